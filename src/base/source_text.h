@@ -1,0 +1,49 @@
+// The bytes of one input and where its lines are; and how a diagnostic about it is shown.
+#ifndef HLO_BASE_SOURCE_TEXT_H_
+#define HLO_BASE_SOURCE_TEXT_H_
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace hlo {
+
+class SourceText {
+ public:
+  SourceText(std::string name, std::string text);
+
+  const std::string& name() const { return name_; }
+  std::string_view text() const { return text_; }
+
+  // 1-based. Columns count code points of UTF-8; a tab is one column.
+  struct Place {
+    int line;
+    int column;
+  };
+  Place PlaceOf(uint32_t offset) const;
+
+  // Line `line` (1-based) without its line end.
+  std::string_view Line(int line) const;
+  uint32_t LineBegin(int line) const { return line_begins_[line - 1]; }
+
+ private:
+  std::string name_;
+  std::string text_;
+  std::vector<uint32_t> line_begins_;
+};
+
+// The file at `path`, "-" for stdin (then named "<stdin>"). Errors: unreadable (kRejected), a directory, larger than
+// `max_bytes` (kLimit).
+Result<std::shared_ptr<const SourceText>> ReadSource(const std::string& path, int64_t max_bytes = int64_t{2} << 30);
+
+// `FILE:LINE:COL: error: [CODE] message`, the line with a gutter, caret and tildes, notes, a hint; one block for each
+// diagnostic. Source: spec/tools.md 3. `tool` stands in front of messages that have no place.
+std::string Render(const Error& error, std::string_view tool);
+std::string Render(const SourceText* source, const Diagnostic& diagnostic, std::string_view severity, std::string_view tool);
+
+}  // namespace hlo
+
+#endif  // HLO_BASE_SOURCE_TEXT_H_

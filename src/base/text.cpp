@@ -1,0 +1,120 @@
+#include "base/text.h"
+
+#include <algorithm>
+#include <cstdarg>
+#include <cstdio>
+
+namespace hlo {
+
+std::vector<std::string_view> Split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  for (size_t begin = 0;;) {
+    const size_t end = text.find(separator, begin);
+    parts.push_back(text.substr(begin, end - begin));
+    if (end == std::string_view::npos) return parts;
+    begin = end + 1;
+  }
+}
+
+std::string_view Trim(std::string_view text) {
+  constexpr std::string_view kSpace = " \t\r\n";
+  const size_t begin = text.find_first_not_of(kSpace);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
+}
+
+bool ParseInt(std::string_view text, int64_t* value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *value);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+bool ParseDouble(std::string_view text, double* value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *value);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+std::string Escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '\n') {
+      out += "\\n";
+    } else if (c == '\t') {
+      out += "\\t";
+    } else if (c < 0x20 || c == 0x7f) {  // UTF-8 bytes are negative chars and pass.
+      if (static_cast<unsigned char>(c) >= 0x80) {
+        out += c;
+      } else {
+        out += Format("\\x%02X", static_cast<unsigned char>(c));
+      }
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+std::string Format(const char* format, ...) {
+  std::va_list args;
+  va_start(args, format);
+  std::va_list again;
+  va_copy(again, args);
+  const int length = std::vsnprintf(nullptr, 0, format, args);
+  va_end(args);
+  std::string out(length, '\0');
+  std::vsnprintf(out.data(), length + 1, format, again);
+  va_end(again);
+  return out;
+}
+
+namespace {
+
+// Edits (insert, delete, replace) that turn one word into the other.
+size_t EditDistance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t above = row[j];
+      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])});
+      diagonal = above;
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+std::vector<std::string> NearNames(std::string_view word, std::span<const std::string_view> known, size_t most) {
+  std::vector<std::pair<size_t, std::string_view>> near;
+  const size_t limit = std::max<size_t>(1, word.size() / 3);
+  for (const std::string_view name : known) {
+    const size_t longer = std::max(name.size(), word.size());
+    if (longer - std::min(name.size(), word.size()) > limit) continue;
+    const size_t distance = EditDistance(word, name);
+    if (distance <= limit) near.emplace_back(distance, name);
+  }
+  std::stable_sort(near.begin(), near.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<std::string> names;
+  for (const auto& [distance, name] : near) {
+    if (names.size() < most) names.emplace_back(name);
+  }
+  return names;
+}
+
+std::string HumanBytes(double bytes) {
+  constexpr const char* kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  size_t unit = 0;
+  for (; bytes >= 1024 && unit + 1 < std::size(kUnits); ++unit) bytes /= 1024;
+  return unit == 0 ? Format("%.0f B", bytes) : Format("%.1f %s", bytes, kUnits[unit]);
+}
+
+std::string HumanMilliseconds(double ms) {
+  if (ms >= 1000) return Format("%.2f s", ms / 1000);
+  if (ms >= 10) return Format("%.0f ms", ms);
+  if (ms >= 1) return Format("%.1f ms", ms);
+  return Format("%.3f ms", ms);
+}
+
+}  // namespace hlo

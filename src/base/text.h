@@ -1,0 +1,91 @@
+// Putting text together and taking it apart.
+#ifndef HLO_BASE_TEXT_H_
+#define HLO_BASE_TEXT_H_
+
+#include <charconv>
+#include <concepts>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+namespace hlo {
+
+// How one value becomes text. Types join in with a member `std::string ToString() const` or a free `ToString(x)`.
+inline void AppendTo(std::string& out, std::string_view text) { out += text; }
+inline void AppendTo(std::string& out, const char* text) { out += text; }
+inline void AppendTo(std::string& out, const std::string& text) { out += text; }
+inline void AppendTo(std::string& out, char c) { out += c; }
+inline void AppendTo(std::string& out, bool b) { out += b ? "true" : "false"; }
+
+template <std::integral T>
+void AppendTo(std::string& out, T value) {
+  char digits[24];
+  out.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
+}
+
+template <std::floating_point T>
+void AppendTo(std::string& out, T value) {
+  char digits[32];
+  out.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
+}
+
+template <class T>
+  requires requires(const T& t) { { t.ToString() } -> std::convertible_to<std::string>; }
+void AppendTo(std::string& out, const T& value) {
+  out += value.ToString();
+}
+
+template <class T>
+  requires(std::is_enum_v<T> || std::is_class_v<T>) && requires(const T& t) { { ToString(t) } -> std::convertible_to<std::string_view>; }
+void AppendTo(std::string& out, const T& value) {
+  out += ToString(value);
+}
+
+// Str("operands of '", name, "' differ: ", lhs, " and ", rhs).
+template <class... Parts>
+std::string Str(const Parts&... parts) {
+  std::string out;
+  (AppendTo(out, parts), ...);
+  return out;
+}
+
+// Join({1, 2}, ",") == "1,2".
+template <class Range>
+std::string Join(const Range& range, std::string_view separator) {
+  std::string out;
+  bool first = true;
+  for (const auto& item : range) {
+    if (!first) out += separator;
+    first = false;
+    AppendTo(out, item);
+  }
+  return out;
+}
+
+std::vector<std::string_view> Split(std::string_view text, char separator);
+std::string_view Trim(std::string_view text);
+
+// The whole of `text` as a decimal integer; false when it is none or does not fit.
+bool ParseInt(std::string_view text, int64_t* value);
+bool ParseDouble(std::string_view text, double* value);
+
+// C escapes for anything that is not printable ASCII, for quoting text from strangers in a message.
+std::string Escaped(std::string_view text);
+
+// printf into a string, for columns in reports.
+std::string Format(const char* format, ...) __attribute__((format(printf, 1, 2)));
+
+// The entries of `known` that `word` may have been meant as, nearest first, at most `most`.
+std::vector<std::string> NearNames(std::string_view word, std::span<const std::string_view> known, size_t most = 3);
+
+// "1.5 MiB".
+std::string HumanBytes(double bytes);
+// "418 ms", "1.31 s", "0.061 ms".
+std::string HumanMilliseconds(double ms);
+
+}  // namespace hlo
+
+#endif  // HLO_BASE_TEXT_H_
