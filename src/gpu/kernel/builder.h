@@ -1,0 +1,395 @@
+// The structured SIMT builder: the only way emitters write kernels. What it records (kernel.h) is lowered to NVPTX
+// (nvptx.h) and to vectorised host code (host.h) with the same results to the bit.
+//
+// A kernel is written at three levels. At *block level* code runs once per block: index arithmetic, loops and ifs whose
+// conditions are the same for all threads. Phase(), Tile() and Warps() go down from there:
+//
+//   Phase(body)           body runs in every thread; k.thread(), k.warp(), k.lane() say which
+//   Tile(V, limit, body)  body(i) runs for i in [0, min(limit, threads * V)), V contiguous i per thread: vector accesses
+//                         on the GPU, one flat loop on the host. The guard is the limit, not an If in the body
+//   Warps(body)           body runs once per warp (*warp level*): loops and ifs that may differ between warps, with
+//                         Phase and Tile inside (then over the 32 lanes of the warp), reductions and shuffles
+//
+// Values of an upper level may be used below. The other way leads through slots (one value per thread, across phases),
+// shared arrays, or reductions. Barriers are placed by Build() where two phases touch the same shared array and one of
+// them writes; nobody can forget one, or write one in divergent code. Within one phase threads must not touch elements
+// that another thread of the phase writes.
+//
+// Elementwise, z = exp(x) + 1, any count:
+//
+//   KernelBuilder k("add_exp", CeilDiv(count, 256 * 4), 256);           // Blocks, threads per block.
+//   Array x = k.Input("x", Type::kF32, count);
+//   Array z = k.Output("z", Type::kF32, count);
+//   Value base = k.block() * (256 * 4);
+//   k.Tile(4, count - base, [&](Value i) {
+//     z.Store(base + i, Exp(x.Load(base + i)) + 1.0);
+//   });
+//   Kernel kernel = std::move(k).Build();
+//
+// Row sums, one block per row; four partial sums per thread:
+//
+//   KernelBuilder k("row_sum", rows, 256);
+//   Array x = k.Input("x", Type::kF32, rows * columns);
+//   Array y = k.Output("y", Type::kF32, rows);
+//   Slot sum = k.MakeSlot(Type::kF32, 4);
+//   k.Fill(sum, 0.0);
+//   Value row = k.block() * columns;
+//   k.Loop(0, columns, 256 * 4, [&](Value begin) {                      // Uniform: outside the thread loop on the host.
+//     k.Tile(4, columns - begin, [&](Value i) { sum.Set(sum.Get() + x.Load(row + begin + i)); });
+//   });
+//   Value total = k.BlockReduce(sum, [](Value a, Value b) { return a + b; });  // At block level: every thread has it.
+//   y.Store(k.block(), total);                                          // At block level: stored once.
+//
+// The same for short rows, one warp per row, eight rows per block, no barrier:
+//
+//   KernelBuilder k("short_row_sum", CeilDiv(rows, 8), 256);
+//   ...
+//   k.Warps([&] {
+//     Value row = k.block() * 8 + k.warp();
+//     k.If(row < rows, [&] {
+//       Slot sum = k.MakeSlot(Type::kF32, 4);
+//       k.Fill(sum, 0.0);
+//       k.Loop(0, columns, 32 * 4, [&](Value begin) {
+//         k.Tile(4, columns - begin, [&](Value i) { sum.Set(sum.Get() + x.Load(row * columns + begin + i)); });
+//       });
+//       y.Store(row, k.WarpReduce(sum, [](Value a, Value b) { return a + b; }));
+//     });
+//   });
+//
+// Transpose f32[rows,columns] through a 32x33 tile in shared memory (the extra column avoids bank conflicts):
+//
+//   const int64_t tiles_across = CeilDiv(columns, 32);
+//   KernelBuilder k("transpose", CeilDiv(rows, 32) * tiles_across, 256);
+//   Array x = k.Input("x", Type::kF32, rows * columns), y = k.Output("y", Type::kF32, rows * columns);
+//   Array tile = k.Shared("tile", Type::kF32, 32 * 33);
+//   Value row0 = k.block() / tiles_across * 32, column0 = k.block() % tiles_across * 32;
+//   k.Warps([&] {
+//     for (int r = 0; r < 32; r += 8) {
+//       Value row = k.warp() + r;
+//       k.If(row0 + row < rows, [&] {
+//         k.Tile(1, columns - column0, [&](Value lane) {
+//           tile.Store(row * 33 + lane, x.Load((row0 + row) * columns + column0 + lane));
+//         });
+//       });
+//     }
+//   });
+//   k.Warps([&] {                                                       // A barrier stands before this, by itself.
+//     for (int r = 0; r < 32; r += 8) {
+//       Value column = k.warp() + r;
+//       k.If(column0 + column < columns, [&] {
+//         k.Tile(1, rows - row0, [&](Value lane) {
+//           y.Store((column0 + column) * rows + row0 + lane, tile.Load(lane * 33 + column));
+//         });
+//       });
+//     }
+//   });
+//
+// Speed: put the contiguous dimension into Tile with V = 16 bytes / widest streamed type; accesses become vectors when
+// the index is (multiple of V) + i, also through `% C` and `/ C` with C a multiple of V. Put loops whose trip count is
+// uniform at block or warp level with slots of width V as accumulators, not into the thread body. Ask for lane() and
+// warp(), never thread() % 32. A loop in a thread body is fine when it is short and its trip count constant.
+//
+// Wrong use (a value out of scope, a collective in a thread body, types that differ) is a bug of the emitter: CHECK.
+#ifndef HLO_GPU_KERNEL_BUILDER_H_
+#define HLO_GPU_KERNEL_BUILDER_H_
+
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "gpu/kernel/kernel.h"
+
+namespace hlo::kernel {
+
+class KernelBuilder;
+
+constexpr int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// A value of the kernel: a handle, cheap to copy.
+class Value {
+ public:
+  Value() = default;
+  Type type() const { return type_; }
+  KernelBuilder& builder() const { return *builder_; }
+  explicit operator bool() const { return builder_ != nullptr; }
+
+ private:
+  friend class KernelBuilder;
+  KernelBuilder* builder_ = nullptr;
+  int32_t id_ = -1;
+  Type type_ = Type::kPred;
+};
+
+// Operands have the same type. f16 and bf16 are computed in f32 and rounded once, here and in all functions below.
+// Integers: as HLO says. Wrap; x / 0 is -1 (all ones if unsigned), x % 0 is x, MIN / -1 is MIN, MIN % -1 is 0; shifts by
+// the width or more give 0 (right shifts of signed values: the sign). kIndex does without those guards.
+Value operator+(Value a, Value b);
+Value operator-(Value a, Value b);
+Value operator*(Value a, Value b);
+Value operator/(Value a, Value b);  // Correctly rounded for floats.
+Value operator%(Value a, Value b);  // Floats: fmod, exact. Integers: sign of the dividend.
+Value operator-(Value a);
+Value operator&(Value a, Value b);
+Value operator|(Value a, Value b);
+Value operator^(Value a, Value b);
+Value operator~(Value a);  // Also the logical not of kPred.
+Value ShiftLeft(Value a, Value amount);
+Value ShiftRightArithmetic(Value a, Value amount);
+Value ShiftRightLogical(Value a, Value amount);
+Value MulHigh(Value a, Value b);
+// Comparisons give kPred; with NaN all are false but !=, which is true.
+Value operator==(Value a, Value b);
+Value operator!=(Value a, Value b);
+Value operator<(Value a, Value b);
+Value operator<=(Value a, Value b);
+Value operator>(Value a, Value b);
+Value operator>=(Value a, Value b);
+Value Select(Value condition, Value on_true, Value on_false);
+Value Min(Value a, Value b);  // NaN if either is.
+Value Max(Value a, Value b);
+Value Fma(Value a, Value b, Value c);
+Value Abs(Value a);
+Value Sqrt(Value a);
+Value Floor(Value a);
+Value Ceil(Value a);
+Value Truncate(Value a);
+Value RoundEven(Value a);
+Value RoundAwayFromZero(Value a);
+Value CopySign(Value magnitude, Value sign);
+Value CountLeadingZeros(Value a);
+Value PopulationCount(Value a);
+// To `type`. Floats round to nearest even; float to integer truncates and saturates, NaN gives 0; to kPred: != 0.
+Value Convert(Value a, Type type);
+Value Bitcast(Value a, Type type);  // Same width.
+
+// The constant of a's type next to a literal.
+Value ConstantLike(Value a, int64_t literal);
+Value ConstantLike(Value a, double literal);
+template <class T>
+concept Literal = std::integral<T> || std::floating_point<T>;
+template <Literal T>
+Value AsValue(Value like, T literal) {
+  if constexpr (std::integral<T>) return ConstantLike(like, static_cast<int64_t>(literal));
+  else return ConstantLike(like, static_cast<double>(literal));
+}
+#define HLO_KERNEL_LITERALS(op)                                                       \
+  template <Literal T> Value operator op(Value a, T b) { return a op AsValue(a, b); } \
+  template <Literal T> Value operator op(T a, Value b) { return AsValue(b, a) op b; }
+HLO_KERNEL_LITERALS(+)
+HLO_KERNEL_LITERALS(-)
+HLO_KERNEL_LITERALS(*)
+HLO_KERNEL_LITERALS(/)
+HLO_KERNEL_LITERALS(%)
+HLO_KERNEL_LITERALS(&)
+HLO_KERNEL_LITERALS(|)
+HLO_KERNEL_LITERALS(^)
+HLO_KERNEL_LITERALS(==)
+HLO_KERNEL_LITERALS(!=)
+HLO_KERNEL_LITERALS(<)
+HLO_KERNEL_LITERALS(<=)
+HLO_KERNEL_LITERALS(>)
+HLO_KERNEL_LITERALS(>=)
+#undef HLO_KERNEL_LITERALS
+
+// A parameter, shared array or table. Indices are kIndex values, in elements.
+class Array {
+ public:
+  Type type() const;
+  int64_t elements() const;
+
+  // At block level the load is uniform, and the store is done once.
+  Value Load(Value index) const;
+  void Store(Value index, Value value) const;
+  Value Load(int64_t index) const;
+  void Store(int64_t index, Value value) const;
+  // `width` contiguous elements; index is a multiple of width, width * bytes at most 16. Prefer Tile.
+  std::vector<Value> LoadVector(Value index, int width) const;
+  void StoreVector(Value index, std::span<const Value> values) const;
+  // Relaxed, device wide. Thread level. 32 and 64 bits; float: kAdd and kExchange only.
+  void Atomic(AtomicOp op, Value index, Value value) const;
+  Value AtomicFetch(AtomicOp op, Value index, Value value) const;          // The old value.
+  Value AtomicCompareExchange(Value index, Value expected, Value desired) const;  // The old value; integers.
+
+ private:
+  friend class KernelBuilder;
+  KernelBuilder* builder_ = nullptr;
+  int32_t id_ = -1;
+};
+
+// One value (or `width` of them) for each thread; lives across phases. Read and written at thread level.
+class Slot {
+ public:
+  Type type() const;
+  int width() const;
+  // In a Tile of V == width: the element of the tile index. In a Phase: the only element.
+  Value Get() const;
+  void Set(Value value) const;
+  // In a Phase: element j.
+  Value Get(int element) const;
+  void Set(int element, Value value) const;
+
+ private:
+  friend class KernelBuilder;
+  KernelBuilder* builder_ = nullptr;
+  int32_t id_ = -1;
+};
+
+// A mutable value of the level it was made at: one per block, per warp or per thread. Written at that level (also in the
+// loops and ifs of it), read there and below. In a Tile it is one per element.
+class Variable {
+ public:
+  Type type() const;
+  Value Get() const;
+  void Set(Value value) const;
+
+ private:
+  friend class KernelBuilder;
+  KernelBuilder* builder_ = nullptr;
+  int32_t id_ = -1;
+};
+
+class KernelBuilder {
+ public:
+  using Body = std::function<void()>;
+  using IndexBody = std::function<void(Value index)>;
+  // Associative. Pure: no memory, no structure. Need not be commutative: `a` comes before `b`.
+  using Combine = std::function<Value(Value a, Value b)>;
+  using CombineMany = std::function<std::vector<Value>(std::span<const Value> a, std::span<const Value> b)>;
+
+  // threads: a multiple of 32, at most 1024.
+  KernelBuilder(std::string name, int64_t blocks, int threads);
+  KernelBuilder(const KernelBuilder&) = delete;
+
+  // Wish of the scheduler: registers limited so that this many blocks fit on an SM.
+  void SetMinBlocksPerSm(int blocks) { kernel_.min_blocks_per_sm = blocks; }
+  // What is recorded from here on belongs to this HLO instruction; shown in the sanitizer's reports.
+  void SetSource(std::string instruction);
+
+  // Parameters, in argument order. `elements` bounds every index. `alignment` is what the kernel may assume on the GPU.
+  Array Input(std::string name, Type type, int64_t elements, int64_t alignment = 256);
+  Array Output(std::string name, Type type, int64_t elements, int64_t alignment = 256);
+  Array InOut(std::string name, Type type, int64_t elements, int64_t alignment = 256);
+  // The parameter shares memory with another one (in-place update): equal elements at equal indices, or none.
+  void SetMayAlias(Array array);
+  Array Shared(std::string name, Type type, int64_t elements);
+  Array Table(std::string name, Type type, std::vector<int64_t> bits);
+
+  Value Constant(Type type, int64_t value);
+  Value Constant(Type type, double value);
+  Value Constant(Type type, int value) { return Constant(type, int64_t{value}); }
+  Value Bits(Type type, int64_t bits);  // Of a float, as they stand in memory.
+  Value Index(int64_t value) { return Constant(Type::kIndex, value); }
+
+  Value block();   // Any level.
+  Value warp();    // Warp level and Phase.
+  Value lane();    // Phase.
+  Value thread();  // Phase.
+
+  int64_t blocks() const { return kernel_.blocks; }
+  int threads() const { return kernel_.threads; }
+  int warps() const { return kernel_.warps(); }
+
+  // Structure. Phase and Tile at block or warp level; Warps at block level; Loop and If at any level.
+  void Phase(const Body& body);
+  void Tile(int width, Value limit, const IndexBody& body);
+  void Tile(int width, const IndexBody& body);  // All threads * width (or 32 * width) elements.
+  void Warps(const Body& body);
+  // for (index = begin; index < end; index += step). `unroll`: copies of the body on the GPU, 0 for all of them.
+  void Loop(Value begin, Value end, Value step, const IndexBody& body, int unroll = 1);
+  void Loop(int64_t begin, int64_t end, int64_t step, const IndexBody& body, int unroll = 1);
+  void Loop(Value begin, Value end, int64_t step, const IndexBody& body, int unroll = 1);
+  void If(Value condition, const Body& then, const Body& otherwise = nullptr);
+
+  // At block or warp level.
+  Slot MakeSlot(Type type, int width = 1);
+  Slot MakeSlot(Type type, int width, Value initial);
+  // At any level. `initial` may be left out when it is set before it is read.
+  Variable MakeVariable(Type type);
+  Variable MakeVariable(Value initial);
+  // All elements of the slot, in all threads.
+  void Fill(Slot slot, Value value);
+  void Fill(Slot slot, double value) { Fill(slot, Constant(slot.type(), value)); }
+
+  // Reductions over all threads (of the warp, of the block) in a fixed order: elements of a slot, then neighbouring lanes
+  // (0 with 1, 2 with 3, then 0 with 2, ...), then warps in order. Slots are left with partial results.
+  // WarpReduce at warp level; BlockReduce at block level.
+  Value WarpReduce(Slot slot, const Combine& combine);
+  std::vector<Value> WarpReduce(std::span<const Slot> slots, const CombineMany& combine);
+  Value BlockReduce(Slot slot, const Combine& combine);
+  std::vector<Value> BlockReduce(std::span<const Slot> slots, const CombineMany& combine);
+  // In groups of `lanes` (a power of two) adjacent lanes; every lane's slots get the result. Width 1. Warp level.
+  void GroupReduce(std::span<const Slot> slots, int lanes, const CombineMany& combine);
+  // Inclusive scan over the lanes (over the threads of the block), in place, width 1. BlockScan returns the totals.
+  void WarpScan(std::span<const Slot> slots, const CombineMany& combine);
+  std::vector<Value> BlockScan(std::span<const Slot> slots, const CombineMany& combine);
+  // Warp level, width 1. `to` of lane l = `from` of lane l + amount, l - amount, l ^ amount, lane[l] (kS32, 0..31). Lanes
+  // that would read outside the warp keep their own `from`.
+  void ShuffleDown(Slot to, Slot from, int amount);
+  void ShuffleUp(Slot to, Slot from, int amount);
+  void ShuffleXor(Slot to, Slot from, int amount);
+  void ShuffleIndexed(Slot to, Slot from, Slot lane);
+  // The value of one lane, as a value of the warp level.
+  Value WarpBroadcast(Slot slot, Value lane);
+  Value WarpBroadcast(Slot slot, int lane) { return WarpBroadcast(slot, Index(lane)); }
+
+  // Block level. Counts the blocks that came here, in counters[index] (kU32 InOut, zero before the launch); true in the
+  // last of `expected` blocks, which also puts the counter back to zero. What the others wrote to kInOut arrays before
+  // they came is visible to the last one. For reductions split over blocks.
+  Value ArriveLast(Array counters, Value index, int64_t expected);
+
+  // Ends the recording: places barriers, checks.
+  Kernel Build() &&;
+
+  // For the functions of this header and math.h. Records one instruction in the current region.
+  Value Record(Op op, Type type, std::initializer_list<Value> operands, int64_t imm = 0, int64_t imm2 = 0);
+  // The value of a kConstant; false if `value` is none.
+  bool IsConstant(Value value, int64_t* bits) const;
+
+ private:
+  friend class Array;
+  friend class Slot;
+  friend class Variable;
+
+  struct OpenRegion {
+    Region region;
+    Level level;
+    bool in_phase = false;
+    int tile_width = 0;  // Of the enclosing Tile.
+  };
+  struct ValueInfo {
+    int region;  // Serial number.
+    bool constant;
+    int64_t bits;
+  };
+
+  OpenRegion& current() { return open_.back(); }
+  Level level() const { return open_.back().level; }
+  Value Define(Type type);
+  Value ValueOf(int32_t id, Type type);
+  void Use(Value value) const;
+  Instruction& Append(Op op, Type type, std::span<const Value> operands);
+  Region Nest(Level level, bool in_phase, int tile_width, Value* argument, const Body& body);
+  Region Combiner(std::span<const Slot> slots, const CombineMany& combine);
+  Array AddArray(ArrayInfo info);
+  std::vector<Slot> Narrow(std::span<const Slot> slots, const CombineMany& combine);
+  void Shuffle(ShuffleMode mode, Slot to, Slot from, int amount, std::initializer_list<Slot> lane);
+
+  Kernel kernel_;
+  std::vector<OpenRegion> open_;
+  std::vector<int> serials_;  // Of open_.
+  int next_serial_ = 0;
+  std::vector<ValueInfo> values_;
+  int32_t source_ = -1;
+};
+
+inline KernelBuilder::CombineMany Lift(const KernelBuilder::Combine& combine) {
+  return [combine](std::span<const Value> a, std::span<const Value> b) { return std::vector<Value>{combine(a[0], b[0])}; };
+}
+
+}  // namespace hlo::kernel
+
+#endif  // HLO_GPU_KERNEL_BUILDER_H_

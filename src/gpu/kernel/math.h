@@ -1,0 +1,30 @@
+// Functions beyond the arithmetic of builder.h, as IR: polynomials with explicit fma, the same on GPU and host to the bit.
+// Operands kF16, kBF16 (computed in f32, rounded once), kF32, kF64. Budgets: spec/testing.md 5.3. Denormals are kept;
+// NaN, infinities, signed zeros and overflow are exact.
+#ifndef HLO_GPU_KERNEL_MATH_H_
+#define HLO_GPU_KERNEL_MATH_H_
+
+#include "gpu/kernel/builder.h"
+
+namespace hlo::kernel {
+
+Value Exp(Value x);
+Value Exp2(Value x);
+Value Expm1(Value x);
+Value Log(Value x);
+Value Log2(Value x);
+Value Log1p(Value x);
+Value Tanh(Value x);
+Value Logistic(Value x);
+Value Erf(Value x);
+Value Sin(Value x);
+Value Cos(Value x);
+Value Tan(Value x);
+Value Rsqrt(Value x);
+Value Cbrt(Value x);
+Value Pow(Value x, Value y);
+Value Atan2(Value y, Value x);
+
+}  // namespace hlo::kernel
+
+#endif  // HLO_GPU_KERNEL_MATH_H_
