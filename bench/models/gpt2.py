@@ -1,8 +1,10 @@
 """GPT-2: learned positions, pre-norm blocks, causal attention, tanh GELU, output tied to the token embedding."""
+import jax
 import jax.numpy as jnp
 from jax import lax
 
-from lower import f32, s32, write
+from lower import f32, s32, u32, write
+from training import adam, cross_entropy
 
 SMALL = dict(vocab=1000, width=128, heads=4, layers=2, positions=64)
 M124 = dict(vocab=50257, width=768, heads=12, layers=12, positions=1024)
@@ -62,10 +64,28 @@ def make_params(vocab, width, layers, positions, **_):
 
 
 def infer(size):
-    return lambda params, tokens: logits_of(params, tokens, size['heads'])
+    def gpt2_infer(params, tokens):
+        return logits_of(params, tokens, size['heads'])
+    return gpt2_infer
 
 
-write('GPT-2 logits: 2 layers, width 128, 4 heads, vocabulary 1000; 2 sequences of 64 tokens', infer(SMALL),
-      make_params(**SMALL), s32(2, 64), name='gpt2_infer')
-write('GPT-2 124M logits: 12 layers, width 768, 12 heads, vocabulary 50257; one sequence of 128 tokens', infer(M124),
-      make_params(**M124), s32(1, 128), name='gpt2_infer_124m', large=True)
+def train(size):
+    def gpt2_train(params, m, v, step, tokens, next_tokens):
+        def loss(params):
+            return cross_entropy(logits_of(params, tokens, size['heads']), next_tokens)
+
+        value, grads = jax.value_and_grad(loss)(params)
+        return *adam(params, grads, m, v, step), step + 1, value
+    return gpt2_train
+
+
+for size, words, suffix, batch, length in ((SMALL, 'GPT-2 of 2 layers, width 128, 4 heads, vocabulary 1000', '', 2, 64),
+                                           (M124, 'GPT-2 124M', '_124m', 1, 128)):
+    write('%s: logits of %d x %d tokens' % (words, batch, length), infer(size),
+          make_params(**size), s32(batch, length), name='gpt2_infer' + suffix, large=size is M124)
+
+for size, words, suffix, batch, length in ((SMALL, 'GPT-2 of 2 layers, width 128, 4 heads, vocabulary 1000', '', 2, 64),
+                                           (M124, 'GPT-2 124M', '_124m', 4, 512)):
+    params = make_params(**size)
+    write('%s: training step on %d x %d tokens, f32, Adam' % (words, batch, length), train(size), params, params, params,
+          u32(), s32(batch, length), s32(batch, length), name='gpt2_train' + suffix, large=size is M124, donate=(0, 1, 2))

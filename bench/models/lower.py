@@ -35,14 +35,14 @@ def u32(*dims):
     return jax.ShapeDtypeStruct(dims, jnp.uint32)
 
 
-def write(what, function, *args, name=None, large=False):
-    """Writes NAME.hlo; `what` is its comment, one line. The name is the function's unless given."""
+def write(what, function, *args, name=None, large=False, donate=()):
+    """Writes NAME.hlo; `what` is its comment, one line. The module has the function's name, and so has the
+    file unless `name` is given. `donate`: positions of the arguments whose memory the results may take."""
     name = name or function.__name__
     wanted = sys.argv[1:]
     if wanted and name not in wanted:
         return
-    function.__name__ = function.__qualname__ = name
-    computation = jax.jit(function).lower(*args).compiler_ir('hlo')
+    computation = jax.jit(function, donate_argnums=donate).lower(*args).compiler_ir('hlo')
     options = _hlo.HloPrintOptions()
     options.print_large_constants = True
     text = without_folders(computation.as_hlo_module().to_string(options))

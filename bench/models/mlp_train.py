@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from lower import f32, s32, u32, write
+from training import adam, cross_entropy
 
 WIDTHS = (784, 512, 512, 10)
 BATCH = 64
@@ -17,32 +18,15 @@ def forward(params, x):
     return x @ params[-1]['kernel'] + params[-1]['bias']
 
 
-def cross_entropy(logits, labels):
-    """Mean over the batch of -log(softmax(logits)[label])."""
-    shifted = logits - jax.lax.stop_gradient(jnp.max(logits, -1, keepdims=True))
-    log_sum = jnp.log(jnp.sum(jnp.exp(shifted), -1))
-    return jnp.mean(log_sum - jnp.take_along_axis(shifted, labels[:, None], -1)[:, 0])
-
-
-def adam(params, grads, m, v, step, rate=1e-3, b1=0.9, b2=0.999, epsilon=1e-8):
-    """step counts from 0. Returns the new params, m and v."""
-    t = (step + 1).astype(jnp.float32)
-    m = jax.tree.map(lambda m, g: b1 * m + (1 - b1) * g, m, grads)
-    v = jax.tree.map(lambda v, g: b2 * v + (1 - b2) * g * g, v, grads)
-    params = jax.tree.map(
-        lambda p, m, v: p - rate * (m / (1 - b1 ** t)) / (jnp.sqrt(v / (1 - b2 ** t)) + epsilon), params, m, v)
-    return params, m, v
-
-
 def train(compute_type):
-    def step(params, m, v, step, images, labels):
+    def mlp_train(params, m, v, step, images, labels):
         def loss(params):
-            logits = forward(jax.tree.map(lambda p: p.astype(compute_type), params), images.astype(compute_type))
-            return cross_entropy(logits.astype(jnp.float32), labels)
+            params = jax.tree.map(lambda p: p.astype(compute_type), params)
+            return cross_entropy(forward(params, images.astype(compute_type)), labels)
 
         value, grads = jax.value_and_grad(loss)(params)
         return *adam(params, grads, m, v, step), step + 1, value
-    return step
+    return mlp_train
 
 
 PARAMS = [{'kernel': f32(i, o), 'bias': f32(o)} for i, o in zip(WIDTHS, WIDTHS[1:])]
