@@ -1,0 +1,633 @@
+// The attributes of every opcode: one struct for each set, each listing its fields once (ir/fields.h).
+// Which opcode has which struct is said in ops.def. Grammar of the values: spec/hlo-text.md 8.
+#ifndef HLO_IR_ATTRS_H_
+#define HLO_IR_ATTRS_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "ir/fields.h"
+#include "ir/literal.h"
+#include "ir/shape.h"
+
+namespace hlo {
+
+class Computation;
+
+// ---- Values that attributes hold ---------------------------------------------------------------------------------
+
+// Enums; their words stand at the end of this file.
+#define HLO_ENUM(Name, ...) enum class Name : uint8_t { __VA_ARGS__ };
+HLO_ENUM(ComparisonDirection, kEq, kNe, kGe, kGt, kLe, kLt)
+HLO_ENUM(ComparisonType, kDefault, kFloat, kTotalOrder, kSigned, kUnsigned)
+HLO_ENUM(FusionKind, kLoop, kInput, kOutput, kCustom)
+HLO_ENUM(FftType, kFft, kIfft, kRfft, kIrfft)
+HLO_ENUM(RandomDistribution, kUniform, kNormal)
+HLO_ENUM(RandomAlgorithm, kDefault, kThreeFry, kPhilox)
+HLO_ENUM(TransposeKind, kInvalid, kNoTranspose, kTranspose, kAdjoint)
+HLO_ENUM(Precision, kDefault, kHigh, kHighest)
+HLO_ENUM(PaddingType, kInvalid, kValid, kSame)
+HLO_ENUM(CustomCallSchedule, kNone, kLatest, kEarliest)
+HLO_ENUM(ApiVersion, kUnspecified, kOriginal, kStatusReturning, kStatusReturningUnified, kTypedFfi)
+HLO_ENUM(ConvolutionKind, kUnset, kFprop, kWgrad, kDgrad)
+HLO_ENUM(ShuffleMode, kRotate)
+HLO_ENUM(DotAlgorithm, kUnset, kAnyF8AnyF8F32, kAnyF8AnyF8F32FastAccum, kF16F16F16, kF16F16F32, kBF16BF16BF16,
+         kBF16BF16F32, kBF16BF16F32X3, kBF16BF16F32X6, kBF16BF16F32X9, kTF32TF32F32, kTF32TF32F32X3, kF32F32F32, kF64F64F64)
+#undef HLO_ENUM
+
+// `dimensions={2}` where exactly one entry is allowed.
+struct OneDimension {
+  int64_t value = 0;
+  bool operator==(const OneDimension&) const = default;
+};
+
+// One dimension of a window. Pads may be negative. Source: spec/ops.md 0.9.
+struct WindowDim {
+  int64_t size = 1;
+  int64_t stride = 1;
+  int64_t pad_low = 0;
+  int64_t pad_high = 0;
+  int64_t base_dilation = 1;    // lhs_dilate
+  int64_t window_dilation = 1;  // rhs_dilate
+  bool reversed = false;        // rhs_reversal
+  bool operator==(const WindowDim&) const = default;
+};
+struct Window {
+  std::vector<WindowDim> dims;
+  bool operator==(const Window&) const = default;
+};
+
+// dim_labels=b01f_01io->b01f: which dimension of each tensor is what.
+struct DimLabels {
+  int64_t lhs_batch = 0, lhs_feature = 0;
+  int64_t rhs_input_feature = 0, rhs_output_feature = 0;
+  int64_t out_batch = 0, out_feature = 0;
+  std::vector<int64_t> lhs_spatial, rhs_spatial, out_spatial;  // Spatial dimension i lies at [i].
+  bool operator==(const DimLabels&) const = default;
+};
+
+struct PaddingDim {
+  int64_t low = 0, high = 0, interior = 0;  // low and high may be negative.
+  bool operator==(const PaddingDim&) const = default;
+};
+struct PaddingConfig {
+  std::vector<PaddingDim> dims;
+  bool operator==(const PaddingConfig&) const = default;
+};
+
+struct SliceDim {
+  int64_t start = 0, limit = 0, stride = 1;
+  bool operator==(const SliceDim&) const = default;
+};
+struct SliceRanges {
+  std::vector<SliceDim> dims;
+  bool operator==(const SliceRanges&) const = default;
+};
+
+// {{0,1},{2,3}}: source-target pairs, slice sizes.
+using ListOfLists = std::vector<std::vector<int64_t>>;
+
+// Text of a value that is carried along as written (balanced braces, strings, brackets) and not looked into.
+struct RawText {
+  std::string text;
+  bool empty() const { return text.empty(); }
+  bool operator==(const RawText&) const = default;
+};
+
+// replica_groups in any spelling, as written.
+using ReplicaGroups = RawText;
+
+// output_to_operand_aliasing={{1}: (2, {0})}.
+struct OperandAlias {
+  ShapeIndex output;
+  int64_t operand = 0;
+  ShapeIndex operand_index;
+  bool operator==(const OperandAlias&) const = default;
+};
+using OperandAliases = std::vector<OperandAlias>;
+
+struct ShapeList {
+  std::vector<Shape> shapes;
+  bool operator==(const ShapeList&) const = default;
+};
+
+// literal= of a custom-call: with its shapes inside.
+struct LiteralValue {
+  std::optional<Literal> value;
+  bool operator==(const LiteralValue& other) const {
+    return value.has_value() == other.value.has_value() && (!value || value->BitEquals(*other.value));
+  }
+};
+
+// ---- Attribute structs -------------------------------------------------------------------------------------------
+
+struct NoAttrs {
+  static constexpr auto Fields() { return std::tuple(); }
+  bool operator==(const NoAttrs&) const = default;
+};
+
+struct ParameterAttrs {  // In the parentheses: parameter(0).
+  int64_t number = 0;
+  static constexpr auto Fields() { return std::tuple(); }
+};
+
+struct ConstantAttrs {  // In the parentheses: constant({1, 2}).
+  Literal literal;
+  static constexpr auto Fields() { return std::tuple(); }
+};
+
+struct CompareAttrs {
+  ComparisonDirection direction = ComparisonDirection::kEq;
+  ComparisonType type = ComparisonType::kDefault;  // kDefault: what the element type implies.
+  static constexpr auto Fields() {
+    return std::tuple(Required("direction", &CompareAttrs::direction), Optional("type", &CompareAttrs::type));
+  }
+};
+
+struct IotaAttrs {
+  int64_t iota_dimension = 0;
+  static constexpr auto Fields() { return std::tuple(Required("iota_dimension", &IotaAttrs::iota_dimension)); }
+};
+
+struct IndexAttrs {  // get-tuple-element
+  int64_t index = 0;
+  static constexpr auto Fields() { return std::tuple(Required("index", &IndexAttrs::index)); }
+};
+
+// broadcast: dimensions[i] is where operand dimension i lands in the result, strictly increasing for XLA.
+// transpose: result dimension i is operand dimension dimensions[i]. reverse: those turned round.
+struct DimensionsAttrs {
+  std::vector<int64_t> dimensions;
+  static constexpr auto Fields() { return std::tuple(Always("dimensions", &DimensionsAttrs::dimensions)); }
+};
+
+struct OneDimensionAttrs {  // concatenate, get-dimension-size, set-dimension-size
+  OneDimension dimension;
+  static constexpr auto Fields() { return std::tuple(Required("dimensions", &OneDimensionAttrs::dimension)); }
+};
+
+struct ReshapeAttrs {
+  int64_t inferred_dimension = -1;
+  static constexpr auto Fields() { return std::tuple(Optional("inferred_dimension", &ReshapeAttrs::inferred_dimension)); }
+};
+
+struct SliceAttrs {
+  SliceRanges slice;
+  static constexpr auto Fields() { return std::tuple(Required("slice", &SliceAttrs::slice)); }
+};
+
+struct DynamicSliceAttrs {
+  std::vector<int64_t> sizes;
+  static constexpr auto Fields() { return std::tuple(Required("dynamic_slice_sizes", &DynamicSliceAttrs::sizes)); }
+};
+
+struct PadAttrs {
+  PaddingConfig padding;
+  static constexpr auto Fields() { return std::tuple(Required("padding", &PadAttrs::padding)); }
+};
+
+struct GatherAttrs {
+  std::vector<int64_t> offset_dims, collapsed_slice_dims, start_index_map, operand_batching_dims, start_indices_batching_dims;
+  int64_t index_vector_dim = 0;
+  std::vector<int64_t> slice_sizes;
+  bool indices_are_sorted = false;
+  static constexpr auto Fields() {
+    return std::tuple(Required("offset_dims", &GatherAttrs::offset_dims),
+                      Required("collapsed_slice_dims", &GatherAttrs::collapsed_slice_dims),
+                      Required("start_index_map", &GatherAttrs::start_index_map),
+                      Optional("operand_batching_dims", &GatherAttrs::operand_batching_dims),
+                      Optional("start_indices_batching_dims", &GatherAttrs::start_indices_batching_dims),
+                      Required("index_vector_dim", &GatherAttrs::index_vector_dim),
+                      Required("slice_sizes", &GatherAttrs::slice_sizes),
+                      Optional("indices_are_sorted", &GatherAttrs::indices_are_sorted));
+  }
+};
+
+struct ScatterAttrs {
+  std::vector<int64_t> update_window_dims, inserted_window_dims, scatter_dims_to_operand_dims, input_batching_dims,
+      scatter_indices_batching_dims;
+  int64_t index_vector_dim = 0;
+  bool indices_are_sorted = false;
+  bool unique_indices = false;
+  Computation* to_apply = nullptr;
+  static constexpr auto Fields() {
+    return std::tuple(Required("update_window_dims", &ScatterAttrs::update_window_dims),
+                      Required("inserted_window_dims", &ScatterAttrs::inserted_window_dims),
+                      Required("scatter_dims_to_operand_dims", &ScatterAttrs::scatter_dims_to_operand_dims),
+                      Optional("input_batching_dims", &ScatterAttrs::input_batching_dims),
+                      Optional("scatter_indices_batching_dims", &ScatterAttrs::scatter_indices_batching_dims),
+                      Required("index_vector_dim", &ScatterAttrs::index_vector_dim),
+                      Optional("indices_are_sorted", &ScatterAttrs::indices_are_sorted),
+                      Optional("unique_indices", &ScatterAttrs::unique_indices),
+                      Required("to_apply", &ScatterAttrs::to_apply));
+  }
+};
+
+struct ReduceAttrs {
+  std::vector<int64_t> dimensions;  // Of the first operand.
+  Computation* to_apply = nullptr;  // (acc..., element...) -> acc...; associative, by HLO's contract.
+  static constexpr auto Fields() {
+    return std::tuple(Required("dimensions", &ReduceAttrs::dimensions), Required("to_apply", &ReduceAttrs::to_apply));
+  }
+};
+
+struct ReduceWindowAttrs {
+  Window window;
+  Computation* to_apply = nullptr;
+  static constexpr auto Fields() {
+    return std::tuple(Optional("window", &ReduceWindowAttrs::window), Required("to_apply", &ReduceWindowAttrs::to_apply));
+  }
+};
+
+struct SelectAndScatterAttrs {
+  Window window;
+  Computation* select = nullptr;
+  Computation* scatter = nullptr;
+  static constexpr auto Fields() {
+    return std::tuple(Optional("window", &SelectAndScatterAttrs::window), Required("select", &SelectAndScatterAttrs::select),
+                      Required("scatter", &SelectAndScatterAttrs::scatter));
+  }
+};
+
+struct MapAttrs {
+  std::vector<int64_t> dimensions;
+  Computation* to_apply = nullptr;
+  static constexpr auto Fields() {
+    return std::tuple(Always("dimensions", &MapAttrs::dimensions), Required("to_apply", &MapAttrs::to_apply));
+  }
+};
+
+struct ScanAttrs {
+  OneDimension dimension;
+  int64_t num_carries = 0;
+  bool is_reverse = false;
+  bool is_associative = false;
+  Computation* to_apply = nullptr;
+  static constexpr auto Fields() {
+    return std::tuple(Required("dimensions", &ScanAttrs::dimension), Required("num_carries", &ScanAttrs::num_carries),
+                      Optional("is_reverse", &ScanAttrs::is_reverse), Always("is_associative", &ScanAttrs::is_associative),
+                      Required("to_apply", &ScanAttrs::to_apply));
+  }
+};
+
+struct SortAttrs {
+  OneDimension dimension;
+  bool is_stable = false;
+  Computation* to_apply = nullptr;
+  static constexpr auto Fields() {
+    return std::tuple(Required("dimensions", &SortAttrs::dimension), Optional("is_stable", &SortAttrs::is_stable),
+                      Required("to_apply", &SortAttrs::to_apply));
+  }
+};
+
+struct TopKAttrs {
+  int64_t k = 0;
+  bool largest = true;
+  bool is_stable = true;
+  static constexpr auto Fields() {
+    return std::tuple(Required("k", &TopKAttrs::k), Always("largest", &TopKAttrs::largest), Always("is_stable", &TopKAttrs::is_stable));
+  }
+};
+
+struct DotAttrs {  // dot, scaled-dot
+  std::vector<int64_t> lhs_batch, lhs_contracting, rhs_batch, rhs_contracting;
+  std::vector<Precision> precision;
+  DotAlgorithm algorithm = DotAlgorithm::kUnset;
+  RawText sparsity, block_scaling;
+  static constexpr auto Fields() {
+    return std::tuple(Optional("lhs_batch_dims", &DotAttrs::lhs_batch), Always("lhs_contracting_dims", &DotAttrs::lhs_contracting),
+                      Optional("rhs_batch_dims", &DotAttrs::rhs_batch), Always("rhs_contracting_dims", &DotAttrs::rhs_contracting),
+                      Optional("operand_precision", &DotAttrs::precision), Optional("algorithm", &DotAttrs::algorithm),
+                      Optional("sparsity_config", &DotAttrs::sparsity), Optional("block_scaling_config", &DotAttrs::block_scaling));
+  }
+};
+
+struct RaggedDotAttrs {
+  std::vector<int64_t> lhs_batch, lhs_contracting, rhs_batch, rhs_contracting, lhs_ragged, rhs_group;
+  std::vector<Precision> precision;
+  static constexpr auto Fields() {
+    return std::tuple(
+        Optional("lhs_batch_dims", &RaggedDotAttrs::lhs_batch), Always("lhs_contracting_dims", &RaggedDotAttrs::lhs_contracting),
+        Optional("rhs_batch_dims", &RaggedDotAttrs::rhs_batch), Always("rhs_contracting_dims", &RaggedDotAttrs::rhs_contracting),
+        Always("lhs_ragged_dims", &RaggedDotAttrs::lhs_ragged), Always("rhs_group_dims", &RaggedDotAttrs::rhs_group),
+        Optional("operand_precision", &RaggedDotAttrs::precision));
+  }
+};
+
+struct ConvolutionAttrs {
+  Window window;
+  DimLabels dim_labels;
+  int64_t feature_group_count = 1;
+  int64_t batch_group_count = 1;
+  ConvolutionKind kind = ConvolutionKind::kUnset;
+  std::vector<Precision> precision;
+  DotAlgorithm algorithm = DotAlgorithm::kUnset;
+  RawText sparsity, block_scaling;
+  static constexpr auto Fields() {
+    return std::tuple(Optional("window", &ConvolutionAttrs::window), Required("dim_labels", &ConvolutionAttrs::dim_labels),
+                      Optional("feature_group_count", &ConvolutionAttrs::feature_group_count),
+                      Optional("batch_group_count", &ConvolutionAttrs::batch_group_count),
+                      Optional("convolution_kind", &ConvolutionAttrs::kind), Optional("operand_precision", &ConvolutionAttrs::precision),
+                      Optional("algorithm", &ConvolutionAttrs::algorithm), Optional("sparsity_config", &ConvolutionAttrs::sparsity),
+                      Optional("block_scaling_config", &ConvolutionAttrs::block_scaling));
+  }
+};
+
+struct FftAttrs {
+  FftType fft_type = FftType::kFft;
+  std::vector<int64_t> fft_length;
+  static constexpr auto Fields() {
+    return std::tuple(Required("fft_type", &FftAttrs::fft_type), Required("fft_length", &FftAttrs::fft_length));
+  }
+};
+
+struct TriangularSolveAttrs {
+  bool left_side = false, lower = false, unit_diagonal = false;
+  TransposeKind transpose_a = TransposeKind::kInvalid;
+  static constexpr auto Fields() {
+    return std::tuple(Optional("left_side", &TriangularSolveAttrs::left_side), Optional("lower", &TriangularSolveAttrs::lower),
+                      Optional("unit_diagonal", &TriangularSolveAttrs::unit_diagonal),
+                      Optional("transpose_a", &TriangularSolveAttrs::transpose_a));
+  }
+};
+
+struct CholeskyAttrs {
+  bool lower = false;
+  static constexpr auto Fields() { return std::tuple(Optional("lower", &CholeskyAttrs::lower)); }
+};
+
+struct BatchNormAttrs {
+  double epsilon = 0;
+  int64_t feature_index = 0;
+  static constexpr auto Fields() {
+    return std::tuple(Required("epsilon", &BatchNormAttrs::epsilon), Required("feature_index", &BatchNormAttrs::feature_index));
+  }
+};
+
+struct RngAttrs {
+  RandomDistribution distribution = RandomDistribution::kUniform;
+  static constexpr auto Fields() { return std::tuple(Required("distribution", &RngAttrs::distribution)); }
+};
+
+struct RngBitGeneratorAttrs {
+  RandomAlgorithm algorithm = RandomAlgorithm::kDefault;
+  static constexpr auto Fields() { return std::tuple(Required("algorithm", &RngBitGeneratorAttrs::algorithm)); }
+};
+
+struct RngStateAttrs {
+  int64_t delta = 0;
+  static constexpr auto Fields() { return std::tuple(Required("delta", &RngStateAttrs::delta)); }
+};
+
+struct ReducePrecisionAttrs {
+  int64_t exponent_bits = 0, mantissa_bits = 0;
+  static constexpr auto Fields() {
+    return std::tuple(Required("exponent_bits", &ReducePrecisionAttrs::exponent_bits),
+                      Required("mantissa_bits", &ReducePrecisionAttrs::mantissa_bits));
+  }
+};
+
+struct WhileAttrs {
+  Computation* condition = nullptr;
+  Computation* body = nullptr;
+  static constexpr auto Fields() {
+    return std::tuple(Required("condition", &WhileAttrs::condition), Required("body", &WhileAttrs::body));
+  }
+};
+
+// A pred selector has true_computation and false_computation, an s32 selector branch_computations; the parser checks
+// which. branches() is either, in branch order (true first).
+struct ConditionalAttrs {
+  Computation* true_computation = nullptr;
+  Computation* false_computation = nullptr;
+  std::vector<Computation*> branch_computations;
+  static constexpr auto Fields() {
+    return std::tuple(Optional("true_computation", &ConditionalAttrs::true_computation),
+                      Optional("false_computation", &ConditionalAttrs::false_computation),
+                      Optional("branch_computations", &ConditionalAttrs::branch_computations));
+  }
+  std::vector<Computation*> branches() const {
+    return true_computation ? std::vector{true_computation, false_computation} : branch_computations;
+  }
+};
+
+struct CallAttrs {
+  Computation* to_apply = nullptr;
+  bool is_composite = false;
+  static constexpr auto Fields() {
+    return std::tuple(Required("to_apply", &CallAttrs::to_apply), Optional("is_composite", &CallAttrs::is_composite));
+  }
+};
+
+struct FusionAttrs {
+  FusionKind kind = FusionKind::kLoop;
+  OperandAliases aliases;
+  Computation* calls = nullptr;
+  static constexpr auto Fields() {
+    return std::tuple(Required("kind", &FusionAttrs::kind), Optional("output_to_operand_aliasing", &FusionAttrs::aliases),
+                      Required("calls", &FusionAttrs::calls));
+  }
+};
+
+struct CustomCallAttrs {
+  Window window;
+  std::optional<DimLabels> dim_labels;
+  int64_t feature_group_count = 1;
+  int64_t batch_group_count = 1;
+  std::vector<Precision> precision;
+  DotAlgorithm algorithm = DotAlgorithm::kUnset;
+  PaddingType padding_type = PaddingType::kInvalid;
+  std::string target;
+  std::optional<ShapeList> operand_layouts;
+  bool has_side_effect = false;
+  LiteralValue literal;
+  OperandAliases aliases;
+  CustomCallSchedule schedule = CustomCallSchedule::kNone;
+  ApiVersion api_version = ApiVersion::kOriginal;
+  Computation* to_apply = nullptr;
+  std::vector<Computation*> called_computations;
+  static constexpr auto Fields() {
+    return std::tuple(
+        Optional("window", &CustomCallAttrs::window), Optional("dim_labels", &CustomCallAttrs::dim_labels),
+        Optional("feature_group_count", &CustomCallAttrs::feature_group_count),
+        Optional("batch_group_count", &CustomCallAttrs::batch_group_count),
+        Optional("operand_precision", &CustomCallAttrs::precision), Optional("algorithm", &CustomCallAttrs::algorithm),
+        Optional("padding_type", &CustomCallAttrs::padding_type), Required("custom_call_target", &CustomCallAttrs::target),
+        Optional("operand_layout_constraints", &CustomCallAttrs::operand_layouts),
+        Optional("custom_call_has_side_effect", &CustomCallAttrs::has_side_effect), Optional("literal", &CustomCallAttrs::literal),
+        Optional("output_to_operand_aliasing", &CustomCallAttrs::aliases), Optional("schedule", &CustomCallAttrs::schedule),
+        Optional("api_version", &CustomCallAttrs::api_version), Optional("to_apply", &CustomCallAttrs::to_apply),
+        Optional("called_computations", &CustomCallAttrs::called_computations));
+  }
+};
+
+// all-gather, all-reduce, reduce-scatter, all-to-all, collective-broadcast, ragged-all-to-all, collective-reduce and their
+// starts: the union of what they take; ops.md 10 says which means what.
+struct CollectiveAttrs {
+  std::optional<int64_t> channel_id;
+  ReplicaGroups replica_groups;
+  bool constrain_layout = false;
+  bool use_global_device_ids = false;
+  std::optional<OneDimension> dimension;
+  std::optional<bool> has_dynamic_root;
+  RawText mode;  // Read and of no effect.
+  Computation* to_apply = nullptr;
+  static constexpr auto Fields() {
+    return std::tuple(Optional("channel_id", &CollectiveAttrs::channel_id), Always("replica_groups", &CollectiveAttrs::replica_groups),
+                      Optional("constrain_layout", &CollectiveAttrs::constrain_layout),
+                      Optional("dimensions", &CollectiveAttrs::dimension),
+                      Optional("use_global_device_ids", &CollectiveAttrs::use_global_device_ids),
+                      Optional("has_dynamic_root", &CollectiveAttrs::has_dynamic_root), Optional("mode", &CollectiveAttrs::mode),
+                      Optional("to_apply", &CollectiveAttrs::to_apply));
+  }
+};
+
+struct PermuteAttrs {  // collective-permute(-start)
+  std::optional<int64_t> channel_id;
+  ListOfLists source_target_pairs;
+  std::optional<ListOfLists> slice_sizes;
+  static constexpr auto Fields() {
+    return std::tuple(Optional("channel_id", &PermuteAttrs::channel_id),
+                      Required("source_target_pairs", &PermuteAttrs::source_target_pairs),
+                      Optional("slice_sizes", &PermuteAttrs::slice_sizes));
+  }
+};
+
+struct ShuffleAttrs {
+  std::vector<int64_t> dimensions;
+  ShuffleMode mode = ShuffleMode::kRotate;
+  std::vector<int64_t> shifts;
+  static constexpr auto Fields() {
+    return std::tuple(Required("dimensions", &ShuffleAttrs::dimensions), Required("mode", &ShuffleAttrs::mode),
+                      Optional("shifts", &ShuffleAttrs::shifts));
+  }
+};
+
+struct CopyStartAttrs {
+  std::optional<int64_t> cross_program_prefetch_index;
+  static constexpr auto Fields() {
+    return std::tuple(Optional("cross_program_prefetch_index", &CopyStartAttrs::cross_program_prefetch_index));
+  }
+};
+
+struct AsyncAttrs {  // async-start, async-update, async-done
+  std::string thread = "main";
+  OperandAliases aliases;
+  Computation* calls = nullptr;
+  static constexpr auto Fields() {
+    return std::tuple(Optional("async_execution_thread", &AsyncAttrs::thread), Optional("output_to_operand_aliasing", &AsyncAttrs::aliases),
+                      Optional("calls", &AsyncAttrs::calls));
+  }
+};
+
+struct ChannelAttrs {  // send, recv and their dones
+  std::optional<int64_t> channel_id;
+  bool is_host_transfer = false;
+  static constexpr auto Fields() {
+    return std::tuple(Optional("channel_id", &ChannelAttrs::channel_id), Optional("is_host_transfer", &ChannelAttrs::is_host_transfer));
+  }
+};
+
+struct InfeedAttrs {
+  std::string config;
+  static constexpr auto Fields() { return std::tuple(Optional("infeed_config", &InfeedAttrs::config)); }
+};
+
+struct OutfeedAttrs {
+  std::optional<Shape> shape;
+  std::string config;
+  static constexpr auto Fields() {
+    return std::tuple(Optional("outfeed_shape", &OutfeedAttrs::shape), Optional("outfeed_config", &OutfeedAttrs::config));
+  }
+};
+
+struct DomainAttrs {
+  RawText domain;
+  static constexpr auto Fields() { return std::tuple(Required("domain", &DomainAttrs::domain)); }
+};
+
+// Every attribute struct, once. Instructions hold one of these.
+using Attributes =
+    std::variant<NoAttrs, ParameterAttrs, ConstantAttrs, CompareAttrs, IotaAttrs, IndexAttrs, DimensionsAttrs, OneDimensionAttrs,
+                 ReshapeAttrs, SliceAttrs, DynamicSliceAttrs, PadAttrs, GatherAttrs, ScatterAttrs, ReduceAttrs, ReduceWindowAttrs,
+                 SelectAndScatterAttrs, MapAttrs, ScanAttrs, SortAttrs, TopKAttrs, DotAttrs, RaggedDotAttrs, ConvolutionAttrs,
+                 FftAttrs, TriangularSolveAttrs, CholeskyAttrs, BatchNormAttrs, RngAttrs, RngBitGeneratorAttrs, RngStateAttrs,
+                 ReducePrecisionAttrs, WhileAttrs, ConditionalAttrs, CallAttrs, FusionAttrs, CustomCallAttrs, CollectiveAttrs,
+                 PermuteAttrs, ShuffleAttrs, CopyStartAttrs, AsyncAttrs, ChannelAttrs, InfeedAttrs, OutfeedAttrs, DomainAttrs>;
+
+// ---- What any instruction may carry ------------------------------------------------------------------------------
+
+struct Metadata {
+  std::string op_type, op_name, source_file;
+  int64_t source_line = 0, source_end_line = 0, source_column = 0, source_end_column = 0;
+  std::vector<int64_t> profile_type;
+  std::string deduplicated_name, scheduling_name;
+  int64_t stack_frame_id = 0;
+  std::string payload;
+  static constexpr auto Fields() {
+    return std::tuple(Optional("op_type", &Metadata::op_type), Optional("op_name", &Metadata::op_name),
+                      Optional("source_file", &Metadata::source_file), Optional("source_line", &Metadata::source_line),
+                      Optional("source_end_line", &Metadata::source_end_line), Optional("source_column", &Metadata::source_column),
+                      Optional("source_end_column", &Metadata::source_end_column), Optional("profile_type", &Metadata::profile_type),
+                      Optional("deduplicated_name", &Metadata::deduplicated_name),
+                      Optional("scheduling_name", &Metadata::scheduling_name), Optional("stack_frame_id", &Metadata::stack_frame_id),
+                      Optional("metadata_payload", &Metadata::payload));
+  }
+  bool operator==(const Metadata&) const = default;
+};
+
+// Attributes accepted on every instruction (spec/hlo-text.md 9), but for control-predecessors, which the instruction holds.
+struct CommonAttrs {
+  RawText sharding, frontend_attributes, statistics, result_accuracy, origin, parameter_replication;
+  Metadata metadata;
+  RawText backend_config;  // With its quotes or braces.
+  static constexpr auto Fields() {
+    return std::tuple(Optional("parameter_replication", &CommonAttrs::parameter_replication), Optional("sharding", &CommonAttrs::sharding),
+                      Optional("frontend_attributes", &CommonAttrs::frontend_attributes), Optional("statistics", &CommonAttrs::statistics),
+                      Optional("result_accuracy", &CommonAttrs::result_accuracy), Optional("origin", &CommonAttrs::origin),
+                      Optional("metadata", &CommonAttrs::metadata), Optional("backend_config", &CommonAttrs::backend_config));
+  }
+};
+
+// The words of an enum, in the order of the enumerators, and whether the parser ignores case (spec/hlo-text.md 8.3).
+// Used as: EnumWords<FusionKind>::kWords. A first word of "" is a default that is never written.
+template <class Enum>
+struct EnumWords;
+
+#define HLO_WORDS(Enum, ignore_case, ...)                             \
+  template <>                                                         \
+  struct EnumWords<Enum> {                                            \
+    static constexpr std::string_view kWords[] = {__VA_ARGS__};       \
+    static constexpr bool kIgnoreCase = ignore_case;                  \
+  };                                                                  \
+  inline std::string_view ToString(Enum value) { return EnumWords<Enum>::kWords[static_cast<int>(value)]; }
+
+HLO_WORDS(ComparisonDirection, false, "EQ", "NE", "GE", "GT", "LE", "LT")
+HLO_WORDS(ComparisonType, false, "", "FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED")
+HLO_WORDS(FusionKind, false, "kLoop", "kInput", "kOutput", "kCustom")
+HLO_WORDS(FftType, false, "FFT", "IFFT", "RFFT", "IRFFT")
+HLO_WORDS(RandomDistribution, true, "rng_uniform", "rng_normal")
+HLO_WORDS(RandomAlgorithm, true, "rng_default", "rng_three_fry", "rng_philox")
+HLO_WORDS(TransposeKind, false, "", "NO_TRANSPOSE", "TRANSPOSE", "ADJOINT")
+HLO_WORDS(Precision, true, "default", "high", "highest")
+HLO_WORDS(PaddingType, false, "PADDING_INVALID", "PADDING_VALID", "PADDING_SAME")
+HLO_WORDS(CustomCallSchedule, true, "SCHEDULE_NONE", "SCHEDULE_LATEST", "SCHEDULE_EARLIEST")
+HLO_WORDS(ApiVersion, true, "", "API_VERSION_ORIGINAL", "API_VERSION_STATUS_RETURNING", "API_VERSION_STATUS_RETURNING_UNIFIED",
+          "API_VERSION_TYPED_FFI")
+HLO_WORDS(ConvolutionKind, false, "unset", "fprop", "wgrad", "dgrad")
+HLO_WORDS(ShuffleMode, false, "rotate")
+HLO_WORDS(DotAlgorithm, true, "unset", "dot_any_f8_any_f8_f32", "dot_any_f8_any_f8_f32_fast_accum", "dot_f16_f16_f16",
+          "dot_f16_f16_f32", "dot_bf16_bf16_bf16", "dot_bf16_bf16_f32", "dot_bf16_bf16_f32_x3", "dot_bf16_bf16_f32_x6",
+          "dot_bf16_bf16_f32_x9", "dot_tf32_tf32_f32", "dot_tf32_tf32_f32_x3", "dot_f32_f32_f32", "dot_f64_f64_f64")
+#undef HLO_WORDS
+
+}  // namespace hlo
+
+#endif  // HLO_IR_ATTRS_H_

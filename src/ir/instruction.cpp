@@ -1,0 +1,205 @@
+#include "ir/instruction.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "ir/module.h"
+
+namespace hlo {
+namespace {
+
+// Hashing of attribute values: one overload a kind of value, called by HashOperation for every field.
+struct Hasher {
+  uint64_t hash = 0xCBF29CE484222325;
+
+  void Mix(uint64_t value) {
+    hash = (hash ^ value) * 0x9E3779B97F4A7C15;
+    hash ^= hash >> 29;
+  }
+  void operator()(int64_t value) { Mix(static_cast<uint64_t>(value)); }
+  void operator()(bool value) { Mix(value); }
+  void operator()(double value) { Mix(std::bit_cast<uint64_t>(value)); }
+  void operator()(const std::string& value) { Mix(std::hash<std::string_view>()(value)); }
+  void operator()(const RawText& value) { (*this)(value.text); }
+  void operator()(Computation* value) { Mix(value ? std::hash<std::string_view>()(value->name()) : 0); }
+  void operator()(const OneDimension& value) { (*this)(value.value); }
+  void operator()(const WindowDim& w) {
+    for (const int64_t v : {w.size, w.stride, w.pad_low, w.pad_high, w.base_dilation, w.window_dilation}) (*this)(v);
+    (*this)(w.reversed);
+  }
+  void operator()(const Window& value) { (*this)(value.dims); }
+  void operator()(const PaddingDim& p) {
+    for (const int64_t v : {p.low, p.high, p.interior}) (*this)(v);
+  }
+  void operator()(const PaddingConfig& value) { (*this)(value.dims); }
+  void operator()(const SliceDim& s) {
+    for (const int64_t v : {s.start, s.limit, s.stride}) (*this)(v);
+  }
+  void operator()(const SliceRanges& value) { (*this)(value.dims); }
+  void operator()(const DimLabels& d) {
+    for (const int64_t v : {d.lhs_batch, d.lhs_feature, d.rhs_input_feature, d.rhs_output_feature, d.out_batch, d.out_feature}) (*this)(v);
+    (*this)(d.lhs_spatial);
+    (*this)(d.rhs_spatial);
+    (*this)(d.out_spatial);
+  }
+  void operator()(const OperandAlias& a) {
+    (*this)(a.output);
+    (*this)(a.operand);
+    (*this)(a.operand_index);
+  }
+  void operator()(const Shape& shape) {
+    Mix(static_cast<uint64_t>(shape.type()));
+    (*this)(shape.dims());
+    (*this)(shape.layout().minor_to_major);
+    (*this)(shape.elements());
+  }
+  void operator()(const ShapeList& value) { (*this)(value.shapes); }
+  void operator()(const LiteralValue& value) { Mix(value.value ? value.value->Hash() : 0); }
+  template <class T>
+    requires std::is_enum_v<T>
+  void operator()(T value) {
+    Mix(static_cast<uint64_t>(value));
+  }
+  template <class T>
+  void operator()(const std::vector<T>& values) {
+    Mix(values.size());
+    for (const T& value : values) (*this)(value);
+  }
+  template <class T>
+  void operator()(const std::optional<T>& value) {
+    Mix(value.has_value());
+    if (value) (*this)(*value);
+  }
+};
+
+// Equality of attribute structs through their fields; the two that have none in parentheses compare by hand.
+bool SameAttrs(const ParameterAttrs& a, const ParameterAttrs& b) { return a.number == b.number; }
+bool SameAttrs(const ConstantAttrs& a, const ConstantAttrs& b) { return a.literal.BitEquals(b.literal); }
+template <class A>
+bool SameAttrs(const A& a, const A& b) {
+  bool same = true;
+  ForEachField<A>([&](const auto& field) { same = same && a.*field.member == b.*field.member; });
+  return same;
+}
+
+}  // namespace
+
+Instruction::Instruction(Computation& computation, int id, Opcode opcode, Shape shape, std::string name, Attributes attrs)
+    : opcode_(opcode),
+      id_(id),
+      computation_(&computation),
+      shape_(std::move(shape)),
+      name_(std::move(name)),
+      attrs_(std::make_unique<Attributes>(std::move(attrs))) {}
+
+Module& Instruction::module() const { return computation_->module(); }
+
+void Instruction::AddUser(Instruction& user) {
+  if (users_.empty() || users_.back() != &user) {
+    if (std::find(users_.begin(), users_.end(), &user) == users_.end()) users_.push_back(&user);
+  }
+}
+
+void Instruction::RemoveUser(Instruction& user) {
+  if (std::find(user.operands_.begin(), user.operands_.end(), this) != user.operands_.end()) return;
+  const auto found = std::find(users_.begin(), users_.end(), &user);
+  CHECK(found != users_.end(), user.name(), " does not use ", name());
+  users_.erase(found);
+}
+
+void Instruction::SetOperand(int64_t i, Instruction& operand) {
+  Instruction* before = operands_[i];
+  if (before == &operand) return;
+  operands_[i] = &operand;
+  before->RemoveUser(*this);
+  operand.AddUser(*this);
+}
+
+int64_t Instruction::UseCount() const {
+  int64_t count = 0;
+  for (const Instruction* user : users_) count += std::count(user->operands_.begin(), user->operands_.end(), this);
+  return count;
+}
+
+bool Instruction::IsRoot() const { return computation_->root_ == this; }
+
+void Instruction::ReplaceAllUses(Instruction& replacement) {
+  CHECK(&replacement != this, name());
+  CHECK(Compatible(shape(), replacement.shape()), name(), " ", shape(), " by ", replacement.shape());
+  if (replacement.origin_ < 0) replacement.origin_ = origin_;
+  const std::vector<Instruction*> users = std::move(users_);
+  users_.clear();
+  for (Instruction* user : users) {
+    std::replace(user->operands_.begin(), user->operands_.end(), this, &replacement);
+    replacement.AddUser(*user);
+  }
+  if (IsRoot()) computation_->root_ = &replacement;
+}
+
+const CommonAttrs& Instruction::common() const {
+  static const CommonAttrs kNothing;
+  return common_ ? *common_ : kNothing;
+}
+
+CommonAttrs& Instruction::mutable_common() {
+  if (!common_) common_ = std::make_unique<CommonAttrs>();
+  return *common_;
+}
+
+bool Instruction::IsConstantOf(double value) const {
+  if (Is(Opcode::kBroadcast)) return operand(0).IsConstantOf(value);
+  return Is(Opcode::kConstant) && literal().IsAll(value);
+}
+
+void ForEachCalled(Attributes& attrs, const std::function<void(Computation*&)>& f) {
+  std::visit(
+      [&]<class A>(A& a) {
+        ForEachField<A>([&](const auto& field) {
+          auto& member = a.*field.member;
+          using T = std::remove_reference_t<decltype(member)>;
+          if constexpr (std::is_same_v<T, Computation*>) {
+            if (member != nullptr) f(member);
+          } else if constexpr (std::is_same_v<T, std::vector<Computation*>>) {
+            for (Computation*& called : member) f(called);
+          }
+        });
+      },
+      attrs);
+}
+
+std::vector<Computation*> CalledComputations(const Instruction& inst) {
+  std::vector<Computation*> called;
+  // The visitor only reads.
+  ForEachCalled(const_cast<Attributes&>(inst.attributes()), [&](Computation*& c) { called.push_back(c); });
+  return called;
+}
+
+bool SameOperation(const Instruction& a, const Instruction& b) {
+  if (a.opcode() != b.opcode() || a.shape() != b.shape()) return false;
+  return std::visit(
+      [&]<class A>(const A& attrs) { return SameAttrs(attrs, std::get<A>(b.attributes())); }, a.attributes());
+}
+
+uint64_t HashOperation(const Instruction& inst) {
+  Hasher hash;
+  hash(inst.opcode());
+  hash(inst.shape());
+  if (inst.Is(Opcode::kParameter)) hash(inst.parameter_number());
+  if (inst.Is(Opcode::kConstant)) hash.Mix(inst.literal().Hash());
+  std::visit([&]<class A>(const A& attrs) { ForEachField<A>([&](const auto& field) { hash(attrs.*field.member); }); }, inst.attributes());
+  return hash.hash;
+}
+
+Error ErrorAt(const Instruction& inst, std::string code, std::string message) {
+  Error error = Rejected(std::move(code), std::move(message), inst.range());
+  error.source = inst.module().source;
+  return error;
+}
+
+Error UnsupportedAt(const Instruction& inst, std::string code, std::string message) {
+  Error error = Unsupported(std::move(code), std::move(message), inst.range());
+  error.source = inst.module().source;
+  return error;
+}
+
+}  // namespace hlo

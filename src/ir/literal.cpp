@@ -1,0 +1,226 @@
+#include "ir/literal.h"
+
+#include <cstring>
+
+#include "base/check.h"
+
+namespace hlo {
+namespace {
+
+constexpr size_t kAlignment = 64;
+
+std::shared_ptr<std::byte[]> Allocate(int64_t bytes) {
+  if (bytes == 0) return nullptr;
+  auto* data = static_cast<std::byte*>(::operator new(bytes, std::align_val_t(kAlignment)));
+  return {data, [](std::byte* p) { ::operator delete(p, std::align_val_t(kAlignment)); }};
+}
+
+template <class T>
+T Load(const std::byte* at) {
+  T value;
+  std::memcpy(&value, at, sizeof value);
+  return value;
+}
+
+template <class T>
+void Store(std::byte* at, T value) {
+  std::memcpy(at, &value, sizeof value);
+}
+
+// The low `bits` of `value`, sign-extended.
+int64_t SignExtend(int64_t value, int bits) { return value << (64 - bits) >> (64 - bits); }
+
+}  // namespace
+
+FloatFormat FormatOf(PrimitiveType type) {
+  switch (type) {
+    case PrimitiveType::kF16: return kF16;
+    case PrimitiveType::kBF16: return kBF16;
+    case PrimitiveType::kF8E5M2: return kF8E5M2;
+    case PrimitiveType::kF8E4M3: return kF8E4M3;
+    case PrimitiveType::kF8E4M3FN: return kF8E4M3FN;
+    case PrimitiveType::kF8E4M3B11FNUZ: return kF8E4M3B11FNUZ;
+    case PrimitiveType::kF8E3M4: return kF8E3M4;
+    case PrimitiveType::kF8E5M2FNUZ: return kF8E5M2FNUZ;
+    case PrimitiveType::kF8E4M3FNUZ: return kF8E4M3FNUZ;
+    case PrimitiveType::kF8E8M0FNU: return kF8E8M0FNU;
+    case PrimitiveType::kF4E2M1FN: return kF4E2M1FN;
+    case PrimitiveType::kF6E3M2FN: return kF6E3M2FN;
+    case PrimitiveType::kF6E2M3FN: return kF6E2M3FN;
+    default: CHECK(false, "no small float format: ", type);
+  }
+  __builtin_unreachable();
+}
+
+Literal::Literal(Shape shape) : shape_(std::move(shape)) {
+  if (shape_.IsTuple()) {
+    for (const Shape& element : shape_.elements()) elements_.emplace_back(element);
+    return;
+  }
+  bytes_ = shape_.ByteSize();
+  data_ = Allocate(bytes_);
+  if (bytes_ > 0) std::memset(data_.get(), 0, bytes_);
+}
+
+Literal Literal::Uninitialized(const Shape& shape) {
+  CHECK(!shape.IsTuple(), shape);
+  Literal literal;
+  literal.shape_ = shape;
+  literal.bytes_ = shape.ByteSize();
+  literal.data_ = Allocate(literal.bytes_);
+  return literal;
+}
+
+Literal Literal::Tuple(std::vector<Literal> elements) {
+  Literal literal;
+  std::vector<Shape> shapes;
+  for (const Literal& element : elements) shapes.push_back(element.shape());
+  literal.shape_ = Shape::Tuple(std::move(shapes));
+  literal.elements_ = std::move(elements);
+  return literal;
+}
+
+Literal Literal::Scalar(PrimitiveType type, double value) {
+  Literal literal(Shape::Scalar(type));
+  literal.SetDouble(0, value);
+  return literal;
+}
+
+Literal Literal::Scalar(PrimitiveType type, int64_t value) {
+  Literal literal(Shape::Scalar(type));
+  literal.SetInt(0, value);
+  return literal;
+}
+
+const Literal& Literal::At(std::span<const int64_t> index) const {
+  const Literal* at = this;
+  for (const int64_t i : index) at = &at->elements_[i];
+  return *at;
+}
+
+std::byte* Literal::mutable_raw() {
+  if (data_ != nullptr && data_.use_count() > 1) {
+    auto own = Allocate(bytes_);
+    std::memcpy(own.get(), data_.get(), bytes_);
+    data_ = std::move(own);
+  }
+  return data_.get();
+}
+
+double Literal::GetDouble(int64_t linear) const {
+  const PrimitiveType type = shape_.type();
+  const std::byte* at = raw() + linear * ByteWidth(type);
+  switch (type) {
+    case PrimitiveType::kF32: return Load<float>(at);
+    case PrimitiveType::kF64: return Load<double>(at);
+    case PrimitiveType::kBF16: return BF16ToFloat(Load<uint16_t>(at));
+    case PrimitiveType::kF16: return F16ToFloat(Load<uint16_t>(at));
+    case PrimitiveType::kC64: return Load<float>(at);
+    case PrimitiveType::kC128: return Load<double>(at);
+    case PrimitiveType::kU64: return static_cast<double>(Load<uint64_t>(at));
+    default: break;
+  }
+  if (IsFloat(type)) return DecodeFloat(FormatOf(type), Load<uint8_t>(at));
+  return static_cast<double>(GetInt(linear));
+}
+
+int64_t Literal::GetInt(int64_t linear) const {
+  const PrimitiveType type = shape_.type();
+  const std::byte* at = raw() + linear * ByteWidth(type);
+  const bool is_signed = IsSigned(type);
+  switch (ByteWidth(type)) {
+    case 1: return is_signed ? SignExtend(Load<int8_t>(at), BitWidth(type)) : Load<uint8_t>(at);
+    case 2: return is_signed ? Load<int16_t>(at) : Load<uint16_t>(at);
+    case 4: return is_signed ? Load<int32_t>(at) : static_cast<int64_t>(Load<uint32_t>(at));
+    case 8: return Load<int64_t>(at);
+    default: CHECK(false, "no integer: ", type);
+  }
+  return 0;
+}
+
+std::complex<double> Literal::GetComplex(int64_t linear) const {
+  const std::byte* at = raw() + linear * ByteWidth(shape_.type());
+  if (shape_.type() == PrimitiveType::kC64) return {Load<float>(at), Load<float>(at + 4)};
+  if (shape_.type() == PrimitiveType::kC128) return {Load<double>(at), Load<double>(at + 8)};
+  return GetDouble(linear);
+}
+
+void Literal::SetDouble(int64_t linear, double value) {
+  const PrimitiveType type = shape_.type();
+  std::byte* at = mutable_raw() + linear * ByteWidth(type);
+  switch (type) {
+    case PrimitiveType::kF32: return Store(at, static_cast<float>(value));
+    case PrimitiveType::kF64: return Store(at, value);
+    case PrimitiveType::kC64:
+    case PrimitiveType::kC128: return SetComplex(linear, value);
+    case PrimitiveType::kPred: return Store<uint8_t>(at, value != 0);
+    case PrimitiveType::kU64: return Store<uint64_t>(at, value < 0 ? static_cast<int64_t>(value) : static_cast<uint64_t>(value));
+    default: break;
+  }
+  if (!IsFloat(type)) return SetInt(linear, static_cast<int64_t>(value));
+  const uint32_t bits = EncodeFloat(FormatOf(type), value);
+  if (ByteWidth(type) == 2) return Store(at, static_cast<uint16_t>(bits));
+  Store(at, static_cast<uint8_t>(bits));
+}
+
+void Literal::SetInt(int64_t linear, int64_t value) {
+  const PrimitiveType type = shape_.type();
+  if (IsFloat(type) || IsComplex(type)) return SetDouble(linear, static_cast<double>(value));
+  std::byte* at = mutable_raw() + linear * ByteWidth(type);
+  if (type == PrimitiveType::kPred) return Store<uint8_t>(at, value != 0);
+  switch (ByteWidth(type)) {
+    case 1:
+      if (IsSigned(type)) return Store(at, static_cast<int8_t>(SignExtend(value, BitWidth(type))));
+      return Store(at, static_cast<uint8_t>(value & ((1 << BitWidth(type)) - 1)));
+    case 2: return Store(at, static_cast<int16_t>(value));
+    case 4: return Store(at, static_cast<int32_t>(value));
+    case 8: return Store(at, value);
+    default: CHECK(false, "no integer: ", type);
+  }
+}
+
+void Literal::SetComplex(int64_t linear, std::complex<double> value) {
+  std::byte* at = mutable_raw() + linear * ByteWidth(shape_.type());
+  if (shape_.type() == PrimitiveType::kC64) {
+    Store(at, static_cast<float>(value.real()));
+    return Store(at + 4, static_cast<float>(value.imag()));
+  }
+  CHECK(shape_.type() == PrimitiveType::kC128, shape_);
+  Store(at, value.real());
+  Store(at + 8, value.imag());
+}
+
+Literal Literal::WithShape(Shape shape) const {
+  CHECK(shape.type() == shape_.type() && shape.NumElements() == shape_.NumElements(), shape_, " as ", shape);
+  Literal literal = *this;
+  literal.shape_ = std::move(shape);
+  return literal;
+}
+
+bool Literal::IsSplat() const {
+  if (!shape_.IsArray() || bytes_ == 0) return false;
+  const int64_t width = ByteWidth(shape_.type());
+  return std::memcmp(raw(), raw() + width, bytes_ - width) == 0;
+}
+
+bool Literal::IsAll(double value) const { return IsSplat() && GetComplex(0) == value; }
+
+bool Literal::BitEquals(const Literal& other) const {
+  if (!Compatible(shape_, other.shape_) || elements_.size() != other.elements_.size()) return false;
+  for (size_t i = 0; i < elements_.size(); ++i) {
+    if (!elements_[i].BitEquals(other.elements_[i])) return false;
+  }
+  return bytes_ == other.bytes_ && (bytes_ == 0 || std::memcmp(raw(), other.raw(), bytes_) == 0);
+}
+
+uint64_t Literal::Hash() const {
+  uint64_t hash = 0xCBF29CE484222325;  // FNV-1a.
+  const auto mix = [&](uint64_t value) { hash = (hash ^ value) * 0x100000001B3; };
+  mix(static_cast<uint64_t>(shape_.type()));
+  for (const int64_t dim : shape_.dims()) mix(dim);
+  for (int64_t i = 0; i < bytes_; ++i) mix(static_cast<uint64_t>(raw()[i]));
+  for (const Literal& element : elements_) mix(element.Hash());
+  return hash;
+}
+
+}  // namespace hlo

@@ -1,0 +1,366 @@
+#include "ir/module.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace hlo {
+namespace {
+
+// `wish`, or `wish.N` for the first N that is free; `wish` loses a numeric suffix first, so that names do not grow.
+std::string Unique(std::unordered_map<std::string, int>& taken, std::string_view wish) {
+  if (taken.try_emplace(std::string(wish), 1).second) return std::string(wish);
+  std::string_view stem = wish;
+  const size_t dot = wish.rfind('.');
+  if (dot != std::string_view::npos && dot > 0 && dot + 1 < wish.size() &&
+      wish.substr(dot + 1).find_first_not_of("0123456789") == std::string_view::npos) {
+    stem = wish.substr(0, dot);
+  }
+  int& next = taken.try_emplace(std::string(stem), 1).first->second;
+  for (;;) {
+    std::string name = Str(stem, ".", next++);
+    if (taken.try_emplace(name, 1).second) return name;
+  }
+}
+
+}  // namespace
+
+// ---- Computation -------------------------------------------------------------------------------------------------
+
+std::vector<Instruction*> Computation::Instructions() const {
+  std::vector<Instruction*> live;
+  live.reserve(live_count_);
+  for (const auto& inst : instructions_) {
+    if (!inst->removed_) live.push_back(inst.get());
+  }
+  return live;
+}
+
+std::vector<Instruction*> Computation::PostOrder() const {
+  std::vector<Instruction*> order;
+  order.reserve(live_count_);
+  enum : uint8_t { kNew, kOpen, kDone };
+  std::vector<uint8_t> state(module_->id_limit(), kNew);
+  struct Frame {
+    Instruction* inst;
+    size_t next;  // Operand, then control predecessor, to look at.
+  };
+  std::vector<Frame> stack;
+  for (const auto& start : instructions_) {
+    if (start->removed_ || state[start->id()] != kNew) continue;
+    stack.push_back({start.get(), 0});
+    while (!stack.empty()) {
+      auto& [inst, next] = stack.back();
+      state[inst->id()] = kOpen;
+      const size_t operands = inst->operands_.size();
+      if (next < operands + inst->control_predecessors_.size()) {
+        Instruction* before = next < operands ? inst->operands_[next] : inst->control_predecessors_[next - operands];
+        ++next;
+        CHECK(state[before->id()] != kOpen, "cycle through ", before->name());
+        if (state[before->id()] == kNew) stack.push_back({before, 0});
+        continue;
+      }
+      state[inst->id()] = kDone;
+      order.push_back(inst);
+      stack.pop_back();
+    }
+  }
+  return order;
+}
+
+void Computation::SetOrder(const std::vector<Instruction*>& order) {
+  CHECK(static_cast<int64_t>(order.size()) == live_count_, name_);
+  std::unordered_map<Instruction*, std::unique_ptr<Instruction>> by_pointer;
+  std::vector<std::unique_ptr<Instruction>> removed;
+  for (auto& inst : instructions_) {
+    if (inst->removed_) {
+      removed.push_back(std::move(inst));
+    } else {
+      Instruction* key = inst.get();
+      by_pointer.emplace(key, std::move(inst));
+    }
+  }
+  instructions_.clear();
+  for (Instruction* inst : order) {
+    instructions_.push_back(std::move(by_pointer.at(inst)));
+    CHECK(instructions_.back() != nullptr, inst->name(), " stands twice in an order");
+  }
+  for (auto& inst : removed) instructions_.push_back(std::move(inst));
+}
+
+Instruction& Computation::Add(Opcode opcode, Shape shape, std::vector<Instruction*> operands, Attributes attrs, std::string_view name) {
+  const OpRow& row = RowOf(opcode);
+  if (std::holds_alternative<NoAttrs>(attrs)) attrs = row.make_attrs();
+  CHECK(attrs.index() == row.make_attrs().index(), "wrong attributes for ", row.text);
+  CHECK(row.arity == kVariadic || static_cast<size_t>(row.arity) == operands.size(), row.text, " with ", operands.size(), " operands");
+  std::string unique = module_->UniqueName(name.empty() ? row.text : name);
+  instructions_.emplace_back(new Instruction(*this, module_->next_id_++, opcode, std::move(shape), std::move(unique), std::move(attrs)));
+  Instruction& inst = *instructions_.back();
+  ++live_count_;
+  inst.operands_ = std::move(operands);
+  for (Instruction* operand : inst.operands_) {
+    CHECK(operand->computation_ == this && !operand->removed_, operand->name(), " is not at hand in ", name_);
+    operand->AddUser(inst);
+  }
+  if (opcode == Opcode::kParameter) {
+    const size_t number = inst.parameter_number();
+    if (parameters_.size() <= number) parameters_.resize(number + 1);
+    CHECK(parameters_[number] == nullptr, "parameter ", number, " of ", name_, " exists");
+    parameters_[number] = &inst;
+  }
+  if (root_ == nullptr) root_ = &inst;
+  return inst;
+}
+
+Instruction& Computation::AddLike(const Instruction& from, Opcode opcode, Shape shape, std::vector<Instruction*> operands, Attributes attrs) {
+  Instruction& inst = Add(opcode, std::move(shape), std::move(operands), std::move(attrs));
+  inst.range_ = from.range_;
+  if (from.HasCommon() && from.metadata() != Metadata()) inst.mutable_common().metadata = from.metadata();
+  return inst;
+}
+
+Instruction& Computation::AddClone(const Instruction& from, std::vector<Instruction*> operands) {
+  return AddClone(from, from.shape(), std::move(operands));
+}
+
+Instruction& Computation::AddClone(const Instruction& from, Shape shape, std::vector<Instruction*> operands) {
+  Instruction& inst = Add(from.opcode_, std::move(shape), std::move(operands), *from.attrs_, from.name_);
+  inst.range_ = from.range_;
+  inst.origin_ = from.origin_;
+  if (from.common_) inst.common_ = std::make_unique<CommonAttrs>(*from.common_);
+  return inst;
+}
+
+Instruction& Computation::AddConstant(Literal literal, std::string_view name) {
+  Shape shape = literal.shape();
+  return Add(Opcode::kConstant, std::move(shape), {}, ConstantAttrs{std::move(literal)}, name);
+}
+
+Instruction& Computation::AddParameter(int64_t number, Shape shape, std::string_view name) {
+  return Add(Opcode::kParameter, std::move(shape), {}, ParameterAttrs{number}, name.empty() ? Str("param_", number) : std::string(name));
+}
+
+Instruction& Computation::AddTuple(std::vector<Instruction*> operands) {
+  std::vector<Shape> shapes;
+  for (const Instruction* operand : operands) shapes.push_back(operand->shape());
+  return Add(Opcode::kTuple, Shape::Tuple(std::move(shapes)), std::move(operands));
+}
+
+Instruction& Computation::AddGetTupleElement(Instruction& tuple, int64_t index) {
+  return Add(Opcode::kGetTupleElement, tuple.shape().element(index), {&tuple}, IndexAttrs{index});
+}
+
+void Computation::Remove(Instruction& inst) {
+  CHECK(inst.computation_ == this && !inst.removed_, inst.name());
+  CHECK(inst.users_.empty(), "removing an instruction that is still used: ", inst.name());
+  CHECK(root_ != &inst, "removing the root: ", inst.name());
+  const std::vector<Instruction*> operands = std::move(inst.operands_);
+  inst.operands_.clear();
+  for (Instruction* operand : operands) {
+    if (std::find(operand->users_.begin(), operand->users_.end(), &inst) != operand->users_.end()) operand->RemoveUser(inst);
+  }
+  if (inst.Is(Opcode::kParameter)) parameters_[inst.parameter_number()] = nullptr;
+  inst.removed_ = true;
+  --live_count_;
+}
+
+void Computation::RemoveDeadTree(Instruction& inst) {
+  std::vector<Instruction*> worklist = {&inst};
+  while (!worklist.empty()) {
+    Instruction* dead = worklist.back();
+    worklist.pop_back();
+    if (dead->removed_) continue;
+    const std::vector<Instruction*> operands = dead->operands_;
+    Remove(*dead);
+    for (Instruction* operand : operands) {
+      if (!operand->removed_ && operand->IsDead() && !operand->Is(Opcode::kParameter) && !operand->Is(kSideEffect)) {
+        worklist.push_back(operand);
+      }
+    }
+  }
+}
+
+void Computation::RemoveParameter(int64_t i) {
+  if (parameters_[i] != nullptr) Remove(*parameters_[i]);
+  parameters_.erase(parameters_.begin() + i);
+  for (size_t number = i; number < parameters_.size(); ++number) {
+    parameters_[number]->mutable_attrs<ParameterAttrs>().number = static_cast<int64_t>(number);
+  }
+}
+
+bool Computation::IsEntry() const { return module_->entry_ == this; }
+
+std::vector<Instruction*> Computation::Callers() const {
+  std::vector<Instruction*> callers;
+  for (Computation* computation : module_->Computations()) {
+    for (Instruction* inst : computation->Instructions()) {
+      const auto called = CalledComputations(*inst);
+      if (std::find(called.begin(), called.end(), this) != called.end()) callers.push_back(inst);
+    }
+  }
+  return callers;
+}
+
+// ---- Module ------------------------------------------------------------------------------------------------------
+
+std::vector<Computation*> Module::Computations() const {
+  std::vector<Computation*> all;
+  for (const auto& computation : computations_) all.push_back(computation.get());
+  return all;
+}
+
+std::vector<Computation*> Module::PostOrder() const {
+  std::vector<Computation*> order;
+  std::unordered_map<const Computation*, bool> seen;
+  struct Frame {
+    Computation* computation;
+    std::vector<Computation*> callees;
+    size_t next = 0;
+  };
+  const auto open = [](Computation* computation) {
+    Frame frame{computation, {}};
+    for (Instruction* inst : computation->Instructions()) {
+      for (Computation* callee : CalledComputations(*inst)) frame.callees.push_back(callee);
+    }
+    return frame;
+  };
+  std::vector<Frame> stack;
+  seen[entry_] = true;
+  stack.push_back(open(entry_));
+  while (!stack.empty()) {
+    Frame& frame = stack.back();
+    if (frame.next == frame.callees.size()) {
+      order.push_back(frame.computation);
+      stack.pop_back();
+      continue;
+    }
+    Computation* callee = frame.callees[frame.next++];
+    if (!seen[callee]) {
+      seen[callee] = true;
+      stack.push_back(open(callee));
+    }
+  }
+  return order;
+}
+
+std::string Module::UniqueName(std::string_view wish) { return Unique(names_, wish); }
+std::string Module::UniqueComputationName(std::string_view wish) { return Unique(computation_names_, wish); }
+
+Computation& Module::AddComputation(std::string_view name) {
+  computations_.emplace_back(new Computation(*this, UniqueComputationName(name)));
+  return *computations_.back();
+}
+
+Computation& Module::CloneComputation(const Computation& from, std::string_view name,
+                                      std::unordered_map<const Instruction*, Instruction*>* map) {
+  std::unordered_map<const Instruction*, Instruction*> own;
+  if (map == nullptr) map = &own;
+  Computation& copy = AddComputation(name);
+  copy.execution_thread = from.execution_thread;
+  copy.range = from.range;
+  // Not PostOrder: the order is the schedule when the module has one, and operands come first in any order.
+  const bool ordered = header.is_scheduled;
+  for (const Instruction* inst : ordered ? from.Instructions() : from.PostOrder()) {
+    std::vector<Instruction*> operands;
+    for (const Instruction* operand : inst->operands()) operands.push_back(map->at(operand));
+    Instruction& clone = copy.AddClone(*inst, std::move(operands));
+    for (const Instruction* before : inst->control_predecessors()) clone.AddControlPredecessor(*map->at(before));
+    (*map)[inst] = &clone;
+  }
+  copy.SetRoot(*map->at(&from.root()));
+  return copy;
+}
+
+bool Module::RemoveUnreachable() {
+  const std::vector<Computation*> reached = PostOrder();
+  return std::erase_if(computations_, [&](const auto& computation) {
+           if (std::find(reached.begin(), reached.end(), computation.get()) != reached.end()) return false;
+           computation_names_.erase(computation->name());
+           return true;
+         }) > 0;
+}
+
+int64_t Module::InstructionCount() const {
+  int64_t count = 0;
+  for (const auto& computation : computations_) count += computation->InstructionCount();
+  return count;
+}
+
+void Module::Sweep() {
+  for (const auto& computation : computations_) {
+    std::erase_if(computation->instructions_, [](const auto& inst) { return inst->removed_; });
+  }
+}
+
+std::unique_ptr<Module> Module::Clone(bool as_input) const {
+  auto copy = std::make_unique<Module>(name_);
+  copy->header = header;
+  copy->source = source;
+  std::unordered_map<const Computation*, Computation*> computations;
+  std::unordered_map<const Instruction*, Instruction*> instructions;
+  for (const auto& from : computations_) {
+    copy->computations_.emplace_back(new Computation(*copy, from->name_));
+    Computation& to = *copy->computations_.back();
+    computations[from.get()] = &to;
+    to.execution_thread = from->execution_thread;
+    to.range = from->range;
+    to.live_count_ = from->live_count_;
+    to.parameters_.resize(from->parameters_.size());
+    for (const auto& inst : from->instructions_) {
+      if (inst->removed_) continue;
+      to.instructions_.emplace_back(new Instruction(to, inst->id_, inst->opcode_, inst->shape_, inst->name_, *inst->attrs_));
+      Instruction& clone = *to.instructions_.back();
+      clone.origin_ = as_input ? inst->id_ : inst->origin_;
+      clone.range_ = inst->range_;
+      if (inst->common_) clone.common_ = std::make_unique<CommonAttrs>(*inst->common_);
+      if (clone.Is(Opcode::kParameter)) to.parameters_[clone.parameter_number()] = &clone;
+      instructions[inst.get()] = &clone;
+    }
+  }
+  for (const auto& [from, to] : instructions) {
+    for (const Instruction* operand : from->operands_) to->operands_.push_back(instructions.at(operand));
+    for (const Instruction* user : from->users_) to->users_.push_back(instructions.at(user));
+    for (const Instruction* before : from->control_predecessors_) to->control_predecessors_.push_back(instructions.at(before));
+    ForEachCalled(*to->attrs_, [&](Computation*& called) { called = computations.at(called); });
+  }
+  for (const auto& [from, to] : computations) {
+    if (from->root_ != nullptr) to->root_ = instructions.at(from->root_);
+  }
+  if (entry_ != nullptr) copy->entry_ = computations.at(entry_);
+  copy->next_id_ = next_id_;
+  copy->names_ = names_;
+  copy->computation_names_ = computation_names_;
+  return copy;
+}
+
+namespace {
+
+uint64_t Mix(uint64_t hash, uint64_t value) {
+  hash = (hash ^ value) * 0x9E3779B97F4A7C15;
+  return hash ^ (hash >> 31);
+}
+
+}  // namespace
+
+uint64_t Fingerprint(const Computation& computation) {
+  std::vector<int> position(computation.module().id_limit());
+  int next = 0;
+  uint64_t hash = 0;
+  for (const Instruction* inst : computation.Instructions()) {
+    position[inst->id()] = next++;
+    hash = Mix(hash, HashOperation(*inst));
+  }
+  for (const Instruction* inst : computation.Instructions()) {
+    for (const Instruction* operand : inst->operands()) hash = Mix(hash, position[operand->id()]);
+    for (const Instruction* before : inst->control_predecessors()) hash = Mix(hash, position[before->id()] + 1);
+  }
+  return Mix(hash, position[computation.root().id()]);
+}
+
+uint64_t Fingerprint(const Module& module) {
+  uint64_t hash = module.header.is_scheduled;
+  for (const Computation* computation : module.PostOrder()) hash = Mix(hash, Fingerprint(*computation));
+  return hash;
+}
+
+}  // namespace hlo

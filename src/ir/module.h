@@ -1,0 +1,167 @@
+// Computations and the module that holds them.
+#ifndef HLO_IR_MODULE_H_
+#define HLO_IR_MODULE_H_
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/source_text.h"
+#include "ir/instruction.h"
+
+namespace hlo {
+
+class Module;
+
+class Computation {
+ public:
+  const std::string& name() const { return name_; }
+  Module& module() const { return *module_; }
+
+  Instruction& root() const { return *root_; }
+  bool has_root() const { return root_ != nullptr; }
+  void SetRoot(Instruction& root) { root_ = &root; }
+
+  // By parameter number.
+  std::span<Instruction* const> parameters() const { return parameters_; }
+  Instruction& parameter(int64_t i) const { return *parameters_[i]; }
+
+  // All that were added and not removed, in order of the text or of adding; the schedule once the module is scheduled. A
+  // snapshot: changing the computation meanwhile is fine.
+  std::vector<Instruction*> Instructions() const;
+  int64_t InstructionCount() const { return live_count_; }
+  // Operands and control predecessors before users, ties in order of Instructions(). All that were not removed.
+  std::vector<Instruction*> PostOrder() const;
+  // The order of execution from here on; must hold each live instruction once, operands first.
+  void SetOrder(const std::vector<Instruction*>& order);
+
+  // Appends an instruction. `name` is a wish: it is made unique. The attributes must be those of the opcode's row.
+  Instruction& Add(Opcode opcode, Shape shape, std::vector<Instruction*> operands, Attributes attrs = NoAttrs(), std::string_view name = "");
+  // The same, with range and metadata of `from`, from which the new one is derived.
+  Instruction& AddLike(const Instruction& from, Opcode opcode, Shape shape, std::vector<Instruction*> operands, Attributes attrs = NoAttrs());
+  // A copy of `from` (which may be of another computation) with other operands: attributes, common attributes, range,
+  // origin and, as far as it is free, the name.
+  Instruction& AddClone(const Instruction& from, std::vector<Instruction*> operands);
+  Instruction& AddClone(const Instruction& from, Shape shape, std::vector<Instruction*> operands);
+  Instruction& AddConstant(Literal literal, std::string_view name = "constant");
+  Instruction& AddParameter(int64_t number, Shape shape, std::string_view name = "");
+  Instruction& AddTuple(std::vector<Instruction*> operands);
+  Instruction& AddGetTupleElement(Instruction& tuple, int64_t index);
+
+  // Marks it removed; it must have no users and not be the root. The memory goes with Module::Sweep.
+  void Remove(Instruction& inst);
+  // Removes it and then operands that have become dead and have no side effect (parameters of the entry stay).
+  void RemoveDeadTree(Instruction& inst);
+  // Parameters of this computation are renumbered to close the gap; parameter `i` must be dead.
+  void RemoveParameter(int64_t i);
+
+  bool IsEntry() const;
+  // What calls this, kept by nobody: found by a walk over the module. Empty for the entry.
+  std::vector<Instruction*> Callers() const;
+
+  std::string execution_thread = "main";
+  SourceRange range;
+
+ private:
+  friend class Module;
+  friend class Instruction;
+  Computation(Module& module, std::string name) : module_(&module), name_(std::move(name)) {}
+
+  Module* module_;
+  std::string name_;
+  Instruction* root_ = nullptr;
+  std::vector<std::unique_ptr<Instruction>> instructions_;  // Removed ones too, until the sweep.
+  std::vector<Instruction*> parameters_;
+  int64_t live_count_ = 0;
+};
+
+// input_output_alias={ {0}: (0, {}, must-alias) }
+struct InputOutputAlias {
+  ShapeIndex output;
+  int64_t parameter = 0;
+  ShapeIndex parameter_index;
+  bool must = false;
+  bool operator==(const InputOutputAlias&) const = default;
+};
+struct BufferDonor {
+  int64_t parameter = 0;
+  ShapeIndex parameter_index;
+  bool operator==(const BufferDonor&) const = default;
+};
+
+// What the header line says beside the name. Source: spec/hlo-text.md 3.
+struct ModuleHeader {
+  bool is_scheduled = false;
+  std::vector<InputOutputAlias> aliases;
+  std::vector<BufferDonor> donors;
+  bool alias_passthrough_params = false;
+  std::optional<Shape> entry_parameters;  // entry_computation_layout, as a tuple of the parameters...
+  std::optional<Shape> entry_result;      // ...and the result.
+  RawText propagation_to_parameters, propagation_to_output;
+  int64_t replica_count = 1;
+  int64_t num_partitions = 1;
+  RawText frontend_attributes, origin_recovery_table, debug_attributes, backend_config;
+  std::string stack_frames;  // The tables' text as written, from "FileNames" on, or empty.
+};
+
+class Module {
+ public:
+  explicit Module(std::string name) : name_(std::move(name)) {}
+  Module(const Module&) = delete;
+
+  const std::string& name() const { return name_; }
+  void SetName(std::string name) { name_ = std::move(name); }
+  ModuleHeader header;
+  std::shared_ptr<const SourceText> source;  // What ranges refer to; null for modules made in memory.
+
+  Computation& entry() const { return *entry_; }
+  bool has_entry() const { return entry_ != nullptr; }
+  void SetEntry(Computation& entry) { entry_ = &entry; }
+  // In order of adding (the text's). A snapshot.
+  std::vector<Computation*> Computations() const;
+  // Callees before callers, the entry last; only what the entry reaches.
+  std::vector<Computation*> PostOrder() const;
+  Computation& AddComputation(std::string_view name);
+  // A copy of `from` (of any module whose called computations exist here) under a new name. `map`, by old instruction,
+  // receives the new ones when not null.
+  Computation& CloneComputation(const Computation& from, std::string_view name,
+                                std::unordered_map<const Instruction*, Instruction*>* map = nullptr);
+  // Removes what the entry does not reach. True when anything went.
+  bool RemoveUnreachable();
+
+  int id_limit() const { return next_id_; }
+  int64_t InstructionCount() const;
+
+  // Frees removed instructions.
+  void Sweep();
+
+  // A deep copy; ids are kept, so side tables carry over, and each copy's origin is the id of what it was copied from
+  // when `as_input` (the start of a pipeline), else the same as there.
+  std::unique_ptr<Module> Clone(bool as_input = false) const;
+
+  // `wish`, or `wish.N` when it is taken. Names of instructions and computations are unique in the module, each kind by itself.
+  std::string UniqueName(std::string_view wish);
+
+ private:
+  friend class Computation;
+  std::string UniqueComputationName(std::string_view wish);
+
+  std::string name_;
+  Computation* entry_ = nullptr;
+  std::vector<std::unique_ptr<Computation>> computations_;
+  int next_id_ = 0;
+  std::unordered_map<std::string, int> names_;              // -> the next suffix to try
+  std::unordered_map<std::string, int> computation_names_;
+};
+
+// A hash of all that has meaning, names and metadata aside: equal before and after a pass that changed nothing.
+uint64_t Fingerprint(const Module& module);
+uint64_t Fingerprint(const Computation& computation);
+
+}  // namespace hlo
+
+#endif  // HLO_IR_MODULE_H_

@@ -1,0 +1,190 @@
+#include "ir/shape.h"
+
+#include "base/check.h"
+#include "base/text.h"
+
+namespace hlo {
+namespace {
+
+void AppendShape(std::string& out, const Shape& shape, bool with_layout);
+
+void AppendLayout(std::string& out, const Layout& layout) {
+  std::string parts;
+  if (!layout.tiles.empty()) {
+    parts += 'T';
+    for (const auto& tile : layout.tiles) {
+      parts += '(';
+      for (size_t i = 0; i < tile.size(); ++i) {
+        if (i > 0) parts += ',';
+        if (tile[i] == Layout::kCombine) {
+          parts += '*';
+        } else {
+          AppendTo(parts, tile[i]);
+        }
+      }
+      parts += ')';
+    }
+  }
+  if (layout.tail_padding_alignment != 1) parts += Str("L(", layout.tail_padding_alignment, ")");
+  if (layout.element_size_in_bits != 0) parts += Str("E(", layout.element_size_in_bits, ")");
+  if (layout.memory_space != 0) parts += Str("S(", layout.memory_space, ")");
+  parts += layout.others;
+  if (layout.minor_to_major.empty() && parts.empty()) return;  // A scalar's `{}` cannot be read back.
+  out += Str("{", Join(layout.minor_to_major, ","), parts.empty() ? "" : ":", parts, "}");
+}
+
+void AppendShape(std::string& out, const Shape& shape, bool with_layout) {
+  if (shape.IsTuple()) {
+    out += '(';
+    for (size_t i = 0; i < shape.elements().size(); ++i) {
+      if (i > 0) out += ", ";
+      if (with_layout && i > 0 && i % 5 == 0) out += Str("/*index=", i, "*/");
+      AppendShape(out, shape.element(i), with_layout);
+    }
+    out += ')';
+    return;
+  }
+  if (shape.IsBuffer()) out += "b(";
+  out += ToString(shape.type());
+  out += '[';
+  for (int64_t i = 0; i < shape.rank(); ++i) {
+    if (i > 0) out += ',';
+    if (shape.dim(i) == Shape::kUnbounded) {
+      out += '?';
+      continue;
+    }
+    if (shape.IsDynamic(i)) out += "<=";
+    AppendTo(out, shape.dim(i));
+  }
+  out += ']';
+  if (with_layout && shape.IsArray()) AppendLayout(out, shape.layout());
+  if (shape.IsBuffer()) out += ')';
+}
+
+}  // namespace
+
+Layout DefaultLayout(int64_t rank) {
+  Layout layout;
+  for (int64_t i = rank; i-- > 0;) layout.minor_to_major.push_back(i);
+  return layout;
+}
+
+Shape::Shape(PrimitiveType type, std::vector<int64_t> dims)
+    : type_(type), dims_(std::move(dims)), layout_(DefaultLayout(static_cast<int64_t>(dims_.size()))) {}
+
+Shape::Shape(PrimitiveType type, std::vector<int64_t> dims, Layout layout)
+    : type_(type), dims_(std::move(dims)), layout_(std::move(layout)) {}
+
+Shape Shape::Tuple(std::vector<Shape> elements) {
+  Shape shape;
+  shape.elements_ = std::move(elements);
+  return shape;
+}
+
+void Shape::SetDynamic(int64_t i, bool dynamic) {
+  if (dynamic_.empty() && !dynamic) return;
+  dynamic_.resize(dims_.size(), false);
+  dynamic_[i] = dynamic;
+  for (const bool d : dynamic_) {
+    if (d) return;
+  }
+  dynamic_.clear();
+}
+
+bool Shape::HasDefaultLayout() const {
+  if (IsTuple()) {
+    for (const Shape& element : elements_) {
+      if (!element.HasDefaultLayout()) return false;
+    }
+    return true;
+  }
+  return !IsArray() || layout_ == DefaultLayout(rank());
+}
+
+int64_t Shape::NumElements() const {
+  int64_t count = 1;
+  for (const int64_t dim : dims_) count *= dim;
+  return count;
+}
+
+int64_t Shape::ByteSize() const {
+  if (!IsTuple()) return IsArray() ? NumElements() * ByteWidth(type_) : 0;
+  int64_t bytes = 0;
+  for (const Shape& element : elements_) bytes += element.ByteSize();
+  return bytes;
+}
+
+int64_t Shape::LeafCount() const {
+  if (!IsTuple()) return 1;
+  int64_t count = 0;
+  for (const Shape& element : elements_) count += element.LeafCount();
+  return count;
+}
+
+Shape Shape::WithType(PrimitiveType type) const {
+  Shape shape = *this;
+  shape.type_ = type;
+  return shape;
+}
+
+Shape Shape::WithDims(std::vector<int64_t> dims) const { return Shape(type_, std::move(dims)); }
+
+Shape Shape::WithDefaultLayout() const {
+  Shape shape = *this;
+  for (Shape& element : shape.elements_) element = element.WithDefaultLayout();
+  if (!IsTuple()) shape.layout_ = DefaultLayout(rank());
+  return shape;
+}
+
+std::string Shape::ToString() const {
+  std::string out;
+  AppendShape(out, *this, false);
+  return out;
+}
+
+std::string Shape::ToStringWithLayout() const {
+  std::string out;
+  AppendShape(out, *this, true);
+  return out;
+}
+
+bool SameDims(const Shape& a, const Shape& b) { return a.dims() == b.dims(); }
+
+bool Compatible(const Shape& a, const Shape& b) {
+  if (a.type() != b.type() || a.dims() != b.dims() || a.elements().size() != b.elements().size()) return false;
+  for (size_t i = 0; i < a.elements().size(); ++i) {
+    if (!Compatible(a.element(i), b.element(i))) return false;
+  }
+  return true;
+}
+
+const Shape& SubShape(const Shape& shape, std::span<const int64_t> index) {
+  const Shape* sub = &shape;
+  for (const int64_t i : index) {
+    CHECK(sub->IsTuple() && i >= 0 && i < static_cast<int64_t>(sub->elements().size()), "no {", Join(index, ","), "} in ", shape);
+    sub = &sub->element(i);
+  }
+  return *sub;
+}
+
+std::vector<int64_t> RowMajorStrides(std::span<const int64_t> dims) {
+  std::vector<int64_t> strides(dims.size());
+  int64_t stride = 1;
+  for (size_t i = dims.size(); i-- > 0;) {
+    strides[i] = stride;
+    stride *= dims[i];
+  }
+  return strides;
+}
+
+std::vector<int64_t> LayoutStrides(const Shape& shape) {
+  std::vector<int64_t> strides(shape.rank());
+  int64_t stride = 1;
+  for (const int64_t dim : shape.layout().minor_to_major) {
+    strides[dim] = stride;
+    stride *= shape.dim(dim);
+  }
+  return strides;
+}
+
+}  // namespace hlo

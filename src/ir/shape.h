@@ -1,0 +1,124 @@
+// Shapes: an element type with dimensions and a layout, or a tuple of shapes, or a token or an opaque value.
+#ifndef HLO_IR_SHAPE_H_
+#define HLO_IR_SHAPE_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "ir/primitive_type.h"
+
+namespace hlo {
+
+// How an array lies in memory. Never changes values (but for `bitcast`). Source: spec/hlo-text.md 6.
+struct Layout {
+  std::vector<int64_t> minor_to_major;      // A permutation of the dimensions; {1,0} is row-major for rank 2.
+  std::vector<std::vector<int64_t>> tiles;  // T(8,128)(2,1); kCombine for '*'.
+  int64_t tail_padding_alignment = 1;       // L(n), in elements.
+  int64_t element_size_in_bits = 0;         // E(n); 0: the type's own.
+  int64_t memory_space = 0;                 // S(n).
+  std::string others;                       // #(..)*(..)SC(..)M(..) as written; carried along, of no effect here.
+
+  static constexpr int64_t kCombine = INT64_MIN;
+
+  bool operator==(const Layout&) const = default;
+};
+
+// Row-major: {rank-1, ..., 1, 0}.
+Layout DefaultLayout(int64_t rank);
+
+class Shape {
+ public:
+  Shape() = default;  // The empty tuple.
+  Shape(PrimitiveType type, std::vector<int64_t> dims);  // With the default layout.
+  Shape(PrimitiveType type, std::vector<int64_t> dims, Layout layout);
+  static Shape Scalar(PrimitiveType type) { return Shape(type, {}); }
+  static Shape Tuple(std::vector<Shape> elements);
+  static Shape Token() { return Shape(PrimitiveType::kToken, {}); }
+
+  PrimitiveType type() const { return type_; }
+  bool IsArray() const { return IsArrayType(type_); }
+  bool IsTuple() const { return type_ == PrimitiveType::kTuple; }
+  bool IsToken() const { return type_ == PrimitiveType::kToken; }
+  bool IsScalar() const { return IsArray() && dims_.empty(); }
+  bool IsScalarOf(PrimitiveType type) const { return type_ == type && dims_.empty(); }
+
+  // Arrays. A dynamic dimension `<=N` counts as N here; `?` is kUnbounded.
+  static constexpr int64_t kUnbounded = INT64_MIN;
+  int64_t rank() const { return static_cast<int64_t>(dims_.size()); }
+  const std::vector<int64_t>& dims() const { return dims_; }
+  int64_t dim(int64_t i) const { return dims_[i]; }
+  bool IsDynamic(int64_t i) const { return !dynamic_.empty() && dynamic_[i]; }
+  bool HasDynamicDims() const { return !dynamic_.empty(); }
+  void SetDynamic(int64_t i, bool dynamic);
+  void SetDim(int64_t i, int64_t size) { dims_[i] = size; }
+  const Layout& layout() const { return layout_; }
+  void SetLayout(Layout layout) { layout_ = std::move(layout); }
+  bool HasDefaultLayout() const;  // Row-major, nothing else said. True for all that is no array.
+
+  // b(f32[4]): a buffer that wraps this array.
+  bool IsBuffer() const { return buffer_; }
+  void SetBuffer(bool buffer) { buffer_ = buffer; }
+
+  // Tuples.
+  const std::vector<Shape>& elements() const { return elements_; }
+  std::vector<Shape>& mutable_elements() { return elements_; }
+  const Shape& element(int64_t i) const { return elements_[i]; }
+
+  // Of an array: product of the dimensions. The parser rejects shapes whose byte size does not fit int64.
+  int64_t NumElements() const;
+  // Of the whole value, tuples summed up, tokens and opaque values 0.
+  int64_t ByteSize() const;
+  // Leaves of the tuple tree; 1 for an array or token.
+  int64_t LeafCount() const;
+
+  Shape WithType(PrimitiveType type) const;
+  Shape WithDims(std::vector<int64_t> dims) const;  // Default layout.
+  Shape WithDefaultLayout() const;                  // Recursively.
+
+  // Everything equal, layouts too. `Compatible` ignores layouts; `SameDims` ignores types too.
+  bool operator==(const Shape&) const = default;
+
+  std::string ToString() const;  // Without layout: "f32[2,3]", "(f32[2], s32[])".
+  std::string ToStringWithLayout() const;  // "f32[2,3]{1,0}"; scalars have none.
+
+ private:
+  PrimitiveType type_ = PrimitiveType::kTuple;
+  bool buffer_ = false;
+  std::vector<int64_t> dims_;
+  std::vector<bool> dynamic_;  // Empty when all are static.
+  Layout layout_;
+  std::vector<Shape> elements_;
+};
+
+bool Compatible(const Shape& a, const Shape& b);
+bool SameDims(const Shape& a, const Shape& b);
+
+// Where a leaf sits in a tuple tree: {} is the whole, {1,0} the first of the second.
+using ShapeIndex = std::vector<int64_t>;
+
+// Calls f(index, leaf shape) for each leaf, depth first. The empty tuple has no leaf.
+template <class F>
+void ForEachLeaf(const Shape& shape, F&& f, ShapeIndex index = {}) {
+  if (!shape.IsTuple()) {
+    f(static_cast<const ShapeIndex&>(index), shape);
+    return;
+  }
+  for (size_t i = 0; i < shape.elements().size(); ++i) {
+    index.push_back(i);
+    ForEachLeaf(shape.element(i), f, index);
+    index.pop_back();
+  }
+}
+const Shape& SubShape(const Shape& shape, std::span<const int64_t> index);
+
+// Row-major strides in elements, of the logical order: {3,1} for f32[2,3].
+std::vector<int64_t> RowMajorStrides(std::span<const int64_t> dims);
+// Strides in elements of the memory order that the layout says, by logical dimension. Tiles are not applied.
+std::vector<int64_t> LayoutStrides(const Shape& shape);
+
+}  // namespace hlo
+
+#endif  // HLO_IR_SHAPE_H_

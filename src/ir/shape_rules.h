@@ -1,0 +1,74 @@
+// The shape of every op, from its operands and attributes: what `check` compares with the shape in the text, what fills
+// in a shape that the text leaves out, and what builders of instructions may ask. One rule for each kind of op; ops.def
+// says which op has which. A rule reports the first broken precondition at the instruction, with the rule's code of
+// spec/verifier.md. Ops whose shape the text must give (kInferable is absent) still have a rule: it reads inst.shape()
+// as written, checks it and returns it.
+#ifndef HLO_IR_SHAPE_RULES_H_
+#define HLO_IR_SHAPE_RULES_H_
+
+#include "base/result.h"
+#include "ir/shape.h"
+
+namespace hlo {
+
+class Instruction;
+struct Window;
+
+Result<Shape> ShapeAsWritten(const Instruction& inst);
+Result<Shape> ShapeOfAbs(const Instruction& inst);
+Result<Shape> ShapeOfAfterAll(const Instruction& inst);
+Result<Shape> ShapeOfBinary(const Instruction& inst);
+Result<Shape> ShapeOfBitcast(const Instruction& inst);
+Result<Shape> ShapeOfBitcastConvert(const Instruction& inst);
+Result<Shape> ShapeOfBitwise(const Instruction& inst);
+Result<Shape> ShapeOfBroadcast(const Instruction& inst);
+Result<Shape> ShapeOfCall(const Instruction& inst);
+Result<Shape> ShapeOfClamp(const Instruction& inst);
+Result<Shape> ShapeOfCompare(const Instruction& inst);
+Result<Shape> ShapeOfComplex(const Instruction& inst);
+Result<Shape> ShapeOfConcatenate(const Instruction& inst);
+Result<Shape> ShapeOfConditional(const Instruction& inst);
+Result<Shape> ShapeOfConstant(const Instruction& inst);
+Result<Shape> ShapeOfConvert(const Instruction& inst);
+Result<Shape> ShapeOfConvolution(const Instruction& inst);
+Result<Shape> ShapeOfDot(const Instruction& inst);
+Result<Shape> ShapeOfDynamicSlice(const Instruction& inst);
+Result<Shape> ShapeOfDynamicUpdateSlice(const Instruction& inst);
+Result<Shape> ShapeOfFirst(const Instruction& inst);
+Result<Shape> ShapeOfFloatUnary(const Instruction& inst);
+Result<Shape> ShapeOfFusion(const Instruction& inst);
+Result<Shape> ShapeOfGather(const Instruction& inst);
+Result<Shape> ShapeOfGetDimensionSize(const Instruction& inst);
+Result<Shape> ShapeOfGetTupleElement(const Instruction& inst);
+Result<Shape> ShapeOfIntegerUnary(const Instruction& inst);
+Result<Shape> ShapeOfIota(const Instruction& inst);
+Result<Shape> ShapeOfIsFinite(const Instruction& inst);
+Result<Shape> ShapeOfMap(const Instruction& inst);
+Result<Shape> ShapeOfNumberUnary(const Instruction& inst);
+Result<Shape> ShapeOfPad(const Instruction& inst);
+Result<Shape> ShapeOfRealImag(const Instruction& inst);
+Result<Shape> ShapeOfReduce(const Instruction& inst);
+Result<Shape> ShapeOfReduceWindow(const Instruction& inst);
+Result<Shape> ShapeOfReshape(const Instruction& inst);
+Result<Shape> ShapeOfReverse(const Instruction& inst);
+Result<Shape> ShapeOfScatter(const Instruction& inst);
+Result<Shape> ShapeOfSelect(const Instruction& inst);
+Result<Shape> ShapeOfSelectAndScatter(const Instruction& inst);
+Result<Shape> ShapeOfSetDimensionSize(const Instruction& inst);
+Result<Shape> ShapeOfShift(const Instruction& inst);
+Result<Shape> ShapeOfSlice(const Instruction& inst);
+Result<Shape> ShapeOfSort(const Instruction& inst);
+Result<Shape> ShapeOfTopK(const Instruction& inst);
+Result<Shape> ShapeOfTranspose(const Instruction& inst);
+Result<Shape> ShapeOfTuple(const Instruction& inst);
+Result<Shape> ShapeOfWhile(const Instruction& inst);
+
+// Sizes of the result of sliding `window` over `dims`. Source: spec/ops.md 0.9.
+Result<std::vector<int64_t>> WindowedDims(const Instruction& inst, std::span<const int64_t> dims, const Window& window);
+
+// The rule of the instruction's opcode.
+Result<Shape> InferShape(const Instruction& inst);
+
+}  // namespace hlo
+
+#endif  // HLO_IR_SHAPE_RULES_H_
