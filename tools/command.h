@@ -1,0 +1,23 @@
+// The commands of the one program. `hlo run ...` and a link called `hlo-run ...` are the same thing.
+#ifndef HLO_TOOLS_COMMAND_H_
+#define HLO_TOOLS_COMMAND_H_
+
+#include <span>
+#include <string>
+
+#include "base/result.h"
+
+namespace hlo {
+
+using Args = std::span<const std::string>;
+
+// Each returns the exit code; an Error is shown by the caller under the command's name.
+Result<ExitCode> RunCommand(Args args);
+Result<ExitCode> OptCommand(Args args);
+Result<ExitCode> CheckCommand(Args args);
+Result<ExitCode> OpsCommand(Args args);
+Result<ExitCode> DoctorCommand(Args args);
+
+}  // namespace hlo
+
+#endif  // HLO_TOOLS_COMMAND_H_

@@ -1,0 +1,79 @@
+// Flags as every command takes them. A command declares each flag once, with where its value goes, its group and its
+// help line; parsing, --help and suggestions follow from the declarations.
+//
+// Why not a library: `-` and `_` are the same in names, `--noname`, `--name value`, accumulating lists, XLA_FLAGS with its
+// own quoting and its three classes of unknown names, suggestions. Source: spec/tools.md 2.1.
+#ifndef HLO_TOOLS_FLAGS_H_
+#define HLO_TOOLS_FLAGS_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace hlo {
+
+class FlagSet {
+ public:
+  // `usage` is the line after the command's name: "[flags] MODULE...". `examples` are shown by --help.
+  FlagSet(std::string command, std::string usage, std::string about, std::vector<std::string> examples);
+
+  void Group(std::string title) { group_ = std::move(title); }
+  void Bool(std::string name, bool* value, std::string help);
+  void Int(std::string name, int64_t* value, std::string help);
+  void Double(std::string name, double* value, std::string help);
+  void String(std::string name, std::string* value, std::string placeholder, std::string help);
+  // One of `words`.
+  void Choice(std::string name, std::string* value, std::vector<std::string> words, std::string help);
+  // Comma separated, accumulating over repetitions.
+  void List(std::string name, std::vector<std::string>* value, std::string placeholder, std::string help);
+  // Accumulating, commas are part of the value.
+  void Repeated(std::string name, std::vector<std::string>* value, std::string placeholder, std::string help);
+  // --name gives "", --name=X gives X.
+  void OptionalString(std::string name, std::optional<std::string>* value, std::string placeholder, std::string help);
+  void Alias(std::string alias, std::string_view name);
+
+  // Sets values from arguments; what is no flag is returned, in order. `--` ends flags; "-" is no flag.
+  Result<std::vector<std::string>> Parse(std::span<const std::string> args);
+
+  // The flags of XLA_FLAGS that are ours take effect; the others are collected: those that XLA knows (by their prefix)
+  // and those that nobody knows.
+  struct Ignored {
+    std::vector<std::string> known_to_xla, unknown;
+  };
+  Result<Ignored> ParseEnvironment(std::string_view xla_flags);
+
+  bool help_asked() const { return help_asked_; }
+  std::string Help() const;
+  std::vector<std::string_view> Names() const;
+
+ private:
+  struct Flag {
+    std::string name, placeholder, group, help, fallback;
+    bool needs_value;   // `--name value` is allowed; else only `--name=value`.
+    bool is_bool;
+    bool hidden;        // Aliases.
+    std::function<Status(std::string_view value)> set;
+  };
+  void Add(std::string name, std::string placeholder, std::string help, std::string fallback, bool needs_value, bool is_bool,
+           std::function<Status(std::string_view)> set);
+  Flag* Find(std::string_view name);
+  Error Unknown(std::string_view name) const;
+
+  std::string command_, usage_, about_, group_ = "Flags";
+  std::vector<std::string> examples_;
+  std::vector<Flag> flags_;
+  bool help_asked_ = false;
+};
+
+// The words of an XLA_FLAGS value: separated by space, single quotes as is, double quotes with backslash escapes.
+std::vector<std::string> SplitXlaFlags(std::string_view text);
+
+}  // namespace hlo
+
+#endif  // HLO_TOOLS_FLAGS_H_
