@@ -1,0 +1,59 @@
+// Includes point one way: base <- ir <- {parser, interp <- passes, gpu} <- driver <- tools <- tests (design.md, section 2).
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <string>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::map<std::string, std::set<std::string>> kMayInclude = {
+    {"base", {"base"}},
+    {"ir", {"base", "ir"}},
+    {"parser", {"base", "ir", "parser"}},
+    {"interp", {"base", "ir", "interp"}},
+    {"passes", {"base", "ir", "interp", "passes"}},
+    {"gpu", {"base", "ir", "gpu"}},
+    {"driver", {"base", "ir", "parser", "interp", "passes", "gpu", "driver"}},
+    {"tools", {"base", "ir", "parser", "interp", "passes", "gpu", "driver", "tools"}},
+};
+
+// Third-party headers, and the only folder or file that may name them.
+const std::map<std::string, std::string> kOnlyIn = {{"llvm/", "src/gpu/"}, {"zlib.h", "src/interp/npz.cpp"}};
+
+TEST(Layering, IncludesPointOneWay) {
+  int lines = 0;
+  for (const char* top : {"src", "tools"}) {
+    for (const auto& entry : fs::recursive_directory_iterator(top)) {
+      const std::string path = entry.path().string();
+      if (!path.ends_with(".h") && !path.ends_with(".cpp") && !path.ends_with(".def")) continue;
+      const std::string folder = std::string(top) == "tools" ? "tools" : entry.path().lexically_relative("src").begin()->string();
+      ASSERT_TRUE(kMayInclude.contains(folder)) << path << " lies in a folder that the layering does not know";
+      std::ifstream file(path);
+      for (std::string line; std::getline(file, line);) {
+        if (line.starts_with("#include <")) {
+          const std::string header = line.substr(10);
+          for (const auto& [prefix, place] : kOnlyIn) {
+            if (header.starts_with(prefix)) EXPECT_TRUE(path.starts_with(place)) << path << ": " << line;
+          }
+        }
+        if (!line.starts_with("#include \"")) continue;
+        const std::string header = line.substr(10, line.find('"', 10) - 10);
+        if (header.starts_with("llvm/")) {
+          EXPECT_EQ(folder, "gpu") << path << ": " << line;
+          continue;
+        }
+        const std::string target = header.substr(0, header.find('/'));
+        EXPECT_TRUE(kMayInclude.at(folder).contains(target)) << path << " includes " << header;
+        ++lines;
+      }
+    }
+  }
+  EXPECT_GT(lines, 50) << "the test saw no includes: is it run from the repository's root?";
+}
+
+}  // namespace
