@@ -56,15 +56,68 @@ $(BUILD)/bin/hlo-test: $(OBJECTS) $(TEST_OBJECTS)
 
 -include $(OBJECTS:.o=.d) $(TOOL_OBJECTS:.o=.d) $(TEST_OBJECTS:.o=.d)
 
+# ---- Setting up ----------------------------------------------------------------------------------------------------
+
+deps:  ## Install what is missing (Debian 12; asks for root only when something is)
+	@scripts/deps
+
+# A second make: what `deps` installed changes what this file finds.
+demo: deps  ## Set up, build, and run ResNet-50 from text to verdict
+	@$(MAKE) --no-print-directory all
+	$(BUILD)/bin/hlo-run testdata/models/resnet50_infer.hlo
+
+test: deps  ## Set up, build, and run the tests; T=pattern picks some
+	@$(MAKE) --no-print-directory run-tests
+
 # ---- Testing -------------------------------------------------------------------------------------------------------
 
-test: all $(BUILD)/bin/hlo-test  ## Run the tests; T=pattern picks some
+run-tests: all $(BUILD)/bin/hlo-test
 	CORPUS=$(CORPUS) HLO=$(BUILD)/bin $(BUILD)/bin/hlo-test --gtest_brief=1 $(if $(T),--gtest_filter='*$(T)*')
 
 golden: all $(BUILD)/bin/hlo-test  ## Rewrite the expectations in testdata/; read the diff before committing
 	HLO=$(BUILD)/bin HLO_UPDATE_GOLDEN=1 $(BUILD)/bin/hlo-test --gtest_brief=1 --gtest_filter='Golden/*$(T)*'
 
-clean:  ## Remove what was built
-	rm -rf $(BUILD)
+asan:  ## The tests under AddressSanitizer and UndefinedBehaviorSanitizer, in build-asan/
+	@$(MAKE) --no-print-directory run-tests BUILD=build-asan OPT='-O1' \
+	  CXXFLAGS='-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer' LDFLAGS='-fsanitize=address,undefined'
 
-.PHONY: all help test golden clean
+gpu-check: all  ## Everything that needs a GPU; says SKIPPED where there is none
+	HLO=$(BUILD)/bin scripts/gpu-check
+
+bench: all  ## Compare with XLA:CPU (in a venv of its own) and with hand-written kernels; prints ratio tables
+	scripts/bench
+
+models:  ## Lower the programs of bench/models again (needs Python; makes a venv)
+	bench/models/regenerate.sh
+
+lint: compile_commands.json  ## clang-tidy and clang-format over all sources
+	@scripts/deps lint
+	clang-format-19 --dry-run -Werror $$(git ls-files '*.cpp' '*.h')
+	run-clang-tidy-19 -quiet -p . -j2 $$(git ls-files '*.cpp') >$(BUILD)/tidy.log 2>&1 || { grep -E 'warning:|error:' $(BUILD)/tidy.log | sort -u; false; }
+
+format:  ## Rewrite the sources as clang-format has them
+	@scripts/deps lint
+	clang-format-19 -i $$(git ls-files '*.cpp' '*.h')
+
+compile_commands.json: Makefile  ## For editors and clang-tidy
+	@{ echo '['; first=; for f in $(SOURCES) $(TOOL_SOURCES) $(TEST_SOURCES); do \
+	  [ -z "$$first" ] || echo ','; first=1; \
+	  printf '{"directory":"%s","file":"%s","command":"clang++-19 -std=c++23 $(subst ",\",$(CPPFLAGS)) -isystem $(LLVM_INCLUDE) -march=x86-64-v3 -c %s"}' "$(CURDIR)" $$f $$f; \
+	done; echo ']'; } >$@
+
+# ---- Shipping ------------------------------------------------------------------------------------------------------
+
+DIST := hlokit-$(VERSION)-x86_64-linux
+
+dist: all  ## build/$(DIST).tar.xz: one stripped program with testdata and gpu-check
+	BUILD=$(BUILD) scripts/dist $(DIST)
+
+PREFIX ?= /usr/local
+install: all  ## Copy the program and its links below PREFIX
+	install -D -m 755 $(BUILD)/bin/hlo $(DESTDIR)$(PREFIX)/bin/hlo
+	cd $(DESTDIR)$(PREFIX)/bin && for link in $(LINKS); do ln -sf hlo $$link; done
+
+clean:  ## Remove what was built
+	rm -rf $(BUILD) build-asan compile_commands.json
+
+.PHONY: all help deps demo test run-tests golden asan gpu-check bench models lint format dist install clean
