@@ -1,0 +1,72 @@
+// Where kernels run: memory, launches, one queue of work. Two kinds exist: the host, which runs the kernels' vectorised
+// lowering on our threads, and a CUDA device through the driver's API (cuda_device.cpp).
+//
+// Work is queued in order by one thread. On the host everything is done when the call returns.
+#ifndef HLO_GPU_DEVICE_DEVICE_H_
+#define HLO_GPU_DEVICE_DEVICE_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "gpu/kernel/kernel.h"
+
+namespace hlo::gpu {
+
+// Every allocation, and every buffer within one, starts at a multiple of this.
+constexpr int64_t kBufferAlignment = 256;
+// What host kernels assume of an argument; the alignment of a Literal's bytes.
+constexpr int64_t kHostAlignment = 64;
+
+// Code on a device, to be launched with one pointer for each parameter of the kernel. Belongs to its device.
+class LoadedKernel {
+ public:
+  virtual ~LoadedKernel() = default;
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+
+  virtual std::string name() const = 0;         // "cpu", "cuda:0".
+  virtual std::string description() const = 0;  // "AVX-512, 16 threads"; "NVIDIA H200, sm_90, 132 SMs, 139.8 GiB, driver 570.86".
+  // Its memory is the process's memory: pointers may be read and written here, and arguments need no copy.
+  virtual bool IsHost() const = 0;
+
+  // At least one byte, aligned to kBufferAlignment. Contents undefined. Errors: kLimit when there is no such memory.
+  virtual Result<void*> Allocate(int64_t bytes) = 0;
+  virtual void Free(void* memory) = 0;
+
+  // From and to the process's memory; done when the call returns, after all that was queued before.
+  virtual Status CopyIn(void* to, const void* from, int64_t bytes) = 0;
+  virtual Status CopyOut(void* to, const void* from, int64_t bytes) = 0;
+  // Queued. The ranges do not overlap.
+  virtual Status Copy(void* to, const void* from, int64_t bytes) = 0;
+  // Queued. `count` times the low `width` bytes (1, 2, 4 or 8) of `pattern`.
+  virtual Status Fill(void* to, uint64_t pattern, int width, int64_t count) = 0;
+
+  // Compiles the kernel for this device. May be called from several threads.
+  virtual Result<std::unique_ptr<LoadedKernel>> Load(const kernel::Kernel& kernel) = 0;
+  // Queued. One pointer for each parameter, in order.
+  virtual Status Launch(const LoadedKernel& kernel, std::span<void* const> arguments) = 0;
+
+  // Waits for all that was queued. Errors of queued work come out here (or at a later call) at the latest.
+  virtual Status Synchronize() = 0;
+
+  // What libraries queue their work on: the CUstream; null on the host.
+  virtual void* stream() const { return nullptr; }
+};
+
+// "cpu" and "host"; "cuda", "gpu", "cuda:1". Errors: R010 no driver, R011 no such device, R012 too old; each names what
+// was tried (kDevice). F-code for another name (kUsage).
+Result<std::unique_ptr<Device>> OpenDevice(std::string_view platform);
+
+std::unique_ptr<Device> OpenHostDevice();
+Result<std::unique_ptr<Device>> OpenCudaDevice(int ordinal);
+
+}  // namespace hlo::gpu
+
+#endif  // HLO_GPU_DEVICE_DEVICE_H_

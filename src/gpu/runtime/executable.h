@@ -1,0 +1,135 @@
+// An optimized module made to run: kernels, library calls and copies over planned buffers.
+//
+// Compile takes what the pipeline leaves: computing instructions are fusions (kLoop and kInput become kernels, kCustom
+// library calls); tuple, get-tuple-element and bitcast are views; while, conditional and call are control flow; copies are
+// made where buffers cannot be shared. An instruction that computes outside a fusion is put in one of its own.
+//
+//   auto device = TRY(OpenDevice("cpu"));
+//   auto executable = TRY(Compile(*module, *device));
+//   Literal result = TRY(executable->Run(arguments));
+//
+// Timing: Bind once, Execute many times. Execute allocates nothing and leaves the results where they are.
+#ifndef HLO_GPU_RUNTIME_EXECUTABLE_H_
+#define HLO_GPU_RUNTIME_EXECUTABLE_H_
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "gpu/device/device.h"
+#include "ir/module.h"
+
+namespace hlo::gpu {
+
+// The value of one instruction from the values of its operands; the interpreter, in practice.
+using HostCall = std::function<Result<Literal>(const Instruction&, std::span<const Literal>)>;
+
+struct CompileOptions {
+  bool libraries = true;     // False: emitted kernels for gemm and convolution too.
+  bool allow_tf32 = false;   // cuda: f32 products may be rounded to tf32 first.
+  std::vector<std::string> library_path;  // Where to look for libraries first.
+  int64_t max_loop_iterations = -1;       // Of one `while`; negative: no limit.
+  bool reuse_donated = true;  // Memory of donated parameters is reused where that saves some (never on the host).
+  // Computes what no emitter takes, and whatever `by_host_call` says true for. Null: such instructions are unsupported.
+  HostCall host_call;
+  std::function<bool(const Instruction&)> by_host_call;
+  // "library:NAME:FAULT" plants a wrong result into the library call of instruction NAME (or of all, "*"). FAULT: "bit"
+  // (one bit of one element), "zero" (the last element is 0), "scale" (all elements by 1 + 2^-6). Tests of the comparator.
+  std::string inject;
+};
+
+// One loop around what runs, and the iteration it is in, from 0.
+struct LoopStep {
+  const Instruction* loop;
+  int64_t iteration;
+};
+
+// Sees what each step really read and wrote. Steps are the instructions that compute: fusions (of any kind), host calls
+// and copies that change the layout. Loops from the outermost in.
+struct Observer {
+  // Asked before the step. Null: all of them.
+  std::function<bool(const Instruction&, std::span<const LoopStep>)> wants;
+  // After it, with its operands as they were before (values of the operands' shapes) and its result. An error ends the run.
+  std::function<Status(const Instruction&, std::span<const LoopStep>, std::span<const Literal> inputs, const Literal& output)> observe;
+};
+
+struct RunOptions {
+  const Observer* observer = nullptr;
+  // Seconds spent in each step, by index into Executable::steps(), summed over its executions. The device is waited for
+  // after each.
+  std::vector<double>* step_seconds = nullptr;
+  const bool* interrupted = nullptr;  // Looked at before each step; true ends the run (kInterrupted).
+};
+
+enum class StepKind : uint8_t { kKernel, kGemm, kConvolution, kCopy, kFill, kHostCall };
+std::string_view ToString(StepKind kind);
+
+// What is timed and observed.
+struct StepInfo {
+  const Instruction* instruction;  // Of Executable::module().
+  StepKind kind;
+  std::string how;  // "oneDNN 2.6.3 brgconv:avx512_core"; "row reduction, 64 blocks of 256".
+};
+
+struct MemoryReport {
+  int64_t parameter_bytes = 0;
+  int64_t constant_bytes = 0;  // Different ones.
+  int64_t output_bytes = 0;    // Buffers of results, outside the arena.
+  int64_t arena_bytes = 0;     // Everything else, scratch too.
+  int64_t arena_lower_bound = 0;  // The most that is live at once.
+  int64_t scratch_bytes = 0;      // The largest of one step, in the arena.
+  int64_t copies = 0;             // That the buffer plan had to insert.
+  int64_t peak_bytes() const { return parameter_bytes + constant_bytes + output_bytes + arena_bytes; }
+};
+
+struct CompileReport {
+  double total_ms = 0;
+  double buffers_ms = 0;
+  double emit_ms = 0;     // HLO to kernels.
+  double kernels_ms = 0;  // Kernels to code on the device; wall time over all threads.
+  double libraries_ms = 0;
+  int kernels = 0;
+  int distinct_kernels = 0;
+  int library_calls = 0;
+  // Library fusions that became kernels, with the reason; what ran as a host call.
+  std::vector<std::string> notes;
+};
+
+class Executable {
+ public:
+  virtual ~Executable() = default;
+
+  // What runs: a copy of the compiled module, whose instructions keep their ids.
+  virtual const Module& module() const = 0;
+  virtual const Device& device() const = 0;
+  virtual std::span<const StepInfo> steps() const = 0;
+  virtual const MemoryReport& memory() const = 0;
+  virtual const CompileReport& report() const = 0;
+  // The buffer plan as text, for dumps.
+  virtual std::string BuffersText() const = 0;
+
+  // One literal for each parameter of the entry. Kept (not copied on the host, where the layout allows) until the next
+  // Bind. Errors: A-codes for the wrong number or shape.
+  virtual Status Bind(std::span<const Literal> arguments) = 0;
+  // Runs with the bound arguments and waits.
+  virtual Status Execute(const RunOptions& options = {}) = 0;
+  // The results of the last Execute. Its bytes are the caller's.
+  virtual Result<Literal> Output() = 0;
+
+  Result<Literal> Run(std::span<const Literal> arguments, const RunOptions& options = {}) {
+    TRY(Bind(arguments));
+    TRY(Execute(options));
+    return Output();
+  }
+};
+
+// `device` must outlive the executable. Errors: U-codes at the instruction that cannot be run.
+Result<std::unique_ptr<Executable>> Compile(const Module& optimized, Device& device, const CompileOptions& options = {});
+
+}  // namespace hlo::gpu
+
+#endif  // HLO_GPU_RUNTIME_EXECUTABLE_H_
