@@ -6,6 +6,9 @@
 #ifndef HLO_IR_SHAPE_RULES_H_
 #define HLO_IR_SHAPE_RULES_H_
 
+#include <span>
+#include <vector>
+
 #include "base/result.h"
 #include "ir/shape.h"
 
@@ -17,6 +20,8 @@ struct Window;
 Result<Shape> ShapeAsWritten(const Instruction& inst);
 Result<Shape> ShapeOfAbs(const Instruction& inst);
 Result<Shape> ShapeOfAfterAll(const Instruction& inst);
+Result<Shape> ShapeOfArithmetic(const Instruction& inst);
+Result<Shape> ShapeOfAtan2(const Instruction& inst);
 Result<Shape> ShapeOfBinary(const Instruction& inst);
 Result<Shape> ShapeOfBitcast(const Instruction& inst);
 Result<Shape> ShapeOfBitcastConvert(const Instruction& inst);
@@ -26,12 +31,14 @@ Result<Shape> ShapeOfCall(const Instruction& inst);
 Result<Shape> ShapeOfClamp(const Instruction& inst);
 Result<Shape> ShapeOfCompare(const Instruction& inst);
 Result<Shape> ShapeOfComplex(const Instruction& inst);
+Result<Shape> ShapeOfComplexUnary(const Instruction& inst);
 Result<Shape> ShapeOfConcatenate(const Instruction& inst);
 Result<Shape> ShapeOfConditional(const Instruction& inst);
 Result<Shape> ShapeOfConstant(const Instruction& inst);
 Result<Shape> ShapeOfConvert(const Instruction& inst);
 Result<Shape> ShapeOfConvolution(const Instruction& inst);
 Result<Shape> ShapeOfDot(const Instruction& inst);
+Result<Shape> ShapeOfDynamicReshape(const Instruction& inst);
 Result<Shape> ShapeOfDynamicSlice(const Instruction& inst);
 Result<Shape> ShapeOfDynamicUpdateSlice(const Instruction& inst);
 Result<Shape> ShapeOfFirst(const Instruction& inst);
@@ -44,7 +51,7 @@ Result<Shape> ShapeOfIntegerUnary(const Instruction& inst);
 Result<Shape> ShapeOfIota(const Instruction& inst);
 Result<Shape> ShapeOfIsFinite(const Instruction& inst);
 Result<Shape> ShapeOfMap(const Instruction& inst);
-Result<Shape> ShapeOfNumberUnary(const Instruction& inst);
+Result<Shape> ShapeOfNegate(const Instruction& inst);
 Result<Shape> ShapeOfPad(const Instruction& inst);
 Result<Shape> ShapeOfRealImag(const Instruction& inst);
 Result<Shape> ShapeOfReduce(const Instruction& inst);
@@ -55,7 +62,6 @@ Result<Shape> ShapeOfScatter(const Instruction& inst);
 Result<Shape> ShapeOfSelect(const Instruction& inst);
 Result<Shape> ShapeOfSelectAndScatter(const Instruction& inst);
 Result<Shape> ShapeOfSetDimensionSize(const Instruction& inst);
-Result<Shape> ShapeOfShift(const Instruction& inst);
 Result<Shape> ShapeOfSlice(const Instruction& inst);
 Result<Shape> ShapeOfSort(const Instruction& inst);
 Result<Shape> ShapeOfTopK(const Instruction& inst);

@@ -1,0 +1,217 @@
+#include "ir/source_parts.h"
+
+#include "base/source_text.h"
+#include "base/text.h"
+#include "ir/module.h"
+
+namespace hlo {
+namespace {
+
+bool IsWordByte(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-'; }
+
+// Reads `[ROOT] name = [shape] opcode(operands), attribute=value, ...` piece by piece. The text has been parsed before, so
+// every bracket and quote has its partner.
+class Scanner {
+ public:
+  Scanner(std::string_view text, uint32_t offset) : text_(text), offset_(offset) {}
+
+  void SkipSpace() {
+    while (at_ < text_.size()) {
+      if (text_.substr(at_).starts_with("/*")) {
+        at_ = std::min(text_.find("*/", at_ + 2), text_.size() - 2) + 2;
+      } else if (text_.substr(at_).starts_with("//")) {
+        at_ = std::min(text_.find('\n', at_), text_.size());
+      } else if (static_cast<unsigned char>(text_[at_]) <= ' ') {
+        ++at_;
+      } else {
+        return;
+      }
+    }
+  }
+
+  char Peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
+  void Skip() { at_ += at_ < text_.size(); }
+
+  SourceRange Word() {
+    const size_t begin = at_;
+    if (Peek() == '%') ++at_;
+    while (at_ < text_.size() && IsWordByte(text_[at_])) ++at_;
+    return Range(begin);
+  }
+
+  // Up to one of `stops` outside all brackets and quotes.
+  SourceRange Until(std::string_view stops) {
+    const size_t begin = at_;
+    size_t end = at_;  // Without space before the stop.
+    for (int depth = 0; at_ < text_.size(); end = at_) {
+      SkipSpace();
+      const char c = Peek();
+      if (depth == 0 && stops.find(c) != std::string_view::npos) break;
+      if (c == '"' || c == '\'') {
+        SkipString(c);
+        continue;
+      }
+      if (c == '(' || c == '{' || c == '[') ++depth;
+      if (c == ')' || c == '}' || c == ']') --depth;
+      Skip();
+    }
+    return {offset_ + static_cast<uint32_t>(begin), offset_ + static_cast<uint32_t>(end)};
+  }
+
+  // One bracketed group, if there is one.
+  void Group(char open) {
+    if (Peek() != open) return;
+    Skip();
+    Until(open == '(' ? ")" : open == '{' ? "}" : "]");
+    Skip();
+  }
+
+  std::string_view TextOf(SourceRange range) const { return text_.substr(range.begin - offset_, range.end - range.begin); }
+  SourceRange Range(size_t begin) const { return {offset_ + static_cast<uint32_t>(begin), offset_ + static_cast<uint32_t>(at_)}; }
+  size_t at() const { return at_; }
+  void Rewind(size_t at) { at_ = at; }
+
+ private:
+  void SkipString(char quote) {
+    for (Skip(); at_ < text_.size() && text_[at_] != quote; Skip()) {
+      if (text_[at_] == '\\') Skip();
+    }
+    Skip();
+  }
+
+  std::string_view text_;
+  uint32_t offset_;
+  size_t at_ = 0;
+};
+
+struct Parts {
+  SourceRange name, result, opcode, end;
+  std::vector<SourceRange> operands;
+  std::vector<std::pair<std::string_view, SourceRange>> attributes;
+  bool found = false;
+};
+
+Parts PartsOf(const Instruction& inst) {
+  Parts parts;
+  const auto& source = inst.module().source;
+  const SourceRange range = inst.range();
+  if (source == nullptr || range.empty() || range.end > source->text().size()) return parts;
+  Scanner scan(source->text().substr(range.begin, range.end - range.begin), range.begin);
+  parts.name = scan.Word();
+  if (scan.TextOf(parts.name) == "ROOT") {
+    scan.SkipSpace();
+    parts.name = scan.Word();
+  }
+  scan.SkipSpace();
+  if (scan.Peek() == '=') {
+    scan.Skip();
+  } else {  // A lone instruction has no name.
+    scan.Rewind(0);
+    parts.name = {};
+  }
+  scan.SkipSpace();
+  const size_t begin = scan.at();
+  if (scan.Peek() == '(') {
+    scan.Group('(');
+  } else {
+    scan.Word();
+    if (scan.Peek() == '(' && scan.TextOf(scan.Range(begin)) == "b") scan.Group('(');
+    scan.Group('[');
+    scan.Group('{');
+  }
+  parts.result = scan.Range(begin);
+  scan.SkipSpace();
+  if (scan.Peek() == '(' ) {  // What looked like a shape was the opcode.
+    parts.opcode = parts.result;
+  } else {
+    parts.opcode = scan.Word();
+    scan.SkipSpace();
+  }
+  if (scan.TextOf(parts.opcode) != ToString(inst.opcode())) return parts;
+  parts.found = true;
+  scan.Skip();
+  for (scan.SkipSpace(); scan.Peek() != ')' && scan.Peek() != '\0'; scan.SkipSpace()) {
+    parts.operands.push_back(scan.Until(",)"));
+    if (scan.Peek() == ',') scan.Skip();
+  }
+  const size_t closing = scan.at();
+  scan.Skip();
+  parts.end = scan.Range(closing);
+  for (scan.SkipSpace(); scan.Peek() == ','; scan.SkipSpace()) {
+    scan.Skip();
+    scan.SkipSpace();
+    const SourceRange name = scan.Word();
+    const SourceRange rest = scan.Until(",");
+    parts.attributes.emplace_back(scan.TextOf(name), SourceRange{name.begin, rest.end});
+  }
+  return parts;
+}
+
+Error At(const Instruction& inst, SourceRange range, std::string code, std::string message) {
+  Error error = Rejected(std::move(code), std::move(message), range);
+  error.source = inst.module().source;
+  return error;
+}
+
+}  // namespace
+
+SourceRange NameRange(const Instruction& inst) {
+  const Parts parts = PartsOf(inst);
+  return parts.found && !parts.name.empty() ? parts.name : inst.range();
+}
+
+SourceRange ResultRange(const Instruction& inst) {
+  const Parts parts = PartsOf(inst);
+  return parts.found ? parts.result : inst.range();
+}
+
+SourceRange OpcodeRange(const Instruction& inst) {
+  const Parts parts = PartsOf(inst);
+  return parts.found ? parts.opcode : inst.range();
+}
+
+SourceRange OperandRange(const Instruction& inst, int64_t operand) {
+  const Parts parts = PartsOf(inst);
+  if (!parts.found) return inst.range();
+  return operand < static_cast<int64_t>(parts.operands.size()) ? parts.operands[operand] : parts.end;
+}
+
+SourceRange OperandListEnd(const Instruction& inst) {
+  const Parts parts = PartsOf(inst);
+  return parts.found ? parts.end : inst.range();
+}
+
+SourceRange AttributeRange(const Instruction& inst, std::string_view name) {
+  const Parts parts = PartsOf(inst);
+  if (!parts.found) return inst.range();
+  for (const auto& [written, range] : parts.attributes) {
+    if (written == name) return range;
+  }
+  return parts.opcode;
+}
+
+Error ErrorAtResult(const Instruction& inst, std::string code, std::string message) {
+  return At(inst, ResultRange(inst), std::move(code), std::move(message));
+}
+
+Error ErrorAtOpcode(const Instruction& inst, std::string code, std::string message) {
+  return At(inst, OpcodeRange(inst), std::move(code), std::move(message));
+}
+
+Error ErrorAtOperand(const Instruction& inst, int64_t operand, std::string code, std::string message) {
+  Error error = At(inst, OperandRange(inst, operand), std::move(code), std::move(message));
+  if (operand >= inst.operand_count()) return error;
+  const Instruction& definition = inst.operand(operand);
+  if (definition.range().empty()) return error;
+  return std::move(error).AddNote(Str("'", definition.name(), "' is ", definition.shape(), " here"), NameRange(definition));
+}
+
+Error ErrorAtOperandListEnd(const Instruction& inst, std::string code, std::string message) {
+  return At(inst, OperandListEnd(inst), std::move(code), std::move(message));
+}
+
+Error ErrorAtAttribute(const Instruction& inst, std::string_view name, std::string code, std::string message) {
+  return At(inst, AttributeRange(inst, name), std::move(code), std::move(message));
+}
+
+}  // namespace hlo
