@@ -1,0 +1,235 @@
+#!/usr/bin/env python3
+"""Ours against XLA:CPU on the same HLO texts, arguments and cores; a Markdown table on stdout.
+
+    compare.py                                      # testdata/models/*.hlo
+    compare.py gpt2_infer lstm_infer --threads 1
+    compare.py --interpreter --check --rounds 5 > bench/results/DATE.md
+
+Each round runs XLA:CPU and ours after each other, in a new process each, so that what else the machine does falls on
+both; the figures are medians over the rounds. Needs the Python of bench/models/regenerate.sh (build/venv), or any
+with jax, and build/bin/hlo-run; what cannot be run is a dash and a note below the table.
+"""
+import argparse
+import datetime
+import json
+import os
+import platform
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(HERE)
+
+
+def python_with_jax():
+    venv = os.path.join(ROOT, 'build/venv/bin/python')
+    return venv if os.path.exists(venv) else sys.executable
+
+
+def pin(threads):
+    return lambda: os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
+
+
+def last_json(text):
+    """The JSON document in text: all of it, or its last line that is one; None if there is none."""
+    for part in [text] + text.splitlines()[::-1]:
+        try:
+            document = json.loads(part)
+        except ValueError:
+            continue
+        if isinstance(document, (dict, list)):
+            return document
+    return None
+
+
+def find(document, *keys):
+    """The first number under one of the keys, however deep; under a dictionary, its median or total."""
+    if isinstance(document, list):
+        document = dict(enumerate(document))
+    if not isinstance(document, dict):
+        return None
+    for key in keys:
+        value = document.get(key)
+        if isinstance(value, dict):
+            value = value.get('median', value.get('total'))
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            return float(value)
+    return next((n for value in document.values() if (n := find(value, *keys)) is not None), None)
+
+
+def run(command, threads, timeout):
+    """(JSON document or None, first line of what went wrong or None, seconds)."""
+    start = time.perf_counter()
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, preexec_fn=pin(threads))
+    except FileNotFoundError:
+        return None, 'not there: ' + os.path.relpath(command[0], ROOT), 0
+    except subprocess.TimeoutExpired:
+        return None, 'no end after %g s' % timeout, timeout
+    seconds = time.perf_counter() - start
+    document = last_json(done.stdout)
+    if done.returncode or document is None:
+        said = [line for line in (done.stderr + '\n' + done.stdout).splitlines() if line.strip()]
+        return document, 'exit code %d: %s' % (done.returncode, (said[-1] if said else 'nothing said')[:200]), seconds
+    return document, None, seconds
+
+
+def run_xla(model, threads, budget, timeout, *flags):
+    command = [python_with_jax(), os.path.join(HERE, 'xla_cpu.py'), model, '--threads=%d' % threads, '--budget=%g' % budget]
+    document, wrong, _ = run(command + list(flags), threads, timeout)
+    return document or {}, wrong
+
+
+def run_ours(binary, model, threads, timeout, *flags):
+    """{'ready_s', 'median_ms'}, each None where the tool does not say."""
+    command = [binary, '--platform=cpu', '--reference_platform=none', '--bench', '--json', *flags, model]
+    document, wrong, _ = run(command, threads, timeout)
+    compile_ms = find(document, 'compile_ms')
+    return {'ready_s': None if compile_ms is None else compile_ms / 1e3, 'median_ms': find(document, 'run_ms')}, wrong
+
+
+def run_interpreter(binary, model, threads, timeout, *flags):
+    """Seconds of one run."""
+    command = [binary, '--platform=interpreter', '--reference_platform=none', '--num_repeats=1', '--json', *flags, model]
+    document, wrong, seconds = run(command, threads, timeout)
+    if wrong:
+        return None, wrong
+    run_ms = find(document, 'run_ms')
+    return seconds if run_ms is None else run_ms / 1e3, None
+
+
+def difference(expected, actual):
+    """Largest |actual - expected| of any output, over the largest |expected| of that output."""
+    code = '''
+import sys, numpy as np
+e, a = np.load(sys.argv[1]), np.load(sys.argv[2])
+def wide(x):
+    if x.dtype.kind == 'V' or x.dtype == np.uint16:
+        x = (x.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
+    return x.astype(np.float64)
+worst = 0.0
+for k in [k for k in e.files if k.startswith('out')]:
+    x, y = wide(e[k]), wide(a[k])
+    same = (x == y) | (np.isnan(x) & np.isnan(y))
+    gap = np.where(same, 0, np.abs(x - y))
+    worst = max(worst, float(np.max(gap, initial=0) / max(np.max(np.abs(x), initial=0), 1e-30)))
+print(worst)
+'''
+    done = subprocess.run([python_with_jax(), '-c', code, expected, actual], capture_output=True, text=True)
+    return float(done.stdout) if not done.returncode else None
+
+
+def median(values):
+    values = [v for v in values if v is not None]
+    return statistics.median(values) if values else None
+
+
+def ratio(ours, theirs):
+    return None if ours is None or not theirs else ours / theirs
+
+
+def cell(value):
+    return '-' if value is None else '%.3g' % value if value < 1000 else '%.0f' % value
+
+
+def table(header, rows):
+    widths = [max(len(row[i]) for row in [header] + rows) for i in range(len(header))]
+    lines = ['| ' + ' | '.join(c.ljust(w) if not i else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths))) + ' |'
+             for row in [header] + rows]
+    rule = '|' + '|'.join('-' * (w + 1) + ('-' if not i else ':') for i, w in enumerate(widths)) + '|'
+    return '\n'.join([lines[0], rule] + lines[1:])
+
+
+def machine():
+    with open('/proc/cpuinfo') as file:
+        name = re.search(r'model name\s*: (.*)', file.read())
+    return '%s, %d cores, Linux %s' % (name[1] if name else platform.machine(), os.cpu_count(), platform.release().split('-')[0])
+
+
+def versions(binary):
+    jax = subprocess.run([python_with_jax(), '-c', 'import jaxlib; print(jaxlib.__version__)'], capture_output=True, text=True)
+    commit = subprocess.run(['git', '-C', ROOT, 'describe', '--always', '--dirty'], capture_output=True, text=True)
+    return 'jaxlib %s; ours at %s%s' % (jax.stdout.strip() or 'missing', commit.stdout.strip() or 'unknown',
+                                        '' if os.path.exists(binary) else ' (not built)')
+
+
+def models_of(names):
+    folder = os.path.join(ROOT, 'testdata/models')
+    if not names:
+        return sorted(os.path.join(folder, f) for f in os.listdir(folder) if f.endswith('.hlo'))
+    places = lambda name: [name, os.path.join(folder, name + '.hlo'), os.path.join(folder, 'large', name + '.hlo')]
+    found = [next((p for p in places(name) if os.path.isfile(p)), None) for name in names]
+    if None in found:
+        sys.exit('no such model: ' + ', '.join(n for n, f in zip(names, found) if f is None))
+    return found
+
+
+def common_options(description):
+    options = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument('--threads', type=int, default=2, help='cores each side is pinned to (default 2)')
+    options.add_argument('--rounds', type=int, default=3, help='(default 3)')
+    options.add_argument('--budget', type=float, default=3, help='seconds of timed runs of XLA:CPU in a round (default 3)')
+    options.add_argument('--timeout', type=float, default=900, help='seconds for one process (default 900)')
+    options.add_argument('--binary', default=os.path.join(ROOT, 'build/bin/hlo-run'), help='(default build/bin/hlo-run)')
+    options.add_argument('--flags', default='', help='more flags for hlo-run, in one argument')
+    return options
+
+
+def main():
+    options = common_options(__doc__)
+    options.add_argument('models', nargs='*', help='names in testdata/models, or files (default: all but large/)')
+    options.add_argument('--interpreter', action='store_true', help='also time one run of our interpreter')
+    options.add_argument('--check', action='store_true', help='also compare the results of the two')
+    options.add_argument('--own_arguments', action='store_true', help='let hlo-run make its own, not those of XLA:CPU')
+    options.add_argument('--json', metavar='FILE', help='every figure of every round')
+    options = options.parse_args()
+
+    flags, rows, notes, record = options.flags.split(), [], [], []
+    for model in models_of(options.models):
+        name = os.path.splitext(os.path.basename(model))[0]
+        print('%s ...' % name, file=sys.stderr)
+        xla, ours, interpreter, gap = [], [], None, None
+        with tempfile.TemporaryDirectory() as scratch:
+            args, expected, actual = (os.path.join(scratch, f + '.npz') for f in ('args', 'expected', 'actual'))
+            shared = [] if options.own_arguments else ['--args=' + args]
+            for turn in range(options.rounds):
+                keep = ['--save_args=' + args, '--save_outputs=' + expected] if not turn else []
+                answer, wrong = run_xla(model, options.threads, options.budget, options.timeout, *keep)
+                xla.append(answer)
+                if wrong:
+                    notes.append('%s, XLA:CPU: %s' % (name, wrong))
+                    break
+                keep = ['--save_outputs=' + actual] if options.check and not turn else []
+                answer, wrong = run_ours(options.binary, model, options.threads, options.timeout, *shared, *flags, *keep)
+                ours.append(answer)
+                if wrong:
+                    notes.append('%s, ours: %s' % (name, wrong))
+                    break
+            if options.check and os.path.exists(expected) and os.path.exists(actual):
+                gap = difference(expected, actual)
+            if options.interpreter:
+                interpreter, wrong = run_interpreter(options.binary, model, options.threads, options.timeout, *shared, *flags)
+                notes += ['%s, interpreter: %s' % (name, wrong)] if wrong else []
+        xla_ms, ours_ms = median([a.get('median_ms') for a in xla]), median([a['median_ms'] for a in ours])
+        xla_s, ours_s = median([a.get('compile_s') for a in xla]), median([a['ready_s'] for a in ours])
+        row = [name] + [cell(v) for v in (xla_ms, ours_ms, ratio(ours_ms, xla_ms), xla_s, ours_s, ratio(ours_s, xla_s))]
+        rows.append(row + [cell(interpreter)] * options.interpreter + [cell(gap)] * options.check)
+        record.append({'model': name, 'xla_cpu': xla, 'ours': ours, 'interpreter_s': interpreter, 'difference': gap})
+
+    print('%s; %s; %d threads, %d rounds; %s.\n' % (datetime.date.today(), machine(), options.threads, options.rounds,
+                                                   versions(options.binary)))
+    header = ['model', 'XLA:CPU ms', 'ours ms', 'ours/XLA', 'XLA compile s', 'ours ready s', 'ours/XLA']
+    print(table(header + ['interpreter s'] * options.interpreter + ['difference'] * options.check, rows))
+    if notes:
+        print('\n' + '\n'.join('- ' + note for note in notes))
+    if options.json:
+        with open(options.json, 'w') as file:
+            json.dump(record, file, indent=1)
+
+
+if __name__ == '__main__':
+    main()
