@@ -1,0 +1,420 @@
+#include "gpu/emitters/scalar.h"
+
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "base/check.h"
+#include "gpu/kernel/math.h"
+#include "ir/module.h"
+
+namespace hlo {
+namespace {
+
+using kernel::ConstantLike;
+using kernel::KernelBuilder;
+using kernel::Type;
+using kernel::Value;
+
+Value Like(Value x, double constant) { return ConstantLike(x, constant); }
+Value Like(Value x, int64_t constant) { return ConstantLike(x, constant); }
+
+bool IsPred(Value x) { return x.type() == Type::kPred; }
+
+// The type elementwise float ops are computed in.
+Type Wide(Type type) { return kernel::IsSmallFloat(type) ? Type::kF32 : type; }
+
+// f in the compute type, rounded once to x's.
+template <class F>
+Value InWide(Value x, F f) {
+  const Type type = x.type();
+  return Convert(f(Convert(x, Wide(type))), type);
+}
+
+Type SignedOf(Type type) {
+  switch (type) {
+    case Type::kU8: return Type::kS8;
+    case Type::kU16: case Type::kF16: case Type::kBF16: return Type::kS16;
+    case Type::kU32: case Type::kF32: return Type::kS32;
+    case Type::kU64: case Type::kF64: return Type::kS64;
+    default: return type;
+  }
+}
+
+Value EmitAdd(Value a, Value b) { return IsPred(a) ? a | b : a + b; }
+Value EmitMultiply(Value a, Value b) { return IsPred(a) ? a & b : a * b; }
+Value EmitMaximum(Value a, Value b) { return IsPred(a) ? a | b : Max(a, b); }
+Value EmitMinimum(Value a, Value b) { return IsPred(a) ? a & b : Min(a, b); }
+Value EmitAbs(Value x) { return Abs(x); }
+
+Value EmitSign(Value x) {
+  if (kernel::IsInteger(x.type())) {
+    return Select(x > 0, Like(x, int64_t{1}), Select(x < 0, Like(x, int64_t{-1}), Like(x, int64_t{0})));
+  }
+  return InWide(x, [](Value w) {
+    return Select(w != w, w, CopySign(Select(w == 0.0, Like(w, 0.0), Like(w, 1.0)), w));
+  });
+}
+
+Value EmitIsFinite(Value x) {
+  const Value w = Convert(x, Wide(x.type()));
+  return Abs(w) < std::numeric_limits<double>::infinity();
+}
+
+// Sign-magnitude order of the bits: -NaN < -inf < ... < -0 < +0 < ... < +NaN.
+Value TotalOrderKey(Value x) {
+  const Type type = SignedOf(x.type());
+  const Value bits = Bitcast(x, type);
+  const int64_t magnitude = static_cast<int64_t>((uint64_t{1} << (kernel::Bits(type) - 1)) - 1);
+  return Select(bits < 0, bits ^ Like(bits, magnitude), bits);
+}
+
+Value EmitCompare(const Instruction& inst, Value a, Value b) {
+  const auto& attrs = inst.attrs<CompareAttrs>();
+  if (IsPred(a)) {
+    a = Convert(a, Type::kS32);
+    b = Convert(b, Type::kS32);
+  } else if (kernel::IsFloat(a.type()) && attrs.type == ComparisonType::kTotalOrder) {
+    a = TotalOrderKey(a);
+    b = TotalOrderKey(b);
+  }
+  switch (attrs.direction) {
+    case ComparisonDirection::kEq: return a == b;
+    case ComparisonDirection::kNe: return a != b;
+    case ComparisonDirection::kGe: return a >= b;
+    case ComparisonDirection::kGt: return a > b;
+    case ComparisonDirection::kLe: return a <= b;
+    case ComparisonDirection::kLt: return a < b;
+  }
+  CHECK(false, inst.name());
+  __builtin_unreachable();
+}
+
+// Squaring, modulo 2^n. A negative exponent leaves 1 for base 1, +-1 by parity for base -1, else 0.
+Value IntegerPower(Value base, Value exponent) {
+  Value result = Like(base, int64_t{1});
+  Value square = base;
+  for (int bit = 0; bit < kernel::Bits(base.type()); ++bit) {
+    const Value use = (ShiftRightLogical(exponent, Like(exponent, int64_t{bit})) & 1) != 0;
+    result = Select(use, result * square, result);
+    square = square * square;
+  }
+  if (!kernel::IsSigned(base.type())) return result;
+  const Value odd = (exponent & 1) != 0;
+  const Value one = Like(base, int64_t{1}), minus_one = Like(base, int64_t{-1}), zero = Like(base, int64_t{0});
+  const Value inverse = Select(base == one, one, Select(base == minus_one, Select(odd, minus_one, one), zero));
+  return Select(exponent < 0, inverse, result);
+}
+
+Value EmitPower(Value x, Value y) { return kernel::IsInteger(x.type()) ? IntegerPower(x, y) : Pow(x, y); }
+
+// sqrt((1 - x) * (1 + x)): no cancellation near 1, NaN beyond.
+Value SqrtOneMinusSquare(Value x) { return Sqrt((1.0 - x) * (1.0 + x)); }
+
+Value EmitAsin(Value x) {
+  return InWide(x, [](Value w) { return Atan2(w, SqrtOneMinusSquare(w)); });
+}
+Value EmitAcos(Value x) {
+  return InWide(x, [](Value w) { return Atan2(SqrtOneMinusSquare(w), w); });
+}
+
+// log1p(t) with t = |x| + x^2 / (1 + sqrt(1 + x^2)); where x^2 would overflow, log|x| + log 2.
+Value EmitAsinh(Value x) {
+  return InWide(x, [](Value w) {
+    const Value a = Abs(w), square = a * a;
+    const Value large = a > (w.type() == Type::kF64 ? 1e150 : 1e18);
+    const Value small_value = Log1p(a + square / (1.0 + Sqrt(1.0 + square)));
+    return CopySign(Select(large, Log(a) + std::log(2.0), small_value), w);
+  });
+}
+// log1p(t + sqrt(2 t + t^2)) with t = x - 1.
+Value EmitAcosh(Value x) {
+  return InWide(x, [](Value w) {
+    const Value t = w - 1.0;
+    const Value large = w > (w.type() == Type::kF64 ? 1e150 : 1e18);
+    return Select(large, Log(w) + std::log(2.0), Log1p(t + Sqrt(t * (t + 2.0))));
+  });
+}
+Value EmitAtanh(Value x) {
+  return InWide(x, [](Value w) {
+    const Value a = Abs(w);
+    return CopySign(0.5 * Log1p(2.0 * a / (1.0 - a)), w);
+  });
+}
+// exp(|x|) may overflow where the result does not: exp(|x| / 2) twice.
+Value EmitCosh(Value x) {
+  return InWide(x, [](Value w) {
+    const Value half = Exp(Abs(w) * 0.5);
+    return 0.5 * half * half + 0.5 / half / half;
+  });
+}
+Value EmitSinh(Value x) {
+  return InWide(x, [](Value w) {
+    const Value a = Abs(w), half = Exp(a * 0.5), e = Expm1(a);
+    return CopySign(Select(a > 10.0, 0.5 * half * half, 0.5 * (e + e / (e + 1.0))), w);
+  });
+}
+
+// Rounds to fewer bits in the type's own encoding. Source: spec/ops.md, reduce-precision.
+Value EmitReducePrecision(const Instruction& inst, Value x) {
+  const auto& attrs = inst.attrs<ReducePrecisionAttrs>();
+  return InWide(x, [&](Value w) {
+    const bool is_double = w.type() == Type::kF64;
+    const int source_mantissa = is_double ? 52 : 23, source_exponent = is_double ? 11 : 8;
+    const Type bits_type = is_double ? Type::kU64 : Type::kU32;
+    Value bits = Bitcast(w, bits_type);
+    const Value sign = bits & Like(bits, static_cast<int64_t>(uint64_t{1} << (source_mantissa + source_exponent)));
+    if (attrs.mantissa_bits < source_mantissa) {
+      const int64_t dropped = source_mantissa - attrs.mantissa_bits;
+      const Value last = ShiftRightLogical(bits, Like(bits, dropped)) & 1;
+      bits = bits + (last + ((int64_t{1} << (dropped - 1)) - 1));
+      bits = bits & Like(bits, ~((int64_t{1} << dropped) - 1));
+    }
+    if (attrs.exponent_bits < source_exponent) {
+      const int64_t bias = (int64_t{1} << (attrs.exponent_bits - 1)) - 1, source_bias = (int64_t{1} << (source_exponent - 1)) - 1;
+      const Value exponent = ShiftRightLogical(bits, Like(bits, int64_t{source_mantissa})) & ((int64_t{1} << source_exponent) - 1);
+      const Value infinity = sign | Like(bits, ((int64_t{1} << source_exponent) - 1) << source_mantissa);
+      bits = Select(exponent > source_bias + bias, infinity, bits);
+      bits = Select(exponent <= source_bias - bias, sign, bits);
+    }
+    Value result = Bitcast(bits, w.type());
+    const Value infinity = Like(w, std::numeric_limits<double>::infinity());
+    result = Select(Abs(w) == infinity, w, result);
+    return Select(w != w, attrs.mantissa_bits > 0 ? w : infinity, result);
+  });
+}
+
+// ---- The table ---------------------------------------------------------------------------------------------------
+
+using ScalarFunction = Value (*)(const Instruction&, std::span<const Value>);
+
+// One for each elementwise op of ops.def; a missing one is a build error with the op's name.
+template <Opcode>
+struct ScalarRow;
+
+#define ROW(Name, ...)                                                       \
+  template <>                                                                \
+  struct ScalarRow<Opcode::k##Name> {                                        \
+    static Value Emit(const Instruction& inst, std::span<const Value> v) {   \
+      __VA_ARGS__                                                            \
+    }                                                                        \
+    static constexpr ScalarFunction kEmit = &Emit;                           \
+  };
+#define UNARY(Name, ...) ROW(Name, const Value x = v[0]; return __VA_ARGS__;)
+#define BINARY(Name, ...) ROW(Name, const Value x = v[0]; const Value y = v[1]; return __VA_ARGS__;)
+#define UNSUPPORTED(Name)                                 \
+  template <>                                             \
+  struct ScalarRow<Opcode::k##Name> {                     \
+    static constexpr ScalarFunction kEmit = nullptr;      \
+  };
+
+UNARY(Abs, EmitAbs(x))
+UNARY(Acos, EmitAcos(x))
+UNARY(Acosh, EmitAcosh(x))
+BINARY(Add, EmitAdd(x, y))
+BINARY(And, x & y)
+UNARY(Asin, EmitAsin(x))
+UNARY(Asinh, EmitAsinh(x))
+BINARY(Atan2, Atan2(x, y))
+UNARY(Atanh, EmitAtanh(x))
+UNARY(Cbrt, Cbrt(x))
+UNARY(Ceil, Ceil(x))
+ROW(Clamp, return EmitMinimum(v[2], EmitMaximum(v[1], v[0]));)
+ROW(Compare, return EmitCompare(inst, v[0], v[1]);)
+UNARY(Convert, Convert(x, KernelTypeOf(inst.shape().type())))
+UNARY(Copy, x)
+UNARY(Cos, Cos(x))
+UNARY(Cosh, EmitCosh(x))
+UNARY(CountLeadingZeros, CountLeadingZeros(x))
+BINARY(Divide, x / y)
+UNARY(Erf, Erf(x))
+UNARY(Exp, Exp(x))
+UNARY(Exp2, Exp2(x))
+UNARY(Expm1, Expm1(x))
+UNARY(Floor, Floor(x))
+UNARY(Imag, Like(x, 0.0))
+UNARY(IsFinite, EmitIsFinite(x))
+UNARY(Log, Log(x))
+UNARY(Log1p, Log1p(x))
+UNARY(Log2, Log2(x))
+UNARY(Logistic, Logistic(x))
+BINARY(Maximum, EmitMaximum(x, y))
+BINARY(Minimum, EmitMinimum(x, y))
+BINARY(Mulhi, MulHigh(x, y))
+BINARY(Multiply, EmitMultiply(x, y))
+UNARY(Negate, -x)
+UNARY(Not, ~x)
+BINARY(Or, x | y)
+UNARY(PopulationCount, PopulationCount(x))
+BINARY(Power, EmitPower(x, y))
+UNARY(Real, x)
+ROW(ReducePrecision, return EmitReducePrecision(inst, v[0]);)
+BINARY(Remainder, x % y)
+UNARY(RoundNearestAfz, RoundAwayFromZero(x))
+UNARY(RoundNearestEven, RoundEven(x))
+UNARY(Rsqrt, Rsqrt(x))
+ROW(Select, return Select(v[0], v[1], v[2]);)
+BINARY(ShiftLeft, ShiftLeft(x, y))
+BINARY(ShiftRightArithmetic, ShiftRightArithmetic(x, y))
+BINARY(ShiftRightLogical, ShiftRightLogical(x, y))
+UNARY(Sign, EmitSign(x))
+UNARY(Sin, Sin(x))
+UNARY(Sinh, EmitSinh(x))
+UNARY(Sqrt, Sqrt(x))
+BINARY(Subtract, x - y)
+UNARY(Tan, Tan(x))
+UNARY(Tanh, Tanh(x))
+BINARY(Xor, x ^ y)
+
+UNSUPPORTED(Complex)
+UNSUPPORTED(StochasticConvert)
+
+#undef ROW
+#undef UNARY
+#undef BINARY
+#undef UNSUPPORTED
+
+template <Opcode opcode, uint32_t traits>
+constexpr ScalarFunction RowFor() {
+  if constexpr ((traits & kElementwise) != 0) {
+    return ScalarRow<opcode>::kEmit;
+  } else {
+    return nullptr;
+  }
+}
+
+constexpr ScalarFunction kRows[] = {
+#define HLO_OP(Name, text, arity, attrs, rule, ...) RowFor<Opcode::k##Name, (__VA_ARGS__)>(),
+#include "ir/ops.def"
+};
+
+}  // namespace
+
+Type KernelTypeOf(PrimitiveType type) {
+  switch (type) {
+    case PrimitiveType::kPred: return Type::kPred;
+    case PrimitiveType::kS8: return Type::kS8;
+    case PrimitiveType::kS16: return Type::kS16;
+    case PrimitiveType::kS32: return Type::kS32;
+    case PrimitiveType::kS64: return Type::kS64;
+    case PrimitiveType::kU8: return Type::kU8;
+    case PrimitiveType::kU16: return Type::kU16;
+    case PrimitiveType::kU32: return Type::kU32;
+    case PrimitiveType::kU64: return Type::kU64;
+    case PrimitiveType::kF16: return Type::kF16;
+    case PrimitiveType::kBF16: return Type::kBF16;
+    case PrimitiveType::kF32: return Type::kF32;
+    case PrimitiveType::kF64: return Type::kF64;
+    default: CHECK(false, "no kernel type for ", type);
+  }
+  __builtin_unreachable();
+}
+
+Result<Type> KernelType(const Instruction& inst, PrimitiveType type) {
+  if (type <= PrimitiveType::kF64 && (BitWidth(type) >= 8 || type == PrimitiveType::kPred)) return KernelTypeOf(type);
+  FAIL(UnsupportedAt(inst, "U101", Str("no kernels for element type ", type, " ('", inst.name(), "')")));
+}
+
+Status CheckScalar(const Instruction& inst) {
+  TRY(KernelType(inst, inst.shape().type()));
+  for (const Instruction* operand : inst.operands()) TRY(KernelType(*operand, operand->shape().type()));
+  if (kRows[static_cast<int>(inst.opcode())] == nullptr) {
+    FAIL(UnsupportedAt(inst, "U102", Str("no emitter for '", ToString(inst.opcode()), "'")));
+  }
+  return {};
+}
+
+Value EmitScalar(const Instruction& inst, std::span<const Value> operands, const std::string& fault) {
+  if (inst.Is(Opcode::kMaximum) && fault == "max_ignores_nan") return Select(operands[0] > operands[1], operands[0], operands[1]);
+  return kRows[static_cast<int>(inst.opcode())](inst, operands);
+}
+
+Status CheckScalarComputation(const Computation& computation) {
+  for (const Instruction* inst : computation.PostOrder()) {
+    switch (inst->opcode()) {
+      case Opcode::kTuple: break;
+      case Opcode::kParameter:
+      case Opcode::kConstant: TRY(KernelType(*inst, inst->shape().type())); break;
+      case Opcode::kBitcastConvert:
+        if (inst->shape().type() == PrimitiveType::kPred) {
+          FAIL(UnsupportedAt(*inst, "U102", Str("no emitter for '", ToString(inst->opcode()), "' to pred")));
+        }
+        TRY(KernelType(*inst, inst->shape().type()));
+        break;
+      case Opcode::kCall: TRY(CheckScalarComputation(*inst->attrs<CallAttrs>().to_apply)); break;
+      case Opcode::kFusion: TRY(CheckScalarComputation(*inst->attrs<FusionAttrs>().calls)); break;
+      default: TRY(CheckScalar(*inst));
+    }
+    if (!inst->Is(Opcode::kTuple) && !inst->shape().IsScalar()) {
+      FAIL(UnsupportedAt(*inst, "U103", Str("no emitter for '", inst->name(), "' of shape ", inst->shape(), " inside the scalar computation '",
+                                             computation.name(), "'")));
+    }
+  }
+  return {};
+}
+
+std::vector<Value> EmitScalarComputation(KernelBuilder& k, const Computation& computation, std::span<const Value> arguments,
+                                         const std::string& fault) {
+  std::map<const Instruction*, std::vector<Value>> values;
+  for (const Instruction* inst : computation.PostOrder()) {
+    std::vector<Value> operands;
+    for (const Instruction* operand : inst->operands()) {
+      const auto& of_operand = values.at(operand);
+      operands.insert(operands.end(), of_operand.begin(), of_operand.end());
+    }
+    std::vector<Value>& result = values[inst];
+    switch (inst->opcode()) {
+      case Opcode::kParameter: result = {arguments[inst->parameter_number()]}; break;
+      case Opcode::kConstant: result = {LiteralValue(k, inst->literal(), 0)}; break;
+      case Opcode::kTuple: result = operands; break;
+      case Opcode::kBitcastConvert: result = {Bitcast(operands[0], KernelTypeOf(inst->shape().type()))}; break;
+      case Opcode::kCall: result = EmitScalarComputation(k, *inst->attrs<CallAttrs>().to_apply, operands, fault); break;
+      case Opcode::kFusion: result = EmitScalarComputation(k, *inst->attrs<FusionAttrs>().calls, operands, fault); break;
+      default: result = {EmitScalar(*inst, operands, fault)};
+    }
+  }
+  return values.at(&computation.root());
+}
+
+Value LiteralValue(KernelBuilder& k, const Literal& literal, int64_t linear) {
+  const Type type = KernelTypeOf(literal.shape().type());
+  switch (type) {
+    case Type::kF16: case Type::kBF16: return k.Bits(type, literal.data<uint16_t>()[linear]);
+    case Type::kF32: return k.Bits(type, literal.data<uint32_t>()[linear]);
+    case Type::kF64: return k.Bits(type, static_cast<int64_t>(literal.data<uint64_t>()[linear]));
+    default: return k.Constant(type, literal.GetInt(linear));
+  }
+}
+
+std::optional<SimpleReducer> AsSimpleReducer(const Computation& computation) {
+  const Instruction& root = computation.root();
+  if (root.operand_count() != 2 || computation.parameters().size() != 2) return std::nullopt;
+  const Instruction *a = &root.operand(0), *b = &root.operand(1);
+  if (!a->Is(Opcode::kParameter) || !b->Is(Opcode::kParameter) || a == b) return std::nullopt;
+  if (a->parameter_number() == 1 && !root.Is(kCommutative)) return std::nullopt;
+  return SimpleReducer{root.opcode(), &root};
+}
+
+std::optional<Value> IdentityOf(KernelBuilder& k, const SimpleReducer& reducer, Type type) {
+  const bool is_float = kernel::IsFloat(type);
+  const double infinity = std::numeric_limits<double>::infinity();
+  const int bits = kernel::Bits(type);
+  const bool is_signed = kernel::IsSigned(type);
+  switch (reducer.opcode) {
+    case Opcode::kAdd: return is_float ? k.Constant(type, -0.0) : k.Constant(type, int64_t{0});  // -0 + -0 is -0.
+    case Opcode::kMultiply: return is_float ? k.Constant(type, 1.0) : k.Constant(type, int64_t{1});
+    case Opcode::kMaximum:
+      if (is_float) return k.Constant(type, -infinity);
+      return k.Constant(type, is_signed ? INT64_MIN >> (64 - bits) : int64_t{0});
+    case Opcode::kMinimum:
+      if (is_float) return k.Constant(type, infinity);
+      if (type == Type::kPred) return k.Constant(type, int64_t{1});
+      return k.Constant(type, static_cast<int64_t>(is_signed ? static_cast<uint64_t>(INT64_MAX) >> (64 - bits) : UINT64_MAX >> (64 - bits)));
+    case Opcode::kAnd: return k.Constant(type, type == Type::kPred ? int64_t{1} : int64_t{-1});
+    case Opcode::kOr:
+    case Opcode::kXor: return k.Constant(type, int64_t{0});
+    default: return std::nullopt;
+  }
+}
+
+}  // namespace hlo

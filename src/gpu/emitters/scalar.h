@@ -1,0 +1,47 @@
+// One element of an elementwise op, as an expression of the kernel builder, with HLO's edge semantics (spec/ops.md 1, 2).
+#ifndef HLO_GPU_EMITTERS_SCALAR_H_
+#define HLO_GPU_EMITTERS_SCALAR_H_
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "gpu/kernel/builder.h"
+#include "ir/instruction.h"
+
+namespace hlo {
+
+class Computation;
+
+// The kernel's type for an element type; an error at `inst` when kernels have none (complex, sub-byte, f8).
+Result<kernel::Type> KernelType(const Instruction& inst, PrimitiveType type);
+// The same for types that were checked.
+kernel::Type KernelTypeOf(PrimitiveType type);
+
+// Can `inst` be computed from values of its operands by EmitScalar?
+Status CheckScalar(const Instruction& inst);
+kernel::Value EmitScalar(const Instruction& inst, std::span<const kernel::Value> operands, const std::string& fault = "");
+
+// A computation on scalars (a reducer, a comparator): elementwise ops, constants, tuples, calls of such computations.
+Status CheckScalarComputation(const Computation& computation);
+// The root's value, or the values of the root tuple's operands.
+std::vector<kernel::Value> EmitScalarComputation(kernel::KernelBuilder& k, const Computation& computation,
+                                                 std::span<const kernel::Value> arguments, const std::string& fault = "");
+
+// The constant of one element of a literal.
+kernel::Value LiteralValue(kernel::KernelBuilder& k, const Literal& literal, int64_t linear);
+
+// What a reducer of two scalars is, when it is one op of its two parameters.
+struct SimpleReducer {
+  Opcode opcode;
+  const Instruction* inst;
+};
+std::optional<SimpleReducer> AsSimpleReducer(const Computation& computation);
+// The value that changes nothing, when `reducer` has one in `type`: f(identity, x) == x for every x, NaN and -0 too.
+std::optional<kernel::Value> IdentityOf(kernel::KernelBuilder& k, const SimpleReducer& reducer, kernel::Type type);
+
+}  // namespace hlo
+
+#endif  // HLO_GPU_EMITTERS_SCALAR_H_
