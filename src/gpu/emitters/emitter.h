@@ -18,8 +18,9 @@
 #include "base/result.h"
 #include "gpu/kernel/kernel.h"
 #include "ir/instruction.h"
+#include "ir/precision_plan.h"
 
-namespace hlo {
+namespace hlo::gpu {
 
 struct EmitterOptions {
   int multiprocessors = 132;  // What launch shapes are made for.
@@ -63,11 +64,12 @@ struct KernelPlan {
   std::string emitter;                           // "loop", "row reduction", ...; for --explain.
   std::vector<KernelBuffer> buffers;             // In the order of the kernel's parameters.
   std::vector<SharablePair> sharable;
+  PrecisionPlan precision;  // Of what this kernel computes, by the ids of the fused instructions.
   const Instruction* source = nullptr;
 };
 
 Result<std::vector<KernelPlan>> EmitFusion(const Instruction& inst, const EmitterOptions& options = {});
 
-}  // namespace hlo
+}  // namespace hlo::gpu
 
 #endif  // HLO_GPU_EMITTERS_EMITTER_H_

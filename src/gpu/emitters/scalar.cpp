@@ -8,7 +8,7 @@
 #include "gpu/kernel/math.h"
 #include "ir/module.h"
 
-namespace hlo {
+namespace hlo::gpu {
 namespace {
 
 using kernel::ConstantLike;
@@ -417,4 +417,4 @@ std::optional<Value> IdentityOf(KernelBuilder& k, const SimpleReducer& reducer, 
   }
 }
 
-}  // namespace hlo
+}  // namespace hlo::gpu

@@ -12,8 +12,10 @@
 #include "ir/instruction.h"
 
 namespace hlo {
-
 class Computation;
+}
+
+namespace hlo::gpu {
 
 // The kernel's type for an element type; an error at `inst` when kernels have none (complex, sub-byte, f8).
 Result<kernel::Type> KernelType(const Instruction& inst, PrimitiveType type);
@@ -42,6 +44,6 @@ std::optional<SimpleReducer> AsSimpleReducer(const Computation& computation);
 // The value that changes nothing, when `reducer` has one in `type`: f(identity, x) == x for every x, NaN and -0 too.
 std::optional<kernel::Value> IdentityOf(kernel::KernelBuilder& k, const SimpleReducer& reducer, kernel::Type type);
 
-}  // namespace hlo
+}  // namespace hlo::gpu
 
 #endif  // HLO_GPU_EMITTERS_SCALAR_H_
