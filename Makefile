@@ -38,6 +38,8 @@ help:  ## List the targets
 # ---- Building ------------------------------------------------------------------------------------------------------
 
 $(BUILD)/src/gpu/%.o: CPPFLAGS += -isystem $(LLVM_INCLUDE)
+# g++ 12 mistakes the placement of LLVM's globals.
+$(BUILD)/src/gpu/%.o: CXXFLAGS += -Wno-mismatched-new-delete
 # Inner loops over elements: the vectoriser is what they are written for.
 $(BUILD)/src/interp/%.o: OPT := $(if $(filter -O2,$(OPT)),-O3,$(OPT))
 

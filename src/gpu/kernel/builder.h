@@ -358,6 +358,7 @@ class KernelBuilder {
     Region region;
     Level level;
     bool in_phase = false;
+    bool in_warps = false;
     int tile_width = 0;  // Of the enclosing Tile.
   };
   struct ValueInfo {

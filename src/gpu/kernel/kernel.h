@@ -14,6 +14,7 @@
 #ifndef HLO_GPU_KERNEL_KERNEL_H_
 #define HLO_GPU_KERNEL_KERNEL_H_
 
+#include <compare>
 #include <cstdint>
 #include <string>
 #include <string_view>

@@ -1,0 +1,114 @@
+#include "gpu/kernel/barriers.h"
+
+#include <utility>
+
+namespace hlo::kernel {
+namespace {
+
+// The arrays a statement touches; by index into Kernel::arrays.
+struct Effects {
+  std::vector<bool> reads, writes;
+
+  explicit Effects(size_t arrays) : reads(arrays), writes(arrays) {}
+
+  void Merge(const Effects& other) {
+    for (size_t i = 0; i < reads.size(); ++i) {
+      if (other.reads[i]) reads[i] = true;
+      if (other.writes[i]) writes[i] = true;
+    }
+  }
+
+  bool ConflictsWith(const Effects& other) const {
+    for (size_t i = 0; i < reads.size(); ++i) {
+      if (writes[i] && (other.reads[i] || other.writes[i])) return true;
+      if (reads[i] && other.writes[i]) return true;
+    }
+    return false;
+  }
+};
+
+class Placer {
+ public:
+  explicit Placer(Kernel& kernel) : kernel_(kernel), nothing_(kernel.arrays.size()) {}
+
+  // Walks one region with what is pending at its begin; leaves what is pending at its end.
+  void Walk(Region& region, Op barrier, Effects& pending) {
+    std::vector<Instruction> body;
+    body.reserve(region.body.size());
+    for (Instruction& instruction : region.body) {
+      switch (instruction.op) {
+        case Op::kLoop: {
+          // The begin of the body follows its own end.
+          Region trial = instruction.regions[0];
+          Effects end = pending;
+          Walk(trial, barrier, end);
+          Effects begin = pending;
+          begin.Merge(end);
+          Walk(instruction.regions[0], barrier, begin);
+          pending.Merge(begin);
+          break;
+        }
+        case Op::kIf: {
+          Effects joined = instruction.regions.size() == 1 ? pending : nothing_;
+          for (Region& branch : instruction.regions) {
+            Effects end = pending;
+            Walk(branch, barrier, end);
+            joined.Merge(end);
+          }
+          pending = std::move(joined);
+          break;
+        }
+        case Op::kArrive:
+          pending = nothing_;
+          break;
+        default: {
+          const Effects effects = EffectsOf(instruction);
+          if (pending.ConflictsWith(effects)) {
+            body.push_back({.op = barrier, .source = instruction.source});
+            pending = nothing_;
+          }
+          pending.Merge(effects);
+          if (instruction.op == Op::kWarps) {
+            Effects in_warp = nothing_;
+            Walk(instruction.regions[0], Op::kWarpBarrier, in_warp);
+          }
+        }
+      }
+      body.push_back(std::move(instruction));
+    }
+    region.body = std::move(body);
+  }
+
+ private:
+  Effects EffectsOf(const Instruction& instruction) const {
+    Effects effects = nothing_;
+    AddEffects(instruction, effects);
+    return effects;
+  }
+
+  void AddEffects(const Instruction& instruction, Effects& effects) const {
+    const Op op = instruction.op;
+    if (op >= Op::kLoad && op <= Op::kAtomicCas) {
+      const ArrayKind kind = kernel_.arrays[instruction.imm].kind;
+      if (kind == ArrayKind::kShared || kind == ArrayKind::kInOut) {
+        if (op != Op::kStore && op != Op::kStoreVector) effects.reads[instruction.imm] = true;
+        if (op != Op::kLoad && op != Op::kLoadVector) effects.writes[instruction.imm] = true;
+      }
+    }
+    for (const Region& region : instruction.regions) {
+      for (const Instruction& inner : region.body) AddEffects(inner, effects);
+    }
+  }
+
+  Kernel& kernel_;
+  const Effects nothing_;
+};
+
+}  // namespace
+
+void PlaceBarriers(Kernel& kernel) {
+  Effects pending(kernel.arrays.size());
+  Placer(kernel).Walk(kernel.body, Op::kBarrier, pending);
+}
+
+}  // namespace hlo::kernel

@@ -1,0 +1,14 @@
+// Where barriers must stand. A barrier is placed before a statement that touches an array which the threads of the block
+// (of the warp, inside kWarps) touched since the last one, when either of the two writes.
+#ifndef HLO_GPU_KERNEL_BARRIERS_H_
+#define HLO_GPU_KERNEL_BARRIERS_H_
+
+#include "gpu/kernel/kernel.h"
+
+namespace hlo::kernel {
+
+void PlaceBarriers(Kernel& kernel);
+
+}  // namespace hlo::kernel
+
+#endif  // HLO_GPU_KERNEL_BARRIERS_H_

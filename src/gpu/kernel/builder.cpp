@@ -1,0 +1,738 @@
+#include "gpu/kernel/builder.h"
+
+#include <array>
+#include <bit>
+#include <utility>
+
+#include "base/check.h"
+#include "gpu/kernel/barriers.h"
+#include "gpu/kernel/math.h"
+
+namespace hlo::kernel {
+namespace {
+
+Value Widen(Value a) { return Convert(a, Type::kF32); }
+
+Value Binary(Op op, Value a, Value b) {
+  CHECK(a.type() == b.type(), ToString(op), " of ", ToString(a.type()), " and ", ToString(b.type()));
+  if (IsSmallFloat(a.type())) return Convert(Binary(op, Widen(a), Widen(b)), a.type());
+  return a.builder().Record(op, a.type(), {a, b});
+}
+
+Value Unary(Op op, Value a) {
+  if (IsSmallFloat(a.type())) return Convert(Unary(op, Widen(a)), a.type());
+  return a.builder().Record(op, a.type(), {a});
+}
+
+Value Compare(Op op, Value a, Value b) {
+  CHECK(a.type() == b.type(), ToString(op), " of ", ToString(a.type()), " and ", ToString(b.type()));
+  if (IsSmallFloat(a.type())) return Compare(op, Widen(a), Widen(b));
+  return a.builder().Record(op, Type::kPred, {a, b});
+}
+
+Type UnsignedLike(Type type) {
+  if (IsUnsigned(type)) return type;
+  return static_cast<Type>(static_cast<int>(type) - static_cast<int>(Type::kS8) + static_cast<int>(Type::kU8));
+}
+
+Type SignedLike(Type type) {
+  if (IsSigned(type)) return type;
+  return static_cast<Type>(static_cast<int>(type) - static_cast<int>(Type::kU8) + static_cast<int>(Type::kS8));
+}
+
+bool ConstantOf(Value value, int64_t* bits) { return value.builder().IsConstant(value, bits); }
+
+// A shift whose amount may be anything: `far` where it is the width or more.
+Value Shift(Op op, Value a, Value amount, Value far) {
+  const int width = Bits(a.type());
+  if (int64_t bits; ConstantOf(amount, &bits)) {
+    if (bits < 0 || bits >= width) return far;
+    return Binary(op, a, amount);
+  }
+  const Type unsigned_type = UnsignedLike(a.type());
+  const Value in_range = Bitcast(amount, unsigned_type) < width;
+  return Select(in_range, Binary(op, a, amount & (width - 1)), far);
+}
+
+// To a 16-bit float in one rounding: to f32 towards zero with a sticky last bit, which no later rounding can mistake.
+Value NarrowDouble(Value a, Type type) {
+  const Value nearest = a.builder().Record(Op::kConvert, Type::kF32, {a});
+  const Value back = Convert(nearest, Type::kF64);
+  const Value bits = Bitcast(nearest, Type::kU32);
+  const Value towards_zero = Select(Abs(back) > Abs(a), bits - 1, bits);
+  const Value inexact = (back < a) | (back > a);
+  return Convert(Bitcast(Select(inexact, towards_zero | 1, bits), Type::kF32), type);
+}
+
+uint64_t FloatBits(Type type, double value) {
+  if (type == Type::kF64) return std::bit_cast<uint64_t>(value);
+  if (type == Type::kF32) return std::bit_cast<uint32_t>(static_cast<float>(value));
+  const uint32_t bits = std::bit_cast<uint32_t>(static_cast<float>(value));
+  if (type == Type::kBF16) {
+    if (value != value) return 0x7fc0;
+    return (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+  }
+  CHECK(type == Type::kF16, "not a float: ", ToString(type));
+  return std::bit_cast<uint16_t>(static_cast<_Float16>(value));
+}
+
+}  // namespace
+
+Value operator+(Value a, Value b) {
+  if (a.type() == Type::kIndex) {
+    int64_t x = 0, y = 0;
+    const bool fixed_a = ConstantOf(a, &x), fixed_b = ConstantOf(b, &y);
+    if (fixed_a && fixed_b) return a.builder().Index(x + y);
+    if (fixed_a && x == 0) return b;
+    if (fixed_b && y == 0) return a;
+  }
+  return Binary(Op::kAdd, a, b);
+}
+
+Value operator-(Value a, Value b) {
+  if (a.type() == Type::kIndex) {
+    int64_t x = 0, y = 0;
+    const bool fixed_a = ConstantOf(a, &x), fixed_b = ConstantOf(b, &y);
+    if (fixed_a && fixed_b) return a.builder().Index(x - y);
+    if (fixed_b && y == 0) return a;
+  }
+  return Binary(Op::kSub, a, b);
+}
+
+Value operator*(Value a, Value b) {
+  if (a.type() == Type::kIndex) {
+    int64_t x = 0, y = 0;
+    const bool fixed_a = ConstantOf(a, &x), fixed_b = ConstantOf(b, &y);
+    if (fixed_a && fixed_b) return a.builder().Index(x * y);
+    if (fixed_a && x == 1) return b;
+    if (fixed_b && y == 1) return a;
+    if ((fixed_a && x == 0) || (fixed_b && y == 0)) return a.builder().Index(0);
+  }
+  return Binary(Op::kMul, a, b);
+}
+
+Value operator/(Value a, Value b) {
+  int64_t divisor = 0;
+  const bool fixed = ConstantOf(b, &divisor);
+  if (a.type() == Type::kIndex) {
+    if (int64_t dividend; fixed && ConstantOf(a, &dividend)) return a.builder().Index(dividend / divisor);
+    return fixed && divisor == 1 ? a : Binary(Op::kDiv, a, b);
+  }
+  if (!IsInteger(a.type()) || (fixed && divisor != 0 && divisor != -1)) return Binary(Op::kDiv, a, b);
+  const Value by_zero = b == 0;
+  Value undefined = by_zero;
+  if (IsSigned(a.type())) {
+    const Value min = a.builder().Constant(a.type(), int64_t{-1} << (Bits(a.type()) - 1));
+    undefined = undefined | ((b == -1) & (a == min));  // MIN / 1 is the MIN that is wanted.
+  }
+  const Value quotient = Binary(Op::kDiv, a, Select(undefined, ConstantLike(b, int64_t{1}), b));
+  return Select(by_zero, ConstantLike(a, int64_t{-1}), quotient);
+}
+
+Value operator%(Value a, Value b) {
+  int64_t divisor = 0;
+  const bool fixed = ConstantOf(b, &divisor);
+  if (a.type() == Type::kIndex) {
+    if (int64_t dividend; fixed && ConstantOf(a, &dividend)) return a.builder().Index(dividend % divisor);
+    return fixed && divisor == 1 ? a.builder().Index(0) : Binary(Op::kRem, a, b);
+  }
+  if (IsSmallFloat(a.type())) return Convert(Widen(a) % Widen(b), a.type());
+  if (IsFloat(a.type())) return FloatRemainder(a, b);
+  if (fixed && divisor != 0 && divisor != -1) return Binary(Op::kRem, a, b);
+  const Value by_zero = b == 0;
+  const Value undefined = IsSigned(a.type()) ? by_zero | (b == -1) : by_zero;  // a % 1 is the 0 that a % -1 is.
+  const Value remainder = Binary(Op::kRem, a, Select(undefined, ConstantLike(b, int64_t{1}), b));
+  return Select(by_zero, a, remainder);
+}
+
+Value operator-(Value a) { return Unary(Op::kNegate, a); }
+Value operator&(Value a, Value b) { return Binary(Op::kAnd, a, b); }
+Value operator|(Value a, Value b) { return Binary(Op::kOr, a, b); }
+Value operator^(Value a, Value b) { return Binary(Op::kXor, a, b); }
+Value operator~(Value a) { return Unary(Op::kNot, a); }
+
+Value ShiftLeft(Value a, Value amount) {
+  CHECK(IsInteger(a.type()), "shift of ", ToString(a.type()));
+  return Shift(Op::kShiftLeft, a, amount, ConstantLike(a, int64_t{0}));
+}
+
+Value ShiftRightArithmetic(Value a, Value amount) {
+  const Value value = Bitcast(a, SignedLike(a.type()));
+  const Value sign = Binary(Op::kShiftRight, value, ConstantLike(value, int64_t{Bits(a.type()) - 1}));
+  return Bitcast(Shift(Op::kShiftRight, value, Bitcast(amount, value.type()), sign), a.type());
+}
+
+Value ShiftRightLogical(Value a, Value amount) {
+  const Value value = Bitcast(a, UnsignedLike(a.type()));
+  return Bitcast(Shift(Op::kShiftRight, value, Bitcast(amount, value.type()), ConstantLike(value, int64_t{0})), a.type());
+}
+
+Value MulHigh(Value a, Value b) { return Binary(Op::kMulHigh, a, b); }
+Value operator==(Value a, Value b) { return Compare(Op::kEqual, a, b); }
+Value operator!=(Value a, Value b) { return Compare(Op::kNotEqual, a, b); }
+Value operator<(Value a, Value b) { return Compare(Op::kLess, a, b); }
+Value operator<=(Value a, Value b) { return Compare(Op::kLessEqual, a, b); }
+Value operator>(Value a, Value b) { return Compare(Op::kGreater, a, b); }
+Value operator>=(Value a, Value b) { return Compare(Op::kGreaterEqual, a, b); }
+
+Value Select(Value condition, Value on_true, Value on_false) {
+  CHECK(condition.type() == Type::kPred && on_true.type() == on_false.type(), "select of ", ToString(on_true.type()),
+        " and ", ToString(on_false.type()));
+  return on_true.builder().Record(Op::kSelect, on_true.type(), {condition, on_true, on_false});
+}
+
+Value Min(Value a, Value b) { return Binary(Op::kMin, a, b); }
+Value Max(Value a, Value b) { return Binary(Op::kMax, a, b); }
+
+Value Fma(Value a, Value b, Value c) {
+  if (IsSmallFloat(a.type())) return Convert(Fma(Widen(a), Widen(b), Widen(c)), a.type());
+  CHECK(IsFloat(a.type()) && a.type() == b.type() && a.type() == c.type(), "fma of ", ToString(a.type()));
+  return a.builder().Record(Op::kFma, a.type(), {a, b, c});
+}
+
+Value Abs(Value a) { return IsUnsigned(a.type()) ? a : Unary(Op::kAbs, a); }
+Value Sqrt(Value a) { return Unary(Op::kSqrt, a); }
+Value Floor(Value a) { return Unary(Op::kFloor, a); }
+Value Ceil(Value a) { return Unary(Op::kCeil, a); }
+Value Truncate(Value a) { return Unary(Op::kTruncate, a); }
+Value RoundEven(Value a) { return Unary(Op::kRoundEven, a); }
+Value RoundAwayFromZero(Value a) { return Unary(Op::kRoundAway, a); }
+Value CopySign(Value magnitude, Value sign) { return Binary(Op::kCopySign, magnitude, sign); }
+Value CountLeadingZeros(Value a) { return Unary(Op::kCountLeadingZeros, a); }
+Value PopulationCount(Value a) { return Unary(Op::kPopulationCount, a); }
+
+Value Convert(Value a, Type type) {
+  const Type from = a.type();
+  if (from == type) return a;
+  if (int64_t bits; type == Type::kIndex && ConstantOf(a, &bits) && IsInteger(from)) return a.builder().Index(bits);
+  if (type == Type::kPred) return a != 0;
+  if (from == Type::kF64 && IsSmallFloat(type)) return NarrowDouble(a, type);
+  const bool via_f32 = IsSmallFloat(from) && type != Type::kF32;
+  const bool via_f64 = IsSmallFloat(type) && IsInteger(from);  // Every 32-bit integer is an f64.
+  if (via_f32) return Convert(Convert(a, Type::kF32), type);
+  if (via_f64) return Convert(Convert(a, Type::kF64), type);
+  return a.builder().Record(Op::kConvert, type, {a});
+}
+
+Value Bitcast(Value a, Type type) {
+  CHECK(Bits(a.type()) == Bits(type), "bitcast of ", ToString(a.type()), " to ", ToString(type));
+  if (a.type() == type) return a;
+  if (int64_t bits; IsInteger(a.type()) && IsInteger(type) && ConstantOf(a, &bits)) return a.builder().Constant(type, bits);
+  return a.builder().Record(Op::kBitcast, type, {a});
+}
+
+Value ConstantLike(Value a, int64_t literal) { return a.builder().Constant(a.type(), literal); }
+
+Value ConstantLike(Value a, double literal) {
+  CHECK(IsFloat(a.type()), "literal ", literal, " next to ", ToString(a.type()));
+  return a.builder().Constant(a.type(), literal);
+}
+
+Type Array::type() const { return builder_->kernel_.arrays[id_].type; }
+int64_t Array::elements() const { return builder_->kernel_.arrays[id_].elements; }
+
+Value Array::Load(Value index) const {
+  CHECK(index.type() == Type::kIndex, "index of type ", ToString(index.type()));
+  CHECK(builder_->kernel_.arrays[id_].kind != ArrayKind::kOutput, "load from output '", builder_->kernel_.arrays[id_].name, "'");
+  return builder_->Record(Op::kLoad, type(), {index}, id_);
+}
+
+void Array::Store(Value index, Value value) const {
+  const ArrayKind kind = builder_->kernel_.arrays[id_].kind;
+  CHECK(index.type() == Type::kIndex && value.type() == type(), "store of ", ToString(value.type()), " to ", ToString(type()));
+  CHECK(kind != ArrayKind::kInput && kind != ArrayKind::kTable, "store to '", builder_->kernel_.arrays[id_].name, "'");
+  Instruction& store = builder_->Append(Op::kStore, type(), std::array{index, value});
+  store.imm = id_;
+}
+
+Value Array::Load(int64_t index) const { return Load(builder_->Index(index)); }
+void Array::Store(int64_t index, Value value) const { Store(builder_->Index(index), value); }
+
+std::vector<Value> Array::LoadVector(Value index, int width) const {
+  CHECK(builder_->level() == Level::kThread && width * Bytes(type()) <= 16, "vector load of ", width);
+  Instruction& load = builder_->Append(Op::kLoadVector, type(), std::array{index});
+  load.imm = id_;
+  load.imm2 = width;
+  load.result = builder_->kernel_.values;
+  std::vector<Value> values;
+  for (int i = 0; i < width; ++i) values.push_back(builder_->Define(type()));
+  return values;
+}
+
+void Array::StoreVector(Value index, std::span<const Value> values) const {
+  CHECK(builder_->level() == Level::kThread && values.size() * Bytes(type()) <= 16, "vector store of ", values.size());
+  std::vector<Value> operands = {index};
+  operands.insert(operands.end(), values.begin(), values.end());
+  Instruction& store = builder_->Append(Op::kStoreVector, type(), operands);
+  store.imm = id_;
+  store.imm2 = static_cast<int64_t>(values.size());
+}
+
+void Array::Atomic(AtomicOp op, Value index, Value value) const {
+  CHECK(builder_->level() == Level::kThread && value.type() == type(), "atomic on ", ToString(type()));
+  Instruction& atomic = builder_->Append(Op::kAtomic, type(), std::array{index, value});
+  atomic.imm = id_;
+  atomic.imm2 = static_cast<int64_t>(op);
+}
+
+Value Array::AtomicFetch(AtomicOp op, Value index, Value value) const {
+  CHECK(builder_->level() == Level::kThread && value.type() == type(), "atomic on ", ToString(type()));
+  return builder_->Record(Op::kAtomicFetch, type(), {index, value}, id_, static_cast<int64_t>(op));
+}
+
+Value Array::AtomicCompareExchange(Value index, Value expected, Value desired) const {
+  CHECK(builder_->level() == Level::kThread && IsInteger(type()), "compare-exchange on ", ToString(type()));
+  return builder_->Record(Op::kAtomicCas, type(), {index, expected, desired}, id_);
+}
+
+Type Slot::type() const { return builder_->kernel_.slots[id_].type; }
+int Slot::width() const { return builder_->kernel_.slots[id_].width; }
+
+Value Slot::Get() const {
+  const int tile_width = builder_->current().tile_width;
+  CHECK(width() == (tile_width ? tile_width : 1), "slot of width ", width(), " in a tile of ", tile_width);
+  return Get(tile_width ? static_cast<int>(kTileElement) : 0);
+}
+
+void Slot::Set(Value value) const {
+  const int tile_width = builder_->current().tile_width;
+  CHECK(width() == (tile_width ? tile_width : 1), "slot of width ", width(), " in a tile of ", tile_width);
+  Set(tile_width ? static_cast<int>(kTileElement) : 0, value);
+}
+
+Value Slot::Get(int element) const {
+  CHECK(builder_->level() == Level::kThread && element < width(), "slot element ", element);
+  return builder_->Record(Op::kSlotGet, type(), {}, id_, element);
+}
+
+void Slot::Set(int element, Value value) const {
+  CHECK(builder_->level() == Level::kThread && element < width(), "slot element ", element);
+  CHECK(value.type() == type(), "slot of ", ToString(type()), " set to ", ToString(value.type()));
+  Instruction& set = builder_->Append(Op::kSlotSet, type(), std::array{value});
+  set.imm = id_;
+  set.imm2 = element;
+}
+
+Type Variable::type() const { return builder_->kernel_.variables[id_].type; }
+Value Variable::Get() const { return builder_->Record(Op::kVariableGet, type(), {}, id_); }
+
+void Variable::Set(Value value) const {
+  CHECK(value.type() == type(), "variable of ", ToString(type()), " set to ", ToString(value.type()));
+  CHECK(builder_->kernel_.variables[id_].level == builder_->level(), "variable set below its level");
+  builder_->Append(Op::kVariableSet, type(), std::array{value}).imm = id_;
+}
+
+KernelBuilder::KernelBuilder(std::string name, int64_t blocks, int threads) {
+  CHECK(blocks >= 0 && blocks < int64_t{1} << 31, "kernel '", name, "' of ", blocks, " blocks");
+  CHECK(threads > 0 && threads <= 1024 && threads % kWarpSize == 0, "blocks of ", threads, " threads");
+  kernel_.name = std::move(name);
+  kernel_.blocks = blocks;
+  kernel_.threads = threads;
+  open_.push_back({.region = {}, .level = Level::kBlock});
+  serials_.push_back(next_serial_++);
+}
+
+void KernelBuilder::SetSource(std::string instruction) {
+  if (source_ >= 0 && kernel_.sources[source_] == instruction) return;
+  kernel_.sources.push_back(std::move(instruction));
+  source_ = static_cast<int32_t>(kernel_.sources.size()) - 1;
+}
+
+Array KernelBuilder::AddArray(ArrayInfo info) {
+  CHECK(info.type != Type::kIndex, "array '", info.name, "' of index");
+  if (info.elements >= int64_t{1} << 31) kernel_.wide_index = true;
+  kernel_.arrays.push_back(std::move(info));
+  Array array;
+  array.builder_ = this;
+  array.id_ = static_cast<int32_t>(kernel_.arrays.size()) - 1;
+  return array;
+}
+
+Array KernelBuilder::Input(std::string name, Type type, int64_t elements, int64_t alignment) {
+  return AddArray({.name = std::move(name), .kind = ArrayKind::kInput, .type = type, .elements = elements, .alignment = alignment});
+}
+
+Array KernelBuilder::Output(std::string name, Type type, int64_t elements, int64_t alignment) {
+  return AddArray({.name = std::move(name), .kind = ArrayKind::kOutput, .type = type, .elements = elements, .alignment = alignment});
+}
+
+Array KernelBuilder::InOut(std::string name, Type type, int64_t elements, int64_t alignment) {
+  return AddArray({.name = std::move(name), .kind = ArrayKind::kInOut, .type = type, .elements = elements, .alignment = alignment});
+}
+
+void KernelBuilder::SetMayAlias(Array array) { kernel_.arrays[array.id_].may_alias = true; }
+
+Array KernelBuilder::Shared(std::string name, Type type, int64_t elements) {
+  return AddArray({.name = std::move(name), .kind = ArrayKind::kShared, .type = type, .elements = elements, .alignment = 16});
+}
+
+Array KernelBuilder::Table(std::string name, Type type, std::vector<int64_t> bits) {
+  const int64_t elements = static_cast<int64_t>(bits.size());
+  return AddArray({.name = std::move(name), .kind = ArrayKind::kTable, .type = type, .elements = elements, .alignment = 16, .table = std::move(bits)});
+}
+
+Value KernelBuilder::Constant(Type type, int64_t value) {
+  if (IsFloat(type)) return Bits(type, static_cast<int64_t>(FloatBits(type, static_cast<double>(value))));
+  if (type == Type::kPred) value = value != 0;
+  const int width = kernel::Bits(type);
+  if (width < 64 && type != Type::kPred) {
+    const int drop = 64 - width;
+    value = IsSigned(type) ? value << drop >> drop : static_cast<int64_t>(static_cast<uint64_t>(value) << drop >> drop);
+  }
+  return Bits(type, value);
+}
+
+Value KernelBuilder::Constant(Type type, double value) {
+  CHECK(IsFloat(type), "constant ", value, " of type ", ToString(type));
+  return Bits(type, static_cast<int64_t>(FloatBits(type, value)));
+}
+
+Value KernelBuilder::Bits(Type type, int64_t bits) {
+  const Value value = Record(Op::kConstant, type, {}, bits);
+  values_[value.id_].constant = true;
+  values_[value.id_].bits = bits;
+  return value;
+}
+
+bool KernelBuilder::IsConstant(Value value, int64_t* bits) const {
+  if (!values_[value.id_].constant) return false;
+  *bits = values_[value.id_].bits;
+  return true;
+}
+
+Value KernelBuilder::block() { return Record(Op::kBlock, Type::kIndex, {}); }
+
+Value KernelBuilder::warp() {
+  CHECK(current().in_warps || current().in_phase, "warp() at block level or in a tile of the block");
+  return Record(Op::kWarp, Type::kIndex, {});
+}
+
+Value KernelBuilder::lane() {
+  CHECK(current().in_phase, "lane() outside Phase");
+  return Record(Op::kLane, Type::kIndex, {});
+}
+
+Value KernelBuilder::thread() {
+  CHECK(current().in_phase, "thread() outside Phase");
+  return Record(Op::kThread, Type::kIndex, {});
+}
+
+Value KernelBuilder::Define(Type type) {
+  const Value value = ValueOf(kernel_.values++, type);
+  values_.push_back({.region = serials_.back(), .constant = false, .bits = 0});
+  return value;
+}
+
+Value KernelBuilder::ValueOf(int32_t id, Type type) {
+  Value value;
+  value.builder_ = this;
+  value.id_ = id;
+  value.type_ = type;
+  return value;
+}
+
+void KernelBuilder::Use(Value value) const {
+  CHECK(value.builder_ == this, "a value of another kernel, or none");
+  const int region = values_[value.id_].region;
+  for (const int open : serials_) {
+    if (open == region) return;
+  }
+  CHECK(false, "value %", value.id_, " is used outside the region that defines it");
+}
+
+Instruction& KernelBuilder::Append(Op op, Type type, std::span<const Value> operands) {
+  Instruction instruction{.op = op, .type = type, .source = source_};
+  instruction.operands.reserve(operands.size());
+  for (const Value operand : operands) {
+    Use(operand);
+    instruction.operands.push_back(operand.id_);
+  }
+  return current().region.body.emplace_back(std::move(instruction));
+}
+
+Value KernelBuilder::Record(Op op, Type type, std::initializer_list<Value> operands, int64_t imm, int64_t imm2) {
+  Instruction& instruction = Append(op, type, std::span(operands.begin(), operands.size()));
+  instruction.imm = imm;
+  instruction.imm2 = imm2;
+  instruction.result = kernel_.values;
+  return Define(type);
+}
+
+Region KernelBuilder::Nest(Level level, bool in_phase, int tile_width, Value* argument, const Body& body) {
+  const bool in_warps = current().in_warps || level == Level::kWarp;
+  open_.push_back({.region = {}, .level = level, .in_phase = in_phase, .in_warps = in_warps, .tile_width = tile_width});
+  serials_.push_back(next_serial_++);
+  if (argument) {
+    *argument = Define(Type::kIndex);
+    current().region.arguments.push_back(argument->id_);
+  }
+  body();
+  Region region = std::move(current().region);
+  open_.pop_back();
+  serials_.pop_back();
+  return region;
+}
+
+void KernelBuilder::Phase(const Body& body) {
+  CHECK(level() != Level::kThread, "Phase in a thread body");
+  Region region = Nest(Level::kThread, true, 0, nullptr, body);
+  Append(Op::kPhase, Type::kPred, {}).regions.push_back(std::move(region));
+}
+
+void KernelBuilder::Tile(int width, Value limit, const IndexBody& body) {
+  CHECK(level() != Level::kThread, "Tile in a thread body");
+  CHECK(width >= 1 && width <= 64 && (width & (width - 1)) == 0, "tile of width ", width);
+  Value index;
+  Region region = Nest(Level::kThread, false, width, &index, [&] { body(index); });
+  Instruction& tile = limit ? Append(Op::kTile, Type::kPred, std::array{limit}) : Append(Op::kTile, Type::kPred, {});
+  tile.imm = width;
+  tile.regions.push_back(std::move(region));
+}
+
+void KernelBuilder::Tile(int width, const IndexBody& body) { Tile(width, Value(), body); }
+
+void KernelBuilder::Warps(const Body& body) {
+  CHECK(level() == Level::kBlock, "Warps below block level");
+  Region region = Nest(Level::kWarp, false, 0, nullptr, body);
+  Append(Op::kWarps, Type::kPred, {}).regions.push_back(std::move(region));
+}
+
+void KernelBuilder::Loop(Value begin, Value end, Value step, const IndexBody& body, int unroll) {
+  Value index;
+  const OpenRegion& outer = current();
+  Region region = Nest(outer.level, outer.in_phase, outer.tile_width, &index, [&] { body(index); });
+  Instruction& loop = Append(Op::kLoop, Type::kIndex, std::array{begin, end, step});
+  loop.imm = unroll;
+  loop.regions.push_back(std::move(region));
+}
+
+void KernelBuilder::Loop(int64_t begin, int64_t end, int64_t step, const IndexBody& body, int unroll) {
+  Loop(Index(begin), Index(end), Index(step), body, unroll);
+}
+
+void KernelBuilder::Loop(Value begin, Value end, int64_t step, const IndexBody& body, int unroll) {
+  Loop(begin, end, Index(step), body, unroll);
+}
+
+void KernelBuilder::If(Value condition, const Body& then, const Body& otherwise) {
+  CHECK(condition.type() == Type::kPred, "If of ", ToString(condition.type()));
+  const Level level = current().level;
+  const bool in_phase = current().in_phase;
+  const int tile_width = current().tile_width;
+  std::vector<Region> regions;
+  regions.push_back(Nest(level, in_phase, tile_width, nullptr, then));
+  if (otherwise) regions.push_back(Nest(level, in_phase, tile_width, nullptr, otherwise));
+  Append(Op::kIf, Type::kPred, std::array{condition}).regions = std::move(regions);
+}
+
+Slot KernelBuilder::MakeSlot(Type type, int width) {
+  CHECK(level() != Level::kThread, "MakeSlot in a thread body; MakeVariable is meant");
+  kernel_.slots.push_back({.type = type, .width = width, .level = level()});
+  Slot slot;
+  slot.builder_ = this;
+  slot.id_ = static_cast<int32_t>(kernel_.slots.size()) - 1;
+  return slot;
+}
+
+Slot KernelBuilder::MakeSlot(Type type, int width, Value initial) {
+  const Slot slot = MakeSlot(type, width);
+  Fill(slot, initial);
+  return slot;
+}
+
+Variable KernelBuilder::MakeVariable(Type type) {
+  kernel_.variables.push_back({.type = type, .level = level()});
+  Variable variable;
+  variable.builder_ = this;
+  variable.id_ = static_cast<int32_t>(kernel_.variables.size()) - 1;
+  return variable;
+}
+
+Variable KernelBuilder::MakeVariable(Value initial) {
+  const Variable variable = MakeVariable(initial.type());
+  variable.Set(initial);
+  return variable;
+}
+
+void KernelBuilder::Fill(Slot slot, Value value) {
+  Tile(slot.width(), [&](Value) { slot.Set(value); });
+}
+
+// The region that combines `slots.size()` values a with as many values b.
+Region KernelBuilder::Combiner(std::span<const Slot> slots, const CombineMany& combine) {
+  return Nest(Level::kThread, false, 0, nullptr, [&] {
+    std::vector<Value> a, b;
+    for (const Slot slot : slots) a.push_back(Define(slot.type()));
+    for (const Slot slot : slots) b.push_back(Define(slot.type()));
+    for (const std::vector<Value>* side : {&a, &b}) {
+      for (const Value value : *side) current().region.arguments.push_back(value.id_);
+    }
+    const std::vector<Value> combined = combine(a, b);
+    CHECK(combined.size() == slots.size(), "a combination of ", slots.size(), " values gave ", combined.size());
+    for (size_t i = 0; i < combined.size(); ++i) {
+      CHECK(combined[i].type() == slots[i].type(), "a combination of ", ToString(slots[i].type()), " gave ", ToString(combined[i].type()));
+      current().region.yields.push_back(combined[i].id_);
+    }
+  });
+}
+
+// The elements of wide slots combined in order.
+std::vector<Slot> KernelBuilder::Narrow(std::span<const Slot> slots, const CombineMany& combine) {
+  const int width = slots[0].width();
+  if (width == 1) return {slots.begin(), slots.end()};
+  std::vector<Slot> narrow;
+  for (const Slot slot : slots) {
+    CHECK(slot.width() == width, "slots of width ", width, " and ", slot.width(), " reduced together");
+    narrow.push_back(MakeSlot(slot.type()));
+  }
+  Phase([&] {
+    std::vector<Value> sum;
+    for (const Slot slot : slots) sum.push_back(slot.Get(0));
+    for (int element = 1; element < width; ++element) {
+      std::vector<Value> next;
+      for (const Slot slot : slots) next.push_back(slot.Get(element));
+      sum = combine(sum, next);
+    }
+    for (size_t i = 0; i < slots.size(); ++i) narrow[i].Set(sum[i]);
+  });
+  return narrow;
+}
+
+Value KernelBuilder::WarpReduce(Slot slot, const Combine& combine) { return WarpReduce(std::span(&slot, 1), Lift(combine))[0]; }
+
+std::vector<Value> KernelBuilder::WarpReduce(std::span<const Slot> slots, const CombineMany& combine) {
+  CHECK(level() == Level::kWarp, "WarpReduce outside warp level");
+  const std::vector<Slot> narrow = Narrow(slots, combine);
+  Region region = Combiner(narrow, combine);
+  Instruction& reduce = Append(Op::kWarpReduce, slots[0].type(), {});
+  for (const Slot slot : narrow) reduce.slots.push_back(slot.id_);
+  reduce.regions.push_back(std::move(region));
+  reduce.result = kernel_.values;
+  std::vector<Value> results;
+  for (const Slot slot : slots) results.push_back(Define(slot.type()));
+  return results;
+}
+
+Value KernelBuilder::BlockReduce(Slot slot, const Combine& combine) { return BlockReduce(std::span(&slot, 1), Lift(combine))[0]; }
+
+std::vector<Value> KernelBuilder::BlockReduce(std::span<const Slot> slots, const CombineMany& combine) {
+  CHECK(level() == Level::kBlock, "BlockReduce outside block level");
+  const std::vector<Slot> narrow = Narrow(slots, combine);
+  std::vector<Array> partials;
+  for (const Slot slot : slots) partials.push_back(Shared("partials", slot.type(), warps()));
+  Warps([&] {
+    const std::vector<Value> sums = WarpReduce(narrow, combine);
+    for (size_t i = 0; i < sums.size(); ++i) partials[i].Store(warp(), sums[i]);
+  });
+  std::vector<Value> total;
+  for (const Array partial : partials) total.push_back(partial.Load(int64_t{0}));
+  for (int warp = 1; warp < warps(); ++warp) {
+    std::vector<Value> next;
+    for (const Array partial : partials) next.push_back(partial.Load(int64_t{warp}));
+    total = combine(total, next);
+  }
+  return total;
+}
+
+void KernelBuilder::GroupReduce(std::span<const Slot> slots, int lanes, const CombineMany& combine) {
+  CHECK(level() == Level::kWarp, "GroupReduce outside warp level");
+  CHECK(lanes >= 1 && lanes <= kWarpSize && (lanes & (lanes - 1)) == 0, "groups of ", lanes, " lanes");
+  for (const Slot slot : slots) CHECK(slot.width() == 1, "GroupReduce of width ", slot.width());
+  if (lanes == 1) return;
+  Region region = Combiner(slots, combine);
+  Instruction& reduce = Append(Op::kGroupReduce, slots[0].type(), {});
+  for (const Slot slot : slots) reduce.slots.push_back(slot.id_);
+  reduce.imm2 = lanes;
+  reduce.regions.push_back(std::move(region));
+}
+
+void KernelBuilder::WarpScan(std::span<const Slot> slots, const CombineMany& combine) {
+  CHECK(level() == Level::kWarp, "WarpScan outside warp level");
+  for (const Slot slot : slots) CHECK(slot.width() == 1, "WarpScan of width ", slot.width());
+  Region region = Combiner(slots, combine);
+  Instruction& scan = Append(Op::kWarpScan, slots[0].type(), {});
+  for (const Slot slot : slots) scan.slots.push_back(slot.id_);
+  scan.regions.push_back(std::move(region));
+}
+
+std::vector<Value> KernelBuilder::BlockScan(std::span<const Slot> slots, const CombineMany& combine) {
+  CHECK(level() == Level::kBlock, "BlockScan outside block level");
+  std::vector<Array> totals;
+  for (const Slot slot : slots) totals.push_back(Shared("totals", slot.type(), warps()));
+  Warps([&] {
+    WarpScan(slots, combine);
+    for (size_t i = 0; i < slots.size(); ++i) totals[i].Store(warp(), WarpBroadcast(slots[i], kWarpSize - 1));
+  });
+  const auto load = [&](Value warp) {
+    std::vector<Value> values;
+    for (const Array total : totals) values.push_back(total.Load(warp));
+    return values;
+  };
+  Warps([&] {
+    If(warp() > 0, [&] {
+      std::vector<Variable> before;
+      for (const Value value : load(Index(0))) before.push_back(MakeVariable(value));
+      const auto get = [&] {
+        std::vector<Value> values;
+        for (const Variable variable : before) values.push_back(variable.Get());
+        return values;
+      };
+      Loop(Index(1), warp(), 1, [&](Value earlier) {
+        const std::vector<Value> sum = combine(get(), load(earlier));
+        for (size_t i = 0; i < sum.size(); ++i) before[i].Set(sum[i]);
+      });
+      const std::vector<Value> prefix = get();
+      Phase([&] {
+        std::vector<Value> own;
+        for (const Slot slot : slots) own.push_back(slot.Get());
+        const std::vector<Value> sum = combine(prefix, own);
+        for (size_t i = 0; i < sum.size(); ++i) slots[i].Set(sum[i]);
+      });
+    });
+  });
+  std::vector<Value> sum = load(Index(0));
+  for (int warp = 1; warp < warps(); ++warp) sum = combine(sum, load(Index(warp)));
+  return sum;
+}
+
+void KernelBuilder::Shuffle(ShuffleMode mode, Slot to, Slot from, int amount, std::initializer_list<Slot> lane) {
+  CHECK(level() == Level::kWarp, "shuffle outside warp level");
+  CHECK(to.type() == from.type() && to.width() == 1 && from.width() == 1, "shuffle of ", ToString(from.type()), " to ", ToString(to.type()));
+  CHECK(amount >= 0 && amount < kWarpSize, "shuffle by ", amount);
+  Instruction& shuffle = Append(Op::kShuffle, from.type(), {});
+  shuffle.slots = {to.id_, from.id_};
+  for (const Slot slot : lane) shuffle.slots.push_back(slot.id_);
+  shuffle.imm = static_cast<int64_t>(mode);
+  shuffle.imm2 = amount;
+}
+
+void KernelBuilder::ShuffleDown(Slot to, Slot from, int amount) { Shuffle(ShuffleMode::kDown, to, from, amount, {}); }
+void KernelBuilder::ShuffleUp(Slot to, Slot from, int amount) { Shuffle(ShuffleMode::kUp, to, from, amount, {}); }
+void KernelBuilder::ShuffleXor(Slot to, Slot from, int amount) { Shuffle(ShuffleMode::kXor, to, from, amount, {}); }
+
+void KernelBuilder::ShuffleIndexed(Slot to, Slot from, Slot lane) {
+  CHECK(lane.type() == Type::kS32 && lane.width() == 1, "shuffle by a lane of type ", ToString(lane.type()));
+  Shuffle(ShuffleMode::kIndexed, to, from, 0, {lane});
+}
+
+Value KernelBuilder::WarpBroadcast(Slot slot, Value lane) {
+  CHECK(level() == Level::kWarp && slot.width() == 1, "WarpBroadcast outside warp level, or of width ", slot.width());
+  const Value value = Record(Op::kWarpBroadcast, slot.type(), {lane});
+  current().region.body.back().slots = {slot.id_};
+  return value;
+}
+
+Value KernelBuilder::ArriveLast(Array counters, Value index, int64_t expected) {
+  CHECK(level() == Level::kBlock, "ArriveLast outside block level");
+  CHECK(counters.type() == Type::kU32, "counters of ", ToString(counters.type()));
+  return Record(Op::kArrive, Type::kPred, {index, Index(expected)}, counters.id_);
+}
+
+Kernel KernelBuilder::Build() && {
+  CHECK(open_.size() == 1, "Build() inside a body");
+  kernel_.body = std::move(open_[0].region);
+  PlaceBarriers(kernel_);
+  return std::move(kernel_);
+}
+
+}  // namespace hlo::kernel

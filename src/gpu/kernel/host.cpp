@@ -1,0 +1,144 @@
+#include "gpu/kernel/host.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include "base/check.h"
+#include "base/parallel.h"
+#include "base/text.h"
+#include "gpu/kernel/host_lowering.h"
+#include "gpu/kernel/jit.h"
+#include "gpu/kernel/passes.h"
+#include "gpu/kernel/target.h"
+
+namespace hlo::kernel {
+namespace {
+
+// Blocks are cut into pieces of about this many elements.
+constexpr int64_t kElementsPerPiece = 64 << 10;
+
+struct Compiled {
+  std::shared_ptr<const LoadedObject> object;
+  void* function;
+};
+
+class Cache {
+ public:
+  bool Find(const KernelHash& hash, Compiled* compiled) {
+    const std::lock_guard lock(mutex_);
+    const auto found = entries_.find(hash);
+    if (found == entries_.end()) return false;
+    *compiled = found->second;
+    return true;
+  }
+
+  void Add(const KernelHash& hash, const Compiled& compiled) {
+    const std::lock_guard lock(mutex_);
+    entries_.emplace(hash, compiled);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<KernelHash, Compiled> entries_;
+};
+
+Cache& TheCache() {
+  static Cache& cache = *new Cache;  // Lives to the end: threads may still compile while statics go.
+  return cache;
+}
+
+// One module for all of them.
+Status CompileModule(std::span<const Kernel* const> kernels, std::span<const KernelHash> hashes) {
+  llvm::TargetMachine* const target = TRY(HostTarget());
+  llvm::LLVMContext context;
+  llvm::Module module(kernels.front()->name, context);
+  for (size_t i = 0; i < kernels.size(); ++i) LowerToHost(*kernels[i], "k" + hashes[i].ToString(), module);
+  Prepare(module, *target);
+  TRY(RunPasses(module, *target, Pipeline::kHost));
+  llvm::SmallVector<char, 0> bytes;
+  TRY(Generate(module, *target, /*object=*/true, bytes));
+  const auto object = TRY(LoadObject(bytes));
+  for (const KernelHash& hash : hashes) {
+    void* const function = object->Symbol("k" + hash.ToString());
+    CHECK(function, "compiled kernel without its function");
+    TheCache().Add(hash, {.object = object, .function = function});
+  }
+  return {};
+}
+
+int64_t ElementsPerBlock(const Kernel& kernel) {
+  int64_t elements = kernel.threads;
+  for (const ArrayInfo& array : kernel.arrays) {
+    if (array.IsParameter()) elements = std::max(elements, array.elements / std::max<int64_t>(1, kernel.blocks));
+  }
+  return elements;
+}
+
+}  // namespace
+
+void HostKernel::Launch(std::span<void* const> arguments) const {
+  const int64_t blocks_per_piece = std::max<int64_t>(1, kElementsPerPiece / elements_per_block_);
+  ParallelFor(blocks_, blocks_per_piece, [&](int64_t first, int64_t last) { Run(arguments, first, last); });
+}
+
+Result<HostKernel> CompileHost(const Kernel& kernel) {
+  const Kernel* const kernels[] = {&kernel};
+  return TRY(CompileHost(kernels)).front();
+}
+
+Result<std::vector<HostKernel>> CompileHost(std::span<const Kernel* const> kernels) {
+  std::vector<KernelHash> hashes;
+  for (const Kernel* kernel : kernels) hashes.push_back(Hash(*kernel));
+  std::map<KernelHash, const Kernel*> missing;
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    if (Compiled ignored; !TheCache().Find(hashes[i], &ignored)) missing.emplace(hashes[i], kernels[i]);
+  }
+  const std::vector<std::pair<KernelHash, const Kernel*>> todo(missing.begin(), missing.end());
+  std::mutex mutex;
+  Status status;
+  ParallelFor(static_cast<int64_t>(todo.size()), 1, [&](int64_t first, int64_t last) {
+    for (int64_t i = first; i < last; ++i) {
+      Status compiled = CompileModule(std::span(&todo[i].second, 1), std::span(&todo[i].first, 1));
+      const std::lock_guard lock(mutex);
+      if (!compiled && status) status = std::move(compiled);
+    }
+  });
+  TRY(std::move(status));
+  std::vector<HostKernel> result;
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    Compiled compiled;
+    CHECK(TheCache().Find(hashes[i], &compiled), "kernel '", kernels[i]->name, "' vanished from the cache");
+    HostKernel kernel;
+    kernel.function_ = reinterpret_cast<HostKernel::Function>(compiled.function);
+    kernel.blocks_ = kernels[i]->blocks;
+    kernel.elements_per_block_ = ElementsPerBlock(*kernels[i]);
+    kernel.object_ = compiled.object;
+    result.push_back(std::move(kernel));
+  }
+  return result;
+}
+
+Result<std::string> EmitHost(const Kernel& kernel, HostStage stage) {
+  llvm::TargetMachine* const target = TRY(HostTarget());
+  llvm::LLVMContext context;
+  llvm::Module module(kernel.name, context);
+  LowerToHost(kernel, "kernel", module);
+  Prepare(module, *target);
+  TRY(Verify(module));
+  if (stage != HostStage::kLowered) TRY(RunPasses(module, *target, Pipeline::kHost));
+  if (stage == HostStage::kAssembly) {
+    llvm::SmallVector<char, 0> text;
+    TRY(Generate(module, *target, /*object=*/false, text));
+    return std::string(text.begin(), text.end());
+  }
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module.print(stream, nullptr);
+  return text;
+}
+
+}  // namespace hlo::kernel

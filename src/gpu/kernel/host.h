@@ -1,0 +1,56 @@
+// Kernels as native code of this machine.
+#ifndef HLO_GPU_KERNEL_HOST_H_
+#define HLO_GPU_KERNEL_HOST_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "gpu/kernel/kernel.h"
+
+namespace hlo::kernel {
+
+class LoadedObject;
+
+// Compiled and ready; cheap to copy. The code lives as long as a copy does.
+class HostKernel {
+ public:
+  HostKernel() = default;
+
+  // Runs blocks [first_block, last_block) on this thread. One pointer per parameter, in order, aligned to its element.
+  void Run(std::span<void* const> arguments, int64_t first_block, int64_t last_block) const {
+    function_(arguments.data(), first_block, last_block);
+  }
+
+  // All blocks, on all threads.
+  void Launch(std::span<void* const> arguments) const;
+
+  int64_t blocks() const { return blocks_; }
+  explicit operator bool() const { return function_ != nullptr; }
+
+ private:
+  friend Result<std::vector<HostKernel>> CompileHost(std::span<const Kernel* const> kernels);
+  using Function = void (*)(void* const* arguments, int64_t first_block, int64_t last_block);
+
+  Function function_ = nullptr;
+  int64_t blocks_ = 0;
+  int64_t elements_per_block_ = 1;  // Work, roughly; so that small launches stay on one thread.
+  std::shared_ptr<const LoadedObject> object_;
+};
+
+// Compiles, or takes from the cache of the process what has the same hash. May be called from several threads at once.
+Result<HostKernel> CompileHost(const Kernel& kernel);
+
+// Several kernels, on all threads; faster than one by one. Equal kernels are compiled once.
+Result<std::vector<HostKernel>> CompileHost(std::span<const Kernel* const> kernels);
+
+// The LLVM IR before or after the passes, and the assembly; for reading.
+enum class HostStage : uint8_t { kLowered, kOptimized, kAssembly };
+Result<std::string> EmitHost(const Kernel& kernel, HostStage stage);
+
+}  // namespace hlo::kernel
+
+#endif  // HLO_GPU_KERNEL_HOST_H_

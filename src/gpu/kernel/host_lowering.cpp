@@ -1,0 +1,490 @@
+#include "gpu/kernel/host_lowering.h"
+
+#include <functional>
+#include <numeric>
+
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Intrinsics.h>
+
+#include "base/check.h"
+#include "gpu/kernel/scalar.h"
+
+namespace hlo::kernel {
+namespace {
+
+using llvm::BasicBlock;
+using LlvmValue = llvm::Value*;
+
+// A loop in a thread body of at most this many steps is written out, so that the loop over the lanes is the innermost.
+constexpr int64_t kMostWrittenOut = 64;
+
+class HostLowering {
+ public:
+  HostLowering(const Kernel& kernel, llvm::Module& module)
+      : kernel_(kernel), context_(module.getContext()), module_(module), b_(context_), scalar_(b_, Place::kHost, kernel.wide_index),
+        types_(kernel.values), values_(kernel.values), constants_(kernel.values) {}
+
+  void Lower(const std::string& name) {
+    parameters_ = kernel_.Parameters();
+    MakeBody(name + ".blocks");
+    MakeEntry(name);
+  }
+
+ private:
+  // The entry unpacks the arguments: `noalias` says more on parameters than on loaded pointers.
+  void MakeEntry(const std::string& name) {
+    llvm::Type* const types[] = {b_.getPtrTy(), b_.getInt64Ty(), b_.getInt64Ty()};
+    auto* const entry = llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), types, false), llvm::GlobalValue::ExternalLinkage, name, module_);
+    entry->addFnAttr(llvm::Attribute::NoUnwind);
+    b_.SetInsertPoint(BasicBlock::Create(context_, "entry", entry));
+    llvm::SmallVector<LlvmValue> arguments;
+    for (size_t i = 0; i < parameters_.size(); ++i) {
+      arguments.push_back(b_.CreateLoad(b_.getPtrTy(), b_.CreateConstGEP1_64(b_.getPtrTy(), entry->getArg(0), i)));
+    }
+    arguments.push_back(entry->getArg(1));
+    arguments.push_back(entry->getArg(2));
+    b_.CreateCall(function_, arguments);
+    b_.CreateRetVoid();
+  }
+
+  void MakeBody(const std::string& name) {
+    llvm::SmallVector<llvm::Type*> types(parameters_.size(), b_.getPtrTy());
+    types.append(2, b_.getInt64Ty());
+    function_ = llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), types, false), llvm::GlobalValue::InternalLinkage, name, module_);
+    function_->addFnAttr(llvm::Attribute::NoUnwind);
+    function_->addFnAttr(llvm::Attribute::NoInline);
+    for (size_t i = 0; i < parameters_.size(); ++i) {
+      const ArrayInfo& array = kernel_.arrays[parameters_[i]];
+      if (!array.may_alias) function_->addParamAttr(i, llvm::Attribute::NoAlias);
+      if (array.kind == ArrayKind::kInput) function_->addParamAttr(i, llvm::Attribute::ReadOnly);
+    }
+    BasicBlock* const entry = BasicBlock::Create(context_, "entry", function_);
+    BasicBlock* const body = BasicBlock::Create(context_, "body", function_);
+    b_.SetInsertPoint(entry);
+    allocas_ = b_.CreateBr(body);
+    b_.SetInsertPoint(allocas_);
+    MakeStorage();
+    b_.SetInsertPoint(body);
+    Loop(function_->getArg(parameters_.size()), function_->getArg(parameters_.size() + 1), Index(1), {.unroll = false}, [&](LlvmValue block) {
+      block_ = block;
+      EmitRegion(kernel_.body);
+    });
+    b_.CreateRetVoid();
+  }
+
+  void MakeStorage() {
+    size_t parameter = 0;
+    for (const ArrayInfo& array : kernel_.arrays) {
+      auto* const type = llvm::ArrayType::get(scalar_.MemoryTypeOf(array.type), array.elements);
+      if (array.IsParameter()) {
+        arrays_.push_back(function_->getArg(parameter++));
+      } else if (array.kind == ArrayKind::kTable) {
+        std::vector<llvm::Constant*> elements;
+        for (const int64_t bits : array.table) {
+          elements.push_back(array.type == Type::kPred ? b_.getInt8(bits) : scalar_.Constant(array.type, bits));
+        }
+        arrays_.push_back(new llvm::GlobalVariable(module_, type, true, llvm::GlobalValue::PrivateLinkage, llvm::ConstantArray::get(type, elements)));
+      } else {
+        arrays_.push_back(Alloca(type));
+      }
+    }
+    for (const SlotInfo& slot : kernel_.slots) {
+      const int64_t threads = slot.level == Level::kBlock ? kernel_.threads : kWarpSize;
+      slots_.push_back(Alloca(llvm::ArrayType::get(scalar_.MemoryTypeOf(slot.type), threads * slot.width)));
+    }
+    for (const VariableInfo& variable : kernel_.variables) variables_.push_back(Alloca(scalar_.TypeOf(variable.type)));
+  }
+
+  llvm::AllocaInst* Alloca(llvm::Type* type) {
+    llvm::AllocaInst* const alloca = b_.CreateAlloca(type);
+    if (type->isArrayTy()) alloca->setAlignment(llvm::Align(64));
+    return alloca;
+  }
+
+  LlvmValue Index(int64_t value) { return b_.getInt64(value); }
+
+  // ---- Loops ----
+
+  struct LoopKind {
+    bool lanes = false;  // Iterations are independent: the loop to vectorise.
+    bool unroll = true;
+  };
+
+  // In rotated form: if (begin < end) do { body(index) } while ((index += step) < end).
+  void Loop(LlvmValue begin, LlvmValue end, LlvmValue step, LoopKind kind, const std::function<void(LlvmValue)>& body) {
+    const auto *first = llvm::dyn_cast<llvm::ConstantInt>(begin), *last = llvm::dyn_cast<llvm::ConstantInt>(end);
+    const bool runs = first && last && first->getSExtValue() < last->getSExtValue();
+    BasicBlock* const loop = BasicBlock::Create(context_, "loop", function_);
+    BasicBlock* const after = BasicBlock::Create(context_, "after", function_);
+    BasicBlock* const before = b_.GetInsertBlock();
+    if (runs) b_.CreateBr(loop);
+    else b_.CreateCondBr(b_.CreateICmpSLT(begin, end), loop, after);
+    b_.SetInsertPoint(loop);
+    llvm::PHINode* const index = b_.CreatePHI(b_.getInt64Ty(), 2);
+    index->addIncoming(begin, before);
+    llvm::MDNode* const outer = access_group_;
+    if (kind.lanes) access_group_ = llvm::MDNode::getDistinct(context_, {});
+    body(index);
+    LlvmValue const next = b_.CreateAdd(index, step, "", true, true);
+    index->addIncoming(next, b_.GetInsertBlock());
+    llvm::BranchInst* const back = b_.CreateCondBr(b_.CreateICmpSLT(next, end), loop, after);
+    llvm::SmallVector<llvm::Metadata*, 3> nodes = {nullptr};
+    if (kind.lanes) nodes.push_back(llvm::MDNode::get(context_, {llvm::MDString::get(context_, "llvm.loop.parallel_accesses"), access_group_}));
+    if (!kind.unroll) nodes.push_back(llvm::MDNode::get(context_, llvm::MDString::get(context_, "llvm.loop.unroll.disable")));
+    llvm::MDNode* const node = llvm::MDNode::getDistinct(context_, nodes);
+    node->replaceOperandWith(0, node);
+    back->setMetadata(llvm::LLVMContext::MD_loop, node);
+    access_group_ = outer;
+    b_.SetInsertPoint(after);
+  }
+
+  void Lanes(LlvmValue end, const std::function<void(LlvmValue)>& body) { Loop(Index(0), end, Index(1), {.lanes = true}, body); }
+
+  void ForWarps(const std::function<void()>& body) {
+    Loop(Index(0), Index(kernel_.warps()), Index(1), {.unroll = false}, [&](LlvmValue warp) {
+      warp_ = warp;
+      body();
+    });
+  }
+
+  // ---- Instructions ----
+
+  LlvmValue Get(int32_t id) const {
+    CHECK(values_[id], "kernel '", kernel_.name, "': %", id, " has no value yet");
+    return values_[id];
+  }
+
+  void Set(int32_t id, Type type, LlvmValue value) {
+    values_[id] = value;
+    types_[id] = type;
+  }
+
+  void EmitRegion(const Region& region) {
+    for (const Instruction& instruction : region.body) Emit(instruction);
+  }
+
+  void Emit(const Instruction& instruction) {
+    const auto define = [&](LlvmValue value) { Set(instruction.result, instruction.type, value); };
+    switch (instruction.op) {
+      case Op::kBlock: return define(block_);
+      case Op::kWarp: return define(warp_);
+      case Op::kLane: return define(lane_);
+      case Op::kThread: return define(thread_);
+      case Op::kLoad: return define(LoadElement(instruction.imm, Get(instruction.operands[0])));
+      case Op::kStore: return StoreElement(instruction.imm, Get(instruction.operands[0]), Get(instruction.operands[1]));
+      case Op::kLoadVector:
+        for (int64_t i = 0; i < instruction.imm2; ++i) {
+          LlvmValue const index = b_.CreateNSWAdd(Get(instruction.operands[0]), Index(i));
+          Set(instruction.result + static_cast<int32_t>(i), instruction.type, LoadElement(instruction.imm, index));
+        }
+        return;
+      case Op::kStoreVector:
+        for (int64_t i = 0; i < instruction.imm2; ++i) {
+          StoreElement(instruction.imm, b_.CreateNSWAdd(Get(instruction.operands[0]), Index(i)), Get(instruction.operands[1 + i]));
+        }
+        return;
+      case Op::kAtomic:
+      case Op::kAtomicFetch:
+      case Op::kAtomicCas: return EmitAtomic(instruction);
+      case Op::kSlotGet: return define(LoadFrom(SlotAddress(instruction), instruction.type, true));
+      case Op::kSlotSet: return StoreTo(SlotAddress(instruction), kernel_.slots[instruction.imm].type, Get(instruction.operands[0]), true);
+      case Op::kVariableGet: return define(b_.CreateLoad(scalar_.TypeOf(instruction.type), variables_[instruction.imm]));
+      case Op::kVariableSet: return (void)b_.CreateStore(Get(instruction.operands[0]), variables_[instruction.imm]);
+      case Op::kPhase: return EmitPhase(instruction.regions[0]);
+      case Op::kTile: return EmitTile(instruction);
+      case Op::kWarps:
+        in_warps_ = true;
+        ForWarps([&] { EmitRegion(instruction.regions[0]); });
+        in_warps_ = false;
+        return;
+      case Op::kLoop: return EmitLoop(instruction);
+      case Op::kIf: return EmitIf(instruction);
+      case Op::kBarrier:
+      case Op::kWarpBarrier: return;  // The loops over threads end between phases.
+      case Op::kWarpReduce: return EmitWarpReduce(instruction);
+      case Op::kGroupReduce: return EmitGroupReduce(instruction);
+      case Op::kWarpScan: return EmitWarpScan(instruction);
+      case Op::kShuffle: return EmitShuffle(instruction);
+      case Op::kWarpBroadcast: {
+        const int32_t slot = instruction.slots[0];
+        LlvmValue const address = b_.CreateInBoundsGEP(SlotElement(slot), WarpBase(slot), Get(instruction.operands[0]));
+        return define(LoadFrom(address, instruction.type, false));
+      }
+      case Op::kArrive: return EmitArrive(instruction);
+      default: {
+        llvm::SmallVector<LlvmValue, 4> operands;
+        llvm::SmallVector<Type, 4> types;
+        for (const int32_t operand : instruction.operands) {
+          operands.push_back(Get(operand));
+          types.push_back(types_[operand]);
+        }
+        if (instruction.op == Op::kConstant) constants_[instruction.result] = &instruction;
+        return define(scalar_.Emit(instruction, operands, types));
+      }
+    }
+  }
+
+  // ---- Structure ----
+
+  void EmitPhase(const Region& region) {
+    const auto lanes = [&] {
+      LlvmValue const first = b_.CreateMul(warp_, Index(kWarpSize), "", true, true);
+      Lanes(Index(kWarpSize), [&](LlvmValue lane) {
+        lane_ = lane;
+        thread_ = b_.CreateAdd(first, lane, "", true, true);
+        EmitRegion(region);
+      });
+    };
+    if (in_warps_) return lanes();
+    ForWarps(lanes);
+  }
+
+  void EmitTile(const Instruction& tile) {
+    const int64_t width = tile.imm;
+    const int64_t elements = (in_warps_ ? kWarpSize : kernel_.threads) * width;
+    const int32_t index = tile.regions[0].arguments[0];
+    LlvmValue end = Index(elements);
+    if (!tile.operands.empty()) end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, Get(tile.operands[0]), end);
+    tile_width_ = width;
+    Lanes(end, [&](LlvmValue element) {
+      tile_index_ = element;
+      Set(index, Type::kIndex, element);
+      EmitRegion(tile.regions[0]);
+    });
+    tile_width_ = 0;
+  }
+
+  void EmitLoop(const Instruction& loop) {
+    const Region& region = loop.regions[0];
+    const auto body = [&](LlvmValue index) {
+      Set(region.arguments[0], Type::kIndex, index);
+      EmitRegion(region);
+    };
+    if (access_group_) {
+      const Instruction* bounds[3];
+      for (int i = 0; i < 3; ++i) bounds[i] = constants_[loop.operands[i]];
+      if (bounds[0] && bounds[1] && bounds[2]) {
+        const int64_t begin = bounds[0]->imm, end = bounds[1]->imm, step = bounds[2]->imm;
+        if (step > 0 && (end - begin + step - 1) / step <= kMostWrittenOut) {
+          for (int64_t i = begin; i < end; i += step) body(Index(i));
+          return;
+        }
+      }
+    }
+    Loop(Get(loop.operands[0]), Get(loop.operands[1]), Get(loop.operands[2]), {}, body);
+  }
+
+  void EmitIf(const Instruction& branch) {
+    BasicBlock* const then = BasicBlock::Create(context_, "then", function_);
+    BasicBlock* const otherwise = branch.regions.size() == 2 ? BasicBlock::Create(context_, "else", function_) : nullptr;
+    BasicBlock* const join = BasicBlock::Create(context_, "join", function_);
+    b_.CreateCondBr(Get(branch.operands[0]), then, otherwise ? otherwise : join);
+    b_.SetInsertPoint(then);
+    EmitRegion(branch.regions[0]);
+    b_.CreateBr(join);
+    if (otherwise) {
+      b_.SetInsertPoint(otherwise);
+      EmitRegion(branch.regions[1]);
+      b_.CreateBr(join);
+    }
+    b_.SetInsertPoint(join);
+  }
+
+  // ---- Memory ----
+
+  LlvmValue LoadFrom(LlvmValue address, Type type, bool lanes) {
+    llvm::LoadInst* const load = b_.CreateAlignedLoad(scalar_.MemoryTypeOf(type), address, llvm::Align(Bytes(type)));
+    if (lanes && access_group_) load->setMetadata(llvm::LLVMContext::MD_access_group, access_group_);
+    return scalar_.FromMemory(load, type);
+  }
+
+  void StoreTo(LlvmValue address, Type type, LlvmValue value, bool lanes) {
+    llvm::StoreInst* const store = b_.CreateAlignedStore(scalar_.ToMemory(value, type), address, llvm::Align(Bytes(type)));
+    if (lanes && access_group_) store->setMetadata(llvm::LLVMContext::MD_access_group, access_group_);
+  }
+
+  LlvmValue Address(int64_t array, LlvmValue index) {
+    return b_.CreateInBoundsGEP(scalar_.MemoryTypeOf(kernel_.arrays[array].type), arrays_[array], index);
+  }
+
+  LlvmValue LoadElement(int64_t array, LlvmValue index) { return LoadFrom(Address(array, index), kernel_.arrays[array].type, true); }
+  void StoreElement(int64_t array, LlvmValue index, LlvmValue value) { StoreTo(Address(array, index), kernel_.arrays[array].type, value, true); }
+
+  llvm::Type* SlotElement(int64_t slot) { return scalar_.MemoryTypeOf(kernel_.slots[slot].type); }
+
+  // The elements of the current warp.
+  LlvmValue WarpBase(int64_t slot) {
+    const SlotInfo& info = kernel_.slots[slot];
+    if (info.level == Level::kWarp) return slots_[slot];
+    return b_.CreateInBoundsGEP(SlotElement(slot), slots_[slot], b_.CreateMul(warp_, Index(kWarpSize * info.width), "", true, true));
+  }
+
+  LlvmValue SlotAddress(const Instruction& access) {
+    const int64_t slot = access.imm;
+    LlvmValue const base = in_warps_ ? WarpBase(slot) : slots_[slot];
+    LlvmValue index = tile_index_;
+    if (access.imm2 != kTileElement) {
+      LlvmValue const thread = in_warps_ ? lane_ : thread_;
+      index = b_.CreateMul(thread, Index(kernel_.slots[slot].width), "", true, true);
+      index = b_.CreateAdd(index, Index(access.imm2), "", true, true);
+    }
+    return b_.CreateInBoundsGEP(SlotElement(slot), base, index);
+  }
+
+  void EmitAtomic(const Instruction& atomic) {
+    LlvmValue const address = Address(atomic.imm, Get(atomic.operands[0]));
+    const llvm::MaybeAlign align(Bytes(atomic.type));
+    LlvmValue old;
+    if (atomic.op == Op::kAtomicCas) {
+      old = b_.CreateExtractValue(b_.CreateAtomicCmpXchg(address, Get(atomic.operands[1]), Get(atomic.operands[2]), align,
+                                                         llvm::AtomicOrdering::Monotonic, llvm::AtomicOrdering::Monotonic), 0);
+    } else {
+      old = b_.CreateAtomicRMW(AtomicOperation(static_cast<AtomicOp>(atomic.imm2), atomic.type), address, Get(atomic.operands[1]), align,
+                               llvm::AtomicOrdering::Monotonic);
+    }
+    if (atomic.result >= 0) Set(atomic.result, atomic.type, old);
+  }
+
+  void EmitArrive(const Instruction& arrive) {
+    LlvmValue const counter = Address(arrive.imm, Get(arrive.operands[0]));
+    LlvmValue const count = b_.CreateTrunc(Get(arrive.operands[1]), b_.getInt32Ty());
+    // Wraps to zero in the last block.
+    LlvmValue const old = b_.CreateAtomicRMW(llvm::AtomicRMWInst::UIncWrap, counter, b_.CreateSub(count, b_.getInt32(1)), llvm::MaybeAlign(4),
+                                             llvm::AtomicOrdering::AcquireRelease);
+    Set(arrive.result, Type::kPred, b_.CreateICmpEQ(old, b_.CreateSub(count, b_.getInt32(1))));
+  }
+
+  // ---- Collectives: the slots of a warp as one vector ----
+
+  using Values = llvm::SmallVector<LlvmValue, 2>;
+
+  LlvmValue LoadLanes(int32_t slot) {
+    const Type type = kernel_.slots[slot].type;
+    auto* const vector = llvm::FixedVectorType::get(SlotElement(slot), kWarpSize);
+    return scalar_.FromMemory(b_.CreateAlignedLoad(vector, WarpBase(slot), llvm::Align(32)), type);
+  }
+
+  void StoreLanes(int32_t slot, LlvmValue value) {
+    b_.CreateAlignedStore(scalar_.ToMemory(value, kernel_.slots[slot].type), WarpBase(slot), llvm::Align(32));
+  }
+
+  Values LoadAllLanes(const Instruction& instruction) {
+    Values values;
+    for (const int32_t slot : instruction.slots) values.push_back(LoadLanes(slot));
+    return values;
+  }
+
+  // Lane l of the result is lane source(l) of `vector`.
+  template <class Source>
+  LlvmValue Permute(LlvmValue vector, int lanes, Source source) {
+    llvm::SmallVector<int, kWarpSize> mask;
+    for (int lane = 0; lane < lanes; ++lane) mask.push_back(source(lane));
+    return b_.CreateShuffleVector(vector, mask);
+  }
+
+  Values Combine(const Instruction& instruction, const Values& a, const Values& b) {
+    const Region& region = instruction.regions[0];
+    for (size_t i = 0; i < a.size(); ++i) {
+      const Type type = kernel_.slots[instruction.slots[i]].type;
+      Set(region.arguments[i], type, a[i]);
+      Set(region.arguments[a.size() + i], type, b[i]);
+    }
+    EmitRegion(region);
+    Values combined;
+    for (size_t i = 0; i < a.size(); ++i) {
+      LlvmValue value = Get(region.yields[i]);
+      const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(a[i]->getType());
+      if (vector && !value->getType()->isVectorTy()) value = b_.CreateVectorSplat(vector->getNumElements(), value);
+      combined.push_back(value);
+    }
+    return combined;
+  }
+
+  // Neighbours first; half as many lanes after each step. The same tree as the GPU's for lane 0.
+  void EmitWarpReduce(const Instruction& reduce) {
+    Values values = LoadAllLanes(reduce);
+    for (int lanes = kWarpSize / 2; lanes >= 1; lanes /= 2) {
+      Values even, odd;
+      for (LlvmValue const value : values) {
+        even.push_back(Permute(value, lanes, [](int lane) { return 2 * lane; }));
+        odd.push_back(Permute(value, lanes, [](int lane) { return 2 * lane + 1; }));
+      }
+      values = Combine(reduce, even, odd);
+    }
+    for (size_t i = 0; i < values.size(); ++i) {
+      Set(reduce.result + static_cast<int32_t>(i), kernel_.slots[reduce.slots[i]].type, b_.CreateExtractElement(values[i], uint64_t{0}));
+    }
+  }
+
+  void EmitGroupReduce(const Instruction& reduce) {
+    const int group = static_cast<int>(reduce.imm2);
+    Values values = LoadAllLanes(reduce);
+    for (int distance = 1; distance < group; distance *= 2) {
+      Values others;
+      for (LlvmValue const value : values) {
+        others.push_back(Permute(value, kWarpSize, [&](int lane) { return lane + distance < kWarpSize ? lane + distance : lane; }));
+      }
+      values = Combine(reduce, values, others);
+    }
+    for (size_t i = 0; i < values.size(); ++i) {
+      StoreLanes(reduce.slots[i], Permute(values[i], kWarpSize, [&](int lane) { return lane & ~(group - 1); }));
+    }
+  }
+
+  void EmitWarpScan(const Instruction& scan) {
+    Values values = LoadAllLanes(scan);
+    for (int distance = 1; distance < kWarpSize; distance *= 2) {
+      Values before;
+      for (LlvmValue const value : values) {
+        before.push_back(Permute(value, kWarpSize, [&](int lane) { return lane >= distance ? lane - distance : lane; }));
+      }
+      const Values combined = Combine(scan, before, values);
+      llvm::SmallVector<int, kWarpSize> mask;
+      for (int lane = 0; lane < kWarpSize; ++lane) mask.push_back(lane >= distance ? kWarpSize + lane : lane);
+      for (size_t i = 0; i < values.size(); ++i) values[i] = b_.CreateShuffleVector(values[i], combined[i], mask);
+    }
+    for (size_t i = 0; i < values.size(); ++i) StoreLanes(scan.slots[i], values[i]);
+  }
+
+  void EmitShuffle(const Instruction& shuffle) {
+    const int amount = static_cast<int>(shuffle.imm2);
+    LlvmValue const from = LoadLanes(shuffle.slots[1]);
+    const auto permute = [&](auto source) { StoreLanes(shuffle.slots[0], Permute(from, kWarpSize, source)); };
+    switch (static_cast<ShuffleMode>(shuffle.imm)) {
+      case ShuffleMode::kDown: return permute([&](int lane) { return lane + amount < kWarpSize ? lane + amount : lane; });
+      case ShuffleMode::kUp: return permute([&](int lane) { return lane >= amount ? lane - amount : lane; });
+      case ShuffleMode::kXor: return permute([&](int lane) { return lane ^ amount; });
+      case ShuffleMode::kIndexed: break;
+    }
+    LlvmValue const lanes = b_.CreateAnd(LoadLanes(shuffle.slots[2]), llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(kWarpSize), b_.getInt32(31)));
+    LlvmValue result = llvm::PoisonValue::get(from->getType());
+    for (int lane = 0; lane < kWarpSize; ++lane) {
+      result = b_.CreateInsertElement(result, b_.CreateExtractElement(from, b_.CreateExtractElement(lanes, lane)), lane);
+    }
+    StoreLanes(shuffle.slots[0], result);
+  }
+
+  const Kernel& kernel_;
+  llvm::LLVMContext& context_;
+  llvm::Module& module_;
+  llvm::IRBuilder<> b_;
+  ScalarEmitter scalar_;
+  llvm::Function* function_ = nullptr;
+  llvm::Instruction* allocas_ = nullptr;
+  std::vector<int> parameters_;
+  std::vector<LlvmValue> arrays_, slots_, variables_;
+  std::vector<Type> types_;
+  std::vector<LlvmValue> values_;
+  std::vector<const Instruction*> constants_;
+  LlvmValue block_ = nullptr, warp_ = nullptr, lane_ = nullptr, thread_ = nullptr, tile_index_ = nullptr;
+  llvm::MDNode* access_group_ = nullptr;  // Of the loop over lanes; null outside.
+  int64_t tile_width_ = 0;
+  bool in_warps_ = false;
+};
+
+}  // namespace
+
+void LowerToHost(const Kernel& kernel, const std::string& name, llvm::Module& module) { HostLowering(kernel, module).Lower(name); }
+
+}  // namespace hlo::kernel

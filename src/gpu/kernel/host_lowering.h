@@ -1,0 +1,19 @@
+// Kernel -> LLVM IR for x86: loops over blocks, warps and lanes that the vectoriser takes. Measurements behind every rule:
+// spec/kernel-builder.md 3.
+#ifndef HLO_GPU_KERNEL_HOST_LOWERING_H_
+#define HLO_GPU_KERNEL_HOST_LOWERING_H_
+
+#include <string>
+
+#include <llvm/IR/Module.h>
+
+#include "gpu/kernel/kernel.h"
+
+namespace hlo::kernel {
+
+// Adds `void name(void* const* arguments, int64 first_block, int64 last_block)` to the module.
+void LowerToHost(const Kernel& kernel, const std::string& name, llvm::Module& module);
+
+}  // namespace hlo::kernel
+
+#endif  // HLO_GPU_KERNEL_HOST_LOWERING_H_

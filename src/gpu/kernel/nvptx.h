@@ -1,0 +1,60 @@
+// PTX for a kernel, and what ptxas says about it.
+#ifndef HLO_GPU_KERNEL_NVPTX_H_
+#define HLO_GPU_KERNEL_NVPTX_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "gpu/kernel/kernel.h"
+
+namespace hlo::kernel {
+
+// Bugs planted in the generated GPU IR, to prove that the sanitizer finds them. Tests only.
+enum class KernelFault : uint8_t {
+  kNone,
+  kMissingBarrier,     // The first barrier is left out.
+  kSharedRace,         // The first store to shared memory goes to the element of the neighbouring thread as well.
+  kOutOfBounds,        // The first global store goes behind the array.
+  kMisalignedVector,   // The first vector load is one element off.
+  kUninitialisedShared,  // The first store to shared memory is left out.
+  kDivergentBarrier,   // The first barrier is reached by half a warp only.
+  kCrossBlockRace,     // Odd blocks store to the begin of the arrays.
+};
+
+struct NvptxOptions {
+  std::string arch = "sm_90";
+  int ptx_version = 83;
+  KernelFault fault = KernelFault::kNone;
+};
+
+struct Ptx {
+  std::string text;
+  std::string entry;                // The name of the kernel in it.
+  int64_t dynamic_shared_bytes = 0;  // To be given at launch; above 48 KiB needs the attribute of the function set.
+};
+
+Result<Ptx> EmitPtx(const Kernel& kernel, const NvptxOptions& options = {});
+
+// The LLVM IR before (`optimized` false) or after the GPU passes, as text.
+Result<std::string> EmitNvptxIr(const Kernel& kernel, bool optimized, const NvptxOptions& options = {});
+
+struct PtxasReport {
+  int registers = 0;
+  int64_t spill_store_bytes = 0;
+  int64_t spill_load_bytes = 0;
+  int64_t stack_bytes = 0;
+  int64_t shared_bytes = 0;
+  std::string cubin;
+};
+
+// Where ptxas is: on PATH, in $CUDA_HOME/bin, in /usr/local/cuda/bin; empty when nowhere.
+std::string FindPtxas();
+
+// Assembles PTX by running `ptxas -v`. Errors: not found, timed out, rejected (with its words).
+Result<PtxasReport> Ptxas(const std::string& ptx, const std::string& arch = "sm_90", double timeout_seconds = 60);
+
+}  // namespace hlo::kernel
+
+#endif  // HLO_GPU_KERNEL_NVPTX_H_

@@ -1,0 +1,24 @@
+// Kernel -> LLVM IR for NVPTX. Phases stand inline, slots are registers, tiles are V copies of their body with vector
+// loads and stores where the index allows.
+#ifndef HLO_GPU_KERNEL_NVPTX_LOWERING_H_
+#define HLO_GPU_KERNEL_NVPTX_LOWERING_H_
+
+#include <memory>
+#include <string>
+
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Module.h>
+
+#include "gpu/kernel/kernel.h"
+#include "gpu/kernel/nvptx.h"
+
+namespace hlo::kernel {
+
+std::unique_ptr<llvm::Module> LowerToNvptx(const Kernel& kernel, const NvptxOptions& options, llvm::LLVMContext& context);
+
+// The entry's name in PTX: the kernel's with everything but letters, digits and '_' replaced.
+std::string EntryName(const Kernel& kernel);
+
+}  // namespace hlo::kernel
+
+#endif  // HLO_GPU_KERNEL_NVPTX_LOWERING_H_

@@ -1,0 +1,198 @@
+#include "gpu/kernel/scalar.h"
+
+#include <llvm/IR/Intrinsics.h>
+
+#include "base/check.h"
+
+namespace hlo::kernel {
+
+using llvm::Intrinsic::ID;
+
+llvm::AtomicRMWInst::BinOp AtomicOperation(AtomicOp op, Type type) {
+  using B = llvm::AtomicRMWInst;
+  switch (op) {
+    case AtomicOp::kAdd: return IsFloat(type) ? B::FAdd : B::Add;
+    case AtomicOp::kMin: return IsSigned(type) ? B::Min : B::UMin;
+    case AtomicOp::kMax: return IsSigned(type) ? B::Max : B::UMax;
+    case AtomicOp::kAnd: return B::And;
+    case AtomicOp::kOr: return B::Or;
+    case AtomicOp::kXor: return B::Xor;
+    case AtomicOp::kExchange: return B::Xchg;
+  }
+  return B::Xchg;
+}
+
+llvm::Type* ScalarEmitter::TypeOf(Type type) const {
+  switch (type) {
+    case Type::kF16: return b_.getHalfTy();
+    case Type::kF32: return b_.getFloatTy();
+    case Type::kF64: return b_.getDoubleTy();
+    case Type::kIndex: return place_ == Place::kHost || wide_index_ ? b_.getInt64Ty() : b_.getInt32Ty();
+    default: return b_.getIntNTy(Bits(type));
+  }
+}
+
+llvm::Type* ScalarEmitter::MemoryTypeOf(Type type) const { return type == Type::kPred ? b_.getInt8Ty() : TypeOf(type); }
+
+llvm::Value* ScalarEmitter::ToMemory(llvm::Value* value, Type type) const {
+  return type == Type::kPred ? b_.CreateZExt(value, Shaped(b_.getInt8Ty(), value)) : value;
+}
+
+llvm::Value* ScalarEmitter::FromMemory(llvm::Value* value, Type type) const {
+  return type == Type::kPred ? b_.CreateICmpNE(value, llvm::Constant::getNullValue(value->getType())) : value;
+}
+
+llvm::Constant* ScalarEmitter::Constant(Type type, int64_t bits) const {
+  llvm::Type* const llvm_type = TypeOf(type);
+  if (!llvm_type->isFloatingPointTy()) return llvm::ConstantInt::get(llvm_type, static_cast<uint64_t>(bits), /*isSigned=*/true);
+  const llvm::APInt pattern(Bits(type), static_cast<uint64_t>(bits), /*isSigned=*/false);
+  return llvm::ConstantFP::get(llvm_type, llvm::APFloat(llvm_type->getFltSemantics(), pattern));
+}
+
+llvm::Type* ScalarEmitter::Shaped(llvm::Type* scalar, llvm::Value* like) {
+  const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(like->getType());
+  return vector ? llvm::FixedVectorType::get(scalar, vector->getNumElements()) : scalar;
+}
+
+// Nearest even by integer arithmetic; NaN stays a (quiet) NaN. LLVM's own lowering calls a function that libgcc 12 lacks,
+// or flushes denormals.
+llvm::Value* ScalarEmitter::RoundToBF16(llvm::Value* value) const {
+  llvm::Type* const i16 = Shaped(b_.getInt16Ty(), value);
+  if (place_ == Place::kGpu) return b_.CreateBitCast(b_.CreateFPTrunc(value, Shaped(b_.getBFloatTy(), value)), i16);
+  llvm::Type* const i32 = Shaped(b_.getInt32Ty(), value);
+  const auto word = [&](uint32_t bits) { return llvm::ConstantInt::get(i32, bits); };
+  llvm::Value* const bits = b_.CreateBitCast(value, i32);
+  llvm::Value* const high = b_.CreateLShr(bits, word(16));
+  llvm::Value* const rounded = b_.CreateLShr(b_.CreateAdd(b_.CreateAdd(bits, word(0x7fff)), b_.CreateAnd(high, word(1))), word(16));
+  llvm::Value* const is_nan = b_.CreateFCmpUNO(value, value);
+  return b_.CreateTrunc(b_.CreateSelect(is_nan, word(0x7fff), rounded), i16);
+}
+
+llvm::Value* ScalarEmitter::Convert(llvm::Value* value, Type from, Type to) const {
+  llvm::Type* const target = Shaped(TypeOf(to), value);
+  if (from == Type::kBF16) {
+    CHECK(to == Type::kF32, "bf16 is converted through f32");
+    llvm::Type* const i32 = Shaped(b_.getInt32Ty(), value);
+    return b_.CreateBitCast(b_.CreateShl(b_.CreateZExt(value, i32), llvm::ConstantInt::get(i32, 16)), target);
+  }
+  if (to == Type::kBF16) {
+    CHECK(from == Type::kF32, "bf16 is converted through f32");
+    return RoundToBF16(value);
+  }
+  if (IsFloat(from) && IsFloat(to)) return b_.CreateFPCast(value, target);
+  if (IsFloat(from)) {
+    const ID id = IsSigned(to) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
+    return b_.CreateIntrinsic(id, {target, value->getType()}, {value});
+  }
+  const bool is_signed = IsSigned(from);
+  if (IsFloat(to)) return is_signed ? b_.CreateSIToFP(value, target) : b_.CreateUIToFP(value, target);
+  return b_.CreateIntCast(value, target, is_signed);
+}
+
+llvm::Value* ScalarEmitter::MinMax(bool max, llvm::Value* a, llvm::Value* b, Type type) const {
+  if (!IsFloat(type)) {
+    const bool is_signed = IsSigned(type);
+    const ID id = max ? (is_signed ? llvm::Intrinsic::smax : llvm::Intrinsic::umax)
+                      : (is_signed ? llvm::Intrinsic::smin : llvm::Intrinsic::umin);
+    return b_.CreateBinaryIntrinsic(id, a, b);
+  }
+  if (type == Type::kF32 && place_ == Place::kGpu) {
+    return b_.CreateBinaryIntrinsic(max ? llvm::Intrinsic::maximum : llvm::Intrinsic::minimum, a, b);
+  }
+  // NaN if either is; zeros by their sign bits. LLVM's expansion is longer, and absent for f64 on NVPTX.
+  llvm::Type* const bits = a->getType()->getWithNewType(b_.getIntNTy(Bits(type)));
+  llvm::Value* const bits_a = b_.CreateBitCast(a, bits);
+  llvm::Value* const bits_b = b_.CreateBitCast(b, bits);
+  llvm::Value* const when_equal = b_.CreateBitCast(max ? b_.CreateAnd(bits_a, bits_b) : b_.CreateOr(bits_a, bits_b), a->getType());
+  llvm::Value* const take_a = max ? b_.CreateFCmpOGT(a, b) : b_.CreateFCmpOLT(a, b);
+  llvm::Value* const ordered = b_.CreateSelect(take_a, a, b);
+  llvm::Value* const not_nan = b_.CreateSelect(b_.CreateFCmpOEQ(a, b), when_equal, ordered);
+  return b_.CreateSelect(b_.CreateFCmpUNO(a, a), a, not_nan);
+}
+
+// Never negative, so unsigned; in 32 bits where they are enough, since vectors of 64-bit quotients are slow.
+llvm::Value* ScalarEmitter::DivideIndex(bool quotient, llvm::Value* a, llvm::Value* b) const {
+  const auto divide = [&](llvm::Value* x, llvm::Value* y) { return quotient ? b_.CreateUDiv(x, y) : b_.CreateURem(x, y); };
+  if (wide_index_ || place_ == Place::kGpu) return divide(a, b);
+  llvm::Type* const i32 = Shaped(b_.getInt32Ty(), a);
+  return b_.CreateZExt(divide(b_.CreateTrunc(a, i32), b_.CreateTrunc(b, i32)), a->getType());
+}
+
+llvm::Value* ScalarEmitter::Emit(const Instruction& instruction, std::span<llvm::Value* const> given,
+                                 std::span<const Type> types) const {
+  if (instruction.op == Op::kConstant) return Constant(instruction.type, instruction.imm);
+  llvm::SmallVector<llvm::Value*, 4> operands(given.begin(), given.end());
+  for (llvm::Value* const like : given) {
+    const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(like->getType());
+    if (!vector) continue;
+    for (llvm::Value*& operand : operands) {
+      if (!operand->getType()->isVectorTy()) operand = b_.CreateVectorSplat(vector->getNumElements(), operand);
+    }
+    break;
+  }
+  const Type type = types[0];
+  const bool is_float = IsFloat(type);
+  const bool is_index = type == Type::kIndex;
+  const bool is_signed = IsSigned(type);
+  llvm::Value* const x = operands[0];
+  llvm::Value* const y = operands.size() > 1 ? operands[1] : nullptr;
+  const auto unary = [&](ID id) { return b_.CreateUnaryIntrinsic(id, x); };
+  using P = llvm::CmpInst::Predicate;
+  const auto compare = [&](P for_float, P for_signed, P for_unsigned) {
+    if (is_float) return b_.CreateFCmp(for_float, x, y);
+    return b_.CreateICmp(is_signed ? for_signed : for_unsigned, x, y);
+  };
+  switch (instruction.op) {
+    case Op::kAdd: return is_float ? b_.CreateFAdd(x, y) : b_.CreateAdd(x, y, "", false, is_index);
+    case Op::kSub: return is_float ? b_.CreateFSub(x, y) : b_.CreateSub(x, y, "", false, is_index);
+    case Op::kMul: return is_float ? b_.CreateFMul(x, y) : b_.CreateMul(x, y, "", false, is_index);
+    case Op::kDiv:
+      if (is_float) return b_.CreateFDiv(x, y);
+      if (is_index) return DivideIndex(true, x, y);
+      return is_signed ? b_.CreateSDiv(x, y) : b_.CreateUDiv(x, y);
+    case Op::kRem:
+      if (is_index) return DivideIndex(false, x, y);
+      return is_signed ? b_.CreateSRem(x, y) : b_.CreateURem(x, y);
+    case Op::kMin: return MinMax(false, x, y, type);
+    case Op::kMax: return MinMax(true, x, y, type);
+    case Op::kAnd: return b_.CreateAnd(x, y);
+    case Op::kOr: return b_.CreateOr(x, y);
+    case Op::kXor: return b_.CreateXor(x, y);
+    case Op::kShiftLeft: return b_.CreateShl(x, y);
+    case Op::kShiftRight: return is_signed ? b_.CreateAShr(x, y) : b_.CreateLShr(x, y);
+    case Op::kMulHigh: {
+      llvm::Type* const wide = Shaped(b_.getIntNTy(2 * Bits(type)), x);
+      const auto extend = [&](llvm::Value* v) { return is_signed ? b_.CreateSExt(v, wide) : b_.CreateZExt(v, wide); };
+      llvm::Value* const product = b_.CreateMul(extend(x), extend(y));
+      return b_.CreateTrunc(b_.CreateLShr(product, llvm::ConstantInt::get(wide, Bits(type))), x->getType());
+    }
+    case Op::kFma: return b_.CreateIntrinsic(llvm::Intrinsic::fma, {x->getType()}, {x, y, operands[2]});
+    case Op::kNegate: return is_float ? b_.CreateFNeg(x) : b_.CreateNeg(x);
+    case Op::kAbs:
+      if (is_float) return unary(llvm::Intrinsic::fabs);
+      return b_.CreateBinaryIntrinsic(llvm::Intrinsic::abs, x, b_.getFalse());
+    case Op::kNot: return b_.CreateNot(x);
+    case Op::kSqrt: return unary(llvm::Intrinsic::sqrt);
+    case Op::kFloor: return unary(llvm::Intrinsic::floor);
+    case Op::kCeil: return unary(llvm::Intrinsic::ceil);
+    case Op::kTruncate: return unary(llvm::Intrinsic::trunc);
+    case Op::kRoundEven: return unary(llvm::Intrinsic::roundeven);
+    case Op::kRoundAway: return unary(llvm::Intrinsic::round);
+    case Op::kCopySign: return b_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, x, y);
+    case Op::kCountLeadingZeros: return b_.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, x, b_.getFalse());
+    case Op::kPopulationCount: return unary(llvm::Intrinsic::ctpop);
+    case Op::kEqual: return compare(P::FCMP_OEQ, P::ICMP_EQ, P::ICMP_EQ);
+    case Op::kNotEqual: return compare(P::FCMP_UNE, P::ICMP_NE, P::ICMP_NE);
+    case Op::kLess: return compare(P::FCMP_OLT, P::ICMP_SLT, P::ICMP_ULT);
+    case Op::kLessEqual: return compare(P::FCMP_OLE, P::ICMP_SLE, P::ICMP_ULE);
+    case Op::kGreater: return compare(P::FCMP_OGT, P::ICMP_SGT, P::ICMP_UGT);
+    case Op::kGreaterEqual: return compare(P::FCMP_OGE, P::ICMP_SGE, P::ICMP_UGE);
+    case Op::kSelect: return b_.CreateSelect(x, y, operands[2]);
+    case Op::kConvert: return Convert(x, type, instruction.type);
+    case Op::kBitcast: return b_.CreateBitCast(x, Shaped(TypeOf(instruction.type), x));
+    default: CHECK(false, "no scalar op: ", ToString(instruction.op));
+  }
+  return nullptr;
+}
+
+}  // namespace hlo::kernel

@@ -1,0 +1,52 @@
+// LLVM IR for the arithmetic of kernel.h; the one place where both lowerings agree on what an op computes.
+#ifndef HLO_GPU_KERNEL_SCALAR_H_
+#define HLO_GPU_KERNEL_SCALAR_H_
+
+#include <span>
+
+#include <llvm/IR/IRBuilder.h>
+
+#include "gpu/kernel/kernel.h"
+
+namespace hlo::kernel {
+
+enum class Place : uint8_t { kGpu, kHost };
+
+llvm::AtomicRMWInst::BinOp AtomicOperation(AtomicOp op, Type type);
+
+class ScalarEmitter {
+ public:
+  // `wide_index`: whether index arithmetic needs 64 bits.
+  ScalarEmitter(llvm::IRBuilder<>& builder, Place place, bool wide_index)
+      : b_(builder), place_(place), wide_index_(wide_index) {}
+
+  // Of a value: kPred is i1, kBF16 its bits as i16.
+  llvm::Type* TypeOf(Type type) const;
+  // In memory: kPred is i8.
+  llvm::Type* MemoryTypeOf(Type type) const;
+  llvm::Value* ToMemory(llvm::Value* value, Type type) const;
+  llvm::Value* FromMemory(llvm::Value* value, Type type) const;
+
+  llvm::Constant* Constant(Type type, int64_t bits) const;
+  llvm::Constant* Index(int64_t value) const { return Constant(Type::kIndex, value); }
+
+  // kConstant and kAdd .. kBitcast. `types` are those of the operands. Operands may be LLVM vectors of one length, also
+  // mixed with scalars, which are then splat.
+  llvm::Value* Emit(const Instruction& instruction, std::span<llvm::Value* const> operands, std::span<const Type> types) const;
+
+ private:
+  llvm::Value* Convert(llvm::Value* value, Type from, Type to) const;
+  llvm::Value* RoundToBF16(llvm::Value* value) const;
+  llvm::Value* MinMax(bool max, llvm::Value* a, llvm::Value* b, Type type) const;
+  llvm::Value* DivideIndex(bool quotient, llvm::Value* a, llvm::Value* b) const;
+  // `scalar`, or a vector of it as long as `like`.
+  static llvm::Type* Shaped(llvm::Type* scalar, llvm::Value* like);
+
+  llvm::IRBuilder<>& b_;
+  Place place_;
+  bool wide_index_;
+};
+
+}  // namespace hlo::kernel
+
+#endif  // HLO_GPU_KERNEL_SCALAR_H_

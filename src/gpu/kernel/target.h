@@ -1,0 +1,32 @@
+// LLVM's code generators. One TargetMachine per thread and target; contexts belong to the callers.
+#ifndef HLO_GPU_KERNEL_TARGET_H_
+#define HLO_GPU_KERNEL_TARGET_H_
+
+#include <string>
+
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Target/TargetMachine.h>
+
+#include "base/result.h"
+
+namespace hlo::kernel {
+
+// The CPU this process runs on: generates for all its features. Errors: no AVX2 and FMA (x86-64-v3), without which every
+// fma would be a call.
+Result<llvm::TargetMachine*> HostTarget();
+Result<llvm::TargetMachine*> NvptxTarget(const std::string& arch, int ptx_version);
+
+// "512" or "256": function attribute prefer-vector-width.
+const char* HostVectorWidth();
+// CPU and features, for keys of caches.
+const std::string& HostCpuKey();
+
+// Triple and data layout of the target, and what its code needs of function attributes.
+void Prepare(llvm::Module& module, llvm::TargetMachine& target);
+
+Status Generate(llvm::Module& module, llvm::TargetMachine& target, bool object, llvm::SmallVectorImpl<char>& out);
+
+}  // namespace hlo::kernel
+
+#endif  // HLO_GPU_KERNEL_TARGET_H_
