@@ -8,7 +8,7 @@ T ?=
 VERSION := 0.1.0
 
 CCACHE := $(shell command -v ccache 2>/dev/null)
-LLD := $(shell command -v ld.lld-19 >/dev/null 2>&1 && echo -fuse-ld=lld-19 -B/usr/lib/llvm-19/bin)
+LLD := $(shell command -v ld.lld-19 >/dev/null 2>&1 && echo -fuse-ld=lld -B/usr/lib/llvm-19/bin)
 LLVM_INCLUDE = $(shell $(LLVM_CONFIG) --includedir 2>/dev/null)
 # By file, not by component: "nvptx" is not expanded for static linking. --as-needed and gc keep the rest out.
 LLVM_LIBS = $(shell $(LLVM_CONFIG) --link-static --ldflags --libs NVPTXCodeGen NVPTXDesc NVPTXInfo X86CodeGen X86Desc X86Info OrcJIT Passes IRReader Linker BitReader Coroutines 2>/dev/null)
