@@ -17,8 +17,7 @@ CPPFLAGS += -Isrc -I. -DHLO_VERSION='"$(VERSION)"'
 # No fused multiply-add but where the source writes one: the interpreter's results are those of the definition.
 FLAGS = -std=c++23 -march=x86-64-v3 -ffp-contract=off $(OPT) -g1 -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers \
         -ffunction-sections -fdata-sections $(CXXFLAGS)
-LDFLAGS_ALL = $(LLD) -Wl,--gc-sections -Wl,--as-needed $(if $(LLD),-Wl$(comma)--icf=safe) -static-libstdc++ -static-libgcc $(LDFLAGS)
-comma := ,
+LDFLAGS_ALL = $(LLD) -Wl,--gc-sections -Wl,--as-needed -static-libstdc++ -static-libgcc $(LDFLAGS)
 LIBS = $(LLVM_LIBS) -l:libz.a -l:libzstd.a -lpthread -ldl -lm
 
 SOURCES := $(shell find src -name '*.cpp' | LC_ALL=C sort)
