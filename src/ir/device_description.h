@@ -1,0 +1,33 @@
+// What passes and the planner of kernels need to know of a device: plain numbers, no handle. A row each in
+// device_description.cpp; a row is a model of a device, the device itself need not be there.
+#ifndef HLO_IR_DEVICE_DESCRIPTION_H_
+#define HLO_IR_DEVICE_DESCRIPTION_H_
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace hlo {
+
+struct DeviceDescription {
+  std::string_view name;         // "h200", "host".
+  bool is_gpu = true;
+  int compute_capability = 0;    // 90 for sm_90; 0 on the host.
+  int multiprocessors = 0;       // Cores on the host.
+  int64_t shared_memory_bytes = 0;  // Of one block, at most.
+  int64_t memory_bytes = 0;
+  double memory_rate = 0;        // Bytes per second that a copy moves, reads and writes both counted.
+  double cache_rate = 0;         // The same out of the last-level cache...
+  int64_t cache_bytes = 0;       // ...and how much that holds.
+  double instruction_rate = 0;   // Element operations (one lane's add) per second, the whole device.
+  double launch_seconds = 0;     // What one more kernel costs in a row of kernels.
+};
+
+std::span<const DeviceDescription> AllDevices();
+// Null when there is no such row.
+const DeviceDescription* FindDevice(std::string_view name);
+const DeviceDescription& DefaultDevice();  // h200: modules are optimised for it where nothing is said.
+
+}  // namespace hlo
+
+#endif  // HLO_IR_DEVICE_DESCRIPTION_H_

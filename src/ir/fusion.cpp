@@ -1,0 +1,267 @@
+#include "ir/fusion.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "ir/module.h"
+
+namespace hlo {
+namespace {
+
+// backend_config may be written as an object or as a string that holds one.
+std::string ConfigText(const Instruction& inst) {
+  const std::string& raw = inst.common().backend_config.text;
+  if (raw.size() < 2 || raw.front() != '"') return raw;
+  std::string text;
+  for (size_t i = 1; i + 1 < raw.size(); ++i) {
+    if (raw[i] == '\\' && i + 2 < raw.size()) ++i;
+    text += raw[i];
+  }
+  return text;
+}
+
+// [begin, end) of the value of a key in a flat object, quotes included.
+std::optional<std::pair<size_t, size_t>> FindValue(const std::string& text, std::string_view key) {
+  const std::string quoted = Str('"', key, '"');
+  size_t at = text.find(quoted);
+  if (at == std::string::npos) return std::nullopt;
+  at = text.find(':', at + quoted.size());
+  if (at == std::string::npos) return std::nullopt;
+  const size_t begin = text.find_first_not_of(" \t\n", at + 1);
+  if (begin == std::string::npos) return std::nullopt;
+  const size_t end = text[begin] == '"' ? text.find('"', begin + 1) + 1 : text.find_first_of(",}", begin);
+  return std::pair(begin, end);
+}
+
+bool MovesMinorDimension(const Instruction& transpose) {
+  const std::vector<int64_t>& order = transpose.dimensions();
+  // Dimensions of size 1 lie nowhere.
+  for (int64_t i = static_cast<int64_t>(order.size()) - 1, j = i; i >= 0 && j >= 0;) {
+    if (transpose.shape().dim(i) == 1) {
+      --i;
+      continue;
+    }
+    if (transpose.operand(0).shape().dim(j) == 1) {
+      --j;
+      continue;
+    }
+    return order[i] != j;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool IsLibraryCall(const Instruction& inst) { return !LibraryOf(inst).empty(); }
+
+bool IsKernel(const Instruction& inst) { return IsFusion(inst) && inst.attrs<FusionAttrs>().kind != FusionKind::kCustom; }
+
+const Computation& FusedComputation(const Instruction& fusion) { return *fusion.attrs<FusionAttrs>().calls; }
+
+std::vector<const Instruction*> FusionRoots(const Instruction& fusion) {
+  const Instruction& root = FusedComputation(fusion).root();
+  if (!root.Is(Opcode::kTuple)) return {&root};
+  return {root.operands().begin(), root.operands().end()};
+}
+
+const Instruction& HeroInstruction(const Instruction& root) {
+  std::vector<const Instruction*> worklist = {&root};
+  std::vector<const Instruction*> seen;
+  while (!worklist.empty()) {
+    const Instruction* inst = worklist.back();
+    worklist.pop_back();
+    if (std::find(seen.begin(), seen.end(), inst) != seen.end()) continue;
+    seen.push_back(inst);
+    if (inst->Is(Opcode::kReduce)) return *inst;
+    if (inst->Is(Opcode::kTranspose) && MovesMinorDimension(*inst)) return *inst;
+    if (inst->Is(kElementwise) || inst->Is(Opcode::kReshape) || inst->Is(Opcode::kBitcast)) {
+      for (const Instruction* operand : inst->operands()) worklist.push_back(operand);
+    }
+  }
+  return root;
+}
+
+Hero HeroOf(const Instruction& root) {
+  switch (HeroInstruction(root).opcode()) {
+    case Opcode::kReduce: return Hero::kReduce;
+    case Opcode::kTranspose: return MovesMinorDimension(HeroInstruction(root)) ? Hero::kTranspose : Hero::kLoop;
+    case Opcode::kDynamicUpdateSlice: return Hero::kUpdateSlice;
+    case Opcode::kReduceWindow: return Hero::kReduceWindow;
+    case Opcode::kSelectAndScatter: return Hero::kSelectAndScatter;
+    case Opcode::kScatter: return Hero::kScatter;
+    case Opcode::kSort: return Hero::kSort;
+    case Opcode::kDot: return Hero::kDot;
+    case Opcode::kConvolution: return Hero::kConvolution;
+    default: return StandsAlone(root.opcode()) ? Hero::kOther : Hero::kLoop;
+  }
+}
+
+const Instruction& FusionHero(const Instruction& fusion) {
+  const std::vector<const Instruction*> roots = FusionRoots(fusion);
+  for (const Instruction* root : roots) {
+    const Instruction& hero = HeroInstruction(*root);
+    if (hero.Is(Opcode::kReduce)) return hero;
+  }
+  return HeroInstruction(*roots.front());
+}
+
+const Shape& IterationShape(const Instruction& fusion) {
+  const Instruction& hero = FusionHero(fusion);
+  return hero.Is(Opcode::kReduce) ? hero.operand(0).shape() : FusionRoots(fusion).front()->shape();
+}
+
+std::optional<int64_t> CanUpdateInPlace(const Instruction& fusion, int64_t root) {
+  const Instruction& update = *FusionRoots(fusion)[root];
+  if (!update.Is(Opcode::kDynamicUpdateSlice) || !update.operand(0).Is(Opcode::kParameter)) return std::nullopt;
+  const Instruction& base = update.operand(0);
+  if (base.UseCount() != 1) return std::nullopt;
+  for (const Instruction* user : update.users()) {
+    if (!user->Is(Opcode::kTuple)) return std::nullopt;  // Another root reads all of the result.
+  }
+  const int64_t number = base.parameter_number();
+  const auto operands = fusion.operands();
+  if (std::count(operands.begin(), operands.end(), operands[number]) != 1) return std::nullopt;
+  return number;
+}
+
+bool StandsAlone(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kReduceWindow:
+    case Opcode::kSelectAndScatter:
+    case Opcode::kScatter:
+    case Opcode::kSort:
+    case Opcode::kTopK:
+    case Opcode::kDot:
+    case Opcode::kConvolution:
+    case Opcode::kCholesky:
+    case Opcode::kTriangularSolve:
+    case Opcode::kFft:
+    case Opcode::kRngBitGenerator:
+    case Opcode::kMap:
+    case Opcode::kScan:
+    case Opcode::kBatchNormGrad:
+    case Opcode::kBatchNormInference:
+    case Opcode::kBatchNormTraining:
+      return true;
+    default: return false;
+  }
+}
+
+double InstructionCost(const Instruction& inst) {
+  const bool is_complex = inst.shape().IsArray() && IsComplex(inst.shape().type());
+  switch (inst.opcode()) {
+    case Opcode::kParameter:
+    case Opcode::kConstant:
+    case Opcode::kBroadcast:
+    case Opcode::kBitcast:
+    case Opcode::kReshape:
+    case Opcode::kTuple:
+    case Opcode::kGetTupleElement:
+    case Opcode::kCopy: return 0;
+    case Opcode::kDivide:
+    case Opcode::kRemainder: return is_complex ? 24 : 8;
+    case Opcode::kSqrt:
+    case Opcode::kRsqrt: return is_complex ? 40 : 4;
+    case Opcode::kExp:
+    case Opcode::kExp2:
+    case Opcode::kLogistic: return is_complex ? 50 : 10;
+    case Opcode::kLog:
+    case Opcode::kLog1p:
+    case Opcode::kLog2:
+    case Opcode::kExpm1:
+    case Opcode::kCbrt: return is_complex ? 60 : 14;
+    case Opcode::kSin:
+    case Opcode::kCos:
+    case Opcode::kTan:
+    case Opcode::kTanh:
+    case Opcode::kErf:
+    case Opcode::kAtan2:
+    case Opcode::kPower:
+    case Opcode::kAcos:
+    case Opcode::kAcosh:
+    case Opcode::kAsin:
+    case Opcode::kAsinh:
+    case Opcode::kAtanh:
+    case Opcode::kCosh:
+    case Opcode::kSinh: return is_complex ? 90 : 30;
+    case Opcode::kMultiply: return is_complex ? 6 : 1;
+    case Opcode::kSlice:
+    case Opcode::kTranspose:
+    case Opcode::kReverse:
+    case Opcode::kIota: return 1;
+    case Opcode::kPad:
+    case Opcode::kConcatenate:
+    case Opcode::kDynamicSlice:
+    case Opcode::kDynamicUpdateSlice:
+    case Opcode::kGather: return 4;
+    default: return 1;
+  }
+}
+
+std::optional<std::string> ConfigValue(const Instruction& inst, std::string_view key) {
+  if (!inst.HasCommon() || inst.common().backend_config.empty()) return std::nullopt;
+  const std::string text = ConfigText(inst);
+  const auto range = FindValue(text, key);
+  if (!range) return std::nullopt;
+  const std::string value = text.substr(range->first, range->second - range->first);
+  return value.starts_with('"') ? value.substr(1, value.size() - 2) : value;
+}
+
+void SetConfigValue(Instruction& inst, std::string_view key, std::string_view value) {
+  std::string text = ConfigText(inst);
+  if (const auto range = FindValue(text, key)) {
+    text.replace(range->first, range->second - range->first, Str('"', value, '"'));
+  } else if (text.size() <= 2) {
+    text = Str("{\"", key, "\":\"", value, "\"}");
+  } else {
+    text.insert(text.size() - 1, Str(",\"", key, "\":\"", value, '"'));
+  }
+  inst.mutable_common().backend_config.text = std::move(text);
+}
+
+std::string LibraryOf(const Instruction& inst) {
+  if (!IsFusion(inst) || inst.attrs<FusionAttrs>().kind != FusionKind::kCustom) return "";
+  return ConfigValue(inst, "library").value_or("");
+}
+
+std::vector<Computation*> SequentialComputations(const Module& module) {
+  std::vector<Computation*> found = {&module.entry()};
+  for (size_t i = 0; i < found.size(); ++i) {
+    for (const Instruction* inst : found[i]->Instructions()) {
+      if (!inst->Is(Opcode::kWhile) && !inst->Is(Opcode::kConditional) && !inst->Is(Opcode::kCall)) continue;
+      for (Computation* called : CalledComputations(*inst)) {
+        if (std::find(found.begin(), found.end(), called) == found.end()) found.push_back(called);
+      }
+    }
+  }
+  std::vector<Computation*> order;
+  for (Computation* computation : module.PostOrder()) {
+    if (std::find(found.begin(), found.end(), computation) != found.end()) order.push_back(computation);
+  }
+  return order;
+}
+
+KernelCounts CountKernels(const Module& module) {
+  KernelCounts counts;
+  for (const Computation* computation : SequentialComputations(module)) {
+    for (const Instruction* inst : computation->Instructions()) {
+      switch (inst->opcode()) {
+        case Opcode::kParameter:
+        case Opcode::kConstant:
+        case Opcode::kTuple:
+        case Opcode::kGetTupleElement:
+        case Opcode::kBitcast:
+        case Opcode::kWhile:
+        case Opcode::kConditional:
+        case Opcode::kCall:
+        case Opcode::kAfterAll: break;
+        case Opcode::kCopy: ++counts.copies; break;
+        case Opcode::kFusion: ++(IsLibraryCall(*inst) ? counts.libraries : counts.kernels); break;
+        default: ++counts.others;
+      }
+    }
+  }
+  return counts;
+}
+
+}  // namespace hlo

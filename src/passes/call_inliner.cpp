@@ -1,0 +1,57 @@
+// call-inliner: call(f, x) => the body of f on x. Always true; f itself goes with dce.
+#include <unordered_map>
+
+#include "ir/fusion.h"
+#include "ir/module.h"
+#include "passes/pass.h"
+
+namespace hlo {
+namespace {
+
+void Inline(Instruction& call) {
+  Computation& caller = call.computation();
+  Computation& callee = *call.attrs<CallAttrs>().to_apply;
+  std::unordered_map<const Instruction*, Instruction*> copies;
+  for (const Instruction* inst : callee.PostOrder()) {
+    if (inst->Is(Opcode::kParameter)) {
+      copies[inst] = &call.operand(inst->parameter_number());
+      continue;
+    }
+    std::vector<Instruction*> operands;
+    for (const Instruction* operand : inst->operands()) operands.push_back(copies.at(operand));
+    Instruction& copy = caller.AddClone(*inst, std::move(operands));
+    // A body called twice has two values; neither is *the* value of the callee's instruction.
+    copy.SetOrigin(-1);
+    for (Instruction* before : call.control_predecessors()) copy.AddControlPredecessor(*before);
+    for (const Instruction* before : inst->control_predecessors()) copy.AddControlPredecessor(*copies.at(before));
+    copies[inst] = &copy;
+  }
+  call.ReplaceAllUses(*copies.at(&callee.root()));
+  for (Instruction* user : caller.Instructions()) {
+    bool waits = false;
+    for (const Instruction* before : user->control_predecessors()) waits |= before == &call;
+    if (!waits) continue;
+    const std::vector<Instruction*> kept(user->control_predecessors().begin(), user->control_predecessors().end());
+    user->ClearControlPredecessors();
+    for (Instruction* before : kept) user->AddControlPredecessor(before == &call ? *copies.at(&callee.root()) : *before);
+  }
+  caller.Remove(call);
+}
+
+}  // namespace
+
+Result<bool> InlineCalls(Module& module, const PassContext& context) {
+  bool changed = false;
+  // Callees first, so that what is spliced in has no calls itself.
+  for (Computation* computation : module.PostOrder()) {
+    for (Instruction* inst : computation->Instructions()) {
+      if (!inst->Is(Opcode::kCall) || !context.ConsumeFuel()) continue;
+      Inline(*inst);
+      changed = true;
+    }
+  }
+  changed |= module.RemoveUnreachable();
+  return changed;
+}
+
+}  // namespace hlo

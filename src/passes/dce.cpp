@@ -1,0 +1,88 @@
+// dce: what nobody needs goes. Needed are the root, side effects, parameters (a signature is not ours to change, but for
+// fused computations: their fusion drops the operand too), and what those use.
+#include <algorithm>
+
+#include "ir/fusion.h"
+#include "ir/module.h"
+#include "passes/pass.h"
+
+namespace hlo {
+namespace {
+
+// A side effect somewhere below keeps the caller alive.
+bool HasSideEffect(const Instruction& inst) {
+  if (inst.Is(kSideEffect) || inst.Is(Opcode::kAfterAll)) return inst.Is(kSideEffect);
+  if (inst.Is(Opcode::kCustomCall) && inst.attrs<CustomCallAttrs>().has_side_effect) return true;
+  for (const Computation* called : CalledComputations(inst)) {
+    for (const Instruction* inner : called->Instructions()) {
+      if (HasSideEffect(*inner)) return true;
+    }
+  }
+  return false;
+}
+
+bool RemoveDeadIn(Computation& computation) {
+  // Marks from what must stay; one walk backwards over the order is enough.
+  std::vector<Instruction*> order = computation.PostOrder();
+  std::vector<bool> needed(computation.module().id_limit(), false);
+  needed[computation.root().id()] = true;
+  for (size_t i = order.size(); i-- > 0;) {
+    Instruction& inst = *order[i];
+    if (!needed[inst.id()] && !inst.Is(Opcode::kParameter) && !HasSideEffect(inst)) continue;
+    needed[inst.id()] = true;
+    for (const Instruction* operand : inst.operands()) needed[operand->id()] = true;
+    for (const Instruction* before : inst.control_predecessors()) needed[before->id()] = true;
+  }
+  bool changed = false;
+  for (size_t i = order.size(); i-- > 0;) {
+    if (needed[order[i]->id()]) continue;
+    computation.Remove(*order[i]);
+    changed = true;
+  }
+  return changed;
+}
+
+// A parameter that a fused computation does not read is no operand of the fusion.
+bool RemoveUnusedOperands(Computation& caller) {
+  bool changed = false;
+  for (Instruction* inst : caller.Instructions()) {
+    if (!IsFusion(*inst) || !inst->attrs<FusionAttrs>().aliases.empty()) continue;
+    Computation& fused = *inst->attrs<FusionAttrs>().calls;
+    std::vector<Instruction*> operands;
+    for (int64_t i = inst->operand_count() - 1; i >= 0; --i) {
+      if (fused.parameter(i).IsDead()) {
+        fused.RemoveParameter(i);
+      } else {
+        operands.push_back(&inst->operand(i));
+      }
+    }
+    if (static_cast<int64_t>(operands.size()) == inst->operand_count()) continue;
+    std::reverse(operands.begin(), operands.end());
+    Instruction& smaller = caller.AddClone(*inst, std::move(operands));
+    inst->ReplaceAllUses(smaller);
+    caller.Remove(*inst);
+    changed = true;
+  }
+  return changed;
+}
+
+}  // namespace
+
+Result<bool> RemoveDead(Module& module, const PassContext&) {
+  bool changed = false;
+  const std::vector<Computation*> computations = module.PostOrder();
+  // Callers first: with a dead call its computation's needs go, too.
+  for (size_t i = computations.size(); i-- > 0;) {
+    changed |= RemoveDeadIn(*computations[i]);
+  }
+  for (Computation* computation : SequentialComputations(module)) {
+    while (RemoveUnusedOperands(*computation)) {
+      RemoveDeadIn(*computation);
+      changed = true;
+    }
+  }
+  changed |= module.RemoveUnreachable();
+  return changed;
+}
+
+}  // namespace hlo

@@ -1,0 +1,242 @@
+#include "passes/pipeline.h"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+
+#include "base/text.h"
+#include "ir/module.h"
+
+namespace hlo {
+namespace {
+
+// The order is the design, so the reasons stand here.
+
+// Calls hide matches from every other pass.
+constexpr std::string_view kPreOptimization[] = {"call-inliner", "tuple-simplifier", "dce"};
+
+// Kernels last: whatever is left over after libraries have taken theirs. The schedule after the last change.
+constexpr std::string_view kFusion[] = {"fusion", "dce"};
+constexpr std::string_view kPrepare[] = {"gpu-schedule"};
+
+constexpr Stage kStages[] = {
+    {"pre-optimization", Repeat::kOnce, kPreOptimization},
+    {"fusion", Repeat::kOnce, kFusion},
+    {"GPU-ir-emit-prepare", Repeat::kOnce, kPrepare},
+};
+
+// What may stand in --disable and its kin: [stage/]name[#k].
+struct Selector {
+  std::string stage, name;
+  int instance = 0;  // 0: all.
+
+  bool Matches(const PassRun& run) const {
+    if (!stage.empty() && !SamePassName(stage, run.pipeline)) return false;
+    if (instance != 0 && instance != run.instance) return false;
+    return name == run.pass->class_name || SamePassName(name, run.pass->name) || (instance == 0 && SamePassName(name, run.pipeline));
+  }
+};
+
+const Stage* FindStage(std::string_view name) {
+  for (const Stage& stage : kStages) {
+    if (SamePassName(stage.name, name)) return &stage;
+  }
+  return nullptr;
+}
+
+Result<Selector> ParseSelector(std::string_view text) {
+  Selector selector;
+  std::string_view name = Trim(text);
+  if (const size_t slash = name.find('/'); slash != std::string_view::npos) {
+    selector.stage = name.substr(0, slash);
+    name = name.substr(slash + 1);
+    if (FindStage(selector.stage) == nullptr) FAIL(UsageError("F004", Str("unknown pipeline '", Escaped(selector.stage), "'")));
+  }
+  if (const size_t hash = name.find('#'); hash != std::string_view::npos) {
+    int64_t instance = 0;
+    if (!ParseInt(name.substr(hash + 1), &instance) || instance < 1) {
+      FAIL(UsageError("F004", Str("'", Escaped(text), "': expected a number from 1 after '#'")));
+    }
+    selector.instance = static_cast<int>(instance);
+    name = name.substr(0, hash);
+  }
+  if (FindPass(name) == nullptr && (selector.instance != 0 || FindStage(name) == nullptr)) FAIL(UnknownPass(name));
+  selector.name = name;
+  return selector;
+}
+
+Result<std::vector<Selector>> ParseSelectors(const std::vector<std::string>& texts) {
+  std::vector<Selector> selectors;
+  for (const std::string& text : texts) selectors.push_back(TRY(ParseSelector(text)));
+  return selectors;
+}
+
+// A stage with its passes looked up.
+struct Plan {
+  std::string_view name;
+  Repeat repeat = Repeat::kOnce;
+  std::vector<const PassRow*> passes;
+};
+
+Plan PlanOf(const Stage& stage) {
+  Plan plan{stage.name, stage.repeat, {}};
+  for (const std::string_view name : stage.passes) plan.passes.push_back(FindPass(name));
+  return plan;
+}
+
+Result<std::vector<Plan>> PlansOf(const PipelineOptions& options) {
+  std::vector<Plan> plans;
+  if (!options.passes) {
+    for (const Stage& stage : kStages) plans.push_back(PlanOf(stage));
+    return plans;
+  }
+  constexpr std::string_view kFixedPoint = "(fixed-point)";
+  for (std::string_view word : Split(*options.passes, ',')) {
+    word = Trim(word);
+    if (word.empty()) continue;
+    const bool fixed_point = word.ends_with(kFixedPoint);
+    if (fixed_point) word = Trim(word.substr(0, word.size() - kFixedPoint.size()));
+    const PassRow* pass = FindPass(word);
+    const Stage* stage = FindStage(word);
+    if (pass != nullptr && (stage == nullptr || pass->name == word)) {
+      // Neighbours in the list share a stage, as in XLA's dumps.
+      if (fixed_point || plans.empty() || plans.back().name != "passes" || plans.back().repeat != Repeat::kOnce) {
+        plans.push_back({"passes", fixed_point ? Repeat::kUntilUnchanged : Repeat::kOnce, {}});
+      }
+      plans.back().passes.push_back(pass);
+      continue;
+    }
+    if (stage == nullptr) FAIL(UnknownPass(word));
+    plans.push_back(PlanOf(*stage));
+    if (fixed_point) plans.back().repeat = Repeat::kUntilUnchanged;
+  }
+  return plans;
+}
+
+class Runner {
+ public:
+  Runner(Module& module, const PipelineOptions& options) : module_(module), options_(options) {}
+
+  Result<PipelineReport> Run() {
+    const std::vector<Plan> plans = TRY(PlansOf(options_));
+    disabled_ = TRY(ParseSelectors(options_.disabled));
+    only_ = TRY(ParseSelectors(options_.only));
+    TRY(ReadFuel());
+    TRY(ReadInjection());
+    fingerprint_ = Fingerprint(module_);
+    for (const Plan& plan : plans) TRY(RunStage(plan));
+    return std::move(report_);
+  }
+
+ private:
+  Status ReadFuel() {
+    for (const auto& [name, amount] : options_.fuel) {
+      const PassRow* pass = FindPass(name);
+      if (pass == nullptr) FAIL(UnknownPass(name));
+      fuel_[pass] = amount;
+    }
+    return {};
+  }
+
+  Status ReadInjection() {
+    if (options_.inject.empty()) return {};
+    const size_t colon = options_.inject.find(':');
+    const std::string name = options_.inject.substr(0, colon);
+    fault_ = colon == std::string::npos ? "" : options_.inject.substr(colon + 1);
+    faulty_ = FindPass(name);
+    if (faulty_ == nullptr) FAIL(UnknownPass(name));
+    const auto faults = FaultsOf(faulty_->name);
+    if (std::find(faults.begin(), faults.end(), fault_) == faults.end()) {
+      FAIL(UsageError("F004", Str("'", name, "' has no fault '", Escaped(fault_), "' to plant; it has: ", Join(faults, ", "))));
+    }
+    return {};
+  }
+
+  Status RunStage(const Plan& plan) {
+    const int most = plan.repeat == Repeat::kOnce ? 1 : kMostRounds;
+    for (int round = 0; round < most; ++round) {
+      bool changed = false;
+      for (const PassRow* pass : plan.passes) changed |= TRY(RunPass(plan.name, *pass));
+      if (!changed) break;
+    }
+    return {};
+  }
+
+  Result<bool> RunPass(std::string_view stage, const PassRow& pass) {
+    PassRun run{.number = static_cast<int>(report_.runs.size()) + 1, .pipeline = stage, .pass = &pass, .instance = ++instances_[&pass]};
+    run.skipped = Skips(run);
+    run.instructions = module_.InstructionCount();
+    if (run.skipped) {
+      report_.runs.push_back(run);
+      if (options_.after) TRY(options_.after(run, module_));
+      return false;
+    }
+    if (options_.before) TRY(options_.before(run, module_));
+
+    PassContext context{.device = options_.device, .options = options_.sizes};
+    if (const auto fuel = fuel_.find(&pass); fuel != fuel_.end()) context.fuel = &fuel->second;
+    if (faulty_ == &pass) context.fault = fault_;
+    const auto start = std::chrono::steady_clock::now();
+    const bool reported = TRY(Named(run, pass.function(module_, context)));
+    module_.Sweep();
+    run.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+
+    const uint64_t before = std::exchange(fingerprint_, Fingerprint(module_));
+    run.changed = before != fingerprint_;
+    run.misreported = run.changed != reported;
+    run.instructions = module_.InstructionCount();
+    report_.changed |= run.changed;
+    report_.runs.push_back(run);
+    if (options_.verify && (run.changed || reported)) {
+      auto sound = options_.verify(module_);
+      if (!sound) {
+        sound.error().exit = ExitCode::kInternal;
+        TRY(Named(run, std::move(sound)));
+      }
+    }
+    if (options_.after) TRY(options_.after(run, module_));
+    return run.changed;
+  }
+
+  bool Skips(const PassRun& run) const {
+    if (options_.opt_bisect_limit >= 0 && run.number > options_.opt_bisect_limit) return true;
+    const auto matches = [&](const Selector& selector) { return selector.Matches(run); };
+    if (std::any_of(disabled_.begin(), disabled_.end(), matches)) return true;
+    return !only_.empty() && std::none_of(only_.begin(), only_.end(), matches);
+  }
+
+  // An error in a pass says in which.
+  template <class T>
+  static Result<T> Named(const PassRun& run, Result<T> result) {
+    if (result) return result;
+    return std::unexpected(std::move(result.error()).AddNote(Str("in pass ", run.number, ", ", run.pass->name, "#", run.instance, " of ", run.pipeline)));
+  }
+
+  Module& module_;
+  const PipelineOptions& options_;
+  PipelineReport report_;
+  std::vector<Selector> disabled_, only_;
+  std::map<const PassRow*, int> instances_;
+  std::map<const PassRow*, int64_t> fuel_;
+  const PassRow* faulty_ = nullptr;
+  std::string fault_;
+  uint64_t fingerprint_ = 0;
+};
+
+}  // namespace
+
+std::span<const Stage> DefaultPipeline() { return kStages; }
+
+Result<PipelineReport> RunPipeline(Module& module, const PipelineOptions& options) { return Runner(module, options).Run(); }
+
+Status CheckNames(const PipelineOptions& options) {
+  TRY(PlansOf(options));
+  TRY(ParseSelectors(options.disabled));
+  TRY(ParseSelectors(options.only));
+  for (const auto& [name, amount] : options.fuel) {
+    if (FindPass(name) == nullptr) FAIL(UnknownPass(name));
+  }
+  return {};
+}
+
+}  // namespace hlo

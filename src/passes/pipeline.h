@@ -1,0 +1,81 @@
+// Runs passes: the default pipeline, a slice of it, or a list of names. One readable list of stages in pipeline.cpp.
+#ifndef HLO_PASSES_PIPELINE_H_
+#define HLO_PASSES_PIPELINE_H_
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "passes/pass.h"
+
+namespace hlo {
+
+enum class Repeat : uint8_t {
+  kOnce,
+  kUntilUnchanged,  // At most kMostRounds times.
+};
+inline constexpr int kMostRounds = 25;
+
+struct Stage {
+  std::string_view name;  // Of the pipeline in dumps, XLA's where there is one.
+  Repeat repeat;
+  std::span<const std::string_view> passes;
+};
+std::span<const Stage> DefaultPipeline();
+
+// One pass instance that was to run.
+struct PassRun {
+  int number = 0;             // 1, 2, ... over the whole run, skipped ones counted.
+  std::string_view pipeline;  // Its stage.
+  const PassRow* pass = nullptr;
+  int instance = 0;           // 1, 2, ... of this pass: `algsimp#2`.
+  bool skipped = false;       // Disabled, or beyond the bisection limit.
+  bool changed = false;
+  bool misreported = false;   // [I010]: its own report and the fingerprint disagree; `changed` is the fingerprint's word.
+  double milliseconds = 0;
+  int64_t instructions = 0;   // Afterwards.
+};
+
+// Called for each instance with the module as it is then (before) or has become (after). An error stops the run and is
+// the run's result.
+using PassObserver = std::function<Status(const PassRun&, Module&)>;
+
+struct PipelineOptions {
+  // A list instead of the default pipeline: "algsimp,dce", "simplification", "simplification(fixed-point),dce". Empty
+  // entries are nothing; "" as a whole is the empty list.
+  std::optional<std::string> passes;
+  // Names that do not run: a pass, a stage, `name#k` for its k-th instance, `stage/name` or `stage/name#k`.
+  std::vector<std::string> disabled;
+  // When not empty, only these run. The same spellings.
+  std::vector<std::string> only;
+  int opt_bisect_limit = -1;  // Instances with a higher number are skipped; -1: no limit.
+  // "algsimp=5": its rewrites over the whole run. For passes that count theirs.
+  std::vector<std::pair<std::string, int64_t>> fuel;
+  // "algsimp:multiply_by_zero" plants that fault; tests only.
+  std::string inject;
+  // Check after each pass that the module is sound; null: nothing is checked. The driver passes Verify.
+  std::function<Status(const Module&)> verify;
+  PassObserver before, after;
+
+  const DeviceDescription* device = &DefaultDevice();
+  PassOptions sizes;
+};
+
+struct PipelineReport {
+  std::vector<PassRun> runs;
+  bool changed = false;
+};
+
+// Errors: unknown names (usage); what a pass, an observer or the verifier returns. A verifier's error after a pass is our
+// bug: it keeps its words and names the pass.
+Result<PipelineReport> RunPipeline(Module& module, const PipelineOptions& options = {});
+
+// The names in `passes`, `disabled`, `only` and `fuel` are known ones.
+Status CheckNames(const PipelineOptions& options);
+
+}  // namespace hlo
+
+#endif  // HLO_PASSES_PIPELINE_H_

@@ -1,0 +1,38 @@
+// tuple-simplifier: tuples that are built to be taken apart.
+#include "ir/module.h"
+#include "passes/match.h"
+#include "passes/pass.h"
+#include "passes/rewrite.h"
+
+namespace hlo {
+namespace {
+namespace m = match;
+
+// get-tuple-element(tuple(a, b), 0) => a.
+Result<Instruction*> ElementOfTuple(Instruction& inst, const PassContext&) {
+  Instruction* tuple;
+  if (!m::GetTupleElement(m::Tuple(&tuple))(&inst)) return nullptr;
+  return &tuple->operand(inst.tuple_index());
+}
+
+// tuple(get-tuple-element(t, 0), ..., get-tuple-element(t, n-1)) => t, when those are all of t.
+Result<Instruction*> TupleOfElements(Instruction& inst, const PassContext&) {
+  if (!inst.Is(Opcode::kTuple) || inst.operand_count() == 0) return nullptr;
+  Instruction* whole = nullptr;
+  for (int64_t i = 0; i < inst.operand_count(); ++i) {
+    const Instruction& element = inst.operand(i);
+    if (!element.Is(Opcode::kGetTupleElement) || element.tuple_index() != i) return nullptr;
+    if (whole != nullptr && whole != &element.operand(0)) return nullptr;
+    whole = &element.operand(0);
+  }
+  return whole->shape() == inst.shape() ? whole : nullptr;
+}
+
+}  // namespace
+
+Result<bool> SimplifyTuples(Module& module, const PassContext& context) {
+  constexpr Rule kRules[] = {ElementOfTuple, TupleOfElements};
+  return RewriteEach(module, context, kRules);
+}
+
+}  // namespace hlo
