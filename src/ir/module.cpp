@@ -7,23 +7,39 @@
 namespace hlo {
 namespace {
 
-// `wish`, or `wish.N` for the first N that is free; `wish` loses a numeric suffix first, so that names do not grow.
-std::string Unique(std::unordered_map<std::string, int>& taken, std::string_view wish) {
-  if (taken.try_emplace(std::string(wish), 1).second) return std::string(wish);
-  std::string_view stem = wish;
-  const size_t dot = wish.rfind('.');
-  if (dot != std::string_view::npos && dot > 0 && dot + 1 < wish.size() &&
-      wish.substr(dot + 1).find_first_not_of("0123456789") == std::string_view::npos) {
-    stem = wish.substr(0, dot);
-  }
-  int& next = taken.try_emplace(std::string(stem), 1).first->second;
-  for (;;) {
-    std::string name = Str(stem, ".", next++);
-    if (taken.try_emplace(name, 1).second) return name;
-  }
+// The stem of a name and its number; `add` is number 0 of "add", and so is `add.0`.
+std::pair<std::string_view, int64_t> SplitName(std::string_view name) {
+  const size_t dot = name.rfind('.');
+  int64_t number = 0;
+  if (dot == std::string_view::npos || dot == 0 || dot + 1 == name.size() || !ParseInt(name.substr(dot + 1), &number)) return {name, 0};
+  return {name.substr(0, dot), number};
 }
 
 }  // namespace
+
+// ---- Names ---------------------------------------------------------------------------------------------------------
+
+std::string NameTable::Unique(std::string_view wish) {
+  const auto [stem, number] = SplitName(wish);
+  auto found = stems_.find(stem);
+  if (found == stems_.end()) found = stems_.emplace(stem, Stem()).first;
+  Stem& numbers = found->second;
+  const bool has_number = stem.size() < wish.size();
+  if (numbers.taken.insert(number).second) {
+    return has_number ? Str(stem, ".", number) : std::string(wish);
+  }
+  while (!numbers.taken.insert(numbers.next).second) ++numbers.next;
+  const int64_t given = numbers.next++;
+  return given == 0 && !has_number ? std::string(stem) : Str(stem, ".", given);
+}
+
+void NameTable::Release(std::string_view name) {
+  const auto [stem, number] = SplitName(name);
+  const auto found = stems_.find(stem);
+  if (found == stems_.end()) return;
+  found->second.taken.erase(number);
+  if (found->second.taken.empty()) stems_.erase(found);
+}
 
 // ---- Computation -------------------------------------------------------------------------------------------------
 
@@ -94,13 +110,18 @@ Instruction& Computation::Add(Opcode opcode, Shape shape, std::vector<Instructio
   CHECK(attrs.index() == row.make_attrs().index(), "wrong attributes for ", row.text);
   CHECK(row.arity == kVariadic || static_cast<size_t>(row.arity) == operands.size(), row.text, " with ", operands.size(), " operands");
   std::string unique = module_->UniqueName(name.empty() ? row.text : name);
-  instructions_.emplace_back(new Instruction(*this, module_->next_id_++, opcode, std::move(shape), std::move(unique), std::move(attrs)));
+  return AddNamed(opcode, std::move(shape), std::move(operands), std::move(attrs), std::move(unique));
+}
+
+Instruction& Computation::AddNamed(Opcode opcode, Shape shape, std::vector<Instruction*> operands, Attributes attrs, std::string name) {
+  instructions_.emplace_back(new Instruction(*this, module_->next_id_++, opcode, std::move(shape), std::move(name), std::move(attrs)));
   Instruction& inst = *instructions_.back();
   ++live_count_;
   inst.operands_ = std::move(operands);
   for (Instruction* operand : inst.operands_) {
     CHECK(operand->computation_ == this && !operand->removed_, operand->name(), " is not at hand in ", name_);
-    operand->AddUser(inst);
+    // A new user is the last one or none at all: no search.
+    if (operand->users_.empty() || operand->users_.back() != &inst) operand->users_.push_back(&inst);
   }
   if (opcode == Opcode::kParameter) {
     const size_t number = inst.parameter_number();
@@ -243,11 +264,12 @@ std::vector<Computation*> Module::PostOrder() const {
   return order;
 }
 
-std::string Module::UniqueName(std::string_view wish) { return Unique(names_, wish); }
-std::string Module::UniqueComputationName(std::string_view wish) { return Unique(computation_names_, wish); }
+void Module::ClaimNames(Computation& computation) {
+  for (const auto& inst : computation.instructions_) inst->name_ = names_.Unique(inst->name_);
+}
 
 Computation& Module::AddComputation(std::string_view name) {
-  computations_.emplace_back(new Computation(*this, UniqueComputationName(name)));
+  computations_.emplace_back(new Computation(*this, computation_names_.Unique(name)));
   return *computations_.back();
 }
 
@@ -275,7 +297,7 @@ bool Module::RemoveUnreachable() {
   const std::vector<Computation*> reached = PostOrder();
   return std::erase_if(computations_, [&](const auto& computation) {
            if (std::find(reached.begin(), reached.end(), computation.get()) != reached.end()) return false;
-           computation_names_.erase(computation->name());
+           computation_names_.Release(computation->name());
            return true;
          }) > 0;
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "base/source_text.h"
@@ -41,7 +42,10 @@ class Computation {
 
   // Appends an instruction. `name` is a wish: it is made unique. The attributes must be those of the opcode's row.
   Instruction& Add(Opcode opcode, Shape shape, std::vector<Instruction*> operands, Attributes attrs = NoAttrs(), std::string_view name = "");
-  // The same, with range and metadata of `from`, from which the new one is derived.
+  // For the parser: as Add, but the name is taken as it stands until Module::ClaimNames makes it unique, and the number of
+  // operands is not checked.
+  Instruction& AddNamed(Opcode opcode, Shape shape, std::vector<Instruction*> operands, Attributes attrs, std::string name);
+  // The same as Add, with range and metadata of `from`, from which the new one is derived.
   Instruction& AddLike(const Instruction& from, Opcode opcode, Shape shape, std::vector<Instruction*> operands, Attributes attrs = NoAttrs());
   // A copy of `from` (which may be of another computation) with other operands: attributes, common attributes, range,
   // origin and, as far as it is free, the name.
@@ -108,6 +112,24 @@ struct ModuleHeader {
   std::string stack_frames;  // The tables' text as written, from "FileNames" on, or empty.
 };
 
+// Names given so far, and numbers for new ones.
+class NameTable {
+ public:
+  std::string Unique(std::string_view wish);
+  void Release(std::string_view name);
+
+ private:
+  struct Stem {
+    std::unordered_set<int64_t> taken;
+    int64_t next = 0;
+  };
+  struct Hash {
+    using is_transparent = void;
+    size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+  };
+  std::unordered_map<std::string, Stem, Hash, std::equal_to<>> stems_;
+};
+
 class Module {
  public:
   explicit Module(std::string name) : name_(std::move(name)) {}
@@ -143,19 +165,22 @@ class Module {
   // when `as_input` (the start of a pipeline), else the same as there.
   std::unique_ptr<Module> Clone(bool as_input = false) const;
 
-  // `wish`, or `wish.N` when it is taken. Names of instructions and computations are unique in the module, each kind by itself.
-  std::string UniqueName(std::string_view wish);
+  // `wish`, or `stem.N` when it is taken, as XLA numbers: N follows the stem's own count, a numeric suffix of `wish` is cut
+  // off first, and `add` counts as `add.0`. Names of instructions and computations are unique in the module, each kind by
+  // itself.
+  std::string UniqueName(std::string_view wish) { return names_.Unique(wish); }
+  // Makes the names of the computation's instructions unique, in their order.
+  void ClaimNames(Computation& computation);
 
  private:
   friend class Computation;
-  std::string UniqueComputationName(std::string_view wish);
 
   std::string name_;
   Computation* entry_ = nullptr;
   std::vector<std::unique_ptr<Computation>> computations_;
   int next_id_ = 0;
-  std::unordered_map<std::string, int> names_;              // -> the next suffix to try
-  std::unordered_map<std::string, int> computation_names_;
+  NameTable names_;
+  NameTable computation_names_;
 };
 
 // A hash of all that has meaning, names and metadata aside: equal before and after a pass that changed nothing.

@@ -1,0 +1,274 @@
+#include "parser/lexer.h"
+
+#include <array>
+#include <cstring>
+
+#include "base/text.h"
+#include "ir/primitive_type.h"
+
+namespace hlo {
+namespace {
+
+enum : uint8_t { kWordByte = 1, kSpaceByte = 2 };
+
+constexpr std::array<uint8_t, 256> kClasses = [] {
+  std::array<uint8_t, 256> classes{};
+  for (int c = 'a'; c <= 'z'; ++c) classes[c] = kWordByte;
+  for (int c = 'A'; c <= 'Z'; ++c) classes[c] = kWordByte;
+  for (int c = '0'; c <= '9'; ++c) classes[c] = kWordByte;
+  for (const char c : {'_', '.', '-'}) classes[static_cast<unsigned char>(c)] = kWordByte;
+  for (const char c : {' ', '\t', '\n', '\r'}) classes[static_cast<unsigned char>(c)] = kSpaceByte;
+  return classes;
+}();
+
+uint8_t ClassOfByte(char c) { return kClasses[static_cast<unsigned char>(c)]; }
+
+const char* SkipDigits(const char* p) {
+  while (IsDigit(*p)) ++p;
+  return p;
+}
+
+// The longest run of bytes out of `set`.
+const char* SkipSet(const char* p, const char* end, std::string_view set) {
+  while (p < end && set.find(*p) != std::string_view::npos) ++p;
+  return p;
+}
+
+// b01f_01io->b01f. Null when `p` does not begin one.
+const char* MatchDimLabels(const char* p, const char* end) {
+  const char* lhs = SkipSet(p, end, "0123456789bf?");
+  if (lhs - p < 2 || *lhs != '_') return nullptr;
+  const char* rhs = SkipSet(lhs + 1, end, "0123456789io?");
+  if (rhs - lhs < 3 || end - rhs < 2 || rhs[0] != '-' || rhs[1] != '>') return nullptr;
+  const char* out = SkipSet(rhs + 2, end, "0123456789bf?");
+  return out - rhs >= 4 ? out : nullptr;
+}
+
+// low_high[_interior], low and high signed. Null when `p` does not begin one.
+const char* MatchPadEntry(const char* p) {
+  const auto number = [](const char* q, bool sign) {
+    if (sign && *q == '-') ++q;
+    const char* digits = SkipDigits(q);
+    return digits == q ? nullptr : digits;
+  };
+  p = number(p, true);
+  if (p == nullptr || *p != '_') return nullptr;
+  p = number(p + 1, true);
+  if (p == nullptr) return nullptr;
+  if (*p == '_' && IsDigit(p[1])) p = number(p + 1, false);
+  return p;
+}
+
+const char* MatchPad(const char* p) {
+  p = MatchPadEntry(p);
+  while (p != nullptr && *p == 'x') {
+    const char* next = MatchPadEntry(p + 1);
+    if (next == nullptr) break;
+    p = next;
+  }
+  return p;
+}
+
+// (0xHEX) after nan; `p` when there is none, null when it is malformed.
+const char* MatchNanPayload(const char* p) {
+  if (*p != '(') return p;
+  if (p[1] != '0' || p[2] != 'x') return nullptr;
+  const char* digits = p + 3;
+  p = digits;
+  while (IsDigit(*p) || (static_cast<unsigned char>((*p | 0x20) - 'a') < 6)) ++p;
+  return p == digits || *p != ')' ? nullptr : p + 1;
+}
+
+}  // namespace
+
+bool IsWordByte(char c) { return ClassOfByte(c) == kWordByte; }
+
+bool IsReserved(std::string_view word) {
+  if (word.size() > 23 || word.find_first_of(".-") != std::string_view::npos) return false;
+  for (const std::string_view keyword :
+       {"HloModule", "ENTRY", "ROOT", "true", "false", "inf", "nan", "maximal", "replicated", "manual", "last_tile_dim_replicate", "shard_as", "shard_like",
+        "unknown", "unreduced", "FileNames", "FunctionNames", "FileLocations", "StackFrames"}) {
+    if (word == keyword) return true;
+  }
+  return PrimitiveTypeFromText(word).has_value();
+}
+
+bool Lexer::SkipSpace() {
+  for (;;) {
+    while (ClassOfByte(*at_) == kSpaceByte && at_ < end_) ++at_;
+    if (*at_ != '/' || end_ - at_ < 2) return true;
+    if (at_[1] == '/') {
+      const void* newline = std::memchr(at_, '\n', end_ - at_);
+      at_ = newline ? static_cast<const char*>(newline) + 1 : end_;
+    } else if (at_[1] == '*') {
+      const size_t close = std::string_view(at_ + 2, end_ - at_ - 2).find("*/");
+      if (close == std::string_view::npos) return false;
+      at_ += close + 4;
+    } else {
+      return true;
+    }
+  }
+}
+
+Token Lexer::Make(TokenKind kind, const char* begin, const char* text_begin, const char* text_end) {
+  Token token;
+  token.kind = kind;
+  token.begin = Offset(begin);
+  token.end = Offset(at_);
+  token.text = {text_begin, static_cast<size_t>(text_end - text_begin)};
+  return token;
+}
+
+Token Lexer::Fail(const char* code, std::string message, const char* begin, const char* end) {
+  at_ = end;
+  error_code_ = code;
+  error_ = std::move(message);
+  return Make(TokenKind::kError, begin, begin, end);
+}
+
+Token Lexer::Next() {
+  if (!SkipSpace()) return Fail("P002", "comment without end", at_, at_ + 2);
+  const char* begin = at_;
+  if (at_ >= end_) {
+    at_ = end_;
+    return Make(TokenKind::kEnd, begin, begin, begin);
+  }
+  const char c = *at_;
+  if (IsLetter(c)) return Word(begin);
+  if (IsDigit(c) || c == '?') return Number(begin);
+  switch (c) {
+    case '%': {
+      const char* word = at_ + 1;
+      if (!IsLetter(*word)) return Fail("P001", "expected a name after '%'", begin, begin + 1);
+      at_ = word;
+      while (IsWordByte(*at_) && at_ < end_) ++at_;
+      return Make(TokenKind::kName, begin, word, at_);
+    }
+    case '-':
+      if (at_[1] == '>') {
+        at_ += 2;
+        return Make(TokenKind::kArrow, begin, begin, at_);
+      }
+      return Number(begin);
+    case '<':
+      if (at_[1] != '=') break;
+      at_ += 2;
+      return Make(TokenKind::kLessEqual, begin, begin, at_);
+    case '.':
+      if (at_[1] != '.' || at_[2] != '.') break;
+      at_ += 3;
+      return Make(TokenKind::kEllipsis, begin, begin, at_);
+    case '"':
+    case '\'': return String(begin);
+    case '=': case ',': case ':': case '*': case '#': case '+': case '~':
+    case '[': case ']': case '{': case '}': case '(': case ')': {
+      ++at_;
+      Token token = Make(TokenKind::kPunctuation, begin, begin, at_);
+      token.punctuation = c;
+      return token;
+    }
+    default: break;
+  }
+  if (c == '\0') return Fail("P001", "the text holds a NUL byte", begin, begin + 1);
+  return Fail("P001", Str("unexpected character '", Escaped(std::string_view(begin, 1)), "'"), begin, begin + 1);
+}
+
+Token Lexer::Word(const char* begin) {
+  while (IsWordByte(*at_) && at_ < end_) ++at_;
+  const char* word_end = at_;
+  if (at_ < end_ && *at_ == ':') {
+    ++at_;
+    return Make(TokenKind::kName, begin, begin, word_end);
+  }
+  if (at_ < end_ && *at_ == '=') {
+    ++at_;
+    return Make(TokenKind::kAttribute, begin, begin, word_end);
+  }
+  const std::string_view word(begin, word_end - begin);
+  if (word == "nan") {
+    const char* after = MatchNanPayload(at_);
+    if (after == nullptr) return Fail("P004", "malformed NaN payload, expected nan(0xHEX)", begin, at_ + 1);
+    at_ = after;
+    return Make(TokenKind::kDecimal, begin, begin, at_);
+  }
+  // Only words of this beginning can be dim labels.
+  if ((*begin == 'b' || *begin == 'f') && word.find('_') != std::string_view::npos) {
+    if (const char* labels = MatchDimLabels(begin, end_)) {
+      at_ = labels;
+      return Make(TokenKind::kDimLabels, begin, begin, at_);
+    }
+  }
+  return Make(TokenKind::kWord, begin, begin, word_end);
+}
+
+Token Lexer::Number(const char* begin) {
+  const auto make = [&](TokenKind kind, const char* end) {
+    at_ = end;
+    return Make(kind, begin, begin, end);
+  };
+  const char* p = begin;
+  const bool negative = *p == '-';
+  if (negative) ++p;
+  const char* digits_end = SkipDigits(p);
+  const bool has_digits = digits_end > p;
+  // Decimal: a point or an exponent.
+  const char* q = digits_end;
+  bool decimal = false;
+  if (*q == '.' && (has_digits || IsDigit(q[1]))) {
+    q = SkipDigits(q + 1);
+    decimal = true;
+  }
+  if ((has_digits || decimal) && (*q == 'e' || *q == 'E')) {
+    const char* exponent = q + 1;
+    if (*exponent == '+' || *exponent == '-') ++exponent;
+    if (IsDigit(*exponent)) {
+      q = SkipDigits(exponent);
+      decimal = true;
+    }
+  }
+  if (decimal) return make(TokenKind::kDecimal, q);
+  if (!negative) {
+    if (const char* labels = MatchDimLabels(begin, end_)) return make(TokenKind::kDimLabels, labels);
+    if (*begin == '?') {
+      Token token = make(TokenKind::kPunctuation, begin + 1);
+      token.punctuation = '?';
+      return token;
+    }
+    if (*digits_end == 'x' && IsDigit(digits_end[1])) {
+      q = digits_end;
+      while (*q == 'x' && IsDigit(q[1])) q = SkipDigits(q + 1);
+      // `3x3_1` would be no pad either: its first entry lacks the underscore.
+      return make(TokenKind::kDxD, q);
+    }
+  }
+  if (has_digits && *digits_end == '_') {
+    if (const char* pad = MatchPad(begin)) return make(TokenKind::kPad, pad);
+  }
+  if (has_digits) return make(TokenKind::kInt, digits_end);
+  if (std::string_view(p, std::min<size_t>(end_ - p, 3)) == "inf") return make(TokenKind::kDecimal, p + 3);
+  if (std::string_view(p, std::min<size_t>(end_ - p, 3)) == "nan") {
+    const char* after = MatchNanPayload(p + 3);
+    if (after != nullptr) return make(TokenKind::kDecimal, after);
+    return Fail("P004", "malformed NaN payload, expected nan(0xHEX)", begin, p + 4);
+  }
+  return Fail("P001", "expected a number after '-'", begin, begin + 1);
+}
+
+Token Lexer::String(const char* begin) {
+  const char quote = *begin;
+  for (const char* p = begin + 1; p < end_; ++p) {
+    if (*p == '\\') {
+      ++p;
+    } else if (*p == quote) {
+      at_ = p + 1;
+      return Make(TokenKind::kString, begin, begin, at_);
+    }
+  }
+  const void* newline = std::memchr(begin, '\n', end_ - begin);
+  const char* line_end = newline ? static_cast<const char*>(newline) : end_;
+  Token token = Fail("P003", "string without end", begin, line_end);
+  at_ = end_;
+  return token;
+}
+
+}  // namespace hlo

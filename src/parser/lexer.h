@@ -1,0 +1,87 @@
+// The tokens of HLO text. Source: spec/hlo-text.md 1.
+#ifndef HLO_PARSER_LEXER_H_
+#define HLO_PARSER_LEXER_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace hlo {
+
+enum class TokenKind : uint8_t {
+  kEnd,
+  kError,      // Lexer::error() says what.
+  kWord,       // An identifier, keyword or type name.
+  kName,       // `%word` or `word:`; the text is the word.
+  kAttribute,  // `word=`; the text is the word.
+  kInt,
+  kDecimal,    // 1.5, 1e5, -inf, nan, -nan(0x7).
+  kDxD,        // 3x3
+  kPad,        // 0_1x-2_3
+  kDimLabels,  // b01f_01io->b01f
+  kString,     // Raw, with its quotes.
+  kArrow,      // ->
+  kLessEqual,  // <=
+  kEllipsis,   // ...
+  kPunctuation,
+};
+
+struct Token {
+  TokenKind kind = TokenKind::kEnd;
+  char punctuation = 0;
+  uint32_t begin = 0;  // Offsets of all that was read, `%` and `=` included.
+  uint32_t end = 0;
+  std::string_view text;
+
+  bool Is(char c) const { return punctuation == c; }
+  bool IsWord(std::string_view word) const { return kind == TokenKind::kWord && text == word; }
+  SourceRange range() const { return {begin, end}; }
+};
+
+class Lexer {
+ public:
+  // Reads `text` from `begin` to `end`. The byte at `end` must be readable (the NUL that ends a string will do).
+  Lexer(std::string_view text, uint32_t begin, uint32_t end) : start_(text.data()), at_(text.data() + begin), end_(text.data() + end) {}
+
+  Token Next();
+
+  // The position behind the last token, and setting it: for grammar that is read by the byte.
+  const char* at() const { return at_; }
+  const char* end() const { return end_; }
+  void Seek(const char* at) { at_ = at; }
+  uint32_t Offset(const char* p) const { return static_cast<uint32_t>(p - start_); }
+  const char* Pointer(uint32_t offset) const { return start_ + offset; }
+
+  // Skips blanks and comments. False, with an error, for a comment without end.
+  bool SkipSpace();
+
+  // Of the last kError.
+  const char* error_code() const { return error_code_; }
+  const std::string& error() const { return error_; }
+
+ private:
+  Token Make(TokenKind kind, const char* begin, const char* text_begin, const char* text_end);
+  Token Fail(const char* code, std::string message, const char* begin, const char* end);
+  Token Word(const char* begin);
+  Token Number(const char* begin);
+  Token String(const char* begin);
+
+  const char* start_;
+  const char* at_;
+  const char* end_;
+  const char* error_code_ = "";
+  std::string error_;
+};
+
+inline bool IsLetter(char c) { return static_cast<unsigned char>((c | 0x20) - 'a') < 26 || c == '_'; }
+inline bool IsDigit(char c) { return static_cast<unsigned char>(c - '0') < 10; }
+bool IsWordByte(char c);  // [A-Za-z0-9_.-]
+
+// Words that are no identifiers: keywords and element types.
+bool IsReserved(std::string_view word);
+
+}  // namespace hlo
+
+#endif  // HLO_PARSER_LEXER_H_

@@ -1,0 +1,48 @@
+// HLO text to a Module. Source of the language: spec/hlo-text.md.
+#ifndef HLO_PARSER_PARSER_H_
+#define HLO_PARSER_PARSER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/source_text.h"
+#include "ir/literal.h"
+#include "ir/module.h"
+
+namespace hlo {
+
+// What to do with `constant({...})`, whose elements the printer left out.
+enum class ElidedConstants : uint8_t {
+  kError,   // P040.
+  kZeros,
+  kRandom,  // Floats uniform in [-0.1, 0.1), integers and pred 0 or 1; seeded by the constant's place in the text.
+  kIota,    // 0, 1, 2, ... in row-major order.
+};
+
+struct ParseOptions {
+  ElidedConstants elided = ElidedConstants::kError;
+  // Nested shapes, operands and literals; an inline computation counts 16. More is a LimitError that names --max_depth.
+  int64_t max_depth = 8192;
+  int max_errors = 20;
+  // The part of the source to read, for files that hold several modules; all of it when empty.
+  SourceRange piece;
+};
+
+// A whole module, a module without header, or a single instruction (spec/hlo-text.md 2). All errors that could be found,
+// up to max_errors, in one Error. The module keeps the source, and every instruction its range in it. Not verified.
+Result<std::unique_ptr<Module>> Parse(std::shared_ptr<const SourceText> source, const ParseOptions& options = {});
+
+// The pieces of a file that holds several modules, parted by lines that begin with "// -----".
+std::vector<SourceRange> SplitInput(const SourceText& source);
+
+// "f32[2,3]{1,0}", and nothing after it.
+Result<Shape> ParseShape(std::string_view text);
+// "{1, 2}" as a literal of `shape`.
+Result<Literal> ParseLiteral(std::string_view text, const Shape& shape);
+
+}  // namespace hlo
+
+#endif  // HLO_PARSER_PARSER_H_

@@ -1,0 +1,574 @@
+// Instructions: the op table and the attribute structs' field lists say what may stand in them. Only parameter, constant,
+// nested operands, projections and the sugar for async ops have code of their own. Source: spec/hlo-text.md 5, 9, 10, 11.
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+#include "ir/shape_rules.h"
+#include "parser/reader.h"
+
+namespace hlo {
+namespace {
+
+// ---- Attributes by name, for each attribute struct ----------------------------------------------------------------
+
+struct AttributeRow {
+  std::string_view name;
+  Presence presence;
+  bool (*read)(Reader& reader, void* attrs);
+};
+
+template <class Struct, size_t I>
+bool ReadField(Reader& reader, void* attrs) {
+  constexpr auto field = std::get<I>(Struct::Fields());
+  return reader.Read(static_cast<Struct*>(attrs)->*field.member);
+}
+
+template <class Struct, size_t... I>
+constexpr auto MakeRows(std::index_sequence<I...>) {
+  return std::array<AttributeRow, sizeof...(I)>{AttributeRow{std::get<I>(Struct::Fields()).name, std::get<I>(Struct::Fields()).presence, ReadField<Struct, I>}...};
+}
+
+template <class Struct>
+constexpr auto kRowsOf = MakeRows<Struct>(std::make_index_sequence<std::tuple_size_v<decltype(Struct::Fields())>>());
+
+template <class... Structs>
+constexpr auto MakeTables(const std::variant<Structs...>*) {
+  return std::array<std::span<const AttributeRow>, sizeof...(Structs)>{std::span<const AttributeRow>(kRowsOf<Structs>)...};
+}
+constexpr auto kTables = MakeTables(static_cast<const Attributes*>(nullptr));
+
+void* StructOf(Attributes& attrs) {
+  return std::visit([](auto& a) { return static_cast<void*>(&a); }, attrs);
+}
+
+const AttributeRow* FindRow(std::span<const AttributeRow> rows, std::string_view name) {
+  for (const AttributeRow& row : rows) {
+    if (row.name == name) return &row;
+  }
+  return nullptr;
+}
+
+// V049. Source: spec/hlo-text.md 10, the ops whose attribute is result_accuracy.
+bool TakesResultAccuracy(Opcode opcode) {
+  const bool complex_math = RowOf(opcode).shape_rule == ShapeOfComplexUnary;
+  return complex_math || opcode == Opcode::kCbrt || opcode == Opcode::kErf;
+}
+
+// Ops whose X-start is an opcode of its own, or does not exist. Source: spec/hlo-text.md 11.
+bool IsWrappable(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kAllGather:
+    case Opcode::kAllReduce:
+    case Opcode::kCollectivePermute:
+    case Opcode::kCopy:
+    case Opcode::kRecv:
+    case Opcode::kSend: return false;
+    default: return true;
+  }
+}
+
+// Offset behind `begin` at which `name = ` stands, up to the end of the computation; 0 when it does not.
+uint32_t FindDefinition(std::string_view text, uint32_t begin, std::string_view name) {
+  const size_t limit = std::min(text.find("\n}", begin), text.size());
+  for (size_t at = text.find(name, begin); at != std::string_view::npos && at < limit; at = text.find(name, at + 1)) {
+    size_t after = at + name.size();
+    if (IsWordByte(text[at - 1]) || after >= text.size() || text[after] != ' ') continue;
+    while (after < text.size() && text[after] == ' ') ++after;
+    if (after < text.size() && text[after] == '=') return static_cast<uint32_t>(at);
+  }
+  return 0;
+}
+
+}  // namespace
+
+struct Reader::Pending {
+  enum class Async : uint8_t { kNone, kStart, kUpdate, kDone };
+
+  uint32_t begin = 0;
+  std::optional<Shape> shape;
+  Opcode opcode = Opcode::kTuple;
+  Async async = Async::kNone;  // The text says OPCODE-start or its like.
+  SourceRange opcode_range;
+  std::vector<Instruction*> operands;
+  SourceRange operands_end;
+  Attributes attributes;
+  AsyncAttrs async_attributes;
+  std::unique_ptr<CommonAttrs> common;
+  std::vector<Instruction*> predecessors;
+  bool broken = false;  // Depends on something that was wrong already: built into nothing, without a word.
+};
+
+// ---- One instruction ---------------------------------------------------------------------------------------------
+
+bool Reader::ReadInstructions() {
+  bool good = true;
+  while (!Stopped()) {
+    if (token_.Is('}')) return good;
+    if (token_.kind == TokenKind::kEnd) return FailExpected("an instruction or '}'");
+    const uint32_t begin = token_.begin;
+    const int64_t depth = depth_;
+    if (ReadInstruction()) continue;
+    good = false;
+    depth_ = depth;
+    if (!fatal_) Resume(begin, token_.begin);
+  }
+  return false;
+}
+
+bool Reader::ReadInstruction() {
+  bool is_root = false;
+  if (token_.IsWord("ROOT")) {
+    is_root = true;
+    const SourceRange keyword = token_.range();
+    if (!root_keyword_.empty()) {
+      Fail("P020", "this computation has a ROOT already", keyword);
+      AddNote("the first ROOT", root_keyword_);
+      return false;
+    }
+    root_keyword_ = keyword;
+    Advance();
+  }
+  std::string_view name;
+  SourceRange range;
+  if (!ReadName(name, range)) return false;
+  Instruction* inst = nullptr;
+  const bool good = Expect('=', "'=' after the instruction's name") && ReadRight(name, range.begin, inst);
+  // Wrong or not, the name is known from here on.
+  if (!scope_->Insert(name, inst) && good) {
+    Fail("P022", Str("instruction '", name, "' is defined twice"), range);
+    if (Instruction* first = *scope_->Find(name)) AddNote("the first definition", {first->range().begin, first->range().begin + static_cast<uint32_t>(name.size())});
+    return false;
+  }
+  if (inst != nullptr && is_root) root_ = inst;
+  return good;
+}
+
+bool Reader::ReadName(std::string_view& name, SourceRange& range) {
+  if (token_.kind == TokenKind::kAttribute) {
+    FailExpected("the name of an instruction");
+    AddHint(Str("write a blank between '", token_.text, "' and '='"));
+    return false;
+  }
+  if (token_.kind != TokenKind::kName && (token_.kind != TokenKind::kWord || IsReserved(token_.text))) {
+    return FailExpected("the name of an instruction");
+  }
+  name = token_.text;
+  range = token_.range();
+  if (!CheckName(name, range)) return false;
+  Advance();
+  return true;
+}
+
+bool Reader::CheckName(std::string_view name, SourceRange range) {
+  const bool bad_prefix = name.starts_with("__") && !name.starts_with("__xla_");
+  if (!bad_prefix && (name.size() > 13 || !TypeFromWord(name))) return true;
+  Fail("P023", Str("illegal instruction name '", name, "'"), range);
+  AddHint(Str("rename it to '", bad_prefix ? "a" : "", name, bad_prefix ? "" : "_", "'"));
+  return false;
+}
+
+// Skips to where the next instruction begins, or to the brace that closes the computation.
+void Reader::Resume(uint32_t name_begin, uint32_t failed_at) {
+  lexer_.Seek(lexer_.Pointer(name_begin));
+  Advance();
+  if (token_.IsWord("ROOT")) Advance();
+  const uint32_t own_name = token_.begin;
+  const std::string_view text = source_->text();
+  const auto begins_line = [&](uint32_t offset) {
+    while (offset > 0 && (text[offset - 1] == ' ' || text[offset - 1] == '\t')) --offset;
+    return offset == 0 || text[offset - 1] == '\n';
+  };
+  int64_t depth = 0;
+  Token before_last, last;
+  for (;; before_last = last, last = token_, Advance()) {
+    if (token_.kind == TokenKind::kEnd) return;
+    if (token_.kind == TokenKind::kError) {
+      lexer_.Seek(lexer_.Pointer(token_.begin + 1));
+      const size_t newline = text.find('\n', token_.begin);
+      if (text[token_.begin] == '"' && newline != std::string_view::npos) lexer_.Seek(lexer_.Pointer(static_cast<uint32_t>(newline)));
+      continue;
+    }
+    if (token_.Is('{') || token_.Is('(') || token_.Is('[')) ++depth;
+    if (token_.Is('}') || token_.Is(')') || token_.Is(']')) --depth;
+    if (token_.Is('}') && token_.begin >= failed_at && (depth < 0 || begins_line(token_.begin))) return;
+    // `name =` begins an instruction; inside brackets that are never closed, only at the beginning of a line.
+    if (!token_.Is('=') || (last.kind != TokenKind::kWord && last.kind != TokenKind::kName) || last.begin <= own_name) continue;
+    const Token start = before_last.IsWord("ROOT") ? before_last : last;
+    if (start.begin < failed_at && last.begin < failed_at && depth <= 0 && !begins_line(start.begin)) continue;
+    if (depth > 0 && !begins_line(start.begin)) continue;
+    if (start.begin < failed_at && !begins_line(start.begin)) continue;
+    lexer_.Seek(lexer_.Pointer(start.begin));
+    Advance();
+    return;
+  }
+}
+
+// ---- The right side ----------------------------------------------------------------------------------------------
+
+// Nested operands keep their place on a stack of ours, so that deep nesting takes no stack of the machine.
+bool Reader::ReadRight(std::string_view name, uint32_t begin, Instruction*& inst) {
+  std::vector<Pending> stack(1);
+  stack[0].begin = begin;
+  if (!ReadHead(stack[0], false)) return false;
+  for (;;) {
+    Pending& top = stack.back();
+    if (!token_.Is(')')) {
+      if (!top.operands.empty() && !Expect(',', "',' or ')'")) return false;
+      if (!ReadOperand(stack)) return false;
+      continue;
+    }
+    top.operands_end = token_.range();
+    Advance();
+    const bool nested = stack.size() > 1;
+    if (!nested && !ReadAttributes(top)) return false;
+    std::string own_name = nested ? Str(top.opcode, ".anon") : std::string(name);
+    Instruction* built = nullptr;
+    if (!Build(top, std::move(own_name), built)) return false;
+    const bool broken = built == nullptr;
+    stack.pop_back();
+    if (stack.empty()) {
+      inst = built;
+      return true;
+    }
+    LeaveDepth();
+    stack.back().operands.push_back(built);
+    stack.back().broken |= broken;
+  }
+}
+
+bool Reader::ReadHead(Pending& pending, bool nested) {
+  if (!pending.shape && AtShape() && !Read(pending.shape.emplace())) return false;
+  if (!ReadOpcode(pending)) return false;
+  if (!Expect('(', Str("'(' after '", pending.opcode, "'").c_str())) return false;
+  pending.attributes = RowOf(pending.opcode).make_attrs();
+  return ReadSpecialOperands(pending);
+}
+
+bool Reader::ReadOpcode(Pending& pending) {
+  if (token_.kind != TokenKind::kWord) return FailExpected("an opcode");
+  pending.opcode_range = token_.range();
+  const std::string_view word = token_.text;
+  if (const auto opcode = OpcodeFromText(word)) {
+    pending.opcode = *opcode;
+    Advance();
+    return true;
+  }
+  using Async = Pending::Async;
+  for (const auto& [suffix, async] : {std::pair<std::string_view, Async>("-start", Async::kStart), {"-update", Async::kUpdate}, {"-done", Async::kDone}}) {
+    if (!word.ends_with(suffix)) continue;
+    const auto wrapped = OpcodeFromText(word.substr(0, word.size() - suffix.size()));
+    if (!wrapped) continue;
+    if (!IsWrappable(*wrapped)) return Fail("P031", Str("'", *wrapped, "' cannot be made asynchronous as '", word, "'"), token_.range());
+    pending.opcode = *wrapped;
+    pending.async = async;
+    Advance();
+    return true;
+  }
+  std::vector<std::string_view> known;
+  for (const OpRow& row : AllOps()) known.push_back(row.text);
+  const auto near = NearNames(word, known, 1);
+  return Fail("P031", near.empty() ? Str("unknown opcode '", word, "'") : Str("unknown opcode '", word, "'; did you mean '", near[0], "'?"), token_.range());
+}
+
+// What stands in the parentheses of parameter and constant.
+bool Reader::ReadSpecialOperands(Pending& pending) {
+  if (pending.async != Pending::Async::kNone) return true;
+  if (pending.opcode == Opcode::kParameter) {
+    const SourceRange range = token_.range();
+    int64_t& number = std::get<ParameterAttrs>(pending.attributes).number;
+    if (!ReadInt(number, "a parameter number")) return false;
+    if (number < 0) return Fail("V050", Str("parameter number ", number), range);
+    // Every parameter takes some bytes of text, so a larger number leaves a gap for certain.
+    if (number > static_cast<int64_t>(source_->text().size())) return Fail("V051", Str("parameter ", number, ", but there are fewer parameters"), range);
+  }
+  if (pending.opcode == Opcode::kConstant) {
+    if (!pending.shape) return Fail("P032", "a constant needs its shape written before it", pending.opcode_range);
+    if (!ReadLiteral(*pending.shape, std::get<ConstantAttrs>(pending.attributes).literal)) return false;
+  }
+  if ((pending.opcode == Opcode::kParameter || pending.opcode == Opcode::kConstant) && !token_.Is(')')) return FailExpected("')'");
+  return true;
+}
+
+// ---- Operands ----------------------------------------------------------------------------------------------------
+
+// A reference is added to the top of the stack; a nested instruction begins a new entry.
+bool Reader::ReadOperand(std::vector<Pending>& stack) {
+  const uint32_t begin = token_.begin;
+  std::optional<Shape> shape;
+  if (token_.kind != TokenKind::kName && AtShape() && !Read(shape.emplace())) return false;
+  if (token_.kind == TokenKind::kWord) {
+    const char* after = lexer_.Pointer(token_.end);
+    if (!SkipSpace(after)) return false;
+    if (*after == '(') {
+      if (!EnterDepth()) return false;
+      Pending& nested = stack.emplace_back();
+      nested.begin = begin;
+      nested.shape = std::move(shape);
+      lexer_.Seek(lexer_.Pointer(token_.end));
+      return ReadHead(nested, true);
+    }
+    lexer_.Seek(lexer_.Pointer(token_.end));
+  }
+  Instruction* operand = nullptr;
+  if (!ReadReference(shape, begin, operand)) return false;
+  stack.back().operands.push_back(operand);
+  stack.back().broken |= operand == nullptr;
+  return true;
+}
+
+bool Reader::ReadReference(const std::optional<Shape>& written, uint32_t begin, Instruction*& inst) {
+  if (lone_ && written && (token_.Is(',') || token_.Is(')'))) {
+    return MakeParameter(Str("_", computation_->parameters().size()), written, {begin, token_.begin}, inst);
+  }
+  const bool is_name = token_.kind == TokenKind::kName || (token_.kind == TokenKind::kWord && !IsReserved(token_.text));
+  if (!is_name) return FailExpected("an operand");
+  const std::string_view name = token_.text;
+  const SourceRange range = {begin, token_.end};
+  Instruction** found = scope_->Find(name);
+  if (found == nullptr) {
+    if (!lone_) return FailUndefined(name, token_.range());
+    if (!MakeParameter(name, written, token_.range(), inst)) return false;
+    scope_->Insert(name, inst);
+    Advance();
+    return true;
+  }
+  inst = *found;
+  Advance();
+  if (inst != nullptr && token_.Is('#') && !ReadProjections(inst)) return false;
+  if (inst == nullptr || !written || Compatible(*written, inst->shape())) return true;
+  Fail("P026", Str("operand '", name, "' is written ", *written, " but is ", inst->shape()), range);
+  AddNote(Str("'", name, "' is defined here"), inst->range());
+  return false;
+}
+
+// name#1#0: one get-tuple-element for each distinct path, where it is first mentioned.
+bool Reader::ReadProjections(Instruction*& inst) {
+  while (Take('#')) {
+    const SourceRange range = token_.range();
+    int64_t index = 0;
+    if (!ReadInt(index, "a tuple index")) return false;
+    const Shape& shape = inst->shape();
+    if (!shape.IsTuple()) return Fail("P027", Str("'", inst->name(), "' is ", shape, ", no tuple"), range);
+    if (index < 0 || index >= static_cast<int64_t>(shape.elements().size())) {
+      return Fail("P027", Str("'", inst->name(), "' is a tuple of ", shape.elements().size(), " elements"), range);
+    }
+    Instruction*& made = projections_[Str(inst->id(), "#", index)];
+    if (made == nullptr) {
+      made = &computation_->AddNamed(Opcode::kGetTupleElement, shape.element(index), {inst}, IndexAttrs{index}, Str(inst->name(), "_", index));
+      made->SetRange(range);
+    }
+    inst = made;
+  }
+  return true;
+}
+
+bool Reader::MakeParameter(std::string_view name, const std::optional<Shape>& shape, SourceRange range, Instruction*& inst) {
+  if (!shape) return Fail("V008", Str("operand '", name, "' has no shape, so it cannot become a parameter"), range);
+  const auto number = static_cast<int64_t>(computation_->parameters().size());
+  inst = &computation_->AddNamed(Opcode::kParameter, *shape, {}, ParameterAttrs{number}, std::string(name));
+  inst->SetRange(range);
+  return true;
+}
+
+bool Reader::FailUndefined(std::string_view name, SourceRange range) {
+  if (const uint32_t later = FindDefinition(source_->text(), range.end, name)) {
+    Fail("V008", Str("operand '", name, "' is used before its definition"), range);
+    AddNote("it is defined here; operands must stand above their users", {later, later + static_cast<uint32_t>(name.size())});
+    return false;
+  }
+  std::vector<std::string_view> names;
+  scope_->ForEachName([&](std::string_view known) { names.push_back(known); });
+  std::sort(names.begin(), names.end());
+  const auto near = NearNames(name, names, 1);
+  Fail("V008", Str("operand '", name, "' does not exist in '", computation_->name(), "'"), range);
+  if (!near.empty()) AddHint(Str("did you mean '", near[0], "'?"));
+  return false;
+}
+
+// ---- Attributes --------------------------------------------------------------------------------------------------
+
+bool Reader::ReadAttributes(Pending& pending) {
+  const std::span<const AttributeRow> own = kTables[pending.attributes.index()];
+  const std::span<const AttributeRow> async = pending.async == Pending::Async::kNone ? std::span<const AttributeRow>() : std::span<const AttributeRow>(kRowsOf<AsyncAttrs>);
+  const std::span<const AttributeRow> common = kRowsOf<CommonAttrs>;
+  uint64_t seen = 0;
+  while (Take(',')) {
+    if (token_.kind != TokenKind::kAttribute) return FailExpected("an attribute (name=value)");
+    const Token name = token_;
+    uint64_t bit = 0;
+    bool good = true;
+    const auto check_once = [&](uint64_t position) {
+      bit = uint64_t{1} << position;
+      const bool again = (seen & bit) != 0;
+      seen |= bit;
+      return again ? Fail("P035", Str("attribute '", name.text, "' is given twice"), name.range()) : true;
+    };
+    if (const AttributeRow* row = FindRow(own, name.text)) {
+      if (!check_once(row - own.data())) return false;
+      Advance();
+      good = row->read(*this, StructOf(pending.attributes));
+    } else if (const AttributeRow* row = FindRow(common, name.text)) {
+      if (!check_once(32 + (row - common.data()))) return false;
+      if (name.text == "result_accuracy" && !TakesResultAccuracy(pending.opcode)) return Fail("V049", Str("'", pending.opcode, "' takes no result_accuracy"), name.range());
+      Advance();
+      if (!pending.common) pending.common = std::make_unique<CommonAttrs>();
+      good = row->read(*this, pending.common.get());
+    } else if (const AttributeRow* row = FindRow(async, name.text)) {
+      if (!check_once(48 + (row - async.data()))) return false;
+      Advance();
+      good = row->read(*this, &pending.async_attributes);
+    } else if (name.text == "control-predecessors") {
+      if (!check_once(63)) return false;
+      Advance();
+      good = ReadControlPredecessors(pending.predecessors);
+    } else if (pending.opcode == Opcode::kCompare && name.text == "order") {
+      // The newer spelling of `type`: TOTAL or PARTIAL.
+      Advance();
+      if (!token_.IsWord("TOTAL") && !token_.IsWord("PARTIAL")) return FailExpected("TOTAL or PARTIAL");
+      const bool floats = !pending.operands.empty() && pending.operands[0] != nullptr && IsFloat(pending.operands[0]->shape().type());
+      if (token_.IsWord("TOTAL") && floats) std::get<CompareAttrs>(pending.attributes).type = ComparisonType::kTotalOrder;
+      Advance();
+    } else {
+      std::vector<std::string_view> known;
+      for (const auto rows : {own, async, common}) {
+        for (const AttributeRow& row : rows) known.push_back(row.name);
+      }
+      known.push_back("control-predecessors");
+      const auto near = NearNames(name.text, known, 1);
+      Fail("P034", Str("'", pending.opcode, "' has no attribute '", name.text, "'", near.empty() ? "" : Str("; did you mean '", near[0], "'?")), name.range());
+      if (!own.empty()) AddHint(Str("its own attributes are ", Join(std::vector<std::string_view>(known.begin(), known.begin() + own.size()), ", ")));
+      return false;
+    }
+    if (!good) return false;
+  }
+  // Sugared ends of a chain take their attributes from its start.
+  if (pending.async == Pending::Async::kUpdate || pending.async == Pending::Async::kDone) return true;
+  for (size_t i = 0; i < own.size(); ++i) {
+    if (own[i].presence != Presence::kRequired || (seen >> i & 1) != 0) continue;
+    return Fail("P036", Str("'", pending.opcode, "' needs the attribute '", own[i].name, "'"), pending.opcode_range);
+  }
+  return true;
+}
+
+bool Reader::ReadControlPredecessors(std::vector<Instruction*>& predecessors) {
+  return ReadBraced([&] {
+    if (token_.kind != TokenKind::kWord && token_.kind != TokenKind::kName) return FailExpected("the name of an instruction");
+    Instruction** found = scope_->Find(token_.text);
+    if (found == nullptr) return Fail("V267", Str("control predecessor '", token_.text, "' is not defined above"), token_.range());
+    if (*found != nullptr) predecessors.push_back(*found);
+    Advance();
+    return true;
+  });
+}
+
+// ---- Building ----------------------------------------------------------------------------------------------------
+
+bool Reader::CheckOperandCount(const Pending& pending) {
+  const int arity = RowOf(pending.opcode).arity;
+  const size_t found = pending.operands.size();
+  if (arity != kVariadic && static_cast<size_t>(arity) != found) {
+    return Fail("V001", Str("'", pending.opcode, "' takes ", arity, arity == 1 ? " operand" : " operands", ", found ", found), pending.operands_end);
+  }
+  if (pending.opcode == Opcode::kTuple && pending.shape) {
+    if (!pending.shape->IsTuple()) return Fail("V001", Str("a tuple is written ", *pending.shape), pending.opcode_range);
+    const size_t elements = pending.shape->elements().size();
+    if (elements != found) return Fail("V001", Str("a tuple of ", elements, " elements has ", found, found == 1 ? " operand" : " operands"), pending.operands_end);
+  }
+  return true;
+}
+
+bool Reader::Build(Pending& pending, std::string name, Instruction*& inst) {
+  if (pending.async != Pending::Async::kNone && !WrapAsync(pending)) return false;
+  if (!CheckOperandCount(pending)) return false;
+  if (pending.opcode == Opcode::kParameter) {
+    const int64_t number = std::get<ParameterAttrs>(pending.attributes).number;
+    const auto parameters = computation_->parameters();
+    if (number < static_cast<int64_t>(parameters.size()) && parameters[number] != nullptr) {
+      Fail("V050", Str("parameter ", number, " is defined twice"), pending.opcode_range);
+      AddNote("the first definition", parameters[number]->range());
+      return false;
+    }
+  }
+  const bool inferred = !pending.shape.has_value();
+  if (inferred && (RowOf(pending.opcode).traits & kInferable) == 0) {
+    return Fail("P032", Str("the result shape of '", pending.opcode, "' cannot be inferred, write it before the opcode"), pending.opcode_range);
+  }
+  if (pending.broken) return true;
+  bool calls_broken = false;
+  if (!broken_.empty()) {
+    ForEachCalled(pending.attributes, [&](Computation*& called) { calls_broken = calls_broken || broken_.contains(called); });
+  }
+  Instruction& made = computation_->AddNamed(pending.opcode, inferred ? Shape() : std::move(*pending.shape), std::move(pending.operands),
+                                             std::move(pending.attributes), std::move(name));
+  made.SetRange({pending.begin, last_end_});
+  if (pending.common) made.mutable_common() = std::move(*pending.common);
+  for (Instruction* before : pending.predecessors) made.AddControlPredecessor(*before);
+  if (made.Is(Opcode::kConditional) && !calls_broken) {
+    const ConditionalAttrs& a = made.attrs<ConditionalAttrs>();
+    if (a.branches().empty() || (a.true_computation == nullptr) != (a.false_computation == nullptr)) {
+      return Fail("V147", "'conditional' needs true_computation and false_computation, or branch_computations", pending.opcode_range);
+    }
+  }
+  if (inferred) {
+    if (calls_broken) return true;
+    Result<Shape> shape = InferShape(made);
+    if (!shape) {
+      for (Diagnostic& diagnostic : shape.error().diagnostics) {
+        if (!Stopped()) diagnostics_.push_back(std::move(diagnostic));
+      }
+      return false;
+    }
+    made.SetShape(std::move(*shape));
+  }
+  inst = &made;
+  return true;
+}
+
+// OPCODE-start wraps OPCODE into a computation; OPCODE-update and OPCODE-done continue the chain.
+bool Reader::WrapAsync(Pending& pending) {
+  const Pending::Async async = std::exchange(pending.async, Pending::Async::kNone);
+  const Opcode wrapped = std::exchange(pending.opcode, async == Pending::Async::kStart ? Opcode::kAsyncStart : async == Pending::Async::kUpdate ? Opcode::kAsyncUpdate : Opcode::kAsyncDone);
+  if (!pending.shape) return Fail("V170", "an asynchronous op needs its shape written before it", pending.opcode_range);
+  const Shape& state = *pending.shape;
+  if (async != Pending::Async::kDone && (!state.IsTuple() || state.elements().size() < 2 || !state.element(0).IsTuple())) {
+    return Fail("V170", Str("the shape is ", state, ", expected ((operands...), result, ...)"), pending.opcode_range);
+  }
+  if (async != Pending::Async::kStart) {
+    const Instruction* before = pending.operands.empty() ? nullptr : pending.operands[0];
+    const bool chained = before != nullptr && std::holds_alternative<AsyncAttrs>(before->attributes());
+    if (chained) {
+      const AsyncAttrs& inherited = before->attrs<AsyncAttrs>();
+      if (inherited.calls != nullptr && !inherited.calls->root().Is(wrapped)) {
+        return Fail("V171", Str("the chain wraps '", inherited.calls->root().opcode(), "', not '", wrapped, "'"), pending.opcode_range);
+      }
+    }
+    pending.attributes = std::move(pending.async_attributes);
+    return true;
+  }
+  if (pending.broken) return true;
+  Computation& computation = module_->AddComputation("async_wrapped");
+  computation.execution_thread = pending.async_attributes.thread;
+  std::vector<Instruction*> parameters;
+  for (const Shape& shape : state.element(0).elements()) {
+    const auto number = static_cast<int64_t>(parameters.size());
+    parameters.push_back(&computation.AddNamed(Opcode::kParameter, shape, {}, ParameterAttrs{number}, "async_param"));
+  }
+  if (RowOf(wrapped).arity != kVariadic && static_cast<size_t>(RowOf(wrapped).arity) != parameters.size()) {
+    return Fail("V001", Str("'", wrapped, "' takes ", RowOf(wrapped).arity, " operands, found ", parameters.size()), pending.operands_end);
+  }
+  Instruction& root = computation.AddNamed(wrapped, state.element(1), parameters, std::move(pending.attributes), "async_op");
+  root.SetRange({pending.begin, last_end_});
+  computation.SetRoot(root);
+  if (pending.common) {
+    CommonAttrs copied = *pending.common;
+    copied.sharding = {};
+    root.mutable_common() = std::move(copied);
+  }
+  module_->ClaimNames(computation);
+  pending.async_attributes.calls = &computation;
+  pending.attributes = std::move(pending.async_attributes);
+  return true;
+}
+
+}  // namespace hlo

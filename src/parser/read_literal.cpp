@@ -1,0 +1,387 @@
+// Literals, read by the byte: most of a module with weights is this. Source: spec/hlo-text.md 7.
+#include <cmath>
+#include <cstring>
+
+#include "base/text.h"
+#include "parser/reader.h"
+
+namespace hlo {
+namespace {
+
+// What elided constants may take up; texts do not hold that much, but their shapes may claim it.
+constexpr int64_t kMaxElidedBytes = int64_t{16} << 30;
+
+bool EndsNumber(char c) { return !IsWordByte(c); }
+
+// Bits of the mantissa, for the payloads of NaNs; 0 when the type has none. Source: spec/hlo-text.md 7 rule 6.
+int PayloadBits(PrimitiveType type) {
+  switch (type) {
+    case PrimitiveType::kF64:
+    case PrimitiveType::kC128: return 52;
+    case PrimitiveType::kF32:
+    case PrimitiveType::kC64: return 23;
+    case PrimitiveType::kF16: return 10;
+    case PrimitiveType::kBF16: return 7;
+    case PrimitiveType::kF8E5M2: return 2;
+    case PrimitiveType::kF8E4M3: return 3;
+    case PrimitiveType::kF8E3M4: return 4;
+    default: return 0;
+  }
+}
+
+double NanWithPayload(bool negative, uint64_t payload, int bits) {
+  return std::bit_cast<double>(uint64_t{0x7FF} << 52 | payload << (52 - bits) | (negative ? uint64_t{1} << 63 : 0));
+}
+
+template <class T>
+T* DataAs(Literal& literal) {
+  return reinterpret_cast<T*>(literal.mutable_raw());
+}
+
+uint64_t NextRandom(uint64_t& state) {  // SplitMix64.
+  uint64_t z = state += 0x9E3779B97F4A7C15;
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
+  return z ^ (z >> 31);
+}
+
+// The range of an integer type, unsigned ones as bit patterns.
+struct IntRange {
+  int64_t lowest;
+  uint64_t highest;
+};
+
+IntRange RangeOf(PrimitiveType type) {
+  const int bits = BitWidth(type);
+  if (IsSigned(type)) return {INT64_MIN >> (64 - bits), (uint64_t{1} << (bits - 1)) - 1};
+  return {0, ~uint64_t{0} >> (64 - bits)};
+}
+
+}  // namespace
+
+bool Reader::Read(LiteralValue& value) {
+  const char* p = BeginBytes();
+  if (!ReadShapedLiteralBytes(p, value.value.emplace())) return false;
+  EndBytes(p);
+  return true;
+}
+
+// `f32[2]{0} {1, 2}`, or `(f32[] 1, s32[2] {3, 4})`.
+bool Reader::ReadShapedLiteralBytes(const char*& p, Literal& literal) {
+  if (!SkipSpace(p)) return false;
+  if (*p != '(') {
+    Shape shape;
+    if (!ReadShapeBytes(p, shape)) return false;
+    if (!shape.IsArray()) return FailAt("P043", Str("a literal of ", shape, " cannot be written"), p);
+    return ReadLiteralBytes(p, shape, literal);
+  }
+  if (!EnterDepth()) return false;
+  std::vector<Literal> elements;
+  ++p;
+  for (;;) {
+    if (!SkipSpace(p)) return false;
+    if (*p == ')') break;
+    if (*p == ',') {
+      ++p;
+      continue;
+    }
+    if (!ReadShapedLiteralBytes(p, elements.emplace_back())) return false;
+  }
+  ++p;
+  literal = Literal::Tuple(std::move(elements));
+  LeaveDepth();
+  return true;
+}
+
+bool Reader::ReadLiteral(const Shape& shape, Literal& literal) {
+  const char* p = BeginBytes();
+  if (!ReadLiteralBytes(p, shape, literal)) return false;
+  EndBytes(p);
+  return true;
+}
+
+bool Reader::FailLiteral(const Shape& shape, std::span<const int64_t> counts, int64_t depth, const char* p) {
+  std::string where;
+  for (int64_t i = 0; i + 1 < depth; ++i) where += Str(i > 0 ? "," : " at [", counts[i] - 1);
+  if (!where.empty()) where += "]";
+  const int64_t found = counts[depth - 1];
+  const int64_t size = shape.dim(depth - 1);
+  return FailAt("P041", Str("constant of ", shape, ": dimension ", depth - 1, where, found < size ? " has only " : " has more than ", std::min(found, size),
+                            found < size ? Str(" of ", size) : "", " entries"), p);
+}
+
+// Elements between braces nested as deep as the rank; commas may stand anywhere. `element(p, i)` reads one.
+template <class Element>
+bool Reader::ReadDense(const char*& p, const Shape& shape, Literal& literal, Element&& element) {
+  const int64_t rank = shape.rank();
+  if (rank == 0) return SkipSpace(p) && element(p, 0);
+  std::vector<int64_t> counts(rank);
+  const std::vector<int64_t>& dims = shape.dims();
+  int64_t depth = 0;
+  int64_t next = 0;
+  for (;;) {
+    while (*p == ' ' || *p == ',') ++p;
+    const char c = *p;
+    if (static_cast<unsigned char>(c) <= ' ' || c == '/') {
+      if (!SkipSpace(p)) return false;
+      if (*p == ',') continue;
+    }
+    if (*p == '{') {
+      if (depth == rank) return FailAt("P041", Str("constant of ", shape, ": braces are nested deeper than ", rank), p);
+      if (depth > 0 && ++counts[depth - 1] > dims[depth - 1]) return FailLiteral(shape, counts, depth, p);
+      counts[depth++] = 0;
+      ++p;
+    } else if (*p == '}') {
+      if (depth == 0) return FailAt("P041", Str("constant of ", shape, ": expected '{'"), p);
+      if (counts[depth - 1] != dims[depth - 1]) return FailLiteral(shape, counts, depth, p);
+      ++p;
+      if (--depth == 0) return true;
+    } else if (*p == '.' && p[1] == '.' && p[2] == '.') {
+      if (depth != 1 || counts[0] != 0) return FailAt("P041", "'...' stands for the whole constant: {...}", p, 3);
+      if (!FillElided(shape, literal, p)) return false;
+      p += 3;
+      if (!SkipSpace(p)) return false;
+      if (*p != '}') return FailAt("P041", "expected '}' after '...'", p);
+      ++p;
+      return true;
+    } else {
+      if (depth != rank) return FailAt("P041", Str("constant of ", shape, ": expected '{', elements stand ", rank, " braces deep"), p);
+      if (++counts[rank - 1] > dims[rank - 1]) return FailLiteral(shape, counts, depth, p);
+      if (!element(p, next++)) return false;
+    }
+  }
+}
+
+bool Reader::FillElided(const Shape& shape, Literal& literal, const char* p) {
+  if (options_.elided == ElidedConstants::kError) {
+    FailAt("P040", Str("constant was elided when the text was printed: constant({...}) of ", shape), p, 3);
+    AddHint("dump with --xla_dump_large_constants (JAX: as_hlo_text(print_large_constants=True)); --fill_elided_constants=random runs with made-up values");
+    return false;
+  }
+  if (shape.ByteSize() > kMaxElidedBytes) {
+    return FailLimit("P093", Str("elided constant of ", shape, " is larger than the limit of ", HumanBytes(kMaxElidedBytes)), {lexer_.Offset(p), lexer_.Offset(p) + 3});
+  }
+  literal = Literal(shape);
+  if (options_.elided == ElidedConstants::kZeros) return true;
+  uint64_t state = lexer_.Offset(p);
+  const bool integral = !IsFloat(shape.type()) && !IsComplex(shape.type());
+  for (int64_t i = 0, count = shape.NumElements(); i < count; ++i) {
+    if (options_.elided == ElidedConstants::kIota) {
+      integral ? literal.SetInt(i, i) : literal.SetDouble(i, static_cast<double>(i));
+    } else if (integral) {
+      literal.SetInt(i, static_cast<int64_t>(NextRandom(state) & 1));
+    } else {
+      literal.SetDouble(i, static_cast<double>(NextRandom(state) >> 11) * 0x1p-53 * 0.2 - 0.1);
+    }
+  }
+  return true;
+}
+
+// A number as double. A NaN with a payload: `nan_bits` gets the payload, sign in bit 63 (0: a plain one).
+bool Reader::ReadFloat(const char*& p, PrimitiveType type, double& value, uint64_t& nan_bits) {
+  nan_bits = 0;
+  const char* begin = p;
+  const bool negative = *p == '-';
+  const char* q = p + negative;
+  if (IsDigit(*q) || (negative && *q == '.')) {
+    const auto [stop, error] = std::from_chars(p, lexer_.end(), value);
+    if (error == std::errc::result_out_of_range) {
+      // Underflow rounds to zero, as strtod does; overflow is an error.
+      const std::string number(p, stop);
+      value = std::strtod(number.c_str(), nullptr);
+      if (std::isinf(value)) return FailAt("P042", Str("'", number, "' does not fit ", type), p, stop - p);
+    } else if (error != std::errc()) {
+      return FailAt("P043", "expected a number", p);
+    }
+    if (!EndsNumber(*stop)) return FailAt("P043", "expected a number", p, stop - p + 1);
+    // Without a point or exponent it is an integer token, which goes through 64 bits: -0 loses its sign, and what is
+    // beyond 2^63 wraps, as in XLA (spec/hlo-text.md 7 rule 5).
+    const bool large = std::abs(value) >= 0x1p63;
+    if ((value == 0 && negative) || large) {
+      if (std::string_view(p, stop - p).find_first_of(".eE") == std::string_view::npos) {
+        uint64_t bits = 0;
+        if (large && negative && value != -0x1p63) return FailAt("P042", "integer does not fit 64 bits", p, stop - p);
+        if (large && !negative && std::from_chars(p, stop, bits).ec != std::errc()) return FailAt("P042", "integer does not fit 64 bits", p, stop - p);
+        if (!large || !negative) value = static_cast<double>(static_cast<int64_t>(bits));
+      }
+    }
+    p = stop;
+    return true;
+  }
+  const std::string_view word(q, std::min<size_t>(lexer_.end() - q, 3));
+  if (word == "inf" && EndsNumber(q[3])) {
+    p = q + 3;
+    value = negative ? -HUGE_VAL : HUGE_VAL;
+    return true;
+  }
+  if (word == "nan" && EndsNumber(q[3])) {
+    q += 3;
+    value = negative ? -std::nan("") : std::nan("");
+    if (*q == '(') {
+      uint64_t payload = 0;
+      const bool hex = q[1] == '0' && q[2] == 'x';
+      const auto [stop, error] = std::from_chars(hex ? q + 3 : q, lexer_.end(), payload, 16);
+      if (!hex || error != std::errc() || *stop != ')' || payload == 0) return FailAt("P043", "malformed NaN payload, expected nan(0xHEX)", begin, q - begin + 1);
+      const int bits = PayloadBits(type);
+      if (bits == 0 || payload >> bits != 0) return FailAt("P042", Str("NaN payload does not fit ", type), begin, stop - begin + 1);
+      nan_bits = payload | (negative ? uint64_t{1} << 63 : 0);
+      q = stop + 1;
+    }
+    p = q;
+    return true;
+  }
+  size_t length = 0;
+  while (q + length < lexer_.end() && IsWordByte(q[length])) ++length;
+  return FailAt("P043", Str("expected a number for ", type), begin, std::max<size_t>(1, q + length - begin));
+}
+
+bool Reader::ReadLiteralBytes(const char*& p, const Shape& shape, Literal& literal) {
+  if (!SkipSpace(p)) return false;
+  if (shape.IsTuple()) {
+    if (*p != '(') return FailAt("P041", Str("expected '(' of a literal of ", shape), p);
+    if (!EnterDepth()) return false;
+    ++p;
+    std::vector<Literal> elements(shape.elements().size());
+    for (size_t i = 0; i < elements.size(); ++i) {
+      if (!SkipSpace(p)) return false;
+      if (i > 0 && *p == ',') ++p;
+      if (!ReadLiteralBytes(p, shape.element(i), elements[i])) return false;
+    }
+    if (!SkipSpace(p)) return false;
+    if (*p != ')') return FailAt("P041", Str("expected ')' after ", elements.size(), " elements of ", shape), p);
+    ++p;
+    literal = Literal::Tuple(std::move(elements));
+    LeaveDepth();
+    return true;
+  }
+  if (!shape.IsArray()) return FailAt("P043", Str("a literal of ", shape, " cannot be written"), p);
+  const PrimitiveType type = shape.type();
+  // Each element takes a byte of text or more, which bounds what is worth allocating; `{...}` allocates by itself.
+  const int64_t count = shape.NumElements();
+  const char* inside = p + 1;
+  if (*p == '{' && !SkipSpace(inside)) return false;
+  const bool elided = *p == '{' && *inside == '.';
+  if (count < 0) return FailAt("P041", Str("a constant of ", shape, " has no size"), p);
+  if (!elided && count > lexer_.end() - p) return FailAt("P041", Str("constant of ", shape, " has ", count, " elements, more than the text behind it can hold"), p);
+  if (!elided) literal = Literal::Uninitialized(shape);
+
+  const auto out_of_range = [&](const char* at, size_t length) {
+    return FailAt("P042", Str("'", std::string_view(at, length), "' does not fit ", type), at, length);
+  };
+  const auto read_int = [&](const char*& at, int64_t& value) {
+    const char* begin = at;
+    const bool negative = *at == '-';
+    if (!IsDigit(at[negative])) {
+      size_t length = negative;
+      while (at + length < lexer_.end() && IsWordByte(at[length])) ++length;
+      return FailAt("P043", Str("expected an integer for ", type), at, std::max<size_t>(1, length));
+    }
+    uint64_t bits = 0;
+    std::from_chars_result result;
+    if (negative) {
+      result = std::from_chars(at, lexer_.end(), value);
+    } else {
+      result = std::from_chars(at, lexer_.end(), bits);
+      value = static_cast<int64_t>(bits);
+    }
+    at = result.ptr;
+    if (result.ec != std::errc()) return out_of_range(begin, at - begin);
+    if (!EndsNumber(*at)) return FailAt("P043", Str("expected an integer for ", type), begin, at - begin + 1);
+    return true;
+  };
+
+  if (type == PrimitiveType::kPred) {
+    auto* data = DataAs<uint8_t>(literal);
+    return ReadDense(p, shape, literal, [&](const char*& at, int64_t i) {
+      int64_t value = 0;
+      const std::string_view rest(at, lexer_.end() - at);
+      if (rest.starts_with("true") && EndsNumber(at[4])) {
+        value = 1;
+        at += 4;
+      } else if (rest.starts_with("false") && EndsNumber(at[5])) {
+        at += 5;
+      } else if (!read_int(at, value)) {
+        return false;
+      }
+      data[i] = value != 0;
+      return true;
+    });
+  }
+  if (IsInteger(type)) {
+    const IntRange range = RangeOf(type);
+    const bool wide = BitWidth(type) == 64;  // s64 and u64 take each other's patterns, as in XLA.
+    return ReadDense(p, shape, literal, [&](const char*& at, int64_t i) {
+      const char* begin = at;
+      int64_t value = 0;
+      if (!read_int(at, value)) return false;
+      const bool fits = value < 0 ? value >= range.lowest && *begin == '-' : static_cast<uint64_t>(value) <= range.highest;
+      if (!fits && !wide) return out_of_range(begin, at - begin);
+      literal.SetInt(i, value);
+      return true;
+    });
+  }
+  if (IsComplex(type)) {
+    const int bits = PayloadBits(type);
+    const double largest = type == PrimitiveType::kC64 ? std::numeric_limits<float>::max() : std::numeric_limits<double>::max();
+    return ReadDense(p, shape, literal, [&](const char*& at, int64_t i) {
+      if (*at != '(') return FailAt("P043", Str("expected '(real, imaginary)' for ", type), at);
+      double parts[2];
+      for (double& part : parts) {
+        ++at;
+        uint64_t payload = 0;
+        if (!SkipSpace(at)) return false;
+        const char* begin = at;
+        if (!ReadFloat(at, type, part, payload)) return false;
+        if (std::isfinite(part) && (type == PrimitiveType::kC64 ? std::isinf(static_cast<float>(part)) : std::abs(part) > largest)) return out_of_range(begin, at - begin);
+        if (payload != 0) part = NanWithPayload(payload >> 63, payload << 1 >> 1, bits);
+        if (!SkipSpace(at)) return false;
+        if (*at != (&part == parts ? ',' : ')')) return FailAt("P043", Str("expected '(real, imaginary)' for ", type), at);
+      }
+      ++at;
+      literal.SetComplex(i, {parts[0], parts[1]});
+      return true;
+    });
+  }
+  // Floats. The text is rounded to double first, then to the type, as in XLA.
+  if (type == PrimitiveType::kF32) {
+    auto* data = elided ? nullptr : DataAs<float>(literal);
+    return ReadDense(p, shape, literal, [&](const char*& at, int64_t i) {
+      const char* begin = at;
+      double value;
+      uint64_t payload;
+      if (!ReadFloat(at, type, value, payload)) return false;
+      data[i] = static_cast<float>(value);
+      if (payload != 0) data[i] = std::bit_cast<float>(static_cast<uint32_t>(0x7F800000 | (payload & 0x7FFFFF) | (payload >> 63 << 31)));
+      if (std::isinf(data[i]) && std::isfinite(value)) return out_of_range(begin, at - begin);
+      return true;
+    });
+  }
+  const int bits = PayloadBits(type);
+  return ReadDense(p, shape, literal, [&](const char*& at, int64_t i) {
+    const char* begin = at;
+    double value;
+    uint64_t payload;
+    if (!ReadFloat(at, type, value, payload)) return false;
+    if (payload != 0) {
+      const uint64_t sign = payload >> 63;
+      const uint64_t pattern = payload << 1 >> 1;
+      if (type == PrimitiveType::kF64) {
+        DataAs<uint64_t>(literal)[i] = uint64_t{0x7FF} << 52 | pattern | sign << 63;
+        return true;
+      }
+      const FloatFormat format = FormatOf(type);
+      const uint32_t nan = static_cast<uint32_t>(((uint64_t{1} << format.exponent_bits) - 1) << bits | pattern | sign << (format.bits() - 1));
+      if (ByteWidth(type) == 2) {
+        DataAs<uint16_t>(literal)[i] = static_cast<uint16_t>(nan);
+      } else {
+        DataAs<uint8_t>(literal)[i] = static_cast<uint8_t>(nan);
+      }
+      return true;
+    }
+    literal.SetDouble(i, value);
+    if (std::isfinite(value) && !std::isfinite(literal.GetDouble(i))) return out_of_range(begin, at - begin);
+    return true;
+  });
+}
+
+}  // namespace hlo

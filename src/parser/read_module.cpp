@@ -1,0 +1,324 @@
+// The module: its header, tables, computations; and the short forms. Source: spec/hlo-text.md 2-4.
+#include <algorithm>
+
+#include "base/text.h"
+#include "ir/source_parts.h"
+#include "parser/reader.h"
+
+namespace hlo {
+
+Result<std::unique_ptr<Module>> Reader::ReadWhole() {
+  module_ = std::make_unique<Module>("_");
+  module_->source = source_;
+  ReadModule();
+  if (!diagnostics_.empty()) FAIL(TakeError());
+  return std::move(module_);
+}
+
+Result<Shape> Reader::ReadLoneShape() {
+  Shape shape;
+  if (Read(shape) && token_.kind != TokenKind::kEnd) FailExpected("the end of the text after a shape");
+  if (!diagnostics_.empty()) FAIL(TakeError());
+  return shape;
+}
+
+Result<Literal> Reader::ReadLoneLiteral(const Shape& shape) {
+  Literal literal;
+  if (ReadLiteral(shape, literal) && token_.kind != TokenKind::kEnd) FailExpected("the end of the text after a literal");
+  if (!diagnostics_.empty()) FAIL(TakeError());
+  return literal;
+}
+
+// What stands there instead of HLO, if it can be told.
+bool Reader::FailNoHlo() {
+  const std::string_view all = Text({lexer_.Offset(BeginBytes()), lexer_.Offset(lexer_.end())});
+  const std::string_view start = all.substr(0, 4096);
+  const SourceRange here = {token_.begin, std::max(token_.end, token_.begin + 1)};
+  if (token_.kind == TokenKind::kEnd) return Fail("P011", "there is no module: the text is empty", token_.range());
+  if (start.find('\0') != std::string_view::npos) return Fail("P014", "this is binary data, not HLO text", here);
+  if (start.starts_with("module @") || start.starts_with("module {") || start.find("func.func") != std::string_view::npos) {
+    Fail("P014", "this is MLIR, not HLO text", here);
+    AddHint("convert it with JAX or xla-translate; JAX: lowered.as_text(dialect=\"hlo\")");
+    return false;
+  }
+  const bool is_key = token_.kind == TokenKind::kName && Text(token_.range()).ends_with(':');
+  if (start.find("hlo_module") != std::string_view::npos || (is_key && start.find("computations {") != std::string_view::npos) || token_.Is('#') ||
+      (token_.kind == TokenKind::kError && *BeginBytes() == '#')) {
+    return Fail("P014", "this is no HLO text; it looks like a text-format protocol buffer or a script", here);
+  }
+  return true;
+}
+
+bool Reader::ReadModule() {
+  if (!FailNoHlo()) return false;
+  if (token_.IsWord("HloModule")) return ReadHeader() && ReadComputations();
+  Lexer ahead = lexer_;
+  const bool braces_follow = ahead.Next().Is('{');
+  if (token_.IsWord("ENTRY") || token_.IsWord("FileNames") || braces_follow) {
+    if (token_.IsWord("FileNames") && !ReadStackFrames()) return false;
+    if (!ReadComputations()) return false;
+    module_->SetName(Str("module_", module_->entry().name()));
+    return true;
+  }
+  return ReadLoneInstruction();
+}
+
+// ---- Header ------------------------------------------------------------------------------------------------------
+
+bool Reader::ReadHeader() {
+  Advance();
+  const bool is_name = token_.kind == TokenKind::kName || (token_.kind == TokenKind::kWord && !IsReserved(token_.text));
+  if (!is_name) return FailExpected("the module's name");
+  module_->SetName(std::string(token_.text));
+  Advance();
+  std::vector<std::string_view> seen;
+  while (Take(',')) {
+    if (token_.kind != TokenKind::kAttribute) return FailExpected("a header attribute (name=value)");
+    const Token name = token_;
+    if (std::find(seen.begin(), seen.end(), name.text) != seen.end()) {
+      return Fail("P035", Str("header attribute '", name.text, "' is given twice"), name.range());
+    }
+    seen.push_back(name.text);
+    Advance();
+    if (!ReadHeaderAttribute(name.text, name.range())) return false;
+  }
+  return !token_.IsWord("FileNames") || ReadStackFrames();
+}
+
+bool Reader::ReadHeaderAttribute(std::string_view name, SourceRange range) {
+  ModuleHeader& header = module_->header;
+  if (name == "is_scheduled") return Read(header.is_scheduled);
+  if (name == "alias_passthrough_params") return Read(header.alias_passthrough_params);
+  if (name == "replica_count") return Read(header.replica_count);
+  if (name == "num_partitions") return Read(header.num_partitions);
+  if (name == "allow_spmd_sharding_propagation_to_parameters") return Read(header.propagation_to_parameters);
+  if (name == "allow_spmd_sharding_propagation_to_output") return Read(header.propagation_to_output);
+  if (name == "frontend_attributes") return Read(header.frontend_attributes);
+  if (name == "origin_recovery_table") return Read(header.origin_recovery_table);
+  if (name == "debug_attributes") return Read(header.debug_attributes);
+  if (name == "backend_config") return Read(header.backend_config);
+  if (name == "input_output_alias") {
+    return ReadBraced([&] {
+      InputOutputAlias alias;
+      if (!ReadIndexedAlias(alias.output, alias.parameter, alias.parameter_index, &alias.must)) return false;
+      // XLA drops an output that is named again, without a word.
+      const auto again = [&](const InputOutputAlias& other) { return other.output == alias.output; };
+      if (std::none_of(header.aliases.begin(), header.aliases.end(), again)) header.aliases.push_back(std::move(alias));
+      return true;
+    });
+  }
+  if (name == "buffer_donor") {
+    return ReadBraced([&] {
+      BufferDonor& donor = header.donors.emplace_back();
+      return Expect('(', "'('") && ReadInt(donor.parameter, "a parameter number") && Expect(',', "','") && Read(donor.parameter_index) && Expect(')', "')'");
+    });
+  }
+  if (name == "entry_computation_layout") {
+    if (!Expect('{', "'{'") || !token_.Is('(')) return FailExpected("'(' and the parameters' shapes");
+    if (!Read(header.entry_parameters.emplace())) return false;
+    if (token_.kind != TokenKind::kArrow) return FailExpected("'->'");
+    Advance();
+    return Read(header.entry_result.emplace()) && Expect('}', "'}'");
+  }
+  constexpr std::string_view kKnown[] = {"is_scheduled", "entry_computation_layout", "input_output_alias", "buffer_donor", "alias_passthrough_params",
+                                         "replica_count", "num_partitions", "allow_spmd_sharding_propagation_to_parameters",
+                                         "allow_spmd_sharding_propagation_to_output", "frontend_attributes", "origin_recovery_table", "debug_attributes", "backend_config"};
+  const auto near = NearNames(name, kKnown, 1);
+  return Fail("P034", Str("a module has no attribute '", name, "'", near.empty() ? "" : Str("; did you mean '", near[0], "'?")), range);
+}
+
+// Kept as written; what instructions say about frames are numbers into it.
+bool Reader::ReadStackFrames() {
+  const uint32_t begin = token_.begin;
+  uint32_t end = begin;
+  for (const std::string_view section : {"FileNames", "FunctionNames", "FileLocations", "StackFrames"}) {
+    if (!token_.IsWord(section)) return FailExpected(section);
+    const bool names = section.ends_with("Names");
+    end = token_.end;
+    Advance();
+    while (token_.kind == TokenKind::kInt) {
+      Advance();
+      RawText entry;
+      if (names ? token_.kind != TokenKind::kString : !token_.Is('{')) return FailExpected(names ? "a string" : "'{'");
+      if (!Read(entry)) return false;
+      end = last_end_;
+    }
+  }
+  module_->header.stack_frames = Text({begin, end});
+  return true;
+}
+
+// ---- Computations ------------------------------------------------------------------------------------------------
+
+bool Reader::ReadComputations() {
+  while (token_.kind != TokenKind::kEnd) {
+    // A computation that ends where it should can be followed by others, whatever is wrong in it.
+    if (!ReadComputation() || Stopped()) return false;
+  }
+  if (module_->Computations().empty()) return FailExpected("a computation");
+  if (!diagnostics_.empty()) return false;
+  if (!module_->has_entry()) {
+    const auto named = [&](Computation* computation) { return computations_.contains(computation->name()); };
+    std::vector<Computation*> all = module_->Computations();
+    std::erase_if(all, [&](Computation* computation) { return !named(computation); });
+    module_->SetEntry(*all.back());
+  }
+  FinishHeader();
+  return true;
+}
+
+bool Reader::ReadComputation() {
+  const SourceRange keyword = token_.range();
+  const bool is_entry = token_.IsWord("ENTRY");
+  if (is_entry) {
+    if (module_->has_entry()) {
+      Fail("P020", "this module has an ENTRY already", keyword);
+      AddNote("the first entry computation", module_->entry().range);
+    }
+    Advance();
+  }
+  const bool is_name = token_.kind == TokenKind::kName || (token_.kind == TokenKind::kWord && !IsReserved(token_.text));
+  if (!is_name) return FailExpected("the name of a computation");
+  const std::string_view name = token_.text;
+  const SourceRange name_range = token_.range();
+  Computation& computation = module_->AddComputation(name);
+  computation.range = name_range;
+  if (is_entry && !module_->has_entry()) module_->SetEntry(computation);
+  Advance();
+  std::optional<Shape> result;
+  SourceRange result_range;
+  if (token_.Is('(') && !ReadSignature(result, result_range)) return false;
+  if (!ReadBody(computation)) {
+    if (Stopped() || !broken_.contains(&computation)) return false;
+  } else if (result && !Compatible(*result, computation.root().shape())) {
+    Fail("P033", Str("the signature says ", *result, ", the root is ", computation.root().shape()), result_range);
+    AddNote("the root", NameRange(computation.root()));
+  }
+  if (Take(',')) {
+    if (!ExpectAttributeName("execution_thread", "execution_thread=")) return false;
+    if (!Read(computation.execution_thread)) return false;
+  }
+  if (!computations_.emplace(name, &computation).second) {
+    Fail("P021", Str("computation '", name, "' is defined twice"), name_range);
+    AddNote("the first definition", computations_.at(name)->range);
+  }
+  return true;
+}
+
+bool Reader::ReadSignature(std::optional<Shape>& result, SourceRange& range) {
+  Advance();
+  while (!token_.Is(')')) {
+    if (token_.kind != TokenKind::kName && token_.kind != TokenKind::kWord) return FailExpected("the name of a parameter");
+    Advance();
+    Shape ignored;
+    if (!Read(ignored)) return false;
+    if (!Take(',') && !token_.Is(')')) return FailExpected("',' or ')'");
+  }
+  Advance();
+  if (token_.kind != TokenKind::kArrow) return FailExpected("'->'");
+  Advance();
+  const uint32_t begin = token_.begin;
+  if (!Read(result.emplace())) return false;
+  range = {begin, last_end_};
+  return true;
+}
+
+bool Reader::ReadBody(Computation& computation) {
+  // Inline computations have a scope of their own.
+  Computation* outer = std::exchange(computation_, &computation);
+  std::unique_ptr<Scope> outer_scope = std::move(scope_);
+  Instruction* outer_root = std::exchange(root_, nullptr);
+  const SourceRange outer_keyword = std::exchange(root_keyword_, SourceRange{});
+  auto outer_projections = std::exchange(projections_, {});
+  const bool outer_lone = std::exchange(lone_, false);
+  if (spare_scopes_.empty()) spare_scopes_.push_back(std::make_unique<Scope>());
+  scope_ = std::move(spare_scopes_.back());
+  spare_scopes_.pop_back();
+  scope_->Clear();
+
+  if (computation.range.empty()) computation.range = token_.range();
+  const size_t errors = diagnostics_.size();
+  bool good = Expect('{', "'{'");
+  if (good) {
+    good = ReadInstructions();
+    const SourceRange end = token_.range();
+    if (!good && !Stopped() && token_.Is('}')) {
+      broken_[&computation] = true;
+      Advance();
+    } else {
+      good = good && Expect('}', "'}'") && FinishBody(computation, root_, end);
+      if (!good && !Stopped() && diagnostics_.size() > errors) broken_[&computation] = true;
+    }
+  }
+
+  spare_scopes_.push_back(std::move(scope_));
+  computation_ = outer;
+  scope_ = std::move(outer_scope);
+  root_ = outer_root;
+  root_keyword_ = outer_keyword;
+  projections_ = std::move(outer_projections);
+  lone_ = outer_lone;
+  return good;
+}
+
+bool Reader::FinishBody(Computation& computation, Instruction* root, SourceRange end) {
+  const std::vector<Instruction*> instructions = computation.Instructions();
+  if (instructions.empty()) return Fail("P015", Str("computation '", computation.name(), "' has no instructions"), end);
+  computation.SetRoot(root != nullptr ? *root : *instructions.back());
+  const auto parameters = computation.parameters();
+  const auto gap = std::find(parameters.begin(), parameters.end(), nullptr);
+  if (gap != parameters.end()) {
+    const auto present = parameters.size() - std::count(parameters.begin(), parameters.end(), nullptr);
+    return Fail("V051", Str("there is a parameter ", parameters.size() - 1, " but no parameter ", gap - parameters.begin(), "; ", present, present == 1 ? " parameter is" : " parameters are", " defined"),
+                parameters.back()->range());
+  }
+  module_->ClaimNames(computation);
+  return true;
+}
+
+// [NAME =] [SHAPE] OPCODE(...): the whole program; operands that are not defined become parameters.
+bool Reader::ReadLoneInstruction() {
+  Computation& computation = module_->AddComputation("entry");
+  computation.range = token_.range();
+  computation_ = &computation;
+  lone_ = true;
+  if (token_.IsWord("ROOT")) Advance();
+  Lexer ahead = lexer_;
+  const bool has_name = (token_.kind == TokenKind::kName || token_.kind == TokenKind::kWord) && ahead.Next().Is('=');
+  std::string_view name = "_";
+  SourceRange range = token_.range();
+  if (has_name && !ReadName(name, range)) return false;
+  if (has_name) Advance();
+  if (!has_name && !AtShape() && (token_.kind != TokenKind::kWord || !OpcodeFromText(token_.text))) {
+    const bool computation_head = (token_.kind == TokenKind::kName || token_.kind == TokenKind::kWord) && Text({token_.end, lexer_.Offset(lexer_.end())}).find("->") != std::string_view::npos;
+    FailExpected("'HloModule', 'ENTRY' or an instruction");
+    if (computation_head) AddHint("a file that begins with a computation needs 'HloModule NAME' above it, or 'ENTRY' before it");
+    return false;
+  }
+  Instruction* inst = nullptr;
+  if (!ReadRight(name, range.begin, inst)) return false;
+  if (token_.kind != TokenKind::kEnd) {
+    FailExpected("the end of the text after a single instruction");
+    AddHint("a module of several instructions begins with 'HloModule NAME'");
+    return false;
+  }
+  if (inst == nullptr) return Fail("P010", "the instruction could not be read", range);
+  computation.SetRoot(*inst);
+  module_->ClaimNames(computation);
+  module_->SetEntry(computation);
+  module_->header.is_scheduled = true;
+  FinishHeader();
+  return true;
+}
+
+// Without entry_computation_layout, the boundary has the layouts of the entry's own parameters and root.
+void Reader::FinishHeader() {
+  ModuleHeader& header = module_->header;
+  if (header.entry_result) return;
+  std::vector<Shape> parameters;
+  for (const Instruction* parameter : module_->entry().parameters()) parameters.push_back(parameter->shape());
+  header.entry_parameters = Shape::Tuple(std::move(parameters));
+  header.entry_result = module_->entry().root().shape();
+}
+
+}  // namespace hlo

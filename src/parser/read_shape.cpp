@@ -1,0 +1,242 @@
+// Shapes and layouts, read by the byte. Source: spec/hlo-text.md 6.
+#include "base/text.h"
+#include "parser/reader.h"
+
+namespace hlo {
+namespace {
+
+const char* WordEnd(const char* p, const char* end) {
+  while (p < end && IsWordByte(*p)) ++p;
+  return p;
+}
+
+// An integer at `p`; null when there is none or it does not fit.
+const char* Integer(const char* p, const char* end, int64_t& value) {
+  const auto [stop, error] = std::from_chars(p, end, value);
+  return error == std::errc() ? stop : nullptr;
+}
+
+}  // namespace
+
+bool Reader::AtShape() const {
+  if (token_.Is('(')) return true;
+  if (token_.kind != TokenKind::kWord) return false;
+  const char* after = lexer_.Pointer(token_.end);
+  if (*after == '[') return TypeFromWord(token_.text).has_value();
+  if (token_.text == "b") {
+    const char* p = after;
+    while (p < lexer_.end() && *p == ' ') ++p;
+    return *p == '(';
+  }
+  return TypeFromWord(token_.text).has_value();
+}
+
+bool Reader::Read(Shape& shape) {
+  const char* p = BeginBytes();
+  if (!ReadShapeBytes(p, shape)) return false;
+  EndBytes(p);
+  return true;
+}
+
+bool Reader::ReadShapeBytes(const char*& p, Shape& shape) {
+  if (!SkipSpace(p)) return false;
+  const char* begin = p;
+  if (*p == '(') {
+    if (!EnterDepth()) return false;
+    ++p;
+    std::vector<Shape> elements;
+    for (;;) {
+      if (!SkipSpace(p)) return false;
+      if (*p == ')' && elements.empty()) break;
+      if (!ReadShapeBytes(p, elements.emplace_back()) || !SkipSpace(p)) return false;
+      if (*p == ')') break;
+      if (*p != ',') return FailAt("P010", "expected ',' or ')' in a tuple shape", p);
+      ++p;
+    }
+    ++p;
+    shape = Shape::Tuple(std::move(elements));
+    LeaveDepth();
+    return true;
+  }
+  const char* word_end = WordEnd(p, lexer_.end());
+  const std::string_view word(p, word_end - p);
+  if (word == "b") {
+    p = word_end;
+    if (!SkipSpace(p)) return false;
+    if (*p != '(') return FailAt("P010", "expected '(' of a buffer shape", p);
+    ++p;
+    if (!ReadShapeBytes(p, shape) || !SkipSpace(p)) return false;
+    if (!shape.IsArray() || shape.IsBuffer()) return FailAt("P052", Str("a buffer wraps an array, not ", shape), begin, p - begin);
+    if (*p != ')') return FailAt("P010", "expected ')' of a buffer shape", p);
+    ++p;
+    shape.SetBuffer(true);
+    return true;
+  }
+  const std::optional<PrimitiveType> type = TypeFromWord(word);
+  if (!type) return FailAt("P050", word.empty() ? "expected a shape" : Str("expected a shape, '", word, "' is no element type"), p, std::max<size_t>(1, word.size()));
+  p = word_end;
+  if (!SkipSpace(p)) return false;
+  if (*p != '[') return FailAt("P010", Str("expected '[' after '", word, "'"), p);
+  ++p;
+  std::vector<int64_t> dims;
+  std::vector<int64_t> dynamic;
+  for (;;) {
+    if (!SkipSpace(p)) return false;
+    if (*p == ']' && dims.empty()) break;
+    if (*p == '?') {
+      ++p;
+      dims.push_back(Shape::kUnbounded);
+      dynamic.push_back(static_cast<int64_t>(dims.size()) - 1);
+    } else {
+      if (*p == '<') {
+        if (p[1] != '=') return FailAt("P010", "expected '<=' before a bound", p);
+        p += 2;
+        if (!SkipSpace(p)) return false;
+        dynamic.push_back(static_cast<int64_t>(dims.size()));
+      }
+      int64_t size = 0;
+      const char* stop = Integer(p, lexer_.end(), size);
+      if (stop == nullptr) return FailAt("P050", "expected a dimension size", p, std::max<size_t>(1, WordEnd(p, lexer_.end()) - p));
+      if (size < 0) return FailAt("V260", Str("dimension ", dims.size(), " is ", size), p, stop - p);
+      dims.push_back(size);
+      p = stop;
+    }
+    if (!SkipSpace(p)) return false;
+    if (*p == ']') break;
+    if (*p != ',') return FailAt("P010", "expected ',' or ']' after a dimension", p);
+    ++p;
+  }
+  ++p;
+  if (!IsArrayType(*type) && !dims.empty()) return FailAt("P051", Str(word, " has no dimensions"), begin, p - begin);
+  int64_t bytes = ByteWidth(*type);
+  bool empty = false;
+  for (const int64_t dim : dims) {
+    if (dim == 0) empty = true;
+  }
+  for (const int64_t dim : dims) {
+    if (dim == Shape::kUnbounded || empty || !__builtin_mul_overflow(bytes, dim, &bytes)) continue;
+    return FailLimit("P092", "a shape of more than 2^63 bytes", {lexer_.Offset(begin), lexer_.Offset(p)});
+  }
+  shape = Shape(*type, std::move(dims));
+  for (const int64_t i : dynamic) shape.SetDynamic(i, true);
+  // A brace opens a layout only before a number or a colon; any other is the body of a computation.
+  const char* q = p;
+  if (*q != '{') {
+    if (!SkipSpace(q)) return false;
+    if (*q != '{') return true;
+  }
+  const char* brace = q++;
+  if (!SkipSpace(q)) return false;
+  if (!IsDigit(*q) && *q != '-' && *q != ':') return true;
+  p = brace;
+  return ReadLayoutBytes(p, shape);
+}
+
+// `{1,0:T(8,128)(2,1)L(2)#(u32)*(u32)E(4)S(1)SC(0:3)M(4)}`.
+bool Reader::ReadLayoutBytes(const char*& p, Shape& shape) {
+  const char* begin = p++;
+  Layout layout;
+  const auto number = [&](int64_t& value, const char* what) {
+    if (!SkipSpace(p)) return false;
+    const char* stop = Integer(p, lexer_.end(), value);
+    if (stop == nullptr) return FailAt("P053", Str("expected ", what, " in a layout"), p);
+    p = stop;
+    return SkipSpace(p);
+  };
+  const auto expect = [&](char c) {
+    if (!SkipSpace(p)) return false;
+    if (*p != c) return FailAt("P053", Str("expected '", c, "' in a layout"), p);
+    ++p;
+    return SkipSpace(p);
+  };
+  if (!SkipSpace(p)) return false;
+  while (*p != ':' && *p != '}') {
+    int64_t dim = 0;
+    if (!number(dim, "a dimension")) return false;
+    layout.minor_to_major.push_back(dim);
+    if (*p == ',') {
+      ++p;
+      if (!SkipSpace(p)) return false;
+      if (*p == '}' || *p == ':') return FailAt("P053", "expected a dimension in a layout", p);
+    }
+  }
+  if (*p == ':') {
+    ++p;
+    if (!SkipSpace(p)) return false;
+    // The parts come in one order, each at most once.
+    const auto part = [&](std::string_view name) {
+      if (!std::string_view(p, lexer_.end() - p).starts_with(name)) return false;
+      const char* after = p + name.size();
+      while (*after == ' ') ++after;
+      return *after == '(';
+    };
+    const auto in_parentheses = [&](int64_t& value) { return expect('(') && number(value, "a number") && expect(')'); };
+    const auto raw_groups = [&](size_t name, bool many) {  // As written, into `others`.
+      const char* from = p;
+      p += name;
+      if (!SkipSpace(p)) return false;
+      do {
+        while (p < lexer_.end() && *p != ')') ++p;
+        if (!expect(')')) return false;
+      } while (many && *p == '(');
+      layout.others.append(from, p);
+      while (layout.others.ends_with(' ')) layout.others.pop_back();
+      return true;
+    };
+    if (part("D")) {
+      while (p < lexer_.end() && *p != ')') ++p;
+      if (!expect(')')) return false;
+    }
+    if (part("T")) {
+      ++p;
+      if (!SkipSpace(p)) return false;
+      while (*p == '(') {
+        ++p;
+        std::vector<int64_t>& tile = layout.tiles.emplace_back();
+        if (!SkipSpace(p)) return false;
+        while (*p != ')') {
+          if (*p == '*') {
+            ++p;
+            tile.push_back(Layout::kCombine);
+            if (!SkipSpace(p)) return false;
+          } else if (!number(tile.emplace_back(), "a tile size or '*'")) {
+            return false;
+          }
+          if (*p == ',') {
+            ++p;
+            if (!SkipSpace(p)) return false;
+          } else if (*p != ')') {
+            return FailAt("P053", "expected ',' or ')' in a tile", p);
+          }
+        }
+        ++p;
+        if (!SkipSpace(p)) return false;
+      }
+    }
+    if (part("L") && (++p, !in_parentheses(layout.tail_padding_alignment))) return false;
+    if (part("#") && !raw_groups(1, false)) return false;
+    if (part("*") && !raw_groups(1, false)) return false;
+    if (part("E") && (++p, !in_parentheses(layout.element_size_in_bits))) return false;
+    if (part("S") && (++p, !in_parentheses(layout.memory_space))) return false;
+    if (part("SC") && !raw_groups(2, true)) return false;
+    if (part("P")) return FailAt("P053", "a physical shape belongs to a sparse array, which this is not", p);
+    if (part("M") && !raw_groups(1, false)) return false;
+  }
+  if (*p != '}') return FailAt("P053", "expected '}' or a further part of the layout, in the order T L # * E S SC M", p);
+  ++p;
+  const size_t rank = shape.dims().size();
+  if (layout.minor_to_major.size() != rank) {
+    return FailAt("V004", Str("the layout lists ", layout.minor_to_major.size(), " dimensions of ", shape), begin, p - begin);
+  }
+  std::vector<bool> seen(rank);
+  for (const int64_t dim : layout.minor_to_major) {
+    if (dim < 0 || dim >= static_cast<int64_t>(rank) || seen[dim]) {
+      return FailAt("V300", Str("the layout is no permutation of the dimensions of ", shape), begin, p - begin);
+    }
+    seen[dim] = true;
+  }
+  if (shape.IsArray()) shape.SetLayout(std::move(layout));
+  return true;
+}
+
+}  // namespace hlo

@@ -1,0 +1,260 @@
+#include "parser/reader.h"
+
+#include <cstring>
+
+#include "base/text.h"
+
+namespace hlo {
+
+// ---- Scope -------------------------------------------------------------------------------------------------------
+
+size_t Scope::Probe(std::string_view name, uint32_t hash) const {
+  const size_t mask = slots_.size() - 1;
+  size_t at = hash & mask;
+  while (slots_[at].epoch == epoch_ && (slots_[at].hash != hash || slots_[at].name != name)) at = (at + 1) & mask;
+  return at;
+}
+
+static uint32_t HashName(std::string_view name) {
+  uint64_t hash = name.size();
+  const char* p = name.data();
+  size_t left = name.size();
+  for (; left >= 8; p += 8, left -= 8) {
+    uint64_t word;
+    std::memcpy(&word, p, 8);
+    hash = (hash ^ word) * 0x9E3779B97F4A7C15;
+    hash ^= hash >> 32;
+  }
+  uint64_t rest = 0;
+  std::memcpy(&rest, p, left);
+  hash = (hash ^ rest) * 0x9E3779B97F4A7C15;
+  return static_cast<uint32_t>(hash >> 32);
+}
+
+Instruction** Scope::Find(std::string_view name) {
+  if (slots_.empty()) return nullptr;
+  Slot& slot = slots_[Probe(name, HashName(name))];
+  return slot.epoch == epoch_ ? &slot.inst : nullptr;
+}
+
+bool Scope::Insert(std::string_view name, Instruction* inst) {
+  if (used_ * 2 >= slots_.size()) {
+    std::vector<Slot> old = std::move(slots_);
+    slots_ = std::vector<Slot>(std::max<size_t>(64, old.size() * 2));
+    for (const Slot& slot : old) {
+      if (slot.epoch == epoch_) slots_[Probe(slot.name, slot.hash)] = slot;
+    }
+  }
+  const uint32_t hash = HashName(name);
+  Slot& slot = slots_[Probe(name, hash)];
+  if (slot.epoch == epoch_) return false;
+  slot = {name, inst, hash, epoch_};
+  ++used_;
+  return true;
+}
+
+void Scope::Clear() {
+  ++epoch_;
+  used_ = 0;
+}
+
+// ---- Reader ------------------------------------------------------------------------------------------------------
+
+Reader::Reader(std::shared_ptr<const SourceText> source, const ParseOptions& options)
+    : source_(std::move(source)),
+      options_(options),
+      lexer_(source_->text(), options.piece.begin, options.piece.empty() ? static_cast<uint32_t>(source_->text().size()) : options.piece.end),
+      scope_(std::make_unique<Scope>()) {
+  Advance();
+}
+
+bool Reader::Take(char punctuation) {
+  if (!token_.Is(punctuation)) return false;
+  Advance();
+  return true;
+}
+
+bool Reader::Expect(char punctuation, const char* what) {
+  if (Take(punctuation)) return true;
+  return FailExpected(what);
+}
+
+bool Reader::ExpectAttributeName(std::string_view name, const char* what) {
+  if (token_.kind != TokenKind::kAttribute || token_.text != name) return FailExpected(what);
+  Advance();
+  return true;
+}
+
+bool Reader::FailExpected(std::string_view what) {
+  if (token_.kind == TokenKind::kError) return Fail(lexer_.error_code(), lexer_.error(), token_.range());
+  if (token_.kind == TokenKind::kEnd) {
+    const bool known = Fail("P012", Str("the text ends where ", what, " should stand"), token_.range());
+    fatal_ = true;
+    return known;
+  }
+  constexpr size_t kLongest = 40;
+  std::string found = Escaped(Text(token_.range()).substr(0, kLongest));
+  if (token_.end - token_.begin > kLongest) found += "...";
+  return Fail("P010", Str("expected ", what, ", found '", found, "'"), token_.range());
+}
+
+bool Reader::Fail(const char* code, std::string message, SourceRange range) {
+  if (Stopped()) return false;
+  diagnostics_.push_back({code, std::move(message), range, {}, {}});
+  return false;
+}
+
+bool Reader::FailLimit(const char* code, std::string message, SourceRange range) {
+  if (!Stopped()) exit_ = ExitCode::kLimit;
+  Fail(code, std::move(message), range);
+  fatal_ = true;
+  return false;
+}
+
+void Reader::AddNote(std::string message, SourceRange range) {
+  if (!fatal_ && !diagnostics_.empty()) diagnostics_.back().notes.push_back({std::move(message), range});
+}
+
+void Reader::AddHint(std::string hint) {
+  if (!diagnostics_.empty()) diagnostics_.back().hint = std::move(hint);
+}
+
+bool Reader::EnterDepth(int64_t levels) {
+  depth_ += levels;
+  if (depth_ <= options_.max_depth) return true;
+  return FailLimit("P091", Str("nested deeper than the limit of ", options_.max_depth, " levels (--max_depth)"), token_.range());
+}
+
+Error Reader::TakeError() {
+  Error error(exit_, "", "");
+  error.diagnostics = std::move(diagnostics_);
+  error.source = source_;
+  return error;
+}
+
+void Reader::EndBytes(const char* p) {
+  lexer_.Seek(p);
+  token_ = lexer_.Next();
+  last_end_ = lexer_.Offset(p);
+}
+
+bool Reader::SkipSpace(const char*& p) {
+  while (*p == ' ') ++p;
+  if (static_cast<unsigned char>(*p) > ' ' && *p != '/') return true;
+  lexer_.Seek(p);
+  if (!lexer_.SkipSpace()) return FailAt("P002", "comment without end", lexer_.at(), 2);
+  p = lexer_.at();
+  return true;
+}
+
+bool Reader::FailAt(const char* code, std::string message, const char* p, size_t length) {
+  const uint32_t begin = lexer_.Offset(p);
+  const uint32_t end = static_cast<uint32_t>(std::min<size_t>(length, lexer_.end() - p)) + begin;
+  if (p >= lexer_.end()) {
+    Fail("P012", Str("the text ends too early: ", message), {begin, begin});
+    fatal_ = true;
+  } else {
+    Fail(code, std::move(message), {begin, end});
+  }
+  EndBytes(p);
+  return false;
+}
+
+// ---- Free functions ----------------------------------------------------------------------------------------------
+
+std::optional<PrimitiveType> TypeFromWord(std::string_view word) {
+  if (word.size() == 3) {
+    if (word == "f32") return PrimitiveType::kF32;
+    if (word == "s32") return PrimitiveType::kS32;
+    if (word == "f16") return PrimitiveType::kF16;
+    if (word == "u32") return PrimitiveType::kU32;
+    if (word == "f64") return PrimitiveType::kF64;
+    if (word == "s64") return PrimitiveType::kS64;
+  } else if (word.size() == 4) {
+    if (word == "bf16") return PrimitiveType::kBF16;
+    if (word == "pred") return PrimitiveType::kPred;
+  }
+  if (word.size() < 2 || word.size() > 13) return std::nullopt;
+  return PrimitiveTypeFromText(word);
+}
+
+static void AppendCodePoint(uint32_t code, std::string& text) {
+  if (code < 0x80) {
+    text += static_cast<char>(code);
+  } else if (code < 0x800) {
+    text += static_cast<char>(0xC0 | code >> 6);
+    text += static_cast<char>(0x80 | (code & 0x3F));
+  } else if (code < 0x10000) {
+    text += static_cast<char>(0xE0 | code >> 12);
+    text += static_cast<char>(0x80 | (code >> 6 & 0x3F));
+    text += static_cast<char>(0x80 | (code & 0x3F));
+  } else {
+    text += static_cast<char>(0xF0 | code >> 18);
+    text += static_cast<char>(0x80 | (code >> 12 & 0x3F));
+    text += static_cast<char>(0x80 | (code >> 6 & 0x3F));
+    text += static_cast<char>(0x80 | (code & 0x3F));
+  }
+}
+
+bool Unquote(std::string_view quoted, std::string& text) {
+  const std::string_view inner = quoted.substr(1, quoted.size() - 2);
+  text.clear();
+  if (inner.find('\\') == std::string_view::npos) {
+    text = inner;
+    return true;
+  }
+  const auto digits = [&](size_t& i, size_t most, int base) {
+    uint32_t value = 0;
+    const char* begin = inner.data() + i;
+    const auto [end, error] = std::from_chars(begin, begin + std::min(most, inner.size() - i), value, base);
+    if (error != std::errc()) return int64_t{-1};
+    i += end - begin;
+    return int64_t{value};
+  };
+  for (size_t i = 0; i < inner.size();) {
+    if (inner[i] != '\\') {
+      text += inner[i++];
+      continue;
+    }
+    const char escape = inner[i + 1];
+    i += 2;
+    constexpr std::string_view kPlain = "ntr\"'\\?abfv";
+    constexpr std::string_view kMeaning = "\n\t\r\"'\\?\a\b\f\v";
+    if (const size_t at = kPlain.find(escape); at != std::string_view::npos) {
+      text += kMeaning[at];
+      continue;
+    }
+    int64_t value = -1;
+    if (escape >= '0' && escape <= '7') value = digits(--i, 3, 8);
+    if (escape == 'x' || escape == 'X') value = digits(i, 2, 16);
+    if (value >= 0 && value < 256) {
+      text += static_cast<char>(value);
+      continue;
+    }
+    if (escape != 'u' && escape != 'U') return false;
+    const size_t begin = i;
+    const size_t count = escape == 'u' ? 4 : 8;
+    value = digits(i, count, 16);
+    if (value < 0 || value > 0x10FFFF || i != begin + count) return false;
+    AppendCodePoint(static_cast<uint32_t>(value), text);
+  }
+  return true;
+}
+
+const char* SkipBalanced(const char* begin, const char* end) {
+  int64_t depth = 0;
+  for (const char* p = begin; p < end; ++p) {
+    if (*p == '{') {
+      ++depth;
+    } else if (*p == '}') {
+      if (--depth == 0) return p + 1;
+    } else if (*p == '"') {
+      for (++p; p < end && *p != '"'; ++p) {
+        if (*p == '\\') ++p;
+      }
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace hlo

@@ -1,0 +1,224 @@
+// The parser's state and its steps; each family of steps has its own source file. A step returns false when it failed, and
+// has then said so through Fail (or stands behind something that was already said to be wrong).
+#ifndef HLO_PARSER_READER_H_
+#define HLO_PARSER_READER_H_
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "ir/module.h"
+#include "parser/lexer.h"
+#include "parser/parser.h"
+
+namespace hlo {
+
+// Names of one computation. A name that was defined by something wrong is known and has no instruction, so that its uses
+// are not wrong once more.
+class Scope {
+ public:
+  Instruction** Find(std::string_view name);
+  // False when it was there.
+  bool Insert(std::string_view name, Instruction* inst);
+  void Clear();
+  template <class F>
+  void ForEachName(F&& f) const {
+    for (const Slot& slot : slots_) {
+      if (slot.epoch == epoch_) f(slot.name);
+    }
+  }
+
+ private:
+  struct Slot {
+    std::string_view name;
+    Instruction* inst = nullptr;
+    uint32_t hash = 0;
+    uint32_t epoch = 0;
+  };
+  size_t Probe(std::string_view name, uint32_t hash) const;
+
+  std::vector<Slot> slots_;
+  size_t used_ = 0;
+  uint32_t epoch_ = 1;
+};
+
+class Reader {
+ public:
+  Reader(std::shared_ptr<const SourceText> source, const ParseOptions& options);
+
+  Result<std::unique_ptr<Module>> ReadWhole();
+  Result<Shape> ReadLoneShape();
+  Result<Literal> ReadLoneLiteral(const Shape& shape);
+
+  // ---- Values of attributes: one for each type that an attribute struct holds (read_values.cpp) ----
+  bool Read(bool& value);
+  bool Read(int64_t& value);
+  bool Read(double& value);
+  bool Read(std::string& value);
+  bool Read(RawText& value);
+  bool Read(OneDimension& value);
+  bool Read(std::vector<int64_t>& value);
+  bool Read(ListOfLists& value);
+  bool Read(Window& value);
+  bool Read(DimLabels& value);
+  bool Read(PaddingConfig& value);
+  bool Read(SliceRanges& value);
+  bool Read(OperandAliases& value);
+  bool Read(Shape& value);
+  bool Read(ShapeList& value);
+  bool Read(LiteralValue& value);
+  bool Read(Metadata& value);
+  bool Read(std::vector<Precision>& value);
+  bool Read(Computation*& value);
+  bool Read(std::vector<Computation*>& value);
+  template <class T>
+  bool Read(std::optional<T>& value) {
+    return Read(value.emplace());
+  }
+  template <class Enum>
+    requires std::is_enum_v<Enum>
+  bool Read(Enum& value) {
+    int index = 0;
+    if (!ReadEnum(EnumWords<Enum>::kWords, EnumWords<Enum>::kIgnoreCase, index)) return false;
+    value = static_cast<Enum>(index);
+    return true;
+  }
+  // name=value pairs of a struct in braces; commas between them are optional.
+  template <class Struct>
+  bool ReadFields(Struct& value, const char* what);
+  // A list in braces, its items read by `item`.
+  template <class Item>
+  bool ReadBraced(Item&& item);
+  bool ReadIndexedAlias(ShapeIndex& output, int64_t& number, ShapeIndex& index, bool* must);
+
+ private:
+  struct Pending;  // An instruction whose operands are being read (read_instruction.cpp).
+
+  // ---- Tokens (reader.cpp) ----
+  void Advance() {
+    last_end_ = token_.end;
+    token_ = lexer_.Next();
+  }
+  bool Take(char punctuation);                          // When it is the next token.
+  bool Expect(char punctuation, const char* what);
+  bool ExpectAttributeName(std::string_view name, const char* what);
+  bool FailExpected(std::string_view what);             // At the next token.
+  bool Fail(const char* code, std::string message, SourceRange range);
+  bool FailLimit(const char* code, std::string message, SourceRange range);
+  void AddNote(std::string message, SourceRange range);
+  void AddHint(std::string hint);
+  bool Stopped() const { return fatal_ || diagnostics_.size() >= static_cast<size_t>(options_.max_errors); }
+  bool EnterDepth(int64_t levels = 1);
+  void LeaveDepth(int64_t levels = 1) { depth_ -= levels; }
+  Error TakeError();
+  std::string_view Text(SourceRange range) const { return source_->text().substr(range.begin, range.end - range.begin); }
+  // Reading by the byte: begins at the next token, and ends with the token behind `p`.
+  const char* BeginBytes() const { return lexer_.Pointer(token_.begin); }
+  void EndBytes(const char* p);
+  bool SkipSpace(const char*& p);
+  bool FailAt(const char* code, std::string message, const char* p, size_t length = 1);
+  bool ReadEnum(std::span<const std::string_view> words, bool ignore_case, int& index);
+  bool ReadInt(int64_t& value, const char* what);
+
+  // ---- Shapes (read_shape.cpp) ----
+  bool AtShape() const;
+  bool ReadShapeBytes(const char*& p, Shape& shape);
+  bool ReadLayoutBytes(const char*& p, Shape& shape);
+
+  // ---- Literals (read_literal.cpp) ----
+  bool ReadLiteral(const Shape& shape, Literal& literal);
+  bool ReadLiteralBytes(const char*& p, const Shape& shape, Literal& literal);
+  bool ReadShapedLiteralBytes(const char*& p, Literal& literal);
+  template <class Element>
+  bool ReadDense(const char*& p, const Shape& shape, Literal& literal, Element&& element);
+  bool FillElided(const Shape& shape, Literal& literal, const char* p);
+  bool FailLiteral(const Shape& shape, std::span<const int64_t> counts, int64_t depth, const char* p);
+  bool ReadFloat(const char*& p, PrimitiveType type, double& value, uint64_t& nan_bits);
+
+  // ---- Instructions (read_instruction.cpp) ----
+  bool ReadInstructions();  // Up to the brace that closes the computation, going on after errors.
+  bool ReadInstruction();
+  bool ReadName(std::string_view& name, SourceRange& range);
+  bool CheckName(std::string_view name, SourceRange range);
+  bool ReadHead(Pending& pending, bool nested);  // Shape, opcode and opening parenthesis.
+  bool ReadOpcode(Pending& pending);
+  bool ReadRight(std::string_view name, uint32_t begin, Instruction*& inst);
+  bool ReadSpecialOperands(Pending& pending);
+  bool ReadOperand(std::vector<Pending>& stack);
+  bool ReadReference(const std::optional<Shape>& written, uint32_t begin, Instruction*& inst);
+  bool ReadProjections(Instruction*& inst);
+  bool MakeParameter(std::string_view name, const std::optional<Shape>& shape, SourceRange range, Instruction*& inst);
+  bool ReadAttributes(Pending& pending);
+  bool ReadControlPredecessors(std::vector<Instruction*>& predecessors);
+  bool Build(Pending& pending, std::string name, Instruction*& inst);
+  bool CheckOperandCount(const Pending& pending);
+  bool WrapAsync(Pending& pending);
+  bool FailUndefined(std::string_view name, SourceRange range);
+  void Resume(uint32_t name_begin, uint32_t failed_at);
+
+  // ---- Computations and the module (read_module.cpp) ----
+  bool ReadModule();
+  bool ReadHeader();
+  bool ReadHeaderAttribute(std::string_view name, SourceRange range);
+  bool ReadStackFrames();
+  bool ReadComputations();
+  bool ReadComputation();
+  bool ReadSignature(std::optional<Shape>& result, SourceRange& range);
+  // Instructions between braces as the body of `computation`.
+  bool ReadBody(Computation& computation);
+  bool FinishBody(Computation& computation, Instruction* root, SourceRange end);
+  bool ReadLoneInstruction();
+  bool FailNoHlo();
+  void FinishHeader();
+
+  std::shared_ptr<const SourceText> source_;
+  ParseOptions options_;
+  Lexer lexer_;
+  Token token_;             // The next one.
+  uint32_t last_end_ = 0;  // Where the one before it ended.
+
+  std::unique_ptr<Module> module_;
+  std::unordered_map<std::string_view, Computation*> computations_;
+  std::unordered_map<const Computation*, bool> broken_;  // Had errors: what calls them is not judged.
+
+  // The computation that is being read.
+  Computation* computation_ = nullptr;
+  std::unique_ptr<Scope> scope_;
+  std::vector<std::unique_ptr<Scope>> spare_scopes_;
+  Instruction* root_ = nullptr;
+  SourceRange root_keyword_;
+  bool lone_ = false;  // A single instruction: undefined operands become parameters.
+  std::unordered_map<std::string, Instruction*> projections_;
+
+  int64_t depth_ = 0;
+  bool fatal_ = false;
+  ExitCode exit_ = ExitCode::kRejected;
+  std::vector<Diagnostic> diagnostics_;
+};
+
+template <class Item>
+bool Reader::ReadBraced(Item&& item) {
+  if (!Expect('{', "'{'")) return false;
+  while (!Take('}')) {
+    if (!item()) return false;
+    if (Take(',')) continue;
+    if (!token_.Is('}')) return FailExpected("',' or '}'");
+  }
+  return true;
+}
+
+// The element type that a word names; none for "tuple". Fast for the usual ones.
+std::optional<PrimitiveType> TypeFromWord(std::string_view word);
+
+// Removes the quotes and resolves the escapes. False for an escape that is none.
+bool Unquote(std::string_view quoted, std::string& text);
+// Behind the brace that closes the one at `begin`, double-quoted strings skipped; null when there is none.
+const char* SkipBalanced(const char* begin, const char* end);
+
+}  // namespace hlo
+
+#endif  // HLO_PARSER_READER_H_
