@@ -51,12 +51,14 @@ Cache& TheCache() {
   return cache;
 }
 
-// One module for all of them.
+// One module of several kernels saves the set-up of the code generator.
+constexpr int64_t kMostPerModule = 8;
+
 Status CompileModule(std::span<const Kernel* const> kernels, std::span<const KernelHash> hashes) {
   llvm::TargetMachine* const target = TRY(HostTarget());
   llvm::LLVMContext context;
   llvm::Module module(kernels.front()->name, context);
-  for (size_t i = 0; i < kernels.size(); ++i) LowerToHost(*kernels[i], "k" + hashes[i].ToString(), module);
+  for (size_t i = 0; i < kernels.size(); ++i) LowerToHost(*kernels[i], "k" + hashes[i].ToString(), HostHasMasks(), module);
   Prepare(module, *target);
   TRY(RunPasses(module, *target, Pipeline::kHost));
   llvm::SmallVector<char, 0> bytes;
@@ -97,15 +99,20 @@ Result<std::vector<HostKernel>> CompileHost(std::span<const Kernel* const> kerne
   for (size_t i = 0; i < kernels.size(); ++i) {
     if (Compiled ignored; !TheCache().Find(hashes[i], &ignored)) missing.emplace(hashes[i], kernels[i]);
   }
-  const std::vector<std::pair<KernelHash, const Kernel*>> todo(missing.begin(), missing.end());
+  std::vector<KernelHash> missing_hashes;
+  std::vector<const Kernel*> missing_kernels;
+  for (const auto& [hash, kernel] : missing) {
+    missing_hashes.push_back(hash);
+    missing_kernels.push_back(kernel);
+  }
+  const int64_t count = static_cast<int64_t>(missing.size());
+  const int64_t per_module = std::clamp<int64_t>(count / (2 * Threads()), 1, kMostPerModule);
   std::mutex mutex;
   Status status;
-  ParallelFor(static_cast<int64_t>(todo.size()), 1, [&](int64_t first, int64_t last) {
-    for (int64_t i = first; i < last; ++i) {
-      Status compiled = CompileModule(std::span(&todo[i].second, 1), std::span(&todo[i].first, 1));
-      const std::lock_guard lock(mutex);
-      if (!compiled && status) status = std::move(compiled);
-    }
+  ParallelFor(count, per_module, [&](int64_t first, int64_t last) {
+    Status compiled = CompileModule(std::span(missing_kernels).subspan(first, last - first), std::span(missing_hashes).subspan(first, last - first));
+    const std::lock_guard lock(mutex);
+    if (!compiled && status) status = std::move(compiled);
   });
   TRY(std::move(status));
   std::vector<HostKernel> result;
@@ -126,7 +133,7 @@ Result<std::string> EmitHost(const Kernel& kernel, HostStage stage) {
   llvm::TargetMachine* const target = TRY(HostTarget());
   llvm::LLVMContext context;
   llvm::Module module(kernel.name, context);
-  LowerToHost(kernel, "kernel", module);
+  LowerToHost(kernel, "kernel", HostHasMasks(), module);
   Prepare(module, *target);
   TRY(Verify(module));
   if (stage != HostStage::kLowered) TRY(RunPasses(module, *target, Pipeline::kHost));

@@ -21,8 +21,8 @@ constexpr int64_t kMostWrittenOut = 64;
 
 class HostLowering {
  public:
-  HostLowering(const Kernel& kernel, llvm::Module& module)
-      : kernel_(kernel), context_(module.getContext()), module_(module), b_(context_), scalar_(b_, Place::kHost, kernel.wide_index),
+  HostLowering(const Kernel& kernel, bool masked_tails, llvm::Module& module)
+      : kernel_(kernel), masked_tails_(masked_tails), context_(module.getContext()), module_(module), b_(context_), scalar_(b_, Place::kHost, kernel.wide_index),
         types_(kernel.values), values_(kernel.values), constants_(kernel.values) {}
 
   void Lower(const std::string& name) {
@@ -131,6 +131,10 @@ class HostLowering {
     llvm::BranchInst* const back = b_.CreateCondBr(b_.CreateICmpSLT(next, end), loop, after);
     llvm::SmallVector<llvm::Metadata*, 3> nodes = {nullptr};
     if (kind.lanes) nodes.push_back(llvm::MDNode::get(context_, {llvm::MDString::get(context_, "llvm.loop.parallel_accesses"), access_group_}));
+    if (kind.lanes && masked_tails_) {
+      nodes.push_back(llvm::MDNode::get(context_, {llvm::MDString::get(context_, "llvm.loop.vectorize.predicate.enable"),
+                                                   llvm::ConstantAsMetadata::get(b_.getTrue())}));
+    }
     if (!kind.unroll) nodes.push_back(llvm::MDNode::get(context_, llvm::MDString::get(context_, "llvm.loop.unroll.disable")));
     llvm::MDNode* const node = llvm::MDNode::getDistinct(context_, nodes);
     node->replaceOperandWith(0, node);
@@ -246,13 +250,11 @@ class HostLowering {
     const int32_t index = tile.regions[0].arguments[0];
     LlvmValue end = Index(elements);
     if (!tile.operands.empty()) end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, Get(tile.operands[0]), end);
-    tile_width_ = width;
     Lanes(end, [&](LlvmValue element) {
       tile_index_ = element;
       Set(index, Type::kIndex, element);
       EmitRegion(tile.regions[0]);
     });
-    tile_width_ = 0;
   }
 
   void EmitLoop(const Instruction& loop) {
@@ -466,6 +468,7 @@ class HostLowering {
   }
 
   const Kernel& kernel_;
+  const bool masked_tails_;
   llvm::LLVMContext& context_;
   llvm::Module& module_;
   llvm::IRBuilder<> b_;
@@ -479,12 +482,13 @@ class HostLowering {
   std::vector<const Instruction*> constants_;
   LlvmValue block_ = nullptr, warp_ = nullptr, lane_ = nullptr, thread_ = nullptr, tile_index_ = nullptr;
   llvm::MDNode* access_group_ = nullptr;  // Of the loop over lanes; null outside.
-  int64_t tile_width_ = 0;
   bool in_warps_ = false;
 };
 
 }  // namespace
 
-void LowerToHost(const Kernel& kernel, const std::string& name, llvm::Module& module) { HostLowering(kernel, module).Lower(name); }
+void LowerToHost(const Kernel& kernel, const std::string& name, bool masked_tails, llvm::Module& module) {
+  HostLowering(kernel, masked_tails, module).Lower(name);
+}
 
 }  // namespace hlo::kernel

@@ -11,8 +11,9 @@
 
 namespace hlo::kernel {
 
-// Adds `void name(void* const* arguments, int64 first_block, int64 last_block)` to the module.
-void LowerToHost(const Kernel& kernel, const std::string& name, llvm::Module& module);
+// Adds `void name(void* const* arguments, int64 first_block, int64 last_block)` to the module. `masked_tails`: the end of
+// a loop over elements is a masked vector, not a scalar loop; for CPUs with masks (AVX-512): half the code.
+void LowerToHost(const Kernel& kernel, const std::string& name, bool masked_tails, llvm::Module& module);
 
 }  // namespace hlo::kernel
 

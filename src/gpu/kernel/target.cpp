@@ -8,7 +8,7 @@
 
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/MC/TargetRegistry.h>
-#include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/CommandLine.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/TargetParser/Host.h>
 
@@ -37,6 +37,9 @@ void Initialise() {
     LLVMInitializeNVPTXTarget();
     LLVMInitializeNVPTXTargetMC();
     LLVMInitializeNVPTXAsmPrinter();
+    // Half of the time of code generation for small kernels, and nothing gained in ours: addresses are simple, and ptxas
+    // has its own. There is no other way to switch it off.
+    static_cast<llvm::cl::opt<bool>*>(llvm::cl::getRegisteredOptions()["disable-lsr"])->setValue(true);
   });
 }
 
@@ -89,7 +92,8 @@ Result<llvm::TargetMachine*> NvptxTarget(const std::string& arch, int ptx_versio
   return Make("nvptx64-nvidia-cuda", arch, "+ptx" + std::to_string(ptx_version), llvm::CodeGenOptLevel::Default);
 }
 
-const char* HostVectorWidth() { return Cpu().has_avx512 ? "512" : "256"; }
+bool HostHasMasks() { return Cpu().has_avx512; }
+
 const std::string& HostCpuKey() {
   static const std::string key = Cpu().name + ":" + Cpu().features;
   return key;
@@ -103,7 +107,7 @@ void Prepare(llvm::Module& module, llvm::TargetMachine& target) {
     if (function.isDeclaration()) continue;
     function.addFnAttr("target-cpu", target.getTargetCPU());
     function.addFnAttr("target-features", target.getTargetFeatureString());
-    if (host) function.addFnAttr("prefer-vector-width", HostVectorWidth());
+    if (host) function.addFnAttr("prefer-vector-width", HostHasMasks() ? "512" : "256");
   }
 }
 

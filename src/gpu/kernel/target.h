@@ -17,8 +17,8 @@ namespace hlo::kernel {
 Result<llvm::TargetMachine*> HostTarget();
 Result<llvm::TargetMachine*> NvptxTarget(const std::string& arch, int ptx_version);
 
-// "512" or "256": function attribute prefer-vector-width.
-const char* HostVectorWidth();
+// AVX-512 with its extensions for all element sizes.
+bool HostHasMasks();
 // CPU and features, for keys of caches.
 const std::string& HostCpuKey();
 
