@@ -157,6 +157,12 @@ def versions(binary):
                                         '' if os.path.exists(binary) else ' (not built)')
 
 
+def conditions(options, load_before):
+    """The line above a table. The load before the first run should be near 0: what is more is not ours."""
+    return '%s; %s; %d threads, %d rounds; load %.1f before; %s.' % (
+        datetime.date.today(), machine(), options.threads, options.rounds, load_before, versions(options.binary))
+
+
 def models_of(names):
     folder = os.path.join(ROOT, 'testdata/models')
     if not names:
@@ -188,7 +194,7 @@ def main():
     options.add_argument('--json', metavar='FILE', help='every figure of every round')
     options = options.parse_args()
 
-    flags, rows, notes, record = options.flags.split(), [], [], []
+    flags, rows, notes, record, load_before = options.flags.split(), [], [], [], os.getloadavg()[0]
     for model in models_of(options.models):
         name = os.path.splitext(os.path.basename(model))[0]
         print('%s ...' % name, file=sys.stderr)
@@ -220,8 +226,7 @@ def main():
         rows.append(row + [cell(interpreter)] * options.interpreter + [cell(gap)] * options.check)
         record.append({'model': name, 'xla_cpu': xla, 'ours': ours, 'interpreter_s': interpreter, 'difference': gap})
 
-    print('%s; %s; %d threads, %d rounds; %s.\n' % (datetime.date.today(), machine(), options.threads, options.rounds,
-                                                   versions(options.binary)))
+    print(conditions(options, load_before) + '\n')
     header = ['model', 'XLA:CPU ms', 'ours ms', 'ours/XLA', 'XLA compile s', 'ours ready s', 'ours/XLA']
     print(table(header + ['interpreter s'] * options.interpreter + ['difference'] * options.check, rows))
     if notes:

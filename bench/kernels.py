@@ -7,7 +7,6 @@
 Builds bench/kernels/baseline.cpp with g++ -O3 -march=native into build/bench. GB/s = the bytes of the entry's inputs and
 results, once each, over the median run. The first row is the ceiling: the fastest copy. Rounds interleave the three.
 """
-import datetime
 import json
 import os
 import subprocess
@@ -47,7 +46,7 @@ def main():
     options.add_argument('--no_xla', action='store_true', help='leave XLA:CPU out')
     options = options.parse_args()
 
-    binary, flags, notes = build(), options.flags.split(), []
+    load_before, binary, flags, notes = os.getloadavg()[0], build(), options.flags.split(), []
     hand, xla, ours = {}, {k: [] for k in RESULTS}, {k: [] for k in RESULTS}
     for turn in range(options.rounds):
         print('round %d ...' % (turn + 1), file=sys.stderr)
@@ -70,8 +69,7 @@ def main():
         mine, theirs = compare.median(ours.get(kernel, [])), compare.median(xla.get(kernel, []))
         rows.append([kernel, compare.cell(speed), variant, compare.cell(theirs), compare.cell(mine),
                      compare.cell(compare.ratio(mine, speed)), compare.cell(compare.ratio(mine, theirs))])
-    print('%s; %s; %d threads, %d rounds; %s.\n' % (datetime.date.today(), compare.machine(), options.threads, options.rounds,
-                                                   compare.versions(options.binary)))
+    print(compare.conditions(options, load_before) + '\n')
     print(compare.table(['kernel', 'by hand GB/s', 'variant', 'XLA:CPU GB/s', 'ours GB/s', 'ours/hand', 'ours/XLA'], rows))
     if notes:
         print('\n' + '\n'.join('- ' + note for note in notes))
