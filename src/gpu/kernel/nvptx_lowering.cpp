@@ -23,6 +23,7 @@ using Intr = llvm::Intrinsic::ID;
 using LlvmValue = llvm::Value*;
 
 constexpr int kGlobalSpace = 1, kSharedSpace = 3, kConstantSpace = 4;
+constexpr int64_t kNeverUnroll = -1;
 constexpr int64_t kStaticSharedLimit = 48 << 10;
 
 class NvptxLowering {
@@ -70,7 +71,8 @@ class NvptxLowering {
     for (size_t i = 0; i < parameters.size(); ++i) {
       const ArrayInfo& array = kernel_.arrays[parameters[i]];
       llvm::AttrBuilder attributes(context_);
-      if (!array.may_alias) attributes.addAttribute(llvm::Attribute::NoAlias);
+      // Threads talk through kInOut arrays; `noalias` would let LLVM keep their elements in registers across barriers.
+      if (!array.may_alias && array.kind != ArrayKind::kInOut) attributes.addAttribute(llvm::Attribute::NoAlias);
       if (array.kind == ArrayKind::kInput) attributes.addAttribute(llvm::Attribute::ReadOnly);
       attributes.addAlignmentAttr(llvm::Align(array.alignment));
       function_->addParamAttrs(i, attributes);
@@ -170,7 +172,9 @@ class NvptxLowering {
       llvm::BranchInst* const back = b_.CreateCondBr(b_.CreateICmpSLT(next, end), loop, after);
       if (unroll != 1) {
         llvm::SmallVector<llvm::Metadata*, 2> nodes = {nullptr};
-        if (unroll == 0) {
+        if (unroll == kNeverUnroll) {
+          nodes.push_back(llvm::MDNode::get(context_, llvm::MDString::get(context_, "llvm.loop.unroll.disable")));
+        } else if (unroll == 0) {
           nodes.push_back(llvm::MDNode::get(context_, llvm::MDString::get(context_, "llvm.loop.unroll.full")));
         } else {
           nodes.push_back(llvm::MDNode::get(context_, {llvm::MDString::get(context_, "llvm.loop.unroll.count"),
@@ -302,7 +306,7 @@ class NvptxLowering {
     };
     const auto some = [&] {
       if (!UsesSlots(region)) {
-        return Loop(first, limit, Index(1), 1, [&](LlvmValue element) { one(0, element); });
+        return Loop(first, limit, Index(1), kNeverUnroll, [&](LlvmValue element) { one(0, element); });
       }
       for (int copy = 0; copy < width; ++copy) {
         LlvmValue const element = b_.CreateAdd(first, Index(copy), "", true, true);

@@ -1,0 +1,475 @@
+#include "gpu/kernel/emulator.h"
+
+#include <cstring>
+#include <memory>
+
+#include <llvm/ADT/StringExtras.h>
+#include <llvm/Analysis/ValueTracking.h>
+#include <llvm/AsmParser/Parser.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/IntrinsicsNVPTX.h>
+#include <llvm/Support/SourceMgr.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include "base/check.h"
+#include "base/text.h"
+#include "gpu/kernel/jit.h"
+#include "gpu/kernel/nvptx_lowering.h"
+#include "gpu/kernel/passes.h"
+#include "gpu/kernel/sanitizer.h"
+#include "gpu/kernel/target.h"
+
+namespace hlo::kernel {
+namespace {
+
+using llvm::BasicBlock;
+using LlvmValue = llvm::Value*;
+
+// What a thread waits for.
+enum class Wait : int32_t { kNothing, kBarrier, kWarpBarrier, kShuffleDown, kShuffleUp, kShuffleXor, kShuffleIndexed, kDone };
+
+// ---- The machine: one block at a time, all its threads in turns ----
+
+class Machine {
+ public:
+  Machine(const Kernel& kernel, std::span<void* const> arguments) : kernel_(kernel), arguments_(arguments), threads_(kernel.threads) {}
+
+  std::vector<AccessSite> sites;
+
+  // Called by the emulated code.
+  void* Frame(int64_t bytes) {
+    bytes = (bytes + 63) / 64 * 64;
+    if (frames_.empty()) frames_.resize(bytes * kernel_.threads + 64);
+    char* const aligned = reinterpret_cast<char*>((reinterpret_cast<uintptr_t>(frames_.data()) + 63) / 64 * 64);
+    return aligned + bytes * current_;
+  }
+  void Suspend(int thread, Wait wait, int site, uint32_t value, uint32_t operand) {
+    threads_[thread].wait = wait;
+    threads_[thread].site = site;
+    threads_[thread].value = value;
+    threads_[thread].operand = operand;
+  }
+  uint32_t Shuffled(int thread) const { return threads_[thread].received; }
+  void* Access(int site, int thread, void* address) { return sanitizer_->Access(sites[site], thread, address); }
+  void Fence() {
+    if (sanitizer_) sanitizer_->Fence();
+  }
+
+  using Start = void* (*)(void* const* arguments, int32_t thread, int32_t block);
+
+  void Run(Start start, Sanitizer* sanitizer, const std::vector<std::pair<char*, int64_t>>& shared) {
+    sanitizer_ = sanitizer;
+    for (int64_t block = 0; block < kernel_.blocks; ++block) {
+      for (const auto& [base, bytes] : shared) std::memset(base, 0xff, bytes);  // NaN, -1.
+      if (sanitizer_) sanitizer_->BeginBlock(block);
+      for (current_ = 0; current_ < kernel_.threads; ++current_) {
+        Thread& thread = threads_[current_];
+        thread = {};
+        thread.frame = start(arguments_.data(), current_, static_cast<int32_t>(block));
+        NoteEnd(thread);
+      }
+      while (Step()) {
+      }
+    }
+  }
+
+ private:
+  struct Thread {
+    void* frame = nullptr;
+    Wait wait = Wait::kNothing;
+    int site = 0;
+    uint32_t value = 0, operand = 0, received = 0;
+  };
+
+  // The first word of a coroutine's frame is the function that continues it; null at the end.
+  static void NoteEnd(Thread& thread) {
+    if (*static_cast<void**>(thread.frame) == nullptr) thread.wait = Wait::kDone;
+  }
+
+  static void Resume(Thread& thread) {
+    thread.wait = Wait::kNothing;
+    (*static_cast<void (**)(void*)>(thread.frame))(thread.frame);
+    NoteEnd(thread);
+  }
+
+  // Goes on with all warps until every thread stands at a barrier of the block or is done, then passes the barrier.
+  bool Step() {
+    for (int warp = 0; warp < kernel_.warps(); ++warp) {
+      while (StepWarp(warp)) {
+      }
+    }
+    int waiting = 0, done = 0, site = -1;
+    bool same = true;
+    for (const Thread& thread : threads_) {
+      if (thread.wait == Wait::kDone) {
+        ++done;
+        continue;
+      }
+      ++waiting;
+      same = same && (site < 0 || site == thread.site);
+      site = thread.site;
+    }
+    if (waiting == 0) return false;
+    if ((done > 0 || !same) && sanitizer_) {
+      for (int thread = 0; thread < kernel_.threads; ++thread) {
+        if (threads_[thread].wait == Wait::kBarrier) sanitizer_->Diverged(Finding::kDivergentBarrier, thread);
+      }
+    }
+    if (sanitizer_) sanitizer_->PassBarrier();
+    for (Thread& thread : threads_) {
+      if (thread.wait != Wait::kDone) Resume(thread);
+    }
+    return true;
+  }
+
+  // Serves the warp's shuffles and warp barriers; false when there is none.
+  bool StepWarp(int warp) {
+    const std::span<Thread> lanes(threads_.data() + warp * kWarpSize, kWarpSize);
+    const auto collective = [](const Thread& thread) { return thread.wait > Wait::kBarrier && thread.wait < Wait::kDone; };
+    int waiting = 0, first = -1;
+    bool same = true;
+    for (int lane = 0; lane < kWarpSize; ++lane) {
+      if (!collective(lanes[lane])) continue;
+      ++waiting;
+      if (first < 0) first = lane;
+      same = same && lanes[lane].site == lanes[first].site;
+    }
+    if (waiting == 0) return false;
+    if (!same || waiting < kWarpSize) {
+      if (sanitizer_) sanitizer_->Diverged(Finding::kDivergentShuffle, warp * kWarpSize + first);
+    }
+    if (sanitizer_ && lanes[first].wait == Wait::kWarpBarrier) sanitizer_->PassWarpBarrier(warp);
+    for (int lane = 0; lane < kWarpSize; ++lane) lanes[lane].received = lanes[SourceLane(lanes[lane], lane)].value;
+    for (Thread& thread : lanes) {
+      if (collective(thread)) Resume(thread);
+    }
+    return true;
+  }
+
+  static int SourceLane(const Thread& thread, int lane) {
+    const int operand = static_cast<int>(thread.operand);
+    int source = lane;
+    if (thread.wait == Wait::kShuffleDown) source = lane + operand;
+    if (thread.wait == Wait::kShuffleUp) source = lane - operand;
+    if (thread.wait == Wait::kShuffleXor) source = lane ^ operand;
+    if (thread.wait == Wait::kShuffleIndexed) source = operand & (kWarpSize - 1);
+    return source >= 0 && source < kWarpSize ? source : lane;
+  }
+
+  const Kernel& kernel_;
+  const std::span<void* const> arguments_;
+  std::vector<Thread> threads_;
+  std::vector<char> frames_;
+  int current_ = 0;
+  Sanitizer* sanitizer_ = nullptr;
+};
+
+void* FrameHook(Machine* machine, int64_t bytes) { return machine->Frame(bytes); }
+void SuspendHook(Machine* machine, int32_t thread, int32_t wait, int32_t site, uint32_t value, uint32_t operand) {
+  machine->Suspend(thread, static_cast<Wait>(wait), site, value, operand);
+}
+uint32_t ShuffledHook(Machine* machine, int32_t thread) { return machine->Shuffled(thread); }
+void* AccessHook(Machine* machine, int32_t site, int32_t thread, void* address) { return machine->Access(site, thread, address); }
+void FenceHook(Machine* machine) { machine->Fence(); }
+
+// ---- The conversion: kernel function -> coroutine ----
+
+class Converter {
+ public:
+  Converter(const Kernel& kernel, llvm::Module& module, Machine& machine, bool sanitize)
+      : kernel_(kernel), module_(module), context_(module.getContext()), b_(context_), machine_(machine), sanitize_(sanitize) {}
+
+  void Convert() {
+    llvm::Function* const old = module_.getFunction(EntryName(kernel_));
+    if (llvm::NamedMDNode* annotations = module_.getNamedMetadata("nvvm.annotations")) module_.eraseNamedMetadata(annotations);
+    MakeCoroutine(*old);
+    MakeGlobals();
+    std::vector<llvm::Instruction*> instructions;
+    for (llvm::Instruction& instruction : llvm::instructions(coroutine_)) instructions.push_back(&instruction);
+    AddFrame();
+    for (llvm::Instruction* instruction : instructions) Rewrite(*instruction);
+    MakeStart();
+  }
+
+ private:
+  llvm::Type* I32() { return b_.getInt32Ty(); }
+  llvm::Type* Ptr() { return b_.getPtrTy(); }
+  LlvmValue Address(const void* pointer) { return b_.CreateIntToPtr(b_.getInt64(reinterpret_cast<uintptr_t>(pointer)), Ptr()); }
+
+  // A call of one of the hooks with the machine as its first argument.
+  template <class Function>
+  llvm::CallInst* CallHook(Function* hook, llvm::Type* result, llvm::ArrayRef<LlvmValue> arguments) {
+    llvm::SmallVector<LlvmValue> all = {Address(&machine_)};
+    llvm::SmallVector<llvm::Type*> types = {Ptr()};
+    for (LlvmValue argument : arguments) {
+      all.push_back(argument);
+      types.push_back(argument->getType());
+    }
+    return b_.CreateCall(llvm::FunctionType::get(result, types, false), Address(reinterpret_cast<void*>(hook)), all);
+  }
+
+  // The body moves to a function that also takes the thread and the block.
+  void MakeCoroutine(llvm::Function& old) {
+    llvm::SmallVector<llvm::Type*> types(old.arg_size(), Ptr());
+    types.append({I32(), I32()});
+    coroutine_ = llvm::Function::Create(llvm::FunctionType::get(Ptr(), types, false), llvm::GlobalValue::InternalLinkage, "thread", module_);
+    coroutine_->addFnAttr(llvm::Attribute::PresplitCoroutine);
+    coroutine_->addFnAttr(llvm::Attribute::NoUnwind);
+    coroutine_->splice(coroutine_->begin(), &old);
+    for (size_t i = 0; i < old.arg_size(); ++i) old.getArg(i)->replaceAllUsesWith(coroutine_->getArg(i));
+    thread_ = coroutine_->getArg(old.arg_size());
+    block_ = coroutine_->getArg(old.arg_size() + 1);
+    old.eraseFromParent();
+  }
+
+  void MakeGlobals() {
+    for (llvm::GlobalVariable& global : llvm::make_early_inc_range(module_.globals())) {
+      auto* type = global.getValueType();
+      if (global.getName() == "dynamic_shared") {
+        type = llvm::ArrayType::get(b_.getInt8Ty(), kernel_.SharedBytes());
+        auto* const pool = new llvm::GlobalVariable(module_, type, false, llvm::GlobalValue::ExternalLinkage, llvm::Constant::getNullValue(type), "pool");
+        global.replaceAllUsesWith(pool);
+        global.eraseFromParent();
+        pool->setName("dynamic_shared");
+        pool->setAlignment(llvm::Align(64));
+        pool->setDSOLocal(true);
+        continue;
+      }
+      if (!global.isConstant()) global.setInitializer(llvm::Constant::getNullValue(type));
+      global.setLinkage(llvm::GlobalValue::ExternalLinkage);
+      global.setDSOLocal(true);
+    }
+  }
+
+  void AddFrame() {
+    b_.SetInsertPoint(&coroutine_->getEntryBlock(), coroutine_->getEntryBlock().begin());
+    llvm::Constant* const null = llvm::ConstantPointerNull::get(b_.getPtrTy());
+    LlvmValue const id = b_.CreateIntrinsic(llvm::Intrinsic::coro_id, {}, {b_.getInt32(0), null, null, null});
+    LlvmValue const bytes = b_.CreateIntrinsic(llvm::Intrinsic::coro_size, {b_.getInt64Ty()}, {});
+    handle_ = b_.CreateIntrinsic(llvm::Intrinsic::coro_begin, {}, {id, CallHook(FrameHook, Ptr(), {bytes})});
+    leave_ = BasicBlock::Create(context_, "leave", coroutine_);
+    b_.SetInsertPoint(leave_);
+    b_.CreateIntrinsic(llvm::Intrinsic::coro_end, {}, {handle_, b_.getFalse(), llvm::ConstantTokenNone::get(context_)});
+    b_.CreateRet(handle_);
+  }
+
+  // At the insertion point, the end of a block; goes on in a new block.
+  void Suspend(bool final, BasicBlock* resume) {
+    LlvmValue const result = b_.CreateIntrinsic(llvm::Intrinsic::coro_suspend, {}, {llvm::ConstantTokenNone::get(context_), b_.getInt1(final)});
+    llvm::SwitchInst* const branch = b_.CreateSwitch(result, leave_, 2);
+    branch->addCase(b_.getInt8(0), resume);
+    branch->addCase(b_.getInt8(1), leave_);
+  }
+
+  // Replaces a call that waits. `value` and `operand`: of shuffles.
+  void RewriteWait(llvm::CallInst& call, Wait wait, LlvmValue value, LlvmValue operand) {
+    BasicBlock* const before = call.getParent();
+    BasicBlock* const after = before->splitBasicBlock(&call, "resumed");
+    before->getTerminator()->eraseFromParent();
+    b_.SetInsertPoint(before);
+    CallHook(SuspendHook, b_.getVoidTy(), {thread_, b_.getInt32(static_cast<int>(wait)), b_.getInt32(next_wait_++), value, operand});
+    Suspend(false, after);
+    b_.SetInsertPoint(&call);
+    if (!call.getType()->isVoidTy()) call.replaceAllUsesWith(CallHook(ShuffledHook, I32(), {thread_}));
+    call.eraseFromParent();
+  }
+
+  void Rewrite(llvm::Instruction& instruction) {
+    b_.SetInsertPoint(&instruction);
+    if (auto* leave = llvm::dyn_cast<llvm::ReturnInst>(&instruction)) {
+      BasicBlock* const block = leave->getParent();
+      leave->eraseFromParent();
+      b_.SetInsertPoint(block);
+      BasicBlock* const never = BasicBlock::Create(context_, "never", coroutine_);
+      Suspend(true, never);
+      b_.SetInsertPoint(never);
+      b_.CreateUnreachable();
+      return;
+    }
+    if (auto* truncate = llvm::dyn_cast<llvm::FPTruncInst>(&instruction); truncate && truncate->getType()->isBFloatTy()) return RewriteToBF16(*truncate);
+    if (auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction)) return RewriteIntrinsic(*call);
+    RewriteAccess(instruction);
+  }
+
+  void RewriteIntrinsic(llvm::IntrinsicInst& call) {
+    const auto shuffle = [&](Wait wait) { RewriteWait(call, wait, call.getArgOperand(1), call.getArgOperand(2)); };
+    const auto replace = [&](LlvmValue value) {
+      call.replaceAllUsesWith(value);
+      call.eraseFromParent();
+    };
+    switch (call.getIntrinsicID()) {
+      case llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x: return replace(thread_);
+      case llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x: return replace(block_);
+      case llvm::Intrinsic::nvvm_barrier0: return RewriteWait(call, Wait::kBarrier, b_.getInt32(0), b_.getInt32(0));
+      case llvm::Intrinsic::nvvm_bar_warp_sync: return RewriteWait(call, Wait::kWarpBarrier, b_.getInt32(0), b_.getInt32(0));
+      case llvm::Intrinsic::nvvm_shfl_sync_down_i32: return shuffle(Wait::kShuffleDown);
+      case llvm::Intrinsic::nvvm_shfl_sync_up_i32: return shuffle(Wait::kShuffleUp);
+      case llvm::Intrinsic::nvvm_shfl_sync_bfly_i32: return shuffle(Wait::kShuffleXor);
+      case llvm::Intrinsic::nvvm_shfl_sync_idx_i32: return shuffle(Wait::kShuffleIndexed);
+      case llvm::Intrinsic::nvvm_membar_gl:
+        CallHook(FenceHook, b_.getVoidTy(), {});
+        call.eraseFromParent();
+        return;
+      default: return;
+    }
+  }
+
+  // cvt.rn.bf16.f32, in integers: see ScalarEmitter.
+  void RewriteToBF16(llvm::FPTruncInst& truncate) {
+    LlvmValue const value = truncate.getOperand(0);
+    LlvmValue const bits = b_.CreateBitCast(value, I32());
+    LlvmValue const bias = b_.CreateAdd(b_.CreateAnd(b_.CreateLShr(bits, 16), 1), b_.getInt32(0x7fff));
+    LlvmValue const rounded = b_.CreateSelect(b_.CreateFCmpUNO(value, value), b_.getInt32(0x7fff), b_.CreateLShr(b_.CreateAdd(bits, bias), 16));
+    truncate.replaceAllUsesWith(b_.CreateBitCast(b_.CreateTrunc(rounded, b_.getInt16Ty()), b_.getBFloatTy()));
+    truncate.eraseFromParent();
+  }
+
+  void RewriteAccess(llvm::Instruction& instruction) {
+    const llvm::DataLayout& layout = module_.getDataLayout();
+    AccessSite site;
+    unsigned pointer_operand = 0;
+    const auto access = [&](llvm::Type* type, llvm::Align align, bool writes, bool atomic, unsigned operand) {
+      site.bytes = static_cast<int>(layout.getTypeStoreSize(type));
+      site.alignment = static_cast<int>(align.value());
+      site.writes = writes;
+      site.atomic = atomic;
+      pointer_operand = operand;
+    };
+    // The host's buffers are aligned to elements only, and a misaligned access must not fault.
+    if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) {
+      access(load->getType(), load->getAlign(), false, false, 0);
+      load->setAlignment(llvm::Align(1));
+      load->setMetadata(llvm::LLVMContext::MD_invariant_load, nullptr);
+    } else if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) {
+      access(store->getValueOperand()->getType(), store->getAlign(), true, false, 1);
+      store->setAlignment(llvm::Align(1));
+    } else if (auto* atomic = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction)) {
+      access(atomic->getType(), atomic->getAlign(), true, true, 0);
+    } else if (auto* exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction)) {
+      access(exchange->getCompareOperand()->getType(), exchange->getAlign(), true, true, 0);
+    } else {
+      return;
+    }
+    LlvmValue const pointer = instruction.getOperand(pointer_operand);
+    if (!sanitize_ || !Identify(pointer, &site.array)) return;
+    if (llvm::MDNode* node = instruction.getMetadata("hlo.source")) {
+      site.source = static_cast<int>(llvm::mdconst::extract<llvm::ConstantInt>(node->getOperand(0))->getZExtValue());
+    }
+    machine_.sites.push_back(site);
+    LlvmValue const index = b_.getInt32(machine_.sites.size() - 1);
+    instruction.setOperand(pointer_operand, CallHook(AccessHook, Ptr(), {index, thread_, pointer}));
+  }
+
+  // Which array a pointer points into; false when it is none of the kernel's. -1: to be found by address.
+  bool Identify(LlvmValue pointer, int* array) const {
+    const llvm::Value* const object = llvm::getUnderlyingObject(pointer, 0);
+    *array = -1;
+    if (llvm::isa<llvm::AllocaInst>(object)) return false;
+    if (const auto* argument = llvm::dyn_cast<llvm::Argument>(object)) {
+      *array = kernel_.Parameters()[argument->getArgNo()];
+      return true;
+    }
+    if (const auto* global = llvm::dyn_cast<llvm::GlobalVariable>(object)) {
+      llvm::StringRef name = global->getName();
+      if (name == "dynamic_shared") return true;
+      if (!name.consume_front("shared") && !name.consume_front("table")) return false;
+      return !name.getAsInteger(10, *array);
+    }
+    return true;
+  }
+
+  // Unpacks the arguments for the machine.
+  void MakeStart() {
+    llvm::Type* const types[] = {Ptr(), I32(), I32()};
+    auto* const start = llvm::Function::Create(llvm::FunctionType::get(Ptr(), types, false), llvm::GlobalValue::ExternalLinkage, "start", module_);
+    b_.SetInsertPoint(BasicBlock::Create(context_, "entry", start));
+    llvm::SmallVector<LlvmValue> arguments;
+    for (size_t i = 0; i + 2 < coroutine_->arg_size(); ++i) {
+      arguments.push_back(b_.CreateLoad(Ptr(), b_.CreateConstGEP1_64(Ptr(), start->getArg(0), i)));
+    }
+    arguments.append({start->getArg(1), start->getArg(2)});
+    llvm::CallInst* const call = b_.CreateCall(coroutine_, arguments);
+    call->setIsNoInline();
+    b_.CreateRet(call);
+  }
+
+  const Kernel& kernel_;
+  llvm::Module& module_;
+  llvm::LLVMContext& context_;
+  llvm::IRBuilder<> b_;
+  Machine& machine_;
+  const bool sanitize_;
+  llvm::Function* coroutine_ = nullptr;
+  LlvmValue thread_ = nullptr, block_ = nullptr, handle_ = nullptr;
+  BasicBlock* leave_ = nullptr;
+  int next_wait_ = 0;
+};
+
+// The text of the finished GPU module with one address space. Going through text renames every pointer type at once.
+Result<std::string> FinishedText(const Kernel& kernel, const NvptxOptions& options) {
+  std::string text = TRY(EmitNvptxIr(kernel, /*optimized=*/true, options));
+  for (const char* space : {" addrspace(1)", " addrspace(3)", " addrspace(4)"}) {
+    const size_t length = std::strlen(space);
+    std::string plain;
+    size_t from = 0;
+    for (size_t at; (at = text.find(space, from)) != std::string::npos; from = at + length) plain.append(text, from, at - from);
+    plain.append(text, from);
+    text = std::move(plain);
+  }
+  return text;
+}
+
+}  // namespace
+
+Result<SanitizerReport> Emulate(const Kernel& kernel, std::span<void* const> arguments, const EmulateOptions& options) {
+  const std::string text = TRY(FinishedText(kernel, options.nvptx));
+  llvm::TargetMachine* const target = TRY(HostTarget());
+  llvm::LLVMContext context;
+  llvm::SMDiagnostic diagnostic;
+  const std::unique_ptr<llvm::Module> module = llvm::parseAssemblyString(text, diagnostic, context);
+  CHECK(module, "kernel '", kernel.name, "': ", diagnostic.getMessage().str());
+
+  Machine machine(kernel, arguments);
+  Converter(kernel, *module, machine, options.sanitize).Convert();
+  Prepare(*module, *target);
+  TRY(Verify(*module));
+  TRY(RunPasses(*module, *target, Pipeline::kEmulator));
+  llvm::SmallVector<char, 0> bytes;
+  TRY(Generate(*module, *target, /*object=*/true, bytes));
+  const auto object = TRY(LoadObject(bytes));
+
+  std::vector<char*> bases;
+  std::vector<std::pair<char*, int64_t>> shared;
+  size_t parameter = 0;
+  int64_t offset = 0;
+  char* const pool = static_cast<char*>(object->Symbol("dynamic_shared"));
+  for (size_t i = 0; i < kernel.arrays.size(); ++i) {
+    const ArrayInfo& array = kernel.arrays[i];
+    const int64_t array_bytes = array.elements * Bytes(array.type);
+    if (array.IsParameter()) {
+      bases.push_back(static_cast<char*>(arguments[parameter++]));
+    } else if (array.kind == ArrayKind::kTable) {
+      bases.push_back(static_cast<char*>(object->Symbol(Str("table", i))));
+    } else if (pool) {
+      offset = (offset + 15) / 16 * 16;
+      bases.push_back(pool + offset);
+      offset += array_bytes;
+    } else {
+      bases.push_back(static_cast<char*>(object->Symbol(Str("shared", i))));
+    }
+    if (array.kind == ArrayKind::kShared && bases.back()) shared.emplace_back(bases.back(), array_bytes);
+  }
+  const auto start = reinterpret_cast<Machine::Start>(object->Symbol("start"));
+  CHECK(start, "emulated kernel without its start");
+  if (!options.sanitize) {
+    machine.Run(start, nullptr, shared);
+    return SanitizerReport{.kernel = kernel.name};
+  }
+  Sanitizer sanitizer(kernel, std::move(bases));
+  machine.Run(start, &sanitizer, shared);
+  return sanitizer.TakeReport();
+}
+
+}  // namespace hlo::kernel

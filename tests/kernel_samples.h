@@ -1,0 +1,354 @@
+// Kernels of every shape the builder can write, for the tests of its lowerings.
+#ifndef HLO_TESTS_KERNEL_SAMPLES_H_
+#define HLO_TESTS_KERNEL_SAMPLES_H_
+
+#include <array>
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "gpu/kernel/builder.h"
+#include "gpu/kernel/math.h"
+
+namespace hlo::kernel {
+
+inline Value Sum(Value a, Value b) { return a + b; }
+
+inline Value Gelu(Value x) { return x * 0.5 * (Tanh((x + x * x * x * 0.044715) * 0.7978845608) + 1.0); }
+
+inline Kernel Elementwise(std::string name, Type type, int64_t count, int width, const std::function<Value(Value, Value)>& function) {
+  const int64_t per_block = 256 * width;
+  KernelBuilder k(std::move(name), CeilDiv(count, per_block), 256);
+  const Array x = k.Input("x", type, count), y = k.Input("y", type, count), z = k.Output("z", type, count);
+  const Value base = k.block() * per_block;
+  k.SetSource("fusion.1");
+  k.Tile(width, count - base, [&](Value i) { z.Store(base + i, function(x.Load(base + i), y.Load(base + i))); });
+  return std::move(k).Build();
+}
+
+inline Kernel RowReduce(int64_t rows, int64_t columns, int width, Type type = Type::kF32) {
+  KernelBuilder k("row_sum", rows, 256);
+  const Array x = k.Input("x", type, rows * columns);
+  const Array y = k.Output("y", type, rows);
+  const Slot sum = k.MakeSlot(Type::kF32, width);
+  k.Fill(sum, 0.0);
+  const Value row = k.block() * columns;
+  k.SetSource("reduce.2");
+  k.Loop(0, columns, 256 * width, [&](Value begin) {
+    k.Tile(width, columns - begin, [&](Value i) { sum.Set(sum.Get() + Convert(x.Load(row + begin + i), Type::kF32)); });
+  });
+  y.Store(k.block(), Convert(k.BlockReduce(sum, Sum), type));
+  return std::move(k).Build();
+}
+
+inline Kernel WarpRowReduce(int64_t rows, int64_t columns) {
+  KernelBuilder k("warp_row_sum", CeilDiv(rows, 4), 128);
+  const Array x = k.Input("x", Type::kF32, rows * columns), y = k.Output("y", Type::kF32, rows);
+  k.Warps([&] {
+    const Value row = k.block() * 4 + k.warp();
+    k.If(row < rows, [&] {
+      const Slot sum = k.MakeSlot(Type::kF32, 4);
+      k.Fill(sum, 0.0);
+      k.Loop(0, columns, 128, [&](Value begin) {
+        k.Tile(4, columns - begin, [&](Value i) { sum.Set(sum.Get() + x.Load(row * columns + begin + i)); });
+      });
+      y.Store(row, k.WarpReduce(sum, Sum));
+    });
+  });
+  return std::move(k).Build();
+}
+
+// Largest element and its first index: a pair, not commutative.
+inline Kernel ArgMax(int64_t rows, int64_t columns) {
+  KernelBuilder k("arg_max", rows, 128);
+  const Array x = k.Input("x", Type::kF32, rows * columns);
+  const Array value = k.Output("value", Type::kF32, rows), index = k.Output("index", Type::kS32, rows);
+  const Slot best = k.MakeSlot(Type::kF32), at = k.MakeSlot(Type::kS32);
+  const auto later_if_larger = [](std::span<const Value> a, std::span<const Value> b) {
+    const Value take = b[0] > a[0];
+    return std::vector<Value>{Select(take, b[0], a[0]), Select(take, b[1], a[1])};
+  };
+  const int64_t per_thread = CeilDiv(columns, 128);
+  k.Phase([&] {  // Contiguous columns per thread, so that neighbours are in order.
+    const Variable most = k.MakeVariable(k.Constant(Type::kF32, -1e38)), where = k.MakeVariable(k.Constant(Type::kS32, 0));
+    k.Loop(0, per_thread, 1, [&](Value j) {
+      const Value column = k.thread() * per_thread + j;
+      k.If(column < columns, [&] {
+        const Value candidate = x.Load(k.block() * columns + column);
+        const Value take = candidate > most.Get();
+        where.Set(Select(take, Convert(column, Type::kS32), where.Get()));
+        most.Set(Select(take, candidate, most.Get()));
+      });
+    });
+    best.Set(most.Get());
+    at.Set(where.Get());
+  });
+  const std::vector<Value> result = k.BlockReduce(std::array{best, at}, later_if_larger);
+  value.Store(k.block(), result[0]);
+  index.Store(k.block(), result[1]);
+  return std::move(k).Build();
+}
+
+inline Kernel ColumnReduce(int64_t rows, int64_t columns) {
+  KernelBuilder k("column_sum", CeilDiv(columns, 128), 256);
+  const Array x = k.Input("x", Type::kF32, rows * columns), y = k.Output("y", Type::kF32, columns);
+  const Array partial = k.Shared("partial", Type::kF32, 8 * 128);
+  const Value column0 = k.block() * 128;
+  k.Warps([&] {
+    const Slot sum = k.MakeSlot(Type::kF32, 4);
+    k.Fill(sum, 0.0);
+    k.Loop(k.warp(), k.Index(rows), 8, [&](Value row) {
+      k.Tile(4, columns - column0, [&](Value i) { sum.Set(sum.Get() + x.Load(row * columns + column0 + i)); });
+    });
+    k.Tile(4, [&](Value i) { partial.Store(k.warp() * 128 + i, sum.Get()); });
+  });
+  k.Tile(1, Min(columns - column0, k.Index(128)), [&](Value i) {
+    Value sum = partial.Load(i);
+    for (int warp = 1; warp < 8; ++warp) sum = sum + partial.Load(i + 128 * warp);
+    y.Store(column0 + i, sum);
+  });
+  return std::move(k).Build();
+}
+
+inline Kernel Transpose(int64_t rows, int64_t columns, Type type = Type::kF32) {
+  const int64_t across = CeilDiv(columns, 32);
+  KernelBuilder k("transpose", CeilDiv(rows, 32) * across, 256);
+  const Array x = k.Input("x", type, rows * columns), y = k.Output("y", type, rows * columns);
+  const Array tile = k.Shared("tile", type, 32 * 33);
+  const Value row0 = k.block() / across * 32, column0 = k.block() % across * 32;
+  k.Warps([&] {
+    k.Loop(k.warp(), k.Index(32), 8, [&](Value row) {
+      k.If(row0 + row < rows, [&] {
+        k.Tile(1, columns - column0, [&](Value lane) { tile.Store(row * 33 + lane, x.Load((row0 + row) * columns + column0 + lane)); });
+      });
+    });
+  });
+  k.Warps([&] {
+    k.Loop(k.warp(), k.Index(32), 8, [&](Value column) {
+      k.If(column0 + column < columns, [&] {
+        k.Tile(1, rows - row0, [&](Value lane) { y.Store((column0 + column) * rows + row0 + lane, tile.Load(lane * 33 + column)); });
+      });
+    });
+  });
+  return std::move(k).Build();
+}
+
+// Softmax of rows up to 1024: values stay in slots between two reductions.
+inline Kernel Softmax(int64_t rows, int64_t columns) {
+  KernelBuilder k("softmax", rows, 256);
+  const Array x = k.Input("x", Type::kBF16, rows * columns), y = k.Output("y", Type::kBF16, rows * columns);
+  const Value row = k.block() * columns;
+  const Value none = k.Constant(Type::kF32, -std::numeric_limits<double>::infinity());
+  const Slot value = k.MakeSlot(Type::kF32, 4, none);
+  k.Tile(4, k.Index(columns), [&](Value i) { value.Set(Convert(x.Load(row + i), Type::kF32)); });
+  const Slot copy = k.MakeSlot(Type::kF32, 4);
+  k.Tile(4, [&](Value) { copy.Set(value.Get()); });
+  const Value most = k.BlockReduce(copy, Max);
+  k.Tile(4, [&](Value) {
+    const Value e = Exp(value.Get() - most);
+    value.Set(e);
+    copy.Set(e);
+  });
+  const Value total = k.BlockReduce(copy, Sum);
+  k.Tile(4, k.Index(columns), [&](Value i) { y.Store(row + i, Convert(value.Get() / total, Type::kBF16)); });
+  return std::move(k).Build();
+}
+
+inline Kernel CumulativeSum(int64_t rows, int64_t columns) {
+  KernelBuilder k("cumulative_sum", rows, 128);
+  const Array x = k.Input("x", Type::kS64, rows * columns), y = k.Output("y", Type::kS64, rows * columns);
+  const Variable carry = k.MakeVariable(k.Constant(Type::kS64, 0));
+  const auto add = [](std::span<const Value> a, std::span<const Value> b) { return std::vector<Value>{a[0] + b[0]}; };
+  k.Loop(0, columns, 128, [&](Value begin) {
+    const Slot sum = k.MakeSlot(Type::kS64);
+    const Value base = k.block() * columns + begin;
+    k.Fill(sum, k.Constant(Type::kS64, 0));
+    k.Tile(1, columns - begin, [&](Value i) { sum.Set(x.Load(base + i)); });
+    const Value total = k.BlockScan(std::array{sum}, add)[0];
+    k.Tile(1, columns - begin, [&](Value i) { y.Store(base + i, carry.Get() + sum.Get()); });
+    carry.Set(carry.Get() + total);
+  });
+  return std::move(k).Build();
+}
+
+// Sums of groups of 8 lanes; shuffles of every kind; a broadcast.
+inline Kernel Shuffles() {
+  KernelBuilder k("shuffles", 3, 64);
+  const Array x = k.Input("x", Type::kF64, 192), y = k.Output("y", Type::kF64, 192 * 6);
+  k.Warps([&] {
+    const Slot a = k.MakeSlot(Type::kF64), b = k.MakeSlot(Type::kF64), lane = k.MakeSlot(Type::kS32);
+    const auto base = [&] { return k.block() * 64 + k.warp() * 32; };
+    const auto put = [&](int part, Slot from) {
+      const Value at = base() * 6 + 32 * part;
+      k.Tile(1, [&](Value i) { y.Store(at + i, from.Get()); });
+    };
+    const Value at = base();
+    k.Tile(1, [&](Value i) { a.Set(x.Load(at + i)); });
+    k.Phase([&] { lane.Set(Convert((k.lane() * 7 + 3) % 32, Type::kS32)); });
+    k.ShuffleDown(b, a, 3);
+    put(0, b);
+    k.ShuffleUp(b, a, 5);
+    put(1, b);
+    k.ShuffleXor(b, a, 6);
+    put(2, b);
+    k.ShuffleIndexed(b, a, lane);
+    put(3, b);
+    const Value first = k.WarpBroadcast(a, 9);
+    k.Tile(1, [&](Value) { b.Set(a.Get() * first); });
+    put(4, b);
+    k.GroupReduce(std::array{a}, 8, Lift(Sum));
+    put(5, a);
+  });
+  return std::move(k).Build();
+}
+
+// A sum split over blocks: the last one to arrive adds the partial sums.
+inline Kernel SplitSum(int64_t count, int64_t blocks) {
+  KernelBuilder k("split_sum", blocks, 128);
+  const Array x = k.Input("x", Type::kF32, count);
+  const Array partial = k.InOut("partial", Type::kF32, blocks), counter = k.InOut("counter", Type::kU32, 1), y = k.Output("y", Type::kF32, 1);
+  const Slot sum = k.MakeSlot(Type::kF32);
+  k.Fill(sum, 0.0);
+  const int64_t per_block = CeilDiv(count, blocks);
+  const Value begin = k.block() * per_block;
+  const Value end = Min(begin + per_block, k.Index(count));
+  k.Loop(begin, end, 128, [&](Value at) { k.Tile(1, end - at, [&](Value i) { sum.Set(sum.Get() + x.Load(at + i)); }); });
+  partial.Store(k.block(), k.BlockReduce(sum, Sum));
+  k.If(k.ArriveLast(counter, k.Index(0), blocks), [&] {
+    const Variable total = k.MakeVariable(k.Constant(Type::kF32, 0.0));
+    k.Loop(0, blocks, 1, [&](Value i) { total.Set(total.Get() + partial.Load(i)); });
+    y.Store(int64_t{0}, total.Get());
+  });
+  return std::move(k).Build();
+}
+
+// A window of three over rows of a matrix, with a table of weights: a loop in the thread body.
+inline Kernel Stencil(int64_t rows, int64_t columns) {
+  KernelBuilder k("stencil", CeilDiv(rows * columns, 512), 128);
+  const Array x = k.Input("x", Type::kF32, rows * columns), y = k.Output("y", Type::kF32, rows * columns);
+  const Array weights = k.Table("weights", Type::kF32, {0x3f000000, 0x3f800000, 0x40000000});  // 0.5, 1, 2.
+  const Value base = k.block() * 512;
+  k.Tile(4, rows * columns - base, [&](Value i) {
+    const Value at = base + i, row = at / columns, column = at % columns;
+    const Variable sum = k.MakeVariable(k.Constant(Type::kF32, 0.0));
+    k.Loop(0, 3, 1, [&](Value offset) {
+      const Value other = row + offset - 1;
+      k.If((other >= 0) & (other < rows), [&] { sum.Set(Fma(x.Load(other * columns + column), weights.Load(offset), sum.Get())); });
+    });
+    y.Store(at, sum.Get());
+  });
+  return std::move(k).Build();
+}
+
+// Histogram by atomics, in shared memory and then in global memory.
+inline Kernel Histogram(int64_t count) {
+  KernelBuilder k("histogram", CeilDiv(count, 1024), 128);
+  const Array x = k.Input("x", Type::kU8, count);
+  const Array bins = k.InOut("bins", Type::kS32, 16);
+  const Array local = k.Shared("local", Type::kS32, 16);
+  k.Tile(1, k.Index(16), [&](Value i) { local.Store(i, k.Constant(Type::kS32, 0)); });
+  const Value base = k.block() * 1024;
+  k.Tile(8, count - base, [&](Value i) {
+    local.Atomic(AtomicOp::kAdd, Convert(x.Load(base + i) & 15, Type::kIndex), k.Constant(Type::kS32, 1));
+  });
+  k.Tile(1, k.Index(16), [&](Value i) { bins.Atomic(AtomicOp::kAdd, i, local.Load(i)); });
+  return std::move(k).Build();
+}
+
+// 64 KiB of shared memory: more than fits statically.
+inline Kernel LargeShared() {
+  KernelBuilder k("large_shared", 2, 256);
+  const Array x = k.Input("x", Type::kF32, 2 * 16384), y = k.Output("y", Type::kF32, 2 * 16384);
+  const Array first = k.Shared("first", Type::kF32, 8192), second = k.Shared("second", Type::kF32, 8192);
+  const Value base = k.block() * 16384;
+  k.Loop(0, 8192, 1024, [&](Value at) {
+    k.Tile(4, [&](Value i) {
+      first.Store(at + i, x.Load(base + at + i));
+      second.Store(at + i, x.Load(base + 8192 + at + i));
+    });
+  });
+  k.Loop(0, 8192, 1024, [&](Value at) {
+    k.Tile(4, [&](Value i) {
+      y.Store(base + at + i, second.Load(8191 - at - i));
+      y.Store(base + 8192 + at + i, first.Load(8191 - at - i));
+    });
+  });
+  return std::move(k).Build();
+}
+
+// Pairs swapped, with explicit vectors.
+inline Kernel SwapPairs(int64_t pairs) {
+  KernelBuilder k("swap_pairs", CeilDiv(pairs, 64), 64);
+  const Array x = k.Input("x", Type::kBF16, 2 * pairs), y = k.Output("y", Type::kBF16, 2 * pairs);
+  const Value base = k.block() * 64;
+  k.Phase([&] {
+    const Value pair = base + k.thread();
+    k.If(pair < pairs, [&] {
+      const std::vector<Value> both = x.LoadVector(pair * 2, 2);
+      y.StoreVector(pair * 2, std::array{both[1], both[0]});
+    });
+  });
+  return std::move(k).Build();
+}
+
+// Broadcast of a row vector over a matrix with division by a scalar parameter: indices through / and %.
+inline Kernel BroadcastAdd(int64_t rows, int64_t columns) {
+  KernelBuilder k("broadcast_add", CeilDiv(rows * columns, 2048), 256);
+  const Array x = k.Input("x", Type::kF16, rows * columns), bias = k.Input("bias", Type::kF16, columns), scale = k.Input("scale", Type::kF16, rows);
+  const Array y = k.Output("y", Type::kF16, rows * columns);
+  const Value base = k.block() * 2048;
+  k.Tile(8, rows * columns - base, [&](Value i) {
+    const Value at = base + i;
+    y.Store(at, (x.Load(at) + bias.Load(at % columns)) / scale.Load(at / columns));
+  });
+  return std::move(k).Build();
+}
+
+inline std::vector<Kernel> SampleKernels() {
+  std::vector<Kernel> kernels;
+  kernels.push_back(Elementwise("gelu", Type::kF32, 3000, 4, [](Value x, Value y) { return Gelu(x) + Exp(y); }));
+  kernels.push_back(Elementwise("gelu_odd", Type::kF32, 3001, 4, [](Value x, Value y) { return Gelu(x) + Exp(y); }));
+  kernels.push_back(Elementwise("bf16", Type::kBF16, 5001, 8, [](Value x, Value y) { return Max(x + y, x * y); }));
+  kernels.push_back(Elementwise("f16", Type::kF16, 5000, 8, [](Value x, Value y) { return Tanh(x) / y; }));
+  kernels.push_back(Elementwise("f64", Type::kF64, 1000, 2, [](Value x, Value y) { return Pow(Abs(x), y) + Sin(x) * Erf(y); }));
+  kernels.push_back(Elementwise("sin", Type::kF32, 1001, 4, [](Value x, Value y) { return Sin(x * 1e6) + Cos(y) + Atan2(x, y) + x % y; }));
+  for (const Type type : {Type::kS8, Type::kU8, Type::kS16, Type::kU16, Type::kS32, Type::kU32, Type::kS64, Type::kU64}) {
+    kernels.push_back(Elementwise(std::string("int_") + std::string(ToString(type)), type, 2049, 16 / Bytes(type), [](Value x, Value y) {
+      return (x / y) ^ (x % y) ^ ShiftLeft(x, y) ^ ShiftRightArithmetic(x, y) ^ ShiftRightLogical(x, y) ^ Min(x, y) ^ Max(x, y) ^
+             (x * y + Abs(x - y)) ^ PopulationCount(x) ^ CountLeadingZeros(y);
+    }));
+    kernels.push_back(Elementwise(std::string("convert_") + std::string(ToString(type)), type, 1025, 4, [](Value x, Value y) {
+      const Type type = x.type();
+      return Convert(Convert(x, Type::kF32) * 1.5e3, type) + Convert(Convert(y, Type::kBF16), type) + Convert(Convert(x, Type::kF64) * 1e300, type) +
+             Convert(Convert(Convert(y, Type::kF16), Type::kPred), type);
+    }));
+  }
+  kernels.push_back(RowReduce(5, 1000, 4));
+  kernels.push_back(RowReduce(3, 2051, 4));
+  kernels.push_back(RowReduce(3, 4096, 8, Type::kBF16));
+  kernels.push_back(WarpRowReduce(11, 256));
+  kernels.push_back(WarpRowReduce(5, 77));
+  kernels.push_back(ArgMax(4, 333));
+  kernels.push_back(ColumnReduce(77, 300));
+  kernels.push_back(ColumnReduce(64, 256));
+  kernels.push_back(Transpose(64, 96));
+  kernels.push_back(Transpose(67, 35));
+  kernels.push_back(Transpose(67, 35, Type::kBF16));
+  kernels.push_back(Softmax(3, 1000));
+  kernels.push_back(Softmax(2, 777));
+  kernels.push_back(CumulativeSum(3, 300));
+  kernels.push_back(Shuffles());
+  kernels.push_back(SplitSum(10000, 7));
+  kernels.push_back(Stencil(9, 130));
+  kernels.push_back(Histogram(3000));
+  kernels.push_back(LargeShared());
+  kernels.push_back(SwapPairs(100));
+  kernels.push_back(BroadcastAdd(9, 64));
+  kernels.push_back(BroadcastAdd(9, 65));
+  return kernels;
+}
+
+}  // namespace hlo::kernel
+
+#endif  // HLO_TESTS_KERNEL_SAMPLES_H_
