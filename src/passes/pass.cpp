@@ -12,7 +12,7 @@ constexpr PassRow kPasses[] = {
 #include "passes/passes.def"
 };
 
-constexpr std::string_view kAlgsimpFaults[] = {"multiply_by_zero", "swapped_permutation"};
+constexpr std::string_view kAlgsimpFaults[] = {"multiply_by_zero", "drop_add_zero_sign", "swapped_permutation"};
 
 char Folded(char c) { return c == '_' || c == ' ' ? '-' : c; }
 

@@ -15,12 +15,16 @@ namespace {
 // Calls hide matches from every other pass.
 constexpr std::string_view kPreOptimization[] = {"call-inliner", "tuple-simplifier", "dce"};
 
+// Everything that makes less of the module, until nothing does.
+constexpr std::string_view kSimplification[] = {"algsimp", "tuple-simplifier", "reshape-mover", "cse", "dce"};
+
 // Kernels last: whatever is left over after libraries have taken theirs. The schedule after the last change.
 constexpr std::string_view kFusion[] = {"fusion", "dce"};
 constexpr std::string_view kPrepare[] = {"gpu-schedule"};
 
 constexpr Stage kStages[] = {
     {"pre-optimization", Repeat::kOnce, kPreOptimization},
+    {"simplification", Repeat::kUntilUnchanged, kSimplification},
     {"fusion", Repeat::kOnce, kFusion},
     {"GPU-ir-emit-prepare", Repeat::kOnce, kPrepare},
 };

@@ -1,0 +1,124 @@
+// cse: of instructions that do the same to the same operands, one stays: the first in post-order. Exact, and what has a
+// side effect or a state is left alone. Constants are compared by bits. Computations that do the same count as the same.
+#include <algorithm>
+#include <unordered_map>
+
+#include "ir/fusion.h"
+#include "ir/module.h"
+#include "passes/pass.h"
+
+namespace hlo {
+namespace {
+
+bool MayShare(const Instruction& inst) {
+  if (inst.Is(kSideEffect) || inst.Is(kCollective) || !inst.control_predecessors().empty()) return false;
+  switch (inst.opcode()) {
+    case Opcode::kParameter:
+    case Opcode::kWhile:
+    case Opcode::kConditional:
+    case Opcode::kCall:
+    case Opcode::kCustomCall:
+    case Opcode::kRngBitGenerator:
+    case Opcode::kAfterAll:
+    case Opcode::kCopy:  // A copy is there to be another buffer.
+    case Opcode::kOptimizationBarrier: return false;
+    default: return true;
+  }
+}
+
+uint64_t HashWithOperands(const Instruction& inst) {
+  uint64_t hash = HashOperation(inst);
+  for (const Instruction* operand : inst.operands()) hash = (hash ^ operand->id()) * 0x9E3779B97F4A7C15;
+  return hash;
+}
+
+bool SameValue(const Instruction& a, const Instruction& b) {
+  if (a.operand_count() != b.operand_count()) return false;
+  for (int64_t i = 0; i < a.operand_count(); ++i) {
+    if (&a.operand(i) != &b.operand(i)) return false;
+  }
+  if (IsFusion(a) && IsFusion(b) && a.common().backend_config.text != b.common().backend_config.text) return false;
+  return SameOperation(a, b);
+}
+
+bool ShareIn(Computation& computation) {
+  bool changed = false;
+  std::unordered_multimap<uint64_t, Instruction*> seen;
+  for (Instruction* inst : computation.PostOrder()) {
+    if (!MayShare(*inst)) continue;
+    const uint64_t hash = HashWithOperands(*inst);
+    const auto [begin, end] = seen.equal_range(hash);
+    Instruction* earlier = nullptr;
+    for (auto it = begin; it != end && earlier == nullptr; ++it) {
+      if (SameValue(*it->second, *inst)) earlier = it->second;
+    }
+    if (earlier == nullptr) {
+      seen.emplace(hash, inst);
+      continue;
+    }
+    inst->ReplaceAllUses(*earlier);
+    computation.Remove(*inst);
+    changed = true;
+  }
+  return changed;
+}
+
+// The instructions pair up in order, operand by operand.
+bool SameComputation(const Computation& a, const Computation& b) {
+  const std::vector<Instruction*> as = a.PostOrder(), bs = b.PostOrder();
+  if (as.size() != bs.size()) return false;
+  std::unordered_map<const Instruction*, const Instruction*> paired;
+  for (size_t i = 0; i < as.size(); ++i) {
+    if (!SameOperation(*as[i], *bs[i]) || as[i]->operand_count() != bs[i]->operand_count()) return false;
+    for (int64_t k = 0; k < as[i]->operand_count(); ++k) {
+      if (paired.at(&as[i]->operand(k)) != &bs[i]->operand(k)) return false;
+    }
+    paired[as[i]] = bs[i];
+  }
+  return paired.at(&a.root()) == &b.root();
+}
+
+// Reducers and the like that are written several times: all users take the first.
+bool ShareComputations(Module& module) {
+  std::unordered_multimap<uint64_t, Computation*> seen;
+  std::unordered_map<Computation*, Computation*> same;
+  const std::vector<Computation*> sequential = SequentialComputations(module);
+  for (Computation* computation : module.PostOrder()) {
+    if (std::find(sequential.begin(), sequential.end(), computation) != sequential.end()) continue;
+    if (computation->InstructionCount() > 8) continue;
+    const uint64_t hash = Fingerprint(*computation);
+    const auto [begin, end] = seen.equal_range(hash);
+    for (auto it = begin; it != end; ++it) {
+      if (SameComputation(*it->second, *computation)) {
+        same[computation] = it->second;
+        break;
+      }
+    }
+    if (!same.contains(computation)) seen.emplace(hash, computation);
+  }
+  bool changed = false;
+  if (same.empty()) return false;
+  for (Computation* computation : module.PostOrder()) {
+    for (Instruction* inst : computation->Instructions()) {
+      if (IsFusion(*inst)) continue;  // Kernels are counted one by one.
+      ForEachCalled(inst->attributes(), [&](Computation*& called) {
+        if (const auto found = same.find(called); found != same.end()) {
+          called = found->second;
+          changed = true;
+        }
+      });
+    }
+  }
+  return changed;
+}
+
+}  // namespace
+
+Result<bool> ShareCommon(Module& module, const PassContext&) {
+  bool changed = ShareComputations(module);
+  for (Computation* computation : module.PostOrder()) changed |= ShareIn(*computation);
+  changed |= module.RemoveUnreachable();
+  return changed;
+}
+
+}  // namespace hlo

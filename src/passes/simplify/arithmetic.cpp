@@ -1,0 +1,240 @@
+// algsimp: sums, products, powers, conversions.
+#include <cmath>
+
+#include "passes/match.h"
+#include "passes/simplify/rules.h"
+
+namespace hlo {
+namespace {
+namespace m = match;
+
+bool IsNumberWithoutZeroSign(PrimitiveType type) { return IsInteger(type); }
+
+// The sign of a zero constant.
+bool IsNegativeZero(const Instruction& constant) {
+  const Instruction& scalar = constant.Is(Opcode::kBroadcast) ? constant.operand(0) : constant;
+  return IsFloat(scalar.shape().type()) && std::signbit(scalar.literal().GetDouble(0));
+}
+
+// Cannot be -0: squares of reals, absolute values, exponentials, sums that start from +0.
+bool IsNeverNegativeZero(const Instruction& x) {
+  switch (x.opcode()) {
+    case Opcode::kAbs:
+    case Opcode::kExp:
+    case Opcode::kExp2:
+    case Opcode::kLogistic: return true;
+    case Opcode::kMultiply: return &x.operand(0) == &x.operand(1);
+    case Opcode::kReduce: {
+      const Instruction& init = x.operand(x.operand_count() - 1);
+      return x.operand_count() == 2 && x.attrs<ReduceAttrs>().to_apply->root().Is(Opcode::kAdd) && init.IsConstantOf(0) && init.Is(Opcode::kConstant) &&
+             !IsNegativeZero(init);
+    }
+    default: return false;
+  }
+}
+
+// A.add.1: x + 0 => x. For floats -0 is the neutral element; +0 is only where x is never -0.
+Result<Instruction*> AddZero(Instruction& inst, const PassContext&) {
+  Instruction *x, *zero;
+  if (!m::Add(m::Any(&x), m::AnyConstant(&zero))(&inst) || !zero->IsConstantOf(0)) return nullptr;
+  if (x->shape() != inst.shape()) return nullptr;
+  const bool neutral = IsNumberWithoutZeroSign(inst.shape().type()) || (IsFloat(inst.shape().type()) && (IsNegativeZero(*zero) || IsNeverNegativeZero(*x)));
+  return neutral ? x : nullptr;
+}
+
+// A.sub.2: x - 0 => x. Holds for +0, also of floats: -0 - +0 is -0.
+Result<Instruction*> SubtractZero(Instruction& inst, const PassContext&) {
+  Instruction *x, *zero;
+  if (!m::Subtract(m::Any(&x), m::AnyConstant(&zero))(&inst) || !zero->IsConstantOf(0)) return nullptr;
+  if (x->shape() != inst.shape() || IsComplex(inst.shape().type()) || IsNegativeZero(*zero)) return nullptr;
+  return x;
+}
+
+// A.sub.1: x - x => 0, for integers; a float may be infinite.
+Result<Instruction*> SubtractSelf(Instruction& inst, const PassContext&) {
+  if (!inst.Is(Opcode::kSubtract) || &inst.operand(0) != &inst.operand(1) || !IsInteger(inst.shape().type())) return nullptr;
+  return ConstantLike(inst, 0);
+}
+
+// A.add.5, A.sub.4: x + (y - x) => y, (x + y) - x => y: integers wrap round and back.
+Result<Instruction*> CancelIntegers(Instruction& inst, const PassContext&) {
+  if (!IsInteger(inst.shape().type())) return nullptr;
+  Instruction *x, *y, *difference;
+  if (m::Add(m::Any(&x), m::Subtract(&difference))(&inst) && &difference->operand(1) == x) return &difference->operand(0);
+  if (m::Subtract(m::Add(m::Any(&x), m::Any(&y)), m::Any(&difference))(&inst)) {
+    if (difference == x) return y;
+    if (difference == y) return x;
+  }
+  return nullptr;
+}
+
+// A.mul.1: x * 1 => x. (Not for complex numbers: infinity times 0i.)
+Result<Instruction*> MultiplyByOne(Instruction& inst, const PassContext&) {
+  Instruction* x;
+  if (!m::Multiply(m::Any(&x), m::ConstantOf(1))(&inst) || IsComplex(inst.shape().type())) return nullptr;
+  return x->shape() == inst.shape() ? x : nullptr;
+}
+
+// A.mul.2: x * 0 => 0, for integers. For floats it would lose NaN, infinity and the sign of zero.
+Result<Instruction*> MultiplyByZero(Instruction& inst, const PassContext&) {
+  Instruction* zero;
+  if (!m::Multiply(m::Any(), m::AnyConstant(&zero))(&inst) || !zero->IsConstantOf(0)) return nullptr;
+  return IsInteger(inst.shape().type()) && zero->shape() == inst.shape() ? zero : nullptr;
+}
+
+// A.mul.3: (-a) * (-b) => a * b, abs(a) * abs(a) => a * a, for reals.
+Result<Instruction*> MultiplySigns(Instruction& inst, const PassContext&) {
+  if (IsComplex(inst.shape().type())) return nullptr;
+  Instruction *a, *b, *c;
+  if (m::Multiply(m::Negate(m::Any(&a)), m::Negate(m::Any(&b)))(&inst)) return Replace(inst, Opcode::kMultiply, {a, b});
+  if (m::Multiply(m::Abs(&b, m::Any(&a)), m::Abs(&c))(&inst) && b == c) return Replace(inst, Opcode::kMultiply, {a, a});
+  return nullptr;
+}
+
+// A.div.1: x / 1 => x.
+Result<Instruction*> DivideByOne(Instruction& inst, const PassContext&) {
+  Instruction* x;
+  if (!m::Divide(m::Any(&x), m::ConstantOf(1))(&inst) || IsComplex(inst.shape().type())) return nullptr;
+  return x->shape() == inst.shape() ? x : nullptr;
+}
+
+// A.div.6 where it is exact: x / 2^k => x * 2^-k: both are the same real number, rounded once. 2^-k must be normal, since
+// a device may flush what is not.
+Result<Instruction*> DivideByPowerOfTwo(Instruction& inst, const PassContext&) {
+  Instruction *x, *constant;
+  if (!m::Divide(m::Any(&x), m::ScalarConstant(&constant))(&inst)) return nullptr;
+  const PrimitiveType type = inst.shape().type();
+  if (type != PrimitiveType::kF32 && type != PrimitiveType::kF64 && type != PrimitiveType::kBF16 && type != PrimitiveType::kF16) return nullptr;
+  const double value = constant->literal().GetDouble(0);
+  int exponent;
+  if (!std::isfinite(value) || std::abs(std::frexp(value, &exponent)) != 0.5) return nullptr;
+  if (std::abs(exponent) > (type == PrimitiveType::kF16 ? 13 : 125)) return nullptr;
+  return Replace(inst, Opcode::kMultiply, {x, ConstantLike(inst, 1 / value)});
+}
+
+// A.rem.4: (a % b) % b => a % b.
+Result<Instruction*> RemainderTwice(Instruction& inst, const PassContext&) {
+  Instruction* inner;
+  if (!m::Remainder(m::Remainder(&inner), m::Any())(&inst)) return nullptr;
+  return &inner->operand(1) == &inst.operand(1) ? inner : nullptr;
+}
+
+// A.neg.1: -(-x) => x.
+Result<Instruction*> NegateTwice(Instruction& inst, const PassContext&) {
+  Instruction* x;
+  return m::Negate(m::Negate(m::Any(&x)))(&inst) ? x : nullptr;
+}
+
+bool IsNonNegative(const Instruction& x) {
+  switch (x.opcode()) {
+    case Opcode::kAbs: return true;
+    case Opcode::kExp:
+    case Opcode::kLogistic: return !IsComplex(x.shape().type());
+    default: return false;
+  }
+}
+
+// A.abs.1: abs(x) => x for x that is never negative, nor a NaN with a sign.
+Result<Instruction*> AbsOfNonNegative(Instruction& inst, const PassContext&) {
+  Instruction* x;
+  if (!m::Abs(m::Any(&x))(&inst) || x->shape() != inst.shape()) return nullptr;
+  return IsNonNegative(*x) ? x : nullptr;
+}
+
+// A.pow.1: pow(x, 1) => x, pow(x, 0) => 1 (of NaN too, by definition). Other exponents round differently.
+Result<Instruction*> PowerOfOneOrZero(Instruction& inst, const PassContext&) {
+  Instruction* x;
+  if (IsComplex(inst.shape().type())) return nullptr;
+  if (m::Power(m::Any(&x), m::ConstantOf(1))(&inst)) return x;
+  if (m::Power(m::Any(&x), m::ConstantOf(0))(&inst)) return ConstantLike(inst, 1);
+  return nullptr;
+}
+
+// A.max.1, A.min.1: max(x, lowest) => x, min(x, highest) => x. max and min give NaN when x is one, and so does x.
+Result<Instruction*> ExtremeOfBound(Instruction& inst, const PassContext&) {
+  const bool is_max = inst.Is(Opcode::kMaximum);
+  if (!is_max && !inst.Is(Opcode::kMinimum)) return nullptr;
+  if (!IsFloat(inst.shape().type())) return nullptr;
+  const double bound = is_max ? -INFINITY : INFINITY;
+  for (int i = 0; i < 2; ++i) {
+    if (inst.operand(i).IsConstantOf(bound)) return &inst.operand(1 - i);
+  }
+  return nullptr;
+}
+
+// A.max.2: max(x, x) => x; the same for min, and, or.
+Result<Instruction*> IdempotentOp(Instruction& inst, const PassContext&) {
+  switch (inst.opcode()) {
+    case Opcode::kMaximum:
+    case Opcode::kMinimum:
+    case Opcode::kAnd:
+    case Opcode::kOr: return &inst.operand(0) == &inst.operand(1) ? &inst.operand(0) : nullptr;
+    default: return nullptr;
+  }
+}
+
+// A.clamp.1: clamp(a, clamp(a, x, b), b) => clamp(a, x, b).
+Result<Instruction*> ClampTwice(Instruction& inst, const PassContext&) {
+  Instruction* inner;
+  if (!m::Clamp(m::Any(), m::Clamp(&inner), m::Any())(&inst)) return nullptr;
+  return &inner->operand(0) == &inst.operand(0) && &inner->operand(2) == &inst.operand(2) ? inner : nullptr;
+}
+
+// Every value of `from` is one of `to`.
+bool HoldsAllOf(PrimitiveType to, PrimitiveType from) {
+  if (from == to) return true;
+  if (from == PrimitiveType::kPred) return IsInteger(to) || IsFloat(to);
+  if (IsInteger(from) && IsInteger(to)) {
+    if (IsSigned(from) && IsUnsigned(to)) return false;
+    return BitWidth(to) > BitWidth(from) || (BitWidth(to) == BitWidth(from) && IsSigned(from) == IsSigned(to));
+  }
+  const auto is_ieee = [](PrimitiveType t) { return t == PrimitiveType::kF16 || t == PrimitiveType::kBF16 || t == PrimitiveType::kF32 || t == PrimitiveType::kF64; };
+  if (is_ieee(from) && is_ieee(to)) return BitWidth(to) > BitWidth(from);
+  if (IsInteger(from) && to == PrimitiveType::kF64) return BitWidth(from) <= 32;
+  if (IsInteger(from) && to == PrimitiveType::kF32) return BitWidth(from) <= 16;
+  return false;
+}
+
+// A.cvt.1: a conversion to the type that it has.
+Result<Instruction*> ConvertToSame(Instruction& inst, const PassContext&) {
+  Instruction* x;
+  if (!m::Convert(m::Any(&x))(&inst)) return nullptr;
+  return x->shape() == inst.shape() ? x : nullptr;
+}
+
+// A.cvt.2: convert(convert(x)) => convert(x) when the middle type holds all values of x, so that nothing happened there.
+Result<Instruction*> ConvertTwice(Instruction& inst, const PassContext&) {
+  Instruction *middle, *x;
+  if (!m::Convert(m::Convert(&middle, m::Any(&x)))(&inst)) return nullptr;
+  if (!HoldsAllOf(middle->shape().type(), x->shape().type())) return nullptr;
+  // pred -> f32 -> s32 is pred -> s32; but pred as a result compares with zero, whatever the way.
+  return Replace(inst, Opcode::kConvert, {x});
+}
+
+// A.bcv.1: bitcast-convert to the same type, or twice between types of one width.
+Result<Instruction*> BitcastConvertTwice(Instruction& inst, const PassContext&) {
+  Instruction *middle, *x;
+  if (inst.Is(Opcode::kBitcastConvert) && inst.operand(0).shape() == inst.shape()) return &inst.operand(0);
+  if (!m::BitcastConvert(m::BitcastConvert(&middle, m::Any(&x)))(&inst)) return nullptr;
+  if (!SameDims(x->shape(), inst.shape()) || !SameDims(middle->shape(), inst.shape())) return nullptr;
+  return Replace(inst, Opcode::kBitcastConvert, {x});
+}
+
+// A.real.1, A.imag.1, A.cplx.1: real(complex(r, i)) => r, imag(complex(r, i)) => i, complex(real c, imag c) => c.
+Result<Instruction*> ComplexParts(Instruction& inst, const PassContext&) {
+  Instruction *r, *i;
+  if (m::Real(m::Complex(m::Any(&r), m::Any()))(&inst)) return r;
+  if (m::Imag(m::Complex(m::Any(), m::Any(&i)))(&inst)) return i;
+  if (m::Complex(m::Real(m::Any(&r)), m::Imag(m::Any(&i)))(&inst) && r == i) return r;
+  return nullptr;
+}
+
+constexpr Rule kRules[] = {AddZero,       SubtractZero,     SubtractSelf,   CancelIntegers, MultiplyByOne,    MultiplyByZero, MultiplySigns,
+                           DivideByOne,   DivideByPowerOfTwo, RemainderTwice, NegateTwice,  AbsOfNonNegative, PowerOfOneOrZero,
+                           ExtremeOfBound, IdempotentOp,    ClampTwice,     ConvertToSame,  ConvertTwice,     BitcastConvertTwice, ComplexParts};
+
+}  // namespace
+
+std::span<const Rule> ArithmeticRules() { return kRules; }
+
+}  // namespace hlo

@@ -1,0 +1,171 @@
+// algsimp: broadcasts and what can be said of repeated values.
+#include <algorithm>
+
+#include "passes/match.h"
+#include "passes/simplify/rules.h"
+
+namespace hlo {
+namespace {
+namespace m = match;
+
+bool IsAscending(const std::vector<int64_t>& dims) { return std::is_sorted(dims.begin(), dims.end()); }
+
+// A.bcast.1: a broadcast that repeats nothing is a reshape.
+Result<Instruction*> BroadcastOfNothing(Instruction& inst, const PassContext&) {
+  Instruction* x;
+  if (!m::Broadcast(m::Any(&x))(&inst) || !IsAscending(inst.dimensions())) return nullptr;
+  if (x->shape().NumElements() != inst.shape().NumElements()) return nullptr;
+  return x->shape() == inst.shape() ? x : Replace(inst, Opcode::kReshape, {x});
+}
+
+// A.bcast.6: broadcast(broadcast(x)) => broadcast(x): dimension i of x lands at outer[inner[i]].
+Result<Instruction*> BroadcastTwice(Instruction& inst, const PassContext&) {
+  Instruction *inner, *x;
+  if (!m::Broadcast(m::Broadcast(&inner, m::Any(&x)))(&inst)) return nullptr;
+  std::vector<int64_t> composed;
+  for (const int64_t d : inner->dimensions()) composed.push_back(inst.dimensions()[d]);
+  return Replace(inst, Opcode::kBroadcast, {x}, DimensionsAttrs{composed});
+}
+
+// A.bcast.6: broadcast(iota) => iota.
+Result<Instruction*> BroadcastOfIota(Instruction& inst, const PassContext&) {
+  Instruction* iota;
+  if (!m::Broadcast(m::Iota(&iota))(&inst)) return nullptr;
+  return Replace(inst, Opcode::kIota, {}, IotaAttrs{inst.dimensions()[iota->attrs<IotaAttrs>().iota_dimension]});
+}
+
+// A.bcast.3: broadcast(reshape(x)) => broadcast(x) when the reshape only adds dimensions of size 1.
+Result<Instruction*> BroadcastOfAddedOnes(Instruction& inst, const PassContext&) {
+  Instruction *reshape, *x;
+  if (!m::Broadcast(m::Reshape(&reshape, m::Any(&x)))(&inst) || reshape->shape().rank() <= x->shape().rank()) return nullptr;
+  const auto paired = PairDimensions(x->shape(), reshape->shape());
+  if (!paired) return nullptr;
+  std::vector<int64_t> dims(x->shape().rank(), -1);
+  for (int64_t j = 0; j < reshape->shape().rank(); ++j) {
+    if ((*paired)[j] >= 0) dims[(*paired)[j]] = inst.dimensions()[j];
+  }
+  if (std::find(dims.begin(), dims.end(), -1) != dims.end()) return nullptr;  // It also removes some.
+  return Replace(inst, Opcode::kBroadcast, {x}, DimensionsAttrs{dims});
+}
+
+// A.bcast.7: broadcast(x) => broadcast(reshape(x)) without x's dimensions of size 1, so that equal broadcasts look equal.
+Result<Instruction*> BroadcastOfOnes(Instruction& inst, const PassContext&) {
+  Instruction* x;
+  if (!m::Broadcast(m::Any(&x))(&inst) || x->Is(Opcode::kReshape)) return nullptr;
+  std::vector<int64_t> sizes, dims;
+  for (int64_t i = 0; i < x->shape().rank(); ++i) {
+    if (x->shape().dim(i) == 1) continue;
+    sizes.push_back(x->shape().dim(i));
+    dims.push_back(inst.dimensions()[i]);
+  }
+  if (static_cast<int64_t>(sizes.size()) == x->shape().rank()) return nullptr;
+  Instruction* smaller = Step(inst, Opcode::kReshape, x->shape().WithDims(sizes), {x});
+  return Replace(inst, Opcode::kBroadcast, {smaller}, DimensionsAttrs{dims});
+}
+
+// A.resh.2: reshape(broadcast(x)) => broadcast(x): of a scalar always; of more when the reshape adds and removes only
+// dimensions of size 1 that are none of x's.
+Result<Instruction*> ReshapeOfBroadcast(Instruction& inst, const PassContext&) {
+  Instruction *broadcast, *x;
+  if (!m::Reshape(m::Broadcast(&broadcast, m::Any(&x)))(&inst)) return nullptr;
+  if (x->shape().IsScalar()) return Replace(inst, Opcode::kBroadcast, {x}, DimensionsAttrs{});
+  const auto paired = PairDimensions(broadcast->shape(), inst.shape());
+  if (!paired) return nullptr;
+  std::vector<int64_t> dims;
+  for (const int64_t d : broadcast->dimensions()) {
+    const auto found = std::find(paired->begin(), paired->end(), d);
+    if (found == paired->end()) return nullptr;
+    dims.push_back(found - paired->begin());
+  }
+  return Replace(inst, Opcode::kBroadcast, {x}, DimensionsAttrs{dims});
+}
+
+// A.trans.6: transpose(broadcast(x)) => broadcast(x), when x's dimensions keep their order.
+Result<Instruction*> TransposeOfBroadcast(Instruction& inst, const PassContext&) {
+  Instruction *broadcast, *x;
+  if (!m::Transpose(m::Broadcast(&broadcast, m::Any(&x)))(&inst)) return nullptr;
+  std::vector<int64_t> dims;
+  for (const int64_t d : broadcast->dimensions()) {
+    dims.push_back(std::find(inst.dimensions().begin(), inst.dimensions().end(), d) - inst.dimensions().begin());
+  }
+  if (!IsAscending(dims)) return nullptr;
+  return Replace(inst, Opcode::kBroadcast, {x}, DimensionsAttrs{dims});
+}
+
+// A.bcast.5, A.slice.1: slice and reverse, of dimensions that only repeat, take the same values.
+Result<Instruction*> PartOfBroadcast(Instruction& inst, const PassContext&) {
+  if (!inst.Is(Opcode::kSlice) && !inst.Is(Opcode::kReverse) && !inst.Is(Opcode::kDynamicSlice)) return nullptr;
+  Instruction& broadcast = inst.operand(0);
+  if (!broadcast.Is(Opcode::kBroadcast)) return nullptr;
+  Instruction& x = broadcast.operand(0);
+  for (const int64_t d : broadcast.dimensions()) {
+    if (inst.Is(Opcode::kReverse)) {
+      if (std::find(inst.dimensions().begin(), inst.dimensions().end(), d) != inst.dimensions().end()) return nullptr;
+    } else if (inst.shape().dim(d) != broadcast.shape().dim(d)) {
+      return nullptr;
+    } else if (inst.Is(Opcode::kSlice) && inst.attrs<SliceAttrs>().slice.dims[d].start != 0) {
+      return nullptr;
+    }
+  }
+  return Replace(inst, Opcode::kBroadcast, {&x}, DimensionsAttrs{broadcast.dimensions()});
+}
+
+// A.bcast.4: f(broadcast(x), broadcast(y), broadcast(scalar)) => broadcast(f(x, y, broadcast(scalar))): f is computed once
+// for each of x's elements instead of once for each repetition.
+Result<Instruction*> SinkBroadcast(Instruction& inst, const PassContext&) {
+  if (!inst.Is(kElementwise) || inst.operand_count() == 0 || inst.Is(Opcode::kCopy) || !inst.shape().IsArray()) return nullptr;
+  const Instruction* first = nullptr;  // The largest broadcast sets the dimensions.
+  for (const Instruction* operand : inst.operands()) {
+    if (operand->shape().IsScalar() && !inst.shape().IsScalar()) continue;
+    if (!operand->Is(Opcode::kBroadcast)) return nullptr;
+    if (first == nullptr || operand->operand(0).shape().rank() > first->operand(0).shape().rank()) first = operand;
+  }
+  if (first == nullptr) return nullptr;
+  const Shape& small = first->operand(0).shape();
+  if (small.NumElements() >= inst.shape().NumElements()) return nullptr;
+  for (const Instruction* operand : inst.operands()) {
+    if (!operand->Is(Opcode::kBroadcast) || operand->operand(0).shape().IsScalar()) continue;
+    if (operand->dimensions() != first->dimensions()) return nullptr;
+  }
+  std::vector<Instruction*> operands;
+  for (Instruction* operand : inst.operands()) {
+    if (!operand->Is(Opcode::kBroadcast)) {
+      operands.push_back(operand);  // The scalar of a clamp or select.
+      continue;
+    }
+    Instruction& x = operand->operand(0);
+    if (SameDims(x.shape(), small)) {
+      operands.push_back(&x);
+    } else {
+      operands.push_back(Step(inst, Opcode::kBroadcast, small.WithType(x.shape().type()), {&x}, DimensionsAttrs{}));
+    }
+  }
+  Instruction* result = Step(inst, inst.opcode(), small.WithType(inst.shape().type()), std::move(operands), inst.attributes());
+  return Replace(inst, Opcode::kBroadcast, {result}, DimensionsAttrs{first->dimensions()});
+}
+
+// A.const.1: a constant of equal elements => broadcast(scalar).
+Result<Instruction*> SplatConstant(Instruction& inst, const PassContext&) {
+  if (!inst.Is(Opcode::kConstant) || !inst.shape().IsArray() || inst.shape().IsScalar() || inst.shape().NumElements() < 2) return nullptr;
+  const Literal& literal = inst.literal();
+  if (!literal.IsSplat()) return nullptr;
+  Literal scalar = Literal::Uninitialized(Shape::Scalar(inst.shape().type()));
+  std::copy_n(literal.raw(), scalar.byte_size(), scalar.mutable_raw());
+  Instruction& constant = inst.computation().AddConstant(std::move(scalar));
+  return Replace(inst, Opcode::kBroadcast, {&constant}, DimensionsAttrs{});
+}
+
+// A.iota.1: along a dimension of size 1 an iota is 0.
+Result<Instruction*> IotaOfOne(Instruction& inst, const PassContext&) {
+  if (!inst.Is(Opcode::kIota) || inst.shape().dim(inst.attrs<IotaAttrs>().iota_dimension) > 1) return nullptr;
+  return ConstantLike(inst, 0);
+}
+
+constexpr Rule kRules[] = {BroadcastOfNothing, BroadcastTwice,       BroadcastOfIota, BroadcastOfAddedOnes, BroadcastOfOnes, ReshapeOfBroadcast,
+                           TransposeOfBroadcast, PartOfBroadcast, SinkBroadcast,   SplatConstant,        IotaOfOne};
+
+}  // namespace
+
+std::span<const Rule> BroadcastRules() { return kRules; }
+
+}  // namespace hlo

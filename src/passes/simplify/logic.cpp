@@ -1,0 +1,126 @@
+// algsimp: predicates, bits, comparisons, selections.
+#include "passes/match.h"
+#include "passes/simplify/rules.h"
+
+namespace hlo {
+namespace {
+namespace m = match;
+
+bool IsPred(const Instruction& inst) { return inst.shape().type() == PrimitiveType::kPred; }
+
+// Every bit set: true, or -1 in two's complement.
+bool IsAllOnes(const Instruction& constant) {
+  const Instruction& scalar = constant.Is(Opcode::kBroadcast) ? constant.operand(0) : constant;
+  const PrimitiveType type = scalar.shape().type();
+  if (type == PrimitiveType::kPred) return constant.IsConstantOf(1);
+  if (!IsInteger(type) || BitWidth(type) > 32) return false;
+  return constant.IsConstantOf(IsSigned(type) ? -1 : static_cast<double>((1ULL << BitWidth(type)) - 1));
+}
+
+// A.and.1: x & ones => x, x & 0 => 0. A.or.1: x | 0 => x, x | ones => ones. A.xor.1: x ^ 0 => x.
+Result<Instruction*> BitsWithConstant(Instruction& inst, const PassContext&) {
+  const bool is_and = inst.Is(Opcode::kAnd), is_or = inst.Is(Opcode::kOr);
+  if (!is_and && !is_or && !inst.Is(Opcode::kXor)) return nullptr;
+  for (int i = 0; i < 2; ++i) {
+    Instruction &x = inst.operand(i), &c = inst.operand(1 - i);
+    if (!m::AnyConstant()(&c) || x.shape() != c.shape()) continue;
+    if (c.IsConstantOf(0)) return is_and ? &c : &x;
+    if (!IsAllOnes(c)) continue;
+    if (is_and) return &x;
+    if (is_or) return &c;
+    if (IsPred(inst)) return Replace(inst, Opcode::kNot, {&x});
+  }
+  return nullptr;
+}
+
+// A.xor.1: x ^ x => 0.
+Result<Instruction*> XorSelf(Instruction& inst, const PassContext&) {
+  if (!inst.Is(Opcode::kXor) || &inst.operand(0) != &inst.operand(1)) return nullptr;
+  return ConstantLike(inst, 0);
+}
+
+// A.not.1: !!x => x.
+Result<Instruction*> NotTwice(Instruction& inst, const PassContext&) {
+  Instruction* x;
+  return m::Not(m::Not(m::Any(&x)))(&inst) ? x : nullptr;
+}
+
+// A.sel.1: select(p, x, x) => x; select(true, x, y) => x.
+Result<Instruction*> SelectDecided(Instruction& inst, const PassContext&) {
+  Instruction *p, *x, *y;
+  if (!m::Select(m::Any(&p), m::Any(&x), m::Any(&y))(&inst)) return nullptr;
+  if (x == y || p->IsConstantOf(1)) return x;
+  if (p->IsConstantOf(0)) return y;
+  return nullptr;
+}
+
+// A.sel.2: select(!p, x, y) => select(p, y, x).
+Result<Instruction*> SelectNot(Instruction& inst, const PassContext&) {
+  Instruction *p, *x, *y;
+  if (!m::Select(m::Not(m::Any(&p)), m::Any(&x), m::Any(&y))(&inst)) return nullptr;
+  return IsPred(*p) ? Replace(inst, Opcode::kSelect, {p, y, x}) : nullptr;
+}
+
+// A.sel.3: select(p, true, false) => p; select(p, false, true) => !p.
+Result<Instruction*> SelectOfTruth(Instruction& inst, const PassContext&) {
+  Instruction *p, *x, *y;
+  if (!m::Select(m::Any(&p), m::Any(&x), m::Any(&y))(&inst) || !IsPred(inst) || p->shape() != inst.shape()) return nullptr;
+  if (x->IsConstantOf(1) && y->IsConstantOf(0)) return p;
+  if (x->IsConstantOf(0) && y->IsConstantOf(1)) return Replace(inst, Opcode::kNot, {p});
+  return nullptr;
+}
+
+// A.cmp.3: compare(x, x) is decided for integers; a NaN differs from itself.
+Result<Instruction*> CompareSelf(Instruction& inst, const PassContext&) {
+  if (!inst.Is(Opcode::kCompare) || &inst.operand(0) != &inst.operand(1)) return nullptr;
+  const PrimitiveType type = inst.operand(0).shape().type();
+  if (!IsInteger(type) && type != PrimitiveType::kPred) return nullptr;
+  switch (inst.attrs<CompareAttrs>().direction) {
+    case ComparisonDirection::kEq:
+    case ComparisonDirection::kGe:
+    case ComparisonDirection::kLe: return ConstantLike(inst, 1);
+    default: return ConstantLike(inst, 0);
+  }
+}
+
+// A.cmp.1: nothing unsigned is below zero; neither is an iota that does not wrap.
+Result<Instruction*> CompareUnsignedWithZero(Instruction& inst, const PassContext&) {
+  if (!inst.Is(Opcode::kCompare)) return nullptr;
+  const auto never_negative = [](const Instruction& x) {
+    return IsUnsigned(x.shape().type()) || (x.Is(Opcode::kIota) && (x.shape().type() == PrimitiveType::kS32 || x.shape().type() == PrimitiveType::kS64));
+  };
+  using D = ComparisonDirection;
+  const D direction = inst.attrs<CompareAttrs>().direction;
+  if (never_negative(inst.operand(0)) && inst.operand(1).IsConstantOf(0)) {
+    if (direction == D::kLt) return ConstantLike(inst, 0);
+    if (direction == D::kGe) return ConstantLike(inst, 1);
+  }
+  if (never_negative(inst.operand(1)) && inst.operand(0).IsConstantOf(0)) {
+    if (direction == D::kGt) return ConstantLike(inst, 0);
+    if (direction == D::kLe) return ConstantLike(inst, 1);
+  }
+  return nullptr;
+}
+
+// A.cmp.5: of predicates: x == true => x, x != false => x, x == false => !x, x != true => !x.
+Result<Instruction*> ComparePredicate(Instruction& inst, const PassContext&) {
+  if (!inst.Is(Opcode::kCompare) || !IsPred(inst.operand(0))) return nullptr;
+  const auto direction = inst.attrs<CompareAttrs>().direction;
+  const bool is_eq = direction == ComparisonDirection::kEq;
+  if (!is_eq && direction != ComparisonDirection::kNe) return nullptr;
+  for (int i = 0; i < 2; ++i) {
+    Instruction &x = inst.operand(i), &c = inst.operand(1 - i);
+    if (x.shape() != inst.shape()) continue;
+    if (c.IsConstantOf(is_eq ? 1 : 0)) return &x;
+    if (c.IsConstantOf(is_eq ? 0 : 1)) return Replace(inst, Opcode::kNot, {&x});
+  }
+  return nullptr;
+}
+
+constexpr Rule kRules[] = {BitsWithConstant, XorSelf, NotTwice, SelectDecided, SelectNot, SelectOfTruth, CompareSelf, CompareUnsignedWithZero, ComparePredicate};
+
+}  // namespace
+
+std::span<const Rule> LogicRules() { return kRules; }
+
+}  // namespace hlo

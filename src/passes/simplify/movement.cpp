@@ -1,0 +1,224 @@
+// algsimp: slices, pads, concatenations, updates in place, gathers and scatters.
+#include <algorithm>
+
+#include "passes/match.h"
+#include "passes/simplify/rules.h"
+
+namespace hlo {
+namespace {
+namespace m = match;
+
+const std::vector<SliceDim>& SliceDims(const Instruction& slice) { return slice.attrs<SliceAttrs>().slice.dims; }
+
+// A.slice.1, A.ds.1: a slice that takes all.
+Result<Instruction*> SliceOfAll(Instruction& inst, const PassContext&) {
+  if (!inst.Is(Opcode::kSlice) && !inst.Is(Opcode::kDynamicSlice)) return nullptr;
+  return inst.operand(0).shape() == inst.shape() ? &inst.operand(0) : nullptr;
+}
+
+// A.slice.1: slice(slice(x)) => slice(x).
+Result<Instruction*> SliceTwice(Instruction& inst, const PassContext&) {
+  Instruction *inner, *x;
+  if (!m::Slice(m::Slice(&inner, m::Any(&x)))(&inst)) return nullptr;
+  SliceRanges composed;
+  for (int64_t d = 0; d < inst.shape().rank(); ++d) {
+    const SliceDim &out = SliceDims(inst)[d], &in = SliceDims(*inner)[d];
+    composed.dims.push_back({in.start + out.start * in.stride, in.start + (out.limit - 1) * in.stride + 1, in.stride * out.stride});
+    if (out.limit <= out.start) return nullptr;
+  }
+  return Replace(inst, Opcode::kSlice, {x}, SliceAttrs{composed});
+}
+
+// A.slice.5: a slice of a concatenation that lies within one of its parts.
+Result<Instruction*> SliceOfConcatenate(Instruction& inst, const PassContext&) {
+  Instruction* whole;
+  if (!m::Slice(m::Concatenate(&whole))(&inst)) return nullptr;
+  const int64_t dim = whole->attrs<OneDimensionAttrs>().dimension.value;
+  const SliceDim& cut = SliceDims(inst)[dim];
+  int64_t begin = 0;
+  for (Instruction* part : whole->operands()) {
+    const int64_t end = begin + part->shape().dim(dim);
+    if (cut.start >= begin && cut.limit <= end && cut.start < cut.limit) {
+      SliceRanges ranges = inst.attrs<SliceAttrs>().slice;
+      ranges.dims[dim].start -= begin;
+      ranges.dims[dim].limit -= begin;
+      return Replace(inst, Opcode::kSlice, {part}, SliceAttrs{ranges});
+    }
+    begin = end;
+  }
+  return nullptr;
+}
+
+// A.slice.2: a slice of a pad that lies within the operand, or within the padding.
+Result<Instruction*> SliceOfPad(Instruction& inst, const PassContext&) {
+  Instruction *pad, *x, *value;
+  if (!m::Slice(m::Pad(&pad, m::Any(&x), m::Any(&value)))(&inst)) return nullptr;
+  SliceRanges ranges = inst.attrs<SliceAttrs>().slice;
+  bool inside = true, outside = false;
+  for (int64_t d = 0; d < inst.shape().rank(); ++d) {
+    const PaddingDim& padding = pad->attrs<PadAttrs>().padding.dims[d];
+    if (padding.interior != 0) return nullptr;
+    SliceDim& cut = ranges.dims[d];
+    cut.start -= padding.low;
+    cut.limit -= padding.low;
+    inside &= cut.start >= 0 && cut.limit <= x->shape().dim(d);
+    outside |= cut.limit <= 0 || cut.start >= x->shape().dim(d);
+  }
+  if (outside) return Replace(inst, Opcode::kBroadcast, {value}, DimensionsAttrs{});
+  return inside ? Replace(inst, Opcode::kSlice, {x}, SliceAttrs{ranges}) : nullptr;
+}
+
+// A.slice.4: slice(reverse(x)) => reverse(slice(x)), so that less is reversed.
+Result<Instruction*> SliceOfReverse(Instruction& inst, const PassContext&) {
+  Instruction *reverse, *x;
+  if (!m::Slice(m::OneUse(m::Reverse(&reverse, m::Any(&x))))(&inst)) return nullptr;
+  SliceRanges ranges = inst.attrs<SliceAttrs>().slice;
+  for (const SliceDim& cut : ranges.dims) {
+    if (cut.stride != 1) return nullptr;
+  }
+  for (const int64_t d : reverse->dimensions()) {
+    const SliceDim cut = ranges.dims[d];
+    ranges.dims[d] = {x->shape().dim(d) - cut.limit, x->shape().dim(d) - cut.start, 1};
+  }
+  Instruction* part = Step(inst, Opcode::kSlice, inst.shape(), {x}, SliceAttrs{ranges});
+  return Replace(inst, Opcode::kReverse, {part}, DimensionsAttrs{reverse->dimensions()});
+}
+
+// A.cat.1, A.cat.2: a concatenation of one; of parts that are empty; of concatenations along the same dimension.
+Result<Instruction*> ConcatenateParts(Instruction& inst, const PassContext&) {
+  if (!inst.Is(Opcode::kConcatenate)) return nullptr;
+  const OneDimension dim = inst.attrs<OneDimensionAttrs>().dimension;
+  std::vector<Instruction*> parts;
+  bool changed = false;
+  for (Instruction* operand : inst.operands()) {
+    const bool nested = operand->Is(Opcode::kConcatenate) && operand->attrs<OneDimensionAttrs>().dimension == dim && operand->UseCount() == 1;
+    changed |= nested || operand->shape().dim(dim.value) == 0;
+    if (nested) {
+      parts.insert(parts.end(), operand->operands().begin(), operand->operands().end());
+    } else if (operand->shape().dim(dim.value) != 0) {
+      parts.push_back(operand);
+    }
+  }
+  if (parts.size() == 1 && parts.front()->shape() == inst.shape()) return parts.front();
+  if (!changed || parts.empty()) return nullptr;
+  return Replace(inst, Opcode::kConcatenate, std::move(parts), OneDimensionAttrs{dim});
+}
+
+// A.cat.3: neighbouring slices of one value, put together again.
+Result<Instruction*> ConcatenateSlices(Instruction& inst, const PassContext&) {
+  if (!inst.Is(Opcode::kConcatenate)) return nullptr;
+  const int64_t dim = inst.attrs<OneDimensionAttrs>().dimension.value;
+  std::vector<Instruction*> parts;
+  for (Instruction* operand : inst.operands()) {
+    Instruction* last = parts.empty() ? nullptr : parts.back();
+    const bool slices = last != nullptr && last->Is(Opcode::kSlice) && operand->Is(Opcode::kSlice) && &last->operand(0) == &operand->operand(0);
+    bool adjacent = slices;
+    for (int64_t d = 0; slices && d < inst.shape().rank(); ++d) {
+      const SliceDim &a = SliceDims(*last)[d], &b = SliceDims(*operand)[d];
+      adjacent &= a.stride == 1 && b.stride == 1 && (d == dim ? a.limit == b.start : a == b);
+    }
+    if (!adjacent) {
+      parts.push_back(operand);
+      continue;
+    }
+    SliceRanges ranges = last->attrs<SliceAttrs>().slice;
+    ranges.dims[dim].limit = SliceDims(*operand)[dim].limit;
+    Shape shape = last->shape();
+    shape.SetDim(dim, ranges.dims[dim].limit - ranges.dims[dim].start);
+    parts.back() = Step(inst, Opcode::kSlice, shape, {&last->operand(0)}, SliceAttrs{ranges});
+  }
+  if (static_cast<int64_t>(parts.size()) == inst.operand_count()) return nullptr;
+  if (parts.size() == 1) return parts.front();
+  return Replace(inst, Opcode::kConcatenate, std::move(parts), inst.attributes());
+}
+
+// A.pad.1: padding by nothing.
+Result<Instruction*> PadByNothing(Instruction& inst, const PassContext&) {
+  if (!inst.Is(Opcode::kPad) || inst.operand(0).shape() != inst.shape()) return nullptr;
+  for (const PaddingDim& d : inst.attrs<PadAttrs>().padding.dims) {
+    if (d.low != 0 || d.high != 0) return nullptr;
+  }
+  return &inst.operand(0);
+}
+
+// The value of a scalar integer constant.
+std::optional<int64_t> ConstantIndex(const Instruction& index) {
+  if (!index.Is(Opcode::kConstant) || !index.shape().IsScalar() || !IsInteger(index.shape().type())) return std::nullopt;
+  return index.literal().GetInt(0);
+}
+
+// A.ds.5: a dynamic-slice at constant indices is a slice; indices are clamped so that the whole slice lies inside.
+Result<Instruction*> SliceAtConstant(Instruction& inst, const PassContext&) {
+  if (!inst.Is(Opcode::kDynamicSlice)) return nullptr;
+  const Shape& from = inst.operand(0).shape();
+  SliceRanges ranges;
+  for (int64_t d = 0; d < from.rank(); ++d) {
+    const auto index = ConstantIndex(inst.operand(1 + d));
+    const int64_t most = from.dim(d) - inst.shape().dim(d);
+    if (!index && most != 0) return nullptr;
+    const int64_t start = most == 0 ? 0 : std::clamp<int64_t>(*index, 0, most);
+    ranges.dims.push_back({start, start + inst.shape().dim(d), 1});
+  }
+  return Replace(inst, Opcode::kSlice, {&inst.operand(0)}, SliceAttrs{ranges});
+}
+
+// A.dus.1: an update of everything.
+Result<Instruction*> UpdateOfAll(Instruction& inst, const PassContext&) {
+  if (!inst.Is(Opcode::kDynamicUpdateSlice)) return nullptr;
+  if (inst.operand(1).shape() == inst.shape()) return &inst.operand(1);
+  if (inst.operand(1).shape().NumElements() == 0) return &inst.operand(0);
+  return nullptr;
+}
+
+// A scatter of one window that overwrites, at constant indices that keep it inside => dynamic-update-slice. (A scatter
+// outside does nothing where an update slides back inside; hence constants only.)
+Result<Instruction*> ScatterOfOneWindow(Instruction& inst, const PassContext&) {
+  Instruction *x, *indices, *update;
+  if (!m::Scatter(m::Any(&x), m::Any(&indices), m::Any(&update))(&inst)) return nullptr;
+  const auto& attrs = inst.attrs<ScatterAttrs>();
+  const Instruction& combined = attrs.to_apply->root();
+  if (!combined.Is(Opcode::kParameter) || combined.parameter_number() != 1) return nullptr;
+  if (!attrs.input_batching_dims.empty() || !attrs.scatter_indices_batching_dims.empty()) return nullptr;
+  // One index vector.
+  const int64_t coordinates = static_cast<int64_t>(attrs.scatter_dims_to_operand_dims.size());
+  if (indices->shape().NumElements() != coordinates) return nullptr;
+  std::vector<int64_t> start(x->shape().rank(), 0);
+  for (int64_t i = 0; i < coordinates; ++i) {
+    std::optional<int64_t> value;
+    if (indices->Is(Opcode::kConstant)) value = indices->literal().GetInt(i);
+    if (indices->Is(Opcode::kBroadcast)) value = ConstantIndex(indices->operand(0));
+    if (!value) return nullptr;
+    start[attrs.scatter_dims_to_operand_dims[i]] = *value;
+  }
+  // The window: update_window_dims in order, with 1 for each inserted dimension.
+  std::vector<int64_t> window;
+  size_t next = 0;
+  for (int64_t d = 0; d < x->shape().rank(); ++d) {
+    const bool inserted = std::find(attrs.inserted_window_dims.begin(), attrs.inserted_window_dims.end(), d) != attrs.inserted_window_dims.end();
+    window.push_back(inserted ? 1 : update->shape().dim(attrs.update_window_dims[next++]));
+    if (start[d] < 0 || start[d] + window[d] > x->shape().dim(d)) return nullptr;
+  }
+  if (!std::is_sorted(attrs.update_window_dims.begin(), attrs.update_window_dims.end())) return nullptr;
+  const Shape window_shape = x->shape().WithDims(window);
+  if (!SameDims(window_shape, update->shape())) update = Step(inst, Opcode::kReshape, window_shape, {update});
+  std::vector<Instruction*> operands = {x, update};
+  for (const int64_t s : start) operands.push_back(&inst.computation().AddConstant(Literal::Scalar(PrimitiveType::kS32, s)));
+  return Replace(inst, Opcode::kDynamicUpdateSlice, std::move(operands));
+}
+
+// A.sort.1: sorting along a dimension of at most one element.
+Result<Instruction*> SortOfOne(Instruction& inst, const PassContext&) {
+  if (!inst.Is(Opcode::kSort)) return nullptr;
+  if (inst.operand(0).shape().dim(inst.attrs<SortAttrs>().dimension.value) > 1) return nullptr;
+  if (inst.operand_count() == 1) return &inst.operand(0);
+  return Replace(inst, Opcode::kTuple, {inst.operands().begin(), inst.operands().end()});
+}
+
+constexpr Rule kRules[] = {SliceOfAll,   SliceTwice,   SliceOfConcatenate, SliceOfPad,         SliceOfReverse, ConcatenateParts, ConcatenateSlices,
+                           PadByNothing, SliceAtConstant, UpdateOfAll,     ScatterOfOneWindow, SortOfOne};
+
+}  // namespace
+
+std::span<const Rule> MovementRules() { return kRules; }
+
+}  // namespace hlo

@@ -1,0 +1,72 @@
+// algsimp: reduces.
+#include <algorithm>
+
+#include "passes/match.h"
+#include "passes/simplify/rules.h"
+
+namespace hlo {
+namespace {
+namespace m = match;
+
+// The op of a reducer that is one op of its two parameters.
+std::optional<Opcode> ReducerOp(const Computation& reducer) {
+  const Instruction& root = reducer.root();
+  if (root.operand_count() != 2 || !root.Is(kElementwise) || !root.Is(kCommutative)) return std::nullopt;
+  const Instruction &a = root.operand(0), &b = root.operand(1);
+  if (!a.Is(Opcode::kParameter) || !b.Is(Opcode::kParameter) || &a == &b) return std::nullopt;
+  return root.opcode();
+}
+
+// A.red.1: a reduce of nothing is its init; a reduce over no dimensions, or over dimensions of size 1, is one step of the
+// reducer: op(init, x). That is more careful than the usual reshape(x): 0 + -0 is +0.
+Result<Instruction*> ReduceOfOne(Instruction& inst, const PassContext&) {
+  if (!inst.Is(Opcode::kReduce) || inst.operand_count() != 2) return nullptr;
+  Instruction &x = inst.operand(0), &init = inst.operand(1);
+  if (x.shape().NumElements() == 0 && inst.shape().NumElements() != 0) {
+    return inst.shape().IsScalar() ? &init : Replace(inst, Opcode::kBroadcast, {&init}, DimensionsAttrs{});
+  }
+  if (x.shape().NumElements() != inst.shape().NumElements() || inst.shape().NumElements() == 0) return nullptr;
+  const auto op = ReducerOp(*inst.attrs<ReduceAttrs>().to_apply);
+  if (!op) return nullptr;
+  Instruction* value = SameDims(x.shape(), inst.shape()) ? &x : Step(inst, Opcode::kReshape, inst.shape(), {&x});
+  Instruction* start = inst.shape().IsScalar() ? &init : Replace(inst, Opcode::kBroadcast, {&init}, DimensionsAttrs{});
+  return Replace(inst, *op, {start, value});
+}
+
+// A.red.5: reduce(reshape(x)) => reduce(x), when the reshape only adds and removes dimensions of size 1: the order in
+// which elements are combined stays.
+Result<Instruction*> ReduceOfReshape(Instruction& inst, const PassContext&) {
+  Instruction *reshape, *x;
+  if (inst.operand_count() != 2 || !m::Reduce(m::Reshape(&reshape, m::Any(&x)), m::Any())(&inst)) return nullptr;
+  const auto paired = PairDimensions(reshape->shape(), x->shape());
+  if (!paired) return nullptr;
+  const auto& reduced = inst.attrs<ReduceAttrs>().dimensions;
+  std::vector<int64_t> dims, kept;
+  for (int64_t d = 0; d < x->shape().rank(); ++d) {
+    // What is only in x has size 1 and is reduced away.
+    const bool is_reduced = (*paired)[d] < 0 || std::find(reduced.begin(), reduced.end(), (*paired)[d]) != reduced.end();
+    (is_reduced ? dims : kept).push_back(is_reduced ? d : x->shape().dim(d));
+  }
+  const Shape shape = inst.shape().WithDims(kept);
+  auto attrs = inst.attrs<ReduceAttrs>();
+  attrs.dimensions = dims;
+  Instruction* reduce = Step(inst, Opcode::kReduce, shape, {x, &inst.operand(1)}, attrs);
+  return SameDims(shape, inst.shape()) ? reduce : Replace(inst, Opcode::kReshape, {reduce});
+}
+
+// Dimensions in ascending order, so that equal reduces look equal.
+Result<Instruction*> SortedReduceDimensions(Instruction& inst, const PassContext&) {
+  if (!inst.Is(Opcode::kReduce)) return nullptr;
+  auto attrs = inst.attrs<ReduceAttrs>();
+  if (std::is_sorted(attrs.dimensions.begin(), attrs.dimensions.end())) return nullptr;
+  std::sort(attrs.dimensions.begin(), attrs.dimensions.end());
+  return Replace(inst, Opcode::kReduce, {inst.operands().begin(), inst.operands().end()}, attrs);
+}
+
+constexpr Rule kRules[] = {ReduceOfOne, ReduceOfReshape, SortedReduceDimensions};
+
+}  // namespace
+
+std::span<const Rule> ReductionRules() { return kRules; }
+
+}  // namespace hlo

@@ -1,0 +1,111 @@
+// algsimp: reshape, transpose, reverse, copy, bitcast.
+#include <algorithm>
+
+#include "passes/match.h"
+#include "passes/simplify/rules.h"
+
+namespace hlo {
+
+std::optional<std::vector<int64_t>> PairDimensions(const Shape& from, const Shape& to) {
+  std::vector<int64_t> paired(to.rank(), -1);
+  int64_t i = 0;
+  for (int64_t j = 0; j < to.rank(); ++j) {
+    while (i < from.rank() && from.dim(i) == 1 && to.dim(j) != 1) ++i;
+    if (i < from.rank() && from.dim(i) == to.dim(j)) {
+      paired[j] = i++;
+    } else if (to.dim(j) != 1) {
+      return std::nullopt;
+    }
+  }
+  while (i < from.rank() && from.dim(i) == 1) ++i;
+  if (i != from.rank()) return std::nullopt;
+  return paired;
+}
+
+namespace {
+namespace m = match;
+
+// A.resh.1: reshape(reshape(x)) => reshape(x). The row-major order of elements stays, so the middle shape is not observed.
+Result<Instruction*> ReshapeTwice(Instruction& inst, const PassContext&) {
+  Instruction* x;
+  if (!m::Reshape(m::Reshape(m::Any(&x)))(&inst)) return nullptr;
+  return Replace(inst, Opcode::kReshape, {x});
+}
+
+// A.resh.1: reshape(x) => x when the shape stays.
+Result<Instruction*> ReshapeToSame(Instruction& inst, const PassContext&) {
+  Instruction* x;
+  if (!m::Reshape(m::Any(&x))(&inst)) return nullptr;
+  return x->shape() == inst.shape() ? x : nullptr;
+}
+
+// A.bitc.1: bitcast(bitcast(x)) => bitcast(x); bitcast(x) => x when the shape stays.
+Result<Instruction*> BitcastTwice(Instruction& inst, const PassContext&) {
+  Instruction* x;
+  if (!m::Bitcast(m::Any(&x))(&inst)) return nullptr;
+  if (x->shape() == inst.shape()) return x;
+  if (!x->Is(Opcode::kBitcast)) return nullptr;
+  return Replace(inst, Opcode::kBitcast, {&x->operand(0)});
+}
+
+// A.trans.1: transpose(transpose(x)) => transpose(x): result dimension i is dimension outer[i] of the middle, which is
+// dimension inner[outer[i]] of x.
+Result<Instruction*> TransposeTwice(Instruction& inst, const PassContext&) {
+  Instruction *inner, *x;
+  if (!m::Transpose(m::Transpose(&inner, m::Any(&x)))(&inst)) return nullptr;
+  std::vector<int64_t> composed;
+  for (const int64_t d : inst.dimensions()) composed.push_back(inner->dimensions()[d]);
+  return Replace(inst, Opcode::kTranspose, {x}, DimensionsAttrs{composed});
+}
+
+// A.trans.1: a transpose that moves nothing.
+Result<Instruction*> TransposeOfNothing(Instruction& inst, const PassContext&) {
+  Instruction* x;
+  if (!m::Transpose(m::Any(&x))(&inst) || x->shape() != inst.shape()) return nullptr;
+  return std::is_sorted(inst.dimensions().begin(), inst.dimensions().end()) ? x : nullptr;
+}
+
+// A.trans.3: one that moves only dimensions of size 1 keeps the order of elements: a reshape.
+Result<Instruction*> TransposeOfOnes(Instruction& inst, const PassContext&) {
+  Instruction* x;
+  if (!m::Transpose(m::Any(&x))(&inst)) return nullptr;
+  int64_t last = -1;
+  for (const int64_t d : inst.dimensions()) {
+    if (x->shape().dim(d) == 1) continue;
+    if (d < last) return nullptr;
+    last = d;
+  }
+  return Replace(inst, Opcode::kReshape, {x});
+}
+
+// A.rev.1: reversing dimensions of size 1 does nothing; reversing twice undoes.
+Result<Instruction*> ReverseOfNothing(Instruction& inst, const PassContext&) {
+  Instruction *x, *inner;
+  if (!m::Reverse(m::Any(&x))(&inst)) return nullptr;
+  const auto& dims = inst.dimensions();
+  if (std::all_of(dims.begin(), dims.end(), [&](int64_t d) { return inst.shape().dim(d) == 1; })) return x;
+  if (!m::Reverse(m::Reverse(&inner))(&inst)) return nullptr;
+  std::vector<int64_t> odd;
+  for (int64_t d = 0; d < inst.shape().rank(); ++d) {
+    const auto in = [d](const std::vector<int64_t>& list) { return std::find(list.begin(), list.end(), d) != list.end(); };
+    if (in(dims) != in(inner->dimensions())) odd.push_back(d);
+  }
+  if (odd.empty()) return &inner->operand(0);
+  return Replace(inst, Opcode::kReverse, {&inner->operand(0)}, DimensionsAttrs{odd});
+}
+
+// A.copy.1: a copy into the layout that is there. A copy of a parameter or into the root keeps buffers apart and is
+// copy-insertion's, which runs after all this.
+Result<Instruction*> CopyToSame(Instruction& inst, const PassContext&) {
+  Instruction* x;
+  if (!m::Copy(m::Any(&x))(&inst)) return nullptr;
+  return x->shape() == inst.shape() ? x : nullptr;
+}
+
+constexpr Rule kRules[] = {ReshapeToSame, ReshapeTwice, BitcastTwice, TransposeOfNothing, TransposeTwice, TransposeOfOnes, ReverseOfNothing, CopyToSame};
+
+}  // namespace
+
+std::span<const Rule> ReshapeRules() { return kRules; }
+
+}  // namespace hlo

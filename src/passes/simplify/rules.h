@@ -1,0 +1,47 @@
+// The laws of algsimp by family, and the few constructors that they share. An id such as A.bcast.3 is the rule's number in
+// the catalogue (spec/passes.md 5).
+//
+// Rules compare whole shapes, layouts included, so they hold after layout assignment as before; what a rule makes has
+// the layout of what it replaces or row-major order.
+#ifndef HLO_PASSES_SIMPLIFY_RULES_H_
+#define HLO_PASSES_SIMPLIFY_RULES_H_
+
+#include <span>
+#include <vector>
+
+#include "ir/instruction.h"
+#include "ir/module.h"
+#include "passes/rewrite.h"
+
+namespace hlo {
+
+std::span<const Rule> ArithmeticRules();
+std::span<const Rule> LogicRules();
+std::span<const Rule> ReshapeRules();
+std::span<const Rule> BroadcastRules();
+std::span<const Rule> MovementRules();   // Slices, pads, concatenations, gathers, updates.
+std::span<const Rule> ReductionRules();
+
+// In place of `inst`, with its shape; range and metadata of `inst`.
+inline Instruction* Replace(Instruction& inst, Opcode opcode, std::vector<Instruction*> operands, Attributes attrs = NoAttrs()) {
+  return &inst.computation().AddLike(inst, opcode, inst.shape(), std::move(operands), std::move(attrs));
+}
+// A step on the way there, with a shape of its own.
+inline Instruction* Step(Instruction& inst, Opcode opcode, Shape shape, std::vector<Instruction*> operands, Attributes attrs = NoAttrs()) {
+  return &inst.computation().AddLike(inst, opcode, std::move(shape), std::move(operands), std::move(attrs));
+}
+// A scalar constant, or a broadcast of it, with the shape of `inst`.
+inline Instruction* ConstantLike(Instruction& inst, double value) {
+  Instruction& scalar = inst.computation().AddConstant(Literal::Scalar(inst.shape().type(), value));
+  if (inst.shape().IsScalar()) return &scalar;
+  return Replace(inst, Opcode::kBroadcast, {&scalar}, DimensionsAttrs{});
+}
+
+// For each dimension of `to` the dimension of `from` that it is, or -1 for one of size 1 that was added; nullopt when a
+// reshape between the two does more than add and remove dimensions of size 1. Where sizes of 1 could be paired in
+// several ways, leftmost.
+std::optional<std::vector<int64_t>> PairDimensions(const Shape& from, const Shape& to);
+
+}  // namespace hlo
+
+#endif  // HLO_PASSES_SIMPLIFY_RULES_H_
