@@ -63,5 +63,63 @@ TEST(Kernel, RowSumRunsOnTheHost) {
   }
 }
 
+// More parameters than are passed one by one.
+TEST(Kernel, TakesManyParameters) {
+  constexpr int kInputs = 40;
+  KernelBuilder k("many", 1, 32);
+  std::vector<Array> inputs;
+  for (int i = 0; i < kInputs; ++i) inputs.push_back(k.Input("x", Type::kS32, 20));
+  const Array y = k.Output("y", Type::kS32, 20);
+  k.Tile(1, k.Index(20), [&](Value i) {
+    Value sum = inputs[0].Load(i);
+    for (int j = 1; j < kInputs; ++j) sum = sum + inputs[j].Load(i);
+    y.Store(i, sum);
+  });
+  const auto kernel = CompileHost(std::move(k).Build());
+  ASSERT_TRUE(kernel) << kernel.error().message();
+  std::vector<std::vector<int>> storage(kInputs + 1, std::vector<int>(20));
+  std::vector<void*> arguments;
+  for (int j = 0; j <= kInputs; ++j) {
+    for (int i = 0; i < 20; ++i) storage[j][i] = j * 100 + i;
+    arguments.push_back(storage[j].data());
+  }
+  kernel->Launch(arguments);
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(storage[kInputs][i], kInputs * (kInputs - 1) / 2 * 100 + kInputs * i);
+}
+
+TEST(Kernel, EqualKernelsHashEqually) {
+  EXPECT_EQ(Hash(Scale(1000)), Hash(Scale(1000)));
+  EXPECT_NE(Hash(Scale(1000)), Hash(Scale(1001)));
+  EXPECT_NE(Hash(RowSum(5, 1000)), Hash(RowSum(5, 1001)));
+}
+
+// A barrier stands where phases of different threads meet in shared memory, and nowhere else.
+TEST(Kernel, BarriersStandWhereTheyMust) {
+  const auto barriers = [](const Kernel& kernel) {
+    const std::string text = ToString(kernel);
+    int count = 0;
+    for (size_t at = 0; (at = text.find(" barrier()", at)) != std::string::npos; ++at) ++count;
+    return count;
+  };
+  EXPECT_EQ(barriers(Scale(1000)), 0);
+  EXPECT_EQ(barriers(RowSum(5, 1000)), 1);
+  KernelBuilder k("loop", 1, 64);
+  const Array y = k.Output("y", Type::kS32, 64), shared = k.Shared("shared", Type::kS32, 64);
+  k.Loop(0, 4, 1, [&](Value) {  // Writes, reads; and the next round's writes wait for the reads.
+    k.Tile(1, [&](Value i) { shared.Store(i, Convert(i, Type::kS32)); });
+    k.Tile(1, [&](Value i) { y.Store(i, shared.Load(63 - i)); });
+  });
+  EXPECT_EQ(barriers(std::move(k).Build()), 2);
+}
+
+TEST(Kernel, PtxHasWideAccesses) {
+  const auto ptx = EmitPtx(Scale(8192));
+  ASSERT_TRUE(ptx) << ptx.error().message();
+  EXPECT_NE(ptx->text.find("ld.global.nc.v4.f32"), std::string::npos) << ptx->text;
+  EXPECT_NE(ptx->text.find("st.global.v4.f32"), std::string::npos) << ptx->text;
+  EXPECT_EQ(ptx->text.find("fma"), std::string::npos) << "x * 2 + 1 was contracted";
+  EXPECT_EQ(ptx->text.find(".local"), std::string::npos) << ptx->text;
+}
+
 }  // namespace
 }  // namespace hlo::kernel

@@ -82,6 +82,18 @@ int64_t ElementsPerBlock(const Kernel& kernel) {
 
 }  // namespace
 
+void HostKernel::Run(std::span<void* const> arguments, int64_t first_block, int64_t last_block) const {
+  if (!direct_) {
+    using Function = void (*)(int64_t, int64_t, void* const*);
+    return reinterpret_cast<Function>(function_)(first_block, last_block, arguments.data());
+  }
+  // The calling convention of x86-64 lets a caller pass more than the function takes.
+  void* a[kMostDirectArguments] = {};
+  std::copy(arguments.begin(), arguments.end(), a);
+  using Function = void (*)(int64_t, int64_t, void*, void*, void*, void*, void*, void*, void*, void*, void*, void*, void*, void*);
+  reinterpret_cast<Function>(function_)(first_block, last_block, a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11]);
+}
+
 void HostKernel::Launch(std::span<void* const> arguments) const {
   const int64_t blocks_per_piece = std::max<int64_t>(1, kElementsPerPiece / elements_per_block_);
   ParallelFor(blocks_, blocks_per_piece, [&](int64_t first, int64_t last) { Run(arguments, first, last); });
@@ -120,7 +132,8 @@ Result<std::vector<HostKernel>> CompileHost(std::span<const Kernel* const> kerne
     Compiled compiled;
     CHECK(TheCache().Find(hashes[i], &compiled), "kernel '", kernels[i]->name, "' vanished from the cache");
     HostKernel kernel;
-    kernel.function_ = reinterpret_cast<HostKernel::Function>(compiled.function);
+    kernel.function_ = compiled.function;
+    kernel.direct_ = kernels[i]->Parameters().size() <= kMostDirectArguments;
     kernel.blocks_ = kernels[i]->blocks;
     kernel.elements_per_block_ = ElementsPerBlock(*kernels[i]);
     kernel.object_ = compiled.object;

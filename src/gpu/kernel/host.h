@@ -21,9 +21,7 @@ class HostKernel {
   HostKernel() = default;
 
   // Runs blocks [first_block, last_block) on this thread. One pointer per parameter, in order, aligned to its element.
-  void Run(std::span<void* const> arguments, int64_t first_block, int64_t last_block) const {
-    function_(arguments.data(), first_block, last_block);
-  }
+  void Run(std::span<void* const> arguments, int64_t first_block, int64_t last_block) const;
 
   // All blocks, on all threads.
   void Launch(std::span<void* const> arguments) const;
@@ -33,9 +31,9 @@ class HostKernel {
 
  private:
   friend Result<std::vector<HostKernel>> CompileHost(std::span<const Kernel* const> kernels);
-  using Function = void (*)(void* const* arguments, int64_t first_block, int64_t last_block);
 
-  Function function_ = nullptr;
+  void* function_ = nullptr;
+  bool direct_ = true;  // host_lowering.h: kMostDirectArguments.
   int64_t blocks_ = 0;
   int64_t elements_per_block_ = 1;  // Work, roughly; so that small launches stay on one thread.
   std::shared_ptr<const LoadedObject> object_;

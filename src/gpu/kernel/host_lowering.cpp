@@ -27,37 +27,35 @@ class HostLowering {
 
   void Lower(const std::string& name) {
     parameters_ = kernel_.Parameters();
-    MakeBody(name + ".blocks");
-    MakeEntry(name);
+    const bool direct = parameters_.size() <= kMostDirectArguments;
+    MakeBody(direct ? name : name + ".blocks", direct ? llvm::GlobalValue::ExternalLinkage : llvm::GlobalValue::InternalLinkage);
+    if (!direct) MakeEntry(name);
   }
 
  private:
-  // The entry unpacks the arguments: `noalias` says more on parameters than on loaded pointers.
+  // Unpacks the arguments: `noalias` says more on parameters than on loaded pointers.
   void MakeEntry(const std::string& name) {
-    llvm::Type* const types[] = {b_.getPtrTy(), b_.getInt64Ty(), b_.getInt64Ty()};
+    llvm::Type* const types[] = {b_.getInt64Ty(), b_.getInt64Ty(), b_.getPtrTy()};
     auto* const entry = llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), types, false), llvm::GlobalValue::ExternalLinkage, name, module_);
     entry->addFnAttr(llvm::Attribute::NoUnwind);
     b_.SetInsertPoint(BasicBlock::Create(context_, "entry", entry));
-    llvm::SmallVector<LlvmValue> arguments;
+    llvm::SmallVector<LlvmValue> arguments = {entry->getArg(0), entry->getArg(1)};
     for (size_t i = 0; i < parameters_.size(); ++i) {
-      arguments.push_back(b_.CreateLoad(b_.getPtrTy(), b_.CreateConstGEP1_64(b_.getPtrTy(), entry->getArg(0), i)));
+      arguments.push_back(b_.CreateLoad(b_.getPtrTy(), b_.CreateConstGEP1_64(b_.getPtrTy(), entry->getArg(2), i)));
     }
-    arguments.push_back(entry->getArg(1));
-    arguments.push_back(entry->getArg(2));
-    b_.CreateCall(function_, arguments);
+    b_.CreateCall(function_, arguments)->setIsNoInline();
     b_.CreateRetVoid();
   }
 
-  void MakeBody(const std::string& name) {
-    llvm::SmallVector<llvm::Type*> types(parameters_.size(), b_.getPtrTy());
-    types.append(2, b_.getInt64Ty());
-    function_ = llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), types, false), llvm::GlobalValue::InternalLinkage, name, module_);
+  void MakeBody(const std::string& name, llvm::GlobalValue::LinkageTypes linkage) {
+    llvm::SmallVector<llvm::Type*> types(2, b_.getInt64Ty());
+    types.append(parameters_.size(), b_.getPtrTy());
+    function_ = llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), types, false), linkage, name, module_);
     function_->addFnAttr(llvm::Attribute::NoUnwind);
-    function_->addFnAttr(llvm::Attribute::NoInline);
     for (size_t i = 0; i < parameters_.size(); ++i) {
       const ArrayInfo& array = kernel_.arrays[parameters_[i]];
-      if (!array.may_alias) function_->addParamAttr(i, llvm::Attribute::NoAlias);
-      if (array.kind == ArrayKind::kInput) function_->addParamAttr(i, llvm::Attribute::ReadOnly);
+      if (!array.may_alias) function_->addParamAttr(2 + i, llvm::Attribute::NoAlias);
+      if (array.kind == ArrayKind::kInput) function_->addParamAttr(2 + i, llvm::Attribute::ReadOnly);
     }
     BasicBlock* const entry = BasicBlock::Create(context_, "entry", function_);
     BasicBlock* const body = BasicBlock::Create(context_, "body", function_);
@@ -66,7 +64,7 @@ class HostLowering {
     b_.SetInsertPoint(allocas_);
     MakeStorage();
     b_.SetInsertPoint(body);
-    Loop(function_->getArg(parameters_.size()), function_->getArg(parameters_.size() + 1), Index(1), {.unroll = false}, [&](LlvmValue block) {
+    Loop(function_->getArg(0), function_->getArg(1), Index(1), {.unroll = false}, [&](LlvmValue block) {
       block_ = block;
       EmitRegion(kernel_.body);
     });
@@ -74,7 +72,7 @@ class HostLowering {
   }
 
   void MakeStorage() {
-    size_t parameter = 0;
+    int parameter = 2;
     for (const ArrayInfo& array : kernel_.arrays) {
       auto* const type = llvm::ArrayType::get(scalar_.MemoryTypeOf(array.type), array.elements);
       if (array.IsParameter()) {

@@ -11,8 +11,13 @@
 
 namespace hlo::kernel {
 
-// Adds `void name(void* const* arguments, int64 first_block, int64 last_block)` to the module. `masked_tails`: the end of
-// a loop over elements is a masked vector, not a scalar loop; for CPUs with masks (AVX-512): half the code.
+// Up to so many parameters are passed one by one: `void name(int64 first_block, int64 last_block, void* ...)`. More come in
+// an array: `void name(int64 first_block, int64 last_block, void* const* arguments)`, a second function, which costs as much
+// time in the code generator as half a small kernel.
+constexpr int kMostDirectArguments = 12;
+
+// Adds the kernel's function to the module. `masked_tails`: the end of a loop over elements is a masked vector, not a
+// scalar loop; for CPUs with masks (AVX-512): half the code.
 void LowerToHost(const Kernel& kernel, const std::string& name, bool masked_tails, llvm::Module& module);
 
 }  // namespace hlo::kernel
