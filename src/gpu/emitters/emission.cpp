@@ -1,0 +1,449 @@
+#include "gpu/emitters/emission.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "gpu/emitters/scalar.h"
+
+namespace hlo::gpu {
+
+using kernel::Array;
+using kernel::KernelBuilder;
+using kernel::Type;
+using kernel::Value;
+using kernel::Variable;
+using Kind = ElementNode::Kind;
+
+Type AccumulatorType(const Instruction& fold, Type type) {
+  if (!kernel::IsSmallFloat(type)) return type;
+  if (fold.Is(Opcode::kDot) || fold.Is(Opcode::kConvolution)) return Type::kF32;
+  const Computation& reducer = fold.Is(Opcode::kReduce) ? *fold.attrs<ReduceAttrs>().to_apply : *fold.attrs<ReduceWindowAttrs>().to_apply;
+  const auto simple = AsSimpleReducer(reducer);
+  return simple && simple->opcode == Opcode::kAdd ? Type::kF32 : type;
+}
+
+Emission::Emission(ElementGraph& graph, KernelBuilder& k, std::map<int, Array> leaves, std::map<const Instruction*, Array> literals,
+                   std::string fault)
+    : graph_(graph), pool_(graph.pool()), k_(k), leaves_(std::move(leaves)), literals_(std::move(literals)), fault_(std::move(fault)),
+      scopes_(1) {}
+
+void Emission::SetLane(IndexExpr variable) { lane_ = pool_[variable].variable; }
+
+void Emission::Bind(IndexExpr variable, Value value) {
+  if (pool_.IsConstant(variable)) return;  // A dimension of size 1.
+  scopes_.back().expressions[variable.id] = value;
+  scopes_.back().bound.insert(pool_[variable].variable);
+}
+
+void Emission::Bind(NodeId node, std::vector<Value> values) { scopes_.back().nodes[node] = std::move(values); }
+
+void Emission::Decide(NodeId guard, bool holds) {
+  scopes_.back().decisions[guard] = holds;
+  AssumeSide(graph_.node(guard), holds);
+}
+
+const bool* Emission::Decision(NodeId id) const {
+  for (const ScopeData& scope : scopes_) {
+    if (const auto it = scope.decisions.find(id); it != scope.decisions.end()) return &it->second;
+  }
+  return nullptr;
+}
+
+bool Emission::IsBound(int32_t variable) const {
+  return std::ranges::any_of(scopes_, [&](const ScopeData& scope) { return scope.bound.contains(variable); });
+}
+
+bool Emission::Ready(IndexExpr e) const {
+  return std::ranges::all_of(graph_.VariablesOf(e), [&](int32_t variable) { return IsBound(variable); });
+}
+
+// kGiven nodes are ready where they were bound.
+bool Emission::Ready(NodeId id) const {
+  const ElementNode& node = graph_.node(id);
+  if (!std::ranges::all_of(node.variables, [&](int32_t variable) { return IsBound(variable); })) return false;
+  if (!node.needs_given) return true;
+  const NodeId roots[] = {id};
+  for (const NodeId each : graph_.Reachable(roots)) {
+    if (graph_.node(each).kind != Kind::kGiven) continue;
+    if (std::ranges::none_of(scopes_, [&](const ScopeData& scope) { return scope.nodes.contains(each); })) return false;
+  }
+  return true;
+}
+
+bool Emission::Varies(IndexExpr e) const { return lane_ >= 0 && std::ranges::binary_search(graph_.VariablesOf(e), lane_); }
+
+bool Emission::Varies(std::span<const IndexCondition> conditions) const {
+  return std::ranges::any_of(conditions, [&](const IndexCondition& condition) { return Varies(condition.expression); });
+}
+
+// ---- Index expressions -------------------------------------------------------------------------------------------
+
+Value Emission::Lower(IndexExpr e) {
+  for (const ScopeData& scope : scopes_) {
+    if (const auto it = scope.expressions.find(e.id); it != scope.expressions.end()) return it->second;
+  }
+  const Value value = ComputeExpr(e);
+  scopes_.back().expressions[e.id] = value;
+  return value;
+}
+
+Value Emission::ComputeExpr(IndexExpr e) {
+  const IndexPool::Node node = pool_[e];
+  switch (node.kind) {
+    case IndexPool::Kind::kVariable: {
+      CHECK(graph_.IsLoadedIndex(node.variable), "an index variable is not bound: ", pool_.ToString(e));
+      // Clamped as a 64-bit number: kIndex may have 32 bits on the device.
+      Value index = Convert(Emit(graph_.LoadedIndex(node.variable)), Type::kS64);
+      index = Min(Max(index, ConstantLike(index, int64_t{0})), ConstantLike(index, node.high));
+      return Convert(index, Type::kIndex);
+    }
+    case IndexPool::Kind::kDiv: return Lower(node.operand) / node.divisor;
+    case IndexPool::Kind::kMod: return Lower(node.operand) % node.divisor;
+    case IndexPool::Kind::kClamp: {
+      Value value = Lower(node.operand);
+      if (std::ranges::any_of(scopes_, [&](const ScopeData& scope) { return scope.assumed.contains(e.id); })) return value;
+      if (pool_[node.operand].low < node.low) value = Max(value, k_.Index(node.low));
+      if (pool_[node.operand].high > node.high) value = Min(value, k_.Index(node.high));
+      return value;
+    }
+    case IndexPool::Kind::kSum: break;
+  }
+  if (node.terms.empty()) return k_.Index(node.constant);
+  // What varies comes last, so that the rest is one value, known before the tile.
+  IndexExpr fixed = pool_.Constant(node.constant);
+  std::vector<IndexPool::Term> varying;
+  for (const auto& term : node.terms) {
+    if (Varies(term.atom)) {
+      varying.push_back(term);
+    } else {
+      fixed = pool_.Add(fixed, pool_.Multiply(term.atom, term.coefficient));
+    }
+  }
+  const auto product = [&](const IndexPool::Term& term) {
+    const Value atom = Lower(term.atom);
+    return term.coefficient == 1 ? atom : atom * term.coefficient;
+  };
+  Value sum;
+  if (fixed != e) {
+    if (!pool_.IsConstant(fixed, 0)) sum = Lower(fixed);
+  } else {
+    varying = node.terms;
+    if (node.constant != 0) varying.clear();
+    // Positive terms first: no intermediate value is negative unless the sum can be.
+    std::vector<IndexPool::Term> terms = node.terms;
+    std::ranges::stable_sort(terms, [](const auto& a, const auto& b) { return a.coefficient > 0 && b.coefficient < 0; });
+    for (const auto& term : terms) sum = sum ? sum + product(term) : product(term);
+    return node.constant == 0 ? sum : sum + node.constant;
+  }
+  for (const auto& term : varying) sum = sum ? sum + product(term) : product(term);
+  return sum;
+}
+
+void Emission::Hoist(IndexExpr e) {
+  if (pool_.IsConstant(e)) return;
+  if (Ready(e)) {
+    Lower(e);
+    return;
+  }
+  const IndexPool::Node node = pool_[e];
+  if (node.kind == IndexPool::Kind::kVariable) return;
+  if (node.kind != IndexPool::Kind::kSum) return Hoist(node.operand);
+  IndexExpr fixed = pool_.Constant(node.constant);
+  for (const auto& term : node.terms) {
+    if (Ready(term.atom) && !Varies(term.atom)) {
+      fixed = pool_.Add(fixed, pool_.Multiply(term.atom, term.coefficient));
+    } else {
+      Hoist(term.atom);
+    }
+  }
+  if (!pool_.IsConstant(fixed)) Lower(fixed);
+}
+
+Value Emission::All(std::span<const IndexCondition> conditions) {
+  Value all;
+  for (const IndexCondition& condition : conditions) {
+    const auto& node = pool_[condition.expression];
+    const int64_t low = node.low, high = node.high;
+    const Value e = Lower(condition.expression);
+    std::vector<Value> parts;
+    if (condition.high - condition.low == 1) {
+      parts.push_back(e == condition.low);
+    } else {
+      if (low < condition.low) parts.push_back(e >= condition.low);
+      if (high >= condition.high) parts.push_back(e < condition.high);
+    }
+    for (const Value part : parts) all = all ? all & part : part;
+  }
+  return all ? all : k_.Constant(Type::kPred, int64_t{1});
+}
+
+// Under the conditions the clamps made for them change nothing.
+void Emission::Assume(std::span<const IndexCondition> conditions) {
+  for (const IndexCondition& condition : conditions) {
+    const auto& node = pool_[condition.expression];
+    const int64_t low = std::max(condition.low, node.low), high = std::min(condition.high - 1, node.high);
+    if (low > high) continue;
+    scopes_.back().assumed.insert(pool_.Clamp(condition.expression, low, high).id);
+    scopes_.back().assumed.insert(pool_.Clamp(condition.expression, condition.low, condition.high - 1).id);
+  }
+}
+
+void Emission::AssumeSide(const ElementNode& guard, bool holds) {
+  if (holds) Assume(guard.conditions);
+  for (const IndexExpr clamp : holds ? guard.then_clamps : guard.else_clamps) scopes_.back().assumed.insert(clamp.id);
+}
+
+// ---- Nodes -------------------------------------------------------------------------------------------------------
+
+const std::vector<Value>& Emission::EmitAll(NodeId id) {
+  for (const ScopeData& scope : scopes_) {
+    if (const auto it = scope.nodes.find(id); it != scope.nodes.end()) return it->second;
+  }
+  std::vector<Value> values = Compute(id);
+  return scopes_.back().nodes[id] = std::move(values);
+}
+
+void Emission::Hoist(std::span<const NodeId> nodes) {
+  std::set<NodeId> seen;
+  for (const NodeId id : nodes) HoistNode(id, seen);
+}
+
+void Emission::HoistNode(NodeId id, std::set<NodeId>& seen) {
+  if (!seen.insert(id).second) return;
+  const ElementNode& node = graph_.node(id);
+  if (Ready(id)) {
+    EmitAll(id);
+    return;
+  }
+  if (const bool* decision = Decision(id)) return HoistNode(node.operands[*decision ? 0 : 1], seen);
+  for (const IndexExpr e : graph_.Expressions(id)) {
+    Hoist(e);
+    for (const int32_t variable : pool_[e].variables) {
+      if (graph_.IsLoadedIndex(variable)) HoistNode(graph_.LoadedIndex(variable), seen);
+    }
+  }
+  // What is only needed under a condition that varies is not computed for all.
+  if (node.kind == Kind::kGuard && Varies(node.conditions)) return;
+  for (const NodeId operand : graph_.node(id).operands) HoistNode(operand, seen);
+  for (const auto& step : graph_.node(id).steps) {
+    for (const NodeId operand : step.operands) HoistNode(operand, seen);
+  }
+}
+
+std::vector<Value> Emission::Compute(NodeId id) {
+  const ElementNode& node = graph_.node(id);
+  switch (node.kind) {
+    case Kind::kLoad: {
+      IndexExpr offset = node.offset;
+      const Array& array = leaves_.at(node.leaf);
+      if (fault_ == "wrong_index" && node.leaf == 0) offset = pool_.Clamp(pool_.Add(offset, 1), 0, array.elements() - 1);
+      return {array.Load(Lower(offset))};
+    }
+    case Kind::kLiteral: {
+      const Literal& literal = node.inst->literal();
+      if (pool_.IsConstant(node.offset)) return {LiteralValue(k_, literal, pool_[node.offset].constant)};
+      return {literals_.at(node.inst).Load(Lower(node.offset))};
+    }
+    case Kind::kIota: {
+      // Through s64: narrow integers wrap and floats round as from a number.
+      const Type type = KernelTypeOf(node.inst->shape().type());
+      return {Convert(Convert(Lower(node.offset), kernel::IsFloat(type) ? Type::kS32 : Type::kS64), type)};
+    }
+    case Kind::kScalar: {
+      std::vector<Value> operands;
+      for (const NodeId operand : node.operands) operands.push_back(Emit(operand));
+      return {EmitScalar(*node.inst, operands, fault_)};
+    }
+    case Kind::kBits: {
+      const Value value = Emit(node.operands[0]);
+      return {Bitcast(value, KernelTypeOf(node.inst->shape().type()))};
+    }
+    case Kind::kMap: {
+      std::vector<Value> operands;
+      for (const NodeId operand : node.operands) operands.push_back(Emit(operand));
+      return EmitScalarComputation(k_, *node.inst->attrs<MapAttrs>().to_apply, operands, fault_);
+    }
+    case Kind::kGuard:
+      if (const bool* decision = Decision(id)) return {Emit(node.operands[*decision ? 0 : 1])};
+      return {ComputeGuard(node)};
+    case Kind::kReduce: return ComputeReduce(node);
+    case Kind::kPick: return {ComputePick(node)};
+    case Kind::kResult: return {EmitAll(node.operands[0])[node.which]};
+    case Kind::kGiven: CHECK(false, "'", node.inst->name(), "' is needed where its emitter does not give it"); break;
+  }
+  __builtin_unreachable();
+}
+
+Value Emission::ComputeGuard(const ElementNode& node) {
+  if (!Varies(node.conditions) && !node.inst->Is(Opcode::kConcatenate)) {
+    // The same for the whole tile: the clamped side is read in any case, so that accesses stay contiguous.
+    const Value holds = All(node.conditions);
+    const Value inside = Emit(node.operands[0]);
+    return Select(holds, inside, Emit(node.operands[1]));
+  }
+  const Value holds = All(node.conditions);
+  const Variable result = k_.MakeVariable(KernelTypeOf(node.inst->shape().type()));
+  k_.If(
+      holds,
+      [&] {
+        Scope scope(*this);
+        AssumeSide(node, true);
+        result.Set(Emit(node.operands[0]));
+      },
+      [&] {
+        Scope scope(*this);
+        AssumeSide(node, false);
+        result.Set(Emit(node.operands[1]));
+      });
+  return result.Get();
+}
+
+std::vector<Value> Emission::Fold(const ElementNode& node, std::span<const Value> accumulators, std::span<const Value> terms) {
+  const Instruction& inst = *node.inst;
+  if (inst.Is(Opcode::kDot) || inst.Is(Opcode::kConvolution)) {
+    const Type declared = KernelTypeOf(inst.shape().type()), type = accumulators[0].type();
+    const Value a = Convert(Convert(terms[0], declared), type), b = Convert(Convert(terms[1], declared), type);
+    if (type == Type::kPred) return {accumulators[0] | (a & b)};
+    return {kernel::IsFloat(type) ? Fma(a, b, accumulators[0]) : accumulators[0] + a * b};
+  }
+  const Computation& reducer = inst.Is(Opcode::kReduce) ? *inst.attrs<ReduceAttrs>().to_apply : *inst.attrs<ReduceWindowAttrs>().to_apply;
+  std::vector<Value> arguments(accumulators.begin(), accumulators.end());
+  for (size_t i = 0; i < terms.size(); ++i) arguments.push_back(Convert(terms[i], accumulators[i].type()));
+  return EmitScalarComputation(k_, reducer, arguments, fault_);
+}
+
+std::vector<Value> Emission::ComputeReduce(const ElementNode& node) {
+  std::vector<Value> initial;
+  std::vector<Type> types;
+  if (node.operands.empty()) {
+    const Type type = KernelTypeOf(node.inst->shape().type());
+    types.push_back(type);
+    const Type accumulator = AccumulatorType(*node.inst, type);
+    initial.push_back(kernel::IsFloat(accumulator) ? k_.Constant(accumulator, 0.0) : k_.Constant(accumulator, int64_t{0}));
+  }
+  for (const NodeId operand : node.operands) {
+    const Value value = Emit(operand);
+    types.push_back(value.type());
+    initial.push_back(Convert(value, AccumulatorType(*node.inst, value.type())));
+  }
+  const auto finish = [&](std::vector<Value> values) {
+    for (size_t i = 0; i < values.size(); ++i) values[i] = Convert(values[i], types[i]);
+    return values;
+  };
+  const auto terms_of = [&](const ElementNode::Step& step) {
+    std::vector<Value> terms;
+    for (const NodeId operand : step.operands) terms.push_back(Emit(operand));
+    return terms;
+  };
+
+  if (node.loop.empty()) {
+    std::vector<Value> accumulators = initial;
+    size_t steps = node.steps.size();
+    if (fault_ == "dropped_term" && steps > 1) --steps;
+    for (size_t s = 0; s < steps; ++s) {
+      const ElementNode::Step& step = node.steps[s];
+      if (step.conditions.empty()) {
+        accumulators = Fold(node, accumulators, terms_of(step));
+        continue;
+      }
+      const Value holds = All(step.conditions);
+      if (!Varies(step.conditions)) {
+        const std::vector<Value> folded = Fold(node, accumulators, terms_of(step));
+        for (size_t i = 0; i < folded.size(); ++i) accumulators[i] = Select(holds, folded[i], accumulators[i]);
+        continue;
+      }
+      std::vector<Variable> results;
+      for (const Value accumulator : accumulators) results.push_back(k_.MakeVariable(accumulator));
+      k_.If(holds, [&] {
+        Scope scope(*this);
+        Assume(step.conditions);
+        const std::vector<Value> folded = Fold(node, accumulators, terms_of(step));
+        for (size_t i = 0; i < folded.size(); ++i) results[i].Set(folded[i]);
+      });
+      for (size_t i = 0; i < results.size(); ++i) accumulators[i] = results[i].Get();
+    }
+    return finish(accumulators);
+  }
+
+  std::vector<Variable> results;
+  for (const Value value : initial) results.push_back(k_.MakeVariable(value));
+  const ElementNode::Step& step = node.steps[0];
+  const auto fold = [&] {
+    std::vector<Value> accumulators;
+    for (const Variable& result : results) accumulators.push_back(result.Get());
+    const std::vector<Value> folded = Fold(node, accumulators, terms_of(step));
+    for (size_t i = 0; i < folded.size(); ++i) results[i].Set(folded[i]);
+  };
+  const std::function<void(size_t)> loop = [&](size_t depth) {
+    if (depth == node.loop.size()) {
+      if (step.conditions.empty()) return fold();
+      k_.If(All(step.conditions), [&] {
+        Scope scope(*this);
+        Assume(step.conditions);
+        fold();
+      });
+      return;
+    }
+    int64_t size = node.loop_sizes[depth];
+    if (fault_ == "dropped_term" && depth + 1 == node.loop.size() && size > 1) --size;
+    k_.Loop(int64_t{0}, size, 1, [&](Value index) {
+      Scope scope(*this);
+      Bind(node.loop[depth], index);
+      Hoist(step.operands);
+      loop(depth + 1);
+    });
+  };
+  loop(0);
+  std::vector<Value> values;
+  for (const Variable& result : results) values.push_back(result.Get());
+  return finish(values);
+}
+
+// For each window that covers the element: who wins in it? If it is this element, the source is scattered into the result.
+Value Emission::ComputePick(const ElementNode& node) {
+  const auto& attrs = node.inst->attrs<SelectAndScatterAttrs>();
+  Value result = Emit(node.operands[0]);
+  const Value no = k_.Constant(Type::kPred, int64_t{0});
+  for (size_t s = 0; s < node.steps.size(); s += 1 + node.window_size) {
+    const ElementNode::Step& scatter = node.steps[s];
+    Value best, have = no, mine = no;
+    for (int64_t w = 0; w < node.window_size; ++w) {
+      const ElementNode::Step& element = node.steps[s + 1 + w];
+      const Value valid = All(element.conditions), own = All(element.own);
+      const Value x = Emit(element.operands[0]);
+      Value wins = valid;
+      if (best) {
+        const Value arguments[] = {best, x};
+        wins = valid & (~have | ~EmitScalarComputation(k_, *attrs.select, arguments, fault_)[0]);
+      }
+      best = best ? Select(wins, x, best) : x;
+      mine = Select(wins, own, mine);
+      have = have | valid;
+    }
+    const Value arguments[] = {Emit(scatter.operands[0]), result};
+    const Value scattered = EmitScalarComputation(k_, *attrs.scatter, arguments, fault_)[0];
+    result = Select(All(scatter.conditions) & mine & have, scattered, result);
+  }
+  return result;
+}
+
+NodeId Emission::UniformChoice(std::span<const NodeId> nodes) const {
+  std::set<NodeId> seen;
+  const std::function<NodeId(NodeId)> visit = [&](NodeId id) {
+    if (!seen.insert(id).second) return -1;
+    const ElementNode& node = graph_.node(id);
+    if (const bool* decision = Decision(id)) return visit(node.operands[*decision ? 0 : 1]);
+    const bool splits = node.kind == Kind::kGuard && (node.inst->Is(Opcode::kConcatenate) || node.inst->Is(Opcode::kDynamicUpdateSlice));
+    if (splits && !Varies(node.conditions)) return id;
+    for (const NodeId operand : node.operands) {
+      if (const NodeId found = visit(operand); found >= 0) return found;
+    }
+    return -1;
+  };
+  for (const NodeId id : nodes) {
+    if (const NodeId found = visit(id); found >= 0) return found;
+  }
+  return -1;
+}
+
+}  // namespace hlo::gpu

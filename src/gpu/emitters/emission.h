@@ -1,0 +1,94 @@
+// Nodes of an element graph, put into a kernel. Values are kept by scope, so that each node and index expression is
+// computed once, and as far out as its variables allow: what does not vary inside a tile stands before the tile.
+#ifndef HLO_GPU_EMITTERS_EMISSION_H_
+#define HLO_GPU_EMITTERS_EMISSION_H_
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "gpu/emitters/elemental.h"
+#include "gpu/kernel/builder.h"
+
+namespace hlo::gpu {
+
+class Emission {
+ public:
+  // leaves: by leaf of the body; literals: of the constants that are no splats.
+  Emission(ElementGraph& graph, kernel::KernelBuilder& k, std::map<int, kernel::Array> leaves,
+           std::map<const Instruction*, kernel::Array> literals, std::string fault = "");
+
+  // What is bound or computed in a scope ends with it.
+  class Scope {
+   public:
+    explicit Scope(Emission& emission) : emission_(emission) { emission_.scopes_.emplace_back(); }
+    ~Scope() { emission_.scopes_.pop_back(); }
+    Scope(const Scope&) = delete;
+
+   private:
+    Emission& emission_;
+  };
+
+  // This variable is the position in the tile: conditions on it are branches, and sums are split around it.
+  void SetLane(IndexExpr variable);
+  void Bind(IndexExpr variable, kernel::Value value);
+  void Bind(NodeId node, std::vector<kernel::Value> values);
+  // From here on in this scope the guard is known to hold or not.
+  void Decide(NodeId guard, bool holds);
+
+  // Computes here what the nodes (the expression) need and what depends only on variables that are bound.
+  void Hoist(std::span<const NodeId> nodes);
+  void Hoist(IndexExpr e);
+
+  kernel::Value Lower(IndexExpr e);
+  kernel::Value Emit(NodeId id) { return EmitAll(id)[0]; }
+
+  // An undecided choice between pieces (of a concatenation, an update) below `nodes` that is the same for the whole tile:
+  // worth a branch around the tile. -1: none.
+  NodeId UniformChoice(std::span<const NodeId> nodes) const;
+  kernel::Value All(std::span<const IndexCondition> conditions);
+
+ private:
+  struct ScopeData {
+    std::map<int32_t, kernel::Value> expressions;
+    std::map<NodeId, std::vector<kernel::Value>> nodes;
+    std::map<NodeId, bool> decisions;
+    std::set<int32_t> bound;   // Variables.
+    std::set<int32_t> assumed; // Clamps that change nothing here.
+  };
+
+  const std::vector<kernel::Value>& EmitAll(NodeId id);
+  std::vector<kernel::Value> Compute(NodeId id);
+  kernel::Value ComputeGuard(const ElementNode& node);
+  std::vector<kernel::Value> ComputeReduce(const ElementNode& node);
+  kernel::Value ComputePick(const ElementNode& node);
+  kernel::Value ComputeExpr(IndexExpr e);
+  std::vector<kernel::Value> Fold(const ElementNode& node, std::span<const kernel::Value> accumulators,
+                                  std::span<const kernel::Value> terms);
+  bool IsBound(int32_t variable) const;
+  bool Ready(IndexExpr e) const;
+  bool Ready(NodeId id) const;
+  bool Varies(std::span<const IndexCondition> conditions) const;
+  bool Varies(IndexExpr e) const;
+  void HoistNode(NodeId id, std::set<NodeId>& seen);
+  void Assume(std::span<const IndexCondition> conditions);
+  void AssumeSide(const ElementNode& guard, bool holds);
+  const bool* Decision(NodeId id) const;
+
+  ElementGraph& graph_;
+  IndexPool& pool_;
+  kernel::KernelBuilder& k_;
+  std::map<int, kernel::Array> leaves_;
+  std::map<const Instruction*, kernel::Array> literals_;
+  std::string fault_;
+  std::vector<ScopeData> scopes_;
+  int32_t lane_ = -1;
+};
+
+// Accumulators of additions of f16 and bf16 are f32; all others have the type of the value.
+kernel::Type AccumulatorType(const Instruction& fold, kernel::Type type);
+
+}  // namespace hlo::gpu
+
+#endif  // HLO_GPU_EMITTERS_EMISSION_H_

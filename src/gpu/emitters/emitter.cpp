@@ -1,0 +1,24 @@
+#include "gpu/emitters/emitter.h"
+
+#include "base/text.h"
+#include "gpu/emitters/loop.h"
+#include "gpu/emitters/reduction.h"
+
+namespace hlo::gpu {
+
+Result<std::vector<KernelPlan>> EmitFusion(const Instruction& inst, const EmitterOptions& options) {
+  const FusionBody body(inst);
+  std::vector<KernelPlan> plans;
+  if (auto reduction = TRY(EmitReduction(body, options))) {
+    plans.push_back(std::move(*reduction));
+    return plans;
+  }
+  std::vector<const FusionBody::Root*> roots;
+  for (const FusionBody::Root& root : body.roots()) roots.push_back(&root);
+  for (auto& plan : TRY(PlanLoops(body, roots))) {
+    plans.push_back(TRY(EmitLoop(body, std::move(plan), options, plans.empty() ? "" : Str("_", plans.size()))));
+  }
+  return plans;
+}
+
+}  // namespace hlo::gpu

@@ -1,0 +1,153 @@
+#include "gpu/emitters/frame.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/text.h"
+#include "gpu/emitters/scalar.h"
+
+namespace hlo::gpu {
+namespace {
+
+using kernel::Array;
+using Kind = ElementNode::Kind;
+
+// Literals up to this many elements are tables in the code.
+constexpr int64_t kTableElements = 64;
+
+std::string KernelName(const Instruction& source, std::string_view suffix) {
+  std::string name = source.name();
+  for (char& c : name) {
+    if (!isalnum(static_cast<unsigned char>(c))) c = '_';
+  }
+  return Str(name, suffix);
+}
+
+std::vector<int64_t> LiteralBits(const Literal& literal) {
+  std::vector<int64_t> bits;
+  for (int64_t i = 0; i < literal.shape().NumElements(); ++i) {
+    switch (KernelTypeOf(literal.shape().type())) {
+      case kernel::Type::kF16: case kernel::Type::kBF16: bits.push_back(literal.data<uint16_t>()[i]); break;
+      case kernel::Type::kF32: bits.push_back(literal.data<uint32_t>()[i]); break;
+      case kernel::Type::kF64: bits.push_back(static_cast<int64_t>(literal.data<uint64_t>()[i])); break;
+      default: bits.push_back(literal.GetInt(i));
+    }
+  }
+  return bits;
+}
+
+}  // namespace
+
+KernelFrame::KernelFrame(ElementGraph& graph, std::span<const NodeId> needed, int64_t blocks, int threads, const EmitterOptions& options,
+                         std::string_view suffix)
+    : graph_(graph), k_(KernelName(graph.body().source(), suffix), std::max<int64_t>(blocks, 1), threads), fault_(options.inject),
+      needed_(graph.Reachable(needed)) {
+  std::map<const Instruction*, Array> literals;
+  std::set<int> used;
+  std::vector<const Instruction*> constants;
+  for (const NodeId id : needed_) {
+    const ElementNode& node = graph.node(id);
+    if (node.kind == Kind::kLoad) used.insert(node.leaf);
+    if (node.kind == Kind::kLiteral && !graph.pool().IsConstant(node.offset) && !std::ranges::count(constants, node.inst)) {
+      constants.push_back(node.inst);
+    }
+  }
+  for (const int leaf : used) {
+    const FusionBody::Leaf& from = graph.body().leaves()[leaf];
+    leaves_[leaf] = k_.Input(Str("in", leaf), KernelTypeOf(from.shape->type()), from.shape->NumElements());
+    buffers_.push_back({.kind = KernelBuffer::Kind::kOperand, .operand = from.operand, .index = from.index, .bytes = from.shape->ByteSize()});
+  }
+  for (const Instruction* constant : constants) {
+    const Literal& literal = constant->literal();
+    const kernel::Type type = KernelTypeOf(literal.shape().type());
+    const int64_t elements = literal.shape().NumElements();
+    const std::string name = Str("constant", literals.size());
+    if (elements <= kTableElements) {
+      literals[constant] = k_.Table(name, type, LiteralBits(literal));
+      continue;
+    }
+    literals[constant] = k_.Input(name, type, elements);
+    buffers_.push_back({.kind = KernelBuffer::Kind::kLiteral, .bytes = literal.byte_size(), .literal = literal});
+  }
+  k_.SetSource(graph.body().source().name());
+  emission_ = std::make_unique<Emission>(graph, k_, leaves_, std::move(literals), fault_);
+}
+
+Array KernelFrame::OutputAs(const FusionBody::Root& root, bool read, int in_place_leaf) {
+  const kernel::Type type = KernelTypeOf(root.shape->type());
+  const std::string name = Str("out", outputs_.size());
+  const Array array = read ? k_.InOut(name, type, root.shape->NumElements()) : k_.Output(name, type, root.shape->NumElements());
+  KernelBuffer buffer{.kind = KernelBuffer::Kind::kOutput, .index = root.index, .bytes = root.shape->ByteSize()};
+  if (in_place_leaf >= 0) {
+    buffer.in_place_operand = graph_.body().leaves()[in_place_leaf].operand;
+    buffer.in_place_index = graph_.body().leaves()[in_place_leaf].index;
+  }
+  buffers_.push_back(std::move(buffer));
+  outputs_[&root] = array;
+  return array;
+}
+
+Array KernelFrame::Output(const FusionBody::Root& root) { return OutputAs(root, false, -1); }
+Array KernelFrame::WrittenOutput(const FusionBody::Root& root) { return OutputAs(root, true, -1); }
+
+Array KernelFrame::InPlaceOutput(const FusionBody::Root& root, int leaf) {
+  const Array array = OutputAs(root, false, leaf);
+  if (const auto input = leaves_.find(leaf); input != leaves_.end()) {
+    k_.SetMayAlias(array);
+    k_.SetMayAlias(input->second);
+  }
+  return array;
+}
+
+Array KernelFrame::Scratch(int id, kernel::Type type, int64_t elements, bool zeroed) {
+  buffers_.push_back({.kind = KernelBuffer::Kind::kScratch, .bytes = elements * kernel::Bytes(type), .scratch = id, .zeroed = zeroed});
+  return k_.InOut(Str("scratch", id), type, elements);
+}
+
+void KernelFrame::Share(int leaf, const FusionBody::Root& root) {
+  const FusionBody::Leaf& from = graph_.body().leaves()[leaf];
+  sharable_.push_back({from.operand, from.index, root.index});
+  k_.SetMayAlias(leaves_.at(leaf));
+  k_.SetMayAlias(outputs_.at(&root));
+}
+
+KernelPlan KernelFrame::Finish(std::string_view emitter) && {
+  KernelPlan plan;
+  // Each operation rounds to its declared type; fma stands only in contractions and inside functions.
+  plan.precision.contract = false;
+  for (const NodeId id : needed_) {
+    const ElementNode& node = graph_.node(id);
+    if (!node.inst->shape().IsArray() || !IsFloat(node.inst->shape().type())) continue;
+    InstructionPlan& promise = plan.precision.instructions[node.inst->id()];
+    promise.hold = node.inst->shape().type();
+    if (node.kind != Kind::kReduce) continue;
+    int64_t terms = static_cast<int64_t>(node.steps.size());
+    for (const int64_t size : node.loop_sizes) terms *= size;
+    const kernel::Type accumulator = AccumulatorType(*node.inst, KernelTypeOf(node.inst->shape().type()));
+    const bool widened = accumulator != KernelTypeOf(node.inst->shape().type());
+    promise.sum = SumPlan{.accumulator = widened ? PrimitiveType::kF32 : node.inst->shape().type(), .longest_chain = terms};
+  }
+  plan.kernel = std::make_shared<const kernel::Kernel>(std::move(k_).Build());
+  plan.emitter = emitter;
+  plan.buffers = std::move(buffers_);
+  plan.sharable = std::move(sharable_);
+  plan.source = &graph_.body().source();
+  return plan;
+}
+
+int VectorWidth(const ElementGraph& graph, std::span<const NodeId> nodes, const std::vector<FusionBody::Root>& roots) {
+  int widest = 1;
+  for (const FusionBody::Root& root : roots) widest = std::max(widest, kernel::Bytes(KernelTypeOf(root.shape->type())));
+  for (const NodeId id : graph.Reachable(nodes)) {
+    const ElementNode& node = graph.node(id);
+    if (node.kind != Kind::kLoad || node.variables.empty()) continue;
+    widest = std::max(widest, kernel::Bytes(KernelTypeOf(node.inst->shape().type())));
+  }
+  return 16 / widest;
+}
+
+int ThreadsFor(int64_t work, int most) {
+  return static_cast<int>(std::clamp<int64_t>((work + 31) / 32 * 32, 32, most));
+}
+
+}  // namespace hlo::gpu

@@ -1,0 +1,60 @@
+// What all emitters do around their bodies: parameters of the kernel and the buffers behind them.
+#ifndef HLO_GPU_EMITTERS_FRAME_H_
+#define HLO_GPU_EMITTERS_FRAME_H_
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gpu/emitters/elemental.h"
+#include "gpu/emitters/emission.h"
+#include "gpu/emitters/emitter.h"
+#include "gpu/kernel/builder.h"
+
+namespace hlo::gpu {
+
+class KernelFrame {
+ public:
+  // Parameters: the leaves and large literals that `needed` reads.
+  KernelFrame(ElementGraph& graph, std::span<const NodeId> needed, int64_t blocks, int threads, const EmitterOptions& options,
+              std::string_view suffix = "");
+
+  kernel::KernelBuilder& k() { return k_; }
+  Emission& emission() { return *emission_; }
+  const std::string& fault() const { return fault_; }
+
+  kernel::Array Output(const FusionBody::Root& root);
+  // Read and written, the rest of it coming from a leaf.
+  kernel::Array InPlaceOutput(const FusionBody::Root& root, int leaf);
+  // Read and written; all of it was written by an earlier plan of the fusion.
+  kernel::Array WrittenOutput(const FusionBody::Root& root);
+  kernel::Array Scratch(int id, kernel::Type type, int64_t elements, bool zeroed = false);
+  // Operand and output may be one buffer.
+  void Share(int leaf, const FusionBody::Root& root);
+
+  KernelPlan Finish(std::string_view emitter) &&;
+
+ private:
+  kernel::Array OutputAs(const FusionBody::Root& root, bool read, int in_place_leaf);
+
+  ElementGraph& graph_;
+  kernel::KernelBuilder k_;
+  std::unique_ptr<Emission> emission_;
+  std::string fault_;
+  std::vector<KernelBuffer> buffers_;
+  std::vector<SharablePair> sharable_;
+  std::map<int, kernel::Array> leaves_;
+  std::map<const FusionBody::Root*, kernel::Array> outputs_;
+  std::vector<NodeId> needed_;
+};
+
+// 16 bytes of the widest type that `nodes` load or that goes out.
+int VectorWidth(const ElementGraph& graph, std::span<const NodeId> nodes, const std::vector<FusionBody::Root>& roots);
+
+// Threads for `work` items: a multiple of 32, at most `most`.
+int ThreadsFor(int64_t work, int most = 256);
+
+}  // namespace hlo::gpu
+
+#endif  // HLO_GPU_EMITTERS_FRAME_H_
