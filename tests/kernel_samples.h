@@ -310,6 +310,7 @@ inline std::vector<Kernel> SampleKernels() {
   kernels.push_back(Elementwise("gelu", Type::kF32, 3000, 4, [](Value x, Value y) { return Gelu(x) + Exp(y); }));
   kernels.push_back(Elementwise("gelu_odd", Type::kF32, 3001, 4, [](Value x, Value y) { return Gelu(x) + Exp(y); }));
   kernels.push_back(Elementwise("bf16", Type::kBF16, 5001, 8, [](Value x, Value y) { return Max(x + y, x * y); }));
+  kernels.push_back(Elementwise("bf16_even", Type::kBF16, 4096, 8, [](Value x, Value y) { return x * y; }));
   kernels.push_back(Elementwise("f16", Type::kF16, 5000, 8, [](Value x, Value y) { return Tanh(x) / y; }));
   kernels.push_back(Elementwise("f64", Type::kF64, 1000, 2, [](Value x, Value y) { return Pow(Abs(x), y) + Sin(x) * Erf(y); }));
   kernels.push_back(Elementwise("sin", Type::kF32, 1001, 4, [](Value x, Value y) { return Sin(x * 1e6) + Cos(y) + Atan2(x, y) + x % y; }));

@@ -288,7 +288,11 @@ class Converter {
       b_.CreateUnreachable();
       return;
     }
-    if (auto* truncate = llvm::dyn_cast<llvm::FPTruncInst>(&instruction); truncate && truncate->getType()->isBFloatTy()) return RewriteToBF16(*truncate);
+    if (auto* truncate = llvm::dyn_cast<llvm::FPTruncInst>(&instruction); truncate && truncate->getType()->isBFloatTy()) {
+      truncate->replaceAllUsesWith(b_.CreateBitCast(ToBF16(truncate->getOperand(0)), b_.getBFloatTy()));
+      truncate->eraseFromParent();
+      return;
+    }
     if (auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction)) return RewriteIntrinsic(*call);
     RewriteAccess(instruction);
   }
@@ -308,6 +312,11 @@ class Converter {
       case llvm::Intrinsic::nvvm_shfl_sync_up_i32: return shuffle(Wait::kShuffleUp);
       case llvm::Intrinsic::nvvm_shfl_sync_bfly_i32: return shuffle(Wait::kShuffleXor);
       case llvm::Intrinsic::nvvm_shfl_sync_idx_i32: return shuffle(Wait::kShuffleIndexed);
+      case llvm::Intrinsic::nvvm_ff2bf16x2_rn: {
+        LlvmValue const high = b_.CreateShl(b_.CreateZExt(ToBF16(call.getArgOperand(0)), I32()), 16);
+        LlvmValue const low = b_.CreateZExt(ToBF16(call.getArgOperand(1)), I32());
+        return replace(b_.CreateBitCast(b_.CreateOr(high, low), call.getType()));
+      }
       case llvm::Intrinsic::nvvm_membar_gl:
         CallHook(FenceHook, b_.getVoidTy(), {});
         call.eraseFromParent();
@@ -316,14 +325,12 @@ class Converter {
     }
   }
 
-  // cvt.rn.bf16.f32, in integers: see ScalarEmitter.
-  void RewriteToBF16(llvm::FPTruncInst& truncate) {
-    LlvmValue const value = truncate.getOperand(0);
+  // cvt.rn.bf16.f32, in integers: see ScalarEmitter. The bits, as i16.
+  LlvmValue ToBF16(LlvmValue value) {
     LlvmValue const bits = b_.CreateBitCast(value, I32());
     LlvmValue const bias = b_.CreateAdd(b_.CreateAnd(b_.CreateLShr(bits, 16), 1), b_.getInt32(0x7fff));
     LlvmValue const rounded = b_.CreateSelect(b_.CreateFCmpUNO(value, value), b_.getInt32(0x7fff), b_.CreateLShr(b_.CreateAdd(bits, bias), 16));
-    truncate.replaceAllUsesWith(b_.CreateBitCast(b_.CreateTrunc(rounded, b_.getInt16Ty()), b_.getBFloatTy()));
-    truncate.eraseFromParent();
+    return b_.CreateTrunc(rounded, b_.getInt16Ty());
   }
 
   void RewriteAccess(llvm::Instruction& instruction) {

@@ -446,6 +446,13 @@ class NvptxLowering {
     return elements;
   }
 
+  // The f32 of which `element` is the bf16; null when it is none. Two of them round and pack in one instruction.
+  static LlvmValue RoundedFrom(LlvmValue element) {
+    const auto* cast = llvm::dyn_cast<llvm::BitCastInst>(element);
+    const auto* truncate = cast ? llvm::dyn_cast<llvm::FPTruncInst>(cast->getOperand(0)) : nullptr;
+    return truncate && truncate->getType()->isBFloatTy() ? truncate->getOperand(0) : nullptr;
+  }
+
   void StorePacked(int64_t array, LlvmValue index, std::span<LlvmValue const> elements) {
     const Type type = kernel_.arrays[array].type;
     const int width = static_cast<int>(elements.size());
@@ -455,6 +462,9 @@ class NvptxLowering {
       for (int i = 0; i < width; ++i) packed = b_.CreateInsertElement(packed, elements[i], i);
     } else {
       const auto word = [&](int begin, int count, llvm::Type* word_type) {
+        LlvmValue const low = RoundedFrom(elements[begin]);
+        LlvmValue const high = count == 2 ? RoundedFrom(elements[begin + 1]) : nullptr;
+        if (low && high) return b_.CreateBitCast(b_.CreateIntrinsic(llvm::Intrinsic::nvvm_ff2bf16x2_rn, {}, {high, low}), word_type);
         LlvmValue bits = nullptr;
         for (int i = 0; i < count; ++i) {
           LlvmValue const element = b_.CreateBitCast(scalar_.ToMemory(elements[begin + i], type), b_.getIntNTy(Bytes(type) * 8));
