@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "gpu/kernel/kernel.h"
@@ -48,8 +49,8 @@ class Device {
   // Queued. `count` times the low `width` bytes (1, 2, 4 or 8) of `pattern`.
   virtual Status Fill(void* to, uint64_t pattern, int width, int64_t count) = 0;
 
-  // Compiles the kernel for this device. May be called from several threads.
-  virtual Result<std::unique_ptr<LoadedKernel>> Load(const kernel::Kernel& kernel) = 0;
+  // Compiles the kernels for this device, on all threads; equal ones once. One result for each.
+  virtual Result<std::vector<std::shared_ptr<const LoadedKernel>>> Load(std::span<const kernel::Kernel* const> kernels) = 0;
   // Queued. One pointer for each parameter, in order.
   virtual Status Launch(const LoadedKernel& kernel, std::span<void* const> arguments) = 0;
 

@@ -1,0 +1,343 @@
+// A CUDA device through the driver's API, which is opened when it is first asked for and declared here, so that the build
+// needs no toolkit. Kernels are loaded as PTX; the driver makes the machine code.
+//
+// One stream. The primary context is used, as libraries do. An error of queued work can come out of any later call; every
+// message has the name of the call that reported it and the driver's words.
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "base/parallel.h"
+#include "base/text.h"
+#include "gpu/device/device.h"
+#include "gpu/device/shared_library.h"
+#include "gpu/kernel/nvptx.h"
+
+namespace hlo::gpu {
+namespace {
+
+using Status32 = int;  // CUresult.
+using DevicePointer = unsigned long long;
+using CudaHandle = void*;
+
+enum { kCudaOutOfMemory = 2, kCudaNoDevice = 100 };
+enum { kMultiprocessors = 16, kComputeMajor = 75, kComputeMinor = 76 };  // CUdevice_attribute.
+enum { kJitErrorLog = 5, kJitErrorLogBytes = 6 };                        // CUjit_option.
+enum { kMaxDynamicShared = 8 };                                          // CUfunction_attribute.
+enum { kStreamNonBlocking = 1 };
+
+constexpr int kOldestDriver = 12030;  // The first that reads PTX 8.3.
+constexpr int64_t kSharedWithoutAsking = 48 << 10;
+
+struct Driver {
+  SharedLibrary library;
+  Status32 (*init)(unsigned);
+  Status32 (*driver_version)(int*);
+  Status32 (*error_name)(Status32, const char**);
+  Status32 (*error_string)(Status32, const char**);
+  Status32 (*device_count)(int*);
+  Status32 (*device_get)(int*, int);
+  Status32 (*device_name)(char*, int, int);
+  Status32 (*device_attribute)(int*, int, int);
+  Status32 (*device_total_memory)(size_t*, int);
+  Status32 (*primary_context)(CudaHandle*, int);
+  Status32 (*release_context)(int);
+  Status32 (*set_context)(CudaHandle);
+  Status32 (*stream_create)(CudaHandle*, unsigned);
+  Status32 (*stream_destroy)(CudaHandle);
+  Status32 (*stream_synchronize)(CudaHandle);
+  Status32 (*allocate)(DevicePointer*, size_t);
+  Status32 (*free)(DevicePointer);
+  Status32 (*memory_info)(size_t*, size_t*);
+  Status32 (*copy_in)(DevicePointer, const void*, size_t, CudaHandle);
+  Status32 (*copy_out)(void*, DevicePointer, size_t, CudaHandle);
+  Status32 (*copy)(DevicePointer, DevicePointer, size_t, CudaHandle);
+  Status32 (*fill8)(DevicePointer, unsigned char, size_t, CudaHandle);
+  Status32 (*fill16)(DevicePointer, unsigned short, size_t, CudaHandle);
+  Status32 (*fill32)(DevicePointer, unsigned, size_t, CudaHandle);
+  Status32 (*load_module)(CudaHandle*, const void*, unsigned, int*, void**);
+  Status32 (*unload_module)(CudaHandle);
+  Status32 (*get_function)(CudaHandle*, CudaHandle, const char*);
+  Status32 (*function_attribute)(CudaHandle, int, int);
+  Status32 (*launch)(CudaHandle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CudaHandle, void**, void**);
+
+  Error Failed(std::string_view call, Status32 status, std::string_view while_doing = "") const {
+    const char *name = nullptr, *words = nullptr;
+    error_name(status, &name);
+    error_string(status, &words);
+    std::string message = Str(call, ": ", name ? name : "unknown error", " (", status, ")");
+    if (words != nullptr) message += Str(", ", words);
+    if (!while_doing.empty()) message += Str(" while ", while_doing);
+    return DeviceError("R015", std::move(message));
+  }
+};
+
+// TRY for calls of the driver: the name of the call stays in the message.
+#define CUDA_TRY(name, ...)                                                          \
+  do {                                                                               \
+    if (const Status32 cuda_status = (__VA_ARGS__)) FAIL(driver_.Failed(name, cuda_status)); \
+  } while (false)
+
+Result<Driver> LoadDriver() {
+  Driver driver;
+  constexpr std::string_view kNames[] = {"libcuda.so.1"};
+  constexpr std::string_view kMore[] = {"/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib/wsl/lib"};
+  auto library = SharedLibrary::Open(kNames, {}, kMore);
+  if (!library) {
+    FAIL(DeviceError("R010", Str("no CUDA driver here: ", library.error().message())).Hint("--platform=cpu runs the same kernels without a GPU"));
+  }
+  driver.library = *library;
+  SharedLibrary& l = driver.library;
+  l.Load("cuInit", &driver.init);
+  l.Load("cuDriverGetVersion", &driver.driver_version);
+  l.Load("cuGetErrorName", &driver.error_name);
+  l.Load("cuGetErrorString", &driver.error_string);
+  l.Load("cuDeviceGetCount", &driver.device_count);
+  l.Load("cuDeviceGet", &driver.device_get);
+  l.Load("cuDeviceGetName", &driver.device_name);
+  l.Load("cuDeviceGetAttribute", &driver.device_attribute);
+  l.Load("cuDeviceTotalMem_v2", &driver.device_total_memory);
+  l.Load("cuDevicePrimaryCtxRetain", &driver.primary_context);
+  l.Load("cuDevicePrimaryCtxRelease_v2", &driver.release_context);
+  l.Load("cuCtxSetCurrent", &driver.set_context);
+  l.Load("cuStreamCreate", &driver.stream_create);
+  l.Load("cuStreamDestroy_v2", &driver.stream_destroy);
+  l.Load("cuStreamSynchronize", &driver.stream_synchronize);
+  l.Load("cuMemAlloc_v2", &driver.allocate);
+  l.Load("cuMemFree_v2", &driver.free);
+  l.Load("cuMemGetInfo_v2", &driver.memory_info);
+  l.Load("cuMemcpyHtoDAsync_v2", &driver.copy_in);
+  l.Load("cuMemcpyDtoHAsync_v2", &driver.copy_out);
+  l.Load("cuMemcpyDtoDAsync_v2", &driver.copy);
+  l.Load("cuMemsetD8Async", &driver.fill8);
+  l.Load("cuMemsetD16Async", &driver.fill16);
+  l.Load("cuMemsetD32Async", &driver.fill32);
+  l.Load("cuModuleLoadDataEx", &driver.load_module);
+  l.Load("cuModuleUnload", &driver.unload_module);
+  l.Load("cuModuleGetFunction", &driver.get_function);
+  l.Load("cuFuncSetAttribute", &driver.function_attribute);
+  l.Load("cuLaunchKernel", &driver.launch);
+  TRY(l.Complete());
+  return driver;
+}
+
+Result<const Driver*> GetDriver() {
+  static std::mutex mutex;
+  static Result<Driver>* driver = nullptr;
+  const std::lock_guard lock(mutex);
+  if (driver == nullptr) driver = new Result<Driver>(LoadDriver());
+  if (!*driver) FAIL(driver->error());
+  return &**driver;
+}
+
+struct CudaKernel : LoadedKernel {
+  CudaKernel(const Driver& driver) : driver(driver) {}
+  ~CudaKernel() override {
+    if (module != nullptr) driver.unload_module(module);
+  }
+
+  const Driver& driver;
+  CudaHandle module = nullptr, function = nullptr;
+  unsigned blocks = 1, threads = 32, dynamic_shared = 0;
+  std::string name;
+};
+
+DevicePointer Address(const void* pointer) { return reinterpret_cast<DevicePointer>(pointer); }
+
+class CudaDevice : public Device {
+ public:
+  CudaDevice(const Driver& driver, int ordinal) : driver_(driver), ordinal_(ordinal) {}
+
+  ~CudaDevice() override {
+    if (stream_ != nullptr) driver_.stream_destroy(stream_);
+    if (context_ != nullptr) driver_.release_context(device_);
+  }
+
+  Status Open() {
+    CUDA_TRY("cuDriverGetVersion", driver_.driver_version(&version_));
+    if (version_ < kOldestDriver) {
+      FAIL(DeviceError("R012", Str("the CUDA driver is too old: it is for CUDA ", VersionText(), ", kernels need ", kOldestDriver / 1000, ".3")));
+    }
+    const Status32 status = driver_.init(0);
+    if (status == kCudaNoDevice) FAIL(NoDevice(0));
+    if (status != 0) FAIL(driver_.Failed("cuInit", status));
+    int count = 0;
+    CUDA_TRY("cuDeviceGetCount", driver_.device_count(&count));
+    if (ordinal_ >= count) FAIL(NoDevice(count));
+    CUDA_TRY("cuDeviceGet", driver_.device_get(&device_, ordinal_));
+    char name[256] = {};
+    CUDA_TRY("cuDeviceGetName", driver_.device_name(name, sizeof name, device_));
+    device_name_ = name;
+    CUDA_TRY("cuDeviceGetAttribute", driver_.device_attribute(&multiprocessors_, kMultiprocessors, device_));
+    int major = 0, minor = 0;
+    CUDA_TRY("cuDeviceGetAttribute", driver_.device_attribute(&major, kComputeMajor, device_));
+    CUDA_TRY("cuDeviceGetAttribute", driver_.device_attribute(&minor, kComputeMinor, device_));
+    compute_ = 10 * major + minor;
+    if (compute_ < 80) FAIL(DeviceError("R012", Str(name_text(), " '", device_name_, "' is sm_", compute_, "; kernels need sm_80")));
+    CUDA_TRY("cuDeviceTotalMem", driver_.device_total_memory(&total_memory_, device_));
+    CUDA_TRY("cuDevicePrimaryCtxRetain", driver_.primary_context(&context_, device_));
+    CUDA_TRY("cuCtxSetCurrent", driver_.set_context(context_));
+    CUDA_TRY("cuStreamCreate", driver_.stream_create(&stream_, kStreamNonBlocking));
+    return {};
+  }
+
+  std::string name() const override { return name_text(); }
+
+  std::string description() const override {
+    return Str(device_name_, ", sm_", compute_, ", ", multiprocessors_, " SMs, ", HumanBytes(static_cast<double>(total_memory_)), ", driver for CUDA ",
+               VersionText());
+  }
+
+  bool IsHost() const override { return false; }
+  void* stream() const override { return stream_; }
+
+  Result<void*> Allocate(int64_t bytes) override {
+    DevicePointer memory = 0;
+    const Status32 status = driver_.allocate(&memory, static_cast<size_t>(std::max<int64_t>(bytes, 1)));
+    if (status == kCudaOutOfMemory) {
+      size_t free = 0, total = 0;
+      driver_.memory_info(&free, &total);
+      FAIL(LimitError("R020", Str("no memory for ", HumanBytes(static_cast<double>(bytes)), " on ", name_text(), ": ",
+                                  HumanBytes(static_cast<double>(free)), " of ", HumanBytes(static_cast<double>(total)), " are free")));
+    }
+    if (status != 0) FAIL(driver_.Failed("cuMemAlloc", status));
+    return reinterpret_cast<void*>(memory);
+  }
+
+  void Free(void* memory) override { driver_.free(Address(memory)); }
+
+  Status CopyIn(void* to, const void* from, int64_t bytes) override {
+    if (bytes == 0) return {};
+    CUDA_TRY("cuMemcpyHtoDAsync", driver_.copy_in(Address(to), from, bytes, stream_));
+    return Synchronize();
+  }
+
+  Status CopyOut(void* to, const void* from, int64_t bytes) override {
+    if (bytes == 0) return {};
+    CUDA_TRY("cuMemcpyDtoHAsync", driver_.copy_out(to, Address(from), bytes, stream_));
+    return Synchronize();
+  }
+
+  Status Copy(void* to, const void* from, int64_t bytes) override {
+    if (bytes == 0) return {};
+    CUDA_TRY("cuMemcpyDtoDAsync", driver_.copy(Address(to), Address(from), bytes, stream_));
+    return {};
+  }
+
+  Status Fill(void* to, uint64_t pattern, int width, int64_t count) override {
+    if (count == 0) return {};
+    const auto low = static_cast<uint32_t>(pattern), high = static_cast<uint32_t>(pattern >> 32);
+    if (width == 1) CUDA_TRY("cuMemsetD8Async", driver_.fill8(Address(to), low, count, stream_));
+    if (width == 2) CUDA_TRY("cuMemsetD16Async", driver_.fill16(Address(to), low, count, stream_));
+    if (width == 4) CUDA_TRY("cuMemsetD32Async", driver_.fill32(Address(to), low, count, stream_));
+    if (width != 8) return {};
+    if (low == high) {
+      CUDA_TRY("cuMemsetD32Async", driver_.fill32(Address(to), low, 2 * count, stream_));
+      return {};
+    }
+    const std::vector<uint64_t> words(count, pattern);
+    return CopyIn(to, words.data(), 8 * count);
+  }
+
+  Result<std::vector<std::shared_ptr<const LoadedKernel>>> Load(std::span<const kernel::Kernel* const> kernels) override {
+    std::map<kernel::KernelHash, size_t> first;
+    std::vector<size_t> same_as(kernels.size()), todo;
+    for (size_t i = 0; i < kernels.size(); ++i) {
+      const auto [at, is_new] = first.emplace(kernel::Hash(*kernels[i]), i);
+      same_as[i] = at->second;
+      if (is_new) todo.push_back(i);
+    }
+    std::vector<std::shared_ptr<const LoadedKernel>> loaded(kernels.size());
+    std::vector<std::optional<Error>> errors(kernels.size());
+    ParallelFor(static_cast<int64_t>(todo.size()), 1, [&](int64_t begin, int64_t end) {
+      for (int64_t t = begin; t < end; ++t) {
+        auto one = LoadOne(*kernels[todo[t]]);
+        if (one) {
+          loaded[todo[t]] = std::move(*one);
+        } else {
+          errors[todo[t]] = std::move(one).error();
+        }
+      }
+    });
+    for (size_t i = 0; i < kernels.size(); ++i) {
+      if (errors[i]) FAIL(std::move(*errors[i]));
+      loaded[i] = loaded[same_as[i]];
+    }
+    return loaded;
+  }
+
+  Status Launch(const LoadedKernel& loaded, std::span<void* const> arguments) override {
+    const auto& kernel = static_cast<const CudaKernel&>(loaded);
+    // The driver wants the address of each argument.
+    parameters_.clear();
+    for (void* const& argument : arguments) parameters_.push_back(const_cast<void**>(&argument));
+    const Status32 status = driver_.launch(kernel.function, kernel.blocks, 1, 1, kernel.threads, 1, 1, kernel.dynamic_shared, stream_,
+                                           parameters_.data(), nullptr);
+    if (status != 0) {
+      FAIL(driver_.Failed("cuLaunchKernel", status, Str("launching '", kernel.name, "' with ", kernel.blocks, " blocks of ", kernel.threads)));
+    }
+    return {};
+  }
+
+  Status Synchronize() override {
+    CUDA_TRY("cuStreamSynchronize", driver_.stream_synchronize(stream_));
+    return {};
+  }
+
+ private:
+  std::string name_text() const { return Str("cuda:", ordinal_); }
+  std::string VersionText() const { return Str(version_ / 1000, ".", version_ % 1000 / 10); }
+
+  Error NoDevice(int count) const {
+    return DeviceError("R011", Str("no ", name_text(), ": the CUDA driver finds ", count, count == 1 ? " device" : " devices"))
+        .Hint("--platform=cpu runs the same kernels without a GPU");
+  }
+
+  Result<std::shared_ptr<const LoadedKernel>> LoadOne(const kernel::Kernel& kernel) const {
+    // Newer devices run sm_90 code; of older ones each runs that of its own kind.
+    const kernel::Ptx ptx = TRY(kernel::EmitPtx(kernel, {.arch = Str("sm_", std::min(compute_, 90))}));
+    auto loaded = std::make_shared<CudaKernel>(driver_);
+    loaded->name = kernel.name;
+    loaded->blocks = static_cast<unsigned>(kernel.blocks);
+    loaded->threads = static_cast<unsigned>(kernel.threads);
+    loaded->dynamic_shared = static_cast<unsigned>(ptx.dynamic_shared_bytes);
+    CUDA_TRY("cuCtxSetCurrent", driver_.set_context(context_));  // This may be any thread.
+    char log[4096] = {};
+    int options[] = {kJitErrorLog, kJitErrorLogBytes};
+    void* values[] = {log, reinterpret_cast<void*>(sizeof log)};
+    if (const Status32 status = driver_.load_module(&loaded->module, ptx.text.c_str(), 2, options, values)) {
+      loaded->module = nullptr;
+      Error error = driver_.Failed("cuModuleLoadDataEx", status, Str("loading '", kernel.name, "'"));
+      if (log[0] != 0) error.diagnostics.back().notes.push_back({Str("the driver says: ", Trim(log)), {}});
+      FAIL(std::move(error));
+    }
+    CUDA_TRY("cuModuleGetFunction", driver_.get_function(&loaded->function, loaded->module, ptx.entry.c_str()));
+    if (ptx.dynamic_shared_bytes > kSharedWithoutAsking) {
+      CUDA_TRY("cuFuncSetAttribute", driver_.function_attribute(loaded->function, kMaxDynamicShared, static_cast<int>(ptx.dynamic_shared_bytes)));
+    }
+    return loaded;
+  }
+
+  const Driver& driver_;
+  int ordinal_;
+  int device_ = 0;
+  int version_ = 0;
+  int compute_ = 0;
+  int multiprocessors_ = 0;
+  size_t total_memory_ = 0;
+  std::string device_name_;
+  CudaHandle context_ = nullptr, stream_ = nullptr;
+  std::vector<void*> parameters_;  // Of the launch being made.
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Device>> OpenCudaDevice(int ordinal) {
+  auto device = std::make_unique<CudaDevice>(*TRY(GetDriver()), ordinal);
+  TRY(device->Open());
+  return device;
+}
+
+}  // namespace hlo::gpu

@@ -1,0 +1,22 @@
+#include "gpu/device/device.h"
+
+#include "base/text.h"
+
+namespace hlo::gpu {
+
+Result<std::unique_ptr<Device>> OpenDevice(std::string_view platform) {
+  const size_t colon = platform.find(':');
+  const std::string_view kind = platform.substr(0, colon);
+  int64_t ordinal = 0;
+  if (colon != std::string_view::npos && (!ParseInt(platform.substr(colon + 1), &ordinal) || ordinal < 0 || ordinal > 1024)) {
+    FAIL(UsageError("F004", Str("'", Escaped(platform), "': expected a device number after ':'")));
+  }
+  if (kind == "cpu" || kind == "host") {
+    if (ordinal != 0) FAIL(UsageError("F004", Str("'", Escaped(platform), "': there is one host")));
+    return OpenHostDevice();
+  }
+  if (kind == "cuda" || kind == "gpu") return OpenCudaDevice(static_cast<int>(ordinal));
+  FAIL(UsageError("F004", Str("unknown device '", Escaped(platform), "'; expected cpu or cuda[:N]")));
+}
+
+}  // namespace hlo::gpu

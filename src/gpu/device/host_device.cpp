@@ -1,0 +1,89 @@
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "base/parallel.h"
+#include "base/text.h"
+#include "gpu/device/device.h"
+#include "gpu/kernel/host.h"
+
+namespace hlo::gpu {
+namespace {
+
+// Below this, starting the threads costs more than they save.
+constexpr int64_t kParallelBytes = 1 << 20;
+
+struct HostLoadedKernel : LoadedKernel {
+  explicit HostLoadedKernel(kernel::HostKernel kernel) : kernel(std::move(kernel)) {}
+  kernel::HostKernel kernel;
+};
+
+template <class Word>
+void FillWords(void* to, uint64_t pattern, int64_t count) {
+  std::fill_n(static_cast<Word*>(to), count, static_cast<Word>(pattern));
+}
+
+class HostDevice : public Device {
+ public:
+  std::string name() const override { return "cpu"; }
+
+  std::string description() const override {
+    const char* vectors = __builtin_cpu_supports("avx512f") ? "AVX-512" : "AVX2";
+    return Str(vectors, ", ", Threads(), Threads() == 1 ? " thread" : " threads");
+  }
+
+  bool IsHost() const override { return true; }
+
+  Result<void*> Allocate(int64_t bytes) override {
+    void* memory = ::operator new(std::max<int64_t>(bytes, 1), std::align_val_t(kBufferAlignment), std::nothrow);
+    if (memory == nullptr) FAIL(LimitError("R020", Str("no memory for ", HumanBytes(bytes), " on the host")));
+    return memory;
+  }
+
+  void Free(void* memory) override { ::operator delete(memory, std::align_val_t(kBufferAlignment)); }
+
+  Status CopyIn(void* to, const void* from, int64_t bytes) override { return Copy(to, from, bytes); }
+  Status CopyOut(void* to, const void* from, int64_t bytes) override { return Copy(to, from, bytes); }
+
+  Status Copy(void* to, const void* from, int64_t bytes) override {
+    if (bytes < kParallelBytes) {
+      if (bytes > 0) std::memcpy(to, from, bytes);
+      return {};
+    }
+    ParallelFor(bytes, kParallelBytes, [&](int64_t begin, int64_t end) {
+      std::memcpy(static_cast<std::byte*>(to) + begin, static_cast<const std::byte*>(from) + begin, end - begin);
+    });
+    return {};
+  }
+
+  Status Fill(void* to, uint64_t pattern, int width, int64_t count) override {
+    switch (width) {
+      case 1: FillWords<uint8_t>(to, pattern, count); break;
+      case 2: FillWords<uint16_t>(to, pattern, count); break;
+      case 4: FillWords<uint32_t>(to, pattern, count); break;
+      default: FillWords<uint64_t>(to, pattern, count); break;
+    }
+    return {};
+  }
+
+  Result<std::vector<std::shared_ptr<const LoadedKernel>>> Load(std::span<const kernel::Kernel* const> kernels) override {
+    std::vector<std::shared_ptr<const LoadedKernel>> loaded;
+    for (kernel::HostKernel& kernel : TRY(kernel::CompileHost(kernels))) {
+      loaded.push_back(std::make_shared<HostLoadedKernel>(std::move(kernel)));
+    }
+    return loaded;
+  }
+
+  Status Launch(const LoadedKernel& kernel, std::span<void* const> arguments) override {
+    static_cast<const HostLoadedKernel&>(kernel).kernel.Launch(arguments);
+    return {};
+  }
+
+  Status Synchronize() override { return {}; }
+};
+
+}  // namespace
+
+std::unique_ptr<Device> OpenHostDevice() { return std::make_unique<HostDevice>(); }
+
+}  // namespace hlo::gpu

@@ -1,0 +1,41 @@
+// Libraries that are opened when they are first needed, and whose absence is an answer.
+#ifndef HLO_GPU_DEVICE_SHARED_LIBRARY_H_
+#define HLO_GPU_DEVICE_SHARED_LIBRARY_H_
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace hlo::gpu {
+
+class SharedLibrary {
+ public:
+  // The first of `names` found in the folders of `search`, then where the loader looks, then in `more`. Never closed: what
+  // it started may still run. Error: all that was tried, with the loader's words.
+  static Result<SharedLibrary> Open(std::span<const std::string_view> names, std::span<const std::string> search,
+                                    std::span<const std::string_view> more = {});
+
+  // Null when there is none.
+  void* Find(const char* symbol) const;
+  // Sets `function`, or notes that `symbol` is missing.
+  template <class F>
+  void Load(const char* symbol, F** function) {
+    *function = reinterpret_cast<F*>(Find(symbol));
+    if (*function == nullptr) missing_ = symbol;
+  }
+  // An error if a Load failed.
+  Status Complete() const;
+  const std::string& path() const { return path_; }
+
+ private:
+  void* handle_ = nullptr;
+  std::string path_;
+  std::string missing_;
+};
+
+}  // namespace hlo::gpu
+
+#endif  // HLO_GPU_DEVICE_SHARED_LIBRARY_H_
