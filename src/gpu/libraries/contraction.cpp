@@ -1,0 +1,275 @@
+#include "gpu/libraries/contraction.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+
+#include "base/text.h"
+#include "ir/module.h"
+
+namespace hlo::gpu {
+namespace {
+
+// Dimensions of size 1 take any stride; 0 makes views comparable.
+void Normalize(View& view) {
+  for (size_t d = 0; d < view.dims.size(); ++d) {
+    if (view.dims[d] == 1) view.strides[d] = 0;
+  }
+}
+
+// A reshape of a view, when it keeps dimensions together: each run of result dimensions comes from one operand dimension
+// or the other way round.
+std::optional<View> ReshapeView(const View& from, const std::vector<int64_t>& dims) {
+  View to = from;
+  to.dims = dims;
+  to.strides.assign(dims.size(), 0);
+  size_t i = 0, j = 0;
+  while (i < from.dims.size() || j < dims.size()) {
+    const size_t i0 = i, j0 = j;
+    int64_t a = i < from.dims.size() ? from.dims[i++] : 1, b = j < dims.size() ? dims[j++] : 1;
+    while (a != b) {
+      if (a < b) {
+        if (i == from.dims.size()) return std::nullopt;
+        a *= from.dims[i++];
+      } else {
+        if (j == dims.size()) return std::nullopt;
+        b *= dims[j++];
+      }
+    }
+    // Dimensions [i0, i) hold the same elements as [j0, j): they must be one run.
+    std::vector<int64_t> group(i - i0);
+    std::iota(group.begin(), group.end(), static_cast<int64_t>(i0));
+    Run run;
+    if (!Combine(from, group, &run)) return std::nullopt;
+    int64_t stride = run.stride;
+    for (size_t d = j; d-- > j0;) {
+      to.strides[d] = stride;
+      stride *= dims[d];
+    }
+  }
+  Normalize(to);
+  return to;
+}
+
+// What an instruction of the fusion is in terms of the fusion's operands; nothing when it has to be computed.
+std::optional<View> ViewOf(const Instruction& inst) {
+  switch (inst.opcode()) {
+    case Opcode::kParameter: {
+      View view{.operand = inst.parameter_number(), .type = inst.shape().type(), .dims = inst.shape().dims(), .strides = LayoutStrides(inst.shape())};
+      Normalize(view);
+      return view;
+    }
+    case Opcode::kConstant: {
+      if (!inst.shape().IsScalar() || !IsFloat(inst.shape().type())) return std::nullopt;
+      return View{.constant = inst.literal().GetDouble(0), .type = inst.shape().type()};
+    }
+    case Opcode::kCopy: return ViewOf(inst.operand(0));
+    case Opcode::kBroadcast: {
+      const auto from = ViewOf(inst.operand(0));
+      if (!from) return std::nullopt;
+      View to = *from;
+      to.dims = inst.shape().dims();
+      to.strides.assign(to.dims.size(), 0);
+      for (size_t d = 0; d < inst.dimensions().size(); ++d) to.strides[inst.dimensions()[d]] = from->strides[d];
+      return to;
+    }
+    case Opcode::kTranspose: {
+      const auto from = ViewOf(inst.operand(0));
+      if (!from) return std::nullopt;
+      View to = *from;
+      for (size_t d = 0; d < to.dims.size(); ++d) {
+        to.dims[d] = from->dims[inst.dimensions()[d]];
+        to.strides[d] = from->strides[inst.dimensions()[d]];
+      }
+      return to;
+    }
+    case Opcode::kReshape: {
+      const auto from = ViewOf(inst.operand(0));
+      return from ? ReshapeView(*from, inst.shape().dims()) : std::nullopt;
+    }
+    case Opcode::kBitcast: {  // The same bytes under another shape: its own layout says where elements lie.
+      const auto from = ViewOf(inst.operand(0));
+      if (!from || from->operand < 0 || inst.shape().type() != from->type) return std::nullopt;
+      View dense{.dims = inst.operand(0).shape().dims(), .strides = LayoutStrides(inst.operand(0).shape())};
+      Normalize(dense);
+      if (from->strides != dense.strides) return std::nullopt;
+      View to{.operand = from->operand, .type = from->type, .dims = inst.shape().dims(), .strides = LayoutStrides(inst.shape())};
+      Normalize(to);
+      return to;
+    }
+    default: return std::nullopt;
+  }
+}
+
+const Instruction* FindProduct(const Computation& computation) {
+  const Instruction* product = nullptr;
+  for (const Instruction* inst : computation.Instructions()) {
+    if (!inst->Is(Opcode::kDot) && !inst->Is(Opcode::kConvolution)) continue;
+    if (product != nullptr) return nullptr;
+    product = inst;
+  }
+  return product;
+}
+
+// Reads `user` as a step on `value`; false when it is none.
+bool ReadStep(const Instruction& user, const Instruction& value, EpilogueStep* step) {
+  if (user.operand_count() != 2 || user.shape().type() != value.shape().type()) return false;
+  const bool left = &user.operand(0) == &value;
+  const Instruction& other = user.operand(left ? 1 : 0);
+  if (&other == &value) return false;
+  switch (user.opcode()) {
+    case Opcode::kAdd: step->op = EpilogueOp::kAdd; break;
+    case Opcode::kMultiply: step->op = EpilogueOp::kMultiply; break;
+    case Opcode::kSubtract:
+      if (!left) return false;
+      step->op = EpilogueOp::kSubtract;
+      break;
+    case Opcode::kMaximum:
+      step->op = EpilogueOp::kRelu;
+      return other.IsConstantOf(0);
+    default: return false;
+  }
+  const auto view = ViewOf(other);
+  if (!view) return false;
+  step->view = *view;
+  return true;
+}
+
+bool IsViewOp(const Instruction& inst) { return inst.Is(Opcode::kBitcast) || inst.Is(Opcode::kReshape); }
+
+// The index of dimensions of a dot's operand that are neither batch nor contracted.
+std::vector<int64_t> FreeDims(int64_t rank, const std::vector<int64_t>& batch, const std::vector<int64_t>& contracting) {
+  std::vector<int64_t> free;
+  for (int64_t d = 0; d < rank; ++d) {
+    const auto holds = [&](const std::vector<int64_t>& list) { return std::find(list.begin(), list.end(), d) != list.end(); };
+    if (!holds(batch) && !holds(contracting)) free.push_back(d);
+  }
+  return free;
+}
+
+struct DotGroups {
+  std::vector<int64_t> lhs_free, rhs_free;
+  std::vector<int64_t> batch, rows, columns;  // Of the result.
+};
+
+DotGroups GroupsOf(const Contraction& contraction) {
+  const auto& attrs = contraction.product->attrs<DotAttrs>();
+  DotGroups groups;
+  groups.lhs_free = FreeDims(static_cast<int64_t>(contraction.lhs.dims.size()), attrs.lhs_batch, attrs.lhs_contracting);
+  groups.rhs_free = FreeDims(static_cast<int64_t>(contraction.rhs.dims.size()), attrs.rhs_batch, attrs.rhs_contracting);
+  int64_t next = 0;
+  for (size_t i = 0; i < attrs.lhs_batch.size(); ++i) groups.batch.push_back(next++);
+  for (size_t i = 0; i < groups.lhs_free.size(); ++i) groups.rows.push_back(next++);
+  for (size_t i = 0; i < groups.rhs_free.size(); ++i) groups.columns.push_back(next++);
+  return groups;
+}
+
+bool MatrixOf(const View& view, const std::vector<int64_t>& batch, const std::vector<int64_t>& rows, const std::vector<int64_t>& columns,
+              MatrixView* matrix) {
+  Run run;
+  if (!Combine(view, batch, &run)) return false;
+  matrix->batch = run.stride;
+  if (!Combine(view, rows, &run)) return false;
+  matrix->row = run.stride;
+  if (!Combine(view, columns, &run)) return false;
+  matrix->column = run.stride;
+  return true;
+}
+
+int64_t Size(const View& view, const std::vector<int64_t>& dims) {
+  int64_t size = 1;
+  for (const int64_t d : dims) size *= view.dims[d];
+  return size;
+}
+
+}  // namespace
+
+bool Combine(const View& view, const std::vector<int64_t>& dims, Run* run) {
+  *run = {};
+  bool first = true;
+  for (size_t i = dims.size(); i-- > 0;) {
+    const int64_t size = view.dims[dims[i]], stride = view.strides[dims[i]];
+    if (size == 1) continue;
+    if (first) {
+      run->stride = stride;
+      first = false;
+    } else if (stride != run->stride * run->size) {
+      return false;
+    }
+    run->size *= size;
+  }
+  return true;
+}
+
+ContractionAnswer ReadContraction(const Instruction& fusion) {
+  ContractionAnswer answer;
+  const auto no = [&](std::string why) {
+    answer.why_not = std::move(why);
+    return std::move(answer);
+  };
+  const Computation& computation = *fusion.attrs<FusionAttrs>().calls;
+  const Instruction* product = FindProduct(computation);
+  if (product == nullptr) return no("its computation does not hold exactly one dot or convolution");
+  if (!fusion.shape().IsArray()) return no("it has several results");
+  Contraction& contraction = answer.contraction;
+  contraction.product = product;
+  if (product->operand_count() != 2) return no("sparse operands");
+  const auto lhs = ViewOf(product->operand(0)), rhs = ViewOf(product->operand(1));
+  if (!lhs || !rhs || lhs->operand < 0 || rhs->operand < 0) return no("an operand of the product is computed in the fusion");
+  contraction.lhs = *lhs;
+  contraction.rhs = *rhs;
+  const Instruction* value = product;
+  while (!value->IsRoot()) {
+    if (value->users().size() != 1) return no(Str("'", value->name(), "' is used more than once"));
+    const Instruction& user = *value->users().front();
+    if (IsViewOp(user) && user.IsRoot()) break;
+    EpilogueStep step;
+    if (!ReadStep(user, *value, &step)) return no(Str("no way to apply '", user.name(), "' to the product"));
+    contraction.epilogue.push_back(std::move(step));
+    value = &user;
+  }
+  // A reshape of row-major memory, or a bitcast, names the same bytes.
+  const Instruction& root = computation.root();
+  if (root.Is(Opcode::kReshape) && !(value->shape().HasDefaultLayout() && fusion.shape().HasDefaultLayout())) {
+    return no("the result is reshaped into another layout");
+  }
+  contraction.result = {.type = value->shape().type(), .dims = value->shape().dims(),
+                        .strides = LayoutStrides(value->IsRoot() ? fusion.shape() : value->shape())};
+  Normalize(contraction.result);
+  return answer;
+}
+
+MatrixAnswer ReadMatrixProduct(const Contraction& contraction) {
+  MatrixAnswer answer;
+  const auto no = [&](std::string why) {
+    answer.why_not = std::move(why);
+    return std::move(answer);
+  };
+  const auto& attrs = contraction.product->attrs<DotAttrs>();
+  const DotGroups groups = GroupsOf(contraction);
+  MatrixProduct& product = answer.product;
+  product.lhs_type = contraction.lhs.type;
+  product.rhs_type = contraction.rhs.type;
+  product.result_type = contraction.result.type;
+  product.lhs_operand = contraction.lhs.operand;
+  product.rhs_operand = contraction.rhs.operand;
+  product.batch = Size(contraction.result, groups.batch);
+  product.m = Size(contraction.result, groups.rows);
+  product.n = Size(contraction.result, groups.columns);
+  product.k = Size(contraction.lhs, attrs.lhs_contracting);
+  if (!MatrixOf(contraction.lhs, attrs.lhs_batch, groups.lhs_free, attrs.lhs_contracting, &product.lhs) ||
+      !MatrixOf(contraction.rhs, attrs.rhs_batch, attrs.rhs_contracting, groups.rhs_free, &product.rhs) ||
+      !MatrixOf(contraction.result, groups.batch, groups.rows, groups.columns, &product.result)) {
+    return no("its dimensions do not combine into matrices");
+  }
+  for (const EpilogueStep& step : contraction.epilogue) {
+    MatrixStep matrix{step.op, step.view.operand, step.view.constant, {}};
+    if (step.op != EpilogueOp::kRelu && !step.view.dims.empty() && !MatrixOf(step.view, groups.batch, groups.rows, groups.columns, &matrix.strides)) {
+      return no("an operand of the epilogue does not combine into matrices");
+    }
+    product.epilogue.push_back(matrix);
+  }
+  return answer;
+}
+
+}  // namespace hlo::gpu

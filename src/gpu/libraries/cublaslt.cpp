@@ -1,0 +1,269 @@
+// cuBLASLt's C interface, declared here. Not run on a GPU yet: descriptors are made and checked without one.
+//
+// Row-major D[m,n] = A[m,k] B[k,n] is column-major D' = B' A' with D'[n,m]: so rhs is cuBLASLt's A, lhs its B, the bias
+// along n is along the rows of D', and a row stride is a leading dimension.
+#include "gpu/libraries/cublaslt.h"
+
+#include <mutex>
+
+#include "base/check.h"
+#include "gpu/device/shared_library.h"
+
+namespace hlo::gpu {
+namespace {
+
+using Handle = void*;
+enum { kR32F = 0, kR64F = 1, kR16F = 2, kR16BF = 14 };             // cudaDataType
+enum { kCompute32F = 68, kCompute64F = 70, kCompute32FFastTF32 = 77 };
+enum { kTransposeA = 3, kTransposeB = 4, kEpilogue = 7, kBiasPointer = 8 };  // cublasLtMatmulDescAttributes_t
+enum { kBatchCount = 5, kBatchStride = 6 };                        // cublasLtMatrixLayoutAttribute_t
+enum { kMaxWorkspace = 1 };                                        // cublasLtMatmulPreferenceAttributes_t
+enum { kEpilogueDefault = 1, kEpilogueRelu = 2, kEpilogueBias = 4 };
+constexpr int64_t kWorkspaceBytes = 32 << 20;
+
+struct Algorithm {  // cublasLtMatmulHeuristicResult_t
+  uint64_t algo[8];
+  size_t workspace_bytes;
+  int state;
+  float waves;
+  int reserved[4];
+};
+
+struct Api {
+  SharedLibrary library;
+  size_t (*version)();
+  const char* (*status_string)(int);
+  int (*create)(Handle*);
+  int (*desc_create)(Handle*, int compute, int scale_type);
+  int (*desc_destroy)(Handle);
+  int (*desc_set)(Handle, int attribute, const void*, size_t);
+  int (*layout_create)(Handle*, int type, uint64_t rows, uint64_t columns, int64_t leading);
+  int (*layout_destroy)(Handle);
+  int (*layout_set)(Handle, int attribute, const void*, size_t);
+  int (*preference_create)(Handle*);
+  int (*preference_destroy)(Handle);
+  int (*preference_set)(Handle, int attribute, const void*, size_t);
+  int (*heuristic)(Handle, Handle desc, Handle a, Handle b, Handle c, Handle d, Handle preference, int, Algorithm*, int*);
+  int (*matmul)(Handle, Handle desc, const void* alpha, const void* a, Handle, const void* b, Handle, const void* beta, const void* c, Handle,
+                void* d, Handle, const void* algo, void* workspace, size_t, void* stream);
+
+  std::string VersionText() const {
+    const size_t v = version();
+    return Str(v / 10000, ".", v / 100 % 100, ".", v % 100);
+  }
+  Error Failed(std::string_view call, int status) const { return DeviceError("R015", Str(call, ": ", status_string(status), " (", status, ")")); }
+};
+
+Result<Api> LoadApi(const std::vector<std::string>& search) {
+  Api api;
+  constexpr std::string_view kNames[] = {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"};
+  constexpr std::string_view kMore[] = {"/usr/local/cuda/lib64"};
+  api.library = TRY(SharedLibrary::Open(kNames, search, kMore));
+  SharedLibrary& l = api.library;
+  l.Load("cublasLtGetVersion", &api.version);
+  l.Load("cublasLtGetStatusString", &api.status_string);
+  l.Load("cublasLtCreate", &api.create);
+  l.Load("cublasLtMatmulDescCreate", &api.desc_create);
+  l.Load("cublasLtMatmulDescDestroy", &api.desc_destroy);
+  l.Load("cublasLtMatmulDescSetAttribute", &api.desc_set);
+  l.Load("cublasLtMatrixLayoutCreate", &api.layout_create);
+  l.Load("cublasLtMatrixLayoutDestroy", &api.layout_destroy);
+  l.Load("cublasLtMatrixLayoutSetAttribute", &api.layout_set);
+  l.Load("cublasLtMatmulPreferenceCreate", &api.preference_create);
+  l.Load("cublasLtMatmulPreferenceDestroy", &api.preference_destroy);
+  l.Load("cublasLtMatmulPreferenceSetAttribute", &api.preference_set);
+  l.Load("cublasLtMatmulAlgoGetHeuristic", &api.heuristic);
+  l.Load("cublasLtMatmul", &api.matmul);
+  TRY(l.Complete());
+  return api;
+}
+
+Result<const Api*> GetApi(const std::vector<std::string>& search) {
+  static std::mutex mutex;
+  static Result<Api>* api = nullptr;
+  const std::lock_guard lock(mutex);
+  if (api == nullptr) api = new Result<Api>(LoadApi(search));
+  if (!*api) FAIL(api->error());
+  return &**api;
+}
+
+// One for the process and its one context.
+Result<Handle> GetHandle(const Api& api) {
+  static Handle handle = nullptr;
+  if (handle == nullptr) {
+    if (const int status = api.create(&handle)) FAIL(api.Failed("cublasLtCreate", status));
+  }
+  return handle;
+}
+
+// What the product asks of cuBLASLt: a column-major operand each, and one of its epilogues.
+struct Column {
+  int64_t operand = -1;
+  bool transposed = false;  // As it lies in memory, seen column-major.
+  int64_t rows = 0, columns = 0, leading = 0, batch_stride = 0;
+};
+
+// `view` as op(X) with `rows` x `columns`, column-major; false when neither dimension is contiguous.
+bool ReadColumn(const MatrixView& row_major, int64_t rows, int64_t columns, bool may_transpose, Column* column) {
+  // Seen column-major the matrix is transposed: its rows are the columns of `row_major`.
+  const int64_t row = row_major.column, col = row_major.row;
+  column->batch_stride = row_major.batch;
+  if (row == 1 || rows == 1) {
+    *column = {column->operand, false, rows, columns, columns == 1 ? rows : col, row_major.batch};
+    return column->leading >= rows;
+  }
+  if (!may_transpose || (col != 1 && columns != 1)) return false;
+  *column = {column->operand, true, columns, rows, row, row_major.batch};
+  return column->leading >= columns;
+}
+
+struct Plan {
+  Column a, b, d;
+  int type, compute;
+  double alpha = 1;
+  int64_t bias = -1, residual = -1;  // Operands.
+  Column c;
+  bool relu = false;
+  int64_t batch = 1;
+};
+
+std::string MakePlan(const MatrixProduct& product, bool allow_tf32, Plan* plan) {
+  if (product.lhs_type != product.rhs_type || product.lhs_type != product.result_type) return "its operands and result differ in type";
+  switch (product.result_type) {
+    case PrimitiveType::kF16: plan->type = kR16F; break;
+    case PrimitiveType::kBF16: plan->type = kR16BF; break;
+    case PrimitiveType::kF32: plan->type = kR32F; break;
+    case PrimitiveType::kF64: plan->type = kR64F; break;
+    default: return Str("cuBLASLt is not asked for ", product.result_type);
+  }
+  plan->compute = product.result_type == PrimitiveType::kF64 ? kCompute64F : kCompute32F;
+  if (product.result_type == PrimitiveType::kF32 && allow_tf32) plan->compute = kCompute32FFastTF32;
+  if (product.m == 0 || product.n == 0 || product.k == 0 || product.batch == 0) return "it is empty";
+  plan->batch = product.batch;
+  plan->a.operand = product.rhs_operand;
+  plan->b.operand = product.lhs_operand;
+  if (!ReadColumn(product.rhs, product.n, product.k, true, &plan->a) || !ReadColumn(product.lhs, product.k, product.m, true, &plan->b) ||
+      !ReadColumn(product.result, product.n, product.m, false, &plan->d)) {
+    return "no dimension of an operand or of the result is contiguous";
+  }
+  for (const MatrixStep& step : product.epilogue) {
+    const bool vector = step.strides.column == 1 && step.strides.row == 0 && step.strides.batch == 0;
+    if (step.op == EpilogueOp::kMultiply && step.operand < 0 && plan->bias < 0 && plan->residual < 0 && !plan->relu) {
+      plan->alpha *= step.constant;
+    } else if (step.op == EpilogueOp::kAdd && step.operand >= 0 && vector && plan->bias < 0 && !plan->relu) {
+      plan->bias = step.operand;
+    } else if (step.op == EpilogueOp::kAdd && step.operand >= 0 && plan->residual < 0 && !plan->relu && step.strides.row != 0 &&
+               step.strides.column != 0 && ReadColumn(step.strides, product.n, product.m, false, &plan->c)) {
+      plan->residual = step.operand;
+    } else if (step.op == EpilogueOp::kRelu && !plan->relu) {
+      plan->relu = true;
+    } else {
+      return "cuBLASLt has no such epilogue";
+    }
+  }
+  return "";
+}
+
+class CublasLtCall : public LibraryCall {
+ public:
+  CublasLtCall(const Api& api, Handle handle, const Plan& plan, void* stream) : api_(api), handle_(handle), plan_(plan), stream_(stream) {}
+
+  ~CublasLtCall() override {
+    if (desc_ != nullptr) api_.desc_destroy(desc_);
+    for (const Handle layout : {a_, b_, c_, d_}) {
+      if (layout != nullptr) api_.layout_destroy(layout);
+    }
+  }
+
+  // The heuristic's first algorithm.
+  Status Prepare() {
+    const int scale_type = plan_.type == kR64F ? kR64F : kR32F;
+    if (const int status = api_.desc_create(&desc_, plan_.compute, scale_type)) FAIL(api_.Failed("cublasLtMatmulDescCreate", status));
+    const int32_t transpose_a = plan_.a.transposed, transpose_b = plan_.b.transposed;
+    uint32_t epilogue = kEpilogueDefault;
+    if (plan_.relu) epilogue = kEpilogueRelu;
+    if (plan_.bias >= 0) epilogue = plan_.relu ? kEpilogueRelu | kEpilogueBias : kEpilogueBias;
+    TRY(Set(kTransposeA, &transpose_a, sizeof transpose_a));
+    TRY(Set(kTransposeB, &transpose_b, sizeof transpose_b));
+    TRY(Set(kEpilogue, &epilogue, sizeof epilogue));
+    TRY(MakeLayout(plan_.a, &a_));
+    TRY(MakeLayout(plan_.b, &b_));
+    TRY(MakeLayout(plan_.d, &d_));
+    TRY(MakeLayout(plan_.residual >= 0 ? plan_.c : plan_.d, &c_));
+    Handle preference = nullptr;
+    if (const int status = api_.preference_create(&preference)) FAIL(api_.Failed("cublasLtMatmulPreferenceCreate", status));
+    const uint64_t workspace = kWorkspaceBytes;
+    api_.preference_set(preference, kMaxWorkspace, &workspace, sizeof workspace);
+    int found = 0;
+    const int status = api_.heuristic(handle_, desc_, a_, b_, c_, d_, preference, 1, &algorithm_, &found);
+    api_.preference_destroy(preference);
+    if (status != 0) FAIL(api_.Failed("cublasLtMatmulAlgoGetHeuristic", status));
+    found_ = found > 0 && algorithm_.state == 0;
+    return {};
+  }
+
+  bool found() const { return found_; }
+  std::string how() const override { return Str("cuBLASLt ", api_.VersionText()); }
+  int64_t ScratchBytes() const override { return static_cast<int64_t>(algorithm_.workspace_bytes); }
+
+  Status Run(std::span<void* const> operands, void* result, void* scratch) const override {
+    if (plan_.bias >= 0) {
+      const void* bias = operands[plan_.bias];
+      TRY(Set(kBiasPointer, &bias, sizeof bias));
+    }
+    const float alpha = static_cast<float>(plan_.alpha), beta = plan_.residual >= 0;
+    const double wide_alpha = plan_.alpha, wide_beta = beta;
+    const bool wide = plan_.type == kR64F;
+    const void* c = plan_.residual >= 0 ? operands[plan_.residual] : result;
+    const int status = api_.matmul(handle_, desc_, wide ? static_cast<const void*>(&wide_alpha) : &alpha, operands[plan_.a.operand], a_,
+                                   operands[plan_.b.operand], b_, wide ? static_cast<const void*>(&wide_beta) : &beta, c, c_, result, d_,
+                                   algorithm_.algo, scratch, algorithm_.workspace_bytes, stream_);
+    if (status != 0) FAIL(api_.Failed("cublasLtMatmul", status));
+    return {};
+  }
+
+ private:
+  Status Set(int attribute, const void* value, size_t bytes) const {
+    if (const int status = api_.desc_set(desc_, attribute, value, bytes)) FAIL(api_.Failed("cublasLtMatmulDescSetAttribute", status));
+    return {};
+  }
+
+  Status MakeLayout(const Column& column, Handle* layout) {
+    if (const int status = api_.layout_create(layout, plan_.type, column.rows, column.columns, column.leading)) {
+      FAIL(api_.Failed("cublasLtMatrixLayoutCreate", status));
+    }
+    if (plan_.batch == 1) return {};
+    const auto count = static_cast<int32_t>(plan_.batch);
+    api_.layout_set(*layout, kBatchCount, &count, sizeof count);
+    if (const int status = api_.layout_set(*layout, kBatchStride, &column.batch_stride, sizeof column.batch_stride)) {
+      FAIL(api_.Failed("cublasLtMatrixLayoutSetAttribute", status));
+    }
+    return {};
+  }
+
+  const Api& api_;
+  Handle handle_;
+  Plan plan_;
+  void* stream_;
+  Handle desc_ = nullptr, a_ = nullptr, b_ = nullptr, c_ = nullptr, d_ = nullptr;
+  Algorithm algorithm_ = {};
+  bool found_ = false;
+};
+
+}  // namespace
+
+Result<std::string> CublasLtVersion(const std::vector<std::string>& search) { return TRY(GetApi(search))->VersionText(); }
+
+Result<LibraryAnswer> CublasLtMatrixProduct(const MatrixProduct& product, Device& device, const LibraryOptions& options) {
+  Plan plan;
+  if (std::string why_not = MakePlan(product, options.allow_tf32, &plan); !why_not.empty()) return LibraryAnswer{nullptr, std::move(why_not)};
+  const auto api = GetApi(options.search);
+  if (!api) return LibraryAnswer{nullptr, api.error().message()};
+  const Handle handle = TRY(GetHandle(**api));
+  auto call = std::make_unique<CublasLtCall>(**api, handle, plan, device.stream());
+  TRY(call->Prepare());
+  if (!call->found()) return LibraryAnswer{nullptr, "cuBLASLt has no algorithm for it"};
+  return LibraryAnswer{std::move(call), ""};
+}
+
+}  // namespace hlo::gpu

@@ -1,0 +1,576 @@
+// The C interface of oneDNN 2 and 3, declared here so that the build needs no header. They differ in what a memory
+// descriptor is (2: a struct that the caller owns; 3: a handle) and in how primitive descriptors are made (2: through a
+// descriptor of the operation). Blobs larger than the structs of any 2.x stand for those.
+#include "gpu/libraries/onednn.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+
+#include "base/check.h"
+#include "base/parallel.h"
+#include "gpu/device/device.h"
+#include "gpu/device/shared_library.h"
+
+namespace hlo::gpu {
+namespace {
+
+// ---- The interface -----------------------------------------------------------------------------------------------
+
+using Handle = void*;
+constexpr int kMaxDims = 12;
+using Dims = int64_t[kMaxDims];
+
+enum { kSuccess = 0, kOutOfMemory = 1 };
+enum { kTypeF16 = 1, kTypeBF16 = 2, kTypeF32 = 3 };
+enum { kCpu = 1, kInOrder = 1, kTagAny = 1, kUserScratchpad = 1, kForwardInference = 96, kConvolutionDirect = 1 };
+enum { kBinaryAdd = 0x1fff0, kBinaryMul = 0x1fff1, kBinarySub = 0x1fff5 };
+enum { kQueryImplementation = 8, kQueryWeights = 131, kQueryScratchpad = 136, kQueryArgument = 255 };
+enum { kArgSource = 1, kArgSecondSource = 2, kArgResult = 17, kArgWeights = 33, kArgScratchpad = 80 };
+
+struct Argument {
+  int what;
+  Handle memory;
+};
+
+struct Version {
+  int major, minor, patch;
+};
+
+constexpr size_t kDescriptorBytes = 16384;  // sizeof(dnnl_convolution_desc_t) is 5,928 in 2.6.
+
+struct Api {
+  SharedLibrary library;
+  const Version* (*version)();
+  int (*engine_create)(Handle*, int kind, size_t index);
+  int (*stream_create)(Handle*, Handle engine, unsigned flags);
+  size_t (*memory_desc_get_size)(const void*);
+  int (*memory_desc_equal)(const void*, const void*);
+  int (*memory_create)(Handle*, const void* descriptor, Handle engine, void* data);
+  int (*memory_set_data_handle)(Handle, void* data);
+  int (*memory_destroy)(Handle);
+  int (*attr_create)(Handle*);
+  int (*attr_destroy)(Handle);
+  int (*attr_set_scratchpad_mode)(Handle, int);
+  int (*attr_set_post_ops)(Handle, Handle);
+  int (*post_ops_create)(Handle*);
+  int (*post_ops_destroy)(Handle);
+  int (*post_ops_append_binary)(Handle, int algorithm, const void* descriptor);
+  int (*reorder_create)(Handle*, const void* from, Handle from_engine, const void* to, Handle to_engine, Handle attr);
+  int (*primitive_desc_query)(Handle, int what, int index, void* result);
+  const void* (*primitive_desc_query_md)(Handle, int what, int index);
+  int (*primitive_desc_destroy)(Handle);
+  int (*primitive_create)(Handle*, Handle primitive_desc);
+  int (*primitive_destroy)(Handle);
+  int (*primitive_execute)(Handle, Handle stream, int count, const Argument*);
+  void (*omp_set_num_threads)(int) = nullptr;
+  // 2.
+  int (*memory_desc_init_by_strides)(void*, int rank, const int64_t*, int type, const int64_t*) = nullptr;
+  int (*memory_desc_init_by_tag)(void*, int rank, const int64_t*, int type, int tag) = nullptr;
+  int (*matmul_desc_init)(void*, const void*, const void*, const void*, const void*) = nullptr;
+  int (*convolution_desc_init)(void*, int, int, const void*, const void*, const void*, const void*, const int64_t*, const int64_t*,
+                               const int64_t*, const int64_t*) = nullptr;
+  int (*primitive_desc_create)(Handle*, const void*, Handle attr, Handle engine, Handle hint) = nullptr;
+  // 3.
+  int (*memory_desc_create_with_strides)(void**, int rank, const int64_t*, int type, const int64_t*) = nullptr;
+  int (*memory_desc_create_with_tag)(void**, int rank, const int64_t*, int type, int tag) = nullptr;
+  int (*memory_desc_destroy)(void*) = nullptr;
+  int (*matmul_create)(Handle*, Handle engine, const void*, const void*, const void*, const void*, Handle attr) = nullptr;
+  int (*convolution_create)(Handle*, Handle engine, int, int, const void*, const void*, const void*, const void*, const int64_t*,
+                            const int64_t*, const int64_t*, const int64_t*, Handle attr) = nullptr;
+
+  Handle engine = nullptr, stream = nullptr;
+
+  bool IsVersion3() const { return version()->major >= 3; }
+  std::string VersionText() const { return Str(version()->major, ".", version()->minor, ".", version()->patch); }
+};
+
+Error Failed(std::string_view call, int status) { return DeviceError("R015", Str("oneDNN: ", call, " failed with status ", status)); }
+
+Result<Api> LoadApi(const std::vector<std::string>& search) {
+  // Its threads must sleep while ours work: by default they spin, and two pools that spin on the same cores slow each other
+  // down many times. libgomp reads this when it is loaded.
+  setenv("OMP_WAIT_POLICY", "passive", 0);
+  Api api;
+  constexpr std::string_view kNames[] = {"libdnnl.so.3", "libdnnl.so.2", "libdnnl.so"};
+  api.library = TRY(SharedLibrary::Open(kNames, search));
+  SharedLibrary& library = api.library;
+  library.Load("dnnl_version", &api.version);
+  TRY(library.Complete());
+  library.Load("dnnl_engine_create", &api.engine_create);
+  library.Load("dnnl_stream_create", &api.stream_create);
+  library.Load("dnnl_memory_desc_get_size", &api.memory_desc_get_size);
+  library.Load("dnnl_memory_desc_equal", &api.memory_desc_equal);
+  library.Load("dnnl_memory_create", &api.memory_create);
+  library.Load("dnnl_memory_set_data_handle", &api.memory_set_data_handle);
+  library.Load("dnnl_memory_destroy", &api.memory_destroy);
+  library.Load("dnnl_primitive_attr_create", &api.attr_create);
+  library.Load("dnnl_primitive_attr_destroy", &api.attr_destroy);
+  library.Load("dnnl_primitive_attr_set_scratchpad_mode", &api.attr_set_scratchpad_mode);
+  library.Load("dnnl_primitive_attr_set_post_ops", &api.attr_set_post_ops);
+  library.Load("dnnl_post_ops_create", &api.post_ops_create);
+  library.Load("dnnl_post_ops_destroy", &api.post_ops_destroy);
+  library.Load("dnnl_post_ops_append_binary", &api.post_ops_append_binary);
+  library.Load("dnnl_reorder_primitive_desc_create", &api.reorder_create);
+  library.Load("dnnl_primitive_desc_query", &api.primitive_desc_query);
+  library.Load("dnnl_primitive_desc_query_md", &api.primitive_desc_query_md);
+  library.Load("dnnl_primitive_desc_destroy", &api.primitive_desc_destroy);
+  library.Load("dnnl_primitive_create", &api.primitive_create);
+  library.Load("dnnl_primitive_destroy", &api.primitive_destroy);
+  library.Load("dnnl_primitive_execute", &api.primitive_execute);
+  if (api.IsVersion3()) {
+    library.Load("dnnl_memory_desc_create_with_strides", &api.memory_desc_create_with_strides);
+    library.Load("dnnl_memory_desc_create_with_tag", &api.memory_desc_create_with_tag);
+    library.Load("dnnl_memory_desc_destroy", &api.memory_desc_destroy);
+    library.Load("dnnl_matmul_primitive_desc_create", &api.matmul_create);
+    library.Load("dnnl_convolution_forward_primitive_desc_create", &api.convolution_create);
+  } else {
+    library.Load("dnnl_memory_desc_init_by_strides", &api.memory_desc_init_by_strides);
+    library.Load("dnnl_memory_desc_init_by_tag", &api.memory_desc_init_by_tag);
+    library.Load("dnnl_matmul_desc_init", &api.matmul_desc_init);
+    library.Load("dnnl_dilated_convolution_forward_desc_init", &api.convolution_desc_init);
+    library.Load("dnnl_primitive_desc_create", &api.primitive_desc_create);
+  }
+  TRY(library.Complete());
+  api.omp_set_num_threads = reinterpret_cast<void (*)(int)>(library.Find("omp_set_num_threads"));  // Of its own libgomp.
+  if (const int status = api.engine_create(&api.engine, kCpu, 0)) FAIL(Failed("dnnl_engine_create", status));
+  if (const int status = api.stream_create(&api.stream, api.engine, kInOrder)) FAIL(Failed("dnnl_stream_create", status));
+  return api;
+}
+
+// One for the process, whatever came of it.
+Result<const Api*> GetApi(const std::vector<std::string>& search) {
+  static std::mutex mutex;
+  static Result<Api>* api = nullptr;
+  const std::lock_guard lock(mutex);
+  if (api == nullptr) api = new Result<Api>(LoadApi(search));
+  if (!*api) FAIL(api->error());
+  return &**api;
+}
+
+// ---- Descriptors and primitives ----------------------------------------------------------------------------------
+
+class Descriptor {
+ public:
+  // No strides: whatever the primitive likes best.
+  Descriptor(const Api& api, const std::vector<int64_t>& dims, int type, const std::vector<int64_t>* strides) : api_(api) {
+    Dims sizes = {}, steps = {};
+    CHECK(dims.size() <= kMaxDims, dims.size());
+    std::copy(dims.begin(), dims.end(), sizes);
+    if (strides != nullptr) std::copy(strides->begin(), strides->end(), steps);
+    const int rank = static_cast<int>(dims.size());
+    if (api.IsVersion3()) {
+      status_ = strides ? api.memory_desc_create_with_strides(&data_, rank, sizes, type, steps)
+                        : api.memory_desc_create_with_tag(&data_, rank, sizes, type, kTagAny);
+      return;
+    }
+    data_ = std::calloc(1, kDescriptorBytes);
+    status_ = strides ? api.memory_desc_init_by_strides(data_, rank, sizes, type, steps)
+                      : api.memory_desc_init_by_tag(data_, rank, sizes, type, kTagAny);
+  }
+  Descriptor(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (!api_.IsVersion3()) {
+      std::free(data_);
+    } else if (data_ != nullptr) {
+      api_.memory_desc_destroy(data_);
+    }
+  }
+
+  bool ok() const { return status_ == kSuccess; }
+  const void* get() const { return data_; }
+
+ private:
+  const Api& api_;
+  void* data_ = nullptr;
+  int status_;
+};
+
+// A handle with the function that ends it.
+struct Owned {
+  Handle handle = nullptr;
+  int (*destroy)(Handle) = nullptr;
+
+  Owned() = default;
+  explicit Owned(int (*destroy)(Handle)) : destroy(destroy) {}
+  Owned(Owned&& other) noexcept { *this = std::move(other); }
+  Owned& operator=(Owned&& other) noexcept {
+    std::swap(handle, other.handle);
+    std::swap(destroy, other.destroy);
+    return *this;
+  }
+  ~Owned() {
+    if (handle != nullptr) destroy(handle);
+  }
+};
+
+// Memory of a primitive, whose data is somewhere else in each run at most when arguments change.
+struct Slot {
+  int what;       // Argument of the primitive.
+  Owned memory;
+  void* data = nullptr;
+  enum class Source : uint8_t { kOperand, kResult, kScratch, kFixed } source;
+  int64_t number = 0;  // kOperand: which; kScratch: offset.
+};
+
+struct Primitive {
+  Owned primitive;
+  std::vector<Slot> slots;
+};
+
+class OneDnnCall : public LibraryCall {
+ public:
+  OneDnnCall(const Api& api) : api_(api) {}
+
+  std::string how() const override { return how_; }
+  int64_t ScratchBytes() const override { return scratch_bytes_; }
+
+  Status Run(std::span<void* const> operands, void* result, void* scratch) const override {
+    if (api_.omp_set_num_threads != nullptr) api_.omp_set_num_threads(Threads());
+    for (Primitive& primitive : primitives_) TRY(RunPrimitive(primitive, operands, result, scratch));
+    if (relu_elements_ > 0) Relu(result);
+    return {};
+  }
+
+ private:
+  friend class Builder;
+
+  Status RunPrimitive(Primitive& primitive, std::span<void* const> operands, void* result, void* scratch) const {
+    Argument arguments[40];
+    int count = 0;
+    for (Slot& slot : primitive.slots) {
+      void* data = slot.data;
+      if (slot.source == Slot::Source::kOperand) data = operands[slot.number];
+      if (slot.source == Slot::Source::kResult) data = result;
+      if (slot.source == Slot::Source::kScratch) data = static_cast<std::byte*>(scratch) + slot.number;
+      if (data != slot.data) {
+        if (const int status = api_.memory_set_data_handle(slot.memory.handle, data)) FAIL(Failed("dnnl_memory_set_data_handle", status));
+        slot.data = data;
+      }
+      arguments[count++] = {slot.what, slot.memory.handle};
+    }
+    if (const int status = api_.primitive_execute(primitive.primitive.handle, api_.stream, count, arguments)) {
+      FAIL(Failed("dnnl_primitive_execute", status));
+    }
+    return {};
+  }
+
+  // maximum(x, 0), here and not in oneDNN: its ReLU turns NaN into 0.
+  void Relu(void* result) const {
+    auto* x = static_cast<float*>(result);
+    ParallelFor(relu_elements_, 1 << 15, [x](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) x[i] = x[i] > 0 || x[i] != x[i] ? x[i] : 0.0f;
+    });
+  }
+
+  const Api& api_;
+  mutable std::vector<Primitive> primitives_;
+  std::vector<std::unique_ptr<float>> constants_;
+  int64_t scratch_bytes_ = 0;
+  int64_t relu_elements_ = 0;
+  std::string how_;
+};
+
+// Strides of a dense tensor where size 1 left them open: oneDNN recognises formats by strides.
+std::vector<int64_t> Closed(const std::vector<int64_t>& dims, std::vector<int64_t> strides) {
+  for (size_t d = dims.size(); d-- > 0;) {
+    if (strides[d] != 0) continue;
+    strides[d] = d + 1 < dims.size() ? strides[d + 1] * dims[d + 1] : 1;
+  }
+  return strides;
+}
+
+// A tensor as one of oneDNN's: its dimensions in oneDNN's order.
+struct Tensor {
+  int type;
+  std::vector<int64_t> dims, strides;
+};
+
+struct BinaryStep {
+  int algorithm;
+  int64_t operand;  // -1: the constant.
+  double constant;
+  Tensor tensor;
+};
+
+class Builder {
+ public:
+  explicit Builder(const Api& api) : api_(api), call_(std::make_unique<OneDnnCall>(api)) {}
+
+  struct Window {
+    std::vector<int64_t> strides, dilates, pad_low, pad_high;
+  };
+
+  // Null `window`: a matrix product. `rhs_any`: the weights are put into the library's own order first, in scratch.
+  LibraryAnswer Build(const Tensor& lhs, int64_t lhs_operand, const Tensor& rhs, int64_t rhs_operand, bool rhs_any, const Tensor& result,
+                      const std::vector<BinaryStep>& steps, bool relu, const Window* window) {
+    Descriptor source(api_, lhs.dims, lhs.type, &lhs.strides), weights(api_, rhs.dims, rhs.type, &rhs.strides);
+    Descriptor any(api_, rhs.dims, rhs.type, nullptr), destination(api_, result.dims, result.type, &result.strides);
+    if (!source.ok() || !weights.ok() || !any.ok() || !destination.ok()) return No("oneDNN does not describe its operands");
+    Owned attr(api_.attr_destroy), post_ops(api_.post_ops_destroy), descriptor(api_.primitive_desc_destroy);
+    api_.attr_create(&attr.handle);
+    api_.attr_set_scratchpad_mode(attr.handle, kUserScratchpad);
+    api_.post_ops_create(&post_ops.handle);
+    for (const BinaryStep& step : steps) {
+      const Descriptor operand(api_, step.tensor.dims, step.tensor.type, &step.tensor.strides);
+      if (!operand.ok() || api_.post_ops_append_binary(post_ops.handle, step.algorithm, operand.get())) {
+        return No("oneDNN does not take its epilogue");
+      }
+    }
+    api_.attr_set_post_ops(attr.handle, post_ops.handle);
+    const void* wanted = rhs_any ? any.get() : weights.get();
+    if (!Describe(&descriptor.handle, source.get(), wanted, destination.get(), attr.handle, window)) return No("oneDNN does not take it");
+    const char* implementation = "";
+    api_.primitive_desc_query(descriptor.handle, kQueryImplementation, 0, &implementation);
+    if (std::string_view(implementation).starts_with("ref")) return No("oneDNN has its reference implementation only");
+    call_->how_ = Str("oneDNN ", api_.VersionText(), " ", implementation);
+
+    Primitive primitive{Owned(api_.primitive_destroy), {}};
+    if (api_.primitive_create(&primitive.primitive.handle, descriptor.handle)) return No("oneDNN makes no primitive of it");
+    const void* packed = api_.primitive_desc_query_md(descriptor.handle, kQueryWeights, 0);
+    AddSlot(primitive, kArgSource, source.get(), Slot::Source::kOperand, lhs_operand);
+    if (rhs_any && !api_.memory_desc_equal(packed, weights.get())) {
+      if (!AddReorder(weights.get(), packed, rhs_operand)) return No("oneDNN does not reorder its weights");
+      AddSlot(primitive, kArgWeights, packed, Slot::Source::kScratch, 0);
+      call_->scratch_bytes_ = Aligned(api_.memory_desc_get_size(packed));
+    } else {
+      AddSlot(primitive, kArgWeights, packed, Slot::Source::kOperand, rhs_operand);
+    }
+    AddSlot(primitive, kArgResult, destination.get(), Slot::Source::kResult, 0);
+    const int base = PostOpBase(descriptor.handle);
+    for (size_t i = 0; i < steps.size(); ++i) AddStep(primitive, base * static_cast<int>(i + 1) | kArgSecondSource, steps[i]);
+    const void* scratchpad = api_.primitive_desc_query_md(descriptor.handle, kQueryScratchpad, 0);
+    if (const int64_t bytes = static_cast<int64_t>(api_.memory_desc_get_size(scratchpad)); bytes > 0) {
+      AddSlot(primitive, kArgScratchpad, scratchpad, Slot::Source::kScratch, call_->scratch_bytes_);
+      call_->scratch_bytes_ += Aligned(bytes);
+    }
+    call_->primitives_.push_back(std::move(primitive));
+    if (relu) {
+      call_->relu_elements_ = 1;
+      for (const int64_t dim : result.dims) call_->relu_elements_ *= dim;
+    }
+    return {std::move(call_), ""};
+  }
+
+ private:
+  static LibraryAnswer No(std::string why) { return {nullptr, std::move(why)}; }
+  static int64_t Aligned(int64_t bytes) { return (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment; }
+
+  bool Describe(Handle* descriptor, const void* source, const void* weights, const void* destination, Handle attr, const Window* window) {
+    Dims strides = {}, dilates = {}, low = {}, high = {};
+    if (window != nullptr) {
+      std::copy(window->strides.begin(), window->strides.end(), strides);
+      std::copy(window->dilates.begin(), window->dilates.end(), dilates);
+      std::copy(window->pad_low.begin(), window->pad_low.end(), low);
+      std::copy(window->pad_high.begin(), window->pad_high.end(), high);
+    }
+    if (api_.IsVersion3()) {
+      if (window == nullptr) return api_.matmul_create(descriptor, api_.engine, source, weights, nullptr, destination, attr) == kSuccess;
+      return api_.convolution_create(descriptor, api_.engine, kForwardInference, kConvolutionDirect, source, weights, nullptr, destination,
+                                     strides, dilates, low, high, attr) == kSuccess;
+    }
+    alignas(64) static thread_local std::byte operation[kDescriptorBytes];
+    std::memset(operation, 0, sizeof operation);
+    const int status = window == nullptr ? api_.matmul_desc_init(operation, source, weights, nullptr, destination)
+                                         : api_.convolution_desc_init(operation, kForwardInference, kConvolutionDirect, source, weights, nullptr,
+                                                                      destination, strides, dilates, low, high);
+    return status == kSuccess && api_.primitive_desc_create(descriptor, operation, attr, api_.engine, nullptr) == kSuccess;
+  }
+
+  void AddSlot(Primitive& primitive, int what, const void* descriptor, Slot::Source source, int64_t number, void* data = nullptr) {
+    Slot slot{.what = what, .memory = Owned(api_.memory_destroy), .data = data, .source = source, .number = number};
+    const int status = api_.memory_create(&slot.memory.handle, descriptor, api_.engine, data);
+    CHECK(status == kSuccess, "dnnl_memory_create: ", status);
+    primitive.slots.push_back(std::move(slot));
+  }
+
+  void AddStep(Primitive& primitive, int what, const BinaryStep& step) {
+    const Descriptor descriptor(api_, step.tensor.dims, step.tensor.type, &step.tensor.strides);
+    if (step.operand >= 0) return AddSlot(primitive, what, descriptor.get(), Slot::Source::kOperand, step.operand);
+    call_->constants_.push_back(std::make_unique<float>(static_cast<float>(step.constant)));
+    AddSlot(primitive, what, descriptor.get(), Slot::Source::kFixed, 0, call_->constants_.back().get());
+  }
+
+  bool AddReorder(const void* from, const void* to, int64_t operand) {
+    Owned descriptor(api_.primitive_desc_destroy);
+    if (api_.reorder_create(&descriptor.handle, from, api_.engine, to, api_.engine, nullptr)) return false;
+    Primitive primitive{Owned(api_.primitive_destroy), {}};
+    if (api_.primitive_create(&primitive.primitive.handle, descriptor.handle)) return false;
+    AddSlot(primitive, kArgSource, from, Slot::Source::kOperand, operand);
+    AddSlot(primitive, kArgResult, to, Slot::Source::kScratch, 0);
+    call_->primitives_.push_back(std::move(primitive));
+    return true;
+  }
+
+  // The number that marks an argument as that of the first post-op moved from 2^14 to 2^15 within version 3.
+  int PostOpBase(Handle descriptor) const {
+    const void* argument = api_.primitive_desc_query_md(descriptor, kQueryArgument, 1 << 14 | kArgSecondSource);
+    return argument != nullptr && api_.memory_desc_get_size(argument) > 0 ? 1 << 14 : 1 << 15;
+  }
+
+  const Api& api_;
+  std::unique_ptr<OneDnnCall> call_;
+};
+
+int BinaryAlgorithm(EpilogueOp op) {
+  switch (op) {
+    case EpilogueOp::kAdd: return kBinaryAdd;
+    case EpilogueOp::kSubtract: return kBinarySub;
+    default: return kBinaryMul;
+  }
+}
+
+LibraryAnswer NotTaken(std::string why) { return {nullptr, std::move(why)}; }
+
+// Splits off a ReLU that stands last; false when one stands elsewhere.
+template <class Step>
+bool TakeRelu(std::vector<Step>& steps, bool* relu) {
+  *relu = !steps.empty() && steps.back().op == EpilogueOp::kRelu;
+  if (*relu) steps.pop_back();
+  return std::none_of(steps.begin(), steps.end(), [](const Step& step) { return step.op == EpilogueOp::kRelu; });
+}
+
+}  // namespace
+
+Result<std::string> OneDnnVersion(const std::vector<std::string>& search) { return TRY(GetApi(search))->VersionText(); }
+
+Result<LibraryAnswer> OneDnnMatrixProduct(const MatrixProduct& original, const std::vector<std::string>& search) {
+  MatrixProduct product = original;
+  for (const PrimitiveType type : {product.lhs_type, product.rhs_type, product.result_type}) {
+    if (type != PrimitiveType::kF32) return NotTaken(Str("oneDNN is asked for f32 only, not ", type));
+  }
+  if (product.m == 0 || product.n == 0 || product.k == 0 || product.batch == 0) return NotTaken("it is empty");
+  bool relu;
+  if (!TakeRelu(product.epilogue, &relu)) return NotTaken("a ReLU stands before the end of its epilogue");
+  // oneDNN writes rows; a result whose columns are contiguous is the transposed product: D' = B' A'.
+  if (product.result.column != 1 && product.n > 1) {
+    const auto transpose = [](MatrixView& view) { std::swap(view.row, view.column); };
+    std::swap(product.lhs, product.rhs);
+    std::swap(product.lhs_operand, product.rhs_operand);
+    std::swap(product.m, product.n);
+    transpose(product.lhs);
+    transpose(product.rhs);
+    transpose(product.result);
+    for (MatrixStep& step : product.epilogue) transpose(step.strides);
+    if (product.result.column != 1 && product.n > 1) return NotTaken("neither rows nor columns of the result are contiguous");
+  }
+  const Api* opened = nullptr;
+  if (auto api = GetApi(search)) {
+    opened = *api;
+  } else {
+    return NotTaken(api.error().message());
+  }
+  const bool batched = product.batch > 1;
+  const auto tensor = [&](const MatrixView& view, int64_t rows, int64_t columns) {
+    Tensor tensor{kTypeF32, {rows, columns}, {view.row, view.column}};
+    if (batched) {
+      tensor.dims.insert(tensor.dims.begin(), view.batch == 0 ? 1 : product.batch);
+      tensor.strides.insert(tensor.strides.begin(), view.batch);
+    }
+    tensor.strides = Closed(tensor.dims, tensor.strides);
+    return tensor;
+  };
+  std::vector<BinaryStep> steps;
+  for (const MatrixStep& step : product.epilogue) {
+    const bool rows = step.strides.row != 0, columns = step.strides.column != 0;
+    steps.push_back({BinaryAlgorithm(step.op), step.operand, step.constant,
+                     tensor(step.strides, rows ? product.m : 1, columns ? product.n : 1)});
+  }
+  return Builder(*opened).Build(tensor(product.lhs, product.m, product.k), product.lhs_operand, tensor(product.rhs, product.k, product.n),
+                                product.rhs_operand, false, tensor(product.result, product.m, product.n), steps, relu, nullptr);
+}
+
+Result<LibraryAnswer> OneDnnConvolution(const Contraction& contraction, const std::vector<std::string>& search) {
+  const Instruction& convolution = *contraction.product;
+  const auto& attrs = convolution.attrs<ConvolutionAttrs>();
+  for (const PrimitiveType type : {contraction.lhs.type, contraction.rhs.type, contraction.result.type}) {
+    if (type != PrimitiveType::kF32) return NotTaken(Str("oneDNN is asked for f32 only, not ", type));
+  }
+  if (attrs.batch_group_count != 1) return NotTaken("batch_group_count is not 1");
+  const DimLabels& labels = attrs.dim_labels;
+  const size_t spatial = labels.lhs_spatial.size();
+  if (spatial < 1 || spatial > 3) return NotTaken(Str(spatial, " spatial dimensions"));
+  for (const int64_t dim : contraction.result.dims) {
+    if (dim == 0) return NotTaken("it is empty");
+  }
+  Builder::Window window;
+  for (const WindowDim& dim : attrs.window.dims) {
+    if (dim.base_dilation != 1) return NotTaken("its input is dilated");
+    if (dim.reversed && dim.size > 1) return NotTaken("its window is reversed");
+    if (dim.pad_low < 0 || dim.pad_high < 0) return NotTaken("it has negative padding");
+    window.strides.push_back(dim.stride);
+    window.dilates.push_back(dim.window_dilation - 1);
+    window.pad_low.push_back(dim.pad_low);
+    window.pad_high.push_back(dim.pad_high);
+  }
+  std::vector<EpilogueStep> epilogue = contraction.epilogue;
+  bool relu;
+  if (!TakeRelu(epilogue, &relu)) return NotTaken("a ReLU stands before the end of its epilogue");
+
+  // oneDNN's order: batch, feature, spatial; output feature, input feature, spatial.
+  const auto ordered = [&](const View& view, int64_t first, int64_t second, const std::vector<int64_t>& rest) {
+    Tensor tensor{kTypeF32, {}, {}};
+    const auto add = [&](int64_t dim) {
+      tensor.dims.push_back(view.dims[dim]);
+      tensor.strides.push_back(view.strides[dim]);
+    };
+    add(first);
+    add(second);
+    for (const int64_t dim : rest) add(dim);
+    return tensor;
+  };
+  const auto is_broadcast = [](const Tensor& tensor) {
+    for (size_t d = 0; d < tensor.dims.size(); ++d) {
+      if (tensor.dims[d] > 1 && tensor.strides[d] == 0) return true;
+    }
+    return false;
+  };
+  // Size-1 dimensions are closed as channels-last or channels-first would have them.
+  const auto closed = [](Tensor tensor) {
+    const bool channels_last = tensor.strides[1] == 1 || tensor.dims[1] == 1;
+    const int64_t rank = static_cast<int64_t>(tensor.dims.size());
+    std::vector<int64_t> order = {0};
+    for (int64_t d = 2; d < rank; ++d) order.push_back(d);
+    order.insert(channels_last ? order.end() : order.begin() + 1, 1);
+    int64_t next = 1;
+    for (int64_t i = rank; i-- > 0;) {
+      const int64_t d = order[i];
+      if (tensor.dims[d] == 1) tensor.strides[d] = next;
+      next = std::max(next, tensor.strides[d] * tensor.dims[d]);
+    }
+    return tensor;
+  };
+  Tensor source = ordered(contraction.lhs, labels.lhs_batch, labels.lhs_feature, labels.lhs_spatial);
+  std::vector<int64_t> kernel_spatial(labels.rhs_spatial.begin(), labels.rhs_spatial.end());
+  Tensor weights = ordered(contraction.rhs, labels.rhs_output_feature, labels.rhs_input_feature, kernel_spatial);
+  Tensor result = ordered(contraction.result, labels.out_batch, labels.out_feature, labels.out_spatial);
+  if (is_broadcast(source) || is_broadcast(weights)) return NotTaken("an operand is broadcast");
+  if (const int64_t groups = attrs.feature_group_count; groups > 1) {
+    weights.dims[0] /= groups;
+    weights.dims.insert(weights.dims.begin(), groups);
+    weights.strides.insert(weights.strides.begin(), weights.strides[0] * weights.dims[1]);
+  }
+  weights.strides = Closed(weights.dims, weights.strides);
+  std::vector<BinaryStep> steps;
+  for (const EpilogueStep& step : epilogue) {
+    Tensor operand{kTypeF32, std::vector<int64_t>(spatial + 2, 1), std::vector<int64_t>(spatial + 2, 1)};
+    if (!step.view.dims.empty()) {
+      operand = ordered(step.view, labels.out_batch, labels.out_feature, labels.out_spatial);
+      for (size_t d = 0; d < operand.dims.size(); ++d) {
+        if (operand.strides[d] == 0) operand.dims[d] = 1;
+      }
+      operand = closed(operand);
+    }
+    steps.push_back({BinaryAlgorithm(step.op), step.view.operand, step.view.constant, std::move(operand)});
+  }
+  const Api* opened = nullptr;
+  if (auto api = GetApi(search)) {
+    opened = *api;
+  } else {
+    return NotTaken(api.error().message());
+  }
+  return Builder(*opened).Build(closed(source), contraction.lhs.operand, weights, contraction.rhs.operand, true, closed(result), steps, relu,
+                                &window);
+}
+
+}  // namespace hlo::gpu
