@@ -1,0 +1,420 @@
+// From a module to a program: what each step runs (plans), where everything lies (buffers), and then the steps in order.
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "base/check.h"
+#include "base/parallel.h"
+#include "gpu/emitters/emitter.h"
+#include "gpu/libraries/open.h"
+#include "gpu/runtime/prepare.h"
+#include "gpu/runtime/program.h"
+#include "ir/fusion.h"
+
+namespace hlo::gpu {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+double MillisecondsSince(Clock::time_point start) { return std::chrono::duration<double, std::milli>(Clock::now() - start).count(); }
+
+// What a step will run: kernels, or a library call, or a fill, or the host call.
+struct StepPlan {
+  const Instruction* inst;
+  StepKind kind = StepKind::kKernel;
+  std::vector<KernelPlan> kernels;
+  std::unique_ptr<LibraryCall> call;
+  const Instruction* fill = nullptr;  // The scalar constant.
+  std::map<int, Place> scratch;       // By KernelBuffer::scratch; those that are zeroed have their places here at once.
+  std::map<int, int> scratch_value;   // The others: into Values.
+};
+
+// fusion() => broadcast(constant): the constant.
+const Instruction* FilledWith(const Instruction& inst) {
+  const Instruction* root = &inst;
+  if (inst.Is(Opcode::kFusion)) {
+    if (inst.operand_count() != 0) return nullptr;
+    root = &inst.attrs<FusionAttrs>().calls->root();
+  }
+  if (!root->Is(Opcode::kBroadcast) || !root->operand(0).Is(Opcode::kConstant)) return nullptr;
+  const Instruction& constant = root->operand(0);
+  if (!constant.shape().IsScalar() || ByteWidth(constant.shape().type()) > 8) return nullptr;
+  return &constant;
+}
+
+class Compiler {
+ public:
+  Compiler(const Module& module, Device& device, const CompileOptions& options) : device_(device) {
+    program_.module = Prepare(module);
+    program_.options = options;
+  }
+
+  Result<std::unique_ptr<Executable>> Compile() {
+    const Clock::time_point start = Clock::now();
+    ListSteps(program_.module->entry());
+    TRY(PlanLibraries());
+    TRY(PlanKernels());
+    const Clock::time_point buffers = Clock::now();
+    PlanMemory();
+    report().buffers_ms = MillisecondsSince(buffers);
+    TRY(LoadKernels());
+    program_.block = MakeBlock(program_.module->entry());
+    TRY(CheckFault());
+    report().total_ms = MillisecondsSince(start);
+    return MakeExecutable(std::move(program_), device_);
+  }
+
+ private:
+  CompileReport& report() { return program_.report; }
+  const CompileOptions& options() const { return program_.options; }
+
+  // Everything that runs, in order, through control flow.
+  void ListSteps(const Computation& computation) {
+    for (const Instruction* inst : RunOrder(computation)) {
+      if (inst->Is(Opcode::kWhile) || inst->Is(Opcode::kConditional) || inst->Is(Opcode::kCall)) {
+        for (const Computation* called : CalledComputations(*inst)) ListSteps(*called);
+        continue;
+      }
+      if (IsControlOrView(*inst) || inst->shape().ByteSize() == 0) continue;
+      plan_of_[inst] = static_cast<int>(plans_.size());
+      plans_.push_back({.inst = inst});
+      plans_.back().kind = KindOf(*inst);
+    }
+  }
+
+  StepKind KindOf(const Instruction& inst) {
+    if (options().by_host_call && options().by_host_call(inst)) return StepKind::kHostCall;
+    if (MovesBytes(inst)) return StepKind::kCopy;
+    if (FilledWith(inst) != nullptr) return StepKind::kFill;
+    if (LibraryOf(inst) == "gemm") return StepKind::kGemm;
+    if (LibraryOf(inst) == "convolution") return StepKind::kConvolution;
+    return StepKind::kKernel;
+  }
+
+  // Calls that no library takes become kernels, with a note.
+  Status PlanLibraries() {
+    const Clock::time_point start = Clock::now();
+    for (StepPlan& plan : plans_) {
+      if (plan.kind == StepKind::kFill) plan.fill = FilledWith(*plan.inst);
+      if (plan.kind != StepKind::kGemm && plan.kind != StepKind::kConvolution) continue;
+      if (!options().libraries) {
+        plan.kind = StepKind::kKernel;
+        continue;
+      }
+      const LibraryOptions library_options{.search = options().library_path, .allow_tf32 = options().allow_tf32};
+      LibraryAnswer answer = TRY(OpenLibraryCall(*plan.inst, device_, library_options));
+      if (answer.call == nullptr) {
+        report().notes.push_back(Str("'", plan.inst->name(), "' is a kernel: ", answer.why_not));
+        plan.kind = StepKind::kKernel;
+        continue;
+      }
+      plan.call = std::move(answer.call);
+      ++report().library_calls;
+    }
+    report().libraries_ms = MillisecondsSince(start);
+    return {};
+  }
+
+  Status PlanKernels() {
+    const Clock::time_point start = Clock::now();
+    std::vector<std::optional<Error>> errors(plans_.size());
+    ParallelFor(static_cast<int64_t>(plans_.size()), 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        if (plans_[i].kind != StepKind::kKernel) continue;
+        auto kernels = EmitFusion(*plans_[i].inst);
+        if (kernels) {
+          plans_[i].kernels = std::move(*kernels);
+        } else {
+          errors[i] = std::move(kernels).error();
+        }
+      }
+    });
+    for (size_t i = 0; i < plans_.size(); ++i) {
+      if (!errors[i]) continue;
+      if (!options().host_call || errors[i]->exit != ExitCode::kUnsupported) FAIL(std::move(*errors[i]));
+      report().notes.push_back(Str("'", plans_[i].inst->name(), "' runs as a host call: ", errors[i]->message()));
+      plans_[i].kind = StepKind::kHostCall;
+    }
+    report().emit_ms = MillisecondsSince(start);
+    return {};
+  }
+
+  // Which leaves of a step's operands and result may, or want to, be one buffer.
+  std::vector<Share> SharesOf(const StepPlan& plan) const {
+    std::vector<Share> shares;
+    const Instruction& inst = *plan.inst;
+    if (plan.kind == StepKind::kCopy) {
+      for (int leaf = 0; leaf < inst.shape().LeafCount(); ++leaf) shares.push_back({0, leaf, leaf, true});
+    }
+    for (size_t i = 0; i < plan.kernels.size(); ++i) {
+      for (const KernelBuffer& buffer : plan.kernels[i].buffers) {
+        if (buffer.kind != KernelBuffer::Kind::kOutput || buffer.in_place_operand < 0) continue;
+        const int operand_leaf = LeafNumber(inst.operand(buffer.in_place_operand).shape(), buffer.in_place_index);
+        shares.push_back({buffer.in_place_operand, operand_leaf, LeafNumber(inst.shape(), buffer.index), true});
+      }
+      for (const SharablePair& pair : plan.kernels[i].sharable) {
+        if (!MayShareAfter(plan, i, pair)) continue;
+        const int operand_leaf = LeafNumber(inst.operand(pair.operand).shape(), pair.operand_index);
+        shares.push_back({pair.operand, operand_leaf, LeafNumber(inst.shape(), pair.output), false});
+      }
+    }
+    return shares;
+  }
+
+  // A pair of one kernel holds for the fusion when the kernels after it do not read the operand.
+  static bool MayShareAfter(const StepPlan& plan, size_t kernel, const SharablePair& pair) {
+    for (size_t i = kernel + 1; i < plan.kernels.size(); ++i) {
+      for (const KernelBuffer& buffer : plan.kernels[i].buffers) {
+        if (buffer.kind == KernelBuffer::Kind::kOperand && buffer.operand == pair.operand && buffer.index == pair.operand_index) return false;
+      }
+    }
+    return true;
+  }
+
+  void PlanMemory() {
+    ShareTable shares;
+    for (const StepPlan& plan : plans_) {
+      if (auto found = SharesOf(plan); !found.empty()) shares[plan.inst] = std::move(found);
+    }
+    Values values = FindValues(*program_.module, shares);
+    for (StepPlan& plan : plans_) AddScratches(values, plan);
+    BufferOptions buffer_options;
+    buffer_options.reuse_parameters = options().reuse_donated && !device_.IsHost();
+    program_.buffers = PlanBuffers(*program_.module, std::move(values), buffer_options);
+    for (const Instruction* constant : program_.buffers.constants) {
+      program_.constants.push_back({constant->literal(), constant->shape()});
+    }
+    FillMemoryReport();
+  }
+
+  void AddScratches(Values& values, StepPlan& plan) {
+    const int64_t position = values.position_of[plan.inst->id()];
+    if (plan.call != nullptr) {
+      if (plan.call->ScratchBytes() > 0) plan.scratch_value[0] = AddScratch(values, *plan.inst, position, plan.call->ScratchBytes());
+    }
+    int64_t bytes = 0;
+    for (const KernelPlan& kernel : plan.kernels) {
+      for (const KernelBuffer& buffer : kernel.buffers) {
+        if (buffer.kind != KernelBuffer::Kind::kScratch || plan.scratch.contains(buffer.scratch) || plan.scratch_value.contains(buffer.scratch)) continue;
+        if (buffer.zeroed) {
+          plan.scratch[buffer.scratch] = {Area::kCounters, 0, program_.counter_bytes};
+          program_.counter_bytes += (buffer.bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
+        } else {
+          plan.scratch_value[buffer.scratch] = AddScratch(values, *plan.inst, position, buffer.bytes);
+        }
+        bytes += buffer.bytes;
+      }
+    }
+    if (plan.call != nullptr) bytes = plan.call->ScratchBytes();
+    program_.memory.scratch_bytes = std::max(program_.memory.scratch_bytes, bytes);
+  }
+
+  void FillMemoryReport() {
+    MemoryReport& memory = program_.memory;
+    const BufferPlan& buffers = program_.buffers;
+    for (const Instruction* parameter : program_.module->entry().parameters()) memory.parameter_bytes += parameter->shape().ByteSize();
+    for (const ConstantData& constant : program_.constants) memory.constant_bytes += constant.shape.ByteSize();
+    for (const int64_t bytes : buffers.output_bytes) memory.output_bytes += bytes;
+    memory.arena_bytes = buffers.arena_bytes + program_.counter_bytes;
+    memory.arena_lower_bound = buffers.arena_lower_bound + program_.counter_bytes;
+    for (const auto& [position, copies] : buffers.copies) memory.copies += static_cast<int64_t>(copies.size());
+  }
+
+  Status LoadKernels() {
+    const Clock::time_point start = Clock::now();
+    std::vector<const kernel::Kernel*> kernels;
+    std::set<kernel::KernelHash> distinct;
+    for (const StepPlan& plan : plans_) {
+      for (const KernelPlan& kernel : plan.kernels) {
+        kernels.push_back(kernel.kernel.get());
+        distinct.insert(kernel::Hash(*kernel.kernel));
+      }
+    }
+    report().kernels = static_cast<int>(kernels.size());
+    report().distinct_kernels = static_cast<int>(distinct.size());
+    loaded_ = TRY(device_.Load(kernels));
+    report().kernels_ms = MillisecondsSince(start);
+    return {};
+  }
+
+  // ---- Steps in order --------------------------------------------------------------------------------------------
+
+  Reference At(int value) const { return {program_.buffers.place_of[value]}; }
+  Reference At(const Instruction& inst, int leaf) const { return {program_.buffers.PlaceOf(inst, leaf)}; }
+
+  std::vector<CopyWork> CopiesAt(int64_t position) const {
+    std::vector<CopyWork> work;
+    const auto found = program_.buffers.copies.find(position);
+    if (found == program_.buffers.copies.end()) return work;
+    for (const PlannedCopy& copy : found->second) {
+      work.push_back({At(copy.from), At(copy.to), program_.buffers.values.values[copy.to].bytes});
+    }
+    return work;
+  }
+
+  Block MakeBlock(const Computation& computation) {
+    Block block;
+    for (const Instruction* inst : RunOrder(computation)) {
+      if (inst->Is(Opcode::kCall)) {
+        Block called = MakeBlock(*inst->attrs<CallAttrs>().to_apply);
+        std::move(called.begin(), called.end(), std::back_inserter(block));
+      } else if (inst->Is(Opcode::kWhile)) {
+        block.push_back(MakeLoop(*inst));
+      } else if (inst->Is(Opcode::kConditional)) {
+        block.push_back(MakeBranch(*inst));
+      } else if (const auto plan = plan_of_.find(inst); plan != plan_of_.end()) {
+        AddStep(block, plans_[plan->second]);
+      }
+    }
+    return block;
+  }
+
+  std::unique_ptr<LoopNode> MakeLoop(const Instruction& loop) {
+    const auto& attrs = loop.attrs<WhileAttrs>();
+    const Values& values = program_.buffers.values;
+    auto node = std::make_unique<LoopNode>();
+    node->loop = &loop;
+    node->enter = CopiesAt(values.position_of[loop.id()]);
+    node->condition = MakeBlock(*attrs.condition);
+    node->predicate = At(attrs.condition->root(), 0);
+    node->body = MakeBlock(*attrs.body);
+    node->back = CopiesAt(values.ends_of[loop.id()].front());
+    return node;
+  }
+
+  std::unique_ptr<BranchNode> MakeBranch(const Instruction& conditional) {
+    const Values& values = program_.buffers.values;
+    auto node = std::make_unique<BranchNode>();
+    node->conditional = &conditional;
+    node->selector = At(conditional.operand(0), 0);
+    const std::vector<Computation*> branches = conditional.attrs<ConditionalAttrs>().branches();
+    for (size_t i = 0; i < branches.size(); ++i) {
+      node->branches.push_back({MakeBlock(*branches[i]), CopiesAt(values.ends_of[conditional.id()][i])});
+    }
+    return node;
+  }
+
+  void AddStep(Block& block, StepPlan& plan) {
+    Step step{.instruction = plan.inst};
+    step.copies = CopiesAt(program_.buffers.values.position_of[plan.inst->id()]);
+    if (plan.kind == StepKind::kCopy && step.copies.empty()) return;  // Both sides are one buffer.
+    std::string how = Str(ToString(plan.kind));
+    if (plan.call != nullptr) {
+      how = plan.call->how();
+      step.work.push_back(MakeCall(plan));
+    }
+    for (size_t i = 0; i < plan.kernels.size(); ++i) {
+      step.work.push_back(MakeKernel(plan, plan.kernels[i]));
+      const kernel::Kernel& kernel = *plan.kernels[i].kernel;
+      const std::string one = Str(plan.kernels[i].emitter, ", ", kernel.blocks, kernel.blocks == 1 ? " block of " : " blocks of ", kernel.threads);
+      how = i == 0 ? one : Str(how, "; ", one);
+    }
+    if (plan.fill != nullptr) step.work.push_back(MakeFill(plan));
+    if (plan.kind == StepKind::kHostCall) step.work.push_back(HostWork());
+    step.info = static_cast<int>(program_.steps.size());
+    program_.steps.push_back({plan.inst, plan.kind, std::move(how)});
+    const bool is_call = plan.kind == StepKind::kGemm || plan.kind == StepKind::kConvolution;
+    if (is_call && IsFaulty(*plan.inst)) step.fault = fault_;
+    block.push_back(std::move(step));
+  }
+
+  LibraryWork MakeCall(StepPlan& plan) {
+    LibraryWork work{.call = std::move(plan.call)};
+    for (const Instruction* operand : plan.inst->operands()) work.operands.push_back(At(*operand, 0));
+    work.pointers.resize(work.operands.size());
+    work.result = At(*plan.inst, 0);
+    if (!plan.scratch_value.empty()) work.scratch = At(plan.scratch_value.at(0));
+    return work;
+  }
+
+  FillWork MakeFill(const StepPlan& plan) {
+    uint64_t pattern = 0;
+    const int width = static_cast<int>(ByteWidth(plan.fill->shape().type()));
+    std::copy_n(plan.fill->literal().raw(), width, reinterpret_cast<std::byte*>(&pattern));
+    return {At(*plan.inst, 0), pattern, width, plan.inst->shape().NumElements()};
+  }
+
+  // Kernels come in the order in which LoadKernels listed them.
+  KernelWork MakeKernel(const StepPlan& plan, const KernelPlan& kernel) {
+    KernelWork work{.kernel = loaded_[KernelNumber(kernel)]};
+    const Instruction& inst = *plan.inst;
+    for (const KernelBuffer& buffer : kernel.buffers) {
+      switch (buffer.kind) {
+        case KernelBuffer::Kind::kOperand: {
+          const Instruction& operand = inst.operand(buffer.operand);
+          work.arguments.push_back(At(operand, LeafNumber(operand.shape(), buffer.index)));
+          break;
+        }
+        case KernelBuffer::Kind::kOutput: work.arguments.push_back(At(inst, LeafNumber(inst.shape(), buffer.index))); break;
+        case KernelBuffer::Kind::kScratch: {
+          const auto counter = plan.scratch.find(buffer.scratch);
+          work.arguments.push_back(counter != plan.scratch.end() ? Reference{counter->second} : At(plan.scratch_value.at(buffer.scratch)));
+          break;
+        }
+        case KernelBuffer::Kind::kLiteral:
+          work.arguments.push_back({{Area::kConstant, static_cast<int64_t>(program_.constants.size())}});
+          program_.constants.push_back({buffer.literal, buffer.literal.shape().WithDefaultLayout()});
+          program_.memory.constant_bytes += buffer.literal.byte_size();
+          break;
+      }
+    }
+    work.pointers.resize(work.arguments.size());
+    return work;
+  }
+
+  size_t KernelNumber(const KernelPlan& kernel) {
+    if (kernel_number_.empty()) {
+      for (const StepPlan& plan : plans_) {
+        for (const KernelPlan& one : plan.kernels) kernel_number_.emplace(&one, kernel_number_.size());
+      }
+    }
+    return kernel_number_.at(&kernel);
+  }
+
+  bool IsFaulty(const Instruction& inst) {
+    if (options().inject.empty()) return false;
+    const std::vector<std::string_view> parts = Split(options().inject, ':');
+    if (parts.size() != 3 || parts[0] != "library" || (parts[1] != "*" && parts[1] != inst.name())) return false;
+    fault_ = parts[2];
+    return true;
+  }
+
+  Status CheckFault() {
+    const std::string& inject = options().inject;
+    if (!inject.starts_with("library:")) return {};
+    if (fault_.empty()) FAIL(UsageError("F004", Str("no library call to plant '", Escaped(inject), "' in")));
+    for (const std::string_view fault : {"bit", "zero", "scale"}) {
+      if (fault_ == fault) return {};
+    }
+    FAIL(UsageError("F004", Str("library calls have no fault '", Escaped(fault_), "' to plant; they have: bit, zero, scale")));
+  }
+
+  Device& device_;
+  Program program_;
+  std::vector<StepPlan> plans_;
+  std::unordered_map<const Instruction*, int> plan_of_;
+  std::vector<std::shared_ptr<const LoadedKernel>> loaded_;
+  std::unordered_map<const KernelPlan*, size_t> kernel_number_;
+  std::string fault_;
+};
+
+}  // namespace
+
+std::string_view ToString(StepKind kind) {
+  switch (kind) {
+    case StepKind::kKernel: return "kernel";
+    case StepKind::kGemm: return "gemm";
+    case StepKind::kConvolution: return "convolution";
+    case StepKind::kCopy: return "copy";
+    case StepKind::kFill: return "fill";
+    case StepKind::kHostCall: return "host call";
+  }
+  return "";
+}
+
+Result<std::unique_ptr<Executable>> Compile(const Module& optimized, Device& device, const CompileOptions& options) {
+  return Compiler(optimized, device, options).Compile();
+}
+
+}  // namespace hlo::gpu

@@ -1,0 +1,66 @@
+#include "gpu/runtime/prepare.h"
+
+#include <unordered_set>
+
+#include "base/check.h"
+
+namespace hlo::gpu {
+namespace {
+
+bool EntersComputations(const Instruction& inst) {
+  return inst.Is(Opcode::kWhile) || inst.Is(Opcode::kConditional) || inst.Is(Opcode::kCall);
+}
+
+// Gives each entered computation its own copy, from the entry down: buffers and live ranges are then those of one place.
+void FlattenCalls(Module& module) {
+  std::unordered_set<const Computation*> entered;
+  std::vector<Computation*> todo = {&module.entry()};
+  while (!todo.empty()) {
+    Computation* computation = todo.back();
+    todo.pop_back();
+    for (Instruction* inst : computation->Instructions()) {
+      if (!EntersComputations(*inst)) continue;
+      ForEachCalled(inst->attributes(), [&](Computation*& called) {
+        if (!entered.insert(called).second) called = &module.CloneComputation(*called, called->name());
+        entered.insert(called);
+        todo.push_back(called);
+      });
+    }
+  }
+}
+
+}  // namespace
+
+bool IsControlOrView(const Instruction& inst) {
+  switch (inst.opcode()) {
+    case Opcode::kParameter:
+    case Opcode::kConstant:
+    case Opcode::kTuple:
+    case Opcode::kGetTupleElement:
+    case Opcode::kBitcast:
+    case Opcode::kAddDependency:
+    case Opcode::kAfterAll:
+    case Opcode::kOptimizationBarrier:
+    case Opcode::kDomain: return true;
+    case Opcode::kReshape:  // Row-major on both sides: the same bytes.
+      return inst.shape().HasDefaultLayout() && inst.operand(0).shape().HasDefaultLayout();
+    default: return EntersComputations(inst);
+  }
+}
+
+std::vector<Instruction*> RunOrder(const Computation& computation) {
+  return computation.module().header.is_scheduled ? computation.Instructions() : computation.PostOrder();
+}
+
+bool MovesBytes(const Instruction& inst) {
+  return inst.Is(Opcode::kCopy) && inst.shape() == inst.operand(0).shape();
+}
+
+std::unique_ptr<Module> Prepare(const Module& module) {
+  std::unique_ptr<Module> copy = module.Clone();
+  CHECK(copy->has_entry(), module.name());
+  FlattenCalls(*copy);
+  return copy;
+}
+
+}  // namespace hlo::gpu

@@ -1,0 +1,27 @@
+// Brings an optimized module into the form that buffers and steps are planned on.
+#ifndef HLO_GPU_RUNTIME_PREPARE_H_
+#define HLO_GPU_RUNTIME_PREPARE_H_
+
+#include <memory>
+#include <vector>
+
+#include "ir/module.h"
+
+namespace hlo::gpu {
+
+// A copy of `module` (ids kept) in which every computation that control flow enters (while, conditional, call) is entered
+// from one place: buffers and live ranges are then those of one place.
+std::unique_ptr<Module> Prepare(const Module& module);
+
+// No work of its own at run time: parameter, constant, tuple, get-tuple-element, bitcast, ... and control flow, whose
+// steps are those of the computations it enters.
+bool IsControlOrView(const Instruction& inst);
+// A copy that keeps the layout: bytes are moved, or nothing happens when both sides share a buffer.
+bool MovesBytes(const Instruction& inst);
+
+// The order in which a computation's instructions run: as scheduled, else operands first.
+std::vector<Instruction*> RunOrder(const Computation& computation);
+
+}  // namespace hlo::gpu
+
+#endif  // HLO_GPU_RUNTIME_PREPARE_H_

@@ -1,0 +1,17 @@
+// Between a literal, which lies in logical row-major order, and memory in the order that a shape's layout says.
+#ifndef HLO_GPU_RUNTIME_RELAYOUT_H_
+#define HLO_GPU_RUNTIME_RELAYOUT_H_
+
+#include <cstddef>
+
+#include "ir/shape.h"
+
+namespace hlo::gpu {
+
+// `shape` is an array; both sides have shape.ByteSize() bytes and do not overlap.
+void ToLayout(const Shape& shape, const void* row_major, void* memory);
+void FromLayout(const Shape& shape, const void* memory, void* row_major);
+
+}  // namespace hlo::gpu
+
+#endif  // HLO_GPU_RUNTIME_RELAYOUT_H_
