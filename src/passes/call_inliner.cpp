@@ -1,4 +1,6 @@
 // call-inliner: call(f, x) => the body of f on x. Always true; f itself goes with dce.
+// fusion-dissolver: the same for fusions that come with the text (modules that some compiler has optimised): what shares a
+// kernel is decided here anew.
 #include <unordered_map>
 
 #include "ir/fusion.h"
@@ -10,7 +12,7 @@ namespace {
 
 void Inline(Instruction& call) {
   Computation& caller = call.computation();
-  Computation& callee = *call.attrs<CallAttrs>().to_apply;
+  Computation& callee = *CalledComputations(call).front();
   std::unordered_map<const Instruction*, Instruction*> copies;
   for (const Instruction* inst : callee.PostOrder()) {
     if (inst->Is(Opcode::kParameter)) {
@@ -38,14 +40,12 @@ void Inline(Instruction& call) {
   caller.Remove(call);
 }
 
-}  // namespace
-
-Result<bool> InlineCalls(Module& module, const PassContext& context) {
+bool InlineEach(Module& module, const PassContext& context, Opcode opcode) {
   bool changed = false;
   // Callees first, so that what is spliced in has no calls itself.
   for (Computation* computation : module.PostOrder()) {
     for (Instruction* inst : computation->Instructions()) {
-      if (!inst->Is(Opcode::kCall) || !context.ConsumeFuel()) continue;
+      if (!inst->Is(opcode) || !context.ConsumeFuel()) continue;
       Inline(*inst);
       changed = true;
     }
@@ -53,5 +53,10 @@ Result<bool> InlineCalls(Module& module, const PassContext& context) {
   changed |= module.RemoveUnreachable();
   return changed;
 }
+
+}  // namespace
+
+Result<bool> InlineCalls(Module& module, const PassContext& context) { return InlineEach(module, context, Opcode::kCall); }
+Result<bool> DissolveFusions(Module& module, const PassContext& context) { return InlineEach(module, context, Opcode::kFusion); }
 
 }  // namespace hlo

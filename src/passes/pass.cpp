@@ -5,6 +5,10 @@
 #include "base/text.h"
 
 namespace hlo {
+
+#define PASS(name, class_name, Function, preserves, what) Result<bool> Function(Module& module, const PassContext& context);
+#include "passes/passes.def"
+
 namespace {
 
 constexpr PassRow kPasses[] = {

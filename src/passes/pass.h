@@ -19,8 +19,6 @@ struct PassOptions {
   // Elements of the largest result that constant folding writes into the module, and of its largest operand.
   int64_t fold_result_elements = 4096;
   int64_t fold_operand_elements = 1 << 20;
-  // multiply-adds (M*N*K, batches counted) below which a dot stays an ordinary kernel: a library call costs more than it.
-  int64_t library_dot_work = 4096;
   // Limits of one kernel.
   int64_t fusion_instructions = 256;
   int64_t fusion_parameters = 96;
@@ -72,9 +70,6 @@ Error UnknownPass(std::string_view name);
 
 // The planted faults that a pass knows, for `--inject=pass:NAME:FAULT`.
 std::span<const std::string_view> FaultsOf(std::string_view pass);
-
-#define PASS(name, class_name, Function, preserves, what) Result<bool> Function(Module& module, const PassContext& context);
-#include "passes/passes.def"
 
 }  // namespace hlo
 

@@ -13,18 +13,28 @@ namespace {
 // The order is the design, so the reasons stand here.
 
 // Calls hide matches from every other pass.
-constexpr std::string_view kPreOptimization[] = {"call-inliner", "tuple-simplifier", "dce"};
+constexpr std::string_view kPreOptimization[] = {"fusion-dissolver", "call-inliner", "tuple-simplifier", "dce"};
+
+// Rules compare whole shapes, so layouts come first; nothing later makes another one.
+constexpr std::string_view kLayoutAssignment[] = {"layout-assignment"};
 
 // Everything that makes less of the module, until nothing does.
-constexpr std::string_view kSimplification[] = {"algsimp", "tuple-simplifier", "reshape-mover", "cse", "dce"};
+constexpr std::string_view kSimplification[] = {
+    "zero_sized_hlo_elimination", "algsimp", "tuple-simplifier", "simplify-while-loops", "reshape-mover", "cse", "dce"};
+
+// After simplify: what is left of dots and convolutions is worth a library. Folding before decomposing: the other way
+// round it would see the decomposer's own transposes.
+constexpr std::string_view kLibraries[] = {"transpose-folding", "dot_decomposer", "algsimp", "cse", "cublas-gemm-rewriter", "gpu-conv-rewriter", "dce"};
 
 // Kernels last: whatever is left over after libraries have taken theirs. The schedule after the last change.
-constexpr std::string_view kFusion[] = {"fusion", "dce"};
+constexpr std::string_view kFusion[] = {"fusion", "dce", "multi_output_fusion", "dce"};
 constexpr std::string_view kPrepare[] = {"gpu-schedule"};
 
 constexpr Stage kStages[] = {
     {"pre-optimization", Repeat::kOnce, kPreOptimization},
+    {"layout assignment", Repeat::kOnce, kLayoutAssignment},
     {"simplification", Repeat::kUntilUnchanged, kSimplification},
+    {"post-layout_assignment", Repeat::kOnce, kLibraries},
     {"fusion", Repeat::kOnce, kFusion},
     {"GPU-ir-emit-prepare", Repeat::kOnce, kPrepare},
 };

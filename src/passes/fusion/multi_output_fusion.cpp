@@ -1,0 +1,335 @@
+// multi_output_fusion: kernels that walk the same elements become one with several results.
+//
+//   producer and consumer   the consumer reads the producer's result at the index at which it was made: one read less
+//   siblings                both read the same large value: one read less
+//   small ones              of equal dimensions and nothing to do with each other: one launch less
+//
+// Kernels walk the same elements when the dimensions of what they iterate over are equal (ir/fusion.h, IterationShape)
+// and, if both reduce, they reduce the same dimensions. Two kernels may be joined unless one waits for the other by a way
+// through a third. Exact.
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "base/text.h"
+#include "ir/fusion.h"
+#include "ir/module.h"
+#include "passes/pass.h"
+
+namespace hlo {
+namespace {
+
+// Kernels without anything in common are joined up to this size: above it a launch is not what they cost.
+constexpr int64_t kSmallBytes = 1 << 20;
+// Kernels tried for each of those.
+constexpr int kMostTries = 8;
+
+// A set of kernels, by number.
+class KernelSet {
+ public:
+  explicit KernelSet(int kernels = 0) : words_((kernels + 63) / 64, 0) {}
+  void Add(int kernel) { words_[kernel / 64] |= uint64_t{1} << (kernel % 64); }
+  bool Has(int kernel) const { return (words_[kernel / 64] >> (kernel % 64)) & 1; }
+  void AddAll(const KernelSet& other) {
+    for (size_t i = 0; i < words_.size(); ++i) words_[i] |= other.words_[i];
+  }
+
+ private:
+  std::vector<uint64_t> words_;
+};
+
+struct Kernel {
+  std::vector<Instruction*> parts;  // Fusions that it is made of, producers first. Empty: joined to another.
+  Shape iteration;
+  std::vector<int64_t> reduced;     // Dimensions; empty when it does not reduce.
+  bool reduces = false;
+  int64_t instructions = 0;
+};
+
+// Does every use of the value within the fused computation read it at the index of the iteration?
+bool ReadsAtIteration(const Instruction& value) {
+  for (const Instruction* user : value.users()) {
+    if (user->Is(Opcode::kTuple)) continue;
+    if (user->Is(Opcode::kReduce)) {
+      if (&user->operand(0) != &value) return false;
+      continue;
+    }
+    const bool keeps = user->Is(kElementwise) && SameDims(user->shape(), value.shape());
+    if (!keeps || !ReadsAtIteration(*user)) return false;
+  }
+  return true;
+}
+
+class Joiner {
+ public:
+  Joiner(Computation& computation, const PassContext& context) : computation_(computation), context_(context), order_(computation.PostOrder()) {}
+
+  bool Run() {
+    FindKernels();
+    if (kernels_.size() < 2) return false;
+    FindDependencies();
+    JoinConsumers();
+    JoinSiblings();
+    JoinSmall();
+    bool changed = false;
+    for (Kernel& kernel : kernels_) {
+      if (kernel.parts.size() < 2) continue;
+      Emit(kernel);
+      changed = true;
+    }
+    return changed;
+  }
+
+ private:
+  void FindKernels() {
+    number_.assign(computation_.module().id_limit(), -1);
+    for (Instruction* inst : order_) {
+      if (!IsKernel(*inst) || !MayJoin(*inst)) continue;
+      Kernel kernel{{inst}, IterationShape(*inst).WithDefaultLayout(), {}, false, FusedComputation(*inst).InstructionCount()};
+      const Instruction& hero = FusionHero(*inst);
+      kernel.reduces = hero.Is(Opcode::kReduce);
+      if (kernel.reduces) kernel.reduced = hero.attrs<ReduceAttrs>().dimensions;
+      number_[inst->id()] = static_cast<int>(kernels_.size());
+      kernels_.push_back(std::move(kernel));
+    }
+  }
+
+  static bool MayJoin(const Instruction& fusion) {
+    if (!fusion.control_predecessors().empty() || !fusion.attrs<FusionAttrs>().aliases.empty()) return false;
+    const std::vector<const Instruction*> roots = FusionRoots(fusion);
+    for (size_t i = 0; i < roots.size(); ++i) {
+      if (!roots[i]->shape().IsArray()) return false;
+      const Hero hero = HeroOf(*roots[i]);
+      if (hero == Hero::kUpdateSlice) {
+        if (CanUpdateInPlace(fusion, static_cast<int64_t>(i))) return false;
+        continue;
+      }
+      if (hero != Hero::kLoop && hero != Hero::kReduce) return false;
+    }
+    return true;
+  }
+
+  // What each instruction waits for.
+  void FindDependencies() {
+    waits_.assign(computation_.module().id_limit(), KernelSet());
+    for (const Instruction* inst : order_) {
+      KernelSet set(static_cast<int>(kernels_.size()));
+      const auto add = [&](const Instruction& before) {
+        set.AddAll(waits_[before.id()]);
+        if (number_[before.id()] >= 0) set.Add(number_[before.id()]);
+      };
+      for (const Instruction* operand : inst->operands()) add(*operand);
+      for (const Instruction* before : inst->control_predecessors()) add(*before);
+      waits_[inst->id()] = std::move(set);
+    }
+  }
+
+  int KernelOf(const Instruction& inst) const {
+    // A result of several is read through get-tuple-element.
+    const Instruction& value = inst.Is(Opcode::kGetTupleElement) ? inst.operand(0) : inst;
+    return number_[value.id()];
+  }
+
+  bool WaitsFor(const Kernel& kernel, int other) const {
+    return std::any_of(kernel.parts.begin(), kernel.parts.end(), [&](const Instruction* part) { return waits_[part->id()].Has(other); });
+  }
+
+  bool SameWalk(const Kernel& a, const Kernel& b) const {
+    if (!SameDims(a.iteration, b.iteration)) return false;
+    return !a.reduces || !b.reduces || a.reduced == b.reduced;
+  }
+
+  bool FitsLimits(const Kernel& a, const Kernel& b) const {
+    if (a.instructions + b.instructions > context_.options.fusion_instructions) return false;
+    std::vector<const Instruction*> values;
+    int64_t results = 0;
+    for (const Kernel* kernel : {&a, &b}) {
+      for (const Instruction* part : kernel->parts) {
+        values.insert(values.end(), part->operands().begin(), part->operands().end());
+        results += part->shape().LeafCount();
+      }
+    }
+    std::sort(values.begin(), values.end());
+    const int64_t operands = std::unique(values.begin(), values.end()) - values.begin();
+    return operands + results <= context_.options.fusion_parameters;
+  }
+
+  // `b` joins `a`. Whoever waits for one of them waits for both from here on.
+  void Join(int a, int b) {
+    Kernel &into = kernels_[a], &from = kernels_[b];
+    KernelSet both(static_cast<int>(kernels_.size()));
+    for (const Kernel* kernel : {&into, &from}) {
+      for (const Instruction* part : kernel->parts) both.AddAll(waits_[part->id()]);
+    }
+    both.Add(a);
+    for (Instruction* inst : order_) {
+      if (waits_[inst->id()].Has(a) || waits_[inst->id()].Has(b)) waits_[inst->id()].AddAll(both);
+    }
+    for (Instruction* part : from.parts) {
+      number_[part->id()] = a;
+      into.parts.push_back(part);
+    }
+    for (Instruction* part : into.parts) waits_[part->id()].AddAll(both);
+    into.instructions += from.instructions;
+    if (from.reduces) {
+      into.reduces = true;
+      into.reduced = from.reduced;
+    }
+    from.parts.clear();
+  }
+
+  void JoinConsumers() {
+    for (Instruction* consumer : order_) {
+      if (number_[consumer->id()] < 0) continue;
+      for (int64_t i = 0; i < consumer->operand_count(); ++i) {
+        const int a = KernelOf(consumer->operand(i)), b = number_[consumer->id()];
+        if (a < 0 || a == b || kernels_[b].parts.size() != 1) continue;
+        if (MayReadInside(*consumer, a, b)) Join(a, b);
+      }
+    }
+  }
+
+  bool MayReadInside(const Instruction& consumer, int a, int b) const {
+    const Kernel &producer = kernels_[a], &kernel = kernels_[b];
+    if (producer.reduces && !kernel.reduces) return false;  // Nothing is known of a reduce's result before the walk ends.
+    if (!SameWalk(producer, kernel) || !FitsLimits(producer, kernel) || WaitsFor(producer, b)) return false;
+    const Computation& fused = FusedComputation(consumer);
+    for (int64_t i = 0; i < consumer.operand_count(); ++i) {
+      const Instruction& value = consumer.operand(i);
+      if (KernelOf(value) != a) {
+        if (waits_[value.id()].Has(a)) return false;  // The way through a third.
+        continue;
+      }
+      // Not a reduced value, and read at its own index.
+      if (!SameDims(value.shape(), kernel.iteration) || !ReadsAtIteration(fused.parameter(i))) return false;
+      if (producer.reduces && producer.iteration.NumElements() == value.shape().NumElements() && IsReduced(value)) return false;
+    }
+    return true;
+  }
+
+  // Is the value (a result of a kernel that reduces) made after the walk?
+  static bool IsReduced(const Instruction& value) {
+    const bool element = value.Is(Opcode::kGetTupleElement);
+    const Instruction& fusion = element ? value.operand(0) : value;
+    return HeroOf(*FusionRoots(fusion)[element ? value.tuple_index() : 0]) == Hero::kReduce;
+  }
+
+  bool TryJoin(int a, int b) {
+    if (a == b || kernels_[a].parts.empty() || kernels_[b].parts.empty()) return false;
+    if (!SameWalk(kernels_[a], kernels_[b]) || !FitsLimits(kernels_[a], kernels_[b])) return false;
+    if (WaitsFor(kernels_[a], b) || WaitsFor(kernels_[b], a)) return false;
+    Join(a, b);
+    return true;
+  }
+
+  void JoinSiblings() {
+    for (Instruction* value : order_) {
+      if (!value->shape().IsArray() || value->users().size() < 2) continue;
+      std::vector<int> readers;
+      for (const Instruction* user : value->users()) {
+        const int reader = number_[user->id()];
+        if (reader < 0 || !SameDims(kernels_[reader].iteration, value->shape())) continue;
+        if (std::find(readers.begin(), readers.end(), reader) == readers.end()) readers.push_back(reader);
+      }
+      for (size_t i = 0; i < readers.size(); ++i) {
+        for (size_t k = i + 1; k < readers.size(); ++k) TryJoin(readers[i], readers[k]);
+      }
+    }
+  }
+
+  void JoinSmall() {
+    std::map<std::vector<int64_t>, std::vector<int>> open;
+    for (Instruction* inst : order_) {
+      const int kernel = number_[inst->id()];
+      if (kernel < 0 || kernels_[kernel].parts.empty() || kernels_[kernel].parts.front() != inst) continue;
+      if (kernels_[kernel].reduces || inst->shape().ByteSize() > kSmallBytes) continue;
+      std::vector<int>& same = open[kernels_[kernel].iteration.dims()];
+      bool joined = false;
+      for (size_t i = same.size(), tries = 0; i-- > 0 && tries < kMostTries && !joined; ++tries) joined = TryJoin(same[i], kernel);
+      if (!joined) same.push_back(kernel);
+    }
+  }
+
+  // One fusion from the parts: their computations one after the other, with a value that one part makes for another taken
+  // directly.
+  void Emit(Kernel& kernel) {
+    std::vector<Instruction*> parts;  // In order of execution.
+    for (Instruction* inst : order_) {
+      if (std::find(kernel.parts.begin(), kernel.parts.end(), inst) != kernel.parts.end()) parts.push_back(inst);
+    }
+    const std::string name = kernel.reduces ? "input_multi" : "loop_multi";
+    Computation& fused = computation_.module().AddComputation(Str("fused_", name));
+    std::vector<Instruction*> operands;
+    std::unordered_map<const Instruction*, Instruction*> inside;   // Value outside -> parameter or copy inside.
+    std::vector<std::pair<Instruction*, Instruction*>> results;    // Value outside -> copy inside.
+    const auto value_of = [&](Instruction& outside) {
+      if (const auto found = inside.find(&outside); found != inside.end()) return found->second;
+      Instruction& parameter = fused.AddParameter(static_cast<int64_t>(operands.size()), outside.shape());
+      operands.push_back(&outside);
+      return inside[&outside] = &parameter;
+    };
+    for (Instruction* part : parts) {
+      std::unordered_map<const Instruction*, Instruction*> copies;
+      const Computation& from = FusedComputation(*part);
+      for (const Instruction* inst : from.PostOrder()) {
+        if (inst->Is(Opcode::kParameter)) {
+          copies[inst] = value_of(part->operand(inst->parameter_number()));
+          continue;
+        }
+        if (inst == &from.root() && inst->Is(Opcode::kTuple)) continue;
+        std::vector<Instruction*> inner;
+        for (const Instruction* operand : inst->operands()) inner.push_back(copies.at(operand));
+        copies[inst] = &fused.AddClone(*inst, std::move(inner));
+      }
+      const std::vector<const Instruction*> roots = FusionRoots(*part);
+      if (!from.root().Is(Opcode::kTuple)) {
+        inside[part] = copies.at(roots.front());
+        results.emplace_back(part, inside[part]);
+        continue;
+      }
+      const std::vector<Instruction*> users(part->users().begin(), part->users().end());
+      for (Instruction* element : users) {
+        inside[element] = copies.at(roots[element->tuple_index()]);
+        results.emplace_back(element, inside[element]);
+      }
+    }
+    // What only the parts themselves read is no result.
+    std::erase_if(results, [&](const auto& result) { return !IsReadOutside(*result.first, parts); });
+    std::vector<Instruction*> values;
+    for (const auto& [outside, copy] : results) values.push_back(copy);
+    Instruction& root = values.size() == 1 ? *values.front() : fused.AddTuple(values);
+    fused.SetRoot(root);
+    Instruction& fusion =
+        computation_.Add(Opcode::kFusion, root.shape(), std::move(operands),
+                         FusionAttrs{.kind = kernel.reduces ? FusionKind::kInput : FusionKind::kLoop, .calls = &fused}, Str(name, "_fusion"));
+    fusion.SetRange(parts.front()->range());
+    for (size_t i = 0; i < results.size(); ++i) {
+      Instruction& value = values.size() == 1 ? fusion : computation_.AddGetTupleElement(fusion, static_cast<int64_t>(i));
+      value.SetOrigin(results[i].first->origin());
+      results[i].first->ReplaceAllUses(value);
+    }
+  }
+
+  static bool IsReadOutside(const Instruction& value, const std::vector<Instruction*>& parts) {
+    if (value.IsRoot()) return true;
+    return std::any_of(value.users().begin(), value.users().end(),
+                       [&](Instruction* user) { return std::find(parts.begin(), parts.end(), user) == parts.end(); });
+  }
+
+  Computation& computation_;
+  const PassContext& context_;
+  std::vector<Instruction*> order_;
+  std::vector<Kernel> kernels_;
+  std::vector<int> number_;        // Of the kernel, by instruction id; -1: none.
+  std::vector<KernelSet> waits_;   // By instruction id.
+};
+
+}  // namespace
+
+Result<bool> JoinKernels(Module& module, const PassContext& context) {
+  bool changed = false;
+  for (Computation* computation : SequentialComputations(module)) changed |= Joiner(*computation, context).Run();
+  return changed;
+}
+
+}  // namespace hlo

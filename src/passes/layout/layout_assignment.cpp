@@ -1,0 +1,117 @@
+// layout-assignment: every array lies row-major, but for parameters and results of the entry, which lie as the module's
+// entry_computation_layout says; a copy leads from one to the other.
+//
+// Row-major everywhere is a decision: kernels index by row-major position, libraries take strides (a transpose in front of
+// a product is said there, see transpose-folding), and channels-last is the row-major order of NHWC. It runs early, since
+// rules compare whole shapes. A layout never changes a value, but for bitcast: a bitcast between other layouts is first
+// said as transpose and reshape.
+#include <algorithm>
+
+#include "ir/fusion.h"
+#include "ir/module.h"
+#include "passes/pass.h"
+
+namespace hlo {
+namespace {
+
+// Major to minor.
+std::vector<int64_t> PhysicalOrder(const Shape& shape) {
+  const auto& minor_to_major = shape.layout().minor_to_major;
+  return {minor_to_major.rbegin(), minor_to_major.rend()};
+}
+
+std::vector<int64_t> Permuted(const std::vector<int64_t>& dims, const std::vector<int64_t>& order) {
+  std::vector<int64_t> permuted;
+  for (const int64_t d : order) permuted.push_back(dims[d]);
+  return permuted;
+}
+
+std::vector<int64_t> Inverse(const std::vector<int64_t>& order) {
+  std::vector<int64_t> inverse(order.size());
+  for (size_t i = 0; i < order.size(); ++i) inverse[order[i]] = static_cast<int64_t>(i);
+  return inverse;
+}
+
+// bitcast(x) => transpose(reshape(transpose(x))): x in its physical order, the same bytes under the result's physical
+// dimensions, and those in the result's logical order.
+Result<bool> SayBitcast(Instruction& bitcast) {
+  const Shape &from = bitcast.operand(0).shape(), &to = bitcast.shape();
+  if (from.HasDefaultLayout() && to.HasDefaultLayout()) return false;
+  if (from.type() != to.type()) FAIL(UnsupportedAt(bitcast, "U020", "no way to keep a bitcast between element types and layouts"));
+  Computation& computation = bitcast.computation();
+  const std::vector<int64_t> from_order = PhysicalOrder(from), to_order = PhysicalOrder(to);
+  Instruction& physical =
+      computation.AddLike(bitcast, Opcode::kTranspose, from.WithDims(Permuted(from.dims(), from_order)), {&bitcast.operand(0)}, DimensionsAttrs{from_order});
+  Instruction& reshaped = computation.AddLike(bitcast, Opcode::kReshape, to.WithDims(Permuted(to.dims(), to_order)), {&physical});
+  Instruction& logical = computation.AddLike(bitcast, Opcode::kTranspose, to.WithDims(to.dims()), {&reshaped}, DimensionsAttrs{Inverse(to_order)});
+  bitcast.ReplaceAllUses(logical);
+  computation.Remove(bitcast);
+  return true;
+}
+
+// A copy of the value whose layouts are those of `wanted`.
+Instruction& InLayout(Instruction& value, const Shape& wanted) {
+  if (value.shape() == wanted) return value;
+  Computation& computation = value.computation();
+  if (!wanted.IsTuple()) return computation.AddLike(value, Opcode::kCopy, wanted, {&value});
+  std::vector<Instruction*> elements;
+  for (size_t i = 0; i < wanted.elements().size(); ++i) {
+    Instruction& element = value.Is(Opcode::kTuple) ? value.operand(i) : computation.AddGetTupleElement(value, i);
+    elements.push_back(&InLayout(element, wanted.element(i)));
+  }
+  return computation.AddTuple(std::move(elements));
+}
+
+bool FitEntry(Module& module) {
+  Computation& entry = module.entry();
+  bool changed = false;
+  if (module.header.entry_parameters) {
+    for (Instruction* parameter : entry.parameters()) {
+      const Shape& wanted = module.header.entry_parameters->element(parameter->parameter_number());
+      if (!Compatible(wanted, parameter->shape()) || wanted == parameter->shape()) continue;
+      const Shape inside = parameter->shape();
+      const std::vector<Instruction*> users(parameter->users().begin(), parameter->users().end());
+      parameter->SetShape(wanted);
+      Instruction& copy = InLayout(*parameter, inside);
+      for (Instruction* user : users) {
+        for (int64_t i = 0; i < user->operand_count(); ++i) {
+          if (&user->operand(i) == parameter) user->SetOperand(i, copy);
+        }
+      }
+      if (parameter->IsRoot()) entry.SetRoot(copy);
+      changed = true;
+    }
+  }
+  if (module.header.entry_result && Compatible(*module.header.entry_result, entry.root().shape()) &&
+      *module.header.entry_result != entry.root().shape()) {
+    Instruction& root = entry.root();
+    Instruction& result = InLayout(root, *module.header.entry_result);
+    result.SetOrigin(root.origin());
+    entry.SetRoot(result);
+    changed = true;
+  }
+  return changed;
+}
+
+}  // namespace
+
+Result<bool> AssignLayouts(Module& module, const PassContext&) {
+  const uint64_t before = Fingerprint(module);
+  for (Computation* computation : module.PostOrder()) {
+    for (Instruction* inst : computation->Instructions()) {
+      if (inst->Is(Opcode::kBitcast)) TRY(SayBitcast(*inst));
+    }
+  }
+  for (Computation* computation : module.PostOrder()) {
+    for (Instruction* inst : computation->Instructions()) {
+      Shape shape = inst->shape().WithDefaultLayout();
+      if (shape == inst->shape()) continue;
+      if (inst->Is(Opcode::kConstant)) inst->mutable_attrs<ConstantAttrs>().literal.SetLayout(shape.IsArray() ? shape.layout() : Layout());
+      inst->SetShape(std::move(shape));
+    }
+  }
+  FitEntry(module);
+  return Fingerprint(module) != before;
+}
+
+}  // namespace hlo

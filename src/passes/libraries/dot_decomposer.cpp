@@ -1,0 +1,90 @@
+// dot_decomposer: a dot whose operand is no batch of matrices gets it transposed into one: batch dimensions first, then,
+// of lhs, the free and the contracting ones, and of rhs the contracting and the free ones. The result's dimensions do not
+// depend on the order of the operands' dimensions, as long as the free ones keep theirs. Exact.
+#include <algorithm>
+
+#include "ir/fusion.h"
+#include "ir/module.h"
+#include "passes/libraries/dot_dimensions.h"
+#include "passes/pass.h"
+#include "passes/simplify/rules.h"
+
+namespace hlo {
+namespace {
+
+// The operand transposed so that its dimensions come in `order`; dimension numbers follow.
+Instruction* Transposed(Instruction& dot, Instruction& operand, const std::vector<int64_t>& order, std::vector<int64_t>* batch,
+                        std::vector<int64_t>* contracting) {
+  std::vector<int64_t> sizes;
+  for (const int64_t d : order) sizes.push_back(operand.shape().dim(d));
+  const auto renumber = [&](std::vector<int64_t>* dims) {
+    for (int64_t& d : *dims) d = std::find(order.begin(), order.end(), d) - order.begin();
+  };
+  renumber(batch);
+  renumber(contracting);
+  return Step(dot, Opcode::kTranspose, operand.shape().WithDims(sizes), {&operand}, DimensionsAttrs{order});
+}
+
+Result<Instruction*> CanonicalDot(Instruction& inst, const PassContext&) {
+  if (!inst.Is(Opcode::kDot) || inst.operand_count() != 2) return nullptr;
+  auto attrs = inst.attrs<DotAttrs>();
+  Instruction *lhs = &inst.operand(0), *rhs = &inst.operand(1);
+  const bool lhs_fits = IsBatchOfMatrices(lhs->shape(), attrs.lhs_batch, attrs.lhs_contracting);
+  const bool rhs_fits = IsBatchOfMatrices(rhs->shape(), attrs.rhs_batch, attrs.rhs_contracting);
+  if (lhs_fits && rhs_fits) return nullptr;
+  const auto append = [](std::vector<int64_t>& to, const std::vector<int64_t>& more) { to.insert(to.end(), more.begin(), more.end()); };
+  if (!lhs_fits) {
+    std::vector<int64_t> order = attrs.lhs_batch;
+    append(order, FreeDimensions(lhs->shape().rank(), attrs.lhs_batch, attrs.lhs_contracting));
+    append(order, attrs.lhs_contracting);
+    lhs = Transposed(inst, *lhs, order, &attrs.lhs_batch, &attrs.lhs_contracting);
+  }
+  if (!rhs_fits) {
+    std::vector<int64_t> order = attrs.rhs_batch;
+    append(order, attrs.rhs_contracting);
+    append(order, FreeDimensions(rhs->shape().rank(), attrs.rhs_batch, attrs.rhs_contracting));
+    rhs = Transposed(inst, *rhs, order, &attrs.rhs_batch, &attrs.rhs_contracting);
+  }
+  return Replace(inst, Opcode::kDot, {lhs, rhs}, attrs);
+}
+
+}  // namespace
+
+std::vector<int64_t> FreeDimensions(int64_t rank, const std::vector<int64_t>& batch, const std::vector<int64_t>& contracting) {
+  std::vector<int64_t> free;
+  for (int64_t d = 0; d < rank; ++d) {
+    const auto holds = [d](const std::vector<int64_t>& list) { return std::find(list.begin(), list.end(), d) != list.end(); };
+    if (!holds(batch) && !holds(contracting)) free.push_back(d);
+  }
+  return free;
+}
+
+bool IsBatchOfMatrices(const Shape& shape, const std::vector<int64_t>& batch, const std::vector<int64_t>& contracting) {
+  // Position among the dimensions larger than 1.
+  std::vector<int64_t> position(shape.rank(), -1);
+  int64_t count = 0;
+  for (int64_t d = 0; d < shape.rank(); ++d) {
+    if (shape.dim(d) != 1) position[d] = count++;
+  }
+  int64_t minor = -1;
+  const auto is_run = [&](const std::vector<int64_t>& group) {
+    minor = -1;
+    for (const int64_t d : group) {
+      if (position[d] < 0) continue;
+      if (minor >= 0 && position[d] != minor + 1) return false;
+      minor = position[d];
+    }
+    return true;
+  };
+  if (!is_run(contracting) || !is_run(FreeDimensions(shape.rank(), batch, contracting)) || !is_run(batch)) return false;
+  return minor < 0 || minor != count - 1;  // `minor` is the batch group's.
+}
+
+Result<bool> DecomposeDots(Module& module, const PassContext& context) {
+  constexpr Rule kRules[] = {CanonicalDot};
+  bool changed = false;
+  for (Computation* computation : SequentialComputations(module)) changed |= TRY(RewriteEach(*computation, context, kRules));
+  return changed;
+}
+
+}  // namespace hlo

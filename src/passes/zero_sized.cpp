@@ -1,0 +1,24 @@
+// zero_sized_hlo_elimination: a value without elements is a constant. (A reduce *over* nothing has elements and is not
+// meant.) Libraries refuse empty operands, so this runs before they are looked for.
+#include "ir/fusion.h"
+#include "ir/module.h"
+#include "passes/pass.h"
+
+namespace hlo {
+
+Result<bool> RemoveZeroSized(Module& module, const PassContext& context) {
+  bool changed = false;
+  for (Computation* computation : SequentialComputations(module)) {
+    for (Instruction* inst : computation->PostOrder()) {
+      if (!inst->shape().IsArray() || inst->shape().HasDynamicDims() || inst->shape().NumElements() != 0) continue;
+      if (inst->Is(Opcode::kConstant) || inst->Is(Opcode::kParameter) || inst->Is(kSideEffect) || inst->Is(kCollective)) continue;
+      if (inst->Is(Opcode::kCustomCall) && inst->attrs<CustomCallAttrs>().has_side_effect) continue;
+      if (inst->IsDead() || !context.ConsumeFuel()) continue;
+      inst->ReplaceAllUses(computation->AddConstant(Literal(inst->shape())));
+      changed = true;
+    }
+  }
+  return changed;
+}
+
+}  // namespace hlo
