@@ -41,6 +41,8 @@ class Literal {
   int64_t byte_size() const { return bytes_; }  // Of this array.
   const std::byte* raw() const { return data_.get(); }
   std::byte* mutable_raw();  // Own bytes from here on.
+  // Nobody shares this array's bytes, so that writing them copies nothing.
+  bool OwnsBytes() const { return data_.use_count() == 1; }
 
   template <class T>
   std::span<const T> data() const {

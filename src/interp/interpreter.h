@@ -1,0 +1,57 @@
+// The meaning of a program, plainly: every other way to compute is compared with this one. Source: spec/ops.md.
+//
+// Values are literals in logical row-major order. Sums have sequential semantics along the summed index whatever the
+// number of threads, so the same module and arguments give the same bits everywhere. What is not implemented returns an
+// error of kUnsupported that names the op; nothing is approximated.
+//
+// Calls, loops and branches are frames on an explicit stack; deep nesting costs memory, not stack.
+#ifndef HLO_INTERP_INTERPRETER_H_
+#define HLO_INTERP_INTERPRETER_H_
+
+#include <atomic>
+#include <functional>
+#include <span>
+
+#include "base/result.h"
+#include "ir/literal.h"
+
+namespace hlo {
+
+class Computation;
+class Instruction;
+class Module;
+
+struct InterpretOptions {
+  int64_t memory_limit = 0;         // Bytes of values alive at once, planned before the run; 0: three quarters of the machine.
+  int64_t max_depth = 8192;         // Frames of calls, loops and branches.
+  int64_t max_loop_iterations = 0;  // Of one loop; 0: no limit.
+  int64_t max_steps = 0;            // Executed instructions; 0: no limit.
+  uint64_t seed = 0;                // Of `rng` and custom-call GetRngSeed.
+  const std::atomic<bool>* stop = nullptr;  // Polled for each instruction; true ends the run with kInterrupted.
+
+  // After each executed instruction, in order of execution, with its value; called computations too, but not the scalar
+  // bodies of reduce and its like.
+  std::function<void(const Instruction&, const Literal&)> on_value;
+  // Before iteration `iteration` (from 0) of a while: its state. After the last one it is not called.
+  std::function<void(const Instruction& loop, int64_t iteration, const Literal& state)> on_iteration;
+  // Cuts: an instruction for which this gives a value is not evaluated, and what only it needs is not either. Whether
+  // it is null is asked once for each computation, the value each time.
+  std::function<const Literal*(const Instruction&)> given;
+};
+
+// The value of the entry computation. Arguments must have the shapes of the parameters (layouts aside); the error [A004]
+// names the parameter otherwise.
+Result<Literal> Interpret(const Module& module, std::span<const Literal> args, const InterpretOptions& options = {});
+Result<Literal> EvaluateComputation(const Computation& computation, std::span<const Literal> args, const InterpretOptions& options = {});
+// One instruction, from the values of its operands.
+Result<Literal> Evaluate(const Instruction& inst, std::span<const Literal> operands, const InterpretOptions& options = {});
+
+// Bytes of values alive at once while `computation` runs, its arguments included; an upper bound from liveness.
+int64_t PeakBytes(const Computation& computation);
+
+// False for an op whose evaluation always answers kUnsupported (custom-call: some targets are supported).
+bool CanInterpret(const Instruction& inst);
+
+}  // namespace hlo
+
+#endif  // HLO_INTERP_INTERPRETER_H_
