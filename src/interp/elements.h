@@ -1,0 +1,68 @@
+// The types in which elements are computed, and the way between them and the types in which they lie in memory.
+// Source: spec/ops.md 0.1.
+#ifndef HLO_INTERP_ELEMENTS_H_
+#define HLO_INTERP_ELEMENTS_H_
+
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+
+#include "ir/primitive_type.h"
+
+namespace hlo {
+
+// Signed integers of any width compute as int64_t, unsigned ones as uint64_t, floats narrower than f32 as float.
+enum class Compute : uint8_t { kPred, kS64, kU64, kF32, kF64, kC64, kC128 };
+
+using C64 = std::complex<float>;
+using C128 = std::complex<double>;
+
+Compute ComputeOf(PrimitiveType type);  // CHECKs for what is no array type.
+int64_t ByteWidth(Compute compute);
+
+// Calls f.template operator()<T>() with the C++ type of `compute`.
+template <class F>
+decltype(auto) WithCompute(Compute compute, F&& f) {
+  switch (compute) {
+    case Compute::kPred: return f.template operator()<bool>();
+    case Compute::kS64: return f.template operator()<int64_t>();
+    case Compute::kU64: return f.template operator()<uint64_t>();
+    case Compute::kF32: return f.template operator()<float>();
+    case Compute::kF64: return f.template operator()<double>();
+    case Compute::kC64: return f.template operator()<C64>();
+    case Compute::kC128: return f.template operator()<C128>();
+  }
+  __builtin_unreachable();
+}
+
+template <class T>
+constexpr Compute kComputeOf = [] {
+  if constexpr (std::is_same_v<T, bool>) return Compute::kPred;
+  if constexpr (std::is_same_v<T, int64_t>) return Compute::kS64;
+  if constexpr (std::is_same_v<T, uint64_t>) return Compute::kU64;
+  if constexpr (std::is_same_v<T, float>) return Compute::kF32;
+  if constexpr (std::is_same_v<T, double>) return Compute::kF64;
+  if constexpr (std::is_same_v<T, C64>) return Compute::kC64;
+  if constexpr (std::is_same_v<T, C128>) return Compute::kC128;
+}();
+
+// Memory -> compute type, `count` elements; exact. Null when both are the same, so that nothing needs to be done.
+using Loader = void (*)(const void* from, void* to, int64_t count);
+Loader LoaderOf(PrimitiveType type);
+// Compute type -> memory: integers modulo 2^n, floats rounded once. Null as above.
+using Storer = void (*)(const void* from, void* to, int64_t count);
+Storer StorerOf(PrimitiveType type);
+// double -> a float type narrower than f64, rounded once.
+Storer StorerFromDouble(PrimitiveType type);
+// The bit pattern, sign-extended from the type's width, as int64_t: for floats ordered by their bits.
+Loader BitsLoaderOf(PrimitiveType type);
+
+// `count` elements of `bytes` bytes, the first at `from`, each `stride` elements after the one before; packed at `to`.
+void GatherStrided(const std::byte* from, int64_t stride, int64_t bytes, std::byte* to, int64_t count);
+void ScatterStrided(const std::byte* from, std::byte* to, int64_t stride, int64_t bytes, int64_t count);
+// `count` copies of one element.
+void Fill(const std::byte* element, int64_t bytes, std::byte* to, int64_t count);
+
+}  // namespace hlo
+
+#endif  // HLO_INTERP_ELEMENTS_H_

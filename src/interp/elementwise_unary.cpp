@@ -1,0 +1,180 @@
+// Elementwise ops of one operand. Source: spec/ops.md 1.
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "interp/elementwise_rows.h"
+#include "ir/literal.h"
+
+namespace hlo {
+namespace {
+
+using rows::kIsComplex;
+
+template <class T>
+constexpr bool kIsFloat = std::is_floating_point_v<T>;
+template <class T>
+constexpr bool kIsSigned = std::is_same_v<T, int64_t>;
+
+template <class T>
+uint64_t LowBits(T x, int bits) {
+  return static_cast<uint64_t>(x) & (~uint64_t{0} >> (64 - bits));
+}
+
+template <class T>
+auto AbsOf(T x) {
+  if constexpr (kIsSigned<T>) return static_cast<T>(x < 0 ? 0 - static_cast<uint64_t>(x) : x);
+  if constexpr (std::is_same_v<T, C64>) return static_cast<float>(std::hypot(double{x.real()}, double{x.imag()}));
+  if constexpr (std::is_same_v<T, C128>) return std::hypot(x.real(), x.imag());
+  if constexpr (kIsFloat<T>) return std::fabs(x);
+}
+
+template <class T>
+T NegateOf(T x) {
+  if constexpr (std::is_integral_v<T>) return static_cast<T>(0 - static_cast<uint64_t>(x));
+  if constexpr (!std::is_integral_v<T>) return -x;
+}
+
+template <class T>
+T SignOf(T x) {
+  if constexpr (std::is_integral_v<T>) return (x > 0) - (x < 0);
+  if constexpr (kIsFloat<T>) return x != x ? x : std::copysign(static_cast<T>(x != 0), x);
+  if constexpr (kIsComplex<T>) {
+    if (x == T(0)) return x;
+    const C128 z = x;
+    return static_cast<T>(z / std::hypot(z.real(), z.imag()));
+  }
+}
+
+// exp(z) - 1 without cancellation where z is small: expm1(x) cos(y) - 2 sin(y/2)^2 + i exp(x) sin(y).
+template <class T>
+T Expm1Of(T z) {
+  if constexpr (kIsFloat<T>) return std::expm1(z);
+  if constexpr (kIsComplex<T>) {
+    const auto x = z.real(), y = z.imag();
+    if (y == 0) return T(std::expm1(x), y);
+    const auto half = std::sin(y / 2);
+    return T(std::expm1(x) * std::cos(y) - 2 * half * half, std::exp(x) * std::sin(y));
+  }
+}
+
+// log|1 + z| = log1p(x * (2 + x) + y * y) / 2 near zero, where 1 + z would lose what is small.
+template <class T>
+T Log1pOf(T z) {
+  if constexpr (kIsFloat<T>) return std::log1p(z);
+  if constexpr (kIsComplex<T>) {
+    const auto x = z.real(), y = z.imag();
+    const auto imag = std::atan2(y, 1 + x);
+    if (std::fabs(x) < 0.5 && std::fabs(y) < 0.5) return T(std::log1p(x * (2 + x) + y * y) / 2, imag);
+    return T(std::log(std::hypot(1 + x, y)), imag);
+  }
+}
+
+template <class T>
+T Exp2Of(T x) {
+  if constexpr (kIsFloat<T>) return std::exp2(x);
+  if constexpr (kIsComplex<T>) return std::exp(x * std::log(2.0));
+}
+
+template <class T>
+T Log2Of(T x) {
+  if constexpr (kIsFloat<T>) return std::log2(x);
+  if constexpr (kIsComplex<T>) return std::log(x) / std::log(2.0);
+}
+
+template <class T>
+auto RealOf(T x) {
+  if constexpr (kIsComplex<T>) return x.real();
+  if constexpr (!kIsComplex<T>) return x;
+}
+
+template <class T>
+auto ImagOf(T x) {
+  if constexpr (kIsComplex<T>) return x.imag();
+  if constexpr (!kIsComplex<T>) return T(0);
+}
+
+// Source: spec/ops.md 1, reduce-precision. Works on the bits of the compute type.
+template <class T>
+T ReducePrecisionOf(const ElementwiseOp& op, T x) {
+  using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+  constexpr int kMantissa = std::numeric_limits<T>::digits - 1;
+  constexpr int kExponent = sizeof(T) * 8 - 1 - kMantissa;
+  constexpr Bits kSign = Bits{1} << (sizeof(T) * 8 - 1);
+  constexpr Bits kInfinity = ((Bits{1} << kExponent) - 1) << kMantissa;
+  Bits bits = std::bit_cast<Bits>(x);
+  const Bits sign = bits & kSign;
+  if (x != x) return op.mantissa_bits > 0 ? x : std::bit_cast<T>(kInfinity);
+  bits &= ~kSign;
+  if (bits == kInfinity) return x;
+  if (op.mantissa_bits < kMantissa) {
+    const int dropped = kMantissa - static_cast<int>(op.mantissa_bits);
+    const Bits last = Bits{1} << dropped;
+    bits += (last >> 1) - 1 + ((bits >> dropped) & 1);  // To nearest, ties to even; the carry may bump the exponent.
+    bits &= ~(last - 1);
+  }
+  // The element's own format is no restriction: f16 keeps its subnormals in e5m10, though f32 could not tell them apart.
+  if (op.exponent_bits < kExponent && op.exponent_bits < op.own_exponent_bits) {
+    constexpr int64_t kBias = (int64_t{1} << (kExponent - 1)) - 1;
+    const int64_t bias = (int64_t{1} << (op.exponent_bits - 1)) - 1;
+    const int64_t exponent = static_cast<int64_t>(bits >> kMantissa);
+    if (exponent > kBias + bias) bits = kInfinity;
+    if (exponent <= kBias - bias) bits = 0;
+  }
+  return std::bit_cast<T>(sign | bits);
+}
+
+}  // namespace
+
+UNARY(Abs, kSigned | rows::kFloat | rows::kComplex, AbsOf(x))
+UNARY(Ceil, kFloat, std::ceil(x))
+UNARY(CountLeadingZeros, kInt, static_cast<T>(std::countl_zero(LowBits(x, op.bits)) - (64 - op.bits)))
+UNARY(Floor, kFloat, std::floor(x))
+UNARY(Imag, kFloat | rows::kComplex, ImagOf(x))
+UNARY(IsFinite, kFloat, std::fabs(x) < std::numeric_limits<T>::infinity())
+UNARY(Negate, kArith, NegateOf(x))
+UNARY(PopulationCount, kInt, static_cast<T>(std::popcount(LowBits(x, op.bits))))
+UNARY(Real, kFloat | rows::kComplex, RealOf(x))
+UNARY(RoundNearestAfz, kFloat, std::round(x))
+UNARY(RoundNearestEven, kFloat, std::nearbyint(x))
+UNARY(Sign, kSigned | rows::kFloat | rows::kComplex, SignOf(x))
+
+FUNCTION(Acos, kFloat | rows::kComplex, std::acos(x))
+FUNCTION(Acosh, kFloat | rows::kComplex, std::acosh(x))
+FUNCTION(Asin, kFloat | rows::kComplex, std::asin(x))
+FUNCTION(Asinh, kFloat | rows::kComplex, std::asinh(x))
+FUNCTION(Atanh, kFloat | rows::kComplex, std::atanh(x))
+FUNCTION(Cbrt, kFloat, std::cbrt(x))
+FUNCTION(Cos, kFloat | rows::kComplex, std::cos(x))
+FUNCTION(Cosh, kFloat | rows::kComplex, std::cosh(x))
+FUNCTION(Erf, kFloat, std::erf(x))
+FUNCTION(Exp, kFloat | rows::kComplex, std::exp(x))
+FUNCTION(Exp2, kFloat | rows::kComplex, Exp2Of(x))
+FUNCTION(Expm1, kFloat | rows::kComplex, Expm1Of(x))
+FUNCTION(Log, kFloat | rows::kComplex, std::log(x))
+FUNCTION(Log1p, kFloat | rows::kComplex, Log1pOf(x))
+FUNCTION(Log2, kFloat | rows::kComplex, Log2Of(x))
+FUNCTION(Logistic, kFloat | rows::kComplex, decltype(x)(1) / (decltype(x)(1) + std::exp(-x)))
+FUNCTION(Rsqrt, kFloat | rows::kComplex, decltype(x)(1) / std::sqrt(x))
+FUNCTION(Sin, kFloat | rows::kComplex, std::sin(x))
+FUNCTION(Sinh, kFloat | rows::kComplex, std::sinh(x))
+FUNCTION(Sqrt, kFloat | rows::kComplex, std::sqrt(x))
+FUNCTION(Tan, kFloat | rows::kComplex, std::tan(x))
+FUNCTION(Tanh, kFloat | rows::kComplex, std::tanh(x))
+
+void NotRow(const Instruction& inst, ElementwiseOp& op) {
+  rows::SetKernel<rows::kInt | rows::kPred, 1>(inst, op, []<class T>(const ElementwiseOp&, T x) {
+    if constexpr (std::is_same_v<T, bool>) return !x;
+    if constexpr (!std::is_same_v<T, bool>) return static_cast<T>(~x);
+  });
+}
+
+void ReducePrecisionRow(const Instruction& inst, ElementwiseOp& op) {
+  op.exponent_bits = inst.attrs<ReducePrecisionAttrs>().exponent_bits;
+  op.mantissa_bits = inst.attrs<ReducePrecisionAttrs>().mantissa_bits;
+  const PrimitiveType type = inst.shape().type();
+  if (IsFloat(type)) op.own_exponent_bits = type == PrimitiveType::kF64 ? 11 : type == PrimitiveType::kF32 ? 8 : FormatOf(type).exponent_bits;
+  rows::SetKernel<rows::kFloat, 1>(inst, op, []<class T>(const ElementwiseOp& op, T x) { return ReducePrecisionOf(op, x); });
+}
+
+}  // namespace hlo

@@ -1,0 +1,194 @@
+// Which function evaluates which opcode; the ops that only hand values on; and what is not supported, by name.
+#include <algorithm>
+#include <array>
+
+#include "base/check.h"
+#include "base/parallel.h"
+#include "base/text.h"
+#include "interp/elementwise.h"
+#include "interp/evaluation.h"
+#include "interp/scalar_body.h"
+#include "ir/module.h"
+
+namespace hlo {
+namespace {
+
+constexpr int64_t kGrain = 1 << 15;  // Elements of one piece of a parallel elementwise loop.
+
+// What the frames of the interpreter do.
+constexpr bool IsFrameOp(Opcode opcode) {
+  return opcode == Opcode::kParameter || opcode == Opcode::kCall || opcode == Opcode::kFusion || opcode == Opcode::kWhile ||
+         opcode == Opcode::kConditional || opcode == Opcode::kAsyncStart;
+}
+
+constexpr auto kHandlers = [] {
+  std::array<Handler, 256> handlers = {};
+#define HLO_OP(Name, text, arity, attrs, shape_rule, traits)                                                       \
+  if constexpr (((traits) & kElementwise) != 0) handlers[static_cast<int>(Opcode::k##Name)] = &EvalElementwise;    \
+  else if constexpr (!IsFrameOp(Opcode::k##Name)) handlers[static_cast<int>(Opcode::k##Name)] = &Eval##Name;
+#include "ir/ops.def"
+  return handlers;
+}();
+
+}  // namespace
+
+Session::Session(const InterpretOptions& options, int nesting) : rng_state{0x7012395 ^ options.seed, 0}, options_(options), nesting_(nesting) {}
+Session::~Session() = default;
+
+Result<const ScalarBody*> Session::Body(const Computation& computation) {
+  std::unique_ptr<ScalarBody>& body = bodies_[&computation];
+  if (body == nullptr) body = TRY(ScalarBody::Make(computation, options_, nesting_));
+  return body.get();
+}
+
+Handler HandlerOf(Opcode opcode) { return kHandlers[static_cast<int>(opcode)]; }
+
+// ---- Elementwise -------------------------------------------------------------------------------------------------
+
+Result<Literal> EvalElementwise(Evaluation& e) {
+  const Instruction& inst = e.inst;
+  const Shape& shape = inst.shape();
+  if (inst.Is(Opcode::kCopy) && (!shape.IsArray() || shape.type() == e.operands[0].shape().type())) return std::move(e.operands[0]);
+  const ElementwiseOp op = TRY(ElementwiseOp::Make(inst));
+  const int64_t count = shape.NumElements();
+
+  // select and clamp take scalars beside arrays.
+  uint32_t scalars = 0;
+  for (size_t i = 0; i < e.operands.size(); ++i) {
+    if (e.operands[i].shape().rank() == 0 && shape.rank() != 0) scalars |= 1u << i;
+  }
+  // The result may take the place of an operand that nobody needs any more.
+  Literal result;
+  std::array<const std::byte*, ElementwiseOp::kMaxOperands> in = {};
+  bool reused = false;
+  for (size_t i = 0; i < e.operands.size(); ++i) {
+    Literal& operand = e.operands[i];
+    in[i] = operand.raw();
+    if (reused || !operand.OwnsBytes() || operand.shape().type() != shape.type() || !SameDims(operand.shape(), shape)) continue;
+    result = std::move(operand);
+    reused = true;
+  }
+  if (!reused) result = Literal::Uninitialized(shape);
+  std::byte* const out = result.mutable_raw();
+
+  const int64_t out_bytes = ByteWidth(shape.type());
+  std::array<int64_t, ElementwiseOp::kMaxOperands> in_bytes = {};
+  for (size_t i = 0; i < e.operands.size(); ++i) in_bytes[i] = (scalars >> i) & 1 ? 0 : ByteWidth(inst.operand(i).shape().type());
+  ParallelFor(count, kGrain, [&](int64_t begin, int64_t end) {
+    const std::byte* part[ElementwiseOp::kMaxOperands];
+    for (int i = 0; i < ElementwiseOp::kMaxOperands; ++i) part[i] = in[i] + begin * in_bytes[i];
+    op.Run(part, out + begin * out_bytes, end - begin, scalars);
+  });
+  return result;
+}
+
+Result<Literal> EvalMap(Evaluation& e) {
+  const ScalarBody& body = *TRY(e.session.Body(*e.inst.attrs<MapAttrs>().to_apply));
+  Literal result = Literal::Uninitialized(e.inst.shape());
+  ScalarBody::Scratch scratch;
+  const int64_t count = result.shape().NumElements();
+  for (int64_t begin = 0; begin < count; begin += ScalarBody::kLanes) {
+    std::vector<const std::byte*> in;
+    for (const Literal& operand : e.operands) in.push_back(operand.raw() + begin * ByteWidth(operand.shape().type()));
+    std::byte* out = result.mutable_raw() + begin * ByteWidth(result.shape().type());
+    TRY(body.Run(in.data(), &out, std::min(ScalarBody::kLanes, count - begin), scratch));
+  }
+  return result;
+}
+
+// ---- Values handed on --------------------------------------------------------------------------------------------
+
+Result<Literal> EvalConstant(Evaluation& e) { return e.inst.literal(); }
+
+Result<Literal> EvalTuple(Evaluation& e) {
+  std::vector<Literal> elements;
+  for (Literal& operand : e.operands) elements.push_back(std::move(operand));
+  return Literal::Tuple(std::move(elements));
+}
+
+Result<Literal> EvalGetTupleElement(Evaluation& e) { return e.operands[0].elements()[e.inst.tuple_index()]; }
+
+Result<Literal> EvalOptimizationBarrier(Evaluation& e) { return std::move(e.operands[0]); }
+Result<Literal> EvalDomain(Evaluation& e) { return std::move(e.operands[0]); }
+Result<Literal> EvalAddDependency(Evaluation& e) { return std::move(e.operands[0]); }
+Result<Literal> EvalAfterAll(Evaluation&) { return Literal(Shape::Token()); }
+
+// (destination, source, context)
+Result<Literal> EvalCopyStart(Evaluation& e) {
+  return Literal::Tuple({e.operands[0], e.operands[0], Literal(e.inst.shape().element(2))});
+}
+Result<Literal> EvalCopyDone(Evaluation& e) { return e.operands[0].elements()[0]; }
+Result<Literal> EvalAsyncUpdate(Evaluation& e) {
+  if (e.operands.size() != 1) FAIL(UnsupportedAt(e.inst, "U002", "async-update that binds operands is not supported by the interpreter"));
+  return std::move(e.operands[0]);
+}
+Result<Literal> EvalAsyncDone(Evaluation& e) { return e.operands[0].elements()[1]; }
+
+Result<Literal> EvalGetDimensionSize(Evaluation& e) {
+  return Literal::Scalar(PrimitiveType::kS32, e.operands[0].shape().dim(e.inst.attrs<OneDimensionAttrs>().dimension.value));
+}
+
+// ---- One process: collectives on a group of one --------------------------------------------------------------------
+
+Result<Literal> EvalReplicaId(Evaluation&) { return Literal::Scalar(PrimitiveType::kU32, int64_t{0}); }
+Result<Literal> EvalPartitionId(Evaluation&) { return Literal::Scalar(PrimitiveType::kU32, int64_t{0}); }
+
+namespace {
+
+// Groups are of one process when the module runs on one; then the result is the operand, or the tuple of operands.
+Result<Literal> OnOneProcess(Evaluation& e) {
+  const ModuleHeader& header = e.inst.module().header;
+  if (header.replica_count != 1 || header.num_partitions != 1) {
+    FAIL(UnsupportedAt(e.inst, "U002", Str("'", e.inst.opcode(), "' over ", header.replica_count, " replicas and ", header.num_partitions,
+                                           " partitions is not supported by the interpreter")));
+  }
+  Literal result = e.operands.size() == 1 ? e.operands[0] : Literal::Tuple({e.operands.begin(), e.operands.end()});
+  if (!Compatible(result.shape(), e.inst.shape())) {
+    FAIL(UnsupportedAt(e.inst, "U002", Str("'", e.inst.opcode(), "' from ", result.shape(), " to ", e.inst.shape(), " needs several processes")));
+  }
+  return result;
+}
+
+}  // namespace
+
+Result<Literal> EvalAllReduce(Evaluation& e) { return OnOneProcess(e); }
+Result<Literal> EvalAllReduceStart(Evaluation& e) { return OnOneProcess(e); }
+Result<Literal> EvalAllReduceDone(Evaluation& e) { return std::move(e.operands[0]); }
+Result<Literal> EvalAllGather(Evaluation& e) { return OnOneProcess(e); }
+Result<Literal> EvalReduceScatter(Evaluation& e) { return OnOneProcess(e); }
+Result<Literal> EvalAllToAll(Evaluation& e) { return OnOneProcess(e); }
+Result<Literal> EvalCollectiveBroadcast(Evaluation& e) { return OnOneProcess(e); }
+
+// Who is no target gets zeros, also when there is only one process.
+Result<Literal> EvalCollectivePermute(Evaluation& e) {
+  const PermuteAttrs& attrs = e.inst.attrs<PermuteAttrs>();
+  if (attrs.slice_sizes) FAIL(UnsupportedAt(e.inst, "U002", "collective-permute with slice_sizes is not supported by the interpreter"));
+  Literal result = TRY(OnOneProcess(e));
+  return attrs.source_target_pairs.empty() ? Literal(e.inst.shape()) : result;
+}
+
+// ---- What is not supported -----------------------------------------------------------------------------------------
+
+namespace {
+#define UNSUPPORTED_OPS(X)                                                                                            \
+  X(AllGatherDone) X(AllGatherStart) X(CollectivePermuteDone) X(CollectivePermuteStart) X(CollectiveReduce)           \
+  X(DynamicReshape) X(Infeed) X(Outfeed) X(RaggedAllToAll) X(RaggedDot) X(Recv) X(RecvDone) X(ScaledDot) X(Send) X(SendDone) X(SetDimensionSize) \
+  X(Shuffle)
+
+constexpr Opcode kUnsupported[] = {
+#define NAME_OF(Name) Opcode::k##Name,
+    UNSUPPORTED_OPS(NAME_OF)
+#undef NAME_OF
+};
+}  // namespace
+
+#define UNSUPPORTED(Name)                                                                                         \
+  Result<Literal> Eval##Name(Evaluation& e) {                                                                     \
+    FAIL(UnsupportedAt(e.inst, "U002", Str("'", e.inst.opcode(), "' is not supported by the interpreter")));      \
+  }
+UNSUPPORTED_OPS(UNSUPPORTED)
+#undef UNSUPPORTED
+
+bool IsUnsupported(Opcode opcode) { return std::find(std::begin(kUnsupported), std::end(kUnsupported), opcode) != std::end(kUnsupported); }
+
+}  // namespace hlo

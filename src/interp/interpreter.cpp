@@ -1,0 +1,258 @@
+// Frames on an explicit stack: one for each computation that runs. What the opcodes mean is in the other files of interp/.
+#include "interp/interpreter.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <new>
+
+#include "base/check.h"
+#include "base/text.h"
+#include "interp/evaluation.h"
+#include "interp/program.h"
+#include "ir/module.h"
+
+namespace hlo {
+namespace {
+
+int64_t DefaultMemoryLimit() {
+  int64_t bytes = int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGE_SIZE);
+  int64_t group = 0;
+  if (std::ifstream("/sys/fs/cgroup/memory.max") >> group && group > 0) bytes = std::min(bytes, group);
+  return bytes / 4 * 3;
+}
+
+// One computation at work.
+struct Frame {
+  const Program* program;
+  std::vector<Literal> slots;
+  size_t next = 0;  // The step to do, or the one that waits for the frame above.
+  // While a loop runs: its state, and whether the frame above is its condition.
+  Literal state;
+  int64_t iteration = 0;
+  bool in_condition = false;
+};
+
+class Runner {
+ public:
+  Runner(const InterpretOptions& options, int nesting) : options_(options), programs_(options), session_(options, nesting) {}
+
+  Result<Literal> Run(const Computation& computation, std::span<const Literal> args) {
+    TRY(Push(computation, {args.begin(), args.end()}));
+    return Loop();
+  }
+
+  Result<Literal> RunOne(const Instruction& inst, std::span<const Literal> operands) {
+    const Program program = ProgramOf(inst);
+    frames_.push_back({&program, {operands.begin(), operands.end()}});
+    frames_.back().slots.resize(program.slots);
+    return Loop();
+  }
+
+ private:
+  Result<Literal> Loop() {
+    for (;;) {
+      Frame& frame = frames_.back();
+      if (frame.next == frame.program->steps.size()) {
+        Literal result = std::move(frame.slots[frame.program->root]);
+        frames_.pop_back();
+        if (frames_.empty()) return result;
+        TRY(Receive(std::move(result)));
+        continue;
+      }
+      TRY(DoStep(frame));
+    }
+  }
+
+  Status Push(const Computation& computation, std::vector<Literal> args) {
+    if (static_cast<int64_t>(frames_.size()) >= options_.max_depth) {
+      FAIL(LimitError("R005", Str("calls nested deeper than ", options_.max_depth, " at '", computation.name(), "' (--max_depth)")));
+    }
+    Frame frame;
+    frame.program = &programs_.Of(computation);
+    frame.slots.resize(frame.program->slots);
+    for (size_t i = 0; i < args.size(); ++i) {
+      const int slot = frame.program->parameters[i];
+      if (slot >= 0) frame.slots[slot] = std::move(args[i]);
+    }
+    frames_.push_back(std::move(frame));
+    return {};
+  }
+
+  Status DoStep(Frame& frame) {
+    const Step& step = frame.program->steps[frame.next];
+    const Instruction& inst = *step.inst;
+    if (options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed)) {
+      FAIL(Error(ExitCode::kInterrupted, "I001", "interrupted"));
+    }
+    if (options_.max_steps > 0 && ++steps_ > options_.max_steps) {
+      FAIL(LimitAt(inst, Str("step limit ", options_.max_steps, " reached at '", inst.name(), "' (--max_steps)")));
+    }
+    if (step.given) return Finish(frame, step, *options_.given(inst));
+    if (inst.Is(Opcode::kParameter)) return Finish(frame, step, std::move(frame.slots[step.result]));
+
+    if (step.take_element) {
+      Literal element = std::move(frame.slots[step.operands[0].slot].mutable_elements()[inst.tuple_index()]);
+      for (const int slot : step.dead) frame.slots[slot] = Literal();
+      return Finish(frame, step, std::move(element));
+    }
+
+    std::vector<Literal> operands = TakeOperands(frame, step);
+    switch (inst.opcode()) {
+      case Opcode::kCall:
+      case Opcode::kFusion:
+      case Opcode::kAsyncStart: return Push(*CalledComputations(inst)[0], std::move(operands));
+      case Opcode::kWhile:
+        frame.state = std::move(operands[0]);
+        frame.iteration = 0;
+        return PushCondition(frame, inst);
+      case Opcode::kConditional: {
+        const std::vector<Computation*> branches = inst.attrs<ConditionalAttrs>().branches();
+        const int64_t branch = BranchOf(inst, operands[0], branches.size());
+        return Push(*branches[branch], {std::move(operands[branch + 1])});
+      }
+      default: break;
+    }
+    Evaluation evaluation = {inst, operands, session_};
+    auto value = step.handler(evaluation);
+    if (!value) return std::unexpected(std::move(value).error());
+    operands.clear();
+    return Finish(frame, step, std::move(*value));
+  }
+
+  // true: 0, false: 1; an index that is out of range: the last.
+  static int64_t BranchOf(const Instruction& inst, const Literal& selector, int64_t branches) {
+    if (selector.shape().type() == PrimitiveType::kPred) return selector.GetInt(0) != 0 ? 0 : 1;
+    const int64_t index = selector.GetInt(0);
+    return index < 0 || index >= branches ? branches - 1 : index;
+  }
+
+  // The values of the operands; those whose last use this is leave the frame.
+  std::vector<Literal> TakeOperands(Frame& frame, const Step& step) {
+    std::vector<Literal> operands;
+    operands.reserve(step.operands.size());
+    for (const Use& use : step.operands) {
+      Literal& slot = frame.slots[use.slot];
+      if (use.last) {
+        operands.push_back(std::move(slot));
+      } else {
+        operands.push_back(slot);
+      }
+    }
+    for (const int slot : step.dead) frame.slots[slot] = Literal();
+    return operands;
+  }
+
+  // Stores the value and goes on to the next step.
+  Status Finish(Frame& frame, const Step& step, Literal value) {
+    if (options_.on_value) options_.on_value(*step.inst, value);
+    frame.slots[step.result] = step.unused ? Literal() : std::move(value);
+    ++frame.next;
+    return {};
+  }
+
+  Status PushCondition(Frame& frame, const Instruction& loop) {
+    frame.in_condition = true;
+    return Push(*loop.attrs<WhileAttrs>().condition, {frame.state});
+  }
+
+  // The frame above has given `value`.
+  Status Receive(Literal value) {
+    Frame& frame = frames_.back();
+    const Step& step = frame.program->steps[frame.next];
+    const Instruction& inst = *step.inst;
+    if (inst.Is(Opcode::kAsyncStart)) {
+      std::vector<Literal> elements(inst.shape().elements().size());
+      for (size_t i = 0; i < elements.size(); ++i) {
+        elements[i] = i == 1 ? std::move(value) : Literal(inst.shape().element(static_cast<int64_t>(i)));
+      }
+      return Finish(frame, step, Literal::Tuple(std::move(elements)));
+    }
+    if (!inst.Is(Opcode::kWhile)) return Finish(frame, step, std::move(value));
+    if (!frame.in_condition) {
+      frame.state = std::move(value);
+      ++frame.iteration;
+      return PushCondition(frame, inst);
+    }
+    frame.in_condition = false;
+    if (value.GetInt(0) == 0) return Finish(frame, step, std::move(frame.state));
+    if (options_.max_loop_iterations > 0 && frame.iteration >= options_.max_loop_iterations) {
+      FAIL(LimitAt(inst, Str("while '", inst.name(), "' exceeded ", options_.max_loop_iterations, " iterations (--max_loop_iterations)")));
+    }
+    if (options_.on_iteration) options_.on_iteration(inst, frame.iteration, frame.state);
+    return Push(*inst.attrs<WhileAttrs>().body, {std::move(frame.state)});
+  }
+
+  static Error LimitAt(const Instruction& inst, std::string message) {
+    Error error = LimitError("R005", std::move(message), inst.range());
+    error.source = inst.module().source;
+    return error;
+  }
+
+  const InterpretOptions& options_;
+  Programs programs_;
+  Session session_;
+  std::vector<Frame> frames_;
+  int64_t steps_ = 0;
+};
+
+Status CheckArguments(const Computation& computation, std::span<const Literal> args) {
+  const auto parameters = computation.parameters();
+  if (args.size() != parameters.size()) {
+    FAIL(Rejected("A004", Str("'", computation.name(), "' takes ", parameters.size(), " arguments, got ", args.size())));
+  }
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (Compatible(args[i].shape(), parameters[i]->shape())) continue;
+    FAIL(ErrorAt(*parameters[i], "A004",
+                 Str("argument ", i, " ('", parameters[i]->name(), "') wants ", parameters[i]->shape(), ", got ", args[i].shape())));
+  }
+  return {};
+}
+
+Status CheckMemory(const Computation& computation, const InterpretOptions& options) {
+  const int64_t limit = options.memory_limit > 0 ? options.memory_limit : DefaultMemoryLimit();
+  const Peak peak = PlannedPeak(computation);
+  if (peak.bytes <= limit) return {};
+  Error error = LimitError("R004", Str("instruction '", peak.at->name(), "' needs ", HumanBytes(static_cast<double>(peak.bytes)), " with what else is alive, for ",
+                                       peak.at->shape(), "; limit ", HumanBytes(static_cast<double>(limit)), " (--memory_limit)"),
+                           peak.at->range());
+  error.source = peak.at->module().source;
+  return std::unexpected(std::move(error));
+}
+
+}  // namespace
+
+Result<Literal> EvaluateNested(const Computation& computation, std::span<const Literal> args, const InterpretOptions& options, int nesting) {
+  try {
+    return Runner(options, nesting).Run(computation, args);
+  } catch (const std::bad_alloc&) {
+    FAIL(LimitError("R004", Str("out of memory while interpreting '", computation.name(), "' (--memory_limit)")));
+  }
+}
+
+Result<Literal> EvaluateComputation(const Computation& computation, std::span<const Literal> args, const InterpretOptions& options) {
+  TRY(CheckArguments(computation, args));
+  TRY(CheckMemory(computation, options));
+  return EvaluateNested(computation, args, options, 0);
+}
+
+Result<Literal> Interpret(const Module& module, std::span<const Literal> args, const InterpretOptions& options) {
+  return EvaluateComputation(module.entry(), args, options);
+}
+
+Result<Literal> Evaluate(const Instruction& inst, std::span<const Literal> operands, const InterpretOptions& options) {
+  try {
+    return Runner(options, 0).RunOne(inst, operands);
+  } catch (const std::bad_alloc&) {
+    FAIL(LimitError("R004", Str("out of memory at '", inst.name(), "' (--memory_limit)")));
+  }
+}
+
+int64_t PeakBytes(const Computation& computation) { return PlannedPeak(computation).bytes; }
+
+bool CanInterpret(const Instruction& inst) {
+  return inst.Is(Opcode::kCustomCall) ? IsKnownCustomCall(inst) : !IsUnsupported(inst.opcode());
+}
+
+}  // namespace hlo

@@ -1,0 +1,219 @@
+#include "interp/program.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/check.h"
+#include "ir/module.h"
+
+namespace hlo {
+namespace {
+
+bool HasSideEffect(const Instruction& inst) {
+  return inst.Is(kSideEffect) || (inst.Is(Opcode::kCustomCall) && inst.attrs<CustomCallAttrs>().has_side_effect);
+}
+
+// What the root needs and what has side effects, operands first. What is given needs no operands.
+std::vector<const Instruction*> Needed(const Computation& computation, const InterpretOptions& options, std::set<const Instruction*>& given) {
+  const auto order = computation.module().header.is_scheduled ? computation.Instructions() : computation.PostOrder();
+  std::unordered_map<const Instruction*, bool> needed;
+  needed.reserve(order.size());
+  needed[&computation.root()] = true;
+  for (auto it = order.rbegin(); it != order.rend(); ++it) {
+    const Instruction* inst = *it;
+    if (!needed[inst] && !HasSideEffect(*inst)) continue;
+    needed[inst] = true;
+    if (options.given && options.given(*inst) != nullptr) {
+      given.insert(inst);
+      continue;
+    }
+    for (const Instruction* operand : inst->operands()) needed[operand] = true;
+  }
+  std::vector<const Instruction*> result;
+  for (const Instruction* inst : order) {
+    if (needed[inst]) result.push_back(inst);
+  }
+  return result;
+}
+
+// Marks what may be taken instead of copied, and what dies where.
+void FindLastUses(Program& program) {
+  std::vector<int> last_step(program.slots, -1);
+  std::vector<bool> only_taken_apart(program.slots, true);
+  std::vector<std::set<int64_t>> taken(program.slots);
+  for (size_t i = 0; i < program.steps.size(); ++i) {
+    const Step& step = program.steps[i];
+    for (const Use& use : step.operands) {
+      last_step[use.slot] = static_cast<int>(i);
+      if (!step.inst->Is(Opcode::kGetTupleElement) || !taken[use.slot].insert(step.inst->tuple_index()).second) {
+        only_taken_apart[use.slot] = false;
+      }
+    }
+  }
+  last_step[program.root] = -2;
+  only_taken_apart[program.root] = false;
+  for (size_t i = 0; i < program.steps.size(); ++i) {
+    Step& step = program.steps[i];
+    step.unused = last_step[step.result] == -1;
+    step.take_element = step.inst->Is(Opcode::kGetTupleElement) && !step.operands.empty() && only_taken_apart[step.operands[0].slot];
+    for (size_t j = step.operands.size(); j-- > 0;) {
+      Use& use = step.operands[j];
+      if (last_step[use.slot] != static_cast<int>(i)) continue;
+      // Of an operand that is named twice, the later place takes the value.
+      last_step[use.slot] = -3;
+      use.last = true;
+      step.dead.push_back(use.slot);
+    }
+  }
+}
+
+// The operand's bytes are the result's.
+bool SharesOperand(const Instruction& inst) {
+  switch (inst.opcode()) {
+    case Opcode::kTuple:
+    case Opcode::kGetTupleElement:
+    case Opcode::kReshape:
+    case Opcode::kCopy:
+    case Opcode::kOptimizationBarrier:
+    case Opcode::kAddDependency:
+    case Opcode::kDomain:
+    case Opcode::kCopyStart:
+    case Opcode::kCopyDone:
+    case Opcode::kAsyncDone: return true;
+    default: return false;
+  }
+}
+
+bool RunsFrames(Opcode opcode) {
+  return opcode == Opcode::kCall || opcode == Opcode::kFusion || opcode == Opcode::kWhile || opcode == Opcode::kConditional ||
+         opcode == Opcode::kAsyncStart;
+}
+
+// What `computation` allocates, its parameters excluded, given the peaks of what it calls.
+Peak PeakWithin(const Computation& computation, const std::unordered_map<const Computation*, Peak>& callees) {
+  std::set<const Instruction*> given;
+  const auto order = Needed(computation, InterpretOptions(), given);
+  std::unordered_map<const Instruction*, int> position;
+  for (size_t i = 0; i < order.size(); ++i) position[order[i]] = static_cast<int>(i);
+
+  // Which instructions' buffers the value of each is made of, and the last step that reads each buffer.
+  std::vector<std::vector<int>> holds(order.size());
+  std::vector<int> last(order.size(), -1);
+  for (size_t i = 0; i < order.size(); ++i) {
+    const Instruction& inst = *order[i];
+    for (const Instruction* operand : inst.operands()) {
+      for (const int buffer : holds[position[operand]]) last[buffer] = static_cast<int>(i);
+    }
+    if (!SharesOperand(inst) || inst.operand_count() == 0) {
+      holds[i] = {static_cast<int>(i)};
+      continue;
+    }
+    if (inst.Is(Opcode::kGetTupleElement) && inst.operand(0).Is(Opcode::kTuple)) {
+      holds[i] = holds[position[&inst.operand(0).operand(inst.tuple_index())]];
+      continue;
+    }
+    for (const Instruction* operand : inst.operands()) {
+      const auto& more = holds[position[operand]];
+      holds[i].insert(holds[i].end(), more.begin(), more.end());
+    }
+  }
+  for (const int buffer : holds[position[&computation.root()]]) last[buffer] = static_cast<int>(order.size());
+
+  std::vector<std::vector<int>> dies(order.size());
+  for (size_t i = 0; i < order.size(); ++i) {
+    if (last[i] >= 0 && last[i] < static_cast<int>(order.size())) dies[last[i]].push_back(static_cast<int>(i));
+  }
+  const auto bytes_of = [&](const Instruction& inst) -> int64_t {
+    if (SharesOperand(inst) || inst.Is(Opcode::kParameter) || inst.Is(Opcode::kConstant)) return 0;
+    return inst.shape().ByteSize();
+  };
+  Peak peak = {0, &computation.root()};
+  int64_t live = 0;
+  for (size_t i = 0; i < order.size(); ++i) {
+    const Instruction& inst = *order[i];
+    int64_t during = bytes_of(inst);
+    const Instruction* at = &inst;
+    if (RunsFrames(inst.opcode())) {
+      for (const Computation* callee : CalledComputations(inst)) {
+        const auto it = callees.find(callee);
+        if (it == callees.end() || it->second.bytes <= during) continue;
+        during = it->second.bytes;
+        at = it->second.at;
+      }
+    }
+    if (live + during > peak.bytes) peak = {live + during, at};
+    if (last[i] >= 0) live += bytes_of(inst);
+    for (const int buffer : dies[i]) live -= bytes_of(*order[buffer]);
+  }
+  return peak;
+}
+
+}  // namespace
+
+const Program& Programs::Of(const Computation& computation) {
+  std::unique_ptr<Program>& known = programs_[&computation];
+  if (known != nullptr) return *known;
+  known = std::make_unique<Program>();
+  Program& program = *known;
+  std::set<const Instruction*> given;
+  const auto order = Needed(computation, options_, given);
+  std::unordered_map<const Instruction*, int> slots;
+  slots.reserve(order.size());
+  program.parameters.assign(computation.parameters().size(), -1);
+  for (const Instruction* inst : order) {
+    const int slot = static_cast<int>(slots.size());
+    slots[inst] = slot;
+    Step step;
+    step.inst = inst;
+    step.handler = HandlerOf(inst->opcode());
+    step.result = slot;
+    step.given = given.contains(inst);
+    if (inst->Is(Opcode::kParameter)) program.parameters[inst->parameter_number()] = slot;
+    if (!step.given) {
+      for (const Instruction* operand : inst->operands()) step.operands.push_back({slots.at(operand), false});
+    }
+    program.steps.push_back(std::move(step));
+  }
+  program.root = slots.at(&computation.root());
+  program.slots = static_cast<int>(slots.size());
+  FindLastUses(program);
+  return program;
+}
+
+Program ProgramOf(const Instruction& inst) {
+  Program program;
+  Step step;
+  step.inst = &inst;
+  step.handler = HandlerOf(inst.opcode());
+  for (int64_t i = 0; i < inst.operand_count(); ++i) step.operands.push_back({static_cast<int>(i), true});
+  step.result = program.root = static_cast<int>(inst.operand_count());
+  program.slots = program.root + 1;
+  program.steps.push_back(std::move(step));
+  return program;
+}
+
+Peak PlannedPeak(const Computation& computation) {
+  // Callees first.
+  std::vector<std::pair<const Computation*, bool>> stack = {{&computation, false}};
+  std::unordered_map<const Computation*, Peak> peaks;
+  std::set<const Computation*> seen;
+  while (!stack.empty()) {
+    const auto [current, opened] = stack.back();
+    stack.pop_back();
+    if (opened) {
+      peaks[current] = PeakWithin(*current, peaks);
+      continue;
+    }
+    if (!seen.insert(current).second) continue;
+    stack.push_back({current, true});
+    for (const Instruction* inst : current->Instructions()) {
+      if (!RunsFrames(inst->opcode())) continue;
+      for (const Computation* callee : CalledComputations(*inst)) stack.push_back({callee, false});
+    }
+  }
+  Peak peak = peaks.at(&computation);
+  for (const Instruction* parameter : computation.parameters()) peak.bytes += parameter->shape().ByteSize();
+  return peak;
+}
+
+}  // namespace hlo

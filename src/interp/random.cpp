@@ -1,0 +1,186 @@
+// Random bits: threefry and philox, to the bit; and `rng`, whose values are the implementation's choice. Source:
+// spec/ops.md 7.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "base/parallel.h"
+#include "base/text.h"
+#include "interp/elements.h"
+#include "interp/evaluation.h"
+#include "interp/strided.h"
+
+namespace hlo {
+namespace {
+
+// Threefry-2x32, 20 rounds.
+std::array<uint32_t, 2> ThreeFry(uint64_t key, uint64_t counter) {
+  const uint32_t k0 = static_cast<uint32_t>(key), k1 = static_cast<uint32_t>(key >> 32);
+  const uint32_t keys[3] = {k0, k1, 0x1BD11BDA ^ k0 ^ k1};
+  constexpr int kRotations[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
+  uint32_t x0 = static_cast<uint32_t>(counter) + k0, x1 = static_cast<uint32_t>(counter >> 32) + k1;
+  for (uint32_t group = 0; group < 5; ++group) {
+    for (const int rotation : kRotations[group % 2]) {
+      x0 += x1;
+      x1 = std::rotl(x1, rotation) ^ x0;
+    }
+    x0 += keys[(group + 1) % 3];
+    x1 += keys[(group + 2) % 3] + group + 1;
+  }
+  return {x0, x1};
+}
+
+// Philox-4x32, 10 rounds.
+std::array<uint32_t, 4> Philox(uint64_t key, unsigned __int128 counter) {
+  uint32_t k0 = static_cast<uint32_t>(key), k1 = static_cast<uint32_t>(key >> 32);
+  uint32_t x[4] = {static_cast<uint32_t>(counter), static_cast<uint32_t>(counter >> 32), static_cast<uint32_t>(counter >> 64),
+                   static_cast<uint32_t>(counter >> 96)};
+  for (int round = 0; round < 10; ++round) {
+    const uint64_t p0 = uint64_t{x[0]} * 0xD2511F53, p1 = uint64_t{x[2]} * 0xCD9E8D57;
+    const uint32_t next[4] = {static_cast<uint32_t>(p1 >> 32) ^ x[1] ^ k0, static_cast<uint32_t>(p1),
+                              static_cast<uint32_t>(p0 >> 32) ^ x[3] ^ k1, static_cast<uint32_t>(p0)};
+    std::copy_n(next, 4, x);
+    k0 += 0x9E3779B9;
+    k1 += 0xBB67AE85;
+  }
+  return {x[0], x[1], x[2], x[3]};
+}
+
+// Random bits as 64-bit numbers become elements of `type`: the low bits.
+void StoreBits(const uint64_t* bits, PrimitiveType type, std::byte* to, int64_t count) {
+  const int64_t bytes = ByteWidth(type);
+  const uint64_t mask = ~uint64_t{0} >> (64 - BitWidth(type));
+  for (int64_t i = 0; i < count; ++i) {
+    uint64_t value = bits[i] & mask;
+    if (IsSigned(type)) value = static_cast<uint64_t>(static_cast<int64_t>(value << (64 - BitWidth(type))) >> (64 - BitWidth(type)));
+    std::memcpy(to + i * bytes, &value, bytes);
+  }
+}
+
+// The blocks' two words go to even and odd positions along the first dimension of even size, or else the first largest.
+// Returns the number of blocks used.
+uint64_t ThreeFryBits(uint64_t key, uint64_t counter, const Shape& shape, std::vector<uint64_t>& bits) {
+  const int64_t count = static_cast<int64_t>(bits.size());
+  if (BitWidth(shape.type()) == 64) {
+    ParallelFor(count, 1 << 13, [&](int64_t begin, int64_t end) {
+      for (int64_t j = begin; j < end; ++j) {
+        const auto out = ThreeFry(key, counter + j);
+        bits[j] = out[0] | uint64_t{out[1]} << 32;
+      }
+    });
+    return count;
+  }
+  std::vector<int64_t> dims = shape.dims();
+  if (dims.empty()) dims.push_back(1);
+  size_t split = std::find_if(dims.begin(), dims.end(), [](int64_t dim) { return dim % 2 == 0; }) - dims.begin();
+  if (split == dims.size()) split = std::max_element(dims.begin(), dims.end()) - dims.begin();
+  const int64_t size = dims[split], half = (size + 1) / 2;
+  const int64_t inner = Product(std::span(dims).subspan(split + 1));
+  const int64_t blocks = Product(std::span(dims).first(split)) * half * inner;
+  ParallelFor(blocks, 1 << 13, [&](int64_t begin, int64_t end) {
+    for (int64_t j = begin; j < end; ++j) {
+      const auto out = ThreeFry(key, counter + j);
+      const int64_t i = j / inner % half, outer = j / inner / half;
+      const int64_t at = (outer * size + 2 * i) * inner + j % inner;
+      bits[at] = out[0];
+      if (2 * i + 1 < size) bits[at + inner] = out[1];
+    }
+  });
+  return blocks;
+}
+
+uint64_t PhiloxBits(uint64_t key, unsigned __int128 counter, PrimitiveType type, std::vector<uint64_t>& bits) {
+  const int64_t count = static_cast<int64_t>(bits.size());
+  const int64_t in_block = BitWidth(type) == 64 ? 2 : 4, blocks = (count + in_block - 1) / in_block;
+  ParallelFor(blocks, 1 << 12, [&](int64_t begin, int64_t end) {
+    for (int64_t j = begin; j < end; ++j) {
+      const auto words = Philox(key, counter + j);
+      for (int64_t t = 0; t < in_block && j * in_block + t < count; ++t) {
+        bits[j * in_block + t] = in_block == 2 ? words[2 * t] | uint64_t{words[2 * t + 1]} << 32 : words[t];
+      }
+    }
+  });
+  return blocks;
+}
+
+}  // namespace
+
+Result<Literal> EvalRngBitGenerator(Evaluation& e) {
+  const Shape& shape = e.inst.shape();
+  const Literal& state = e.operands[0];
+  const auto words = state.shape().NumElements();
+  if (!shape.IsTuple() || state.shape().type() != PrimitiveType::kU64 || (words != 2 && words != 3)) {
+    FAIL(UnsupportedAt(e.inst, "U002", Str("'rng-bit-generator' from ", state.shape(), " to ", shape, " is not supported by the interpreter")));
+  }
+  const Shape& bits_shape = shape.element(1);
+  if (bits_shape.type() == PrimitiveType::kPred || IsComplex(bits_shape.type())) {
+    FAIL(UnsupportedAt(e.inst, "U002", Str("random bits of type ", bits_shape.type())));
+  }
+  std::vector<uint64_t> bits(bits_shape.NumElements());
+  const auto old = state.data<uint64_t>();
+  Literal next(shape.element(0));
+  auto fresh = next.mutable_data<uint64_t>();
+  fresh[0] = old[0];
+  if (e.inst.attrs<RngBitGeneratorAttrs>().algorithm == RandomAlgorithm::kThreeFry) {
+    if (words != 2) FAIL(UnsupportedAt(e.inst, "U002", "'rng-bit-generator' with rng_three_fry takes a state of u64[2]"));
+    fresh[1] = old[1] + ThreeFryBits(old[0], old[1], bits_shape, bits);
+  } else {
+    // A state of two words is the counter, high word first, and its high word the key.
+    const uint64_t high = words == 3 ? old[2] : old[0];
+    unsigned __int128 counter = static_cast<unsigned __int128>(high) << 64 | old[1];
+    counter += PhiloxBits(old[0], counter, bits_shape.type(), bits);
+    fresh[1] = static_cast<uint64_t>(counter);
+    if (words == 3) fresh[2] = static_cast<uint64_t>(counter >> 64);
+  }
+  Literal values = Literal::Uninitialized(bits_shape);
+  StoreBits(bits.data(), bits_shape.type(), values.mutable_raw(), static_cast<int64_t>(bits.size()));
+  return Literal::Tuple({std::move(next), std::move(values)});
+}
+
+Result<Literal> EvalRngGetAndUpdateState(Evaluation& e) {
+  Literal old(e.inst.shape());
+  auto words = old.mutable_data<uint64_t>();
+  std::copy_n(e.session.rng_state, 2, words.begin());
+  const uint64_t delta = static_cast<uint64_t>(e.inst.attrs<RngStateAttrs>().delta);
+  e.session.rng_state[0] += delta;
+  e.session.rng_state[1] += e.session.rng_state[0] < delta;
+  return old;
+}
+
+// Philox, keyed by the run's seed and the instruction; only the distribution is promised.
+Result<Literal> EvalRng(Evaluation& e) {
+  const Shape& shape = e.inst.shape();
+  const PrimitiveType type = shape.type();
+  const bool normal = e.inst.attrs<RngAttrs>().distribution == RandomDistribution::kNormal;
+  if (IsComplex(type) || (normal && !IsFloat(type))) FAIL(UnsupportedAt(e.inst, "U002", Str("'rng' of ", shape, " is not supported by the interpreter")));
+  Literal result(shape);
+  const double a = e.operands[0].GetDouble(0), b = e.operands[1].GetDouble(0);
+  const uint64_t key = e.session.options().seed ^ static_cast<uint64_t>(e.inst.id()) << 32;
+  unsigned __int128 counter = e.session.rng_state[0] | static_cast<unsigned __int128>(e.session.rng_state[1]) << 64;
+  for (int64_t i = 0; i < shape.NumElements(); ++i, ++counter) {
+    const auto words = Philox(key, counter);
+    const uint64_t bits = words[0] | uint64_t{words[1]} << 32;
+    const double u = static_cast<double>(bits >> 11) * 0x1p-53;
+    if (normal) {
+      const double v = static_cast<double>((words[2] | uint64_t{words[3]} << 32) >> 11) * 0x1p-53;
+      result.SetDouble(i, a + b * std::sqrt(-2 * std::log1p(-u)) * std::cos(2 * M_PI * v));
+    } else if (IsFloat(type)) {
+      // Rounding to a narrow type may reach b, which is outside.
+      result.SetDouble(i, a + u * (b - a));
+      if (a < b && result.GetDouble(i) >= b) result.SetDouble(i, a);
+    } else if (type == PrimitiveType::kPred) {
+      result.SetInt(i, static_cast<int64_t>(bits & 1));
+    } else {
+      const int64_t low = e.operands[0].GetInt(0);
+      const uint64_t range = static_cast<uint64_t>(e.operands[1].GetInt(0)) - static_cast<uint64_t>(low);
+      result.SetInt(i, static_cast<int64_t>(static_cast<uint64_t>(low) + (range == 0 ? 0 : bits % range)));
+    }
+  }
+  e.session.rng_state[0] = static_cast<uint64_t>(counter);
+  e.session.rng_state[1] = static_cast<uint64_t>(counter >> 64);
+  return result;
+}
+
+}  // namespace hlo

@@ -1,0 +1,61 @@
+// Copies between arrays in which elements lie at strides: what broadcast, transpose, slice, pad and their like come to.
+#ifndef HLO_INTERP_STRIDED_H_
+#define HLO_INTERP_STRIDED_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace hlo {
+
+// to[sum i_d * to_strides[d]] = from[sum i_d * from_strides[d]] for all indices i below `dims`. Strides count elements and
+// may be zero (only `from`) or negative; no two indices share a place in `to`.
+void CopyStrided(std::span<const int64_t> dims, const std::byte* from, std::span<const int64_t> from_strides, std::byte* to,
+                 std::span<const int64_t> to_strides, int64_t bytes);
+
+// All indices below `dims` in row-major order: for (IndexWalk walk(dims); walk.Valid(); walk.Next()). A scalar has one.
+class IndexWalk {
+ public:
+  explicit IndexWalk(std::span<const int64_t> dims) : dims_(dims.begin(), dims.end()), index_(dims.size(), 0) {
+    for (const int64_t dim : dims) valid_ &= dim > 0;
+  }
+
+  bool Valid() const { return valid_; }
+  const std::vector<int64_t>& index() const { return index_; }
+  int64_t operator[](int64_t d) const { return index_[d]; }
+  void Next() {
+    for (size_t d = dims_.size(); d-- > 0;) {
+      if (++index_[d] < dims_[d]) return;
+      index_[d] = 0;
+    }
+    valid_ = false;
+  }
+  // The index that is number `linear` in the order.
+  void Seek(int64_t linear) {
+    for (size_t d = dims_.size(); d-- > 0;) {
+      index_[d] = linear % dims_[d];
+      linear /= dims_[d];
+    }
+  }
+
+ private:
+  std::vector<int64_t> dims_, index_;
+  bool valid_ = true;
+};
+
+inline int64_t Dot(std::span<const int64_t> index, std::span<const int64_t> strides) {
+  int64_t sum = 0;
+  for (size_t d = 0; d < index.size(); ++d) sum += index[d] * strides[d];
+  return sum;
+}
+
+inline int64_t Product(std::span<const int64_t> dims) {
+  int64_t product = 1;
+  for (const int64_t dim : dims) product *= dim;
+  return product;
+}
+
+}  // namespace hlo
+
+#endif  // HLO_INTERP_STRIDED_H_
