@@ -305,6 +305,45 @@ inline Kernel BroadcastAdd(int64_t rows, int64_t columns) {
   return std::move(k).Build();
 }
 
+// A dot, one element per thread: a long loop in the thread body; and a value and a variable that live across it.
+inline Kernel Dot(int64_t rows, int64_t columns, int64_t terms) {
+  KernelBuilder k("dot", CeilDiv(rows * columns, 512), 256);
+  const Array x = k.Input("x", Type::kF32, rows * terms), y = k.Input("y", Type::kF32, terms * columns);
+  const Array z = k.Output("z", Type::kF32, rows * columns);
+  const Value base = k.block() * 512;
+  k.Tile(2, rows * columns - base, [&](Value i) {
+    const Value at = base + i, row = at / columns, column = at % columns;
+    const Value first = Exp(y.Load(column));
+    const Variable sum = k.MakeVariable(k.Constant(Type::kF32, 0.0)), positive = k.MakeVariable(k.Constant(Type::kPred, 0));
+    k.Loop(0, terms, 1, [&](Value term) {
+      const Value product = x.Load(row * terms + term) * y.Load(term * columns + column);
+      k.If(product > 0, [&] { positive.Set(k.Constant(Type::kPred, 1)); });
+      sum.Set(sum.Get() + product);
+    });
+    z.Store(at, Select(positive.Get(), sum.Get() + first, first));
+  });
+  return std::move(k).Build();
+}
+
+// Two nested long loops with an If between them, in a phase; bounds from memory.
+inline Kernel NestedLoops() {
+  KernelBuilder k("nested_loops", 3, 64);
+  const Array bounds = k.Input("bounds", Type::kU8, 3), x = k.Input("x", Type::kF32, 300), y = k.Output("y", Type::kF32, 192);
+  const Value limit = Convert(bounds.Load(k.block()), Type::kIndex);
+  k.Phase([&] {
+    const Variable sum = k.MakeVariable(k.Constant(Type::kF32, 1.0));
+    const Value own = x.Load(k.thread());
+    k.Loop(k.Index(0), limit, 1, [&](Value i) {
+      const Value scale = x.Load(i) * own;
+      k.If(i < 100, [&] {
+        k.Loop(k.Index(0), i, 7, [&](Value j) { sum.Set(sum.Get() * 0.5 + x.Load(j + k.thread()) * scale); });
+      }, [&] { sum.Set(sum.Get() + scale); });
+    });
+    y.Store(k.block() * 64 + k.thread(), sum.Get());
+  });
+  return std::move(k).Build();
+}
+
 inline std::vector<Kernel> SampleKernels() {
   std::vector<Kernel> kernels;
   kernels.push_back(Elementwise("gelu", Type::kF32, 3000, 4, [](Value x, Value y) { return Gelu(x) + Exp(y); }));
@@ -342,6 +381,9 @@ inline std::vector<Kernel> SampleKernels() {
   kernels.push_back(Shuffles());
   kernels.push_back(SplitSum(10000, 7));
   kernels.push_back(Stencil(9, 130));
+  kernels.push_back(Dot(7, 100, 300));
+  kernels.push_back(Dot(3, 1025, 5));
+  kernels.push_back(NestedLoops());
   kernels.push_back(Histogram(3000));
   kernels.push_back(LargeShared());
   kernels.push_back(SwapPairs(100));

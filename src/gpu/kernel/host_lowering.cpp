@@ -1,7 +1,8 @@
 #include "gpu/kernel/host_lowering.h"
 
+#include <algorithm>
 #include <functional>
-#include <numeric>
+#include <unordered_map>
 
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/IR/IRBuilder.h>
@@ -16,14 +17,20 @@ namespace {
 using llvm::BasicBlock;
 using LlvmValue = llvm::Value*;
 
-// A loop in a thread body of at most this many steps is written out, so that the loop over the lanes is the innermost.
-constexpr int64_t kMostWrittenOut = 64;
+// A loop in a thread body that is no more than this many instructions when written out is written out, so that the loop
+// over the lanes is the innermost.
+constexpr int64_t kMostWrittenOut = 256;
+// Longer loops with the same bounds in all lanes run outside the loop over lanes, for so many lanes at a time.
+constexpr int64_t kStrip = 128;
 
 class HostLowering {
  public:
   HostLowering(const Kernel& kernel, bool masked_tails, llvm::Module& module)
       : kernel_(kernel), masked_tails_(masked_tails), context_(module.getContext()), module_(module), b_(context_), scalar_(b_, Place::kHost, kernel.wide_index),
-        types_(kernel.values), values_(kernel.values), constants_(kernel.values) {}
+        types_(kernel.values), values_(kernel.values), constants_(kernel.values) {
+    types_of_.resize(kernel.values, Type::kIndex);
+    FindConstantsAndTypes(kernel.body);
+  }
 
   void Lower(const std::string& name) {
     parameters_ = kernel_.Parameters();
@@ -152,7 +159,8 @@ class HostLowering {
 
   // ---- Instructions ----
 
-  LlvmValue Get(int32_t id) const {
+  LlvmValue Get(int32_t id) {
+    if (strip_ && strip_->group_of[id] != 0 && strip_->group_of[id] != strip_->current) return FromOtherGroup(id);
     CHECK(values_[id], "kernel '", kernel_.name, "': %", id, " has no value yet");
     return values_[id];
   }
@@ -191,8 +199,12 @@ class HostLowering {
       case Op::kAtomicCas: return EmitAtomic(instruction);
       case Op::kSlotGet: return define(LoadFrom(SlotAddress(instruction), instruction.type, true));
       case Op::kSlotSet: return StoreTo(SlotAddress(instruction), kernel_.slots[instruction.imm].type, Get(instruction.operands[0]), true);
-      case Op::kVariableGet: return define(b_.CreateLoad(scalar_.TypeOf(instruction.type), variables_[instruction.imm]));
-      case Op::kVariableSet: return (void)b_.CreateStore(Get(instruction.operands[0]), variables_[instruction.imm]);
+      case Op::kVariableGet:
+        if (LlvmValue const address = StripVariable(instruction)) return define(LoadFrom(address, instruction.type, true));
+        return define(b_.CreateLoad(scalar_.TypeOf(instruction.type), variables_[instruction.imm]));
+      case Op::kVariableSet:
+        if (LlvmValue const address = StripVariable(instruction)) return StoreTo(address, instruction.type, Get(instruction.operands[0]), true);
+        return (void)b_.CreateStore(Get(instruction.operands[0]), variables_[instruction.imm]);
       case Op::kPhase: return EmitPhase(instruction.regions[0]);
       case Op::kTile: return EmitTile(instruction);
       case Op::kWarps:
@@ -221,7 +233,6 @@ class HostLowering {
           operands.push_back(Get(operand));
           types.push_back(types_[operand]);
         }
-        if (instruction.op == Op::kConstant) constants_[instruction.result] = &instruction;
         return define(scalar_.Emit(instruction, operands, types));
       }
     }
@@ -232,10 +243,9 @@ class HostLowering {
   void EmitPhase(const Region& region) {
     const auto lanes = [&] {
       LlvmValue const first = b_.CreateMul(warp_, Index(kWarpSize), "", true, true);
-      Lanes(Index(kWarpSize), [&](LlvmValue lane) {
+      EmitThreads(region, Index(kWarpSize), [&, first](LlvmValue lane) {
         lane_ = lane;
         thread_ = b_.CreateAdd(first, lane, "", true, true);
-        EmitRegion(region);
       });
     };
     if (in_warps_) return lanes();
@@ -243,16 +253,288 @@ class HostLowering {
   }
 
   void EmitTile(const Instruction& tile) {
-    const int64_t width = tile.imm;
-    const int64_t elements = (in_warps_ ? kWarpSize : kernel_.threads) * width;
+    const int64_t elements = (in_warps_ ? kWarpSize : kernel_.threads) * tile.imm;
     const int32_t index = tile.regions[0].arguments[0];
     LlvmValue end = Index(elements);
     if (!tile.operands.empty()) end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, Get(tile.operands[0]), end);
-    Lanes(end, [&](LlvmValue element) {
+    EmitThreads(tile.regions[0], end, [this, index](LlvmValue element) {
       tile_index_ = element;
       Set(index, Type::kIndex, element);
-      EmitRegion(tile.regions[0]);
     });
+  }
+
+  // The body of a phase or tile for lanes (elements) 0 to `end`; `bind` says which one is being emitted.
+  void EmitThreads(const Region& region, LlvmValue end, const std::function<void(LlvmValue)>& bind) {
+    Strip strip{.bind = bind, .varying = std::vector<bool>(kernel_.values), .group_of = std::vector<int>(kernel_.values), .group_of_member = {},
+                .definition = std::vector<const Instruction*>(kernel_.values), .spills = std::vector<llvm::AllocaInst*>(kernel_.values),
+                .variables = std::vector<llvm::AllocaInst*>(kernel_.variables.size())};
+    if (!region.arguments.empty()) strip.varying[region.arguments[0]] = true;
+    FindVarying(region, strip.varying);
+    if (!HasStripLoop(region, strip.varying)) {
+      return Lanes(end, [&](LlvmValue lane) {
+        bind(lane);
+        EmitRegion(region);
+      });
+    }
+    PlanStrip(region, strip);
+    strip_ = &strip;
+    Loop(Index(0), end, Index(kStrip), {.unroll = false}, [&](LlvmValue begin) {
+      strip.begin = begin;
+      strip.count = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateNSWSub(end, begin), Index(kStrip));
+      strip.next_group = 1;
+      EmitStripRegion(region);
+    });
+    strip_ = nullptr;
+  }
+
+  // ---- Loops in thread bodies, outside the loop over lanes ----
+  //
+  // The body is cut at loops whose bounds are the same for all lanes. What lies between the cuts is a group: a loop over
+  // the lanes of the strip. Values that cross from group to group are computed again when they are index arithmetic, and
+  // kept in arrays of one element per lane otherwise; so are the variables. What is the same for all lanes is computed
+  // once, outside.
+
+  struct Strip {
+    std::function<void(LlvmValue)> bind;
+    std::vector<bool> varying;                    // By value: differs between lanes.
+    std::vector<int> group_of;                    // By value: where a varying value is defined; 0: not in a group.
+    std::unordered_map<const Instruction*, int> group_of_member;
+    std::vector<const Instruction*> definition;   // By value.
+    std::vector<llvm::AllocaInst*> spills;        // By value.
+    std::vector<llvm::AllocaInst*> variables;     // By variable; null: lives in one group.
+    LlvmValue begin = nullptr, count = nullptr, lane = nullptr;
+    int next_group = 1, current = 0;
+  };
+
+  void FindConstantsAndTypes(const Region& region) {
+    for (const Instruction& instruction : region.body) {
+      if (instruction.op == Op::kConstant) constants_[instruction.result] = &instruction;
+      const int results = instruction.op == Op::kLoadVector ? static_cast<int>(instruction.imm2) : instruction.result >= 0 ? 1 : 0;
+      for (int i = 0; i < results; ++i) types_of_[instruction.result + i] = instruction.type;
+      for (const Region& inner : instruction.regions) FindConstantsAndTypes(inner);
+    }
+  }
+
+  void FindVarying(const Region& region, std::vector<bool>& varying) const {
+    for (const Instruction& instruction : region.body) {
+      const Op op = instruction.op;
+      bool varies = op == Op::kLane || op == Op::kThread || op == Op::kSlotGet || op == Op::kAtomicFetch || op == Op::kAtomicCas ||
+                    (op == Op::kVariableGet && kernel_.variables[instruction.imm].level == Level::kThread);
+      for (const int32_t operand : instruction.operands) varies = varies || varying[operand];
+      const int results = op == Op::kLoadVector ? static_cast<int>(instruction.imm2) : instruction.result >= 0 ? 1 : 0;
+      for (int i = 0; i < results; ++i) varying[instruction.result + i] = varies;
+      if (op == Op::kLoop) varying[instruction.regions[0].arguments[0]] = varies;
+      for (const Region& inner : instruction.regions) FindVarying(inner, varying);
+    }
+  }
+
+  bool Varies(const Instruction& instruction, const std::vector<bool>& varying) const {
+    for (const int32_t operand : instruction.operands) {
+      if (varying[operand]) return true;
+    }
+    return false;
+  }
+
+  // The steps of a loop with constant bounds; -1 for others.
+  int64_t Steps(const Instruction& loop) const {
+    const Instruction *begin = constants_[loop.operands[0]], *end = constants_[loop.operands[1]], *step = constants_[loop.operands[2]];
+    if (!begin || !end || !step || step->imm <= 0) return -1;
+    return std::max<int64_t>(0, (end->imm - begin->imm + step->imm - 1) / step->imm);
+  }
+
+  // Instructions when every loop in it with constant bounds is written out.
+  int64_t WrittenOut(const Region& region) const {
+    int64_t count = 0;
+    for (const Instruction& instruction : region.body) {
+      if (instruction.op == Op::kConstant) continue;
+      int64_t inner = 1;
+      for (const Region& nested : instruction.regions) inner += WrittenOut(nested);
+      if (instruction.op == Op::kLoop) inner *= std::max<int64_t>(1, Steps(instruction));
+      count = std::min<int64_t>(count + inner, 1 << 20);
+    }
+    return count;
+  }
+
+  bool IsWrittenOut(const Instruction& loop) const { return Steps(loop) >= 0 && WrittenOut(loop.regions[0]) * Steps(loop) <= kMostWrittenOut; }
+
+  // Whether the body is cut at this instruction.
+  bool IsCut(const Instruction& instruction, const std::vector<bool>& varying) const {
+    if (Varies(instruction, varying)) return false;
+    if (instruction.op == Op::kLoop) return !IsWrittenOut(instruction);
+    if (instruction.op != Op::kIf) return false;
+    for (const Region& branch : instruction.regions) {
+      if (HasStripLoop(branch, varying)) return true;
+    }
+    return false;
+  }
+
+  bool HasStripLoop(const Region& region, const std::vector<bool>& varying) const {
+    for (const Instruction& instruction : region.body) {
+      if (IsCut(instruction, varying)) return true;
+    }
+    return false;
+  }
+
+  // Once for the strip, outside the loop over lanes.
+  bool IsUniform(const Instruction& instruction, const std::vector<bool>& varying) const {
+    const Op op = instruction.op;
+    if (instruction.result < 0 || op == Op::kLoadVector || !instruction.regions.empty()) return false;
+    return !varying[instruction.result];
+  }
+
+  // Visits cuts, instructions of the strip and groups in order. Planning and emission go the same way, so that groups have
+  // the same numbers in both.
+  template <class Uniform, class Group, class Cut>
+  void WalkStrip(const Region& region, const std::vector<bool>& varying, Uniform uniform, Group group, Cut cut) {
+    std::vector<const Instruction*> members;
+    const auto flush = [&] {
+      if (!members.empty()) group(members);
+      members.clear();
+    };
+    for (const Instruction& instruction : region.body) {
+      if (IsCut(instruction, varying)) {
+        flush();
+        cut(instruction);
+      } else if (IsUniform(instruction, varying)) {
+        uniform(instruction);
+      } else {
+        members.push_back(&instruction);
+      }
+    }
+    flush();
+  }
+
+  void PlanStrip(const Region& region, Strip& strip) {
+    int next_group = 1;
+    std::vector<int> variable_group(kernel_.variables.size());
+    FindGroups(region, strip, next_group, variable_group);
+    FindSpills(region, strip);
+  }
+
+  llvm::AllocaInst* StripArray(Type type) {
+    llvm::IRBuilder<>::InsertPointGuard guard(b_);
+    b_.SetInsertPoint(allocas_);
+    return Alloca(llvm::ArrayType::get(scalar_.MemoryTypeOf(type), kStrip));
+  }
+
+  void FindGroups(const Region& region, Strip& strip, int& next_group, std::vector<int>& variable_group) {
+    WalkStrip(
+        region, strip.varying, [&](const Instruction& instruction) { strip.definition[instruction.result] = &instruction; },
+        [&](const std::vector<const Instruction*>& members) {
+          const int group = next_group++;
+          for (const Instruction* member : members) PlaceInGroup(*member, group, /*top=*/true, strip, variable_group);
+        },
+        [&](const Instruction& cut) {
+          for (const Region& inner : cut.regions) FindGroups(inner, strip, next_group, variable_group);
+        });
+  }
+
+  void PlaceInGroup(const Instruction& instruction, int group, bool top, Strip& strip, std::vector<int>& variable_group) {
+    strip.group_of_member[&instruction] = group;
+    const int results = instruction.op == Op::kLoadVector ? static_cast<int>(instruction.imm2) : instruction.result >= 0 ? 1 : 0;
+    for (int i = 0; i < results; ++i) {
+      strip.group_of[instruction.result + i] = group;
+      strip.definition[instruction.result + i] = &instruction;
+    }
+    const bool is_set = instruction.op == Op::kVariableSet;
+    if ((is_set || instruction.op == Op::kVariableGet) && kernel_.variables[instruction.imm].level == Level::kThread) {
+      // Begins with a value of its own in one group only: needs no array.
+      int& only = variable_group[instruction.imm];
+      if (only == 0 && is_set && top) only = group;
+      if (only != group && !strip.variables[instruction.imm]) strip.variables[instruction.imm] = StripArray(kernel_.variables[instruction.imm].type);
+    }
+    for (const Region& inner : instruction.regions) {
+      for (const Instruction& nested : inner.body) PlaceInGroup(nested, group, false, strip, variable_group);
+      for (const int32_t argument : inner.arguments) strip.group_of[argument] = group;
+    }
+  }
+
+  // Index arithmetic on what every lane knows.
+  bool CanRepeat(int32_t id, const Strip& strip) const {
+    if (strip.group_of[id] == 0) return true;
+    const Instruction* const definition = strip.definition[id];
+    if (!definition) return false;
+    const Op op = definition->op;
+    if (op == Op::kLane || op == Op::kThread) return true;
+    const bool pure = (op >= Op::kAdd && op <= Op::kXor) || (op >= Op::kEqual && op <= Op::kSelect);
+    if (!pure) return false;
+    for (const int32_t operand : definition->operands) {
+      if (types_of_[operand] != Type::kIndex && types_of_[operand] != Type::kPred) return false;
+      if (!CanRepeat(operand, strip)) return false;
+    }
+    return true;
+  }
+
+  void FindSpills(const Region& region, Strip& strip) {
+    for (const Instruction& instruction : region.body) {
+      const auto member = strip.group_of_member.find(&instruction);
+      const int own = member == strip.group_of_member.end() ? 0 : member->second;
+      for (const int32_t operand : instruction.operands) {
+        if (strip.group_of[operand] == 0 || strip.group_of[operand] == own || CanRepeat(operand, strip)) continue;
+        if (!strip.spills[operand]) strip.spills[operand] = StripArray(types_of_[operand]);
+      }
+      for (const Region& inner : instruction.regions) FindSpills(inner, strip);
+    }
+  }
+
+  void EmitStripRegion(const Region& region) {
+    Strip& strip = *strip_;
+    WalkStrip(
+        region, strip.varying, [&](const Instruction& instruction) { Emit(instruction); },
+        [&](const std::vector<const Instruction*>& members) {
+          strip.current = strip.next_group++;
+          Lanes(strip.count, [&](LlvmValue lane) {
+            strip.lane = lane;
+            strip.bind(b_.CreateAdd(strip.begin, lane, "", true, true));
+            for (const Instruction* member : members) {
+              Emit(*member);
+              if (member->result >= 0 && !member->regions.size()) SpillResults(*member);
+            }
+          });
+          strip.current = 0;
+        },
+        [&](const Instruction& cut) {
+          if (cut.op == Op::kLoop) {
+            Loop(Get(cut.operands[0]), Get(cut.operands[1]), Get(cut.operands[2]), {.unroll = false}, [&](LlvmValue index) {
+              Set(cut.regions[0].arguments[0], Type::kIndex, index);
+              EmitStripRegion(cut.regions[0]);
+            });
+            return;
+          }
+          Branch(Get(cut.operands[0]), cut.regions.size() == 2, [&](int branch) { EmitStripRegion(cut.regions[branch]); });
+        });
+  }
+
+  LlvmValue StripElement(llvm::AllocaInst* array) {
+    return b_.CreateInBoundsGEP(array->getAllocatedType()->getArrayElementType(), array, strip_->lane);
+  }
+
+  void SpillResults(const Instruction& instruction) {
+    const int results = instruction.op == Op::kLoadVector ? static_cast<int>(instruction.imm2) : 1;
+    for (int32_t id = instruction.result; id < instruction.result + results; ++id) {
+      if (llvm::AllocaInst* spill = strip_->spills[id]) StoreTo(StripElement(spill), instruction.type, values_[id], true);
+    }
+  }
+
+  // A value of another group: from its array, or computed again.
+  LlvmValue FromOtherGroup(int32_t id) {
+    if (llvm::AllocaInst* spill = strip_->spills[id]) return LoadFrom(StripElement(spill), types_of_[id], true);
+    const Instruction& definition = *strip_->definition[id];
+    if (definition.op == Op::kLane) return lane_;
+    if (definition.op == Op::kThread) return thread_;
+    llvm::SmallVector<LlvmValue, 4> operands;
+    llvm::SmallVector<Type, 4> types;
+    for (const int32_t operand : definition.operands) {
+      operands.push_back(Get(operand));
+      types.push_back(types_of_[operand]);
+    }
+    return scalar_.Emit(definition, operands, types);
+  }
+
+  // Where a variable of the lane is kept; null when it is an alloca of its own.
+  LlvmValue StripVariable(const Instruction& access) {
+    if (!strip_ || !strip_->variables[access.imm]) return nullptr;
+    return StripElement(strip_->variables[access.imm]);
   }
 
   void EmitLoop(const Instruction& loop) {
@@ -261,31 +543,30 @@ class HostLowering {
       Set(region.arguments[0], Type::kIndex, index);
       EmitRegion(region);
     };
-    if (access_group_) {
-      const Instruction* bounds[3];
-      for (int i = 0; i < 3; ++i) bounds[i] = constants_[loop.operands[i]];
-      if (bounds[0] && bounds[1] && bounds[2]) {
-        const int64_t begin = bounds[0]->imm, end = bounds[1]->imm, step = bounds[2]->imm;
-        if (step > 0 && (end - begin + step - 1) / step <= kMostWrittenOut) {
-          for (int64_t i = begin; i < end; i += step) body(Index(i));
-          return;
-        }
-      }
+    if (access_group_ && IsWrittenOut(loop)) {
+      const int64_t begin = constants_[loop.operands[0]]->imm, step = constants_[loop.operands[2]]->imm;
+      for (int64_t i = 0; i < Steps(loop); ++i) body(Index(begin + i * step));
+      return;
     }
     Loop(Get(loop.operands[0]), Get(loop.operands[1]), Get(loop.operands[2]), {}, body);
   }
 
   void EmitIf(const Instruction& branch) {
+    Branch(Get(branch.operands[0]), branch.regions.size() == 2, [&](int side) { EmitRegion(branch.regions[side]); });
+  }
+
+  // emit(0) where the condition holds, emit(1) where it does not.
+  void Branch(LlvmValue condition, bool has_else, const std::function<void(int)>& emit) {
     BasicBlock* const then = BasicBlock::Create(context_, "then", function_);
-    BasicBlock* const otherwise = branch.regions.size() == 2 ? BasicBlock::Create(context_, "else", function_) : nullptr;
+    BasicBlock* const otherwise = has_else ? BasicBlock::Create(context_, "else", function_) : nullptr;
     BasicBlock* const join = BasicBlock::Create(context_, "join", function_);
-    b_.CreateCondBr(Get(branch.operands[0]), then, otherwise ? otherwise : join);
+    b_.CreateCondBr(condition, then, otherwise ? otherwise : join);
     b_.SetInsertPoint(then);
-    EmitRegion(branch.regions[0]);
+    emit(0);
     b_.CreateBr(join);
     if (otherwise) {
       b_.SetInsertPoint(otherwise);
-      EmitRegion(branch.regions[1]);
+      emit(1);
       b_.CreateBr(join);
     }
     b_.SetInsertPoint(join);
@@ -477,7 +758,9 @@ class HostLowering {
   std::vector<LlvmValue> arrays_, slots_, variables_;
   std::vector<Type> types_;
   std::vector<LlvmValue> values_;
-  std::vector<const Instruction*> constants_;
+  std::vector<const Instruction*> constants_;  // By value.
+  std::vector<Type> types_of_;                 // By value, known before emission.
+  Strip* strip_ = nullptr;
   LlvmValue block_ = nullptr, warp_ = nullptr, lane_ = nullptr, thread_ = nullptr, tile_index_ = nullptr;
   llvm::MDNode* access_group_ = nullptr;  // Of the loop over lanes; null outside.
   bool in_warps_ = false;
