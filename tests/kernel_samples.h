@@ -305,6 +305,25 @@ inline Kernel BroadcastAdd(int64_t rows, int64_t columns) {
   return std::move(k).Build();
 }
 
+// Rows shifted by an amount that is no multiple of anything, behind guards: the dividends begin below zero.
+inline Kernel Shifted(int64_t count) {
+  KernelBuilder k("shifted", CeilDiv(count, 512), 128);
+  const Array x = k.Input("x", Type::kF32, count), y = k.Output("y", Type::kF32, count);
+  const Value base = k.block() * 512;
+  k.Tile(4, count - base, [&](Value i) {
+    const Value from = base + i - 37;
+    const Variable value = k.MakeVariable(k.Constant(Type::kF32, -1.0));
+    k.If(from >= 0, [&] {
+      const Value row = from / 20, column = from % 20;  // Columns reversed; then the halves of a row of 60 swapped.
+      const Value mirrored = Min(row * 20 + (19 - column), k.Index(count - 1));
+      const Value other = from % 60 / 30 * 30 + from / 60;
+      value.Set(x.Load(mirrored) + Select(other < count, x.Load(Min(other, k.Index(count - 1))), x.Load(int64_t{0})));
+    });
+    y.Store(base + i, value.Get());
+  });
+  return std::move(k).Build();
+}
+
 // A dot, one element per thread: a long loop in the thread body; and a value and a variable that live across it.
 inline Kernel Dot(int64_t rows, int64_t columns, int64_t terms) {
   KernelBuilder k("dot", CeilDiv(rows * columns, 512), 256);
@@ -381,6 +400,7 @@ inline std::vector<Kernel> SampleKernels() {
   kernels.push_back(Shuffles());
   kernels.push_back(SplitSum(10000, 7));
   kernels.push_back(Stencil(9, 130));
+  kernels.push_back(Shifted(2000));
   kernels.push_back(Dot(7, 100, 300));
   kernels.push_back(Dot(3, 1025, 5));
   kernels.push_back(NestedLoops());

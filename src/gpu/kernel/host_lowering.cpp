@@ -27,7 +27,7 @@ class HostLowering {
  public:
   HostLowering(const Kernel& kernel, bool masked_tails, llvm::Module& module)
       : kernel_(kernel), masked_tails_(masked_tails), context_(module.getContext()), module_(module), b_(context_), scalar_(b_, Place::kHost, kernel.wide_index),
-        types_(kernel.values), values_(kernel.values), constants_(kernel.values) {
+        values_(kernel.values), constants_(kernel.values) {
     types_of_.resize(kernel.values, Type::kIndex);
     FindConstantsAndTypes(kernel.body);
   }
@@ -116,8 +116,16 @@ class HostLowering {
     bool unroll = true;
   };
 
-  // In rotated form: if (begin < end) do { body(index) } while ((index += step) < end).
+  // for (index = begin; index < end; index += step) body(index).
   void Loop(LlvmValue begin, LlvmValue end, LlvmValue step, LoopKind kind, const std::function<void(LlvmValue)>& body) {
+    LoopWithSteps(begin, end, kind, [&](LlvmValue index) {
+      body(index);
+      return step;
+    });
+  }
+
+  // In rotated form: if (begin < end) do { index += body(index) } while (index < end).
+  void LoopWithSteps(LlvmValue begin, LlvmValue end, LoopKind kind, const std::function<LlvmValue(LlvmValue)>& body) {
     const auto *first = llvm::dyn_cast<llvm::ConstantInt>(begin), *last = llvm::dyn_cast<llvm::ConstantInt>(end);
     const bool runs = first && last && first->getSExtValue() < last->getSExtValue();
     BasicBlock* const loop = BasicBlock::Create(context_, "loop", function_);
@@ -130,7 +138,7 @@ class HostLowering {
     index->addIncoming(begin, before);
     llvm::MDNode* const outer = access_group_;
     if (kind.lanes) access_group_ = llvm::MDNode::getDistinct(context_, {});
-    body(index);
+    LlvmValue const step = body(index);
     LlvmValue const next = b_.CreateAdd(index, step, "", true, true);
     index->addIncoming(next, b_.GetInsertBlock());
     llvm::BranchInst* const back = b_.CreateCondBr(b_.CreateICmpSLT(next, end), loop, after);
@@ -167,7 +175,7 @@ class HostLowering {
 
   void Set(int32_t id, Type type, LlvmValue value) {
     values_[id] = value;
-    types_[id] = type;
+    types_of_[id] = type;
   }
 
   void EmitRegion(const Region& region) {
@@ -226,16 +234,21 @@ class HostLowering {
         return define(LoadFrom(address, instruction.type, false));
       }
       case Op::kArrive: return EmitArrive(instruction);
-      default: {
-        llvm::SmallVector<LlvmValue, 4> operands;
-        llvm::SmallVector<Type, 4> types;
-        for (const int32_t operand : instruction.operands) {
-          operands.push_back(Get(operand));
-          types.push_back(types_[operand]);
-        }
-        return define(scalar_.Emit(instruction, operands, types));
-      }
+      default: return define(Compute(instruction));
     }
+  }
+
+  LlvmValue Compute(const Instruction& instruction) {
+    if (segment_) {
+      if (LlvmValue const value = segment_->Find(instruction, b_)) return value;
+    }
+    llvm::SmallVector<LlvmValue, 4> operands;
+    llvm::SmallVector<Type, 4> types;
+    for (const int32_t operand : instruction.operands) {
+      operands.push_back(Get(operand));
+      types.push_back(types_of_[operand]);
+    }
+    return scalar_.Emit(instruction, operands, types);
   }
 
   // ---- Structure ----
@@ -257,10 +270,112 @@ class HostLowering {
     const int32_t index = tile.regions[0].arguments[0];
     LlvmValue end = Index(elements);
     if (!tile.operands.empty()) end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, Get(tile.operands[0]), end);
-    EmitThreads(tile.regions[0], end, [this, index](LlvmValue element) {
+    const auto bind = [this, index](LlvmValue element) {
       tile_index_ = element;
       Set(index, Type::kIndex, element);
+    };
+    Segment segment = FindSegment(tile.regions[0]);
+    if (segment.divisions.empty()) return EmitThreads(tile.regions[0], end, bind);
+    LoopWithSteps(Index(0), end, {.unroll = false}, [&](LlvmValue begin) {
+      LlvmValue const count = BeginSegment(segment, begin, b_.CreateNSWSub(end, begin));
+      segment_ = &segment;
+      EmitThreads(tile.regions[0], count, [&](LlvmValue position) {
+        segment.position = position;
+        bind(b_.CreateAdd(begin, position, "", true, true));
+      });
+      segment_ = nullptr;
+      return count;
     });
+  }
+
+  // ---- Divisions of the tile's index ----
+  //
+  // Between two multiples of C, (base + i) / C is the same for all i and (base + i) % C counts up. So the tile is cut at
+  // the multiples: what would be gathers of divided indices becomes vector loads. Not for small C: the pieces would be
+  // too short.
+  static constexpr int64_t kLeastSegment = 16;
+
+  struct Segment {
+    std::vector<const Instruction*> divisions;  // kDiv and kRem by constants of something that counts up with the index.
+    std::vector<bool> inside, line, fixed;      // By value: defined in the tile; counts up; the same for all, and index arithmetic.
+    std::vector<const Instruction*> definition;
+    int32_t index = -1;                         // The tile's index.
+    std::unordered_map<const Instruction*, LlvmValue> at_begin;
+    LlvmValue begin = nullptr, position = nullptr;
+
+    // The value of a division in the current element; null if it is none of these.
+    LlvmValue Find(const Instruction& instruction, llvm::IRBuilder<>& b) const {
+      const auto found = at_begin.find(&instruction);
+      if (found == at_begin.end()) return nullptr;
+      return instruction.op == Op::kDiv ? found->second : b.CreateAdd(found->second, position, "", true, true);
+    }
+  };
+
+  Segment FindSegment(const Region& region) const {
+    Segment segment{.divisions = {}, .inside = std::vector<bool>(kernel_.values), .line = std::vector<bool>(kernel_.values),
+                    .fixed = std::vector<bool>(kernel_.values), .definition = std::vector<const Instruction*>(kernel_.values),
+                    .index = region.arguments[0], .at_begin = {}};
+    segment.inside[segment.index] = segment.line[segment.index] = true;
+    FindDivisions(region, segment);
+    return segment;
+  }
+
+  void FindDivisions(const Region& region, Segment& segment) const {
+    const auto fixed = [&](int32_t id) { return !segment.inside[id] || segment.fixed[id]; };
+    for (const Instruction& instruction : region.body) {
+      const int32_t id = instruction.result;
+      const int results = instruction.op == Op::kLoadVector ? static_cast<int>(instruction.imm2) : id >= 0 ? 1 : 0;
+      for (int i = 0; i < results; ++i) segment.inside[id + i] = true;
+      for (const Region& inner : instruction.regions) {
+        for (const int32_t argument : inner.arguments) segment.inside[argument] = true;
+        FindDivisions(inner, segment);
+      }
+      if (id < 0 || instruction.type != Type::kIndex) continue;
+      segment.definition[id] = &instruction;
+      if (instruction.op == Op::kConstant) segment.fixed[id] = true;
+      if (instruction.operands.size() != 2 || instruction.op > Op::kRem) continue;
+      const int32_t a = instruction.operands[0], b = instruction.operands[1];
+      segment.fixed[id] = fixed(a) && fixed(b);
+      if (instruction.op == Op::kAdd) segment.line[id] = (segment.line[a] && fixed(b)) || (segment.line[b] && fixed(a));
+      if (instruction.op == Op::kSub) segment.line[id] = segment.line[a] && fixed(b);
+      if (instruction.op != Op::kDiv && instruction.op != Op::kRem) continue;
+      if (!segment.line[a] || !constants_[b] || constants_[b]->imm < kLeastSegment) continue;
+      segment.divisions.push_back(&instruction);
+      (instruction.op == Op::kDiv ? segment.fixed : segment.line)[id] = true;
+    }
+  }
+
+  // Index arithmetic at the first element of the segment.
+  LlvmValue AtBegin(const Segment& segment, int32_t id) {
+    if (id == segment.index) return segment.begin;
+    if (!segment.inside[id]) return Get(id);
+    const Instruction& definition = *segment.definition[id];
+    if (const auto found = segment.at_begin.find(&definition); found != segment.at_begin.end()) return found->second;
+    llvm::SmallVector<LlvmValue, 2> operands;
+    for (const int32_t operand : definition.operands) operands.push_back(AtBegin(segment, operand));
+    const Type types[] = {Type::kIndex, Type::kIndex};
+    return scalar_.Emit(definition, operands, types);
+  }
+
+  // The values of the divisions at `begin`; returns how many elements the segment has, at most `left`.
+  LlvmValue BeginSegment(Segment& segment, LlvmValue begin, LlvmValue left) {
+    segment.begin = begin;
+    segment.at_begin.clear();
+    LlvmValue count = left;
+    for (const Instruction* division : segment.divisions) {
+      LlvmValue const dividend = AtBegin(segment, division->operands[0]);
+      LlvmValue const divisor = Index(constants_[division->operands[1]]->imm);
+      LlvmValue const operands[] = {dividend, divisor};
+      const Type types[] = {Type::kIndex, Type::kIndex};
+      LlvmValue const value = scalar_.Emit(*division, operands, types);
+      LlvmValue const remainder = division->op == Op::kRem ? value : b_.CreateSub(dividend, b_.CreateMul(value, divisor));
+      segment.at_begin[division] = value;
+      // Below zero nothing divides, behind some guard; the elements from zero on are segments of their own.
+      LlvmValue const negative = b_.CreateICmpSLT(dividend, Index(0));
+      LlvmValue const bound = b_.CreateSelect(negative, b_.CreateNeg(dividend), b_.CreateSub(divisor, remainder));
+      count = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, count, bound);
+    }
+    return count;
   }
 
   // The body of a phase or tile for lanes (elements) 0 to `end`; `bind` says which one is being emitted.
@@ -321,6 +436,7 @@ class HostLowering {
       bool varies = op == Op::kLane || op == Op::kThread || op == Op::kSlotGet || op == Op::kAtomicFetch || op == Op::kAtomicCas ||
                     (op == Op::kVariableGet && kernel_.variables[instruction.imm].level == Level::kThread);
       for (const int32_t operand : instruction.operands) varies = varies || varying[operand];
+      if (op == Op::kDiv && segment_ && segment_->at_begin.contains(&instruction)) varies = false;
       const int results = op == Op::kLoadVector ? static_cast<int>(instruction.imm2) : instruction.result >= 0 ? 1 : 0;
       for (int i = 0; i < results; ++i) varying[instruction.result + i] = varies;
       if (op == Op::kLoop) varying[instruction.regions[0].arguments[0]] = varies;
@@ -522,13 +638,7 @@ class HostLowering {
     const Instruction& definition = *strip_->definition[id];
     if (definition.op == Op::kLane) return lane_;
     if (definition.op == Op::kThread) return thread_;
-    llvm::SmallVector<LlvmValue, 4> operands;
-    llvm::SmallVector<Type, 4> types;
-    for (const int32_t operand : definition.operands) {
-      operands.push_back(Get(operand));
-      types.push_back(types_of_[operand]);
-    }
-    return scalar_.Emit(definition, operands, types);
+    return Compute(definition);
   }
 
   // Where a variable of the lane is kept; null when it is an alloca of its own.
@@ -756,11 +866,11 @@ class HostLowering {
   llvm::Instruction* allocas_ = nullptr;
   std::vector<int> parameters_;
   std::vector<LlvmValue> arrays_, slots_, variables_;
-  std::vector<Type> types_;
   std::vector<LlvmValue> values_;
   std::vector<const Instruction*> constants_;  // By value.
   std::vector<Type> types_of_;                 // By value, known before emission.
   Strip* strip_ = nullptr;
+  Segment* segment_ = nullptr;
   LlvmValue block_ = nullptr, warp_ = nullptr, lane_ = nullptr, thread_ = nullptr, tile_index_ = nullptr;
   llvm::MDNode* access_group_ = nullptr;  // Of the loop over lanes; null outside.
   bool in_warps_ = false;
