@@ -122,7 +122,7 @@ class Compiler {
     ParallelFor(static_cast<int64_t>(plans_.size()), 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         if (plans_[i].kind != StepKind::kKernel) continue;
-        auto kernels = EmitFusion(*plans_[i].inst);
+        auto kernels = EmitFusion(*plans_[i].inst, EmitterOptions{.inject = KernelFault(*plans_[i].inst)});
         if (kernels) {
           plans_[i].kernels = std::move(*kernels);
         } else {
@@ -313,7 +313,12 @@ class Compiler {
     if (plan.fill != nullptr) step.work.push_back(MakeFill(plan));
     if (plan.kind == StepKind::kHostCall) step.work.push_back(HostWork());
     step.info = static_cast<int>(program_.steps.size());
-    program_.steps.push_back({plan.inst, plan.kind, std::move(how)});
+    // What several kernels of one fusion promise is one plan: each speaks of instructions of its own.
+    PrecisionPlan precision;
+    for (const KernelPlan& kernel : plan.kernels) {
+      precision.instructions.insert(kernel.precision.instructions.begin(), kernel.precision.instructions.end());
+    }
+    program_.steps.push_back({plan.inst, plan.kind, std::move(how), std::move(precision)});
     const bool is_call = plan.kind == StepKind::kGemm || plan.kind == StepKind::kConvolution;
     if (is_call && IsFaulty(*plan.inst)) step.fault = fault_;
     block.push_back(std::move(step));
@@ -370,6 +375,13 @@ class Compiler {
       }
     }
     return kernel_number_.at(&kernel);
+  }
+
+  // The fault that "kernel:NAME:FAULT" plants in this one; "" for none.
+  std::string KernelFault(const Instruction& inst) const {
+    const std::vector<std::string_view> parts = Split(options().inject, ':');
+    const bool meant = parts.size() == 3 && parts[0] == "kernel" && (parts[1] == "*" || parts[1] == inst.name());
+    return meant ? std::string(parts[2]) : std::string();
   }
 
   bool IsFaulty(const Instruction& inst) {

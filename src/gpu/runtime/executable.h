@@ -22,6 +22,7 @@
 #include "base/result.h"
 #include "gpu/device/device.h"
 #include "ir/module.h"
+#include "ir/precision_plan.h"
 
 namespace hlo::gpu {
 
@@ -39,6 +40,7 @@ struct CompileOptions {
   std::function<bool(const Instruction&)> by_host_call;
   // "library:NAME:FAULT" plants a wrong result into the library call of instruction NAME (or of all, "*"). FAULT: "bit"
   // (one bit of one element), "zero" (the last element is 0), "scale" (all elements by 1 + 2^-6). Tests of the comparator.
+  // "kernel:NAME:FAULT" plants EmitterOptions::inject into the kernels of that instruction.
   std::string inject;
 };
 
@@ -73,6 +75,7 @@ struct StepInfo {
   const Instruction* instruction;  // Of Executable::module().
   StepKind kind;
   std::string how;  // "oneDNN 2.6.3 brgconv:avx512_core"; "row reduction, 64 blocks of 256".
+  PrecisionPlan precision;  // What its kernels promise; empty for libraries.
 };
 
 struct MemoryReport {
