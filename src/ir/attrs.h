@@ -316,7 +316,7 @@ struct RaggedDotAttrs {
     return std::tuple(
         Optional("lhs_batch_dims", &RaggedDotAttrs::lhs_batch), Always("lhs_contracting_dims", &RaggedDotAttrs::lhs_contracting),
         Optional("rhs_batch_dims", &RaggedDotAttrs::rhs_batch), Always("rhs_contracting_dims", &RaggedDotAttrs::rhs_contracting),
-        Always("lhs_ragged_dims", &RaggedDotAttrs::lhs_ragged), Always("rhs_group_dims", &RaggedDotAttrs::rhs_group),
+        Optional("lhs_ragged_dims", &RaggedDotAttrs::lhs_ragged), Optional("rhs_group_dims", &RaggedDotAttrs::rhs_group),
         Optional("operand_precision", &RaggedDotAttrs::precision));
   }
 };

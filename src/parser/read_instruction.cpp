@@ -413,7 +413,7 @@ bool Reader::ReadAttributes(Pending& pending) {
       if (name.text == "result_accuracy" && !TakesResultAccuracy(pending.opcode)) return Fail("V049", Str("'", pending.opcode, "' takes no result_accuracy"), name.range());
       Advance();
       if (!pending.common) pending.common = std::make_unique<CommonAttrs>();
-      good = row->read(*this, pending.common.get());
+      good = row->read(*this, pending.common.get()) && Canonicalize(name.text, *pending.common, name.range());
     } else if (const AttributeRow* row = FindRow(async, name.text)) {
       if (!check_once(48 + (row - async.data()))) return false;
       Advance();
@@ -447,6 +447,18 @@ bool Reader::ReadAttributes(Pending& pending) {
   for (size_t i = 0; i < own.size(); ++i) {
     if (own[i].presence != Presence::kRequired || (seen >> i & 1) != 0) continue;
     return Fail("P036", Str("'", pending.opcode, "' needs the attribute '", own[i].name, "'"), pending.opcode_range);
+  }
+  return true;
+}
+
+bool Reader::Canonicalize(std::string_view name, CommonAttrs& common, SourceRange range) {
+  if (name == "backend_config" && !CanonicalBackendConfig(common.backend_config.text)) return Fail("P037", "backend_config is a string or a dictionary in braces", range);
+  if (name == "frontend_attributes" && !CanonicalFrontendAttributes(common.frontend_attributes.text)) {
+    return Fail("P037", "frontend_attributes are {key=\"text\",...}", range);
+  }
+  if (name == "result_accuracy" && common.result_accuracy.text.find("mode=") != std::string::npos) {
+    for (char& c : common.result_accuracy.text) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c | 0x20 : c);
+    if (common.result_accuracy.text == "{mode=default}") common.result_accuracy.text.clear();
   }
   return true;
 }
@@ -491,10 +503,16 @@ bool Reader::Build(Pending& pending, std::string name, Instruction*& inst) {
     }
   }
   const bool inferred = !pending.shape.has_value();
-  if (inferred && (RowOf(pending.opcode).traits & kInferable) == 0) {
+  if (inferred && ((RowOf(pending.opcode).traits & kInferable) == 0 || RowOf(pending.opcode).shape_rule == ShapeAsWritten)) {
     return Fail("P032", Str("the result shape of '", pending.opcode, "' cannot be inferred, write it before the opcode"), pending.opcode_range);
   }
   if (pending.broken) return true;
+  if (pending.opcode == Opcode::kMap && pending.operands.size() > 0) {
+    // What is written there is ignored, as in XLA: a map goes over all dimensions.
+    std::vector<int64_t>& dimensions = std::get<MapAttrs>(pending.attributes).dimensions;
+    dimensions.clear();
+    for (int64_t i = 0; i < pending.operands[0]->shape().rank(); ++i) dimensions.push_back(i);
+  }
   bool calls_broken = false;
   if (!broken_.empty()) {
     ForEachCalled(pending.attributes, [&](Computation*& called) { calls_broken = calls_broken || broken_.contains(called); });

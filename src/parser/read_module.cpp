@@ -32,11 +32,11 @@ Result<Literal> Reader::ReadLoneLiteral(const Shape& shape) {
 // What stands there instead of HLO, if it can be told.
 bool Reader::FailNoHlo() {
   const std::string_view all = Text({lexer_.Offset(BeginBytes()), lexer_.Offset(lexer_.end())});
-  const std::string_view start = all.substr(0, 4096);
+  const std::string_view start = all.substr(0, 4096);  // From the first token on: comments may say anything.
   const SourceRange here = {token_.begin, std::max(token_.end, token_.begin + 1)};
   if (token_.kind == TokenKind::kEnd) return Fail("P011", "there is no module: the text is empty", token_.range());
   if (start.find('\0') != std::string_view::npos) return Fail("P014", "this is binary data, not HLO text", here);
-  if (start.starts_with("module @") || start.starts_with("module {") || start.find("func.func") != std::string_view::npos) {
+  if (start.starts_with("module @") || start.starts_with("module {") || start.starts_with("module attributes") || start.starts_with("func.func")) {
     Fail("P014", "this is MLIR, not HLO text", here);
     AddHint("convert it with JAX or xla-translate; JAX: lowered.as_text(dialect=\"hlo\")");
     return false;
@@ -93,7 +93,10 @@ bool Reader::ReadHeaderAttribute(std::string_view name, SourceRange range) {
   if (name == "num_partitions") return Read(header.num_partitions);
   if (name == "allow_spmd_sharding_propagation_to_parameters") return Read(header.propagation_to_parameters);
   if (name == "allow_spmd_sharding_propagation_to_output") return Read(header.propagation_to_output);
-  if (name == "frontend_attributes") return Read(header.frontend_attributes);
+  if (name == "frontend_attributes") {
+    if (!Read(header.frontend_attributes)) return false;
+    return CanonicalFrontendAttributes(header.frontend_attributes.text) || Fail("P037", "frontend_attributes are {key=\"text\",...}", range);
+  }
   if (name == "origin_recovery_table") return Read(header.origin_recovery_table);
   if (name == "debug_attributes") return Read(header.debug_attributes);
   if (name == "backend_config") return Read(header.backend_config);

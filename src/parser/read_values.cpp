@@ -1,8 +1,10 @@
 // Values of attributes, one Read for each type. Source of the grammars: spec/hlo-text.md 8.
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "base/text.h"
+#include "ir/printer.h"
 #include "parser/reader.h"
 
 namespace hlo {
@@ -153,6 +155,10 @@ bool Reader::Read(RawText& value) {
     return FailExpected("a value");
   }
   value.text.assign(begin, last);
+  // Blanks in lists of numbers say nothing; XLA prints none.
+  if (value.text.find_first_not_of("{}[](),0123456789<=T \t\r\n") == std::string::npos) {
+    std::erase_if(value.text, [](char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; });
+  }
   EndBytes(last);
   return true;
 }
@@ -349,6 +355,55 @@ bool Reader::ReadFields(Struct& value, const char* what) {
     if (!known) return Fail("P034", Str("'", name.text, "' is no item of ", what), name.range());
   }
   Advance();
+  return true;
+}
+
+// A string that holds a balanced dictionary is that dictionary; any other is quoted in one way.
+static bool CanonicalValue(std::string& text) {
+  if (text.starts_with('{')) return true;
+  std::string inner;
+  if (text.size() < 2 || !Unquote(text, inner)) return false;
+  const bool dictionary = inner.starts_with('{') && SkipBalanced(inner.data(), inner.data() + inner.size()) == inner.data() + inner.size();
+  text = dictionary ? inner : Quoted(inner);
+  return true;
+}
+
+bool CanonicalBackendConfig(std::string& text) {
+  if (!CanonicalValue(text)) return false;
+  if (text == "\"\"") text.clear();
+  return true;
+}
+
+bool CanonicalFrontendAttributes(std::string& text) {
+  std::map<std::string, std::string> values;
+  Lexer lexer(text, 1, static_cast<uint32_t>(text.size()));
+  for (Token token = lexer.Next(); !token.Is('}');) {
+    if (token.Is(',')) {
+      token = lexer.Next();
+      continue;
+    }
+    if (token.kind != TokenKind::kAttribute) return false;
+    const std::string key(token.text);
+    token = lexer.Next();
+    std::string value;
+    if (token.Is('{')) {
+      const char* begin = lexer.Pointer(token.begin);
+      const char* end = SkipBalanced(begin, lexer.end());
+      if (end == nullptr) return false;
+      value.assign(begin, end);
+      lexer.Seek(end);
+    } else if (token.kind == TokenKind::kString) {
+      value = token.text;
+    } else {
+      return false;
+    }
+    if (!CanonicalValue(value)) return false;
+    values[key] = std::move(value);
+    token = lexer.Next();
+  }
+  text = "{";
+  for (const auto& [key, value] : values) text += Str(text.size() > 1 ? "," : "", key, "=", value);
+  text += "}";
   return true;
 }
 

@@ -153,6 +153,7 @@ class Reader {
   bool ReadProjections(Instruction*& inst);
   bool MakeParameter(std::string_view name, const std::optional<Shape>& shape, SourceRange range, Instruction*& inst);
   bool ReadAttributes(Pending& pending);
+  bool Canonicalize(std::string_view name, CommonAttrs& common, SourceRange range);
   bool ReadControlPredecessors(std::vector<Instruction*>& predecessors);
   bool Build(Pending& pending, std::string name, Instruction*& inst);
   bool CheckOperandCount(const Pending& pending);
@@ -214,6 +215,10 @@ bool Reader::ReadBraced(Item&& item) {
 // The element type that a word names; none for "tuple". Fast for the usual ones.
 std::optional<PrimitiveType> TypeFromWord(std::string_view word);
 
+// The one spelling of frontend_attributes={...} (keys sorted, no blanks) and of a backend_config (a dictionary without
+// quotes, an empty string as nothing at all); so equal ones have equal text. False for what is no list of key=value.
+bool CanonicalFrontendAttributes(std::string& text);
+bool CanonicalBackendConfig(std::string& text);
 // Removes the quotes and resolves the escapes. False for an escape that is none.
 bool Unquote(std::string_view quoted, std::string& text);
 // Behind the brace that closes the one at `begin`, double-quoted strings skipped; null when there is none.

@@ -1,0 +1,599 @@
+#include "ir/printer.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "base/text.h"
+
+namespace hlo {
+namespace {
+
+// Attributes that their struct's field order does not put where XLA prints them, or that have a condition of their own.
+bool IsNatural(const Instruction& compare) {
+  const PrimitiveType type = compare.operand(0).shape().type();
+  switch (compare.attrs<CompareAttrs>().type) {
+    case ComparisonType::kDefault: return true;
+    case ComparisonType::kFloat: return IsFloat(type) || IsComplex(type);
+    case ComparisonType::kSigned: return IsSigned(type);
+    case ComparisonType::kUnsigned: return IsUnsigned(type) || type == PrimitiveType::kPred;
+    case ComparisonType::kTotalOrder: return false;
+  }
+  return false;
+}
+
+class Printer {
+ public:
+  explicit Printer(const PrintOptions& options) : options_(options) {}
+
+  std::string Take() { return std::move(out_); }
+
+  void PrintModule(const Module& module);
+  void PrintComputation(const Computation& computation);
+  void PrintInstruction(const Instruction& inst);
+
+ private:
+  void Name(std::string_view name) {
+    if (options_.percent) out_ += '%';
+    out_ += name;
+  }
+
+  void PrintHeader(const Module& module);
+  void PrintSignatureShape(const Shape& shape);
+  void PrintShape(const Shape& shape);
+  void PrintOperands(const Instruction& inst);
+  void PrintAttributes(const Instruction& inst);
+  void PrintCommon(const Instruction& inst);
+  template <class Struct>
+  void PrintFields(const Instruction& inst, const Struct& attrs);
+
+  void Begin(std::string_view name) {
+    out_ += ", ";
+    out_ += name;
+    out_ += '=';
+  }
+
+  // ---- Values, one overload for each type ----
+  void Value(bool value) { AppendTo(out_, value); }
+  void Value(int64_t value) { AppendTo(out_, value); }
+  void Value(double value) { out_ += Format("%g", value); }
+  void Value(const std::string& value) { out_ += Quoted(value); }
+  void Value(const RawText& value) { out_ += value.empty() ? "{}" : value.text; }
+  void Value(const OneDimension& value) { out_ += Str("{", value.value, "}"); }
+  void Value(const std::vector<int64_t>& value) {
+    out_ += '{';
+    for (size_t i = 0; i < value.size(); ++i) {
+      if (i > 0) out_ += ',';
+      AppendTo(out_, value[i]);
+    }
+    out_ += '}';
+  }
+  void Value(const Window& window);
+  void Value(const DimLabels& labels);
+  void Value(const PaddingConfig& padding);
+  void Value(const SliceRanges& slice);
+  void Value(const OperandAliases& aliases);
+  void Value(const Shape& shape) { out_ += shape.ToStringWithLayout(); }
+  void Value(const ShapeList& list) {
+    out_ += Str("{", Join(Texts(list.shapes), ", "), "}");
+  }
+  void Value(const LiteralValue& literal) { ShapedLiteral(*literal.value); }
+  void ShapedLiteral(const Literal& literal);
+  void Value(const Metadata& metadata);
+  void Value(Computation* called) { Name(called->name()); }
+  void Value(const std::vector<Computation*>& called) {
+    out_ += '{';
+    for (size_t i = 0; i < called.size(); ++i) {
+      if (i > 0) out_ += ", ";
+      Name(called[i]->name());
+    }
+    out_ += '}';
+  }
+  template <class T>
+  void Value(const std::optional<T>& value) {
+    Value(*value);
+  }
+  template <class Enum>
+    requires std::is_enum_v<Enum>
+  void Value(Enum value) {
+    out_ += ToString(value);
+  }
+  void Value(const std::vector<Precision>& list) {
+    out_ += '{';
+    for (size_t i = 0; i < list.size(); ++i) {
+      if (i > 0) out_ += ',';
+      out_ += ToString(list[i]);
+    }
+    out_ += '}';
+  }
+  void Value(const ListOfLists& lists) {
+    out_ += '{';
+    for (size_t i = 0; i < lists.size(); ++i) {
+      if (i > 0) out_ += ',';
+      Value(lists[i]);
+    }
+    out_ += '}';
+  }
+
+  static std::vector<std::string> Texts(const std::vector<Shape>& shapes) {
+    std::vector<std::string> texts;
+    for (const Shape& shape : shapes) texts.push_back(shape.ToStringWithLayout());
+    return texts;
+  }
+
+  PrintOptions options_;
+  std::string out_;
+};
+
+// ---- Order -------------------------------------------------------------------------------------------------------
+
+// XLA's: a walk, operands first, from each instruction that nothing uses, in order of the text.
+std::vector<Instruction*> OrderOf(const Computation& computation, const PrintOptions& options) {
+  if (computation.module().header.is_scheduled) return computation.Instructions();
+  if (options.text_order) return computation.PostOrder();
+  enum : uint8_t { kNew, kOpen, kDone };
+  std::vector<uint8_t> state(computation.module().id_limit(), kNew);
+  std::vector<Instruction*> order;
+  std::vector<Instruction*> stack;
+  // What control edges alone lead to counts as used.
+  std::unordered_set<const Instruction*> awaited;
+  const std::vector<Instruction*> all = computation.Instructions();
+  for (const Instruction* inst : all) awaited.insert(inst->control_predecessors().begin(), inst->control_predecessors().end());
+  for (Instruction* start : all) {
+    if (!start->users().empty()) continue;
+    stack.push_back(start);
+    while (!stack.empty()) {
+      Instruction* inst = stack.back();
+      if (state[inst->id()] != kNew) {
+        stack.pop_back();
+        if (state[inst->id()] == kOpen) {
+          state[inst->id()] = kDone;
+          order.push_back(inst);
+        }
+        continue;
+      }
+      state[inst->id()] = kOpen;
+      // The first operand is on top, so it comes first; control predecessors before all operands.
+      const auto operands = inst->operands();
+      for (size_t i = operands.size(); i-- > 0;) {
+        if (state[operands[i]->id()] == kNew) stack.push_back(operands[i]);
+      }
+      for (Instruction* before : inst->control_predecessors()) {
+        if (state[before->id()] == kNew) stack.push_back(before);
+      }
+    }
+  }
+  return order;
+}
+
+// XLA's: a walk over the call graph, callees first, from each computation that nothing calls; the entry last.
+std::vector<Computation*> OrderOf(const Module& module) {
+  const std::vector<Computation*> all = module.Computations();
+  std::unordered_map<const Computation*, size_t> position;
+  for (size_t i = 0; i < all.size(); ++i) position[all[i]] = i;
+  std::vector<std::vector<size_t>> callees(all.size());
+  std::vector<bool> called(all.size());
+  for (size_t i = 0; i < all.size(); ++i) {
+    for (const Instruction* inst : all[i]->Instructions()) {
+      std::vector<Computation*> of_inst = CalledComputations(*inst);
+      if (inst->Is(Opcode::kWhile)) std::reverse(of_inst.begin(), of_inst.end());  // The body comes before the condition.
+      for (const Computation* callee : of_inst) callees[i].push_back(position.at(callee));
+    }
+    for (const size_t callee : callees[i]) called[callee] = true;
+  }
+  std::vector<Computation*> order;
+  std::vector<bool> seen(all.size());
+  std::vector<std::pair<size_t, size_t>> stack;  // Computation, next callee.
+  for (size_t start = 0; start < all.size(); ++start) {
+    if (called[start] || seen[start]) continue;
+    seen[start] = true;
+    stack.emplace_back(start, 0);
+    while (!stack.empty()) {
+      auto& [at, next] = stack.back();
+      if (next == callees[at].size()) {
+        order.push_back(all[at]);
+        stack.pop_back();
+        continue;
+      }
+      const size_t callee = callees[at][next++];
+      if (!seen[callee]) {
+        seen[callee] = true;
+        stack.emplace_back(callee, 0);
+      }
+    }
+  }
+  return order;
+}
+
+// ---- Module ------------------------------------------------------------------------------------------------------
+
+void Printer::PrintModule(const Module& module) {
+  PrintHeader(module);
+  for (const Computation* computation : OrderOf(module)) {
+    if (computation->IsEntry()) out_ += "ENTRY ";
+    PrintComputation(*computation);
+    out_ += "\n\n";
+  }
+  if (!options_.percent) out_.pop_back();
+}
+
+// Whether the boundary's layouts are those of the entry's own parameters and root, so that reading infers them.
+bool LayoutIsImplied(const Module& module) {
+  const ModuleHeader& header = module.header;
+  const Computation& entry = module.entry();
+  if (!header.entry_result) return true;
+  if (*header.entry_result != entry.root().shape() || header.entry_parameters->elements().size() != entry.parameters().size()) return false;
+  for (size_t i = 0; i < entry.parameters().size(); ++i) {
+    if (header.entry_parameters->element(i) != entry.parameter(i).shape()) return false;
+  }
+  return true;
+}
+
+void Printer::PrintHeader(const Module& module) {
+  const ModuleHeader& header = module.header;
+  out_ += Str("HloModule ", module.name());
+  if (header.is_scheduled) out_ += ", is_scheduled=true";
+  if (!header.aliases.empty()) {
+    out_ += ", input_output_alias={ ";
+    for (size_t i = 0; i < header.aliases.size(); ++i) {
+      const InputOutputAlias& alias = header.aliases[i];
+      out_ += Str(i > 0 ? ", " : "", "{", Join(alias.output, ", "), "}: (", alias.parameter, ", {", Join(alias.parameter_index, ", "), "}, ", alias.must ? "must-alias" : "may-alias", ")");
+    }
+    out_ += " }";
+  }
+  if (!header.donors.empty()) {
+    out_ += ", buffer_donor={ ";
+    for (size_t i = 0; i < header.donors.size(); ++i) {
+      const BufferDonor& donor = header.donors[i];
+      out_ += Str(i > 0 ? ", " : "", "(", donor.parameter, ", {", Join(donor.parameter_index, ", "), "})");
+    }
+    out_ += " }";
+  }
+  if (header.alias_passthrough_params) out_ += ", alias_passthrough_params=true";
+  if (header.entry_result && (options_.signature || !LayoutIsImplied(module))) {
+    out_ += ", entry_computation_layout={(";
+    const std::vector<Shape>& parameters = header.entry_parameters->elements();
+    for (size_t i = 0; i < parameters.size(); ++i) {
+      if (i > 0) out_ += ", ";
+      if (i > 0 && i % 5 == 0 && options_.index_comments) out_ += Str("/*index=", i, "*/");
+      out_ += parameters[i].ToStringWithLayout();
+    }
+    out_ += Str(")->", header.entry_result->ToStringWithLayout(), "}");
+  }
+  const auto raw = [&](std::string_view name, const RawText& value) {
+    if (!value.empty()) out_ += Str(", ", name, "=", value.text);
+  };
+  raw("allow_spmd_sharding_propagation_to_parameters", header.propagation_to_parameters);
+  raw("allow_spmd_sharding_propagation_to_output", header.propagation_to_output);
+  if (header.replica_count != 1) out_ += Str(", replica_count=", header.replica_count);
+  if (header.num_partitions != 1) out_ += Str(", num_partitions=", header.num_partitions);
+  raw("frontend_attributes", header.frontend_attributes);
+  raw("backend_config", header.backend_config);
+  raw("origin_recovery_table", header.origin_recovery_table);
+  raw("debug_attributes", header.debug_attributes);
+  out_ += "\n\n";
+  if (options_.metadata && !header.stack_frames.empty()) out_ += Str(header.stack_frames, "\n\n");
+}
+
+// Without layouts.
+void Printer::PrintSignatureShape(const Shape& shape) {
+  if (!shape.IsTuple()) return AppendTo(out_, shape);
+  out_ += '(';
+  for (size_t i = 0; i < shape.elements().size(); ++i) {
+    if (i > 0) out_ += ", ";
+    if (i > 0 && i % 5 == 0 && options_.index_comments) out_ += Str("/*index=", i, "*/");
+    PrintSignatureShape(shape.element(i));
+  }
+  out_ += ')';
+}
+
+void Printer::PrintComputation(const Computation& computation) {
+  Name(computation.name());
+  out_ += ' ';
+  if (options_.signature) {
+    out_ += '(';
+    for (size_t i = 0; i < computation.parameters().size(); ++i) {
+      if (i > 0) out_ += ", ";
+      const Instruction& parameter = computation.parameter(i);
+      out_ += Str(parameter.name(), ": ");
+      PrintSignatureShape(parameter.shape());
+    }
+    out_ += ") -> ";
+    PrintSignatureShape(computation.root().shape());
+    out_ += ' ';
+  }
+  out_ += "{\n";
+  for (const Instruction* inst : OrderOf(computation, options_)) {
+    out_ += "  ";
+    if (inst->IsRoot()) out_ += "ROOT ";
+    PrintInstruction(*inst);
+    out_ += '\n';
+  }
+  out_ += '}';
+  if (computation.execution_thread != "main") out_ += Str(", execution_thread=\"", computation.execution_thread, "\"");
+}
+
+// ---- Instruction -------------------------------------------------------------------------------------------------
+
+void Printer::PrintShape(const Shape& shape) {
+  if (options_.layouts) {
+    out_ += shape.ToStringWithLayout();
+    return;
+  }
+  out_ += shape.HasDefaultLayout() ? shape.ToString() : shape.ToStringWithLayout();
+}
+
+void Printer::PrintInstruction(const Instruction& inst) {
+  Name(inst.name());
+  out_ += " = ";
+  PrintShape(inst.shape());
+  out_ += ' ';
+  out_ += ToString(inst.opcode());
+  out_ += '(';
+  PrintOperands(inst);
+  out_ += ')';
+  PrintAttributes(inst);
+  PrintCommon(inst);
+}
+
+void Printer::PrintOperands(const Instruction& inst) {
+  if (inst.Is(Opcode::kParameter)) return AppendTo(out_, inst.parameter_number());
+  if (inst.Is(Opcode::kConstant)) {
+    constexpr int64_t kSmall = 10;
+    const Shape& shape = inst.shape();
+    const bool print = options_.large_constants || (shape.IsArray() && shape.NumElements() <= kSmall);
+    out_ += print ? Print(inst.literal()) : "{...}";
+    return;
+  }
+  for (int64_t i = 0; i < inst.operand_count(); ++i) {
+    if (i > 0) out_ += ", ";
+    if (i > 0 && i % 5 == 0 && options_.index_comments) out_ += Str("/*index=", i, "*/");
+    if (options_.operand_shapes) {
+      PrintShape(inst.operand(i).shape());
+      out_ += ' ';
+    }
+    Name(inst.operand(i).name());
+  }
+}
+
+template <class Struct>
+void Printer::PrintFields(const Instruction& inst, const Struct& attrs) {
+  [[maybe_unused]] static const Struct kDefaults{};
+  ForEachField<Struct>([&](const auto& field) {
+    const auto& value = attrs.*field.member;
+    using T = std::remove_cvref_t<decltype(value)>;
+    if (field.presence == Presence::kOptional && value == kDefaults.*field.member) return;
+    if constexpr (std::is_same_v<T, std::vector<Precision>>) {
+      if (std::all_of(value.begin(), value.end(), [](Precision p) { return p == Precision::kDefault; })) return;
+    }
+    if constexpr (std::is_same_v<T, Computation*>) {
+      if (value == nullptr) return;
+    }
+    Begin(field.name);
+    Value(value);
+  });
+}
+
+void Printer::PrintAttributes(const Instruction& inst) {
+  switch (inst.opcode()) {
+    case Opcode::kCompare: {
+      const CompareAttrs& a = inst.attrs<CompareAttrs>();
+      out_ += Str(", direction=", a.direction);
+      if (!IsNatural(inst)) out_ += Str(", type=", a.type);
+      return;
+    }
+    case Opcode::kAsyncUpdate:
+    case Opcode::kAsyncDone: {  // What a chain's start says holds for all of it.
+      AsyncAttrs a = inst.attrs<AsyncAttrs>();
+      a.calls = nullptr;
+      a.thread = AsyncAttrs().thread;
+      return PrintFields(inst, a);
+    }
+    case Opcode::kReduceScatter: {  // The dimension comes later than in the other collectives.
+      CollectiveAttrs a = inst.attrs<CollectiveAttrs>();
+      Computation* to_apply = std::exchange(a.to_apply, nullptr);
+      const auto dimension = std::exchange(a.dimension, std::nullopt);
+      PrintFields(inst, a);
+      Begin("dimensions");
+      Value(dimension);
+      Begin("to_apply");
+      return Value(to_apply);
+    }
+    default: std::visit([&](const auto& attrs) { PrintFields(inst, attrs); }, inst.attributes());
+  }
+}
+
+void Printer::PrintCommon(const Instruction& inst) {
+  const auto predecessors = [&] {
+    if (inst.control_predecessors().empty() || !options_.control_dependencies) return;
+    Begin("control-predecessors");
+    out_ += '{';
+    for (size_t i = 0; i < inst.control_predecessors().size(); ++i) {
+      if (i > 0) out_ += ", ";
+      Name(inst.control_predecessors()[i]->name());
+    }
+    out_ += '}';
+  };
+  if (!inst.HasCommon()) return predecessors();
+  const CommonAttrs& common = inst.common();
+  ForEachField<CommonAttrs>([&](const auto& field) {
+    const auto& value = common.*field.member;
+    const std::string_view name = field.name;
+    if (name == "statistics") predecessors();  // They stand before it.
+    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(value)>, Metadata>) {
+      if (!options_.metadata || value == Metadata()) return;
+      // What is left of a record without any of these is not printed.
+      if (value.op_type.empty() && value.op_name.empty() && value.source_file.empty() && value.scheduling_name.empty() && value.stack_frame_id == 0 && value.payload.empty()) return;
+      Begin(field.name);
+      Value(value);
+    } else {
+      if (value.empty() || (name == "backend_config" && !options_.backend_config)) return;
+      Begin(field.name);
+      Value(value);
+    }
+  });
+}
+
+// ---- Values ------------------------------------------------------------------------------------------------------
+
+void Printer::Value(const Window& window) {
+  const auto item = [&](const char* name, auto&& is_default, auto&& text) {
+    if (std::all_of(window.dims.begin(), window.dims.end(), is_default)) return;
+    out_ += name;
+    for (size_t i = 0; i < window.dims.size(); ++i) {
+      if (i > 0) out_ += 'x';
+      out_ += text(window.dims[i]);
+    }
+  };
+  out_ += '{';
+  if (!window.dims.empty()) {
+    item("size=", [](const WindowDim&) { return false; }, [](const WindowDim& d) { return Str(d.size); });
+  }
+  item(" stride=", [](const WindowDim& d) { return d.stride == 1; }, [](const WindowDim& d) { return Str(d.stride); });
+  item(" pad=", [](const WindowDim& d) { return d.pad_low == 0 && d.pad_high == 0; }, [](const WindowDim& d) { return Str(d.pad_low, "_", d.pad_high); });
+  item(" lhs_dilate=", [](const WindowDim& d) { return d.base_dilation == 1; }, [](const WindowDim& d) { return Str(d.base_dilation); });
+  item(" rhs_dilate=", [](const WindowDim& d) { return d.window_dilation == 1; }, [](const WindowDim& d) { return Str(d.window_dilation); });
+  item(" rhs_reversal=", [](const WindowDim& d) { return !d.reversed; }, [](const WindowDim& d) { return Str(d.reversed ? 1 : 0); });
+  out_ += '}';
+}
+
+void Printer::Value(const DimLabels& labels) {
+  const auto word = [&](char first, int64_t first_at, char second, int64_t second_at, const std::vector<int64_t>& spatial) {
+    int64_t last = std::max(first_at, second_at);
+    for (const int64_t at : spatial) last = std::max(last, at);
+    std::string text(last + 1, '?');
+    text[first_at] = first;
+    text[second_at] = second;
+    for (size_t i = 0; i < spatial.size(); ++i) text[spatial[i]] = static_cast<char>('0' + i);
+    out_ += text;
+  };
+  word('b', labels.lhs_batch, 'f', labels.lhs_feature, labels.lhs_spatial);
+  out_ += '_';
+  word('i', labels.rhs_input_feature, 'o', labels.rhs_output_feature, labels.rhs_spatial);
+  out_ += "->";
+  word('b', labels.out_batch, 'f', labels.out_feature, labels.out_spatial);
+}
+
+void Printer::Value(const PaddingConfig& padding) {
+  const bool interior = std::any_of(padding.dims.begin(), padding.dims.end(), [](const PaddingDim& d) { return d.interior != 0; });
+  for (size_t i = 0; i < padding.dims.size(); ++i) {
+    const PaddingDim& dim = padding.dims[i];
+    out_ += Str(i > 0 ? "x" : "", dim.low, "_", dim.high);
+    if (interior) out_ += Str("_", dim.interior);
+  }
+}
+
+void Printer::Value(const SliceRanges& slice) {
+  const bool strides = std::any_of(slice.dims.begin(), slice.dims.end(), [](const SliceDim& d) { return d.stride != 1; });
+  out_ += '{';
+  for (size_t i = 0; i < slice.dims.size(); ++i) {
+    const SliceDim& dim = slice.dims[i];
+    out_ += Str(i > 0 ? ", " : "", "[", dim.start, ":", dim.limit);
+    if (strides) out_ += Str(":", dim.stride);
+    out_ += ']';
+  }
+  out_ += '}';
+}
+
+void Printer::Value(const OperandAliases& aliases) {
+  out_ += '{';
+  for (size_t i = 0; i < aliases.size(); ++i) {
+    const OperandAlias& alias = aliases[i];
+    out_ += Str(i > 0 ? ", " : "", "{", Join(alias.output, ", "), "}: (", alias.operand, ", {", Join(alias.operand_index, ", "), "})");
+  }
+  out_ += '}';
+}
+
+void Printer::ShapedLiteral(const Literal& literal) {
+  if (!literal.shape().IsTuple()) {
+    out_ += Str(literal.shape().ToStringWithLayout(), " ", Print(literal));
+    return;
+  }
+  out_ += "( ";
+  for (size_t i = 0; i < literal.elements().size(); ++i) {
+    if (i > 0) out_ += ", ";
+    ShapedLiteral(literal.elements()[i]);
+  }
+  out_ += " )";
+}
+
+void Printer::Value(const Metadata& metadata) {
+  [[maybe_unused]] static const Metadata kDefaults;
+  out_ += '{';
+  bool first = true;
+  ForEachField<Metadata>([&](const auto& field) {
+    if (metadata.*field.member == kDefaults.*field.member) return;
+    if (!first) out_ += ' ';
+    first = false;
+    out_ += field.name;
+    out_ += '=';
+    Value(metadata.*field.member);
+  });
+  out_ += '}';
+}
+
+}  // namespace
+
+std::string Quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    switch (c) {
+      case '\n': out += "\\n"; break;
+      case '\r': out += "\\r"; break;
+      case '\t': out += "\\t"; break;
+      case '"': out += "\\\""; break;
+      case '\'': out += "\\'"; break;
+      case '\\': out += "\\\\"; break;
+      default:
+        if (c >= 0x20 && c < 0x7F) {
+          out += c;
+        } else {
+          out += Format("\\%03o", static_cast<unsigned char>(c));
+        }
+    }
+  }
+  out += '"';
+  return out;
+}
+
+PrintOptions ShortForm() {
+  PrintOptions options;
+  options.percent = false;
+  options.layouts = false;
+  options.signature = false;
+  options.metadata = false;
+  options.index_comments = false;
+  options.text_order = true;
+  return options;
+}
+
+std::string Print(const Module& module, const PrintOptions& options) {
+  Printer printer(options);
+  printer.PrintModule(module);
+  return printer.Take();
+}
+
+std::string Print(const Computation& computation, const PrintOptions& options) {
+  Printer printer(options);
+  printer.PrintComputation(computation);
+  return printer.Take();
+}
+
+std::string Print(const Instruction& inst, const PrintOptions& options) {
+  Printer printer(options);
+  printer.PrintInstruction(inst);
+  return printer.Take();
+}
+
+std::string ToString(const Instruction& inst) {
+  PrintOptions options = ShortForm();
+  options.large_constants = false;
+  return Print(inst, options);
+}
+
+std::string ToString(const Computation& computation) {
+  PrintOptions options = ShortForm();
+  options.large_constants = false;
+  return Print(computation, options);
+}
+
+}  // namespace hlo
