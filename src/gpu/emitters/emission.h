@@ -30,6 +30,21 @@ class Emission {
     Emission& emission_;
   };
 
+  // A scope that is left and entered again: what was hoisted for one of several steps of a tile.
+  struct ScopeData {
+    std::map<int32_t, kernel::Value> expressions;
+    std::map<NodeId, std::vector<kernel::Value>> nodes;
+    std::map<NodeId, bool> decisions;
+    std::set<int32_t> bound;    // Variables.
+    std::set<int32_t> assumed;  // Clamps that change nothing here.
+  };
+  void Enter(ScopeData scope = {}) { scopes_.push_back(std::move(scope)); }
+  ScopeData Leave() {
+    ScopeData scope = std::move(scopes_.back());
+    scopes_.pop_back();
+    return scope;
+  }
+
   // This variable is the position in the tile: conditions on it are branches, and sums are split around it.
   void SetLane(IndexExpr variable);
   void Bind(IndexExpr variable, kernel::Value value);
@@ -50,14 +65,6 @@ class Emission {
   kernel::Value All(std::span<const IndexCondition> conditions);
 
  private:
-  struct ScopeData {
-    std::map<int32_t, kernel::Value> expressions;
-    std::map<NodeId, std::vector<kernel::Value>> nodes;
-    std::map<NodeId, bool> decisions;
-    std::set<int32_t> bound;   // Variables.
-    std::set<int32_t> assumed; // Clamps that change nothing here.
-  };
-
   const std::vector<kernel::Value>& EmitAll(NodeId id);
   std::vector<kernel::Value> Compute(NodeId id);
   kernel::Value ComputeGuard(const ElementNode& node);

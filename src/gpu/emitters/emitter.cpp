@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "gpu/emitters/loop.h"
 #include "gpu/emitters/reduction.h"
+#include "gpu/emitters/transpose.h"
 
 namespace hlo::gpu {
 
@@ -16,7 +17,12 @@ Result<std::vector<KernelPlan>> EmitFusion(const Instruction& inst, const Emitte
   std::vector<const FusionBody::Root*> roots;
   for (const FusionBody::Root& root : body.roots()) roots.push_back(&root);
   for (auto& plan : TRY(PlanLoops(body, roots))) {
-    plans.push_back(TRY(EmitLoop(body, std::move(plan), options, plans.empty() ? "" : Str("_", plans.size()))));
+    const std::string suffix = plans.empty() ? "" : Str("_", plans.size());
+    if (auto transpose = EmitTranspose(*plan, options, suffix)) {
+      plans.push_back(std::move(*transpose));
+    } else {
+      plans.push_back(TRY(EmitLoop(body, std::move(plan), options, suffix)));
+    }
   }
   return plans;
 }

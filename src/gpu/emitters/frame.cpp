@@ -146,6 +146,12 @@ int VectorWidth(const ElementGraph& graph, std::span<const NodeId> nodes, const 
   return 16 / widest;
 }
 
+void TileOver(kernel::KernelBuilder& k, int width, int64_t size, kernel::Value begin, int64_t step,
+              const kernel::KernelBuilder::IndexBody& body) {
+  if (size % step == 0) return k.Tile(width, body);
+  k.Tile(width, k.Index(size) - begin, body);
+}
+
 int ThreadsFor(int64_t work, int most) {
   return static_cast<int>(std::clamp<int64_t>((work + 31) / 32 * 32, 32, most));
 }

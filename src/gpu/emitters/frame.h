@@ -52,6 +52,10 @@ class KernelFrame {
 // 16 bytes of the widest type that `nodes` load or that goes out.
 int VectorWidth(const ElementGraph& graph, std::span<const NodeId> nodes, const std::vector<FusionBody::Root>& roots);
 
+// Tile over [begin, begin + step) of [0, size); without a limit, and so without masks, where it always fits.
+void TileOver(kernel::KernelBuilder& k, int width, int64_t size, kernel::Value begin, int64_t step,
+              const kernel::KernelBuilder::IndexBody& body);
+
 // Threads for `work` items: a multiple of 32, at most `most`.
 int ThreadsFor(int64_t work, int most = 256);
 

@@ -210,12 +210,13 @@ std::vector<Array> MakeOutputs(LoopPlan& plan, KernelFrame& frame) {
   return arrays;
 }
 
-void EmitTile(LoopPlan& plan, KernelFrame& frame, const std::vector<Array>& arrays, int width, Value limit, IndexExpr lane, Value begin) {
+void EmitTile(LoopPlan& plan, KernelFrame& frame, const std::vector<Array>& arrays, int width, IndexExpr lane, Value begin, int64_t step,
+              const std::function<void(Value)>& in_tile) {
   constexpr int kMostBranches = 8;
   Emission& emission = frame.emission();
   kernel::KernelBuilder& k = frame.k();
   const std::vector<NodeId> values = plan.Values();
-  if (frame.fault() == "tail") limit = limit - 1;
+  const int64_t size = plan.pool[lane].high + 1 - (frame.fault() == "tail" ? 1 : 0);
   const std::function<void(int)> emit = [&](int branches) {
     const NodeId choice = branches < kMostBranches ? emission.UniformChoice(values) : -1;
     if (choice >= 0) {
@@ -229,9 +230,10 @@ void EmitTile(LoopPlan& plan, KernelFrame& frame, const std::vector<Array>& arra
     }
     emission.Hoist(values);
     for (const auto& output : plan.outputs) emission.Hoist(output.offset);
-    k.Tile(width, limit, [&](Value i) {
+    TileOver(k, width, size, begin, step, [&](Value i) {
       Emission::Scope scope(emission);
       emission.Bind(lane, begin + i);
+      if (in_tile) in_tile(i);
       std::vector<Value> results;
       for (const auto& output : plan.outputs) results.push_back(emission.Emit(output.value));
       for (size_t j = 0; j < results.size(); ++j) arrays[j].Store(emission.Lower(plan.outputs[j].offset), results[j]);
@@ -273,7 +275,7 @@ Result<KernelPlan> EmitLoop(const FusionBody& body, std::unique_ptr<LoopPlan> pl
       k.If(index < rows, [&] {
         Emission::Scope scope(emission);
         bind_row(index);
-        EmitTile(*plan, frame, arrays, width, k.Index(row), lane, k.Index(0));
+        EmitTile(*plan, frame, arrays, width, lane, k.Index(0), 32 * width);
       });
     });
     return std::move(frame).Finish("loop");
@@ -283,7 +285,7 @@ Result<KernelPlan> EmitLoop(const FusionBody& body, std::unique_ptr<LoopPlan> pl
     bind_row(chunks == 1 ? k.block() : k.block() / chunks);
     begin = chunks == 1 ? k.Index(0) : k.block() % chunks * step;
   }
-  EmitTile(*plan, frame, arrays, width, k.Index(row) - begin, lane, begin);
+  EmitTile(*plan, frame, arrays, width, lane, begin, step);
   return std::move(frame).Finish("loop");
 }
 

@@ -2,6 +2,7 @@
 #ifndef HLO_GPU_EMITTERS_LOOP_H_
 #define HLO_GPU_EMITTERS_LOOP_H_
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -38,9 +39,9 @@ Result<std::vector<std::unique_ptr<LoopPlan>>> PlanLoops(const FusionBody& body,
 Result<std::unique_ptr<LoopPlan>> Flattened(const FusionBody& body, const LoopPlan& plan);
 
 // Emits the outputs over a tile: choices that are the same for the whole tile become branches around it.
-// `lane` varies in the tile, from `begin` on; the other variables are bound.
-void EmitTile(LoopPlan& plan, KernelFrame& frame, const std::vector<kernel::Array>& arrays, int width, kernel::Value limit,
-              IndexExpr lane, kernel::Value begin);
+// `lane` varies in the tile, over [begin, begin + step) of its size; the other variables are bound. `in_tile` may bind more.
+void EmitTile(LoopPlan& plan, KernelFrame& frame, const std::vector<kernel::Array>& arrays, int width, IndexExpr lane,
+              kernel::Value begin, int64_t step, const std::function<void(kernel::Value)>& in_tile = nullptr);
 
 Result<KernelPlan> EmitLoop(const FusionBody& body, std::unique_ptr<LoopPlan> plan, const EmitterOptions& options, std::string_view suffix);
 

@@ -217,18 +217,25 @@ class ReductionBody {
     return slots;
   }
 
-  // In a tile: one more term, and what is stored on the way.
-  void Accumulate(const std::vector<Slot>& slots) {
-    std::vector<Value> accumulators, terms;
+  // In a tile: one more term for each of `steps`, and what is stored on the way. `bind` binds the lane for step u.
+  void Accumulate(const std::vector<Slot>& slots, const std::vector<Emission::ScopeData>& steps, const std::function<void(size_t)>& bind) {
+    std::vector<Value> accumulators;
     for (const Slot& slot : slots) accumulators.push_back(slot.Get());
-    for (const auto& hero : plan_.heroes) {
-      for (const NodeId input : hero.inputs) terms.push_back(emission_.Emit(input));
+    for (size_t u = 0; u < steps.size(); ++u) {
+      emission_.Enter(steps[u]);
+      emission_.Enter();
+      bind(u);
+      std::vector<Value> terms, stored;
+      for (const auto& hero : plan_.heroes) {
+        for (const NodeId input : hero.inputs) terms.push_back(emission_.Emit(input));
+      }
+      for (const Output& store : plan_.stores) stored.push_back(emission_.Emit(store.value));
+      accumulators = Combine(accumulators, terms);
+      for (size_t i = 0; i < stored.size(); ++i) stores_[i].Store(emission_.Lower(plan_.stores[i].offset), stored[i]);
+      emission_.Leave();
+      emission_.Leave();
     }
-    std::vector<Value> stored;
-    for (const Output& store : plan_.stores) stored.push_back(emission_.Emit(store.value));
-    const std::vector<Value> folded = Combine(accumulators, terms);
-    for (size_t i = 0; i < slots.size(); ++i) slots[i].Set(folded[i]);
-    for (size_t i = 0; i < stored.size(); ++i) stores_[i].Store(emission_.Lower(plan_.stores[i].offset), stored[i]);
+    for (size_t i = 0; i < slots.size(); ++i) slots[i].Set(accumulators[i]);
   }
   void HoistInputs() {
     emission_.Hoist(plan_.Inputs());
@@ -348,6 +355,8 @@ KernelPlan EmitRows(ReductionPlan& plan, const EmitterOptions& options) {
   const int threads = by_warp ? 256 : ThreadsFor(CeilDiv(row, width));
   const int64_t step = int64_t{by_warp ? 32 : threads} * width;
   const int64_t chunks = CeilDiv(row, step), steps = outer * chunks;
+  const bool whole = row % step == 0 && options.inject != "dropped_term";
+  const int64_t unroll = whole && steps % 4 == 0 ? 4 : 1;
   const int64_t splits = by_warp ? 1 : SplitsFor(rows, steps, 4, options);
   const int64_t blocks = by_warp ? CeilDiv(rows, 8) : rows * splits;
 
@@ -359,21 +368,26 @@ KernelPlan EmitRows(ReductionPlan& plan, const EmitterOptions& options) {
   Partials partials;
   if (splits > 1) partials = MakePartials(frame, body.AccumulatorTypes(), rows * splits, rows);
 
-  // One row, or the steps [first, last) of it.
+  // One row, or the steps [first, last) of it. Several whole steps at once: more loads in flight, fewer passes over the
+  // accumulators.
+  const bool dropped = frame.fault() == "dropped_term";
   const auto walk = [&](const std::vector<Slot>& slots, Value first, Value last) {
     body.HoistInputs();
-    k.Loop(first, last, 1, [&](Value at) {
-      Emission::Scope scope(emission);
-      BindAll(plan, emission, true, chunks == 1 ? at : at / chunks);
-      const Value begin = chunks == 1 ? k.Index(0) : outer == 1 ? at * step : at % chunks * step;
-      body.HoistInputs();
-      const int64_t end = frame.fault() == "dropped_term" ? row - 1 : row;
-      k.Tile(width, k.Index(end) - begin, [&](Value i) {
-        Emission::Scope inner(emission);
-        emission.Bind(plan.variables.back().e, begin + i);
-        body.Accumulate(slots);
+    k.Loop(first, last, unroll, [&](Value at) {
+      std::vector<Emission::ScopeData> scopes;
+      std::vector<Value> begins;
+      for (int64_t u = 0; u < unroll; ++u) {
+        const Value each = at + u;
+        emission.Enter();
+        BindAll(plan, emission, true, chunks == 1 ? each : each / chunks);
+        begins.push_back(chunks == 1 ? k.Index(0) : outer == 1 ? each * step : each % chunks * step);
+        body.HoistInputs();
+        scopes.push_back(emission.Leave());
+      }
+      TileOver(k, width, dropped ? row - 1 : row, begins[0], step, [&](Value i) {
+        body.Accumulate(slots, scopes, [&](size_t u) { emission.Bind(plan.variables.back().e, begins[u] + i); });
       });
-    }, 4);
+    }, unroll == 1 ? 4 : 1);
   };
 
   if (by_warp) {
@@ -399,7 +413,7 @@ KernelPlan EmitRows(ReductionPlan& plan, const EmitterOptions& options) {
     body.Finish(k.BlockReduce(slots, body.Combiner()));
     return WithChain(std::move(frame).Finish("row reduction, a block for each row"), plan, steps + width + 5 + threads / 32 + 1);
   }
-  const int64_t share = CeilDiv(steps, splits);
+  const int64_t share = CeilDiv(CeilDiv(steps, splits), unroll) * unroll;
   const Value split = k.block() % splits, first = split * share;
   walk(slots, first, Min(first + share, k.Index(steps)));
   const std::vector<Value> mine = k.BlockReduce(slots, body.Combiner());
@@ -435,7 +449,10 @@ KernelPlan EmitColumns(ReductionPlan& plan, const EmitterOptions& options) {
   const int64_t strip = narrow ? columns : int64_t{threads} * width;
   const int64_t strips = CeilDiv(columns, strip), groups = outer * strips;
   const int64_t splits = SplitsFor(groups, terms, narrow ? 64 : 32, options);
-  const int64_t share = CeilDiv(terms, splits);
+  // Rows that one pass over the accumulators takes: their loads are in flight together.
+  const int64_t block_rows = narrow ? warps : 1;
+  const int64_t unroll = terms % (8 * block_rows) == 0 && options.inject != "dropped_term" ? 8 : 1;
+  const int64_t share = CeilDiv(CeilDiv(terms, splits), unroll * block_rows) * unroll * block_rows;
 
   KernelFrame frame(plan.graph, plan.All(), groups * splits, threads, options);
   KernelBuilder& k = frame.k();
@@ -452,25 +469,31 @@ KernelPlan EmitColumns(ReductionPlan& plan, const EmitterOptions& options) {
   const Value split = splits == 1 ? k.Index(0) : k.block() % splits;
   const Value batch = strips == 1 ? group : group / strips;
   const Value begin = strips == 1 ? k.Index(0) : group % strips * strip;
-  const Value limit = k.Index(columns) - begin;
+  const auto tile = [&](const KernelBuilder::IndexBody& in_tile) {
+    TileOver(k, width, columns, begin, narrow ? int64_t{32} * width : strip, in_tile);
+  };
   BindAll(plan, emission, false, batch);
   const Value first = splits == 1 ? k.Index(0) : split * share;
   Value last = splits == 1 ? k.Index(terms) : Min(first + share, k.Index(terms));
   if (frame.fault() == "dropped_term") last = Min(last, k.Index(terms - 1));
   body.HoistInputs();
 
+  const auto block_tile = [&](const KernelBuilder::IndexBody& in_tile) {
+    TileOver(k, width, columns, begin, int64_t{threads} * width, in_tile);
+  };
+
   const std::vector<Slot> slots = body.MakeSlots(width);
   const auto walk = [&](Value from, int64_t stride) {
-    k.Loop(from, last, stride, [&](Value term) {
-      Emission::Scope inner(emission);
-      BindAll(plan, emission, true, term);
-      body.HoistInputs();
-      k.Tile(width, limit, [&](Value i) {
-        Emission::Scope tile(emission);
-        emission.Bind(lane, begin + i);
-        body.Accumulate(slots);
-      });
-    }, 4);
+    k.Loop(from, last, stride * unroll, [&](Value term) {
+      std::vector<Emission::ScopeData> scopes;
+      for (int64_t u = 0; u < unroll; ++u) {
+        emission.Enter();
+        BindAll(plan, emission, true, term + u * stride);
+        body.HoistInputs();
+        scopes.push_back(emission.Leave());
+      }
+      tile([&](Value i) { body.Accumulate(slots, scopes, [&](size_t) { emission.Bind(lane, begin + i); }); });
+    }, unroll == 1 ? 4 : 1);
   };
   if (!narrow) {
     walk(first, 1);
@@ -481,11 +504,11 @@ KernelPlan EmitColumns(ReductionPlan& plan, const EmitterOptions& options) {
     k.Warps([&] {
       Emission::Scope inner(emission);
       walk(first + k.warp(), warps);
-      k.Tile(width, limit, [&](Value i) {
+      tile([&](Value i) {
         for (size_t j = 0; j < slots.size(); ++j) shared[j].Store(k.warp() * columns + i, slots[j].Get());
       });
     });
-    k.Tile(width, limit, [&](Value i) {
+    k.Tile(width, k.Index(columns), [&](Value i) {
       std::vector<Value> sums;
       for (size_t j = 0; j < shared.size(); ++j) sums.push_back(shared[j].Load(i));
       for (int warp = 1; warp < warps; ++warp) {
@@ -498,8 +521,8 @@ KernelPlan EmitColumns(ReductionPlan& plan, const EmitterOptions& options) {
   }
   const auto finish = [&](const std::vector<Slot>& sums) {
     body.HoistEpilogues();
-    k.Tile(width, limit, [&](Value i) {
-      Emission::Scope tile(emission);
+    block_tile([&](Value i) {
+      Emission::Scope in_tile(emission);
       emission.Bind(lane, begin + i);
       std::vector<Value> totals;
       for (const Slot& sum : sums) totals.push_back(sum.Get());
@@ -514,7 +537,7 @@ KernelPlan EmitColumns(ReductionPlan& plan, const EmitterOptions& options) {
   }
   // Partial results lie as [batch][split][column].
   const Value mine = (batch * splits + split) * columns + begin;
-  k.Tile(width, limit, [&](Value i) {
+  block_tile([&](Value i) {
     for (size_t j = 0; j < slots.size(); ++j) partials.values[j].Store(mine + i, slots[j].Get());
   });
   k.If(k.ArriveLast(partials.counters, group, splits), [&] {
@@ -522,7 +545,7 @@ KernelPlan EmitColumns(ReductionPlan& plan, const EmitterOptions& options) {
     const std::vector<Slot> sums = body.MakeSlots(width);
     k.Loop(int64_t{0}, splits, 1, [&](Value part) {
       const Value from = (batch * splits + part) * columns + begin;
-      k.Tile(width, limit, [&](Value i) {
+      block_tile([&](Value i) {
         std::vector<Value> a, b;
         for (size_t j = 0; j < sums.size(); ++j) {
           a.push_back(sums[j].Get());

@@ -1,0 +1,115 @@
+#include "gpu/emitters/transpose.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "gpu/emitters/scalar.h"
+
+namespace hlo::gpu {
+namespace {
+
+using kernel::Array;
+using kernel::CeilDiv;
+using kernel::Value;
+using Kind = ElementNode::Kind;
+
+constexpr int64_t kLeastRun = 16;  // Shorter runs than this are not worth a tile.
+constexpr int64_t kSharedBytes = 40 << 10;
+
+// The loads that go with stride along the minor variable and without along another one, the same for all of them.
+struct Staged {
+  size_t across = 0;  // Into plan.variables.
+  std::vector<NodeId> loads;
+};
+
+Staged FindStaged(const LoopPlan& plan) {
+  Staged staged;
+  if (plan.variables.size() < 2) return staged;
+  const IndexExpr minor = plan.variables.back();
+  for (const NodeId id : plan.graph.Reachable(plan.Values())) {
+    const ElementNode& node = plan.graph.node(id);
+    if (node.kind != Kind::kLoad || !plan.pool.DependsOn(node.offset, minor)) continue;
+    const int64_t stride = plan.pool.Coefficient(node.offset, minor);
+    if (stride == 1 || stride == IndexPool::kNotLinear) continue;
+    for (size_t v = 0; v + 1 < plan.variables.size(); ++v) {
+      if (plan.pool.Coefficient(node.offset, plan.variables[v]) != 1) continue;
+      if (!staged.loads.empty() && staged.across != v) return {};
+      staged.across = v;
+      staged.loads.push_back(id);
+    }
+  }
+  if (!staged.loads.empty() && (plan.sizes[staged.across] < kLeastRun || plan.sizes.back() < kLeastRun)) return {};
+  return staged;
+}
+
+}  // namespace
+
+std::optional<KernelPlan> EmitTranspose(LoopPlan& plan, const EmitterOptions& options, std::string_view suffix) {
+  const Staged staged = FindStaged(plan);
+  if (staged.loads.empty() || plan.outputs[0].in_place_leaf >= 0) return std::nullopt;
+  const size_t across = staged.across;
+  const int64_t rows = plan.sizes[across], columns = plan.sizes.back();
+  int64_t element_bytes = 0;
+  for (const NodeId load : staged.loads) element_bytes += kernel::Bytes(KernelTypeOf(plan.graph.node(load).inst->shape().type()));
+  const bool large = rows >= 64 && columns >= 64 && element_bytes * 64 * 65 <= kSharedBytes;
+  const int64_t side = large ? 64 : 32;
+  if (element_bytes * side * (side + 1) > kSharedBytes) return std::nullopt;
+  const int width = static_cast<int>(side / 32);
+
+  const int64_t row_tiles = CeilDiv(rows, side), column_tiles = CeilDiv(columns, side);
+  int64_t batches = 1;
+  for (size_t v = 0; v + 1 < plan.variables.size(); ++v) batches *= v == across ? 1 : plan.sizes[v];
+
+  KernelFrame frame(plan.graph, plan.Values(), batches * row_tiles * column_tiles, 256, options, suffix);
+  const std::vector<Array> arrays = MakeOutputs(plan, frame);
+  kernel::KernelBuilder& k = frame.k();
+  Emission& emission = frame.emission();
+  const int warps = k.warps();
+  const IndexExpr row_variable = plan.variables[across], column_variable = plan.variables.back();
+
+  // Neighbouring blocks take neighbouring columns of the outputs.
+  const Value column0 = k.block() % column_tiles * side;
+  Value rest = k.block() / column_tiles;
+  const Value row0 = rest % row_tiles * side;
+  rest = rest / row_tiles;
+  for (size_t v = plan.variables.size() - 1; v-- > 0;) {
+    if (v == across) continue;
+    emission.Bind(plan.variables[v], rest % plan.sizes[v]);
+    rest = rest / plan.sizes[v];
+  }
+
+  // The extra column keeps the lanes of a warp on different banks when they walk down.
+  const int64_t pitch = side + 1;
+  std::vector<Array> tiles;
+  emission.SetLane(row_variable);
+  for (const NodeId load : staged.loads) {
+    const ElementNode& node = plan.graph.node(load);
+    const Array tile = k.Shared(Str("tile", tiles.size()), KernelTypeOf(node.inst->shape().type()), side * pitch);
+    tiles.push_back(tile);
+    k.Warps([&] {
+      k.Loop(k.warp(), Min(k.Index(side), k.Index(columns) - column0), warps, [&](Value column) {
+        Emission::Scope scope(emission);
+        emission.Bind(column_variable, column0 + column);
+        emission.Hoist(node.offset);
+        TileOver(k, width, rows, row0, side, [&](Value row) {
+          Emission::Scope in_tile(emission);
+          emission.Bind(row_variable, row0 + row);
+          tile.Store(column * pitch + row, emission.Emit(load));
+        });
+      }, 0);
+    });
+  }
+  emission.SetLane(column_variable);
+  k.Warps([&] {
+    k.Loop(k.warp(), Min(k.Index(side), k.Index(rows) - row0), warps, [&](Value row) {
+      Emission::Scope scope(emission);
+      emission.Bind(row_variable, row0 + row);
+      EmitTile(plan, frame, arrays, width, column_variable, column0, side, [&](Value column) {
+        for (size_t j = 0; j < tiles.size(); ++j) emission.Bind(staged.loads[j], {tiles[j].Load(column * pitch + row)});
+      });
+    }, 0);
+  });
+  return std::move(frame).Finish("transpose");
+}
+
+}  // namespace hlo::gpu
