@@ -1,8 +1,10 @@
 #include "gpu/emitters/emitter.h"
 
 #include "base/text.h"
+#include "gpu/emitters/contraction.h"
 #include "gpu/emitters/loop.h"
 #include "gpu/emitters/reduction.h"
+#include "gpu/emitters/scatter.h"
 #include "gpu/emitters/transpose.h"
 
 namespace hlo::gpu {
@@ -13,6 +15,13 @@ Result<std::vector<KernelPlan>> EmitFusion(const Instruction& inst, const Emitte
   if (auto reduction = TRY(EmitReduction(body, options))) {
     plans.push_back(std::move(*reduction));
     return plans;
+  }
+  if (auto contraction = TRY(EmitContraction(body, options))) {
+    plans.push_back(std::move(*contraction));
+    return plans;
+  }
+  if (!body.roots().empty()) {
+    if (auto scatter = TRY(EmitScatter(body, options))) return std::move(*scatter);
   }
   std::vector<const FusionBody::Root*> roots;
   for (const FusionBody::Root& root : body.roots()) roots.push_back(&root);

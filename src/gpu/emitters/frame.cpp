@@ -88,7 +88,7 @@ Array KernelFrame::OutputAs(const FusionBody::Root& root, bool read, int in_plac
 }
 
 Array KernelFrame::Output(const FusionBody::Root& root) { return OutputAs(root, false, -1); }
-Array KernelFrame::WrittenOutput(const FusionBody::Root& root) { return OutputAs(root, true, -1); }
+Array KernelFrame::WrittenOutput(const FusionBody::Root& root, int in_place_leaf) { return OutputAs(root, true, in_place_leaf); }
 
 Array KernelFrame::InPlaceOutput(const FusionBody::Root& root, int leaf) {
   const Array array = OutputAs(root, false, leaf);

@@ -27,8 +27,8 @@ class KernelFrame {
   kernel::Array Output(const FusionBody::Root& root);
   // Read and written, the rest of it coming from a leaf.
   kernel::Array InPlaceOutput(const FusionBody::Root& root, int leaf);
-  // Read and written; all of it was written by an earlier plan of the fusion.
-  kernel::Array WrittenOutput(const FusionBody::Root& root);
+  // Read and written: what an earlier plan of the fusion wrote, or a leaf left there (-1: none).
+  kernel::Array WrittenOutput(const FusionBody::Root& root, int in_place_leaf);
   kernel::Array Scratch(int id, kernel::Type type, int64_t elements, bool zeroed = false);
   // Operand and output may be one buffer.
   void Share(int leaf, const FusionBody::Root& root);
