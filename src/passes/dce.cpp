@@ -81,7 +81,7 @@ Result<bool> RemoveDead(Module& module, const PassContext&) {
       changed = true;
     }
   }
-  changed |= module.RemoveUnreachable();
+  module.RemoveUnreachable();  // Not a change: nothing that is reached is another.
   return changed;
 }
 

@@ -1,5 +1,6 @@
 // algsimp: sums, products, powers, conversions.
 #include <cmath>
+#include <unordered_map>
 
 #include "passes/match.h"
 #include "passes/simplify/rules.h"
@@ -9,6 +10,13 @@ namespace {
 namespace m = match;
 
 bool IsNumberWithoutZeroSign(PrimitiveType type) { return IsInteger(type); }
+
+// A.add.2, for every commutative op: f(c, x) => f(x, c), so that equal trees look equal.
+Result<Instruction*> ConstantToTheRight(Instruction& inst, const PassContext&) {
+  if (!inst.Is(kCommutative) || inst.operand_count() != 2) return nullptr;
+  if (!m::AnyConstant()(&inst.operand(0)) || m::AnyConstant()(&inst.operand(1))) return nullptr;
+  return Replace(inst, inst.opcode(), {&inst.operand(1), &inst.operand(0)}, inst.attributes());
+}
 
 // The sign of a zero constant.
 bool IsNegativeZero(const Instruction& constant) {
@@ -220,6 +228,42 @@ Result<Instruction*> BitcastConvertTwice(Instruction& inst, const PassContext&) 
   return Replace(inst, Opcode::kBitcastConvert, {x});
 }
 
+// A.rp.1: reduce-precision to the precision that the type has.
+Result<Instruction*> ReduceToOwnPrecision(Instruction& inst, const PassContext&) {
+  if (!inst.Is(Opcode::kReducePrecision)) return nullptr;
+  const auto& attrs = inst.attrs<ReducePrecisionAttrs>();
+  const auto is = [&](PrimitiveType type, int64_t exponent, int64_t mantissa) {
+    return inst.shape().type() == type && attrs.exponent_bits == exponent && attrs.mantissa_bits == mantissa;
+  };
+  const bool own = is(PrimitiveType::kF16, 5, 10) || is(PrimitiveType::kBF16, 8, 7) || is(PrimitiveType::kF32, 8, 23) || is(PrimitiveType::kF64, 11, 52);
+  return own ? &inst.operand(0) : nullptr;
+}
+
+// A.map.1: a map is its body on whole arrays, when the body is elementwise throughout.
+Result<Instruction*> MapOfElementwise(Instruction& inst, const PassContext&) {
+  if (!inst.Is(Opcode::kMap)) return nullptr;
+  const Computation& body = *inst.attrs<MapAttrs>().to_apply;
+  const std::vector<Instruction*> order = body.PostOrder();
+  for (const Instruction* inner : order) {
+    if (!inner->Is(kElementwise) && !inner->Is(Opcode::kParameter) && !inner->Is(Opcode::kConstant)) return nullptr;
+  }
+  std::unordered_map<const Instruction*, Instruction*> values;
+  for (const Instruction* inner : order) {
+    const Shape shape = inst.shape().WithType(inner->shape().type());
+    if (inner->Is(Opcode::kParameter)) {
+      values[inner] = &inst.operand(inner->parameter_number());
+    } else if (inner->Is(Opcode::kConstant)) {
+      Instruction& scalar = inst.computation().AddConstant(inner->literal());
+      values[inner] = shape.IsScalar() ? &scalar : Step(inst, Opcode::kBroadcast, shape, {&scalar}, DimensionsAttrs{});
+    } else {
+      std::vector<Instruction*> operands;
+      for (const Instruction* operand : inner->operands()) operands.push_back(values.at(operand));
+      values[inner] = Step(inst, inner->opcode(), shape, std::move(operands), inner->attributes());
+    }
+  }
+  return values.at(&body.root());
+}
+
 // A.real.1, A.imag.1, A.cplx.1: real(complex(r, i)) => r, imag(complex(r, i)) => i, complex(real c, imag c) => c.
 Result<Instruction*> ComplexParts(Instruction& inst, const PassContext&) {
   Instruction *r, *i;
@@ -229,9 +273,9 @@ Result<Instruction*> ComplexParts(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
-constexpr Rule kRules[] = {AddZero,       SubtractZero,     SubtractSelf,   CancelIntegers, MultiplyByOne,    MultiplyByZero, MultiplySigns,
+constexpr Rule kRules[] = {ConstantToTheRight, AddZero,       SubtractZero,     SubtractSelf,   CancelIntegers, MultiplyByOne,    MultiplyByZero, MultiplySigns,
                            DivideByOne,   DivideByPowerOfTwo, RemainderTwice, NegateTwice,  AbsOfNonNegative, PowerOfOneOrZero,
-                           ExtremeOfBound, IdempotentOp,    ClampTwice,     ConvertToSame,  ConvertTwice,     BitcastConvertTwice, ComplexParts};
+                           ExtremeOfBound, IdempotentOp,    ClampTwice,     ConvertToSame,  ConvertTwice,     BitcastConvertTwice, ReduceToOwnPrecision, MapOfElementwise, ComplexParts};
 
 }  // namespace
 

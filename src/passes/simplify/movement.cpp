@@ -170,6 +170,22 @@ Result<Instruction*> UpdateOfAll(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
+// A.dus.2: an update of a repeated scalar at constant indices => pad.
+Result<Instruction*> UpdateOfSplat(Instruction& inst, const PassContext&) {
+  if (!inst.Is(Opcode::kDynamicUpdateSlice)) return nullptr;
+  Instruction &base = inst.operand(0), &update = inst.operand(1);
+  if (!base.Is(Opcode::kBroadcast) || !base.operand(0).shape().IsScalar()) return nullptr;
+  PaddingConfig padding;
+  for (int64_t d = 0; d < inst.shape().rank(); ++d) {
+    const int64_t most = inst.shape().dim(d) - update.shape().dim(d);
+    const auto index = ConstantIndex(inst.operand(2 + d));
+    if (!index && most != 0) return nullptr;
+    const int64_t low = most == 0 ? 0 : std::clamp<int64_t>(*index, 0, most);
+    padding.dims.push_back({low, most - low, 0});
+  }
+  return Replace(inst, Opcode::kPad, {&update, &base.operand(0)}, PadAttrs{padding});
+}
+
 // A scatter of one window that overwrites, at constant indices that keep it inside => dynamic-update-slice. (A scatter
 // outside does nothing where an update slides back inside; hence constants only.)
 Result<Instruction*> ScatterOfOneWindow(Instruction& inst, const PassContext&) {
@@ -215,7 +231,7 @@ Result<Instruction*> SortOfOne(Instruction& inst, const PassContext&) {
 }
 
 constexpr Rule kRules[] = {SliceOfAll,   SliceTwice,   SliceOfConcatenate, SliceOfPad,         SliceOfReverse, ConcatenateParts, ConcatenateSlices,
-                           PadByNothing, SliceAtConstant, UpdateOfAll,     ScatterOfOneWindow, SortOfOne};
+                           PadByNothing, SliceAtConstant, UpdateOfAll, UpdateOfSplat, ScatterOfOneWindow, SortOfOne};
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// algsimp: reduces.
+// algsimp: reduces and products.
 #include <algorithm>
 
 #include "passes/match.h"
@@ -63,7 +63,14 @@ Result<Instruction*> SortedReduceDimensions(Instruction& inst, const PassContext
   return Replace(inst, Opcode::kReduce, {inst.operands().begin(), inst.operands().end()}, attrs);
 }
 
-constexpr Rule kRules[] = {ReduceOfOne, ReduceOfReshape, SortedReduceDimensions};
+// A.dot.1, A.conv.1: a sum of no products is 0.
+Result<Instruction*> ProductOfNothing(Instruction& inst, const PassContext&) {
+  if (!inst.Is(Opcode::kDot) && !inst.Is(Opcode::kConvolution)) return nullptr;
+  if (inst.operand(0).shape().NumElements() != 0 && inst.operand(1).shape().NumElements() != 0) return nullptr;
+  return ConstantLike(inst, 0);
+}
+
+constexpr Rule kRules[] = {ProductOfNothing, ReduceOfOne, ReduceOfReshape, SortedReduceDimensions};
 
 }  // namespace
 
