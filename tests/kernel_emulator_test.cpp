@@ -67,14 +67,16 @@ bool SameElement(Type type, const char* a, const char* b) {
 }
 
 TEST(Kernel, HostAndEmulatedGpuAgreeToTheBit) {
-  const bool ptxas = !FindPtxas().empty();
-  if (!ptxas) printf("PTX is not assembled: ptxas not found\n");
-  for (const Kernel& kernel : SampleKernels()) {
+  const std::vector<Kernel> kernels = SampleKernels();
+  std::vector<const Kernel*> all;
+  for (const Kernel& kernel : kernels) all.push_back(&kernel);
+  const auto compiled = CompileHost(all);
+  ASSERT_TRUE(compiled) << compiled.error().message();
+  for (size_t k = 0; k < kernels.size(); ++k) {
+    const Kernel& kernel = kernels[k];
     SCOPED_TRACE(kernel.name);
     Buffers host = MakeBuffers(kernel), gpu = MakeBuffers(kernel);
-    const auto compiled = CompileHost(kernel);
-    ASSERT_TRUE(compiled) << compiled.error().message();
-    compiled->Launch(host.arguments);
+    (*compiled)[k].Launch(host.arguments);
     const auto report = Emulate(kernel, gpu.arguments);
     ASSERT_TRUE(report) << report.error().message();
     EXPECT_TRUE(report->clean()) << report->ToString();
@@ -89,18 +91,27 @@ TEST(Kernel, HostAndEmulatedGpuAgreeToTheBit) {
       }
       EXPECT_EQ(different, 0) << array.name << " first at " << first << " of " << array.elements;
     }
-    // A process each; one small and one large integer type stand for all.
-    const bool integers = kernel.name.starts_with("int_") || kernel.name.starts_with("convert_");
-    if (!ptxas || (integers && !kernel.name.ends_with("s8") && !kernel.name.ends_with("u64"))) continue;
-    const auto ptx = EmitPtx(kernel);
-    ASSERT_TRUE(ptx) << ptx.error().message();
-    const auto assembled = Ptxas(ptx->text);
-    ASSERT_TRUE(assembled) << assembled.error().message() << "\n" << ptx->text;
-    EXPECT_EQ(assembled->spill_store_bytes, 0);
-    EXPECT_EQ(assembled->stack_bytes, 0);
-    EXPECT_GT(assembled->registers, 0);
-    EXPECT_FALSE(assembled->cubin.empty());
   }
+}
+
+TEST(Kernel, PtxasTakesAllPtx) {
+  if (FindPtxas().empty()) GTEST_SKIP() << "ptxas not found on PATH, in $CUDA_HOME/bin or in /usr/local/cuda/bin";
+  std::vector<Ptx> parts;
+  for (Kernel& kernel : SampleKernels()) {
+    kernel.name += std::to_string(parts.size());
+    auto ptx = EmitPtx(kernel);
+    ASSERT_TRUE(ptx) << ptx.error().message();
+    parts.push_back(std::move(*ptx));
+  }
+  const auto assembled = Ptxas(JoinPtx(parts), "sm_90", 300);
+  ASSERT_TRUE(assembled) << assembled.error().message();
+  EXPECT_EQ(assembled->spill_store_bytes, 0);
+  EXPECT_EQ(assembled->stack_bytes, 0);
+  EXPECT_GT(assembled->registers, 0);
+  EXPECT_FALSE(assembled->cubin.empty());
+  const auto rejected = Ptxas(".version 8.3\nnonsense\n");
+  ASSERT_FALSE(rejected);
+  EXPECT_NE(rejected.error().message().find("fatal"), std::string::npos) << rejected.error().message();
 }
 
 struct PlantedBug {

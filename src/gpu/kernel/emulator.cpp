@@ -382,7 +382,7 @@ class Converter {
       llvm::StringRef name = global->getName();
       if (name == "dynamic_shared") return true;
       if (!name.consume_front("shared") && !name.consume_front("table")) return false;
-      return !name.getAsInteger(10, *array);
+      return !name.consumeInteger(10, *array);
     }
     return true;
   }
@@ -458,7 +458,7 @@ Result<SanitizerReport> Emulate(const Kernel& kernel, std::span<void* const> arg
     if (array.IsParameter()) {
       bases.push_back(static_cast<char*>(arguments[parameter++]));
     } else if (array.kind == ArrayKind::kTable) {
-      bases.push_back(static_cast<char*>(object->Symbol(Str("table", i))));
+      bases.push_back(static_cast<char*>(object->Symbol(Str("table", i, "_", EntryName(kernel)))));
     } else if (pool) {
       offset = (offset + 15) / 16 * 16;
       bases.push_back(pool + offset);

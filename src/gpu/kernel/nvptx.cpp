@@ -1,5 +1,7 @@
 #include "gpu/kernel/nvptx.h"
 
+#include <string_view>
+
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/Support/raw_ostream.h>
 
@@ -20,6 +22,17 @@ Result<Ptx> EmitPtx(const Kernel& kernel, const NvptxOptions& options) {
   Ptx ptx{.text = std::string(text.begin(), text.end()), .entry = EntryName(kernel)};
   if (module->getNamedGlobal("dynamic_shared")) ptx.dynamic_shared_bytes = kernel.SharedBytes();
   return ptx;
+}
+
+std::string JoinPtx(std::span<const Ptx> parts) {
+  std::string joined;
+  for (const Ptx& part : parts) {
+    std::string_view text = part.text;
+    constexpr std::string_view kLastDirective = ".address_size 64\n";
+    if (!joined.empty()) text.remove_prefix(text.find(kLastDirective) + kLastDirective.size());
+    joined += text;
+  }
+  return joined;
 }
 
 Result<std::string> EmitNvptxIr(const Kernel& kernel, bool optimized, const NvptxOptions& options) {

@@ -3,6 +3,7 @@
 #define HLO_GPU_KERNEL_NVPTX_H_
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -37,9 +38,13 @@ struct Ptx {
 
 Result<Ptx> EmitPtx(const Kernel& kernel, const NvptxOptions& options = {});
 
+// One text with the kernels of all; entries must have different names. Starting ptxas is most of its time.
+std::string JoinPtx(std::span<const Ptx> parts);
+
 // The LLVM IR before (`optimized` false) or after the GPU passes, as text.
 Result<std::string> EmitNvptxIr(const Kernel& kernel, bool optimized, const NvptxOptions& options = {});
 
+// Of several kernels in one text: the most registers, the sums of the others.
 struct PtxasReport {
   int registers = 0;
   int64_t spill_store_bytes = 0;

@@ -111,7 +111,7 @@ class NvptxLowering {
           elements.push_back(array.type == Type::kPred ? b_.getInt8(bits) : scalar_.Constant(array.type, bits));
         }
         auto* const table = new llvm::GlobalVariable(*module_, type, true, llvm::GlobalValue::InternalLinkage,
-                                                     llvm::ConstantArray::get(type, elements), "table" + std::to_string(i), nullptr,
+                                                     llvm::ConstantArray::get(type, elements), "table" + std::to_string(i) + "_" + EntryName(kernel_), nullptr,
                                                      llvm::GlobalValue::NotThreadLocal, kConstantSpace);
         table->setAlignment(llvm::Align(16));
         arrays_.push_back(table);

@@ -5,6 +5,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
@@ -85,15 +87,22 @@ Result<ChildOutput> RunChild(std::vector<std::string> arguments, double timeout_
   return output;
 }
 
-// The integer in front of `unit`, as in "32 registers"; 0 when `unit` does not occur.
-int64_t NumberBefore(std::string_view text, std::string_view unit) {
-  const size_t at = text.find(unit);
-  if (at == std::string_view::npos) return 0;
-  size_t begin = at;
-  while (begin > 0 && std::isdigit(static_cast<unsigned char>(text[begin - 1]))) --begin;
-  int64_t value = 0;
-  ParseInt(text.substr(begin, at - begin), &value);
-  return value;
+// The integers in front of every `unit`, as in "32 registers": their sum, and the largest.
+struct Numbers {
+  int64_t sum = 0, most = 0;
+};
+
+Numbers NumbersBefore(std::string_view text, std::string_view unit) {
+  Numbers numbers;
+  for (size_t at = 0; (at = text.find(unit, at)) != std::string_view::npos; ++at) {
+    size_t begin = at;
+    while (begin > 0 && std::isdigit(static_cast<unsigned char>(text[begin - 1]))) --begin;
+    int64_t value = 0;
+    ParseInt(text.substr(begin, at - begin), &value);
+    numbers.sum += value;
+    numbers.most = std::max(numbers.most, value);
+  }
+  return numbers;
 }
 
 }  // namespace
@@ -124,11 +133,11 @@ Result<PtxasReport> Ptxas(const std::string& ptx, const std::string& arch, doubl
   if (output.status != 0) FAIL(DeviceError("R105", Str("ptxas: ", Trim(output.text))));
   std::ifstream cubin(files.cubin, std::ios::binary);
   return PtxasReport{
-      .registers = static_cast<int>(NumberBefore(output.text, " registers")),
-      .spill_store_bytes = NumberBefore(output.text, " bytes spill stores"),
-      .spill_load_bytes = NumberBefore(output.text, " bytes spill loads"),
-      .stack_bytes = NumberBefore(output.text, " bytes stack frame"),
-      .shared_bytes = NumberBefore(output.text, " bytes smem"),
+      .registers = static_cast<int>(NumbersBefore(output.text, " registers").most),
+      .spill_store_bytes = NumbersBefore(output.text, " bytes spill stores").sum,
+      .spill_load_bytes = NumbersBefore(output.text, " bytes spill loads").sum,
+      .stack_bytes = NumbersBefore(output.text, " bytes stack frame").sum,
+      .shared_bytes = NumbersBefore(output.text, " bytes smem").sum,
       .cubin = std::string(std::istreambuf_iterator<char>(cubin), {}),
   };
 }
