@@ -20,7 +20,7 @@ constexpr std::string_view kLayoutAssignment[] = {"layout-assignment"};
 
 // Everything that makes less of the module, until nothing does.
 constexpr std::string_view kSimplification[] = {
-    "zero_sized_hlo_elimination", "algsimp", "tuple-simplifier", "simplify-while-loops", "reshape-mover", "cse", "dce"};
+    "zero_sized_hlo_elimination", "algsimp", "tuple-simplifier", "simplify-while-loops", "reshape-mover", "constant_folding", "cse", "dce"};
 
 // After simplify: what is left of dots and convolutions is worth a library. Folding before decomposing: the other way
 // round it would see the decomposer's own transposes.

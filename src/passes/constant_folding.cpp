@@ -1,0 +1,59 @@
+// constant_folding: what has only constant operands is computed now, by the interpreter: exact by definition. Broadcasts
+// and iotas stay as they are, small in the text and free in a kernel; large results would make the module large.
+#include "interp/interpreter.h"
+#include "ir/fusion.h"
+#include "ir/module.h"
+#include "passes/pass.h"
+
+namespace hlo {
+namespace {
+
+bool MayFold(const Instruction& inst, const PassOptions& options) {
+  if (inst.operand_count() == 0 || !inst.shape().IsArray() || inst.shape().HasDynamicDims()) return false;
+  if (inst.Is(kSideEffect) || inst.Is(kCollective) || !inst.control_predecessors().empty()) return false;
+  switch (inst.opcode()) {
+    case Opcode::kBroadcast:
+    case Opcode::kBitcast:
+    case Opcode::kCall:
+    case Opcode::kConditional:
+    case Opcode::kCopy:
+    case Opcode::kCustomCall:
+    case Opcode::kFusion:
+    case Opcode::kGetTupleElement:
+    case Opcode::kOptimizationBarrier:
+    case Opcode::kRngBitGenerator:
+    case Opcode::kSetDimensionSize:
+    case Opcode::kTuple:
+    case Opcode::kWhile: return false;
+    default: break;
+  }
+  if (inst.shape().NumElements() > options.fold_result_elements) return false;
+  for (const Instruction* operand : inst.operands()) {
+    if (!operand->Is(Opcode::kConstant) || operand->shape().NumElements() > options.fold_operand_elements) return false;
+  }
+  return CanInterpret(inst);
+}
+
+}  // namespace
+
+Result<bool> FoldConstants(Module& module, const PassContext& context) {
+  bool changed = false;
+  for (Computation* computation : module.PostOrder()) {
+    for (Instruction* inst : computation->PostOrder()) {
+      if (inst->IsDead() || !MayFold(*inst, context.options) || !context.ConsumeFuel()) continue;
+      std::vector<Literal> operands;
+      for (const Instruction* operand : inst->operands()) operands.push_back(operand->literal());
+      // What the interpreter refuses stays.
+      Result<Literal> value = Evaluate(*inst, operands);
+      if (!value) continue;
+      value->SetLayout(inst->shape().layout());
+      Instruction& constant = computation->AddConstant(std::move(*value));
+      constant.SetRange(inst->range());
+      inst->ReplaceAllUses(constant);
+      changed = true;
+    }
+  }
+  return changed;
+}
+
+}  // namespace hlo
