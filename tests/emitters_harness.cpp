@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <map>
 
@@ -125,11 +126,12 @@ std::vector<Literal> MakeInputs(const Module& module, Inputs inputs, uint64_t se
         }
       }
     };
-    if (literal.shape().IsTuple()) {
-      for (size_t i = 0; i < literal.elements().size(); ++i) fill(literal.mutable_elements()[i], i + 1);
-    } else {
-      fill(literal, 0);
-    }
+    uint64_t leaf = 0;
+    const std::function<void(Literal&)> fill_all = [&](Literal& value) {
+      if (!value.shape().IsTuple()) return fill(value, leaf++);
+      for (Literal& element : value.mutable_elements()) fill_all(element);
+    };
+    fill_all(literal);
     literals.push_back(std::move(literal));
   }
   return literals;

@@ -90,6 +90,24 @@ TEST(EmitLoop, WindowsAndFolds) {
                " select-and-scatter(x, s, i), window={size=1x3x3x1 stride=1x2x2x1 pad=0_0x1_0x1_0x0_0}, select=ge, scatter=add }"));
 }
 
+// Reshapes that cut dimensions elsewhere, and one value used at many indices: no work is done twice.
+TEST(EmitLoop, ManyUsesOfOneValue) {
+  std::string text = "ENTRY e { x0 = f32[40] parameter(0)";
+  for (int i = 0; i < 30; ++i) {
+    const std::string a = "x" + std::to_string(i), b = "x" + std::to_string(i + 1);
+    text += " r" + b + " = f32[40] reverse(" + a + "), dimensions={0} s" + b + " = f32[40] subtract(" + a + ", r" + b + ") " + b + " = f32[40] negate(s" + b + ")";
+  }
+  Check(*Fused(text + " ROOT r = f32[5,8] reshape(x30) }"));
+  Check(*Fused("ENTRY e { x = f32[6,35] parameter(0) a = f32[10,21] reshape(x) t = f32[21,10] transpose(a), dimensions={1,0} b = f32[7,30] reshape(t)"
+               " s = f32[30] parameter(1) c = f32[7,30] broadcast(s), dimensions={1} ROOT r = f32[7,30] add(b, c) }"));
+}
+
+TEST(EmitLoop, TupleParameters) {
+  Check(*Fused("ENTRY e { p = (f32[50], (s32[50], f32[])) parameter(0) a = f32[50] get-tuple-element(p), index=0 q = (s32[50], f32[]) get-tuple-element(p), index=1"
+               " i = s32[50] get-tuple-element(q), index=0 k = f32[] get-tuple-element(q), index=1 f = f32[50] convert(i) b = f32[50] broadcast(k), dimensions={}"
+               " m = f32[50] multiply(a, f) ROOT r = f32[50] add(m, b) }"));
+}
+
 TEST(EmitTranspose, MinorDimensionMoves) {
   for (const char* dims : {"64,128", "33,70", "100,17", "16,300"}) {
     const std::string d(dims), rows = d.substr(0, d.find(',')), columns = d.substr(d.find(',') + 1), t = columns + "," + rows;
@@ -214,6 +232,15 @@ TEST(EmitFaults, ArePlantedWhereAsked) {
   const auto bad = RunKernels(*module, inputs, On::kHost, {.inject = "dropped_term"});
   ASSERT_TRUE(good && bad);
   EXPECT_FALSE(good->BitEquals(*bad));
+}
+
+// What the runtime may do with buffers.
+TEST(EmitBuffers, SaysWhatMayBeShared) {
+  const auto module = Fused("ENTRY e { x = f32[64] parameter(0) y = f32[64] parameter(1) r = f32[64] reverse(y), dimensions={0} ROOT a = f32[64] add(x, r) }");
+  const auto plans = EmitFusion(module->entry().root());
+  ASSERT_TRUE(plans.has_value());
+  ASSERT_EQ((*plans)[0].sharable.size(), 1u);
+  EXPECT_EQ((*plans)[0].sharable[0].operand, 0);
 }
 
 TEST(EmitErrors, NameTheOp) {
