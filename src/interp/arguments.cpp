@@ -1,0 +1,376 @@
+#include "interp/arguments.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/parallel.h"
+#include "base/text.h"
+#include "interp/ranges.h"
+#include "ir/module.h"
+
+namespace hlo {
+namespace {
+
+constexpr int64_t kGrain = 1 << 14;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+constexpr std::string_view kProfiles[] = {"normal", "exact", "fingerprint", "wide", "special", "edge",
+                                          "ones", "zeros", "iota", "cancel", "long", "xla"};
+
+double Unit(uint32_t word) { return (word >> 8) * 0x1p-24; }
+
+// Uniform in [low, high], by the high part of a product.
+int64_t Between(uint64_t random, int64_t low, int64_t high) {
+  const uint64_t count = static_cast<uint64_t>(high) - static_cast<uint64_t>(low) + 1;
+  if (count == 0) return static_cast<int64_t>(random);
+  return static_cast<int64_t>(static_cast<uint64_t>(low) + static_cast<uint64_t>(static_cast<unsigned __int128>(random) * count >> 64));
+}
+
+uint64_t Wide(const PhiloxBlock& block) { return static_cast<uint64_t>(block.words[1]) << 32 | block.words[0]; }
+
+double LargestOf(PrimitiveType type) {
+  switch (type) {
+    case PrimitiveType::kF64: return std::numeric_limits<double>::max();
+    case PrimitiveType::kF32: return std::numeric_limits<float>::max();
+    default: break;
+  }
+  const FloatFormat format = FormatOf(type);
+  double largest = 0;
+  for (uint32_t bits = 0; bits < (1u << format.bits()); ++bits) {
+    const double x = DecodeFloat(format, bits);
+    if (std::isfinite(x)) largest = std::max(largest, x);
+  }
+  return largest;
+}
+
+double SmallestNormalOf(PrimitiveType type) {
+  if (type == PrimitiveType::kF64) return 0x1p-1022;
+  if (type == PrimitiveType::kF32) return 0x1p-126;
+  return std::ldexp(1.0, 1 - FormatOf(type).bias);
+}
+
+int SignificandOf(PrimitiveType type) {
+  if (type == PrimitiveType::kF64) return 53;
+  if (type == PrimitiveType::kF32) return 24;
+  return FormatOf(type).mantissa_bits + 1;
+}
+
+int64_t LargestIntegerOf(PrimitiveType type) {
+  if (type == PrimitiveType::kPred) return 1;
+  const int bits = BitWidth(type) - (IsSigned(type) ? 1 : 0);
+  return bits >= 63 ? std::numeric_limits<int64_t>::max() : (int64_t{1} << bits) - 1;
+}
+int64_t SmallestIntegerOf(PrimitiveType type) { return IsSigned(type) ? -LargestIntegerOf(type) - 1 : 0; }
+
+// One leaf being made.
+class Maker {
+ public:
+  Maker(const Shape& shape, const LeafRange& range, const ArgumentOptions& options, int64_t parameter, int64_t leaf, double tighten)
+      : shape_(shape), range_(range), options_(options), high_(static_cast<uint64_t>(parameter) << 32 | static_cast<uint32_t>(leaf)), tighten_(tighten) {
+    if (IsFloat(shape.type())) PrepareFloats();
+  }
+
+  Literal Make() const {
+    Literal literal(shape_);
+    if (!shape_.IsArray()) return literal;
+    literal.mutable_raw();  // Its own bytes, before threads write to them.
+    const PrimitiveType type = shape_.type();
+    const int64_t count = shape_.NumElements();
+    ParallelFor(count, kGrain, [&](int64_t begin, int64_t end) {
+      if (type == PrimitiveType::kF32) {
+        float* out = reinterpret_cast<float*>(const_cast<std::byte*>(literal.raw()));
+        for (int64_t i = begin; i < end; ++i) out[i] = static_cast<float>(Float(i));
+        return;
+      }
+      for (int64_t i = begin; i < end; ++i) {
+        if (IsFloat(type)) {
+          literal.SetDouble(i, Float(i));
+        } else if (IsComplex(type)) {
+          const PhiloxBlock block = Draw(i);
+          literal.SetComplex(i, {Unit(block.words[0]) * 2 - 1, Unit(block.words[1]) * 2 - 1});
+        } else {
+          literal.SetInt(i, Integer(i));
+        }
+      }
+    });
+    return literal;
+  }
+
+ private:
+  PhiloxBlock Draw(int64_t i) const { return Philox(options_.seed, static_cast<uint64_t>(i), high_); }
+
+  void PrepareFloats() {
+    largest_ = LargestOf(shape_.type());
+    smallest_ = SmallestNormalOf(shape_.type());
+    significand_ = SignificandOf(shape_.type());
+    positive_ = range_.interval.low >= 0;
+    // f16 and fp8 keep to a quarter of their range.
+    const double scale = range_.scale * tighten_;
+    low_ = -scale;
+    high_end_ = scale;
+    if (range_.interval.Bounded()) {
+      low_ = range_.interval.low;
+      high_end_ = range_.interval.high;
+    } else if (positive_) {
+      low_ = range_.interval.low;
+      high_end_ = low_ + 1;
+    }
+    if (options_.range) std::tie(low_, high_end_) = *options_.range;
+    low_ = std::max(low_, -largest_ / 4);
+    high_end_ = std::min(high_end_, largest_ / 4);
+  }
+
+  double Normal(uint32_t word) const { return low_ + (high_end_ - low_) * Unit(word); }
+
+  double Float(int64_t i) const {
+    if (range_.exactly && options_.constrain) return *range_.exactly;
+    const PhiloxBlock block = Draw(i);
+    const double sign = positive_ || (block.words[1] & 1) == 0 ? 1 : -1;
+    switch (options_.profile) {
+      case InputProfile::kOnes: return 1;
+      case InputProfile::kZeros: return 0;
+      case InputProfile::kIota: return static_cast<double>(i);
+      case InputProfile::kXla: return -0.1 + 0.3 * Unit(block.words[0]);
+      case InputProfile::kExact: return sign * static_cast<double>(Between(Wide(block), 1, std::min<int64_t>(8, (int64_t{1} << significand_) - 1)));
+      case InputProfile::kFingerprint: return static_cast<double>(1 + i % ((int64_t{1} << std::min(significand_, 52)) - 1));
+      case InputProfile::kWide: {
+        const double low = std::log2(smallest_), high = std::log2(largest_);
+        return sign * std::exp2(low + (high - low) * 0.999 * Unit(block.words[0]));
+      }
+      case InputProfile::kSpecial: return Special(block);
+      case InputProfile::kCancel: {
+        const PhiloxBlock pair = Draw(i / 2);
+        const double x = Normal(pair.words[0]);
+        return i % 2 == 0 ? x : -x + 0x1p-10 * Normal(block.words[2]);
+      }
+      default: return Normal(block.words[0]);
+    }
+  }
+
+  double Special(const PhiloxBlock& block) const {
+    const double sign = block.words[1] & 1 ? -1 : 1;
+    switch (block.words[2] % 50) {
+      case 0: return std::numeric_limits<double>::quiet_NaN();
+      case 1: return sign * kInfinity;
+      case 2: return sign * 0.0;
+      case 3: return sign * smallest_ * 0.5;
+      case 4: return sign * largest_;
+      case 5: return sign * smallest_;
+      default: return Normal(block.words[0]);
+    }
+  }
+
+  Interval IntervalAt(int64_t i) const {
+    if (range_.components.empty()) return range_.interval;
+    const std::vector<int64_t> strides = RowMajorStrides(shape_.dims());
+    if (range_.component_dim >= shape_.rank()) return range_.components.front();
+    return range_.components[i / strides[range_.component_dim] % shape_.dim(range_.component_dim)];
+  }
+
+  int64_t Integer(int64_t i) const {
+    const PrimitiveType type = shape_.type();
+    const int64_t smallest = SmallestIntegerOf(type), largest = LargestIntegerOf(type);
+    const PhiloxBlock block = Draw(i);
+    if (options_.constrain) {
+      if (range_.exactly) return std::isinf(*range_.exactly) ? (*range_.exactly < 0 ? smallest : largest) : static_cast<int64_t>(*range_.exactly);
+      const Interval interval = IntervalAt(i);
+      if (interval.low > -kInfinity || interval.high < kInfinity) {
+        if (options_.profile == InputProfile::kEdge && range_.is_index && block.words[2] % 10 == 0) return OutOfRange(block, interval);
+        // One end open: stay within a thousand of the other.
+        double low = interval.low > -kInfinity ? interval.low : interval.high - 1000;
+        double high = interval.high < kInfinity ? interval.high : interval.low + 1000;
+        if (options_.profile == InputProfile::kLong && !range_.is_index) high = std::max(high, 1000.0);
+        const int64_t from = low <= static_cast<double>(smallest) ? smallest : static_cast<int64_t>(low);
+        const int64_t to = high >= static_cast<double>(largest) ? largest : static_cast<int64_t>(high);
+        return to < from ? from : Between(Wide(block), from, to);
+      }
+    }
+    switch (options_.profile) {
+      case InputProfile::kOnes: return 1;
+      case InputProfile::kZeros: return 0;
+      case InputProfile::kIota:
+      case InputProfile::kFingerprint: return type == PrimitiveType::kPred ? i & 1 : i;
+      default: break;
+    }
+    if (BitWidth(type) <= 4) return Between(Wide(block), smallest, largest);
+    if (block.words[3] % 20 == 0 && options_.profile != InputProfile::kExact) return Between(Wide(block), smallest, largest);
+    const int64_t bound = std::min<int64_t>(largest, options_.profile == InputProfile::kExact ? 8 : int64_t{1} << std::min(BitWidth(type) - 1, 10));
+    return Between(Wide(block), IsSigned(type) ? std::max(smallest, -bound) : 0, bound);
+  }
+
+  int64_t OutOfRange(const PhiloxBlock& block, const Interval& interval) const {
+    const int64_t beyond = static_cast<int64_t>(interval.high) + 1;
+    switch (block.words[3] % 4) {
+      case 0: return IsSigned(shape_.type()) ? -1 : LargestIntegerOf(shape_.type());
+      case 1: return beyond;
+      case 2: return SmallestIntegerOf(shape_.type());
+      default: return LargestIntegerOf(shape_.type());
+    }
+  }
+
+  const Shape& shape_;
+  const LeafRange& range_;
+  const ArgumentOptions& options_;
+  uint64_t high_;
+  double tighten_;
+  double low_ = -1, high_end_ = 1;
+  double largest_ = 0, smallest_ = 0;
+  int significand_ = 0;
+  bool positive_ = false;
+};
+
+// `f(shape, leaf number)` for each leaf, put together again.
+template <class F>
+Result<Literal> ByLeaf(const Shape& shape, int64_t& leaf, F&& f) {
+  if (!shape.IsTuple()) return f(shape, leaf++);
+  std::vector<Literal> elements;
+  for (const Shape& element : shape.elements()) elements.push_back(TRY(ByLeaf(element, leaf, f)));
+  return Literal::Tuple(std::move(elements));
+}
+
+Result<int64_t> ParameterOf(const Module& module, const std::string& which) {
+  const auto parameters = module.entry().parameters();
+  int64_t number;
+  if (ParseInt(which, &number)) {
+    if (number >= 0 && number < static_cast<int64_t>(parameters.size())) return number;
+    FAIL(UsageError("A005", Str("--arg=", which, "=...: the module has ", parameters.size(), " parameters")));
+  }
+  std::vector<std::string_view> names;
+  for (const Instruction* parameter : parameters) {
+    if (parameter->name() == which) return parameter->parameter_number();
+    names.push_back(parameter->name());
+  }
+  const std::vector<std::string> near = NearNames(which, names);
+  Error error = UsageError("A005", Str("--arg=", which, "=...: no parameter is called '", which, "'"));
+  if (!near.empty()) return std::unexpected(std::move(error).Hint(Str("did you mean ", Join(near, ", "), "?")));
+  FAIL(std::move(error));
+}
+
+// "uniform(-1,1)": the numbers in the parentheses, when the text is `name` and two of them.
+bool ParseCall(std::string_view text, std::string_view name, double* a, double* b) {
+  if (!text.starts_with(name) || !text.ends_with(")")) return false;
+  text.remove_prefix(name.size());
+  if (!text.starts_with("(")) return false;
+  const auto parts = Split(text.substr(1, text.size() - 2), ',');
+  return parts.size() == 2 && ParseDouble(Trim(parts[0]), a) && ParseDouble(Trim(parts[1]), b);
+}
+
+struct Finiteness {
+  int64_t floats = 0, non_finite = 0, constant_outputs = 0;
+};
+
+void Count(const Literal& literal, Finiteness& counts) {
+  for (const Literal& element : literal.elements()) Count(element, counts);
+  if (!literal.shape().IsArray() || !IsFloat(literal.shape().type())) return;
+  const int64_t count = literal.shape().NumElements();
+  counts.floats += count;
+  for (int64_t i = 0; i < count; ++i) counts.non_finite += std::isfinite(literal.GetDouble(i)) ? 0 : 1;
+  if (count > 1 && literal.IsSplat()) ++counts.constant_outputs;
+}
+
+Result<std::vector<Literal>> MakeAll(const Module& module, const std::vector<std::vector<LeafRange>>& ranges, const ArgumentOptions& options, double scale) {
+  std::vector<Literal> values;
+  for (const Instruction* parameter : module.entry().parameters()) {
+    const int64_t number = parameter->parameter_number();
+    int64_t leaf = 0;
+    values.push_back(TRY(ByLeaf(parameter->shape(), leaf, [&](const Shape& shape, int64_t i) -> Result<Literal> {
+      return Maker(shape, ranges[number][i], options, number, i, scale).Make();
+    })));
+  }
+  for (const ArgumentSpec& spec : options.specs) {
+    const int64_t number = TRY(ParameterOf(module, spec.which));
+    int64_t leaf = 0;
+    const Shape& shape = module.entry().parameter(number).shape();
+    values[number] = TRY(ByLeaf(shape, leaf, [&](const Shape& part, int64_t i) { return MakeLiteral(part, spec.spec, options.seed, number, i, options); }));
+  }
+  return values;
+}
+
+}  // namespace
+
+std::string_view ToString(InputProfile profile) { return kProfiles[static_cast<int>(profile)]; }
+
+std::optional<InputProfile> InputProfileFromText(std::string_view text) {
+  for (size_t i = 0; i < std::size(kProfiles); ++i) {
+    if (kProfiles[i] == text) return static_cast<InputProfile>(i);
+  }
+  return {};
+}
+
+PhiloxBlock Philox(uint64_t key, uint64_t counter_low, uint64_t counter_high) {
+  uint32_t k0 = static_cast<uint32_t>(key), k1 = static_cast<uint32_t>(key >> 32);
+  uint32_t x0 = static_cast<uint32_t>(counter_low), x1 = static_cast<uint32_t>(counter_low >> 32);
+  uint32_t x2 = static_cast<uint32_t>(counter_high), x3 = static_cast<uint32_t>(counter_high >> 32);
+  for (int round = 0; round < 10; ++round) {
+    const uint64_t p0 = uint64_t{0xD2511F53} * x0, p1 = uint64_t{0xCD9E8D57} * x2;
+    const uint32_t y0 = static_cast<uint32_t>(p1 >> 32) ^ x1 ^ k0, y2 = static_cast<uint32_t>(p0 >> 32) ^ x3 ^ k1;
+    x1 = static_cast<uint32_t>(p1);
+    x3 = static_cast<uint32_t>(p0);
+    x0 = y0;
+    x2 = y2;
+    k0 += 0x9E3779B9;
+    k1 += 0xBB67AE85;
+  }
+  return {{x0, x1, x2, x3}};
+}
+
+Result<Literal> MakeLiteral(const Shape& shape, std::string_view spec, uint64_t seed, int64_t parameter, int64_t leaf, const ArgumentOptions& options) {
+  spec = Trim(spec);
+  ArgumentOptions own;
+  own.seed = seed;
+  own.constrain = false;
+  LeafRange range;
+  double a = 0, b = 0;
+  const auto make = [&] { return Maker(shape, range, own, parameter, leaf, 1).Make(); };
+  if (spec == "zeros" || spec == "ones" || spec == "iota" || spec == "special") {
+    own.profile = *InputProfileFromText(spec);
+    return make();
+  }
+  if (ParseCall(spec, "uniform", &a, &b)) {
+    if (!IsFloat(shape.type()) || !(a <= b)) FAIL(UsageError("A006", Str("uniform(a,b) needs floats and a <= b; the parameter is ", shape)));
+    own.range = {{a, b}};
+    return make();
+  }
+  if (ParseCall(spec, "randint", &a, &b)) {
+    if (a != std::trunc(a) || b != std::trunc(b) || a > b) FAIL(UsageError("A006", "randint(a,b) needs integers, a <= b"));
+    Literal literal(shape);
+    const uint64_t high = static_cast<uint64_t>(parameter) << 32 | static_cast<uint32_t>(leaf);
+    for (int64_t i = 0; i < shape.NumElements(); ++i) {
+      literal.SetInt(i, Between(Wide(Philox(seed, i, high)), static_cast<int64_t>(a), static_cast<int64_t>(b)));
+    }
+    return literal;
+  }
+  if (options.parse_literal) return options.parse_literal(shape, spec);
+  FAIL(UsageError("A006", Str("'", Escaped(spec), "' is no argument: zeros, ones, iota, special, uniform(a,b), randint(a,b) or a literal")));
+}
+
+Result<Arguments> MakeArgumentsChecked(const Module& module, const ArgumentOptions& options) {
+  const std::vector<std::vector<LeafRange>> ranges = CollectRanges(module);
+  Arguments made;
+  for (const auto& leaves : ranges) {
+    for (const LeafRange& range : leaves) {
+      if (!range.conflict.empty()) made.notes.push_back(range.conflict);
+    }
+  }
+  for (made.tries = 1;; ++made.tries) {
+    made.values = TRY(MakeAll(module, ranges, options, made.scale));
+    if (!options.interpret) return made;
+    made.reference = TRY(options.interpret(made.values));
+    Finiteness counts;
+    Count(*made.reference, counts);
+    made.non_finite_share = counts.floats == 0 ? 0 : static_cast<double>(counts.non_finite) / static_cast<double>(counts.floats);
+    const bool tightenable = options.profile == InputProfile::kNormal || options.profile == InputProfile::kEdge || options.profile == InputProfile::kLong;
+    if (made.non_finite_share <= 0.01 || !tightenable || made.tries > options.max_tries) {
+      if (counts.constant_outputs > 0) made.notes.push_back(Str(counts.constant_outputs, " outputs are constant"));
+      if (made.scale != 1) made.notes.push_back(Str("floats scaled by ", made.scale, " to keep results finite"));
+      return made;
+    }
+    made.scale /= 2;
+  }
+}
+
+Result<std::vector<Literal>> MakeArguments(const Module& module, const ArgumentOptions& options) {
+  return TRY(MakeArgumentsChecked(module, options)).values;
+}
+
+}  // namespace hlo

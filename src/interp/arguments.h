@@ -1,0 +1,80 @@
+// Arguments for a module: seeded, independent of layout, threads, platform and of one another, and such that the program
+// means something: indices in range, loops that end, divisors away from 0, sums that stay finite.
+// Source: spec/testing.md 10, spec/tools.md 4.1.
+#ifndef HLO_INTERP_ARGUMENTS_H_
+#define HLO_INTERP_ARGUMENTS_H_
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "ir/literal.h"
+
+namespace hlo {
+
+class Module;
+
+enum class InputProfile : uint8_t {
+  kNormal,       // Uniform on [-1, 1) times a scale that suits the uses.
+  kExact,        // Small integers, none 0: any order of summation gives the same bits, and a dropped term shows.
+  kFingerprint,  // Distinct integers: permutations and index errors show.
+  kWide,         // Magnitudes over the type's range, evenly by logarithm.
+  kSpecial,      // Normal, with 2 % each of NaN, infinities, zeros, subnormals, largest, smallest.
+  kEdge,         // Normal, with 10 % of the indices out of range.
+  kOnes,
+  kZeros,
+  kIota,    // The row-major index.
+  kCancel,  // Pairs x, -x + a little: ill-conditioned sums.
+  kLong,    // Normal, with many loop trips.
+  kXla,     // Uniform on [-0.1, 0.2), as XLA's runner has it.
+};
+std::optional<InputProfile> InputProfileFromText(std::string_view text);
+std::string_view ToString(InputProfile profile);
+
+// --arg=WHICH=SPEC.
+struct ArgumentSpec {
+  std::string which;  // Number or name of the parameter.
+  std::string spec;   // zeros, ones, iota, uniform(a,b), randint(a,b), special, or a literal.
+};
+
+struct ArgumentOptions {
+  uint64_t seed = 0;
+  InputProfile profile = InputProfile::kNormal;
+  bool constrain = true;                             // --constrain_inputs
+  std::optional<std::pair<double, double>> range;    // --arg_range: floats of every profile.
+  std::vector<ArgumentSpec> specs;
+  // Reads a literal of a shape; null: literals are refused.
+  std::function<Result<Literal>(const Shape&, std::string_view)> parse_literal;
+  // Runs the reference once, to see whether the results are finite; null: they are not looked at.
+  std::function<Result<Literal>(std::span<const Literal>)> interpret;
+  int max_tries = 8;
+};
+
+struct Arguments {
+  std::vector<Literal> values;  // By parameter.
+  std::optional<Literal> reference;  // What `interpret` gave for them.
+  double non_finite_share = 0;  // Of the float elements of the reference.
+  double scale = 1;             // What the floats were tightened by.
+  int tries = 1;
+  std::vector<std::string> notes;  // Conflicts, tightenings, constant outputs: for the report.
+};
+
+Result<Arguments> MakeArgumentsChecked(const Module& module, const ArgumentOptions& options);
+Result<std::vector<Literal>> MakeArguments(const Module& module, const ArgumentOptions& options = {});
+
+// One literal as a SPEC says; `parameter` and `leaf` key the random numbers.
+Result<Literal> MakeLiteral(const Shape& shape, std::string_view spec, uint64_t seed, int64_t parameter, int64_t leaf,
+                            const ArgumentOptions& options);
+
+// Philox 4x32-10: four words for a counter under a key. Source: Salmon et al., SC 2011.
+struct PhiloxBlock {
+  uint32_t words[4];
+};
+PhiloxBlock Philox(uint64_t key, uint64_t counter_low, uint64_t counter_high);
+
+}  // namespace hlo
+
+#endif  // HLO_INTERP_ARGUMENTS_H_

@@ -1,0 +1,42 @@
+// What the module's uses ask of its arguments: index ranges, trip counts, positive divisors, sizes that keep long sums
+// finite. Found by walking backward from each use to the entry parameters. Source: spec/testing.md 10.
+#ifndef HLO_INTERP_RANGES_H_
+#define HLO_INTERP_RANGES_H_
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ir/module.h"
+
+namespace hlo {
+
+// Inclusive.
+struct Interval {
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+
+  bool Bounded() const { return low > -std::numeric_limits<double>::infinity() && high < std::numeric_limits<double>::infinity(); }
+  bool operator==(const Interval&) const = default;
+};
+
+// What is known of the wishes for one leaf of a parameter.
+struct LeafRange {
+  Interval interval;  // The meet of all uses.
+  // Component c along `component_dim` has components[c] (vectors of gather and scatter indices); empty: all alike.
+  std::vector<Interval> components;
+  int64_t component_dim = -1;
+  bool is_index = false;          // Of gather, scatter or a dynamic slice: profile `edge` goes out of range here.
+  std::optional<double> exactly;  // The identity of the reducer whose init this is.
+  double scale = 1;               // Of free floats: |x| <= scale.
+  std::string conflict;           // Two uses that exclude each other, in words; empty: none.
+};
+
+// By parameter and leaf (depth first).
+std::vector<std::vector<LeafRange>> CollectRanges(const Module& module);
+
+}  // namespace hlo
+
+#endif  // HLO_INTERP_RANGES_H_
