@@ -1,0 +1,92 @@
+// The shadow: a second evaluator whose every element is a pair (value, bound). The value is computed in f64 without the
+// roundings of the declared types; any implementation that the precision plan permits lies within the bound of it. So it
+// says of one kernel, from the kernel's actual inputs, which outputs are right (interp/compare.h), and of two modules
+// whether they mean the same (interp/widened.h). Source: spec/testing.md 4-6; each rule's derivation stands beside it.
+//
+// What moves data or computes with integers alone is evaluated by the interpreter, on values and bounds alike; what rounds
+// has a rule of its own here.
+#ifndef HLO_INTERP_SHADOW_H_
+#define HLO_INTERP_SHADOW_H_
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "ir/literal.h"
+#include "ir/precision_plan.h"
+
+namespace hlo {
+
+class Computation;
+class Instruction;
+
+// The value of a shape with bounds. Copies share their elements, as literals do.
+struct ShadowValue {
+  Shape shape;  // As declared.
+
+  // Floats. f64 of the same dims, whatever the declared type.
+  Literal value;
+  // |t - value| <= bound for every permitted t. NaN (or infinite): undetermined. No bytes: 0 everywhere, and then value is
+  // exact: t must be it, to the sign of zero. A value of infinity or NaN with bound 0 is expected as such.
+  Literal bound;
+  // As `bound`, but for an honest implementation with overwhelming probability: a long sum's roundings add up like a
+  // random walk. Beyond `likely` is suspicious, not wrong. No bytes: the same as bound.
+  Literal likely;
+  // The type the floats were rounded to last; wider than declared where a kernel holds values wider.
+  PrimitiveType held = PrimitiveType::kF64;
+
+  // Integers and pred: the elements, in the declared type, and which of them are not decided (pred; no bytes: none).
+  Literal exact;
+  Literal open;
+
+  std::vector<ShadowValue> elements;  // Of a tuple.
+
+  bool IsFloat() const { return hlo::IsFloat(shape.type()); }
+  bool HasBound() const { return bound.byte_size() != 0; }
+  bool HasLikely() const { return likely.byte_size() != 0; }
+  bool HasOpen() const { return open.byte_size() != 0; }
+};
+
+struct ShadowOptions {
+  const PrecisionPlan* plan = nullptr;
+  // Every float type is f64, and rounds like it; conversions between floats do nothing; reduce-precision stays.
+  bool widened = false;
+  // Multiply-adds of one instruction; above it a sample of the results is computed.
+  int64_t work_limit = 2'000'000'000;
+  uint64_t seed = 0;
+  int64_t max_loop_iterations = 1'000'000;
+
+  // Each iteration of a loop starts from a state without bounds: what an iteration does is judged by itself.
+  bool exact_loop_states = false;
+
+  // Cuts and views, as in InterpretOptions; for the instructions of the computation itself and of what it calls.
+  std::function<const ShadowValue*(const Instruction&)> given;
+  std::function<void(const Instruction&, const ShadowValue&)> on_value;
+  std::function<void(const Instruction& loop, int64_t iteration, const ShadowValue& state)> on_iteration;
+};
+
+struct Shadow {
+  ShadowValue value;
+  // By leaf of the value, depth first: the row-major indices that were computed, ascending; empty: all.
+  std::vector<std::vector<int64_t>> sampled;
+  // A rule without proof was used: an arbitrary reducer, evaluated in two orders.
+  bool heuristic = false;
+};
+
+// Exact: bounds of 0.
+ShadowValue ToShadow(const Literal& literal);
+
+// Errors: kUnsupported for ops without a rule (complex arithmetic, fft, decompositions, custom calls), which means that
+// nothing can be said, not that something is wrong.
+Result<Shadow> EvaluateShadow(const Computation& computation, std::span<const ShadowValue> args, const ShadowOptions& options = {});
+Result<Shadow> EvaluateShadow(const Computation& computation, std::span<const Literal> args, const ShadowOptions& options = {});
+
+// The value of one instruction, from the arguments of its computation. `given` is not asked for the instruction itself.
+Result<ShadowValue> EvaluateShadowOf(const Instruction& inst, std::span<const ShadowValue> args, const ShadowOptions& options = {});
+// The same values, taken as exact.
+ShadowValue DropBounds(ShadowValue value);
+
+}  // namespace hlo
+
+#endif  // HLO_INTERP_SHADOW_H_

@@ -1,0 +1,459 @@
+// Bounds of dot and convolution: sums of products. Source of the rule: spec/testing.md 5.2.
+//
+// With A = |a| + e_a and B = |b| + e_b, a product of permitted operands lies within A B - |a||b| of a b, and is no larger
+// than A B. So three sums give value and bound: of a b, of |a||b| and, when operands have bounds at all, of A B. The kernel
+// below computes the first two at once; it is run a second time on A and B for the third.
+#include <immintrin.h>
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/parallel.h"
+#include "interp/shadow_rules.h"
+
+namespace hlo::shadow {
+namespace {
+
+// Tiles: two rows by eight columns in registers; blocks of 64 by 64 results and 256 terms in the cache.
+constexpr int64_t kRows = 2, kColumns = 8;
+constexpr int64_t kBlock = 64, kTerms = 256;
+
+// Adds to values[2][8] the products of rows[terms][2] and columns[terms][8], and to sizes their magnitudes.
+void Tile(const double* rows, const double* columns, int64_t terms, double* values, double* sizes) {
+  const __m256d sign = _mm256_set1_pd(-0.0);
+  __m256d v[2][2], m[2][2];
+  for (int r = 0; r < 2; ++r) {
+    for (int c = 0; c < 2; ++c) {
+      v[r][c] = _mm256_loadu_pd(values + r * kBlock + 4 * c);
+      m[r][c] = _mm256_loadu_pd(sizes + r * kBlock + 4 * c);
+    }
+  }
+  for (int64_t k = 0; k < terms; ++k) {
+    const __m256d b0 = _mm256_load_pd(columns + 8 * k), b1 = _mm256_load_pd(columns + 8 * k + 4);
+    const __m256d size_b0 = _mm256_andnot_pd(sign, b0), size_b1 = _mm256_andnot_pd(sign, b1);
+    for (int r = 0; r < 2; ++r) {
+      const __m256d a = _mm256_broadcast_sd(rows + 2 * k + r);
+      const __m256d size_a = _mm256_andnot_pd(sign, a);
+      v[r][0] = _mm256_fmadd_pd(a, b0, v[r][0]);
+      v[r][1] = _mm256_fmadd_pd(a, b1, v[r][1]);
+      m[r][0] = _mm256_fmadd_pd(size_a, size_b0, m[r][0]);
+      m[r][1] = _mm256_fmadd_pd(size_a, size_b1, m[r][1]);
+    }
+  }
+  for (int r = 0; r < 2; ++r) {
+    for (int c = 0; c < 2; ++c) {
+      _mm256_storeu_pd(values + r * kBlock + 4 * c, v[r][c]);
+      _mm256_storeu_pd(sizes + r * kBlock + 4 * c, m[r][c]);
+    }
+  }
+}
+
+// A contraction as groups of matrix products: result (group, row, column) sums over terms
+// left[Left(group, row, term)] * right[Right(group, column, term)].
+struct Contraction {
+  int64_t groups = 1, rows = 1, columns = 1, terms = 1;
+  // Left: a base for each row and window position, then an offset for each term within one; -1 is padding, which counts 0.
+  int64_t positions = 1;
+  std::function<void(int64_t group, int64_t row, int64_t* bases)> left_bases;
+  std::vector<int64_t> left_offset;  // [terms / positions]
+  std::vector<int64_t> right_group, right_column, right_term;
+  std::function<int64_t(int64_t group, int64_t row)> result_row;  // Result index = result_row + result_column.
+  std::vector<int64_t> result_column;
+};
+
+// What is multiplied: values, or sizes with bounds.
+struct Factors {
+  const double* left;
+  const double* right;
+};
+
+struct Block {
+  alignas(64) double values[kBlock * kBlock];
+  alignas(64) double sizes[kBlock * kBlock];
+};
+
+struct Packing {
+  alignas(64) double rows[kBlock * kTerms];
+  alignas(64) double columns[kBlock * kTerms];
+  std::vector<int64_t> bases;
+};
+
+void MultiplyBlock(const Contraction& c, const Factors& factors, int64_t group, int64_t row, int64_t rows, int64_t column,
+                   int64_t columns, Packing& packing, Block& block) {
+  std::fill_n(block.values, kBlock * kBlock, 0.0);
+  std::fill_n(block.sizes, kBlock * kBlock, 0.0);
+  const int64_t run = static_cast<int64_t>(c.left_offset.size());
+  const int64_t padded_rows = (rows + kRows - 1) / kRows * kRows, padded_columns = (columns + kColumns - 1) / kColumns * kColumns;
+  for (int64_t first = 0; first < c.terms; first += kTerms) {
+    const int64_t terms = std::min(kTerms, c.terms - first);
+    for (int64_t r = 0; r < padded_rows; ++r) {
+      double* to = packing.rows + r / kRows * kRows * terms + r % kRows;
+      const int64_t* bases = packing.bases.data() + r * c.positions;
+      for (int64_t k = 0; k < terms;) {
+        const int64_t position = (first + k) / run, within = (first + k) % run;
+        const int64_t length = std::min(terms - k, run - within);
+        const int64_t base = r < rows ? bases[position] : -1;
+        const int64_t* offset = c.left_offset.data() + within;
+        for (int64_t i = 0; i < length; ++i) to[(k + i) * kRows] = base < 0 ? 0 : factors.left[base + offset[i]];
+        k += length;
+      }
+    }
+    for (int64_t n = 0; n < padded_columns; ++n) {
+      double* to = packing.columns + n / kColumns * kColumns * terms + n % kColumns;
+      if (n >= columns) {
+        for (int64_t k = 0; k < terms; ++k) to[k * kColumns] = 0;
+        continue;
+      }
+      const double* from = factors.right + c.right_group[group] + c.right_column[column + n];
+      const int64_t* offset = c.right_term.data() + first;
+      for (int64_t k = 0; k < terms; ++k) to[k * kColumns] = from[offset[k]];
+    }
+    for (int64_t n = 0; n < padded_columns; n += kColumns) {
+      for (int64_t r = 0; r < padded_rows; r += kRows) {
+        Tile(packing.rows + r * terms, packing.columns + n * terms, terms, block.values + r * kBlock + n, block.sizes + r * kBlock + n);
+      }
+    }
+  }
+}
+
+// Operands as factors: their values; and their sizes with bounds, where they have some.
+class Operand {
+ public:
+  Operand(const ShadowValue& x, const Rounding& rounding) : value_(Values(x.value)) {
+    const int64_t count = x.shape.NumElements();
+    const double* bound = BoundsOrNull(x.bound);
+    const double* likely = BoundsOrNull(x.likely);
+    if (bound == nullptr && rounding.relative == 0) return;
+    const auto sizes = [&](const double* e) {
+      std::vector<double> size(count);
+      ParallelFor(count, 1 << 14, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          const double s = (std::fabs(value_[i]) + (e ? e[i] : 0)) * kUp;
+          size[i] = s + (rounding.relative == 0 ? 0 : HalfStep(rounding, s));
+        }
+      });
+      return size;
+    };
+    sizes_ = sizes(bound);
+    if (likely) likely_ = sizes(likely);
+  }
+
+  bool HasBounds() const { return !sizes_.empty(); }
+  bool HasLikely() const { return !likely_.empty(); }
+  const double* value() const { return value_; }
+  const double* sizes() const { return sizes_.empty() ? value_ : sizes_.data(); }
+  const double* likely() const { return likely_.empty() ? sizes() : likely_.data(); }
+
+ private:
+  const double* value_;
+  std::vector<double> sizes_, likely_;
+};
+
+struct Bounds {
+  double value, bound, likely;
+};
+
+// `value` sums a b, `exact_sizes` |a||b|, `sizes` A B (the same when operands are exact).
+Bounds Finished(const SumRule& rule, double overflow, double value, double exact_sizes, double sizes, double likely_sizes) {
+  const double bounds = std::max(0.0, sizes - exact_sizes), likely_bounds = std::max(0.0, likely_sizes - exact_sizes);
+  if (!std::isfinite(value)) return {value, std::isfinite(exact_sizes) ? kUndetermined : 0, 0};
+  if (!std::isfinite(sizes)) return {0, kUndetermined, kUndetermined};
+  const double worst = rule.Worst(value, bounds, sizes);
+  if (sizes >= overflow && std::fabs(value) - worst < overflow) return {value, kUndetermined, kUndetermined};
+  const Pair pair = AfterOverflow(rule.finish, value, worst);
+  return {pair.value, pair.bound, std::isfinite(pair.bound) ? std::min(pair.bound, rule.Likely(value, likely_bounds, likely_sizes)) : kUndetermined};
+}
+
+struct Output {
+  ShadowValue result;
+  double* value;
+  double* bound;
+  double* likely;
+
+  Output(const Shape& shape, PrimitiveType held, bool has_likely) {
+    result.shape = shape;
+    result.held = held;
+    result.value = NewBuffer(shape);
+    result.bound = NewBuffer(shape);
+    if (has_likely) result.likely = NewBuffer(shape);
+    value = result.value.mutable_data<double>().data();
+    bound = result.bound.mutable_data<double>().data();
+    likely = has_likely ? result.likely.mutable_data<double>().data() : nullptr;
+  }
+  void Put(int64_t i, const Bounds& x) const {
+    value[i] = x.value;
+    bound[i] = x.bound;
+    if (likely) likely[i] = x.likely;
+  }
+};
+
+void FillBases(const Contraction& c, int64_t group, int64_t row, int64_t rows, std::vector<int64_t>& bases) {
+  bases.resize(kBlock * c.positions);
+  for (int64_t r = 0; r < rows; ++r) c.left_bases(group, row + r, bases.data() + r * c.positions);
+}
+
+// Every result.
+void MultiplyAll(const Contraction& c, const Operand& left, const Operand& right, const SumRule& rule, double overflow, const Output& out) {
+  const bool bounded = left.HasBounds() || right.HasBounds();
+  const bool likely = left.HasLikely() || right.HasLikely();
+  const int64_t row_blocks = (c.rows + kBlock - 1) / kBlock, column_blocks = (c.columns + kBlock - 1) / kBlock;
+  ParallelFor(c.groups * row_blocks * column_blocks, 1, [&](int64_t begin, int64_t end) {
+    auto packing = std::make_unique<Packing>();
+    std::unique_ptr<Block> blocks[3] = {std::make_unique<Block>(), bounded ? std::make_unique<Block>() : nullptr,
+                                        likely ? std::make_unique<Block>() : nullptr};
+    for (int64_t task = begin; task < end; ++task) {
+      const int64_t group = task / (row_blocks * column_blocks);
+      const int64_t row = task % (row_blocks * column_blocks) / column_blocks * kBlock, column = task % column_blocks * kBlock;
+      const int64_t rows = std::min(kBlock, c.rows - row), columns = std::min(kBlock, c.columns - column);
+      FillBases(c, group, row, rows, packing->bases);
+      const auto multiply = [&](const double* a, const double* b, Block& block) {
+        MultiplyBlock(c, {a, b}, group, row, rows, column, columns, *packing, block);
+      };
+      multiply(left.value(), right.value(), *blocks[0]);
+      if (bounded) multiply(left.sizes(), right.sizes(), *blocks[1]);
+      if (likely) multiply(left.likely(), right.likely(), *blocks[2]);
+      const double* sizes = bounded ? blocks[1]->sizes : blocks[0]->sizes;
+      const double* likely_sizes = likely ? blocks[2]->sizes : sizes;
+      for (int64_t r = 0; r < rows; ++r) {
+        const int64_t at = c.result_row(group, row + r);
+        for (int64_t n = 0; n < columns; ++n) {
+          const int64_t i = r * kBlock + n;
+          out.Put(at + c.result_column[group * c.columns + column + n],
+                  Finished(rule, overflow, blocks[0]->values[i], blocks[0]->sizes[i], sizes[i], likely_sizes[i]));
+        }
+      }
+    }
+  });
+}
+
+// The results that `wanted` marks; the others become undetermined.
+void MultiplyWanted(const Contraction& c, const Operand& left, const Operand& right, const SumRule& rule, double overflow, const Mask& wanted,
+                    const Output& out) {
+  ParallelFor(c.groups * c.rows, 16, [&](int64_t begin, int64_t end) {
+    std::vector<int64_t> bases(c.positions);
+    const int64_t run = static_cast<int64_t>(c.left_offset.size());
+    for (int64_t task = begin; task < end; ++task) {
+      const int64_t group = task / c.rows, row = task % c.rows;
+      c.left_bases(group, row, bases.data());
+      const int64_t at = c.result_row(group, row);
+      for (int64_t n = 0; n < c.columns; ++n) {
+        const int64_t index = at + c.result_column[group * c.columns + n];
+        if (!wanted[index]) {
+          out.Put(index, {0, kUndetermined, kUndetermined});
+          continue;
+        }
+        const int64_t right_base = c.right_group[group] + c.right_column[n];
+        double value = 0, exact = 0, sizes = 0, likely = 0;
+        for (int64_t k = 0; k < c.terms; ++k) {
+          const int64_t base = bases[k / run];
+          if (base < 0) continue;
+          const int64_t a = base + c.left_offset[k % run], b = right_base + c.right_term[k];
+          const double product = left.value()[a] * right.value()[b];
+          value += product;
+          exact += std::fabs(product);
+          sizes += std::fabs(left.sizes()[a] * right.sizes()[b]);
+          likely += std::fabs(left.likely()[a] * right.likely()[b]);
+        }
+        out.Put(index, Finished(rule, overflow, value, exact, sizes, likely));
+      }
+    }
+  });
+}
+
+// What an operand is rounded to before it is multiplied: the narrow formats of tensor cores, where the plan says so; and the
+// result's type, where that is narrower (spec/ops.md 0.3).
+Rounding OperandRounding(const Context& context, const Instruction& inst, const ShadowValue& operand) {
+  if (context.options.widened) return kNoRounding;
+  const InstructionPlan* plan = context.PlanOf(inst);
+  if (plan && plan->sum && plan->sum->operand_bits != 0) {
+    const int bits = plan->sum->operand_bits;
+    return bits < SignificandBits(operand.held) ? Rounding{std::ldexp(1.0, -bits), 0x1p-150} : kNoRounding;
+  }
+  if (SignificandBits(operand.held) <= SignificandBits(inst.shape().type())) return kNoRounding;
+  return RoundingTo(inst.shape().type(), context.ftz());
+}
+
+Result<ShadowValue> Contract(Context& context, const Instruction& inst, Operands operands, const Mask& wanted, const Contraction& c) {
+  const ShadowValue &a = *operands[0], &b = *operands[1];
+  const InstructionPlan* plan = context.PlanOf(inst);
+  int product_bits = SignificandBits(a.held) + SignificandBits(b.held);
+  if (plan && plan->sum && plan->sum->operand_bits != 0) product_bits = std::min(product_bits, 2 * plan->sum->operand_bits);
+  if (context.options.widened) product_bits = 106;
+  const SumRule rule = SumRuleOf(context, inst, c.terms, product_bits);
+  const PrimitiveType accumulator = context.options.widened ? PrimitiveType::kF64
+                                    : plan && plan->sum     ? plan->sum->accumulator
+                                                            : DefaultSum(inst.opcode(), inst.shape().type()).accumulator;
+  const double overflow = RoundingTo(accumulator, false).overflow;
+  const Operand left(a, OperandRounding(context, inst, a)), right(b, OperandRounding(context, inst, b));
+  Output out(inst.shape(), context.Held(inst), rule.HasLikely() || left.HasLikely() || right.HasLikely());
+  if (wanted.empty()) {
+    MultiplyAll(c, left, right, rule, overflow, out);
+  } else {
+    MultiplyWanted(c, left, right, rule, overflow, wanted, out);
+  }
+  return std::move(out.result);
+}
+
+// ---- dot -------------------------------------------------------------------------------------------------------------
+
+// Row-major offsets of all index combinations of `dimensions` in `shape`, the last one fastest.
+std::vector<int64_t> Offsets(const Shape& shape, std::span<const int64_t> dimensions) {
+  const std::vector<int64_t> strides = RowMajorStrides(shape.dims());
+  std::vector<int64_t> offsets{0};
+  for (const int64_t d : dimensions) {
+    std::vector<int64_t> next;
+    next.reserve(offsets.size() * shape.dim(d));
+    for (const int64_t offset : offsets) {
+      for (int64_t i = 0; i < shape.dim(d); ++i) next.push_back(offset + i * strides[d]);
+    }
+    offsets = std::move(next);
+  }
+  return offsets;
+}
+
+std::vector<int64_t> FreeDimensions(const Shape& shape, const std::vector<int64_t>& batch, const std::vector<int64_t>& contracting) {
+  std::vector<int64_t> free;
+  for (int64_t d = 0; d < shape.rank(); ++d) {
+    if (std::ranges::find(batch, d) == batch.end() && std::ranges::find(contracting, d) == contracting.end()) free.push_back(d);
+  }
+  return free;
+}
+
+}  // namespace
+
+Result<ShadowValue> Dot(Context& context, const Instruction& inst, Operands operands, const Mask& wanted) {
+  const ShadowValue &a = *operands[0], &b = *operands[1];
+  const DotAttrs& attrs = inst.attrs<DotAttrs>();
+  if (!a.IsFloat() || !b.IsFloat() || !hlo::IsFloat(inst.shape().type())) {
+    if (IsComplex(inst.shape().type())) FAIL(UnsupportedAt(inst, "U041", "no error bounds for complex 'dot'"));
+    return ThroughInterpreter(context, inst, operands);
+  }
+  if (!attrs.sparsity.empty() || operands.size() != 2) FAIL(UnsupportedAt(inst, "U041", "no error bounds for sparse 'dot'"));
+  const std::vector<int64_t> left_batch = Offsets(a.shape, attrs.lhs_batch);
+  const std::vector<int64_t> left_row = Offsets(a.shape, FreeDimensions(a.shape, attrs.lhs_batch, attrs.lhs_contracting));
+  Contraction c;
+  c.left_offset = Offsets(a.shape, attrs.lhs_contracting);
+  c.right_group = Offsets(b.shape, attrs.rhs_batch);
+  c.right_column = Offsets(b.shape, FreeDimensions(b.shape, attrs.rhs_batch, attrs.rhs_contracting));
+  c.right_term = Offsets(b.shape, attrs.rhs_contracting);
+  c.groups = static_cast<int64_t>(left_batch.size());
+  c.rows = static_cast<int64_t>(left_row.size());
+  c.columns = static_cast<int64_t>(c.right_column.size());
+  c.terms = static_cast<int64_t>(c.left_offset.size());
+  c.left_bases = [&](int64_t group, int64_t row, int64_t* bases) { bases[0] = left_batch[group] + left_row[row]; };
+  c.result_row = [&](int64_t group, int64_t row) { return (group * c.rows + row) * c.columns; };
+  c.result_column.resize(c.groups * c.columns);
+  for (size_t i = 0; i < c.result_column.size(); ++i) c.result_column[i] = static_cast<int64_t>(i) % c.columns;
+  return Contract(context, inst, operands, wanted, c);
+}
+
+// ---- convolution -----------------------------------------------------------------------------------------------------
+
+Result<ShadowValue> Convolution(Context& context, const Instruction& inst, Operands operands, const Mask& wanted) {
+  const ShadowValue &x = *operands[0], &filter = *operands[1];
+  const ConvolutionAttrs& attrs = inst.attrs<ConvolutionAttrs>();
+  if (!x.IsFloat() || !filter.IsFloat() || !hlo::IsFloat(inst.shape().type())) {
+    if (IsComplex(inst.shape().type())) FAIL(UnsupportedAt(inst, "U041", "no error bounds for complex 'convolution'"));
+    return ThroughInterpreter(context, inst, operands);
+  }
+  const bool plain = attrs.kind == ConvolutionKind::kUnset || attrs.kind == ConvolutionKind::kFprop;
+  if (!plain || !attrs.sparsity.empty() || operands.size() != 2) {
+    FAIL(UnsupportedAt(inst, "U041", "no error bounds for this kind of 'convolution'"));
+  }
+  const DimLabels& labels = attrs.dim_labels;
+  const Shape &in = x.shape, &rhs = filter.shape, &out = inst.shape();
+  const auto in_strides = RowMajorStrides(in.dims()), rhs_strides = RowMajorStrides(rhs.dims()), out_strides = RowMajorStrides(out.dims());
+  const size_t spatial = labels.lhs_spatial.size();
+  const int64_t feature_groups = attrs.feature_group_count, batch_groups = attrs.batch_group_count;
+  const int64_t groups = feature_groups * batch_groups;  // One of them is 1.
+  const int64_t features = rhs.dim(labels.rhs_input_feature);
+  const int64_t outputs = rhs.dim(labels.rhs_output_feature) / groups;
+  const int64_t batch = out.dim(labels.out_batch);
+
+  // By spatial dimension, result position and window position: the base offset, or -1.
+  std::vector<std::vector<int64_t>> tables(spatial);
+  int64_t positions = 1, places = 1;
+  for (size_t s = 0; s < spatial; ++s) {
+    const WindowDim& w = attrs.window.dims[s];
+    const int64_t size = in.dim(labels.lhs_spatial[s]);
+    for (int64_t o = 0; o < out.dim(labels.out_spatial[s]); ++o) {
+      for (int64_t k = 0; k < w.size; ++k) {
+        const int64_t dilated = o * w.stride + k * w.window_dilation - w.pad_low;
+        const bool inside = dilated >= 0 && dilated % w.base_dilation == 0 && dilated / w.base_dilation < size;
+        tables[s].push_back(inside ? dilated / w.base_dilation * in_strides[labels.lhs_spatial[s]] : -1);
+      }
+    }
+    positions *= w.size;
+    places *= out.dim(labels.out_spatial[s]);
+  }
+
+  Contraction c;
+  c.groups = groups;
+  c.rows = batch * places;
+  c.columns = outputs;
+  c.positions = positions;
+  c.terms = positions * features;
+  for (int64_t i = 0; i < features; ++i) c.left_offset.push_back(i * in_strides[labels.lhs_feature]);
+  c.left_bases = [&](int64_t group, int64_t row, int64_t* bases) {
+    int64_t place = row % places;
+    int64_t base = (row / places + (batch_groups > 1 ? group * batch : 0)) * in_strides[labels.lhs_batch];
+    if (feature_groups > 1) base += group * features * in_strides[labels.lhs_feature];
+    std::vector<const int64_t*> at(spatial);
+    for (size_t s = spatial; s-- > 0;) {
+      const int64_t size = out.dim(labels.out_spatial[s]);
+      at[s] = &tables[s][place % size * attrs.window.dims[s].size];
+      place /= size;
+    }
+    for (int64_t p = 0; p < positions; ++p) {
+      int64_t rest = p, offset = base;
+      bool inside = true;
+      for (size_t s = spatial; s-- > 0;) {
+        const int64_t step = at[s][rest % attrs.window.dims[s].size];
+        rest /= attrs.window.dims[s].size;
+        inside = inside && step >= 0;
+        offset += step;
+      }
+      bases[p] = inside ? offset : -1;
+    }
+  };
+  for (int64_t p = 0; p < positions; ++p) {
+    int64_t rest = p, offset = 0;
+    for (size_t s = spatial; s-- > 0;) {
+      const WindowDim& w = attrs.window.dims[s];
+      const int64_t k = rest % w.size;
+      rest /= w.size;
+      offset += (w.reversed ? w.size - 1 - k : k) * rhs_strides[attrs.dim_labels.rhs_spatial[s]];
+    }
+    for (int64_t i = 0; i < features; ++i) c.right_term.push_back(offset + i * rhs_strides[labels.rhs_input_feature]);
+  }
+  for (int64_t g = 0; g < groups; ++g) {
+    c.right_group.push_back(g * outputs * rhs_strides[labels.rhs_output_feature]);
+    for (int64_t o = 0; o < outputs; ++o) c.result_column.push_back((g * outputs + o) * out_strides[labels.out_feature]);
+  }
+  for (int64_t o = 0; o < outputs; ++o) c.right_column.push_back(o * rhs_strides[labels.rhs_output_feature]);
+  c.result_row = [&](int64_t, int64_t row) {
+    int64_t place = row % places, offset = row / places * out_strides[labels.out_batch];
+    for (size_t s = spatial; s-- > 0;) {
+      const int64_t size = out.dim(labels.out_spatial[s]);
+      offset += place % size * out_strides[labels.out_spatial[s]];
+      place /= size;
+    }
+    return offset;
+  };
+  return Contract(context, inst, operands, wanted, c);
+}
+
+int64_t WorkOf(const Instruction& inst) {
+  const auto product = [](const Shape& shape, std::span<const int64_t> dimensions) {
+    int64_t n = 1;
+    for (const int64_t d : dimensions) n *= shape.dim(d);
+    return n;
+  };
+  if (inst.Is(Opcode::kDot)) return inst.shape().NumElements() * product(inst.operand(0).shape(), inst.attrs<DotAttrs>().lhs_contracting);
+  if (!inst.Is(Opcode::kConvolution)) return 0;
+  const DimLabels& labels = inst.attrs<ConvolutionAttrs>().dim_labels;
+  const Shape& rhs = inst.operand(1).shape();
+  return inst.shape().NumElements() * product(rhs, labels.rhs_spatial) * rhs.dim(labels.rhs_input_feature);
+}
+
+}  // namespace hlo::shadow

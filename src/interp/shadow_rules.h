@@ -1,0 +1,159 @@
+// What the files of the shadow share: what a rounding costs, and the rules by op family. Private to interp/shadow*.cpp.
+#ifndef HLO_INTERP_SHADOW_RULES_H_
+#define HLO_INTERP_SHADOW_RULES_H_
+
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <unordered_map>
+
+#include "interp/shadow.h"
+#include "ir/module.h"
+
+namespace hlo::shadow {
+
+inline constexpr double kUndetermined = std::numeric_limits<double>::quiet_NaN();
+// Bounds are computed in f64 to nearest; this factor covers what that rounds away.
+inline constexpr double kUp = 1 + 0x1p-50;
+// Of the shadow's own arithmetic.
+inline constexpr double kOwn = 0x1p-53;
+
+// A type as far as rounding to it goes. Half a step of the binade of x bounds one rounding to nearest of anything no
+// larger than x, and never falls below half the smallest step (gradual underflow) or, flushed, the smallest normal.
+struct Rounding {
+  double relative = 0;  // 2^-p for p significand bits.
+  double least = 0;
+  double overflow = std::numeric_limits<double>::infinity();  // Largest finite and half a step: from here on, no finite number.
+};
+Rounding RoundingTo(PrimitiveType type, bool ftz);
+Rounding RoundingTo(int exponent_bits, int mantissa_bits);  // reduce-precision: subnormals are flushed.
+inline constexpr Rounding kNoRounding = {};
+
+// 2^floor(log2 x); 0 for 0 and below the normals of f64.
+inline double Binade(double x) { return std::bit_cast<double>(std::bit_cast<uint64_t>(x) & 0x7FF0'0000'0000'0000); }
+inline double HalfStep(const Rounding& rounding, double magnitude) {
+  return std::max(Binade(magnitude) * rounding.relative, rounding.least);
+}
+
+// What happens to a result after its formula: a rounding (or an error of some ulps) in the type computed in, and one to the
+// type held, if that is narrower.
+struct Finish {
+  Rounding compute;  // `relative` and `least` times 2 * ulps.
+  Rounding target;
+  PrimitiveType held = PrimitiveType::kF64;
+  double overflow = std::numeric_limits<double>::infinity();
+  bool is_output = false;  // Of the kernel: overflow is the comparator's to judge.
+  bool may_stay_wide = false;  // An overflow need not show: fused into an fma, or held wider.
+};
+
+// Which of an instruction's elements are wanted; empty: all. One byte an element.
+using Mask = std::vector<uint8_t>;
+
+struct Context {
+  const ShadowOptions& options;
+  const Computation* top = nullptr;
+  const std::unordered_map<const Instruction*, Mask>* wanted = nullptr;
+  bool heuristic = false;
+
+  const InstructionPlan* PlanOf(const Instruction& inst) const {
+    return options.plan ? options.plan->Find(inst.id()) : nullptr;
+  }
+  bool ftz() const { return options.plan && options.plan->ftz; }
+  const Mask& WantedOf(const Instruction& inst) const;
+  bool IsOutput(const Instruction& inst) const;
+  // The type that the float result of `inst` is rounded to, and the type it is computed in before.
+  PrimitiveType Held(const Instruction& inst) const;
+  PrimitiveType Computed(const Instruction& inst) const;
+  Finish FinishOf(const Instruction& inst, double ulps) const;
+};
+
+// Buffers of f64 with the dims of `shape`.
+Literal NewBuffer(const Shape& shape);
+Literal Zeros(const Shape& shape);
+inline const double* Values(const Literal& literal) { return literal.data<double>().data(); }
+inline const double* BoundsOrNull(const Literal& literal) { return literal.byte_size() ? literal.data<double>().data() : nullptr; }
+
+// An element in full, for what is not worth vectorising.
+struct Pair {
+  double value;
+  double bound;
+};
+
+// ---- The rules, by family; each takes the values of the operands ---------------------------------------------------
+
+using Operands = std::span<const ShadowValue* const>;
+
+bool IsElementwiseRule(const Instruction& inst);
+Result<ShadowValue> Elementwise(Context& context, const Instruction& inst, Operands operands);
+
+Result<ShadowValue> Reduce(Context& context, const Instruction& inst, Operands operands);
+Result<ShadowValue> ReduceWindow(Context& context, const Instruction& inst, Operands operands);
+Result<ShadowValue> SelectAndScatter(Context& context, const Instruction& inst, Operands operands);
+Result<ShadowValue> Scatter(Context& context, const Instruction& inst, Operands operands);
+Result<ShadowValue> Dot(Context& context, const Instruction& inst, Operands operands, const Mask& wanted);
+Result<ShadowValue> Convolution(Context& context, const Instruction& inst, Operands operands, const Mask& wanted);
+// Multiply-adds of a dot or convolution, for the work limit; 0 for the rest.
+int64_t WorkOf(const Instruction& inst);
+
+// Through the interpreter: exact operands give an exact result; what is not exact or not representable in the declared
+// types makes the result undetermined (element by element when `inst` is elementwise).
+Result<ShadowValue> ThroughInterpreter(Context& context, const Instruction& inst, Operands operands);
+// A data movement: the interpreter moves values, bounds and flags.
+bool IsMovement(const Instruction& inst);
+Result<ShadowValue> Move(Context& context, const Instruction& inst, Operands operands);
+// Where each result element of a movement comes from in operand `number`: row-major index, or -1.
+Result<Literal> SourceOf(const Instruction& inst, int64_t number, Operands operands);
+
+// `computation` (scalars to scalars) applied at every index of arrays with the given dims.
+class Lifted {
+ public:
+  Lifted(const Computation& computation, const std::vector<int64_t>& dims);
+  Result<ShadowValue> operator()(Context& context, Operands args) const;
+
+ private:
+  std::unique_ptr<Module> module_;
+};
+
+// The value of an instruction, from the arguments of its computation; and of a computation.
+Result<ShadowValue> RunTo(Context& context, const Instruction& root, Operands args);
+Result<ShadowValue> Run(Context& context, const Computation& computation, Operands args);
+
+// All undetermined.
+ShadowValue Undetermined(const Shape& shape);
+
+// How a reducing computation combines: a binary op of its two parameters, in either order.
+enum class Combiner { kAdd, kMultiply, kMaximum, kMinimum, kAssign, kOther };
+Combiner CombinerOf(const Computation& computation);
+
+// The sum rule (spec/testing.md 5.2): of n terms with magnitudes adding up to M, accumulated in type A over chains of h
+// additions. Each term passes at most h roundings, so the relative error of its share is at most (1+u)^h - 1 <= gamma(h,u).
+struct SumRule {
+  double worst = 0;   // gamma, and the shadow's own n roundings.
+  double likely = 0;  // 6 sqrt(h) u instead: roundings are as good as independent and centred.
+  double each = 0;    // Absolute, for each product that may underflow in A.
+  Finish finish;      // Rounding of the sum, when A is wider than the result.
+
+  // The bound of a sum from its value, the sum of its terms' bounds and the sum of their magnitudes.
+  double Worst(double value, double bounds, double magnitudes) const { return Of(worst, value, bounds, magnitudes); }
+  double Likely(double value, double bounds, double magnitudes) const { return Of(likely, value, bounds, magnitudes); }
+  bool HasLikely() const { return likely < worst; }
+
+ private:
+  double Of(double factor, double value, double bounds, double magnitudes) const {
+    const double before = bounds + factor * magnitudes + each;
+    const double size = (std::fabs(value) + before) * kUp;
+    const double target = finish.target.relative == 0 ? 0 : HalfStep(finish.target, size);
+    return (before + target) * kUp;
+  }
+};
+// `products`: each term is a product of operands with these significand bits; 0: terms are values.
+SumRule SumRuleOf(const Context& context, const Instruction& inst, int64_t terms, int product_bits = 0);
+int SignificandBits(PrimitiveType type);
+
+// Overflow of a sum: as the elementwise rules have it.
+Pair AfterOverflow(const Finish& finish, double value, double bound);
+
+}  // namespace hlo::shadow
+
+#endif  // HLO_INTERP_SHADOW_RULES_H_

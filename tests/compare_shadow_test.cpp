@@ -1,0 +1,568 @@
+// The shadow's bounds are honest (no permitted implementation breaks them) and tight (planted mistakes do).
+#define GTEST_DONT_DEFINE_FAIL 1  // base/result.h has its own.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numeric>
+#include <random>
+
+#include "interp/compare.h"
+#include "interp/shadow.h"
+#include "ir/module.h"
+
+namespace hlo {
+namespace {
+
+constexpr PrimitiveType kF32 = PrimitiveType::kF32;
+constexpr PrimitiveType kBF16 = PrimitiveType::kBF16;
+
+// A module whose entry is being written.
+struct Program {
+  Module module{"test"};
+  Computation& entry = module.AddComputation("entry");
+  int64_t parameters = 0;
+
+  Program() { module.SetEntry(entry); }
+  Instruction& Parameter(PrimitiveType type, std::vector<int64_t> dims) { return entry.AddParameter(parameters++, Shape(type, std::move(dims))); }
+  Instruction& Op(Opcode opcode, std::vector<Instruction*> operands, Attributes attrs = NoAttrs()) {
+    return entry.Add(opcode, operands[0]->shape(), operands, std::move(attrs));
+  }
+  Instruction& Scalar(PrimitiveType type, double value) { return entry.AddConstant(Literal::Scalar(type, value)); }
+  Instruction& Broadcast(Instruction& x, std::vector<int64_t> dims, std::vector<int64_t> dimensions = {}) {
+    return entry.Add(Opcode::kBroadcast, Shape(x.shape().type(), std::move(dims)), {&x}, DimensionsAttrs{std::move(dimensions)});
+  }
+  Computation& Binary(Opcode opcode, PrimitiveType type) {
+    Computation& body = module.AddComputation("combine");
+    Instruction& a = body.AddParameter(0, Shape::Scalar(type));
+    Instruction& b = body.AddParameter(1, Shape::Scalar(type));
+    body.SetRoot(body.Add(opcode, Shape::Scalar(type), {&a, &b}));
+    return body;
+  }
+  Comparison Local(Instruction& root, std::vector<Literal> inputs, const Literal& actual, const LocalOptions& options = {}) {
+    entry.SetRoot(root);
+    auto comparison = CompareLocal(entry, inputs, actual, options);
+    EXPECT_TRUE(comparison.has_value()) << (comparison ? "" : comparison.error().message());
+    return comparison ? *comparison : Comparison();
+  }
+};
+
+Literal Floats(std::vector<int64_t> dims, const std::function<float(int64_t)>& f) {
+  Literal literal(Shape(kF32, std::move(dims)));
+  auto data = literal.mutable_data<float>();
+  for (size_t i = 0; i < data.size(); ++i) data[i] = f(i);
+  return literal;
+}
+
+Literal Random(std::vector<int64_t> dims, uint32_t seed, float low = -1, float high = 1) {
+  std::mt19937 random(seed);
+  return Floats(std::move(dims), [&](int64_t) { return low + (high - low) * static_cast<float>(random() >> 8) * 0x1p-24f; });
+}
+
+Literal ToBF16(const Literal& from) {
+  Literal to(from.shape().WithType(kBF16));
+  for (int64_t i = 0; i < from.shape().NumElements(); ++i) to.SetDouble(i, from.GetDouble(i));
+  return to;
+}
+
+DotAttrs MatrixTimesMatrix() { return {.lhs_contracting = {1}, .rhs_contracting = {0}}; }
+
+// ---- Sums ------------------------------------------------------------------------------------------------------------
+
+struct LongDot {
+  static constexpr int64_t kTerms = 4096, kRows = 8, kColumns = 8;
+  Program program;
+  Literal a = Random({kRows, kTerms}, 1), b = Random({kTerms, kColumns}, 2);
+  Instruction& dot = program.entry.Add(Opcode::kDot, Shape(kF32, {kRows, kColumns}),
+                                       {&program.Parameter(kF32, {kRows, kTerms}), &program.Parameter(kF32, {kTerms, kColumns})}, MatrixTimesMatrix());
+
+  float Product(int64_t row, int64_t column, int64_t k) const { return a.data<float>()[row * kTerms + k] * b.data<float>()[k * kColumns + column]; }
+  // In 128 interleaved partial sums of 32 terms each and a tree of 7 levels: a chain of 31 + 7 additions.
+  float Blocked(int64_t row, int64_t column, int64_t terms) const {
+    float partial[128] = {};
+    for (int64_t k = 0; k < terms; ++k) partial[k % 128] += Product(row, column, k);
+    for (int width = 64; width > 0; width /= 2) {
+      for (int i = 0; i < width; ++i) partial[i] += partial[i + width];
+    }
+    return partial[0];
+  }
+  PrecisionPlan Plan() const {
+    PrecisionPlan plan;
+    plan.instructions[dot.id()].sum = SumPlan{.accumulator = kF32, .longest_chain = 39};
+    return plan;
+  }
+  Comparison Against(const std::function<float(int64_t, int64_t)>& element, const PrecisionPlan* plan) {
+    LocalOptions options;
+    options.plan = plan;
+    return program.Local(dot, {a, b}, Floats({kRows, kColumns}, [&](int64_t i) { return element(i / kColumns, i % kColumns); }), options);
+  }
+};
+
+TEST(Shadow, LongDotInAnyOrderIsWithinTheBound) {
+  LongDot test;
+  std::vector<int64_t> order(LongDot::kTerms);
+  std::iota(order.begin(), order.end(), 0);
+  std::mt19937 random(3);
+  for (int round = 0; round < 5; ++round) {
+    const Comparison comparison = test.Against(
+        [&](int64_t row, int64_t column) {
+          float sum = 0;
+          for (const int64_t k : order) sum = round == 4 ? std::fma(test.a.data<float>()[row * 4096 + k], test.b.data<float>()[k * 8 + column], sum)
+                                                         : sum + test.Product(row, column, k);
+          return sum;
+        },
+        nullptr);
+    EXPECT_EQ(comparison.verdict, Verdict::kMatch) << round;
+    EXPECT_EQ(comparison.Count(ElementClass::kSuspicious), 0);
+    std::ranges::shuffle(order, random);
+  }
+  // The worst order there is: ascending, so that every partial sum is as large as can be.
+  const Comparison sorted = test.Against(
+      [&](int64_t row, int64_t column) {
+        std::vector<float> products;
+        for (int64_t k = 0; k < LongDot::kTerms; ++k) products.push_back(test.Product(row, column, k));
+        std::ranges::sort(products);
+        return std::accumulate(products.begin(), products.end(), 0.0f);
+      },
+      nullptr);
+  EXPECT_EQ(sorted.verdict, Verdict::kMatch);
+}
+
+TEST(Shadow, BlockedDotKeepsItsPromise) {
+  LongDot test;
+  const PrecisionPlan plan = test.Plan();
+  const Comparison comparison = test.Against([&](int64_t r, int64_t c) { return test.Blocked(r, c, LongDot::kTerms); }, &plan);
+  EXPECT_EQ(comparison.verdict, Verdict::kMatch);
+  EXPECT_LT(comparison.worst_ratio(), 1);
+}
+
+// XLA's runner accepts this 72 times of 100 (abs 1e-3 or rel 1e-3).
+TEST(Shadow, DroppedTermOfALongDotIsAViolation) {
+  LongDot test;
+  const PrecisionPlan plan = test.Plan();
+  const auto dropped = [&](int64_t r, int64_t c) { return test.Blocked(r, c, LongDot::kTerms - 1); };
+  const Comparison comparison = test.Against(dropped, &plan);
+  EXPECT_EQ(comparison.verdict, Verdict::kMismatch);
+  // A product near 0 may hide; most cannot.
+  EXPECT_GE(comparison.Count(ElementClass::kViolation), 60);
+  // Without a plan any order is allowed, whose worst case hides many; those are said to be unlikely.
+  const Comparison any_order = test.Against(dropped, nullptr);
+  EXPECT_GE(any_order.Count(ElementClass::kSuspicious), 15);
+  EXPECT_GE(any_order.Count(ElementClass::kSuspicious) + any_order.bad(), 50);
+}
+
+TEST(Shadow, OneLongerChainThanPromisedIsFound) {
+  // Equal terms, truncated toward zero at each step, is what a chain of 4096 looks like at its worst.
+  LongDot test;
+  test.a = Floats({8, 4096}, [](int64_t) { return 1.1f; });
+  test.b = Floats({4096, 8}, [](int64_t) { return 1.1f; });
+  const PrecisionPlan plan = test.Plan();
+  const auto sequential = [&](int64_t r, int64_t c) {
+    float sum = 0;
+    for (int64_t k = 0; k < LongDot::kTerms; ++k) sum = sum + test.Product(r, c, k);
+    return sum;
+  };
+  EXPECT_EQ(test.Against(sequential, &plan).verdict, Verdict::kMismatch);
+  EXPECT_EQ(test.Against(sequential, nullptr).verdict, Verdict::kMatch);
+}
+
+TEST(Shadow, ReduceAlongEitherDimension) {
+  for (const bool rows : {true, false}) {
+    Program p;
+    Instruction& x = p.Parameter(kF32, {37, 211});
+    Instruction& sum = p.entry.Add(Opcode::kReduce, Shape(kF32, {rows ? 37 : 211}), {&x, &p.Scalar(kF32, 0)},
+                                   ReduceAttrs{{rows ? 1 : 0}, &p.Binary(Opcode::kAdd, kF32)});
+    const Literal in = Random({37, 211}, 4);
+    const auto element = [&](int64_t i, int64_t missing) {
+      float total = 0;
+      const int64_t terms = rows ? 211 : 37;
+      for (int64_t k = terms - 1 - missing; k >= 0; --k) total += in.data<float>()[rows ? i * 211 + k : k * 211 + i];
+      return total;
+    };
+    const int64_t outputs = rows ? 37 : 211;
+    EXPECT_EQ(p.Local(sum, {in}, Floats({outputs}, [&](int64_t i) { return element(i, 0); })).verdict, Verdict::kMatch);
+    EXPECT_EQ(p.Local(sum, {in}, Floats({outputs}, [&](int64_t i) { return element(i, i == 5); })).bad(), 1) << rows;
+  }
+}
+
+TEST(Shadow, ReduceOverSeparatedDimensions) {
+  Program p;
+  Instruction& x = p.Parameter(kF32, {3, 5, 7});
+  Instruction& sum = p.entry.Add(Opcode::kReduce, Shape(kF32, {5}), {&x, &p.Scalar(kF32, 2)}, ReduceAttrs{{0, 2}, &p.Binary(Opcode::kAdd, kF32)});
+  const Literal in = Random({3, 5, 7}, 5);
+  const Literal right = Floats({5}, [&](int64_t j) {
+    float total = 2;
+    for (int64_t i = 0; i < 3; ++i) {
+      for (int64_t k = 0; k < 7; ++k) total += in.data<float>()[i * 35 + j * 7 + k];
+    }
+    return total;
+  });
+  EXPECT_EQ(p.Local(sum, {in}, right).verdict, Verdict::kMatch);
+  Literal wrong = right;
+  wrong.SetDouble(2, wrong.GetDouble(2) + 1e-4);
+  EXPECT_EQ(p.Local(sum, {in}, wrong).bad(), 1);
+}
+
+TEST(Shadow, MaximumIsExactAndSeesNaN) {
+  Program p;
+  Instruction& x = p.Parameter(kF32, {4, 33});
+  Instruction& largest = p.entry.Add(Opcode::kReduce, Shape(kF32, {4}), {&x, &p.Scalar(kF32, -INFINITY)},
+                                     ReduceAttrs{{1}, &p.Binary(Opcode::kMaximum, kF32)});
+  Literal in = Random({4, 33}, 6);
+  in.SetDouble(2 * 33 + 32, NAN);
+  in.SetDouble(3 * 33 + 7, INFINITY);
+  Literal out = Floats({4}, [&](int64_t i) {
+    float best = -INFINITY;
+    for (int64_t k = 0; k < 33; ++k) best = std::max(best, in.data<float>()[i * 33 + k]);
+    return best;
+  });
+  EXPECT_EQ(p.Local(largest, {in}, out).bad(), 1);  // std::max drops the NaN.
+  out.SetDouble(2, NAN);
+  const Comparison right = p.Local(largest, {in}, out);
+  EXPECT_EQ(right.verdict, Verdict::kMatch);
+  EXPECT_EQ(right.Count(ElementClass::kExact), 4);
+  out.SetDouble(0, std::nextafter(out.data<float>()[0], 0.0f));
+  EXPECT_EQ(p.Local(largest, {in}, out).bad(), 1);
+}
+
+// ---- Convolution -----------------------------------------------------------------------------------------------------
+
+TEST(Shadow, ConvolutionWithStridePaddingAndGroups) {
+  Program p;
+  constexpr int64_t kN = 2, kH = 9, kW = 7, kC = 6, kO = 10, kGroups = 2;
+  Instruction& x = p.Parameter(kF32, {kN, kH, kW, kC});
+  Instruction& filter = p.Parameter(kF32, {3, 3, kC / kGroups, kO});
+  ConvolutionAttrs attrs;
+  attrs.window.dims = {{.size = 3, .stride = 2, .pad_low = 1, .pad_high = 1}, {.size = 3, .pad_low = 0, .pad_high = 2, .window_dilation = 2}};
+  attrs.dim_labels = {.lhs_batch = 0, .lhs_feature = 3, .rhs_input_feature = 2, .rhs_output_feature = 3, .out_batch = 0, .out_feature = 3,
+                      .lhs_spatial = {1, 2}, .rhs_spatial = {0, 1}, .out_spatial = {1, 2}};
+  attrs.feature_group_count = kGroups;
+  Instruction& conv = p.entry.Add(Opcode::kConvolution, Shape(kF32, {kN, 5, 5, kO}), {&x, &filter}, attrs);
+  const Literal in = Random({kN, kH, kW, kC}, 7), weights = Random({3, 3, kC / kGroups, kO}, 8);
+  const Literal right = Floats({kN, 5, 5, kO}, [&](int64_t index) {
+    const int64_t o = index % kO, ox = index / kO % 5, oy = index / kO / 5 % 5, n = index / kO / 25;
+    float sum = 0;
+    for (int64_t ky = 0; ky < 3; ++ky) {
+      for (int64_t kx = 0; kx < 3; ++kx) {
+        const int64_t y = oy * 2 + ky - 1, xx = ox + kx * 2;
+        if (y < 0 || y >= kH || xx >= kW) continue;
+        for (int64_t i = 0; i < kC / kGroups; ++i) {
+          sum += in.data<float>()[((n * kH + y) * kW + xx) * kC + o / (kO / kGroups) * (kC / kGroups) + i] *
+                 weights.data<float>()[((ky * 3 + kx) * (kC / kGroups) + i) * kO + o];
+        }
+      }
+    }
+    return sum;
+  });
+  const Comparison comparison = p.Local(conv, {in, weights}, right);
+  EXPECT_EQ(comparison.verdict, Verdict::kMatch) << (comparison.outputs.empty() ? "" : Details(comparison.outputs[0]));
+  Literal wrong = right;
+  wrong.SetDouble(499, wrong.GetDouble(499) * (1 + 0x1p-16));
+  EXPECT_EQ(p.Local(conv, {in, weights}, wrong).bad(), 1);
+}
+
+TEST(Shadow, AboveTheWorkLimitASampleIsChecked) {
+  Program p;
+  constexpr int64_t kRows = 200, kTerms = 64, kColumns = 300;
+  Instruction& dot = p.entry.Add(Opcode::kDot, Shape(kF32, {kRows, kColumns}), {&p.Parameter(kF32, {kRows, kTerms}), &p.Parameter(kF32, {kTerms, kColumns})},
+                                 MatrixTimesMatrix());
+  Instruction& bias = p.Parameter(kF32, {kColumns});
+  Instruction& sum = p.Op(Opcode::kAdd, {&dot, &p.Broadcast(bias, {kRows, kColumns}, {1})});
+  Instruction& turned = p.entry.Add(Opcode::kTranspose, Shape(kF32, {kColumns, kRows}), {&sum}, DimensionsAttrs{{1, 0}});
+  const Literal a = Random({kRows, kTerms}, 9), b = Random({kTerms, kColumns}, 10), c = Random({kColumns}, 11);
+  Literal out = Floats({kColumns, kRows}, [&](int64_t i) {
+    const int64_t column = i / kRows, row = i % kRows;
+    float total = 0;
+    for (int64_t k = 0; k < kTerms; ++k) total += a.data<float>()[row * kTerms + k] * b.data<float>()[k * kColumns + column];
+    return total + c.data<float>()[column];
+  });
+  LocalOptions options;
+  options.work_limit = 100'000;
+  const Comparison comparison = p.Local(turned, {a, b, c}, out, options);
+  EXPECT_EQ(comparison.verdict, Verdict::kMatch);
+  EXPECT_GE(comparison.checked(), 4096);
+  EXPECT_LT(comparison.checked(), 8000);
+  EXPECT_EQ(comparison.Count(ElementClass::kUndetermined), 0);
+  for (int64_t i = 0; i < kColumns * kRows; i += 7) out.SetDouble(i, out.GetDouble(i) + 0.01);  // One in seven: found.
+  EXPECT_GT(p.Local(turned, {a, b, c}, out, options).bad(), 300);
+}
+
+// ---- Elementwise -----------------------------------------------------------------------------------------------------
+
+TEST(Shadow, MultiplyAddWithAndWithoutFma) {
+  Program p;
+  Instruction& a = p.Parameter(kF32, {1000});
+  Instruction& b = p.Parameter(kF32, {1000});
+  Instruction& c = p.Parameter(kF32, {1000});
+  Instruction& sum = p.Op(Opcode::kAdd, {&p.Op(Opcode::kMultiply, {&a, &b}), &c});
+  const Literal x = Random({1000}, 12), y = Random({1000}, 13), z = Random({1000}, 14);
+  const auto at = [](const Literal& l, int64_t i) { return l.data<float>()[i]; };
+  EXPECT_EQ(p.Local(sum, {x, y, z}, Floats({1000}, [&](int64_t i) { return at(x, i) * at(y, i) + at(z, i); })).verdict, Verdict::kMatch);
+  const Comparison fused = p.Local(sum, {x, y, z}, Floats({1000}, [&](int64_t i) { return std::fma(at(x, i), at(y, i), at(z, i)); }));
+  EXPECT_EQ(fused.verdict, Verdict::kMatch);
+  // Tight: two steps off is too far wherever nothing cancels.
+  const Comparison off = p.Local(sum, {x, y, z}, Floats({1000}, [&](int64_t i) {
+    const float right = std::fma(at(x, i), at(y, i), at(z, i));
+    return std::nextafter(std::nextafter(right, 10.0f), 10.0f);
+  }));
+  EXPECT_GT(off.bad(), 500);
+}
+
+TEST(Shadow, OneRoundingIsCheckedToHalfAStep) {
+  Program p;
+  Instruction& product = p.Op(Opcode::kMultiply, {&p.Parameter(kF32, {1000}), &p.Parameter(kF32, {1000})});
+  const Literal x = Random({1000}, 15), y = Random({1000}, 16);
+  const auto at = [](const Literal& l, int64_t i) { return l.data<float>()[i]; };
+  EXPECT_EQ(p.Local(product, {x, y}, Floats({1000}, [&](int64_t i) { return at(x, i) * at(y, i); })).verdict, Verdict::kMatch);
+  EXPECT_GT(p.Local(product, {x, y}, Floats({1000}, [&](int64_t i) { return std::nextafter(at(x, i) * at(y, i), 2.0f); })).bad(), 950);
+}
+
+TEST(Shadow, ExpOffByEightStepsIsAViolation) {
+  Program p;
+  Instruction& exp = p.Op(Opcode::kExp, {&p.Parameter(kF32, {1000})});
+  const Literal x = Random({1000}, 17, -20, 20);
+  const auto with_error = [&](int steps) {
+    return Floats({1000}, [&](int64_t i) {
+      float y = static_cast<float>(std::exp(static_cast<double>(x.data<float>()[i])));
+      for (int s = 0; s < steps; ++s) y = std::nextafter(y, INFINITY);
+      return y;
+    });
+  };
+  EXPECT_EQ(p.Local(exp, {x}, with_error(0)).verdict, Verdict::kMatch);
+  EXPECT_EQ(p.Local(exp, {x}, with_error(1)).verdict, Verdict::kMatch);
+  EXPECT_EQ(p.Local(exp, {x}, with_error(8)).bad(), 1000);
+}
+
+TEST(Shadow, WrongTailElementIsFoundAndNamed) {
+  Program p;
+  Instruction& x = p.Parameter(kF32, {7, 1000});
+  Instruction& y = p.Op(Opcode::kTanh, {&p.Op(Opcode::kAdd, {&x, &x})});
+  const Literal in = Random({7, 1000}, 18);
+  const Literal out = Floats({7, 1000}, [&](int64_t i) {
+    const float v = in.data<float>()[i];
+    return i % 1000 >= 960 ? 0 : static_cast<float>(std::tanh(2.0 * v));
+  });
+  const Comparison comparison = p.Local(y, {in}, out);
+  ASSERT_EQ(comparison.verdict, Verdict::kMismatch);
+  const TensorComparison& tensor = comparison.outputs[0];
+  EXPECT_EQ(tensor.bad(), 7 * 40);
+  EXPECT_EQ(tensor.where, "dim 1 in [960,999] (40 of 1000), all of dim 0");
+  EXPECT_EQ(tensor.looks_like[0], "ZEROS: never written, or cleared");
+  EXPECT_EQ(tensor.looks_like[1], "PARTIAL TILE: the last 1000 mod 64 = 40 of dim 1");
+}
+
+TEST(Shadow, DoubleRoundingToBF16IsAViolation) {
+  Program p;
+  Instruction& x = p.Parameter(kF32, {20000});
+  Instruction& narrow = p.entry.Add(Opcode::kConvert, Shape(kBF16, {20000}), {&x});
+  const Literal in = Random({20000}, 19);
+  Literal once(Shape(kBF16, {20000})), twice = once;
+  for (int64_t i = 0; i < 20000; ++i) {
+    const float v = in.data<float>()[i];
+    once.SetDouble(i, v);
+    // First to 11 bits, as by way of f16 without its range.
+    const uint32_t bits = std::bit_cast<uint32_t>(v);
+    const uint32_t eleven = (bits + 0xFFF + (bits >> 13 & 1)) & ~0x1FFFu;
+    twice.SetDouble(i, std::bit_cast<float>(eleven));
+  }
+  EXPECT_EQ(p.Local(narrow, {in}, once).verdict, Verdict::kMatch);
+  EXPECT_GT(p.Local(narrow, {in}, twice).bad(), 300);  // One in 32 lies that near a tie, half of them round the wrong way.
+}
+
+TEST(Shadow, NarrowFusionMayStayWideInside) {
+  Program p;
+  Instruction& a = p.Parameter(kBF16, {2000});
+  Instruction& b = p.Parameter(kBF16, {2000});
+  Instruction& y = p.Op(Opcode::kMultiply, {&p.Op(Opcode::kAdd, {&a, &b}), &b});
+  const Literal x = ToBF16(Random({2000}, 20)), z = ToBF16(Random({2000}, 21));
+  Literal stepwise(Shape(kBF16, {2000})), wide = stepwise;
+  for (int64_t i = 0; i < 2000; ++i) {
+    const float sum = static_cast<float>(x.GetDouble(i)) + static_cast<float>(z.GetDouble(i));
+    wide.SetDouble(i, sum * static_cast<float>(z.GetDouble(i)));
+    stepwise.SetDouble(i, BF16ToFloat(FloatToBF16(sum)) * static_cast<float>(z.GetDouble(i)));
+  }
+  EXPECT_EQ(p.Local(y, {x, z}, stepwise).verdict, Verdict::kMatch);
+  EXPECT_EQ(p.Local(y, {x, z}, wide).verdict, Verdict::kMatch);
+  // A plan that says "held in f32" no longer permits the rounding in between.
+  PrecisionPlan plan;
+  plan.instructions[y.operand(0).id()].hold = kF32;
+  LocalOptions options;
+  options.plan = &plan;
+  EXPECT_EQ(p.Local(y, {x, z}, wide, options).verdict, Verdict::kMatch);
+  EXPECT_GT(p.Local(y, {x, z}, stepwise, options).bad(), 100);
+}
+
+TEST(Shadow, CancellationIsJudgedByItsTerms) {
+  Program p;
+  Instruction& a = p.Parameter(kF32, {100});
+  Instruction& b = p.Parameter(kF32, {100});
+  Instruction& y = p.Op(Opcode::kSubtract, {&p.Op(Opcode::kMultiply, {&a, &a}), &p.Op(Opcode::kMultiply, {&b, &b})});
+  const Literal x = Random({100}, 22, 1, 2);
+  const Literal z = Floats({100}, [&](int64_t i) { return std::nextafter(x.data<float>()[i], 9.0f); });
+  const Literal out = Floats({100}, [&](int64_t i) {
+    const float u = x.data<float>()[i], v = z.data<float>()[i];
+    return u * u - v * v;
+  });
+  const Comparison comparison = p.Local(y, {x, z}, out);
+  EXPECT_EQ(comparison.bad(), 0);  // The relative error is near 1, and it is right.
+  EXPECT_GT(comparison.outputs[0].max_rel, 0.1);
+}
+
+// ---- Special values and decisions ------------------------------------------------------------------------------------
+
+TEST(Shadow, InfinityNaNAndOverflow) {
+  Program p;
+  Instruction& a = p.Parameter(kF32, {6});
+  Instruction& b = p.Parameter(kF32, {6});
+  Instruction& y = p.Op(Opcode::kMultiply, {&a, &b});
+  const float x[] = {INFINITY, INFINITY, NAN, 3e38f, 1e-30f, -3e38f};
+  const float z[] = {2, 0, 1, 2, 1e-30f, 2};
+  const Literal u = Floats({6}, [&](int64_t i) { return x[i]; }), v = Floats({6}, [&](int64_t i) { return z[i]; });
+  const float right[] = {INFINITY, NAN, NAN, INFINITY, 0, -INFINITY};
+  EXPECT_EQ(p.Local(y, {u, v}, Floats({6}, [&](int64_t i) { return right[i]; })).verdict, Verdict::kMatch);
+  const float wrong[] = {-INFINITY, 0, 1, 3.4e38f, 1e-30f, INFINITY};
+  EXPECT_EQ(p.Local(y, {u, v}, Floats({6}, [&](int64_t i) { return wrong[i]; })).bad(), 6);
+}
+
+TEST(Shadow, SignedZeroOfExactOperations) {
+  Program p;
+  Instruction& y = p.Op(Opcode::kNegate, {&p.Parameter(kF32, {2})});
+  const Literal in = Floats({2}, [](int64_t i) { return i == 0 ? 0.0f : -0.0f; });
+  EXPECT_EQ(p.Local(y, {in}, Floats({2}, [](int64_t i) { return i == 0 ? -0.0f : 0.0f; })).verdict, Verdict::kMatch);
+  EXPECT_EQ(p.Local(y, {in}, in).bad(), 2);
+}
+
+TEST(Shadow, SelectBehindARoundedComparisonHasAHull) {
+  Program p;
+  Instruction& x = p.Parameter(kF32, {3});
+  Instruction& sum = p.Op(Opcode::kAdd, {&x, &p.Parameter(kF32, {3})});
+  Instruction& zero = p.Broadcast(p.Scalar(kF32, 0), {3});
+  Instruction& positive = p.entry.Add(Opcode::kCompare, Shape(PrimitiveType::kPred, {3}), {&sum, &p.Op(Opcode::kMultiply, {&x, &x})},
+                                      CompareAttrs{.direction = ComparisonDirection::kGt});
+  Instruction& big = p.Broadcast(p.Scalar(kF32, 1000), {3});
+  Instruction& y = p.entry.Add(Opcode::kSelect, Shape(kF32, {3}), {&positive, &big, &zero});
+  // x + b > x * x: far above, far below, and as near as roundings go.
+  const Literal a = Floats({3}, [](int64_t i) { return i == 2 ? 1.1f : 0.5f; });
+  const Literal b = Floats({3}, [](int64_t i) { return i == 0 ? 5.0f : i == 1 ? -5.0f : 1.1f * 1.1f - 1.1f; });
+  for (const float last : {0.0f, 1000.0f}) {
+    const Comparison c = p.Local(y, {a, b}, Floats({3}, [&](int64_t i) { return i == 0 ? 1000.0f : i == 1 ? 0.0f : last; }));
+    EXPECT_EQ(c.bad(), 0);
+    EXPECT_EQ(c.Count(ElementClass::kVacuous) + c.Count(ElementClass::kUndetermined), 1);
+  }
+  EXPECT_EQ(p.Local(y, {a, b}, Floats({3}, [](int64_t) { return 0.0f; })).bad(), 1);
+  EXPECT_EQ(p.Local(y, {a, b}, Floats({3}, [](int64_t i) { return i == 0 ? 1000.0f : 1001.0f * (i == 2); })).bad(), 1);
+}
+
+TEST(Shadow, FloorIsUndeterminedOnlyAtABoundary) {
+  Program p;
+  Instruction& x = p.Parameter(kF32, {2});
+  Instruction& y = p.Op(Opcode::kFloor, {&p.Op(Opcode::kMultiply, {&x, &p.Parameter(kF32, {2})})});
+  const Literal a = Floats({2}, [](int64_t i) { return i == 0 ? 0.1f : 2.25f; });
+  const Literal b = Floats({2}, [](int64_t i) { return i == 0 ? 10.0f : 1.5f; });
+  for (const float either : {0.0f, 1.0f}) {
+    EXPECT_EQ(p.Local(y, {a, b}, Floats({2}, [&](int64_t i) { return i == 0 ? either : 3.0f; })).bad(), 0);
+  }
+  EXPECT_EQ(p.Local(y, {a, b}, Floats({2}, [](int64_t i) { return i == 0 ? 2.0f : 4.0f; })).bad(), 2);
+}
+
+TEST(Shadow, SqrtOfWhatMayBeNegativeIsUndetermined) {
+  Program p;
+  Instruction& x = p.Parameter(kF32, {1});
+  Instruction& y = p.Op(Opcode::kSqrt, {&p.Op(Opcode::kSubtract, {&p.Op(Opcode::kMultiply, {&x, &x}), &p.Parameter(kF32, {1})})});
+  const float a = 1.1f;
+  const Comparison c = p.Local(y, {Floats({1}, [&](int64_t) { return a; }), Floats({1}, [&](int64_t) { return a * a; })}, Floats({1}, [](int64_t) { return 0.0f; }));
+  EXPECT_EQ(c.Count(ElementClass::kUndetermined), 1);
+  EXPECT_EQ(c.verdict, Verdict::kInconclusive);
+  EXPECT_EQ(ExitCodeOf(c.verdict), ExitCode::kInconclusive);
+}
+
+TEST(Shadow, ScatterAddSumsDuplicates) {
+  Program p;
+  Instruction& x = p.Parameter(kF32, {4});
+  Instruction& indices = p.Parameter(PrimitiveType::kS32, {5, 1});
+  Instruction& updates = p.Parameter(kF32, {5});
+  ScatterAttrs attrs{.inserted_window_dims = {0}, .scatter_dims_to_operand_dims = {0}, .index_vector_dim = 1, .to_apply = &p.Binary(Opcode::kAdd, kF32)};
+  Instruction& y = p.entry.Add(Opcode::kScatter, Shape(kF32, {4}), {&x, &indices, &updates}, attrs);
+  Literal where(Shape(PrimitiveType::kS32, {5, 1}));
+  const int32_t at[] = {1, 1, 3, 9, 1};  // 9 lies outside and is dropped.
+  for (int64_t i = 0; i < 5; ++i) where.SetInt(i, at[i]);
+  const Literal start = Random({4}, 23), add = Random({5}, 24);
+  Literal out = start;
+  for (const int64_t i : {4, 1, 0, 2}) out.SetDouble(at[i], static_cast<float>(out.GetDouble(at[i])) + add.data<float>()[i]);
+  const Comparison right = p.Local(y, {start, where, add}, out);
+  EXPECT_EQ(right.verdict, Verdict::kMatch);
+  EXPECT_EQ(right.Count(ElementClass::kExact) >= 2, true);
+  out.SetDouble(1, out.GetDouble(1) - add.data<float>()[4]);  // A duplicate lost.
+  EXPECT_EQ(p.Local(y, {start, where, add}, out).bad(), 1);
+}
+
+TEST(Shadow, WindowsAndTheirGradient) {
+  Program p;
+  Instruction& x = p.Parameter(kF32, {7});
+  const Window window{{{.size = 3, .stride = 2, .pad_low = 1, .pad_high = 1}}};
+  Instruction& pool = p.entry.Add(Opcode::kReduceWindow, Shape(kF32, {4}), {&x, &p.Scalar(kF32, 0)}, ReduceWindowAttrs{window, &p.Binary(Opcode::kAdd, kF32)});
+  const Literal in = Random({7}, 25);
+  const auto v = in.data<float>();
+  const float sums[] = {v[0] + v[1], v[1] + v[2] + v[3], v[3] + v[4] + v[5], v[5] + v[6]};
+  EXPECT_EQ(p.Local(pool, {in}, Floats({4}, [&](int64_t i) { return sums[i]; })).verdict, Verdict::kMatch);
+  EXPECT_EQ(p.Local(pool, {in}, Floats({4}, [&](int64_t i) { return i == 3 ? v[6] : sums[i]; })).bad(), 1);
+
+  Computation& ge = p.module.AddComputation("ge");
+  Instruction& a = ge.AddParameter(0, Shape::Scalar(kF32));
+  Instruction& b = ge.AddParameter(1, Shape::Scalar(kF32));
+  ge.SetRoot(ge.Add(Opcode::kCompare, Shape::Scalar(PrimitiveType::kPred), {&a, &b}, CompareAttrs{.direction = ComparisonDirection::kGe}));
+  Instruction& source = p.Parameter(kF32, {4});
+  Instruction& gradient = p.entry.Add(Opcode::kSelectAndScatter, Shape(kF32, {7}), {&x, &source, &p.Scalar(kF32, 0)},
+                                      SelectAndScatterAttrs{window, &ge, &p.Binary(Opcode::kAdd, kF32)});
+  const Literal grads = Random({4}, 26);
+  Literal out(Shape(kF32, {7}));
+  for (int64_t w = 0; w < 4; ++w) {
+    int64_t best = -1;
+    for (int64_t k = std::max<int64_t>(0, 2 * w - 1); k <= std::min<int64_t>(6, 2 * w + 1); ++k) best = best < 0 || v[k] > v[best] ? k : best;
+    out.SetDouble(best, static_cast<float>(out.GetDouble(best)) + grads.data<float>()[w]);
+  }
+  EXPECT_EQ(p.Local(gradient, {in, grads}, out).verdict, Verdict::kMatch);
+}
+
+TEST(Shadow, ArgumentOfTheMaximum) {
+  Program p;
+  const Shape value = Shape::Scalar(kF32), index = Shape::Scalar(PrimitiveType::kS32);
+  Computation& body = p.module.AddComputation("argmax");
+  Instruction& best = body.AddParameter(0, value);
+  Instruction& best_at = body.AddParameter(1, index);
+  Instruction& next = body.AddParameter(2, value);
+  Instruction& next_at = body.AddParameter(3, index);
+  Instruction& keep = body.Add(Opcode::kCompare, Shape::Scalar(PrimitiveType::kPred), {&best, &next}, CompareAttrs{.direction = ComparisonDirection::kGe});
+  body.SetRoot(body.AddTuple({&body.Add(Opcode::kSelect, value, {&keep, &best, &next}), &body.Add(Opcode::kSelect, index, {&keep, &best_at, &next_at})}));
+  Instruction& x = p.Parameter(kF32, {2, 5});
+  Instruction& scaled = p.Op(Opcode::kMultiply, {&x, &p.Broadcast(p.Scalar(kF32, 0.1f), {2, 5})});
+  Instruction& iota = p.entry.Add(Opcode::kIota, Shape(PrimitiveType::kS32, {2, 5}), {}, IotaAttrs{1});
+  Instruction& y = p.entry.Add(Opcode::kReduce, Shape::Tuple({Shape(kF32, {2}), Shape(PrimitiveType::kS32, {2})}),
+                               {&scaled, &iota, &p.Scalar(kF32, -INFINITY), &p.entry.AddConstant(Literal::Scalar(PrimitiveType::kS32, int64_t{0}))},
+                               ReduceAttrs{{1}, &body});
+  // Row 0 has a clear winner, row 1 two that differ by less than a rounding.
+  const float close = 1.7f;
+  const float in[] = {0.1f, 3, 0.2f, 1, 2, close, 0, std::nextafter(close, 0.0f), 1, 0};
+  std::vector<Literal> elements{Floats({2}, [&](int64_t i) { return (i == 0 ? 3 : close) * 0.1f; }), Literal(Shape(PrimitiveType::kS32, {2}))};
+  elements[1].SetInt(0, 1);
+  elements[1].SetInt(1, 2);
+  const Comparison comparison = p.Local(y, {Floats({2, 5}, [&](int64_t i) { return in[i]; })}, Literal::Tuple(elements));
+  EXPECT_EQ(comparison.outputs[1].counts[static_cast<int>(ElementClass::kExact)] + comparison.outputs[1].counts[static_cast<int>(ElementClass::kUndetermined)], 2);
+  EXPECT_EQ(comparison.bad(), 0);
+  EXPECT_TRUE(comparison.outputs[0].heuristic);
+  elements[1].SetInt(0, 4);
+  EXPECT_EQ(p.Local(y, {Floats({2, 5}, [&](int64_t i) { return in[i]; })}, Literal::Tuple(elements)).bad(), 1);
+}
+
+TEST(Shadow, WhatHasNoRuleIsUnsupportedByName) {
+  Program p;
+  Instruction& x = p.Parameter(PrimitiveType::kC64, {4});
+  Instruction& y = p.Op(Opcode::kMultiply, {&x, &x});
+  const Comparison comparison = p.Local(y, {Literal(x.shape())}, Literal(x.shape()));
+  EXPECT_EQ(comparison.verdict, Verdict::kUnsupported);
+  EXPECT_EQ(comparison.reason, "no error bounds for 'multiply' on c64[4]");
+}
+
+}  // namespace
+}  // namespace hlo
