@@ -1,0 +1,349 @@
+#include "interp/widened.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "base/text.h"
+#include "interp/shadow.h"
+#include "interp/shadow_rules.h"
+#include "ir/module.h"
+
+namespace hlo {
+namespace {
+
+uint64_t Mix(uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EB;
+  return x ^ (x >> 31);
+}
+
+// The number behind a splat, else the whole literal.
+uint64_t ConstantKey(const Literal& literal) {
+  if (literal.IsSplat()) return Literal::Scalar(literal.shape().type(), literal.GetDouble(0)).Hash();
+  return literal.Hash();
+}
+
+// `expected` with the bounds of both sides, as f64, so that the comparison is not done in the declared type.
+ShadowValue Joined(const ShadowValue& expected, const ShadowValue& actual) {
+  ShadowValue joined = expected;
+  if (expected.shape.IsTuple()) {
+    for (size_t i = 0; i < expected.elements.size(); ++i) joined.elements[i] = Joined(expected.elements[i], actual.elements[i]);
+    std::vector<Shape> shapes;
+    for (const ShadowValue& element : joined.elements) shapes.push_back(element.shape);
+    joined.shape = Shape::Tuple(std::move(shapes));
+    return joined;
+  }
+  joined.likely = Literal();
+  if (!expected.IsFloat()) {
+    if (!actual.HasOpen()) return joined;
+    if (!joined.HasOpen()) joined.open = Literal(expected.shape.WithType(PrimitiveType::kPred));
+    auto open = joined.open.mutable_data<uint8_t>();
+    for (size_t i = 0; i < open.size(); ++i) open[i] |= actual.open.data<uint8_t>()[i];
+    return joined;
+  }
+  joined.shape = expected.shape.WithType(PrimitiveType::kF64);
+  if (!actual.HasBound() && !expected.HasBound()) {
+    // Equal formulas may differ in the sign of zero alone.
+    joined.bound = shadow::NewBuffer(joined.shape);
+    std::ranges::fill(joined.bound.mutable_data<double>(), std::numeric_limits<double>::denorm_min());
+    return joined;
+  }
+  if (!joined.HasBound()) joined.bound = shadow::Zeros(joined.shape);
+  auto bound = joined.bound.mutable_data<double>();
+  if (actual.HasBound()) {
+    for (size_t i = 0; i < bound.size(); ++i) bound[i] += actual.bound.data<double>()[i];
+  }
+  for (double& e : bound) e = e * shadow::kUp + std::numeric_limits<double>::denorm_min();
+  return joined;
+}
+
+Literal AsLiteral(const ShadowValue& value) {
+  if (value.shape.IsTuple()) {
+    std::vector<Literal> elements;
+    for (const ShadowValue& element : value.elements) elements.push_back(AsLiteral(element));
+    return Literal::Tuple(std::move(elements));
+  }
+  return value.IsFloat() ? value.value : value.exact;
+}
+
+class Comparer {
+ public:
+  Comparer(const Module& input, const Module& optimized, const WidenedOptions& options) : input_(input), optimized_(optimized), options_(options) {
+    for (const Computation* computation : input.Computations()) {
+      for (const Instruction* inst : computation->Instructions()) {
+        by_id_[inst->id()] = inst;
+        if (inst->Is(Opcode::kConstant) && inst->shape().IsArray()) constants_.insert(ConstantKey(inst->literal()));
+      }
+    }
+    for (const Computation* computation : input.PostOrder()) {
+      for (const Instruction* inst : computation->Instructions()) {
+        for (const Computation* callee : CalledComputations(*inst)) callers_[callee].push_back(inst);
+      }
+    }
+  }
+
+  Result<WidenedResult> Run(std::span<const Literal> args) {
+    std::vector<ShadowValue> values;
+    for (const Literal& arg : args) values.push_back(ToShadow(arg));
+    TRY(ComparePair(input_.entry(), optimized_.entry(), values, ""));
+    if (!result_.finding && result_.elements > 0 && result_.undetermined * 100 > result_.elements) {
+      result_.verdict = Verdict::kInconclusive;
+      result_.reason = Str(result_.undetermined, " of ", result_.elements, " elements undetermined");
+    }
+    return std::move(result_);
+  }
+
+ private:
+  // A computation of the input and what became of it, run on the same arguments.
+  struct Pair {
+    const Computation* before;
+    std::vector<ShadowValue> args;
+    std::unordered_map<const Instruction*, ShadowValue> given_before, given_after;  // Kept values, without bounds.
+    std::unordered_map<const Computation*, std::vector<ShadowValue>> callee_args;
+  };
+
+  ShadowOptions Options(const std::unordered_map<const Instruction*, ShadowValue>& given) const {
+    ShadowOptions options;
+    options.widened = true;
+    options.exact_loop_states = true;
+    options.work_limit = std::numeric_limits<int64_t>::max();
+    options.max_loop_iterations = options_.max_loop_iterations;
+    options.given = [&given](const Instruction& inst) -> const ShadowValue* {
+      const auto it = given.find(&inst);
+      return it == given.end() ? nullptr : &it->second;
+    };
+    return options;
+  }
+
+  // Is `computation` reached from `top` through calls that run once each?
+  bool RunsOnceIn(const Computation* computation, const Computation* top) {
+    while (computation != top) {
+      const auto it = callers_.find(computation);
+      if (it == callers_.end() || it->second.size() != 1) return false;
+      const Instruction* caller = it->second.front();
+      if (!caller->Is(Opcode::kCall) && !caller->Is(Opcode::kFusion)) return false;
+      computation = &caller->computation();
+    }
+    return true;
+  }
+
+  Result<std::vector<ShadowValue>> ArgsOf(Pair& pair, const Computation* computation) {
+    if (computation == pair.before) return pair.args;
+    const auto known = pair.callee_args.find(computation);
+    if (known != pair.callee_args.end()) return known->second;
+    const Instruction* caller = callers_[computation].front();
+    std::vector<ShadowValue> args;
+    for (const Instruction* operand : caller->operands()) {
+      const auto given = pair.given_before.find(operand);
+      args.push_back(given != pair.given_before.end() ? given->second : TRY(ValueBefore(pair, *operand)));
+    }
+    return pair.callee_args[computation] = std::move(args);
+  }
+
+  Result<ShadowValue> ValueBefore(Pair& pair, const Instruction& inst) {
+    const std::vector<ShadowValue> args = TRY(ArgsOf(pair, &inst.computation()));
+    return EvaluateShadowOf(inst, args, Options(pair.given_before));
+  }
+
+  // A constant that a pass made was rounded in the declared type; one that the input has is exact.
+  ShadowValue LoosenConstant(const Instruction& constant) const {
+    ShadowValue value = ToShadow(constant.literal());
+    value.shape = constant.shape();
+    if (!value.IsFloat() || constants_.contains(ConstantKey(constant.literal()))) return value;
+    // Folding evaluates a few operations in the declared type, half a step each; four cover a function's ulps.
+    const shadow::Rounding rounding = shadow::RoundingTo(constant.shape().type(), false);
+    value.bound = shadow::NewBuffer(value.shape);
+    auto bound = value.bound.mutable_data<double>();
+    for (size_t i = 0; i < bound.size(); ++i) {
+      const double x = shadow::Values(value.value)[i];
+      bound[i] = std::isfinite(x) ? 4 * shadow::HalfStep(rounding, std::fabs(x)) : 0;
+    }
+    return value;
+  }
+
+  Result<void> ComparePair(const Computation& before, const Computation& after, std::vector<ShadowValue> args, const std::string& where) {
+    Pair pair{.before = &before, .args = std::move(args)};
+    for (const Instruction* inst : after.Instructions()) {
+      if (inst->Is(Opcode::kConstant) && inst->shape().IsArray()) pair.given_after[inst] = LoosenConstant(*inst);
+    }
+    const std::vector<Instruction*> order = after.PostOrder();
+    const auto last_need = LastNeeds(before, after);
+    for (size_t i = 0; i < order.size(); ++i) {
+      const Instruction& inst = *order[i];
+      const Instruction* origin = inst.IsRoot() ? &before.root() : OriginOf(inst, before);
+      if (origin == nullptr || inst.Is(Opcode::kParameter) || inst.Is(Opcode::kTuple)) continue;
+      if (!Compatible(origin->shape(), inst.shape()) || inst.shape().IsToken()) continue;
+      TRY(CompareInstruction(pair, *origin, inst, where));
+      if (result_.finding) return {};
+      for (const Instruction* done : last_need.at(i)) {
+        pair.given_after.erase(done);
+        pair.given_before.erase(OriginOf(*done, before));
+      }
+    }
+    // A root tuple: what its elements are was compared; which element is which is left.
+    const Instruction& root = after.root();
+    if (root.Is(Opcode::kTuple)) TRY(CompareInstruction(pair, before.root(), root, where));
+    return {};
+  }
+
+  const Instruction* OriginOf(const Instruction& inst, const Computation& before) {
+    const auto it = by_id_.find(inst.origin());
+    if (it == by_id_.end() || !RunsOnceIn(&it->second->computation(), &before)) return nullptr;
+    return it->second;
+  }
+
+  // By position in the order of `after`: the kept values that nothing needs any more afterwards. A kept value is needed by
+  // what follows it directly, or through instructions that have no origin, on either side; keeping to the last user on the
+  // optimized side and recomputing on the input's side where it was dropped early is always right.
+  std::vector<std::vector<const Instruction*>> LastNeeds(const Computation& before, const Computation& after) {
+    const std::vector<Instruction*> order = after.PostOrder();
+    std::unordered_map<const Instruction*, size_t> last;  // Latest position that may read the value.
+    for (size_t i = order.size(); i-- > 0;) {
+      size_t latest = i;
+      for (const Instruction* user : order[i]->users()) {
+        // Through a user without an origin, whoever reads that one.
+        const bool kept = OriginOf(*user, before) != nullptr;
+        const auto it = last.find(user);
+        const size_t position = it == last.end() ? order.size() - 1 : kept ? Position(order, user) : it->second;
+        latest = std::max(latest, position);
+      }
+      if (order[i]->IsRoot() || (after.root().Is(Opcode::kTuple) && std::ranges::find(after.root().operands(), order[i]) != after.root().operands().end())) {
+        latest = order.size();
+      }
+      last[order[i]] = latest;
+    }
+    std::vector<std::vector<const Instruction*>> needs(order.size());
+    for (const Instruction* inst : order) {
+      const size_t at = last[inst];
+      if (at < order.size() && !inst->Is(Opcode::kParameter) && !inst->Is(Opcode::kConstant)) needs[at].push_back(inst);
+    }
+    return needs;
+  }
+
+  size_t Position(const std::vector<Instruction*>& order, const Instruction* inst) {
+    if (positions_of_ != &inst->computation()) {
+      positions_.clear();
+      positions_of_ = &inst->computation();
+      for (size_t i = 0; i < order.size(); ++i) positions_[order[i]] = i;
+    }
+    return positions_[inst];
+  }
+
+  Result<void> CompareInstruction(Pair& pair, const Instruction& origin, const Instruction& inst, const std::string& where) {
+    const bool loops = inst.Is(Opcode::kWhile) && origin.Is(Opcode::kWhile);
+    if (loops) return CompareLoops(pair, origin, inst, where);
+    auto before = ValueBefore(pair, origin);
+    const auto evaluate = [&]() -> Result<ShadowValue> {
+      if (inst.Is(Opcode::kConstant)) return LoosenConstant(inst);
+      return EvaluateShadowOf(inst, pair.args, Options(pair.given_after));
+    };
+    auto after = before ? evaluate() : std::move(before);
+    if (!before || !after) {
+      const Error& error = !before ? before.error() : after.error();
+      if (error.exit != ExitCode::kUnsupported) FAIL(error);
+      result_.notes.push_back(Str("'", inst.name(), "' not compared: ", error.message()));
+      return {};
+    }
+    Comparison comparison = CompareWithBounds(Joined(*before, *after), AsLiteral(*after), {}, options_.compare);
+    ++result_.instructions;
+    result_.elements += comparison.elements();
+    result_.undetermined += comparison.Count(ElementClass::kUndetermined);
+    if (comparison.bad() > 0) {
+      result_.verdict = Verdict::kMismatch;
+      result_.reason = "a pass changed the meaning";
+      result_.finding = {&inst, &origin, where, std::move(comparison)};
+      return {};
+    }
+    Keep(pair, origin, inst, std::move(*before));
+    return {};
+  }
+
+  void Keep(Pair& pair, const Instruction& origin, const Instruction& inst, ShadowValue value) {
+    ShadowValue exact = DropBounds(std::move(value));
+    pair.given_before[&origin] = exact;
+    exact.shape = inst.shape();
+    pair.given_after[&inst] = std::move(exact);
+  }
+
+  // Bodies and conditions on the same states: of the first, the last and some seeded iterations of the input's loop.
+  Result<void> CompareLoops(Pair& pair, const Instruction& origin, const Instruction& inst, const std::string& where) {
+    struct State {
+      int64_t iteration;
+      ShadowValue value;
+    };
+    std::vector<State> sample;
+    std::optional<State> last;
+    ShadowOptions options = Options(pair.given_before);
+    options.on_iteration = [&](const Instruction& loop, int64_t iteration, const ShadowValue& state) {
+      if (&loop != &origin) return;
+      last = State{iteration, state};
+      const int64_t slots = options_.loop_iterations + 1;  // The first stays.
+      if (iteration < slots) {
+        sample.push_back({iteration, state});
+        return;
+      }
+      const int64_t slot = static_cast<int64_t>(Mix(options_.seed ^ static_cast<uint64_t>(iteration * 0x9E3779B97F4A7C15)) % static_cast<uint64_t>(iteration));
+      if (slot + 1 < slots) sample[slot + 1] = {iteration, state};
+    };
+    const std::vector<ShadowValue> args = TRY(ArgsOf(pair, &origin.computation()));
+    auto value = EvaluateShadowOf(origin, args, options);
+    if (!value) {
+      if (value.error().exit != ExitCode::kUnsupported) FAIL(value.error());
+      result_.notes.push_back(Str("loop '", inst.name(), "' not compared: ", value.error().message()));
+      return {};
+    }
+    // The states that both loops start from must agree too.
+    const ShadowValue start = TRY(ValueBefore(pair, origin.operand(0)));
+    const ShadowValue start_after = TRY(EvaluateShadowOf(inst.operand(0), pair.args, Options(pair.given_after)));
+    Comparison starts = CompareWithBounds(Joined(start, start_after), AsLiteral(start_after), {}, options_.compare);
+    if (starts.bad() > 0) {
+      result_.verdict = Verdict::kMismatch;
+      result_.reason = "a pass changed the meaning";
+      result_.finding = {&inst.operand(0), &origin.operand(0), where, std::move(starts)};
+      return {};
+    }
+    if (last && std::ranges::none_of(sample, [&](const State& s) { return s.iteration == last->iteration; })) sample.push_back(std::move(*last));
+    std::ranges::sort(sample, {}, &State::iteration);
+    const WhileAttrs &before = origin.attrs<WhileAttrs>(), &after = inst.attrs<WhileAttrs>();
+    for (const State& state : sample) {
+      const std::string place = Str(where.empty() ? "" : where + ", ", "iteration ", state.iteration, " of '", inst.name(), "'");
+      TRY(ComparePair(*before.condition, *after.condition, {state.value}, place));
+      if (!result_.finding) TRY(ComparePair(*before.body, *after.body, {state.value}, place));
+      if (result_.finding) return {};
+    }
+    Keep(pair, origin, inst, std::move(*value));
+    return {};
+  }
+
+  const Module& input_;
+  const Module& optimized_;
+  const WidenedOptions& options_;
+  std::unordered_map<int, const Instruction*> by_id_;
+  std::unordered_map<const Computation*, std::vector<const Instruction*>> callers_;
+  std::unordered_set<uint64_t> constants_;
+  std::unordered_map<const Instruction*, size_t> positions_;
+  const Computation* positions_of_ = nullptr;
+  WidenedResult result_;
+};
+
+}  // namespace
+
+Result<WidenedResult> CompareWidened(const Module& input, const Module& optimized, std::span<const Literal> args, const WidenedOptions& options) {
+  return Comparer(input, optimized, options).Run(args);
+}
+
+std::string ToString(const WidenedResult& result) {
+  if (!result.finding) {
+    return Str(VerdictText(result.verdict, result.reason), "  ", result.instructions, " instructions, ", result.elements, " elements compared in f64, ",
+               result.undetermined, " undetermined");
+  }
+  const WidenedFinding& finding = *result.finding;
+  std::string text = Str("a pass is wrong: '", finding.optimized->name(), "' should have the value of '", finding.input->name(), "'");
+  if (!finding.loop.empty()) text += Str(" (", finding.loop, ")");
+  text += "\n";
+  for (const TensorComparison& tensor : finding.comparison.outputs) text += Details(tensor);
+  return text;
+}
+
+}  // namespace hlo

@@ -1,0 +1,55 @@
+// Does an optimized module mean the same as its input? Both are evaluated in f64, without the roundings of their types, cut
+// at the instructions that passes kept: what has an origin is computed from the nearest kept values, which are given to both
+// sides alike, and compared within what f64 roundings can do. So a wrong formula or constant shows even where bf16 would
+// hide it, and it shows at the instruction it happened to. Source: spec/testing.md 4 B.
+#ifndef HLO_INTERP_WIDENED_H_
+#define HLO_INTERP_WIDENED_H_
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "interp/compare.h"
+#include "ir/literal.h"
+
+namespace hlo {
+
+class Instruction;
+class Module;
+
+struct WidenedOptions {
+  uint64_t seed = 0;
+  int64_t loop_iterations = 8;  // Of each loop beside the first and the last; seeded.
+  int64_t max_loop_iterations = 1'000'000;
+  CompareOptions compare;
+};
+
+struct WidenedFinding {
+  const Instruction* optimized = nullptr;  // The first in order of execution whose value differs.
+  const Instruction* input = nullptr;      // Whose value it should have.
+  std::string loop;                        // "iteration 3 of 'while.5'"; empty outside loops.
+  Comparison comparison;
+};
+
+struct WidenedResult {
+  Verdict verdict = Verdict::kMatch;
+  std::string reason;
+  int64_t instructions = 0;  // Compared.
+  int64_t elements = 0;
+  int64_t undetermined = 0;
+  std::optional<WidenedFinding> finding;
+  std::vector<std::string> notes;  // What could not be compared, and why.
+};
+
+// `optimized` must come from `input` through Module::Clone(as_input) and passes, so that origins are ids of `input`. Where
+// nothing has an origin the results alone are compared, with what bounds grow to on the way.
+Result<WidenedResult> CompareWidened(const Module& input, const Module& optimized, std::span<const Literal> args, const WidenedOptions& options = {});
+
+// "a pass is wrong: 'fusion.7' differs from 'add.3' ..." or what was compared.
+std::string ToString(const WidenedResult& result);
+
+}  // namespace hlo
+
+#endif  // HLO_INTERP_WIDENED_H_

@@ -1,0 +1,257 @@
+// Comparator B: a pass that keeps the meaning passes, one that does not is named, and the comparators against a reference.
+#define GTEST_DONT_DEFINE_FAIL 1  // base/result.h has its own.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+
+#include "interp/arguments.h"
+#include "interp/compare.h"
+#include "interp/widened.h"
+#include "parser/parser.h"
+
+namespace hlo {
+namespace {
+
+std::unique_ptr<Module> Parsed(std::string text) {
+  auto module = Parse(std::make_shared<SourceText>("test.hlo", std::move(text)));
+  EXPECT_TRUE(module.has_value()) << (module ? "" : module.error().message());
+  return module ? std::move(*module) : nullptr;
+}
+
+constexpr const char* kModule = R"(HloModule m
+add {
+  a = bf16[] parameter(0)
+  b = bf16[] parameter(1)
+  ROOT s = bf16[] add(a, b)
+}
+double {
+  d = bf16[6,8] parameter(0)
+  ROOT dd = bf16[6,8] add(d, d)
+}
+ENTRY main {
+  x = bf16[6,8] parameter(0)
+  y = bf16[6,8] parameter(1)
+  c = bf16[] constant(3)
+  cs = bf16[6,8] broadcast(c), dimensions={}
+  p = bf16[6,8] multiply(x, cs)
+  q = bf16[6,8] add(p, y)
+  e = bf16[6,8] exponential(q)
+  f = bf16[6,8] call(e), to_apply=double
+  zero = bf16[] constant(0)
+  sum = bf16[6] reduce(f, zero), dimensions={1}, to_apply=add
+  ROOT t = (bf16[6,8], bf16[6]) tuple(q, sum)
+})";
+
+Instruction* Named(const Module& module, std::string_view name) {
+  for (const Computation* computation : module.Computations()) {
+    for (Instruction* inst : computation->Instructions()) {
+      if (inst->name() == name) return inst;
+    }
+  }
+  return nullptr;
+}
+
+WidenedResult Widened(const std::function<void(Module&)>& pass, const char* text = kModule) {
+  const auto module = Parsed(text);
+  const auto optimized = module->Clone(/*as_input=*/true);
+  pass(*optimized);
+  const auto args = MakeArguments(*module);
+  EXPECT_TRUE(args.has_value());
+  auto result = CompareWidened(*module, *optimized, *args);
+  EXPECT_TRUE(result.has_value()) << (result ? "" : result.error().message());
+  if (!result) return {};
+  if (result->finding) {  // The modules die here; names stay in the text.
+    result->reason = ToString(*result);
+  }
+  return std::move(*result);
+}
+
+TEST(Widened, NothingChangedMatches) {
+  const WidenedResult result = Widened([](Module&) {});
+  EXPECT_EQ(result.verdict, Verdict::kMatch);
+  EXPECT_GE(result.instructions, 6);
+  EXPECT_EQ(result.undetermined, 0);
+}
+
+TEST(Widened, AnotherFormulaOfTheSameMeaningMatches) {
+  // x * 3 + y => y + (x + x + x).
+  const WidenedResult result = Widened([](Module& m) {
+    Instruction& q = *Named(m, "q");
+    Instruction& x = *Named(m, "x");
+    Computation& entry = m.entry();
+    Instruction& two = entry.Add(Opcode::kAdd, x.shape(), {&x, &x});
+    Instruction& three = entry.Add(Opcode::kAdd, x.shape(), {&two, &x});
+    q.ReplaceAllUses(entry.Add(Opcode::kAdd, x.shape(), {Named(m, "y"), &three}));
+    entry.RemoveDeadTree(q);
+  });
+  EXPECT_EQ(result.verdict, Verdict::kMatch) << result.reason;
+}
+
+TEST(Widened, AWrongConstantThatBF16HidesIsNamed) {
+  // 3 => 3.004: less than half a step of bf16 at 3.
+  const WidenedResult result = Widened([](Module& m) {
+    Instruction& p = *Named(m, "p");
+    Computation& entry = m.entry();
+    Instruction& wide = entry.Add(Opcode::kConvert, p.shape().WithType(PrimitiveType::kF32), {&p.operand(0)});
+    Instruction& c = entry.AddConstant(Literal::Scalar(PrimitiveType::kF32, 3.004));
+    Instruction& cs = entry.Add(Opcode::kBroadcast, wide.shape(), {&c}, DimensionsAttrs{});
+    Instruction& product = entry.Add(Opcode::kMultiply, wide.shape(), {&wide, &cs});
+    p.ReplaceAllUses(entry.Add(Opcode::kConvert, p.shape(), {&product}));
+    entry.RemoveDeadTree(p);
+  });
+  EXPECT_EQ(result.verdict, Verdict::kMismatch);
+  EXPECT_NE(result.reason.find("should have the value of 'p'"), std::string::npos) << result.reason;
+  EXPECT_NE(result.reason.find("SCALED by 1.00133"), std::string::npos) << result.reason;
+}
+
+TEST(Widened, TheFirstWrongInstructionIsNamedAndNoLaterOne) {
+  const WidenedResult result = Widened([](Module& m) {
+    Instruction& q = *Named(m, "q");
+    q.ReplaceAllUses(m.entry().Add(Opcode::kSubtract, q.shape(), {&q.operand(0), &q.operand(1)}));
+    m.entry().RemoveDeadTree(q);
+  });
+  ASSERT_EQ(result.verdict, Verdict::kMismatch);
+  EXPECT_NE(result.reason.find("should have the value of 'q'"), std::string::npos) << result.reason;
+}
+
+TEST(Widened, AFoldedConstantIsRoundedInItsType) {
+  // exp(3) folded in bf16 is off by half a step of bf16, rightly; by more it is wrong.
+  constexpr const char* kFold = R"(HloModule m
+ENTRY main {
+  x = bf16[4] parameter(0)
+  c = bf16[] constant(3)
+  e = bf16[] exponential(c)
+  es = bf16[4] broadcast(e), dimensions={}
+  ROOT y = bf16[4] multiply(x, es)
+})";
+  for (const double factor : {1.0, 1.05}) {
+    const WidenedResult result = Widened(
+        [&](Module& m) {
+          Instruction& e = *Named(m, "e");
+          e.ReplaceAllUses(m.entry().AddConstant(Literal::Scalar(PrimitiveType::kBF16, std::exp(3.0) * factor)));
+          m.entry().RemoveDeadTree(e);
+        },
+        kFold);
+    EXPECT_EQ(result.verdict, factor == 1.0 ? Verdict::kMatch : Verdict::kMismatch) << result.reason;
+  }
+}
+
+constexpr const char* kLoop = R"(HloModule m
+condition {
+  s = (s32[], f32[5]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(40)
+  ROOT go = pred[] compare(i, n), direction=LT
+}
+body {
+  s = (s32[], f32[5]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  x = f32[5] get-tuple-element(s), index=1
+  h = f32[] constant(0.5)
+  hs = f32[5] broadcast(h), dimensions={}
+  y = f32[5] multiply(x, hs)
+  z = f32[5] sine(y)
+  ROOT t = (s32[], f32[5]) tuple(next, z)
+}
+ENTRY main {
+  x = f32[5] parameter(0)
+  zero = s32[] constant(0)
+  init = (s32[], f32[5]) tuple(zero, x)
+  loop = (s32[], f32[5]) while(init), condition=condition, body=body
+  ROOT r = f32[5] get-tuple-element(loop), index=1
+})";
+
+TEST(Widened, LoopBodiesAreComparedOnTheirStates) {
+  EXPECT_EQ(Widened([](Module&) {}, kLoop).verdict, Verdict::kMatch);
+  const WidenedResult result = Widened(
+      [](Module& m) {
+        Instruction& z = *Named(m, "z");
+        z.ReplaceAllUses(z.computation().Add(Opcode::kTanh, z.shape(), {&z.operand(0)}));
+        z.computation().RemoveDeadTree(z);
+      },
+      kLoop);
+  ASSERT_EQ(result.verdict, Verdict::kMismatch);
+  EXPECT_NE(result.reason.find("should have the value of 'z' (iteration 0 of 'loop')"), std::string::npos) << result.reason;
+}
+
+TEST(Widened, WithoutOriginsTheResultsAreCompared) {
+  const auto module = Parsed(kModule);
+  const auto same = Parsed(kModule), other = Parsed(std::string(kModule).replace(std::string(kModule).find("constant(3)"), 11, "constant(2)"));
+  const auto args = MakeArguments(*module);
+  EXPECT_EQ(CompareWidened(*module, *same, *args)->verdict, Verdict::kMatch);
+  EXPECT_EQ(CompareWidened(*module, *other, *args)->verdict, Verdict::kMismatch);
+}
+
+// ---- Against a reference -----------------------------------------------------------------------------------------------
+
+Literal Floats(const std::vector<float>& values) {
+  Literal literal(Shape(PrimitiveType::kF32, {static_cast<int64_t>(values.size())}));
+  for (size_t i = 0; i < values.size(); ++i) literal.SetDouble(i, values[i]);
+  return literal;
+}
+
+TEST(Tolerance, TableAndXlaRule) {
+  const Literal expected = Floats({1, 100, -3, 0});
+  EXPECT_EQ(CompareTolerance(expected, Floats({1.00001f, 100.001f, -3, -0.0f})).verdict, Verdict::kMatch);
+  EXPECT_EQ(CompareTolerance(expected, Floats({1.01f, 100, -3, 0})).bad(), 1);
+  // XLA's rule asks that both bounds be broken.
+  EXPECT_EQ(CompareTolerance(expected, Floats({1.0009f, 100.09f, -3, 0.0009f}), XlaTolerance()).verdict, Verdict::kMatch);
+  EXPECT_EQ(CompareTolerance(expected, Floats({1.0011f, 100.11f, -3, 0.0011f}), XlaTolerance()).bad(), 3);
+  EXPECT_EQ(CompareTolerance(Floats({INFINITY}), Floats({-INFINITY}), XlaTolerance()).bad(), 1);
+  EXPECT_EQ(CompareTolerance(Floats({NAN}), Floats({NAN}), XlaTolerance()).bad(), 0);
+  EXPECT_EQ(CompareTolerance(Floats({1}), Floats({NAN}), XlaTolerance()).bad(), 1);
+  Tolerance one_step;
+  one_step.max_ulps = 1;
+  EXPECT_EQ(CompareTolerance(Floats({1, 1}), Floats({std::nextafter(1.0f, 2.0f), 1.000001f}), one_step).bad(), 1);
+}
+
+TEST(Bitwise, ZerosDifferAndNaNsDoNot) {
+  EXPECT_EQ(CompareBitwise(Floats({NAN, 0, 1}), Floats({-NAN, 0, 1})).verdict, Verdict::kMatch);
+  EXPECT_EQ(CompareBitwise(Floats({0}), Floats({-0.0f})).bad(), 1);
+}
+
+TEST(Reports, MismatchSaysWhereAndWhat) {
+  std::vector<float> expected(256), actual;
+  for (size_t i = 0; i < 256; ++i) expected[i] = 0.5f + static_cast<float>((i * 37) % 256);
+  actual = expected;
+  for (size_t i = 3; i < 256; i += 8) actual[i] = -expected[i];
+  Comparison comparison = CompareTolerance(Floats(expected), Floats(actual));
+  const TensorComparison& tensor = comparison.outputs[0];
+  EXPECT_EQ(tensor.where, "every 8th of dim 0 from 3 (32 of 256)");
+  ASSERT_EQ(tensor.looks_like.size(), 2u);
+  EXPECT_EQ(tensor.looks_like[0], "SIGN FLIPPED");
+  EXPECT_EQ(tensor.looks_like[1], "EVERY K-TH ELEMENT: every 8th of dim 0, from 3");
+  EXPECT_EQ(tensor.worst.size(), 5u);
+  const std::string details = Details(tensor);
+  EXPECT_NE(details.find("{} worst 5 of 32"), std::string::npos) << details;
+  EXPECT_NE(OutputTable(comparison, true).find("32 (12.5%)"), std::string::npos);
+  JsonWriter json;
+  WriteJson(json, comparison);
+  EXPECT_TRUE(json.text().starts_with(R"({"verdict":"MISMATCH","elements":256,"checked":256,"outputs":[{"output":[],"shape":"f32[256]")")) << json.text();
+}
+
+TEST(Reports, Recognisers) {
+  const auto looks = [](int64_t count, const std::function<float(int64_t)>& expected, const std::function<float(int64_t)>& actual) {
+    std::vector<float> e, a;
+    for (int64_t i = 0; i < count; ++i) {
+      e.push_back(expected(i));
+      a.push_back(actual(i));
+    }
+    const auto found = CompareTolerance(Floats(e), Floats(a)).outputs[0].looks_like;
+    return found.empty() ? "" : found[0].substr(0, found[0].find(':'));
+  };
+  const auto value = [](int64_t i) { return std::sin(static_cast<float>(i) * 1.7f) * 3 + 4; };
+  EXPECT_EQ(looks(300, value, [&](int64_t i) { return value(i + 1); }), "SHIFTED");
+  EXPECT_EQ(looks(300, value, [&](int64_t i) { return value(i) * 2; }), "SCALED by 2");
+  EXPECT_EQ(looks(300, value, [&](int64_t i) { return value(i) + 5; }), "CONSTANT OFFSET of 5");
+  EXPECT_EQ(looks(300, value, [&](int64_t i) { return i > 250 ? NAN : value(i); }), "STALE MEMORY");
+  EXPECT_EQ(looks(300, value, [&](int64_t i) { return BF16ToFloat(FloatToBF16(value(i))); }), "ROUNDED TO bf16");
+  EXPECT_EQ(looks(300, value, [&](int64_t i) { return value(i / 4 * 4 + 3 - i % 4); }), "PERMUTED");
+  EXPECT_EQ(looks(300, value, [&](int64_t i) { return i * i * 0.1f - 3; }), "EVERYTHING WRONG");
+}
+
+}  // namespace
+}  // namespace hlo
