@@ -162,8 +162,8 @@ ENTRY e {
   b = f32[4,64] add(a, sb)
   ROOT t = (f32[4,64], f32[4,64]) tuple(a, b)
 })");
-  EXPECT_EQ(CountKernels(*module).kernels, 2);  // PostOrder in CountKernels' callees checks for cycles.
-  module->entry().PostOrder();
+  EXPECT_EQ(CountKernels(*module).kernels, 2);
+  module->entry().PostOrder();  // Stops at a cycle.
 }
 
 TEST(Fusion, UpdateOfLoopStateMayBeInPlace) {

@@ -94,8 +94,7 @@ Result<Instruction*> ReverseOfNothing(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kReverse, {&inner->operand(0)}, DimensionsAttrs{odd});
 }
 
-// A.copy.1: a copy into the layout that is there. A copy of a parameter or into the root keeps buffers apart and is
-// copy-insertion's, which runs after all this.
+// A.copy.1: a copy into the layout that is there. Keeping buffers apart is the buffer plan's business, not the module's.
 Result<Instruction*> CopyToSame(Instruction& inst, const PassContext&) {
   Instruction* x;
   if (!m::Copy(m::Any(&x))(&inst)) return nullptr;
