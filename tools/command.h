@@ -18,6 +18,9 @@ Result<ExitCode> CheckCommand(Args args);
 Result<ExitCode> OpsCommand(Args args);
 Result<ExitCode> DoctorCommand(Args args);
 
+// `hlo help P031`; `codes` lists them all.
+Result<ExitCode> HelpOnCode(const std::string& code);
+
 }  // namespace hlo
 
 #endif  // HLO_TOOLS_COMMAND_H_

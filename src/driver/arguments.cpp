@@ -1,0 +1,79 @@
+#include "driver/arguments.h"
+
+#include <chrono>
+
+#include "base/text.h"
+#include "interp/arguments.h"
+#include "interp/npz.h"
+#include "parser/parser.h"
+
+namespace hlo {
+namespace {
+
+// One --arg=WHICH=SPEC.
+Result<ArgumentSpec> ParseSpec(const std::string& text) {
+  const size_t cut = text.find_first_of("=:");
+  if (cut == std::string::npos || cut == 0) FAIL(UsageError("F004", Str("--arg wants WHICH=SPEC, not '", Escaped(text), "'")));
+  return ArgumentSpec{text.substr(0, cut), text.substr(cut + 1)};
+}
+
+}  // namespace
+
+Result<RunArguments> PrepareArguments(const Module& module, const RunOptions& options, bool interpret, const InterpretOptions& interpreter) {
+  RunArguments arguments;
+  const auto timed_interpret = [&](std::span<const Literal> values) -> Result<Literal> {
+    const auto begin = std::chrono::steady_clock::now();
+    auto result = Interpret(module, values, interpreter);
+    arguments.reference_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+    return result;
+  };
+  if (!options.args.empty()) {
+    arguments.values = TRY(ReadArguments(options.args, module));
+    arguments.description = options.args;
+    if (interpret) arguments.reference = TRY(timed_interpret(arguments.values));
+    return arguments;
+  }
+  ArgumentOptions make;
+  make.seed = static_cast<uint64_t>(options.seed);
+  const auto profile = InputProfileFromText(options.input_profile);
+  if (!profile) FAIL(UsageError("F004", Str("--input_profile: unknown profile '", Escaped(options.input_profile), "'")));
+  make.profile = *profile;
+  for (const std::string& text : options.arg) make.specs.push_back(TRY(ParseSpec(text)));
+  make.parse_literal = [](const Shape& shape, std::string_view text) { return ParseLiteral(text, shape); };
+  if (interpret) make.interpret = timed_interpret;
+  Arguments made = TRY(MakeArgumentsChecked(module, make));
+  arguments.values = std::move(made.values);
+  arguments.reference = std::move(made.reference);
+  arguments.non_finite_share = made.non_finite_share;
+  arguments.notes = std::move(made.notes);
+  arguments.description = Str(options.input_profile, ", seed ", options.seed);
+  return arguments;
+}
+
+Result<Literal> ReadExpected(const std::string& path, const Shape& shape) {
+  const NpzArrays arrays = TRY(ReadNpz(path));
+  const auto read = [&](const ShapeIndex& index, const Shape& leaf) -> Result<Literal> {
+    const std::string key = Str("out", index.empty() ? "0" : Join(index, "."));
+    for (const auto& [name, array] : arrays) {
+      if (name == key) return LiteralFromNpy(array, leaf, Str("result ", key), Str(path, ":", key));
+    }
+    FAIL(Rejected("A003", Str("'", Escaped(path), "' has no '", key, "' for a result ", leaf)));
+  };
+  if (!shape.IsTuple()) return read({}, shape);
+  std::vector<Literal> elements;
+  for (size_t i = 0; i < shape.elements().size(); ++i) {
+    if (shape.element(i).IsTuple()) FAIL(Unsupported("U030", Str("--reference for nested tuples: ", shape)));
+    elements.push_back(TRY(read({static_cast<int64_t>(i)}, shape.element(i))));
+  }
+  return Literal::Tuple(std::move(elements));
+}
+
+Result<std::unique_ptr<gpu::Device>> OpenPlatform(const std::string& platform, std::vector<std::string>* notes) {
+  if (platform != "auto") return gpu::OpenDevice(platform);
+  auto cuda = gpu::OpenDevice("cuda");
+  if (cuda) return cuda;
+  notes->push_back(Str("no GPU (", cuda.error().message(), "): on the host"));
+  return gpu::OpenDevice("cpu");
+}
+
+}  // namespace hlo

@@ -1,0 +1,31 @@
+// The arguments of a run: from a file, from --arg, and made up for the rest; and the reference's results for them.
+#ifndef HLO_DRIVER_ARGUMENTS_H_
+#define HLO_DRIVER_ARGUMENTS_H_
+
+#include "base/result.h"
+#include "driver/run.h"
+#include "gpu/device/device.h"
+#include "interp/interpreter.h"
+
+namespace hlo {
+
+struct RunArguments {
+  std::vector<Literal> values;
+  std::string description;           // "normal, seed 0"; "args.npz".
+  std::optional<Literal> reference;  // The interpreter's results, when wanted.
+  double reference_ms = 0;           // Of the last interpretation.
+  double non_finite_share = 0;
+  std::vector<std::string> notes;
+};
+
+Result<RunArguments> PrepareArguments(const Module& module, const RunOptions& options, bool interpret, const InterpretOptions& interpreter);
+
+// The outN of a file as a value of `shape`, for --reference.
+Result<Literal> ReadExpected(const std::string& path, const Shape& shape);
+
+// "auto" is cuda where that works, else cpu, with a note.
+Result<std::unique_ptr<gpu::Device>> OpenPlatform(const std::string& platform, std::vector<std::string>* notes);
+
+}  // namespace hlo
+
+#endif  // HLO_DRIVER_ARGUMENTS_H_

@@ -1,0 +1,54 @@
+// The dump directory: the module before, after each pass that changed it, and after all; what was compiled from it. File
+// names are XLA's, so that scripts keep working. Only changed states are written; a directory with older dumps is
+// continued at the next module number and nothing is overwritten. Source: spec/tools.md 12.
+#ifndef HLO_DRIVER_DUMP_H_
+#define HLO_DRIVER_DUMP_H_
+
+#include <optional>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "ir/module.h"
+
+namespace hlo {
+
+struct DumpOptions {
+  std::string directory;       // Empty: no dump.
+  std::string pass_pattern;    // Regular expression; empty: no module per pass.
+  std::string module_pattern;  // Modules to dump; empty: all.
+};
+
+class Dumper {
+ public:
+  // Errors: a bad regular expression (kUsage), a directory that cannot be made or written. With no directory the dumper
+  // does nothing.
+  static Result<Dumper> Make(const DumpOptions& options, const Module& module);
+
+  bool active() const { return !prefix_.empty(); }
+  Status Before(const Module& module) { return Write("before_optimizations.txt", module); }
+  // A pass instance ended. `number` counts all instances of the run.
+  Status AfterPass(int number, std::string_view pipeline, std::string_view pass, bool changed, const Module& module);
+  // `platform`: "cpu" or "sm_9.0_gpu".
+  Status After(std::string_view platform, const Module& module);
+  // Anything else that belongs to this module: "kernels.json", "buffer-assignment.txt", "fusion.3.ptx".
+  Status Write(std::string_view suffix, std::string_view bytes);
+
+ private:
+  Status Write(std::string_view suffix, const Module& module);
+  Status Flush(std::string_view next_pass);
+
+  std::string prefix_;  // DIR/module_0003.jit_f
+  std::optional<std::regex> passes_;
+  // The state after the last dumped pass waits for the name of the pass that comes next: it is part of the file name.
+  struct Pending {
+    int number;
+    std::string pipeline, pass, text;
+  };
+  std::optional<Pending> pending_;
+};
+
+}  // namespace hlo
+
+#endif  // HLO_DRIVER_DUMP_H_

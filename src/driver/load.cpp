@@ -1,0 +1,87 @@
+#include "driver/load.h"
+
+#include <glob.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/source_text.h"
+#include "base/text.h"
+#include "ir/verifier.h"
+#include "parser/parser.h"
+
+namespace hlo {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> ModulesIn(const std::string& directory) {
+  std::vector<std::string> files;
+  for (const auto& entry : fs::directory_iterator(directory)) {
+    const std::string extension = entry.path().extension();
+    if (entry.is_regular_file() && (extension == ".hlo" || extension == ".txt")) files.push_back(entry.path().string());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+std::vector<std::string> Glob(const std::string& pattern) {
+  glob_t found;
+  std::vector<std::string> files;
+  if (glob(pattern.c_str(), 0, nullptr, &found) == 0) files.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  globfree(&found);
+  return files;
+}
+
+int Badness(ExitCode code) {
+  constexpr ExitCode kWorstFirst[] = {ExitCode::kInterrupted, ExitCode::kInternal, ExitCode::kDevice,       ExitCode::kLimit, ExitCode::kUnsupported,
+                                      ExitCode::kRejected,    ExitCode::kNo,       ExitCode::kInconclusive, ExitCode::kUsage, ExitCode::kOk};
+  return static_cast<int>(std::end(kWorstFirst) - std::find(std::begin(kWorstFirst), std::end(kWorstFirst), code));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Module>> LoadModule(const std::string& path, const LoadOptions& options) {
+  const auto source = TRY(ReadSource(path, options.max_input));
+  ParseOptions parse;
+  parse.max_depth = options.max_depth;
+  auto module = TRY(Parse(source, parse));
+  const VerifyLevel level = options.verify == "off" ? VerifyLevel::kOff : options.verify == "strict" ? VerifyLevel::kStrict : VerifyLevel::kDefault;
+  TRY(Verify(*module, level));
+  return module;
+}
+
+Result<std::vector<std::string>> ExpandPaths(std::span<const std::string> paths) {
+  std::vector<std::string> files;
+  const auto append = [&](std::vector<std::string> more) { files.insert(files.end(), more.begin(), more.end()); };
+  for (const std::string& path : paths) {
+    if (path.starts_with('@')) {
+      const auto list = TRY(ReadSource(path.substr(1)));
+      std::vector<std::string> listed;
+      for (const std::string_view line : Split(list->text(), '\n')) {
+        if (!Trim(line).empty()) listed.emplace_back(Trim(line));
+      }
+      append(TRY(ExpandPaths(listed)));
+      continue;
+    }
+    if (fs::is_directory(path)) {
+      std::vector<std::string> inside = ModulesIn(path);
+      if (inside.empty()) FAIL(UsageError("F006", Str("directory '", Escaped(path), "' holds no .hlo or .txt file")));
+      append(std::move(inside));
+      continue;
+    }
+    const bool is_pattern = path.find_first_of("*?[") != std::string::npos && !fs::exists(path);
+    if (!is_pattern) {
+      files.push_back(path);
+      continue;
+    }
+    std::vector<std::string> found = Glob(path);
+    if (found.empty()) FAIL(UsageError("F006", Str("no file matches '", Escaped(path), "'")));
+    append(std::move(found));
+  }
+  return files;
+}
+
+ExitCode WorseOf(ExitCode a, ExitCode b) { return Badness(a) >= Badness(b) ? a : b; }
+
+}  // namespace hlo

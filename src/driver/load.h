@@ -1,0 +1,32 @@
+// From a path to a verified module.
+#ifndef HLO_DRIVER_LOAD_H_
+#define HLO_DRIVER_LOAD_H_
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "ir/module.h"
+
+namespace hlo {
+
+struct LoadOptions {
+  std::string verify = "default";  // strict, default, off
+  int64_t max_input = int64_t{2} << 30;
+  int64_t max_depth = 8192;
+};
+
+// Reads, parses and verifies. "-" is stdin. A module that its file does not name gets the file's name.
+Result<std::unique_ptr<Module>> LoadModule(const std::string& path, const LoadOptions& options = {});
+
+// Files stay; a directory means every .hlo and .txt in it, sorted; @LIST the paths in that file; globs are expanded.
+Result<std::vector<std::string>> ExpandPaths(std::span<const std::string> paths);
+
+// The worse of two exit codes, in the order 130, 70, 6, 5, 4, 3, 1, 7, 2, 0 (spec/tools.md 2.4).
+ExitCode WorseOf(ExitCode a, ExitCode b);
+
+}  // namespace hlo
+
+#endif  // HLO_DRIVER_LOAD_H_

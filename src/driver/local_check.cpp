@@ -1,0 +1,125 @@
+#include "driver/local_check.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/text.h"
+#include "ir/instruction.h"
+#include "ir/module.h"
+
+namespace hlo {
+namespace {
+
+constexpr int64_t kSeededIterations = 8;
+
+// The iterations of each loop that are looked at, by the loop's id.
+class ChosenIterations {
+ public:
+  // Sees every iteration of a first execution.
+  void Count(std::span<const gpu::LoopStep> loops) {
+    for (const gpu::LoopStep& step : loops) {
+      int64_t& last = last_[step.loop->id()];
+      last = std::max(last, step.iteration);
+    }
+  }
+
+  void Choose(uint64_t seed) {
+    for (const auto& [loop, last] : last_) {
+      std::set<int64_t>& chosen = chosen_[loop];
+      chosen = {0, last};
+      uint64_t state = seed ^ (static_cast<uint64_t>(loop) << 32);
+      for (int64_t i = 0; i < kSeededIterations; ++i) {
+        state = state * 6364136223846793005 + 1442695040888963407;
+        chosen.insert(static_cast<int64_t>((state >> 33) % static_cast<uint64_t>(last + 1)));
+      }
+    }
+  }
+
+  bool Has(std::span<const gpu::LoopStep> loops) const {
+    return std::all_of(loops.begin(), loops.end(), [&](const gpu::LoopStep& step) { return chosen_.at(step.loop->id()).contains(step.iteration); });
+  }
+
+ private:
+  std::map<int, int64_t> last_;
+  std::map<int, std::set<int64_t>> chosen_;
+};
+
+// "" or " in iteration 12 of 'while.3'".
+std::string LoopText(std::span<const gpu::LoopStep> loops) {
+  std::string out;
+  for (const gpu::LoopStep& step : loops) out += Str(" in iteration ", step.iteration, " of '", step.loop->name(), "'");
+  return out;
+}
+
+Culprit MakeCulprit(const gpu::StepInfo& step, std::span<const gpu::LoopStep> loops, Comparison comparison) {
+  Culprit culprit;
+  const bool library = step.kind == gpu::StepKind::kGemm || step.kind == gpu::StepKind::kConvolution;
+  culprit.kind = library ? Culprit::Kind::kLibrary : Culprit::Kind::kKernel;
+  culprit.name = step.instruction->name();
+  culprit.text = Str(library ? "library call '" : "kernel '", culprit.name, "' (", step.kind, ", ", step.how, ")", LoopText(loops));
+  if (!step.instruction->metadata().op_name.empty()) culprit.text += Str("  op_name=\"", step.instruction->metadata().op_name, "\"");
+  culprit.comparison = std::move(comparison);
+  return culprit;
+}
+
+}  // namespace
+
+Status CheckLocally(gpu::Executable& executable, const RunOptions& options, Progress& progress, LocalSummary* summary, Culprit* culprit) {
+  std::map<int, size_t> step_by_id;
+  for (size_t i = 0; i < executable.steps().size(); ++i) step_by_id[executable.steps()[i].instruction->id()] = i;
+  summary->steps = static_cast<int64_t>(executable.steps().size());
+
+  ChosenIterations iterations;
+  const gpu::Observer count = {.wants =
+                                   [&](const Instruction&, std::span<const gpu::LoopStep> loops) {
+                                     iterations.Count(loops);
+                                     return false;
+                                   },
+                               .observe = [](const auto&...) -> Status { return {}; }};
+  TRY(executable.Execute({.observer = &count}));
+  iterations.Choose(static_cast<uint64_t>(options.seed));
+
+  std::set<size_t> seen;
+  std::set<std::string> unchecked;
+  gpu::Observer look;
+  look.wants = [&](const Instruction&, std::span<const gpu::LoopStep> loops) { return iterations.Has(loops); };
+  look.observe = [&](const Instruction& inst, std::span<const gpu::LoopStep> loops, std::span<const Literal> inputs, const Literal& output) -> Status {
+    const gpu::StepInfo& step = executable.steps()[step_by_id.at(inst.id())];
+    progress.Step(static_cast<int64_t>(seen.size()) + 1, summary->steps, "kernel");
+    Comparison comparison;
+    if (inst.Is(Opcode::kFusion)) {
+      LocalOptions local;
+      static_cast<CompareOptions&>(local) = options.compare;
+      local.plan = &step.precision;
+      local.work_limit = options.work_limit;
+      local.seed = static_cast<uint64_t>(options.seed);
+      comparison = TRY(CompareLocal(*inst.attrs<FusionAttrs>().calls, inputs, output, local));
+    } else {
+      comparison = CompareBitwise(inputs[0], output, options.compare);  // Copies.
+    }
+    if (comparison.verdict == Verdict::kUnsupported) {
+      unchecked.insert(Str("'", inst.name(), "': ", comparison.reason));
+      return {};
+    }
+    seen.insert(step_by_id.at(inst.id()));
+    ++summary->runs_checked;
+    summary->elements += comparison.elements();
+    summary->elements_checked += comparison.checked();
+    for (int c = 0; c < kElementClasses; ++c) summary->counts[c] += comparison.Count(static_cast<ElementClass>(c));
+    if (comparison.worst_ratio() > summary->worst_ratio) {
+      summary->worst_ratio = comparison.worst_ratio();
+      summary->worst_step = inst.name();
+    }
+    if (comparison.verdict == Verdict::kMismatch && culprit->kind == Culprit::Kind::kNone) {
+      *culprit = MakeCulprit(step, loops, std::move(comparison));
+    }
+    return {};
+  };
+  TRY(executable.Execute({.observer = &look}));
+  summary->checked = static_cast<int64_t>(seen.size());
+  summary->unchecked.assign(unchecked.begin(), unchecked.end());
+  return {};
+}
+
+}  // namespace hlo

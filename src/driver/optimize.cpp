@@ -1,0 +1,78 @@
+#include "driver/optimize.h"
+
+#include <map>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "ir/printer.h"
+#include "ir/verifier.h"
+
+namespace hlo {
+
+bool IsOptimized(const Module& module, const std::string& path) {
+  if (module.header.is_scheduled) return true;
+  if (path.find("after_optimizations") == std::string::npos) return false;
+  for (const Computation* computation : module.Computations()) {
+    for (const Instruction* inst : computation->Instructions()) {
+      if (inst->Is(Opcode::kFusion)) return true;
+    }
+  }
+  return false;
+}
+
+Result<PipelineReport> Optimize(Module& module, PipelineOptions options, Dumper* dumper) {
+  if (!options.verify) options.verify = [](const Module& m) { return Verify(m); };
+  options.after = [dumper, after = std::move(options.after)](const PassRun& run, Module& m) -> Status {
+    VLOG(1, run.pipeline, ": ", run.pass->name, run.skipped ? " skipped" : run.changed ? " changed" : " unchanged", ", ",
+         HumanMilliseconds(run.milliseconds), ", ", run.instructions, " instructions");
+    if (run.changed) VLOG(3, Print(m));
+    if (run.misreported) VLOG(0, "warning: [I010] ", run.pass->name, " says ", run.changed ? "unchanged" : "changed", ", the module says otherwise");
+    if (dumper != nullptr) TRY(dumper->AfterPass(run.number, run.pipeline, run.pass->name, run.changed, m));
+    return after ? after(run, m) : Status();
+  };
+  return RunPipeline(module, options);
+}
+
+std::string Describe(const PassRun& run) {
+  return Str("pass ", run.pass->name, "#", run.instance, " (instance ", run.number, " of the pipeline, in ", run.pipeline, ")");
+}
+
+std::string PassTable(const PipelineReport& report) {
+  struct Row {
+    std::string_view name;
+    int runs = 0, changed = 0;
+    double ms = 0;
+    int64_t instructions = 0;
+  };
+  std::vector<Row> rows;
+  std::map<std::string_view, size_t> by_name;
+  double total_ms = 0;
+  int64_t before = report.runs.empty() ? 0 : report.runs.front().instructions;
+  for (const PassRun& run : report.runs) {
+    const auto [at, fresh] = by_name.try_emplace(run.pass->name, rows.size());
+    if (fresh) rows.push_back({run.pass->name});
+    Row& row = rows[at->second];
+    ++row.runs;
+    row.changed += run.changed;
+    row.ms += run.milliseconds;
+    row.instructions += run.instructions - before;
+    before = run.instructions;
+    total_ms += run.milliseconds;
+  }
+  std::string out = "  #  pass                                   runs  changed        ms      %     instr\n";
+  int number = 0, unchanged = 0;
+  for (const Row& row : rows) {
+    ++number;
+    if (row.changed == 0) {
+      ++unchanged;
+      continue;
+    }
+    out += Format("%3d  %-38s %5d  %7d  %8.1f  %5.1f  %+8lld\n", number, std::string(row.name).c_str(), row.runs, row.changed, row.ms,
+                  total_ms > 0 ? 100 * row.ms / total_ms : 0.0, static_cast<long long>(row.instructions));
+  }
+  out += Format("     %-38s %5zu  %7s  %8.1f  100.0\n", "total", report.runs.size(), "", total_ms);
+  out += Format("not changed by: %d of %zu passes\n", unchanged, rows.size());
+  return out;
+}
+
+}  // namespace hlo

@@ -1,0 +1,28 @@
+// The pipeline as the tools run it: verified after each changed pass, dumped, logged.
+#ifndef HLO_DRIVER_OPTIMIZE_H_
+#define HLO_DRIVER_OPTIMIZE_H_
+
+#include <string>
+
+#include "base/result.h"
+#include "driver/dump.h"
+#include "ir/module.h"
+#include "passes/pipeline.h"
+
+namespace hlo {
+
+// A module that somebody's compiler has been through: passes are skipped for it, with a note, unless asked for.
+bool IsOptimized(const Module& module, const std::string& path);
+
+// Runs the pipeline over `module` with the verifier after each changed pass; `dumper` may be null.
+Result<PipelineReport> Optimize(Module& module, PipelineOptions options, Dumper* dumper);
+
+// "pass algsimp#2 (instance 31 of the pipeline)".
+std::string Describe(const PassRun& run);
+
+// The table of spec/tools.md 5.1: passes by name, in order of first run; those that changed nothing are counted.
+std::string PassTable(const PipelineReport& report);
+
+}  // namespace hlo
+
+#endif  // HLO_DRIVER_OPTIMIZE_H_

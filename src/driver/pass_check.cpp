@@ -1,0 +1,72 @@
+#include "driver/pass_check.h"
+
+#include "base/text.h"
+#include "driver/optimize.h"
+#include "interp/widened.h"
+
+namespace hlo {
+namespace {
+
+WidenedOptions OptionsOf(const RunOptions& options) {
+  WidenedOptions widened;
+  widened.seed = static_cast<uint64_t>(options.seed);
+  widened.max_loop_iterations = options.max_loop_iterations;
+  widened.compare = options.compare;
+  return widened;
+}
+
+// The first pass instance after which the module means something else. What the whole pipeline does is known to be wrong,
+// what no pass does to be right.
+Result<PassRun> FirstWrongPass(const Module& input, std::span<const Literal> arguments, const RunOptions& options, Progress& progress, int instances) {
+  int right = 0, wrong = instances;
+  PassRun found;
+  while (true) {
+    const int limit = wrong - right > 1 ? right + (wrong - right) / 2 : wrong;
+    progress.Step(limit, instances, "pass instance");
+    const auto module = input.Clone(true);
+    PipelineOptions pipeline = options.pipeline;
+    pipeline.opt_bisect_limit = limit;
+    const PipelineReport report = TRY(Optimize(*module, std::move(pipeline), nullptr));
+    if (limit == wrong) {
+      for (const PassRun& run : report.runs) {
+        if (run.number == wrong) found = run;
+      }
+      return found;
+    }
+    const WidenedResult result = TRY(CompareWidened(input, *module, arguments, OptionsOf(options)));
+    (result.verdict == Verdict::kMismatch ? wrong : right) = limit;
+  }
+}
+
+}  // namespace
+
+Status CheckPasses(const Module& input, const Module& optimized, std::span<const Literal> arguments, const RunOptions& options, Progress& progress,
+                   std::string* summary, Culprit* culprit) {
+  WidenedResult result = TRY(CompareWidened(input, optimized, arguments, OptionsOf(options)));
+  *summary = ToString(result);
+  if (result.verdict != Verdict::kMismatch) return {};
+  progress.Stage("looking for the wrong pass");
+  int instances = 0;
+  const PassObserver count = [&](const PassRun& run, Module&) -> Status {
+    instances = run.number;
+    return {};
+  };
+  PipelineOptions pipeline = options.pipeline;
+  pipeline.after = count;
+  const auto again = input.Clone(true);
+  TRY(Optimize(*again, std::move(pipeline), nullptr));
+  const PassRun wrong = TRY(FirstWrongPass(input, arguments, options, progress, instances));
+  culprit->kind = Culprit::Kind::kPass;
+  culprit->name = Str(wrong.pass->name, "#", wrong.instance);
+  culprit->text = Describe(wrong);
+  if (result.finding) {
+    culprit->text += Str("\n                changed the value of '", result.finding->input->name(), "'",
+                         result.finding->loop.empty() ? "" : Str(" (", result.finding->loop, ")"));
+    if (!result.finding->input->metadata().op_name.empty()) culprit->text += Str("  op_name=\"", result.finding->input->metadata().op_name, "\"");
+    culprit->comparison = std::move(result.finding->comparison);
+  }
+  culprit->text += Str("\n                look:  hlo-opt --print_changed=full --opt_bisect_limit=", wrong.number, " ", options.pipeline.passes ? "--passes=... " : "", "MODULE");
+  return {};
+}
+
+}  // namespace hlo

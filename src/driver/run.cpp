@@ -1,0 +1,218 @@
+#include "driver/run.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "driver/arguments.h"
+#include "driver/local_check.h"
+#include "driver/optimize.h"
+#include "driver/pass_check.h"
+#include "interp/interpreter.h"
+#include "interp/npz.h"
+#include "ir/printer.h"
+
+namespace hlo {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double MillisecondsSince(Clock::time_point begin) { return std::chrono::duration<double, std::milli>(Clock::now() - begin).count(); }
+
+bool WantsReference(const RunOptions& options) { return options.reference_platform == "default" || options.reference_platform == "interpreter"; }
+
+InterpretOptions InterpreterOptions(const RunOptions& options) {
+  InterpretOptions interpret;
+  interpret.max_loop_iterations = options.max_loop_iterations;
+  interpret.max_depth = options.load.max_depth;
+  interpret.memory_limit = options.memory_limit;
+  interpret.seed = static_cast<uint64_t>(options.seed);
+  return interpret;
+}
+
+// A hash of all bits of the outputs, to compare runs across machines.
+std::string Bits(const Literal& literal) {
+  uint64_t hash = 0xCBF29CE484222325;
+  ForEachLeaf(literal.shape(), [&](const ShapeIndex& index, const Shape&) { hash = (hash ^ literal.At(index).Hash()) * 0x100000001B3; });
+  return Format("%016llx", static_cast<unsigned long long>(hash));
+}
+
+// Warm up, then run until the figures are steady: at least 10 times and 3 s with --bench, else num_repeats times.
+Status TimeRuns(gpu::Executable& executable, const RunOptions& options, Progress& progress, RunTimes* times) {
+  constexpr double kWarmUpMs = 200, kBenchMs = 3000;
+  constexpr int64_t kBenchRuns = 10;
+  progress.Stage("running");
+  const auto warm_up = Clock::now();
+  do {
+    TRY(executable.Execute());
+  } while (options.bench && MillisecondsSince(warm_up) < kWarmUpMs);
+  std::vector<double> runs;
+  const auto begin = Clock::now();
+  while (static_cast<int64_t>(runs.size()) < std::max<int64_t>(1, options.bench ? kBenchRuns : options.num_repeats) ||
+         (options.bench && MillisecondsSince(begin) < kBenchMs)) {
+    const auto start = Clock::now();
+    TRY(executable.Execute());
+    runs.push_back(MillisecondsSince(start));
+    progress.Step(static_cast<int64_t>(runs.size()), 0, "run");
+  }
+  std::sort(runs.begin(), runs.end());
+  times->runs = static_cast<int64_t>(runs.size());
+  times->run = runs[runs.size() / 2];
+  times->run_min = runs.front();
+  times->run_max = runs.back();
+  return {};
+}
+
+// Shares of the checked elements above which nothing is decided (spec/testing.md 8).
+constexpr double kMostUndetermined = 0.01, kMostVacuous = 0.5;
+
+void SetVerdict(RunReport* report, Verdict verdict, std::string_view reason) {
+  report->verdict = VerdictText(verdict, reason);
+  report->exit = ExitCodeOf(verdict);
+}
+
+// The verdict from what `local` and `widened` found.
+void Judge(RunReport* report) {
+  const int64_t outputs = report->ends ? static_cast<int64_t>(report->ends->outputs.size()) : 0;
+  report->detail = Str(outputs, outputs == 1 ? " output" : " outputs");
+  if (report->ends) report->detail += Str(", ", report->ends->elements(), " elements");
+  if (report->culprit.kind != Culprit::Kind::kNone) {
+    SetVerdict(report, Verdict::kMismatch, "");
+    report->detail += Str("; wrong: ", report->culprit.name);
+    return;
+  }
+  if (report->ends_decide) return;
+  if (!report->local) return SetVerdict(report, Verdict::kMatch, "");
+  const LocalSummary& local = *report->local;
+  const auto share = [&](ElementClass c) {
+    return static_cast<double>(local.counts[static_cast<int>(c)]) / static_cast<double>(std::max<int64_t>(1, local.elements_checked));
+  };
+  if (!local.unchecked.empty()) return SetVerdict(report, Verdict::kInconclusive, Str("no error bounds for ", local.unchecked.front()));
+  if (share(ElementClass::kUndetermined) > kMostUndetermined) return SetVerdict(report, Verdict::kInconclusive, "too many undetermined elements");
+  if (share(ElementClass::kVacuous) > kMostVacuous) return SetVerdict(report, Verdict::kInconclusive, "too many vacuous bounds");
+  SetVerdict(report, Verdict::kMatch, "");
+}
+
+// The interpreter as the platform: there is nothing more basic to compare it with, but for a file of expected results.
+Status RunInterpreter(const Module& module, const std::vector<Literal>& arguments, const RunOptions& options, Progress& progress, RunReport* report,
+                      std::optional<Literal>* outputs) {
+  progress.Stage("interpreting");
+  const auto begin = Clock::now();
+  *outputs = TRY(Interpret(module, arguments, InterpreterOptions(options)));
+  report->times.run = report->times.run_min = report->times.run_max = MillisecondsSince(begin);
+  report->times.runs = 1;
+  report->platform = "interpreter";
+  return {};
+}
+
+// The result as text: leaf by leaf.
+std::string LiteralsText(const Literal& result) {
+  std::string out;
+  ForEachLeaf(result.shape(), [&](const ShapeIndex& index, const Shape& shape) {
+    out += Str(shape, index.empty() ? "" : Str(" {", Join(index, ","), "}"), " ", Print(result.At(index)), "\n");
+  });
+  return out;
+}
+
+}  // namespace
+
+Result<RunReport> RunModule(const std::string& path, const RunOptions& options, Progress& progress) {
+  RunReport report;
+  report.path = path == "-" ? "<stdin>" : path;
+  progress.Stage("reading");
+  auto begin = Clock::now();
+  const auto module = TRY(LoadModule(path, options.load));
+  report.times.parse = MillisecondsSince(begin);
+  report.module_name = module->name();
+  report.instructions = module->InstructionCount();
+  report.parameters = static_cast<int64_t>(module->entry().parameters().size());
+  for (const Instruction* parameter : module->entry().parameters()) report.parameter_bytes += parameter->shape().ByteSize();
+
+  // Compiled before arguments are made: what is unsupported is said at once.
+  std::unique_ptr<Module> optimized;
+  std::unique_ptr<gpu::Device> device;
+  std::unique_ptr<gpu::Executable> executable;
+  const bool interpreter_only = options.platform == "interpreter";
+  if (!interpreter_only) {
+    device = TRY(OpenPlatform(options.platform, &report.notes));
+    report.platform = device->name();
+    report.device = device->description();
+    Dumper dumper = TRY(Dumper::Make(options.dump, *module));
+    TRY(dumper.Before(*module));
+    optimized = module->Clone(true);
+    progress.Stage("optimizing");
+    begin = Clock::now();
+    if (!options.pipeline.passes && !options.reoptimize && IsOptimized(*module, path)) {
+      report.notes.emplace_back("the module is optimized already; no passes run (--reoptimize runs them)");
+    } else {
+      report.passes = TRY(Optimize(*optimized, options.pipeline, &dumper));
+    }
+    report.times.passes = MillisecondsSince(begin);
+    TRY(dumper.After(device->IsHost() ? "cpu" : "gpu", *optimized));
+    progress.Stage("compiling");
+    begin = Clock::now();
+    gpu::CompileOptions compile;
+    compile.libraries = options.libraries;
+    compile.allow_tf32 = options.allow_tf32;
+    compile.library_path = options.library_path;
+    compile.max_loop_iterations = options.max_loop_iterations;
+    compile.inject = options.inject;
+    executable = TRY(gpu::Compile(*optimized, *device, compile));
+    report.times.compile = MillisecondsSince(begin);
+    report.memory = executable->memory();
+    report.compile = executable->report();
+    report.notes.insert(report.notes.end(), executable->report().notes.begin(), executable->report().notes.end());
+    if (dumper.active()) TRY(dumper.Write("buffer-assignment.txt", executable->BuffersText()));
+  }
+
+  // The reference runs while arguments are made: that they suit the program is judged by its results.
+  const bool reference_wanted = WantsReference(options) && !interpreter_only;
+  progress.Stage(reference_wanted ? "interpreting (reference)" : "making arguments");
+  RunArguments arguments = TRY(PrepareArguments(*module, options, reference_wanted || interpreter_only, InterpreterOptions(options)));
+  report.inputs = arguments.description;
+  report.times.reference = arguments.reference_ms;
+  report.non_finite_outputs = arguments.non_finite_share;
+  report.notes.insert(report.notes.end(), arguments.notes.begin(), arguments.notes.end());
+  if (!options.save_args.empty()) TRY(WriteNpz(options.save_args, "arg", arguments.values));
+
+  std::optional<Literal> outputs;
+  if (interpreter_only) {
+    TRY(RunInterpreter(*module, arguments.values, options, progress, &report, &outputs));
+    report.times.reference = 0;
+  } else {
+    TRY(executable->Bind(arguments.values));
+    TRY(TimeRuns(*executable, options, progress, &report.times));
+    outputs = TRY(executable->Output());
+  }
+  report.bits = Bits(*outputs);
+  if (!options.save_outputs.empty()) TRY(WriteOutputs(options.save_outputs, *outputs));
+  if (options.print_literals) report.literals = LiteralsText(*outputs);
+
+  std::optional<Literal> expected = std::move(arguments.reference);
+  if (interpreter_only) expected.reset();
+  if (!options.reference_file.empty()) expected = TRY(ReadExpected(options.reference_file, outputs->shape()));
+  if (!expected) return report;
+
+  begin = Clock::now();
+  const std::string& mode = options.compare_mode;
+  report.ends_decide = mode == "tolerance" || mode == "bitwise";
+  report.ends = mode == "bitwise" ? CompareBitwise(*expected, *outputs, options.compare)
+                                  : CompareTolerance(*expected, *outputs, options.tolerance, options.compare);
+  if (report.ends_decide) SetVerdict(&report, report.ends->verdict, report.ends->reason);
+  if (!interpreter_only && (mode == "auto" || mode == "local")) {
+    progress.Stage("checking");
+    report.local.emplace();
+    TRY(CheckLocally(*executable, options, progress, &*report.local, &report.culprit));
+  }
+  // A wrong kernel says nothing of the passes, so both are looked at; the first wrong thing in the order of work is named.
+  if (!interpreter_only && (mode == "auto" || mode == "widened")) {
+    progress.Stage("checking the passes");
+    TRY(CheckPasses(*module, *optimized, arguments.values, options, progress, &report.widened, &report.culprit));
+  }
+  report.times.check = MillisecondsSince(begin);
+  Judge(&report);
+  return report;
+}
+
+}  // namespace hlo

@@ -1,0 +1,114 @@
+// Text to verdict: load, make arguments, optimize, compile, run, compare, and say who is wrong.
+//
+// How it is judged (spec/testing.md 4): each kernel and library call by `local`, from what it really read, within bounds
+// derived for it; the passes by `widened`, the input module against the optimized one. The difference between the ends is
+// shown and never decides.
+#ifndef HLO_DRIVER_RUN_H_
+#define HLO_DRIVER_RUN_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "driver/dump.h"
+#include "driver/load.h"
+#include "driver/progress.h"
+#include "gpu/runtime/executable.h"
+#include "interp/compare.h"
+#include "passes/pipeline.h"
+
+namespace hlo {
+
+struct RunOptions {
+  LoadOptions load;
+  std::string platform = "auto";                // interpreter, cpu, cuda[:N], auto
+  std::string reference_platform = "default";   // default, interpreter, none
+  std::string reference_file;                   // .npz of expected outputs; selects `tolerance`
+  std::string compare_mode = "auto";            // auto, local, widened, tolerance, bitwise
+  std::optional<Tolerance> tolerance;           // Of `tolerance`; empty: the table by type.
+  CompareOptions compare;
+  int64_t work_limit = 2'000'000'000;
+
+  std::string args;                  // .npz, .npy
+  std::vector<std::string> arg;      // WHICH=SPEC
+  std::string input_profile = "normal";
+  int64_t seed = 0;
+
+  PipelineOptions pipeline;
+  bool reoptimize = false;           // Run passes over a module that is optimized already.
+  DumpOptions dump;
+  bool libraries = true;
+  bool allow_tf32 = false;
+  std::vector<std::string> library_path;
+  std::string inject;  // "kernel:NAME:FAULT" or "library:NAME:FAULT"; tests only.
+
+  bool bench = false;
+  int64_t num_repeats = 1;
+  int64_t max_loop_iterations = 1'000'000;
+  int64_t memory_limit = 0;
+  bool print_literals = false;
+  std::string save_args, save_outputs;
+};
+
+// Milliseconds, wall time. run_ms is the median of the timed runs.
+struct RunTimes {
+  double parse = 0, passes = 0, compile = 0, run = 0, run_min = 0, run_max = 0, reference = 0, check = 0;
+  int64_t runs = 0;
+  double ready() const { return parse + passes + compile; }  // Text to ready to run.
+};
+
+// What `local` found over all kernels and library calls.
+struct LocalSummary {
+  int64_t steps = 0;     // Kernels and library calls of the executable.
+  int64_t checked = 0;   // Of them, at least once.
+  int64_t runs_checked = 0;  // Executions of steps that were checked; a loop's body counts each chosen iteration.
+  int64_t elements = 0, elements_checked = 0;
+  std::array<int64_t, kElementClasses> counts = {};
+  double worst_ratio = 0;
+  std::string worst_step;
+  std::vector<std::string> unchecked;  // Steps without error bounds, with the reason.
+};
+
+struct Culprit {
+  enum class Kind : uint8_t { kNone, kPass, kKernel, kLibrary };
+  Kind kind = Kind::kNone;
+  std::string name;  // "algsimp#2", "fusion.7"
+  std::string text;  // One line for the report.
+  // The outputs of the guilty step against their bounds.
+  std::optional<Comparison> comparison;
+};
+
+struct RunReport {
+  std::string path, module_name;
+  int64_t parameters = 0, parameter_bytes = 0, instructions = 0;
+  std::string inputs;              // "normal, seed 0"
+  double non_finite_outputs = 0;   // Share of the reference's float outputs.
+  std::string platform, device;    // "cpu", "AVX-512, 2 threads"
+  RunTimes times;
+  std::optional<gpu::MemoryReport> memory;
+  std::optional<gpu::CompileReport> compile;
+  PipelineReport passes;
+  std::optional<Comparison> ends;  // Outputs against the reference's.
+  bool ends_decide = false;        // compare_mode tolerance or bitwise.
+  std::optional<LocalSummary> local;
+  std::string widened;             // "41 values kept by the passes agree"; empty when it did not run.
+  Culprit culprit;
+  std::string verdict = "RAN";     // The words of spec/tools.md 2.4.
+  ExitCode exit = ExitCode::kOk;
+  std::string detail;              // One line for the table of several modules.
+  std::string bits;                // Hash of all outputs.
+  std::vector<std::string> notes;
+  std::string literals;            // Outputs as text, with print_literals.
+};
+
+Result<RunReport> RunModule(const std::string& path, const RunOptions& options, Progress& progress);
+
+// The report of spec/tools.md 4.2 and 4.3, and the same as JSON ("hlo.run/1").
+std::string ReportText(const RunReport& report);
+std::string ReportJson(const RunReport& report);
+
+}  // namespace hlo
+
+#endif  // HLO_DRIVER_RUN_H_

@@ -1,0 +1,123 @@
+// The one program: finds the command in argv[0] or argv[1], runs it, shows its error, ends with its exit code.
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "base/source_text.h"
+#include "base/text.h"
+#include "tools/command.h"
+
+namespace hlo {
+namespace {
+
+struct CommandRow {
+  const char* name;
+  Result<ExitCode> (*run)(Args args);
+  const char* about;
+};
+
+Result<ExitCode> HelpCommand(Args args);
+Result<ExitCode> VersionCommand(Args args);
+
+constexpr CommandRow kCommands[] = {
+    {"run", RunCommand, "run a module, compare with the interpreter, say who is wrong; time it"},
+    {"opt", OptCommand, "run passes or the pipeline to a stage; dumps after each pass"},
+    {"check", CheckCommand, "parse and verify only: one line a file"},
+    {"ops", OpsCommand, "which opcode is supported where"},
+    {"doctor", DoctorCommand, "what works on this machine, and why not"},
+    {"help", HelpCommand, "help [COMMAND|CODE]: what a command takes, what a diagnostic code means"},
+    {"version", VersionCommand, "the version"},
+};
+
+std::string Overview() {
+  std::string out = "hlo COMMAND ...: run, compile, compare and debug HLO text\n\n";
+  for (const CommandRow& row : kCommands) out += Format("  %-9s %s\n", row.name, row.about);
+  out +=
+      "\nExamples:\n"
+      "  hlo run model.hlo                     parse, optimize, compile, run, compare with the interpreter\n"
+      "  hlo run --platform=cpu --bench model.hlo\n"
+      "  hlo opt --passes=algsimp,dce model.hlo\n"
+      "\n'hlo COMMAND --help' lists the flags of a command. `hlo-run` is `hlo run`, `hlo-opt` is `hlo opt`.\n";
+  return out;
+}
+
+const CommandRow* FindCommand(std::string_view name) {
+  for (const CommandRow& row : kCommands) {
+    if (row.name == name) return &row;
+  }
+  return nullptr;
+}
+
+Error UnknownCommand(std::string_view name) {
+  std::vector<std::string_view> known;
+  for (const CommandRow& row : kCommands) known.emplace_back(row.name);
+  const std::vector<std::string> near = NearNames(name, known);
+  std::string message = Str("unknown command '", Escaped(name), "'");
+  if (!near.empty()) message += Str("; did you mean '", Join(near, "', '"), "'?");
+  return UsageError("F001", std::move(message)).Hint("'hlo help' lists the commands");
+}
+
+Result<ExitCode> HelpCommand(Args args) {
+  if (args.empty()) {
+    std::fputs(Overview().c_str(), stdout);
+    return ExitCode::kOk;
+  }
+  if (const CommandRow* row = FindCommand(args[0]); row != nullptr && row->run != HelpCommand) {
+    const std::vector<std::string> help = {"--help"};
+    return row->run(help);
+  }
+  return HelpOnCode(args[0]);
+}
+
+Result<ExitCode> VersionCommand(Args) {
+  std::printf("hlo %s\n", HLO_VERSION);
+  return ExitCode::kOk;
+}
+
+// Ctrl-C: leave at once. Files are written under temporary names and renamed when whole (base/files.h), so nothing half
+// written stays under its final name.
+void OnInterrupt(int) {
+  constexpr char kMessage[] = "\ninterrupted\n";
+  [[maybe_unused]] const auto written = write(STDERR_FILENO, kMessage, sizeof kMessage - 1);
+  std::_Exit(static_cast<int>(ExitCode::kInterrupted));
+}
+
+int Main(int argc, char** argv) {
+  std::signal(SIGINT, OnInterrupt);
+  std::signal(SIGTERM, OnInterrupt);
+  std::signal(SIGPIPE, SIG_IGN);
+  std::vector<std::string> args(argv + 1, argv + argc);
+  std::string_view program = argv[0];
+  if (const size_t slash = program.rfind('/'); slash != std::string_view::npos) program.remove_prefix(slash + 1);
+  std::string name;
+  if (program.starts_with("hlo-")) {
+    name = program.substr(4);
+  } else if (args.empty()) {
+    std::fputs(Overview().c_str(), stderr);
+    return static_cast<int>(ExitCode::kUsage);
+  } else {
+    name = args.front();
+    args.erase(args.begin());
+  }
+  if (name == "--help" || name == "-h") name = "help";
+  if (name == "--version") name = "version";
+  const CommandRow* command = FindCommand(name);
+  const Result<ExitCode> outcome = command != nullptr ? command->run(args) : Result<ExitCode>(std::unexpected(UnknownCommand(name)));
+  const std::string tool = command != nullptr ? Str("hlo-", name) : "hlo";
+  if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
+    std::fprintf(stderr, "%s: error: [A011] cannot write the result to stdout\n", tool.c_str());
+    return static_cast<int>(ExitCode::kDevice);
+  }
+  if (outcome) return static_cast<int>(*outcome);
+  std::fputs(Render(outcome.error(), tool).c_str(), stderr);
+  return static_cast<int>(outcome.error().exit);
+}
+
+}  // namespace
+}  // namespace hlo
+
+int main(int argc, char** argv) { return hlo::Main(argc, argv); }

@@ -1,0 +1,111 @@
+#include "tools/module_flags.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "base/log.h"
+#include "base/parallel.h"
+#include "base/text.h"
+
+namespace hlo {
+
+void AddLoadFlags(FlagSet& flags, LoadOptions* load) {
+  flags.Group("Input");
+  flags.Choice("verify", &load->verify, {"strict", "default", "off"}, "how much of the input is verified");
+  flags.Int("max_input", &load->max_input, "largest file, in bytes");
+  flags.Int("max_depth", &load->max_depth, "deepest nesting of shapes, literals, operands and calls");
+}
+
+void AddPassFlags(FlagSet& flags, PassFlags* passes) {
+  flags.Group("Passes");
+  flags.String("passes", &passes->passes_text, "LIST", "run these instead of the pipeline: a,b,c; simplification(fixed-point)");
+  flags.List("xla_disable_hlo_passes", &passes->disabled, "LIST", "leave these out: names, pipelines, instances (algsimp#2)");
+  flags.List("xla_enable_hlo_passes_only", &passes->only, "LIST", "run only these of the pipeline");
+  flags.Bool("xla_disable_all_hlo_passes", &passes->disable_all, "no passes at all");
+  flags.Alias("disable_all_hlo_passes", "xla_disable_all_hlo_passes");
+  flags.List("xla_fuel", &passes->fuel, "PASS=N", "at most N rewrites of a pass");
+  flags.Int("opt_bisect_limit", &passes->opt_bisect_limit, "skip pass instances with a higher number; -1: none");
+}
+
+void AddDumpFlags(FlagSet& flags, DumpOptions* dump) {
+  flags.Group("Dumps");
+  flags.String("xla_dump_to", &dump->directory, "DIR", "module before and after the passes, and what was compiled from it");
+  flags.String("xla_dump_hlo_pass_re", &dump->pass_pattern, "RE", "also the module after each pass that changed it and matches");
+  flags.String("xla_dump_hlo_module_re", &dump->module_pattern, "RE", "only modules whose name matches");
+}
+
+void AddLogFlags(FlagSet& flags, LogFlags* log) {
+  flags.Group("Logging and threads");
+  flags.Int("v", &log->v, "verbosity: 1 a line per pass and kernel, 2 decisions, 3 module text, 4 each instruction");
+  flags.List("vmodule", &log->vmodule, "FILE=N", "verbosity by source file, * and ? allowed (also TF_CPP_VMODULE)");
+  flags.Int("threads", &log->threads, "threads to use; 0: as many as there are cores");
+}
+
+Result<std::vector<std::string>> ParseAll(FlagSet& flags, std::span<const std::string> args) {
+  if (const char* environment = std::getenv("XLA_FLAGS")) {
+    const FlagSet::Ignored ignored = TRY(flags.ParseEnvironment(environment));
+    if (!ignored.known_to_xla.empty()) {
+      std::fprintf(stderr, "note: XLA_FLAGS: no effect here: %s\n", Join(ignored.known_to_xla, ", ").c_str());
+    }
+    for (const std::string& name : ignored.unknown) std::fprintf(stderr, "warning: XLA_FLAGS: unknown flag '%s'\n", Escaped(name).c_str());
+  }
+  if (const char* environment = std::getenv("HLO_FLAGS")) TRY(flags.Parse(SplitXlaFlags(environment)));
+  return flags.Parse(args);
+}
+
+Status Apply(const LogFlags& log) {
+  if (log.threads > 0) SetThreads(static_cast<int>(log.threads));
+  LogOptions options;
+  options.level = static_cast<int>(log.v);
+  const auto level_from = [&](const char* name) {
+    int64_t level = 0;
+    if (const char* text = std::getenv(name); text != nullptr && ParseInt(text, &level)) options.level = std::max(options.level, static_cast<int>(level));
+  };
+  level_from("TF_CPP_MAX_VLOG_LEVEL");
+  level_from("TF_CPP_MIN_VLOG_LEVEL");
+  std::vector<std::string> modules = log.vmodule;
+  if (const char* text = std::getenv("TF_CPP_VMODULE")) {
+    for (const std::string_view entry : Split(text, ',')) modules.emplace_back(entry);
+  }
+  for (const std::string& entry : modules) {
+    const size_t equals = entry.find('=');
+    int64_t level = 0;
+    if (equals == std::string::npos || !ParseInt(std::string_view(entry).substr(equals + 1), &level)) {
+      FAIL(UsageError("F004", Str("--vmodule wants FILE=N, not '", Escaped(entry), "'")));
+    }
+    options.modules.emplace_back(entry.substr(0, equals), static_cast<int>(level));
+  }
+  if (const char* path = std::getenv("TF_CPP_VLOG_FILENAME")) options.path = path;
+  SetLogOptions(std::move(options));
+  return {};
+}
+
+Result<PipelineOptions> PipelineOf(const PassFlags& passes, const std::vector<std::string>& inject) {
+  PipelineOptions options;
+  options.passes = passes.passes;
+  if (!passes.passes_text.empty()) options.passes = passes.passes_text;
+  if (passes.disable_all) options.passes = "";
+  options.disabled = passes.disabled;
+  options.only = passes.only;
+  options.opt_bisect_limit = static_cast<int>(passes.opt_bisect_limit);
+  for (const std::string& entry : passes.fuel) {
+    const size_t equals = entry.find('=');
+    int64_t units = 0;
+    if (equals == std::string::npos || !ParseInt(std::string_view(entry).substr(equals + 1), &units)) {
+      FAIL(UsageError("F004", Str("--xla_fuel wants PASS=N, not '", Escaped(entry), "'")));
+    }
+    options.fuel.emplace_back(entry.substr(0, equals), units);
+  }
+  options.inject = InjectionOf(inject, "pass");
+  TRY(CheckNames(options));
+  return options;
+}
+
+std::string InjectionOf(const std::vector<std::string>& inject, std::string_view kind) {
+  for (const std::string& entry : inject) {
+    if (entry.starts_with(kind) && entry.size() > kind.size() && entry[kind.size()] == ':') return entry.substr(kind.size() + 1);
+  }
+  return "";
+}
+
+}  // namespace hlo

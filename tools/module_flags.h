@@ -1,0 +1,46 @@
+// Flags that several commands share, so that they are spelled and meant the same.
+#ifndef HLO_TOOLS_MODULE_FLAGS_H_
+#define HLO_TOOLS_MODULE_FLAGS_H_
+
+#include <string>
+#include <vector>
+
+#include "driver/dump.h"
+#include "driver/load.h"
+#include "passes/pipeline.h"
+#include "tools/flags.h"
+
+namespace hlo {
+
+struct LogFlags {
+  int64_t v = 0;
+  std::vector<std::string> vmodule;
+  int64_t threads = 0;
+};
+
+struct PassFlags {
+  std::optional<std::string> passes;
+  std::string passes_text;
+  std::vector<std::string> disabled, only, fuel;
+  bool disable_all = false;
+  int64_t opt_bisect_limit = -1;
+};
+
+void AddLoadFlags(FlagSet& flags, LoadOptions* load);
+void AddPassFlags(FlagSet& flags, PassFlags* passes);
+void AddDumpFlags(FlagSet& flags, DumpOptions* dump);
+void AddLogFlags(FlagSet& flags, LogFlags* log);
+
+// Reads XLA_FLAGS, HLO_FLAGS and then the arguments; returns what is no flag. Prints a note on XLA flags without effect.
+Result<std::vector<std::string>> ParseAll(FlagSet& flags, std::span<const std::string> args);
+// Sets threads and logging, the latter from TF_CPP_* too.
+Status Apply(const LogFlags& log);
+// `--passes=` is an empty list, no `--passes` the default pipeline.
+Result<PipelineOptions> PipelineOf(const PassFlags& passes, const std::vector<std::string>& inject);
+
+// The rest of a --inject=KIND:... of that kind, or "".
+std::string InjectionOf(const std::vector<std::string>& inject, std::string_view kind);
+
+}  // namespace hlo
+
+#endif  // HLO_TOOLS_MODULE_FLAGS_H_

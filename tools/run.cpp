@@ -1,0 +1,232 @@
+// hlo run: text to verdict, for one module or many.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <map>
+
+#include "base/files.h"
+#include "base/source_text.h"
+#include "base/text.h"
+#include "driver/run.h"
+#include "tools/command.h"
+#include "tools/flags.h"
+#include "tools/module_flags.h"
+
+namespace hlo {
+namespace {
+
+struct RunFlags {
+  RunOptions run;
+  PassFlags passes;
+  LogFlags log;
+  std::optional<std::string> json;
+  std::vector<std::string> inject;
+  std::string tolerance;
+  double abs_bound = -1, rel_bound = -1;
+  int64_t max_ulp = -1;
+  std::string nan = "equal", top_by = "rel";
+  bool quiet = false;
+};
+
+FlagSet MakeFlags(RunFlags* f) {
+  FlagSet flags("hlo-run", "[flags] MODULE...",
+                "Parse, verify, make arguments, optimize, compile, run; compare every kernel and the passes with the interpreter; say who is wrong.",
+                {"hlo-run model.hlo", "hlo-run --args=args.npz --save_outputs=out.npz model.hlo", "hlo-run --platform=cpu --reference_platform=none --bench model.hlo",
+                 "hlo-run 'dumps/*before_optimizations.txt'      one line a module"});
+  RunOptions* run = &f->run;
+  flags.Group("Where and against what");
+  flags.String("platform", &run->platform, "P", "auto, interpreter, cpu (= host) or cuda[:N] (= gpu)");
+  flags.Alias("device", "platform");
+  flags.Choice("reference_platform", &run->reference_platform, {"default", "interpreter", "none", ""}, "what the results are compared with; none: only run");
+  flags.String("reference", &run->reference_file, "FILE.npz", "expected outputs instead of a reference run");
+  flags.Choice("compare_mode", &run->compare_mode, {"auto", "local", "widened", "tolerance", "bitwise"},
+               "local: each kernel within derived bounds; widened: the passes; auto: both; tolerance, bitwise: the outputs");
+  flags.Double("abs_error_bound", &f->abs_bound, "selects tolerance; bad when beyond both bounds");
+  flags.Alias("atol", "abs_error_bound");
+  flags.Double("rel_error_bound", &f->rel_bound, "as above");
+  flags.Alias("rtol", "rel_error_bound");
+  flags.Int("max_ulp", &f->max_ulp, "extra acceptance of tolerance: at most N units in the last place");
+  flags.Choice("tolerance", &f->tolerance, {"dtype", "xla", "exact"}, "selects tolerance: the table by type, 1e-3, or equality");
+  flags.Choice("nan", &f->nan, {"equal", "strict"}, "strict: NaNs compare by their bits where they are only moved");
+  flags.Int("work_limit", &run->work_limit, "multiply-adds of one kernel's check; beyond, a seeded sample is checked");
+  flags.Int("max_mismatches", &run->compare.max_mismatches, "rows shown for each wrong output");
+  flags.Choice("top_by", &f->top_by, {"rel", "abs", "ulp", "index"}, "their order");
+
+  flags.Group("Arguments");
+  flags.String("args", &run->args, "FILE", ".npz or .npy; keys argN or parameter names");
+  flags.Repeated("arg", &run->arg, "WHICH=SPEC", "one parameter: f.npy, f.npz:key, {1,2}, zeros, ones, iota, uniform(a,b), randint(a,b)");
+  flags.Choice("input_profile", &run->input_profile, {"normal", "exact", "special", "ones", "zeros", "iota", "xla"}, "how the others are made up");
+  flags.Int("random_seed", &run->seed, "of made-up arguments");
+  flags.Alias("seed", "random_seed");
+  flags.String("save_args", &run->save_args, "FILE.npz", "keep what it ran with");
+  flags.String("save_outputs", &run->save_outputs, "FILE.npz", "keep what came out");
+
+  AddPassFlags(flags, &f->passes);
+  flags.Bool("reoptimize", &run->reoptimize, "run passes even over a module that is optimized already");
+  flags.Group("Code generation");
+  flags.List("library_path", &run->library_path, "DIR", "where to look first for oneDNN, CUDA, cuBLASLt");
+  flags.Bool("libraries", &run->libraries, "use libraries for gemm and convolution; off: our kernels");
+  flags.Bool("allow_tf32", &run->allow_tf32, "cuda: f32 products may be rounded to tf32 first");
+
+  flags.Group("Running");
+  flags.Bool("bench", &run->bench, "warm up, then run for at least 3 s and 10 times; all on the same arguments");
+  flags.Int("num_repeats", &run->num_repeats, "timed runs without --bench");
+  flags.Int("max_loop_iterations", &run->max_loop_iterations, "of one while");
+  flags.Int("memory_limit", &run->memory_limit, "bytes of values at once in the interpreter; 0: three quarters of the machine");
+  flags.Bool("print_literals", &run->print_literals, "the outputs as text");
+  flags.OptionalString("json", &f->json, "FILE", "the report as JSON on stdout instead, or in FILE too");
+  flags.Bool("q", &f->quiet, "no notes, no progress");
+
+  AddLoadFlags(flags, &run->load);
+  AddDumpFlags(flags, &run->dump);
+  AddLogFlags(flags, &f->log);
+  flags.Group("Testing hlokit itself");
+  flags.Repeated("inject", &f->inject, "KIND:NAME:FAULT", "plant a fault: pass:algsimp:..., kernel:NAME:..., library:NAME:...");
+  return flags;
+}
+
+Status Settle(RunFlags* f) {
+  RunOptions& run = f->run;
+  run.pipeline = TRY(PipelineOf(f->passes, f->inject));
+  for (const std::string& fault : f->inject) {
+    if (!fault.starts_with("pass:")) run.inject = fault;
+  }
+  if (!f->tolerance.empty() || f->abs_bound >= 0 || f->rel_bound >= 0 || f->max_ulp >= 0 || !run.reference_file.empty()) {
+    if (run.compare_mode == "auto") run.compare_mode = "tolerance";
+    if (f->tolerance == "exact") run.compare_mode = "bitwise";
+    if (f->tolerance == "xla" || f->abs_bound >= 0 || f->rel_bound >= 0) {
+      run.tolerance = XlaTolerance();
+      if (f->abs_bound >= 0) run.tolerance->abs = f->abs_bound;
+      if (f->rel_bound >= 0) run.tolerance->rel = f->rel_bound;
+    }
+    if (f->max_ulp >= 0) {
+      if (!run.tolerance) run.tolerance = Tolerance{};
+      run.tolerance->max_ulps = f->max_ulp;
+    }
+  }
+  run.compare.strict_nan = f->nan == "strict";
+  run.compare.top_by = f->top_by == "abs" ? TopBy::kAbs : f->top_by == "ulp" ? TopBy::kUlp : f->top_by == "index" ? TopBy::kIndex : TopBy::kRel;
+  return Apply(f->log);
+}
+
+// Verdict word of a module that did not get to one.
+std::string VerdictOf(const Error& error) {
+  switch (error.exit) {
+    case ExitCode::kUnsupported: return Str("UNSUPPORTED(", error.message(), ")");
+    case ExitCode::kLimit: return Str("LIMIT(", error.message(), ")");
+    case ExitCode::kRejected: return "FAILED(input rejected)";
+    case ExitCode::kDevice: return "FAILED(device)";
+    case ExitCode::kInternal: return "FAILED(internal error)";
+    default: return "FAILED";
+  }
+}
+
+Result<ExitCode> RunOne(const std::string& path, const RunFlags& f) {
+  Progress progress(f.quiet);
+  auto report = RunModule(path, f.run, progress);
+  progress.Clear();
+  if (!report) {
+    const bool verdict = report.error().exit == ExitCode::kUnsupported || report.error().exit == ExitCode::kLimit;
+    if (verdict && !(f.json && f.json->empty())) std::printf("%s: %s\n", path.c_str(), VerdictOf(report.error()).c_str());
+    FAIL(std::move(report).error());
+  }
+  if (f.json) {
+    TRY(WriteFile(f.json->empty() ? "-" : *f.json, ReportJson(*report)));
+    if (f.json->empty()) return report->exit;
+  }
+  std::fputs(ReportText(*report).c_str(), stdout);
+  return report->exit;
+}
+
+// What a child tells of its module.
+struct Row {
+  std::string path, verdict, compile = "-", run = "-", detail;
+  ExitCode exit = ExitCode::kOk;
+};
+
+// Runs one module in a child process, so that whatever happens to it is one row of the table.
+Row RunInChild(const std::string& path, const RunFlags& f) {
+  Row row{path};
+  int ends[2];
+  if (pipe(ends) != 0) {
+    row.verdict = "FAILED(pipe)";
+    row.exit = ExitCode::kDevice;
+    return row;
+  }
+  std::fflush(nullptr);
+  const pid_t child = fork();
+  if (child == 0) {
+    close(ends[0]);
+    Progress progress(f.quiet);
+    const auto report = RunModule(path, f.run, progress);
+    progress.Clear();
+    const std::string line = report ? Str(report->verdict, "\t", report->times.compile > 0 ? HumanMilliseconds(report->times.ready()) : "-", "\t",
+                                          report->times.runs > 0 ? HumanMilliseconds(report->times.run) : "-", "\t", report->detail)
+                                    : Str(VerdictOf(report.error()), "\t-\t-\t", report.error().code(), " ", report.error().message());
+    [[maybe_unused]] const auto written = write(ends[1], line.data(), line.size());
+    std::_Exit(static_cast<int>(report ? report->exit : report.error().exit));
+  }
+  close(ends[1]);
+  std::string line;
+  char chunk[4096];
+  for (ssize_t count; (count = read(ends[0], chunk, sizeof chunk)) > 0;) line.append(chunk, count);
+  close(ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (child < 0 || WIFSIGNALED(status) || line.empty()) {
+    row.verdict = "FAILED(crash)";
+    row.detail = WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "the child said nothing";
+    row.exit = ExitCode::kInternal;
+    return row;
+  }
+  const std::vector<std::string_view> parts = Split(line, '\t');
+  row.verdict = parts[0];
+  row.compile = parts[1];
+  row.run = parts[2];
+  row.detail = parts[3];
+  row.exit = static_cast<ExitCode>(WEXITSTATUS(status));
+  return row;
+}
+
+Result<ExitCode> RunMany(const std::vector<std::string>& paths, const RunFlags& f) {
+  size_t width = 6;
+  for (const std::string& path : paths) width = std::max(width, path.size());
+  std::printf("%3s  %-*s  %-14s %10s %12s  %s\n", "#", static_cast<int>(width), "module", "verdict", "compile", "run", "detail");
+  ExitCode worst = ExitCode::kOk;
+  std::map<std::string, int> counts;
+  for (size_t i = 0; i < paths.size(); ++i) {
+    const Row row = RunInChild(paths[i], f);
+    std::printf("%3zu  %-*s  %-14s %10s %12s  %s\n", i + 1, static_cast<int>(width), row.path.c_str(), row.verdict.c_str(), row.compile.c_str(), row.run.c_str(),
+                row.detail.c_str());
+    std::fflush(stdout);
+    worst = WorseOf(worst, row.exit);
+    std::string word = row.verdict.substr(0, row.verdict.find('('));
+    std::transform(word.begin(), word.end(), word.begin(), [](unsigned char c) { return std::tolower(c); });
+    ++counts[word];
+  }
+  std::string summary;
+  for (const auto& [word, count] : counts) summary += Str(summary.empty() ? "" : ", ", count, " ", word);
+  std::printf("%zu modules: %s\n", paths.size(), summary.c_str());
+  return worst;
+}
+
+}  // namespace
+
+Result<ExitCode> RunCommand(Args args) {
+  RunFlags f;
+  FlagSet flags = MakeFlags(&f);
+  const std::vector<std::string> positionals = TRY(ParseAll(flags, args));
+  if (flags.help_asked()) {
+    std::fputs(flags.Help().c_str(), stdout);
+    return ExitCode::kOk;
+  }
+  if (positionals.empty()) FAIL(UsageError("F002", "no module given").Hint("hlo-run model.hlo; '-' is stdin"));
+  TRY(Settle(&f));
+  const std::vector<std::string> paths = TRY(ExpandPaths(positionals));
+  return paths.size() == 1 ? RunOne(paths[0], f) : RunMany(paths, f);
+}
+
+}  // namespace hlo
