@@ -214,10 +214,16 @@ Status CheckMemory(const Computation& computation, const InterpretOptions& optio
   const int64_t limit = options.memory_limit > 0 ? options.memory_limit : DefaultMemoryLimit();
   const Peak peak = PlannedPeak(computation);
   if (peak.bytes <= limit) return {};
-  Error error = LimitError("R004", Str("instruction '", peak.at->name(), "' needs ", HumanBytes(static_cast<double>(peak.bytes)), " with what else is alive, for ",
-                                       peak.at->shape(), "; limit ", HumanBytes(static_cast<double>(limit)), " (--memory_limit)"),
-                           peak.at->range());
-  error.source = peak.at->module().source;
+  const Instruction& largest = *peak.largest;
+  const std::string bound = Str("limit ", HumanBytes(static_cast<double>(limit)), " (--memory_limit)");
+  const double size = static_cast<double>(largest.shape().ByteSize());
+  Error error = LimitError("R004",
+                           size > static_cast<double>(limit)
+                               ? Str("instruction '", largest.name(), "' needs ", HumanBytes(size), " for ", largest.shape(), ", ", bound)
+                               : Str("values alive at once need ", HumanBytes(static_cast<double>(peak.bytes)), ", of which '", largest.name(), "' ",
+                                     largest.shape(), " is the largest with ", HumanBytes(size), "; ", bound),
+                           largest.range());
+  error.source = largest.module().source;
   return std::unexpected(std::move(error));
 }
 

@@ -128,20 +128,23 @@ Peak PeakWithin(const Computation& computation, const std::unordered_map<const C
     return inst.shape().ByteSize();
   };
   Peak peak = {0, &computation.root()};
+  const auto note_size = [&](const Instruction* inst) {
+    if (inst->shape().ByteSize() > peak.largest->shape().ByteSize()) peak.largest = inst;
+  };
   int64_t live = 0;
   for (size_t i = 0; i < order.size(); ++i) {
     const Instruction& inst = *order[i];
     int64_t during = bytes_of(inst);
-    const Instruction* at = &inst;
+    note_size(&inst);
     if (RunsFrames(inst.opcode())) {
       for (const Computation* callee : CalledComputations(inst)) {
         const auto it = callees.find(callee);
-        if (it == callees.end() || it->second.bytes <= during) continue;
-        during = it->second.bytes;
-        at = it->second.at;
+        if (it == callees.end()) continue;
+        during = std::max(during, it->second.bytes);
+        note_size(it->second.largest);
       }
     }
-    if (live + during > peak.bytes) peak = {live + during, at};
+    peak.bytes = std::max(peak.bytes, live + during);
     if (last[i] >= 0) live += bytes_of(inst);
     for (const int buffer : dies[i]) live -= bytes_of(*order[buffer]);
   }

@@ -46,10 +46,10 @@ class Programs {
 // One instruction alone; operand i is in slot i.
 Program ProgramOf(const Instruction& inst);
 
-// The planned peak of live bytes, and the instruction at which it is reached.
+// The planned peak of live bytes, and the instruction with the largest value of all.
 struct Peak {
   int64_t bytes = 0;
-  const Instruction* at = nullptr;
+  const Instruction* largest = nullptr;
 };
 Peak PlannedPeak(const Computation& computation);
 
