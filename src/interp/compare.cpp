@@ -154,12 +154,8 @@ class Judge {
   Specials specials_ = Specials::kIeee;
 };
 
-int UlpBin(int64_t ulps) {
-  if (ulps <= 2) return static_cast<int>(ulps);
-  int64_t bin = 4;
-  while (bin < ulps && bin < (int64_t{1} << 30)) bin *= 2;
-  return static_cast<int>(bin);
-}
+// 0, 1, 2, 3-4, 5-8, ...: bin k > 0 ends at 2^(k-1).
+int UlpBin(int64_t ulps) { return ulps == 0 ? 0 : std::min<int>(31, 1 + std::bit_width(static_cast<uint64_t>(ulps - 1))); }
 
 ElementReport ReportOf(const Leaf& leaf, const Judge& judge, int64_t i) {
   const double t = leaf.actual_values.GetDouble(i), v = leaf.expected.GetDouble(i);
@@ -211,6 +207,8 @@ TensorComparison CompareLeaf(const Leaf& leaf, const CompareOptions& options) {
 
   std::vector<int64_t> bad;
   std::vector<float> ratios;
+  std::array<int64_t, 32> ulp_bins = {};      // By UlpBin.
+  std::array<int64_t, 2048> ratio_bins = {};  // By exponent + 1023; the last: infinite.
   double relative_squares = 0, worst_bad = 0;
   int64_t relative_count = 0;
   const auto check = [&](int64_t i) {
@@ -226,7 +224,7 @@ TensorComparison CompareLeaf(const Leaf& leaf, const CompareOptions& options) {
     const bool finite = std::isfinite(t[i]) && std::isfinite(v[i]);
     const double error = std::fabs(t[i] - v[i]);
     const int64_t ulps = error == 0 ? 0 : UlpsBetween(leaf.shape.type(), t[i], v[i]);
-    ++tensor.ulp_bins[UlpBin(ulps)];
+    ++ulp_bins[UlpBin(ulps)];
     if (finite) {
       tensor.max_abs = std::max(tensor.max_abs, error);
       if (v[i] != 0) {
@@ -243,7 +241,7 @@ TensorComparison CompareLeaf(const Leaf& leaf, const CompareOptions& options) {
         tensor.worst_element = i;
       }
       if (judge.Bound(i) != 0) ratios.push_back(static_cast<float>(judgement.ratio));
-      if (judgement.ratio > 0) ++tensor.ratio_bins[std::isfinite(judgement.ratio) ? static_cast<int>(std::ceil(std::log2(judgement.ratio))) : 1024];
+      if (judgement.ratio > 0) ++ratio_bins[std::bit_cast<uint64_t>(judgement.ratio) >> 52];
     }
     if (judgement.element_class != ElementClass::kViolation) return;
     bad.push_back(i);
@@ -259,6 +257,12 @@ TensorComparison CompareLeaf(const Leaf& leaf, const CompareOptions& options) {
   } else {
     for (int64_t i = 0; i < tensor.elements; ++i) check(i);
     tensor.checked = tensor.elements;
+  }
+  for (int k = 0; k < 32; ++k) {
+    if (ulp_bins[k] > 0) tensor.ulp_bins[k == 0 ? 0 : 1 << (k - 1)] = ulp_bins[k];
+  }
+  for (int k = 0; k < 2048; ++k) {
+    if (ratio_bins[k] > 0) tensor.ratio_bins[k - 1023] = ratio_bins[k];
   }
   if (relative_count > 0) tensor.rms_rel = std::sqrt(relative_squares / relative_count);
   if (!ratios.empty()) {

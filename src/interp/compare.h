@@ -68,7 +68,7 @@ struct TensorComparison {
   std::string where;                        // Of the violations: "dim 1 in [960,999], all of dim 0 (40 of 1000)".
   std::map<int, int64_t> error_decades;     // Of the violations, by floor(log10 |error|).
   std::map<int, int64_t> ulp_bins;          // 0, 1, 2, then by powers of two (upper ends).
-  std::map<int, int64_t> ratio_bins;        // By ceil(log2 ratio).
+  std::map<int, int64_t> ratio_bins;        // By floor(log2 ratio); 1024: infinite.
   std::vector<std::string> looks_like;      // "PARTIAL TILE: ..."; of the violations.
   bool heuristic = false;                   // The bound of an arbitrary reducer, which is not proven.
   Verdict verdict = Verdict::kMatch;
