@@ -59,6 +59,20 @@ inline Kernel WarpRowReduce(int64_t rows, int64_t columns) {
   return std::move(k).Build();
 }
 
+// A combination with branches and loops in it.
+inline Kernel BranchyReduce() {
+  KernelBuilder k("branchy_reduce", 2, 64);
+  const Array x = k.Input("x", Type::kF32, 128), y = k.Output("y", Type::kF32, 2 + 128);
+  const auto combine = [](Value a, Value b) { return Sin(a * 3.0) + (b % 2.0); };
+  const Slot value = k.MakeSlot(Type::kF32);
+  const Value base = k.block() * 64;
+  k.Tile(1, [&](Value i) { value.Set(x.Load(base + i)); });
+  y.Store(k.block(), k.BlockReduce(value, combine));
+  k.Warps([&] { k.GroupReduce(std::array{value}, 4, Lift(combine)); });
+  k.Tile(1, [&](Value i) { y.Store(base + i + 2, value.Get()); });
+  return std::move(k).Build();
+}
+
 // Largest element and its first index: a pair, not commutative.
 inline Kernel ArgMax(int64_t rows, int64_t columns) {
   KernelBuilder k("arg_max", rows, 128);
@@ -122,14 +136,14 @@ inline Kernel Transpose(int64_t rows, int64_t columns, Type type = Type::kF32) {
       k.If(row0 + row < rows, [&] {
         k.Tile(1, columns - column0, [&](Value lane) { tile.Store(row * 33 + lane, x.Load((row0 + row) * columns + column0 + lane)); });
       });
-    });
+    }, 0);
   });
   k.Warps([&] {
     k.Loop(k.warp(), k.Index(32), 8, [&](Value column) {
       k.If(column0 + column < columns, [&] {
         k.Tile(1, rows - row0, [&](Value lane) { y.Store((column0 + column) * rows + row0 + lane, tile.Load(lane * 33 + column)); });
       });
-    });
+    }, 0);
   });
   return std::move(k).Build();
 }
@@ -389,6 +403,7 @@ inline std::vector<Kernel> SampleKernels() {
   kernels.push_back(WarpRowReduce(11, 256));
   kernels.push_back(WarpRowReduce(5, 77));
   kernels.push_back(ArgMax(4, 333));
+  kernels.push_back(BranchyReduce());
   kernels.push_back(ColumnReduce(77, 300));
   kernels.push_back(ColumnReduce(64, 256));
   kernels.push_back(Transpose(64, 96));

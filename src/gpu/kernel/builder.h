@@ -64,30 +64,30 @@
 //   Array tile = k.Shared("tile", Type::kF32, 32 * 33);
 //   Value row0 = k.block() / tiles_across * 32, column0 = k.block() % tiles_across * 32;
 //   k.Warps([&] {
-//     for (int r = 0; r < 32; r += 8) {
-//       Value row = k.warp() + r;
+//     k.Loop(k.warp(), k.Index(32), 8, [&](Value row) {
 //       k.If(row0 + row < rows, [&] {
 //         k.Tile(1, columns - column0, [&](Value lane) {
 //           tile.Store(row * 33 + lane, x.Load((row0 + row) * columns + column0 + lane));
 //         });
 //       });
-//     }
+//     }, 0);                                                            // Unrolled on the GPU: four loads in flight.
 //   });
 //   k.Warps([&] {                                                       // A barrier stands before this, by itself.
-//     for (int r = 0; r < 32; r += 8) {
-//       Value column = k.warp() + r;
+//     k.Loop(k.warp(), k.Index(32), 8, [&](Value column) {
 //       k.If(column0 + column < columns, [&] {
 //         k.Tile(1, rows - row0, [&](Value lane) {
 //           y.Store((column0 + column) * rows + row0 + lane, tile.Load(lane * 33 + column));
 //         });
 //       });
-//     }
+//     }, 0);
 //   });
 //
-// Speed: put the contiguous dimension into Tile with V = 16 bytes / widest streamed type; accesses become vectors when
-// the index is (multiple of V) + i, also through `% C` and `/ C` with C a multiple of V. Put loops whose trip count is
-// uniform at block or warp level with slots of width V as accumulators, not into the thread body. Ask for lane() and
-// warp(), never thread() % 32. A loop in a thread body is fine when it is short and its trip count constant.
+// Speed. Put the contiguous dimension into Tile with V = 16 bytes / widest streamed type; accesses become vectors on the
+// GPU when the index is (multiple of V) + i, also through `% C` and `/ C` with C a multiple of V. On the host, tiles are
+// cut at the multiples of such C (16 and more), so divided indices cost no gathers. Loops with a uniform trip count are
+// best at block or warp level, with slots of width V as accumulators. A loop in a thread body is fine too: short ones are
+// written out, long ones with the same bounds in all threads run outside the loop over lanes on the host; only loops whose
+// bounds differ between threads are scalar there. Ask for lane() and warp(), never thread() % 32.
 //
 // Wrong use (a value out of scope, a collective in a thread body, types that differ) is a bug of the emitter: CHECK.
 #ifndef HLO_GPU_KERNEL_BUILDER_H_
@@ -256,7 +256,7 @@ class KernelBuilder {
  public:
   using Body = std::function<void()>;
   using IndexBody = std::function<void(Value index)>;
-  // Associative. Pure: no memory, no structure. Need not be commutative: `a` comes before `b`.
+  // Associative, no memory. Need not be commutative: `a` comes before `b`.
   using Combine = std::function<Value(Value a, Value b)>;
   using CombineMany = std::function<std::vector<Value>(std::span<const Value> a, std::span<const Value> b)>;
 

@@ -774,8 +774,30 @@ class HostLowering {
     return b_.CreateShuffleVector(vector, mask);
   }
 
+  static bool HasStructure(const Region& region) {
+    return std::any_of(region.body.begin(), region.body.end(), [](const Instruction& instruction) { return !instruction.regions.empty(); });
+  }
+
+  // Branches and loops do not come in vectors (sin and rem have some): lane by lane.
+  Values CombineByLane(const Instruction& instruction, const Values& a, const Values& b) {
+    const auto lanes_of = [](LlvmValue value) { return llvm::cast<llvm::FixedVectorType>(value->getType())->getNumElements(); };
+    Values combined;
+    for (LlvmValue const value : a) combined.push_back(llvm::PoisonValue::get(value->getType()));
+    for (uint64_t lane = 0; lane < lanes_of(a[0]); ++lane) {
+      Values left, right;
+      for (size_t i = 0; i < a.size(); ++i) {
+        left.push_back(b_.CreateExtractElement(a[i], lane));
+        right.push_back(b_.CreateExtractElement(b[i], lane));
+      }
+      const Values one = Combine(instruction, left, right);
+      for (size_t i = 0; i < a.size(); ++i) combined[i] = b_.CreateInsertElement(combined[i], one[i], lane);
+    }
+    return combined;
+  }
+
   Values Combine(const Instruction& instruction, const Values& a, const Values& b) {
     const Region& region = instruction.regions[0];
+    if (a[0]->getType()->isVectorTy() && HasStructure(region)) return CombineByLane(instruction, a, b);
     for (size_t i = 0; i < a.size(); ++i) {
       const Type type = kernel_.slots[instruction.slots[i]].type;
       Set(region.arguments[i], type, a[i]);
