@@ -132,14 +132,16 @@ inline Kernel Transpose(int64_t rows, int64_t columns, Type type = Type::kF32) {
   const Array tile = k.Shared("tile", type, 32 * 33);
   const Value row0 = k.block() / across * 32, column0 = k.block() % across * 32;
   k.Warps([&] {
-    k.Loop(k.warp(), k.Index(32), 8, [&](Value row) {
+    k.Loop(0, 32, 8, [&](Value first) {
+      const Value row = first + k.warp();
       k.If(row0 + row < rows, [&] {
         k.Tile(1, columns - column0, [&](Value lane) { tile.Store(row * 33 + lane, x.Load((row0 + row) * columns + column0 + lane)); });
       });
     }, 0);
   });
   k.Warps([&] {
-    k.Loop(k.warp(), k.Index(32), 8, [&](Value column) {
+    k.Loop(0, 32, 8, [&](Value first) {
+      const Value column = first + k.warp();
       k.If(column0 + column < columns, [&] {
         k.Tile(1, rows - row0, [&](Value lane) { y.Store((column0 + column) * rows + row0 + lane, tile.Load(lane * 33 + column)); });
       });

@@ -5,23 +5,33 @@
 namespace hlo::kernel {
 namespace {
 
-// The arrays a statement touches; by index into Kernel::arrays.
-struct Effects {
-  std::vector<bool> reads, writes;
+constexpr int32_t kNobody = -1, kSeveral = -2;
 
-  explicit Effects(size_t arrays) : reads(arrays), writes(arrays) {}
+// The arrays that statements touch; by index into Kernel::arrays.
+struct Effects {
+  std::vector<bool> reads;
+  std::vector<int32_t> writers;  // A statement, kNobody or kSeveral.
+
+  explicit Effects(size_t arrays) : reads(arrays), writers(arrays, kNobody) {}
+
+  void Write(size_t array, int32_t statement) {
+    int32_t& writer = writers[array];
+    writer = writer == kNobody || writer == statement ? statement : kSeveral;
+  }
 
   void Merge(const Effects& other) {
     for (size_t i = 0; i < reads.size(); ++i) {
       if (other.reads[i]) reads[i] = true;
-      if (other.writes[i]) writes[i] = true;
+      if (other.writers[i] != kNobody) Write(i, other.writers[i]);
     }
   }
 
   bool ConflictsWith(const Effects& other) const {
     for (size_t i = 0; i < reads.size(); ++i) {
-      if (writes[i] && (other.reads[i] || other.writes[i])) return true;
-      if (reads[i] && other.writes[i]) return true;
+      const bool writes = writers[i] != kNobody, other_writes = other.writers[i] != kNobody;
+      if ((writes && other.reads[i]) || (reads[i] && other_writes)) return true;
+      const bool same_statement = writers[i] == other.writers[i] && writers[i] != kSeveral;
+      if (writes && other_writes && !same_statement) return true;
     }
     return false;
   }
@@ -29,7 +39,7 @@ struct Effects {
 
 class Placer {
  public:
-  explicit Placer(Kernel& kernel) : kernel_(kernel), nothing_(kernel.arrays.size()) {}
+  explicit Placer(Kernel& kernel) : kernel_(kernel), nothing_(kernel.arrays.size()) { Number(kernel.body); }
 
   // Walks one region with what is pending at its begin; leaves what is pending at its end.
   void Walk(Region& region, Op barrier, Effects& pending) {
@@ -80,28 +90,36 @@ class Placer {
   }
 
  private:
+  void Number(Region& region) {
+    for (Instruction& instruction : region.body) {
+      instruction.statement = statements_++;
+      for (Region& inner : instruction.regions) Number(inner);
+    }
+  }
+
   Effects EffectsOf(const Instruction& instruction) const {
     Effects effects = nothing_;
-    AddEffects(instruction, effects);
+    AddEffects(instruction, instruction.statement, effects);
     return effects;
   }
 
-  void AddEffects(const Instruction& instruction, Effects& effects) const {
+  void AddEffects(const Instruction& instruction, int32_t statement, Effects& effects) const {
     const Op op = instruction.op;
     if (op >= Op::kLoad && op <= Op::kAtomicCas) {
       const ArrayKind kind = kernel_.arrays[instruction.imm].kind;
       if (kind == ArrayKind::kShared || kind == ArrayKind::kInOut) {
         if (op != Op::kStore && op != Op::kStoreVector) effects.reads[instruction.imm] = true;
-        if (op != Op::kLoad && op != Op::kLoadVector) effects.writes[instruction.imm] = true;
+        if (op != Op::kLoad && op != Op::kLoadVector) effects.Write(instruction.imm, statement);
       }
     }
     for (const Region& region : instruction.regions) {
-      for (const Instruction& inner : region.body) AddEffects(inner, effects);
+      for (const Instruction& inner : region.body) AddEffects(inner, statement, effects);
     }
   }
 
   Kernel& kernel_;
   const Effects nothing_;
+  int32_t statements_ = 0;
 };
 
 }  // namespace

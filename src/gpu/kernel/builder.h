@@ -64,7 +64,8 @@
 //   Array tile = k.Shared("tile", Type::kF32, 32 * 33);
 //   Value row0 = k.block() / tiles_across * 32, column0 = k.block() % tiles_across * 32;
 //   k.Warps([&] {
-//     k.Loop(k.warp(), k.Index(32), 8, [&](Value row) {
+//     k.Loop(0, 32, 8, [&](Value first) {
+//       const Value row = first + k.warp();
 //       k.If(row0 + row < rows, [&] {
 //         k.Tile(1, columns - column0, [&](Value lane) {
 //           tile.Store(row * 33 + lane, x.Load((row0 + row) * columns + column0 + lane));
@@ -73,7 +74,8 @@
 //     }, 0);                                                            // Unrolled on the GPU: four loads in flight.
 //   });
 //   k.Warps([&] {                                                       // A barrier stands before this, by itself.
-//     k.Loop(k.warp(), k.Index(32), 8, [&](Value column) {
+//     k.Loop(0, 32, 8, [&](Value first) {
+//       const Value column = first + k.warp();
 //       k.If(column0 + column < columns, [&] {
 //         k.Tile(1, rows - row0, [&](Value lane) {
 //           y.Store((column0 + column) * rows + row0 + lane, tile.Load(lane * 33 + column));

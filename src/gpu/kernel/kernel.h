@@ -116,6 +116,7 @@ struct Instruction {
   Type type = Type::kPred;  // Of the results.
   int32_t result = -1;      // The first result; further ones follow it.
   int32_t source = -1;      // Into Kernel::sources.
+  int32_t statement = -1;   // Numbered by PlaceBarriers.
   int64_t imm = 0;
   int64_t imm2 = 0;
   std::vector<int32_t> operands;
