@@ -393,8 +393,11 @@ void Printer::PrintAttributes(const Instruction& inst) {
       Computation* to_apply = std::exchange(a.to_apply, nullptr);
       const auto dimension = std::exchange(a.dimension, std::nullopt);
       PrintFields(inst, a);
-      Begin("dimensions");
-      Value(dimension);
+      if (dimension) {
+        Begin("dimensions");
+        Value(dimension);
+      }
+      if (to_apply == nullptr) return;
       Begin("to_apply");
       return Value(to_apply);
     }

@@ -104,7 +104,8 @@ Result<Shape> ShapeOfReshape(const Instruction& inst) {
   TRY(CheckArray(inst, 0));
   TRY(CheckResultType(inst, "V059"));
   const Shape& operand = inst.operand(0).shape();
-  if (operand.NumElements() != inst.shape().NumElements()) {
+  const auto bounded = [](const Shape& shape) { return !Contains(shape.dims(), Shape::kUnbounded); };
+  if (bounded(operand) && bounded(inst.shape()) && operand.NumElements() != inst.shape().NumElements()) {
     FAIL(ErrorAtResult(inst, "V058", Str("reshape of ", operand.NumElements(), " elements (", operand, ") to ", inst.shape().NumElements())));
   }
   return inst.shape();

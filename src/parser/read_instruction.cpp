@@ -192,12 +192,12 @@ void Reader::Resume(uint32_t name_begin, uint32_t failed_at) {
     if (token_.Is('{') || token_.Is('(') || token_.Is('[')) ++depth;
     if (token_.Is('}') || token_.Is(')') || token_.Is(']')) --depth;
     if (token_.Is('}') && token_.begin >= failed_at && (depth < 0 || begins_line(token_.begin))) return;
-    // `name =` begins an instruction; inside brackets that are never closed, only at the beginning of a line.
+    // `name =` begins an instruction: anywhere behind the error, but in brackets that may never be closed, and in the text
+    // that was read wrongly, only at the beginning of a line.
     if (!token_.Is('=') || (last.kind != TokenKind::kWord && last.kind != TokenKind::kName) || last.begin <= own_name) continue;
     const Token start = before_last.IsWord("ROOT") ? before_last : last;
-    if (start.begin < failed_at && last.begin < failed_at && depth <= 0 && !begins_line(start.begin)) continue;
-    if (depth > 0 && !begins_line(start.begin)) continue;
-    if (start.begin < failed_at && !begins_line(start.begin)) continue;
+    const bool plain = depth <= 0 && start.begin >= failed_at;
+    if (!plain && !begins_line(start.begin)) continue;
     lexer_.Seek(lexer_.Pointer(start.begin));
     Advance();
     return;
@@ -265,6 +265,7 @@ bool Reader::ReadOpcode(Pending& pending) {
     Advance();
     return true;
   }
+  if (*lexer_.Pointer(token_.end) == '[') return Fail("P050", Str("unknown element type '", word, "'"), token_.range());
   std::vector<std::string_view> known;
   for (const OpRow& row : AllOps()) known.push_back(row.text);
   const auto near = NearNames(word, known, 1);
@@ -506,6 +507,16 @@ bool Reader::Build(Pending& pending, std::string name, Instruction*& inst) {
   if (inferred && ((RowOf(pending.opcode).traits & kInferable) == 0 || RowOf(pending.opcode).shape_rule == ShapeAsWritten)) {
     return Fail("P032", Str("the result shape of '", pending.opcode, "' cannot be inferred, write it before the opcode"), pending.opcode_range);
   }
+  if (const auto* collective = std::get_if<CollectiveAttrs>(&pending.attributes)) {
+    // Their struct is the union of what they take; these of them cannot do without.
+    const Opcode op = pending.opcode;
+    const bool reduces = op == Opcode::kAllReduce || op == Opcode::kAllReduceStart || op == Opcode::kReduceScatter || op == Opcode::kCollectiveReduce;
+    const bool along_dimension = op == Opcode::kAllGather || op == Opcode::kAllGatherStart || op == Opcode::kReduceScatter;
+    const bool lacks_function = reduces && collective->to_apply == nullptr;
+    if (lacks_function || (along_dimension && !collective->dimension)) {
+      return Fail("P036", Str("'", op, "' needs the attribute '", lacks_function ? "to_apply" : "dimensions", "'"), pending.opcode_range);
+    }
+  }
   if (pending.broken) return true;
   if (pending.opcode == Opcode::kMap && pending.operands.size() > 0) {
     // What is written there is ignored, as in XLA: a map goes over all dimensions.
@@ -537,6 +548,7 @@ bool Reader::Build(Pending& pending, std::string name, Instruction*& inst) {
       }
       return false;
     }
+    if (!FitsMemory(*shape)) return FailLimit("P092", "a shape of more than 2^63 bytes", pending.opcode_range);
     made.SetShape(std::move(*shape));
   }
   inst = &made;
@@ -557,7 +569,7 @@ bool Reader::WrapAsync(Pending& pending) {
     const bool chained = before != nullptr && std::holds_alternative<AsyncAttrs>(before->attributes());
     if (chained) {
       const AsyncAttrs& inherited = before->attrs<AsyncAttrs>();
-      if (inherited.calls != nullptr && !inherited.calls->root().Is(wrapped)) {
+      if (inherited.calls != nullptr && inherited.calls->has_root() && !inherited.calls->root().Is(wrapped)) {
         return Fail("V171", Str("the chain wraps '", inherited.calls->root().opcode(), "', not '", wrapped, "'"), pending.opcode_range);
       }
     }

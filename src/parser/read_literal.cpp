@@ -1,4 +1,5 @@
 // Literals, read by the byte: most of a module with weights is this. Source: spec/hlo-text.md 7.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -257,11 +258,13 @@ bool Reader::ReadLiteralBytes(const char*& p, const Shape& shape, Literal& liter
   if (!shape.IsArray()) return FailAt("P043", Str("a literal of ", shape, " cannot be written"), p);
   const PrimitiveType type = shape.type();
   // Each element takes a byte of text or more, which bounds what is worth allocating; `{...}` allocates by itself.
+  if (std::find(shape.dims().begin(), shape.dims().end(), Shape::kUnbounded) != shape.dims().end()) {
+    return FailAt("P041", Str("a constant of ", shape, " has no size"), p);
+  }
   const int64_t count = shape.NumElements();
   const char* inside = p + 1;
   if (*p == '{' && !SkipSpace(inside)) return false;
   const bool elided = *p == '{' && *inside == '.';
-  if (count < 0) return FailAt("P041", Str("a constant of ", shape, " has no size"), p);
   if (!elided && count > lexer_.end() - p) return FailAt("P041", Str("constant of ", shape, " has ", count, " elements, more than the text behind it can hold"), p);
   if (!elided) literal = Literal::Uninitialized(shape);
 

@@ -1,4 +1,6 @@
 // Shapes and layouts, read by the byte. Source: spec/hlo-text.md 6.
+#include <algorithm>
+
 #include "base/text.h"
 #include "parser/reader.h"
 
@@ -17,6 +19,14 @@ const char* Integer(const char* p, const char* end, int64_t& value) {
 }
 
 }  // namespace
+
+bool FitsMemory(const Shape& shape) {
+  int64_t bytes = std::max<int64_t>(1, ByteWidth(shape.type()));
+  for (const int64_t dim : shape.dims()) {
+    if (dim > 1 && __builtin_mul_overflow(bytes, dim, &bytes)) return false;  // Unbounded ones are negative.
+  }
+  return std::all_of(shape.elements().begin(), shape.elements().end(), FitsMemory);
+}
 
 bool Reader::AtShape() const {
   if (token_.Is('(')) return true;
@@ -108,16 +118,8 @@ bool Reader::ReadShapeBytes(const char*& p, Shape& shape) {
   }
   ++p;
   if (!IsArrayType(*type) && !dims.empty()) return FailAt("P051", Str(word, " has no dimensions"), begin, p - begin);
-  int64_t bytes = ByteWidth(*type);
-  bool empty = false;
-  for (const int64_t dim : dims) {
-    if (dim == 0) empty = true;
-  }
-  for (const int64_t dim : dims) {
-    if (dim == Shape::kUnbounded || empty || !__builtin_mul_overflow(bytes, dim, &bytes)) continue;
-    return FailLimit("P092", "a shape of more than 2^63 bytes", {lexer_.Offset(begin), lexer_.Offset(p)});
-  }
   shape = Shape(*type, std::move(dims));
+  if (!FitsMemory(shape)) return FailLimit("P092", "a shape of more than 2^63 bytes", {lexer_.Offset(begin), lexer_.Offset(p)});
   for (const int64_t i : dynamic) shape.SetDynamic(i, true);
   // A brace opens a layout only before a number or a colon; any other is the body of a computation.
   const char* q = p;

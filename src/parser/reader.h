@@ -215,6 +215,8 @@ bool Reader::ReadBraced(Item&& item) {
 // The element type that a word names; none for "tuple". Fast for the usual ones.
 std::optional<PrimitiveType> TypeFromWord(std::string_view word);
 
+// Whether the bytes of the shape can be counted in 64 bits; dimensions of 0 count as 1, so that partial products can be too.
+bool FitsMemory(const Shape& shape);
 // The one spelling of frontend_attributes={...} (keys sorted, no blanks) and of a backend_config (a dictionary without
 // quotes, an empty string as nothing at all); so equal ones have equal text. False for what is no list of key=value.
 bool CanonicalFrontendAttributes(std::string& text);
