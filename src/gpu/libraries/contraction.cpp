@@ -176,6 +176,17 @@ bool MatrixOf(const View& view, const std::vector<int64_t>& batch, const std::ve
   return true;
 }
 
+bool ReadSteps(const Contraction& contraction, const std::vector<int64_t>& batch, const std::vector<int64_t>& rows,
+               const std::vector<int64_t>& columns, MatrixProduct* product) {
+  for (const EpilogueStep& step : contraction.epilogue) {
+    MatrixStep matrix{step.op, step.view.operand, step.view.constant, {}};
+    const bool has_view = step.op != EpilogueOp::kRelu && !step.view.dims.empty();
+    if (has_view && !MatrixOf(step.view, batch, rows, columns, &matrix.strides)) return false;
+    product->epilogue.push_back(matrix);
+  }
+  return true;
+}
+
 int64_t Size(const View& view, const std::vector<int64_t>& dims) {
   int64_t size = 1;
   for (const int64_t d : dims) size *= view.dims[d];
@@ -262,12 +273,44 @@ MatrixAnswer ReadMatrixProduct(const Contraction& contraction) {
       !MatrixOf(contraction.result, groups.batch, groups.rows, groups.columns, &product.result)) {
     return no("its dimensions do not combine into matrices");
   }
-  for (const EpilogueStep& step : contraction.epilogue) {
-    MatrixStep matrix{step.op, step.view.operand, step.view.constant, {}};
-    if (step.op != EpilogueOp::kRelu && !step.view.dims.empty() && !MatrixOf(step.view, groups.batch, groups.rows, groups.columns, &matrix.strides)) {
-      return no("an operand of the epilogue does not combine into matrices");
-    }
-    product.epilogue.push_back(matrix);
+  if (!ReadSteps(contraction, groups.batch, groups.rows, groups.columns, &product)) {
+    return no("an operand of the epilogue does not combine into matrices");
+  }
+  return answer;
+}
+
+MatrixAnswer ReadPointwiseConvolution(const Contraction& contraction) {
+  MatrixAnswer answer;
+  const auto no = [&](std::string why) {
+    answer.why_not = std::move(why);
+    return std::move(answer);
+  };
+  const auto& attrs = contraction.product->attrs<ConvolutionAttrs>();
+  for (const WindowDim& dim : attrs.window.dims) {
+    if (dim.size != 1 || dim.stride != 1 || dim.pad_low != 0 || dim.pad_high != 0 || dim.base_dilation != 1) return no("its window is no point");
+  }
+  if (attrs.feature_group_count != 1 || attrs.batch_group_count != 1) return no("it has groups");
+  const DimLabels& labels = attrs.dim_labels;
+  const auto positions = [](int64_t batch, const std::vector<int64_t>& spatial) {
+    std::vector<int64_t> dims = {batch};
+    dims.insert(dims.end(), spatial.begin(), spatial.end());
+    return dims;
+  };
+  const std::vector<int64_t> lhs_rows = positions(labels.lhs_batch, labels.lhs_spatial), rows = positions(labels.out_batch, labels.out_spatial);
+  MatrixProduct& product = answer.product;
+  product.lhs_type = contraction.lhs.type;
+  product.rhs_type = contraction.rhs.type;
+  product.result_type = contraction.result.type;
+  product.lhs_operand = contraction.lhs.operand;
+  product.rhs_operand = contraction.rhs.operand;
+  product.m = Size(contraction.result, rows);
+  product.n = contraction.result.dims[labels.out_feature];
+  product.k = contraction.lhs.dims[labels.lhs_feature];
+  if (!MatrixOf(contraction.lhs, {}, lhs_rows, {labels.lhs_feature}, &product.lhs) ||
+      !MatrixOf(contraction.rhs, {}, {labels.rhs_input_feature}, {labels.rhs_output_feature}, &product.rhs) ||
+      !MatrixOf(contraction.result, {}, rows, {labels.out_feature}, &product.result) ||
+      !ReadSteps(contraction, {}, rows, {labels.out_feature}, &product)) {
+    return no("its dimensions do not combine into matrices");
   }
   return answer;
 }

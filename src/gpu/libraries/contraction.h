@@ -71,6 +71,9 @@ struct MatrixAnswer {
   std::string why_not;
 };
 MatrixAnswer ReadMatrixProduct(const Contraction& contraction);
+// A convolution whose window is one element, which steps by one and has no padding or groups: rows are the batch and
+// spatial positions.
+MatrixAnswer ReadPointwiseConvolution(const Contraction& contraction);
 
 }  // namespace hlo::gpu
 

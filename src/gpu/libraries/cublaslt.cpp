@@ -206,7 +206,7 @@ class CublasLtCall : public LibraryCall {
   std::string how() const override { return Str("cuBLASLt ", api_.VersionText()); }
   int64_t ScratchBytes() const override { return static_cast<int64_t>(algorithm_.workspace_bytes); }
 
-  Status Run(std::span<void* const> operands, void* result, void* scratch) const override {
+  Status Run(std::span<void* const> operands, void* result, void* scratch, void* /*packed*/) const override {
     if (plan_.bias >= 0) {
       const void* bias = operands[plan_.bias];
       TRY(Set(kBiasPointer, &bias, sizeof bias));

@@ -3,6 +3,7 @@
 // descriptor of the operation). Blobs larger than the structs of any 2.x stand for those.
 #include "gpu/libraries/onednn.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
@@ -56,6 +57,7 @@ struct Api {
   int (*post_ops_create)(Handle*);
   int (*post_ops_destroy)(Handle);
   int (*post_ops_append_binary)(Handle, int algorithm, const void* descriptor);
+  void* post_ops_append_sum;  // 2: (Handle, float scale); 3: (Handle, float scale, int32_t zero_point, int type).
   int (*reorder_create)(Handle*, const void* from, Handle from_engine, const void* to, Handle to_engine, Handle attr);
   int (*primitive_desc_query)(Handle, int what, int index, void* result);
   const void* (*primitive_desc_query_md)(Handle, int what, int index);
@@ -80,6 +82,12 @@ struct Api {
                             const int64_t*, const int64_t*, const int64_t*, Handle attr) = nullptr;
 
   Handle engine = nullptr, stream = nullptr;
+
+  // result = what was in it + value.
+  int AppendSum(Handle post_ops) const {
+    if (IsVersion3()) return reinterpret_cast<int (*)(Handle, float, int32_t, int)>(post_ops_append_sum)(post_ops, 1.0f, 0, 0);
+    return reinterpret_cast<int (*)(Handle, float)>(post_ops_append_sum)(post_ops, 1.0f);
+  }
 
   bool IsVersion3() const { return version()->major >= 3; }
   std::string VersionText() const { return Str(version()->major, ".", version()->minor, ".", version()->patch); }
@@ -111,6 +119,7 @@ Result<Api> LoadApi(const std::vector<std::string>& search) {
   library.Load("dnnl_post_ops_create", &api.post_ops_create);
   library.Load("dnnl_post_ops_destroy", &api.post_ops_destroy);
   library.Load("dnnl_post_ops_append_binary", &api.post_ops_append_binary);
+  api.post_ops_append_sum = library.Find("dnnl_post_ops_append_sum");
   library.Load("dnnl_reorder_primitive_desc_create", &api.reorder_create);
   library.Load("dnnl_primitive_desc_query", &api.primitive_desc_query);
   library.Load("dnnl_primitive_desc_query_md", &api.primitive_desc_query_md);
@@ -209,8 +218,8 @@ struct Slot {
   int what;       // Argument of the primitive.
   Owned memory;
   void* data = nullptr;
-  enum class Source : uint8_t { kOperand, kResult, kScratch, kFixed } source;
-  int64_t number = 0;  // kOperand: which; kScratch: offset.
+  enum class Source : uint8_t { kOperand, kResult, kScratch, kPacked, kFixed } source;
+  int64_t number = 0;  // kOperand: which.
 };
 
 struct Primitive {
@@ -224,10 +233,17 @@ class OneDnnCall : public LibraryCall {
 
   std::string how() const override { return how_; }
   int64_t ScratchBytes() const override { return scratch_bytes_; }
+  int64_t InPlaceOperand() const override { return in_place_operand_; }
+  int64_t PackedBytes() const override { return packed_bytes_; }
+  int64_t PackedOperand() const override { return packed_operand_; }
 
-  Status Run(std::span<void* const> operands, void* result, void* scratch) const override {
-    if (api_.omp_set_num_threads != nullptr) api_.omp_set_num_threads(Threads());
-    for (Primitive& primitive : primitives_) TRY(RunPrimitive(primitive, operands, result, scratch));
+  Status Pack(std::span<void* const> operands, void* packed) const override {
+    if (packed_bytes_ == 0) return {};
+    return RunPrimitive(pack_, operands, nullptr, nullptr, packed);
+  }
+
+  Status Run(std::span<void* const> operands, void* result, void* scratch, void* packed) const override {
+    TRY(RunPrimitive(primitive_, operands, result, scratch, packed));
     if (relu_elements_ > 0) Relu(result);
     return {};
   }
@@ -235,14 +251,16 @@ class OneDnnCall : public LibraryCall {
  private:
   friend class Builder;
 
-  Status RunPrimitive(Primitive& primitive, std::span<void* const> operands, void* result, void* scratch) const {
+  Status RunPrimitive(Primitive& primitive, std::span<void* const> operands, void* result, void* scratch, void* packed) const {
+    if (api_.omp_set_num_threads != nullptr) api_.omp_set_num_threads(Threads());
     Argument arguments[40];
     int count = 0;
     for (Slot& slot : primitive.slots) {
       void* data = slot.data;
       if (slot.source == Slot::Source::kOperand) data = operands[slot.number];
       if (slot.source == Slot::Source::kResult) data = result;
-      if (slot.source == Slot::Source::kScratch) data = static_cast<std::byte*>(scratch) + slot.number;
+      if (slot.source == Slot::Source::kScratch) data = scratch;
+      if (slot.source == Slot::Source::kPacked) data = packed;
       if (data != slot.data) {
         if (const int status = api_.memory_set_data_handle(slot.memory.handle, data)) FAIL(Failed("dnnl_memory_set_data_handle", status));
         slot.data = data;
@@ -264,7 +282,8 @@ class OneDnnCall : public LibraryCall {
   }
 
   const Api& api_;
-  mutable std::vector<Primitive> primitives_;
+  mutable Primitive primitive_, pack_;
+  int64_t in_place_operand_ = -1, packed_operand_ = -1, packed_bytes_ = 0;
   std::vector<std::unique_ptr<float>> constants_;
   int64_t scratch_bytes_ = 0;
   int64_t relu_elements_ = 0;
@@ -291,6 +310,7 @@ struct BinaryStep {
   int64_t operand;  // -1: the constant.
   double constant;
   Tensor tensor;
+  bool in_place = false;  // Added to what lies in the result.
 };
 
 class Builder {
@@ -312,6 +332,11 @@ class Builder {
     api_.attr_set_scratchpad_mode(attr.handle, kUserScratchpad);
     api_.post_ops_create(&post_ops.handle);
     for (const BinaryStep& step : steps) {
+      if (step.in_place) {
+        api_.AppendSum(post_ops.handle);
+        call_->in_place_operand_ = step.operand;
+        continue;
+      }
       const Descriptor operand(api_, step.tensor.dims, step.tensor.type, &step.tensor.strides);
       if (!operand.ok() || api_.post_ops_append_binary(post_ops.handle, step.algorithm, operand.get())) {
         return No("oneDNN does not take its epilogue");
@@ -331,20 +356,22 @@ class Builder {
     AddSlot(primitive, kArgSource, source.get(), Slot::Source::kOperand, lhs_operand);
     if (rhs_any && !api_.memory_desc_equal(packed, weights.get())) {
       if (!AddReorder(weights.get(), packed, rhs_operand)) return No("oneDNN does not reorder its weights");
-      AddSlot(primitive, kArgWeights, packed, Slot::Source::kScratch, 0);
-      call_->scratch_bytes_ = Aligned(api_.memory_desc_get_size(packed));
+      AddSlot(primitive, kArgWeights, packed, Slot::Source::kPacked, 0);
     } else {
       AddSlot(primitive, kArgWeights, packed, Slot::Source::kOperand, rhs_operand);
     }
     AddSlot(primitive, kArgResult, destination.get(), Slot::Source::kResult, 0);
-    const int base = PostOpBase(descriptor.handle);
-    for (size_t i = 0; i < steps.size(); ++i) AddStep(primitive, base * static_cast<int>(i + 1) | kArgSecondSource, steps[i]);
+    const size_t first = std::find_if(steps.begin(), steps.end(), [](const BinaryStep& step) { return !step.in_place; }) - steps.begin();
+    const int base = PostOpBase(descriptor.handle, first);
+    for (size_t i = 0; i < steps.size(); ++i) {
+      if (!steps[i].in_place) AddStep(primitive, base * static_cast<int>(i + 1) | kArgSecondSource, steps[i]);
+    }
     const void* scratchpad = api_.primitive_desc_query_md(descriptor.handle, kQueryScratchpad, 0);
     if (const int64_t bytes = static_cast<int64_t>(api_.memory_desc_get_size(scratchpad)); bytes > 0) {
-      AddSlot(primitive, kArgScratchpad, scratchpad, Slot::Source::kScratch, call_->scratch_bytes_);
-      call_->scratch_bytes_ += Aligned(bytes);
+      AddSlot(primitive, kArgScratchpad, scratchpad, Slot::Source::kScratch, 0);
+      call_->scratch_bytes_ = bytes;
     }
-    call_->primitives_.push_back(std::move(primitive));
+    call_->primitive_ = std::move(primitive);
     if (relu) {
       call_->relu_elements_ = 1;
       for (const int64_t dim : result.dims) call_->relu_elements_ *= dim;
@@ -354,7 +381,6 @@ class Builder {
 
  private:
   static LibraryAnswer No(std::string why) { return {nullptr, std::move(why)}; }
-  static int64_t Aligned(int64_t bytes) { return (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment; }
 
   bool Describe(Handle* descriptor, const void* source, const void* weights, const void* destination, Handle attr, const Window* window) {
     Dims strides = {}, dilates = {}, low = {}, high = {};
@@ -397,14 +423,18 @@ class Builder {
     Primitive primitive{Owned(api_.primitive_destroy), {}};
     if (api_.primitive_create(&primitive.primitive.handle, descriptor.handle)) return false;
     AddSlot(primitive, kArgSource, from, Slot::Source::kOperand, operand);
-    AddSlot(primitive, kArgResult, to, Slot::Source::kScratch, 0);
-    call_->primitives_.push_back(std::move(primitive));
+    AddSlot(primitive, kArgResult, to, Slot::Source::kPacked, 0);
+    call_->pack_ = std::move(primitive);
+    call_->packed_operand_ = operand;
+    call_->packed_bytes_ = static_cast<int64_t>(api_.memory_desc_get_size(to));
     return true;
   }
 
-  // The number that marks an argument as that of the first post-op moved from 2^14 to 2^15 within version 3.
-  int PostOpBase(Handle descriptor) const {
-    const void* argument = api_.primitive_desc_query_md(descriptor, kQueryArgument, 1 << 14 | kArgSecondSource);
+  // The number that marks an argument as that of the first post-op moved from 2^14 to 2^15 within version 3. Asked for under
+  // the smaller one: under the larger one the same number would mean a step before `first`, the first that has an argument.
+  int PostOpBase(Handle descriptor, size_t first) const {
+    const int what = (1 << 14) * static_cast<int>(first + 1) | kArgSecondSource;
+    const void* argument = api_.primitive_desc_query_md(descriptor, kQueryArgument, what);
     return argument != nullptr && api_.memory_desc_get_size(argument) > 0 ? 1 << 14 : 1 << 15;
   }
 
@@ -561,7 +591,11 @@ Result<LibraryAnswer> OneDnnConvolution(const Contraction& contraction, const st
       }
       operand = closed(operand);
     }
-    steps.push_back({BinaryAlgorithm(step.op), step.view.operand, step.view.constant, std::move(operand)});
+    // A residual that lies as the result does is added where it lies; that keeps oneDNN on its faster implementations.
+    const bool in_place = step.op == EpilogueOp::kAdd && step.view.operand >= 0 && step.view.dims == contraction.result.dims &&
+                          step.view.strides == contraction.result.strides &&
+                          std::none_of(steps.begin(), steps.end(), [](const BinaryStep& other) { return other.in_place; });
+    steps.push_back({BinaryAlgorithm(step.op), step.view.operand, step.view.constant, std::move(operand), in_place});
   }
   const Api* opened = nullptr;
   if (auto api = GetApi(search)) {

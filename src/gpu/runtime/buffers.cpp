@@ -307,6 +307,7 @@ std::string_view AreaName(Area area) {
     case Area::kOutput: return "output";
     case Area::kArena: return "arena";
     case Area::kCounters: return "counters";
+    case Area::kPacked: return "packed";
   }
   return "";
 }

@@ -26,12 +26,13 @@ enum class Area : uint8_t {
   kOutput,     // number: leaf of the result.
   kArena,
   kCounters,   // Scratch that kernels expect zero and leave zero; not shared. Given out by compile.cpp.
+  kPacked,     // Weights in a library's own order, from one Bind to the next. Given out by compile.cpp.
 };
 
 struct Place {
   Area area = Area::kNothing;
   int64_t number = 0;
-  int64_t offset = 0;  // kArena, kCounters: multiple of kBufferAlignment.
+  int64_t offset = 0;  // kArena, kCounters, kPacked: multiple of kBufferAlignment.
 
   bool operator==(const Place&) const = default;
 };

@@ -19,6 +19,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 double MillisecondsSince(Clock::time_point start) { return std::chrono::duration<double, std::milli>(Clock::now() - start).count(); }
 
+// The keys of a library call in the maps below.
+constexpr int kCallScratch = 0, kCallPacked = 1;
+
 // What a step will run: kernels, or a library call, or a fill, or the host call.
 struct StepPlan {
   const Instruction* inst;
@@ -147,6 +150,7 @@ class Compiler {
     if (plan.kind == StepKind::kCopy) {
       for (int leaf = 0; leaf < inst.shape().LeafCount(); ++leaf) shares.push_back({0, leaf, leaf, true});
     }
+    if (plan.call != nullptr && plan.call->InPlaceOperand() >= 0) shares.push_back({plan.call->InPlaceOperand(), 0, 0, true});
     for (size_t i = 0; i < plan.kernels.size(); ++i) {
       for (const KernelBuffer& buffer : plan.kernels[i].buffers) {
         if (buffer.kind != KernelBuffer::Kind::kOutput || buffer.in_place_operand < 0) continue;
@@ -191,7 +195,8 @@ class Compiler {
   void AddScratches(Values& values, StepPlan& plan) {
     const int64_t position = values.position_of[plan.inst->id()];
     if (plan.call != nullptr) {
-      if (plan.call->ScratchBytes() > 0) plan.scratch_value[0] = AddScratch(values, *plan.inst, position, plan.call->ScratchBytes());
+      if (plan.call->ScratchBytes() > 0) plan.scratch_value[kCallScratch] = AddScratch(values, *plan.inst, position, plan.call->ScratchBytes());
+      if (plan.call->PackedBytes() > 0) AddPacked(values, plan, position);
     }
     int64_t bytes = 0;
     for (const KernelPlan& kernel : plan.kernels) {
@@ -206,8 +211,19 @@ class Compiler {
         bytes += buffer.bytes;
       }
     }
-    if (plan.call != nullptr) bytes = plan.call->ScratchBytes();
+    if (plan.call != nullptr) bytes = plan.call->ScratchBytes() + plan.call->PackedBytes();
     program_.memory.scratch_bytes = std::max(program_.memory.scratch_bytes, bytes);
+  }
+
+  void AddPacked(Values& values, StepPlan& plan, int64_t position) {
+    const Instruction& operand = plan.inst->operand(plan.call->PackedOperand());
+    const ValueKind kind = values.values[values.of_instruction[operand.id()][0]].kind;
+    if (options().pack_once && (kind == ValueKind::kParameter || kind == ValueKind::kConstant)) {
+      plan.scratch[kCallPacked] = {Area::kPacked, 0, program_.packed_bytes};
+      program_.packed_bytes += (plan.call->PackedBytes() + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
+      return;
+    }
+    plan.scratch_value[kCallPacked] = AddScratch(values, *plan.inst, position, plan.call->PackedBytes());
   }
 
   void FillMemoryReport() {
@@ -216,6 +232,7 @@ class Compiler {
     for (const Instruction* parameter : program_.module->entry().parameters()) memory.parameter_bytes += parameter->shape().ByteSize();
     for (const ConstantData& constant : program_.constants) memory.constant_bytes += constant.shape.ByteSize();
     for (const int64_t bytes : buffers.output_bytes) memory.output_bytes += bytes;
+    memory.packed_bytes = program_.packed_bytes;
     memory.arena_bytes = buffers.arena_bytes + program_.counter_bytes;
     memory.arena_lower_bound = buffers.arena_lower_bound + program_.counter_bytes;
     for (const auto& [position, copies] : buffers.copies) memory.copies += static_cast<int64_t>(copies.size());
@@ -329,7 +346,10 @@ class Compiler {
     for (const Instruction* operand : plan.inst->operands()) work.operands.push_back(At(*operand, 0));
     work.pointers.resize(work.operands.size());
     work.result = At(*plan.inst, 0);
-    if (!plan.scratch_value.empty()) work.scratch = At(plan.scratch_value.at(0));
+    if (plan.scratch_value.contains(kCallScratch)) work.scratch = At(plan.scratch_value.at(kCallScratch));
+    if (plan.scratch_value.contains(kCallPacked)) work.packed = At(plan.scratch_value.at(kCallPacked));
+    work.pack_once = plan.scratch.contains(kCallPacked);
+    if (work.pack_once) work.packed = {plan.scratch.at(kCallPacked)};
     return work;
   }
 

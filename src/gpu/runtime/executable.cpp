@@ -59,6 +59,7 @@ class ProgramExecutable : public Executable {
       counters_ = TRY(Memory::Allocate(device_, program_.counter_bytes));
       TRY(device_.Fill(counters_.data(), 0, 8, program_.counter_bytes / 8));
     }
+    if (program_.packed_bytes > 0) packed_ = TRY(Memory::Allocate(device_, program_.packed_bytes));
     for (const ConstantData& constant : program_.constants) TRY(LoadConstant(constant));
     for (const Instruction* parameter : module().entry().parameters()) {
       ForEachLeaf(parameter->shape(), [&](const ShapeIndex&, const Shape& shape) { leaves_.push_back({.shape = &shape}); });
@@ -86,7 +87,7 @@ class ProgramExecutable : public Executable {
     for (const Literal& argument : arguments) TRY(BindLeaves(argument, leaf));
     bound_ = true;
     unresolved_ = true;
-    donated_fresh_ = false;
+    unpacked_ = program_.packed_bytes > 0;
     return {};
   }
 
@@ -94,8 +95,9 @@ class ProgramExecutable : public Executable {
     CHECK(bound_, "Execute before Bind");
     TRY(MakeOutputs());
     if (unresolved_) ResolveAll();
-    if (!donated_fresh_) TRY(RefreshDonated());
-    donated_fresh_ = false;
+    TRY(RefreshDonated());
+    if (unpacked_) TRY(PackBlock(program_.block));
+    unpacked_ = false;
     if (options.step_seconds != nullptr) options.step_seconds->assign(program_.steps.size(), 0);
     options_ = &options;
     loops_.clear();
@@ -235,6 +237,7 @@ class ProgramExecutable : public Executable {
       }
       case Area::kArena: return arena_.data() + place.offset;
       case Area::kCounters: return counters_.data() + place.offset;
+      case Area::kPacked: return packed_.data() + place.offset;
     }
     return nullptr;
   }
@@ -242,6 +245,26 @@ class ProgramExecutable : public Executable {
   void ResolveAll() {
     ForEachReference(program_.block, [&](Reference& reference) { reference.pointer = Resolve(reference.place); });
     unresolved_ = false;
+  }
+
+  // Weights that stay packed until the next Bind.
+  Status PackBlock(const Block& block) {
+    for (const Node& node : block) {
+      if (const auto* loop = std::get_if<std::unique_ptr<LoopNode>>(&node)) {
+        TRY(PackBlock((*loop)->condition));
+        TRY(PackBlock((*loop)->body));
+        continue;
+      }
+      if (const auto* branch = std::get_if<std::unique_ptr<BranchNode>>(&node)) {
+        for (const BranchNode::Branch& one : (*branch)->branches) TRY(PackBlock(one.block));
+        continue;
+      }
+      for (const auto& work : std::get<Step>(node).work) {
+        const auto* call = std::get_if<LibraryWork>(&work);
+        if (call != nullptr && call->pack_once) TRY(call->call->Pack(call->pointers, call->packed.pointer));
+      }
+    }
+    return {};
   }
 
   // ---- Running ---------------------------------------------------------------------------------------------------
@@ -332,7 +355,8 @@ class ProgramExecutable : public Executable {
       if (const auto* kernel = std::get_if<KernelWork>(&work)) {
         TRY(device_.Launch(*kernel->kernel, kernel->pointers));
       } else if (const auto* call = std::get_if<LibraryWork>(&work)) {
-        TRY(call->call->Run(call->pointers, call->result.pointer, call->scratch.pointer));
+        if (!call->pack_once) TRY(call->call->Pack(call->pointers, call->packed.pointer));
+        TRY(call->call->Run(call->pointers, call->result.pointer, call->scratch.pointer, call->packed.pointer));
         if (!step.fault.empty()) TRY(Spoil(step, call->result.pointer));
       } else if (const auto* fill = std::get_if<FillWork>(&work)) {
         TRY(device_.Fill(fill->to.pointer, fill->pattern, fill->width, fill->count));
@@ -419,14 +443,14 @@ class ProgramExecutable : public Executable {
 
   Program program_;
   Device& device_;
-  Memory arena_, counters_;
+  Memory arena_, counters_, packed_;
   std::vector<Memory> constant_memory_;
   std::vector<void*> constants_;
   std::vector<Leaf> leaves_;  // Of the parameters.
   std::vector<OutputLeaf> outputs_;
   std::vector<LoopStep> loops_;
   const RunOptions* options_ = nullptr;
-  bool bound_ = false, unresolved_ = true, ran_ = false, donated_fresh_ = false;
+  bool bound_ = false, unresolved_ = true, unpacked_ = false, ran_ = false;
 };
 
 }  // namespace

@@ -35,6 +35,9 @@ struct CompileOptions {
   std::vector<std::string> library_path;  // Where to look for libraries first.
   int64_t max_loop_iterations = -1;       // Of one `while`; negative: no limit.
   bool reuse_donated = true;  // Memory of donated parameters is reused where that saves some (never on the host).
+  // Weights that a library wants in an order of its own are packed once after Bind when they are parameters or constants,
+  // not in each Execute; costs their size in memory. Whoever compares times should say which was measured.
+  bool pack_once = false;
   // Computes what no emitter takes, and whatever `by_host_call` says true for. Null: such instructions are unsupported.
   HostCall host_call;
   std::function<bool(const Instruction&)> by_host_call;
@@ -82,11 +85,12 @@ struct MemoryReport {
   int64_t parameter_bytes = 0;
   int64_t constant_bytes = 0;  // Different ones.
   int64_t output_bytes = 0;    // Buffers of results, outside the arena.
+  int64_t packed_bytes = 0;    // Weights in a library's order, kept between runs.
   int64_t arena_bytes = 0;     // Everything else, scratch too.
   int64_t arena_lower_bound = 0;  // The most that is live at once.
   int64_t scratch_bytes = 0;      // The largest of one step, in the arena.
   int64_t copies = 0;             // That the buffer plan had to insert.
-  int64_t peak_bytes() const { return parameter_bytes + constant_bytes + output_bytes + arena_bytes; }
+  int64_t peak_bytes() const { return parameter_bytes + constant_bytes + output_bytes + packed_bytes + arena_bytes; }
 };
 
 struct CompileReport {

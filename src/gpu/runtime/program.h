@@ -36,7 +36,8 @@ struct LibraryWork {
   std::unique_ptr<LibraryCall> call;
   std::vector<Reference> operands;
   std::vector<void*> pointers;
-  Reference result, scratch;
+  Reference result, scratch, packed;
+  bool pack_once = false;  // After Bind, not in each run.
 };
 
 struct FillWork {
@@ -92,6 +93,7 @@ struct Program {
   BufferPlan buffers;
   std::vector<ConstantData> constants;  // By number of Area::kConstant: those of the plan, then those of kernels.
   int64_t counter_bytes = 0;            // Area::kCounters.
+  int64_t packed_bytes = 0;             // Area::kPacked.
   Block block;
   std::vector<StepInfo> steps;
   CompileReport report;
@@ -141,6 +143,7 @@ void ForEachReference(Block& block, const F& f) {
         }
         f(call->result);
         f(call->scratch);
+        f(call->packed);
       } else if (auto* fill = std::get_if<FillWork>(&work)) {
         f(fill->to);
       }
