@@ -1,0 +1,389 @@
+// Library calls on the host against the interpreter. All inputs are small integers, so that every order of summation gives
+// the same bits; no tolerance is needed.
+#define GTEST_DONT_DEFINE_FAIL 1
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "base/text.h"
+#include "gpu/device/device.h"
+#include "gpu/libraries/onednn.h"
+#include "gpu/runtime/doctor.h"
+#include "gpu/runtime/executable.h"
+#include "interp/interpreter.h"
+#include "ir/module.h"
+#include "parser/parser.h"
+
+namespace hlo::gpu {
+namespace {
+
+struct Case {
+  const char* name;
+  const char* text;  // Of the fused computation `fused`, and of ENTRY.
+};
+
+const Case kCases[] = {
+    {"plain", R"(
+fused {
+  a = f32[5,7] parameter(0)
+  b = f32[7,11] parameter(1)
+  ROOT d = f32[5,11] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+}
+ENTRY main {
+  a = f32[5,7] parameter(0)
+  b = f32[7,11] parameter(1)
+  ROOT f = f32[5,11] fusion(a, b), kind=kCustom, calls=fused, backend_config={"library":"gemm"}
+})"},
+    {"transposed_operands", R"(
+fused {
+  a = f32[7,5] parameter(0)
+  b = f32[11,7] parameter(1)
+  ROOT d = f32[5,11] dot(a, b), lhs_contracting_dims={0}, rhs_contracting_dims={1}
+}
+ENTRY main {
+  a = f32[7,5] parameter(0)
+  b = f32[11,7] parameter(1)
+  ROOT f = f32[5,11] fusion(a, b), kind=kCustom, calls=fused, backend_config={"library":"gemm"}
+})"},
+    {"batch", R"(
+fused {
+  a = f32[2,3,5,7] parameter(0)
+  b = f32[2,3,7,11] parameter(1)
+  ROOT d = f32[2,3,5,11] dot(a, b), lhs_batch_dims={0,1}, lhs_contracting_dims={3}, rhs_batch_dims={0,1}, rhs_contracting_dims={2}
+}
+ENTRY main {
+  a = f32[2,3,5,7] parameter(0)
+  b = f32[2,3,7,11] parameter(1)
+  ROOT f = f32[2,3,5,11] fusion(a, b), kind=kCustom, calls=fused, backend_config={"library":"gemm"}
+})"},
+    {"several_rows_and_columns", R"(
+fused {
+  a = f32[2,3,7] parameter(0)
+  b = f32[7,4,5] parameter(1)
+  ROOT d = f32[2,3,4,5] dot(a, b), lhs_contracting_dims={2}, rhs_contracting_dims={0}
+}
+ENTRY main {
+  a = f32[2,3,7] parameter(0)
+  b = f32[7,4,5] parameter(1)
+  ROOT f = f32[2,3,4,5] fusion(a, b), kind=kCustom, calls=fused, backend_config={"library":"gemm"}
+})"},
+    {"one_row", R"(
+fused {
+  a = f32[1,7] parameter(0)
+  b = f32[7,11] parameter(1)
+  ROOT d = f32[1,11] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+}
+ENTRY main {
+  a = f32[1,7] parameter(0)
+  b = f32[7,11] parameter(1)
+  ROOT f = f32[1,11] fusion(a, b), kind=kCustom, calls=fused, backend_config={"library":"gemm"}
+})"},
+    {"bias_relu", R"(
+fused {
+  a = f32[5,7] parameter(0)
+  b = f32[7,11] parameter(1)
+  v = f32[11] parameter(2)
+  d = f32[5,11] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  bias = f32[5,11] broadcast(v), dimensions={1}
+  s = f32[5,11] add(d, bias)
+  zero = f32[] constant(0)
+  zeros = f32[5,11] broadcast(zero), dimensions={}
+  ROOT r = f32[5,11] maximum(s, zeros)
+}
+ENTRY main {
+  a = f32[5,7] parameter(0)
+  b = f32[7,11] parameter(1)
+  v = f32[11] parameter(2)
+  ROOT f = f32[5,11] fusion(a, b, v), kind=kCustom, calls=fused, backend_config={"library":"gemm"}
+})"},
+    {"scale_columns_residual", R"(
+fused {
+  a = f32[5,7] parameter(0)
+  b = f32[7,11] parameter(1)
+  v = f32[11] parameter(2)
+  c = f32[5,11] parameter(3)
+  d = f32[5,11] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  half = f32[] constant(0.5)
+  halves = f32[5,11] broadcast(half), dimensions={}
+  h = f32[5,11] multiply(halves, d)
+  columns = f32[5,11] broadcast(v), dimensions={1}
+  s = f32[5,11] subtract(h, columns)
+  ROOT r = f32[5,11] add(c, s)
+}
+ENTRY main {
+  a = f32[5,7] parameter(0)
+  b = f32[7,11] parameter(1)
+  v = f32[11] parameter(2)
+  c = f32[5,11] parameter(3)
+  ROOT f = f32[5,11] fusion(a, b, v, c), kind=kCustom, calls=fused, backend_config={"library":"gemm"}
+})"},
+    {"batch_bias", R"(
+fused {
+  a = f32[3,5,7] parameter(0)
+  b = f32[3,7,11] parameter(1)
+  v = f32[11] parameter(2)
+  d = f32[3,5,11] dot(a, b), lhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_batch_dims={0}, rhs_contracting_dims={1}
+  bias = f32[3,5,11] broadcast(v), dimensions={2}
+  ROOT s = f32[3,5,11] add(d, bias)
+}
+ENTRY main {
+  a = f32[3,5,7] parameter(0)
+  b = f32[3,7,11] parameter(1)
+  v = f32[11] parameter(2)
+  ROOT f = f32[3,5,11] fusion(a, b, v), kind=kCustom, calls=fused, backend_config={"library":"gemm"}
+})"},
+    {"convolution", R"(
+fused {
+  x = f32[2,9,8,3] parameter(0)
+  w = f32[3,3,3,5] parameter(1)
+  ROOT c = f32[2,5,4,5] convolution(x, w), window={size=3x3 stride=2x2 pad=1_1x0_1}, dim_labels=b01f_01io->b01f
+}
+ENTRY main {
+  x = f32[2,9,8,3] parameter(0)
+  w = f32[3,3,3,5] parameter(1)
+  ROOT f = f32[2,5,4,5] fusion(x, w), kind=kCustom, calls=fused, backend_config={"library":"convolution"}
+})"},
+    {"convolution_epilogue", R"(
+fused {
+  x = f32[1,6,7,16] parameter(0)
+  w = f32[1,1,16,32] parameter(1)
+  scale = f32[32] parameter(2)
+  mean = f32[32] parameter(3)
+  bias = f32[32] parameter(4)
+  side = f32[1,6,7,32] parameter(5)
+  c = f32[1,6,7,32] convolution(x, w), window={size=1x1}, dim_labels=b01f_01io->b01f
+  means = f32[1,6,7,32] broadcast(mean), dimensions={3}
+  centred = f32[1,6,7,32] subtract(c, means)
+  scales = f32[1,6,7,32] broadcast(scale), dimensions={3}
+  scaled = f32[1,6,7,32] multiply(centred, scales)
+  biases = f32[1,6,7,32] broadcast(bias), dimensions={3}
+  shifted = f32[1,6,7,32] add(scaled, biases)
+  both = f32[1,6,7,32] add(shifted, side)
+  zero = f32[] constant(0)
+  zeros = f32[1,6,7,32] broadcast(zero), dimensions={}
+  ROOT r = f32[1,6,7,32] maximum(both, zeros)
+}
+ENTRY main {
+  x = f32[1,6,7,16] parameter(0)
+  w = f32[1,1,16,32] parameter(1)
+  scale = f32[32] parameter(2)
+  mean = f32[32] parameter(3)
+  bias = f32[32] parameter(4)
+  side = f32[1,6,7,32] parameter(5)
+  ROOT f = f32[1,6,7,32] fusion(x, w, scale, mean, bias, side), kind=kCustom, calls=fused, backend_config={"library":"convolution"}
+})"},
+    {"convolution_residual_twice", R"(
+fused {
+  x = f32[2,4,4,16] parameter(0)
+  w = f32[1,1,16,16] parameter(1)
+  c = f32[2,4,4,16] convolution(x, w), window={size=1x1}, dim_labels=b01f_01io->b01f
+  ROOT s = f32[2,4,4,16] add(c, x)
+}
+ENTRY main {
+  x = f32[2,4,4,16] parameter(0)
+  w = f32[1,1,16,16] parameter(1)
+  ROOT f = f32[2,4,4,16] fusion(x, w), kind=kCustom, calls=fused, backend_config={"library":"convolution"}
+})"},
+    {"convolution_in_place_residual", R"(
+fused {
+  x = f32[1,24,24,16] parameter(0)
+  w = f32[3,3,16,16] parameter(1)
+  y = f32[1,24,24,16] parameter(2)
+  c = f32[1,24,24,16] convolution(x, w), window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f
+  ROOT s = f32[1,24,24,16] add(y, c)
+}
+ENTRY main {
+  x = f32[1,24,24,16] parameter(0)
+  w = f32[3,3,16,16] parameter(1)
+  y = f32[1,24,24,16] parameter(2)
+  ROOT f = f32[1,24,24,16] fusion(x, w, y), kind=kCustom, calls=fused, backend_config={"library":"convolution"}
+})"},
+    {"convolution_dilated", R"(
+fused {
+  x = f32[1,9,9,4] parameter(0)
+  w = f32[2,3,4,4] parameter(1)
+  ROOT c = f32[1,9,7,4] convolution(x, w), window={size=2x3 pad=2_0x1_1 rhs_dilate=2x2}, dim_labels=b01f_01io->b01f
+}
+ENTRY main {
+  x = f32[1,9,9,4] parameter(0)
+  w = f32[2,3,4,4] parameter(1)
+  ROOT f = f32[1,9,7,4] fusion(x, w), kind=kCustom, calls=fused, backend_config={"library":"convolution"}
+})"},
+    {"convolution_groups", R"(
+fused {
+  x = f32[2,6,5,8] parameter(0)
+  w = f32[3,3,4,6] parameter(1)
+  ROOT c = f32[2,4,3,6] convolution(x, w), window={size=3x3}, dim_labels=b01f_01io->b01f, feature_group_count=2
+}
+ENTRY main {
+  x = f32[2,6,5,8] parameter(0)
+  w = f32[3,3,4,6] parameter(1)
+  ROOT f = f32[2,4,3,6] fusion(x, w), kind=kCustom, calls=fused, backend_config={"library":"convolution"}
+})"},
+    {"convolution_1d", R"(
+fused {
+  x = f32[2,12,4] parameter(0)
+  w = f32[3,4,5] parameter(1)
+  ROOT c = f32[2,10,5] convolution(x, w), window={size=3}, dim_labels=b0f_0io->b0f
+}
+ENTRY main {
+  x = f32[2,12,4] parameter(0)
+  w = f32[3,4,5] parameter(1)
+  ROOT f = f32[2,10,5] fusion(x, w), kind=kCustom, calls=fused, backend_config={"library":"convolution"}
+})"},
+    {"convolution_channels_first", R"(
+fused {
+  x = f32[2,3,9,8] parameter(0)
+  w = f32[5,3,3,3] parameter(1)
+  ROOT c = f32[2,5,7,6] convolution(x, w), window={size=3x3}, dim_labels=bf01_oi01->bf01
+}
+ENTRY main {
+  x = f32[2,3,9,8] parameter(0)
+  w = f32[5,3,3,3] parameter(1)
+  ROOT f = f32[2,5,7,6] fusion(x, w), kind=kCustom, calls=fused, backend_config={"library":"convolution"}
+})"},
+};
+
+std::unique_ptr<Module> ParseText(const std::string& text) {
+  auto module = Parse(std::make_shared<SourceText>("test", "HloModule test\n" + text));
+  if (!module) {
+    ADD_FAILURE() << Render(module.error(), "test");
+    return nullptr;
+  }
+  return std::move(*module);
+}
+
+// Integers in [-4, 4].
+std::vector<Literal> SmallIntegers(const Module& module) {
+  std::vector<Literal> arguments;
+  uint32_t state = 1;
+  for (const Instruction* parameter : module.entry().parameters()) {
+    Literal literal(parameter->shape());
+    for (float& x : literal.mutable_data<float>()) x = static_cast<float>(static_cast<int>((state = state * 1664525 + 1013904223) >> 24) % 9 - 4);
+    arguments.push_back(std::move(literal));
+  }
+  return arguments;
+}
+
+class Library : public ::testing::TestWithParam<Case> {
+ protected:
+  void SetUp() override {
+    if (const auto version = OneDnnVersion({}); !version) GTEST_SKIP() << version.error().message();
+  }
+};
+
+TEST_P(Library, AgreesWithTheInterpreter) {
+  const auto module = ParseText(GetParam().text);
+  const auto device = OpenHostDevice();
+  const std::vector<Literal> arguments = SmallIntegers(*module);
+  const auto expected = Interpret(*module, arguments);
+  ASSERT_TRUE(expected) << expected.error().message();
+  auto executable = Compile(*module, *device);
+  ASSERT_TRUE(executable) << executable.error().message();
+  EXPECT_EQ((*executable)->report().library_calls, 1) << (*executable)->report().notes.front();
+  for (const bool pack_once : {false, true}) {
+    CompileOptions options;
+    options.pack_once = pack_once;
+    executable = Compile(*module, *device, options);
+    ASSERT_TRUE(executable) << executable.error().message();
+    for (int run = 0; run < 2; ++run) {
+      const auto result = (*executable)->Run(arguments);
+      ASSERT_TRUE(result) << result.error().message();
+      EXPECT_TRUE(result->BitEquals(*expected)) << (*executable)->steps().front().how;
+    }
+  }
+}
+
+TEST_P(Library, AgreesWithTheEmittedKernel) {
+  const auto module = ParseText(GetParam().text);
+  const auto device = OpenHostDevice();
+  const std::vector<Literal> arguments = SmallIntegers(*module);
+  CompileOptions options;
+  options.libraries = false;
+  auto kernels = Compile(*module, *device, options);
+  if (!kernels && kernels.error().exit == ExitCode::kUnsupported) GTEST_SKIP() << kernels.error().message();
+  ASSERT_TRUE(kernels) << kernels.error().message();
+  auto library = Compile(*module, *device);
+  ASSERT_TRUE(library);
+  const auto a = (*kernels)->Run(arguments), b = (*library)->Run(arguments);
+  ASSERT_TRUE(a && b);
+  EXPECT_TRUE(a->BitEquals(*b));
+}
+
+INSTANTIATE_TEST_SUITE_P(Host, Library, ::testing::ValuesIn(kCases), [](const auto& info) { return info.param.name; });
+
+// oneDNN has only its slow reference implementation for a vector along the rows: the call becomes a kernel, with a note.
+TEST(LibraryCall, WhatNoLibraryTakesIsAKernel) {
+  const auto module = ParseText(R"(
+fused {
+  a = f32[5,7] parameter(0)
+  b = f32[7,11] parameter(1)
+  v = f32[5] parameter(2)
+  d = f32[5,11] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  rows = f32[5,11] broadcast(v), dimensions={0}
+  ROOT s = f32[5,11] add(d, rows)
+}
+ENTRY main {
+  a = f32[5,7] parameter(0)
+  b = f32[7,11] parameter(1)
+  v = f32[5] parameter(2)
+  ROOT f = f32[5,11] fusion(a, b, v), kind=kCustom, calls=fused, backend_config={"library":"gemm"}
+})");
+  const auto device = OpenHostDevice();
+  const std::vector<Literal> arguments = SmallIntegers(*module);
+  auto executable = Compile(*module, *device);
+  ASSERT_TRUE(executable) << executable.error().message();
+  EXPECT_EQ((*executable)->report().library_calls, 0);
+  EXPECT_EQ((*executable)->report().notes.size(), 1u);
+  const auto result = (*executable)->Run(arguments), expected = Interpret(*module, arguments);
+  ASSERT_TRUE(result && expected);
+  EXPECT_TRUE(result->BitEquals(*expected));
+}
+
+TEST(LibraryCall, ReluKeepsNaN) {
+  if (!OneDnnVersion({})) GTEST_SKIP() << "no oneDNN";
+  const auto module = ParseText(kCases[5].text);
+  const auto device = OpenHostDevice();
+  std::vector<Literal> arguments = SmallIntegers(*module);
+  arguments[0].mutable_data<float>()[0] = NAN;
+  auto executable = Compile(*module, *device);
+  ASSERT_TRUE(executable);
+  const auto result = (*executable)->Run(arguments);
+  ASSERT_TRUE(result);
+  for (int i = 0; i < 11; ++i) EXPECT_TRUE(std::isnan(result->data<float>()[i])) << i;
+}
+
+TEST(Doctor, SaysWhatWorksAndWhatHappensInstead) {
+  const std::vector<Capability> capabilities = Examine({});
+  ASSERT_EQ(capabilities.size(), 5u);
+  for (const Capability& capability : capabilities) {
+    EXPECT_FALSE(capability.text.empty()) << capability.name;
+    EXPECT_EQ(capability.ok, capability.consequence.empty()) << capability.name;
+  }
+}
+
+TEST(LibraryCall, PlantedFaultsChangeTheResult) {
+  if (!OneDnnVersion({})) GTEST_SKIP() << "no oneDNN";
+  const auto module = ParseText(kCases[0].text);
+  const auto device = OpenHostDevice();
+  const std::vector<Literal> arguments = SmallIntegers(*module);
+  const auto expected = Interpret(*module, arguments);
+  ASSERT_TRUE(expected);
+  for (const char* fault : {"bit", "zero", "scale"}) {
+    CompileOptions options;
+    options.inject = Str("library:f:", fault);
+    auto executable = Compile(*module, *device, options);
+    ASSERT_TRUE(executable);
+    const auto result = (*executable)->Run(arguments);
+    ASSERT_TRUE(result);
+    EXPECT_FALSE(result->BitEquals(*expected)) << fault;
+  }
+  CompileOptions options;
+  options.inject = "library:nobody:bit";
+  EXPECT_EQ(Compile(*module, *device, options).error().exit, ExitCode::kUsage);
+  options.inject = "library:f:nothing";
+  EXPECT_EQ(Compile(*module, *device, options).error().exit, ExitCode::kUsage);
+}
+
+}  // namespace
+}  // namespace hlo::gpu
