@@ -85,7 +85,8 @@ TEST(Kernel, HostAndEmulatedGpuAgreeToTheBit) {
       const ArrayInfo& array = kernel.arrays[parameters[p]];
       int64_t different = 0, first = -1;
       for (int64_t i = 0; i < array.elements; ++i) {
-        if (SameElement(array.type, &host.storage[p][i * Bytes(array.type)], &gpu.storage[p][i * Bytes(array.type)])) continue;
+        if (SameElement(array.type, &host.storage[p][i * Bytes(array.type)], &gpu.storage[p][i * Bytes(array.type)]))
+          continue;
         ++different;
         if (first < 0) first = i;
       }
@@ -132,12 +133,20 @@ TEST(Sanitizer, FindsPlantedBugs) {
   using enum Finding;
   const PlantedBug bugs[] = {
       {"missing barrier", KernelFault::kMissingBarrier, TransposeSample, {kSharedRace}, {kUninitialisedShared}},
-      {"missing barrier in a reduction", KernelFault::kMissingBarrier, RowSample, {kSharedRace}, {kUninitialisedShared}},
+      {"missing barrier in a reduction",
+       KernelFault::kMissingBarrier,
+       RowSample,
+       {kSharedRace},
+       {kUninitialisedShared}},
       {"shared race", KernelFault::kSharedRace, TransposeSample, {kSharedRace}, {}},
       {"out of bounds", KernelFault::kOutOfBounds, ElementwiseSample, {kOutOfBounds}, {}},
       {"misaligned vector", KernelFault::kMisalignedVector, ElementwiseSample, {kMisaligned}, {kOutOfBounds}},
       {"uninitialised shared read", KernelFault::kUninitialisedShared, RowSample, {kUninitialisedShared}, {}},
-      {"divergent barrier", KernelFault::kDivergentBarrier, TransposeSample, {kDivergentBarrier}, {kSharedRace, kUninitialisedShared}},
+      {"divergent barrier",
+       KernelFault::kDivergentBarrier,
+       TransposeSample,
+       {kDivergentBarrier},
+       {kSharedRace, kUninitialisedShared}},
       {"cross-block race", KernelFault::kCrossBlockRace, ElementwiseSample, {kCrossBlockRace}, {}},
   };
   for (const PlantedBug& bug : bugs) {
@@ -149,11 +158,14 @@ TEST(Sanitizer, FindsPlantedBugs) {
     const auto report = Emulate(kernel, buffers.arguments, options);
     ASSERT_TRUE(report) << report.error().message();
     for (const Finding expected : bug.expected) {
-      EXPECT_TRUE(std::any_of(report->findings.begin(), report->findings.end(), [&](const auto& f) { return f.finding == expected; }))
+      EXPECT_TRUE(std::any_of(report->findings.begin(), report->findings.end(),
+                              [&](const auto& f) { return f.finding == expected; }))
           << "not found: " << ToString(expected);
     }
     for (const SanitizerFinding& finding : report->findings) {
-      const auto among = [&](const std::vector<Finding>& kinds) { return std::find(kinds.begin(), kinds.end(), finding.finding) != kinds.end(); };
+      const auto among = [&](const std::vector<Finding>& kinds) {
+        return std::find(kinds.begin(), kinds.end(), finding.finding) != kinds.end();
+      };
       EXPECT_TRUE(among(bug.expected) || among(bug.companions)) << finding.ToString();
     }
   }

@@ -18,13 +18,16 @@ namespace hlo::kernel {
 namespace {
 
 template <class T>
-constexpr Type kTypeOf = std::is_same_v<T, float> ? Type::kF32 : std::is_same_v<T, double> ? Type::kF64 : Type::kF16;
+constexpr Type kTypeOf = std::is_same_v<T, float>    ? Type::kF32
+                         : std::is_same_v<T, double> ? Type::kF64
+                                                     : Type::kF16;
 
 template <class T>
 std::vector<T> Compute(const std::function<Value(Value, Value)>& function, std::vector<T> x, std::vector<T> y) {
   const int64_t count = static_cast<int64_t>(x.size());
   KernelBuilder k("function", CeilDiv(count, 1024), 256);
-  const Array in0 = k.Input("x", kTypeOf<T>, count), in1 = k.Input("y", kTypeOf<T>, count), out = k.Output("z", kTypeOf<T>, count);
+  const Array in0 = k.Input("x", kTypeOf<T>, count), in1 = k.Input("y", kTypeOf<T>, count),
+              out = k.Output("z", kTypeOf<T>, count);
   const Value base = k.block() * 1024;
   k.Tile(4, count - base, [&](Value i) { out.Store(base + i, function(in0.Load(base + i), in1.Load(base + i))); });
   const auto compiled = CompileHost(std::move(k).Build());
@@ -48,19 +51,26 @@ double Ulps(T actual, long double expected) {
   int exponent;
   std::frexp(static_cast<long double>(expected), &exponent);
   exponent = std::max(exponent, std::numeric_limits<T>::min_exponent);
-  return static_cast<double>(std::fabs(static_cast<long double>(actual) - expected) / std::ldexp(1.0L, exponent - std::numeric_limits<T>::digits));
+  return static_cast<double>(std::fabs(static_cast<long double>(actual) - expected) /
+                             std::ldexp(1.0L, exponent - std::numeric_limits<T>::digits));
 }
 
 struct Function {
   const char* name;
   std::function<Value(Value, Value)> kernel;
   std::function<long double(long double, long double)> reference;
-  double budget;  // f32; f64 has one more.
+  double budget;     // f32; f64 has one more.
   double low, high;  // Where half of the samples are taken.
 };
 
-Function Unary(const char* name, Value (*kernel)(Value), long double (*reference)(long double), double budget, double low, double high) {
-  return {name, [=](Value x, Value) { return kernel(x); }, [=](long double x, long double) { return reference(x); }, budget, low, high};
+Function Unary(const char* name, Value (*kernel)(Value), long double (*reference)(long double), double budget,
+               double low, double high) {
+  return {name,
+          [=](Value x, Value) { return kernel(x); },
+          [=](long double x, long double) { return reference(x); },
+          budget,
+          low,
+          high};
 }
 
 const std::vector<Function>& Functions() {
@@ -72,17 +82,20 @@ const std::vector<Function>& Functions() {
       Unary("log2", Log2, std::log2, 2, 0, 3),
       Unary("log1p", Log1p, std::log1p, 1.5, -1, 3),
       Unary("tanh", Tanh, std::tanh, 2.5, -10, 10),
-      Unary("logistic", Logistic, [](long double x) { return 1 / (1 + std::exp(-x)); }, 4, -105, 20),
+      Unary(
+          "logistic", Logistic, [](long double x) { return 1 / (1 + std::exp(-x)); }, 4, -105, 20),
       Unary("erf", Erf, std::erf, 3, -5, 5),
       Unary("sin", Sin, std::sin, 2, -100, 100),
       Unary("cos", Cos, std::cos, 2, -100, 100),
       Unary("tan", Tan, std::tan, 4, -100, 100),
-      Unary("rsqrt", Rsqrt, [](long double x) { return 1 / std::sqrt(x); }, 2, 0, 10),
+      Unary(
+          "rsqrt", Rsqrt, [](long double x) { return 1 / std::sqrt(x); }, 2, 0, 10),
       Unary("cbrt", Cbrt, std::cbrt, 1.5, -10, 10),
       Unary("sqrt", Sqrt, std::sqrt, 0.5001, 0, 10),
       {"pow", Pow, [](long double x, long double y) { return std::pow(x, y); }, 4, 0, 20},
       {"atan2", Atan2, [](long double y, long double x) { return std::atan2(y, x); }, 3, -10, 10},
-      {"rem", [](Value x, Value y) { return x % y; }, [](long double x, long double y) { return std::fmod(x, y); }, 0.0001, -100, 100},
+      {"rem", [](Value x, Value y) { return x % y; }, [](long double x, long double y) { return std::fmod(x, y); },
+       0.0001, -100, 100},
   };
   return functions;
 }
@@ -96,9 +109,28 @@ TYPED_TEST(Math, StaysWithinItsBudget) {
   using T = TypeParam;
   using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
   const T inf = std::numeric_limits<T>::infinity(), nan = std::numeric_limits<T>::quiet_NaN();
-  const T edges[] = {0, T(-0.0), 1, -1, T(0.5), T(-0.5), 2, -2, 3, -3, inf, -inf, nan, std::numeric_limits<T>::denorm_min(),
-                     -std::numeric_limits<T>::denorm_min(), std::numeric_limits<T>::min(), std::numeric_limits<T>::max(),
-                     -std::numeric_limits<T>::max(), T(1e30), T(-1e30), T(7.25), 17};
+  const T edges[] = {0,
+                     T(-0.0),
+                     1,
+                     -1,
+                     T(0.5),
+                     T(-0.5),
+                     2,
+                     -2,
+                     3,
+                     -3,
+                     inf,
+                     -inf,
+                     nan,
+                     std::numeric_limits<T>::denorm_min(),
+                     -std::numeric_limits<T>::denorm_min(),
+                     std::numeric_limits<T>::min(),
+                     std::numeric_limits<T>::max(),
+                     -std::numeric_limits<T>::max(),
+                     T(1e30),
+                     T(-1e30),
+                     T(7.25),
+                     17};
   for (const Function& function : Functions()) {
     std::mt19937_64 random(7);
     std::vector<T> x, y;
@@ -123,9 +155,11 @@ TYPED_TEST(Math, StaysWithinItsBudget) {
         EXPECT_EQ(std::signbit(z[i]), std::signbit(expected)) << function.name << " of " << x[i] << ", " << y[i];
       }
     }
-    EXPECT_LE(worst, function.budget + (sizeof(T) == 8 ? 1 : 0)) << function.name << " of " << x[at] << ", " << y[at] << " gave " << z[at];
+    EXPECT_LE(worst, function.budget + (sizeof(T) == 8 ? 1 : 0))
+        << function.name << " of " << x[at] << ", " << y[at] << " gave " << z[at];
     if (std::getenv("HLO_ULPS")) {
-      printf("%-10s f%d worst %.3f ulp at %a, %a\n", function.name, int(8 * sizeof(T)), worst, double(x[at]), double(y[at]));
+      printf("%-10s f%d worst %.3f ulp at %a, %a\n", function.name, int(8 * sizeof(T)), worst, double(x[at]),
+             double(y[at]));
     }
   }
 }

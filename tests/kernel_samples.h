@@ -17,7 +17,8 @@ inline Value Sum(Value a, Value b) { return a + b; }
 
 inline Value Gelu(Value x) { return x * 0.5 * (Tanh((x + x * x * x * 0.044715) * 0.7978845608) + 1.0); }
 
-inline Kernel Elementwise(std::string name, Type type, int64_t count, int width, const std::function<Value(Value, Value)>& function) {
+inline Kernel Elementwise(std::string name, Type type, int64_t count, int width,
+                          const std::function<Value(Value, Value)>& function) {
   const int64_t per_block = 256 * width;
   KernelBuilder k(std::move(name), CeilDiv(count, per_block), 256);
   const Array x = k.Input("x", type, count), y = k.Input("y", type, count), z = k.Output("z", type, count);
@@ -85,7 +86,8 @@ inline Kernel ArgMax(int64_t rows, int64_t columns) {
   };
   const int64_t per_thread = CeilDiv(columns, 128);
   k.Phase([&] {  // Contiguous columns per thread, so that neighbours are in order.
-    const Variable most = k.MakeVariable(k.Constant(Type::kF32, -1e38)), where = k.MakeVariable(k.Constant(Type::kS32, 0));
+    const Variable most = k.MakeVariable(k.Constant(Type::kF32, -1e38)),
+                   where = k.MakeVariable(k.Constant(Type::kS32, 0));
     k.Loop(0, per_thread, 1, [&](Value j) {
       const Value column = k.thread() * per_thread + j;
       k.If(column < columns, [&] {
@@ -132,20 +134,29 @@ inline Kernel Transpose(int64_t rows, int64_t columns, Type type = Type::kF32) {
   const Array tile = k.Shared("tile", type, 32 * 33);
   const Value row0 = k.block() / across * 32, column0 = k.block() % across * 32;
   k.Warps([&] {
-    k.Loop(0, 32, 8, [&](Value first) {
-      const Value row = first + k.warp();
-      k.If(row0 + row < rows, [&] {
-        k.Tile(1, columns - column0, [&](Value lane) { tile.Store(row * 33 + lane, x.Load((row0 + row) * columns + column0 + lane)); });
-      });
-    }, 0);
+    k.Loop(
+        0, 32, 8,
+        [&](Value first) {
+          const Value row = first + k.warp();
+          k.If(row0 + row < rows, [&] {
+            k.Tile(1, columns - column0,
+                   [&](Value lane) { tile.Store(row * 33 + lane, x.Load((row0 + row) * columns + column0 + lane)); });
+          });
+        },
+        0);
   });
   k.Warps([&] {
-    k.Loop(0, 32, 8, [&](Value first) {
-      const Value column = first + k.warp();
-      k.If(column0 + column < columns, [&] {
-        k.Tile(1, rows - row0, [&](Value lane) { y.Store((column0 + column) * rows + row0 + lane, tile.Load(lane * 33 + column)); });
-      });
-    }, 0);
+    k.Loop(
+        0, 32, 8,
+        [&](Value first) {
+          const Value column = first + k.warp();
+          k.If(column0 + column < columns, [&] {
+            k.Tile(1, rows - row0, [&](Value lane) {
+              y.Store((column0 + column) * rows + row0 + lane, tile.Load(lane * 33 + column));
+            });
+          });
+        },
+        0);
   });
   return std::move(k).Build();
 }
@@ -223,13 +234,15 @@ inline Kernel Shuffles() {
 inline Kernel SplitSum(int64_t count, int64_t blocks) {
   KernelBuilder k("split_sum", blocks, 128);
   const Array x = k.Input("x", Type::kF32, count);
-  const Array partial = k.InOut("partial", Type::kF32, blocks), counter = k.InOut("counter", Type::kU32, 1), y = k.Output("y", Type::kF32, 1);
+  const Array partial = k.InOut("partial", Type::kF32, blocks), counter = k.InOut("counter", Type::kU32, 1),
+              y = k.Output("y", Type::kF32, 1);
   const Slot sum = k.MakeSlot(Type::kF32);
   k.Fill(sum, 0.0);
   const int64_t per_block = CeilDiv(count, blocks);
   const Value begin = k.block() * per_block;
   const Value end = Min(begin + per_block, k.Index(count));
-  k.Loop(begin, end, 128, [&](Value at) { k.Tile(1, end - at, [&](Value i) { sum.Set(sum.Get() + x.Load(at + i)); }); });
+  k.Loop(begin, end, 128,
+         [&](Value at) { k.Tile(1, end - at, [&](Value i) { sum.Set(sum.Get() + x.Load(at + i)); }); });
   partial.Store(k.block(), k.BlockReduce(sum, Sum));
   k.If(k.ArriveLast(counter, k.Index(0), blocks), [&] {
     const Variable total = k.MakeVariable(k.Constant(Type::kF32, 0.0));
@@ -250,7 +263,8 @@ inline Kernel Stencil(int64_t rows, int64_t columns) {
     const Variable sum = k.MakeVariable(k.Constant(Type::kF32, 0.0));
     k.Loop(0, 3, 1, [&](Value offset) {
       const Value other = row + offset - 1;
-      k.If((other >= 0) & (other < rows), [&] { sum.Set(Fma(x.Load(other * columns + column), weights.Load(offset), sum.Get())); });
+      k.If((other >= 0) & (other < rows),
+           [&] { sum.Set(Fma(x.Load(other * columns + column), weights.Load(offset), sum.Get())); });
     });
     y.Store(at, sum.Get());
   });
@@ -311,7 +325,8 @@ inline Kernel SwapPairs(int64_t pairs) {
 // Broadcast of a row vector over a matrix with division by a scalar parameter: indices through / and %.
 inline Kernel BroadcastAdd(int64_t rows, int64_t columns) {
   KernelBuilder k("broadcast_add", CeilDiv(rows * columns, 2048), 256);
-  const Array x = k.Input("x", Type::kF16, rows * columns), bias = k.Input("bias", Type::kF16, columns), scale = k.Input("scale", Type::kF16, rows);
+  const Array x = k.Input("x", Type::kF16, rows * columns), bias = k.Input("bias", Type::kF16, columns),
+              scale = k.Input("scale", Type::kF16, rows);
   const Array y = k.Output("y", Type::kF16, rows * columns);
   const Value base = k.block() * 2048;
   k.Tile(8, rows * columns - base, [&](Value i) {
@@ -349,7 +364,8 @@ inline Kernel Dot(int64_t rows, int64_t columns, int64_t terms) {
   k.Tile(2, rows * columns - base, [&](Value i) {
     const Value at = base + i, row = at / columns, column = at % columns;
     const Value first = Exp(y.Load(column));
-    const Variable sum = k.MakeVariable(k.Constant(Type::kF32, 0.0)), positive = k.MakeVariable(k.Constant(Type::kPred, 0));
+    const Variable sum = k.MakeVariable(k.Constant(Type::kF32, 0.0)),
+                   positive = k.MakeVariable(k.Constant(Type::kPred, 0));
     k.Loop(0, terms, 1, [&](Value term) {
       const Value product = x.Load(row * terms + term) * y.Load(term * columns + column);
       k.If(product > 0, [&] { positive.Set(k.Constant(Type::kPred, 1)); });
@@ -363,16 +379,20 @@ inline Kernel Dot(int64_t rows, int64_t columns, int64_t terms) {
 // Two nested long loops with an If between them, in a phase; bounds from memory.
 inline Kernel NestedLoops() {
   KernelBuilder k("nested_loops", 3, 64);
-  const Array bounds = k.Input("bounds", Type::kU8, 3), x = k.Input("x", Type::kF32, 300), y = k.Output("y", Type::kF32, 192);
+  const Array bounds = k.Input("bounds", Type::kU8, 3), x = k.Input("x", Type::kF32, 300),
+              y = k.Output("y", Type::kF32, 192);
   const Value limit = Convert(bounds.Load(k.block()), Type::kIndex);
   k.Phase([&] {
     const Variable sum = k.MakeVariable(k.Constant(Type::kF32, 1.0));
     const Value own = x.Load(k.thread());
     k.Loop(k.Index(0), limit, 1, [&](Value i) {
       const Value scale = x.Load(i) * own;
-      k.If(i < 100, [&] {
-        k.Loop(k.Index(0), i, 7, [&](Value j) { sum.Set(sum.Get() * 0.5 + x.Load(j + k.thread()) * scale); });
-      }, [&] { sum.Set(sum.Get() + scale); });
+      k.If(
+          i < 100,
+          [&] {
+            k.Loop(k.Index(0), i, 7, [&](Value j) { sum.Set(sum.Get() * 0.5 + x.Load(j + k.thread()) * scale); });
+          },
+          [&] { sum.Set(sum.Get() + scale); });
     });
     y.Store(k.block() * 64 + k.thread(), sum.Get());
   });
@@ -386,18 +406,24 @@ inline std::vector<Kernel> SampleKernels() {
   kernels.push_back(Elementwise("bf16", Type::kBF16, 5001, 8, [](Value x, Value y) { return Max(x + y, x * y); }));
   kernels.push_back(Elementwise("bf16_even", Type::kBF16, 4096, 8, [](Value x, Value y) { return x * y; }));
   kernels.push_back(Elementwise("f16", Type::kF16, 5000, 8, [](Value x, Value y) { return Tanh(x) / y; }));
-  kernels.push_back(Elementwise("f64", Type::kF64, 1000, 2, [](Value x, Value y) { return Pow(Abs(x), y) + Sin(x) * Erf(y); }));
-  kernels.push_back(Elementwise("sin", Type::kF32, 1001, 4, [](Value x, Value y) { return Sin(x * 1e6) + Cos(y) + Atan2(x, y) + x % y; }));
-  for (const Type type : {Type::kS8, Type::kU8, Type::kS16, Type::kU16, Type::kS32, Type::kU32, Type::kS64, Type::kU64}) {
-    kernels.push_back(Elementwise(std::string("int_") + std::string(ToString(type)), type, 2049, 16 / Bytes(type), [](Value x, Value y) {
-      return (x / y) ^ (x % y) ^ ShiftLeft(x, y) ^ ShiftRightArithmetic(x, y) ^ ShiftRightLogical(x, y) ^ Min(x, y) ^ Max(x, y) ^
-             (x * y + Abs(x - y)) ^ PopulationCount(x) ^ CountLeadingZeros(y);
-    }));
-    kernels.push_back(Elementwise(std::string("convert_") + std::string(ToString(type)), type, 1025, 4, [](Value x, Value y) {
-      const Type type = x.type();
-      return Convert(Convert(x, Type::kF32) * 1.5e3, type) + Convert(Convert(y, Type::kBF16), type) + Convert(Convert(x, Type::kF64) * 1e300, type) +
-             Convert(Convert(Convert(y, Type::kF16), Type::kPred), type);
-    }));
+  kernels.push_back(
+      Elementwise("f64", Type::kF64, 1000, 2, [](Value x, Value y) { return Pow(Abs(x), y) + Sin(x) * Erf(y); }));
+  kernels.push_back(Elementwise("sin", Type::kF32, 1001, 4,
+                                [](Value x, Value y) { return Sin(x * 1e6) + Cos(y) + Atan2(x, y) + x % y; }));
+  for (const Type type :
+       {Type::kS8, Type::kU8, Type::kS16, Type::kU16, Type::kS32, Type::kU32, Type::kS64, Type::kU64}) {
+    kernels.push_back(Elementwise(
+        std::string("int_") + std::string(ToString(type)), type, 2049, 16 / Bytes(type), [](Value x, Value y) {
+          return (x / y) ^ (x % y) ^ ShiftLeft(x, y) ^ ShiftRightArithmetic(x, y) ^ ShiftRightLogical(x, y) ^
+                 Min(x, y) ^ Max(x, y) ^ (x * y + Abs(x - y)) ^ PopulationCount(x) ^ CountLeadingZeros(y);
+        }));
+    kernels.push_back(
+        Elementwise(std::string("convert_") + std::string(ToString(type)), type, 1025, 4, [](Value x, Value y) {
+          const Type type = x.type();
+          return Convert(Convert(x, Type::kF32) * 1.5e3, type) + Convert(Convert(y, Type::kBF16), type) +
+                 Convert(Convert(x, Type::kF64) * 1e300, type) +
+                 Convert(Convert(Convert(y, Type::kF16), Type::kPred), type);
+        }));
   }
   kernels.push_back(RowReduce(5, 1000, 4));
   kernels.push_back(RowReduce(3, 2051, 4));

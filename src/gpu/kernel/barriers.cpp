@@ -68,9 +68,7 @@ class Placer {
           pending = std::move(joined);
           break;
         }
-        case Op::kArrive:
-          pending = nothing_;
-          break;
+        case Op::kArrive: pending = nothing_; break;
         default: {
           const Effects effects = EffectsOf(instruction);
           if (pending.ConflictsWith(effects)) {

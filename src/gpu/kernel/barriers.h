@@ -1,6 +1,7 @@
-// Where barriers must stand. A barrier is placed before a statement that touches an array which the threads of the block
-// (of the warp, inside kWarps) touched since the last one, when either of the two writes. Rounds of a loop in which one
-// statement only writes are not kept apart: it writes different elements, or nobody reads what it writes first.
+// Where barriers must stand. A barrier is placed before a statement that touches an array which the threads of the
+// block (of the warp, inside kWarps) touched since the last one, when either of the two writes. Rounds of a loop in
+// which one statement only writes are not kept apart: it writes different elements, or nobody reads what it writes
+// first.
 #ifndef HLO_GPU_KERNEL_BARRIERS_H_
 #define HLO_GPU_KERNEL_BARRIERS_H_
 

@@ -164,7 +164,8 @@ Value ShiftRightArithmetic(Value a, Value amount) {
 
 Value ShiftRightLogical(Value a, Value amount) {
   const Value value = Bitcast(a, UnsignedLike(a.type()));
-  return Bitcast(Shift(Op::kShiftRight, value, Bitcast(amount, value.type()), ConstantLike(value, int64_t{0})), a.type());
+  return Bitcast(Shift(Op::kShiftRight, value, Bitcast(amount, value.type()), ConstantLike(value, int64_t{0})),
+                 a.type());
 }
 
 Value MulHigh(Value a, Value b) { return Binary(Op::kMulHigh, a, b); }
@@ -217,7 +218,8 @@ Value Convert(Value a, Type type) {
 Value Bitcast(Value a, Type type) {
   CHECK(Bits(a.type()) == Bits(type), "bitcast of ", ToString(a.type()), " to ", ToString(type));
   if (a.type() == type) return a;
-  if (int64_t bits; IsInteger(a.type()) && IsInteger(type) && ConstantOf(a, &bits)) return a.builder().Constant(type, bits);
+  if (int64_t bits; IsInteger(a.type()) && IsInteger(type) && ConstantOf(a, &bits))
+    return a.builder().Constant(type, bits);
   return a.builder().Record(Op::kBitcast, type, {a});
 }
 
@@ -233,13 +235,15 @@ int64_t Array::elements() const { return builder_->kernel_.arrays[id_].elements;
 
 Value Array::Load(Value index) const {
   CHECK(index.type() == Type::kIndex, "index of type ", ToString(index.type()));
-  CHECK(builder_->kernel_.arrays[id_].kind != ArrayKind::kOutput, "load from output '", builder_->kernel_.arrays[id_].name, "'");
+  CHECK(builder_->kernel_.arrays[id_].kind != ArrayKind::kOutput, "load from output '",
+        builder_->kernel_.arrays[id_].name, "'");
   return builder_->Record(Op::kLoad, type(), {index}, id_);
 }
 
 void Array::Store(Value index, Value value) const {
   const ArrayKind kind = builder_->kernel_.arrays[id_].kind;
-  CHECK(index.type() == Type::kIndex && value.type() == type(), "store of ", ToString(value.type()), " to ", ToString(type()));
+  CHECK(index.type() == Type::kIndex && value.type() == type(), "store of ", ToString(value.type()), " to ",
+        ToString(type()));
   CHECK(kind != ArrayKind::kInput && kind != ArrayKind::kTable, "store to '", builder_->kernel_.arrays[id_].name, "'");
   Instruction& store = builder_->Append(Op::kStore, type(), std::array{index, value});
   store.imm = id_;
@@ -349,26 +353,38 @@ Array KernelBuilder::AddArray(ArrayInfo info) {
 }
 
 Array KernelBuilder::Input(std::string name, Type type, int64_t elements, int64_t alignment) {
-  return AddArray({.name = std::move(name), .kind = ArrayKind::kInput, .type = type, .elements = elements, .alignment = alignment});
+  return AddArray(
+      {.name = std::move(name), .kind = ArrayKind::kInput, .type = type, .elements = elements, .alignment = alignment});
 }
 
 Array KernelBuilder::Output(std::string name, Type type, int64_t elements, int64_t alignment) {
-  return AddArray({.name = std::move(name), .kind = ArrayKind::kOutput, .type = type, .elements = elements, .alignment = alignment});
+  return AddArray({.name = std::move(name),
+                   .kind = ArrayKind::kOutput,
+                   .type = type,
+                   .elements = elements,
+                   .alignment = alignment});
 }
 
 Array KernelBuilder::InOut(std::string name, Type type, int64_t elements, int64_t alignment) {
-  return AddArray({.name = std::move(name), .kind = ArrayKind::kInOut, .type = type, .elements = elements, .alignment = alignment});
+  return AddArray(
+      {.name = std::move(name), .kind = ArrayKind::kInOut, .type = type, .elements = elements, .alignment = alignment});
 }
 
 void KernelBuilder::SetMayAlias(Array array) { kernel_.arrays[array.id_].may_alias = true; }
 
 Array KernelBuilder::Shared(std::string name, Type type, int64_t elements) {
-  return AddArray({.name = std::move(name), .kind = ArrayKind::kShared, .type = type, .elements = elements, .alignment = 16});
+  return AddArray(
+      {.name = std::move(name), .kind = ArrayKind::kShared, .type = type, .elements = elements, .alignment = 16});
 }
 
 Array KernelBuilder::Table(std::string name, Type type, std::vector<int64_t> bits) {
   const int64_t elements = static_cast<int64_t>(bits.size());
-  return AddArray({.name = std::move(name), .kind = ArrayKind::kTable, .type = type, .elements = elements, .alignment = 16, .table = std::move(bits)});
+  return AddArray({.name = std::move(name),
+                   .kind = ArrayKind::kTable,
+                   .type = type,
+                   .elements = elements,
+                   .alignment = 16,
+                   .table = std::move(bits)});
 }
 
 Value KernelBuilder::Constant(Type type, int64_t value) {
@@ -570,7 +586,8 @@ Region KernelBuilder::Combiner(std::span<const Slot> slots, const CombineMany& c
     const std::vector<Value> combined = combine(a, b);
     CHECK(combined.size() == slots.size(), "a combination of ", slots.size(), " values gave ", combined.size());
     for (size_t i = 0; i < combined.size(); ++i) {
-      CHECK(combined[i].type() == slots[i].type(), "a combination of ", ToString(slots[i].type()), " gave ", ToString(combined[i].type()));
+      CHECK(combined[i].type() == slots[i].type(), "a combination of ", ToString(slots[i].type()), " gave ",
+            ToString(combined[i].type()));
       current().region.yields.push_back(combined[i].id_);
     }
   });
@@ -598,7 +615,9 @@ std::vector<Slot> KernelBuilder::Narrow(std::span<const Slot> slots, const Combi
   return narrow;
 }
 
-Value KernelBuilder::WarpReduce(Slot slot, const Combine& combine) { return WarpReduce(std::span(&slot, 1), Lift(combine))[0]; }
+Value KernelBuilder::WarpReduce(Slot slot, const Combine& combine) {
+  return WarpReduce(std::span(&slot, 1), Lift(combine))[0];
+}
 
 std::vector<Value> KernelBuilder::WarpReduce(std::span<const Slot> slots, const CombineMany& combine) {
   CHECK(level() == Level::kWarp, "WarpReduce outside warp level");
@@ -613,7 +632,9 @@ std::vector<Value> KernelBuilder::WarpReduce(std::span<const Slot> slots, const 
   return results;
 }
 
-Value KernelBuilder::BlockReduce(Slot slot, const Combine& combine) { return BlockReduce(std::span(&slot, 1), Lift(combine))[0]; }
+Value KernelBuilder::BlockReduce(Slot slot, const Combine& combine) {
+  return BlockReduce(std::span(&slot, 1), Lift(combine))[0];
+}
 
 std::vector<Value> KernelBuilder::BlockReduce(std::span<const Slot> slots, const CombineMany& combine) {
   CHECK(level() == Level::kBlock, "BlockReduce outside block level");
@@ -697,7 +718,8 @@ std::vector<Value> KernelBuilder::BlockScan(std::span<const Slot> slots, const C
 
 void KernelBuilder::Shuffle(ShuffleMode mode, Slot to, Slot from, int amount, std::initializer_list<Slot> lane) {
   CHECK(level() == Level::kWarp, "shuffle outside warp level");
-  CHECK(to.type() == from.type() && to.width() == 1 && from.width() == 1, "shuffle of ", ToString(from.type()), " to ", ToString(to.type()));
+  CHECK(to.type() == from.type() && to.width() == 1 && from.width() == 1, "shuffle of ", ToString(from.type()), " to ",
+        ToString(to.type()));
   CHECK(amount >= 0 && amount < kWarpSize, "shuffle by ", amount);
   Instruction& shuffle = Append(Op::kShuffle, from.type(), {});
   shuffle.slots = {to.id_, from.id_};

@@ -5,7 +5,8 @@
 // conditions are the same for all threads. Phase(), Tile() and Warps() go down from there:
 //
 //   Phase(body)           body runs in every thread; k.thread(), k.warp(), k.lane() say which
-//   Tile(V, limit, body)  body(i) runs for i in [0, min(limit, threads * V)), V contiguous i per thread: vector accesses
+//   Tile(V, limit, body)  body(i) runs for i in [0, min(limit, threads * V)), V contiguous i per thread: vector
+//   accesses
 //                         on the GPU, one flat loop on the host. The guard is the limit, not an If in the body
 //   Warps(body)           body runs once per warp (*warp level*): loops and ifs that may differ between warps, with
 //                         Phase and Tile inside (then over the 32 lanes of the warp), reductions and shuffles
@@ -34,7 +35,8 @@
 //   Slot sum = k.MakeSlot(Type::kF32, 4);
 //   k.Fill(sum, 0.0);
 //   Value row = k.block() * columns;
-//   k.Loop(0, columns, 256 * 4, [&](Value begin) {                      // Uniform: outside the thread loop on the host.
+//   k.Loop(0, columns, 256 * 4, [&](Value begin) {                      // Uniform: outside the thread loop on the
+//   host.
 //     k.Tile(4, columns - begin, [&](Value i) { sum.Set(sum.Get() + x.Load(row + begin + i)); });
 //   });
 //   Value total = k.BlockReduce(sum, [](Value a, Value b) { return a + b; });  // At block level: every thread has it.
@@ -84,12 +86,13 @@
 //     }, 0);
 //   });
 //
-// Speed. Put the contiguous dimension into Tile with V = 16 bytes / widest streamed type; accesses become vectors on the
-// GPU when the index is (multiple of V) + i, also through `% C` and `/ C` with C a multiple of V. On the host, tiles are
-// cut at the multiples of such C (16 and more), so divided indices cost no gathers. Loops with a uniform trip count are
-// best at block or warp level, with slots of width V as accumulators. A loop in a thread body is fine too: short ones are
-// written out, long ones with the same bounds in all threads run outside the loop over lanes on the host; only loops whose
-// bounds differ between threads are scalar there. Ask for lane() and warp(), never thread() % 32.
+// Speed. Put the contiguous dimension into Tile with V = 16 bytes / widest streamed type; accesses become vectors on
+// the GPU when the index is (multiple of V) + i, also through `% C` and `/ C` with C a multiple of V. On the host,
+// tiles are cut at the multiples of such C (16 and more), so divided indices cost no gathers. Loops with a uniform trip
+// count are best at block or warp level, with slots of width V as accumulators. A loop in a thread body is fine too:
+// short ones are written out, long ones with the same bounds in all threads run outside the loop over lanes on the
+// host; only loops whose bounds differ between threads are scalar there. Ask for lane() and warp(), never thread()
+// % 32.
 //
 // Wrong use (a value out of scope, a collective in a thread body, types that differ) is a bug of the emitter: CHECK.
 #ifndef HLO_GPU_KERNEL_BUILDER_H_
@@ -127,8 +130,8 @@ class Value {
 };
 
 // Operands have the same type. f16 and bf16 are computed in f32 and rounded once, here and in all functions below.
-// Integers: as HLO says. Wrap; x / 0 is -1 (all ones if unsigned), x % 0 is x, MIN / -1 is MIN, MIN % -1 is 0; shifts by
-// the width or more give 0 (right shifts of signed values: the sign). kIndex does without those guards.
+// Integers: as HLO says. Wrap; x / 0 is -1 (all ones if unsigned), x % 0 is x, MIN / -1 is MIN, MIN % -1 is 0; shifts
+// by the width or more give 0 (right shifts of signed values: the sign). kIndex does without those guards.
 Value operator+(Value a, Value b);
 Value operator-(Value a, Value b);
 Value operator*(Value a, Value b);
@@ -175,12 +178,20 @@ template <class T>
 concept Literal = std::integral<T> || std::floating_point<T>;
 template <Literal T>
 Value AsValue(Value like, T literal) {
-  if constexpr (std::integral<T>) return ConstantLike(like, static_cast<int64_t>(literal));
-  else return ConstantLike(like, static_cast<double>(literal));
+  if constexpr (std::integral<T>)
+    return ConstantLike(like, static_cast<int64_t>(literal));
+  else
+    return ConstantLike(like, static_cast<double>(literal));
 }
-#define HLO_KERNEL_LITERALS(op)                                                       \
-  template <Literal T> Value operator op(Value a, T b) { return a op AsValue(a, b); } \
-  template <Literal T> Value operator op(T a, Value b) { return AsValue(b, a) op b; }
+#define HLO_KERNEL_LITERALS(op)     \
+  template <Literal T>              \
+  Value operator op(Value a, T b) { \
+    return a op AsValue(a, b);      \
+  }                                 \
+  template <Literal T>              \
+  Value operator op(T a, Value b) { \
+    return AsValue(b, a) op b;      \
+  }
 HLO_KERNEL_LITERALS(+)
 HLO_KERNEL_LITERALS(-)
 HLO_KERNEL_LITERALS(*)
@@ -213,7 +224,7 @@ class Array {
   void StoreVector(Value index, std::span<const Value> values) const;
   // Relaxed, device wide. Thread level. 32 and 64 bits; float: kAdd and kExchange only.
   void Atomic(AtomicOp op, Value index, Value value) const;
-  Value AtomicFetch(AtomicOp op, Value index, Value value) const;          // The old value.
+  Value AtomicFetch(AtomicOp op, Value index, Value value) const;                 // The old value.
   Value AtomicCompareExchange(Value index, Value expected, Value desired) const;  // The old value; integers.
 
  private:
@@ -240,8 +251,8 @@ class Slot {
   int32_t id_ = -1;
 };
 
-// A mutable value of the level it was made at: one per block, per warp or per thread. Written at that level (also in the
-// loops and ifs of it), read there and below. In a Tile it is one per element.
+// A mutable value of the level it was made at: one per block, per warp or per thread. Written at that level (also in
+// the loops and ifs of it), read there and below. In a Tile it is one per element.
 class Variable {
  public:
   Type type() const;
@@ -316,8 +327,8 @@ class KernelBuilder {
   void Fill(Slot slot, Value value);
   void Fill(Slot slot, double value) { Fill(slot, Constant(slot.type(), value)); }
 
-  // Reductions over all threads (of the warp, of the block) in a fixed order: elements of a slot, then neighbouring lanes
-  // (0 with 1, 2 with 3, then 0 with 2, ...), then warps in order. Slots are left with partial results.
+  // Reductions over all threads (of the warp, of the block) in a fixed order: elements of a slot, then neighbouring
+  // lanes (0 with 1, 2 with 3, then 0 with 2, ...), then warps in order. Slots are left with partial results.
   // WarpReduce at warp level; BlockReduce at block level.
   Value WarpReduce(Slot slot, const Combine& combine);
   std::vector<Value> WarpReduce(std::span<const Slot> slots, const CombineMany& combine);
@@ -328,8 +339,8 @@ class KernelBuilder {
   // Inclusive scan over the lanes (over the threads of the block), in place, width 1. BlockScan returns the totals.
   void WarpScan(std::span<const Slot> slots, const CombineMany& combine);
   std::vector<Value> BlockScan(std::span<const Slot> slots, const CombineMany& combine);
-  // Warp level, width 1. `to` of lane l = `from` of lane l + amount, l - amount, l ^ amount, lane[l] (kS32, 0..31). Lanes
-  // that would read outside the warp keep their own `from`.
+  // Warp level, width 1. `to` of lane l = `from` of lane l + amount, l - amount, l ^ amount, lane[l] (kS32, 0..31).
+  // Lanes that would read outside the warp keep their own `from`.
   void ShuffleDown(Slot to, Slot from, int amount);
   void ShuffleUp(Slot to, Slot from, int amount);
   void ShuffleXor(Slot to, Slot from, int amount);
@@ -390,7 +401,8 @@ class KernelBuilder {
 };
 
 inline KernelBuilder::CombineMany Lift(const KernelBuilder::Combine& combine) {
-  return [combine](std::span<const Value> a, std::span<const Value> b) { return std::vector<Value>{combine(a[0], b[0])}; };
+  return
+      [combine](std::span<const Value> a, std::span<const Value> b) { return std::vector<Value>{combine(a[0], b[0])}; };
 }
 
 }  // namespace hlo::kernel

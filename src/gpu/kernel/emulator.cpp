@@ -28,13 +28,23 @@ using llvm::BasicBlock;
 using LlvmValue = llvm::Value*;
 
 // What a thread waits for.
-enum class Wait : int32_t { kNothing, kBarrier, kWarpBarrier, kShuffleDown, kShuffleUp, kShuffleXor, kShuffleIndexed, kDone };
+enum class Wait : int32_t {
+  kNothing,
+  kBarrier,
+  kWarpBarrier,
+  kShuffleDown,
+  kShuffleUp,
+  kShuffleXor,
+  kShuffleIndexed,
+  kDone
+};
 
 // ---- The machine: one block at a time, all its threads in turns ----
 
 class Machine {
  public:
-  Machine(const Kernel& kernel, std::span<void* const> arguments) : kernel_(kernel), arguments_(arguments), threads_(kernel.threads) {}
+  Machine(const Kernel& kernel, std::span<void* const> arguments)
+      : kernel_(kernel), arguments_(arguments), threads_(kernel.threads) {}
 
   std::vector<AccessSite> sites;
 
@@ -127,7 +137,9 @@ class Machine {
   // Serves the warp's shuffles and warp barriers; false when there is none.
   bool StepWarp(int warp) {
     const std::span<Thread> lanes(threads_.data() + warp * kWarpSize, kWarpSize);
-    const auto collective = [](const Thread& thread) { return thread.wait > Wait::kBarrier && thread.wait < Wait::kDone; };
+    const auto collective = [](const Thread& thread) {
+      return thread.wait > Wait::kBarrier && thread.wait < Wait::kDone;
+    };
     int waiting = 0, first = -1;
     bool same = true;
     for (int lane = 0; lane < kWarpSize; ++lane) {
@@ -171,7 +183,9 @@ void SuspendHook(Machine* machine, int32_t thread, int32_t wait, int32_t site, u
   machine->Suspend(thread, static_cast<Wait>(wait), site, value, operand);
 }
 uint32_t ShuffledHook(Machine* machine, int32_t thread) { return machine->Shuffled(thread); }
-void* AccessHook(Machine* machine, int32_t site, int32_t thread, void* address) { return machine->Access(site, thread, address); }
+void* AccessHook(Machine* machine, int32_t site, int32_t thread, void* address) {
+  return machine->Access(site, thread, address);
+}
 void FenceHook(Machine* machine) { machine->Fence(); }
 
 // ---- The conversion: kernel function -> coroutine ----
@@ -179,11 +193,17 @@ void FenceHook(Machine* machine) { machine->Fence(); }
 class Converter {
  public:
   Converter(const Kernel& kernel, llvm::Module& module, Machine& machine, bool sanitize)
-      : kernel_(kernel), module_(module), context_(module.getContext()), b_(context_), machine_(machine), sanitize_(sanitize) {}
+      : kernel_(kernel),
+        module_(module),
+        context_(module.getContext()),
+        b_(context_),
+        machine_(machine),
+        sanitize_(sanitize) {}
 
   void Convert() {
     llvm::Function* const old = module_.getFunction(EntryName(kernel_));
-    if (llvm::NamedMDNode* annotations = module_.getNamedMetadata("nvvm.annotations")) module_.eraseNamedMetadata(annotations);
+    if (llvm::NamedMDNode* annotations = module_.getNamedMetadata("nvvm.annotations"))
+      module_.eraseNamedMetadata(annotations);
     MakeCoroutine(*old);
     MakeGlobals();
     std::vector<llvm::Instruction*> instructions;
@@ -196,7 +216,9 @@ class Converter {
  private:
   llvm::Type* I32() { return b_.getInt32Ty(); }
   llvm::Type* Ptr() { return b_.getPtrTy(); }
-  LlvmValue Address(const void* pointer) { return b_.CreateIntToPtr(b_.getInt64(reinterpret_cast<uintptr_t>(pointer)), Ptr()); }
+  LlvmValue Address(const void* pointer) {
+    return b_.CreateIntToPtr(b_.getInt64(reinterpret_cast<uintptr_t>(pointer)), Ptr());
+  }
 
   // A call of one of the hooks with the machine as its first argument.
   template <class Function>
@@ -214,7 +236,8 @@ class Converter {
   void MakeCoroutine(llvm::Function& old) {
     llvm::SmallVector<llvm::Type*> types(old.arg_size(), Ptr());
     types.append({I32(), I32()});
-    coroutine_ = llvm::Function::Create(llvm::FunctionType::get(Ptr(), types, false), llvm::GlobalValue::InternalLinkage, "thread", module_);
+    coroutine_ = llvm::Function::Create(llvm::FunctionType::get(Ptr(), types, false),
+                                        llvm::GlobalValue::InternalLinkage, "thread", module_);
     coroutine_->addFnAttr(llvm::Attribute::PresplitCoroutine);
     coroutine_->addFnAttr(llvm::Attribute::NoUnwind);
     coroutine_->splice(coroutine_->begin(), &old);
@@ -229,7 +252,8 @@ class Converter {
       auto* type = global.getValueType();
       if (global.getName() == "dynamic_shared") {
         type = llvm::ArrayType::get(b_.getInt8Ty(), kernel_.SharedBytes());
-        auto* const pool = new llvm::GlobalVariable(module_, type, false, llvm::GlobalValue::ExternalLinkage, llvm::Constant::getNullValue(type), "pool");
+        auto* const pool = new llvm::GlobalVariable(module_, type, false, llvm::GlobalValue::ExternalLinkage,
+                                                    llvm::Constant::getNullValue(type), "pool");
         global.replaceAllUsesWith(pool);
         global.eraseFromParent();
         pool->setName("dynamic_shared");
@@ -257,7 +281,8 @@ class Converter {
 
   // At the insertion point, the end of a block; goes on in a new block.
   void Suspend(bool final, BasicBlock* resume) {
-    LlvmValue const result = b_.CreateIntrinsic(llvm::Intrinsic::coro_suspend, {}, {llvm::ConstantTokenNone::get(context_), b_.getInt1(final)});
+    LlvmValue const result = b_.CreateIntrinsic(llvm::Intrinsic::coro_suspend, {},
+                                                {llvm::ConstantTokenNone::get(context_), b_.getInt1(final)});
     llvm::SwitchInst* const branch = b_.CreateSwitch(result, leave_, 2);
     branch->addCase(b_.getInt8(0), resume);
     branch->addCase(b_.getInt8(1), leave_);
@@ -269,7 +294,8 @@ class Converter {
     BasicBlock* const after = before->splitBasicBlock(&call, "resumed");
     before->getTerminator()->eraseFromParent();
     b_.SetInsertPoint(before);
-    CallHook(SuspendHook, b_.getVoidTy(), {thread_, b_.getInt32(static_cast<int>(wait)), b_.getInt32(next_wait_++), value, operand});
+    CallHook(SuspendHook, b_.getVoidTy(),
+             {thread_, b_.getInt32(static_cast<int>(wait)), b_.getInt32(next_wait_++), value, operand});
     Suspend(false, after);
     b_.SetInsertPoint(&call);
     if (!call.getType()->isVoidTy()) call.replaceAllUsesWith(CallHook(ShuffledHook, I32(), {thread_}));
@@ -288,7 +314,8 @@ class Converter {
       b_.CreateUnreachable();
       return;
     }
-    if (auto* truncate = llvm::dyn_cast<llvm::FPTruncInst>(&instruction); truncate && truncate->getType()->isBFloatTy()) {
+    if (auto* truncate = llvm::dyn_cast<llvm::FPTruncInst>(&instruction);
+        truncate && truncate->getType()->isBFloatTy()) {
       truncate->replaceAllUsesWith(b_.CreateBitCast(ToBF16(truncate->getOperand(0)), b_.getBFloatTy()));
       truncate->eraseFromParent();
       return;
@@ -307,7 +334,8 @@ class Converter {
       case llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x: return replace(thread_);
       case llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x: return replace(block_);
       case llvm::Intrinsic::nvvm_barrier0: return RewriteWait(call, Wait::kBarrier, b_.getInt32(0), b_.getInt32(0));
-      case llvm::Intrinsic::nvvm_bar_warp_sync: return RewriteWait(call, Wait::kWarpBarrier, b_.getInt32(0), b_.getInt32(0));
+      case llvm::Intrinsic::nvvm_bar_warp_sync:
+        return RewriteWait(call, Wait::kWarpBarrier, b_.getInt32(0), b_.getInt32(0));
       case llvm::Intrinsic::nvvm_shfl_sync_down_i32: return shuffle(Wait::kShuffleDown);
       case llvm::Intrinsic::nvvm_shfl_sync_up_i32: return shuffle(Wait::kShuffleUp);
       case llvm::Intrinsic::nvvm_shfl_sync_bfly_i32: return shuffle(Wait::kShuffleXor);
@@ -329,7 +357,8 @@ class Converter {
   LlvmValue ToBF16(LlvmValue value) {
     LlvmValue const bits = b_.CreateBitCast(value, I32());
     LlvmValue const bias = b_.CreateAdd(b_.CreateAnd(b_.CreateLShr(bits, 16), 1), b_.getInt32(0x7fff));
-    LlvmValue const rounded = b_.CreateSelect(b_.CreateFCmpUNO(value, value), b_.getInt32(0x7fff), b_.CreateLShr(b_.CreateAdd(bits, bias), 16));
+    LlvmValue const rounded = b_.CreateSelect(b_.CreateFCmpUNO(value, value), b_.getInt32(0x7fff),
+                                              b_.CreateLShr(b_.CreateAdd(bits, bias), 16));
     return b_.CreateTrunc(rounded, b_.getInt16Ty());
   }
 
@@ -390,7 +419,8 @@ class Converter {
   // Unpacks the arguments for the machine.
   void MakeStart() {
     llvm::Type* const types[] = {Ptr(), I32(), I32()};
-    auto* const start = llvm::Function::Create(llvm::FunctionType::get(Ptr(), types, false), llvm::GlobalValue::ExternalLinkage, "start", module_);
+    auto* const start = llvm::Function::Create(llvm::FunctionType::get(Ptr(), types, false),
+                                               llvm::GlobalValue::ExternalLinkage, "start", module_);
     b_.SetInsertPoint(BasicBlock::Create(context_, "entry", start));
     llvm::SmallVector<LlvmValue> arguments;
     for (size_t i = 0; i + 2 < coroutine_->arg_size(); ++i) {
@@ -421,7 +451,8 @@ Result<std::string> FinishedText(const Kernel& kernel, const NvptxOptions& optio
     const size_t length = std::strlen(space);
     std::string plain;
     size_t from = 0;
-    for (size_t at; (at = text.find(space, from)) != std::string::npos; from = at + length) plain.append(text, from, at - from);
+    for (size_t at; (at = text.find(space, from)) != std::string::npos; from = at + length)
+      plain.append(text, from, at - from);
     plain.append(text, from);
     text = std::move(plain);
   }

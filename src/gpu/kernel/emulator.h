@@ -60,9 +60,10 @@ struct EmulateOptions {
   NvptxOptions nvptx;
 };
 
-// `arguments`: one pointer per parameter, of as many elements as the kernel says. With `sanitize`, accesses out of bounds
-// are reported and not made.
-Result<SanitizerReport> Emulate(const Kernel& kernel, std::span<void* const> arguments, const EmulateOptions& options = {});
+// `arguments`: one pointer per parameter, of as many elements as the kernel says. With `sanitize`, accesses out of
+// bounds are reported and not made.
+Result<SanitizerReport> Emulate(const Kernel& kernel, std::span<void* const> arguments,
+                                const EmulateOptions& options = {});
 
 }  // namespace hlo::kernel
 

@@ -58,7 +58,8 @@ Status CompileModule(std::span<const Kernel* const> kernels, std::span<const Ker
   llvm::TargetMachine* const target = TRY(HostTarget());
   llvm::LLVMContext context;
   llvm::Module module(kernels.front()->name, context);
-  for (size_t i = 0; i < kernels.size(); ++i) LowerToHost(*kernels[i], "k" + hashes[i].ToString(), HostHasMasks(), module);
+  for (size_t i = 0; i < kernels.size(); ++i)
+    LowerToHost(*kernels[i], "k" + hashes[i].ToString(), HostHasMasks(), module);
   Prepare(module, *target);
   TRY(RunPasses(module, *target, Pipeline::kHost));
   llvm::SmallVector<char, 0> bytes;
@@ -90,8 +91,10 @@ void HostKernel::Run(std::span<void* const> arguments, int64_t first_block, int6
   // The calling convention of x86-64 lets a caller pass more than the function takes.
   void* a[kMostDirectArguments] = {};
   std::copy(arguments.begin(), arguments.end(), a);
-  using Function = void (*)(int64_t, int64_t, void*, void*, void*, void*, void*, void*, void*, void*, void*, void*, void*, void*);
-  reinterpret_cast<Function>(function_)(first_block, last_block, a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8], a[9], a[10], a[11]);
+  using Function =
+      void (*)(int64_t, int64_t, void*, void*, void*, void*, void*, void*, void*, void*, void*, void*, void*, void*);
+  reinterpret_cast<Function>(function_)(first_block, last_block, a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8],
+                                        a[9], a[10], a[11]);
 }
 
 void HostKernel::Launch(std::span<void* const> arguments) const {
@@ -101,7 +104,8 @@ void HostKernel::Launch(std::span<void* const> arguments) const {
 
 Result<HostKernel> CompileHost(const Kernel& kernel) {
   const Kernel* const kernels[] = {&kernel};
-  return TRY(CompileHost(kernels)).front();
+  return TRY(CompileHost(kernels))
+  .front();
 }
 
 Result<std::vector<HostKernel>> CompileHost(std::span<const Kernel* const> kernels) {
@@ -122,7 +126,8 @@ Result<std::vector<HostKernel>> CompileHost(std::span<const Kernel* const> kerne
   std::mutex mutex;
   Status status;
   ParallelFor(count, per_module, [&](int64_t first, int64_t last) {
-    Status compiled = CompileModule(std::span(missing_kernels).subspan(first, last - first), std::span(missing_hashes).subspan(first, last - first));
+    Status compiled = CompileModule(std::span(missing_kernels).subspan(first, last - first),
+                                    std::span(missing_hashes).subspan(first, last - first));
     const std::lock_guard lock(mutex);
     if (!compiled && status) status = std::move(compiled);
   });

@@ -26,8 +26,14 @@ constexpr int64_t kStrip = 128;
 class HostLowering {
  public:
   HostLowering(const Kernel& kernel, bool masked_tails, llvm::Module& module)
-      : kernel_(kernel), masked_tails_(masked_tails), context_(module.getContext()), module_(module), b_(context_), scalar_(b_, Place::kHost, kernel.wide_index),
-        values_(kernel.values), constants_(kernel.values) {
+      : kernel_(kernel),
+        masked_tails_(masked_tails),
+        context_(module.getContext()),
+        module_(module),
+        b_(context_),
+        scalar_(b_, Place::kHost, kernel.wide_index),
+        values_(kernel.values),
+        constants_(kernel.values) {
     types_of_.resize(kernel.values, Type::kIndex);
     FindConstantsAndTypes(kernel.body);
   }
@@ -35,7 +41,8 @@ class HostLowering {
   void Lower(const std::string& name) {
     parameters_ = kernel_.Parameters();
     const bool direct = parameters_.size() <= kMostDirectArguments;
-    MakeBody(direct ? name : name + ".blocks", direct ? llvm::GlobalValue::ExternalLinkage : llvm::GlobalValue::InternalLinkage);
+    MakeBody(direct ? name : name + ".blocks",
+             direct ? llvm::GlobalValue::ExternalLinkage : llvm::GlobalValue::InternalLinkage);
     if (!direct) MakeEntry(name);
   }
 
@@ -43,7 +50,8 @@ class HostLowering {
   // Unpacks the arguments: `noalias` says more on parameters than on loaded pointers.
   void MakeEntry(const std::string& name) {
     llvm::Type* const types[] = {b_.getInt64Ty(), b_.getInt64Ty(), b_.getPtrTy()};
-    auto* const entry = llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), types, false), llvm::GlobalValue::ExternalLinkage, name, module_);
+    auto* const entry = llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), types, false),
+                                               llvm::GlobalValue::ExternalLinkage, name, module_);
     entry->addFnAttr(llvm::Attribute::NoUnwind);
     b_.SetInsertPoint(BasicBlock::Create(context_, "entry", entry));
     llvm::SmallVector<LlvmValue> arguments = {entry->getArg(0), entry->getArg(1)};
@@ -89,7 +97,8 @@ class HostLowering {
         for (const int64_t bits : array.table) {
           elements.push_back(array.type == Type::kPred ? b_.getInt8(bits) : scalar_.Constant(array.type, bits));
         }
-        arrays_.push_back(new llvm::GlobalVariable(module_, type, true, llvm::GlobalValue::PrivateLinkage, llvm::ConstantArray::get(type, elements)));
+        arrays_.push_back(new llvm::GlobalVariable(module_, type, true, llvm::GlobalValue::PrivateLinkage,
+                                                   llvm::ConstantArray::get(type, elements)));
       } else {
         arrays_.push_back(Alloca(type));
       }
@@ -131,8 +140,10 @@ class HostLowering {
     BasicBlock* const loop = BasicBlock::Create(context_, "loop", function_);
     BasicBlock* const after = BasicBlock::Create(context_, "after", function_);
     BasicBlock* const before = b_.GetInsertBlock();
-    if (runs) b_.CreateBr(loop);
-    else b_.CreateCondBr(b_.CreateICmpSLT(begin, end), loop, after);
+    if (runs)
+      b_.CreateBr(loop);
+    else
+      b_.CreateCondBr(b_.CreateICmpSLT(begin, end), loop, after);
     b_.SetInsertPoint(loop);
     llvm::PHINode* const index = b_.CreatePHI(b_.getInt64Ty(), 2);
     index->addIncoming(begin, before);
@@ -143,12 +154,16 @@ class HostLowering {
     index->addIncoming(next, b_.GetInsertBlock());
     llvm::BranchInst* const back = b_.CreateCondBr(b_.CreateICmpSLT(next, end), loop, after);
     llvm::SmallVector<llvm::Metadata*, 3> nodes = {nullptr};
-    if (kind.lanes) nodes.push_back(llvm::MDNode::get(context_, {llvm::MDString::get(context_, "llvm.loop.parallel_accesses"), access_group_}));
+    if (kind.lanes)
+      nodes.push_back(
+          llvm::MDNode::get(context_, {llvm::MDString::get(context_, "llvm.loop.parallel_accesses"), access_group_}));
     if (kind.lanes && masked_tails_) {
-      nodes.push_back(llvm::MDNode::get(context_, {llvm::MDString::get(context_, "llvm.loop.vectorize.predicate.enable"),
-                                                   llvm::ConstantAsMetadata::get(b_.getTrue())}));
+      nodes.push_back(
+          llvm::MDNode::get(context_, {llvm::MDString::get(context_, "llvm.loop.vectorize.predicate.enable"),
+                                       llvm::ConstantAsMetadata::get(b_.getTrue())}));
     }
-    if (!kind.unroll) nodes.push_back(llvm::MDNode::get(context_, llvm::MDString::get(context_, "llvm.loop.unroll.disable")));
+    if (!kind.unroll)
+      nodes.push_back(llvm::MDNode::get(context_, llvm::MDString::get(context_, "llvm.loop.unroll.disable")));
     llvm::MDNode* const node = llvm::MDNode::getDistinct(context_, nodes);
     node->replaceOperandWith(0, node);
     back->setMetadata(llvm::LLVMContext::MD_loop, node);
@@ -156,7 +171,9 @@ class HostLowering {
     b_.SetInsertPoint(after);
   }
 
-  void Lanes(LlvmValue end, const std::function<void(LlvmValue)>& body) { Loop(Index(0), end, Index(1), {.lanes = true}, body); }
+  void Lanes(LlvmValue end, const std::function<void(LlvmValue)>& body) {
+    Loop(Index(0), end, Index(1), {.lanes = true}, body);
+  }
 
   void ForWarps(const std::function<void()>& body) {
     Loop(Index(0), Index(kernel_.warps()), Index(1), {.unroll = false}, [&](LlvmValue warp) {
@@ -199,19 +216,24 @@ class HostLowering {
         return;
       case Op::kStoreVector:
         for (int64_t i = 0; i < instruction.imm2; ++i) {
-          StoreElement(instruction.imm, b_.CreateNSWAdd(Get(instruction.operands[0]), Index(i)), Get(instruction.operands[1 + i]));
+          StoreElement(instruction.imm, b_.CreateNSWAdd(Get(instruction.operands[0]), Index(i)),
+                       Get(instruction.operands[1 + i]));
         }
         return;
       case Op::kAtomic:
       case Op::kAtomicFetch:
       case Op::kAtomicCas: return EmitAtomic(instruction);
       case Op::kSlotGet: return define(LoadFrom(SlotAddress(instruction), instruction.type, true));
-      case Op::kSlotSet: return StoreTo(SlotAddress(instruction), kernel_.slots[instruction.imm].type, Get(instruction.operands[0]), true);
+      case Op::kSlotSet:
+        return StoreTo(SlotAddress(instruction), kernel_.slots[instruction.imm].type, Get(instruction.operands[0]),
+                       true);
       case Op::kVariableGet:
-        if (LlvmValue const address = StripVariable(instruction)) return define(LoadFrom(address, instruction.type, true));
+        if (LlvmValue const address = StripVariable(instruction))
+          return define(LoadFrom(address, instruction.type, true));
         return define(b_.CreateLoad(scalar_.TypeOf(instruction.type), variables_[instruction.imm]));
       case Op::kVariableSet:
-        if (LlvmValue const address = StripVariable(instruction)) return StoreTo(address, instruction.type, Get(instruction.operands[0]), true);
+        if (LlvmValue const address = StripVariable(instruction))
+          return StoreTo(address, instruction.type, Get(instruction.operands[0]), true);
         return (void)b_.CreateStore(Get(instruction.operands[0]), variables_[instruction.imm]);
       case Op::kPhase: return EmitPhase(instruction.regions[0]);
       case Op::kTile: return EmitTile(instruction);
@@ -290,16 +312,18 @@ class HostLowering {
 
   // ---- Divisions of the tile's index ----
   //
-  // Between two multiples of C, (base + i) / C is the same for all i and (base + i) % C counts up. So the tile is cut at
-  // the multiples: what would be gathers of divided indices becomes vector loads. Not for small C: the pieces would be
-  // too short.
+  // Between two multiples of C, (base + i) / C is the same for all i and (base + i) % C counts up. So the tile is cut
+  // at the multiples: what would be gathers of divided indices becomes vector loads. Not for small C: the pieces would
+  // be too short.
   static constexpr int64_t kLeastSegment = 16;
 
   struct Segment {
-    std::vector<const Instruction*> divisions;  // kDiv and kRem by constants of something that counts up with the index.
-    std::vector<bool> inside, line, fixed;      // By value: defined in the tile; counts up; the same for all, and index arithmetic.
+    std::vector<const Instruction*>
+        divisions;  // kDiv and kRem by constants of something that counts up with the index.
+    std::vector<bool> inside, line,
+        fixed;  // By value: defined in the tile; counts up; the same for all, and index arithmetic.
     std::vector<const Instruction*> definition;
-    int32_t index = -1;                         // The tile's index.
+    int32_t index = -1;  // The tile's index.
     std::unordered_map<const Instruction*, LlvmValue> at_begin;
     LlvmValue begin = nullptr, position = nullptr;
 
@@ -312,9 +336,13 @@ class HostLowering {
   };
 
   Segment FindSegment(const Region& region) const {
-    Segment segment{.divisions = {}, .inside = std::vector<bool>(kernel_.values), .line = std::vector<bool>(kernel_.values),
-                    .fixed = std::vector<bool>(kernel_.values), .definition = std::vector<const Instruction*>(kernel_.values),
-                    .index = region.arguments[0], .at_begin = {}};
+    Segment segment{.divisions = {},
+                    .inside = std::vector<bool>(kernel_.values),
+                    .line = std::vector<bool>(kernel_.values),
+                    .fixed = std::vector<bool>(kernel_.values),
+                    .definition = std::vector<const Instruction*>(kernel_.values),
+                    .index = region.arguments[0],
+                    .at_begin = {}};
     segment.inside[segment.index] = segment.line[segment.index] = true;
     FindDivisions(region, segment);
     return segment;
@@ -368,7 +396,8 @@ class HostLowering {
       LlvmValue const operands[] = {dividend, divisor};
       const Type types[] = {Type::kIndex, Type::kIndex};
       LlvmValue const value = scalar_.Emit(*division, operands, types);
-      LlvmValue const remainder = division->op == Op::kRem ? value : b_.CreateSub(dividend, b_.CreateMul(value, divisor));
+      LlvmValue const remainder =
+          division->op == Op::kRem ? value : b_.CreateSub(dividend, b_.CreateMul(value, divisor));
       segment.at_begin[division] = value;
       // Below zero nothing divides, behind some guard; the elements from zero on are segments of their own.
       LlvmValue const negative = b_.CreateICmpSLT(dividend, Index(0));
@@ -380,8 +409,12 @@ class HostLowering {
 
   // The body of a phase or tile for lanes (elements) 0 to `end`; `bind` says which one is being emitted.
   void EmitThreads(const Region& region, LlvmValue end, const std::function<void(LlvmValue)>& bind) {
-    Strip strip{.bind = bind, .varying = std::vector<bool>(kernel_.values), .group_of = std::vector<int>(kernel_.values), .group_of_member = {},
-                .definition = std::vector<const Instruction*>(kernel_.values), .spills = std::vector<llvm::AllocaInst*>(kernel_.values),
+    Strip strip{.bind = bind,
+                .varying = std::vector<bool>(kernel_.values),
+                .group_of = std::vector<int>(kernel_.values),
+                .group_of_member = {},
+                .definition = std::vector<const Instruction*>(kernel_.values),
+                .spills = std::vector<llvm::AllocaInst*>(kernel_.values),
                 .variables = std::vector<llvm::AllocaInst*>(kernel_.variables.size())};
     if (!region.arguments.empty()) strip.varying[region.arguments[0]] = true;
     FindVarying(region, strip.varying);
@@ -404,19 +437,19 @@ class HostLowering {
 
   // ---- Loops in thread bodies, outside the loop over lanes ----
   //
-  // The body is cut at loops whose bounds are the same for all lanes. What lies between the cuts is a group: a loop over
-  // the lanes of the strip. Values that cross from group to group are computed again when they are index arithmetic, and
-  // kept in arrays of one element per lane otherwise; so are the variables. What is the same for all lanes is computed
-  // once, outside.
+  // The body is cut at loops whose bounds are the same for all lanes. What lies between the cuts is a group: a loop
+  // over the lanes of the strip. Values that cross from group to group are computed again when they are index
+  // arithmetic, and kept in arrays of one element per lane otherwise; so are the variables. What is the same for all
+  // lanes is computed once, outside.
 
   struct Strip {
     std::function<void(LlvmValue)> bind;
-    std::vector<bool> varying;                    // By value: differs between lanes.
-    std::vector<int> group_of;                    // By value: where a varying value is defined; 0: not in a group.
+    std::vector<bool> varying;  // By value: differs between lanes.
+    std::vector<int> group_of;  // By value: where a varying value is defined; 0: not in a group.
     std::unordered_map<const Instruction*, int> group_of_member;
-    std::vector<const Instruction*> definition;   // By value.
-    std::vector<llvm::AllocaInst*> spills;        // By value.
-    std::vector<llvm::AllocaInst*> variables;     // By variable; null: lives in one group.
+    std::vector<const Instruction*> definition;  // By value.
+    std::vector<llvm::AllocaInst*> spills;       // By value.
+    std::vector<llvm::AllocaInst*> variables;    // By variable; null: lives in one group.
     LlvmValue begin = nullptr, count = nullptr, lane = nullptr;
     int next_group = 1, current = 0;
   };
@@ -424,7 +457,9 @@ class HostLowering {
   void FindConstantsAndTypes(const Region& region) {
     for (const Instruction& instruction : region.body) {
       if (instruction.op == Op::kConstant) constants_[instruction.result] = &instruction;
-      const int results = instruction.op == Op::kLoadVector ? static_cast<int>(instruction.imm2) : instruction.result >= 0 ? 1 : 0;
+      const int results = instruction.op == Op::kLoadVector ? static_cast<int>(instruction.imm2)
+                          : instruction.result >= 0         ? 1
+                                                            : 0;
       for (int i = 0; i < results; ++i) types_of_[instruction.result + i] = instruction.type;
       for (const Region& inner : instruction.regions) FindConstantsAndTypes(inner);
     }
@@ -433,7 +468,8 @@ class HostLowering {
   void FindVarying(const Region& region, std::vector<bool>& varying) const {
     for (const Instruction& instruction : region.body) {
       const Op op = instruction.op;
-      bool varies = op == Op::kLane || op == Op::kThread || op == Op::kSlotGet || op == Op::kAtomicFetch || op == Op::kAtomicCas ||
+      bool varies = op == Op::kLane || op == Op::kThread || op == Op::kSlotGet || op == Op::kAtomicFetch ||
+                    op == Op::kAtomicCas ||
                     (op == Op::kVariableGet && kernel_.variables[instruction.imm].level == Level::kThread);
       for (const int32_t operand : instruction.operands) varies = varies || varying[operand];
       if (op == Op::kDiv && segment_ && segment_->at_begin.contains(&instruction)) varies = false;
@@ -453,7 +489,8 @@ class HostLowering {
 
   // The steps of a loop with constant bounds; -1 for others.
   int64_t Steps(const Instruction& loop) const {
-    const Instruction *begin = constants_[loop.operands[0]], *end = constants_[loop.operands[1]], *step = constants_[loop.operands[2]];
+    const Instruction *begin = constants_[loop.operands[0]], *end = constants_[loop.operands[1]],
+                      *step = constants_[loop.operands[2]];
     if (!begin || !end || !step || step->imm <= 0) return -1;
     return std::max<int64_t>(0, (end->imm - begin->imm + step->imm - 1) / step->imm);
   }
@@ -471,7 +508,9 @@ class HostLowering {
     return count;
   }
 
-  bool IsWrittenOut(const Instruction& loop) const { return Steps(loop) >= 0 && WrittenOut(loop.regions[0]) * Steps(loop) <= kMostWrittenOut; }
+  bool IsWrittenOut(const Instruction& loop) const {
+    return Steps(loop) >= 0 && WrittenOut(loop.regions[0]) * Steps(loop) <= kMostWrittenOut;
+  }
 
   // Whether the body is cut at this instruction.
   bool IsCut(const Instruction& instruction, const std::vector<bool>& varying) const {
@@ -498,8 +537,8 @@ class HostLowering {
     return !varying[instruction.result];
   }
 
-  // Visits cuts, instructions of the strip and groups in order. Planning and emission go the same way, so that groups have
-  // the same numbers in both.
+  // Visits cuts, instructions of the strip and groups in order. Planning and emission go the same way, so that groups
+  // have the same numbers in both.
   template <class Uniform, class Group, class Cut>
   void WalkStrip(const Region& region, const std::vector<bool>& varying, Uniform uniform, Group group, Cut cut) {
     std::vector<const Instruction*> members;
@@ -535,7 +574,8 @@ class HostLowering {
 
   void FindGroups(const Region& region, Strip& strip, int& next_group, std::vector<int>& variable_group) {
     WalkStrip(
-        region, strip.varying, [&](const Instruction& instruction) { strip.definition[instruction.result] = &instruction; },
+        region, strip.varying,
+        [&](const Instruction& instruction) { strip.definition[instruction.result] = &instruction; },
         [&](const std::vector<const Instruction*>& members) {
           const int group = next_group++;
           for (const Instruction* member : members) PlaceInGroup(*member, group, /*top=*/true, strip, variable_group);
@@ -545,9 +585,12 @@ class HostLowering {
         });
   }
 
-  void PlaceInGroup(const Instruction& instruction, int group, bool top, Strip& strip, std::vector<int>& variable_group) {
+  void PlaceInGroup(const Instruction& instruction, int group, bool top, Strip& strip,
+                    std::vector<int>& variable_group) {
     strip.group_of_member[&instruction] = group;
-    const int results = instruction.op == Op::kLoadVector ? static_cast<int>(instruction.imm2) : instruction.result >= 0 ? 1 : 0;
+    const int results = instruction.op == Op::kLoadVector ? static_cast<int>(instruction.imm2)
+                        : instruction.result >= 0         ? 1
+                                                          : 0;
     for (int i = 0; i < results; ++i) {
       strip.group_of[instruction.result + i] = group;
       strip.definition[instruction.result + i] = &instruction;
@@ -557,7 +600,8 @@ class HostLowering {
       // Begins with a value of its own in one group only: needs no array.
       int& only = variable_group[instruction.imm];
       if (only == 0 && is_set && top) only = group;
-      if (only != group && !strip.variables[instruction.imm]) strip.variables[instruction.imm] = StripArray(kernel_.variables[instruction.imm].type);
+      if (only != group && !strip.variables[instruction.imm])
+        strip.variables[instruction.imm] = StripArray(kernel_.variables[instruction.imm].type);
     }
     for (const Region& inner : instruction.regions) {
       for (const Instruction& nested : inner.body) PlaceInGroup(nested, group, false, strip, variable_group);
@@ -611,13 +655,15 @@ class HostLowering {
         },
         [&](const Instruction& cut) {
           if (cut.op == Op::kLoop) {
-            Loop(Get(cut.operands[0]), Get(cut.operands[1]), Get(cut.operands[2]), {.unroll = false}, [&](LlvmValue index) {
-              Set(cut.regions[0].arguments[0], Type::kIndex, index);
-              EmitStripRegion(cut.regions[0]);
-            });
+            Loop(Get(cut.operands[0]), Get(cut.operands[1]), Get(cut.operands[2]), {.unroll = false},
+                 [&](LlvmValue index) {
+                   Set(cut.regions[0].arguments[0], Type::kIndex, index);
+                   EmitStripRegion(cut.regions[0]);
+                 });
             return;
           }
-          Branch(Get(cut.operands[0]), cut.regions.size() == 2, [&](int branch) { EmitStripRegion(cut.regions[branch]); });
+          Branch(Get(cut.operands[0]), cut.regions.size() == 2,
+                 [&](int branch) { EmitStripRegion(cut.regions[branch]); });
         });
   }
 
@@ -628,7 +674,8 @@ class HostLowering {
   void SpillResults(const Instruction& instruction) {
     const int results = instruction.op == Op::kLoadVector ? static_cast<int>(instruction.imm2) : 1;
     for (int32_t id = instruction.result; id < instruction.result + results; ++id) {
-      if (llvm::AllocaInst* spill = strip_->spills[id]) StoreTo(StripElement(spill), instruction.type, values_[id], true);
+      if (llvm::AllocaInst* spill = strip_->spills[id])
+        StoreTo(StripElement(spill), instruction.type, values_[id], true);
     }
   }
 
@@ -691,7 +738,8 @@ class HostLowering {
   }
 
   void StoreTo(LlvmValue address, Type type, LlvmValue value, bool lanes) {
-    llvm::StoreInst* const store = b_.CreateAlignedStore(scalar_.ToMemory(value, type), address, llvm::Align(Bytes(type)));
+    llvm::StoreInst* const store =
+        b_.CreateAlignedStore(scalar_.ToMemory(value, type), address, llvm::Align(Bytes(type)));
     if (lanes && access_group_) store->setMetadata(llvm::LLVMContext::MD_access_group, access_group_);
   }
 
@@ -699,8 +747,12 @@ class HostLowering {
     return b_.CreateInBoundsGEP(scalar_.MemoryTypeOf(kernel_.arrays[array].type), arrays_[array], index);
   }
 
-  LlvmValue LoadElement(int64_t array, LlvmValue index) { return LoadFrom(Address(array, index), kernel_.arrays[array].type, true); }
-  void StoreElement(int64_t array, LlvmValue index, LlvmValue value) { StoreTo(Address(array, index), kernel_.arrays[array].type, value, true); }
+  LlvmValue LoadElement(int64_t array, LlvmValue index) {
+    return LoadFrom(Address(array, index), kernel_.arrays[array].type, true);
+  }
+  void StoreElement(int64_t array, LlvmValue index, LlvmValue value) {
+    StoreTo(Address(array, index), kernel_.arrays[array].type, value, true);
+  }
 
   llvm::Type* SlotElement(int64_t slot) { return scalar_.MemoryTypeOf(kernel_.slots[slot].type); }
 
@@ -708,7 +760,8 @@ class HostLowering {
   LlvmValue WarpBase(int64_t slot) {
     const SlotInfo& info = kernel_.slots[slot];
     if (info.level == Level::kWarp) return slots_[slot];
-    return b_.CreateInBoundsGEP(SlotElement(slot), slots_[slot], b_.CreateMul(warp_, Index(kWarpSize * info.width), "", true, true));
+    return b_.CreateInBoundsGEP(SlotElement(slot), slots_[slot],
+                                b_.CreateMul(warp_, Index(kWarpSize * info.width), "", true, true));
   }
 
   LlvmValue SlotAddress(const Instruction& access) {
@@ -728,11 +781,13 @@ class HostLowering {
     const llvm::MaybeAlign align(Bytes(atomic.type));
     LlvmValue old;
     if (atomic.op == Op::kAtomicCas) {
-      old = b_.CreateExtractValue(b_.CreateAtomicCmpXchg(address, Get(atomic.operands[1]), Get(atomic.operands[2]), align,
-                                                         llvm::AtomicOrdering::Monotonic, llvm::AtomicOrdering::Monotonic), 0);
+      old = b_.CreateExtractValue(
+          b_.CreateAtomicCmpXchg(address, Get(atomic.operands[1]), Get(atomic.operands[2]), align,
+                                 llvm::AtomicOrdering::Monotonic, llvm::AtomicOrdering::Monotonic),
+          0);
     } else {
-      old = b_.CreateAtomicRMW(AtomicOperation(static_cast<AtomicOp>(atomic.imm2), atomic.type), address, Get(atomic.operands[1]), align,
-                               llvm::AtomicOrdering::Monotonic);
+      old = b_.CreateAtomicRMW(AtomicOperation(static_cast<AtomicOp>(atomic.imm2), atomic.type), address,
+                               Get(atomic.operands[1]), align, llvm::AtomicOrdering::Monotonic);
     }
     if (atomic.result >= 0) Set(atomic.result, atomic.type, old);
   }
@@ -741,8 +796,9 @@ class HostLowering {
     LlvmValue const counter = Address(arrive.imm, Get(arrive.operands[0]));
     LlvmValue const count = b_.CreateTrunc(Get(arrive.operands[1]), b_.getInt32Ty());
     // Wraps to zero in the last block.
-    LlvmValue const old = b_.CreateAtomicRMW(llvm::AtomicRMWInst::UIncWrap, counter, b_.CreateSub(count, b_.getInt32(1)), llvm::MaybeAlign(4),
-                                             llvm::AtomicOrdering::AcquireRelease);
+    LlvmValue const old =
+        b_.CreateAtomicRMW(llvm::AtomicRMWInst::UIncWrap, counter, b_.CreateSub(count, b_.getInt32(1)),
+                           llvm::MaybeAlign(4), llvm::AtomicOrdering::AcquireRelease);
     Set(arrive.result, Type::kPred, b_.CreateICmpEQ(old, b_.CreateSub(count, b_.getInt32(1))));
   }
 
@@ -775,12 +831,15 @@ class HostLowering {
   }
 
   static bool HasStructure(const Region& region) {
-    return std::any_of(region.body.begin(), region.body.end(), [](const Instruction& instruction) { return !instruction.regions.empty(); });
+    return std::any_of(region.body.begin(), region.body.end(),
+                       [](const Instruction& instruction) { return !instruction.regions.empty(); });
   }
 
   // Branches and loops do not come in vectors (sin and rem have some): lane by lane.
   Values CombineByLane(const Instruction& instruction, const Values& a, const Values& b) {
-    const auto lanes_of = [](LlvmValue value) { return llvm::cast<llvm::FixedVectorType>(value->getType())->getNumElements(); };
+    const auto lanes_of = [](LlvmValue value) {
+      return llvm::cast<llvm::FixedVectorType>(value->getType())->getNumElements();
+    };
     Values combined;
     for (LlvmValue const value : a) combined.push_back(llvm::PoisonValue::get(value->getType()));
     for (uint64_t lane = 0; lane < lanes_of(a[0]); ++lane) {
@@ -826,7 +885,8 @@ class HostLowering {
       values = Combine(reduce, even, odd);
     }
     for (size_t i = 0; i < values.size(); ++i) {
-      Set(reduce.result + static_cast<int32_t>(i), kernel_.slots[reduce.slots[i]].type, b_.CreateExtractElement(values[i], uint64_t{0}));
+      Set(reduce.result + static_cast<int32_t>(i), kernel_.slots[reduce.slots[i]].type,
+          b_.CreateExtractElement(values[i], uint64_t{0}));
     }
   }
 
@@ -836,7 +896,8 @@ class HostLowering {
     for (int distance = 1; distance < group; distance *= 2) {
       Values others;
       for (LlvmValue const value : values) {
-        others.push_back(Permute(value, kWarpSize, [&](int lane) { return lane + distance < kWarpSize ? lane + distance : lane; }));
+        others.push_back(
+            Permute(value, kWarpSize, [&](int lane) { return lane + distance < kWarpSize ? lane + distance : lane; }));
       }
       values = Combine(reduce, values, others);
     }
@@ -850,7 +911,8 @@ class HostLowering {
     for (int distance = 1; distance < kWarpSize; distance *= 2) {
       Values before;
       for (LlvmValue const value : values) {
-        before.push_back(Permute(value, kWarpSize, [&](int lane) { return lane >= distance ? lane - distance : lane; }));
+        before.push_back(
+            Permute(value, kWarpSize, [&](int lane) { return lane >= distance ? lane - distance : lane; }));
       }
       const Values combined = Combine(scan, before, values);
       llvm::SmallVector<int, kWarpSize> mask;
@@ -865,15 +927,19 @@ class HostLowering {
     LlvmValue const from = LoadLanes(shuffle.slots[1]);
     const auto permute = [&](auto source) { StoreLanes(shuffle.slots[0], Permute(from, kWarpSize, source)); };
     switch (static_cast<ShuffleMode>(shuffle.imm)) {
-      case ShuffleMode::kDown: return permute([&](int lane) { return lane + amount < kWarpSize ? lane + amount : lane; });
+      case ShuffleMode::kDown:
+        return permute([&](int lane) { return lane + amount < kWarpSize ? lane + amount : lane; });
       case ShuffleMode::kUp: return permute([&](int lane) { return lane >= amount ? lane - amount : lane; });
       case ShuffleMode::kXor: return permute([&](int lane) { return lane ^ amount; });
       case ShuffleMode::kIndexed: break;
     }
-    LlvmValue const lanes = b_.CreateAnd(LoadLanes(shuffle.slots[2]), llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(kWarpSize), b_.getInt32(31)));
+    LlvmValue const lanes =
+        b_.CreateAnd(LoadLanes(shuffle.slots[2]),
+                     llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(kWarpSize), b_.getInt32(31)));
     LlvmValue result = llvm::PoisonValue::get(from->getType());
     for (int lane = 0; lane < kWarpSize; ++lane) {
-      result = b_.CreateInsertElement(result, b_.CreateExtractElement(from, b_.CreateExtractElement(lanes, lane)), lane);
+      result =
+          b_.CreateInsertElement(result, b_.CreateExtractElement(from, b_.CreateExtractElement(lanes, lane)), lane);
     }
     StoreLanes(shuffle.slots[0], result);
   }

@@ -1,5 +1,5 @@
-// Kernel -> LLVM IR for x86: loops over blocks, warps and lanes that the vectoriser takes. Measurements behind every rule:
-// spec/kernel-builder.md 3.
+// Kernel -> LLVM IR for x86: loops over blocks, warps and lanes that the vectoriser takes. Measurements behind every
+// rule: spec/kernel-builder.md 3.
 #ifndef HLO_GPU_KERNEL_HOST_LOWERING_H_
 #define HLO_GPU_KERNEL_HOST_LOWERING_H_
 
@@ -11,9 +11,9 @@
 
 namespace hlo::kernel {
 
-// Up to so many parameters are passed one by one: `void name(int64 first_block, int64 last_block, void* ...)`. More come in
-// an array: `void name(int64 first_block, int64 last_block, void* const* arguments)`, a second function, which costs as much
-// time in the code generator as half a small kernel.
+// Up to so many parameters are passed one by one: `void name(int64 first_block, int64 last_block, void* ...)`. More
+// come in an array: `void name(int64 first_block, int64 last_block, void* const* arguments)`, a second function, which
+// costs as much time in the code generator as half a small kernel.
 constexpr int kMostDirectArguments = 12;
 
 // Adds the kernel's function to the module. `masked_tails`: the end of a loop over elements is a masked vector, not a

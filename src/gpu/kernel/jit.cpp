@@ -14,7 +14,8 @@ class DyldObject : public LoadedObject {
   DyldObject() : linker_(memory_, memory_) {}
 
   Status Load(std::span<const char> bytes) {
-    auto object = llvm::object::ObjectFile::createObjectFile(llvm::MemoryBufferRef({bytes.data(), bytes.size()}, "kernel"));
+    auto object =
+        llvm::object::ObjectFile::createObjectFile(llvm::MemoryBufferRef({bytes.data(), bytes.size()}, "kernel"));
     if (!object) FAIL(InternalError("LLVM object file: " + llvm::toString(object.takeError())));
     linker_.loadObject(**object);
     linker_.resolveRelocations();

@@ -13,14 +13,70 @@ constexpr std::string_view kTypeNames[] = {"pred", "s8",  "s16", "s32",  "s64", 
                                            "u32",  "u64", "f16", "bf16", "f32", "f64", "index"};
 constexpr int kTypeBits[] = {1, 8, 16, 32, 64, 8, 16, 32, 64, 16, 16, 32, 64, 64};
 
-constexpr std::string_view kOpNames[] = {
-    "constant", "block", "warp", "lane", "thread", "add", "sub", "mul", "div", "rem", "min", "max", "and", "or", "xor",
-    "shift-left", "shift-right", "mul-high", "fma", "negate", "abs", "not", "sqrt", "floor", "ceil", "truncate",
-    "round-even", "round-away", "copy-sign", "count-leading-zeros", "population-count", "equal", "not-equal", "less",
-    "less-equal", "greater", "greater-equal", "select", "convert", "bitcast", "load", "store", "load-vector",
-    "store-vector", "atomic", "atomic-fetch", "atomic-cas", "slot-get", "slot-set", "variable-get", "variable-set",
-    "phase", "tile", "warps", "loop", "if", "barrier", "warp-barrier", "warp-reduce", "group-reduce", "warp-scan",
-    "shuffle", "warp-broadcast", "arrive"};
+constexpr std::string_view kOpNames[] = {"constant",
+                                         "block",
+                                         "warp",
+                                         "lane",
+                                         "thread",
+                                         "add",
+                                         "sub",
+                                         "mul",
+                                         "div",
+                                         "rem",
+                                         "min",
+                                         "max",
+                                         "and",
+                                         "or",
+                                         "xor",
+                                         "shift-left",
+                                         "shift-right",
+                                         "mul-high",
+                                         "fma",
+                                         "negate",
+                                         "abs",
+                                         "not",
+                                         "sqrt",
+                                         "floor",
+                                         "ceil",
+                                         "truncate",
+                                         "round-even",
+                                         "round-away",
+                                         "copy-sign",
+                                         "count-leading-zeros",
+                                         "population-count",
+                                         "equal",
+                                         "not-equal",
+                                         "less",
+                                         "less-equal",
+                                         "greater",
+                                         "greater-equal",
+                                         "select",
+                                         "convert",
+                                         "bitcast",
+                                         "load",
+                                         "store",
+                                         "load-vector",
+                                         "store-vector",
+                                         "atomic",
+                                         "atomic-fetch",
+                                         "atomic-cas",
+                                         "slot-get",
+                                         "slot-set",
+                                         "variable-get",
+                                         "variable-set",
+                                         "phase",
+                                         "tile",
+                                         "warps",
+                                         "loop",
+                                         "if",
+                                         "barrier",
+                                         "warp-barrier",
+                                         "warp-reduce",
+                                         "group-reduce",
+                                         "warp-scan",
+                                         "shuffle",
+                                         "warp-broadcast",
+                                         "arrive"};
 static_assert(std::size(kOpNames) == static_cast<size_t>(Op::kArrive) + 1);
 
 // Two rounds of multiply-and-fold per word, in two lanes with different constants.
@@ -34,7 +90,9 @@ class Hasher {
     Add(words.size());
     for (const int32_t word : words) Add(static_cast<uint64_t>(word));
   }
-  KernelHash hash() const { return {.high = Mix(high_ ^ low_, 0xa0761d6478bd642f), .low = Mix(low_ + high_, 0xe7037ed1a0b428db)}; }
+  KernelHash hash() const {
+    return {.high = Mix(high_ ^ low_, 0xa0761d6478bd642f), .low = Mix(low_ + high_, 0xe7037ed1a0b428db)};
+  }
 
  private:
   static uint64_t Mix(uint64_t a, uint64_t b) {
@@ -75,8 +133,10 @@ void Print(std::string& out, const Kernel& kernel, const Region& region, int ind
     const Op op = instruction.op;
     if (op == Op::kConstant) out += Str(" ", instruction.imm);
     if (op >= Op::kLoad && op <= Op::kAtomicCas) out += Str(" ", kernel.arrays[instruction.imm].name);
-    if (op >= Op::kLoad && op <= Op::kVariableSet && op != Op::kLoad && op != Op::kStore) out += Str(" ", instruction.imm, " ", instruction.imm2);
-    if (op == Op::kTile || op == Op::kLoop || op == Op::kShuffle) out += Str(" ", instruction.imm, " ", instruction.imm2);
+    if (op >= Op::kLoad && op <= Op::kVariableSet && op != Op::kLoad && op != Op::kStore)
+      out += Str(" ", instruction.imm, " ", instruction.imm2);
+    if (op == Op::kTile || op == Op::kLoop || op == Op::kShuffle)
+      out += Str(" ", instruction.imm, " ", instruction.imm2);
     for (const int32_t slot : instruction.slots) out += Str(" slot", slot);
     for (const Region& inner : instruction.regions) {
       out += Str(" {", ids(inner.arguments), "\n");
@@ -115,7 +175,8 @@ std::string ToString(const Kernel& kernel) {
   std::string out = Str("kernel ", kernel.name, " blocks=", kernel.blocks, " threads=", kernel.threads, "\n");
   constexpr std::string_view kKinds[] = {"input", "output", "inout", "shared", "table"};
   for (const ArrayInfo& array : kernel.arrays) {
-    out += Str("  ", kKinds[static_cast<int>(array.kind)], " ", array.name, " ", ToString(array.type), "[", array.elements, "]\n");
+    out += Str("  ", kKinds[static_cast<int>(array.kind)], " ", array.name, " ", ToString(array.type), "[",
+               array.elements, "]\n");
   }
   for (const SlotInfo& slot : kernel.slots) out += Str("  slot ", ToString(slot.type), " x ", slot.width, "\n");
   Print(out, kernel, kernel.body, 2);
@@ -136,8 +197,11 @@ KernelHash Hash(const Kernel& kernel) {
     hasher.Add(array.alignment);
     for (const int64_t bits : array.table) hasher.Add(bits);
   }
-  for (const SlotInfo& slot : kernel.slots) hasher.Add(static_cast<uint64_t>(slot.type) << 32 | static_cast<uint64_t>(slot.width) << 8 | static_cast<uint64_t>(slot.level));
-  for (const VariableInfo& variable : kernel.variables) hasher.Add(static_cast<uint64_t>(variable.type) << 8 | static_cast<uint64_t>(variable.level));
+  for (const SlotInfo& slot : kernel.slots)
+    hasher.Add(static_cast<uint64_t>(slot.type) << 32 | static_cast<uint64_t>(slot.width) << 8 |
+               static_cast<uint64_t>(slot.level));
+  for (const VariableInfo& variable : kernel.variables)
+    hasher.Add(static_cast<uint64_t>(variable.type) << 8 | static_cast<uint64_t>(variable.level));
   AddTo(hasher, kernel.body);
   return hasher.hash();
 }

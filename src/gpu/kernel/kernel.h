@@ -1,5 +1,5 @@
-// What a kernel is, between the builder that records it (builder.h) and the two lowerings that read it (nvptx.h, host.h).
-// No LLVM here.
+// What a kernel is, between the builder that records it (builder.h) and the two lowerings that read it (nvptx.h,
+// host.h). No LLVM here.
 //
 // A kernel is a tree of regions. The instructions of a region run in order, and each runs once for one block, one warp
 // or one thread, by the level of its region:
@@ -8,9 +8,10 @@
 //   warp level     the body of kWarps, and of kLoop and kIf in it
 //   thread level   the bodies of kPhase and kTile, and everything below them
 //
-// A value may be used in its own region, after its definition, and in the regions below it. So a value of the block level
-// is the same for all threads of the block, and the trip count of a loop at block level is block-uniform, by construction.
-// Collectives (kBarrier, kWarpReduce, kShuffle, ...) exist at block and warp level only: never in divergent code.
+// A value may be used in its own region, after its definition, and in the regions below it. So a value of the block
+// level is the same for all threads of the block, and the trip count of a loop at block level is block-uniform, by
+// construction. Collectives (kBarrier, kWarpReduce, kShuffle, ...) exist at block and warp level only: never in
+// divergent code.
 #ifndef HLO_GPU_KERNEL_KERNEL_H_
 #define HLO_GPU_KERNEL_KERNEL_H_
 
@@ -24,9 +25,18 @@ namespace hlo::kernel {
 
 enum class Type : uint8_t {
   kPred,  // One byte in memory, 0 or 1.
-  kS8, kS16, kS32, kS64,
-  kU8, kU16, kU32, kU64,
-  kF16, kBF16, kF32, kF64,
+  kS8,
+  kS16,
+  kS32,
+  kS64,
+  kU8,
+  kU16,
+  kU32,
+  kU64,
+  kF16,
+  kBF16,
+  kF32,
+  kF64,
   // Index arithmetic: never overflows, never negative when divided. 32 bits on the GPU unless the kernel has a larger
   // array, 64 bits on the host.
   kIndex,
@@ -51,18 +61,42 @@ enum class Op : uint8_t {
   kLane,      // Index of the thread in the warp. kPhase only.
   kThread,    // Index of the thread in the block. kPhase only.
 
-  // Arithmetic, on kPred (kAnd, kOr, kXor, kNot only), integers, kIndex, kF32, kF64. Two's complement wraps. Division of
+  // Arithmetic, on kPred (kAnd, kOr, kXor, kNot only), integers, kIndex, kF32, kF64. Two's complement wraps. Division
+  // of
   // integers is undefined for a zero divisor and for MIN / -1 (the builder guards it); shifts are undefined for amounts
   // >= width (the builder guards them).
-  kAdd, kSub, kMul, kDiv, kRem,
-  kMin, kMax,  // Floats: NaN if either is NaN; -0 < +0.
-  kAnd, kOr, kXor, kShiftLeft, kShiftRight,  // kShiftRight: arithmetic for signed types, logical for unsigned.
-  kMulHigh,                                  // High half of the double-width product; 32 and 64 bits.
+  kAdd,
+  kSub,
+  kMul,
+  kDiv,
+  kRem,
+  kMin,
+  kMax,  // Floats: NaN if either is NaN; -0 < +0.
+  kAnd,
+  kOr,
+  kXor,
+  kShiftLeft,
+  kShiftRight,  // kShiftRight: arithmetic for signed types, logical for unsigned.
+  kMulHigh,     // High half of the double-width product; 32 and 64 bits.
   kFma,
-  kNegate, kAbs, kNot, kSqrt, kFloor, kCeil, kTruncate, kRoundEven, kRoundAway,
+  kNegate,
+  kAbs,
+  kNot,
+  kSqrt,
+  kFloor,
+  kCeil,
+  kTruncate,
+  kRoundEven,
+  kRoundAway,
   kCopySign,
-  kCountLeadingZeros, kPopulationCount,
-  kEqual, kNotEqual, kLess, kLessEqual, kGreater, kGreaterEqual,  // Type kPred; float: false on NaN, kNotEqual true.
+  kCountLeadingZeros,
+  kPopulationCount,
+  kEqual,
+  kNotEqual,
+  kLess,
+  kLessEqual,
+  kGreater,
+  kGreaterEqual,  // Type kPred; float: false on NaN, kNotEqual true.
   kSelect,
   kConvert,  // Round to nearest even; float to integer saturates, NaN gives 0; integer to integer wraps.
   kBitcast,
@@ -77,8 +111,10 @@ enum class Op : uint8_t {
   kAtomicCas,    // (index, expected, desired); the result is the old value.
 
   // Mutable values. imm: slot or variable.
-  kSlotGet, kSlotSet,          // imm2: element, or kTileElement.
-  kVariableGet, kVariableSet,
+  kSlotGet,
+  kSlotSet,  // imm2: element, or kTileElement.
+  kVariableGet,
+  kVariableSet,
 
   // Structure.
   kPhase,  // region 0 once for each thread.
@@ -95,7 +131,7 @@ enum class Op : uint8_t {
   kWarpScan,     // Inclusive, in place.
   kShuffle,      // slots = {to, from}; imm: ShuffleMode, imm2: amount; kIndexed: slots[2] holds the lane (kS32).
   kWarpBroadcast,  // (lane); slots = {from}. Result: the value in that lane.
-  kArrive,       // Block level. (index, expected); imm: array (kU32). See KernelBuilder::ArriveLast.
+  kArrive,         // Block level. (index, expected); imm: array (kU32). See KernelBuilder::ArriveLast.
 };
 std::string_view ToString(Op op);
 
@@ -137,8 +173,8 @@ struct ArrayInfo {
   ArrayKind kind;
   Type type;
   int64_t elements;
-  int64_t alignment;  // Bytes; what the GPU lowering may assume of the pointer.
-  bool may_alias = false;  // Shares memory with another parameter: elements of the same index only.
+  int64_t alignment;           // Bytes; what the GPU lowering may assume of the pointer.
+  bool may_alias = false;      // Shares memory with another parameter: elements of the same index only.
   std::vector<int64_t> table;  // kTable: bits.
 
   bool IsParameter() const { return kind <= ArrayKind::kInOut; }
@@ -165,7 +201,8 @@ struct Kernel {
   int threads = kWarpSize;
   int min_blocks_per_sm = 0;  // 0: no wish.
   bool wide_index = false;    // Some array has 2^31 elements or more.
-  std::vector<ArrayInfo> arrays;  // Parameters in the order of the arguments; shared arrays and tables anywhere between.
+  std::vector<ArrayInfo>
+      arrays;  // Parameters in the order of the arguments; shared arrays and tables anywhere between.
   std::vector<SlotInfo> slots;
   std::vector<VariableInfo> variables;
   std::vector<std::string> sources;

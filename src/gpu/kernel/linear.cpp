@@ -36,7 +36,8 @@ class Forms {
     bool varies = false;
     for (const int32_t operand : instruction.operands) varies = varies || forms_[operand].stride != 0;
     if (op == Op::kLoop) {
-      const int64_t multiple = std::min(forms_[instruction.operands[0]].multiple, forms_[instruction.operands[2]].multiple);
+      const int64_t multiple =
+          std::min(forms_[instruction.operands[0]].multiple, forms_[instruction.operands[2]].multiple);
       forms_[instruction.regions[0].arguments[0]] = {.stride = varies ? Linear::kVarying : 0, .multiple = multiple};
       return;
     }
@@ -47,10 +48,12 @@ class Forms {
                      (op == Op::kVariableGet && kernel_.variables[instruction.imm].level == Level::kThread);
     if (own && tile_width > 0) varies = true;
     if (op == Op::kLoadVector) {
-      for (int64_t i = 0; i < instruction.imm2; ++i) forms_[instruction.result + i] = {.stride = tile_width > 0 ? Linear::kVarying : 0, .multiple = 1};
+      for (int64_t i = 0; i < instruction.imm2; ++i)
+        forms_[instruction.result + i] = {.stride = tile_width > 0 ? Linear::kVarying : 0, .multiple = 1};
       return;
     }
-    Linear form = instruction.type == Type::kIndex ? IndexForm(instruction, tile_width) : Linear{.stride = Linear::kVarying};
+    Linear form =
+        instruction.type == Type::kIndex ? IndexForm(instruction, tile_width) : Linear{.stride = Linear::kVarying};
     if (!varies) form.stride = 0;
     if (own && tile_width > 0) form = {.stride = Linear::kVarying, .multiple = 1};
     forms_[instruction.result] = form;

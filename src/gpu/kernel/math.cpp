@@ -1,5 +1,6 @@
-// Argument reduction, then a polynomial. The coefficients were fitted at Chebyshev points in 300-bit arithmetic, rounded
-// one by one from the lowest with the rest refitted; the truncation errors named here are relative to the function.
+// Argument reduction, then a polynomial. The coefficients were fitted at Chebyshev points in 300-bit arithmetic,
+// rounded one by one from the lowest with the rest refitted; the truncation errors named here are relative to the
+// function.
 #include "gpu/kernel/math.h"
 
 #include <cstdint>
@@ -15,27 +16,46 @@ namespace {
 // The two formats, and the constants of both.
 struct Format {
   Type type, bits, unsigned_bits;
-  int mantissa;     // Stored bits.
+  int mantissa;  // Stored bits.
   int bias;
-  double magic;     // x + magic has x, rounded to an integer, in its low bits.
-  double ln2_high, ln2_low;    // High: exact times any exponent.
+  double magic;              // x + magic has x, rounded to an integer, in its low bits.
+  double ln2_high, ln2_low;  // High: exact times any exponent.
   double log2e, log2e_low;
   double half_pi[3];
   double sqrt_half;
-  double tiny;      // f(x) rounds to x below this, for f(x) = x + O(x^2).
+  double tiny;  // f(x) rounds to x below this, for f(x) = x + O(x^2).
   double min_normal;
 };
 
-constexpr Format kF32 = {
-    .type = Type::kF32, .bits = Type::kS32, .unsigned_bits = Type::kU32, .mantissa = 23, .bias = 127, .magic = 0x1.8p23,
-    .ln2_high = 0x1.62e4p-1, .ln2_low = 0x1.7f7d1cp-20, .log2e = 0x1.715476p+0, .log2e_low = 0x1.4ae0cp-26,
-    .half_pi = {0x1.921fb6p+0, -0x1.777a5cp-25, -0x1.ee59dap-50}, .sqrt_half = 0x1.6a09e6p-1, .tiny = 0x1p-25, .min_normal = 0x1p-126};
+constexpr Format kF32 = {.type = Type::kF32,
+                         .bits = Type::kS32,
+                         .unsigned_bits = Type::kU32,
+                         .mantissa = 23,
+                         .bias = 127,
+                         .magic = 0x1.8p23,
+                         .ln2_high = 0x1.62e4p-1,
+                         .ln2_low = 0x1.7f7d1cp-20,
+                         .log2e = 0x1.715476p+0,
+                         .log2e_low = 0x1.4ae0cp-26,
+                         .half_pi = {0x1.921fb6p+0, -0x1.777a5cp-25, -0x1.ee59dap-50},
+                         .sqrt_half = 0x1.6a09e6p-1,
+                         .tiny = 0x1p-25,
+                         .min_normal = 0x1p-126};
 
-constexpr Format kF64 = {
-    .type = Type::kF64, .bits = Type::kS64, .unsigned_bits = Type::kU64, .mantissa = 52, .bias = 1023, .magic = 0x1.8p52,
-    .ln2_high = 0x1.62e42fefa38p-1, .ln2_low = 0x1.ef35793c7673p-45, .log2e = 0x1.71547652b82fep+0, .log2e_low = 0x1.777d0ffda0d24p-56,
-    .half_pi = {0x1.921fb54442d18p+0, 0x1.1a62633145c07p-54, -0x1.f1976b7ed8fbcp-110}, .sqrt_half = 0x1.6a09e667f3bcdp-1, .tiny = 0x1p-54,
-    .min_normal = 0x1p-1022};
+constexpr Format kF64 = {.type = Type::kF64,
+                         .bits = Type::kS64,
+                         .unsigned_bits = Type::kU64,
+                         .mantissa = 52,
+                         .bias = 1023,
+                         .magic = 0x1.8p52,
+                         .ln2_high = 0x1.62e42fefa38p-1,
+                         .ln2_low = 0x1.ef35793c7673p-45,
+                         .log2e = 0x1.71547652b82fep+0,
+                         .log2e_low = 0x1.777d0ffda0d24p-56,
+                         .half_pi = {0x1.921fb54442d18p+0, 0x1.1a62633145c07p-54, -0x1.f1976b7ed8fbcp-110},
+                         .sqrt_half = 0x1.6a09e667f3bcdp-1,
+                         .tiny = 0x1p-54,
+                         .min_normal = 0x1p-1022};
 
 const Format& FormatOf(Value x) {
   CHECK(x.type() == Type::kF32 || x.type() == Type::kF64, "a function of ", ToString(x.type()));
@@ -67,7 +87,9 @@ Value Clamp(Value x, double low, double high) {
 }
 
 // 2^n for an integer n in the range of the exponent.
-Value PowerOfTwo(Value n, const Format& format) { return Bitcast(ShiftLeft(n + format.bias, ConstantLike(n, int64_t{format.mantissa})), format.type); }
+Value PowerOfTwo(Value n, const Format& format) {
+  return Bitcast(ShiftLeft(n + format.bias, ConstantLike(n, int64_t{format.mantissa})), format.type);
+}
 
 // x * 2^n, rounded once, for n in twice the range of the exponent and x near 1.
 Value Scale(Value x, Value n) {
@@ -101,10 +123,11 @@ ExpParts ReduceExp(Value x) {
 
 // exp(r) - 1 for |r| <= 0.35; 2^-30, 2^-64.
 Value SmallExpm1(Value r) {
-  const Value q = Polynomial(r, {0x1p-1, 0x1.555556p-3, 0x1.5554fep-5, 0x1.110fccp-7, 0x1.6d345ap-10, 0x1.a2bfbep-13},
-                             {0x1p-1, 0x1.5555555555555p-3, 0x1.5555555555556p-5, 0x1.1111111111373p-7, 0x1.6c16c16c15f8bp-10,
-                              0x1.a01a019eb5f7p-13, 0x1.a01a01a864f97p-16, 0x1.71de40058d771p-19, 0x1.27e4d71654043p-22,
-                              0x1.ae4f24bb69ef6p-26, 0x1.1f7b02506a07ep-29, 0x1.7ecd3ce78e56fp-33});
+  const Value q =
+      Polynomial(r, {0x1p-1, 0x1.555556p-3, 0x1.5554fep-5, 0x1.110fccp-7, 0x1.6d345ap-10, 0x1.a2bfbep-13},
+                 {0x1p-1, 0x1.5555555555555p-3, 0x1.5555555555556p-5, 0x1.1111111111373p-7, 0x1.6c16c16c15f8bp-10,
+                  0x1.a01a019eb5f7p-13, 0x1.a01a01a864f97p-16, 0x1.71de40058d771p-19, 0x1.27e4d71654043p-22,
+                  0x1.ae4f24bb69ef6p-26, 0x1.1f7b02506a07ep-29, 0x1.7ecd3ce78e56fp-33});
   return Fma(r * r, q, r);
 }
 
@@ -137,15 +160,16 @@ LogParts ReduceLog(Value x, bool denormals) {
   const Value f = Bitcast(bits - ShiftLeft(integer, shift), x.type()) - 1.0;
   const Value half_square = f * f * 0.5;
   if (IsF32(x)) {  // 2^-28.
-    const Value p = Polynomial(f, {0x1.555554p-2, -0x1.fffffp-3, 0x1.999d4ap-3, -0x1.555f48p-3, 0x1.23d66cp-3, -0x1.fc4552p-4,
-                                   0x1.dda3eep-4, -0x1.da9c46p-4, 0x1.25a8e2p-4});
+    const Value p = Polynomial(f, {0x1.555554p-2, -0x1.fffffp-3, 0x1.999d4ap-3, -0x1.555f48p-3, 0x1.23d66cp-3,
+                                   -0x1.fc4552p-4, 0x1.dda3eep-4, -0x1.da9c46p-4, 0x1.25a8e2p-4});
     return {.exponent = exponent, .f = f, .rest = Fma(-(f * f * f), p, half_square)};
   }
   // log(1+f) = 2s + s z R(z), s = f / (2+f), z = s^2; 2^-57.
   const Value s = f / (f + 2.0);
   const Value z = s * s;
-  const Value r = z * Polynomial(z, {0x1.5555555555558p-1, 0x1.99999999952a2p-2, 0x1.2492492dff90dp-2, 0x1.c71c62cfed016p-3,
-                                     0x1.7462bb401b31ap-3, 0x1.39fd7e13421afp-3, 0x1.2b636a6a13e16p-3});
+  const Value r =
+      z * Polynomial(z, {0x1.5555555555558p-1, 0x1.99999999952a2p-2, 0x1.2492492dff90dp-2, 0x1.c71c62cfed016p-3,
+                         0x1.7462bb401b31ap-3, 0x1.39fd7e13421afp-3, 0x1.2b636a6a13e16p-3});
   return {.exponent = exponent, .f = f, .rest = half_square - s * (half_square + r)};
 }
 
@@ -171,7 +195,8 @@ Angle ReduceHugeF32(Value x) {
   const Value exponent = (ShiftRightLogical(bits, u32(23)) & 0xff) - 126;
   const Value word = ShiftRightLogical(exponent, u32(5));
   const Value shift = exponent & 31;
-  constexpr int64_t kTwoOverPi[] = {0, 0x28be60db, 0x9391054a, 0x7f09d5f4, 0x7d4d3770, 0x36d8a566, 0x4f10e410, 0x7f9458ea};
+  constexpr int64_t kTwoOverPi[] = {0,          0x28be60db, 0x9391054a, 0x7f09d5f4,
+                                    0x7d4d3770, 0x36d8a566, 0x4f10e410, 0x7f9458ea};
   const auto pick = [&](int offset) {
     Value picked = u32(kTwoOverPi[offset]);
     for (int i = 1; i < 5; ++i) picked = Select(word == i, u32(kTwoOverPi[offset + i]), picked);
@@ -194,11 +219,27 @@ Angle ReduceHugeF32(Value x) {
 Angle ReduceHugeF64(Value x) {
   KernelBuilder& k = x.builder();
   const auto u64 = [&](int64_t value) { return k.Constant(Type::kU64, value); };
-  const Array table = k.Table("two_over_pi", Type::kU64, {0, 0x28be60db9391054a, 0x7f09d5f47d4d3770, 0x36d8a5664f10e410,
-      0x7f9458eaf7aef158, 0x6dc91b8e909374b8, 0x1924bba82746487, 0x3f877ac72c4a69cf, static_cast<int64_t>(0xba208d7d4baed121),
-      0x3a671c09ad17df90, 0x4e64758e60d4ce7d, 0x272117e2ef7e4a0e, static_cast<int64_t>(0xc7fe25fff7816603),
-      static_cast<int64_t>(0xfbcbc462d6829b47), static_cast<int64_t>(0xdb4d9fb3c9f2c26d), static_cast<int64_t>(0xd3d18fd9a797fa8b),
-      0x5d49eeb1faf97c5e, static_cast<int64_t>(0xcf41ce7de294a4ba), static_cast<int64_t>(0x9afed7ec47e35742), 0x1580cc11bf1edaea});
+  const Array table = k.Table("two_over_pi", Type::kU64,
+                              {0,
+                               0x28be60db9391054a,
+                               0x7f09d5f47d4d3770,
+                               0x36d8a5664f10e410,
+                               0x7f9458eaf7aef158,
+                               0x6dc91b8e909374b8,
+                               0x1924bba82746487,
+                               0x3f877ac72c4a69cf,
+                               static_cast<int64_t>(0xba208d7d4baed121),
+                               0x3a671c09ad17df90,
+                               0x4e64758e60d4ce7d,
+                               0x272117e2ef7e4a0e,
+                               static_cast<int64_t>(0xc7fe25fff7816603),
+                               static_cast<int64_t>(0xfbcbc462d6829b47),
+                               static_cast<int64_t>(0xdb4d9fb3c9f2c26d),
+                               static_cast<int64_t>(0xd3d18fd9a797fa8b),
+                               0x5d49eeb1faf97c5e,
+                               static_cast<int64_t>(0xcf41ce7de294a4ba),
+                               static_cast<int64_t>(0x9afed7ec47e35742),
+                               0x1580cc11bf1edaea});
   const Value bits = Bitcast(x, Type::kU64);
   const Value mantissa = ShiftLeft(bits, u64(11)) | u64(INT64_MIN);
   const Value exponent = (ShiftRightLogical(bits, u64(52)) & 0x7ff) - 1022;
@@ -238,17 +279,19 @@ Angle ReduceAngle(Value x) {
 // On |r| <= pi/4; 2^-30, 2^-60.
 Value SmallSin(Value r) {
   const Value z = r * r;
-  const Value p = Polynomial(z, {-0x1.555556p-3, 0x1.111196p-7, -0x1.a07f9ap-13, 0x1.86376ep-19},
-                             {-0x1.5555555555555p-3, 0x1.1111111111023p-7, -0x1.a01a019fea7c7p-13, 0x1.71de3a1436decp-19,
-                              -0x1.ae63ff1273033p-26, 0x1.60eb7176ffb8cp-33, -0x1.90a6e3bc03c76p-41});
+  const Value p =
+      Polynomial(z, {-0x1.555556p-3, 0x1.111196p-7, -0x1.a07f9ap-13, 0x1.86376ep-19},
+                 {-0x1.5555555555555p-3, 0x1.1111111111023p-7, -0x1.a01a019fea7c7p-13, 0x1.71de3a1436decp-19,
+                  -0x1.ae63ff1273033p-26, 0x1.60eb7176ffb8cp-33, -0x1.90a6e3bc03c76p-41});
   return Fma(r * z, p, r);
 }
 
 Value SmallCos(Value r) {
   const Value z = r * r;
-  const Value p = Polynomial(z, {0x1.555556p-5, -0x1.6c17cep-10, 0x1.a0ec7p-16, -0x1.55d1e4p-22},
-                             {0x1.5555555555555p-5, -0x1.6c16c16c16a3cp-10, 0x1.a01a019fbb9dp-16, -0x1.27e4faf6c2c49p-22,
-                              0x1.1eece3fdb4f88p-29, -0x1.92bcadd629a43p-37, 0x1.41d23543655e8p-45});
+  const Value p =
+      Polynomial(z, {0x1.555556p-5, -0x1.6c17cep-10, 0x1.a0ec7p-16, -0x1.55d1e4p-22},
+                 {0x1.5555555555555p-5, -0x1.6c16c16c16a3cp-10, 0x1.a01a019fbb9dp-16, -0x1.27e4faf6c2c49p-22,
+                  0x1.1eece3fdb4f88p-29, -0x1.92bcadd629a43p-37, 0x1.41d23543655e8p-45});
   const Value h = z * 0.5;
   const Value w = AsValue(r, 1.0) - h;
   return w + Fma(z * z, p, (AsValue(r, 1.0) - w) - h);
@@ -268,13 +311,15 @@ Value PowF32(Value magnitude, Value y) {
   const Value integer = ShiftRightArithmetic(bits - ToBits(AsValue(x, kF64.sqrt_half)), shift);
   const Value m = Bitcast(bits - ShiftLeft(integer, shift), Type::kF64);
   const Value s = (m - 1.0) / (m + 1.0);
-  const Value log = s * Polynomial(s * s, {0x1.71547652b82ffp+1, 0x1.ec709dc39ccb9p-1, 0x1.2776c5167ec7dp-1, 0x1.a6175698afe8ep-2,
-                                           0x1.484fa5d8c5eebp-2, 0x1.0bb849310a585p-2, 0x1.f17bf99dffcfdp-3});
+  const Value log =
+      s * Polynomial(s * s, {0x1.71547652b82ffp+1, 0x1.ec709dc39ccb9p-1, 0x1.2776c5167ec7dp-1, 0x1.a6175698afe8ep-2,
+                             0x1.484fa5d8c5eebp-2, 0x1.0bb849310a585p-2, 0x1.f17bf99dffcfdp-3});
   const Value product = Clamp((Convert(integer, Type::kF64) + log) * Convert(y, Type::kF64), -200, 200);
   const auto [n, power] = RoundedProduct(product, 1);
   const Value r = product - n;
-  const Value p = Polynomial(r, {1.0, 0x1.62e42fef9c34cp-1, 0x1.ebfbdff823192p-3, 0x1.c6b08daa6e302p-5, 0x1.3b2ab719dce5fp-7,
-                                 0x1.5d877004f6d42p-10, 0x1.4308a85a161cfp-13, 0x1.00c54ef5cbe4bp-16, 0x1.63d6b733d463dp-20});
+  const Value p =
+      Polynomial(r, {1.0, 0x1.62e42fef9c34cp-1, 0x1.ebfbdff823192p-3, 0x1.c6b08daa6e302p-5, 0x1.3b2ab719dce5fp-7,
+                     0x1.5d877004f6d42p-10, 0x1.4308a85a161cfp-13, 0x1.00c54ef5cbe4bp-16, 0x1.63d6b733d463dp-20});
   return Convert(p * PowerOfTwo(power, kF64), Type::kF32);
 }
 
@@ -293,7 +338,9 @@ Double2 Multiply(Double2 a, Double2 b) {
   return FastTwoSum(product, Fma(a.high, b.low, Fma(a.low, b.high, Fma(a.high, b.high, -product))));
 }
 
-Double2 Constant2(Value like, double high, double low) { return {.high = AsValue(like, high), .low = AsValue(like, low)}; }
+Double2 Constant2(Value like, double high, double low) {
+  return {.high = AsValue(like, high), .low = AsValue(like, low)};
+}
 
 // log2(x) to 2^-64 in two f64: 2 s + 2/3 s^3 + s^5 R(s^2), s = (m-1)/(m+1).
 Value PowF64(Value x, Value y) {
@@ -309,8 +356,9 @@ Value PowF64(Value x, Value y) {
   const Double2 s = {.high = s_high, .low = (Fma(-s_high, d, f) - s_high * d_low) / d};
   const Double2 z = Multiply(s, s);
   // The series beyond the two leading terms: sum of 2 z^k / (2k + 1), k >= 2.
-  const Value tail = z.high * z.high * Polynomial(z.high, {0x1.99999999952a2p-2, 0x1.2492492dff90dp-2, 0x1.c71c62cfed016p-3,
-                                                           0x1.7462bb401b31ap-3, 0x1.39fd7e13421afp-3, 0x1.2b636a6a13e16p-3});
+  const Value tail = z.high * z.high *
+                     Polynomial(z.high, {0x1.99999999952a2p-2, 0x1.2492492dff90dp-2, 0x1.c71c62cfed016p-3,
+                                         0x1.7462bb401b31ap-3, 0x1.39fd7e13421afp-3, 0x1.2b636a6a13e16p-3});
   const Double2 third = Multiply(z, Constant2(x, 0x1.5555555555555p-1, 0x1.5555555555555p-55));
   Double2 series = FastTwoSum(AsValue(x, 2.0), third.high);
   series = FastTwoSum(series.high, series.low + third.low + tail);
@@ -324,9 +372,10 @@ Value PowF64(Value x, Value y) {
   const auto [n, power] = RoundedProduct(bounded, 1);
   const Value in_range = Abs(product) < 1100.0;
   const Value r = (bounded - n) + Select(in_range, product_low, AsValue(x, 0.0));
-  const Value p = Polynomial(r, {0x1.62e42fefa39efp-1, 0x1.ebfbdff82c58fp-3, 0x1.c6b08d704a1cbp-5, 0x1.3b2ab6fba4d4dp-7,
-                                 0x1.5d87fe78772d9p-10, 0x1.430912f8bf217p-13, 0x1.ffcbfd36c6b16p-17, 0x1.62c020fb8aedp-20,
-                                 0x1.b52360bf3e3c3p-24, 0x1.e4d39cbfdf394p-28, 0x1.ec208adce66d4p-32, 0x1.be9cc528ba6cep-36});
+  const Value p =
+      Polynomial(r, {0x1.62e42fefa39efp-1, 0x1.ebfbdff82c58fp-3, 0x1.c6b08d704a1cbp-5, 0x1.3b2ab6fba4d4dp-7,
+                     0x1.5d87fe78772d9p-10, 0x1.430912f8bf217p-13, 0x1.ffcbfd36c6b16p-17, 0x1.62c020fb8aedp-20,
+                     0x1.b52360bf3e3c3p-24, 0x1.e4d39cbfdf394p-28, 0x1.ec208adce66d4p-32, 0x1.be9cc528ba6cep-36});
   return Scale(Fma(r, p, AsValue(x, 1.0)), power);
 }
 
@@ -335,8 +384,8 @@ Value AtanOfRatio(Value small, Value large) {
   if (IsF32(small)) {
     const Value t = small / large;
     const Value z = t * t;
-    const Value p = Polynomial(z, {-0x1.555556p-2, 0x1.9999bep-3, -0x1.2490b8p-3, 0x1.c6a61cp-4, -0x1.6ff086p-4, 0x1.256f7cp-4,
-                                   -0x1.a1f138p-5, 0x1.ce2572p-6, -0x1.4b1c42p-7, 0x1.bbab1ep-10});
+    const Value p = Polynomial(z, {-0x1.555556p-2, 0x1.9999bep-3, -0x1.2490b8p-3, 0x1.c6a61cp-4, -0x1.6ff086p-4,
+                                   0x1.256f7cp-4, -0x1.a1f138p-5, 0x1.ce2572p-6, -0x1.4b1c42p-7, 0x1.bbab1ep-10});
     return Fma(t * z, p, t);
   }
   const Value steep = small > large * 0.41421356237309503;
@@ -345,10 +394,11 @@ Value AtanOfRatio(Value small, Value large) {
   const Value y = small * scale, x = large * scale;
   const Value t = Select(steep, y - x, y) / Select(steep, y + x, x);
   const Value z = t * t;
-  const Value p = Polynomial(z, {-0x1.5555555555555p-2, 0x1.9999999999804p-3, -0x1.24924924806cep-3, 0x1.c71c71bb6c3a5p-4,
-                                 -0x1.745d152091133p-4, 0x1.3b1372c0ed7ddp-4, -0x1.110c6856f3a85p-4, 0x1.e169ad33a9729p-5,
-                                 -0x1.ab04fe44c3eabp-5, 0x1.6d583c29d17bdp-5, -0x1.026c596abead5p-5, 0x1.591791799ac43p-7,
-                                 0x1.3ae303939b4abp-8});
+  const Value p =
+      Polynomial(z, {-0x1.5555555555555p-2, 0x1.9999999999804p-3, -0x1.24924924806cep-3, 0x1.c71c71bb6c3a5p-4,
+                     -0x1.745d152091133p-4, 0x1.3b1372c0ed7ddp-4, -0x1.110c6856f3a85p-4, 0x1.e169ad33a9729p-5,
+                     -0x1.ab04fe44c3eabp-5, 0x1.6d583c29d17bdp-5, -0x1.026c596abead5p-5, 0x1.591791799ac43p-7,
+                     0x1.3ae303939b4abp-8});
   const Value atan = Fma(t * z, p, t);
   return Select(steep, (atan + 0x1.1a62633145c07p-55) + 0x1.921fb54442d18p-1, atan);
 }
@@ -374,10 +424,11 @@ Value Exp2(Value x) {
   const auto [n, integer] = RoundedProduct(clamped, 1);
   const Value r = clamped - n;
   // 2^-27, 2^-59.
-  const Value p = Polynomial(r, {0x1.62e43p-1, 0x1.ebfbep-3, 0x1.c6af94p-5, 0x1.3b2a5p-7, 0x1.5efc54p-10, 0x1.441ceep-13},
-                             {0x1.62e42fefa39efp-1, 0x1.ebfbdff82c58fp-3, 0x1.c6b08d704a1cbp-5, 0x1.3b2ab6fba4d4dp-7,
-                              0x1.5d87fe78772d9p-10, 0x1.430912f8bf217p-13, 0x1.ffcbfd36c6b16p-17, 0x1.62c020fb8aedp-20,
-                              0x1.b52360bf3e3c3p-24, 0x1.e4d39cbfdf394p-28, 0x1.ec208adce66d4p-32, 0x1.be9cc528ba6cep-36});
+  const Value p =
+      Polynomial(r, {0x1.62e43p-1, 0x1.ebfbep-3, 0x1.c6af94p-5, 0x1.3b2a5p-7, 0x1.5efc54p-10, 0x1.441ceep-13},
+                 {0x1.62e42fefa39efp-1, 0x1.ebfbdff82c58fp-3, 0x1.c6b08d704a1cbp-5, 0x1.3b2ab6fba4d4dp-7,
+                  0x1.5d87fe78772d9p-10, 0x1.430912f8bf217p-13, 0x1.ffcbfd36c6b16p-17, 0x1.62c020fb8aedp-20,
+                  0x1.b52360bf3e3c3p-24, 0x1.e4d39cbfdf394p-28, 0x1.ec208adce66d4p-32, 0x1.be9cc528ba6cep-36});
   return Scale(Fma(r, p, AsValue(x, 1.0)), integer);
 }
 
@@ -406,7 +457,8 @@ Value Log2(Value x) {
   const Value high = f - rest;
   const Value low = (f - high) - rest;
   const Value scaled = high * format.log2e;
-  const Value error = Fma(high, AsValue(x, format.log2e), -scaled) + Fma(low, AsValue(x, format.log2e), high * format.log2e_low);
+  const Value error =
+      Fma(high, AsValue(x, format.log2e), -scaled) + Fma(low, AsValue(x, format.log2e), high * format.log2e_low);
   const Value sum = e + scaled;
   return LogEdges(x, sum + ((scaled - (sum - e)) + error));
 }
@@ -427,11 +479,11 @@ Value Tanh(Value x) {
   const Value a = Abs(x);
   const Value z = x * x;
   // Below 0.56: 2^-27, 2^-61.
-  const Value p = Polynomial(z, {-0x1.555554p-2, 0x1.110facp-3, -0x1.b99056p-5, 0x1.5c6fep-6, -0x1.ac455cp-8},
-                             {-0x1.5555555555555p-2, 0x1.1111111111034p-3, -0x1.ba1ba1ba0669p-5, 0x1.664f487b30d96p-6,
-                              -0x1.226e33dbc9148p-7, 0x1.d6d3715d359eap-9, -0x1.7d9bad704188ap-10, 0x1.34eccc418abaep-11,
-                              -0x1.ed91e65cda7dcp-13, 0x1.64531329fa03cp-14, -0x1.f1fae34d1c5bep-17, -0x1.c87d81f768dccp-17,
-                              0x1.68964dd647c38p-17});
+  const Value p = Polynomial(
+      z, {-0x1.555554p-2, 0x1.110facp-3, -0x1.b99056p-5, 0x1.5c6fep-6, -0x1.ac455cp-8},
+      {-0x1.5555555555555p-2, 0x1.1111111111034p-3, -0x1.ba1ba1ba0669p-5, 0x1.664f487b30d96p-6, -0x1.226e33dbc9148p-7,
+       0x1.d6d3715d359eap-9, -0x1.7d9bad704188ap-10, 0x1.34eccc418abaep-11, -0x1.ed91e65cda7dcp-13,
+       0x1.64531329fa03cp-14, -0x1.f1fae34d1c5bep-17, -0x1.c87d81f768dccp-17, 0x1.68964dd647c38p-17});
   const Value small = Fma(a * z, p, a);
   const double saturated = IsF32(x) ? 10 : 20;
   const Value bounded = Select(a > saturated, AsValue(x, saturated), a);
@@ -449,23 +501,29 @@ Value Erf(Value x) {
   HLO_KERNEL_WIDEN(Erf);
   const Value a = Abs(x);
   // Below 0.93: 2^-30, 2^-56.
-  const Value small = Fma(a, Polynomial(a * a, {0x1.06eba8p-3, -0x1.812742p-2, 0x1.ce2deep-4, -0x1.b80d1ap-6, 0x1.54be04p-8,
-                                                -0x1.a9fdb8p-11, 0x1.5c2d7cp-14},
-                                        {0x1.06eba8214db69p-3, -0x1.812746b037a06p-2, 0x1.ce2f21a044029p-4, -0x1.b82ce312ead99p-6,
-                                         0x1.565bcd1f25f97p-8, -0x1.c02db78f847bp-11, 0x1.f9a3a73dcd4bbp-14, -0x1.f4deb6af67e6ap-17,
-                                         0x1.baba6bac7f614p-20, -0x1.69495f05e9e8cp-23, 0x1.4e05acaede78ap-26, -0x1.25df72eb76c85p-28,
-                                         0x1.5c14a5c3fc8fp-30, -0x1.c572bab29e0a5p-33}), a);
+  const Value small =
+      Fma(a,
+          Polynomial(a * a,
+                     {0x1.06eba8p-3, -0x1.812742p-2, 0x1.ce2deep-4, -0x1.b80d1ap-6, 0x1.54be04p-8, -0x1.a9fdb8p-11,
+                      0x1.5c2d7cp-14},
+                     {0x1.06eba8214db69p-3, -0x1.812746b037a06p-2, 0x1.ce2f21a044029p-4, -0x1.b82ce312ead99p-6,
+                      0x1.565bcd1f25f97p-8, -0x1.c02db78f847bp-11, 0x1.f9a3a73dcd4bbp-14, -0x1.f4deb6af67e6ap-17,
+                      0x1.baba6bac7f614p-20, -0x1.69495f05e9e8cp-23, 0x1.4e05acaede78ap-26, -0x1.25df72eb76c85p-28,
+                      0x1.5c14a5c3fc8fp-30, -0x1.c572bab29e0a5p-33}),
+          a);
   // erfc(t) = exp(-t + t P(t)); 1 - erfc rounds to 1 from 4 (5.95) on. 2^-31, 2^-62.
   const double one = IsF32(x) ? 4 : 5.95;
   const Value t = Select(a > one, AsValue(x, one), a);
-  const Value p = Polynomial(t, {-0x1.074a8p-3, -0x1.456b74p-1, -0x1.af7bccp-4, 0x1.74eb92p-6, -0x1.875824p-9, 0x1.26fd42p-14,
-                                 0x1.5b2b94p-15, -0x1.339cbap-18},
-                             {-0x1.06ebabcc15334p-3, -0x1.45f2fbda0ca07p-1, -0x1.a4f6d4ad61abep-4, 0x1.39821248e9a5p-6,
-                              0x1.9478de8978da7p-13, -0x1.b4b61f20a160ap-10, 0x1.1e9c0dc22c6c2p-11, 0x1.899d0444d5113p-16,
-                              -0x1.caad0cc89ebf4p-14, 0x1.063b671c9f764p-14, -0x1.7a3a505c63e1cp-16, 0x1.882fc10273c08p-18,
-                              -0x1.2344ff1dc2191p-20, 0x1.0ed65dcbc945fp-23, -0x1.14e0359eeeb89p-29, -0x1.6f3a5c54e8645p-29,
-                              0x1.5ae8647087ab1p-31, -0x1.64e8a02d818abp-34, 0x1.c9dfdc24888a2p-38, -0x1.59ea161ade4aep-42,
-                              0x1.da7835f1896b4p-48});
+  const Value p =
+      Polynomial(t,
+                 {-0x1.074a8p-3, -0x1.456b74p-1, -0x1.af7bccp-4, 0x1.74eb92p-6, -0x1.875824p-9, 0x1.26fd42p-14,
+                  0x1.5b2b94p-15, -0x1.339cbap-18},
+                 {-0x1.06ebabcc15334p-3,  -0x1.45f2fbda0ca07p-1,  -0x1.a4f6d4ad61abep-4,  0x1.39821248e9a5p-6,
+                  0x1.9478de8978da7p-13,  -0x1.b4b61f20a160ap-10, 0x1.1e9c0dc22c6c2p-11,  0x1.899d0444d5113p-16,
+                  -0x1.caad0cc89ebf4p-14, 0x1.063b671c9f764p-14,  -0x1.7a3a505c63e1cp-16, 0x1.882fc10273c08p-18,
+                  -0x1.2344ff1dc2191p-20, 0x1.0ed65dcbc945fp-23,  -0x1.14e0359eeeb89p-29, -0x1.6f3a5c54e8645p-29,
+                  0x1.5ae8647087ab1p-31,  -0x1.64e8a02d818abp-34, 0x1.c9dfdc24888a2p-38,  -0x1.59ea161ade4aep-42,
+                  0x1.da7835f1896b4p-48});
   const Value large = AsValue(x, 1.0) - ModerateExp(Fma(t, p, -t));
   return CopySign(Select(a < 0.927734375, small, large), x);
 }

@@ -15,13 +15,13 @@ namespace hlo::kernel {
 // Bugs planted in the generated GPU IR, to prove that the sanitizer finds them. Tests only.
 enum class KernelFault : uint8_t {
   kNone,
-  kMissingBarrier,     // The first barrier is left out.
-  kSharedRace,         // The first store to shared memory goes to the element of the neighbouring thread as well.
-  kOutOfBounds,        // The first global store goes behind the array.
-  kMisalignedVector,   // The first vector load is one element off.
+  kMissingBarrier,       // The first barrier is left out.
+  kSharedRace,           // The first store to shared memory goes to the element of the neighbouring thread as well.
+  kOutOfBounds,          // The first global store goes behind the array.
+  kMisalignedVector,     // The first vector load is one element off.
   kUninitialisedShared,  // The first store to shared memory is left out.
-  kDivergentBarrier,   // The first barrier is reached by half a warp only.
-  kCrossBlockRace,     // Odd blocks store to the begin of the arrays.
+  kDivergentBarrier,     // The first barrier is reached by half a warp only.
+  kCrossBlockRace,       // Odd blocks store to the begin of the arrays.
 };
 
 struct NvptxOptions {
@@ -32,7 +32,7 @@ struct NvptxOptions {
 
 struct Ptx {
   std::string text;
-  std::string entry;                // The name of the kernel in it.
+  std::string entry;                 // The name of the kernel in it.
   int64_t dynamic_shared_bytes = 0;  // To be given at launch; above 48 KiB needs the attribute of the function set.
 };
 

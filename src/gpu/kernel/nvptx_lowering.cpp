@@ -29,9 +29,16 @@ constexpr int64_t kStaticSharedLimit = 48 << 10;
 class NvptxLowering {
  public:
   NvptxLowering(const Kernel& kernel, const NvptxOptions& options, llvm::LLVMContext& context)
-      : kernel_(kernel), options_(options), context_(context), module_(std::make_unique<llvm::Module>(EntryName(kernel), context)),
-        b_(context), scalar_(b_, Place::kGpu, kernel.wide_index), linear_(LinearForms(kernel)), types_(kernel.values),
-        values_(kernel.values), variables_(kernel.variables.size()) {}
+      : kernel_(kernel),
+        options_(options),
+        context_(context),
+        module_(std::make_unique<llvm::Module>(EntryName(kernel), context)),
+        b_(context),
+        scalar_(b_, Place::kGpu, kernel.wide_index),
+        linear_(LinearForms(kernel)),
+        types_(kernel.values),
+        values_(kernel.values),
+        variables_(kernel.variables.size()) {}
 
   std::unique_ptr<llvm::Module> Lower() {
     MakeFunction();
@@ -93,8 +100,9 @@ class NvptxLowering {
     const bool dynamic = kernel_.SharedBytes() > kStaticSharedLimit;
     llvm::GlobalVariable* pool = nullptr;
     if (dynamic) {
-      pool = new llvm::GlobalVariable(*module_, llvm::ArrayType::get(b_.getInt8Ty(), 0), false, llvm::GlobalValue::ExternalLinkage,
-                                      nullptr, "dynamic_shared", nullptr, llvm::GlobalValue::NotThreadLocal, kSharedSpace);
+      pool = new llvm::GlobalVariable(*module_, llvm::ArrayType::get(b_.getInt8Ty(), 0), false,
+                                      llvm::GlobalValue::ExternalLinkage, nullptr, "dynamic_shared", nullptr,
+                                      llvm::GlobalValue::NotThreadLocal, kSharedSpace);
       pool->setAlignment(llvm::Align(16));
     }
     int parameter = 0;
@@ -111,7 +119,8 @@ class NvptxLowering {
           elements.push_back(array.type == Type::kPred ? b_.getInt8(bits) : scalar_.Constant(array.type, bits));
         }
         auto* const table = new llvm::GlobalVariable(*module_, type, true, llvm::GlobalValue::InternalLinkage,
-                                                     llvm::ConstantArray::get(type, elements), "table" + std::to_string(i) + "_" + EntryName(kernel_), nullptr,
+                                                     llvm::ConstantArray::get(type, elements),
+                                                     "table" + std::to_string(i) + "_" + EntryName(kernel_), nullptr,
                                                      llvm::GlobalValue::NotThreadLocal, kConstantSpace);
         table->setAlignment(llvm::Align(16));
         arrays_.push_back(table);
@@ -121,8 +130,8 @@ class NvptxLowering {
         offset += array.elements * Bytes(array.type);
       } else {
         auto* const shared = new llvm::GlobalVariable(*module_, type, false, llvm::GlobalValue::InternalLinkage,
-                                                      llvm::UndefValue::get(type), "shared" + std::to_string(i), nullptr,
-                                                      llvm::GlobalValue::NotThreadLocal, kSharedSpace);
+                                                      llvm::UndefValue::get(type), "shared" + std::to_string(i),
+                                                      nullptr, llvm::GlobalValue::NotThreadLocal, kSharedSpace);
         shared->setAlignment(llvm::Align(16));
         arrays_.push_back(shared);
       }
@@ -131,8 +140,9 @@ class NvptxLowering {
 
   LlvmValue ReadIndex(Intr id, int64_t limit) {
     llvm::CallInst* const read = b_.CreateIntrinsic(b_.getInt32Ty(), id, {});
-    read->setMetadata(llvm::LLVMContext::MD_range,
-                      llvm::MDBuilder(context_).createRange(llvm::APInt(32, 0), llvm::APInt(32, std::max<int64_t>(1, limit))));
+    read->setMetadata(
+        llvm::LLVMContext::MD_range,
+        llvm::MDBuilder(context_).createRange(llvm::APInt(32, 0), llvm::APInt(32, std::max<int64_t>(1, limit))));
     return b_.CreateZExt(read, scalar_.TypeOf(Type::kIndex));
   }
 
@@ -157,7 +167,8 @@ class NvptxLowering {
   }
 
   // In rotated form: if (begin < end) do { body(index) } while ((index += step) < end).
-  void Loop(LlvmValue begin, LlvmValue end, LlvmValue step, int64_t unroll, const std::function<void(LlvmValue)>& body) {
+  void Loop(LlvmValue begin, LlvmValue end, LlvmValue step, int64_t unroll,
+            const std::function<void(LlvmValue)>& body) {
     If(b_.CreateICmpSLT(begin, end), [&] {
       BasicBlock* const before = b_.GetInsertBlock();
       BasicBlock* const loop = NewBlock("loop");
@@ -230,21 +241,33 @@ class NvptxLowering {
       case Op::kAtomicFetch:
       case Op::kAtomicCas: return EmitAtomic(instruction);
       case Op::kSlotGet:
-        return Define(instruction, [&](int copy) { return b_.CreateLoad(scalar_.TypeOf(instruction.type), SlotElement(instruction.imm, instruction.imm2, copy)); });
+        return Define(instruction, [&](int copy) {
+          return b_.CreateLoad(scalar_.TypeOf(instruction.type), SlotElement(instruction.imm, instruction.imm2, copy));
+        });
       case Op::kSlotSet:
         for (int copy = copies_.begin; copy < copies_.end; ++copy) {
           b_.CreateStore(Get(instruction.operands[0], copy), SlotElement(instruction.imm, instruction.imm2, copy));
         }
         return;
       case Op::kVariableGet:
-        return Define(instruction, [&](int copy) { return b_.CreateLoad(scalar_.TypeOf(instruction.type), VariableElement(instruction.imm, copy)); });
+        return Define(instruction, [&](int copy) {
+          return b_.CreateLoad(scalar_.TypeOf(instruction.type), VariableElement(instruction.imm, copy));
+        });
       case Op::kVariableSet:
         for (int copy = copies_.begin; copy < copies_.end; ++copy) {
           b_.CreateStore(Get(instruction.operands[0], copy), VariableElement(instruction.imm, copy));
         }
         return;
-      case Op::kPhase: level_ = Level::kThread; EmitRegion(instruction.regions[0]); level_ = in_warps_ ? Level::kWarp : Level::kBlock; return;
-      case Op::kTile: level_ = Level::kThread; EmitTile(instruction); level_ = in_warps_ ? Level::kWarp : Level::kBlock; return;
+      case Op::kPhase:
+        level_ = Level::kThread;
+        EmitRegion(instruction.regions[0]);
+        level_ = in_warps_ ? Level::kWarp : Level::kBlock;
+        return;
+      case Op::kTile:
+        level_ = Level::kThread;
+        EmitTile(instruction);
+        level_ = in_warps_ ? Level::kWarp : Level::kBlock;
+        return;
       case Op::kWarps:
         level_ = Level::kWarp;
         in_warps_ = true;
@@ -255,13 +278,17 @@ class NvptxLowering {
       case Op::kLoop: return EmitLoop(instruction);
       case Op::kIf: return EmitIf(instruction);
       case Op::kBarrier: return EmitBarrier();
-      case Op::kWarpBarrier: return (void)b_.CreateIntrinsic(llvm::Intrinsic::nvvm_bar_warp_sync, {}, {b_.getInt32(-1)});
+      case Op::kWarpBarrier:
+        return (void)b_.CreateIntrinsic(llvm::Intrinsic::nvvm_bar_warp_sync, {}, {b_.getInt32(-1)});
       case Op::kWarpReduce:
       case Op::kGroupReduce: return EmitReduce(instruction);
       case Op::kWarpScan: return EmitScan(instruction);
       case Op::kShuffle: return EmitShuffle(instruction);
       case Op::kWarpBroadcast:
-        return Define(instruction, [&](int) { return Shuffle(llvm::Intrinsic::nvvm_shfl_sync_idx_i32, LoadSlot(instruction.slots[0]), ToI32(Get(instruction.operands[0], 0))); });
+        return Define(instruction, [&](int) {
+          return Shuffle(llvm::Intrinsic::nvvm_shfl_sync_idx_i32, LoadSlot(instruction.slots[0]),
+                         ToI32(Get(instruction.operands[0], 0)));
+        });
       case Op::kArrive: return EmitArrive(instruction);
       default:
         return Define(instruction, [&](int copy) {
@@ -345,11 +372,14 @@ class NvptxLowering {
     types_[index] = Type::kIndex;
     ForCopies(loop.operands, [&] {
       const int copy = copies_.begin;
-      Loop(Get(loop.operands[0], copy), Get(loop.operands[1], copy), Get(loop.operands[2], copy), loop.imm, [&](LlvmValue value) {
-        if (linear_[index].stride == 0) SetUniform(index, value);
-        else Set(index, copy, value);
-        EmitRegion(loop.regions[0]);
-      });
+      Loop(Get(loop.operands[0], copy), Get(loop.operands[1], copy), Get(loop.operands[2], copy), loop.imm,
+           [&](LlvmValue value) {
+             if (linear_[index].stride == 0)
+               SetUniform(index, value);
+             else
+               Set(index, copy, value);
+             EmitRegion(loop.regions[0]);
+           });
     });
   }
 
@@ -388,14 +418,16 @@ class NvptxLowering {
       access->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context_, {}));
     }
     if (source_ >= 0) {
-      access->setMetadata("hlo.source", llvm::MDNode::get(context_, llvm::ConstantAsMetadata::get(b_.getInt32(source_))));
+      access->setMetadata("hlo.source",
+                          llvm::MDNode::get(context_, llvm::ConstantAsMetadata::get(b_.getInt32(source_))));
     }
     return access;
   }
 
   LlvmValue LoadScalar(int64_t array, LlvmValue index) {
     const Type type = kernel_.arrays[array].type;
-    llvm::LoadInst* const load = b_.CreateAlignedLoad(scalar_.MemoryTypeOf(type), Address(array, index), llvm::Align(Bytes(type)));
+    llvm::LoadInst* const load =
+        b_.CreateAlignedLoad(scalar_.MemoryTypeOf(type), Address(array, index), llvm::Align(Bytes(type)));
     return scalar_.FromMemory(Mark(load, array), type);
   }
 
@@ -410,7 +442,8 @@ class NvptxLowering {
     if (!copies_.wide || copies_.width == 1 || form.stride != 1) return 1;
     const ArrayInfo& info = kernel_.arrays[array];
     const int64_t bytes = Bytes(info.type);
-    const int64_t width = std::min({int64_t{copies_.width}, form.multiple, 16 / bytes, std::max<int64_t>(1, info.alignment / bytes)});
+    const int64_t width =
+        std::min({int64_t{copies_.width}, form.multiple, 16 / bytes, std::max<int64_t>(1, info.alignment / bytes)});
     return static_cast<int>(std::bit_floor(static_cast<uint64_t>(std::max<int64_t>(1, width))));
   }
 
@@ -419,13 +452,15 @@ class NvptxLowering {
     if (Bytes(type) >= 4) return llvm::FixedVectorType::get(scalar_.TypeOf(type), width);
     const int bytes = Bytes(type) * width;
     if (bytes < 4) return llvm::IntegerType::get(context_, bytes * 8);
-    return bytes == 4 ? static_cast<llvm::Type*>(llvm::Type::getInt32Ty(context_)) : llvm::FixedVectorType::get(llvm::Type::getInt32Ty(context_), bytes / 4);
+    return bytes == 4 ? static_cast<llvm::Type*>(llvm::Type::getInt32Ty(context_))
+                      : llvm::FixedVectorType::get(llvm::Type::getInt32Ty(context_), bytes / 4);
   }
 
   llvm::SmallVector<LlvmValue, 16> LoadPacked(int64_t array, LlvmValue index, int width) {
     const Type type = kernel_.arrays[array].type;
     if (Plant(KernelFault::kMisalignedVector)) index = b_.CreateAdd(index, Index(1));
-    llvm::LoadInst* const load = b_.CreateAlignedLoad(PackedType(type, width), Address(array, index), llvm::Align(Bytes(type) * width));
+    llvm::LoadInst* const load =
+        b_.CreateAlignedLoad(PackedType(type, width), Address(array, index), llvm::Align(Bytes(type) * width));
     Mark(load, array);
     llvm::SmallVector<LlvmValue, 16> elements;
     for (int i = 0; i < width; ++i) {
@@ -464,10 +499,12 @@ class NvptxLowering {
       const auto word = [&](int begin, int count, llvm::Type* word_type) {
         LlvmValue const low = RoundedFrom(elements[begin]);
         LlvmValue const high = count == 2 ? RoundedFrom(elements[begin + 1]) : nullptr;
-        if (low && high) return b_.CreateBitCast(b_.CreateIntrinsic(llvm::Intrinsic::nvvm_ff2bf16x2_rn, {}, {high, low}), word_type);
+        if (low && high)
+          return b_.CreateBitCast(b_.CreateIntrinsic(llvm::Intrinsic::nvvm_ff2bf16x2_rn, {}, {high, low}), word_type);
         LlvmValue bits = nullptr;
         for (int i = 0; i < count; ++i) {
-          LlvmValue const element = b_.CreateBitCast(scalar_.ToMemory(elements[begin + i], type), b_.getIntNTy(Bytes(type) * 8));
+          LlvmValue const element =
+              b_.CreateBitCast(scalar_.ToMemory(elements[begin + i], type), b_.getIntNTy(Bytes(type) * 8));
           LlvmValue const placed = b_.CreateShl(b_.CreateZExt(element, word_type), i * Bytes(type) * 8);
           bits = bits ? b_.CreateOr(bits, placed) : placed;
         }
@@ -475,7 +512,8 @@ class NvptxLowering {
       };
       if (packed_type->isVectorTy()) {
         const int per_word = 4 / Bytes(type);
-        for (int i = 0; i * per_word < width; ++i) packed = b_.CreateInsertElement(packed, word(i * per_word, per_word, b_.getInt32Ty()), i);
+        for (int i = 0; i * per_word < width; ++i)
+          packed = b_.CreateInsertElement(packed, word(i * per_word, per_word, b_.getInt32Ty()), i);
       } else {
         packed = word(0, width, packed_type);
       }
@@ -534,8 +572,9 @@ class NvptxLowering {
     const int width = static_cast<int>(load.imm2);
     for (int i = 0; i < width; ++i) types_[load.result + i] = load.type;
     for (int copy = copies_.begin; copy < copies_.end; ++copy) {
-      const auto elements = width == 1 ? llvm::SmallVector<LlvmValue, 16>{LoadScalar(load.imm, Get(load.operands[0], copy))}
-                                       : LoadPacked(load.imm, Get(load.operands[0], copy), width);
+      const auto elements = width == 1
+                                ? llvm::SmallVector<LlvmValue, 16>{LoadScalar(load.imm, Get(load.operands[0], copy))}
+                                : LoadPacked(load.imm, Get(load.operands[0], copy), width);
       for (int i = 0; i < width; ++i) Set(load.result + i, copy, elements[i]);
     }
   }
@@ -544,8 +583,10 @@ class NvptxLowering {
     for (int copy = copies_.begin; copy < copies_.end; ++copy) {
       llvm::SmallVector<LlvmValue, 16> elements;
       for (size_t i = 1; i < store.operands.size(); ++i) elements.push_back(Get(store.operands[i], copy));
-      if (elements.size() == 1) StoreScalar(store.imm, Get(store.operands[0], copy), elements[0]);
-      else StorePacked(store.imm, Get(store.operands[0], copy), elements);
+      if (elements.size() == 1)
+        StoreScalar(store.imm, Get(store.operands[0], copy), elements[0]);
+      else
+        StorePacked(store.imm, Get(store.operands[0], copy), elements);
     }
   }
 
@@ -556,12 +597,14 @@ class NvptxLowering {
       LlvmValue const value = Get(atomic.operands[1], copy);
       LlvmValue old;
       if (atomic.op == Op::kAtomicCas) {
-        auto* const exchange = b_.CreateAtomicCmpXchg(address, value, Get(atomic.operands[2], copy), llvm::MaybeAlign(Bytes(atomic.type)),
-                                                      llvm::AtomicOrdering::Monotonic, llvm::AtomicOrdering::Monotonic);
+        auto* const exchange =
+            b_.CreateAtomicCmpXchg(address, value, Get(atomic.operands[2], copy), llvm::MaybeAlign(Bytes(atomic.type)),
+                                   llvm::AtomicOrdering::Monotonic, llvm::AtomicOrdering::Monotonic);
         old = b_.CreateExtractValue(Mark(exchange, atomic.imm), 0);
       } else {
         old = Mark(b_.CreateAtomicRMW(AtomicOperation(static_cast<AtomicOp>(atomic.imm2), atomic.type), address, value,
-                                      llvm::MaybeAlign(Bytes(atomic.type)), llvm::AtomicOrdering::Monotonic), atomic.imm);
+                                      llvm::MaybeAlign(Bytes(atomic.type)), llvm::AtomicOrdering::Monotonic),
+                   atomic.imm);
       }
       if (atomic.result >= 0) Set(atomic.result, copy, old);
     }
@@ -572,7 +615,9 @@ class NvptxLowering {
     return b_.CreateConstInBoundsGEP2_32(type, slots_[slot], 0, element == kTileElement ? copy : element);
   }
 
-  LlvmValue LoadSlot(int32_t slot) { return b_.CreateLoad(scalar_.TypeOf(kernel_.slots[slot].type), SlotElement(slot, 0, 0)); }
+  LlvmValue LoadSlot(int32_t slot) {
+    return b_.CreateLoad(scalar_.TypeOf(kernel_.slots[slot].type), SlotElement(slot, 0, 0));
+  }
   void StoreSlot(int32_t slot, LlvmValue value) { b_.CreateStore(value, SlotElement(slot, 0, 0)); }
 
   LlvmValue VariableElement(int64_t variable, int copy) {
@@ -592,11 +637,16 @@ class NvptxLowering {
     llvm::Type* const type = value->getType();
     const unsigned bits = type->getScalarSizeInBits();
     LlvmValue const clamp = b_.getInt32(id == llvm::Intrinsic::nvvm_shfl_sync_up_i32 ? 0 : 31);
-    const auto shuffle = [&](LlvmValue word) { return b_.CreateIntrinsic(b_.getInt32Ty(), id, {b_.getInt32(-1), word, amount, clamp}); };
+    const auto shuffle = [&](LlvmValue word) {
+      return b_.CreateIntrinsic(b_.getInt32Ty(), id, {b_.getInt32(-1), word, amount, clamp});
+    };
     LlvmValue const integer = b_.CreateBitCast(value, b_.getIntNTy(bits));
-    if (bits <= 32) return b_.CreateBitCast(b_.CreateTrunc(shuffle(b_.CreateZExt(integer, b_.getInt32Ty())), b_.getIntNTy(bits)), type);
+    if (bits <= 32)
+      return b_.CreateBitCast(b_.CreateTrunc(shuffle(b_.CreateZExt(integer, b_.getInt32Ty())), b_.getIntNTy(bits)),
+                              type);
     LlvmValue const low = b_.CreateZExt(shuffle(b_.CreateTrunc(integer, b_.getInt32Ty())), integer->getType());
-    LlvmValue const high = b_.CreateZExt(shuffle(b_.CreateTrunc(b_.CreateLShr(integer, 32), b_.getInt32Ty())), integer->getType());
+    LlvmValue const high =
+        b_.CreateZExt(shuffle(b_.CreateTrunc(b_.CreateLShr(integer, 32), b_.getInt32Ty())), integer->getType());
     return b_.CreateBitCast(b_.CreateOr(low, b_.CreateShl(high, 32)), type);
   }
 
@@ -633,7 +683,8 @@ class NvptxLowering {
     const int lanes = warp ? kWarpSize : static_cast<int>(reduce.imm2);
     Values values = LoadSlots(reduce);
     for (int distance = 1; distance < lanes; distance *= 2) {
-      values = Combine(reduce, values, ShuffleAll(llvm::Intrinsic::nvvm_shfl_sync_down_i32, values, b_.getInt32(distance)));
+      values =
+          Combine(reduce, values, ShuffleAll(llvm::Intrinsic::nvvm_shfl_sync_down_i32, values, b_.getInt32(distance)));
     }
     LlvmValue const first = warp ? b_.getInt32(0) : b_.CreateAnd(ToI32(lane_), b_.getInt32(~(lanes - 1)));
     values = ShuffleAll(llvm::Intrinsic::nvvm_shfl_sync_idx_i32, values, first);
@@ -650,7 +701,8 @@ class NvptxLowering {
   void EmitScan(const Instruction& scan) {
     Values values = LoadSlots(scan);
     for (int distance = 1; distance < kWarpSize; distance *= 2) {
-      const Values combined = Combine(scan, ShuffleAll(llvm::Intrinsic::nvvm_shfl_sync_up_i32, values, b_.getInt32(distance)), values);
+      const Values combined =
+          Combine(scan, ShuffleAll(llvm::Intrinsic::nvvm_shfl_sync_up_i32, values, b_.getInt32(distance)), values);
       LlvmValue const inside = b_.CreateICmpUGE(lane_, Index(distance));
       for (size_t i = 0; i < values.size(); ++i) values[i] = b_.CreateSelect(inside, combined[i], values[i]);
     }
@@ -661,7 +713,8 @@ class NvptxLowering {
     constexpr Intr kIntrinsics[] = {llvm::Intrinsic::nvvm_shfl_sync_down_i32, llvm::Intrinsic::nvvm_shfl_sync_up_i32,
                                     llvm::Intrinsic::nvvm_shfl_sync_bfly_i32, llvm::Intrinsic::nvvm_shfl_sync_idx_i32};
     const bool indexed = static_cast<ShuffleMode>(shuffle.imm) == ShuffleMode::kIndexed;
-    LlvmValue const amount = indexed ? b_.CreateAnd(LoadSlot(shuffle.slots[2]), 31) : static_cast<LlvmValue>(b_.getInt32(shuffle.imm2));
+    LlvmValue const amount =
+        indexed ? b_.CreateAnd(LoadSlot(shuffle.slots[2]), 31) : static_cast<LlvmValue>(b_.getInt32(shuffle.imm2));
     StoreSlot(shuffle.slots[0], Shuffle(kIntrinsics[shuffle.imm], LoadSlot(shuffle.slots[1]), amount));
   }
 
@@ -676,11 +729,14 @@ class NvptxLowering {
     fence();
     barrier();
     If(b_.CreateICmpEQ(thread_, Index(0)), [&] {
-      LlvmValue const old = Mark(b_.CreateAtomicRMW(llvm::AtomicRMWInst::Add, counter, b_.getInt32(1), llvm::MaybeAlign(4),
-                                                    llvm::AtomicOrdering::Monotonic), arrive.imm);
+      LlvmValue const old = Mark(b_.CreateAtomicRMW(llvm::AtomicRMWInst::Add, counter, b_.getInt32(1),
+                                                    llvm::MaybeAlign(4), llvm::AtomicOrdering::Monotonic),
+                                 arrive.imm);
       LlvmValue const last = b_.CreateICmpEQ(old, last_count);
       If(last, [&] {
-        Mark(b_.CreateAtomicRMW(llvm::AtomicRMWInst::Xchg, counter, b_.getInt32(0), llvm::MaybeAlign(4), llvm::AtomicOrdering::Monotonic), arrive.imm);
+        Mark(b_.CreateAtomicRMW(llvm::AtomicRMWInst::Xchg, counter, b_.getInt32(0), llvm::MaybeAlign(4),
+                                llvm::AtomicOrdering::Monotonic),
+             arrive.imm);
       });
       b_.CreateStore(b_.CreateZExt(last, b_.getInt8Ty()), flag);
     });
@@ -723,7 +779,8 @@ std::string EntryName(const Kernel& kernel) {
   return name;
 }
 
-std::unique_ptr<llvm::Module> LowerToNvptx(const Kernel& kernel, const NvptxOptions& options, llvm::LLVMContext& context) {
+std::unique_ptr<llvm::Module> LowerToNvptx(const Kernel& kernel, const NvptxOptions& options,
+                                           llvm::LLVMContext& context) {
   return NvptxLowering(kernel, options, context).Lower();
 }
 

@@ -14,7 +14,8 @@
 
 namespace hlo::kernel {
 
-std::unique_ptr<llvm::Module> LowerToNvptx(const Kernel& kernel, const NvptxOptions& options, llvm::LLVMContext& context);
+std::unique_ptr<llvm::Module> LowerToNvptx(const Kernel& kernel, const NvptxOptions& options,
+                                           llvm::LLVMContext& context);
 
 // The entry's name in PTX: the kernel's with everything but letters, digits and '_' replaced.
 std::string EntryName(const Kernel& kernel);

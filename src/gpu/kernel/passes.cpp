@@ -21,8 +21,10 @@ Status RunPasses(llvm::Module& module, llvm::TargetMachine& target, Pipeline pip
   constexpr const char* kTexts[] = {
       "function(sroa,early-cse<memssa>,instcombine<max-iterations=1;no-verify-fixpoint>,simplifycfg,"
       "loop-unroll,early-cse<memssa>,instcombine<max-iterations=1;no-verify-fixpoint>,simplifycfg)",
-      "function(sroa,early-cse,simplifycfg,loop-mssa(licm),loop-vectorize,early-cse,instcombine<max-iterations=1;no-verify-fixpoint>,simplifycfg)",
-      "coro-early,cgscc(coro-split),coro-cleanup,function(sroa,early-cse,instcombine<max-iterations=1;no-verify-fixpoint>,simplifycfg)",
+      "function(sroa,early-cse,simplifycfg,loop-mssa(licm),loop-vectorize,early-cse,instcombine<max-iterations=1;no-"
+      "verify-fixpoint>,simplifycfg)",
+      "coro-early,cgscc(coro-split),coro-cleanup,function(sroa,early-cse,instcombine<max-iterations=1;no-verify-"
+      "fixpoint>,simplifycfg)",
   };
   llvm::ModulePassManager passes;
   if (llvm::Error error = builder.parsePassPipeline(passes, kTexts[static_cast<int>(pipeline)])) {

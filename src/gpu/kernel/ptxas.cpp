@@ -70,7 +70,8 @@ Result<ChildOutput> RunChild(std::vector<std::string> arguments, double timeout_
   ChildOutput output;
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::duration<double>(timeout_seconds);
   for (char buffer[4096];;) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now()).count();
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now()).count();
     pollfd poller{.fd = ends[0], .events = POLLIN, .revents = 0};
     if (left <= 0 || poll(&poller, 1, static_cast<int>(left)) == 0) {
       output.timed_out = true;
@@ -128,7 +129,8 @@ Result<PtxasReport> Ptxas(const std::string& ptx, const std::string& arch, doubl
   }
   const TemporaryFiles files;
   std::ofstream(files.ptx, std::ios::binary) << ptx;
-  const ChildOutput output = TRY(RunChild({program, "-v", "-arch=" + arch, files.ptx, "-o", files.cubin}, timeout_seconds));
+  const ChildOutput output =
+      TRY(RunChild({program, "-v", "-arch=" + arch, files.ptx, "-o", files.cubin}, timeout_seconds));
   if (output.timed_out) FAIL(DeviceError("R104", Str("ptxas: no answer within ", timeout_seconds, " s")));
   if (output.status != 0) FAIL(DeviceError("R105", Str("ptxas: ", Trim(output.text))));
   std::ifstream cubin(files.cubin, std::ios::binary);

@@ -8,8 +8,9 @@
 namespace hlo::kernel {
 
 std::string_view ToString(Finding finding) {
-  constexpr std::string_view kNames[] = {"shared race",        "global race",       "cross-block race", "out of bounds", "misaligned access",
-                                         "uninitialised shared", "divergent barrier", "divergent shuffle"};
+  constexpr std::string_view kNames[] = {"shared race",       "global race",       "cross-block race",
+                                         "out of bounds",     "misaligned access", "uninitialised shared",
+                                         "divergent barrier", "divergent shuffle"};
   return kNames[static_cast<int>(finding)];
 }
 
@@ -32,7 +33,11 @@ std::string SanitizerReport::ToString() const {
 }
 
 Sanitizer::Sanitizer(const Kernel& kernel, std::vector<char*> bases)
-    : kernel_(kernel), bases_(std::move(bases)), cells_(kernel.arrays.size()), warp_epochs_(kernel.warps()), released_before_(kernel.blocks, -1) {
+    : kernel_(kernel),
+      bases_(std::move(bases)),
+      cells_(kernel.arrays.size()),
+      warp_epochs_(kernel.warps()),
+      released_before_(kernel.blocks, -1) {
   report_.kernel = kernel.name;
   for (size_t i = 0; i < cells_.size(); ++i) {
     const ArrayKind kind = kernel.arrays[i].kind;
@@ -49,7 +54,11 @@ void Sanitizer::BeginBlock(int64_t block) {
 }
 
 Sanitizer::Mark Sanitizer::Now(int thread, bool atomic) const {
-  return {.block = block_, .epoch = epoch_, .warp_epoch = warp_epochs_[thread / kWarpSize], .thread = static_cast<int16_t>(thread), .atomic = atomic};
+  return {.block = block_,
+          .epoch = epoch_,
+          .warp_epoch = warp_epochs_[thread / kWarpSize],
+          .thread = static_cast<int16_t>(thread),
+          .atomic = atomic};
 }
 
 bool Sanitizer::Conflicts(const Mark& before, bool shared, int thread) const {
@@ -62,12 +71,13 @@ bool Sanitizer::Conflicts(const Mark& before, bool shared, int thread) const {
   }
   if (before.epoch != epoch_) return false;
   if (before.several_warps) return true;
-  if (before.thread / kWarpSize == thread / kWarpSize && before.warp_epoch != warp_epochs_[thread / kWarpSize]) return false;
+  if (before.thread / kWarpSize == thread / kWarpSize && before.warp_epoch != warp_epochs_[thread / kWarpSize])
+    return false;
   return before.several_lanes || before.thread != thread;
 }
 
-// One mark stands for all readers of an epoch: the last one, and whether there were more. Readers of the own warp before
-// a warp barrier may be forgotten: they are ordered with that warp, and for other warps the last one is as good.
+// One mark stands for all readers of an epoch: the last one, and whether there were more. Readers of the own warp
+// before a warp barrier may be forgotten: they are ordered with that warp, and for other warps the last one is as good.
 void Sanitizer::NoteRead(Mark& read, int thread) const {
   const Mark now = Now(thread, false);
   const bool same_epoch = read.block == block_ && read.epoch == epoch_;
@@ -77,7 +87,8 @@ void Sanitizer::NoteRead(Mark& read, int thread) const {
   }
   const bool same_warp = read.thread / kWarpSize == thread / kWarpSize;
   const bool several_warps = read.several_warps || !same_warp;
-  const bool several_lanes = same_warp && read.warp_epoch == now.warp_epoch && (read.several_lanes || read.thread != thread);
+  const bool several_lanes =
+      same_warp && read.warp_epoch == now.warp_epoch && (read.several_lanes || read.thread != thread);
   read = now;
   read.several_warps = several_warps;
   read.several_lanes = several_lanes;
@@ -86,7 +97,8 @@ void Sanitizer::NoteRead(Mark& read, int thread) const {
 int Sanitizer::FindArray(const char* address) const {
   for (size_t i = 0; i < bases_.size(); ++i) {
     const ArrayInfo& array = kernel_.arrays[i];
-    if (bases_[i] && address >= bases_[i] && address < bases_[i] + array.elements * Bytes(array.type)) return static_cast<int>(i);
+    if (bases_[i] && address >= bases_[i] && address < bases_[i] + array.elements * Bytes(array.type))
+      return static_cast<int>(i);
   }
   return -1;
 }

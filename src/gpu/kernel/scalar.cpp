@@ -44,7 +44,8 @@ llvm::Value* ScalarEmitter::FromMemory(llvm::Value* value, Type type) const {
 
 llvm::Constant* ScalarEmitter::Constant(Type type, int64_t bits) const {
   llvm::Type* const llvm_type = TypeOf(type);
-  if (!llvm_type->isFloatingPointTy()) return llvm::ConstantInt::get(llvm_type, static_cast<uint64_t>(bits), /*isSigned=*/true);
+  if (!llvm_type->isFloatingPointTy())
+    return llvm::ConstantInt::get(llvm_type, static_cast<uint64_t>(bits), /*isSigned=*/true);
   const llvm::APInt pattern(Bits(type), static_cast<uint64_t>(bits), /*isSigned=*/false);
   return llvm::ConstantFP::get(llvm_type, llvm::APFloat(llvm_type->getFltSemantics(), pattern));
 }
@@ -54,8 +55,8 @@ llvm::Type* ScalarEmitter::Shaped(llvm::Type* scalar, llvm::Value* like) {
   return vector ? llvm::FixedVectorType::get(scalar, vector->getNumElements()) : scalar;
 }
 
-// Nearest even by integer arithmetic; NaN stays a (quiet) NaN. LLVM's own lowering calls a function that libgcc 12 lacks,
-// or flushes denormals.
+// Nearest even by integer arithmetic; NaN stays a (quiet) NaN. LLVM's own lowering calls a function that libgcc 12
+// lacks, or flushes denormals.
 llvm::Value* ScalarEmitter::RoundToBF16(llvm::Value* value) const {
   llvm::Type* const i16 = Shaped(b_.getInt16Ty(), value);
   if (place_ == Place::kGpu) return b_.CreateBitCast(b_.CreateFPTrunc(value, Shaped(b_.getBFloatTy(), value)), i16);
@@ -63,7 +64,8 @@ llvm::Value* ScalarEmitter::RoundToBF16(llvm::Value* value) const {
   const auto word = [&](uint32_t bits) { return llvm::ConstantInt::get(i32, bits); };
   llvm::Value* const bits = b_.CreateBitCast(value, i32);
   llvm::Value* const high = b_.CreateLShr(bits, word(16));
-  llvm::Value* const rounded = b_.CreateLShr(b_.CreateAdd(b_.CreateAdd(bits, word(0x7fff)), b_.CreateAnd(high, word(1))), word(16));
+  llvm::Value* const rounded =
+      b_.CreateLShr(b_.CreateAdd(b_.CreateAdd(bits, word(0x7fff)), b_.CreateAnd(high, word(1))), word(16));
   llvm::Value* const is_nan = b_.CreateFCmpUNO(value, value);
   return b_.CreateTrunc(b_.CreateSelect(is_nan, word(0x7fff), rounded), i16);
 }
@@ -103,7 +105,8 @@ llvm::Value* ScalarEmitter::MinMax(bool max, llvm::Value* a, llvm::Value* b, Typ
   llvm::Type* const bits = a->getType()->getWithNewType(b_.getIntNTy(Bits(type)));
   llvm::Value* const bits_a = b_.CreateBitCast(a, bits);
   llvm::Value* const bits_b = b_.CreateBitCast(b, bits);
-  llvm::Value* const when_equal = b_.CreateBitCast(max ? b_.CreateAnd(bits_a, bits_b) : b_.CreateOr(bits_a, bits_b), a->getType());
+  llvm::Value* const when_equal =
+      b_.CreateBitCast(max ? b_.CreateAnd(bits_a, bits_b) : b_.CreateOr(bits_a, bits_b), a->getType());
   llvm::Value* const take_a = max ? b_.CreateFCmpOGT(a, b) : b_.CreateFCmpOLT(a, b);
   llvm::Value* const ordered = b_.CreateSelect(take_a, a, b);
   llvm::Value* const not_nan = b_.CreateSelect(b_.CreateFCmpOEQ(a, b), when_equal, ordered);
@@ -112,7 +115,9 @@ llvm::Value* ScalarEmitter::MinMax(bool max, llvm::Value* a, llvm::Value* b, Typ
 
 // Never negative, so unsigned; in 32 bits where they are enough, since vectors of 64-bit quotients are slow.
 llvm::Value* ScalarEmitter::DivideIndex(bool quotient, llvm::Value* a, llvm::Value* b) const {
-  const auto divide = [&](llvm::Value* x, llvm::Value* y) { return quotient ? b_.CreateUDiv(x, y) : b_.CreateURem(x, y); };
+  const auto divide = [&](llvm::Value* x, llvm::Value* y) {
+    return quotient ? b_.CreateUDiv(x, y) : b_.CreateURem(x, y);
+  };
   if (wide_index_ || place_ == Place::kGpu) return divide(a, b);
   llvm::Type* const i32 = Shaped(b_.getInt32Ty(), a);
   return b_.CreateZExt(divide(b_.CreateTrunc(a, i32), b_.CreateTrunc(b, i32)), a->getType());

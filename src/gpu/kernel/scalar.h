@@ -32,7 +32,8 @@ class ScalarEmitter {
 
   // kConstant and kAdd .. kBitcast. `types` are those of the operands. Operands may be LLVM vectors of one length, also
   // mixed with scalars, which are then splat.
-  llvm::Value* Emit(const Instruction& instruction, std::span<llvm::Value* const> operands, std::span<const Type> types) const;
+  llvm::Value* Emit(const Instruction& instruction, std::span<llvm::Value* const> operands,
+                    std::span<const Type> types) const;
 
  private:
   llvm::Value* Convert(llvm::Value* value, Type from, Type to) const;

@@ -37,8 +37,8 @@ void Initialise() {
     LLVMInitializeNVPTXTarget();
     LLVMInitializeNVPTXTargetMC();
     LLVMInitializeNVPTXAsmPrinter();
-    // Half of the time of code generation for small kernels, and nothing gained in ours: addresses are simple, and ptxas
-    // has its own. There is no other way to switch it off.
+    // Half of the time of code generation for small kernels, and nothing gained in ours: addresses are simple, and
+    // ptxas has its own. There is no other way to switch it off.
     static_cast<llvm::cl::opt<bool>*>(llvm::cl::getRegisteredOptions()["disable-lsr"])->setValue(true);
   });
 }
@@ -57,14 +57,16 @@ const HostCpu& Cpu() {
     std::sort(names.begin(), names.end());
     for (const std::string& name : names) found.features += (found.features.empty() ? "" : ",") + name;
     found.has_v3 = features.lookup("avx2") && features.lookup("fma") && features.lookup("f16c");
-    found.has_avx512 = features.lookup("avx512f") && features.lookup("avx512dq") && features.lookup("avx512bw") && features.lookup("avx512vl");
+    found.has_avx512 = features.lookup("avx512f") && features.lookup("avx512dq") && features.lookup("avx512bw") &&
+                       features.lookup("avx512vl");
     return found;
   }();
   return cpu;
 }
 
 // No contraction: fma stands where it is written, so that host and GPU round alike.
-Result<llvm::TargetMachine*> Make(const std::string& triple, const std::string& cpu, const std::string& features, llvm::CodeGenOptLevel level) {
+Result<llvm::TargetMachine*> Make(const std::string& triple, const std::string& cpu, const std::string& features,
+                                  llvm::CodeGenOptLevel level) {
   Initialise();
   thread_local std::map<std::string, std::unique_ptr<llvm::TargetMachine>> machines;
   std::unique_ptr<llvm::TargetMachine>& machine = machines[triple + cpu + features];
@@ -83,7 +85,8 @@ Result<llvm::TargetMachine*> Make(const std::string& triple, const std::string& 
 
 Result<llvm::TargetMachine*> HostTarget() {
   if (!Cpu().has_v3) {
-    FAIL(Unsupported("R101", "kernels on the host need a CPU with AVX2, FMA and F16C (x86-64-v3); this one is '" + Cpu().name + "'"));
+    FAIL(Unsupported("R101", "kernels on the host need a CPU with AVX2, FMA and F16C (x86-64-v3); this one is '" +
+                                 Cpu().name + "'"));
   }
   return Make(llvm::sys::getProcessTriple(), Cpu().name, Cpu().features, llvm::CodeGenOptLevel::Default);
 }

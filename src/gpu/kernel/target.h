@@ -12,8 +12,8 @@
 
 namespace hlo::kernel {
 
-// The CPU this process runs on: generates for all its features. Errors: no AVX2 and FMA (x86-64-v3), without which every
-// fma would be a call.
+// The CPU this process runs on: generates for all its features. Errors: no AVX2 and FMA (x86-64-v3), without which
+// every fma would be a call.
 Result<llvm::TargetMachine*> HostTarget();
 Result<llvm::TargetMachine*> NvptxTarget(const std::string& arch, int ptx_version);
 
