@@ -72,7 +72,7 @@ Result<std::unique_ptr<gpu::Device>> OpenPlatform(const std::string& platform, s
   if (platform != "auto") return gpu::OpenDevice(platform);
   auto cuda = gpu::OpenDevice("cuda");
   if (cuda) return cuda;
-  notes->push_back(Str("no GPU (", cuda.error().message(), "): on the host"));
+  notes->push_back("no usable GPU, so the kernels run on the host ('hlo doctor' says why)");
   return gpu::OpenDevice("cpu");
 }
 

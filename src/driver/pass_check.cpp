@@ -41,9 +41,10 @@ Result<PassRun> FirstWrongPass(const Module& input, std::span<const Literal> arg
 }  // namespace
 
 Status CheckPasses(const Module& input, const Module& optimized, std::span<const Literal> arguments, const RunOptions& options, Progress& progress,
-                   std::string* summary, Culprit* culprit) {
+                   std::string* summary, Verdict* verdict, Culprit* culprit) {
   WidenedResult result = TRY(CompareWidened(input, optimized, arguments, OptionsOf(options)));
   *summary = ToString(result);
+  *verdict = result.verdict;
   if (result.verdict != Verdict::kMismatch) return {};
   progress.Stage("looking for the wrong pass");
   int instances = 0;

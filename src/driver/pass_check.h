@@ -16,7 +16,7 @@ namespace hlo {
 // different --opt_bisect_limit until the first instance is found after which the values differ; it becomes the culprit,
 // ahead of any kernel, since a kernel that computes a wrong module rightly is not to blame.
 Status CheckPasses(const Module& input, const Module& optimized, std::span<const Literal> arguments, const RunOptions& options, Progress& progress,
-                   std::string* summary, Culprit* culprit);
+                   std::string* summary, Verdict* verdict, Culprit* culprit);
 
 }  // namespace hlo
 

@@ -50,12 +50,15 @@ std::string LocalText(const LocalSummary& local) {
   return out;
 }
 
+// "1 kernel", "2 kernels".
+std::string Counted(int64_t count, std::string_view what) { return Str(count, " ", what, count == 1 ? "" : "s"); }
+
 std::string Size(int64_t bytes) { return HumanBytes(static_cast<double>(bytes)); }
 
 }  // namespace
 
 std::string ReportText(const RunReport& report) {
-  std::string out = Str(report.path, ": ", report.module_name, "  (", report.parameters, report.parameters == 1 ? " parameter, " : " parameters, ",
+  std::string out = Str(report.path, ": ", report.module_name, "  (", Counted(report.parameters, "parameter"), ", ",
                         Size(report.parameter_bytes), "; inputs ", report.inputs, ")\n");
   const RunTimes& times = report.times;
   if (times.compile > 0) {
@@ -65,7 +68,8 @@ std::string ReportText(const RunReport& report) {
                HumanMilliseconds(times.run_min), " to ", HumanMilliseconds(times.run_max), ")\n");
   }
   if (report.compile) {
-    out += Str("    ", report.compile->kernels, " kernels (", report.compile->distinct_kernels, " different), ", report.compile->library_calls, " library calls");
+    out += Str("    ", Counted(report.compile->kernels, "kernel"), " (", report.compile->distinct_kernels, " different), ",
+               Counted(report.compile->library_calls, "library call"));
     if (report.memory) {
       out += Str("; memory ", Size(report.memory->peak_bytes()), " (parameters ", Size(report.memory->parameter_bytes), ", constants ",
                  Size(report.memory->constant_bytes), ", outputs ", Size(report.memory->output_bytes), ", temporaries ", Size(report.memory->arena_bytes),
@@ -76,7 +80,7 @@ std::string ReportText(const RunReport& report) {
   if (times.reference > 0) {
     out += Str("  reference interpreter   run ", HumanMilliseconds(times.reference));
     if (times.check > 0) out += Str("   check ", HumanMilliseconds(times.check));
-    if (report.non_finite_outputs > 0) out += Format("   %.2g%% of the float outputs are not finite", 100 * report.non_finite_outputs);
+    if (report.non_finite_outputs > 0) out += Format("   %.3g%% of the float outputs are not finite", 100 * report.non_finite_outputs);
     out += "\n";
   }
   for (const std::string& note : report.notes) out += Str("  note: ", note, "\n");

@@ -76,13 +76,14 @@ void SetVerdict(RunReport* report, Verdict verdict, std::string_view reason) {
 void Judge(RunReport* report) {
   const int64_t outputs = report->ends ? static_cast<int64_t>(report->ends->outputs.size()) : 0;
   report->detail = Str(outputs, outputs == 1 ? " output" : " outputs");
-  if (report->ends) report->detail += Str(", ", report->ends->elements(), " elements");
+  if (report->ends) report->detail += Str(", ", report->ends->elements(), report->ends->elements() == 1 ? " element" : " elements");
   if (report->culprit.kind != Culprit::Kind::kNone) {
     SetVerdict(report, Verdict::kMismatch, "");
     report->detail += Str("; wrong: ", report->culprit.name);
     return;
   }
   if (report->ends_decide) return;
+  if (report->widened_verdict != Verdict::kMatch) return SetVerdict(report, Verdict::kInconclusive, "the passes could not be judged");
   if (!report->local) return SetVerdict(report, Verdict::kMatch, "");
   const LocalSummary& local = *report->local;
   const auto share = [&](ElementClass c) {
@@ -208,7 +209,7 @@ Result<RunReport> RunModule(const std::string& path, const RunOptions& options, 
   // A wrong kernel says nothing of the passes, so both are looked at; the first wrong thing in the order of work is named.
   if (!interpreter_only && (mode == "auto" || mode == "widened")) {
     progress.Stage("checking the passes");
-    TRY(CheckPasses(*module, *optimized, arguments.values, options, progress, &report.widened, &report.culprit));
+    TRY(CheckPasses(*module, *optimized, arguments.values, options, progress, &report.widened, &report.widened_verdict, &report.culprit));
   }
   report.times.check = MillisecondsSince(begin);
   Judge(&report);

@@ -93,7 +93,8 @@ struct RunReport {
   std::optional<Comparison> ends;  // Outputs against the reference's.
   bool ends_decide = false;        // compare_mode tolerance or bitwise.
   std::optional<LocalSummary> local;
-  std::string widened;             // "41 values kept by the passes agree"; empty when it did not run.
+  std::string widened;             // What the comparison of the passes found; empty when it did not run.
+  Verdict widened_verdict = Verdict::kMatch;
   Culprit culprit;
   std::string verdict = "RAN";     // The words of spec/tools.md 2.4.
   ExitCode exit = ExitCode::kOk;

@@ -195,16 +195,14 @@ bool Reader::ReadFloat(const char*& p, PrimitiveType type, double& value, uint64
       return FailAt("P043", "expected a number", p);
     }
     if (!EndsNumber(*stop)) return FailAt("P043", "expected a number", p, stop - p + 1);
-    // Without a point or exponent it is an integer token, which goes through 64 bits: -0 loses its sign, and what is
-    // beyond 2^63 wraps, as in XLA (spec/hlo-text.md 7 rule 5).
+    // Without a point or exponent it is an integer token, which goes through 64 bits: what is beyond 2^63 wraps, as in
+    // XLA (spec/hlo-text.md 7 rule 5). There -0 loses its sign too; here it keeps it, since that is how -0 prints.
     const bool large = std::abs(value) >= 0x1p63;
-    if ((value == 0 && negative) || large) {
-      if (std::string_view(p, stop - p).find_first_of(".eE") == std::string_view::npos) {
-        uint64_t bits = 0;
-        if (large && negative && value != -0x1p63) return FailAt("P042", "integer does not fit 64 bits", p, stop - p);
-        if (large && !negative && std::from_chars(p, stop, bits).ec != std::errc()) return FailAt("P042", "integer does not fit 64 bits", p, stop - p);
-        if (!large || !negative) value = static_cast<double>(static_cast<int64_t>(bits));
-      }
+    if (large && std::string_view(p, stop - p).find_first_of(".eE") == std::string_view::npos) {
+      uint64_t bits = 0;
+      if (negative && value != -0x1p63) return FailAt("P042", "integer does not fit 64 bits", p, stop - p);
+      if (!negative && std::from_chars(p, stop, bits).ec != std::errc()) return FailAt("P042", "integer does not fit 64 bits", p, stop - p);
+      if (!negative) value = static_cast<double>(static_cast<int64_t>(bits));
     }
     p = stop;
     return true;
