@@ -74,6 +74,7 @@ FlagSet MakeFlags(RunFlags* f) {
   flags.Group("Running");
   flags.Bool("bench", &run->bench, "warm up, then run for at least 3 s and 10 times; all on the same arguments");
   flags.Int("num_repeats", &run->num_repeats, "timed runs without --bench");
+  flags.Bool("profile", &run->profile, "a table of time by kernel and library call");
   flags.Int("max_loop_iterations", &run->max_loop_iterations, "of one while");
   flags.Int("memory_limit", &run->memory_limit, "bytes of values at once in the interpreter; 0: three quarters of the machine");
   flags.Bool("print_literals", &run->print_literals, "the outputs as text");

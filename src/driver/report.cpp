@@ -87,7 +87,7 @@ std::string ReportText(const RunReport& report) {
   if (report.ends) out += report.ends_decide ? OutputTable(*report.ends, report.exit == ExitCode::kNo) : EndsTable(*report.ends);
   if (report.local) out += Str("  local    ", LocalText(*report.local), "\n");
   if (!report.widened.empty()) out += Str("  passes   ", report.widened, "\n");
-  out += report.literals;
+  out += report.profile + report.literals;
   out += report.verdict;
   if (!report.detail.empty()) out += Str("  ", report.detail);
   if (!report.bits.empty()) out += Str("   bits ", report.bits);

@@ -64,6 +64,31 @@ Status TimeRuns(gpu::Executable& executable, const RunOptions& options, Progress
   return {};
 }
 
+// Milliseconds of one execution spent in each kernel and library call, the longest first; a loop's are summed up. Steps are
+// waited for one by one, so the sum is more than an execution takes.
+Result<std::string> Profile(gpu::Executable& executable) {
+  constexpr int kRuns = 10;
+  constexpr size_t kMostRows = 25;
+  std::vector<double> seconds(executable.steps().size()), one(seconds.size());
+  for (int run = 0; run < kRuns; ++run) {
+    TRY(executable.Execute({.step_seconds = &one}));
+    for (size_t i = 0; i < seconds.size(); ++i) seconds[i] += one[i];
+  }
+  std::vector<size_t> order(seconds.size());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return seconds[a] > seconds[b]; });
+  double total = 0;
+  for (const double s : seconds) total += s;
+  std::string out = "  profile         ms      %  step\n";
+  for (size_t i = 0; i < std::min(order.size(), kMostRows); ++i) {
+    const gpu::StepInfo& step = executable.steps()[order[i]];
+    out += Format("  %16.4f  %5.1f  %s (%s, %s)\n", 1000 * seconds[order[i]] / kRuns, total > 0 ? 100 * seconds[order[i]] / total : 0.0,
+                  step.instruction->name().c_str(), std::string(ToString(step.kind)).c_str(), step.how.c_str());
+  }
+  if (order.size() > kMostRows) out += Format("  ... and %zu steps that take less\n", order.size() - kMostRows);
+  return out;
+}
+
 // Shares of the checked elements above which nothing is decided (spec/testing.md 8).
 constexpr double kMostUndetermined = 0.01, kMostVacuous = 0.5;
 
@@ -185,6 +210,7 @@ Result<RunReport> RunModule(const std::string& path, const RunOptions& options, 
     TRY(executable->Bind(arguments.values));
     TRY(TimeRuns(*executable, options, progress, &report.times));
     outputs = TRY(executable->Output());
+    if (options.profile) report.profile = TRY(Profile(*executable));
   }
   report.bits = Bits(*outputs);
   if (!options.save_outputs.empty()) TRY(WriteOutputs(options.save_outputs, *outputs));

@@ -49,6 +49,7 @@ struct RunOptions {
   int64_t max_loop_iterations = 1'000'000;
   int64_t memory_limit = 0;
   bool print_literals = false;
+  bool profile = false;              // Time by kernel and library call.
   std::string save_args, save_outputs;
 };
 
@@ -102,6 +103,7 @@ struct RunReport {
   std::string bits;                // Hash of all outputs.
   std::vector<std::string> notes;
   std::string literals;            // Outputs as text, with print_literals.
+  std::string profile;             // The table of --profile.
 };
 
 Result<RunReport> RunModule(const std::string& path, const RunOptions& options, Progress& progress);

@@ -252,7 +252,7 @@ class OneDnnCall : public LibraryCall {
   friend class Builder;
 
   Status RunPrimitive(Primitive& primitive, std::span<void* const> operands, void* result, void* scratch, void* packed) const {
-    if (api_.omp_set_num_threads != nullptr) api_.omp_set_num_threads(Threads());
+    if (api_.omp_set_num_threads != nullptr) api_.omp_set_num_threads(threads_);
     Argument arguments[40];
     int count = 0;
     for (Slot& slot : primitive.slots) {
@@ -287,6 +287,7 @@ class OneDnnCall : public LibraryCall {
   std::vector<std::unique_ptr<float>> constants_;
   int64_t scratch_bytes_ = 0;
   int64_t relu_elements_ = 0;
+  int threads_ = Threads();
   std::string how_;
 };
 
@@ -321,12 +322,23 @@ class Builder {
     std::vector<int64_t> strides, dilates, pad_low, pad_high;
   };
 
+  // Waking the other threads costs as much as some 4 million operations take on one. oneDNN cuts the work when the
+  // primitive is made, so the number holds for making it too.
+  void ChooseThreads(const std::vector<int64_t>& lhs, const std::vector<int64_t>& rhs) {
+    constexpr double kSmallFlop = 4e6;
+    double flop = 2.0 * static_cast<double>(rhs.back());
+    for (const int64_t dim : lhs) flop *= static_cast<double>(dim);
+    if (flop < kSmallFlop) call_->threads_ = 1;
+    if (api_.omp_set_num_threads != nullptr) api_.omp_set_num_threads(call_->threads_);
+  }
+
   // Null `window`: a matrix product. `rhs_any`: the weights are put into the library's own order first, in scratch.
   LibraryAnswer Build(const Tensor& lhs, int64_t lhs_operand, const Tensor& rhs, int64_t rhs_operand, bool rhs_any, const Tensor& result,
                       const std::vector<BinaryStep>& steps, bool relu, const Window* window) {
     Descriptor source(api_, lhs.dims, lhs.type, &lhs.strides), weights(api_, rhs.dims, rhs.type, &rhs.strides);
     Descriptor any(api_, rhs.dims, rhs.type, nullptr), destination(api_, result.dims, result.type, &result.strides);
     if (!source.ok() || !weights.ok() || !any.ok() || !destination.ok()) return No("oneDNN does not describe its operands");
+    if (window == nullptr) ChooseThreads(lhs.dims, rhs.dims);
     Owned attr(api_.attr_destroy), post_ops(api_.post_ops_destroy), descriptor(api_.primitive_desc_destroy);
     api_.attr_create(&attr.handle);
     api_.attr_set_scratchpad_mode(attr.handle, kUserScratchpad);
