@@ -259,7 +259,9 @@ std::vector<Literal> SmallIntegers(const Module& module) {
   uint32_t state = 1;
   for (const Instruction* parameter : module.entry().parameters()) {
     Literal literal(parameter->shape());
-    for (float& x : literal.mutable_data<float>()) x = static_cast<float>(static_cast<int>((state = state * 1664525 + 1013904223) >> 24) % 9 - 4);
+    for (int64_t i = 0; i < literal.shape().NumElements(); ++i) {
+      literal.SetInt(i, static_cast<int>((state = state * 1664525 + 1013904223) >> 24) % 9 - 4);
+    }
     arguments.push_back(std::move(literal));
   }
   return arguments;
@@ -316,18 +318,18 @@ INSTANTIATE_TEST_SUITE_P(Host, Library, ::testing::ValuesIn(kCases), [](const au
 TEST(LibraryCall, WhatNoLibraryTakesIsAKernel) {
   const auto module = ParseText(R"(
 fused {
-  a = f32[5,7] parameter(0)
-  b = f32[7,11] parameter(1)
-  v = f32[5] parameter(2)
-  d = f32[5,11] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
-  rows = f32[5,11] broadcast(v), dimensions={0}
-  ROOT s = f32[5,11] add(d, rows)
+  a = f64[5,7] parameter(0)
+  b = f64[7,11] parameter(1)
+  v = f64[5] parameter(2)
+  d = f64[5,11] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  rows = f64[5,11] broadcast(v), dimensions={0}
+  ROOT s = f64[5,11] add(d, rows)
 }
 ENTRY main {
-  a = f32[5,7] parameter(0)
-  b = f32[7,11] parameter(1)
-  v = f32[5] parameter(2)
-  ROOT f = f32[5,11] fusion(a, b, v), kind=kCustom, calls=fused, backend_config={"library":"gemm"}
+  a = f64[5,7] parameter(0)
+  b = f64[7,11] parameter(1)
+  v = f64[5] parameter(2)
+  ROOT f = f64[5,11] fusion(a, b, v), kind=kCustom, calls=fused, backend_config={"library":"gemm"}
 })");
   const auto device = OpenHostDevice();
   const std::vector<Literal> arguments = SmallIntegers(*module);
@@ -335,6 +337,34 @@ ENTRY main {
   ASSERT_TRUE(executable) << executable.error().message();
   EXPECT_EQ((*executable)->report().library_calls, 0);
   EXPECT_EQ((*executable)->report().notes.size(), 1u);
+  const auto result = (*executable)->Run(arguments), expected = Interpret(*module, arguments);
+  ASSERT_TRUE(result && expected);
+  EXPECT_TRUE(result->BitEquals(*expected));
+}
+
+// Above the size that our own product takes.
+TEST(LibraryCall, LargerProductsGoToOneDnn) {
+  if (!OneDnnVersion({})) GTEST_SKIP() << "no oneDNN";
+  const auto module = ParseText(R"(
+fused {
+  a = f32[130,128] parameter(0)
+  b = f32[128,144] parameter(1)
+  v = f32[144] parameter(2)
+  d = f32[130,144] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  columns = f32[130,144] broadcast(v), dimensions={1}
+  ROOT s = f32[130,144] add(d, columns)
+}
+ENTRY main {
+  a = f32[130,128] parameter(0)
+  b = f32[128,144] parameter(1)
+  v = f32[144] parameter(2)
+  ROOT f = f32[130,144] fusion(a, b, v), kind=kCustom, calls=fused, backend_config={"library":"gemm"}
+})");
+  const auto device = OpenHostDevice();
+  const std::vector<Literal> arguments = SmallIntegers(*module);
+  auto executable = Compile(*module, *device);
+  ASSERT_TRUE(executable) << executable.error().message();
+  EXPECT_TRUE((*executable)->steps()[0].how.starts_with("oneDNN")) << (*executable)->steps()[0].how;
   const auto result = (*executable)->Run(arguments), expected = Interpret(*module, arguments);
   ASSERT_TRUE(result && expected);
   EXPECT_TRUE(result->BitEquals(*expected));

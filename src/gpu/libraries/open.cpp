@@ -3,6 +3,7 @@
 #include "gpu/libraries/contraction.h"
 #include "gpu/libraries/cublaslt.h"
 #include "gpu/libraries/onednn.h"
+#include "gpu/libraries/small_product.h"
 
 namespace hlo::gpu {
 namespace {
@@ -31,7 +32,10 @@ Result<LibraryAnswer> OpenLibraryCall(const Instruction& fusion, Device& device,
   }
   const MatrixAnswer matrix = ReadMatrixProduct(read.contraction);
   if (!matrix.why_not.empty()) return LibraryAnswer{nullptr, matrix.why_not};
-  if (device.IsHost()) return OneDnnMatrixProduct(matrix.product, options.search);
+  if (device.IsHost()) {
+    if (auto small = SmallMatrixProduct(matrix.product)) return LibraryAnswer{std::move(small), ""};
+    return OneDnnMatrixProduct(matrix.product, options.search);
+  }
   return CublasLtMatrixProduct(matrix.product, device, options);
 }
 
