@@ -104,7 +104,10 @@ int Main(int argc, char** argv) {
     args.erase(args.begin());
   }
   if (name == "--help" || name == "-h") name = "help";
-  if (name == "--version") name = "version";
+  if (name == "--version" || (!args.empty() && args.front() == "--version")) {
+    name = "version";
+    args.clear();
+  }
   const CommandRow* command = FindCommand(name);
   const Result<ExitCode> outcome = command != nullptr ? command->run(args) : Result<ExitCode>(std::unexpected(UnknownCommand(name)));
   const std::string tool = command != nullptr ? Str("hlo-", name) : "hlo";

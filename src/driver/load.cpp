@@ -19,6 +19,9 @@ std::vector<std::string> ModulesIn(const std::string& directory) {
   std::vector<std::string> files;
   for (const auto& entry : fs::directory_iterator(directory)) {
     const std::string extension = entry.path().extension();
+    const std::string name = entry.path().filename().string();
+    // Reports that lie beside the modules in a dump directory.
+    if (name.ends_with("buffer-assignment.txt") || name.ends_with("memory-usage-report.txt")) continue;
     if (entry.is_regular_file() && (extension == ".hlo" || extension == ".txt")) files.push_back(entry.path().string());
   }
   std::sort(files.begin(), files.end());
