@@ -1,5 +1,5 @@
-// Every diagnostic code that the sources use is explained by `hlo help CODE`; V codes are rules of the verifier and explain
-// themselves.
+// Every diagnostic code that the sources use is explained by `hlo help CODE`; V codes are rules of the verifier and
+// explain themselves.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -20,7 +20,8 @@ std::set<std::string> CodesIn(const fs::path& path, const std::string& pattern) 
   const std::string all = text.str();
   const std::regex code(pattern);
   std::set<std::string> codes;
-  for (auto match = std::sregex_iterator(all.begin(), all.end(), code); match != std::sregex_iterator(); ++match) codes.insert((*match)[1]);
+  for (auto match = std::sregex_iterator(all.begin(), all.end(), code); match != std::sregex_iterator(); ++match)
+    codes.insert((*match)[1]);
   return codes;
 }
 
@@ -31,7 +32,8 @@ TEST(Codes, AreExplained) {
     for (const auto& entry : fs::recursive_directory_iterator(top)) {
       if (entry.path().extension() != ".cpp" && entry.path().extension() != ".h") continue;
       for (const std::string& code : CodesIn(entry.path(), "\"([PUAFCRNI][0-9]{3})\"")) {
-        EXPECT_TRUE(explained.contains(code)) << entry.path() << " uses " << code << ", which tools/codes.def does not explain";
+        EXPECT_TRUE(explained.contains(code))
+            << entry.path() << " uses " << code << ", which tools/codes.def does not explain";
       }
     }
   }

@@ -1,5 +1,5 @@
-// Every instruction of the models, as the interpreter evaluates it, lies within the shadow's bounds; and every model means
-// the same as itself when cut everywhere.
+// Every instruction of the models, as the interpreter evaluates it, lies within the shadow's bounds; and every model
+// means the same as itself when cut everywhere.
 #define GTEST_DONT_DEFINE_FAIL 1  // base/result.h has its own.
 #include <gtest/gtest.h>
 
@@ -55,7 +55,8 @@ TEST_P(Models, TheInterpreterKeepsTheBounds) {
     const auto shadow = EvaluateShadowOf(inst, {}, shadow_options);
     ASSERT_TRUE(shadow.has_value()) << shadow.error().message();
     const Comparison comparison = CompareWithBounds(*shadow, value);
-    EXPECT_EQ(comparison.bad(), 0) << inst.name() << " " << ToString(inst.opcode()) << "\n" << Details(comparison.outputs[0]);
+    EXPECT_EQ(comparison.bad(), 0) << inst.name() << " " << ToString(inst.opcode()) << "\n"
+                                   << Details(comparison.outputs[0]);
     ++checked;
     elements += comparison.elements();
     undetermined += comparison.Count(ElementClass::kUndetermined);
@@ -73,7 +74,9 @@ TEST_P(Models, MeanWhatTheyMean) {
   EXPECT_TRUE(result->notes.empty()) << Join(result->notes, "; ");
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Models, testing::Values("muladd_reduce", "poisson_jacobi", "lstm_infer", "mlp_train_f32", "mlp_train_bf16", "gpt2_infer", "vae_sample"),
+INSTANTIATE_TEST_SUITE_P(All, Models,
+                         testing::Values("muladd_reduce", "poisson_jacobi", "lstm_infer", "mlp_train_f32",
+                                         "mlp_train_bf16", "gpt2_infer", "vae_sample"),
                          [](const auto& info) { return info.param; });
 
 }  // namespace

@@ -25,13 +25,16 @@ struct Program {
   int64_t parameters = 0;
 
   Program() { module.SetEntry(entry); }
-  Instruction& Parameter(PrimitiveType type, std::vector<int64_t> dims) { return entry.AddParameter(parameters++, Shape(type, std::move(dims))); }
+  Instruction& Parameter(PrimitiveType type, std::vector<int64_t> dims) {
+    return entry.AddParameter(parameters++, Shape(type, std::move(dims)));
+  }
   Instruction& Op(Opcode opcode, std::vector<Instruction*> operands, Attributes attrs = NoAttrs()) {
     return entry.Add(opcode, operands[0]->shape(), operands, std::move(attrs));
   }
   Instruction& Scalar(PrimitiveType type, double value) { return entry.AddConstant(Literal::Scalar(type, value)); }
   Instruction& Broadcast(Instruction& x, std::vector<int64_t> dims, std::vector<int64_t> dimensions = {}) {
-    return entry.Add(Opcode::kBroadcast, Shape(x.shape().type(), std::move(dims)), {&x}, DimensionsAttrs{std::move(dimensions)});
+    return entry.Add(Opcode::kBroadcast, Shape(x.shape().type(), std::move(dims)), {&x},
+                     DimensionsAttrs{std::move(dimensions)});
   }
   Computation& Binary(Opcode opcode, PrimitiveType type) {
     Computation& body = module.AddComputation("combine");
@@ -40,7 +43,8 @@ struct Program {
     body.SetRoot(body.Add(opcode, Shape::Scalar(type), {&a, &b}));
     return body;
   }
-  Comparison Local(Instruction& root, std::vector<Literal> inputs, const Literal& actual, const LocalOptions& options = {}) {
+  Comparison Local(Instruction& root, std::vector<Literal> inputs, const Literal& actual,
+                   const LocalOptions& options = {}) {
     entry.SetRoot(root);
     auto comparison = CompareLocal(entry, inputs, actual, options);
     EXPECT_TRUE(comparison.has_value()) << (comparison ? "" : comparison.error().message());
@@ -57,7 +61,8 @@ Literal Floats(std::vector<int64_t> dims, const std::function<float(int64_t)>& f
 
 Literal Random(std::vector<int64_t> dims, uint32_t seed, float low = -1, float high = 1) {
   std::mt19937 random(seed);
-  return Floats(std::move(dims), [&](int64_t) { return low + (high - low) * static_cast<float>(random() >> 8) * 0x1p-24f; });
+  return Floats(std::move(dims),
+                [&](int64_t) { return low + (high - low) * static_cast<float>(random() >> 8) * 0x1p-24f; });
 }
 
 Literal ToBF16(const Literal& from) {
@@ -68,16 +73,20 @@ Literal ToBF16(const Literal& from) {
 
 DotAttrs MatrixTimesMatrix() { return {.lhs_contracting = {1}, .rhs_contracting = {0}}; }
 
-// ---- Sums ------------------------------------------------------------------------------------------------------------
+// ---- Sums
+// ------------------------------------------------------------------------------------------------------------
 
 struct LongDot {
   static constexpr int64_t kTerms = 4096, kRows = 8, kColumns = 8;
   Program program;
   Literal a = Random({kRows, kTerms}, 1), b = Random({kTerms, kColumns}, 2);
-  Instruction& dot = program.entry.Add(Opcode::kDot, Shape(kF32, {kRows, kColumns}),
-                                       {&program.Parameter(kF32, {kRows, kTerms}), &program.Parameter(kF32, {kTerms, kColumns})}, MatrixTimesMatrix());
+  Instruction& dot = program.entry.Add(
+      Opcode::kDot, Shape(kF32, {kRows, kColumns}),
+      {&program.Parameter(kF32, {kRows, kTerms}), &program.Parameter(kF32, {kTerms, kColumns})}, MatrixTimesMatrix());
 
-  float Product(int64_t row, int64_t column, int64_t k) const { return a.data<float>()[row * kTerms + k] * b.data<float>()[k * kColumns + column]; }
+  float Product(int64_t row, int64_t column, int64_t k) const {
+    return a.data<float>()[row * kTerms + k] * b.data<float>()[k * kColumns + column];
+  }
   // In 128 interleaved partial sums of 32 terms each and a tree of 7 levels: a chain of 31 + 7 additions.
   float Blocked(int64_t row, int64_t column, int64_t terms) const {
     float partial[128] = {};
@@ -95,7 +104,9 @@ struct LongDot {
   Comparison Against(const std::function<float(int64_t, int64_t)>& element, const PrecisionPlan* plan) {
     LocalOptions options;
     options.plan = plan;
-    return program.Local(dot, {a, b}, Floats({kRows, kColumns}, [&](int64_t i) { return element(i / kColumns, i % kColumns); }), options);
+    return program.Local(dot, {a, b},
+                         Floats({kRows, kColumns}, [&](int64_t i) { return element(i / kColumns, i % kColumns); }),
+                         options);
   }
 };
 
@@ -108,8 +119,9 @@ TEST(Shadow, LongDotInAnyOrderIsWithinTheBound) {
     const Comparison comparison = test.Against(
         [&](int64_t row, int64_t column) {
           float sum = 0;
-          for (const int64_t k : order) sum = round == 4 ? std::fma(test.a.data<float>()[row * 4096 + k], test.b.data<float>()[k * 8 + column], sum)
-                                                         : sum + test.Product(row, column, k);
+          for (const int64_t k : order)
+            sum = round == 4 ? std::fma(test.a.data<float>()[row * 4096 + k], test.b.data<float>()[k * 8 + column], sum)
+                             : sum + test.Product(row, column, k);
           return sum;
         },
         nullptr);
@@ -132,7 +144,8 @@ TEST(Shadow, LongDotInAnyOrderIsWithinTheBound) {
 TEST(Shadow, BlockedDotKeepsItsPromise) {
   LongDot test;
   const PrecisionPlan plan = test.Plan();
-  const Comparison comparison = test.Against([&](int64_t r, int64_t c) { return test.Blocked(r, c, LongDot::kTerms); }, &plan);
+  const Comparison comparison =
+      test.Against([&](int64_t r, int64_t c) { return test.Blocked(r, c, LongDot::kTerms); }, &plan);
   EXPECT_EQ(comparison.verdict, Verdict::kMatch);
   EXPECT_LT(comparison.worst_ratio(), 1);
 }
@@ -189,7 +202,8 @@ TEST(Shadow, ReduceAlongEitherDimension) {
 TEST(Shadow, ReduceOverSeparatedDimensions) {
   Program p;
   Instruction& x = p.Parameter(kF32, {3, 5, 7});
-  Instruction& sum = p.entry.Add(Opcode::kReduce, Shape(kF32, {5}), {&x, &p.Scalar(kF32, 2)}, ReduceAttrs{{0, 2}, &p.Binary(Opcode::kAdd, kF32)});
+  Instruction& sum = p.entry.Add(Opcode::kReduce, Shape(kF32, {5}), {&x, &p.Scalar(kF32, 2)},
+                                 ReduceAttrs{{0, 2}, &p.Binary(Opcode::kAdd, kF32)});
   const Literal in = Random({3, 5, 7}, 5);
   const Literal right = Floats({5}, [&](int64_t j) {
     float total = 2;
@@ -226,7 +240,8 @@ TEST(Shadow, MaximumIsExactAndSeesNaN) {
   EXPECT_EQ(p.Local(largest, {in}, out).bad(), 1);
 }
 
-// ---- Convolution -----------------------------------------------------------------------------------------------------
+// ---- Convolution
+// -----------------------------------------------------------------------------------------------------
 
 TEST(Shadow, ConvolutionWithStridePaddingAndGroups) {
   Program p;
@@ -234,9 +249,17 @@ TEST(Shadow, ConvolutionWithStridePaddingAndGroups) {
   Instruction& x = p.Parameter(kF32, {kN, kH, kW, kC});
   Instruction& filter = p.Parameter(kF32, {3, 3, kC / kGroups, kO});
   ConvolutionAttrs attrs;
-  attrs.window.dims = {{.size = 3, .stride = 2, .pad_low = 1, .pad_high = 1}, {.size = 3, .pad_low = 0, .pad_high = 2, .window_dilation = 2}};
-  attrs.dim_labels = {.lhs_batch = 0, .lhs_feature = 3, .rhs_input_feature = 2, .rhs_output_feature = 3, .out_batch = 0, .out_feature = 3,
-                      .lhs_spatial = {1, 2}, .rhs_spatial = {0, 1}, .out_spatial = {1, 2}};
+  attrs.window.dims = {{.size = 3, .stride = 2, .pad_low = 1, .pad_high = 1},
+                       {.size = 3, .pad_low = 0, .pad_high = 2, .window_dilation = 2}};
+  attrs.dim_labels = {.lhs_batch = 0,
+                      .lhs_feature = 3,
+                      .rhs_input_feature = 2,
+                      .rhs_output_feature = 3,
+                      .out_batch = 0,
+                      .out_feature = 3,
+                      .lhs_spatial = {1, 2},
+                      .rhs_spatial = {0, 1},
+                      .out_spatial = {1, 2}};
   attrs.feature_group_count = kGroups;
   Instruction& conv = p.entry.Add(Opcode::kConvolution, Shape(kF32, {kN, 5, 5, kO}), {&x, &filter}, attrs);
   const Literal in = Random({kN, kH, kW, kC}, 7), weights = Random({3, 3, kC / kGroups, kO}, 8);
@@ -265,16 +288,19 @@ TEST(Shadow, ConvolutionWithStridePaddingAndGroups) {
 TEST(Shadow, AboveTheWorkLimitASampleIsChecked) {
   Program p;
   constexpr int64_t kRows = 200, kTerms = 64, kColumns = 300;
-  Instruction& dot = p.entry.Add(Opcode::kDot, Shape(kF32, {kRows, kColumns}), {&p.Parameter(kF32, {kRows, kTerms}), &p.Parameter(kF32, {kTerms, kColumns})},
-                                 MatrixTimesMatrix());
+  Instruction& dot =
+      p.entry.Add(Opcode::kDot, Shape(kF32, {kRows, kColumns}),
+                  {&p.Parameter(kF32, {kRows, kTerms}), &p.Parameter(kF32, {kTerms, kColumns})}, MatrixTimesMatrix());
   Instruction& bias = p.Parameter(kF32, {kColumns});
   Instruction& sum = p.Op(Opcode::kAdd, {&dot, &p.Broadcast(bias, {kRows, kColumns}, {1})});
-  Instruction& turned = p.entry.Add(Opcode::kTranspose, Shape(kF32, {kColumns, kRows}), {&sum}, DimensionsAttrs{{1, 0}});
+  Instruction& turned =
+      p.entry.Add(Opcode::kTranspose, Shape(kF32, {kColumns, kRows}), {&sum}, DimensionsAttrs{{1, 0}});
   const Literal a = Random({kRows, kTerms}, 9), b = Random({kTerms, kColumns}, 10), c = Random({kColumns}, 11);
   Literal out = Floats({kColumns, kRows}, [&](int64_t i) {
     const int64_t column = i / kRows, row = i % kRows;
     float total = 0;
-    for (int64_t k = 0; k < kTerms; ++k) total += a.data<float>()[row * kTerms + k] * b.data<float>()[k * kColumns + column];
+    for (int64_t k = 0; k < kTerms; ++k)
+      total += a.data<float>()[row * kTerms + k] * b.data<float>()[k * kColumns + column];
     return total + c.data<float>()[column];
   });
   LocalOptions options;
@@ -288,7 +314,8 @@ TEST(Shadow, AboveTheWorkLimitASampleIsChecked) {
   EXPECT_GT(p.Local(turned, {a, b, c}, out, options).bad(), 300);
 }
 
-// ---- Elementwise -----------------------------------------------------------------------------------------------------
+// ---- Elementwise
+// -----------------------------------------------------------------------------------------------------
 
 TEST(Shadow, MultiplyAddWithAndWithoutFma) {
   Program p;
@@ -298,14 +325,16 @@ TEST(Shadow, MultiplyAddWithAndWithoutFma) {
   Instruction& sum = p.Op(Opcode::kAdd, {&p.Op(Opcode::kMultiply, {&a, &b}), &c});
   const Literal x = Random({1000}, 12), y = Random({1000}, 13), z = Random({1000}, 14);
   const auto at = [](const Literal& l, int64_t i) { return l.data<float>()[i]; };
-  EXPECT_EQ(p.Local(sum, {x, y, z}, Floats({1000}, [&](int64_t i) { return at(x, i) * at(y, i) + at(z, i); })).verdict, Verdict::kMatch);
-  const Comparison fused = p.Local(sum, {x, y, z}, Floats({1000}, [&](int64_t i) { return std::fma(at(x, i), at(y, i), at(z, i)); }));
+  EXPECT_EQ(p.Local(sum, {x, y, z}, Floats({1000}, [&](int64_t i) { return at(x, i) * at(y, i) + at(z, i); })).verdict,
+            Verdict::kMatch);
+  const Comparison fused =
+      p.Local(sum, {x, y, z}, Floats({1000}, [&](int64_t i) { return std::fma(at(x, i), at(y, i), at(z, i)); }));
   EXPECT_EQ(fused.verdict, Verdict::kMatch);
   // Tight: two steps off is too far wherever nothing cancels.
   const Comparison off = p.Local(sum, {x, y, z}, Floats({1000}, [&](int64_t i) {
-    const float right = std::fma(at(x, i), at(y, i), at(z, i));
-    return std::nextafter(std::nextafter(right, 10.0f), 10.0f);
-  }));
+                                   const float right = std::fma(at(x, i), at(y, i), at(z, i));
+                                   return std::nextafter(std::nextafter(right, 10.0f), 10.0f);
+                                 }));
   EXPECT_GT(off.bad(), 500);
 }
 
@@ -314,8 +343,12 @@ TEST(Shadow, OneRoundingIsCheckedToHalfAStep) {
   Instruction& product = p.Op(Opcode::kMultiply, {&p.Parameter(kF32, {1000}), &p.Parameter(kF32, {1000})});
   const Literal x = Random({1000}, 15), y = Random({1000}, 16);
   const auto at = [](const Literal& l, int64_t i) { return l.data<float>()[i]; };
-  EXPECT_EQ(p.Local(product, {x, y}, Floats({1000}, [&](int64_t i) { return at(x, i) * at(y, i); })).verdict, Verdict::kMatch);
-  EXPECT_GT(p.Local(product, {x, y}, Floats({1000}, [&](int64_t i) { return std::nextafter(at(x, i) * at(y, i), 2.0f); })).bad(), 950);
+  EXPECT_EQ(p.Local(product, {x, y}, Floats({1000}, [&](int64_t i) { return at(x, i) * at(y, i); })).verdict,
+            Verdict::kMatch);
+  EXPECT_GT(
+      p.Local(product, {x, y}, Floats({1000}, [&](int64_t i) { return std::nextafter(at(x, i) * at(y, i), 2.0f); }))
+          .bad(),
+      950);
 }
 
 TEST(Shadow, ExpOffByEightStepsIsAViolation) {
@@ -367,7 +400,8 @@ TEST(Shadow, DoubleRoundingToBF16IsAViolation) {
     twice.SetDouble(i, std::bit_cast<float>(eleven));
   }
   EXPECT_EQ(p.Local(narrow, {in}, once).verdict, Verdict::kMatch);
-  EXPECT_GT(p.Local(narrow, {in}, twice).bad(), 300);  // One in 32 lies that near a tie, half of them round the wrong way.
+  EXPECT_GT(p.Local(narrow, {in}, twice).bad(),
+            300);  // One in 32 lies that near a tie, half of them round the wrong way.
 }
 
 TEST(Shadow, NarrowFusionMayStayWideInside) {
@@ -409,7 +443,8 @@ TEST(Shadow, CancellationIsJudgedByItsTerms) {
   EXPECT_GT(comparison.outputs[0].max_rel, 0.1);
 }
 
-// ---- Special values and decisions ------------------------------------------------------------------------------------
+// ---- Special values and decisions
+// ------------------------------------------------------------------------------------
 
 TEST(Shadow, InfinityNaNAndOverflow) {
   Program p;
@@ -438,15 +473,18 @@ TEST(Shadow, SelectBehindARoundedComparisonHasAHull) {
   Instruction& x = p.Parameter(kF32, {3});
   Instruction& sum = p.Op(Opcode::kAdd, {&x, &p.Parameter(kF32, {3})});
   Instruction& zero = p.Broadcast(p.Scalar(kF32, 0), {3});
-  Instruction& positive = p.entry.Add(Opcode::kCompare, Shape(PrimitiveType::kPred, {3}), {&sum, &p.Op(Opcode::kMultiply, {&x, &x})},
-                                      CompareAttrs{.direction = ComparisonDirection::kGt});
+  Instruction& positive =
+      p.entry.Add(Opcode::kCompare, Shape(PrimitiveType::kPred, {3}), {&sum, &p.Op(Opcode::kMultiply, {&x, &x})},
+                  CompareAttrs{.direction = ComparisonDirection::kGt});
   Instruction& big = p.Broadcast(p.Scalar(kF32, 1000), {3});
   Instruction& y = p.entry.Add(Opcode::kSelect, Shape(kF32, {3}), {&positive, &big, &zero});
   // x + b > x * x: far above, far below, and as near as roundings go.
   const Literal a = Floats({3}, [](int64_t i) { return i == 2 ? 1.1f : 0.5f; });
   const Literal b = Floats({3}, [](int64_t i) { return i == 0 ? 5.0f : i == 1 ? -5.0f : 1.1f * 1.1f - 1.1f; });
   for (const float last : {0.0f, 1000.0f}) {
-    const Comparison c = p.Local(y, {a, b}, Floats({3}, [&](int64_t i) { return i == 0 ? 1000.0f : i == 1 ? 0.0f : last; }));
+    const Comparison c = p.Local(y, {a, b}, Floats({3}, [&](int64_t i) {
+                                   return i == 0 ? 1000.0f : i == 1 ? 0.0f : last;
+                                 }));
     EXPECT_EQ(c.bad(), 0);
     EXPECT_EQ(c.Count(ElementClass::kVacuous) + c.Count(ElementClass::kUndetermined), 1);
   }
@@ -469,9 +507,12 @@ TEST(Shadow, FloorIsUndeterminedOnlyAtABoundary) {
 TEST(Shadow, SqrtOfWhatMayBeNegativeIsUndetermined) {
   Program p;
   Instruction& x = p.Parameter(kF32, {1});
-  Instruction& y = p.Op(Opcode::kSqrt, {&p.Op(Opcode::kSubtract, {&p.Op(Opcode::kMultiply, {&x, &x}), &p.Parameter(kF32, {1})})});
+  Instruction& y =
+      p.Op(Opcode::kSqrt, {&p.Op(Opcode::kSubtract, {&p.Op(Opcode::kMultiply, {&x, &x}), &p.Parameter(kF32, {1})})});
   const float a = 1.1f;
-  const Comparison c = p.Local(y, {Floats({1}, [&](int64_t) { return a; }), Floats({1}, [&](int64_t) { return a * a; })}, Floats({1}, [](int64_t) { return 0.0f; }));
+  const Comparison c =
+      p.Local(y, {Floats({1}, [&](int64_t) { return a; }), Floats({1}, [&](int64_t) { return a * a; })},
+              Floats({1}, [](int64_t) { return 0.0f; }));
   EXPECT_EQ(c.Count(ElementClass::kUndetermined), 1);
   EXPECT_EQ(c.verdict, Verdict::kInconclusive);
   EXPECT_EQ(ExitCodeOf(c.verdict), ExitCode::kInconclusive);
@@ -482,14 +523,18 @@ TEST(Shadow, ScatterAddSumsDuplicates) {
   Instruction& x = p.Parameter(kF32, {4});
   Instruction& indices = p.Parameter(PrimitiveType::kS32, {5, 1});
   Instruction& updates = p.Parameter(kF32, {5});
-  ScatterAttrs attrs{.inserted_window_dims = {0}, .scatter_dims_to_operand_dims = {0}, .index_vector_dim = 1, .to_apply = &p.Binary(Opcode::kAdd, kF32)};
+  ScatterAttrs attrs{.inserted_window_dims = {0},
+                     .scatter_dims_to_operand_dims = {0},
+                     .index_vector_dim = 1,
+                     .to_apply = &p.Binary(Opcode::kAdd, kF32)};
   Instruction& y = p.entry.Add(Opcode::kScatter, Shape(kF32, {4}), {&x, &indices, &updates}, attrs);
   Literal where(Shape(PrimitiveType::kS32, {5, 1}));
   const int32_t at[] = {1, 1, 3, 9, 1};  // 9 lies outside and is dropped.
   for (int64_t i = 0; i < 5; ++i) where.SetInt(i, at[i]);
   const Literal start = Random({4}, 23), add = Random({5}, 24);
   Literal out = start;
-  for (const int64_t i : {4, 1, 0, 2}) out.SetDouble(at[i], static_cast<float>(out.GetDouble(at[i])) + add.data<float>()[i]);
+  for (const int64_t i : {4, 1, 0, 2})
+    out.SetDouble(at[i], static_cast<float>(out.GetDouble(at[i])) + add.data<float>()[i]);
   const Comparison right = p.Local(y, {start, where, add}, out);
   EXPECT_EQ(right.verdict, Verdict::kMatch);
   EXPECT_EQ(right.Count(ElementClass::kExact) >= 2, true);
@@ -501,7 +546,8 @@ TEST(Shadow, WindowsAndTheirGradient) {
   Program p;
   Instruction& x = p.Parameter(kF32, {7});
   const Window window{{{.size = 3, .stride = 2, .pad_low = 1, .pad_high = 1}}};
-  Instruction& pool = p.entry.Add(Opcode::kReduceWindow, Shape(kF32, {4}), {&x, &p.Scalar(kF32, 0)}, ReduceWindowAttrs{window, &p.Binary(Opcode::kAdd, kF32)});
+  Instruction& pool = p.entry.Add(Opcode::kReduceWindow, Shape(kF32, {4}), {&x, &p.Scalar(kF32, 0)},
+                                  ReduceWindowAttrs{window, &p.Binary(Opcode::kAdd, kF32)});
   const Literal in = Random({7}, 25);
   const auto v = in.data<float>();
   const float sums[] = {v[0] + v[1], v[1] + v[2] + v[3], v[3] + v[4] + v[5], v[5] + v[6]};
@@ -511,7 +557,8 @@ TEST(Shadow, WindowsAndTheirGradient) {
   Computation& ge = p.module.AddComputation("ge");
   Instruction& a = ge.AddParameter(0, Shape::Scalar(kF32));
   Instruction& b = ge.AddParameter(1, Shape::Scalar(kF32));
-  ge.SetRoot(ge.Add(Opcode::kCompare, Shape::Scalar(PrimitiveType::kPred), {&a, &b}, CompareAttrs{.direction = ComparisonDirection::kGe}));
+  ge.SetRoot(ge.Add(Opcode::kCompare, Shape::Scalar(PrimitiveType::kPred), {&a, &b},
+                    CompareAttrs{.direction = ComparisonDirection::kGe}));
   Instruction& source = p.Parameter(kF32, {4});
   Instruction& gradient = p.entry.Add(Opcode::kSelectAndScatter, Shape(kF32, {7}), {&x, &source, &p.Scalar(kF32, 0)},
                                       SelectAndScatterAttrs{window, &ge, &p.Binary(Opcode::kAdd, kF32)});
@@ -519,7 +566,8 @@ TEST(Shadow, WindowsAndTheirGradient) {
   Literal out(Shape(kF32, {7}));
   for (int64_t w = 0; w < 4; ++w) {
     int64_t best = -1;
-    for (int64_t k = std::max<int64_t>(0, 2 * w - 1); k <= std::min<int64_t>(6, 2 * w + 1); ++k) best = best < 0 || v[k] > v[best] ? k : best;
+    for (int64_t k = std::max<int64_t>(0, 2 * w - 1); k <= std::min<int64_t>(6, 2 * w + 1); ++k)
+      best = best < 0 || v[k] > v[best] ? k : best;
     out.SetDouble(best, static_cast<float>(out.GetDouble(best)) + grads.data<float>()[w]);
   }
   EXPECT_EQ(p.Local(gradient, {in, grads}, out).verdict, Verdict::kMatch);
@@ -533,22 +581,29 @@ TEST(Shadow, ArgumentOfTheMaximum) {
   Instruction& best_at = body.AddParameter(1, index);
   Instruction& next = body.AddParameter(2, value);
   Instruction& next_at = body.AddParameter(3, index);
-  Instruction& keep = body.Add(Opcode::kCompare, Shape::Scalar(PrimitiveType::kPred), {&best, &next}, CompareAttrs{.direction = ComparisonDirection::kGe});
-  body.SetRoot(body.AddTuple({&body.Add(Opcode::kSelect, value, {&keep, &best, &next}), &body.Add(Opcode::kSelect, index, {&keep, &best_at, &next_at})}));
+  Instruction& keep = body.Add(Opcode::kCompare, Shape::Scalar(PrimitiveType::kPred), {&best, &next},
+                               CompareAttrs{.direction = ComparisonDirection::kGe});
+  body.SetRoot(body.AddTuple({&body.Add(Opcode::kSelect, value, {&keep, &best, &next}),
+                              &body.Add(Opcode::kSelect, index, {&keep, &best_at, &next_at})}));
   Instruction& x = p.Parameter(kF32, {2, 5});
   Instruction& scaled = p.Op(Opcode::kMultiply, {&x, &p.Broadcast(p.Scalar(kF32, 0.1f), {2, 5})});
   Instruction& iota = p.entry.Add(Opcode::kIota, Shape(PrimitiveType::kS32, {2, 5}), {}, IotaAttrs{1});
   Instruction& y = p.entry.Add(Opcode::kReduce, Shape::Tuple({Shape(kF32, {2}), Shape(PrimitiveType::kS32, {2})}),
-                               {&scaled, &iota, &p.Scalar(kF32, -INFINITY), &p.entry.AddConstant(Literal::Scalar(PrimitiveType::kS32, int64_t{0}))},
+                               {&scaled, &iota, &p.Scalar(kF32, -INFINITY),
+                                &p.entry.AddConstant(Literal::Scalar(PrimitiveType::kS32, int64_t{0}))},
                                ReduceAttrs{{1}, &body});
   // Row 0 has a clear winner, row 1 two that differ by less than a rounding.
   const float close = 1.7f;
   const float in[] = {0.1f, 3, 0.2f, 1, 2, close, 0, std::nextafter(close, 0.0f), 1, 0};
-  std::vector<Literal> elements{Floats({2}, [&](int64_t i) { return (i == 0 ? 3 : close) * 0.1f; }), Literal(Shape(PrimitiveType::kS32, {2}))};
+  std::vector<Literal> elements{Floats({2}, [&](int64_t i) { return (i == 0 ? 3 : close) * 0.1f; }),
+                                Literal(Shape(PrimitiveType::kS32, {2}))};
   elements[1].SetInt(0, 1);
   elements[1].SetInt(1, 2);
-  const Comparison comparison = p.Local(y, {Floats({2, 5}, [&](int64_t i) { return in[i]; })}, Literal::Tuple(elements));
-  EXPECT_EQ(comparison.outputs[1].counts[static_cast<int>(ElementClass::kExact)] + comparison.outputs[1].counts[static_cast<int>(ElementClass::kUndetermined)], 2);
+  const Comparison comparison =
+      p.Local(y, {Floats({2, 5}, [&](int64_t i) { return in[i]; })}, Literal::Tuple(elements));
+  EXPECT_EQ(comparison.outputs[1].counts[static_cast<int>(ElementClass::kExact)] +
+                comparison.outputs[1].counts[static_cast<int>(ElementClass::kUndetermined)],
+            2);
   EXPECT_EQ(comparison.bad(), 0);
   EXPECT_TRUE(comparison.outputs[0].heuristic);
   elements[1].SetInt(0, 4);

@@ -1,4 +1,5 @@
-// Comparator B: a pass that keeps the meaning passes, one that does not is named, and the comparators against a reference.
+// Comparator B: a pass that keeps the meaning passes, one that does not is named, and the comparators against a
+// reference.
 #define GTEST_DONT_DEFINE_FAIL 1  // base/result.h has its own.
 #include <gtest/gtest.h>
 
@@ -174,18 +175,21 @@ TEST(Widened, LoopBodiesAreComparedOnTheirStates) {
       },
       kLoop);
   ASSERT_EQ(result.verdict, Verdict::kMismatch);
-  EXPECT_NE(result.reason.find("should have the value of 'z' (iteration 0 of 'loop')"), std::string::npos) << result.reason;
+  EXPECT_NE(result.reason.find("should have the value of 'z' (iteration 0 of 'loop')"), std::string::npos)
+      << result.reason;
 }
 
 TEST(Widened, WithoutOriginsTheResultsAreCompared) {
   const auto module = Parsed(kModule);
-  const auto same = Parsed(kModule), other = Parsed(std::string(kModule).replace(std::string(kModule).find("constant(3)"), 11, "constant(2)"));
+  const auto same = Parsed(kModule),
+             other = Parsed(std::string(kModule).replace(std::string(kModule).find("constant(3)"), 11, "constant(2)"));
   const auto args = MakeArguments(*module);
   EXPECT_EQ(CompareWidened(*module, *same, *args)->verdict, Verdict::kMatch);
   EXPECT_EQ(CompareWidened(*module, *other, *args)->verdict, Verdict::kMismatch);
 }
 
-// ---- Against a reference -----------------------------------------------------------------------------------------------
+// ---- Against a reference
+// -----------------------------------------------------------------------------------------------
 
 Literal Floats(const std::vector<float>& values) {
   Literal literal(Shape(PrimitiveType::kF32, {static_cast<int64_t>(values.size())}));
@@ -198,7 +202,8 @@ TEST(Tolerance, TableAndXlaRule) {
   EXPECT_EQ(CompareTolerance(expected, Floats({1.00001f, 100.001f, -3, -0.0f})).verdict, Verdict::kMatch);
   EXPECT_EQ(CompareTolerance(expected, Floats({1.01f, 100, -3, 0})).bad(), 1);
   // XLA's rule asks that both bounds be broken.
-  EXPECT_EQ(CompareTolerance(expected, Floats({1.0009f, 100.09f, -3, 0.0009f}), XlaTolerance()).verdict, Verdict::kMatch);
+  EXPECT_EQ(CompareTolerance(expected, Floats({1.0009f, 100.09f, -3, 0.0009f}), XlaTolerance()).verdict,
+            Verdict::kMatch);
   EXPECT_EQ(CompareTolerance(expected, Floats({1.0011f, 100.11f, -3, 0.0011f}), XlaTolerance()).bad(), 3);
   EXPECT_EQ(CompareTolerance(Floats({INFINITY}), Floats({-INFINITY}), XlaTolerance()).bad(), 1);
   EXPECT_EQ(CompareTolerance(Floats({NAN}), Floats({NAN}), XlaTolerance()).bad(), 0);
@@ -230,11 +235,14 @@ TEST(Reports, MismatchSaysWhereAndWhat) {
   EXPECT_NE(OutputTable(comparison, true).find("32 (12.5%)"), std::string::npos);
   JsonWriter json;
   WriteJson(json, comparison);
-  EXPECT_TRUE(json.text().starts_with(R"({"verdict":"MISMATCH","elements":256,"checked":256,"outputs":[{"output":[],"shape":"f32[256]")")) << json.text();
+  EXPECT_TRUE(json.text().starts_with(
+      R"({"verdict":"MISMATCH","elements":256,"checked":256,"outputs":[{"output":[],"shape":"f32[256]")"))
+      << json.text();
 }
 
 TEST(Reports, Recognisers) {
-  const auto looks = [](int64_t count, const std::function<float(int64_t)>& expected, const std::function<float(int64_t)>& actual) {
+  const auto looks = [](int64_t count, const std::function<float(int64_t)>& expected,
+                        const std::function<float(int64_t)>& actual) {
     std::vector<float> e, a;
     for (int64_t i = 0; i < count; ++i) {
       e.push_back(expected(i));

@@ -21,7 +21,8 @@ namespace {
 
 // Memory of a buffer, aligned as the runtime aligns it.
 struct Memory {
-  explicit Memory(int64_t bytes, int fill) : data(static_cast<std::byte*>(std::aligned_alloc(256, (bytes + 256) / 256 * 256)), std::free) {
+  explicit Memory(int64_t bytes, int fill)
+      : data(static_cast<std::byte*>(std::aligned_alloc(256, (bytes + 256) / 256 * 256)), std::free) {
     std::memset(data.get(), fill, (bytes + 256) / 256 * 256);
   }
   std::shared_ptr<std::byte> data;
@@ -42,13 +43,16 @@ void ForEachPlace(const Shape& shape, F f) {
 
 void ToMemory(const Literal& literal, const Shape& shape, std::byte* memory) {
   const int64_t width = ByteWidth(shape.type());
-  ForEachPlace(shape, [&](int64_t linear, int64_t place) { std::memcpy(memory + place * width, literal.raw() + linear * width, width); });
+  ForEachPlace(shape, [&](int64_t linear, int64_t place) {
+    std::memcpy(memory + place * width, literal.raw() + linear * width, width);
+  });
 }
 
 void FromMemory(const std::byte* memory, const Shape& shape, Literal& literal) {
   const int64_t width = ByteWidth(shape.type());
   std::byte* const raw = literal.mutable_raw();
-  ForEachPlace(shape, [&](int64_t linear, int64_t place) { std::memcpy(raw + linear * width, memory + place * width, width); });
+  ForEachPlace(
+      shape, [&](int64_t linear, int64_t place) { std::memcpy(raw + linear * width, memory + place * width, width); });
 }
 
 uint64_t Mix(uint64_t x) {
@@ -60,13 +64,17 @@ uint64_t Mix(uint64_t x) {
 
 // One unit in the last place of `type` at x.
 double UlpAt(PrimitiveType type, double x) {
-  const int bits = type == PrimitiveType::kF64 ? 53 : type == PrimitiveType::kF32 ? 24 : type == PrimitiveType::kF16 ? 11 : 8;
+  const int bits = type == PrimitiveType::kF64   ? 53
+                   : type == PrimitiveType::kF32 ? 24
+                   : type == PrimitiveType::kF16 ? 11
+                                                 : 8;
   return std::ldexp(1.0, std::ilogb(std::max(std::abs(x), 1e-30)) - bits + 1);
 }
 
 void ExpectNear(const Literal& expected, const Literal& actual, double ulps, const std::string& what) {
   if (expected.shape().IsTuple()) {
-    for (size_t i = 0; i < expected.elements().size(); ++i) ExpectNear(expected.elements()[i], actual.elements()[i], ulps, what);
+    for (size_t i = 0; i < expected.elements().size(); ++i)
+      ExpectNear(expected.elements()[i], actual.elements()[i], ulps, what);
     return;
   }
   int bad = 0;
@@ -74,7 +82,8 @@ void ExpectNear(const Literal& expected, const Literal& actual, double ulps, con
     const double e = expected.GetDouble(i), a = actual.GetDouble(i);
     if (e == a || (std::isnan(e) && std::isnan(a))) continue;
     if (IsFloat(expected.shape().type()) && std::abs(e - a) <= ulps * UlpAt(expected.shape().type(), e)) continue;
-    ADD_FAILURE() << what << ": element " << i << " of " << expected.shape().ToString() << ": expected " << e << ", got " << a;
+    ADD_FAILURE() << what << ": element " << i << " of " << expected.shape().ToString() << ": expected " << e
+                  << ", got " << a;
     ++bad;
   }
 }
@@ -112,11 +121,13 @@ std::vector<Literal> MakeInputs(const Module& module, Inputs inputs, uint64_t se
     Literal literal(parameter->shape());
     const auto fill = [&](Literal& array, uint64_t leaf) {
       for (int64_t i = 0; i < array.shape().NumElements(); ++i) {
-        const uint64_t random = Mix(seed * 1000003 + leaf * 7919 + parameter->parameter_number() * 104729 + static_cast<uint64_t>(i));
+        const uint64_t random =
+            Mix(seed * 1000003 + leaf * 7919 + parameter->parameter_number() * 104729 + static_cast<uint64_t>(i));
         const double unit = static_cast<double>(random >> 11) * 0x1p-53;
         if (!IsFloat(array.shape().type())) {
           array.SetInt(i, array.shape().type() == PrimitiveType::kPred ? static_cast<int64_t>(random & 1)
-                          : IsUnsigned(array.shape().type()) ? static_cast<int64_t>(random % 9) : static_cast<int64_t>(random % 17) - 8);
+                          : IsUnsigned(array.shape().type())           ? static_cast<int64_t>(random % 9)
+                                                                       : static_cast<int64_t>(random % 17) - 8);
         } else if (inputs == Inputs::kIntegers) {
           array.SetDouble(i, static_cast<double>(static_cast<int64_t>(random % 17) - 8));
         } else {
@@ -137,7 +148,8 @@ std::vector<Literal> MakeInputs(const Module& module, Inputs inputs, uint64_t se
   return literals;
 }
 
-Result<Literal> RunKernels(const Module& module, std::span<const Literal> inputs, On on, const EmitterOptions& options) {
+Result<Literal> RunKernels(const Module& module, std::span<const Literal> inputs, On on,
+                           const EmitterOptions& options) {
   const Instruction& root = module.entry().root();
   const std::vector<KernelPlan> plans = TRY(EmitFusion(root, options));
   const auto operand_of = [&](int64_t operand, const ShapeIndex& index) -> std::pair<const Literal&, const Shape&> {
@@ -146,7 +158,9 @@ Result<Literal> RunKernels(const Module& module, std::span<const Literal> inputs
     return {inputs[parameter.parameter_number()].At(index), SubShape(parameter.shape(), index)};
   };
   std::map<ShapeIndex, Memory> outputs;
-  ForEachLeaf(root.shape(), [&](const ShapeIndex& index, const Shape& shape) { outputs.emplace(index, Memory(shape.ByteSize(), 0xA5)); });
+  ForEachLeaf(root.shape(), [&](const ShapeIndex& index, const Shape& shape) {
+    outputs.emplace(index, Memory(shape.ByteSize(), 0xA5));
+  });
   std::map<int, Memory> scratch;
   std::map<int, int64_t> must_be_zero;
   for (const KernelPlan& plan : plans) {
@@ -192,7 +206,8 @@ Result<Literal> RunKernels(const Module& module, std::span<const Literal> inputs
   }
   for (const auto& [id, bytes] : must_be_zero) {
     const auto* data = scratch.at(id).data.get();
-    EXPECT_TRUE(std::all_of(data, data + bytes, [](std::byte b) { return b == std::byte{0}; })) << "scratch " << id << " is not left zero";
+    EXPECT_TRUE(std::all_of(data, data + bytes, [](std::byte b) { return b == std::byte{0}; }))
+        << "scratch " << id << " is not left zero";
   }
   Literal result(root.shape());
   ForEachLeaf(root.shape(), [&](const ShapeIndex& index, const Shape& shape) {

@@ -26,12 +26,13 @@ std::unique_ptr<Module> Parsed(const std::string& text);
 
 std::vector<Literal> MakeInputs(const Module& module, Inputs inputs, uint64_t seed = 1);
 
-// The value of the entry's root, an instruction on parameters. In the emulator the sanitizer watches; what it finds fails
-// the test.
-Result<Literal> RunKernels(const Module& module, std::span<const Literal> inputs, On on, const EmitterOptions& options = {});
+// The value of the entry's root, an instruction on parameters. In the emulator the sanitizer watches; what it finds
+// fails the test.
+Result<Literal> RunKernels(const Module& module, std::span<const Literal> inputs, On on,
+                           const EmitterOptions& options = {});
 
-// Host against the interpreter, emulator against host (to the bit), PTX through ptxas where there is one. `ulps`: how far
-// floats may be from the interpreter's, in units of the result's type at the expected value; 0: equal values.
+// Host against the interpreter, emulator against host (to the bit), PTX through ptxas where there is one. `ulps`: how
+// far floats may be from the interpreter's, in units of the result's type at the expected value; 0: equal values.
 void Check(const Module& module, Inputs inputs = Inputs::kIntegers, double ulps = 0);
 
 }  // namespace hlo::gpu

@@ -16,7 +16,8 @@ TEST(Indexing, ReshapesCancel) {
   const Dims dims = {6, 4, 7};
   for (const Dims& other : {Dims{24, 7}, Dims{168}, Dims{2, 3, 28}, Dims{3, 2, 2, 2, 7}, Dims{1, 6, 1, 4, 7, 1}}) {
     const Index there = pool.Delinearize(pool.Linearize(index, dims), other);
-    EXPECT_EQ(pool.Delinearize(pool.Linearize(there, other), dims), index) << pool.ToString(pool.Linearize(there, other));
+    EXPECT_EQ(pool.Delinearize(pool.Linearize(there, other), dims), index)
+        << pool.ToString(pool.Linearize(there, other));
   }
   EXPECT_EQ(pool.Delinearize(pool.Linearize(Index{pool.Add(pool.Multiply(a, 4), b), c}, Dims{24, 7}), dims), index);
 }

@@ -91,8 +91,10 @@ Outcome RunShell(const std::string& command) {
   const fs::path folder = fs::temp_directory_path() / ("hlo-golden-" + std::to_string(getpid()));
   fs::create_directories(folder);
   const std::string out = (folder / "out").string(), err = (folder / "err").string();
-  const int status = std::system(("export TMP_DIR=" + folder.string() + "; { " + command + " ; } >" + out + " 2>" + err + " </dev/null").c_str());
-  Outcome outcome{Normalize(ReadFile(out)), Normalize(ReadFile(err)), WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status)};
+  const int status = std::system(
+      ("export TMP_DIR=" + folder.string() + "; { " + command + " ; } >" + out + " 2>" + err + " </dev/null").c_str());
+  Outcome outcome{Normalize(ReadFile(out)), Normalize(ReadFile(err)),
+                  WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status)};
   fs::remove_all(folder);
   return outcome;
 }
@@ -159,7 +161,9 @@ const bool kPathIsSet = [] {
   const char* folder = std::getenv("HLO");
   const std::string bin = fs::absolute(folder != nullptr ? folder : "build/bin").string();
   setenv("PATH", (bin + ":" + std::getenv("PATH")).c_str(), 1);
-  for (const char* name : {"XLA_FLAGS", "HLO_FLAGS", "TF_CPP_VMODULE", "TF_CPP_MAX_VLOG_LEVEL", "TF_CPP_MIN_VLOG_LEVEL", "NO_COLOR"}) unsetenv(name);
+  for (const char* name :
+       {"XLA_FLAGS", "HLO_FLAGS", "TF_CPP_VMODULE", "TF_CPP_MAX_VLOG_LEVEL", "TF_CPP_MIN_VLOG_LEVEL", "NO_COLOR"})
+    unsetenv(name);
   return true;
 }();
 

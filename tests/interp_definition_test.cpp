@@ -14,12 +14,16 @@ std::vector<std::vector<int64_t>> AllIndices(const std::vector<int64_t>& dims) {
   return indices;
 }
 
-double At(const Literal& literal, const std::vector<int64_t>& index) { return literal.GetDouble(Dot(index, RowMajorStrides(literal.shape().dims()))); }
+double At(const Literal& literal, const std::vector<int64_t>& index) {
+  return literal.GetDouble(Dot(index, RowMajorStrides(literal.shape().dims())));
+}
 
 // Sums in f32, one product at a time.
 Literal NaiveDot(const Instruction& inst, const Literal& a, const Literal& b) {
   const DotAttrs& attrs = inst.attrs<DotAttrs>();
-  const auto has = [](const std::vector<int64_t>& dims, int64_t d) { return std::find(dims.begin(), dims.end(), d) != dims.end(); };
+  const auto has = [](const std::vector<int64_t>& dims, int64_t d) {
+    return std::find(dims.begin(), dims.end(), d) != dims.end();
+  };
   std::vector<int64_t> contracted;
   for (const int64_t d : attrs.lhs_contracting) contracted.push_back(a.shape().dim(d));
   Literal result(inst.shape());
@@ -27,7 +31,8 @@ Literal NaiveDot(const Instruction& inst, const Literal& a, const Literal& b) {
   for (const auto& out : AllIndices(inst.shape().dims())) {
     std::vector<int64_t> ia(a.shape().rank()), ib(b.shape().rank());
     size_t next = 0;
-    for (size_t i = 0; i < attrs.lhs_batch.size(); ++i, ++next) ia[attrs.lhs_batch[i]] = ib[attrs.rhs_batch[i]] = out[next];
+    for (size_t i = 0; i < attrs.lhs_batch.size(); ++i, ++next)
+      ia[attrs.lhs_batch[i]] = ib[attrs.rhs_batch[i]] = out[next];
     for (int64_t d = 0; d < a.shape().rank(); ++d) {
       if (!has(attrs.lhs_batch, d) && !has(attrs.lhs_contracting, d)) ia[d] = out[next++];
     }
@@ -55,7 +60,8 @@ Literal NaiveConvolution(const Instruction& inst, const Literal& lhs, const Lite
   const ConvolutionAttrs& attrs = inst.attrs<ConvolutionAttrs>();
   const DimLabels& labels = attrs.dim_labels;
   const size_t spatial = labels.lhs_spatial.size();
-  const int64_t outputs = rhs.shape().dim(labels.rhs_output_feature), inputs = rhs.shape().dim(labels.rhs_input_feature);
+  const int64_t outputs = rhs.shape().dim(labels.rhs_output_feature),
+                inputs = rhs.shape().dim(labels.rhs_input_feature);
   const int64_t g = attrs.feature_group_count, b = attrs.batch_group_count, batch = lhs.shape().dim(labels.lhs_batch);
   std::vector<int64_t> window;
   for (const int64_t d : labels.rhs_spatial) window.push_back(rhs.shape().dim(d));
@@ -112,16 +118,20 @@ Literal NaiveReduceWindowAdd(const Instruction& inst, const Literal& x, const Li
 
 Literal NaiveGather(const Instruction& inst, const Literal& operand, const Literal& indices) {
   const GatherAttrs& attrs = inst.attrs<GatherAttrs>();
-  const auto has = [](const std::vector<int64_t>& dims, int64_t d) { return std::find(dims.begin(), dims.end(), d) != dims.end(); };
+  const auto has = [](const std::vector<int64_t>& dims, int64_t d) {
+    return std::find(dims.begin(), dims.end(), d) != dims.end();
+  };
   Literal result(inst.shape());
   int64_t linear = 0;
   for (const auto& out : AllIndices(inst.shape().dims())) {
     std::vector<int64_t> batch, offset;
-    for (size_t d = 0; d < out.size(); ++d) (has(attrs.offset_dims, static_cast<int64_t>(d)) ? offset : batch).push_back(out[d]);
+    for (size_t d = 0; d < out.size(); ++d)
+      (has(attrs.offset_dims, static_cast<int64_t>(d)) ? offset : batch).push_back(out[d]);
     std::vector<int64_t> start(operand.shape().rank());
     for (size_t k = 0; k < attrs.start_index_map.size(); ++k) {
       std::vector<int64_t> at = batch;
-      if (attrs.index_vector_dim < indices.shape().rank()) at.insert(at.begin() + attrs.index_vector_dim, static_cast<int64_t>(k));
+      if (attrs.index_vector_dim < indices.shape().rank())
+        at.insert(at.begin() + attrs.index_vector_dim, static_cast<int64_t>(k));
       start[attrs.start_index_map[k]] = static_cast<int64_t>(At(indices, at));
     }
     for (size_t k = 0; k < attrs.operand_batching_dims.size(); ++k) {
@@ -140,17 +150,22 @@ Literal NaiveGather(const Instruction& inst, const Literal& operand, const Liter
 }
 
 // Each update element by itself, in the order of the update's indices; sums in f32.
-Literal NaiveScatterAdd(const Instruction& inst, const Literal& operand, const Literal& indices, const Literal& updates) {
+Literal NaiveScatterAdd(const Instruction& inst, const Literal& operand, const Literal& indices,
+                        const Literal& updates) {
   const ScatterAttrs& attrs = inst.attrs<ScatterAttrs>();
-  const auto has = [](const std::vector<int64_t>& dims, int64_t d) { return std::find(dims.begin(), dims.end(), d) != dims.end(); };
+  const auto has = [](const std::vector<int64_t>& dims, int64_t d) {
+    return std::find(dims.begin(), dims.end(), d) != dims.end();
+  };
   Literal result = operand;
   for (const auto& at : AllIndices(updates.shape().dims())) {
     std::vector<int64_t> batch, window;
-    for (size_t d = 0; d < at.size(); ++d) (has(attrs.update_window_dims, static_cast<int64_t>(d)) ? window : batch).push_back(at[d]);
+    for (size_t d = 0; d < at.size(); ++d)
+      (has(attrs.update_window_dims, static_cast<int64_t>(d)) ? window : batch).push_back(at[d]);
     std::vector<int64_t> start(operand.shape().rank());
     for (size_t k = 0; k < attrs.scatter_dims_to_operand_dims.size(); ++k) {
       std::vector<int64_t> index = batch;
-      if (attrs.index_vector_dim < indices.shape().rank()) index.insert(index.begin() + attrs.index_vector_dim, static_cast<int64_t>(k));
+      if (attrs.index_vector_dim < indices.shape().rank())
+        index.insert(index.begin() + attrs.index_vector_dim, static_cast<int64_t>(k));
       start[attrs.scatter_dims_to_operand_dims[k]] = static_cast<int64_t>(At(indices, index));
     }
     bool inside = true;
@@ -169,7 +184,10 @@ Literal NaiveScatterAdd(const Instruction& inst, const Literal& operand, const L
 }
 
 void ExpectAgreement(const std::string& body) {
-  const auto module = ParseText("HloModule m\nadd {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT r = f32[] add(a, b)\n}\nENTRY main {\n" + body + "\n}");
+  const auto module = ParseText(
+      "HloModule m\nadd {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT r = f32[] add(a, b)\n}\nENTRY "
+      "main {\n" +
+      body + "\n}");
   ASSERT_NE(module, nullptr);
   const std::vector<Literal> args = RandomArguments(*module);
   const Instruction& root = module->entry().root();
@@ -189,51 +207,87 @@ void ExpectAgreement(const std::string& body) {
 
 TEST(SecondEvaluator, Dot) {
   // Tiles of 6 x 16 with rests, depths beyond one block of 256, few rows, transposed sides, batches.
-  ExpectAgreement("a = f32[13,300] parameter(0)\nb = f32[300,37] parameter(1)\nROOT c = f32[13,37] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}");
-  ExpectAgreement("a = f32[70,5] parameter(0)\nb = f32[33,70] parameter(1)\nROOT c = f32[5,33] dot(a, b), lhs_contracting_dims={0}, rhs_contracting_dims={1}");
-  ExpectAgreement("a = f32[2,517] parameter(0)\nb = f32[517,300] parameter(1)\nROOT c = f32[2,300] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}");
+  ExpectAgreement(
+      "a = f32[13,300] parameter(0)\nb = f32[300,37] parameter(1)\nROOT c = f32[13,37] dot(a, b), "
+      "lhs_contracting_dims={1}, rhs_contracting_dims={0}");
+  ExpectAgreement(
+      "a = f32[70,5] parameter(0)\nb = f32[33,70] parameter(1)\nROOT c = f32[5,33] dot(a, b), "
+      "lhs_contracting_dims={0}, rhs_contracting_dims={1}");
+  ExpectAgreement(
+      "a = f32[2,517] parameter(0)\nb = f32[517,300] parameter(1)\nROOT c = f32[2,300] dot(a, b), "
+      "lhs_contracting_dims={1}, rhs_contracting_dims={0}");
   ExpectAgreement(
       "a = f32[3,4,5,2] parameter(0)\nb = f32[5,6,3,2] parameter(1)\n"
-      "ROOT c = f32[3,4,6] dot(a, b), lhs_batch_dims={0}, rhs_batch_dims={2}, lhs_contracting_dims={3,2}, rhs_contracting_dims={3,0}");
-  ExpectAgreement("a = f32[3] parameter(0)\nb = f32[4] parameter(1)\nROOT c = f32[3,4] dot(a, b), lhs_contracting_dims={}, rhs_contracting_dims={}");
-  ExpectAgreement("a = f32[3,0] parameter(0)\nb = f32[0,4] parameter(1)\nROOT c = f32[3,4] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}");
+      "ROOT c = f32[3,4,6] dot(a, b), lhs_batch_dims={0}, rhs_batch_dims={2}, lhs_contracting_dims={3,2}, "
+      "rhs_contracting_dims={3,0}");
+  ExpectAgreement(
+      "a = f32[3] parameter(0)\nb = f32[4] parameter(1)\nROOT c = f32[3,4] dot(a, b), lhs_contracting_dims={}, "
+      "rhs_contracting_dims={}");
+  ExpectAgreement(
+      "a = f32[3,0] parameter(0)\nb = f32[0,4] parameter(1)\nROOT c = f32[3,4] dot(a, b), lhs_contracting_dims={1}, "
+      "rhs_contracting_dims={0}");
 }
 
 TEST(SecondEvaluator, Convolution) {
   const std::string operands = "x = f32[2,7,6,8] parameter(0)\nw = f32[3,2,8,18] parameter(1)\n";
-  ExpectAgreement(operands + "ROOT y = f32[2,7,5,18] convolution(x, w), window={size=3x2 pad=1_1x0_0}, dim_labels=b01f_01io->b01f");
-  ExpectAgreement(operands + "ROOT y = f32[2,4,7,18] convolution(x, w), window={size=3x2 stride=2x1 pad=1_1x1_1}, dim_labels=b01f_01io->b01f");
-  ExpectAgreement(operands + "ROOT y = f32[2,13,4,18] convolution(x, w), window={size=3x2 pad=1_1x-1_0 lhs_dilate=2x1 rhs_reversal=1x0}, dim_labels=b01f_01io->b01f");
-  ExpectAgreement(operands + "ROOT y = f32[2,5,4,18] convolution(x, w), window={size=3x2 pad=1_1x0_0 rhs_dilate=2x2}, dim_labels=b01f_01io->b01f");
-  ExpectAgreement("x = f32[2,8,7,6] parameter(0)\nw = f32[12,4,3,2] parameter(1)\n"
-                  "ROOT y = f32[2,12,5,5] convolution(x, w), window={size=3x2}, dim_labels=bf01_oi01->bf01, feature_group_count=2");
-  ExpectAgreement("x = f32[4,7,6,3] parameter(0)\nw = f32[3,2,3,8] parameter(1)\n"
-                  "ROOT y = f32[2,5,5,8] convolution(x, w), window={size=3x2}, dim_labels=b01f_01io->b01f, batch_group_count=2");
-  ExpectAgreement("x = f32[2,7,6,5] parameter(0)\nw = f32[3,3,1,5] parameter(1)\n"
-                  "ROOT y = f32[2,7,6,5] convolution(x, w), window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f, feature_group_count=5");
+  ExpectAgreement(
+      operands + "ROOT y = f32[2,7,5,18] convolution(x, w), window={size=3x2 pad=1_1x0_0}, dim_labels=b01f_01io->b01f");
+  ExpectAgreement(
+      operands +
+      "ROOT y = f32[2,4,7,18] convolution(x, w), window={size=3x2 stride=2x1 pad=1_1x1_1}, dim_labels=b01f_01io->b01f");
+  ExpectAgreement(operands +
+                  "ROOT y = f32[2,13,4,18] convolution(x, w), window={size=3x2 pad=1_1x-1_0 lhs_dilate=2x1 "
+                  "rhs_reversal=1x0}, dim_labels=b01f_01io->b01f");
+  ExpectAgreement(operands +
+                  "ROOT y = f32[2,5,4,18] convolution(x, w), window={size=3x2 pad=1_1x0_0 rhs_dilate=2x2}, "
+                  "dim_labels=b01f_01io->b01f");
+  ExpectAgreement(
+      "x = f32[2,8,7,6] parameter(0)\nw = f32[12,4,3,2] parameter(1)\n"
+      "ROOT y = f32[2,12,5,5] convolution(x, w), window={size=3x2}, dim_labels=bf01_oi01->bf01, feature_group_count=2");
+  ExpectAgreement(
+      "x = f32[4,7,6,3] parameter(0)\nw = f32[3,2,3,8] parameter(1)\n"
+      "ROOT y = f32[2,5,5,8] convolution(x, w), window={size=3x2}, dim_labels=b01f_01io->b01f, batch_group_count=2");
+  ExpectAgreement(
+      "x = f32[2,7,6,5] parameter(0)\nw = f32[3,3,1,5] parameter(1)\n"
+      "ROOT y = f32[2,7,6,5] convolution(x, w), window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f, "
+      "feature_group_count=5");
 }
 
 TEST(SecondEvaluator, ReduceWindow) {
-  ExpectAgreement("x = f32[2,7,6,9] parameter(0)\ni = f32[] parameter(1)\n"
-                  "ROOT y = f32[2,4,3,9] reduce-window(x, i), window={size=1x3x2x1 stride=1x2x2x1 pad=0_0x1_1x0_0x0_0}, to_apply=add");
-  ExpectAgreement("x = f32[2,7,6] parameter(0)\ni = f32[] parameter(1)\n"
-                  "ROOT y = f32[2,5,6] reduce-window(x, i), window={size=1x3x4 stride=1x1x2 pad=0_0x0_0x3_6 rhs_dilate=1x1x2 lhs_dilate=1x1x2}, to_apply=add");
-  ExpectAgreement("x = f32[600] parameter(0)\ni = f32[] parameter(1)\nROOT y = f32[600] reduce-window(x, i), window={size=600 pad=599_0}, to_apply=add");
+  ExpectAgreement(
+      "x = f32[2,7,6,9] parameter(0)\ni = f32[] parameter(1)\n"
+      "ROOT y = f32[2,4,3,9] reduce-window(x, i), window={size=1x3x2x1 stride=1x2x2x1 pad=0_0x1_1x0_0x0_0}, "
+      "to_apply=add");
+  ExpectAgreement(
+      "x = f32[2,7,6] parameter(0)\ni = f32[] parameter(1)\n"
+      "ROOT y = f32[2,5,6] reduce-window(x, i), window={size=1x3x4 stride=1x1x2 pad=0_0x0_0x3_6 rhs_dilate=1x1x2 "
+      "lhs_dilate=1x1x2}, to_apply=add");
+  ExpectAgreement(
+      "x = f32[600] parameter(0)\ni = f32[] parameter(1)\nROOT y = f32[600] reduce-window(x, i), window={size=600 "
+      "pad=599_0}, to_apply=add");
 }
 
 TEST(SecondEvaluator, Gather) {
-  ExpectAgreement("x = f32[5,7,3] parameter(0)\ni = s32[4,2] parameter(1)\n"
-                  "ROOT y = f32[4,2,3] gather(x, i), offset_dims={1,2}, collapsed_slice_dims={0}, start_index_map={1,0}, index_vector_dim=1, slice_sizes={1,2,3}");
-  ExpectAgreement("x = f32[4,7,3] parameter(0)\ni = s32[2,4] parameter(1)\n"
-                  "ROOT y = f32[3,4,2] gather(x, i), offset_dims={0,2}, collapsed_slice_dims={}, start_index_map={2,1}, operand_batching_dims={0}, "
-                  "start_indices_batching_dims={1}, index_vector_dim=0, slice_sizes={1,3,2}");
+  ExpectAgreement(
+      "x = f32[5,7,3] parameter(0)\ni = s32[4,2] parameter(1)\n"
+      "ROOT y = f32[4,2,3] gather(x, i), offset_dims={1,2}, collapsed_slice_dims={0}, start_index_map={1,0}, "
+      "index_vector_dim=1, slice_sizes={1,2,3}");
+  ExpectAgreement(
+      "x = f32[4,7,3] parameter(0)\ni = s32[2,4] parameter(1)\n"
+      "ROOT y = f32[3,4,2] gather(x, i), offset_dims={0,2}, collapsed_slice_dims={}, start_index_map={2,1}, "
+      "operand_batching_dims={0}, "
+      "start_indices_batching_dims={1}, index_vector_dim=0, slice_sizes={1,3,2}");
 }
 
 TEST(SecondEvaluator, Scatter) {
-  ExpectAgreement("x = f32[5,7] parameter(0)\ni = s32[9,1] parameter(1)\nu = f32[9,7] parameter(2)\n"
-                  "ROOT y = f32[5,7] scatter(x, i, u), update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add");
-  ExpectAgreement("x = f32[5,7] parameter(0)\ni = s32[2,6] parameter(1)\nu = f32[2,6,3] parameter(2)\n"
-                  "ROOT y = f32[5,7] scatter(x, i, u), update_window_dims={0,2}, inserted_window_dims={}, scatter_dims_to_operand_dims={1,0}, index_vector_dim=0, to_apply=add");
+  ExpectAgreement(
+      "x = f32[5,7] parameter(0)\ni = s32[9,1] parameter(1)\nu = f32[9,7] parameter(2)\n"
+      "ROOT y = f32[5,7] scatter(x, i, u), update_window_dims={1}, inserted_window_dims={0}, "
+      "scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add");
+  ExpectAgreement(
+      "x = f32[5,7] parameter(0)\ni = s32[2,6] parameter(1)\nu = f32[2,6,3] parameter(2)\n"
+      "ROOT y = f32[5,7] scatter(x, i, u), update_window_dims={0,2}, inserted_window_dims={}, "
+      "scatter_dims_to_operand_dims={1,0}, index_vector_dim=0, to_apply=add");
 }
 
 TEST(SecondEvaluator, InfiniteKernelsLeavePaddingOut) {

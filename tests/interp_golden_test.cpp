@@ -1,5 +1,5 @@
-// The interpreter against what XLA:CPU computed (../shared/golden, see its README): each module of ops/ is one test. Runs
-// only where that folder is; CORPUS says where else.
+// The interpreter against what XLA:CPU computed (../shared/golden, see its README): each module of ops/ is one test.
+// Runs only where that folder is; CORPUS says where else.
 #define GTEST_DONT_DEFINE_FAIL 1  // base/result.h has its own.
 #include <gtest/gtest.h>
 
@@ -92,7 +92,8 @@ bool BothNan(std::complex<double> a, std::complex<double> b) {
 }
 
 // The first element that breaks the rule, in words; "" when all agree. `skip` marks elements not to compare.
-std::string Difference(const Rule& rule, size_t output, const Literal& actual, const Literal& expected, const std::string& skip) {
+std::string Difference(const Rule& rule, size_t output, const Literal& actual, const Literal& expected,
+                       const std::string& skip) {
   const PrimitiveType type = actual.shape().type();
   const int64_t count = actual.shape().NumElements(), bytes = ByteWidth(type);
   if (rule.compare == "ftz" && type == PrimitiveType::kPred) return "";  // Of subnormals that XLA:CPU takes for equal.
@@ -111,15 +112,21 @@ std::string Difference(const Rule& rule, size_t output, const Literal& actual, c
     const std::complex<double> a = actual.GetComplex(i), x = expected.GetComplex(i);
     if ((IsFloat(type) || IsComplex(type)) && BothNan(a, x)) continue;
     bool good = false;
-    if (!exact && rule.compare == "tol") good = std::abs(a - x) <= rule.atol * std::max(1.0, rms) + rule.rtol * std::abs(x) || a == x;
+    if (!exact && rule.compare == "tol")
+      good = std::abs(a - x) <= rule.atol * std::max(1.0, rms) + rule.rtol * std::abs(x) || a == x;
     if (!exact && rule.compare == "ulp") {
-      const PrimitiveType part = type == PrimitiveType::kC64 ? PrimitiveType::kF32 : type == PrimitiveType::kC128 ? PrimitiveType::kF64 : type;
-      good = UlpDistance(part, a.real(), x.real()) <= rule.ulp[output] && UlpDistance(part, a.imag(), x.imag()) <= rule.ulp[output];
+      const PrimitiveType part = type == PrimitiveType::kC64    ? PrimitiveType::kF32
+                                 : type == PrimitiveType::kC128 ? PrimitiveType::kF64
+                                                                : type;
+      good = UlpDistance(part, a.real(), x.real()) <= rule.ulp[output] &&
+             UlpDistance(part, a.imag(), x.imag()) <= rule.ulp[output];
     }
     // XLA:CPU takes subnormal operands and results for zero.
     if (!exact && rule.compare == "ftz") good = std::abs(a - x) < 0x1p-126;
     if (good) continue;
-    if (++wrong == 1) first = Str("out", output, "[", i, "] is ", Format("%.9g%+.9gi", a.real(), a.imag()), ", XLA:CPU has ", Format("%.9g%+.9gi", x.real(), x.imag()));
+    if (++wrong == 1)
+      first = Str("out", output, "[", i, "] is ", Format("%.9g%+.9gi", a.real(), a.imag()), ", XLA:CPU has ",
+                  Format("%.9g%+.9gi", x.real(), x.imag()));
   }
   return wrong == 0 ? "" : Str(wrong, " of ", count, " differ: ", first);
 }

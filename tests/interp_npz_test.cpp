@@ -16,10 +16,14 @@ namespace fs = std::filesystem;
 
 class Npz : public testing::Test {
  protected:
-  Npz() : folder_(fs::temp_directory_path() / Str("hlo-npz-", static_cast<int64_t>(getpid()))) { fs::create_directories(folder_); }
+  Npz() : folder_(fs::temp_directory_path() / Str("hlo-npz-", static_cast<int64_t>(getpid()))) {
+    fs::create_directories(folder_);
+  }
   ~Npz() override { fs::remove_all(folder_); }
   std::string Path(const std::string& name) const { return (folder_ / name).string(); }
-  void Write(const std::string& name, const std::string& bytes) const { std::ofstream(Path(name), std::ios::binary) << bytes; }
+  void Write(const std::string& name, const std::string& bytes) const {
+    std::ofstream(Path(name), std::ios::binary) << bytes;
+  }
 
   fs::path folder_;
 };
@@ -47,7 +51,8 @@ ENTRY main {
   Literal c64(Shape(PrimitiveType::kC64, {2}));
   c64.SetComplex(0, {1, 2});
   c64.SetComplex(1, {3, -4});
-  args.push_back(Literal::Tuple({Values(PrimitiveType::kS4, {5}, {-8, 7, 0, 1, -1}), Literal::Tuple({Values(PrimitiveType::kPred, {}, {1}), c64})}));
+  args.push_back(Literal::Tuple({Values(PrimitiveType::kS4, {5}, {-8, 7, 0, 1, -1}),
+                                 Literal::Tuple({Values(PrimitiveType::kPred, {}, {1}), c64})}));
   args.push_back(Values(PrimitiveType::kF8E5M2, {3}, {1, 2, 0.5}));
   args.push_back(Literal(Shape(PrimitiveType::kF64, {0, 2})));
   ASSERT_TRUE(WriteNpz(Path("a.npz"), "arg", args).has_value());
@@ -57,7 +62,8 @@ ENTRY main {
 }
 
 TEST_F(Npz, ReadsFortranOrderAndBigEndian) {
-  Write("f.npy", Npy("{'descr': '>i2', 'fortran_order': True, 'shape': (2, 3), }\n", std::string("\0\1\0\4\0\2\0\5\0\3\0\6", 12)));
+  Write("f.npy", Npy("{'descr': '>i2', 'fortran_order': True, 'shape': (2, 3), }\n",
+                     std::string("\0\1\0\4\0\2\0\5\0\3\0\6", 12)));
   const auto module = ParseText("HloModule m\nENTRY main {\n  ROOT x = s16[2,3] parameter(0)\n}");
   const auto args = ReadArguments(Path("f.npy"), *module);
   ASSERT_TRUE(args.has_value()) << args.error().message();
@@ -65,13 +71,22 @@ TEST_F(Npz, ReadsFortranOrderAndBigEndian) {
 }
 
 TEST_F(Npz, NamesWhatDoesNotFit) {
-  const auto module = ParseText("HloModule m\nENTRY main {\n  x = s32[3] parameter(0)\n  ROOT y = s4[2] parameter(1)\n}");
-  ASSERT_TRUE(WriteNpz(Path("a.npz"), "arg", std::vector<Literal>{Literal(Shape(PrimitiveType::kS64, {3})), Literal(Shape(PrimitiveType::kS4, {2}))}).has_value());
-  EXPECT_EQ(ReadArguments(Path("a.npz"), *module).error().message(), "argument 0 ('x') wants s32[3], " + Path("a.npz") + ":arg0 has int64 (3,)");
-  ASSERT_TRUE(WriteNpz(Path("b.npz"), "arg", std::vector<Literal>{Literal(Shape(PrimitiveType::kS32, {3})), Values(PrimitiveType::kS8, {2}, {1, 8})}).has_value());
+  const auto module =
+      ParseText("HloModule m\nENTRY main {\n  x = s32[3] parameter(0)\n  ROOT y = s4[2] parameter(1)\n}");
+  ASSERT_TRUE(
+      WriteNpz(Path("a.npz"), "arg",
+               std::vector<Literal>{Literal(Shape(PrimitiveType::kS64, {3})), Literal(Shape(PrimitiveType::kS4, {2}))})
+          .has_value());
+  EXPECT_EQ(ReadArguments(Path("a.npz"), *module).error().message(),
+            "argument 0 ('x') wants s32[3], " + Path("a.npz") + ":arg0 has int64 (3,)");
+  ASSERT_TRUE(
+      WriteNpz(Path("b.npz"), "arg",
+               std::vector<Literal>{Literal(Shape(PrimitiveType::kS32, {3})), Values(PrimitiveType::kS8, {2}, {1, 8})})
+          .has_value());
   EXPECT_EQ(ReadArguments(Path("b.npz"), *module).error().message(),
             "argument 1 ('y') wants s4[2], " + Path("b.npz") + ":arg1 has int8 (2,); element 1 is 8, out of range");
-  ASSERT_TRUE(WriteNpz(Path("c.npz"), "arg", std::vector<Literal>{Literal(Shape(PrimitiveType::kS32, {3}))}).has_value());
+  ASSERT_TRUE(
+      WriteNpz(Path("c.npz"), "arg", std::vector<Literal>{Literal(Shape(PrimitiveType::kS32, {3}))}).has_value());
   const auto missing = ReadArguments(Path("c.npz"), *module);
   EXPECT_EQ(missing.error().message(), "argument 1 ('y') wants s4[2], " + Path("c.npz") + " has no key 'arg1'");
   EXPECT_EQ(missing.error().code(), "A003");
@@ -79,7 +94,8 @@ TEST_F(Npz, NamesWhatDoesNotFit) {
 
 TEST_F(Npz, SaysWhyAFileIsNone) {
   const auto module = ParseText("HloModule m\nENTRY main {\n  ROOT x = s32[3] parameter(0)\n}");
-  for (const std::string& bytes : {std::string(), std::string("hello"), std::string("PK\5\6"), Npy("{'descr': '<i4', 'shape': (99,), }\n", "abc")}) {
+  for (const std::string& bytes : {std::string(), std::string("hello"), std::string("PK\5\6"),
+                                   Npy("{'descr': '<i4', 'shape': (99,), }\n", "abc")}) {
     Write("bad", bytes);
     const auto result = ReadArguments(Path("bad"), *module);
     ASSERT_FALSE(result.has_value());
@@ -87,7 +103,8 @@ TEST_F(Npz, SaysWhyAFileIsNone) {
   }
   EXPECT_EQ(ReadArguments(Path("absent.npz"), *module).error().code(), "A002");
   // Every cut of a good file is an error and never a crash.
-  ASSERT_TRUE(WriteNpz(Path("a.npz"), "arg", std::vector<Literal>{Literal(Shape(PrimitiveType::kS32, {3}))}).has_value());
+  ASSERT_TRUE(
+      WriteNpz(Path("a.npz"), "arg", std::vector<Literal>{Literal(Shape(PrimitiveType::kS32, {3}))}).has_value());
   std::ifstream file(Path("a.npz"), std::ios::binary);
   std::stringstream whole;
   whole << file.rdbuf();

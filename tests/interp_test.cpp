@@ -14,8 +14,8 @@ namespace fs = std::filesystem;
 
 // ---- testdata/interp: each file documents an op ---------------------------------------------------------------------
 
-// `// VALUE {1}: {2, nan}` in a file is what leaf {1} of its result is; `// VALUE: 3` the result that is no tuple. Equal
-// bits are asked for, but that any NaN equals any NaN.
+// `// VALUE {1}: {2, nan}` in a file is what leaf {1} of its result is; `// VALUE: 3` the result that is no tuple.
+// Equal bits are asked for, but that any NaN equals any NaN.
 class Document : public testing::TestWithParam<std::string> {};
 
 TEST_P(Document, HasTheValuesItSays) {
@@ -33,7 +33,8 @@ TEST_P(Document, HasTheValuesItSays) {
     ShapeIndex index;
     const size_t open = line.find('{');
     if (open < colon) {
-      for (const std::string_view part : Split(line.substr(open + 1, line.find('}') - open - 1), ',')) ParseInt(Trim(part), &index.emplace_back());
+      for (const std::string_view part : Split(line.substr(open + 1, line.find('}') - open - 1), ','))
+        ParseInt(Trim(part), &index.emplace_back());
     }
     const Literal& actual = result->At(index);
     auto expected = ParseLiteral(Trim(line.substr(colon + 1)), actual.shape());
@@ -179,7 +180,8 @@ ENTRY main {
   const auto result = Interpret(*module, {}, options);
   ASSERT_FALSE(result.has_value());
   EXPECT_EQ(result.error().exit, ExitCode::kLimit);
-  EXPECT_EQ(result.error().message(), "instruction 'big' needs 3.6 TiB for f32[1000000000000], limit 1.0 GiB (--memory_limit)");
+  EXPECT_EQ(result.error().message(),
+            "instruction 'big' needs 3.6 TiB for f32[1000000000000], limit 1.0 GiB (--memory_limit)");
 }
 
 TEST(Interpreter, PlansThePeakFromLastUses) {
@@ -223,7 +225,8 @@ TEST(Interpreter, EvaluatesOneInstruction) {
   for (const Instruction* inst : main.Instructions()) {
     if (inst->Is(Opcode::kWhile)) loop = inst;
   }
-  const std::vector<Literal> state = {Literal::Tuple({Literal::Scalar(PrimitiveType::kS32, int64_t{3}), Values(PrimitiveType::kF32, {2, 3}, {1, 1, 1, 1, 1, 2})})};
+  const std::vector<Literal> state = {Literal::Tuple(
+      {Literal::Scalar(PrimitiveType::kS32, int64_t{3}), Values(PrimitiveType::kF32, {2, 3}, {1, 1, 1, 1, 1, 2})})};
   const auto result = Evaluate(*loop, state);
   ASSERT_TRUE(result.has_value());
   EXPECT_EQ(Doubles(result->elements()[1]), (std::vector<double>{4, 4, 4, 4, 4, 8}));

@@ -42,7 +42,8 @@ inline Literal Random(const Shape& shape, int seed) {
 
 inline std::vector<Literal> RandomArguments(const Module& module) {
   std::vector<Literal> args;
-  for (const Instruction* parameter : module.entry().parameters()) args.push_back(Random(parameter->shape(), static_cast<int>(args.size()) + 1));
+  for (const Instruction* parameter : module.entry().parameters())
+    args.push_back(Random(parameter->shape(), static_cast<int>(args.size()) + 1));
   return args;
 }
 

@@ -1,4 +1,5 @@
-// Includes point one way: base <- ir <- {parser, interp <- passes, gpu} <- driver <- tools <- tests (design.md, section 2).
+// Includes point one way: base <- ir <- {parser, interp <- passes, gpu} <- driver <- tools <- tests (design.md, section
+// 2).
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -31,7 +32,8 @@ TEST(Layering, IncludesPointOneWay) {
     for (const auto& entry : fs::recursive_directory_iterator(top)) {
       const std::string path = entry.path().string();
       if (!path.ends_with(".h") && !path.ends_with(".cpp") && !path.ends_with(".def")) continue;
-      const std::string folder = std::string(top) == "tools" ? "tools" : entry.path().lexically_relative("src").begin()->string();
+      const std::string folder =
+          std::string(top) == "tools" ? "tools" : entry.path().lexically_relative("src").begin()->string();
       ASSERT_TRUE(kMayInclude.contains(folder)) << path << " lies in a folder that the layering does not know";
       std::ifstream file(path);
       for (std::string line; std::getline(file, line);) {

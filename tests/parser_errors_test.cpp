@@ -26,12 +26,17 @@ std::string Verdict(const std::string& text, ExitCode* exit = nullptr) {
 }
 
 // The instructions of an entry that begins with `p = f32[2,3] parameter(0)` on line 3.
-std::string In(const std::string& instructions) { return Str("HloModule m\nENTRY e {\n  p = f32[2,3] parameter(0)\n", instructions, "\n}\n"); }
+std::string In(const std::string& instructions) {
+  return Str("HloModule m\nENTRY e {\n  p = f32[2,3] parameter(0)\n", instructions, "\n}\n");
+}
 
 TEST(ParserErrors, Text) {
   EXPECT_EQ(Verdict(""), "1:1 P011");
   EXPECT_EQ(Verdict("// only a comment\n"), "2:1 P011");
-  EXPECT_EQ(Verdict(std::string("\x7f" "ELF\0\0\1", 7)), "1:1 P014");
+  EXPECT_EQ(Verdict(std::string("\x7f"
+                                "ELF\0\0\1",
+                                7)),
+            "1:1 P014");
   EXPECT_EQ(Verdict("module @jit_f { func.func @main() {} }"), "1:1 P014");
   EXPECT_EQ(Verdict("name: \"m\"\ncomputations {\n}\n"), "1:1 P014");
   EXPECT_EQ(Verdict("HloModule m\n"), "2:1 P012");
@@ -88,12 +93,12 @@ TEST(ParserErrors, ShapesAndLiterals) {
 }
 
 TEST(ParserErrors, AllOfAFileAndNoneTwice) {
-  const std::string text = In(
-      "  a = f32[2,3] negat(p)\n"
-      "  b = f32[2,3] add(a, zz)\n"   // `a` was said to be wrong; `zz` was not.
-      "  c = f32[2,3] add(a, b)\n"    // Nothing new.
-      "  d = f32[2,3] add(p, p, p\n"  // Never closed: the next line is read all the same.
-      "  ROOT f = f32[2,3] subtract(p, c), metadta={}");
+  const std::string text =
+      In("  a = f32[2,3] negat(p)\n"
+         "  b = f32[2,3] add(a, zz)\n"   // `a` was said to be wrong; `zz` was not.
+         "  c = f32[2,3] add(a, b)\n"    // Nothing new.
+         "  d = f32[2,3] add(p, p, p\n"  // Never closed: the next line is read all the same.
+         "  ROOT f = f32[2,3] subtract(p, c), metadta={}");
   EXPECT_EQ(Verdict(text), "4:16 P031, 5:23 V008, 8:3 P010, 8:37 P034");
 }
 
@@ -110,7 +115,9 @@ TEST(ParserErrors, DeepNestingIsALimit) {
   EXPECT_EQ(exit, ExitCode::kLimit);
   Verdict(In(Str("  q = ", nested(10000, "negate(", "p", ")"))), &exit);
   EXPECT_EQ(exit, ExitCode::kLimit);
-  Verdict(In(Str("  ROOT q = f32[2,3] call(p), to_apply=", nested(10000, "{p = f32[2,3] parameter(0) ROOT r = f32[2,3] call(p), to_apply=", "", "}"))), &exit);
+  Verdict(In(Str("  ROOT q = f32[2,3] call(p), to_apply=",
+                 nested(10000, "{p = f32[2,3] parameter(0) ROOT r = f32[2,3] call(p), to_apply=", "", "}"))),
+          &exit);
   EXPECT_EQ(exit, ExitCode::kLimit);
   Verdict(In(Str("  q = ", nested(8000, "(", "f32[2]", ")"), " parameter(1)")), &exit);
   EXPECT_EQ(exit, ExitCode::kOk);
@@ -124,20 +131,30 @@ TEST(Verifier, Rules) {
   EXPECT_EQ(Verdict(In("  ROOT r = f32[2,5] negate(p)")), "4:12 V002");
   EXPECT_EQ(Verdict(In("  q = f32[1,3] parameter(1)\n  ROOT r = f32[2,3] add(p, q)")), "5:28 V031");
   EXPECT_EQ(Verdict(In("  q = s32[2,3] parameter(1)\n  ROOT r = f32[2,3] add(p, q)")), "5:28 V032");
-  EXPECT_EQ(Verdict(In("  q = bf16[2,3] parameter(1)\n  ROOT r = f32[2,3] add(p, q)")), "ok");  // Refused by strict only.
-  EXPECT_EQ(Verdict(In("  q = f32[5,2] parameter(1)\n  ROOT r = f32[2,2] dot(p, q), lhs_contracting_dims={1}, rhs_contracting_dims={0}")), "5:58 V012");
+  EXPECT_EQ(Verdict(In("  q = bf16[2,3] parameter(1)\n  ROOT r = f32[2,3] add(p, q)")),
+            "ok");  // Refused by strict only.
+  EXPECT_EQ(Verdict(In("  q = f32[5,2] parameter(1)\n  ROOT r = f32[2,2] dot(p, q), lhs_contracting_dims={1}, "
+                       "rhs_contracting_dims={0}")),
+            "5:58 V012");
   EXPECT_EQ(Verdict(In("  ROOT r = f32[2,3,5] broadcast(p), dimensions={0,2}")), "4:37 V056");
   EXPECT_EQ(Verdict(In("  ROOT r = f32[7] reshape(p)")), "4:12 V058");
   EXPECT_EQ(Verdict(In("  ROOT r = f32[3,2] transpose(p), dimensions={0,0}")), "4:35 V062");
   EXPECT_EQ(Verdict(In("  ROOT r = f32[2,3] slice(p), slice={[0:2], [1:4]}")), "4:31 V065");
-  EXPECT_EQ(Verdict("HloModule m, entry_computation_layout={(f32[3]{0})->f32[5]{0}}\nENTRY e {\n  p = f32[5] parameter(0)\n  ROOT r = f32[5] negate(p)\n}\n"), "3:3 V262");
-  EXPECT_EQ(Verdict("HloModule m\nf {\n  p = f32[5] parameter(0)\n  ROOT r = f32[5] negate(p)\n}\nENTRY e {\n  x = f32[5] parameter(0)\n"
-                    "  y = f32[5] fusion(x), kind=kLoop, calls=f\n  ROOT z = f32[5] fusion(y), kind=kLoop, calls=f\n}\n"), "9:42 V159");
+  EXPECT_EQ(Verdict("HloModule m, entry_computation_layout={(f32[3]{0})->f32[5]{0}}\nENTRY e {\n  p = f32[5] "
+                    "parameter(0)\n  ROOT r = f32[5] negate(p)\n}\n"),
+            "3:3 V262");
+  EXPECT_EQ(
+      Verdict("HloModule m\nf {\n  p = f32[5] parameter(0)\n  ROOT r = f32[5] negate(p)\n}\nENTRY e {\n  x = f32[5] "
+              "parameter(0)\n"
+              "  y = f32[5] fusion(x), kind=kLoop, calls=f\n  ROOT z = f32[5] fusion(y), kind=kLoop, calls=f\n}\n"),
+      "9:42 V159");
 }
 
 TEST(Verifier, FindsWhatOnlyPassesCanBreak) {
-  auto module = *Parse(std::make_shared<const SourceText>("m", "HloModule m\nf { ROOT x = f32[] parameter(0) }\n"
-                                                               "ENTRY e { y = f32[] parameter(0) ROOT z = f32[] call(y), to_apply=f }\n"));
+  auto module = *Parse(
+      std::make_shared<const SourceText>("m",
+                                         "HloModule m\nf { ROOT x = f32[] parameter(0) }\n"
+                                         "ENTRY e { y = f32[] parameter(0) ROOT z = f32[] call(y), to_apply=f }\n"));
   EXPECT_TRUE(Verify(*module).has_value());
   // f calls itself.
   Computation& f = *module->Computations()[0];

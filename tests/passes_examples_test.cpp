@@ -1,6 +1,7 @@
 // The before and after modules of the pass catalogue (CORPUS/spec/examples), where the corpus is at hand.
 //
-//   meaning    every before module that the interpreter takes means the same, to the bit, after simplification, and after
+//   meaning    every before module that the interpreter takes means the same, to the bit, after simplification, and
+//   after
 //              the whole pipeline
 //   form       after simplification it is what its after module is after the same; how many are is printed and must not
 //              become fewer
@@ -66,7 +67,8 @@ Literal Arbitrary(const Shape& shape, std::mt19937& random) {
 std::vector<Literal> Arguments(const Module& module) {
   std::mt19937 random(7);
   std::vector<Literal> arguments;
-  for (const Instruction* parameter : module.entry().parameters()) arguments.push_back(Arbitrary(parameter->shape(), random));
+  for (const Instruction* parameter : module.entry().parameters())
+    arguments.push_back(Arbitrary(parameter->shape(), random));
   return arguments;
 }
 

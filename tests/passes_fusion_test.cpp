@@ -222,7 +222,10 @@ ENTRY e {
   ROOT p = f32[4] multiply(x, zeros)
 })";
   EXPECT_TRUE(Optimized(text, {.passes = "algsimp"})->entry().root().Is(Opcode::kMultiply));
-  EXPECT_FALSE(Optimized(text, {.passes = "algsimp", .inject = "algsimp:multiply_by_zero"})->entry().root().Is(Opcode::kMultiply));
+  EXPECT_FALSE(Optimized(text, {.passes = "algsimp", .inject = "algsimp:multiply_by_zero"})
+                   ->entry()
+                   .root()
+                   .Is(Opcode::kMultiply));
 }
 
 }  // namespace

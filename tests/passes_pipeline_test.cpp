@@ -27,7 +27,8 @@ std::unique_ptr<Module> MulAddReduce(int unused = 0) {
   Instruction& total = main.Add(Opcode::kAdd, F32({4, 8}), {&x, &product});
   for (int i = 0; i < unused; ++i) main.Add(Opcode::kNegate, F32({4, 8}), {&total});
   Instruction& zero = main.AddConstant(Literal::Scalar(PrimitiveType::kF32, 0.0));
-  main.SetRoot(main.Add(Opcode::kReduce, F32({}), {&total, &zero}, ReduceAttrs{.dimensions = {0, 1}, .to_apply = &sum}));
+  main.SetRoot(
+      main.Add(Opcode::kReduce, F32({}), {&total, &zero}, ReduceAttrs{.dimensions = {0, 1}, .to_apply = &sum}));
   return module->Clone(true);
 }
 

@@ -60,7 +60,8 @@ Literal EvaluateAll(const Computation& computation, const std::vector<Literal>& 
         break;
       }
       case Opcode::kConditional:
-        value = EvaluateAll(*inst->attrs<ConditionalAttrs>().branches()[operands[0].GetInt(0) != 0 ? 0 : 1], {operands[operands[0].GetInt(0) != 0 ? 1 : 2]});
+        value = EvaluateAll(*inst->attrs<ConditionalAttrs>().branches()[operands[0].GetInt(0) != 0 ? 0 : 1],
+                            {operands[operands[0].GetInt(0) != 0 ? 1 : 2]});
         break;
       default: value = EvaluateOne(*inst, operands);
     }
@@ -112,7 +113,8 @@ class Generator {
       const int what = Below(depth > 0 ? 8 : 5);
       if (what < 4) {
         Instruction* a = Pick(values);
-        values.push_back(&computation.Add(what == 0 ? Opcode::kMultiply : Opcode::kAdd, a->shape(), {a, PickLike(values, a->shape())}));
+        values.push_back(&computation.Add(what == 0 ? Opcode::kMultiply : Opcode::kAdd, a->shape(),
+                                          {a, PickLike(values, a->shape())}));
       } else if (what == 4) {
         Instruction* a = Pick(values);
         values.push_back(&computation.Add(Opcode::kCopy, a->shape(), {a}));
@@ -134,12 +136,14 @@ class Generator {
 
   std::vector<Instruction*> Elements(Computation& computation, Instruction& tuple) {
     std::vector<Instruction*> elements;
-    for (size_t i = 0; i < tuple.shape().elements().size(); ++i) elements.push_back(&computation.AddGetTupleElement(tuple, i));
+    for (size_t i = 0; i < tuple.shape().elements().size(); ++i)
+      elements.push_back(&computation.AddGetTupleElement(tuple, i));
     return elements;
   }
 
   // A tuple of `shapes`, of values or of new constants.
-  Instruction& Result(Computation& computation, const std::vector<Instruction*>& values, const std::vector<Shape>& shapes) {
+  Instruction& Result(Computation& computation, const std::vector<Instruction*>& values,
+                      const std::vector<Shape>& shapes) {
     std::vector<Instruction*> results;
     for (const Shape& shape : shapes) {
       Instruction* value = PickLike(values, shape);
@@ -157,7 +161,9 @@ class Generator {
     CallAttrs attrs;
     attrs.to_apply = &callee;
     values.push_back(&computation.Add(Opcode::kCall, callee.root().shape(), {argument}, attrs));
-    if (Below(2) == 0) values.push_back(&computation.Add(Opcode::kCall, callee.root().shape(), {PickLike(values, argument->shape())}, attrs));
+    if (Below(2) == 0)
+      values.push_back(
+          &computation.Add(Opcode::kCall, callee.root().shape(), {PickLike(values, argument->shape())}, attrs));
   }
 
   // The state is a counter and up to four arrays, which the body permutes, keeps, or computes anew.
@@ -171,7 +177,8 @@ class Generator {
     CompareAttrs less;
     less.direction = ComparisonDirection::kLt;
     attrs.condition->SetRoot(attrs.condition->Add(
-        Opcode::kCompare, kPred, {&attrs.condition->AddGetTupleElement(seen, 0), &attrs.condition->AddConstant(Filled(kS32, Below(4)))}, less));
+        Opcode::kCompare, kPred,
+        {&attrs.condition->AddGetTupleElement(seen, 0), &attrs.condition->AddConstant(Filled(kS32, Below(4)))}, less));
     Computation& body = *(attrs.body = &module_->AddComputation("body"));
     std::vector<Instruction*> inner = Elements(body, body.AddParameter(0, state));
     Instruction* count = inner.front();
@@ -208,7 +215,9 @@ class Generator {
 
 CompileOptions ByHostCalls() {
   CompileOptions options;
-  options.host_call = [](const Instruction& inst, std::span<const Literal> operands) -> Result<Literal> { return EvaluateOne(inst, operands); };
+  options.host_call = [](const Instruction& inst, std::span<const Literal> operands) -> Result<Literal> {
+    return EvaluateOne(inst, operands);
+  };
   options.by_host_call = [](const Instruction& inst) { return !MovesBytes(inst); };
   return options;
 }
@@ -290,7 +299,8 @@ void CheckPlan(const BufferPlan& plan, int seed) {
         if (!touches(live[i], live[j])) continue;
         const bool allowed = becomes(live[i], live[j], unit / 4) || becomes(live[j], live[i], unit / 4);
         ASSERT_TRUE(allowed && plan.place_of[live[i]] == plan.place_of[live[j]])
-            << "seed " << seed << ": values " << live[i] << " and " << live[j] << " at unit " << unit << "\n" << ToString(plan);
+            << "seed " << seed << ": values " << live[i] << " and " << live[j] << " at unit " << unit << "\n"
+            << ToString(plan);
       }
     }
   }
@@ -300,7 +310,8 @@ TEST(RuntimeBuffers, LiveValuesNeverOverlap) {
   int64_t in_place = 0;
   for (int seed = 0; seed < 300; ++seed) {
     const auto module = Prepare(*Generator(seed).Make());
-    const BufferPlan plan = PlanBuffers(*module, FindValues(*module, AllShares(*module)), {.outputs_in_arena = seed % 2 == 0});
+    const BufferPlan plan =
+        PlanBuffers(*module, FindValues(*module, AllShares(*module)), {.outputs_in_arena = seed % 2 == 0});
     CheckPlan(plan, seed);
     EXPECT_GE(plan.arena_bytes, plan.arena_lower_bound);
     EXPECT_LE(plan.arena_bytes, 3 * plan.arena_lower_bound + 1024) << "seed " << seed;
@@ -321,7 +332,9 @@ TEST(RuntimeBuffers, LoopStateStaysInPlace) {
   WhileAttrs attrs;
   attrs.condition = &module.AddComputation("condition");
   Instruction& seen = attrs.condition->AddParameter(0, state);
-  attrs.condition->SetRoot(attrs.condition->Add(Opcode::kCompare, kPred, {&attrs.condition->AddGetTupleElement(seen, 0), &attrs.condition->AddGetTupleElement(seen, 1)}, CompareAttrs()));
+  attrs.condition->SetRoot(attrs.condition->Add(
+      Opcode::kCompare, kPred,
+      {&attrs.condition->AddGetTupleElement(seen, 0), &attrs.condition->AddGetTupleElement(seen, 1)}, CompareAttrs()));
   attrs.body = &module.AddComputation("body");
   Instruction& given = attrs.body->AddParameter(0, state);
   Instruction &x = attrs.body->AddGetTupleElement(given, 0), &y = attrs.body->AddGetTupleElement(given, 1);
@@ -347,9 +360,11 @@ TEST(RuntimeBuffers, DonatedParametersAreReused) {
   entry.SetRoot(entry.Add(Opcode::kMultiply, Array(1000), {&a, &a}));
   module.header.donors.push_back({0, {}});
   const auto prepared = Prepare(module);
-  const BufferPlan plan = PlanBuffers(*prepared, FindValues(*prepared, AllShares(*prepared)), {.reuse_parameters = true, .outputs_in_arena = true});
+  const BufferPlan plan = PlanBuffers(*prepared, FindValues(*prepared, AllShares(*prepared)),
+                                      {.reuse_parameters = true, .outputs_in_arena = true});
   EXPECT_EQ(plan.arena_bytes, 4096);
-  const BufferPlan apart = PlanBuffers(*prepared, FindValues(*prepared, AllShares(*prepared)), {.outputs_in_arena = true});
+  const BufferPlan apart =
+      PlanBuffers(*prepared, FindValues(*prepared, AllShares(*prepared)), {.outputs_in_arena = true});
   EXPECT_EQ(apart.arena_bytes, 4096);
   EXPECT_EQ(apart.place_of[apart.values.of_instruction[p.id()][0]].area, Area::kParameter);
 }
@@ -377,7 +392,8 @@ TEST(RuntimeExecutable, ObserverSeesEachStep) {
     ASSERT_TRUE(executable);
     int64_t steps = 0, deepest = 0;
     Observer observer;
-    observer.observe = [&](const Instruction& inst, std::span<const LoopStep> loops, std::span<const Literal> inputs, const Literal& output) -> Status {
+    observer.observe = [&](const Instruction& inst, std::span<const LoopStep> loops, std::span<const Literal> inputs,
+                           const Literal& output) -> Status {
       EXPECT_TRUE(output.BitEquals(EvaluateOne(inst, inputs))) << inst.name();
       ++steps;
       deepest = std::max(deepest, static_cast<int64_t>(loops.size()));

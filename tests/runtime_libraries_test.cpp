@@ -1,5 +1,5 @@
-// Library calls on the host against the interpreter. All inputs are small integers, so that every order of summation gives
-// the same bits; no tolerance is needed.
+// Library calls on the host against the interpreter. All inputs are small integers, so that every order of summation
+// gives the same bits; no tolerance is needed.
 #define GTEST_DONT_DEFINE_FAIL 1
 #include <gtest/gtest.h>
 
@@ -314,7 +314,8 @@ TEST_P(Library, AgreesWithTheEmittedKernel) {
 
 INSTANTIATE_TEST_SUITE_P(Host, Library, ::testing::ValuesIn(kCases), [](const auto& info) { return info.param.name; });
 
-// oneDNN has only its slow reference implementation for a vector along the rows: the call becomes a kernel, with a note.
+// oneDNN has only its slow reference implementation for a vector along the rows: the call becomes a kernel, with a
+// note.
 TEST(LibraryCall, WhatNoLibraryTakesIsAKernel) {
   const auto module = ParseText(R"(
 fused {

@@ -14,7 +14,8 @@ Result<ExitCode> CheckCommand(Args args) {
   LoadOptions load;
   bool json = false;
   bool quiet = false;
-  FlagSet flags("hlo-check", "[flags] FILE|DIRECTORY|@LIST...", "Parse and verify: one line a file, `ok` or its diagnostics. Exit 0, or 3 when one was rejected.",
+  FlagSet flags("hlo-check", "[flags] FILE|DIRECTORY|@LIST...",
+                "Parse and verify: one line a file, `ok` or its diagnostics. Exit 0, or 3 when one was rejected.",
                 {"hlo check model.hlo", "hlo check --verify=off --json dumps/"});
   flags.Choice("verify", &load.verify, {"strict", "default", "off"}, "how much is verified; off: parse only");
   flags.Int("max_input", &load.max_input, "largest file in bytes");
@@ -39,8 +40,16 @@ Result<ExitCode> CheckCommand(Args args) {
       if (!module) {
         const Diagnostic& first = module.error().diagnostics.front();
         const bool placed = module.error().source != nullptr && first.range != SourceRange{};
-        const SourceText::Place place = placed ? module.error().source->PlaceOf(first.range.begin) : SourceText::Place{0, 0};
-        report.Key("code").Value(first.code).Key("line").Value(place.line).Key("column").Value(place.column).Key("message").Value(first.message);
+        const SourceText::Place place =
+            placed ? module.error().source->PlaceOf(first.range.begin) : SourceText::Place{0, 0};
+        report.Key("code")
+            .Value(first.code)
+            .Key("line")
+            .Value(place.line)
+            .Key("column")
+            .Value(place.column)
+            .Key("message")
+            .Value(first.message);
       }
       report.Close('}');
       continue;

@@ -20,7 +20,8 @@ constexpr CodeRow kCodes[] = {
 
 Result<ExitCode> HelpOnCode(const std::string& code) {
   if (code == "codes") {
-    for (const CodeRow& row : kCodes) std::printf("%s  %s\n", std::string(row.code).c_str(), std::string(row.explanation).c_str());
+    for (const CodeRow& row : kCodes)
+      std::printf("%s  %s\n", std::string(row.code).c_str(), std::string(row.explanation).c_str());
     return ExitCode::kOk;
   }
   for (const CodeRow& row : kCodes) {
@@ -29,10 +30,14 @@ Result<ExitCode> HelpOnCode(const std::string& code) {
     return ExitCode::kOk;
   }
   if (code.size() == 4 && code[0] == 'V') {
-    std::printf("%s: a rule of the verifier; its message says what was expected and what was found. --verify=off reads on without it.\n", code.c_str());
+    std::printf(
+        "%s: a rule of the verifier; its message says what was expected and what was found. --verify=off reads on "
+        "without it.\n",
+        code.c_str());
     return ExitCode::kOk;
   }
-  FAIL(UsageError("F001", Str("no command and no diagnostic code '", Escaped(code), "'")).Hint("'hlo help' lists the commands, 'hlo help codes' the codes"));
+  FAIL(UsageError("F001", Str("no command and no diagnostic code '", Escaped(code), "'"))
+           .Hint("'hlo help' lists the commands, 'hlo help codes' the codes"));
 }
 
 }  // namespace hlo

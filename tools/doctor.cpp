@@ -12,7 +12,8 @@ namespace hlo {
 Result<ExitCode> DoctorCommand(Args args) {
   std::vector<std::string> library_path;
   std::string require;
-  FlagSet flags("hlo-doctor", "[flags]", "What works on this machine, and why not.", {"hlo doctor", "hlo doctor --require=cuda && make gpu-check"});
+  FlagSet flags("hlo-doctor", "[flags]", "What works on this machine, and why not.",
+                {"hlo doctor", "hlo doctor --require=cuda && make gpu-check"});
   flags.List("library_path", &library_path, "DIR", "where to look first for libraries");
   flags.String("require", &require, "NAME", "exit 1 when this is missing");
   const std::vector<std::string> positionals = TRY(flags.Parse(args));
@@ -24,8 +25,8 @@ Result<ExitCode> DoctorCommand(Args args) {
   std::printf("hlo %s\n%-13s %-8s %d threads\n", HLO_VERSION, "interpreter", "ok", Threads());
   bool found = require.empty() || require == "interpreter";
   for (const gpu::Capability& capability : gpu::Examine(library_path)) {
-    std::printf("%-13s %-8s %s%s%s\n", capability.name.c_str(), capability.ok ? "ok" : "missing", capability.text.c_str(),
-                capability.consequence.empty() ? "" : "; ", capability.consequence.c_str());
+    std::printf("%-13s %-8s %s%s%s\n", capability.name.c_str(), capability.ok ? "ok" : "missing",
+                capability.text.c_str(), capability.consequence.empty() ? "" : "; ", capability.consequence.c_str());
     found = found || (capability.ok && capability.name == require);
   }
   if (found) return ExitCode::kOk;

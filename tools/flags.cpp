@@ -39,11 +39,15 @@ std::vector<std::string> Wrap(std::string_view text, size_t width) {
 }  // namespace
 
 FlagSet::FlagSet(std::string command, std::string usage, std::string about, std::vector<std::string> examples)
-    : command_(std::move(command)), usage_(std::move(usage)), about_(std::move(about)), examples_(std::move(examples)) {}
+    : command_(std::move(command)),
+      usage_(std::move(usage)),
+      about_(std::move(about)),
+      examples_(std::move(examples)) {}
 
-void FlagSet::Add(std::string name, std::string placeholder, std::string help, std::string fallback, bool needs_value, bool is_bool,
-                  std::function<Status(std::string_view)> set) {
-  flags_.push_back({std::move(name), std::move(placeholder), group_, std::move(help), std::move(fallback), needs_value, is_bool, false, std::move(set)});
+void FlagSet::Add(std::string name, std::string placeholder, std::string help, std::string fallback, bool needs_value,
+                  bool is_bool, std::function<Status(std::string_view)> set) {
+  flags_.push_back({std::move(name), std::move(placeholder), group_, std::move(help), std::move(fallback), needs_value,
+                    is_bool, false, std::move(set)});
 }
 
 void FlagSet::Bool(std::string name, bool* value, std::string help) {
@@ -60,7 +64,8 @@ void FlagSet::Int(std::string name, int64_t* value, std::string help) {
     double number = 0;
     if (ParseInt(text, value)) return {};
     // 2e9 is how people write large limits.
-    if (!ParseDouble(text, &number) || number != static_cast<double>(static_cast<int64_t>(number))) FAIL(BadValue(name, text, "an integer"));
+    if (!ParseDouble(text, &number) || number != static_cast<double>(static_cast<int64_t>(number)))
+      FAIL(BadValue(name, text, "an integer"));
     *value = static_cast<int64_t>(number);
     return {};
   });
@@ -74,42 +79,48 @@ void FlagSet::Double(std::string name, double* value, std::string help) {
 }
 
 void FlagSet::String(std::string name, std::string* value, std::string placeholder, std::string help) {
-  Add(std::move(name), std::move(placeholder), std::move(help), *value, true, false, [value](std::string_view text) -> Status {
-    *value = text;
-    return {};
-  });
+  Add(std::move(name), std::move(placeholder), std::move(help), *value, true, false,
+      [value](std::string_view text) -> Status {
+        *value = text;
+        return {};
+      });
 }
 
 void FlagSet::Choice(std::string name, std::string* value, std::vector<std::string> words, std::string help) {
   std::string placeholder = Join(words, "|");
   Add(name, placeholder, std::move(help), *value, true, false, [name, value, words](std::string_view text) -> Status {
-    if (std::find(words.begin(), words.end(), text) == words.end()) FAIL(BadValue(name, text, Str("one of ", Join(words, ", "))));
+    if (std::find(words.begin(), words.end(), text) == words.end())
+      FAIL(BadValue(name, text, Str("one of ", Join(words, ", "))));
     *value = text;
     return {};
   });
 }
 
 void FlagSet::List(std::string name, std::vector<std::string>* value, std::string placeholder, std::string help) {
-  Add(std::move(name), std::move(placeholder), std::move(help), Join(*value, ","), true, false, [value](std::string_view text) -> Status {
-    for (const std::string_view part : Split(text, ',')) {
-      if (!part.empty()) value->emplace_back(part);
-    }
-    return {};
-  });
+  Add(std::move(name), std::move(placeholder), std::move(help), Join(*value, ","), true, false,
+      [value](std::string_view text) -> Status {
+        for (const std::string_view part : Split(text, ',')) {
+          if (!part.empty()) value->emplace_back(part);
+        }
+        return {};
+      });
 }
 
 void FlagSet::Repeated(std::string name, std::vector<std::string>* value, std::string placeholder, std::string help) {
-  Add(std::move(name), std::move(placeholder), std::move(help), "", true, false, [value](std::string_view text) -> Status {
-    value->emplace_back(text);
-    return {};
-  });
+  Add(std::move(name), std::move(placeholder), std::move(help), "", true, false,
+      [value](std::string_view text) -> Status {
+        value->emplace_back(text);
+        return {};
+      });
 }
 
-void FlagSet::OptionalString(std::string name, std::optional<std::string>* value, std::string placeholder, std::string help) {
-  Add(std::move(name), "[=" + placeholder + "]", std::move(help), "", false, false, [value](std::string_view text) -> Status {
-    *value = std::string(text);
-    return {};
-  });
+void FlagSet::OptionalString(std::string name, std::optional<std::string>* value, std::string placeholder,
+                             std::string help) {
+  Add(std::move(name), "[=" + placeholder + "]", std::move(help), "", false, false,
+      [value](std::string_view text) -> Status {
+        *value = std::string(text);
+        return {};
+      });
 }
 
 void FlagSet::Alias(std::string alias, std::string_view name) {
@@ -225,7 +236,8 @@ std::string FlagSet::Help() const {
       out += Str("\n", group, ":\n");
     }
     std::string head = Str("  --", flag.name);
-    if (!flag.placeholder.empty()) head += flag.placeholder.starts_with('[') ? flag.placeholder : Str("=", flag.placeholder);
+    if (!flag.placeholder.empty())
+      head += flag.placeholder.starts_with('[') ? flag.placeholder : Str("=", flag.placeholder);
     std::string help = flag.help;
     if (!flag.fallback.empty()) help += Str(" [", flag.fallback, "]");
     constexpr size_t kColumn = 38;

@@ -1,8 +1,8 @@
 // Flags as every command takes them. A command declares each flag once, with where its value goes, its group and its
 // help line; parsing, --help and suggestions follow from the declarations.
 //
-// Why not a library: `-` and `_` are the same in names, `--noname`, `--name value`, accumulating lists, XLA_FLAGS with its
-// own quoting and its three classes of unknown names, suggestions. Source: spec/tools.md 2.1.
+// Why not a library: `-` and `_` are the same in names, `--noname`, `--name value`, accumulating lists, XLA_FLAGS with
+// its own quoting and its three classes of unknown names, suggestions. Source: spec/tools.md 2.1.
 #ifndef HLO_TOOLS_FLAGS_H_
 #define HLO_TOOLS_FLAGS_H_
 
@@ -55,13 +55,13 @@ class FlagSet {
  private:
   struct Flag {
     std::string name, placeholder, group, help, fallback;
-    bool needs_value;   // `--name value` is allowed; else only `--name=value`.
+    bool needs_value;  // `--name value` is allowed; else only `--name=value`.
     bool is_bool;
-    bool hidden;        // Aliases.
+    bool hidden;  // Aliases.
     std::function<Status(std::string_view value)> set;
   };
-  void Add(std::string name, std::string placeholder, std::string help, std::string fallback, bool needs_value, bool is_bool,
-           std::function<Status(std::string_view)> set);
+  void Add(std::string name, std::string placeholder, std::string help, std::string fallback, bool needs_value,
+           bool is_bool, std::function<Status(std::string_view)> set);
   Flag* Find(std::string_view name);
   Error Unknown(std::string_view name) const;
 

@@ -109,7 +109,8 @@ int Main(int argc, char** argv) {
     args.clear();
   }
   const CommandRow* command = FindCommand(name);
-  const Result<ExitCode> outcome = command != nullptr ? command->run(args) : Result<ExitCode>(std::unexpected(UnknownCommand(name)));
+  const Result<ExitCode> outcome =
+      command != nullptr ? command->run(args) : Result<ExitCode>(std::unexpected(UnknownCommand(name)));
   const std::string tool = command != nullptr ? Str("hlo-", name) : "hlo";
   if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
     std::fprintf(stderr, "%s: error: [A011] cannot write the result to stdout\n", tool.c_str());

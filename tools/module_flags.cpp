@@ -18,8 +18,10 @@ void AddLoadFlags(FlagSet& flags, LoadOptions* load) {
 
 void AddPassFlags(FlagSet& flags, PassFlags* passes) {
   flags.Group("Passes");
-  flags.String("passes", &passes->passes_text, "LIST", "run these instead of the pipeline: a,b,c; simplification(fixed-point)");
-  flags.List("xla_disable_hlo_passes", &passes->disabled, "LIST", "leave these out: names, pipelines, instances (algsimp#2)");
+  flags.String("passes", &passes->passes_text, "LIST",
+               "run these instead of the pipeline: a,b,c; simplification(fixed-point)");
+  flags.List("xla_disable_hlo_passes", &passes->disabled, "LIST",
+             "leave these out: names, pipelines, instances (algsimp#2)");
   flags.List("xla_enable_hlo_passes_only", &passes->only, "LIST", "run only these of the pipeline");
   flags.Bool("xla_disable_all_hlo_passes", &passes->disable_all, "no passes at all");
   flags.Alias("disable_all_hlo_passes", "xla_disable_all_hlo_passes");
@@ -29,8 +31,10 @@ void AddPassFlags(FlagSet& flags, PassFlags* passes) {
 
 void AddDumpFlags(FlagSet& flags, DumpOptions* dump) {
   flags.Group("Dumps");
-  flags.String("xla_dump_to", &dump->directory, "DIR", "module before and after the passes, and what was compiled from it");
-  flags.String("xla_dump_hlo_pass_re", &dump->pass_pattern, "RE", "also the module after each pass that changed it and matches");
+  flags.String("xla_dump_to", &dump->directory, "DIR",
+               "module before and after the passes, and what was compiled from it");
+  flags.String("xla_dump_hlo_pass_re", &dump->pass_pattern, "RE",
+               "also the module after each pass that changed it and matches");
   flags.String("xla_dump_hlo_module_re", &dump->module_pattern, "RE", "only modules whose name matches");
 }
 
@@ -47,7 +51,8 @@ Result<std::vector<std::string>> ParseAll(FlagSet& flags, std::span<const std::s
     if (!ignored.known_to_xla.empty()) {
       std::fprintf(stderr, "note: XLA_FLAGS: no effect here: %s\n", Join(ignored.known_to_xla, ", ").c_str());
     }
-    for (const std::string& name : ignored.unknown) std::fprintf(stderr, "warning: XLA_FLAGS: unknown flag '%s'\n", Escaped(name).c_str());
+    for (const std::string& name : ignored.unknown)
+      std::fprintf(stderr, "warning: XLA_FLAGS: unknown flag '%s'\n", Escaped(name).c_str());
   }
   if (const char* environment = std::getenv("HLO_FLAGS")) TRY(flags.Parse(SplitXlaFlags(environment)));
   return flags.Parse(args);
@@ -59,7 +64,8 @@ Status Apply(const LogFlags& log) {
   options.level = static_cast<int>(log.v);
   const auto level_from = [&](const char* name) {
     int64_t level = 0;
-    if (const char* text = std::getenv(name); text != nullptr && ParseInt(text, &level)) options.level = std::max(options.level, static_cast<int>(level));
+    if (const char* text = std::getenv(name); text != nullptr && ParseInt(text, &level))
+      options.level = std::max(options.level, static_cast<int>(level));
   };
   level_from("TF_CPP_MAX_VLOG_LEVEL");
   level_from("TF_CPP_MIN_VLOG_LEVEL");
@@ -103,7 +109,8 @@ Result<PipelineOptions> PipelineOf(const PassFlags& passes, const std::vector<st
 
 std::string InjectionOf(const std::vector<std::string>& inject, std::string_view kind) {
   for (const std::string& entry : inject) {
-    if (entry.starts_with(kind) && entry.size() > kind.size() && entry[kind.size()] == ':') return entry.substr(kind.size() + 1);
+    if (entry.starts_with(kind) && entry.size() > kind.size() && entry[kind.size()] == ':')
+      return entry.substr(kind.size() + 1);
   }
   return "";
 }

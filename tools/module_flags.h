@@ -31,7 +31,8 @@ void AddPassFlags(FlagSet& flags, PassFlags* passes);
 void AddDumpFlags(FlagSet& flags, DumpOptions* dump);
 void AddLogFlags(FlagSet& flags, LogFlags* log);
 
-// Reads XLA_FLAGS, HLO_FLAGS and then the arguments; returns what is no flag. Prints a note on XLA flags without effect.
+// Reads XLA_FLAGS, HLO_FLAGS and then the arguments; returns what is no flag. Prints a note on XLA flags without
+// effect.
 Result<std::vector<std::string>> ParseAll(FlagSet& flags, std::span<const std::string> args);
 // Sets threads and logging, the latter from TF_CPP_* too.
 Status Apply(const LogFlags& log);

@@ -25,8 +25,9 @@ struct OptFlags {
   bool large_constants = true, strip_metadata = false;
 };
 
-constexpr LowerStage kLowerStages[] = {LowerStage::kKernels, LowerStage::kLlvmBefore, LowerStage::kLlvm, LowerStage::kPtx,
-                                       LowerStage::kPtxas,   LowerStage::kHostLlvm,   LowerStage::kHostAsm};
+constexpr LowerStage kLowerStages[] = {LowerStage::kKernels, LowerStage::kLlvmBefore, LowerStage::kLlvm,
+                                       LowerStage::kPtx,     LowerStage::kPtxas,      LowerStage::kHostLlvm,
+                                       LowerStage::kHostAsm};
 
 std::optional<LowerStage> LowerStageOf(std::string_view name) {
   for (const LowerStage stage : kLowerStages) {
@@ -37,29 +38,38 @@ std::optional<LowerStage> LowerStageOf(std::string_view name) {
 
 void ListPasses() {
   for (const PassRow& row : AllPasses()) {
-    std::printf("%-34s %-18s %s\n", std::string(row.name).c_str(), std::string(ToString(row.preserves)).c_str(), std::string(row.what).c_str());
+    std::printf("%-34s %-18s %s\n", std::string(row.name).c_str(), std::string(ToString(row.preserves)).c_str(),
+                std::string(row.what).c_str());
   }
 }
 
 void ListStages() {
   std::printf("hlo          after the passes, but for the last ones, which schedule\n");
   std::printf("hlo-backend  fused, scheduled: what is compiled\n");
-  for (const LowerStage stage : kLowerStages) std::printf("%-12s %s\n", std::string(ToString(stage)).c_str(), std::string(About(stage)).c_str());
+  for (const LowerStage stage : kLowerStages)
+    std::printf("%-12s %s\n", std::string(ToString(stage)).c_str(), std::string(About(stage)).c_str());
 }
 
-// "ok" and "changed" for each instance that ran, before the module is printed; for --print_changed and --print_pass_instances.
+// "ok" and "changed" for each instance that ran, before the module is printed; for --print_changed and
+// --print_pass_instances.
 Status Show(const OptFlags& f, const PassRun& run, const Module& module) {
-  if (f.print_pass_instances) std::fprintf(stderr, "%4d %s %s#%d%s\n", run.number, run.skipped ? "SKIP" : "run ", std::string(run.pass->name).c_str(), run.instance, run.changed ? " changed" : "");
-  if (f.print_changed == "full" && run.changed) std::fprintf(stderr, "*** after %s ***\n%s\n", Describe(run).c_str(), Print(module).c_str());
+  if (f.print_pass_instances)
+    std::fprintf(stderr, "%4d %s %s#%d%s\n", run.number, run.skipped ? "SKIP" : "run ",
+                 std::string(run.pass->name).c_str(), run.instance, run.changed ? " changed" : "");
+  if (f.print_changed == "full" && run.changed)
+    std::fprintf(stderr, "*** after %s ***\n%s\n", Describe(run).c_str(), Print(module).c_str());
   return {};
 }
 
 FlagSet MakeFlags(OptFlags* f) {
-  FlagSet flags("hlo-opt", "[flags] MODULE [-o FILE]", "Run the pipeline to a stage, or passes by name, and print what comes out.",
-                {"hlo-opt model.hlo", "hlo-opt --passes=algsimp,dce --hlo_print=short model.hlo", "hlo-opt --stage=ptx --kernel=fusion.3 model.hlo",
-                 "hlo-opt --time_passes model.hlo -o /dev/null", "hlo-opt model.hlo | hlo-run -"});
+  FlagSet flags("hlo-opt", "[flags] MODULE [-o FILE]",
+                "Run the pipeline to a stage, or passes by name, and print what comes out.",
+                {"hlo-opt model.hlo", "hlo-opt --passes=algsimp,dce --hlo_print=short model.hlo",
+                 "hlo-opt --stage=ptx --kernel=fusion.3 model.hlo", "hlo-opt --time_passes model.hlo -o /dev/null",
+                 "hlo-opt model.hlo | hlo-run -"});
   flags.Group("What");
-  flags.String("stage", &f->stage, "S", "hlo, hlo-backend, kernels, llvm-before-optimizations, llvm, ptx, ptxas, host-llvm, host-asm");
+  flags.String("stage", &f->stage, "S",
+               "hlo, hlo-backend, kernels, llvm-before-optimizations, llvm, ptx, ptxas, host-llvm, host-asm");
   flags.String("kernel", &f->kernel, "NAME", "below hlo-backend: only this instruction's kernels");
   flags.Bool("list_stages", &f->list_stages, "the stages, one line each");
   flags.Bool("list_passes", &f->list_passes, "the passes, one line each: name, what it preserves, what it does");
@@ -71,8 +81,10 @@ FlagSet MakeFlags(OptFlags* f) {
   flags.Bool("print_large_constants", &f->large_constants, "off: constants of more than 10 elements are elided");
   flags.Bool("strip_metadata", &f->strip_metadata, "without metadata");
   flags.Bool("time_passes", &f->time_passes, "a table of the passes to stderr");
-  flags.Choice("print_changed", &f->print_changed, {"none", "full"}, "the module after each pass that changed it, to stderr");
-  flags.Bool("print_pass_instances", &f->print_pass_instances, "a line for each pass instance, to stderr; numbers for --opt_bisect_limit");
+  flags.Choice("print_changed", &f->print_changed, {"none", "full"},
+               "the module after each pass that changed it, to stderr");
+  flags.Bool("print_pass_instances", &f->print_pass_instances,
+             "a line for each pass instance, to stderr; numbers for --opt_bisect_limit");
   AddLoadFlags(flags, &f->load);
   AddDumpFlags(flags, &f->dump);
   AddLogFlags(flags, &f->log);
@@ -94,7 +106,9 @@ Result<ExitCode> OptCommand(Args args) {
   if (f.list_passes) ListPasses();
   if (f.list_stages) ListStages();
   if (f.list_passes || f.list_stages) return ExitCode::kOk;
-  if (positionals.size() != 1) FAIL(UsageError("F002", Str("expected one module, got ", positionals.size())).Hint("hlo-opt model.hlo; '-' is stdin"));
+  if (positionals.size() != 1)
+    FAIL(UsageError("F002", Str("expected one module, got ", positionals.size()))
+             .Hint("hlo-opt model.hlo; '-' is stdin"));
   const std::optional<LowerStage> lower = LowerStageOf(f.stage);
   if (!lower && f.stage != "hlo" && f.stage != "hlo-backend") {
     FAIL(UsageError("F004", Str("--stage: unknown stage '", Escaped(f.stage), "'")).Hint("hlo-opt --list_stages"));

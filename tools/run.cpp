@@ -33,23 +33,28 @@ struct RunFlags {
 
 FlagSet MakeFlags(RunFlags* f) {
   FlagSet flags("hlo-run", "[flags] MODULE...",
-                "Parse, verify, make arguments, optimize, compile, run; compare every kernel and the passes with the interpreter; say who is wrong.",
-                {"hlo-run model.hlo", "hlo-run --args=args.npz --save_outputs=out.npz model.hlo", "hlo-run --platform=cpu --reference_platform=none --bench model.hlo",
+                "Parse, verify, make arguments, optimize, compile, run; compare every kernel and the passes with the "
+                "interpreter; say who is wrong.",
+                {"hlo-run model.hlo", "hlo-run --args=args.npz --save_outputs=out.npz model.hlo",
+                 "hlo-run --platform=cpu --reference_platform=none --bench model.hlo",
                  "hlo-run 'dumps/*before_optimizations.txt'      one line a module"});
   RunOptions* run = &f->run;
   flags.Group("Where and against what");
   flags.String("platform", &run->platform, "P", "auto, interpreter, cpu (= host) or cuda[:N] (= gpu)");
   flags.Alias("device", "platform");
-  flags.Choice("reference_platform", &run->reference_platform, {"default", "interpreter", "none", ""}, "what the results are compared with; none: only run");
+  flags.Choice("reference_platform", &run->reference_platform, {"default", "interpreter", "none", ""},
+               "what the results are compared with; none: only run");
   flags.String("reference", &run->reference_file, "FILE.npz", "expected outputs instead of a reference run");
-  flags.Choice("compare_mode", &run->compare_mode, {"auto", "local", "widened", "tolerance", "bitwise"},
-               "local: each kernel within derived bounds; widened: the passes; auto: both; tolerance, bitwise: the outputs");
+  flags.Choice(
+      "compare_mode", &run->compare_mode, {"auto", "local", "widened", "tolerance", "bitwise"},
+      "local: each kernel within derived bounds; widened: the passes; auto: both; tolerance, bitwise: the outputs");
   flags.Double("abs_error_bound", &f->abs_bound, "selects tolerance; bad when beyond both bounds");
   flags.Alias("atol", "abs_error_bound");
   flags.Double("rel_error_bound", &f->rel_bound, "as above");
   flags.Alias("rtol", "rel_error_bound");
   flags.Int("max_ulp", &f->max_ulp, "extra acceptance of tolerance: at most N units in the last place");
-  flags.Choice("tolerance", &f->tolerance, {"dtype", "xla", "exact"}, "selects tolerance: the table by type, 1e-3, or equality");
+  flags.Choice("tolerance", &f->tolerance, {"dtype", "xla", "exact"},
+               "selects tolerance: the table by type, 1e-3, or equality");
   flags.Choice("nan", &f->nan, {"equal", "strict"}, "strict: NaNs compare by their bits where they are only moved");
   flags.Int("work_limit", &run->work_limit, "multiply-adds of one kernel's check; beyond, a seeded sample is checked");
   flags.Int("max_mismatches", &run->compare.max_mismatches, "rows shown for each wrong output");
@@ -57,8 +62,10 @@ FlagSet MakeFlags(RunFlags* f) {
 
   flags.Group("Arguments");
   flags.String("args", &run->args, "FILE", ".npz or .npy; keys argN or parameter names");
-  flags.Repeated("arg", &run->arg, "WHICH=SPEC", "one parameter: {1,2}, zeros, ones, iota, special, uniform(a,b), randint(a,b)");
-  flags.Choice("input_profile", &run->input_profile, {"normal", "exact", "special", "ones", "zeros", "iota", "xla"}, "how the others are made up");
+  flags.Repeated("arg", &run->arg, "WHICH=SPEC",
+                 "one parameter: {1,2}, zeros, ones, iota, special, uniform(a,b), randint(a,b)");
+  flags.Choice("input_profile", &run->input_profile, {"normal", "exact", "special", "ones", "zeros", "iota", "xla"},
+               "how the others are made up");
   flags.Int("random_seed", &run->seed, "of made-up arguments");
   flags.Alias("seed", "random_seed");
   flags.String("save_args", &run->save_args, "FILE.npz", "keep what it ran with");
@@ -76,7 +83,8 @@ FlagSet MakeFlags(RunFlags* f) {
   flags.Int("num_repeats", &run->num_repeats, "timed runs without --bench");
   flags.Bool("profile", &run->profile, "a table of time by kernel and library call");
   flags.Int("max_loop_iterations", &run->max_loop_iterations, "of one while");
-  flags.Int("memory_limit", &run->memory_limit, "bytes of values at once in the interpreter; 0: three quarters of the machine");
+  flags.Int("memory_limit", &run->memory_limit,
+            "bytes of values at once in the interpreter; 0: three quarters of the machine");
   flags.Bool("print_literals", &run->print_literals, "the outputs as text");
   flags.OptionalString("json", &f->json, "FILE", "the report as JSON on stdout instead, or in FILE too");
   flags.Bool("q", &f->quiet, "no notes, no progress");
@@ -85,7 +93,8 @@ FlagSet MakeFlags(RunFlags* f) {
   AddDumpFlags(flags, &run->dump);
   AddLogFlags(flags, &f->log);
   flags.Group("Testing hlokit itself");
-  flags.Repeated("inject", &f->inject, "KIND:NAME:FAULT", "plant a fault: pass:algsimp:..., kernel:NAME:..., library:NAME:...");
+  flags.Repeated("inject", &f->inject, "KIND:NAME:FAULT",
+                 "plant a fault: pass:algsimp:..., kernel:NAME:..., library:NAME:...");
   return flags;
 }
 
@@ -95,7 +104,8 @@ Status Settle(RunFlags* f) {
   for (const std::string& fault : f->inject) {
     if (!fault.starts_with("pass:")) run.inject = fault;
   }
-  if (!f->tolerance.empty() || f->abs_bound >= 0 || f->rel_bound >= 0 || f->max_ulp >= 0 || !run.reference_file.empty()) {
+  if (!f->tolerance.empty() || f->abs_bound >= 0 || f->rel_bound >= 0 || f->max_ulp >= 0 ||
+      !run.reference_file.empty()) {
     if (run.compare_mode == "auto") run.compare_mode = "tolerance";
     if (f->tolerance == "exact") run.compare_mode = "bitwise";
     if (f->tolerance == "xla" || f->abs_bound >= 0 || f->rel_bound >= 0) {
@@ -109,7 +119,10 @@ Status Settle(RunFlags* f) {
     }
   }
   run.compare.strict_nan = f->nan == "strict";
-  run.compare.top_by = f->top_by == "abs" ? TopBy::kAbs : f->top_by == "ulp" ? TopBy::kUlp : f->top_by == "index" ? TopBy::kIndex : TopBy::kRel;
+  run.compare.top_by = f->top_by == "abs"     ? TopBy::kAbs
+                       : f->top_by == "ulp"   ? TopBy::kUlp
+                       : f->top_by == "index" ? TopBy::kIndex
+                                              : TopBy::kRel;
   return Apply(f->log);
 }
 
@@ -131,7 +144,8 @@ Result<ExitCode> RunOne(const std::string& path, const RunFlags& f) {
   progress.Clear();
   if (!report) {
     const bool verdict = report.error().exit == ExitCode::kUnsupported || report.error().exit == ExitCode::kLimit;
-    if (verdict && !(f.json && f.json->empty())) std::printf("%s: %s\n", path.c_str(), VerdictOf(report.error()).c_str());
+    if (verdict && !(f.json && f.json->empty()))
+      std::printf("%s: %s\n", path.c_str(), VerdictOf(report.error()).c_str());
     FAIL(std::move(report).error());
   }
   if (f.json) {
@@ -164,9 +178,10 @@ Row RunInChild(const std::string& path, const RunFlags& f) {
     Progress progress(f.quiet);
     const auto report = RunModule(path, f.run, progress);
     progress.Clear();
-    const std::string line = report ? Str(report->verdict, "\t", report->times.compile > 0 ? HumanMilliseconds(report->times.ready()) : "-", "\t",
-                                          report->times.runs > 0 ? HumanMilliseconds(report->times.run) : "-", "\t", report->detail)
-                                    : Str(VerdictOf(report.error()), "\t-\t-\t", report.error().code(), " ", report.error().message());
+    const std::string line =
+        report ? Str(report->verdict, "\t", report->times.compile > 0 ? HumanMilliseconds(report->times.ready()) : "-",
+                     "\t", report->times.runs > 0 ? HumanMilliseconds(report->times.run) : "-", "\t", report->detail)
+               : Str(VerdictOf(report.error()), "\t-\t-\t", report.error().code(), " ", report.error().message());
     [[maybe_unused]] const auto written = write(ends[1], line.data(), line.size());
     std::_Exit(static_cast<int>(report ? report->exit : report.error().exit));
   }
@@ -195,13 +210,14 @@ Row RunInChild(const std::string& path, const RunFlags& f) {
 Result<ExitCode> RunMany(const std::vector<std::string>& paths, const RunFlags& f) {
   size_t width = 6;
   for (const std::string& path : paths) width = std::max(width, path.size());
-  std::printf("%3s  %-*s  %-14s %10s %12s  %s\n", "#", static_cast<int>(width), "module", "verdict", "compile", "run", "detail");
+  std::printf("%3s  %-*s  %-14s %10s %12s  %s\n", "#", static_cast<int>(width), "module", "verdict", "compile", "run",
+              "detail");
   ExitCode worst = ExitCode::kOk;
   std::map<std::string, int> counts;
   for (size_t i = 0; i < paths.size(); ++i) {
     const Row row = RunInChild(paths[i], f);
-    std::printf("%3zu  %-*s  %-14s %10s %12s  %s\n", i + 1, static_cast<int>(width), row.path.c_str(), row.verdict.c_str(), row.compile.c_str(), row.run.c_str(),
-                row.detail.c_str());
+    std::printf("%3zu  %-*s  %-14s %10s %12s  %s\n", i + 1, static_cast<int>(width), row.path.c_str(),
+                row.verdict.c_str(), row.compile.c_str(), row.run.c_str(), row.detail.c_str());
     std::fflush(stdout);
     worst = WorseOf(worst, row.exit);
     std::string word = row.verdict.substr(0, row.verdict.find('('));

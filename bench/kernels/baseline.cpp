@@ -64,8 +64,7 @@ Vec Clamp(Vec x, float low, float high) { return _mm256_min_ps(_mm256_max_ps(x, 
 Vec Round(Vec x) { return _mm256_round_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
 // Adds n to the exponent: right while x and the result are normal, which the caller's clamp sees to.
 Vec TimesPowerOfTwo(Vec x, Vec n) {
-  return _mm256_castsi256_ps(
-      _mm256_add_epi32(_mm256_castps_si256(x), _mm256_slli_epi32(_mm256_cvtps_epi32(n), 23)));
+  return _mm256_castsi256_ps(_mm256_add_epi32(_mm256_castps_si256(x), _mm256_slli_epi32(_mm256_cvtps_epi32(n), 23)));
 }
 #endif
 
@@ -76,7 +75,8 @@ float Sum(Vec x) {
   return sum;
 }
 
-// ---- Threads ----------------------------------------------------------------------------------------------------------
+// ---- Threads
+// ----------------------------------------------------------------------------------------------------------
 
 // Threads that wait at a barrier for the next piece of work; the caller is thread 0. All are pinned, one to a core.
 class Team {
@@ -134,7 +134,8 @@ class Team {
   std::function<void(int)> work_;
 };
 
-// ---- Kernels ------------------------------------------------------------------------------------------------------------
+// ---- Kernels
+// ------------------------------------------------------------------------------------------------------------
 
 void CopyStream(Team& team, const float* in, float* out) {
   team.Share(kElements, kLanes, [=](int64_t begin, int64_t end) {
@@ -154,7 +155,8 @@ Vec Exp(Vec x) {
   const Vec whole = Round(power);
   const Vec f = Subtract(power, whole);
   Vec sum = Splat(1.54035304e-4f);
-  for (const float coefficient : {1.33335581e-3f, 9.61812911e-3f, 5.55041087e-2f, 2.40226507e-1f, 6.93147181e-1f, 1.0f}) {
+  for (const float coefficient :
+       {1.33335581e-3f, 9.61812911e-3f, 5.55041087e-2f, 2.40226507e-1f, 6.93147181e-1f, 1.0f}) {
     sum = MultiplyAdd(sum, f, Splat(coefficient));
   }
   return TimesPowerOfTwo(sum, whole);
@@ -211,7 +213,8 @@ void RowReduce(Team& team, const float* in, float* out) {
   });
 }
 
-// Each thread adds its rows into sums of its own, `kAtOnce` rows for one pass over the sums, which stay in the L1 cache.
+// Each thread adds its rows into sums of its own, `kAtOnce` rows for one pass over the sums, which stay in the L1
+// cache.
 template <int kAtOnce>
 void ColumnReduce(Team& team, const float* in, float* out) {
   std::fill(out, out + kColumns, 0.f);
@@ -308,7 +311,8 @@ void Transpose(Team& team, const float* in, float* out) {
   });
 }
 
-// ---- Checks against plain loops ---------------------------------------------------------------------------------------
+// ---- Checks against plain loops
+// ---------------------------------------------------------------------------------------
 
 // Largest |actual - expected|, over outputs spread evenly; `expected` takes the index of the output.
 double WorstError(const float* out, int64_t size, const std::function<double(int64_t)>& expected) {
@@ -325,7 +329,7 @@ struct Kernel {
   const char* variant;
   void (*run)(Team&, const float*, float*);
   int64_t outputs;
-  std::function<double(int64_t)> expected; 
+  std::function<double(int64_t)> expected;
   double tolerance;
 };
 
@@ -419,11 +423,12 @@ int main(int argc, char** argv) {
     std::sort(times.begin(), times.end());
     const double bytes = double(kElements + kernel.outputs) * sizeof(float);
     const double median = times[times.size() / 2];
-    std::printf(json ? "{\"kernel\": \"%s\", \"variant\": \"%s\", \"threads\": %d, \"gb_per_s\": %.2f, \"median_ms\": %.3f, "
-                       "\"min_ms\": %.3f, \"runs\": %zu, \"error\": %.1e, \"instructions\": \"%s\"}\n"
-                     : "%-18s %-8s %3d threads %7.2f GB/s  median %8.3f ms  min %8.3f ms  %4zu runs  error %.1e  %s\n",
-                kernel.name, kernel.variant, threads, bytes / median * 1e-9, median * 1e3, times[0] * 1e3, times.size(),
-                error, kInstructions);
+    std::printf(
+        json ? "{\"kernel\": \"%s\", \"variant\": \"%s\", \"threads\": %d, \"gb_per_s\": %.2f, \"median_ms\": %.3f, "
+               "\"min_ms\": %.3f, \"runs\": %zu, \"error\": %.1e, \"instructions\": \"%s\"}\n"
+             : "%-18s %-8s %3d threads %7.2f GB/s  median %8.3f ms  min %8.3f ms  %4zu runs  error %.1e  %s\n",
+        kernel.name, kernel.variant, threads, bytes / median * 1e-9, median * 1e3, times[0] * 1e3, times.size(), error,
+        kInstructions);
     std::fflush(stdout);
   }
   return right ? 0 : 1;

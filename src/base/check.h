@@ -10,9 +10,9 @@ namespace hlo::internal {
 [[noreturn]] void CheckFailed(const char* file, int line, const char* condition, const std::string& message);
 }
 
-#define CHECK(condition, ...)                                                                              \
-  do {                                                                                                     \
-    if (!(condition)) [[unlikely]]                                                                         \
+#define CHECK(condition, ...)                                                                                  \
+  do {                                                                                                         \
+    if (!(condition)) [[unlikely]]                                                                             \
       ::hlo::internal::CheckFailed(__FILE__, __LINE__, #condition, ::hlo::Str(__VA_ARGS__ __VA_OPT__(, ) "")); \
   } while (false)
 

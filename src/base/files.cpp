@@ -26,7 +26,9 @@ bool WriteAll(int file, std::string_view bytes) {
 }  // namespace
 
 Status WriteFile(const std::string& path, std::string_view bytes) {
-  const auto fail = [&]() -> Error { return DeviceError("A011", Str("cannot write '", Escaped(path), "': ", std::strerror(errno))); };
+  const auto fail = [&]() -> Error {
+    return DeviceError("A011", Str("cannot write '", Escaped(path), "': ", std::strerror(errno)));
+  };
   if (path == "-") {
     if (!WriteAll(STDOUT_FILENO, bytes)) FAIL(fail());
     return {};
@@ -36,7 +38,8 @@ Status WriteFile(const std::string& path, std::string_view bytes) {
   const auto kind = std::filesystem::status(path, ignored).type();
   const bool special = kind == std::filesystem::file_type::character || kind == std::filesystem::file_type::fifo;
   const std::string temporary = special ? path : Str(path, ".tmp", static_cast<int64_t>(getpid()));
-  const int file = open(temporary.c_str(), special ? O_WRONLY : O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+  const int file =
+      open(temporary.c_str(), special ? O_WRONLY : O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
   if (file < 0) FAIL(fail());
   const bool written = WriteAll(file, bytes);
   const int reason = errno;

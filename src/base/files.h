@@ -9,8 +9,9 @@
 
 namespace hlo {
 
-// Writes to a temporary file in the same directory and renames it, so that a full disk or an interruption leaves no part
-// under the final name. "-" is stdout. Errors keep the system's words ([A011], kDevice: the world failed, not the input).
+// Writes to a temporary file in the same directory and renames it, so that a full disk or an interruption leaves no
+// part under the final name. "-" is stdout. Errors keep the system's words ([A011], kDevice: the world failed, not the
+// input).
 Status WriteFile(const std::string& path, std::string_view bytes);
 
 // The directory and its parents exist afterwards.

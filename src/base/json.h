@@ -35,7 +35,9 @@ class JsonWriter {
   JsonWriter& Value(const char* text) { return Value(std::string_view(text)); }
   JsonWriter& Value(bool value) { return Raw(value ? "true" : "false"); }
   // JSON has no infinities and no NaN: they become strings.
-  JsonWriter& Value(double value) { return std::isfinite(value) ? Raw(Str(value)) : Value(std::string_view(Str(value))); }
+  JsonWriter& Value(double value) {
+    return std::isfinite(value) ? Raw(Str(value)) : Value(std::string_view(Str(value)));
+  }
   template <std::integral T>
   JsonWriter& Value(T value) {
     return Raw(Str(value));

@@ -1,6 +1,6 @@
 // VLOG-style logging with TF's controls: a level for all (--v, TF_CPP_MAX_VLOG_LEVEL) and levels by file name pattern
-// (--vmodule, TF_CPP_VMODULE). The tool sets it up once; nothing below tools/ reads the environment. Lines go to stderr.
-// What the levels mean: spec/tools.md 2.2.
+// (--vmodule, TF_CPP_VMODULE). The tool sets it up once; nothing below tools/ reads the environment. Lines go to
+// stderr. What the levels mean: spec/tools.md 2.2.
 #ifndef HLO_BASE_LOG_H_
 #define HLO_BASE_LOG_H_
 
@@ -31,16 +31,16 @@ void WriteLog(const char* file, int line, const std::string& message);
 
 }  // namespace hlo
 
-#define VLOG_IS_ON(n)                                                      \
-  ([]() -> int {                                                           \
-    static const int level = ::hlo::internal::VlogLevelOf(__FILE__);       \
-    return level;                                                          \
+#define VLOG_IS_ON(n)                                                \
+  ([]() -> int {                                                     \
+    static const int level = ::hlo::internal::VlogLevelOf(__FILE__); \
+    return level;                                                    \
   }() >= (n))
 
 // VLOG(1, "fusion ", name, " takes ", bytes, " bytes"): one line, when the level of this file is at least 1.
-#define VLOG(n, ...)                                                                                     \
-  do {                                                                                                   \
-    if (VLOG_IS_ON(n)) ::hlo::internal::WriteLog(__FILE__, __LINE__, ::hlo::Str(__VA_ARGS__));           \
+#define VLOG(n, ...)                                                                           \
+  do {                                                                                         \
+    if (VLOG_IS_ON(n)) ::hlo::internal::WriteLog(__FILE__, __LINE__, ::hlo::Str(__VA_ARGS__)); \
   } while (false)
 
 #endif  // HLO_BASE_LOG_H_

@@ -59,7 +59,8 @@ class Pool {
 
   void Work() {
     for (uint64_t seen = 0;;) {
-      for (int spin = 0; spin < 2000 && generation_.load(std::memory_order_acquire) == seen; ++spin) __builtin_ia32_pause();
+      for (int spin = 0; spin < 2000 && generation_.load(std::memory_order_acquire) == seen; ++spin)
+        __builtin_ia32_pause();
       {
         std::unique_lock lock(mutex_);
         wake_.wait(lock, [&] { return generation_.load(std::memory_order_acquire) != seen; });

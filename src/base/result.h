@@ -1,6 +1,6 @@
 // Errors as values. A `Result<T>` holds a value or an `Error`; `TRY(expr)` passes the error up. Three kinds of failure
-// exist (style: section 3): bad input returns an Error that points at the text, the world's failures return an Error that
-// keeps the world's words, and our own bugs stop the program (base/check.h).
+// exist (style: section 3): bad input returns an Error that points at the text, the world's failures return an Error
+// that keeps the world's words, and our own bugs stop the program (base/check.h).
 #ifndef HLO_BASE_RESULT_H_
 #define HLO_BASE_RESULT_H_
 
@@ -45,7 +45,7 @@ struct Note {
 };
 
 struct Diagnostic {
-  std::string code;  // "P031"; stable, explained by `hlo help P031`. Letters: P V U A F C R N I (spec/tools.md 3).
+  std::string code;     // "P031"; stable, explained by `hlo help P031`. Letters: P V U A F C R N I (spec/tools.md 3).
   std::string message;  // Lower-case start, no full stop; what was expected and what was found; names in quotes.
   SourceRange range;
   std::vector<Note> notes;
@@ -81,12 +81,12 @@ Error InternalError(std::string message, SourceRange range = {});
 }  // namespace hlo
 
 // TRY(expr): the value of a Result, or return its error. TRY of a Status has no value.
-#define TRY(...)                                                       \
-  ({                                                                   \
-    auto hlo_try_result = (__VA_ARGS__);                               \
-    if (!hlo_try_result) [[unlikely]]                                  \
-      return std::unexpected(std::move(hlo_try_result).error());       \
-    ::hlo::internal::TakeValue(hlo_try_result);                        \
+#define TRY(...)                                                 \
+  ({                                                             \
+    auto hlo_try_result = (__VA_ARGS__);                         \
+    if (!hlo_try_result) [[unlikely]]                            \
+      return std::unexpected(std::move(hlo_try_result).error()); \
+    ::hlo::internal::TakeValue(hlo_try_result);                  \
   })
 
 // FAIL(error): return an Error from a function that returns a Result.

@@ -103,8 +103,8 @@ uint32_t EncodeFloat(FloatFormat format, double value) {
   // In units of the last place, rounded by the hardware's nearest-even; a carry into the next exponent adds up right.
   const double units = std::nearbyint(std::ldexp(magnitude, format.mantissa_bits - exponent));
   const uint32_t rounded =
-      static_cast<uint32_t>(units) +
-      (static_cast<uint32_t>(exponent + format.bias - 1) << format.mantissa_bits);  // The leading bit adds one exponent.
+      static_cast<uint32_t>(units) + (static_cast<uint32_t>(exponent + format.bias - 1)
+                                      << format.mantissa_bits);  // The leading bit adds one exponent.
   if (rounded > LargestFinite(format)) return overflow();
   if (rounded == 0 && format.specials == Specials::kFnuz) return 0;
   return sign | rounded;

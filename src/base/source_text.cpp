@@ -44,15 +44,16 @@ std::string Excerpt(const SourceText& source, SourceRange range) {
   std::replace_if(shown.begin(), shown.end(), [](char c) { return c >= 0 && c < 0x20; }, ' ');
   const size_t column = std::strlen(before) + CodePoints(line.substr(0, begin));
   const size_t width = std::max<size_t>(1, CodePoints(line.substr(begin, length)));
-  return Str(gutter, before, shown, after, "\n", std::string(gutter.size() - 2, ' '), "| ", std::string(column, ' '), "^",
-             std::string(width - 1, '~'), "\n");
+  return Str(gutter, before, shown, after, "\n", std::string(gutter.size() - 2, ' '), "| ", std::string(column, ' '),
+             "^", std::string(width - 1, '~'), "\n");
 }
 
 }  // namespace
 
 SourceText::SourceText(std::string name, std::string text) : name_(std::move(name)), text_(std::move(text)) {
   line_begins_.push_back(0);
-  for (const char* p = text_.data(), *end = p + text_.size(); (p = static_cast<const char*>(std::memchr(p, '\n', end - p)));) {
+  for (const char *p = text_.data(), *end = p + text_.size();
+       (p = static_cast<const char*>(std::memchr(p, '\n', end - p)));) {
     line_begins_.push_back(++p - text_.data());
   }
 }
@@ -75,7 +76,9 @@ std::string_view SourceText::Line(int line) const {
 
 Result<std::shared_ptr<const SourceText>> ReadSource(const std::string& path, int64_t max_bytes) {
   const bool is_stdin = path == "-";
-  const auto cannot_read = [&] { return Rejected("A010", Str("cannot read '", Escaped(path), "': ", std::strerror(errno))); };
+  const auto cannot_read = [&] {
+    return Rejected("A010", Str("cannot read '", Escaped(path), "': ", std::strerror(errno)));
+  };
   std::FILE* file = is_stdin ? stdin : std::fopen(path.c_str(), "rb");
   if (file == nullptr) FAIL(cannot_read());
   std::string text;
@@ -92,12 +95,14 @@ Result<std::shared_ptr<const SourceText>> ReadSource(const std::string& path, in
   errno = reason;
   if (failed) FAIL(cannot_read());
   if (too_long) {
-    FAIL(LimitError("P090", Str("input '", Escaped(path), "' is larger than the limit of ", HumanBytes(max_bytes), " (--max_input)")));
+    FAIL(LimitError("P090", Str("input '", Escaped(path), "' is larger than the limit of ", HumanBytes(max_bytes),
+                                " (--max_input)")));
   }
   return std::make_shared<const SourceText>(is_stdin ? "<stdin>" : path, std::move(text));
 }
 
-std::string Render(const SourceText* source, const Diagnostic& diagnostic, std::string_view severity, std::string_view tool) {
+std::string Render(const SourceText* source, const Diagnostic& diagnostic, std::string_view severity,
+                   std::string_view tool) {
   const auto head = [&](SourceRange range) {
     if (source == nullptr) return std::string(tool);
     if (range == SourceRange{}) return Escaped(source->name());
@@ -107,8 +112,10 @@ std::string Render(const SourceText* source, const Diagnostic& diagnostic, std::
   const auto excerpt = [&](SourceRange range) {
     return source == nullptr || range == SourceRange{} ? std::string() : Excerpt(*source, range);
   };
-  std::string out = Str(head(diagnostic.range), ": ", severity, ": [", diagnostic.code, "] ", diagnostic.message, "\n", excerpt(diagnostic.range));
-  for (const Note& note : diagnostic.notes) out += Str(head(note.range), ": note: ", note.message, "\n", excerpt(note.range));
+  std::string out = Str(head(diagnostic.range), ": ", severity, ": [", diagnostic.code, "] ", diagnostic.message, "\n",
+                        excerpt(diagnostic.range));
+  for (const Note& note : diagnostic.notes)
+    out += Str(head(note.range), ": note: ", note.message, "\n", excerpt(note.range));
   if (!diagnostic.hint.empty()) out += Str("hint: ", diagnostic.hint, "\n");
   return out;
 }

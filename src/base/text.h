@@ -33,13 +33,17 @@ void AppendTo(std::string& out, T value) {
 }
 
 template <class T>
-  requires requires(const T& t) { { t.ToString() } -> std::convertible_to<std::string>; }
+  requires requires(const T& t) {
+    { t.ToString() } -> std::convertible_to<std::string>;
+  }
 void AppendTo(std::string& out, const T& value) {
   out += value.ToString();
 }
 
 template <class T>
-  requires(std::is_enum_v<T> || std::is_class_v<T>) && requires(const T& t) { { ToString(t) } -> std::convertible_to<std::string_view>; }
+  requires(std::is_enum_v<T> || std::is_class_v<T>) && requires(const T& t) {
+    { ToString(t) } -> std::convertible_to<std::string_view>;
+  }
 void AppendTo(std::string& out, const T& value) {
   out += ToString(value);
 }

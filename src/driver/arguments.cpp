@@ -13,18 +13,21 @@ namespace {
 // One --arg=WHICH=SPEC.
 Result<ArgumentSpec> ParseSpec(const std::string& text) {
   const size_t cut = text.find_first_of("=:");
-  if (cut == std::string::npos || cut == 0) FAIL(UsageError("F004", Str("--arg wants WHICH=SPEC, not '", Escaped(text), "'")));
+  if (cut == std::string::npos || cut == 0)
+    FAIL(UsageError("F004", Str("--arg wants WHICH=SPEC, not '", Escaped(text), "'")));
   return ArgumentSpec{text.substr(0, cut), text.substr(cut + 1)};
 }
 
 }  // namespace
 
-Result<RunArguments> PrepareArguments(const Module& module, const RunOptions& options, bool interpret, const InterpretOptions& interpreter) {
+Result<RunArguments> PrepareArguments(const Module& module, const RunOptions& options, bool interpret,
+                                      const InterpretOptions& interpreter) {
   RunArguments arguments;
   const auto timed_interpret = [&](std::span<const Literal> values) -> Result<Literal> {
     const auto begin = std::chrono::steady_clock::now();
     auto result = Interpret(module, values, interpreter);
-    arguments.reference_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+    arguments.reference_ms =
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
     return result;
   };
   if (!options.args.empty()) {
@@ -36,7 +39,8 @@ Result<RunArguments> PrepareArguments(const Module& module, const RunOptions& op
   ArgumentOptions make;
   make.seed = static_cast<uint64_t>(options.seed);
   const auto profile = InputProfileFromText(options.input_profile);
-  if (!profile) FAIL(UsageError("F004", Str("--input_profile: unknown profile '", Escaped(options.input_profile), "'")));
+  if (!profile)
+    FAIL(UsageError("F004", Str("--input_profile: unknown profile '", Escaped(options.input_profile), "'")));
   make.profile = *profile;
   for (const std::string& text : options.arg) make.specs.push_back(TRY(ParseSpec(text)));
   make.parse_literal = [](const Shape& shape, std::string_view text) { return ParseLiteral(text, shape); };

@@ -18,7 +18,8 @@ struct RunArguments {
   std::vector<std::string> notes;
 };
 
-Result<RunArguments> PrepareArguments(const Module& module, const RunOptions& options, bool interpret, const InterpretOptions& interpreter);
+Result<RunArguments> PrepareArguments(const Module& module, const RunOptions& options, bool interpret,
+                                      const InterpretOptions& interpreter);
 
 // The outN of a file as a value of `shape`, for --reference.
 Result<Literal> ReadExpected(const std::string& path, const Shape& shape);

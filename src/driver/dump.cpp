@@ -24,7 +24,8 @@ Result<std::regex> CompileRegex(const std::string& pattern, std::string_view fla
 std::string Sanitized(std::string_view name) {
   std::string out(name.substr(0, 100));
   std::replace_if(
-      out.begin(), out.end(), [](char c) { return !std::isalnum(static_cast<unsigned char>(c)) && c != '_' && c != '-' && c != '.'; }, '_');
+      out.begin(), out.end(),
+      [](char c) { return !std::isalnum(static_cast<unsigned char>(c)) && c != '_' && c != '-' && c != '.'; }, '_');
   return out.empty() || out.front() == '.' ? "_" + out : out;
 }
 
@@ -50,11 +51,13 @@ Result<Dumper> Dumper::Make(const DumpOptions& options, const Module& module) {
   if (!options.module_pattern.empty()) modules = TRY(CompileRegex(options.module_pattern, "xla_dump_hlo_module_re"));
   if (options.directory.empty() || (modules && !std::regex_search(module.name(), *modules))) return dumper;
   TRY(MakeDirectories(options.directory));
-  dumper.prefix_ = Str(options.directory, "/module_", Format("%04d", NextModuleNumber(options.directory)), ".", Sanitized(module.name()));
+  dumper.prefix_ = Str(options.directory, "/module_", Format("%04d", NextModuleNumber(options.directory)), ".",
+                       Sanitized(module.name()));
   return dumper;
 }
 
-Status Dumper::AfterPass(int number, std::string_view pipeline, std::string_view pass, bool changed, const Module& module) {
+Status Dumper::AfterPass(int number, std::string_view pipeline, std::string_view pass, bool changed,
+                         const Module& module) {
   if (!active() || !passes_) return {};
   TRY(Flush(pass));
   if (changed && std::regex_search(std::string(pass), *passes_)) {
@@ -72,10 +75,14 @@ Status Dumper::Flush(std::string_view next_pass) {
   if (!pending_) return {};
   const Pending state = std::move(*pending_);
   pending_.reset();
-  return Write(Str(Format("%04d", state.number), ".", state.pipeline, ".after_", state.pass, ".before_", Sanitized(next_pass), ".txt"), state.text);
+  return Write(Str(Format("%04d", state.number), ".", state.pipeline, ".after_", state.pass, ".before_",
+                   Sanitized(next_pass), ".txt"),
+               state.text);
 }
 
-Status Dumper::Write(std::string_view suffix, const Module& module) { return active() ? Write(suffix, Print(module)) : Status(); }
+Status Dumper::Write(std::string_view suffix, const Module& module) {
+  return active() ? Write(suffix, Print(module)) : Status();
+}
 
 Status Dumper::Write(std::string_view suffix, std::string_view bytes) {
   if (!active()) return {};

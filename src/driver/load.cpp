@@ -37,8 +37,9 @@ std::vector<std::string> Glob(const std::string& pattern) {
 }
 
 int Badness(ExitCode code) {
-  constexpr ExitCode kWorstFirst[] = {ExitCode::kInterrupted, ExitCode::kInternal, ExitCode::kDevice,       ExitCode::kLimit, ExitCode::kUnsupported,
-                                      ExitCode::kRejected,    ExitCode::kNo,       ExitCode::kInconclusive, ExitCode::kUsage, ExitCode::kOk};
+  constexpr ExitCode kWorstFirst[] = {
+      ExitCode::kInterrupted, ExitCode::kInternal, ExitCode::kDevice,       ExitCode::kLimit, ExitCode::kUnsupported,
+      ExitCode::kRejected,    ExitCode::kNo,       ExitCode::kInconclusive, ExitCode::kUsage, ExitCode::kOk};
   return static_cast<int>(std::end(kWorstFirst) - std::find(std::begin(kWorstFirst), std::end(kWorstFirst), code));
 }
 
@@ -49,7 +50,9 @@ Result<std::unique_ptr<Module>> LoadModule(const std::string& path, const LoadOp
   ParseOptions parse;
   parse.max_depth = options.max_depth;
   auto module = TRY(Parse(source, parse));
-  const VerifyLevel level = options.verify == "off" ? VerifyLevel::kOff : options.verify == "strict" ? VerifyLevel::kStrict : VerifyLevel::kDefault;
+  const VerifyLevel level = options.verify == "off"      ? VerifyLevel::kOff
+                            : options.verify == "strict" ? VerifyLevel::kStrict
+                                                         : VerifyLevel::kDefault;
   TRY(Verify(*module, level));
   return module;
 }

@@ -37,7 +37,8 @@ class ChosenIterations {
   }
 
   bool Has(std::span<const gpu::LoopStep> loops) const {
-    return std::all_of(loops.begin(), loops.end(), [&](const gpu::LoopStep& step) { return chosen_.at(step.loop->id()).contains(step.iteration); });
+    return std::all_of(loops.begin(), loops.end(),
+                       [&](const gpu::LoopStep& step) { return chosen_.at(step.loop->id()).contains(step.iteration); });
   }
 
  private:
@@ -57,15 +58,18 @@ Culprit MakeCulprit(const gpu::StepInfo& step, std::span<const gpu::LoopStep> lo
   const bool library = step.kind == gpu::StepKind::kGemm || step.kind == gpu::StepKind::kConvolution;
   culprit.kind = library ? Culprit::Kind::kLibrary : Culprit::Kind::kKernel;
   culprit.name = step.instruction->name();
-  culprit.text = Str(library ? "library call '" : "kernel '", culprit.name, "' (", step.kind, ", ", step.how, ")", LoopText(loops));
-  if (!step.instruction->metadata().op_name.empty()) culprit.text += Str("  op_name=\"", step.instruction->metadata().op_name, "\"");
+  culprit.text = Str(library ? "library call '" : "kernel '", culprit.name, "' (", step.kind, ", ", step.how, ")",
+                     LoopText(loops));
+  if (!step.instruction->metadata().op_name.empty())
+    culprit.text += Str("  op_name=\"", step.instruction->metadata().op_name, "\"");
   culprit.comparison = std::move(comparison);
   return culprit;
 }
 
 }  // namespace
 
-Status CheckLocally(gpu::Executable& executable, const RunOptions& options, Progress& progress, LocalSummary* summary, Culprit* culprit) {
+Status CheckLocally(gpu::Executable& executable, const RunOptions& options, Progress& progress, LocalSummary* summary,
+                    Culprit* culprit) {
   std::map<int, size_t> step_by_id;
   for (size_t i = 0; i < executable.steps().size(); ++i) step_by_id[executable.steps()[i].instruction->id()] = i;
   summary->steps = static_cast<int64_t>(executable.steps().size());
@@ -84,7 +88,8 @@ Status CheckLocally(gpu::Executable& executable, const RunOptions& options, Prog
   std::set<std::string> unchecked;
   gpu::Observer look;
   look.wants = [&](const Instruction&, std::span<const gpu::LoopStep> loops) { return iterations.Has(loops); };
-  look.observe = [&](const Instruction& inst, std::span<const gpu::LoopStep> loops, std::span<const Literal> inputs, const Literal& output) -> Status {
+  look.observe = [&](const Instruction& inst, std::span<const gpu::LoopStep> loops, std::span<const Literal> inputs,
+                     const Literal& output) -> Status {
     const gpu::StepInfo& step = executable.steps()[step_by_id.at(inst.id())];
     progress.Step(static_cast<int64_t>(seen.size()) + 1, summary->steps, "kernel");
     Comparison comparison;

@@ -34,9 +34,11 @@ Result<std::string> TextOf(const gpu::KernelPlan& plan, LowerStage stage) {
     case LowerStage::kPtx: return TRY(kernel::EmitPtx(kernel)).text;
     case LowerStage::kPtxas: {
       const kernel::PtxasReport report = TRY(kernel::Ptxas(TRY(kernel::EmitPtx(kernel)).text));
-      return Format("%d registers, %lld bytes of spill stores, %lld of spill loads, %lld of stack, %lld of shared memory\n", report.registers,
-                    static_cast<long long>(report.spill_store_bytes), static_cast<long long>(report.spill_load_bytes),
-                    static_cast<long long>(report.stack_bytes), static_cast<long long>(report.shared_bytes));
+      return Format(
+          "%d registers, %lld bytes of spill stores, %lld of spill loads, %lld of stack, %lld of shared memory\n",
+          report.registers, static_cast<long long>(report.spill_store_bytes),
+          static_cast<long long>(report.spill_load_bytes), static_cast<long long>(report.stack_bytes),
+          static_cast<long long>(report.shared_bytes));
     }
     case LowerStage::kHostLlvm: return kernel::EmitHost(kernel, kernel::HostStage::kOptimized);
     case LowerStage::kHostAsm: return kernel::EmitHost(kernel, kernel::HostStage::kAssembly);
@@ -63,12 +65,14 @@ Result<std::string> Lower(const Module& module, LowerStage stage, const std::str
         continue;
       }
       for (const gpu::KernelPlan& plan : *plans) {
-        out += Str(RowOf(stage).comment, " ", inst->name(), ": ", plan.emitter, ", ", plan.kernel->blocks, " blocks of ", plan.kernel->threads, " threads\n",
-                   TRY(TextOf(plan, stage)));
+        out += Str(RowOf(stage).comment, " ", inst->name(), ": ", plan.emitter, ", ", plan.kernel->blocks,
+                   " blocks of ", plan.kernel->threads, " threads\n", TRY(TextOf(plan, stage)));
       }
     }
   }
-  if (!found) FAIL(UsageError("F008", Str("no fusion is called '", Escaped(name), "'")).Hint("hlo-opt --stage=kernels lists them"));
+  if (!found)
+    FAIL(UsageError("F008", Str("no fusion is called '", Escaped(name), "'"))
+             .Hint("hlo-opt --stage=kernels lists them"));
   return out;
 }
 

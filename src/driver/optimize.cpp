@@ -23,10 +23,15 @@ bool IsOptimized(const Module& module, const std::string& path) {
 Result<PipelineReport> Optimize(Module& module, PipelineOptions options, Dumper* dumper) {
   if (!options.verify) options.verify = [](const Module& m) { return Verify(m); };
   options.after = [dumper, after = std::move(options.after)](const PassRun& run, Module& m) -> Status {
-    VLOG(1, run.pipeline, ": ", run.pass->name, run.skipped ? " skipped" : run.changed ? " changed" : " unchanged", ", ",
-         HumanMilliseconds(run.milliseconds), ", ", run.instructions, " instructions");
+    VLOG(1, run.pipeline, ": ", run.pass->name,
+         run.skipped   ? " skipped"
+         : run.changed ? " changed"
+                       : " unchanged",
+         ", ", HumanMilliseconds(run.milliseconds), ", ", run.instructions, " instructions");
     if (run.changed) VLOG(3, Print(m));
-    if (run.misreported) VLOG(0, "warning: [I010] ", run.pass->name, " says ", run.changed ? "unchanged" : "changed", ", the module says otherwise");
+    if (run.misreported)
+      VLOG(0, "warning: [I010] ", run.pass->name, " says ", run.changed ? "unchanged" : "changed",
+           ", the module says otherwise");
     if (dumper != nullptr) TRY(dumper->AfterPass(run.number, run.pipeline, run.pass->name, run.changed, m));
     return after ? after(run, m) : Status();
   };
@@ -34,7 +39,8 @@ Result<PipelineReport> Optimize(Module& module, PipelineOptions options, Dumper*
 }
 
 std::string Describe(const PassRun& run) {
-  return Str("pass ", run.pass->name, "#", run.instance, " (instance ", run.number, " of the pipeline, in ", run.pipeline, ")");
+  return Str("pass ", run.pass->name, "#", run.instance, " (instance ", run.number, " of the pipeline, in ",
+             run.pipeline, ")");
 }
 
 std::string PassTable(const PipelineReport& report) {
@@ -67,8 +73,9 @@ std::string PassTable(const PipelineReport& report) {
       ++unchanged;
       continue;
     }
-    out += Format("%3d  %-38s %5d  %7d  %8.1f  %5.1f  %+8lld\n", number, std::string(row.name).c_str(), row.runs, row.changed, row.ms,
-                  total_ms > 0 ? 100 * row.ms / total_ms : 0.0, static_cast<long long>(row.instructions));
+    out += Format("%3d  %-38s %5d  %7d  %8.1f  %5.1f  %+8lld\n", number, std::string(row.name).c_str(), row.runs,
+                  row.changed, row.ms, total_ms > 0 ? 100 * row.ms / total_ms : 0.0,
+                  static_cast<long long>(row.instructions));
   }
   out += Format("     %-38s %5zu  %7s  %8.1f  100.0\n", "total", report.runs.size(), "", total_ms);
   out += Format("not changed by: %d of %zu passes\n", unchanged, rows.size());

@@ -15,9 +15,10 @@ WidenedOptions OptionsOf(const RunOptions& options) {
   return widened;
 }
 
-// The first pass instance after which the module means something else. What the whole pipeline does is known to be wrong,
-// what no pass does to be right.
-Result<PassRun> FirstWrongPass(const Module& input, std::span<const Literal> arguments, const RunOptions& options, Progress& progress, int instances) {
+// The first pass instance after which the module means something else. What the whole pipeline does is known to be
+// wrong, what no pass does to be right.
+Result<PassRun> FirstWrongPass(const Module& input, std::span<const Literal> arguments, const RunOptions& options,
+                               Progress& progress, int instances) {
   int right = 0, wrong = instances;
   PassRun found;
   while (true) {
@@ -40,8 +41,9 @@ Result<PassRun> FirstWrongPass(const Module& input, std::span<const Literal> arg
 
 }  // namespace
 
-Status CheckPasses(const Module& input, const Module& optimized, std::span<const Literal> arguments, const RunOptions& options, Progress& progress,
-                   std::string* summary, Verdict* verdict, Culprit* culprit) {
+Status CheckPasses(const Module& input, const Module& optimized, std::span<const Literal> arguments,
+                   const RunOptions& options, Progress& progress, std::string* summary, Verdict* verdict,
+                   Culprit* culprit) {
   WidenedResult result = TRY(CompareWidened(input, optimized, arguments, OptionsOf(options)));
   *summary = ToString(result);
   *verdict = result.verdict;
@@ -63,10 +65,12 @@ Status CheckPasses(const Module& input, const Module& optimized, std::span<const
   if (result.finding) {
     culprit->text += Str("\n                changed the value of '", result.finding->input->name(), "'",
                          result.finding->loop.empty() ? "" : Str(" (", result.finding->loop, ")"));
-    if (!result.finding->input->metadata().op_name.empty()) culprit->text += Str("  op_name=\"", result.finding->input->metadata().op_name, "\"");
+    if (!result.finding->input->metadata().op_name.empty())
+      culprit->text += Str("  op_name=\"", result.finding->input->metadata().op_name, "\"");
     culprit->comparison = std::move(result.finding->comparison);
   }
-  culprit->text += Str("\n                look:  hlo-opt --print_changed=full --opt_bisect_limit=", wrong.number, " ", options.pipeline.passes ? "--passes=... " : "", "MODULE");
+  culprit->text += Str("\n                look:  hlo-opt --print_changed=full --opt_bisect_limit=", wrong.number, " ",
+                       options.pipeline.passes ? "--passes=... " : "", "MODULE");
   return {};
 }
 

@@ -15,8 +15,9 @@ namespace hlo {
 // Compares `input` with `optimized`, cut at what the passes kept. On a difference the pipeline is run again with ever
 // different --opt_bisect_limit until the first instance is found after which the values differ; it becomes the culprit,
 // ahead of any kernel, since a kernel that computes a wrong module rightly is not to blame.
-Status CheckPasses(const Module& input, const Module& optimized, std::span<const Literal> arguments, const RunOptions& options, Progress& progress,
-                   std::string* summary, Verdict* verdict, Culprit* culprit);
+Status CheckPasses(const Module& input, const Module& optimized, std::span<const Literal> arguments,
+                   const RunOptions& options, Progress& progress, std::string* summary, Verdict* verdict,
+                   Culprit* culprit);
 
 }  // namespace hlo
 

@@ -15,7 +15,8 @@ double Seconds(Clock::duration duration) { return std::chrono::duration<double>(
 
 }  // namespace
 
-Progress::Progress(bool quiet) : enabled_(!quiet && isatty(STDERR_FILENO) != 0), begin_(Clock::now()), stage_begin_(begin_), last_shown_(begin_) {}
+Progress::Progress(bool quiet)
+    : enabled_(!quiet && isatty(STDERR_FILENO) != 0), begin_(Clock::now()), stage_begin_(begin_), last_shown_(begin_) {}
 
 Progress::~Progress() { Clear(); }
 

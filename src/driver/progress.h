@@ -1,5 +1,5 @@
-// What a person sees while long work goes on: one line on a terminal, rewritten, once it has taken more than two seconds.
-// Nothing when stderr is no terminal.
+// What a person sees while long work goes on: one line on a terminal, rewritten, once it has taken more than two
+// seconds. Nothing when stderr is no terminal.
 #ifndef HLO_DRIVER_PROGRESS_H_
 #define HLO_DRIVER_PROGRESS_H_
 

@@ -27,16 +27,19 @@ std::string EndsTable(const Comparison& ends) {
   }
   for (size_t i = 0; i < std::min(rows.size(), kMostRows); ++i) {
     const TensorComparison& t = *rows[i];
-    out += Format("  %-8s %-18s %11lld   %8.2e   %8.1e   %10lld\n", OutputName(t.output).c_str(), Cut(t.shape.ToString(), 18).c_str(),
-                  static_cast<long long>(t.elements), t.max_abs, t.max_rel, static_cast<long long>(t.max_ulps));
+    out += Format("  %-8s %-18s %11lld   %8.2e   %8.1e   %10lld\n", OutputName(t.output).c_str(),
+                  Cut(t.shape.ToString(), 18).c_str(), static_cast<long long>(t.elements), t.max_abs, t.max_rel,
+                  static_cast<long long>(t.max_ulps));
   }
-  if (rows.size() > kMostRows) out += Format("  ... and %zu outputs with smaller differences\n", rows.size() - kMostRows);
+  if (rows.size() > kMostRows)
+    out += Format("  ... and %zu outputs with smaller differences\n", rows.size() - kMostRows);
   return out;
 }
 
 std::string Share(int64_t part, int64_t whole) {
   if (part == 0) return "0";
-  return Format("%lld (%.2g%%)", static_cast<long long>(part), 100.0 * static_cast<double>(part) / static_cast<double>(std::max<int64_t>(1, whole)));
+  return Format("%lld (%.2g%%)", static_cast<long long>(part),
+                100.0 * static_cast<double>(part) / static_cast<double>(std::max<int64_t>(1, whole)));
 }
 
 std::string LocalText(const LocalSummary& local) {
@@ -45,8 +48,10 @@ std::string LocalText(const LocalSummary& local) {
                         Share(count(ElementClass::kUndetermined), local.elements_checked), " undetermined, ",
                         Share(count(ElementClass::kVacuous), local.elements_checked), " vacuous, ",
                         Share(count(ElementClass::kSuspicious), local.elements_checked), " suspicious; sampled ",
-                        local.elements_checked == local.elements ? std::string("0") : Str(local.elements_checked, " of ", local.elements));
-  if (local.worst_ratio > 0) out += Format("; worst err/bound %.2f", local.worst_ratio) + Str(" ('", local.worst_step, "')");
+                        local.elements_checked == local.elements ? std::string("0")
+                                                                 : Str(local.elements_checked, " of ", local.elements));
+  if (local.worst_ratio > 0)
+    out += Format("; worst err/bound %.2f", local.worst_ratio) + Str(" ('", local.worst_step, "')");
   return out;
 }
 
@@ -63,28 +68,32 @@ std::string ReportText(const RunReport& report) {
   const RunTimes& times = report.times;
   if (times.compile > 0) {
     out += Str("  ", report.platform, " ", report.device, "\n");
-    out += Str("    compile ", HumanMilliseconds(times.ready()), " (read ", HumanMilliseconds(times.parse), ", passes ", HumanMilliseconds(times.passes),
-               ", kernels ", HumanMilliseconds(times.compile), ")   run ", HumanMilliseconds(times.run), " (median of ", times.runs, "; ",
-               HumanMilliseconds(times.run_min), " to ", HumanMilliseconds(times.run_max), ")\n");
+    out += Str("    compile ", HumanMilliseconds(times.ready()), " (read ", HumanMilliseconds(times.parse), ", passes ",
+               HumanMilliseconds(times.passes), ", kernels ", HumanMilliseconds(times.compile), ")   run ",
+               HumanMilliseconds(times.run), " (median of ", times.runs, "; ", HumanMilliseconds(times.run_min), " to ",
+               HumanMilliseconds(times.run_max), ")\n");
   }
   if (report.compile) {
-    out += Str("    ", Counted(report.compile->kernels, "kernel"), " (", report.compile->distinct_kernels, " different), ",
-               Counted(report.compile->library_calls, "library call"));
+    out += Str("    ", Counted(report.compile->kernels, "kernel"), " (", report.compile->distinct_kernels,
+               " different), ", Counted(report.compile->library_calls, "library call"));
     if (report.memory) {
-      out += Str("; memory ", Size(report.memory->peak_bytes()), " (parameters ", Size(report.memory->parameter_bytes), ", constants ",
-                 Size(report.memory->constant_bytes), ", outputs ", Size(report.memory->output_bytes), ", temporaries ", Size(report.memory->arena_bytes),
-                 ", of which live at once ", Size(report.memory->arena_lower_bound), ")");
+      out += Str("; memory ", Size(report.memory->peak_bytes()), " (parameters ", Size(report.memory->parameter_bytes),
+                 ", constants ", Size(report.memory->constant_bytes), ", outputs ", Size(report.memory->output_bytes),
+                 ", temporaries ", Size(report.memory->arena_bytes), ", of which live at once ",
+                 Size(report.memory->arena_lower_bound), ")");
     }
     out += "\n";
   }
   if (times.reference > 0) {
     out += Str("  reference interpreter   run ", HumanMilliseconds(times.reference));
     if (times.check > 0) out += Str("   check ", HumanMilliseconds(times.check));
-    if (report.non_finite_outputs > 0) out += Format("   %.3g%% of the float outputs are not finite", 100 * report.non_finite_outputs);
+    if (report.non_finite_outputs > 0)
+      out += Format("   %.3g%% of the float outputs are not finite", 100 * report.non_finite_outputs);
     out += "\n";
   }
   for (const std::string& note : report.notes) out += Str("  note: ", note, "\n");
-  if (report.ends) out += report.ends_decide ? OutputTable(*report.ends, report.exit == ExitCode::kNo) : EndsTable(*report.ends);
+  if (report.ends)
+    out += report.ends_decide ? OutputTable(*report.ends, report.exit == ExitCode::kNo) : EndsTable(*report.ends);
   if (report.local) out += Str("  local    ", LocalText(*report.local), "\n");
   if (!report.widened.empty()) out += Str("  passes   ", report.widened, "\n");
   out += report.profile + report.literals;
@@ -106,8 +115,19 @@ std::string ReportText(const RunReport& report) {
 
 std::string ReportJson(const RunReport& report) {
   JsonWriter json;
-  json.Open('{').Key("schema").Value("hlo.run/1").Key("path").Value(report.path).Key("module").Value(report.module_name);
-  json.Key("verdict").Value(report.verdict).Key("exit").Value(static_cast<int>(report.exit)).Key("detail").Value(report.detail);
+  json.Open('{')
+      .Key("schema")
+      .Value("hlo.run/1")
+      .Key("path")
+      .Value(report.path)
+      .Key("module")
+      .Value(report.module_name);
+  json.Key("verdict")
+      .Value(report.verdict)
+      .Key("exit")
+      .Value(static_cast<int>(report.exit))
+      .Key("detail")
+      .Value(report.detail);
   json.Key("platform").Value(report.platform).Key("device").Value(report.device).Key("inputs").Value(report.inputs);
   json.Key("instructions").Value(report.instructions).Key("parameter_bytes").Value(report.parameter_bytes);
   const RunTimes& times = report.times;
@@ -116,9 +136,21 @@ std::string ReportJson(const RunReport& report) {
   json.Key("run_max_ms").Value(times.run_max).Key("runs").Value(times.runs).Key("reference_ms").Value(times.reference);
   json.Key("check_ms").Value(times.check);
   if (report.memory) {
-    json.Key("memory").Open('{').Key("peak_bytes").Value(report.memory->peak_bytes()).Key("parameter_bytes").Value(report.memory->parameter_bytes);
-    json.Key("constant_bytes").Value(report.memory->constant_bytes).Key("output_bytes").Value(report.memory->output_bytes);
-    json.Key("arena_bytes").Value(report.memory->arena_bytes).Key("live_bytes").Value(report.memory->arena_lower_bound).Close('}');
+    json.Key("memory")
+        .Open('{')
+        .Key("peak_bytes")
+        .Value(report.memory->peak_bytes())
+        .Key("parameter_bytes")
+        .Value(report.memory->parameter_bytes);
+    json.Key("constant_bytes")
+        .Value(report.memory->constant_bytes)
+        .Key("output_bytes")
+        .Value(report.memory->output_bytes);
+    json.Key("arena_bytes")
+        .Value(report.memory->arena_bytes)
+        .Key("live_bytes")
+        .Value(report.memory->arena_lower_bound)
+        .Close('}');
   }
   if (report.compile) {
     json.Key("kernels").Value(report.compile->kernels).Key("distinct_kernels").Value(report.compile->distinct_kernels);
@@ -127,7 +159,8 @@ std::string ReportJson(const RunReport& report) {
   if (report.local) {
     json.Key("local").Open('{').Key("steps").Value(report.local->steps).Key("checked").Value(report.local->checked);
     json.Key("elements").Value(report.local->elements).Key("elements_checked").Value(report.local->elements_checked);
-    for (int c = 0; c < kElementClasses; ++c) json.Key(ToString(static_cast<ElementClass>(c))).Value(report.local->counts[c]);
+    for (int c = 0; c < kElementClasses; ++c)
+      json.Key(ToString(static_cast<ElementClass>(c))).Value(report.local->counts[c]);
     json.Key("worst_ratio").Value(report.local->worst_ratio).Key("worst_step").Value(report.local->worst_step);
     json.Key("unchecked").Open('[');
     for (const std::string& step : report.local->unchecked) json.Value(step);
@@ -139,7 +172,12 @@ std::string ReportJson(const RunReport& report) {
   }
   if (report.culprit.kind != Culprit::Kind::kNone) {
     constexpr const char* kKinds[] = {"none", "pass", "kernel", "library"};
-    json.Key("culprit").Open('{').Key("kind").Value(kKinds[static_cast<int>(report.culprit.kind)]).Key("name").Value(report.culprit.name);
+    json.Key("culprit")
+        .Open('{')
+        .Key("kind")
+        .Value(kKinds[static_cast<int>(report.culprit.kind)])
+        .Key("name")
+        .Value(report.culprit.name);
     json.Key("text").Value(report.culprit.text);
     if (report.culprit.comparison) {
       json.Key("comparison");

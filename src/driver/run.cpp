@@ -18,9 +18,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double MillisecondsSince(Clock::time_point begin) { return std::chrono::duration<double, std::milli>(Clock::now() - begin).count(); }
+double MillisecondsSince(Clock::time_point begin) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+}
 
-bool WantsReference(const RunOptions& options) { return options.reference_platform == "default" || options.reference_platform == "interpreter"; }
+bool WantsReference(const RunOptions& options) {
+  return options.reference_platform == "default" || options.reference_platform == "interpreter";
+}
 
 InterpretOptions InterpreterOptions(const RunOptions& options) {
   InterpretOptions interpret;
@@ -34,7 +38,8 @@ InterpretOptions InterpreterOptions(const RunOptions& options) {
 // A hash of all bits of the outputs, to compare runs across machines.
 std::string Bits(const Literal& literal) {
   uint64_t hash = 0xCBF29CE484222325;
-  ForEachLeaf(literal.shape(), [&](const ShapeIndex& index, const Shape&) { hash = (hash ^ literal.At(index).Hash()) * 0x100000001B3; });
+  ForEachLeaf(literal.shape(),
+              [&](const ShapeIndex& index, const Shape&) { hash = (hash ^ literal.At(index).Hash()) * 0x100000001B3; });
   return Format("%016llx", static_cast<unsigned long long>(hash));
 }
 
@@ -64,8 +69,8 @@ Status TimeRuns(gpu::Executable& executable, const RunOptions& options, Progress
   return {};
 }
 
-// Milliseconds of one execution spent in each kernel and library call, the longest first; a loop's are summed up. Steps are
-// waited for one by one, so the sum is more than an execution takes.
+// Milliseconds of one execution spent in each kernel and library call, the longest first; a loop's are summed up. Steps
+// are waited for one by one, so the sum is more than an execution takes.
 Result<std::string> Profile(gpu::Executable& executable) {
   constexpr int kRuns = 10;
   constexpr size_t kMostRows = 25;
@@ -82,8 +87,9 @@ Result<std::string> Profile(gpu::Executable& executable) {
   std::string out = "  profile         ms      %  step\n";
   for (size_t i = 0; i < std::min(order.size(), kMostRows); ++i) {
     const gpu::StepInfo& step = executable.steps()[order[i]];
-    out += Format("  %16.4f  %5.1f  %s (%s, %s)\n", 1000 * seconds[order[i]] / kRuns, total > 0 ? 100 * seconds[order[i]] / total : 0.0,
-                  step.instruction->name().c_str(), std::string(ToString(step.kind)).c_str(), step.how.c_str());
+    out += Format("  %16.4f  %5.1f  %s (%s, %s)\n", 1000 * seconds[order[i]] / kRuns,
+                  total > 0 ? 100 * seconds[order[i]] / total : 0.0, step.instruction->name().c_str(),
+                  std::string(ToString(step.kind)).c_str(), step.how.c_str());
   }
   if (order.size() > kMostRows) out += Format("  ... and %zu steps that take less\n", order.size() - kMostRows);
   return out;
@@ -101,28 +107,34 @@ void SetVerdict(RunReport* report, Verdict verdict, std::string_view reason) {
 void Judge(RunReport* report) {
   const int64_t outputs = report->ends ? static_cast<int64_t>(report->ends->outputs.size()) : 0;
   report->detail = Str(outputs, outputs == 1 ? " output" : " outputs");
-  if (report->ends) report->detail += Str(", ", report->ends->elements(), report->ends->elements() == 1 ? " element" : " elements");
+  if (report->ends)
+    report->detail += Str(", ", report->ends->elements(), report->ends->elements() == 1 ? " element" : " elements");
   if (report->culprit.kind != Culprit::Kind::kNone) {
     SetVerdict(report, Verdict::kMismatch, "");
     report->detail += Str("; wrong: ", report->culprit.name);
     return;
   }
   if (report->ends_decide) return;
-  if (report->widened_verdict != Verdict::kMatch) return SetVerdict(report, Verdict::kInconclusive, "the passes could not be judged");
+  if (report->widened_verdict != Verdict::kMatch)
+    return SetVerdict(report, Verdict::kInconclusive, "the passes could not be judged");
   if (!report->local) return SetVerdict(report, Verdict::kMatch, "");
   const LocalSummary& local = *report->local;
   const auto share = [&](ElementClass c) {
-    return static_cast<double>(local.counts[static_cast<int>(c)]) / static_cast<double>(std::max<int64_t>(1, local.elements_checked));
+    return static_cast<double>(local.counts[static_cast<int>(c)]) /
+           static_cast<double>(std::max<int64_t>(1, local.elements_checked));
   };
-  if (!local.unchecked.empty()) return SetVerdict(report, Verdict::kInconclusive, Str("no error bounds for ", local.unchecked.front()));
-  if (share(ElementClass::kUndetermined) > kMostUndetermined) return SetVerdict(report, Verdict::kInconclusive, "too many undetermined elements");
-  if (share(ElementClass::kVacuous) > kMostVacuous) return SetVerdict(report, Verdict::kInconclusive, "too many vacuous bounds");
+  if (!local.unchecked.empty())
+    return SetVerdict(report, Verdict::kInconclusive, Str("no error bounds for ", local.unchecked.front()));
+  if (share(ElementClass::kUndetermined) > kMostUndetermined)
+    return SetVerdict(report, Verdict::kInconclusive, "too many undetermined elements");
+  if (share(ElementClass::kVacuous) > kMostVacuous)
+    return SetVerdict(report, Verdict::kInconclusive, "too many vacuous bounds");
   SetVerdict(report, Verdict::kMatch, "");
 }
 
 // The interpreter as the platform: there is nothing more basic to compare it with, but for a file of expected results.
-Status RunInterpreter(const Module& module, const std::vector<Literal>& arguments, const RunOptions& options, Progress& progress, RunReport* report,
-                      std::optional<Literal>* outputs) {
+Status RunInterpreter(const Module& module, const std::vector<Literal>& arguments, const RunOptions& options,
+                      Progress& progress, RunReport* report, std::optional<Literal>* outputs) {
   progress.Stage("interpreting");
   const auto begin = Clock::now();
   *outputs = TRY(Interpret(module, arguments, InterpreterOptions(options)));
@@ -153,7 +165,8 @@ Result<RunReport> RunModule(const std::string& path, const RunOptions& options, 
   report.module_name = module->name();
   report.instructions = module->InstructionCount();
   report.parameters = static_cast<int64_t>(module->entry().parameters().size());
-  for (const Instruction* parameter : module->entry().parameters()) report.parameter_bytes += parameter->shape().ByteSize();
+  for (const Instruction* parameter : module->entry().parameters())
+    report.parameter_bytes += parameter->shape().ByteSize();
 
   // Compiled before arguments are made: what is unsupported is said at once.
   std::unique_ptr<Module> optimized;
@@ -195,7 +208,8 @@ Result<RunReport> RunModule(const std::string& path, const RunOptions& options, 
   // The reference runs while arguments are made: that they suit the program is judged by its results.
   const bool reference_wanted = WantsReference(options) && !interpreter_only;
   progress.Stage(reference_wanted ? "interpreting (reference)" : "making arguments");
-  RunArguments arguments = TRY(PrepareArguments(*module, options, reference_wanted || interpreter_only, InterpreterOptions(options)));
+  RunArguments arguments =
+      TRY(PrepareArguments(*module, options, reference_wanted || interpreter_only, InterpreterOptions(options)));
   report.inputs = arguments.description;
   report.times.reference = arguments.reference_ms;
   report.non_finite_outputs = arguments.non_finite_share;
@@ -232,10 +246,12 @@ Result<RunReport> RunModule(const std::string& path, const RunOptions& options, 
     report.local.emplace();
     TRY(CheckLocally(*executable, options, progress, &*report.local, &report.culprit));
   }
-  // A wrong kernel says nothing of the passes, so both are looked at; the first wrong thing in the order of work is named.
+  // A wrong kernel says nothing of the passes, so both are looked at; the first wrong thing in the order of work is
+  // named.
   if (!interpreter_only && (mode == "auto" || mode == "widened")) {
     progress.Stage("checking the passes");
-    TRY(CheckPasses(*module, *optimized, arguments.values, options, progress, &report.widened, &report.widened_verdict, &report.culprit));
+    TRY(CheckPasses(*module, *optimized, arguments.values, options, progress, &report.widened, &report.widened_verdict,
+                    &report.culprit));
   }
   report.times.check = MillisecondsSince(begin);
   Judge(&report);

@@ -1,8 +1,8 @@
 // Text to verdict: load, make arguments, optimize, compile, run, compare, and say who is wrong.
 //
-// How it is judged (spec/testing.md 4): each kernel and library call by `local`, from what it really read, within bounds
-// derived for it; the passes by `widened`, the input module against the optimized one. The difference between the ends is
-// shown and never decides.
+// How it is judged (spec/testing.md 4): each kernel and library call by `local`, from what it really read, within
+// bounds derived for it; the passes by `widened`, the input module against the optimized one. The difference between
+// the ends is shown and never decides.
 #ifndef HLO_DRIVER_RUN_H_
 #define HLO_DRIVER_RUN_H_
 
@@ -23,21 +23,21 @@ namespace hlo {
 
 struct RunOptions {
   LoadOptions load;
-  std::string platform = "auto";                // interpreter, cpu, cuda[:N], auto
-  std::string reference_platform = "default";   // default, interpreter, none
-  std::string reference_file;                   // .npz of expected outputs; selects `tolerance`
-  std::string compare_mode = "auto";            // auto, local, widened, tolerance, bitwise
-  std::optional<Tolerance> tolerance;           // Of `tolerance`; empty: the table by type.
+  std::string platform = "auto";               // interpreter, cpu, cuda[:N], auto
+  std::string reference_platform = "default";  // default, interpreter, none
+  std::string reference_file;                  // .npz of expected outputs; selects `tolerance`
+  std::string compare_mode = "auto";           // auto, local, widened, tolerance, bitwise
+  std::optional<Tolerance> tolerance;          // Of `tolerance`; empty: the table by type.
   CompareOptions compare;
   int64_t work_limit = 2'000'000'000;
 
-  std::string args;                  // .npz, .npy
-  std::vector<std::string> arg;      // WHICH=SPEC
+  std::string args;              // .npz, .npy
+  std::vector<std::string> arg;  // WHICH=SPEC
   std::string input_profile = "normal";
   int64_t seed = 0;
 
   PipelineOptions pipeline;
-  bool reoptimize = false;           // Run passes over a module that is optimized already.
+  bool reoptimize = false;  // Run passes over a module that is optimized already.
   DumpOptions dump;
   bool libraries = true;
   bool allow_tf32 = false;
@@ -49,7 +49,7 @@ struct RunOptions {
   int64_t max_loop_iterations = 1'000'000;
   int64_t memory_limit = 0;
   bool print_literals = false;
-  bool profile = false;              // Time by kernel and library call.
+  bool profile = false;  // Time by kernel and library call.
   std::string save_args, save_outputs;
 };
 
@@ -62,8 +62,8 @@ struct RunTimes {
 
 // What `local` found over all kernels and library calls.
 struct LocalSummary {
-  int64_t steps = 0;     // Kernels and library calls of the executable.
-  int64_t checked = 0;   // Of them, at least once.
+  int64_t steps = 0;         // Kernels and library calls of the executable.
+  int64_t checked = 0;       // Of them, at least once.
   int64_t runs_checked = 0;  // Executions of steps that were checked; a loop's body counts each chosen iteration.
   int64_t elements = 0, elements_checked = 0;
   std::array<int64_t, kElementClasses> counts = {};
@@ -84,9 +84,9 @@ struct Culprit {
 struct RunReport {
   std::string path, module_name;
   int64_t parameters = 0, parameter_bytes = 0, instructions = 0;
-  std::string inputs;              // "normal, seed 0"
-  double non_finite_outputs = 0;   // Share of the reference's float outputs.
-  std::string platform, device;    // "cpu", "AVX-512, 2 threads"
+  std::string inputs;             // "normal, seed 0"
+  double non_finite_outputs = 0;  // Share of the reference's float outputs.
+  std::string platform, device;   // "cpu", "AVX-512, 2 threads"
   RunTimes times;
   std::optional<gpu::MemoryReport> memory;
   std::optional<gpu::CompileReport> compile;
@@ -94,16 +94,16 @@ struct RunReport {
   std::optional<Comparison> ends;  // Outputs against the reference's.
   bool ends_decide = false;        // compare_mode tolerance or bitwise.
   std::optional<LocalSummary> local;
-  std::string widened;             // What the comparison of the passes found; empty when it did not run.
+  std::string widened;  // What the comparison of the passes found; empty when it did not run.
   Verdict widened_verdict = Verdict::kMatch;
   Culprit culprit;
-  std::string verdict = "RAN";     // The words of spec/tools.md 2.4.
+  std::string verdict = "RAN";  // The words of spec/tools.md 2.4.
   ExitCode exit = ExitCode::kOk;
-  std::string detail;              // One line for the table of several modules.
-  std::string bits;                // Hash of all outputs.
+  std::string detail;  // One line for the table of several modules.
+  std::string bits;    // Hash of all outputs.
   std::vector<std::string> notes;
-  std::string literals;            // Outputs as text, with print_literals.
-  std::string profile;             // The table of --profile.
+  std::string literals;  // Outputs as text, with print_literals.
+  std::string profile;   // The table of --profile.
 };
 
 Result<RunReport> RunModule(const std::string& path, const RunOptions& options, Progress& progress);

@@ -14,8 +14,8 @@ namespace {
 constexpr int64_t kGrain = 1 << 14;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-constexpr std::string_view kProfiles[] = {"normal", "exact", "fingerprint", "wide", "special", "edge",
-                                          "ones", "zeros", "iota", "cancel", "long", "xla"};
+constexpr std::string_view kProfiles[] = {"normal", "exact", "fingerprint", "wide",   "special", "edge",
+                                          "ones",   "zeros", "iota",        "cancel", "long",    "xla"};
 
 double Unit(uint32_t word) { return (word >> 8) * 0x1p-24; }
 
@@ -23,7 +23,8 @@ double Unit(uint32_t word) { return (word >> 8) * 0x1p-24; }
 int64_t Between(uint64_t random, int64_t low, int64_t high) {
   const uint64_t count = static_cast<uint64_t>(high) - static_cast<uint64_t>(low) + 1;
   if (count == 0) return static_cast<int64_t>(random);
-  return static_cast<int64_t>(static_cast<uint64_t>(low) + static_cast<uint64_t>(static_cast<unsigned __int128>(random) * count >> 64));
+  return static_cast<int64_t>(static_cast<uint64_t>(low) +
+                              static_cast<uint64_t>(static_cast<unsigned __int128>(random) * count >> 64));
 }
 
 uint64_t Wide(const PhiloxBlock& block) { return static_cast<uint64_t>(block.words[1]) << 32 | block.words[0]; }
@@ -65,8 +66,13 @@ int64_t SmallestIntegerOf(PrimitiveType type) { return IsSigned(type) ? -Largest
 // One leaf being made.
 class Maker {
  public:
-  Maker(const Shape& shape, const LeafRange& range, const ArgumentOptions& options, int64_t parameter, int64_t leaf, double tighten)
-      : shape_(shape), range_(range), options_(options), high_(static_cast<uint64_t>(parameter) << 32 | static_cast<uint32_t>(leaf)), tighten_(tighten) {
+  Maker(const Shape& shape, const LeafRange& range, const ArgumentOptions& options, int64_t parameter, int64_t leaf,
+        double tighten)
+      : shape_(shape),
+        range_(range),
+        options_(options),
+        high_(static_cast<uint64_t>(parameter) << 32 | static_cast<uint32_t>(leaf)),
+        tighten_(tighten) {
     if (IsFloat(shape.type())) PrepareFloats();
   }
 
@@ -131,8 +137,11 @@ class Maker {
       case InputProfile::kZeros: return 0;
       case InputProfile::kIota: return static_cast<double>(i);
       case InputProfile::kXla: return -0.1 + 0.3 * Unit(block.words[0]);
-      case InputProfile::kExact: return sign * static_cast<double>(Between(Wide(block), 1, std::min<int64_t>(8, (int64_t{1} << significand_) - 1)));
-      case InputProfile::kFingerprint: return static_cast<double>(1 + i % ((int64_t{1} << std::min(significand_, 52)) - 1));
+      case InputProfile::kExact:
+        return sign *
+               static_cast<double>(Between(Wide(block), 1, std::min<int64_t>(8, (int64_t{1} << significand_) - 1)));
+      case InputProfile::kFingerprint:
+        return static_cast<double>(1 + i % ((int64_t{1} << std::min(significand_, 52)) - 1));
       case InputProfile::kWide: {
         const double low = std::log2(smallest_), high = std::log2(largest_);
         return sign * std::exp2(low + (high - low) * 0.999 * Unit(block.words[0]));
@@ -172,10 +181,13 @@ class Maker {
     const int64_t smallest = SmallestIntegerOf(type), largest = LargestIntegerOf(type);
     const PhiloxBlock block = Draw(i);
     if (options_.constrain) {
-      if (range_.exactly) return std::isinf(*range_.exactly) ? (*range_.exactly < 0 ? smallest : largest) : static_cast<int64_t>(*range_.exactly);
+      if (range_.exactly)
+        return std::isinf(*range_.exactly) ? (*range_.exactly < 0 ? smallest : largest)
+                                           : static_cast<int64_t>(*range_.exactly);
       const Interval interval = IntervalAt(i);
       if (interval.low > -kInfinity || interval.high < kInfinity) {
-        if (options_.profile == InputProfile::kEdge && range_.is_index && block.words[2] % 10 == 0) return OutOfRange(block, interval);
+        if (options_.profile == InputProfile::kEdge && range_.is_index && block.words[2] % 10 == 0)
+          return OutOfRange(block, interval);
         // One end open: stay within a thousand of the other.
         double low = interval.low > -kInfinity ? interval.low : interval.high - 1000;
         double high = interval.high < kInfinity ? interval.high : interval.low + 1000;
@@ -193,8 +205,10 @@ class Maker {
       default: break;
     }
     if (BitWidth(type) <= 4) return Between(Wide(block), smallest, largest);
-    if (block.words[3] % 20 == 0 && options_.profile != InputProfile::kExact) return Between(Wide(block), smallest, largest);
-    const int64_t bound = std::min<int64_t>(largest, options_.profile == InputProfile::kExact ? 8 : int64_t{1} << std::min(BitWidth(type) - 1, 10));
+    if (block.words[3] % 20 == 0 && options_.profile != InputProfile::kExact)
+      return Between(Wide(block), smallest, largest);
+    const int64_t bound = std::min<int64_t>(
+        largest, options_.profile == InputProfile::kExact ? 8 : int64_t{1} << std::min(BitWidth(type) - 1, 10));
     return Between(Wide(block), IsSigned(type) ? std::max(smallest, -bound) : 0, bound);
   }
 
@@ -268,7 +282,8 @@ void Count(const Literal& literal, Finiteness& counts) {
   if (count > 1 && literal.IsSplat()) ++counts.constant_outputs;
 }
 
-Result<std::vector<Literal>> MakeAll(const Module& module, const std::vector<std::vector<LeafRange>>& ranges, const ArgumentOptions& options, double scale) {
+Result<std::vector<Literal>> MakeAll(const Module& module, const std::vector<std::vector<LeafRange>>& ranges,
+                                     const ArgumentOptions& options, double scale) {
   std::vector<Literal> values;
   for (const Instruction* parameter : module.entry().parameters()) {
     const int64_t number = parameter->parameter_number();
@@ -281,7 +296,9 @@ Result<std::vector<Literal>> MakeAll(const Module& module, const std::vector<std
     const int64_t number = TRY(ParameterOf(module, spec.which));
     int64_t leaf = 0;
     const Shape& shape = module.entry().parameter(number).shape();
-    values[number] = TRY(ByLeaf(shape, leaf, [&](const Shape& part, int64_t i) { return MakeLiteral(part, spec.spec, options.seed, number, i, options); }));
+    values[number] = TRY(ByLeaf(shape, leaf, [&](const Shape& part, int64_t i) {
+      return MakeLiteral(part, spec.spec, options.seed, number, i, options);
+    }));
   }
   return values;
 }
@@ -314,7 +331,8 @@ PhiloxBlock Philox(uint64_t key, uint64_t counter_low, uint64_t counter_high) {
   return {{x0, x1, x2, x3}};
 }
 
-Result<Literal> MakeLiteral(const Shape& shape, std::string_view spec, uint64_t seed, int64_t parameter, int64_t leaf, const ArgumentOptions& options) {
+Result<Literal> MakeLiteral(const Shape& shape, std::string_view spec, uint64_t seed, int64_t parameter, int64_t leaf,
+                            const ArgumentOptions& options) {
   spec = Trim(spec);
   ArgumentOptions own;
   own.seed = seed;
@@ -327,12 +345,14 @@ Result<Literal> MakeLiteral(const Shape& shape, std::string_view spec, uint64_t 
     return make();
   }
   if (ParseCall(spec, "uniform", &a, &b)) {
-    if (!IsFloat(shape.type()) || !(a <= b)) FAIL(UsageError("A006", Str("uniform(a,b) needs floats and a <= b; the parameter is ", shape)));
+    if (!IsFloat(shape.type()) || !(a <= b))
+      FAIL(UsageError("A006", Str("uniform(a,b) needs floats and a <= b; the parameter is ", shape)));
     own.range = {{a, b}};
     return make();
   }
   if (ParseCall(spec, "randint", &a, &b)) {
-    if (a != std::trunc(a) || b != std::trunc(b) || a > b) FAIL(UsageError("A006", "randint(a,b) needs integers, a <= b"));
+    if (a != std::trunc(a) || b != std::trunc(b) || a > b)
+      FAIL(UsageError("A006", "randint(a,b) needs integers, a <= b"));
     Literal literal(shape);
     const uint64_t high = static_cast<uint64_t>(parameter) << 32 | static_cast<uint32_t>(leaf);
     for (int64_t i = 0; i < shape.NumElements(); ++i) {
@@ -341,7 +361,9 @@ Result<Literal> MakeLiteral(const Shape& shape, std::string_view spec, uint64_t 
     return literal;
   }
   if (options.parse_literal) return options.parse_literal(shape, spec);
-  FAIL(UsageError("A006", Str("'", Escaped(spec), "' is no argument: zeros, ones, iota, special, uniform(a,b), randint(a,b) or a literal")));
+  FAIL(
+      UsageError("A006", Str("'", Escaped(spec),
+                             "' is no argument: zeros, ones, iota, special, uniform(a,b), randint(a,b) or a literal")));
 }
 
 Result<Arguments> MakeArgumentsChecked(const Module& module, const ArgumentOptions& options) {
@@ -358,8 +380,10 @@ Result<Arguments> MakeArgumentsChecked(const Module& module, const ArgumentOptio
     made.reference = TRY(options.interpret(made.values));
     Finiteness counts;
     Count(*made.reference, counts);
-    made.non_finite_share = counts.floats == 0 ? 0 : static_cast<double>(counts.non_finite) / static_cast<double>(counts.floats);
-    const bool tightenable = options.profile == InputProfile::kNormal || options.profile == InputProfile::kEdge || options.profile == InputProfile::kLong;
+    made.non_finite_share =
+        counts.floats == 0 ? 0 : static_cast<double>(counts.non_finite) / static_cast<double>(counts.floats);
+    const bool tightenable = options.profile == InputProfile::kNormal || options.profile == InputProfile::kEdge ||
+                             options.profile == InputProfile::kLong;
     if (made.non_finite_share <= 0.01 || !tightenable || made.tries > options.max_tries) {
       if (counts.constant_outputs > 0) made.notes.push_back(Str(counts.constant_outputs, " outputs are constant"));
       if (made.scale != 1) made.notes.push_back(Str("floats scaled by ", made.scale, " to keep results finite"));

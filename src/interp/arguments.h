@@ -1,6 +1,6 @@
-// Arguments for a module: seeded, independent of layout, threads, platform and of one another, and such that the program
-// means something: indices in range, loops that end, divisors away from 0, sums that stay finite.
-// Source: spec/testing.md 10, spec/tools.md 4.1.
+// Arguments for a module: seeded, independent of layout, threads, platform and of one another, and such that the
+// program means something: indices in range, loops that end, divisors away from 0, sums that stay finite. Source:
+// spec/testing.md 10, spec/tools.md 4.1.
 #ifndef HLO_INTERP_ARGUMENTS_H_
 #define HLO_INTERP_ARGUMENTS_H_
 
@@ -43,8 +43,8 @@ struct ArgumentSpec {
 struct ArgumentOptions {
   uint64_t seed = 0;
   InputProfile profile = InputProfile::kNormal;
-  bool constrain = true;                             // --constrain_inputs
-  std::optional<std::pair<double, double>> range;    // --arg_range: floats of every profile.
+  bool constrain = true;                           // --constrain_inputs
+  std::optional<std::pair<double, double>> range;  // --arg_range: floats of every profile.
   std::vector<ArgumentSpec> specs;
   // Reads a literal of a shape; null: literals are refused.
   std::function<Result<Literal>(const Shape&, std::string_view)> parse_literal;
@@ -54,10 +54,10 @@ struct ArgumentOptions {
 };
 
 struct Arguments {
-  std::vector<Literal> values;  // By parameter.
+  std::vector<Literal> values;       // By parameter.
   std::optional<Literal> reference;  // What `interpret` gave for them.
-  double non_finite_share = 0;  // Of the float elements of the reference.
-  double scale = 1;             // What the floats were tightened by.
+  double non_finite_share = 0;       // Of the float elements of the reference.
+  double scale = 1;                  // What the floats were tightened by.
   int tries = 1;
   std::vector<std::string> notes;  // Conflicts, tightenings, constant outputs: for the report.
 };

@@ -22,11 +22,11 @@ constexpr double kTiny = std::numeric_limits<double>::denorm_min();
 struct Leaf {
   ShapeIndex index;
   Shape shape;
-  Literal actual;          // In the declared type.
-  Literal actual_values;   // f64.
-  Literal expected;        // f64.
-  Literal bound, likely;   // f64, or no bytes.
-  Literal exact, open;     // Integers.
+  Literal actual;         // In the declared type.
+  Literal actual_values;  // f64.
+  Literal expected;       // f64.
+  Literal bound, likely;  // f64, or no bytes.
+  Literal exact, open;    // Integers.
   const std::vector<int64_t>* sampled = nullptr;
 };
 
@@ -55,7 +55,9 @@ int64_t UlpsBetween(PrimitiveType type, double a, double b) {
   if (!IsFloat(type)) return a == b ? 0 : static_cast<int64_t>(std::min(std::fabs(a - b), 0x1p62));
   if (std::isnan(a) || std::isnan(b)) return std::numeric_limits<int64_t>::max();
   const int64_t x = Position(type, a), y = Position(type, b);
-  return (x < 0) == (y < 0) ? std::abs(x - y) : static_cast<int64_t>(std::min<uint64_t>(static_cast<uint64_t>(std::abs(x)) + std::abs(y), INT64_MAX));
+  return (x < 0) == (y < 0)
+             ? std::abs(x - y)
+             : static_cast<int64_t>(std::min<uint64_t>(static_cast<uint64_t>(std::abs(x)) + std::abs(y), INT64_MAX));
 }
 
 std::string BitsOf(const Literal& literal, int64_t i) {
@@ -83,8 +85,13 @@ struct Judgement {
 class Judge {
  public:
   Judge(const Leaf& leaf, double rms, bool strict_nan)
-      : leaf_(leaf), rms_(rms), strict_nan_(strict_nan), actual_(shadow::Values(leaf.actual_values)), expected_(shadow::Values(leaf.expected)),
-        bound_(shadow::BoundsOrNull(leaf.bound)), likely_(shadow::BoundsOrNull(leaf.likely)) {
+      : leaf_(leaf),
+        rms_(rms),
+        strict_nan_(strict_nan),
+        actual_(shadow::Values(leaf.actual_values)),
+        expected_(shadow::Values(leaf.expected)),
+        bound_(shadow::BoundsOrNull(leaf.bound)),
+        likely_(shadow::BoundsOrNull(leaf.likely)) {
     if (!IsFloat(leaf.shape.type())) return;
     rounding_ = shadow::RoundingTo(leaf.shape.type(), false);
     if (BitWidth(leaf.shape.type()) < 32) specials_ = FormatOf(leaf.shape.type()).specials;
@@ -117,14 +124,17 @@ class Judge {
   static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
   static Judgement Is(bool right) {
-    return {right ? ElementClass::kExact : ElementClass::kViolation, right ? 0 : std::numeric_limits<double>::infinity()};
+    return {right ? ElementClass::kExact : ElementClass::kViolation,
+            right ? 0 : std::numeric_limits<double>::infinity()};
   }
 
   Judgement Integer(int64_t i) const {
     if (leaf_.open.byte_size() != 0 && leaf_.open.GetInt(i) != 0) return {ElementClass::kUndetermined, kNone};
     if (leaf_.exact.byte_size() == 0 && bound_ != nullptr) {  // A stated tolerance.
       const double distance = std::fabs(actual_[i] - expected_[i]);
-      return distance == 0 ? Is(true) : Judgement{distance <= bound_[i] ? ElementClass::kWithin : ElementClass::kViolation, distance / bound_[i]};
+      return distance == 0 ? Is(true)
+                           : Judgement{distance <= bound_[i] ? ElementClass::kWithin : ElementClass::kViolation,
+                                       distance / bound_[i]};
     }
     const int64_t width = ByteWidth(leaf_.shape.type());
     return Is(std::memcmp(leaf_.actual.raw() + i * width, leaf_.exact.raw() + i * width, width) == 0);
@@ -141,7 +151,9 @@ class Judge {
   }
 
   // Strict NaN: exact values keep their payload in f64 (f32 widened keeps the top bits).
-  bool SameBits(int64_t i) const { return std::bit_cast<uint64_t>(actual_[i]) == std::bit_cast<uint64_t>(expected_[i]); }
+  bool SameBits(int64_t i) const {
+    return std::bit_cast<uint64_t>(actual_[i]) == std::bit_cast<uint64_t>(expected_[i]);
+  }
 
   const Leaf& leaf_;
   double rms_;
@@ -155,12 +167,18 @@ class Judge {
 };
 
 // 0, 1, 2, 3-4, 5-8, ...: bin k > 0 ends at 2^(k-1).
-int UlpBin(int64_t ulps) { return ulps == 0 ? 0 : std::min<int>(31, 1 + std::bit_width(static_cast<uint64_t>(ulps - 1))); }
+int UlpBin(int64_t ulps) {
+  return ulps == 0 ? 0 : std::min<int>(31, 1 + std::bit_width(static_cast<uint64_t>(ulps - 1)));
+}
 
 ElementReport ReportOf(const Leaf& leaf, const Judge& judge, int64_t i) {
   const double t = leaf.actual_values.GetDouble(i), v = leaf.expected.GetDouble(i);
   const Judgement judgement = judge(i);
-  ElementReport report{.linear = i, .index = IndexOf(leaf.shape, i), .element_class = judgement.element_class, .expected = v, .actual = t};
+  ElementReport report{.linear = i,
+                       .index = IndexOf(leaf.shape, i),
+                       .element_class = judgement.element_class,
+                       .expected = v,
+                       .actual = t};
   report.bound = judge.Bound(i);
   report.abs_error = std::fabs(t - v);
   report.rel_error = report.abs_error / std::fabs(v);
@@ -276,7 +294,9 @@ TensorComparison CompareLeaf(const Leaf& leaf, const CompareOptions& options) {
   for (const int64_t i : bad) {
     rows.push_back(ReportOf(leaf, judge, i));
     if (rows.size() < 2 * static_cast<size_t>(options.max_mismatches) + 64 && i != bad.back()) continue;
-    std::ranges::stable_sort(rows, [&](const ElementReport& a, const ElementReport& b) { return SortKey(a, options.top_by) > SortKey(b, options.top_by); });
+    std::ranges::stable_sort(rows, [&](const ElementReport& a, const ElementReport& b) {
+      return SortKey(a, options.top_by) > SortKey(b, options.top_by);
+    });
     if (rows.size() > static_cast<size_t>(options.max_mismatches)) rows.resize(options.max_mismatches);
   }
   tensor.worst = std::move(rows);
@@ -342,12 +362,15 @@ double RmsOf(std::span<const double> values) {
 }  // namespace
 
 std::string_view ToString(ElementClass element_class) {
-  static constexpr std::string_view kWords[] = {"exact", "within", "suspicious", "VIOLATION", "undetermined", "vacuous"};
+  static constexpr std::string_view kWords[] = {"exact",     "within",       "suspicious",
+                                                "VIOLATION", "undetermined", "vacuous"};
   return kWords[static_cast<int>(element_class)];
 }
 
 Verdict Worse(Verdict a, Verdict b) {
-  const auto rank = [](Verdict v) { return v == Verdict::kUnsupported ? 3 : v == Verdict::kMismatch ? 2 : v == Verdict::kInconclusive ? 1 : 0; };
+  const auto rank = [](Verdict v) {
+    return v == Verdict::kUnsupported ? 3 : v == Verdict::kMismatch ? 2 : v == Verdict::kInconclusive ? 1 : 0;
+  };
   return rank(b) > rank(a) ? b : a;
 }
 
@@ -362,13 +385,16 @@ ExitCode ExitCodeOf(Verdict verdict) {
 }
 
 int64_t Comparison::elements() const {
-  return std::accumulate(outputs.begin(), outputs.end(), int64_t{0}, [](int64_t n, const TensorComparison& t) { return n + t.elements; });
+  return std::accumulate(outputs.begin(), outputs.end(), int64_t{0},
+                         [](int64_t n, const TensorComparison& t) { return n + t.elements; });
 }
 int64_t Comparison::checked() const {
-  return std::accumulate(outputs.begin(), outputs.end(), int64_t{0}, [](int64_t n, const TensorComparison& t) { return n + t.checked; });
+  return std::accumulate(outputs.begin(), outputs.end(), int64_t{0},
+                         [](int64_t n, const TensorComparison& t) { return n + t.checked; });
 }
 int64_t Comparison::Count(ElementClass c) const {
-  return std::accumulate(outputs.begin(), outputs.end(), int64_t{0}, [&](int64_t n, const TensorComparison& t) { return n + t.Count(c); });
+  return std::accumulate(outputs.begin(), outputs.end(), int64_t{0},
+                         [&](int64_t n, const TensorComparison& t) { return n + t.Count(c); });
 }
 double Comparison::worst_ratio() const {
   double worst = 0;
@@ -376,17 +402,20 @@ double Comparison::worst_ratio() const {
   return worst;
 }
 
-Comparison CompareWithBounds(const ShadowValue& expected, const Literal& actual, const std::vector<std::vector<int64_t>>& sampled,
-                             const CompareOptions& options) {
+Comparison CompareWithBounds(const ShadowValue& expected, const Literal& actual,
+                             const std::vector<std::vector<int64_t>>& sampled, const CompareOptions& options) {
   std::vector<Leaf> leaves;
   Collect(expected, actual, {}, leaves);
   for (size_t i = 0; i < leaves.size() && i < sampled.size(); ++i) leaves[i].sampled = &sampled[i];
   return CompareLeaves(leaves, options);
 }
 
-Result<Comparison> CompareLocal(const Computation& computation, std::span<const Literal> inputs, const Literal& actual, const LocalOptions& options) {
-  CHECK(Compatible(computation.root().shape(), actual.shape()), computation.root().shape(), " against ", actual.shape());
-  const auto shadow = EvaluateShadow(computation, inputs, {.plan = options.plan, .work_limit = options.work_limit, .seed = options.seed});
+Result<Comparison> CompareLocal(const Computation& computation, std::span<const Literal> inputs, const Literal& actual,
+                                const LocalOptions& options) {
+  CHECK(Compatible(computation.root().shape(), actual.shape()), computation.root().shape(), " against ",
+        actual.shape());
+  const auto shadow = EvaluateShadow(computation, inputs,
+                                     {.plan = options.plan, .work_limit = options.work_limit, .seed = options.seed});
   if (!shadow) {
     if (shadow.error().exit != ExitCode::kUnsupported) FAIL(shadow.error());
     return Comparison{.verdict = Verdict::kUnsupported, .reason = shadow.error().message()};
@@ -415,7 +444,8 @@ Tolerance DefaultTolerance(PrimitiveType type, double rms) {
 
 Tolerance XlaTolerance() { return {.abs = 1e-3, .rel = 1e-3, .both = true}; }
 
-Comparison CompareTolerance(const Literal& expected, const Literal& actual, const std::optional<Tolerance>& tolerance, const CompareOptions& options) {
+Comparison CompareTolerance(const Literal& expected, const Literal& actual, const std::optional<Tolerance>& tolerance,
+                            const CompareOptions& options) {
   CHECK(Compatible(expected.shape(), actual.shape()), expected.shape(), " against ", actual.shape());
   std::vector<Leaf> leaves;
   Collect(ToShadow(Parts(expected)), Parts(actual), {}, leaves);
@@ -432,9 +462,12 @@ Comparison CompareTolerance(const Literal& expected, const Literal& actual, cons
     for (size_t i = 0; i < bound.size(); ++i) {
       const double relative = t.rel * std::fabs(reference[i]);
       // At least the smallest number, so that 0 and -0 are equal.
-      bound[i] = std::isfinite(reference[i]) ? std::max(t.both ? std::max(t.abs, relative) : t.abs + relative, kTiny) : 0;
-      if (t.fewer_infs_ok && std::isinf(reference[i]) && std::fabs(got[i]) * 1.01 > largest) got[i] = std::copysign(std::fabs(reference[i]), got[i]);
-      if (t.max_ulps && UlpsBetween(leaf.shape.type(), got[i], reference[i]) <= *t.max_ulps) bound[i] = std::max(bound[i], std::fabs(got[i] - reference[i]));
+      bound[i] =
+          std::isfinite(reference[i]) ? std::max(t.both ? std::max(t.abs, relative) : t.abs + relative, kTiny) : 0;
+      if (t.fewer_infs_ok && std::isinf(reference[i]) && std::fabs(got[i]) * 1.01 > largest)
+        got[i] = std::copysign(std::fabs(reference[i]), got[i]);
+      if (t.max_ulps && UlpsBetween(leaf.shape.type(), got[i], reference[i]) <= *t.max_ulps)
+        bound[i] = std::max(bound[i], std::fabs(got[i] - reference[i]));
     }
   }
   return CompareLeaves(leaves, options);

@@ -1,8 +1,8 @@
 // Comparison of values, and what is reported of it.
 //
-// `local` (the verdict): a kernel's actual outputs against the shadow evaluated from its actual inputs, each element within
-// its own derived bound. `tolerance`: against a reference, by a table or stated bounds. `bitwise`. Source: spec/testing.md
-// 4, 6-8; layout of the reports: spec/tools.md 4.2, 4.3; words: spec/tools.md 2.4.
+// `local` (the verdict): a kernel's actual outputs against the shadow evaluated from its actual inputs, each element
+// within its own derived bound. `tolerance`: against a reference, by a table or stated bounds. `bitwise`. Source:
+// spec/testing.md 4, 6-8; layout of the reports: spec/tools.md 4.2, 4.3; words: spec/tools.md 2.4.
 #ifndef HLO_INTERP_COMPARE_H_
 #define HLO_INTERP_COMPARE_H_
 
@@ -29,7 +29,7 @@ enum class ElementClass : uint8_t {
   kSuspicious,    // Within the bound, but beyond what roundings do in all likelihood.
   kViolation,     // No permitted implementation gives this.
   kUndetermined,  // The bound leaves more than one outcome.
-  kVacuous,       // Within a bound so wide that it says nothing: more than a quarter of the value and of the tensor's rms.
+  kVacuous,  // Within a bound so wide that it says nothing: more than a quarter of the value and of the tensor's rms.
 };
 inline constexpr int kElementClasses = 6;
 std::string_view ToString(ElementClass element_class);
@@ -47,7 +47,7 @@ struct ElementReport {
   std::vector<int64_t> index;
   ElementClass element_class = ElementClass::kExact;
   double expected = 0, actual = 0;
-  double bound = 0;  // Of `local` and `tolerance`: what |actual - expected| may be.
+  double bound = 0;                                // Of `local` and `tolerance`: what |actual - expected| may be.
   double abs_error = 0, rel_error = 0, ratio = 0;  // ratio: abs_error / bound.
   int64_t ulps = 0;                                // Steps of the output's type between actual and expected.
   std::string actual_bits;                         // 0x...
@@ -95,7 +95,7 @@ enum class TopBy : uint8_t { kRel, kAbs, kUlp, kIndex, kRatio };
 struct CompareOptions {
   int64_t max_mismatches = 5;  // Rows kept for each output.
   TopBy top_by = TopBy::kRel;
-  bool strict_nan = false;     // NaNs compare by their bits where the bound is 0.
+  bool strict_nan = false;  // NaNs compare by their bits where the bound is 0.
 };
 
 struct LocalOptions : CompareOptions {
@@ -105,15 +105,16 @@ struct LocalOptions : CompareOptions {
 };
 
 // One kernel: `computation` is what it computes (a fusion's computation), `inputs` what it was given, `actual` what it
-// gave. An op without error bounds gives the verdict kUnsupported, with the reason; errors are left for what is wrong with
-// the arguments or with us.
+// gave. An op without error bounds gives the verdict kUnsupported, with the reason; errors are left for what is wrong
+// with the arguments or with us.
 Result<Comparison> CompareLocal(const Computation& computation, std::span<const Literal> inputs, const Literal& actual,
                                 const LocalOptions& options = {});
 // Against a value with bounds; `sampled` as in Shadow.
-Comparison CompareWithBounds(const ShadowValue& expected, const Literal& actual, const std::vector<std::vector<int64_t>>& sampled = {},
-                             const CompareOptions& options = {});
+Comparison CompareWithBounds(const ShadowValue& expected, const Literal& actual,
+                             const std::vector<std::vector<int64_t>>& sampled = {}, const CompareOptions& options = {});
 
-// ---- Against a reference ---------------------------------------------------------------------------------------------
+// ---- Against a reference
+// ---------------------------------------------------------------------------------------------
 
 struct Tolerance {
   // With `both`, an element is bad when it breaks both bounds (XLA's rule); else bad when |a - e| > abs + rel |e|.
@@ -127,12 +128,13 @@ Tolerance DefaultTolerance(PrimitiveType type, double rms);
 Tolerance XlaTolerance();  // 1e-3 absolute or relative, as in XLA's runner.
 
 // `tolerance` empty: the table, by each output's type.
-Comparison CompareTolerance(const Literal& expected, const Literal& actual, const std::optional<Tolerance>& tolerance = {},
-                            const CompareOptions& options = {});
+Comparison CompareTolerance(const Literal& expected, const Literal& actual,
+                            const std::optional<Tolerance>& tolerance = {}, const CompareOptions& options = {});
 // The same bits; NaNs of any payload are equal unless `strict_nan`.
 Comparison CompareBitwise(const Literal& expected, const Literal& actual, const CompareOptions& options = {});
 
-// ---- Reports ---------------------------------------------------------------------------------------------------------
+// ---- Reports
+// ---------------------------------------------------------------------------------------------------------
 
 // The table of outputs; `mismatch` adds the columns of spec/tools.md 4.3. Each line ends with '\n'.
 std::string OutputTable(const Comparison& comparison, bool mismatch);

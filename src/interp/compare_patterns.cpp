@@ -23,7 +23,9 @@ struct Extent {
   bool Full() const { return count == size; }
   bool Contiguous() const { return count == high - low + 1; }
   // Every `step`-th of the whole dimension, and no other.
-  bool Regular() const { return step > 1 && count >= 2 && low < step && high + step >= size && count == (high - low) / step + 1; }
+  bool Regular() const {
+    return step > 1 && count >= 2 && low < step && high + step >= size && count == (high - low) / step + 1;
+  }
 };
 
 std::vector<Extent> ExtentsOf(const Mistakes& m) {
@@ -77,7 +79,8 @@ std::optional<std::string> PartialTile(const Mistakes& m, const std::vector<Exte
     const Extent& e = extents[d];
     if (e.high != e.size - 1 || e.Full() || !e.Contiguous()) continue;
     for (const int64_t tile : {256, 128, 64, 32, 16, 8, 4}) {
-      if (e.size > tile && e.size % tile == e.count) return Str("PARTIAL TILE: the last ", e.size, " mod ", tile, " = ", e.count, " of dim ", d);
+      if (e.size > tile && e.size % tile == e.count)
+        return Str("PARTIAL TILE: the last ", e.size, " mod ", tile, " = ", e.count, " of dim ", d);
     }
     if (e.count == 1 && e.size > 4) return Str("PARTIAL TILE: the last element of dim ", d);
   }
@@ -87,7 +90,8 @@ std::optional<std::string> PartialTile(const Mistakes& m, const std::vector<Exte
 std::optional<std::string> EveryKth(const Mistakes& m, const std::vector<Extent>& extents) {
   for (size_t d = 0; d < extents.size(); ++d) {
     const Extent& e = extents[d];
-    if (e.Regular() && e.count > 2) return Str("EVERY K-TH ELEMENT: every ", Ordinal(e.step), " of dim ", d, ", from ", e.low);
+    if (e.Regular() && e.count > 2)
+      return Str("EVERY K-TH ELEMENT: every ", Ordinal(e.step), " of dim ", d, ", from ", e.low);
   }
   return {};
 }
@@ -174,7 +178,8 @@ std::optional<std::string> Saturated(const Mistakes& m, const std::vector<Extent
   const double first = std::fabs(m.actual[m.bad[0]]);
   const bool extreme = std::isinf(first) || first >= 127;
   if (m.bad.size() < 2 || !extreme) return {};
-  if (!Most(m, [&](int64_t i) { return std::fabs(m.actual[i]) == first && std::fabs(m.expected[i]) < first; })) return {};
+  if (!Most(m, [&](int64_t i) { return std::fabs(m.actual[i]) == first && std::fabs(m.expected[i]) < first; }))
+    return {};
   return Str("SATURATED: all are ", Format("%.6g", first), " in size");
 }
 
@@ -208,7 +213,8 @@ std::optional<std::string> Narrowed(const Mistakes& m, const std::vector<Extent>
     if (m.shape.type() == PrimitiveType::kF32 && type.bits == 24) continue;
     const bool all = Most(m, [&](int64_t i) {
       const double size = std::fabs(m.expected[i]);
-      return BitsNeeded(m.actual[i]) <= type.bits && std::fabs(m.actual[i] - m.expected[i]) <= 1.01 * std::ldexp(size, -type.bits + 1);
+      return BitsNeeded(m.actual[i]) <= type.bits &&
+             std::fabs(m.actual[i] - m.expected[i]) <= 1.01 * std::ldexp(size, -type.bits + 1);
     });
     if (all) return Str("ROUNDED TO ", type.name, ": right to its precision");
   }
@@ -221,7 +227,8 @@ std::optional<std::string> Noise(const Mistakes& m, const std::vector<Extent>&) 
   for (const int64_t i : m.bad) above += m.actual[i] > m.expected[i] ? 1 : 0;
   const int64_t count = static_cast<int64_t>(m.bad.size());
   if (above * 5 < count || above * 5 > count * 4) return {};
-  return Str("ACCUMULATION-ORDER NOISE: at most ", Format("%.1f", m.worst_ratio), " times the bound, to both sides; a longer chain than promised?");
+  return Str("ACCUMULATION-ORDER NOISE: at most ", Format("%.1f", m.worst_ratio),
+             " times the bound, to both sides; a longer chain than promised?");
 }
 
 }  // namespace
@@ -235,7 +242,8 @@ std::string WhereIs(const Mistakes& m) {
     if (e.Full()) {
       if (e.size > 1) full.push_back(Str("all of dim ", d));
     } else if (e.Regular()) {
-      parts.push_back(Str("every ", Ordinal(e.step), " of dim ", d, " from ", e.low, " (", e.count, " of ", e.size, ")"));
+      parts.push_back(
+          Str("every ", Ordinal(e.step), " of dim ", d, " from ", e.low, " (", e.count, " of ", e.size, ")"));
     } else if (e.count == 1) {
       parts.push_back(Str("dim ", d, " = ", e.low));
     } else {
@@ -250,7 +258,8 @@ std::vector<std::string> LooksLike(const Mistakes& m) {
   if (m.bad.empty()) return {};
   const std::vector<Extent> extents = ExtentsOf(m);
   // What the values say is more telling than where they lie; but the place of a mistake names index bugs.
-  const Recogniser recognisers[] = {Narrowed, Noise, Stale, Transposed, Shifted, Scaled, Offset, Saturated, Permuted, PartialTile, EveryKth, OneTile};
+  const Recogniser recognisers[] = {Narrowed, Noise,     Stale,    Transposed,  Shifted,  Scaled,
+                                    Offset,   Saturated, Permuted, PartialTile, EveryKth, OneTile};
   std::vector<std::string> found;
   for (const Recogniser& recogniser : recognisers) {
     const auto match = recogniser(m, extents);

@@ -49,7 +49,9 @@ std::string Table(const std::vector<std::vector<std::string>>& rows) {
   return text;
 }
 
-std::string Number(const Shape& shape, double x) { return IsFloat(shape.type()) ? Format("%.8g", x) : Format("%.0f", x); }
+std::string Number(const Shape& shape, double x) {
+  return IsFloat(shape.type()) ? Format("%.8g", x) : Format("%.0f", x);
+}
 
 }  // namespace
 
@@ -66,7 +68,8 @@ std::string VerdictText(Verdict verdict, std::string_view reason) {
 std::string OutputTable(const Comparison& comparison, bool mismatch) {
   std::vector<std::vector<std::string>> rows;
   if (mismatch) {
-    rows.push_back({"output", "shape", "bad", "max abs", "max rel", "max ulp", "rms rel", "NaN act/exp", "worst err/bound", ""});
+    rows.push_back(
+        {"output", "shape", "bad", "max abs", "max rel", "max ulp", "rms rel", "NaN act/exp", "worst err/bound", ""});
   } else {
     rows.push_back({"output", "shape", "elements", "max abs", "max rel", "max ulp", "worst err/bound", ""});
   }
@@ -91,10 +94,12 @@ std::string Details(const TensorComparison& t) {
   if (t.bad() == 0) return "";
   const std::string name = OutputName(t.output);
   std::string text = Str("  ", name, " worst ", t.worst.size(), " of ", t.bad(), "\n");
-  std::vector<std::vector<std::string>> rows{{"  index", "expected", "actual", "abs err", "rel err", "ulp", "err/bound", "bits"}};
+  std::vector<std::vector<std::string>> rows{
+      {"  index", "expected", "actual", "abs err", "rel err", "ulp", "err/bound", "bits"}};
   for (const ElementReport& r : t.worst) {
-    rows.push_back({"  " + IndexText(r.index), Number(t.shape, r.expected), Number(t.shape, r.actual), Scientific(r.abs_error, 3),
-                    Scientific(r.rel_error, 3), r.ulps == INT64_MAX ? "-" : Str(r.ulps), Ratio(r.ratio), r.actual_bits});
+    rows.push_back({"  " + IndexText(r.index), Number(t.shape, r.expected), Number(t.shape, r.actual),
+                    Scientific(r.abs_error, 3), Scientific(r.rel_error, 3), r.ulps == INT64_MAX ? "-" : Str(r.ulps),
+                    Ratio(r.ratio), r.actual_bits});
   }
   text += Table(rows);
   if (!t.where.empty()) text += Str("  ", name, " where: ", t.where, "\n");
@@ -104,16 +109,19 @@ std::string Details(const TensorComparison& t) {
     text += Str("  ", name, " |error| by decade: ", Join(decades, "  "), "\n");
   }
   for (const std::string& guess : t.looks_like) text += Str("  ", name, " looks like: ", guess, "\n");
-  text += Str("  ", name, " smallest passing bounds: abs ", Format("%.3g", t.max_abs_bad), " or rel ", Format("%.3g", t.max_rel_bad), "\n");
+  text += Str("  ", name, " smallest passing bounds: abs ", Format("%.3g", t.max_abs_bad), " or rel ",
+              Format("%.3g", t.max_rel_bad), "\n");
   return text;
 }
 
 std::string CoverageText(const Comparison& comparison) {
   int64_t sampled = 0;
   for (const TensorComparison& t : comparison.outputs) sampled += t.checked < t.elements ? 1 : 0;
-  std::string text = Str(comparison.Count(ElementClass::kUndetermined), " undetermined, ", comparison.Count(ElementClass::kVacuous), " vacuous, ");
+  std::string text = Str(comparison.Count(ElementClass::kUndetermined), " undetermined, ",
+                         comparison.Count(ElementClass::kVacuous), " vacuous, ");
   text += sampled == 0 ? "0 sampled" : Str("sampled ", comparison.checked(), " of ", comparison.elements());
-  if (const int64_t suspicious = comparison.Count(ElementClass::kSuspicious)) text += Str(", ", suspicious, " suspicious");
+  if (const int64_t suspicious = comparison.Count(ElementClass::kSuspicious))
+    text += Str(", ", suspicious, " suspicious");
   return text;
 }
 
@@ -129,8 +137,20 @@ void WriteJson(JsonWriter& json, const Comparison& comparison) {
     json.Key("classes").Open('{');
     for (int c = 0; c < kElementClasses; ++c) json.Key(ToString(static_cast<ElementClass>(c))).Value(t.counts[c]);
     json.Close('}');
-    json.Key("max_abs").Value(t.max_abs).Key("max_rel").Value(t.max_rel).Key("rms_rel").Value(t.rms_rel).Key("max_ulps").Value(t.max_ulps);
-    json.Key("worst_ratio").Value(t.worst_ratio).Key("median_ratio").Value(t.median_ratio).Key("worst_element").Value(t.worst_element);
+    json.Key("max_abs")
+        .Value(t.max_abs)
+        .Key("max_rel")
+        .Value(t.max_rel)
+        .Key("rms_rel")
+        .Value(t.rms_rel)
+        .Key("max_ulps")
+        .Value(t.max_ulps);
+    json.Key("worst_ratio")
+        .Value(t.worst_ratio)
+        .Key("median_ratio")
+        .Value(t.median_ratio)
+        .Key("worst_element")
+        .Value(t.worst_element);
     json.Key("nan_actual").Value(t.nan_actual).Key("nan_expected").Value(t.nan_expected);
     json.Key("inf_actual").Value(t.inf_actual).Key("inf_expected").Value(t.inf_expected);
     json.Key("zero_actual").Value(t.zero_actual).Key("zero_expected").Value(t.zero_expected);
@@ -149,8 +169,21 @@ void WriteJson(JsonWriter& json, const Comparison& comparison) {
     for (const ElementReport& r : t.worst) {
       json.Open('{').Key("linear").Value(r.linear).Key("index").Open('[');
       for (const int64_t i : r.index) json.Value(i);
-      json.Close(']').Key("class").Value(ToString(r.element_class)).Key("expected").Value(r.expected).Key("actual").Value(r.actual);
-      json.Key("bound").Value(r.bound).Key("abs").Value(r.abs_error).Key("rel").Value(r.rel_error).Key("ratio").Value(r.ratio);
+      json.Close(']')
+          .Key("class")
+          .Value(ToString(r.element_class))
+          .Key("expected")
+          .Value(r.expected)
+          .Key("actual")
+          .Value(r.actual);
+      json.Key("bound")
+          .Value(r.bound)
+          .Key("abs")
+          .Value(r.abs_error)
+          .Key("rel")
+          .Value(r.rel_error)
+          .Key("ratio")
+          .Value(r.ratio);
       json.Key("ulps").Value(r.ulps).Key("bits").Value(r.actual_bits).Close('}');
     }
     json.Close(']').Close('}');

@@ -8,8 +8,8 @@
 
 namespace hlo {
 
-// The elements converted to `type` (the type of the result), in its compute type: a view of the literal when nothing needs
-// to be done.
+// The elements converted to `type` (the type of the result), in its compute type: a view of the literal when nothing
+// needs to be done.
 class WidenedElements {
  public:
   WidenedElements(const Literal& literal, PrimitiveType type);

@@ -16,12 +16,12 @@ namespace {
 // Everything in the order batch, spatial..., feature (lhs, result) and spatial..., input feature, output feature (rhs).
 struct Geometry {
   std::vector<WindowDim> window;
-  std::vector<int64_t> base, out;           // Spatial sizes of lhs and result.
-  std::vector<std::vector<int64_t>> taps;   // Window positions in row-major order.
-  int64_t batch, features;                  // Of lhs.
-  int64_t group_features, group_outputs;    // Per group.
-  int64_t outputs;                          // Of the result, all groups.
-  int64_t out_positions;                    // Spatial elements of the result.
+  std::vector<int64_t> base, out;          // Spatial sizes of lhs and result.
+  std::vector<std::vector<int64_t>> taps;  // Window positions in row-major order.
+  int64_t batch, features;                 // Of lhs.
+  int64_t group_features, group_outputs;   // Per group.
+  int64_t outputs;                         // Of the result, all groups.
+  int64_t out_positions;                   // Spatial elements of the result.
 
   // The first lhs element (feature 0) of batch 0 that tap `t` meets for output position `y`; -1 for padding and holes.
   int64_t Element(const std::vector<int64_t>& y, size_t t) const {
@@ -52,8 +52,8 @@ bool AllFinite(const T* values, int64_t count) {
   return true;
 }
 
-// One group. Padding counts as zeros here: a sum that starts at +0 is not changed by adding a zero of either sign, so with
-// a finite kernel this is the same as leaving the products out.
+// One group. Padding counts as zeros here: a sum that starts at +0 is not changed by adding a zero of either sign, so
+// with a finite kernel this is the same as leaving the products out.
 template <class T>
 PackRows<T> Windows(const Geometry& g, const T* lhs) {
   return [&g, lhs](int64_t m, int64_t rows, int64_t k, int64_t depth, T* to) {
@@ -85,7 +85,8 @@ PackRows<T> Windows(const Geometry& g, const T* lhs) {
 
 // The same where the kernel holds infinities or NaN, which times a zero would not be nothing.
 template <class T>
-void ConvolveInside(const Geometry& g, int64_t m, const T* lhs, const T* rhs, int64_t rhs_stride, T* out, int64_t out_stride) {
+void ConvolveInside(const Geometry& g, int64_t m, const T* lhs, const T* rhs, int64_t rhs_stride, T* out,
+                    int64_t out_stride) {
   const int64_t image = Product(g.base) * g.features;
   ParallelFor(m, 16, [&](int64_t begin, int64_t end) {
     IndexWalk y(g.out);
@@ -116,7 +117,8 @@ void Saturate(uint64_t* values, int64_t count, PrimitiveType type) {
   for (int64_t i = 0; i < count; ++i) values[i] = std::min(values[i], ~uint64_t{0} >> (64 - BitWidth(type)));
 }
 
-std::vector<int64_t> Order(std::initializer_list<int64_t> before, const std::vector<int64_t>& spatial, std::initializer_list<int64_t> after) {
+std::vector<int64_t> Order(std::initializer_list<int64_t> before, const std::vector<int64_t>& spatial,
+                           std::initializer_list<int64_t> after) {
   std::vector<int64_t> order(before);
   order.insert(order.end(), spatial.begin(), spatial.end());
   order.insert(order.end(), after);
@@ -128,7 +130,9 @@ std::vector<int64_t> Order(std::initializer_list<int64_t> before, const std::vec
 Result<Literal> EvalConvolution(Evaluation& e) {
   const ConvolutionAttrs& attrs = e.inst.attrs<ConvolutionAttrs>();
   if (e.operands.size() != 2 || (attrs.kind != ConvolutionKind::kUnset && attrs.kind != ConvolutionKind::kFprop)) {
-    FAIL(UnsupportedAt(e.inst, "U002", "'convolution' of sparse operands or of kind wgrad or dgrad is not supported by the interpreter"));
+    FAIL(UnsupportedAt(
+        e.inst, "U002",
+        "'convolution' of sparse operands or of kind wgrad or dgrad is not supported by the interpreter"));
   }
   const DimLabels& labels = attrs.dim_labels;
   const Shape& shape = e.inst.shape();
@@ -155,8 +159,10 @@ Result<Literal> EvalConvolution(Evaluation& e) {
   g.batch = lhs.shape().dim(0) / attrs.batch_group_count;
 
   // A reversed window meets the kernel from its end: the kernel is turned round.
-  Literal rhs = Transposed(e.operands[1], Order({}, labels.rhs_spatial, {labels.rhs_input_feature, labels.rhs_output_feature}));
-  if (std::any_of(g.window.begin(), g.window.end(), [](const WindowDim& d) { return d.reversed; }) && rhs.byte_size() > 0) {
+  Literal rhs =
+      Transposed(e.operands[1], Order({}, labels.rhs_spatial, {labels.rhs_input_feature, labels.rhs_output_feature}));
+  if (std::any_of(g.window.begin(), g.window.end(), [](const WindowDim& d) { return d.reversed; }) &&
+      rhs.byte_size() > 0) {
     std::vector<int64_t> strides = RowMajorStrides(rhs.shape().dims());
     int64_t first = 0;
     for (int64_t d = 0; d < spatial; ++d) {
@@ -166,7 +172,8 @@ Result<Literal> EvalConvolution(Evaluation& e) {
     }
     Literal turned = Literal::Uninitialized(rhs.shape());
     const int64_t bytes = ByteWidth(rhs.shape().type());
-    CopyStrided(rhs.shape().dims(), rhs.raw() + first * bytes, strides, turned.mutable_raw(), RowMajorStrides(rhs.shape().dims()), bytes);
+    CopyStrided(rhs.shape().dims(), rhs.raw() + first * bytes, strides, turned.mutable_raw(),
+                RowMajorStrides(rhs.shape().dims()), bytes);
     rhs = std::move(turned);
   }
 
@@ -183,7 +190,8 @@ Result<Literal> EvalConvolution(Evaluation& e) {
     const T *x = left.data<T>(), *w = right.data<T>();
     const bool finite = AllFinite(w, rhs.shape().NumElements());
     const auto group = [&](int64_t j) {
-      const T* from = x + (attrs.feature_group_count > 1 ? j * g.group_features : j * g.batch * Product(g.base) * g.features);
+      const T* from =
+          x + (attrs.feature_group_count > 1 ? j * g.group_features : j * g.batch * Product(g.base) * g.features);
       if (groups == 1) from = x;
       const T* by = w + j * g.group_outputs;
       if (finite) Gemm<T>(m, g.group_outputs, k, Windows(g, from), by, g.outputs, out + j * g.group_outputs, g.outputs);

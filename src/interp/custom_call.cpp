@@ -19,7 +19,9 @@ using CustomHandler = Result<Literal> (*)(Evaluation& e);
 // Annotations of where a value lives: with one partition the value itself.
 Result<Literal> Marker(Evaluation& e) {
   if (e.operands.size() == 1 && Compatible(e.operands[0].shape(), e.inst.shape())) return std::move(e.operands[0]);
-  FAIL(UnsupportedAt(e.inst, "U007", Str("custom-call target \"", Escaped(e.inst.attrs<CustomCallAttrs>().target), "\" that changes the shape needs several partitions")));
+  FAIL(UnsupportedAt(e.inst, "U007",
+                     Str("custom-call target \"", Escaped(e.inst.attrs<CustomCallAttrs>().target),
+                         "\" that changes the shape needs several partitions")));
 }
 
 // Largest first unless a comparator says LT.
@@ -31,7 +33,8 @@ Result<Literal> TopK(Evaluation& e) {
     largest = !root.Is(Opcode::kCompare) || root.attrs<CompareAttrs>().direction == ComparisonDirection::kGt;
   }
   const Shape& shape = e.inst.shape();
-  if (!shape.IsTuple() || shape.elements().size() != 2 || shape.element(1).type() != PrimitiveType::kS32 || e.operands.size() != 1) {
+  if (!shape.IsTuple() || shape.elements().size() != 2 || shape.element(1).type() != PrimitiveType::kS32 ||
+      e.operands.size() != 1) {
     FAIL(UnsupportedAt(e.inst, "U007", Str("custom-call target \"TopK\" with result ", shape)));
   }
   return TopKOf(e.operands[0], shape.element(0).dims().back(), largest, shape.element(0), shape.element(1));
@@ -68,7 +71,8 @@ constexpr Row kRows[] = {
 
 const Row* Find(const Instruction& inst) {
   const std::string& target = inst.attrs<CustomCallAttrs>().target;
-  const auto* row = std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& row) { return row.target == target; });
+  const auto* row =
+      std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& row) { return row.target == target; });
   return row == std::end(kRows) ? nullptr : row;
 }
 
@@ -79,7 +83,9 @@ bool IsKnownCustomCall(const Instruction& inst) { return Find(inst) != nullptr; 
 Result<Literal> EvalCustomCall(Evaluation& e) {
   const Row* row = Find(e.inst);
   if (row == nullptr) {
-    FAIL(UnsupportedAt(e.inst, "U007", Str("custom-call target \"", Escaped(e.inst.attrs<CustomCallAttrs>().target), "\" has no implementation in the interpreter")));
+    FAIL(UnsupportedAt(e.inst, "U007",
+                       Str("custom-call target \"", Escaped(e.inst.attrs<CustomCallAttrs>().target),
+                           "\" has no implementation in the interpreter")));
   }
   return row->handler(e);
 }

@@ -21,13 +21,15 @@ Literal Moved(const Literal& operand, const Shape& shape, const Strides& strides
   Literal result = Literal::Uninitialized(shape);
   if (result.byte_size() == 0) return result;
   const int64_t bytes = BytesOf(operand);
-  CopyStrided(shape.dims(), operand.raw() + base * bytes, strides, result.mutable_raw(), RowMajorStrides(shape.dims()), bytes);
+  CopyStrided(shape.dims(), operand.raw() + base * bytes, strides, result.mutable_raw(), RowMajorStrides(shape.dims()),
+              bytes);
   return result;
 }
 
-// Start indices of dynamic-slice and dynamic-update-slice, clamped so that the window lies inside. They are scalars from
-// operand `first` on, or (legacy) one vector.
-std::vector<int64_t> ClampedStarts(const Evaluation& e, size_t first, std::span<const int64_t> dims, std::span<const int64_t> sizes) {
+// Start indices of dynamic-slice and dynamic-update-slice, clamped so that the window lies inside. They are scalars
+// from operand `first` on, or (legacy) one vector.
+std::vector<int64_t> ClampedStarts(const Evaluation& e, size_t first, std::span<const int64_t> dims,
+                                   std::span<const int64_t> sizes) {
   const bool vector = first < e.operands.size() && e.operands[first].shape().rank() == 1;
   std::vector<int64_t> starts(dims.size());
   for (size_t d = 0; d < dims.size(); ++d) {
@@ -50,7 +52,9 @@ Literal ToMemoryOrder(const Literal& literal, const Shape& shape) {
   return Moved(literal, Shape(shape.type(), dims), strides);
 }
 
-Literal FromMemoryOrder(const Literal& memory, const Shape& shape) { return Moved(memory, shape, LayoutStrides(shape)); }
+Literal FromMemoryOrder(const Literal& memory, const Shape& shape) {
+  return Moved(memory, shape, LayoutStrides(shape));
+}
 
 }  // namespace
 
@@ -105,7 +109,8 @@ Result<Literal> EvalSlice(Evaluation& e) {
 Result<Literal> EvalDynamicSlice(Evaluation& e) {
   const Shape& from = e.operands[0].shape();
   const Strides strides = RowMajorStrides(from.dims());
-  return Moved(e.operands[0], e.inst.shape(), strides, Dot(ClampedStarts(e, 1, from.dims(), e.inst.shape().dims()), strides));
+  return Moved(e.operands[0], e.inst.shape(), strides,
+               Dot(ClampedStarts(e, 1, from.dims(), e.inst.shape().dims()), strides));
 }
 
 Result<Literal> EvalDynamicUpdateSlice(Evaluation& e) {
@@ -116,7 +121,8 @@ Result<Literal> EvalDynamicUpdateSlice(Evaluation& e) {
   const int64_t bytes = BytesOf(result);
   const int64_t base = Dot(ClampedStarts(e, 2, shape.dims(), update.shape().dims()), strides);
   if (update.byte_size() == 0) return result;
-  CopyStrided(update.shape().dims(), update.raw(), RowMajorStrides(update.shape().dims()), result.mutable_raw() + base * bytes, strides, bytes);
+  CopyStrided(update.shape().dims(), update.raw(), RowMajorStrides(update.shape().dims()),
+              result.mutable_raw() + base * bytes, strides, bytes);
   return result;
 }
 
@@ -129,7 +135,8 @@ Result<Literal> EvalConcatenate(Evaluation& e) {
   for (const Literal& operand : e.operands) {
     const auto& dims = operand.shape().dims();
     if (operand.byte_size() != 0) {
-      CopyStrided(dims, operand.raw(), RowMajorStrides(dims), result.mutable_raw() + start * strides[d] * bytes, strides, bytes);
+      CopyStrided(dims, operand.raw(), RowMajorStrides(dims), result.mutable_raw() + start * strides[d] * bytes,
+                  strides, bytes);
     }
     start += dims[d];
   }
@@ -178,20 +185,25 @@ Result<Literal> EvalBitcastConvert(Evaluation& e) {
   const auto stored_bits = [](PrimitiveType type) { return type == PrimitiveType::kPred ? 8 : BitWidth(type); };
   const int from_bits = stored_bits(from), to_bits = stored_bits(to);
   if (to == PrimitiveType::kPred && from != PrimitiveType::kPred) {
-    FAIL(UnsupportedAt(e.inst, "U002", Str("'bitcast-convert' from ", from, " to pred is not supported by the interpreter")));
+    FAIL(UnsupportedAt(e.inst, "U002",
+                       Str("'bitcast-convert' from ", from, " to pred is not supported by the interpreter")));
   }
   if (from_bits >= 8 && to_bits >= 8) {
-    if (operand.byte_size() != result.byte_size()) FAIL(UnsupportedAt(e.inst, "U002", Str("'bitcast-convert' from ", operand.shape(), " to ", shape)));
+    if (operand.byte_size() != result.byte_size())
+      FAIL(UnsupportedAt(e.inst, "U002", Str("'bitcast-convert' from ", operand.shape(), " to ", shape)));
     if (result.byte_size() > 0) std::memcpy(result.mutable_raw(), operand.raw(), result.byte_size());
     return result;
   }
   // Sub-byte elements lie one to a byte here, and count as packed: element 0 in the low bits.
   const int64_t total_bits = operand.shape().NumElements() * from_bits;
-  if (total_bits != shape.NumElements() * to_bits) FAIL(UnsupportedAt(e.inst, "U002", Str("'bitcast-convert' from ", operand.shape(), " to ", shape)));
+  if (total_bits != shape.NumElements() * to_bits)
+    FAIL(UnsupportedAt(e.inst, "U002", Str("'bitcast-convert' from ", operand.shape(), " to ", shape)));
   const auto* in = reinterpret_cast<const uint8_t*>(operand.raw());
   auto* out = reinterpret_cast<uint8_t*>(result.mutable_raw());
   if (result.byte_size() > 0) std::memset(out, 0, result.byte_size());
-  const auto place = [](int64_t bit, int bits) { return bits >= 8 ? bit : bit / bits * 8 + bit % bits; };  // In our bytes.
+  const auto place = [](int64_t bit, int bits) {
+    return bits >= 8 ? bit : bit / bits * 8 + bit % bits;
+  };  // In our bytes.
   for (int64_t bit = 0; bit < total_bits; ++bit) {
     const int64_t source = place(bit, from_bits), target = place(bit, to_bits);
     out[target / 8] |= ((in[source / 8] >> (source % 8)) & 1) << (target % 8);
@@ -211,9 +223,11 @@ Result<Literal> EvalBitcast(Evaluation& e) {
     FAIL(UnsupportedAt(e.inst, "U002", "'bitcast' of tiled layouts is not supported by the interpreter"));
   }
   if (BitWidth(from.type()) != BitWidth(to.type()) && (BitWidth(from.type()) < 8 || BitWidth(to.type()) < 8)) {
-    FAIL(UnsupportedAt(e.inst, "U002", Str("'bitcast' from ", from, " to ", to, " is not supported by the interpreter")));
+    FAIL(UnsupportedAt(e.inst, "U002",
+                       Str("'bitcast' from ", from, " to ", to, " is not supported by the interpreter")));
   }
-  if (from.ByteSize() < to.ByteSize()) FAIL(ErrorAt(e.inst, "V040", Str("'bitcast' from ", from, " to the larger ", to)));
+  if (from.ByteSize() < to.ByteSize())
+    FAIL(ErrorAt(e.inst, "V040", Str("'bitcast' from ", from, " to the larger ", to)));
   const Literal memory = from.HasDefaultLayout() ? operand : ToMemoryOrder(operand, from);
   Literal typed = Literal::Uninitialized(Shape(to.type(), {to.NumElements()}));
   if (typed.byte_size() > 0) std::memcpy(typed.mutable_raw(), memory.raw(), typed.byte_size());

@@ -40,7 +40,8 @@ Literal Transposed(const Literal& literal, std::span<const int64_t> permutation)
   }
   Literal result = Literal::Uninitialized(Shape(literal.shape().type(), dims));
   if (result.byte_size() == 0) return result;
-  CopyStrided(dims, literal.raw(), strides, result.mutable_raw(), RowMajorStrides(dims), ByteWidth(literal.shape().type()));
+  CopyStrided(dims, literal.raw(), strides, result.mutable_raw(), RowMajorStrides(dims),
+              ByteWidth(literal.shape().type()));
   return result;
 }
 
@@ -50,7 +51,9 @@ WidenedElements::WidenedElements(const Literal& literal, PrimitiveType type) : k
   if (load == nullptr) return;
   const int64_t count = kept_.shape().NumElements(), bytes = ByteWidth(type), wide = ByteWidth(ComputeOf(type));
   own_.reset(new std::byte[std::max<int64_t>(1, count * wide)]);
-  ParallelFor(count, 1 << 15, [&](int64_t begin, int64_t end) { load(kept_.raw() + begin * bytes, own_.get() + begin * wide, end - begin); });
+  ParallelFor(count, 1 << 15, [&](int64_t begin, int64_t end) {
+    load(kept_.raw() + begin * bytes, own_.get() + begin * wide, end - begin);
+  });
   data_ = own_.get();
   kept_ = Literal();
 }
@@ -70,9 +73,12 @@ namespace {
 struct Sides {
   std::vector<int64_t> batch, contracting, free;  // Dimensions of one operand.
 
-  Sides(const Shape& shape, const std::vector<int64_t>& batch, const std::vector<int64_t>& contracting) : batch(batch), contracting(contracting) {
+  Sides(const Shape& shape, const std::vector<int64_t>& batch, const std::vector<int64_t>& contracting)
+      : batch(batch), contracting(contracting) {
     for (int64_t d = 0; d < shape.rank(); ++d) {
-      const auto has = [d](const std::vector<int64_t>& dims) { return std::find(dims.begin(), dims.end(), d) != dims.end(); };
+      const auto has = [d](const std::vector<int64_t>& dims) {
+        return std::find(dims.begin(), dims.end(), d) != dims.end();
+      };
       if (!has(batch) && !has(contracting)) free.push_back(d);
     }
   }
@@ -90,12 +96,13 @@ std::vector<int64_t> Joined(std::initializer_list<std::vector<int64_t>> lists) {
   return all;
 }
 
-// lhs as [batch][free][contracting], rhs as [batch][contracting][free]: contracting dimensions in the order of the lists.
+// lhs as [batch][free][contracting], rhs as [batch][contracting][free]: contracting dimensions in the order of the
+// lists.
 Literal DotOf(const Literal& lhs, const Literal& rhs, const Sides& left, const Sides& right, const Shape& shape) {
   const PrimitiveType type = shape.type();
   Literal result = Literal::Uninitialized(shape);
-  const int64_t batch = SizeOf(lhs.shape(), left.batch), m = SizeOf(lhs.shape(), left.free), n = SizeOf(rhs.shape(), right.free),
-                k = SizeOf(lhs.shape(), left.contracting);
+  const int64_t batch = SizeOf(lhs.shape(), left.batch), m = SizeOf(lhs.shape(), left.free),
+                n = SizeOf(rhs.shape(), right.free), k = SizeOf(lhs.shape(), left.contracting);
   const WidenedElements a(Transposed(lhs, Joined({left.batch, left.free, left.contracting})), type);
   const WidenedElements b(Transposed(rhs, Joined({right.batch, right.contracting, right.free})), type);
   WithCompute(ComputeOf(type), [&]<class T>() {
@@ -122,10 +129,11 @@ Literal DotOf(const Literal& lhs, const Literal& rhs, const Sides& left, const S
 
 Result<Literal> EvalDot(Evaluation& e) {
   const DotAttrs& attrs = e.inst.attrs<DotAttrs>();
-  if (e.operands.size() != 2) FAIL(UnsupportedAt(e.inst, "U002", "'dot' of sparse operands is not supported by the interpreter"));
+  if (e.operands.size() != 2)
+    FAIL(UnsupportedAt(e.inst, "U002", "'dot' of sparse operands is not supported by the interpreter"));
   const Literal &lhs = e.operands[0], &rhs = e.operands[1];
-  return DotOf(lhs, rhs, Sides(lhs.shape(), attrs.lhs_batch, attrs.lhs_contracting), Sides(rhs.shape(), attrs.rhs_batch, attrs.rhs_contracting),
-               e.inst.shape());
+  return DotOf(lhs, rhs, Sides(lhs.shape(), attrs.lhs_batch, attrs.lhs_contracting),
+               Sides(rhs.shape(), attrs.rhs_batch, attrs.rhs_contracting), e.inst.shape());
 }
 
 }  // namespace hlo

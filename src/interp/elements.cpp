@@ -60,7 +60,8 @@ void StoreF16(const void* from, void* to, int64_t count) {
   auto* out = static_cast<uint16_t*>(to);
   int64_t i = 0;
   for (; i + 8 <= count; i += 8) {
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(out + i), _mm256_cvtps_ph(_mm256_loadu_ps(in + i), _MM_FROUND_TO_NEAREST_INT));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out + i),
+                     _mm256_cvtps_ph(_mm256_loadu_ps(in + i), _MM_FROUND_TO_NEAREST_INT));
   }
   for (; i < count; ++i) out[i] = FloatToF16(in[i]);
 }
@@ -82,7 +83,8 @@ void LoadByteFloat(const void* from, void* to, int64_t count) {
   static const std::array<float, 256> table = [] {
     std::array<float, 256> values;
     const FloatFormat format = FormatOf(kType);
-    for (int bits = 0; bits < 256; ++bits) values[bits] = static_cast<float>(DecodeFloat(format, bits & ((1 << format.bits()) - 1)));
+    for (int bits = 0; bits < 256; ++bits)
+      values[bits] = static_cast<float>(DecodeFloat(format, bits & ((1 << format.bits()) - 1)));
     return values;
   }();
   const auto* in = static_cast<const uint8_t*>(from);
@@ -102,7 +104,8 @@ template <class Memory, int kBits>
 void LoadBits(const void* from, void* to, int64_t count) {
   const auto* in = static_cast<const Memory*>(from);
   auto* out = static_cast<int64_t*>(to);
-  for (int64_t i = 0; i < count; ++i) out[i] = static_cast<int64_t>(static_cast<uint64_t>(in[i]) << (64 - kBits)) >> (64 - kBits);
+  for (int64_t i = 0; i < count; ++i)
+    out[i] = static_cast<int64_t>(static_cast<uint64_t>(in[i]) << (64 - kBits)) >> (64 - kBits);
 }
 
 template <class Memory, int kBits>
@@ -154,9 +157,11 @@ Loader LoaderOf(PrimitiveType type) {
     case PrimitiveType::kBF16: return LoadBF16;
 #define SMALL(Name) \
   case PrimitiveType::k##Name: return LoadByteFloat<PrimitiveType::k##Name>;
-#define FOR_BYTE_FLOATS(X) \
-  X(F8E5M2) X(F8E4M3) X(F8E4M3FN) X(F8E4M3B11FNUZ) X(F8E3M4) X(F8E5M2FNUZ) X(F8E4M3FNUZ) X(F8E8M0FNU) X(F4E2M1FN) X(F6E3M2FN) X(F6E2M3FN)
-    FOR_BYTE_FLOATS(SMALL)
+#define FOR_BYTE_FLOATS(X)                                                                                          \
+  X(F8E5M2)                                                                                                         \
+  X(F8E4M3) X(F8E4M3FN) X(F8E4M3B11FNUZ) X(F8E3M4) X(F8E5M2FNUZ) X(F8E4M3FNUZ) X(F8E8M0FNU) X(F4E2M1FN) X(F6E3M2FN) \
+      X(F6E2M3FN)
+      FOR_BYTE_FLOATS(SMALL)
 #undef SMALL
     default: return nullptr;
   }
@@ -180,7 +185,7 @@ Storer StorerOf(PrimitiveType type) {
     case PrimitiveType::kBF16: return StoreBF16;
 #define SMALL(Name) \
   case PrimitiveType::k##Name: return StoreRounded<PrimitiveType::k##Name, float, uint8_t>;
-    FOR_BYTE_FLOATS(SMALL)
+      FOR_BYTE_FLOATS(SMALL)
 #undef SMALL
     default: return nullptr;
   }
@@ -193,7 +198,7 @@ Storer StorerFromDouble(PrimitiveType type) {
     case PrimitiveType::kBF16: return StoreRounded<PrimitiveType::kBF16, double, uint16_t>;
 #define SMALL(Name) \
   case PrimitiveType::k##Name: return StoreRounded<PrimitiveType::k##Name, double, uint8_t>;
-    FOR_BYTE_FLOATS(SMALL)
+      FOR_BYTE_FLOATS(SMALL)
 #undef SMALL
     default: CHECK(false, "no narrow float: ", type);
   }

@@ -22,8 +22,8 @@ constexpr auto kRows = [] {
   return rows;
 }();
 
-constexpr int64_t kChunk = 256;       // Elements on their way through the compute type: fits the first-level cache.
-constexpr int64_t kWidest = 16;       // Bytes of a c128.
+constexpr int64_t kChunk = 256;  // Elements on their way through the compute type: fits the first-level cache.
+constexpr int64_t kWidest = 16;  // Bytes of a c128.
 
 }  // namespace
 
@@ -44,7 +44,9 @@ Result<ElementwiseOp> ElementwiseOp::Make(const Instruction& inst) {
   CHECK(row != nullptr, inst.opcode());
   row(inst, op);
   if (op.kernel == nullptr) {
-    FAIL(UnsupportedAt(inst, "U002", Str("'", inst.opcode(), "' of ", inst.operand(0).shape().type(), " has no meaning in the interpreter")));
+    FAIL(UnsupportedAt(
+        inst, "U002",
+        Str("'", inst.opcode(), "' of ", inst.operand(0).shape().type(), " has no meaning in the interpreter")));
   }
   for (int i = 0; i < op.operands_; ++i) {
     if (op.load[i] == nullptr) op.in_compute_bytes_[i] = op.in_bytes_[i];
@@ -53,7 +55,8 @@ Result<ElementwiseOp> ElementwiseOp::Make(const Instruction& inst) {
 }
 
 void ElementwiseOp::Run(const std::byte* const* in, std::byte* out, int64_t count, uint32_t scalars) const {
-  const bool direct = store == nullptr && scalars == 0 && load[0] == nullptr && load[1] == nullptr && load[2] == nullptr;
+  const bool direct =
+      store == nullptr && scalars == 0 && load[0] == nullptr && load[1] == nullptr && load[2] == nullptr;
   if (direct) {
     const void* operands[] = {in[0], operands_ > 1 ? in[1] : nullptr, operands_ > 2 ? in[2] : nullptr};
     kernel(*this, operands, out, count);

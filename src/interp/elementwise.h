@@ -1,6 +1,6 @@
 // Ops whose result element i needs operand elements i only: what each does to a run of elements.
-// The rows are in elementwise_unary.cpp and elementwise_binary.cpp; an elementwise opcode of ir/ops.def without a row does
-// not link, with its name in the message.
+// The rows are in elementwise_unary.cpp and elementwise_binary.cpp; an elementwise opcode of ir/ops.def without a row
+// does not link, with its name in the message.
 #ifndef HLO_INTERP_ELEMENTWISE_H_
 #define HLO_INTERP_ELEMENTWISE_H_
 
@@ -27,7 +27,7 @@ class ElementwiseOp {
   Kernel kernel = nullptr;
   Loader load[kMaxOperands] = {};  // Null: memory form is compute form.
   Storer store = nullptr;
-  int bits = 0;  // Width of the (first operand's) element type.
+  int bits = 0;                                  // Width of the (first operand's) element type.
   int64_t exponent_bits = 0, mantissa_bits = 0;  // reduce-precision: the target's
   int64_t own_exponent_bits = 0;                 // and the element type's.
   double lowest = 0, highest = 0;                // convert, stochastic-convert: the range of the target

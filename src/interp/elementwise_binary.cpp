@@ -92,7 +92,8 @@ T PowerOf(T x, T y) {
   }
 }
 
-// NaN of x first, then of y. Zeros are ordered: of two equal numbers the bits are combined, which matters for zeros only.
+// NaN of x first, then of y. Zeros are ordered: of two equal numbers the bits are combined, which matters for zeros
+// only.
 template <bool kMax, class T>
 T ExtremeOf(T x, T y) {
   if constexpr (kIsPred<T>) {
@@ -116,7 +117,9 @@ T ShiftLeftOf(T x, T y, int bits) {
 
 template <class T>
 T ShiftRightLogicalOf(T x, T y, int bits) {
-  return static_cast<uint64_t>(y) >= static_cast<uint64_t>(bits) ? 0 : static_cast<T>((static_cast<uint64_t>(x) & Mask(bits)) >> y);
+  return static_cast<uint64_t>(y) >= static_cast<uint64_t>(bits)
+             ? 0
+             : static_cast<T>((static_cast<uint64_t>(x) & Mask(bits)) >> y);
 }
 
 template <class T>
@@ -165,7 +168,8 @@ bool Compares(T x, T y) {
 template <Direction kDirection>
 void SetComparison(const Instruction& inst, ElementwiseOp& op) {
   constexpr unsigned kTypes = kDirection == kEq || kDirection == kNe ? rows::kAny : rows::kReal | rows::kPred;
-  rows::SetKernel<kTypes, 2>(inst, op, []<class T>(const ElementwiseOp&, T x, T y) { return Compares<kDirection>(x, y); });
+  rows::SetKernel<kTypes, 2>(inst, op,
+                             []<class T>(const ElementwiseOp&, T x, T y) { return Compares<kDirection>(x, y); });
 }
 
 // Bit patterns as sign-magnitude numbers: -NaN < -inf < ... < -0 < +0 < ... < +NaN.
@@ -181,7 +185,8 @@ void TotalOrderLoop(const ElementwiseOp&, const void* const* in, void* out, int6
 template <Direction kDirection>
 void CompareWithDirection(const Instruction& inst, ElementwiseOp& op) {
   const PrimitiveType type = inst.operand(0).shape().type();
-  if (inst.attrs<CompareAttrs>().type != ComparisonType::kTotalOrder || !IsFloat(type)) return SetComparison<kDirection>(inst, op);
+  if (inst.attrs<CompareAttrs>().type != ComparisonType::kTotalOrder || !IsFloat(type))
+    return SetComparison<kDirection>(inst, op);
   op.kernel = TotalOrderLoop<kDirection>;
   op.load[0] = op.load[1] = BitsLoaderOf(type);
 }
@@ -232,7 +237,7 @@ void StochasticConvertLoop(const ElementwiseOp& op, const void* const* in, void*
 }  // namespace
 
 BINARY(Add, kAny, AddOf(x, y))
-BINARY(And, kInt | rows::kPred, static_cast<T>(x & y))
+BINARY(And, kInt | rows::kPred, static_cast<T>(x& y))
 BINARY(Divide, kArith, DivideOf(x, y))
 BINARY(Maximum, kReal | rows::kPred, (ExtremeOf<true>(x, y)))
 BINARY(Minimum, kReal | rows::kPred, (ExtremeOf<false>(x, y)))
@@ -249,9 +254,8 @@ BINARY_FUNCTION(Atan2, kFloat | rows::kComplex, Atan2Of(x, y))
 BINARY_FUNCTION(Power, kArith, PowerOf(x, y))
 
 void ClampRow(const Instruction& inst, ElementwiseOp& op) {
-  rows::SetKernel<rows::kReal | rows::kPred, 3>(inst, op, []<class T>(const ElementwiseOp&, T low, T x, T high) {
-    return ClampOf(low, x, high);
-  });
+  rows::SetKernel<rows::kReal | rows::kPred, 3>(
+      inst, op, []<class T>(const ElementwiseOp&, T low, T x, T high) { return ClampOf(low, x, high); });
 }
 
 void CompareRow(const Instruction& inst, ElementwiseOp& op) {
@@ -284,7 +288,8 @@ void ComplexRow(const Instruction& inst, ElementwiseOp& op) {
 
 void StochasticConvertRow(const Instruction& inst, ElementwiseOp& op) {
   if (!IsSigned(inst.shape().type())) return;
-  op.kernel = ComputeOf(inst.operand(0).shape().type()) == Compute::kF32 ? StochasticConvertLoop<float> : StochasticConvertLoop<double>;
+  op.kernel = ComputeOf(inst.operand(0).shape().type()) == Compute::kF32 ? StochasticConvertLoop<float>
+                                                                         : StochasticConvertLoop<double>;
 }
 
 }  // namespace hlo

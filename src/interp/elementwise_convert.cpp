@@ -29,7 +29,10 @@ void SaturateLoop(const ElementwiseOp& op, const void* const* in, void* out, int
   const To highest = static_cast<To>(op.highest_int), lowest = static_cast<To>(op.lowest_int);
   for (int64_t i = 0; i < count; ++i) {
     const double value = x[i];
-    r[i] = value != value ? To(0) : value >= op.highest ? highest : value <= op.lowest ? lowest : static_cast<To>(value);
+    r[i] = value != value        ? To(0)
+           : value >= op.highest ? highest
+           : value <= op.lowest  ? lowest
+                                 : static_cast<To>(value);
   }
 }
 
@@ -40,7 +43,8 @@ void ToOddLoop(const ElementwiseOp&, const void* const* in, void* out, int64_t c
   const auto* x = static_cast<const From*>(in[0]);
   auto* r = static_cast<double*>(out);
   for (int64_t i = 0; i < count; ++i) {
-    const uint64_t size = std::is_signed_v<From> && x[i] < From(0) ? 0 - static_cast<uint64_t>(x[i]) : static_cast<uint64_t>(x[i]);
+    const uint64_t size =
+        std::is_signed_v<From> && x[i] < From(0) ? 0 - static_cast<uint64_t>(x[i]) : static_cast<uint64_t>(x[i]);
     const int extra = std::max(0, 64 - std::countl_zero(size) - 53);
     const uint64_t kept = size >> extra | ((size & ((uint64_t{1} << extra) - 1)) != 0);
     const double value = std::ldexp(static_cast<double>(kept), extra);
@@ -55,7 +59,8 @@ void RealPartLoop(const ElementwiseOp& op, const void* const* in, void* out, int
   for (int64_t i = 0; i < count; ++i) {
     const double real = x[i].real();
     const void* one[] = {&real};
-    if constexpr (std::is_integral_v<To> && !std::is_same_v<To, bool>) SaturateLoop<double, To>(op, one, static_cast<To*>(out) + i, 1);
+    if constexpr (std::is_integral_v<To> && !std::is_same_v<To, bool>)
+      SaturateLoop<double, To>(op, one, static_cast<To*>(out) + i, 1);
     else CastLoop<double, To>(op, one, static_cast<To*>(out) + i, 1);
   }
 }
@@ -79,7 +84,9 @@ void SetRange(PrimitiveType type, ElementwiseOp& op) {
   op.highest = static_cast<double>(op.highest_int);
 }
 
-bool IsNarrowFloat(PrimitiveType type) { return IsFloat(type) && type != PrimitiveType::kF32 && type != PrimitiveType::kF64; }
+bool IsNarrowFloat(PrimitiveType type) {
+  return IsFloat(type) && type != PrimitiveType::kF32 && type != PrimitiveType::kF64;
+}
 
 }  // namespace
 
@@ -101,7 +108,9 @@ void ConvertRow(const Instruction& inst, ElementwiseOp& op) {
     }
     return;
   }
-  WithCompute(compute, [&]<class From>() { WithCompute(ComputeOf(to), [&]<class To>() { op.kernel = KernelFor<From, To>(); }); });
+  WithCompute(compute, [&]<class From>() {
+    WithCompute(ComputeOf(to), [&]<class To>() { op.kernel = KernelFor<From, To>(); });
+  });
 }
 
 void CopyRow(const Instruction& inst, ElementwiseOp& op) { ConvertRow(inst, op); }

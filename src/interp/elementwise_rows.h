@@ -70,8 +70,8 @@ void SetKernel(const Instruction& inst, ElementwiseOp& op, F) {
   });
 }
 
-// The type in which functions of the C library are called: one with enough bits to spare that rounding its result to T is
-// correct almost always.
+// The type in which functions of the C library are called: one with enough bits to spare that rounding its result to T
+// is correct almost always.
 template <class T>
 struct WideOf {
   using Type = T;
@@ -94,28 +94,30 @@ using Wide = typename WideOf<T>::Type;
 }  // namespace rows
 
 // UNARY(Negate, kArith, -x): x has the compute type, the result its own.
-#define UNARY(Name, types, ...)                                                                               \
-  void Name##Row(const Instruction& inst, ElementwiseOp& op) {                                                \
+#define UNARY(Name, types, ...)                                                                                     \
+  void Name##Row(const Instruction& inst, ElementwiseOp& op) {                                                      \
     rows::SetKernel<(rows::types), 1>(inst, op, []<class T>(const ElementwiseOp& op, T x) { return __VA_ARGS__; }); \
   }
-// FUNCTION(Cbrt, kFloat, std::cbrt(x)): x is wider than the compute type (f64 for f32, 80 bits for f64, c128 for c64), and the result is rounded once.
-#define FUNCTION(Name, types, ...)                                                                  \
-  void Name##Row(const Instruction& inst, ElementwiseOp& op) {                                      \
-    rows::SetKernel<(rows::types), 1>(inst, op, []<class T>(const ElementwiseOp&, T narrow) {         \
-      const auto x = static_cast<rows::Wide<T>>(narrow);                                            \
-      return static_cast<T>(__VA_ARGS__);                                                           \
-    });                                                                                             \
+// FUNCTION(Cbrt, kFloat, std::cbrt(x)): x is wider than the compute type (f64 for f32, 80 bits for f64, c128 for c64),
+// and the result is rounded once.
+#define FUNCTION(Name, types, ...)                                                            \
+  void Name##Row(const Instruction& inst, ElementwiseOp& op) {                                \
+    rows::SetKernel<(rows::types), 1>(inst, op, []<class T>(const ElementwiseOp&, T narrow) { \
+      const auto x = static_cast<rows::Wide<T>>(narrow);                                      \
+      return static_cast<T>(__VA_ARGS__);                                                     \
+    });                                                                                       \
   }
-#define BINARY(Name, types, ...)                                                                                   \
-  void Name##Row(const Instruction& inst, ElementwiseOp& op) {                                                     \
-    rows::SetKernel<(rows::types), 2>(inst, op, []<class T>(const ElementwiseOp& op, T x, T y) { return __VA_ARGS__; }); \
+#define BINARY(Name, types, ...)                                                                               \
+  void Name##Row(const Instruction& inst, ElementwiseOp& op) {                                                 \
+    rows::SetKernel<(rows::types), 2>(inst, op,                                                                \
+                                      []<class T>(const ElementwiseOp& op, T x, T y) { return __VA_ARGS__; }); \
   }
-#define BINARY_FUNCTION(Name, types, ...)                                                                \
-  void Name##Row(const Instruction& inst, ElementwiseOp& op) {                                           \
+#define BINARY_FUNCTION(Name, types, ...)                                                                   \
+  void Name##Row(const Instruction& inst, ElementwiseOp& op) {                                              \
     rows::SetKernel<(rows::types), 2>(inst, op, []<class T>(const ElementwiseOp&, T narrow_x, T narrow_y) { \
-      const auto x = static_cast<rows::Wide<T>>(narrow_x), y = static_cast<rows::Wide<T>>(narrow_y);     \
-      return static_cast<T>(__VA_ARGS__);                                                                \
-    });                                                                                                  \
+      const auto x = static_cast<rows::Wide<T>>(narrow_x), y = static_cast<rows::Wide<T>>(narrow_y);        \
+      return static_cast<T>(__VA_ARGS__);                                                                   \
+    });                                                                                                     \
   }
 
 }  // namespace hlo

@@ -113,7 +113,8 @@ T ReducePrecisionOf(const ElementwiseOp& op, T x) {
     bits += (last >> 1) - 1 + ((bits >> dropped) & 1);  // To nearest, ties to even; the carry may bump the exponent.
     bits &= ~(last - 1);
   }
-  // The element's own format is no restriction: f16 keeps its subnormals in e5m10, though f32 could not tell them apart.
+  // The element's own format is no restriction: f16 keeps its subnormals in e5m10, though f32 could not tell them
+  // apart.
   if (op.exponent_bits < kExponent && op.exponent_bits < op.own_exponent_bits) {
     constexpr int64_t kBias = (int64_t{1} << (kExponent - 1)) - 1;
     const int64_t bias = (int64_t{1} << (op.exponent_bits - 1)) - 1;
@@ -173,8 +174,12 @@ void ReducePrecisionRow(const Instruction& inst, ElementwiseOp& op) {
   op.exponent_bits = inst.attrs<ReducePrecisionAttrs>().exponent_bits;
   op.mantissa_bits = inst.attrs<ReducePrecisionAttrs>().mantissa_bits;
   const PrimitiveType type = inst.shape().type();
-  if (IsFloat(type)) op.own_exponent_bits = type == PrimitiveType::kF64 ? 11 : type == PrimitiveType::kF32 ? 8 : FormatOf(type).exponent_bits;
-  rows::SetKernel<rows::kFloat, 1>(inst, op, []<class T>(const ElementwiseOp& op, T x) { return ReducePrecisionOf(op, x); });
+  if (IsFloat(type))
+    op.own_exponent_bits = type == PrimitiveType::kF64   ? 11
+                           : type == PrimitiveType::kF32 ? 8
+                                                         : FormatOf(type).exponent_bits;
+  rows::SetKernel<rows::kFloat, 1>(inst, op,
+                                   []<class T>(const ElementwiseOp& op, T x) { return ReducePrecisionOf(op, x); });
 }
 
 }  // namespace hlo

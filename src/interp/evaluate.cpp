@@ -17,14 +17,14 @@ constexpr int64_t kGrain = 1 << 15;  // Elements of one piece of a parallel elem
 
 // What the frames of the interpreter do.
 constexpr bool IsFrameOp(Opcode opcode) {
-  return opcode == Opcode::kParameter || opcode == Opcode::kCall || opcode == Opcode::kFusion || opcode == Opcode::kWhile ||
-         opcode == Opcode::kConditional || opcode == Opcode::kAsyncStart;
+  return opcode == Opcode::kParameter || opcode == Opcode::kCall || opcode == Opcode::kFusion ||
+         opcode == Opcode::kWhile || opcode == Opcode::kConditional || opcode == Opcode::kAsyncStart;
 }
 
 constexpr auto kHandlers = [] {
   std::array<Handler, 256> handlers = {};
-#define HLO_OP(Name, text, arity, attrs, shape_rule, traits)                                                       \
-  if constexpr (((traits) & kElementwise) != 0) handlers[static_cast<int>(Opcode::k##Name)] = &EvalElementwise;    \
+#define HLO_OP(Name, text, arity, attrs, shape_rule, traits)                                                    \
+  if constexpr (((traits) & kElementwise) != 0) handlers[static_cast<int>(Opcode::k##Name)] = &EvalElementwise; \
   else if constexpr (!IsFrameOp(Opcode::k##Name)) handlers[static_cast<int>(Opcode::k##Name)] = &Eval##Name;
 #include "ir/ops.def"
   return handlers;
@@ -32,7 +32,8 @@ constexpr auto kHandlers = [] {
 
 }  // namespace
 
-Session::Session(const InterpretOptions& options, int nesting) : rng_state{0x7012395 ^ options.seed, 0}, options_(options), nesting_(nesting) {}
+Session::Session(const InterpretOptions& options, int nesting)
+    : rng_state{0x7012395 ^ options.seed, 0}, options_(options), nesting_(nesting) {}
 Session::~Session() = default;
 
 Result<const ScalarBody*> Session::Body(const Computation& computation) {
@@ -48,7 +49,8 @@ Handler HandlerOf(Opcode opcode) { return kHandlers[static_cast<int>(opcode)]; }
 Result<Literal> EvalElementwise(Evaluation& e) {
   const Instruction& inst = e.inst;
   const Shape& shape = inst.shape();
-  if (inst.Is(Opcode::kCopy) && (!shape.IsArray() || shape.type() == e.operands[0].shape().type())) return std::move(e.operands[0]);
+  if (inst.Is(Opcode::kCopy) && (!shape.IsArray() || shape.type() == e.operands[0].shape().type()))
+    return std::move(e.operands[0]);
   const ElementwiseOp op = TRY(ElementwiseOp::Make(inst));
   const int64_t count = shape.NumElements();
 
@@ -64,7 +66,8 @@ Result<Literal> EvalElementwise(Evaluation& e) {
   for (size_t i = 0; i < e.operands.size(); ++i) {
     Literal& operand = e.operands[i];
     in[i] = operand.raw();
-    if (reused || !operand.OwnsBytes() || operand.shape().type() != shape.type() || !SameDims(operand.shape(), shape)) continue;
+    if (reused || !operand.OwnsBytes() || operand.shape().type() != shape.type() || !SameDims(operand.shape(), shape))
+      continue;
     result = std::move(operand);
     reused = true;
   }
@@ -73,7 +76,8 @@ Result<Literal> EvalElementwise(Evaluation& e) {
 
   const int64_t out_bytes = ByteWidth(shape.type());
   std::array<int64_t, ElementwiseOp::kMaxOperands> in_bytes = {};
-  for (size_t i = 0; i < e.operands.size(); ++i) in_bytes[i] = (scalars >> i) & 1 ? 0 : ByteWidth(inst.operand(i).shape().type());
+  for (size_t i = 0; i < e.operands.size(); ++i)
+    in_bytes[i] = (scalars >> i) & 1 ? 0 : ByteWidth(inst.operand(i).shape().type());
   ParallelFor(count, kGrain, [&](int64_t begin, int64_t end) {
     const std::byte* part[ElementwiseOp::kMaxOperands];
     for (int i = 0; i < ElementwiseOp::kMaxOperands; ++i) part[i] = in[i] + begin * in_bytes[i];
@@ -119,13 +123,15 @@ Result<Literal> EvalCopyStart(Evaluation& e) {
 }
 Result<Literal> EvalCopyDone(Evaluation& e) { return e.operands[0].elements()[0]; }
 Result<Literal> EvalAsyncUpdate(Evaluation& e) {
-  if (e.operands.size() != 1) FAIL(UnsupportedAt(e.inst, "U002", "async-update that binds operands is not supported by the interpreter"));
+  if (e.operands.size() != 1)
+    FAIL(UnsupportedAt(e.inst, "U002", "async-update that binds operands is not supported by the interpreter"));
   return std::move(e.operands[0]);
 }
 Result<Literal> EvalAsyncDone(Evaluation& e) { return e.operands[0].elements()[1]; }
 
 Result<Literal> EvalGetDimensionSize(Evaluation& e) {
-  return Literal::Scalar(PrimitiveType::kS32, e.operands[0].shape().dim(e.inst.attrs<OneDimensionAttrs>().dimension.value));
+  return Literal::Scalar(PrimitiveType::kS32,
+                         e.operands[0].shape().dim(e.inst.attrs<OneDimensionAttrs>().dimension.value));
 }
 
 // ---- One process: collectives on a group of one --------------------------------------------------------------------
@@ -139,12 +145,15 @@ namespace {
 Result<Literal> OnOneProcess(Evaluation& e) {
   const ModuleHeader& header = e.inst.module().header;
   if (header.replica_count != 1 || header.num_partitions != 1) {
-    FAIL(UnsupportedAt(e.inst, "U002", Str("'", e.inst.opcode(), "' over ", header.replica_count, " replicas and ", header.num_partitions,
-                                           " partitions is not supported by the interpreter")));
+    FAIL(UnsupportedAt(e.inst, "U002",
+                       Str("'", e.inst.opcode(), "' over ", header.replica_count, " replicas and ",
+                           header.num_partitions, " partitions is not supported by the interpreter")));
   }
   Literal result = e.operands.size() == 1 ? e.operands[0] : Literal::Tuple({e.operands.begin(), e.operands.end()});
   if (!Compatible(result.shape(), e.inst.shape())) {
-    FAIL(UnsupportedAt(e.inst, "U002", Str("'", e.inst.opcode(), "' from ", result.shape(), " to ", e.inst.shape(), " needs several processes")));
+    FAIL(UnsupportedAt(
+        e.inst, "U002",
+        Str("'", e.inst.opcode(), "' from ", result.shape(), " to ", e.inst.shape(), " needs several processes")));
   }
   return result;
 }
@@ -162,7 +171,8 @@ Result<Literal> EvalCollectiveBroadcast(Evaluation& e) { return OnOneProcess(e);
 // Who is no target gets zeros, also when there is only one process.
 Result<Literal> EvalCollectivePermute(Evaluation& e) {
   const PermuteAttrs& attrs = e.inst.attrs<PermuteAttrs>();
-  if (attrs.slice_sizes) FAIL(UnsupportedAt(e.inst, "U002", "collective-permute with slice_sizes is not supported by the interpreter"));
+  if (attrs.slice_sizes)
+    FAIL(UnsupportedAt(e.inst, "U002", "collective-permute with slice_sizes is not supported by the interpreter"));
   Literal result = TRY(OnOneProcess(e));
   return attrs.source_target_pairs.empty() ? Literal(e.inst.shape()) : result;
 }
@@ -170,10 +180,11 @@ Result<Literal> EvalCollectivePermute(Evaluation& e) {
 // ---- What is not supported -----------------------------------------------------------------------------------------
 
 namespace {
-#define UNSUPPORTED_OPS(X)                                                                                            \
-  X(AllGatherDone) X(AllGatherStart) X(CollectivePermuteDone) X(CollectivePermuteStart) X(CollectiveReduce)           \
-  X(DynamicReshape) X(Infeed) X(Outfeed) X(RaggedAllToAll) X(RaggedDot) X(Recv) X(RecvDone) X(ScaledDot) X(Send) X(SendDone) X(SetDimensionSize) \
-  X(Shuffle)
+#define UNSUPPORTED_OPS(X)                                                                                             \
+  X(AllGatherDone)                                                                                                     \
+  X(AllGatherStart) X(CollectivePermuteDone) X(CollectivePermuteStart) X(CollectiveReduce) X(DynamicReshape) X(Infeed) \
+      X(Outfeed) X(RaggedAllToAll) X(RaggedDot) X(Recv) X(RecvDone) X(ScaledDot) X(Send) X(SendDone)                   \
+          X(SetDimensionSize) X(Shuffle)
 
 constexpr Opcode kUnsupported[] = {
 #define NAME_OF(Name) Opcode::k##Name,
@@ -182,13 +193,15 @@ constexpr Opcode kUnsupported[] = {
 };
 }  // namespace
 
-#define UNSUPPORTED(Name)                                                                                         \
-  Result<Literal> Eval##Name(Evaluation& e) {                                                                     \
-    FAIL(UnsupportedAt(e.inst, "U002", Str("'", e.inst.opcode(), "' is not supported by the interpreter")));      \
+#define UNSUPPORTED(Name)                                                                                    \
+  Result<Literal> Eval##Name(Evaluation& e) {                                                                \
+    FAIL(UnsupportedAt(e.inst, "U002", Str("'", e.inst.opcode(), "' is not supported by the interpreter"))); \
   }
 UNSUPPORTED_OPS(UNSUPPORTED)
 #undef UNSUPPORTED
 
-bool IsUnsupported(Opcode opcode) { return std::find(std::begin(kUnsupported), std::end(kUnsupported), opcode) != std::end(kUnsupported); }
+bool IsUnsupported(Opcode opcode) {
+  return std::find(std::begin(kUnsupported), std::end(kUnsupported), opcode) != std::end(kUnsupported);
+}
 
 }  // namespace hlo

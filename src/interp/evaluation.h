@@ -37,7 +37,8 @@ class Session {
 
 struct Evaluation {
   const Instruction& inst;
-  // Values of the operands. Those that nobody needs later are not shared: writing to them, or taking them, copies nothing.
+  // Values of the operands. Those that nobody needs later are not shared: writing to them, or taking them, copies
+  // nothing.
   std::span<Literal> operands;
   Session& session;
 };
@@ -47,13 +48,15 @@ using Handler = Result<Literal> (*)(Evaluation& e);
 Handler HandlerOf(Opcode opcode);
 bool IsUnsupported(Opcode opcode);
 
-// One function for each opcode that is not elementwise; one that is missing does not link, with its name in the message.
+// One function for each opcode that is not elementwise; one that is missing does not link, with its name in the
+// message.
 #define HLO_OP(Name, ...) Result<Literal> Eval##Name(Evaluation& e);
 #include "ir/ops.def"
 Result<Literal> EvalElementwise(Evaluation& e);
 
 // EvaluateComputation inside an evaluation.
-Result<Literal> EvaluateNested(const Computation& computation, std::span<const Literal> args, const InterpretOptions& options, int nesting);
+Result<Literal> EvaluateNested(const Computation& computation, std::span<const Literal> args,
+                               const InterpretOptions& options, int nesting);
 
 }  // namespace hlo
 

@@ -12,7 +12,8 @@
 namespace hlo {
 namespace {
 
-// out[k] = sum_j in[j * stride] * root(j * k), where root(i) = roots[i * step], for a length of n = roots.size() / step.
+// out[k] = sum_j in[j * stride] * root(j * k), where root(i) = roots[i * step], for a length of n = roots.size() /
+// step.
 void Transform(const C128* in, int64_t stride, C128* out, int64_t n, const std::vector<C128>& roots, int64_t step) {
   if (n % 2 != 0 || n == 0) {
     for (int64_t k = 0; k < n; ++k) {

@@ -13,16 +13,19 @@
 
 namespace hlo {
 
-std::vector<Run> WindowRuns(std::span<const int64_t> dims, std::span<const int64_t> from_strides, std::span<const int64_t> to_strides) {
+std::vector<Run> WindowRuns(std::span<const int64_t> dims, std::span<const int64_t> from_strides,
+                            std::span<const int64_t> to_strides) {
   // Trailing dimensions that are one run in both arrays.
   int64_t together = 1;
   size_t outer = dims.size();
-  while (outer > 0 && (dims[outer - 1] == 1 || (from_strides[outer - 1] == together && to_strides[outer - 1] == together))) {
+  while (outer > 0 &&
+         (dims[outer - 1] == 1 || (from_strides[outer - 1] == together && to_strides[outer - 1] == together))) {
     together *= dims[--outer];
   }
   std::vector<Run> runs;
   for (IndexWalk walk(dims.first(outer)); walk.Valid(); walk.Next()) {
-    const Run run = {Dot(walk.index(), from_strides.first(outer)), Dot(walk.index(), to_strides.first(outer)), together};
+    const Run run = {Dot(walk.index(), from_strides.first(outer)), Dot(walk.index(), to_strides.first(outer)),
+                     together};
     if (together > 0) runs.push_back(run);
   }
   return runs;
@@ -35,8 +38,9 @@ bool Contains(std::span<const int64_t> dims, int64_t d) { return std::find(dims.
 // Where the windows are: what gather and scatter have in common.
 class WindowStarts {
  public:
-  WindowStarts(const Literal& indices, int64_t index_vector_dim, std::span<const int64_t> start_map, std::span<const int64_t> operand_batching,
-               std::span<const int64_t> indices_batching, int64_t operand_rank)
+  WindowStarts(const Literal& indices, int64_t index_vector_dim, std::span<const int64_t> start_map,
+               std::span<const int64_t> operand_batching, std::span<const int64_t> indices_batching,
+               int64_t operand_rank)
       : indices_(indices),
         start_map_(start_map),
         operand_batching_(operand_batching),
@@ -60,7 +64,8 @@ class WindowStarts {
   void StartOf(const std::vector<int64_t>& batch, std::vector<int64_t>& start) const {
     start.assign(operand_rank_, 0);
     const int64_t at = Dot(batch, batch_strides_);
-    for (size_t k = 0; k < start_map_.size(); ++k) start[start_map_[k]] = indices_.GetInt(at + static_cast<int64_t>(k) * vector_stride_);
+    for (size_t k = 0; k < start_map_.size(); ++k)
+      start[start_map_[k]] = indices_.GetInt(at + static_cast<int64_t>(k) * vector_stride_);
     for (size_t k = 0; k < operand_batching_.size(); ++k) {
       const int64_t d = indices_batching_[k];
       start[operand_batching_[k]] = batch[d < index_vector_dim_ ? d : d - 1];
@@ -84,8 +89,8 @@ Result<Literal> EvalGather(Evaluation& e) {
   if (from.NumElements() == 0) return Literal(shape);
   Literal result = Literal::Uninitialized(shape);
   if (result.byte_size() == 0) return result;
-  const WindowStarts starts(indices, attrs.index_vector_dim, attrs.start_index_map, attrs.operand_batching_dims, attrs.start_indices_batching_dims,
-                            from.rank());
+  const WindowStarts starts(indices, attrs.index_vector_dim, attrs.start_index_map, attrs.operand_batching_dims,
+                            attrs.start_indices_batching_dims, from.rank());
   const std::vector<int64_t> from_strides = RowMajorStrides(from.dims()), to_strides = RowMajorStrides(shape.dims());
 
   // The window's dimensions of both arrays, and the result's others.
@@ -105,18 +110,21 @@ Result<Literal> EvalGather(Evaluation& e) {
   const int64_t bytes = ByteWidth(from.type());
   std::byte* const out = result.mutable_raw();
   const int64_t windows = Product(starts.batch_dims());
-  ParallelFor(windows, std::max<int64_t>(1, (1 << 14) / std::max<int64_t>(1, Product(window))), [&](int64_t begin, int64_t end) {
-    IndexWalk walk(starts.batch_dims());
-    walk.Seek(begin);
-    std::vector<int64_t> start;
-    for (int64_t i = begin; i < end; ++i, walk.Next()) {
-      starts.StartOf(walk.index(), start);
-      for (int64_t d = 0; d < from.rank(); ++d) start[d] = std::clamp<int64_t>(start[d], 0, from.dim(d) - attrs.slice_sizes[d]);
-      const std::byte* origin = operand.raw() + Dot(start, from_strides) * bytes;
-      std::byte* target = out + Dot(walk.index(), batch_to) * bytes;
-      for (const Run& run : runs) std::memcpy(target + run.to * bytes, origin + run.from * bytes, run.count * bytes);
-    }
-  });
+  ParallelFor(windows, std::max<int64_t>(1, (1 << 14) / std::max<int64_t>(1, Product(window))),
+              [&](int64_t begin, int64_t end) {
+                IndexWalk walk(starts.batch_dims());
+                walk.Seek(begin);
+                std::vector<int64_t> start;
+                for (int64_t i = begin; i < end; ++i, walk.Next()) {
+                  starts.StartOf(walk.index(), start);
+                  for (int64_t d = 0; d < from.rank(); ++d)
+                    start[d] = std::clamp<int64_t>(start[d], 0, from.dim(d) - attrs.slice_sizes[d]);
+                  const std::byte* origin = operand.raw() + Dot(start, from_strides) * bytes;
+                  std::byte* target = out + Dot(walk.index(), batch_to) * bytes;
+                  for (const Run& run : runs)
+                    std::memcpy(target + run.to * bytes, origin + run.from * bytes, run.count * bytes);
+                }
+              });
   return result;
 }
 
@@ -130,13 +138,16 @@ Result<Literal> EvalScatter(Evaluation& e) {
   const std::span<const Literal> updates = e.operands.subspan(arrays + 1);
   std::vector<Literal> results;
   for (size_t i = 0; i < arrays; ++i) results.push_back(std::move(e.operands[i]));
-  const auto finish = [&]() -> Literal { return e.inst.shape().IsTuple() ? Literal::Tuple(std::move(results)) : std::move(results[0]); };
+  const auto finish = [&]() -> Literal {
+    return e.inst.shape().IsTuple() ? Literal::Tuple(std::move(results)) : std::move(results[0]);
+  };
   TRY(CheckBody(e.inst, body, arrays, results, updates));
 
   const Shape operand = results[0].shape(), &update = updates[0].shape();
-  const WindowStarts starts(indices, attrs.index_vector_dim, attrs.scatter_dims_to_operand_dims, attrs.input_batching_dims,
-                            attrs.scatter_indices_batching_dims, operand.rank());
-  const std::vector<int64_t> operand_strides = RowMajorStrides(operand.dims()), update_strides = RowMajorStrides(update.dims());
+  const WindowStarts starts(indices, attrs.index_vector_dim, attrs.scatter_dims_to_operand_dims,
+                            attrs.input_batching_dims, attrs.scatter_indices_batching_dims, operand.rank());
+  const std::vector<int64_t> operand_strides = RowMajorStrides(operand.dims()),
+                             update_strides = RowMajorStrides(update.dims());
   std::vector<int64_t> window, window_operand, window_update, batch_update, limit(operand.rank());
   size_t next = 0;
   for (int64_t d = 0; d < operand.rank(); ++d) {

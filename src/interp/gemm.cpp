@@ -9,8 +9,8 @@
 namespace hlo {
 namespace {
 
-// A tile of kRows x kColumns sums stays in registers: 6 x 16 floats are 12 of the 16, and leave room for two of b and one
-// of a. The packed block of b (kDepth x kColumns floats) is 16 KiB, half of the first-level cache.
+// A tile of kRows x kColumns sums stays in registers: 6 x 16 floats are 12 of the 16, and leave room for two of b and
+// one of a. The packed block of b (kDepth x kColumns floats) is 16 KiB, half of the first-level cache.
 constexpr int64_t kRows = 6;
 constexpr int64_t kDepth = 256;
 
@@ -35,7 +35,8 @@ constexpr int64_t kColumns = kHasVector<T> ? 64 / sizeof(T) : 8;
 template <class T>
 T MultiplyAdd(T sum, T x, T y) {
   if constexpr (std::is_same_v<T, bool>) return sum | (x & y);
-  else if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<uint64_t>(sum) + static_cast<uint64_t>(x) * static_cast<uint64_t>(y));
+  else if constexpr (std::is_integral_v<T>)
+    return static_cast<T>(static_cast<uint64_t>(sum) + static_cast<uint64_t>(x) * static_cast<uint64_t>(y));
   else return sum + x * y;
 }
 
@@ -73,24 +74,26 @@ void Tile(int64_t depth, const T* a, const T* b, T* sums) {
 
 // Few rows: packing b would cost more than the products. Sums of a row run along n.
 template <class T>
-void FewRows(int64_t m, int64_t n, int64_t k, const PackRows<T>& a, const T* b, int64_t b_stride, T* c, int64_t c_stride) {
+void FewRows(int64_t m, int64_t n, int64_t k, const PackRows<T>& a, const T* b, int64_t b_stride, T* c,
+             int64_t c_stride) {
   const std::unique_ptr<T[]> left(new T[std::max<int64_t>(1, m * k)]);
   for (int64_t r = 0; r < m; ++r) a(r, 1, 0, k, left.get() + r * k);
   constexpr int64_t kBlock = 256;
-  ParallelFor((n + kBlock - 1) / kBlock, std::max<int64_t>(1, (1 << 16) / std::max<int64_t>(1, kBlock * k * m)), [&](int64_t begin, int64_t end) {
-    for (int64_t block = begin; block < end; ++block) {
-      const int64_t column = block * kBlock, columns = std::min(kBlock, n - column);
-      for (int64_t r = 0; r < m; ++r) {
-        T sums[kBlock] = {};
-        for (int64_t p = 0; p < k; ++p) {
-          const T x = left[r * k + p];
-          const T* row = b + p * b_stride + column;
-          for (int64_t j = 0; j < columns; ++j) sums[j] = MultiplyAdd(sums[j], x, row[j]);
-        }
-        std::copy_n(sums, columns, c + r * c_stride + column);
-      }
-    }
-  });
+  ParallelFor((n + kBlock - 1) / kBlock, std::max<int64_t>(1, (1 << 16) / std::max<int64_t>(1, kBlock * k * m)),
+              [&](int64_t begin, int64_t end) {
+                for (int64_t block = begin; block < end; ++block) {
+                  const int64_t column = block * kBlock, columns = std::min(kBlock, n - column);
+                  for (int64_t r = 0; r < m; ++r) {
+                    T sums[kBlock] = {};
+                    for (int64_t p = 0; p < k; ++p) {
+                      const T x = left[r * k + p];
+                      const T* row = b + p * b_stride + column;
+                      for (int64_t j = 0; j < columns; ++j) sums[j] = MultiplyAdd(sums[j], x, row[j]);
+                    }
+                    std::copy_n(sums, columns, c + r * c_stride + column);
+                  }
+                }
+              });
 }
 
 }  // namespace
@@ -103,16 +106,17 @@ void Gemm(int64_t m, int64_t n, int64_t k, const PackRows<T>& a, const T* b, int
   const int64_t panels = (n + kWide - 1) / kWide;
   // b in panels of kWide columns, each row-major by k; columns beyond n are zeros and their sums dropped.
   const std::unique_ptr<T[]> packed(new T[std::max<int64_t>(1, panels * k * kWide)]);
-  ParallelFor(panels, std::max<int64_t>(1, (1 << 14) / std::max<int64_t>(1, k * kWide)), [&](int64_t begin, int64_t end) {
-    for (int64_t panel = begin; panel < end; ++panel) {
-      const int64_t columns = std::min(kWide, n - panel * kWide);
-      T* to = packed.get() + panel * k * kWide;
-      for (int64_t p = 0; p < k; ++p, to += kWide) {
-        std::copy_n(b + p * b_stride + panel * kWide, columns, to);
-        std::fill_n(to + columns, kWide - columns, T());
-      }
-    }
-  });
+  ParallelFor(panels, std::max<int64_t>(1, (1 << 14) / std::max<int64_t>(1, k * kWide)),
+              [&](int64_t begin, int64_t end) {
+                for (int64_t panel = begin; panel < end; ++panel) {
+                  const int64_t columns = std::min(kWide, n - panel * kWide);
+                  T* to = packed.get() + panel * k * kWide;
+                  for (int64_t p = 0; p < k; ++p, to += kWide) {
+                    std::copy_n(b + p * b_stride + panel * kWide, columns, to);
+                    std::fill_n(to + columns, kWide - columns, T());
+                  }
+                }
+              });
 
   // A piece of work is a band of rows against all of b: its rows of a are packed once.
   constexpr int64_t kBand = kRows * 8;
@@ -139,7 +143,8 @@ void Gemm(int64_t m, int64_t n, int64_t k, const PackRows<T>& a, const T* b, int
         for (int64_t panel = 0; panel < panels; ++panel) {
           const T* right = packed.get() + (panel * k + k0) * kWide;
           for (int64_t strip = 0; strip < strips; ++strip) {
-            Tile(depth, left.get() + strip * kRows * depth, right, sums.get() + (panel * strips + strip) * kRows * kWide);
+            Tile(depth, left.get() + strip * kRows * depth, right,
+                 sums.get() + (panel * strips + strip) * kRows * kWide);
           }
         }
       }
@@ -163,7 +168,7 @@ PackRows<T> RowsOf(const T* a, int64_t stride) {
   };
 }
 
-#define FOR_TYPE(T)                                                                                                         \
+#define FOR_TYPE(T)                                                                                     \
   template void Gemm<T>(int64_t, int64_t, int64_t, const PackRows<T>&, const T*, int64_t, T*, int64_t); \
   template PackRows<T> RowsOf<T>(const T*, int64_t);
 FOR_TYPE(float)

@@ -1,5 +1,5 @@
-// Matrix products with sequential semantics: c[m][n] = sum over k in order of a[m][k] * b[k][n], each product and each sum
-// rounded in T. Vectorised across n and m, never along k, and never contracted to fused multiply-adds.
+// Matrix products with sequential semantics: c[m][n] = sum over k in order of a[m][k] * b[k][n], each product and each
+// sum rounded in T. Vectorised across n and m, never along k, and never contracted to fused multiply-adds.
 #ifndef HLO_INTERP_GEMM_H_
 #define HLO_INTERP_GEMM_H_
 

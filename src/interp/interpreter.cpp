@@ -1,4 +1,5 @@
-// Frames on an explicit stack: one for each computation that runs. What the opcodes mean is in the other files of interp/.
+// Frames on an explicit stack: one for each computation that runs. What the opcodes mean is in the other files of
+// interp/.
 #include "interp/interpreter.h"
 
 #include <unistd.h>
@@ -36,7 +37,8 @@ struct Frame {
 
 class Runner {
  public:
-  Runner(const InterpretOptions& options, int nesting) : options_(options), programs_(options), session_(options, nesting) {}
+  Runner(const InterpretOptions& options, int nesting)
+      : options_(options), programs_(options), session_(options, nesting) {}
 
   Result<Literal> Run(const Computation& computation, std::span<const Literal> args) {
     TRY(Push(computation, {args.begin(), args.end()}));
@@ -67,7 +69,8 @@ class Runner {
 
   Status Push(const Computation& computation, std::vector<Literal> args) {
     if (static_cast<int64_t>(frames_.size()) >= options_.max_depth) {
-      FAIL(LimitError("R005", Str("calls nested deeper than ", options_.max_depth, " at '", computation.name(), "' (--max_depth)")));
+      FAIL(LimitError("R005", Str("calls nested deeper than ", options_.max_depth, " at '", computation.name(),
+                                  "' (--max_depth)")));
     }
     Frame frame;
     frame.program = &programs_.Of(computation);
@@ -178,7 +181,8 @@ class Runner {
     frame.in_condition = false;
     if (value.GetInt(0) == 0) return Finish(frame, step, std::move(frame.state));
     if (options_.max_loop_iterations > 0 && frame.iteration >= options_.max_loop_iterations) {
-      FAIL(LimitAt(inst, Str("while '", inst.name(), "' exceeded ", options_.max_loop_iterations, " iterations (--max_loop_iterations)")));
+      FAIL(LimitAt(inst, Str("while '", inst.name(), "' exceeded ", options_.max_loop_iterations,
+                             " iterations (--max_loop_iterations)")));
     }
     if (options_.on_iteration) options_.on_iteration(inst, frame.iteration, frame.state);
     return Push(*inst.attrs<WhileAttrs>().body, {std::move(frame.state)});
@@ -200,12 +204,14 @@ class Runner {
 Status CheckArguments(const Computation& computation, std::span<const Literal> args) {
   const auto parameters = computation.parameters();
   if (args.size() != parameters.size()) {
-    FAIL(Rejected("A004", Str("'", computation.name(), "' takes ", parameters.size(), " arguments, got ", args.size())));
+    FAIL(
+        Rejected("A004", Str("'", computation.name(), "' takes ", parameters.size(), " arguments, got ", args.size())));
   }
   for (size_t i = 0; i < args.size(); ++i) {
     if (Compatible(args[i].shape(), parameters[i]->shape())) continue;
     FAIL(ErrorAt(*parameters[i], "A004",
-                 Str("argument ", i, " ('", parameters[i]->name(), "') wants ", parameters[i]->shape(), ", got ", args[i].shape())));
+                 Str("argument ", i, " ('", parameters[i]->name(), "') wants ", parameters[i]->shape(), ", got ",
+                     args[i].shape())));
   }
   return {};
 }
@@ -217,19 +223,21 @@ Status CheckMemory(const Computation& computation, const InterpretOptions& optio
   const Instruction& largest = *peak.largest;
   const std::string bound = Str("limit ", HumanBytes(static_cast<double>(limit)), " (--memory_limit)");
   const double size = static_cast<double>(largest.shape().ByteSize());
-  Error error = LimitError("R004",
-                           size > static_cast<double>(limit)
-                               ? Str("instruction '", largest.name(), "' needs ", HumanBytes(size), " for ", largest.shape(), ", ", bound)
-                               : Str("values alive at once need ", HumanBytes(static_cast<double>(peak.bytes)), ", of which '", largest.name(), "' ",
-                                     largest.shape(), " is the largest with ", HumanBytes(size), "; ", bound),
-                           largest.range());
+  Error error = LimitError(
+      "R004",
+      size > static_cast<double>(limit)
+          ? Str("instruction '", largest.name(), "' needs ", HumanBytes(size), " for ", largest.shape(), ", ", bound)
+          : Str("values alive at once need ", HumanBytes(static_cast<double>(peak.bytes)), ", of which '",
+                largest.name(), "' ", largest.shape(), " is the largest with ", HumanBytes(size), "; ", bound),
+      largest.range());
   error.source = largest.module().source;
   return std::unexpected(std::move(error));
 }
 
 }  // namespace
 
-Result<Literal> EvaluateNested(const Computation& computation, std::span<const Literal> args, const InterpretOptions& options, int nesting) {
+Result<Literal> EvaluateNested(const Computation& computation, std::span<const Literal> args,
+                               const InterpretOptions& options, int nesting) {
   try {
     return Runner(options, nesting).Run(computation, args);
   } catch (const std::bad_alloc&) {
@@ -237,7 +245,8 @@ Result<Literal> EvaluateNested(const Computation& computation, std::span<const L
   }
 }
 
-Result<Literal> EvaluateComputation(const Computation& computation, std::span<const Literal> args, const InterpretOptions& options) {
+Result<Literal> EvaluateComputation(const Computation& computation, std::span<const Literal> args,
+                                    const InterpretOptions& options) {
   TRY(CheckArguments(computation, args));
   TRY(CheckMemory(computation, options));
   return EvaluateNested(computation, args, options, 0);

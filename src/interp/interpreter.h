@@ -22,11 +22,11 @@ class Instruction;
 class Module;
 
 struct InterpretOptions {
-  int64_t memory_limit = 0;         // Bytes of values alive at once, planned before the run; 0: three quarters of the machine.
-  int64_t max_depth = 8192;         // Frames of calls, loops and branches.
-  int64_t max_loop_iterations = 0;  // Of one loop; 0: no limit.
-  int64_t max_steps = 0;            // Executed instructions; 0: no limit.
-  uint64_t seed = 0;                // Of `rng` and custom-call GetRngSeed.
+  int64_t memory_limit = 0;  // Bytes of values alive at once, planned before the run; 0: three quarters of the machine.
+  int64_t max_depth = 8192;  // Frames of calls, loops and branches.
+  int64_t max_loop_iterations = 0;          // Of one loop; 0: no limit.
+  int64_t max_steps = 0;                    // Executed instructions; 0: no limit.
+  uint64_t seed = 0;                        // Of `rng` and custom-call GetRngSeed.
   const std::atomic<bool>* stop = nullptr;  // Polled for each instruction; true ends the run with kInterrupted.
 
   // After each executed instruction, in order of execution, with its value; called computations too, but not the scalar
@@ -39,12 +39,14 @@ struct InterpretOptions {
   std::function<const Literal*(const Instruction&)> given;
 };
 
-// The value of the entry computation. Arguments must have the shapes of the parameters (layouts aside); the error [A004]
-// names the parameter otherwise.
+// The value of the entry computation. Arguments must have the shapes of the parameters (layouts aside); the error
+// [A004] names the parameter otherwise.
 Result<Literal> Interpret(const Module& module, std::span<const Literal> args, const InterpretOptions& options = {});
-Result<Literal> EvaluateComputation(const Computation& computation, std::span<const Literal> args, const InterpretOptions& options = {});
+Result<Literal> EvaluateComputation(const Computation& computation, std::span<const Literal> args,
+                                    const InterpretOptions& options = {});
 // One instruction, from the values of its operands.
-Result<Literal> Evaluate(const Instruction& inst, std::span<const Literal> operands, const InterpretOptions& options = {});
+Result<Literal> Evaluate(const Instruction& inst, std::span<const Literal> operands,
+                         const InterpretOptions& options = {});
 
 // Bytes of values alive at once while `computation` runs, its arguments included; an upper bound from liveness.
 int64_t PeakBytes(const Computation& computation);

@@ -27,7 +27,8 @@ auto RealPart(T x) {
   else return x.real();
 }
 
-// One matrix, row-major, in place: reads the lower triangle, writes L with zeros above. False when a pivot is not positive.
+// One matrix, row-major, in place: reads the lower triangle, writes L with zeros above. False when a pivot is not
+// positive.
 template <class T>
 bool Cholesky(T* a, int64_t n) {
   for (int64_t j = 0; j < n; ++j) {
@@ -66,7 +67,9 @@ bool WithFieldType(PrimitiveType type, F&& f) {
 }
 
 Error NoField(const Instruction& inst) {
-  return UnsupportedAt(inst, "U002", Str("'", inst.opcode(), "' of ", inst.operand(0).shape().type(), " has no meaning in the interpreter"));
+  return UnsupportedAt(
+      inst, "U002",
+      Str("'", inst.opcode(), "' of ", inst.operand(0).shape().type(), " has no meaning in the interpreter"));
 }
 
 }  // namespace
@@ -103,7 +106,8 @@ Result<Literal> EvalTriangularSolve(Evaluation& e) {
   const int64_t rows = shape.dim(shape.rank() - 2), columns = shape.dims().back(), count = shape.NumElements();
   const int64_t n = attrs.left_side ? rows : columns, others = attrs.left_side ? columns : rows;
   const int64_t batch = rows * columns == 0 ? 0 : count / (rows * columns);
-  const bool transposed = attrs.transpose_a == TransposeKind::kTranspose || attrs.transpose_a == TransposeKind::kAdjoint;
+  const bool transposed =
+      attrs.transpose_a == TransposeKind::kTranspose || attrs.transpose_a == TransposeKind::kAdjoint;
   const bool adjoint = attrs.transpose_a == TransposeKind::kAdjoint;
   const WidenedElements left(e.operands[0], type), right(e.operands[1], type);
   Literal result = Literal::Uninitialized(shape);
@@ -148,7 +152,8 @@ struct Features {
   int64_t outer = 1, features = 1, inner = 1;
 
   Features(const Shape& shape, int64_t feature_index) {
-    for (int64_t d = 0; d < shape.rank(); ++d) (d < feature_index ? outer : d > feature_index ? inner : features) *= shape.dim(d);
+    for (int64_t d = 0; d < shape.rank(); ++d)
+      (d < feature_index ? outer : d > feature_index ? inner : features) *= shape.dim(d);
   }
   double count() const { return static_cast<double>(outer * inner); }
 
@@ -163,7 +168,8 @@ struct Features {
 
 class Wide {
  public:
-  explicit Wide(const Literal& literal) : wide_(Converted(literal, PrimitiveType::kF64)), data_(wide_.data<double>().data()) {}
+  explicit Wide(const Literal& literal)
+      : wide_(Converted(literal, PrimitiveType::kF64)), data_(wide_.data<double>().data()) {}
   double operator[](int64_t i) const { return data_[i]; }
 
  private:
@@ -203,7 +209,8 @@ Result<Literal> EvalBatchNormTraining(Evaluation& e) {
 Result<Literal> EvalBatchNormInference(Evaluation& e) {
   const BatchNormAttrs& attrs = e.inst.attrs<BatchNormAttrs>();
   const Features features(e.inst.shape(), attrs.feature_index);
-  const Wide x(e.operands[0]), scale(e.operands[1]), offset(e.operands[2]), mean(e.operands[3]), variance(e.operands[4]);
+  const Wide x(e.operands[0]), scale(e.operands[1]), offset(e.operands[2]), mean(e.operands[3]),
+      variance(e.operands[4]);
   std::vector<double> y(e.inst.shape().NumElements());
   ParallelFor(features.features, 1, [&](int64_t begin, int64_t end) {
     for (int64_t c = begin; c < end; ++c) {
@@ -226,7 +233,8 @@ Result<Literal> EvalBatchNormGrad(Evaluation& e) {
       features.ForEach(c, [&](int64_t i) { sum += dy[i], centred += dy[i] * (x[i] - mean[c]); });
       const double inverse = 1 / std::sqrt(variance[c] + attrs.epsilon), count = features.count();
       features.ForEach(c, [&](int64_t i) {
-        dx[i] = scale[c] * inverse / count * (count * dy[i] - sum - (x[i] - mean[c]) * centred / (variance[c] + attrs.epsilon));
+        dx[i] = scale[c] * inverse / count *
+                (count * dy[i] - sum - (x[i] - mean[c]) * centred / (variance[c] + attrs.epsilon));
       });
       doffset[c] = sum;
       dscale[c] = centred * inverse;

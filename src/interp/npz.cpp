@@ -22,7 +22,9 @@ namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
 
-Error Unreadable(const std::string& path, std::string_view why) { return Rejected("A002", Str("cannot read '", Escaped(path), "': ", why)); }
+Error Unreadable(const std::string& path, std::string_view why) {
+  return Rejected("A002", Str("cannot read '", Escaped(path), "': ", why));
+}
 
 template <class T>
 T Little(std::string_view bytes, size_t at) {
@@ -62,18 +64,21 @@ Result<NpyArray> ParseNpy(std::string_view bytes, const std::string& path) {
   if (!bytes.starts_with(kMagic) || bytes.size() < 10) FAIL(Unreadable(path, "not a .npy file"));
   const int version = bytes[6];
   const size_t length_bytes = version == 1 ? 2 : 4;
-  if (version < 1 || version > 3 || bytes.size() < 8 + length_bytes) FAIL(Unreadable(path, Str(".npy version ", version)));
+  if (version < 1 || version > 3 || bytes.size() < 8 + length_bytes)
+    FAIL(Unreadable(path, Str(".npy version ", version)));
   const size_t length = length_bytes == 2 ? Little<uint16_t>(bytes, 8) : Little<uint32_t>(bytes, 8);
   if (bytes.size() - 8 - length_bytes < length) FAIL(Unreadable(path, "the header is cut off"));
   const std::string_view header = bytes.substr(8 + length_bytes, length);
 
   NpyArray array;
   std::string_view descr = HeaderValue(header, "'descr'");
-  if (descr.size() < 5 || descr.front() != '\'' || descr.back() != '\'') FAIL(Unreadable(path, Str("element type ", Escaped(descr))));
+  if (descr.size() < 5 || descr.front() != '\'' || descr.back() != '\'')
+    FAIL(Unreadable(path, Str("element type ", Escaped(descr))));
   descr = descr.substr(1, descr.size() - 2);
   const char order = descr[0];
   array.kind = descr[1];
-  if (!ParseInt(descr.substr(2), &array.width) || array.width < 1 || array.width > 16 || std::string_view("biufcV").find(array.kind) == std::string_view::npos) {
+  if (!ParseInt(descr.substr(2), &array.width) || array.width < 1 || array.width > 16 ||
+      std::string_view("biufcV").find(array.kind) == std::string_view::npos) {
     FAIL(Unreadable(path, Str("element type '", Escaped(descr), "'")));
   }
   std::string_view shape = HeaderValue(header, "'shape'");
@@ -82,13 +87,15 @@ Result<NpyArray> ParseNpy(std::string_view bytes, const std::string& path) {
   for (const std::string_view part : Split(shape.substr(1), ',')) {
     if (Trim(part).empty()) continue;
     int64_t dim;
-    if (!ParseInt(Trim(part), &dim) || dim < 0 || __builtin_mul_overflow(count, dim, &count)) FAIL(Unreadable(path, Str("shape ", Escaped(shape))));
+    if (!ParseInt(Trim(part), &dim) || dim < 0 || __builtin_mul_overflow(count, dim, &count))
+      FAIL(Unreadable(path, Str("shape ", Escaped(shape))));
     array.dims.push_back(dim);
   }
   const std::string_view data = bytes.substr(8 + length_bytes + length);
   int64_t size;
   if (__builtin_mul_overflow(count, array.width, &size) || static_cast<int64_t>(data.size()) < size) {
-    FAIL(Unreadable(path, Str("holds ", data.size(), " bytes of data, its shape needs ", count, " elements of ", array.width)));
+    FAIL(Unreadable(
+        path, Str("holds ", data.size(), " bytes of data, its shape needs ", count, " elements of ", array.width)));
   }
   array.bytes = data.substr(0, size);
   if (order == '>') SwapBytes(array.bytes, array.kind == 'c' ? array.width / 2 : array.width);
@@ -100,9 +107,10 @@ Result<NpyArray> ParseNpy(std::string_view bytes, const std::string& path) {
       strides.push_back(stride);
       stride *= dim;
     }
-    if (!std::has_single_bit(static_cast<uint64_t>(array.width))) FAIL(Unreadable(path, Str("elements of ", array.width, " bytes")));
-    CopyStrided(array.dims, reinterpret_cast<const std::byte*>(array.bytes.data()), strides, reinterpret_cast<std::byte*>(row_major.data()),
-                RowMajorStrides(array.dims), array.width);
+    if (!std::has_single_bit(static_cast<uint64_t>(array.width)))
+      FAIL(Unreadable(path, Str("elements of ", array.width, " bytes")));
+    CopyStrided(array.dims, reinterpret_cast<const std::byte*>(array.bytes.data()), strides,
+                reinterpret_cast<std::byte*>(row_major.data()), RowMajorStrides(array.dims), array.width);
     array.bytes = std::move(row_major);
   }
   return array;
@@ -122,7 +130,8 @@ Result<std::string> Inflate(std::string_view packed, uint64_t size, const std::s
   int code = Z_OK;
   while (code == Z_OK) {
     // zlib counts in 32 bits.
-    const uInt in_part = static_cast<uInt>(std::min<uint64_t>(in_left, 1 << 30)), out_part = static_cast<uInt>(std::min<uint64_t>(out_left, 1 << 30));
+    const uInt in_part = static_cast<uInt>(std::min<uint64_t>(in_left, 1 << 30)),
+               out_part = static_cast<uInt>(std::min<uint64_t>(out_left, 1 << 30));
     stream.avail_in = in_part;
     stream.avail_out = out_part;
     code = inflate(&stream, Z_NO_FLUSH);
@@ -149,20 +158,23 @@ Result<std::vector<Entry>> Directory(std::string_view bytes, const std::string& 
   uint64_t count = Little<uint16_t>(bytes, end + 10), at = Little<uint32_t>(bytes, end + 16);
   if (end >= 20 && bytes.substr(end - 20, 4) == "PK\6\7") {
     const uint64_t large = Little<uint64_t>(bytes, end - 12);
-    if (large > bytes.size() || bytes.size() - large < 56 || bytes.substr(large, 4) != "PK\6\6") FAIL(Unreadable(path, "damaged zip64 directory"));
+    if (large > bytes.size() || bytes.size() - large < 56 || bytes.substr(large, 4) != "PK\6\6")
+      FAIL(Unreadable(path, "damaged zip64 directory"));
     count = Little<uint64_t>(bytes, large + 32);
     at = Little<uint64_t>(bytes, large + 48);
   }
   std::vector<Entry> entries;
   for (uint64_t i = 0; i < count; ++i) {
-    if (at > bytes.size() || bytes.size() - at < 46 || bytes.substr(at, 4) != "PK\1\2") FAIL(Unreadable(path, "damaged directory"));
+    if (at > bytes.size() || bytes.size() - at < 46 || bytes.substr(at, 4) != "PK\1\2")
+      FAIL(Unreadable(path, "damaged directory"));
     Entry entry;
     entry.method = Little<uint16_t>(bytes, at + 10);
     entry.crc = Little<uint32_t>(bytes, at + 16);
     entry.packed = Little<uint32_t>(bytes, at + 20);
     entry.size = Little<uint32_t>(bytes, at + 24);
     entry.offset = Little<uint32_t>(bytes, at + 42);
-    const size_t name = Little<uint16_t>(bytes, at + 28), extra = Little<uint16_t>(bytes, at + 30), comment = Little<uint16_t>(bytes, at + 32);
+    const size_t name = Little<uint16_t>(bytes, at + 28), extra = Little<uint16_t>(bytes, at + 30),
+                 comment = Little<uint16_t>(bytes, at + 32);
     if (bytes.size() - at < 46 + name + extra + comment) FAIL(Unreadable(path, "damaged directory"));
     entry.name = bytes.substr(at + 46, name);
     std::string_view fields = bytes.substr(at + 46 + name, extra);
@@ -186,9 +198,12 @@ Result<std::vector<Entry>> Directory(std::string_view bytes, const std::string& 
 }
 
 Result<std::string> EntryBytes(std::string_view bytes, const Entry& entry, const std::string& path) {
-  if (entry.offset > bytes.size() || bytes.size() - entry.offset < 30 || bytes.substr(entry.offset, 4) != "PK\3\4") FAIL(Unreadable(path, "damaged entry"));
-  const uint64_t at = entry.offset + 30 + Little<uint16_t>(bytes, entry.offset + 26) + Little<uint16_t>(bytes, entry.offset + 28);
-  if (at > bytes.size() || bytes.size() - at < entry.packed) FAIL(Unreadable(path, Str("entry '", Escaped(entry.name), "' is cut off")));
+  if (entry.offset > bytes.size() || bytes.size() - entry.offset < 30 || bytes.substr(entry.offset, 4) != "PK\3\4")
+    FAIL(Unreadable(path, "damaged entry"));
+  const uint64_t at =
+      entry.offset + 30 + Little<uint16_t>(bytes, entry.offset + 26) + Little<uint16_t>(bytes, entry.offset + 28);
+  if (at > bytes.size() || bytes.size() - at < entry.packed)
+    FAIL(Unreadable(path, Str("entry '", Escaped(entry.name), "' is cut off")));
   const std::string_view packed = bytes.substr(at, entry.packed);
   std::string data;
   if (entry.method == 0) data = packed;
@@ -196,7 +211,8 @@ Result<std::string> EntryBytes(std::string_view bytes, const Entry& entry, const
   else FAIL(Unreadable(path, Str("entry '", Escaped(entry.name), "' is packed by method ", entry.method)));
   uint32_t crc = 0;
   for (size_t begin = 0; begin < data.size(); begin += 1 << 30) {
-    crc = static_cast<uint32_t>(crc32(crc, reinterpret_cast<const Bytef*>(data.data() + begin), static_cast<uInt>(std::min<size_t>(1 << 30, data.size() - begin))));
+    crc = static_cast<uint32_t>(crc32(crc, reinterpret_cast<const Bytef*>(data.data() + begin),
+                                      static_cast<uInt>(std::min<size_t>(1 << 30, data.size() - begin))));
   }
   if (crc != entry.crc) FAIL(Unreadable(path, Str("entry '", Escaped(entry.name), "' is damaged")));
   return data;
@@ -218,7 +234,8 @@ std::string DescrOf(PrimitiveType type) {
     case TypeClass::kComplex: return Str("<c", ByteWidth(type));
     default: break;
   }
-  if (type == PrimitiveType::kF16 || type == PrimitiveType::kF32 || type == PrimitiveType::kF64) return Str("<f", ByteWidth(type));
+  if (type == PrimitiveType::kF16 || type == PrimitiveType::kF32 || type == PrimitiveType::kF64)
+    return Str("<f", ByteWidth(type));
   if (type == PrimitiveType::kF8E5M2) return "<f1";
   return Str("<V", ByteWidth(type));
 }
@@ -232,16 +249,20 @@ bool Accepts(PrimitiveType type, const NpyArray& array) {
     case TypeClass::kComplex: return array.kind == 'c';
     default: break;
   }
-  if (type == PrimitiveType::kF16 || type == PrimitiveType::kF32 || type == PrimitiveType::kF64) return array.kind == 'f';
+  if (type == PrimitiveType::kF16 || type == PrimitiveType::kF32 || type == PrimitiveType::kF64)
+    return array.kind == 'f';
   return array.kind == 'V' || array.kind == 'u' || (type == PrimitiveType::kF8E5M2 && array.kind == 'f');
 }
 
-std::string KeyOf(std::string_view stem, const ShapeIndex& index) { return index.empty() ? std::string(stem) : Str(stem, ".", Join(index, ".")); }
+std::string KeyOf(std::string_view stem, const ShapeIndex& index) {
+  return index.empty() ? std::string(stem) : Str(stem, ".", Join(index, "."));
+}
 
 std::string NpyHeader(const Literal& literal) {
   std::string shape = Join(literal.shape().dims(), ", ");
   if (literal.shape().rank() == 1) shape += ",";
-  std::string header = Str("{'descr': '", DescrOf(literal.shape().type()), "', 'fortran_order': False, 'shape': (", shape, "), }");
+  std::string header =
+      Str("{'descr': '", DescrOf(literal.shape().type()), "', 'fortran_order': False, 'shape': (", shape, "), }");
   header.append(63 - (10 + header.size()) % 64, ' ');
   header += '\n';
   std::string out = Str(kMagic, '\1', '\0');
@@ -275,9 +296,12 @@ Result<NpzArrays> ReadNpz(const std::string& path) {
   return arrays;
 }
 
-Result<Literal> LiteralFromNpy(const NpyArray& array, const Shape& shape, const std::string& wanted_by, const std::string& where) {
+Result<Literal> LiteralFromNpy(const NpyArray& array, const Shape& shape, const std::string& wanted_by,
+                               const std::string& where) {
   const PrimitiveType type = shape.type();
-  const auto mismatch = [&](std::string_view more) { return Rejected("A004", Str(wanted_by, " wants ", shape, ", ", Escaped(where), " has ", array, more)); };
+  const auto mismatch = [&](std::string_view more) {
+    return Rejected("A004", Str(wanted_by, " wants ", shape, ", ", Escaped(where), " has ", array, more));
+  };
   // Some writers make an array of one element of every scalar; nothing else can be meant.
   const bool scalar = shape.rank() == 0 && array.dims == std::vector<int64_t>{1};
   if (!Accepts(type, array) || (array.dims != shape.dims() && !scalar)) FAIL(mismatch(""));
@@ -304,8 +328,8 @@ Result<Literal> LiteralFromNpy(const NpyArray& array, const Shape& shape, const 
 namespace {
 
 // `parameter` from the arrays, with `stem` as the key of the whole.
-Result<Literal> ReadParameter(const Shape& shape, ShapeIndex& index, const std::string& stem, const NpzArrays& arrays, const std::string& path,
-                              const std::string& wanted_by) {
+Result<Literal> ReadParameter(const Shape& shape, ShapeIndex& index, const std::string& stem, const NpzArrays& arrays,
+                              const std::string& path, const std::string& wanted_by) {
   if (shape.IsToken()) return Literal(shape);
   if (shape.IsTuple()) {
     std::vector<Literal> elements;
@@ -347,7 +371,8 @@ Result<std::vector<Literal>> ReadArguments(const std::string& path, const Module
   const auto by_name = [](const Instruction& parameter) { return parameter.name(); };
   const auto by_number = [](const Instruction& parameter) { return Str(parameter.parameter_number()); };
   const auto no_key = [](const Instruction&) { return std::string(); };
-  const bool in_order = !arrays.empty() && std::all_of(arrays.begin(), arrays.end(), [](const auto& item) { return item.first.starts_with("arr_"); });
+  const bool in_order = !arrays.empty() && std::all_of(arrays.begin(), arrays.end(),
+                                                       [](const auto& item) { return item.first.starts_with("arr_"); });
   std::function<std::string(const Instruction&)> stem_of = positional;
   if (has_all(positional)) {
     stem_of = positional;
@@ -388,12 +413,15 @@ Status WriteNpz(const std::string& path, std::string_view prefix, std::span<cons
       const uint64_t size = header.size() + literal.byte_size();
       too_large = out.size() + size > 0xFFFF0000 || entries >= 0xFFFF;
       if (too_large) return;
-      uint32_t crc = static_cast<uint32_t>(crc32(0, reinterpret_cast<const Bytef*>(header.data()), static_cast<uInt>(header.size())));
-      if (literal.byte_size() > 0) crc = static_cast<uint32_t>(crc32(crc, reinterpret_cast<const Bytef*>(literal.raw()), static_cast<uInt>(literal.byte_size())));
+      uint32_t crc = static_cast<uint32_t>(
+          crc32(0, reinterpret_cast<const Bytef*>(header.data()), static_cast<uInt>(header.size())));
+      if (literal.byte_size() > 0)
+        crc = static_cast<uint32_t>(
+            crc32(crc, reinterpret_cast<const Bytef*>(literal.raw()), static_cast<uInt>(literal.byte_size())));
       std::string common;
       Put<uint16_t>(common, 20);  // Version needed.
       Put<uint16_t>(common, 0);
-      Put<uint16_t>(common, 0);    // Stored.
+      Put<uint16_t>(common, 0);         // Stored.
       Put<uint32_t>(common, 0x210000);  // 1980-01-01: the same bytes every time.
       Put<uint32_t>(common, crc);
       Put<uint32_t>(common, static_cast<uint32_t>(size));
@@ -414,7 +442,8 @@ Status WriteNpz(const std::string& path, std::string_view prefix, std::span<cons
       ++entries;
     });
   }
-  if (too_large) FAIL(LimitError("A013", Str("'", Escaped(path), "' would be larger than 4 GiB or hold more than 65535 arrays")));
+  if (too_large)
+    FAIL(LimitError("A013", Str("'", Escaped(path), "' would be larger than 4 GiB or hold more than 65535 arrays")));
   const uint32_t start = static_cast<uint32_t>(out.size());
   out += directory;
   out += "PK\5\6";

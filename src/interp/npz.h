@@ -1,5 +1,5 @@
-// Arrays in NumPy's files: arguments in, results out. Source: spec/tools.md 11.2; the format is NumPy's NEP 1, versions 1-3,
-// in a zip archive, stored or deflated, for .npz.
+// Arrays in NumPy's files: arguments in, results out. Source: spec/tools.md 11.2; the format is NumPy's NEP 1, versions
+// 1-3, in a zip archive, stored or deflated, for .npz.
 #ifndef HLO_INTERP_NPZ_H_
 #define HLO_INTERP_NPZ_H_
 
@@ -16,7 +16,7 @@ class Module;
 
 // One array as it stood in the file: row-major, in the machine's byte order.
 struct NpyArray {
-  char kind = 'f';   // b i u f c V, as in NumPy.
+  char kind = 'f';    // b i u f c V, as in NumPy.
   int64_t width = 4;  // Bytes of an element.
   std::vector<int64_t> dims;
   std::string bytes;
@@ -28,16 +28,19 @@ struct NpyArray {
 using NpzArrays = std::vector<std::pair<std::string, NpyArray>>;
 Result<NpzArrays> ReadNpz(const std::string& path);
 
-// The array as a literal of `shape` (no tuple). bf16 is V2 or uint16 bits, f8 V1 or uint8 bits, s4 and u4 a byte an element,
-// whose range is checked. `what` names the place in messages: "argument 2 ('ids') wants s32[128], a.npz:ids has ...".
-Result<Literal> LiteralFromNpy(const NpyArray& array, const Shape& shape, const std::string& wanted_by, const std::string& where);
+// The array as a literal of `shape` (no tuple). bf16 is V2 or uint16 bits, f8 V1 or uint8 bits, s4 and u4 a byte an
+// element, whose range is checked. `what` names the place in messages: "argument 2 ('ids') wants s32[128], a.npz:ids
+// has ...".
+Result<Literal> LiteralFromNpy(const NpyArray& array, const Shape& shape, const std::string& wanted_by,
+                               const std::string& where);
 
-// A literal for each parameter of the entry. Keys: argN (argN.i.j for leaves of tuples) when every parameter has one; else the
-// parameters' names; else N; else arr_N in the order of the file. The only parameter may come from a .npy.
+// A literal for each parameter of the entry. Keys: argN (argN.i.j for leaves of tuples) when every parameter has one;
+// else the parameters' names; else N; else arr_N in the order of the file. The only parameter may come from a .npy.
 // Errors: [A003] a parameter without a key, [A004] another shape or type.
 Result<std::vector<Literal>> ReadArguments(const std::string& path, const Module& module);
 
-// Leaves as `prefix0`, `prefix1` ... of `values`; those of tuples `prefix0.1.2`. A file appears whole or not at all ([A011]).
+// Leaves as `prefix0`, `prefix1` ... of `values`; those of tuples `prefix0.1.2`. A file appears whole or not at all
+// ([A011]).
 Status WriteNpz(const std::string& path, std::string_view prefix, std::span<const Literal> values);
 // The elements of a tuple, or the one value that is none, as outN.
 Status WriteOutputs(const std::string& path, const Literal& result);

@@ -14,7 +14,8 @@ bool HasSideEffect(const Instruction& inst) {
 }
 
 // What the root needs and what has side effects, operands first. What is given needs no operands.
-std::vector<const Instruction*> Needed(const Computation& computation, const InterpretOptions& options, std::set<const Instruction*>& given) {
+std::vector<const Instruction*> Needed(const Computation& computation, const InterpretOptions& options,
+                                       std::set<const Instruction*>& given) {
   const auto order = computation.module().header.is_scheduled ? computation.Instructions() : computation.PostOrder();
   std::unordered_map<const Instruction*, bool> needed;
   needed.reserve(order.size());
@@ -55,7 +56,8 @@ void FindLastUses(Program& program) {
   for (size_t i = 0; i < program.steps.size(); ++i) {
     Step& step = program.steps[i];
     step.unused = last_step[step.result] == -1;
-    step.take_element = step.inst->Is(Opcode::kGetTupleElement) && !step.operands.empty() && only_taken_apart[step.operands[0].slot];
+    step.take_element =
+        step.inst->Is(Opcode::kGetTupleElement) && !step.operands.empty() && only_taken_apart[step.operands[0].slot];
     for (size_t j = step.operands.size(); j-- > 0;) {
       Use& use = step.operands[j];
       if (last_step[use.slot] != static_cast<int>(i)) continue;
@@ -85,8 +87,8 @@ bool SharesOperand(const Instruction& inst) {
 }
 
 bool RunsFrames(Opcode opcode) {
-  return opcode == Opcode::kCall || opcode == Opcode::kFusion || opcode == Opcode::kWhile || opcode == Opcode::kConditional ||
-         opcode == Opcode::kAsyncStart;
+  return opcode == Opcode::kCall || opcode == Opcode::kFusion || opcode == Opcode::kWhile ||
+         opcode == Opcode::kConditional || opcode == Opcode::kAsyncStart;
 }
 
 // What `computation` allocates, its parameters excluded, given the peaks of what it calls.

@@ -35,8 +35,8 @@ std::array<uint32_t, 2> ThreeFry(uint64_t key, uint64_t counter) {
 // Philox-4x32, 10 rounds.
 std::array<uint32_t, 4> Philox(uint64_t key, unsigned __int128 counter) {
   uint32_t k0 = static_cast<uint32_t>(key), k1 = static_cast<uint32_t>(key >> 32);
-  uint32_t x[4] = {static_cast<uint32_t>(counter), static_cast<uint32_t>(counter >> 32), static_cast<uint32_t>(counter >> 64),
-                   static_cast<uint32_t>(counter >> 96)};
+  uint32_t x[4] = {static_cast<uint32_t>(counter), static_cast<uint32_t>(counter >> 32),
+                   static_cast<uint32_t>(counter >> 64), static_cast<uint32_t>(counter >> 96)};
   for (int round = 0; round < 10; ++round) {
     const uint64_t p0 = uint64_t{x[0]} * 0xD2511F53, p1 = uint64_t{x[2]} * 0xCD9E8D57;
     const uint32_t next[4] = {static_cast<uint32_t>(p1 >> 32) ^ x[1] ^ k0, static_cast<uint32_t>(p1),
@@ -54,7 +54,8 @@ void StoreBits(const uint64_t* bits, PrimitiveType type, std::byte* to, int64_t 
   const uint64_t mask = ~uint64_t{0} >> (64 - BitWidth(type));
   for (int64_t i = 0; i < count; ++i) {
     uint64_t value = bits[i] & mask;
-    if (IsSigned(type)) value = static_cast<uint64_t>(static_cast<int64_t>(value << (64 - BitWidth(type))) >> (64 - BitWidth(type)));
+    if (IsSigned(type))
+      value = static_cast<uint64_t>(static_cast<int64_t>(value << (64 - BitWidth(type))) >> (64 - BitWidth(type)));
     std::memcpy(to + i * bytes, &value, bytes);
   }
 }
@@ -112,7 +113,9 @@ Result<Literal> EvalRngBitGenerator(Evaluation& e) {
   const Literal& state = e.operands[0];
   const auto words = state.shape().NumElements();
   if (!shape.IsTuple() || state.shape().type() != PrimitiveType::kU64 || (words != 2 && words != 3)) {
-    FAIL(UnsupportedAt(e.inst, "U002", Str("'rng-bit-generator' from ", state.shape(), " to ", shape, " is not supported by the interpreter")));
+    FAIL(UnsupportedAt(
+        e.inst, "U002",
+        Str("'rng-bit-generator' from ", state.shape(), " to ", shape, " is not supported by the interpreter")));
   }
   const Shape& bits_shape = shape.element(1);
   if (bits_shape.type() == PrimitiveType::kPred || IsComplex(bits_shape.type())) {
@@ -124,7 +127,8 @@ Result<Literal> EvalRngBitGenerator(Evaluation& e) {
   auto fresh = next.mutable_data<uint64_t>();
   fresh[0] = old[0];
   if (e.inst.attrs<RngBitGeneratorAttrs>().algorithm == RandomAlgorithm::kThreeFry) {
-    if (words != 2) FAIL(UnsupportedAt(e.inst, "U002", "'rng-bit-generator' with rng_three_fry takes a state of u64[2]"));
+    if (words != 2)
+      FAIL(UnsupportedAt(e.inst, "U002", "'rng-bit-generator' with rng_three_fry takes a state of u64[2]"));
     fresh[1] = old[1] + ThreeFryBits(old[0], old[1], bits_shape, bits);
   } else {
     // A state of two words is the counter, high word first, and its high word the key.
@@ -154,7 +158,8 @@ Result<Literal> EvalRng(Evaluation& e) {
   const Shape& shape = e.inst.shape();
   const PrimitiveType type = shape.type();
   const bool normal = e.inst.attrs<RngAttrs>().distribution == RandomDistribution::kNormal;
-  if (IsComplex(type) || (normal && !IsFloat(type))) FAIL(UnsupportedAt(e.inst, "U002", Str("'rng' of ", shape, " is not supported by the interpreter")));
+  if (IsComplex(type) || (normal && !IsFloat(type)))
+    FAIL(UnsupportedAt(e.inst, "U002", Str("'rng' of ", shape, " is not supported by the interpreter")));
   Literal result(shape);
   const double a = e.operands[0].GetDouble(0), b = e.operands[1].GetDouble(0);
   const uint64_t key = e.session.options().seed ^ static_cast<uint64_t>(e.inst.id()) << 32;

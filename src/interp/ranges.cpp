@@ -29,7 +29,8 @@ struct Wish {
 
 std::optional<double> ConstantOf(const Instruction& inst) {
   const Instruction* at = &inst;
-  while (at->Is(Opcode::kBroadcast) || at->Is(Opcode::kReshape) || at->Is(Opcode::kConvert) || at->Is(Opcode::kCopy) || at->Is(Opcode::kBitcast)) {
+  while (at->Is(Opcode::kBroadcast) || at->Is(Opcode::kReshape) || at->Is(Opcode::kConvert) || at->Is(Opcode::kCopy) ||
+         at->Is(Opcode::kBitcast)) {
     at = &at->operand(0);
   }
   if (!at->Is(Opcode::kConstant) || !at->shape().IsArray() || IsComplex(at->shape().type())) return {};
@@ -40,7 +41,8 @@ std::optional<double> ConstantOf(const Instruction& inst) {
 class Collector {
  public:
   explicit Collector(const Module& module) : module_(module) {
-    for (const Instruction* parameter : module.entry().parameters()) ranges_.emplace_back(parameter->shape().LeafCount());
+    for (const Instruction* parameter : module.entry().parameters())
+      ranges_.emplace_back(parameter->shape().LeafCount());
     for (const Computation* computation : module.PostOrder()) {
       for (const Instruction* inst : computation->Instructions()) {
         for (const Computation* callee : CalledComputations(*inst)) callers_[callee].push_back(inst);
@@ -89,7 +91,8 @@ class Collector {
   void AskForGather(const Instruction& inst) {
     const GatherAttrs& attrs = inst.attrs<GatherAttrs>();
     std::vector<Interval> ranges;
-    for (const int64_t d : attrs.start_index_map) ranges.push_back({0, static_cast<double>(inst.operand(0).shape().dim(d) - attrs.slice_sizes[d])});
+    for (const int64_t d : attrs.start_index_map)
+      ranges.push_back({0, static_cast<double>(inst.operand(0).shape().dim(d) - attrs.slice_sizes[d])});
     AskIndex(inst.operand(1), std::move(ranges), attrs.index_vector_dim);
   }
 
@@ -97,14 +100,18 @@ class Collector {
     const ScatterAttrs& attrs = inst.attrs<ScatterAttrs>();
     const int64_t arrays = (inst.operand_count() - 1) / 2;
     const Shape &operand = inst.operand(0).shape(), &updates = inst.operand(arrays + 1).shape();
-    const auto in = [](const std::vector<int64_t>& list, int64_t d) { return std::ranges::find(list, d) != list.end(); };
+    const auto in = [](const std::vector<int64_t>& list, int64_t d) {
+      return std::ranges::find(list, d) != list.end();
+    };
     std::vector<int64_t> extent(operand.rank(), 1);
     size_t next = 0;
     for (int64_t d = 0; d < operand.rank(); ++d) {
-      if (!in(attrs.inserted_window_dims, d) && !in(attrs.input_batching_dims, d)) extent[d] = updates.dim(attrs.update_window_dims[next++]);
+      if (!in(attrs.inserted_window_dims, d) && !in(attrs.input_batching_dims, d))
+        extent[d] = updates.dim(attrs.update_window_dims[next++]);
     }
     std::vector<Interval> ranges;
-    for (const int64_t d : attrs.scatter_dims_to_operand_dims) ranges.push_back({0, static_cast<double>(operand.dim(d) - extent[d])});
+    for (const int64_t d : attrs.scatter_dims_to_operand_dims)
+      ranges.push_back({0, static_cast<double>(operand.dim(d) - extent[d])});
     AskIndex(inst.operand(arrays), std::move(ranges), attrs.index_vector_dim);
   }
 
@@ -118,7 +125,8 @@ class Collector {
   void AskForStarts(const Instruction& inst, int64_t first, const Shape& whole, const Shape& slice) {
     for (int64_t d = 0; d + first < inst.operand_count(); ++d) {
       if (!inst.operand(first + d).shape().IsScalar()) return;
-      Ask(inst.operand(first + d), {}, {.kind = Wish::Kind::kIndex, .interval = {0, static_cast<double>(whole.dim(d) - slice.dim(d))}});
+      Ask(inst.operand(first + d), {},
+          {.kind = Wish::Kind::kIndex, .interval = {0, static_cast<double>(whole.dim(d) - slice.dim(d))}});
     }
   }
 
@@ -129,11 +137,13 @@ class Collector {
     while (!pending.empty()) {
       const Instruction* inst = pending.back();
       pending.pop_back();
-      if (inst->Is(Opcode::kAnd) || inst->Is(Opcode::kOr) || inst->Is(Opcode::kNot) || inst->Is(Opcode::kFusion) || inst->Is(Opcode::kCall)) {
+      if (inst->Is(Opcode::kAnd) || inst->Is(Opcode::kOr) || inst->Is(Opcode::kNot) || inst->Is(Opcode::kFusion) ||
+          inst->Is(Opcode::kCall)) {
         for (const Instruction* operand : inst->operands()) pending.push_back(operand);
       }
       if (!inst->Is(Opcode::kCompare) || !IsInteger(inst->operand(0).shape().type())) continue;
-      for (const Instruction* operand : inst->operands()) Ask(*operand, {}, {.kind = Wish::Kind::kInterval, .interval = {0, 8}});
+      for (const Instruction* operand : inst->operands())
+        Ask(*operand, {}, {.kind = Wish::Kind::kInterval, .interval = {0, 8}});
     }
   }
 
@@ -145,10 +155,13 @@ class Collector {
 
   // compare(labels, iota) is a one-hot row: labels are indices into the iota's dimension.
   void AskForLabels(const Instruction& inst) {
-    if (inst.attrs<CompareAttrs>().direction != ComparisonDirection::kEq || !IsInteger(inst.operand(0).shape().type())) return;
+    if (inst.attrs<CompareAttrs>().direction != ComparisonDirection::kEq || !IsInteger(inst.operand(0).shape().type()))
+      return;
     for (int64_t side = 0; side < 2; ++side) {
       const Instruction* iota = &inst.operand(side);
-      while (iota->Is(Opcode::kBroadcast) || iota->Is(Opcode::kReshape) || iota->Is(Opcode::kConvert) || iota->Is(Opcode::kCopy)) iota = &iota->operand(0);
+      while (iota->Is(Opcode::kBroadcast) || iota->Is(Opcode::kReshape) || iota->Is(Opcode::kConvert) ||
+             iota->Is(Opcode::kCopy))
+        iota = &iota->operand(0);
       if (!iota->Is(Opcode::kIota)) continue;
       const int64_t size = iota->shape().dim(iota->attrs<IotaAttrs>().iota_dimension);
       Ask(inst.operand(1 - side), {}, {.kind = Wish::Kind::kIndex, .interval = {0, static_cast<double>(size - 1)}});
@@ -170,8 +183,8 @@ class Collector {
     Ask(inst.operand(1), {}, {.kind = Wish::Kind::kExactly, .number = identity});
   }
 
-  // Sums of K products keep their size when one side has variance 1/K; uniform on [-s, s] has variance s^2 / 3. The side
-  // that is a parameter, moved at most, is the weights.
+  // Sums of K products keep their size when one side has variance 1/K; uniform on [-s, s] has variance s^2 / 3. The
+  // side that is a parameter, moved at most, is the weights.
   void AskForScale(const Instruction& inst, const std::vector<int64_t>& contracting) {
     if (!IsFloat(inst.shape().type())) return;
     double terms = 1;
@@ -179,14 +192,17 @@ class Collector {
       for (const int64_t d : contracting) terms *= static_cast<double>(inst.operand(0).shape().dim(d));
     } else {
       const Shape& rhs = inst.operand(1).shape();
-      terms = static_cast<double>(rhs.NumElements()) / static_cast<double>(std::max<int64_t>(1, rhs.dim(inst.attrs<ConvolutionAttrs>().dim_labels.rhs_output_feature)));
+      terms = static_cast<double>(rhs.NumElements()) /
+              static_cast<double>(
+                  std::max<int64_t>(1, rhs.dim(inst.attrs<ConvolutionAttrs>().dim_labels.rhs_output_feature)));
     }
     if (terms < 2) return;
     for (const int64_t side : {1, 0}) {
       const Instruction* from = &inst.operand(side);
-      while (from->operand_count() == 1 && (from->Is(Opcode::kTranspose) || from->Is(Opcode::kReshape) || from->Is(Opcode::kConvert) ||
-                                            from->Is(Opcode::kCopy) || from->Is(Opcode::kBroadcast) || from->Is(Opcode::kBitcast) ||
-                                            from->Is(Opcode::kSlice) || from->Is(Opcode::kReverse) || from->Is(Opcode::kGetTupleElement))) {
+      while (from->operand_count() == 1 &&
+             (from->Is(Opcode::kTranspose) || from->Is(Opcode::kReshape) || from->Is(Opcode::kConvert) ||
+              from->Is(Opcode::kCopy) || from->Is(Opcode::kBroadcast) || from->Is(Opcode::kBitcast) ||
+              from->Is(Opcode::kSlice) || from->Is(Opcode::kReverse) || from->Is(Opcode::kGetTupleElement))) {
         from = &from->operand(0);
       }
       if (!from->Is(Opcode::kParameter)) continue;
@@ -202,10 +218,12 @@ class Collector {
 
   // ---- Walking backward ----
 
-  // `path` names the leaf of a tuple-shaped `inst`. The same wish asked twice records the same, so each is followed once.
+  // `path` names the leaf of a tuple-shaped `inst`. The same wish asked twice records the same, so each is followed
+  // once.
   void Ask(const Instruction& inst, ShapeIndex path, Wish wish) {
     const double last = wish.components.empty() ? wish.interval.high : wish.components.back().high;
-    if (!asked_.emplace(inst.id(), path, static_cast<int>(wish.kind), wish.interval.low, last, wish.number).second) return;
+    if (!asked_.emplace(inst.id(), path, static_cast<int>(wish.kind), wish.interval.low, last, wish.number).second)
+      return;
     Step(inst, path, std::move(wish));
   }
 
@@ -224,9 +242,7 @@ class Collector {
       case Opcode::kConditional:
         for (const Computation* branch : inst.attrs<ConditionalAttrs>().branches()) Ask(branch->root(), path, wish);
         return;
-      case Opcode::kWhile:
-        Ask(inst.operand(0), path, wish);
-        return AskBody(inst, path, std::move(wish));
+      case Opcode::kWhile: Ask(inst.operand(0), path, wish); return AskBody(inst, path, std::move(wish));
       case Opcode::kOptimizationBarrier:
       case Opcode::kCopy:
       case Opcode::kConvert:
@@ -241,7 +257,8 @@ class Collector {
       case Opcode::kDynamicSlice:
       case Opcode::kReverse:
       case Opcode::kGather:
-        if (inst.Is(Opcode::kReshape) && wish.component_dim == inst.shape().rank() - 1 && inst.operand(0).shape().rank() > 0 &&
+        if (inst.Is(Opcode::kReshape) && wish.component_dim == inst.shape().rank() - 1 &&
+            inst.operand(0).shape().rank() > 0 &&
             inst.operand(0).shape().dims().back() == static_cast<int64_t>(wish.components.size())) {
           wish.component_dim = inst.operand(0).shape().rank() - 1;
         } else {
@@ -254,13 +271,12 @@ class Collector {
         Ask(inst.operand(0), {}, wish);
         return Ask(inst.operand(1), {}, std::move(wish));
       case Opcode::kConcatenate: return AtConcatenate(inst, std::move(wish));
-      case Opcode::kSelect:
-        Ask(inst.operand(1), {}, wish);
-        return Ask(inst.operand(2), {}, std::move(wish));
+      case Opcode::kSelect: Ask(inst.operand(1), {}, wish); return Ask(inst.operand(2), {}, std::move(wish));
       default: break;
     }
     if (wish.kind == Wish::Kind::kPositive) return PositiveThrough(inst, wish);
-    if (wish.kind == Wish::Kind::kIndex || wish.kind == Wish::Kind::kInterval) return IntervalThrough(inst, std::move(wish));
+    if (wish.kind == Wish::Kind::kIndex || wish.kind == Wish::Kind::kInterval)
+      return IntervalThrough(inst, std::move(wish));
   }
 
   // What a loop hands to its next iteration; counters aside, whose range comes from the trip count.
@@ -283,7 +299,8 @@ class Collector {
     for (const Instruction* operand : inst.operands()) {
       Wish part = wish;
       const size_t count = static_cast<size_t>(operand->shape().dim(dim));
-      part.components.assign(wish.components.begin() + first, wish.components.begin() + std::min(first + count, wish.components.size()));
+      part.components.assign(wish.components.begin() + first,
+                             wish.components.begin() + std::min(first + count, wish.components.size()));
       first += count;
       if (part.components.size() == 1) part.Flatten();
       Ask(*operand, {}, std::move(part));
@@ -294,7 +311,8 @@ class Collector {
   void PositiveThrough(const Instruction& inst, const Wish& wish) {
     const auto both = [&](double low) {
       for (int64_t i = 0; i < 2; ++i) {
-        if (!ConstantOf(inst.operand(i))) Ask(inst.operand(i), {}, {.kind = Wish::Kind::kPositive, .interval = {low, kInfinity}});
+        if (!ConstantOf(inst.operand(i)))
+          Ask(inst.operand(i), {}, {.kind = Wish::Kind::kPositive, .interval = {low, kInfinity}});
       }
     };
     switch (inst.opcode()) {
@@ -395,13 +413,14 @@ class Collector {
       return;
     }
     wish.Flatten();
-    const Interval meet{std::max(range.interval.low, wish.interval.low), std::min(range.interval.high, wish.interval.high)};
+    const Interval meet{std::max(range.interval.low, wish.interval.low),
+                        std::min(range.interval.high, wish.interval.high)};
     if (meet.low <= meet.high) {
       range.interval = meet;
       return;
     }
-    range.conflict = Str("'", parameter.name(), "' is asked to lie in [", range.interval.low, ", ", range.interval.high, "] and in [",
-                         wish.interval.low, ", ", wish.interval.high, "]");
+    range.conflict = Str("'", parameter.name(), "' is asked to lie in [", range.interval.low, ", ", range.interval.high,
+                         "] and in [", wish.interval.low, ", ", wish.interval.high, "]");
     if (wish.kind == Wish::Kind::kIndex) range.interval = wish.interval;  // Indices first.
   }
 

@@ -18,7 +18,9 @@ struct Interval {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
 
-  bool Bounded() const { return low > -std::numeric_limits<double>::infinity() && high < std::numeric_limits<double>::infinity(); }
+  bool Bounded() const {
+    return low > -std::numeric_limits<double>::infinity() && high < std::numeric_limits<double>::infinity();
+  }
   bool operator==(const Interval&) const = default;
 };
 

@@ -1,7 +1,7 @@
 // reduce: elements folded into accumulators, in row-major order of the reduced indices. Source: spec/ops.md 0.3, 4.
 //
-// Accumulators of many results are side by side ("lanes") and go through the reduced indices together, so that the loops
-// are vectorised across results and each result is still summed in order.
+// Accumulators of many results are side by side ("lanes") and go through the reduced indices together, so that the
+// loops are vectorised across results and each result is still summed in order.
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -20,7 +20,8 @@
 namespace hlo {
 namespace {
 
-// The operand's dimensions, neighbours of one kind merged, sizes of 1 gone; results in row-major order of the kept ones.
+// The operand's dimensions, neighbours of one kind merged, sizes of 1 gone; results in row-major order of the kept
+// ones.
 struct Plan {
   std::vector<int64_t> kept, kept_strides;        // All but the innermost kept dimension ...
   std::vector<int64_t> reduced, reduced_strides;  // ... and the innermost reduced one,
@@ -63,14 +64,16 @@ struct Plan {
   void ForEachBlock(int64_t most, F&& f) const {
     const int64_t blocks = (lanes + most - 1) / most, rows = Product(kept);
     const int64_t work = std::min(lanes, most) * std::max<int64_t>(1, Reductions());
-    ParallelFor(rows * blocks, std::max<int64_t>(1, (1 << 15) / std::max<int64_t>(1, work)), [&](int64_t begin, int64_t end) {
-      IndexWalk walk(kept);
-      for (int64_t i = begin; i < end; ++i) {
-        walk.Seek(i / blocks);
-        const int64_t lane = i % blocks * most;
-        f(i / blocks * lanes + lane, std::min(most, lanes - lane), Dot(walk.index(), kept_strides) + lane * lane_stride);
-      }
-    });
+    ParallelFor(rows * blocks, std::max<int64_t>(1, (1 << 15) / std::max<int64_t>(1, work)),
+                [&](int64_t begin, int64_t end) {
+                  IndexWalk walk(kept);
+                  for (int64_t i = begin; i < end; ++i) {
+                    walk.Seek(i / blocks);
+                    const int64_t lane = i % blocks * most;
+                    f(i / blocks * lanes + lane, std::min(most, lanes - lane),
+                      Dot(walk.index(), kept_strides) + lane * lane_stride);
+                  }
+                });
   }
 
   // f(offset of the first element of a run) in order.
@@ -82,8 +85,8 @@ struct Plan {
 
 // ---- Bodies that are one op on numbers as they lie in memory ----------------------------------------------------
 
-// accumulator = F(accumulator, x) over a run, lanes at a time. Lanes that do not lie together go eight by eight, each in
-// its own chain.
+// accumulator = F(accumulator, x) over a run, lanes at a time. Lanes that do not lie together go eight by eight, each
+// in its own chain.
 template <class T, class A, class F>
 void FoldRuns(const Plan& plan, const T* x, A* accumulators, int64_t lanes, F f) {
   plan.ForEachRun([&](int64_t offset) {
@@ -137,7 +140,9 @@ Literal FoldInto(const Instruction& inst, const Plan& plan, const Literal& x, A 
 // A sum of floats is accumulated in f64 and rounded once.
 template <class T>
 Literal SumInDouble(const Instruction& inst, const Plan& plan, const Literal& x, double init) {
-  return FoldInto<T, double>(inst, plan, x, init, [](double a, T v) { return a + static_cast<double>(v); }, [](double a) { return static_cast<T>(a); });
+  return FoldInto<T, double>(
+      inst, plan, x, init, [](double a, T v) { return a + static_cast<double>(v); },
+      [](double a) { return static_cast<T>(a); });
 }
 
 // bf16 and f16: the elements are widened block by block on their way into the sum.
@@ -147,7 +152,8 @@ Literal SumOfNarrow(const Instruction& inst, const Plan& plan, const Literal& x,
   const Loader load = LoaderOf(type);
   const int64_t bytes = ByteWidth(type);
   auto* const to = reinterpret_cast<float*>(wide.mutable_raw());
-  ParallelFor(x.shape().NumElements(), 1 << 15, [&](int64_t begin, int64_t end) { load(x.raw() + begin * bytes, to + begin, end - begin); });
+  ParallelFor(x.shape().NumElements(), 1 << 15,
+              [&](int64_t begin, int64_t end) { load(x.raw() + begin * bytes, to + begin, end - begin); });
   Literal sums = Literal::Uninitialized(inst.shape());
   const Storer store = StorerFromDouble(type);
   const auto* const in = reinterpret_cast<const float*>(wide.raw());
@@ -179,7 +185,8 @@ T Extreme(T a, T v) {
 }
 
 // Floats and the integers of 32 bits and pred; the rest goes the general way. Wrapping sums are unsigned.
-std::optional<Literal> ReduceByOneOp(const Instruction& inst, const Plan& plan, Opcode op, const Literal& x, const Literal& init) {
+std::optional<Literal> ReduceByOneOp(const Instruction& inst, const Plan& plan, Opcode op, const Literal& x,
+                                     const Literal& init) {
   const PrimitiveType type = x.shape().type();
   if (op == Opcode::kAdd && IsFloat(type)) {
     if (type == PrimitiveType::kF32) return SumInDouble<float>(inst, plan, x, init.GetDouble(0));
@@ -193,7 +200,8 @@ std::optional<Literal> ReduceByOneOp(const Instruction& inst, const Plan& plan, 
   };
   const auto wrapping = [&]<class T>() -> std::optional<Literal> {
     if (op == Opcode::kAdd) return FoldSame<T>(inst, plan, x, init, [](T a, T v) { return static_cast<T>(a + v); });
-    if (op == Opcode::kMultiply) return FoldSame<T>(inst, plan, x, init, [](T a, T v) { return static_cast<T>(a * v); });
+    if (op == Opcode::kMultiply)
+      return FoldSame<T>(inst, plan, x, init, [](T a, T v) { return static_cast<T>(a * v); });
     if (op == Opcode::kAnd) return FoldSame<T>(inst, plan, x, init, [](T a, T v) { return static_cast<T>(a & v); });
     if (op == Opcode::kOr) return FoldSame<T>(inst, plan, x, init, [](T a, T v) { return static_cast<T>(a | v); });
     if (op == Opcode::kXor) return FoldSame<T>(inst, plan, x, init, [](T a, T v) { return static_cast<T>(a ^ v); });
@@ -204,7 +212,8 @@ std::optional<Literal> ReduceByOneOp(const Instruction& inst, const Plan& plan, 
       if (op == Opcode::kMultiply) return FoldSame<float>(inst, plan, x, init, [](float a, float v) { return a * v; });
       return extreme.operator()<float>();
     case PrimitiveType::kF64:
-      if (op == Opcode::kMultiply) return FoldSame<double>(inst, plan, x, init, [](double a, double v) { return a * v; });
+      if (op == Opcode::kMultiply)
+        return FoldSame<double>(inst, plan, x, init, [](double a, double v) { return a * v; });
       return extreme.operator()<double>();
     case PrimitiveType::kS32:
       if (auto result = extreme.operator()<int32_t>()) return result;
@@ -220,7 +229,8 @@ std::optional<Literal> ReduceByOneOp(const Instruction& inst, const Plan& plan, 
 }
 
 // Any computation, any number of arrays.
-Result<Literal> ReduceByBody(const Instruction& inst, const Plan& plan, const ScalarBody& body, std::span<const Literal> operands) {
+Result<Literal> ReduceByBody(const Instruction& inst, const Plan& plan, const ScalarBody& body,
+                             std::span<const Literal> operands) {
   const size_t arrays = operands.size() / 2;
   const auto inputs = operands.first(arrays), inits = operands.subspan(arrays);
   std::vector<Literal> results;

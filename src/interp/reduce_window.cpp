@@ -15,8 +15,8 @@
 namespace hlo {
 namespace {
 
-// The element of a base dimension of `size` that window offset `offset` of position `position` falls on; -1 for padding and
-// for holes of a dilated base.
+// The element of a base dimension of `size` that window offset `offset` of position `position` falls on; -1 for padding
+// and for holes of a dilated base.
 int64_t BaseIndex(const WindowDim& window, int64_t size, int64_t position, int64_t offset) {
   const int64_t at = position * window.stride + offset * window.window_dilation - window.pad_low;
   if (at < 0 || at % window.base_dilation != 0) return -1;
@@ -53,7 +53,8 @@ struct Sliding {
     }
   }
 
-  // The first base element (lane 0, offset 0) that window position `at` falls on for outer indices `position`; -1 for none.
+  // The first base element (lane 0, offset 0) that window position `at` falls on for outer indices `position`; -1 for
+  // none.
   int64_t OuterElement(const std::vector<int64_t>& position, const std::vector<int64_t>& at) const {
     int64_t element = 0;
     for (size_t d = 0; d < outer.size(); ++d) {
@@ -64,8 +65,8 @@ struct Sliding {
     return element * lane_base;
   }
 
-  // f(first lane, count, first base element, base stride) for the lanes in [begin, end) that window offset `offset` gives
-  // an element.
+  // f(first lane, count, first base element, base stride) for the lanes in [begin, end) that window offset `offset`
+  // gives an element.
   template <class F>
   void ForEachLaneRun(int64_t begin, int64_t end, int64_t offset, F&& f) const {
     const WindowDim& window = lane_window;
@@ -108,52 +109,58 @@ Result<Literal> EvalReduceWindow(Evaluation& e) {
   std::mutex mutex;
   Status status;
   std::atomic<bool> failed = false;
-  const int64_t blocks = (sliding.lanes + ScalarBody::kLanes - 1) / ScalarBody::kLanes, rows = Product(sliding.outer_out);
-  const int64_t work = std::min(sliding.lanes, ScalarBody::kLanes) * Product(sliding.outer_window) * sliding.lane_window.size;
-  ParallelFor(rows * blocks, std::max<int64_t>(1, (1 << 13) / std::max<int64_t>(1, work)), [&](int64_t begin, int64_t end) {
-    ScalarBody::Scratch scratch;
-    std::vector<std::byte> packed(arrays * ScalarBody::kLanes * 16);
-    std::vector<const std::byte*> in(2 * arrays);
-    std::vector<std::byte*> accumulators(arrays);
-    IndexWalk row(sliding.outer_out), at(sliding.outer_window);
-    for (int64_t i = begin; i < end && !failed.load(std::memory_order_relaxed); ++i) {
-      row.Seek(i / blocks);
-      const int64_t lane_begin = i % blocks * ScalarBody::kLanes, lane_end = std::min(sliding.lanes, lane_begin + ScalarBody::kLanes);
-      const int64_t row_out = i / blocks * sliding.lanes;
-      for (size_t a = 0; a < arrays; ++a) Fill(inits[a].raw(), bytes[a], out[a] + (row_out + lane_begin) * bytes[a], lane_end - lane_begin);
-      for (at = IndexWalk(sliding.outer_window); at.Valid(); at.Next()) {
-        const int64_t element = sliding.OuterElement(row.index(), at.index());
-        if (element < 0) continue;
-        for (int64_t offset = 0; offset < sliding.lane_window.size; ++offset) {
-          sliding.ForEachLaneRun(lane_begin, lane_end, offset, [&](int64_t lane, int64_t count, int64_t base, int64_t stride) {
-            for (size_t a = 0; a < arrays; ++a) {
-              in[a] = accumulators[a] = out[a] + (row_out + lane) * bytes[a];
-              const std::byte* from = inputs[a].raw() + (element + base) * bytes[a];
-              in[arrays + a] = from;
-              if (stride == 1 || count == 1) continue;
-              GatherStrided(from, stride, bytes[a], packed.data() + a * ScalarBody::kLanes * 16, count);
-              in[arrays + a] = packed.data() + a * ScalarBody::kLanes * 16;
-            }
-            if (binary != nullptr) {
-              binary->Run(in.data(), accumulators[0], count);
-              return;
-            }
-            if (Status done = body.Run(in.data(), accumulators.data(), count, scratch); !done) {
-              const std::lock_guard lock(mutex);
-              status = std::move(done);
-              failed = true;
-            }
-          });
-        }
-      }
-    }
-  });
+  const int64_t blocks = (sliding.lanes + ScalarBody::kLanes - 1) / ScalarBody::kLanes,
+                rows = Product(sliding.outer_out);
+  const int64_t work =
+      std::min(sliding.lanes, ScalarBody::kLanes) * Product(sliding.outer_window) * sliding.lane_window.size;
+  ParallelFor(rows * blocks, std::max<int64_t>(1, (1 << 13) / std::max<int64_t>(1, work)),
+              [&](int64_t begin, int64_t end) {
+                ScalarBody::Scratch scratch;
+                std::vector<std::byte> packed(arrays * ScalarBody::kLanes * 16);
+                std::vector<const std::byte*> in(2 * arrays);
+                std::vector<std::byte*> accumulators(arrays);
+                IndexWalk row(sliding.outer_out), at(sliding.outer_window);
+                for (int64_t i = begin; i < end && !failed.load(std::memory_order_relaxed); ++i) {
+                  row.Seek(i / blocks);
+                  const int64_t lane_begin = i % blocks * ScalarBody::kLanes,
+                                lane_end = std::min(sliding.lanes, lane_begin + ScalarBody::kLanes);
+                  const int64_t row_out = i / blocks * sliding.lanes;
+                  for (size_t a = 0; a < arrays; ++a)
+                    Fill(inits[a].raw(), bytes[a], out[a] + (row_out + lane_begin) * bytes[a], lane_end - lane_begin);
+                  for (at = IndexWalk(sliding.outer_window); at.Valid(); at.Next()) {
+                    const int64_t element = sliding.OuterElement(row.index(), at.index());
+                    if (element < 0) continue;
+                    for (int64_t offset = 0; offset < sliding.lane_window.size; ++offset) {
+                      sliding.ForEachLaneRun(
+                          lane_begin, lane_end, offset, [&](int64_t lane, int64_t count, int64_t base, int64_t stride) {
+                            for (size_t a = 0; a < arrays; ++a) {
+                              in[a] = accumulators[a] = out[a] + (row_out + lane) * bytes[a];
+                              const std::byte* from = inputs[a].raw() + (element + base) * bytes[a];
+                              in[arrays + a] = from;
+                              if (stride == 1 || count == 1) continue;
+                              GatherStrided(from, stride, bytes[a], packed.data() + a * ScalarBody::kLanes * 16, count);
+                              in[arrays + a] = packed.data() + a * ScalarBody::kLanes * 16;
+                            }
+                            if (binary != nullptr) {
+                              binary->Run(in.data(), accumulators[0], count);
+                              return;
+                            }
+                            if (Status done = body.Run(in.data(), accumulators.data(), count, scratch); !done) {
+                              const std::lock_guard lock(mutex);
+                              status = std::move(done);
+                              failed = true;
+                            }
+                          });
+                    }
+                  }
+                }
+              });
   TRY(std::move(status));
   return e.inst.shape().IsTuple() ? Literal::Tuple(std::move(results)) : std::move(results[0]);
 }
 
-// For each source element in row-major order: the element of its window that `select` prefers gets it through `scatter`.
-// Lanes are elements over which no window slides, so two lanes never meet.
+// For each source element in row-major order: the element of its window that `select` prefers gets it through
+// `scatter`. Lanes are elements over which no window slides, so two lanes never meet.
 Result<Literal> EvalSelectAndScatter(Evaluation& e) {
   const SelectAndScatterAttrs& attrs = e.inst.attrs<SelectAndScatterAttrs>();
   const ScalarBody& select = *TRY(e.session.Body(*attrs.select));
@@ -161,9 +168,11 @@ Result<Literal> EvalSelectAndScatter(Evaluation& e) {
   const Literal &operand = e.operands[0], &source = e.operands[1], &init = e.operands[2];
   TRY(CheckBody(e.inst, scatter, 1, {&init, 1}, {&source, 1}));
   const PrimitiveType type = operand.shape().type();
-  if (type != init.shape().type() || select.parameters() != std::vector<PrimitiveType>{type, type} || select.results().size() != 1 ||
-      select.results()[0] != PrimitiveType::kPred) {
-    FAIL(UnsupportedAt(e.inst, "U002", "'select-and-scatter' whose computations have other types than its operands is not supported by the interpreter"));
+  if (type != init.shape().type() || select.parameters() != std::vector<PrimitiveType>{type, type} ||
+      select.results().size() != 1 || select.results()[0] != PrimitiveType::kPred) {
+    FAIL(UnsupportedAt(e.inst, "U002",
+                       "'select-and-scatter' whose computations have other types than its operands is not supported by "
+                       "the interpreter"));
   }
   const int64_t bytes = ByteWidth(type);
   Literal result = Literal::Uninitialized(e.inst.shape());

@@ -32,7 +32,8 @@ using Values = std::unordered_map<const Instruction*, std::vector<Source>>;
 
 }  // namespace
 
-Result<std::unique_ptr<ScalarBody>> ScalarBody::Make(const Computation& computation, const InterpretOptions& options, int nesting) {
+Result<std::unique_ptr<ScalarBody>> ScalarBody::Make(const Computation& computation, const InterpretOptions& options,
+                                                     int nesting) {
   auto body = std::make_unique<ScalarBody>();
   body->computation_ = &computation;
   body->options_ = options;
@@ -42,11 +43,13 @@ Result<std::unique_ptr<ScalarBody>> ScalarBody::Make(const Computation& computat
   body->nesting_ = nesting;
   for (const Instruction* parameter : computation.parameters()) {
     if (!parameter->shape().IsScalar()) {
-      FAIL(UnsupportedAt(*parameter, "U002", Str("a parameter of ", parameter->shape(), " in a computation that is applied to scalars")));
+      FAIL(UnsupportedAt(*parameter, "U002",
+                         Str("a parameter of ", parameter->shape(), " in a computation that is applied to scalars")));
     }
     body->parameter_types_.push_back(parameter->shape().type());
   }
-  ForEachLeaf(computation.root().shape(), [&](const ShapeIndex&, const Shape& leaf) { body->results_.push_back(leaf.type()); });
+  ForEachLeaf(computation.root().shape(),
+              [&](const ShapeIndex&, const Shape& leaf) { body->results_.push_back(leaf.type()); });
   if (auto status = body->Compile(computation); !status) return std::unexpected(std::move(status).error());
   return body;
 }
@@ -56,7 +59,8 @@ Status ScalarBody::Compile(const Computation& computation) {
     ScalarBody& body;
 
     // The values of the root, or none when something in it does not go block by block.
-    Result<std::vector<Source>> Inline(const Computation& computation, const std::vector<std::vector<Source>>& parameters, int depth) {
+    Result<std::vector<Source>> Inline(const Computation& computation,
+                                       const std::vector<std::vector<Source>>& parameters, int depth) {
       Values<Source> values;
       if (depth > kMaxInlined) return std::vector<Source>();
       for (const Instruction* inst : computation.PostOrder()) {
@@ -66,7 +70,8 @@ Status ScalarBody::Compile(const Computation& computation) {
           continue;
         }
         if (inst->Is(Opcode::kTuple)) {
-          for (const Instruction* operand : inst->operands()) value.insert(value.end(), values[operand].begin(), values[operand].end());
+          for (const Instruction* operand : inst->operands())
+            value.insert(value.end(), values[operand].begin(), values[operand].end());
           continue;
         }
         if (inst->Is(Opcode::kCall) || inst->Is(Opcode::kFusion)) {
@@ -76,7 +81,8 @@ Status ScalarBody::Compile(const Computation& computation) {
           if (value.empty()) return std::vector<Source>();
           continue;
         }
-        if (inst->Is(Opcode::kGetTupleElement) && inst->operand(0).shape().LeafCount() == static_cast<int64_t>(inst->operand(0).shape().elements().size())) {
+        if (inst->Is(Opcode::kGetTupleElement) &&
+            inst->operand(0).shape().LeafCount() == static_cast<int64_t>(inst->operand(0).shape().elements().size())) {
           value = {values[&inst->operand(0)][inst->tuple_index()]};
           continue;
         }
@@ -103,7 +109,8 @@ Status ScalarBody::Compile(const Computation& computation) {
   };
 
   std::vector<std::vector<Source>> parameters;
-  for (size_t i = 0; i < parameter_types_.size(); ++i) parameters.push_back({{Source::kParameter, static_cast<int64_t>(i)}});
+  for (size_t i = 0; i < parameter_types_.size(); ++i)
+    parameters.push_back({{Source::kParameter, static_cast<int64_t>(i)}});
   outputs_ = TRY((Compiler{*this}.Inline(computation, parameters, 0)));
   blocks_ = outputs_.size() == results_.size() && !outputs_.empty();
   if (!blocks_) return {};
@@ -158,7 +165,8 @@ Status ScalarBody::Run(const std::byte* const* in, std::byte* const* out, int64_
 
 Status ScalarBody::RunEach(const std::byte* const* in, std::byte* const* out, int64_t count) const {
   if (nesting_ >= kMaxNesting) {
-    FAIL(LimitError("R005", Str("scalar computations that call scalar computations are nested deeper than ", kMaxNesting)));
+    FAIL(LimitError("R005",
+                    Str("scalar computations that call scalar computations are nested deeper than ", kMaxNesting)));
   }
   for (int64_t i = 0; i < count; ++i) {
     std::vector<Literal> arguments;
@@ -183,11 +191,13 @@ Status CheckBody(const Instruction& inst, const ScalarBody& body, size_t arrays,
   bool fits = body.parameters().size() == 2 * arrays && body.results().size() == arrays;
   for (size_t i = 0; fits && i < arrays; ++i) {
     const PrimitiveType type = accumulators[i].shape().type();
-    fits = body.parameters()[i] == type && body.parameters()[arrays + i] == values[i].shape().type() && body.results()[i] == type &&
-           values[i].shape().type() == type;
+    fits = body.parameters()[i] == type && body.parameters()[arrays + i] == values[i].shape().type() &&
+           body.results()[i] == type && values[i].shape().type() == type;
   }
   if (fits) return {};
-  FAIL(UnsupportedAt(inst, "U002", Str("'", inst.opcode(), "' whose computation has other types than its operands is not supported by the interpreter")));
+  FAIL(UnsupportedAt(inst, "U002",
+                     Str("'", inst.opcode(),
+                         "' whose computation has other types than its operands is not supported by the interpreter")));
 }
 
 }  // namespace hlo

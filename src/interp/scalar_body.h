@@ -1,7 +1,7 @@
-// A computation of scalars, applied to many sets of operands at once: each value of it is a run of up to kLanes elements.
-// reduce, reduce-window, scatter, select-and-scatter, map, sort and scan evaluate their computations this way. What is made
-// of elementwise ops, constants, calls and tuples runs block by block; anything else falls back to one interpretation
-// for each element.
+// A computation of scalars, applied to many sets of operands at once: each value of it is a run of up to kLanes
+// elements. reduce, reduce-window, scatter, select-and-scatter, map, sort and scan evaluate their computations this
+// way. What is made of elementwise ops, constants, calls and tuples runs block by block; anything else falls back to
+// one interpretation for each element.
 #ifndef HLO_INTERP_SCALAR_BODY_H_
 #define HLO_INTERP_SCALAR_BODY_H_
 
@@ -18,7 +18,8 @@ class ScalarBody {
  public:
   static constexpr int64_t kLanes = 512;
 
-  static Result<std::unique_ptr<ScalarBody>> Make(const Computation& computation, const InterpretOptions& options, int nesting);
+  static Result<std::unique_ptr<ScalarBody>> Make(const Computation& computation, const InterpretOptions& options,
+                                                  int nesting);
 
   // Types of the results: one, or those of the root tuple.
   const std::vector<PrimitiveType>& results() const { return results_; }

@@ -15,7 +15,8 @@ Literal SliceAt(const Literal& from, int64_t d, int64_t i) {
   dims.erase(dims.begin() + d);
   strides.erase(strides.begin() + d);
   Literal slice = Literal::Uninitialized(Shape(from.shape().type(), dims));
-  if (slice.byte_size() > 0) CopyStrided(dims, from.raw() + base * bytes, strides, slice.mutable_raw(), RowMajorStrides(dims), bytes);
+  if (slice.byte_size() > 0)
+    CopyStrided(dims, from.raw() + base * bytes, strides, slice.mutable_raw(), RowMajorStrides(dims), bytes);
   return slice;
 }
 
@@ -24,7 +25,8 @@ void SetSliceAt(Literal& to, int64_t d, int64_t i, const Literal& slice) {
   const int64_t base = strides[d] * i, bytes = ByteWidth(to.shape().type());
   strides.erase(strides.begin() + d);
   const auto& dims = slice.shape().dims();
-  if (slice.byte_size() > 0) CopyStrided(dims, slice.raw(), RowMajorStrides(dims), to.mutable_raw() + base * bytes, strides, bytes);
+  if (slice.byte_size() > 0)
+    CopyStrided(dims, slice.raw(), RowMajorStrides(dims), to.mutable_raw() + base * bytes, strides, bytes);
 }
 
 }  // namespace
@@ -37,7 +39,8 @@ Result<Literal> EvalScan(Evaluation& e) {
   const bool tuple = e.inst.shape().IsTuple();
   const size_t results = tuple ? e.inst.shape().elements().size() : 1;
   std::vector<Literal> stacked;
-  for (size_t i = 0; i + carries < results; ++i) stacked.emplace_back(tuple ? e.inst.shape().element(i) : e.inst.shape());
+  for (size_t i = 0; i + carries < results; ++i)
+    stacked.emplace_back(tuple ? e.inst.shape().element(i) : e.inst.shape());
 
   for (int64_t step = 0; step < steps; ++step) {
     const int64_t at = attrs.is_reverse ? steps - 1 - step : step;
@@ -45,7 +48,9 @@ Result<Literal> EvalScan(Evaluation& e) {
     for (size_t i = 0; i < arrays; ++i) args.push_back(SliceAt(e.operands[i], d, at));
     args.insert(args.end(), carried.begin(), carried.end());
     const Literal value = TRY(EvaluateNested(*attrs.to_apply, args, e.session.options(), e.session.nesting() + 1));
-    const auto result = [&](size_t i) -> const Literal& { return value.shape().IsTuple() ? value.elements()[i] : value; };
+    const auto result = [&](size_t i) -> const Literal& {
+      return value.shape().IsTuple() ? value.elements()[i] : value;
+    };
     for (size_t i = 0; i < stacked.size(); ++i) SetSliceAt(stacked[i], d, at, result(i));
     for (size_t i = 0; i < carries; ++i) carried[i] = result(stacked.size() + i);
   }

@@ -121,7 +121,8 @@ class Movement {
 };
 
 // The operands' literals that `part` picks (zeros where absent), with the index operands as they are.
-std::vector<Literal> Parts(const Instruction& inst, Operands operands, Literal ShadowValue::*part, PrimitiveType type) {
+std::vector<Literal> Parts(const Instruction& inst, Operands operands, Literal ShadowValue::* part,
+                           PrimitiveType type) {
   std::vector<Literal> parts;
   for (int64_t i = 0; i < inst.operand_count(); ++i) {
     const ShadowValue& operand = *operands[i];
@@ -175,7 +176,8 @@ Rounding RoundingTo(int exponent_bits, int mantissa_bits) {
 bool Context::IsOutput(const Instruction& inst) const {
   if (top == nullptr || &inst.computation() != top) return false;
   if (inst.IsRoot()) return true;
-  return top->root().Is(Opcode::kTuple) && std::ranges::find(top->root().operands(), &inst) != top->root().operands().end();
+  return top->root().Is(Opcode::kTuple) &&
+         std::ranges::find(top->root().operands(), &inst) != top->root().operands().end();
 }
 
 PrimitiveType Context::Held(const Instruction& inst) const {
@@ -205,7 +207,8 @@ Finish Context::FinishOf(const Instruction& inst, double ulps) const {
   finish.is_output = IsOutput(inst);
   const InstructionPlan* plan = PlanOf(inst);
   const bool fixed = options.widened || (plan != nullptr && plan->hold);
-  const bool contracts = inst.Is(Opcode::kMultiply) && !options.widened && (options.plan == nullptr || options.plan->contract);
+  const bool contracts =
+      inst.Is(Opcode::kMultiply) && !options.widened && (options.plan == nullptr || options.plan->contract);
   finish.may_stay_wide = !finish.is_output && (contracts || (!fixed && BitWidth(held) < 32));
   return finish;
 }
@@ -222,7 +225,9 @@ SumRule SumRuleOf(const Context& context, const Instruction& inst, int64_t terms
   const InstructionPlan* plan = context.PlanOf(inst);
   SumPlan sum = plan != nullptr && plan->sum ? *plan->sum : DefaultSum(inst.opcode(), inst.shape().type());
   if (context.options.widened) sum = {.accumulator = PrimitiveType::kF64};
-  const auto gamma = [](double k, double u) { return k * u >= 0.5 ? std::numeric_limits<double>::max() : k * u / (1 - k * u); };
+  const auto gamma = [](double k, double u) {
+    return k * u >= 0.5 ? std::numeric_limits<double>::max() : k * u / (1 - k * u);
+  };
   const auto unit = [&](PrimitiveType type) {
     return std::ldexp(sum.rounding == SumRounding::kTruncate ? 2.0 : 1.0, -SignificandBits(type));
   };
@@ -337,7 +342,8 @@ bool IsMovement(const Instruction& inst) {
 Result<ShadowValue> Move(Context& context, const Instruction& inst, Operands operands) {
   const int64_t data = DataOperands(inst);
   for (int64_t i = data; i < inst.operand_count(); ++i) {
-    if (operands[i]->HasOpen() && AnyLost(Mask(operands[i]->open.data<uint8_t>().begin(), operands[i]->open.data<uint8_t>().end()))) {
+    if (operands[i]->HasOpen() &&
+        AnyLost(Mask(operands[i]->open.data<uint8_t>().begin(), operands[i]->open.data<uint8_t>().end()))) {
       return Undetermined(inst.shape());
     }
   }
@@ -386,7 +392,8 @@ Result<Literal> SourceOf(const Instruction& inst, int64_t number, Operands opera
   return move(std::move(parts));
 }
 
-// ---- Running a computation -------------------------------------------------------------------------------------------
+// ---- Running a computation
+// -------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -415,7 +422,8 @@ Result<ShadowValue> RunWhile(Context& context, const Instruction& loop, const Sh
     if (go_on.HasOpen() && go_on.open.GetInt(0) != 0) return Undetermined(loop.shape());
     if (go_on.exact.GetInt(0) == 0) return state;
     if (iteration >= context.options.max_loop_iterations) {
-      FAIL(LimitError("L010", Str("'", loop.name(), "' exceeded ", iteration, " iterations (--max_loop_iterations)"), loop.range()));
+      FAIL(LimitError("L010", Str("'", loop.name(), "' exceeded ", iteration, " iterations (--max_loop_iterations)"),
+                      loop.range()));
     }
     if (context.options.on_iteration) context.options.on_iteration(loop, iteration, state);
     state = TRY(Run(context, *attrs.body, args));
@@ -478,11 +486,14 @@ Result<ShadowValue> RunInstruction(Context& context, const Instruction& inst, Op
   // What is left and touches floats is exact by nature or has no rule.
   const auto is_exact_type = [](const Shape& shape) {
     bool exact = true;
-    ForEachLeaf(shape, [&](const ShapeIndex&, const Shape& leaf) { exact = exact && !IsFloat(leaf.type()) && !IsComplex(leaf.type()); });
+    ForEachLeaf(shape, [&](const ShapeIndex&, const Shape& leaf) {
+      exact = exact && !IsFloat(leaf.type()) && !IsComplex(leaf.type());
+    });
     return exact;
   };
-  const bool integers = is_exact_type(inst.shape()) &&
-                        std::ranges::all_of(inst.operands(), [&](const Instruction* operand) { return is_exact_type(operand->shape()); });
+  const bool integers =
+      is_exact_type(inst.shape()) &&
+      std::ranges::all_of(inst.operands(), [&](const Instruction* operand) { return is_exact_type(operand->shape()); });
   switch (inst.opcode()) {
     case Opcode::kSort:
     case Opcode::kTopK:
@@ -501,7 +512,9 @@ Result<ShadowValue> RunInstruction(Context& context, const Instruction& inst, Op
 
 }  // namespace
 
-Result<ShadowValue> Run(Context& context, const Computation& computation, Operands args) { return RunTo(context, computation.root(), args); }
+Result<ShadowValue> Run(Context& context, const Computation& computation, Operands args) {
+  return RunTo(context, computation.root(), args);
+}
 
 Result<ShadowValue> RunTo(Context& context, const Instruction& root, Operands args) {
   const std::vector<const Instruction*> order = NeededOrder(context, root);
@@ -530,7 +543,8 @@ Result<ShadowValue> RunTo(Context& context, const Instruction& root, Operands ar
   return std::move(values[&root]);
 }
 
-Lifted::Lifted(const Computation& computation, const std::vector<int64_t>& dims) : module_(std::make_unique<Module>("lifted")) {
+Lifted::Lifted(const Computation& computation, const std::vector<int64_t>& dims)
+    : module_(std::make_unique<Module>("lifted")) {
   Computation& entry = module_->AddComputation("entry");
   module_->SetEntry(entry);
   const auto lift = [&](const Shape& shape) {
@@ -561,7 +575,8 @@ Result<ShadowValue> Lifted::operator()(Context& context, Operands args) const {
   return Run(context, module_->entry(), args);
 }
 
-// ---- Sampling --------------------------------------------------------------------------------------------------------
+// ---- Sampling
+// --------------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -573,8 +588,8 @@ uint64_t Mix(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// At least `wanted` of `count` elements: both ends, the ends of rows spread over the whole, and one from each of as many
-// strata.
+// At least `wanted` of `count` elements: both ends, the ends of rows spread over the whole, and one from each of as
+// many strata.
 std::vector<int64_t> Sample(const Shape& shape, int64_t wanted, uint64_t seed) {
   const int64_t count = shape.NumElements();
   std::vector<int64_t> sample;
@@ -611,7 +626,8 @@ Result<SamplePlan> PlanSample(const Computation& computation, const ShadowOption
   int64_t heaviest = 0;
   for (const Instruction* inst : computation.Instructions()) {
     const int64_t work = WorkOf(*inst);
-    if (work > options.work_limit) heaviest = std::max(heaviest, work / std::max<int64_t>(1, inst->shape().NumElements()));
+    if (work > options.work_limit)
+      heaviest = std::max(heaviest, work / std::max<int64_t>(1, inst->shape().NumElements()));
   }
   if (heaviest == 0) return plan;
   const int64_t wanted = std::max<int64_t>(4096, options.work_limit / heaviest);
@@ -645,7 +661,8 @@ Result<SamplePlan> PlanSample(const Computation& computation, const ShadowOption
     const bool same_index = inst.Is(kElementwise) || inst.Is(Opcode::kReshape);
     for (int64_t i = 0; i < inst.operand_count(); ++i) {
       const Instruction& operand = inst.operand(i);
-      if (mask.empty() || !operand.shape().IsArray() || !(same_index || (IsMovement(inst) && DataOperands(inst) == inst.operand_count()))) {
+      if (mask.empty() || !operand.shape().IsArray() ||
+          !(same_index || (IsMovement(inst) && DataOperands(inst) == inst.operand_count()))) {
         want_all(operand);
         continue;
       }
@@ -684,7 +701,8 @@ void RoundToDeclared(ShadowValue& value, bool ftz) {
     if (literal->byte_size() == 0) continue;
     auto bound = literal->mutable_data<double>();
     const double* v = Values(value.value);
-    for (size_t i = 0; i < bound.size(); ++i) bound[i] = (bound[i] + HalfStep(rounding, (std::fabs(v[i]) + bound[i]) * kUp)) * kUp;
+    for (size_t i = 0; i < bound.size(); ++i)
+      bound[i] = (bound[i] + HalfStep(rounding, (std::fabs(v[i]) + bound[i]) * kUp)) * kUp;
   }
   value.held = value.shape.type();
 }
@@ -707,7 +725,8 @@ ShadowValue ToShadow(const Literal& literal) {
   return value;
 }
 
-Result<Shadow> EvaluateShadow(const Computation& computation, std::span<const ShadowValue> args, const ShadowOptions& options) {
+Result<Shadow> EvaluateShadow(const Computation& computation, std::span<const ShadowValue> args,
+                              const ShadowOptions& options) {
   shadow::SamplePlan sample = TRY(shadow::PlanSample(computation, options));
   shadow::Context context{.options = options, .top = &computation, .wanted = &sample.wanted};
   std::vector<const ShadowValue*> pointers;
@@ -726,14 +745,16 @@ ShadowValue DropBounds(ShadowValue value) {
   return value;
 }
 
-Result<ShadowValue> EvaluateShadowOf(const Instruction& inst, std::span<const ShadowValue> args, const ShadowOptions& options) {
+Result<ShadowValue> EvaluateShadowOf(const Instruction& inst, std::span<const ShadowValue> args,
+                                     const ShadowOptions& options) {
   shadow::Context context{.options = options, .top = &inst.computation()};
   std::vector<const ShadowValue*> pointers;
   for (const ShadowValue& arg : args) pointers.push_back(&arg);
   return shadow::RunTo(context, inst, pointers);
 }
 
-Result<Shadow> EvaluateShadow(const Computation& computation, std::span<const Literal> args, const ShadowOptions& options) {
+Result<Shadow> EvaluateShadow(const Computation& computation, std::span<const Literal> args,
+                              const ShadowOptions& options) {
   std::vector<ShadowValue> values;
   for (const Literal& arg : args) values.push_back(ToShadow(arg));
   return EvaluateShadow(computation, std::span<const ShadowValue>(values), options);

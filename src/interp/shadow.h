@@ -1,10 +1,11 @@
 // The shadow: a second evaluator whose every element is a pair (value, bound). The value is computed in f64 without the
-// roundings of the declared types; any implementation that the precision plan permits lies within the bound of it. So it
-// says of one kernel, from the kernel's actual inputs, which outputs are right (interp/compare.h), and of two modules
-// whether they mean the same (interp/widened.h). Source: spec/testing.md 4-6; each rule's derivation stands beside it.
+// roundings of the declared types; any implementation that the precision plan permits lies within the bound of it. So
+// it says of one kernel, from the kernel's actual inputs, which outputs are right (interp/compare.h), and of two
+// modules whether they mean the same (interp/widened.h). Source: spec/testing.md 4-6; each rule's derivation stands
+// beside it.
 //
-// What moves data or computes with integers alone is evaluated by the interpreter, on values and bounds alike; what rounds
-// has a rule of its own here.
+// What moves data or computes with integers alone is evaluated by the interpreter, on values and bounds alike; what
+// rounds has a rule of its own here.
 #ifndef HLO_INTERP_SHADOW_H_
 #define HLO_INTERP_SHADOW_H_
 
@@ -27,8 +28,8 @@ struct ShadowValue {
 
   // Floats. f64 of the same dims, whatever the declared type.
   Literal value;
-  // |t - value| <= bound for every permitted t. NaN (or infinite): undetermined. No bytes: 0 everywhere, and then value is
-  // exact: t must be it, to the sign of zero. A value of infinity or NaN with bound 0 is expected as such.
+  // |t - value| <= bound for every permitted t. NaN (or infinite): undetermined. No bytes: 0 everywhere, and then value
+  // is exact: t must be it, to the sign of zero. A value of infinity or NaN with bound 0 is expected as such.
   Literal bound;
   // As `bound`, but for an honest implementation with overwhelming probability: a long sum's roundings add up like a
   // random walk. Beyond `likely` is suspicious, not wrong. No bytes: the same as bound.
@@ -79,11 +80,14 @@ ShadowValue ToShadow(const Literal& literal);
 
 // Errors: kUnsupported for ops without a rule (complex arithmetic, fft, decompositions, custom calls), which means that
 // nothing can be said, not that something is wrong.
-Result<Shadow> EvaluateShadow(const Computation& computation, std::span<const ShadowValue> args, const ShadowOptions& options = {});
-Result<Shadow> EvaluateShadow(const Computation& computation, std::span<const Literal> args, const ShadowOptions& options = {});
+Result<Shadow> EvaluateShadow(const Computation& computation, std::span<const ShadowValue> args,
+                              const ShadowOptions& options = {});
+Result<Shadow> EvaluateShadow(const Computation& computation, std::span<const Literal> args,
+                              const ShadowOptions& options = {});
 
 // The value of one instruction, from the arguments of its computation. `given` is not asked for the instruction itself.
-Result<ShadowValue> EvaluateShadowOf(const Instruction& inst, std::span<const ShadowValue> args, const ShadowOptions& options = {});
+Result<ShadowValue> EvaluateShadowOf(const Instruction& inst, std::span<const ShadowValue> args,
+                                     const ShadowOptions& options = {});
 // The same values, taken as exact.
 ShadowValue DropBounds(ShadowValue value);
 

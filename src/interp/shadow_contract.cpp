@@ -1,8 +1,8 @@
 // Bounds of dot and convolution: sums of products. Source of the rule: spec/testing.md 5.2.
 //
-// With A = |a| + e_a and B = |b| + e_b, a product of permitted operands lies within A B - |a||b| of a b, and is no larger
-// than A B. So three sums give value and bound: of a b, of |a||b| and, when operands have bounds at all, of A B. The kernel
-// below computes the first two at once; it is run a second time on A and B for the third.
+// With A = |a| + e_a and B = |b| + e_b, a product of permitted operands lies within A B - |a||b| of a b, and is no
+// larger than A B. So three sums give value and bound: of a b, of |a||b| and, when operands have bounds at all, of A B.
+// The kernel below computes the first two at once; it is run a second time on A and B for the third.
 #include <immintrin.h>
 
 #include <algorithm>
@@ -52,7 +52,8 @@ void Tile(const double* rows, const double* columns, int64_t terms, double* valu
 // left[Left(group, row, term)] * right[Right(group, column, term)].
 struct Contraction {
   int64_t groups = 1, rows = 1, columns = 1, terms = 1;
-  // Left: a base for each row and window position, then an offset for each term within one; -1 is padding, which counts 0.
+  // Left: a base for each row and window position, then an offset for each term within one; -1 is padding, which counts
+  // 0.
   int64_t positions = 1;
   std::function<void(int64_t group, int64_t row, int64_t* bases)> left_bases;
   std::vector<int64_t> left_offset;  // [terms / positions]
@@ -78,12 +79,13 @@ struct Packing {
   std::vector<int64_t> bases;
 };
 
-void MultiplyBlock(const Contraction& c, const Factors& factors, int64_t group, int64_t row, int64_t rows, int64_t column,
-                   int64_t columns, Packing& packing, Block& block) {
+void MultiplyBlock(const Contraction& c, const Factors& factors, int64_t group, int64_t row, int64_t rows,
+                   int64_t column, int64_t columns, Packing& packing, Block& block) {
   std::fill_n(block.values, kBlock * kBlock, 0.0);
   std::fill_n(block.sizes, kBlock * kBlock, 0.0);
   const int64_t run = static_cast<int64_t>(c.left_offset.size());
-  const int64_t padded_rows = (rows + kRows - 1) / kRows * kRows, padded_columns = (columns + kColumns - 1) / kColumns * kColumns;
+  const int64_t padded_rows = (rows + kRows - 1) / kRows * kRows,
+                padded_columns = (columns + kColumns - 1) / kColumns * kColumns;
   for (int64_t first = 0; first < c.terms; first += kTerms) {
     const int64_t terms = std::min(kTerms, c.terms - first);
     for (int64_t r = 0; r < padded_rows; ++r) {
@@ -110,7 +112,8 @@ void MultiplyBlock(const Contraction& c, const Factors& factors, int64_t group, 
     }
     for (int64_t n = 0; n < padded_columns; n += kColumns) {
       for (int64_t r = 0; r < padded_rows; r += kRows) {
-        Tile(packing.rows + r * terms, packing.columns + n * terms, terms, block.values + r * kBlock + n, block.sizes + r * kBlock + n);
+        Tile(packing.rows + r * terms, packing.columns + n * terms, terms, block.values + r * kBlock + n,
+             block.sizes + r * kBlock + n);
       }
     }
   }
@@ -154,14 +157,17 @@ struct Bounds {
 };
 
 // `value` sums a b, `exact_sizes` |a||b|, `sizes` A B (the same when operands are exact).
-Bounds Finished(const SumRule& rule, double overflow, double value, double exact_sizes, double sizes, double likely_sizes) {
+Bounds Finished(const SumRule& rule, double overflow, double value, double exact_sizes, double sizes,
+                double likely_sizes) {
   const double bounds = std::max(0.0, sizes - exact_sizes), likely_bounds = std::max(0.0, likely_sizes - exact_sizes);
   if (!std::isfinite(value)) return {value, std::isfinite(exact_sizes) ? kUndetermined : 0, 0};
   if (!std::isfinite(sizes)) return {0, kUndetermined, kUndetermined};
   const double worst = rule.Worst(value, bounds, sizes);
   if (sizes >= overflow && std::fabs(value) - worst < overflow) return {value, kUndetermined, kUndetermined};
   const Pair pair = AfterOverflow(rule.finish, value, worst);
-  return {pair.value, pair.bound, std::isfinite(pair.bound) ? std::min(pair.bound, rule.Likely(value, likely_bounds, likely_sizes)) : kUndetermined};
+  return {pair.value, pair.bound,
+          std::isfinite(pair.bound) ? std::min(pair.bound, rule.Likely(value, likely_bounds, likely_sizes))
+                                    : kUndetermined};
 }
 
 struct Output {
@@ -193,7 +199,8 @@ void FillBases(const Contraction& c, int64_t group, int64_t row, int64_t rows, s
 }
 
 // Every result.
-void MultiplyAll(const Contraction& c, const Operand& left, const Operand& right, const SumRule& rule, double overflow, const Output& out) {
+void MultiplyAll(const Contraction& c, const Operand& left, const Operand& right, const SumRule& rule, double overflow,
+                 const Output& out) {
   const bool bounded = left.HasBounds() || right.HasBounds();
   const bool likely = left.HasLikely() || right.HasLikely();
   const int64_t row_blocks = (c.rows + kBlock - 1) / kBlock, column_blocks = (c.columns + kBlock - 1) / kBlock;
@@ -203,7 +210,8 @@ void MultiplyAll(const Contraction& c, const Operand& left, const Operand& right
                                         likely ? std::make_unique<Block>() : nullptr};
     for (int64_t task = begin; task < end; ++task) {
       const int64_t group = task / (row_blocks * column_blocks);
-      const int64_t row = task % (row_blocks * column_blocks) / column_blocks * kBlock, column = task % column_blocks * kBlock;
+      const int64_t row = task % (row_blocks * column_blocks) / column_blocks * kBlock,
+                    column = task % column_blocks * kBlock;
       const int64_t rows = std::min(kBlock, c.rows - row), columns = std::min(kBlock, c.columns - column);
       FillBases(c, group, row, rows, packing->bases);
       const auto multiply = [&](const double* a, const double* b, Block& block) {
@@ -227,8 +235,8 @@ void MultiplyAll(const Contraction& c, const Operand& left, const Operand& right
 }
 
 // The results that `wanted` marks; the others become undetermined.
-void MultiplyWanted(const Contraction& c, const Operand& left, const Operand& right, const SumRule& rule, double overflow, const Mask& wanted,
-                    const Output& out) {
+void MultiplyWanted(const Contraction& c, const Operand& left, const Operand& right, const SumRule& rule,
+                    double overflow, const Mask& wanted, const Output& out) {
   ParallelFor(c.groups * c.rows, 16, [&](int64_t begin, int64_t end) {
     std::vector<int64_t> bases(c.positions);
     const int64_t run = static_cast<int64_t>(c.left_offset.size());
@@ -260,8 +268,8 @@ void MultiplyWanted(const Contraction& c, const Operand& left, const Operand& ri
   });
 }
 
-// What an operand is rounded to before it is multiplied: the narrow formats of tensor cores, where the plan says so; and the
-// result's type, where that is narrower (spec/ops.md 0.3).
+// What an operand is rounded to before it is multiplied: the narrow formats of tensor cores, where the plan says so;
+// and the result's type, where that is narrower (spec/ops.md 0.3).
 Rounding OperandRounding(const Context& context, const Instruction& inst, const ShadowValue& operand) {
   if (context.options.widened) return kNoRounding;
   const InstructionPlan* plan = context.PlanOf(inst);
@@ -273,16 +281,18 @@ Rounding OperandRounding(const Context& context, const Instruction& inst, const 
   return RoundingTo(inst.shape().type(), context.ftz());
 }
 
-Result<ShadowValue> Contract(Context& context, const Instruction& inst, Operands operands, const Mask& wanted, const Contraction& c) {
+Result<ShadowValue> Contract(Context& context, const Instruction& inst, Operands operands, const Mask& wanted,
+                             const Contraction& c) {
   const ShadowValue &a = *operands[0], &b = *operands[1];
   const InstructionPlan* plan = context.PlanOf(inst);
   int product_bits = SignificandBits(a.held) + SignificandBits(b.held);
-  if (plan && plan->sum && plan->sum->operand_bits != 0) product_bits = std::min(product_bits, 2 * plan->sum->operand_bits);
+  if (plan && plan->sum && plan->sum->operand_bits != 0)
+    product_bits = std::min(product_bits, 2 * plan->sum->operand_bits);
   if (context.options.widened) product_bits = 106;
   const SumRule rule = SumRuleOf(context, inst, c.terms, product_bits);
   const PrimitiveType accumulator = context.options.widened ? PrimitiveType::kF64
                                     : plan && plan->sum     ? plan->sum->accumulator
-                                                            : DefaultSum(inst.opcode(), inst.shape().type()).accumulator;
+                                                        : DefaultSum(inst.opcode(), inst.shape().type()).accumulator;
   const double overflow = RoundingTo(accumulator, false).overflow;
   const Operand left(a, OperandRounding(context, inst, a)), right(b, OperandRounding(context, inst, b));
   Output out(inst.shape(), context.Held(inst), rule.HasLikely() || left.HasLikely() || right.HasLikely());
@@ -294,7 +304,8 @@ Result<ShadowValue> Contract(Context& context, const Instruction& inst, Operands
   return std::move(out.result);
 }
 
-// ---- dot -------------------------------------------------------------------------------------------------------------
+// ---- dot
+// -------------------------------------------------------------------------------------------------------------
 
 // Row-major offsets of all index combinations of `dimensions` in `shape`, the last one fastest.
 std::vector<int64_t> Offsets(const Shape& shape, std::span<const int64_t> dimensions) {
@@ -311,10 +322,12 @@ std::vector<int64_t> Offsets(const Shape& shape, std::span<const int64_t> dimens
   return offsets;
 }
 
-std::vector<int64_t> FreeDimensions(const Shape& shape, const std::vector<int64_t>& batch, const std::vector<int64_t>& contracting) {
+std::vector<int64_t> FreeDimensions(const Shape& shape, const std::vector<int64_t>& batch,
+                                    const std::vector<int64_t>& contracting) {
   std::vector<int64_t> free;
   for (int64_t d = 0; d < shape.rank(); ++d) {
-    if (std::ranges::find(batch, d) == batch.end() && std::ranges::find(contracting, d) == contracting.end()) free.push_back(d);
+    if (std::ranges::find(batch, d) == batch.end() && std::ranges::find(contracting, d) == contracting.end())
+      free.push_back(d);
   }
   return free;
 }
@@ -328,9 +341,11 @@ Result<ShadowValue> Dot(Context& context, const Instruction& inst, Operands oper
     if (IsComplex(inst.shape().type())) FAIL(UnsupportedAt(inst, "U041", "no error bounds for complex 'dot'"));
     return ThroughInterpreter(context, inst, operands);
   }
-  if (!attrs.sparsity.empty() || operands.size() != 2) FAIL(UnsupportedAt(inst, "U041", "no error bounds for sparse 'dot'"));
+  if (!attrs.sparsity.empty() || operands.size() != 2)
+    FAIL(UnsupportedAt(inst, "U041", "no error bounds for sparse 'dot'"));
   const std::vector<int64_t> left_batch = Offsets(a.shape, attrs.lhs_batch);
-  const std::vector<int64_t> left_row = Offsets(a.shape, FreeDimensions(a.shape, attrs.lhs_batch, attrs.lhs_contracting));
+  const std::vector<int64_t> left_row =
+      Offsets(a.shape, FreeDimensions(a.shape, attrs.lhs_batch, attrs.lhs_contracting));
   Contraction c;
   c.left_offset = Offsets(a.shape, attrs.lhs_contracting);
   c.right_group = Offsets(b.shape, attrs.rhs_batch);
@@ -347,7 +362,8 @@ Result<ShadowValue> Dot(Context& context, const Instruction& inst, Operands oper
   return Contract(context, inst, operands, wanted, c);
 }
 
-// ---- convolution -----------------------------------------------------------------------------------------------------
+// ---- convolution
+// -----------------------------------------------------------------------------------------------------
 
 Result<ShadowValue> Convolution(Context& context, const Instruction& inst, Operands operands, const Mask& wanted) {
   const ShadowValue &x = *operands[0], &filter = *operands[1];
@@ -362,7 +378,8 @@ Result<ShadowValue> Convolution(Context& context, const Instruction& inst, Opera
   }
   const DimLabels& labels = attrs.dim_labels;
   const Shape &in = x.shape, &rhs = filter.shape, &out = inst.shape();
-  const auto in_strides = RowMajorStrides(in.dims()), rhs_strides = RowMajorStrides(rhs.dims()), out_strides = RowMajorStrides(out.dims());
+  const auto in_strides = RowMajorStrides(in.dims()), rhs_strides = RowMajorStrides(rhs.dims()),
+             out_strides = RowMajorStrides(out.dims());
   const size_t spatial = labels.lhs_spatial.size();
   const int64_t feature_groups = attrs.feature_group_count, batch_groups = attrs.batch_group_count;
   const int64_t groups = feature_groups * batch_groups;  // One of them is 1.
@@ -428,7 +445,8 @@ Result<ShadowValue> Convolution(Context& context, const Instruction& inst, Opera
   }
   for (int64_t g = 0; g < groups; ++g) {
     c.right_group.push_back(g * outputs * rhs_strides[labels.rhs_output_feature]);
-    for (int64_t o = 0; o < outputs; ++o) c.result_column.push_back((g * outputs + o) * out_strides[labels.out_feature]);
+    for (int64_t o = 0; o < outputs; ++o)
+      c.result_column.push_back((g * outputs + o) * out_strides[labels.out_feature]);
   }
   for (int64_t o = 0; o < outputs; ++o) c.right_column.push_back(o * rhs_strides[labels.rhs_output_feature]);
   c.result_row = [&](int64_t, int64_t row) {
@@ -449,7 +467,8 @@ int64_t WorkOf(const Instruction& inst) {
     for (const int64_t d : dimensions) n *= shape.dim(d);
     return n;
   };
-  if (inst.Is(Opcode::kDot)) return inst.shape().NumElements() * product(inst.operand(0).shape(), inst.attrs<DotAttrs>().lhs_contracting);
+  if (inst.Is(Opcode::kDot))
+    return inst.shape().NumElements() * product(inst.operand(0).shape(), inst.attrs<DotAttrs>().lhs_contracting);
   if (!inst.Is(Opcode::kConvolution)) return 0;
   const DimLabels& labels = inst.attrs<ConvolutionAttrs>().dim_labels;
   const Shape& rhs = inst.operand(1).shape();

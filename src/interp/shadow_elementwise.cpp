@@ -1,9 +1,9 @@
 // Bounds of elementwise operations. Source of the rules: spec/testing.md 5.1, 5.3 and 6.
 //
-// Each rule gives the exact function of the exact values (`value`) and how far the function can move while its arguments
-// move within their bounds (`before`). `Rounded` then adds what rounding the result costs. Blocks of elements go through
-// plain loops that the compiler vectorises; an element that is infinite, NaN, undetermined or may overflow fails the
-// loop's check and is done again by the careful rule.
+// Each rule gives the exact function of the exact values (`value`) and how far the function can move while its
+// arguments move within their bounds (`before`). `Rounded` then adds what rounding the result costs. Blocks of elements
+// go through plain loops that the compiler vectorises; an element that is infinite, NaN, undetermined or may overflow
+// fails the loop's check and is done again by the careful rule.
 #include <algorithm>
 #include <atomic>
 #include <functional>
@@ -28,8 +28,8 @@ struct Lane {
 using BlockRule = std::function<void(const Lane* operands, double* value, double* bound, int64_t count)>;
 using PairRule = std::function<Pair(const Pair* operands)>;
 
-// |t - value| for a result whose exact value is within `before` of `value`: R(|value| + before) for each rounding, and the
-// f64 rounding of `value` itself.
+// |t - value| for a result whose exact value is within `before` of `value`: R(|value| + before) for each rounding, and
+// the f64 rounding of `value` itself.
 inline double WithRounding(const Finish& finish, double value, double before) {
   const double size = (std::fabs(value) + before) * kUp;
   const double steps = HalfStep(finish.compute, size) + HalfStep(finish.target, size);
@@ -44,7 +44,8 @@ bool IsExact(Pair x) { return x.bound == 0; }
 bool IsDecided(Pair x) { return std::isfinite(x.bound); }
 bool IsNonZero(Pair x) { return std::fabs(x.value) > x.bound; }
 
-// ---- Arithmetic ------------------------------------------------------------------------------------------------------
+// ---- Arithmetic
+// ------------------------------------------------------------------------------------------------------
 
 // (a+da) + (b+db) - (a+b) = da + db.
 struct AddRule {
@@ -58,7 +59,9 @@ struct SubtractRule {
 // (a+da)(b+db) - ab = a db + b da + da db.
 struct MultiplyRule {
   static double Value(double a, double b) { return a * b; }
-  static double Before(double a, double ea, double b, double eb) { return std::fabs(a) * eb + std::fabs(b) * ea + ea * eb; }
+  static double Before(double a, double ea, double b, double eb) {
+    return std::fabs(a) * eb + std::fabs(b) * ea + ea * eb;
+  }
 };
 // (a+da)/(b+db) - a/b = (b da - a db) / (b (b+db)), and |b+db| >= |b| - eb, which must be positive.
 struct DivideRule {
@@ -70,7 +73,8 @@ struct DivideRule {
   }
 };
 
-// Where an exact infinity or zero meets a bounded value, the result is exact as long as the other operand's sign is known.
+// Where an exact infinity or zero meets a bounded value, the result is exact as long as the other operand's sign is
+// known.
 Pair CarefulArithmetic(Opcode opcode, Pair a, Pair b, double value, double before, const Finish& finish) {
   if (!IsDecided(a) || !IsDecided(b)) return {0, kUndetermined};
   const bool special = !std::isfinite(a.value) || !std::isfinite(b.value);
@@ -157,7 +161,8 @@ BlockRule Extreme() {
   };
 }
 
-// ---- Functions -------------------------------------------------------------------------------------------------------
+// ---- Functions
+// -------------------------------------------------------------------------------------------------------
 
 // A function that is monotone on [low, high] and undefined outside. While the argument stays inside, its extremes over
 // [a - e, a + e] lie at the ends.
@@ -191,7 +196,8 @@ Pair SineLike(double (*f)(double), const Finish& finish, Pair a) {
 Pair TanRule(const Finish& finish, Pair a) {
   if (!IsDecided(a)) return {0, kUndetermined};
   const auto period = [](double x) { return std::floor(x / M_PI + 0.5); };  // Poles where this jumps.
-  if (!IsExact(a) && period(a.value - a.bound * 1.0001) != period(a.value + a.bound * 1.0001)) return {0, kUndetermined};
+  if (!IsExact(a) && period(a.value - a.bound * 1.0001) != period(a.value + a.bound * 1.0001))
+    return {0, kUndetermined};
   return Monotone({std::tan}, finish, a);
 }
 
@@ -205,7 +211,8 @@ Pair CoshRule(const Finish& finish, Pair a) {
 // 1 / (1 + exp(-x)) literally gives 0 where exp overflows, although the exact value is a small number yet.
 Pair LogisticRule(const Finish& finish, Pair a) {
   const Pair x = Monotone({Logistic}, finish, a);
-  if (IsDecided(x) && std::isfinite(x.value) && x.value < finish.compute.least * 0x1p26) return {x.value, x.bound + x.value};
+  if (IsDecided(x) && std::isfinite(x.value) && x.value < finish.compute.least * 0x1p26)
+    return {x.value, x.bound + x.value};
   return x;
 }
 
@@ -221,8 +228,8 @@ Pair Steps(double (*f)(double), Pair a) {
 double SignOf(double x) { return std::isnan(x) ? x : std::copysign(x != 0 ? 1.0 : 0.0, x); }
 double RoundToEven(double x) { return std::nearbyint(x); }
 
-// Monotone in each argument for a positive base, so the extremes lie at the corners. A negative base needs an exact integer
-// exponent; then x^b is monotone on either side of 0.
+// Monotone in each argument for a positive base, so the extremes lie at the corners. A negative base needs an exact
+// integer exponent; then x^b is monotone on either side of 0.
 Pair PowerRule(const Finish& finish, const Pair* in) {
   const Pair a = in[0], b = in[1];
   if (IsExact(b) && b.value == 0) return {1, 0};
@@ -236,7 +243,8 @@ Pair PowerRule(const Finish& finish, const Pair* in) {
   if (meets_zero && b.value < 0) return {0, kUndetermined};
   double before = meets_zero ? std::fabs(value) : 0;
   for (const double x : {a.value - a.bound, a.value + a.bound}) {
-    for (const double y : {b.value - b.bound, b.value + b.bound}) before = std::max(before, std::fabs(std::pow(x, y) - value));
+    for (const double y : {b.value - b.bound, b.value + b.bound})
+      before = std::max(before, std::fabs(std::pow(x, y) - value));
   }
   return std::isfinite(before) ? Rounded(finish, value, before) : Pair{0, kUndetermined};
 }
@@ -250,7 +258,8 @@ Pair Atan2Rule(const Finish& finish, const Pair* in) {
   if (!(IsExact(x) && IsExact(y)) && !IsNonZero(y) && x.value - x.bound <= 0) return {0, kUndetermined};
   double before = 0;
   for (const double dy : {-y.bound, y.bound}) {
-    for (const double dx : {-x.bound, x.bound}) before = std::max(before, std::fabs(std::atan2(y.value + dy, x.value + dx) - value));
+    for (const double dx : {-x.bound, x.bound})
+      before = std::max(before, std::fabs(std::atan2(y.value + dy, x.value + dx) - value));
   }
   return std::isfinite(before) ? Rounded(finish, value, before) : Pair{0, kUndetermined};
 }
@@ -341,15 +350,18 @@ BlockRule RuleOf(Opcode opcode, int64_t operands, const Finish& finish) {
   return rule ? Blocks(std::move(rule), operands) : nullptr;
 }
 
-// ---- Driving the rules -----------------------------------------------------------------------------------------------
+// ---- Driving the rules
+// -----------------------------------------------------------------------------------------------
 
 alignas(64) constexpr double kNoBounds[kBlock] = {};
 
 // Elements [begin, begin + count) of an operand, which may be one scalar for all.
 class Reader {
  public:
-  Reader(const ShadowValue& from, const Literal ShadowValue::*bound, int64_t count)
-      : value_(Values(from.value)), bound_(BoundsOrNull(from.*bound)), scalar_(count != 1 && from.shape.NumElements() == 1) {
+  Reader(const ShadowValue& from, const Literal ShadowValue::* bound, int64_t count)
+      : value_(Values(from.value)),
+        bound_(BoundsOrNull(from.*bound)),
+        scalar_(count != 1 && from.shape.NumElements() == 1) {
     if (bound_ == nullptr && bound == &ShadowValue::likely) bound_ = BoundsOrNull(from.bound);
     if (!scalar_) return;
     std::fill_n(values_, kBlock, value_[0]);
@@ -375,7 +387,8 @@ void ForEachBlock(int64_t count, const std::function<void(int64_t begin, int64_t
   });
 }
 
-void ApplyTo(const BlockRule& rule, Operands operands, const Literal ShadowValue::*part, int64_t count, double* value, double* bound) {
+void ApplyTo(const BlockRule& rule, Operands operands, const Literal ShadowValue::* part, int64_t count, double* value,
+             double* bound) {
   std::vector<Reader> readers;
   readers.reserve(operands.size());
   for (const ShadowValue* operand : operands) readers.emplace_back(*operand, part, count);
@@ -395,7 +408,8 @@ ShadowValue Apply(const BlockRule& rule, const Instruction& inst, Operands opera
   result.value = NewBuffer(inst.shape());
   result.bound = NewBuffer(inst.shape());
   const int64_t count = inst.shape().NumElements();
-  ApplyTo(rule, operands, &ShadowValue::bound, count, result.value.mutable_data<double>().data(), result.bound.mutable_data<double>().data());
+  ApplyTo(rule, operands, &ShadowValue::bound, count, result.value.mutable_data<double>().data(),
+          result.bound.mutable_data<double>().data());
   if (std::ranges::any_of(operands, [](const ShadowValue* operand) { return operand->HasLikely(); })) {
     result.likely = NewBuffer(inst.shape());
     ApplyTo(rule, operands, &ShadowValue::likely, count, nullptr, result.likely.mutable_data<double>().data());
@@ -416,7 +430,8 @@ PrimitiveType WidestHeld(Operands operands) {
   return held;
 }
 
-// ---- Decisions -------------------------------------------------------------------------------------------------------
+// ---- Decisions
+// -------------------------------------------------------------------------------------------------------
 
 bool Holds(ComparisonDirection direction, int order) {  // order: -1 less, 0 equal, 1 greater, 2 unordered.
   switch (direction) {
@@ -492,7 +507,8 @@ ShadowValue IsFiniteRule(const Instruction& inst, const ShadowValue& x, const Ro
 
 // An undecided predicate leaves anything between the two outcomes.
 Pair HullOf(Pair a, Pair b) {
-  const double low = std::min(a.value - a.bound, b.value - b.bound), high = std::max(a.value + a.bound, b.value + b.bound);
+  const double low = std::min(a.value - a.bound, b.value - b.bound),
+               high = std::max(a.value + a.bound, b.value + b.bound);
   const double middle = low + (high - low) / 2;
   const double bound = std::max(high - middle, middle - low) * kUp;
   if (!std::isfinite(bound) || !IsDecided(a) || !IsDecided(b)) return {0, kUndetermined};
@@ -505,7 +521,7 @@ ShadowValue Select(const Instruction& inst, Operands operands) {
   const bool scalar = pred.shape.NumElements() == 1;
   const uint8_t* picks = pred.exact.data<uint8_t>().data();
   const uint8_t* open = pred.HasOpen() ? pred.open.data<uint8_t>().data() : nullptr;
-  const auto select = [&](const Literal ShadowValue::*part, double* value, double* bound) {
+  const auto select = [&](const Literal ShadowValue::* part, double* value, double* bound) {
     const Reader on_true(*operands[1], part, count), on_false(*operands[2], part, count);
     ForEachBlock(count, [&](int64_t begin, int64_t size) {
       const Lane a = on_true.At(begin), b = on_false.At(begin);
@@ -534,7 +550,8 @@ ShadowValue Select(const Instruction& inst, Operands operands) {
   return result;
 }
 
-// ---- Conversions -----------------------------------------------------------------------------------------------------
+// ---- Conversions
+// -----------------------------------------------------------------------------------------------------
 
 // Does every number of `from` have its place in `to`?
 bool Includes(PrimitiveType to, PrimitiveType from) {
@@ -614,7 +631,8 @@ ShadowValue FloatToInteger(const Instruction& inst, const ShadowValue& x) {
   const double lowest = IsSigned(type) ? -highest : 0;
   const auto convert = [&](double v) -> int64_t {
     if (std::isnan(v)) return 0;
-    if (v >= highest) return static_cast<int64_t>(IsSigned(type) ? (uint64_t{1} << (bits - 1)) - 1 : ~uint64_t{0} >> (64 - bits));
+    if (v >= highest)
+      return static_cast<int64_t>(IsSigned(type) ? (uint64_t{1} << (bits - 1)) - 1 : ~uint64_t{0} >> (64 - bits));
     if (v <= lowest) return IsSigned(type) ? static_cast<int64_t>(~uint64_t{0} << (bits - 1)) : 0;
     return v >= 0x1p63 ? static_cast<int64_t>(static_cast<uint64_t>(v)) : static_cast<int64_t>(v);
   };

@@ -24,7 +24,8 @@ inline constexpr double kOwn = 0x1p-53;
 struct Rounding {
   double relative = 0;  // 2^-p for p significand bits.
   double least = 0;
-  double overflow = std::numeric_limits<double>::infinity();  // Largest finite and half a step: from here on, no finite number.
+  double overflow =
+      std::numeric_limits<double>::infinity();  // Largest finite and half a step: from here on, no finite number.
 };
 Rounding RoundingTo(PrimitiveType type, bool ftz);
 Rounding RoundingTo(int exponent_bits, int mantissa_bits);  // reduce-precision: subnormals are flushed.
@@ -36,14 +37,14 @@ inline double HalfStep(const Rounding& rounding, double magnitude) {
   return std::max(Binade(magnitude) * rounding.relative, rounding.least);
 }
 
-// What happens to a result after its formula: a rounding (or an error of some ulps) in the type computed in, and one to the
-// type held, if that is narrower.
+// What happens to a result after its formula: a rounding (or an error of some ulps) in the type computed in, and one to
+// the type held, if that is narrower.
 struct Finish {
   Rounding compute;  // `relative` and `least` times 2 * ulps.
   Rounding target;
   PrimitiveType held = PrimitiveType::kF64;
   double overflow = std::numeric_limits<double>::infinity();
-  bool is_output = false;  // Of the kernel: overflow is the comparator's to judge.
+  bool is_output = false;      // Of the kernel: overflow is the comparator's to judge.
   bool may_stay_wide = false;  // An overflow need not show: fused into an fma, or held wider.
 };
 
@@ -72,7 +73,9 @@ struct Context {
 Literal NewBuffer(const Shape& shape);
 Literal Zeros(const Shape& shape);
 inline const double* Values(const Literal& literal) { return literal.data<double>().data(); }
-inline const double* BoundsOrNull(const Literal& literal) { return literal.byte_size() ? literal.data<double>().data() : nullptr; }
+inline const double* BoundsOrNull(const Literal& literal) {
+  return literal.byte_size() ? literal.data<double>().data() : nullptr;
+}
 
 // An element in full, for what is not worth vectorising.
 struct Pair {
@@ -127,7 +130,8 @@ enum class Combiner { kAdd, kMultiply, kMaximum, kMinimum, kAssign, kOther };
 Combiner CombinerOf(const Computation& computation);
 
 // The sum rule (spec/testing.md 5.2): of n terms with magnitudes adding up to M, accumulated in type A over chains of h
-// additions. Each term passes at most h roundings, so the relative error of its share is at most (1+u)^h - 1 <= gamma(h,u).
+// additions. Each term passes at most h roundings, so the relative error of its share is at most (1+u)^h - 1 <=
+// gamma(h,u).
 struct SumRule {
   double worst = 0;   // gamma, and the shadow's own n roundings.
   double likely = 0;  // 6 sqrt(h) u instead: roundings are as good as independent and centred.

@@ -1,5 +1,5 @@
-// Bounds of what combines many elements into one: reduce, reduce-window, select-and-scatter, scatter. Source of the rules:
-// spec/testing.md 5.2.
+// Bounds of what combines many elements into one: reduce, reduce-window, select-and-scatter, scatter. Source of the
+// rules: spec/testing.md 5.2.
 //
 // A permitted implementation may combine in any order, so every rule is one that no order can break; the shadow is then
 // free to use the order that is fastest.
@@ -23,11 +23,12 @@ int64_t Product(std::span<const int64_t> sizes) {
   return product;
 }
 
-// ---- Folding ---------------------------------------------------------------------------------------------------------
+// ---- Folding
+// ---------------------------------------------------------------------------------------------------------
 
-// What is kept of the elements combined so far. For sums: the sum of values, of bounds, of likely bounds, of magnitudes.
-// For maxima: the largest value, value + bound, value - bound (`bounds`, `magnitudes`). For products: of values and of
-// magnitudes |v| + e.
+// What is kept of the elements combined so far. For sums: the sum of values, of bounds, of likely bounds, of
+// magnitudes. For maxima: the largest value, value + bound, value - bound (`bounds`, `magnitudes`). For products: of
+// values and of magnitudes |v| + e.
 struct Total {
   double value, bounds, likely, magnitudes;
 };
@@ -95,13 +96,15 @@ Bounds FinishSum(const SumRule& rule, double overflow, const Total& t) {
   return {pair.value, pair.bound, std::isfinite(pair.bound) ? std::min(likely, pair.bound) : kUndetermined};
 }
 
-// Each of n - 1 products is rounded: |t| <= prod(|v| + e) (1 + u)^(n-1), and t has the sign of v unless a factor may be 0.
+// Each of n - 1 products is rounded: |t| <= prod(|v| + e) (1 + u)^(n-1), and t has the sign of v unless a factor may be
+// 0.
 Bounds FinishProduct(const SumRule& rule, const Total& t) {
   if (std::isnan(t.magnitudes)) return {t.value, std::isnan(t.value) ? 0 : kUndetermined, 0};
   if (!std::isfinite(t.value)) return {t.value, 0, 0};
   const double before = t.magnitudes * (1 + rule.worst) - std::fabs(t.value);
   const double size = (std::fabs(t.value) + before) * kUp;
-  const double worst = (before + rule.each + HalfStep(rule.finish.compute, 0) + HalfStep(rule.finish.target, size)) * kUp;
+  const double worst =
+      (before + rule.each + HalfStep(rule.finish.compute, 0) + HalfStep(rule.finish.target, size)) * kUp;
   const Pair pair = AfterOverflow(rule.finish, t.value, worst);
   return {pair.value, pair.bound, pair.bound};
 }
@@ -122,9 +125,10 @@ class Closing {
   Closing(const Context& context, const Instruction& inst, Combiner combiner, int64_t terms)
       : combiner_(combiner), rule_(SumRuleOf(context, inst, terms)) {
     const InstructionPlan* plan = context.PlanOf(inst);
-    const PrimitiveType accumulator = context.options.widened ? PrimitiveType::kF64
-                                      : plan && plan->sum     ? plan->sum->accumulator
-                                                              : inst.shape().IsArray() ? inst.shape().type() : PrimitiveType::kF32;
+    const PrimitiveType accumulator = context.options.widened  ? PrimitiveType::kF64
+                                      : plan && plan->sum      ? plan->sum->accumulator
+                                      : inst.shape().IsArray() ? inst.shape().type()
+                                                               : PrimitiveType::kF32;
     overflow_ = RoundingTo(accumulator, false).overflow;
   }
 
@@ -165,7 +169,9 @@ struct Source {
   const double* likely;
 
   explicit Source(const ShadowValue& from)
-      : value(Values(from.value)), bound(BoundsOrNull(from.bound)), likely(from.HasLikely() ? BoundsOrNull(from.likely) : bound) {}
+      : value(Values(from.value)),
+        bound(BoundsOrNull(from.bound)),
+        likely(from.HasLikely() ? BoundsOrNull(from.likely) : bound) {}
   double Bound(int64_t i) const { return bound ? bound[i] : 0; }
   double Likely(int64_t i) const { return likely ? likely[i] : 0; }
 };
@@ -190,7 +196,8 @@ class Sink {
     if (likely_) likely_[i] = x.likely;
   }
   ShadowValue Take() {
-    if (std::ranges::all_of(result_.bound.data<double>(), [](double e) { return e == 0; })) result_.bound = result_.likely = Literal();
+    if (std::ranges::all_of(result_.bound.data<double>(), [](double e) { return e == 0; }))
+      result_.bound = result_.likely = Literal();
     return std::move(result_);
   }
 
@@ -201,7 +208,8 @@ class Sink {
   double* likely_;
 };
 
-// ---- reduce ----------------------------------------------------------------------------------------------------------
+// ---- reduce
+// ----------------------------------------------------------------------------------------------------------
 
 constexpr int64_t kLanes = 32;
 
@@ -209,7 +217,8 @@ constexpr int64_t kLanes = 32;
 template <class Rule>
 void FoldColumns(const Source& from, int64_t at, int64_t rows, int64_t stride, int64_t width, Total* totals) {
   for (int64_t r = 0; r < rows; ++r, at += stride) {
-    for (int64_t k = 0; k < width; ++k) Rule::Take(totals[k], from.value[at + k], from.Bound(at + k), from.Likely(at + k));
+    for (int64_t k = 0; k < width; ++k)
+      Rule::Take(totals[k], from.value[at + k], from.Bound(at + k), from.Likely(at + k));
   }
 }
 
@@ -269,8 +278,8 @@ Result<ShadowValue> ReducedLast(Context& context, const ShadowValue& x, const st
   return Move(context, transpose, operands);
 }
 
-ShadowValue Fold(const Context& context, const Instruction& inst, const ShadowValue& x, const ShadowValue& init, Combiner combiner,
-                 const Grouping& g) {
+ShadowValue Fold(const Context& context, const Instruction& inst, const ShadowValue& x, const ShadowValue& init,
+                 Combiner combiner, const Grouping& g) {
   const Closing close(context, inst, combiner, g.reduced + (init.HasBound() || Values(init.value)[0] != 0 ? 1 : 0));
   const Source from(x), start(init);
   const bool extreme = combiner == Combiner::kMaximum || combiner == Combiner::kMinimum;
@@ -281,47 +290,54 @@ ShadowValue Fold(const Context& context, const Instruction& inst, const ShadowVa
       sink.Put(output, close(total));
     };
     if (g.inner == 1) {
-      ParallelFor(g.outer, std::max<int64_t>(1, (1 << 15) / std::max<int64_t>(1, g.reduced)), [&](int64_t begin, int64_t end) {
-        for (int64_t o = begin; o < end; ++o) {
-          const int64_t at = o * g.reduced;
-          Total total = Rule::kNothing;
-          if (std::is_same_v<Rule, Add> && from.bound == nullptr) {
-            FoldExactRow(from.value + at, g.reduced, total);
-            finish(o, total);
-            continue;
-          }
-          std::array<Total, 8> lanes;
-          lanes.fill(Rule::kNothing);
-          FoldColumns<Rule>(from, at, g.reduced / 8, 8, 8, lanes.data());
-          for (const Total& lane : lanes) Rule::Merge(total, lane);
-          for (int64_t i = g.reduced / 8 * 8; i < g.reduced; ++i) Rule::Take(total, from.value[at + i], from.Bound(at + i), from.Likely(at + i));
-          finish(o, total);
-        }
-      });
+      ParallelFor(g.outer, std::max<int64_t>(1, (1 << 15) / std::max<int64_t>(1, g.reduced)),
+                  [&](int64_t begin, int64_t end) {
+                    for (int64_t o = begin; o < end; ++o) {
+                      const int64_t at = o * g.reduced;
+                      Total total = Rule::kNothing;
+                      if (std::is_same_v<Rule, Add> && from.bound == nullptr) {
+                        FoldExactRow(from.value + at, g.reduced, total);
+                        finish(o, total);
+                        continue;
+                      }
+                      std::array<Total, 8> lanes;
+                      lanes.fill(Rule::kNothing);
+                      FoldColumns<Rule>(from, at, g.reduced / 8, 8, 8, lanes.data());
+                      for (const Total& lane : lanes) Rule::Merge(total, lane);
+                      for (int64_t i = g.reduced / 8 * 8; i < g.reduced; ++i)
+                        Rule::Take(total, from.value[at + i], from.Bound(at + i), from.Likely(at + i));
+                      finish(o, total);
+                    }
+                  });
       return;
     }
     const int64_t strips = (g.inner + kLanes - 1) / kLanes;
-    ParallelFor(g.outer * strips, std::max<int64_t>(1, (1 << 15) / std::max<int64_t>(1, g.reduced * kLanes)), [&](int64_t begin, int64_t end) {
-      for (int64_t s = begin; s < end; ++s) {
-        const int64_t outer = s / strips, first = s % strips * kLanes;
-        const int64_t width = std::min(kLanes, g.inner - first);
-        std::array<Total, kLanes> totals;
-        totals.fill(Rule::kNothing);
-        FoldColumns<Rule>(from, outer * g.reduced * g.inner + first, g.reduced, g.inner, width, totals.data());
-        for (int64_t k = 0; k < width; ++k) finish(outer * g.inner + first + k, totals[k]);
-      }
-    });
+    ParallelFor(g.outer * strips, std::max<int64_t>(1, (1 << 15) / std::max<int64_t>(1, g.reduced * kLanes)),
+                [&](int64_t begin, int64_t end) {
+                  for (int64_t s = begin; s < end; ++s) {
+                    const int64_t outer = s / strips, first = s % strips * kLanes;
+                    const int64_t width = std::min(kLanes, g.inner - first);
+                    std::array<Total, kLanes> totals;
+                    totals.fill(Rule::kNothing);
+                    FoldColumns<Rule>(from, outer * g.reduced * g.inner + first, g.reduced, g.inner, width,
+                                      totals.data());
+                    for (int64_t k = 0; k < width; ++k) finish(outer * g.inner + first + k, totals[k]);
+                  }
+                });
   });
   return sink.Take();
 }
 
-// ---- Arbitrary reducers ----------------------------------------------------------------------------------------------
+// ---- Arbitrary reducers
+// ----------------------------------------------------------------------------------------------
 
 // Picks and compares but never rounds: the outcome does not depend on the type computed in.
 bool NeverRounds(const Computation& computation) {
   for (const Instruction* inst : computation.Instructions()) {
     bool floats = false;
-    ForEachLeaf(inst->shape(), [&](const ShapeIndex&, const Shape& leaf) { floats = floats || IsFloat(leaf.type()) || IsComplex(leaf.type()); });
+    ForEachLeaf(inst->shape(), [&](const ShapeIndex&, const Shape& leaf) {
+      floats = floats || IsFloat(leaf.type()) || IsComplex(leaf.type());
+    });
     if (!floats) continue;
     switch (inst->opcode()) {
       case Opcode::kParameter:
@@ -354,7 +370,8 @@ ShadowValue SliceAt(const ShadowValue& x, const Shape& shape, const Grouping& g,
     if (from.byte_size() == 0 && x.shape.NumElements() != 0) return Literal();
     Literal to(shape.WithType(type));
     const int64_t width = ByteWidth(type) * g.inner;
-    for (int64_t o = 0; o < g.outer; ++o) std::memcpy(to.mutable_raw() + o * width, from.raw() + (o * g.reduced + at) * width, width);
+    for (int64_t o = 0; o < g.outer; ++o)
+      std::memcpy(to.mutable_raw() + o * width, from.raw() + (o * g.reduced + at) * width, width);
     return to;
   };
   if (x.IsFloat()) {
@@ -379,7 +396,8 @@ ShadowValue Hull(const ShadowValue& a, const ShadowValue& b) {
   if (!a.IsFloat()) {
     Literal open(a.shape.WithType(PrimitiveType::kPred));
     for (int64_t i = 0; i < count; ++i) {
-      const bool is_open = (a.HasOpen() && a.open.GetInt(i)) || (b.HasOpen() && b.open.GetInt(i)) || a.exact.GetInt(i) != b.exact.GetInt(i);
+      const bool is_open = (a.HasOpen() && a.open.GetInt(i)) || (b.HasOpen() && b.open.GetInt(i)) ||
+                           a.exact.GetInt(i) != b.exact.GetInt(i);
       open.SetInt(i, is_open);
     }
     hull.open = std::move(open);
@@ -413,7 +431,8 @@ Result<ShadowValue> ReduceByBody(Context& context, const Instruction& inst, cons
     g = {outputs, outputs == 0 ? 0 : operands[0]->shape.NumElements() / outputs, 1};
   }
   const Lifted apply(body, first.dims());
-  const auto combine = [&](const std::vector<ShadowValue>& a, const std::vector<ShadowValue>& b) -> Result<std::vector<ShadowValue>> {
+  const auto combine = [&](const std::vector<ShadowValue>& a,
+                           const std::vector<ShadowValue>& b) -> Result<std::vector<ShadowValue>> {
     std::vector<const ShadowValue*> args;
     for (const ShadowValue& x : a) args.push_back(&x);
     for (const ShadowValue& x : b) args.push_back(&x);
@@ -428,13 +447,15 @@ Result<ShadowValue> ReduceByBody(Context& context, const Instruction& inst, cons
     Module module("broadcast");
     Computation& entry = module.AddComputation("entry");
     Instruction& scalar = entry.AddParameter(0, operands[arity + i]->shape);
-    Instruction& broadcast = entry.Add(Opcode::kBroadcast, Shape(scalar.shape().type(), first.dims()), {&scalar}, DimensionsAttrs{});
+    Instruction& broadcast =
+        entry.Add(Opcode::kBroadcast, Shape(scalar.shape().type(), first.dims()), {&scalar}, DimensionsAttrs{});
     const ShadowValue* args[] = {operands[arity + i]};
     start.push_back(TRY(Move(context, broadcast, args)));
   }
   const auto at = [&](int64_t r) {
     std::vector<ShadowValue> slice;
-    for (const ShadowValue& input : inputs) slice.push_back(SliceAt(input, Shape(input.shape.type(), first.dims()), g, r));
+    for (const ShadowValue& input : inputs)
+      slice.push_back(SliceAt(input, Shape(input.shape.type(), first.dims()), g, r));
     return slice;
   };
   std::vector<ShadowValue> sequential = start;
@@ -467,10 +488,12 @@ Result<ShadowValue> ReduceByBody(Context& context, const Instruction& inst, cons
 }
 
 bool HasRule(Combiner combiner) {
-  return combiner == Combiner::kAdd || combiner == Combiner::kMultiply || combiner == Combiner::kMaximum || combiner == Combiner::kMinimum;
+  return combiner == Combiner::kAdd || combiner == Combiner::kMultiply || combiner == Combiner::kMaximum ||
+         combiner == Combiner::kMinimum;
 }
 
-// ---- Windows ---------------------------------------------------------------------------------------------------------
+// ---- Windows
+// ---------------------------------------------------------------------------------------------------------
 
 // Where windows lie: for each result index, the base elements that its window covers (spec/ops.md 0.9).
 class Windows {
@@ -528,7 +551,8 @@ class Windows {
 // Totals by destination, for the scatters.
 class Totals {
  public:
-  explicit Totals(const ShadowValue& start) : start_(start), from_(start), totals_(start.shape.NumElements(), Add::kNothing), terms_(totals_.size()) {}
+  explicit Totals(const ShadowValue& start)
+      : start_(start), from_(start), totals_(start.shape.NumElements(), Add::kNothing), terms_(totals_.size()) {}
 
   void Add(int64_t at, double value, double bound, double likely) {
     hlo::shadow::Add::Take(totals_[at], value, bound, likely);
@@ -599,14 +623,15 @@ Result<ShadowValue> ReduceWindow(Context& context, const Instruction& inst, Oper
   const bool extreme = combiner == Combiner::kMaximum || combiner == Combiner::kMinimum;
   Sink sink(inst.shape(), extreme ? x.held : context.Held(inst), close.HasLikely() || x.HasLikely());
   WithRule(combiner, [&]<class Rule>(Rule) {
-    ParallelFor(inst.shape().NumElements(), std::max<int64_t>(1, (1 << 14) / windows.size()), [&](int64_t begin, int64_t end) {
-      for (int64_t o = begin; o < end; ++o) {
-        Total total = Rule::kNothing;
-        Rule::Take(total, start.value[0], start.Bound(0), start.Likely(0));
-        windows.ForEach(o, [&](int64_t i) { Rule::Take(total, from.value[i], from.Bound(i), from.Likely(i)); });
-        sink.Put(o, close(total));
-      }
-    });
+    ParallelFor(
+        inst.shape().NumElements(), std::max<int64_t>(1, (1 << 14) / windows.size()), [&](int64_t begin, int64_t end) {
+          for (int64_t o = begin; o < end; ++o) {
+            Total total = Rule::kNothing;
+            Rule::Take(total, start.value[0], start.Bound(0), start.Likely(0));
+            windows.ForEach(o, [&](int64_t i) { Rule::Take(total, from.value[i], from.Bound(i), from.Likely(i)); });
+            sink.Put(o, close(total));
+          }
+        });
   });
   return sink.Take();
 }
@@ -616,11 +641,14 @@ Result<ShadowValue> ReduceWindow(Context& context, const Instruction& inst, Oper
 Result<ShadowValue> SelectAndScatter(Context& context, const Instruction& inst, Operands operands) {
   const SelectAndScatterAttrs& attrs = inst.attrs<SelectAndScatterAttrs>();
   const Instruction& select = attrs.select->root();
-  const bool in_order = select.Is(Opcode::kCompare) && select.operand(0).Is(Opcode::kParameter) && select.operand(1).Is(Opcode::kParameter) &&
-                        select.operand(0).parameter_number() == 0 && select.operand(1).parameter_number() == 1;
+  const bool in_order = select.Is(Opcode::kCompare) && select.operand(0).Is(Opcode::kParameter) &&
+                        select.operand(1).Is(Opcode::kParameter) && select.operand(0).parameter_number() == 0 &&
+                        select.operand(1).parameter_number() == 1;
   if (!operands[0]->IsFloat() || !in_order || CombinerOf(*attrs.scatter) != Combiner::kAdd) {
     if (AllExact(operands) && NeverRounds(*attrs.scatter)) return ThroughInterpreter(context, inst, operands);
-    FAIL(UnsupportedAt(inst, "U042", Str("no error bounds for select-and-scatter with '", attrs.select->name(), "' and '", attrs.scatter->name(), "'")));
+    FAIL(UnsupportedAt(inst, "U042",
+                       Str("no error bounds for select-and-scatter with '", attrs.select->name(), "' and '",
+                           attrs.scatter->name(), "'")));
   }
   const ComparisonDirection direction = select.attrs<CompareAttrs>().direction;
   const bool largest = direction == ComparisonDirection::kGe || direction == ComparisonDirection::kGt;
@@ -658,7 +686,8 @@ Result<ShadowValue> SelectAndScatter(Context& context, const Instruction& inst, 
     bool contested = false;
     windows.ForEach(s, [&](int64_t i) {
       const double v = largest ? from.value[i] : -from.value[i];
-      if (i == best || best_value - v > from.Bound(i) + from.Bound(best) || from.Bound(i) + from.Bound(best) == 0) return;
+      if (i == best || best_value - v > from.Bound(i) + from.Bound(best) || from.Bound(i) + from.Bound(best) == 0)
+        return;
       contested = true;
       totals.Loosen(i, std::fabs(add.value[s]) + add.Bound(s));
     });
@@ -673,9 +702,15 @@ namespace {
 class Destinations {
  public:
   Destinations(const ScatterAttrs& attrs, const Shape& operand, const Shape& indices, const Shape& updates)
-      : attrs_(attrs), operand_(operand), indices_(indices), updates_(updates), strides_(RowMajorStrides(operand.dims())),
+      : attrs_(attrs),
+        operand_(operand),
+        indices_(indices),
+        updates_(updates),
+        strides_(RowMajorStrides(operand.dims())),
         index_strides_(RowMajorStrides(indices.dims())) {
-    const auto in = [](const std::vector<int64_t>& list, int64_t d) { return std::ranges::find(list, d) != list.end(); };
+    const auto in = [](const std::vector<int64_t>& list, int64_t d) {
+      return std::ranges::find(list, d) != list.end();
+    };
     std::vector<int64_t> window_operand_dims;
     for (int64_t d = 0; d < operand.rank(); ++d) {
       if (!in(attrs.inserted_window_dims, d) && !in(attrs.input_batching_dims, d)) window_operand_dims.push_back(d);
@@ -713,9 +748,11 @@ class Destinations {
     }
     const bool has_vector = attrs_.index_vector_dim < indices_.rank();
     for (size_t k = 0; k < attrs_.scatter_dims_to_operand_dims.size(); ++k) {
-      start[attrs_.scatter_dims_to_operand_dims[k]] = indices.GetInt(base + (has_vector ? static_cast<int64_t>(k) * index_strides_[attrs_.index_vector_dim] : 0));
+      start[attrs_.scatter_dims_to_operand_dims[k]] =
+          indices.GetInt(base + (has_vector ? static_cast<int64_t>(k) * index_strides_[attrs_.index_vector_dim] : 0));
     }
-    for (size_t k = 0; k < attrs_.input_batching_dims.size(); ++k) start[attrs_.input_batching_dims[k]] = at[attrs_.scatter_indices_batching_dims[k]];
+    for (size_t k = 0; k < attrs_.input_batching_dims.size(); ++k)
+      start[attrs_.input_batching_dims[k]] = at[attrs_.scatter_indices_batching_dims[k]];
     int64_t index = 0;
     for (int64_t d = 0; d < operand_.rank(); ++d) {
       if (start[d] < 0 || start[d] > operand_.dim(d) - extent_[d]) return -1;
@@ -735,8 +772,10 @@ class Destinations {
   std::vector<int64_t> index_dim_of_;  // By update dimension that is no window: the dimension of the indices.
 };
 
-// Each destination holds its start value or one of the updates that meet there; which one is open when there are several.
-ShadowValue Overwrite(const Instruction& inst, const ShadowValue& x, const ShadowValue& updates, const std::vector<int64_t>& destination) {
+// Each destination holds its start value or one of the updates that meet there; which one is open when there are
+// several.
+ShadowValue Overwrite(const Instruction& inst, const ShadowValue& x, const ShadowValue& updates,
+                      const std::vector<int64_t>& destination) {
   const Source from(x), with(updates);
   const bool bounded = x.HasBound() || updates.HasBound() || !inst.attrs<ScatterAttrs>().unique_indices;
   ShadowValue result = x;
@@ -751,7 +790,8 @@ ShadowValue Overwrite(const Instruction& inst, const ShadowValue& x, const Shado
     if (at < 0) continue;
     const double e = with.Bound(u);
     if (written[at] && (value[at] != with.value[u] || e != 0 || bound[at] != 0)) {
-      const double low = std::min(value[at] - bound[at], with.value[u] - e), high = std::max(value[at] + bound[at], with.value[u] + e);
+      const double low = std::min(value[at] - bound[at], with.value[u] - e),
+                   high = std::max(value[at] + bound[at], with.value[u] + e);
       value[at] = low + (high - low) / 2;
       bound[at] = (high - low) / 2 * kUp + kTiny;
       continue;

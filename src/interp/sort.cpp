@@ -44,9 +44,10 @@ struct Keyed {
   int64_t key, index;
 };
 
-// The order of a line under a comparator that is one LT or GT of the first operand's elements; false when that is no total
-// order of the numbers (a NaN under IEEE order).
-bool OrderByKey(const Instruction& comparison, PrimitiveType type, const std::byte* line, int64_t count, std::vector<int64_t>& order) {
+// The order of a line under a comparator that is one LT or GT of the first operand's elements; false when that is no
+// total order of the numbers (a NaN under IEEE order).
+bool OrderByKey(const Instruction& comparison, PrimitiveType type, const std::byte* line, int64_t count,
+                std::vector<int64_t>& order) {
   const CompareAttrs& attrs = comparison.attrs<CompareAttrs>();
   if (attrs.direction != ComparisonDirection::kLt && attrs.direction != ComparisonDirection::kGt) return false;
   if (IsComplex(type)) return false;
@@ -55,7 +56,8 @@ bool OrderByKey(const Instruction& comparison, PrimitiveType type, const std::by
   if (IsFloat(type) && attrs.type != ComparisonType::kTotalOrder) {
     const FloatFormat format = type == PrimitiveType::kF32 || type == PrimitiveType::kF64 ? kF16 : FormatOf(type);
     if (format.specials != Specials::kIeee) return false;
-    // Infinity's bits are above every number's; what is above those is NaN. -0 and +0 are equal: their keys are -1 and 0.
+    // Infinity's bits are above every number's; what is above those is NaN. -0 and +0 are equal: their keys are -1 and
+    // 0.
     Literal infinity = Literal::Scalar(type, std::numeric_limits<double>::infinity());
     int64_t top;
     TotalOrderKeys(type, infinity.raw(), &top, 1);
@@ -75,11 +77,12 @@ bool OrderByKey(const Instruction& comparison, PrimitiveType type, const std::by
   return true;
 }
 
-// Bottom-up merge sort of one line by any comparator. The merges of a level go side by side: each takes one comparison at
-// a time, and up to kLanes comparisons run as one block.
+// Bottom-up merge sort of one line by any comparator. The merges of a level go side by side: each takes one comparison
+// at a time, and up to kLanes comparisons run as one block.
 class MergeSort {
  public:
-  MergeSort(const ScalarBody& body, const std::vector<const std::byte*>& lines, const std::vector<int64_t>& bytes, const std::vector<bool>& used)
+  MergeSort(const ScalarBody& body, const std::vector<const std::byte*>& lines, const std::vector<int64_t>& bytes,
+            const std::vector<bool>& used)
       : body_(body), lines_(lines), bytes_(bytes), used_(used), packed_(2 * lines.size()) {
     for (auto& lane : packed_) lane.resize(ScalarBody::kLanes * 16);
   }
@@ -102,10 +105,12 @@ class MergeSort {
     int64_t left, left_end, right, right_end, out;
   };
 
-  Status MergeBlock(int64_t first, int64_t merges, int64_t width, int64_t count, const std::vector<int64_t>& from, std::vector<int64_t>& to) {
+  Status MergeBlock(int64_t first, int64_t merges, int64_t width, int64_t count, const std::vector<int64_t>& from,
+                    std::vector<int64_t>& to) {
     active_.clear();
     for (int64_t i = first; i < first + merges; ++i) {
-      const int64_t begin = i * 2 * width, middle = std::min(count, begin + width), end = std::min(count, begin + 2 * width);
+      const int64_t begin = i * 2 * width, middle = std::min(count, begin + width),
+                    end = std::min(count, begin + 2 * width);
       active_.push_back({begin, middle, middle, end, begin});
     }
     while (true) {
@@ -175,12 +180,17 @@ Result<Literal> EvalSort(Evaluation& e) {
   const SortAttrs& attrs = e.inst.attrs<SortAttrs>();
   const ScalarBody& body = *TRY(e.session.Body(*attrs.to_apply));
   const size_t arrays = e.operands.size();
-  bool fits = body.parameters().size() == 2 * arrays && body.results() == std::vector<PrimitiveType>{PrimitiveType::kPred};
+  bool fits =
+      body.parameters().size() == 2 * arrays && body.results() == std::vector<PrimitiveType>{PrimitiveType::kPred};
   for (size_t i = 0; fits && i < 2 * arrays; ++i) fits = body.parameters()[i] == e.operands[i / 2].shape().type();
-  if (!fits) FAIL(UnsupportedAt(e.inst, "U002", "'sort' whose comparator has other types than its operands is not supported by the interpreter"));
+  if (!fits)
+    FAIL(
+        UnsupportedAt(e.inst, "U002",
+                      "'sort' whose comparator has other types than its operands is not supported by the interpreter"));
 
   const Shape shape = e.operands[0].shape();
-  if (shape.rank() == 0) return e.inst.shape().IsTuple() ? Literal::Tuple({e.operands.begin(), e.operands.end()}) : e.operands[0];
+  if (shape.rank() == 0)
+    return e.inst.shape().IsTuple() ? Literal::Tuple({e.operands.begin(), e.operands.end()}) : e.operands[0];
   const std::vector<int64_t> order = WithLast(shape.rank(), attrs.dimension.value);
   std::vector<int64_t> back(order.size());
   for (size_t i = 0; i < order.size(); ++i) back[order[i]] = static_cast<int64_t>(i);
@@ -194,7 +204,8 @@ Result<Literal> EvalSort(Evaluation& e) {
   }
   for (Literal& literal : sorted) out.push_back(literal.mutable_raw());
   std::vector<bool> used;
-  for (const Instruction* parameter : attrs.to_apply->parameters()) used.push_back(!parameter->users().empty() || parameter->IsRoot());
+  for (const Instruction* parameter : attrs.to_apply->parameters())
+    used.push_back(!parameter->users().empty() || parameter->IsRoot());
 
   const int64_t count = shape.dim(attrs.dimension.value), lines = count == 0 ? 0 : shape.NumElements() / count;
   std::mutex mutex;
@@ -204,7 +215,8 @@ Result<Literal> EvalSort(Evaluation& e) {
     for (int64_t line = begin; line < end; ++line) {
       std::vector<const std::byte*> from;
       for (size_t i = 0; i < arrays; ++i) from.push_back(inputs[i].raw() + line * count * bytes[i]);
-      const bool by_key = body.AsComparison() != nullptr && OrderByKey(*body.AsComparison(), shape.type(), from[0], count, places);
+      const bool by_key =
+          body.AsComparison() != nullptr && OrderByKey(*body.AsComparison(), shape.type(), from[0], count, places);
       if (!by_key) {
         if (Status done = MergeSort(body, from, bytes, used).Sort(count, places); !done) {
           const std::lock_guard lock(mutex);
@@ -227,7 +239,8 @@ Result<Literal> EvalSort(Evaluation& e) {
 Literal TopKOf(const Literal& operand, int64_t k, bool largest, const Shape& values_shape, const Shape& indices_shape) {
   const PrimitiveType type = operand.shape().type();
   Literal values = Literal::Uninitialized(values_shape), indices = Literal::Uninitialized(indices_shape);
-  const int64_t count = operand.shape().dims().back(), bytes = ByteWidth(type), lines = count == 0 ? 0 : operand.shape().NumElements() / count;
+  const int64_t count = operand.shape().dims().back(), bytes = ByteWidth(type),
+                lines = count == 0 ? 0 : operand.shape().NumElements() / count;
   std::byte* const out = values.mutable_raw();
   int32_t* const at = indices.mutable_data<int32_t>().data();
   ParallelFor(lines, std::max<int64_t>(1, 1024 / std::max<int64_t>(1, count)), [&](int64_t begin, int64_t end) {
@@ -252,7 +265,8 @@ Literal TopKOf(const Literal& operand, int64_t k, bool largest, const Shape& val
 
 Result<Literal> EvalTopK(Evaluation& e) {
   const TopKAttrs& attrs = e.inst.attrs<TopKAttrs>();
-  if (IsComplex(e.operands[0].shape().type())) FAIL(UnsupportedAt(e.inst, "U002", "'topk' of complex numbers has no meaning"));
+  if (IsComplex(e.operands[0].shape().type()))
+    FAIL(UnsupportedAt(e.inst, "U002", "'topk' of complex numbers has no meaning"));
   return TopKOf(e.operands[0], attrs.k, attrs.largest, e.inst.shape().element(0), e.inst.shape().element(1));
 }
 

@@ -53,7 +53,8 @@ void CopyRow(const Word* from, int64_t from_stride, Word* to, int64_t to_stride,
 template <class Word>
 void CopyPlane(const Dim& rows, const Dim& columns, const Word* from, Word* to) {
   if (rows.from != 1 || columns.from == 1 || rows.size < 4 || columns.size < 4) {
-    for (int64_t r = 0; r < rows.size; ++r) CopyRow(from + r * rows.from, columns.from, to + r * rows.to, columns.to, columns.size);
+    for (int64_t r = 0; r < rows.size; ++r)
+      CopyRow(from + r * rows.from, columns.from, to + r * rows.to, columns.to, columns.size);
     return;
   }
   for (int64_t r0 = 0; r0 < rows.size; r0 += kTile) {
@@ -89,7 +90,8 @@ void Copy(const std::vector<Dim>& dims, const Word* from, Word* to) {
   };
   const int64_t grain = kGrainBytes / static_cast<int64_t>(sizeof(Word));
   if (planes >= 4) {
-    ParallelFor(planes, std::max<int64_t>(1, grain / plane), [&](int64_t begin, int64_t end) { copy_planes(begin, end, 0, rows.size); });
+    ParallelFor(planes, std::max<int64_t>(1, grain / plane),
+                [&](int64_t begin, int64_t end) { copy_planes(begin, end, 0, rows.size); });
     return;
   }
   for (int64_t i = 0; i < planes; ++i) {
@@ -100,8 +102,8 @@ void Copy(const std::vector<Dim>& dims, const Word* from, Word* to) {
 
 }  // namespace
 
-void CopyStrided(std::span<const int64_t> dims, const std::byte* from, std::span<const int64_t> from_strides, std::byte* to,
-                 std::span<const int64_t> to_strides, int64_t bytes) {
+void CopyStrided(std::span<const int64_t> dims, const std::byte* from, std::span<const int64_t> from_strides,
+                 std::byte* to, std::span<const int64_t> to_strides, int64_t bytes) {
   if (Product(dims) == 0) return;
   std::vector<Dim> merged = Merged(dims, from_strides, to_strides);
   if (merged.size() == 1 && merged[0].size > 1 << 16 && merged[0].to == 1) {

@@ -9,10 +9,10 @@
 
 namespace hlo {
 
-// to[sum i_d * to_strides[d]] = from[sum i_d * from_strides[d]] for all indices i below `dims`. Strides count elements and
-// may be zero (only `from`) or negative; no two indices share a place in `to`.
-void CopyStrided(std::span<const int64_t> dims, const std::byte* from, std::span<const int64_t> from_strides, std::byte* to,
-                 std::span<const int64_t> to_strides, int64_t bytes);
+// to[sum i_d * to_strides[d]] = from[sum i_d * from_strides[d]] for all indices i below `dims`. Strides count elements
+// and may be zero (only `from`) or negative; no two indices share a place in `to`.
+void CopyStrided(std::span<const int64_t> dims, const std::byte* from, std::span<const int64_t> from_strides,
+                 std::byte* to, std::span<const int64_t> to_strides, int64_t bytes);
 
 // All indices below `dims` in row-major order: for (IndexWalk walk(dims); walk.Valid(); walk.Next()). A scalar has one.
 class IndexWalk {

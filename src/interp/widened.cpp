@@ -29,7 +29,8 @@ uint64_t ConstantKey(const Literal& literal) {
 ShadowValue Joined(const ShadowValue& expected, const ShadowValue& actual) {
   ShadowValue joined = expected;
   if (expected.shape.IsTuple()) {
-    for (size_t i = 0; i < expected.elements.size(); ++i) joined.elements[i] = Joined(expected.elements[i], actual.elements[i]);
+    for (size_t i = 0; i < expected.elements.size(); ++i)
+      joined.elements[i] = Joined(expected.elements[i], actual.elements[i]);
     std::vector<Shape> shapes;
     for (const ShadowValue& element : joined.elements) shapes.push_back(element.shape);
     joined.shape = Shape::Tuple(std::move(shapes));
@@ -70,7 +71,8 @@ Literal AsLiteral(const ShadowValue& value) {
 
 class Comparer {
  public:
-  Comparer(const Module& input, const Module& optimized, const WidenedOptions& options) : input_(input), optimized_(optimized), options_(options) {
+  Comparer(const Module& input, const Module& optimized, const WidenedOptions& options)
+      : input_(input), optimized_(optimized), options_(options) {
     for (const Computation* computation : input.Computations()) {
       for (const Instruction* inst : computation->Instructions()) {
         by_id_[inst->id()] = inst;
@@ -148,8 +150,8 @@ class Comparer {
     return EvaluateShadowOf(inst, args, Options(pair.given_before));
   }
 
-  // What folding may turn into constants, with the roundings that it then has: these bits are not exact although the input
-  // may have a constant of the same bits (1 - (-0.99999994) is 2 in f32).
+  // What folding may turn into constants, with the roundings that it then has: these bits are not exact although the
+  // input may have a constant of the same bits (1 - (-0.99999994) is 2 in f32).
   void FindFoldable(const Computation& computation) {
     constexpr int64_t kMostElements = 4096;
     std::unordered_map<const Instruction*, Literal> known;
@@ -194,7 +196,8 @@ class Comparer {
     return value;
   }
 
-  Result<void> ComparePair(const Computation& before, const Computation& after, std::vector<ShadowValue> args, const std::string& where) {
+  Result<void> ComparePair(const Computation& before, const Computation& after, std::vector<ShadowValue> args,
+                           const std::string& where) {
     Pair pair{.before = &before, .args = std::move(args)};
     const auto loosen = [&](const Computation& computation) {
       for (const Instruction* inst : computation.Instructions()) {
@@ -231,9 +234,9 @@ class Comparer {
     return it->second;
   }
 
-  // By position in the order of `after`: the kept values that nothing needs any more afterwards. A kept value is needed by
-  // what follows it directly, or through instructions that have no origin, on either side; keeping to the last user on the
-  // optimized side and recomputing on the input's side where it was dropped early is always right.
+  // By position in the order of `after`: the kept values that nothing needs any more afterwards. A kept value is needed
+  // by what follows it directly, or through instructions that have no origin, on either side; keeping to the last user
+  // on the optimized side and recomputing on the input's side where it was dropped early is always right.
   std::vector<std::vector<const Instruction*>> LastNeeds(const Computation& before, const Computation& after) {
     const std::vector<Instruction*> order = after.PostOrder();
     std::unordered_map<const Instruction*, size_t> last;  // Latest position that may read the value.
@@ -246,7 +249,9 @@ class Comparer {
         const size_t position = it == last.end() ? order.size() - 1 : kept ? Position(order, user) : it->second;
         latest = std::max(latest, position);
       }
-      if (order[i]->IsRoot() || (after.root().Is(Opcode::kTuple) && std::ranges::find(after.root().operands(), order[i]) != after.root().operands().end())) {
+      if (order[i]->IsRoot() ||
+          (after.root().Is(Opcode::kTuple) &&
+           std::ranges::find(after.root().operands(), order[i]) != after.root().operands().end())) {
         latest = order.size();
       }
       last[order[i]] = latest;
@@ -268,7 +273,8 @@ class Comparer {
     return positions_[inst];
   }
 
-  Result<void> CompareInstruction(Pair& pair, const Instruction& origin, const Instruction& inst, const std::string& where) {
+  Result<void> CompareInstruction(Pair& pair, const Instruction& origin, const Instruction& inst,
+                                  const std::string& where) {
     const bool loops = inst.Is(Opcode::kWhile) && origin.Is(Opcode::kWhile);
     if (loops) return CompareLoops(pair, origin, inst, where);
     auto before = ValueBefore(pair, origin);
@@ -321,7 +327,9 @@ class Comparer {
         sample.push_back({iteration, state});
         return;
       }
-      const int64_t slot = static_cast<int64_t>(Mix(options_.seed ^ static_cast<uint64_t>(iteration * 0x9E3779B97F4A7C15)) % static_cast<uint64_t>(iteration));
+      const int64_t slot =
+          static_cast<int64_t>(Mix(options_.seed ^ static_cast<uint64_t>(iteration * 0x9E3779B97F4A7C15)) %
+                               static_cast<uint64_t>(iteration));
       if (slot + 1 < slots) sample[slot + 1] = {iteration, state};
     };
     const std::vector<ShadowValue> args = TRY(ArgsOf(pair, &origin.computation()));
@@ -341,11 +349,13 @@ class Comparer {
       result_.finding = {&inst.operand(0), &origin.operand(0), where, std::move(starts)};
       return {};
     }
-    if (last && std::ranges::none_of(sample, [&](const State& s) { return s.iteration == last->iteration; })) sample.push_back(std::move(*last));
+    if (last && std::ranges::none_of(sample, [&](const State& s) { return s.iteration == last->iteration; }))
+      sample.push_back(std::move(*last));
     std::ranges::sort(sample, {}, &State::iteration);
     const WhileAttrs &before = origin.attrs<WhileAttrs>(), &after = inst.attrs<WhileAttrs>();
     for (const State& state : sample) {
-      const std::string place = Str(where.empty() ? "" : where + ", ", "iteration ", state.iteration, " of '", inst.name(), "'");
+      const std::string place =
+          Str(where.empty() ? "" : where + ", ", "iteration ", state.iteration, " of '", inst.name(), "'");
       TRY(ComparePair(*before.condition, *after.condition, {state.value}, place));
       if (!result_.finding) TRY(ComparePair(*before.body, *after.body, {state.value}, place));
       if (result_.finding) return {};
@@ -367,17 +377,19 @@ class Comparer {
 
 }  // namespace
 
-Result<WidenedResult> CompareWidened(const Module& input, const Module& optimized, std::span<const Literal> args, const WidenedOptions& options) {
+Result<WidenedResult> CompareWidened(const Module& input, const Module& optimized, std::span<const Literal> args,
+                                     const WidenedOptions& options) {
   return Comparer(input, optimized, options).Run(args);
 }
 
 std::string ToString(const WidenedResult& result) {
   if (!result.finding) {
-    return Str(VerdictText(result.verdict, result.reason), "  ", result.instructions, " instructions, ", result.elements, " elements compared in f64, ",
-               result.undetermined, " undetermined");
+    return Str(VerdictText(result.verdict, result.reason), "  ", result.instructions, " instructions, ",
+               result.elements, " elements compared in f64, ", result.undetermined, " undetermined");
   }
   const WidenedFinding& finding = *result.finding;
-  std::string text = Str("a pass is wrong: '", finding.optimized->name(), "' should have the value of '", finding.input->name(), "'");
+  std::string text =
+      Str("a pass is wrong: '", finding.optimized->name(), "' should have the value of '", finding.input->name(), "'");
   if (!finding.loop.empty()) text += Str(" (", finding.loop, ")");
   text += "\n";
   for (const TensorComparison& tensor : finding.comparison.outputs) text += Details(tensor);

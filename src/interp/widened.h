@@ -1,7 +1,7 @@
-// Does an optimized module mean the same as its input? Both are evaluated in f64, without the roundings of their types, cut
-// at the instructions that passes kept: what has an origin is computed from the nearest kept values, which are given to both
-// sides alike, and compared within what f64 roundings can do. So a wrong formula or constant shows even where bf16 would
-// hide it, and it shows at the instruction it happened to. Source: spec/testing.md 4 B.
+// Does an optimized module mean the same as its input? Both are evaluated in f64, without the roundings of their types,
+// cut at the instructions that passes kept: what has an origin is computed from the nearest kept values, which are
+// given to both sides alike, and compared within what f64 roundings can do. So a wrong formula or constant shows even
+// where bf16 would hide it, and it shows at the instruction it happened to. Source: spec/testing.md 4 B.
 #ifndef HLO_INTERP_WIDENED_H_
 #define HLO_INTERP_WIDENED_H_
 
@@ -43,9 +43,10 @@ struct WidenedResult {
   std::vector<std::string> notes;  // What could not be compared, and why.
 };
 
-// `optimized` must come from `input` through Module::Clone(as_input) and passes, so that origins are ids of `input`. Where
-// nothing has an origin the results alone are compared, with what bounds grow to on the way.
-Result<WidenedResult> CompareWidened(const Module& input, const Module& optimized, std::span<const Literal> args, const WidenedOptions& options = {});
+// `optimized` must come from `input` through Module::Clone(as_input) and passes, so that origins are ids of `input`.
+// Where nothing has an origin the results alone are compared, with what bounds grow to on the way.
+Result<WidenedResult> CompareWidened(const Module& input, const Module& optimized, std::span<const Literal> args,
+                                     const WidenedOptions& options = {});
 
 // "a pass is wrong: 'fusion.7' differs from 'add.3' ..." or what was compared.
 std::string ToString(const WidenedResult& result);

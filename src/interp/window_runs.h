@@ -14,7 +14,8 @@ struct Run {
 };
 
 // The window {i: i < dims} with strides in either array, in row-major order of i.
-std::vector<Run> WindowRuns(std::span<const int64_t> dims, std::span<const int64_t> from_strides, std::span<const int64_t> to_strides);
+std::vector<Run> WindowRuns(std::span<const int64_t> dims, std::span<const int64_t> from_strides,
+                            std::span<const int64_t> to_strides);
 
 }  // namespace hlo
 

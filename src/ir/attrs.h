@@ -39,7 +39,8 @@ HLO_ENUM(ApiVersion, kUnspecified, kOriginal, kStatusReturning, kStatusReturning
 HLO_ENUM(ConvolutionKind, kUnset, kFprop, kWgrad, kDgrad)
 HLO_ENUM(ShuffleMode, kRotate)
 HLO_ENUM(DotAlgorithm, kUnset, kAnyF8AnyF8F32, kAnyF8AnyF8F32FastAccum, kF16F16F16, kF16F16F32, kBF16BF16BF16,
-         kBF16BF16F32, kBF16BF16F32X3, kBF16BF16F32X6, kBF16BF16F32X9, kTF32TF32F32, kTF32TF32F32X3, kF32F32F32, kF64F64F64)
+         kBF16BF16F32, kBF16BF16F32X3, kBF16BF16F32X6, kBF16BF16F32X9, kTF32TF32F32, kTF32TF32F32X3, kF32F32F32,
+         kF64F64F64)
 #undef HLO_ENUM
 
 // `dimensions={2}` where exactly one entry is allowed.
@@ -175,7 +176,9 @@ struct OneDimensionAttrs {  // concatenate, get-dimension-size, set-dimension-si
 
 struct ReshapeAttrs {
   int64_t inferred_dimension = -1;
-  static constexpr auto Fields() { return std::tuple(Optional("inferred_dimension", &ReshapeAttrs::inferred_dimension)); }
+  static constexpr auto Fields() {
+    return std::tuple(Optional("inferred_dimension", &ReshapeAttrs::inferred_dimension));
+  }
 };
 
 struct SliceAttrs {
@@ -194,7 +197,8 @@ struct PadAttrs {
 };
 
 struct GatherAttrs {
-  std::vector<int64_t> offset_dims, collapsed_slice_dims, start_index_map, operand_batching_dims, start_indices_batching_dims;
+  std::vector<int64_t> offset_dims, collapsed_slice_dims, start_index_map, operand_batching_dims,
+      start_indices_batching_dims;
   int64_t index_vector_dim = 0;
   std::vector<int64_t> slice_sizes;
   bool indices_are_sorted = false;
@@ -242,7 +246,8 @@ struct ReduceWindowAttrs {
   Window window;
   Computation* to_apply = nullptr;
   static constexpr auto Fields() {
-    return std::tuple(Optional("window", &ReduceWindowAttrs::window), Required("to_apply", &ReduceWindowAttrs::to_apply));
+    return std::tuple(Optional("window", &ReduceWindowAttrs::window),
+                      Required("to_apply", &ReduceWindowAttrs::to_apply));
   }
 };
 
@@ -251,7 +256,8 @@ struct SelectAndScatterAttrs {
   Computation* select = nullptr;
   Computation* scatter = nullptr;
   static constexpr auto Fields() {
-    return std::tuple(Optional("window", &SelectAndScatterAttrs::window), Required("select", &SelectAndScatterAttrs::select),
+    return std::tuple(Optional("window", &SelectAndScatterAttrs::window),
+                      Required("select", &SelectAndScatterAttrs::select),
                       Required("scatter", &SelectAndScatterAttrs::scatter));
   }
 };
@@ -272,8 +278,8 @@ struct ScanAttrs {
   Computation* to_apply = nullptr;
   static constexpr auto Fields() {
     return std::tuple(Required("dimensions", &ScanAttrs::dimension), Required("num_carries", &ScanAttrs::num_carries),
-                      Optional("is_reverse", &ScanAttrs::is_reverse), Always("is_associative", &ScanAttrs::is_associative),
-                      Required("to_apply", &ScanAttrs::to_apply));
+                      Optional("is_reverse", &ScanAttrs::is_reverse),
+                      Always("is_associative", &ScanAttrs::is_associative), Required("to_apply", &ScanAttrs::to_apply));
   }
 };
 
@@ -292,7 +298,8 @@ struct TopKAttrs {
   bool largest = true;
   bool is_stable = true;
   static constexpr auto Fields() {
-    return std::tuple(Required("k", &TopKAttrs::k), Always("largest", &TopKAttrs::largest), Always("is_stable", &TopKAttrs::is_stable));
+    return std::tuple(Required("k", &TopKAttrs::k), Always("largest", &TopKAttrs::largest),
+                      Always("is_stable", &TopKAttrs::is_stable));
   }
 };
 
@@ -302,10 +309,11 @@ struct DotAttrs {  // dot, scaled-dot
   DotAlgorithm algorithm = DotAlgorithm::kUnset;
   RawText sparsity, block_scaling;
   static constexpr auto Fields() {
-    return std::tuple(Optional("lhs_batch_dims", &DotAttrs::lhs_batch), Always("lhs_contracting_dims", &DotAttrs::lhs_contracting),
-                      Optional("rhs_batch_dims", &DotAttrs::rhs_batch), Always("rhs_contracting_dims", &DotAttrs::rhs_contracting),
-                      Optional("operand_precision", &DotAttrs::precision), Optional("algorithm", &DotAttrs::algorithm),
-                      Optional("sparsity_config", &DotAttrs::sparsity), Optional("block_scaling_config", &DotAttrs::block_scaling));
+    return std::tuple(
+        Optional("lhs_batch_dims", &DotAttrs::lhs_batch), Always("lhs_contracting_dims", &DotAttrs::lhs_contracting),
+        Optional("rhs_batch_dims", &DotAttrs::rhs_batch), Always("rhs_contracting_dims", &DotAttrs::rhs_contracting),
+        Optional("operand_precision", &DotAttrs::precision), Optional("algorithm", &DotAttrs::algorithm),
+        Optional("sparsity_config", &DotAttrs::sparsity), Optional("block_scaling_config", &DotAttrs::block_scaling));
   }
 };
 
@@ -313,11 +321,13 @@ struct RaggedDotAttrs {
   std::vector<int64_t> lhs_batch, lhs_contracting, rhs_batch, rhs_contracting, lhs_ragged, rhs_group;
   std::vector<Precision> precision;
   static constexpr auto Fields() {
-    return std::tuple(
-        Optional("lhs_batch_dims", &RaggedDotAttrs::lhs_batch), Always("lhs_contracting_dims", &RaggedDotAttrs::lhs_contracting),
-        Optional("rhs_batch_dims", &RaggedDotAttrs::rhs_batch), Always("rhs_contracting_dims", &RaggedDotAttrs::rhs_contracting),
-        Optional("lhs_ragged_dims", &RaggedDotAttrs::lhs_ragged), Optional("rhs_group_dims", &RaggedDotAttrs::rhs_group),
-        Optional("operand_precision", &RaggedDotAttrs::precision));
+    return std::tuple(Optional("lhs_batch_dims", &RaggedDotAttrs::lhs_batch),
+                      Always("lhs_contracting_dims", &RaggedDotAttrs::lhs_contracting),
+                      Optional("rhs_batch_dims", &RaggedDotAttrs::rhs_batch),
+                      Always("rhs_contracting_dims", &RaggedDotAttrs::rhs_contracting),
+                      Optional("lhs_ragged_dims", &RaggedDotAttrs::lhs_ragged),
+                      Optional("rhs_group_dims", &RaggedDotAttrs::rhs_group),
+                      Optional("operand_precision", &RaggedDotAttrs::precision));
   }
 };
 
@@ -331,12 +341,14 @@ struct ConvolutionAttrs {
   DotAlgorithm algorithm = DotAlgorithm::kUnset;
   RawText sparsity, block_scaling;
   static constexpr auto Fields() {
-    return std::tuple(Optional("window", &ConvolutionAttrs::window), Required("dim_labels", &ConvolutionAttrs::dim_labels),
-                      Optional("feature_group_count", &ConvolutionAttrs::feature_group_count),
-                      Optional("batch_group_count", &ConvolutionAttrs::batch_group_count),
-                      Optional("convolution_kind", &ConvolutionAttrs::kind), Optional("operand_precision", &ConvolutionAttrs::precision),
-                      Optional("algorithm", &ConvolutionAttrs::algorithm), Optional("sparsity_config", &ConvolutionAttrs::sparsity),
-                      Optional("block_scaling_config", &ConvolutionAttrs::block_scaling));
+    return std::tuple(
+        Optional("window", &ConvolutionAttrs::window), Required("dim_labels", &ConvolutionAttrs::dim_labels),
+        Optional("feature_group_count", &ConvolutionAttrs::feature_group_count),
+        Optional("batch_group_count", &ConvolutionAttrs::batch_group_count),
+        Optional("convolution_kind", &ConvolutionAttrs::kind),
+        Optional("operand_precision", &ConvolutionAttrs::precision),
+        Optional("algorithm", &ConvolutionAttrs::algorithm), Optional("sparsity_config", &ConvolutionAttrs::sparsity),
+        Optional("block_scaling_config", &ConvolutionAttrs::block_scaling));
   }
 };
 
@@ -352,7 +364,8 @@ struct TriangularSolveAttrs {
   bool left_side = false, lower = false, unit_diagonal = false;
   TransposeKind transpose_a = TransposeKind::kInvalid;
   static constexpr auto Fields() {
-    return std::tuple(Optional("left_side", &TriangularSolveAttrs::left_side), Optional("lower", &TriangularSolveAttrs::lower),
+    return std::tuple(Optional("left_side", &TriangularSolveAttrs::left_side),
+                      Optional("lower", &TriangularSolveAttrs::lower),
                       Optional("unit_diagonal", &TriangularSolveAttrs::unit_diagonal),
                       Optional("transpose_a", &TriangularSolveAttrs::transpose_a));
   }
@@ -367,7 +380,8 @@ struct BatchNormAttrs {
   double epsilon = 0;
   int64_t feature_index = 0;
   static constexpr auto Fields() {
-    return std::tuple(Required("epsilon", &BatchNormAttrs::epsilon), Required("feature_index", &BatchNormAttrs::feature_index));
+    return std::tuple(Required("epsilon", &BatchNormAttrs::epsilon),
+                      Required("feature_index", &BatchNormAttrs::feature_index));
   }
 };
 
@@ -431,7 +445,8 @@ struct FusionAttrs {
   OperandAliases aliases;
   Computation* calls = nullptr;
   static constexpr auto Fields() {
-    return std::tuple(Required("kind", &FusionAttrs::kind), Optional("output_to_operand_aliasing", &FusionAttrs::aliases),
+    return std::tuple(Required("kind", &FusionAttrs::kind),
+                      Optional("output_to_operand_aliasing", &FusionAttrs::aliases),
                       Required("calls", &FusionAttrs::calls));
   }
 };
@@ -459,17 +474,20 @@ struct CustomCallAttrs {
         Optional("feature_group_count", &CustomCallAttrs::feature_group_count),
         Optional("batch_group_count", &CustomCallAttrs::batch_group_count),
         Optional("operand_precision", &CustomCallAttrs::precision), Optional("algorithm", &CustomCallAttrs::algorithm),
-        Optional("padding_type", &CustomCallAttrs::padding_type), Required("custom_call_target", &CustomCallAttrs::target),
+        Optional("padding_type", &CustomCallAttrs::padding_type),
+        Required("custom_call_target", &CustomCallAttrs::target),
         Optional("operand_layout_constraints", &CustomCallAttrs::operand_layouts),
-        Optional("custom_call_has_side_effect", &CustomCallAttrs::has_side_effect), Optional("literal", &CustomCallAttrs::literal),
-        Optional("output_to_operand_aliasing", &CustomCallAttrs::aliases), Optional("schedule", &CustomCallAttrs::schedule),
-        Optional("api_version", &CustomCallAttrs::api_version), Optional("to_apply", &CustomCallAttrs::to_apply),
+        Optional("custom_call_has_side_effect", &CustomCallAttrs::has_side_effect),
+        Optional("literal", &CustomCallAttrs::literal),
+        Optional("output_to_operand_aliasing", &CustomCallAttrs::aliases),
+        Optional("schedule", &CustomCallAttrs::schedule), Optional("api_version", &CustomCallAttrs::api_version),
+        Optional("to_apply", &CustomCallAttrs::to_apply),
         Optional("called_computations", &CustomCallAttrs::called_computations));
   }
 };
 
-// all-gather, all-reduce, reduce-scatter, all-to-all, collective-broadcast, ragged-all-to-all, collective-reduce and their
-// starts: the union of what they take; ops.md 10 says which means what.
+// all-gather, all-reduce, reduce-scatter, all-to-all, collective-broadcast, ragged-all-to-all, collective-reduce and
+// their starts: the union of what they take; ops.md 10 says which means what.
 struct CollectiveAttrs {
   std::optional<int64_t> channel_id;
   ReplicaGroups replica_groups;
@@ -480,12 +498,13 @@ struct CollectiveAttrs {
   RawText mode;  // Read and of no effect.
   Computation* to_apply = nullptr;
   static constexpr auto Fields() {
-    return std::tuple(Optional("channel_id", &CollectiveAttrs::channel_id), Always("replica_groups", &CollectiveAttrs::replica_groups),
+    return std::tuple(Optional("channel_id", &CollectiveAttrs::channel_id),
+                      Always("replica_groups", &CollectiveAttrs::replica_groups),
                       Optional("constrain_layout", &CollectiveAttrs::constrain_layout),
                       Optional("dimensions", &CollectiveAttrs::dimension),
                       Optional("use_global_device_ids", &CollectiveAttrs::use_global_device_ids),
-                      Optional("has_dynamic_root", &CollectiveAttrs::has_dynamic_root), Optional("mode", &CollectiveAttrs::mode),
-                      Optional("to_apply", &CollectiveAttrs::to_apply));
+                      Optional("has_dynamic_root", &CollectiveAttrs::has_dynamic_root),
+                      Optional("mode", &CollectiveAttrs::mode), Optional("to_apply", &CollectiveAttrs::to_apply));
   }
 };
 
@@ -522,7 +541,8 @@ struct AsyncAttrs {  // async-start, async-update, async-done
   OperandAliases aliases;
   Computation* calls = nullptr;
   static constexpr auto Fields() {
-    return std::tuple(Optional("async_execution_thread", &AsyncAttrs::thread), Optional("output_to_operand_aliasing", &AsyncAttrs::aliases),
+    return std::tuple(Optional("async_execution_thread", &AsyncAttrs::thread),
+                      Optional("output_to_operand_aliasing", &AsyncAttrs::aliases),
                       Optional("calls", &AsyncAttrs::calls));
   }
 };
@@ -531,7 +551,8 @@ struct ChannelAttrs {  // send, recv and their dones
   std::optional<int64_t> channel_id;
   bool is_host_transfer = false;
   static constexpr auto Fields() {
-    return std::tuple(Optional("channel_id", &ChannelAttrs::channel_id), Optional("is_host_transfer", &ChannelAttrs::is_host_transfer));
+    return std::tuple(Optional("channel_id", &ChannelAttrs::channel_id),
+                      Optional("is_host_transfer", &ChannelAttrs::is_host_transfer));
   }
 };
 
@@ -544,7 +565,8 @@ struct OutfeedAttrs {
   std::optional<Shape> shape;
   std::string config;
   static constexpr auto Fields() {
-    return std::tuple(Optional("outfeed_shape", &OutfeedAttrs::shape), Optional("outfeed_config", &OutfeedAttrs::config));
+    return std::tuple(Optional("outfeed_shape", &OutfeedAttrs::shape),
+                      Optional("outfeed_config", &OutfeedAttrs::config));
   }
 };
 
@@ -555,12 +577,13 @@ struct DomainAttrs {
 
 // Every attribute struct, once. Instructions hold one of these.
 using Attributes =
-    std::variant<NoAttrs, ParameterAttrs, ConstantAttrs, CompareAttrs, IotaAttrs, IndexAttrs, DimensionsAttrs, OneDimensionAttrs,
-                 ReshapeAttrs, SliceAttrs, DynamicSliceAttrs, PadAttrs, GatherAttrs, ScatterAttrs, ReduceAttrs, ReduceWindowAttrs,
-                 SelectAndScatterAttrs, MapAttrs, ScanAttrs, SortAttrs, TopKAttrs, DotAttrs, RaggedDotAttrs, ConvolutionAttrs,
-                 FftAttrs, TriangularSolveAttrs, CholeskyAttrs, BatchNormAttrs, RngAttrs, RngBitGeneratorAttrs, RngStateAttrs,
-                 ReducePrecisionAttrs, WhileAttrs, ConditionalAttrs, CallAttrs, FusionAttrs, CustomCallAttrs, CollectiveAttrs,
-                 PermuteAttrs, ShuffleAttrs, CopyStartAttrs, AsyncAttrs, ChannelAttrs, InfeedAttrs, OutfeedAttrs, DomainAttrs>;
+    std::variant<NoAttrs, ParameterAttrs, ConstantAttrs, CompareAttrs, IotaAttrs, IndexAttrs, DimensionsAttrs,
+                 OneDimensionAttrs, ReshapeAttrs, SliceAttrs, DynamicSliceAttrs, PadAttrs, GatherAttrs, ScatterAttrs,
+                 ReduceAttrs, ReduceWindowAttrs, SelectAndScatterAttrs, MapAttrs, ScanAttrs, SortAttrs, TopKAttrs,
+                 DotAttrs, RaggedDotAttrs, ConvolutionAttrs, FftAttrs, TriangularSolveAttrs, CholeskyAttrs,
+                 BatchNormAttrs, RngAttrs, RngBitGeneratorAttrs, RngStateAttrs, ReducePrecisionAttrs, WhileAttrs,
+                 ConditionalAttrs, CallAttrs, FusionAttrs, CustomCallAttrs, CollectiveAttrs, PermuteAttrs, ShuffleAttrs,
+                 CopyStartAttrs, AsyncAttrs, ChannelAttrs, InfeedAttrs, OutfeedAttrs, DomainAttrs>;
 
 // ---- What any instruction may carry ------------------------------------------------------------------------------
 
@@ -572,27 +595,32 @@ struct Metadata {
   int64_t stack_frame_id = 0;
   std::string payload;
   static constexpr auto Fields() {
-    return std::tuple(Optional("op_type", &Metadata::op_type), Optional("op_name", &Metadata::op_name),
-                      Optional("source_file", &Metadata::source_file), Optional("source_line", &Metadata::source_line),
-                      Optional("source_end_line", &Metadata::source_end_line), Optional("source_column", &Metadata::source_column),
-                      Optional("source_end_column", &Metadata::source_end_column), Optional("profile_type", &Metadata::profile_type),
-                      Optional("deduplicated_name", &Metadata::deduplicated_name),
-                      Optional("scheduling_name", &Metadata::scheduling_name), Optional("stack_frame_id", &Metadata::stack_frame_id),
-                      Optional("metadata_payload", &Metadata::payload));
+    return std::tuple(
+        Optional("op_type", &Metadata::op_type), Optional("op_name", &Metadata::op_name),
+        Optional("source_file", &Metadata::source_file), Optional("source_line", &Metadata::source_line),
+        Optional("source_end_line", &Metadata::source_end_line), Optional("source_column", &Metadata::source_column),
+        Optional("source_end_column", &Metadata::source_end_column), Optional("profile_type", &Metadata::profile_type),
+        Optional("deduplicated_name", &Metadata::deduplicated_name),
+        Optional("scheduling_name", &Metadata::scheduling_name), Optional("stack_frame_id", &Metadata::stack_frame_id),
+        Optional("metadata_payload", &Metadata::payload));
   }
   bool operator==(const Metadata&) const = default;
 };
 
-// Attributes accepted on every instruction (spec/hlo-text.md 9), but for control-predecessors, which the instruction holds.
+// Attributes accepted on every instruction (spec/hlo-text.md 9), but for control-predecessors, which the instruction
+// holds.
 struct CommonAttrs {
   RawText sharding, frontend_attributes, statistics, result_accuracy, origin, parameter_replication;
   Metadata metadata;
   RawText backend_config;  // With its quotes or braces.
   static constexpr auto Fields() {
-    return std::tuple(Optional("parameter_replication", &CommonAttrs::parameter_replication), Optional("sharding", &CommonAttrs::sharding),
-                      Optional("frontend_attributes", &CommonAttrs::frontend_attributes), Optional("statistics", &CommonAttrs::statistics),
-                      Optional("result_accuracy", &CommonAttrs::result_accuracy), Optional("origin", &CommonAttrs::origin),
-                      Optional("metadata", &CommonAttrs::metadata), Optional("backend_config", &CommonAttrs::backend_config));
+    return std::tuple(Optional("parameter_replication", &CommonAttrs::parameter_replication),
+                      Optional("sharding", &CommonAttrs::sharding),
+                      Optional("frontend_attributes", &CommonAttrs::frontend_attributes),
+                      Optional("statistics", &CommonAttrs::statistics),
+                      Optional("result_accuracy", &CommonAttrs::result_accuracy),
+                      Optional("origin", &CommonAttrs::origin), Optional("metadata", &CommonAttrs::metadata),
+                      Optional("backend_config", &CommonAttrs::backend_config));
   }
 };
 
@@ -601,12 +629,12 @@ struct CommonAttrs {
 template <class Enum>
 struct EnumWords;
 
-#define HLO_WORDS(Enum, ignore_case, ...)                             \
-  template <>                                                         \
-  struct EnumWords<Enum> {                                            \
-    static constexpr std::string_view kWords[] = {__VA_ARGS__};       \
-    static constexpr bool kIgnoreCase = ignore_case;                  \
-  };                                                                  \
+#define HLO_WORDS(Enum, ignore_case, ...)                       \
+  template <>                                                   \
+  struct EnumWords<Enum> {                                      \
+    static constexpr std::string_view kWords[] = {__VA_ARGS__}; \
+    static constexpr bool kIgnoreCase = ignore_case;            \
+  };                                                            \
   inline std::string_view ToString(Enum value) { return EnumWords<Enum>::kWords[static_cast<int>(value)]; }
 
 HLO_WORDS(ComparisonDirection, false, "EQ", "NE", "GE", "GT", "LE", "LT")
@@ -619,8 +647,8 @@ HLO_WORDS(TransposeKind, false, "", "NO_TRANSPOSE", "TRANSPOSE", "ADJOINT")
 HLO_WORDS(Precision, true, "default", "high", "highest")
 HLO_WORDS(PaddingType, false, "PADDING_INVALID", "PADDING_VALID", "PADDING_SAME")
 HLO_WORDS(CustomCallSchedule, true, "SCHEDULE_NONE", "SCHEDULE_LATEST", "SCHEDULE_EARLIEST")
-HLO_WORDS(ApiVersion, true, "", "API_VERSION_ORIGINAL", "API_VERSION_STATUS_RETURNING", "API_VERSION_STATUS_RETURNING_UNIFIED",
-          "API_VERSION_TYPED_FFI")
+HLO_WORDS(ApiVersion, true, "", "API_VERSION_ORIGINAL", "API_VERSION_STATUS_RETURNING",
+          "API_VERSION_STATUS_RETURNING_UNIFIED", "API_VERSION_TYPED_FFI")
 HLO_WORDS(ConvolutionKind, false, "unset", "fprop", "wgrad", "dgrad")
 HLO_WORDS(ShuffleMode, false, "rotate")
 HLO_WORDS(DotAlgorithm, true, "unset", "dot_any_f8_any_f8_f32", "dot_any_f8_any_f8_f32_fast_accum", "dot_f16_f16_f16",

@@ -10,17 +10,17 @@
 namespace hlo {
 
 struct DeviceDescription {
-  std::string_view name;         // "h200", "host".
+  std::string_view name;  // "h200", "host".
   bool is_gpu = true;
-  int compute_capability = 0;    // 90 for sm_90; 0 on the host.
-  int multiprocessors = 0;       // Cores on the host.
+  int compute_capability = 0;       // 90 for sm_90; 0 on the host.
+  int multiprocessors = 0;          // Cores on the host.
   int64_t shared_memory_bytes = 0;  // Of one block, at most.
   int64_t memory_bytes = 0;
-  double memory_rate = 0;        // Bytes per second that a copy moves, reads and writes both counted.
-  double cache_rate = 0;         // The same out of the last-level cache...
-  int64_t cache_bytes = 0;       // ...and how much that holds.
-  double instruction_rate = 0;   // Element operations (one lane's add) per second, the whole device.
-  double launch_seconds = 0;     // What one more kernel costs in a row of kernels.
+  double memory_rate = 0;       // Bytes per second that a copy moves, reads and writes both counted.
+  double cache_rate = 0;        // The same out of the last-level cache...
+  int64_t cache_bytes = 0;      // ...and how much that holds.
+  double instruction_rate = 0;  // Element operations (one lane's add) per second, the whole device.
+  double launch_seconds = 0;    // What one more kernel costs in a row of kernels.
 };
 
 std::span<const DeviceDescription> AllDevices();

@@ -4,7 +4,8 @@
 //     std::vector<int64_t> dimensions;
 //     Computation* to_apply = nullptr;
 //     static constexpr auto Fields() {
-//       return std::tuple(Required("dimensions", &ReduceAttrs::dimensions), Required("to_apply", &ReduceAttrs::to_apply));
+//       return std::tuple(Required("dimensions", &ReduceAttrs::dimensions), Required("to_apply",
+//       &ReduceAttrs::to_apply));
 //     }
 //   };
 //

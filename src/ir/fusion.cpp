@@ -54,7 +54,9 @@ bool MovesMinorDimension(const Instruction& transpose) {
 
 bool IsLibraryCall(const Instruction& inst) { return !LibraryOf(inst).empty(); }
 
-bool IsKernel(const Instruction& inst) { return IsFusion(inst) && inst.attrs<FusionAttrs>().kind != FusionKind::kCustom; }
+bool IsKernel(const Instruction& inst) {
+  return IsFusion(inst) && inst.attrs<FusionAttrs>().kind != FusionKind::kCustom;
+}
 
 const Computation& FusedComputation(const Instruction& fusion) { return *fusion.attrs<FusionAttrs>().calls; }
 
@@ -141,8 +143,7 @@ bool StandsAlone(Opcode opcode) {
     case Opcode::kScan:
     case Opcode::kBatchNormGrad:
     case Opcode::kBatchNormInference:
-    case Opcode::kBatchNormTraining:
-      return true;
+    case Opcode::kBatchNormTraining: return true;
     default: return false;
   }
 }

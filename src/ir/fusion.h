@@ -5,7 +5,8 @@
 // while, conditional, call, custom-call, and what has no emitter. A fused computation holds no fusion, no tuple but its
 // root, and no constant with more than one element: those are operands.
 //
-//   kLoop    Each element of each root by itself. Several roots form a tuple; they have equal dimensions. A fusion around
+//   kLoop    Each element of each root by itself. Several roots form a tuple; they have equal dimensions. A fusion
+//   around
 //            one instruction that has an emitter of its own (scatter, sort, reduce-window, select-and-scatter, dot...)
 //            is kLoop, too; HeroOf tells.
 //   kInput   One or more reduces, all over operands of equal dimensions and with equal `dimensions`; nothing below a
@@ -36,15 +37,15 @@ class Module;
 enum class Hero : uint8_t {
   kLoop,
   kReduce,
-  kTranspose,         // A transpose at the root's index, that moves the minor dimension.
-  kUpdateSlice,       // dynamic-update-slice as the root: may write in place, see CanUpdateInPlace.
+  kTranspose,    // A transpose at the root's index, that moves the minor dimension.
+  kUpdateSlice,  // dynamic-update-slice as the root: may write in place, see CanUpdateInPlace.
   kReduceWindow,
   kSelectAndScatter,
   kScatter,
   kSort,
-  kDot,               // No library takes it, or it is too small for one.
+  kDot,  // No library takes it, or it is too small for one.
   kConvolution,
-  kOther,             // Stands alone and is what its opcode says.
+  kOther,  // Stands alone and is what its opcode says.
 };
 
 inline bool IsFusion(const Instruction& inst) { return inst.Is(Opcode::kFusion); }
@@ -65,9 +66,9 @@ const Instruction& FusionHero(const Instruction& fusion);
 // The elements that the kernel walks: of the reduce's operand, or of the root.
 const Shape& IterationShape(const Instruction& fusion);
 
-// Root number `root` of the fusion is a dynamic-update-slice whose operand is parameter k and nothing else in the fusion
-// reads k but through this instruction: its result may lie where operand k lies, and the kernel then writes the update
-// only. Gives k.
+// Root number `root` of the fusion is a dynamic-update-slice whose operand is parameter k and nothing else in the
+// fusion reads k but through this instruction: its result may lie where operand k lies, and the kernel then writes the
+// update only. Gives k.
 std::optional<int64_t> CanUpdateInPlace(const Instruction& fusion, int64_t root);
 
 // `inst` must be evaluated alone: nothing is fused into it or it into something.

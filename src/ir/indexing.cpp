@@ -24,7 +24,9 @@ IndexExpr IndexPool::Variable(int64_t low, int64_t high) {
   return Intern({.kind = Kind::kVariable, .variable = variable, .low = low, .high = high, .variables = {variable}});
 }
 
-IndexExpr IndexPool::Constant(int64_t value) { return Intern({.kind = Kind::kSum, .constant = value, .low = value, .high = value}); }
+IndexExpr IndexPool::Constant(int64_t value) {
+  return Intern({.kind = Kind::kSum, .constant = value, .low = value, .high = value});
+}
 
 IndexPool::Sum IndexPool::AsSum(IndexExpr e) const {
   const Node& node = nodes_[e.id];
@@ -41,8 +43,8 @@ void IndexPool::RangeOf(const Sum& sum, int64_t* low, int64_t* high) const {
   }
 }
 
-// c*k*(x / k) + c*(x % k) => c*x, and c*k*((x / k) % q) + c*(x % k) => c*(x % (k*q)): what a reshape took apart, another
-// puts together.
+// c*k*(x / k) + c*(x % k) => c*x, and c*k*((x / k) % q) + c*(x % k) => c*(x % (k*q)): what a reshape took apart,
+// another puts together.
 void IndexPool::JoinSplitTerms(Sum& sum) {
   for (bool changed = true; changed;) {
     std::ranges::sort(sum.terms, {}, &Term::atom);
@@ -163,7 +165,11 @@ IndexExpr IndexPool::Div(IndexExpr a, int64_t divisor) {
       if (g == divisor && low >= 0) return Add(FromSum(std::move(quotient)), Div(FromSum(std::move(rest)), divisor));
     }
   }
-  return Intern({.kind = Kind::kDiv, .operand = a, .divisor = divisor, .low = node.low / divisor, .high = node.high / divisor,
+  return Intern({.kind = Kind::kDiv,
+                 .operand = a,
+                 .divisor = divisor,
+                 .low = node.low / divisor,
+                 .high = node.high / divisor,
                  .variables = node.variables});
 }
 
@@ -202,7 +208,12 @@ IndexExpr IndexPool::Mod(IndexExpr a, int64_t divisor) {
       return Add(Multiply(Mod(FromSum(std::move(multiple)), divisor / g), g), FromSum(std::move(rest)));
     }
   }
-  return Intern({.kind = Kind::kMod, .operand = a, .divisor = divisor, .low = 0, .high = divisor - 1, .variables = node.variables});
+  return Intern({.kind = Kind::kMod,
+                 .operand = a,
+                 .divisor = divisor,
+                 .low = 0,
+                 .high = divisor - 1,
+                 .variables = node.variables});
 }
 
 IndexExpr IndexPool::Clamp(IndexExpr a, int64_t low, int64_t high) {

@@ -35,12 +35,12 @@ class IndexPool {
   };
   struct Node {
     Kind kind;
-    int32_t variable = -1;    // kVariable
-    std::vector<Term> terms;  // kSum: sorted by atom, no zero coefficients.
-    int64_t constant = 0;     // kSum
-    IndexExpr operand;        // kDiv, kMod, kClamp
-    int64_t divisor = 0;      // kDiv, kMod
-    int64_t low = 0, high = 0;  // The range, both inclusive; kClamp: also what it clamps to.
+    int32_t variable = -1;           // kVariable
+    std::vector<Term> terms;         // kSum: sorted by atom, no zero coefficients.
+    int64_t constant = 0;            // kSum
+    IndexExpr operand;               // kDiv, kMod, kClamp
+    int64_t divisor = 0;             // kDiv, kMod
+    int64_t low = 0, high = 0;       // The range, both inclusive; kClamp: also what it clamps to.
     std::vector<int32_t> variables;  // All that it depends on, sorted.
   };
 

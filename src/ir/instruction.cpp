@@ -37,7 +37,9 @@ struct Hasher {
   }
   void operator()(const SliceRanges& value) { (*this)(value.dims); }
   void operator()(const DimLabels& d) {
-    for (const int64_t v : {d.lhs_batch, d.lhs_feature, d.rhs_input_feature, d.rhs_output_feature, d.out_batch, d.out_feature}) (*this)(v);
+    for (const int64_t v :
+         {d.lhs_batch, d.lhs_feature, d.rhs_input_feature, d.rhs_output_feature, d.out_batch, d.out_feature})
+      (*this)(v);
     (*this)(d.lhs_spatial);
     (*this)(d.rhs_spatial);
     (*this)(d.out_spatial);
@@ -84,7 +86,8 @@ bool SameAttrs(const A& a, const A& b) {
 
 }  // namespace
 
-Instruction::Instruction(Computation& computation, int id, Opcode opcode, Shape shape, std::string name, Attributes attrs)
+Instruction::Instruction(Computation& computation, int id, Opcode opcode, Shape shape, std::string name,
+                         Attributes attrs)
     : opcode_(opcode),
       id_(id),
       computation_(&computation),
@@ -176,8 +179,8 @@ std::vector<Computation*> CalledComputations(const Instruction& inst) {
 
 bool SameOperation(const Instruction& a, const Instruction& b) {
   if (a.opcode() != b.opcode() || a.shape() != b.shape()) return false;
-  return std::visit(
-      [&]<class A>(const A& attrs) { return SameAttrs(attrs, std::get<A>(b.attributes())); }, a.attributes());
+  return std::visit([&]<class A>(const A& attrs) { return SameAttrs(attrs, std::get<A>(b.attributes())); },
+                    a.attributes());
 }
 
 uint64_t HashOperation(const Instruction& inst) {
@@ -186,7 +189,8 @@ uint64_t HashOperation(const Instruction& inst) {
   hash(inst.shape());
   if (inst.Is(Opcode::kParameter)) hash(inst.parameter_number());
   if (inst.Is(Opcode::kConstant)) hash.Mix(inst.literal().Hash());
-  std::visit([&]<class A>(const A& attrs) { ForEachField<A>([&](const auto& field) { hash(attrs.*field.member); }); }, inst.attributes());
+  std::visit([&]<class A>(const A& attrs) { ForEachField<A>([&](const auto& field) { hash(attrs.*field.member); }); },
+             inst.attributes());
   return hash.hash;
 }
 

@@ -1,7 +1,7 @@
 // One instruction: an opcode applied to operands, with a shape and attributes. There is one class for all opcodes.
 //
-// Ownership: a Module owns Computations, a Computation owns Instructions; pointers and references elsewhere are borrowed.
-// Uses change only through Computation::Add, SetOperand, ReplaceAllUses and Computation::Remove.
+// Ownership: a Module owns Computations, a Computation owns Instructions; pointers and references elsewhere are
+// borrowed. Uses change only through Computation::Add, SetOperand, ReplaceAllUses and Computation::Remove.
 #ifndef HLO_IR_INSTRUCTION_H_
 #define HLO_IR_INSTRUCTION_H_
 
@@ -31,9 +31,9 @@ class Instruction {
   // Dense in the module, never reused: side tables are vectors by id, of Module::id_limit() entries.
   int id() const { return id_; }
 
-  // The instruction of the pipeline's input module whose value this one has, by that module's id; -1 when there is none.
-  // ReplaceAllUses hands it on, since "use that instead of this" says that the values are equal. The comparator cuts
-  // both modules at instructions that passes kept (spec/testing.md 4 B).
+  // The instruction of the pipeline's input module whose value this one has, by that module's id; -1 when there is
+  // none. ReplaceAllUses hands it on, since "use that instead of this" says that the values are equal. The comparator
+  // cuts both modules at instructions that passes kept (spec/testing.md 4 B).
   int origin() const { return origin_; }
   void SetOrigin(int origin) { origin_ = origin; }
 
@@ -77,7 +77,9 @@ class Instruction {
   // Shorthands for what is asked all the time.
   int64_t parameter_number() const { return attrs<ParameterAttrs>().number; }
   const Literal& literal() const { return attrs<ConstantAttrs>().literal; }
-  const std::vector<int64_t>& dimensions() const { return attrs<DimensionsAttrs>().dimensions; }  // broadcast, transpose, reverse
+  const std::vector<int64_t>& dimensions() const {
+    return attrs<DimensionsAttrs>().dimensions;
+  }  // broadcast, transpose, reverse
   int64_t tuple_index() const { return attrs<IndexAttrs>().index; }
   // A constant, scalar or splat, equal to `value`; or a broadcast of one.
   bool IsConstantOf(double value) const;

@@ -154,7 +154,8 @@ void Literal::SetDouble(int64_t linear, double value) {
     case PrimitiveType::kC64:
     case PrimitiveType::kC128: return SetComplex(linear, value);
     case PrimitiveType::kPred: return Store<uint8_t>(at, value != 0);
-    case PrimitiveType::kU64: return Store<uint64_t>(at, value < 0 ? static_cast<int64_t>(value) : static_cast<uint64_t>(value));
+    case PrimitiveType::kU64:
+      return Store<uint64_t>(at, value < 0 ? static_cast<int64_t>(value) : static_cast<uint64_t>(value));
     default: break;
   }
   if (!IsFloat(type)) return SetInt(linear, static_cast<int64_t>(value));

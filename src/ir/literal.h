@@ -1,6 +1,6 @@
 // A literal: the value of a shape. Elements lie in logical row-major order, whatever the shape's layout says; sub-byte
-// types take a byte an element (s4 as int8_t, u4 as uint8_t, f4 and f6 as bits). Copies share their bytes; whoever writes
-// gets bytes of his own first.
+// types take a byte an element (s4 as int8_t, u4 as uint8_t, f4 and f6 as bits). Copies share their bytes; whoever
+// writes gets bytes of his own first.
 #ifndef HLO_IR_LITERAL_H_
 #define HLO_IR_LITERAL_H_
 
@@ -19,12 +19,13 @@ namespace hlo {
 
 class Literal {
  public:
-  Literal() = default;  // The empty tuple.
-  explicit Literal(Shape shape);  // Zeros. For tuples: elements of zeros.
+  Literal() = default;                               // The empty tuple.
+  explicit Literal(Shape shape);                     // Zeros. For tuples: elements of zeros.
   static Literal Uninitialized(const Shape& shape);  // An array whose every byte the caller is about to write.
   static Literal Tuple(std::vector<Literal> elements);
 
-  // A scalar holding `value` converted to `type` (integers wrap, floats round once; complex gets a zero imaginary part).
+  // A scalar holding `value` converted to `type` (integers wrap, floats round once; complex gets a zero imaginary
+  // part).
   static Literal Scalar(PrimitiveType type, double value);
   static Literal Scalar(PrimitiveType type, int64_t value);
   // A rank-1 array of the given bytes-for-bytes elements.

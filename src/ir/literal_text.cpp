@@ -7,7 +7,8 @@
 namespace hlo {
 namespace {
 
-// Digits after which a value of the type is determined, and bits of the mantissa for the payload of NaNs (0: no payload).
+// Digits after which a value of the type is determined, and bits of the mantissa for the payload of NaNs (0: no
+// payload).
 struct FloatDigits {
   int short_digits;  // Tried first; 0: not.
   int digits;
@@ -40,7 +41,8 @@ template <class T>
 void AppendFinite(std::string& out, T value, FloatDigits how) {
   if (how.short_digits == 0) return AppendRounded(out, static_cast<double>(value), how.digits);
   // Whole numbers of few digits need no search; -0 has its sign.
-  if (std::abs(value) < 1e5 && value == std::trunc(value) && !std::signbit(value)) return AppendTo(out, static_cast<int64_t>(value));
+  if (std::abs(value) < 1e5 && value == std::trunc(value) && !std::signbit(value))
+    return AppendTo(out, static_cast<int64_t>(value));
   char text[64];
   char* end = std::to_chars(text, text + sizeof text, value, std::chars_format::general, how.short_digits).ptr;
   T again;

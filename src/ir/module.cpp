@@ -11,7 +11,8 @@ namespace {
 std::pair<std::string_view, int64_t> SplitName(std::string_view name) {
   const size_t dot = name.rfind('.');
   int64_t number = 0;
-  if (dot == std::string_view::npos || dot == 0 || dot + 1 == name.size() || !ParseInt(name.substr(dot + 1), &number)) return {name, 0};
+  if (dot == std::string_view::npos || dot == 0 || dot + 1 == name.size() || !ParseInt(name.substr(dot + 1), &number))
+    return {name, 0};
   return {name.substr(0, dot), number};
 }
 
@@ -104,17 +105,21 @@ void Computation::SetOrder(const std::vector<Instruction*>& order) {
   for (auto& inst : removed) instructions_.push_back(std::move(inst));
 }
 
-Instruction& Computation::Add(Opcode opcode, Shape shape, std::vector<Instruction*> operands, Attributes attrs, std::string_view name) {
+Instruction& Computation::Add(Opcode opcode, Shape shape, std::vector<Instruction*> operands, Attributes attrs,
+                              std::string_view name) {
   const OpRow& row = RowOf(opcode);
   if (std::holds_alternative<NoAttrs>(attrs)) attrs = row.make_attrs();
   CHECK(attrs.index() == row.make_attrs().index(), "wrong attributes for ", row.text);
-  CHECK(row.arity == kVariadic || static_cast<size_t>(row.arity) == operands.size(), row.text, " with ", operands.size(), " operands");
+  CHECK(row.arity == kVariadic || static_cast<size_t>(row.arity) == operands.size(), row.text, " with ",
+        operands.size(), " operands");
   std::string unique = module_->UniqueName(name.empty() ? row.text : name);
   return AddNamed(opcode, std::move(shape), std::move(operands), std::move(attrs), std::move(unique));
 }
 
-Instruction& Computation::AddNamed(Opcode opcode, Shape shape, std::vector<Instruction*> operands, Attributes attrs, std::string name) {
-  instructions_.emplace_back(new Instruction(*this, module_->next_id_++, opcode, std::move(shape), std::move(name), std::move(attrs)));
+Instruction& Computation::AddNamed(Opcode opcode, Shape shape, std::vector<Instruction*> operands, Attributes attrs,
+                                   std::string name) {
+  instructions_.emplace_back(
+      new Instruction(*this, module_->next_id_++, opcode, std::move(shape), std::move(name), std::move(attrs)));
   Instruction& inst = *instructions_.back();
   ++live_count_;
   inst.operands_ = std::move(operands);
@@ -133,7 +138,8 @@ Instruction& Computation::AddNamed(Opcode opcode, Shape shape, std::vector<Instr
   return inst;
 }
 
-Instruction& Computation::AddLike(const Instruction& from, Opcode opcode, Shape shape, std::vector<Instruction*> operands, Attributes attrs) {
+Instruction& Computation::AddLike(const Instruction& from, Opcode opcode, Shape shape,
+                                  std::vector<Instruction*> operands, Attributes attrs) {
   Instruction& inst = Add(opcode, std::move(shape), std::move(operands), std::move(attrs));
   inst.range_ = from.range_;
   if (from.HasCommon() && from.metadata() != Metadata()) inst.mutable_common().metadata = from.metadata();
@@ -158,7 +164,8 @@ Instruction& Computation::AddConstant(Literal literal, std::string_view name) {
 }
 
 Instruction& Computation::AddParameter(int64_t number, Shape shape, std::string_view name) {
-  return Add(Opcode::kParameter, std::move(shape), {}, ParameterAttrs{number}, name.empty() ? Str("param_", number) : std::string(name));
+  return Add(Opcode::kParameter, std::move(shape), {}, ParameterAttrs{number},
+             name.empty() ? Str("param_", number) : std::string(name));
 }
 
 Instruction& Computation::AddTuple(std::vector<Instruction*> operands) {
@@ -178,7 +185,8 @@ void Computation::Remove(Instruction& inst) {
   const std::vector<Instruction*> operands = std::move(inst.operands_);
   inst.operands_.clear();
   for (Instruction* operand : operands) {
-    if (std::find(operand->users_.begin(), operand->users_.end(), &inst) != operand->users_.end()) operand->RemoveUser(inst);
+    if (std::find(operand->users_.begin(), operand->users_.end(), &inst) != operand->users_.end())
+      operand->RemoveUser(inst);
   }
   if (inst.Is(Opcode::kParameter)) parameters_[inst.parameter_number()] = nullptr;
   inst.removed_ = true;
@@ -330,7 +338,8 @@ std::unique_ptr<Module> Module::Clone(bool as_input) const {
     to.parameters_.resize(from->parameters_.size());
     for (const auto& inst : from->instructions_) {
       if (inst->removed_) continue;
-      to.instructions_.emplace_back(new Instruction(to, inst->id_, inst->opcode_, inst->shape_, inst->name_, *inst->attrs_));
+      to.instructions_.emplace_back(
+          new Instruction(to, inst->id_, inst->opcode_, inst->shape_, inst->name_, *inst->attrs_));
       Instruction& clone = *to.instructions_.back();
       clone.origin_ = as_input ? inst->id_ : inst->origin_;
       clone.range_ = inst->range_;
@@ -342,7 +351,8 @@ std::unique_ptr<Module> Module::Clone(bool as_input) const {
   for (const auto& [from, to] : instructions) {
     for (const Instruction* operand : from->operands_) to->operands_.push_back(instructions.at(operand));
     for (const Instruction* user : from->users_) to->users_.push_back(instructions.at(user));
-    for (const Instruction* before : from->control_predecessors_) to->control_predecessors_.push_back(instructions.at(before));
+    for (const Instruction* before : from->control_predecessors_)
+      to->control_predecessors_.push_back(instructions.at(before));
     ForEachCalled(*to->attrs_, [&](Computation*& called) { called = computations.at(called); });
   }
   for (const auto& [from, to] : computations) {

@@ -31,8 +31,8 @@ class Computation {
   std::span<Instruction* const> parameters() const { return parameters_; }
   Instruction& parameter(int64_t i) const { return *parameters_[i]; }
 
-  // All that were added and not removed, in order of the text or of adding; the schedule once the module is scheduled. A
-  // snapshot: changing the computation meanwhile is fine.
+  // All that were added and not removed, in order of the text or of adding; the schedule once the module is scheduled.
+  // A snapshot: changing the computation meanwhile is fine.
   std::vector<Instruction*> Instructions() const;
   int64_t InstructionCount() const { return live_count_; }
   // Operands and control predecessors before users, ties in order of Instructions(). All that were not removed.
@@ -41,12 +41,15 @@ class Computation {
   void SetOrder(const std::vector<Instruction*>& order);
 
   // Appends an instruction. `name` is a wish: it is made unique. The attributes must be those of the opcode's row.
-  Instruction& Add(Opcode opcode, Shape shape, std::vector<Instruction*> operands, Attributes attrs = NoAttrs(), std::string_view name = "");
-  // For the parser: as Add, but the name is taken as it stands until Module::ClaimNames makes it unique, and the number of
-  // operands is not checked.
-  Instruction& AddNamed(Opcode opcode, Shape shape, std::vector<Instruction*> operands, Attributes attrs, std::string name);
+  Instruction& Add(Opcode opcode, Shape shape, std::vector<Instruction*> operands, Attributes attrs = NoAttrs(),
+                   std::string_view name = "");
+  // For the parser: as Add, but the name is taken as it stands until Module::ClaimNames makes it unique, and the number
+  // of operands is not checked.
+  Instruction& AddNamed(Opcode opcode, Shape shape, std::vector<Instruction*> operands, Attributes attrs,
+                        std::string name);
   // The same as Add, with range and metadata of `from`, from which the new one is derived.
-  Instruction& AddLike(const Instruction& from, Opcode opcode, Shape shape, std::vector<Instruction*> operands, Attributes attrs = NoAttrs());
+  Instruction& AddLike(const Instruction& from, Opcode opcode, Shape shape, std::vector<Instruction*> operands,
+                       Attributes attrs = NoAttrs());
   // A copy of `from` (which may be of another computation) with other operands: attributes, common attributes, range,
   // origin and, as far as it is free, the name.
   Instruction& AddClone(const Instruction& from, std::vector<Instruction*> operands);
@@ -165,9 +168,9 @@ class Module {
   // when `as_input` (the start of a pipeline), else the same as there.
   std::unique_ptr<Module> Clone(bool as_input = false) const;
 
-  // `wish`, or `stem.N` when it is taken, as XLA numbers: N follows the stem's own count, a numeric suffix of `wish` is cut
-  // off first, and `add` counts as `add.0`. Names of instructions and computations are unique in the module, each kind by
-  // itself.
+  // `wish`, or `stem.N` when it is taken, as XLA numbers: N follows the stem's own count, a numeric suffix of `wish` is
+  // cut off first, and `add` counts as `add.0`. Names of instructions and computations are unique in the module, each
+  // kind by itself.
   std::string UniqueName(std::string_view wish) { return names_.Unique(wish); }
   // Makes the names of the computation's instructions unique, in their order.
   void ClaimNames(Computation& computation);

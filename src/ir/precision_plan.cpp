@@ -68,7 +68,8 @@ double DefaultUlps(Opcode opcode, PrimitiveType type) {
 }
 
 std::string ToString(const PrecisionPlan& plan, const Computation& computation) {
-  std::string text = Str("  fma ", plan.contract ? "allowed" : "not allowed", ", subnormals ", plan.ftz ? "flushed" : "kept", "\n");
+  std::string text =
+      Str("  fma ", plan.contract ? "allowed" : "not allowed", ", subnormals ", plan.ftz ? "flushed" : "kept", "\n");
   for (const Instruction* inst : computation.Instructions()) {
     const InstructionPlan* promise = plan.Find(inst->id());
     if (promise == nullptr) continue;

@@ -29,21 +29,21 @@ struct SumPlan {
   // Tensor cores: partial sums move into an accumulator of `promoted` after this many terms. 0: never.
   int64_t promote_every = 0;
   PrimitiveType promoted = PrimitiveType::kF32;
-  // Significand bits (the hidden one counts) to which dot and convolution operands are rounded first: 11 for tf32, 8 for
-  // bf16. 0: operands as they are.
+  // Significand bits (the hidden one counts) to which dot and convolution operands are rounded first: 11 for tf32, 8
+  // for bf16. 0: operands as they are.
   int operand_bits = 0;
 
   bool operator==(const SumPlan&) const = default;
 };
 
 struct InstructionPlan {
-  // The type the value lives in inside the kernel. Unset: the declared type, or wider, at the kernel's choice. A kernel's
-  // result is rounded to its declared type in any case.
+  // The type the value lives in inside the kernel. Unset: the declared type, or wider, at the kernel's choice. A
+  // kernel's result is rounded to its declared type in any case.
   std::optional<PrimitiveType> hold;
   // Of ops that add up. Unset: DefaultSum.
   std::optional<SumPlan> sum;
-  // Of functions: how far from the exact value, in units in the last place of the type computed in (`hold`, else f32 for
-  // narrower types). Unset: DefaultUlps.
+  // Of functions: how far from the exact value, in units in the last place of the type computed in (`hold`, else f32
+  // for narrower types). Unset: DefaultUlps.
   std::optional<double> ulps;
   std::string variant;  // Which implementation, for `--explain`: "polynomial", "approx.ftz", "div.full".
 
@@ -64,9 +64,9 @@ struct PrecisionPlan {
   bool operator==(const PrecisionPlan&) const = default;
 };
 
-// What holds without a promise, for an op whose result has element type `type`. Any order. Dot and convolution accumulate
-// in the compute type of the result (spec/ops.md 0.3: f32 for what is narrower); a reduction may round each step to its
-// declared type.
+// What holds without a promise, for an op whose result has element type `type`. Any order. Dot and convolution
+// accumulate in the compute type of the result (spec/ops.md 0.3: f32 for what is narrower); a reduction may round each
+// step to its declared type.
 SumPlan DefaultSum(Opcode opcode, PrimitiveType type);
 
 // The budget of spec/testing.md 5.3 in ulps of f32 (f64: of f64). Correctly rounded operations have 0.5; ops that never

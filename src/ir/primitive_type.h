@@ -15,7 +15,7 @@ enum class PrimitiveType : uint8_t {
 
 enum class TypeClass : uint8_t { kPred, kSigned, kUnsigned, kFloat, kComplex, kToken, kOpaque, kTuple };
 
-std::string_view ToString(PrimitiveType type);  // "f32"
+std::string_view ToString(PrimitiveType type);                              // "f32"
 std::optional<PrimitiveType> PrimitiveTypeFromText(std::string_view text);  // Not for "tuple".
 TypeClass ClassOf(PrimitiveType type);
 int BitWidth(PrimitiveType type);

@@ -73,9 +73,7 @@ class Printer {
   void Value(const SliceRanges& slice);
   void Value(const OperandAliases& aliases);
   void Value(const Shape& shape) { out_ += shape.ToStringWithLayout(); }
-  void Value(const ShapeList& list) {
-    out_ += Str("{", Join(Texts(list.shapes), ", "), "}");
-  }
+  void Value(const ShapeList& list) { out_ += Str("{", Join(Texts(list.shapes), ", "), "}"); }
   void Value(const LiteralValue& literal) { ShapedLiteral(*literal.value); }
   void ShapedLiteral(const Literal& literal);
   void Value(const Metadata& metadata);
@@ -137,7 +135,8 @@ std::vector<Instruction*> OrderOf(const Computation& computation, const PrintOpt
   // What control edges alone lead to counts as used.
   std::unordered_set<const Instruction*> awaited;
   const std::vector<Instruction*> all = computation.Instructions();
-  for (const Instruction* inst : all) awaited.insert(inst->control_predecessors().begin(), inst->control_predecessors().end());
+  for (const Instruction* inst : all)
+    awaited.insert(inst->control_predecessors().begin(), inst->control_predecessors().end());
   for (Instruction* start : all) {
     if (!start->users().empty()) continue;
     stack.push_back(start);
@@ -175,7 +174,8 @@ std::vector<Computation*> OrderOf(const Module& module) {
   for (size_t i = 0; i < all.size(); ++i) {
     for (const Instruction* inst : all[i]->Instructions()) {
       std::vector<Computation*> of_inst = CalledComputations(*inst);
-      if (inst->Is(Opcode::kWhile)) std::reverse(of_inst.begin(), of_inst.end());  // The body comes before the condition.
+      if (inst->Is(Opcode::kWhile))
+        std::reverse(of_inst.begin(), of_inst.end());  // The body comes before the condition.
       for (const Computation* callee : of_inst) callees[i].push_back(position.at(callee));
     }
     for (const size_t callee : callees[i]) called[callee] = true;
@@ -221,7 +221,9 @@ bool LayoutIsImplied(const Module& module) {
   const ModuleHeader& header = module.header;
   const Computation& entry = module.entry();
   if (!header.entry_result) return true;
-  if (*header.entry_result != entry.root().shape() || header.entry_parameters->elements().size() != entry.parameters().size()) return false;
+  if (*header.entry_result != entry.root().shape() ||
+      header.entry_parameters->elements().size() != entry.parameters().size())
+    return false;
   for (size_t i = 0; i < entry.parameters().size(); ++i) {
     if (header.entry_parameters->element(i) != entry.parameter(i).shape()) return false;
   }
@@ -236,7 +238,8 @@ void Printer::PrintHeader(const Module& module) {
     out_ += ", input_output_alias={ ";
     for (size_t i = 0; i < header.aliases.size(); ++i) {
       const InputOutputAlias& alias = header.aliases[i];
-      out_ += Str(i > 0 ? ", " : "", "{", Join(alias.output, ", "), "}: (", alias.parameter, ", {", Join(alias.parameter_index, ", "), "}, ", alias.must ? "must-alias" : "may-alias", ")");
+      out_ += Str(i > 0 ? ", " : "", "{", Join(alias.output, ", "), "}: (", alias.parameter, ", {",
+                  Join(alias.parameter_index, ", "), "}, ", alias.must ? "must-alias" : "may-alias", ")");
     }
     out_ += " }";
   }
@@ -425,7 +428,9 @@ void Printer::PrintCommon(const Instruction& inst) {
     if constexpr (std::is_same_v<std::remove_cvref_t<decltype(value)>, Metadata>) {
       if (!options_.metadata || value == Metadata()) return;
       // What is left of a record without any of these is not printed.
-      if (value.op_type.empty() && value.op_name.empty() && value.source_file.empty() && value.scheduling_name.empty() && value.stack_frame_id == 0 && value.payload.empty()) return;
+      if (value.op_type.empty() && value.op_name.empty() && value.source_file.empty() &&
+          value.scheduling_name.empty() && value.stack_frame_id == 0 && value.payload.empty())
+        return;
       Begin(field.name);
       Value(value);
     } else {
@@ -452,15 +457,24 @@ void Printer::Value(const Window& window) {
     item("size=", [](const WindowDim&) { return false; }, [](const WindowDim& d) { return Str(d.size); });
   }
   item(" stride=", [](const WindowDim& d) { return d.stride == 1; }, [](const WindowDim& d) { return Str(d.stride); });
-  item(" pad=", [](const WindowDim& d) { return d.pad_low == 0 && d.pad_high == 0; }, [](const WindowDim& d) { return Str(d.pad_low, "_", d.pad_high); });
-  item(" lhs_dilate=", [](const WindowDim& d) { return d.base_dilation == 1; }, [](const WindowDim& d) { return Str(d.base_dilation); });
-  item(" rhs_dilate=", [](const WindowDim& d) { return d.window_dilation == 1; }, [](const WindowDim& d) { return Str(d.window_dilation); });
-  item(" rhs_reversal=", [](const WindowDim& d) { return !d.reversed; }, [](const WindowDim& d) { return Str(d.reversed ? 1 : 0); });
+  item(
+      " pad=", [](const WindowDim& d) { return d.pad_low == 0 && d.pad_high == 0; },
+      [](const WindowDim& d) { return Str(d.pad_low, "_", d.pad_high); });
+  item(
+      " lhs_dilate=", [](const WindowDim& d) { return d.base_dilation == 1; },
+      [](const WindowDim& d) { return Str(d.base_dilation); });
+  item(
+      " rhs_dilate=", [](const WindowDim& d) { return d.window_dilation == 1; },
+      [](const WindowDim& d) { return Str(d.window_dilation); });
+  item(
+      " rhs_reversal=", [](const WindowDim& d) { return !d.reversed; },
+      [](const WindowDim& d) { return Str(d.reversed ? 1 : 0); });
   out_ += '}';
 }
 
 void Printer::Value(const DimLabels& labels) {
-  const auto word = [&](char first, int64_t first_at, char second, int64_t second_at, const std::vector<int64_t>& spatial) {
+  const auto word = [&](char first, int64_t first_at, char second, int64_t second_at,
+                        const std::vector<int64_t>& spatial) {
     int64_t last = std::max(first_at, second_at);
     for (const int64_t at : spatial) last = std::max(last, at);
     std::string text(last + 1, '?');
@@ -477,7 +491,8 @@ void Printer::Value(const DimLabels& labels) {
 }
 
 void Printer::Value(const PaddingConfig& padding) {
-  const bool interior = std::any_of(padding.dims.begin(), padding.dims.end(), [](const PaddingDim& d) { return d.interior != 0; });
+  const bool interior =
+      std::any_of(padding.dims.begin(), padding.dims.end(), [](const PaddingDim& d) { return d.interior != 0; });
   for (size_t i = 0; i < padding.dims.size(); ++i) {
     const PaddingDim& dim = padding.dims[i];
     out_ += Str(i > 0 ? "x" : "", dim.low, "_", dim.high);
@@ -486,7 +501,8 @@ void Printer::Value(const PaddingConfig& padding) {
 }
 
 void Printer::Value(const SliceRanges& slice) {
-  const bool strides = std::any_of(slice.dims.begin(), slice.dims.end(), [](const SliceDim& d) { return d.stride != 1; });
+  const bool strides =
+      std::any_of(slice.dims.begin(), slice.dims.end(), [](const SliceDim& d) { return d.stride != 1; });
   out_ += '{';
   for (size_t i = 0; i < slice.dims.size(); ++i) {
     const SliceDim& dim = slice.dims[i];
@@ -501,7 +517,8 @@ void Printer::Value(const OperandAliases& aliases) {
   out_ += '{';
   for (size_t i = 0; i < aliases.size(); ++i) {
     const OperandAlias& alias = aliases[i];
-    out_ += Str(i > 0 ? ", " : "", "{", Join(alias.output, ", "), "}: (", alias.operand, ", {", Join(alias.operand_index, ", "), "})");
+    out_ += Str(i > 0 ? ", " : "", "{", Join(alias.output, ", "), "}: (", alias.operand, ", {",
+                Join(alias.operand_index, ", "), "})");
   }
   out_ += '}';
 }

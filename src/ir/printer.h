@@ -1,5 +1,5 @@
-// Modules as HLO text. The long form is XLA's, byte for byte (spec/hlo-text.md 14), and what every stage reads back; the
-// short form is for people and golden files.
+// Modules as HLO text. The long form is XLA's, byte for byte (spec/hlo-text.md 14), and what every stage reads back;
+// the short form is for people and golden files.
 #ifndef HLO_IR_PRINTER_H_
 #define HLO_IR_PRINTER_H_
 
@@ -10,16 +10,16 @@
 namespace hlo {
 
 struct PrintOptions {
-  bool percent = true;                // %names.
-  bool layouts = true;                // All layouts; else those that are not the default.
-  bool signature = true;              // (x: f32[2]) -> f32[2] of computations, and the header's entry_computation_layout.
-  bool metadata = true;               // Stack frames too.
+  bool percent = true;    // %names.
+  bool layouts = true;    // All layouts; else those that are not the default.
+  bool signature = true;  // (x: f32[2]) -> f32[2] of computations, and the header's entry_computation_layout.
+  bool metadata = true;   // Stack frames too.
   bool backend_config = true;
-  bool large_constants = true;        // Else arrays of more than 10 elements, and tuples, print as {...}.
-  bool operand_shapes = false;        // add(f32[2]{0} %x, ...), which XLA before 2023 asked for.
-  bool index_comments = true;         // /*index=5*/ before every fifth operand and tuple element.
+  bool large_constants = true;  // Else arrays of more than 10 elements, and tuples, print as {...}.
+  bool operand_shapes = false;  // add(f32[2]{0} %x, ...), which XLA before 2023 asked for.
+  bool index_comments = true;   // /*index=5*/ before every fifth operand and tuple element.
   bool control_dependencies = true;
-  bool text_order = false;            // Instructions in the module's order, as far as operands come first; else XLA's.
+  bool text_order = false;  // Instructions in the module's order, as far as operands come first; else XLA's.
 };
 
 // --hlo_print=short: no %, no layouts that say nothing, no signatures, no metadata, in the order of the text.
@@ -34,8 +34,8 @@ std::string Print(const Literal& literal);                                     /
 std::string ToString(const Instruction& inst);
 std::string ToString(const Computation& computation);
 
-// A number as XLA prints it: f32 and f64 with as many digits as reading it back needs (6 or 9, 15 or 17), narrower floats
-// with the digits that tell their values apart, complex as (re, im).
+// A number as XLA prints it: f32 and f64 with as many digits as reading it back needs (6 or 9, 15 or 17), narrower
+// floats with the digits that tell their values apart, complex as (re, im).
 void AppendElement(std::string& out, const Literal& literal, int64_t linear);
 // A string in double quotes, with C's escapes.
 std::string Quoted(std::string_view text);

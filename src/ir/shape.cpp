@@ -161,7 +161,8 @@ bool Compatible(const Shape& a, const Shape& b) {
 const Shape& SubShape(const Shape& shape, std::span<const int64_t> index) {
   const Shape* sub = &shape;
   for (const int64_t i : index) {
-    CHECK(sub->IsTuple() && i >= 0 && i < static_cast<int64_t>(sub->elements().size()), "no {", Join(index, ","), "} in ", shape);
+    CHECK(sub->IsTuple() && i >= 0 && i < static_cast<int64_t>(sub->elements().size()), "no {", Join(index, ","),
+          "} in ", shape);
     sub = &sub->element(i);
   }
   return *sub;

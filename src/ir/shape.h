@@ -31,7 +31,7 @@ Layout DefaultLayout(int64_t rank);
 
 class Shape {
  public:
-  Shape() = default;  // The empty tuple.
+  Shape() = default;                                     // The empty tuple.
   Shape(PrimitiveType type, std::vector<int64_t> dims);  // With the default layout.
   Shape(PrimitiveType type, std::vector<int64_t> dims, Layout layout);
   static Shape Scalar(PrimitiveType type) { return Shape(type, {}); }
@@ -81,7 +81,7 @@ class Shape {
   // Everything equal, layouts too. `Compatible` ignores layouts; `SameDims` ignores types too.
   bool operator==(const Shape&) const = default;
 
-  std::string ToString() const;  // Without layout: "f32[2,3]", "(f32[2], s32[])".
+  std::string ToString() const;            // Without layout: "f32[2,3]", "(f32[2], s32[])".
   std::string ToStringWithLayout() const;  // "f32[2,3]{1,0}"; scalars have none.
 
  private:

@@ -37,7 +37,8 @@ PrimitiveType HigherPrecision(PrimitiveType a, PrimitiveType b) { return Rank(a)
 Status CheckArray(const Instruction& inst, int64_t operand) {
   const Shape& shape = inst.operand(operand).shape();
   if (shape.IsArray() && !shape.IsBuffer()) return {};
-  FAIL(ErrorAtOperand(inst, operand, "V005", Str("operand ", operand, " of '", inst.opcode(), "' is ", shape, ", expected an array")));
+  FAIL(ErrorAtOperand(inst, operand, "V005",
+                      Str("operand ", operand, " of '", inst.opcode(), "' is ", shape, ", expected an array")));
 }
 
 Status CheckArrays(const Instruction& inst) {
@@ -53,7 +54,9 @@ bool IsDimSet(std::span<const int64_t> dims, int64_t limit, bool sorted) {
   return true;
 }
 
-bool Contains(std::span<const int64_t> list, int64_t value) { return std::find(list.begin(), list.end(), value) != list.end(); }
+bool Contains(std::span<const int64_t> list, int64_t value) {
+  return std::find(list.begin(), list.end(), value) != list.end();
+}
 
 bool SameSize(int64_t a, int64_t b) { return a == b || a == Shape::kUnbounded || b == Shape::kUnbounded; }
 
@@ -65,7 +68,8 @@ std::string Braced(std::span<const int64_t> list) { return Str("{", Join(list, "
 
 int64_t DilatedSize(int64_t size, int64_t dilation) { return size == 0 ? 0 : (size - 1) * dilation + 1; }
 
-Error ErrorAtCallee(const Instruction& inst, const char* attribute, std::string code, std::string message, const Instruction& there) {
+Error ErrorAtCallee(const Instruction& inst, const char* attribute, std::string code, std::string message,
+                    const Instruction& there) {
   Error error = ErrorAtAttribute(inst, attribute, std::move(code), std::move(message));
   if (there.range().empty()) return error;
   return std::move(error).AddNote(Str("'", there.name(), "' is ", there.shape(), " here"), NameRange(there));
@@ -80,7 +84,10 @@ Result<std::vector<PrimitiveType>> CheckReducer(const Instruction& inst, const R
   };
   const auto parameters = static_cast<int64_t>(f.parameters().size());
   if (parameters != 2 * k) {
-    FAIL(error("V090", Str(k, k == 1 ? " input needs " : " inputs need ", 2 * k, " parameters, '", f.name(), "' has ", parameters), root));
+    FAIL(error(
+        "V090",
+        Str(k, k == 1 ? " input needs " : " inputs need ", 2 * k, " parameters, '", f.name(), "' has ", parameters),
+        root));
   }
   std::vector<Shape> results;
   if (root.shape().IsTuple()) {
@@ -90,25 +97,35 @@ Result<std::vector<PrimitiveType>> CheckReducer(const Instruction& inst, const R
   }
   const bool scalars = std::all_of(results.begin(), results.end(), [](const Shape& shape) { return shape.IsScalar(); });
   if (!scalars || static_cast<int64_t>(results.size()) != k) {
-    FAIL(error("V091", Str("'", f.name(), "' returns ", root.shape(), ", expected ", k == 1 ? "a scalar" : Str("a tuple of ", k, " scalars")), root));
+    FAIL(error("V091",
+               Str("'", f.name(), "' returns ", root.shape(), ", expected ",
+                   k == 1 ? "a scalar" : Str("a tuple of ", k, " scalars")),
+               root));
   }
   std::vector<PrimitiveType> types;
   for (int64_t i = 0; i < k; ++i) {
     const PrimitiveType accumulator = results[i].type();
     types.push_back(accumulator);
     if (!f.parameter(i).shape().IsScalarOf(accumulator)) {
-      FAIL(error("V092", Str("result ", i, " of '", f.name(), "' is ", results[i], ", its parameter ", i, " is ", f.parameter(i).shape()), f.parameter(i)));
+      FAIL(error("V092",
+                 Str("result ", i, " of '", f.name(), "' is ", results[i], ", its parameter ", i, " is ",
+                     f.parameter(i).shape()),
+                 f.parameter(i)));
     }
     if (use.init >= 0) {
       const Shape& init = inst.operand(use.init + i).shape();
       if (!init.IsScalar() || !SameOrBothFloat(init.type(), accumulator)) {
-        FAIL(ErrorAtOperand(inst, use.init + i, "V093", Str("initial value is ", init, ", '", f.name(), "' accumulates ", results[i])));
+        FAIL(ErrorAtOperand(inst, use.init + i, "V093",
+                            Str("initial value is ", init, ", '", f.name(), "' accumulates ", results[i])));
       }
     }
     const Shape& element = f.parameter(k + i).shape();
     const PrimitiveType input = inst.operand(i).shape().type();
-    if (!element.IsScalar() || !SameOrBothFloat(element.type(), input) || !SameOrBothFloat(element.type(), accumulator)) {
-      FAIL(error("V094", Str("parameter ", k + i, " of '", f.name(), "' is ", element, ", the input's elements are ", input, " and the accumulator is ", results[i]),
+    if (!element.IsScalar() || !SameOrBothFloat(element.type(), input) ||
+        !SameOrBothFloat(element.type(), accumulator)) {
+      FAIL(error("V094",
+                 Str("parameter ", k + i, " of '", f.name(), "' is ", element, ", the input's elements are ", input,
+                     " and the accumulator is ", results[i]),
                  f.parameter(k + i)));
     }
   }

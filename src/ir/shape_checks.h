@@ -44,7 +44,8 @@ struct ReducerUse {
 Result<std::vector<PrimitiveType>> CheckReducer(const Instruction& inst, const ReducerUse& use);
 
 // An error about a called computation: at the attribute, with a note at `there`.
-Error ErrorAtCallee(const Instruction& inst, const char* attribute, std::string code, std::string message, const Instruction& there);
+Error ErrorAtCallee(const Instruction& inst, const char* attribute, std::string code, std::string message,
+                    const Instruction& there);
 
 }  // namespace hlo
 

@@ -33,7 +33,8 @@ Result<Shape> ShapeOfGetTupleElement(const Instruction& inst) {
 
 Result<Shape> ShapeOfConstant(const Instruction& inst) {
   Shape shape = inst.literal().shape();
-  if (!Compatible(shape, inst.shape())) FAIL(ErrorAtResult(inst, "V052", Str("literal is ", shape, ", result ", inst.shape())));
+  if (!Compatible(shape, inst.shape()))
+    FAIL(ErrorAtResult(inst, "V052", Str("literal is ", shape, ", result ", inst.shape())));
   return inst.shape();
 }
 
@@ -44,7 +45,8 @@ Result<Shape> ShapeOfIota(const Instruction& inst) {
   }
   const int64_t dimension = inst.attrs<IotaAttrs>().iota_dimension;
   if (dimension < 0 || dimension >= shape.rank()) {
-    FAIL(ErrorAtAttribute(inst, "iota_dimension", "V053", Str("iota_dimension ", dimension, " of a result of rank ", shape.rank())));
+    FAIL(ErrorAtAttribute(inst, "iota_dimension", "V053",
+                          Str("iota_dimension ", dimension, " of a result of rank ", shape.rank())));
   }
   return shape;
 }
@@ -71,7 +73,8 @@ Result<Shape> ShapeOfGetDimensionSize(const Instruction& inst) {
 Result<Shape> ShapeOfSetDimensionSize(const Instruction& inst) {
   TRY(CheckSizeDimension(inst));
   const Shape& size = inst.operand(1).shape();
-  if (!size.IsScalarOf(PrimitiveType::kS32)) FAIL(ErrorAtOperand(inst, 1, "V236", Str("size is ", size, ", expected s32[]")));
+  if (!size.IsScalarOf(PrimitiveType::kS32))
+    FAIL(ErrorAtOperand(inst, 1, "V236", Str("size is ", size, ", expected s32[]")));
   Shape shape = inst.operand(0).shape();
   // Setting a size back to the bound makes the dimension static again.
   const Instruction& n = inst.operand(1);

@@ -29,7 +29,8 @@ Result<Shape> BinaryShape(const Instruction& inst) {
   const Shape& lhs = inst.operand(0).shape();
   const Shape& rhs = inst.operand(1).shape();
   if (!SameOrBothFloat(lhs.type(), rhs.type())) {
-    FAIL(ErrorAtOperand(inst, 1, "V032", Str("operands of '", inst.opcode(), "' differ in element type: ", lhs, " and ", rhs)));
+    FAIL(ErrorAtOperand(inst, 1, "V032",
+                        Str("operands of '", inst.opcode(), "' differ in element type: ", lhs, " and ", rhs)));
   }
   const PrimitiveType type = HigherPrecision(lhs.type(), rhs.type());
   if (lhs.dims() == rhs.dims()) {
@@ -43,8 +44,11 @@ Result<Shape> BinaryShape(const Instruction& inst) {
   if (rhs.rank() == 0) return lhs.WithType(type);
   Shape shape = lhs.WithType(type);
   for (int64_t i = 0; i < std::max(lhs.rank(), rhs.rank()); ++i) {
-    const bool fits = lhs.rank() == rhs.rank() && (SameSize(lhs.dim(i), rhs.dim(i)) || lhs.dim(i) == 1 || rhs.dim(i) == 1);
-    if (!fits) FAIL(ErrorAtOperand(inst, 1, "V030", Str("operands of '", inst.opcode(), "' differ in shape: ", lhs, " and ", rhs)));
+    const bool fits =
+        lhs.rank() == rhs.rank() && (SameSize(lhs.dim(i), rhs.dim(i)) || lhs.dim(i) == 1 || rhs.dim(i) == 1);
+    if (!fits)
+      FAIL(ErrorAtOperand(inst, 1, "V030",
+                          Str("operands of '", inst.opcode(), "' differ in shape: ", lhs, " and ", rhs)));
     if (lhs.dim(i) == 1 || lhs.dim(i) == Shape::kUnbounded) shape.SetDim(i, rhs.dim(i));
   }
   return shape;
@@ -82,7 +86,8 @@ Result<Shape> ShapeOfIntegerUnary(const Instruction& inst) {
 
 Result<Shape> ShapeOfBitwise(const Instruction& inst) {
   const auto has_bits = [](PrimitiveType type) { return IsInteger(type) || type == PrimitiveType::kPred; };
-  for (int64_t i = 0; i < inst.operand_count(); ++i) TRY(CheckType(inst, i, "V037", has_bits, "an integer type or pred"));
+  for (int64_t i = 0; i < inst.operand_count(); ++i)
+    TRY(CheckType(inst, i, "V037", has_bits, "an integer type or pred"));
   if (inst.operand_count() == 1) return inst.operand(0).shape();
   return BinaryShape(inst);
 }
@@ -116,7 +121,8 @@ Result<Shape> ShapeOfComplex(const Instruction& inst) {
   const PrimitiveType type = inst.operand(0).shape().type();
   if ((type != PrimitiveType::kF32 && type != PrimitiveType::kF64) || inst.operand(1).shape().type() != type) {
     FAIL(ErrorAtOperand(inst, type == PrimitiveType::kF32 || type == PrimitiveType::kF64 ? 1 : 0, "V039",
-                        Str("operands of 'complex' are ", inst.operand(0).shape(), " and ", inst.operand(1).shape(), ", expected both f32 or both f64")));
+                        Str("operands of 'complex' are ", inst.operand(0).shape(), " and ", inst.operand(1).shape(),
+                            ", expected both f32 or both f64")));
   }
   const Shape shape = TRY(BinaryShape(inst));
   return shape.WithType(type == PrimitiveType::kF32 ? PrimitiveType::kC64 : PrimitiveType::kC128);
@@ -127,7 +133,9 @@ Result<Shape> ShapeOfCompare(const Instruction& inst) {
   const ComparisonType type = inst.attrs<CompareAttrs>().type;
   const PrimitiveType element = inst.operand(0).shape().type();
   const bool floats = IsFloat(element) || IsComplex(element);
-  const ComparisonType natural = floats ? ComparisonType::kFloat : IsSigned(element) ? ComparisonType::kSigned : ComparisonType::kUnsigned;
+  const ComparisonType natural = floats              ? ComparisonType::kFloat
+                                 : IsSigned(element) ? ComparisonType::kSigned
+                                                     : ComparisonType::kUnsigned;
   const bool total = IsFloat(element) && type == ComparisonType::kTotalOrder;
   if (type != ComparisonType::kDefault && type != natural && !total) {
     FAIL(ErrorAtAttribute(inst, "type", "V040", Str("type=", type, " on ", element, ", expected ", natural)));
@@ -141,7 +149,9 @@ Result<Shape> ShapeOfClamp(const Instruction& inst) {
   for (const int64_t i : {0, 2}) {
     const Shape& bound = inst.operand(i).shape();
     if (!SameOrBothFloat(bound.type(), x.type()) || (bound.rank() != 0 && !SameSizes(bound.dims(), x.dims()))) {
-      FAIL(ErrorAtOperand(inst, i, "V041", Str(i == 0 ? "minimum" : "maximum", " is ", bound, ", expected ", x, " or ", x.type(), "[]")));
+      FAIL(
+          ErrorAtOperand(inst, i, "V041",
+                         Str(i == 0 ? "minimum" : "maximum", " is ", bound, ", expected ", x, " or ", x.type(), "[]")));
     }
   }
   return x;
@@ -155,16 +165,21 @@ Result<Shape> ShapeOfSelect(const Instruction& inst) {
   if (!SameOrBothFloat(on_true.type(), on_false.type()) || !SameSizes(on_true.dims(), on_false.dims())) {
     FAIL(ErrorAtOperand(inst, 2, "V043", Str("the values of 'select' differ: ", on_true, " and ", on_false)));
   }
-  if (predicate.type() != PrimitiveType::kPred || (predicate.rank() != 0 && !SameSizes(predicate.dims(), on_true.dims()))) {
-    FAIL(ErrorAtOperand(inst, 0, "V042", Str("predicate is ", predicate, ", expected pred[] or ", on_true.WithType(PrimitiveType::kPred))));
+  if (predicate.type() != PrimitiveType::kPred ||
+      (predicate.rank() != 0 && !SameSizes(predicate.dims(), on_true.dims()))) {
+    FAIL(ErrorAtOperand(
+        inst, 0, "V042",
+        Str("predicate is ", predicate, ", expected pred[] or ", on_true.WithType(PrimitiveType::kPred))));
   }
   return on_true.WithType(HigherPrecision(on_true.type(), on_false.type()));
 }
 
 Result<Shape> ShapeOfConvert(const Instruction& inst) {
   const Shape& operand = inst.operand(0).shape();
-  if (!operand.IsArray()) FAIL(ErrorAtOperand(inst, 0, "V044", Str("operand of 'convert' is ", operand, ", expected an array")));
-  if (!inst.shape().IsArray()) FAIL(ErrorAtResult(inst, "V044", Str("result of 'convert' is ", inst.shape(), ", expected an array")));
+  if (!operand.IsArray())
+    FAIL(ErrorAtOperand(inst, 0, "V044", Str("operand of 'convert' is ", operand, ", expected an array")));
+  if (!inst.shape().IsArray())
+    FAIL(ErrorAtResult(inst, "V044", Str("result of 'convert' is ", inst.shape(), ", expected an array")));
   return operand.WithType(inst.shape().type());
 }
 
@@ -172,10 +187,12 @@ Result<Shape> ShapeOfConvert(const Instruction& inst) {
 Result<Shape> ShapeOfBitcastConvert(const Instruction& inst) {
   TRY(CheckArray(inst, 0));
   const Shape& from = inst.operand(0).shape();
-  if (!inst.shape().IsArray()) FAIL(ErrorAtResult(inst, "V046", Str("result of 'bitcast-convert' is ", inst.shape(), ", expected an array")));
+  if (!inst.shape().IsArray())
+    FAIL(ErrorAtResult(inst, "V046", Str("result of 'bitcast-convert' is ", inst.shape(), ", expected an array")));
   const PrimitiveType to = inst.shape().type();
   if (IsComplex(from.type()) != IsComplex(to)) {
-    FAIL(ErrorAtResult(inst, "V045", Str("bitcast-convert from ", from.type(), " to ", to, ": complex goes to complex only")));
+    FAIL(ErrorAtResult(inst, "V045",
+                       Str("bitcast-convert from ", from.type(), " to ", to, ": complex goes to complex only")));
   }
   const auto width = [](PrimitiveType type) { return type == PrimitiveType::kPred ? 8 : BitWidth(type); };
   const int from_bits = width(from.type());
@@ -191,7 +208,8 @@ Result<Shape> ShapeOfBitcastConvert(const Instruction& inst) {
   }
   const int64_t ratio = to_bits / from_bits;
   if (dims.empty() || dims.back() != ratio) {
-    FAIL(ErrorAtOperand(inst, 0, "V046", Str("operand is ", from, ", its last dimension must be ", ratio, " to become ", to)));
+    FAIL(ErrorAtOperand(inst, 0, "V046",
+                        Str("operand is ", from, ", its last dimension must be ", ratio, " to become ", to)));
   }
   dims.pop_back();
   return Shape(to, std::move(dims));

@@ -9,7 +9,8 @@ namespace {
 Status CheckResultType(const Instruction& inst, const char* code) {
   const PrimitiveType from = inst.operand(0).shape().type();
   if (inst.shape().IsArray() && SameOrBothFloat(from, inst.shape().type())) return {};
-  FAIL(ErrorAtResult(inst, code, Str("result of '", inst.opcode(), "' is ", inst.shape(), ", its operand ", inst.operand(0).shape())));
+  FAIL(ErrorAtResult(
+      inst, code, Str("result of '", inst.opcode(), "' is ", inst.shape(), ", its operand ", inst.operand(0).shape())));
 }
 
 // V066, V067: operands from `first` on are one index a dimension, or all of them in one vector.
@@ -17,13 +18,15 @@ Status CheckIndices(const Instruction& inst, int64_t first, int64_t rank) {
   const int64_t count = inst.operand_count() - first;
   const bool vector = count == 1 && inst.operand(first).shape().IsArray() && inst.operand(first).shape().rank() == 1;
   if (!vector && count != rank) {
-    FAIL(ErrorAtOperandListEnd(inst, "V066", Str("'", inst.opcode(), "' of rank ", rank, " has ", count, " index operands")));
+    FAIL(ErrorAtOperandListEnd(inst, "V066",
+                               Str("'", inst.opcode(), "' of rank ", rank, " has ", count, " index operands")));
   }
   for (int64_t i = first; i < inst.operand_count(); ++i) {
     const Shape& index = inst.operand(i).shape();
     const bool fits = IsInteger(index.type()) && (vector ? index.dim(0) == rank : index.rank() == 0);
     if (!fits || index.type() != inst.operand(first).shape().type()) {
-      FAIL(ErrorAtOperand(inst, i, "V067", Str("index operand ", i, " is ", index, ", expected integer scalars of one type")));
+      FAIL(ErrorAtOperand(inst, i, "V067",
+                          Str("index operand ", i, " is ", index, ", expected integer scalars of one type")));
     }
   }
   return {};
@@ -47,17 +50,21 @@ int64_t IndexVectorSize(const Shape& indices, int64_t index_vector_dim) {
 }
 
 // V076 and V083.
-Status CheckIndexMap(const Instruction& inst, const char* name, const char* code, const std::vector<int64_t>& map, int64_t vector_size, int64_t rank) {
+Status CheckIndexMap(const Instruction& inst, const char* name, const char* code, const std::vector<int64_t>& map,
+                     int64_t vector_size, int64_t rank) {
   if (static_cast<int64_t>(map.size()) != vector_size) {
-    FAIL(ErrorAtAttribute(inst, name, code, Str("the index vector has ", vector_size, " entries, ", name, " ", map.size())));
+    FAIL(ErrorAtAttribute(inst, name, code,
+                          Str("the index vector has ", vector_size, " entries, ", name, " ", map.size())));
   }
   if (IsDimSet(map, rank)) return {};
   FAIL(ErrorAtAttribute(inst, name, code, Str(name, " ", Braced(map), " must name different dimensions below ", rank)));
 }
 
-Status CheckSortedDims(const Instruction& inst, const char* name, const char* code, const std::vector<int64_t>& dims, int64_t rank) {
+Status CheckSortedDims(const Instruction& inst, const char* name, const char* code, const std::vector<int64_t>& dims,
+                       int64_t rank) {
   if (IsDimSet(dims, rank, true)) return {};
-  FAIL(ErrorAtAttribute(inst, name, code, Str(name, " ", Braced(dims), " must be ascending, different and below ", rank)));
+  FAIL(ErrorAtAttribute(inst, name, code,
+                        Str(name, " ", Braced(dims), " must be ascending, different and below ", rank)));
 }
 
 // The sizes of `indices` but for the index vector.
@@ -93,8 +100,9 @@ Result<Shape> ShapeOfBroadcast(const Instruction& inst) {
       FAIL(ErrorAtAttribute(inst, "dimensions", "V056", Str("dimension ", dims[i], " of result ", result)));
     }
     if (!SameSize(result.dim(dims[i]), operand.dim(i))) {
-      FAIL(ErrorAtAttribute(inst, "dimensions", "V056",
-                            Str("operand dim ", i, " is ", operand.dim(i), ", result dim ", dims[i], " is ", result.dim(dims[i]))));
+      FAIL(ErrorAtAttribute(
+          inst, "dimensions", "V056",
+          Str("operand dim ", i, " is ", operand.dim(i), ", result dim ", dims[i], " is ", result.dim(dims[i]))));
     }
   }
   return result;
@@ -106,13 +114,16 @@ Result<Shape> ShapeOfReshape(const Instruction& inst) {
   const Shape& operand = inst.operand(0).shape();
   const auto bounded = [](const Shape& shape) { return !Contains(shape.dims(), Shape::kUnbounded); };
   if (bounded(operand) && bounded(inst.shape()) && operand.NumElements() != inst.shape().NumElements()) {
-    FAIL(ErrorAtResult(inst, "V058", Str("reshape of ", operand.NumElements(), " elements (", operand, ") to ", inst.shape().NumElements())));
+    FAIL(ErrorAtResult(
+        inst, "V058",
+        Str("reshape of ", operand.NumElements(), " elements (", operand, ") to ", inst.shape().NumElements())));
   }
   return inst.shape();
 }
 
 Result<Shape> ShapeOfDynamicReshape(const Instruction& inst) {
-  if (inst.operand_count() == 0) FAIL(ErrorAtOperandListEnd(inst, "V060", "expected 1 operand and a size for each dimension, found none"));
+  if (inst.operand_count() == 0)
+    FAIL(ErrorAtOperandListEnd(inst, "V060", "expected 1 operand and a size for each dimension, found none"));
   TRY(CheckArray(inst, 0));
   const Shape& operand = inst.operand(0).shape();
   const Shape& result = inst.shape();
@@ -120,14 +131,18 @@ Result<Shape> ShapeOfDynamicReshape(const Instruction& inst) {
     FAIL(ErrorAtResult(inst, "V061", Str("result is ", result, ", its operand ", operand)));
   }
   if (operand.NumElements() != result.NumElements()) {
-    FAIL(ErrorAtResult(inst, "V060", Str("reshape of ", operand.NumElements(), " elements (", operand, ") to ", result.NumElements())));
+    FAIL(ErrorAtResult(
+        inst, "V060",
+        Str("reshape of ", operand.NumElements(), " elements (", operand, ") to ", result.NumElements())));
   }
   if (inst.operand_count() != result.rank() + 1) {
-    FAIL(ErrorAtOperandListEnd(inst, "V060", Str("result of rank ", result.rank(), " has ", inst.operand_count() - 1, " size operands")));
+    FAIL(ErrorAtOperandListEnd(
+        inst, "V060", Str("result of rank ", result.rank(), " has ", inst.operand_count() - 1, " size operands")));
   }
   for (int64_t i = 1; i < inst.operand_count(); ++i) {
     const Shape& size = inst.operand(i).shape();
-    if (!size.IsScalarOf(PrimitiveType::kS32)) FAIL(ErrorAtOperand(inst, i, "V061", Str("size is ", size, ", expected s32[]")));
+    if (!size.IsScalarOf(PrimitiveType::kS32))
+      FAIL(ErrorAtOperand(inst, i, "V061", Str("size is ", size, ", expected s32[]")));
   }
   return result;
 }
@@ -137,7 +152,8 @@ Result<Shape> ShapeOfTranspose(const Instruction& inst) {
   const Shape& operand = inst.operand(0).shape();
   const std::vector<int64_t>& permutation = inst.dimensions();
   if (!IsPermutation(permutation, operand.rank())) {
-    FAIL(ErrorAtAttribute(inst, "dimensions", "V062", Str(Braced(permutation), " is no permutation of the dimensions of ", operand)));
+    FAIL(ErrorAtAttribute(inst, "dimensions", "V062",
+                          Str(Braced(permutation), " is no permutation of the dimensions of ", operand)));
   }
   Shape shape(operand.type(), std::vector<int64_t>(operand.rank()));
   for (int64_t i = 0; i < operand.rank(); ++i) {
@@ -151,7 +167,8 @@ Result<Shape> ShapeOfReverse(const Instruction& inst) {
   TRY(CheckArray(inst, 0));
   const Shape& operand = inst.operand(0).shape();
   if (!IsDimSet(inst.dimensions(), operand.rank())) {
-    FAIL(ErrorAtAttribute(inst, "dimensions", "V063", Str(Braced(inst.dimensions()), " must name different dimensions of ", operand)));
+    FAIL(ErrorAtAttribute(inst, "dimensions", "V063",
+                          Str(Braced(inst.dimensions()), " must name different dimensions of ", operand)));
   }
   return operand;
 }
@@ -168,7 +185,8 @@ Result<Shape> ShapeOfSlice(const Instruction& inst) {
     const auto [start, limit, stride] = slice[i];
     const int64_t size = operand.dim(i) == Shape::kUnbounded ? INT64_MAX : operand.dim(i);
     if (start < 0 || start > limit || limit > size || stride < 1) {
-      FAIL(ErrorAtAttribute(inst, "slice", "V065", Str("range ", i, " [", start, ":", limit, ":", stride, "] of size ", operand.dim(i))));
+      FAIL(ErrorAtAttribute(inst, "slice", "V065",
+                            Str("range ", i, " [", start, ":", limit, ":", stride, "] of size ", operand.dim(i))));
     }
     shape.SetDim(i, limit == start ? 0 : (limit - start - 1) / stride + 1);
     if (shape.dim(i) != operand.dim(i)) shape.SetDynamic(i, false);
@@ -177,7 +195,8 @@ Result<Shape> ShapeOfSlice(const Instruction& inst) {
 }
 
 Result<Shape> ShapeOfDynamicSlice(const Instruction& inst) {
-  if (inst.operand_count() == 0) FAIL(ErrorAtOperandListEnd(inst, "V066", "expected an operand and its indices, found none"));
+  if (inst.operand_count() == 0)
+    FAIL(ErrorAtOperandListEnd(inst, "V066", "expected an operand and its indices, found none"));
   TRY(CheckArray(inst, 0));
   const Shape& operand = inst.operand(0).shape();
   const std::vector<int64_t>& sizes = inst.attrs<DynamicSliceAttrs>().sizes;
@@ -187,7 +206,9 @@ Result<Shape> ShapeOfDynamicSlice(const Instruction& inst) {
   }
   for (int64_t i = 0; i < operand.rank(); ++i) {
     const bool fits = sizes[i] >= 0 && (sizes[i] <= operand.dim(i) || operand.dim(i) == Shape::kUnbounded);
-    if (!fits) FAIL(ErrorAtAttribute(inst, "dynamic_slice_sizes", "V068", Str("size ", sizes[i], " of dim ", i, " of ", operand)));
+    if (!fits)
+      FAIL(ErrorAtAttribute(inst, "dynamic_slice_sizes", "V068",
+                            Str("size ", sizes[i], " of dim ", i, " of ", operand)));
   }
   Shape shape = operand.WithDims(sizes);
   shape.SetLayout(operand.layout());
@@ -196,7 +217,8 @@ Result<Shape> ShapeOfDynamicSlice(const Instruction& inst) {
 
 Result<Shape> ShapeOfDynamicUpdateSlice(const Instruction& inst) {
   if (inst.operand_count() < 2) {
-    FAIL(ErrorAtOperandListEnd(inst, "V066", Str("expected an operand, an update and indices, found ", inst.operand_count())));
+    FAIL(ErrorAtOperandListEnd(inst, "V066",
+                               Str("expected an operand, an update and indices, found ", inst.operand_count())));
   }
   const Shape& operand = inst.operand(0).shape();
   if (!operand.IsArray()) TRY(CheckArray(inst, 0));
@@ -224,7 +246,10 @@ Result<Shape> ShapeOfConcatenate(const Instruction& inst) {
     const Shape& operand = inst.operand(i).shape();
     bool fits = operand.rank() == shape.rank() && SameOrBothFloat(operand.type(), type);
     for (int64_t d = 0; fits && d < shape.rank(); ++d) fits = d == dimension || SameSize(operand.dim(d), shape.dim(d));
-    if (!fits) FAIL(ErrorAtOperand(inst, i, "V071", Str("operand ", i, " is ", operand, ", operand 0 ", inst.operand(0).shape(), ", joined along ", dimension)));
+    if (!fits)
+      FAIL(ErrorAtOperand(
+          inst, i, "V071",
+          Str("operand ", i, " is ", operand, ", operand 0 ", inst.operand(0).shape(), ", joined along ", dimension)));
     type = HigherPrecision(type, operand.type());
     if (operand.IsDynamic(dimension)) shape.SetDynamic(dimension, true);
     const bool unbounded = shape.dim(dimension) == Shape::kUnbounded || operand.dim(dimension) == Shape::kUnbounded;
@@ -252,11 +277,14 @@ Result<Shape> ShapeOfPad(const Instruction& inst) {
     if (shape.dim(i) == Shape::kUnbounded) continue;
     const auto [low, high, interior] = padding[i];
     int64_t size = 0;
-    const bool overflow = interior < 0 || __builtin_mul_overflow(std::max<int64_t>(shape.dim(i) - 1, 0), interior, &size) ||
-                          __builtin_add_overflow(size, shape.dim(i), &size) || __builtin_add_overflow(size, low, &size) ||
-                          __builtin_add_overflow(size, high, &size);
+    const bool overflow = interior < 0 ||
+                          __builtin_mul_overflow(std::max<int64_t>(shape.dim(i) - 1, 0), interior, &size) ||
+                          __builtin_add_overflow(size, shape.dim(i), &size) ||
+                          __builtin_add_overflow(size, low, &size) || __builtin_add_overflow(size, high, &size);
     if (overflow || size < 0) {
-      FAIL(ErrorAtAttribute(inst, "padding", "V073", Str("dim ", i, " of size ", shape.dim(i), " cannot be padded by ", low, "_", high, "_", interior)));
+      FAIL(ErrorAtAttribute(
+          inst, "padding", "V073",
+          Str("dim ", i, " of size ", shape.dim(i), " cannot be padded by ", low, "_", high, "_", interior)));
     }
     shape.SetDim(i, size);
   }
@@ -272,18 +300,24 @@ Result<Shape> ShapeOfGather(const Instruction& inst) {
   const std::vector<int64_t> batch = BatchSizes(indices, a.index_vector_dim);
   const auto result_rank = static_cast<int64_t>(a.offset_dims.size() + batch.size());
   TRY(CheckSortedDims(inst, "offset_dims", "V075", a.offset_dims, result_rank));
-  TRY(CheckIndexMap(inst, "start_index_map", "V076", a.start_index_map, IndexVectorSize(indices, a.index_vector_dim), operand.rank()));
+  TRY(CheckIndexMap(inst, "start_index_map", "V076", a.start_index_map, IndexVectorSize(indices, a.index_vector_dim),
+                    operand.rank()));
   TRY(CheckSortedDims(inst, "collapsed_slice_dims", "V077", a.collapsed_slice_dims, operand.rank()));
   TRY(CheckSortedDims(inst, "operand_batching_dims", "V078", a.operand_batching_dims, operand.rank()));
-  if (a.operand_batching_dims.size() != a.start_indices_batching_dims.size() || !IsDimSet(a.start_indices_batching_dims, indices.rank())) {
-    FAIL(ErrorAtAttribute(inst, "operand_batching_dims", "V078",
-                          Str("operand_batching_dims ", Braced(a.operand_batching_dims), " and start_indices_batching_dims ", Braced(a.start_indices_batching_dims), " do not pair up")));
+  if (a.operand_batching_dims.size() != a.start_indices_batching_dims.size() ||
+      !IsDimSet(a.start_indices_batching_dims, indices.rank())) {
+    FAIL(ErrorAtAttribute(
+        inst, "operand_batching_dims", "V078",
+        Str("operand_batching_dims ", Braced(a.operand_batching_dims), " and start_indices_batching_dims ",
+            Braced(a.start_indices_batching_dims), " do not pair up")));
   }
   const auto rank = static_cast<size_t>(operand.rank());
-  if (a.slice_sizes.size() != rank || a.offset_dims.size() + a.collapsed_slice_dims.size() + a.operand_batching_dims.size() != rank) {
+  if (a.slice_sizes.size() != rank ||
+      a.offset_dims.size() + a.collapsed_slice_dims.size() + a.operand_batching_dims.size() != rank) {
     FAIL(ErrorAtAttribute(inst, "slice_sizes", "V079",
-                          Str("operand ", operand, " needs ", rank, " slice sizes (found ", a.slice_sizes.size(), ") and as many offset, collapsed and batching dims (found ",
-                              a.offset_dims.size(), " + ", a.collapsed_slice_dims.size(), " + ", a.operand_batching_dims.size(), ")")));
+                          Str("operand ", operand, " needs ", rank, " slice sizes (found ", a.slice_sizes.size(),
+                              ") and as many offset, collapsed and batching dims (found ", a.offset_dims.size(), " + ",
+                              a.collapsed_slice_dims.size(), " + ", a.operand_batching_dims.size(), ")")));
   }
   std::vector<int64_t> offset_sizes;
   for (int64_t i = 0; i < operand.rank(); ++i) {
@@ -293,7 +327,8 @@ Result<Shape> ShapeOfGather(const Instruction& inst) {
     }
     const bool collapsed = Contains(a.collapsed_slice_dims, i);
     if ((collapsed || Contains(a.operand_batching_dims, i)) && size > 1) {
-      FAIL(ErrorAtAttribute(inst, "slice_sizes", collapsed ? "V077" : "V078", Str("slice size of dropped dim ", i, " is ", size, ", expected 1")));
+      FAIL(ErrorAtAttribute(inst, "slice_sizes", collapsed ? "V077" : "V078",
+                            Str("slice size of dropped dim ", i, " is ", size, ", expected 1")));
     }
     if (!collapsed && !Contains(a.operand_batching_dims, i)) offset_sizes.push_back(size);
   }
@@ -308,7 +343,8 @@ Result<Shape> ShapeOfGather(const Instruction& inst) {
 
 Result<Shape> ShapeOfScatter(const Instruction& inst) {
   const int64_t count = inst.operand_count();
-  if (count % 2 == 0 || count < 3) FAIL(ErrorAtOperandListEnd(inst, "V080", Str("expected k + 1 + k operands, found ", count)));
+  if (count % 2 == 0 || count < 3)
+    FAIL(ErrorAtOperandListEnd(inst, "V080", Str("expected k + 1 + k operands, found ", count)));
   TRY(CheckArrays(inst));
   const int64_t k = count / 2;
   const Shape& operand = inst.operand(0).shape();
@@ -320,37 +356,50 @@ Result<Shape> ShapeOfScatter(const Instruction& inst) {
   TRY(CheckSortedDims(inst, "update_window_dims", "V082", a.update_window_dims, updates_rank));
   TRY(CheckSortedDims(inst, "inserted_window_dims", "V082", a.inserted_window_dims, operand.rank()));
   TRY(CheckSortedDims(inst, "input_batching_dims", "V082", a.input_batching_dims, operand.rank()));
-  if (static_cast<int64_t>(a.update_window_dims.size() + a.inserted_window_dims.size() + a.input_batching_dims.size()) != operand.rank()) {
-    FAIL(ErrorAtAttribute(inst, "update_window_dims", "V082",
-                          Str("operand ", operand, " needs ", operand.rank(), " window, inserted and batching dims, found ", a.update_window_dims.size(), " + ",
-                              a.inserted_window_dims.size(), " + ", a.input_batching_dims.size())));
+  if (static_cast<int64_t>(a.update_window_dims.size() + a.inserted_window_dims.size() +
+                           a.input_batching_dims.size()) != operand.rank()) {
+    FAIL(ErrorAtAttribute(
+        inst, "update_window_dims", "V082",
+        Str("operand ", operand, " needs ", operand.rank(), " window, inserted and batching dims, found ",
+            a.update_window_dims.size(), " + ", a.inserted_window_dims.size(), " + ", a.input_batching_dims.size())));
   }
-  TRY(CheckIndexMap(inst, "scatter_dims_to_operand_dims", "V083", a.scatter_dims_to_operand_dims, IndexVectorSize(indices, a.index_vector_dim), operand.rank()));
-  if (a.input_batching_dims.size() != a.scatter_indices_batching_dims.size() || !IsDimSet(a.scatter_indices_batching_dims, indices.rank())) {
-    FAIL(ErrorAtAttribute(inst, "input_batching_dims", "V084",
-                          Str("input_batching_dims ", Braced(a.input_batching_dims), " and scatter_indices_batching_dims ", Braced(a.scatter_indices_batching_dims), " do not pair up")));
+  TRY(CheckIndexMap(inst, "scatter_dims_to_operand_dims", "V083", a.scatter_dims_to_operand_dims,
+                    IndexVectorSize(indices, a.index_vector_dim), operand.rank()));
+  if (a.input_batching_dims.size() != a.scatter_indices_batching_dims.size() ||
+      !IsDimSet(a.scatter_indices_batching_dims, indices.rank())) {
+    FAIL(ErrorAtAttribute(
+        inst, "input_batching_dims", "V084",
+        Str("input_batching_dims ", Braced(a.input_batching_dims), " and scatter_indices_batching_dims ",
+            Braced(a.scatter_indices_batching_dims), " do not pair up")));
   }
   std::vector<int64_t> window_limits;
   for (int64_t i = 0; i < operand.rank(); ++i) {
-    if (!Contains(a.inserted_window_dims, i) && !Contains(a.input_batching_dims, i)) window_limits.push_back(operand.dim(i));
+    if (!Contains(a.inserted_window_dims, i) && !Contains(a.input_batching_dims, i))
+      window_limits.push_back(operand.dim(i));
   }
   std::vector<Shape> results;
   for (int64_t i = 0; i < k; ++i) {
     const Shape& updates = inst.operand(k + 1 + i).shape();
     if (!SameSizes(inst.operand(i).shape().dims(), operand.dims())) {
-      FAIL(ErrorAtOperand(inst, i, "V082", Str("operand ", i, " is ", inst.operand(i).shape(), ", operand 0 ", operand)));
+      FAIL(ErrorAtOperand(inst, i, "V082",
+                          Str("operand ", i, " is ", inst.operand(i).shape(), ", operand 0 ", operand)));
     }
     if (updates.rank() != updates_rank) {
-      FAIL(ErrorAtOperand(inst, k + 1 + i, "V081", Str("updates are ", updates, ", expected rank ", updates_rank, ": ", batch.size(), " of the indices and ", a.update_window_dims.size(), " of the window")));
+      FAIL(ErrorAtOperand(inst, k + 1 + i, "V081",
+                          Str("updates are ", updates, ", expected rank ", updates_rank, ": ", batch.size(),
+                              " of the indices and ", a.update_window_dims.size(), " of the window")));
     }
     size_t next_window = 0;
     size_t next_batch = 0;
     for (int64_t d = 0; d < updates.rank(); ++d) {
       const bool window = Contains(a.update_window_dims, d);
       const int64_t limit = window ? window_limits[next_window++] : batch[next_batch++];
-      const bool fits = window ? limit == Shape::kUnbounded || updates.dim(d) <= limit : SameSize(updates.dim(d), limit);
+      const bool fits =
+          window ? limit == Shape::kUnbounded || updates.dim(d) <= limit : SameSize(updates.dim(d), limit);
       if (!fits) {
-        FAIL(ErrorAtOperand(inst, k + 1 + i, "V085", Str("dim ", d, " of updates ", updates, " is ", updates.dim(d), window ? ", its window is at most " : ", the indices have ", limit)));
+        FAIL(ErrorAtOperand(inst, k + 1 + i, "V085",
+                            Str("dim ", d, " of updates ", updates, " is ", updates.dim(d),
+                                window ? ", its window is at most " : ", the indices have ", limit)));
       }
     }
     results.push_back(inst.operand(i).shape());

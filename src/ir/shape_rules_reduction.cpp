@@ -11,7 +11,9 @@ namespace {
 Result<int64_t> CountInputs(const Instruction& inst, const char* dims_code) {
   const int64_t count = inst.operand_count();
   if (count % 2 != 0 || count == 0) {
-    FAIL(ErrorAtOperandListEnd(inst, "V100", Str("'", inst.opcode(), "' takes inputs and as many initial values, found ", count, " operands")));
+    FAIL(ErrorAtOperandListEnd(
+        inst, "V100",
+        Str("'", inst.opcode(), "' takes inputs and as many initial values, found ", count, " operands")));
   }
   TRY(CheckArrays(inst));
   for (int64_t i = 1; i < count / 2; ++i) {
@@ -32,16 +34,19 @@ Shape ResultsOf(const Computation& to_apply, const std::vector<PrimitiveType>& t
 
 }  // namespace
 
-Result<std::vector<int64_t>> WindowedDims(const Instruction& inst, std::span<const int64_t> dims, const Window& window) {
+Result<std::vector<int64_t>> WindowedDims(const Instruction& inst, std::span<const int64_t> dims,
+                                          const Window& window) {
   if (window.dims.size() != dims.size()) {
-    FAIL(ErrorAtAttribute(inst, "window", "V028", Str("window of ", window.dims.size(), " dimensions over ", dims.size())));
+    FAIL(ErrorAtAttribute(inst, "window", "V028",
+                          Str("window of ", window.dims.size(), " dimensions over ", dims.size())));
   }
   std::vector<int64_t> sizes;
   for (size_t i = 0; i < dims.size(); ++i) {
     const WindowDim& w = window.dims[i];
     if (w.size < 1 || w.stride < 1 || w.base_dilation < 1 || w.window_dilation < 1) {
       FAIL(ErrorAtAttribute(inst, "window", "V028",
-                            Str("window dim ", i, " has size ", w.size, ", stride ", w.stride, ", dilations ", w.base_dilation, " and ", w.window_dilation, ", expected 1 or more each")));
+                            Str("window dim ", i, " has size ", w.size, ", stride ", w.stride, ", dilations ",
+                                w.base_dilation, " and ", w.window_dilation, ", expected 1 or more each")));
     }
     if (dims[i] == Shape::kUnbounded) {
       sizes.push_back(Shape::kUnbounded);
@@ -50,9 +55,11 @@ Result<std::vector<int64_t>> WindowedDims(const Instruction& inst, std::span<con
     // As DilatedSize, noticing overflow.
     int64_t padded = 0;
     int64_t reach = 0;
-    const bool overflow = (dims[i] > 0 && (__builtin_mul_overflow(dims[i] - 1, w.base_dilation, &padded) || __builtin_add_overflow(padded, 1, &padded))) ||
-                          __builtin_add_overflow(padded, w.pad_low, &padded) || __builtin_add_overflow(padded, w.pad_high, &padded) ||
-                          __builtin_mul_overflow(w.size - 1, w.window_dilation, &reach) || __builtin_add_overflow(reach, 1, &reach);
+    const bool overflow =
+        (dims[i] > 0 && (__builtin_mul_overflow(dims[i] - 1, w.base_dilation, &padded) ||
+                         __builtin_add_overflow(padded, 1, &padded))) ||
+        __builtin_add_overflow(padded, w.pad_low, &padded) || __builtin_add_overflow(padded, w.pad_high, &padded) ||
+        __builtin_mul_overflow(w.size - 1, w.window_dilation, &reach) || __builtin_add_overflow(reach, 1, &reach);
     if (overflow) FAIL(ErrorAtAttribute(inst, "window", "V028", Str("window dim ", i, ": sizes do not fit 64 bits")));
     sizes.push_back(padded < reach ? 0 : (padded - reach) / w.stride + 1);
   }
@@ -64,7 +71,8 @@ Result<Shape> ShapeOfReduce(const Instruction& inst) {
   const ReduceAttrs& a = inst.attrs<ReduceAttrs>();
   const Shape& input = inst.operand(0).shape();
   if (!IsDimSet(a.dimensions, input.rank())) {
-    FAIL(ErrorAtAttribute(inst, "dimensions", "V101", Str(Braced(a.dimensions), " must name different dimensions of ", input)));
+    FAIL(ErrorAtAttribute(inst, "dimensions", "V101",
+                          Str(Braced(a.dimensions), " must name different dimensions of ", input)));
   }
   const auto types = TRY(CheckReducer(inst, {"to_apply", *a.to_apply, inputs, inputs}));
   std::vector<int64_t> kept;
@@ -100,18 +108,25 @@ Result<Shape> ShapeOfSelectAndScatter(const Instruction& inst) {
   const auto parameters = a.select->parameters();
   if (parameters.size() != 2 || !std::all_of(parameters.begin(), parameters.end(), is_element) ||
       !a.select->root().shape().IsScalarOf(PrimitiveType::kPred)) {
-    FAIL(ErrorAtCallee(inst, "select", "V103", Str("'", a.select->name(), "' must take 2 ", operand.type(), "[] and return pred[]"), a.select->root()));
+    FAIL(ErrorAtCallee(inst, "select", "V103",
+                       Str("'", a.select->name(), "' must take 2 ", operand.type(), "[] and return pred[]"),
+                       a.select->root()));
   }
   const std::vector<int64_t> windowed = TRY(WindowedDims(inst, operand.dims(), a.window));
   if (!SameOrBothFloat(source.type(), operand.type()) || !SameSizes(source.dims(), windowed)) {
     FAIL(ErrorAtOperand(inst, 1, "V104", Str("source is ", source, ", the windows give ", operand.WithDims(windowed))));
   }
-  const auto is_scalar = [&](const Shape& shape) { return shape.IsScalar() && SameOrBothFloat(shape.type(), operand.type()); };
+  const auto is_scalar = [&](const Shape& shape) {
+    return shape.IsScalar() && SameOrBothFloat(shape.type(), operand.type());
+  };
   const Computation& f = *a.scatter;
-  if (f.parameters().size() != 2 || !is_scalar(f.parameter(0).shape()) || !is_scalar(f.parameter(1).shape()) || !is_scalar(f.root().shape())) {
-    FAIL(ErrorAtCallee(inst, "scatter", "V104", Str("'", f.name(), "' must take 2 ", operand.type(), "[] and return one"), f.root()));
+  if (f.parameters().size() != 2 || !is_scalar(f.parameter(0).shape()) || !is_scalar(f.parameter(1).shape()) ||
+      !is_scalar(f.root().shape())) {
+    FAIL(ErrorAtCallee(inst, "scatter", "V104",
+                       Str("'", f.name(), "' must take 2 ", operand.type(), "[] and return one"), f.root()));
   }
-  if (!is_scalar(init)) FAIL(ErrorAtOperand(inst, 2, "V093", Str("initial value is ", init, ", expected ", operand.type(), "[]")));
+  if (!is_scalar(init))
+    FAIL(ErrorAtOperand(inst, 2, "V093", Str("initial value is ", init, ", expected ", operand.type(), "[]")));
   return operand;
 }
 
@@ -124,16 +139,20 @@ Result<Shape> ShapeOfMap(const Instruction& inst) {
     if (shape.rank() == 0) shape = operand->shape();
   }
   if (static_cast<int64_t>(f.parameters().size()) != inst.operand_count() || !f.root().shape().IsScalar()) {
-    FAIL(ErrorAtCallee(inst, "to_apply", "V105", Str("'", f.name(), "' must take ", inst.operand_count(), " scalars and return one"), f.root()));
+    FAIL(ErrorAtCallee(inst, "to_apply", "V105",
+                       Str("'", f.name(), "' must take ", inst.operand_count(), " scalars and return one"), f.root()));
   }
   for (int64_t i = 0; i < inst.operand_count(); ++i) {
     const Shape& operand = inst.operand(i).shape();
     const Shape& parameter = f.parameter(i).shape();
     if (operand.rank() != 0 && !SameSizes(operand.dims(), shape.dims())) {
-      FAIL(ErrorAtOperand(inst, i, "V105", Str("operand ", i, " is ", operand, ", expected the dimensions of ", shape)));
+      FAIL(
+          ErrorAtOperand(inst, i, "V105", Str("operand ", i, " is ", operand, ", expected the dimensions of ", shape)));
     }
     if (!parameter.IsScalar() || !SameOrBothFloat(parameter.type(), operand.type())) {
-      FAIL(ErrorAtCallee(inst, "to_apply", "V105", Str("parameter ", i, " of '", f.name(), "' is ", parameter, ", operand ", i, " is ", operand), f.parameter(i)));
+      FAIL(ErrorAtCallee(inst, "to_apply", "V105",
+                         Str("parameter ", i, " of '", f.name(), "' is ", parameter, ", operand ", i, " is ", operand),
+                         f.parameter(i)));
     }
   }
   return shape.WithType(f.root().shape().type());
@@ -148,7 +167,8 @@ Result<Shape> ShapeOfSort(const Instruction& inst) {
   std::vector<Shape> results;
   for (int64_t i = 0; i < count; ++i) {
     const Shape& operand = inst.operand(i).shape();
-    if (!SameSizes(operand.dims(), keys.dims())) FAIL(ErrorAtOperand(inst, i, "V109", Str("operand ", i, " is ", operand, ", the keys are ", keys)));
+    if (!SameSizes(operand.dims(), keys.dims()))
+      FAIL(ErrorAtOperand(inst, i, "V109", Str("operand ", i, " is ", operand, ", the keys are ", keys)));
     results.push_back(operand);
   }
   if (a.dimension.value >= keys.rank()) {
@@ -157,15 +177,22 @@ Result<Shape> ShapeOfSort(const Instruction& inst) {
   const Computation& f = *a.to_apply;
   const auto parameters = static_cast<int64_t>(f.parameters().size());
   if (parameters != 2 * count) {
-    FAIL(ErrorAtCallee(inst, "to_apply", "V110", Str(count, count == 1 ? " operand needs " : " operands need ", 2 * count, " parameters, '", f.name(), "' has ", parameters), f.root()));
+    FAIL(ErrorAtCallee(inst, "to_apply", "V110",
+                       Str(count, count == 1 ? " operand needs " : " operands need ", 2 * count, " parameters, '",
+                           f.name(), "' has ", parameters),
+                       f.root()));
   }
   for (int64_t i = 0; i < 2 * count; ++i) {
     const Shape& parameter = f.parameter(i).shape();
     if (parameter.IsScalar() && SameOrBothFloat(parameter.type(), results[i / 2].type())) continue;
-    FAIL(ErrorAtCallee(inst, "to_apply", "V110", Str("parameter ", i, " of '", f.name(), "' is ", parameter, ", operand ", i / 2, " is ", results[i / 2]), f.parameter(i)));
+    FAIL(ErrorAtCallee(
+        inst, "to_apply", "V110",
+        Str("parameter ", i, " of '", f.name(), "' is ", parameter, ", operand ", i / 2, " is ", results[i / 2]),
+        f.parameter(i)));
   }
   if (!f.root().shape().IsScalarOf(PrimitiveType::kPred)) {
-    FAIL(ErrorAtCallee(inst, "to_apply", "V110", Str("'", f.name(), "' returns ", f.root().shape(), ", expected pred[]"), f.root()));
+    FAIL(ErrorAtCallee(inst, "to_apply", "V110",
+                       Str("'", f.name(), "' returns ", f.root().shape(), ", expected pred[]"), f.root()));
   }
   return count == 1 ? results[0] : Shape::Tuple(std::move(results));
 }
@@ -174,7 +201,8 @@ Result<Shape> ShapeOfTopK(const Instruction& inst) {
   TRY(CheckArray(inst, 0));
   Shape values = inst.operand(0).shape();
   const int64_t k = inst.attrs<TopKAttrs>().k;
-  const bool fits = values.rank() > 0 && k >= 0 && (k <= values.dims().back() || values.dims().back() == Shape::kUnbounded);
+  const bool fits =
+      values.rank() > 0 && k >= 0 && (k <= values.dims().back() || values.dims().back() == Shape::kUnbounded);
   if (!fits) FAIL(ErrorAtAttribute(inst, "k", "V111", Str("k is ", k, ", operand is ", values)));
   values.SetDim(values.rank() - 1, k);
   return Shape::Tuple({values, values.WithType(PrimitiveType::kS32)});

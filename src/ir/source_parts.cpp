@@ -7,10 +7,12 @@
 namespace hlo {
 namespace {
 
-bool IsWordByte(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-'; }
+bool IsWordByte(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-';
+}
 
-// Reads `[ROOT] name = [shape] opcode(operands), attribute=value, ...` piece by piece. The text has been parsed before, so
-// every bracket and quote has its partner.
+// Reads `[ROOT] name = [shape] opcode(operands), attribute=value, ...` piece by piece. The text has been parsed before,
+// so every bracket and quote has its partner.
 class Scanner {
  public:
   Scanner(std::string_view text, uint32_t offset) : text_(text), offset_(offset) {}
@@ -66,8 +68,12 @@ class Scanner {
     Skip();
   }
 
-  std::string_view TextOf(SourceRange range) const { return text_.substr(range.begin - offset_, range.end - range.begin); }
-  SourceRange Range(size_t begin) const { return {offset_ + static_cast<uint32_t>(begin), offset_ + static_cast<uint32_t>(at_)}; }
+  std::string_view TextOf(SourceRange range) const {
+    return text_.substr(range.begin - offset_, range.end - range.begin);
+  }
+  SourceRange Range(size_t begin) const {
+    return {offset_ + static_cast<uint32_t>(begin), offset_ + static_cast<uint32_t>(at_)};
+  }
   size_t at() const { return at_; }
   void Rewind(size_t at) { at_ = at; }
 
@@ -121,7 +127,7 @@ Parts PartsOf(const Instruction& inst) {
   }
   parts.result = scan.Range(begin);
   scan.SkipSpace();
-  if (scan.Peek() == '(' ) {  // What looked like a shape was the opcode.
+  if (scan.Peek() == '(') {  // What looked like a shape was the opcode.
     parts.opcode = parts.result;
   } else {
     parts.opcode = scan.Word();
@@ -203,7 +209,8 @@ Error ErrorAtOperand(const Instruction& inst, int64_t operand, std::string code,
   if (operand >= inst.operand_count()) return error;
   const Instruction& definition = inst.operand(operand);
   if (definition.range().empty()) return error;
-  return std::move(error).AddNote(Str("'", definition.name(), "' is ", definition.shape(), " here"), NameRange(definition));
+  return std::move(error).AddNote(Str("'", definition.name(), "' is ", definition.shape(), " here"),
+                                  NameRange(definition));
 }
 
 Error ErrorAtOperandListEnd(const Instruction& inst, std::string code, std::string message) {

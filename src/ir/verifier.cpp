@@ -71,7 +71,8 @@ bool MayMixFloats(const Instruction& inst) {
 
 class Verifier {
  public:
-  Verifier(const Module& module, VerifyLevel level) : module_(module), strict_(level == VerifyLevel::kStrict), wrong_(module.id_limit()) {}
+  Verifier(const Module& module, VerifyLevel level)
+      : module_(module), strict_(level == VerifyLevel::kStrict), wrong_(module.id_limit()) {}
 
   Status Run() {
     // Each step needs what the one before has made sure of.
@@ -103,7 +104,8 @@ class Verifier {
   Status Finish() {
     if (diagnostics_.empty()) return {};
     // In the order of the text, whichever rule found it.
-    std::stable_sort(diagnostics_.begin(), diagnostics_.end(), [](const Diagnostic& a, const Diagnostic& b) { return a.range.begin < b.range.begin; });
+    std::stable_sort(diagnostics_.begin(), diagnostics_.end(),
+                     [](const Diagnostic& a, const Diagnostic& b) { return a.range.begin < b.range.begin; });
     Error error(exit_, "", "");
     error.diagnostics = std::move(diagnostics_);
     error.source = module_.source;
@@ -143,45 +145,69 @@ bool Verifier::CheckStructure() {
   std::unordered_set<const Computation*> here;
   for (const Computation* computation : module_.Computations()) here.insert(computation);
   for (const Computation* computation : module_.Computations()) {
-    if (!computation->has_root()) return Report(Rejected("V008", Str("computation '", computation->name(), "' has no root"), computation->range));
+    if (!computation->has_root())
+      return Report(Rejected("V008", Str("computation '", computation->name(), "' has no root"), computation->range));
     const auto inside = [&](const Instruction& inst) { return &inst.computation() == computation && !inst.removed(); };
-    if (!inside(computation->root())) return Report(Rejected("V008", Str("the root of '", computation->name(), "' is not in it"), computation->range));
+    if (!inside(computation->root()))
+      return Report(Rejected("V008", Str("the root of '", computation->name(), "' is not in it"), computation->range));
     for (const Instruction* parameter : computation->parameters()) {
-      if (parameter == nullptr) Report(Rejected("V051", Str("the parameters of '", computation->name(), "' are not numbered 0 to ", computation->parameters().size() - 1), computation->range));
+      if (parameter == nullptr)
+        Report(Rejected("V051",
+                        Str("the parameters of '", computation->name(), "' are not numbered 0 to ",
+                            computation->parameters().size() - 1),
+                        computation->range));
     }
     const std::vector<Instruction*> instructions = computation->Instructions();
     for (const Instruction* inst : instructions) {
       const OpRow& row = RowOf(inst->opcode());
       if (row.arity != kVariadic && row.arity != inst->operand_count()) {
-        Report(*inst, ErrorAtOperandListEnd(*inst, "V001", Str("'", inst->opcode(), "' takes ", row.arity, row.arity == 1 ? " operand" : " operands", ", found ", inst->operand_count())));
+        Report(*inst, ErrorAtOperandListEnd(
+                          *inst, "V001",
+                          Str("'", inst->opcode(), "' takes ", row.arity, row.arity == 1 ? " operand" : " operands",
+                              ", found ", inst->operand_count())));
       }
       for (const Instruction* operand : inst->operands()) {
-        if (!inside(*operand)) return Report(*inst, ErrorAt(*inst, "V008", Str("operand '", operand->name(), "' of '", inst->name(), "' is not at hand in '", computation->name(), "'")));
+        if (!inside(*operand))
+          return Report(*inst, ErrorAt(*inst, "V008",
+                                       Str("operand '", operand->name(), "' of '", inst->name(),
+                                           "' is not at hand in '", computation->name(), "'")));
         if (last_user[operand->id()] != inst) ++uses[operand->id()];
         last_user[operand->id()] = inst;
       }
       for (const Instruction* before : inst->control_predecessors()) {
-        if (!inside(*before)) return Report(*inst, ErrorAt(*inst, "V267", Str("control predecessor '", before->name(), "' of '", inst->name(), "' is not at hand")));
+        if (!inside(*before))
+          return Report(
+              *inst, ErrorAt(*inst, "V267",
+                             Str("control predecessor '", before->name(), "' of '", inst->name(), "' is not at hand")));
       }
       for (const Computation* callee : CalledComputations(*inst)) {
-        if (!here.contains(callee)) return Report(*inst, ErrorAt(*inst, "V008", Str("'", inst->name(), "' calls a computation that is not in the module")));
+        if (!here.contains(callee))
+          return Report(
+              *inst, ErrorAt(*inst, "V008", Str("'", inst->name(), "' calls a computation that is not in the module")));
       }
       // Rules read called computations without asking.
       bool missing = false;
-      std::visit([&]<class A>(const A& attrs) {
-        ForEachField<A>([&](const auto& field) {
-          if constexpr (std::is_same_v<std::remove_cvref_t<decltype(attrs.*field.member)>, Computation*>) {
-            missing = missing || (field.presence == Presence::kRequired && attrs.*field.member == nullptr);
-          }
-        });
-      }, inst->attributes());
+      std::visit(
+          [&]<class A>(const A& attrs) {
+            ForEachField<A>([&](const auto& field) {
+              if constexpr (std::is_same_v<std::remove_cvref_t<decltype(attrs.*field.member)>, Computation*>) {
+                missing = missing || (field.presence == Presence::kRequired && attrs.*field.member == nullptr);
+              }
+            });
+          },
+          inst->attributes());
       if (missing) return Report(*inst, ErrorAt(*inst, "V009", Str("'", inst->name(), "' lacks a called computation")));
     }
     // Users and operands agree when there are as many of both, and each user has the operand.
     for (const Instruction* inst : instructions) {
-      const auto has = [&](const Instruction* user) { return inside(*user) && std::find(user->operands().begin(), user->operands().end(), inst) != user->operands().end(); };
-      if (uses[inst->id()] == inst->users().size() && std::all_of(inst->users().begin(), inst->users().end(), has)) continue;
-      return Report(*inst, ErrorAt(*inst, "V008", Str("the users of '", inst->name(), "' are not those that have it as an operand")));
+      const auto has = [&](const Instruction* user) {
+        return inside(*user) &&
+               std::find(user->operands().begin(), user->operands().end(), inst) != user->operands().end();
+      };
+      if (uses[inst->id()] == inst->users().size() && std::all_of(inst->users().begin(), inst->users().end(), has))
+        continue;
+      return Report(*inst, ErrorAt(*inst, "V008",
+                                   Str("the users of '", inst->name(), "' are not those that have it as an operand")));
     }
     if (!CheckAcyclic(*computation)) return false;
   }
@@ -232,7 +258,8 @@ bool Verifier::CheckAcyclic(const Computation& computation) {
     }
   }
   if (done == instructions.size()) return true;
-  const auto stuck = std::find_if(instructions.begin(), instructions.end(), [&](const Instruction* inst) { return waiting[inst->id()] > 0; });
+  const auto stuck = std::find_if(instructions.begin(), instructions.end(),
+                                  [&](const Instruction* inst) { return waiting[inst->id()] > 0; });
   return Report(**stuck, ErrorAt(**stuck, "V267", Str("'", (*stuck)->name(), "' depends on itself")));
 }
 
@@ -262,7 +289,10 @@ bool Verifier::CheckCallGraph() {
   }
   if (done == waiting.size()) return true;
   for (const Computation* computation : module_.Computations()) {
-    if (waiting[computation] > 0) return Report(Rejected("V163", Str("computation '", computation->name(), "' calls itself, directly or through others"), computation->range));
+    if (waiting[computation] > 0)
+      return Report(Rejected("V163",
+                             Str("computation '", computation->name(), "' calls itself, directly or through others"),
+                             computation->range));
   }
   return false;
 }
@@ -272,7 +302,8 @@ bool Verifier::CheckCallGraph() {
 void Verifier::CheckComputation(const Computation& computation) {
   for (const Instruction* inst : computation.Instructions()) {
     if (Full()) return;
-    const bool judged = std::none_of(inst->operands().begin(), inst->operands().end(), [&](const Instruction* operand) { return wrong_[operand->id()]; });
+    const bool judged = std::none_of(inst->operands().begin(), inst->operands().end(),
+                                     [&](const Instruction* operand) { return wrong_[operand->id()]; });
     if (!judged || wrong_[inst->id()]) continue;
     if (Status status = CheckInstruction(*inst); !status) Report(*inst, std::move(status).error());
   }
@@ -303,20 +334,29 @@ Status Verifier::CheckShape(const Instruction& inst) {
   const TypeMatch types = strict_ || HasExactTypes(inst.opcode()) ? TypeMatch::kExact : TypeMatch::kFloatsMayDiffer;
   if (ShapesMatch(inst.shape(), inferred, types)) return {};
   switch (inst.opcode()) {
-    case Opcode::kCall: FAIL(ErrorAtResult(inst, "V142", Str("written ", inst.shape(), ", the called computation returns ", inferred)));
-    case Opcode::kFusion: FAIL(ErrorAtResult(inst, "V155", Str("written ", inst.shape(), ", the fused computation returns ", inferred)));
-    case Opcode::kOptimizationBarrier: FAIL(ErrorAtResult(inst, "V162", Str("written ", inst.shape(), ", the operand is ", inferred)));
-    default: FAIL(ErrorAtResult(inst, "V002", Str("'", inst.opcode(), "' is written ", inst.shape(), " but its operands give ", inferred)));
+    case Opcode::kCall:
+      FAIL(ErrorAtResult(inst, "V142", Str("written ", inst.shape(), ", the called computation returns ", inferred)));
+    case Opcode::kFusion:
+      FAIL(ErrorAtResult(inst, "V155", Str("written ", inst.shape(), ", the fused computation returns ", inferred)));
+    case Opcode::kOptimizationBarrier:
+      FAIL(ErrorAtResult(inst, "V162", Str("written ", inst.shape(), ", the operand is ", inferred)));
+    default:
+      FAIL(ErrorAtResult(inst, "V002",
+                         Str("'", inst.opcode(), "' is written ", inst.shape(), " but its operands give ", inferred)));
   }
 }
 
 // V031. What clamp and select take instead of full shapes is a matter of their rules.
 Status Verifier::CheckElementwise(const Instruction& inst) {
-  if (!inst.Is(kElementwise) || inst.Is(Opcode::kClamp) || inst.Is(Opcode::kSelect) || !inst.shape().IsArray()) return {};
+  if (!inst.Is(kElementwise) || inst.Is(Opcode::kClamp) || inst.Is(Opcode::kSelect) || !inst.shape().IsArray())
+    return {};
   for (int64_t i = 0; i < inst.operand_count(); ++i) {
     const Shape& operand = inst.operand(i).shape();
     if (SameSizes(operand.dims(), inst.shape().dims())) continue;
-    FAIL(ErrorAtOperand(inst, i, "V031", Str("operand ", i, " is ", operand, ", result ", inst.shape(), ", there is no implicit broadcast")).Hint("write a broadcast"));
+    FAIL(ErrorAtOperand(
+             inst, i, "V031",
+             Str("operand ", i, " is ", operand, ", result ", inst.shape(), ", there is no implicit broadcast"))
+             .Hint("write a broadcast"));
   }
   return {};
 }
@@ -325,7 +365,8 @@ Status Verifier::CheckElementwise(const Instruction& inst) {
 Status Verifier::CheckPrecision(const Instruction& inst) {
   if (!strict_) return {};
   if (inst.Is(Opcode::kBroadcast) && !std::is_sorted(inst.dimensions().begin(), inst.dimensions().end())) {
-    FAIL(ErrorAtAttribute(inst, "dimensions", "V057", Str("dimensions ", Braced(inst.dimensions()), " are not ascending")));
+    FAIL(ErrorAtAttribute(inst, "dimensions", "V057",
+                          Str("dimensions ", Braced(inst.dimensions()), " are not ascending")));
   }
   if (MayMixFloats(inst)) return {};
   std::optional<PrimitiveType> first;
@@ -334,7 +375,8 @@ Status Verifier::CheckPrecision(const Instruction& inst) {
     ForEachLeaf(inst.operand(i).shape(), [&](const ShapeIndex&, const Shape& leaf) {
       if (!IsFloat(leaf.type())) return;
       if (!first) first = leaf.type();
-      if (*first != leaf.type() && status) status = std::unexpected(ErrorAtOperand(inst, i, "V006", Str("operands mix ", *first, " and ", leaf.type())));
+      if (*first != leaf.type() && status)
+        status = std::unexpected(ErrorAtOperand(inst, i, "V006", Str("operands mix ", *first, " and ", leaf.type())));
     });
     TRY(std::move(status));
   }
@@ -347,7 +389,9 @@ Status Verifier::CheckCalls(const Instruction& inst) {
   const std::string& thread = inst.computation().execution_thread;
   for (const Computation* callee : CalledComputations(inst)) {
     if (callee->execution_thread == thread) continue;
-    FAIL(ErrorAtOpcode(inst, "V152", Str("'", callee->name(), "' runs on \"", callee->execution_thread, "\", its caller on \"", thread, "\"")));
+    FAIL(ErrorAtOpcode(
+        inst, "V152",
+        Str("'", callee->name(), "' runs on \"", callee->execution_thread, "\", its caller on \"", thread, "\"")));
   }
   return {};
 }
@@ -361,22 +405,26 @@ Status Verifier::CheckTokens(const Instruction& inst) {
   };
   switch (inst.opcode()) {
     case Opcode::kInfeed:
-      if (!inst.shape().IsTuple() || inst.shape().elements().empty()) FAIL(ErrorAtResult(inst, "V191", Str("result is ", inst.shape(), ", expected (data, token[])")));
+      if (!inst.shape().IsTuple() || inst.shape().elements().empty())
+        FAIL(ErrorAtResult(inst, "V191", Str("result is ", inst.shape(), ", expected (data, token[])")));
       return expect_token(0);
     case Opcode::kRecv:
-      if (!inst.shape().IsTuple() || inst.shape().elements().empty()) FAIL(ErrorAtResult(inst, "V191", Str("result is ", inst.shape(), ", expected (data, u32[], token[])")));
+      if (!inst.shape().IsTuple() || inst.shape().elements().empty())
+        FAIL(ErrorAtResult(inst, "V191", Str("result is ", inst.shape(), ", expected (data, u32[], token[])")));
       return {};
     case Opcode::kOutfeed: {
       const auto& shape = inst.attrs<OutfeedAttrs>().shape;
       if (shape && !Compatible(*shape, inst.operand(0).shape())) {
-        FAIL(ErrorAtAttribute(inst, "outfeed_shape", "V192", Str("outfeed_shape is ", *shape, ", the operand ", inst.operand(0).shape())));
+        FAIL(ErrorAtAttribute(inst, "outfeed_shape", "V192",
+                              Str("outfeed_shape is ", *shape, ", the operand ", inst.operand(0).shape())));
       }
       return expect_token(1);
     }
     case Opcode::kAddDependency: return expect_token(1);
     case Opcode::kReplicaId:
     case Opcode::kPartitionId:
-      if (!inst.shape().IsScalarOf(PrimitiveType::kU32)) FAIL(ErrorAtResult(inst, "V201", Str("result is ", inst.shape(), ", expected u32[]")));
+      if (!inst.shape().IsScalarOf(PrimitiveType::kU32))
+        FAIL(ErrorAtResult(inst, "V201", Str("result is ", inst.shape(), ", expected u32[]")));
       return {};
     default: return {};
   }
@@ -394,29 +442,38 @@ Status Verifier::CheckAsync(const Instruction& inst) {
   for (const Pair& pair : kPairs) {
     if (!inst.Is(pair.done)) continue;
     const Instruction& before = inst.operand(0);
-    const bool carried = before.Is(Opcode::kGetTupleElement) || before.Is(Opcode::kParameter) || before.Is(Opcode::kOptimizationBarrier) || before.Is(Opcode::kCustomCall) ||
+    const bool carried = before.Is(Opcode::kGetTupleElement) || before.Is(Opcode::kParameter) ||
+                         before.Is(Opcode::kOptimizationBarrier) || before.Is(Opcode::kCustomCall) ||
                          before.Is(Opcode::kCopy) || before.Is(Opcode::kTuple);
-    if (!before.Is(pair.start) && !carried) FAIL(ErrorAtOperand(inst, 0, "V196", Str("operand is '", before.opcode(), "', expected '", pair.start, "'")));
+    if (!before.Is(pair.start) && !carried)
+      FAIL(ErrorAtOperand(inst, 0, "V196", Str("operand is '", before.opcode(), "', expected '", pair.start, "'")));
   }
   if (inst.Is(Opcode::kCopyStart)) {
     const Shape& x = inst.operand(0).shape();
     const auto& elements = inst.shape().elements();
-    const bool good = elements.size() == 3 && Compatible(elements[0], x) && Compatible(elements[1], x) && elements[2].IsScalarOf(PrimitiveType::kU32);
-    if (!good) FAIL(ErrorAtResult(inst, "V193", Str("result is ", inst.shape(), ", expected (", x, ", ", x, ", u32[])")));
+    const bool good = elements.size() == 3 && Compatible(elements[0], x) && Compatible(elements[1], x) &&
+                      elements[2].IsScalarOf(PrimitiveType::kU32);
+    if (!good)
+      FAIL(ErrorAtResult(inst, "V193", Str("result is ", inst.shape(), ", expected (", x, ", ", x, ", u32[])")));
   }
   if (inst.Is(Opcode::kAsyncStart) || inst.Is(Opcode::kAsyncUpdate)) {
     const auto& elements = inst.shape().elements();
-    if (elements.size() < 2 || !elements[0].IsTuple()) FAIL(ErrorAtResult(inst, "V170", Str("result is ", inst.shape(), ", expected ((operands...), result, ...)")));
+    if (elements.size() < 2 || !elements[0].IsTuple())
+      FAIL(ErrorAtResult(inst, "V170", Str("result is ", inst.shape(), ", expected ((operands...), result, ...)")));
   }
   if (inst.Is(Opcode::kAsyncStart)) {
     const AsyncAttrs& a = inst.attrs<AsyncAttrs>();
     if (a.calls == nullptr) FAIL(ErrorAtOpcode(inst, "V009", "'async-start' needs the attribute 'calls'"));
     const Shape& bound = inst.shape().element(0);
     if (static_cast<int64_t>(bound.elements().size()) != inst.operand_count()) {
-      FAIL(ErrorAtOperandListEnd(inst, "V172", Str("the state binds ", bound.elements().size(), " operands, found ", inst.operand_count())));
+      FAIL(ErrorAtOperandListEnd(
+          inst, "V172", Str("the state binds ", bound.elements().size(), " operands, found ", inst.operand_count())));
     }
     for (int64_t i = 0; i < inst.operand_count(); ++i) {
-      if (!Compatible(inst.operand(i).shape(), bound.element(i))) FAIL(ErrorAtOperand(inst, i, "V172", Str("operand ", i, " is ", inst.operand(i).shape(), ", the state binds ", bound.element(i))));
+      if (!Compatible(inst.operand(i).shape(), bound.element(i)))
+        FAIL(ErrorAtOperand(
+            inst, i, "V172",
+            Str("operand ", i, " is ", inst.operand(i).shape(), ", the state binds ", bound.element(i))));
     }
   }
   return {};
@@ -448,10 +505,13 @@ Status Verifier::CheckCollective(const Instruction& inst) {
     // In place a device sends as many slices as there are.
     const bool once = !permute->slice_sizes.has_value();
     for (const std::vector<int64_t>& pair : permute->source_target_pairs) {
-      if (pair.size() != 2) FAIL(ErrorAtAttribute(inst, "source_target_pairs", "V225", Str("a pair has ", pair.size(), " entries")));
+      if (pair.size() != 2)
+        FAIL(ErrorAtAttribute(inst, "source_target_pairs", "V225", Str("a pair has ", pair.size(), " entries")));
       if (!once) continue;
-      if (!sources.insert(pair[0]).second) FAIL(ErrorAtAttribute(inst, "source_target_pairs", "V225", Str("source ", pair[0], " stands twice")));
-      if (!targets.insert(pair[1]).second) FAIL(ErrorAtAttribute(inst, "source_target_pairs", "V225", Str("target ", pair[1], " stands twice")));
+      if (!sources.insert(pair[0]).second)
+        FAIL(ErrorAtAttribute(inst, "source_target_pairs", "V225", Str("source ", pair[0], " stands twice")));
+      if (!targets.insert(pair[1]).second)
+        FAIL(ErrorAtAttribute(inst, "source_target_pairs", "V225", Str("target ", pair[1], " stands twice")));
     }
     return {};
   }
@@ -463,17 +523,21 @@ Status Verifier::CheckCollective(const Instruction& inst) {
   if (inst.Is(Opcode::kCollectiveBroadcast)) return {};
   std::vector<std::vector<int64_t>> groups;
   if (!ExplicitGroups(a->replica_groups.text, groups)) return {};
-  if (groups.empty() && a->use_global_device_ids) FAIL(ErrorAtAttribute(inst, "replica_groups", "V214", "flattened ids need explicit groups"));
+  if (groups.empty() && a->use_global_device_ids)
+    FAIL(ErrorAtAttribute(inst, "replica_groups", "V214", "flattened ids need explicit groups"));
   std::vector<int64_t> ids;
   for (const std::vector<int64_t>& group : groups) {
     if (group.empty()) FAIL(ErrorAtAttribute(inst, "replica_groups", "V210", "a group is empty"));
     ids.insert(ids.end(), group.begin(), group.end());
     const bool any_size = inst.Is(Opcode::kAllReduce) || inst.Is(Opcode::kAllReduceStart);
-    if (!any_size && group.size() != groups[0].size()) FAIL(ErrorAtAttribute(inst, "replica_groups", "V213", "the groups differ in size"));
+    if (!any_size && group.size() != groups[0].size())
+      FAIL(ErrorAtAttribute(inst, "replica_groups", "V213", "the groups differ in size"));
   }
   std::sort(ids.begin(), ids.end());
   for (size_t i = 0; i < ids.size(); ++i) {
-    if (ids[i] != static_cast<int64_t>(i)) FAIL(ErrorAtAttribute(inst, "replica_groups", "V211", Str("the ids must be 0 to ", ids.size() - 1, ", each once")));
+    if (ids[i] != static_cast<int64_t>(i))
+      FAIL(ErrorAtAttribute(inst, "replica_groups", "V211",
+                            Str("the ids must be 0 to ", ids.size() - 1, ", each once")));
   }
   return {};
 }
@@ -492,16 +556,19 @@ void Verifier::CheckFusions() {
       }
       const auto [owner, first] = owners.emplace(&fused, inst);
       if (!first) {
-        Report(*inst, ErrorAtAttribute(*inst, "calls", "V159", Str("'", fused.name(), "' belongs to another fusion")).AddNote(Str("'", owner->second->name(), "' is that fusion"), NameRange(*owner->second)));
+        Report(*inst, ErrorAtAttribute(*inst, "calls", "V159", Str("'", fused.name(), "' belongs to another fusion"))
+                          .AddNote(Str("'", owner->second->name(), "' is that fusion"), NameRange(*owner->second)));
         continue;
       }
       if (!fused.root().users().empty()) {
-        Report(*inst, ErrorAtCallee(*inst, "calls", "V157", Str("the root of '", fused.name(), "' has users"), fused.root()));
+        Report(*inst,
+               ErrorAtCallee(*inst, "calls", "V157", Str("the root of '", fused.name(), "' has users"), fused.root()));
         continue;
       }
       for (const Instruction* inner : fused.Instructions()) {
         if (!inner->IsDead() || inner->Is(kSideEffect)) continue;
-        Report(*inst, ErrorAt(*inner, "V158", Str("'", inner->name(), "' in the fused computation '", fused.name(), "' is unused")));
+        Report(*inst, ErrorAt(*inner, "V158",
+                              Str("'", inner->name(), "' in the fused computation '", fused.name(), "' is unused")));
         break;
       }
     }
@@ -514,7 +581,8 @@ void Verifier::CheckNames() {
     for (const Instruction* inst : computation->Instructions()) {
       const auto [other, first] = names.emplace(inst->name(), inst);
       if (first || Full()) continue;
-      Report(ErrorAt(*inst, "V007", Str("two instructions are called '", inst->name(), "'")).AddNote("the other one", other->second->range()));
+      Report(ErrorAt(*inst, "V007", Str("two instructions are called '", inst->name(), "'"))
+                 .AddNote("the other one", other->second->range()));
     }
   }
 }
@@ -525,16 +593,21 @@ void Verifier::CheckHeader() {
   if (header.entry_result) {
     const std::vector<Shape>& parameters = header.entry_parameters->elements();
     if (parameters.size() != entry.parameters().size()) {
-      Report(InHeader("V262", Str("entry_computation_layout has ", parameters.size(), " parameters, the entry ", entry.parameters().size())));
+      Report(InHeader("V262", Str("entry_computation_layout has ", parameters.size(), " parameters, the entry ",
+                                  entry.parameters().size())));
       return;
     }
     for (size_t i = 0; i < parameters.size(); ++i) {
       const Instruction& parameter = entry.parameter(static_cast<int64_t>(i));
       if (ShapesMatch(parameters[i], parameter.shape(), TypeMatch::kExact)) continue;
-      Report(ErrorAt(parameter, "V262", Str("parameter ", i, " is ", parameter.shape(), ", entry_computation_layout says ", parameters[i])));
+      Report(
+          ErrorAt(parameter, "V262",
+                  Str("parameter ", i, " is ", parameter.shape(), ", entry_computation_layout says ", parameters[i])));
     }
     if (!ShapesMatch(*header.entry_result, entry.root().shape(), TypeMatch::kExact)) {
-      Report(ErrorAtResult(entry.root(), "V262", Str("the result is ", entry.root().shape(), ", entry_computation_layout says ", *header.entry_result)));
+      Report(ErrorAtResult(
+          entry.root(), "V262",
+          Str("the result is ", entry.root().shape(), ", entry_computation_layout says ", *header.entry_result)));
     }
   }
   CheckAliases();
@@ -561,7 +634,8 @@ void Verifier::CheckAliases() {
   for (const InputOutputAlias& alias : module_.header.aliases) {
     const Shape* input = leaf(alias.parameter, alias.parameter_index);
     const Shape* output = Find(entry.root().shape(), alias.output);
-    const std::string pair = Str("input_output_alias ", Braced(alias.output), ": (", alias.parameter, ", ", Braced(alias.parameter_index), ")");
+    const std::string pair = Str("input_output_alias ", Braced(alias.output), ": (", alias.parameter, ", ",
+                                 Braced(alias.parameter_index), ")");
     if (input == nullptr || output == nullptr || !output->IsArray()) {
       Report(InHeader("V263", Str(pair, " names no array of the entry")));
       continue;
@@ -570,7 +644,8 @@ void Verifier::CheckAliases() {
       Report(InHeader("V263", Str(pair, " gives away a parameter twice")));
     }
     used.emplace_back(alias.parameter, alias.parameter_index);
-    if (alias.must && !Compatible(*input, *output)) Report(InHeader("V264", Str(pair, " must alias, but the parameter is ", *input, " and the output ", *output)));
+    if (alias.must && !Compatible(*input, *output))
+      Report(InHeader("V264", Str(pair, " must alias, but the parameter is ", *input, " and the output ", *output)));
   }
   for (const BufferDonor& donor : module_.header.donors) {
     const std::string text = Str("buffer_donor (", donor.parameter, ", ", Braced(donor.parameter_index), ")");

@@ -86,8 +86,9 @@ bool IsWordByte(char c) { return ClassOfByte(c) == kWordByte; }
 bool IsReserved(std::string_view word) {
   if (word.size() > 23 || word.find_first_of(".-") != std::string_view::npos) return false;
   for (const std::string_view keyword :
-       {"HloModule", "ENTRY", "ROOT", "true", "false", "inf", "nan", "maximal", "replicated", "manual", "last_tile_dim_replicate", "shard_as", "shard_like",
-        "unknown", "unreduced", "FileNames", "FunctionNames", "FileLocations", "StackFrames"}) {
+       {"HloModule", "ENTRY", "ROOT", "true", "false", "inf", "nan", "maximal", "replicated", "manual",
+        "last_tile_dim_replicate", "shard_as", "shard_like", "unknown", "unreduced", "FileNames", "FunctionNames",
+        "FileLocations", "StackFrames"}) {
     if (word == keyword) return true;
   }
   return PrimitiveTypeFromText(word).has_value();
@@ -160,8 +161,19 @@ Token Lexer::Next() {
       return Make(TokenKind::kEllipsis, begin, begin, at_);
     case '"':
     case '\'': return String(begin);
-    case '=': case ',': case ':': case '*': case '#': case '+': case '~':
-    case '[': case ']': case '{': case '}': case '(': case ')': {
+    case '=':
+    case ',':
+    case ':':
+    case '*':
+    case '#':
+    case '+':
+    case '~':
+    case '[':
+    case ']':
+    case '{':
+    case '}':
+    case '(':
+    case ')': {
       ++at_;
       Token token = Make(TokenKind::kPunctuation, begin, begin, at_);
       token.punctuation = c;

@@ -43,7 +43,8 @@ struct Token {
 class Lexer {
  public:
   // Reads `text` from `begin` to `end`. The byte at `end` must be readable (the NUL that ends a string will do).
-  Lexer(std::string_view text, uint32_t begin, uint32_t end) : start_(text.data()), at_(text.data() + begin), end_(text.data() + end) {}
+  Lexer(std::string_view text, uint32_t begin, uint32_t end)
+      : start_(text.data()), at_(text.data() + begin), end_(text.data() + end) {}
 
   Token Next();
 

@@ -16,7 +16,7 @@ namespace hlo {
 
 // What to do with `constant({...})`, whose elements the printer left out.
 enum class ElidedConstants : uint8_t {
-  kError,   // P040.
+  kError,  // P040.
   kZeros,
   kRandom,  // Floats uniform in [-0.1, 0.1), integers and pred 0 or 1; seeded by the constant's place in the text.
   kIota,    // 0, 1, 2, ... in row-major order.
@@ -31,8 +31,9 @@ struct ParseOptions {
   SourceRange piece;
 };
 
-// A whole module, a module without header, or a single instruction (spec/hlo-text.md 2). All errors that could be found,
-// up to max_errors, in one Error. The module keeps the source, and every instruction its range in it. Not verified.
+// A whole module, a module without header, or a single instruction (spec/hlo-text.md 2). All errors that could be
+// found, up to max_errors, in one Error. The module keeps the source, and every instruction its range in it. Not
+// verified.
 Result<std::unique_ptr<Module>> Parse(std::shared_ptr<const SourceText> source, const ParseOptions& options = {});
 
 // The pieces of a file that holds several modules, parted by lines that begin with "// -----".

@@ -1,5 +1,6 @@
-// Instructions: the op table and the attribute structs' field lists say what may stand in them. Only parameter, constant,
-// nested operands, projections and the sugar for async ops have code of their own. Source: spec/hlo-text.md 5, 9, 10, 11.
+// Instructions: the op table and the attribute structs' field lists say what may stand in them. Only parameter,
+// constant, nested operands, projections and the sugar for async ops have code of their own. Source: spec/hlo-text.md
+// 5, 9, 10, 11.
 #include <algorithm>
 #include <array>
 
@@ -26,7 +27,8 @@ bool ReadField(Reader& reader, void* attrs) {
 
 template <class Struct, size_t... I>
 constexpr auto MakeRows(std::index_sequence<I...>) {
-  return std::array<AttributeRow, sizeof...(I)>{AttributeRow{std::get<I>(Struct::Fields()).name, std::get<I>(Struct::Fields()).presence, ReadField<Struct, I>}...};
+  return std::array<AttributeRow, sizeof...(I)>{AttributeRow{
+      std::get<I>(Struct::Fields()).name, std::get<I>(Struct::Fields()).presence, ReadField<Struct, I>}...};
 }
 
 template <class Struct>
@@ -34,7 +36,8 @@ constexpr auto kRowsOf = MakeRows<Struct>(std::make_index_sequence<std::tuple_si
 
 template <class... Structs>
 constexpr auto MakeTables(const std::variant<Structs...>*) {
-  return std::array<std::span<const AttributeRow>, sizeof...(Structs)>{std::span<const AttributeRow>(kRowsOf<Structs>)...};
+  return std::array<std::span<const AttributeRow>, sizeof...(Structs)>{
+      std::span<const AttributeRow>(kRowsOf<Structs>)...};
 }
 constexpr auto kTables = MakeTables(static_cast<const Attributes*>(nullptr));
 
@@ -137,7 +140,9 @@ bool Reader::ReadInstruction() {
   // Wrong or not, the name is known from here on.
   if (!scope_->Insert(name, inst) && good) {
     Fail("P022", Str("instruction '", name, "' is defined twice"), range);
-    if (Instruction* first = *scope_->Find(name)) AddNote("the first definition", {first->range().begin, first->range().begin + static_cast<uint32_t>(name.size())});
+    if (Instruction* first = *scope_->Find(name))
+      AddNote("the first definition",
+              {first->range().begin, first->range().begin + static_cast<uint32_t>(name.size())});
     return false;
   }
   if (inst != nullptr && is_root) root_ = inst;
@@ -186,15 +191,17 @@ void Reader::Resume(uint32_t name_begin, uint32_t failed_at) {
     if (token_.kind == TokenKind::kError) {
       lexer_.Seek(lexer_.Pointer(token_.begin + 1));
       const size_t newline = text.find('\n', token_.begin);
-      if (text[token_.begin] == '"' && newline != std::string_view::npos) lexer_.Seek(lexer_.Pointer(static_cast<uint32_t>(newline)));
+      if (text[token_.begin] == '"' && newline != std::string_view::npos)
+        lexer_.Seek(lexer_.Pointer(static_cast<uint32_t>(newline)));
       continue;
     }
     if (token_.Is('{') || token_.Is('(') || token_.Is('[')) ++depth;
     if (token_.Is('}') || token_.Is(')') || token_.Is(']')) --depth;
     if (token_.Is('}') && token_.begin >= failed_at && (depth < 0 || begins_line(token_.begin))) return;
-    // `name =` begins an instruction: anywhere behind the error, but in brackets that may never be closed, and in the text
-    // that was read wrongly, only at the beginning of a line.
-    if (!token_.Is('=') || (last.kind != TokenKind::kWord && last.kind != TokenKind::kName) || last.begin <= own_name) continue;
+    // `name =` begins an instruction: anywhere behind the error, but in brackets that may never be closed, and in the
+    // text that was read wrongly, only at the beginning of a line.
+    if (!token_.Is('=') || (last.kind != TokenKind::kWord && last.kind != TokenKind::kName) || last.begin <= own_name)
+      continue;
     const Token start = before_last.IsWord("ROOT") ? before_last : last;
     const bool plain = depth <= 0 && start.begin >= failed_at;
     if (!plain && !begins_line(start.begin)) continue;
@@ -255,11 +262,14 @@ bool Reader::ReadOpcode(Pending& pending) {
     return true;
   }
   using Async = Pending::Async;
-  for (const auto& [suffix, async] : {std::pair<std::string_view, Async>("-start", Async::kStart), {"-update", Async::kUpdate}, {"-done", Async::kDone}}) {
+  for (const auto& [suffix, async] : {std::pair<std::string_view, Async>("-start", Async::kStart),
+                                      {"-update", Async::kUpdate},
+                                      {"-done", Async::kDone}}) {
     if (!word.ends_with(suffix)) continue;
     const auto wrapped = OpcodeFromText(word.substr(0, word.size() - suffix.size()));
     if (!wrapped) continue;
-    if (!IsWrappable(*wrapped)) return Fail("P031", Str("'", *wrapped, "' cannot be made asynchronous as '", word, "'"), token_.range());
+    if (!IsWrappable(*wrapped))
+      return Fail("P031", Str("'", *wrapped, "' cannot be made asynchronous as '", word, "'"), token_.range());
     pending.opcode = *wrapped;
     pending.async = async;
     Advance();
@@ -269,7 +279,10 @@ bool Reader::ReadOpcode(Pending& pending) {
   std::vector<std::string_view> known;
   for (const OpRow& row : AllOps()) known.push_back(row.text);
   const auto near = NearNames(word, known, 1);
-  return Fail("P031", near.empty() ? Str("unknown opcode '", word, "'") : Str("unknown opcode '", word, "'; did you mean '", near[0], "'?"), token_.range());
+  return Fail("P031",
+              near.empty() ? Str("unknown opcode '", word, "'")
+                           : Str("unknown opcode '", word, "'; did you mean '", near[0], "'?"),
+              token_.range());
 }
 
 // What stands in the parentheses of parameter and constant.
@@ -281,13 +294,15 @@ bool Reader::ReadSpecialOperands(Pending& pending) {
     if (!ReadInt(number, "a parameter number")) return false;
     if (number < 0) return Fail("V050", Str("parameter number ", number), range);
     // Every parameter takes some bytes of text, so a larger number leaves a gap for certain.
-    if (number > static_cast<int64_t>(source_->text().size())) return Fail("V051", Str("parameter ", number, ", but there are fewer parameters"), range);
+    if (number > static_cast<int64_t>(source_->text().size()))
+      return Fail("V051", Str("parameter ", number, ", but there are fewer parameters"), range);
   }
   if (pending.opcode == Opcode::kConstant) {
     if (!pending.shape) return Fail("P032", "a constant needs its shape written before it", pending.opcode_range);
     if (!ReadLiteral(*pending.shape, std::get<ConstantAttrs>(pending.attributes).literal)) return false;
   }
-  if ((pending.opcode == Opcode::kParameter || pending.opcode == Opcode::kConstant) && !token_.Is(')')) return FailExpected("')'");
+  if ((pending.opcode == Opcode::kParameter || pending.opcode == Opcode::kConstant) && !token_.Is(')'))
+    return FailExpected("')'");
   return true;
 }
 
@@ -356,7 +371,8 @@ bool Reader::ReadProjections(Instruction*& inst) {
     }
     Instruction*& made = projections_[Str(inst->id(), "#", index)];
     if (made == nullptr) {
-      made = &computation_->AddNamed(Opcode::kGetTupleElement, shape.element(index), {inst}, IndexAttrs{index}, Str(inst->name(), "_", index));
+      made = &computation_->AddNamed(Opcode::kGetTupleElement, shape.element(index), {inst}, IndexAttrs{index},
+                                     Str(inst->name(), "_", index));
       made->SetRange(range);
     }
     inst = made;
@@ -364,7 +380,8 @@ bool Reader::ReadProjections(Instruction*& inst) {
   return true;
 }
 
-bool Reader::MakeParameter(std::string_view name, const std::optional<Shape>& shape, SourceRange range, Instruction*& inst) {
+bool Reader::MakeParameter(std::string_view name, const std::optional<Shape>& shape, SourceRange range,
+                           Instruction*& inst) {
   if (!shape) return Fail("V008", Str("operand '", name, "' has no shape, so it cannot become a parameter"), range);
   const auto number = static_cast<int64_t>(computation_->parameters().size());
   inst = &computation_->AddNamed(Opcode::kParameter, *shape, {}, ParameterAttrs{number}, std::string(name));
@@ -375,7 +392,8 @@ bool Reader::MakeParameter(std::string_view name, const std::optional<Shape>& sh
 bool Reader::FailUndefined(std::string_view name, SourceRange range) {
   if (const uint32_t later = FindDefinition(source_->text(), range.end, name)) {
     Fail("V008", Str("operand '", name, "' is used before its definition"), range);
-    AddNote("it is defined here; operands must stand above their users", {later, later + static_cast<uint32_t>(name.size())});
+    AddNote("it is defined here; operands must stand above their users",
+            {later, later + static_cast<uint32_t>(name.size())});
     return false;
   }
   std::vector<std::string_view> names;
@@ -391,7 +409,9 @@ bool Reader::FailUndefined(std::string_view name, SourceRange range) {
 
 bool Reader::ReadAttributes(Pending& pending) {
   const std::span<const AttributeRow> own = kTables[pending.attributes.index()];
-  const std::span<const AttributeRow> async = pending.async == Pending::Async::kNone ? std::span<const AttributeRow>() : std::span<const AttributeRow>(kRowsOf<AsyncAttrs>);
+  const std::span<const AttributeRow> async = pending.async == Pending::Async::kNone
+                                                  ? std::span<const AttributeRow>()
+                                                  : std::span<const AttributeRow>(kRowsOf<AsyncAttrs>);
   const std::span<const AttributeRow> common = kRowsOf<CommonAttrs>;
   uint64_t seen = 0;
   while (Take(',')) {
@@ -411,7 +431,8 @@ bool Reader::ReadAttributes(Pending& pending) {
       good = row->read(*this, StructOf(pending.attributes));
     } else if (const AttributeRow* row = FindRow(common, name.text)) {
       if (!check_once(32 + (row - common.data()))) return false;
-      if (name.text == "result_accuracy" && !TakesResultAccuracy(pending.opcode)) return Fail("V049", Str("'", pending.opcode, "' takes no result_accuracy"), name.range());
+      if (name.text == "result_accuracy" && !TakesResultAccuracy(pending.opcode))
+        return Fail("V049", Str("'", pending.opcode, "' takes no result_accuracy"), name.range());
       Advance();
       if (!pending.common) pending.common = std::make_unique<CommonAttrs>();
       good = row->read(*this, pending.common.get()) && Canonicalize(name.text, *pending.common, name.range());
@@ -427,8 +448,10 @@ bool Reader::ReadAttributes(Pending& pending) {
       // The newer spelling of `type`: TOTAL or PARTIAL.
       Advance();
       if (!token_.IsWord("TOTAL") && !token_.IsWord("PARTIAL")) return FailExpected("TOTAL or PARTIAL");
-      const bool floats = !pending.operands.empty() && pending.operands[0] != nullptr && IsFloat(pending.operands[0]->shape().type());
-      if (token_.IsWord("TOTAL") && floats) std::get<CompareAttrs>(pending.attributes).type = ComparisonType::kTotalOrder;
+      const bool floats =
+          !pending.operands.empty() && pending.operands[0] != nullptr && IsFloat(pending.operands[0]->shape().type());
+      if (token_.IsWord("TOTAL") && floats)
+        std::get<CompareAttrs>(pending.attributes).type = ComparisonType::kTotalOrder;
       Advance();
     } else {
       std::vector<std::string_view> known;
@@ -437,8 +460,13 @@ bool Reader::ReadAttributes(Pending& pending) {
       }
       known.push_back("control-predecessors");
       const auto near = NearNames(name.text, known, 1);
-      Fail("P034", Str("'", pending.opcode, "' has no attribute '", name.text, "'", near.empty() ? "" : Str("; did you mean '", near[0], "'?")), name.range());
-      if (!own.empty()) AddHint(Str("its own attributes are ", Join(std::vector<std::string_view>(known.begin(), known.begin() + own.size()), ", ")));
+      Fail("P034",
+           Str("'", pending.opcode, "' has no attribute '", name.text, "'",
+               near.empty() ? "" : Str("; did you mean '", near[0], "'?")),
+           name.range());
+      if (!own.empty())
+        AddHint(Str("its own attributes are ",
+                    Join(std::vector<std::string_view>(known.begin(), known.begin() + own.size()), ", ")));
       return false;
     }
     if (!good) return false;
@@ -453,7 +481,8 @@ bool Reader::ReadAttributes(Pending& pending) {
 }
 
 bool Reader::Canonicalize(std::string_view name, CommonAttrs& common, SourceRange range) {
-  if (name == "backend_config" && !CanonicalBackendConfig(common.backend_config.text)) return Fail("P037", "backend_config is a string or a dictionary in braces", range);
+  if (name == "backend_config" && !CanonicalBackendConfig(common.backend_config.text))
+    return Fail("P037", "backend_config is a string or a dictionary in braces", range);
   if (name == "frontend_attributes" && !CanonicalFrontendAttributes(common.frontend_attributes.text)) {
     return Fail("P037", "frontend_attributes are {key=\"text\",...}", range);
   }
@@ -466,9 +495,11 @@ bool Reader::Canonicalize(std::string_view name, CommonAttrs& common, SourceRang
 
 bool Reader::ReadControlPredecessors(std::vector<Instruction*>& predecessors) {
   return ReadBraced([&] {
-    if (token_.kind != TokenKind::kWord && token_.kind != TokenKind::kName) return FailExpected("the name of an instruction");
+    if (token_.kind != TokenKind::kWord && token_.kind != TokenKind::kName)
+      return FailExpected("the name of an instruction");
     Instruction** found = scope_->Find(token_.text);
-    if (found == nullptr) return Fail("V267", Str("control predecessor '", token_.text, "' is not defined above"), token_.range());
+    if (found == nullptr)
+      return Fail("V267", Str("control predecessor '", token_.text, "' is not defined above"), token_.range());
     if (*found != nullptr) predecessors.push_back(*found);
     Advance();
     return true;
@@ -481,12 +512,17 @@ bool Reader::CheckOperandCount(const Pending& pending) {
   const int arity = RowOf(pending.opcode).arity;
   const size_t found = pending.operands.size();
   if (arity != kVariadic && static_cast<size_t>(arity) != found) {
-    return Fail("V001", Str("'", pending.opcode, "' takes ", arity, arity == 1 ? " operand" : " operands", ", found ", found), pending.operands_end);
+    return Fail("V001",
+                Str("'", pending.opcode, "' takes ", arity, arity == 1 ? " operand" : " operands", ", found ", found),
+                pending.operands_end);
   }
   if (pending.opcode == Opcode::kTuple && pending.shape) {
-    if (!pending.shape->IsTuple()) return Fail("V001", Str("a tuple is written ", *pending.shape), pending.opcode_range);
+    if (!pending.shape->IsTuple())
+      return Fail("V001", Str("a tuple is written ", *pending.shape), pending.opcode_range);
     const size_t elements = pending.shape->elements().size();
-    if (elements != found) return Fail("V001", Str("a tuple of ", elements, " elements has ", found, found == 1 ? " operand" : " operands"), pending.operands_end);
+    if (elements != found)
+      return Fail("V001", Str("a tuple of ", elements, " elements has ", found, found == 1 ? " operand" : " operands"),
+                  pending.operands_end);
   }
   return true;
 }
@@ -504,17 +540,23 @@ bool Reader::Build(Pending& pending, std::string name, Instruction*& inst) {
     }
   }
   const bool inferred = !pending.shape.has_value();
-  if (inferred && ((RowOf(pending.opcode).traits & kInferable) == 0 || RowOf(pending.opcode).shape_rule == ShapeAsWritten)) {
-    return Fail("P032", Str("the result shape of '", pending.opcode, "' cannot be inferred, write it before the opcode"), pending.opcode_range);
+  if (inferred &&
+      ((RowOf(pending.opcode).traits & kInferable) == 0 || RowOf(pending.opcode).shape_rule == ShapeAsWritten)) {
+    return Fail("P032",
+                Str("the result shape of '", pending.opcode, "' cannot be inferred, write it before the opcode"),
+                pending.opcode_range);
   }
   if (const auto* collective = std::get_if<CollectiveAttrs>(&pending.attributes)) {
     // Their struct is the union of what they take; these of them cannot do without.
     const Opcode op = pending.opcode;
-    const bool reduces = op == Opcode::kAllReduce || op == Opcode::kAllReduceStart || op == Opcode::kReduceScatter || op == Opcode::kCollectiveReduce;
-    const bool along_dimension = op == Opcode::kAllGather || op == Opcode::kAllGatherStart || op == Opcode::kReduceScatter;
+    const bool reduces = op == Opcode::kAllReduce || op == Opcode::kAllReduceStart || op == Opcode::kReduceScatter ||
+                         op == Opcode::kCollectiveReduce;
+    const bool along_dimension =
+        op == Opcode::kAllGather || op == Opcode::kAllGatherStart || op == Opcode::kReduceScatter;
     const bool lacks_function = reduces && collective->to_apply == nullptr;
     if (lacks_function || (along_dimension && !collective->dimension)) {
-      return Fail("P036", Str("'", op, "' needs the attribute '", lacks_function ? "to_apply" : "dimensions", "'"), pending.opcode_range);
+      return Fail("P036", Str("'", op, "' needs the attribute '", lacks_function ? "to_apply" : "dimensions", "'"),
+                  pending.opcode_range);
     }
   }
   if (pending.broken) return true;
@@ -526,17 +568,20 @@ bool Reader::Build(Pending& pending, std::string name, Instruction*& inst) {
   }
   bool calls_broken = false;
   if (!broken_.empty()) {
-    ForEachCalled(pending.attributes, [&](Computation*& called) { calls_broken = calls_broken || broken_.contains(called); });
+    ForEachCalled(pending.attributes,
+                  [&](Computation*& called) { calls_broken = calls_broken || broken_.contains(called); });
   }
-  Instruction& made = computation_->AddNamed(pending.opcode, inferred ? Shape() : std::move(*pending.shape), std::move(pending.operands),
-                                             std::move(pending.attributes), std::move(name));
+  Instruction& made =
+      computation_->AddNamed(pending.opcode, inferred ? Shape() : std::move(*pending.shape),
+                             std::move(pending.operands), std::move(pending.attributes), std::move(name));
   made.SetRange({pending.begin, last_end_});
   if (pending.common) made.mutable_common() = std::move(*pending.common);
   for (Instruction* before : pending.predecessors) made.AddControlPredecessor(*before);
   if (made.Is(Opcode::kConditional) && !calls_broken) {
     const ConditionalAttrs& a = made.attrs<ConditionalAttrs>();
     if (a.branches().empty() || (a.true_computation == nullptr) != (a.false_computation == nullptr)) {
-      return Fail("V147", "'conditional' needs true_computation and false_computation, or branch_computations", pending.opcode_range);
+      return Fail("V147", "'conditional' needs true_computation and false_computation, or branch_computations",
+                  pending.opcode_range);
     }
   }
   if (inferred) {
@@ -558,10 +603,13 @@ bool Reader::Build(Pending& pending, std::string name, Instruction*& inst) {
 // OPCODE-start wraps OPCODE into a computation; OPCODE-update and OPCODE-done continue the chain.
 bool Reader::WrapAsync(Pending& pending) {
   const Pending::Async async = std::exchange(pending.async, Pending::Async::kNone);
-  const Opcode wrapped = std::exchange(pending.opcode, async == Pending::Async::kStart ? Opcode::kAsyncStart : async == Pending::Async::kUpdate ? Opcode::kAsyncUpdate : Opcode::kAsyncDone);
+  const Opcode wrapped = std::exchange(pending.opcode, async == Pending::Async::kStart    ? Opcode::kAsyncStart
+                                                       : async == Pending::Async::kUpdate ? Opcode::kAsyncUpdate
+                                                                                          : Opcode::kAsyncDone);
   if (!pending.shape) return Fail("V170", "an asynchronous op needs its shape written before it", pending.opcode_range);
   const Shape& state = *pending.shape;
-  if (async != Pending::Async::kDone && (!state.IsTuple() || state.elements().size() < 2 || !state.element(0).IsTuple())) {
+  if (async != Pending::Async::kDone &&
+      (!state.IsTuple() || state.elements().size() < 2 || !state.element(0).IsTuple())) {
     return Fail("V170", Str("the shape is ", state, ", expected ((operands...), result, ...)"), pending.opcode_range);
   }
   if (async != Pending::Async::kStart) {
@@ -570,7 +618,8 @@ bool Reader::WrapAsync(Pending& pending) {
     if (chained) {
       const AsyncAttrs& inherited = before->attrs<AsyncAttrs>();
       if (inherited.calls != nullptr && inherited.calls->has_root() && !inherited.calls->root().Is(wrapped)) {
-        return Fail("V171", Str("the chain wraps '", inherited.calls->root().opcode(), "', not '", wrapped, "'"), pending.opcode_range);
+        return Fail("V171", Str("the chain wraps '", inherited.calls->root().opcode(), "', not '", wrapped, "'"),
+                    pending.opcode_range);
       }
     }
     pending.attributes = std::move(pending.async_attributes);
@@ -585,9 +634,11 @@ bool Reader::WrapAsync(Pending& pending) {
     parameters.push_back(&computation.AddNamed(Opcode::kParameter, shape, {}, ParameterAttrs{number}, "async_param"));
   }
   if (RowOf(wrapped).arity != kVariadic && static_cast<size_t>(RowOf(wrapped).arity) != parameters.size()) {
-    return Fail("V001", Str("'", wrapped, "' takes ", RowOf(wrapped).arity, " operands, found ", parameters.size()), pending.operands_end);
+    return Fail("V001", Str("'", wrapped, "' takes ", RowOf(wrapped).arity, " operands, found ", parameters.size()),
+                pending.operands_end);
   }
-  Instruction& root = computation.AddNamed(wrapped, state.element(1), parameters, std::move(pending.attributes), "async_op");
+  Instruction& root =
+      computation.AddNamed(wrapped, state.element(1), parameters, std::move(pending.attributes), "async_op");
   root.SetRange({pending.begin, last_end_});
   computation.SetRoot(root);
   if (pending.common) {

@@ -107,8 +107,11 @@ bool Reader::FailLiteral(const Shape& shape, std::span<const int64_t> counts, in
   if (!where.empty()) where += "]";
   const int64_t found = counts[depth - 1];
   const int64_t size = shape.dim(depth - 1);
-  return FailAt("P041", Str("constant of ", shape, ": dimension ", depth - 1, where, found < size ? " has only " : " has more than ", std::min(found, size),
-                            found < size ? Str(" of ", size) : "", " entries"), p);
+  return FailAt(
+      "P041",
+      Str("constant of ", shape, ": dimension ", depth - 1, where, found < size ? " has only " : " has more than ",
+          std::min(found, size), found < size ? Str(" of ", size) : "", " entries"),
+      p);
 }
 
 // Elements between braces nested as deep as the rank; commas may stand anywhere. `element(p, i)` reads one.
@@ -146,7 +149,8 @@ bool Reader::ReadDense(const char*& p, const Shape& shape, Literal& literal, Ele
       ++p;
       return true;
     } else {
-      if (depth != rank) return FailAt("P041", Str("constant of ", shape, ": expected '{', elements stand ", rank, " braces deep"), p);
+      if (depth != rank)
+        return FailAt("P041", Str("constant of ", shape, ": expected '{', elements stand ", rank, " braces deep"), p);
       if (++counts[rank - 1] > dims[rank - 1]) return FailLiteral(shape, counts, depth, p);
       if (!element(p, next++)) return false;
     }
@@ -156,11 +160,15 @@ bool Reader::ReadDense(const char*& p, const Shape& shape, Literal& literal, Ele
 bool Reader::FillElided(const Shape& shape, Literal& literal, const char* p) {
   if (options_.elided == ElidedConstants::kError) {
     FailAt("P040", Str("constant was elided when the text was printed: constant({...}) of ", shape), p, 3);
-    AddHint("dump with --xla_dump_large_constants (JAX: as_hlo_text(print_large_constants=True)); --fill_elided_constants=random runs with made-up values");
+    AddHint(
+        "dump with --xla_dump_large_constants (JAX: as_hlo_text(print_large_constants=True)); "
+        "--fill_elided_constants=random runs with made-up values");
     return false;
   }
   if (shape.ByteSize() > kMaxElidedBytes) {
-    return FailLimit("P093", Str("elided constant of ", shape, " is larger than the limit of ", HumanBytes(kMaxElidedBytes)), {lexer_.Offset(p), lexer_.Offset(p) + 3});
+    return FailLimit("P093",
+                     Str("elided constant of ", shape, " is larger than the limit of ", HumanBytes(kMaxElidedBytes)),
+                     {lexer_.Offset(p), lexer_.Offset(p) + 3});
   }
   literal = Literal(shape);
   if (options_.elided == ElidedConstants::kZeros) return true;
@@ -201,7 +209,8 @@ bool Reader::ReadFloat(const char*& p, PrimitiveType type, double& value, uint64
     if (large && std::string_view(p, stop - p).find_first_of(".eE") == std::string_view::npos) {
       uint64_t bits = 0;
       if (negative && value != -0x1p63) return FailAt("P042", "integer does not fit 64 bits", p, stop - p);
-      if (!negative && std::from_chars(p, stop, bits).ec != std::errc()) return FailAt("P042", "integer does not fit 64 bits", p, stop - p);
+      if (!negative && std::from_chars(p, stop, bits).ec != std::errc())
+        return FailAt("P042", "integer does not fit 64 bits", p, stop - p);
       if (!negative) value = static_cast<double>(static_cast<int64_t>(bits));
     }
     p = stop;
@@ -220,9 +229,11 @@ bool Reader::ReadFloat(const char*& p, PrimitiveType type, double& value, uint64
       uint64_t payload = 0;
       const bool hex = q[1] == '0' && q[2] == 'x';
       const auto [stop, error] = std::from_chars(hex ? q + 3 : q, lexer_.end(), payload, 16);
-      if (!hex || error != std::errc() || *stop != ')' || payload == 0) return FailAt("P043", "malformed NaN payload, expected nan(0xHEX)", begin, q - begin + 1);
+      if (!hex || error != std::errc() || *stop != ')' || payload == 0)
+        return FailAt("P043", "malformed NaN payload, expected nan(0xHEX)", begin, q - begin + 1);
       const int bits = PayloadBits(type);
-      if (bits == 0 || payload >> bits != 0) return FailAt("P042", Str("NaN payload does not fit ", type), begin, stop - begin + 1);
+      if (bits == 0 || payload >> bits != 0)
+        return FailAt("P042", Str("NaN payload does not fit ", type), begin, stop - begin + 1);
       nan_bits = payload | (negative ? uint64_t{1} << 63 : 0);
       q = stop + 1;
     }
@@ -263,7 +274,9 @@ bool Reader::ReadLiteralBytes(const char*& p, const Shape& shape, Literal& liter
   const char* inside = p + 1;
   if (*p == '{' && !SkipSpace(inside)) return false;
   const bool elided = *p == '{' && *inside == '.';
-  if (!elided && count > lexer_.end() - p) return FailAt("P041", Str("constant of ", shape, " has ", count, " elements, more than the text behind it can hold"), p);
+  if (!elided && count > lexer_.end() - p)
+    return FailAt("P041",
+                  Str("constant of ", shape, " has ", count, " elements, more than the text behind it can hold"), p);
   if (!elided) literal = Literal::Uninitialized(shape);
 
   const auto out_of_range = [&](const char* at, size_t length) {
@@ -315,7 +328,8 @@ bool Reader::ReadLiteralBytes(const char*& p, const Shape& shape, Literal& liter
       const char* begin = at;
       int64_t value = 0;
       if (!read_int(at, value)) return false;
-      const bool fits = value < 0 ? value >= range.lowest && *begin == '-' : static_cast<uint64_t>(value) <= range.highest;
+      const bool fits =
+          value < 0 ? value >= range.lowest && *begin == '-' : static_cast<uint64_t>(value) <= range.highest;
       if (!fits && !wide) return out_of_range(begin, at - begin);
       literal.SetInt(i, value);
       return true;
@@ -323,7 +337,8 @@ bool Reader::ReadLiteralBytes(const char*& p, const Shape& shape, Literal& liter
   }
   if (IsComplex(type)) {
     const int bits = PayloadBits(type);
-    const double largest = type == PrimitiveType::kC64 ? std::numeric_limits<float>::max() : std::numeric_limits<double>::max();
+    const double largest =
+        type == PrimitiveType::kC64 ? std::numeric_limits<float>::max() : std::numeric_limits<double>::max();
     return ReadDense(p, shape, literal, [&](const char*& at, int64_t i) {
       if (*at != '(') return FailAt("P043", Str("expected '(real, imaginary)' for ", type), at);
       double parts[2];
@@ -333,10 +348,13 @@ bool Reader::ReadLiteralBytes(const char*& p, const Shape& shape, Literal& liter
         if (!SkipSpace(at)) return false;
         const char* begin = at;
         if (!ReadFloat(at, type, part, payload)) return false;
-        if (std::isfinite(part) && (type == PrimitiveType::kC64 ? std::isinf(static_cast<float>(part)) : std::abs(part) > largest)) return out_of_range(begin, at - begin);
+        if (std::isfinite(part) &&
+            (type == PrimitiveType::kC64 ? std::isinf(static_cast<float>(part)) : std::abs(part) > largest))
+          return out_of_range(begin, at - begin);
         if (payload != 0) part = NanWithPayload(payload >> 63, payload << 1 >> 1, bits);
         if (!SkipSpace(at)) return false;
-        if (*at != (&part == parts ? ',' : ')')) return FailAt("P043", Str("expected '(real, imaginary)' for ", type), at);
+        if (*at != (&part == parts ? ',' : ')'))
+          return FailAt("P043", Str("expected '(real, imaginary)' for ", type), at);
       }
       ++at;
       literal.SetComplex(i, {parts[0], parts[1]});
@@ -352,7 +370,9 @@ bool Reader::ReadLiteralBytes(const char*& p, const Shape& shape, Literal& liter
       uint64_t payload;
       if (!ReadFloat(at, type, value, payload)) return false;
       data[i] = static_cast<float>(value);
-      if (payload != 0) data[i] = std::bit_cast<float>(static_cast<uint32_t>(0x7F800000 | (payload & 0x7FFFFF) | (payload >> 63 << 31)));
+      if (payload != 0)
+        data[i] =
+            std::bit_cast<float>(static_cast<uint32_t>(0x7F800000 | (payload & 0x7FFFFF) | (payload >> 63 << 31)));
       if (std::isinf(data[i]) && std::isfinite(value)) return out_of_range(begin, at - begin);
       return true;
     });
@@ -371,7 +391,8 @@ bool Reader::ReadLiteralBytes(const char*& p, const Shape& shape, Literal& liter
         return true;
       }
       const FloatFormat format = FormatOf(type);
-      const uint32_t nan = static_cast<uint32_t>(((uint64_t{1} << format.exponent_bits) - 1) << bits | pattern | sign << (format.bits() - 1));
+      const uint32_t nan = static_cast<uint32_t>(((uint64_t{1} << format.exponent_bits) - 1) << bits | pattern |
+                                                 sign << (format.bits() - 1));
       if (ByteWidth(type) == 2) {
         DataAs<uint16_t>(literal)[i] = static_cast<uint16_t>(nan);
       } else {

@@ -24,7 +24,8 @@ Result<Shape> Reader::ReadLoneShape() {
 
 Result<Literal> Reader::ReadLoneLiteral(const Shape& shape) {
   Literal literal;
-  if (ReadLiteral(shape, literal) && token_.kind != TokenKind::kEnd) FailExpected("the end of the text after a literal");
+  if (ReadLiteral(shape, literal) && token_.kind != TokenKind::kEnd)
+    FailExpected("the end of the text after a literal");
   if (!diagnostics_.empty()) FAIL(TakeError());
   return literal;
 }
@@ -36,13 +37,15 @@ bool Reader::FailNoHlo() {
   const SourceRange here = {token_.begin, std::max(token_.end, token_.begin + 1)};
   if (token_.kind == TokenKind::kEnd) return Fail("P011", "there is no module: the text is empty", token_.range());
   if (start.find('\0') != std::string_view::npos) return Fail("P014", "this is binary data, not HLO text", here);
-  if (start.starts_with("module @") || start.starts_with("module {") || start.starts_with("module attributes") || start.starts_with("func.func")) {
+  if (start.starts_with("module @") || start.starts_with("module {") || start.starts_with("module attributes") ||
+      start.starts_with("func.func")) {
     Fail("P014", "this is MLIR, not HLO text", here);
     AddHint("convert it with JAX or xla-translate; JAX: lowered.as_text(dialect=\"hlo\")");
     return false;
   }
   const bool is_key = token_.kind == TokenKind::kName && Text(token_.range()).ends_with(':');
-  if (start.find("hlo_module") != std::string_view::npos || (is_key && start.find("computations {") != std::string_view::npos) || token_.Is('#') ||
+  if (start.find("hlo_module") != std::string_view::npos ||
+      (is_key && start.find("computations {") != std::string_view::npos) || token_.Is('#') ||
       (token_.kind == TokenKind::kError && *BeginBytes() == '#')) {
     return Fail("P014", "this is no HLO text; it looks like a text-format protocol buffer or a script", here);
   }
@@ -95,7 +98,8 @@ bool Reader::ReadHeaderAttribute(std::string_view name, SourceRange range) {
   if (name == "allow_spmd_sharding_propagation_to_output") return Read(header.propagation_to_output);
   if (name == "frontend_attributes") {
     if (!Read(header.frontend_attributes)) return false;
-    return CanonicalFrontendAttributes(header.frontend_attributes.text) || Fail("P037", "frontend_attributes are {key=\"text\",...}", range);
+    return CanonicalFrontendAttributes(header.frontend_attributes.text) ||
+           Fail("P037", "frontend_attributes are {key=\"text\",...}", range);
   }
   if (name == "origin_recovery_table") return Read(header.origin_recovery_table);
   if (name == "debug_attributes") return Read(header.debug_attributes);
@@ -113,7 +117,8 @@ bool Reader::ReadHeaderAttribute(std::string_view name, SourceRange range) {
   if (name == "buffer_donor") {
     return ReadBraced([&] {
       BufferDonor& donor = header.donors.emplace_back();
-      return Expect('(', "'('") && ReadInt(donor.parameter, "a parameter number") && Expect(',', "','") && Read(donor.parameter_index) && Expect(')', "')'");
+      return Expect('(', "'('") && ReadInt(donor.parameter, "a parameter number") && Expect(',', "','") &&
+             Read(donor.parameter_index) && Expect(')', "')'");
     });
   }
   if (name == "entry_computation_layout") {
@@ -123,11 +128,23 @@ bool Reader::ReadHeaderAttribute(std::string_view name, SourceRange range) {
     Advance();
     return Read(header.entry_result.emplace()) && Expect('}', "'}'");
   }
-  constexpr std::string_view kKnown[] = {"is_scheduled", "entry_computation_layout", "input_output_alias", "buffer_donor", "alias_passthrough_params",
-                                         "replica_count", "num_partitions", "allow_spmd_sharding_propagation_to_parameters",
-                                         "allow_spmd_sharding_propagation_to_output", "frontend_attributes", "origin_recovery_table", "debug_attributes", "backend_config"};
+  constexpr std::string_view kKnown[] = {"is_scheduled",
+                                         "entry_computation_layout",
+                                         "input_output_alias",
+                                         "buffer_donor",
+                                         "alias_passthrough_params",
+                                         "replica_count",
+                                         "num_partitions",
+                                         "allow_spmd_sharding_propagation_to_parameters",
+                                         "allow_spmd_sharding_propagation_to_output",
+                                         "frontend_attributes",
+                                         "origin_recovery_table",
+                                         "debug_attributes",
+                                         "backend_config"};
   const auto near = NearNames(name, kKnown, 1);
-  return Fail("P034", Str("a module has no attribute '", name, "'", near.empty() ? "" : Str("; did you mean '", near[0], "'?")), range);
+  return Fail("P034",
+              Str("a module has no attribute '", name, "'", near.empty() ? "" : Str("; did you mean '", near[0], "'?")),
+              range);
 }
 
 // Kept as written; what instructions say about frames are numbers into it.
@@ -211,7 +228,8 @@ bool Reader::ReadComputation() {
 bool Reader::ReadSignature(std::optional<Shape>& result, SourceRange& range) {
   Advance();
   while (!token_.Is(')')) {
-    if (token_.kind != TokenKind::kName && token_.kind != TokenKind::kWord) return FailExpected("the name of a parameter");
+    if (token_.kind != TokenKind::kName && token_.kind != TokenKind::kWord)
+      return FailExpected("the name of a parameter");
     Advance();
     Shape ignored;
     if (!Read(ignored)) return false;
@@ -272,7 +290,9 @@ bool Reader::FinishBody(Computation& computation, Instruction* root, SourceRange
   const auto gap = std::find(parameters.begin(), parameters.end(), nullptr);
   if (gap != parameters.end()) {
     const auto present = parameters.size() - std::count(parameters.begin(), parameters.end(), nullptr);
-    return Fail("V051", Str("there is a parameter ", parameters.size() - 1, " but no parameter ", gap - parameters.begin(), "; ", present, present == 1 ? " parameter is" : " parameters are", " defined"),
+    return Fail("V051",
+                Str("there is a parameter ", parameters.size() - 1, " but no parameter ", gap - parameters.begin(),
+                    "; ", present, present == 1 ? " parameter is" : " parameters are", " defined"),
                 parameters.back()->range());
   }
   module_->ClaimNames(computation);
@@ -293,9 +313,11 @@ bool Reader::ReadLoneInstruction() {
   if (has_name && !ReadName(name, range)) return false;
   if (has_name) Advance();
   if (!has_name && !AtShape() && (token_.kind != TokenKind::kWord || !OpcodeFromText(token_.text))) {
-    const bool computation_head = (token_.kind == TokenKind::kName || token_.kind == TokenKind::kWord) && Text({token_.end, lexer_.Offset(lexer_.end())}).find("->") != std::string_view::npos;
+    const bool computation_head = (token_.kind == TokenKind::kName || token_.kind == TokenKind::kWord) &&
+                                  Text({token_.end, lexer_.Offset(lexer_.end())}).find("->") != std::string_view::npos;
     FailExpected("'HloModule', 'ENTRY' or an instruction");
-    if (computation_head) AddHint("a file that begins with a computation needs 'HloModule NAME' above it, or 'ENTRY' before it");
+    if (computation_head)
+      AddHint("a file that begins with a computation needs 'HloModule NAME' above it, or 'ENTRY' before it");
     return false;
   }
   Instruction* inst = nullptr;

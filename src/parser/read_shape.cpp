@@ -76,14 +76,17 @@ bool Reader::ReadShapeBytes(const char*& p, Shape& shape) {
     if (*p != '(') return FailAt("P010", "expected '(' of a buffer shape", p);
     ++p;
     if (!ReadShapeBytes(p, shape) || !SkipSpace(p)) return false;
-    if (!shape.IsArray() || shape.IsBuffer()) return FailAt("P052", Str("a buffer wraps an array, not ", shape), begin, p - begin);
+    if (!shape.IsArray() || shape.IsBuffer())
+      return FailAt("P052", Str("a buffer wraps an array, not ", shape), begin, p - begin);
     if (*p != ')') return FailAt("P010", "expected ')' of a buffer shape", p);
     ++p;
     shape.SetBuffer(true);
     return true;
   }
   const std::optional<PrimitiveType> type = TypeFromWord(word);
-  if (!type) return FailAt("P050", word.empty() ? "expected a shape" : Str("expected a shape, '", word, "' is no element type"), p, std::max<size_t>(1, word.size()));
+  if (!type)
+    return FailAt("P050", word.empty() ? "expected a shape" : Str("expected a shape, '", word, "' is no element type"),
+                  p, std::max<size_t>(1, word.size()));
   p = word_end;
   if (!SkipSpace(p)) return false;
   if (*p != '[') return FailAt("P010", Str("expected '[' after '", word, "'"), p);
@@ -106,7 +109,8 @@ bool Reader::ReadShapeBytes(const char*& p, Shape& shape) {
       }
       int64_t size = 0;
       const char* stop = Integer(p, lexer_.end(), size);
-      if (stop == nullptr) return FailAt("P050", "expected a dimension size", p, std::max<size_t>(1, WordEnd(p, lexer_.end()) - p));
+      if (stop == nullptr)
+        return FailAt("P050", "expected a dimension size", p, std::max<size_t>(1, WordEnd(p, lexer_.end()) - p));
       if (size < 0) return FailAt("V260", Str("dimension ", dims.size(), " is ", size), p, stop - p);
       dims.push_back(size);
       p = stop;
@@ -119,7 +123,8 @@ bool Reader::ReadShapeBytes(const char*& p, Shape& shape) {
   ++p;
   if (!IsArrayType(*type) && !dims.empty()) return FailAt("P051", Str(word, " has no dimensions"), begin, p - begin);
   shape = Shape(*type, std::move(dims));
-  if (!FitsMemory(shape)) return FailLimit("P092", "a shape of more than 2^63 bytes", {lexer_.Offset(begin), lexer_.Offset(p)});
+  if (!FitsMemory(shape))
+    return FailLimit("P092", "a shape of more than 2^63 bytes", {lexer_.Offset(begin), lexer_.Offset(p)});
   for (const int64_t i : dynamic) shape.SetDynamic(i, true);
   // A brace opens a layout only before a number or a colon; any other is the body of a computation.
   const char* q = p;
@@ -224,11 +229,13 @@ bool Reader::ReadLayoutBytes(const char*& p, Shape& shape) {
     if (part("P")) return FailAt("P053", "a physical shape belongs to a sparse array, which this is not", p);
     if (part("M") && !raw_groups(1, false)) return false;
   }
-  if (*p != '}') return FailAt("P053", "expected '}' or a further part of the layout, in the order T L # * E S SC M", p);
+  if (*p != '}')
+    return FailAt("P053", "expected '}' or a further part of the layout, in the order T L # * E S SC M", p);
   ++p;
   const size_t rank = shape.dims().size();
   if (layout.minor_to_major.size() != rank) {
-    return FailAt("V004", Str("the layout lists ", layout.minor_to_major.size(), " dimensions of ", shape), begin, p - begin);
+    return FailAt("V004", Str("the layout lists ", layout.minor_to_major.size(), " dimensions of ", shape), begin,
+                  p - begin);
   }
   std::vector<bool> seen(rank);
   for (const int64_t dim : layout.minor_to_major) {

@@ -42,7 +42,8 @@ bool ReadLabels(std::string_view word, char first, char second, LabelPlaces& pla
     count += IsDigit(c);
   }
   places.spatial.assign(digits.begin(), digits.begin() + count);
-  return places.first >= 0 && places.second >= 0 && std::find(places.spatial.begin(), places.spatial.end(), -1) == places.spatial.end();
+  return places.first >= 0 && places.second >= 0 &&
+         std::find(places.spatial.begin(), places.spatial.end(), -1) == places.spatial.end();
 }
 
 }  // namespace
@@ -91,7 +92,8 @@ bool Reader::Read(double& value) {
   if (!inf && token_.kind != TokenKind::kInt && token_.kind != TokenKind::kDecimal) return FailExpected("a number");
   if (!inf && !ParseDouble(token_.text, &value)) return Fail("P042", "number does not fit a double", token_.range());
   if (inf) value = HUGE_VAL;
-  if (std::isfinite(value) && std::isinf(static_cast<float>(value))) return Fail("P042", "number does not fit f32", token_.range());
+  if (std::isfinite(value) && std::isinf(static_cast<float>(value)))
+    return Fail("P042", "number does not fit f32", token_.range());
   Advance();
   return true;
 }
@@ -227,7 +229,8 @@ bool Reader::Read(Window& value) {
       for (const std::string_view entry : Split(token_.text, 'x')) {
         const auto parts = Split(entry, '_');
         if (parts.size() != 2) return Fail("P037", "a pad of a window is low_high", token_.range());
-        good = ParseInt(parts[0], &item.values.emplace_back()) && ParseInt(parts[1], &item.highs.emplace_back()) && good;
+        good =
+            ParseInt(parts[0], &item.values.emplace_back()) && ParseInt(parts[1], &item.highs.emplace_back()) && good;
       }
     } else {
       if (token_.kind != TokenKind::kDxD && token_.kind != TokenKind::kInt) return FailExpected("sizes such as 3x3");
@@ -246,7 +249,8 @@ bool Reader::Read(Window& value) {
   if (!items.empty() && !sized) return Fail("P037", "a window needs its size", end);
   for (const Item& item : items) {
     if (item.values.size() != value.dims.size()) {
-      return Fail("P037", Str(item.name, " has ", item.values.size(), " entries, size has ", value.dims.size()), item.range);
+      return Fail("P037", Str(item.name, " has ", item.values.size(), " entries, size has ", value.dims.size()),
+                  item.range);
     }
     for (size_t i = 0; i < item.values.size(); ++i) {
       WindowDim& dim = value.dims[i];
@@ -267,11 +271,17 @@ bool Reader::Read(DimLabels& value) {
   const size_t underscore = text.find('_');
   const size_t arrow = text.find("->");
   LabelPlaces lhs, rhs, out;
-  const bool good = ReadLabels(text.substr(0, underscore), 'b', 'f', lhs) && ReadLabels(text.substr(underscore + 1, arrow - underscore - 1), 'i', 'o', rhs) &&
+  const bool good = ReadLabels(text.substr(0, underscore), 'b', 'f', lhs) &&
+                    ReadLabels(text.substr(underscore + 1, arrow - underscore - 1), 'i', 'o', rhs) &&
                     ReadLabels(text.substr(arrow + 2), 'b', 'f', out);
-  if (!good) return Fail("V027", "each label must stand once, and spatial digits must be 0, 1, ... without gaps", token_.range());
+  if (!good)
+    return Fail("V027", "each label must stand once, and spatial digits must be 0, 1, ... without gaps",
+                token_.range());
   if (lhs.spatial.size() != rhs.spatial.size() || lhs.spatial.size() != out.spatial.size()) {
-    return Fail("V027", Str("dim_labels name ", lhs.spatial.size(), ", ", rhs.spatial.size(), " and ", out.spatial.size(), " spatial dimensions, expected equally many"), token_.range());
+    return Fail("V027",
+                Str("dim_labels name ", lhs.spatial.size(), ", ", rhs.spatial.size(), " and ", out.spatial.size(),
+                    " spatial dimensions, expected equally many"),
+                token_.range());
   }
   value = {lhs.first, lhs.second, rhs.first, rhs.second, out.first, out.second, lhs.spatial, rhs.spatial, out.spatial};
   Advance();
@@ -282,13 +292,16 @@ bool Reader::Read(PaddingConfig& value) {
   value.dims.clear();
   if (token_.kind != TokenKind::kPad) {
     // `padding=` of a scalar is nothing at all.
-    if (token_.Is(',') || token_.Is('}') || token_.kind == TokenKind::kEnd || token_.kind == TokenKind::kName || token_.kind == TokenKind::kWord) return true;
+    if (token_.Is(',') || token_.Is('}') || token_.kind == TokenKind::kEnd || token_.kind == TokenKind::kName ||
+        token_.kind == TokenKind::kWord)
+      return true;
     return FailExpected("padding such as 1_0x-1_2");
   }
   for (const std::string_view entry : Split(token_.text, 'x')) {
     const auto parts = Split(entry, '_');
     PaddingDim& dim = value.dims.emplace_back();
-    const bool good = parts.size() >= 2 && ParseInt(parts[0], &dim.low) && ParseInt(parts[1], &dim.high) && (parts.size() == 2 || ParseInt(parts[2], &dim.interior));
+    const bool good = parts.size() >= 2 && ParseInt(parts[0], &dim.low) && ParseInt(parts[1], &dim.high) &&
+                      (parts.size() == 2 || ParseInt(parts[2], &dim.interior));
     if (!good) return Fail("P042", "integer does not fit 64 bits", token_.range());
   }
   Advance();
@@ -363,7 +376,8 @@ static bool CanonicalValue(std::string& text) {
   if (text.starts_with('{')) return true;
   std::string inner;
   if (text.size() < 2 || !Unquote(text, inner)) return false;
-  const bool dictionary = inner.starts_with('{') && SkipBalanced(inner.data(), inner.data() + inner.size()) == inner.data() + inner.size();
+  const bool dictionary =
+      inner.starts_with('{') && SkipBalanced(inner.data(), inner.data() + inner.size()) == inner.data() + inner.size();
   text = dictionary ? inner : Quoted(inner);
   return true;
 }
@@ -419,7 +433,8 @@ bool Reader::Read(Computation*& value) {
     value = &inner;
     return true;
   }
-  if (token_.kind != TokenKind::kWord && token_.kind != TokenKind::kName) return FailExpected("the name of a computation");
+  if (token_.kind != TokenKind::kWord && token_.kind != TokenKind::kName)
+    return FailExpected("the name of a computation");
   const auto found = computations_.find(token_.text);
   if (found == computations_.end()) {
     std::vector<std::string_view> names;

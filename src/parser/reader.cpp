@@ -63,7 +63,8 @@ void Scope::Clear() {
 Reader::Reader(std::shared_ptr<const SourceText> source, const ParseOptions& options)
     : source_(std::move(source)),
       options_(options),
-      lexer_(source_->text(), options.piece.begin, options.piece.empty() ? static_cast<uint32_t>(source_->text().size()) : options.piece.end),
+      lexer_(source_->text(), options.piece.begin,
+             options.piece.empty() ? static_cast<uint32_t>(source_->text().size()) : options.piece.end),
       scope_(std::make_unique<Scope>()) {
   Advance();
 }
@@ -122,7 +123,8 @@ void Reader::AddHint(std::string hint) {
 bool Reader::EnterDepth(int64_t levels) {
   depth_ += levels;
   if (depth_ <= options_.max_depth) return true;
-  return FailLimit("P091", Str("nested deeper than the limit of ", options_.max_depth, " levels (--max_depth)"), token_.range());
+  return FailLimit("P091", Str("nested deeper than the limit of ", options_.max_depth, " levels (--max_depth)"),
+                   token_.range());
 }
 
 Error Reader::TakeError() {

@@ -1,5 +1,5 @@
-// The parser's state and its steps; each family of steps has its own source file. A step returns false when it failed, and
-// has then said so through Fail (or stands behind something that was already said to be wrong).
+// The parser's state and its steps; each family of steps has its own source file. A step returns false when it failed,
+// and has then said so through Fail (or stands behind something that was already said to be wrong).
 #ifndef HLO_PARSER_READER_H_
 #define HLO_PARSER_READER_H_
 
@@ -17,8 +17,8 @@
 
 namespace hlo {
 
-// Names of one computation. A name that was defined by something wrong is known and has no instruction, so that its uses
-// are not wrong once more.
+// Names of one computation. A name that was defined by something wrong is known and has no instruction, so that its
+// uses are not wrong once more.
 class Scope {
  public:
   Instruction** Find(std::string_view name);
@@ -103,10 +103,10 @@ class Reader {
     last_end_ = token_.end;
     token_ = lexer_.Next();
   }
-  bool Take(char punctuation);                          // When it is the next token.
+  bool Take(char punctuation);  // When it is the next token.
   bool Expect(char punctuation, const char* what);
   bool ExpectAttributeName(std::string_view name, const char* what);
-  bool FailExpected(std::string_view what);             // At the next token.
+  bool FailExpected(std::string_view what);  // At the next token.
   bool Fail(const char* code, std::string message, SourceRange range);
   bool FailLimit(const char* code, std::string message, SourceRange range);
   void AddNote(std::string message, SourceRange range);
@@ -115,7 +115,9 @@ class Reader {
   bool EnterDepth(int64_t levels = 1);
   void LeaveDepth(int64_t levels = 1) { depth_ -= levels; }
   Error TakeError();
-  std::string_view Text(SourceRange range) const { return source_->text().substr(range.begin, range.end - range.begin); }
+  std::string_view Text(SourceRange range) const {
+    return source_->text().substr(range.begin, range.end - range.begin);
+  }
   // Reading by the byte: begins at the next token, and ends with the token behind `p`.
   const char* BeginBytes() const { return lexer_.Pointer(token_.begin); }
   void EndBytes(const char* p);
@@ -179,7 +181,7 @@ class Reader {
   std::shared_ptr<const SourceText> source_;
   ParseOptions options_;
   Lexer lexer_;
-  Token token_;             // The next one.
+  Token token_;            // The next one.
   uint32_t last_end_ = 0;  // Where the one before it ended.
 
   std::unique_ptr<Module> module_;
@@ -215,7 +217,8 @@ bool Reader::ReadBraced(Item&& item) {
 // The element type that a word names; none for "tuple". Fast for the usual ones.
 std::optional<PrimitiveType> TypeFromWord(std::string_view word);
 
-// Whether the bytes of the shape can be counted in 64 bits; dimensions of 0 count as 1, so that partial products can be too.
+// Whether the bytes of the shape can be counted in 64 bits; dimensions of 0 count as 1, so that partial products can be
+// too.
 bool FitsMemory(const Shape& shape);
 // The one spelling of frontend_attributes={...} (keys sorted, no blanks) and of a backend_config (a dictionary without
 // quotes, an empty string as nothing at all); so equal ones have equal text. False for what is no list of key=value.

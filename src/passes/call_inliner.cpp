@@ -1,6 +1,6 @@
 // call-inliner: call(f, x) => the body of f on x. Always true; f itself goes with dce.
-// fusion-dissolver: the same for fusions that come with the text (modules that some compiler has optimised): what shares a
-// kernel is decided here anew.
+// fusion-dissolver: the same for fusions that come with the text (modules that some compiler has optimised): what
+// shares a kernel is decided here anew.
 #include <unordered_map>
 
 #include "ir/fusion.h"
@@ -35,7 +35,8 @@ void Inline(Instruction& call) {
     if (!waits) continue;
     const std::vector<Instruction*> kept(user->control_predecessors().begin(), user->control_predecessors().end());
     user->ClearControlPredecessors();
-    for (Instruction* before : kept) user->AddControlPredecessor(before == &call ? *copies.at(&callee.root()) : *before);
+    for (Instruction* before : kept)
+      user->AddControlPredecessor(before == &call ? *copies.at(&callee.root()) : *before);
   }
   caller.Remove(call);
 }
@@ -56,7 +57,11 @@ bool InlineEach(Module& module, const PassContext& context, Opcode opcode) {
 
 }  // namespace
 
-Result<bool> InlineCalls(Module& module, const PassContext& context) { return InlineEach(module, context, Opcode::kCall); }
-Result<bool> DissolveFusions(Module& module, const PassContext& context) { return InlineEach(module, context, Opcode::kFusion); }
+Result<bool> InlineCalls(Module& module, const PassContext& context) {
+  return InlineEach(module, context, Opcode::kCall);
+}
+Result<bool> DissolveFusions(Module& module, const PassContext& context) {
+  return InlineEach(module, context, Opcode::kFusion);
+}
 
 }  // namespace hlo

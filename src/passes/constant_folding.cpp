@@ -1,5 +1,6 @@
-// constant_folding: what has only constant operands is computed now, by the interpreter: exact by definition. Broadcasts
-// and iotas stay as they are, small in the text and free in a kernel; large results would make the module large.
+// constant_folding: what has only constant operands is computed now, by the interpreter: exact by definition.
+// Broadcasts and iotas stay as they are, small in the text and free in a kernel; large results would make the module
+// large.
 #include "interp/interpreter.h"
 #include "ir/fusion.h"
 #include "ir/module.h"

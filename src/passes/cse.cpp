@@ -1,5 +1,6 @@
 // cse: of instructions that do the same to the same operands, one stays: the first in post-order. Exact, and what has a
-// side effect or a state is left alone. Constants are compared by bits. Computations that do the same count as the same.
+// side effect or a state is left alone. Constants are compared by bits. Computations that do the same count as the
+// same.
 #include <algorithm>
 #include <unordered_map>
 

@@ -1,5 +1,5 @@
-// dce: what nobody needs goes. Needed are the root, side effects, parameters (a signature is not ours to change, but for
-// fused computations: their fusion drops the operand too), and what those use.
+// dce: what nobody needs goes. Needed are the root, side effects, parameters (a signature is not ours to change, but
+// for fused computations: their fusion drops the operand too), and what those use.
 #include <algorithm>
 
 #include "ir/fusion.h"

@@ -4,8 +4,8 @@
 //   Instruction *x, *c;
 //   if (!m::Add(m::Any(&x), m::Constant(&c))(&inst)) return nullptr;
 //
-// A pattern is a function object from an instruction to bool. `m::Add(p, q)` also tries its operands the other way round,
-// as for every commutative op; what a pattern captured is worth something only when the whole pattern matched.
+// A pattern is a function object from an instruction to bool. `m::Add(p, q)` also tries its operands the other way
+// round, as for every commutative op; what a pattern captured is worth something only when the whole pattern matched.
 // `m::Add(&add)` matches any add and captures it; `m::Add(&add, p, q)` does both. `m::OneUse(p)`: and it is used once.
 #ifndef HLO_PASSES_MATCH_H_
 #define HLO_PASSES_MATCH_H_
@@ -52,7 +52,8 @@ struct OpPattern {
       if (inst->operand_count() != static_cast<int64_t>(sizeof...(Operands))) return false;
       if (InOrder(inst, std::index_sequence_for<Operands...>())) return true;
       if constexpr (sizeof...(Operands) == 2) {
-        return inst->Is(kCommutative) && std::get<0>(operands)(&inst->operand(1)) && std::get<1>(operands)(&inst->operand(0));
+        return inst->Is(kCommutative) && std::get<0>(operands)(&inst->operand(1)) &&
+               std::get<1>(operands)(&inst->operand(0));
       }
       return false;
     }
@@ -69,14 +70,14 @@ OpPattern<Operands...> Op(Opcode opcode, Instruction** capture, Operands... oper
 }
 
 // A builder for each opcode: m::Add(p, q), m::Add(&add), m::Add(&add, p, q).
-#define HLO_OP(Name, ...)                                                           \
-  template <class... Operands>                                                      \
-  auto Name(Operands... operands) {                                                 \
-    return Op(Opcode::k##Name, nullptr, std::move(operands)...);                    \
-  }                                                                                 \
-  template <class... Operands>                                                      \
-  auto Name(Instruction** capture, Operands... operands) {                          \
-    return Op(Opcode::k##Name, capture, std::move(operands)...);                    \
+#define HLO_OP(Name, ...)                                        \
+  template <class... Operands>                                   \
+  auto Name(Operands... operands) {                              \
+    return Op(Opcode::k##Name, nullptr, std::move(operands)...); \
+  }                                                              \
+  template <class... Operands>                                   \
+  auto Name(Instruction** capture, Operands... operands) {       \
+    return Op(Opcode::k##Name, capture, std::move(operands)...); \
   }
 #include "ir/ops.def"
 

@@ -6,7 +6,8 @@
 
 namespace hlo {
 
-#define PASS(name, class_name, Function, preserves, what) Result<bool> Function(Module& module, const PassContext& context);
+#define PASS(name, class_name, Function, preserves, what) \
+  Result<bool> Function(Module& module, const PassContext& context);
 #include "passes/passes.def"
 
 namespace {

@@ -58,7 +58,7 @@ struct PassRow {
   std::string_view class_name;  // XLA's class, also accepted.
   PassFunction function;
   Preserves preserves;
-  std::string_view what;        // One line.
+  std::string_view what;  // One line.
 };
 
 std::span<const PassRow> AllPasses();

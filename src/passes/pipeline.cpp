@@ -19,12 +19,19 @@ constexpr std::string_view kPreOptimization[] = {"fusion-dissolver", "call-inlin
 constexpr std::string_view kLayoutAssignment[] = {"layout-assignment"};
 
 // Everything that makes less of the module, until nothing does.
-constexpr std::string_view kSimplification[] = {
-    "zero_sized_hlo_elimination", "algsimp", "tuple-simplifier", "simplify-while-loops", "reshape-mover", "constant_folding", "cse", "dce"};
+constexpr std::string_view kSimplification[] = {"zero_sized_hlo_elimination",
+                                                "algsimp",
+                                                "tuple-simplifier",
+                                                "simplify-while-loops",
+                                                "reshape-mover",
+                                                "constant_folding",
+                                                "cse",
+                                                "dce"};
 
 // After simplify: what is left of dots and convolutions is worth a library. Folding before decomposing: the other way
 // round it would see the decomposer's own transposes.
-constexpr std::string_view kLibraries[] = {"transpose-folding", "dot_decomposer", "algsimp", "cse", "cublas-gemm-rewriter", "gpu-conv-rewriter", "dce"};
+constexpr std::string_view kLibraries[] = {"transpose-folding",    "dot_decomposer",    "algsimp", "cse",
+                                           "cublas-gemm-rewriter", "gpu-conv-rewriter", "dce"};
 
 // Kernels last: whatever is left over after libraries have taken theirs. The schedule after the last change.
 constexpr std::string_view kFusion[] = {"fusion", "dce", "multi_output_fusion", "dce"};
@@ -47,7 +54,8 @@ struct Selector {
   bool Matches(const PassRun& run) const {
     if (!stage.empty() && !SamePassName(stage, run.pipeline)) return false;
     if (instance != 0 && instance != run.instance) return false;
-    return name == run.pass->class_name || SamePassName(name, run.pass->name) || (instance == 0 && SamePassName(name, run.pipeline));
+    return name == run.pass->class_name || SamePassName(name, run.pass->name) ||
+           (instance == 0 && SamePassName(name, run.pipeline));
   }
 };
 
@@ -64,7 +72,8 @@ Result<Selector> ParseSelector(std::string_view text) {
   if (const size_t slash = name.find('/'); slash != std::string_view::npos) {
     selector.stage = name.substr(0, slash);
     name = name.substr(slash + 1);
-    if (FindStage(selector.stage) == nullptr) FAIL(UsageError("F004", Str("unknown pipeline '", Escaped(selector.stage), "'")));
+    if (FindStage(selector.stage) == nullptr)
+      FAIL(UsageError("F004", Str("unknown pipeline '", Escaped(selector.stage), "'")));
   }
   if (const size_t hash = name.find('#'); hash != std::string_view::npos) {
     int64_t instance = 0;
@@ -161,7 +170,8 @@ class Runner {
     if (faulty_ == nullptr) FAIL(UnknownPass(name));
     const auto faults = FaultsOf(faulty_->name);
     if (std::find(faults.begin(), faults.end(), fault_) == faults.end()) {
-      FAIL(UsageError("F004", Str("'", name, "' has no fault '", Escaped(fault_), "' to plant; it has: ", Join(faults, ", "))));
+      FAIL(UsageError("F004",
+                      Str("'", name, "' has no fault '", Escaped(fault_), "' to plant; it has: ", Join(faults, ", "))));
     }
     return {};
   }
@@ -177,7 +187,10 @@ class Runner {
   }
 
   Result<bool> RunPass(std::string_view stage, const PassRow& pass) {
-    PassRun run{.number = static_cast<int>(report_.runs.size()) + 1, .pipeline = stage, .pass = &pass, .instance = ++instances_[&pass]};
+    PassRun run{.number = static_cast<int>(report_.runs.size()) + 1,
+                .pipeline = stage,
+                .pass = &pass,
+                .instance = ++instances_[&pass]};
     run.skipped = Skips(run);
     run.instructions = module_.InstructionCount();
     if (run.skipped) {
@@ -223,7 +236,9 @@ class Runner {
   template <class T>
   static Result<T> Named(const PassRun& run, Result<T> result) {
     if (result) return result;
-    return std::unexpected(std::move(result.error()).AddNote(Str("in pass ", run.number, ", ", run.pass->name, "#", run.instance, " of ", run.pipeline)));
+    return std::unexpected(
+        std::move(result.error())
+            .AddNote(Str("in pass ", run.number, ", ", run.pass->name, "#", run.instance, " of ", run.pipeline)));
   }
 
   Module& module_;
@@ -241,7 +256,9 @@ class Runner {
 
 std::span<const Stage> DefaultPipeline() { return kStages; }
 
-Result<PipelineReport> RunPipeline(Module& module, const PipelineOptions& options) { return Runner(module, options).Run(); }
+Result<PipelineReport> RunPipeline(Module& module, const PipelineOptions& options) {
+  return Runner(module, options).Run();
+}
 
 Status CheckNames(const PipelineOptions& options) {
   TRY(PlansOf(options));

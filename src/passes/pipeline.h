@@ -31,12 +31,13 @@ struct PassRun {
   int number = 0;             // 1, 2, ... over the whole run, skipped ones counted.
   std::string_view pipeline;  // Its stage.
   const PassRow* pass = nullptr;
-  int instance = 0;           // 1, 2, ... of this pass: `algsimp#2`.
-  bool skipped = false;       // Disabled, or beyond the bisection limit.
+  int instance = 0;      // 1, 2, ... of this pass: `algsimp#2`.
+  bool skipped = false;  // Disabled, or beyond the bisection limit.
   bool changed = false;
-  bool misreported = false;   // [I010]: its own report and the fingerprint disagree; `changed` is the fingerprint's word.
+  bool misreported =
+      false;  // [I010]: its own report and the fingerprint disagree; `changed` is the fingerprint's word.
   double milliseconds = 0;
-  int64_t instructions = 0;   // Afterwards.
+  int64_t instructions = 0;  // Afterwards.
 };
 
 // Called for each instance with the module as it is then (before) or has become (after). An error stops the run and is
@@ -69,8 +70,8 @@ struct PipelineReport {
   bool changed = false;
 };
 
-// Errors: unknown names (usage); what a pass, an observer or the verifier returns. A verifier's error after a pass is our
-// bug: it keeps its words and names the pass.
+// Errors: unknown names (usage); what a pass, an observer or the verifier returns. A verifier's error after a pass is
+// our bug: it keeps its words and names the pass.
 Result<PipelineReport> RunPipeline(Module& module, const PipelineOptions& options = {});
 
 // The names in `passes`, `disabled`, `only` and `fuel` are known ones.

@@ -1,7 +1,9 @@
-// reshape-mover: f(reshape(x), reshape(y), broadcast(scalar)) => reshape(f(x, y, broadcast(scalar))), for elementwise f.
+// reshape-mover: f(reshape(x), reshape(y), broadcast(scalar)) => reshape(f(x, y, broadcast(scalar))), for elementwise
+// f.
 //
-// A reshape keeps the row-major order of elements and f works element by element, so it does not matter which comes first.
-// Further down the reshape meets others that undo it, and what is left above are chains of plain elementwise ops.
+// A reshape keeps the row-major order of elements and f works element by element, so it does not matter which comes
+// first. Further down the reshape meets others that undo it, and what is left above are chains of plain elementwise
+// ops.
 #include "passes/match.h"
 #include "passes/pass.h"
 #include "passes/simplify/rules.h"
@@ -10,14 +12,16 @@ namespace hlo {
 namespace {
 
 Result<Instruction*> SinkReshape(Instruction& inst, const PassContext&) {
-  if (!inst.Is(kElementwise) || inst.operand_count() == 0 || !inst.shape().IsArray() || inst.Is(Opcode::kCopy)) return nullptr;
+  if (!inst.Is(kElementwise) || inst.operand_count() == 0 || !inst.shape().IsArray() || inst.Is(Opcode::kCopy))
+    return nullptr;
   const Instruction* first = nullptr;
   for (const Instruction* operand : inst.operands()) {
     if (operand->Is(Opcode::kReshape)) {
       if (operand->UseCount() != 1) return nullptr;  // Else the reshape stays and the op has gained nothing.
       if (first != nullptr && !SameDims(first->operand(0).shape(), operand->operand(0).shape())) return nullptr;
       first = operand;
-    } else if (!(operand->Is(Opcode::kBroadcast) && operand->operand(0).shape().IsScalar()) && !operand->shape().IsScalar()) {
+    } else if (!(operand->Is(Opcode::kBroadcast) && operand->operand(0).shape().IsScalar()) &&
+               !operand->shape().IsScalar()) {
       return nullptr;
     }
   }
@@ -28,12 +32,14 @@ Result<Instruction*> SinkReshape(Instruction& inst, const PassContext&) {
     if (operand->Is(Opcode::kReshape)) {
       operands.push_back(&operand->operand(0));
     } else if (operand->Is(Opcode::kBroadcast)) {
-      operands.push_back(Step(inst, Opcode::kBroadcast, dims.WithType(operand->shape().type()), {&operand->operand(0)}, DimensionsAttrs{}));
+      operands.push_back(Step(inst, Opcode::kBroadcast, dims.WithType(operand->shape().type()), {&operand->operand(0)},
+                              DimensionsAttrs{}));
     } else {
       operands.push_back(operand);  // The scalar of a clamp or select.
     }
   }
-  Instruction* result = Step(inst, inst.opcode(), dims.WithType(inst.shape().type()), std::move(operands), inst.attributes());
+  Instruction* result =
+      Step(inst, inst.opcode(), dims.WithType(inst.shape().type()), std::move(operands), inst.attributes());
   return Replace(inst, Opcode::kReshape, {result});
 }
 

@@ -46,13 +46,15 @@ Result<bool> RewriteEach(Computation& computation, const PassContext& context, s
       const std::vector<Instruction*> users(inst.users().begin(), inst.users().end());
       const std::vector<Instruction*> operands(inst.operands().begin(), inst.operands().end());
       inst.ReplaceAllUses(*replacement);
-      if (!inst.Is(Opcode::kParameter) && !inst.Is(kSideEffect) && inst.control_predecessors().empty()) computation.RemoveDeadTree(inst);
+      if (!inst.Is(Opcode::kParameter) && !inst.Is(kSideEffect) && inst.control_predecessors().empty())
+        computation.RemoveDeadTree(inst);
       // New ones, in the order of their making: operands first.
       if (replacement->id() >= first_new) {
         std::vector<Instruction*> made = {replacement};
         for (size_t i = 0; i < made.size(); ++i) {
           for (Instruction* operand : made[i]->operands()) {
-            if (operand->id() >= first_new && std::find(made.begin(), made.end(), operand) == made.end()) made.push_back(operand);
+            if (operand->id() >= first_new && std::find(made.begin(), made.end(), operand) == made.end())
+              made.push_back(operand);
           }
         }
         for (size_t i = made.size(); i-- > 0;) enqueue(*made[i]);

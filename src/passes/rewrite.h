@@ -12,8 +12,8 @@ namespace hlo {
 class Computation;
 class Instruction;
 
-// A law: the instruction that has the value of `inst` (an existing one or one that the rule added), or null when the law
-// says nothing about `inst`; then the rule has changed nothing. A rule never makes worse code.
+// A law: the instruction that has the value of `inst` (an existing one or one that the rule added), or null when the
+// law says nothing about `inst`; then the rule has changed nothing. A rule never makes worse code.
 using Rule = Result<Instruction*> (*)(Instruction& inst, const PassContext& context);
 
 // Operands before users; what a rule makes is looked at again, and so are the users of what was replaced. What has died

@@ -1,6 +1,6 @@
-// gpu-schedule: an order of execution for every computation: operands and control predecessors first, depth first from the
-// earliest instruction on, so that a value is made shortly before its first use. No copies are inserted for loop state and
-// updates in place: the plan of buffers makes one where two values that live at once would share memory.
+// gpu-schedule: an order of execution for every computation: operands and control predecessors first, depth first from
+// the earliest instruction on, so that a value is made shortly before its first use. No copies are inserted for loop
+// state and updates in place: the plan of buffers makes one where two values that live at once would share memory.
 #include "ir/module.h"
 #include "passes/pass.h"
 

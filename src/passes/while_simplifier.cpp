@@ -24,7 +24,7 @@ std::optional<std::vector<Instruction*>> ElementsOf(const Instruction& tuple) {
 
 struct Loop {
   Instruction* loop;
-  Instruction* init;   // A tuple instruction.
+  Instruction* init;  // A tuple instruction.
   Computation *condition, *body;
   std::vector<Instruction*> in_body, in_condition, outside;  // get-tuple-elements of the state.
 };
@@ -34,7 +34,8 @@ std::optional<Loop> ReadLoop(Instruction& inst) {
   const auto& attrs = inst.attrs<WhileAttrs>();
   Loop loop{&inst, &inst.operand(0), attrs.condition, attrs.body, {}, {}, {}};
   if (!loop.body->root().Is(Opcode::kTuple)) return std::nullopt;
-  const auto in_body = ElementsOf(loop.body->parameter(0)), in_condition = ElementsOf(loop.condition->parameter(0)), outside = ElementsOf(inst);
+  const auto in_body = ElementsOf(loop.body->parameter(0)), in_condition = ElementsOf(loop.condition->parameter(0)),
+             outside = ElementsOf(inst);
   if (!in_body || !in_condition || !outside) return std::nullopt;
   loop.in_body = *in_body;
   loop.in_condition = *in_condition;
@@ -59,7 +60,8 @@ bool UseInvariants(const Loop& loop) {
 }
 
 bool ReadsElement(const std::vector<Instruction*>& elements, int64_t i) {
-  return std::any_of(elements.begin(), elements.end(), [i](const Instruction* e) { return e->tuple_index() == i && !e->IsDead(); });
+  return std::any_of(elements.begin(), elements.end(),
+                     [i](const Instruction* e) { return e->tuple_index() == i && !e->IsDead(); });
 }
 
 // Nothing but the next value of element i depends on element i.
@@ -86,7 +88,8 @@ bool IsDeadElement(const Loop& loop, int64_t i) {
 
 // The same computation on a smaller state: elements of the parameter are renumbered, the dead one's is a value that
 // nobody reads once the root does not, so it goes with it.
-void DropFromParameter(Computation& computation, const std::vector<Instruction*>& elements, int64_t dead, const Shape& state) {
+void DropFromParameter(Computation& computation, const std::vector<Instruction*>& elements, int64_t dead,
+                       const Shape& state) {
   Instruction& parameter = computation.parameter(0);
   for (Instruction* element : elements) {
     if (element->tuple_index() == dead) {
@@ -113,7 +116,8 @@ void DropElement(const Loop& loop, int64_t dead) {
   Instruction& old_value = old_root.operand(dead);
   loop.body->SetRoot(root);
   loop.body->Remove(old_root);
-  if (old_value.IsDead() && !old_value.Is(Opcode::kGetTupleElement) && !old_value.Is(Opcode::kParameter)) loop.body->RemoveDeadTree(old_value);
+  if (old_value.IsDead() && !old_value.Is(Opcode::kGetTupleElement) && !old_value.Is(Opcode::kParameter))
+    loop.body->RemoveDeadTree(old_value);
   const auto live = [](const std::vector<Instruction*>& elements) {
     std::vector<Instruction*> kept;
     for (Instruction* element : elements) {
@@ -137,7 +141,8 @@ bool IsShared(const Module& module, const Loop& loop) {
   int uses = 0;
   for (const Computation* computation : module.PostOrder()) {
     for (const Instruction* inst : computation->Instructions()) {
-      for (const Computation* called : CalledComputations(*inst)) uses += called == loop.body || called == loop.condition;
+      for (const Computation* called : CalledComputations(*inst))
+        uses += called == loop.body || called == loop.condition;
     }
   }
   return uses != 2;

@@ -1,8 +1,8 @@
-// A CUDA device through the driver's API, which is opened when it is first asked for and declared here, so that the build
-// needs no toolkit. Kernels are loaded as PTX; the driver makes the machine code.
+// A CUDA device through the driver's API, which is opened when it is first asked for and declared here, so that the
+// build needs no toolkit. Kernels are loaded as PTX; the driver makes the machine code.
 //
-// One stream. The primary context is used, as libraries do. An error of queued work can come out of any later call; every
-// message has the name of the call that reported it and the driver's words.
+// One stream. The primary context is used, as libraries do. An error of queued work can come out of any later call;
+// every message has the name of the call that reported it and the driver's words.
 #include <algorithm>
 #include <map>
 #include <mutex>
@@ -61,7 +61,8 @@ struct Driver {
   Status32 (*unload_module)(CudaHandle);
   Status32 (*get_function)(CudaHandle*, CudaHandle, const char*);
   Status32 (*function_attribute)(CudaHandle, int, int);
-  Status32 (*launch)(CudaHandle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CudaHandle, void**, void**);
+  Status32 (*launch)(CudaHandle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CudaHandle,
+                     void**, void**);
 
   Error Failed(std::string_view call, Status32 status, std::string_view while_doing = "") const {
     const char *name = nullptr, *words = nullptr;
@@ -75,8 +76,8 @@ struct Driver {
 };
 
 // TRY for calls of the driver: the name of the call stays in the message.
-#define CUDA_TRY(name, ...)                                                          \
-  do {                                                                               \
+#define CUDA_TRY(name, ...)                                                                  \
+  do {                                                                                       \
     if (const Status32 cuda_status = (__VA_ARGS__)) FAIL(driver_.Failed(name, cuda_status)); \
   } while (false)
 
@@ -86,7 +87,8 @@ Result<Driver> LoadDriver() {
   constexpr std::string_view kMore[] = {"/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib/wsl/lib"};
   auto library = SharedLibrary::Open(kNames, {}, kMore);
   if (!library) {
-    FAIL(DeviceError("R010", Str("no CUDA driver here: ", library.error().message())).Hint("--platform=cpu runs the same kernels without a GPU"));
+    FAIL(DeviceError("R010", Str("no CUDA driver here: ", library.error().message()))
+             .Hint("--platform=cpu runs the same kernels without a GPU"));
   }
   driver.library = *library;
   SharedLibrary& l = driver.library;
@@ -158,7 +160,8 @@ class CudaDevice : public Device {
   Status Open() {
     CUDA_TRY("cuDriverGetVersion", driver_.driver_version(&version_));
     if (version_ < kOldestDriver) {
-      FAIL(DeviceError("R012", Str("the CUDA driver is too old: it is for CUDA ", VersionText(), ", kernels need ", kOldestDriver / 1000, ".3")));
+      FAIL(DeviceError("R012", Str("the CUDA driver is too old: it is for CUDA ", VersionText(), ", kernels need ",
+                                   kOldestDriver / 1000, ".3")));
     }
     const Status32 status = driver_.init(0);
     if (status == kCudaNoDevice) FAIL(NoDevice(0));
@@ -175,7 +178,8 @@ class CudaDevice : public Device {
     CUDA_TRY("cuDeviceGetAttribute", driver_.device_attribute(&major, kComputeMajor, device_));
     CUDA_TRY("cuDeviceGetAttribute", driver_.device_attribute(&minor, kComputeMinor, device_));
     compute_ = 10 * major + minor;
-    if (compute_ < 80) FAIL(DeviceError("R012", Str(name_text(), " '", device_name_, "' is sm_", compute_, "; kernels need sm_80")));
+    if (compute_ < 80)
+      FAIL(DeviceError("R012", Str(name_text(), " '", device_name_, "' is sm_", compute_, "; kernels need sm_80")));
     CUDA_TRY("cuDeviceTotalMem", driver_.device_total_memory(&total_memory_, device_));
     CUDA_TRY("cuDevicePrimaryCtxRetain", driver_.primary_context(&context_, device_));
     CUDA_TRY("cuCtxSetCurrent", driver_.set_context(context_));
@@ -186,8 +190,8 @@ class CudaDevice : public Device {
   std::string name() const override { return name_text(); }
 
   std::string description() const override {
-    return Str(device_name_, ", sm_", compute_, ", ", multiprocessors_, " SMs, ", HumanBytes(static_cast<double>(total_memory_)), ", driver for CUDA ",
-               VersionText());
+    return Str(device_name_, ", sm_", compute_, ", ", multiprocessors_, " SMs, ",
+               HumanBytes(static_cast<double>(total_memory_)), ", driver for CUDA ", VersionText());
   }
 
   bool IsHost() const override { return false; }
@@ -200,7 +204,8 @@ class CudaDevice : public Device {
       size_t free = 0, total = 0;
       driver_.memory_info(&free, &total);
       FAIL(LimitError("R020", Str("no memory for ", HumanBytes(static_cast<double>(bytes)), " on ", name_text(), ": ",
-                                  HumanBytes(static_cast<double>(free)), " of ", HumanBytes(static_cast<double>(total)), " are free")));
+                                  HumanBytes(static_cast<double>(free)), " of ", HumanBytes(static_cast<double>(total)),
+                                  " are free")));
     }
     if (status != 0) FAIL(driver_.Failed("cuMemAlloc", status));
     return reinterpret_cast<void*>(memory);
@@ -241,7 +246,8 @@ class CudaDevice : public Device {
     return CopyIn(to, words.data(), 8 * count);
   }
 
-  Result<std::vector<std::shared_ptr<const LoadedKernel>>> Load(std::span<const kernel::Kernel* const> kernels) override {
+  Result<std::vector<std::shared_ptr<const LoadedKernel>>> Load(
+      std::span<const kernel::Kernel* const> kernels) override {
     std::map<kernel::KernelHash, size_t> first;
     std::vector<size_t> same_as(kernels.size()), todo;
     for (size_t i = 0; i < kernels.size(); ++i) {
@@ -273,10 +279,11 @@ class CudaDevice : public Device {
     // The driver wants the address of each argument.
     parameters_.clear();
     for (void* const& argument : arguments) parameters_.push_back(const_cast<void**>(&argument));
-    const Status32 status = driver_.launch(kernel.function, kernel.blocks, 1, 1, kernel.threads, 1, 1, kernel.dynamic_shared, stream_,
-                                           parameters_.data(), nullptr);
+    const Status32 status = driver_.launch(kernel.function, kernel.blocks, 1, 1, kernel.threads, 1, 1,
+                                           kernel.dynamic_shared, stream_, parameters_.data(), nullptr);
     if (status != 0) {
-      FAIL(driver_.Failed("cuLaunchKernel", status, Str("launching '", kernel.name, "' with ", kernel.blocks, " blocks of ", kernel.threads)));
+      FAIL(driver_.Failed("cuLaunchKernel", status,
+                          Str("launching '", kernel.name, "' with ", kernel.blocks, " blocks of ", kernel.threads)));
     }
     return {};
   }
@@ -291,7 +298,8 @@ class CudaDevice : public Device {
   std::string VersionText() const { return Str(version_ / 1000, ".", version_ % 1000 / 10); }
 
   Error NoDevice(int count) const {
-    return DeviceError("R011", Str("no ", name_text(), ": the CUDA driver finds ", count, count == 1 ? " device" : " devices"))
+    return DeviceError("R011",
+                       Str("no ", name_text(), ": the CUDA driver finds ", count, count == 1 ? " device" : " devices"))
         .Hint("--platform=cpu runs the same kernels without a GPU");
   }
 
@@ -315,7 +323,8 @@ class CudaDevice : public Device {
     }
     CUDA_TRY("cuModuleGetFunction", driver_.get_function(&loaded->function, loaded->module, ptx.entry.c_str()));
     if (ptx.dynamic_shared_bytes > kSharedWithoutAsking) {
-      CUDA_TRY("cuFuncSetAttribute", driver_.function_attribute(loaded->function, kMaxDynamicShared, static_cast<int>(ptx.dynamic_shared_bytes)));
+      CUDA_TRY("cuFuncSetAttribute", driver_.function_attribute(loaded->function, kMaxDynamicShared,
+                                                                static_cast<int>(ptx.dynamic_shared_bytes)));
     }
     return loaded;
   }

@@ -8,7 +8,8 @@ Result<std::unique_ptr<Device>> OpenDevice(std::string_view platform) {
   const size_t colon = platform.find(':');
   const std::string_view kind = platform.substr(0, colon);
   int64_t ordinal = 0;
-  if (colon != std::string_view::npos && (!ParseInt(platform.substr(colon + 1), &ordinal) || ordinal < 0 || ordinal > 1024)) {
+  if (colon != std::string_view::npos &&
+      (!ParseInt(platform.substr(colon + 1), &ordinal) || ordinal < 0 || ordinal > 1024)) {
     FAIL(UsageError("F004", Str("'", Escaped(platform), "': expected a device number after ':'")));
   }
   if (kind == "cpu" || kind == "host") {

@@ -32,8 +32,9 @@ class Device {
  public:
   virtual ~Device() = default;
 
-  virtual std::string name() const = 0;         // "cpu", "cuda:0".
-  virtual std::string description() const = 0;  // "AVX-512, 16 threads"; "NVIDIA H200, sm_90, 132 SMs, 139.8 GiB, driver 570.86".
+  virtual std::string name() const = 0;  // "cpu", "cuda:0".
+  virtual std::string description()
+      const = 0;  // "AVX-512, 16 threads"; "NVIDIA H200, sm_90, 132 SMs, 139.8 GiB, driver 570.86".
   // Its memory is the process's memory: pointers may be read and written here, and arguments need no copy.
   virtual bool IsHost() const = 0;
 
@@ -50,7 +51,8 @@ class Device {
   virtual Status Fill(void* to, uint64_t pattern, int width, int64_t count) = 0;
 
   // Compiles the kernels for this device, on all threads; equal ones once. One result for each.
-  virtual Result<std::vector<std::shared_ptr<const LoadedKernel>>> Load(std::span<const kernel::Kernel* const> kernels) = 0;
+  virtual Result<std::vector<std::shared_ptr<const LoadedKernel>>> Load(
+      std::span<const kernel::Kernel* const> kernels) = 0;
   // Queued. One pointer for each parameter, in order.
   virtual Status Launch(const LoadedKernel& kernel, std::span<void* const> arguments) = 0;
 

@@ -66,7 +66,8 @@ class HostDevice : public Device {
     return {};
   }
 
-  Result<std::vector<std::shared_ptr<const LoadedKernel>>> Load(std::span<const kernel::Kernel* const> kernels) override {
+  Result<std::vector<std::shared_ptr<const LoadedKernel>>> Load(
+      std::span<const kernel::Kernel* const> kernels) override {
     std::vector<std::shared_ptr<const LoadedKernel>> loaded;
     for (kernel::HostKernel& kernel : TRY(kernel::CompileHost(kernels))) {
       loaded.push_back(std::make_shared<HostLoadedKernel>(std::move(kernel)));

@@ -19,9 +19,9 @@ using kernel::Value;
 using kernel::Variable;
 using Kind = ElementNode::Kind;
 
-constexpr int64_t kFewTerms = 16;    // The loop emitter's.
-constexpr int64_t kColumns = 64;     // Of a block: two for each lane.
-constexpr int64_t kPanel = 32;       // Terms in shared memory at a time.
+constexpr int64_t kFewTerms = 16;  // The loop emitter's.
+constexpr int64_t kColumns = 64;   // Of a block: two for each lane.
+constexpr int64_t kPanel = 32;     // Terms in shared memory at a time.
 constexpr int kWarps = 8;
 
 int64_t Product(std::span<const int64_t> values) {
@@ -30,8 +30,8 @@ int64_t Product(std::span<const int64_t> values) {
   return product;
 }
 
-// result[group, row, column] = sum over position, term of lhs[group, row, position, term] * rhs[group, position, term, column].
-// Positions are those of a convolution's window; a dot has one.
+// result[group, row, column] = sum over position, term of lhs[group, row, position, term] * rhs[group, position, term,
+// column]. Positions are those of a convolution's window; a dot has one.
 struct ContractionPlan {
   explicit ContractionPlan(const FusionBody& body) : graph(body, pool) {}
   ContractionPlan(const ContractionPlan&) = delete;
@@ -68,7 +68,8 @@ struct ContractionPlan {
 Status PlanDot(const Instruction& dot, ContractionPlan& plan) {
   const auto& attrs = dot.attrs<DotAttrs>();
   const Shape &lhs = dot.operand(0).shape(), &rhs = dot.operand(1).shape();
-  const auto free_dims = [](const Shape& shape, const std::vector<int64_t>& batch, const std::vector<int64_t>& contracting) {
+  const auto free_dims = [](const Shape& shape, const std::vector<int64_t>& batch,
+                            const std::vector<int64_t>& contracting) {
     std::vector<int64_t> dims;
     for (int64_t d = 0; d < shape.rank(); ++d) {
       if (!std::ranges::count(batch, d) && !std::ranges::count(contracting, d)) dims.push_back(d);
@@ -91,8 +92,8 @@ Status PlanDot(const Instruction& dot, ContractionPlan& plan) {
   if (plan.groups * plan.rows * plan.columns * plan.terms == 0) return {};
   plan.MakeVariables();
   std::vector<IndexExpr> a(lhs.rank()), b(rhs.rank());
-  const auto place = [&](IndexExpr e, const std::vector<int64_t>& dims_sizes, const std::vector<int64_t>* in_a, const std::vector<int64_t>* in_b,
-                         bool is_result) {
+  const auto place = [&](IndexExpr e, const std::vector<int64_t>& dims_sizes, const std::vector<int64_t>* in_a,
+                         const std::vector<int64_t>* in_b, bool is_result) {
     const std::vector<IndexExpr> parts = plan.pool.Delinearize(e, dims_sizes);
     for (size_t i = 0; i < parts.size(); ++i) {
       if (in_a) a[(*in_a)[i]] = parts[i];
@@ -132,7 +133,8 @@ Status PlanConvolution(const Instruction& convolution, ContractionPlan& plan) {
   plan.MakeVariables();
   IndexPool& pool = plan.pool;
   const IndexExpr feature = joined ? pool.Mod(plan.term, features) : plan.term;
-  const std::vector<IndexExpr> w = pool.Delinearize(joined ? pool.Div(plan.term, features) : plan.position, window_sizes);
+  const std::vector<IndexExpr> w =
+      pool.Delinearize(joined ? pool.Div(plan.term, features) : plan.position, window_sizes);
   const std::vector<IndexExpr> at = pool.Delinearize(plan.row, row_sizes);
   const IndexExpr out_feature = pool.Add(pool.Multiply(plan.group, plan.columns), plan.column);
   std::vector<IndexExpr> a(lhs.rank()), b(rhs.rank());
@@ -144,7 +146,8 @@ Status PlanConvolution(const Instruction& convolution, ContractionPlan& plan) {
   for (size_t i = 0; i < labels.lhs_spatial.size(); ++i) {
     const WindowDim& window = attrs.window.dims[i];
     plan.result[labels.out_spatial[i]] = at[1 + i];
-    a[labels.lhs_spatial[i]] = WindowBase(pool, at[1 + i], w[i], window, lhs.dim(labels.lhs_spatial[i]), &plan.lhs_conditions);
+    a[labels.lhs_spatial[i]] =
+        WindowBase(pool, at[1 + i], w[i], window, lhs.dim(labels.lhs_spatial[i]), &plan.lhs_conditions);
     b[labels.rhs_spatial[i]] = window.reversed ? pool.Add(pool.Multiply(w[i], -1), window.size - 1) : w[i];
   }
   plan.lhs = TRY(plan.graph.Plan(convolution.operand(0), a));
@@ -190,12 +193,15 @@ KernelPlan EmitTiles(ContractionPlan& plan, const Instruction& hero, const Emitt
     k.Fill(sums.back(), zero());
   }
 
-  // An operand's tile: `line` is the variable that a warp steps along, `lane` the one its lanes take. Indices beyond the
-  // end read the last element, and terms beyond the end are 0 on both sides.
-  const auto fill = [&](const Array& tile, NodeId node, std::span<const IndexCondition> conditions, IndexExpr line, Value line0, int64_t lines,
-                        int64_t line_size, IndexExpr lane, Value lane0, int64_t lanes, int64_t lane_size, int64_t line_pitch, int64_t lane_pitch) {
+  // An operand's tile: `line` is the variable that a warp steps along, `lane` the one its lanes take. Indices beyond
+  // the end read the last element, and terms beyond the end are 0 on both sides.
+  const auto fill = [&](const Array& tile, NodeId node, std::span<const IndexCondition> conditions, IndexExpr line,
+                        Value line0, int64_t lines, int64_t line_size, IndexExpr lane, Value lane0, int64_t lanes,
+                        int64_t lane_size, int64_t line_pitch, int64_t lane_pitch) {
     const int64_t terms = options.inject == "dropped_term" && plan.terms > 1 ? plan.terms - 1 : plan.terms;
-    const auto within = [&](Value index, int64_t size, int64_t step) { return size % step == 0 ? index : Min(index, k.Index(size - 1)); };
+    const auto within = [&](Value index, int64_t size, int64_t step) {
+      return size % step == 0 ? index : Min(index, k.Index(size - 1));
+    };
     emission.SetLane(lane);
     k.Warps([&] {
       k.Loop(k.warp(), k.Index(lines), kWarps, [&](Value i) {
@@ -223,27 +229,34 @@ KernelPlan EmitTiles(ContractionPlan& plan, const Instruction& hero, const Emitt
     emission.Bind(plan.position, panels == 1 ? step : step / panels);
     const Value term0 = panels == 1 ? k.Index(0) : (plan.positions == 1 ? step : step % panels) * kPanel;
     if (tile_rows % 32 == 0 && RunsAlong(plan, plan.lhs, plan.row)) {
-      fill(a_tile, plan.lhs, plan.lhs_conditions, plan.term, term0, kPanel, plan.terms, plan.row, row0, tile_rows, plan.rows, 1, kPanel);
+      fill(a_tile, plan.lhs, plan.lhs_conditions, plan.term, term0, kPanel, plan.terms, plan.row, row0, tile_rows,
+           plan.rows, 1, kPanel);
     } else {
-      fill(a_tile, plan.lhs, plan.lhs_conditions, plan.row, row0, tile_rows, plan.rows, plan.term, term0, kPanel, plan.terms, kPanel, 1);
+      fill(a_tile, plan.lhs, plan.lhs_conditions, plan.row, row0, tile_rows, plan.rows, plan.term, term0, kPanel,
+           plan.terms, kPanel, 1);
     }
     if (RunsAlong(plan, plan.rhs, plan.term)) {
-      fill(b_tile, plan.rhs, {}, plan.column, column0, kColumns, plan.columns, plan.term, term0, kPanel, plan.terms, 1, kColumns);
+      fill(b_tile, plan.rhs, {}, plan.column, column0, kColumns, plan.columns, plan.term, term0, kPanel, plan.terms, 1,
+           kColumns);
     } else {
-      fill(b_tile, plan.rhs, {}, plan.term, term0, kPanel, plan.terms, plan.column, column0, kColumns, plan.columns, kColumns, 1);
+      fill(b_tile, plan.rhs, {}, plan.term, term0, kPanel, plan.terms, plan.column, column0, kColumns, plan.columns,
+           kColumns, 1);
     }
     k.Warps([&] {
       const Value first = k.warp() * (warp_rows * kPanel);
       k.Tile(2, [&](Value i) {
         std::vector<Variable> running;
         for (const Slot& sum : sums) running.push_back(k.MakeVariable(sum.Get()));
-        k.Loop(int64_t{0}, kPanel, 1, [&](Value t) {
-          const Value b = b_tile.Load(t * kColumns + i);
-          for (int64_t r = 0; r < warp_rows; ++r) {
-            const Value a = a_tile.Load(first + (t + r * kPanel));
-            running[r].Set(kernel::IsFloat(type) ? Fma(a, b, running[r].Get()) : running[r].Get() + a * b);
-          }
-        }, 8);
+        k.Loop(
+            int64_t{0}, kPanel, 1,
+            [&](Value t) {
+              const Value b = b_tile.Load(t * kColumns + i);
+              for (int64_t r = 0; r < warp_rows; ++r) {
+                const Value a = a_tile.Load(first + (t + r * kPanel));
+                running[r].Set(kernel::IsFloat(type) ? Fma(a, b, running[r].Get()) : running[r].Get() + a * b);
+              }
+            },
+            8);
         for (size_t r = 0; r < sums.size(); ++r) sums[r].Set(running[r].Get());
       });
     });
@@ -264,7 +277,8 @@ KernelPlan EmitTiles(ContractionPlan& plan, const Instruction& hero, const Emitt
           for (const NodeId given : plan.given) emission.Bind(given, {Convert(sums[r].Get(), declared)});
           std::vector<Value> results;
           for (const auto& output : plan.outputs) results.push_back(emission.Emit(output.value));
-          for (size_t o = 0; o < results.size(); ++o) outputs[o].Store(emission.Lower(plan.outputs[o].offset), results[o]);
+          for (size_t o = 0; o < results.size(); ++o)
+            outputs[o].Store(emission.Lower(plan.outputs[o].offset), results[o]);
         });
       });
     }
@@ -272,7 +286,8 @@ KernelPlan EmitTiles(ContractionPlan& plan, const Instruction& hero, const Emitt
   KernelPlan result = std::move(frame).Finish(hero.Is(Opcode::kDot) ? "dot, tiled" : "convolution, tiled");
   if (IsFloat(hero.shape().type())) {
     result.precision.instructions[hero.id()].sum =
-        SumPlan{.accumulator = type == declared ? hero.shape().type() : PrimitiveType::kF32, .longest_chain = plan.positions * plan.terms};
+        SumPlan{.accumulator = type == declared ? hero.shape().type() : PrimitiveType::kF32,
+                .longest_chain = plan.positions * plan.terms};
   }
   return result;
 }
@@ -290,7 +305,8 @@ Result<std::optional<KernelPlan>> EmitContraction(const FusionBody& body, const 
   const PrimitiveType type = hero->shape().type();
   TRY(KernelType(*hero, type));
   if (type == PrimitiveType::kPred) return std::nullopt;
-  if (hero->Is(Opcode::kConvolution) && (!IsFloat(type) || hero->attrs<ConvolutionAttrs>().batch_group_count != 1)) return std::nullopt;
+  if (hero->Is(Opcode::kConvolution) && (!IsFloat(type) || hero->attrs<ConvolutionAttrs>().batch_group_count != 1))
+    return std::nullopt;
 
   ContractionPlan plan(body);
   TRY(hero->Is(Opcode::kDot) ? PlanDot(*hero, plan) : PlanConvolution(*hero, plan));
@@ -300,10 +316,12 @@ Result<std::optional<KernelPlan>> EmitContraction(const FusionBody& body, const 
   for (const FusionBody::Root& root : body.roots()) {
     TRY(KernelType(*root.inst, root.shape->type()));
     if (root.shape->NumElements() != shape.NumElements() || !root.shape->layout().tiles.empty()) return std::nullopt;
-    const std::vector<IndexExpr> at = root.shape->dims() == shape.dims()
-                                          ? plan.result
-                                          : plan.pool.Delinearize(plan.pool.Linearize(plan.result, shape.dims()), root.shape->dims());
-    plan.outputs.push_back({&root, TRY(plan.graph.Plan(*root.inst, at, root.result)), plan.pool.Dot(at, LayoutStrides(*root.shape))});
+    const std::vector<IndexExpr> at =
+        root.shape->dims() == shape.dims()
+            ? plan.result
+            : plan.pool.Delinearize(plan.pool.Linearize(plan.result, shape.dims()), root.shape->dims());
+    plan.outputs.push_back(
+        {&root, TRY(plan.graph.Plan(*root.inst, at, root.result)), plan.pool.Dot(at, LayoutStrides(*root.shape))});
   }
   const NodeId operands[] = {plan.lhs, plan.rhs};
   for (const NodeId id : plan.graph.Reachable(operands)) {

@@ -1,5 +1,5 @@
-// The contraction emitter: dot and convolution with an elementwise epilogue, as products of 64 x 64 tiles through shared
-// memory. The fallback for library calls: right first, 35-40 % of a library's speed on the host at best.
+// The contraction emitter: dot and convolution with an elementwise epilogue, as products of 64 x 64 tiles through
+// shared memory. The fallback for library calls: right first, 35-40 % of a library's speed on the host at best.
 #ifndef HLO_GPU_EMITTERS_CONTRACTION_H_
 #define HLO_GPU_EMITTERS_CONTRACTION_H_
 

@@ -40,7 +40,8 @@ std::vector<int64_t> PhysicalDims(const Shape& shape) {
 
 Status CheckLayout(const Instruction& inst, const Shape& shape) {
   if (shape.layout().tiles.empty() && shape.layout().element_size_in_bits == 0 && !shape.HasDynamicDims()) return {};
-  FAIL(UnsupportedAt(inst, "U104", Str("no kernels for arrays of shape ", shape.ToStringWithLayout(), " ('", inst.name(), "')")));
+  FAIL(UnsupportedAt(inst, "U104",
+                     Str("no kernels for arrays of shape ", shape.ToStringWithLayout(), " ('", inst.name(), "')")));
 }
 
 }  // namespace
@@ -86,7 +87,8 @@ void FusionBody::AddLeaves(const Instruction& inst, int64_t operand) {
           walk(*user, inner);
           continue;
         }
-        const auto same = std::ranges::find_if(leaves_, [&](const Leaf& leaf) { return leaf.operand == operand && leaf.index == inner; });
+        const auto same = std::ranges::find_if(
+            leaves_, [&](const Leaf& leaf) { return leaf.operand == operand && leaf.index == inner; });
         leaf_of_[user] = static_cast<int>(same - leaves_.begin());
         if (same == leaves_.end()) leaves_.push_back({user, operand, inner, &user->shape()});
       }
@@ -125,7 +127,8 @@ IndexExpr Within(IndexPool& pool, IndexExpr e, int64_t low, int64_t high, std::v
 
 IndexExpr WindowBase(IndexPool& pool, IndexExpr position, IndexExpr w, const WindowDim& window, int64_t size,
                      std::vector<IndexCondition>* conditions) {
-  const IndexExpr dilated = pool.Add(pool.Add(pool.Multiply(position, window.stride), pool.Multiply(w, window.window_dilation)), -window.pad_low);
+  const IndexExpr dilated = pool.Add(
+      pool.Add(pool.Multiply(position, window.stride), pool.Multiply(w, window.window_dilation)), -window.pad_low);
   if (window.base_dilation == 1) return Within(pool, dilated, 0, size, conditions);
   const int64_t extent = size == 0 ? 0 : (size - 1) * window.base_dilation + 1;
   const IndexExpr inside = Within(pool, dilated, 0, extent, conditions);
@@ -218,7 +221,8 @@ Result<IndexExpr> ElementGraph::Loaded(const Instruction& inst, std::vector<Inde
 }
 
 Result<NodeId> ElementGraph::Plan(const Instruction& inst, std::vector<IndexExpr> index, int64_t result) {
-  if (inst.Is(Opcode::kGetTupleElement) && body_.LeafOf(inst) < 0) return Plan(inst.operand(0), std::move(index), inst.tuple_index());
+  if (inst.Is(Opcode::kGetTupleElement) && body_.LeafOf(inst) < 0)
+    return Plan(inst.operand(0), std::move(index), inst.tuple_index());
   if (inst.Is(Opcode::kTuple)) return Plan(inst.operand(result), std::move(index));
   const auto key = std::tuple(&inst, index);
   auto it = planned_.find(key);
@@ -226,8 +230,10 @@ Result<NodeId> ElementGraph::Plan(const Instruction& inst, std::vector<IndexExpr
   if (!inst.shape().IsTuple()) return it->second;
   const auto [of_result, is_new] = results_.try_emplace({it->second, static_cast<int>(result)});
   if (is_new) {
-    of_result->second =
-        Add({.kind = ElementNode::Kind::kResult, .inst = &inst, .which = static_cast<int>(result), .operands = {it->second}});
+    of_result->second = Add({.kind = ElementNode::Kind::kResult,
+                             .inst = &inst,
+                             .which = static_cast<int>(result),
+                             .operands = {it->second}});
   }
   return of_result->second;
 }
@@ -238,13 +244,15 @@ Result<NodeId> ElementGraph::Build(const Instruction& inst, const std::vector<In
   if (const int leaf = body_.LeafOf(inst); leaf >= 0) {
     TRY(KernelType(inst, inst.shape().type()));
     TRY(CheckLayout(inst, inst.shape()));
-    return Add({.kind = Kind::kLoad, .inst = &inst, .offset = pool_.Dot(index, LayoutStrides(inst.shape())), .leaf = leaf});
+    return Add(
+        {.kind = Kind::kLoad, .inst = &inst, .offset = pool_.Dot(index, LayoutStrides(inst.shape())), .leaf = leaf});
   }
   switch (inst.opcode()) {
     case Opcode::kConstant: {
       TRY(KernelType(inst, inst.shape().type()));
       const bool splat = inst.literal().IsSplat();
-      return Add({.kind = Kind::kLiteral, .inst = &inst,
+      return Add({.kind = Kind::kLiteral,
+                  .inst = &inst,
                   .offset = splat ? pool_.Constant(0) : pool_.Linearize(index, inst.shape().dims())});
     }
     case Opcode::kIota:
@@ -256,7 +264,8 @@ Result<NodeId> ElementGraph::Build(const Instruction& inst, const std::vector<In
       return Plan(inst.operand(0), std::move(inner));
     }
     case Opcode::kReshape:
-      return Plan(inst.operand(0), pool_.Delinearize(pool_.Linearize(index, inst.shape().dims()), inst.operand(0).shape().dims()));
+      return Plan(inst.operand(0),
+                  pool_.Delinearize(pool_.Linearize(index, inst.shape().dims()), inst.operand(0).shape().dims()));
     case Opcode::kTranspose: {
       std::vector<IndexExpr> inner(index.size());
       for (size_t i = 0; i < index.size(); ++i) inner[inst.dimensions()[i]] = index[i];
@@ -264,13 +273,15 @@ Result<NodeId> ElementGraph::Build(const Instruction& inst, const std::vector<In
     }
     case Opcode::kReverse: {
       std::vector<IndexExpr> inner = index;
-      for (const int64_t d : inst.dimensions()) inner[d] = pool_.Add(pool_.Multiply(index[d], -1), inst.shape().dim(d) - 1);
+      for (const int64_t d : inst.dimensions())
+        inner[d] = pool_.Add(pool_.Multiply(index[d], -1), inst.shape().dim(d) - 1);
       return Plan(inst.operand(0), std::move(inner));
     }
     case Opcode::kSlice: {
       std::vector<IndexExpr> inner;
       const auto& dims = inst.attrs<SliceAttrs>().slice.dims;
-      for (size_t i = 0; i < index.size(); ++i) inner.push_back(pool_.Add(pool_.Multiply(index[i], dims[i].stride), dims[i].start));
+      for (size_t i = 0; i < index.size(); ++i)
+        inner.push_back(pool_.Add(pool_.Multiply(index[i], dims[i].stride), dims[i].start));
       return Plan(inst.operand(0), std::move(inner));
     }
     case Opcode::kOptimizationBarrier: return Plan(inst.operand(0), index);
@@ -279,7 +290,9 @@ Result<NodeId> ElementGraph::Build(const Instruction& inst, const std::vector<In
       TRY(KernelType(inst, inst.shape().type()));
       TRY(KernelType(inst, inst.operand(0).shape().type()));
       if (BitWidth(inst.shape().type()) != BitWidth(inst.operand(0).shape().type())) {
-        FAIL(UnsupportedAt(inst, "U105", Str("no emitter for 'bitcast-convert' between widths, from ", inst.operand(0).shape(), " to ", inst.shape())));
+        FAIL(UnsupportedAt(inst, "U105",
+                           Str("no emitter for 'bitcast-convert' between widths, from ", inst.operand(0).shape(),
+                               " to ", inst.shape())));
       }
       return Add({.kind = Kind::kBits, .inst = &inst, .operands = {TRY(Plan(inst.operand(0), index))}});
     }
@@ -315,7 +328,8 @@ Result<NodeId> ElementGraph::BuildBitcast(const Instruction& inst, const std::ve
   TRY(CheckLayout(inst, inst.shape()));
   TRY(CheckLayout(operand, operand.shape()));
   const bool same_type = inst.shape().type() == operand.shape().type();
-  if (BitWidth(inst.shape().type()) != BitWidth(operand.shape().type()) || inst.shape().NumElements() != operand.shape().NumElements()) {
+  if (BitWidth(inst.shape().type()) != BitWidth(operand.shape().type()) ||
+      inst.shape().NumElements() != operand.shape().NumElements()) {
     FAIL(UnsupportedAt(inst, "U105", Str("no emitter for 'bitcast' from ", operand.shape(), " to ", inst.shape())));
   }
   const IndexExpr linear = pool_.Dot(index, LayoutStrides(inst.shape()));
@@ -417,7 +431,9 @@ Result<NodeId> ElementGraph::BuildDynamicUpdateSlice(const Instruction& inst, co
 Result<NodeId> ElementGraph::BuildGather(const Instruction& inst, const std::vector<IndexExpr>& index) {
   const auto& attrs = inst.attrs<GatherAttrs>();
   const Shape &operand = inst.operand(0).shape(), &indices = inst.operand(1).shape();
-  const auto contains = [](const std::vector<int64_t>& list, int64_t d) { return std::ranges::find(list, d) != list.end(); };
+  const auto contains = [](const std::vector<int64_t>& list, int64_t d) {
+    return std::ranges::find(list, d) != list.end();
+  };
   std::vector<IndexExpr> batch;
   for (int64_t d = 0; d < inst.shape().rank(); ++d) {
     if (!contains(attrs.offset_dims, d)) batch.push_back(index[d]);
@@ -449,8 +465,9 @@ Result<NodeId> ElementGraph::BuildGather(const Instruction& inst, const std::vec
 }
 
 // Plans the terms of a fold over `sizes`: written out when they are few, else as a loop.
-Result<NodeId> ElementGraph::BuildFold(ElementNode node, const std::vector<int64_t>& sizes,
-                                       const std::function<Result<ElementNode::Step>(const std::vector<IndexExpr>&)>& step) {
+Result<NodeId> ElementGraph::BuildFold(
+    ElementNode node, const std::vector<int64_t>& sizes,
+    const std::function<Result<ElementNode::Step>(const std::vector<IndexExpr>&)>& step) {
   const int64_t terms = Product(sizes);
   const int64_t limit = node.inst->Is(Opcode::kReduceWindow) ? kUnrolledWindow : kUnrolledTerms;
   if (terms > limit) {
@@ -519,9 +536,12 @@ Result<NodeId> ElementGraph::BuildSelectAndScatter(const Instruction& inst, cons
     covering.push_back((window.size + window.stride - 1) / window.stride);
   }
   if (Product(sizes) * Product(covering) > kUnrolledPick) {
-    FAIL(UnsupportedAt(inst, "U107", Str("no emitter for 'select-and-scatter' with a window of ", Product(sizes), " elements")));
+    FAIL(UnsupportedAt(inst, "U107",
+                       Str("no emitter for 'select-and-scatter' with a window of ", Product(sizes), " elements")));
   }
-  ElementNode node{.kind = ElementNode::Kind::kPick, .inst = &inst, .operands = {TRY(Plan(inst.operand(2), {}))},
+  ElementNode node{.kind = ElementNode::Kind::kPick,
+                   .inst = &inst,
+                   .operands = {TRY(Plan(inst.operand(2), {}))},
                    .window_size = Product(sizes)};
   // Windows that cover the element, in row-major order: the first one has the largest offset of the element in it.
   for (int64_t c = 0; c < Product(covering); ++c) {
@@ -531,9 +551,11 @@ Result<NodeId> ElementGraph::BuildSelectAndScatter(const Instruction& inst, cons
     for (size_t i = 0; i < index.size(); ++i) {
       const WindowDim& window = attrs.window.dims[i];
       // Padded coordinates; a negative low padding leaves elements in front that no window covers.
-      const IndexExpr padded = Within(pool_, pool_.Add(index[i], window.pad_low), 0, INT64_MAX / 4, &scatter.conditions);
+      const IndexExpr padded =
+          Within(pool_, pool_.Add(index[i], window.pad_low), 0, INT64_MAX / 4, &scatter.conditions);
       const int64_t j = covering[i] - 1 - pool_[back[i]].constant;
-      at.push_back(Within(pool_, pool_.Add(pool_.Div(padded, window.stride), -j), 0, source.dim(i), &scatter.conditions));
+      at.push_back(
+          Within(pool_, pool_.Add(pool_.Div(padded, window.stride), -j), 0, source.dim(i), &scatter.conditions));
       offset.push_back(pool_.Add(pool_.Mod(padded, window.stride), j * window.stride));
       Require(pool_, {offset.back(), 0, window.size}, &scatter.conditions);
     }
@@ -545,7 +567,8 @@ Result<NodeId> ElementGraph::BuildSelectAndScatter(const Instruction& inst, cons
       ElementNode::Step element;
       std::vector<IndexExpr> inner;
       for (size_t i = 0; i < index.size(); ++i) {
-        inner.push_back(WindowBase(pool_, at[i], position[i], attrs.window.dims[i], operand.dim(i), &element.conditions));
+        inner.push_back(
+            WindowBase(pool_, at[i], position[i], attrs.window.dims[i], operand.dim(i), &element.conditions));
         Require(pool_, {pool_.Add(offset[i], -pool_[position[i]].constant), 0, 1}, &element.own);
       }
       element.operands.push_back(TRY(Plan(inst.operand(0), inner)));
@@ -559,7 +582,8 @@ Result<NodeId> ElementGraph::BuildContraction(const Instruction& inst, const std
   TRY(KernelType(inst, inst.shape().type()));
   ElementNode node{.kind = ElementNode::Kind::kReduce, .inst = &inst};
   const Shape &lhs = inst.operand(0).shape(), &rhs = inst.operand(1).shape();
-  if (inst.operand_count() != 2) FAIL(UnsupportedAt(inst, "U108", Str("no emitter for sparse '", ToString(inst.opcode()), "'")));
+  if (inst.operand_count() != 2)
+    FAIL(UnsupportedAt(inst, "U108", Str("no emitter for sparse '", ToString(inst.opcode()), "'")));
   if (inst.Is(Opcode::kDot)) {
     const auto& attrs = inst.attrs<DotAttrs>();
     std::vector<int64_t> sizes;
@@ -569,8 +593,10 @@ Result<NodeId> ElementGraph::BuildContraction(const Instruction& inst, const std
       size_t next = 0;
       for (size_t i = 0; i < attrs.lhs_batch.size(); ++i) a[attrs.lhs_batch[i]] = b[attrs.rhs_batch[i]] = index[next++];
       for (size_t i = 0; i < terms.size(); ++i) a[attrs.lhs_contracting[i]] = b[attrs.rhs_contracting[i]] = terms[i];
-      for (IndexExpr& e : a) if (e.id < 0) e = index[next++];
-      for (IndexExpr& e : b) if (e.id < 0) e = index[next++];
+      for (IndexExpr& e : a)
+        if (e.id < 0) e = index[next++];
+      for (IndexExpr& e : b)
+        if (e.id < 0) e = index[next++];
       ElementNode::Step step;
       step.operands = {TRY(Plan(inst.operand(0), a)), TRY(Plan(inst.operand(1), b))};
       return step;
@@ -598,8 +624,8 @@ Result<NodeId> ElementGraph::BuildContraction(const Instruction& inst, const std
     b[labels.rhs_output_feature] = feature;
     for (size_t i = 0; i < labels.lhs_spatial.size(); ++i) {
       const WindowDim& window = attrs.window.dims[i];
-      a[labels.lhs_spatial[i]] =
-          WindowBase(pool_, index[labels.out_spatial[i]], terms[i], window, lhs.dim(labels.lhs_spatial[i]), &step.conditions);
+      a[labels.lhs_spatial[i]] = WindowBase(pool_, index[labels.out_spatial[i]], terms[i], window,
+                                            lhs.dim(labels.lhs_spatial[i]), &step.conditions);
       b[labels.rhs_spatial[i]] = window.reversed ? pool_.Add(pool_.Multiply(terms[i], -1), window.size - 1) : terms[i];
     }
     if (NeverHolds(pool_, step.conditions)) return step;

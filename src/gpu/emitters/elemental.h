@@ -1,6 +1,6 @@
 // The value of one element of any instruction inside a fusion, as a graph of nodes, one for each different
-// (instruction, index): first planned (index expressions are simplified, unsupported ops found, equal work shared), then
-// emitted into a kernel (emission.h). What only moves data (reshape, transpose, slice, ...) leaves no node at all.
+// (instruction, index): first planned (index expressions are simplified, unsupported ops found, equal work shared),
+// then emitted into a kernel (emission.h). What only moves data (reshape, transpose, slice, ...) leaves no node at all.
 #ifndef HLO_GPU_EMITTERS_ELEMENTAL_H_
 #define HLO_GPU_EMITTERS_ELEMENTAL_H_
 
@@ -24,7 +24,8 @@ class FusionBody {
   explicit FusionBody(const Instruction& inst);
 
   struct Leaf {  // An array that comes from outside.
-    const Instruction* inst;  // Inside: a parameter (or a get-tuple-element of it); for a lone instruction: the operand.
+    const Instruction*
+        inst;  // Inside: a parameter (or a get-tuple-element of it); for a lone instruction: the operand.
     int64_t operand;
     ShapeIndex index;
     const Shape* shape;
@@ -73,10 +74,10 @@ struct ElementNode {
     kGuard,    // conditions ? operands[0] : operands[1]; operands[0] is only right where they hold.
     kMap,      // A scalar computation of the operands.
     kReduce,   // A fold over its `steps`; operands are the initial values. The op is that of `inst`.
-    kPick,     // select-and-scatter, from the side of one operand element: for each window that may cover it a step with
-               // the source, followed by `window_size` steps with the window's elements. operands[0] is the initial value.
-    kResult,   // Result `which` of operands[0].
-    kGiven,    // Computed by the kernel's emitter before.
+    kPick,  // select-and-scatter, from the side of one operand element: for each window that may cover it a step with
+            // the source, followed by `window_size` steps with the window's elements. operands[0] is the initial value.
+    kResult,  // Result `which` of operands[0].
+    kGiven,   // Computed by the kernel's emitter before.
   };
   Kind kind;
   const Instruction* inst = nullptr;
@@ -87,8 +88,8 @@ struct ElementNode {
   std::vector<NodeId> operands;
   std::vector<IndexCondition> conditions;
   std::vector<IndexExpr> then_clamps, else_clamps;  // kGuard: clamps that change nothing on that side.
-  // kReduce: one for each term when unrolled, else one that is run for all values of the loop variables (the first is the
-  // outermost; from 0 to size - 1).
+  // kReduce: one for each term when unrolled, else one that is run for all values of the loop variables (the first is
+  // the outermost; from 0 to size - 1).
   struct Step {
     std::vector<IndexCondition> conditions;
     std::vector<NodeId> operands;
@@ -97,7 +98,7 @@ struct ElementNode {
   std::vector<Step> steps;
   std::vector<IndexExpr> loop;
   std::vector<int64_t> loop_sizes;
-  int64_t window_size = 0;  // kPick
+  int64_t window_size = 0;         // kPick
   std::vector<int32_t> variables;  // That its value depends on: index variables that are no loaded indices.
   bool needs_given = false;        // Some kGiven node is among what it needs.
 };
@@ -155,8 +156,8 @@ class ElementGraph {
   std::map<std::tuple<NodeId, int64_t>, IndexExpr> loaded_variables_;
 };
 
-// Where the base element of a window position lies: offset + position * stride + w * dilation - pad, divided by the base
-// dilation; the conditions say whether there is one. Appends what is not certain.
+// Where the base element of a window position lies: offset + position * stride + w * dilation - pad, divided by the
+// base dilation; the conditions say whether there is one. Appends what is not certain.
 IndexExpr WindowBase(IndexPool& pool, IndexExpr position, IndexExpr w, const WindowDim& window, int64_t size,
                      std::vector<IndexCondition>* conditions);
 // `e` clamped to [low, high), with the conditions under which that changes nothing appended. Empty ranges: never holds.

@@ -17,14 +17,20 @@ using Kind = ElementNode::Kind;
 Type AccumulatorType(const Instruction& fold, Type type) {
   if (!kernel::IsSmallFloat(type)) return type;
   if (fold.Is(Opcode::kDot) || fold.Is(Opcode::kConvolution)) return Type::kF32;
-  const Computation& reducer = fold.Is(Opcode::kReduce) ? *fold.attrs<ReduceAttrs>().to_apply : *fold.attrs<ReduceWindowAttrs>().to_apply;
+  const Computation& reducer =
+      fold.Is(Opcode::kReduce) ? *fold.attrs<ReduceAttrs>().to_apply : *fold.attrs<ReduceWindowAttrs>().to_apply;
   const auto simple = AsSimpleReducer(reducer);
   return simple && simple->opcode == Opcode::kAdd ? Type::kF32 : type;
 }
 
-Emission::Emission(ElementGraph& graph, KernelBuilder& k, std::map<int, Array> leaves, std::map<const Instruction*, Array> literals,
-                   std::string fault)
-    : graph_(graph), pool_(graph.pool()), k_(k), leaves_(std::move(leaves)), literals_(std::move(literals)), fault_(std::move(fault)),
+Emission::Emission(ElementGraph& graph, KernelBuilder& k, std::map<int, Array> leaves,
+                   std::map<const Instruction*, Array> literals, std::string fault)
+    : graph_(graph),
+      pool_(graph.pool()),
+      k_(k),
+      leaves_(std::move(leaves)),
+      literals_(std::move(literals)),
+      fault_(std::move(fault)),
       scopes_(1) {}
 
 void Emission::SetLane(IndexExpr variable) { lane_ = pool_[variable].variable; }
@@ -70,7 +76,9 @@ bool Emission::Ready(NodeId id) const {
   return true;
 }
 
-bool Emission::Varies(IndexExpr e) const { return lane_ >= 0 && std::ranges::binary_search(graph_.VariablesOf(e), lane_); }
+bool Emission::Varies(IndexExpr e) const {
+  return lane_ >= 0 && std::ranges::binary_search(graph_.VariablesOf(e), lane_);
+}
 
 bool Emission::Varies(std::span<const IndexCondition> conditions) const {
   return std::ranges::any_of(conditions, [&](const IndexCondition& condition) { return Varies(condition.expression); });
@@ -101,7 +109,8 @@ Value Emission::ComputeExpr(IndexExpr e) {
     case IndexPool::Kind::kMod: return Lower(node.operand) % node.divisor;
     case IndexPool::Kind::kClamp: {
       Value value = Lower(node.operand);
-      if (std::ranges::any_of(scopes_, [&](const ScopeData& scope) { return scope.assumed.contains(e.id); })) return value;
+      if (std::ranges::any_of(scopes_, [&](const ScopeData& scope) { return scope.assumed.contains(e.id); }))
+        return value;
       if (pool_[node.operand].low < node.low) value = Max(value, k_.Index(node.low));
       if (pool_[node.operand].high > node.high) value = Min(value, k_.Index(node.high));
       return value;
@@ -131,7 +140,8 @@ Value Emission::ComputeExpr(IndexExpr e) {
     if (node.constant != 0) varying.clear();
     // Positive terms first: no intermediate value is negative unless the sum can be.
     std::vector<IndexPool::Term> terms = node.terms;
-    std::ranges::stable_sort(terms, [](const auto& a, const auto& b) { return a.coefficient > 0 && b.coefficient < 0; });
+    std::ranges::stable_sort(terms,
+                             [](const auto& a, const auto& b) { return a.coefficient > 0 && b.coefficient < 0; });
     for (const auto& term : terms) sum = sum ? sum + product(term) : product(term);
     return node.constant == 0 ? sum : sum + node.constant;
   }
@@ -236,7 +246,8 @@ std::vector<Value> Emission::Compute(NodeId id) {
     case Kind::kLoad: {
       IndexExpr offset = node.offset;
       const Array& array = leaves_.at(node.leaf);
-      if (fault_ == "wrong_index" && node.leaf == 0) offset = pool_.Clamp(pool_.Add(offset, 1), 0, array.elements() - 1);
+      if (fault_ == "wrong_index" && node.leaf == 0)
+        offset = pool_.Clamp(pool_.Add(offset, 1), 0, array.elements() - 1);
       return {array.Load(Lower(offset))};
     }
     case Kind::kLiteral: {
@@ -298,7 +309,8 @@ Value Emission::ComputeGuard(const ElementNode& node) {
   return result.Get();
 }
 
-std::vector<Value> Emission::Fold(const ElementNode& node, std::span<const Value> accumulators, std::span<const Value> terms) {
+std::vector<Value> Emission::Fold(const ElementNode& node, std::span<const Value> accumulators,
+                                  std::span<const Value> terms) {
   const Instruction& inst = *node.inst;
   if (inst.Is(Opcode::kDot) || inst.Is(Opcode::kConvolution)) {
     const Type declared = KernelTypeOf(inst.shape().type()), type = accumulators[0].type();
@@ -306,7 +318,8 @@ std::vector<Value> Emission::Fold(const ElementNode& node, std::span<const Value
     if (type == Type::kPred) return {accumulators[0] | (a & b)};
     return {kernel::IsFloat(type) ? Fma(a, b, accumulators[0]) : accumulators[0] + a * b};
   }
-  const Computation& reducer = inst.Is(Opcode::kReduce) ? *inst.attrs<ReduceAttrs>().to_apply : *inst.attrs<ReduceWindowAttrs>().to_apply;
+  const Computation& reducer =
+      inst.Is(Opcode::kReduce) ? *inst.attrs<ReduceAttrs>().to_apply : *inst.attrs<ReduceWindowAttrs>().to_apply;
   std::vector<Value> arguments(accumulators.begin(), accumulators.end());
   for (size_t i = 0; i < terms.size(); ++i) arguments.push_back(Convert(terms[i], accumulators[i].type()));
   return EmitScalarComputation(k_, reducer, arguments, fault_);
@@ -319,7 +332,8 @@ std::vector<Value> Emission::ComputeReduce(const ElementNode& node) {
     const Type type = KernelTypeOf(node.inst->shape().type());
     types.push_back(type);
     const Type accumulator = AccumulatorType(*node.inst, type);
-    initial.push_back(kernel::IsFloat(accumulator) ? k_.Constant(accumulator, 0.0) : k_.Constant(accumulator, int64_t{0}));
+    initial.push_back(kernel::IsFloat(accumulator) ? k_.Constant(accumulator, 0.0)
+                                                   : k_.Constant(accumulator, int64_t{0}));
   }
   for (const NodeId operand : node.operands) {
     const Value value = Emit(operand);
@@ -399,7 +413,8 @@ std::vector<Value> Emission::ComputeReduce(const ElementNode& node) {
   return finish(values);
 }
 
-// For each window that covers the element: who wins in it? If it is this element, the source is scattered into the result.
+// For each window that covers the element: who wins in it? If it is this element, the source is scattered into the
+// result.
 Value Emission::ComputePick(const ElementNode& node) {
   const auto& attrs = node.inst->attrs<SelectAndScatterAttrs>();
   Value result = Emit(node.operands[0]);
@@ -433,7 +448,8 @@ NodeId Emission::UniformChoice(std::span<const NodeId> nodes) const {
     if (!seen.insert(id).second) return -1;
     const ElementNode& node = graph_.node(id);
     if (const bool* decision = Decision(id)) return visit(node.operands[*decision ? 0 : 1]);
-    const bool splits = node.kind == Kind::kGuard && (node.inst->Is(Opcode::kConcatenate) || node.inst->Is(Opcode::kDynamicUpdateSlice));
+    const bool splits = node.kind == Kind::kGuard &&
+                        (node.inst->Is(Opcode::kConcatenate) || node.inst->Is(Opcode::kDynamicUpdateSlice));
     if (splits && !Varies(node.conditions)) return id;
     for (const NodeId operand : node.operands) {
       if (const NodeId found = visit(operand); found >= 0) return found;

@@ -59,8 +59,8 @@ class Emission {
   kernel::Value Lower(IndexExpr e);
   kernel::Value Emit(NodeId id) { return EmitAll(id)[0]; }
 
-  // An undecided choice between pieces (of a concatenation, an update) below `nodes` that is the same for the whole tile:
-  // worth a branch around the tile. -1: none.
+  // An undecided choice between pieces (of a concatenation, an update) below `nodes` that is the same for the whole
+  // tile: worth a branch around the tile. -1: none.
   NodeId UniformChoice(std::span<const NodeId> nodes) const;
   kernel::Value All(std::span<const IndexCondition> conditions);
 

@@ -2,8 +2,8 @@
 // Which emitter takes what:
 //
 //   loop       every element of the outputs by itself: elementwise, data movement, gathers, windows, small reductions
-//   reduction  reduce roots over minor (row) or major (column) dimensions, with producers and elementwise epilogues fused
-//   transpose  like loop, with the operands whose minor dimension moves staged through tiles of shared memory
+//   reduction  reduce roots over minor (row) or major (column) dimensions, with producers and elementwise epilogues
+//   fused transpose  like loop, with the operands whose minor dimension moves staged through tiles of shared memory
 //   gemm       dot and convolution with an epilogue: the fallback for library calls
 //
 // What no emitter takes is reported as unsupported, by the op's name, when it is planned; never approximated.
@@ -25,8 +25,8 @@ namespace hlo::gpu {
 struct EmitterOptions {
   int multiprocessors = 132;  // What launch shapes are made for.
   // A planted fault, for tests of localisation: "tail" (the last element of a kernel's inner loop is left out),
-  // "dropped_term" (a reduction or contraction misses its last term), "max_ignores_nan", "wrong_index" (the first operand
-  // is read one element off). Empty: none.
+  // "dropped_term" (a reduction or contraction misses its last term), "max_ignores_nan", "wrong_index" (the first
+  // operand is read one element off). Empty: none.
   std::string inject;
 };
 
@@ -45,14 +45,14 @@ struct KernelBuffer {
   int scratch = 0;      // kScratch
   bool zeroed = false;  // kScratch: must be zero when the first kernel starts; the kernels leave it zero.
   Literal literal;      // kLiteral: laid out row-major.
-  // kOutput: only a part is written; the rest must hold the bytes of that operand leaf beforehand, by sharing its buffer
-  // or by a copy. -1: none.
+  // kOutput: only a part is written; the rest must hold the bytes of that operand leaf beforehand, by sharing its
+  // buffer or by a copy. -1: none.
   int64_t in_place_operand = -1;
   ShapeIndex in_place_index;
 };
 
-// An operand leaf may share its buffer with an output leaf: each thread reads an element before it writes the one in the
-// same place, and nobody else reads it. (Not listed for in-place updates, which want to share.)
+// An operand leaf may share its buffer with an output leaf: each thread reads an element before it writes the one in
+// the same place, and nobody else reads it. (Not listed for in-place updates, which want to share.)
 struct SharablePair {
   int64_t operand = 0;
   ShapeIndex operand_index, output;

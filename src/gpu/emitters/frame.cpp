@@ -27,7 +27,8 @@ std::vector<int64_t> LiteralBits(const Literal& literal) {
   std::vector<int64_t> bits;
   for (int64_t i = 0; i < literal.shape().NumElements(); ++i) {
     switch (KernelTypeOf(literal.shape().type())) {
-      case kernel::Type::kF16: case kernel::Type::kBF16: bits.push_back(literal.data<uint16_t>()[i]); break;
+      case kernel::Type::kF16:
+      case kernel::Type::kBF16: bits.push_back(literal.data<uint16_t>()[i]); break;
       case kernel::Type::kF32: bits.push_back(literal.data<uint32_t>()[i]); break;
       case kernel::Type::kF64: bits.push_back(static_cast<int64_t>(literal.data<uint64_t>()[i])); break;
       default: bits.push_back(literal.GetInt(i));
@@ -38,9 +39,11 @@ std::vector<int64_t> LiteralBits(const Literal& literal) {
 
 }  // namespace
 
-KernelFrame::KernelFrame(ElementGraph& graph, std::span<const NodeId> needed, int64_t blocks, int threads, const EmitterOptions& options,
-                         std::string_view suffix)
-    : graph_(graph), k_(KernelName(graph.body().source(), suffix), std::max<int64_t>(blocks, 1), threads), fault_(options.inject),
+KernelFrame::KernelFrame(ElementGraph& graph, std::span<const NodeId> needed, int64_t blocks, int threads,
+                         const EmitterOptions& options, std::string_view suffix)
+    : graph_(graph),
+      k_(KernelName(graph.body().source(), suffix), std::max<int64_t>(blocks, 1), threads),
+      fault_(options.inject),
       needed_(graph.Reachable(needed)) {
   std::map<const Instruction*, Array> literals;
   std::set<int> used;
@@ -48,14 +51,18 @@ KernelFrame::KernelFrame(ElementGraph& graph, std::span<const NodeId> needed, in
   for (const NodeId id : needed_) {
     const ElementNode& node = graph.node(id);
     if (node.kind == Kind::kLoad) used.insert(node.leaf);
-    if (node.kind == Kind::kLiteral && !graph.pool().IsConstant(node.offset) && !std::ranges::count(constants, node.inst)) {
+    if (node.kind == Kind::kLiteral && !graph.pool().IsConstant(node.offset) &&
+        !std::ranges::count(constants, node.inst)) {
       constants.push_back(node.inst);
     }
   }
   for (const int leaf : used) {
     const FusionBody::Leaf& from = graph.body().leaves()[leaf];
     leaves_[leaf] = k_.Input(Str("in", leaf), KernelTypeOf(from.shape->type()), from.shape->NumElements());
-    buffers_.push_back({.kind = KernelBuffer::Kind::kOperand, .operand = from.operand, .index = from.index, .bytes = from.shape->ByteSize()});
+    buffers_.push_back({.kind = KernelBuffer::Kind::kOperand,
+                        .operand = from.operand,
+                        .index = from.index,
+                        .bytes = from.shape->ByteSize()});
   }
   for (const Instruction* constant : constants) {
     const Literal& literal = constant->literal();
@@ -76,7 +83,8 @@ KernelFrame::KernelFrame(ElementGraph& graph, std::span<const NodeId> needed, in
 Array KernelFrame::OutputAs(const FusionBody::Root& root, bool read, int in_place_leaf) {
   const kernel::Type type = KernelTypeOf(root.shape->type());
   const std::string name = Str("out", outputs_.size());
-  const Array array = read ? k_.InOut(name, type, root.shape->NumElements()) : k_.Output(name, type, root.shape->NumElements());
+  const Array array =
+      read ? k_.InOut(name, type, root.shape->NumElements()) : k_.Output(name, type, root.shape->NumElements());
   KernelBuffer buffer{.kind = KernelBuffer::Kind::kOutput, .index = root.index, .bytes = root.shape->ByteSize()};
   if (in_place_leaf >= 0) {
     buffer.in_place_operand = graph_.body().leaves()[in_place_leaf].operand;
@@ -88,7 +96,9 @@ Array KernelFrame::OutputAs(const FusionBody::Root& root, bool read, int in_plac
 }
 
 Array KernelFrame::Output(const FusionBody::Root& root) { return OutputAs(root, false, -1); }
-Array KernelFrame::WrittenOutput(const FusionBody::Root& root, int in_place_leaf) { return OutputAs(root, true, in_place_leaf); }
+Array KernelFrame::WrittenOutput(const FusionBody::Root& root, int in_place_leaf) {
+  return OutputAs(root, true, in_place_leaf);
+}
 
 Array KernelFrame::InPlaceOutput(const FusionBody::Root& root, int leaf) {
   const Array array = OutputAs(root, false, leaf);
@@ -100,7 +110,8 @@ Array KernelFrame::InPlaceOutput(const FusionBody::Root& root, int leaf) {
 }
 
 Array KernelFrame::Scratch(int id, kernel::Type type, int64_t elements, bool zeroed) {
-  buffers_.push_back({.kind = KernelBuffer::Kind::kScratch, .bytes = elements * kernel::Bytes(type), .scratch = id, .zeroed = zeroed});
+  buffers_.push_back(
+      {.kind = KernelBuffer::Kind::kScratch, .bytes = elements * kernel::Bytes(type), .scratch = id, .zeroed = zeroed});
   return k_.InOut(Str("scratch", id), type, elements);
 }
 
@@ -125,7 +136,8 @@ KernelPlan KernelFrame::Finish(std::string_view emitter) && {
     for (const int64_t size : node.loop_sizes) terms *= size;
     const kernel::Type accumulator = AccumulatorType(*node.inst, KernelTypeOf(node.inst->shape().type()));
     const bool widened = accumulator != KernelTypeOf(node.inst->shape().type());
-    promise.sum = SumPlan{.accumulator = widened ? PrimitiveType::kF32 : node.inst->shape().type(), .longest_chain = terms};
+    promise.sum =
+        SumPlan{.accumulator = widened ? PrimitiveType::kF32 : node.inst->shape().type(), .longest_chain = terms};
   }
   plan.kernel = std::make_shared<const kernel::Kernel>(std::move(k_).Build());
   plan.emitter = emitter;

@@ -17,8 +17,8 @@ namespace hlo::gpu {
 class KernelFrame {
  public:
   // Parameters: the leaves and large literals that `needed` reads.
-  KernelFrame(ElementGraph& graph, std::span<const NodeId> needed, int64_t blocks, int threads, const EmitterOptions& options,
-              std::string_view suffix = "");
+  KernelFrame(ElementGraph& graph, std::span<const NodeId> needed, int64_t blocks, int threads,
+              const EmitterOptions& options, std::string_view suffix = "");
 
   kernel::KernelBuilder& k() { return k_; }
   Emission& emission() { return *emission_; }

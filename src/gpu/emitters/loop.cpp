@@ -30,7 +30,9 @@ bool IsInPlaceRoot(const FusionBody& body, const FusionBody::Root& root) {
   return leaf >= 0 && body.leaves()[leaf].shape->layout().minor_to_major == inst.shape().layout().minor_to_major;
 }
 
-const Shape& IterationShape(const FusionBody::Root& root, bool in_place) { return in_place ? root.inst->operand(1).shape() : *root.shape; }
+const Shape& IterationShape(const FusionBody::Root& root, bool in_place) {
+  return in_place ? root.inst->operand(1).shape() : *root.shape;
+}
 
 // Sizes above 1, major to minor in memory, each with its logical dimension.
 std::vector<int64_t> MajorToMinor(const Shape& shape) {
@@ -48,7 +50,8 @@ struct LoopRequest {
 };
 
 // Plans over the dimensions of the first root; groups[i] counts how many of them variable i stands for.
-Result<std::unique_ptr<LoopPlan>> PlanOver(const FusionBody& body, const LoopRequest& request, const std::vector<int>& groups) {
+Result<std::unique_ptr<LoopPlan>> PlanOver(const FusionBody& body, const LoopRequest& request,
+                                           const std::vector<int>& groups) {
   auto plan = std::make_unique<LoopPlan>(body);
   IndexPool& pool = plan->pool;
   const Shape& shape = IterationShape(*request.roots[0], request.in_place);
@@ -67,21 +70,25 @@ Result<std::unique_ptr<LoopPlan>> PlanOver(const FusionBody& body, const LoopReq
   for (const FusionBody::Root* root : request.roots) {
     TRY(KernelType(*root->inst, root->shape->type()));
     if (!root->shape->layout().tiles.empty()) {
-      FAIL(UnsupportedAt(*root->inst, "U104", Str("no kernels for arrays of shape ", root->shape->ToStringWithLayout())));
+      FAIL(UnsupportedAt(*root->inst, "U104",
+                         Str("no kernels for arrays of shape ", root->shape->ToStringWithLayout())));
     }
     if (request.in_place) {
       const Instruction& inst = *root->inst;
       std::vector<IndexExpr> to;
       for (int64_t d = 0; d < shape.rank(); ++d) {
-        to.push_back(pool.Add(index[d], TRY(plan->graph.Loaded(inst.operand(2 + d), {}, inst.shape().dim(d) - shape.dim(d)))));
+        to.push_back(
+            pool.Add(index[d], TRY(plan->graph.Loaded(inst.operand(2 + d), {}, inst.shape().dim(d) - shape.dim(d)))));
       }
-      plan->outputs.push_back({root, TRY(plan->graph.Plan(inst.operand(1), index)), pool.Dot(to, LayoutStrides(*root->shape)),
-                               body.LeafOf(inst.operand(0))});
+      plan->outputs.push_back({root, TRY(plan->graph.Plan(inst.operand(1), index)),
+                               pool.Dot(to, LayoutStrides(*root->shape)), body.LeafOf(inst.operand(0))});
       continue;
     }
-    const std::vector<IndexExpr> at =
-        root->shape->dims() == shape.dims() ? index : pool.Delinearize(pool.Linearize(index, shape.dims()), root->shape->dims());
-    plan->outputs.push_back({root, TRY(plan->graph.Plan(*root->inst, at, root->result)), pool.Dot(at, LayoutStrides(*root->shape))});
+    const std::vector<IndexExpr> at = root->shape->dims() == shape.dims()
+                                          ? index
+                                          : pool.Delinearize(pool.Linearize(index, shape.dims()), root->shape->dims());
+    plan->outputs.push_back(
+        {root, TRY(plan->graph.Plan(*root->inst, at, root->result)), pool.Dot(at, LayoutStrides(*root->shape))});
   }
   return plan;
 }
@@ -151,7 +158,8 @@ std::vector<NodeId> LoopPlan::Values() const {
   return values;
 }
 
-Result<std::vector<std::unique_ptr<LoopPlan>>> PlanLoops(const FusionBody& body, const std::vector<const FusionBody::Root*>& roots) {
+Result<std::vector<std::unique_ptr<LoopPlan>>> PlanLoops(const FusionBody& body,
+                                                         const std::vector<const FusionBody::Root*>& roots) {
   std::vector<bool> in_place;
   for (const FusionBody::Root* root : roots) in_place.push_back(IsInPlaceRoot(body, *root));
   for (;;) {
@@ -191,7 +199,8 @@ Result<std::unique_ptr<LoopPlan>> Flattened(const FusionBody& body, const LoopPl
 std::vector<Array> MakeOutputs(LoopPlan& plan, KernelFrame& frame) {
   std::vector<Array> arrays;
   for (const auto& output : plan.outputs) {
-    arrays.push_back(output.in_place_leaf >= 0 ? frame.InPlaceOutput(*output.root, output.in_place_leaf) : frame.Output(*output.root));
+    arrays.push_back(output.in_place_leaf >= 0 ? frame.InPlaceOutput(*output.root, output.in_place_leaf)
+                                               : frame.Output(*output.root));
   }
   // An operand may share the buffer of an output when every thread reads of it only what it is about to write there.
   std::map<int, std::vector<IndexExpr>> reads;
@@ -204,14 +213,15 @@ std::vector<Array> MakeOutputs(LoopPlan& plan, KernelFrame& frame) {
     for (const auto& output : plan.outputs) {
       if (output.in_place_leaf >= 0 || from.NumElements() != output.root->shape->NumElements()) continue;
       if (ByteWidth(from.type()) != ByteWidth(output.root->shape->type())) continue;
-      if (std::ranges::all_of(offsets, [&](IndexExpr e) { return e == output.offset; })) frame.Share(leaf, *output.root);
+      if (std::ranges::all_of(offsets, [&](IndexExpr e) { return e == output.offset; }))
+        frame.Share(leaf, *output.root);
     }
   }
   return arrays;
 }
 
-void EmitTile(LoopPlan& plan, KernelFrame& frame, const std::vector<Array>& arrays, int width, IndexExpr lane, Value begin, int64_t step,
-              const std::function<void(Value)>& in_tile) {
+void EmitTile(LoopPlan& plan, KernelFrame& frame, const std::vector<Array>& arrays, int width, IndexExpr lane,
+              Value begin, int64_t step, const std::function<void(Value)>& in_tile) {
   constexpr int kMostBranches = 8;
   Emission& emission = frame.emission();
   kernel::KernelBuilder& k = frame.k();
@@ -242,7 +252,8 @@ void EmitTile(LoopPlan& plan, KernelFrame& frame, const std::vector<Array>& arra
   emit(0);
 }
 
-Result<KernelPlan> EmitLoop(const FusionBody& body, std::unique_ptr<LoopPlan> plan, const EmitterOptions& options, std::string_view suffix) {
+Result<KernelPlan> EmitLoop(const FusionBody& body, std::unique_ptr<LoopPlan> plan, const EmitterOptions& options,
+                            std::string_view suffix) {
   constexpr int64_t kShortRow = 32;
   const int64_t minor = plan->sizes.empty() ? 1 : plan->sizes.back();
   if (plan->sizes.empty() || (plan->sizes.size() > 1 && minor < kShortRow)) plan = TRY(Flattened(body, *plan));

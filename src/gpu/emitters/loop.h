@@ -35,15 +35,18 @@ struct LoopPlan {
 };
 
 // One plan for each group of roots with the same number of elements. `flat`: all dimensions as one.
-Result<std::vector<std::unique_ptr<LoopPlan>>> PlanLoops(const FusionBody& body, const std::vector<const FusionBody::Root*>& roots);
+Result<std::vector<std::unique_ptr<LoopPlan>>> PlanLoops(const FusionBody& body,
+                                                         const std::vector<const FusionBody::Root*>& roots);
 Result<std::unique_ptr<LoopPlan>> Flattened(const FusionBody& body, const LoopPlan& plan);
 
 // Emits the outputs over a tile: choices that are the same for the whole tile become branches around it.
-// `lane` varies in the tile, over [begin, begin + step) of its size; the other variables are bound. `in_tile` may bind more.
+// `lane` varies in the tile, over [begin, begin + step) of its size; the other variables are bound. `in_tile` may bind
+// more.
 void EmitTile(LoopPlan& plan, KernelFrame& frame, const std::vector<kernel::Array>& arrays, int width, IndexExpr lane,
               kernel::Value begin, int64_t step, const std::function<void(kernel::Value)>& in_tile = nullptr);
 
-Result<KernelPlan> EmitLoop(const FusionBody& body, std::unique_ptr<LoopPlan> plan, const EmitterOptions& options, std::string_view suffix);
+Result<KernelPlan> EmitLoop(const FusionBody& body, std::unique_ptr<LoopPlan> plan, const EmitterOptions& options,
+                            std::string_view suffix);
 
 // Arrays for the outputs of a plan, marked sharable where that is right.
 std::vector<kernel::Array> MakeOutputs(LoopPlan& plan, KernelFrame& frame);

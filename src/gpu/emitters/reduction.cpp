@@ -147,7 +147,8 @@ Result<std::unique_ptr<ReductionPlan>> PlanOver(const FusionBody& body, const st
     const std::vector<int64_t>& from_dims = is_store ? shape.dims() : kept_dims;
     const std::vector<IndexExpr> at =
         root.shape->dims() == from_dims ? from : pool.Delinearize(pool.Linearize(from, from_dims), root.shape->dims());
-    const Output output{&root, TRY(plan->graph.Plan(*root.inst, at, root.result)), pool.Dot(at, LayoutStrides(*root.shape))};
+    const Output output{&root, TRY(plan->graph.Plan(*root.inst, at, root.result)),
+                        pool.Dot(at, LayoutStrides(*root.shape))};
     (is_store ? plan->stores : plan->epilogues).push_back(output);
   }
   // A reduce may be used at its own index only, and only after the walk.
@@ -194,7 +195,8 @@ bool MayMerge(const ReductionPlan& plan, const ReductionPlan::Variable& a, const
 // All accumulators of all reduces, side by side.
 class ReductionBody {
  public:
-  ReductionBody(ReductionPlan& plan, KernelFrame& frame) : plan_(plan), frame_(frame), k_(frame.k()), emission_(frame.emission()) {
+  ReductionBody(ReductionPlan& plan, KernelFrame& frame)
+      : plan_(plan), frame_(frame), k_(frame.k()), emission_(frame.emission()) {
     for (const Output& output : plan_.epilogues) epilogues_.push_back(frame.Output(*output.root));
     for (const Output& output : plan_.stores) stores_.push_back(frame.Output(*output.root));
   }
@@ -218,7 +220,8 @@ class ReductionBody {
   }
 
   // In a tile: one more term for each of `steps`, and what is stored on the way. `bind` binds the lane for step u.
-  void Accumulate(const std::vector<Slot>& slots, const std::vector<Emission::ScopeData>& steps, const std::function<void(size_t)>& bind) {
+  void Accumulate(const std::vector<Slot>& slots, const std::vector<Emission::ScopeData>& steps,
+                  const std::function<void(size_t)>& bind) {
     std::vector<Value> accumulators;
     for (const Slot& slot : slots) accumulators.push_back(slot.Get());
     for (size_t u = 0; u < steps.size(); ++u) {
@@ -250,7 +253,8 @@ class ReductionBody {
       for (size_t i = 0; i < hero.types.size(); ++i) arguments.push_back(a[next + i]);
       for (size_t i = 0; i < hero.types.size(); ++i) arguments.push_back(Convert(b[next + i], hero.accumulators[i]));
       next += hero.types.size();
-      const auto folded = EmitScalarComputation(k_, *hero.inst->attrs<ReduceAttrs>().to_apply, arguments, frame_.fault());
+      const auto folded =
+          EmitScalarComputation(k_, *hero.inst->attrs<ReduceAttrs>().to_apply, arguments, frame_.fault());
       results.insert(results.end(), folded.begin(), folded.end());
     }
     return results;
@@ -275,7 +279,8 @@ class ReductionBody {
     }
     std::vector<Value> results;
     for (const Output& output : plan_.epilogues) results.push_back(emission_.Emit(output.value));
-    for (size_t i = 0; i < results.size(); ++i) epilogues_[i].Store(emission_.Lower(plan_.epilogues[i].offset), results[i]);
+    for (size_t i = 0; i < results.size(); ++i)
+      epilogues_[i].Store(emission_.Lower(plan_.epilogues[i].offset), results[i]);
   }
   // Before a tile in which Finish stands: what does not vary in it.
   void HoistEpilogues() {
@@ -322,7 +327,8 @@ struct Partials {
 };
 Partials MakePartials(KernelFrame& frame, const std::vector<Type>& types, int64_t elements, int64_t counters) {
   Partials partials;
-  for (size_t i = 0; i < types.size(); ++i) partials.values.push_back(frame.Scratch(static_cast<int>(i), types[i], elements));
+  for (size_t i = 0; i < types.size(); ++i)
+    partials.values.push_back(frame.Scratch(static_cast<int>(i), types[i], elements));
   partials.counters = frame.Scratch(static_cast<int>(types.size()), Type::kU32, counters, true);
   return partials;
 }
@@ -334,15 +340,15 @@ int64_t SplitsFor(int64_t groups, int64_t steps, int64_t least_steps, const Emit
   return std::clamp<int64_t>(CeilDiv(wanted, groups), 1, std::max<int64_t>(1, steps / least_steps));
 }
 
-
 // Says how many additions a term passes through.
 KernelPlan WithChain(KernelPlan plan, const ReductionPlan& reduction, int64_t chain) {
   for (const auto& hero : reduction.heroes) {
     if (!IsFloat(hero.inst->operand(0).shape().type())) continue;
     const Type accumulator = hero.accumulators[0];
     InstructionPlan& promise = plan.precision.instructions[hero.inst->id()];
-    promise.sum = SumPlan{.accumulator = accumulator == hero.types[0] ? hero.inst->operand(0).shape().type() : PrimitiveType::kF32,
-                          .longest_chain = chain};
+    promise.sum = SumPlan{
+        .accumulator = accumulator == hero.types[0] ? hero.inst->operand(0).shape().type() : PrimitiveType::kF32,
+        .longest_chain = chain};
   }
   return plan;
 }
@@ -373,21 +379,24 @@ KernelPlan EmitRows(ReductionPlan& plan, const EmitterOptions& options) {
   const bool dropped = frame.fault() == "dropped_term";
   const auto walk = [&](const std::vector<Slot>& slots, Value first, Value last) {
     body.HoistInputs();
-    k.Loop(first, last, unroll, [&](Value at) {
-      std::vector<Emission::ScopeData> scopes;
-      std::vector<Value> begins;
-      for (int64_t u = 0; u < unroll; ++u) {
-        const Value each = at + u;
-        emission.Enter();
-        BindAll(plan, emission, true, chunks == 1 ? each : each / chunks);
-        begins.push_back(chunks == 1 ? k.Index(0) : outer == 1 ? each * step : each % chunks * step);
-        body.HoistInputs();
-        scopes.push_back(emission.Leave());
-      }
-      TileOver(k, width, dropped ? row - 1 : row, begins[0], step, [&](Value i) {
-        body.Accumulate(slots, scopes, [&](size_t u) { emission.Bind(plan.variables.back().e, begins[u] + i); });
-      });
-    }, unroll == 1 ? 4 : 1);
+    k.Loop(
+        first, last, unroll,
+        [&](Value at) {
+          std::vector<Emission::ScopeData> scopes;
+          std::vector<Value> begins;
+          for (int64_t u = 0; u < unroll; ++u) {
+            const Value each = at + u;
+            emission.Enter();
+            BindAll(plan, emission, true, chunks == 1 ? each : each / chunks);
+            begins.push_back(chunks == 1 ? k.Index(0) : outer == 1 ? each * step : each % chunks * step);
+            body.HoistInputs();
+            scopes.push_back(emission.Leave());
+          }
+          TileOver(k, width, dropped ? row - 1 : row, begins[0], step, [&](Value i) {
+            body.Accumulate(slots, scopes, [&](size_t u) { emission.Bind(plan.variables.back().e, begins[u] + i); });
+          });
+        },
+        unroll == 1 ? 4 : 1);
   };
 
   if (by_warp) {
@@ -411,7 +420,8 @@ KernelPlan EmitRows(ReductionPlan& plan, const EmitterOptions& options) {
   if (splits == 1) {
     walk(slots, k.Index(0), k.Index(steps));
     body.Finish(k.BlockReduce(slots, body.Combiner()));
-    return WithChain(std::move(frame).Finish("row reduction, a block for each row"), plan, steps + width + 5 + threads / 32 + 1);
+    return WithChain(std::move(frame).Finish("row reduction, a block for each row"), plan,
+                     steps + width + 5 + threads / 32 + 1);
   }
   const int64_t share = CeilDiv(CeilDiv(steps, splits), unroll) * unroll;
   const Value split = k.block() % splits, first = split * share;
@@ -484,16 +494,19 @@ KernelPlan EmitColumns(ReductionPlan& plan, const EmitterOptions& options) {
 
   const std::vector<Slot> slots = body.MakeSlots(width);
   const auto walk = [&](Value from, int64_t stride) {
-    k.Loop(from, last, stride * unroll, [&](Value term) {
-      std::vector<Emission::ScopeData> scopes;
-      for (int64_t u = 0; u < unroll; ++u) {
-        emission.Enter();
-        BindAll(plan, emission, true, term + u * stride);
-        body.HoistInputs();
-        scopes.push_back(emission.Leave());
-      }
-      tile([&](Value i) { body.Accumulate(slots, scopes, [&](size_t) { emission.Bind(lane, begin + i); }); });
-    }, unroll == 1 ? 4 : 1);
+    k.Loop(
+        from, last, stride * unroll,
+        [&](Value term) {
+          std::vector<Emission::ScopeData> scopes;
+          for (int64_t u = 0; u < unroll; ++u) {
+            emission.Enter();
+            BindAll(plan, emission, true, term + u * stride);
+            body.HoistInputs();
+            scopes.push_back(emission.Leave());
+          }
+          tile([&](Value i) { body.Accumulate(slots, scopes, [&](size_t) { emission.Bind(lane, begin + i); }); });
+        },
+        unroll == 1 ? 4 : 1);
   };
   if (!narrow) {
     walk(first, 1);
@@ -543,18 +556,21 @@ KernelPlan EmitColumns(ReductionPlan& plan, const EmitterOptions& options) {
   k.If(k.ArriveLast(partials.counters, group, splits), [&] {
     Emission::Scope final_scope(emission);
     const std::vector<Slot> sums = body.MakeSlots(width);
-    k.Loop(int64_t{0}, splits, 1, [&](Value part) {
-      const Value from = (batch * splits + part) * columns + begin;
-      block_tile([&](Value i) {
-        std::vector<Value> a, b;
-        for (size_t j = 0; j < sums.size(); ++j) {
-          a.push_back(sums[j].Get());
-          b.push_back(partials.values[j].Load(from + i));
-        }
-        const std::vector<Value> combined = body.Combine(a, b);
-        for (size_t j = 0; j < sums.size(); ++j) sums[j].Set(combined[j]);
-      });
-    }, 4);
+    k.Loop(
+        int64_t{0}, splits, 1,
+        [&](Value part) {
+          const Value from = (batch * splits + part) * columns + begin;
+          block_tile([&](Value i) {
+            std::vector<Value> a, b;
+            for (size_t j = 0; j < sums.size(); ++j) {
+              a.push_back(sums[j].Get());
+              b.push_back(partials.values[j].Load(from + i));
+            }
+            const std::vector<Value> combined = body.Combine(a, b);
+            for (size_t j = 0; j < sums.size(); ++j) sums[j].Set(combined[j]);
+          });
+        },
+        4);
     finish(sums);
   });
   return WithChain(std::move(frame).Finish(how), plan, chain);

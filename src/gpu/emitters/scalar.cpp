@@ -34,9 +34,13 @@ Value InWide(Value x, F f) {
 Type SignedOf(Type type) {
   switch (type) {
     case Type::kU8: return Type::kS8;
-    case Type::kU16: case Type::kF16: case Type::kBF16: return Type::kS16;
-    case Type::kU32: case Type::kF32: return Type::kS32;
-    case Type::kU64: case Type::kF64: return Type::kS64;
+    case Type::kU16:
+    case Type::kF16:
+    case Type::kBF16: return Type::kS16;
+    case Type::kU32:
+    case Type::kF32: return Type::kS32;
+    case Type::kU64:
+    case Type::kF64: return Type::kS64;
     default: return type;
   }
 }
@@ -51,9 +55,8 @@ Value EmitSign(Value x) {
   if (kernel::IsInteger(x.type())) {
     return Select(x > 0, Like(x, int64_t{1}), Select(x < 0, Like(x, int64_t{-1}), Like(x, int64_t{0})));
   }
-  return InWide(x, [](Value w) {
-    return Select(w != w, w, CopySign(Select(w == 0.0, Like(w, 0.0), Like(w, 1.0)), w));
-  });
+  return InWide(x,
+                [](Value w) { return Select(w != w, w, CopySign(Select(w == 0.0, Like(w, 0.0), Like(w, 1.0)), w)); });
 }
 
 Value EmitIsFinite(Value x) {
@@ -171,8 +174,10 @@ Value EmitReducePrecision(const Instruction& inst, Value x) {
       bits = bits & Like(bits, ~((int64_t{1} << dropped) - 1));
     }
     if (attrs.exponent_bits < source_exponent) {
-      const int64_t bias = (int64_t{1} << (attrs.exponent_bits - 1)) - 1, source_bias = (int64_t{1} << (source_exponent - 1)) - 1;
-      const Value exponent = ShiftRightLogical(bits, Like(bits, int64_t{source_mantissa})) & ((int64_t{1} << source_exponent) - 1);
+      const int64_t bias = (int64_t{1} << (attrs.exponent_bits - 1)) - 1,
+                    source_bias = (int64_t{1} << (source_exponent - 1)) - 1;
+      const Value exponent =
+          ShiftRightLogical(bits, Like(bits, int64_t{source_mantissa})) & ((int64_t{1} << source_exponent) - 1);
       const Value infinity = sign | Like(bits, ((int64_t{1} << source_exponent) - 1) << source_mantissa);
       bits = Select(exponent > source_bias + bias, infinity, bits);
       bits = Select(exponent <= source_bias - bias, sign, bits);
@@ -192,27 +197,25 @@ using ScalarFunction = Value (*)(const Instruction&, std::span<const Value>);
 template <Opcode>
 struct ScalarRow;
 
-#define ROW(Name, ...)                                                       \
-  template <>                                                                \
-  struct ScalarRow<Opcode::k##Name> {                                        \
-    static Value Emit(const Instruction& inst, std::span<const Value> v) {   \
-      __VA_ARGS__                                                            \
-    }                                                                        \
-    static constexpr ScalarFunction kEmit = &Emit;                           \
+#define ROW(Name, ...)                                                                   \
+  template <>                                                                            \
+  struct ScalarRow<Opcode::k##Name> {                                                    \
+    static Value Emit(const Instruction& inst, std::span<const Value> v) { __VA_ARGS__ } \
+    static constexpr ScalarFunction kEmit = &Emit;                                       \
   };
 #define UNARY(Name, ...) ROW(Name, const Value x = v[0]; return __VA_ARGS__;)
 #define BINARY(Name, ...) ROW(Name, const Value x = v[0]; const Value y = v[1]; return __VA_ARGS__;)
-#define UNSUPPORTED(Name)                                 \
-  template <>                                             \
-  struct ScalarRow<Opcode::k##Name> {                     \
-    static constexpr ScalarFunction kEmit = nullptr;      \
+#define UNSUPPORTED(Name)                            \
+  template <>                                        \
+  struct ScalarRow<Opcode::k##Name> {                \
+    static constexpr ScalarFunction kEmit = nullptr; \
   };
 
 UNARY(Abs, EmitAbs(x))
 UNARY(Acos, EmitAcos(x))
 UNARY(Acosh, EmitAcosh(x))
 BINARY(Add, EmitAdd(x, y))
-BINARY(And, x & y)
+BINARY(And, x& y)
 UNARY(Asin, EmitAsin(x))
 UNARY(Asinh, EmitAsinh(x))
 BINARY(Atan2, Atan2(x, y))
@@ -325,7 +328,8 @@ Status CheckScalar(const Instruction& inst) {
 }
 
 Value EmitScalar(const Instruction& inst, std::span<const Value> operands, const std::string& fault) {
-  if (inst.Is(Opcode::kMaximum) && fault == "max_ignores_nan") return Select(operands[0] > operands[1], operands[0], operands[1]);
+  if (inst.Is(Opcode::kMaximum) && fault == "max_ignores_nan")
+    return Select(operands[0] > operands[1], operands[0], operands[1]);
   return kRows[static_cast<int>(inst.opcode())](inst, operands);
 }
 
@@ -346,15 +350,16 @@ Status CheckScalarComputation(const Computation& computation) {
       default: TRY(CheckScalar(*inst));
     }
     if (!inst->Is(Opcode::kTuple) && !inst->shape().IsScalar()) {
-      FAIL(UnsupportedAt(*inst, "U103", Str("no emitter for '", inst->name(), "' of shape ", inst->shape(), " inside the scalar computation '",
-                                             computation.name(), "'")));
+      FAIL(UnsupportedAt(*inst, "U103",
+                         Str("no emitter for '", inst->name(), "' of shape ", inst->shape(),
+                             " inside the scalar computation '", computation.name(), "'")));
     }
   }
   return {};
 }
 
-std::vector<Value> EmitScalarComputation(KernelBuilder& k, const Computation& computation, std::span<const Value> arguments,
-                                         const std::string& fault) {
+std::vector<Value> EmitScalarComputation(KernelBuilder& k, const Computation& computation,
+                                         std::span<const Value> arguments, const std::string& fault) {
   std::map<const Instruction*, std::vector<Value>> values;
   for (const Instruction* inst : computation.PostOrder()) {
     std::vector<Value> operands;
@@ -369,7 +374,9 @@ std::vector<Value> EmitScalarComputation(KernelBuilder& k, const Computation& co
       case Opcode::kTuple: result = operands; break;
       case Opcode::kBitcastConvert: result = {Bitcast(operands[0], KernelTypeOf(inst->shape().type()))}; break;
       case Opcode::kCall: result = EmitScalarComputation(k, *inst->attrs<CallAttrs>().to_apply, operands, fault); break;
-      case Opcode::kFusion: result = EmitScalarComputation(k, *inst->attrs<FusionAttrs>().calls, operands, fault); break;
+      case Opcode::kFusion:
+        result = EmitScalarComputation(k, *inst->attrs<FusionAttrs>().calls, operands, fault);
+        break;
       default: result = {EmitScalar(*inst, operands, fault)};
     }
   }
@@ -379,7 +386,8 @@ std::vector<Value> EmitScalarComputation(KernelBuilder& k, const Computation& co
 Value LiteralValue(KernelBuilder& k, const Literal& literal, int64_t linear) {
   const Type type = KernelTypeOf(literal.shape().type());
   switch (type) {
-    case Type::kF16: case Type::kBF16: return k.Bits(type, literal.data<uint16_t>()[linear]);
+    case Type::kF16:
+    case Type::kBF16: return k.Bits(type, literal.data<uint16_t>()[linear]);
     case Type::kF32: return k.Bits(type, literal.data<uint32_t>()[linear]);
     case Type::kF64: return k.Bits(type, static_cast<int64_t>(literal.data<uint64_t>()[linear]));
     default: return k.Constant(type, literal.GetInt(linear));
@@ -409,7 +417,8 @@ std::optional<Value> IdentityOf(KernelBuilder& k, const SimpleReducer& reducer, 
     case Opcode::kMinimum:
       if (is_float) return k.Constant(type, infinity);
       if (type == Type::kPred) return k.Constant(type, int64_t{1});
-      return k.Constant(type, static_cast<int64_t>(is_signed ? static_cast<uint64_t>(INT64_MAX) >> (64 - bits) : UINT64_MAX >> (64 - bits)));
+      return k.Constant(type, static_cast<int64_t>(is_signed ? static_cast<uint64_t>(INT64_MAX) >> (64 - bits)
+                                                             : UINT64_MAX >> (64 - bits)));
     case Opcode::kAnd: return k.Constant(type, type == Type::kPred ? int64_t{1} : int64_t{-1});
     case Opcode::kOr:
     case Opcode::kXor: return k.Constant(type, int64_t{0});

@@ -1,4 +1,5 @@
-// One element of an elementwise op, as an expression of the kernel builder, with HLO's edge semantics (spec/ops.md 1, 2).
+// One element of an elementwise op, as an expression of the kernel builder, with HLO's edge semantics (spec/ops.md 1,
+// 2).
 #ifndef HLO_GPU_EMITTERS_SCALAR_H_
 #define HLO_GPU_EMITTERS_SCALAR_H_
 
@@ -24,13 +25,15 @@ kernel::Type KernelTypeOf(PrimitiveType type);
 
 // Can `inst` be computed from values of its operands by EmitScalar?
 Status CheckScalar(const Instruction& inst);
-kernel::Value EmitScalar(const Instruction& inst, std::span<const kernel::Value> operands, const std::string& fault = "");
+kernel::Value EmitScalar(const Instruction& inst, std::span<const kernel::Value> operands,
+                         const std::string& fault = "");
 
 // A computation on scalars (a reducer, a comparator): elementwise ops, constants, tuples, calls of such computations.
 Status CheckScalarComputation(const Computation& computation);
 // The root's value, or the values of the root tuple's operands.
 std::vector<kernel::Value> EmitScalarComputation(kernel::KernelBuilder& k, const Computation& computation,
-                                                 std::span<const kernel::Value> arguments, const std::string& fault = "");
+                                                 std::span<const kernel::Value> arguments,
+                                                 const std::string& fault = "");
 
 // The constant of one element of a literal.
 kernel::Value LiteralValue(kernel::KernelBuilder& k, const Literal& literal, int64_t linear);

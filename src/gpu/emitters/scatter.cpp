@@ -34,7 +34,7 @@ struct ScatterPlan {
   std::vector<int64_t> scatter_sizes, window_sizes;
   IndexExpr scatter, window;  // Linear, row-major.
   NodeId update;
-  IndexExpr window_offset;    // In the output, from where the window starts.
+  IndexExpr window_offset;  // In the output, from where the window starts.
   bool windows_overlap = false;
   struct Start {  // A dimension whose start is loaded.
     NodeId index;
@@ -81,7 +81,8 @@ Status PlanUpdates(const Instruction& inst, ScatterPlan& plan) {
     if (k == attrs.scatter_dims_to_operand_dims.end()) continue;
     std::vector<IndexExpr> component = scatter;
     if (attrs.index_vector_dim < indices.shape().rank()) {
-      component.insert(component.begin() + attrs.index_vector_dim, plan.pool.Constant(k - attrs.scatter_dims_to_operand_dims.begin()));
+      component.insert(component.begin() + attrs.index_vector_dim,
+                       plan.pool.Constant(k - attrs.scatter_dims_to_operand_dims.begin()));
     }
     plan.starts.push_back({TRY(plan.graph.Plan(indices, component)), operand.shape().dim(d) - extent, strides[d]});
     plan.windows_overlap |= extent > 1 && operand.shape().dim(d) > extent;
@@ -96,7 +97,9 @@ Result<std::optional<std::vector<KernelPlan>>> EmitScatter(const FusionBody& bod
   const Instruction& inst = *root.inst;
   if (!inst.Is(Opcode::kScatter)) return std::nullopt;
   if (body.roots().size() != 1 || inst.operand_count() != 3) {
-    FAIL(UnsupportedAt(inst, "U109", Str("no emitter for 'scatter' with ", inst.operand_count() / 2, " operands or beside other results")));
+    FAIL(UnsupportedAt(
+        inst, "U109",
+        Str("no emitter for 'scatter' with ", inst.operand_count() / 2, " operands or beside other results")));
   }
   TRY(CheckScalarComputation(*inst.attrs<ScatterAttrs>().to_apply));
   std::vector<KernelPlan> plans;
@@ -174,7 +177,8 @@ Result<std::optional<std::vector<KernelPlan>>> EmitScatter(const FusionBody& bod
   });
   plans.push_back(std::move(frame).Finish("scatter, in the order of the indices"));
   if (IsFloat(inst.shape().type())) {
-    plans.back().precision.instructions[inst.id()].sum = SumPlan{.accumulator = inst.shape().type(), .longest_chain = count};
+    plans.back().precision.instructions[inst.id()].sum =
+        SumPlan{.accumulator = inst.shape().type(), .longest_chain = count};
   }
   return plans;
 }

@@ -1,5 +1,5 @@
-// The scatter emitter: updates in the order of the indices, so the same bits each time, also where indices meet. Threads
-// share the elements of a window; each walks all indices.
+// The scatter emitter: updates in the order of the indices, so the same bits each time, also where indices meet.
+// Threads share the elements of a window; each walks all indices.
 #ifndef HLO_GPU_EMITTERS_SCATTER_H_
 #define HLO_GPU_EMITTERS_SCATTER_H_
 

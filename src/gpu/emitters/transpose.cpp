@@ -50,7 +50,8 @@ std::optional<KernelPlan> EmitTranspose(LoopPlan& plan, const EmitterOptions& op
   const size_t across = staged.across;
   const int64_t rows = plan.sizes[across], columns = plan.sizes.back();
   int64_t element_bytes = 0;
-  for (const NodeId load : staged.loads) element_bytes += kernel::Bytes(KernelTypeOf(plan.graph.node(load).inst->shape().type()));
+  for (const NodeId load : staged.loads)
+    element_bytes += kernel::Bytes(KernelTypeOf(plan.graph.node(load).inst->shape().type()));
   const bool large = rows >= 64 && columns >= 64 && element_bytes * 64 * 65 <= kSharedBytes;
   const int64_t side = large ? 64 : 32;
   if (element_bytes * side * (side + 1) > kSharedBytes) return std::nullopt;
@@ -87,27 +88,34 @@ std::optional<KernelPlan> EmitTranspose(LoopPlan& plan, const EmitterOptions& op
     const Array tile = k.Shared(Str("tile", tiles.size()), KernelTypeOf(node.inst->shape().type()), side * pitch);
     tiles.push_back(tile);
     k.Warps([&] {
-      k.Loop(k.warp(), Min(k.Index(side), k.Index(columns) - column0), warps, [&](Value column) {
-        Emission::Scope scope(emission);
-        emission.Bind(column_variable, column0 + column);
-        emission.Hoist(node.offset);
-        TileOver(k, width, rows, row0, side, [&](Value row) {
-          Emission::Scope in_tile(emission);
-          emission.Bind(row_variable, row0 + row);
-          tile.Store(column * pitch + row, emission.Emit(load));
-        });
-      }, 0);
+      k.Loop(
+          k.warp(), Min(k.Index(side), k.Index(columns) - column0), warps,
+          [&](Value column) {
+            Emission::Scope scope(emission);
+            emission.Bind(column_variable, column0 + column);
+            emission.Hoist(node.offset);
+            TileOver(k, width, rows, row0, side, [&](Value row) {
+              Emission::Scope in_tile(emission);
+              emission.Bind(row_variable, row0 + row);
+              tile.Store(column * pitch + row, emission.Emit(load));
+            });
+          },
+          0);
     });
   }
   emission.SetLane(column_variable);
   k.Warps([&] {
-    k.Loop(k.warp(), Min(k.Index(side), k.Index(rows) - row0), warps, [&](Value row) {
-      Emission::Scope scope(emission);
-      emission.Bind(row_variable, row0 + row);
-      EmitTile(plan, frame, arrays, width, column_variable, column0, side, [&](Value column) {
-        for (size_t j = 0; j < tiles.size(); ++j) emission.Bind(staged.loads[j], {tiles[j].Load(column * pitch + row)});
-      });
-    }, 0);
+    k.Loop(
+        k.warp(), Min(k.Index(side), k.Index(rows) - row0), warps,
+        [&](Value row) {
+          Emission::Scope scope(emission);
+          emission.Bind(row_variable, row0 + row);
+          EmitTile(plan, frame, arrays, width, column_variable, column0, side, [&](Value column) {
+            for (size_t j = 0; j < tiles.size(); ++j)
+              emission.Bind(staged.loads[j], {tiles[j].Load(column * pitch + row)});
+          });
+        },
+        0);
   });
   return std::move(frame).Finish("transpose");
 }

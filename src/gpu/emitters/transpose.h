@@ -1,5 +1,5 @@
-// The transpose emitter: a loop whose operands' minor dimension moves reads them through tiles of shared memory, so that
-// both sides of the transpose touch memory in runs.
+// The transpose emitter: a loop whose operands' minor dimension moves reads them through tiles of shared memory, so
+// that both sides of the transpose touch memory in runs.
 #ifndef HLO_GPU_EMITTERS_TRANSPOSE_H_
 #define HLO_GPU_EMITTERS_TRANSPOSE_H_
 

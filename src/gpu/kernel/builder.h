@@ -178,10 +178,8 @@ template <class T>
 concept Literal = std::integral<T> || std::floating_point<T>;
 template <Literal T>
 Value AsValue(Value like, T literal) {
-  if constexpr (std::integral<T>)
-    return ConstantLike(like, static_cast<int64_t>(literal));
-  else
-    return ConstantLike(like, static_cast<double>(literal));
+  if constexpr (std::integral<T>) return ConstantLike(like, static_cast<int64_t>(literal));
+  else return ConstantLike(like, static_cast<double>(literal));
 }
 #define HLO_KERNEL_LITERALS(op)     \
   template <Literal T>              \

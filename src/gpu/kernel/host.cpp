@@ -104,8 +104,7 @@ void HostKernel::Launch(std::span<void* const> arguments) const {
 
 Result<HostKernel> CompileHost(const Kernel& kernel) {
   const Kernel* const kernels[] = {&kernel};
-  return TRY(CompileHost(kernels))
-  .front();
+  return TRY(CompileHost(kernels)).front();
 }
 
 Result<std::vector<HostKernel>> CompileHost(std::span<const Kernel* const> kernels) {

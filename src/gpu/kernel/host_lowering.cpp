@@ -140,10 +140,8 @@ class HostLowering {
     BasicBlock* const loop = BasicBlock::Create(context_, "loop", function_);
     BasicBlock* const after = BasicBlock::Create(context_, "after", function_);
     BasicBlock* const before = b_.GetInsertBlock();
-    if (runs)
-      b_.CreateBr(loop);
-    else
-      b_.CreateCondBr(b_.CreateICmpSLT(begin, end), loop, after);
+    if (runs) b_.CreateBr(loop);
+    else b_.CreateCondBr(b_.CreateICmpSLT(begin, end), loop, after);
     b_.SetInsertPoint(loop);
     llvm::PHINode* const index = b_.CreatePHI(b_.getInt64Ty(), 2);
     index->addIncoming(begin, before);

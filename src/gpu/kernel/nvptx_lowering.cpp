@@ -374,10 +374,8 @@ class NvptxLowering {
       const int copy = copies_.begin;
       Loop(Get(loop.operands[0], copy), Get(loop.operands[1], copy), Get(loop.operands[2], copy), loop.imm,
            [&](LlvmValue value) {
-             if (linear_[index].stride == 0)
-               SetUniform(index, value);
-             else
-               Set(index, copy, value);
+             if (linear_[index].stride == 0) SetUniform(index, value);
+             else Set(index, copy, value);
              EmitRegion(loop.regions[0]);
            });
     });
@@ -583,10 +581,8 @@ class NvptxLowering {
     for (int copy = copies_.begin; copy < copies_.end; ++copy) {
       llvm::SmallVector<LlvmValue, 16> elements;
       for (size_t i = 1; i < store.operands.size(); ++i) elements.push_back(Get(store.operands[i], copy));
-      if (elements.size() == 1)
-        StoreScalar(store.imm, Get(store.operands[0], copy), elements[0]);
-      else
-        StorePacked(store.imm, Get(store.operands[0], copy), elements);
+      if (elements.size() == 1) StoreScalar(store.imm, Get(store.operands[0], copy), elements[0]);
+      else StorePacked(store.imm, Get(store.operands[0], copy), elements);
     }
   }
 

@@ -17,8 +17,8 @@ void Normalize(View& view) {
   }
 }
 
-// A reshape of a view, when it keeps dimensions together: each run of result dimensions comes from one operand dimension
-// or the other way round.
+// A reshape of a view, when it keeps dimensions together: each run of result dimensions comes from one operand
+// dimension or the other way round.
 std::optional<View> ReshapeView(const View& from, const std::vector<int64_t>& dims) {
   View to = from;
   to.dims = dims;
@@ -55,7 +55,10 @@ std::optional<View> ReshapeView(const View& from, const std::vector<int64_t>& di
 std::optional<View> ViewOf(const Instruction& inst) {
   switch (inst.opcode()) {
     case Opcode::kParameter: {
-      View view{.operand = inst.parameter_number(), .type = inst.shape().type(), .dims = inst.shape().dims(), .strides = LayoutStrides(inst.shape())};
+      View view{.operand = inst.parameter_number(),
+                .type = inst.shape().type(),
+                .dims = inst.shape().dims(),
+                .strides = LayoutStrides(inst.shape())};
       Normalize(view);
       return view;
     }
@@ -93,7 +96,10 @@ std::optional<View> ViewOf(const Instruction& inst) {
       View dense{.dims = inst.operand(0).shape().dims(), .strides = LayoutStrides(inst.operand(0).shape())};
       Normalize(dense);
       if (from->strides != dense.strides) return std::nullopt;
-      View to{.operand = from->operand, .type = from->type, .dims = inst.shape().dims(), .strides = LayoutStrides(inst.shape())};
+      View to{.operand = from->operand,
+              .type = from->type,
+              .dims = inst.shape().dims(),
+              .strides = LayoutStrides(inst.shape())};
       Normalize(to);
       return to;
     }
@@ -124,9 +130,7 @@ bool ReadStep(const Instruction& user, const Instruction& value, EpilogueStep* s
       if (!left) return false;
       step->op = EpilogueOp::kSubtract;
       break;
-    case Opcode::kMaximum:
-      step->op = EpilogueOp::kRelu;
-      return other.IsConstantOf(0);
+    case Opcode::kMaximum: step->op = EpilogueOp::kRelu; return other.IsConstantOf(0);
     default: return false;
   }
   const auto view = ViewOf(other);
@@ -138,10 +142,13 @@ bool ReadStep(const Instruction& user, const Instruction& value, EpilogueStep* s
 bool IsViewOp(const Instruction& inst) { return inst.Is(Opcode::kBitcast) || inst.Is(Opcode::kReshape); }
 
 // The index of dimensions of a dot's operand that are neither batch nor contracted.
-std::vector<int64_t> FreeDims(int64_t rank, const std::vector<int64_t>& batch, const std::vector<int64_t>& contracting) {
+std::vector<int64_t> FreeDims(int64_t rank, const std::vector<int64_t>& batch,
+                              const std::vector<int64_t>& contracting) {
   std::vector<int64_t> free;
   for (int64_t d = 0; d < rank; ++d) {
-    const auto holds = [&](const std::vector<int64_t>& list) { return std::find(list.begin(), list.end(), d) != list.end(); };
+    const auto holds = [&](const std::vector<int64_t>& list) {
+      return std::find(list.begin(), list.end(), d) != list.end();
+    };
     if (!holds(batch) && !holds(contracting)) free.push_back(d);
   }
   return free;
@@ -164,8 +171,8 @@ DotGroups GroupsOf(const Contraction& contraction) {
   return groups;
 }
 
-bool MatrixOf(const View& view, const std::vector<int64_t>& batch, const std::vector<int64_t>& rows, const std::vector<int64_t>& columns,
-              MatrixView* matrix) {
+bool MatrixOf(const View& view, const std::vector<int64_t>& batch, const std::vector<int64_t>& rows,
+              const std::vector<int64_t>& columns, MatrixView* matrix) {
   Run run;
   if (!Combine(view, batch, &run)) return false;
   matrix->batch = run.stride;
@@ -226,7 +233,8 @@ ContractionAnswer ReadContraction(const Instruction& fusion) {
   contraction.product = product;
   if (product->operand_count() != 2) return no("sparse operands");
   const auto lhs = ViewOf(product->operand(0)), rhs = ViewOf(product->operand(1));
-  if (!lhs || !rhs || lhs->operand < 0 || rhs->operand < 0) return no("an operand of the product is computed in the fusion");
+  if (!lhs || !rhs || lhs->operand < 0 || rhs->operand < 0)
+    return no("an operand of the product is computed in the fusion");
   contraction.lhs = *lhs;
   contraction.rhs = *rhs;
   const Instruction* value = product;
@@ -244,7 +252,8 @@ ContractionAnswer ReadContraction(const Instruction& fusion) {
   if (root.Is(Opcode::kReshape) && !(value->shape().HasDefaultLayout() && fusion.shape().HasDefaultLayout())) {
     return no("the result is reshaped into another layout");
   }
-  contraction.result = {.type = value->shape().type(), .dims = value->shape().dims(),
+  contraction.result = {.type = value->shape().type(),
+                        .dims = value->shape().dims(),
                         .strides = LayoutStrides(value->IsRoot() ? fusion.shape() : value->shape())};
   Normalize(contraction.result);
   return answer;
@@ -287,7 +296,8 @@ MatrixAnswer ReadPointwiseConvolution(const Contraction& contraction) {
   };
   const auto& attrs = contraction.product->attrs<ConvolutionAttrs>();
   for (const WindowDim& dim : attrs.window.dims) {
-    if (dim.size != 1 || dim.stride != 1 || dim.pad_low != 0 || dim.pad_high != 0 || dim.base_dilation != 1) return no("its window is no point");
+    if (dim.size != 1 || dim.stride != 1 || dim.pad_low != 0 || dim.pad_high != 0 || dim.base_dilation != 1)
+      return no("its window is no point");
   }
   if (attrs.feature_group_count != 1 || attrs.batch_group_count != 1) return no("it has groups");
   const DimLabels& labels = attrs.dim_labels;
@@ -296,7 +306,8 @@ MatrixAnswer ReadPointwiseConvolution(const Contraction& contraction) {
     dims.insert(dims.end(), spatial.begin(), spatial.end());
     return dims;
   };
-  const std::vector<int64_t> lhs_rows = positions(labels.lhs_batch, labels.lhs_spatial), rows = positions(labels.out_batch, labels.out_spatial);
+  const std::vector<int64_t> lhs_rows = positions(labels.lhs_batch, labels.lhs_spatial),
+                             rows = positions(labels.out_batch, labels.out_spatial);
   MatrixProduct& product = answer.product;
   product.lhs_type = contraction.lhs.type;
   product.rhs_type = contraction.rhs.type;

@@ -1,5 +1,5 @@
-// What a library fusion computes, as strided views of its operands: a product (dot or convolution) and then steps on its
-// elements. Read from the fusion's HLO; no library is known here.
+// What a library fusion computes, as strided views of its operands: a product (dot or convolution) and then steps on
+// its elements. Read from the fusion's HLO; no library is known here.
 #ifndef HLO_GPU_LIBRARIES_CONTRACTION_H_
 #define HLO_GPU_LIBRARIES_CONTRACTION_H_
 
@@ -32,7 +32,7 @@ struct EpilogueStep {
 struct Contraction {
   const Instruction* product;  // The dot or convolution.
   View lhs, rhs;               // In the dimensions of the product's operands.
-  View result;                 // In the dimensions of the product's result; operand is -1. The strides are the layout's.
+  View result;  // In the dimensions of the product's result; operand is -1. The strides are the layout's.
   std::vector<EpilogueStep> epilogue;
 };
 

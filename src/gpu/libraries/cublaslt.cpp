@@ -13,11 +13,11 @@ namespace hlo::gpu {
 namespace {
 
 using Handle = void*;
-enum { kR32F = 0, kR64F = 1, kR16F = 2, kR16BF = 14 };             // cudaDataType
+enum { kR32F = 0, kR64F = 1, kR16F = 2, kR16BF = 14 };  // cudaDataType
 enum { kCompute32F = 68, kCompute64F = 70, kCompute32FFastTF32 = 77 };
 enum { kTransposeA = 3, kTransposeB = 4, kEpilogue = 7, kBiasPointer = 8 };  // cublasLtMatmulDescAttributes_t
-enum { kBatchCount = 5, kBatchStride = 6 };                        // cublasLtMatrixLayoutAttribute_t
-enum { kMaxWorkspace = 1 };                                        // cublasLtMatmulPreferenceAttributes_t
+enum { kBatchCount = 5, kBatchStride = 6 };                                  // cublasLtMatrixLayoutAttribute_t
+enum { kMaxWorkspace = 1 };                                                  // cublasLtMatmulPreferenceAttributes_t
 enum { kEpilogueDefault = 1, kEpilogueRelu = 2, kEpilogueBias = 4 };
 constexpr int64_t kWorkspaceBytes = 32 << 20;
 
@@ -43,15 +43,18 @@ struct Api {
   int (*preference_create)(Handle*);
   int (*preference_destroy)(Handle);
   int (*preference_set)(Handle, int attribute, const void*, size_t);
-  int (*heuristic)(Handle, Handle desc, Handle a, Handle b, Handle c, Handle d, Handle preference, int, Algorithm*, int*);
-  int (*matmul)(Handle, Handle desc, const void* alpha, const void* a, Handle, const void* b, Handle, const void* beta, const void* c, Handle,
-                void* d, Handle, const void* algo, void* workspace, size_t, void* stream);
+  int (*heuristic)(Handle, Handle desc, Handle a, Handle b, Handle c, Handle d, Handle preference, int, Algorithm*,
+                   int*);
+  int (*matmul)(Handle, Handle desc, const void* alpha, const void* a, Handle, const void* b, Handle, const void* beta,
+                const void* c, Handle, void* d, Handle, const void* algo, void* workspace, size_t, void* stream);
 
   std::string VersionText() const {
     const size_t v = version();
     return Str(v / 10000, ".", v / 100 % 100, ".", v % 100);
   }
-  Error Failed(std::string_view call, int status) const { return DeviceError("R015", Str(call, ": ", status_string(status), " (", status, ")")); }
+  Error Failed(std::string_view call, int status) const {
+    return DeviceError("R015", Str(call, ": ", status_string(status), " (", status, ")"));
+  }
 };
 
 Result<Api> LoadApi(const std::vector<std::string>& search) {
@@ -128,7 +131,8 @@ struct Plan {
 };
 
 std::string MakePlan(const MatrixProduct& product, bool allow_tf32, Plan* plan) {
-  if (product.lhs_type != product.rhs_type || product.lhs_type != product.result_type) return "its operands and result differ in type";
+  if (product.lhs_type != product.rhs_type || product.lhs_type != product.result_type)
+    return "its operands and result differ in type";
   switch (product.result_type) {
     case PrimitiveType::kF16: plan->type = kR16F; break;
     case PrimitiveType::kBF16: plan->type = kR16BF; break;
@@ -142,7 +146,8 @@ std::string MakePlan(const MatrixProduct& product, bool allow_tf32, Plan* plan) 
   plan->batch = product.batch;
   plan->a.operand = product.rhs_operand;
   plan->b.operand = product.lhs_operand;
-  if (!ReadColumn(product.rhs, product.n, product.k, true, &plan->a) || !ReadColumn(product.lhs, product.k, product.m, true, &plan->b) ||
+  if (!ReadColumn(product.rhs, product.n, product.k, true, &plan->a) ||
+      !ReadColumn(product.lhs, product.k, product.m, true, &plan->b) ||
       !ReadColumn(product.result, product.n, product.m, false, &plan->d)) {
     return "no dimension of an operand or of the result is contiguous";
   }
@@ -152,8 +157,9 @@ std::string MakePlan(const MatrixProduct& product, bool allow_tf32, Plan* plan) 
       plan->alpha *= step.constant;
     } else if (step.op == EpilogueOp::kAdd && step.operand >= 0 && vector && plan->bias < 0 && !plan->relu) {
       plan->bias = step.operand;
-    } else if (step.op == EpilogueOp::kAdd && step.operand >= 0 && plan->residual < 0 && !plan->relu && step.strides.row != 0 &&
-               step.strides.column != 0 && ReadColumn(step.strides, product.n, product.m, false, &plan->c)) {
+    } else if (step.op == EpilogueOp::kAdd && step.operand >= 0 && plan->residual < 0 && !plan->relu &&
+               step.strides.row != 0 && step.strides.column != 0 &&
+               ReadColumn(step.strides, product.n, product.m, false, &plan->c)) {
       plan->residual = step.operand;
     } else if (step.op == EpilogueOp::kRelu && !plan->relu) {
       plan->relu = true;
@@ -166,7 +172,8 @@ std::string MakePlan(const MatrixProduct& product, bool allow_tf32, Plan* plan) 
 
 class CublasLtCall : public LibraryCall {
  public:
-  CublasLtCall(const Api& api, Handle handle, const Plan& plan, void* stream) : api_(api), handle_(handle), plan_(plan), stream_(stream) {}
+  CublasLtCall(const Api& api, Handle handle, const Plan& plan, void* stream)
+      : api_(api), handle_(handle), plan_(plan), stream_(stream) {}
 
   ~CublasLtCall() override {
     if (desc_ != nullptr) api_.desc_destroy(desc_);
@@ -178,7 +185,8 @@ class CublasLtCall : public LibraryCall {
   // The heuristic's first algorithm.
   Status Prepare() {
     const int scale_type = plan_.type == kR64F ? kR64F : kR32F;
-    if (const int status = api_.desc_create(&desc_, plan_.compute, scale_type)) FAIL(api_.Failed("cublasLtMatmulDescCreate", status));
+    if (const int status = api_.desc_create(&desc_, plan_.compute, scale_type))
+      FAIL(api_.Failed("cublasLtMatmulDescCreate", status));
     const int32_t transpose_a = plan_.a.transposed, transpose_b = plan_.b.transposed;
     uint32_t epilogue = kEpilogueDefault;
     if (plan_.relu) epilogue = kEpilogueRelu;
@@ -191,7 +199,8 @@ class CublasLtCall : public LibraryCall {
     TRY(MakeLayout(plan_.d, &d_));
     TRY(MakeLayout(plan_.residual >= 0 ? plan_.c : plan_.d, &c_));
     Handle preference = nullptr;
-    if (const int status = api_.preference_create(&preference)) FAIL(api_.Failed("cublasLtMatmulPreferenceCreate", status));
+    if (const int status = api_.preference_create(&preference))
+      FAIL(api_.Failed("cublasLtMatmulPreferenceCreate", status));
     const uint64_t workspace = kWorkspaceBytes;
     api_.preference_set(preference, kMaxWorkspace, &workspace, sizeof workspace);
     int found = 0;
@@ -215,16 +224,18 @@ class CublasLtCall : public LibraryCall {
     const double wide_alpha = plan_.alpha, wide_beta = beta;
     const bool wide = plan_.type == kR64F;
     const void* c = plan_.residual >= 0 ? operands[plan_.residual] : result;
-    const int status = api_.matmul(handle_, desc_, wide ? static_cast<const void*>(&wide_alpha) : &alpha, operands[plan_.a.operand], a_,
-                                   operands[plan_.b.operand], b_, wide ? static_cast<const void*>(&wide_beta) : &beta, c, c_, result, d_,
-                                   algorithm_.algo, scratch, algorithm_.workspace_bytes, stream_);
+    const int status =
+        api_.matmul(handle_, desc_, wide ? static_cast<const void*>(&wide_alpha) : &alpha, operands[plan_.a.operand],
+                    a_, operands[plan_.b.operand], b_, wide ? static_cast<const void*>(&wide_beta) : &beta, c, c_,
+                    result, d_, algorithm_.algo, scratch, algorithm_.workspace_bytes, stream_);
     if (status != 0) FAIL(api_.Failed("cublasLtMatmul", status));
     return {};
   }
 
  private:
   Status Set(int attribute, const void* value, size_t bytes) const {
-    if (const int status = api_.desc_set(desc_, attribute, value, bytes)) FAIL(api_.Failed("cublasLtMatmulDescSetAttribute", status));
+    if (const int status = api_.desc_set(desc_, attribute, value, bytes))
+      FAIL(api_.Failed("cublasLtMatmulDescSetAttribute", status));
     return {};
   }
 
@@ -252,11 +263,15 @@ class CublasLtCall : public LibraryCall {
 
 }  // namespace
 
-Result<std::string> CublasLtVersion(const std::vector<std::string>& search) { return TRY(GetApi(search))->VersionText(); }
+Result<std::string> CublasLtVersion(const std::vector<std::string>& search) {
+  return TRY(GetApi(search))->VersionText();
+}
 
-Result<LibraryAnswer> CublasLtMatrixProduct(const MatrixProduct& product, Device& device, const LibraryOptions& options) {
+Result<LibraryAnswer> CublasLtMatrixProduct(const MatrixProduct& product, Device& device,
+                                            const LibraryOptions& options) {
   Plan plan;
-  if (std::string why_not = MakePlan(product, options.allow_tf32, &plan); !why_not.empty()) return LibraryAnswer{nullptr, std::move(why_not)};
+  if (std::string why_not = MakePlan(product, options.allow_tf32, &plan); !why_not.empty())
+    return LibraryAnswer{nullptr, std::move(why_not)};
   const auto api = GetApi(options.search);
   if (!api) return LibraryAnswer{nullptr, api.error().message()};
   const Handle handle = TRY(GetHandle(**api));

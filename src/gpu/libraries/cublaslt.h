@@ -15,7 +15,8 @@ namespace hlo::gpu {
 // "13.0.2", or why there is none. Needs no GPU.
 Result<std::string> CublasLtVersion(const std::vector<std::string>& search);
 
-Result<LibraryAnswer> CublasLtMatrixProduct(const MatrixProduct& product, Device& device, const LibraryOptions& options);
+Result<LibraryAnswer> CublasLtMatrixProduct(const MatrixProduct& product, Device& device,
+                                            const LibraryOptions& options);
 
 }  // namespace hlo::gpu
 

@@ -19,8 +19,8 @@ class LibraryCall {
   // The operand that must lie in the result when Run is called, by sharing its buffer or by a copy: a residual that is
   // added in place. -1: none.
   virtual int64_t InPlaceOperand() const { return -1; }
-  // An operand (weights) that the library wants in an order of its own: Pack puts it into memory of this many bytes, which
-  // Run then reads. As long as that operand does not change, it stays packed. 0: none.
+  // An operand (weights) that the library wants in an order of its own: Pack puts it into memory of this many bytes,
+  // which Run then reads. As long as that operand does not change, it stays packed. 0: none.
   virtual int64_t PackedBytes() const { return 0; }
   virtual int64_t PackedOperand() const { return -1; }
   virtual Status Pack(std::span<void* const> operands, void* packed) const { return {}; }

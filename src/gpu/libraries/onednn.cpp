@@ -70,22 +70,24 @@ struct Api {
   int (*memory_desc_init_by_strides)(void*, int rank, const int64_t*, int type, const int64_t*) = nullptr;
   int (*memory_desc_init_by_tag)(void*, int rank, const int64_t*, int type, int tag) = nullptr;
   int (*matmul_desc_init)(void*, const void*, const void*, const void*, const void*) = nullptr;
-  int (*convolution_desc_init)(void*, int, int, const void*, const void*, const void*, const void*, const int64_t*, const int64_t*,
-                               const int64_t*, const int64_t*) = nullptr;
+  int (*convolution_desc_init)(void*, int, int, const void*, const void*, const void*, const void*, const int64_t*,
+                               const int64_t*, const int64_t*, const int64_t*) = nullptr;
   int (*primitive_desc_create)(Handle*, const void*, Handle attr, Handle engine, Handle hint) = nullptr;
   // 3.
   int (*memory_desc_create_with_strides)(void**, int rank, const int64_t*, int type, const int64_t*) = nullptr;
   int (*memory_desc_create_with_tag)(void**, int rank, const int64_t*, int type, int tag) = nullptr;
   int (*memory_desc_destroy)(void*) = nullptr;
-  int (*matmul_create)(Handle*, Handle engine, const void*, const void*, const void*, const void*, Handle attr) = nullptr;
-  int (*convolution_create)(Handle*, Handle engine, int, int, const void*, const void*, const void*, const void*, const int64_t*,
-                            const int64_t*, const int64_t*, const int64_t*, Handle attr) = nullptr;
+  int (*matmul_create)(Handle*, Handle engine, const void*, const void*, const void*, const void*,
+                       Handle attr) = nullptr;
+  int (*convolution_create)(Handle*, Handle engine, int, int, const void*, const void*, const void*, const void*,
+                            const int64_t*, const int64_t*, const int64_t*, const int64_t*, Handle attr) = nullptr;
 
   Handle engine = nullptr, stream = nullptr;
 
   // result = what was in it + value.
   int AppendSum(Handle post_ops) const {
-    if (IsVersion3()) return reinterpret_cast<int (*)(Handle, float, int32_t, int)>(post_ops_append_sum)(post_ops, 1.0f, 0, 0);
+    if (IsVersion3())
+      return reinterpret_cast<int (*)(Handle, float, int32_t, int)>(post_ops_append_sum)(post_ops, 1.0f, 0, 0);
     return reinterpret_cast<int (*)(Handle, float)>(post_ops_append_sum)(post_ops, 1.0f);
   }
 
@@ -93,11 +95,13 @@ struct Api {
   std::string VersionText() const { return Str(version()->major, ".", version()->minor, ".", version()->patch); }
 };
 
-Error Failed(std::string_view call, int status) { return DeviceError("R015", Str("oneDNN: ", call, " failed with status ", status)); }
+Error Failed(std::string_view call, int status) {
+  return DeviceError("R015", Str("oneDNN: ", call, " failed with status ", status));
+}
 
 Result<Api> LoadApi(const std::vector<std::string>& search) {
-  // Its threads must sleep while ours work: by default they spin, and two pools that spin on the same cores slow each other
-  // down many times. libgomp reads this when it is loaded.
+  // Its threads must sleep while ours work: by default they spin, and two pools that spin on the same cores slow each
+  // other down many times. libgomp reads this when it is loaded.
   setenv("OMP_WAIT_POLICY", "passive", 0);
   Api api;
   constexpr std::string_view kNames[] = {"libdnnl.so.3", "libdnnl.so.2", "libdnnl.so"};
@@ -141,9 +145,11 @@ Result<Api> LoadApi(const std::vector<std::string>& search) {
     library.Load("dnnl_primitive_desc_create", &api.primitive_desc_create);
   }
   TRY(library.Complete());
-  api.omp_set_num_threads = reinterpret_cast<void (*)(int)>(library.Find("omp_set_num_threads"));  // Of its own libgomp.
+  api.omp_set_num_threads =
+      reinterpret_cast<void (*)(int)>(library.Find("omp_set_num_threads"));  // Of its own libgomp.
   if (const int status = api.engine_create(&api.engine, kCpu, 0)) FAIL(Failed("dnnl_engine_create", status));
-  if (const int status = api.stream_create(&api.stream, api.engine, kInOrder)) FAIL(Failed("dnnl_stream_create", status));
+  if (const int status = api.stream_create(&api.stream, api.engine, kInOrder))
+    FAIL(Failed("dnnl_stream_create", status));
   return api;
 }
 
@@ -162,7 +168,8 @@ Result<const Api*> GetApi(const std::vector<std::string>& search) {
 class Descriptor {
  public:
   // No strides: whatever the primitive likes best.
-  Descriptor(const Api& api, const std::vector<int64_t>& dims, int type, const std::vector<int64_t>* strides) : api_(api) {
+  Descriptor(const Api& api, const std::vector<int64_t>& dims, int type, const std::vector<int64_t>* strides)
+      : api_(api) {
     Dims sizes = {}, steps = {};
     CHECK(dims.size() <= kMaxDims, dims.size());
     std::copy(dims.begin(), dims.end(), sizes);
@@ -215,7 +222,7 @@ struct Owned {
 
 // Memory of a primitive, whose data is somewhere else in each run at most when arguments change.
 struct Slot {
-  int what;       // Argument of the primitive.
+  int what;  // Argument of the primitive.
   Owned memory;
   void* data = nullptr;
   enum class Source : uint8_t { kOperand, kResult, kScratch, kPacked, kFixed } source;
@@ -251,7 +258,8 @@ class OneDnnCall : public LibraryCall {
  private:
   friend class Builder;
 
-  Status RunPrimitive(Primitive& primitive, std::span<void* const> operands, void* result, void* scratch, void* packed) const {
+  Status RunPrimitive(Primitive& primitive, std::span<void* const> operands, void* result, void* scratch,
+                      void* packed) const {
     if (api_.omp_set_num_threads != nullptr) api_.omp_set_num_threads(threads_);
     Argument arguments[40];
     int count = 0;
@@ -262,7 +270,8 @@ class OneDnnCall : public LibraryCall {
       if (slot.source == Slot::Source::kScratch) data = scratch;
       if (slot.source == Slot::Source::kPacked) data = packed;
       if (data != slot.data) {
-        if (const int status = api_.memory_set_data_handle(slot.memory.handle, data)) FAIL(Failed("dnnl_memory_set_data_handle", status));
+        if (const int status = api_.memory_set_data_handle(slot.memory.handle, data))
+          FAIL(Failed("dnnl_memory_set_data_handle", status));
         slot.data = data;
       }
       arguments[count++] = {slot.what, slot.memory.handle};
@@ -333,11 +342,12 @@ class Builder {
   }
 
   // Null `window`: a matrix product. `rhs_any`: the weights are put into the library's own order first, in scratch.
-  LibraryAnswer Build(const Tensor& lhs, int64_t lhs_operand, const Tensor& rhs, int64_t rhs_operand, bool rhs_any, const Tensor& result,
-                      const std::vector<BinaryStep>& steps, bool relu, const Window* window) {
+  LibraryAnswer Build(const Tensor& lhs, int64_t lhs_operand, const Tensor& rhs, int64_t rhs_operand, bool rhs_any,
+                      const Tensor& result, const std::vector<BinaryStep>& steps, bool relu, const Window* window) {
     Descriptor source(api_, lhs.dims, lhs.type, &lhs.strides), weights(api_, rhs.dims, rhs.type, &rhs.strides);
     Descriptor any(api_, rhs.dims, rhs.type, nullptr), destination(api_, result.dims, result.type, &result.strides);
-    if (!source.ok() || !weights.ok() || !any.ok() || !destination.ok()) return No("oneDNN does not describe its operands");
+    if (!source.ok() || !weights.ok() || !any.ok() || !destination.ok())
+      return No("oneDNN does not describe its operands");
     if (window == nullptr) ChooseThreads(lhs.dims, rhs.dims);
     Owned attr(api_.attr_destroy), post_ops(api_.post_ops_destroy), descriptor(api_.primitive_desc_destroy);
     api_.attr_create(&attr.handle);
@@ -356,14 +366,16 @@ class Builder {
     }
     api_.attr_set_post_ops(attr.handle, post_ops.handle);
     const void* wanted = rhs_any ? any.get() : weights.get();
-    if (!Describe(&descriptor.handle, source.get(), wanted, destination.get(), attr.handle, window)) return No("oneDNN does not take it");
+    if (!Describe(&descriptor.handle, source.get(), wanted, destination.get(), attr.handle, window))
+      return No("oneDNN does not take it");
     const char* implementation = "";
     api_.primitive_desc_query(descriptor.handle, kQueryImplementation, 0, &implementation);
     if (std::string_view(implementation).starts_with("ref")) return No("oneDNN has its reference implementation only");
     call_->how_ = Str("oneDNN ", api_.VersionText(), " ", implementation);
 
     Primitive primitive{Owned(api_.primitive_destroy), {}};
-    if (api_.primitive_create(&primitive.primitive.handle, descriptor.handle)) return No("oneDNN makes no primitive of it");
+    if (api_.primitive_create(&primitive.primitive.handle, descriptor.handle))
+      return No("oneDNN makes no primitive of it");
     const void* packed = api_.primitive_desc_query_md(descriptor.handle, kQueryWeights, 0);
     AddSlot(primitive, kArgSource, source.get(), Slot::Source::kOperand, lhs_operand);
     if (rhs_any && !api_.memory_desc_equal(packed, weights.get())) {
@@ -373,7 +385,8 @@ class Builder {
       AddSlot(primitive, kArgWeights, packed, Slot::Source::kOperand, rhs_operand);
     }
     AddSlot(primitive, kArgResult, destination.get(), Slot::Source::kResult, 0);
-    const size_t first = std::find_if(steps.begin(), steps.end(), [](const BinaryStep& step) { return !step.in_place; }) - steps.begin();
+    const size_t first =
+        std::find_if(steps.begin(), steps.end(), [](const BinaryStep& step) { return !step.in_place; }) - steps.begin();
     const int base = PostOpBase(descriptor.handle, first);
     for (size_t i = 0; i < steps.size(); ++i) {
       if (!steps[i].in_place) AddStep(primitive, base * static_cast<int>(i + 1) | kArgSecondSource, steps[i]);
@@ -394,7 +407,8 @@ class Builder {
  private:
   static LibraryAnswer No(std::string why) { return {nullptr, std::move(why)}; }
 
-  bool Describe(Handle* descriptor, const void* source, const void* weights, const void* destination, Handle attr, const Window* window) {
+  bool Describe(Handle* descriptor, const void* source, const void* weights, const void* destination, Handle attr,
+                const Window* window) {
     Dims strides = {}, dilates = {}, low = {}, high = {};
     if (window != nullptr) {
       std::copy(window->strides.begin(), window->strides.end(), strides);
@@ -403,19 +417,23 @@ class Builder {
       std::copy(window->pad_high.begin(), window->pad_high.end(), high);
     }
     if (api_.IsVersion3()) {
-      if (window == nullptr) return api_.matmul_create(descriptor, api_.engine, source, weights, nullptr, destination, attr) == kSuccess;
-      return api_.convolution_create(descriptor, api_.engine, kForwardInference, kConvolutionDirect, source, weights, nullptr, destination,
-                                     strides, dilates, low, high, attr) == kSuccess;
+      if (window == nullptr)
+        return api_.matmul_create(descriptor, api_.engine, source, weights, nullptr, destination, attr) == kSuccess;
+      return api_.convolution_create(descriptor, api_.engine, kForwardInference, kConvolutionDirect, source, weights,
+                                     nullptr, destination, strides, dilates, low, high, attr) == kSuccess;
     }
     alignas(64) static thread_local std::byte operation[kDescriptorBytes];
     std::memset(operation, 0, sizeof operation);
-    const int status = window == nullptr ? api_.matmul_desc_init(operation, source, weights, nullptr, destination)
-                                         : api_.convolution_desc_init(operation, kForwardInference, kConvolutionDirect, source, weights, nullptr,
-                                                                      destination, strides, dilates, low, high);
-    return status == kSuccess && api_.primitive_desc_create(descriptor, operation, attr, api_.engine, nullptr) == kSuccess;
+    const int status = window == nullptr
+                           ? api_.matmul_desc_init(operation, source, weights, nullptr, destination)
+                           : api_.convolution_desc_init(operation, kForwardInference, kConvolutionDirect, source,
+                                                        weights, nullptr, destination, strides, dilates, low, high);
+    return status == kSuccess &&
+           api_.primitive_desc_create(descriptor, operation, attr, api_.engine, nullptr) == kSuccess;
   }
 
-  void AddSlot(Primitive& primitive, int what, const void* descriptor, Slot::Source source, int64_t number, void* data = nullptr) {
+  void AddSlot(Primitive& primitive, int what, const void* descriptor, Slot::Source source, int64_t number,
+               void* data = nullptr) {
     Slot slot{.what = what, .memory = Owned(api_.memory_destroy), .data = data, .source = source, .number = number};
     const int status = api_.memory_create(&slot.memory.handle, descriptor, api_.engine, data);
     CHECK(status == kSuccess, "dnnl_memory_create: ", status);
@@ -442,8 +460,9 @@ class Builder {
     return true;
   }
 
-  // The number that marks an argument as that of the first post-op moved from 2^14 to 2^15 within version 3. Asked for under
-  // the smaller one: under the larger one the same number would mean a step before `first`, the first that has an argument.
+  // The number that marks an argument as that of the first post-op moved from 2^14 to 2^15 within version 3. Asked for
+  // under the smaller one: under the larger one the same number would mean a step before `first`, the first that has an
+  // argument.
   int PostOpBase(Handle descriptor, size_t first) const {
     const int what = (1 << 14) * static_cast<int>(first + 1) | kArgSecondSource;
     const void* argument = api_.primitive_desc_query_md(descriptor, kQueryArgument, what);
@@ -494,7 +513,8 @@ Result<LibraryAnswer> OneDnnMatrixProduct(const MatrixProduct& original, const s
     transpose(product.rhs);
     transpose(product.result);
     for (MatrixStep& step : product.epilogue) transpose(step.strides);
-    if (product.result.column != 1 && product.n > 1) return NotTaken("neither rows nor columns of the result are contiguous");
+    if (product.result.column != 1 && product.n > 1)
+      return NotTaken("neither rows nor columns of the result are contiguous");
   }
   const Api* opened = nullptr;
   if (auto api = GetApi(search)) {
@@ -518,8 +538,9 @@ Result<LibraryAnswer> OneDnnMatrixProduct(const MatrixProduct& original, const s
     steps.push_back({BinaryAlgorithm(step.op), step.operand, step.constant,
                      tensor(step.strides, rows ? product.m : 1, columns ? product.n : 1)});
   }
-  return Builder(*opened).Build(tensor(product.lhs, product.m, product.k), product.lhs_operand, tensor(product.rhs, product.k, product.n),
-                                product.rhs_operand, false, tensor(product.result, product.m, product.n), steps, relu, nullptr);
+  return Builder(*opened).Build(tensor(product.lhs, product.m, product.k), product.lhs_operand,
+                                tensor(product.rhs, product.k, product.n), product.rhs_operand, false,
+                                tensor(product.result, product.m, product.n), steps, relu, nullptr);
 }
 
 Result<LibraryAnswer> OneDnnConvolution(const Contraction& contraction, const std::vector<std::string>& search) {
@@ -604,9 +625,10 @@ Result<LibraryAnswer> OneDnnConvolution(const Contraction& contraction, const st
       operand = closed(operand);
     }
     // A residual that lies as the result does is added where it lies; that keeps oneDNN on its faster implementations.
-    const bool in_place = step.op == EpilogueOp::kAdd && step.view.operand >= 0 && step.view.dims == contraction.result.dims &&
-                          step.view.strides == contraction.result.strides &&
-                          std::none_of(steps.begin(), steps.end(), [](const BinaryStep& other) { return other.in_place; });
+    const bool in_place =
+        step.op == EpilogueOp::kAdd && step.view.operand >= 0 && step.view.dims == contraction.result.dims &&
+        step.view.strides == contraction.result.strides &&
+        std::none_of(steps.begin(), steps.end(), [](const BinaryStep& other) { return other.in_place; });
     steps.push_back({BinaryAlgorithm(step.op), step.view.operand, step.view.constant, std::move(operand), in_place});
   }
   const Api* opened = nullptr;
@@ -615,8 +637,8 @@ Result<LibraryAnswer> OneDnnConvolution(const Contraction& contraction, const st
   } else {
     return NotTaken(api.error().message());
   }
-  return Builder(*opened).Build(closed(source), contraction.lhs.operand, weights, contraction.rhs.operand, true, closed(result), steps, relu,
-                                &window);
+  return Builder(*opened).Build(closed(source), contraction.lhs.operand, weights, contraction.rhs.operand, true,
+                                closed(result), steps, relu, &window);
 }
 
 }  // namespace hlo::gpu

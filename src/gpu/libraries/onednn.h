@@ -1,4 +1,5 @@
-// oneDNN: matrix products and convolutions on the host, with what follows them. Opened when first used; versions 2 and 3.
+// oneDNN: matrix products and convolutions on the host, with what follows them. Opened when first used; versions 2
+// and 3.
 #ifndef HLO_GPU_LIBRARIES_ONEDNN_H_
 #define HLO_GPU_LIBRARIES_ONEDNN_H_
 

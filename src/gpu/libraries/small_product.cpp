@@ -27,7 +27,8 @@ class SmallProduct : public LibraryCall {
   Status Run(std::span<void* const> operands, void* result, void* scratch, void* packed) const override {
     for (int64_t column = 0; column < p_.n; column += kTileColumns) {
       int64_t row = 0;
-      for (; row + kTileRows <= p_.m; row += kTileRows) Tile<kTileRows>(operands, static_cast<float*>(result), row, column);
+      for (; row + kTileRows <= p_.m; row += kTileRows)
+        Tile<kTileRows>(operands, static_cast<float*>(result), row, column);
       for (; row < p_.m; ++row) Tile<1>(operands, static_cast<float*>(result), row, column);
     }
     return {};
@@ -70,7 +71,8 @@ class SmallProduct : public LibraryCall {
     }
   }
 
-  HLO_AVX512 static __m512 Apply(const MatrixStep& step, std::span<void* const> operands, __m512 x, __mmask16 mask, int64_t row, int64_t column) {
+  HLO_AVX512 static __m512 Apply(const MatrixStep& step, std::span<void* const> operands, __m512 x, __mmask16 mask,
+                                 int64_t row, int64_t column) {
     // NaN stays: the second operand is what max gives when either is NaN.
     if (step.op == EpilogueOp::kRelu) return _mm512_max_ps(_mm512_setzero_ps(), x);
     __m512 y = _mm512_set1_ps(static_cast<float>(step.constant));
@@ -95,11 +97,13 @@ std::unique_ptr<LibraryCall> SmallMatrixProduct(const MatrixProduct& product) {
   for (const PrimitiveType type : {product.lhs_type, product.rhs_type, product.result_type}) {
     if (type != PrimitiveType::kF32) return nullptr;
   }
-  const double flop = 2.0 * static_cast<double>(product.m) * static_cast<double>(product.n) * static_cast<double>(product.k);
+  const double flop =
+      2.0 * static_cast<double>(product.m) * static_cast<double>(product.n) * static_cast<double>(product.k);
   const bool rows = (product.rhs.column == 1 || product.n == 1) && (product.result.column == 1 || product.n == 1);
   if (product.batch != 1 || flop > kMostFlop || flop == 0 || !rows) return nullptr;
   for (const MatrixStep& step : product.epilogue) {
-    if (step.op != EpilogueOp::kRelu && step.operand >= 0 && step.strides.column != 0 && step.strides.column != 1) return nullptr;
+    if (step.op != EpilogueOp::kRelu && step.operand >= 0 && step.strides.column != 0 && step.strides.column != 1)
+      return nullptr;
   }
   return std::make_unique<SmallProduct>(product);
 }

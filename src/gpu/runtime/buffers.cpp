@@ -137,7 +137,9 @@ class Planner {
       if (pair.may) becomes_[{pair.operand, pair.result}] = pair.position;
     }
     std::vector<std::pair<int, int>> wishes;
-    const auto by_size = [&](const std::pair<int, int>& a, const std::pair<int, int>& b) { return all()[a.first].bytes > all()[b.first].bytes; };
+    const auto by_size = [&](const std::pair<int, int>& a, const std::pair<int, int>& b) {
+      return all()[a.first].bytes > all()[b.first].bytes;
+    };
     const auto grant = [&] {
       std::stable_sort(wishes.begin(), wishes.end(), by_size);
       for (const auto& [from, to] : wishes) TryMerge(from, to);
@@ -171,7 +173,8 @@ class Planner {
     }
     std::map<int64_t, std::vector<PlannedCopy>> pending;
     for (const Merge& merge : plan_.values.merges) {
-      if (all()[merge.to].bytes > 0 && !OneBuffer(merge.from, merge.to)) pending[merge.position].push_back({merge.from, merge.to});
+      if (all()[merge.to].bytes > 0 && !OneBuffer(merge.from, merge.to))
+        pending[merge.position].push_back({merge.from, merge.to});
     }
     for (auto& [position, copies] : pending) plan_.copies[position] = InOrder(position, std::move(copies));
   }
@@ -182,7 +185,8 @@ class Planner {
     std::vector<PlannedCopy> order;
     while (!pending.empty()) {
       const auto free = std::find_if(pending.begin(), pending.end(), [&](const PlannedCopy& copy) {
-        return std::none_of(pending.begin(), pending.end(), [&](const PlannedCopy& other) { return OneBuffer(other.from, copy.to); });
+        return std::none_of(pending.begin(), pending.end(),
+                            [&](const PlannedCopy& other) { return OneBuffer(other.from, copy.to); });
       });
       if (free != pending.end()) {
         order.push_back(*free);
@@ -233,7 +237,8 @@ class Planner {
     ForEachLeaf(root.shape(), [&](const ShapeIndex&, const Shape& shape) {
       const int value = plan_.values.of_instruction[root.id()][leaf];
       const int buffer = plan_.buffer_of[value];
-      if (buffer >= 0 && place_of_buffer_[buffer].area == Area::kNothing && shape.HasDefaultLayout() && shape.ByteSize() == buffers_[buffer].bytes) {
+      if (buffer >= 0 && place_of_buffer_[buffer].area == Area::kNothing && shape.HasDefaultLayout() &&
+          shape.ByteSize() == buffers_[buffer].bytes) {
         place_of_buffer_[buffer] = {Area::kOutput, leaf};
         plan_.output_bytes[leaf] = shape.ByteSize();
       }
@@ -245,7 +250,8 @@ class Planner {
   void PlaceArena() {
     std::vector<int> order;
     for (size_t b = 0; b < buffers_.size(); ++b) {
-      if (!buffers_[b].values.empty() && place_of_buffer_[b].area == Area::kNothing) order.push_back(static_cast<int>(b));
+      if (!buffers_[b].values.empty() && place_of_buffer_[b].area == Area::kNothing)
+        order.push_back(static_cast<int>(b));
     }
     std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return buffers_[a].bytes > buffers_[b].bytes; });
     struct Used {
@@ -288,7 +294,8 @@ class Planner {
       }
     }
     int64_t bytes = 0;
-    for (const auto& [unit, delta] : change) plan_.arena_lower_bound = std::max(plan_.arena_lower_bound, bytes += delta);
+    for (const auto& [unit, delta] : change)
+      plan_.arena_lower_bound = std::max(plan_.arena_lower_bound, bytes += delta);
   }
 
   const Module& module_;
@@ -331,7 +338,8 @@ std::string ToString(const BufferPlan& plan) {
   for (const int v : order) {
     const Value& value = plan.values.values[v];
     const Place& place = plan.place_of[v];
-    out += Str(AreaName(place.area), " ", place.area == Area::kArena ? place.offset : place.number, ": ", value.definition->name());
+    out += Str(AreaName(place.area), " ", place.area == Area::kArena ? place.offset : place.number, ": ",
+               value.definition->name());
     if (value.kind == ValueKind::kScratch) {
       out += " scratch";
     } else if (value.definition->shape().IsTuple()) {
@@ -344,7 +352,8 @@ std::string ToString(const BufferPlan& plan) {
   for (const auto& [position, copies] : plan.copies) {
     for (const PlannedCopy& copy : copies) {
       const Value &from = plan.values.values[copy.from], &to = plan.values.values[copy.to];
-      out += Str("copy at ", position, ": ", from.definition->name(), "{", from.leaf, "} to ", to.definition->name(), "{", to.leaf, "}\n");
+      out += Str("copy at ", position, ": ", from.definition->name(), "{", from.leaf, "} to ", to.definition->name(),
+                 "{", to.leaf, "}\n");
     }
   }
   return out;

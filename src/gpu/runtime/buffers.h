@@ -1,10 +1,11 @@
 // Where each value lies: which values are one buffer, and where buffers lie in the arena.
 //
-// Values share a buffer when the program says that one becomes the other (loop state, conditional results, in-place steps,
-// copies) and their lives do not conflict; where they do, the plan lists a copy. Buffers whose lives are disjoint share
-// memory. Two invariants, which a test checks by brute force:
+// Values share a buffer when the program says that one becomes the other (loop state, conditional results, in-place
+// steps, copies) and their lives do not conflict; where they do, the plan lists a copy. Buffers whose lives are
+// disjoint share memory. Two invariants, which a test checks by brute force:
 //
-//   - two values that are live in the same unit never share a byte, but for an operand and the result of an in-place step
+//   - two values that are live in the same unit never share a byte, but for an operand and the result of an in-place
+//   step
 //     while that step runs;
 //   - what is a parameter or a constant is never written.
 #ifndef HLO_GPU_RUNTIME_BUFFERS_H_
@@ -25,8 +26,8 @@ enum class Area : uint8_t {
   kConstant,   // number: of BufferPlan::constants.
   kOutput,     // number: leaf of the result.
   kArena,
-  kCounters,   // Scratch that kernels expect zero and leave zero; not shared. Given out by compile.cpp.
-  kPacked,     // Weights in a library's own order, from one Bind to the next. Given out by compile.cpp.
+  kCounters,  // Scratch that kernels expect zero and leave zero; not shared. Given out by compile.cpp.
+  kPacked,    // Weights in a library's own order, from one Bind to the next. Given out by compile.cpp.
 };
 
 struct Place {
@@ -44,17 +45,19 @@ struct PlannedCopy {
 
 struct BufferPlan {
   Values values;
-  std::vector<int> buffer_of;  // By value: the buffer's number. -1: no bytes, parameter or constant.
-  std::vector<Place> place_of;  // By value.
+  std::vector<int> buffer_of;                 // By value: the buffer's number. -1: no bytes, parameter or constant.
+  std::vector<Place> place_of;                // By value.
   std::vector<const Instruction*> constants;  // The different ones.
-  // In the order in which they are to be made: before the step at a position (in place), at the end of a branch or body, on
-  // entry to a loop.
+  // In the order in which they are to be made: before the step at a position (in place), at the end of a branch or
+  // body, on entry to a loop.
   std::map<int64_t, std::vector<PlannedCopy>> copies;
   std::vector<int64_t> output_bytes;  // By leaf of the result; 0 when it lies elsewhere.
   int64_t arena_bytes = 0;
   int64_t arena_lower_bound = 0;
 
-  const Place& PlaceOf(const Instruction& inst, int leaf) const { return place_of[values.of_instruction[inst.id()][leaf]]; }
+  const Place& PlaceOf(const Instruction& inst, int leaf) const {
+    return place_of[values.of_instruction[inst.id()][leaf]];
+  }
 };
 
 struct BufferOptions {

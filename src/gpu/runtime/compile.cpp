@@ -1,4 +1,5 @@
-// From a module to a program: what each step runs (plans), where everything lies (buffers), and then the steps in order.
+// From a module to a program: what each step runs (plans), where everything lies (buffers), and then the steps in
+// order.
 #include <algorithm>
 #include <chrono>
 #include <map>
@@ -17,7 +18,9 @@ namespace hlo::gpu {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-double MillisecondsSince(Clock::time_point start) { return std::chrono::duration<double, std::milli>(Clock::now() - start).count(); }
+double MillisecondsSince(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
 
 // The keys of a library call in the maps below.
 constexpr int kCallScratch = 0, kCallPacked = 1;
@@ -150,7 +153,8 @@ class Compiler {
     if (plan.kind == StepKind::kCopy) {
       for (int leaf = 0; leaf < inst.shape().LeafCount(); ++leaf) shares.push_back({0, leaf, leaf, true});
     }
-    if (plan.call != nullptr && plan.call->InPlaceOperand() >= 0) shares.push_back({plan.call->InPlaceOperand(), 0, 0, true});
+    if (plan.call != nullptr && plan.call->InPlaceOperand() >= 0)
+      shares.push_back({plan.call->InPlaceOperand(), 0, 0, true});
     for (size_t i = 0; i < plan.kernels.size(); ++i) {
       for (const KernelBuffer& buffer : plan.kernels[i].buffers) {
         if (buffer.kind != KernelBuffer::Kind::kOutput || buffer.in_place_operand < 0) continue;
@@ -170,7 +174,9 @@ class Compiler {
   static bool MayShareAfter(const StepPlan& plan, size_t kernel, const SharablePair& pair) {
     for (size_t i = kernel + 1; i < plan.kernels.size(); ++i) {
       for (const KernelBuffer& buffer : plan.kernels[i].buffers) {
-        if (buffer.kind == KernelBuffer::Kind::kOperand && buffer.operand == pair.operand && buffer.index == pair.operand_index) return false;
+        if (buffer.kind == KernelBuffer::Kind::kOperand && buffer.operand == pair.operand &&
+            buffer.index == pair.operand_index)
+          return false;
       }
     }
     return true;
@@ -195,13 +201,16 @@ class Compiler {
   void AddScratches(Values& values, StepPlan& plan) {
     const int64_t position = values.position_of[plan.inst->id()];
     if (plan.call != nullptr) {
-      if (plan.call->ScratchBytes() > 0) plan.scratch_value[kCallScratch] = AddScratch(values, *plan.inst, position, plan.call->ScratchBytes());
+      if (plan.call->ScratchBytes() > 0)
+        plan.scratch_value[kCallScratch] = AddScratch(values, *plan.inst, position, plan.call->ScratchBytes());
       if (plan.call->PackedBytes() > 0) AddPacked(values, plan, position);
     }
     int64_t bytes = 0;
     for (const KernelPlan& kernel : plan.kernels) {
       for (const KernelBuffer& buffer : kernel.buffers) {
-        if (buffer.kind != KernelBuffer::Kind::kScratch || plan.scratch.contains(buffer.scratch) || plan.scratch_value.contains(buffer.scratch)) continue;
+        if (buffer.kind != KernelBuffer::Kind::kScratch || plan.scratch.contains(buffer.scratch) ||
+            plan.scratch_value.contains(buffer.scratch))
+          continue;
         if (buffer.zeroed) {
           plan.scratch[buffer.scratch] = {Area::kCounters, 0, program_.counter_bytes};
           program_.counter_bytes += (buffer.bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
@@ -229,7 +238,8 @@ class Compiler {
   void FillMemoryReport() {
     MemoryReport& memory = program_.memory;
     const BufferPlan& buffers = program_.buffers;
-    for (const Instruction* parameter : program_.module->entry().parameters()) memory.parameter_bytes += parameter->shape().ByteSize();
+    for (const Instruction* parameter : program_.module->entry().parameters())
+      memory.parameter_bytes += parameter->shape().ByteSize();
     for (const ConstantData& constant : program_.constants) memory.constant_bytes += constant.shape.ByteSize();
     for (const int64_t bytes : buffers.output_bytes) memory.output_bytes += bytes;
     memory.packed_bytes = program_.packed_bytes;
@@ -324,7 +334,8 @@ class Compiler {
     for (size_t i = 0; i < plan.kernels.size(); ++i) {
       step.work.push_back(MakeKernel(plan, plan.kernels[i]));
       const kernel::Kernel& kernel = *plan.kernels[i].kernel;
-      const std::string one = Str(plan.kernels[i].emitter, ", ", kernel.blocks, kernel.blocks == 1 ? " block of " : " blocks of ", kernel.threads);
+      const std::string one = Str(plan.kernels[i].emitter, ", ", kernel.blocks,
+                                  kernel.blocks == 1 ? " block of " : " blocks of ", kernel.threads);
       how = i == 0 ? one : Str(how, "; ", one);
     }
     if (plan.fill != nullptr) step.work.push_back(MakeFill(plan));
@@ -371,10 +382,13 @@ class Compiler {
           work.arguments.push_back(At(operand, LeafNumber(operand.shape(), buffer.index)));
           break;
         }
-        case KernelBuffer::Kind::kOutput: work.arguments.push_back(At(inst, LeafNumber(inst.shape(), buffer.index))); break;
+        case KernelBuffer::Kind::kOutput:
+          work.arguments.push_back(At(inst, LeafNumber(inst.shape(), buffer.index)));
+          break;
         case KernelBuffer::Kind::kScratch: {
           const auto counter = plan.scratch.find(buffer.scratch);
-          work.arguments.push_back(counter != plan.scratch.end() ? Reference{counter->second} : At(plan.scratch_value.at(buffer.scratch)));
+          work.arguments.push_back(counter != plan.scratch.end() ? Reference{counter->second}
+                                                                 : At(plan.scratch_value.at(buffer.scratch)));
           break;
         }
         case KernelBuffer::Kind::kLiteral:
@@ -419,7 +433,8 @@ class Compiler {
     for (const std::string_view fault : {"bit", "zero", "scale"}) {
       if (fault_ == fault) return {};
     }
-    FAIL(UsageError("F004", Str("library calls have no fault '", Escaped(fault_), "' to plant; they have: bit, zero, scale")));
+    FAIL(UsageError("F004",
+                    Str("library calls have no fault '", Escaped(fault_), "' to plant; they have: bit, zero, scale")));
   }
 
   Device& device_;

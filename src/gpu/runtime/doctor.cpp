@@ -30,14 +30,17 @@ Capability Versioned(std::string name, const Result<std::string>& version, std::
 Capability Ptxas() {
   const std::string path = kernel::FindPtxas();
   if (!path.empty()) return {"ptxas", true, path, ""};
-  return {"ptxas", false, "not on PATH, in $CUDA_HOME/bin or /usr/local/cuda/bin", "PTX is not assembled in tests; the driver does it on a GPU"};
+  return {"ptxas", false, "not on PATH, in $CUDA_HOME/bin or /usr/local/cuda/bin",
+          "PTX is not assembled in tests; the driver does it on a GPU"};
 }
 
 }  // namespace
 
 std::vector<Capability> Examine(const std::vector<std::string>& library_path) {
-  return {Cpu(), Versioned("oneDNN", OneDnnVersion(library_path), "products and convolutions run as our own kernels on the cpu"), Cuda(),
-          Versioned("cublasLt", CublasLtVersion(library_path), "products run as our own kernels on cuda"), Ptxas()};
+  return {
+      Cpu(),
+      Versioned("oneDNN", OneDnnVersion(library_path), "products and convolutions run as our own kernels on the cpu"),
+      Cuda(), Versioned("cublasLt", CublasLtVersion(library_path), "products run as our own kernels on cuda"), Ptxas()};
 }
 
 }  // namespace hlo::gpu

@@ -62,12 +62,14 @@ class ProgramExecutable : public Executable {
     if (program_.packed_bytes > 0) packed_ = TRY(Memory::Allocate(device_, program_.packed_bytes));
     for (const ConstantData& constant : program_.constants) TRY(LoadConstant(constant));
     for (const Instruction* parameter : module().entry().parameters()) {
-      ForEachLeaf(parameter->shape(), [&](const ShapeIndex&, const Shape& shape) { leaves_.push_back({.shape = &shape}); });
+      ForEachLeaf(parameter->shape(),
+                  [&](const ShapeIndex&, const Shape& shape) { leaves_.push_back({.shape = &shape}); });
     }
     ListDonated();
     outputs_.resize(buffers.output_bytes.size());
     int leaf = 0;
-    ForEachLeaf(module().entry().root().shape(), [&](const ShapeIndex&, const Shape& shape) { outputs_[leaf++].shape = &shape; });
+    ForEachLeaf(module().entry().root().shape(),
+                [&](const ShapeIndex&, const Shape& shape) { outputs_[leaf++].shape = &shape; });
     for (size_t i = 0; !device_.IsHost() && i < outputs_.size(); ++i) {
       if (buffers.output_bytes[i] > 0) outputs_[i].memory = TRY(Memory::Allocate(device_, buffers.output_bytes[i]));
     }
@@ -113,7 +115,8 @@ class ProgramExecutable : public Executable {
     CHECK(ran_, "Output before a successful Execute");
     const Instruction& root = module().entry().root();
     std::vector<Literal> leaves;
-    for (size_t i = 0; i < outputs_.size(); ++i) leaves.push_back(TRY(Give(root, static_cast<int>(i), *outputs_[i].shape)));
+    for (size_t i = 0; i < outputs_.size(); ++i)
+      leaves.push_back(TRY(Give(root, static_cast<int>(i), *outputs_[i].shape)));
     size_t next = 0;
     return Assemble(root.shape(), leaves, next);
   }
@@ -121,15 +124,15 @@ class ProgramExecutable : public Executable {
  private:
   struct Leaf {
     const Shape* shape;
-    Literal literal;   // Keeps the bytes alive that are used in place, or that a donated parameter is refilled from.
-    Memory memory;     // Where they were copied to.
+    Literal literal;  // Keeps the bytes alive that are used in place, or that a donated parameter is refilled from.
+    Memory memory;    // Where they were copied to.
     void* pointer = nullptr;
     int64_t arena_offset = -1;  // Donated.
   };
   struct OutputLeaf {
     const Shape* shape = nullptr;
-    Literal literal;  // Host: whose bytes the results are written to.
-    Memory memory;    // Other devices.
+    Literal literal;     // Host: whose bytes the results are written to.
+    Memory memory;       // Other devices.
     bool given = false;  // The bytes belong to somebody else now.
   };
 
@@ -183,7 +186,8 @@ class ProgramExecutable : public Executable {
     }
     for (size_t i = 0; i < arguments.size(); ++i) {
       if (!Compatible(arguments[i].shape(), parameters[i]->shape())) {
-        FAIL(Rejected("A004", Str("argument ", i, " ('", parameters[i]->name(), "') wants ", parameters[i]->shape(), ", found ", arguments[i].shape())));
+        FAIL(Rejected("A004", Str("argument ", i, " ('", parameters[i]->name(), "') wants ", parameters[i]->shape(),
+                                  ", found ", arguments[i].shape())));
       }
     }
     return {};
@@ -297,7 +301,9 @@ class ProgramExecutable : public Executable {
       TRY(device_.CopyOut(&again, node.predicate.pointer, 1));
       if (again == 0) break;
       if (most >= 0 && loops_.back().iteration >= most) {
-        Error error = LimitError("R021", Str("while '", node.loop->name(), "' exceeded ", most, " iterations (--max_loop_iterations)"), node.loop->range());
+        Error error = LimitError(
+            "R021", Str("while '", node.loop->name(), "' exceeded ", most, " iterations (--max_loop_iterations)"),
+            node.loop->range());
         error.source = module().source;
         FAIL(std::move(error));
       }
@@ -326,15 +332,18 @@ class ProgramExecutable : public Executable {
   }
 
   Status RunStep(const Step& step) {
-    if (options_->observer != nullptr || options_->step_seconds != nullptr || options_->interrupted != nullptr) return RunWatched(step);
+    if (options_->observer != nullptr || options_->step_seconds != nullptr || options_->interrupted != nullptr)
+      return RunWatched(step);
     TRY(RunCopies(step.copies));
     return RunWork(step);
   }
 
   Status RunWatched(const Step& step) {
-    if (options_->interrupted != nullptr && *options_->interrupted) FAIL(Error(ExitCode::kInterrupted, "R022", "interrupted"));
+    if (options_->interrupted != nullptr && *options_->interrupted)
+      FAIL(Error(ExitCode::kInterrupted, "R022", "interrupted"));
     const Observer* observer = options_->observer;
-    const bool observed = observer != nullptr && step.info >= 0 && (!observer->wants || observer->wants(*step.instruction, loops_));
+    const bool observed =
+        observer != nullptr && step.info >= 0 && (!observer->wants || observer->wants(*step.instruction, loops_));
     std::vector<Literal> inputs;
     if (observed) {
       for (const Instruction* operand : step.instruction->operands()) inputs.push_back(TRY(Read(*operand)));
@@ -375,7 +384,8 @@ class ProgramExecutable : public Executable {
     int leaf = 0;
     Status status;
     ForEachLeaf(inst.shape(), [&](const ShapeIndex& index, const Shape& shape) {
-      if (status && shape.ByteSize() > 0) status = Upload(shape, result.At(index), Resolve(program_.buffers.PlaceOf(inst, leaf)));
+      if (status && shape.ByteSize() > 0)
+        status = Upload(shape, result.At(index), Resolve(program_.buffers.PlaceOf(inst, leaf)));
       ++leaf;
     });
     return status;

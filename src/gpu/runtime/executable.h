@@ -1,8 +1,8 @@
 // An optimized module made to run: kernels, library calls and copies over planned buffers.
 //
 // Compile takes what the pipeline leaves: computing instructions are fusions (kLoop and kInput become kernels, kCustom
-// library calls); tuple, get-tuple-element and bitcast are views; while, conditional and call are control flow; copies are
-// made where buffers cannot be shared. An instruction that computes outside a fusion is put in one of its own.
+// library calls); tuple, get-tuple-element and bitcast are views; while, conditional and call are control flow; copies
+// are made where buffers cannot be shared. An instruction that computes outside a fusion is put in one of its own.
 //
 //   auto device = TRY(OpenDevice("cpu"));
 //   auto executable = TRY(Compile(*module, *device));
@@ -30,20 +30,20 @@ namespace hlo::gpu {
 using HostCall = std::function<Result<Literal>(const Instruction&, std::span<const Literal>)>;
 
 struct CompileOptions {
-  bool libraries = true;     // False: emitted kernels for gemm and convolution too.
-  bool allow_tf32 = false;   // cuda: f32 products may be rounded to tf32 first.
+  bool libraries = true;                  // False: emitted kernels for gemm and convolution too.
+  bool allow_tf32 = false;                // cuda: f32 products may be rounded to tf32 first.
   std::vector<std::string> library_path;  // Where to look for libraries first.
   int64_t max_loop_iterations = -1;       // Of one `while`; negative: no limit.
   bool reuse_donated = true;  // Memory of donated parameters is reused where that saves some (never on the host).
-  // Weights that a library wants in an order of its own are packed once after Bind when they are parameters or constants,
-  // not in each Execute; costs their size in memory. Whoever compares times should say which was measured.
+  // Weights that a library wants in an order of its own are packed once after Bind when they are parameters or
+  // constants, not in each Execute; costs their size in memory. Whoever compares times should say which was measured.
   bool pack_once = false;
   // Computes what no emitter takes, and whatever `by_host_call` says true for. Null: such instructions are unsupported.
   HostCall host_call;
   std::function<bool(const Instruction&)> by_host_call;
   // "library:NAME:FAULT" plants a wrong result into the library call of instruction NAME (or of all, "*"). FAULT: "bit"
-  // (one bit of one element), "zero" (the last element is 0), "scale" (all elements by 1 + 2^-6). Tests of the comparator.
-  // "kernel:NAME:FAULT" plants EmitterOptions::inject into the kernels of that instruction.
+  // (one bit of one element), "zero" (the last element is 0), "scale" (all elements by 1 + 2^-6). Tests of the
+  // comparator. "kernel:NAME:FAULT" plants EmitterOptions::inject into the kernels of that instruction.
   std::string inject;
 };
 
@@ -58,8 +58,11 @@ struct LoopStep {
 struct Observer {
   // Asked before the step. Null: all of them.
   std::function<bool(const Instruction&, std::span<const LoopStep>)> wants;
-  // After it, with its operands as they were before (values of the operands' shapes) and its result. An error ends the run.
-  std::function<Status(const Instruction&, std::span<const LoopStep>, std::span<const Literal> inputs, const Literal& output)> observe;
+  // After it, with its operands as they were before (values of the operands' shapes) and its result. An error ends the
+  // run.
+  std::function<Status(const Instruction&, std::span<const LoopStep>, std::span<const Literal> inputs,
+                       const Literal& output)>
+      observe;
 };
 
 struct RunOptions {
@@ -77,16 +80,16 @@ std::string_view ToString(StepKind kind);
 struct StepInfo {
   const Instruction* instruction;  // Of Executable::module().
   StepKind kind;
-  std::string how;  // "oneDNN 2.6.3 brgconv:avx512_core"; "row reduction, 64 blocks of 256".
+  std::string how;          // "oneDNN 2.6.3 brgconv:avx512_core"; "row reduction, 64 blocks of 256".
   PrecisionPlan precision;  // What its kernels promise; empty for libraries.
 };
 
 struct MemoryReport {
   int64_t parameter_bytes = 0;
-  int64_t constant_bytes = 0;  // Different ones.
-  int64_t output_bytes = 0;    // Buffers of results, outside the arena.
-  int64_t packed_bytes = 0;    // Weights in a library's order, kept between runs.
-  int64_t arena_bytes = 0;     // Everything else, scratch too.
+  int64_t constant_bytes = 0;     // Different ones.
+  int64_t output_bytes = 0;       // Buffers of results, outside the arena.
+  int64_t packed_bytes = 0;       // Weights in a library's order, kept between runs.
+  int64_t arena_bytes = 0;        // Everything else, scratch too.
   int64_t arena_lower_bound = 0;  // The most that is live at once.
   int64_t scratch_bytes = 0;      // The largest of one step, in the arena.
   int64_t copies = 0;             // That the buffer plan had to insert.
@@ -135,7 +138,8 @@ class Executable {
 };
 
 // `device` must outlive the executable. Errors: U-codes at the instruction that cannot be run.
-Result<std::unique_ptr<Executable>> Compile(const Module& optimized, Device& device, const CompileOptions& options = {});
+Result<std::unique_ptr<Executable>> Compile(const Module& optimized, Device& device,
+                                            const CompileOptions& options = {});
 
 }  // namespace hlo::gpu
 

@@ -11,7 +11,8 @@ bool EntersComputations(const Instruction& inst) {
   return inst.Is(Opcode::kWhile) || inst.Is(Opcode::kConditional) || inst.Is(Opcode::kCall);
 }
 
-// Gives each entered computation its own copy, from the entry down: buffers and live ranges are then those of one place.
+// Gives each entered computation its own copy, from the entry down: buffers and live ranges are then those of one
+// place.
 void FlattenCalls(Module& module) {
   std::unordered_set<const Computation*> entered;
   std::vector<Computation*> todo = {&module.entry()};
@@ -52,9 +53,7 @@ std::vector<Instruction*> RunOrder(const Computation& computation) {
   return computation.module().header.is_scheduled ? computation.Instructions() : computation.PostOrder();
 }
 
-bool MovesBytes(const Instruction& inst) {
-  return inst.Is(Opcode::kCopy) && inst.shape() == inst.operand(0).shape();
-}
+bool MovesBytes(const Instruction& inst) { return inst.Is(Opcode::kCopy) && inst.shape() == inst.operand(0).shape(); }
 
 std::unique_ptr<Module> Prepare(const Module& module) {
   std::unique_ptr<Module> copy = module.Clone();

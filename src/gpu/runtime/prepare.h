@@ -9,8 +9,8 @@
 
 namespace hlo::gpu {
 
-// A copy of `module` (ids kept) in which every computation that control flow enters (while, conditional, call) is entered
-// from one place: buffers and live ranges are then those of one place.
+// A copy of `module` (ids kept) in which every computation that control flow enters (while, conditional, call) is
+// entered from one place: buffers and live ranges are then those of one place.
 std::unique_ptr<Module> Prepare(const Module& module);
 
 // No work of its own at run time: parameter, constant, tuple, get-tuple-element, bitcast, ... and control flow, whose

@@ -54,7 +54,7 @@ struct Step {
   int info = -1;                 // Into Executable::steps(); -1: a copy that nobody watches.
   std::vector<CopyWork> copies;  // First: what the work expects in its result already.
   std::vector<std::variant<KernelWork, LibraryWork, FillWork, HostWork>> work;
-  std::string fault;             // CompileOptions::inject, when it is meant for this one.
+  std::string fault;  // CompileOptions::inject, when it is meant for this one.
 };
 
 struct LoopNode;

@@ -14,7 +14,8 @@ struct Dim {
   int64_t size, from, to;
 };
 
-// Dimensions in descending order of `to`, those of size 1 left out, and neighbours that are one run on both sides merged.
+// Dimensions in descending order of `to`, those of size 1 left out, and neighbours that are one run on both sides
+// merged.
 std::vector<Dim> Merged(std::vector<Dim> dims) {
   std::erase_if(dims, [](const Dim& dim) { return dim.size == 1; });
   std::sort(dims.begin(), dims.end(), [](const Dim& a, const Dim& b) { return a.to > b.to; });
@@ -55,7 +56,8 @@ void CopyStrided(std::vector<Dim> dims, const Word* from, Word* to) {
   dims.pop_back();
   Dim other{1, 0, 0};
   if (minor.from != 1 && !dims.empty()) {
-    const auto least = std::min_element(dims.begin(), dims.end(), [](const Dim& a, const Dim& b) { return a.from < b.from; });
+    const auto least =
+        std::min_element(dims.begin(), dims.end(), [](const Dim& a, const Dim& b) { return a.from < b.from; });
     other = *least;
     dims.erase(least);
   }

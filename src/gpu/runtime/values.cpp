@@ -97,7 +97,8 @@ class Finder {
         case Opcode::kAfterAll: {
           Leaves leaves;
           if (inst->Is(Opcode::kTuple)) {
-            for (const Instruction* operand : inst->operands()) leaves.insert(leaves.end(), Of(*operand).begin(), Of(*operand).end());
+            for (const Instruction* operand : inst->operands())
+              leaves.insert(leaves.end(), Of(*operand).begin(), Of(*operand).end());
           } else {
             leaves = AddAll(ValueKind::kConstant, *inst, 0);  // A token: no bytes.
           }
@@ -129,7 +130,8 @@ class Finder {
     const auto shares = shares_.find(&inst);
     if (shares == shares_.end()) return;
     for (const Share& share : shares->second) {
-      found_.in_place.push_back({position, Of(inst.operand(share.operand))[share.operand_leaf], Of(inst)[share.result_leaf], true, share.must});
+      found_.in_place.push_back({position, Of(inst.operand(share.operand))[share.operand_leaf],
+                                 Of(inst)[share.result_leaf], true, share.must});
     }
   }
 
@@ -239,7 +241,8 @@ class Finder {
     const Value& result = found_.values[pair.result];
     const Instruction& step = *result.definition;
     int64_t reads = 0, shared = 0;
-    for (const Instruction* operand : step.operands()) reads += std::count(Of(*operand).begin(), Of(*operand).end(), pair.operand);
+    for (const Instruction* operand : step.operands())
+      reads += std::count(Of(*operand).begin(), Of(*operand).end(), pair.operand);
     for (const Share& share : shares_.at(&step)) {
       shared += share.result_leaf == result.leaf && Of(step.operand(share.operand))[share.operand_leaf] == pair.operand;
     }
@@ -288,7 +291,15 @@ class Finder {
 Values FindValues(const Module& module, const ShareTable& shares) { return Finder(module, shares).Find(); }
 
 int AddScratch(Values& values, const Instruction& inst, int64_t position, int64_t bytes) {
-  values.values.push_back({ValueKind::kScratch, &inst, 0, nullptr, bytes, -1, position, false, {{ResultBegins(position), StepEnds(position)}}});
+  values.values.push_back({ValueKind::kScratch,
+                           &inst,
+                           0,
+                           nullptr,
+                           bytes,
+                           -1,
+                           position,
+                           false,
+                           {{ResultBegins(position), StepEnds(position)}}});
   return static_cast<int>(values.values.size()) - 1;
 }
 
@@ -303,7 +314,9 @@ int LeafNumber(const Shape& shape, const ShapeIndex& index) {
 }
 
 bool Overlap(const std::vector<Interval>& a, const std::vector<Interval>& b, Interval allowed, Interval also_allowed) {
-  const auto within = [](const Interval& inner, const Interval& outer) { return inner.begin >= outer.begin && inner.end <= outer.end; };
+  const auto within = [](const Interval& inner, const Interval& outer) {
+    return inner.begin >= outer.begin && inner.end <= outer.end;
+  };
   for (size_t i = 0, j = 0; i < a.size() && j < b.size();) {
     const Interval common{std::max(a[i].begin, b[j].begin), std::min(a[i].end, b[j].end)};
     if (common.begin <= common.end && !within(common, allowed) && !within(common, also_allowed)) return true;

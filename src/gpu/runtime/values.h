@@ -1,10 +1,11 @@
 // What lives in memory when a prepared module runs, and from when to when.
 //
 // A *value* is one array that some instruction computes, or one that control flow carries: the state of a `while`, the
-// result of a `conditional`. Views (tuple, get-tuple-element, bitcast, call, what a loop passes through unchanged) make no
-// value of their own; each leaf of each instruction names the value it is.
+// result of a `conditional`. Views (tuple, get-tuple-element, bitcast, call, what a loop passes through unchanged) make
+// no value of their own; each leaf of each instruction names the value it is.
 //
-// Time is a line of positions, one for each step, in which the steps of called computations stand where they are called:
+// Time is a line of positions, one for each step, in which the steps of called computations stand where they are
+// called:
 //
 //   while: E (state written) | condition | body | B (state written again)
 //   conditional: branch 0 | B0 (result written) | branch 1 | B1 | ...
@@ -12,8 +13,8 @@
 // A position takes four units: operands of the step at p are live until 4p + 2, results are live from 4p + 1. So what a
 // step reads and what it writes touch, in [4p + 1, 4p + 2] only when the operand's life ends there.
 //
-// A value that is used inside a loop but computed outside of it lives to the end of the loop, since the loop comes back.
-// The state of a loop has a hole, from its last use in the body to B: there the next state may take its place.
+// A value that is used inside a loop but computed outside of it lives to the end of the loop, since the loop comes
+// back. The state of a loop has a hole, from its last use in the body to B: there the next state may take its place.
 #ifndef HLO_GPU_RUNTIME_VALUES_H_
 #define HLO_GPU_RUNTIME_VALUES_H_
 
@@ -43,8 +44,8 @@ struct Value {
   int leaf;
   const Shape* shape;  // Of the leaf.
   int64_t bytes;
-  int loop;             // The innermost loop that holds its definition; -1 for none.
-  int64_t position;     // Of the definition.
+  int loop;          // The innermost loop that holds its definition; -1 for none.
+  int64_t position;  // Of the definition.
   bool is_output = false;
   std::vector<Interval> live;  // Sorted, disjoint.
 };
@@ -55,8 +56,8 @@ struct Merge {
   int from, to;
 };
 
-// A leaf of an operand and a leaf of the result of a step that may be one buffer: each thread reads an element before it
-// writes the one in the same place.
+// A leaf of an operand and a leaf of the result of a step that may be one buffer: each thread reads an element before
+// it writes the one in the same place.
 struct Share {
   int64_t operand;
   int operand_leaf, result_leaf;
@@ -68,7 +69,7 @@ using ShareTable = std::unordered_map<const Instruction*, std::vector<Share>>;
 struct InPlace {
   int64_t position;
   int operand, result;
-  bool may;   // The step reads the operand through shareable leaves only.
+  bool may;  // The step reads the operand through shareable leaves only.
   bool must;
 };
 
@@ -93,7 +94,8 @@ int LeafNumber(const Shape& shape, const ShapeIndex& index);
 
 // Whether two lives have a common unit outside of both allowed intervals.
 constexpr Interval kNever = {0, -1};
-bool Overlap(const std::vector<Interval>& a, const std::vector<Interval>& b, Interval allowed = kNever, Interval also_allowed = kNever);
+bool Overlap(const std::vector<Interval>& a, const std::vector<Interval>& b, Interval allowed = kNever,
+             Interval also_allowed = kNever);
 
 }  // namespace hlo::gpu
 

@@ -1,12 +1,12 @@
 // fusion: which instructions share a kernel.
 //
 // One walk from users to operands. An instruction joins the kernels of all its users, copied into each when there are
-// several, or it becomes the root of a kernel of its own. As an instruction is in a kernel only together with every path
-// from it to a root, no two kernels wait for each other. Which of the two is decided by time: computing it again for
-// every user against one more launch and the way through memory (DeviceDescription has the rates).
+// several, or it becomes the root of a kernel of its own. As an instruction is in a kernel only together with every
+// path from it to a root, no two kernels wait for each other. Which of the two is decided by time: computing it again
+// for every user against one more launch and the way through memory (DeviceDescription has the rates).
 //
-// A reduce can only be a root, or stand at the root's index below elementwise instructions: then those run once for each
-// result element, after the reduction (ir/fusion.h, kInput).
+// A reduce can only be a root, or stand at the root's index below elementwise instructions: then those run once for
+// each result element, after the reduction (ir/fusion.h, kInput).
 #include <algorithm>
 #include <array>
 #include <unordered_set>
@@ -37,10 +37,10 @@ struct Member {
 
 struct Kernel {
   Instruction* root = nullptr;
-  Instruction* reduce = nullptr;            // The first, if any.
-  bool alone = false;                       // Takes no one else in.
-  std::vector<Instruction*> members;        // Users first.
-  std::unordered_set<int> operands;         // Ids of what members use from outside, as far as decided.
+  Instruction* reduce = nullptr;      // The first, if any.
+  bool alone = false;                 // Takes no one else in.
+  std::vector<Instruction*> members;  // Users first.
+  std::unordered_set<int> operands;   // Ids of what members use from outside, as far as decided.
 };
 
 double Elements(const Instruction& inst) {
@@ -192,7 +192,8 @@ class Planner {
       if (roles.empty()) return false;  // Used from outside of kernels.
       for (const Member& role : roles) AddUse(inst, *user, role, joins);
     }
-    if (IsTrivial(inst)) return std::none_of(joins->begin(), joins->end(), [&](const Member& m) { return kernels_[m.kernel].alone; });
+    if (IsTrivial(inst))
+      return std::none_of(joins->begin(), joins->end(), [&](const Member& m) { return kernels_[m.kernel].alone; });
     for (const Member& join : *joins) {
       if (!Fits(inst, join, joins->size())) return false;
     }
@@ -207,7 +208,8 @@ class Planner {
     } else if (!KeepsIndex(user, inst)) {
       use.place = Place::kElsewhere;
       // Of several side by side each is asked for its own part.
-      if (user.Is(Opcode::kConcatenate) || (user.Is(Opcode::kPad) && !inst.shape().IsScalar()) || user.Is(Opcode::kDynamicUpdateSlice)) {
+      if (user.Is(Opcode::kConcatenate) || (user.Is(Opcode::kPad) && !inst.shape().IsScalar()) ||
+          user.Is(Opcode::kDynamicUpdateSlice)) {
         use.evaluations = role.evaluations * Elements(inst) / std::max(1.0, Elements(user));
       }
       if (inst.shape().IsScalar()) use.evaluations = 1;  // Computed once a thread at most.
@@ -229,7 +231,8 @@ class Planner {
     const Kernel& kernel = kernels_[join.kernel];
     if (kernel.alone) return false;
     if (static_cast<int64_t>(kernel.members.size()) >= context_.options.fusion_instructions) return false;
-    if (static_cast<int64_t>(kernel.operands.size()) + inst.operand_count() > context_.options.fusion_parameters) return false;
+    if (static_cast<int64_t>(kernel.operands.size()) + inst.operand_count() > context_.options.fusion_parameters)
+      return false;
     if (!inst.Is(Opcode::kReduce)) return true;
     // One kernel only, and at the root's index.
     if (kernels != 1 || join.place != Place::kRoot || inst.operand_count() != 2) return false;
@@ -281,7 +284,7 @@ class Planner {
   std::vector<Instruction*> order_;
   std::vector<std::vector<Member>> roles_;  // By id; empty: outside of kernels.
   std::vector<Subtree> subtrees_;
-  std::vector<Kernel> kernels_;             // Users' kernels first.
+  std::vector<Kernel> kernels_;  // Users' kernels first.
   std::vector<Instruction*> bitcasts_;
   bool changed_ = false;
 };

@@ -5,8 +5,8 @@
 //   small ones              of equal dimensions and nothing to do with each other: one launch less
 //
 // Kernels walk the same elements when the dimensions of what they iterate over are equal (ir/fusion.h, IterationShape)
-// and, if both reduce, they reduce the same dimensions. Two kernels may be joined unless one waits for the other by a way
-// through a third. Exact.
+// and, if both reduce, they reduce the same dimensions. Two kernels may be joined unless one waits for the other by a
+// way through a third. Exact.
 #include <algorithm>
 #include <map>
 #include <unordered_map>
@@ -41,7 +41,7 @@ class KernelSet {
 struct Kernel {
   std::vector<Instruction*> parts;  // Fusions that it is made of, producers first. Empty: joined to another.
   Shape iteration;
-  std::vector<int64_t> reduced;     // Dimensions; empty when it does not reduce.
+  std::vector<int64_t> reduced;  // Dimensions; empty when it does not reduce.
   bool reduces = false;
   int64_t instructions = 0;
 };
@@ -62,7 +62,8 @@ bool ReadsAtIteration(const Instruction& value) {
 
 class Joiner {
  public:
-  Joiner(Computation& computation, const PassContext& context) : computation_(computation), context_(context), order_(computation.PostOrder()) {}
+  Joiner(Computation& computation, const PassContext& context)
+      : computation_(computation), context_(context), order_(computation.PostOrder()) {}
 
   bool Run() {
     FindKernels();
@@ -85,7 +86,8 @@ class Joiner {
     number_.assign(computation_.module().id_limit(), -1);
     for (Instruction* inst : order_) {
       if (!IsKernel(*inst) || !MayJoin(*inst)) continue;
-      Kernel kernel{{inst}, IterationShape(*inst).WithDefaultLayout(), {}, false, FusedComputation(*inst).InstructionCount()};
+      Kernel kernel{
+          {inst}, IterationShape(*inst).WithDefaultLayout(), {}, false, FusedComputation(*inst).InstructionCount()};
       const Instruction& hero = FusionHero(*inst);
       kernel.reduces = hero.Is(Opcode::kReduce);
       if (kernel.reduces) kernel.reduced = hero.attrs<ReduceAttrs>().dimensions;
@@ -131,7 +133,8 @@ class Joiner {
   }
 
   bool WaitsFor(const Kernel& kernel, int other) const {
-    return std::any_of(kernel.parts.begin(), kernel.parts.end(), [&](const Instruction* part) { return waits_[part->id()].Has(other); });
+    return std::any_of(kernel.parts.begin(), kernel.parts.end(),
+                       [&](const Instruction* part) { return waits_[part->id()].Has(other); });
   }
 
   bool SameWalk(const Kernel& a, const Kernel& b) const {
@@ -191,7 +194,8 @@ class Joiner {
 
   bool MayReadInside(const Instruction& consumer, int a, int b) const {
     const Kernel &producer = kernels_[a], &kernel = kernels_[b];
-    if (producer.reduces && !kernel.reduces) return false;  // Nothing is known of a reduce's result before the walk ends.
+    if (producer.reduces && !kernel.reduces)
+      return false;  // Nothing is known of a reduce's result before the walk ends.
     if (!SameWalk(producer, kernel) || !FitsLimits(producer, kernel) || WaitsFor(producer, b)) return false;
     const Computation& fused = FusedComputation(consumer);
     for (int64_t i = 0; i < consumer.operand_count(); ++i) {
@@ -202,7 +206,8 @@ class Joiner {
       }
       // Not a reduced value, and read at its own index.
       if (!SameDims(value.shape(), kernel.iteration) || !ReadsAtIteration(fused.parameter(i))) return false;
-      if (producer.reduces && producer.iteration.NumElements() == value.shape().NumElements() && IsReduced(value)) return false;
+      if (producer.reduces && producer.iteration.NumElements() == value.shape().NumElements() && IsReduced(value))
+        return false;
     }
     return true;
   }
@@ -245,13 +250,14 @@ class Joiner {
       if (kernels_[kernel].reduces || inst->shape().ByteSize() > kSmallBytes) continue;
       std::vector<int>& same = open[kernels_[kernel].iteration.dims()];
       bool joined = false;
-      for (size_t i = same.size(), tries = 0; i-- > 0 && tries < kMostTries && !joined; ++tries) joined = TryJoin(same[i], kernel);
+      for (size_t i = same.size(), tries = 0; i-- > 0 && tries < kMostTries && !joined; ++tries)
+        joined = TryJoin(same[i], kernel);
       if (!joined) same.push_back(kernel);
     }
   }
 
-  // One fusion from the parts: their computations one after the other, with a value that one part makes for another taken
-  // directly.
+  // One fusion from the parts: their computations one after the other, with a value that one part makes for another
+  // taken directly.
   void Emit(Kernel& kernel) {
     std::vector<Instruction*> parts;  // In order of execution.
     for (Instruction* inst : order_) {
@@ -260,8 +266,8 @@ class Joiner {
     const std::string name = kernel.reduces ? "input_multi" : "loop_multi";
     Computation& fused = computation_.module().AddComputation(Str("fused_", name));
     std::vector<Instruction*> operands;
-    std::unordered_map<const Instruction*, Instruction*> inside;   // Value outside -> parameter or copy inside.
-    std::vector<std::pair<Instruction*, Instruction*>> results;    // Value outside -> copy inside.
+    std::unordered_map<const Instruction*, Instruction*> inside;  // Value outside -> parameter or copy inside.
+    std::vector<std::pair<Instruction*, Instruction*>> results;   // Value outside -> copy inside.
     const auto value_of = [&](Instruction& outside) {
       if (const auto found = inside.find(&outside); found != inside.end()) return found->second;
       Instruction& parameter = fused.AddParameter(static_cast<int64_t>(operands.size()), outside.shape());
@@ -301,10 +307,12 @@ class Joiner {
     fused.SetRoot(root);
     Instruction& fusion =
         computation_.Add(Opcode::kFusion, root.shape(), std::move(operands),
-                         FusionAttrs{.kind = kernel.reduces ? FusionKind::kInput : FusionKind::kLoop, .calls = &fused}, Str(name, "_fusion"));
+                         FusionAttrs{.kind = kernel.reduces ? FusionKind::kInput : FusionKind::kLoop, .calls = &fused},
+                         Str(name, "_fusion"));
     fusion.SetRange(parts.front()->range());
     for (size_t i = 0; i < results.size(); ++i) {
-      Instruction& value = values.size() == 1 ? fusion : computation_.AddGetTupleElement(fusion, static_cast<int64_t>(i));
+      Instruction& value =
+          values.size() == 1 ? fusion : computation_.AddGetTupleElement(fusion, static_cast<int64_t>(i));
       value.SetOrigin(results[i].first->origin());
       results[i].first->ReplaceAllUses(value);
     }
@@ -320,8 +328,8 @@ class Joiner {
   const PassContext& context_;
   std::vector<Instruction*> order_;
   std::vector<Kernel> kernels_;
-  std::vector<int> number_;        // Of the kernel, by instruction id; -1: none.
-  std::vector<KernelSet> waits_;   // By instruction id.
+  std::vector<int> number_;       // Of the kernel, by instruction id; -1: none.
+  std::vector<KernelSet> waits_;  // By instruction id.
 };
 
 }  // namespace

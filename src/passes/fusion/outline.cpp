@@ -9,8 +9,8 @@
 
 namespace hlo {
 
-Instruction& Outline(Computation& computation, std::span<Instruction* const> members, std::span<Instruction* const> roots, FusionKind kind,
-                     std::string_view name) {
+Instruction& Outline(Computation& computation, std::span<Instruction* const> members,
+                     std::span<Instruction* const> roots, FusionKind kind, std::string_view name) {
   Module& module = computation.module();
   Computation& fused = module.AddComputation(Str("fused_", name));
   std::unordered_map<const Instruction*, Instruction*> copies;
@@ -21,7 +21,8 @@ Instruction& Outline(Computation& computation, std::span<Instruction* const> mem
     if (outside.Is(Opcode::kConstant) && outside.shape().IsScalar()) {
       copy = &fused.AddClone(outside, {});
     } else {
-      copy = &fused.AddParameter(static_cast<int64_t>(operands.size()), outside.shape(), Str("param_", operands.size()));
+      copy =
+          &fused.AddParameter(static_cast<int64_t>(operands.size()), outside.shape(), Str("param_", operands.size()));
       operands.push_back(&outside);
     }
     copies[&outside] = copy;

@@ -12,11 +12,12 @@ namespace hlo {
 class Computation;
 class Instruction;
 
-// A fusion of copies of `members` (operands before users), whose values `roots` (members) it gives: as its own value, or
-// as a tuple when there are several. What members use from outside becomes operands, scalar constants are copied in. All
-// uses of the roots take the fusion's value; the originals stay until dce, so that several fusions may copy one member.
-Instruction& Outline(Computation& computation, std::span<Instruction* const> members, std::span<Instruction* const> roots, FusionKind kind,
-                     std::string_view name);
+// A fusion of copies of `members` (operands before users), whose values `roots` (members) it gives: as its own value,
+// or as a tuple when there are several. What members use from outside becomes operands, scalar constants are copied in.
+// All uses of the roots take the fusion's value; the originals stay until dce, so that several fusions may copy one
+// member.
+Instruction& Outline(Computation& computation, std::span<Instruction* const> members,
+                     std::span<Instruction* const> roots, FusionKind kind, std::string_view name);
 
 }  // namespace hlo
 

@@ -1,10 +1,10 @@
 // layout-assignment: every array lies row-major, but for parameters and results of the entry, which lie as the module's
 // entry_computation_layout says; a copy leads from one to the other.
 //
-// Row-major everywhere is a decision: kernels index by row-major position, libraries take strides (a transpose in front of
-// a product is said there, see transpose-folding), and channels-last is the row-major order of NHWC. It runs early, since
-// rules compare whole shapes. A layout never changes a value, but for bitcast: a bitcast between other layouts is first
-// said as transpose and reshape.
+// Row-major everywhere is a decision: kernels index by row-major position, libraries take strides (a transpose in front
+// of a product is said there, see transpose-folding), and channels-last is the row-major order of NHWC. It runs early,
+// since rules compare whole shapes. A layout never changes a value, but for bitcast: a bitcast between other layouts is
+// first said as transpose and reshape.
 #include <algorithm>
 
 #include "ir/fusion.h"
@@ -37,13 +37,17 @@ std::vector<int64_t> Inverse(const std::vector<int64_t>& order) {
 Result<bool> SayBitcast(Instruction& bitcast) {
   const Shape &from = bitcast.operand(0).shape(), &to = bitcast.shape();
   if (from.HasDefaultLayout() && to.HasDefaultLayout()) return false;
-  if (from.type() != to.type()) FAIL(UnsupportedAt(bitcast, "U020", "no way to keep a bitcast between element types and layouts"));
+  if (from.type() != to.type())
+    FAIL(UnsupportedAt(bitcast, "U020", "no way to keep a bitcast between element types and layouts"));
   Computation& computation = bitcast.computation();
   const std::vector<int64_t> from_order = PhysicalOrder(from), to_order = PhysicalOrder(to);
   Instruction& physical =
-      computation.AddLike(bitcast, Opcode::kTranspose, from.WithDims(Permuted(from.dims(), from_order)), {&bitcast.operand(0)}, DimensionsAttrs{from_order});
-  Instruction& reshaped = computation.AddLike(bitcast, Opcode::kReshape, to.WithDims(Permuted(to.dims(), to_order)), {&physical});
-  Instruction& logical = computation.AddLike(bitcast, Opcode::kTranspose, to.WithDims(to.dims()), {&reshaped}, DimensionsAttrs{Inverse(to_order)});
+      computation.AddLike(bitcast, Opcode::kTranspose, from.WithDims(Permuted(from.dims(), from_order)),
+                          {&bitcast.operand(0)}, DimensionsAttrs{from_order});
+  Instruction& reshaped =
+      computation.AddLike(bitcast, Opcode::kReshape, to.WithDims(Permuted(to.dims(), to_order)), {&physical});
+  Instruction& logical = computation.AddLike(bitcast, Opcode::kTranspose, to.WithDims(to.dims()), {&reshaped},
+                                             DimensionsAttrs{Inverse(to_order)});
   bitcast.ReplaceAllUses(logical);
   computation.Remove(bitcast);
   return true;
@@ -106,7 +110,8 @@ Result<bool> AssignLayouts(Module& module, const PassContext&) {
     for (Instruction* inst : computation->Instructions()) {
       Shape shape = inst->shape().WithDefaultLayout();
       if (shape == inst->shape()) continue;
-      if (inst->Is(Opcode::kConstant)) inst->mutable_attrs<ConstantAttrs>().literal.SetLayout(shape.IsArray() ? shape.layout() : Layout());
+      if (inst->Is(Opcode::kConstant))
+        inst->mutable_attrs<ConstantAttrs>().literal.SetLayout(shape.IsArray() ? shape.layout() : Layout());
       inst->SetShape(std::move(shape));
     }
   }

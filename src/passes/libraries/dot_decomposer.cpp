@@ -1,6 +1,6 @@
-// dot_decomposer: a dot whose operand is no batch of matrices gets it transposed into one: batch dimensions first, then,
-// of lhs, the free and the contracting ones, and of rhs the contracting and the free ones. The result's dimensions do not
-// depend on the order of the operands' dimensions, as long as the free ones keep theirs. Exact.
+// dot_decomposer: a dot whose operand is no batch of matrices gets it transposed into one: batch dimensions first,
+// then, of lhs, the free and the contracting ones, and of rhs the contracting and the free ones. The result's
+// dimensions do not depend on the order of the operands' dimensions, as long as the free ones keep theirs. Exact.
 #include <algorithm>
 
 #include "ir/fusion.h"
@@ -13,8 +13,8 @@ namespace hlo {
 namespace {
 
 // The operand transposed so that its dimensions come in `order`; dimension numbers follow.
-Instruction* Transposed(Instruction& dot, Instruction& operand, const std::vector<int64_t>& order, std::vector<int64_t>* batch,
-                        std::vector<int64_t>* contracting) {
+Instruction* Transposed(Instruction& dot, Instruction& operand, const std::vector<int64_t>& order,
+                        std::vector<int64_t>* batch, std::vector<int64_t>* contracting) {
   std::vector<int64_t> sizes;
   for (const int64_t d : order) sizes.push_back(operand.shape().dim(d));
   const auto renumber = [&](std::vector<int64_t>* dims) {
@@ -32,7 +32,9 @@ Result<Instruction*> CanonicalDot(Instruction& inst, const PassContext&) {
   const bool lhs_fits = IsBatchOfMatrices(lhs->shape(), attrs.lhs_batch, attrs.lhs_contracting);
   const bool rhs_fits = IsBatchOfMatrices(rhs->shape(), attrs.rhs_batch, attrs.rhs_contracting);
   if (lhs_fits && rhs_fits) return nullptr;
-  const auto append = [](std::vector<int64_t>& to, const std::vector<int64_t>& more) { to.insert(to.end(), more.begin(), more.end()); };
+  const auto append = [](std::vector<int64_t>& to, const std::vector<int64_t>& more) {
+    to.insert(to.end(), more.begin(), more.end());
+  };
   if (!lhs_fits) {
     std::vector<int64_t> order = attrs.lhs_batch;
     append(order, FreeDimensions(lhs->shape().rank(), attrs.lhs_batch, attrs.lhs_contracting));
@@ -50,10 +52,13 @@ Result<Instruction*> CanonicalDot(Instruction& inst, const PassContext&) {
 
 }  // namespace
 
-std::vector<int64_t> FreeDimensions(int64_t rank, const std::vector<int64_t>& batch, const std::vector<int64_t>& contracting) {
+std::vector<int64_t> FreeDimensions(int64_t rank, const std::vector<int64_t>& batch,
+                                    const std::vector<int64_t>& contracting) {
   std::vector<int64_t> free;
   for (int64_t d = 0; d < rank; ++d) {
-    const auto holds = [d](const std::vector<int64_t>& list) { return std::find(list.begin(), list.end(), d) != list.end(); };
+    const auto holds = [d](const std::vector<int64_t>& list) {
+      return std::find(list.begin(), list.end(), d) != list.end();
+    };
     if (!holds(batch) && !holds(contracting)) free.push_back(d);
   }
   return free;
@@ -83,7 +88,8 @@ bool IsBatchOfMatrices(const Shape& shape, const std::vector<int64_t>& batch, co
 Result<bool> DecomposeDots(Module& module, const PassContext& context) {
   constexpr Rule kRules[] = {CanonicalDot};
   bool changed = false;
-  for (Computation* computation : SequentialComputations(module)) changed |= TRY(RewriteEach(*computation, context, kRules));
+  for (Computation* computation : SequentialComputations(module))
+    changed |= TRY(RewriteEach(*computation, context, kRules));
   return changed;
 }
 

@@ -9,8 +9,10 @@
 
 namespace hlo {
 
-// The dimensions of an operand that are neither batch nor contracting, ascending: in this order they stand in the result.
-std::vector<int64_t> FreeDimensions(int64_t rank, const std::vector<int64_t>& batch, const std::vector<int64_t>& contracting);
+// The dimensions of an operand that are neither batch nor contracting, ascending: in this order they stand in the
+// result.
+std::vector<int64_t> FreeDimensions(int64_t rank, const std::vector<int64_t>& batch,
+                                    const std::vector<int64_t>& contracting);
 
 // A row-major operand is a batch of matrices that libraries take: each group of dimensions is one run in memory, in the
 // order listed, and the most minor dimension is not a batch dimension. Dimensions of size 1 lie anywhere.

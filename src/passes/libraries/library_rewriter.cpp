@@ -3,12 +3,13 @@
 //
 //   product   the dot or convolution of two operands of the fusion
 //   steps     each elementwise on the value before, which nobody else uses:
-//               add, subtract (value first), multiply   with a scalar constant, a broadcast operand (bias, scale) or, once,
+//               add, subtract (value first), multiply   with a scalar constant, a broadcast operand (bias, scale) or,
+//               once,
 //                                                       an operand of the full shape (residual)
 //               maximum                                 with 0 (relu)
 //
-// The order and the operations stay those of the module, so the rewrite is exact; a library that keeps the value in a wider
-// type between the steps says so in its precision plan.
+// The order and the operations stay those of the module, so the rewrite is exact; a library that keeps the value in a
+// wider type between the steps says so in its precision plan.
 #include <algorithm>
 
 #include "ir/fusion.h"
@@ -25,7 +26,8 @@ namespace m = match;
 constexpr int kMostSteps = 8;
 
 bool IsLibraryType(PrimitiveType type) {
-  return type == PrimitiveType::kF16 || type == PrimitiveType::kBF16 || type == PrimitiveType::kF32 || type == PrimitiveType::kF64;
+  return type == PrimitiveType::kF16 || type == PrimitiveType::kBF16 || type == PrimitiveType::kF32 ||
+         type == PrimitiveType::kF64;
 }
 
 struct Epilogue {
@@ -37,7 +39,8 @@ struct Epilogue {
 bool TakesOperand(Instruction& other, const Shape& shape, std::vector<Instruction*>* members, bool* residual) {
   if (other.Is(Opcode::kBroadcast)) {
     // A vector along dimensions, or a scalar. Larger ones are residuals that only look small.
-    if (other.operand(0).shape().rank() > 1 || !std::is_sorted(other.dimensions().begin(), other.dimensions().end())) return false;
+    if (other.operand(0).shape().rank() > 1 || !std::is_sorted(other.dimensions().begin(), other.dimensions().end()))
+      return false;
     members->push_back(&other);
     return true;
   }
@@ -52,7 +55,9 @@ Epilogue FindEpilogue(Instruction& product) {
     Instruction& value = *epilogue.last;
     if (value.IsRoot() || value.UseCount() != 1) break;
     Instruction& user = *value.users().front();
-    if (user.shape().type() != value.shape().type() || user.operand_count() != 2 || !user.control_predecessors().empty()) break;
+    if (user.shape().type() != value.shape().type() || user.operand_count() != 2 ||
+        !user.control_predecessors().empty())
+      break;
     const bool left = &user.operand(0) == &value;
     Instruction& other = user.operand(left ? 1 : 0);
     std::vector<Instruction*> members;
@@ -66,7 +71,8 @@ Epilogue FindEpilogue(Instruction& product) {
     }
     members.push_back(&user);
     for (Instruction* member : members) {
-      if (std::find(epilogue.members.begin(), epilogue.members.end(), member) == epilogue.members.end()) epilogue.members.push_back(member);
+      if (std::find(epilogue.members.begin(), epilogue.members.end(), member) == epilogue.members.end())
+        epilogue.members.push_back(member);
     }
     epilogue.last = &user;
   }
@@ -103,7 +109,9 @@ Result<bool> Rewrite(Module& module, const PassContext& context, Opcode opcode, 
 
 }  // namespace
 
-Result<bool> RewriteGemms(Module& module, const PassContext& context) { return Rewrite(module, context, Opcode::kDot, "gemm"); }
+Result<bool> RewriteGemms(Module& module, const PassContext& context) {
+  return Rewrite(module, context, Opcode::kDot, "gemm");
+}
 
 Result<bool> RewriteConvolutions(Module& module, const PassContext& context) {
   return Rewrite(module, context, Opcode::kConvolution, "convolution");

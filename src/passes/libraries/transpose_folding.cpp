@@ -40,8 +40,8 @@ Result<Instruction*> FoldIntoDot(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kDot, {lhs, rhs}, attrs);
 }
 
-// A.trans.2: transpose(dot(x, y)) => dot(y, x), when it puts the free dimensions of y before those of x. Products commute
-// and the terms of each sum keep their order.
+// A.trans.2: transpose(dot(x, y)) => dot(y, x), when it puts the free dimensions of y before those of x. Products
+// commute and the terms of each sum keep their order.
 Result<Instruction*> SwapDot(Instruction& inst, const PassContext&) {
   Instruction* dot;
   if (!m::Transpose(m::OneUse(m::Dot(&dot)))(&inst) || dot->operand_count() != 2) return nullptr;
@@ -65,7 +65,8 @@ Result<Instruction*> SwapDot(Instruction& inst, const PassContext&) {
 Result<bool> FoldTransposes(Module& module, const PassContext& context) {
   constexpr Rule kRules[] = {FoldIntoDot, SwapDot};
   bool changed = false;
-  for (Computation* computation : SequentialComputations(module)) changed |= TRY(RewriteEach(*computation, context, kRules));
+  for (Computation* computation : SequentialComputations(module))
+    changed |= TRY(RewriteEach(*computation, context, kRules));
   return changed;
 }
 

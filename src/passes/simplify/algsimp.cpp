@@ -1,5 +1,5 @@
-// algsimp: the algebra of single instructions and small trees of them. Every rule here is exact: for floats it keeps NaN,
-// infinities and the sign of zero, so that a difference after this pass is always a fault.
+// algsimp: the algebra of single instructions and small trees of them. Every rule here is exact: for floats it keeps
+// NaN, infinities and the sign of zero, so that a difference after this pass is always a fault.
 #include "passes/match.h"
 #include "passes/pass.h"
 #include "passes/simplify/rules.h"
@@ -43,7 +43,8 @@ Result<bool> SimplifyAlgebra(Module& module, const PassContext& context) {
   if (context.fault == "multiply_by_zero") rules.push_back(FaultMultiplyByZero);
   if (context.fault == "drop_add_zero_sign") rules.push_back(FaultDropAddZeroSign);
   if (context.fault == "swapped_permutation") rules.push_back(FaultSwappedPermutation);
-  for (const auto family : {ArithmeticRules(), LogicRules(), ReshapeRules(), BroadcastRules(), MovementRules(), ReductionRules()}) {
+  for (const auto family :
+       {ArithmeticRules(), LogicRules(), ReshapeRules(), BroadcastRules(), MovementRules(), ReductionRules()}) {
     rules.insert(rules.end(), family.begin(), family.end());
   }
   return RewriteEach(module, context, rules);

@@ -34,8 +34,8 @@ bool IsNeverNegativeZero(const Instruction& x) {
     case Opcode::kMultiply: return &x.operand(0) == &x.operand(1);
     case Opcode::kReduce: {
       const Instruction& init = x.operand(x.operand_count() - 1);
-      return x.operand_count() == 2 && x.attrs<ReduceAttrs>().to_apply->root().Is(Opcode::kAdd) && init.IsConstantOf(0) && init.Is(Opcode::kConstant) &&
-             !IsNegativeZero(init);
+      return x.operand_count() == 2 && x.attrs<ReduceAttrs>().to_apply->root().Is(Opcode::kAdd) &&
+             init.IsConstantOf(0) && init.Is(Opcode::kConstant) && !IsNegativeZero(init);
     }
     default: return false;
   }
@@ -46,7 +46,8 @@ Result<Instruction*> AddZero(Instruction& inst, const PassContext&) {
   Instruction *x, *zero;
   if (!m::Add(m::Any(&x), m::AnyConstant(&zero))(&inst) || !zero->IsConstantOf(0)) return nullptr;
   if (x->shape() != inst.shape()) return nullptr;
-  const bool neutral = IsNumberWithoutZeroSign(inst.shape().type()) || (IsFloat(inst.shape().type()) && (IsNegativeZero(*zero) || IsNeverNegativeZero(*x)));
+  const bool neutral = IsNumberWithoutZeroSign(inst.shape().type()) ||
+                       (IsFloat(inst.shape().type()) && (IsNegativeZero(*zero) || IsNeverNegativeZero(*x)));
   return neutral ? x : nullptr;
 }
 
@@ -60,7 +61,8 @@ Result<Instruction*> SubtractZero(Instruction& inst, const PassContext&) {
 
 // A.sub.1: x - x => 0, for integers; a float may be infinite.
 Result<Instruction*> SubtractSelf(Instruction& inst, const PassContext&) {
-  if (!inst.Is(Opcode::kSubtract) || &inst.operand(0) != &inst.operand(1) || !IsInteger(inst.shape().type())) return nullptr;
+  if (!inst.Is(Opcode::kSubtract) || &inst.operand(0) != &inst.operand(1) || !IsInteger(inst.shape().type()))
+    return nullptr;
   return ConstantLike(inst, 0);
 }
 
@@ -68,7 +70,8 @@ Result<Instruction*> SubtractSelf(Instruction& inst, const PassContext&) {
 Result<Instruction*> CancelIntegers(Instruction& inst, const PassContext&) {
   if (!IsInteger(inst.shape().type())) return nullptr;
   Instruction *x, *y, *difference;
-  if (m::Add(m::Any(&x), m::Subtract(&difference))(&inst) && &difference->operand(1) == x) return &difference->operand(0);
+  if (m::Add(m::Any(&x), m::Subtract(&difference))(&inst) && &difference->operand(1) == x)
+    return &difference->operand(0);
   if (m::Subtract(m::Add(m::Any(&x), m::Any(&y)), m::Any(&difference))(&inst)) {
     if (difference == x) return y;
     if (difference == y) return x;
@@ -106,13 +109,15 @@ Result<Instruction*> DivideByOne(Instruction& inst, const PassContext&) {
   return x->shape() == inst.shape() ? x : nullptr;
 }
 
-// A.div.6 where it is exact: x / 2^k => x * 2^-k: both are the same real number, rounded once. 2^-k must be normal, since
-// a device may flush what is not.
+// A.div.6 where it is exact: x / 2^k => x * 2^-k: both are the same real number, rounded once. 2^-k must be normal,
+// since a device may flush what is not.
 Result<Instruction*> DivideByPowerOfTwo(Instruction& inst, const PassContext&) {
   Instruction *x, *constant;
   if (!m::Divide(m::Any(&x), m::ScalarConstant(&constant))(&inst)) return nullptr;
   const PrimitiveType type = inst.shape().type();
-  if (type != PrimitiveType::kF32 && type != PrimitiveType::kF64 && type != PrimitiveType::kBF16 && type != PrimitiveType::kF16) return nullptr;
+  if (type != PrimitiveType::kF32 && type != PrimitiveType::kF64 && type != PrimitiveType::kBF16 &&
+      type != PrimitiveType::kF16)
+    return nullptr;
   const double value = constant->literal().GetDouble(0);
   int exponent;
   if (!std::isfinite(value) || std::abs(std::frexp(value, &exponent)) != 0.5) return nullptr;
@@ -196,7 +201,10 @@ bool HoldsAllOf(PrimitiveType to, PrimitiveType from) {
     if (IsSigned(from) && IsUnsigned(to)) return false;
     return BitWidth(to) > BitWidth(from) || (BitWidth(to) == BitWidth(from) && IsSigned(from) == IsSigned(to));
   }
-  const auto is_ieee = [](PrimitiveType t) { return t == PrimitiveType::kF16 || t == PrimitiveType::kBF16 || t == PrimitiveType::kF32 || t == PrimitiveType::kF64; };
+  const auto is_ieee = [](PrimitiveType t) {
+    return t == PrimitiveType::kF16 || t == PrimitiveType::kBF16 || t == PrimitiveType::kF32 ||
+           t == PrimitiveType::kF64;
+  };
   if (is_ieee(from) && is_ieee(to)) return BitWidth(to) > BitWidth(from);
   if (IsInteger(from) && to == PrimitiveType::kF64) return BitWidth(from) <= 32;
   if (IsInteger(from) && to == PrimitiveType::kF32) return BitWidth(from) <= 16;
@@ -210,7 +218,8 @@ Result<Instruction*> ConvertToSame(Instruction& inst, const PassContext&) {
   return x->shape() == inst.shape() ? x : nullptr;
 }
 
-// A.cvt.2: convert(convert(x)) => convert(x) when the middle type holds all values of x, so that nothing happened there.
+// A.cvt.2: convert(convert(x)) => convert(x) when the middle type holds all values of x, so that nothing happened
+// there.
 Result<Instruction*> ConvertTwice(Instruction& inst, const PassContext&) {
   Instruction *middle, *x;
   if (!m::Convert(m::Convert(&middle, m::Any(&x)))(&inst)) return nullptr;
@@ -235,7 +244,8 @@ Result<Instruction*> ReduceToOwnPrecision(Instruction& inst, const PassContext&)
   const auto is = [&](PrimitiveType type, int64_t exponent, int64_t mantissa) {
     return inst.shape().type() == type && attrs.exponent_bits == exponent && attrs.mantissa_bits == mantissa;
   };
-  const bool own = is(PrimitiveType::kF16, 5, 10) || is(PrimitiveType::kBF16, 8, 7) || is(PrimitiveType::kF32, 8, 23) || is(PrimitiveType::kF64, 11, 52);
+  const bool own = is(PrimitiveType::kF16, 5, 10) || is(PrimitiveType::kBF16, 8, 7) || is(PrimitiveType::kF32, 8, 23) ||
+                   is(PrimitiveType::kF64, 11, 52);
   return own ? &inst.operand(0) : nullptr;
 }
 
@@ -273,9 +283,12 @@ Result<Instruction*> ComplexParts(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
-constexpr Rule kRules[] = {ConstantToTheRight, AddZero,       SubtractZero,     SubtractSelf,   CancelIntegers, MultiplyByOne,    MultiplyByZero, MultiplySigns,
-                           DivideByOne,   DivideByPowerOfTwo, RemainderTwice, NegateTwice,  AbsOfNonNegative, PowerOfOneOrZero,
-                           ExtremeOfBound, IdempotentOp,    ClampTwice,     ConvertToSame,  ConvertTwice,     BitcastConvertTwice, ReduceToOwnPrecision, MapOfElementwise, ComplexParts};
+constexpr Rule kRules[] = {
+    ConstantToTheRight,   AddZero,          SubtractZero,     SubtractSelf,     CancelIntegers,
+    MultiplyByOne,        MultiplyByZero,   MultiplySigns,    DivideByOne,      DivideByPowerOfTwo,
+    RemainderTwice,       NegateTwice,      AbsOfNonNegative, PowerOfOneOrZero, ExtremeOfBound,
+    IdempotentOp,         ClampTwice,       ConvertToSame,    ConvertTwice,     BitcastConvertTwice,
+    ReduceToOwnPrecision, MapOfElementwise, ComplexParts};
 
 }  // namespace
 

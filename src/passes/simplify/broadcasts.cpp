@@ -37,7 +37,8 @@ Result<Instruction*> BroadcastOfIota(Instruction& inst, const PassContext&) {
 // A.bcast.3: broadcast(reshape(x)) => broadcast(x) when the reshape only adds dimensions of size 1.
 Result<Instruction*> BroadcastOfAddedOnes(Instruction& inst, const PassContext&) {
   Instruction *reshape, *x;
-  if (!m::Broadcast(m::Reshape(&reshape, m::Any(&x)))(&inst) || reshape->shape().rank() <= x->shape().rank()) return nullptr;
+  if (!m::Broadcast(m::Reshape(&reshape, m::Any(&x)))(&inst) || reshape->shape().rank() <= x->shape().rank())
+    return nullptr;
   const auto paired = PairDimensions(x->shape(), reshape->shape());
   if (!paired) return nullptr;
   std::vector<int64_t> dims(x->shape().rank(), -1);
@@ -48,7 +49,8 @@ Result<Instruction*> BroadcastOfAddedOnes(Instruction& inst, const PassContext&)
   return Replace(inst, Opcode::kBroadcast, {x}, DimensionsAttrs{dims});
 }
 
-// A.bcast.7: broadcast(x) => broadcast(reshape(x)) without x's dimensions of size 1, so that equal broadcasts look equal.
+// A.bcast.7: broadcast(x) => broadcast(reshape(x)) without x's dimensions of size 1, so that equal broadcasts look
+// equal.
 Result<Instruction*> BroadcastOfOnes(Instruction& inst, const PassContext&) {
   Instruction* x;
   if (!m::Broadcast(m::Any(&x))(&inst) || x->Is(Opcode::kReshape)) return nullptr;
@@ -110,10 +112,11 @@ Result<Instruction*> PartOfBroadcast(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kBroadcast, {&x}, DimensionsAttrs{broadcast.dimensions()});
 }
 
-// A.bcast.4: f(broadcast(x), broadcast(y), broadcast(scalar)) => broadcast(f(x, y, broadcast(scalar))): f is computed once
-// for each of x's elements instead of once for each repetition.
+// A.bcast.4: f(broadcast(x), broadcast(y), broadcast(scalar)) => broadcast(f(x, y, broadcast(scalar))): f is computed
+// once for each of x's elements instead of once for each repetition.
 Result<Instruction*> SinkBroadcast(Instruction& inst, const PassContext&) {
-  if (!inst.Is(kElementwise) || inst.operand_count() == 0 || inst.Is(Opcode::kCopy) || !inst.shape().IsArray()) return nullptr;
+  if (!inst.Is(kElementwise) || inst.operand_count() == 0 || inst.Is(Opcode::kCopy) || !inst.shape().IsArray())
+    return nullptr;
   const Instruction* first = nullptr;  // The largest broadcast sets the dimensions.
   for (const Instruction* operand : inst.operands()) {
     if (operand->shape().IsScalar() && !inst.shape().IsScalar()) continue;
@@ -140,13 +143,16 @@ Result<Instruction*> SinkBroadcast(Instruction& inst, const PassContext&) {
       operands.push_back(Step(inst, Opcode::kBroadcast, small.WithType(x.shape().type()), {&x}, DimensionsAttrs{}));
     }
   }
-  Instruction* result = Step(inst, inst.opcode(), small.WithType(inst.shape().type()), std::move(operands), inst.attributes());
+  Instruction* result =
+      Step(inst, inst.opcode(), small.WithType(inst.shape().type()), std::move(operands), inst.attributes());
   return Replace(inst, Opcode::kBroadcast, {result}, DimensionsAttrs{first->dimensions()});
 }
 
 // A.const.1: a constant of equal elements => broadcast(scalar).
 Result<Instruction*> SplatConstant(Instruction& inst, const PassContext&) {
-  if (!inst.Is(Opcode::kConstant) || !inst.shape().IsArray() || inst.shape().IsScalar() || inst.shape().NumElements() < 2) return nullptr;
+  if (!inst.Is(Opcode::kConstant) || !inst.shape().IsArray() || inst.shape().IsScalar() ||
+      inst.shape().NumElements() < 2)
+    return nullptr;
   const Literal& literal = inst.literal();
   if (!literal.IsSplat()) return nullptr;
   Literal scalar = Literal::Uninitialized(Shape::Scalar(inst.shape().type()));
@@ -161,8 +167,9 @@ Result<Instruction*> IotaOfOne(Instruction& inst, const PassContext&) {
   return ConstantLike(inst, 0);
 }
 
-constexpr Rule kRules[] = {BroadcastOfNothing, BroadcastTwice,       BroadcastOfIota, BroadcastOfAddedOnes, BroadcastOfOnes, ReshapeOfBroadcast,
-                           TransposeOfBroadcast, PartOfBroadcast, SinkBroadcast,   SplatConstant,        IotaOfOne};
+constexpr Rule kRules[] = {
+    BroadcastOfNothing,   BroadcastTwice,  BroadcastOfIota, BroadcastOfAddedOnes, BroadcastOfOnes, ReshapeOfBroadcast,
+    TransposeOfBroadcast, PartOfBroadcast, SinkBroadcast,   SplatConstant,        IotaOfOne};
 
 }  // namespace
 

@@ -64,7 +64,8 @@ Result<Instruction*> SelectNot(Instruction& inst, const PassContext&) {
 // A.sel.3: select(p, true, false) => p; select(p, false, true) => !p.
 Result<Instruction*> SelectOfTruth(Instruction& inst, const PassContext&) {
   Instruction *p, *x, *y;
-  if (!m::Select(m::Any(&p), m::Any(&x), m::Any(&y))(&inst) || !IsPred(inst) || p->shape() != inst.shape()) return nullptr;
+  if (!m::Select(m::Any(&p), m::Any(&x), m::Any(&y))(&inst) || !IsPred(inst) || p->shape() != inst.shape())
+    return nullptr;
   if (x->IsConstantOf(1) && y->IsConstantOf(0)) return p;
   if (x->IsConstantOf(0) && y->IsConstantOf(1)) return Replace(inst, Opcode::kNot, {p});
   return nullptr;
@@ -87,7 +88,8 @@ Result<Instruction*> CompareSelf(Instruction& inst, const PassContext&) {
 Result<Instruction*> CompareUnsignedWithZero(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kCompare)) return nullptr;
   const auto never_negative = [](const Instruction& x) {
-    return IsUnsigned(x.shape().type()) || (x.Is(Opcode::kIota) && (x.shape().type() == PrimitiveType::kS32 || x.shape().type() == PrimitiveType::kS64));
+    return IsUnsigned(x.shape().type()) || (x.Is(Opcode::kIota) && (x.shape().type() == PrimitiveType::kS32 ||
+                                                                    x.shape().type() == PrimitiveType::kS64));
   };
   using D = ComparisonDirection;
   const D direction = inst.attrs<CompareAttrs>().direction;
@@ -117,7 +119,9 @@ Result<Instruction*> ComparePredicate(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
-constexpr Rule kRules[] = {BitsWithConstant, XorSelf, NotTwice, SelectDecided, SelectNot, SelectOfTruth, CompareSelf, CompareUnsignedWithZero, ComparePredicate};
+constexpr Rule kRules[] = {BitsWithConstant, XorSelf,       NotTwice,    SelectDecided,
+                           SelectNot,        SelectOfTruth, CompareSelf, CompareUnsignedWithZero,
+                           ComparePredicate};
 
 }  // namespace
 

@@ -23,7 +23,8 @@ Result<Instruction*> SliceTwice(Instruction& inst, const PassContext&) {
   SliceRanges composed;
   for (int64_t d = 0; d < inst.shape().rank(); ++d) {
     const SliceDim &out = SliceDims(inst)[d], &in = SliceDims(*inner)[d];
-    composed.dims.push_back({in.start + out.start * in.stride, in.start + (out.limit - 1) * in.stride + 1, in.stride * out.stride});
+    composed.dims.push_back(
+        {in.start + out.start * in.stride, in.start + (out.limit - 1) * in.stride + 1, in.stride * out.stride});
     if (out.limit <= out.start) return nullptr;
   }
   return Replace(inst, Opcode::kSlice, {x}, SliceAttrs{composed});
@@ -91,7 +92,8 @@ Result<Instruction*> ConcatenateParts(Instruction& inst, const PassContext&) {
   std::vector<Instruction*> parts;
   bool changed = false;
   for (Instruction* operand : inst.operands()) {
-    const bool nested = operand->Is(Opcode::kConcatenate) && operand->attrs<OneDimensionAttrs>().dimension == dim && operand->UseCount() == 1;
+    const bool nested = operand->Is(Opcode::kConcatenate) && operand->attrs<OneDimensionAttrs>().dimension == dim &&
+                        operand->UseCount() == 1;
     changed |= nested || operand->shape().dim(dim.value) == 0;
     if (nested) {
       parts.insert(parts.end(), operand->operands().begin(), operand->operands().end());
@@ -111,7 +113,8 @@ Result<Instruction*> ConcatenateSlices(Instruction& inst, const PassContext&) {
   std::vector<Instruction*> parts;
   for (Instruction* operand : inst.operands()) {
     Instruction* last = parts.empty() ? nullptr : parts.back();
-    const bool slices = last != nullptr && last->Is(Opcode::kSlice) && operand->Is(Opcode::kSlice) && &last->operand(0) == &operand->operand(0);
+    const bool slices = last != nullptr && last->Is(Opcode::kSlice) && operand->Is(Opcode::kSlice) &&
+                        &last->operand(0) == &operand->operand(0);
     bool adjacent = slices;
     for (int64_t d = 0; slices && d < inst.shape().rank(); ++d) {
       const SliceDim &a = SliceDims(*last)[d], &b = SliceDims(*operand)[d];
@@ -143,7 +146,8 @@ Result<Instruction*> PadByNothing(Instruction& inst, const PassContext&) {
 
 // The value of a scalar integer constant.
 std::optional<int64_t> ConstantIndex(const Instruction& index) {
-  if (!index.Is(Opcode::kConstant) || !index.shape().IsScalar() || !IsInteger(index.shape().type())) return std::nullopt;
+  if (!index.Is(Opcode::kConstant) || !index.shape().IsScalar() || !IsInteger(index.shape().type()))
+    return std::nullopt;
   return index.literal().GetInt(0);
 }
 
@@ -210,7 +214,8 @@ Result<Instruction*> ScatterOfOneWindow(Instruction& inst, const PassContext&) {
   std::vector<int64_t> window;
   size_t next = 0;
   for (int64_t d = 0; d < x->shape().rank(); ++d) {
-    const bool inserted = std::find(attrs.inserted_window_dims.begin(), attrs.inserted_window_dims.end(), d) != attrs.inserted_window_dims.end();
+    const bool inserted = std::find(attrs.inserted_window_dims.begin(), attrs.inserted_window_dims.end(), d) !=
+                          attrs.inserted_window_dims.end();
     window.push_back(inserted ? 1 : update->shape().dim(attrs.update_window_dims[next++]));
     if (start[d] < 0 || start[d] + window[d] > x->shape().dim(d)) return nullptr;
   }
@@ -218,7 +223,8 @@ Result<Instruction*> ScatterOfOneWindow(Instruction& inst, const PassContext&) {
   const Shape window_shape = x->shape().WithDims(window);
   if (!SameDims(window_shape, update->shape())) update = Step(inst, Opcode::kReshape, window_shape, {update});
   std::vector<Instruction*> operands = {x, update};
-  for (const int64_t s : start) operands.push_back(&inst.computation().AddConstant(Literal::Scalar(PrimitiveType::kS32, s)));
+  for (const int64_t s : start)
+    operands.push_back(&inst.computation().AddConstant(Literal::Scalar(PrimitiveType::kS32, s)));
   return Replace(inst, Opcode::kDynamicUpdateSlice, std::move(operands));
 }
 
@@ -230,8 +236,9 @@ Result<Instruction*> SortOfOne(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kTuple, {inst.operands().begin(), inst.operands().end()});
 }
 
-constexpr Rule kRules[] = {SliceOfAll,   SliceTwice,   SliceOfConcatenate, SliceOfPad,         SliceOfReverse, ConcatenateParts, ConcatenateSlices,
-                           PadByNothing, SliceAtConstant, UpdateOfAll, UpdateOfSplat, ScatterOfOneWindow, SortOfOne};
+constexpr Rule kRules[] = {SliceOfAll,       SliceTwice,         SliceOfConcatenate, SliceOfPad,      SliceOfReverse,
+                           ConcatenateParts, ConcatenateSlices,  PadByNothing,       SliceAtConstant, UpdateOfAll,
+                           UpdateOfSplat,    ScatterOfOneWindow, SortOfOne};
 
 }  // namespace
 

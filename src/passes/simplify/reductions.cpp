@@ -17,8 +17,8 @@ std::optional<Opcode> ReducerOp(const Computation& reducer) {
   return root.opcode();
 }
 
-// A.red.1: a reduce of nothing is its init; a reduce over no dimensions, or over dimensions of size 1, is one step of the
-// reducer: op(init, x). That is more careful than the usual reshape(x): 0 + -0 is +0.
+// A.red.1: a reduce of nothing is its init; a reduce over no dimensions, or over dimensions of size 1, is one step of
+// the reducer: op(init, x). That is more careful than the usual reshape(x): 0 + -0 is +0.
 Result<Instruction*> ReduceOfOne(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kReduce) || inst.operand_count() != 2) return nullptr;
   Instruction &x = inst.operand(0), &init = inst.operand(1);
@@ -44,7 +44,8 @@ Result<Instruction*> ReduceOfReshape(Instruction& inst, const PassContext&) {
   std::vector<int64_t> dims, kept;
   for (int64_t d = 0; d < x->shape().rank(); ++d) {
     // What is only in x has size 1 and is reduced away.
-    const bool is_reduced = (*paired)[d] < 0 || std::find(reduced.begin(), reduced.end(), (*paired)[d]) != reduced.end();
+    const bool is_reduced =
+        (*paired)[d] < 0 || std::find(reduced.begin(), reduced.end(), (*paired)[d]) != reduced.end();
     (is_reduced ? dims : kept).push_back(is_reduced ? d : x->shape().dim(d));
   }
   const Shape shape = inst.shape().WithDims(kept);

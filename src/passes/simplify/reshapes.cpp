@@ -25,7 +25,8 @@ std::optional<std::vector<int64_t>> PairDimensions(const Shape& from, const Shap
 namespace {
 namespace m = match;
 
-// A.resh.1: reshape(reshape(x)) => reshape(x). The row-major order of elements stays, so the middle shape is not observed.
+// A.resh.1: reshape(reshape(x)) => reshape(x). The row-major order of elements stays, so the middle shape is not
+// observed.
 Result<Instruction*> ReshapeTwice(Instruction& inst, const PassContext&) {
   Instruction* x;
   if (!m::Reshape(m::Reshape(m::Any(&x)))(&inst)) return nullptr;
@@ -87,21 +88,25 @@ Result<Instruction*> ReverseOfNothing(Instruction& inst, const PassContext&) {
   if (!m::Reverse(m::Reverse(&inner))(&inst)) return nullptr;
   std::vector<int64_t> odd;
   for (int64_t d = 0; d < inst.shape().rank(); ++d) {
-    const auto in = [d](const std::vector<int64_t>& list) { return std::find(list.begin(), list.end(), d) != list.end(); };
+    const auto in = [d](const std::vector<int64_t>& list) {
+      return std::find(list.begin(), list.end(), d) != list.end();
+    };
     if (in(dims) != in(inner->dimensions())) odd.push_back(d);
   }
   if (odd.empty()) return &inner->operand(0);
   return Replace(inst, Opcode::kReverse, {&inner->operand(0)}, DimensionsAttrs{odd});
 }
 
-// A.copy.1: a copy into the layout that is there. Keeping buffers apart is the buffer plan's business, not the module's.
+// A.copy.1: a copy into the layout that is there. Keeping buffers apart is the buffer plan's business, not the
+// module's.
 Result<Instruction*> CopyToSame(Instruction& inst, const PassContext&) {
   Instruction* x;
   if (!m::Copy(m::Any(&x))(&inst)) return nullptr;
   return x->shape() == inst.shape() ? x : nullptr;
 }
 
-constexpr Rule kRules[] = {ReshapeToSame, ReshapeTwice, BitcastTwice, TransposeOfNothing, TransposeTwice, TransposeOfOnes, ReverseOfNothing, CopyToSame};
+constexpr Rule kRules[] = {ReshapeToSame,  ReshapeTwice,    BitcastTwice,     TransposeOfNothing,
+                           TransposeTwice, TransposeOfOnes, ReverseOfNothing, CopyToSame};
 
 }  // namespace
 

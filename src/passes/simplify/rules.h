@@ -1,5 +1,5 @@
-// The laws of algsimp by family, and the few constructors that they share. An id such as A.bcast.3 is the rule's number in
-// the catalogue (spec/passes.md 5).
+// The laws of algsimp by family, and the few constructors that they share. An id such as A.bcast.3 is the rule's number
+// in the catalogue (spec/passes.md 5).
 //
 // Rules compare whole shapes, layouts included, so they hold after layout assignment as before; what a rule makes has
 // the layout of what it replaces or row-major order.
@@ -19,15 +19,17 @@ std::span<const Rule> ArithmeticRules();
 std::span<const Rule> LogicRules();
 std::span<const Rule> ReshapeRules();
 std::span<const Rule> BroadcastRules();
-std::span<const Rule> MovementRules();   // Slices, pads, concatenations, gathers, updates.
+std::span<const Rule> MovementRules();  // Slices, pads, concatenations, gathers, updates.
 std::span<const Rule> ReductionRules();
 
 // In place of `inst`, with its shape; range and metadata of `inst`.
-inline Instruction* Replace(Instruction& inst, Opcode opcode, std::vector<Instruction*> operands, Attributes attrs = NoAttrs()) {
+inline Instruction* Replace(Instruction& inst, Opcode opcode, std::vector<Instruction*> operands,
+                            Attributes attrs = NoAttrs()) {
   return &inst.computation().AddLike(inst, opcode, inst.shape(), std::move(operands), std::move(attrs));
 }
 // A step on the way there, with a shape of its own.
-inline Instruction* Step(Instruction& inst, Opcode opcode, Shape shape, std::vector<Instruction*> operands, Attributes attrs = NoAttrs()) {
+inline Instruction* Step(Instruction& inst, Opcode opcode, Shape shape, std::vector<Instruction*> operands,
+                         Attributes attrs = NoAttrs()) {
   return &inst.computation().AddLike(inst, opcode, std::move(shape), std::move(operands), std::move(attrs));
 }
 // A scalar constant, or a broadcast of it, with the shape of `inst`.
