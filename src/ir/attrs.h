@@ -8,11 +8,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tuple>
+#include <type_traits>
 #include <utility>
-#include <variant>
 #include <vector>
 
+#include "base/check.h"
 #include "ir/fields.h"
 #include "ir/literal.h"
 #include "ir/shape.h"
@@ -130,70 +130,70 @@ struct LiteralValue {
 // ---- Attribute structs -------------------------------------------------------------------------------------------
 
 struct NoAttrs {
-  static constexpr auto Fields() { return std::tuple(); }
+  static constexpr auto Fields() { return FieldList(); }
   bool operator==(const NoAttrs&) const = default;
 };
 
 struct ParameterAttrs {  // In the parentheses: parameter(0).
   int64_t number = 0;
-  static constexpr auto Fields() { return std::tuple(); }
+  static constexpr auto Fields() { return FieldList(); }
 };
 
 struct ConstantAttrs {  // In the parentheses: constant({1, 2}).
   Literal literal;
-  static constexpr auto Fields() { return std::tuple(); }
+  static constexpr auto Fields() { return FieldList(); }
 };
 
 struct CompareAttrs {
   ComparisonDirection direction = ComparisonDirection::kEq;
   ComparisonType type = ComparisonType::kDefault;  // kDefault: what the element type implies.
   static constexpr auto Fields() {
-    return std::tuple(Required("direction", &CompareAttrs::direction), Optional("type", &CompareAttrs::type));
+    return FieldList(Required("direction", &CompareAttrs::direction), Optional("type", &CompareAttrs::type));
   }
 };
 
 struct IotaAttrs {
   int64_t iota_dimension = 0;
-  static constexpr auto Fields() { return std::tuple(Required("iota_dimension", &IotaAttrs::iota_dimension)); }
+  static constexpr auto Fields() { return FieldList(Required("iota_dimension", &IotaAttrs::iota_dimension)); }
 };
 
 struct IndexAttrs {  // get-tuple-element
   int64_t index = 0;
-  static constexpr auto Fields() { return std::tuple(Required("index", &IndexAttrs::index)); }
+  static constexpr auto Fields() { return FieldList(Required("index", &IndexAttrs::index)); }
 };
 
 // broadcast: dimensions[i] is where operand dimension i lands in the result, strictly increasing for XLA.
 // transpose: result dimension i is operand dimension dimensions[i]. reverse: those turned round.
 struct DimensionsAttrs {
   std::vector<int64_t> dimensions;
-  static constexpr auto Fields() { return std::tuple(Always("dimensions", &DimensionsAttrs::dimensions)); }
+  static constexpr auto Fields() { return FieldList(Always("dimensions", &DimensionsAttrs::dimensions)); }
 };
 
 struct OneDimensionAttrs {  // concatenate, get-dimension-size, set-dimension-size
   OneDimension dimension;
-  static constexpr auto Fields() { return std::tuple(Required("dimensions", &OneDimensionAttrs::dimension)); }
+  static constexpr auto Fields() { return FieldList(Required("dimensions", &OneDimensionAttrs::dimension)); }
 };
 
 struct ReshapeAttrs {
   int64_t inferred_dimension = -1;
   static constexpr auto Fields() {
-    return std::tuple(Optional("inferred_dimension", &ReshapeAttrs::inferred_dimension));
+    return FieldList(Optional("inferred_dimension", &ReshapeAttrs::inferred_dimension));
   }
 };
 
 struct SliceAttrs {
   SliceRanges slice;
-  static constexpr auto Fields() { return std::tuple(Required("slice", &SliceAttrs::slice)); }
+  static constexpr auto Fields() { return FieldList(Required("slice", &SliceAttrs::slice)); }
 };
 
 struct DynamicSliceAttrs {
   std::vector<int64_t> sizes;
-  static constexpr auto Fields() { return std::tuple(Required("dynamic_slice_sizes", &DynamicSliceAttrs::sizes)); }
+  static constexpr auto Fields() { return FieldList(Required("dynamic_slice_sizes", &DynamicSliceAttrs::sizes)); }
 };
 
 struct PadAttrs {
   PaddingConfig padding;
-  static constexpr auto Fields() { return std::tuple(Required("padding", &PadAttrs::padding)); }
+  static constexpr auto Fields() { return FieldList(Required("padding", &PadAttrs::padding)); }
 };
 
 struct GatherAttrs {
@@ -203,14 +203,14 @@ struct GatherAttrs {
   std::vector<int64_t> slice_sizes;
   bool indices_are_sorted = false;
   static constexpr auto Fields() {
-    return std::tuple(Required("offset_dims", &GatherAttrs::offset_dims),
-                      Required("collapsed_slice_dims", &GatherAttrs::collapsed_slice_dims),
-                      Required("start_index_map", &GatherAttrs::start_index_map),
-                      Optional("operand_batching_dims", &GatherAttrs::operand_batching_dims),
-                      Optional("start_indices_batching_dims", &GatherAttrs::start_indices_batching_dims),
-                      Required("index_vector_dim", &GatherAttrs::index_vector_dim),
-                      Required("slice_sizes", &GatherAttrs::slice_sizes),
-                      Optional("indices_are_sorted", &GatherAttrs::indices_are_sorted));
+    return FieldList(Required("offset_dims", &GatherAttrs::offset_dims),
+                     Required("collapsed_slice_dims", &GatherAttrs::collapsed_slice_dims),
+                     Required("start_index_map", &GatherAttrs::start_index_map),
+                     Optional("operand_batching_dims", &GatherAttrs::operand_batching_dims),
+                     Optional("start_indices_batching_dims", &GatherAttrs::start_indices_batching_dims),
+                     Required("index_vector_dim", &GatherAttrs::index_vector_dim),
+                     Required("slice_sizes", &GatherAttrs::slice_sizes),
+                     Optional("indices_are_sorted", &GatherAttrs::indices_are_sorted));
   }
 };
 
@@ -222,15 +222,15 @@ struct ScatterAttrs {
   bool unique_indices = false;
   Computation* to_apply = nullptr;
   static constexpr auto Fields() {
-    return std::tuple(Required("update_window_dims", &ScatterAttrs::update_window_dims),
-                      Required("inserted_window_dims", &ScatterAttrs::inserted_window_dims),
-                      Required("scatter_dims_to_operand_dims", &ScatterAttrs::scatter_dims_to_operand_dims),
-                      Optional("input_batching_dims", &ScatterAttrs::input_batching_dims),
-                      Optional("scatter_indices_batching_dims", &ScatterAttrs::scatter_indices_batching_dims),
-                      Required("index_vector_dim", &ScatterAttrs::index_vector_dim),
-                      Optional("indices_are_sorted", &ScatterAttrs::indices_are_sorted),
-                      Optional("unique_indices", &ScatterAttrs::unique_indices),
-                      Required("to_apply", &ScatterAttrs::to_apply));
+    return FieldList(Required("update_window_dims", &ScatterAttrs::update_window_dims),
+                     Required("inserted_window_dims", &ScatterAttrs::inserted_window_dims),
+                     Required("scatter_dims_to_operand_dims", &ScatterAttrs::scatter_dims_to_operand_dims),
+                     Optional("input_batching_dims", &ScatterAttrs::input_batching_dims),
+                     Optional("scatter_indices_batching_dims", &ScatterAttrs::scatter_indices_batching_dims),
+                     Required("index_vector_dim", &ScatterAttrs::index_vector_dim),
+                     Optional("indices_are_sorted", &ScatterAttrs::indices_are_sorted),
+                     Optional("unique_indices", &ScatterAttrs::unique_indices),
+                     Required("to_apply", &ScatterAttrs::to_apply));
   }
 };
 
@@ -238,7 +238,7 @@ struct ReduceAttrs {
   std::vector<int64_t> dimensions;  // Of the first operand.
   Computation* to_apply = nullptr;  // (acc..., element...) -> acc...; associative, by HLO's contract.
   static constexpr auto Fields() {
-    return std::tuple(Required("dimensions", &ReduceAttrs::dimensions), Required("to_apply", &ReduceAttrs::to_apply));
+    return FieldList(Required("dimensions", &ReduceAttrs::dimensions), Required("to_apply", &ReduceAttrs::to_apply));
   }
 };
 
@@ -246,8 +246,8 @@ struct ReduceWindowAttrs {
   Window window;
   Computation* to_apply = nullptr;
   static constexpr auto Fields() {
-    return std::tuple(Optional("window", &ReduceWindowAttrs::window),
-                      Required("to_apply", &ReduceWindowAttrs::to_apply));
+    return FieldList(Optional("window", &ReduceWindowAttrs::window),
+                     Required("to_apply", &ReduceWindowAttrs::to_apply));
   }
 };
 
@@ -256,9 +256,9 @@ struct SelectAndScatterAttrs {
   Computation* select = nullptr;
   Computation* scatter = nullptr;
   static constexpr auto Fields() {
-    return std::tuple(Optional("window", &SelectAndScatterAttrs::window),
-                      Required("select", &SelectAndScatterAttrs::select),
-                      Required("scatter", &SelectAndScatterAttrs::scatter));
+    return FieldList(Optional("window", &SelectAndScatterAttrs::window),
+                     Required("select", &SelectAndScatterAttrs::select),
+                     Required("scatter", &SelectAndScatterAttrs::scatter));
   }
 };
 
@@ -266,7 +266,7 @@ struct MapAttrs {
   std::vector<int64_t> dimensions;
   Computation* to_apply = nullptr;
   static constexpr auto Fields() {
-    return std::tuple(Always("dimensions", &MapAttrs::dimensions), Required("to_apply", &MapAttrs::to_apply));
+    return FieldList(Always("dimensions", &MapAttrs::dimensions), Required("to_apply", &MapAttrs::to_apply));
   }
 };
 
@@ -277,9 +277,9 @@ struct ScanAttrs {
   bool is_associative = false;
   Computation* to_apply = nullptr;
   static constexpr auto Fields() {
-    return std::tuple(Required("dimensions", &ScanAttrs::dimension), Required("num_carries", &ScanAttrs::num_carries),
-                      Optional("is_reverse", &ScanAttrs::is_reverse),
-                      Always("is_associative", &ScanAttrs::is_associative), Required("to_apply", &ScanAttrs::to_apply));
+    return FieldList(Required("dimensions", &ScanAttrs::dimension), Required("num_carries", &ScanAttrs::num_carries),
+                     Optional("is_reverse", &ScanAttrs::is_reverse),
+                     Always("is_associative", &ScanAttrs::is_associative), Required("to_apply", &ScanAttrs::to_apply));
   }
 };
 
@@ -288,8 +288,8 @@ struct SortAttrs {
   bool is_stable = false;
   Computation* to_apply = nullptr;
   static constexpr auto Fields() {
-    return std::tuple(Required("dimensions", &SortAttrs::dimension), Optional("is_stable", &SortAttrs::is_stable),
-                      Required("to_apply", &SortAttrs::to_apply));
+    return FieldList(Required("dimensions", &SortAttrs::dimension), Optional("is_stable", &SortAttrs::is_stable),
+                     Required("to_apply", &SortAttrs::to_apply));
   }
 };
 
@@ -298,8 +298,8 @@ struct TopKAttrs {
   bool largest = true;
   bool is_stable = true;
   static constexpr auto Fields() {
-    return std::tuple(Required("k", &TopKAttrs::k), Always("largest", &TopKAttrs::largest),
-                      Always("is_stable", &TopKAttrs::is_stable));
+    return FieldList(Required("k", &TopKAttrs::k), Always("largest", &TopKAttrs::largest),
+                     Always("is_stable", &TopKAttrs::is_stable));
   }
 };
 
@@ -309,7 +309,7 @@ struct DotAttrs {  // dot, scaled-dot
   DotAlgorithm algorithm = DotAlgorithm::kUnset;
   RawText sparsity, block_scaling;
   static constexpr auto Fields() {
-    return std::tuple(
+    return FieldList(
         Optional("lhs_batch_dims", &DotAttrs::lhs_batch), Always("lhs_contracting_dims", &DotAttrs::lhs_contracting),
         Optional("rhs_batch_dims", &DotAttrs::rhs_batch), Always("rhs_contracting_dims", &DotAttrs::rhs_contracting),
         Optional("operand_precision", &DotAttrs::precision), Optional("algorithm", &DotAttrs::algorithm),
@@ -321,13 +321,13 @@ struct RaggedDotAttrs {
   std::vector<int64_t> lhs_batch, lhs_contracting, rhs_batch, rhs_contracting, lhs_ragged, rhs_group;
   std::vector<Precision> precision;
   static constexpr auto Fields() {
-    return std::tuple(Optional("lhs_batch_dims", &RaggedDotAttrs::lhs_batch),
-                      Always("lhs_contracting_dims", &RaggedDotAttrs::lhs_contracting),
-                      Optional("rhs_batch_dims", &RaggedDotAttrs::rhs_batch),
-                      Always("rhs_contracting_dims", &RaggedDotAttrs::rhs_contracting),
-                      Optional("lhs_ragged_dims", &RaggedDotAttrs::lhs_ragged),
-                      Optional("rhs_group_dims", &RaggedDotAttrs::rhs_group),
-                      Optional("operand_precision", &RaggedDotAttrs::precision));
+    return FieldList(Optional("lhs_batch_dims", &RaggedDotAttrs::lhs_batch),
+                     Always("lhs_contracting_dims", &RaggedDotAttrs::lhs_contracting),
+                     Optional("rhs_batch_dims", &RaggedDotAttrs::rhs_batch),
+                     Always("rhs_contracting_dims", &RaggedDotAttrs::rhs_contracting),
+                     Optional("lhs_ragged_dims", &RaggedDotAttrs::lhs_ragged),
+                     Optional("rhs_group_dims", &RaggedDotAttrs::rhs_group),
+                     Optional("operand_precision", &RaggedDotAttrs::precision));
   }
 };
 
@@ -341,7 +341,7 @@ struct ConvolutionAttrs {
   DotAlgorithm algorithm = DotAlgorithm::kUnset;
   RawText sparsity, block_scaling;
   static constexpr auto Fields() {
-    return std::tuple(
+    return FieldList(
         Optional("window", &ConvolutionAttrs::window), Required("dim_labels", &ConvolutionAttrs::dim_labels),
         Optional("feature_group_count", &ConvolutionAttrs::feature_group_count),
         Optional("batch_group_count", &ConvolutionAttrs::batch_group_count),
@@ -356,7 +356,7 @@ struct FftAttrs {
   FftType fft_type = FftType::kFft;
   std::vector<int64_t> fft_length;
   static constexpr auto Fields() {
-    return std::tuple(Required("fft_type", &FftAttrs::fft_type), Required("fft_length", &FftAttrs::fft_length));
+    return FieldList(Required("fft_type", &FftAttrs::fft_type), Required("fft_length", &FftAttrs::fft_length));
   }
 };
 
@@ -364,47 +364,47 @@ struct TriangularSolveAttrs {
   bool left_side = false, lower = false, unit_diagonal = false;
   TransposeKind transpose_a = TransposeKind::kInvalid;
   static constexpr auto Fields() {
-    return std::tuple(Optional("left_side", &TriangularSolveAttrs::left_side),
-                      Optional("lower", &TriangularSolveAttrs::lower),
-                      Optional("unit_diagonal", &TriangularSolveAttrs::unit_diagonal),
-                      Optional("transpose_a", &TriangularSolveAttrs::transpose_a));
+    return FieldList(Optional("left_side", &TriangularSolveAttrs::left_side),
+                     Optional("lower", &TriangularSolveAttrs::lower),
+                     Optional("unit_diagonal", &TriangularSolveAttrs::unit_diagonal),
+                     Optional("transpose_a", &TriangularSolveAttrs::transpose_a));
   }
 };
 
 struct CholeskyAttrs {
   bool lower = false;
-  static constexpr auto Fields() { return std::tuple(Optional("lower", &CholeskyAttrs::lower)); }
+  static constexpr auto Fields() { return FieldList(Optional("lower", &CholeskyAttrs::lower)); }
 };
 
 struct BatchNormAttrs {
   double epsilon = 0;
   int64_t feature_index = 0;
   static constexpr auto Fields() {
-    return std::tuple(Required("epsilon", &BatchNormAttrs::epsilon),
-                      Required("feature_index", &BatchNormAttrs::feature_index));
+    return FieldList(Required("epsilon", &BatchNormAttrs::epsilon),
+                     Required("feature_index", &BatchNormAttrs::feature_index));
   }
 };
 
 struct RngAttrs {
   RandomDistribution distribution = RandomDistribution::kUniform;
-  static constexpr auto Fields() { return std::tuple(Required("distribution", &RngAttrs::distribution)); }
+  static constexpr auto Fields() { return FieldList(Required("distribution", &RngAttrs::distribution)); }
 };
 
 struct RngBitGeneratorAttrs {
   RandomAlgorithm algorithm = RandomAlgorithm::kDefault;
-  static constexpr auto Fields() { return std::tuple(Required("algorithm", &RngBitGeneratorAttrs::algorithm)); }
+  static constexpr auto Fields() { return FieldList(Required("algorithm", &RngBitGeneratorAttrs::algorithm)); }
 };
 
 struct RngStateAttrs {
   int64_t delta = 0;
-  static constexpr auto Fields() { return std::tuple(Required("delta", &RngStateAttrs::delta)); }
+  static constexpr auto Fields() { return FieldList(Required("delta", &RngStateAttrs::delta)); }
 };
 
 struct ReducePrecisionAttrs {
   int64_t exponent_bits = 0, mantissa_bits = 0;
   static constexpr auto Fields() {
-    return std::tuple(Required("exponent_bits", &ReducePrecisionAttrs::exponent_bits),
-                      Required("mantissa_bits", &ReducePrecisionAttrs::mantissa_bits));
+    return FieldList(Required("exponent_bits", &ReducePrecisionAttrs::exponent_bits),
+                     Required("mantissa_bits", &ReducePrecisionAttrs::mantissa_bits));
   }
 };
 
@@ -412,7 +412,7 @@ struct WhileAttrs {
   Computation* condition = nullptr;
   Computation* body = nullptr;
   static constexpr auto Fields() {
-    return std::tuple(Required("condition", &WhileAttrs::condition), Required("body", &WhileAttrs::body));
+    return FieldList(Required("condition", &WhileAttrs::condition), Required("body", &WhileAttrs::body));
   }
 };
 
@@ -423,9 +423,9 @@ struct ConditionalAttrs {
   Computation* false_computation = nullptr;
   std::vector<Computation*> branch_computations;
   static constexpr auto Fields() {
-    return std::tuple(Optional("true_computation", &ConditionalAttrs::true_computation),
-                      Optional("false_computation", &ConditionalAttrs::false_computation),
-                      Optional("branch_computations", &ConditionalAttrs::branch_computations));
+    return FieldList(Optional("true_computation", &ConditionalAttrs::true_computation),
+                     Optional("false_computation", &ConditionalAttrs::false_computation),
+                     Optional("branch_computations", &ConditionalAttrs::branch_computations));
   }
   std::vector<Computation*> branches() const {
     return true_computation ? std::vector{true_computation, false_computation} : branch_computations;
@@ -436,7 +436,7 @@ struct CallAttrs {
   Computation* to_apply = nullptr;
   bool is_composite = false;
   static constexpr auto Fields() {
-    return std::tuple(Required("to_apply", &CallAttrs::to_apply), Optional("is_composite", &CallAttrs::is_composite));
+    return FieldList(Required("to_apply", &CallAttrs::to_apply), Optional("is_composite", &CallAttrs::is_composite));
   }
 };
 
@@ -445,9 +445,9 @@ struct FusionAttrs {
   OperandAliases aliases;
   Computation* calls = nullptr;
   static constexpr auto Fields() {
-    return std::tuple(Required("kind", &FusionAttrs::kind),
-                      Optional("output_to_operand_aliasing", &FusionAttrs::aliases),
-                      Required("calls", &FusionAttrs::calls));
+    return FieldList(Required("kind", &FusionAttrs::kind),
+                     Optional("output_to_operand_aliasing", &FusionAttrs::aliases),
+                     Required("calls", &FusionAttrs::calls));
   }
 };
 
@@ -469,7 +469,7 @@ struct CustomCallAttrs {
   Computation* to_apply = nullptr;
   std::vector<Computation*> called_computations;
   static constexpr auto Fields() {
-    return std::tuple(
+    return FieldList(
         Optional("window", &CustomCallAttrs::window), Optional("dim_labels", &CustomCallAttrs::dim_labels),
         Optional("feature_group_count", &CustomCallAttrs::feature_group_count),
         Optional("batch_group_count", &CustomCallAttrs::batch_group_count),
@@ -498,13 +498,13 @@ struct CollectiveAttrs {
   RawText mode;  // Read and of no effect.
   Computation* to_apply = nullptr;
   static constexpr auto Fields() {
-    return std::tuple(Optional("channel_id", &CollectiveAttrs::channel_id),
-                      Always("replica_groups", &CollectiveAttrs::replica_groups),
-                      Optional("constrain_layout", &CollectiveAttrs::constrain_layout),
-                      Optional("dimensions", &CollectiveAttrs::dimension),
-                      Optional("use_global_device_ids", &CollectiveAttrs::use_global_device_ids),
-                      Optional("has_dynamic_root", &CollectiveAttrs::has_dynamic_root),
-                      Optional("mode", &CollectiveAttrs::mode), Optional("to_apply", &CollectiveAttrs::to_apply));
+    return FieldList(Optional("channel_id", &CollectiveAttrs::channel_id),
+                     Always("replica_groups", &CollectiveAttrs::replica_groups),
+                     Optional("constrain_layout", &CollectiveAttrs::constrain_layout),
+                     Optional("dimensions", &CollectiveAttrs::dimension),
+                     Optional("use_global_device_ids", &CollectiveAttrs::use_global_device_ids),
+                     Optional("has_dynamic_root", &CollectiveAttrs::has_dynamic_root),
+                     Optional("mode", &CollectiveAttrs::mode), Optional("to_apply", &CollectiveAttrs::to_apply));
   }
 };
 
@@ -513,9 +513,9 @@ struct PermuteAttrs {  // collective-permute(-start)
   ListOfLists source_target_pairs;
   std::optional<ListOfLists> slice_sizes;
   static constexpr auto Fields() {
-    return std::tuple(Optional("channel_id", &PermuteAttrs::channel_id),
-                      Required("source_target_pairs", &PermuteAttrs::source_target_pairs),
-                      Optional("slice_sizes", &PermuteAttrs::slice_sizes));
+    return FieldList(Optional("channel_id", &PermuteAttrs::channel_id),
+                     Required("source_target_pairs", &PermuteAttrs::source_target_pairs),
+                     Optional("slice_sizes", &PermuteAttrs::slice_sizes));
   }
 };
 
@@ -524,15 +524,15 @@ struct ShuffleAttrs {
   ShuffleMode mode = ShuffleMode::kRotate;
   std::vector<int64_t> shifts;
   static constexpr auto Fields() {
-    return std::tuple(Required("dimensions", &ShuffleAttrs::dimensions), Required("mode", &ShuffleAttrs::mode),
-                      Optional("shifts", &ShuffleAttrs::shifts));
+    return FieldList(Required("dimensions", &ShuffleAttrs::dimensions), Required("mode", &ShuffleAttrs::mode),
+                     Optional("shifts", &ShuffleAttrs::shifts));
   }
 };
 
 struct CopyStartAttrs {
   std::optional<int64_t> cross_program_prefetch_index;
   static constexpr auto Fields() {
-    return std::tuple(Optional("cross_program_prefetch_index", &CopyStartAttrs::cross_program_prefetch_index));
+    return FieldList(Optional("cross_program_prefetch_index", &CopyStartAttrs::cross_program_prefetch_index));
   }
 };
 
@@ -541,9 +541,9 @@ struct AsyncAttrs {  // async-start, async-update, async-done
   OperandAliases aliases;
   Computation* calls = nullptr;
   static constexpr auto Fields() {
-    return std::tuple(Optional("async_execution_thread", &AsyncAttrs::thread),
-                      Optional("output_to_operand_aliasing", &AsyncAttrs::aliases),
-                      Optional("calls", &AsyncAttrs::calls));
+    return FieldList(Optional("async_execution_thread", &AsyncAttrs::thread),
+                     Optional("output_to_operand_aliasing", &AsyncAttrs::aliases),
+                     Optional("calls", &AsyncAttrs::calls));
   }
 };
 
@@ -551,39 +551,108 @@ struct ChannelAttrs {  // send, recv and their dones
   std::optional<int64_t> channel_id;
   bool is_host_transfer = false;
   static constexpr auto Fields() {
-    return std::tuple(Optional("channel_id", &ChannelAttrs::channel_id),
-                      Optional("is_host_transfer", &ChannelAttrs::is_host_transfer));
+    return FieldList(Optional("channel_id", &ChannelAttrs::channel_id),
+                     Optional("is_host_transfer", &ChannelAttrs::is_host_transfer));
   }
 };
 
 struct InfeedAttrs {
   std::string config;
-  static constexpr auto Fields() { return std::tuple(Optional("infeed_config", &InfeedAttrs::config)); }
+  static constexpr auto Fields() { return FieldList(Optional("infeed_config", &InfeedAttrs::config)); }
 };
 
 struct OutfeedAttrs {
   std::optional<Shape> shape;
   std::string config;
   static constexpr auto Fields() {
-    return std::tuple(Optional("outfeed_shape", &OutfeedAttrs::shape),
-                      Optional("outfeed_config", &OutfeedAttrs::config));
+    return FieldList(Optional("outfeed_shape", &OutfeedAttrs::shape),
+                     Optional("outfeed_config", &OutfeedAttrs::config));
   }
 };
 
 struct DomainAttrs {
   RawText domain;
-  static constexpr auto Fields() { return std::tuple(Required("domain", &DomainAttrs::domain)); }
+  static constexpr auto Fields() { return FieldList(Required("domain", &DomainAttrs::domain)); }
 };
 
-// Every attribute struct, once. Instructions hold one of these.
-using Attributes =
-    std::variant<NoAttrs, ParameterAttrs, ConstantAttrs, CompareAttrs, IotaAttrs, IndexAttrs, DimensionsAttrs,
-                 OneDimensionAttrs, ReshapeAttrs, SliceAttrs, DynamicSliceAttrs, PadAttrs, GatherAttrs, ScatterAttrs,
-                 ReduceAttrs, ReduceWindowAttrs, SelectAndScatterAttrs, MapAttrs, ScanAttrs, SortAttrs, TopKAttrs,
-                 DotAttrs, RaggedDotAttrs, ConvolutionAttrs, FftAttrs, TriangularSolveAttrs, CholeskyAttrs,
-                 BatchNormAttrs, RngAttrs, RngBitGeneratorAttrs, RngStateAttrs, ReducePrecisionAttrs, WhileAttrs,
-                 ConditionalAttrs, CallAttrs, FusionAttrs, CustomCallAttrs, CollectiveAttrs, PermuteAttrs, ShuffleAttrs,
-                 CopyStartAttrs, AsyncAttrs, ChannelAttrs, InfeedAttrs, OutfeedAttrs, DomainAttrs>;
+template <class... Structs>
+struct StructList {
+  template <class A>
+  static constexpr bool kHolds = (std::is_same_v<A, Structs> || ...);
+  template <class A>
+  static constexpr int IndexOf() {
+    int index = 0;
+    (void)((std::is_same_v<A, Structs> || (++index, false)) || ...);
+    return index;
+  }
+};
+
+// Every attribute struct, once.
+using AttributeStructs =
+    StructList<NoAttrs, ParameterAttrs, ConstantAttrs, CompareAttrs, IotaAttrs, IndexAttrs, DimensionsAttrs,
+               OneDimensionAttrs, ReshapeAttrs, SliceAttrs, DynamicSliceAttrs, PadAttrs, GatherAttrs, ScatterAttrs,
+               ReduceAttrs, ReduceWindowAttrs, SelectAndScatterAttrs, MapAttrs, ScanAttrs, SortAttrs, TopKAttrs,
+               DotAttrs, RaggedDotAttrs, ConvolutionAttrs, FftAttrs, TriangularSolveAttrs, CholeskyAttrs,
+               BatchNormAttrs, RngAttrs, RngBitGeneratorAttrs, RngStateAttrs, ReducePrecisionAttrs, WhileAttrs,
+               ConditionalAttrs, CallAttrs, FusionAttrs, CustomCallAttrs, CollectiveAttrs, PermuteAttrs, ShuffleAttrs,
+               CopyStartAttrs, AsyncAttrs, ChannelAttrs, InfeedAttrs, OutfeedAttrs, DomainAttrs>;
+
+// One of these structs, by value: a std::variant of them whose copying and destroying is compiled once, not in each
+// file.
+class Attributes {
+ public:
+  template <class A>
+    requires(AttributeStructs::kHolds<A>)
+  Attributes(A value) : kind_(AttributeStructs::IndexOf<A>()), value_(new A(std::move(value))) {}
+  Attributes() : Attributes(NoAttrs()) {}
+  Attributes(const Attributes& other);
+  Attributes(Attributes&& other) noexcept : kind_(other.kind_), value_(std::exchange(other.value_, nullptr)) {}
+  Attributes& operator=(Attributes other) noexcept {
+    std::swap(kind_, other.kind_);
+    std::swap(value_, other.value_);
+    return *this;
+  }
+  ~Attributes();
+
+  // Null where it is another struct.
+  template <class A>
+  const A* GetIf() const {
+    return kind_ == AttributeStructs::IndexOf<A>() ? static_cast<const A*>(value_) : nullptr;
+  }
+  // It must be this struct.
+  template <class A>
+  A& Get() {
+    CHECK(kind_ == AttributeStructs::IndexOf<A>());
+    return *static_cast<A*>(value_);
+  }
+  template <class A>
+  const A& Get() const {
+    return const_cast<Attributes*>(this)->Get<A>();
+  }
+
+  int kind() const { return kind_; }  // The position in AttributeStructs.
+  void* data() { return value_; }
+  const void* data() const { return value_; }
+
+ private:
+  int kind_;
+  void* value_;
+};
+
+// f(struct), for the struct that `attrs` holds.
+template <class F>
+decltype(auto) Visit(Attributes& attrs, F&& f) {
+  return [&]<class... Structs>(const StructList<Structs...>*) {
+    using R = decltype(f(std::declval<NoAttrs&>()));
+    static constexpr R (*kCalls[])(F&,
+                                   void*) = {[](F& f, void* data) -> R { return f(*static_cast<Structs*>(data)); }...};
+    return kCalls[attrs.kind()](f, attrs.data());
+  }(static_cast<const AttributeStructs*>(nullptr));
+}
+template <class F>
+decltype(auto) Visit(const Attributes& attrs, F&& f) {
+  return Visit(const_cast<Attributes&>(attrs), [&]<class A>(A& a) -> decltype(auto) { return f(std::as_const(a)); });
+}
 
 // ---- What any instruction may carry ------------------------------------------------------------------------------
 
@@ -595,7 +664,7 @@ struct Metadata {
   int64_t stack_frame_id = 0;
   std::string payload;
   static constexpr auto Fields() {
-    return std::tuple(
+    return FieldList(
         Optional("op_type", &Metadata::op_type), Optional("op_name", &Metadata::op_name),
         Optional("source_file", &Metadata::source_file), Optional("source_line", &Metadata::source_line),
         Optional("source_end_line", &Metadata::source_end_line), Optional("source_column", &Metadata::source_column),
@@ -614,13 +683,13 @@ struct CommonAttrs {
   Metadata metadata;
   RawText backend_config;  // With its quotes or braces.
   static constexpr auto Fields() {
-    return std::tuple(Optional("parameter_replication", &CommonAttrs::parameter_replication),
-                      Optional("sharding", &CommonAttrs::sharding),
-                      Optional("frontend_attributes", &CommonAttrs::frontend_attributes),
-                      Optional("statistics", &CommonAttrs::statistics),
-                      Optional("result_accuracy", &CommonAttrs::result_accuracy),
-                      Optional("origin", &CommonAttrs::origin), Optional("metadata", &CommonAttrs::metadata),
-                      Optional("backend_config", &CommonAttrs::backend_config));
+    return FieldList(Optional("parameter_replication", &CommonAttrs::parameter_replication),
+                     Optional("sharding", &CommonAttrs::sharding),
+                     Optional("frontend_attributes", &CommonAttrs::frontend_attributes),
+                     Optional("statistics", &CommonAttrs::statistics),
+                     Optional("result_accuracy", &CommonAttrs::result_accuracy),
+                     Optional("origin", &CommonAttrs::origin), Optional("metadata", &CommonAttrs::metadata),
+                     Optional("backend_config", &CommonAttrs::backend_config));
   }
 };
 

@@ -4,8 +4,8 @@
 //     std::vector<int64_t> dimensions;
 //     Computation* to_apply = nullptr;
 //     static constexpr auto Fields() {
-//       return std::tuple(Required("dimensions", &ReduceAttrs::dimensions), Required("to_apply",
-//       &ReduceAttrs::to_apply));
+//       return FieldList(Required("dimensions", &ReduceAttrs::dimensions),
+//                        Required("to_apply", &ReduceAttrs::to_apply));
 //     }
 //   };
 //
@@ -13,7 +13,7 @@
 #ifndef HLO_IR_FIELDS_H_
 #define HLO_IR_FIELDS_H_
 
-#include <tuple>
+#include <cstddef>
 
 namespace hlo {
 
@@ -43,10 +43,40 @@ constexpr Field<Struct, T> Always(const char* name, T Struct::* member) {
   return {name, member, Presence::kAlways};
 }
 
+// The fields of one struct, in order: a std::tuple that compiles in a fraction of its time.
+template <class... Fields>
+struct FieldList {
+  static constexpr size_t kSize = 0;
+  template <class F>
+  constexpr void ForEach(F&) const {}
+};
+
+template <class First, class... Rest>
+struct FieldList<First, Rest...> {
+  static constexpr size_t kSize = 1 + sizeof...(Rest);
+  First first;
+  FieldList<Rest...> rest;
+
+  constexpr explicit FieldList(First first, Rest... rest) : first(first), rest(rest...) {}
+
+  template <class F>
+  constexpr void ForEach(F& f) const {
+    f(first);
+    rest.ForEach(f);
+  }
+  template <size_t I>
+  constexpr auto Get() const {
+    if constexpr (I == 0) return first;
+    else return rest.template Get<I - 1>();
+  }
+};
+template <class... Fields>
+FieldList(Fields...) -> FieldList<Fields...>;
+
 // f(field) for each field of the struct, in order.
 template <class Struct, class F>
 constexpr void ForEachField(F&& f) {
-  std::apply([&](const auto&... field) { (f(field), ...); }, Struct::Fields());
+  Struct::Fields().ForEach(f);
 }
 
 }  // namespace hlo

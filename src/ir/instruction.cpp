@@ -93,7 +93,7 @@ Instruction::Instruction(Computation& computation, int id, Opcode opcode, Shape 
       computation_(&computation),
       shape_(std::move(shape)),
       name_(std::move(name)),
-      attrs_(std::make_unique<Attributes>(std::move(attrs))) {}
+      attrs_(std::move(attrs)) {}
 
 Module& Instruction::module() const { return computation_->module(); }
 
@@ -155,19 +155,17 @@ bool Instruction::IsConstantOf(double value) const {
 }
 
 void ForEachCalled(Attributes& attrs, const std::function<void(Computation*&)>& f) {
-  std::visit(
-      [&]<class A>(A& a) {
-        ForEachField<A>([&](const auto& field) {
-          auto& member = a.*field.member;
-          using T = std::remove_reference_t<decltype(member)>;
-          if constexpr (std::is_same_v<T, Computation*>) {
-            if (member != nullptr) f(member);
-          } else if constexpr (std::is_same_v<T, std::vector<Computation*>>) {
-            for (Computation*& called : member) f(called);
-          }
-        });
-      },
-      attrs);
+  Visit(attrs, [&]<class A>(A& a) {
+    ForEachField<A>([&](const auto& field) {
+      auto& member = a.*field.member;
+      using T = std::remove_reference_t<decltype(member)>;
+      if constexpr (std::is_same_v<T, Computation*>) {
+        if (member != nullptr) f(member);
+      } else if constexpr (std::is_same_v<T, std::vector<Computation*>>) {
+        for (Computation*& called : member) f(called);
+      }
+    });
+  });
 }
 
 std::vector<Computation*> CalledComputations(const Instruction& inst) {
@@ -179,8 +177,7 @@ std::vector<Computation*> CalledComputations(const Instruction& inst) {
 
 bool SameOperation(const Instruction& a, const Instruction& b) {
   if (a.opcode() != b.opcode() || a.shape() != b.shape()) return false;
-  return std::visit([&]<class A>(const A& attrs) { return SameAttrs(attrs, std::get<A>(b.attributes())); },
-                    a.attributes());
+  return Visit(a.attributes(), [&]<class A>(const A& attrs) { return SameAttrs(attrs, b.attrs<A>()); });
 }
 
 uint64_t HashOperation(const Instruction& inst) {
@@ -189,8 +186,8 @@ uint64_t HashOperation(const Instruction& inst) {
   hash(inst.shape());
   if (inst.Is(Opcode::kParameter)) hash(inst.parameter_number());
   if (inst.Is(Opcode::kConstant)) hash.Mix(inst.literal().Hash());
-  std::visit([&]<class A>(const A& attrs) { ForEachField<A>([&](const auto& field) { hash(attrs.*field.member); }); },
-             inst.attributes());
+  Visit(inst.attributes(),
+        [&]<class A>(const A& attrs) { ForEachField<A>([&](const auto& field) { hash(attrs.*field.member); }); });
   return hash.hash;
 }
 

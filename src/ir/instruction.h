@@ -60,14 +60,14 @@ class Instruction {
   // The attributes; the kind must be that of the opcode's row.
   template <class A>
   const A& attrs() const {
-    return std::get<A>(*attrs_);
+    return attrs_.Get<A>();
   }
   template <class A>
   A& mutable_attrs() {
-    return std::get<A>(*attrs_);
+    return attrs_.Get<A>();
   }
-  const Attributes& attributes() const { return *attrs_; }
-  Attributes& attributes() { return *attrs_; }
+  const Attributes& attributes() const { return attrs_; }
+  Attributes& attributes() { return attrs_; }
 
   const CommonAttrs& common() const;  // Defaults when nothing was said.
   CommonAttrs& mutable_common();
@@ -112,7 +112,7 @@ class Instruction {
   std::vector<Instruction*> operands_;
   std::vector<Instruction*> users_;
   std::vector<Instruction*> control_predecessors_;
-  std::unique_ptr<Attributes> attrs_;
+  Attributes attrs_;
   std::unique_ptr<CommonAttrs> common_;
 };
 

@@ -108,8 +108,8 @@ void Computation::SetOrder(const std::vector<Instruction*>& order) {
 Instruction& Computation::Add(Opcode opcode, Shape shape, std::vector<Instruction*> operands, Attributes attrs,
                               std::string_view name) {
   const OpRow& row = RowOf(opcode);
-  if (std::holds_alternative<NoAttrs>(attrs)) attrs = row.make_attrs();
-  CHECK(attrs.index() == row.make_attrs().index(), "wrong attributes for ", row.text);
+  if (attrs.GetIf<NoAttrs>() != nullptr) attrs = row.make_attrs();
+  CHECK(attrs.kind() == row.make_attrs().kind(), "wrong attributes for ", row.text);
   CHECK(row.arity == kVariadic || static_cast<size_t>(row.arity) == operands.size(), row.text, " with ",
         operands.size(), " operands");
   std::string unique = module_->UniqueName(name.empty() ? row.text : name);
@@ -151,7 +151,7 @@ Instruction& Computation::AddClone(const Instruction& from, std::vector<Instruct
 }
 
 Instruction& Computation::AddClone(const Instruction& from, Shape shape, std::vector<Instruction*> operands) {
-  Instruction& inst = Add(from.opcode_, std::move(shape), std::move(operands), *from.attrs_, from.name_);
+  Instruction& inst = Add(from.opcode_, std::move(shape), std::move(operands), from.attrs_, from.name_);
   inst.range_ = from.range_;
   inst.origin_ = from.origin_;
   if (from.common_) inst.common_ = std::make_unique<CommonAttrs>(*from.common_);
@@ -339,7 +339,7 @@ std::unique_ptr<Module> Module::Clone(bool as_input) const {
     for (const auto& inst : from->instructions_) {
       if (inst->removed_) continue;
       to.instructions_.emplace_back(
-          new Instruction(to, inst->id_, inst->opcode_, inst->shape_, inst->name_, *inst->attrs_));
+          new Instruction(to, inst->id_, inst->opcode_, inst->shape_, inst->name_, inst->attrs_));
       Instruction& clone = *to.instructions_.back();
       clone.origin_ = as_input ? inst->id_ : inst->origin_;
       clone.range_ = inst->range_;
@@ -353,7 +353,7 @@ std::unique_ptr<Module> Module::Clone(bool as_input) const {
     for (const Instruction* user : from->users_) to->users_.push_back(instructions.at(user));
     for (const Instruction* before : from->control_predecessors_)
       to->control_predecessors_.push_back(instructions.at(before));
-    ForEachCalled(*to->attrs_, [&](Computation*& called) { called = computations.at(called); });
+    ForEachCalled(to->attrs_, [&](Computation*& called) { called = computations.at(called); });
   }
   for (const auto& [from, to] : computations) {
     if (from->root_ != nullptr) to->root_ = instructions.at(from->root_);

@@ -404,7 +404,7 @@ void Printer::PrintAttributes(const Instruction& inst) {
       Begin("to_apply");
       return Value(to_apply);
     }
-    default: std::visit([&](const auto& attrs) { PrintFields(inst, attrs); }, inst.attributes());
+    default: Visit(inst.attributes(), [&](const auto& attrs) { PrintFields(inst, attrs); });
   }
 }
 

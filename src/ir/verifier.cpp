@@ -187,15 +187,13 @@ bool Verifier::CheckStructure() {
       }
       // Rules read called computations without asking.
       bool missing = false;
-      std::visit(
-          [&]<class A>(const A& attrs) {
-            ForEachField<A>([&](const auto& field) {
-              if constexpr (std::is_same_v<std::remove_cvref_t<decltype(attrs.*field.member)>, Computation*>) {
-                missing = missing || (field.presence == Presence::kRequired && attrs.*field.member == nullptr);
-              }
-            });
-          },
-          inst->attributes());
+      Visit(inst->attributes(), [&]<class A>(const A& attrs) {
+        ForEachField<A>([&](const auto& field) {
+          if constexpr (std::is_same_v<std::remove_cvref_t<decltype(attrs.*field.member)>, Computation*>) {
+            missing = missing || (field.presence == Presence::kRequired && attrs.*field.member == nullptr);
+          }
+        });
+      });
       if (missing) return Report(*inst, ErrorAt(*inst, "V009", Str("'", inst->name(), "' lacks a called computation")));
     }
     // Users and operands agree when there are as many of both, and each user has the operand.
@@ -500,7 +498,7 @@ bool ExplicitGroups(std::string_view text, std::vector<std::vector<int64_t>>& gr
 }
 
 Status Verifier::CheckCollective(const Instruction& inst) {
-  if (const auto* permute = std::get_if<PermuteAttrs>(&inst.attributes())) {
+  if (const auto* permute = inst.attributes().GetIf<PermuteAttrs>()) {
     std::unordered_set<int64_t> sources, targets;
     // In place a device sends as many slices as there are.
     const bool once = !permute->slice_sizes.has_value();
@@ -515,7 +513,7 @@ Status Verifier::CheckCollective(const Instruction& inst) {
     }
     return {};
   }
-  const auto* a = std::get_if<CollectiveAttrs>(&inst.attributes());
+  const auto* a = inst.attributes().GetIf<CollectiveAttrs>();
   if (a == nullptr) return {};
   if (a->use_global_device_ids && !a->channel_id) {
     FAIL(ErrorAtAttribute(inst, "use_global_device_ids", "V215", "use_global_device_ids=true needs a channel_id"));

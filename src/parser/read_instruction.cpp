@@ -21,29 +21,27 @@ struct AttributeRow {
 
 template <class Struct, size_t I>
 bool ReadField(Reader& reader, void* attrs) {
-  constexpr auto field = std::get<I>(Struct::Fields());
+  constexpr auto field = Struct::Fields().template Get<I>();
   return reader.Read(static_cast<Struct*>(attrs)->*field.member);
 }
 
 template <class Struct, size_t... I>
 constexpr auto MakeRows(std::index_sequence<I...>) {
-  return std::array<AttributeRow, sizeof...(I)>{AttributeRow{
-      std::get<I>(Struct::Fields()).name, std::get<I>(Struct::Fields()).presence, ReadField<Struct, I>}...};
+  constexpr auto fields = Struct::Fields();
+  return std::array<AttributeRow, sizeof...(I)>{
+      AttributeRow{fields.template Get<I>().name, fields.template Get<I>().presence, ReadField<Struct, I>}...};
 }
 
 template <class Struct>
-constexpr auto kRowsOf = MakeRows<Struct>(std::make_index_sequence<std::tuple_size_v<decltype(Struct::Fields())>>());
+constexpr auto kRowsOf = MakeRows<Struct>(std::make_index_sequence<decltype(Struct::Fields())::kSize>());
 
+// By Attributes::kind().
 template <class... Structs>
-constexpr auto MakeTables(const std::variant<Structs...>*) {
+constexpr auto MakeTables(const StructList<Structs...>*) {
   return std::array<std::span<const AttributeRow>, sizeof...(Structs)>{
       std::span<const AttributeRow>(kRowsOf<Structs>)...};
 }
-constexpr auto kTables = MakeTables(static_cast<const Attributes*>(nullptr));
-
-void* StructOf(Attributes& attrs) {
-  return std::visit([](auto& a) { return static_cast<void*>(&a); }, attrs);
-}
+constexpr auto kTables = MakeTables(static_cast<const AttributeStructs*>(nullptr));
 
 const AttributeRow* FindRow(std::span<const AttributeRow> rows, std::string_view name) {
   for (const AttributeRow& row : rows) {
@@ -290,7 +288,7 @@ bool Reader::ReadSpecialOperands(Pending& pending) {
   if (pending.async != Pending::Async::kNone) return true;
   if (pending.opcode == Opcode::kParameter) {
     const SourceRange range = token_.range();
-    int64_t& number = std::get<ParameterAttrs>(pending.attributes).number;
+    int64_t& number = pending.attributes.Get<ParameterAttrs>().number;
     if (!ReadInt(number, "a parameter number")) return false;
     if (number < 0) return Fail("V050", Str("parameter number ", number), range);
     // Every parameter takes some bytes of text, so a larger number leaves a gap for certain.
@@ -299,7 +297,7 @@ bool Reader::ReadSpecialOperands(Pending& pending) {
   }
   if (pending.opcode == Opcode::kConstant) {
     if (!pending.shape) return Fail("P032", "a constant needs its shape written before it", pending.opcode_range);
-    if (!ReadLiteral(*pending.shape, std::get<ConstantAttrs>(pending.attributes).literal)) return false;
+    if (!ReadLiteral(*pending.shape, pending.attributes.Get<ConstantAttrs>().literal)) return false;
   }
   if ((pending.opcode == Opcode::kParameter || pending.opcode == Opcode::kConstant) && !token_.Is(')'))
     return FailExpected("')'");
@@ -408,7 +406,7 @@ bool Reader::FailUndefined(std::string_view name, SourceRange range) {
 // ---- Attributes --------------------------------------------------------------------------------------------------
 
 bool Reader::ReadAttributes(Pending& pending) {
-  const std::span<const AttributeRow> own = kTables[pending.attributes.index()];
+  const std::span<const AttributeRow> own = kTables[pending.attributes.kind()];
   const std::span<const AttributeRow> async = pending.async == Pending::Async::kNone
                                                   ? std::span<const AttributeRow>()
                                                   : std::span<const AttributeRow>(kRowsOf<AsyncAttrs>);
@@ -428,7 +426,7 @@ bool Reader::ReadAttributes(Pending& pending) {
     if (const AttributeRow* row = FindRow(own, name.text)) {
       if (!check_once(row - own.data())) return false;
       Advance();
-      good = row->read(*this, StructOf(pending.attributes));
+      good = row->read(*this, pending.attributes.data());
     } else if (const AttributeRow* row = FindRow(common, name.text)) {
       if (!check_once(32 + (row - common.data()))) return false;
       if (name.text == "result_accuracy" && !TakesResultAccuracy(pending.opcode))
@@ -450,8 +448,7 @@ bool Reader::ReadAttributes(Pending& pending) {
       if (!token_.IsWord("TOTAL") && !token_.IsWord("PARTIAL")) return FailExpected("TOTAL or PARTIAL");
       const bool floats =
           !pending.operands.empty() && pending.operands[0] != nullptr && IsFloat(pending.operands[0]->shape().type());
-      if (token_.IsWord("TOTAL") && floats)
-        std::get<CompareAttrs>(pending.attributes).type = ComparisonType::kTotalOrder;
+      if (token_.IsWord("TOTAL") && floats) pending.attributes.Get<CompareAttrs>().type = ComparisonType::kTotalOrder;
       Advance();
     } else {
       std::vector<std::string_view> known;
@@ -531,7 +528,7 @@ bool Reader::Build(Pending& pending, std::string name, Instruction*& inst) {
   if (pending.async != Pending::Async::kNone && !WrapAsync(pending)) return false;
   if (!CheckOperandCount(pending)) return false;
   if (pending.opcode == Opcode::kParameter) {
-    const int64_t number = std::get<ParameterAttrs>(pending.attributes).number;
+    const int64_t number = pending.attributes.Get<ParameterAttrs>().number;
     const auto parameters = computation_->parameters();
     if (number < static_cast<int64_t>(parameters.size()) && parameters[number] != nullptr) {
       Fail("V050", Str("parameter ", number, " is defined twice"), pending.opcode_range);
@@ -546,7 +543,7 @@ bool Reader::Build(Pending& pending, std::string name, Instruction*& inst) {
                 Str("the result shape of '", pending.opcode, "' cannot be inferred, write it before the opcode"),
                 pending.opcode_range);
   }
-  if (const auto* collective = std::get_if<CollectiveAttrs>(&pending.attributes)) {
+  if (const auto* collective = pending.attributes.GetIf<CollectiveAttrs>()) {
     // Their struct is the union of what they take; these of them cannot do without.
     const Opcode op = pending.opcode;
     const bool reduces = op == Opcode::kAllReduce || op == Opcode::kAllReduceStart || op == Opcode::kReduceScatter ||
@@ -562,7 +559,7 @@ bool Reader::Build(Pending& pending, std::string name, Instruction*& inst) {
   if (pending.broken) return true;
   if (pending.opcode == Opcode::kMap && pending.operands.size() > 0) {
     // What is written there is ignored, as in XLA: a map goes over all dimensions.
-    std::vector<int64_t>& dimensions = std::get<MapAttrs>(pending.attributes).dimensions;
+    std::vector<int64_t>& dimensions = pending.attributes.Get<MapAttrs>().dimensions;
     dimensions.clear();
     for (int64_t i = 0; i < pending.operands[0]->shape().rank(); ++i) dimensions.push_back(i);
   }
@@ -614,7 +611,7 @@ bool Reader::WrapAsync(Pending& pending) {
   }
   if (async != Pending::Async::kStart) {
     const Instruction* before = pending.operands.empty() ? nullptr : pending.operands[0];
-    const bool chained = before != nullptr && std::holds_alternative<AsyncAttrs>(before->attributes());
+    const bool chained = before != nullptr && before->attributes().GetIf<AsyncAttrs>() != nullptr;
     if (chained) {
       const AsyncAttrs& inherited = before->attrs<AsyncAttrs>();
       if (inherited.calls != nullptr && inherited.calls->has_root() && !inherited.calls->root().Is(wrapped)) {
