@@ -320,6 +320,15 @@ class Converter {
       truncate->eraseFromParent();
       return;
     }
+    // What LLVM makes of the same rounding behind an integer that bf16 holds exactly. Not every host has it.
+    if (auto* cast = llvm::dyn_cast<llvm::CastInst>(&instruction); cast && cast->getType()->isBFloatTy() &&
+                                                                   cast->getSrcTy()->isIntegerTy() &&
+                                                                   !llvm::isa<llvm::BitCastInst>(cast)) {
+      LlvmValue const value = b_.CreateCast(cast->getOpcode(), cast->getOperand(0), b_.getFloatTy());
+      cast->replaceAllUsesWith(b_.CreateBitCast(ToBF16(value), b_.getBFloatTy()));
+      cast->eraseFromParent();
+      return;
+    }
     if (auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction)) return RewriteIntrinsic(*call);
     RewriteAccess(instruction);
   }
