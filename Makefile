@@ -34,6 +34,10 @@ all: $(BUILD)/bin/hlo  ## Build the program, build/bin/hlo, and its links
 help:  ## List the targets
 	@sed -nE 's/^([a-z_.-]+):.*## (.*)/  \1\t\2/p' Makefile | expand -t 26
 
+# One line for each step; V=1 shows the commands.
+Q := $(if $(V),,@)
+say = $(if $(V),,@printf '%-5s %s\n' $(1) $@)
+
 # ---- Building ------------------------------------------------------------------------------------------------------
 
 $(BUILD)/src/gpu/%.o: CPPFLAGS += -isystem $(LLVM_INCLUDE)
@@ -44,16 +48,19 @@ $(BUILD)/src/interp/%.o: OPT := $(if $(filter -O2,$(OPT)),-O3,$(OPT))
 
 $(BUILD)/%.o: %.cpp Makefile
 	@mkdir -p $(@D)
-	$(CCACHE) $(CXX) $(CPPFLAGS) $(FLAGS) -MMD -MP -c $< -o $@
+	$(call say,CXX)
+	$(Q)$(CCACHE) $(CXX) $(CPPFLAGS) $(FLAGS) -MMD -MP -c $< -o $@
 
 $(BUILD)/bin/hlo: $(OBJECTS) $(TOOL_OBJECTS)
 	@mkdir -p $(@D)
-	$(CXX) $(FLAGS) $^ $(LDFLAGS_ALL) $(LIBS) -o $@
+	$(call say,LINK)
+	$(Q)$(CXX) $(FLAGS) $^ $(LDFLAGS_ALL) $(LIBS) -o $@
 	@cd $(@D) && for link in $(LINKS); do ln -sf hlo $$link; done
 
 $(BUILD)/bin/hlo-test: $(OBJECTS) $(TEST_OBJECTS)
 	@mkdir -p $(@D)
-	$(CXX) $(FLAGS) $^ $(LDFLAGS_ALL) -lgtest $(LIBS) -o $@
+	$(call say,LINK)
+	$(Q)$(CXX) $(FLAGS) $^ $(LDFLAGS_ALL) -lgtest $(LIBS) -o $@
 
 -include $(OBJECTS:.o=.d) $(TOOL_OBJECTS:.o=.d) $(TEST_OBJECTS:.o=.d)
 
