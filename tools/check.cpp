@@ -1,19 +1,53 @@
 // hlo check: parse and verify only.
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 
 #include "base/json.h"
 #include "base/source_text.h"
 #include "driver/load.h"
+#include "ir/verifier.h"
+#include "parser/parser.h"
 #include "tools/command.h"
 #include "tools/flags.h"
 
 namespace hlo {
+namespace {
+
+struct LoadTimes {
+  double parse_ms = 0, verify_ms = 0;  // The best of several; parsing counts the freeing of the module.
+  int64_t bytes = 0;
+};
+
+// Repeats for half a second, at least five times.
+Result<LoadTimes> TimeLoading(const std::string& path, const LoadOptions& options) {
+  using Clock = std::chrono::steady_clock;
+  const auto ms = [](Clock::duration d) { return std::chrono::duration<double, std::milli>(d).count(); };
+  const auto source = TRY(ReadSource(path, options.max_input));
+  LoadTimes best{1e300, 1e300, static_cast<int64_t>(source->text().size())};
+  const Clock::time_point start = Clock::now();
+  for (int i = 0; i < 5 || Clock::now() - start < std::chrono::milliseconds(500); ++i) {
+    const Clock::time_point begin = Clock::now();
+    auto module = TRY(Parse(source, ParseOptionsOf(options)));
+    const Clock::time_point parsed = Clock::now();
+    TRY(Verify(*module, VerifyLevelOf(options)));
+    const Clock::time_point verified = Clock::now();
+    module.reset();
+    best.parse_ms = std::min(best.parse_ms, ms(parsed - begin + (Clock::now() - verified)));
+    best.verify_ms = std::min(best.verify_ms, ms(verified - parsed));
+  }
+  return best;
+}
+
+double MegabytesPerSecond(int64_t bytes, double ms) { return static_cast<double>(bytes) / ms * 1e-3; }
+
+}  // namespace
 
 Result<ExitCode> CheckCommand(Args args) {
   LoadOptions load;
   bool json = false;
   bool quiet = false;
+  bool bench = false;
   FlagSet flags("hlo-check", "[flags] FILE|DIRECTORY|@LIST...",
                 "Parse and verify: one line a file, `ok` or its diagnostics. Exit 0, or 3 when one was rejected.",
                 {"hlo check model.hlo", "hlo check --verify=off --json dumps/"});
@@ -21,6 +55,7 @@ Result<ExitCode> CheckCommand(Args args) {
   flags.Int("max_input", &load.max_input, "largest file in bytes");
   flags.Int("max_depth", &load.max_depth, "deepest nesting");
   flags.Bool("json", &json, "an array of {file, verdict, code, line, column, message}");
+  flags.Bool("bench", &bench, "how fast each file is parsed and verified, on one thread");
   flags.Bool("q", &quiet, "do not list the files that are fine");
   const std::vector<std::string> positionals = TRY(flags.Parse(args));
   if (flags.help_asked()) {
@@ -33,6 +68,16 @@ Result<ExitCode> CheckCommand(Args args) {
   JsonWriter report;
   report.Open('[');
   for (const std::string& path : TRY(ExpandPaths(positionals))) {
+    if (bench) {
+      const auto times = TimeLoading(path, load);
+      if (times) {
+        const LoadTimes& t = *times;
+        std::printf("%s: %.3f MB  parse %.2f ms, %.0f MB/s  verify %.2f ms  both %.0f MB/s\n", path.c_str(),
+                    static_cast<double>(t.bytes) * 1e-6, t.parse_ms, MegabytesPerSecond(t.bytes, t.parse_ms),
+                    t.verify_ms, MegabytesPerSecond(t.bytes, t.parse_ms + t.verify_ms));
+        continue;
+      }
+    }
     const auto module = LoadModule(path, load);
     if (!module) worst = WorseOf(worst, module.error().exit);
     if (json) {

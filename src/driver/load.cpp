@@ -45,15 +45,22 @@ int Badness(ExitCode code) {
 
 }  // namespace
 
-Result<std::unique_ptr<Module>> LoadModule(const std::string& path, const LoadOptions& options) {
-  const auto source = TRY(ReadSource(path, options.max_input));
+ParseOptions ParseOptionsOf(const LoadOptions& options) {
   ParseOptions parse;
   parse.max_depth = options.max_depth;
-  auto module = TRY(Parse(source, parse));
-  const VerifyLevel level = options.verify == "off"      ? VerifyLevel::kOff
-                            : options.verify == "strict" ? VerifyLevel::kStrict
-                                                         : VerifyLevel::kDefault;
-  TRY(Verify(*module, level));
+  return parse;
+}
+
+VerifyLevel VerifyLevelOf(const LoadOptions& options) {
+  return options.verify == "off"      ? VerifyLevel::kOff
+         : options.verify == "strict" ? VerifyLevel::kStrict
+                                      : VerifyLevel::kDefault;
+}
+
+Result<std::unique_ptr<Module>> LoadModule(const std::string& path, const LoadOptions& options) {
+  const auto source = TRY(ReadSource(path, options.max_input));
+  auto module = TRY(Parse(source, ParseOptionsOf(options)));
+  TRY(Verify(*module, VerifyLevelOf(options)));
   return module;
 }
 

@@ -9,6 +9,8 @@
 
 #include "base/result.h"
 #include "ir/module.h"
+#include "ir/verifier.h"
+#include "parser/parser.h"
 
 namespace hlo {
 
@@ -17,6 +19,9 @@ struct LoadOptions {
   int64_t max_input = int64_t{2} << 30;
   int64_t max_depth = 8192;
 };
+
+ParseOptions ParseOptionsOf(const LoadOptions& options);
+VerifyLevel VerifyLevelOf(const LoadOptions& options);
 
 // Reads, parses and verifies. "-" is stdin. A module that its file does not name gets the file's name.
 Result<std::unique_ptr<Module>> LoadModule(const std::string& path, const LoadOptions& options = {});

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/interned.h"
 #include "ir/fields.h"
 #include "ir/literal.h"
 #include "ir/shape.h"
@@ -603,7 +604,9 @@ class Attributes {
  public:
   template <class A>
     requires(AttributeStructs::kHolds<A>)
-  Attributes(A value) : kind_(AttributeStructs::IndexOf<A>()), value_(new A(std::move(value))) {}
+  Attributes(A value) : kind_(AttributeStructs::IndexOf<A>()), value_(nullptr) {
+    if constexpr (!std::is_same_v<A, NoAttrs>) value_ = new A(std::move(value));
+  }
   Attributes() : Attributes(NoAttrs()) {}
   Attributes(const Attributes& other);
   Attributes(Attributes&& other) noexcept : kind_(other.kind_), value_(std::exchange(other.value_, nullptr)) {}
@@ -612,18 +615,20 @@ class Attributes {
     std::swap(value_, other.value_);
     return *this;
   }
-  ~Attributes();
+  ~Attributes() {
+    if (value_ != nullptr) Destroy();
+  }
 
   // Null where it is another struct.
   template <class A>
   const A* GetIf() const {
-    return kind_ == AttributeStructs::IndexOf<A>() ? static_cast<const A*>(value_) : nullptr;
+    return kind_ == AttributeStructs::IndexOf<A>() ? static_cast<const A*>(data()) : nullptr;
   }
   // It must be this struct.
   template <class A>
   A& Get() {
     CHECK(kind_ == AttributeStructs::IndexOf<A>());
-    return *static_cast<A*>(value_);
+    return *static_cast<A*>(data());
   }
   template <class A>
   const A& Get() const {
@@ -631,12 +636,15 @@ class Attributes {
   }
 
   int kind() const { return kind_; }  // The position in AttributeStructs.
-  void* data() { return value_; }
-  const void* data() const { return value_; }
+  void* data() { return value_ != nullptr ? value_ : &nothing_; }
+  const void* data() const { return const_cast<Attributes*>(this)->data(); }
 
  private:
+  void Destroy();
+
+  inline static NoAttrs nothing_;
   int kind_;
-  void* value_;
+  void* value_;  // Null: NoAttrs.
 };
 
 // f(struct), for the struct that `attrs` holds.
@@ -657,10 +665,10 @@ decltype(auto) Visit(const Attributes& attrs, F&& f) {
 // ---- What any instruction may carry ------------------------------------------------------------------------------
 
 struct Metadata {
-  std::string op_type, op_name, source_file;
+  Interned op_type, op_name, source_file;
   int64_t source_line = 0, source_end_line = 0, source_column = 0, source_end_column = 0;
   std::vector<int64_t> profile_type;
-  std::string deduplicated_name, scheduling_name;
+  Interned deduplicated_name, scheduling_name;
   int64_t stack_frame_id = 0;
   std::string payload;
   static constexpr auto Fields() {

@@ -21,6 +21,10 @@ struct Hasher {
   void operator()(double value) { Mix(std::bit_cast<uint64_t>(value)); }
   void operator()(const std::string& value) { Mix(std::hash<std::string_view>()(value)); }
   void operator()(const RawText& value) { (*this)(value.text); }
+  void operator()(const Dims& values) {
+    Mix(values.size());
+    for (const int64_t value : values) (*this)(value);
+  }
   void operator()(Computation* value) { Mix(value ? std::hash<std::string_view>()(value->name()) : 0); }
   void operator()(const OneDimension& value) { (*this)(value.value); }
   void operator()(const WindowDim& w) {
@@ -97,12 +101,6 @@ Instruction::Instruction(Computation& computation, int id, Opcode opcode, Shape 
 
 Module& Instruction::module() const { return computation_->module(); }
 
-void Instruction::AddUser(Instruction& user) {
-  if (users_.empty() || users_.back() != &user) {
-    if (std::find(users_.begin(), users_.end(), &user) == users_.end()) users_.push_back(&user);
-  }
-}
-
 void Instruction::RemoveUser(Instruction& user) {
   if (std::find(user.operands_.begin(), user.operands_.end(), this) != user.operands_.end()) return;
   const auto found = std::find(users_.begin(), users_.end(), &user);
@@ -113,9 +111,11 @@ void Instruction::RemoveUser(Instruction& user) {
 void Instruction::SetOperand(int64_t i, Instruction& operand) {
   Instruction* before = operands_[i];
   if (before == &operand) return;
+  // Operands are few, users may be many: they are not searched.
+  const bool is_user = std::find(operands_.begin(), operands_.end(), &operand) != operands_.end();
   operands_[i] = &operand;
   before->RemoveUser(*this);
-  operand.AddUser(*this);
+  if (!is_user) operand.users_.push_back(this);
 }
 
 int64_t Instruction::UseCount() const {
@@ -130,11 +130,12 @@ void Instruction::ReplaceAllUses(Instruction& replacement) {
   CHECK(&replacement != this, name());
   CHECK(Compatible(shape(), replacement.shape()), name(), " ", shape(), " by ", replacement.shape());
   if (replacement.origin_ < 0) replacement.origin_ = origin_;
-  const std::vector<Instruction*> users = std::move(users_);
-  users_.clear();
+  const Operands users = std::move(users_);
   for (Instruction* user : users) {
-    std::replace(user->operands_.begin(), user->operands_.end(), this, &replacement);
-    replacement.AddUser(*user);
+    Operands& operands = user->operands_;
+    const bool is_user = std::find(operands.begin(), operands.end(), &replacement) != operands.end();
+    std::replace(operands.begin(), operands.end(), this, &replacement);
+    if (!is_user) replacement.users_.push_back(user);
   }
   if (IsRoot()) computation_->root_ = &replacement;
 }

@@ -19,6 +19,9 @@ namespace hlo {
 class Computation;
 class Module;
 
+// Of one instruction.
+using Operands = InlineVector<Instruction*, 3>;
+
 class Instruction {
  public:
   Opcode opcode() const { return opcode_; }
@@ -71,6 +74,7 @@ class Instruction {
 
   const CommonAttrs& common() const;  // Defaults when nothing was said.
   CommonAttrs& mutable_common();
+  void SetCommon(std::unique_ptr<CommonAttrs> common) { common_ = std::move(common); }
   bool HasCommon() const { return common_ != nullptr; }
   const Metadata& metadata() const { return common().metadata; }
 
@@ -98,7 +102,6 @@ class Instruction {
   friend class Module;
   Instruction(Computation& computation, int id, Opcode opcode, Shape shape, std::string name, Attributes attrs);
 
-  void AddUser(Instruction& user);
   void RemoveUser(Instruction& user);  // Unless it still has this as an operand.
 
   Opcode opcode_;
@@ -109,8 +112,8 @@ class Instruction {
   Computation* computation_;
   Shape shape_;
   std::string name_;
-  std::vector<Instruction*> operands_;
-  std::vector<Instruction*> users_;
+  Operands operands_;
+  Operands users_;
   std::vector<Instruction*> control_predecessors_;
   Attributes attrs_;
   std::unique_ptr<CommonAttrs> common_;

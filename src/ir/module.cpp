@@ -1,6 +1,8 @@
 #include "ir/module.h"
 
 #include <algorithm>
+#include <climits>
+#include <unordered_set>
 
 #include "base/check.h"
 
@@ -20,26 +22,84 @@ std::pair<std::string_view, int64_t> SplitName(std::string_view name) {
 
 // ---- Names ---------------------------------------------------------------------------------------------------------
 
-std::string NameTable::Unique(std::string_view wish) {
-  const auto [stem, number] = SplitName(wish);
-  auto found = stems_.find(stem);
-  if (found == stems_.end()) found = stems_.emplace(stem, Stem()).first;
-  Stem& numbers = found->second;
-  const bool has_number = stem.size() < wish.size();
-  if (numbers.taken.insert(number).second) {
-    return has_number ? Str(stem, ".", number) : std::string(wish);
+uint32_t NameTable::StemOf(std::string_view text) {
+  if (2 * stems_.size() >= stem_slots_.size()) {
+    stem_slots_.assign(std::max<size_t>(64, 4 * stems_.size()), 0);
+    for (size_t i = 0; i < stems_.size(); ++i) {
+      size_t at = stems_[i].hash & (stem_slots_.size() - 1);
+      while (stem_slots_[at] != 0) at = (at + 1) & (stem_slots_.size() - 1);
+      stem_slots_[at] = static_cast<uint32_t>(i + 1);
+    }
   }
-  while (!numbers.taken.insert(numbers.next).second) ++numbers.next;
-  const int64_t given = numbers.next++;
-  return given == 0 && !has_number ? std::string(stem) : Str(stem, ".", given);
+  const uint64_t hash = HashBytes(text);
+  size_t at = hash & (stem_slots_.size() - 1);
+  for (; stem_slots_[at] != 0; at = (at + 1) & (stem_slots_.size() - 1)) {
+    const Stem& stem = stems_[stem_slots_[at] - 1];
+    if (stem.hash == hash && stem.text == text) return stem_slots_[at] - 1;
+  }
+  stems_.push_back({std::string(text), hash});
+  stem_slots_[at] = static_cast<uint32_t>(stems_.size());
+  return stem_slots_[at] - 1;
+}
+
+// Its entry, or the free one where it belongs.
+NameTable::Taken& NameTable::Find(uint32_t stem, int64_t number) {
+  const size_t mask = taken_.size() - 1;
+  size_t at = (static_cast<uint64_t>(number) * 0x9E3779B97F4A7C15 ^ stem * uint64_t{0xC2B2AE3D27D4EB4F}) >> 20 & mask;
+  while (taken_[at].state != Taken::kFree && (taken_[at].stem != stem || taken_[at].number != number)) {
+    at = (at + 1) & mask;
+  }
+  return taken_[at];
+}
+
+bool NameTable::Take(uint32_t stem, int64_t number) {
+  if (2 * used_ >= taken_.size()) {
+    const std::vector<Taken> old = std::move(taken_);
+    taken_ = std::vector<Taken>(std::max<size_t>(256, 2 * old.size()));
+    used_ = 0;
+    for (const Taken& entry : old) {
+      if (entry.state != Taken::kTaken) continue;
+      Find(entry.stem, entry.number) = entry;
+      ++used_;
+    }
+  }
+  Taken& entry = Find(stem, number);
+  if (entry.state == Taken::kTaken) return false;
+  used_ += entry.state == Taken::kFree;
+  entry = {number, stem, Taken::kTaken};
+  ++stems_[stem].taken;
+  return true;
+}
+
+std::string NameTable::NextOf(uint32_t stem, bool has_number) {
+  int64_t number = 0;
+  do number = stems_[stem].next++;
+  while (!Take(stem, number));
+  return number == 0 && !has_number ? stems_[stem].text : Str(stems_[stem].text, ".", number);
+}
+
+std::string NameTable::Unique(std::string_view wish) {
+  const auto [text, number] = SplitName(wish);
+  const uint32_t stem = StemOf(text);
+  const bool has_number = text.size() < wish.size();
+  if (Take(stem, number)) return has_number ? Str(text, ".", number) : std::string(wish);
+  return NextOf(stem, has_number);
+}
+
+void NameTable::Claim(std::string& name) {
+  const auto [text, number] = SplitName(name);
+  const uint32_t stem = StemOf(text);
+  if (!Take(stem, number)) name = NextOf(stem, text.size() < name.size());
 }
 
 void NameTable::Release(std::string_view name) {
-  const auto [stem, number] = SplitName(name);
-  const auto found = stems_.find(stem);
-  if (found == stems_.end()) return;
-  found->second.taken.erase(number);
-  if (found->second.taken.empty()) stems_.erase(found);
+  if (taken_.empty()) return;
+  const auto [text, number] = SplitName(name);
+  const uint32_t stem = StemOf(text);
+  Taken& entry = Find(stem, number);
+  if (entry.state != Taken::kTaken) return;
+  entry.state = Taken::kReleased;
+  if (--stems_[stem].taken == 0) stems_[stem].next = 0;
 }
 
 // ---- Computation -------------------------------------------------------------------------------------------------
@@ -57,27 +117,34 @@ std::vector<Instruction*> Computation::PostOrder() const {
   std::vector<Instruction*> order;
   order.reserve(live_count_);
   enum : uint8_t { kNew, kOpen, kDone };
-  std::vector<uint8_t> state(module_->id_limit(), kNew);
+  // By id, from the lowest here: those of one computation of a text stand together.
+  int lowest = INT_MAX, highest = -1;
+  for (const auto& inst : instructions_) {
+    lowest = std::min(lowest, inst->id_);
+    highest = std::max(highest, inst->id_);
+  }
+  std::vector<uint8_t> states(std::max(0, highest - lowest + 1), kNew);
+  const auto state = [&](const Instruction& inst) -> uint8_t& { return states[inst.id_ - lowest]; };
   struct Frame {
     Instruction* inst;
     size_t next;  // Operand, then control predecessor, to look at.
   };
   std::vector<Frame> stack;
   for (const auto& start : instructions_) {
-    if (start->removed_ || state[start->id()] != kNew) continue;
+    if (start->removed_ || state(*start) != kNew) continue;
     stack.push_back({start.get(), 0});
     while (!stack.empty()) {
       auto& [inst, next] = stack.back();
-      state[inst->id()] = kOpen;
+      state(*inst) = kOpen;
       const size_t operands = inst->operands_.size();
       if (next < operands + inst->control_predecessors_.size()) {
         Instruction* before = next < operands ? inst->operands_[next] : inst->control_predecessors_[next - operands];
         ++next;
-        CHECK(state[before->id()] != kOpen, "cycle through ", before->name());
-        if (state[before->id()] == kNew) stack.push_back({before, 0});
+        CHECK(state(*before) != kOpen, "cycle through ", before->name());
+        if (state(*before) == kNew) stack.push_back({before, 0});
         continue;
       }
-      state[inst->id()] = kDone;
+      state(*inst) = kDone;
       order.push_back(inst);
       stack.pop_back();
     }
@@ -105,8 +172,7 @@ void Computation::SetOrder(const std::vector<Instruction*>& order) {
   for (auto& inst : removed) instructions_.push_back(std::move(inst));
 }
 
-Instruction& Computation::Add(Opcode opcode, Shape shape, std::vector<Instruction*> operands, Attributes attrs,
-                              std::string_view name) {
+Instruction& Computation::Add(Opcode opcode, Shape shape, Operands operands, Attributes attrs, std::string_view name) {
   const OpRow& row = RowOf(opcode);
   if (attrs.GetIf<NoAttrs>() != nullptr) attrs = row.make_attrs();
   CHECK(attrs.kind() == row.make_attrs().kind(), "wrong attributes for ", row.text);
@@ -116,8 +182,7 @@ Instruction& Computation::Add(Opcode opcode, Shape shape, std::vector<Instructio
   return AddNamed(opcode, std::move(shape), std::move(operands), std::move(attrs), std::move(unique));
 }
 
-Instruction& Computation::AddNamed(Opcode opcode, Shape shape, std::vector<Instruction*> operands, Attributes attrs,
-                                   std::string name) {
+Instruction& Computation::AddNamed(Opcode opcode, Shape shape, Operands operands, Attributes attrs, std::string name) {
   instructions_.emplace_back(
       new Instruction(*this, module_->next_id_++, opcode, std::move(shape), std::move(name), std::move(attrs)));
   Instruction& inst = *instructions_.back();
@@ -138,19 +203,19 @@ Instruction& Computation::AddNamed(Opcode opcode, Shape shape, std::vector<Instr
   return inst;
 }
 
-Instruction& Computation::AddLike(const Instruction& from, Opcode opcode, Shape shape,
-                                  std::vector<Instruction*> operands, Attributes attrs) {
+Instruction& Computation::AddLike(const Instruction& from, Opcode opcode, Shape shape, Operands operands,
+                                  Attributes attrs) {
   Instruction& inst = Add(opcode, std::move(shape), std::move(operands), std::move(attrs));
   inst.range_ = from.range_;
   if (from.HasCommon() && from.metadata() != Metadata()) inst.mutable_common().metadata = from.metadata();
   return inst;
 }
 
-Instruction& Computation::AddClone(const Instruction& from, std::vector<Instruction*> operands) {
+Instruction& Computation::AddClone(const Instruction& from, Operands operands) {
   return AddClone(from, from.shape(), std::move(operands));
 }
 
-Instruction& Computation::AddClone(const Instruction& from, Shape shape, std::vector<Instruction*> operands) {
+Instruction& Computation::AddClone(const Instruction& from, Shape shape, Operands operands) {
   Instruction& inst = Add(from.opcode_, std::move(shape), std::move(operands), from.attrs_, from.name_);
   inst.range_ = from.range_;
   inst.origin_ = from.origin_;
@@ -168,7 +233,7 @@ Instruction& Computation::AddParameter(int64_t number, Shape shape, std::string_
              name.empty() ? Str("param_", number) : std::string(name));
 }
 
-Instruction& Computation::AddTuple(std::vector<Instruction*> operands) {
+Instruction& Computation::AddTuple(Operands operands) {
   std::vector<Shape> shapes;
   for (const Instruction* operand : operands) shapes.push_back(operand->shape());
   return Add(Opcode::kTuple, Shape::Tuple(std::move(shapes)), std::move(operands));
@@ -182,8 +247,7 @@ void Computation::Remove(Instruction& inst) {
   CHECK(inst.computation_ == this && !inst.removed_, inst.name());
   CHECK(inst.users_.empty(), "removing an instruction that is still used: ", inst.name());
   CHECK(root_ != &inst, "removing the root: ", inst.name());
-  const std::vector<Instruction*> operands = std::move(inst.operands_);
-  inst.operands_.clear();
+  const Operands operands = std::move(inst.operands_);
   for (Instruction* operand : operands) {
     if (std::find(operand->users_.begin(), operand->users_.end(), &inst) != operand->users_.end())
       operand->RemoveUser(inst);
@@ -199,7 +263,7 @@ void Computation::RemoveDeadTree(Instruction& inst) {
     Instruction* dead = worklist.back();
     worklist.pop_back();
     if (dead->removed_) continue;
-    const std::vector<Instruction*> operands = dead->operands_;
+    const Operands operands = dead->operands_;
     Remove(*dead);
     for (Instruction* operand : operands) {
       if (!operand->removed_ && operand->IsDead() && !operand->Is(Opcode::kParameter) && !operand->Is(kSideEffect)) {
@@ -273,7 +337,7 @@ std::vector<Computation*> Module::PostOrder() const {
 }
 
 void Module::ClaimNames(Computation& computation) {
-  for (const auto& inst : computation.instructions_) inst->name_ = names_.Unique(inst->name_);
+  for (const auto& inst : computation.instructions_) names_.Claim(inst->name_);
 }
 
 Computation& Module::AddComputation(std::string_view name) {
@@ -302,9 +366,10 @@ Computation& Module::CloneComputation(const Computation& from, std::string_view 
 }
 
 bool Module::RemoveUnreachable() {
-  const std::vector<Computation*> reached = PostOrder();
+  const std::vector<Computation*> order = PostOrder();
+  const std::unordered_set<const Computation*> reached(order.begin(), order.end());
   return std::erase_if(computations_, [&](const auto& computation) {
-           if (std::find(reached.begin(), reached.end(), computation.get()) != reached.end()) return false;
+           if (reached.contains(computation.get())) return false;
            computation_names_.Release(computation->name());
            return true;
          }) > 0;

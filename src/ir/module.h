@@ -8,7 +8,6 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "base/source_text.h"
@@ -41,22 +40,21 @@ class Computation {
   void SetOrder(const std::vector<Instruction*>& order);
 
   // Appends an instruction. `name` is a wish: it is made unique. The attributes must be those of the opcode's row.
-  Instruction& Add(Opcode opcode, Shape shape, std::vector<Instruction*> operands, Attributes attrs = NoAttrs(),
+  Instruction& Add(Opcode opcode, Shape shape, Operands operands, Attributes attrs = NoAttrs(),
                    std::string_view name = "");
   // For the parser: as Add, but the name is taken as it stands until Module::ClaimNames makes it unique, and the number
   // of operands is not checked.
-  Instruction& AddNamed(Opcode opcode, Shape shape, std::vector<Instruction*> operands, Attributes attrs,
-                        std::string name);
+  Instruction& AddNamed(Opcode opcode, Shape shape, Operands operands, Attributes attrs, std::string name);
   // The same as Add, with range and metadata of `from`, from which the new one is derived.
-  Instruction& AddLike(const Instruction& from, Opcode opcode, Shape shape, std::vector<Instruction*> operands,
+  Instruction& AddLike(const Instruction& from, Opcode opcode, Shape shape, Operands operands,
                        Attributes attrs = NoAttrs());
   // A copy of `from` (which may be of another computation) with other operands: attributes, common attributes, range,
   // origin and, as far as it is free, the name.
-  Instruction& AddClone(const Instruction& from, std::vector<Instruction*> operands);
-  Instruction& AddClone(const Instruction& from, Shape shape, std::vector<Instruction*> operands);
+  Instruction& AddClone(const Instruction& from, Operands operands);
+  Instruction& AddClone(const Instruction& from, Shape shape, Operands operands);
   Instruction& AddConstant(Literal literal, std::string_view name = "constant");
   Instruction& AddParameter(int64_t number, Shape shape, std::string_view name = "");
-  Instruction& AddTuple(std::vector<Instruction*> operands);
+  Instruction& AddTuple(Operands operands);
   Instruction& AddGetTupleElement(Instruction& tuple, int64_t index);
 
   // Marks it removed; it must have no users and not be the root. The memory goes with Module::Sweep.
@@ -119,18 +117,33 @@ struct ModuleHeader {
 class NameTable {
  public:
   std::string Unique(std::string_view wish);
+  // `name` itself when it is free, else what Unique makes of it.
+  void Claim(std::string& name);
   void Release(std::string_view name);
 
  private:
+  // `add.5` is number 5 of the stem `add`; so is `add` its number 0.
   struct Stem {
-    std::unordered_set<int64_t> taken;
+    std::string text;
+    uint64_t hash;
     int64_t next = 0;
+    int64_t taken = 0;  // How many names.
   };
-  struct Hash {
-    using is_transparent = void;
-    size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+  struct Taken {
+    int64_t number;
+    uint32_t stem;
+    enum : uint32_t { kFree, kReleased, kTaken } state = kFree;
   };
-  std::unordered_map<std::string, Stem, Hash, std::equal_to<>> stems_;
+
+  uint32_t StemOf(std::string_view text);
+  Taken& Find(uint32_t stem, int64_t number);
+  bool Take(uint32_t stem, int64_t number);  // False when it is taken.
+  std::string NextOf(uint32_t stem, bool has_number);
+
+  std::vector<Stem> stems_;
+  std::vector<uint32_t> stem_slots_;  // A hash table of positions in stems_, plus one.
+  std::vector<Taken> taken_;          // A hash table.
+  size_t used_ = 0;                   // Of taken_: not free.
 };
 
 class Module {

@@ -57,6 +57,7 @@ class Printer {
   void Value(int64_t value) { AppendTo(out_, value); }
   void Value(double value) { out_ += Format("%g", value); }
   void Value(const std::string& value) { out_ += Quoted(value); }
+  void Value(Interned value) { out_ += Quoted(value); }
   void Value(const RawText& value) { out_ += value.empty() ? "{}" : value.text; }
   void Value(const OneDimension& value) { out_ += Str("{", value.value, "}"); }
   void Value(const std::vector<int64_t>& value) {

@@ -69,10 +69,10 @@ Layout DefaultLayout(int64_t rank) {
   return layout;
 }
 
-Shape::Shape(PrimitiveType type, std::vector<int64_t> dims)
+Shape::Shape(PrimitiveType type, Dims dims)
     : type_(type), dims_(std::move(dims)), layout_(DefaultLayout(static_cast<int64_t>(dims_.size()))) {}
 
-Shape::Shape(PrimitiveType type, std::vector<int64_t> dims, Layout layout)
+Shape::Shape(PrimitiveType type, Dims dims, Layout layout)
     : type_(type), dims_(std::move(dims)), layout_(std::move(layout)) {}
 
 Shape Shape::Tuple(std::vector<Shape> elements) {
@@ -127,7 +127,7 @@ Shape Shape::WithType(PrimitiveType type) const {
   return shape;
 }
 
-Shape Shape::WithDims(std::vector<int64_t> dims) const { return Shape(type_, std::move(dims)); }
+Shape Shape::WithDims(Dims dims) const { return Shape(type_, std::move(dims)); }
 
 Shape Shape::WithDefaultLayout() const {
   Shape shape = *this;

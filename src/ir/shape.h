@@ -7,14 +7,18 @@
 #include <string>
 #include <vector>
 
+#include "base/inline_vector.h"
 #include "base/result.h"
 #include "ir/primitive_type.h"
 
 namespace hlo {
 
+// Sizes or numbers of dimensions.
+using Dims = InlineVector<int64_t, 4>;
+
 // How an array lies in memory. Never changes values (but for `bitcast`). Source: spec/hlo-text.md 6.
 struct Layout {
-  std::vector<int64_t> minor_to_major;      // A permutation of the dimensions; {1,0} is row-major for rank 2.
+  Dims minor_to_major;                      // A permutation of the dimensions; {1,0} is row-major for rank 2.
   std::vector<std::vector<int64_t>> tiles;  // T(8,128)(2,1); kCombine for '*'.
   int64_t tail_padding_alignment = 1;       // L(n), in elements.
   int64_t element_size_in_bits = 0;         // E(n); 0: the type's own.
@@ -31,9 +35,9 @@ Layout DefaultLayout(int64_t rank);
 
 class Shape {
  public:
-  Shape() = default;                                     // The empty tuple.
-  Shape(PrimitiveType type, std::vector<int64_t> dims);  // With the default layout.
-  Shape(PrimitiveType type, std::vector<int64_t> dims, Layout layout);
+  Shape() = default;                     // The empty tuple.
+  Shape(PrimitiveType type, Dims dims);  // With the default layout.
+  Shape(PrimitiveType type, Dims dims, Layout layout);
   static Shape Scalar(PrimitiveType type) { return Shape(type, {}); }
   static Shape Tuple(std::vector<Shape> elements);
   static Shape Token() { return Shape(PrimitiveType::kToken, {}); }
@@ -48,7 +52,7 @@ class Shape {
   // Arrays. A dynamic dimension `<=N` counts as N here; `?` is kUnbounded.
   static constexpr int64_t kUnbounded = INT64_MIN;
   int64_t rank() const { return static_cast<int64_t>(dims_.size()); }
-  const std::vector<int64_t>& dims() const { return dims_; }
+  const Dims& dims() const { return dims_; }
   int64_t dim(int64_t i) const { return dims_[i]; }
   bool IsDynamic(int64_t i) const { return !dynamic_.empty() && dynamic_[i]; }
   bool HasDynamicDims() const { return !dynamic_.empty(); }
@@ -75,8 +79,8 @@ class Shape {
   int64_t LeafCount() const;
 
   Shape WithType(PrimitiveType type) const;
-  Shape WithDims(std::vector<int64_t> dims) const;  // Default layout.
-  Shape WithDefaultLayout() const;                  // Recursively.
+  Shape WithDims(Dims dims) const;  // Default layout.
+  Shape WithDefaultLayout() const;  // Recursively.
 
   // Everything equal, layouts too. `Compatible` ignores layouts; `SameDims` ignores types too.
   bool operator==(const Shape&) const = default;
@@ -87,7 +91,7 @@ class Shape {
  private:
   PrimitiveType type_ = PrimitiveType::kTuple;
   bool buffer_ = false;
-  std::vector<int64_t> dims_;
+  Dims dims_;
   std::vector<bool> dynamic_;  // Empty when all are static.
   Layout layout_;
   std::vector<Shape> elements_;

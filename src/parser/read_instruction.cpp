@@ -91,10 +91,10 @@ struct Reader::Pending {
   Opcode opcode = Opcode::kTuple;
   Async async = Async::kNone;  // The text says OPCODE-start or its like.
   SourceRange opcode_range;
-  std::vector<Instruction*> operands;
+  Operands operands;
   SourceRange operands_end;
   Attributes attributes;
-  AsyncAttrs async_attributes;
+  std::optional<AsyncAttrs> async_attributes;  // When `async` says so.
   std::unique_ptr<CommonAttrs> common;
   std::vector<Instruction*> predecessors;
   bool broken = false;  // Depends on something that was wrong already: built into nothing, without a word.
@@ -213,39 +213,40 @@ void Reader::Resume(uint32_t name_begin, uint32_t failed_at) {
 
 // Nested operands keep their place on a stack of ours, so that deep nesting takes no stack of the machine.
 bool Reader::ReadRight(std::string_view name, uint32_t begin, Instruction*& inst) {
-  std::vector<Pending> stack(1);
-  stack[0].begin = begin;
-  if (!ReadHead(stack[0], false)) return false;
+  Pending outer;
+  std::vector<Pending> stack;  // What stands in its parentheses, the innermost last.
+  outer.begin = begin;
+  if (!ReadHead(outer, false)) return false;
   for (;;) {
-    Pending& top = stack.back();
+    Pending& top = stack.empty() ? outer : stack.back();
     if (!token_.Is(')')) {
       if (!top.operands.empty() && !Expect(',', "',' or ')'")) return false;
-      if (!ReadOperand(stack)) return false;
+      if (!ReadOperand(top, stack)) return false;
       continue;
     }
     top.operands_end = token_.range();
     Advance();
-    const bool nested = stack.size() > 1;
+    const bool nested = !stack.empty();
     if (!nested && !ReadAttributes(top)) return false;
     std::string own_name = nested ? Str(top.opcode, ".anon") : std::string(name);
     Instruction* built = nullptr;
     if (!Build(top, std::move(own_name), built)) return false;
-    const bool broken = built == nullptr;
-    stack.pop_back();
-    if (stack.empty()) {
+    if (!nested) {
       inst = built;
       return true;
     }
+    stack.pop_back();
     LeaveDepth();
-    stack.back().operands.push_back(built);
-    stack.back().broken |= broken;
+    Pending& user = stack.empty() ? outer : stack.back();
+    user.operands.push_back(built);
+    user.broken |= built == nullptr;
   }
 }
 
 bool Reader::ReadHead(Pending& pending, bool nested) {
   if (!pending.shape && AtShape() && !Read(pending.shape.emplace())) return false;
   if (!ReadOpcode(pending)) return false;
-  if (!Expect('(', Str("'(' after '", pending.opcode, "'").c_str())) return false;
+  if (!Take('(')) return FailExpected(Str("'(' after '", pending.opcode, "'"));
   pending.attributes = RowOf(pending.opcode).make_attrs();
   return ReadSpecialOperands(pending);
 }
@@ -270,6 +271,7 @@ bool Reader::ReadOpcode(Pending& pending) {
       return Fail("P031", Str("'", *wrapped, "' cannot be made asynchronous as '", word, "'"), token_.range());
     pending.opcode = *wrapped;
     pending.async = async;
+    pending.async_attributes.emplace();
     Advance();
     return true;
   }
@@ -306,8 +308,8 @@ bool Reader::ReadSpecialOperands(Pending& pending) {
 
 // ---- Operands ----------------------------------------------------------------------------------------------------
 
-// A reference is added to the top of the stack; a nested instruction begins a new entry.
-bool Reader::ReadOperand(std::vector<Pending>& stack) {
+// A reference is added to `top`; a nested instruction begins a new entry of the stack.
+bool Reader::ReadOperand(Pending& top, std::vector<Pending>& stack) {
   const uint32_t begin = token_.begin;
   std::optional<Shape> shape;
   if (token_.kind != TokenKind::kName && AtShape() && !Read(shape.emplace())) return false;
@@ -326,8 +328,8 @@ bool Reader::ReadOperand(std::vector<Pending>& stack) {
   }
   Instruction* operand = nullptr;
   if (!ReadReference(shape, begin, operand)) return false;
-  stack.back().operands.push_back(operand);
-  stack.back().broken |= operand == nullptr;
+  top.operands.push_back(operand);
+  top.broken |= operand == nullptr;
   return true;
 }
 
@@ -349,7 +351,7 @@ bool Reader::ReadReference(const std::optional<Shape>& written, uint32_t begin, 
   }
   inst = *found;
   Advance();
-  if (inst != nullptr && token_.Is('#') && !ReadProjections(inst)) return false;
+  if (token_.Is('#') && !ReadProjections(inst)) return false;
   if (inst == nullptr || !written || Compatible(*written, inst->shape())) return true;
   Fail("P026", Str("operand '", name, "' is written ", *written, " but is ", inst->shape()), range);
   AddNote(Str("'", name, "' is defined here"), inst->range());
@@ -362,6 +364,7 @@ bool Reader::ReadProjections(Instruction*& inst) {
     const SourceRange range = token_.range();
     int64_t index = 0;
     if (!ReadInt(index, "a tuple index")) return false;
+    if (inst == nullptr) continue;  // Of something that was wrong already.
     const Shape& shape = inst->shape();
     if (!shape.IsTuple()) return Fail("P027", Str("'", inst->name(), "' is ", shape, ", no tuple"), range);
     if (index < 0 || index >= static_cast<int64_t>(shape.elements().size())) {
@@ -437,7 +440,7 @@ bool Reader::ReadAttributes(Pending& pending) {
     } else if (const AttributeRow* row = FindRow(async, name.text)) {
       if (!check_once(48 + (row - async.data()))) return false;
       Advance();
-      good = row->read(*this, &pending.async_attributes);
+      good = row->read(*this, &*pending.async_attributes);
     } else if (name.text == "control-predecessors") {
       if (!check_once(63)) return false;
       Advance();
@@ -572,7 +575,7 @@ bool Reader::Build(Pending& pending, std::string name, Instruction*& inst) {
       computation_->AddNamed(pending.opcode, inferred ? Shape() : std::move(*pending.shape),
                              std::move(pending.operands), std::move(pending.attributes), std::move(name));
   made.SetRange({pending.begin, last_end_});
-  if (pending.common) made.mutable_common() = std::move(*pending.common);
+  if (pending.common) made.SetCommon(std::move(pending.common));
   for (Instruction* before : pending.predecessors) made.AddControlPredecessor(*before);
   if (made.Is(Opcode::kConditional) && !calls_broken) {
     const ConditionalAttrs& a = made.attrs<ConditionalAttrs>();
@@ -619,12 +622,12 @@ bool Reader::WrapAsync(Pending& pending) {
                     pending.opcode_range);
       }
     }
-    pending.attributes = std::move(pending.async_attributes);
+    pending.attributes = std::move(*pending.async_attributes);
     return true;
   }
   if (pending.broken) return true;
   Computation& computation = module_->AddComputation("async_wrapped");
-  computation.execution_thread = pending.async_attributes.thread;
+  computation.execution_thread = pending.async_attributes->thread;
   std::vector<Instruction*> parameters;
   for (const Shape& shape : state.element(0).elements()) {
     const auto number = static_cast<int64_t>(parameters.size());
@@ -644,8 +647,8 @@ bool Reader::WrapAsync(Pending& pending) {
     root.mutable_common() = std::move(copied);
   }
   module_->ClaimNames(computation);
-  pending.async_attributes.calls = &computation;
-  pending.attributes = std::move(pending.async_attributes);
+  pending.async_attributes->calls = &computation;
+  pending.attributes = std::move(*pending.async_attributes);
   return true;
 }
 

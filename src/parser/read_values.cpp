@@ -105,6 +105,18 @@ bool Reader::Read(std::string& value) {
   return true;
 }
 
+bool Reader::Read(Interned& value) {
+  if (token_.kind == TokenKind::kString && token_.text.find('\\') == std::string_view::npos) {
+    value = token_.text.substr(1, token_.text.size() - 2);
+    Advance();
+    return true;
+  }
+  std::string text;
+  if (!Read(text)) return false;
+  value = text;
+  return true;
+}
+
 // As written: one string, word or bracketed group, with what may follow the group in replica groups.
 bool Reader::Read(RawText& value) {
   const char* begin = BeginBytes();
@@ -351,7 +363,7 @@ bool Reader::Read(std::vector<Precision>& value) {
 
 template <class Struct>
 bool Reader::ReadFields(Struct& value, const char* what) {
-  if (!Expect('{', Str("'{' of ", what).c_str())) return false;
+  if (!Take('{')) return FailExpected(Str("'{' of ", what));
   while (!token_.Is('}')) {
     if (Take(',')) continue;
     if (token_.kind != TokenKind::kAttribute) return FailExpected(Str("an item of ", what, " or '}'"));

@@ -1,7 +1,6 @@
 #include "parser/reader.h"
 
-#include <cstring>
-
+#include "base/interned.h"
 #include "base/text.h"
 
 namespace hlo {
@@ -15,21 +14,7 @@ size_t Scope::Probe(std::string_view name, uint32_t hash) const {
   return at;
 }
 
-static uint32_t HashName(std::string_view name) {
-  uint64_t hash = name.size();
-  const char* p = name.data();
-  size_t left = name.size();
-  for (; left >= 8; p += 8, left -= 8) {
-    uint64_t word;
-    std::memcpy(&word, p, 8);
-    hash = (hash ^ word) * 0x9E3779B97F4A7C15;
-    hash ^= hash >> 32;
-  }
-  uint64_t rest = 0;
-  std::memcpy(&rest, p, left);
-  hash = (hash ^ rest) * 0x9E3779B97F4A7C15;
-  return static_cast<uint32_t>(hash >> 32);
-}
+static uint32_t HashName(std::string_view name) { return static_cast<uint32_t>(HashBytes(name)); }
 
 Instruction** Scope::Find(std::string_view name) {
   if (slots_.empty()) return nullptr;

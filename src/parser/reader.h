@@ -59,6 +59,7 @@ class Reader {
   bool Read(int64_t& value);
   bool Read(double& value);
   bool Read(std::string& value);
+  bool Read(Interned& value);
   bool Read(RawText& value);
   bool Read(OneDimension& value);
   bool Read(std::vector<int64_t>& value);
@@ -150,7 +151,7 @@ class Reader {
   bool ReadOpcode(Pending& pending);
   bool ReadRight(std::string_view name, uint32_t begin, Instruction*& inst);
   bool ReadSpecialOperands(Pending& pending);
-  bool ReadOperand(std::vector<Pending>& stack);
+  bool ReadOperand(Pending& top, std::vector<Pending>& stack);
   bool ReadReference(const std::optional<Shape>& written, uint32_t begin, Instruction*& inst);
   bool ReadProjections(Instruction*& inst);
   bool MakeParameter(std::string_view name, const std::optional<Shape>& shape, SourceRange range, Instruction*& inst);

@@ -144,7 +144,7 @@ Result<std::unique_ptr<ReductionPlan>> PlanOver(const FusionBody& body, const st
     const bool is_store = root.shape->dims() == shape.dims() && Product(kept_dims) != shape.NumElements();
     if (!is_store && root.shape->NumElements() != Product(kept_dims)) return nullptr;
     const std::vector<IndexExpr>& from = is_store ? index : kept;
-    const std::vector<int64_t>& from_dims = is_store ? shape.dims() : kept_dims;
+    const Dims from_dims = is_store ? shape.dims() : Dims(kept_dims);
     const std::vector<IndexExpr> at =
         root.shape->dims() == from_dims ? from : pool.Delinearize(pool.Linearize(from, from_dims), root.shape->dims());
     const Output output{&root, TRY(plan->graph.Plan(*root.inst, at, root.result)),
