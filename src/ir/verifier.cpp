@@ -72,7 +72,10 @@ bool MayMixFloats(const Instruction& inst) {
 class Verifier {
  public:
   Verifier(const Module& module, VerifyLevel level)
-      : module_(module), strict_(level == VerifyLevel::kStrict), wrong_(module.id_limit()) {}
+      : module_(module),
+        strict_(level == VerifyLevel::kStrict),
+        wrong_(module.id_limit()),
+        number_(module.id_limit()) {}
 
   Status Run() {
     // Each step needs what the one before has made sure of.
@@ -132,6 +135,7 @@ class Verifier {
   const Module& module_;
   bool strict_;
   std::vector<bool> wrong_;  // By instruction id.
+  std::vector<int> number_;  // By instruction id; for the computation that CheckAcyclic looks at.
   ExitCode exit_ = ExitCode::kRejected;
   std::vector<Diagnostic> diagnostics_;
 };
@@ -215,12 +219,11 @@ bool Verifier::CheckStructure() {
 // Operands and control predecessors, walked with a stack; and their order when the module is scheduled.
 bool Verifier::CheckAcyclic(const Computation& computation) {
   const std::vector<Instruction*> instructions = computation.Instructions();
-  std::vector<int64_t> position(module_.id_limit());
-  for (size_t i = 0; i < instructions.size(); ++i) position[instructions[i]->id()] = static_cast<int64_t>(i);
+  for (size_t i = 0; i < instructions.size(); ++i) number_[instructions[i]->id()] = static_cast<int>(i);
   bool ordered = true;
   const Instruction* early = nullptr;
   for (const Instruction* inst : instructions) {
-    const auto is_later = [&](const Instruction* before) { return position[before->id()] >= position[inst->id()]; };
+    const auto is_later = [&](const Instruction* before) { return number_[before->id()] >= number_[inst->id()]; };
     if (std::any_of(inst->operands().begin(), inst->operands().end(), is_later) ||
         std::any_of(inst->control_predecessors().begin(), inst->control_predecessors().end(), is_later)) {
       ordered = false;
@@ -232,7 +235,7 @@ bool Verifier::CheckAcyclic(const Computation& computation) {
   if (module_.header.is_scheduled) {
     return Report(*early, ErrorAt(*early, "V266", Str("'", early->name(), "' is scheduled before what it needs")));
   }
-  std::vector<int> waiting(module_.id_limit());
+  std::vector<int>& waiting = number_;
   std::unordered_map<const Instruction*, std::vector<const Instruction*>> controlled;
   std::vector<const Instruction*> ready;
   for (const Instruction* inst : instructions) {
