@@ -8,7 +8,7 @@ T ?=
 VERSION := 0.1.0
 
 CCACHE := $(shell command -v ccache 2>/dev/null)
-LLD := $(shell command -v ld.lld-19 >/dev/null 2>&1 && echo -fuse-ld=lld -B/usr/lib/llvm-19/bin)
+LLD := $(shell command -v ld.lld-19 >/dev/null 2>&1 && echo -fuse-ld=lld -B/usr/lib/llvm-19/bin -Wl,-T,scripts/llvm_late.ld)
 LLVM_INCLUDE = $(shell $(LLVM_CONFIG) --includedir 2>/dev/null)
 # By file, not by component: "nvptx" is not expanded for static linking. --as-needed and gc keep the rest out.
 LLVM_LIBS = $(shell $(LLVM_CONFIG) --link-static --ldflags --libs NVPTXCodeGen NVPTXDesc NVPTXInfo X86CodeGen X86Desc X86Info OrcJIT Passes IRReader Linker BitReader Coroutines 2>/dev/null)
@@ -17,7 +17,8 @@ CPPFLAGS += -Isrc -I. -DHLO_VERSION='"$(VERSION)"'
 # No fused multiply-add but where the source writes one: the interpreter's results are those of the definition.
 FLAGS = -std=c++23 -march=x86-64-v3 -ffp-contract=off $(OPT) -g1 -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers \
         -ffunction-sections -fdata-sections $(CXXFLAGS)
-LDFLAGS_ALL = $(LLD) -Wl,--gc-sections -Wl,--as-needed -static-libstdc++ -static-libgcc $(LDFLAGS)
+# -no-pie: no relocations at start-up, which would write to all tables of LLVM.
+LDFLAGS_ALL = $(LLD) -no-pie -Wl,--gc-sections -Wl,--as-needed -static-libstdc++ -static-libgcc $(LDFLAGS)
 LIBS = $(LLVM_LIBS) -l:libz.a -l:libzstd.a -lpthread -ldl -lm
 
 SOURCES := $(shell find src -name '*.cpp' | LC_ALL=C sort)
@@ -51,16 +52,17 @@ $(BUILD)/%.o: %.cpp Makefile
 	$(call say,CXX)
 	$(Q)$(CCACHE) $(CXX) $(CPPFLAGS) $(FLAGS) -MMD -MP -c $< -o $@
 
+$(BUILD)/bin/hlo $(BUILD)/bin/hlo-test: scripts/llvm_late.ld
 $(BUILD)/bin/hlo: $(OBJECTS) $(TOOL_OBJECTS)
 	@mkdir -p $(@D)
 	$(call say,LINK)
-	$(Q)$(CXX) $(FLAGS) $^ $(LDFLAGS_ALL) $(LIBS) -o $@
+	$(Q)$(CXX) $(FLAGS) $(filter %.o,$^) $(LDFLAGS_ALL) $(LIBS) -o $@
 	@cd $(@D) && for link in $(LINKS); do ln -sf hlo $$link; done
 
 $(BUILD)/bin/hlo-test: $(OBJECTS) $(TEST_OBJECTS)
 	@mkdir -p $(@D)
 	$(call say,LINK)
-	$(Q)$(CXX) $(FLAGS) $^ $(LDFLAGS_ALL) -lgtest $(LIBS) -o $@
+	$(Q)$(CXX) $(FLAGS) $(filter %.o,$^) $(LDFLAGS_ALL) -lgtest $(LIBS) -o $@
 
 -include $(OBJECTS:.o=.d) $(TOOL_OBJECTS:.o=.d) $(TEST_OBJECTS:.o=.d)
 

@@ -21,6 +21,11 @@ void LLVMInitializeX86Target();
 void LLVMInitializeX86TargetInfo();
 void LLVMInitializeX86TargetMC();
 void LLVMInitializeX86AsmPrinter();
+
+// LLVM's static constructors, kept back by scripts/llvm_late.ld; nowhere when another linker ran them at start-up.
+using Constructor = void (*)();
+[[gnu::weak]] extern Constructor llvm_init_begin[];
+[[gnu::weak]] extern Constructor llvm_init_end[];
 }
 
 namespace hlo::kernel {
@@ -29,6 +34,7 @@ namespace {
 void Initialise() {
   static std::once_flag once;
   std::call_once(once, [] {
+    for (Constructor* construct = llvm_init_begin; construct != llvm_init_end; ++construct) (*construct)();
     LLVMInitializeX86TargetInfo();
     LLVMInitializeX86Target();
     LLVMInitializeX86TargetMC();
