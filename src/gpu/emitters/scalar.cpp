@@ -324,6 +324,12 @@ Status CheckScalar(const Instruction& inst) {
   if (kRows[static_cast<int>(inst.opcode())] == nullptr) {
     FAIL(UnsupportedAt(inst, "U102", Str("no emitter for '", ToString(inst.opcode()), "'")));
   }
+  // XLA's verifier lets these pass with floats, which gives them no meaning (V301).
+  const bool integers_only = inst.Is(Opcode::kShiftLeft) || inst.Is(Opcode::kShiftRightArithmetic) ||
+                             inst.Is(Opcode::kShiftRightLogical) || inst.Is(Opcode::kMulhi);
+  if (integers_only && !IsInteger(inst.shape().type())) {
+    FAIL(UnsupportedAt(inst, "U102", Str("no emitter for '", ToString(inst.opcode()), "' of ", inst.shape().type())));
+  }
   return {};
 }
 
