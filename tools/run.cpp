@@ -63,7 +63,8 @@ FlagSet MakeFlags(RunFlags* f) {
   flags.Group("Arguments");
   flags.String("args", &run->args, "FILE", ".npz or .npy; keys argN or parameter names");
   flags.Repeated("arg", &run->arg, "WHICH=SPEC",
-                 "one parameter: {1,2}, zeros, ones, iota, special, uniform(a,b), randint(a,b)");
+                 "one parameter, by number or name, ahead of --args: f.npy, f.npz:KEY, @f.bin, {1,2}, zeros, ones, "
+                 "iota, special, uniform(a,b), normal(m,s), randint(a,b)");
   flags.Choice("input_profile", &run->input_profile, {"normal", "exact", "special", "ones", "zeros", "iota", "xla"},
                "how the others are made up");
   flags.Int("random_seed", &run->seed, "of made-up arguments");

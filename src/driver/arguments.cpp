@@ -18,6 +18,20 @@ Result<ArgumentSpec> ParseSpec(const std::string& text) {
   return ArgumentSpec{text.substr(0, cut), text.substr(cut + 1)};
 }
 
+// "{1,2}" or "f32[2]{1,2}", the way XLA writes literals; a layout may stand between the two.
+Result<Literal> ReadLiteralText(const Shape& shape, std::string_view text) {
+  const size_t bracket = shape.IsArray() ? text.find(']') : std::string_view::npos;
+  if (bracket == std::string_view::npos) return ParseLiteral(text, shape);
+  const auto stated = ParseShape(text.substr(0, bracket + 1));
+  if (!stated) return ParseLiteral(text, shape);
+  if (stated->type() != shape.type() || stated->dims() != shape.dims())
+    FAIL(Rejected("A004", Str("--arg gives a literal ", *stated, " for a parameter ", shape)));
+  text = Trim(text.substr(bracket + 1));
+  const size_t brace = text.find('}');
+  if (brace != std::string_view::npos && Trim(text.substr(brace + 1)).starts_with('{')) text.remove_prefix(brace + 1);
+  return ParseLiteral(text, shape);
+}
+
 }  // namespace
 
 Result<RunArguments> PrepareArguments(const Module& module, const RunOptions& options, bool interpret,
@@ -30,12 +44,6 @@ Result<RunArguments> PrepareArguments(const Module& module, const RunOptions& op
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
     return result;
   };
-  if (!options.args.empty()) {
-    arguments.values = TRY(ReadArguments(options.args, module));
-    arguments.description = options.args;
-    if (interpret) arguments.reference = TRY(timed_interpret(arguments.values));
-    return arguments;
-  }
   ArgumentOptions make;
   make.seed = static_cast<uint64_t>(options.seed);
   const auto profile = InputProfileFromText(options.input_profile);
@@ -43,14 +51,22 @@ Result<RunArguments> PrepareArguments(const Module& module, const RunOptions& op
     FAIL(UsageError("F004", Str("--input_profile: unknown profile '", Escaped(options.input_profile), "'")));
   make.profile = *profile;
   for (const std::string& text : options.arg) make.specs.push_back(TRY(ParseSpec(text)));
-  make.parse_literal = [](const Shape& shape, std::string_view text) { return ParseLiteral(text, shape); };
+  make.parse_literal = ReadLiteralText;
+  if (!options.args.empty()) {
+    arguments.values = TRY(ReadArguments(options.args, module));
+    for (auto& [number, value] : TRY(GivenArguments(module, make))) arguments.values[number] = std::move(value);
+    arguments.description = options.args;
+    if (interpret) arguments.reference = TRY(timed_interpret(arguments.values));
+    return arguments;
+  }
   if (interpret) make.interpret = timed_interpret;
   Arguments made = TRY(MakeArgumentsChecked(module, make));
   arguments.values = std::move(made.values);
   arguments.reference = std::move(made.reference);
   arguments.non_finite_share = made.non_finite_share;
   arguments.notes = std::move(made.notes);
-  arguments.description = Str(options.input_profile, ", seed ", options.seed);
+  const std::string given = make.specs.empty() ? "" : Str(", ", make.specs.size(), " given");
+  arguments.description = Str(options.input_profile, ", seed ", options.seed, given);
   return arguments;
 }
 

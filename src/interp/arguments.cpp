@@ -5,6 +5,7 @@
 
 #include "base/parallel.h"
 #include "base/text.h"
+#include "interp/npz.h"
 #include "interp/ranges.h"
 #include "ir/module.h"
 
@@ -269,6 +270,18 @@ bool ParseCall(std::string_view text, std::string_view name, double* a, double* 
   return parts.size() == 2 && ParseDouble(Trim(parts[0]), a) && ParseDouble(Trim(parts[1]), b);
 }
 
+// The sum of twelve uniforms less 6: mean 0, variance 1, tails cut at 6. Sums of multiples of 2^-16 are exact, so every
+// machine makes the same bytes, which a logarithm from its C library would not.
+double StandardNormal(uint64_t seed, int64_t i, uint64_t high) {
+  double sum = -6;
+  for (int part = 0; part < 2; ++part) {
+    const PhiloxBlock block = Philox(seed, static_cast<uint64_t>(2 * i + part), high);
+    for (int k = 0; k < 3; ++k)
+      sum += (static_cast<double>(block.words[k] & 0xFFFF) + static_cast<double>(block.words[k] >> 16) + 1) * 0x1p-16;
+  }
+  return sum;
+}
+
 struct Finiteness {
   int64_t floats = 0, non_finite = 0, constant_outputs = 0;
 };
@@ -283,24 +296,32 @@ void Count(const Literal& literal, Finiteness& counts) {
 }
 
 Result<std::vector<Literal>> MakeAll(const Module& module, const std::vector<std::vector<LeafRange>>& ranges,
-                                     const ArgumentOptions& options, double scale) {
+                                     const std::map<int64_t, Literal>& given, const ArgumentOptions& options,
+                                     double scale) {
   std::vector<Literal> values;
   for (const Instruction* parameter : module.entry().parameters()) {
     const int64_t number = parameter->parameter_number();
+    if (const auto found = given.find(number); found != given.end()) {
+      values.push_back(found->second);
+      continue;
+    }
     int64_t leaf = 0;
     values.push_back(TRY(ByLeaf(parameter->shape(), leaf, [&](const Shape& shape, int64_t i) -> Result<Literal> {
       return Maker(shape, ranges[number][i], options, number, i, scale).Make();
     })));
   }
-  for (const ArgumentSpec& spec : options.specs) {
-    const int64_t number = TRY(ParameterOf(module, spec.which));
-    int64_t leaf = 0;
-    const Shape& shape = module.entry().parameter(number).shape();
-    values[number] = TRY(ByLeaf(shape, leaf, [&](const Shape& part, int64_t i) {
-      return MakeLiteral(part, spec.spec, options.seed, number, i, options);
-    }));
-  }
   return values;
+}
+
+Result<Literal> Given(const Instruction& parameter, std::string_view spec, const ArgumentOptions& options) {
+  if (NamesTensor(spec)) return ReadTensor(std::string(spec), parameter);
+  // A tuple's literal is written whole, "({1,2}, 3)"; a generator makes each leaf.
+  if (parameter.shape().IsTuple() && spec.starts_with('(') && options.parse_literal)
+    return options.parse_literal(parameter.shape(), spec);
+  int64_t leaf = 0;
+  return ByLeaf(parameter.shape(), leaf, [&](const Shape& part, int64_t i) {
+    return MakeLiteral(part, spec, options.seed, parameter.parameter_number(), i, options);
+  });
 }
 
 }  // namespace
@@ -333,7 +354,6 @@ PhiloxBlock Philox(uint64_t key, uint64_t counter_low, uint64_t counter_high) {
 
 Result<Literal> MakeLiteral(const Shape& shape, std::string_view spec, uint64_t seed, int64_t parameter, int64_t leaf,
                             const ArgumentOptions& options) {
-  spec = Trim(spec);
   ArgumentOptions own;
   own.seed = seed;
   own.constrain = false;
@@ -350,23 +370,43 @@ Result<Literal> MakeLiteral(const Shape& shape, std::string_view spec, uint64_t 
     own.range = {{a, b}};
     return make();
   }
+  const uint64_t high = static_cast<uint64_t>(parameter) << 32 | static_cast<uint32_t>(leaf);
+  if (ParseCall(spec, "normal", &a, &b)) {
+    if (!IsFloat(shape.type()) || !(b >= 0))
+      FAIL(UsageError("A006", Str("normal(m,s) needs floats and s >= 0; the parameter is ", shape)));
+    Literal literal(shape);
+    for (int64_t i = 0; i < shape.NumElements(); ++i) literal.SetDouble(i, a + b * StandardNormal(seed, i, high));
+    return literal;
+  }
   if (ParseCall(spec, "randint", &a, &b)) {
     if (a != std::trunc(a) || b != std::trunc(b) || a > b)
       FAIL(UsageError("A006", "randint(a,b) needs integers, a <= b"));
     Literal literal(shape);
-    const uint64_t high = static_cast<uint64_t>(parameter) << 32 | static_cast<uint32_t>(leaf);
     for (int64_t i = 0; i < shape.NumElements(); ++i) {
       literal.SetInt(i, Between(Wide(Philox(seed, i, high)), static_cast<int64_t>(a), static_cast<int64_t>(b)));
     }
     return literal;
   }
   if (options.parse_literal) return options.parse_literal(shape, spec);
-  FAIL(
-      UsageError("A006", Str("'", Escaped(spec),
-                             "' is no argument: zeros, ones, iota, special, uniform(a,b), randint(a,b) or a literal")));
+  FAIL(UsageError("A006", Str("'", Escaped(spec),
+                              "' is no argument: zeros, ones, iota, special, uniform(a,b), normal(m,s), randint(a,b), "
+                              "a file or a literal")));
+}
+
+Result<std::map<int64_t, Literal>> GivenArguments(const Module& module, const ArgumentOptions& options) {
+  std::map<int64_t, Literal> given;
+  for (const ArgumentSpec& spec : options.specs) {
+    const int64_t number = TRY(ParameterOf(module, spec.which));
+    const Instruction& parameter = module.entry().parameter(number);
+    if (given.contains(number))
+      FAIL(UsageError("A005", Str("--arg gives parameter ", number, " ('", parameter.name(), "') twice")));
+    given.emplace(number, TRY(Given(parameter, Trim(spec.spec), options)));
+  }
+  return given;
 }
 
 Result<Arguments> MakeArgumentsChecked(const Module& module, const ArgumentOptions& options) {
+  const std::map<int64_t, Literal> given = TRY(GivenArguments(module, options));
   const std::vector<std::vector<LeafRange>> ranges = CollectRanges(module);
   Arguments made;
   for (const auto& leaves : ranges) {
@@ -375,7 +415,7 @@ Result<Arguments> MakeArgumentsChecked(const Module& module, const ArgumentOptio
     }
   }
   for (made.tries = 1;; ++made.tries) {
-    made.values = TRY(MakeAll(module, ranges, options, made.scale));
+    made.values = TRY(MakeAll(module, ranges, given, options, made.scale));
     if (!options.interpret) return made;
     made.reference = TRY(options.interpret(made.values));
     Finiteness counts;
@@ -385,7 +425,9 @@ Result<Arguments> MakeArgumentsChecked(const Module& module, const ArgumentOptio
     const bool tightenable = options.profile == InputProfile::kNormal || options.profile == InputProfile::kEdge ||
                              options.profile == InputProfile::kLong;
     if (made.non_finite_share <= 0.01 || !tightenable || made.tries > options.max_tries) {
-      if (counts.constant_outputs > 0) made.notes.push_back(Str(counts.constant_outputs, " outputs are constant"));
+      if (counts.constant_outputs > 0)
+        made.notes.push_back(
+            Str(counts.constant_outputs, counts.constant_outputs == 1 ? " output is" : " outputs are", " constant"));
       if (made.scale != 1) made.notes.push_back(Str("floats scaled by ", made.scale, " to keep results finite"));
       return made;
     }

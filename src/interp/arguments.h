@@ -5,6 +5,7 @@
 #define HLO_INTERP_ARGUMENTS_H_
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -37,7 +38,7 @@ std::string_view ToString(InputProfile profile);
 // --arg=WHICH=SPEC.
 struct ArgumentSpec {
   std::string which;  // Number or name of the parameter.
-  std::string spec;   // zeros, ones, iota, uniform(a,b), randint(a,b), special, or a literal.
+  std::string spec;   // zeros, ones, iota, special, uniform(a,b), normal(m,s), randint(a,b), a file, or a literal.
 };
 
 struct ArgumentOptions {
@@ -62,10 +63,14 @@ struct Arguments {
   std::vector<std::string> notes;  // Conflicts, tightenings, constant outputs: for the report.
 };
 
+// The values that `options.specs` give, by parameter number. Errors: [A005] no such parameter, or one named twice;
+// those of MakeLiteral and ReadTensor.
+Result<std::map<int64_t, Literal>> GivenArguments(const Module& module, const ArgumentOptions& options);
+
 Result<Arguments> MakeArgumentsChecked(const Module& module, const ArgumentOptions& options);
 Result<std::vector<Literal>> MakeArguments(const Module& module, const ArgumentOptions& options = {});
 
-// One literal as a SPEC says; `parameter` and `leaf` key the random numbers.
+// One literal as a SPEC that is no file says; `parameter` and `leaf` key the random numbers.
 Result<Literal> MakeLiteral(const Shape& shape, std::string_view spec, uint64_t seed, int64_t parameter, int64_t leaf,
                             const ArgumentOptions& options);
 

@@ -327,6 +327,18 @@ Result<Literal> LiteralFromNpy(const NpyArray& array, const Shape& shape, const 
 
 namespace {
 
+std::string WantedBy(const Instruction& parameter) {
+  return Str("argument ", parameter.parameter_number(), " ('", parameter.name(), "')");
+}
+
+Error NoKey(const std::string& wanted_by, const Shape& shape, const std::string& path, const std::string& key,
+            const NpzArrays& arrays, std::string_view advice) {
+  std::vector<std::string> keys;
+  for (const auto& [name, array] : arrays) keys.push_back(Str("'", Escaped(name), "'"));
+  return Rejected("A003", Str(wanted_by, " wants ", shape, ", ", Escaped(path), " has no key '", Escaped(key), "'"))
+      .Hint(Str("its keys are ", Join(keys, ", "), "; ", advice));
+}
+
 // `parameter` from the arrays, with `stem` as the key of the whole.
 Result<Literal> ReadParameter(const Shape& shape, ShapeIndex& index, const std::string& stem, const NpzArrays& arrays,
                               const std::string& path, const std::string& wanted_by) {
@@ -344,10 +356,7 @@ Result<Literal> ReadParameter(const Shape& shape, ShapeIndex& index, const std::
   for (const auto& [name, array] : arrays) {
     if (name == key) return LiteralFromNpy(array, shape, wanted_by, key.empty() ? path : Str(path, ":", key));
   }
-  std::vector<std::string> keys;
-  for (const auto& [name, array] : arrays) keys.push_back(Str("'", Escaped(name), "'"));
-  FAIL(Rejected("A003", Str(wanted_by, " wants ", shape, ", ", Escaped(path), " has no key '", key, "'"))
-           .Hint(Str("its keys are ", Join(keys, ", "), "; 'argN', the parameters' names, or 'N' are looked for")));
+  FAIL(NoKey(wanted_by, shape, path, key, arrays, "'argN', the parameters' names, or 'N' are looked for"));
 }
 
 }  // namespace
@@ -394,10 +403,41 @@ Result<std::vector<Literal>> ReadArguments(const std::string& path, const Module
   std::vector<Literal> args;
   for (const Instruction* parameter : parameters) {
     ShapeIndex index;
-    const std::string wanted_by = Str("argument ", parameter->parameter_number(), " ('", parameter->name(), "')");
-    args.push_back(TRY(ReadParameter(parameter->shape(), index, stem_of(*parameter), arrays, path, wanted_by)));
+    args.push_back(
+        TRY(ReadParameter(parameter->shape(), index, stem_of(*parameter), arrays, path, WantedBy(*parameter))));
   }
   return args;
+}
+
+bool NamesTensor(std::string_view text) {
+  return text.starts_with('@') || text.ends_with(".npy") || text.ends_with(".npz") ||
+         text.find(".npz:") != std::string_view::npos;
+}
+
+Result<Literal> ReadTensor(const std::string& text, const Instruction& parameter) {
+  const Shape& shape = parameter.shape();
+  const std::string wanted_by = WantedBy(parameter);
+  if (!shape.IsArray())
+    FAIL(Rejected("A004", Str(wanted_by, " is ", shape, ", and '", Escaped(text), "' holds one array"))
+             .Hint("--args=FILE.npz gives the leaves of tuples as argN.i.j"));
+  if (text.starts_with('@')) {
+    const std::string path = text.substr(1), descr = DescrOf(shape.type());
+    NpyArray array{descr[1], ByteWidth(shape.type()), shape.dims(), TRY(ReadBytes(path))};
+    const int64_t bytes = shape.NumElements() * array.width;
+    if (static_cast<int64_t>(array.bytes.size()) != bytes)
+      FAIL(Rejected("A004", Str(wanted_by, " wants ", shape, ", which is ", bytes, " bytes; ", Escaped(path), " has ",
+                                array.bytes.size())));
+    return LiteralFromNpy(array, shape, wanted_by, path);
+  }
+  const size_t colon = text.find(".npz:");
+  const std::string path = colon == std::string::npos ? text : text.substr(0, colon + 4);
+  const NpzArrays arrays = TRY(ReadNpz(path));
+  if (colon == std::string::npos && arrays.size() == 1) return LiteralFromNpy(arrays[0].second, shape, wanted_by, path);
+  const std::string key = colon == std::string::npos ? "" : text.substr(colon + 5);
+  for (const auto& [name, array] : arrays) {
+    if (name == key) return LiteralFromNpy(array, shape, wanted_by, text);
+  }
+  FAIL(NoKey(wanted_by, shape, path, key, arrays, Str("name one as ", Escaped(path), ":KEY")));
 }
 
 Status WriteNpz(const std::string& path, std::string_view prefix, std::span<const Literal> values) {

@@ -12,6 +12,7 @@
 
 namespace hlo {
 
+class Instruction;
 class Module;
 
 // One array as it stood in the file: row-major, in the machine's byte order.
@@ -38,6 +39,11 @@ Result<Literal> LiteralFromNpy(const NpyArray& array, const Shape& shape, const 
 // else the parameters' names; else N; else arr_N in the order of the file. The only parameter may come from a .npy.
 // Errors: [A003] a parameter without a key, [A004] another shape or type.
 Result<std::vector<Literal>> ReadArguments(const std::string& path, const Module& module);
+
+// "x.npy", "x.npz:KEY", "x.npz" of one array, or "@x.bin": raw bytes, row-major, little-endian, a byte an element for
+// types of less. Whether a text is one of these, and the tensor as a value of the parameter, which is no tuple.
+bool NamesTensor(std::string_view text);
+Result<Literal> ReadTensor(const std::string& text, const Instruction& parameter);
 
 // Leaves as `prefix0`, `prefix1` ... of `values`; those of tuples `prefix0.1.2`. A file appears whole or not at all
 // ([A011]).
