@@ -3,11 +3,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <map>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "base/source_text.h"
 #include "base/text.h"
 #include "driver/run.h"
@@ -132,9 +135,9 @@ std::string VerdictOf(const Error& error) {
   switch (error.exit) {
     case ExitCode::kUnsupported: return Str("UNSUPPORTED(", error.message(), ")");
     case ExitCode::kLimit: return Str("LIMIT(", error.message(), ")");
-    case ExitCode::kRejected: return "FAILED(input rejected)";
+    case ExitCode::kRejected: return "FAILED(input)";
     case ExitCode::kDevice: return "FAILED(device)";
-    case ExitCode::kInternal: return "FAILED(internal error)";
+    case ExitCode::kInternal: return "FAILED(internal)";
     default: return "FAILED";
   }
 }
@@ -149,6 +152,7 @@ Result<ExitCode> RunOne(const std::string& path, const RunFlags& f) {
       std::printf("%s: %s\n", path.c_str(), VerdictOf(report.error()).c_str());
     FAIL(std::move(report).error());
   }
+  if (f.quiet) report->notes.clear();
   if (f.json) {
     TRY(WriteFile(f.json->empty() ? "-" : *f.json, ReportJson(*report)));
     if (f.json->empty()) return report->exit;
@@ -157,77 +161,117 @@ Result<ExitCode> RunOne(const std::string& path, const RunFlags& f) {
   return report->exit;
 }
 
-// What a child tells of its module.
+// What a child tells of its module: a row of the table, and the report as JSON.
 struct Row {
-  std::string path, verdict, compile = "-", run = "-", detail;
+  std::string verdict, compile = "-", run = "-", detail, json;
   ExitCode exit = ExitCode::kOk;
 };
 
-// Runs one module in a child process, so that whatever happens to it is one row of the table.
-Row RunInChild(const std::string& path, const RunFlags& f) {
-  Row row{path};
-  int ends[2];
-  if (pipe(ends) != 0) {
-    row.verdict = "FAILED(pipe)";
-    row.exit = ExitCode::kDevice;
-    return row;
+// Long reasons stand with the details, so that the columns stay columns.
+Row RowOf(const RunReport& report) {
+  Row row;
+  const size_t reason = report.verdict.find('(');
+  row.verdict = report.verdict.substr(0, reason);
+  if (reason != std::string::npos)
+    row.detail = report.verdict.substr(reason + 1, report.verdict.size() - reason - 2) + "; ";
+  row.detail += report.detail;
+  if (report.times.compile > 0) row.compile = HumanMilliseconds(report.times.ready());
+  if (report.times.runs > 0) row.run = HumanMilliseconds(report.times.run);
+  row.json = ReportJson(report);
+  row.exit = report.exit;
+  return row;
+}
+
+Row FailedRow(const std::string& path, std::string verdict, std::string detail, ExitCode exit) {
+  Row row{.verdict = std::move(verdict), .detail = std::move(detail), .exit = exit};
+  JsonWriter json;
+  json.Open('{').Key("schema").Value("hlo.run/1").Key("path").Value(path).Key("verdict").Value(row.verdict);
+  json.Key("exit").Value(static_cast<int>(exit)).Key("detail").Value(row.detail).Close('}');
+  row.json = json.text();
+  return row;
+}
+
+Row RowOf(const std::string& path, const Error& error) {
+  const Diagnostic& first = error.diagnostics.front();
+  std::string detail = Str("[", first.code, "] ");
+  if (error.source != nullptr && first.range != SourceRange{}) {
+    const SourceText::Place place = error.source->PlaceOf(first.range.begin);
+    detail += Str("line ", place.line, ": ");
   }
+  const std::string verdict = VerdictOf(error);
+  const bool is_word = error.exit == ExitCode::kUnsupported || error.exit == ExitCode::kLimit;
+  return FailedRow(path, is_word ? verdict.substr(0, verdict.find('(')) : verdict, detail + first.message, error.exit);
+}
+
+// Fields do not hold a NUL: text of reports and diagnostics is escaped.
+std::string Packed(const Row& row) {
+  return Join(std::array{row.verdict, row.compile, row.run, row.detail, row.json}, std::string(1, '\0'));
+}
+
+// Runs one module in a child process, so that whatever happens to it is one row of the table.
+Row RunInChild(const std::string& path, const RunFlags& f, const std::string& title) {
+  int ends[2];
+  if (pipe(ends) != 0) return FailedRow(path, "FAILED(pipe)", std::strerror(errno), ExitCode::kDevice);
   std::fflush(nullptr);
   const pid_t child = fork();
   if (child == 0) {
     close(ends[0]);
-    Progress progress(f.quiet);
+    Progress progress(f.quiet, title);
     const auto report = RunModule(path, f.run, progress);
     progress.Clear();
-    const std::string line =
-        report ? Str(report->verdict, "\t", report->times.compile > 0 ? HumanMilliseconds(report->times.ready()) : "-",
-                     "\t", report->times.runs > 0 ? HumanMilliseconds(report->times.run) : "-", "\t", report->detail)
-               : Str(VerdictOf(report.error()), "\t-\t-\t", report.error().code(), " ", report.error().message());
-    [[maybe_unused]] const auto written = write(ends[1], line.data(), line.size());
-    std::_Exit(static_cast<int>(report ? report->exit : report.error().exit));
+    const Row row = report ? RowOf(*report) : RowOf(path, report.error());
+    const std::string bytes = Packed(row);
+    FILE* const out = fdopen(ends[1], "w");
+    std::fwrite(bytes.data(), 1, bytes.size(), out);
+    std::fflush(out);
+    std::_Exit(static_cast<int>(row.exit));
   }
   close(ends[1]);
-  std::string line;
+  std::string bytes;
   char chunk[4096];
-  for (ssize_t count; (count = read(ends[0], chunk, sizeof chunk)) > 0;) line.append(chunk, count);
+  for (ssize_t count; (count = read(ends[0], chunk, sizeof chunk)) > 0;) bytes.append(chunk, count);
   close(ends[0]);
   int status = 0;
   waitpid(child, &status, 0);
-  if (child < 0 || WIFSIGNALED(status) || line.empty()) {
-    row.verdict = "FAILED(crash)";
-    row.detail = WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "the child said nothing";
-    row.exit = ExitCode::kInternal;
-    return row;
+  const std::vector<std::string_view> parts = Split(bytes, '\0');
+  if (child < 0 || WIFSIGNALED(status) || parts.size() != 5) {
+    return FailedRow(path, "FAILED(crash)",
+                     WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : "the child did not finish its report",
+                     ExitCode::kInternal);
   }
-  const std::vector<std::string_view> parts = Split(line, '\t');
-  row.verdict = parts[0];
-  row.compile = parts[1];
-  row.run = parts[2];
-  row.detail = parts[3];
-  row.exit = static_cast<ExitCode>(WEXITSTATUS(status));
-  return row;
+  return {std::string(parts[0]), std::string(parts[1]), std::string(parts[2]),
+          std::string(parts[3]), std::string(parts[4]), static_cast<ExitCode>(WEXITSTATUS(status))};
 }
 
 Result<ExitCode> RunMany(const std::vector<std::string>& paths, const RunFlags& f) {
+  const bool table = !f.json || !f.json->empty();
   size_t width = 6;
   for (const std::string& path : paths) width = std::max(width, path.size());
-  std::printf("%3s  %-*s  %-14s %10s %12s  %s\n", "#", static_cast<int>(width), "module", "verdict", "compile", "run",
-              "detail");
-  ExitCode worst = ExitCode::kOk;
-  std::map<std::string, int> counts;
-  for (size_t i = 0; i < paths.size(); ++i) {
-    const Row row = RunInChild(paths[i], f);
-    std::printf("%3zu  %-*s  %-14s %10s %12s  %s\n", i + 1, static_cast<int>(width), row.path.c_str(),
+  const auto print = [&](const std::string& number, const std::string& path, const Row& row) {
+    if (!table) return;
+    std::printf("%3s  %-*s  %-16s %9s %9s  %s\n", number.c_str(), static_cast<int>(width), path.c_str(),
                 row.verdict.c_str(), row.compile.c_str(), row.run.c_str(), row.detail.c_str());
     std::fflush(stdout);
+  };
+  print("#", "module", {.verdict = "verdict", .compile = "compile", .run = "run", .detail = "detail"});
+  ExitCode worst = ExitCode::kOk;
+  std::map<std::string, int> counts;
+  JsonWriter json;
+  json.Open('[');
+  for (size_t i = 0; i < paths.size(); ++i) {
+    const Row row = RunInChild(paths[i], f, Str("[", i + 1, " of ", paths.size(), "] ", paths[i], ": "));
+    print(Str(i + 1), paths[i], row);
+    json.Raw(Trim(row.json));
     worst = WorseOf(worst, row.exit);
     std::string word = row.verdict.substr(0, row.verdict.find('('));
     std::transform(word.begin(), word.end(), word.begin(), [](unsigned char c) { return std::tolower(c); });
     ++counts[word];
   }
+  json.Close(']');
+  if (f.json) TRY(WriteFile(f.json->empty() ? "-" : *f.json, json.text() + "\n"));
   std::string summary;
   for (const auto& [word, count] : counts) summary += Str(summary.empty() ? "" : ", ", count, " ", word);
-  std::printf("%zu modules: %s\n", paths.size(), summary.c_str());
+  if (table) std::printf("%zu modules: %s   exit %d\n", paths.size(), summary.c_str(), static_cast<int>(worst));
   return worst;
 }
 

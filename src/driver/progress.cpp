@@ -15,8 +15,12 @@ double Seconds(Clock::duration duration) { return std::chrono::duration<double>(
 
 }  // namespace
 
-Progress::Progress(bool quiet)
-    : enabled_(!quiet && isatty(STDERR_FILENO) != 0), begin_(Clock::now()), stage_begin_(begin_), last_shown_(begin_) {}
+Progress::Progress(bool quiet, std::string title)
+    : enabled_(!quiet && isatty(STDERR_FILENO) != 0),
+      title_(std::move(title)),
+      begin_(Clock::now()),
+      stage_begin_(begin_),
+      last_shown_(begin_) {}
 
 Progress::~Progress() { Clear(); }
 
@@ -36,7 +40,8 @@ void Progress::Step(int64_t done, int64_t total, const std::string& what) {
 
 void Progress::Show(const std::string& detail) {
   last_shown_ = Clock::now();
-  std::fprintf(stderr, "\r\033[K%s%s (%.0f s)", stage_.c_str(), detail.c_str(), Seconds(last_shown_ - stage_begin_));
+  std::fprintf(stderr, "\r\033[K%s%s%s (%.0f s)", title_.c_str(), stage_.c_str(), detail.c_str(),
+               Seconds(last_shown_ - stage_begin_));
   std::fflush(stderr);
   shown_ = true;
 }

@@ -10,7 +10,8 @@ namespace hlo {
 
 class Progress {
  public:
-  explicit Progress(bool quiet = false);
+  // `title` stands before each stage.
+  explicit Progress(bool quiet = false, std::string title = "");
   ~Progress();
 
   // "interpreting": shown with the time since the stage began, as soon as anything has taken two seconds.
@@ -25,7 +26,7 @@ class Progress {
 
   bool enabled_;
   bool shown_ = false;
-  std::string stage_;
+  std::string title_, stage_;
   std::chrono::steady_clock::time_point begin_, stage_begin_, last_shown_;
 };
 

@@ -44,9 +44,9 @@ std::string Share(int64_t part, int64_t whole) {
 
 std::string LocalText(const LocalSummary& local) {
   const auto count = [&](ElementClass c) { return local.counts[static_cast<int>(c)]; };
-  std::string out = Str(local.checked, " of ", local.steps, " kernels checked, ", local.elements_checked, " elements; ",
-                        Share(count(ElementClass::kUndetermined), local.elements_checked), " undetermined, ",
-                        Share(count(ElementClass::kVacuous), local.elements_checked), " vacuous, ",
+  std::string out = Str(local.checked, " of ", local.steps, " kernels and calls checked, ", local.elements_checked,
+                        " elements; ", Share(count(ElementClass::kUndetermined), local.elements_checked),
+                        " undetermined, ", Share(count(ElementClass::kVacuous), local.elements_checked), " vacuous, ",
                         Share(count(ElementClass::kSuspicious), local.elements_checked), " suspicious; sampled ",
                         local.elements_checked == local.elements ? std::string("0")
                                                                  : Str(local.elements_checked, " of ", local.elements));
@@ -59,6 +59,12 @@ std::string LocalText(const LocalSummary& local) {
 std::string Counted(int64_t count, std::string_view what) { return Str(count, " ", what, count == 1 ? "" : "s"); }
 
 std::string Size(int64_t bytes) { return HumanBytes(static_cast<double>(bytes)); }
+
+std::string MemoryText(const gpu::MemoryReport& plan, int64_t process_peak_bytes) {
+  return Str(Size(plan.peak_bytes()), " planned (parameters ", Size(plan.parameter_bytes), ", constants ",
+             Size(plan.constant_bytes), ", outputs ", Size(plan.output_bytes), ", temporaries ", Size(plan.arena_bytes),
+             ", at most ", Size(plan.arena_lower_bound), " live at once); process peak ", Size(process_peak_bytes));
+}
 
 }  // namespace
 
@@ -73,17 +79,12 @@ std::string ReportText(const RunReport& report) {
                HumanMilliseconds(times.run), " (median of ", times.runs, "; ", HumanMilliseconds(times.run_min), " to ",
                HumanMilliseconds(times.run_max), ")\n");
   }
+  if (report.platform == "interpreter") out += Str("  interpreter   run ", HumanMilliseconds(times.run), "\n");
   if (report.compile) {
     out += Str("    ", Counted(report.compile->kernels, "kernel"), " (", report.compile->distinct_kernels,
-               " different), ", Counted(report.compile->library_calls, "library call"));
-    if (report.memory) {
-      out += Str("; memory ", Size(report.memory->peak_bytes()), " (parameters ", Size(report.memory->parameter_bytes),
-                 ", constants ", Size(report.memory->constant_bytes), ", outputs ", Size(report.memory->output_bytes),
-                 ", temporaries ", Size(report.memory->arena_bytes), ", of which live at once ",
-                 Size(report.memory->arena_lower_bound), ")");
-    }
-    out += "\n";
+               " different), ", Counted(report.compile->library_calls, "library call"), "\n");
   }
+  if (report.memory) out += Str("    memory ", MemoryText(*report.memory, report.process_peak_bytes), "\n");
   if (times.reference > 0) {
     out += Str("  reference interpreter   run ", HumanMilliseconds(times.reference));
     if (times.check > 0) out += Str("   check ", HumanMilliseconds(times.check));
@@ -152,6 +153,7 @@ std::string ReportJson(const RunReport& report) {
         .Value(report.memory->arena_lower_bound)
         .Close('}');
   }
+  json.Key("process_peak_bytes").Value(report.process_peak_bytes);
   if (report.compile) {
     json.Key("kernels").Value(report.compile->kernels).Key("distinct_kernels").Value(report.compile->distinct_kernels);
     json.Key("library_calls").Value(report.compile->library_calls);

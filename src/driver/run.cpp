@@ -1,5 +1,7 @@
 #include "driver/run.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <chrono>
 
@@ -23,6 +25,13 @@ double MillisecondsSince(Clock::time_point begin) {
 }
 
 bool WantsReference(const RunOptions& options) {
+// The most memory that the process has held so far.
+int64_t ProcessPeakBytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return int64_t{usage.ru_maxrss} * 1024;
+}
+
   return options.reference_platform == "default" || options.reference_platform == "interpreter";
 }
 
@@ -229,6 +238,7 @@ Result<RunReport> RunModule(const std::string& path, const RunOptions& options, 
   report.bits = Bits(*outputs);
   if (!options.save_outputs.empty()) TRY(WriteOutputs(options.save_outputs, *outputs));
   if (options.print_literals) report.literals = LiteralsText(*outputs);
+  report.process_peak_bytes = ProcessPeakBytes();
 
   std::optional<Literal> expected = std::move(arguments.reference);
   if (interpreter_only) expected.reset();

@@ -88,7 +88,8 @@ struct RunReport {
   double non_finite_outputs = 0;  // Share of the reference's float outputs.
   std::string platform, device;   // "cpu", "AVX-512, 2 threads"
   RunTimes times;
-  std::optional<gpu::MemoryReport> memory;
+  std::optional<gpu::MemoryReport> memory;  // What the plan says.
+  int64_t process_peak_bytes = 0;           // Resident, up to the end of the runs; the reference is part of it.
   std::optional<gpu::CompileReport> compile;
   PipelineReport passes;
   std::optional<Comparison> ends;  // Outputs against the reference's.
