@@ -35,6 +35,8 @@ void AddDumpFlags(FlagSet& flags, DumpOptions* dump) {
                "module before and after the passes, and what was compiled from it");
   flags.String("xla_dump_hlo_pass_re", &dump->pass_pattern, "RE",
                "also the module after each pass that changed it and matches");
+  flags.String("xla_dump_emitter_re", &dump->emitter_pattern, "RE",
+               "code of the compiled kernels to keep: of llvm, ptx, host; empty: all");
   flags.String("xla_dump_hlo_module_re", &dump->module_pattern, "RE", "only modules whose name matches");
 }
 

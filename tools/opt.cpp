@@ -125,6 +125,7 @@ Result<ExitCode> OptCommand(Args args) {
     std::fprintf(stderr, "note: the module is optimized already; no passes run (--reoptimize runs them)\n");
   } else {
     const PipelineReport report = TRY(Optimize(*module, std::move(pipeline), &dumper));
+    TRY(dumper.Passes(report));
     if (f.time_passes) std::fputs(PassTable(report).c_str(), stderr);
   }
   TRY(dumper.After("cpu", *module));

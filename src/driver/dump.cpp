@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
+#include <tuple>
 
 #include "base/files.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "ir/printer.h"
 
@@ -20,15 +23,6 @@ Result<std::regex> CompileRegex(const std::string& pattern, std::string_view fla
   }
 }
 
-// Names from strangers become part of a path: keep it one component, of sane length.
-std::string Sanitized(std::string_view name) {
-  std::string out(name.substr(0, 100));
-  std::replace_if(
-      out.begin(), out.end(),
-      [](char c) { return !std::isalnum(static_cast<unsigned char>(c)) && c != '_' && c != '-' && c != '.'; }, '_');
-  return out.empty() || out.front() == '.' ? "_" + out : out;
-}
-
 // One more than the highest N of the files module_N.* that are there.
 int NextModuleNumber(const std::string& directory) {
   int next = 0;
@@ -42,17 +36,107 @@ int NextModuleNumber(const std::string& directory) {
   return next;
 }
 
+// What a file of a dump is, from its name.
+struct DumpFile {
+  std::string name, module, stage;
+  std::string pipeline, pass;  // Of a state after a pass.
+  int64_t number = 0;          // Of the module.
+  int64_t instance = -1;       // Of the pass: all instances of a run are numbered.
+  int64_t bytes = 0;
+  std::string parent;  // What it was made from.
+};
+
+// "0017.simplification.after_algsimp.before_cse.txt"
+void ReadPassState(const std::string& suffix, DumpFile* file) {
+  static const std::regex kState(R"((\d+)\.(.*)\.after_(.*)\.before_(.*)\.txt)");
+  std::smatch parts;
+  if (!std::regex_match(suffix, parts, kState)) return;
+  file->stage = "after_pass";
+  file->pipeline = parts[2];
+  file->pass = parts[3];
+  ParseInt(parts[1].str(), &file->instance);
+}
+
+std::string_view StageOf(std::string_view suffix) {
+  for (const std::string_view stage :
+       {"before_optimizations.txt", "after_optimizations.txt", "buffer-assignment.txt", "thunk_sequence.txt",
+        "passes.json", "kernels.json", "ir-no-opt.ll", "ir-with-opt.ll", "host.ll", "ptx"}) {
+    if (suffix.ends_with(stage)) return stage.substr(0, stage.find('.'));
+  }
+  return "other";
+}
+
+// module_NUMBER.MODULE.SUFFIX: the module's name may have dots, so it is taken from the file that each module has.
+std::vector<DumpFile> FilesOf(const std::string& directory) {
+  std::vector<DumpFile> files;
+  std::map<int64_t, std::string> module_by_number;
+  for (const auto& entry : fs::directory_iterator(directory)) {
+    DumpFile file{.name = entry.path().filename().string()};
+    const size_t dot = file.name.find('.');
+    if (!entry.is_regular_file() || !file.name.starts_with("module_") || dot == std::string::npos ||
+        !ParseInt(std::string_view(file.name).substr(7, dot - 7), &file.number))
+      continue;
+    file.bytes = static_cast<int64_t>(entry.file_size());
+    constexpr std::string_view kFirst = ".before_optimizations.txt";
+    if (file.name.ends_with(kFirst))
+      module_by_number[file.number] = file.name.substr(dot + 1, file.name.size() - kFirst.size() - dot - 1);
+    files.push_back(std::move(file));
+  }
+  std::sort(files.begin(), files.end(), [](const DumpFile& a, const DumpFile& b) { return a.name < b.name; });
+  for (DumpFile& file : files) {
+    const size_t dot = file.name.find('.');
+    const auto known = module_by_number.find(file.number);
+    file.module = known != module_by_number.end() ? known->second
+                                                  : file.name.substr(dot + 1, file.name.find('.', dot + 1) - dot - 1);
+    if (file.name.size() <= dot + 2 + file.module.size()) continue;
+    const std::string suffix = file.name.substr(dot + 2 + file.module.size());
+    file.stage = StageOf(suffix);
+    ReadPassState(suffix, &file);
+  }
+  return files;
+}
+
+// The state before each state, and for what was made from the last state, that one.
+void SetParents(std::vector<DumpFile>& files) {
+  const auto rank = [](const DumpFile& file) {
+    return file.stage == "before_optimizations"  ? 0
+           : file.stage == "after_pass"          ? 1
+           : file.stage == "after_optimizations" ? 2
+                                                 : 3;
+  };
+  std::stable_sort(files.begin(), files.end(), [&](const DumpFile& a, const DumpFile& b) {
+    return std::tuple(a.number, rank(a), a.instance) < std::tuple(b.number, rank(b), b.instance);
+  });
+  const DumpFile* state = nullptr;
+  for (DumpFile& file : files) {
+    if (state != nullptr && state->number != file.number) state = nullptr;
+    if (state != nullptr) file.parent = state->name;
+    if (rank(file) < 3) state = &file;
+  }
+}
+
 }  // namespace
+
+std::string FileNamePart(std::string_view name) {
+  std::string out(name.substr(0, 100));
+  std::replace_if(
+      out.begin(), out.end(),
+      [](char c) { return !std::isalnum(static_cast<unsigned char>(c)) && c != '_' && c != '-' && c != '.'; }, '_');
+  return out.empty() || out.front() == '.' ? "_" + out : out;
+}
 
 Result<Dumper> Dumper::Make(const DumpOptions& options, const Module& module) {
   Dumper dumper;
   std::optional<std::regex> modules;
   if (!options.pass_pattern.empty()) dumper.passes_ = TRY(CompileRegex(options.pass_pattern, "xla_dump_hlo_pass_re"));
+  if (!options.emitter_pattern.empty())
+    dumper.emitters_ = TRY(CompileRegex(options.emitter_pattern, "xla_dump_emitter_re"));
   if (!options.module_pattern.empty()) modules = TRY(CompileRegex(options.module_pattern, "xla_dump_hlo_module_re"));
   if (options.directory.empty() || (modules && !std::regex_search(module.name(), *modules))) return dumper;
   TRY(MakeDirectories(options.directory));
-  dumper.prefix_ = Str(options.directory, "/module_", Format("%04d", NextModuleNumber(options.directory)), ".",
-                       Sanitized(module.name()));
+  dumper.directory_ = options.directory;
+  dumper.prefix_ =
+      Str("module_", Format("%04d", NextModuleNumber(options.directory)), ".", FileNamePart(module.name()));
   return dumper;
 }
 
@@ -61,14 +145,15 @@ Status Dumper::AfterPass(int number, std::string_view pipeline, std::string_view
   if (!active() || !passes_) return {};
   TRY(Flush(pass));
   if (changed && std::regex_search(std::string(pass), *passes_)) {
-    pending_ = Pending{number, Sanitized(pipeline), Sanitized(pass), Print(module)};
+    pending_ = Pending{number, FileNamePart(pipeline), FileNamePart(pass), Print(module)};
   }
   return {};
 }
 
 Status Dumper::After(std::string_view platform, const Module& module) {
   TRY(Flush("end"));
-  return Write(Str(platform, "_after_optimizations.txt"), module);
+  TRY(Write(Str(platform, "_after_optimizations.txt"), module));
+  return WriteIndex();
 }
 
 Status Dumper::Flush(std::string_view next_pass) {
@@ -76,7 +161,7 @@ Status Dumper::Flush(std::string_view next_pass) {
   const Pending state = std::move(*pending_);
   pending_.reset();
   return Write(Str(Format("%04d", state.number), ".", state.pipeline, ".after_", state.pass, ".before_",
-                   Sanitized(next_pass), ".txt"),
+                   FileNamePart(next_pass), ".txt"),
                state.text);
 }
 
@@ -86,7 +171,45 @@ Status Dumper::Write(std::string_view suffix, const Module& module) {
 
 Status Dumper::Write(std::string_view suffix, std::string_view bytes) {
   if (!active()) return {};
-  return WriteFile(Str(prefix_, ".", suffix), bytes);
+  return WriteFile(Str(directory_, "/", FileName(suffix)), bytes);
+}
+
+std::string Dumper::FileName(std::string_view suffix) const { return Str(prefix_, ".", suffix); }
+
+bool Dumper::WantsEmitter(std::string_view emitter) const {
+  return active() && (!emitters_ || std::regex_search(std::string(emitter), *emitters_));
+}
+
+Status Dumper::Passes(const PipelineReport& report) {
+  JsonWriter json;
+  json.Open('{').Key("schema").Value("hlo.passes/1").Key("passes").Open('[');
+  for (const PassRun& run : report.runs) {
+    json.Open('{').Key("number").Value(run.number).Key("pass").Value(run.pass->name);
+    json.Key("instance").Value(run.instance).Key("pipeline").Value(run.pipeline).Key("skipped").Value(run.skipped);
+    json.Key("changed").Value(run.changed).Key("instructions").Value(run.instructions);
+    json.Key("ms").Value(run.milliseconds).Close('}');
+  }
+  json.Close(']').Close('}');
+  return Write("passes.json", json.text() + "\n");
+}
+
+Status Dumper::WriteIndex() const {
+  if (!active()) return {};
+  std::vector<DumpFile> files = FilesOf(directory_);
+  SetParents(files);
+  JsonWriter json;
+  json.Open('{').Key("schema").Value("hlo.dump/1").Key("files").Open('[');
+  for (const DumpFile& file : files) {
+    json.Open('{').Key("file").Value(file.name).Key("number").Value(file.number).Key("module").Value(file.module);
+    json.Key("stage").Value(file.stage);
+    if (file.instance >= 0)
+      json.Key("pipeline").Value(file.pipeline).Key("pass").Value(file.pass).Key("pass_number").Value(file.instance);
+    json.Key("bytes").Value(file.bytes);
+    if (!file.parent.empty()) json.Key("parent").Value(file.parent);
+    json.Close('}');
+  }
+  json.Close(']').Close('}');
+  return WriteFile(Str(directory_, "/index.json"), json.text() + "\n");
 }
 
 }  // namespace hlo

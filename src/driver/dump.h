@@ -1,6 +1,7 @@
 // The dump directory: the module before, after each pass that changed it, and after all; what was compiled from it.
 // File names are XLA's, so that scripts keep working. Only changed states are written; a directory with older dumps is
-// continued at the next module number and nothing is overwritten. Source: spec/tools.md 12.
+// continued at the next module number and nothing is overwritten. index.json lists what lies there. Source:
+// spec/tools.md 12.
 #ifndef HLO_DRIVER_DUMP_H_
 #define HLO_DRIVER_DUMP_H_
 
@@ -11,14 +12,19 @@
 
 #include "base/result.h"
 #include "ir/module.h"
+#include "passes/pipeline.h"
 
 namespace hlo {
 
 struct DumpOptions {
-  std::string directory;       // Empty: no dump.
-  std::string pass_pattern;    // Regular expression; empty: no module per pass.
-  std::string module_pattern;  // Modules to dump; empty: all.
+  std::string directory;        // Empty: no dump.
+  std::string pass_pattern;     // Regular expression; empty: no module per pass.
+  std::string module_pattern;   // Modules to dump; empty: all.
+  std::string emitter_pattern;  // Of "llvm", "ptx", "host": which code of the kernels; empty: all.
 };
+
+// Names from strangers become part of a path: one component of it, of sane length.
+std::string FileNamePart(std::string_view name);
 
 class Dumper {
  public:
@@ -32,15 +38,23 @@ class Dumper {
   Status AfterPass(int number, std::string_view pipeline, std::string_view pass, bool changed, const Module& module);
   // `platform`: "cpu" or "sm_9.0_gpu".
   Status After(std::string_view platform, const Module& module);
-  // Anything else that belongs to this module: "kernels.json", "buffer-assignment.txt", "fusion.3.ptx".
+  // The passes that ran, as JSON ("hlo.passes/1").
+  Status Passes(const PipelineReport& report);
+  // Anything else that belongs to this module: "kernels.json", "fusion.3.ptx". May be called from several threads.
   Status Write(std::string_view suffix, std::string_view bytes);
+  // "module_0003.jit_f.kernels.json"
+  std::string FileName(std::string_view suffix) const;
+  bool WantsEmitter(std::string_view emitter) const;
+  // index.json of the whole directory, from the names of its files.
+  Status WriteIndex() const;
 
  private:
   Status Write(std::string_view suffix, const Module& module);
   Status Flush(std::string_view next_pass);
 
-  std::string prefix_;  // DIR/module_0003.jit_f
-  std::optional<std::regex> passes_;
+  std::string directory_;
+  std::string prefix_;  // module_0003.jit_f
+  std::optional<std::regex> passes_, emitters_;
   // The state after the last dumped pass waits for the name of the pass that comes next: it is part of the file name.
   struct Pending {
     int number;

@@ -21,7 +21,9 @@ std::vector<std::string> ModulesIn(const std::string& directory) {
     const std::string extension = entry.path().extension();
     const std::string name = entry.path().filename().string();
     // Reports that lie beside the modules in a dump directory.
-    if (name.ends_with("buffer-assignment.txt") || name.ends_with("memory-usage-report.txt")) continue;
+    constexpr std::string_view kReports[] = {"buffer-assignment.txt", "memory-usage-report.txt", "thunk_sequence.txt"};
+    if (std::any_of(std::begin(kReports), std::end(kReports), [&](auto report) { return name.ends_with(report); }))
+      continue;
     if (entry.is_regular_file() && (extension == ".hlo" || extension == ".txt")) files.push_back(entry.path().string());
   }
   std::sort(files.begin(), files.end());

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "driver/arguments.h"
+#include "driver/dump_compiled.h"
 #include "driver/local_check.h"
 #include "driver/optimize.h"
 #include "driver/pass_check.h"
@@ -24,7 +25,6 @@ double MillisecondsSince(Clock::time_point begin) {
   return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
 }
 
-bool WantsReference(const RunOptions& options) {
 // The most memory that the process has held so far.
 int64_t ProcessPeakBytes() {
   rusage usage{};
@@ -32,6 +32,7 @@ int64_t ProcessPeakBytes() {
   return int64_t{usage.ru_maxrss} * 1024;
 }
 
+bool WantsReference(const RunOptions& options) {
   return options.reference_platform == "default" || options.reference_platform == "interpreter";
 }
 
@@ -177,6 +178,8 @@ Result<RunReport> RunModule(const std::string& path, const RunOptions& options, 
   for (const Instruction* parameter : module->entry().parameters())
     report.parameter_bytes += parameter->shape().ByteSize();
 
+  Dumper dumper = TRY(Dumper::Make(options.dump, *module));
+  TRY(dumper.Before(*module));
   // Compiled before arguments are made: what is unsupported is said at once.
   std::unique_ptr<Module> optimized;
   std::unique_ptr<gpu::Device> device;
@@ -186,8 +189,6 @@ Result<RunReport> RunModule(const std::string& path, const RunOptions& options, 
     device = TRY(OpenPlatform(options.platform, &report.notes));
     report.platform = device->name();
     report.device = device->description();
-    Dumper dumper = TRY(Dumper::Make(options.dump, *module));
-    TRY(dumper.Before(*module));
     optimized = module->Clone(true);
     progress.Stage("optimizing");
     begin = Clock::now();
@@ -197,7 +198,9 @@ Result<RunReport> RunModule(const std::string& path, const RunOptions& options, 
       report.passes = TRY(Optimize(*optimized, options.pipeline, &dumper));
     }
     report.times.passes = MillisecondsSince(begin);
-    TRY(dumper.After(device->IsHost() ? "cpu" : "gpu", *optimized));
+    const std::string_view platform = device->IsHost() ? "cpu" : "gpu";
+    TRY(dumper.After(platform, *optimized));
+    TRY(dumper.Passes(report.passes));
     progress.Stage("compiling");
     begin = Clock::now();
     gpu::CompileOptions compile;
@@ -211,7 +214,7 @@ Result<RunReport> RunModule(const std::string& path, const RunOptions& options, 
     report.memory = executable->memory();
     report.compile = executable->report();
     report.notes.insert(report.notes.end(), executable->report().notes.begin(), executable->report().notes.end());
-    if (dumper.active()) TRY(dumper.Write("buffer-assignment.txt", executable->BuffersText()));
+    TRY(DumpCompiled(*executable, platform, dumper));
   }
 
   // The reference runs while arguments are made: that they suit the program is judged by its results.
@@ -235,10 +238,10 @@ Result<RunReport> RunModule(const std::string& path, const RunOptions& options, 
     outputs = TRY(executable->Output());
     if (options.profile) report.profile = TRY(Profile(*executable));
   }
+  report.process_peak_bytes = ProcessPeakBytes();
   report.bits = Bits(*outputs);
   if (!options.save_outputs.empty()) TRY(WriteOutputs(options.save_outputs, *outputs));
   if (options.print_literals) report.literals = LiteralsText(*outputs);
-  report.process_peak_bytes = ProcessPeakBytes();
 
   std::optional<Literal> expected = std::move(arguments.reference);
   if (interpreter_only) expected.reset();
