@@ -1,0 +1,217 @@
+#include "driver/coverage.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "base/parallel.h"
+#include "base/text.h"
+#include "driver/optimize.h"
+#include "gpu/emitters/emitter.h"
+#include "gpu/runtime/prepare.h"
+#include "interp/arguments.h"
+#include "interp/interpreter.h"
+#include "ir/verifier.h"
+#include "parser/parser.h"
+
+namespace hlo {
+namespace {
+
+// What a probe may use; T is the type that is asked for, NUMBER a literal of it.
+constexpr std::string_view kParameters = R"(
+  a = T[2,3] parameter(0)
+  b = T[2,3] parameter(1)
+  c = T[3,2] parameter(2)
+  square = T[3,3] parameter(3)
+  row = T[1,3] parameter(4)
+  v = T[3] parameter(5)
+  s = T[] parameter(6)
+  t = T[] parameter(7)
+  image = T[1,4,2] parameter(8)
+  filter = T[2,2,5] parameter(9)
+  index = s32[] parameter(10)
+  indices = s32[2,1] parameter(11)
+  state = u64[2] parameter(12)
+  mask = pred[2,3] parameter(13)
+  bits = u32[2,3] parameter(14)
+  looped = (s32[], T[]) tuple(index, s)
+)";
+
+// Those that a probe names come with it: what one compares, complex numbers cannot.
+constexpr std::pair<std::string_view, std::string_view> kComputations[] = {
+    {"same", "{ ROOT x = T[] parameter(0) }"},
+    {"sum", R"({ x = T[] parameter(0)
+  y = T[] parameter(1)
+  ROOT z = T[] add(x, y) })"},
+    {"less", R"({ x = T[] parameter(0)
+  y = T[] parameter(1)
+  ROOT z = pred[] compare(x, y), direction=LT })"},
+    {"once", R"({ x = (s32[], T[]) parameter(0)
+  i = s32[] get-tuple-element(x), index=0
+  one = s32[] constant(1)
+  ROOT z = pred[] compare(i, one), direction=LT })"},
+    {"step", R"({ x = (s32[], T[]) parameter(0)
+  i = s32[] get-tuple-element(x), index=0
+  y = T[] get-tuple-element(x), index=1
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  ROOT z = (s32[], T[]) tuple(next, y) })"},
+};
+
+// A smallest use of each op whose shape or attributes do not follow from its row. Ops that are neither here nor
+// elementwise have no type of their own (tokens, channels) or need other processes.
+struct Probe {
+  Opcode opcode;
+  std::string_view text;
+};
+constexpr Probe kProbes[] = {
+    {Opcode::kAllGather, "T[2,3] all-gather(a), dimensions={0}"},
+    {Opcode::kAllReduce, "T[2,3] all-reduce(a), replica_groups={}, to_apply=sum"},
+    {Opcode::kAllToAll, "T[2,3] all-to-all(a), dimensions={0}"},
+    {Opcode::kBatchNormGrad, "(T[2,3], T[3], T[3]) batch-norm-grad(a, v, v, v, b), epsilon=0.001, feature_index=1"},
+    {Opcode::kBatchNormInference, "T[2,3] batch-norm-inference(a, v, v, v, v), epsilon=0.001, feature_index=1"},
+    {Opcode::kBatchNormTraining, "(T[2,3], T[3], T[3]) batch-norm-training(a, v, v), epsilon=0.001, feature_index=1"},
+    {Opcode::kBitcast, "T[6] bitcast(a)"},
+    {Opcode::kBitcastConvert, "T[2,3] bitcast-convert(a)"},
+    {Opcode::kBroadcast, "T[2,3] broadcast(v), dimensions={1}"},
+    {Opcode::kCall, "T[] call(s, t), to_apply=sum"},
+    {Opcode::kCholesky, "T[3,3] cholesky(square), lower=true"},
+    {Opcode::kCompare, "pred[2,3] compare(a, b), direction=LE"},
+    {Opcode::kConcatenate, "T[4,3] concatenate(a, b), dimensions={0}"},
+    {Opcode::kConditional, "T[] conditional(index, s, t), branch_computations={same, same}"},
+    {Opcode::kConstant, "T[2] constant({NUMBER, NUMBER})"},
+    {Opcode::kConvert, "f32[2,3] convert(a)"},
+    {Opcode::kConvolution, "T[1,3,5] convolution(image, filter), window={size=2}, dim_labels=b0f_0io->b0f"},
+    {Opcode::kDot, "T[2,2] dot(a, c), lhs_contracting_dims={1}, rhs_contracting_dims={0}"},
+    {Opcode::kDynamicSlice, "T[1,3] dynamic-slice(a, index, index), dynamic_slice_sizes={1,3}"},
+    {Opcode::kDynamicUpdateSlice, "T[2,3] dynamic-update-slice(a, row, index, index)"},
+    {Opcode::kFft, "T[2,3] fft(a), fft_type=FFT, fft_length={3}"},
+    {Opcode::kGather,
+     "T[2,3] gather(a, indices), offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1, "
+     "slice_sizes={1,3}"},
+    {Opcode::kGetDimensionSize, "s32[] get-dimension-size(a), dimensions={0}"},
+    {Opcode::kIota, "T[2,3] iota(), iota_dimension=1"},
+    {Opcode::kMap, "T[2,3] map(a, b), dimensions={0,1}, to_apply=sum"},
+    {Opcode::kOptimizationBarrier, "T[2,3] opt-barrier(a)"},
+    {Opcode::kPad, "T[2,5] pad(a, s), padding=0_0x1_1"},
+    {Opcode::kParameter, "T[2] parameter(15)"},
+    {Opcode::kReduce, "T[2] reduce(a, s), dimensions={1}, to_apply=sum"},
+    {Opcode::kReducePrecision, "T[2,3] reduce-precision(a), exponent_bits=5, mantissa_bits=2"},
+    {Opcode::kReduceWindow, "T[2,2] reduce-window(a, s), window={size=1x2}, to_apply=sum"},
+    {Opcode::kReshape, "T[3,2] reshape(a)"},
+    {Opcode::kReverse, "T[2,3] reverse(a), dimensions={1}"},
+    {Opcode::kRng, "T[2,3] rng(s, t), distribution=rng_uniform"},
+    {Opcode::kRngBitGenerator, "(u64[2], T[2,3]) rng-bit-generator(state), algorithm=rng_default"},
+    {Opcode::kScatter,
+     "T[2,3] scatter(a, indices, b), update_window_dims={1}, inserted_window_dims={0}, "
+     "scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=sum"},
+    {Opcode::kSelect, "T[2,3] select(mask, a, b)"},
+    {Opcode::kSelectAndScatter, "T[2,3] select-and-scatter(a, b, s), window={size=1x1}, select=less, scatter=sum"},
+    {Opcode::kSlice, "T[1,3] slice(a), slice={[0:1], [0:3]}"},
+    {Opcode::kSort, "T[2,3] sort(a), dimensions={1}, to_apply=less"},
+    {Opcode::kStochasticConvert, "s8[2,3] stochastic-convert(a, bits)"},
+    {Opcode::kTopK, "(T[2,2], s32[2,2]) topk(a), k=2, largest=true"},
+    {Opcode::kTranspose, "T[3,2] transpose(a), dimensions={1,0}"},
+    {Opcode::kTriangularSolve,
+     "T[3,2] triangular-solve(square, c), left_side=true, lower=true, transpose_a=NO_TRANSPOSE"},
+    {Opcode::kTuple, "(T[2,3], T[3]) tuple(a, v)"},
+    {Opcode::kWhile, "(s32[], T[]) while(looped), condition=once, body=step"},
+};
+
+// "" where there is no probe.
+std::string ProbeText(Opcode opcode) {
+  for (const Probe& probe : kProbes) {
+    if (probe.opcode == opcode) return std::string(probe.text);
+  }
+  const OpRow& row = RowOf(opcode);
+  if (!(row.traits & kElementwise) || row.arity == kVariadic) return "";
+  constexpr std::string_view kOperands[] = {"a", "a, b", "a, b, a"};
+  return Str(row.text, "(", kOperands[row.arity - 1], ")");
+}
+
+std::unique_ptr<Module> ProbeModule(const std::string& probe, PrimitiveType type) {
+  std::string text = "HloModule probe\n";
+  for (const auto& [name, body] : kComputations) {
+    if (probe.find(name) != std::string::npos) text += Str(name, " ", body, "\n");
+  }
+  text += Str("ENTRY main {", kParameters, "  ROOT r = ", probe, "\n}\n");
+  const auto replace = [&](std::string_view from, const std::string& to) {
+    for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
+      text.replace(at, from.size(), to);
+  };
+  replace("T[", Str(ToString(type), "["));
+  replace("NUMBER", IsComplex(type) ? "(1, 0)" : "1");
+  auto module = Parse(std::make_shared<const SourceText>("<probe>", std::move(text)));
+  if (!module || !Verify(**module)) return nullptr;
+  return std::move(*module);
+}
+
+// Of an op without a probe: an instruction with operands of no particular meaning is enough to ask.
+bool Interprets(Opcode opcode) {
+  const Shape shape(PrimitiveType::kF32, {2, 3});
+  Module module("probe");
+  Computation& computation = module.AddComputation("entry");
+  const int operands = RowOf(opcode).arity == kVariadic ? 1 : RowOf(opcode).arity;
+  std::vector<Instruction*> parameters;
+  for (int i = 0; i < operands; ++i) parameters.push_back(&computation.AddParameter(i, shape));
+  return CanInterpret(computation.Add(opcode, shape, parameters));
+}
+
+bool Interprets(const Module& module) {
+  const auto arguments = MakeArguments(module);
+  return arguments && Interpret(module, *arguments);
+}
+
+Status EmitKernels(const Computation& computation) {
+  for (const Instruction* inst : gpu::RunOrder(computation)) {
+    if (gpu::IsControlOrView(*inst)) {
+      for (const Computation* called : CalledComputations(*inst)) TRY(EmitKernels(*called));
+    } else if (!gpu::MovesBytes(*inst)) {
+      TRY(gpu::EmitFusion(*inst));
+    }
+  }
+  return {};
+}
+
+// As it stands, or when the passes have expanded it; they do not change element types that kernels lack (U101).
+bool HasKernels(const Module& module) {
+  const Status emitted = EmitKernels(module.entry());
+  if (emitted || emitted.error().code() == "U101") return emitted.has_value();
+  const auto optimized = module.Clone(true);
+  return Optimize(*optimized, {}, nullptr) && EmitKernels(optimized->entry());
+}
+
+Support Measure(const std::string& probe, PrimitiveType type) {
+  const auto module = ProbeModule(probe, type);
+  if (module == nullptr) return {};
+  return {true, Interprets(*module), HasKernels(*module)};
+}
+
+}  // namespace
+
+const std::vector<PrimitiveType>& CoverageTypes() {
+  using enum PrimitiveType;
+  static const std::vector<PrimitiveType> types = {kPred, kS4,  kS8,     kS16, kS32,  kS64, kU4,  kU8,  kU16,
+                                                   kU32,  kU64, kF8E5M2, kF16, kBF16, kF32, kF64, kC64, kC128};
+  return types;
+}
+
+std::vector<OpCoverage> MeasureCoverage() {
+  std::vector<OpCoverage> coverage(AllOps().size());
+  const auto types = static_cast<int64_t>(CoverageTypes().size());
+  ParallelFor(static_cast<int64_t>(coverage.size()), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      OpCoverage& op = coverage[i];
+      op.opcode = static_cast<Opcode>(i);
+      const std::string probe = ProbeText(op.opcode);
+      for (int64_t t = 0; t < types && !probe.empty(); ++t) op.by_type.push_back(Measure(probe, CoverageTypes()[t]));
+      op.interpreter = probe.empty() ? Interprets(op.opcode)
+                                     : std::any_of(op.by_type.begin(), op.by_type.end(),
+                                                   [](const Support& support) { return support.interpreter; });
+    }
+  });
+  return coverage;
+}
+
+}  // namespace hlo

@@ -1,0 +1,32 @@
+// Which ops are supported for which element types, measured: a smallest use of each op is verified, interpreted, and
+// made into kernels.
+#ifndef HLO_DRIVER_COVERAGE_H_
+#define HLO_DRIVER_COVERAGE_H_
+
+#include <vector>
+
+#include "ir/opcode.h"
+#include "ir/primitive_type.h"
+
+namespace hlo {
+
+struct Support {
+  bool defined = false;      // HLO has the op for this type: the verifier takes it.
+  bool interpreter = false;  // The interpreter gives a result.
+  bool kernels = false;      // There are kernels for it (the same for cpu and cuda), perhaps after the passes.
+};
+
+struct OpCoverage {
+  Opcode opcode;
+  bool interpreter = false;      // For some type.
+  std::vector<Support> by_type;  // As CoverageTypes lists them; empty for ops that no array type is a parameter of.
+};
+
+// Of the types that are handled alike, one.
+const std::vector<PrimitiveType>& CoverageTypes();
+// By opcode, in the order of the op table.
+std::vector<OpCoverage> MeasureCoverage();
+
+}  // namespace hlo
+
+#endif  // HLO_DRIVER_COVERAGE_H_
