@@ -119,6 +119,12 @@ TEST(ParserErrors, DeepNestingIsALimit) {
                  nested(10000, "{p = f32[2,3] parameter(0) ROOT r = f32[2,3] call(p), to_apply=", "", "}"))),
           &exit);
   EXPECT_EQ(exit, ExitCode::kLimit);
+  Verdict(In(Str("  q = ", nested(600, "(", "f32[2]", ")"), " constant(", nested(600, "(", "{1,2}", ")"), ")")), &exit);
+  EXPECT_EQ(exit, ExitCode::kLimit);
+  Verdict(In(Str("  q = ", nested(100000, "b(", "f32[2]", ")"), " parameter(1)")), &exit);
+  EXPECT_EQ(exit, ExitCode::kRejected);
+  Verdict(In(Str("  q = ", nested(500, "(", "f32[2]", ")"), " constant(", nested(500, "(", "{1,2}", ")"), ")")), &exit);
+  EXPECT_EQ(exit, ExitCode::kOk);
   Verdict(In(Str("  q = ", nested(8000, "(", "f32[2]", ")"), " parameter(1)")), &exit);
   EXPECT_EQ(exit, ExitCode::kOk);
   Verdict(In(Str("  q = ", nested(8000, "negate(", "p", ")"))), &exit);

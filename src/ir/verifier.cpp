@@ -102,7 +102,15 @@ class Verifier {
     wrong_[inst.id()] = true;
     return Report(std::move(error));
   }
-  Error InHeader(const char* code, std::string message) const { return Rejected(code, std::move(message)); }
+  // At the header's attribute `name`, of which the module does not keep the place.
+  Error InHeader(const char* code, std::string_view name, std::string message) const {
+    SourceRange range;
+    if (module_.source != nullptr) {
+      const size_t at = module_.source->text().rfind(Str(name, "="), module_.entry().range.begin);
+      if (at != std::string_view::npos) range = {static_cast<uint32_t>(at), static_cast<uint32_t>(at + name.size())};
+    }
+    return Rejected(code, std::move(message), range);
+  }
 
   Status Finish() {
     if (diagnostics_.empty()) return {};
@@ -594,8 +602,9 @@ void Verifier::CheckHeader() {
   if (header.entry_result) {
     const std::vector<Shape>& parameters = header.entry_parameters->elements();
     if (parameters.size() != entry.parameters().size()) {
-      Report(InHeader("V262", Str("entry_computation_layout has ", parameters.size(), " parameters, the entry ",
-                                  entry.parameters().size())));
+      Report(InHeader("V262", "entry_computation_layout",
+                      Str("entry_computation_layout has ", parameters.size(), " parameters, the entry ",
+                          entry.parameters().size())));
       return;
     }
     for (size_t i = 0; i < parameters.size(); ++i) {
@@ -638,22 +647,23 @@ void Verifier::CheckAliases() {
     const std::string pair = Str("input_output_alias ", Braced(alias.output), ": (", alias.parameter, ", ",
                                  Braced(alias.parameter_index), ")");
     if (input == nullptr || output == nullptr || !output->IsArray()) {
-      Report(InHeader("V263", Str(pair, " names no array of the entry")));
+      Report(InHeader("V263", "input_output_alias", Str(pair, " names no array of the entry")));
       continue;
     }
     if (std::find(used.begin(), used.end(), std::pair(alias.parameter, alias.parameter_index)) != used.end()) {
-      Report(InHeader("V263", Str(pair, " gives away a parameter twice")));
+      Report(InHeader("V263", "input_output_alias", Str(pair, " gives away a parameter twice")));
     }
     used.emplace_back(alias.parameter, alias.parameter_index);
     if (alias.must && !Compatible(*input, *output))
-      Report(InHeader("V264", Str(pair, " must alias, but the parameter is ", *input, " and the output ", *output)));
+      Report(InHeader("V264", "input_output_alias",
+                      Str(pair, " must alias, but the parameter is ", *input, " and the output ", *output)));
   }
   for (const BufferDonor& donor : module_.header.donors) {
     const std::string text = Str("buffer_donor (", donor.parameter, ", ", Braced(donor.parameter_index), ")");
     if (leaf(donor.parameter, donor.parameter_index) == nullptr) {
-      Report(InHeader("V265", Str(text, " names no array of the entry")));
+      Report(InHeader("V265", "buffer_donor", Str(text, " names no array of the entry")));
     } else if (std::find(used.begin(), used.end(), std::pair(donor.parameter, donor.parameter_index)) != used.end()) {
-      Report(InHeader("V265", Str(text, " is in input_output_alias too")));
+      Report(InHeader("V265", "buffer_donor", Str(text, " is in input_output_alias too")));
     }
   }
 }

@@ -24,7 +24,8 @@ enum class ElidedConstants : uint8_t {
 
 struct ParseOptions {
   ElidedConstants elided = ElidedConstants::kError;
-  // Nested shapes, operands and literals; an inline computation counts 16. More is a LimitError that names --max_depth.
+  // Nested shapes, operands and literals; inline computations and tuple literals count 16. More is a LimitError that
+  // names --max_depth.
   int64_t max_depth = 8192;
   int max_errors = 20;
   // The part of the source to read, for files that hold several modules; all of it when empty.

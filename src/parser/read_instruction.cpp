@@ -69,6 +69,14 @@ bool IsWrappable(Opcode opcode) {
   }
 }
 
+constexpr int64_t kMaxTupleShapes = 1000000;
+
+int64_t CountShapes(const Shape& shape) {
+  int64_t count = 1;
+  for (const Shape& element : shape.elements()) count += CountShapes(element);
+  return count;
+}
+
 // Offset behind `begin` at which `name = ` stands, up to the end of the computation; 0 when it does not.
 uint32_t FindDefinition(std::string_view text, uint32_t begin, std::string_view name) {
   const size_t limit = std::min(text.find("\n}", begin), text.size());
@@ -527,6 +535,15 @@ bool Reader::CheckOperandCount(const Pending& pending) {
   return true;
 }
 
+// A shape that is written takes as much text, but tuples of tuples that are not can double with every line.
+bool Reader::CheckTupleSize(const Pending& pending) {
+  int64_t shapes = 0;
+  for (const Instruction* operand : pending.operands) shapes += CountShapes(operand->shape());
+  if (!pending.shape) shapes = inferred_shapes_ += shapes;
+  if (shapes <= kMaxTupleShapes) return true;
+  return FailLimit("P095", Str("tuples hold more than ", kMaxTupleShapes, " shapes"), pending.opcode_range);
+}
+
 bool Reader::Build(Pending& pending, std::string name, Instruction*& inst) {
   if (pending.async != Pending::Async::kNone && !WrapAsync(pending)) return false;
   if (!CheckOperandCount(pending)) return false;
@@ -560,6 +577,7 @@ bool Reader::Build(Pending& pending, std::string name, Instruction*& inst) {
     }
   }
   if (pending.broken) return true;
+  if (pending.opcode == Opcode::kTuple && !CheckTupleSize(pending)) return false;
   if (pending.opcode == Opcode::kMap && pending.operands.size() > 0) {
     // What is written there is ignored, as in XLA: a map goes over all dimensions.
     std::vector<int64_t>& dimensions = pending.attributes.Get<MapAttrs>().dimensions;
@@ -593,7 +611,7 @@ bool Reader::Build(Pending& pending, std::string name, Instruction*& inst) {
       }
       return false;
     }
-    if (!FitsMemory(*shape)) return FailLimit("P092", "a shape of more than 2^63 bytes", pending.opcode_range);
+    if (!CheckSize(*shape, pending.opcode_range)) return false;
     made.SetShape(std::move(*shape));
   }
   inst = &made;

@@ -12,6 +12,9 @@ namespace {
 // What elided constants may take up; texts do not hold that much, but their shapes may claim it.
 constexpr int64_t kMaxElidedBytes = int64_t{16} << 30;
 
+// What a tuple counts against max_depth: every level holds the shape of all below it.
+constexpr int64_t kTupleLevels = 16;
+
 bool EndsNumber(char c) { return !IsWordByte(c); }
 
 // Bits of the mantissa, for the payloads of NaNs; 0 when the type has none. Source: spec/hlo-text.md 7 rule 6.
@@ -76,7 +79,7 @@ bool Reader::ReadShapedLiteralBytes(const char*& p, Literal& literal) {
     if (!shape.IsArray()) return FailAt("P043", Str("a literal of ", shape, " cannot be written"), p);
     return ReadLiteralBytes(p, shape, literal);
   }
-  if (!EnterDepth()) return false;
+  if (!EnterDepth(kTupleLevels)) return false;
   std::vector<Literal> elements;
   ++p;
   for (;;) {
@@ -90,7 +93,7 @@ bool Reader::ReadShapedLiteralBytes(const char*& p, Literal& literal) {
   }
   ++p;
   literal = Literal::Tuple(std::move(elements));
-  LeaveDepth();
+  LeaveDepth(kTupleLevels);
   return true;
 }
 
@@ -249,7 +252,7 @@ bool Reader::ReadLiteralBytes(const char*& p, const Shape& shape, Literal& liter
   if (!SkipSpace(p)) return false;
   if (shape.IsTuple()) {
     if (*p != '(') return FailAt("P041", Str("expected '(' of a literal of ", shape), p);
-    if (!EnterDepth()) return false;
+    if (!EnterDepth(kTupleLevels)) return false;
     ++p;
     std::vector<Literal> elements(shape.elements().size());
     for (size_t i = 0; i < elements.size(); ++i) {
@@ -261,7 +264,7 @@ bool Reader::ReadLiteralBytes(const char*& p, const Shape& shape, Literal& liter
     if (*p != ')') return FailAt("P041", Str("expected ')' after ", elements.size(), " elements of ", shape), p);
     ++p;
     literal = Literal::Tuple(std::move(elements));
-    LeaveDepth();
+    LeaveDepth(kTupleLevels);
     return true;
   }
   if (!shape.IsArray()) return FailAt("P043", Str("a literal of ", shape, " cannot be written"), p);

@@ -328,8 +328,7 @@ bool Reader::ReadLoneInstruction() {
     return false;
   }
   if (inst == nullptr) return Fail("P010", "the instruction could not be read", range);
-  computation.SetRoot(*inst);
-  module_->ClaimNames(computation);
+  if (!FinishBody(computation, inst, range)) return false;
   module_->SetEntry(computation);
   module_->header.is_scheduled = true;
   FinishHeader();

@@ -7,6 +7,8 @@
 namespace hlo {
 namespace {
 
+constexpr int64_t kMaxRank = 64;  // Source: spec/testing.md 14.
+
 const char* WordEnd(const char* p, const char* end) {
   while (p < end && IsWordByte(*p)) ++p;
   return p;
@@ -20,12 +22,17 @@ const char* Integer(const char* p, const char* end, int64_t& value) {
 
 }  // namespace
 
-bool FitsMemory(const Shape& shape) {
+bool Reader::CheckSize(const Shape& shape, SourceRange range) {
+  if (shape.rank() > kMaxRank)
+    return FailLimit("P094", Str("an array of ", shape.rank(), " dimensions, the limit is ", kMaxRank), range);
   int64_t bytes = std::max<int64_t>(1, ByteWidth(shape.type()));
   for (const int64_t dim : shape.dims()) {
-    if (dim > 1 && __builtin_mul_overflow(bytes, dim, &bytes)) return false;  // Unbounded ones are negative.
+    // Unbounded ones are negative.
+    if (dim > 1 && __builtin_mul_overflow(bytes, dim, &bytes))
+      return FailLimit("P092", "a shape of more than 2^63 bytes", range);
   }
-  return std::all_of(shape.elements().begin(), shape.elements().end(), FitsMemory);
+  return std::all_of(shape.elements().begin(), shape.elements().end(),
+                     [&](const Shape& element) { return CheckSize(element, range); });
 }
 
 bool Reader::AtShape() const {
@@ -49,25 +56,41 @@ bool Reader::Read(Shape& shape) {
 }
 
 bool Reader::ReadShapeBytes(const char*& p, Shape& shape) {
-  if (!SkipSpace(p)) return false;
-  const char* begin = p;
-  if (*p == '(') {
-    if (!EnterDepth()) return false;
-    ++p;
-    std::vector<Shape> elements;
-    for (;;) {
-      if (!SkipSpace(p)) return false;
-      if (*p == ')' && elements.empty()) break;
-      if (!ReadShapeBytes(p, elements.emplace_back()) || !SkipSpace(p)) return false;
-      if (*p == ')') break;
-      if (*p != ',') return FailAt("P010", "expected ',' or ')' in a tuple shape", p);
+  // The tuples that are open, by what they hold so far: deep nesting takes no stack of the machine.
+  std::vector<std::vector<Shape>> open;
+  for (;;) {
+    if (!SkipSpace(p)) return false;
+    if (*p == '(') {
+      if (!EnterDepth()) return false;
+      open.emplace_back();
       ++p;
+      if (!SkipSpace(p)) return false;
+      if (*p != ')') continue;
+    } else {
+      if (!ReadArrayShapeBytes(p, open.empty() ? shape : open.back().emplace_back())) return false;
+      if (open.empty()) return true;
+      if (!SkipSpace(p)) return false;
     }
+    while (*p == ')') {
+      ++p;
+      LeaveDepth();
+      Shape tuple = Shape::Tuple(std::move(open.back()));
+      open.pop_back();
+      if (open.empty()) {
+        shape = std::move(tuple);
+        return true;
+      }
+      open.back().push_back(std::move(tuple));
+      if (!SkipSpace(p)) return false;
+    }
+    if (*p != ',') return FailAt("P010", "expected ',' or ')' in a tuple shape", p);
     ++p;
-    shape = Shape::Tuple(std::move(elements));
-    LeaveDepth();
-    return true;
   }
+}
+
+// Whatever is no tuple: an array, a token, an opaque value, or b(ARRAY).
+bool Reader::ReadArrayShapeBytes(const char*& p, Shape& shape) {
+  const char* begin = p;
   const char* word_end = WordEnd(p, lexer_.end());
   const std::string_view word(p, word_end - p);
   if (word == "b") {
@@ -75,9 +98,12 @@ bool Reader::ReadShapeBytes(const char*& p, Shape& shape) {
     if (!SkipSpace(p)) return false;
     if (*p != '(') return FailAt("P010", "expected '(' of a buffer shape", p);
     ++p;
-    if (!ReadShapeBytes(p, shape) || !SkipSpace(p)) return false;
-    if (!shape.IsArray() || shape.IsBuffer())
-      return FailAt("P052", Str("a buffer wraps an array, not ", shape), begin, p - begin);
+    if (!SkipSpace(p)) return false;
+    const bool is_tuple = *p == '(';
+    if (is_tuple || std::string_view(p, WordEnd(p, lexer_.end()) - p) == "b")
+      return FailAt("P052", Str("a buffer wraps an array, not ", is_tuple ? "a tuple" : "a buffer"), p);
+    if (!ReadArrayShapeBytes(p, shape) || !SkipSpace(p)) return false;
+    if (!shape.IsArray()) return FailAt("P052", Str("a buffer wraps an array, not ", shape), begin, p - begin);
     if (*p != ')') return FailAt("P010", "expected ')' of a buffer shape", p);
     ++p;
     shape.SetBuffer(true);
@@ -123,8 +149,7 @@ bool Reader::ReadShapeBytes(const char*& p, Shape& shape) {
   ++p;
   if (!IsArrayType(*type) && !dims.empty()) return FailAt("P051", Str(word, " has no dimensions"), begin, p - begin);
   shape = Shape(*type, std::move(dims));
-  if (!FitsMemory(shape))
-    return FailLimit("P092", "a shape of more than 2^63 bytes", {lexer_.Offset(begin), lexer_.Offset(p)});
+  if (!CheckSize(shape, {lexer_.Offset(begin), lexer_.Offset(p)})) return false;
   for (const int64_t i : dynamic) shape.SetDynamic(i, true);
   // A brace opens a layout only before a number or a colon; any other is the body of a computation.
   const char* q = p;

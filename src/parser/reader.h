@@ -130,7 +130,11 @@ class Reader {
   // ---- Shapes (read_shape.cpp) ----
   bool AtShape() const;
   bool ReadShapeBytes(const char*& p, Shape& shape);
+  bool ReadArrayShapeBytes(const char*& p, Shape& shape);
   bool ReadLayoutBytes(const char*& p, Shape& shape);
+  // Limits: the number of dimensions, and bytes that 64 bits can count; dimensions of 0 count as 1, so that partial
+  // products fit too.
+  bool CheckSize(const Shape& shape, SourceRange range);
 
   // ---- Literals (read_literal.cpp) ----
   bool ReadLiteral(const Shape& shape, Literal& literal);
@@ -160,6 +164,7 @@ class Reader {
   bool ReadControlPredecessors(std::vector<Instruction*>& predecessors);
   bool Build(Pending& pending, std::string name, Instruction*& inst);
   bool CheckOperandCount(const Pending& pending);
+  bool CheckTupleSize(const Pending& pending);
   bool WrapAsync(Pending& pending);
   bool FailUndefined(std::string_view name, SourceRange range);
   void Resume(uint32_t name_begin, uint32_t failed_at);
@@ -199,6 +204,7 @@ class Reader {
   std::unordered_map<std::string, Instruction*> projections_;
 
   int64_t depth_ = 0;
+  int64_t inferred_shapes_ = 0;  // In tuples that were not written.
   bool fatal_ = false;
   ExitCode exit_ = ExitCode::kRejected;
   std::vector<Diagnostic> diagnostics_;
@@ -218,9 +224,6 @@ bool Reader::ReadBraced(Item&& item) {
 // The element type that a word names; none for "tuple". Fast for the usual ones.
 std::optional<PrimitiveType> TypeFromWord(std::string_view word);
 
-// Whether the bytes of the shape can be counted in 64 bits; dimensions of 0 count as 1, so that partial products can be
-// too.
-bool FitsMemory(const Shape& shape);
 // The one spelling of frontend_attributes={...} (keys sorted, no blanks) and of a backend_config (a dictionary without
 // quotes, an empty string as nothing at all); so equal ones have equal text. False for what is no list of key=value.
 bool CanonicalFrontendAttributes(std::string& text);
