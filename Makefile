@@ -100,10 +100,18 @@ bench: all  ## Compare with XLA:CPU (in a venv of its own) and with hand-written
 models:  ## Lower the programs of bench/models again (needs Python; makes a venv)
 	bench/models/regenerate.sh
 
-lint: compile_commands.json  ## clang-tidy and clang-format over all sources
+lint:  ## clang-format over all sources, clang-tidy over those that changed since it last was content
 	@scripts/deps lint
 	clang-format-19 --dry-run -Werror $$(git ls-files '*.cpp' '*.h')
-	run-clang-tidy-19 -quiet -p . -j2 $$(git ls-files '*.cpp') >$(BUILD)/tidy.log 2>&1 || { grep -E 'warning:|error:' $(BUILD)/tidy.log | sort -u; false; }
+	@$(MAKE) --no-print-directory -k tidy
+
+tidy: $(OBJECTS:.o=.tidied) $(TOOL_OBJECTS:.o=.tidied) $(TEST_OBJECTS:.o=.tidied)
+
+# Behind the object, which is made again when a header changes.
+$(BUILD)/%.tidied: %.cpp $(BUILD)/%.o .clang-tidy | compile_commands.json
+	$(call say,TIDY)
+	$(Q)clang-tidy-19 --quiet -p . $< 2>/dev/null
+	@touch $@
 
 format:  ## Rewrite the sources as clang-format has them
 	@scripts/deps lint
@@ -112,7 +120,7 @@ format:  ## Rewrite the sources as clang-format has them
 compile_commands.json: Makefile  ## For editors and clang-tidy
 	@{ echo '['; first=; for f in $(SOURCES) $(TOOL_SOURCES) $(TEST_SOURCES); do \
 	  [ -z "$$first" ] || echo ','; first=1; \
-	  printf '{"directory":"%s","file":"%s","command":"clang++-19 -std=c++23 $(subst ",\",$(CPPFLAGS)) -isystem $(LLVM_INCLUDE) -march=x86-64-v3 -c %s"}' "$(CURDIR)" $$f $$f; \
+	  printf '{"directory":"%s","file":"%s","command":"clang++-19 -std=c++23 $(subst ",\\",$(subst ','\'',$(CPPFLAGS))) -isystem $(LLVM_INCLUDE) -march=x86-64-v3 -c %s"}' "$(CURDIR)" $$f $$f; \
 	done; echo ']'; } >$@
 
 # ---- Shipping ------------------------------------------------------------------------------------------------------
@@ -130,4 +138,4 @@ install: all  ## Copy the program and its links below PREFIX
 clean:  ## Remove what was built
 	rm -rf $(BUILD) build-asan compile_commands.json
 
-.PHONY: all help deps demo test run-tests golden asan gpu-check bench models lint format dist install clean
+.PHONY: all help deps demo test run-tests golden asan gpu-check bench models lint tidy format dist install clean
