@@ -1,7 +1,6 @@
 // Arguments are the same everywhere and mean something to the module.
 #include "interp/arguments.h"
 
-#define GTEST_DONT_DEFINE_FAIL 1  // base/result.h has its own.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,6 +1,5 @@
 // Every instruction of the models, as the interpreter evaluates it, lies within the shadow's bounds; and every model
 // means the same as itself when cut everywhere.
-#define GTEST_DONT_DEFINE_FAIL 1  // base/result.h has its own.
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -1,5 +1,4 @@
 // The shadow's bounds are honest (no permitted implementation breaks them) and tight (planted mistakes do).
-#define GTEST_DONT_DEFINE_FAIL 1  // base/result.h has its own.
 #include <gtest/gtest.h>
 
 #include <algorithm>

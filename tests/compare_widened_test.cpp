@@ -1,6 +1,5 @@
 // Comparator B: a pass that keeps the meaning passes, one that does not is named, and the comparators against a
 // reference.
-#define GTEST_DONT_DEFINE_FAIL 1  // base/result.h has its own.
 #include <gtest/gtest.h>
 
 #include <cmath>

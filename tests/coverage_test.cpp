@@ -1,7 +1,6 @@
 // `hlo ops` asks with a smallest use of each op: the uses must be HLO, and the ground truth goes as far as the kernels.
 #include "driver/coverage.h"
 
-#define GTEST_DONT_DEFINE_FAIL 1  // base/result.h has its own.
 #include <gtest/gtest.h>
 
 #include <algorithm>

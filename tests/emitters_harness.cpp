@@ -1,6 +1,5 @@
 #include "tests/emitters_harness.h"
 
-#define GTEST_DONT_DEFINE_FAIL 1
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,3 @@
-#define GTEST_DONT_DEFINE_FAIL 1
 #include <gtest/gtest.h>
 
 #include "ir/indexing.h"

@@ -1,6 +1,5 @@
 // The interpreter against what XLA:CPU computed (../shared/golden, see its README): each module of ops/ is one test.
 // Runs only where that folder is; CORPUS says where else.
-#define GTEST_DONT_DEFINE_FAIL 1  // base/result.h has its own.
 #include <gtest/gtest.h>
 
 #include <bit>

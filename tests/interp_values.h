@@ -2,7 +2,6 @@
 #ifndef HLO_TESTS_INTERP_VALUES_H_
 #define HLO_TESTS_INTERP_VALUES_H_
 
-#define GTEST_DONT_DEFINE_FAIL 1  // base/result.h has its own.
 #include <gtest/gtest.h>
 
 #include <memory>

@@ -1,5 +1,4 @@
 // Host lowering and emulated GPU code agree to the bit; the sanitizer is silent on good kernels and finds planted bugs.
-#define GTEST_DONT_DEFINE_FAIL 1
 #include <gtest/gtest.h>
 
 #include <algorithm>

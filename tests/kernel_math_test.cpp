@@ -1,5 +1,4 @@
 // The functions of math.h against long double: errors in ulps within the budgets of spec/testing.md 5.3, edges exact.
-#define GTEST_DONT_DEFINE_FAIL 1
 #include <gtest/gtest.h>
 
 #include <bit>

@@ -1,5 +1,4 @@
 // Kernels written with the builder: what the host computes, what PTX comes out.
-#define GTEST_DONT_DEFINE_FAIL 1
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,5 +1,4 @@
 // Bad text: what is said, where, and with which exit code. Every case must end in an Error, never in a crash or a hang.
-#define GTEST_DONT_DEFINE_FAIL 1  // base/result.h has its own.
 #include <gtest/gtest.h>
 
 #include "base/source_text.h"

@@ -3,7 +3,6 @@
 //
 // Some thousand texts by default; HLO_MUTATIONS=200000 makes that many, and leaves the text that it is at in
 // $TMPDIR/hlo-mutation.hlo, for when it ends in a crash. The texts depend on the files and their numbers alone.
-#define GTEST_DONT_DEFINE_FAIL 1  // base/result.h has its own.
 #include <gtest/gtest.h>
 
 #include <algorithm>

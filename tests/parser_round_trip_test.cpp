@@ -1,6 +1,5 @@
 // Whatever parses prints, parses again, and prints the same bytes; in the long form and in the short one. The texts are
 // all of testdata/ and, where it is there, the corpus ($CORPUS/corpus/xla-hlo).
-#define GTEST_DONT_DEFINE_FAIL 1  // base/result.h has its own.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,6 +1,5 @@
 // Buffers and control flow: random programs are run over planned memory and compared with a plain evaluation, and their
 // plans are checked by brute force.
-#define GTEST_DONT_DEFINE_FAIL 1
 #include <gtest/gtest.h>
 
 #include <map>

@@ -157,10 +157,11 @@ Loader LoaderOf(PrimitiveType type) {
     case PrimitiveType::kBF16: return LoadBF16;
 #define SMALL(Name) \
   case PrimitiveType::k##Name: return LoadByteFloat<PrimitiveType::k##Name>;
-#define FOR_BYTE_FLOATS(X)                                                                                          \
-  X(F8E5M2)                                                                                                         \
-  X(F8E4M3) X(F8E4M3FN) X(F8E4M3B11FNUZ) X(F8E3M4) X(F8E5M2FNUZ) X(F8E4M3FNUZ) X(F8E8M0FNU) X(F4E2M1FN) X(F6E3M2FN) \
-      X(F6E2M3FN)
+      // clang-format off
+#define FOR_BYTE_FLOATS(X) \
+  X(F8E5M2) X(F8E4M3) X(F8E4M3FN) X(F8E4M3B11FNUZ) X(F8E3M4) X(F8E5M2FNUZ) X(F8E4M3FNUZ) X(F8E8M0FNU) \
+  X(F4E2M1FN) X(F6E3M2FN) X(F6E2M3FN)
+      // clang-format on
       FOR_BYTE_FLOATS(SMALL)
 #undef SMALL
     default: return nullptr;

@@ -180,11 +180,12 @@ Result<Literal> EvalCollectivePermute(Evaluation& e) {
 // ---- What is not supported -----------------------------------------------------------------------------------------
 
 namespace {
-#define UNSUPPORTED_OPS(X)                                                                                             \
-  X(AllGatherDone)                                                                                                     \
-  X(AllGatherStart) X(CollectivePermuteDone) X(CollectivePermuteStart) X(CollectiveReduce) X(DynamicReshape) X(Infeed) \
-      X(Outfeed) X(RaggedAllToAll) X(RaggedDot) X(Recv) X(RecvDone) X(ScaledDot) X(Send) X(SendDone)                   \
-          X(SetDimensionSize) X(Shuffle)
+// clang-format off
+#define UNSUPPORTED_OPS(X) \
+  X(AllGatherDone) X(AllGatherStart) X(CollectivePermuteDone) X(CollectivePermuteStart) X(CollectiveReduce) \
+  X(DynamicReshape) X(Infeed) X(Outfeed) X(RaggedAllToAll) X(RaggedDot) X(Recv) X(RecvDone) X(ScaledDot) X(Send) \
+  X(SendDone) X(SetDimensionSize) X(Shuffle)
+// clang-format on
 
 constexpr Opcode kUnsupported[] = {
 #define NAME_OF(Name) Opcode::k##Name,

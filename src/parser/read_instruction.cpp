@@ -27,7 +27,7 @@ bool ReadField(Reader& reader, void* attrs) {
 
 template <class Struct, size_t... I>
 constexpr auto MakeRows(std::index_sequence<I...>) {
-  constexpr auto fields = Struct::Fields();
+  [[maybe_unused]] constexpr auto fields = Struct::Fields();
   return std::array<AttributeRow, sizeof...(I)>{
       AttributeRow{fields.template Get<I>().name, fields.template Get<I>().presence, ReadField<Struct, I>}...};
 }

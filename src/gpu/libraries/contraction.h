@@ -61,8 +61,8 @@ struct MatrixStep {
 };
 struct MatrixProduct {
   int64_t batch = 1, m = 1, n = 1, k = 1;
-  PrimitiveType lhs_type, rhs_type, result_type;
-  int64_t lhs_operand, rhs_operand;
+  PrimitiveType lhs_type = {}, rhs_type = {}, result_type = {};
+  int64_t lhs_operand = 0, rhs_operand = 0;
   MatrixView lhs, rhs, result;
   std::vector<MatrixStep> epilogue;
 };
