@@ -1,8 +1,8 @@
-// The before and after modules of the pass catalogue (CORPUS/spec/examples), where the corpus is at hand.
+// The before and after modules of the pass catalogue (CORPUS/spec/examples), where the corpus is at hand, and the files
+// of testdata/passes/PASS.
 //
-//   meaning    every before module that the interpreter takes means the same, to the bit, after simplification, and
-//   after
-//              the whole pipeline
+//   meaning    every module that the interpreter takes means the same, to the bit, after simplification, after the
+//              whole pipeline and after PASS
 //   form       after simplification it is what its after module is after the same; how many are is printed and must not
 //              become fewer
 #include <gtest/gtest.h>
@@ -31,6 +31,17 @@ std::vector<std::string> Examples() {
   for (const auto& entry : fs::directory_iterator(folder)) {
     const std::string path = entry.path().string();
     if (path.ends_with(".before.hlo")) paths.push_back(path.substr(0, path.size() - std::strlen(".before.hlo")));
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+std::vector<std::string> Modules() {
+  std::vector<std::string> paths;
+  for (const std::string& example : Examples()) paths.push_back(example + ".before.hlo");
+  if (!fs::exists("testdata/passes")) return paths;
+  for (const auto& entry : fs::recursive_directory_iterator("testdata/passes")) {
+    if (entry.path().extension() == ".hlo") paths.push_back(entry.path().string());
   }
   std::sort(paths.begin(), paths.end());
   return paths;
@@ -105,33 +116,35 @@ constexpr char kSimplify[] = "call-inliner,tuple-simplifier,dce,layout-assignmen
 class Example : public testing::TestWithParam<std::string> {};
 
 TEST_P(Example, KeepsItsMeaning) {
-  const auto before = Read(GetParam() + ".before.hlo");
+  const fs::path path = GetParam();
+  const auto before = Read(path);
   if (before == nullptr) GTEST_SKIP() << "does not parse";
   const auto arguments = Arguments(*before);
   const auto expected = Interpret(*before, arguments);
   if (!expected) GTEST_SKIP() << "not interpreted: " << expected.error().message();
-  for (const bool all : {false, true}) {
+  std::vector<PipelineOptions> pipelines = {{}, {.passes = kSimplify}};
+  if (path.string().starts_with("testdata")) pipelines.push_back({.passes = path.parent_path().filename().string()});
+  for (const PipelineOptions& options : pipelines) {
     auto module = before->Clone();
-    PipelineOptions options;
-    if (!all) options.passes = kSimplify;
     const auto report = RunPipeline(*module, options);
     ASSERT_TRUE(report) << report.error().message();
     for (const PassRun& run : report->runs) EXPECT_FALSE(run.misreported) << run.pass->name;
     const auto actual = Interpret(*module, arguments);
     ASSERT_TRUE(actual) << actual.error().message();
-    EXPECT_EQ(Differences(*expected, *actual), 0) << (all ? "whole pipeline" : "simplification");
+    EXPECT_EQ(Differences(*expected, *actual), 0) << options.passes.value_or("whole pipeline");
   }
 }
 
 std::string NameOf(const testing::TestParamInfo<std::string>& info) {
-  std::string name = fs::path(info.param).filename().string();
+  const fs::path path = info.param;
+  std::string name = path.parent_path().filename().string() + "_" + path.filename().string();
   for (char& c : name) {
     if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
   }
   return name;
 }
 
-INSTANTIATE_TEST_SUITE_P(Catalogue, Example, testing::ValuesIn(Examples()), NameOf);
+INSTANTIATE_TEST_SUITE_P(Catalogue, Example, testing::ValuesIn(Modules()), NameOf);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Example);
 
 TEST(Examples, TakeTheCatalogueForm) {

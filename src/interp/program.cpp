@@ -5,13 +5,10 @@
 
 #include "base/check.h"
 #include "ir/module.h"
+#include "ir/side_effects.h"
 
 namespace hlo {
 namespace {
-
-bool HasSideEffect(const Instruction& inst) {
-  return inst.Is(kSideEffect) || (inst.Is(Opcode::kCustomCall) && inst.attrs<CustomCallAttrs>().has_side_effect);
-}
 
 // What the root needs and what has side effects, operands first. What is given needs no operands.
 std::vector<const Instruction*> Needed(const Computation& computation, const InterpretOptions& options,

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "base/check.h"
+#include "ir/side_effects.h"
 
 namespace hlo {
 namespace {
@@ -266,7 +267,7 @@ void Computation::RemoveDeadTree(Instruction& inst) {
     const Operands operands = dead->operands_;
     Remove(*dead);
     for (Instruction* operand : operands) {
-      if (!operand->removed_ && operand->IsDead() && !operand->Is(Opcode::kParameter) && !operand->Is(kSideEffect)) {
+      if (!operand->removed_ && operand->IsDead() && !operand->Is(Opcode::kParameter) && !HasSideEffect(*operand)) {
         worklist.push_back(operand);
       }
     }

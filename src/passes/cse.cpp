@@ -3,6 +3,7 @@
 // same.
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "ir/fusion.h"
 #include "ir/module.h"
@@ -44,9 +45,12 @@ bool SameValue(const Instruction& a, const Instruction& b) {
 
 bool ShareIn(Computation& computation) {
   bool changed = false;
+  std::unordered_set<const Instruction*> awaited;  // Somebody waits for these very instructions.
+  for (const Instruction* inst : computation.Instructions())
+    awaited.insert(inst->control_predecessors().begin(), inst->control_predecessors().end());
   std::unordered_multimap<uint64_t, Instruction*> seen;
   for (Instruction* inst : computation.PostOrder()) {
-    if (!MayShare(*inst)) continue;
+    if (!MayShare(*inst) || awaited.contains(inst)) continue;
     const uint64_t hash = HashWithOperands(*inst);
     const auto [begin, end] = seen.equal_range(hash);
     Instruction* earlier = nullptr;

@@ -4,22 +4,11 @@
 
 #include "ir/fusion.h"
 #include "ir/module.h"
+#include "ir/side_effects.h"
 #include "passes/pass.h"
 
 namespace hlo {
 namespace {
-
-// A side effect somewhere below keeps the caller alive.
-bool HasSideEffect(const Instruction& inst) {
-  if (inst.Is(kSideEffect) || inst.Is(Opcode::kAfterAll)) return inst.Is(kSideEffect);
-  if (inst.Is(Opcode::kCustomCall) && inst.attrs<CustomCallAttrs>().has_side_effect) return true;
-  for (const Computation* called : CalledComputations(inst)) {
-    for (const Instruction* inner : called->Instructions()) {
-      if (HasSideEffect(*inner)) return true;
-    }
-  }
-  return false;
-}
 
 bool RemoveDeadIn(Computation& computation) {
   // Marks from what must stay; one walk backwards over the order is enough.

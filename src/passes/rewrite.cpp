@@ -4,6 +4,7 @@
 #include <deque>
 
 #include "ir/module.h"
+#include "ir/side_effects.h"
 
 namespace hlo {
 namespace {
@@ -24,6 +25,9 @@ Result<bool> RewriteEach(Computation& computation, const PassContext& context, s
     worklist.push_back(&inst);
   };
 
+  // What somebody waits for stays, used or not; where there is such, dce looks after what is dead.
+  const bool removes = std::all_of(start.begin(), start.end(),
+                                   [](const Instruction* inst) { return inst->control_predecessors().empty(); });
   int64_t left = kMostRewritesEach * static_cast<int64_t>(start.size());
   bool changed = false;
   while (!worklist.empty()) {
@@ -46,8 +50,7 @@ Result<bool> RewriteEach(Computation& computation, const PassContext& context, s
       const std::vector<Instruction*> users(inst.users().begin(), inst.users().end());
       const std::vector<Instruction*> operands(inst.operands().begin(), inst.operands().end());
       inst.ReplaceAllUses(*replacement);
-      if (!inst.Is(Opcode::kParameter) && !inst.Is(kSideEffect) && inst.control_predecessors().empty())
-        computation.RemoveDeadTree(inst);
+      if (removes && !inst.Is(Opcode::kParameter) && !HasSideEffect(inst)) computation.RemoveDeadTree(inst);
       // New ones, in the order of their making: operands first.
       if (replacement->id() >= first_new) {
         std::vector<Instruction*> made = {replacement};

@@ -6,6 +6,7 @@
 
 #include "ir/fusion.h"
 #include "ir/module.h"
+#include "ir/side_effects.h"
 #include "passes/pass.h"
 
 namespace hlo {
@@ -77,7 +78,7 @@ bool IsDeadElement(const Loop& loop, int64_t i) {
     for (const Instruction* operand : inst->operands()) {
       if (depends[operand->id()]) depends[inst->id()] = true;
     }
-    if (depends[inst->id()] && (inst->Is(kSideEffect) || inst->IsDead())) return false;  // dce first.
+    if (depends[inst->id()] && (HasSideEffect(*inst) || inst->IsDead())) return false;  // dce first.
   }
   const Instruction& root = loop.body->root();
   for (int64_t k = 0; k < root.operand_count(); ++k) {
@@ -134,6 +135,9 @@ void DropElement(const Loop& loop, int64_t dead) {
     if (i == dead) continue;
     element->ReplaceAllUses(caller.AddGetTupleElement(smaller, i > dead ? i - 1 : i));
   }
+  // The old loop cannot wait for dce: its state is not that of its body any more.
+  for (Instruction* element : loop.outside) caller.Remove(*element);
+  caller.Remove(*loop.loop);
 }
 
 // A body or condition that another loop uses as well cannot be changed for one.

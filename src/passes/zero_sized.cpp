@@ -2,6 +2,7 @@
 // meant.) Libraries refuse empty operands, so this runs before they are looked for.
 #include "ir/fusion.h"
 #include "ir/module.h"
+#include "ir/side_effects.h"
 #include "passes/pass.h"
 
 namespace hlo {
@@ -11,9 +12,8 @@ Result<bool> RemoveZeroSized(Module& module, const PassContext& context) {
   for (Computation* computation : SequentialComputations(module)) {
     for (Instruction* inst : computation->PostOrder()) {
       if (!inst->shape().IsArray() || inst->shape().HasDynamicDims() || inst->shape().NumElements() != 0) continue;
-      if (inst->Is(Opcode::kConstant) || inst->Is(Opcode::kParameter) || inst->Is(kSideEffect) || inst->Is(kCollective))
+      if (inst->Is(Opcode::kConstant) || inst->Is(Opcode::kParameter) || HasSideEffect(*inst) || inst->Is(kCollective))
         continue;
-      if (inst->Is(Opcode::kCustomCall) && inst->attrs<CustomCallAttrs>().has_side_effect) continue;
       if (inst->IsDead() || !context.ConsumeFuel()) continue;
       inst->ReplaceAllUses(computation->AddConstant(Literal(inst->shape())));
       changed = true;

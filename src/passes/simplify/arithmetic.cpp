@@ -219,12 +219,13 @@ Result<Instruction*> ConvertToSame(Instruction& inst, const PassContext&) {
 }
 
 // A.cvt.2: convert(convert(x)) => convert(x) when the middle type holds all values of x, so that nothing happened
-// there.
+// there. But integers that do not fit wrap, and saturate on the way from a float.
 Result<Instruction*> ConvertTwice(Instruction& inst, const PassContext&) {
   Instruction *middle, *x;
   if (!m::Convert(m::Convert(&middle, m::Any(&x)))(&inst)) return nullptr;
-  if (!HoldsAllOf(middle->shape().type(), x->shape().type())) return nullptr;
-  // pred -> f32 -> s32 is pred -> s32; but pred as a result compares with zero, whatever the way.
+  const PrimitiveType from = x->shape().type(), through = middle->shape().type(), to = inst.shape().type();
+  if (!HoldsAllOf(through, from)) return nullptr;
+  if (IsInteger(from) && IsFloat(through) && IsInteger(to) && !HoldsAllOf(to, from)) return nullptr;
   return Replace(inst, Opcode::kConvert, {x});
 }
 
