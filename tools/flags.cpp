@@ -86,6 +86,14 @@ void FlagSet::String(std::string name, std::string* value, std::string placehold
       });
 }
 
+void FlagSet::String(std::string name, std::optional<std::string>* value, std::string placeholder, std::string help) {
+  Add(std::move(name), std::move(placeholder), std::move(help), "", true, false,
+      [value](std::string_view text) -> Status {
+        *value = text;
+        return {};
+      });
+}
+
 void FlagSet::Choice(std::string name, std::string* value, std::vector<std::string> words, std::string help) {
   std::string placeholder = Join(words, "|");
   Add(name, placeholder, std::move(help), *value, true, false, [name, value, words](std::string_view text) -> Status {

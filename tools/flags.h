@@ -28,6 +28,8 @@ class FlagSet {
   void Int(std::string name, int64_t* value, std::string help);
   void Double(std::string name, double* value, std::string help);
   void String(std::string name, std::string* value, std::string placeholder, std::string help);
+  // For values whose absence is not the same as "".
+  void String(std::string name, std::optional<std::string>* value, std::string placeholder, std::string help);
   // One of `words`.
   void Choice(std::string name, std::string* value, std::vector<std::string> words, std::string help);
   // Comma separated, accumulating over repetitions.

@@ -86,6 +86,14 @@ void OnInterrupt(int) {
   std::_Exit(static_cast<int>(ExitCode::kInterrupted));
 }
 
+Result<ExitCode> Run(const CommandRow& command, Args args) {
+  try {
+    return command.run(args);
+  } catch (const std::bad_alloc&) {
+    FAIL(LimitError("R004", "there is not that much memory"));
+  }
+}
+
 int Main(int argc, char** argv) {
   std::signal(SIGINT, OnInterrupt);
   std::signal(SIGTERM, OnInterrupt);
@@ -110,7 +118,7 @@ int Main(int argc, char** argv) {
   }
   const CommandRow* command = FindCommand(name);
   const Result<ExitCode> outcome =
-      command != nullptr ? command->run(args) : Result<ExitCode>(std::unexpected(UnknownCommand(name)));
+      command != nullptr ? Run(*command, args) : Result<ExitCode>(std::unexpected(UnknownCommand(name)));
   const std::string tool = command != nullptr ? Str("hlo-", name) : "hlo";
   if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
     std::fprintf(stderr, "%s: error: [A011] cannot write the result to stdout\n", tool.c_str());

@@ -14,11 +14,13 @@ void AddLoadFlags(FlagSet& flags, LoadOptions* load) {
   flags.Choice("verify", &load->verify, {"strict", "default", "off"}, "how much of the input is verified");
   flags.Int("max_input", &load->max_input, "largest file, in bytes");
   flags.Int("max_depth", &load->max_depth, "deepest nesting of shapes, literals, operands and calls");
+  flags.Choice("fill_elided_constants", &load->fill_elided_constants, {"error", "zeros", "random", "iota"},
+               "what stands for constant({...}), whose elements were not printed");
 }
 
 void AddPassFlags(FlagSet& flags, PassFlags* passes) {
   flags.Group("Passes");
-  flags.String("passes", &passes->passes_text, "LIST",
+  flags.String("passes", &passes->passes, "LIST",
                "run these instead of the pipeline: a,b,c; simplification(fixed-point)");
   flags.List("xla_disable_hlo_passes", &passes->disabled, "LIST",
              "leave these out: names, pipelines, instances (algsimp#2)");
@@ -91,7 +93,6 @@ Status Apply(const LogFlags& log) {
 Result<PipelineOptions> PipelineOf(const PassFlags& passes, const std::vector<std::string>& inject) {
   PipelineOptions options;
   options.passes = passes.passes;
-  if (!passes.passes_text.empty()) options.passes = passes.passes_text;
   if (passes.disable_all) options.passes = "";
   options.disabled = passes.disabled;
   options.only = passes.only;

@@ -20,7 +20,6 @@ struct LogFlags {
 
 struct PassFlags {
   std::optional<std::string> passes;
-  std::string passes_text;
   std::vector<std::string> disabled, only, fuel;
   bool disable_all = false;
   int64_t opt_bisect_limit = -1;

@@ -50,6 +50,10 @@ int Badness(ExitCode code) {
 ParseOptions ParseOptionsOf(const LoadOptions& options) {
   ParseOptions parse;
   parse.max_depth = options.max_depth;
+  parse.elided = options.fill_elided_constants == "zeros"    ? ElidedConstants::kZeros
+                 : options.fill_elided_constants == "random" ? ElidedConstants::kRandom
+                 : options.fill_elided_constants == "iota"   ? ElidedConstants::kIota
+                                                             : ElidedConstants::kError;
   return parse;
 }
 

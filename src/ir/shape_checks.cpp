@@ -72,7 +72,8 @@ Error ErrorAtCallee(const Instruction& inst, const char* attribute, std::string 
                     const Instruction& there) {
   Error error = ErrorAtAttribute(inst, attribute, std::move(code), std::move(message));
   if (there.range().empty()) return error;
-  return std::move(error).AddNote(Str("'", there.name(), "' is ", there.shape(), " here"), NameRange(there));
+  // Without its name, which may be another than in the text: names are made unique.
+  return std::move(error).AddNote(Str("this is ", there.shape()), NameRange(there));
 }
 
 Result<std::vector<PrimitiveType>> CheckReducer(const Instruction& inst, const ReducerUse& use) {
@@ -84,10 +85,10 @@ Result<std::vector<PrimitiveType>> CheckReducer(const Instruction& inst, const R
   };
   const auto parameters = static_cast<int64_t>(f.parameters().size());
   if (parameters != 2 * k) {
-    FAIL(error(
-        "V090",
-        Str(k, k == 1 ? " input needs " : " inputs need ", 2 * k, " parameters, '", f.name(), "' has ", parameters),
-        root));
+    Error wrong = ErrorAtAttribute(
+        inst, use.attribute, "V090",
+        Str(k, k == 1 ? " input needs " : " inputs need ", 2 * k, " parameters, '", f.name(), "' has ", parameters));
+    FAIL(std::move(wrong).AddNote(Str("'", f.name(), "' stands here"), f.range));
   }
   std::vector<Shape> results;
   if (root.shape().IsTuple()) {

@@ -186,7 +186,8 @@ Result<Shape> ShapeOfSlice(const Instruction& inst) {
     const int64_t size = operand.dim(i) == Shape::kUnbounded ? INT64_MAX : operand.dim(i);
     if (start < 0 || start > limit || limit > size || stride < 1) {
       FAIL(ErrorAtAttribute(inst, "slice", "V065",
-                            Str("range ", i, " [", start, ":", limit, ":", stride, "] of size ", operand.dim(i))));
+                            Str("range ", i, " is [", start, ":", limit, stride == 1 ? "" : Str(":", stride),
+                                "], expected 0 <= start <= limit <= ", operand.dim(i), " and a stride of 1 or more")));
     }
     shape.SetDim(i, limit == start ? 0 : (limit - start - 1) / stride + 1);
     if (shape.dim(i) != operand.dim(i)) shape.SetDynamic(i, false);
@@ -247,9 +248,9 @@ Result<Shape> ShapeOfConcatenate(const Instruction& inst) {
     bool fits = operand.rank() == shape.rank() && SameOrBothFloat(operand.type(), type);
     for (int64_t d = 0; fits && d < shape.rank(); ++d) fits = d == dimension || SameSize(operand.dim(d), shape.dim(d));
     if (!fits)
-      FAIL(ErrorAtOperand(
-          inst, i, "V071",
-          Str("operand ", i, " is ", operand, ", operand 0 ", inst.operand(0).shape(), ", joined along ", dimension)));
+      FAIL(ErrorAtOperand(inst, i, "V071",
+                          Str("operands joined along dim ", dimension, " differ in another: operand 0 is ",
+                              inst.operand(0).shape(), ", operand ", i, " ", operand)));
     type = HigherPrecision(type, operand.type());
     if (operand.IsDynamic(dimension)) shape.SetDynamic(dimension, true);
     const bool unbounded = shape.dim(dimension) == Shape::kUnbounded || operand.dim(dimension) == Shape::kUnbounded;

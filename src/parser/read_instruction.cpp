@@ -141,6 +141,7 @@ bool Reader::ReadInstruction() {
   std::string_view name;
   SourceRange range;
   if (!ReadName(name, range)) return false;
+  defining_ = name;
   Instruction* inst = nullptr;
   const bool good = Expect('=', "'=' after the instruction's name") && ReadRight(name, range.begin, inst);
   // Wrong or not, the name is known from here on.
@@ -399,6 +400,7 @@ bool Reader::MakeParameter(std::string_view name, const std::optional<Shape>& sh
 }
 
 bool Reader::FailUndefined(std::string_view name, SourceRange range) {
+  if (name == defining_) return Fail("V008", Str("'", name, "' cannot be its own operand"), range);
   if (const uint32_t later = FindDefinition(source_->text(), range.end, name)) {
     Fail("V008", Str("operand '", name, "' is used before its definition"), range);
     AddNote("it is defined here; operands must stand above their users",

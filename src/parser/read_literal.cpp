@@ -232,11 +232,14 @@ bool Reader::ReadFloat(const char*& p, PrimitiveType type, double& value, uint64
       uint64_t payload = 0;
       const bool hex = q[1] == '0' && q[2] == 'x';
       const auto [stop, error] = std::from_chars(hex ? q + 3 : q, lexer_.end(), payload, 16);
-      if (!hex || error != std::errc() || *stop != ')' || payload == 0)
-        return FailAt("P043", "malformed NaN payload, expected nan(0xHEX)", begin, q - begin + 1);
+      if (!hex || error != std::errc() || *stop != ')')
+        return FailAt("P004", "malformed NaN payload, expected nan(0xHEX)", begin, q - begin + 1);
       const int bits = PayloadBits(type);
-      if (bits == 0 || payload >> bits != 0)
-        return FailAt("P042", Str("NaN payload does not fit ", type), begin, stop - begin + 1);
+      if (bits == 0 || payload == 0 || payload >> bits != 0)
+        return FailAt("P004",
+                      bits == 0 ? Str("NaNs of ", type, " have no payload")
+                                : Str("NaN payload of ", type, " is 1 to ", Format("0x%llx", (1ULL << bits) - 1)),
+                      begin, stop - begin + 1);
       nan_bits = payload | (negative ? uint64_t{1} << 63 : 0);
       q = stop + 1;
     }
@@ -303,7 +306,10 @@ bool Reader::ReadLiteralBytes(const char*& p, const Shape& shape, Literal& liter
     }
     at = result.ptr;
     if (result.ec != std::errc()) return out_of_range(begin, at - begin);
-    if (!EndsNumber(*at)) return FailAt("P043", Str("expected an integer for ", type), begin, at - begin + 1);
+    if (!EndsNumber(*at)) {
+      while (!EndsNumber(*at)) ++at;
+      return FailAt("P043", Str("expected an integer for ", type), begin, at - begin);
+    }
     return true;
   };
 

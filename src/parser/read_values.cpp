@@ -453,8 +453,13 @@ bool Reader::Read(Computation*& value) {
     for (const auto& [name, computation] : computations_) names.push_back(name);
     std::sort(names.begin(), names.end());
     const auto near = NearNames(token_.text, names, 1);
-    Fail("V163", Str("computation '", token_.text, "' is not defined above"), token_.range());
-    if (!near.empty()) AddHint(Str("did you mean '", near[0], "'?"));
+    const bool itself = computation_ != nullptr && computation_->name() == token_.text;
+    Fail("V163",
+         itself ? Str("computation '", token_.text, "' calls itself")
+                : Str("computation '", token_.text, "' is not defined above"),
+         token_.range());
+    if (itself) AddHint("there is no recursion in HLO; a loop is a 'while'");
+    else if (!near.empty()) AddHint(Str("did you mean '", near[0], "'?"));
     return false;
   }
   value = found->second;

@@ -81,7 +81,9 @@ bool Reader::FailExpected(std::string_view what) {
   constexpr size_t kLongest = 40;
   std::string found = Escaped(Text(token_.range()).substr(0, kLongest));
   if (token_.end - token_.begin > kLongest) found += "...";
-  return Fail("P010", Str("expected ", what, ", found '", found, "'"), token_.range());
+  const bool reserved = token_.kind == TokenKind::kWord && IsReserved(token_.text);
+  return Fail("P010", Str("expected ", what, ", found ", reserved ? "the reserved word " : "", "'", found, "'"),
+              token_.range());
 }
 
 bool Reader::Fail(const char* code, std::string message, SourceRange range) {
