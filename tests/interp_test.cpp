@@ -1,4 +1,4 @@
-// What files cannot say of the interpreter: limits, cuts, observers, in-place writes; and the files of testdata/interp.
+// What files cannot say of the interpreter: limits, cuts, observers, in-place writes.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -11,58 +11,6 @@ namespace hlo {
 namespace {
 
 namespace fs = std::filesystem;
-
-// ---- testdata/interp: each file documents an op ---------------------------------------------------------------------
-
-// `// VALUE {1}: {2, nan}` in a file is what leaf {1} of its result is; `// VALUE: 3` the result that is no tuple.
-// Equal bits are asked for, but that any NaN equals any NaN.
-class Document : public testing::TestWithParam<std::string> {};
-
-TEST_P(Document, HasTheValuesItSays) {
-  auto source = ReadSource(GetParam());
-  ASSERT_TRUE(source.has_value());
-  auto module = Parse(*source);
-  ASSERT_TRUE(module.has_value()) << Render(module.error(), "test");
-  auto result = Interpret(**module, {});
-  ASSERT_TRUE(result.has_value()) << Render(result.error(), "test");
-  int64_t values = 0;
-  for (const std::string_view line : Split((*source)->text(), '\n')) {
-    if (!line.starts_with("// VALUE")) continue;
-    ++values;
-    const size_t colon = line.find(':');
-    ShapeIndex index;
-    const size_t open = line.find('{');
-    if (open < colon) {
-      for (const std::string_view part : Split(line.substr(open + 1, line.find('}') - open - 1), ','))
-        ParseInt(Trim(part), &index.emplace_back());
-    }
-    const Literal& actual = result->At(index);
-    auto expected = ParseLiteral(Trim(line.substr(colon + 1)), actual.shape());
-    ASSERT_TRUE(expected.has_value()) << line << "\n" << Render(expected.error(), "test");
-    const int64_t bytes = ByteWidth(actual.shape().type());
-    for (int64_t i = 0; i < actual.shape().NumElements(); ++i) {
-      if (std::memcmp(actual.raw() + i * bytes, expected->raw() + i * bytes, bytes) == 0) continue;
-      if (std::isnan(actual.GetDouble(i)) && std::isnan(expected->GetDouble(i))) continue;
-      ADD_FAILURE() << line << "\nelement " << i << " is " << actual.GetDouble(i) << ", not " << expected->GetDouble(i);
-    }
-  }
-  EXPECT_EQ(values, result->shape().LeafCount()) << "a VALUE line for each leaf of the result";
-}
-
-std::vector<std::string> Documents() {
-  std::vector<std::string> files;
-  if (!fs::exists("testdata/interp")) return files;
-  for (const auto& entry : fs::directory_iterator("testdata/interp")) files.push_back(entry.path().string());
-  std::sort(files.begin(), files.end());
-  return files;
-}
-
-INSTANTIATE_TEST_SUITE_P(Interp, Document, testing::ValuesIn(Documents()), [](const auto& info) {
-  std::string name = fs::path(info.param).stem().string();
-  std::replace(name.begin(), name.end(), '-', '_');
-  return name;
-});
-GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Document);
 
 // ---- Control, limits, memory ----------------------------------------------------------------------------------------
 

@@ -422,10 +422,11 @@ Result<Arguments> MakeArgumentsChecked(const Module& module, const ArgumentOptio
     Count(*made.reference, counts);
     made.non_finite_share =
         counts.floats == 0 ? 0 : static_cast<double>(counts.non_finite) / static_cast<double>(counts.floats);
-    const bool tightenable = options.profile == InputProfile::kNormal || options.profile == InputProfile::kEdge ||
-                             options.profile == InputProfile::kLong;
+    const bool tightenable =
+        !made.values.empty() && (options.profile == InputProfile::kNormal || options.profile == InputProfile::kEdge ||
+                                 options.profile == InputProfile::kLong);
     if (made.non_finite_share <= 0.01 || !tightenable || made.tries > options.max_tries) {
-      if (counts.constant_outputs > 0)
+      if (counts.constant_outputs > 0 && !made.values.empty())
         made.notes.push_back(
             Str(counts.constant_outputs, counts.constant_outputs == 1 ? " output is" : " outputs are", " constant"));
       if (made.scale != 1) made.notes.push_back(Str("floats scaled by ", made.scale, " to keep results finite"));
