@@ -92,6 +92,9 @@ run-tests: all $(BUILD)/bin/hlo-test
 golden: all $(BUILD)/bin/hlo-test  ## Rewrite the expectations in testdata/; read the diff before committing
 	HLO=$(BUILD)/bin HLO_UPDATE_GOLDEN=1 $(BUILD)/bin/hlo-test --gtest_brief=1 --gtest_filter='Golden/*$(T)*'
 
+kernel-check: $(BUILD)/bin/hlo-test  ## Every kernel of every model: host against emulated GPU, sanitizer, ptxas (minutes)
+	HLO_KERNEL_CHECK=all $(BUILD)/bin/hlo-test --gtest_brief=1 --gtest_filter='ModelKernels.*'
+
 asan:  ## The tests under AddressSanitizer and UndefinedBehaviorSanitizer, in build-asan/
 	@$(MAKE) --no-print-directory run-tests BUILD=build-asan OPT='-O1' \
 	  CXXFLAGS='-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer' LDFLAGS='-fsanitize=address,undefined'
@@ -143,4 +146,4 @@ install: all  ## Copy the program and its links below PREFIX
 clean:  ## Remove what was built
 	rm -rf $(BUILD) build-asan compile_commands.json
 
-.PHONY: all help deps demo test run-tests golden asan gpu-check bench models lint tidy format dist install clean
+.PHONY: all help deps demo test run-tests golden kernel-check asan gpu-check bench models lint tidy format dist install clean

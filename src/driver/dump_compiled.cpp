@@ -35,7 +35,7 @@ struct DumpedKernel {
   std::shared_ptr<const kernel::Kernel> kernel;
   std::string file_stem;
   std::vector<std::string> files, errors;
-  std::optional<kernel::PtxasReport> ptxas;
+  std::optional<kernel::PtxasKernel> ptxas;
 };
 
 struct Launch {
@@ -57,7 +57,7 @@ Status WriteStages(DumpedKernel& dumped, bool assemble, Dumper& dumper) {
     dumped.files.push_back(dumper.FileName(suffix));
     if (stage.emitter != "ptx" || !assemble) continue;
     auto report = kernel::Ptxas(*text);
-    if (report) dumped.ptxas = std::move(*report);
+    if (report) dumped.ptxas = std::move(report->kernels.front());
     else dumped.errors.push_back(Str("ptxas: ", report.error().message()));
   }
   return {};

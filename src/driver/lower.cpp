@@ -1,5 +1,7 @@
 #include "driver/lower.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "gpu/emitters/emitter.h"
 #include "gpu/kernel/host.h"
@@ -25,21 +27,39 @@ constexpr StageRow kStages[] = {
 
 const StageRow& RowOf(LowerStage stage) { return kStages[static_cast<int>(stage)]; }
 
-Result<std::string> TextOf(const gpu::KernelPlan& plan, LowerStage stage) {
+// What ptxas makes of the kernels, and which of them keep registers in memory.
+class SpillList {
+ public:
+  Result<std::string> Assemble(const kernel::Kernel& kernel) {
+    const kernel::PtxasReport report = TRY(kernel::Ptxas(TRY(kernel::EmitPtx(kernel)).text));
+    const kernel::PtxasKernel& found = report.kernels.front();
+    const std::string spilled =
+        Str(found.spill_store_bytes, " bytes of spill stores, ", found.spill_load_bytes, " of spill loads");
+    ++kernels_;
+    if (found.spill_store_bytes + found.spill_load_bytes > 0)
+      spilling_ += Str("//   ", kernel.name, ": ", spilled, "\n");
+    return Str(found.registers, " registers, ", spilled, ", ", found.stack_bytes, " of stack, ", found.shared_bytes,
+               " of shared memory\n");
+  }
+
+  std::string Summary() const {
+    if (spilling_.empty()) return Str("// no spills in ", kernels_, " kernels\n");
+    return Str("// spills in ", std::ranges::count(spilling_, '\n'), " of ", kernels_, " kernels:\n", spilling_);
+  }
+
+ private:
+  int64_t kernels_ = 0;
+  std::string spilling_;  // A line for each.
+};
+
+Result<std::string> TextOf(const gpu::KernelPlan& plan, LowerStage stage, SpillList* spills) {
   const kernel::Kernel& kernel = *plan.kernel;
   switch (stage) {
     case LowerStage::kKernels: return Str(Print(*plan.source), "\n");
     case LowerStage::kLlvmBefore: return kernel::EmitNvptxIr(kernel, false);
     case LowerStage::kLlvm: return kernel::EmitNvptxIr(kernel, true);
     case LowerStage::kPtx: return TRY(kernel::EmitPtx(kernel)).text;
-    case LowerStage::kPtxas: {
-      const kernel::PtxasReport report = TRY(kernel::Ptxas(TRY(kernel::EmitPtx(kernel)).text));
-      return Format(
-          "%d registers, %lld bytes of spill stores, %lld of spill loads, %lld of stack, %lld of shared memory\n",
-          report.registers, static_cast<long long>(report.spill_store_bytes),
-          static_cast<long long>(report.spill_load_bytes), static_cast<long long>(report.stack_bytes),
-          static_cast<long long>(report.shared_bytes));
-    }
+    case LowerStage::kPtxas: return TRY(spills->Assemble(kernel));
     case LowerStage::kHostLlvm: return kernel::EmitHost(kernel, kernel::HostStage::kOptimized);
     case LowerStage::kHostAsm: return kernel::EmitHost(kernel, kernel::HostStage::kAssembly);
   }
@@ -53,6 +73,7 @@ std::string_view About(LowerStage stage) { return RowOf(stage).about; }
 
 Result<std::string> Lower(const Module& module, LowerStage stage, const std::string& name) {
   std::string out;
+  SpillList spills;
   bool found = name.empty();
   for (const Computation* computation : module.PostOrder()) {
     for (const Instruction* inst : computation->Instructions()) {
@@ -66,13 +87,14 @@ Result<std::string> Lower(const Module& module, LowerStage stage, const std::str
       }
       for (const gpu::KernelPlan& plan : *plans) {
         out += Str(RowOf(stage).comment, " ", inst->name(), ": ", plan.emitter, ", ", plan.kernel->blocks,
-                   " blocks of ", plan.kernel->threads, " threads\n", TRY(TextOf(plan, stage)));
+                   " blocks of ", plan.kernel->threads, " threads\n", TRY(TextOf(plan, stage, &spills)));
       }
     }
   }
   if (!found)
     FAIL(UsageError("F008", Str("no fusion is called '", Escaped(name), "'"))
              .Hint("hlo-opt --stage=kernels lists them"));
+  if (stage == LowerStage::kPtxas) out += spills.Summary();
   return out;
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <memory>
+#include <numeric>
 
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Analysis/ValueTracking.h>
@@ -69,9 +70,10 @@ class Machine {
 
   using Start = void* (*)(void* const* arguments, int32_t thread, int32_t block);
 
-  void Run(Start start, Sanitizer* sanitizer, const std::vector<std::pair<char*, int64_t>>& shared) {
+  void Run(Start start, std::span<const int64_t> blocks, Sanitizer* sanitizer,
+           const std::vector<std::pair<char*, int64_t>>& shared) {
     sanitizer_ = sanitizer;
-    for (int64_t block = 0; block < kernel_.blocks; ++block) {
+    for (const int64_t block : blocks) {
       for (const auto& [base, bytes] : shared) std::memset(base, 0xff, bytes);  // NaN, -1.
       if (sanitizer_) sanitizer_->BeginBlock(block);
       for (current_ = 0; current_ < kernel_.threads; ++current_) {
@@ -510,12 +512,17 @@ Result<SanitizerReport> Emulate(const Kernel& kernel, std::span<void* const> arg
   }
   const auto start = reinterpret_cast<Machine::Start>(object->Symbol("start"));
   CHECK(start, "emulated kernel without its start");
+  std::vector<int64_t> blocks = options.blocks;
+  if (blocks.empty()) {
+    blocks.resize(kernel.blocks);
+    std::iota(blocks.begin(), blocks.end(), 0);
+  }
   if (!options.sanitize) {
-    machine.Run(start, nullptr, shared);
+    machine.Run(start, blocks, nullptr, shared);
     return SanitizerReport{.kernel = kernel.name};
   }
   Sanitizer sanitizer(kernel, std::move(bases));
-  machine.Run(start, &sanitizer, shared);
+  machine.Run(start, blocks, &sanitizer, shared);
   return sanitizer.TakeReport();
 }
 

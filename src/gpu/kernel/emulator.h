@@ -57,6 +57,7 @@ struct SanitizerReport {
 
 struct EmulateOptions {
   bool sanitize = true;
+  std::vector<int64_t> blocks;  // Only these run, in this order; empty: all.
   NvptxOptions nvptx;
 };
 

@@ -44,13 +44,18 @@ std::string JoinPtx(std::span<const Ptx> parts);
 // The LLVM IR before (`optimized` false) or after the GPU passes, as text.
 Result<std::string> EmitNvptxIr(const Kernel& kernel, bool optimized, const NvptxOptions& options = {});
 
-// Of several kernels in one text: the most registers, the sums of the others.
-struct PtxasReport {
-  int registers = 0;
+// What ptxas made of one kernel.
+struct PtxasKernel {
+  std::string entry;
+  int64_t registers = 0;
   int64_t spill_store_bytes = 0;
   int64_t spill_load_bytes = 0;
   int64_t stack_bytes = 0;
   int64_t shared_bytes = 0;
+};
+
+struct PtxasReport {
+  std::vector<PtxasKernel> kernels;  // At least one; in no order that can be relied upon.
   std::string cubin;
 };
 

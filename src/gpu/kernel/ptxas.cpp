@@ -88,22 +88,35 @@ Result<ChildOutput> RunChild(std::vector<std::string> arguments, double timeout_
   return output;
 }
 
-// The integers in front of every `unit`, as in "32 registers": their sum, and the largest.
-struct Numbers {
-  int64_t sum = 0, most = 0;
-};
+// The integer in front of `unit`, as in "32 registers"; 0 when there is none.
+int64_t NumberBefore(std::string_view text, std::string_view unit) {
+  const size_t at = text.find(unit);
+  if (at == std::string_view::npos) return 0;
+  size_t begin = at;
+  while (begin > 0 && std::isdigit(static_cast<unsigned char>(text[begin - 1]))) --begin;
+  int64_t value = 0;
+  ParseInt(text.substr(begin, at - begin), &value);
+  return value;
+}
 
-Numbers NumbersBefore(std::string_view text, std::string_view unit) {
-  Numbers numbers;
-  for (size_t at = 0; (at = text.find(unit, at)) != std::string_view::npos; ++at) {
-    size_t begin = at;
-    while (begin > 0 && std::isdigit(static_cast<unsigned char>(text[begin - 1]))) --begin;
-    int64_t value = 0;
-    ParseInt(text.substr(begin, at - begin), &value);
-    numbers.sum += value;
-    numbers.most = std::max(numbers.most, value);
+// `text` is what `ptxas -v` said: for each kernel a line that names it, followed by its properties.
+std::vector<PtxasKernel> KernelsIn(std::string_view text) {
+  constexpr std::string_view kBegin = "Compiling entry function '";
+  std::vector<PtxasKernel> kernels;
+  for (size_t at = text.find(kBegin); at != std::string_view::npos;) {
+    const size_t next = text.find(kBegin, at + 1);
+    const std::string_view part = text.substr(at + kBegin.size(), next - at - kBegin.size());
+    kernels.push_back({
+        .entry = std::string(part.substr(0, part.find('\''))),
+        .registers = NumberBefore(part, " registers"),
+        .spill_store_bytes = NumberBefore(part, " bytes spill stores"),
+        .spill_load_bytes = NumberBefore(part, " bytes spill loads"),
+        .stack_bytes = NumberBefore(part, " bytes stack frame"),
+        .shared_bytes = NumberBefore(part, " bytes smem"),
+    });
+    at = next;
   }
-  return numbers;
+  return kernels;
 }
 
 }  // namespace
@@ -134,14 +147,10 @@ Result<PtxasReport> Ptxas(const std::string& ptx, const std::string& arch, doubl
   if (output.timed_out) FAIL(DeviceError("R104", Str("ptxas: no answer within ", timeout_seconds, " s")));
   if (output.status != 0) FAIL(DeviceError("R105", Str("ptxas: ", Trim(output.text))));
   std::ifstream cubin(files.cubin, std::ios::binary);
-  return PtxasReport{
-      .registers = static_cast<int>(NumbersBefore(output.text, " registers").most),
-      .spill_store_bytes = NumbersBefore(output.text, " bytes spill stores").sum,
-      .spill_load_bytes = NumbersBefore(output.text, " bytes spill loads").sum,
-      .stack_bytes = NumbersBefore(output.text, " bytes stack frame").sum,
-      .shared_bytes = NumbersBefore(output.text, " bytes smem").sum,
-      .cubin = std::string(std::istreambuf_iterator<char>(cubin), {}),
-  };
+  PtxasReport report{.kernels = KernelsIn(output.text),
+                     .cubin = std::string(std::istreambuf_iterator<char>(cubin), {})};
+  if (report.kernels.empty()) FAIL(DeviceError("R105", Str("ptxas named no kernel: ", Trim(output.text))));
+  return report;
 }
 
 }  // namespace hlo::kernel

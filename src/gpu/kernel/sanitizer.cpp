@@ -41,7 +41,7 @@ Sanitizer::Sanitizer(const Kernel& kernel, std::vector<char*> bases)
   report_.kernel = kernel.name;
   for (size_t i = 0; i < cells_.size(); ++i) {
     const ArrayKind kind = kernel.arrays[i].kind;
-    if (kind != ArrayKind::kInput && kind != ArrayKind::kTable) cells_[i].resize(kernel.arrays[i].elements);
+    if (kind != ArrayKind::kInput && kind != ArrayKind::kTable) cells_[i].Watch(kernel.arrays[i].elements);
   }
 }
 
@@ -140,7 +140,7 @@ void* Sanitizer::Access(const AccessSite& site, int thread, void* address) {
     return sink_;
   }
   if (offset % site.alignment != 0) Report(Finding::kMisaligned, id, site.source, first, thread);
-  if (cells_[id].empty()) return address;
+  if (!cells_[id].watched()) return address;
 
   const bool shared = array.kind == ArrayKind::kShared;
   const Finding race_here = shared ? Finding::kSharedRace : Finding::kGlobalRace;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <tuple>
@@ -54,6 +55,21 @@ class Sanitizer {
   struct Cell {
     Mark write, read;
   };
+  // Of one array, by element. Made page by page as they are touched: a few blocks of a large kernel touch little of it.
+  class Cells {
+   public:
+    void Watch(int64_t elements) { pages_.resize((elements + kPage - 1) / kPage); }
+    bool watched() const { return !pages_.empty(); }
+    Cell& operator[](int64_t element) {
+      std::unique_ptr<Cell[]>& page = pages_[element / kPage];
+      if (!page) page = std::make_unique<Cell[]>(kPage);
+      return page[element % kPage];
+    }
+
+   private:
+    static constexpr int64_t kPage = 1024;
+    std::vector<std::unique_ptr<Cell[]>> pages_;
+  };
 
   bool Conflicts(const Mark& before, bool shared, int thread) const;
   void NoteRead(Mark& read, int thread) const;
@@ -63,7 +79,7 @@ class Sanitizer {
 
   const Kernel& kernel_;
   const std::vector<char*> bases_;
-  std::vector<std::vector<Cell>> cells_;
+  std::vector<Cells> cells_;  // By array.
   int32_t block_ = 0;
   int32_t epoch_ = 0;
   std::vector<int32_t> warp_epochs_;

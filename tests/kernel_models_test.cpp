@@ -1,0 +1,200 @@
+// Every kernel that is emitted for the models, with libraries and without: the host lowering and the emulated GPU code
+// agree to the bit, the sanitizer is silent, ptxas takes the PTX.
+//
+// Each kernel runs at its full size, but not all of it: the emulator is some hundred times slower than the host. Of its
+// blocks run the first, the last and some in between that a seed picks, on the host and in the emulator, over equal
+// memory; all bytes that the kernel may write are compared afterwards. Nothing is scaled down, so that strides, guards
+// and tails are those that will run. Kernels whose blocks meet (the last one finishes) run as a whole.
+//
+// `make kernel-check` (HLO_KERNEL_CHECK=all) checks all of them; otherwise a quarter, the same each time, stands for
+// all.
+#define GTEST_DONT_DEFINE_FAIL 1
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <random>
+#include <set>
+
+#include "base/parallel.h"
+#include "base/text.h"
+#include "gpu/device/device.h"
+#include "gpu/kernel/emulator.h"
+#include "gpu/kernel/host.h"
+#include "gpu/kernel/nvptx.h"
+#include "gpu/runtime/executable.h"
+#include "parser/parser.h"
+#include "passes/pipeline.h"
+#include "tests/kernel_buffers.h"
+
+namespace hlo::kernel {
+namespace {
+
+struct ModelKernel {
+  std::string where;  // "gpt2_infer: fusion_3"
+  Kernel kernel;
+};
+
+using Kernels = std::map<KernelHash, ModelKernel>;
+
+// Keeps the kernels it is given and loads nothing.
+class Collector : public gpu::Device {
+ public:
+  std::string model;
+  Kernels kernels;
+  int64_t given = 0;
+
+  std::string name() const override { return host_->name(); }
+  std::string description() const override { return host_->description(); }
+  bool IsHost() const override { return true; }
+  Result<void*> Allocate(int64_t bytes) override { return host_->Allocate(bytes); }
+  void Free(void* memory) override { host_->Free(memory); }
+  Status CopyIn(void* to, const void* from, int64_t bytes) override { return host_->CopyIn(to, from, bytes); }
+  Status CopyOut(void* to, const void* from, int64_t bytes) override { return host_->CopyOut(to, from, bytes); }
+  Status Copy(void* to, const void* from, int64_t bytes) override { return host_->Copy(to, from, bytes); }
+  Status Fill(void* to, uint64_t pattern, int width, int64_t count) override {
+    return host_->Fill(to, pattern, width, count);
+  }
+  Result<std::vector<std::shared_ptr<const gpu::LoadedKernel>>> Load(std::span<const Kernel* const> all) override {
+    for (const Kernel* kernel : all) kernels.try_emplace(Hash(*kernel), Str(model, ": ", kernel->name), *kernel);
+    given += static_cast<int64_t>(all.size());
+    return std::vector<std::shared_ptr<const gpu::LoadedKernel>>(all.size());
+  }
+  Status Launch(const gpu::LoadedKernel&, std::span<void* const>) override { return {}; }
+  Status Synchronize() override { return {}; }
+
+ private:
+  std::unique_ptr<gpu::Device> host_ = gpu::OpenHostDevice();
+};
+
+Status Collect(const std::string& path, Collector& collector) {
+  const auto module = TRY(Parse(TRY(ReadSource(path))));
+  TRY(RunPipeline(*module));
+  for (const bool libraries : {true, false}) {
+    gpu::CompileOptions options;
+    options.libraries = libraries;
+    TRY(gpu::Compile(*module, collector, options));
+  }
+  return {};
+}
+
+// The different kernels of all models.
+const std::vector<ModelKernel>& ModelKernels() {
+  static const std::vector<ModelKernel> all = [] {
+    Collector collector;
+    std::set<std::string> paths;
+    for (const auto& entry : std::filesystem::directory_iterator("testdata/models")) {
+      if (entry.path().extension() == ".hlo") paths.insert(entry.path());
+    }
+    for (const std::string& path : paths) {
+      collector.model = std::filesystem::path(path).stem();
+      const Status collected = Collect(path, collector);
+      EXPECT_TRUE(collected.has_value()) << path << ": " << collected.error().message();
+    }
+    std::printf("%zu models have %ld kernels, %zu different ones\n", paths.size(), collector.given,
+                collector.kernels.size());
+    std::vector<ModelKernel> kernels;
+    for (auto& [hash, kernel] : collector.kernels) kernels.push_back(std::move(kernel));
+    return kernels;
+  }();
+  return all;
+}
+
+// Those that are checked: all when asked for, else every fourth. They stand in the order of their hashes, which know
+// nothing of models and emitters.
+std::vector<const ModelKernel*> ChosenKernels() {
+  const char* const asked = std::getenv("HLO_KERNEL_CHECK");
+  const size_t step = asked != nullptr && std::string_view(asked) == "all" ? 1 : 4;
+  std::vector<const ModelKernel*> chosen;
+  for (size_t i = 0; i < ModelKernels().size(); i += step) chosen.push_back(&ModelKernels()[i]);
+  return chosen;
+}
+
+// First and last, and by a seed as many between them as have about kElements elements of the largest array.
+std::vector<int64_t> ChooseBlocks(const Kernel& kernel) {
+  constexpr int64_t kElements = 1 << 14;
+  int64_t elements = kernel.threads;
+  for (const int parameter : kernel.Parameters())
+    elements = std::max(elements, kernel.arrays[parameter].elements / kernel.blocks);
+  const int64_t wanted = BlocksMeet(kernel) ? kernel.blocks : std::max<int64_t>(3, kElements / elements);
+  std::set<int64_t> blocks = {0, kernel.blocks - 1};
+  std::mt19937_64 random(Hash(kernel).low);
+  while (static_cast<int64_t>(blocks.size()) < std::min(wanted, kernel.blocks))
+    blocks.insert(static_cast<int64_t>(random() % kernel.blocks));
+  return {blocks.begin(), blocks.end()};
+}
+
+struct Outcome {
+  std::string wrong;
+  int64_t blocks = 0, elements = 0, nan = 0;
+};
+
+Result<Outcome> CheckKernel(const Kernel& kernel) {
+  EmulateOptions options;
+  options.blocks = ChooseBlocks(kernel);
+  const Buffers before = MakeBuffers(kernel);
+  const Buffers host = before.CopyWritten(kernel), gpu = before.CopyWritten(kernel);
+  const HostKernel compiled = TRY(CompileHost(kernel));
+  for (const int64_t block : options.blocks) compiled.Run(host.arguments, block, block + 1);
+  const SanitizerReport report = TRY(Emulate(kernel, gpu.arguments, options));
+  const Written written = CompareWritten(kernel, before, host, gpu);
+  return Outcome{.wrong = report.ToString() + written.differences,
+                 .blocks = static_cast<int64_t>(options.blocks.size()),
+                 .elements = written.elements,
+                 .nan = written.nan};
+}
+
+TEST(ModelKernels, HostAndEmulatedGpuAgreeToTheBit) {
+  const std::vector<const ModelKernel*> chosen = ChosenKernels();
+  std::vector<Result<Outcome>> outcomes(chosen.size());
+  ParallelFor(static_cast<int64_t>(chosen.size()), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) outcomes[i] = CheckKernel(chosen[i]->kernel);
+  });
+  int64_t blocks = 0, of_blocks = 0, elements = 0, nan = 0;
+  for (size_t i = 0; i < chosen.size(); ++i) {
+    SCOPED_TRACE(chosen[i]->where);
+    ASSERT_TRUE(outcomes[i]) << outcomes[i].error().message();
+    EXPECT_EQ(outcomes[i]->wrong, "") << ToString(chosen[i]->kernel);
+    EXPECT_GT(outcomes[i]->elements, 0) << "wrote nothing";
+    blocks += outcomes[i]->blocks;
+    of_blocks += chosen[i]->kernel.blocks;
+    elements += outcomes[i]->elements;
+    nan += outcomes[i]->nan;
+  }
+  std::printf("%zu of %zu kernels emulated, %ld of their %ld blocks: %ld elements equal to the bit, %ld of them NaN\n",
+              chosen.size(), ModelKernels().size(), blocks, of_blocks, elements, nan);
+}
+
+// What ptxas says of each; the list of those that spill is part of the output.
+TEST(ModelKernels, PtxasTakesAllPtx) {
+  if (FindPtxas().empty()) GTEST_SKIP() << "ptxas not found on PATH, in $CUDA_HOME/bin or in /usr/local/cuda/bin";
+  const std::vector<const ModelKernel*> chosen = ChosenKernels();
+  std::vector<Result<PtxasReport>> reports(chosen.size());
+  ParallelFor(static_cast<int64_t>(chosen.size()), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const Result<Ptx> ptx = EmitPtx(chosen[i]->kernel);
+      if (ptx) reports[i] = Ptxas(ptx->text, "sm_90", 300);
+      else reports[i] = std::unexpected(ptx.error());
+    }
+  });
+  int64_t spilling = 0;
+  for (size_t i = 0; i < chosen.size(); ++i) {
+    SCOPED_TRACE(chosen[i]->where);
+    ASSERT_TRUE(reports[i]) << reports[i].error().message();
+    ASSERT_EQ(reports[i]->kernels.size(), 1u);
+    const PtxasKernel& kernel = reports[i]->kernels.front();
+    EXPECT_GT(kernel.registers, 0);
+    if (kernel.spill_store_bytes + kernel.spill_load_bytes == 0) continue;
+    ++spilling;
+    std::printf("%s spills: %ld bytes stored, %ld loaded, at %ld registers\n", chosen[i]->where.c_str(),
+                kernel.spill_store_bytes, kernel.spill_load_bytes, kernel.registers);
+  }
+  std::printf("%zu of %zu kernels assembled for sm_90, %ld of them spill\n", chosen.size(), ModelKernels().size(),
+              spilling);
+}
+
+}  // namespace
+}  // namespace hlo::kernel
