@@ -180,6 +180,9 @@ KernelPlan EmitTiles(ContractionPlan& plan, const Instruction& hero, const Emitt
   std::vector<Array> outputs;
   for (const auto& output : plan.outputs) outputs.push_back(frame.Output(*output.root));
   KernelBuilder& k = frame.k();
+  // 128 registers a thread at most. Left to itself, ptxas takes 48 of the 56 that are needed, for one more block on the
+  // SM, and spills the others.
+  k.SetMinBlocksPerSm(2);
   Emission& emission = frame.emission();
   const Array a_tile = k.Shared("lhs", type, tile_rows * kPanel), b_tile = k.Shared("rhs", type, kPanel * kColumns);
   const Value column0 = k.block() % column_tiles * kColumns;
