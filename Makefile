@@ -27,7 +27,7 @@ TEST_SOURCES := $(shell find tests -name '*.cpp' | LC_ALL=C sort)
 OBJECTS := $(SOURCES:%.cpp=$(BUILD)/%.o)
 TOOL_OBJECTS := $(TOOL_SOURCES:%.cpp=$(BUILD)/%.o)
 TEST_OBJECTS := $(TEST_SOURCES:%.cpp=$(BUILD)/%.o)
-LINKS := hlo-run hlo-opt
+LINKS := hlo-run hlo-opt hlo-inspect
 
 all: $(BUILD)/bin/hlo  ## Build the program, build/bin/hlo, and its links
 .DEFAULT_GOAL := all

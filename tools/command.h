@@ -14,6 +14,7 @@ using Args = std::span<const std::string>;
 // Each returns the exit code; an Error is shown by the caller under the command's name.
 Result<ExitCode> RunCommand(Args args);
 Result<ExitCode> OptCommand(Args args);
+Result<ExitCode> InspectCommand(Args args);
 Result<ExitCode> CheckCommand(Args args);
 Result<ExitCode> OpsCommand(Args args);
 Result<ExitCode> DoctorCommand(Args args);

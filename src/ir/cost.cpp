@@ -1,0 +1,421 @@
+#include "ir/cost.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/text.h"
+#include "ir/fusion.h"
+#include "ir/trip_count.h"
+
+namespace hlo {
+namespace {
+
+// In double: counts of a whole program may not fit int64. An unbounded dimension counts as none.
+double Elements(const Shape& shape) {
+  if (!shape.IsArray()) return 0;
+  double product = 1;
+  for (const int64_t dim : shape.dims()) product *= static_cast<double>(std::max<int64_t>(dim, 0));
+  return product;
+}
+
+double Bytes(const Shape& shape) {
+  if (!shape.IsTuple()) return shape.IsArray() ? Elements(shape) * static_cast<double>(ByteWidth(shape.type())) : 0;
+  double sum = 0;
+  for (const Shape& element : shape.elements()) sum += Bytes(element);
+  return sum;
+}
+
+double SizeOf(const Shape& shape, const std::vector<int64_t>& dimensions) {
+  double product = 1;
+  for (const int64_t d : dimensions) product *= static_cast<double>(std::max<int64_t>(shape.dim(d), 0));
+  return product;
+}
+
+bool IsComplexOp(const Instruction& inst) {
+  const Shape& shape = inst.operand_count() > 0 ? inst.operand(0).shape() : inst.shape();
+  return shape.IsArray() && IsComplex(shape.type());
+}
+
+Cost Arithmetic(double count) { return {.flops = count, .scalar_work = count}; }
+
+// ---- Arithmetic, a family each -----------------------------------------------------------------------------------
+
+// One element of an elementwise op. Complex: (a+bi)(c+di) is 4 multiplies and 2 adds; a quotient 3 multiplies for each
+// part, 3 adds and 2 divides; other arithmetic works on each part.
+Cost OfOneElement(const Instruction& inst) {
+  const double parts = IsComplexOp(inst) ? 2 : 1;
+  Cost cost;
+  cost.scalar_work = InstructionCost(inst);
+  switch (inst.opcode()) {
+    case Opcode::kCopy:
+    case Opcode::kReal:
+    case Opcode::kImag:
+    case Opcode::kComplex: break;
+    case Opcode::kAcos:
+    case Opcode::kAcosh:
+    case Opcode::kAsin:
+    case Opcode::kAsinh:
+    case Opcode::kAtan2:
+    case Opcode::kAtanh:
+    case Opcode::kCbrt:
+    case Opcode::kCos:
+    case Opcode::kCosh:
+    case Opcode::kErf:
+    case Opcode::kExp:
+    case Opcode::kExp2:
+    case Opcode::kExpm1:
+    case Opcode::kLog:
+    case Opcode::kLog1p:
+    case Opcode::kLog2:
+    case Opcode::kLogistic:
+    case Opcode::kPower:
+    case Opcode::kRsqrt:
+    case Opcode::kSin:
+    case Opcode::kSinh:
+    case Opcode::kSqrt:
+    case Opcode::kTan:
+    case Opcode::kTanh: cost.transcendentals = parts; break;
+    case Opcode::kMultiply: cost.flops = parts == 2 ? 6 : 1; break;
+    case Opcode::kDivide: cost.flops = parts == 2 ? 11 : 1; break;
+    default: cost.flops = parts;
+  }
+  return cost;
+}
+
+// Products are summed: a multiply and an add for each term, 8 operations when complex.
+Cost SumOfProducts(const Instruction& inst, double terms) {
+  int64_t bits = 8;
+  for (int64_t i = 0; i < 2; ++i) bits = std::max<int64_t>(bits, BitWidth(inst.operand(i).shape().type()));
+  const DotWidth width = bits <= 8    ? DotWidth::k8
+                         : bits <= 16 ? DotWidth::k16
+                         : bits <= 32 ? DotWidth::k32
+                                      : DotWidth::k64;
+  Cost cost;
+  cost.flops = (IsComplexOp(inst) ? 8 : 2) * terms;
+  cost.dot_flops[static_cast<int>(IsComplexOp(inst) && bits == 64 ? DotWidth::k32 : width)] = cost.flops;
+  return cost;
+}
+
+// Every element of the result sums over the contracted dimensions.
+Cost OfDot(const Instruction& inst) {
+  const double depth = SizeOf(inst.operand(0).shape(), inst.attrs<DotAttrs>().lhs_contracting);
+  return SumOfProducts(inst, Elements(inst.shape()) * depth);
+}
+
+// How many (result position, tap) pairs of one spatial dimension read an element of the operand, not padding and not
+// the holes of a dilated base: o * stride + k * window_dilation - pad_low == i * base_dilation for an i in [0, size).
+// Counted exactly by tap and by residue of o; where those are too many, all pairs.
+double TapsOf(const WindowDim& window, int64_t size, int64_t results) {
+  const int64_t period = window.base_dilation;
+  constexpr double kMostSteps = 1e6;
+  if (static_cast<double>(window.size) * static_cast<double>(period) > kMostSteps)
+    return static_cast<double>(window.size) * static_cast<double>(results);
+  const auto floor_div = [](__int128 a, __int128 b) { return a >= 0 ? a / b : -((-a + b - 1) / b); };
+  const __int128 limit = static_cast<__int128>(size - 1) * window.base_dilation;
+  double taps = 0;
+  for (int64_t k = 0; k < window.size; ++k) {
+    const __int128 offset = static_cast<__int128>(k) * window.window_dilation - window.pad_low;
+    // 0 <= o * stride + offset <= limit.
+    const __int128 low = std::max<__int128>(0, -floor_div(offset, window.stride));
+    const __int128 high = std::min<__int128>(results - 1, floor_div(limit - offset, window.stride));
+    for (__int128 o = low; o < low + period && o <= high; ++o) {
+      if ((o * window.stride + offset) % window.base_dilation == 0)
+        taps += static_cast<double>((high - o) / period + 1);
+    }
+  }
+  return taps;
+}
+
+// Every element of the result sums over the window and the input features of its group.
+Cost OfConvolution(const Instruction& inst) {
+  const auto& attrs = inst.attrs<ConvolutionAttrs>();
+  const DimLabels& labels = attrs.dim_labels;
+  const Shape &lhs = inst.operand(0).shape(), &rhs = inst.operand(1).shape(), &out = inst.shape();
+  double terms = static_cast<double>(rhs.dim(labels.rhs_input_feature));
+  terms *= SizeOf(out, {labels.out_batch, labels.out_feature});
+  for (size_t i = 0; i < attrs.window.dims.size(); ++i)
+    terms *= TapsOf(attrs.window.dims[i], lhs.dim(labels.lhs_spatial[i]), out.dim(labels.out_spatial[i]));
+  return SumOfProducts(inst, terms);
+}
+
+double WindowSize(const Window& window) {
+  double product = 1;
+  for (const WindowDim& dim : window.dims) product *= static_cast<double>(dim.size);
+  return product;
+}
+
+// Cooley-Tukey: 5 N log2 N real operations for N complex points, half that when one side is real.
+Cost OfFft(const Instruction& inst) {
+  const auto& attrs = inst.attrs<FftAttrs>();
+  double points = 1;
+  for (const int64_t length : attrs.fft_length) points *= static_cast<double>(length);
+  const double all = std::max(Elements(inst.operand(0).shape()), Elements(inst.shape()));
+  const bool real = attrs.fft_type == FftType::kRfft || attrs.fft_type == FftType::kIrfft;
+  return Arithmetic((real ? 2.5 : 5) * all * std::log2(std::max(points, 1.0)));
+}
+
+// n^3 / 3 for each n x n matrix.
+Cost OfCholesky(const Instruction& inst) {
+  const auto rows = static_cast<double>(inst.shape().dim(inst.shape().rank() - 1));
+  return Arithmetic((IsComplexOp(inst) ? 4 : 1) * Elements(inst.shape()) * rows / 3);
+}
+
+// Each element of the solution takes a multiply and an add for each of the unknowns before it, n / 2 on average.
+Cost OfTriangularSolve(const Instruction& inst) {
+  const Shape& a = inst.operand(0).shape();
+  const auto rows = static_cast<double>(a.dim(a.rank() - 1));
+  return Arithmetic((IsComplexOp(inst) ? 4 : 1) * Elements(inst.operand(1).shape()) * rows);
+}
+
+// log2 of the sorted length is what a sort compares for each element.
+double ComparisonsPerElement(int64_t length) {
+  return std::ceil(std::log2(static_cast<double>(std::max<int64_t>(length, 1))));
+}
+
+// ---- Traffic -----------------------------------------------------------------------------------------------------
+
+bool OnlyNames(const Instruction& inst) {
+  switch (inst.opcode()) {
+    case Opcode::kAddDependency:
+    case Opcode::kAfterAll:
+    case Opcode::kAllGatherDone:
+    case Opcode::kAllReduceDone:
+    case Opcode::kAsyncDone:
+    case Opcode::kAsyncUpdate:
+    case Opcode::kBitcast:
+    case Opcode::kCollectivePermuteDone:
+    case Opcode::kConstant:
+    case Opcode::kCopyDone:
+    case Opcode::kDomain:
+    case Opcode::kGetDimensionSize:
+    case Opcode::kGetTupleElement:
+    case Opcode::kOptimizationBarrier:
+    case Opcode::kParameter:
+    case Opcode::kReshape:  // Of the same bytes; one that moves them has a copy beside it.
+    case Opcode::kTuple: return true;
+    default: return false;
+  }
+}
+
+// What `user` reads of `operand`: slices and gathers what they take, a dynamic-update-slice nothing of what it updates,
+// a scatter what it adds to.
+double BytesReadOf(const Instruction& operand, const Instruction& user) {
+  if (OnlyNames(user)) return 0;
+  double sum = 0;
+  for (int64_t i = 0; i < user.operand_count(); ++i) {
+    if (&user.operand(i) != &operand) continue;
+    const bool first = i == 0;
+    switch (user.opcode()) {
+      case Opcode::kSlice:
+      case Opcode::kDynamicSlice:
+      case Opcode::kGather: sum += Bytes(first ? user.shape() : operand.shape()); break;
+      case Opcode::kDynamicUpdateSlice: sum += first ? 0 : Bytes(operand.shape()); break;
+      case Opcode::kScatter: {
+        const int64_t inputs = user.operand_count() / 2;  // inputs, indices, updates
+        sum += Bytes(i < inputs ? user.operand(inputs + 1 + i).shape() : operand.shape());
+        break;
+      }
+      default: sum += Bytes(operand.shape());
+    }
+  }
+  return std::min(sum, Bytes(operand.shape()));
+}
+
+// What it writes: all of its result, but updates go in place.
+double BytesWritten(const Instruction& inst) {
+  if (inst.Is(Opcode::kDynamicUpdateSlice)) return Bytes(inst.operand(1).shape());
+  if (!inst.Is(Opcode::kScatter)) return Bytes(inst.shape());
+  double sum = 0;
+  for (int64_t i = inst.operand_count() / 2 + 1; i < inst.operand_count(); ++i) sum += Bytes(inst.operand(i).shape());
+  return sum;
+}
+
+// The operands as the fused computation reads them, through what only names them; the roots as they write.
+void AddTrafficOfFusion(const Instruction& fusion, Cost& cost) {
+  for (const Instruction* parameter : FusedComputation(fusion).parameters()) {
+    double read = 0;
+    std::vector<const Instruction*> names = {parameter};
+    for (size_t n = 0; n < names.size(); ++n) {
+      for (const Instruction* user : names[n]->users()) {
+        if (!OnlyNames(*user)) {
+          read += BytesReadOf(*names[n], *user);
+        } else if (user->operand_count() == 1) {
+          names.push_back(user);
+        }
+      }
+    }
+    cost.bytes_read += std::min(read, Bytes(parameter->shape()));
+  }
+  for (const Instruction* root : FusionRoots(fusion)) cost.bytes_written += BytesWritten(*root);
+}
+
+void AddTraffic(const Instruction& inst, Cost& cost) {
+  if (OnlyNames(inst)) return;
+  std::vector<const Instruction*> operands(inst.operands().begin(), inst.operands().end());
+  std::sort(operands.begin(), operands.end(), [](const auto* a, const auto* b) { return a->id() < b->id(); });
+  operands.erase(std::unique(operands.begin(), operands.end()), operands.end());
+  for (const Instruction* operand : operands) cost.bytes_read += BytesReadOf(*operand, inst);
+  cost.bytes_written += BytesWritten(inst);
+}
+
+}  // namespace
+
+Cost& Cost::operator+=(const Cost& other) {
+  flops += other.flops;
+  transcendentals += other.transcendentals;
+  for (int i = 0; i < kDotWidths; ++i) dot_flops[i] += other.dot_flops[i];
+  scalar_work += other.scalar_work;
+  bytes_read += other.bytes_read;
+  bytes_written += other.bytes_written;
+  return *this;
+}
+
+Cost Cost::Times(double count) const {
+  Cost cost = *this;
+  cost.flops *= count;
+  cost.transcendentals *= count;
+  for (double& flops : cost.dot_flops) flops *= count;
+  cost.scalar_work *= count;
+  cost.bytes_read *= count;
+  cost.bytes_written *= count;
+  return cost;
+}
+
+CostAnalysis::CostAnalysis(const Module& module) : costs_(module.id_limit()) {
+  for (const Computation* computation : module.PostOrder()) {
+    Cost& sum = sums_[computation];
+    for (const Instruction* inst : computation->Instructions()) sum += costs_[inst->id()] = CostOf(*inst);
+  }
+}
+
+// Control flow and fusions: what they call, as often as it runs.
+Cost CostAnalysis::CostOfCalls(const Instruction& inst) {
+  switch (inst.opcode()) {
+    case Opcode::kWhile: {
+      const auto& attrs = inst.attrs<WhileAttrs>();
+      const auto trips = TripCount(inst);
+      if (!trips) gaps_.push_back({&inst, "the trip count hangs on data; counted once"});
+      const auto count = static_cast<double>(trips.value_or(1));
+      Cost cost = Of(*attrs.body).Times(count);
+      return cost += Of(*attrs.condition).Times(count + 1);
+    }
+    case Opcode::kConditional: {
+      gaps_.push_back({&inst, "the branch hangs on data; the one with most work and traffic is counted"});
+      const Cost* most = nullptr;
+      const auto weight = [](const Cost& c) { return c.flops + c.scalar_work + c.bytes(); };
+      for (const Computation* branch : inst.attrs<ConditionalAttrs>().branches()) {
+        if (most == nullptr || weight(Of(*branch)) > weight(*most)) most = &Of(*branch);
+      }
+      return *most;
+    }
+    case Opcode::kFusion: {
+      Cost cost = Of(FusedComputation(inst));
+      cost.bytes_read = cost.bytes_written = 0;
+      AddTrafficOfFusion(inst, cost);
+      return cost;
+    }
+    default: {  // call, async-start: what they call once.
+      Cost cost;
+      for (const Computation* called : CalledComputations(inst)) cost += Of(*called);
+      return cost;
+    }
+  }
+}
+
+Cost CostAnalysis::CostOf(const Instruction& inst) {
+  Cost cost;
+  const double elements = Elements(inst.shape());
+  const auto applied = [&](const Computation* computation, double times) {
+    Cost body = computation != nullptr ? Of(*computation) : Cost{};
+    body.bytes_read = body.bytes_written = 0;  // Its values stay in registers.
+    return body.Times(times);
+  };
+  switch (inst.opcode()) {
+    case Opcode::kWhile:
+    case Opcode::kConditional:
+    case Opcode::kFusion:
+    case Opcode::kCall:
+    case Opcode::kAsyncStart: return CostOfCalls(inst);
+
+    case Opcode::kDot:
+    case Opcode::kScaledDot: cost = OfDot(inst); break;
+    case Opcode::kConvolution: cost = OfConvolution(inst); break;
+    case Opcode::kFft: cost = OfFft(inst); break;
+    case Opcode::kCholesky: cost = OfCholesky(inst); break;
+    case Opcode::kTriangularSolve: cost = OfTriangularSolve(inst); break;
+
+    // Each element of the (first) operand goes once through the function; the initial values make up for the last one.
+    case Opcode::kReduce: cost = applied(inst.attrs<ReduceAttrs>().to_apply, Elements(inst.operand(0).shape())); break;
+    case Opcode::kScan: cost = applied(inst.attrs<ScanAttrs>().to_apply, Elements(inst.operand(0).shape())); break;
+    // Taps on padding count.
+    case Opcode::kReduceWindow: {
+      const auto& attrs = inst.attrs<ReduceWindowAttrs>();
+      const Shape& result = inst.shape().IsTuple() ? inst.shape().element(0) : inst.shape();
+      cost = applied(attrs.to_apply, Elements(result) * WindowSize(attrs.window));
+      break;
+    }
+    // Each element of the source chooses from a window, then is added to its place.
+    case Opcode::kSelectAndScatter: {
+      const auto& attrs = inst.attrs<SelectAndScatterAttrs>();
+      const double sources = Elements(inst.operand(1).shape());
+      cost = applied(attrs.select, sources * WindowSize(attrs.window));
+      cost += applied(attrs.scatter, sources);
+      break;
+    }
+    // Every update once.
+    case Opcode::kScatter:
+      cost = applied(inst.attrs<ScatterAttrs>().to_apply, Elements(inst.operand(inst.operand_count() - 1).shape()));
+      break;
+    case Opcode::kMap: cost = applied(inst.attrs<MapAttrs>().to_apply, elements); break;
+    case Opcode::kSort: {
+      const auto& attrs = inst.attrs<SortAttrs>();
+      const Shape& keys = inst.operand(0).shape();
+      cost = applied(attrs.to_apply, Elements(keys) * ComparisonsPerElement(keys.dim(attrs.dimension.value)));
+      break;
+    }
+    // A heap of the best k.
+    case Opcode::kTopK:
+      cost = Arithmetic(Elements(inst.operand(0).shape()) * ComparisonsPerElement(inst.attrs<TopKAttrs>().k + 1));
+      break;
+
+    // Mean (add), variance (subtract, multiply, add), result (subtract, 2 multiplies, add).
+    case Opcode::kBatchNormTraining: cost = Arithmetic(8 * Elements(inst.operand(0).shape())); break;
+    // The result alone.
+    case Opcode::kBatchNormInference: cost = Arithmetic(4 * elements); break;
+    // Normalised input again (subtract, multiply), both sums (multiply, 2 adds), the gradient (2 multiplies, 2
+    // subtracts, multiply by scale).
+    case Opcode::kBatchNormGrad: cost = Arithmetic(10 * Elements(inst.operand(0).shape())); break;
+    // Philox: 10 rounds of 2 wide multiplies, 4 xors and 2 adds for 4 words.
+    case Opcode::kRngBitGenerator:
+      cost = Arithmetic(20 * Elements(inst.shape().IsTuple() ? inst.shape().element(1) : inst.shape()));
+      break;
+    case Opcode::kRng: cost = Arithmetic(20 * elements); break;
+
+    case Opcode::kAllReduce:
+    case Opcode::kAllReduceStart:
+    case Opcode::kReduceScatter:
+    case Opcode::kCollectiveReduce:
+      for (const Instruction* operand : inst.operands())
+        cost += applied(inst.attrs<CollectiveAttrs>().to_apply, Elements(operand->shape()));
+      break;
+
+    case Opcode::kCustomCall:
+      gaps_.push_back({&inst, "arithmetic of custom calls is unknown; their traffic counts"});
+      break;
+    case Opcode::kRaggedDot:
+      gaps_.push_back({&inst, "arithmetic of ragged-dot hangs on data; its traffic counts"});
+      break;
+
+    default:
+      if (inst.Is(kElementwise)) {
+        cost = OfOneElement(inst).Times(elements);
+      } else {
+        cost.scalar_work = elements * InstructionCost(inst);  // Moves: the index arithmetic.
+      }
+  }
+  if (inst.Is(kCollective) && !OnlyNames(inst)) gaps_.push_back({&inst, "the links between devices are not modelled"});
+  AddTraffic(inst, cost);
+  return cost;
+}
+
+}  // namespace hlo

@@ -1,0 +1,70 @@
+// What instructions cost, counted from their shapes and attributes: arithmetic and memory traffic, no device. One law
+// for each family of ops stands in cost.cpp.
+//
+//   arithmetic  Every operation on an element counts, integers' too; a multiply and an add count two. A complex
+//   operation
+//               counts as the real ones it takes. Transcendental functions (exp, log, sqrt, tanh, ...) are counted
+//               apart.
+//   traffic     Bytes of memory read and written if the instruction ran alone: each operand once and the result once,
+//               less what it does not touch. Renaming (tuple, bitcast, ...) costs nothing.
+//   called      What is called is counted as often as it runs: a loop by its trip count, a conditional by its costliest
+//               branch, a fusion once over its whole computation with only its ends in memory.
+//
+// What has no law is named by `gap` and never guessed.
+#ifndef HLO_IR_COST_H_
+#define HLO_IR_COST_H_
+
+#include <array>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "ir/module.h"
+
+namespace hlo {
+
+// Of dots and convolutions, by the bits of their wider operand: they run on units of their own.
+enum class DotWidth : uint8_t { k8, k16, k32, k64 };
+inline constexpr int kDotWidths = 4;
+
+struct Cost {
+  double flops = 0;            // All arithmetic but transcendental functions, dots and convolutions included.
+  double transcendentals = 0;  // Function values.
+  std::array<double, kDotWidths> dot_flops = {};  // The part of `flops` that dots and convolutions do.
+  double scalar_work = 0;                         // All else, in adds (InstructionCost in ir/fusion.h).
+  double bytes_read = 0, bytes_written = 0;
+
+  double bytes() const { return bytes_read + bytes_written; }
+  Cost& operator+=(const Cost& other);
+  Cost Times(double count) const;
+};
+
+// Where the numbers fall short, and how.
+struct CostGap {
+  const Instruction* inst;
+  std::string_view what;
+};
+
+class CostAnalysis {
+ public:
+  // Of all computations that the entry reaches; called ones first, so nothing recurses.
+  explicit CostAnalysis(const Module& module);
+
+  const Cost& Of(const Instruction& inst) const { return costs_[inst.id()]; }
+  // One run of it.
+  const Cost& Of(const Computation& computation) const { return sums_.at(&computation); }
+  // In order of computation, callees first.
+  const std::vector<CostGap>& gaps() const { return gaps_; }
+
+ private:
+  Cost CostOf(const Instruction& inst);
+  Cost CostOfCalls(const Instruction& inst);
+
+  std::vector<Cost> costs_;  // By instruction id.
+  std::unordered_map<const Computation*, Cost> sums_;
+  std::vector<CostGap> gaps_;
+};
+
+}  // namespace hlo
+
+#endif  // HLO_IR_COST_H_

@@ -1,0 +1,83 @@
+// hlo inspect: read-only questions to a module. Each sub-command is a row, its function, and a report in src/driver.
+#include "tools/inspect.h"
+
+#include <cstdio>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "driver/inspect_stats.h"
+#include "tools/module_flags.h"
+
+namespace hlo {
+namespace {
+
+struct SubcommandRow {
+  const char* name;
+  Result<ExitCode> (*run)(Args args);
+  const char* about;
+};
+
+constexpr SubcommandRow kSubcommands[] = {
+    {"stats", InspectStats, "opcodes and types, computations, largest values, arithmetic and traffic of one run"},
+};
+
+std::string Overview() {
+  std::string out = "hlo-inspect COMMAND MODULE: read-only questions to a module\n\n";
+  for (const SubcommandRow& row : kSubcommands) out += Format("  %-9s %s\n", row.name, row.about);
+  return out + "\n'hlo-inspect COMMAND --help' lists the flags of a command and examples. '-' is stdin.\n";
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Module>> InspectedModule(FlagSet& flags, Args args, LoadOptions* load) {
+  AddLoadFlags(flags, load);
+  const std::vector<std::string> positionals = TRY(ParseAll(flags, args));
+  if (flags.help_asked()) {
+    std::fputs(flags.Help().c_str(), stdout);
+    return nullptr;
+  }
+  if (positionals.size() != 1)
+    FAIL(UsageError("F002", Str("expected one module, got ", positionals.size())).Hint("a file, or '-' for stdin"));
+  return LoadModule(positionals[0], *load);
+}
+
+Status WriteReport(const std::optional<std::string>& json_flag, const std::string& text, const std::string& json) {
+  if (!json_flag || !json_flag->empty()) TRY(WriteFile("-", text));
+  if (json_flag) TRY(WriteFile(json_flag->empty() ? "-" : *json_flag, json));
+  return {};
+}
+
+Result<ExitCode> InspectStats(Args args) {
+  LoadOptions load{.fill_elided_constants = "zeros"};  // Only their shapes count.
+  std::optional<std::string> json;
+  int64_t largest = 10;
+  FlagSet flags(
+      "hlo-inspect stats", "[flags] MODULE",
+      "What a module consists of. Arithmetic and traffic are counted from shapes; what has no law is named.",
+      {"hlo-inspect stats model.hlo", "hlo-inspect stats --json dumps/module_0001.f.before_optimizations.txt"});
+  flags.Int("top", &largest, "how many of the largest values to list");
+  flags.OptionalString("json", &json, "FILE", "as JSON on stdout instead, or in FILE too");
+  const auto module = TRY(InspectedModule(flags, args, &load));
+  if (module == nullptr) return ExitCode::kOk;
+  const ModuleStats stats = StatsOf(*module, largest);
+  TRY(WriteReport(json, StatsText(stats), StatsJson(stats)));
+  return ExitCode::kOk;
+}
+
+Result<ExitCode> InspectCommand(Args args) {
+  if (args.empty() || args[0] == "--help") {
+    std::fputs(Overview().c_str(), args.empty() ? stderr : stdout);
+    return args.empty() ? ExitCode::kUsage : ExitCode::kOk;
+  }
+  std::vector<std::string_view> known;
+  for (const SubcommandRow& row : kSubcommands) {
+    if (args[0] == row.name) return row.run(args.subspan(1));
+    known.emplace_back(row.name);
+  }
+  const std::vector<std::string> near = NearNames(args[0], known);
+  FAIL(UsageError("F001", Str("unknown command '", Escaped(args[0]), "'",
+                              near.empty() ? "" : Str("; did you mean '", Join(near, "', '"), "'?")))
+           .Hint("'hlo-inspect --help' lists the commands"));
+}
+
+}  // namespace hlo

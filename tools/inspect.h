@@ -1,0 +1,25 @@
+// The sub-commands of hlo-inspect.
+#ifndef HLO_TOOLS_INSPECT_H_
+#define HLO_TOOLS_INSPECT_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "driver/load.h"
+#include "tools/command.h"
+#include "tools/flags.h"
+
+namespace hlo {
+
+Result<ExitCode> InspectStats(Args args);
+
+// What most sub-commands do first: flags, help, one module. Null when help was asked for and is printed.
+Result<std::unique_ptr<Module>> InspectedModule(FlagSet& flags, Args args, LoadOptions* load);
+
+// `text` to stdout, or with --json its JSON instead, or with --json=FILE both.
+Status WriteReport(const std::optional<std::string>& json_flag, const std::string& text, const std::string& json);
+
+}  // namespace hlo
+
+#endif  // HLO_TOOLS_INSPECT_H_
