@@ -95,6 +95,12 @@ class Comparer {
       result_.verdict = Verdict::kInconclusive;
       result_.reason = Str(result_.undetermined, " of ", result_.elements, " elements undetermined");
     }
+    // What passes made of a value that was not compared is not known.
+    if (!result_.finding && !result_.notes.empty()) {
+      result_.verdict = Verdict::kInconclusive;
+      result_.reason = result_.notes.front();
+      if (result_.notes.size() > 1) result_.reason += Str("; ", result_.notes.size() - 1, " more");
+    }
     return std::move(result_);
   }
 
@@ -282,9 +288,9 @@ class Comparer {
       if (inst.Is(Opcode::kConstant)) return LoosenConstant(inst);
       return EvaluateShadowOf(inst, pair.args, Options(pair.given_after));
     };
-    auto after = before ? evaluate() : std::move(before);
-    if (!before || !after) {
-      const Error& error = !before ? before.error() : after.error();
+    const auto after = before ? evaluate() : std::unexpected(before.error());
+    if (!after) {
+      const Error& error = after.error();
       if (error.exit != ExitCode::kUnsupported) FAIL(error);
       result_.notes.push_back(Str("'", inst.name(), "' not compared: ", error.message()));
       return {};
