@@ -5,7 +5,9 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "driver/inspect_cost.h"
 #include "driver/inspect_stats.h"
+#include "ir/device_description.h"
 #include "tools/module_flags.h"
 
 namespace hlo {
@@ -19,6 +21,7 @@ struct SubcommandRow {
 
 constexpr SubcommandRow kSubcommands[] = {
     {"stats", InspectStats, "opcodes and types, computations, largest values, arithmetic and traffic of one run"},
+    {"cost", InspectCost, "the time each instruction or fusion of the entry should take on a device"},
 };
 
 std::string Overview() {
@@ -61,6 +64,36 @@ Result<ExitCode> InspectStats(Args args) {
   if (module == nullptr) return ExitCode::kOk;
   const ModuleStats stats = StatsOf(*module, largest);
   TRY(WriteReport(json, StatsText(stats), StatsJson(stats)));
+  return ExitCode::kOk;
+}
+
+Result<ExitCode> InspectCost(Args args) {
+  LoadOptions load{.fill_elided_constants = "zeros"};
+  std::string device_name(DefaultDevice().name);
+  std::optional<std::string> json;
+  int64_t top = 30;
+  bool csv = false;
+  FlagSet flags("hlo-inspect cost", "[flags] MODULE",
+                "A roofline for each instruction or fusion of the entry: the longest of memory traffic, dots and other "
+                "arithmetic on a device as described, plus a launch. Loops count by their trips where those are known.",
+                {"hlo-inspect cost model.hlo", "hlo-opt model.hlo | hlo-inspect cost --top=10 -",
+                 "hlo-inspect cost --target=host --csv model.hlo"});
+  flags.String("target", &device_name, "DEVICE", "whose description to use: h200, host");
+  flags.Alias("device", "target");
+  flags.Int("top", &top, "how many rows; 0: all");
+  flags.Bool("csv", &csv, "all rows as comma-separated values");
+  flags.OptionalString("json", &json, "FILE", "as JSON on stdout instead, or in FILE too");
+  const auto module = TRY(InspectedModule(flags, args, &load));
+  if (module == nullptr) return ExitCode::kOk;
+  const DeviceDescription* device = FindDevice(device_name);
+  if (device == nullptr) {
+    std::vector<std::string_view> known;
+    for (const DeviceDescription& row : AllDevices()) known.push_back(row.name);
+    FAIL(UsageError("F004",
+                    Str("--target: no description of '", Escaped(device_name), "'; known: ", Join(known, ", "))));
+  }
+  const CostReport report = CostReportOf(*module, *device);
+  TRY(WriteReport(json, csv ? CostCsv(report) : CostText(report, top), CostJson(report)));
   return ExitCode::kOk;
 }
 

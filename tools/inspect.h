@@ -13,6 +13,7 @@
 namespace hlo {
 
 Result<ExitCode> InspectStats(Args args);
+Result<ExitCode> InspectCost(Args args);
 
 // What most sub-commands do first: flags, help, one module. Null when help was asked for and is printed.
 Result<std::unique_ptr<Module>> InspectedModule(FlagSet& flags, Args args, LoadOptions* load);

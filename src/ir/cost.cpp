@@ -174,29 +174,6 @@ double ComparisonsPerElement(int64_t length) {
 
 // ---- Traffic -----------------------------------------------------------------------------------------------------
 
-bool OnlyNames(const Instruction& inst) {
-  switch (inst.opcode()) {
-    case Opcode::kAddDependency:
-    case Opcode::kAfterAll:
-    case Opcode::kAllGatherDone:
-    case Opcode::kAllReduceDone:
-    case Opcode::kAsyncDone:
-    case Opcode::kAsyncUpdate:
-    case Opcode::kBitcast:
-    case Opcode::kCollectivePermuteDone:
-    case Opcode::kConstant:
-    case Opcode::kCopyDone:
-    case Opcode::kDomain:
-    case Opcode::kGetDimensionSize:
-    case Opcode::kGetTupleElement:
-    case Opcode::kOptimizationBarrier:
-    case Opcode::kParameter:
-    case Opcode::kReshape:  // Of the same bytes; one that moves them has a copy beside it.
-    case Opcode::kTuple: return true;
-    default: return false;
-  }
-}
-
 // What `user` reads of `operand`: slices and gathers what they take, a dynamic-update-slice nothing of what it updates,
 // a scatter what it adds to.
 double BytesReadOf(const Instruction& operand, const Instruction& user) {
@@ -259,6 +236,29 @@ void AddTraffic(const Instruction& inst, Cost& cost) {
 }
 
 }  // namespace
+
+bool OnlyNames(const Instruction& inst) {
+  switch (inst.opcode()) {
+    case Opcode::kAddDependency:
+    case Opcode::kAfterAll:
+    case Opcode::kAllGatherDone:
+    case Opcode::kAllReduceDone:
+    case Opcode::kAsyncDone:
+    case Opcode::kAsyncUpdate:
+    case Opcode::kBitcast:
+    case Opcode::kCollectivePermuteDone:
+    case Opcode::kConstant:
+    case Opcode::kCopyDone:
+    case Opcode::kDomain:
+    case Opcode::kGetDimensionSize:
+    case Opcode::kGetTupleElement:
+    case Opcode::kOptimizationBarrier:
+    case Opcode::kParameter:
+    case Opcode::kReshape:  // Of the same bytes; one that moves them has a copy beside it.
+    case Opcode::kTuple: return true;
+    default: return false;
+  }
+}
 
 Cost& Cost::operator+=(const Cost& other) {
   flops += other.flops;

@@ -3,6 +3,7 @@
 #ifndef HLO_IR_DEVICE_DESCRIPTION_H_
 #define HLO_IR_DEVICE_DESCRIPTION_H_
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -16,9 +17,11 @@ struct DeviceDescription {
   int multiprocessors = 0;          // Cores on the host.
   int64_t shared_memory_bytes = 0;  // Of one block, at most.
   int64_t memory_bytes = 0;
-  double memory_rate = 0;       // Bytes per second that a copy moves, reads and writes both counted.
-  double cache_rate = 0;        // The same out of the last-level cache...
-  int64_t cache_bytes = 0;      // ...and how much that holds.
+  double memory_rate = 0;   // Bytes per second that a copy moves, reads and writes both counted.
+  double cache_rate = 0;    // The same out of the last-level cache...
+  int64_t cache_bytes = 0;  // ...and how much that holds.
+  // Operations per second of dots and convolutions, of operands of 8, 16, 32 and 64 bits (ir/cost.h).
+  std::array<double, 4> dot_rates = {};
   double instruction_rate = 0;  // Element operations (one lane's add) per second, the whole device.
   double launch_seconds = 0;    // What one more kernel costs in a row of kernels.
 };

@@ -1,0 +1,54 @@
+// Where the time of one run should go on a device, by its description alone: for each instruction and fusion of the
+// entry the longest of memory traffic, dots and other arithmetic, plus its launch (spec/gpu.md 2).
+#ifndef HLO_DRIVER_INSPECT_COST_H_
+#define HLO_DRIVER_INSPECT_COST_H_
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "ir/cost.h"
+#include "ir/device_description.h"
+
+namespace hlo {
+
+// What holds a kernel back.
+enum class Bound : uint8_t { kMemory, kDot, kCompute, kLaunch };
+inline constexpr int kBounds = 4;
+
+struct TimeEstimate {
+  std::array<double, kBounds> seconds = {};  // By what they are bound by.
+  double launches = 0;
+
+  double total() const;
+  Bound bound() const;  // What most of it is bound by.
+  TimeEstimate& operator+=(const TimeEstimate& other);
+  TimeEstimate Times(double count) const;
+};
+
+struct CostRow {
+  const Instruction* inst;
+  std::string kind;  // kLoop, gemm, the opcode; "while, 12 trips".
+  Cost cost;
+  TimeEstimate time;
+};
+
+struct CostReport {
+  std::string path, module_name;
+  const DeviceDescription* device;
+  bool fused = false;         // Else every instruction counts as a kernel.
+  std::vector<CostRow> rows;  // Of the entry, the longest first; what costs nothing is left out.
+  Cost cost;
+  TimeEstimate time;
+  std::vector<std::string> not_modelled;
+};
+
+// Of a module that was parsed.
+CostReport CostReportOf(const Module& module, const DeviceDescription& device);
+std::string CostText(const CostReport& report, int64_t top);  // At most `top` rows; 0: all.
+std::string CostCsv(const CostReport& report);
+std::string CostJson(const CostReport& report);  // "hlo.cost/1"
+
+}  // namespace hlo
+
+#endif  // HLO_DRIVER_INSPECT_COST_H_
