@@ -315,6 +315,7 @@ Type KernelTypeOf(PrimitiveType type) {
 
 Result<Type> KernelType(const Instruction& inst, PrimitiveType type) {
   if (type <= PrimitiveType::kF64 && (BitWidth(type) >= 8 || type == PrimitiveType::kPred)) return KernelTypeOf(type);
+  if (type == PrimitiveType::kTuple) FAIL(UnsupportedAt(inst, "U102", Str("no emitter for '", inst.opcode(), "'")));
   FAIL(UnsupportedAt(inst, "U101", Str("no kernels for element type ", type, " ('", inst.name(), "')")));
 }
 
