@@ -18,6 +18,9 @@ constexpr std::string_view kPreOptimization[] = {"fusion-dissolver", "call-inlin
 // Rules compare whole shapes, so layouts come first; nothing later makes another one.
 constexpr std::string_view kLayoutAssignment[] = {"layout-assignment"};
 
+// Ops that are formulas of others, before what simplifies those.
+constexpr std::string_view kExpansion[] = {"batchnorm_expander"};
+
 // Everything that makes less of the module, until nothing does.
 constexpr std::string_view kSimplification[] = {"zero_sized_hlo_elimination",
                                                 "algsimp",
@@ -40,6 +43,7 @@ constexpr std::string_view kPrepare[] = {"gpu-schedule"};
 constexpr Stage kStages[] = {
     {"pre-optimization", Repeat::kOnce, kPreOptimization},
     {"layout assignment", Repeat::kOnce, kLayoutAssignment},
+    {"optimization", Repeat::kOnce, kExpansion},
     {"simplification", Repeat::kUntilUnchanged, kSimplification},
     {"post-layout_assignment", Repeat::kOnce, kLibraries},
     {"fusion", Repeat::kOnce, kFusion},
