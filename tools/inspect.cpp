@@ -6,8 +6,11 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "driver/inspect_cost.h"
+#include "driver/inspect_extract.h"
+#include "driver/inspect_literals.h"
 #include "driver/inspect_stats.h"
 #include "ir/device_description.h"
+#include "ir/printer.h"
 #include "tools/module_flags.h"
 
 namespace hlo {
@@ -22,6 +25,10 @@ struct SubcommandRow {
 constexpr SubcommandRow kSubcommands[] = {
     {"stats", InspectStats, "opcodes and types, computations, largest values, arithmetic and traffic of one run"},
     {"cost", InspectCost, "the time each instruction or fusion of the entry should take on a device"},
+    {"extract", InspectExtract, "one instruction with its producers, or one computation, as a module"},
+    {"slice", InspectSlice, "what is needed for one result, as a module"},
+    {"literals", InspectLiterals, "the constants: sizes and ranges of values, or one of them written out"},
+    {"ops", OpsCommand, "which opcode is supported where ('hlo ops')"},
 };
 
 std::string Overview() {
@@ -94,6 +101,34 @@ Result<ExitCode> InspectCost(Args args) {
   }
   const CostReport report = CostReportOf(*module, *device);
   TRY(WriteReport(json, csv ? CostCsv(report) : CostText(report, top), CostJson(report)));
+  return ExitCode::kOk;
+}
+
+Result<ExitCode> InspectLiterals(Args args) {
+  LoadOptions load{.fill_elided_constants = "zeros"};
+  std::optional<std::string> json;
+  std::string name, computation;
+  int64_t top = 30;
+  FlagSet flags("hlo-inspect literals", "[flags] MODULE",
+                "The constants of a module, the largest first; or one of them, written out.",
+                {"hlo-inspect literals model.hlo", "hlo-inspect literals --name=constant.4 model.hlo"});
+  flags.Int("top", &top, "how many rows; 0: all");
+  flags.String("name", &name, "NAME", "write this one out");
+  flags.String("computation", &computation, "NAME", "where --name is");
+  flags.OptionalString("json", &json, "FILE", "as JSON on stdout instead, or in FILE too");
+  const auto module = TRY(InspectedModule(flags, args, &load));
+  if (module == nullptr) return ExitCode::kOk;
+  if (name.empty()) {
+    const std::vector<LiteralStats> literals = LiteralsOf(*module);
+    TRY(WriteReport(json, LiteralsText(literals, top), LiteralsJson(literals)));
+    return ExitCode::kOk;
+  }
+  const Computation* place = computation.empty() ? nullptr : TRY(FindComputation(*module, computation));
+  const Instruction& inst = *TRY(FindInstruction(*module, name, place));
+  if (!inst.Is(Opcode::kConstant))
+    FAIL(UsageError("F004", Str("--name: '", inst.name(), "' is no constant but '", inst.opcode(), "'")));
+  if (IsElided(inst)) FAIL(ErrorAt(inst, "P040", Str("constant '", inst.name(), "' was elided in the text")));
+  TRY(WriteFile("-", Str(inst.shape(), " ", Print(inst.literal()), "\n")));
   return ExitCode::kOk;
 }
 

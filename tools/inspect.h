@@ -14,6 +14,9 @@ namespace hlo {
 
 Result<ExitCode> InspectStats(Args args);
 Result<ExitCode> InspectCost(Args args);
+Result<ExitCode> InspectExtract(Args args);
+Result<ExitCode> InspectSlice(Args args);
+Result<ExitCode> InspectLiterals(Args args);
 
 // What most sub-commands do first: flags, help, one module. Null when help was asked for and is printed.
 Result<std::unique_ptr<Module>> InspectedModule(FlagSet& flags, Args args, LoadOptions* load);

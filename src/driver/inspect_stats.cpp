@@ -44,14 +44,6 @@ std::vector<std::pair<std::string, int64_t>> RolesOf(const std::vector<Computati
   return list;
 }
 
-// The text has `constant({...})` there.
-bool IsElided(const Instruction& constant) {
-  const SourceRange range = constant.range();
-  const std::string_view text = constant.module().source->text().substr(range.begin, range.end - range.begin);
-  constexpr size_t kHead = 4096;  // Long ones are written out.
-  return text.substr(0, kHead).find("({...})") != std::string_view::npos;
-}
-
 bool IsValue(const Instruction& inst) {
   switch (inst.opcode()) {
     case Opcode::kBitcast:
@@ -110,6 +102,13 @@ bool IsCaller(const Instruction& inst) {
 }
 
 }  // namespace
+
+bool IsElided(const Instruction& constant) {
+  const SourceRange range = constant.range();
+  const std::string_view text = constant.module().source->text().substr(range.begin, range.end - range.begin);
+  constexpr size_t kHead = 4096;  // Long ones are written out.
+  return text.substr(0, kHead).find("({...})") != std::string_view::npos;
+}
 
 ModuleStats StatsOf(const Module& module, int64_t largest) {
   const CostAnalysis costs(module);

@@ -1,0 +1,90 @@
+// hlo inspect extract, slice: pieces of a module as modules.
+#include "driver/inspect_extract.h"
+#include "base/files.h"
+#include "base/text.h"
+#include "ir/printer.h"
+#include "tools/inspect.h"
+
+namespace hlo {
+namespace {
+
+struct OutputFlags {
+  std::string path = "-", hlo_print = "long";
+};
+
+void AddOutputFlags(FlagSet& flags, OutputFlags* output) {
+  flags.Group("Output");
+  flags.String("o", &output->path, "FILE", "where the module goes; - is stdout");
+  flags.Choice("hlo_print", &output->hlo_print, {"long", "short"}, "long: XLA's text; short: for people");
+}
+
+// The piece, verified: what cannot stand alone is said to be so.
+Status WritePiece(const Module& piece, const OutputFlags& output) {
+  if (const Status verified = Verify(piece, VerifyLevel::kDefault); !verified) {
+    Error error = verified.error();
+    error.exit = ExitCode::kUnsupported;
+    FAIL(std::move(error).Hint("this piece cannot stand alone; --height=N or -1 takes more of what it needs along"));
+  }
+  return WriteFile(output.path, Print(piece, output.hlo_print == "short" ? ShortForm() : PrintOptions()));
+}
+
+}  // namespace
+
+Result<ExitCode> InspectExtract(Args args) {
+  LoadOptions load;
+  OutputFlags output;
+  std::string instruction, computation;
+  int64_t height = 0;
+  bool users = false, fusion_as_entry = false;
+  FlagSet flags("hlo-inspect extract", "[flags] MODULE",
+                "One instruction with what computes its operands, or one computation, as a module that verifies. What "
+                "is cut off becomes a parameter of the same name.",
+                {"hlo-inspect extract --instruction=dot.7 --height=2 model.hlo",
+                 "hlo-inspect extract --instruction=fusion.3 model.hlo | hlo-run -",
+                 "hlo-inspect extract --computation=fused_computation.3 model.hlo"});
+  flags.String("instruction", &instruction, "NAME", "the instruction that gives the result");
+  flags.Int("height", &height, "how many instructions deep its producers come along; 0: none, -1: all");
+  flags.Bool("users", &users, "its users come along too and give the results");
+  flags.Bool("fusion_as_entry", &fusion_as_entry, "of a fusion, the computation inside");
+  flags.String("computation", &computation, "NAME", "this computation as the entry; or where --instruction is");
+  AddOutputFlags(flags, &output);
+  const auto module = TRY(InspectedModule(flags, args, &load));
+  if (module == nullptr) return ExitCode::kOk;
+  if (instruction.empty() && computation.empty())
+    FAIL(UsageError("F002", "nothing to extract").Hint("--instruction=NAME or --computation=NAME"));
+  const Computation* place = computation.empty() ? nullptr : TRY(FindComputation(*module, computation));
+  if (instruction.empty()) {
+    TRY(WritePiece(*Extract(*place), output));
+    return ExitCode::kOk;
+  }
+  const Instruction& inst = *TRY(FindInstruction(*module, instruction, place));
+  if (!fusion_as_entry) {
+    TRY(WritePiece(*Extract(inst, height, users), output));
+    return ExitCode::kOk;
+  }
+  if (!inst.Is(Opcode::kFusion))
+    FAIL(UsageError("F004", Str("--fusion_as_entry: '", inst.name(), "' is no fusion but '", inst.opcode(), "'")));
+  TRY(WritePiece(*Extract(*inst.attrs<FusionAttrs>().calls), output));
+  return ExitCode::kOk;
+}
+
+Result<ExitCode> InspectSlice(Args args) {
+  LoadOptions load;
+  OutputFlags output;
+  std::string to;
+  FlagSet flags("hlo-inspect slice", "--to=NAME [flags] MODULE",
+                "What is needed for one result: the instruction or output, all that computes it, and the parameters "
+                "that it hangs on.",
+                {"hlo-inspect slice --to={1} model.hlo", "hlo-inspect slice --to=dot.7 --hlo_print=short model.hlo"});
+  flags.String("to", &to, "NAME", "an instruction of the entry, or an output: {0}, {1,0}");
+  AddOutputFlags(flags, &output);
+  const auto module = TRY(InspectedModule(flags, args, &load));
+  if (module == nullptr) return ExitCode::kOk;
+  if (to.empty()) FAIL(UsageError("F002", "--to is missing").Hint("--to=NAME, or --to={0} for an output"));
+  const Instruction* inst =
+      to.starts_with('{') ? TRY(FindOutput(*module, to)) : TRY(FindInstruction(*module, to, &module->entry()));
+  TRY(WritePiece(*Extract(*inst, -1, false), output));
+  return ExitCode::kOk;
+}
+
+}  // namespace hlo
