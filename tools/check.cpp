@@ -54,6 +54,7 @@ Result<ExitCode> CheckCommand(Args args) {
   flags.Choice("verify", &load.verify, {"strict", "default", "off"}, "how much is verified; off: parse only");
   flags.Int("max_input", &load.max_input, "largest file in bytes");
   flags.Int("max_depth", &load.max_depth, "deepest nesting");
+  flags.Int("max_errors", &load.max_errors, "errors of the text that are looked for in one file");
   flags.Bool("json", &json, "an array of {file, verdict, code, line, column, message}");
   flags.Bool("bench", &bench, "how fast each file is parsed and verified, on one thread");
   flags.Bool("q", &quiet, "do not list the files that are fine");

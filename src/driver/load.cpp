@@ -50,6 +50,7 @@ int Badness(ExitCode code) {
 ParseOptions ParseOptionsOf(const LoadOptions& options) {
   ParseOptions parse;
   parse.max_depth = options.max_depth;
+  parse.max_errors = static_cast<int>(std::clamp<int64_t>(options.max_errors, 1, 1'000'000));
   parse.elided = options.fill_elided_constants == "zeros"    ? ElidedConstants::kZeros
                  : options.fill_elided_constants == "random" ? ElidedConstants::kRandom
                  : options.fill_elided_constants == "iota"   ? ElidedConstants::kIota

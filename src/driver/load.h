@@ -18,6 +18,7 @@ struct LoadOptions {
   std::string verify = "default";  // strict, default, off
   int64_t max_input = int64_t{2} << 30;
   int64_t max_depth = 8192;
+  int64_t max_errors = 20;                      // Of one text.
   std::string fill_elided_constants = "error";  // error, zeros, random, iota
 };
 
