@@ -25,6 +25,7 @@ struct SubcommandRow {
 constexpr SubcommandRow kSubcommands[] = {
     {"stats", InspectStats, "opcodes and types, computations, largest values, arithmetic and traffic of one run"},
     {"cost", InspectCost, "the time each instruction or fusion of the entry should take on a device"},
+    {"graph", InspectGraph, "a computation as a picture: dot, svg, or one html file"},
     {"extract", InspectExtract, "one instruction with its producers, or one computation, as a module"},
     {"slice", InspectSlice, "what is needed for one result, as a module"},
     {"literals", InspectLiterals, "the constants: sizes and ranges of values, or one of them written out"},

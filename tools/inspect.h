@@ -14,6 +14,7 @@ namespace hlo {
 
 Result<ExitCode> InspectStats(Args args);
 Result<ExitCode> InspectCost(Args args);
+Result<ExitCode> InspectGraph(Args args);
 Result<ExitCode> InspectExtract(Args args);
 Result<ExitCode> InspectSlice(Args args);
 Result<ExitCode> InspectLiterals(Args args);

@@ -1,0 +1,61 @@
+// A computation as a picture: a dot file, an SVG, or one HTML file that needs nothing else.
+//
+// Nodes are instructions. Scalar constants, and broadcasts of them, stand in their users' labels. A fusion is a frame
+// around its computation, whose parameters are its ports; or, collapsed, a node.
+#ifndef HLO_DRIVER_INSPECT_GRAPH_H_
+#define HLO_DRIVER_INSPECT_GRAPH_H_
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "ir/module.h"
+
+namespace hlo {
+
+struct GraphOptions {
+  bool expand_fusions = true;
+  const Instruction* around = nullptr;  // Only what is at most `width` edges away from it; null: everything.
+  int64_t width = 2;
+};
+
+// What an op is for, for its colour.
+enum class OpFamily : uint8_t {
+  kParameter,
+  kConstant,
+  kElementwise,
+  kContraction,
+  kReduction,
+  kMovement,
+  kControl,
+  kOther
+};
+OpFamily FamilyOf(const Instruction& inst);
+
+struct GraphNode {
+  const Instruction* inst;
+  std::vector<std::string> lines;  // The label: the op, the name, the shape, constants.
+  int frame = -1;                  // The fusion's node, when it stands inside one.
+  bool is_frame = false;           // A fusion that is shown with its inside.
+};
+
+struct GraphEdge {
+  int from, to;   // from < to; both outside of frames or in the same one.
+  int port = -1;  // When `to` is a frame: the node inside where the value arrives.
+};
+
+struct Graph {
+  std::vector<GraphNode> nodes;  // Operands first; a frame's inside follows it, the root last.
+  std::vector<GraphEdge> edges;
+};
+
+Graph GraphOf(const Computation& computation, const GraphOptions& options);
+
+std::string GraphDot(const Graph& graph, const std::string& title);
+// Errors: [A014], more than can be laid out.
+Result<std::string> GraphSvg(const Graph& graph);
+Result<std::string> GraphHtml(const Graph& graph, const std::string& title);
+
+}  // namespace hlo
+
+#endif  // HLO_DRIVER_INSPECT_GRAPH_H_

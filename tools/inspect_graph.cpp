@@ -1,0 +1,43 @@
+// hlo inspect graph: a computation as a picture.
+#include "driver/inspect_graph.h"
+#include "base/files.h"
+#include "base/text.h"
+#include "driver/inspect_extract.h"
+#include "tools/inspect.h"
+
+namespace hlo {
+
+Result<ExitCode> InspectGraph(Args args) {
+  LoadOptions load{.fill_elided_constants = "zeros"};
+  std::string format = "dot", path = "-", computation, around, fusions = "expanded";
+  GraphOptions options;
+  FlagSet flags("hlo-inspect graph", "[flags] MODULE",
+                "A computation as a graph: users below what they use, colours by what ops are for, fusions as frames. "
+                "html is one file with zoom, pan, details and search, which needs no network; dot is for Graphviz.",
+                {"hlo-inspect graph --format=html model.hlo -o model.html",
+                 "hlo-inspect graph --around=dot.7 --width=3 --format=svg model.hlo -o part.svg",
+                 "hlo-inspect graph --computation=body.3 model.hlo | dot -Tpdf >body.pdf"});
+  flags.Choice("format", &format, {"dot", "svg", "html"}, "what to write");
+  flags.String("computation", &computation, "NAME", "this one; default: the entry");
+  flags.String("around", &around, "NAME", "only what is near this instruction");
+  flags.Int("width", &options.width, "how many edges away");
+  flags.Choice("fusions", &fusions, {"expanded", "collapsed"}, "frames around their instructions, or single nodes");
+  flags.String("o", &path, "FILE", "where it goes; - is stdout");
+  const auto module = TRY(InspectedModule(flags, args, &load));
+  if (module == nullptr) return ExitCode::kOk;
+  const Computation* place = computation.empty() ? nullptr : TRY(FindComputation(*module, computation));
+  if (!around.empty()) {
+    options.around = TRY(FindInstruction(*module, around, place));
+    place = &options.around->computation();
+  }
+  if (place == nullptr) place = &module->entry();
+  options.expand_fusions = fusions == "expanded";
+  const Graph graph = GraphOf(*place, options);
+  const std::string title = Str(module->name(), ": ", place->name());
+  TRY(WriteFile(path, format == "dot"   ? GraphDot(graph, title)
+                      : format == "svg" ? TRY(GraphSvg(graph))
+                                        : TRY(GraphHtml(graph, title))));
+  return ExitCode::kOk;
+}
+
+}  // namespace hlo
