@@ -68,11 +68,12 @@ std::optional<KernelPlan> EmitTranspose(LoopPlan& plan, const EmitterOptions& op
   const int warps = k.warps();
   const IndexExpr row_variable = plan.variables[across], column_variable = plan.variables.back();
 
-  // Neighbouring blocks take neighbouring columns of the outputs.
-  const Value column0 = k.block() % column_tiles * side;
-  Value rest = k.block() / column_tiles;
-  const Value row0 = rest % row_tiles * side;
-  rest = rest / row_tiles;
+  // Neighbouring blocks take neighbouring rows of the outputs, which lie side by side in what they read: long runs of
+  // reading are worth more than long runs of writing, since what is read has to be waited for.
+  const Value row0 = k.block() % row_tiles * side;
+  Value rest = k.block() / row_tiles;
+  const Value column0 = rest % column_tiles * side;
+  rest = rest / column_tiles;
   for (size_t v = plan.variables.size() - 1; v-- > 0;) {
     if (v == across) continue;
     emission.Bind(plan.variables[v], rest % plan.sizes[v]);

@@ -20,7 +20,8 @@ class HostKernel {
  public:
   HostKernel() = default;
 
-  // Runs blocks [first_block, last_block) on this thread. One pointer per parameter, in order, aligned to its element.
+  // Runs blocks [first_block, last_block) on this thread. One pointer per parameter, in order, aligned to its element;
+  // those of outputs of kLeastStreamedBytes (streaming.h) to 64 bytes.
   void Run(std::span<void* const> arguments, int64_t first_block, int64_t last_block) const;
 
   // All blocks, on all threads.

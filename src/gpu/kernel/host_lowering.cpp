@@ -10,6 +10,7 @@
 
 #include "base/check.h"
 #include "gpu/kernel/scalar.h"
+#include "gpu/kernel/streaming.h"
 
 namespace hlo::kernel {
 namespace {
@@ -71,6 +72,8 @@ class HostLowering {
       const ArrayInfo& array = kernel_.arrays[parameters_[i]];
       if (!array.may_alias) function_->addParamAttr(2 + i, llvm::Attribute::NoAlias);
       if (array.kind == ArrayKind::kInput) function_->addParamAttr(2 + i, llvm::Attribute::ReadOnly);
+      const bool large = array.elements * Bytes(array.type) >= kLeastStreamedBytes;
+      if (large && array.kind == ArrayKind::kOutput) MarkStreamed(*function_, 2 + i);
     }
     BasicBlock* const entry = BasicBlock::Create(context_, "entry", function_);
     BasicBlock* const body = BasicBlock::Create(context_, "body", function_);

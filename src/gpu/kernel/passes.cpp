@@ -4,6 +4,8 @@
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/raw_ostream.h>
 
+#include "gpu/kernel/streaming.h"
+
 namespace hlo::kernel {
 
 Status RunPasses(llvm::Module& module, llvm::TargetMachine& target, Pipeline pipeline) {
@@ -31,6 +33,7 @@ Status RunPasses(llvm::Module& module, llvm::TargetMachine& target, Pipeline pip
     FAIL(InternalError("LLVM pass pipeline: " + llvm::toString(std::move(error))));
   }
   passes.run(module, modules);
+  if (pipeline == Pipeline::kHost) StreamStores(module);
   return {};
 }
 
