@@ -400,6 +400,14 @@ Result<std::vector<Literal>> ReadArguments(const std::string& path, const Module
       });
     }
   }
+  for (const auto& [name, array] : arrays) {
+    int64_t number = 0;
+    if (!name.starts_with("arg") || !ParseInt(std::string_view(name).substr(3), &number)) continue;
+    if (number < static_cast<int64_t>(parameters.size())) continue;
+    FAIL(Rejected("A004", Str("'", Escaped(path), "' has '", name, "', but '", module.entry().name(), "' takes ",
+                              parameters.size(), parameters.size() == 1 ? " argument" : " arguments"))
+             .Hint("JAX drops arguments that are not used, so that later ones move up: jax.jit(f, keep_unused=True)"));
+  }
   std::vector<Literal> args;
   for (const Instruction* parameter : parameters) {
     ShapeIndex index;

@@ -176,7 +176,7 @@ Value Emission::All(std::span<const IndexCondition> conditions) {
     const int64_t low = node.low, high = node.high;
     const Value e = Lower(condition.expression);
     std::vector<Value> parts;
-    if (condition.high - condition.low == 1) {
+    if (condition.high > condition.low && condition.high - 1 == condition.low) {
       parts.push_back(e == condition.low);
     } else {
       if (low < condition.low) parts.push_back(e >= condition.low);
