@@ -76,13 +76,15 @@ $(BUILD)/bin/hlo-test: $(OBJECTS) $(TEST_OBJECTS)
 deps:  ## Install what is missing (Debian 12; asks for root only when something is)
 	@scripts/deps
 
-# A second make: what `deps` installed changes what this file finds.
+# A second make: what `deps` installed changes what this file finds. With all cores, unless -j says otherwise.
+JOBS = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 demo: deps  ## Set up, build, and run ResNet-50 from text to verdict
-	@$(MAKE) --no-print-directory all
+	@$(MAKE) --no-print-directory $(JOBS) all
 	$(BUILD)/bin/hlo-run testdata/models/resnet50_infer.hlo
 
-test: deps  ## Set up, build, and run the tests; T=pattern picks some
-	@$(MAKE) --no-print-directory run-tests
+# After demo when both are asked for: they build the same files.
+test: deps | $(filter demo,$(MAKECMDGOALS))  ## Set up, build, and run the tests; T=pattern picks some
+	@$(MAKE) --no-print-directory $(JOBS) run-tests
 
 # ---- Testing -------------------------------------------------------------------------------------------------------
 
