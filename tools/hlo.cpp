@@ -26,7 +26,8 @@ Result<ExitCode> VersionCommand(Args args);
 constexpr CommandRow kCommands[] = {
     {"run", RunCommand, "run a module, compare with the interpreter, say who is wrong; time it"},
     {"opt", OptCommand, "run passes or the pipeline to a stage; dumps after each pass"},
-    {"inspect", InspectCommand, "read-only questions to a module: stats"},
+    {"inspect", InspectCommand, "read-only questions to a module: stats, cost, graph, pieces, constants"},
+    {"fmt", FmtCommand, "lay HLO text out anew, comments kept"},
     {"check", CheckCommand, "parse and verify only: one line a file"},
     {"ops", OpsCommand, "which opcode is supported where"},
     {"doctor", DoctorCommand, "what works on this machine, and why not"},

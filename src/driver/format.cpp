@@ -1,0 +1,281 @@
+#include "driver/format.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "ir/printer.h"
+#include "parser/parser.h"
+
+namespace hlo {
+namespace {
+
+bool IsBlank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+
+// The end of the string, comment or single byte that begins at `at`.
+size_t EndOfPiece(std::string_view text, size_t at) {
+  const std::string_view rest = text.substr(at);
+  size_t length = 1;
+  if (rest.starts_with("//")) {
+    length = rest.find('\n');
+  } else if (rest.starts_with("/*")) {
+    length = rest.find("*/", 2);
+    if (length != std::string_view::npos) length += 2;
+  } else if (rest[0] == '"' || rest[0] == '\'') {
+    size_t close = 1;
+    while (close < rest.size() && rest[close] != rest[0]) close += rest[close] == '\\' ? 2 : 1;
+    length = close + 1;
+  }
+  return length > rest.size() ? text.size() : at + length;
+}
+
+bool IsComment(std::string_view piece) { return piece.starts_with("//") || piece.starts_with("/*"); }
+
+// The first place in [begin, end) where f(piece) holds for a piece that is no blank and no comment; else `end`.
+template <class F>
+size_t FindCode(std::string_view text, size_t begin, size_t end, F&& f) {
+  for (size_t at = begin; at < end; at = EndOfPiece(text, at)) {
+    const std::string_view piece = text.substr(at, EndOfPiece(text, at) - at);
+    if (!IsBlank(piece[0]) && !IsComment(piece) && f(piece)) return at;
+  }
+  return end;
+}
+
+// One line of code: blanks only between words, after commas of parentheses and around the '=' behind the name and '->'.
+// Attributes' braces and brackets stay as written: some values are kept by their text.
+std::string OneLine(std::string_view text) {
+  std::string out, nesting;
+  bool blank = false, operands = false;  // Whether a parenthesis was seen.
+  bool named = text.starts_with('}') || text.starts_with("HloModule");
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = EndOfPiece(text, at);
+    const std::string_view piece = text.substr(at, end - at);
+    at = end;
+    const char c = piece[0];
+    const bool verbatim = !nesting.empty() && (nesting[0] == '{' || (nesting[0] == '[' && operands));
+    if (IsBlank(c) && !verbatim) {
+      blank = true;
+      continue;
+    }
+    const char inside = nesting.empty() ? '\0' : nesting.back();
+    const char before = out.empty() ? '\0' : out.back();
+    const bool names = c == '=' && nesting.empty() && !named && !operands;
+    if (verbatim || inside == '{') {
+      // As written; in a literal runs of blanks are one.
+    } else if (names || out.ends_with(" =") || before == ',' || out.ends_with(") ->") || (c == '-' && before == ')')) {
+      blank = inside != '[';
+    } else if (c == ',' || c == ')' || c == ']' || c == '=' || before == '=' || before == '(' || inside == '[') {
+      blank = false;
+    } else if (c == '(') {
+      blank = nesting.empty() && !named;  // Before a signature, not before operands.
+    } else if (nesting.empty() && !operands && c >= 'a' && c <= 'z' && (before == ']' || before == '}')) {
+      blank = true;  // From the shape to the opcode.
+    }
+    if (blank && !out.empty()) out += ' ';
+    blank = false;
+    out += piece;
+    named |= names;
+    operands |= c == '(';
+    if (c == '(' || c == '[' || c == '{') nesting += c;
+    if ((c == ')' || c == ']' || c == '}') && !nesting.empty()) nesting.pop_back();
+  }
+  return out;
+}
+
+bool HasLineComment(std::string_view text) {
+  for (size_t at = 0; at < text.size(); at = EndOfPiece(text, at)) {
+    if (text.substr(at).starts_with("//")) return true;
+  }
+  return false;
+}
+
+class Formatter {
+ public:
+  explicit Formatter(const Module& module) : text_(module.source->text()) {
+    for (const Computation* computation : module.Computations()) {
+      // What the text does not have: the computation of a lone instruction, and those that reading makes for
+      // asynchronous ones.
+      if (computation->range.empty() && !computation->IsEntry()) continue;
+      for (const Instruction* inst : computation->Instructions()) instructions_.push_back({inst->range(), computation});
+    }
+    // What is nested in another instruction's text is part of that.
+    std::stable_sort(instructions_.begin(), instructions_.end(), [](const Placed& a, const Placed& b) {
+      return a.range.begin != b.range.begin ? a.range.begin < b.range.begin : a.range.end > b.range.end;
+    });
+    std::erase_if(instructions_, [end = uint32_t{0}](const Placed& placed) mutable {
+      if (placed.range.begin < end) return true;
+      end = placed.range.end;
+      return false;
+    });
+  }
+
+  std::string Run() {
+    size_t at = 0;
+    const Computation* open = nullptr;
+    for (size_t i = 0; i < instructions_.size(); ++i) {
+      const Placed& placed = instructions_[i];
+      if (placed.computation != open) {
+        if (open != nullptr) at = Close(at);
+        open = placed.computation;
+        at = Open(at, placed);
+      }
+      InstructionAt(at, placed);
+      at = placed.range.end;
+    }
+    if (indent_ > 0) at = Close(at);
+    Between(at, text_.size());
+    return Text();
+  }
+
+ private:
+  struct Placed {
+    SourceRange range;
+    const Computation* computation;
+  };
+  struct Line {
+    std::string text, comment;  // The comment behind the code.
+  };
+
+  // From the end of what came before to behind the '{'. A lone instruction has no computation in the text.
+  size_t Open(size_t at, const Placed& first) {
+    const size_t begin = first.range.begin;
+    size_t brace = begin;
+    for (size_t found = at; (found = FindCode(text_, found, begin, [](auto p) { return p == "{"; })) < begin; ++found)
+      brace = found;
+    if (brace == begin || first.computation->range.empty()) return at;
+    size_t head = first.computation->range.begin;
+    const std::string_view above = text_.substr(at, head - at);
+    const size_t word = above.find_last_not_of(" \t\r\n");
+    if (word != std::string_view::npos && above.substr(0, word + 1).ends_with("ENTRY")) head = at + word + 1 - 5;
+    const bool comment_above = Between(at, head);
+    if (!lines_.empty() && !comment_above) BlankLine();
+    const std::string_view code = text_.substr(head, brace - head);
+    Code(HasLineComment(code) ? text_.substr(head, brace + 1 - head) : code);
+    if (!HasLineComment(code)) lines_.back().text += " {";
+    indent_ = 2;
+    return brace + 1;
+  }
+
+  // The last comments, '}' and what belongs to it.
+  size_t Close(size_t at) {
+    const size_t brace = FindCode(text_, at, text_.size(), [](auto) { return true; });
+    Comments(text_.substr(at, brace - at));
+    while (!lines_.empty() && lines_.back().text.empty()) lines_.pop_back();
+    indent_ = 0;
+    size_t end = std::min(brace + 1, text_.size());
+    const size_t next = FindCode(text_, end, text_.size(), [](auto) { return true; });
+    if (next < text_.size() && text_[next] == ',') {  // , execution_thread="name"
+      const size_t value = FindCode(text_, next, text_.size(), [](auto p) { return p[0] == '"'; });
+      end = EndOfPiece(text_, value);
+    }
+    Code(text_.substr(brace, end - brace));
+    return end;
+  }
+
+  // Comments above the instruction, then the instruction.
+  void InstructionAt(size_t at, const Placed& placed) {
+    const size_t root = FindCode(text_, at, placed.range.begin, [](auto) { return true; });
+    std::string above(text_.substr(at, root - at));
+    const bool is_root = root < placed.range.begin;
+    if (is_root) above += text_.substr(root + 4, placed.range.begin - root - 4);
+    Comments(above);
+    Code(text_.substr(placed.range.begin, placed.range.end - placed.range.begin), is_root ? "ROOT " : "");
+  }
+
+  // Text that may hold the header and its tables: lines stay lines. True when it ends in a comment that stands right
+  // above what follows.
+  bool Between(size_t begin, size_t end) {
+    const std::string_view text = text_.substr(begin, end - begin);
+    if (Trim(text).empty()) return false;
+    size_t first = 0;
+    if (!lines_.empty() && begin > 0) {  // What stands behind the '}'.
+      first = std::min(text.find('\n'), text.size());
+      lines_.back().comment = Trim(text.substr(0, first));
+    }
+    std::vector<std::string_view> lines = Split(text.substr(first), '\n');
+    while (!lines.empty() && Trim(lines.front()).empty()) lines.erase(lines.begin());
+    // The last one is the beginning of the line on which the computation begins.
+    const bool parted = lines.size() > 1 && Trim(lines.back()).empty() && Trim(lines[lines.size() - 2]).empty();
+    while (!lines.empty() && Trim(lines.back()).empty()) lines.pop_back();
+    if (lines.empty()) return false;
+    if (!lines_.empty()) BlankLine();
+    for (const std::string_view line : lines) {
+      if (Trim(line).empty()) {
+        BlankLine();
+      } else {
+        const bool header = Trim(line).starts_with("HloModule") && !HasLineComment(line);
+        lines_.push_back({header ? OneLine(Trim(line)) : std::string(Trim(line)), ""});
+      }
+    }
+    return IsComment(lines_.back().text) && !parted;
+  }
+
+  // Comments between instructions; the first may stand behind the code before.
+  void Comments(std::string_view text) {
+    int newlines = 0;
+    bool behind = !lines_.empty();
+    for (size_t at = 0; at < text.size();) {
+      const size_t end = EndOfPiece(text, at);
+      const std::string_view piece = text.substr(at, end - at);
+      at = end;
+      if (piece[0] == '\n') ++newlines;
+      if (!IsComment(piece)) continue;
+      if (newlines == 0 && behind) {
+        std::string& comment = lines_.back().comment;
+        comment += Str(comment.empty() ? "" : " ", Trim(piece));
+        continue;
+      }
+      if (newlines > 1 && !BeginsBody()) BlankLine();
+      for (const std::string_view line : Split(piece, '\n'))
+        lines_.push_back({std::string(indent_, ' ') + std::string(Trim(line)), ""});
+      newlines = 0;
+      behind = false;
+    }
+    if (newlines > 1 && !BeginsBody()) BlankLine();
+  }
+
+  // On one line, unless comments up to a line's end are inside: then it stays as it is.
+  void Code(std::string_view code, std::string_view keyword = "") {
+    lines_.push_back(
+        {Str(std::string(indent_, ' '), keyword, HasLineComment(code) ? std::string(code) : OneLine(code)), ""});
+  }
+
+  static size_t Width(const Line& line) { return line.text.size() - (line.text.rfind('\n') + 1); }
+  bool BeginsBody() const { return lines_.empty() || (indent_ > 0 && lines_.back().text.ends_with('{')); }
+  void BlankLine() {
+    if (!lines_.empty() && !lines_.back().text.empty()) lines_.push_back({});
+  }
+
+  // Comments behind the code of consecutive lines stand in a column, where that is not far out.
+  std::string Text() const {
+    constexpr size_t kFarthest = 100;
+    std::string out;
+    for (size_t i = 0; i < lines_.size();) {
+      size_t end = i, column = 0;
+      for (; end < lines_.size() && !lines_[end].comment.empty(); ++end) column = std::max(column, Width(lines_[end]));
+      if (end == i) out += lines_[i++].text + "\n";
+      for (; i < end; ++i) {
+        const size_t gap = column <= kFarthest ? column - Width(lines_[i]) : 0;
+        out += Str(lines_[i].text, std::string(gap + 2, ' '), lines_[i].comment, "\n");
+      }
+    }
+    return out;
+  }
+
+  std::string_view text_;
+  std::vector<Placed> instructions_;
+  std::vector<Line> lines_;
+  size_t indent_ = 0;
+};
+
+}  // namespace
+
+Result<std::string> FormatText(const Module& module) {
+  std::string text = Formatter(module).Run();
+  const auto again = Parse(std::make_shared<const SourceText>(module.source->name(), text),
+                           {.elided = ElidedConstants::kZeros, .max_depth = INT32_MAX});
+  if (!again) FAIL(InternalError(Str("the formatted text does not parse: ", again.error().message())));
+  if (Print(**again) != Print(module)) FAIL(InternalError("the formatted text is another module"));
+  return text;
+}
+
+}  // namespace hlo

@@ -1,0 +1,36 @@
+// Formatting keeps the module (FormatText checks that itself), and formatting twice changes nothing more. The texts are
+// all of testdata/.
+#include "driver/format.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "base/source_text.h"
+#include "parser/parser.h"
+
+namespace hlo {
+namespace {
+
+namespace fs = std::filesystem;
+
+TEST(Format, IsStable) {
+  int formatted = 0;
+  for (const auto& entry : fs::recursive_directory_iterator("testdata")) {
+    if (entry.path().extension() != ".hlo" || entry.file_size() > 300'000) continue;
+    const auto source = ReadSource(entry.path().string());
+    ASSERT_TRUE(source.has_value());
+    const auto module = Parse(*source, {.elided = ElidedConstants::kZeros});
+    if (!module) continue;
+    const auto once = FormatText(**module);
+    ASSERT_TRUE(once.has_value()) << entry.path() << ": " << once.error().message();
+    const auto again = Parse(std::make_shared<const SourceText>("again", *once), {.elided = ElidedConstants::kZeros});
+    ASSERT_TRUE(again.has_value()) << entry.path();
+    EXPECT_EQ(FormatText(**again).value_or(""), *once) << entry.path();
+    ++formatted;
+  }
+  EXPECT_GT(formatted, 100);
+}
+
+}  // namespace
+}  // namespace hlo
