@@ -78,7 +78,11 @@ class Comparer {
         by_id_[inst->id()] = inst;
         if (inst->Is(Opcode::kConstant) && inst->shape().IsArray()) constants_.insert(ConstantKey(inst->literal()));
       }
-      FindFoldable(*computation);
+      RoundFoldable(*computation);
+    }
+    for (const Computation* computation : optimized.Computations()) {
+      LoosenConstants(*computation);
+      RoundFoldable(*computation);
     }
     for (const Computation* computation : input.PostOrder()) {
       for (const Instruction* inst : computation->Instructions()) {
@@ -119,9 +123,11 @@ class Comparer {
     options.exact_loop_states = true;
     options.work_limit = std::numeric_limits<int64_t>::max();
     options.max_loop_iterations = options_.max_loop_iterations;
-    options.given = [&given](const Instruction& inst) -> const ShadowValue* {
-      const auto it = given.find(&inst);
-      return it == given.end() ? nullptr : &it->second;
+    options.given = [this, &given](const Instruction& inst) -> const ShadowValue* {
+      const auto kept = given.find(&inst);
+      if (kept != given.end()) return &kept->second;
+      const auto rounded = rounded_.find(&inst);
+      return rounded == rounded_.end() ? nullptr : &rounded->second;
     };
     return options;
   }
@@ -152,22 +158,24 @@ class Comparer {
   }
 
   Result<ShadowValue> ValueBefore(Pair& pair, const Instruction& inst) {
+    if (const auto rounded = rounded_.find(&inst); rounded != rounded_.end()) return rounded->second;
     const std::vector<ShadowValue> args = TRY(ArgsOf(pair, &inst.computation()));
     return EvaluateShadowOf(inst, args, Options(pair.given_before));
   }
 
-  // What folding may turn into constants, with the roundings that it then has: these bits are not exact although the
-  // input may have a constant of the same bits (1 - (-0.99999994) is 2 in f32).
-  void FindFoldable(const Computation& computation) {
+  // What constants alone determine may have been folded: rounded in its type, and then decided on (a convert to s32, a
+  // compare, bits). So both sides take it as the declared types make it; half a step for each of the few operations
+  // that another order of folding may round differently.
+  void RoundFoldable(const Computation& computation) {
     constexpr int64_t kMostElements = 4096;
     std::unordered_map<const Instruction*, Literal> known;
     std::unordered_set<const Instruction*> rounded;
     for (const Instruction* inst : computation.PostOrder()) {
-      if (!inst->shape().IsArray() || inst->shape().NumElements() > kMostElements) continue;
+      if (!inst->shape().IsArray()) continue;
       if (inst->Is(Opcode::kConstant)) known[inst] = inst->literal();
-      if (inst->operand_count() == 0 || inst->Is(kSideEffect) || !CalledComputations(*inst).empty()) continue;
+      if (inst->operand_count() == 0 || inst->shape().NumElements() > kMostElements || !IsFoldable(*inst)) continue;
       std::vector<Literal> operands;
-      bool rounds = IsFloat(inst->shape().type()) && inst->Is(kElementwise);
+      bool rounds = inst->Is(kElementwise) || !CalledComputations(*inst).empty() || inst->Is(Opcode::kDot);
       for (const Instruction* operand : inst->operands()) {
         const auto it = known.find(operand);
         if (it == known.end()) break;
@@ -177,22 +185,22 @@ class Comparer {
       if (static_cast<int64_t>(operands.size()) != inst->operand_count()) continue;
       auto value = Evaluate(*inst, operands);
       if (!value) continue;
-      if (rounds) {
-        rounded.insert(inst);
-        folded_.insert(ConstantKey(*value));
-      }
+      if (rounds) rounded.insert(inst);
+      rounded_[inst] = rounds ? Loosened(*value, inst->shape()) : ToShadow(*value);
       known[inst] = std::move(*value);
     }
   }
 
-  // A constant that a pass made was rounded in the declared type; one that the input has is exact.
-  ShadowValue LoosenConstant(const Instruction& constant) const {
-    ShadowValue value = ToShadow(constant.literal());
-    value.shape = constant.shape();
-    const uint64_t key = ConstantKey(constant.literal());
-    if (!value.IsFloat() || (constants_.contains(key) && !folded_.contains(key))) return value;
-    // Folding evaluates a few operations in the declared type, half a step each; four cover a function's ulps.
-    const shadow::Rounding rounding = shadow::RoundingTo(constant.shape().type(), false);
+  static bool IsFoldable(const Instruction& inst) {
+    return !inst.Is(kSideEffect) && !inst.Is(Opcode::kFusion) && !inst.Is(Opcode::kCall) && !inst.Is(Opcode::kWhile) &&
+           !inst.Is(Opcode::kConditional) && !inst.Is(Opcode::kCustomCall);
+  }
+
+  static ShadowValue Loosened(const Literal& literal, const Shape& shape) {
+    ShadowValue value = ToShadow(literal);
+    value.shape = shape;
+    if (!value.IsFloat()) return value;
+    const shadow::Rounding rounding = shadow::RoundingTo(shape.type(), false);
     value.bound = shadow::NewBuffer(value.shape);
     auto bound = value.bound.mutable_data<double>();
     for (size_t i = 0; i < bound.size(); ++i) {
@@ -202,24 +210,24 @@ class Comparer {
     return value;
   }
 
+  // A constant that a pass made was rounded in the declared type; one that the input has is exact.
+  void LoosenConstants(const Computation& computation) {
+    for (const Instruction* inst : computation.Instructions()) {
+      if (inst->Is(Opcode::kConstant) && inst->shape().IsArray() && !constants_.contains(ConstantKey(inst->literal())))
+        rounded_[inst] = Loosened(inst->literal(), inst->shape());
+    }
+  }
+
   Result<void> ComparePair(const Computation& before, const Computation& after, std::vector<ShadowValue> args,
                            const std::string& where) {
     Pair pair{.before = &before, .args = std::move(args)};
-    const auto loosen = [&](const Computation& computation) {
-      for (const Instruction* inst : computation.Instructions()) {
-        if (inst->Is(Opcode::kConstant) && inst->shape().IsArray()) pair.given_after[inst] = LoosenConstant(*inst);
-      }
-    };
-    loosen(after);
-    for (const Instruction* inst : after.Instructions()) {
-      if (inst->Is(Opcode::kFusion)) loosen(*inst->attrs<FusionAttrs>().calls);
-    }
     const std::vector<Instruction*> order = after.PostOrder();
     const auto last_need = LastNeeds(before, after);
     for (size_t i = 0; i < order.size(); ++i) {
       const Instruction& inst = *order[i];
       const Instruction* origin = inst.IsRoot() ? &before.root() : OriginOf(inst, before);
-      if (origin == nullptr || inst.Is(Opcode::kParameter) || inst.Is(Opcode::kTuple)) continue;
+      // A parameter is compared where it is what the root became.
+      if (origin == nullptr || inst.Is(Opcode::kTuple) || (inst.Is(Opcode::kParameter) && !inst.IsRoot())) continue;
       if (!Compatible(origin->shape(), inst.shape()) || inst.shape().IsToken()) continue;
       TRY(CompareInstruction(pair, *origin, inst, where));
       if (result_.finding) return {};
@@ -285,7 +293,7 @@ class Comparer {
     if (loops) return CompareLoops(pair, origin, inst, where);
     auto before = ValueBefore(pair, origin);
     const auto evaluate = [&]() -> Result<ShadowValue> {
-      if (inst.Is(Opcode::kConstant)) return LoosenConstant(inst);
+      if (const auto rounded = rounded_.find(&inst); rounded != rounded_.end()) return rounded->second;
       return EvaluateShadowOf(inst, pair.args, Options(pair.given_after));
     };
     const auto after = before ? evaluate() : std::unexpected(before.error());
@@ -375,7 +383,8 @@ class Comparer {
   const WidenedOptions& options_;
   std::unordered_map<int, const Instruction*> by_id_;
   std::unordered_map<const Computation*, std::vector<const Instruction*>> callers_;
-  std::unordered_set<uint64_t> constants_, folded_;
+  std::unordered_set<uint64_t> constants_;
+  std::unordered_map<const Instruction*, ShadowValue> rounded_;  // Of both modules: made of constants alone.
   std::unordered_map<const Instruction*, size_t> positions_;
   const Computation* positions_of_ = nullptr;
   WidenedResult result_;
