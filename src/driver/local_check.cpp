@@ -53,6 +53,19 @@ std::string LoopText(std::span<const gpu::LoopStep> loops) {
   return out;
 }
 
+// An instruction that no pass put in a fusion, as a computation of its own.
+std::unique_ptr<Module> Alone(const Instruction& inst) {
+  auto module = std::make_unique<Module>(inst.name());
+  Computation& computation = module->AddComputation(inst.name());
+  std::vector<Instruction*> parameters;
+  for (const Instruction* operand : inst.operands()) {
+    const auto number = static_cast<int64_t>(parameters.size());
+    parameters.push_back(&computation.AddParameter(number, operand->shape(), Str("param_", number)));
+  }
+  computation.SetRoot(computation.AddClone(inst, parameters));
+  return module;
+}
+
 Culprit MakeCulprit(const gpu::StepInfo& step, std::span<const gpu::LoopStep> loops, Comparison comparison) {
   Culprit culprit;
   const bool library = step.kind == gpu::StepKind::kGemm || step.kind == gpu::StepKind::kConvolution;
@@ -93,15 +106,18 @@ Status CheckLocally(gpu::Executable& executable, const RunOptions& options, Prog
     const gpu::StepInfo& step = executable.steps()[step_by_id.at(inst.id())];
     progress.Step(static_cast<int64_t>(seen.size()) + 1, summary->steps, "kernel");
     Comparison comparison;
-    if (inst.Is(Opcode::kFusion)) {
-      LocalOptions local;
-      static_cast<CompareOptions&>(local) = options.compare;
+    LocalOptions local;
+    static_cast<CompareOptions&>(local) = options.compare;
+    local.work_limit = options.work_limit;
+    local.seed = static_cast<uint64_t>(options.seed);
+    if (inst.Is(Opcode::kCopy)) {
+      comparison = CompareBitwise(inputs[0], output, options.compare);
+    } else if (inst.Is(Opcode::kFusion)) {
       local.plan = &step.precision;
-      local.work_limit = options.work_limit;
-      local.seed = static_cast<uint64_t>(options.seed);
       comparison = TRY(CompareLocal(*inst.attrs<FusionAttrs>().calls, inputs, output, local));
     } else {
-      comparison = CompareBitwise(inputs[0], output, options.compare);  // Copies.
+      const auto alone = Alone(inst);  // The plan goes by ids, and these are others.
+      comparison = TRY(CompareLocal(*alone->Computations().front(), inputs, output, local));
     }
     if (comparison.verdict == Verdict::kUnsupported) {
       unchecked.insert(Str("'", inst.name(), "': ", comparison.reason));

@@ -38,7 +38,7 @@ std::string EndsTable(const Comparison& ends) {
 
 std::string Share(int64_t part, int64_t whole) {
   if (part == 0) return "0";
-  return Format("%lld (%.2g%%)", static_cast<long long>(part),
+  return Format("%lld (%.3g%%)", static_cast<long long>(part),
                 100.0 * static_cast<double>(part) / static_cast<double>(std::max<int64_t>(1, whole)));
 }
 
