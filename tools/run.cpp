@@ -106,7 +106,9 @@ Status Settle(RunFlags* f) {
   RunOptions& run = f->run;
   run.pipeline = TRY(PipelineOf(f->passes, f->inject));
   for (const std::string& fault : f->inject) {
-    if (!fault.starts_with("pass:")) run.inject = fault;
+    if (fault.starts_with("pass:")) continue;
+    if (!run.inject.empty()) FAIL(UsageError("F004", "--inject plants one fault in kernels or library calls, not two"));
+    run.inject = fault;
   }
   if (!f->tolerance.empty() || f->abs_bound >= 0 || f->rel_bound >= 0 || f->max_ulp >= 0 ||
       !run.reference_file.empty()) {
