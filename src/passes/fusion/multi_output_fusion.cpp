@@ -63,7 +63,10 @@ bool ReadsAtIteration(const Instruction& value) {
 class Joiner {
  public:
   Joiner(Computation& computation, const PassContext& context)
-      : computation_(computation), context_(context), order_(computation.PostOrder()) {}
+      : computation_(computation), context_(context), order_(computation.PostOrder()) {
+    position_.resize(computation.module().id_limit());
+    for (size_t i = 0; i < order_.size(); ++i) position_[order_[i]->id()] = i;
+  }
 
   bool Run() {
     FindKernels();
@@ -165,8 +168,9 @@ class Joiner {
       for (const Instruction* part : kernel->parts) both.AddAll(waits_[part->id()]);
     }
     both.Add(a);
-    for (Instruction* inst : order_) {
-      if (waits_[inst->id()].Has(a) || waits_[inst->id()].Has(b)) waits_[inst->id()].AddAll(both);
+    for (const Instruction* inst : order_) {
+      KernelSet& waits = waits_[inst->id()];
+      if (waits.Has(a) != waits.Has(b)) waits.AddAll(both);  // Who waits for the two has it all already.
     }
     for (Instruction* part : from.parts) {
       number_[part->id()] = a;
@@ -259,10 +263,8 @@ class Joiner {
   // One fusion from the parts: their computations one after the other, with a value that one part makes for another
   // taken directly.
   void Emit(Kernel& kernel) {
-    std::vector<Instruction*> parts;  // In order of execution.
-    for (Instruction* inst : order_) {
-      if (std::find(kernel.parts.begin(), kernel.parts.end(), inst) != kernel.parts.end()) parts.push_back(inst);
-    }
+    std::vector<Instruction*> parts = kernel.parts;
+    std::ranges::sort(parts, {}, [&](const Instruction* part) { return position_[part->id()]; });
     const std::string name = kernel.reduces ? "input_multi" : "loop_multi";
     Computation& fused = computation_.module().AddComputation(Str("fused_", name));
     std::vector<Instruction*> operands;
@@ -327,6 +329,7 @@ class Joiner {
   Computation& computation_;
   const PassContext& context_;
   std::vector<Instruction*> order_;
+  std::vector<size_t> position_;  // In order_, by id.
   std::vector<Kernel> kernels_;
   std::vector<int> number_;       // Of the kernel, by instruction id; -1: none.
   std::vector<KernelSet> waits_;  // By instruction id.
