@@ -63,6 +63,9 @@ Result<std::vector<std::string>> ParseAll(FlagSet& flags, std::span<const std::s
 }
 
 Status Apply(const LogFlags& log) {
+  constexpr int64_t kMostThreads = 1024;
+  if (log.threads < 0 || log.threads > kMostThreads)
+    FAIL(UsageError("F004", Str("--threads wants 0 to ", kMostThreads, ", not ", log.threads)));
   if (log.threads > 0) SetThreads(static_cast<int>(log.threads));
   LogOptions options;
   options.level = static_cast<int>(log.v);
