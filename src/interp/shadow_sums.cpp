@@ -28,7 +28,7 @@ int64_t Product(std::span<const int64_t> sizes) {
 
 // What is kept of the elements combined so far. For sums: the sum of values, of bounds, of likely bounds, of
 // magnitudes. For maxima: the largest value, value + bound, value - bound (`bounds`, `magnitudes`). For products: of
-// values and of magnitudes |v| + e.
+// values, of magnitudes |v| + e (`magnitudes`), and of those of 1 and more (`bounds`).
 struct Total {
   double value, bounds, likely, magnitudes;
 };
@@ -53,14 +53,16 @@ struct Add {
 };
 
 struct Multiply {
-  static constexpr Total kNothing{1, 0, 0, 1};
+  static constexpr Total kNothing{1, 1, 0, 1};
   static void Take(Total& t, double v, double e, double) {
     t.value *= v;
     t.magnitudes *= std::fabs(v) + e;
+    t.bounds *= std::max(1.0, std::fabs(v) + e);
   }
   static void Merge(Total& t, const Total& o) {
     t.value *= o.value;
     t.magnitudes *= o.magnitudes;
+    t.bounds *= o.bounds;
   }
 };
 
@@ -97,14 +99,15 @@ Bounds FinishSum(const SumRule& rule, double overflow, const Total& t) {
 }
 
 // Each of n - 1 products is rounded: |t| <= prod(|v| + e) (1 + u)^(n-1), and t has the sign of v unless a factor may be
-// 0.
-Bounds FinishProduct(const SumRule& rule, const Total& t) {
+// 0. One that underflows is off by `underflow` at most, which the factors of 1 and more magnify; if those alone
+// overflow, so may a product on the way.
+Bounds FinishProduct(const SumRule& rule, double overflow, double underflow, const Total& t) {
   if (std::isnan(t.magnitudes)) return {t.value, std::isnan(t.value) ? 0 : kUndetermined, 0};
   if (!std::isfinite(t.value)) return {t.value, 0, 0};
-  const double before = t.magnitudes * (1 + rule.worst) - std::fabs(t.value);
+  if (t.bounds >= overflow && std::fabs(t.value) < overflow) return {t.value, kUndetermined, kUndetermined};
+  const double before = t.magnitudes * (1 + rule.worst) - std::fabs(t.value) + underflow * t.bounds;
   const double size = (std::fabs(t.value) + before) * kUp;
-  const double worst =
-      (before + rule.each + HalfStep(rule.finish.compute, 0) + HalfStep(rule.finish.target, size)) * kUp;
+  const double worst = (before + HalfStep(rule.finish.target, size)) * kUp;
   const Pair pair = AfterOverflow(rule.finish, t.value, worst);
   return {pair.value, pair.bound, pair.bound};
 }
@@ -130,6 +133,7 @@ class Closing {
                                       : inst.shape().IsArray() ? inst.shape().type()
                                                                : PrimitiveType::kF32;
     overflow_ = RoundingTo(accumulator, false).overflow;
+    underflow_ = static_cast<double>(terms) * RoundingTo(accumulator, context.ftz()).least;
   }
 
   const SumRule& rule() const { return rule_; }
@@ -138,7 +142,7 @@ class Closing {
   Bounds operator()(const Total& total) const {
     switch (combiner_) {
       case Combiner::kAdd: return FinishSum(rule_, overflow_, total);
-      case Combiner::kMultiply: return FinishProduct(rule_, total);
+      case Combiner::kMultiply: return FinishProduct(rule_, overflow_, underflow_, total);
       case Combiner::kMaximum: return FinishExtreme(false, total);
       default: return FinishExtreme(true, total);
     }
@@ -147,7 +151,8 @@ class Closing {
  private:
   Combiner combiner_;
   SumRule rule_;
-  double overflow_;
+  double overflow_;   // Of the accumulator.
+  double underflow_;  // What that costs, in all products together.
 };
 
 // f(Rule) with the rule of a combiner.
