@@ -36,6 +36,7 @@ Result<Literal> ReadLiteralText(const Shape& shape, std::string_view text) {
 
 Result<RunArguments> PrepareArguments(const Module& module, const RunOptions& options, bool interpret,
                                       const InterpretOptions& interpreter) {
+  TRY(CheckMemory(module.entry(), interpreter));
   RunArguments arguments;
   const auto timed_interpret = [&](std::span<const Literal> values) -> Result<Literal> {
     const auto begin = std::chrono::steady_clock::now();

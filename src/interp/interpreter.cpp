@@ -216,6 +216,8 @@ Status CheckArguments(const Computation& computation, std::span<const Literal> a
   return {};
 }
 
+}  // namespace
+
 Status CheckMemory(const Computation& computation, const InterpretOptions& options) {
   const int64_t limit = options.memory_limit > 0 ? options.memory_limit : DefaultMemoryLimit();
   const Peak peak = PlannedPeak(computation);
@@ -233,8 +235,6 @@ Status CheckMemory(const Computation& computation, const InterpretOptions& optio
   error.source = largest.module().source;
   return std::unexpected(std::move(error));
 }
-
-}  // namespace
 
 Result<Literal> EvaluateNested(const Computation& computation, std::span<const Literal> args,
                                const InterpretOptions& options, int nesting) {

@@ -39,6 +39,9 @@ struct InterpretOptions {
   std::function<const Literal*(const Instruction&)> given;
 };
 
+// R004 when the values alive at once, arguments included, need more than memory_limit; planned, nothing is allocated.
+Status CheckMemory(const Computation& computation, const InterpretOptions& options = {});
+
 // The value of the entry computation. Arguments must have the shapes of the parameters (layouts aside); the error
 // [A004] names the parameter otherwise.
 Result<Literal> Interpret(const Module& module, std::span<const Literal> args, const InterpretOptions& options = {});
