@@ -37,7 +37,6 @@ TEST(ParserErrors, Text) {
                                 7)),
             "1:1 P014");
   EXPECT_EQ(Verdict("module @jit_f { func.func @main() {} }"), "1:1 P014");
-  EXPECT_EQ(Verdict("name: \"m\"\ncomputations {\n}\n"), "1:1 P014");
   EXPECT_EQ(Verdict("HloModule m\n"), "2:1 P012");
   EXPECT_EQ(Verdict("HloModule m\nENTRY e {\n  p = f32[2,3] parameter(0)\n"), "4:1 P012");
   EXPECT_EQ(Verdict("HloModule m\nENTRY e {\n  p = f32[2,3] param"), "3:16 P031, 3:21 P012");

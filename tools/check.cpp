@@ -7,7 +7,7 @@
 #include "base/source_text.h"
 #include "driver/load.h"
 #include "ir/verifier.h"
-#include "parser/parser.h"
+#include "parser/read_proto.h"
 #include "tools/command.h"
 #include "tools/flags.h"
 
@@ -28,7 +28,7 @@ Result<LoadTimes> TimeLoading(const std::string& path, const LoadOptions& option
   const Clock::time_point start = Clock::now();
   for (int i = 0; i < 5 || Clock::now() - start < std::chrono::milliseconds(500); ++i) {
     const Clock::time_point begin = Clock::now();
-    auto module = TRY(Parse(source, ParseOptionsOf(options)));
+    auto module = TRY(ReadModule(source, ParseOptionsOf(options)));
     const Clock::time_point parsed = Clock::now();
     TRY(Verify(*module, VerifyLevelOf(options)));
     const Clock::time_point verified = Clock::now();

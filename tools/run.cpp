@@ -47,7 +47,8 @@ FlagSet MakeFlags(RunFlags* f) {
   flags.Alias("device", "platform");
   flags.Choice("reference_platform", &run->reference_platform, {"default", "interpreter", "none", ""},
                "what the results are compared with; none: only run");
-  flags.String("reference", &run->reference_file, "FILE.npz", "expected outputs instead of a reference run");
+  flags.String("reference", &run->reference_file, "FILE",
+               "expected outputs, .npz or a snapshot, instead of a reference run");
   flags.Choice(
       "compare_mode", &run->compare_mode, {"auto", "local", "widened", "tolerance", "bitwise"},
       "local: each kernel within derived bounds; widened: the passes; auto: both; tolerance, bitwise: the outputs");
@@ -64,7 +65,7 @@ FlagSet MakeFlags(RunFlags* f) {
   flags.Choice("top_by", &f->top_by, {"rel", "abs", "ulp", "index"}, "their order");
 
   flags.Group("Arguments");
-  flags.String("args", &run->args, "FILE", ".npz or .npy; keys argN or parameter names");
+  flags.String("args", &run->args, "FILE", ".npz or .npy, keys argN or parameter names; or an HloSnapshot");
   flags.Repeated("arg", &run->arg, "WHICH=SPEC",
                  "one parameter, by number or name, ahead of --args: f.npy, f.npz:KEY, @f.bin, {1,2}, zeros, ones, "
                  "iota, special, uniform(a,b), normal(m,s), randint(a,b)");

@@ -1,11 +1,12 @@
 #include "driver/arguments.h"
 
 #include <chrono>
+#include <fstream>
 
 #include "base/text.h"
 #include "interp/arguments.h"
 #include "interp/npz.h"
-#include "parser/parser.h"
+#include "parser/read_proto.h"
 
 namespace hlo {
 namespace {
@@ -32,6 +33,37 @@ Result<Literal> ReadLiteralText(const Shape& shape, std::string_view text) {
   return ParseLiteral(text, shape);
 }
 
+// What a snapshot recorded; none of files of arrays, which may be large and are not read here.
+Result<std::optional<RecordedValues>> ReadRecorded(const std::string& path) {
+  std::string start(2, '\0');
+  std::ifstream file(path, std::ios::binary);
+  if (!file.read(start.data(), 2) || start == "PK" || start == "\x93N") return std::nullopt;
+  return ReadRecordedValues(TRY(ReadSource(path)));
+}
+
+// `value` as a value of `shape`, whose layout it gets.
+Result<Literal> Fitting(Literal value, const Shape& shape, std::string_view what) {
+  if (!Compatible(value.shape(), shape))
+    FAIL(Rejected("A004", Str(what, " is recorded as ", value.shape(), ", the module has ", shape)));
+  if (shape.IsArray()) value.SetLayout(shape.layout());
+  return value;
+}
+
+Result<std::vector<Literal>> ReadArgumentsOf(const std::string& path, const Module& module) {
+  auto recorded = TRY(ReadRecorded(path));
+  if (!recorded) return ReadArguments(path, module);
+  const auto parameters = module.entry().parameters();
+  if (recorded->arguments.size() != parameters.size()) {
+    FAIL(Rejected("A003", Str("'", Escaped(path), "' records ", recorded->arguments.size(),
+                              " arguments, the module has ", parameters.size(), " parameters")));
+  }
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    Literal& value = recorded->arguments[i];
+    value = TRY(Fitting(std::move(value), parameters[i]->shape(), Str("argument ", i)));
+  }
+  return std::move(recorded->arguments);
+}
+
 }  // namespace
 
 Result<RunArguments> PrepareArguments(const Module& module, const RunOptions& options, bool interpret,
@@ -54,7 +86,7 @@ Result<RunArguments> PrepareArguments(const Module& module, const RunOptions& op
   for (const std::string& text : options.arg) make.specs.push_back(TRY(ParseSpec(text)));
   make.parse_literal = ReadLiteralText;
   if (!options.args.empty()) {
-    arguments.values = TRY(ReadArguments(options.args, module));
+    arguments.values = TRY(ReadArgumentsOf(options.args, module));
     for (auto& [number, value] : TRY(GivenArguments(module, make))) arguments.values[number] = std::move(value);
     arguments.description = options.args;
     if (interpret) arguments.reference = TRY(timed_interpret(arguments.values));
@@ -72,6 +104,8 @@ Result<RunArguments> PrepareArguments(const Module& module, const RunOptions& op
 }
 
 Result<Literal> ReadExpected(const std::string& path, const Shape& shape) {
+  if (auto recorded = TRY(ReadRecorded(path)); recorded && recorded->result)
+    return Fitting(std::move(*recorded->result), shape, "the result");
   const NpzArrays arrays = TRY(ReadNpz(path));
   const auto read = [&](const ShapeIndex& index, const Shape& leaf) -> Result<Literal> {
     const std::string key = Str("out", index.empty() ? "0" : Join(index, "."));

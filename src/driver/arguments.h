@@ -21,7 +21,7 @@ struct RunArguments {
 Result<RunArguments> PrepareArguments(const Module& module, const RunOptions& options, bool interpret,
                                       const InterpretOptions& interpreter);
 
-// The outN of a file as a value of `shape`, for --reference.
+// The outN of a file, or the result of a snapshot, as a value of `shape`, for --reference.
 Result<Literal> ReadExpected(const std::string& path, const Shape& shape);
 
 // "auto" is cuda where that works, else cpu, with a note.

@@ -8,7 +8,7 @@
 #include "base/source_text.h"
 #include "base/text.h"
 #include "ir/verifier.h"
-#include "parser/parser.h"
+#include "parser/read_proto.h"
 
 namespace hlo {
 namespace {
@@ -24,7 +24,9 @@ std::vector<std::string> ModulesIn(const std::string& directory) {
     constexpr std::string_view kReports[] = {"buffer-assignment.txt", "memory-usage-report.txt", "thunk_sequence.txt"};
     if (std::any_of(std::begin(kReports), std::end(kReports), [&](auto report) { return name.ends_with(report); }))
       continue;
-    if (entry.is_regular_file() && (extension == ".hlo" || extension == ".txt")) files.push_back(entry.path().string());
+    constexpr std::string_view kModules[] = {".hlo", ".txt", ".pb", ".pbtxt"};
+    const bool is_module = std::find(std::begin(kModules), std::end(kModules), extension) != std::end(kModules);
+    if (entry.is_regular_file() && is_module) files.push_back(entry.path().string());
   }
   std::sort(files.begin(), files.end());
   return files;
@@ -66,7 +68,7 @@ VerifyLevel VerifyLevelOf(const LoadOptions& options) {
 
 Result<std::unique_ptr<Module>> LoadModule(const std::string& path, const LoadOptions& options) {
   const auto source = TRY(ReadSource(path, options.max_input));
-  auto module = TRY(Parse(source, ParseOptionsOf(options)));
+  auto module = TRY(ReadModule(source, ParseOptionsOf(options)));
   TRY(Verify(*module, VerifyLevelOf(options)));
   return module;
 }
@@ -86,7 +88,8 @@ Result<std::vector<std::string>> ExpandPaths(std::span<const std::string> paths)
     }
     if (fs::is_directory(path)) {
       std::vector<std::string> inside = ModulesIn(path);
-      if (inside.empty()) FAIL(UsageError("F006", Str("directory '", Escaped(path), "' holds no .hlo or .txt file")));
+      if (inside.empty())
+        FAIL(UsageError("F006", Str("directory '", Escaped(path), "' holds no .hlo, .txt, .pb or .pbtxt file")));
       append(std::move(inside));
       continue;
     }

@@ -31,7 +31,7 @@ struct RunOptions {
   CompareOptions compare;
   int64_t work_limit = 2'000'000'000;
 
-  std::string args;              // .npz, .npy
+  std::string args;              // .npz, .npy, a snapshot
   std::vector<std::string> arg;  // WHICH=SPEC
   std::string input_profile = "normal";
   int64_t seed = 0;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -20,10 +21,12 @@ enum class ElidedConstants : uint8_t {
   kZeros,
   kRandom,  // Floats uniform in [-0.1, 0.1), integers and pred 0 or 1; seeded by the constant's place in the text.
   kIota,    // 0, 1, 2, ... in row-major order.
+  kGiven,   // ParseOptions::given, each in turn.
 };
 
 struct ParseOptions {
   ElidedConstants elided = ElidedConstants::kError;
+  std::span<const Literal> given;  // For each `{...}` of the text.
   // Nested shapes, operands and literals; inline computations and tuple literals count 16. More is a LimitError that
   // names --max_depth.
   int64_t max_depth = 8192;

@@ -160,6 +160,21 @@ bool Reader::ReadDense(const char*& p, const Shape& shape, Literal& literal, Ele
   }
 }
 
+// `{...}`, of any rank.
+bool Reader::TakeGiven(const char*& p, const Shape& shape, Literal& literal) {
+  constexpr std::string_view kElided = "{...}";
+  if (!std::string_view(p, lexer_.end() - p).starts_with(kElided)) return FailAt("P041", "expected '{...}'", p);
+  CHECK(!options_.given.empty(), "more {...} than constants");
+  const Literal& given = options_.given.front();
+  options_.given = options_.given.subspan(1);
+  if (!Compatible(given.shape(), shape))
+    return FailAt("P041", Str("a literal of ", given.shape(), " in a constant of ", shape), p, kElided.size());
+  literal = given;
+  literal.SetLayout(shape.layout());
+  p += kElided.size();
+  return true;
+}
+
 bool Reader::FillElided(const Shape& shape, Literal& literal, const char* p) {
   if (options_.elided == ElidedConstants::kError) {
     FailAt("P040", Str("constant was elided when the text was printed: constant({...}) of ", shape), p, 3);
@@ -280,6 +295,7 @@ bool Reader::ReadLiteralBytes(const char*& p, const Shape& shape, Literal& liter
   const char* inside = p + 1;
   if (*p == '{' && !SkipSpace(inside)) return false;
   const bool elided = *p == '{' && *inside == '.';
+  if (elided && options_.elided == ElidedConstants::kGiven) return TakeGiven(p, shape, literal);
   if (!elided && count > lexer_.end() - p)
     return FailAt("P041",
                   Str("constant of ", shape, " has ", count, " elements, more than the text behind it can hold"), p);

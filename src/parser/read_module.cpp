@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "ir/source_parts.h"
+#include "parser/input_format.h"
 #include "parser/reader.h"
 
 namespace hlo {
@@ -32,23 +33,16 @@ Result<Literal> Reader::ReadLoneLiteral(const Shape& shape) {
 
 // What stands there instead of HLO, if it can be told.
 bool Reader::FailNoHlo() {
-  const std::string_view all = Text({lexer_.Offset(BeginBytes()), lexer_.Offset(lexer_.end())});
-  const std::string_view start = all.substr(0, 4096);  // From the first token on: comments may say anything.
   const SourceRange here = {token_.begin, std::max(token_.end, token_.begin + 1)};
   if (token_.kind == TokenKind::kEnd) return Fail("P011", "there is no module: the text is empty", token_.range());
-  if (start.find('\0') != std::string_view::npos) return Fail("P014", "this is binary data, not HLO text", here);
-  if (start.starts_with("module @") || start.starts_with("module {") || start.starts_with("module attributes") ||
-      start.starts_with("func.func")) {
-    Fail("P014", "this is MLIR, not HLO text", here);
-    AddHint("convert it with JAX or xla-translate; JAX: lowered.as_text(dialect=\"hlo\")");
+  const std::string_view rest = Text({lexer_.Offset(BeginBytes()), lexer_.Offset(lexer_.end())});
+  if (const auto foreign = ForeignFormatOf(rest)) {
+    Fail("P014", Str("this is ", foreign->name, ", not HLO"), foreign->is_binary ? SourceRange{} : here);
+    AddHint(std::string(foreign->hint));
     return false;
   }
-  const bool is_key = token_.kind == TokenKind::kName && Text(token_.range()).ends_with(':');
-  if (start.find("hlo_module") != std::string_view::npos ||
-      (is_key && start.find("computations {") != std::string_view::npos) || token_.Is('#') ||
-      (token_.kind == TokenKind::kError && *BeginBytes() == '#')) {
-    return Fail("P014", "this is no HLO text; it looks like a text-format protocol buffer or a script", here);
-  }
+  if (token_.Is('#') || (token_.kind == TokenKind::kError && *BeginBytes() == '#'))
+    return Fail("P014", "this is no HLO text; it looks like a script", here);
   return true;
 }
 

@@ -1,0 +1,75 @@
+#include "parser/proto_bytes.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace hlo {
+namespace {
+
+// How deep messages stand in field 1 tells which one it is: HloSnapshot.hlo.hlo_module.name, HloProto.hlo_module.name,
+// HloModuleProto.name. A name begins with a letter, a message with the tag of a field.
+ProtoType TypeOfWire(std::string_view wire) {
+  int messages = 0;
+  for (; messages < 2 && wire.starts_with('\x0A'); ++messages) {
+    size_t at = 1;
+    while (at < wire.size() && static_cast<unsigned char>(wire[at]) >= 0x80) ++at;
+    wire.remove_prefix(std::min(at + 1, wire.size()));
+    if (wire.empty() || static_cast<unsigned char>(wire[0]) >= 0x20) break;
+  }
+  return messages == 0 ? ProtoType::kHloModuleProto : messages == 1 ? ProtoType::kHloProto : ProtoType::kHloSnapshot;
+}
+
+ProtoType TypeOfText(std::string_view text) {
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = Trim(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (line.empty() || line.starts_with('#')) continue;
+    if (line.starts_with("hlo_module")) return ProtoType::kHloProto;
+    return line.starts_with("hlo") ? ProtoType::kHloSnapshot : ProtoType::kHloModuleProto;
+  }
+  return ProtoType::kHloModuleProto;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<const ProtoBytes>> ProtoBytes::Read(std::shared_ptr<const SourceText> source, bool is_text,
+                                                           int64_t max_depth) {
+  std::unique_ptr<ProtoBytes> bytes(new ProtoBytes(std::move(source), is_text));
+  const std::string_view text = bytes->source_->text();
+  if (is_text) {
+    bytes->type_ = TypeOfText(text);
+    bytes->encoded_ = TRY(EncodeTextProto(bytes->source_, bytes->type_, max_depth));
+    return bytes;
+  }
+  bytes->type_ = TypeOfWire(text);
+  if (const auto fault = CheckWire(text, bytes->type_, max_depth)) {
+    Error error = bytes->AtOffset(fault->too_deep ? "P091" : "P016", fault->message, fault->offset);
+    if (fault->too_deep) error.exit = ExitCode::kLimit;
+    FAIL(std::move(error));
+  }
+  return bytes;
+}
+
+Error ProtoBytes::At(std::string code, std::string message, const char* place) const {
+  return AtOffset(std::move(code), std::move(message), place - wire().data());
+}
+
+Error ProtoBytes::AtOffset(std::string code, std::string message, size_t offset) const {
+  SourceRange range;
+  if (!is_text_) {
+    message += Str(", at byte ", offset);
+  } else {
+    // The last field that begins at or before it.
+    const auto after = std::upper_bound(encoded_.places.begin(), encoded_.places.end(), offset,
+                                        [](size_t at, const auto& place) { return at < place.first; });
+    const uint32_t begin = after == encoded_.places.begin() ? 0 : std::prev(after)->second;
+    range = {begin, begin + 1};
+  }
+  Error error = Rejected(std::move(code), std::move(message), range);
+  error.source = source_;
+  return error;
+}
+
+}  // namespace hlo

@@ -1,0 +1,42 @@
+// The wire bytes of one input, whichever form it has, and errors that point into it.
+#ifndef HLO_PARSER_PROTO_BYTES_H_
+#define HLO_PARSER_PROTO_BYTES_H_
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/source_text.h"
+#include "parser/proto_text.h"
+#include "parser/wire.h"
+
+namespace hlo {
+
+class ProtoBytes {
+ public:
+  // Checked from end to end. The message is the one that the first bytes, or the first field's name, tell: an
+  // HloSnapshot, an HloProto or an HloModuleProto.
+  static Result<std::unique_ptr<const ProtoBytes>> Read(std::shared_ptr<const SourceText> source, bool is_text,
+                                                        int64_t max_depth);
+
+  ProtoType type() const { return type_; }
+  WireMessage message() const { return WireMessage(wire()); }
+
+  // An error at `place`, a pointer into the wire bytes: with its range in a text; in words, as the number of the byte,
+  // in a binary file, which has no lines.
+  Error At(std::string code, std::string message, const char* place) const;
+
+ private:
+  ProtoBytes(std::shared_ptr<const SourceText> source, bool is_text) : source_(std::move(source)), is_text_(is_text) {}
+  std::string_view wire() const { return is_text_ ? std::string_view(encoded_.wire) : source_->text(); }
+  Error AtOffset(std::string code, std::string message, size_t offset) const;
+
+  std::shared_ptr<const SourceText> source_;
+  bool is_text_;
+  EncodedProto encoded_;  // Of a text.
+  ProtoType type_ = ProtoType::kHloModuleProto;
+};
+
+}  // namespace hlo
+
+#endif  // HLO_PARSER_PROTO_BYTES_H_

@@ -1,0 +1,17 @@
+// LiteralProto to Literal.
+#ifndef HLO_PARSER_PROTO_LITERAL_H_
+#define HLO_PARSER_PROTO_LITERAL_H_
+
+#include "base/result.h"
+#include "ir/literal.h"
+#include "parser/proto_bytes.h"
+
+namespace hlo {
+
+// Elements lie in the order of the proto's layout; sub-byte types take a byte each. Errors: a shape that is none, more
+// or fewer elements than it has (P041), a value that has no literal (P043).
+Result<Literal> LiteralFromProto(const ProtoBytes& bytes, const WireMessage& literal);
+
+}  // namespace hlo
+
+#endif  // HLO_PARSER_PROTO_LITERAL_H_

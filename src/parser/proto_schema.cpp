@@ -1,0 +1,55 @@
+#include "parser/proto_schema.h"
+
+namespace hlo {
+namespace {
+
+struct MessageRow {
+  std::string_view name;
+  std::span<const ProtoField> fields;
+};
+
+// The last entry of each list is none.
+#define PROTO_MESSAGE(Name) constexpr ProtoField k##Name##Fields[] = {
+#define PROTO_FIELD(name, number, kind, of) {#name, number, ProtoKind::kind, static_cast<uint8_t>(of)},
+#define PROTO_END \
+  {               \
+  }               \
+  }               \
+  ;
+#define PROTO_ENUM(Name, ...)
+#include "parser/proto_schema.def"
+
+template <size_t N>
+constexpr std::span<const ProtoField> WithoutLast(const ProtoField (&fields)[N]) {
+  return std::span(fields).first(N - 1);
+}
+
+constexpr MessageRow kMessages[] = {
+#define PROTO_MESSAGE(Name) {#Name, WithoutLast(k##Name##Fields)},
+#define PROTO_FIELD(name, number, kind, of)
+#define PROTO_END
+#define PROTO_ENUM(Name, ...)
+#include "parser/proto_schema.def"
+};
+
+#define PROTO_MESSAGE(Name)
+#define PROTO_FIELD(name, number, kind, of)
+#define PROTO_END
+#define PROTO_ENUM(Name, ...) constexpr std::string_view k##Name##Words[] = {__VA_ARGS__};
+#include "parser/proto_schema.def"
+
+constexpr std::span<const std::string_view> kEnums[] = {
+#define PROTO_MESSAGE(Name)
+#define PROTO_FIELD(name, number, kind, of)
+#define PROTO_END
+#define PROTO_ENUM(Name, ...) k##Name##Words,
+#include "parser/proto_schema.def"
+};
+
+}  // namespace
+
+std::string_view NameOf(ProtoType type) { return kMessages[static_cast<int>(type)].name; }
+std::span<const ProtoField> FieldsOf(ProtoType type) { return kMessages[static_cast<int>(type)].fields; }
+std::span<const std::string_view> WordsOf(ProtoEnum type) { return kEnums[static_cast<int>(type)]; }
+
+}  // namespace hlo

@@ -1,0 +1,28 @@
+// Protocol buffers in text form (pbtxt, textproto): turned into wire bytes, so that one reader reads both. Source:
+// protobuf.dev/reference/protobuf/textformat-spec.
+#ifndef HLO_PARSER_PROTO_TEXT_H_
+#define HLO_PARSER_PROTO_TEXT_H_
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/source_text.h"
+#include "parser/proto_schema.h"
+
+namespace hlo {
+
+struct EncodedProto {
+  std::string wire;
+  // Where each field of the wire stood in the text: offsets in both, ascending.
+  std::vector<std::pair<size_t, uint32_t>> places;
+};
+
+// Fields that the schema does not have are skipped. Errors: P010, P091 at their place in the text.
+Result<EncodedProto> EncodeTextProto(const std::shared_ptr<const SourceText>& source, ProtoType type,
+                                     int64_t max_depth);
+
+}  // namespace hlo
+
+#endif  // HLO_PARSER_PROTO_TEXT_H_

@@ -1,0 +1,215 @@
+// Protocol buffers: those that XLA wrote of testdata/proto/*.hlo mean what the texts mean, and whatever is done to
+// their bytes, reading them ends in a module or in an error that says where.
+#define GTEST_DONT_DEFINE_FAIL 1  // base/result.h has its own.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <random>
+
+#include "base/source_text.h"
+#include "base/text.h"
+#include "ir/printer.h"
+#include "ir/verifier.h"
+#include "parser/input_format.h"
+#include "parser/read_proto.h"
+
+namespace hlo {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string BytesOf(const fs::path& path) { return std::string((*ReadSource(path.string()))->text()); }
+
+Result<std::unique_ptr<Module>> Read(std::string bytes) {
+  return ReadModule(std::make_shared<const SourceText>("test", std::move(bytes)));
+}
+
+// "P016: message" of what is wrong; "ok".
+std::string Verdict(std::string bytes) {
+  const auto module = Read(std::move(bytes));
+  return module ? "ok" : Str(module.error().code(), ": ", module.error().message());
+}
+
+std::vector<fs::path> Binaries() {
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator("testdata/proto")) {
+    if (entry.path().extension() == ".pb") files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+// A module of one constant, in text form; `instruction` is what it says beside name, opcode and id.
+std::string OneConstant(std::string_view instruction) {
+  return Str("computations { id: 1 root_id: 2 instructions { name: 'c' opcode: 'constant' id: 2 ", instruction,
+             " } }\nentry_computation_id: 1\n");
+}
+
+TEST(ParserProto, SaysWhatTheTextSays) {
+  int compared = 0;
+  for (const fs::path& path : Binaries()) {
+    const auto from_proto = Read(BytesOf(path));
+    ASSERT_TRUE(from_proto) << path << ": " << from_proto.error().message();
+    EXPECT_TRUE(Verify(**from_proto, VerifyLevel::kDefault)) << path;
+    const auto from_text = Parse(*ReadSource(fs::path(path).replace_extension(".hlo").string()));
+    ASSERT_TRUE(from_text) << path;
+    EXPECT_EQ(Print(**from_proto), Print(**from_text)) << path;
+    ++compared;
+  }
+  EXPECT_GE(compared, 3);
+}
+
+TEST(ParserProto, EveryWrapperIsTold) {
+  const std::string module = BytesOf("testdata/proto/literals.pb");
+  const auto wrap = [](std::string_view bytes) {
+    std::string wrapped = "\x0A";
+    for (size_t length = bytes.size(); wrapped.size() < 2 || length > 0; length >>= 7)
+      wrapped += static_cast<char>((length & 0x7F) | (length >= 0x80 ? 0x80 : 0));
+    return Str(wrapped, bytes);
+  };
+  EXPECT_EQ(Verdict(module), "ok");
+  EXPECT_EQ(Verdict(wrap(module)), "ok");
+  EXPECT_EQ(Verdict(wrap(wrap(module))), "ok");
+  // A blank line is the same byte as the first tag.
+  EXPECT_EQ(Verdict("\n\nHloModule m\nENTRY e { ROOT c = f32[] constant(1) }\n"), "ok");
+  EXPECT_EQ(InputFormatOf("hlo_module {\n  name: \"m\"\n}"), InputFormat::kTextProto);
+  EXPECT_EQ(InputFormatOf("computations {\n  c = f32[] constant(1)\n}"), InputFormat::kHloText);
+}
+
+TEST(ParserProto, FieldsThatNobodyKnowsAreSkipped) {
+  // Field 1000 as a varint, as bytes and as numbers of 8 and of 4 bytes.
+  const std::string extra =
+      "\xC0\x3E\x05\xC2\x3E\x02hi\xC1\x3E"
+      "12345678\xC5\x3E"
+      "1234";
+  EXPECT_EQ(Verdict(BytesOf("testdata/proto/calls.pb") + extra), "ok");
+}
+
+TEST(ParserProto, WrongIdsAreNamed) {
+  EXPECT_EQ(Verdict(OneConstant("shape { element_type: F32 } literal { shape { element_type: F32 } f32s: 1.5 }")),
+            "ok");
+  const auto in_module = [](std::string_view instructions) {
+    return Str("computations { name: 'e' id: 1 root_id: 2 ", instructions, " }\nentry_computation_id: 1\n");
+  };
+  const std::string shape = " shape { element_type: F32 } }";
+  EXPECT_EQ(Verdict(in_module("instructions { name: 'n' opcode: 'negate' id: 2 operand_ids: 9" + shape)),
+            "V008: operand_ids of 'n' names instruction 9, which its computation does not have");
+  EXPECT_EQ(Verdict(in_module("instructions { name: 'n' opcode: 'parameter' id: 3" + shape)),
+            "V008: root_id of 'e' names instruction 2, which its computation does not have");
+  // Each the other's operand.
+  EXPECT_EQ(Verdict(in_module("instructions { name: 'a' opcode: 'negate' id: 2 operand_ids: 3" + shape +
+                              " instructions { name: 'b' opcode: 'negate' id: 3 operand_ids: 2" + shape)),
+            "V008: operand 'b' is used before its definition");
+  EXPECT_EQ(Verdict(in_module("instructions { name: 'a' opcode: 'call' id: 2 called_computation_ids: 5" + shape)),
+            "V163: 'a' calls computation 5, which does not exist");
+  EXPECT_EQ(Verdict(in_module("instructions { name: 'a' opcode: 'call' id: 2 called_computation_ids: 1" + shape)),
+            "V163: computation 'e' calls itself");
+  EXPECT_EQ(Verdict(in_module("instructions { name: 'a' opcode: 'parameter' id: 2" + shape +
+                              " instructions { name: 'b' opcode: 'parameter' id: 2" + shape)),
+            "P022: two instructions have the id 2");
+  EXPECT_EQ(Verdict(in_module("instructions { name: 'a' opcode: 'foo(' id: 2" + shape)), "P031: unknown opcode 'foo_'");
+}
+
+TEST(ParserProto, LiteralsFitTheirShapes) {
+  const std::string f32_3 = "shape { element_type: F32 dimensions: 3 } ";
+  EXPECT_EQ(Verdict(OneConstant(f32_3 + "literal { shape { element_type: F32 dimensions: 3 } f32s: [1, 2] }")),
+            "P041: a literal of f32[3] has 8 in 'f32s'");
+  EXPECT_EQ(Verdict(OneConstant(f32_3 + "literal { shape { element_type: F32 dimensions: 2 } f32s: [1, 2] }")),
+            "P041: a literal of f32[2] in a constant of f32[3]");
+  EXPECT_EQ(Verdict(OneConstant(f32_3)), "P040: constant 'c' was written without its elements");
+  EXPECT_EQ(Verdict(OneConstant("shape { element_type: TOKEN } literal { shape { element_type: TOKEN } }")),
+            "P043: no literal has the shape token[]");
+  EXPECT_EQ(Verdict(OneConstant("shape { element_type: 99 }")), "P040: constant 'c' was written without its elements");
+  EXPECT_EQ(
+      Verdict(OneConstant(f32_3 + "literal { shape { element_type: F32 dimensions: [4611686018427387904, 9] } }")),
+      "P092: a literal's shape: a shape of more than 2^63 bytes");
+}
+
+TEST(ParserProto, TextFormHasItsOwnErrors) {
+  const auto place = [](std::string text) {
+    const auto module = Read(std::move(text));
+    if (module) return std::string("ok");
+    const auto at = module.error().source->PlaceOf(module.error().diagnostics[0].range.begin);
+    return Str(at.line, ":", at.column, " ", module.error().message());
+  };
+  EXPECT_EQ(place("name: \"m\"\ncomputations {\n  name: 5\n}"), "3:9 expected a string");
+  EXPECT_EQ(place("name: \"m\ncomputations {"), "1:7 a string that does not end");
+  EXPECT_EQ(place("name: \"\\q\""), "1:8 unknown escape in a string");
+  EXPECT_EQ(place("name: 'm'\ncomputations {\n  id: 18446744073709551616\n}"), "3:7 expected an integer of 64 bits");
+  EXPECT_EQ(place("name: 'm'\ncomputations { instructions { shape { element_type: F31 } } }"),
+            "2:53 'element_type' has no value 'F31'");
+  EXPECT_EQ(place("name: 'm'\ncomputations {"), "2:15 expected the name of a field, found the end of the text");
+  EXPECT_EQ(place("name: 'm'"), "1:7 there is no module: the protocol buffer has no computations");
+}
+
+TEST(ParserProto, NestingIsLimited) {
+  std::string shape;
+  for (int i = 0; i < 20000; ++i) shape += "tuple_shapes { ";
+  const auto module = Read(OneConstant("shape { " + shape));
+  ASSERT_FALSE(module);
+  EXPECT_EQ(module.error().code(), "P091");
+  EXPECT_EQ(module.error().exit, ExitCode::kLimit);
+}
+
+// An error has a place, and a module can be printed and read again.
+void ExpectAnswer(const std::string& bytes, const std::string& what) {
+  const auto module = Read(bytes);
+  if (!module) {
+    const Error& error = module.error();
+    ASSERT_FALSE(error.diagnostics.empty()) << what;
+    const bool is_empty = error.code() == "P011";
+    const bool placed =
+        is_empty || !error.diagnostics[0].range.empty() || error.message().find("at byte ") != std::string::npos;
+    EXPECT_TRUE(placed) << what << ": " << error.message();
+    return;
+  }
+  (void)Verify(**module, VerifyLevel::kStrict);
+  const auto again = Parse(std::make_shared<const SourceText>("printed", Print(**module)));
+  EXPECT_TRUE(again) << what << ": " << again.error().message();
+}
+
+TEST(ParserProto, TruncatedAtEveryByte) {
+  for (const fs::path& path : Binaries()) {
+    const std::string bytes = BytesOf(path);
+    for (size_t size = 0; size < bytes.size(); ++size)
+      ExpectAnswer(bytes.substr(0, size), Str(path.string(), " cut at ", size));
+  }
+}
+
+TEST(ParserProto, BytesChangedAtRandom) {
+  std::mt19937 random(20261122);
+  const std::vector<fs::path> files = Binaries();
+  for (int round = 0; round < 6000; ++round) {
+    const fs::path& path = files[round % files.size()];
+    std::string bytes = BytesOf(path);
+    for (uint32_t changes = 1 + random() % 4; changes > 0; --changes) {
+      const size_t at = random() % bytes.size();
+      switch (random() % 4) {
+        case 0: bytes[at] = static_cast<char>(random()); break;
+        case 1: bytes[at] = static_cast<char>(bytes[at] ^ 1 << random() % 8); break;
+        case 2: bytes.erase(at, 1 + random() % 8); break;
+        default: bytes.insert(at, "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01", random() % 11); break;
+      }
+      if (bytes.empty()) break;
+    }
+    ExpectAnswer(bytes, Str(path.string(), " round ", round));
+  }
+}
+
+TEST(ParserProto, OtherFormatsAreNamed) {
+  const std::pair<std::string, std::string> kForeign[] = {
+      {"ML\xEFR\x0D", "P014: this is MLIR bytecode (StableHLO, MHLO), not HLO"},
+      {"// made by JAX\nmodule @jit_f {", "P014: this is MLIR (StableHLO, MHLO), not HLO"},
+      {"#loc = loc(unknown)\n", "P014: this is MLIR (StableHLO, MHLO), not HLO"},
+      {std::string("\x1F\x8B\x08\x00", 4), "P014: this is compressed by gzip, not HLO"},
+      {std::string("PK\x03\x04\x14\x00", 6), "P014: this is a zip archive (.npz, .keras, .pt2), not HLO"},
+      {std::string("\x08\x01\x12\x05", 4), "P014: this is a TensorFlow SavedModel, not HLO"},
+      {"//\n// Generated by LLVM NVPTX Back-End\n//\n\n.version 8.3\n", "P014: this is PTX, not HLO"},
+      {"; ModuleID = 'm'\n", "P014: this is LLVM IR, not HLO"},
+      {"{ lambda ; a:f32[]. let", "P014: this is a jaxpr, not HLO"},
+  };
+  for (const auto& [bytes, verdict] : kForeign) EXPECT_EQ(Verdict(bytes), verdict);
+}
+
+}  // namespace
+}  // namespace hlo
