@@ -108,17 +108,15 @@ Result<PipelineOptions> PipelineOf(const PassFlags& passes, const std::vector<st
     }
     options.fuel.emplace_back(entry.substr(0, equals), units);
   }
-  options.inject = InjectionOf(inject, "pass");
+  constexpr std::string_view kPass = "pass:";
+  for (const std::string& entry : inject) {
+    if (!entry.starts_with(kPass)) continue;
+    if (!options.inject.empty()) FAIL(UsageError("F004", "--inject: one fault of a pass at a time"));
+    options.inject = entry.substr(kPass.size());
+    if (options.inject.empty()) FAIL(UsageError("F004", "--inject: expected pass:NAME:FAULT, got 'pass:'"));
+  }
   TRY(CheckNames(options));
   return options;
-}
-
-std::string InjectionOf(const std::vector<std::string>& inject, std::string_view kind) {
-  for (const std::string& entry : inject) {
-    if (entry.starts_with(kind) && entry.size() > kind.size() && entry[kind.size()] == ':')
-      return entry.substr(kind.size() + 1);
-  }
-  return "";
 }
 
 }  // namespace hlo

@@ -35,11 +35,8 @@ void AddLogFlags(FlagSet& flags, LogFlags* log);
 Result<std::vector<std::string>> ParseAll(FlagSet& flags, std::span<const std::string> args);
 // Sets threads and logging, the latter from TF_CPP_* too.
 Status Apply(const LogFlags& log);
-// `--passes=` is an empty list, no `--passes` the default pipeline.
+// `--passes=` is an empty list, no `--passes` the default pipeline. Of `inject` it takes what is planted in a pass.
 Result<PipelineOptions> PipelineOf(const PassFlags& passes, const std::vector<std::string>& inject);
-
-// The rest of a --inject=KIND:... of that kind, or "".
-std::string InjectionOf(const std::vector<std::string>& inject, std::string_view kind);
 
 }  // namespace hlo
 

@@ -89,7 +89,8 @@ FlagSet MakeFlags(OptFlags* f) {
   AddDumpFlags(flags, &f->dump);
   AddLogFlags(flags, &f->log);
   flags.Group("Testing hlokit itself");
-  flags.Repeated("inject", &f->inject, "KIND:NAME:FAULT", "plant a fault: pass:algsimp:...");
+  flags.Repeated("inject", &f->inject, "KIND:NAME:FAULT",
+                 "plant a fault. pass:algsimp[#k]: multiply_by_zero, drop_add_zero_sign, swapped_permutation");
   return flags;
 }
 
@@ -114,6 +115,10 @@ Result<ExitCode> OptCommand(Args args) {
     FAIL(UsageError("F004", Str("--stage: unknown stage '", Escaped(f.stage), "'")).Hint("hlo-opt --list_stages"));
   }
   TRY(Apply(f.log));
+  for (const std::string& fault : f.inject) {
+    if (!fault.starts_with("pass:"))
+      FAIL(UsageError("F004", Str("--inject: expected pass:NAME:FAULT, got '", Escaped(fault), "'")));
+  }
   PipelineOptions pipeline = TRY(PipelineOf(f.passes, f.inject));
   pipeline.after = [&f](const PassRun& run, Module& module) { return Show(f, run, module); };
   if (f.stage == "hlo" && !pipeline.passes) pipeline.disabled.emplace_back(DefaultPipeline().back().name);

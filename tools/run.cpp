@@ -99,7 +99,9 @@ FlagSet MakeFlags(RunFlags* f) {
   AddLogFlags(flags, &f->log);
   flags.Group("Testing hlokit itself");
   flags.Repeated("inject", &f->inject, "KIND:NAME:FAULT",
-                 "plant a fault: pass:algsimp:..., kernel:NAME:..., library:NAME:...");
+                 "plant a fault. pass:algsimp[#k]: multiply_by_zero, drop_add_zero_sign, swapped_permutation; "
+                 "kernel:NAME or kernel:*: tail, dropped_term, max_ignores_nan, wrong_index; library:NAME or "
+                 "library:*: bit, zero, scale");
   return flags;
 }
 
@@ -108,6 +110,7 @@ Status Settle(RunFlags* f) {
   run.pipeline = TRY(PipelineOf(f->passes, f->inject));
   for (const std::string& fault : f->inject) {
     if (fault.starts_with("pass:")) continue;
+    TRY(gpu::CheckFault(fault));
     if (!run.inject.empty()) FAIL(UsageError("F004", "--inject plants one fault in kernels or library calls, not two"));
     run.inject = fault;
   }

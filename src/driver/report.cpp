@@ -66,6 +66,12 @@ std::string MemoryText(const gpu::MemoryReport& plan, int64_t process_peak_bytes
              ", at most ", Size(plan.arena_lower_bound), " live at once); process peak ", Size(process_peak_bytes));
 }
 
+// A fault that nothing caught tests nothing when it was nowhere planted.
+std::string PlantedText(const PlantedFault& planted) {
+  return Str("  planted  ", planted.fault, " ", Counted(planted.times, "time"),
+             planted.times == 0 ? ": it found nothing to change, so nothing was tested" : "", "\n");
+}
+
 }  // namespace
 
 std::string ReportText(const RunReport& report) {
@@ -92,6 +98,7 @@ std::string ReportText(const RunReport& report) {
       out += Format("   %.3g%% of the float outputs are not finite", 100 * report.non_finite_outputs);
     out += "\n";
   }
+  for (const PlantedFault& planted : report.planted) out += PlantedText(planted);
   for (const std::string& note : report.notes) out += Str("  note: ", note, "\n");
   if (report.ends)
     out += report.ends_decide ? OutputTable(*report.ends, report.exit == ExitCode::kNo) : EndsTable(*report.ends);
@@ -186,6 +193,12 @@ std::string ReportJson(const RunReport& report) {
       WriteJson(json, *report.culprit.comparison);
     }
     json.Close('}');
+  }
+  if (!report.planted.empty()) {
+    json.Key("planted").Open('[');
+    for (const PlantedFault& planted : report.planted)
+      json.Open('{').Key("fault").Value(planted.fault).Key("times").Value(planted.times).Close('}');
+    json.Close(']');
   }
   json.Key("notes").Open('[');
   for (const std::string& note : report.notes) json.Value(note);

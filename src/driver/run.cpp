@@ -217,6 +217,10 @@ Result<RunReport> RunModule(const std::string& path, const RunOptions& options, 
     TRY(DumpCompiled(*executable, platform, dumper));
   }
 
+  if (!options.pipeline.inject.empty())
+    report.planted.push_back({Str("pass:", options.pipeline.inject), report.passes.planted});
+  if (!options.inject.empty()) report.planted.push_back({options.inject, report.compile ? report.compile->planted : 0});
+
   // The reference runs while arguments are made: that they suit the program is judged by its results.
   const bool reference_wanted = WantsReference(options) && !interpreter_only;
   progress.Stage(reference_wanted ? "interpreting (reference)" : "making arguments");

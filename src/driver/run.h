@@ -81,6 +81,11 @@ struct Culprit {
   std::optional<Comparison> comparison;
 };
 
+struct PlantedFault {
+  std::string fault;  // As --inject spells it.
+  int64_t times = 0;  // Pass instances, kernels or library calls that it changed.
+};
+
 struct RunReport {
   std::string path, module_name;
   int64_t parameters = 0, parameter_bytes = 0, instructions = 0;
@@ -92,6 +97,7 @@ struct RunReport {
   int64_t process_peak_bytes = 0;           // Resident, up to the end of the runs; the reference is part of it.
   std::optional<gpu::CompileReport> compile;
   PipelineReport passes;
+  std::vector<PlantedFault> planted;
   std::optional<Comparison> ends;  // Outputs against the reference's.
   bool ends_decide = false;        // compare_mode tolerance or bitwise.
   std::optional<LocalSummary> local;

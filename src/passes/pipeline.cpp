@@ -41,12 +41,9 @@ constexpr std::string_view kFusion[] = {"fusion", "dce", "multi_output_fusion", 
 constexpr std::string_view kPrepare[] = {"gpu-schedule"};
 
 constexpr Stage kStages[] = {
-    {"pre-optimization", Repeat::kOnce, kPreOptimization},
-    {"layout assignment", Repeat::kOnce, kLayoutAssignment},
-    {"optimization", Repeat::kOnce, kExpansion},
-    {"simplification", Repeat::kUntilUnchanged, kSimplification},
-    {"post-layout_assignment", Repeat::kOnce, kLibraries},
-    {"fusion", Repeat::kOnce, kFusion},
+    {"pre-optimization", Repeat::kOnce, kPreOptimization}, {"layout assignment", Repeat::kOnce, kLayoutAssignment},
+    {"optimization", Repeat::kOnce, kExpansion},           {"simplification", Repeat::kUntilUnchanged, kSimplification},
+    {"post-layout_assignment", Repeat::kOnce, kLibraries}, {"fusion", Repeat::kOnce, kFusion},
     {"GPU-ir-emit-prepare", Repeat::kOnce, kPrepare},
 };
 
@@ -96,6 +93,38 @@ Result<std::vector<Selector>> ParseSelectors(const std::vector<std::string>& tex
   std::vector<Selector> selectors;
   for (const std::string& text : texts) selectors.push_back(TRY(ParseSelector(text)));
   return selectors;
+}
+
+// A planted fault, and the instances that have it.
+struct Injection {
+  Selector where;
+  std::string fault;
+};
+
+Error NoFaults(std::string_view pass) {
+  std::vector<std::string_view> faulty;
+  for (const PassRow& row : AllPasses()) {
+    if (!FaultsOf(row.name).empty()) faulty.push_back(row.name);
+  }
+  return UsageError("F004", Str("'", pass, "' has no faults to plant; these passes have: ", Join(faulty, ", ")));
+}
+
+Result<std::optional<Injection>> ParseInjection(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  const size_t colon = text.find(':');
+  if (colon == std::string::npos)
+    FAIL(UsageError("F004", Str("expected pass:NAME:FAULT, got 'pass:", Escaped(text), "'")));
+  Injection injection{TRY(ParseSelector(text.substr(0, colon))), text.substr(colon + 1)};
+  const PassRow* const pass = FindPass(injection.where.name);
+  if (pass == nullptr) FAIL(UnknownPass(injection.where.name));
+  const auto known = FaultsOf(pass->name);
+  if (known.empty()) FAIL(NoFaults(pass->name));
+  if (std::ranges::find(known, injection.fault) != known.end()) return injection;
+  std::string message =
+      Str("'", pass->name, "' has no fault '", Escaped(injection.fault), "' to plant; it has: ", Join(known, ", "));
+  const std::vector<std::string> near = NearNames(injection.fault, known);
+  if (!near.empty()) message += Str("; did you mean '", Join(near, "' or '"), "'?");
+  FAIL(UsageError("F004", std::move(message)));
 }
 
 // A stage with its passes looked up.
@@ -149,7 +178,7 @@ class Runner {
     disabled_ = TRY(ParseSelectors(options_.disabled));
     only_ = TRY(ParseSelectors(options_.only));
     TRY(ReadFuel());
-    TRY(ReadInjection());
+    injection_ = TRY(ParseInjection(options_.inject));
     fingerprint_ = Fingerprint(module_);
     for (const Plan& plan : plans) TRY(RunStage(plan));
     return std::move(report_);
@@ -161,21 +190,6 @@ class Runner {
       const PassRow* pass = FindPass(name);
       if (pass == nullptr) FAIL(UnknownPass(name));
       fuel_[pass] = amount;
-    }
-    return {};
-  }
-
-  Status ReadInjection() {
-    if (options_.inject.empty()) return {};
-    const size_t colon = options_.inject.find(':');
-    const std::string name = options_.inject.substr(0, colon);
-    fault_ = colon == std::string::npos ? "" : options_.inject.substr(colon + 1);
-    faulty_ = FindPass(name);
-    if (faulty_ == nullptr) FAIL(UnknownPass(name));
-    const auto faults = FaultsOf(faulty_->name);
-    if (std::find(faults.begin(), faults.end(), fault_) == faults.end()) {
-      FAIL(UsageError("F004",
-                      Str("'", name, "' has no fault '", Escaped(fault_), "' to plant; it has: ", Join(faults, ", "))));
     }
     return {};
   }
@@ -206,7 +220,14 @@ class Runner {
 
     PassContext context{.device = options_.device, .options = options_.sizes};
     if (const auto fuel = fuel_.find(&pass); fuel != fuel_.end()) context.fuel = &fuel->second;
-    if (faulty_ == &pass) context.fault = fault_;
+    // The same pass without the fault tells whether it does anything.
+    std::unique_ptr<Module> sound;
+    if (injection_ && injection_->where.Matches(run)) {
+      sound = module_.Clone();
+      TRY(pass.function(*sound, {.device = options_.device, .options = options_.sizes}));
+      sound->Sweep();
+      context.fault = injection_->fault;
+    }
     const auto start = std::chrono::steady_clock::now();
     const bool reported = TRY(Named(run, pass.function(module_, context)));
     module_.Sweep();
@@ -214,6 +235,7 @@ class Runner {
 
     const uint64_t before = std::exchange(fingerprint_, Fingerprint(module_));
     run.changed = before != fingerprint_;
+    if (sound != nullptr) report_.planted += Fingerprint(*sound) != fingerprint_;
     run.misreported = run.changed != reported;
     run.instructions = module_.InstructionCount();
     report_.changed |= run.changed;
@@ -251,8 +273,7 @@ class Runner {
   std::vector<Selector> disabled_, only_;
   std::map<const PassRow*, int> instances_;
   std::map<const PassRow*, int64_t> fuel_;
-  const PassRow* faulty_ = nullptr;
-  std::string fault_;
+  std::optional<Injection> injection_;
   uint64_t fingerprint_ = 0;
 };
 
@@ -268,6 +289,7 @@ Status CheckNames(const PipelineOptions& options) {
   TRY(PlansOf(options));
   TRY(ParseSelectors(options.disabled));
   TRY(ParseSelectors(options.only));
+  TRY(ParseInjection(options.inject));
   for (const auto& [name, amount] : options.fuel) {
     if (FindPass(name) == nullptr) FAIL(UnknownPass(name));
   }

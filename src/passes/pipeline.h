@@ -55,7 +55,7 @@ struct PipelineOptions {
   int opt_bisect_limit = -1;  // Instances with a higher number are skipped; -1: no limit.
   // "algsimp=5": its rewrites over the whole run. For passes that count theirs.
   std::vector<std::pair<std::string, int64_t>> fuel;
-  // "algsimp:multiply_by_zero" plants that fault; tests only.
+  // "algsimp:multiply_by_zero" plants that fault, "algsimp#2:..." in the second instance only; tests only.
   std::string inject;
   // Check after each pass that the module is sound; null: nothing is checked. The driver passes Verify.
   std::function<Status(const Module&)> verify;
@@ -68,13 +68,14 @@ struct PipelineOptions {
 struct PipelineReport {
   std::vector<PassRun> runs;
   bool changed = false;
+  int planted = 0;  // Instances that the planted fault made do something else.
 };
 
 // Errors: unknown names (usage); what a pass, an observer or the verifier returns. A verifier's error after a pass is
 // our bug: it keeps its words and names the pass.
 Result<PipelineReport> RunPipeline(Module& module, const PipelineOptions& options = {});
 
-// The names in `passes`, `disabled`, `only` and `fuel` are known ones.
+// The names in `passes`, `disabled`, `only`, `fuel` and `inject` are known ones.
 Status CheckNames(const PipelineOptions& options);
 
 }  // namespace hlo

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -21,6 +22,8 @@
 #include "ir/precision_plan.h"
 
 namespace hlo::gpu {
+
+inline constexpr std::string_view kKernelFaults[] = {"tail", "dropped_term", "max_ignores_nan", "wrong_index"};
 
 struct EmitterOptions {
   int multiprocessors = 132;  // What launch shapes are made for.

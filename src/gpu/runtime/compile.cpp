@@ -1,7 +1,6 @@
 // From a module to a program: what each step runs (plans), where everything lies (buffers), and then the steps in
 // order.
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <map>
 #include <optional>
@@ -22,6 +21,8 @@ using Clock = std::chrono::steady_clock;
 double MillisecondsSince(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
+
+constexpr std::string_view kLibraryFaults[] = {"bit", "zero", "scale"};
 
 // The keys of a library call in the maps below.
 constexpr int kCallScratch = 0, kCallPacked = 1;
@@ -59,15 +60,16 @@ class Compiler {
 
   Result<std::unique_ptr<Executable>> Compile() {
     const Clock::time_point start = Clock::now();
+    if (!options().inject.empty()) TRY(CheckFault(options().inject));
     ListSteps(program_.module->entry());
     TRY(PlanLibraries());
     TRY(PlanKernels());
+    TRY(CountPlanted());
     const Clock::time_point buffers = Clock::now();
     PlanMemory();
     report().buffers_ms = MillisecondsSince(buffers);
     TRY(LoadKernels());
     program_.block = MakeBlock(program_.module->entry());
-    TRY(CheckFault());
     report().total_ms = MillisecondsSince(start);
     return MakeExecutable(std::move(program_), device_);
   }
@@ -129,7 +131,7 @@ class Compiler {
     ParallelFor(static_cast<int64_t>(plans_.size()), 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         if (plans_[i].kind != StepKind::kKernel) continue;
-        auto kernels = Emit(*plans_[i].inst);
+        auto kernels = EmitFusion(*plans_[i].inst, EmitterOptions{.inject = FaultOf(plans_[i])});
         if (kernels) {
           plans_[i].kernels = std::move(*kernels);
         } else {
@@ -288,9 +290,9 @@ class Compiler {
         Block called = MakeBlock(*inst->attrs<CallAttrs>().to_apply);
         std::move(called.begin(), called.end(), std::back_inserter(block));
       } else if (inst->Is(Opcode::kWhile)) {
-        block.push_back(MakeLoop(*inst));
+        block.emplace_back(MakeLoop(*inst));
       } else if (inst->Is(Opcode::kConditional)) {
-        block.push_back(MakeBranch(*inst));
+        block.emplace_back(MakeBranch(*inst));
       } else if (const auto plan = plan_of_.find(inst); plan != plan_of_.end()) {
         AddStep(block, plans_[plan->second]);
       }
@@ -348,8 +350,7 @@ class Compiler {
       precision.instructions.insert(kernel.precision.instructions.begin(), kernel.precision.instructions.end());
     }
     program_.steps.push_back({plan.inst, plan.kind, std::move(how), std::move(precision)});
-    const bool is_call = plan.kind == StepKind::kGemm || plan.kind == StepKind::kConvolution;
-    if (is_call && IsFaulty(*plan.inst)) step.fault = fault_;
+    if (plan.kind != StepKind::kKernel) step.fault = FaultOf(plan);
     block.push_back(std::move(step));
   }
 
@@ -412,45 +413,50 @@ class Compiler {
     return kernel_number_.at(&kernel);
   }
 
-  // With the fault that "kernel:NAME:FAULT" plants in this one.
-  Result<std::vector<KernelPlan>> Emit(const Instruction& inst) {
+  // The fault that is planted in this step; "" for none.
+  std::string FaultOf(const StepPlan& plan) const {
+    if (options().inject.empty()) return "";
     const std::vector<std::string_view> parts = Split(options().inject, ':');
-    if (parts.size() != 3 || parts[0] != "kernel" || (parts[1] != "*" && parts[1] != inst.name()))
-      return EmitFusion(inst);
-    std::vector<KernelPlan> right = TRY(EmitFusion(inst));
-    std::vector<KernelPlan> faulty = TRY(EmitFusion(inst, {.inject = std::string(parts[2])}));
-    const auto same = [](const KernelPlan& a, const KernelPlan& b) {
+    const bool meant = parts[0] == FaultKindOf(plan) && (parts[1] == "*" || parts[1] == plan.inst->name());
+    return meant ? std::string(parts[2]) : "";
+  }
+
+  // A fault that changes no kernel was not planted (there was no sum to drop a term of), and a test of the comparator
+  // would pass for nothing.
+  Status CountPlanted() {
+    if (options().inject.empty()) return {};
+    const std::vector<std::string_view> parts = Split(options().inject, ':');
+    std::vector<std::string_view> names;
+    for (const StepPlan& plan : plans_) {
+      if (parts[0] == FaultKindOf(plan)) names.push_back(plan.inst->name());
+      if (FaultOf(plan).empty()) continue;
+      report().planted += plan.kind == StepKind::kKernel ? TRY(DiffersFromSound(plan)) : 1;
+    }
+    if (report().planted > 0) return {};
+    const bool found = parts[1] == "*" || std::ranges::find(names, parts[1]) != names.end();
+    const std::string what = parts[0] == "kernel" ? "kernel" : "library call";
+    if (found) FAIL(UsageError("F004", Str("no ", what, " has a place to plant '", Escaped(options().inject), "' in")));
+    std::string message = Str("no ", what, " '", Escaped(parts[1]), "' to plant a fault in");
+    const std::vector<std::string> near = NearNames(parts[1], names);
+    if (!near.empty()) message += Str("; did you mean '", Join(near, "' or '"), "'?");
+    constexpr size_t kMostNames = 8;
+    const size_t shown = std::min(names.size(), kMostNames);
+    const std::string rest = names.size() > shown ? Str(" and ", names.size() - shown, " more") : "";
+    FAIL(UsageError("F004", std::move(message))
+             .Hint(names.empty() ? Str("the optimized module has no ", what)
+                                 : Str("'*' is every one of them: ", Join(std::span(names).first(shown), ", "), rest)));
+  }
+
+  static std::string_view FaultKindOf(const StepPlan& plan) {
+    if (plan.kind == StepKind::kKernel) return "kernel";
+    return plan.kind == StepKind::kGemm || plan.kind == StepKind::kConvolution ? "library" : "";
+  }
+
+  static Result<bool> DiffersFromSound(const StepPlan& plan) {
+    const std::vector<KernelPlan> sound = TRY(EmitFusion(*plan.inst, {}));
+    return !std::ranges::equal(plan.kernels, sound, [](const KernelPlan& a, const KernelPlan& b) {
       return kernel::Hash(*a.kernel) == kernel::Hash(*b.kernel);
-    };
-    if (!std::ranges::equal(right, faulty, same)) kernel_is_faulty_ = true;
-    return faulty;
-  }
-
-  bool IsFaulty(const Instruction& inst) {
-    if (options().inject.empty()) return false;
-    const std::vector<std::string_view> parts = Split(options().inject, ':');
-    if (parts.size() != 3 || parts[0] != "library" || (parts[1] != "*" && parts[1] != inst.name())) return false;
-    fault_ = parts[2];
-    return true;
-  }
-
-  // A fault that nothing took would make a test of the comparator pass for nothing.
-  Status CheckFault() {
-    const std::string& inject = options().inject;
-    if (inject.empty() || kernel_is_faulty_) return {};
-    if (inject.starts_with("kernel:")) {
-      FAIL(UsageError("F004", Str("no kernel has a place to plant '", Escaped(inject),
-                                  "' in; faults of kernels: dropped_term, max_ignores_nan, tail, wrong_index")));
-    }
-    if (!inject.starts_with("library:"))
-      FAIL(UsageError("F004",
-                      Str("cannot plant '", Escaped(inject), "': it starts with none of kernel, library, pass")));
-    if (fault_.empty()) FAIL(UsageError("F004", Str("no library call to plant '", Escaped(inject), "' in")));
-    for (const std::string_view fault : {"bit", "zero", "scale"}) {
-      if (fault_ == fault) return {};
-    }
-    FAIL(UsageError("F004",
-                    Str("library calls have no fault '", Escaped(fault_), "' to plant; they have: bit, zero, scale")));
+    });
   }
 
   Device& device_;
@@ -459,11 +465,27 @@ class Compiler {
   std::unordered_map<const Instruction*, int> plan_of_;
   std::vector<std::shared_ptr<const LoadedKernel>> loaded_;
   std::unordered_map<const KernelPlan*, size_t> kernel_number_;
-  std::string fault_;                           // Of library calls.
-  std::atomic<bool> kernel_is_faulty_ = false;  // Kernels are emitted in parallel.
 };
 
 }  // namespace
+
+Status CheckFault(std::string_view inject) {
+  const std::vector<std::string_view> parts = Split(inject, ':');
+  const bool kernel = parts[0] == "kernel";
+  if (!kernel && parts[0] != "library") {
+    FAIL(UsageError("F004", Str("'", Escaped(inject), "' plants a fault in nothing that there is"))
+             .Hint("expected pass:NAME:FAULT, kernel:NAME:FAULT or library:NAME:FAULT"));
+  }
+  if (parts.size() != 3 || parts[1].empty())
+    FAIL(UsageError("F004", Str("expected ", parts[0], ":NAME:FAULT, got '", Escaped(inject), "'")));
+  const auto known = kernel ? std::span<const std::string_view>(kKernelFaults) : kLibraryFaults;
+  if (std::ranges::find(known, parts[2]) != known.end()) return {};
+  std::string message = Str(kernel ? "kernels" : "library calls", " have no fault '", Escaped(parts[2]),
+                            "' to plant; they have: ", Join(known, ", "));
+  const std::vector<std::string> near = NearNames(parts[2], known);
+  if (!near.empty()) message += Str("; did you mean '", Join(near, "' or '"), "'?");
+  FAIL(UsageError("F004", std::move(message)));
+}
 
 std::string_view ToString(StepKind kind) {
   switch (kind) {

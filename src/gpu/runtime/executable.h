@@ -47,6 +47,9 @@ struct CompileOptions {
   std::string inject;
 };
 
+// CompileOptions::inject is of that form and its FAULT one that there is; whether NAME exists, compiling tells.
+Status CheckFault(std::string_view inject);
+
 // One loop around what runs, and the iteration it is in, from 0.
 struct LoopStep {
   const Instruction* loop;
@@ -105,6 +108,7 @@ struct CompileReport {
   int kernels = 0;
   int distinct_kernels = 0;
   int library_calls = 0;
+  int planted = 0;  // Steps with the fault of CompileOptions::inject in them.
   // Library fusions that became kernels, with the reason; what ran as a host call.
   std::vector<std::string> notes;
 };
