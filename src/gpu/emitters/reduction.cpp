@@ -360,8 +360,11 @@ KernelPlan EmitRows(ReductionPlan& plan, const EmitterOptions& options) {
   const bool by_warp = CeilDiv(row, width) <= 64;
   const int threads = by_warp ? 256 : ThreadsFor(CeilDiv(row, width));
   const int64_t step = int64_t{by_warp ? 32 : threads} * width;
-  const int64_t chunks = CeilDiv(row, step), steps = outer * chunks;
-  const bool whole = row % step == 0 && options.inject != "dropped_term";
+  // What is also stored needs all of the row: then no term can be dropped.
+  const bool dropped = options.inject == "dropped_term" && row > 1 && plan.stores.empty();
+  const int64_t terms = dropped ? row - 1 : row;
+  const int64_t chunks = CeilDiv(terms, step), steps = outer * chunks;
+  const bool whole = row % step == 0 && !dropped;
   const int64_t unroll = whole && steps % 4 == 0 ? 4 : 1;
   const int64_t splits = by_warp ? 1 : SplitsFor(rows, steps, 4, options);
   const int64_t blocks = by_warp ? CeilDiv(rows, 8) : rows * splits;
@@ -376,7 +379,6 @@ KernelPlan EmitRows(ReductionPlan& plan, const EmitterOptions& options) {
 
   // One row, or the steps [first, last) of it. Several whole steps at once: more loads in flight, fewer passes over the
   // accumulators.
-  const bool dropped = frame.fault() == "dropped_term";
   const auto walk = [&](const std::vector<Slot>& slots, Value first, Value last) {
     body.HoistInputs();
     k.Loop(
@@ -392,7 +394,7 @@ KernelPlan EmitRows(ReductionPlan& plan, const EmitterOptions& options) {
             body.HoistInputs();
             scopes.push_back(emission.Leave());
           }
-          TileOver(k, width, dropped ? row - 1 : row, begins[0], step, [&](Value i) {
+          TileOver(k, width, terms, begins[0], step, [&](Value i) {
             body.Accumulate(slots, scopes, [&](size_t u) { emission.Bind(plan.variables.back().e, begins[u] + i); });
           });
         },
