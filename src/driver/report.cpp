@@ -30,6 +30,11 @@ std::string EndsTable(const Comparison& ends) {
     out += Format("  %-8s %-18s %11lld   %8.2e   %8.1e   %10lld\n", OutputName(t.output).c_str(),
                   Cut(t.shape.ToString(), 18).c_str(), static_cast<long long>(t.elements), t.max_abs, t.max_rel,
                   static_cast<long long>(t.max_ulps));
+    // The columns speak of elements where both sides are finite.
+    if (t.nan_actual != t.nan_expected || t.inf_actual != t.inf_expected) {
+      out.insert(out.size() - 1, Str("   not finite: ", t.nan_actual, " NaN and ", t.inf_actual, " inf instead of ",
+                                     t.nan_expected, " and ", t.inf_expected));
+    }
   }
   if (rows.size() > kMostRows)
     out += Format("  ... and %zu outputs with smaller differences\n", rows.size() - kMostRows);
@@ -44,12 +49,20 @@ std::string Share(int64_t part, int64_t whole) {
 
 std::string LocalText(const LocalSummary& local) {
   const auto count = [&](ElementClass c) { return local.counts[static_cast<int>(c)]; };
-  std::string out = Str(local.checked, " of ", local.steps, " kernels and calls checked, ", local.elements_checked,
-                        " elements; ", Share(count(ElementClass::kUndetermined), local.elements_checked),
-                        " undetermined, ", Share(count(ElementClass::kVacuous), local.elements_checked), " vacuous, ",
-                        Share(count(ElementClass::kSuspicious), local.elements_checked), " suspicious; sampled ",
-                        local.elements_checked == local.elements ? std::string("0")
-                                                                 : Str(local.elements_checked, " of ", local.elements));
+  const int64_t beyond = count(ElementClass::kViolation);
+  std::string out =
+      Str(beyond > 0                ? "MISMATCH  "
+          : local.unchecked.empty() ? "MATCH  "
+                                    : "",
+          local.checked, " of ", local.steps, " kernels and calls checked, ", local.elements_checked, " elements");
+  if (local.elements_checked != local.elements) out += Str(" sampled of ", local.elements);
+  const std::pair<ElementClass, const char*> kClasses[] = {{ElementClass::kViolation, "BEYOND BOUND"},
+                                                           {ElementClass::kUndetermined, "undetermined"},
+                                                           {ElementClass::kVacuous, "vacuous"},
+                                                           {ElementClass::kSuspicious, "suspicious"}};
+  for (const auto& [element_class, word] : kClasses) {
+    if (count(element_class) > 0) out += Str(", ", Share(count(element_class), local.elements_checked), " ", word);
+  }
   if (local.worst_ratio > 0)
     out += Format("; worst err/bound %.2f", local.worst_ratio) + Str(" ('", local.worst_step, "')");
   return out;
@@ -174,6 +187,10 @@ std::string ReportJson(const RunReport& report) {
     json.Key("unchecked").Open('[');
     for (const std::string& step : report.local->unchecked) json.Value(step);
     json.Close(']').Close('}');
+  }
+  if (!report.widened.empty()) {
+    json.Key("passes").Open('{').Key("verdict").Value(VerdictText(report.widened_verdict, ""));
+    json.Key("text").Value(report.widened).Close('}');
   }
   if (report.ends) {
     json.Key("outputs");
