@@ -1,5 +1,7 @@
 #include "driver/pass_check.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "driver/optimize.h"
 #include "interp/widened.h"
@@ -39,6 +41,23 @@ Result<PassRun> FirstWrongPass(const Module& input, std::span<const Literal> arg
   }
 }
 
+// A word of a command for a POSIX shell.
+std::string Quoted(const std::string& word) {
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+// Shows what the wrong instance changes, in the pipeline as it was run.
+std::string LookCommand(const Module& input, const RunOptions& options, int number) {
+  std::string command = Str("hlo-opt --print_changed=full --opt_bisect_limit=", number);
+  const PipelineOptions& pipeline = options.pipeline;
+  if (pipeline.passes) command += Str(" --passes=", Quoted(*pipeline.passes));
+  if (!pipeline.inject.empty()) command += Str(" --inject=", Quoted(Str("pass:", pipeline.inject)));
+  if (options.reoptimize) command += " --reoptimize";
+  return Str(command, " ", Quoted(input.source->name()));
+}
+
 }  // namespace
 
 Status CheckPasses(const Module& input, const Module& optimized, std::span<const Literal> arguments,
@@ -48,6 +67,8 @@ Status CheckPasses(const Module& input, const Module& optimized, std::span<const
   *summary = ToString(result);
   *verdict = result.verdict;
   if (result.verdict != Verdict::kMismatch) return {};
+  summary->resize(std::min(summary->size(), summary->find('\n')));  // The table follows with the culprit.
+  summary->insert(0, "MISMATCH  ");
   progress.Stage("looking for the wrong pass");
   int instances = 0;
   const PassObserver count = [&](const PassRun& run, Module&) -> Status {
@@ -69,8 +90,7 @@ Status CheckPasses(const Module& input, const Module& optimized, std::span<const
       culprit->text += Str("  op_name=\"", result.finding->input->metadata().op_name, "\"");
     culprit->comparison = std::move(result.finding->comparison);
   }
-  culprit->text += Str("\n                look:  hlo-opt --print_changed=full --opt_bisect_limit=", wrong.number, " ",
-                       options.pipeline.passes ? "--passes=... " : "", "MODULE");
+  culprit->text += Str("\n                look:  ", LookCommand(input, options, wrong.number));
   return {};
 }
 
