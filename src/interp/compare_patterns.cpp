@@ -258,8 +258,13 @@ std::vector<std::string> LooksLike(const Mistakes& m) {
   if (m.bad.empty()) return {};
   const std::vector<Extent> extents = ExtentsOf(m);
   // What the values say is more telling than where they lie; but the place of a mistake names index bugs.
-  const Recogniser recognisers[] = {Narrowed, Noise,     Stale,    Transposed,  Shifted,  Scaled,
-                                    Offset,   Saturated, Permuted, PartialTile, EveryKth, OneTile};
+  std::vector<Recogniser> recognisers = {Stale, Saturated, PartialTile, EveryKth, OneTile};
+  // Infinities are alike wherever they stand, so they say nothing of where a value came from.
+  const bool numbers =
+      std::ranges::any_of(m.bad, [&](int64_t i) { return std::isfinite(m.actual[i]) && std::isfinite(m.expected[i]); });
+  if (numbers)
+    recognisers = {Narrowed, Noise,     Stale,    Transposed,  Shifted,  Scaled,
+                   Offset,   Saturated, Permuted, PartialTile, EveryKth, OneTile};
   std::vector<std::string> found;
   for (const Recogniser& recogniser : recognisers) {
     const auto match = recogniser(m, extents);

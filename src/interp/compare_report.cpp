@@ -109,8 +109,10 @@ std::string Details(const TensorComparison& t) {
     text += Str("  ", name, " |error| by decade: ", Join(decades, "  "), "\n");
   }
   for (const std::string& guess : t.looks_like) text += Str("  ", name, " looks like: ", guess, "\n");
-  text += Str("  ", name, " smallest passing bounds: abs ", Format("%.3g", t.max_abs_bad), " or rel ",
-              Format("%.3g", t.max_rel_bad), "\n");
+  // No bound passes what is not finite.
+  if (t.max_abs_bad > 0)
+    text += Str("  ", name, " smallest passing bounds: abs ", Format("%.3g", t.max_abs_bad), " or rel ",
+                Format("%.3g", t.max_rel_bad), "\n");
   return text;
 }
 
