@@ -25,10 +25,12 @@ struct LoadOptions {
 ParseOptions ParseOptionsOf(const LoadOptions& options);
 VerifyLevel VerifyLevelOf(const LoadOptions& options);
 
-// Reads HLO text or a protocol buffer and verifies. "-" is stdin. A module that its file does not name gets the file's name.
+// Reads HLO text or a protocol buffer and verifies. "-" is stdin. A module that its file does not name gets the file's
+// name.
 Result<std::unique_ptr<Module>> LoadModule(const std::string& path, const LoadOptions& options = {});
 
-// Files stay; a directory means every .hlo, .txt, .pb and .pbtxt in it, sorted; @LIST the paths in that file; globs are expanded.
+// Files stay; a directory means every .hlo, .txt, .pb and .pbtxt in it, sorted; @LIST the paths in that file; globs are
+// expanded.
 Result<std::vector<std::string>> ExpandPaths(std::span<const std::string> paths);
 
 // The worse of two exit codes, in the order 130, 70, 6, 5, 4, 3, 1, 7, 2, 0 (spec/tools.md 2.4).

@@ -19,8 +19,8 @@ InputFormat InputFormatOf(std::string_view text);
 
 // Formats that people have at hand and that are no HLO.
 struct ForeignFormat {
-  std::string_view name;  // "a gzip archive"
-  std::string_view hint;  // How to come from there to HLO.
+  std::string_view name;   // "a gzip archive"
+  std::string_view hint;   // How to come from there to HLO.
   bool is_binary = false;  // There are no lines to show.
 };
 std::optional<ForeignFormat> ForeignFormatOf(std::string_view text);
