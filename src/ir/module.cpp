@@ -175,8 +175,9 @@ void Computation::SetOrder(const std::vector<Instruction*>& order) {
 
 Instruction& Computation::Add(Opcode opcode, Shape shape, Operands operands, Attributes attrs, std::string_view name) {
   const OpRow& row = RowOf(opcode);
-  if (attrs.GetIf<NoAttrs>() != nullptr) attrs = row.make_attrs();
-  CHECK(attrs.kind() == row.make_attrs().kind(), "wrong attributes for ", row.text);
+  Attributes defaults = row.make_attrs();
+  if (attrs.GetIf<NoAttrs>() != nullptr) attrs = std::move(defaults);
+  CHECK(attrs.kind() == defaults.kind(), "wrong attributes for ", row.text);
   CHECK(row.arity == kVariadic || static_cast<size_t>(row.arity) == operands.size(), row.text, " with ",
         operands.size(), " operands");
   std::string unique = module_->UniqueName(name.empty() ? row.text : name);
