@@ -101,7 +101,7 @@ FlagSet MakeFlags(RunFlags* f) {
   flags.Repeated("inject", &f->inject, "KIND:NAME:FAULT",
                  "plant a fault. pass:algsimp[#k]: multiply_by_zero, drop_add_zero_sign, swapped_permutation; "
                  "kernel:NAME or kernel:*: tail, dropped_term, max_ignores_nan, wrong_index; library:NAME or "
-                 "library:*: bit, zero, scale");
+                 "library:*: bit, zero, scale; runtime:NAME or runtime:*: early, branch, copies, late, place");
   return flags;
 }
 
@@ -111,7 +111,7 @@ Status Settle(RunFlags* f) {
   for (const std::string& fault : f->inject) {
     if (fault.starts_with("pass:")) continue;
     TRY(gpu::CheckFault(fault));
-    if (!run.inject.empty()) FAIL(UsageError("F004", "--inject plants one fault in kernels or library calls, not two"));
+    if (!run.inject.empty()) FAIL(UsageError("F004", "--inject plants one fault in what runs, not two"));
     run.inject = fault;
   }
   if (!f->tolerance.empty() || f->abs_bound >= 0 || f->rel_bound >= 0 || f->max_ulp >= 0 ||

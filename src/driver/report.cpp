@@ -41,6 +41,9 @@ std::string EndsTable(const Comparison& ends) {
   return out;
 }
 
+// "1 kernel", "2 kernels".
+std::string Counted(int64_t count, std::string_view what) { return Str(count, " ", what, count == 1 ? "" : "s"); }
+
 std::string Share(int64_t part, int64_t whole) {
   if (part == 0) return "0";
   return Format("%lld (%.3g%%)", static_cast<long long>(part),
@@ -68,8 +71,11 @@ std::string LocalText(const LocalSummary& local) {
   return out;
 }
 
-// "1 kernel", "2 kernels".
-std::string Counted(int64_t count, std::string_view what) { return Str(count, " ", what, count == 1 ? "" : "s"); }
+std::string DataflowText(const DataflowSummary& dataflow) {
+  if (!dataflow.sound) return Str("MISMATCH  after ", Counted(dataflow.steps, "step"));
+  return Str("MATCH  ", Counted(dataflow.steps, "step"), " in order, ", Counted(dataflow.operands, "operand"),
+             " read unchanged");
+}
 
 std::string Size(int64_t bytes) { return HumanBytes(static_cast<double>(bytes)); }
 
@@ -116,6 +122,7 @@ std::string ReportText(const RunReport& report) {
   if (report.ends)
     out += report.ends_decide ? OutputTable(*report.ends, report.exit == ExitCode::kNo) : EndsTable(*report.ends);
   if (report.local) out += Str("  local    ", LocalText(*report.local), "\n");
+  if (report.dataflow) out += Str("  dataflow ", DataflowText(*report.dataflow), "\n");
   if (!report.widened.empty()) out += Str("  passes   ", report.widened, "\n");
   out += report.profile + report.literals;
   out += report.verdict;
@@ -188,6 +195,10 @@ std::string ReportJson(const RunReport& report) {
     for (const std::string& step : report.local->unchecked) json.Value(step);
     json.Close(']').Close('}');
   }
+  if (report.dataflow) {
+    json.Key("dataflow").Open('{').Key("sound").Value(report.dataflow->sound);
+    json.Key("steps").Value(report.dataflow->steps).Key("operands").Value(report.dataflow->operands).Close('}');
+  }
   if (!report.widened.empty()) {
     json.Key("passes").Open('{').Key("verdict").Value(VerdictText(report.widened_verdict, ""));
     json.Key("text").Value(report.widened).Close('}');
@@ -197,7 +208,7 @@ std::string ReportJson(const RunReport& report) {
     WriteJson(json, *report.ends);
   }
   if (report.culprit.kind != Culprit::Kind::kNone) {
-    constexpr const char* kKinds[] = {"none", "pass", "kernel", "library"};
+    constexpr const char* kKinds[] = {"none", "pass", "kernel", "library", "runtime"};
     json.Key("culprit")
         .Open('{')
         .Key("kind")

@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "driver/arguments.h"
 #include "driver/dump_compiled.h"
-#include "driver/local_check.h"
+#include "driver/run_check.h"
 #include "driver/optimize.h"
 #include "driver/pass_check.h"
 #include "interp/interpreter.h"
@@ -260,8 +260,7 @@ Result<RunReport> RunModule(const std::string& path, const RunOptions& options, 
   if (report.ends_decide) SetVerdict(&report, report.ends->verdict, report.ends->reason);
   if (!interpreter_only && (mode == "auto" || mode == "local")) {
     progress.Stage("checking");
-    report.local.emplace();
-    TRY(CheckLocally(*executable, options, progress, &*report.local, &report.culprit));
+    TRY(CheckRun(*executable, arguments.values, options, progress, &report));
   }
   // A wrong kernel says nothing of the passes, so both are looked at; the first wrong thing in the order of work is
   // named.

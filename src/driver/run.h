@@ -1,8 +1,8 @@
 // Text to verdict: load, make arguments, optimize, compile, run, compare, and say who is wrong.
 //
 // How it is judged (spec/testing.md 4): each kernel and library call by `local`, from what it really read, within
-// bounds derived for it; the passes by `widened`, the input module against the optimized one. The difference between
-// the ends is shown and never decides.
+// bounds derived for it; that they ran in order and read what was left for them, by the bits; the passes by `widened`,
+// the input module against the optimized one. The difference between the ends is shown and never decides.
 #ifndef HLO_DRIVER_RUN_H_
 #define HLO_DRIVER_RUN_H_
 
@@ -42,7 +42,7 @@ struct RunOptions {
   bool libraries = true;
   bool allow_tf32 = false;
   std::vector<std::string> library_path;
-  std::string inject;  // "kernel:NAME:FAULT" or "library:NAME:FAULT"; tests only.
+  std::string inject;  // gpu::CompileOptions::inject; tests only.
 
   bool bench = false;
   int64_t num_repeats = 1;
@@ -72,8 +72,15 @@ struct LocalSummary {
   std::vector<std::string> unchecked;  // Steps without error bounds, with the reason.
 };
 
+// What happened between them: see dataflow_check.h.
+struct DataflowSummary {
+  int64_t steps = 0;     // Executions of steps, in loops too.
+  int64_t operands = 0;  // That they read as they had been left.
+  bool sound = true;
+};
+
 struct Culprit {
-  enum class Kind : uint8_t { kNone, kPass, kKernel, kLibrary };
+  enum class Kind : uint8_t { kNone, kPass, kKernel, kLibrary, kRuntime };
   Kind kind = Kind::kNone;
   std::string name;  // "algsimp#2", "fusion.7"
   std::string text;  // One line for the report.
@@ -83,7 +90,7 @@ struct Culprit {
 
 struct PlantedFault {
   std::string fault;  // As --inject spells it.
-  int64_t times = 0;  // Pass instances, kernels or library calls that it changed.
+  int64_t times = 0;  // Pass instances, kernels, library calls or parts of the run time that it changed.
 };
 
 struct RunReport {
@@ -101,6 +108,7 @@ struct RunReport {
   std::optional<Comparison> ends;  // Outputs against the reference's.
   bool ends_decide = false;        // compare_mode tolerance or bitwise.
   std::optional<LocalSummary> local;
+  std::optional<DataflowSummary> dataflow;
   std::string widened;  // What the comparison of the passes found; empty when it did not run.
   Verdict widened_verdict = Verdict::kMatch;
   Culprit culprit;

@@ -10,6 +10,7 @@
 #include "base/parallel.h"
 #include "gpu/emitters/emitter.h"
 #include "gpu/libraries/open.h"
+#include "gpu/runtime/fault.h"
 #include "gpu/runtime/prepare.h"
 #include "gpu/runtime/program.h"
 #include "ir/fusion.h"
@@ -21,8 +22,6 @@ using Clock = std::chrono::steady_clock;
 double MillisecondsSince(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
-
-constexpr std::string_view kLibraryFaults[] = {"bit", "zero", "scale"};
 
 // The keys of a library call in the maps below.
 constexpr int kCallScratch = 0, kCallPacked = 1;
@@ -60,16 +59,18 @@ class Compiler {
 
   Result<std::unique_ptr<Executable>> Compile() {
     const Clock::time_point start = Clock::now();
-    if (!options().inject.empty()) TRY(CheckFault(options().inject));
+    fault_ = TRY(ParseFault(options().inject));
     ListSteps(program_.module->entry());
     TRY(PlanLibraries());
     TRY(PlanKernels());
-    TRY(CountPlanted());
     const Clock::time_point buffers = Clock::now();
     PlanMemory();
     report().buffers_ms = MillisecondsSince(buffers);
+    report().planted += PlantInBuffers(fault_, program_.buffers);
     TRY(LoadKernels());
     program_.block = MakeBlock(program_.module->entry());
+    report().planted += PlantInBlock(fault_, program_.block);
+    TRY(CountPlanted());
     report().total_ms = MillisecondsSince(start);
     return MakeExecutable(std::move(program_), device_);
   }
@@ -415,36 +416,28 @@ class Compiler {
 
   // The fault that is planted in this step; "" for none.
   std::string FaultOf(const StepPlan& plan) const {
-    if (options().inject.empty()) return "";
-    const std::vector<std::string_view> parts = Split(options().inject, ':');
-    const bool meant = parts[0] == FaultKindOf(plan) && (parts[1] == "*" || parts[1] == plan.inst->name());
-    return meant ? std::string(parts[2]) : "";
+    return fault_.MeantFor(FaultKindOf(plan), plan.inst->name()) ? fault_.what : "";
   }
 
-  // A fault that changes no kernel was not planted (there was no sum to drop a term of), and a test of the comparator
+  // A fault that changes nothing was not planted (there was no sum to drop a term of), and a test of the comparator
   // would pass for nothing.
   Status CountPlanted() {
-    if (options().inject.empty()) return {};
-    const std::vector<std::string_view> parts = Split(options().inject, ':');
+    if (fault_.kind.empty()) return {};
     std::vector<std::string_view> names;
     for (const StepPlan& plan : plans_) {
-      if (parts[0] == FaultKindOf(plan)) names.push_back(plan.inst->name());
+      if (fault_.kind == "runtime" || fault_.kind == FaultKindOf(plan)) names.push_back(plan.inst->name());
       if (FaultOf(plan).empty()) continue;
       report().planted += plan.kind == StepKind::kKernel ? TRY(DiffersFromSound(plan)) : 1;
     }
-    if (report().planted > 0) return {};
-    const bool found = parts[1] == "*" || std::ranges::find(names, parts[1]) != names.end();
-    const std::string what = parts[0] == "kernel" ? "kernel" : "library call";
-    if (found) FAIL(UsageError("F004", Str("no ", what, " has a place to plant '", Escaped(options().inject), "' in")));
-    std::string message = Str("no ", what, " '", Escaped(parts[1]), "' to plant a fault in");
-    const std::vector<std::string> near = NearNames(parts[1], names);
-    if (!near.empty()) message += Str("; did you mean '", Join(near, "' or '"), "'?");
-    constexpr size_t kMostNames = 8;
-    const size_t shown = std::min(names.size(), kMostNames);
-    const std::string rest = names.size() > shown ? Str(" and ", names.size() - shown, " more") : "";
-    FAIL(UsageError("F004", std::move(message))
-             .Hint(names.empty() ? Str("the optimized module has no ", what)
-                                 : Str("'*' is every one of them: ", Join(std::span(names).first(shown), ", "), rest)));
+    if (fault_.kind == "runtime") {
+      for (const auto& computation : program_.module->Computations()) {
+        for (const Instruction* inst : computation->Instructions()) {
+          if (inst->Is(Opcode::kWhile) || inst->Is(Opcode::kConditional)) names.push_back(inst->name());
+        }
+      }
+    }
+    if (report().planted == 0) FAIL(NothingPlanted(fault_, names));
+    return {};
   }
 
   static std::string_view FaultKindOf(const StepPlan& plan) {
@@ -461,6 +454,7 @@ class Compiler {
 
   Device& device_;
   Program program_;
+  Fault fault_;
   std::vector<StepPlan> plans_;
   std::unordered_map<const Instruction*, int> plan_of_;
   std::vector<std::shared_ptr<const LoadedKernel>> loaded_;
@@ -470,21 +464,8 @@ class Compiler {
 }  // namespace
 
 Status CheckFault(std::string_view inject) {
-  const std::vector<std::string_view> parts = Split(inject, ':');
-  const bool kernel = parts[0] == "kernel";
-  if (!kernel && parts[0] != "library") {
-    FAIL(UsageError("F004", Str("'", Escaped(inject), "' plants a fault in nothing that there is"))
-             .Hint("expected pass:NAME:FAULT, kernel:NAME:FAULT or library:NAME:FAULT"));
-  }
-  if (parts.size() != 3 || parts[1].empty())
-    FAIL(UsageError("F004", Str("expected ", parts[0], ":NAME:FAULT, got '", Escaped(inject), "'")));
-  const auto known = kernel ? std::span<const std::string_view>(kKernelFaults) : kLibraryFaults;
-  if (std::ranges::find(known, parts[2]) != known.end()) return {};
-  std::string message = Str(kernel ? "kernels" : "library calls", " have no fault '", Escaped(parts[2]),
-                            "' to plant; they have: ", Join(known, ", "));
-  const std::vector<std::string> near = NearNames(parts[2], known);
-  if (!near.empty()) message += Str("; did you mean '", Join(near, "' or '"), "'?");
-  FAIL(UsageError("F004", std::move(message)));
+  TRY(ParseFault(inject));
+  return {};
 }
 
 std::string_view ToString(StepKind kind) {

@@ -299,7 +299,7 @@ class ProgramExecutable : public Executable {
       TRY(RunBlock(node.condition));
       uint8_t again = 0;
       TRY(device_.CopyOut(&again, node.predicate.pointer, 1));
-      if (again == 0) break;
+      if (again == 0 || (node.planted_early && loops_.back().iteration == 1)) break;
       if (most >= 0 && loops_.back().iteration >= most) {
         Error error = LimitError(
             "R021", Str("while '", node.loop->name(), "' exceeded ", most, " iterations (--max_loop_iterations)"),
@@ -391,7 +391,7 @@ class ProgramExecutable : public Executable {
     return status;
   }
 
-  // A planted fault: see CompileOptions::inject.
+  // A planted fault: see fault.h.
   Status Spoil(const Step& step, void* result) {
     const Shape& shape = step.instruction->shape();
     Literal value = TRY(ReadLeaf(*step.instruction, 0, shape));

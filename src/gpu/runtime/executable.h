@@ -41,13 +41,10 @@ struct CompileOptions {
   // Computes what no emitter takes, and whatever `by_host_call` says true for. Null: such instructions are unsupported.
   HostCall host_call;
   std::function<bool(const Instruction&)> by_host_call;
-  // "library:NAME:FAULT" plants a wrong result into the library call of instruction NAME (or of all, "*"). FAULT: "bit"
-  // (one bit of one element), "zero" (the last element is 0), "scale" (all elements by 1 + 2^-6). Tests of the
-  // comparator. "kernel:NAME:FAULT" plants EmitterOptions::inject into the kernels of that instruction.
-  std::string inject;
+  std::string inject;  // "KIND:NAME:FAULT", see fault.h. Tests of the comparison.
 };
 
-// CompileOptions::inject is of that form and its FAULT one that there is; whether NAME exists, compiling tells.
+// CompileOptions::inject is of its form and the fault one that there is; whether NAME exists, compiling tells.
 Status CheckFault(std::string_view inject);
 
 // One loop around what runs, and the iteration it is in, from 0.

@@ -69,6 +69,7 @@ struct LoopNode {
   Reference predicate;
   Block body;
   std::vector<CopyWork> back;
+  bool planted_early = false;  // A planted fault: see fault.h.
 };
 
 struct BranchNode {

@@ -1,10 +1,11 @@
-#include "driver/local_check.h"
+#include "driver/run_check.h"
 
 #include <algorithm>
 #include <map>
 #include <set>
 
 #include "base/text.h"
+#include "driver/dataflow_check.h"
 #include "ir/instruction.h"
 #include "ir/module.h"
 
@@ -46,13 +47,6 @@ class ChosenIterations {
   std::map<int, std::set<int64_t>> chosen_;
 };
 
-// "" or " in iteration 12 of 'while.3'".
-std::string LoopText(std::span<const gpu::LoopStep> loops) {
-  std::string out;
-  for (const gpu::LoopStep& step : loops) out += Str(" in iteration ", step.iteration, " of '", step.loop->name(), "'");
-  return out;
-}
-
 // An instruction that no pass put in a fusion, as a computation of its own.
 std::unique_ptr<Module> Alone(const Instruction& inst) {
   auto module = std::make_unique<Module>(inst.name());
@@ -81,20 +75,28 @@ Culprit MakeCulprit(const gpu::StepInfo& step, std::span<const gpu::LoopStep> lo
 
 }  // namespace
 
-Status CheckLocally(gpu::Executable& executable, const RunOptions& options, Progress& progress, LocalSummary* summary,
-                    Culprit* culprit) {
+Status CheckRun(gpu::Executable& executable, std::span<const Literal> arguments, const RunOptions& options,
+                Progress& progress, RunReport* report) {
+  LocalSummary* summary = &report->local.emplace();
+  Culprit* culprit = &report->culprit;
   std::map<int, size_t> step_by_id;
   for (size_t i = 0; i < executable.steps().size(); ++i) step_by_id[executable.steps()[i].instruction->id()] = i;
   summary->steps = static_cast<int64_t>(executable.steps().size());
 
   ChosenIterations iterations;
-  const gpu::Observer count = {.wants =
-                                   [&](const Instruction&, std::span<const gpu::LoopStep> loops) {
-                                     iterations.Count(loops);
-                                     return false;
-                                   },
-                               .observe = [](const auto&...) -> Status { return {}; }};
-  TRY(executable.Execute({.observer = &count}));
+  DataflowCheck dataflow(executable.module(), arguments);
+  const gpu::Observer follow = {.observe = [&](const Instruction& inst, std::span<const gpu::LoopStep> loops,
+                                               std::span<const Literal> inputs, const Literal& output) -> Status {
+    iterations.Count(loops);
+    dataflow.Step(inst, loops, inputs, output);
+    return {};
+  }};
+  TRY(executable.Execute({.observer = &follow}));
+  dataflow.End(TRY(executable.Output()));
+  report->dataflow = {.steps = dataflow.steps(), .operands = dataflow.operands(), .sound = dataflow.fault().empty()};
+  if (!dataflow.fault().empty())
+    *culprit = {
+        .kind = Culprit::Kind::kRuntime, .name = dataflow.guilty(), .text = Str("run time: ", dataflow.fault())};
   iterations.Choose(static_cast<uint64_t>(options.seed));
 
   std::set<size_t> seen;

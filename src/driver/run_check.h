@@ -1,0 +1,22 @@
+// A run, judged: every kernel and library call against the shadow of its HLO, from its actual inputs (comparator
+// `local`), and what goes on between them (dataflow_check.h).
+#ifndef HLO_DRIVER_RUN_CHECK_H_
+#define HLO_DRIVER_RUN_CHECK_H_
+
+#include "base/result.h"
+#include "driver/progress.h"
+#include "driver/run.h"
+#include "gpu/runtime/executable.h"
+
+namespace hlo {
+
+// Executes twice with the bound arguments: once to follow the values from step to step, once to look at the steps. Of
+// those in loops the first, the last and 8 seeded iterations are judged. What breaks first becomes the culprit, and the
+// run goes on: later steps are judged from what they were given, so one wrong kernel does not taint the others. Fills
+// in report->local, dataflow and culprit.
+Status CheckRun(gpu::Executable& executable, std::span<const Literal> arguments, const RunOptions& options,
+                Progress& progress, RunReport* report);
+
+}  // namespace hlo
+
+#endif  // HLO_DRIVER_RUN_CHECK_H_

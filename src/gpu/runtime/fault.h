@@ -1,0 +1,44 @@
+// Faults that tests plant to see whether the comparison finds them. "KIND:NAME:FAULT", where NAME is that of an
+// instruction of the optimized module, or "*" for each that the fault suits:
+//
+//   kernel:fusion.3:dropped_term    in a kernel: EmitterOptions::inject
+//   library:*:bit                   in the result of a library call
+//   runtime:while.5:early           in what goes on between them
+//
+// Faults of library calls: "bit" (one bit of one element), "zero" (the last element is 0), "scale" (all elements by
+// 1 + 2^-6). Faults of the run time: "early" (a loop ends after one iteration), "branch" (a conditional counts its
+// branches from the other end), "copies" (those before a step, or at the end of a body or branch, are left out),
+// "late" (a step runs after the next one), "place" (a result lies where another value is still needed).
+#ifndef HLO_GPU_RUNTIME_FAULT_H_
+#define HLO_GPU_RUNTIME_FAULT_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "gpu/runtime/program.h"
+
+namespace hlo::gpu {
+
+struct Fault {
+  std::string kind, name, what;  // All empty: no fault.
+
+  bool MeantFor(std::string_view a_kind, std::string_view instruction) const {
+    return kind == a_kind && (name == "*" || name == instruction);
+  }
+};
+
+// Errors: F004 with what there is. "" is no fault.
+Result<Fault> ParseFault(std::string_view text);
+
+// Those of the run time, in the plan before steps are made of it and in the steps. Returns how many were planted.
+int PlantInBuffers(const Fault& fault, BufferPlan& plan);
+int PlantInBlock(const Fault& fault, Block& block);
+
+// There was nothing to plant the fault in. `names` are the instructions of its kind.
+Error NothingPlanted(const Fault& fault, const std::vector<std::string_view>& names);
+
+}  // namespace hlo::gpu
+
+#endif  // HLO_GPU_RUNTIME_FAULT_H_
