@@ -9,6 +9,7 @@
 #include "interp/compare.h"
 #include "interp/widened.h"
 #include "parser/parser.h"
+#include "passes/pipeline.h"
 
 namespace hlo {
 namespace {
@@ -134,6 +135,40 @@ ENTRY main {
         },
         kFold);
     EXPECT_EQ(result.verdict, factor == 1.0 ? Verdict::kMatch : Verdict::kMismatch) << result.reason;
+  }
+}
+
+TEST(Widened, AConstantFoldedAfterInliningIsRoundedInItsType) {
+  // high - low is 2 in f32, a tie: the difference from 1.99999994 is all that is left of 2 - it.
+  constexpr const char* kInline = R"(HloModule m
+scale {
+  x = f32[4] parameter(0)
+  low = f32[] parameter(1)
+  high = f32[] parameter(2)
+  width = f32[] subtract(high, low)
+  widths = f32[4] broadcast(width), dimensions={}
+  two = f32[] constant(2)
+  twos = f32[4] broadcast(two), dimensions={}
+  rest = f32[4] subtract(twos, widths)
+  ROOT y = f32[4] add(x, rest)
+}
+ENTRY main {
+  x = f32[4] parameter(0)
+  low = f32[] constant(-0.99999994)
+  high = f32[] constant(1)
+  ROOT y = f32[4] call(x, low, high), to_apply=scale
+})";
+  for (const double width : {2.0, 2.00001}) {
+    const WidenedResult result = Widened(
+        [&](Module& m) {
+          ASSERT_TRUE(RunPipeline(m, {.passes = "call-inliner"}));
+          for (Instruction* inst : m.entry().Instructions()) {
+            if (inst->Is(Opcode::kSubtract) && inst->shape().IsScalar())
+              inst->ReplaceAllUses(m.entry().AddConstant(Literal::Scalar(PrimitiveType::kF32, width)));
+          }
+        },
+        kInline);
+    EXPECT_EQ(result.verdict, width == 2.0 ? Verdict::kMatch : Verdict::kMismatch) << result.reason;
   }
 }
 

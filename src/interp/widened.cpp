@@ -78,16 +78,18 @@ class Comparer {
         by_id_[inst->id()] = inst;
         if (inst->Is(Opcode::kConstant) && inst->shape().IsArray()) constants_.insert(ConstantKey(inst->literal()));
       }
-      RoundFoldable(*computation);
     }
-    for (const Computation* computation : optimized.Computations()) {
-      LoosenConstants(*computation);
-      RoundFoldable(*computation);
-    }
-    for (const Computation* computation : input.PostOrder()) {
-      for (const Instruction* inst : computation->Instructions()) {
-        for (const Computation* callee : CalledComputations(*inst)) callers_[callee].push_back(inst);
+    for (const Computation* computation : optimized.Computations()) LoosenConstants(*computation);
+    for (const Module* module : {&input, &optimized}) {
+      const std::vector<Computation*> order = module->PostOrder();
+      for (const Computation* computation : order) {
+        for (const Instruction* inst : computation->Instructions()) {
+          for (const Computation* callee : CalledComputations(*inst)) callers_[callee].push_back(inst);
+        }
       }
+      Foldable foldable;
+      for (auto computation = order.rbegin(); computation != order.rend(); ++computation)
+        RoundFoldable(**computation, foldable);
     }
   }
 
@@ -166,29 +168,61 @@ class Comparer {
   // What constants alone determine may have been folded: rounded in its type, and then decided on (a convert to s32, a
   // compare, bits). So both sides take it as the declared types make it; half a step for each of the few operations
   // that another order of folding may round differently.
-  void RoundFoldable(const Computation& computation) {
-    constexpr int64_t kMostElements = 4096;
+  struct Foldable {
     std::unordered_map<const Instruction*, Literal> known;
     std::unordered_set<const Instruction*> rounded;
+    std::unordered_set<const Computation*> visited;
+  };
+
+  void RoundFoldable(const Computation& computation, Foldable& f) {
+    if (!f.visited.insert(&computation).second) return;
     for (const Instruction* inst : computation.PostOrder()) {
-      if (!inst->shape().IsArray()) continue;
-      if (inst->Is(Opcode::kConstant)) known[inst] = inst->literal();
-      if (inst->operand_count() == 0 || inst->shape().NumElements() > kMostElements || !IsFoldable(*inst)) continue;
-      std::vector<Literal> operands;
-      bool rounds = inst->Is(kElementwise) || !CalledComputations(*inst).empty() || inst->Is(Opcode::kDot);
-      for (const Instruction* operand : inst->operands()) {
-        const auto it = known.find(operand);
-        if (it == known.end()) break;
-        operands.push_back(it->second);
-        rounds = rounds || rounded.contains(operand);
+      if (inst->Is(Opcode::kCall)) {
+        RoundCall(*inst, f);
+      } else if (inst->Is(Opcode::kConstant) && inst->shape().IsArray()) {
+        f.known[inst] = inst->literal();
+      } else if (inst->shape().IsArray() && inst->operand_count() > 0 && IsFoldable(*inst)) {
+        RoundInstruction(*inst, f);
       }
-      if (static_cast<int64_t>(operands.size()) != inst->operand_count()) continue;
-      auto value = Evaluate(*inst, operands);
-      if (!value) continue;
-      if (rounds) rounded.insert(inst);
-      rounded_[inst] = rounds ? Loosened(*value, inst->shape()) : ToShadow(*value);
-      known[inst] = std::move(*value);
     }
+  }
+
+  void RoundInstruction(const Instruction& inst, Foldable& f) {
+    constexpr int64_t kMostElements = 4096;
+    if (inst.shape().NumElements() > kMostElements) return;
+    std::vector<Literal> operands;
+    bool rounds = inst.Is(kElementwise) || !CalledComputations(inst).empty() || inst.Is(Opcode::kDot);
+    for (const Instruction* operand : inst.operands()) {
+      const auto it = f.known.find(operand);
+      if (it == f.known.end()) return;
+      operands.push_back(it->second);
+      rounds = rounds || f.rounded.contains(operand);
+    }
+    auto value = Evaluate(inst, operands);
+    if (value) SetKnown(inst, std::move(*value), rounds, f);
+  }
+
+  void SetKnown(const Instruction& inst, Literal value, bool rounds, Foldable& f) {
+    if (rounds) f.rounded.insert(&inst);
+    rounded_[&inst] = rounds ? Loosened(value, inst.shape()) : ToShadow(value);
+    f.known[&inst] = std::move(value);
+  }
+
+  // Folding comes after inlining: what all calls of a computation pass alike is known inside, and so may its result be.
+  void RoundCall(const Instruction& call, Foldable& f) {
+    const Computation& callee = *call.attrs<CallAttrs>().to_apply;
+    for (int64_t i = 0; i < call.operand_count() && !f.visited.contains(&callee); ++i) {
+      const auto mine = f.known.find(&call.operand(i));
+      if (mine == f.known.end()) continue;
+      const bool alike = std::ranges::all_of(callers_[&callee], [&](const Instruction* caller) {
+        const auto other = caller->Is(Opcode::kCall) ? f.known.find(&caller->operand(i)) : f.known.end();
+        return other != f.known.end() && other->second.BitEquals(mine->second);
+      });
+      if (alike) SetKnown(callee.parameter(i), Literal(mine->second), f.rounded.contains(&call.operand(i)), f);
+    }
+    RoundFoldable(callee, f);
+    const auto result = f.known.find(&callee.root());
+    if (result != f.known.end()) SetKnown(call, Literal(result->second), f.rounded.contains(&callee.root()), f);
   }
 
   static bool IsFoldable(const Instruction& inst) {
