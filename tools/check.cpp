@@ -52,9 +52,9 @@ Result<ExitCode> CheckCommand(Args args) {
                 "Parse and verify: one line a file, `ok` or its diagnostics. Exit 0, or 3 when one was rejected.",
                 {"hlo check model.hlo", "hlo check --verify=off --json dumps/"});
   flags.Choice("verify", &load.verify, {"strict", "default", "off"}, "how much is verified; off: parse only");
-  flags.Int("max_input", &load.max_input, "largest file in bytes");
-  flags.Int("max_depth", &load.max_depth, "deepest nesting");
-  flags.Int("max_errors", &load.max_errors, "errors of the text that are looked for in one file");
+  flags.Int("max_input", &load.max_input, "largest file in bytes", 1);
+  flags.Int("max_depth", &load.max_depth, "deepest nesting", 1);
+  flags.Int("max_errors", &load.max_errors, "errors of the text that are looked for in one file", 1);
   flags.Bool("json", &json, "an array of {file, verdict, code, line, column, message}");
   flags.Bool("bench", &bench, "how fast each file is parsed and verified, on one thread");
   flags.Bool("q", &quiet, "do not list the files that are fine");

@@ -1,6 +1,7 @@
 #include "tools/flags.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/source_text.h"
 #include "base/text.h"
@@ -23,6 +24,16 @@ std::optional<bool> ParseBool(std::string_view value) {
   if (value == "true" || value == "1" || value == "yes" || value.empty()) return true;
   if (value == "false" || value == "0" || value == "no") return false;
   return std::nullopt;
+}
+
+// 2e9 is how people write large limits.
+std::optional<int64_t> ParseCount(std::string_view text) {
+  int64_t count = 0;
+  double number = 0;
+  if (ParseInt(text, &count)) return count;
+  constexpr double kMost = 9.2e18;
+  if (!ParseDouble(text, &number) || !(std::fabs(number) < kMost) || number != std::trunc(number)) return std::nullopt;
+  return static_cast<int64_t>(number);
 }
 
 // `text` broken into lines of at most `width` bytes at spaces.
@@ -59,21 +70,21 @@ void FlagSet::Bool(std::string name, bool* value, std::string help) {
   });
 }
 
-void FlagSet::Int(std::string name, int64_t* value, std::string help) {
-  Add(name, "N", std::move(help), Str(*value), true, false, [name, value](std::string_view text) -> Status {
-    double number = 0;
-    if (ParseInt(text, value)) return {};
-    // 2e9 is how people write large limits.
-    if (!ParseDouble(text, &number) || number != static_cast<double>(static_cast<int64_t>(number)))
-      FAIL(BadValue(name, text, "an integer"));
-    *value = static_cast<int64_t>(number);
+void FlagSet::Int(std::string name, int64_t* value, std::string help, int64_t least) {
+  Add(name, "N", std::move(help), Str(*value), true, false, [name, value, least](std::string_view text) -> Status {
+    const std::optional<int64_t> parsed = ParseCount(text);
+    if (!parsed) FAIL(BadValue(name, text, "an integer"));
+    if (*parsed < least) FAIL(BadValue(name, text, Str("at least ", least)));
+    *value = *parsed;
     return {};
   });
 }
 
 void FlagSet::Double(std::string name, double* value, std::string help) {
   Add(name, "X", std::move(help), "", true, false, [name, value](std::string_view text) -> Status {
-    if (!ParseDouble(text, value)) FAIL(BadValue(name, text, "a number"));
+    double parsed = 0;
+    if (!ParseDouble(text, &parsed) || !(parsed >= 0)) FAIL(BadValue(name, text, "a number of at least 0"));
+    *value = parsed;
     return {};
   });
 }
@@ -97,8 +108,11 @@ void FlagSet::String(std::string name, std::optional<std::string>* value, std::s
 void FlagSet::Choice(std::string name, std::string* value, std::vector<std::string> words, std::string help) {
   std::string placeholder = Join(words, "|");
   Add(name, placeholder, std::move(help), *value, true, false, [name, value, words](std::string_view text) -> Status {
-    if (std::find(words.begin(), words.end(), text) == words.end())
-      FAIL(BadValue(name, text, Str("one of ", Join(words, ", "))));
+    if (std::find(words.begin(), words.end(), text) == words.end()) {
+      std::vector<std::string_view> shown(words.begin(), words.end());
+      std::erase(shown, "");
+      FAIL(BadValue(name, text, Str("one of ", Join(shown, ", "))));
+    }
     *value = text;
     return {};
   });

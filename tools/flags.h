@@ -25,7 +25,9 @@ class FlagSet {
 
   void Group(std::string title) { group_ = std::move(title); }
   void Bool(std::string name, bool* value, std::string help);
-  void Int(std::string name, int64_t* value, std::string help);
+  // At least `least`.
+  void Int(std::string name, int64_t* value, std::string help, int64_t least = 0);
+  // At least 0.
   void Double(std::string name, double* value, std::string help);
   void String(std::string name, std::string* value, std::string placeholder, std::string help);
   // For values whose absence is not the same as "".

@@ -64,7 +64,7 @@ Error UnknownCommand(std::string_view name) {
 }
 
 Result<ExitCode> HelpCommand(Args args) {
-  if (args.empty()) {
+  if (args.empty() || args[0] == "--help" || args[0] == "help") {
     std::fputs(Overview().c_str(), stdout);
     return ExitCode::kOk;
   }

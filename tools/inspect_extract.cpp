@@ -43,7 +43,7 @@ Result<ExitCode> InspectExtract(Args args) {
                  "hlo-inspect extract --instruction=fusion.3 model.hlo | hlo-run -",
                  "hlo-inspect extract --computation=fused_computation.3 model.hlo"});
   flags.String("instruction", &instruction, "NAME", "the instruction that gives the result");
-  flags.Int("height", &height, "how many instructions deep its producers come along; 0: none, -1: all");
+  flags.Int("height", &height, "how many instructions deep its producers come along; 0: none, -1: all", -1);
   flags.Bool("users", &users, "its users come along too and give the results");
   flags.Bool("fusion_as_entry", &fusion_as_entry, "of a fusion, the computation inside");
   flags.String("computation", &computation, "NAME", "this computation as the entry; or where --instruction is");

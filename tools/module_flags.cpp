@@ -12,8 +12,8 @@ namespace hlo {
 void AddLoadFlags(FlagSet& flags, LoadOptions* load) {
   flags.Group("Input");
   flags.Choice("verify", &load->verify, {"strict", "default", "off"}, "how much of the input is verified");
-  flags.Int("max_input", &load->max_input, "largest file, in bytes");
-  flags.Int("max_depth", &load->max_depth, "deepest nesting of shapes, literals, operands and calls");
+  flags.Int("max_input", &load->max_input, "largest file, in bytes", 1);
+  flags.Int("max_depth", &load->max_depth, "deepest nesting of shapes, literals, operands and calls", 1);
   flags.Choice("fill_elided_constants", &load->fill_elided_constants, {"error", "zeros", "random", "iota"},
                "what stands for constant({...}), whose elements were not printed");
 }
@@ -28,7 +28,7 @@ void AddPassFlags(FlagSet& flags, PassFlags* passes) {
   flags.Bool("xla_disable_all_hlo_passes", &passes->disable_all, "no passes at all");
   flags.Alias("disable_all_hlo_passes", "xla_disable_all_hlo_passes");
   flags.List("xla_fuel", &passes->fuel, "PASS=N", "at most N rewrites of a pass");
-  flags.Int("opt_bisect_limit", &passes->opt_bisect_limit, "skip pass instances with a higher number; -1: none");
+  flags.Int("opt_bisect_limit", &passes->opt_bisect_limit, "skip pass instances with a higher number; -1: none", -1);
 }
 
 void AddDumpFlags(FlagSet& flags, DumpOptions* dump) {

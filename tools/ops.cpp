@@ -1,6 +1,7 @@
 // hlo ops: which op is supported for which element type where.
 #include <algorithm>
 #include <cstdio>
+#include <set>
 
 #include "base/text.h"
 #include "driver/coverage.h"
@@ -27,27 +28,38 @@ void PrintRow(const OpCoverage& op) {
   std::printf("%s\n", std::string(row, 0, row.find_last_not_of(' ') + 1).c_str());
 }
 
+Result<Opcode> OpcodeNamed(const std::string& name) {
+  if (const std::optional<Opcode> opcode = OpcodeFromText(name)) return *opcode;
+  std::string message = Str("no opcode '", Escaped(name), "'");
+  std::vector<std::string_view> known;
+  for (const OpRow& row : AllOps()) known.push_back(row.text);
+  const std::vector<std::string> near = NearNames(name, known);
+  if (!near.empty()) message += Str("; did you mean '", Join(near, "' or '"), "'?");
+  FAIL(UsageError("F002", std::move(message)));
+}
+
 }  // namespace
 
 Result<ExitCode> OpsCommand(Args args) {
-  FlagSet flags("hlo-ops", "",
+  FlagSet flags("hlo-ops", "[OPCODE...]",
                 "Which op is supported for which element type: i by the interpreter, k by kernels (cpu and cuda have "
                 "the same), - by neither; blank where HLO has no such op. Measured with a smallest use of each op; one "
                 "f8 stands for all.",
-                {"hlo ops"});
+                {"hlo ops", "hlo ops dot convolution"});
   const std::vector<std::string> positionals = TRY(flags.Parse(args));
   if (flags.help_asked()) {
     std::fputs(flags.Help().c_str(), stdout);
     return ExitCode::kOk;
   }
-  if (!positionals.empty()) FAIL(UsageError("F002", Str("unexpected '", Escaped(positionals[0]), "'")));
+  std::set<Opcode> asked;
+  for (const std::string& name : positionals) asked.insert(TRY(OpcodeNamed(name)));
   std::string head = Format("%-26s", "opcode");
   for (const PrimitiveType type : CoverageTypes()) head += Format(" %-2s", std::string(ToString(type)).c_str());
   std::printf("%s\n", head.c_str());
   int interpreted = 0, with_kernels = 0;
   const std::vector<OpCoverage> coverage = MeasureCoverage();
   for (const OpCoverage& op : coverage) {
-    PrintRow(op);
+    if (asked.empty() || asked.contains(op.opcode)) PrintRow(op);
     interpreted += op.interpreter;
     with_kernels += std::any_of(op.by_type.begin(), op.by_type.end(), [](const Support& s) { return s.kernels; });
   }

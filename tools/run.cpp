@@ -60,7 +60,8 @@ FlagSet MakeFlags(RunFlags* f) {
   flags.Choice("tolerance", &f->tolerance, {"dtype", "xla", "exact"},
                "selects tolerance: the table by type, 1e-3, or equality");
   flags.Choice("nan", &f->nan, {"equal", "strict"}, "strict: NaNs compare by their bits where they are only moved");
-  flags.Int("work_limit", &run->work_limit, "multiply-adds of one kernel's check; beyond, a seeded sample is checked");
+  flags.Int("work_limit", &run->work_limit, "multiply-adds of one kernel's check; beyond, a seeded sample is checked",
+            1);
   flags.Int("max_mismatches", &run->compare.max_mismatches, "rows shown for each wrong output");
   flags.Choice("top_by", &f->top_by, {"rel", "abs", "ulp", "index"}, "their order");
 
@@ -71,7 +72,7 @@ FlagSet MakeFlags(RunFlags* f) {
                  "iota, special, uniform(a,b), normal(m,s), randint(a,b)");
   flags.Choice("input_profile", &run->input_profile, {"normal", "exact", "special", "ones", "zeros", "iota", "xla"},
                "how the others are made up");
-  flags.Int("random_seed", &run->seed, "of made-up arguments");
+  flags.Int("random_seed", &run->seed, "of made-up arguments", INT64_MIN);
   flags.Alias("seed", "random_seed");
   flags.String("save_args", &run->save_args, "FILE.npz", "keep what it ran with");
   flags.String("save_outputs", &run->save_outputs, "FILE.npz", "keep what came out");
@@ -85,7 +86,7 @@ FlagSet MakeFlags(RunFlags* f) {
 
   flags.Group("Running");
   flags.Bool("bench", &run->bench, "warm up, then run for at least 3 s and 10 times; all on the same arguments");
-  flags.Int("num_repeats", &run->num_repeats, "timed runs without --bench");
+  flags.Int("num_repeats", &run->num_repeats, "timed runs without --bench", 1);
   flags.Bool("profile", &run->profile, "a table of time by kernel and library call");
   flags.Int("max_loop_iterations", &run->max_loop_iterations, "of one while");
   flags.Int("memory_limit", &run->memory_limit,

@@ -21,8 +21,11 @@ std::vector<std::string> ModulesIn(const std::string& directory) {
     const std::string extension = entry.path().extension();
     const std::string name = entry.path().filename().string();
     // Reports that lie beside the modules in a dump directory.
-    constexpr std::string_view kReports[] = {"buffer-assignment.txt", "memory-usage-report.txt", "thunk_sequence.txt"};
-    if (std::any_of(std::begin(kReports), std::end(kReports), [&](auto report) { return name.ends_with(report); }))
+    constexpr std::string_view kReports[] = {"buffer-assignment", "memory-usage-report", "thunk_sequence",
+                                             "live-range",        "gpu_target_config",   "autotune_results",
+                                             "execution_options", "debug_options",       "flagfile"};
+    if (std::any_of(std::begin(kReports), std::end(kReports),
+                    [&](auto report) { return name.find(report) != std::string::npos; }))
       continue;
     constexpr std::string_view kModules[] = {".hlo", ".txt", ".pb", ".pbtxt"};
     const bool is_module = std::find(std::begin(kModules), std::end(kModules), extension) != std::end(kModules);

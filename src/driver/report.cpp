@@ -77,6 +77,17 @@ std::string DataflowText(const DataflowSummary& dataflow) {
              " read unchanged");
 }
 
+// Every step is judged from what it read, so that each of these is wrong in itself.
+std::string AlsoWrong(const LocalSummary& local, const std::string& culprit) {
+  constexpr size_t kMostNames = 5;
+  std::vector<std::string> others(local.wrong.begin(), local.wrong.end());
+  std::erase(others, culprit);
+  if (others.empty()) return "";
+  const size_t shown = std::min(others.size(), kMostNames);
+  const std::string rest = others.size() > shown ? Str(" and ", others.size() - shown, " more") : "";
+  return Str("  also wrong: '", Join(std::span(others).first(shown), "', '"), "'", rest, "\n");
+}
+
 std::string Size(int64_t bytes) { return HumanBytes(static_cast<double>(bytes)); }
 
 std::string MemoryText(const gpu::MemoryReport& plan, int64_t process_peak_bytes) {
@@ -137,6 +148,7 @@ std::string ReportText(const RunReport& report) {
   }
   if (report.culprit.kind != Culprit::Kind::kNone) {
     out += Str("\n  who is wrong: ", report.culprit.text, "\n");
+    if (report.local) out += AlsoWrong(*report.local, report.culprit.name);
   }
   return out;
 }
@@ -193,6 +205,8 @@ std::string ReportJson(const RunReport& report) {
     json.Key("worst_ratio").Value(report.local->worst_ratio).Key("worst_step").Value(report.local->worst_step);
     json.Key("unchecked").Open('[');
     for (const std::string& step : report.local->unchecked) json.Value(step);
+    json.Close(']').Key("wrong").Open('[');
+    for (const std::string& step : report.local->wrong) json.Value(step);
     json.Close(']').Close('}');
   }
   if (report.dataflow) {

@@ -9,9 +9,9 @@
 #include "base/text.h"
 #include "driver/arguments.h"
 #include "driver/dump_compiled.h"
-#include "driver/run_check.h"
 #include "driver/optimize.h"
 #include "driver/pass_check.h"
+#include "driver/run_check.h"
 #include "interp/interpreter.h"
 #include "interp/npz.h"
 #include "ir/printer.h"
@@ -154,6 +154,17 @@ Status RunInterpreter(const Module& module, const std::vector<Literal>& argument
   return {};
 }
 
+// What has no kernel may run all the same.
+Error WithAdvice(Error error, const Module& module) {
+  if (error.exit != ExitCode::kUnsupported) return error;
+  for (const Computation* computation : module.Computations()) {
+    for (const Instruction* inst : computation->Instructions()) {
+      if (!CanInterpret(*inst)) return error;
+    }
+  }
+  return std::move(error).Hint("--platform=interpreter needs no kernels");
+}
+
 // The result as text: leaf by leaf.
 std::string LiteralsText(const Literal& result) {
   std::string out;
@@ -209,7 +220,9 @@ Result<RunReport> RunModule(const std::string& path, const RunOptions& options, 
     compile.library_path = options.library_path;
     compile.max_loop_iterations = options.max_loop_iterations;
     compile.inject = options.inject;
-    executable = TRY(gpu::Compile(*optimized, *device, compile));
+    auto compiled = gpu::Compile(*optimized, *device, compile);
+    if (!compiled) FAIL(WithAdvice(std::move(compiled).error(), *module));
+    executable = std::move(*compiled);
     report.times.compile = MillisecondsSince(begin);
     report.memory = executable->memory();
     report.compile = executable->report();

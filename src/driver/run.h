@@ -8,6 +8,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -70,6 +71,7 @@ struct LocalSummary {
   double worst_ratio = 0;
   std::string worst_step;
   std::vector<std::string> unchecked;  // Steps without error bounds, with the reason.
+  std::set<std::string> wrong;         // Steps that broke their bounds.
 };
 
 // What happened between them: see dataflow_check.h.

@@ -134,6 +134,7 @@ Status CheckRun(gpu::Executable& executable, std::span<const Literal> arguments,
       summary->worst_ratio = comparison.worst_ratio();
       summary->worst_step = inst.name();
     }
+    if (comparison.verdict == Verdict::kMismatch) summary->wrong.insert(inst.name());
     if (comparison.verdict == Verdict::kMismatch && culprit->kind == Culprit::Kind::kNone) {
       *culprit = MakeCulprit(step, loops, std::move(comparison));
     }

@@ -255,6 +255,12 @@ Result<int64_t> ParameterOf(const Module& module, const std::string& which) {
     if (parameter->name() == which) return parameter->parameter_number();
     names.push_back(parameter->name());
   }
+  // "x" is the program's name of what XLA made "x.1".
+  const auto is_numbered = [&](std::string_view name) {
+    return name.size() > which.size() + 1 && name.starts_with(which) && name[which.size()] == '.' &&
+           name.find_first_not_of("0123456789", which.size() + 1) == std::string_view::npos;
+  };
+  if (std::ranges::count_if(names, is_numbered) == 1) return std::ranges::find_if(names, is_numbered) - names.begin();
   const std::vector<std::string> near = NearNames(which, names);
   Error error = UsageError("A005", Str("--arg=", which, "=...: no parameter is called '", which, "'"));
   if (!near.empty()) return std::unexpected(std::move(error).Hint(Str("did you mean ", Join(near, ", "), "?")));

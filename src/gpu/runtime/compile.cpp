@@ -105,6 +105,7 @@ class Compiler {
   // Calls that no library takes become kernels, with a note.
   Status PlanLibraries() {
     const Clock::time_point start = Clock::now();
+    std::map<std::string, std::vector<std::string_view>> kernels_by_reason;
     for (StepPlan& plan : plans_) {
       if (plan.kind == StepKind::kFill) plan.fill = FilledWith(*plan.inst);
       if (plan.kind != StepKind::kGemm && plan.kind != StepKind::kConvolution) continue;
@@ -115,12 +116,17 @@ class Compiler {
       const LibraryOptions library_options{.search = options().library_path, .allow_tf32 = options().allow_tf32};
       LibraryAnswer answer = TRY(OpenLibraryCall(*plan.inst, device_, library_options));
       if (answer.call == nullptr) {
-        report().notes.push_back(Str("'", plan.inst->name(), "' is a kernel: ", answer.why_not));
+        kernels_by_reason[answer.why_not].push_back(plan.inst->name());
         plan.kind = StepKind::kKernel;
         continue;
       }
       plan.call = std::move(answer.call);
       ++report().library_calls;
+    }
+    for (const auto& [reason, names] : kernels_by_reason) {
+      const std::string more =
+          names.size() > 1 ? Str(" and ", names.size() - 1, " more are kernels: ") : " is a kernel: ";
+      report().notes.push_back(Str("'", names.front(), "'", more, reason));
     }
     report().libraries_ms = MillisecondsSince(start);
     return {};
