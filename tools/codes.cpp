@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include "base/text.h"
+#include "ir/verifier_rules.h"
 #include "tools/command.h"
 
 namespace hlo {
@@ -16,12 +17,27 @@ constexpr CodeRow kCodes[] = {
 #include "tools/codes.def"
 };
 
+const char* WhenSaid(RuleLevel level) {
+  switch (level) {
+    case RuleLevel::kText: return "Without it a text is not read, whatever --verify says.";
+    case RuleLevel::kDefault: return "An error at --verify=default and strict.";
+    case RuleLevel::kWarned: return "An error at --verify=strict, a warning at default, since XLA takes it.";
+    case RuleLevel::kStrict: return "An error at --verify=strict.";
+    case RuleLevel::kWarning: return "A warning at --verify=default and strict.";
+  }
+  return "";
+}
+
+void PrintRow(std::string_view code, std::string_view explanation) {
+  std::printf("%s  %s\n", std::string(code).c_str(), std::string(explanation).c_str());
+}
+
 }  // namespace
 
 Result<ExitCode> HelpOnCode(const std::string& code) {
   if (code == "codes") {
-    for (const CodeRow& row : kCodes)
-      std::printf("%s  %s\n", std::string(row.code).c_str(), std::string(row.explanation).c_str());
+    for (const CodeRow& row : kCodes) PrintRow(row.code, row.explanation);
+    for (const VerifierRule& rule : VerifierRules()) PrintRow(rule.code, rule.text);
     return ExitCode::kOk;
   }
   for (const CodeRow& row : kCodes) {
@@ -29,11 +45,8 @@ Result<ExitCode> HelpOnCode(const std::string& code) {
     std::printf("%s: %s\n", code.c_str(), std::string(row.explanation).c_str());
     return ExitCode::kOk;
   }
-  if (code.size() == 4 && code[0] == 'V') {
-    std::printf(
-        "%s: a rule of the verifier; its message says what was expected and what was found. --verify=off reads on "
-        "without it.\n",
-        code.c_str());
+  if (const VerifierRule* rule = FindRule(code)) {
+    std::printf("%s: %s\n%s\n", code.c_str(), std::string(rule->text).c_str(), WhenSaid(rule->level));
     return ExitCode::kOk;
   }
   FAIL(UsageError("F001", Str("no command and no diagnostic code '", Escaped(code), "'"))
