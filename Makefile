@@ -102,6 +102,9 @@ asan:  ## The tests under AddressSanitizer and UndefinedBehaviorSanitizer, in bu
 	@ASAN_OPTIONS=detect_leaks=0 $(MAKE) --no-print-directory $(JOBS) run-tests BUILD=build-asan OPT='-O1' \
 	  CXXFLAGS='-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer' LDFLAGS='-fsanitize=address,undefined'
 
+verifier-coverage:  ## The rules of the verifier: where each is said, which file breaks it, which are open
+	@scripts/verifier-coverage $(CORPUS)/spec/verifier.md
+
 gpu-check: all  ## Everything that needs a GPU; says SKIPPED where there is none
 	HLO=$(BUILD)/bin scripts/gpu-check
 
@@ -149,4 +152,4 @@ install: all  ## Copy the program and its links below PREFIX
 clean:  ## Remove what was built
 	rm -rf $(BUILD) build-asan compile_commands.json
 
-.PHONY: all help deps demo test run-tests golden kernel-check asan gpu-check bench models lint tidy format dist install clean
+.PHONY: all help deps demo test run-tests golden kernel-check verifier-coverage asan gpu-check bench models lint tidy format dist install clean

@@ -75,7 +75,8 @@ TEST(RoundTrip, ModelsAreValid) {
   for (const std::string& file : FilesBelow("testdata/models")) {
     const auto module = Parse(*ReadSource(file));
     ASSERT_TRUE(module.has_value()) << Render(module.error(), "parse");
-    const Status status = Verify(**module, VerifyLevel::kStrict);
+    // Not strict: before layout assignment, operands and results may lie differently.
+    const Status status = Verify(**module);
     EXPECT_TRUE(status.has_value()) << Render(status.error(), "verify");
   }
 }

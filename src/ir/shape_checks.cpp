@@ -34,6 +34,15 @@ bool SameOrBothFloat(PrimitiveType a, PrimitiveType b) { return a == b || (IsFlo
 
 PrimitiveType HigherPrecision(PrimitiveType a, PrimitiveType b) { return Rank(a) >= Rank(b) ? a : b; }
 
+bool ShapesMatch(const Shape& a, const Shape& b, TypeMatch types) {
+  const bool same_type = types == TypeMatch::kExact ? a.type() == b.type() : SameOrBothFloat(a.type(), b.type());
+  if (!same_type || !SameSizes(a.dims(), b.dims()) || a.elements().size() != b.elements().size()) return false;
+  for (size_t i = 0; i < a.elements().size(); ++i) {
+    if (!ShapesMatch(a.element(i), b.element(i), types)) return false;
+  }
+  return true;
+}
+
 Status CheckArray(const Instruction& inst, int64_t operand) {
   const Shape& shape = inst.operand(operand).shape();
   if (shape.IsArray() && !shape.IsBuffer()) return {};

@@ -15,6 +15,11 @@ bool SameOrBothFloat(PrimitiveType a, PrimitiveType b);
 // Of two element types, the one an inferred result has. Source: spec/ops.md 0.4.
 PrimitiveType HigherPrecision(PrimitiveType a, PrimitiveType b);
 
+// How a written shape is held against the inferred one; layouts and dynamic flags do not count. Source:
+// spec/verifier.md 3.19.
+enum class TypeMatch { kExact, kFloatsMayDiffer };
+bool ShapesMatch(const Shape& a, const Shape& b, TypeMatch types);
+
 // The operand is an array (V005).
 Status CheckArray(const Instruction& inst, int64_t operand);
 Status CheckArrays(const Instruction& inst);

@@ -46,7 +46,7 @@ Result<Shape> ShapeOfIota(const Instruction& inst) {
   const int64_t dimension = inst.attrs<IotaAttrs>().iota_dimension;
   if (dimension < 0 || dimension >= shape.rank()) {
     FAIL(ErrorAtAttribute(inst, "iota_dimension", "V053",
-                          Str("iota_dimension ", dimension, " of a result of rank ", shape.rank())));
+                          Str("iota_dimension ", dimension, " of ", shape, ", expected 0 to ", shape.rank() - 1)));
   }
   return shape;
 }
@@ -57,7 +57,8 @@ static Status CheckSizeDimension(const Instruction& inst) {
   const Shape& shape = inst.operand(0).shape();
   const int64_t dimension = inst.attrs<OneDimensionAttrs>().dimension.value;
   if (dimension < 0 || dimension >= shape.rank()) {
-    FAIL(ErrorAtAttribute(inst, "dimensions", "V235", Str("dimension ", dimension, " of ", shape)));
+    FAIL(ErrorAtAttribute(inst, "dimensions", "V235",
+                          Str("dimension ", dimension, " of ", shape, ", expected 0 to ", shape.rank() - 1)));
   }
   if (shape.dim(dimension) > INT32_MAX) {
     FAIL(ErrorAtAttribute(inst, "dimensions", "V235", Str("size ", shape.dim(dimension), " does not fit s32")));

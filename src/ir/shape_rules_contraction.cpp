@@ -1,4 +1,6 @@
-// Shape rules of dot and convolution. Source: spec/ops.md 5.
+// Shape rules of dot, ragged-dot, scaled-dot and convolution. Source: spec/ops.md 5.
+#include <algorithm>
+
 #include "base/text.h"
 #include "ir/shape_checks.h"
 
@@ -17,7 +19,8 @@ Status CheckDotDims(const Instruction& inst, const Shape& shape, const std::vect
   for (const auto& [dims, name] : {std::pair(&contracting, contracting_name), std::pair(&batch, batch_name)}) {
     for (const int64_t dim : *dims) {
       if (dim < 0 || dim >= shape.rank())
-        FAIL(ErrorAtAttribute(inst, name, "V010", Str(name, " ", Braced(*dims), " of ", shape)));
+        FAIL(ErrorAtAttribute(inst, name, "V010",
+                              Str(name, " ", Braced(*dims), " of ", shape, ", expected 0 to ", shape.rank() - 1)));
     }
   }
   std::vector<int64_t> all = batch;
@@ -32,8 +35,9 @@ Status CheckDotDims(const Instruction& inst, const Shape& shape, const std::vect
 Status CheckPairs(const Instruction& inst, const std::vector<int64_t>& lhs_dims, const std::vector<int64_t>& rhs_dims,
                   const char* what, const char* attribute, const char* count_code, const char* size_code) {
   if (lhs_dims.size() != rhs_dims.size()) {
-    FAIL(ErrorAtAttribute(inst, attribute, count_code,
-                          Str(lhs_dims.size(), " lhs and ", rhs_dims.size(), " rhs ", what, " dims")));
+    FAIL(ErrorAtAttribute(
+        inst, attribute, count_code,
+        Str(lhs_dims.size(), " lhs and ", rhs_dims.size(), " rhs ", what, " dims, expected equally many")));
   }
   const Shape& lhs = inst.operand(0).shape();
   const Shape& rhs = inst.operand(1).shape();
@@ -46,15 +50,12 @@ Status CheckPairs(const Instruction& inst, const std::vector<int64_t>& lhs_dims,
   return {};
 }
 
-}  // namespace
-
 // Batch dimensions as lhs_batch lists them, then the free dimensions of lhs, then those of rhs, in operand order.
-Result<Shape> ShapeOfDot(const Instruction& inst) {
-  if (inst.operand_count() < 2)
-    FAIL(ErrorAtOperandListEnd(inst, "V001", Str("expected 2 operands, found ", inst.operand_count())));
+// `rhs_dropped` are free ones of rhs that the result does not have.
+template <class Attrs>
+Result<Shape> ContractedShape(const Instruction& inst, const Attrs& a, std::span<const int64_t> rhs_dropped = {}) {
   TRY(CheckArray(inst, 0));
   TRY(CheckArray(inst, 1));
-  const DotAttrs& a = inst.attrs<DotAttrs>();
   const Shape& lhs = inst.operand(0).shape();
   const Shape& rhs = inst.operand(1).shape();
   TRY(CheckDotDims(inst, lhs, a.lhs_batch, "lhs_batch_dims", a.lhs_contracting, "lhs_contracting_dims"));
@@ -74,12 +75,154 @@ Result<Shape> ShapeOfDot(const Instruction& inst) {
     if (!Contains(a.lhs_batch, i) && !Contains(a.lhs_contracting, i)) take(lhs, i);
   }
   for (int64_t i = 0; i < rhs.rank(); ++i) {
-    if (!Contains(a.rhs_batch, i) && !Contains(a.rhs_contracting, i)) take(rhs, i);
+    if (!Contains(a.rhs_batch, i) && !Contains(a.rhs_contracting, i) && !Contains(rhs_dropped, i)) take(rhs, i);
   }
   Shape shape(ContractionType(inst), std::move(dims));
   for (size_t i = 0; i < dynamic.size(); ++i) {
     if (dynamic[i]) shape.SetDynamic(i, true);
   }
+  return shape;
+}
+
+// V017: how many groups there are. In front of them group_sizes may have the lhs dimensions that vary before the ragged
+// one.
+Result<int64_t> CheckGroupSizes(const Instruction& inst, int64_t ragged) {
+  TRY(CheckArray(inst, 2));
+  const RaggedDotAttrs& a = inst.attrs<RaggedDotAttrs>();
+  const Shape& lhs = inst.operand(0).shape();
+  const Shape& sizes = inst.operand(2).shape();
+  std::vector<int64_t> leading;
+  const bool batch = Contains(a.lhs_batch, ragged);
+  const bool contracting = Contains(a.lhs_contracting, ragged);
+  const auto before = [&](int64_t dim) { return dim != ragged; };
+  for (const int64_t dim : a.lhs_batch) {
+    if (batch && !before(dim)) break;
+    leading.push_back(lhs.dim(dim));
+  }
+  if (contracting) {
+    for (const int64_t dim : a.lhs_contracting) {
+      if (!before(dim)) break;
+      leading.push_back(lhs.dim(dim));
+    }
+  } else if (!batch) {
+    for (int64_t dim = 0; dim < ragged; ++dim) {
+      if (!Contains(a.lhs_batch, dim) && !Contains(a.lhs_contracting, dim)) leading.push_back(lhs.dim(dim));
+    }
+  }
+  const bool plain = sizes.rank() == 1;
+  const bool full = sizes.rank() == static_cast<int64_t>(leading.size()) + 1 &&
+                    SameSizes(std::span(sizes.dims()).first(leading.size()), leading);
+  if (!plain && !full) {
+    FAIL(ErrorAtOperand(inst, 2, "V017",
+                        Str("group_sizes are ", sizes, ", expected [groups] or [", Join(leading, ","), ",groups]")));
+  }
+  return sizes.dims().back();
+}
+
+// V018: the rhs has a dimension of groups just where free rows are shared out among them.
+Status CheckGroupDims(const Instruction& inst, int64_t groups, bool free) {
+  const RaggedDotAttrs& a = inst.attrs<RaggedDotAttrs>();
+  const Shape& rhs = inst.operand(1).shape();
+  const auto fail = [&](std::string message) {
+    return ErrorAtAttribute(inst, "rhs_group_dims", "V018", std::move(message));
+  };
+  if (!IsDimSet(a.rhs_group, rhs.rank()))
+    FAIL(fail(Str("rhs_group_dims ", Braced(a.rhs_group), " must name different dimensions of ", rhs)));
+  for (const int64_t dim : a.rhs_group) {
+    if (Contains(a.rhs_batch, dim) || Contains(a.rhs_contracting, dim))
+      FAIL(fail(Str("rhs group dim ", dim, " is a batch or contracting dim too")));
+  }
+  const auto count = static_cast<int64_t>(a.rhs_group.size());
+  if (count != (free ? 1 : 0)) {
+    FAIL(fail(Str(count, count == 1 ? " rhs group dim" : " rhs group dims", ", expected ", free ? "1" : "none",
+                  " where the ragged dim is ", free ? "free" : "not free")));
+  }
+  if (free && !SameSize(rhs.dim(a.rhs_group[0]), groups)) {
+    FAIL(ErrorAtOperand(
+        inst, 1, "V018",
+        Str("rhs dim ", a.rhs_group[0], " is ", rhs.dim(a.rhs_group[0]), ", there are ", groups, " groups")));
+  }
+  return {};
+}
+
+// V019-V021 for one operand and its scale. True when it is scaled at all.
+Result<bool> CheckScale(const Instruction& inst, int64_t i) {
+  const Shape& operand = inst.operand(i).shape();
+  const Shape& scale = inst.operand(i + 2).shape();
+  const bool none = operand.type() == PrimitiveType::kBF16 && scale.type() == PrimitiveType::kBF16 &&
+                    std::all_of(scale.dims().begin(), scale.dims().end(), [](int64_t size) { return size == 1; });
+  if (none && scale.rank() == 0) return false;
+  if (scale.rank() != operand.rank()) {
+    FAIL(ErrorAtOperand(inst, i + 2, "V019", Str("scale is ", scale, ", its operand ", operand)));
+  }
+  for (int64_t d = 0; d < operand.rank(); ++d) {
+    if (operand.dim(d) == Shape::kUnbounded || scale.dim(d) == Shape::kUnbounded) continue;
+    if (scale.dim(d) > 0 && operand.dim(d) % scale.dim(d) == 0) continue;
+    FAIL(ErrorAtOperand(inst, i + 2, "V020",
+                        Str("dim ", d, " of the scale ", scale, " does not divide that of ", operand)));
+  }
+  const DotAttrs& a = inst.attrs<DotAttrs>();
+  const size_t contracting = i == 0 ? a.lhs_contracting.size() : a.rhs_contracting.size();
+  if (!none && contracting != 1) {
+    FAIL(ErrorAtAttribute(inst, i == 0 ? "lhs_contracting_dims" : "rhs_contracting_dims", "V021",
+                          Str("a scaled operand with ", contracting, " contracting dims, expected 1")));
+  }
+  return true;
+}
+
+// V029: which operands hold the positions of the elements that are kept.
+Status CheckSparsity(const Instruction& inst, std::string_view sparsity) {
+  std::vector<int64_t> indices;
+  for (size_t at = sparsity.find("idx="); at != std::string_view::npos; at = sparsity.find("idx=", at + 1)) {
+    const std::string_view rest = sparsity.substr(at + 4);
+    int64_t index = 0;
+    if (ParseInt(rest.substr(0, rest.find_first_not_of("-0123456789")), &index)) indices.push_back(index);
+  }
+  for (const int64_t index : indices) {
+    if (index >= 2 && index < inst.operand_count() && inst.operand(index).shape().IsArray()) continue;
+    FAIL(ErrorAtAttribute(
+        inst, "sparsity_config", "V029",
+        Str("idx=", index, " names no array behind the first 2 of ", inst.operand_count(), " operands")));
+  }
+  if (indices.size() == 2 && indices[0] == indices[1])
+    FAIL(ErrorAtAttribute(inst, "sparsity_config", "V029", Str("idx=", indices[0], " stands for both sides")));
+  return {};
+}
+
+}  // namespace
+
+Result<Shape> ShapeOfDot(const Instruction& inst) {
+  if (inst.operand_count() < 2)
+    FAIL(ErrorAtOperandListEnd(inst, "V001", Str("expected 2 operands, found ", inst.operand_count())));
+  return ContractedShape(inst, inst.attrs<DotAttrs>());
+}
+
+// As dot, without the dimension of groups where rows are shared out, with one in front where terms are.
+Result<Shape> ShapeOfRaggedDot(const Instruction& inst) {
+  const RaggedDotAttrs& a = inst.attrs<RaggedDotAttrs>();
+  Shape shape = TRY(ContractedShape(inst, a, a.rhs_group));
+  const Shape& lhs = inst.operand(0).shape();
+  if (a.lhs_ragged.size() != 1 || !IsDimSet(a.lhs_ragged, lhs.rank())) {
+    FAIL(ErrorAtAttribute(inst, "lhs_ragged_dims", "V016",
+                          Str("lhs_ragged_dims ", Braced(a.lhs_ragged), ", expected one dimension of ", lhs)));
+  }
+  const int64_t ragged = a.lhs_ragged[0];
+  const bool contracting = Contains(a.lhs_contracting, ragged);
+  const int64_t groups = TRY(CheckGroupSizes(inst, ragged));
+  TRY(CheckGroupDims(inst, groups, !contracting && !Contains(a.lhs_batch, ragged)));
+  if (!contracting) return shape;
+  std::vector<int64_t> dims = {groups};
+  dims.insert(dims.end(), shape.dims().begin(), shape.dims().end());
+  return shape.WithDims(std::move(dims));
+}
+
+Result<Shape> ShapeOfScaledDot(const Instruction& inst) {
+  Shape shape = TRY(ContractedShape(inst, inst.attrs<DotAttrs>()));
+  TRY(CheckArray(inst, 2));
+  TRY(CheckArray(inst, 3));
+  const bool lhs = TRY(CheckScale(inst, 0));
+  const bool rhs = TRY(CheckScale(inst, 1));
+  if (!lhs && !rhs) FAIL(ErrorAtOperand(inst, 3, "V021", "both scales are scalars, expected one at least that scales"));
   return shape;
 }
 
@@ -99,6 +242,7 @@ Result<Shape> ShapeOfConvolution(const Instruction& inst) {
                           Str("feature_group_count ", groups, " and batch_group_count ", batch_groups,
                               ", expected 1 or more and not both above 1")));
   }
+  TRY(CheckSparsity(inst, a.sparsity.text));
   const auto spatial = static_cast<int64_t>(d.lhs_spatial.size());
   for (int64_t i = 0; i < 2; ++i) {
     const Shape& shape = inst.operand(i).shape();

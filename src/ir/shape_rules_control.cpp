@@ -95,8 +95,10 @@ Result<Shape> ShapeOfConditional(const Instruction& inst) {
                            two ? "true_computation and false_computation" : "branch_computations")));
   }
   if (inst.operand_count() != static_cast<int64_t>(branches.size()) + 1) {
-    FAIL(ErrorAtOperandListEnd(inst, "V148",
-                               Str(branches.size(), " branches, ", inst.operand_count() - 1, " branch operands")));
+    FAIL(ErrorAtOperandListEnd(
+        inst, "V148",
+        Str(inst.operand_count() - 1, inst.operand_count() == 2 ? " branch operand" : " branch operands", ", expected ",
+            branches.size())));
   }
   for (size_t i = 0; i < branches.size(); ++i) {
     const char* name = two && i == 1 ? "false_computation" : attribute;

@@ -1,4 +1,6 @@
 // Shape rules of linear algebra, transforms, normalisation and random numbers. Source: spec/ops.md 4, 6 and 7.
+#include <algorithm>
+
 #include "base/text.h"
 #include "ir/shape_checks.h"
 
@@ -15,7 +17,8 @@ Result<Shape> CheckBatchNorm(const Instruction& inst, int64_t vectors) {
   if (!IsFloat(x.type()) || x.rank() == 0)
     FAIL(ErrorAtOperand(inst, 0, "V123", Str("operand is ", x, ", expected floats of rank 1 or more")));
   if (feature < 0 || feature >= x.rank())
-    FAIL(ErrorAtAttribute(inst, "feature_index", "V123", Str("feature_index ", feature, " of ", x)));
+    FAIL(ErrorAtAttribute(inst, "feature_index", "V123",
+                          Str("feature_index ", feature, " of ", x, ", expected 0 to ", x.rank() - 1)));
   const Shape per_feature(x.type(), {x.dim(feature)});
   for (int64_t i = 1; i <= vectors; ++i) {
     const Shape& vector = inst.operand(i).shape();
@@ -81,7 +84,9 @@ Result<Shape> ShapeOfFft(const Instruction& inst) {
   const auto lengths = static_cast<int64_t>(a.fft_length.size());
   const int64_t rank = shape.rank();
   if (lengths < 1 || lengths > 3 || rank < lengths)
-    FAIL(ErrorAtAttribute(inst, "fft_length", "V112", Str(lengths, " lengths for ", shape)));
+    FAIL(ErrorAtAttribute(inst, "fft_length", "V112",
+                          Str(lengths, lengths == 1 ? " length for " : " lengths for ", shape, ", expected 1 to ",
+                              std::min<int64_t>(3, rank))));
   const bool real = a.fft_type == FftType::kRfft;
   const bool double_precision = shape.type() == PrimitiveType::kF64 || shape.type() == PrimitiveType::kC128;
   if (real ? shape.type() != PrimitiveType::kF32 && shape.type() != PrimitiveType::kF64 : !IsComplex(shape.type())) {
@@ -116,7 +121,10 @@ Result<Shape> ShapeOfRng(const Instruction& inst) {
     FAIL(ErrorAtResult(inst, "V127", Str("result is ", inst.shape(), ", the operands are ", a.type())));
   if (IsComplex(a.type()) ||
       (inst.attrs<RngAttrs>().distribution == RandomDistribution::kNormal && !IsFloat(a.type()))) {
-    FAIL(ErrorAtAttribute(inst, "distribution", "V128", Str(inst.attrs<RngAttrs>().distribution, " of ", a.type())));
+    FAIL(ErrorAtAttribute(
+        inst, "distribution", "V128",
+        Str(inst.attrs<RngAttrs>().distribution, " of ", a.type(), ", expected floats",
+            inst.attrs<RngAttrs>().distribution == RandomDistribution::kNormal ? "" : ", integers or pred")));
   }
   return inst.shape();
 }

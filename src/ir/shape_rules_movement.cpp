@@ -19,7 +19,7 @@ Status CheckIndices(const Instruction& inst, int64_t first, int64_t rank) {
   const bool vector = count == 1 && inst.operand(first).shape().IsArray() && inst.operand(first).shape().rank() == 1;
   if (!vector && count != rank) {
     FAIL(ErrorAtOperandListEnd(inst, "V066",
-                               Str("'", inst.opcode(), "' of rank ", rank, " has ", count, " index operands")));
+                               Str(count, count == 1 ? " index operand" : " index operands", ", expected ", rank)));
   }
   for (int64_t i = first; i < inst.operand_count(); ++i) {
     const Shape& index = inst.operand(i).shape();
@@ -93,7 +93,9 @@ Result<Shape> ShapeOfBroadcast(const Instruction& inst) {
   TRY(CheckResultType(inst, "V055"));
   const Shape& result = inst.shape();
   if (static_cast<int64_t>(dims.size()) != operand.rank()) {
-    FAIL(ErrorAtAttribute(inst, "dimensions", "V056", Str("operand is ", operand, ", dimensions lists ", dims.size())));
+    FAIL(ErrorAtAttribute(inst, "dimensions", "V056",
+                          Str("dimensions has ", dims.size(), dims.size() == 1 ? " entry" : " entries",
+                              ", the operand ", operand, " needs ", operand.rank())));
   }
   for (size_t i = 0; i < dims.size(); ++i) {
     if (dims[i] < 0 || dims[i] >= result.rank()) {
@@ -137,7 +139,9 @@ Result<Shape> ShapeOfDynamicReshape(const Instruction& inst) {
   }
   if (inst.operand_count() != result.rank() + 1) {
     FAIL(ErrorAtOperandListEnd(
-        inst, "V060", Str("result of rank ", result.rank(), " has ", inst.operand_count() - 1, " size operands")));
+        inst, "V060",
+        Str(inst.operand_count() - 1, inst.operand_count() == 2 ? " size operand" : " size operands", " for ", result,
+            ", expected ", result.rank())));
   }
   for (int64_t i = 1; i < inst.operand_count(); ++i) {
     const Shape& size = inst.operand(i).shape();
@@ -178,7 +182,9 @@ Result<Shape> ShapeOfSlice(const Instruction& inst) {
   const Shape& operand = inst.operand(0).shape();
   const std::vector<SliceDim>& slice = inst.attrs<SliceAttrs>().slice.dims;
   if (static_cast<int64_t>(slice.size()) != operand.rank()) {
-    FAIL(ErrorAtAttribute(inst, "slice", "V064", Str(slice.size(), " ranges for ", operand)));
+    FAIL(ErrorAtAttribute(
+        inst, "slice", "V064",
+        Str(slice.size(), slice.size() == 1 ? " range for " : " ranges for ", operand, ", expected ", operand.rank())));
   }
   Shape shape = operand;
   for (int64_t i = 0; i < operand.rank(); ++i) {
@@ -203,13 +209,16 @@ Result<Shape> ShapeOfDynamicSlice(const Instruction& inst) {
   const std::vector<int64_t>& sizes = inst.attrs<DynamicSliceAttrs>().sizes;
   TRY(CheckIndices(inst, 1, operand.rank()));
   if (static_cast<int64_t>(sizes.size()) != operand.rank()) {
-    FAIL(ErrorAtAttribute(inst, "dynamic_slice_sizes", "V068", Str(sizes.size(), " sizes for ", operand)));
+    FAIL(ErrorAtAttribute(
+        inst, "dynamic_slice_sizes", "V068",
+        Str(sizes.size(), sizes.size() == 1 ? " size for " : " sizes for ", operand, ", expected ", operand.rank())));
   }
   for (int64_t i = 0; i < operand.rank(); ++i) {
     const bool fits = sizes[i] >= 0 && (sizes[i] <= operand.dim(i) || operand.dim(i) == Shape::kUnbounded);
     if (!fits)
-      FAIL(ErrorAtAttribute(inst, "dynamic_slice_sizes", "V068",
-                            Str("size ", sizes[i], " of dim ", i, " of ", operand)));
+      FAIL(
+          ErrorAtAttribute(inst, "dynamic_slice_sizes", "V068",
+                           Str("size ", sizes[i], " of dim ", i, " of ", operand, ", expected 0 to ", operand.dim(i))));
   }
   Shape shape = operand.WithDims(sizes);
   shape.SetLayout(operand.layout());
@@ -240,7 +249,8 @@ Result<Shape> ShapeOfConcatenate(const Instruction& inst) {
   Shape shape = inst.operand(0).shape();
   const int64_t dimension = inst.attrs<OneDimensionAttrs>().dimension.value;
   if (dimension < 0 || dimension >= shape.rank()) {
-    FAIL(ErrorAtAttribute(inst, "dimensions", "V070", Str("dimension ", dimension, " of ", shape)));
+    FAIL(ErrorAtAttribute(inst, "dimensions", "V070",
+                          Str("dimension ", dimension, " of ", shape, ", expected 0 to ", shape.rank() - 1)));
   }
   PrimitiveType type = shape.type();
   for (int64_t i = 1; i < inst.operand_count(); ++i) {
@@ -269,7 +279,9 @@ Result<Shape> ShapeOfPad(const Instruction& inst) {
   const Shape& value = inst.operand(1).shape();
   const std::vector<PaddingDim>& padding = inst.attrs<PadAttrs>().padding.dims;
   if (static_cast<int64_t>(padding.size()) != shape.rank()) {
-    FAIL(ErrorAtAttribute(inst, "padding", "V072", Str(padding.size(), " entries for ", shape)));
+    FAIL(ErrorAtAttribute(inst, "padding", "V072",
+                          Str(padding.size(), padding.size() == 1 ? " entry for " : " entries for ", shape,
+                              ", expected ", shape.rank())));
   }
   if (value.rank() != 0 || !SameOrBothFloat(value.type(), shape.type())) {
     FAIL(ErrorAtOperand(inst, 1, "V072", Str("padding value is ", value, ", expected ", shape.type(), "[]")));
@@ -324,7 +336,9 @@ Result<Shape> ShapeOfGather(const Instruction& inst) {
   for (int64_t i = 0; i < operand.rank(); ++i) {
     const int64_t size = a.slice_sizes[i];
     if (size < 0 || (size > operand.dim(i) && operand.dim(i) != Shape::kUnbounded)) {
-      FAIL(ErrorAtAttribute(inst, "slice_sizes", "V079", Str("slice size ", size, " of dim ", i, " of ", operand)));
+      FAIL(ErrorAtAttribute(
+          inst, "slice_sizes", "V079",
+          Str("slice size ", size, " of dim ", i, " of ", operand, ", expected 0 to ", operand.dim(i))));
     }
     const bool collapsed = Contains(a.collapsed_slice_dims, i);
     if ((collapsed || Contains(a.operand_batching_dims, i)) && size > 1) {
@@ -345,7 +359,9 @@ Result<Shape> ShapeOfGather(const Instruction& inst) {
 Result<Shape> ShapeOfScatter(const Instruction& inst) {
   const int64_t count = inst.operand_count();
   if (count % 2 == 0 || count < 3)
-    FAIL(ErrorAtOperandListEnd(inst, "V080", Str("expected k + 1 + k operands, found ", count)));
+    FAIL(ErrorAtOperandListEnd(
+        inst, "V080",
+        Str(count, count == 1 ? " operand" : " operands", ", expected k inputs, the indices and k updates")));
   TRY(CheckArrays(inst));
   const int64_t k = count / 2;
   const Shape& operand = inst.operand(0).shape();

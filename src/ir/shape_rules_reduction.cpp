@@ -158,6 +158,68 @@ Result<Shape> ShapeOfMap(const Instruction& inst) {
   return shape.WithType(f.root().shape().type());
 }
 
+// V106-V108. `to_apply` takes one step: the inputs without the scanned dimension, then the carries, to the outputs
+// without it, then the carries.
+Result<Shape> ShapeOfScan(const Instruction& inst) {
+  const ScanAttrs& a = inst.attrs<ScanAttrs>();
+  const Computation& f = *a.to_apply;
+  const int64_t count = inst.operand_count();
+  if (static_cast<int64_t>(f.parameters().size()) != count || a.num_carries < 0 || a.num_carries > count) {
+    FAIL(ErrorAtOperandListEnd(inst, "V106",
+                               Str(count, count == 1 ? " operand" : " operands", ", '", f.name(), "' takes ",
+                                   f.parameters().size(), ", ", a.num_carries, " of them carries")));
+  }
+  TRY(CheckArrays(inst));
+  const int64_t d = a.dimension.value;
+  const int64_t inputs = count - a.num_carries;
+  const auto fail_size = [&](std::string message) {
+    return ErrorAtAttribute(inst, "dimensions", "V107", std::move(message));
+  };
+  int64_t steps = inputs == 0 && inst.shape().IsTuple() ? Shape::kUnbounded : 0;
+  for (int64_t i = 0; i < count; ++i) {
+    Shape element = inst.operand(i).shape();
+    if (i < inputs) {
+      if (d < 0 || d >= element.rank())
+        FAIL(fail_size(Str("dimension ", d, " of input ", i, ", ", element, ", expected 0 to ", element.rank() - 1)));
+      if (i > 0 && !SameSize(element.dim(d), steps))
+        FAIL(fail_size(Str("input ", i, " has ", element.dim(d), " steps, input 0 has ", steps)));
+      steps = element.dim(d);
+      std::vector<int64_t> dims(element.dims().begin(), element.dims().end());
+      dims.erase(dims.begin() + d);
+      element = element.WithDims(std::move(dims));
+    }
+    if (ShapesMatch(element, f.parameter(i).shape(), TypeMatch::kFloatsMayDiffer)) continue;
+    FAIL(ErrorAtOperand(inst, i, "V108",
+                        Str("operand ", i, " is ", inst.operand(i).shape(), ", parameter ", i, " of '", f.name(),
+                            "' is ", f.parameter(i).shape()))
+             .AddNote("this parameter", NameRange(f.parameter(i))));
+  }
+  const Shape& root = f.root().shape();
+  std::vector<Shape> results = root.IsTuple() ? root.elements() : std::vector{root};
+  const int64_t outputs = static_cast<int64_t>(results.size()) - a.num_carries;
+  if (outputs < 0 || (outputs == 0 && inputs == 0)) {
+    FAIL(ErrorAtCallee(inst, "to_apply", "V107",
+                       Str("'", f.name(), "' returns ", root, ", expected more than ", a.num_carries, " carries"),
+                       f.root()));
+  }
+  for (int64_t i = 0; i < a.num_carries; ++i) {
+    const Shape& carry = f.parameter(inputs + i).shape();
+    if (ShapesMatch(results[outputs + i], carry, TypeMatch::kFloatsMayDiffer)) continue;
+    FAIL(ErrorAtCallee(
+        inst, "to_apply", "V108",
+        Str("carry ", i, " goes into '", f.name(), "' as ", carry, " and comes out as ", results[outputs + i]),
+        f.root()));
+  }
+  for (int64_t i = 0; i < outputs; ++i) {
+    if (d < 0 || !results[i].IsArray() || d > results[i].rank())
+      FAIL(fail_size(Str("dimension ", d, " of output ", i, ", of ", results[i], " each")));
+    std::vector<int64_t> dims(results[i].dims().begin(), results[i].dims().end());
+    dims.insert(dims.begin() + d, steps);
+    results[i] = results[i].WithDims(std::move(dims));
+  }
+  return root.IsTuple() ? Shape::Tuple(std::move(results)) : results[0];
+}
+
 Result<Shape> ShapeOfSort(const Instruction& inst) {
   const int64_t count = inst.operand_count();
   if (count == 0) FAIL(ErrorAtOperandListEnd(inst, "V109", "expected 1 operand or more, found none"));
@@ -172,7 +234,8 @@ Result<Shape> ShapeOfSort(const Instruction& inst) {
     results.push_back(operand);
   }
   if (a.dimension.value >= keys.rank()) {
-    FAIL(ErrorAtAttribute(inst, "dimensions", "V109", Str("dimension ", a.dimension.value, " of ", keys)));
+    FAIL(ErrorAtAttribute(inst, "dimensions", "V109",
+                          Str("dimension ", a.dimension.value, " of ", keys, ", expected 0 to ", keys.rank() - 1)));
   }
   const Computation& f = *a.to_apply;
   const auto parameters = static_cast<int64_t>(f.parameters().size());
@@ -203,7 +266,8 @@ Result<Shape> ShapeOfTopK(const Instruction& inst) {
   const int64_t k = inst.attrs<TopKAttrs>().k;
   const bool fits =
       values.rank() > 0 && k >= 0 && (k <= values.dims().back() || values.dims().back() == Shape::kUnbounded);
-  if (!fits) FAIL(ErrorAtAttribute(inst, "k", "V111", Str("k is ", k, ", operand is ", values)));
+  if (!fits)
+    FAIL(ErrorAtAttribute(inst, "k", "V111", Str("k is ", k, ", expected 0 to the last dimension of ", values)));
   values.SetDim(values.rank() - 1, k);
   return Shape::Tuple({values, values.WithType(PrimitiveType::kS32)});
 }

@@ -1,19 +1,13 @@
-// Whether a module is valid. What holds afterwards, at every level but off:
+// Whether a module is valid, by the rules of ir/verifier_rules.def, which says what holds afterwards at which level. The
+// files ir/verifier_*.cpp have a family of them each (ir/verifier_checks.h); the preconditions of each op stand with the
+// inference of its shape (ir/shape_rules.h). This file has what the others build on:
 //   - every computation has a root; operands, users and control predecessors live in the same computation, not removed;
 //     operands and control edges have no cycle; a scheduled computation runs operands first (V008, V051, V266, V267)
 //   - parameters are numbered 0..n-1; names of instructions are unique in the module (V007, V051)
 //   - no computation calls itself, however far round (V163)
-//   - each op has its number of operands, and its written shape is the one its rule infers from operands, attributes
-//   and
-//     called computations (V001, V002 and the rules' own codes: ir/shape_rules.h); no elementwise op broadcasts (V031);
-//     no result is unbounded (V003)
-//   - called computations run on the caller's thread; fusions own theirs, and use all that is in it (V152, V157-V161)
-//   - tokens stand where tokens are wanted; asynchronous pairs match (V170-V176, V190, V196)
-//   - entry layout, aliases and donors fit the entry (V262-V265)
-//   - replica groups name each id once (V210-V215), source-target pairs too (V225)
-// strict adds that float types do not mix (V006, exact V002) and that broadcasts keep the order of dimensions (V057).
-// Everything that XLA compiles passes at default. Codes, wording and levels: spec/verifier.md, of which the rules on
-// buffers, shardings, send and receive, and layouts are not here yet.
+//   - each op has its number of operands, and its written shape is the inferred one (V001, V002)
+// Everything that XLA compiles passes at default. strict is what XLA asks of a module that has layouts, and rules of
+// ours against what XLA takes though it makes no sense.
 #ifndef HLO_IR_VERIFIER_H_
 #define HLO_IR_VERIFIER_H_
 
@@ -25,7 +19,9 @@ enum class VerifyLevel : uint8_t { kOff, kDefault, kStrict };
 
 // All errors that could be found, at most one for each instruction and 20 in all, in one Error. What depends on
 // something wrong is not judged. Linear in instructions; nothing recurses over the call graph.
-Status Verify(const Module& module, VerifyLevel level = VerifyLevel::kDefault);
+// `warnings`, where wanted, gets what is valid but seldom meant.
+Status Verify(const Module& module, VerifyLevel level = VerifyLevel::kDefault,
+              std::vector<Diagnostic>* warnings = nullptr);
 
 }  // namespace hlo
 
