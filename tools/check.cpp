@@ -1,10 +1,11 @@
 // hlo check: parse and verify only.
 #include <chrono>
 #include <cstdio>
-#include <filesystem>
+#include <map>
 
 #include "base/json.h"
 #include "base/source_text.h"
+#include "base/text.h"
 #include "driver/load.h"
 #include "ir/verifier.h"
 #include "parser/read_proto.h"
@@ -41,6 +42,19 @@ Result<LoadTimes> TimeLoading(const std::string& path, const LoadOptions& option
 
 double MegabytesPerSecond(int64_t bytes, double ms) { return static_cast<double>(bytes) / ms * 1e-3; }
 
+// The first of each kind, and how many more there are.
+std::string WarningsText(const SourceText* source, std::span<const Diagnostic> warnings) {
+  std::map<std::string, std::pair<Diagnostic, int64_t>> kinds;
+  for (const Diagnostic& warning : warnings) ++kinds.try_emplace(warning.code, warning, 0).first->second.second;
+  std::string out;
+  for (auto& [code, kind] : kinds) {
+    auto& [first, count] = kind;
+    if (count > 1) first.message += Str(" (and ", count - 1, " more like this)");
+    out += Render(source, first, "warning", "hlo-check");
+  }
+  return out;
+}
+
 }  // namespace
 
 Result<ExitCode> CheckCommand(Args args) {
@@ -57,7 +71,7 @@ Result<ExitCode> CheckCommand(Args args) {
   flags.Int("max_errors", &load.max_errors, "errors of the text that are looked for in one file", 1);
   flags.Bool("json", &json, "an array of {file, verdict, code, line, column, message}");
   flags.Bool("bench", &bench, "how fast each file is parsed and verified, on one thread");
-  flags.Bool("q", &quiet, "do not list the files that are fine");
+  flags.Bool("q", &quiet, "do not list the files that are fine, nor warnings");
   const std::vector<std::string> positionals = TRY(flags.Parse(args));
   if (flags.help_asked()) {
     std::fputs(flags.Help().c_str(), stdout);
@@ -79,7 +93,8 @@ Result<ExitCode> CheckCommand(Args args) {
         continue;
       }
     }
-    const auto module = LoadModule(path, load);
+    std::vector<Diagnostic> warnings;
+    const auto module = LoadModule(path, load, quiet || json ? nullptr : &warnings);
     if (!module) worst = WorseOf(worst, module.error().exit);
     if (json) {
       report.Open('{').Key("file").Value(path).Key("verdict").Value(module ? "ok" : "error");
@@ -101,7 +116,10 @@ Result<ExitCode> CheckCommand(Args args) {
       continue;
     }
     if (module) {
-      if (!quiet) std::printf("%s: ok\n", path.c_str());
+      if (quiet) continue;
+      std::printf("%s: ok\n", path.c_str());
+      std::fflush(stdout);
+      std::fputs(WarningsText((*module)->source.get(), warnings).c_str(), stderr);
       continue;
     }
     std::fflush(stdout);

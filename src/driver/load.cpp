@@ -69,10 +69,11 @@ VerifyLevel VerifyLevelOf(const LoadOptions& options) {
                                       : VerifyLevel::kDefault;
 }
 
-Result<std::unique_ptr<Module>> LoadModule(const std::string& path, const LoadOptions& options) {
+Result<std::unique_ptr<Module>> LoadModule(const std::string& path, const LoadOptions& options,
+                                           std::vector<Diagnostic>* warnings) {
   const auto source = TRY(ReadSource(path, options.max_input));
   auto module = TRY(ReadModule(source, ParseOptionsOf(options)));
-  TRY(Verify(*module, VerifyLevelOf(options)));
+  TRY(Verify(*module, VerifyLevelOf(options), warnings));
   return module;
 }
 

@@ -26,8 +26,9 @@ ParseOptions ParseOptionsOf(const LoadOptions& options);
 VerifyLevel VerifyLevelOf(const LoadOptions& options);
 
 // Reads HLO text or a protocol buffer and verifies. "-" is stdin. A module that its file does not name gets the file's
-// name.
-Result<std::unique_ptr<Module>> LoadModule(const std::string& path, const LoadOptions& options = {});
+// name. `warnings`, where wanted, gets the verifier's.
+Result<std::unique_ptr<Module>> LoadModule(const std::string& path, const LoadOptions& options = {},
+                                           std::vector<Diagnostic>* warnings = nullptr);
 
 // Files stay; a directory means every .hlo, .txt, .pb and .pbtxt in it, sorted; @LIST the paths in that file; globs are
 // expanded.
