@@ -1,7 +1,10 @@
 #include "ir/literal.h"
 
+#include <cstdlib>
 #include <cstring>
+#include <new>
 
+#include "base/array_memory.h"
 #include "base/check.h"
 
 namespace hlo {
@@ -11,8 +14,9 @@ constexpr size_t kAlignment = 64;
 
 std::shared_ptr<std::byte[]> Allocate(int64_t bytes) {
   if (bytes == 0) return nullptr;
-  auto* data = static_cast<std::byte*>(::operator new(bytes, std::align_val_t(kAlignment)));
-  return {data, [](std::byte* p) { ::operator delete(p, std::align_val_t(kAlignment)); }};
+  auto* const data = static_cast<std::byte*>(AllocateArray(bytes, kAlignment));
+  if (data == nullptr) throw std::bad_alloc();
+  return {data, [](std::byte* p) { std::free(p); }};
 }
 
 template <class T>

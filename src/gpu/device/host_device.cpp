@@ -1,7 +1,8 @@
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
-#include <new>
 
+#include "base/array_memory.h"
 #include "base/parallel.h"
 #include "base/text.h"
 #include "gpu/device/device.h"
@@ -35,12 +36,12 @@ class HostDevice : public Device {
   bool IsHost() const override { return true; }
 
   Result<void*> Allocate(int64_t bytes) override {
-    void* memory = ::operator new(std::max<int64_t>(bytes, 1), std::align_val_t(kBufferAlignment), std::nothrow);
+    void* const memory = AllocateArray(bytes, kBufferAlignment);
     if (memory == nullptr) FAIL(LimitError("R020", Str("no memory for ", HumanBytes(bytes), " on the host")));
     return memory;
   }
 
-  void Free(void* memory) override { ::operator delete(memory, std::align_val_t(kBufferAlignment)); }
+  void Free(void* memory) override { std::free(memory); }
 
   Status CopyIn(void* to, const void* from, int64_t bytes) override { return Copy(to, from, bytes); }
   Status CopyOut(void* to, const void* from, int64_t bytes) override { return Copy(to, from, bytes); }

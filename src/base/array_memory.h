@@ -1,0 +1,16 @@
+// Memory for the elements of arrays.
+#ifndef HLO_BASE_ARRAY_MEMORY_H_
+#define HLO_BASE_ARRAY_MEMORY_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace hlo {
+
+// Aligned, contents undefined; null when there is none. Large blocks ask for huge pages: fewer page faults, and kernels
+// that walk across rows stay within what the translation buffers hold. Give it back with std::free.
+void* AllocateArray(int64_t bytes, size_t alignment);
+
+}  // namespace hlo
+
+#endif  // HLO_BASE_ARRAY_MEMORY_H_
