@@ -164,6 +164,14 @@ TEST(EmitTranspose, MinorDimensionMoves) {
   Check(*Fused("ENTRY e { x = f32[20,64,3] parameter(0) ROOT t = f32[3,64,20] transpose(x), dimensions={2,1,0} }"));
 }
 
+TEST(EmitTranspose, EveryElementSize) {
+  for (const char* type : {"pred", "s8", "f16", "s32", "f64"}) {
+    const std::string t(type);
+    Check(*Fused("ENTRY e { x = " + t + "[66,70] parameter(0) ROOT t = " + t +
+                 "[70,66] transpose(x), dimensions={1,0} }"));
+  }
+}
+
 TEST(EmitReduction, RowsOfAnyLength) {
   const std::string add = "add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT m = f32[] add(a, b) } ";
   for (const char* dims :

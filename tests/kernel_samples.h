@@ -131,7 +131,7 @@ inline Kernel Transpose(int64_t rows, int64_t columns, Type type = Type::kF32) {
   const int64_t across = CeilDiv(columns, 32);
   KernelBuilder k("transpose", CeilDiv(rows, 32) * across, 256);
   const Array x = k.Input("x", type, rows * columns), y = k.Output("y", type, rows * columns);
-  const Array tile = k.Shared("tile", type, 32 * 33);
+  const Array tile = k.SharedTile("tile", type, 32, 32);
   const Value row0 = k.block() / across * 32, column0 = k.block() % across * 32;
   k.Warps([&] {
     k.Loop(
@@ -140,11 +140,12 @@ inline Kernel Transpose(int64_t rows, int64_t columns, Type type = Type::kF32) {
           const Value row = first + k.warp();
           k.If(row0 + row < rows, [&] {
             k.Tile(1, columns - column0,
-                   [&](Value lane) { tile.Store(row * 33 + lane, x.Load((row0 + row) * columns + column0 + lane)); });
+                   [&](Value lane) { tile.StoreAt(row, lane, x.Load((row0 + row) * columns + column0 + lane)); });
           });
         },
         0);
   });
+  k.Turn(tile, k.Index(32), k.Index(32));
   k.Warps([&] {
     k.Loop(
         0, 32, 8,
@@ -152,7 +153,7 @@ inline Kernel Transpose(int64_t rows, int64_t columns, Type type = Type::kF32) {
           const Value column = first + k.warp();
           k.If(column0 + column < columns, [&] {
             k.Tile(1, rows - row0, [&](Value lane) {
-              y.Store((column0 + column) * rows + row0 + lane, tile.Load(lane * 33 + column));
+              y.Store((column0 + column) * rows + row0 + lane, tile.LoadTurned(lane, column));
             });
           });
         },
@@ -437,6 +438,7 @@ inline std::vector<Kernel> SampleKernels() {
   kernels.push_back(Transpose(64, 96));
   kernels.push_back(Transpose(67, 35));
   kernels.push_back(Transpose(67, 35, Type::kBF16));
+  kernels.push_back(Transpose(67, 35, Type::kF64));
   kernels.push_back(Softmax(3, 1000));
   kernels.push_back(Softmax(2, 777));
   kernels.push_back(CumulativeSum(3, 300));

@@ -15,6 +15,7 @@ using Kind = ElementNode::Kind;
 
 constexpr int64_t kLeastRun = 16;  // Shorter runs than this are not worth a tile.
 constexpr int64_t kSharedBytes = 40 << 10;
+constexpr int64_t kLine = 64;
 
 // The loads that go with stride along the minor variable and without along another one, the same for all of them.
 struct Staged {
@@ -49,15 +50,20 @@ std::optional<KernelPlan> EmitTranspose(LoopPlan& plan, const EmitterOptions& op
   if (staged.loads.empty() || plan.outputs[0].in_place_leaf >= 0) return std::nullopt;
   const size_t across = staged.across;
   const int64_t rows = plan.sizes[across], columns = plan.sizes.back();
-  int64_t element_bytes = 0;
+  int64_t element_bytes = 0, output_bytes = kLine;
   for (const NodeId load : staged.loads)
     element_bytes += kernel::Bytes(KernelTypeOf(plan.graph.node(load).inst->shape().type()));
-  const bool large = rows >= 64 && columns >= 64 && element_bytes * 64 * 65 <= kSharedBytes;
-  const int64_t side = large ? 64 : 32;
-  if (element_bytes * side * (side + 1) > kSharedBytes) return std::nullopt;
-  const int width = static_cast<int>(side / 32);
+  for (const LoopPlan::Output& output : plan.outputs)
+    output_bytes = std::min<int64_t>(output_bytes, kernel::Bytes(KernelTypeOf(output.root->shape->type())));
+  const auto fits = [&](int64_t r, int64_t c) { return c * (r + 1) * element_bytes <= kSharedBytes; };
+  // The prefetchers of a CPU follow some 32 rows at a time. More only where 32 elements of the output are a single
+  // line, or parts of lines.
+  const bool runs_are_lines = columns * output_bytes % kLine == 0 && 32 * output_bytes >= 2 * kLine;
+  const int64_t tile_rows = rows >= 64 && fits(64, 32) ? 64 : 32;
+  const int64_t tile_columns = !runs_are_lines && columns >= 64 && fits(tile_rows, 64) ? 64 : 32;
+  if (!fits(tile_rows, tile_columns)) return std::nullopt;
 
-  const int64_t row_tiles = CeilDiv(rows, side), column_tiles = CeilDiv(columns, side);
+  const int64_t row_tiles = CeilDiv(rows, tile_rows), column_tiles = CeilDiv(columns, tile_columns);
   int64_t batches = 1;
   for (size_t v = 0; v + 1 < plan.variables.size(); ++v) batches *= v == across ? 1 : plan.sizes[v];
 
@@ -70,9 +76,9 @@ std::optional<KernelPlan> EmitTranspose(LoopPlan& plan, const EmitterOptions& op
 
   // Neighbouring blocks take neighbouring rows of the outputs, which lie side by side in what they read: long runs of
   // reading are worth more than long runs of writing, since what is read has to be waited for.
-  const Value row0 = k.block() % row_tiles * side;
+  const Value row0 = k.block() % row_tiles * tile_rows;
   Value rest = k.block() / row_tiles;
-  const Value column0 = rest % column_tiles * side;
+  const Value column0 = rest % column_tiles * tile_columns;
   rest = rest / column_tiles;
   for (size_t v = plan.variables.size() - 1; v-- > 0;) {
     if (v == across) continue;
@@ -80,41 +86,44 @@ std::optional<KernelPlan> EmitTranspose(LoopPlan& plan, const EmitterOptions& op
     rest = rest / plan.sizes[v];
   }
 
-  // The extra column keeps the lanes of a warp on different banks when they walk down.
-  const int64_t pitch = side + 1;
+  const Value tile_height = Min(k.Index(tile_rows), k.Index(rows) - row0);
+  const Value tile_width = Min(k.Index(tile_columns), k.Index(columns) - column0);
   std::vector<Array> tiles;
   emission.SetLane(row_variable);
   for (const NodeId load : staged.loads) {
     const ElementNode& node = plan.graph.node(load);
-    const Array tile = k.Shared(Str("tile", tiles.size()), KernelTypeOf(node.inst->shape().type()), side * pitch);
+    const Array tile =
+        k.SharedTile(Str("tile", tiles.size()), KernelTypeOf(node.inst->shape().type()), tile_columns, tile_rows);
     tiles.push_back(tile);
     k.Warps([&] {
       k.Loop(
-          k.warp(), Min(k.Index(side), k.Index(columns) - column0), warps,
+          k.warp(), tile_width, warps,
           [&](Value column) {
             Emission::Scope scope(emission);
             emission.Bind(column_variable, column0 + column);
             emission.Hoist(node.offset);
-            TileOver(k, width, rows, row0, side, [&](Value row) {
+            TileOver(k, static_cast<int>(tile_rows / 32), rows, row0, tile_rows, [&](Value row) {
               Emission::Scope in_tile(emission);
               emission.Bind(row_variable, row0 + row);
-              tile.Store(column * pitch + row, emission.Emit(load));
+              tile.StoreAt(column, row, emission.Emit(load));
             });
           },
           0);
     });
   }
+  for (const Array tile : tiles) k.Turn(tile, tile_width, tile_height);
   emission.SetLane(column_variable);
   k.Warps([&] {
     k.Loop(
-        k.warp(), Min(k.Index(side), k.Index(rows) - row0), warps,
+        k.warp(), tile_height, warps,
         [&](Value row) {
           Emission::Scope scope(emission);
           emission.Bind(row_variable, row0 + row);
-          EmitTile(plan, frame, arrays, width, column_variable, column0, side, [&](Value column) {
-            for (size_t j = 0; j < tiles.size(); ++j)
-              emission.Bind(staged.loads[j], {tiles[j].Load(column * pitch + row)});
-          });
+          EmitTile(plan, frame, arrays, static_cast<int>(tile_columns / 32), column_variable, column0, tile_columns,
+                   [&](Value column) {
+                     for (size_t j = 0; j < tiles.size(); ++j)
+                       emission.Bind(staged.loads[j], {tiles[j].LoadTurned(column, row)});
+                   });
         },
         0);
   });

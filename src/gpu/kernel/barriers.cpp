@@ -106,8 +106,8 @@ class Placer {
     if (op >= Op::kLoad && op <= Op::kAtomicCas) {
       const ArrayKind kind = kernel_.arrays[instruction.imm].kind;
       if (kind == ArrayKind::kShared || kind == ArrayKind::kInOut) {
-        if (op != Op::kStore && op != Op::kStoreVector) effects.reads[instruction.imm] = true;
-        if (op != Op::kLoad && op != Op::kLoadVector) effects.Write(instruction.imm, statement);
+        if (op < Op::kStore || op >= Op::kAtomic) effects.reads[instruction.imm] = true;
+        if (op >= Op::kStore) effects.Write(instruction.imm, statement);
       }
     }
     for (const Region& region : instruction.regions) {

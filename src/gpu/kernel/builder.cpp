@@ -272,6 +272,16 @@ void Array::StoreVector(Value index, std::span<const Value> values) const {
   store.imm2 = static_cast<int64_t>(values.size());
 }
 
+void Array::StoreAt(Value row, Value column, Value value) const {
+  Store(row * builder_->kernel_.arrays[id_].pitch + column, value);
+}
+
+Value Array::LoadTurned(Value row, Value column) const {
+  const int64_t pitch = builder_->kernel_.arrays[id_].pitch;
+  CHECK(pitch > 0, "'", builder_->kernel_.arrays[id_].name, "' is no tile");
+  return builder_->Record(Op::kLoadTurned, type(), {row * pitch + column, row, column}, id_);
+}
+
 void Array::Atomic(AtomicOp op, Value index, Value value) const {
   CHECK(builder_->level() == Level::kThread && value.type() == type(), "atomic on ", ToString(type()));
   Instruction& atomic = builder_->Append(Op::kAtomic, type(), std::array{index, value});
@@ -375,6 +385,19 @@ void KernelBuilder::SetMayAlias(Array array) { kernel_.arrays[array.id_].may_ali
 Array KernelBuilder::Shared(std::string name, Type type, int64_t elements) {
   return AddArray(
       {.name = std::move(name), .kind = ArrayKind::kShared, .type = type, .elements = elements, .alignment = 16});
+}
+
+Array KernelBuilder::SharedTile(std::string name, Type type, int64_t rows, int64_t columns) {
+  CHECK(rows % 16 == 0 && columns % 16 == 0, "tile of ", rows, " x ", columns);
+  const Array tile = Shared(std::move(name), type, rows * (columns + 1));
+  kernel_.arrays[tile.id_].pitch = columns + 1;
+  return tile;
+}
+
+void KernelBuilder::Turn(Array tile, Value rows, Value columns) {
+  CHECK(level() == Level::kBlock && kernel_.arrays[tile.id_].pitch > 0, "Turn of '", kernel_.arrays[tile.id_].name,
+        "'");
+  Append(Op::kTurn, tile.type(), std::array{rows, columns}).imm = tile.id_;
 }
 
 Array KernelBuilder::Table(std::string name, Type type, std::vector<int64_t> bits) {

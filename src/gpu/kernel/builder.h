@@ -58,29 +58,30 @@
 //     });
 //   });
 //
-// Transpose f32[rows,columns] through a 32x33 tile in shared memory (the extra column avoids bank conflicts):
+// Transpose f32[rows,columns] through a 32x32 tile in shared memory:
 //
 //   const int64_t tiles_across = CeilDiv(columns, 32);
 //   KernelBuilder k("transpose", CeilDiv(rows, 32) * tiles_across, 256);
 //   Array x = k.Input("x", Type::kF32, rows * columns), y = k.Output("y", Type::kF32, rows * columns);
-//   Array tile = k.Shared("tile", Type::kF32, 32 * 33);
+//   Array tile = k.SharedTile("tile", Type::kF32, 32, 32);
 //   Value row0 = k.block() / tiles_across * 32, column0 = k.block() % tiles_across * 32;
 //   k.Warps([&] {
 //     k.Loop(0, 32, 8, [&](Value first) {
 //       const Value row = first + k.warp();
 //       k.If(row0 + row < rows, [&] {
 //         k.Tile(1, columns - column0, [&](Value lane) {
-//           tile.Store(row * 33 + lane, x.Load((row0 + row) * columns + column0 + lane));
+//           tile.StoreAt(row, lane, x.Load((row0 + row) * columns + column0 + lane));
 //         });
 //       });
 //     }, 0);                                                            // Unrolled on the GPU: four loads in flight.
 //   });
-//   k.Warps([&] {                                                       // A barrier stands before this, by itself.
+//   k.Turn(tile, k.Index(32), k.Index(32));                             // A barrier stands before this, by itself.
+//   k.Warps([&] {
 //     k.Loop(0, 32, 8, [&](Value first) {
 //       const Value column = first + k.warp();
 //       k.If(column0 + column < columns, [&] {
 //         k.Tile(1, rows - row0, [&](Value lane) {
-//           y.Store((column0 + column) * rows + row0 + lane, tile.Load(lane * 33 + column));
+//           y.Store((column0 + column) * rows + row0 + lane, tile.LoadTurned(lane, column));
 //         });
 //       });
 //     }, 0);
@@ -220,6 +221,9 @@ class Array {
   // `width` contiguous elements; index is a multiple of width, width * bytes at most 16. Prefer Tile.
   std::vector<Value> LoadVector(Value index, int width) const;
   void StoreVector(Value index, std::span<const Value> values) const;
+  // Of a SharedTile. LoadTurned after KernelBuilder::Turn, with neighbouring rows in neighbouring threads.
+  void StoreAt(Value row, Value column, Value value) const;
+  Value LoadTurned(Value row, Value column) const;
   // Relaxed, device wide. Thread level. 32 and 64 bits; float: kAdd and kExchange only.
   void Atomic(AtomicOp op, Value index, Value value) const;
   Value AtomicFetch(AtomicOp op, Value index, Value value) const;                 // The old value.
@@ -287,6 +291,11 @@ class KernelBuilder {
   // The parameter shares memory with another one (in-place update): equal elements at equal indices, or none.
   void SetMayAlias(Array array);
   Array Shared(std::string name, Type type, int64_t elements);
+  // For what is written along rows and read along columns; rows and columns are multiples of 16.
+  Array SharedTile(std::string name, Type type, int64_t rows, int64_t columns);
+  // Block level, between writing and reading. Only the first `rows` and `columns` will be read. The GPU reads columns
+  // as they are (a spare element in each row keeps the lanes on different banks); the host transposes in registers.
+  void Turn(Array tile, Value rows, Value columns);
   Array Table(std::string name, Type type, std::vector<int64_t> bits);
 
   Value Constant(Type type, int64_t value);

@@ -9,6 +9,7 @@
 #include <llvm/IR/Intrinsics.h>
 
 #include "base/check.h"
+#include "gpu/kernel/in_register_transpose.h"
 #include "gpu/kernel/scalar.h"
 #include "gpu/kernel/streaming.h"
 
@@ -105,6 +106,7 @@ class HostLowering {
       } else {
         arrays_.push_back(Alloca(type));
       }
+      turned_.push_back(array.pitch ? Alloca(TurnedType(array)) : nullptr);
     }
     for (const SlotInfo& slot : kernel_.slots) {
       const int64_t threads = slot.level == Level::kBlock ? kernel_.threads : kWarpSize;
@@ -208,6 +210,8 @@ class HostLowering {
       case Op::kLane: return define(lane_);
       case Op::kThread: return define(thread_);
       case Op::kLoad: return define(LoadElement(instruction.imm, Get(instruction.operands[0])));
+      case Op::kLoadTurned: return define(LoadTurned(instruction));
+      case Op::kTurn: return EmitTurn(instruction);
       case Op::kStore: return StoreElement(instruction.imm, Get(instruction.operands[0]), Get(instruction.operands[1]));
       case Op::kLoadVector:
         for (int64_t i = 0; i < instruction.imm2; ++i) {
@@ -755,6 +759,49 @@ class HostLowering {
     StoreTo(Address(array, index), kernel_.arrays[array].type, value, true);
   }
 
+  // ---- Tiles that are read across: a second array has the columns of the tile as its rows ----
+
+  static int64_t TileRows(const ArrayInfo& tile) { return tile.elements / tile.pitch; }
+
+  llvm::ArrayType* TurnedType(const ArrayInfo& tile) {
+    return llvm::ArrayType::get(scalar_.MemoryTypeOf(tile.type), (tile.pitch - 1) * TileRows(tile));
+  }
+
+  LlvmValue TurnedAddress(int64_t tile, LlvmValue row, LlvmValue column) {
+    const ArrayInfo& array = kernel_.arrays[tile];
+    LlvmValue const index = b_.CreateNSWAdd(b_.CreateNSWMul(column, Index(TileRows(array))), row);
+    return b_.CreateInBoundsGEP(scalar_.MemoryTypeOf(array.type), turned_[tile], index);
+  }
+
+  LlvmValue LoadTurned(const Instruction& load) {
+    LlvmValue const address = TurnedAddress(load.imm, Get(load.operands[1]), Get(load.operands[2]));
+    return LoadFrom(address, load.type, true);
+  }
+
+  void EmitTurn(const Instruction& turn) {
+    const ArrayInfo& tile = kernel_.arrays[turn.imm];
+    // A square of as many rows as a vector has elements.
+    const int64_t side = std::min<int64_t>(kMostTurned, (masked_tails_ ? 64 : 32) / Bytes(tile.type));
+    auto* const vector = llvm::FixedVectorType::get(b_.getIntNTy(8 * Bytes(tile.type)), side);
+    const auto square = [&](LlvmValue row, LlvmValue column) {
+      llvm::SmallVector<LlvmValue> lines;
+      for (int64_t i = 0; i < side; ++i) {
+        LlvmValue const index =
+            b_.CreateNSWAdd(b_.CreateNSWMul(b_.CreateNSWAdd(row, Index(i)), Index(tile.pitch)), column);
+        lines.push_back(b_.CreateAlignedLoad(vector, Address(turn.imm, index), llvm::Align(Bytes(tile.type))));
+      }
+      TransposeInRegisters(b_, lines);
+      for (int64_t i = 0; i < side; ++i) {
+        b_.CreateAlignedStore(lines[i], TurnedAddress(turn.imm, row, b_.CreateNSWAdd(column, Index(i))),
+                              llvm::Align(side * Bytes(tile.type)));
+      }
+    };
+    Loop(Index(0), Get(turn.operands[0]), Index(side), {.unroll = false}, [&](LlvmValue row) {
+      Loop(Index(0), Get(turn.operands[1]), Index(side), {.unroll = false},
+           [&](LlvmValue column) { square(row, column); });
+    });
+  }
+
   llvm::Type* SlotElement(int64_t slot) { return scalar_.MemoryTypeOf(kernel_.slots[slot].type); }
 
   // The elements of the current warp.
@@ -954,7 +1001,7 @@ class HostLowering {
   llvm::Function* function_ = nullptr;
   llvm::Instruction* allocas_ = nullptr;
   std::vector<int> parameters_;
-  std::vector<LlvmValue> arrays_, slots_, variables_;
+  std::vector<LlvmValue> arrays_, turned_, slots_, variables_;
   std::vector<LlvmValue> values_;
   std::vector<const Instruction*> constants_;  // By value.
   std::vector<Type> types_of_;                 // By value, known before emission.

@@ -54,8 +54,10 @@ constexpr std::string_view kOpNames[] = {"constant",
                                          "convert",
                                          "bitcast",
                                          "load",
-                                         "store",
                                          "load-vector",
+                                         "load-turned",
+                                         "turn",
+                                         "store",
                                          "store-vector",
                                          "atomic",
                                          "atomic-fetch",
@@ -195,6 +197,7 @@ KernelHash Hash(const Kernel& kernel) {
     hasher.Add(static_cast<uint64_t>(array.kind) << 16 | static_cast<uint64_t>(array.type) << 8 | array.may_alias);
     hasher.Add(array.elements);
     hasher.Add(array.alignment);
+    hasher.Add(array.pitch);
     for (const int64_t bits : array.table) hasher.Add(bits);
   }
   for (const SlotInfo& slot : kernel.slots)

@@ -103,8 +103,10 @@ enum class Op : uint8_t {
 
   // Memory. imm: array. At block level (warp level) a store is done once per block (warp).
   kLoad,         // (index)
-  kStore,        // (index, value)
   kLoadVector,   // (index); imm2: width; as many results. index must be a multiple of width.
+  kLoadTurned,   // (index, row, column): the element at index = row * pitch + column of a turned tile.
+  kTurn,         // Block level. (rows, columns): so much of the tile will be read by kLoadTurned. No result.
+  kStore,        // (index, value)
   kStoreVector,  // (index, values...)
   kAtomic,       // (index, value); imm2: AtomicOp. No result.
   kAtomicFetch,  // The same; the result is the old value.
@@ -175,6 +177,7 @@ struct ArrayInfo {
   int64_t elements;
   int64_t alignment;           // Bytes; what the GPU lowering may assume of the pointer.
   bool may_alias = false;      // Shares memory with another parameter: elements of the same index only.
+  int64_t pitch = 0;           // kShared: of the rows of a tile; they have one element less. 0: no tile.
   std::vector<int64_t> table;  // kTable: bits.
 
   bool IsParameter() const { return kind <= ArrayKind::kInOut; }

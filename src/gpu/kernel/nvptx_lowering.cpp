@@ -233,7 +233,8 @@ class NvptxLowering {
       case Op::kWarp: return Define(instruction, [&](int) { return warp_; });
       case Op::kLane: return Define(instruction, [&](int) { return lane_; });
       case Op::kThread: return Define(instruction, [&](int) { return thread_; });
-      case Op::kLoad: return EmitLoad(instruction);
+      case Op::kLoad:
+      case Op::kLoadTurned: return EmitLoad(instruction);
       case Op::kStore: return EmitStore(instruction);
       case Op::kLoadVector: return EmitLoadVector(instruction);
       case Op::kStoreVector: return EmitStoreVector(instruction);
@@ -277,6 +278,7 @@ class NvptxLowering {
         return;
       case Op::kLoop: return EmitLoop(instruction);
       case Op::kIf: return EmitIf(instruction);
+      case Op::kTurn: return;  // Columns are read as they are.
       case Op::kBarrier: return EmitBarrier();
       case Op::kWarpBarrier:
         return (void)b_.CreateIntrinsic(llvm::Intrinsic::nvvm_bar_warp_sync, {}, {b_.getInt32(-1)});
