@@ -39,6 +39,14 @@ TEST(EmitLoop, FunctionsWithSpecialValues) {
         Inputs::kReals);
 }
 
+// The host runs several vectors by turns, and the rest behind the last whole tile without.
+TEST(EmitLoop, LongBodiesOverManyElements) {
+  for (const char* dims : {"262147", "513,515", "2049,130"}) {
+    const std::string t = std::string("f32[") + dims + "]";
+    Check(*Fused("ENTRY e { a = " + t + " parameter(0) ROOT r = " + t + " erf(a) }"), Inputs::kReals, 13);
+  }
+}
+
 TEST(EmitLoop, BroadcastsAndRows) {
   // Rows wide enough for a block, for a warp, and too short for either.
   for (const char* columns : {"2048", "300", "64", "33", "12", "5"}) {
@@ -170,6 +178,11 @@ TEST(EmitTranspose, EveryElementSize) {
     Check(*Fused("ENTRY e { x = " + t + "[66,70] parameter(0) ROOT t = " + t +
                  "[70,66] transpose(x), dimensions={1,0} }"));
   }
+}
+
+// Large enough to stream, in rows that are whole cache lines but not whole tiles.
+TEST(EmitTranspose, TilesCutShortAreWrittenWhereOthersStream) {
+  Check(*Fused("ENTRY e { x = f64[1040,4080] parameter(0) ROOT t = f64[4080,1040] transpose(x), dimensions={1,0} }"));
 }
 
 TEST(EmitReduction, RowsOfAnyLength) {
