@@ -232,7 +232,12 @@ bool Check(std::string text) {
     return false;
   }
   const Status status = Verify(**module);
+  std::vector<Diagnostic> warnings;
+  const Status strict = Verify(**module, VerifyLevel::kStrict, &warnings);
+  if (!strict) ExpectLocated(strict.error(), *source);
+  for (const Diagnostic& warning : warnings) EXPECT_FALSE(Render(source.get(), warning, "warning", "test").empty());
   if (!status) {
+    EXPECT_FALSE(strict) << "strict takes what default refuses";
     ExpectLocated(status.error(), *source);
     Print(**module);
     return false;

@@ -45,6 +45,29 @@ Status CheckArgument(const Instruction& inst, int64_t i, const Instruction& para
            .AddNote("this parameter", NameRange(parameter)));
 }
 
+// Of asynchronous ops, whose shapes are compared later (V172-V176).
+Status CheckAsyncState(const Instruction& inst) {
+  const Computation* wrapped = inst.attrs<AsyncAttrs>().calls;
+  if (inst.Is(Opcode::kAsyncStart)) {
+    if (wrapped == nullptr || inst.shape().elements().size() < 2) return {};
+    const std::vector<Shape>& bound = inst.shape().element(0).elements();
+    for (size_t i = 0; i < std::min({bound.size(), wrapped->parameters().size(), inst.operands().size()}); ++i) {
+      const auto k = static_cast<int64_t>(i);
+      const Instruction& parameter = wrapped->parameter(k);
+      if (Compatible(inst.operand(k).shape(), parameter.shape())) TRY(CheckArgument(inst, k, parameter));
+      if (Compatible(bound[i], parameter.shape()))
+        TRY(CheckSame(bound[i], parameter.shape(), ErrorAtResult, inst, "the state binds"));
+    }
+    const Shape& result = inst.shape().element(1);
+    if (!Compatible(result, wrapped->root().shape())) return {};
+    return CheckSame(result, wrapped->root().shape(), ErrorAtResult, inst, "the state holds");
+  }
+  if (!inst.Is(Opcode::kAsyncDone) || inst.operand_count() != 1) return {};
+  const std::vector<Shape>& state = inst.operand(0).shape().elements();
+  if (state.size() < 2 || !Compatible(inst.shape(), state[1])) return {};
+  return CheckSame(inst.shape(), state[1], ErrorAtResult, inst, "result is");
+}
+
 Status CheckHandedOn(const Instruction& inst) {
   switch (inst.opcode()) {
     case Opcode::kCall:
@@ -83,6 +106,8 @@ Status CheckHandedOn(const Instruction& inst) {
                                 " of the result ", other.b->ToStringWithLayout())));
       }
       return {};
+    case Opcode::kAsyncStart:
+    case Opcode::kAsyncDone: return CheckAsyncState(inst);
     case Opcode::kOptimizationBarrier:
       return CheckSame(inst.shape(), inst.operand(0).shape(), ErrorAtResult, inst, "result is");
     default: return {};
