@@ -77,7 +77,7 @@ Result<Shape> ContractedShape(const Instruction& inst, const Attrs& a, std::span
   for (int64_t i = 0; i < rhs.rank(); ++i) {
     if (!Contains(a.rhs_batch, i) && !Contains(a.rhs_contracting, i) && !Contains(rhs_dropped, i)) take(rhs, i);
   }
-  Shape shape(ContractionType(inst), std::move(dims));
+  Shape shape(ContractionType(inst), dims);
   for (size_t i = 0; i < dynamic.size(); ++i) {
     if (dynamic[i]) shape.SetDynamic(i, true);
   }
@@ -213,7 +213,7 @@ Result<Shape> ShapeOfRaggedDot(const Instruction& inst) {
   if (!contracting) return shape;
   std::vector<int64_t> dims = {groups};
   dims.insert(dims.end(), shape.dims().begin(), shape.dims().end());
-  return shape.WithDims(std::move(dims));
+  return shape.WithDims(dims);
 }
 
 Result<Shape> ShapeOfScaledDot(const Instruction& inst) {
@@ -293,7 +293,7 @@ Result<Shape> ShapeOfConvolution(const Instruction& inst) {
   dims[d.out_batch] = known(batch) ? batch / batch_groups : batch;
   dims[d.out_feature] = out_features;
   for (int64_t i = 0; i < spatial; ++i) dims[d.out_spatial[i]] = out[i];
-  Shape shape(ContractionType(inst), std::move(dims));
+  Shape shape(ContractionType(inst), dims);
   // The kind's own shape rule is not the generic one (spec/ops.md 5): what is written counts.
   const bool generic = a.kind == ConvolutionKind::kUnset || a.kind == ConvolutionKind::kFprop;
   return generic && dense ? shape : inst.shape();

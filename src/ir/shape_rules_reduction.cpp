@@ -93,7 +93,7 @@ Result<Shape> ShapeOfReduceWindow(const Instruction& inst) {
   const Shape& input = inst.operand(0).shape();
   std::vector<int64_t> dims = TRY(WindowedDims(inst, input.dims(), a.window));
   const auto types = TRY(CheckReducer(inst, {"to_apply", *a.to_apply, inputs, inputs}));
-  return ResultsOf(*a.to_apply, types, input.WithDims(std::move(dims)));
+  return ResultsOf(*a.to_apply, types, input.WithDims(dims));
 }
 
 Result<Shape> ShapeOfSelectAndScatter(const Instruction& inst) {
@@ -186,7 +186,7 @@ Result<Shape> ShapeOfScan(const Instruction& inst) {
       steps = element.dim(d);
       std::vector<int64_t> dims(element.dims().begin(), element.dims().end());
       dims.erase(dims.begin() + d);
-      element = element.WithDims(std::move(dims));
+      element = element.WithDims(dims);
     }
     if (ShapesMatch(element, f.parameter(i).shape(), TypeMatch::kFloatsMayDiffer)) continue;
     FAIL(ErrorAtOperand(inst, i, "V108",
@@ -215,7 +215,7 @@ Result<Shape> ShapeOfScan(const Instruction& inst) {
       FAIL(fail_size(Str("dimension ", d, " of output ", i, ", of ", results[i], " each")));
     std::vector<int64_t> dims(results[i].dims().begin(), results[i].dims().end());
     dims.insert(dims.begin() + d, steps);
-    results[i] = results[i].WithDims(std::move(dims));
+    results[i] = results[i].WithDims(dims);
   }
   return root.IsTuple() ? Shape::Tuple(std::move(results)) : results[0];
 }

@@ -189,7 +189,7 @@ Status CheckStateAliases(const Instruction& inst, const Computation& wrapped) {
   const bool start = inst.Is(Opcode::kAsyncStart);
   const char* code = start ? "V180" : "V181";
   for (const OperandAlias& alias : inst.attrs<AsyncAttrs>().aliases) {
-    const auto fail = [&](std::string message) {
+    const auto fail = [&](const std::string& message) {
       return ErrorAtAttribute(
           inst, "output_to_operand_aliasing", code,
           Str("alias ", Braced(alias.output), ": (", alias.operand, ", ", Braced(alias.operand_index), "): ", message));

@@ -31,7 +31,7 @@ std::optional<std::string> FrontendAttribute(const Instruction& inst, std::strin
   for (size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     if (c == '"') {
-      while (++i < text.size() && text[i] != '"') i += text[i] == '\\';
+      for (++i; i < text.size() && text[i] != '"';) i += text[i] == '\\' ? 2 : 1;
       continue;
     }
     depth += (c == '{') - (c == '}');

@@ -67,8 +67,9 @@ class DeadlockChecker {
   void Report(const Instruction& inst, const char* code, std::string message) {
     if (std::exchange(found_, true) || findings_.IsWrong(inst)) return;
     Error error = ErrorAtOpcode(inst, code, std::move(message));
-    if (!waiting_.empty() && waiting_[0] != &inst)
-      std::move(error).AddNote(Str("'", waiting_[0]->name(), "' waits"), NameRange(*waiting_[0]));
+    if (!waiting_.empty() && waiting_[0] != &inst) {
+      error.diagnostics.back().notes.push_back({Str("'", waiting_[0]->name(), "' waits"), NameRange(*waiting_[0])});
+    }
     findings_.Add(inst, std::move(error));
   }
 

@@ -77,7 +77,7 @@ void CheckAliases(Findings& findings) {
   for (const InputOutputAlias& alias : module.header.aliases) {
     const Shape* input = ParameterArray(entry, alias.parameter, alias.parameter_index);
     const Shape* output = FindSubShape(entry.root().shape(), alias.output);
-    const auto add = [&](const char* code, std::string message) {
+    const auto add = [&](const char* code, const std::string& message) {
       findings.Add(ErrorInHeader(module, code, "input_output_alias",
                                  Str("input_output_alias ", Braced(alias.output), ": (", alias.parameter, ", ",
                                      Braced(alias.parameter_index), ") ", message)));
@@ -97,7 +97,7 @@ void CheckAliases(Findings& findings) {
     }
   }
   for (const BufferDonor& donor : module.header.donors) {
-    const auto add = [&](std::string message) {
+    const auto add = [&](const std::string& message) {
       findings.Add(
           ErrorInHeader(module, "V265", "buffer_donor",
                         Str("buffer_donor (", donor.parameter, ", ", Braced(donor.parameter_index), ") ", message)));
