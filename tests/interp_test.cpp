@@ -108,7 +108,7 @@ ENTRY main {
   const Literal instead = Values(PrimitiveType::kF32, {3}, {10, 20, 30});
   std::vector<std::string> seen;
   InterpretOptions options;
-  options.on_value = [&](const Instruction& inst, const Literal&) { seen.push_back(inst.name()); };
+  options.on_value = [&](const Instruction& inst, const Literal&) { seen.emplace_back(inst.name()); };
   options.given = [&](const Instruction& inst) { return inst.name() == "half" ? &instead : nullptr; };
   const auto result = Interpret(*module, args, options);
   ASSERT_TRUE(result.has_value());

@@ -30,7 +30,10 @@ class InlineVector {
   InlineVector(It begin, It end) {
     assign(begin, end);
   }
-  InlineVector(const InlineVector& other) { assign(other.begin(), other.end()); }
+  InlineVector(const InlineVector& other) {
+    if (other.capacity_ == N) CopyInPlace(other);
+    else assign(other.begin(), other.end());
+  }
   InlineVector(InlineVector&& other) noexcept { Take(other); }
   InlineVector& operator=(const InlineVector& other) {
     if (this != &other) assign(other.begin(), other.end());
@@ -96,7 +99,10 @@ class InlineVector {
   }
 
   bool operator==(const InlineVector& other) const { return std::equal(begin(), end(), other.begin(), other.end()); }
-  bool operator==(const std::vector<T>& other) const { return std::equal(begin(), end(), other.begin(), other.end()); }
+  template <class U>
+  bool operator==(const std::vector<U>& other) const {
+    return std::equal(begin(), end(), other.begin(), other.end());
+  }
 
  private:
   void Grow(size_t size) {
@@ -114,16 +120,20 @@ class InlineVector {
   }
   // What `other` held; it is empty then.
   void Take(InlineVector& other) {
-    size_ = std::exchange(other.size_, 0);
+    CopyInPlace(other);  // The heap's address too.
     capacity_ = std::exchange(other.capacity_, N);
-    if (capacity_ == N) std::copy(other.inline_, other.inline_ + size_, inline_);
-    else heap_ = other.heap_;
+    other.size_ = 0;
+  }
+  // All of the place, used or not: cheaper than a loop.
+  void CopyInPlace(const InlineVector& other) {
+    size_ = other.size_;
+    std::memcpy(static_cast<void*>(inline_), other.inline_, sizeof inline_);
   }
 
   uint32_t size_ = 0;
   uint32_t capacity_ = N;  // N: in place.
   union {
-    T inline_[N];
+    T inline_[N] = {};
     T* heap_;
   };
 };

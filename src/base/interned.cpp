@@ -2,94 +2,102 @@
 
 #include <cstdint>
 #include <cstring>
-#include <memory>
 #include <mutex>
 #include <vector>
+
+#include "base/arena.h"
 
 namespace hlo {
 namespace {
 
 class Table {
  public:
-  std::string_view Add(std::string_view text) {
+  const Interned::Entry* Add(std::string_view text) {
+    const auto hash = static_cast<uint32_t>(HashBytes(text));
     const std::lock_guard lock(mutex_);
     if (2 * used_ >= slots_.size()) Double();
-    const uint64_t hash = HashBytes(text);
     Slot& slot = Find(text, hash);
-    if (slot.text.data() == nullptr) {
+    if (slot.entry == nullptr) {
       slot = {Store(text), hash};
       ++used_;
     }
-    return slot.text;
+    return slot.entry;
   }
 
  private:
   struct Slot {
-    std::string_view text;
-    uint64_t hash = 0;
+    const Interned::Entry* entry = nullptr;
+    uint32_t hash = 0;  // The entry's: most that differ are told apart without looking there.
   };
 
-  Slot& Find(std::string_view text, uint64_t hash) {
+  Slot& Find(std::string_view text, uint32_t hash) {
+    const auto holds = [&](const Slot& slot) {
+      return slot.hash == hash && slot.entry->bytes == text.size() &&
+             std::memcmp(slot.entry + 1, text.data(), text.size()) == 0;
+    };
     const size_t mask = slots_.size() - 1;
     size_t at = hash & mask;
-    while (slots_[at].text.data() != nullptr && (slots_[at].hash != hash || slots_[at].text != text)) {
-      at = (at + 1) & mask;
-    }
+    while (slots_[at].entry != nullptr && !holds(slots_[at])) at = (at + 1) & mask;
     return slots_[at];
   }
 
   void Double() {
     const std::vector<Slot> old = std::move(slots_);
-    slots_ = std::vector<Slot>(2 * old.size());
+    const size_t mask = 2 * old.size() - 1;
+    slots_ = std::vector<Slot>(mask + 1);
     for (const Slot& slot : old) {
-      if (slot.text.data() != nullptr) Find(slot.text, slot.hash) = slot;
+      if (slot.entry == nullptr) continue;
+      size_t at = slot.hash & mask;
+      while (slots_[at].entry != nullptr) at = (at + 1) & mask;
+      slots_[at] = slot;
     }
   }
 
-  std::string_view Store(std::string_view text) {
-    if (text.size() > left_) {
-      const size_t bytes = std::max<size_t>(text.size(), 1 << 16);
-      blocks_.push_back(std::make_unique<char[]>(bytes));
-      at_ = blocks_.back().get();
-      left_ = bytes;
-    }
-    char* const kept = at_;
-    std::memcpy(kept, text.data(), text.size());
-    at_ += text.size();
-    left_ -= text.size();
-    return {kept, text.size()};
+  const Interned::Entry* Store(std::string_view text) {
+    void* const place = memory_.Allocate(sizeof(Interned::Entry) + text.size(), alignof(Interned::Entry));
+    auto* const entry = new (place) Interned::Entry{static_cast<uint32_t>(text.size())};
+    std::memcpy(entry + 1, text.data(), text.size());
+    return entry;
   }
 
   std::mutex mutex_;
   std::vector<Slot> slots_ = std::vector<Slot>(1 << 10);
   size_t used_ = 0;
-  std::vector<std::unique_ptr<char[]>> blocks_;
-  char* at_ = nullptr;
-  size_t left_ = 0;
+  Arena memory_;
 };
 
 }  // namespace
 
 Interned::Interned(std::string_view text) {
   static Table* const table = new Table;  // Outlives every user.
-  if (!text.empty()) text_ = table->Add(text);
+  if (!text.empty()) entry_ = table->Add(text);
 }
 
 uint64_t HashBytes(std::string_view bytes) {
-  constexpr uint64_t kOdd = 0x9E3779B97F4A7C15;
-  uint64_t hash = bytes.size();
-  const char* p = bytes.data();
-  size_t left = bytes.size();
-  for (; left >= 8; p += 8, left -= 8) {
+  constexpr uint64_t kOdd = 0x9E3779B97F4A7C15, kOther = 0xC2B2AE3D27D4EB4F;
+  const auto word = [](const char* p) {
     uint64_t word;
     std::memcpy(&word, p, 8);
-    hash = (hash ^ word) * kOdd;
-    hash ^= hash >> 32;
+    return word;
+  };
+  // Both halves of a product of 128 bits: it mixes 16 bytes at once.
+  const auto mix = [](uint64_t a, uint64_t b) {
+    const auto product = static_cast<unsigned __int128>(a) * b;
+    return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
+  };
+  uint64_t hash = bytes.size() ^ kOther;
+  const char* p = bytes.data();
+  size_t left = bytes.size();
+  for (; left > 16; p += 16, left -= 16) hash = mix(word(p) ^ kOdd, word(p + 8) ^ hash);
+  // The rest as two words, which overlap but for the shortest.
+  uint64_t first = 0, last = 0;
+  if (left >= 8) {
+    first = word(p);
+    last = word(p + left - 8);
+  } else if (left > 0) {
+    std::memcpy(&first, p, left);
   }
-  uint64_t rest = 0;
-  if (left > 0) std::memcpy(&rest, p, left);
-  hash = (hash ^ rest) * kOdd;
-  return hash ^ hash >> 32;
+  return mix(mix(first ^ kOdd, last ^ hash), kOther);
 }
 
 }  // namespace hlo

@@ -3,6 +3,7 @@
 #ifndef HLO_BASE_INTERNED_H_
 #define HLO_BASE_INTERNED_H_
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -15,13 +16,20 @@ class Interned {
   Interned(const std::string& text) : Interned(std::string_view(text)) {}
   Interned(const char* text) : Interned(std::string_view(text)) {}
 
-  operator std::string_view() const { return text_; }
-  std::string_view view() const { return text_; }
-  bool empty() const { return text_.empty(); }
-  bool operator==(const Interned& other) const { return text_.data() == other.text_.data(); }
+  operator std::string_view() const { return view(); }
+  std::string_view view() const {
+    if (entry_ == nullptr) return {};
+    return {reinterpret_cast<const char*>(entry_ + 1), entry_->bytes};
+  }
+  bool empty() const { return entry_ == nullptr; }
+  bool operator==(const Interned& other) const = default;
+
+  struct Entry {
+    uint32_t bytes;  // Of the text, which follows.
+  };
 
  private:
-  std::string_view text_;  // Into the table, which is never freed; null when empty.
+  const Entry* entry_ = nullptr;  // In the table, which is never freed; null when empty.
 };
 
 // A fast hash of bytes, the same in every run.

@@ -71,10 +71,10 @@ void WriteStrings(JsonWriter& json, std::string_view key, const std::vector<std:
 
 // The instructions whose work is done in the kernels of `inst`.
 std::vector<std::string> InstructionsOf(const Instruction& inst) {
-  if (!inst.Is(Opcode::kFusion)) return {inst.name()};
+  if (!inst.Is(Opcode::kFusion)) return {std::string(inst.name())};
   std::vector<std::string> names;
   for (const Instruction* fused : inst.attrs<FusionAttrs>().calls->Instructions()) {
-    if (!fused->Is(Opcode::kParameter)) names.push_back(fused->name());
+    if (!fused->Is(Opcode::kParameter)) names.emplace_back(fused->name());
   }
   return names;
 }
@@ -105,7 +105,7 @@ std::string StepsText(const gpu::Executable& executable) {
   for (size_t i = 0; i < executable.steps().size(); ++i) {
     const gpu::StepInfo& step = executable.steps()[i];
     out += Format("%4zu  %-12s %s  (%s)\n", i, std::string(ToString(step.kind)).c_str(),
-                  step.instruction->name().c_str(), step.how.c_str());
+                  std::string(step.instruction->name()).c_str(), step.how.c_str());
   }
   return out;
 }

@@ -150,10 +150,11 @@ std::string CostText(const CostReport& report, int64_t top) {
                    "op_name", "source"});
   for (size_t i = 0; i < shown; ++i) {
     const CostRow& row = report.rows[i];
-    table.Row({row.inst->name(), row.kind, HumanCount(row.cost.flops), HumanCount(row.cost.transcendentals),
-               HumanBytes(row.cost.bytes()), Format("%.2f", Intensity(row.cost)), Microseconds(row.time.total()),
-               std::string(ToString(row.time.bound())), Format("%.1f%%", 100 * Share(row, report)),
-               std::string(row.inst->metadata().op_name), SourceOf(*row.inst)});
+    table.Row({std::string(row.inst->name()), row.kind, HumanCount(row.cost.flops),
+               HumanCount(row.cost.transcendentals), HumanBytes(row.cost.bytes()), Format("%.2f", Intensity(row.cost)),
+               Microseconds(row.time.total()), std::string(ToString(row.time.bound())),
+               Format("%.1f%%", 100 * Share(row, report)), std::string(row.inst->metadata().op_name),
+               SourceOf(*row.inst)});
   }
   out += table.Text();
   if (shown < report.rows.size()) out += Format("  ... and %zu more\n", report.rows.size() - shown);

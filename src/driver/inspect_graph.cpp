@@ -36,7 +36,8 @@ std::string OpText(const Instruction& inst) {
 
 std::vector<std::string> LabelOf(const Instruction& inst) {
   constexpr size_t kWidest = 44;
-  std::vector<std::string> lines = {OpText(inst), Cut(inst.name(), kWidest), Cut(inst.shape().ToString(), kWidest)};
+  std::vector<std::string> lines = {OpText(inst), Cut(std::string(inst.name()), kWidest),
+                                    Cut(inst.shape().ToString(), kWidest)};
   if (inst.Is(Opcode::kConstant) && inst.shape().IsScalar()) lines.push_back(Cut(Print(inst.literal()), kWidest));
   for (int64_t i = 0; i < inst.operand_count(); ++i) {
     if (const Instruction* constant = ScalarConstant(inst.operand(i)))

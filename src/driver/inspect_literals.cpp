@@ -64,7 +64,7 @@ std::string LiteralsText(const std::vector<LiteralStats>& literals, int64_t top)
       {"constant", "computation", "shape", ">bytes", "value", ">min", ">max", ">mean", ">zeros", ">NaN", ">inf"});
   for (size_t i = 0; i < shown; ++i) {
     const LiteralStats& l = literals[i];
-    std::vector<std::string> row = {l.constant->name(), l.constant->computation().name(),
+    std::vector<std::string> row = {std::string(l.constant->name()), l.constant->computation().name(),
                                     l.constant->shape().ToString(),
                                     HumanBytes(static_cast<double>(l.constant->shape().ByteSize())), ValueOf(l)};
     if (row.back().empty()) {

@@ -207,8 +207,8 @@ std::string StatsText(const ModuleStats& stats) {
   if (stats.largest.empty()) return out;
   TextTable largest({"largest values", ">bytes", "shape", "opcode", "computation"});
   for (const Instruction* inst : stats.largest) {
-    largest.Row({inst->name(), Size(static_cast<double>(inst->shape().ByteSize())), inst->shape().ToString(),
-                 std::string(ToString(inst->opcode())), inst->computation().name()});
+    largest.Row({std::string(inst->name()), Size(static_cast<double>(inst->shape().ByteSize())),
+                 inst->shape().ToString(), std::string(ToString(inst->opcode())), inst->computation().name()});
   }
   return out + "\n" + largest.Text();
 }

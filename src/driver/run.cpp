@@ -98,7 +98,7 @@ Result<std::string> Profile(gpu::Executable& executable) {
   for (size_t i = 0; i < std::min(order.size(), kMostRows); ++i) {
     const gpu::StepInfo& step = executable.steps()[order[i]];
     out += Format("  %16.4f  %5.1f  %s (%s, %s)\n", 1000 * seconds[order[i]] / kRuns,
-                  total > 0 ? 100 * seconds[order[i]] / total : 0.0, step.instruction->name().c_str(),
+                  total > 0 ? 100 * seconds[order[i]] / total : 0.0, std::string(step.instruction->name()).c_str(),
                   std::string(ToString(step.kind)).c_str(), step.how.c_str());
   }
   if (order.size() > kMostRows) out += Format("  ... and %zu steps that take less\n", order.size() - kMostRows);

@@ -49,7 +49,7 @@ class ChosenIterations {
 
 // An instruction that no pass put in a fusion, as a computation of its own.
 std::unique_ptr<Module> Alone(const Instruction& inst) {
-  auto module = std::make_unique<Module>(inst.name());
+  auto module = std::make_unique<Module>(std::string(inst.name()));
   Computation& computation = module->AddComputation(inst.name());
   std::vector<Instruction*> parameters;
   for (const Instruction* operand : inst.operands()) {
@@ -134,7 +134,7 @@ Status CheckRun(gpu::Executable& executable, std::span<const Literal> arguments,
       summary->worst_ratio = comparison.worst_ratio();
       summary->worst_step = inst.name();
     }
-    if (comparison.verdict == Verdict::kMismatch) summary->wrong.insert(inst.name());
+    if (comparison.verdict == Verdict::kMismatch) summary->wrong.emplace(inst.name());
     if (comparison.verdict == Verdict::kMismatch && culprit->kind == Culprit::Kind::kNone) {
       *culprit = MakeCulprit(step, loops, std::move(comparison));
     }

@@ -219,7 +219,7 @@ Result<Literal> EvalBitcast(Evaluation& e) {
   const Literal& operand = e.operands[0];
   const Shape &from = e.inst.operand(0).shape(), &to = e.inst.shape();
   if (!from.IsArray() || !to.IsArray()) return operand;
-  if (!from.layout().tiles.empty() || !to.layout().tiles.empty()) {
+  if (!from.layout().tiling->tiles.empty() || !to.layout().tiling->tiles.empty()) {
     FAIL(UnsupportedAt(e.inst, "U002", "'bitcast' of tiled layouts is not supported by the interpreter"));
   }
   if (BitWidth(from.type()) != BitWidth(to.type()) && (BitWidth(from.type()) < 8 || BitWidth(to.type()) < 8)) {

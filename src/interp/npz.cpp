@@ -377,7 +377,7 @@ Result<std::vector<Literal>> ReadArguments(const std::string& path, const Module
     return true;
   };
   const auto positional = [](const Instruction& parameter) { return Str("arg", parameter.parameter_number()); };
-  const auto by_name = [](const Instruction& parameter) { return parameter.name(); };
+  const auto by_name = [](const Instruction& parameter) { return std::string(parameter.name()); };
   const auto by_number = [](const Instruction& parameter) { return Str(parameter.parameter_number()); };
   const auto no_key = [](const Instruction&) { return std::string(); };
   const bool in_order = !arrays.empty() && std::all_of(arrays.begin(), arrays.end(),

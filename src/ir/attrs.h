@@ -3,8 +3,10 @@
 #ifndef HLO_IR_ATTRS_H_
 #define HLO_IR_ATTRS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -98,7 +100,7 @@ using ListOfLists = std::vector<std::vector<int64_t>>;
 
 // Text of a value that is carried along as written (balanced braces, strings, brackets) and not looked into.
 struct RawText {
-  std::string text;
+  Interned text;
   bool empty() const { return text.empty(); }
   bool operator==(const RawText&) const = default;
 };
@@ -599,24 +601,24 @@ using AttributeStructs =
                CopyStartAttrs, AsyncAttrs, ChannelAttrs, InfeedAttrs, OutfeedAttrs, DomainAttrs>;
 
 // One of these structs, by value: a std::variant of them whose copying and destroying is compiled once, not in each
-// file.
+// file. Those of a number or an enum or two (and NoAttrs) lie in place, others on the heap.
 class Attributes {
  public:
   template <class A>
     requires(AttributeStructs::kHolds<A>)
-  Attributes(A value) : kind_(AttributeStructs::IndexOf<A>()), value_(nullptr) {
-    if constexpr (!std::is_same_v<A, NoAttrs>) value_ = new A(std::move(value));
+  Attributes(A value) : kind_(AttributeStructs::IndexOf<A>()), in_place_(kFits<A>) {
+    if constexpr (kFits<A>) new (place_) A(value);
+    else heap_ = new A(std::move(value));
   }
   Attributes() : Attributes(NoAttrs()) {}
   Attributes(const Attributes& other);
-  Attributes(Attributes&& other) noexcept : kind_(other.kind_), value_(std::exchange(other.value_, nullptr)) {}
+  Attributes(Attributes&& other) noexcept : Attributes() { Swap(other); }
   Attributes& operator=(Attributes other) noexcept {
-    std::swap(kind_, other.kind_);
-    std::swap(value_, other.value_);
+    Swap(other);
     return *this;
   }
   ~Attributes() {
-    if (value_ != nullptr) Destroy();
+    if (!in_place_) Destroy();
   }
 
   // Null where it is another struct.
@@ -636,15 +638,26 @@ class Attributes {
   }
 
   int kind() const { return kind_; }  // The position in AttributeStructs.
-  void* data() { return value_ != nullptr ? value_ : &nothing_; }
+  void* data() { return in_place_ ? place_ : heap_; }
   const void* data() const { return const_cast<Attributes*>(this)->data(); }
 
  private:
+  template <class A>
+  static constexpr bool kFits = sizeof(A) <= sizeof(void*) && std::is_trivially_copyable_v<A>;
+
+  void Swap(Attributes& other) {
+    std::swap(kind_, other.kind_);
+    std::swap(in_place_, other.in_place_);
+    std::swap(place_, other.place_);  // The heap's address too.
+  }
   void Destroy();
 
-  inline static NoAttrs nothing_;
   int kind_;
-  void* value_;  // Null: NoAttrs.
+  bool in_place_;
+  union {
+    alignas(void*) std::byte place_[sizeof(void*)] = {};
+    void* heap_;
+  };
 };
 
 // f(struct), for the struct that `attrs` holds.
@@ -670,7 +683,7 @@ struct Metadata {
   std::vector<int64_t> profile_type;
   Interned deduplicated_name, scheduling_name;
   int64_t stack_frame_id = 0;
-  std::string payload;
+  Interned payload;
   static constexpr auto Fields() {
     return FieldList(
         Optional("op_type", &Metadata::op_type), Optional("op_name", &Metadata::op_name),

@@ -10,8 +10,8 @@ namespace {
 
 // backend_config may be written as an object or as a string that holds one.
 std::string ConfigText(const Instruction& inst) {
-  const std::string& raw = inst.common().backend_config.text;
-  if (raw.size() < 2 || raw.front() != '"') return raw;
+  const std::string_view raw = inst.common().backend_config.text;
+  if (raw.size() < 2 || raw.front() != '"') return std::string(raw);
   std::string text;
   for (size_t i = 1; i + 1 < raw.size(); ++i) {
     if (raw[i] == '\\' && i + 2 < raw.size()) ++i;
@@ -217,7 +217,7 @@ void SetConfigValue(Instruction& inst, std::string_view key, std::string_view va
   } else {
     text.insert(text.size() - 1, Str(",\"", key, "\":\"", value, '"'));
   }
-  inst.mutable_common().backend_config.text = std::move(text);
+  inst.mutable_common().backend_config.text = text;
 }
 
 std::string LibraryOf(const Instruction& inst) {

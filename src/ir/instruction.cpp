@@ -1,6 +1,7 @@
 #include "ir/instruction.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/check.h"
 #include "ir/module.h"
@@ -20,8 +21,9 @@ struct Hasher {
   void operator()(bool value) { Mix(value); }
   void operator()(double value) { Mix(std::bit_cast<uint64_t>(value)); }
   void operator()(const std::string& value) { Mix(std::hash<std::string_view>()(value)); }
-  void operator()(const RawText& value) { (*this)(value.text); }
-  void operator()(const Dims& values) {
+  void operator()(const RawText& value) { Mix(HashBytes(value.text)); }
+  template <class T, uint32_t N>
+  void operator()(const InlineVector<T, N>& values) {
     Mix(values.size());
     for (const int64_t value : values) (*this)(value);
   }
@@ -90,14 +92,20 @@ bool SameAttrs(const A& a, const A& b) {
 
 }  // namespace
 
-Instruction::Instruction(Computation& computation, int id, Opcode opcode, Shape shape, std::string name,
+Instruction::Instruction(Computation& computation, int id, Opcode opcode, Shape shape, std::string_view name,
                          Attributes attrs)
     : opcode_(opcode),
       id_(id),
       computation_(&computation),
       shape_(std::move(shape)),
-      name_(std::move(name)),
+      name_(computation.module().texts_.Copy(name)),
       attrs_(std::move(attrs)) {}
+
+Instruction::~Instruction() {
+  if (common_ == nullptr) return;
+  common_->~CommonAttrs();
+  module().commons_.Give(common_);
+}
 
 Module& Instruction::module() const { return computation_->module(); }
 
@@ -142,11 +150,11 @@ void Instruction::ReplaceAllUses(Instruction& replacement) {
 
 const CommonAttrs& Instruction::common() const {
   static const CommonAttrs kNothing;
-  return common_ ? *common_ : kNothing;
+  return common_ != nullptr ? *common_ : kNothing;
 }
 
 CommonAttrs& Instruction::mutable_common() {
-  if (!common_) common_ = std::make_unique<CommonAttrs>();
+  if (common_ == nullptr) common_ = new (module().commons_.Take()) CommonAttrs;
   return *common_;
 }
 
@@ -169,7 +177,28 @@ void ForEachCalled(Attributes& attrs, const std::function<void(Computation*&)>& 
   });
 }
 
+namespace {
+
+template <class A>
+constexpr bool NamesComputations() {
+  bool names = false;
+  ForEachField<A>([&]<class T>(const Field<A, T>&) {
+    names = names || std::is_same_v<T, Computation*> || std::is_same_v<T, std::vector<Computation*>>;
+  });
+  return names;
+}
+
+// By Attributes::kind(). Nine instructions in ten call nothing.
+template <class... Structs>
+constexpr auto NamesComputationsByKind(const StructList<Structs...>*) {
+  return std::array{NamesComputations<Structs>()...};
+}
+constexpr auto kNamesComputations = NamesComputationsByKind(static_cast<const AttributeStructs*>(nullptr));
+
+}  // namespace
+
 std::vector<Computation*> CalledComputations(const Instruction& inst) {
+  if (!kNamesComputations[inst.attributes().kind()]) return {};
   std::vector<Computation*> called;
   // The visitor only reads.
   ForEachCalled(const_cast<Attributes&>(inst.attributes()), [&](Computation*& c) { called.push_back(c); });

@@ -6,9 +6,8 @@
 #define HLO_IR_INSTRUCTION_H_
 
 #include <functional>
-#include <memory>
 #include <span>
-#include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -21,13 +20,14 @@ class Module;
 
 // Of one instruction.
 using Operands = InlineVector<Instruction*, 3>;
+using Predecessors = InlineVector<Instruction*, 1>;
 
 class Instruction {
  public:
   Opcode opcode() const { return opcode_; }
   bool Is(Opcode opcode) const { return opcode_ == opcode; }
   bool Is(OpTrait trait) const { return (RowOf(opcode_).traits & trait) != 0; }
-  const std::string& name() const { return name_; }
+  std::string_view name() const { return name_; }  // As long as the module lives.
   const Shape& shape() const { return shape_; }
   void SetShape(Shape shape) { shape_ = std::move(shape); }
 
@@ -74,7 +74,7 @@ class Instruction {
 
   const CommonAttrs& common() const;  // Defaults when nothing was said.
   CommonAttrs& mutable_common();
-  void SetCommon(std::unique_ptr<CommonAttrs> common) { common_ = std::move(common); }
+  void SetCommon(CommonAttrs common) { mutable_common() = std::move(common); }
   bool HasCommon() const { return common_ != nullptr; }
   const Metadata& metadata() const { return common().metadata; }
 
@@ -100,7 +100,8 @@ class Instruction {
  private:
   friend class Computation;
   friend class Module;
-  Instruction(Computation& computation, int id, Opcode opcode, Shape shape, std::string name, Attributes attrs);
+  Instruction(Computation& computation, int id, Opcode opcode, Shape shape, std::string_view name, Attributes attrs);
+  ~Instruction();
 
   void RemoveUser(Instruction& user);  // Unless it still has this as an operand.
 
@@ -111,12 +112,12 @@ class Instruction {
   SourceRange range_;
   Computation* computation_;
   Shape shape_;
-  std::string name_;
+  std::string_view name_;  // In the module's memory.
   Operands operands_;
   Operands users_;
-  std::vector<Instruction*> control_predecessors_;
+  Predecessors control_predecessors_;
   Attributes attrs_;
-  std::unique_ptr<CommonAttrs> common_;
+  CommonAttrs* common_ = nullptr;  // In the module's pool.
 };
 
 // The computations that the instruction's attributes name, in field order (while: condition, body).

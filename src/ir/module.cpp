@@ -8,108 +8,29 @@
 #include "ir/side_effects.h"
 
 namespace hlo {
-namespace {
-
-// The stem of a name and its number; `add` is number 0 of "add", and so is `add.0`.
-std::pair<std::string_view, int64_t> SplitName(std::string_view name) {
-  const size_t dot = name.rfind('.');
-  int64_t number = 0;
-  if (dot == std::string_view::npos || dot == 0 || dot + 1 == name.size() || !ParseInt(name.substr(dot + 1), &number))
-    return {name, 0};
-  return {name.substr(0, dot), number};
-}
-
-}  // namespace
-
-// ---- Names ---------------------------------------------------------------------------------------------------------
-
-uint32_t NameTable::StemOf(std::string_view text) {
-  if (2 * stems_.size() >= stem_slots_.size()) {
-    stem_slots_.assign(std::max<size_t>(64, 4 * stems_.size()), 0);
-    for (size_t i = 0; i < stems_.size(); ++i) {
-      size_t at = stems_[i].hash & (stem_slots_.size() - 1);
-      while (stem_slots_[at] != 0) at = (at + 1) & (stem_slots_.size() - 1);
-      stem_slots_[at] = static_cast<uint32_t>(i + 1);
-    }
-  }
-  const uint64_t hash = HashBytes(text);
-  size_t at = hash & (stem_slots_.size() - 1);
-  for (; stem_slots_[at] != 0; at = (at + 1) & (stem_slots_.size() - 1)) {
-    const Stem& stem = stems_[stem_slots_[at] - 1];
-    if (stem.hash == hash && stem.text == text) return stem_slots_[at] - 1;
-  }
-  stems_.push_back({std::string(text), hash});
-  stem_slots_[at] = static_cast<uint32_t>(stems_.size());
-  return stem_slots_[at] - 1;
-}
-
-// Its entry, or the free one where it belongs.
-NameTable::Taken& NameTable::Find(uint32_t stem, int64_t number) {
-  const size_t mask = taken_.size() - 1;
-  size_t at = (static_cast<uint64_t>(number) * 0x9E3779B97F4A7C15 ^ stem * uint64_t{0xC2B2AE3D27D4EB4F}) >> 20 & mask;
-  while (taken_[at].state != Taken::kFree && (taken_[at].stem != stem || taken_[at].number != number)) {
-    at = (at + 1) & mask;
-  }
-  return taken_[at];
-}
-
-bool NameTable::Take(uint32_t stem, int64_t number) {
-  if (2 * used_ >= taken_.size()) {
-    const std::vector<Taken> old = std::move(taken_);
-    taken_ = std::vector<Taken>(std::max<size_t>(256, 2 * old.size()));
-    used_ = 0;
-    for (const Taken& entry : old) {
-      if (entry.state != Taken::kTaken) continue;
-      Find(entry.stem, entry.number) = entry;
-      ++used_;
-    }
-  }
-  Taken& entry = Find(stem, number);
-  if (entry.state == Taken::kTaken) return false;
-  used_ += entry.state == Taken::kFree;
-  entry = {number, stem, Taken::kTaken};
-  ++stems_[stem].taken;
-  return true;
-}
-
-std::string NameTable::NextOf(uint32_t stem, bool has_number) {
-  int64_t number = 0;
-  do number = stems_[stem].next++;
-  while (!Take(stem, number));
-  return number == 0 && !has_number ? stems_[stem].text : Str(stems_[stem].text, ".", number);
-}
-
-std::string NameTable::Unique(std::string_view wish) {
-  const auto [text, number] = SplitName(wish);
-  const uint32_t stem = StemOf(text);
-  const bool has_number = text.size() < wish.size();
-  if (Take(stem, number)) return has_number ? Str(text, ".", number) : std::string(wish);
-  return NextOf(stem, has_number);
-}
-
-void NameTable::Claim(std::string& name) {
-  const auto [text, number] = SplitName(name);
-  const uint32_t stem = StemOf(text);
-  if (!Take(stem, number)) name = NextOf(stem, text.size() < name.size());
-}
-
-void NameTable::Release(std::string_view name) {
-  if (taken_.empty()) return;
-  const auto [text, number] = SplitName(name);
-  const uint32_t stem = StemOf(text);
-  Taken& entry = Find(stem, number);
-  if (entry.state != Taken::kTaken) return;
-  entry.state = Taken::kReleased;
-  if (--stems_[stem].taken == 0) stems_[stem].next = 0;
-}
-
 // ---- Computation -------------------------------------------------------------------------------------------------
+
+Computation::~Computation() {
+  for (Instruction* inst : instructions_) Free(inst);
+}
+
+Instruction& Computation::New(int id, Opcode opcode, Shape shape, std::string_view name, Attributes attrs) {
+  void* const place = module_->instructions_.Take();
+  auto* const inst = new (place) Instruction(*this, id, opcode, std::move(shape), name, std::move(attrs));
+  instructions_.push_back(inst);
+  return *inst;
+}
+
+void Computation::Free(Instruction* inst) {
+  inst->~Instruction();
+  module_->instructions_.Give(inst);
+}
 
 std::vector<Instruction*> Computation::Instructions() const {
   std::vector<Instruction*> live;
   live.reserve(live_count_);
-  for (const auto& inst : instructions_) {
-    if (!inst->removed_) live.push_back(inst.get());
+  for (Instruction* inst : instructions_) {
+    if (!inst->removed_) live.push_back(inst);
   }
   return live;
 }
@@ -120,7 +41,7 @@ std::vector<Instruction*> Computation::PostOrder() const {
   enum : uint8_t { kNew, kOpen, kDone };
   // By id, from the lowest here: those of one computation of a text stand together.
   int lowest = INT_MAX, highest = -1;
-  for (const auto& inst : instructions_) {
+  for (const Instruction* inst : instructions_) {
     lowest = std::min(lowest, inst->id_);
     highest = std::max(highest, inst->id_);
   }
@@ -131,9 +52,9 @@ std::vector<Instruction*> Computation::PostOrder() const {
     size_t next;  // Operand, then control predecessor, to look at.
   };
   std::vector<Frame> stack;
-  for (const auto& start : instructions_) {
+  for (Instruction* start : instructions_) {
     if (start->removed_ || state(*start) != kNew) continue;
-    stack.push_back({start.get(), 0});
+    stack.push_back({start, 0});
     while (!stack.empty()) {
       auto& [inst, next] = stack.back();
       state(*inst) = kOpen;
@@ -155,39 +76,28 @@ std::vector<Instruction*> Computation::PostOrder() const {
 
 void Computation::SetOrder(const std::vector<Instruction*>& order) {
   CHECK(static_cast<int64_t>(order.size()) == live_count_, name_);
-  std::unordered_map<Instruction*, std::unique_ptr<Instruction>> by_pointer;
-  std::vector<std::unique_ptr<Instruction>> removed;
-  for (auto& inst : instructions_) {
-    if (inst->removed_) {
-      removed.push_back(std::move(inst));
-    } else {
-      Instruction* key = inst.get();
-      by_pointer.emplace(key, std::move(inst));
-    }
+  std::unordered_set<const Instruction*> seen;
+  for (const Instruction* inst : order) {
+    CHECK(inst->computation_ == this && !inst->removed_, inst->name(), " is not at hand in ", name_);
+    CHECK(seen.insert(inst).second, inst->name(), " stands twice in an order");
   }
-  instructions_.clear();
-  for (Instruction* inst : order) {
-    instructions_.push_back(std::move(by_pointer.at(inst)));
-    CHECK(instructions_.back() != nullptr, inst->name(), " stands twice in an order");
-  }
-  for (auto& inst : removed) instructions_.push_back(std::move(inst));
+  std::erase_if(instructions_, [](const Instruction* inst) { return !inst->removed_; });
+  instructions_.insert(instructions_.begin(), order.begin(), order.end());
 }
 
 Instruction& Computation::Add(Opcode opcode, Shape shape, Operands operands, Attributes attrs, std::string_view name) {
   const OpRow& row = RowOf(opcode);
-  Attributes defaults = row.make_attrs();
-  if (attrs.GetIf<NoAttrs>() != nullptr) attrs = std::move(defaults);
-  CHECK(attrs.kind() == defaults.kind(), "wrong attributes for ", row.text);
+  if (attrs.GetIf<NoAttrs>() != nullptr) attrs = row.make_attrs();
+  CHECK(attrs.kind() == row.attrs_kind, "wrong attributes for ", row.text);
   CHECK(row.arity == kVariadic || static_cast<size_t>(row.arity) == operands.size(), row.text, " with ",
         operands.size(), " operands");
-  std::string unique = module_->UniqueName(name.empty() ? row.text : name);
-  return AddNamed(opcode, std::move(shape), std::move(operands), std::move(attrs), std::move(unique));
+  const std::string unique = module_->UniqueName(name.empty() ? row.text : name);
+  return AddNamed(opcode, std::move(shape), std::move(operands), std::move(attrs), unique);
 }
 
-Instruction& Computation::AddNamed(Opcode opcode, Shape shape, Operands operands, Attributes attrs, std::string name) {
-  instructions_.emplace_back(
-      new Instruction(*this, module_->next_id_++, opcode, std::move(shape), std::move(name), std::move(attrs)));
-  Instruction& inst = *instructions_.back();
+Instruction& Computation::AddNamed(Opcode opcode, Shape shape, Operands operands, Attributes attrs,
+                                   std::string_view name) {
+  Instruction& inst = New(module_->next_id_++, opcode, std::move(shape), name, std::move(attrs));
   ++live_count_;
   inst.operands_ = std::move(operands);
   for (Instruction* operand : inst.operands_) {
@@ -221,7 +131,7 @@ Instruction& Computation::AddClone(const Instruction& from, Shape shape, Operand
   Instruction& inst = Add(from.opcode_, std::move(shape), std::move(operands), from.attrs_, from.name_);
   inst.range_ = from.range_;
   inst.origin_ = from.origin_;
-  if (from.common_) inst.common_ = std::make_unique<CommonAttrs>(*from.common_);
+  if (from.HasCommon()) inst.SetCommon(from.common());
   return inst;
 }
 
@@ -339,11 +249,14 @@ std::vector<Computation*> Module::PostOrder() const {
 }
 
 void Module::ClaimNames(Computation& computation) {
-  for (const auto& inst : computation.instructions_) names_.Claim(inst->name_);
+  for (Instruction* inst : computation.instructions_) {
+    if (!names_.Claim(inst->name_)) inst->name_ = texts_.Copy(names_.Unique(inst->name_));
+  }
 }
 
 Computation& Module::AddComputation(std::string_view name) {
-  computations_.emplace_back(new Computation(*this, computation_names_.Unique(name)));
+  const bool free = computation_names_.Claim(texts_.Copy(name));
+  computations_.emplace_back(new Computation(*this, free ? std::string(name) : computation_names_.Unique(name)));
   return *computations_.back();
 }
 
@@ -385,7 +298,11 @@ int64_t Module::InstructionCount() const {
 
 void Module::Sweep() {
   for (const auto& computation : computations_) {
-    std::erase_if(computation->instructions_, [](const auto& inst) { return inst->removed_; });
+    std::erase_if(computation->instructions_, [&](Instruction* inst) {
+      if (!inst->removed_) return false;
+      computation->Free(inst);
+      return true;
+    });
   }
 }
 
@@ -403,16 +320,14 @@ std::unique_ptr<Module> Module::Clone(bool as_input) const {
     to.range = from->range;
     to.live_count_ = from->live_count_;
     to.parameters_.resize(from->parameters_.size());
-    for (const auto& inst : from->instructions_) {
+    for (const Instruction* inst : from->instructions_) {
       if (inst->removed_) continue;
-      to.instructions_.emplace_back(
-          new Instruction(to, inst->id_, inst->opcode_, inst->shape_, inst->name_, inst->attrs_));
-      Instruction& clone = *to.instructions_.back();
+      Instruction& clone = to.New(inst->id_, inst->opcode_, inst->shape_, inst->name_, inst->attrs_);
       clone.origin_ = as_input ? inst->id_ : inst->origin_;
       clone.range_ = inst->range_;
-      if (inst->common_) clone.common_ = std::make_unique<CommonAttrs>(*inst->common_);
+      if (inst->HasCommon()) clone.SetCommon(inst->common());
       if (clone.Is(Opcode::kParameter)) to.parameters_[clone.parameter_number()] = &clone;
-      instructions[inst.get()] = &clone;
+      instructions[inst] = &clone;
     }
   }
   for (const auto& [from, to] : instructions) {
@@ -428,7 +343,9 @@ std::unique_ptr<Module> Module::Clone(bool as_input) const {
   if (entry_ != nullptr) copy->entry_ = computations.at(entry_);
   copy->next_id_ = next_id_;
   copy->names_ = names_;
+  copy->names_.Settle();  // The names lie in this module.
   copy->computation_names_ = computation_names_;
+  copy->computation_names_.Settle();
   return copy;
 }
 

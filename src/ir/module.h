@@ -10,8 +10,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/arena.h"
 #include "base/source_text.h"
 #include "ir/instruction.h"
+#include "ir/name_table.h"
 
 namespace hlo {
 
@@ -33,6 +35,8 @@ class Computation {
   // All that were added and not removed, in order of the text or of adding; the schedule once the module is scheduled.
   // A snapshot: changing the computation meanwhile is fine.
   std::vector<Instruction*> Instructions() const;
+  // Without a copy, for reading; removed ones too, until the sweep.
+  std::span<Instruction* const> instructions() const { return instructions_; }
   int64_t InstructionCount() const { return live_count_; }
   // Operands and control predecessors before users, ties in order of Instructions(). All that were not removed.
   std::vector<Instruction*> PostOrder() const;
@@ -44,7 +48,7 @@ class Computation {
                    std::string_view name = "");
   // For the parser: as Add, but the name is taken as it stands until Module::ClaimNames makes it unique, and the number
   // of operands is not checked.
-  Instruction& AddNamed(Opcode opcode, Shape shape, Operands operands, Attributes attrs, std::string name);
+  Instruction& AddNamed(Opcode opcode, Shape shape, Operands operands, Attributes attrs, std::string_view name);
   // The same as Add, with range and metadata of `from`, from which the new one is derived.
   Instruction& AddLike(const Instruction& from, Opcode opcode, Shape shape, Operands operands,
                        Attributes attrs = NoAttrs());
@@ -68,6 +72,8 @@ class Computation {
   // What calls this, kept by nobody: found by a walk over the module. Empty for the entry.
   std::vector<Instruction*> Callers() const;
 
+  ~Computation();
+
   std::string execution_thread = "main";
   SourceRange range;
 
@@ -76,10 +82,13 @@ class Computation {
   friend class Instruction;
   Computation(Module& module, std::string name) : module_(&module), name_(std::move(name)) {}
 
+  Instruction& New(int id, Opcode opcode, Shape shape, std::string_view name, Attributes attrs);
+  void Free(Instruction* inst);
+
   Module* module_;
   std::string name_;
   Instruction* root_ = nullptr;
-  std::vector<std::unique_ptr<Instruction>> instructions_;  // Removed ones too, until the sweep.
+  std::vector<Instruction*> instructions_;  // In the module's pool; removed ones too, until the sweep.
   std::vector<Instruction*> parameters_;
   int64_t live_count_ = 0;
 };
@@ -111,39 +120,6 @@ struct ModuleHeader {
   int64_t num_partitions = 1;
   RawText frontend_attributes, origin_recovery_table, debug_attributes, backend_config;
   std::string stack_frames;  // The tables' text as written, from "FileNames" on, or empty.
-};
-
-// Names given so far, and numbers for new ones.
-class NameTable {
- public:
-  std::string Unique(std::string_view wish);
-  // `name` itself when it is free, else what Unique makes of it.
-  void Claim(std::string& name);
-  void Release(std::string_view name);
-
- private:
-  // `add.5` is number 5 of the stem `add`; so is `add` its number 0.
-  struct Stem {
-    std::string text;
-    uint64_t hash;
-    int64_t next = 0;
-    int64_t taken = 0;  // How many names.
-  };
-  struct Taken {
-    int64_t number;
-    uint32_t stem;
-    enum : uint32_t { kFree, kReleased, kTaken } state = kFree;
-  };
-
-  uint32_t StemOf(std::string_view text);
-  Taken& Find(uint32_t stem, int64_t number);
-  bool Take(uint32_t stem, int64_t number);  // False when it is taken.
-  std::string NextOf(uint32_t stem, bool has_number);
-
-  std::vector<Stem> stems_;
-  std::vector<uint32_t> stem_slots_;  // A hash table of positions in stems_, plus one.
-  std::vector<Taken> taken_;          // A hash table.
-  size_t used_ = 0;                   // Of taken_: not free.
 };
 
 class Module {
@@ -190,6 +166,12 @@ class Module {
 
  private:
   friend class Computation;
+  friend class Instruction;
+
+  // Memory of what the computations hold, so it goes after them.
+  Pool<Instruction> instructions_;
+  Pool<CommonAttrs> commons_;
+  Arena texts_;
 
   std::string name_;
   Computation* entry_ = nullptr;

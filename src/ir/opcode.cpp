@@ -1,33 +1,29 @@
 #include "ir/opcode.h"
 
-#include <unordered_map>
-
+#include "base/word_table.h"
 #include "ir/shape_rules.h"
 
 namespace hlo {
-namespace {
 
-constexpr OpRow kOps[] = {
-#define HLO_OP(Name, text, arity, Attrs, shape_rule, traits) \
-  {text, arity, shape_rule, static_cast<uint32_t>(traits), [] { return Attributes(Attrs()); }},
+constinit const OpRow kOpRows[] = {
+#define HLO_OP(Name, text, arity, Attrs, shape_rule, traits)                                        \
+  {text, arity, shape_rule, static_cast<uint32_t>(traits), AttributeStructs::IndexOf<Attrs>(), [] { \
+     return Attributes(Attrs());                                                                    \
+   }},
 #include "ir/ops.def"
 };
 
-}  // namespace
-
-const OpRow& RowOf(Opcode opcode) { return kOps[static_cast<int>(opcode)]; }
-
-std::span<const OpRow> AllOps() { return kOps; }
+std::span<const OpRow> AllOps() { return kOpRows; }
 
 std::optional<Opcode> OpcodeFromText(std::string_view text) {
-  static const auto* by_text = [] {
-    auto* map = new std::unordered_map<std::string_view, Opcode>;
-    for (size_t i = 0; i < std::size(kOps); ++i) map->emplace(kOps[i].text, static_cast<Opcode>(i));
-    return map;
-  }();
-  const auto found = by_text->find(text);
-  if (found == by_text->end()) return std::nullopt;
-  return found->second;
+  static constexpr std::string_view kTexts[] = {
+#define HLO_OP(Name, text, ...) text,
+#include "ir/ops.def"
+  };
+  static constexpr WordTable<std::size(kTexts)> kTable([](size_t i) { return kTexts[i]; });
+  const int found = kTable.Find(text);
+  if (found < 0) return std::nullopt;
+  return static_cast<Opcode>(found);
 }
 
 }  // namespace hlo

@@ -33,10 +33,12 @@ struct OpRow {
   int arity;
   Result<Shape> (*shape_rule)(const Instruction&);
   uint32_t traits;
-  Attributes (*make_attrs)();  // Default attributes of the right kind.
+  int attrs_kind;              // Attributes::kind().
+  Attributes (*make_attrs)();  // Default attributes of that kind.
 };
 
-const OpRow& RowOf(Opcode opcode);
+extern const OpRow kOpRows[];
+inline const OpRow& RowOf(Opcode opcode) { return kOpRows[static_cast<int>(opcode)]; }
 std::span<const OpRow> AllOps();  // Indexed by opcode.
 inline std::string_view ToString(Opcode opcode) { return RowOf(opcode).text; }
 std::optional<Opcode> OpcodeFromText(std::string_view text);

@@ -2,6 +2,8 @@
 
 #include <iterator>
 
+#include "base/word_table.h"
+
 namespace hlo {
 namespace {
 
@@ -22,15 +24,15 @@ const TypeRow& RowOf(PrimitiveType type) { return kTypes[static_cast<int>(type)]
 }  // namespace
 
 std::string_view ToString(PrimitiveType type) { return RowOf(type).text; }
-TypeClass ClassOf(PrimitiveType type) { return RowOf(type).type_class; }
 int BitWidth(PrimitiveType type) { return RowOf(type).bits; }
 int64_t ByteWidth(PrimitiveType type) { return RowOf(type).bytes; }
 
 std::optional<PrimitiveType> PrimitiveTypeFromText(std::string_view text) {
-  for (size_t i = 0; i < std::size(kTypes); ++i) {
-    if (kTypes[i].text == text && kTypes[i].type_class != TypeClass::kTuple) return static_cast<PrimitiveType>(i);
-  }
-  return std::nullopt;
+  static constexpr WordTable<std::size(kTypes)> kTable(
+      [](size_t i) { return kTypes[i].type_class == TypeClass::kTuple ? std::string_view() : kTypes[i].text; });
+  const int found = kTable.Find(text);
+  if (found < 0) return std::nullopt;
+  return static_cast<PrimitiveType>(found);
 }
 
 }  // namespace hlo

@@ -17,7 +17,13 @@ enum class TypeClass : uint8_t { kPred, kSigned, kUnsigned, kFloat, kComplex, kT
 
 std::string_view ToString(PrimitiveType type);                              // "f32"
 std::optional<PrimitiveType> PrimitiveTypeFromText(std::string_view text);  // Not for "tuple".
-TypeClass ClassOf(PrimitiveType type);
+constexpr TypeClass ClassOf(PrimitiveType type) {
+  constexpr TypeClass kClasses[] = {
+#define HLO_TYPE(Name, text, type_class, bits, bytes) TypeClass::type_class,
+#include "ir/primitive_type.def"
+  };
+  return kClasses[static_cast<int>(type)];
+}
 int BitWidth(PrimitiveType type);
 int64_t ByteWidth(PrimitiveType type);  // Of one element in memory: sub-byte types take a whole byte.
 

@@ -1,5 +1,7 @@
 #include "ir/shape.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 #include "base/text.h"
 
@@ -10,13 +12,14 @@ void AppendShape(std::string& out, const Shape& shape, bool with_layout);
 
 void AppendLayout(std::string& out, const Layout& layout) {
   std::string parts;
-  if (!layout.tiles.empty()) {
+  const Tiling& tiling = *layout.tiling;
+  if (!tiling.tiles.empty()) {
     parts += 'T';
-    for (const auto& tile : layout.tiles) {
+    for (const auto& tile : tiling.tiles) {
       parts += '(';
       for (size_t i = 0; i < tile.size(); ++i) {
         if (i > 0) parts += ',';
-        if (tile[i] == Layout::kCombine) {
+        if (tile[i] == Tiling::kCombine) {
           parts += '*';
         } else {
           AppendTo(parts, tile[i]);
@@ -25,10 +28,10 @@ void AppendLayout(std::string& out, const Layout& layout) {
       parts += ')';
     }
   }
-  if (layout.tail_padding_alignment != 1) parts += Str("L(", layout.tail_padding_alignment, ")");
-  if (layout.element_size_in_bits != 0) parts += Str("E(", layout.element_size_in_bits, ")");
-  if (layout.memory_space != 0) parts += Str("S(", layout.memory_space, ")");
-  parts += layout.others;
+  if (tiling.tail_padding_alignment != 1) parts += Str("L(", tiling.tail_padding_alignment, ")");
+  if (tiling.element_size_in_bits != 0) parts += Str("E(", tiling.element_size_in_bits, ")");
+  if (tiling.memory_space != 0) parts += Str("S(", tiling.memory_space, ")");
+  parts += tiling.others;
   if (layout.minor_to_major.empty() && parts.empty()) return;  // A scalar's `{}` cannot be read back.
   out += Str("{", Join(layout.minor_to_major, ","), parts.empty() ? "" : ":", parts, "}");
 }
@@ -82,13 +85,9 @@ Shape Shape::Tuple(std::vector<Shape> elements) {
 }
 
 void Shape::SetDynamic(int64_t i, bool dynamic) {
-  if (dynamic_.empty() && !dynamic) return;
-  dynamic_.resize(dims_.size(), false);
-  dynamic_[i] = dynamic;
-  for (const bool d : dynamic_) {
-    if (d) return;
-  }
-  dynamic_.clear();
+  CHECK(i < 64, "a dynamic dimension ", i);  // The parser takes no shape of higher rank.
+  const uint64_t bit = uint64_t{1} << i;
+  dynamic_ = dynamic ? dynamic_ | bit : dynamic_ & ~bit;
 }
 
 bool Shape::HasDefaultLayout() const {
@@ -98,7 +97,11 @@ bool Shape::HasDefaultLayout() const {
     }
     return true;
   }
-  return !IsArray() || layout_ == DefaultLayout(rank());
+  if (!IsArray()) return true;
+  const DimOrder& order = layout_.minor_to_major;
+  int64_t dim = rank();
+  return order.size() == dims_.size() && std::all_of(order.begin(), order.end(), [&](auto d) { return d == --dim; }) &&
+         layout_.tiling == Boxed<Tiling>();
 }
 
 int64_t Shape::NumElements() const {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/boxed.h"
 #include "base/inline_vector.h"
 #include "base/result.h"
 #include "ir/primitive_type.h"
@@ -16,9 +17,11 @@ namespace hlo {
 // Sizes or numbers of dimensions.
 using Dims = InlineVector<int64_t, 4>;
 
-// How an array lies in memory. Never changes values (but for `bitcast`). Source: spec/hlo-text.md 6.
-struct Layout {
-  Dims minor_to_major;                      // A permutation of the dimensions; {1,0} is row-major for rank 2.
+// A permutation of the dimensions. Of int16_t, so that nearly every one fits into 16 bytes.
+using DimOrder = InlineVector<int16_t, 4>;
+
+// What a layout may say beside the order of the dimensions.
+struct Tiling {
   std::vector<std::vector<int64_t>> tiles;  // T(8,128)(2,1); kCombine for '*'.
   int64_t tail_padding_alignment = 1;       // L(n), in elements.
   int64_t element_size_in_bits = 0;         // E(n); 0: the type's own.
@@ -26,6 +29,14 @@ struct Layout {
   std::string others;                       // #(..)*(..)SC(..)M(..) as written; carried along, of no effect here.
 
   static constexpr int64_t kCombine = INT64_MIN;
+
+  bool operator==(const Tiling&) const = default;
+};
+
+// How an array lies in memory. Never changes values (but for `bitcast`). Source: spec/hlo-text.md 6.
+struct Layout {
+  DimOrder minor_to_major;  // {1,0} is row-major for rank 2.
+  Boxed<Tiling> tiling;     // Rare.
 
   bool operator==(const Layout&) const = default;
 };
@@ -54,8 +65,8 @@ class Shape {
   int64_t rank() const { return static_cast<int64_t>(dims_.size()); }
   const Dims& dims() const { return dims_; }
   int64_t dim(int64_t i) const { return dims_[i]; }
-  bool IsDynamic(int64_t i) const { return !dynamic_.empty() && dynamic_[i]; }
-  bool HasDynamicDims() const { return !dynamic_.empty(); }
+  bool IsDynamic(int64_t i) const { return (dynamic_ >> i & 1) != 0; }
+  bool HasDynamicDims() const { return dynamic_ != 0; }
   void SetDynamic(int64_t i, bool dynamic);
   void SetDim(int64_t i, int64_t size) { dims_[i] = size; }
   const Layout& layout() const { return layout_; }
@@ -91,8 +102,8 @@ class Shape {
  private:
   PrimitiveType type_ = PrimitiveType::kTuple;
   bool buffer_ = false;
+  uint64_t dynamic_ = 0;  // A bit for each dimension.
   Dims dims_;
-  std::vector<bool> dynamic_;  // Empty when all are static.
   Layout layout_;
   std::vector<Shape> elements_;
 };

@@ -26,7 +26,7 @@ Status CheckThreads(const Instruction& inst) {
 std::optional<std::string> FrontendAttribute(const Instruction& inst, std::string_view name) {
   if (!inst.HasCommon()) return std::nullopt;
   // {name="value",other={...}}: names stand at depth 1.
-  const std::string& text = inst.common().frontend_attributes.text;
+  const std::string_view text = inst.common().frontend_attributes.text;
   int depth = 0;
   for (size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
@@ -39,7 +39,7 @@ std::optional<std::string> FrontendAttribute(const Instruction& inst, std::strin
     if (!at_name) continue;
     size_t begin = i + 1;
     while (begin < text.size() && text[begin] == ' ') ++begin;
-    if (!std::string_view(text).substr(begin).starts_with(name)) continue;
+    if (!text.substr(begin).starts_with(name)) continue;
     size_t at = begin + name.size();
     while (at < text.size() && text[at] == ' ') ++at;
     if (at >= text.size() || text[at] != '=') continue;
@@ -47,11 +47,11 @@ std::optional<std::string> FrontendAttribute(const Instruction& inst, std::strin
     size_t end = at;
     if (at < text.size() && text[at] == '"') {
       end = text.find('"', at + 1);
-      return text.substr(at + 1, end - at - 1);
+      return std::string(text.substr(at + 1, end - at - 1));
     }
     for (int nested = 0; end < text.size() && (nested > 0 || (text[end] != ',' && text[end] != '}')); ++end)
       nested += (text[end] == '{') - (text[end] == '}');
-    return text.substr(at, end - at);
+    return std::string(text.substr(at, end - at));
   }
   return std::nullopt;
 }

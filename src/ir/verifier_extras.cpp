@@ -267,10 +267,10 @@ Status CheckNamesAndWidths(const Instruction& inst) {
   Status status;
   ForEachLeaf(inst.shape(), [&](const ShapeIndex&, const Shape& leaf) {
     const bool may = leaf.IsArray() && BitWidth(leaf.type()) < 8 && leaf.type() != PrimitiveType::kPred;
-    if (leaf.layout().element_size_in_bits == 0 || may || !status) return;
-    status = std::unexpected(ErrorAtResult(
-        inst, "V271",
-        Str("E(", leaf.layout().element_size_in_bits, ") on ", leaf.type(), ", which is no type of less than a byte")));
+    if (leaf.layout().tiling->element_size_in_bits == 0 || may || !status) return;
+    status = std::unexpected(ErrorAtResult(inst, "V271",
+                                           Str("E(", leaf.layout().tiling->element_size_in_bits, ") on ", leaf.type(),
+                                               ", which is no type of less than a byte")));
   });
   return status;
 }

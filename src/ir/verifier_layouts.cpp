@@ -162,7 +162,7 @@ Status CheckKept(const Instruction& inst) {
     if (!operand.IsArray() || operand.rank() != inst.shape().rank()) continue;
     const bool width_counts = !any_width && !(inst.Is(Opcode::kSelect) && i == 0);
     if (operand.layout().minor_to_major == result.minor_to_major &&
-        (!width_counts || operand.layout().element_size_in_bits == result.element_size_in_bits))
+        (!width_counts || operand.layout().tiling->element_size_in_bits == result.tiling->element_size_in_bits))
       continue;
     FAIL(ErrorAtOperand(inst, i, "V291",
                         Str("operand ", i, " is ", operand.ToStringWithLayout(), ", the result ",
@@ -172,7 +172,7 @@ Status CheckKept(const Instruction& inst) {
   return {};
 }
 
-int64_t MemoryOf(const Shape& shape) { return shape.IsArray() ? shape.layout().memory_space : 0; }
+int64_t MemoryOf(const Shape& shape) { return shape.IsArray() ? shape.layout().tiling->memory_space : 0; }
 
 bool IsConstantCopy(const Instruction& inst) {
   const Instruction* at = &inst;
@@ -205,7 +205,7 @@ Status CheckMemory(const Instruction& inst) {
       const bool to_host = MemoryOf(result) == kHostMemory && MemoryOf(from) != kHostMemory;
       const bool from_host = MemoryOf(from) == kHostMemory && MemoryOf(result) != kHostMemory;
       Layout moved = from.layout();
-      moved.memory_space = MemoryOf(result);
+      moved.tiling.Mutable().memory_space = MemoryOf(result);
       if (((to_host || from_host) && from.type() != result.type()) || (from_host && moved != result.layout()))
         FAIL(moves("V294", from));
       return {};

@@ -1,27 +1,16 @@
 #include "parser/lexer.h"
 
-#include <array>
+#include <immintrin.h>
+
+#include <bit>
 #include <cstring>
 
 #include "base/text.h"
+#include "base/word_table.h"
 #include "ir/primitive_type.h"
 
 namespace hlo {
 namespace {
-
-enum : uint8_t { kWordByte = 1, kSpaceByte = 2 };
-
-constexpr std::array<uint8_t, 256> kClasses = [] {
-  std::array<uint8_t, 256> classes{};
-  for (int c = 'a'; c <= 'z'; ++c) classes[c] = kWordByte;
-  for (int c = 'A'; c <= 'Z'; ++c) classes[c] = kWordByte;
-  for (int c = '0'; c <= '9'; ++c) classes[c] = kWordByte;
-  for (const char c : {'_', '.', '-'}) classes[static_cast<unsigned char>(c)] = kWordByte;
-  for (const char c : {' ', '\t', '\n', '\r'}) classes[static_cast<unsigned char>(c)] = kSpaceByte;
-  return classes;
-}();
-
-uint8_t ClassOfByte(char c) { return kClasses[static_cast<unsigned char>(c)]; }
 
 const char* SkipDigits(const char* p) {
   while (IsDigit(*p)) ++p;
@@ -81,20 +70,68 @@ const char* MatchNanPayload(const char* p) {
 
 }  // namespace
 
-bool IsWordByte(char c) { return ClassOfByte(c) == kWordByte; }
-
-bool IsReserved(std::string_view word) {
-  if (word.size() > 23 || word.find_first_of(".-") != std::string_view::npos) return false;
-  for (const std::string_view keyword :
-       {"HloModule", "ENTRY", "ROOT", "true", "false", "inf", "nan", "maximal", "replicated", "manual",
-        "last_tile_dim_replicate", "shard_as", "shard_like", "unknown", "unreduced", "FileNames", "FunctionNames",
-        "FileLocations", "StackFrames"}) {
-    if (word == keyword) return true;
+// By the 32 bytes: a byte is one of a word when the bit that its high half stands for is among those that its low half
+// allows. Names are half of what is read; the loop by the byte took a tenth of the parser's time.
+const char* WordEnd(const char* p, const char* end) {
+  enum : char { kPoint = 1, kDigit = 2, kUpToO = 4, kFromP = 8, kFromLowerP = 16 };  // -. 0-9 A-Oa-o P-Z_ p-z
+  constexpr char kAll = kDigit | kUpToO | kFromP | kFromLowerP;
+  constexpr char kNoDigit = kUpToO | kFromP | kFromLowerP;
+  const __m256i low_half = _mm256_broadcastsi128_si256(
+      _mm_setr_epi8(kDigit | kFromP | kFromLowerP, kAll, kAll, kAll, kAll, kAll, kAll, kAll, kAll, kAll, kNoDigit,
+                    kUpToO, kUpToO, kUpToO | kPoint, kUpToO | kPoint, kUpToO | kFromP));
+  const __m256i high_half = _mm256_broadcastsi128_si256(
+      _mm_setr_epi8(0, 0, kPoint, kDigit, kUpToO, kFromP, kUpToO, kFromLowerP, 0, 0, 0, 0, 0, 0, 0, 0));
+  for (; end - p >= 32; p += 32) {
+    const __m256i bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+    const __m256i high = _mm256_and_si256(_mm256_srli_epi16(bytes, 4), _mm256_set1_epi8(15));
+    const __m256i word = _mm256_and_si256(_mm256_shuffle_epi8(low_half, bytes), _mm256_shuffle_epi8(high_half, high));
+    const auto others = static_cast<uint32_t>(_mm256_movemask_epi8(_mm256_cmpeq_epi8(word, _mm256_setzero_si256())));
+    if (others != 0) return p + std::countr_zero(others);
   }
-  return PrimitiveTypeFromText(word).has_value();
+  while (IsWordByte(*p) && p < end) ++p;
+  return p;
 }
 
-bool Lexer::SkipSpace() {
+const char* StringEnd(const char* begin, const char* end) {
+  const auto find = [](const char* from, const char* to, char c) {
+    return static_cast<const char*>(std::memchr(from, c, to - from));
+  };
+  const char* close = begin;
+  for (const char* p = begin + 1; p < end;) {
+    if (close < p) close = find(p, end, *begin);
+    if (close == nullptr) return nullptr;
+    const char* escape = find(p, close, '\\');
+    if (escape == nullptr) return close + 1;
+    p = escape + 2;
+  }
+  return nullptr;
+}
+
+bool IsReserved(std::string_view word) {
+  static constexpr std::string_view kKeywords[] = {"HloModule",
+                                                   "ENTRY",
+                                                   "ROOT",
+                                                   "true",
+                                                   "false",
+                                                   "inf",
+                                                   "nan",
+                                                   "maximal",
+                                                   "replicated",
+                                                   "manual",
+                                                   "last_tile_dim_replicate",
+                                                   "shard_as",
+                                                   "shard_like",
+                                                   "unknown",
+                                                   "unreduced",
+                                                   "FileNames",
+                                                   "FunctionNames",
+                                                   "FileLocations",
+                                                   "StackFrames"};
+  static constexpr WordTable<std::size(kKeywords)> kTable([](size_t i) { return kKeywords[i]; });
+  return kTable.Find(word) >= 0 || PrimitiveTypeFromText(word).has_value();
+}
+
+bool Lexer::SkipComments() {
   for (;;) {
     while (ClassOfByte(*at_) == kSpaceByte && at_ < end_) ++at_;
     if (*at_ != '/' || end_ - at_ < 2) return true;
@@ -111,13 +148,8 @@ bool Lexer::SkipSpace() {
   }
 }
 
-Token Lexer::Make(TokenKind kind, const char* begin, const char* text_begin, const char* text_end) {
-  Token token;
-  token.kind = kind;
-  token.begin = Offset(begin);
-  token.end = Offset(at_);
-  token.text = {text_begin, static_cast<size_t>(text_end - text_begin)};
-  return token;
+Token Lexer::Make(TokenKind kind, const char* begin, const char* text_begin, const char* text_end) const {
+  return {kind, '\0', Offset(begin), Offset(at_), {text_begin, static_cast<size_t>(text_end - text_begin)}};
 }
 
 Token Lexer::Fail(const char* code, std::string message, const char* begin, const char* end) {
@@ -141,8 +173,7 @@ Token Lexer::Next() {
     case '%': {
       const char* word = at_ + 1;
       if (!IsLetter(*word)) return Fail("P001", "expected a name after '%'", begin, begin + 1);
-      at_ = word;
-      while (IsWordByte(*at_) && at_ < end_) ++at_;
+      at_ = WordEnd(word, end_);
       return Make(TokenKind::kName, begin, word, at_);
     }
     case '-':
@@ -175,9 +206,7 @@ Token Lexer::Next() {
     case '(':
     case ')': {
       ++at_;
-      Token token = Make(TokenKind::kPunctuation, begin, begin, at_);
-      token.punctuation = c;
-      return token;
+      return {TokenKind::kPunctuation, c, Offset(begin), Offset(at_), {begin, 1}};
     }
     default: break;
   }
@@ -186,7 +215,7 @@ Token Lexer::Next() {
 }
 
 Token Lexer::Word(const char* begin) {
-  while (IsWordByte(*at_) && at_ < end_) ++at_;
+  at_ = WordEnd(begin, end_);
   const char* word_end = at_;
   if (at_ < end_ && *at_ == ':') {
     ++at_;
@@ -267,14 +296,9 @@ Token Lexer::Number(const char* begin) {
 }
 
 Token Lexer::String(const char* begin) {
-  const char quote = *begin;
-  for (const char* p = begin + 1; p < end_; ++p) {
-    if (*p == '\\') {
-      ++p;
-    } else if (*p == quote) {
-      at_ = p + 1;
-      return Make(TokenKind::kString, begin, begin, at_);
-    }
+  if (const char* after = StringEnd(begin, end_)) {
+    at_ = after;
+    return Make(TokenKind::kString, begin, begin, at_);
   }
   const void* newline = std::memchr(begin, '\n', end_ - begin);
   const char* line_end = newline ? static_cast<const char*>(newline) : end_;

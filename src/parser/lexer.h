@@ -2,6 +2,8 @@
 #ifndef HLO_PARSER_LEXER_H_
 #define HLO_PARSER_LEXER_H_
 
+#include <array>
+#include <charconv>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -9,6 +11,28 @@
 #include "base/result.h"
 
 namespace hlo {
+
+enum ByteClass : uint8_t { kOtherByte, kSpaceByte, kWordByte, kLetterByte };  // Letters can begin a word.
+
+inline constexpr std::array<ByteClass, 256> kByteClasses = [] {
+  std::array<ByteClass, 256> classes{};
+  for (int c = 'a'; c <= 'z'; ++c) classes[c] = kLetterByte;
+  for (int c = 'A'; c <= 'Z'; ++c) classes[c] = kLetterByte;
+  classes['_'] = kLetterByte;
+  for (int c = '0'; c <= '9'; ++c) classes[c] = kWordByte;
+  for (const char c : {'.', '-'}) classes[static_cast<unsigned char>(c)] = kWordByte;
+  for (const char c : {' ', '\t', '\n', '\r'}) classes[static_cast<unsigned char>(c)] = kSpaceByte;
+  return classes;
+}();
+
+inline ByteClass ClassOfByte(char c) { return kByteClasses[static_cast<unsigned char>(c)]; }
+inline bool IsWordByte(char c) { return ClassOfByte(c) >= kWordByte; }  // [A-Za-z0-9_.-]
+inline bool IsLetter(char c) { return ClassOfByte(c) == kLetterByte; }
+inline bool IsDigit(char c) { return static_cast<unsigned char>(c - '0') < 10; }
+// Behind the word bytes from `p` on. The byte at `end` must be readable.
+const char* WordEnd(const char* p, const char* end);
+// Behind the quote that closes the one at `begin`; null when there is none.
+const char* StringEnd(const char* begin, const char* end);
 
 enum class TokenKind : uint8_t {
   kEnd,
@@ -56,14 +80,20 @@ class Lexer {
   const char* Pointer(uint32_t offset) const { return start_ + offset; }
 
   // Skips blanks and comments. False, with an error, for a comment without end.
-  bool SkipSpace();
+  bool SkipSpace() {
+    const char* p = at_;
+    while (ClassOfByte(*p) == kSpaceByte && p < end_) ++p;
+    at_ = p;
+    return *p != '/' || SkipComments();
+  }
 
   // Of the last kError.
   const char* error_code() const { return error_code_; }
   const std::string& error() const { return error_; }
 
  private:
-  Token Make(TokenKind kind, const char* begin, const char* text_begin, const char* text_end);
+  bool SkipComments();
+  Token Make(TokenKind kind, const char* begin, const char* text_begin, const char* text_end) const;
   Token Fail(const char* code, std::string message, const char* begin, const char* end);
   Token Word(const char* begin);
   Token Number(const char* begin);
@@ -76,9 +106,18 @@ class Lexer {
   std::string error_;
 };
 
-inline bool IsLetter(char c) { return static_cast<unsigned char>((c | 0x20) - 'a') < 26 || c == '_'; }
-inline bool IsDigit(char c) { return static_cast<unsigned char>(c - '0') < 10; }
-bool IsWordByte(char c);  // [A-Za-z0-9_.-]
+// A decimal integer at `p`, into `value`; behind it, or null when there is none or it does not fit.
+inline const char* ReadInteger(const char* p, const char* end, int64_t& value) {
+  const char* const begin = p;
+  int64_t small = 0;
+  for (; IsDigit(*p) && p < end && p - begin < 18; ++p) small = 10 * small + (*p - '0');
+  if (p > begin && !IsDigit(*p)) {
+    value = small;
+    return p;
+  }
+  const auto [stop, error] = std::from_chars(begin, end, value);
+  return error == std::errc() ? stop : nullptr;
+}
 
 // Words that are no identifiers: keywords and element types.
 bool IsReserved(std::string_view word);

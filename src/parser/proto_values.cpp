@@ -43,7 +43,7 @@ std::string LayoutText(const WireMessage& layout) {
   for (const WireMessage& tile : layout.Messages(L::tiles)) {
     std::vector<std::string> sizes;
     for (const int64_t size : tile.Ints(proto::TileProto::dimensions))
-      sizes.push_back(size == Layout::kCombine ? "*" : Str(size));
+      sizes.push_back(size == Tiling::kCombine ? "*" : Str(size));
     parts += Str(parts.empty() ? "T" : "", "(", Join(sizes, ","), ")");
   }
   const int64_t alignment = layout.Int(L::tail_padding_alignment_in_elements);
@@ -210,7 +210,7 @@ std::string SanitizedName(std::string_view name) {
   std::string sane = WordText(name);
   if (sane.empty() || !IsLetter(sane[0])) sane.insert(0, "_");
   if (sane.starts_with("__") && !sane.starts_with("__xla_")) sane.insert(0, "a");
-  if (TypeFromWord(sane)) sane += '_';
+  if (PrimitiveTypeFromText(sane)) sane += '_';
   return sane;
 }
 

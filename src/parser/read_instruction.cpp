@@ -6,34 +6,10 @@
 
 #include "base/text.h"
 #include "ir/shape_rules.h"
-#include "parser/reader.h"
+#include "parser/attribute_rows.h"
 
 namespace hlo {
 namespace {
-
-// ---- Attributes by name, for each attribute struct ----------------------------------------------------------------
-
-struct AttributeRow {
-  std::string_view name;
-  Presence presence;
-  bool (*read)(Reader& reader, void* attrs);
-};
-
-template <class Struct, size_t I>
-bool ReadField(Reader& reader, void* attrs) {
-  constexpr auto field = Struct::Fields().template Get<I>();
-  return reader.Read(static_cast<Struct*>(attrs)->*field.member);
-}
-
-template <class Struct, size_t... I>
-constexpr auto MakeRows(std::index_sequence<I...>) {
-  [[maybe_unused]] constexpr auto fields = Struct::Fields();
-  return std::array<AttributeRow, sizeof...(I)>{
-      AttributeRow{fields.template Get<I>().name, fields.template Get<I>().presence, ReadField<Struct, I>}...};
-}
-
-template <class Struct>
-constexpr auto kRowsOf = MakeRows<Struct>(std::make_index_sequence<decltype(Struct::Fields())::kSize>());
 
 // By Attributes::kind().
 template <class... Structs>
@@ -42,13 +18,6 @@ constexpr auto MakeTables(const StructList<Structs...>*) {
       std::span<const AttributeRow>(kRowsOf<Structs>)...};
 }
 constexpr auto kTables = MakeTables(static_cast<const AttributeStructs*>(nullptr));
-
-const AttributeRow* FindRow(std::span<const AttributeRow> rows, std::string_view name) {
-  for (const AttributeRow& row : rows) {
-    if (row.name == name) return &row;
-  }
-  return nullptr;
-}
 
 // V049. Source: spec/hlo-text.md 10, the ops whose attribute is result_accuracy.
 bool TakesResultAccuracy(Opcode opcode) {
@@ -103,7 +72,7 @@ struct Reader::Pending {
   SourceRange operands_end;
   Attributes attributes;
   std::optional<AsyncAttrs> async_attributes;  // When `async` says so.
-  std::unique_ptr<CommonAttrs> common;
+  std::optional<CommonAttrs> common;
   std::vector<Instruction*> predecessors;
   bool broken = false;  // Depends on something that was wrong already: built into nothing, without a word.
 };
@@ -174,7 +143,7 @@ bool Reader::ReadName(std::string_view& name, SourceRange& range) {
 
 bool Reader::CheckName(std::string_view name, SourceRange range) {
   const bool bad_prefix = name.starts_with("__") && !name.starts_with("__xla_");
-  if (!bad_prefix && (name.size() > 13 || !TypeFromWord(name))) return true;
+  if (!bad_prefix && !PrimitiveTypeFromText(name)) return true;
   Fail("P023", Str("illegal instruction name '", name, "'"), range);
   AddHint(Str("rename it to '", bad_prefix ? "a" : "", name, bad_prefix ? "" : "_", "'"));
   return false;
@@ -237,9 +206,8 @@ bool Reader::ReadRight(std::string_view name, uint32_t begin, Instruction*& inst
     Advance();
     const bool nested = !stack.empty();
     if (!nested && !ReadAttributes(top)) return false;
-    std::string own_name = nested ? Str(top.opcode, ".anon") : std::string(name);
     Instruction* built = nullptr;
-    if (!Build(top, std::move(own_name), built)) return false;
+    if (!Build(top, nested ? Str(top.opcode, ".anon") : name, built)) return false;
     if (!nested) {
       inst = built;
       return true;
@@ -394,7 +362,7 @@ bool Reader::MakeParameter(std::string_view name, const std::optional<Shape>& sh
                            Instruction*& inst) {
   if (!shape) return Fail("V008", Str("operand '", name, "' has no shape, so it cannot become a parameter"), range);
   const auto number = static_cast<int64_t>(computation_->parameters().size());
-  inst = &computation_->AddNamed(Opcode::kParameter, *shape, {}, ParameterAttrs{number}, std::string(name));
+  inst = &computation_->AddNamed(Opcode::kParameter, *shape, {}, ParameterAttrs{number}, name);
   inst->SetRange(range);
   return true;
 }
@@ -408,7 +376,7 @@ bool Reader::FailUndefined(std::string_view name, SourceRange range) {
     return false;
   }
   std::vector<std::string_view> names;
-  scope_->ForEachName([&](std::string_view known) { names.push_back(known); });
+  for (const auto& [known, inst] : scope_->entries()) names.push_back(known);
   std::sort(names.begin(), names.end());
   const auto near = NearNames(name, names, 1);
   Fail("V008", Str("operand '", name, "' does not exist in '", computation_->name(), "'"), range);
@@ -445,8 +413,8 @@ bool Reader::ReadAttributes(Pending& pending) {
       if (name.text == "result_accuracy" && !TakesResultAccuracy(pending.opcode))
         return Fail("V049", Str("'", pending.opcode, "' takes no result_accuracy"), name.range());
       Advance();
-      if (!pending.common) pending.common = std::make_unique<CommonAttrs>();
-      good = row->read(*this, pending.common.get()) && Canonicalize(name.text, *pending.common, name.range());
+      if (!pending.common) pending.common.emplace();
+      good = row->read(*this, &*pending.common) && Canonicalize(name.text, *pending.common, name.range());
     } else if (const AttributeRow* row = FindRow(async, name.text)) {
       if (!check_once(48 + (row - async.data()))) return false;
       Advance();
@@ -491,14 +459,22 @@ bool Reader::ReadAttributes(Pending& pending) {
 }
 
 bool Reader::Canonicalize(std::string_view name, CommonAttrs& common, SourceRange range) {
-  if (name == "backend_config" && !CanonicalBackendConfig(common.backend_config.text))
+  if (name == "backend_config" && !CanonicalBackendConfig(common.backend_config))
     return Fail("P037", "backend_config is a string or a dictionary in braces", range);
-  if (name == "frontend_attributes" && !CanonicalFrontendAttributes(common.frontend_attributes.text)) {
-    return Fail("P037", "frontend_attributes are {key=\"text\",...}", range);
+  if (name == "frontend_attributes") {
+    // Most instructions that have any repeat those of the one before.
+    if (common.frontend_attributes != frontend_attributes_.first) {
+      const RawText written = common.frontend_attributes;
+      if (!CanonicalFrontendAttributes(common.frontend_attributes))
+        return Fail("P037", "frontend_attributes are {key=\"text\",...}", range);
+      frontend_attributes_ = {written, common.frontend_attributes};
+    }
+    common.frontend_attributes = frontend_attributes_.second;
   }
-  if (name == "result_accuracy" && common.result_accuracy.text.find("mode=") != std::string::npos) {
-    for (char& c : common.result_accuracy.text) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c | 0x20 : c);
-    if (common.result_accuracy.text == "{mode=default}") common.result_accuracy.text.clear();
+  if (name == "result_accuracy" && common.result_accuracy.text.view().find("mode=") != std::string::npos) {
+    std::string text(common.result_accuracy.text);
+    for (char& c : text) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c | 0x20 : c);
+    common.result_accuracy.text = text == "{mode=default}" ? "" : text;
   }
   return true;
 }
@@ -546,7 +522,7 @@ bool Reader::CheckTupleSize(const Pending& pending) {
   return FailLimit("P095", Str("tuples hold more than ", kMaxTupleShapes, " shapes"), pending.opcode_range);
 }
 
-bool Reader::Build(Pending& pending, std::string name, Instruction*& inst) {
+bool Reader::Build(Pending& pending, std::string_view name, Instruction*& inst) {
   if (pending.async != Pending::Async::kNone && !WrapAsync(pending)) return false;
   if (!CheckOperandCount(pending)) return false;
   if (pending.opcode == Opcode::kParameter) {
@@ -591,11 +567,10 @@ bool Reader::Build(Pending& pending, std::string name, Instruction*& inst) {
     ForEachCalled(pending.attributes,
                   [&](Computation*& called) { calls_broken = calls_broken || broken_.contains(called); });
   }
-  Instruction& made =
-      computation_->AddNamed(pending.opcode, inferred ? Shape() : std::move(*pending.shape),
-                             std::move(pending.operands), std::move(pending.attributes), std::move(name));
+  Instruction& made = computation_->AddNamed(pending.opcode, inferred ? Shape() : std::move(*pending.shape),
+                                             std::move(pending.operands), std::move(pending.attributes), name);
   made.SetRange({pending.begin, last_end_});
-  if (pending.common) made.SetCommon(std::move(pending.common));
+  if (pending.common) made.SetCommon(std::move(*pending.common));
   for (Instruction* before : pending.predecessors) made.AddControlPredecessor(*before);
   if (made.Is(Opcode::kConditional) && !calls_broken) {
     const ConditionalAttrs& a = made.attrs<ConditionalAttrs>();

@@ -1,5 +1,6 @@
 // The module: its header, tables, computations; and the short forms. Source: spec/hlo-text.md 2-4.
 #include <algorithm>
+#include <set>
 
 #include "base/text.h"
 #include "ir/source_parts.h"
@@ -92,19 +93,19 @@ bool Reader::ReadHeaderAttribute(std::string_view name, SourceRange range) {
   if (name == "allow_spmd_sharding_propagation_to_output") return Read(header.propagation_to_output);
   if (name == "frontend_attributes") {
     if (!Read(header.frontend_attributes)) return false;
-    return CanonicalFrontendAttributes(header.frontend_attributes.text) ||
+    return CanonicalFrontendAttributes(header.frontend_attributes) ||
            Fail("P037", "frontend_attributes are {key=\"text\",...}", range);
   }
   if (name == "origin_recovery_table") return Read(header.origin_recovery_table);
   if (name == "debug_attributes") return Read(header.debug_attributes);
   if (name == "backend_config") return Read(header.backend_config);
   if (name == "input_output_alias") {
+    std::set<ShapeIndex> outputs;
     return ReadBraced([&] {
       InputOutputAlias alias;
       if (!ReadIndexedAlias(alias.output, alias.parameter, alias.parameter_index, &alias.must)) return false;
       // XLA drops an output that is named again, without a word.
-      const auto again = [&](const InputOutputAlias& other) { return other.output == alias.output; };
-      if (std::none_of(header.aliases.begin(), header.aliases.end(), again)) header.aliases.push_back(std::move(alias));
+      if (outputs.insert(alias.output).second) header.aliases.push_back(std::move(alias));
       return true;
     });
   }
@@ -172,7 +173,7 @@ bool Reader::ReadComputations() {
   if (module_->Computations().empty()) return FailExpected("a computation");
   if (!diagnostics_.empty()) return false;
   if (!module_->has_entry()) {
-    const auto named = [&](Computation* computation) { return computations_.contains(computation->name()); };
+    const auto named = [&](Computation* computation) { return computations_.Find(computation->name()) != nullptr; };
     std::vector<Computation*> all = module_->Computations();
     std::erase_if(all, [&](Computation* computation) { return !named(computation); });
     module_->SetEntry(*all.back());
@@ -212,9 +213,9 @@ bool Reader::ReadComputation() {
     if (!ExpectAttributeName("execution_thread", "execution_thread=")) return false;
     if (!Read(computation.execution_thread)) return false;
   }
-  if (!computations_.emplace(name, &computation).second) {
+  if (!computations_.Insert(name, &computation)) {
     Fail("P021", Str("computation '", name, "' is defined twice"), name_range);
-    AddNote("the first definition", computations_.at(name)->range);
+    AddNote("the first definition", (*computations_.Find(name))->range);
   }
   return true;
 }
@@ -277,7 +278,7 @@ bool Reader::ReadBody(Computation& computation) {
 }
 
 bool Reader::FinishBody(Computation& computation, Instruction* root, SourceRange end) {
-  const std::vector<Instruction*> instructions = computation.Instructions();
+  const std::span<Instruction* const> instructions = computation.instructions();
   if (instructions.empty()) return Fail("P015", Str("computation '", computation.name(), "' has no instructions"), end);
   computation.SetRoot(root != nullptr ? *root : *instructions.back());
   const auto parameters = computation.parameters();

@@ -1,5 +1,6 @@
 // Shapes and layouts, read by the byte. Source: spec/hlo-text.md 6.
 #include <algorithm>
+#include <bit>
 
 #include "base/text.h"
 #include "parser/reader.h"
@@ -9,15 +10,47 @@ namespace {
 
 constexpr int64_t kMaxRank = 64;  // Source: spec/testing.md 14.
 
-const char* WordEnd(const char* p, const char* end) {
-  while (p < end && IsWordByte(*p)) ++p;
-  return p;
-}
-
-// An integer at `p`; null when there is none or it does not fit.
-const char* Integer(const char* p, const char* end, int64_t& value) {
-  const auto [stop, error] = std::from_chars(p, end, value);
-  return error == std::errc() ? stop : nullptr;
+// An array as printers write it, `f32[2,3]{1,0}`, which nearly all are. Null for whatever is longer, unusual or wrong:
+// that takes the slower way, which knows all the forms and what to say about errors.
+const char* ReadPlainShape(const char* p, const char* end, Shape& shape) {
+  const char* const word_end = WordEnd(p, end);
+  const auto type = PrimitiveTypeFromText({p, static_cast<size_t>(word_end - p)});
+  if (!type || !IsArrayType(*type) || *word_end != '[') return nullptr;
+  p = word_end + 1;
+  Dims dims;
+  int64_t bytes = ByteWidth(*type);
+  while (*p != ']') {
+    int64_t size = 0;
+    p = ReadInteger(p, end, size);
+    if (p == nullptr || size < 0 || dims.size() == kMaxRank) return nullptr;
+    if (size > 1 && __builtin_mul_overflow(bytes, size, &bytes)) return nullptr;
+    dims.push_back(size);
+    if (*p == ',' && p[1] != ']') ++p;
+    else if (*p != ']') return nullptr;
+  }
+  ++p;
+  if (*p != '{') {
+    // A layout may stand behind a blank.
+    const bool ends =
+        *p == ',' || *p == ')' || (*p == ' ' && (IsLetter(p[1]) || p[1] == '%' || (p[1] == '{' && p[2] == '\n')));
+    if (!ends) return nullptr;
+    shape = Shape(*type, std::move(dims));
+    return p;
+  }
+  Layout layout;
+  uint64_t seen = 0;
+  do {
+    ++p;
+    const int dim = *p - '0';
+    if (!IsDigit(*p) || IsDigit(p[1]) || dim >= static_cast<int>(dims.size())) return nullptr;
+    seen |= uint64_t{1} << dim;
+    layout.minor_to_major.push_back(static_cast<int16_t>(dim));
+    ++p;
+  } while (*p == ',');
+  if (*p != '}' || layout.minor_to_major.size() != dims.size() || std::popcount(seen) != std::ssize(dims))
+    return nullptr;
+  shape = Shape(*type, std::move(dims), std::move(layout));
+  return p + 1;
 }
 
 }  // namespace
@@ -39,13 +72,13 @@ bool Reader::AtShape() const {
   if (token_.Is('(')) return true;
   if (token_.kind != TokenKind::kWord) return false;
   const char* after = lexer_.Pointer(token_.end);
-  if (*after == '[') return TypeFromWord(token_.text).has_value();
+  if (*after == '[') return PrimitiveTypeFromText(token_.text).has_value();
   if (token_.text == "b") {
     const char* p = after;
     while (p < lexer_.end() && *p == ' ') ++p;
     return *p == '(';
   }
-  return TypeFromWord(token_.text).has_value();
+  return PrimitiveTypeFromText(token_.text).has_value();
 }
 
 bool Reader::Read(Shape& shape) {
@@ -90,6 +123,10 @@ bool Reader::ReadShapeBytes(const char*& p, Shape& shape) {
 
 // Whatever is no tuple: an array, a token, an opaque value, or b(ARRAY).
 bool Reader::ReadArrayShapeBytes(const char*& p, Shape& shape) {
+  if (const char* after = ReadPlainShape(p, lexer_.end(), shape)) {
+    p = after;
+    return true;
+  }
   const char* begin = p;
   const char* word_end = WordEnd(p, lexer_.end());
   const std::string_view word(p, word_end - p);
@@ -109,7 +146,7 @@ bool Reader::ReadArrayShapeBytes(const char*& p, Shape& shape) {
     shape.SetBuffer(true);
     return true;
   }
-  const std::optional<PrimitiveType> type = TypeFromWord(word);
+  const std::optional<PrimitiveType> type = PrimitiveTypeFromText(word);
   if (!type)
     return FailAt("P050", word.empty() ? "expected a shape" : Str("expected a shape, '", word, "' is no element type"),
                   p, std::max<size_t>(1, word.size()));
@@ -117,8 +154,7 @@ bool Reader::ReadArrayShapeBytes(const char*& p, Shape& shape) {
   if (!SkipSpace(p)) return false;
   if (*p != '[') return FailAt("P010", Str("expected '[' after '", word, "'"), p);
   ++p;
-  std::vector<int64_t> dims;
-  std::vector<int64_t> dynamic;
+  Dims dims, dynamic;
   for (;;) {
     if (!SkipSpace(p)) return false;
     if (*p == ']' && dims.empty()) break;
@@ -134,7 +170,7 @@ bool Reader::ReadArrayShapeBytes(const char*& p, Shape& shape) {
         dynamic.push_back(static_cast<int64_t>(dims.size()));
       }
       int64_t size = 0;
-      const char* stop = Integer(p, lexer_.end(), size);
+      const char* stop = ReadInteger(p, lexer_.end(), size);
       if (stop == nullptr)
         return FailAt("P050", "expected a dimension size", p, std::max<size_t>(1, WordEnd(p, lexer_.end()) - p));
       if (size < 0) return FailAt("V260", Str("dimension ", dims.size(), " is ", size), p, stop - p);
@@ -170,7 +206,7 @@ bool Reader::ReadLayoutBytes(const char*& p, Shape& shape) {
   Layout layout;
   const auto number = [&](int64_t& value, const char* what) {
     if (!SkipSpace(p)) return false;
-    const char* stop = Integer(p, lexer_.end(), value);
+    const char* stop = ReadInteger(p, lexer_.end(), value);
     if (stop == nullptr) return FailAt("P053", Str("expected ", what, " in a layout"), p);
     p = stop;
     return SkipSpace(p);
@@ -185,7 +221,7 @@ bool Reader::ReadLayoutBytes(const char*& p, Shape& shape) {
   while (*p != ':' && *p != '}') {
     int64_t dim = 0;
     if (!number(dim, "a dimension")) return false;
-    layout.minor_to_major.push_back(dim);
+    layout.minor_to_major.push_back(static_cast<int16_t>(std::clamp<int64_t>(dim, -1, kMaxRank)));
     if (*p == ',') {
       ++p;
       if (!SkipSpace(p)) return false;
@@ -195,6 +231,7 @@ bool Reader::ReadLayoutBytes(const char*& p, Shape& shape) {
   if (*p == ':') {
     ++p;
     if (!SkipSpace(p)) return false;
+    Tiling& tiling = layout.tiling.Mutable();
     // The parts come in one order, each at most once.
     const auto part = [&](std::string_view name) {
       if (!std::string_view(p, lexer_.end() - p).starts_with(name)) return false;
@@ -211,8 +248,8 @@ bool Reader::ReadLayoutBytes(const char*& p, Shape& shape) {
         while (p < lexer_.end() && *p != ')') ++p;
         if (!expect(')')) return false;
       } while (many && *p == '(');
-      layout.others.append(from, p);
-      while (layout.others.ends_with(' ')) layout.others.pop_back();
+      tiling.others.append(from, p);
+      while (tiling.others.ends_with(' ')) tiling.others.pop_back();
       return true;
     };
     if (part("D")) {
@@ -224,12 +261,12 @@ bool Reader::ReadLayoutBytes(const char*& p, Shape& shape) {
       if (!SkipSpace(p)) return false;
       while (*p == '(') {
         ++p;
-        std::vector<int64_t>& tile = layout.tiles.emplace_back();
+        std::vector<int64_t>& tile = tiling.tiles.emplace_back();
         if (!SkipSpace(p)) return false;
         while (*p != ')') {
           if (*p == '*') {
             ++p;
-            tile.push_back(Layout::kCombine);
+            tile.push_back(Tiling::kCombine);
             if (!SkipSpace(p)) return false;
           } else if (!number(tile.emplace_back(), "a tile size or '*'")) {
             return false;
@@ -245,11 +282,11 @@ bool Reader::ReadLayoutBytes(const char*& p, Shape& shape) {
         if (!SkipSpace(p)) return false;
       }
     }
-    if (part("L") && (++p, !in_parentheses(layout.tail_padding_alignment))) return false;
+    if (part("L") && (++p, !in_parentheses(tiling.tail_padding_alignment))) return false;
     if (part("#") && !raw_groups(1, false)) return false;
     if (part("*") && !raw_groups(1, false)) return false;
-    if (part("E") && (++p, !in_parentheses(layout.element_size_in_bits))) return false;
-    if (part("S") && (++p, !in_parentheses(layout.memory_space))) return false;
+    if (part("E") && (++p, !in_parentheses(tiling.element_size_in_bits))) return false;
+    if (part("S") && (++p, !in_parentheses(tiling.memory_space))) return false;
     if (part("SC") && !raw_groups(2, true)) return false;
     if (part("P")) return FailAt("P053", "a physical shape belongs to a sparse array, which this is not", p);
     if (part("M") && !raw_groups(1, false)) return false;
@@ -262,12 +299,12 @@ bool Reader::ReadLayoutBytes(const char*& p, Shape& shape) {
     return FailAt("V004", Str("the layout lists ", layout.minor_to_major.size(), " dimensions of ", shape), begin,
                   p - begin);
   }
-  std::vector<bool> seen(rank);
+  uint64_t seen = 0;
   for (const int64_t dim : layout.minor_to_major) {
-    if (dim < 0 || dim >= static_cast<int64_t>(rank) || seen[dim]) {
+    if (dim < 0 || dim >= static_cast<int64_t>(rank) || (seen >> dim & 1) != 0) {
       return FailAt("V300", Str("the layout is no permutation of the dimensions of ", shape), begin, p - begin);
     }
-    seen[dim] = true;
+    seen |= uint64_t{1} << dim;
   }
   if (shape.IsArray()) shape.SetLayout(std::move(layout));
   return true;

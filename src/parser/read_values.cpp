@@ -5,7 +5,7 @@
 
 #include "base/text.h"
 #include "ir/printer.h"
-#include "parser/reader.h"
+#include "parser/attribute_rows.h"
 
 namespace hlo {
 namespace {
@@ -124,16 +124,15 @@ bool Reader::Read(RawText& value) {
   const char* last = begin;  // Behind what belongs to the value.
   const auto group = [&](char open, char close) {
     int64_t depth = 0;
-    for (; p < lexer_.end(); ++p) {
+    while (p < lexer_.end()) {
       if (*p == '"' || *p == '\'') {
-        const char quote = *p;
-        for (++p; p < lexer_.end() && *p != quote; ++p) {
-          if (*p == '\\') ++p;
-        }
-      } else if (*p == open) {
-        ++depth;
-      } else if (*p == close && --depth == 0) {
-        last = ++p;
+        p = StringEnd(p, lexer_.end());
+        if (p == nullptr) break;
+        continue;
+      }
+      if (*p == open) ++depth;
+      if (*p++ == close && --depth == 0) {
+        last = p;
         return true;
       }
     }
@@ -168,10 +167,14 @@ bool Reader::Read(RawText& value) {
   } else {
     return FailExpected("a value");
   }
-  value.text.assign(begin, last);
+  const std::string_view text(begin, last - begin);
   // Blanks in lists of numbers say nothing; XLA prints none.
-  if (value.text.find_first_not_of("{}[](),0123456789<=T \t\r\n") == std::string::npos) {
-    std::erase_if(value.text, [](char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; });
+  if (text.find_first_not_of("{}[](),0123456789<=T \t\r\n") == std::string::npos) {
+    std::string packed(text);
+    std::erase_if(packed, [](char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; });
+    value.text = packed;
+  } else {
+    value.text = text;
   }
   EndBytes(last);
   return true;
@@ -181,19 +184,24 @@ bool Reader::Read(std::vector<int64_t>& value) {
   // By the byte: these lists are the most frequent values.
   if (!token_.Is('{')) return FailExpected("'{' and a list of integers");
   const char* p = lexer_.Pointer(token_.end);
-  value.clear();
+  InlineVector<int64_t, 8> list;  // So that `value` takes its memory once.
   for (;;) {
     if (!SkipSpace(p)) return false;
-    if (*p == '}' && value.empty()) break;
-    const auto [stop, error] = std::from_chars(p, lexer_.end(), value.emplace_back());
-    if (error == std::errc::result_out_of_range) return FailAt("P042", "integer does not fit 64 bits", p, stop - p);
-    if (error != std::errc() || IsWordByte(*stop)) return FailAt("P010", "expected an integer", p);
+    if (*p == '}' && list.empty()) break;
+    int64_t item = 0;
+    const char* stop = ReadInteger(p, lexer_.end(), item);
+    if (stop == nullptr && IsDigit(p[*p == '-'])) {
+      return FailAt("P042", "integer does not fit 64 bits", p, WordEnd(p, lexer_.end()) - p);
+    }
+    if (stop == nullptr || IsWordByte(*stop)) return FailAt("P010", "expected an integer", p);
+    list.push_back(item);
     p = stop;
     if (!SkipSpace(p)) return false;
     if (*p == '}') break;
     if (*p != ',') return FailAt("P010", "expected ',' or '}' after an integer", p);
     ++p;
   }
+  value = list;
   EndBytes(p + 1);
   return true;
 }
@@ -361,28 +369,6 @@ bool Reader::Read(std::vector<Precision>& value) {
   return ReadBraced([&] { return Read(value.emplace_back()); });
 }
 
-template <class Struct>
-bool Reader::ReadFields(Struct& value, const char* what) {
-  if (!Take('{')) return FailExpected(Str("'{' of ", what));
-  while (!token_.Is('}')) {
-    if (Take(',')) continue;
-    if (token_.kind != TokenKind::kAttribute) return FailExpected(Str("an item of ", what, " or '}'"));
-    const Token name = token_;
-    Advance();
-    bool known = false;
-    bool good = true;
-    ForEachField<Struct>([&](const auto& field) {
-      if (known || name.text != field.name) return;
-      known = true;
-      good = Read(value.*field.member);
-    });
-    if (!good) return false;
-    if (!known) return Fail("P034", Str("'", name.text, "' is no item of ", what), name.range());
-  }
-  Advance();
-  return true;
-}
-
 // A string that holds a balanced dictionary is that dictionary; any other is quoted in one way.
 static bool CanonicalValue(std::string& text) {
   if (text.starts_with('{')) return true;
@@ -394,15 +380,18 @@ static bool CanonicalValue(std::string& text) {
   return true;
 }
 
-bool CanonicalBackendConfig(std::string& text) {
+bool CanonicalBackendConfig(RawText& value) {
+  if (value.text.view().starts_with('{')) return true;
+  std::string text(value.text);
   if (!CanonicalValue(text)) return false;
-  if (text == "\"\"") text.clear();
+  value.text = text == "\"\"" ? "" : text;
   return true;
 }
 
-bool CanonicalFrontendAttributes(std::string& text) {
+bool CanonicalFrontendAttributes(RawText& attributes) {
+  const std::string written(attributes.text);  // Ends with a NUL, as the lexer wants.
   std::map<std::string, std::string> values;
-  Lexer lexer(text, 1, static_cast<uint32_t>(text.size()));
+  Lexer lexer(written, 1, static_cast<uint32_t>(written.size()));
   for (Token token = lexer.Next(); !token.Is('}');) {
     if (token.Is(',')) {
       token = lexer.Next();
@@ -427,13 +416,27 @@ bool CanonicalFrontendAttributes(std::string& text) {
     values[key] = std::move(value);
     token = lexer.Next();
   }
-  text = "{";
+  std::string text = "{";
   for (const auto& [key, value] : values) text += Str(text.size() > 1 ? "," : "", key, "=", value);
-  text += "}";
+  attributes.text = text + "}";
   return true;
 }
 
-bool Reader::Read(Metadata& value) { return ReadFields(value, "metadata"); }
+// name=value pairs in braces; commas between them are optional.
+bool Reader::Read(Metadata& value) {
+  if (!Expect('{', "'{' of metadata")) return false;
+  while (!token_.Is('}')) {
+    if (Take(',')) continue;
+    if (token_.kind != TokenKind::kAttribute) return FailExpected("an item of metadata or '}'");
+    const AttributeRow* row = FindRow(kRowsOf<Metadata>, token_.text);
+    const Token name = token_;
+    Advance();
+    if (row == nullptr) return Fail("P034", Str("'", name.text, "' is no item of metadata"), name.range());
+    if (!row->read(*this, &value)) return false;
+  }
+  Advance();
+  return true;
+}
 
 bool Reader::Read(Computation*& value) {
   if (token_.Is('{')) {
@@ -447,10 +450,10 @@ bool Reader::Read(Computation*& value) {
   }
   if (token_.kind != TokenKind::kWord && token_.kind != TokenKind::kName)
     return FailExpected("the name of a computation");
-  const auto found = computations_.find(token_.text);
-  if (found == computations_.end()) {
+  Computation** const found = computations_.Find(token_.text);
+  if (found == nullptr) {
     std::vector<std::string_view> names;
-    for (const auto& [name, computation] : computations_) names.push_back(name);
+    for (const auto& [name, computation] : computations_.entries()) names.push_back(name);
     std::sort(names.begin(), names.end());
     const auto near = NearNames(token_.text, names, 1);
     const bool itself = computation_ != nullptr && computation_->name() == token_.text;
@@ -462,7 +465,7 @@ bool Reader::Read(Computation*& value) {
     else if (!near.empty()) AddHint(Str("did you mean '", near[0], "'?"));
     return false;
   }
-  value = found->second;
+  value = *found;
   Advance();
   return true;
 }

@@ -1,47 +1,8 @@
 #include "parser/reader.h"
 
-#include "base/interned.h"
 #include "base/text.h"
 
 namespace hlo {
-
-// ---- Scope -------------------------------------------------------------------------------------------------------
-
-size_t Scope::Probe(std::string_view name, uint32_t hash) const {
-  const size_t mask = slots_.size() - 1;
-  size_t at = hash & mask;
-  while (slots_[at].epoch == epoch_ && (slots_[at].hash != hash || slots_[at].name != name)) at = (at + 1) & mask;
-  return at;
-}
-
-static uint32_t HashName(std::string_view name) { return static_cast<uint32_t>(HashBytes(name)); }
-
-Instruction** Scope::Find(std::string_view name) {
-  if (slots_.empty()) return nullptr;
-  Slot& slot = slots_[Probe(name, HashName(name))];
-  return slot.epoch == epoch_ ? &slot.inst : nullptr;
-}
-
-bool Scope::Insert(std::string_view name, Instruction* inst) {
-  if (used_ * 2 >= slots_.size()) {
-    std::vector<Slot> old = std::move(slots_);
-    slots_ = std::vector<Slot>(std::max<size_t>(64, old.size() * 2));
-    for (const Slot& slot : old) {
-      if (slot.epoch == epoch_) slots_[Probe(slot.name, slot.hash)] = slot;
-    }
-  }
-  const uint32_t hash = HashName(name);
-  Slot& slot = slots_[Probe(name, hash)];
-  if (slot.epoch == epoch_) return false;
-  slot = {name, inst, hash, epoch_};
-  ++used_;
-  return true;
-}
-
-void Scope::Clear() {
-  ++epoch_;
-  used_ = 0;
-}
 
 // ---- Reader ------------------------------------------------------------------------------------------------------
 
@@ -52,17 +13,6 @@ Reader::Reader(std::shared_ptr<const SourceText> source, const ParseOptions& opt
              options.piece.empty() ? static_cast<uint32_t>(source_->text().size()) : options.piece.end),
       scope_(std::make_unique<Scope>()) {
   Advance();
-}
-
-bool Reader::Take(char punctuation) {
-  if (!token_.Is(punctuation)) return false;
-  Advance();
-  return true;
-}
-
-bool Reader::Expect(char punctuation, const char* what) {
-  if (Take(punctuation)) return true;
-  return FailExpected(what);
 }
 
 bool Reader::ExpectAttributeName(std::string_view name, const char* what) {
@@ -127,9 +77,7 @@ void Reader::EndBytes(const char* p) {
   last_end_ = lexer_.Offset(p);
 }
 
-bool Reader::SkipSpace(const char*& p) {
-  while (*p == ' ') ++p;
-  if (static_cast<unsigned char>(*p) > ' ' && *p != '/') return true;
+bool Reader::SkipRareSpace(const char*& p) {
   lexer_.Seek(p);
   if (!lexer_.SkipSpace()) return FailAt("P002", "comment without end", lexer_.at(), 2);
   p = lexer_.at();
@@ -150,22 +98,6 @@ bool Reader::FailAt(const char* code, std::string message, const char* p, size_t
 }
 
 // ---- Free functions ----------------------------------------------------------------------------------------------
-
-std::optional<PrimitiveType> TypeFromWord(std::string_view word) {
-  if (word.size() == 3) {
-    if (word == "f32") return PrimitiveType::kF32;
-    if (word == "s32") return PrimitiveType::kS32;
-    if (word == "f16") return PrimitiveType::kF16;
-    if (word == "u32") return PrimitiveType::kU32;
-    if (word == "f64") return PrimitiveType::kF64;
-    if (word == "s64") return PrimitiveType::kS64;
-  } else if (word.size() == 4) {
-    if (word == "bf16") return PrimitiveType::kBF16;
-    if (word == "pred") return PrimitiveType::kPred;
-  }
-  if (word.size() < 2 || word.size() > 13) return std::nullopt;
-  return PrimitiveTypeFromText(word);
-}
 
 static void AppendCodePoint(uint32_t code, std::string& text) {
   if (code < 0x80) {
@@ -232,16 +164,14 @@ bool Unquote(std::string_view quoted, std::string& text) {
 
 const char* SkipBalanced(const char* begin, const char* end) {
   int64_t depth = 0;
-  for (const char* p = begin; p < end; ++p) {
-    if (*p == '{') {
-      ++depth;
-    } else if (*p == '}') {
-      if (--depth == 0) return p + 1;
-    } else if (*p == '"') {
-      for (++p; p < end && *p != '"'; ++p) {
-        if (*p == '\\') ++p;
-      }
+  for (const char* p = begin; p != nullptr && p < end;) {
+    if (*p == '"') {
+      p = StringEnd(p, end);
+      continue;
     }
+    if (*p == '{') ++depth;
+    if (*p == '}' && --depth == 0) return p + 1;
+    ++p;
   }
   return nullptr;
 }

@@ -13,38 +13,14 @@
 
 #include "ir/module.h"
 #include "parser/lexer.h"
+#include "parser/name_map.h"
 #include "parser/parser.h"
 
 namespace hlo {
 
 // Names of one computation. A name that was defined by something wrong is known and has no instruction, so that its
 // uses are not wrong once more.
-class Scope {
- public:
-  Instruction** Find(std::string_view name);
-  // False when it was there.
-  bool Insert(std::string_view name, Instruction* inst);
-  void Clear();
-  template <class F>
-  void ForEachName(F&& f) const {
-    for (const Slot& slot : slots_) {
-      if (slot.epoch == epoch_) f(slot.name);
-    }
-  }
-
- private:
-  struct Slot {
-    std::string_view name;
-    Instruction* inst = nullptr;
-    uint32_t hash = 0;
-    uint32_t epoch = 0;
-  };
-  size_t Probe(std::string_view name, uint32_t hash) const;
-
-  std::vector<Slot> slots_;
-  size_t used_ = 0;
-  uint32_t epoch_ = 1;
-};
+using Scope = NameMap<Instruction*>;
 
 class Reader {
  public:
@@ -88,9 +64,6 @@ class Reader {
     value = static_cast<Enum>(index);
     return true;
   }
-  // name=value pairs of a struct in braces; commas between them are optional.
-  template <class Struct>
-  bool ReadFields(Struct& value, const char* what);
   // A list in braces, its items read by `item`.
   template <class Item>
   bool ReadBraced(Item&& item);
@@ -104,8 +77,12 @@ class Reader {
     last_end_ = token_.end;
     token_ = lexer_.Next();
   }
-  bool Take(char punctuation);  // When it is the next token.
-  bool Expect(char punctuation, const char* what);
+  bool Take(char punctuation) {  // When it is the next token.
+    if (!token_.Is(punctuation)) return false;
+    Advance();
+    return true;
+  }
+  bool Expect(char punctuation, const char* what) { return Take(punctuation) || FailExpected(what); }
   bool ExpectAttributeName(std::string_view name, const char* what);
   bool FailExpected(std::string_view what);  // At the next token.
   bool Fail(const char* code, std::string message, SourceRange range);
@@ -122,7 +99,11 @@ class Reader {
   // Reading by the byte: begins at the next token, and ends with the token behind `p`.
   const char* BeginBytes() const { return lexer_.Pointer(token_.begin); }
   void EndBytes(const char* p);
-  bool SkipSpace(const char*& p);
+  bool SkipSpace(const char*& p) {
+    while (*p == ' ') ++p;
+    return (static_cast<unsigned char>(*p) > ' ' && *p != '/') || SkipRareSpace(p);
+  }
+  bool SkipRareSpace(const char*& p);  // Line ends, tabs, comments.
   bool FailAt(const char* code, std::string message, const char* p, size_t length = 1);
   bool ReadEnum(std::span<const std::string_view> words, bool ignore_case, int& index);
   bool ReadInt(int64_t& value, const char* what);
@@ -163,7 +144,7 @@ class Reader {
   bool ReadAttributes(Pending& pending);
   bool Canonicalize(std::string_view name, CommonAttrs& common, SourceRange range);
   bool ReadControlPredecessors(std::vector<Instruction*>& predecessors);
-  bool Build(Pending& pending, std::string name, Instruction*& inst);
+  bool Build(Pending& pending, std::string_view name, Instruction*& inst);
   bool CheckOperandCount(const Pending& pending);
   bool CheckTupleSize(const Pending& pending);
   bool WrapAsync(Pending& pending);
@@ -192,7 +173,7 @@ class Reader {
   uint32_t last_end_ = 0;  // Where the one before it ended.
 
   std::unique_ptr<Module> module_;
-  std::unordered_map<std::string_view, Computation*> computations_;
+  NameMap<Computation*> computations_;
   std::unordered_map<const Computation*, bool> broken_;  // Had errors: what calls them is not judged.
 
   // The computation that is being read.
@@ -204,6 +185,7 @@ class Reader {
   SourceRange root_keyword_;
   bool lone_ = false;  // A single instruction: undefined operands become parameters.
   std::unordered_map<std::string, Instruction*> projections_;
+  std::pair<RawText, RawText> frontend_attributes_;  // The last ones, as written and in their one spelling.
 
   int64_t depth_ = 0;
   int64_t inferred_shapes_ = 0;  // In tuples that were not written.
@@ -223,13 +205,10 @@ bool Reader::ReadBraced(Item&& item) {
   return true;
 }
 
-// The element type that a word names; none for "tuple". Fast for the usual ones.
-std::optional<PrimitiveType> TypeFromWord(std::string_view word);
-
 // The one spelling of frontend_attributes={...} (keys sorted, no blanks) and of a backend_config (a dictionary without
 // quotes, an empty string as nothing at all); so equal ones have equal text. False for what is no list of key=value.
-bool CanonicalFrontendAttributes(std::string& text);
-bool CanonicalBackendConfig(std::string& text);
+bool CanonicalFrontendAttributes(RawText& attributes);
+bool CanonicalBackendConfig(RawText& value);
 // Removes the quotes and resolves the escapes. False for an escape that is none.
 bool Unquote(std::string_view quoted, std::string& text);
 // Behind the brace that closes the one at `begin`, double-quoted strings skipped; null when there is none.

@@ -318,7 +318,8 @@ Result<std::optional<KernelPlan>> EmitContraction(const FusionBody& body, const 
   const Shape& shape = hero->shape();
   for (const FusionBody::Root& root : body.roots()) {
     TRY(KernelType(*root.inst, root.shape->type()));
-    if (root.shape->NumElements() != shape.NumElements() || !root.shape->layout().tiles.empty()) return std::nullopt;
+    if (root.shape->NumElements() != shape.NumElements() || !root.shape->layout().tiling->tiles.empty())
+      return std::nullopt;
     const std::vector<IndexExpr> at =
         root.shape->dims() == shape.dims()
             ? plan.result

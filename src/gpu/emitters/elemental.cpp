@@ -39,7 +39,9 @@ std::vector<int64_t> PhysicalDims(const Shape& shape) {
 }
 
 Status CheckLayout(const Instruction& inst, const Shape& shape) {
-  if (shape.layout().tiles.empty() && shape.layout().element_size_in_bits == 0 && !shape.HasDynamicDims()) return {};
+  if (shape.layout().tiling->tiles.empty() && shape.layout().tiling->element_size_in_bits == 0 &&
+      !shape.HasDynamicDims())
+    return {};
   FAIL(UnsupportedAt(inst, "U104",
                      Str("no kernels for arrays of shape ", shape.ToStringWithLayout(), " ('", inst.name(), "')")));
 }

@@ -16,7 +16,7 @@ using Kind = ElementNode::Kind;
 constexpr int64_t kTableElements = 64;
 
 std::string KernelName(const Instruction& source, std::string_view suffix) {
-  std::string name = source.name();
+  std::string name(source.name());
   for (char& c : name) {
     if (!isalnum(static_cast<unsigned char>(c))) c = '_';
   }
@@ -76,7 +76,7 @@ KernelFrame::KernelFrame(ElementGraph& graph, std::span<const NodeId> needed, in
     literals[constant] = k_.Input(name, type, elements);
     buffers_.push_back({.kind = KernelBuffer::Kind::kLiteral, .bytes = literal.byte_size(), .literal = literal});
   }
-  k_.SetSource(graph.body().source().name());
+  k_.SetSource(std::string(graph.body().source().name()));
   emission_ = std::make_unique<Emission>(graph, k_, leaves_, std::move(literals), fault_);
 }
 

@@ -69,7 +69,7 @@ Result<std::unique_ptr<LoopPlan>> PlanOver(const FusionBody& body, const LoopReq
   }
   for (const FusionBody::Root* root : request.roots) {
     TRY(KernelType(*root->inst, root->shape->type()));
-    if (!root->shape->layout().tiles.empty()) {
+    if (!root->shape->layout().tiling->tiles.empty()) {
       FAIL(UnsupportedAt(*root->inst, "U104",
                          Str("no kernels for arrays of shape ", root->shape->ToStringWithLayout())));
     }

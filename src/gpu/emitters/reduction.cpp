@@ -596,7 +596,7 @@ Result<std::optional<KernelPlan>> EmitReduction(const FusionBody& body, const Em
   const std::vector<const Instruction*> heroes = Heroes(body);
   if (heroes.empty()) return std::nullopt;
   const Shape& shape = heroes[0]->operand(0).shape();
-  if (shape.NumElements() == 0 || !shape.layout().tiles.empty()) return std::nullopt;
+  if (shape.NumElements() == 0 || !shape.layout().tiling->tiles.empty()) return std::nullopt;
   const auto large = [](int64_t size) { return size > 1; };
   const size_t rank = std::ranges::count_if(shape.dims(), large);
   auto plan = TRY(PlanOver(body, heroes, std::vector<int>(rank, 1)));

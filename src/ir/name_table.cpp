@@ -1,0 +1,157 @@
+#include "ir/name_table.h"
+
+#include <algorithm>
+
+#include "base/interned.h"
+#include "base/text.h"
+
+namespace hlo {
+namespace {
+
+// The stem of a name and its number; `add` is number 0 of "add", and so is `add.0`.
+std::pair<std::string_view, int64_t> SplitName(std::string_view name) {
+  const size_t dot = name.rfind('.');
+  int64_t number = 0;
+  if (dot == std::string_view::npos || dot == 0 || dot + 1 == name.size() || !ParseInt(name.substr(dot + 1), &number))
+    return {name, 0};
+  return {name.substr(0, dot), number};
+}
+
+// One text for all that are the same stem and number: `add` for `add.0`; but `add.5.0`, the number 0 of `add.5`, is not
+// `add.5`. Empty for rare ones that take work, such as `add.07`, which is `add.7`.
+std::string_view PlainText(std::string_view name) {
+  const size_t dot = name.rfind('.');
+  if (dot == std::string_view::npos || dot + 1 == name.size()) return name;
+  if (name[dot + 1] != '0' && name[dot + 1] != '-') return name;
+  if (name.substr(dot) != ".0") return {};
+  const std::string_view stem = name.substr(0, dot);
+  return SplitName(stem).first.size() == stem.size() ? stem : name;
+}
+
+}  // namespace
+
+// ---- NameSet -------------------------------------------------------------------------------------------------------
+
+bool NameSet::Insert(std::string_view name) {
+  if (2 * names_.size() >= slots_.size()) Double();
+  const size_t mask = slots_.size() - 1;
+  const auto hash = static_cast<uint32_t>(HashBytes(name));
+  size_t at = hash & mask;
+  for (; slots_[at].position != 0; at = (at + 1) & mask) {
+    if (slots_[at].hash == hash && names_[slots_[at].position - 1] == name) return false;
+  }
+  names_.push_back(name);
+  slots_[at] = {hash, static_cast<uint32_t>(names_.size())};
+  return true;
+}
+
+void NameSet::Double() {
+  const std::vector<Slot> old = std::move(slots_);
+  const size_t mask = std::max<size_t>(64, 2 * old.size()) - 1;
+  slots_ = std::vector<Slot>(mask + 1);
+  for (const Slot& slot : old) {
+    if (slot.position == 0) continue;
+    size_t at = slot.hash & mask;
+    while (slots_[at].position != 0) at = (at + 1) & mask;
+    slots_[at] = slot;
+  }
+}
+
+// ---- NameTable -----------------------------------------------------------------------------------------------------
+
+uint32_t NameTable::StemOf(std::string_view text) {
+  if (2 * stems_.size() >= stem_slots_.size()) {
+    stem_slots_.assign(std::max<size_t>(64, 4 * stems_.size()), 0);
+    for (size_t i = 0; i < stems_.size(); ++i) {
+      size_t at = stems_[i].hash & (stem_slots_.size() - 1);
+      while (stem_slots_[at] != 0) at = (at + 1) & (stem_slots_.size() - 1);
+      stem_slots_[at] = static_cast<uint32_t>(i + 1);
+    }
+  }
+  const uint64_t hash = HashBytes(text);
+  size_t at = hash & (stem_slots_.size() - 1);
+  for (; stem_slots_[at] != 0; at = (at + 1) & (stem_slots_.size() - 1)) {
+    const Stem& stem = stems_[stem_slots_[at] - 1];
+    if (stem.hash == hash && stem.text == text) return stem_slots_[at] - 1;
+  }
+  stems_.push_back({std::string(text), hash});
+  stem_slots_[at] = static_cast<uint32_t>(stems_.size());
+  return stem_slots_[at] - 1;
+}
+
+// Its entry, or the free one where it belongs.
+NameTable::Taken& NameTable::Find(uint32_t stem, int64_t number) {
+  const size_t mask = taken_.size() - 1;
+  size_t at = (static_cast<uint64_t>(number) * 0x9E3779B97F4A7C15 ^ stem * uint64_t{0xC2B2AE3D27D4EB4F}) >> 20 & mask;
+  while (taken_[at].state != Taken::kFree && (taken_[at].stem != stem || taken_[at].number != number)) {
+    at = (at + 1) & mask;
+  }
+  return taken_[at];
+}
+
+bool NameTable::Take(uint32_t stem, int64_t number) {
+  if (2 * used_ >= taken_.size()) {
+    const std::vector<Taken> old = std::move(taken_);
+    taken_ = std::vector<Taken>(std::max<size_t>(256, 2 * old.size()));
+    used_ = 0;
+    for (const Taken& entry : old) {
+      if (entry.state != Taken::kTaken) continue;
+      Find(entry.stem, entry.number) = entry;
+      ++used_;
+    }
+  }
+  Taken& entry = Find(stem, number);
+  if (entry.state == Taken::kTaken) return false;
+  used_ += entry.state == Taken::kFree;
+  entry = {number, stem, Taken::kTaken};
+  ++stems_[stem].taken;
+  return true;
+}
+
+std::string NameTable::NextOf(uint32_t stem, bool has_number) {
+  int64_t number = 0;
+  do number = stems_[stem].next++;
+  while (!Take(stem, number));
+  return number == 0 && !has_number ? stems_[stem].text : Str(stems_[stem].text, ".", number);
+}
+
+void NameTable::Settle() {
+  if (settled_) return;
+  settled_ = true;
+  for (const std::string_view name : claimed_.names()) {
+    const auto [text, number] = SplitName(name);
+    Take(StemOf(text), number);
+  }
+  claimed_ = NameSet();
+}
+
+std::string NameTable::Unique(std::string_view wish) {
+  Settle();
+  const auto [text, number] = SplitName(wish);
+  const uint32_t stem = StemOf(text);
+  const bool has_number = text.size() < wish.size();
+  if (Take(stem, number)) return has_number ? Str(text, ".", number) : std::string(wish);
+  return NextOf(stem, has_number);
+}
+
+bool NameTable::Claim(std::string_view name) {
+  if (!settled_) {
+    if (const std::string_view plain = PlainText(name); !plain.empty()) return claimed_.Insert(plain);
+    Settle();
+  }
+  const auto [text, number] = SplitName(name);
+  return Take(StemOf(text), number);
+}
+
+void NameTable::Release(std::string_view name) {
+  Settle();
+  if (taken_.empty()) return;
+  const auto [text, number] = SplitName(name);
+  const uint32_t stem = StemOf(text);
+  Taken& entry = Find(stem, number);
+  if (entry.state != Taken::kTaken) return;
+  entry.state = Taken::kReleased;
+  if (--stems_[stem].taken == 0) stems_[stem].next = 0;
+}
+
+}  // namespace hlo

@@ -1,0 +1,73 @@
+// The names of a module that are taken, and new ones.
+#ifndef HLO_IR_NAME_TABLE_H_
+#define HLO_IR_NAME_TABLE_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace hlo {
+
+// Distinct texts, which must outlive it.
+class NameSet {
+ public:
+  bool Insert(std::string_view name);  // False when it was there.
+  const std::vector<std::string_view>& names() const { return names_; }
+
+ private:
+  struct Slot {
+    uint32_t hash = 0;
+    uint32_t position = 0;  // In names_, plus one.
+  };
+  void Double();
+
+  std::vector<std::string_view> names_;
+  std::vector<Slot> slots_;
+};
+
+// Names given so far, and numbers for new ones. `add.5` is number 5 of the stem `add`; so is `add` its number 0.
+//
+// Most modules are read and never changed, and their names need no numbers: as long as names are only claimed, and none
+// of them twice, they are kept as they stand. The first question that needs stems and numbers sorts them into those.
+class NameTable {
+ public:
+  // `wish` when it is free, else the stem's next number.
+  std::string Unique(std::string_view wish);
+  // False when it is taken. The text must last as long as the table, or until Settle.
+  bool Claim(std::string_view name);
+  void Release(std::string_view name);
+  // From here on, no text of others is needed.
+  void Settle();
+
+ private:
+  struct Stem {
+    std::string text;
+    uint64_t hash;
+    int64_t next = 0;
+    int64_t taken = 0;  // How many names.
+  };
+  struct Taken {
+    int64_t number;
+    uint32_t stem;
+    enum : uint32_t { kFree, kReleased, kTaken } state = kFree;
+  };
+
+  uint32_t StemOf(std::string_view text);
+  Taken& Find(uint32_t stem, int64_t number);
+  bool Take(uint32_t stem, int64_t number);  // False when it is taken.
+  std::string NextOf(uint32_t stem, bool has_number);
+
+  bool settled_ = false;
+  NameSet claimed_;  // Until then.
+
+  std::vector<Stem> stems_;
+  std::vector<uint32_t> stem_slots_;  // A hash table of positions in stems_, plus one.
+  std::vector<Taken> taken_;          // A hash table.
+  size_t used_ = 0;                   // Of taken_: not free.
+};
+
+}  // namespace hlo
+
+#endif  // HLO_IR_NAME_TABLE_H_
