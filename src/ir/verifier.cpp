@@ -69,8 +69,8 @@ class Verifier {
     if (CheckStructure() && CheckCallGraph()) {
       const std::vector<Computation*> computations = module_.Computations();
       for (const Computation* computation : computations) {
-        for (const Instruction* inst : computation->Instructions()) {
-          if (inst->Is(Opcode::kFusion)) fused_.insert(inst->attrs<FusionAttrs>().calls);
+        for (const Instruction* inst : computation->instructions()) {
+          if (!inst->removed() && inst->Is(Opcode::kFusion)) fused_.insert(inst->attrs<FusionAttrs>().calls);
         }
       }
       for (const Computation* computation : computations) CheckComputation(*computation);
@@ -238,7 +238,8 @@ bool Verifier::CheckCallGraph() {
   std::vector<const Computation*> ready;
   for (const Computation* computation : module_.Computations()) {
     int& count = waiting[computation];
-    for (const Instruction* inst : computation->Instructions()) {
+    for (const Instruction* inst : computation->instructions()) {
+      if (inst->removed()) continue;
       for (const Computation* callee : CalledComputations(*inst)) {
         ++count;
         callers[callee].push_back(computation);
@@ -269,7 +270,8 @@ bool Verifier::CheckCallGraph() {
 
 void Verifier::CheckComputation(const Computation& computation) {
   const bool fused = fused_.contains(&computation);
-  for (const Instruction* inst : computation.Instructions()) {
+  for (const Instruction* inst : computation.instructions()) {
+    if (inst->removed()) continue;
     if (findings_.Full()) return;
     bool judged = true;
     for (const Instruction* operand : inst->operands()) judged = judged && !findings_.IsWrong(*operand);
@@ -359,14 +361,23 @@ Status Verifier::CheckPrecision(const Instruction& inst) {
   return {};
 }
 
+// The first of that name.
+const Instruction& FindNamed(const Module& module, std::string_view name) {
+  for (const Computation* computation : module.Computations()) {
+    for (const Instruction* inst : computation->instructions()) {
+      if (!inst->removed() && inst->name() == name) return *inst;
+    }
+  }
+  CHECK(false, "no instruction is called ", name);
+}
+
 void Verifier::CheckNames() {
-  std::unordered_map<std::string_view, const Instruction*> names;
+  NameSet names;
   for (const Computation* computation : module_.Computations()) {
-    for (const Instruction* inst : computation->Instructions()) {
-      const auto [other, first] = names.emplace(inst->name(), inst);
-      if (first || findings_.Full()) continue;
+    for (const Instruction* inst : computation->instructions()) {
+      if (inst->removed() || names.Insert(inst->name()) || findings_.Full()) continue;
       Report(ErrorAt(*inst, "V007", Str("two instructions are called '", inst->name(), "'"))
-                 .AddNote("the other one", other->second->range()));
+                 .AddNote("the other one", FindNamed(module_, inst->name()).range()));
     }
   }
 }
