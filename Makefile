@@ -111,6 +111,12 @@ gpu-check: all  ## Everything that needs a GPU; says SKIPPED where there is none
 bench: all  ## Compare with XLA:CPU (in a venv of its own) and with hand-written kernels; prints ratio tables
 	scripts/bench
 
+# bench/parse.py takes the ten largest of these that both sides accept.
+TEXTS = $(shell find testdata/models $(CORPUS)/corpus -name '*.hlo')
+bench-parse: all  ## Compare the parser with XLA's on the largest of TEXTS=..., and time a module of 100 MB
+	[ -x build/venv/bin/python ] || bench/models/regenerate.sh muladd_reduce
+	@build/venv/bin/python bench/parse.py --largest 10 $(TEXTS)
+
 models:  ## Lower the programs of bench/models again (needs Python; makes a venv)
 	bench/models/regenerate.sh
 
@@ -152,4 +158,4 @@ install: all  ## Copy the program and its links below PREFIX
 clean:  ## Remove what was built
 	rm -rf $(BUILD) build-asan compile_commands.json
 
-.PHONY: all help deps demo test run-tests golden kernel-check verifier-coverage asan gpu-check bench models lint tidy format dist install clean
+.PHONY: all help deps demo test run-tests golden kernel-check verifier-coverage asan gpu-check bench bench-parse models lint tidy format dist install clean

@@ -1,77 +1,147 @@
 #!/usr/bin/env python3
-"""Our parser against XLA's on the same texts, one thread, one run; a Markdown table on stdout.
+"""Our parser against XLA's on the same texts, one thread, by turns in one run; Markdown tables on stdout.
 
-    parse.py FILE.hlo... [--largest 10]
+    parse.py FILE.hlo... [--largest 10] [--rounds 5] [--generated 100]
 
 XLA's is the parser alone, through jaxlib; it does not verify. Ours is timed without its verifier and with it, freeing
-the module counted on both sides. Each figure is the best of several. Texts that either refuses are a line below the
-table. Needs the Python of bench/models/regenerate.sh (build/venv) and build/bin/hlo.
+the module counted on both sides. In each round either side has its best of several; the tables have medians over the
+rounds. Texts that either refuses are a line below the table. The second table is `hlo check` on modules of
+bench/large_module.py, up to --generated megabytes, in a process of its own: seconds and peak memory.
+Needs the Python of bench/models/regenerate.sh (build/venv) and build/bin/hlo.
 """
 import argparse
+import datetime
 import math
 import os
+import platform
 import re
+import statistics
 import subprocess
 import sys
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+HLO = os.path.join(ROOT, 'build/bin/hlo')
 
 options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 options.add_argument('files', nargs='+', metavar='FILE.hlo')
 options.add_argument('--largest', type=int, default=0, metavar='N', help='only the N largest that both accept')
+options.add_argument('--rounds', type=int, default=5, metavar='N', help='how often either side has its turn (default 5)')
+options.add_argument('--generated', type=int, default=100, metavar='MB', help='largest generated module; 0: none')
 options = options.parse_args()
 
 os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:1])
 os.environ.update(JAX_PLATFORMS='cpu', TF_CPP_MIN_LOG_LEVEL='3')
+import jaxlib
 from jaxlib import _hlo
 
 
-def xla_seconds(text):
+def xla_seconds(text, least=0.5):
     """The best of at least three; None when XLA refuses the text."""
-    best, start = math.inf, time.perf_counter()
+    best, runs, start = math.inf, 0, time.perf_counter()
     try:
-        while True:
+        while runs < 3 or time.perf_counter() - start < least:
             begin = time.perf_counter()
             module = _hlo.hlo_module_from_text(text)
             del module
             best = min(best, time.perf_counter() - begin)
-            if time.perf_counter() - start > 1.5:
-                return best
+            runs += 1
+        return best
     except Exception:
         return None
 
 
 def our_seconds(path):
-    """(parse, verify), or None when ours refuses the text."""
-    run = subprocess.run([os.path.join(ROOT, 'build/bin/hlo'), 'check', '--bench', path], capture_output=True, text=True)
+    """(parse, parse and verify), or None when ours refuses the text."""
+    run = subprocess.run([HLO, 'check', '--bench', path], capture_output=True, text=True)
     match = re.search(r'parse ([\d.]+) ms.*verify ([\d.]+) ms', run.stdout)
-    return match and (float(match[1]) * 1e-3, float(match[2]) * 1e-3)
+    return match and (float(match[1]) * 1e-3, (float(match[1]) + float(match[2])) * 1e-3)
 
 
-print('| text | MB | XLA parse MB/s | ours parse MB/s | ratio | ours parse + verify MB/s | ratio |')
-print('|---|--:|--:|--:|--:|--:|--:|')
-parse_ratios, both_ratios, refused = [], [], []
-for path in sorted(options.files, key=os.path.getsize, reverse=True):
+def read(path):
     with open(path, encoding='utf-8', errors='surrogateescape') as file:
-        text = file.read()
-    megabytes = os.path.getsize(path) * 1e-6
-    ours = our_seconds(path)
-    theirs = ours and xla_seconds(text)
-    name = os.path.basename(path).removesuffix('.hlo')
-    if not ours or not theirs:
-        refused.append('%s (%s)' % (name, 'XLA' if ours else 'ours'))
-        continue
-    parse, both = ours[0], ours[0] + ours[1]
-    parse_ratios.append(theirs / parse)
-    both_ratios.append(theirs / both)
-    print('| %s | %.2f | %.0f | %.0f | %.1f | %.0f | %.1f |' % (
-        name, megabytes, megabytes / theirs, megabytes / parse, theirs / parse, megabytes / both, theirs / both), flush=True)
-    if len(parse_ratios) == options.largest:
-        break
-if not parse_ratios:
-    sys.exit('no text that both accept')
-geomean = lambda values: math.exp(sum(map(math.log, values)) / len(values))
-print('| geometric mean | | | | %.1f | | %.1f |' % (geomean(parse_ratios), geomean(both_ratios)))
-if refused:
-    print('\nRefused: ' + ', '.join(refused))
+        return file.read()
+
+
+def geomean(values):
+    return math.exp(sum(map(math.log, values)) / len(values))
+
+
+def compare(paths):
+    print('| text | MB | XLA parse MB/s | ours parse MB/s | ratio | ours parse + verify MB/s | ratio |')
+    print('|---|--:|--:|--:|--:|--:|--:|')
+    parse_ratios, both_ratios, refused = [], [], []
+    for path in paths:
+        text, megabytes = read(path), os.path.getsize(path) * 1e-6
+        name = os.path.basename(path).removesuffix('.hlo')
+        accepted = xla_seconds(text, 0) and our_seconds(path)
+        if not accepted:
+            refused.append(name)
+            continue
+        theirs, parse, both = [], [], []
+        for _ in range(options.rounds):
+            theirs.append(xla_seconds(text))
+            ours = our_seconds(path)
+            parse.append(ours[0])
+            both.append(ours[1])
+        rate = lambda seconds: megabytes / statistics.median(seconds)
+        # Of one round, so that what else the machine did then slowed both.
+        ratio = lambda ours: statistics.median(x / y for x, y in zip(theirs, ours))
+        parse_ratios.append(ratio(parse))
+        both_ratios.append(ratio(both))
+        print('| %s | %.2f | %.0f | %.0f | %.1f | %.0f | %.1f |' % (
+            name, megabytes, rate(theirs), rate(parse), parse_ratios[-1], rate(both), both_ratios[-1]), flush=True)
+        if len(parse_ratios) == options.largest:
+            break
+    if not parse_ratios:
+        sys.exit('no text that both accept')
+    print('| geometric mean | | | | %.1f | | %.1f |' % (geomean(parse_ratios), geomean(both_ratios)))
+    if refused:
+        print('\nRefused by one of the two: ' + ', '.join(refused))
+
+
+def check_once(path):
+    """Seconds and peak bytes of `hlo check`."""
+    begin = time.perf_counter()
+    child = os.posix_spawn(HLO, [HLO, 'check', '-q', path], os.environ)
+    _, status, usage = os.wait4(child, 0)
+    if status != 0:
+        sys.exit('hlo check refuses ' + path)
+    return time.perf_counter() - begin, usage.ru_maxrss * 1024
+
+
+def generated(largest):
+    print('\n| generated module, MB | hlo check s | MB/s | peak memory MB | bytes a byte of text | XLA parse s |')
+    print('|--:|--:|--:|--:|--:|--:|')
+    for megabytes in (largest / 8, largest / 4, largest / 2, largest):
+        path = os.path.join(ROOT, 'build/bench/large_module_%g.hlo' % megabytes)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        subprocess.run([sys.executable, os.path.join(ROOT, 'bench/large_module.py'), str(megabytes), path], check=True)
+        size = os.path.getsize(path)
+        runs, theirs, text = [], [], read(path)
+        for _ in range(3):
+            runs.append(check_once(path))
+            begin = time.perf_counter()
+            module = _hlo.hlo_module_from_text(text)
+            theirs.append(time.perf_counter() - begin)
+            del module
+        seconds = statistics.median(run[0] for run in runs)
+        peak = max(run[1] for run in runs)
+        print('| %.1f | %.2f | %.0f | %.0f | %.1f | %.2f |' % (
+            size * 1e-6, seconds, size * 1e-6 / seconds, peak * 1e-6, peak / size, statistics.median(theirs)), flush=True)
+        os.remove(path)
+
+
+def machine():
+    with open('/proc/cpuinfo', encoding='ascii') as file:
+        model = re.search(r'model name\s*: (.*)', file.read())[1]
+    commit = subprocess.run(['git', '-C', ROOT, 'rev-parse', '--short', 'HEAD'], capture_output=True, text=True)
+    return '%s; %s, %d cores, %s %s; 1 thread, %d rounds; load %.1f before; jaxlib %s; ours at %s.' % (
+        datetime.date.today(), model, os.cpu_count(), platform.system(), platform.release(), options.rounds,
+        os.getloadavg()[0], jaxlib.__version__, commit.stdout.strip())
+
+
+print(machine() + '\n')
+compare(sorted(options.files, key=os.path.getsize, reverse=True))
+if options.generated:
+    generated(options.generated)
