@@ -404,7 +404,7 @@ int64_t DevicesNamed(const Instruction& inst) {
   int64_t named = 0;
   const auto see = [&](const std::vector<std::vector<int64_t>>& lists) {
     for (const auto& list : lists) {
-      for (const int64_t id : list) named = std::max(named, id + 1);
+      for (const int64_t id : list) named = std::max(named, std::min(id, INT64_MAX - 1) + 1);
     }
   };
   if (const auto* permute = inst.attributes().GetIf<PermuteAttrs>()) {

@@ -101,7 +101,8 @@ Status WarnOfDevices(const Instruction& inst) {
   if (!inst.Is(kCollective)) return {};
   const ModuleHeader& header = inst.module().header;
   const int64_t named = DevicesNamed(inst);
-  if (named <= header.replica_count * header.num_partitions) return {};
+  int64_t devices = 0;
+  if (__builtin_mul_overflow(header.replica_count, header.num_partitions, &devices) || named <= devices) return {};
   FAIL(ErrorAtAttribute(inst, inst.attributes().GetIf<PermuteAttrs>() ? "source_target_pairs" : "replica_groups",
                         "W008",
                         Str(named, " devices are named, the module has replica_count=", header.replica_count,
