@@ -117,6 +117,13 @@ bench-parse: all  ## Compare the parser with XLA's on the largest of TEXTS=..., 
 	[ -x build/venv/bin/python ] || bench/models/regenerate.sh muladd_reduce
 	@build/venv/bin/python bench/parse.py --largest 10 $(TEXTS)
 
+PEER_PYTHON ?= build/venv/bin/python
+corpus: all  ## Do we read and print what XLA does? Every text of $(CORPUS)/corpus and 1000 mutants; PEER_PYTHON=... with jaxlib 0.12
+	[ -x $(PEER_PYTHON) ] || bench/models/regenerate.sh muladd_reduce
+	@mkdir -p $(BUILD)/corpus
+	@for archive in $(CORPUS)/corpus/*.tar.xz; do tar -xJf $$archive -C $(BUILD)/corpus; done
+	@$(PEER_PYTHON) bench/corpus.py $(CORPUS)/corpus/xla-hlo $(BUILD)/corpus
+
 models:  ## Lower the programs of bench/models again (needs Python; makes a venv)
 	bench/models/regenerate.sh
 
@@ -158,4 +165,4 @@ install: all  ## Copy the program and its links below PREFIX
 clean:  ## Remove what was built
 	rm -rf $(BUILD) build-asan compile_commands.json
 
-.PHONY: all help deps demo test run-tests golden kernel-check verifier-coverage asan gpu-check bench bench-parse models lint tidy format dist install clean
+.PHONY: all help deps demo test run-tests golden kernel-check verifier-coverage asan gpu-check bench bench-parse corpus models lint tidy format dist install clean

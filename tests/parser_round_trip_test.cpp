@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
+#include <functional>
+#include <map>
 
 #include "base/source_text.h"
 #include "base/text.h"
@@ -34,8 +37,42 @@ ParseOptions Tolerant() {
   return options;
 }
 
-std::vector<std::string_view> SortedLines(const std::string& text) {
-  std::vector<std::string_view> lines = Split(text, '\n');
+// The lines without those of the stack-frame tables, whose entries are numbered in order of use; what instructions say
+// of them is spelled out.
+std::vector<std::string> SortedLines(const std::string& text) {
+  std::map<std::string, std::vector<std::string>> tables;
+  std::vector<std::string>* table = nullptr;
+  std::vector<std::string> lines;
+  for (const std::string_view line : Split(text, '\n')) {
+    const bool title =
+        line == "FileNames" || line == "FunctionNames" || line == "FileLocations" || line == "StackFrames";
+    if (title) {
+      table = &tables[std::string(line)];
+    } else if (line.empty()) {
+      table = nullptr;
+    } else if (table != nullptr) {
+      table->emplace_back(line.substr(line.find(' ') + 1));
+    } else {
+      lines.emplace_back(line);
+    }
+  }
+  // Ids in `entry` after `key` by what they stand for.
+  const std::function<std::string(std::string, const char*, const char*)> resolve =
+      [&](std::string entry, const char* key, const char* name) {
+        const size_t at = entry.find(key);
+        if (at == std::string::npos) return entry;
+        const size_t begin = at + std::strlen(key);
+        const size_t end = std::min(entry.find_first_not_of("0123456789", begin), entry.size());
+        const bool parent = std::string_view(key) == "parent_frame_id=";
+        const int64_t id = std::stoll(entry.substr(begin, end - begin)) - (parent ? 1 : 0);
+        std::string said = id == 0 ? "none" : tables[name].at(id - 1);
+        if (std::string_view(name) == "FileLocations")
+          said = resolve(resolve(said, "file_name_id=", "FileNames"), "function_name_id=", "FunctionNames");
+        if (std::string_view(name) == "StackFrames")
+          said = resolve(resolve(said, "file_location_id=", "FileLocations"), "parent_frame_id=", "StackFrames");
+        return entry.substr(0, begin) + said + entry.substr(end);
+      };
+  for (std::string& line : lines) line = resolve(line, "stack_frame_id=", "StackFrames");
   std::sort(lines.begin(), lines.end());
   return lines;
 }

@@ -11,6 +11,7 @@
 #include "parser/read_proto.h"
 #include "tools/command.h"
 #include "tools/flags.h"
+#include "tools/module_flags.h"
 
 namespace hlo {
 namespace {
@@ -65,9 +66,8 @@ Result<ExitCode> CheckCommand(Args args) {
   FlagSet flags("hlo-check", "[flags] FILE|DIRECTORY|@LIST...",
                 "Parse and verify: one line a file, `ok` or its diagnostics. Exit 0, or 3 when one was rejected.",
                 {"hlo check model.hlo", "hlo check --verify=off --json dumps/"});
-  flags.Choice("verify", &load.verify, {"strict", "default", "off"}, "how much is verified; off: parse only");
-  flags.Int("max_input", &load.max_input, "largest file in bytes", 1);
-  flags.Int("max_depth", &load.max_depth, "deepest nesting", 1);
+  AddLoadFlags(flags, &load);
+  flags.Group("Report");
   flags.Int("max_errors", &load.max_errors, "errors of the text that are looked for in one file", 1);
   flags.Bool("json", &json, "an array of {file, verdict, code, line, column, message}");
   flags.Bool("bench", &bench, "how fast each file is parsed and verified, on one thread");

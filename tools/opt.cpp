@@ -77,7 +77,8 @@ FlagSet MakeFlags(OptFlags* f) {
   AddPassFlags(flags, &f->passes);
   flags.Group("Output");
   flags.String("o", &f->output, "FILE", "where the result goes; - is stdout");
-  flags.Choice("hlo_print", &f->hlo_print, {"long", "short"}, "long: XLA's text; short: for people");
+  flags.Choice("hlo_print", &f->hlo_print, {"long", "short", "xla"},
+               "long: XLA's text; short: for people; xla: also where XLA cannot read what it prints");
   flags.Bool("print_large_constants", &f->large_constants, "off: constants of more than 10 elements are elided");
   flags.Bool("strip_metadata", &f->strip_metadata, "without metadata");
   flags.Bool("time_passes", &f->time_passes, "a table of the passes to stderr");
@@ -140,6 +141,7 @@ Result<ExitCode> OptCommand(Args args) {
     return ExitCode::kOk;
   }
   PrintOptions print = f.hlo_print == "short" ? ShortForm() : PrintOptions();
+  if (f.hlo_print == "xla") print.async_sugar = AsyncSugar::kAsXla;
   print.large_constants = f.large_constants;
   if (f.strip_metadata) print.metadata = false;
   TRY(WriteFile(f.output, Print(*module, print)));

@@ -4,21 +4,18 @@
 #include <unordered_set>
 
 #include "base/text.h"
+#include "ir/async_sugar.h"
 
 namespace hlo {
 namespace {
 
-// Attributes that their struct's field order does not put where XLA prints them, or that have a condition of their own.
-bool IsNatural(const Instruction& compare) {
-  const PrimitiveType type = compare.operand(0).shape().type();
-  switch (compare.attrs<CompareAttrs>().type) {
-    case ComparisonType::kDefault: return true;
-    case ComparisonType::kFloat: return IsFloat(type) || IsComplex(type);
-    case ComparisonType::kSigned: return IsSigned(type);
-    case ComparisonType::kUnsigned: return IsUnsigned(type) || type == PrimitiveType::kPred;
-    case ComparisonType::kTotalOrder: return false;
-  }
-  return false;
+// How floats compare is said when it is not the order of the type; `type` is its older spelling. Source:
+// spec/hlo-text.md 10.
+std::string_view WrittenOrder(const Instruction& compare) {
+  const PrimitiveType element = compare.operand(0).shape().type();
+  const ComparisonType type = compare.attrs<CompareAttrs>().type;
+  if (!IsFloat(element) && !IsComplex(element)) return type == ComparisonType::kFloat ? "PARTIAL" : "";
+  return type == ComparisonType::kDefault || type == ComparisonType::kFloat ? "" : "TOTAL";
 }
 
 class Printer {
@@ -35,6 +32,14 @@ class Printer {
   void Name(std::string_view name) {
     if (options_.percent) out_ += '%';
     out_ += name;
+  }
+
+  // Finds the computations that the short spelling of asynchronous ops says all of.
+  void FindUnwritten(std::span<Computation* const> computations);
+  // What the short spelling of an asynchronous op says; null when it is written out.
+  const Instruction* Sugared(const Instruction& inst) const {
+    const Instruction* wrapped = unwritten_.empty() ? nullptr : WrappedInstruction(inst);
+    return wrapped != nullptr && unwritten_.contains(&wrapped->computation()) ? wrapped : nullptr;
   }
 
   void PrintHeader(const Module& module);
@@ -121,6 +126,7 @@ class Printer {
 
   PrintOptions options_;
   std::string out_;
+  std::unordered_set<const Computation*> unwritten_;
 };
 
 // ---- Order -------------------------------------------------------------------------------------------------------
@@ -207,9 +213,30 @@ std::vector<Computation*> OrderOf(const Module& module) {
 
 // ---- Module ------------------------------------------------------------------------------------------------------
 
+void Printer::FindUnwritten(std::span<Computation* const> computations) {
+  if (options_.async_sugar == AsyncSugar::kNone) return;
+  std::vector<const Computation*> written;  // Called by name, too.
+  for (const Computation* computation : computations) {
+    for (const Instruction* inst : computation->instructions()) {
+      if (inst->IsDead()) continue;
+      if (inst->attributes().GetIf<AsyncAttrs>() == nullptr) {
+        for (const Computation* called : CalledComputations(*inst)) written.push_back(called);
+      } else if (const Instruction* wrapped = WrappedInstruction(*inst)) {
+        const bool sugar = options_.async_sugar == AsyncSugar::kAsXla || ReadsBackFromSugar(*inst);
+        if (sugar) unwritten_.insert(&wrapped->computation());
+        else written.push_back(&wrapped->computation());
+      }
+    }
+  }
+  for (const Computation* computation : written) unwritten_.erase(computation);
+}
+
 void Printer::PrintModule(const Module& module) {
   PrintHeader(module);
-  for (const Computation* computation : OrderOf(module)) {
+  const std::vector<Computation*> order = OrderOf(module);
+  FindUnwritten(order);
+  for (const Computation* computation : order) {
+    if (unwritten_.contains(computation)) continue;
     if (computation->IsEntry()) out_ += "ENTRY ";
     PrintComputation(*computation);
     out_ += "\n\n";
@@ -331,7 +358,13 @@ void Printer::PrintInstruction(const Instruction& inst) {
   out_ += " = ";
   PrintShape(inst.shape());
   out_ += ' ';
-  out_ += ToString(inst.opcode());
+  const Instruction* wrapped = Sugared(inst);
+  if (wrapped != nullptr) {
+    out_ += ToString(wrapped->opcode());
+    out_ += ToString(inst.opcode()).substr(std::string_view("async").size());
+  } else {
+    out_ += ToString(inst.opcode());
+  }
   out_ += '(';
   PrintOperands(inst);
   out_ += ')';
@@ -382,14 +415,36 @@ void Printer::PrintAttributes(const Instruction& inst) {
     case Opcode::kCompare: {
       const CompareAttrs& a = inst.attrs<CompareAttrs>();
       out_ += Str(", direction=", a.direction);
-      if (!IsNatural(inst)) out_ += Str(", type=", a.type);
+      if (const std::string_view order = WrittenOrder(inst); !order.empty()) out_ += Str(", order=", order);
       return;
+    }
+    case Opcode::kOutfeed: {  // The shape is written even where it says nothing.
+      OutfeedAttrs a = inst.attrs<OutfeedAttrs>();
+      if (!a.shape) a.shape = inst.operand(0).shape();
+      return PrintFields(inst, a);
+    }
+    case Opcode::kAsyncStart: {
+      const Instruction* wrapped = Sugared(inst);
+      if (wrapped == nullptr) return PrintFields(inst, inst.attrs<AsyncAttrs>());
+      AsyncAttrs a = inst.attrs<AsyncAttrs>();
+      a.calls = nullptr;
+      const OperandAliases aliases = std::exchange(a.aliases, {});
+      PrintFields(inst, a);
+      PrintAttributes(*wrapped);
+      if (aliases == OperandAliases()) return;
+      Begin("output_to_operand_aliasing");
+      return Value(aliases);
     }
     case Opcode::kAsyncUpdate:
     case Opcode::kAsyncDone: {  // What a chain's start says holds for all of it.
       AsyncAttrs a = inst.attrs<AsyncAttrs>();
       a.calls = nullptr;
       a.thread = AsyncAttrs().thread;
+      return PrintFields(inst, a);
+    }
+    case Opcode::kCollectiveBroadcast: {
+      CollectiveAttrs a = inst.attrs<CollectiveAttrs>();
+      if (!a.has_dynamic_root) a.has_dynamic_root = false;
       return PrintFields(inst, a);
     }
     case Opcode::kReduceScatter: {  // The dimension comes later than in the other collectives.

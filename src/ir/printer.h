@@ -9,6 +9,13 @@
 
 namespace hlo {
 
+// fusion-start(x) for an async-start around a fusion.
+enum class AsyncSugar : uint8_t {
+  kNone,
+  kReadable,  // Where it reads back as what it was.
+  kAsXla,     // Also all-reduce-start for an async-start around an all-reduce, which reads as another op.
+};
+
 struct PrintOptions {
   bool percent = true;    // %names.
   bool layouts = true;    // All layouts; else those that are not the default.
@@ -19,6 +26,7 @@ struct PrintOptions {
   bool operand_shapes = false;  // add(f32[2]{0} %x, ...), which XLA before 2023 asked for.
   bool index_comments = true;   // /*index=5*/ before every fifth operand and tuple element.
   bool control_dependencies = true;
+  AsyncSugar async_sugar = AsyncSugar::kReadable;
   bool text_order = false;  // Instructions in the module's order, as far as operands come first; else XLA's.
 };
 

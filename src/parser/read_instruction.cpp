@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "ir/async_sugar.h"
 #include "ir/shape_rules.h"
 #include "parser/attribute_rows.h"
 
@@ -23,19 +24,6 @@ constexpr auto kTables = MakeTables(static_cast<const AttributeStructs*>(nullptr
 bool TakesResultAccuracy(Opcode opcode) {
   const bool complex_math = RowOf(opcode).shape_rule == ShapeOfComplexUnary;
   return complex_math || opcode == Opcode::kCbrt || opcode == Opcode::kErf;
-}
-
-// Ops whose X-start is an opcode of its own, or does not exist. Source: spec/hlo-text.md 11.
-bool IsWrappable(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kAllGather:
-    case Opcode::kAllReduce:
-    case Opcode::kCollectivePermute:
-    case Opcode::kCopy:
-    case Opcode::kRecv:
-    case Opcode::kSend: return false;
-    default: return true;
-  }
 }
 
 constexpr int64_t kMaxTupleShapes = 1000000;
@@ -244,7 +232,7 @@ bool Reader::ReadOpcode(Pending& pending) {
     if (!word.ends_with(suffix)) continue;
     const auto wrapped = OpcodeFromText(word.substr(0, word.size() - suffix.size()));
     if (!wrapped) continue;
-    if (!IsWrappable(*wrapped))
+    if (!HasAsyncSugar(*wrapped))
       return Fail("P031", Str("'", *wrapped, "' cannot be made asynchronous as '", word, "'"), token_.range());
     pending.opcode = *wrapped;
     pending.async = async;
@@ -427,9 +415,12 @@ bool Reader::ReadAttributes(Pending& pending) {
       // The newer spelling of `type`: TOTAL or PARTIAL.
       Advance();
       if (!token_.IsWord("TOTAL") && !token_.IsWord("PARTIAL")) return FailExpected("TOTAL or PARTIAL");
+      const Instruction* compared = pending.operands.empty() ? nullptr : pending.operands[0];
       const bool floats =
-          !pending.operands.empty() && pending.operands[0] != nullptr && IsFloat(pending.operands[0]->shape().type());
-      if (token_.IsWord("TOTAL") && floats) pending.attributes.Get<CompareAttrs>().type = ComparisonType::kTotalOrder;
+          compared != nullptr && (IsFloat(compared->shape().type()) || IsComplex(compared->shape().type()));
+      ComparisonType& type = pending.attributes.Get<CompareAttrs>().type;
+      if (token_.IsWord("TOTAL") && floats) type = ComparisonType::kTotalOrder;
+      if (token_.IsWord("PARTIAL") && !floats) type = ComparisonType::kFloat;
       Advance();
     } else {
       std::vector<std::string_view> known;
@@ -471,11 +462,7 @@ bool Reader::Canonicalize(std::string_view name, CommonAttrs& common, SourceRang
     }
     common.frontend_attributes = frontend_attributes_.second;
   }
-  if (name == "result_accuracy" && common.result_accuracy.text.view().find("mode=") != std::string::npos) {
-    std::string text(common.result_accuracy.text);
-    for (char& c : text) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c | 0x20 : c);
-    common.result_accuracy.text = text == "{mode=default}" ? "" : text;
-  }
+  if (name == "result_accuracy") CanonicalResultAccuracy(common.result_accuracy);
   return true;
 }
 

@@ -142,24 +142,22 @@ bool Reader::ReadHeaderAttribute(std::string_view name, SourceRange range) {
               range);
 }
 
-// Kept as written; what instructions say about frames are numbers into it.
+// Entries count by their position, whatever number they have.
 bool Reader::ReadStackFrames() {
-  const uint32_t begin = token_.begin;
-  uint32_t end = begin;
-  for (const std::string_view section : {"FileNames", "FunctionNames", "FileLocations", "StackFrames"}) {
-    if (!token_.IsWord(section)) return FailExpected(section);
-    const bool names = section.ends_with("Names");
-    end = token_.end;
+  const auto section = [&](std::string_view title, auto& entries) {
+    if (!token_.IsWord(title)) return FailExpected(title);
     Advance();
     while (token_.kind == TokenKind::kInt) {
       Advance();
-      RawText entry;
-      if (names ? token_.kind != TokenKind::kString : !token_.Is('{')) return FailExpected(names ? "a string" : "'{'");
-      if (!Read(entry)) return false;
-      end = last_end_;
+      if (!Read(entries.emplace_back())) return false;
     }
-  }
-  module_->header.stack_frames = Text({begin, end});
+    return true;
+  };
+  StackFrameTables tables;
+  if (!section("FileNames", tables.file_names) || !section("FunctionNames", tables.function_names) ||
+      !section("FileLocations", tables.file_locations) || !section("StackFrames", tables.stack_frames))
+    return false;
+  stack_frames_.emplace(std::move(tables));
   return true;
 }
 
@@ -333,6 +331,7 @@ bool Reader::ReadLoneInstruction() {
 // Without entry_computation_layout, the boundary has the layouts of the entry's own parameters and root.
 void Reader::FinishHeader() {
   ModuleHeader& header = module_->header;
+  if (stack_frames_) header.stack_frames = ToString(stack_frames_->kept());
   if (header.entry_result) return;
   std::vector<Shape> parameters;
   for (const Instruction* parameter : module_->entry().parameters()) parameters.push_back(parameter->shape());

@@ -388,6 +388,25 @@ bool CanonicalBackendConfig(RawText& value) {
   return true;
 }
 
+void CanonicalResultAccuracy(RawText& value) {
+  const std::string text(value.text);  // Ends with a NUL, as the lexer wants.
+  std::string canonical;
+  size_t copied = 0;
+  Lexer lexer(text, 0, static_cast<uint32_t>(text.size()));
+  for (Token token = lexer.Next(); token.kind != TokenKind::kEnd && token.kind != TokenKind::kError;
+       token = lexer.Next()) {
+    double number;
+    if (token.kind != TokenKind::kDecimal || !ParseDouble(token.text, &number)) continue;
+    canonical += text.substr(copied, token.begin - copied) + Format("%g", number);
+    copied = token.end;
+  }
+  canonical += text.substr(copied);
+  if (canonical.find("mode=") != std::string::npos) {
+    for (char& c : canonical) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c | 0x20 : c);
+  }
+  value.text = canonical == "{mode=default}" ? "" : canonical;
+}
+
 bool CanonicalFrontendAttributes(RawText& attributes) {
   const std::string written(attributes.text);  // Ends with a NUL, as the lexer wants.
   std::map<std::string, std::string> values;
@@ -423,18 +442,33 @@ bool CanonicalFrontendAttributes(RawText& attributes) {
 }
 
 // name=value pairs in braces; commas between them are optional.
-bool Reader::Read(Metadata& value) {
-  if (!Expect('{', "'{' of metadata")) return false;
+bool Reader::ReadRows(std::span<const AttributeRow> rows, void* value, const char* what) {
+  if (!Take('{')) return FailExpected(Str("'{' of ", what));
+  uint64_t seen = 0;
   while (!token_.Is('}')) {
     if (Take(',')) continue;
-    if (token_.kind != TokenKind::kAttribute) return FailExpected("an item of metadata or '}'");
-    const AttributeRow* row = FindRow(kRowsOf<Metadata>, token_.text);
+    if (token_.kind != TokenKind::kAttribute) return FailExpected(Str("an item of ", what, " or '}'"));
+    const AttributeRow* row = FindRow(rows, token_.text);
     const Token name = token_;
     Advance();
-    if (row == nullptr) return Fail("P034", Str("'", name.text, "' is no item of metadata"), name.range());
-    if (!row->read(*this, &value)) return false;
+    if (row == nullptr) return Fail("P034", Str("'", name.text, "' is no item of ", what), name.range());
+    if (!row->read(*this, value)) return false;
+    seen |= uint64_t{1} << (row - rows.data());
+  }
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].presence == Presence::kRequired && (seen >> i & 1) == 0)
+      return FailExpected(Str("'", rows[i].name, "=' of ", what));
   }
   Advance();
+  return true;
+}
+
+bool Reader::Read(FileLocation& value) { return ReadRows(kRowsOf<FileLocation>, &value, "a file location"); }
+bool Reader::Read(StackFrame& value) { return ReadRows(kRowsOf<StackFrame>, &value, "a stack frame"); }
+
+bool Reader::Read(Metadata& value) {
+  if (!ReadRows(kRowsOf<Metadata>, &value, "metadata")) return false;
+  if (value.stack_frame_id != 0) value.stack_frame_id = stack_frames_ ? stack_frames_->Intern(value.stack_frame_id) : 0;
   return true;
 }
 

@@ -15,8 +15,11 @@
 #include "parser/lexer.h"
 #include "parser/name_map.h"
 #include "parser/parser.h"
+#include "parser/stack_frames.h"
 
 namespace hlo {
+
+struct AttributeRow;
 
 // Names of one computation. A name that was defined by something wrong is known and has no instruction, so that its
 // uses are not wrong once more.
@@ -49,6 +52,8 @@ class Reader {
   bool Read(ShapeList& value);
   bool Read(LiteralValue& value);
   bool Read(Metadata& value);
+  bool Read(FileLocation& value);
+  bool Read(StackFrame& value);
   bool Read(std::vector<Precision>& value);
   bool Read(Computation*& value);
   bool Read(std::vector<Computation*>& value);
@@ -67,6 +72,7 @@ class Reader {
   // A list in braces, its items read by `item`.
   template <class Item>
   bool ReadBraced(Item&& item);
+  bool ReadRows(std::span<const AttributeRow> rows, void* value, const char* what);
   bool ReadIndexedAlias(ShapeIndex& output, int64_t& number, ShapeIndex& index, bool* must);
 
  private:
@@ -173,6 +179,7 @@ class Reader {
   uint32_t last_end_ = 0;  // Where the one before it ended.
 
   std::unique_ptr<Module> module_;
+  std::optional<StackFrameInterner> stack_frames_;
   NameMap<Computation*> computations_;
   std::unordered_map<const Computation*, bool> broken_;  // Had errors: what calls them is not judged.
 
@@ -208,6 +215,7 @@ bool Reader::ReadBraced(Item&& item) {
 // The one spelling of frontend_attributes={...} (keys sorted, no blanks) and of a backend_config (a dictionary without
 // quotes, an empty string as nothing at all); so equal ones have equal text. False for what is no list of key=value.
 bool CanonicalFrontendAttributes(RawText& attributes);
+void CanonicalResultAccuracy(RawText& value);  // Numbers and words as XLA prints them; the default is empty.
 bool CanonicalBackendConfig(RawText& value);
 // Removes the quotes and resolves the escapes. False for an escape that is none.
 bool Unquote(std::string_view quoted, std::string& text);
