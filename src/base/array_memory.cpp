@@ -10,8 +10,6 @@ namespace {
 
 constexpr size_t kHugePage = size_t{2} << 20;
 
-size_t RoundUp(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
-
 }  // namespace
 
 void* AllocateArray(int64_t bytes, size_t alignment) {
@@ -19,10 +17,10 @@ void* AllocateArray(int64_t bytes, size_t alignment) {
   // A smaller block would leave much of its pages to nobody.
   const bool large = size >= 2 * kHugePage;
   const size_t start = large ? std::max(alignment, kHugePage) : alignment;
-  if (size > SIZE_MAX - start) return nullptr;
-  void* const memory = std::aligned_alloc(start, RoundUp(size, alignment));
+  void* memory = nullptr;
+  if (posix_memalign(&memory, start, size) != 0) return nullptr;
   // Whole pages only: what follows them may be somebody else's. Refusal costs no more than speed.
-  if (memory != nullptr && large) madvise(memory, size / kHugePage * kHugePage, MADV_HUGEPAGE);
+  if (large) madvise(memory, size / kHugePage * kHugePage, MADV_HUGEPAGE);
   return memory;
 }
 

@@ -76,7 +76,7 @@ void DataflowCheck::End(const Literal& outputs) {
   }
 }
 
-void DataflowCheck::Fail(const Instruction& where, std::span<const gpu::LoopStep> loops, std::string what) {
+void DataflowCheck::Fail(const Instruction& where, std::span<const gpu::LoopStep> loops, const std::string& what) {
   guilty_ = where.name();
   fault_ = Str("'", where.name(), "'", LoopText(loops), " ", what);
 }

@@ -64,7 +64,7 @@ class DataflowCheck {
   void Push(const Computation& computation, const Instruction* caller, int64_t iteration = 0);
   void Leave();
   std::vector<gpu::LoopStep> Loops() const;  // Those that are being walked.
-  void Fail(const Instruction& where, std::span<const gpu::LoopStep> loops, std::string what);
+  void Fail(const Instruction& where, std::span<const gpu::LoopStep> loops, const std::string& what);
 
   std::vector<Value> values_;  // By id.
   std::vector<Frame> frames_;

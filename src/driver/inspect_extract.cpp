@@ -49,12 +49,12 @@ class Piece {
   void AddCopy(const Instruction& inst) {
     std::vector<Instruction*> operands;
     for (const Instruction* operand : inst.operands()) operands.push_back(&Of(*operand));
-    copies_[&inst] = &entry_->AddClone(inst, std::move(operands));
+    copies_[&inst] = &entry_->AddClone(inst, operands);
   }
   void SetResults(const std::vector<const Instruction*>& results) {
     std::vector<Instruction*> copies;
     for (const Instruction* result : results) copies.push_back(&Of(*result));
-    entry_->SetRoot(copies.size() == 1 ? *copies.front() : entry_->AddTuple(std::move(copies)));
+    entry_->SetRoot(copies.size() == 1 ? *copies.front() : entry_->AddTuple(copies));
   }
 
   // Brings what is called, callees first: in a text they stand above their callers.

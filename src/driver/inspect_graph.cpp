@@ -16,7 +16,7 @@ const Instruction* ScalarConstant(const Instruction& inst) {
   return inst.Is(Opcode::kConstant) && inst.shape().IsScalar() ? &inst : nullptr;
 }
 
-std::string Cut(std::string text, size_t width) {
+std::string Cut(const std::string& text, size_t width) {
   return text.size() <= width ? text : text.substr(0, width - 3) + "...";
 }
 

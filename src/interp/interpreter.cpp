@@ -166,10 +166,9 @@ class Runner {
     const Step& step = frame.program->steps[frame.next];
     const Instruction& inst = *step.inst;
     if (inst.Is(Opcode::kAsyncStart)) {
-      std::vector<Literal> elements(inst.shape().elements().size());
-      for (size_t i = 0; i < elements.size(); ++i) {
-        elements[i] = i == 1 ? std::move(value) : Literal(inst.shape().element(static_cast<int64_t>(i)));
-      }
+      std::vector<Literal> elements;
+      for (const Shape& element : inst.shape().elements()) elements.emplace_back(element);
+      elements[1] = std::move(value);
       return Finish(frame, step, Literal::Tuple(std::move(elements)));
     }
     if (!inst.Is(Opcode::kWhile)) return Finish(frame, step, std::move(value));

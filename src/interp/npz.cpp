@@ -62,7 +62,7 @@ void SwapBytes(std::string& bytes, int64_t word) {
 
 Result<NpyArray> ParseNpy(std::string_view bytes, const std::string& path) {
   if (!bytes.starts_with(kMagic) || bytes.size() < 10) FAIL(Unreadable(path, "not a .npy file"));
-  const int version = bytes[6];
+  const int version = static_cast<unsigned char>(bytes[6]);
   const size_t length_bytes = version == 1 ? 2 : 4;
   if (version < 1 || version > 3 || bytes.size() < 8 + length_bytes)
     FAIL(Unreadable(path, Str(".npy version ", version)));

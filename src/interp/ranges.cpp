@@ -220,7 +220,7 @@ class Collector {
 
   // `path` names the leaf of a tuple-shaped `inst`. The same wish asked twice records the same, so each is followed
   // once.
-  void Ask(const Instruction& inst, ShapeIndex path, Wish wish) {
+  void Ask(const Instruction& inst, const ShapeIndex& path, Wish wish) {
     const double last = wish.components.empty() ? wish.interval.high : wish.components.back().high;
     if (!asked_.emplace(inst.id(), path, static_cast<int>(wish.kind), wish.interval.low, last, wish.number).second)
       return;
@@ -235,7 +235,7 @@ class Collector {
       case Opcode::kGetTupleElement: {
         ShapeIndex longer{inst.tuple_index()};
         longer.insert(longer.end(), path.begin(), path.end());
-        return Ask(inst.operand(0), std::move(longer), std::move(wish));
+        return Ask(inst.operand(0), longer, std::move(wish));
       }
       case Opcode::kCall: return Ask(inst.attrs<CallAttrs>().to_apply->root(), path, std::move(wish));
       case Opcode::kFusion: return Ask(inst.attrs<FusionAttrs>().calls->root(), path, std::move(wish));

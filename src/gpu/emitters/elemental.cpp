@@ -80,7 +80,8 @@ void FusionBody::AddLeaves(const Instruction& inst, int64_t operand) {
   }
   if (source_->Is(Opcode::kFusion)) {
     // get-tuple-elements of a tuple parameter are the leaves, each index once.
-    const std::function<void(const Instruction&, ShapeIndex)> walk = [&](const Instruction& tuple, ShapeIndex index) {
+    const std::function<void(const Instruction&, ShapeIndex)> walk = [&](const Instruction& tuple,
+                                                                         const ShapeIndex& index) {
       for (const Instruction* user : tuple.users()) {
         if (!user->Is(Opcode::kGetTupleElement)) continue;
         ShapeIndex inner = index;

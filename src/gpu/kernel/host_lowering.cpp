@@ -699,7 +699,7 @@ class HostLowering {
             strip.bind(b_.CreateAdd(strip.begin, lane, "", true, true));
             for (const Instruction* member : members) {
               Emit(*member);
-              if (member->result >= 0 && !member->regions.size()) SpillResults(*member);
+              if (member->result >= 0 && member->regions.empty()) SpillResults(*member);
             }
           });
           strip.current = 0;

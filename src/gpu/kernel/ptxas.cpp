@@ -18,8 +18,6 @@
 #include "base/text.h"
 #include "gpu/kernel/nvptx.h"
 
-extern char** environ;
-
 namespace hlo::kernel {
 namespace {
 
