@@ -250,7 +250,8 @@ SumRule SumRuleOf(const Context& context, const Instruction& inst, int64_t terms
   }
   rule.worst = gamma(chain, u);
   if (sum.promote_every != 0 && sum.promote_every < terms) {
-    rule.worst = gamma(sum.promote_every, u) + gamma(terms / sum.promote_every + 1, unit(sum.promoted)) * 1.01;
+    const int64_t promotions = terms / sum.promote_every + 1;
+    rule.worst = gamma(sum.promote_every, u) + gamma(promotions, unit(sum.promoted)) * 1.01;
   }
   const double own = gamma(terms + 1, kOwn);
   // Truncation is not centred: its mean goes with h, not with its root.

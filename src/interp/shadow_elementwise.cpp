@@ -324,7 +324,7 @@ PairRule ScalarRule(Opcode opcode, const Finish& f) {
   }
 }
 
-BlockRule Blocks(PairRule rule, int64_t operands) {
+BlockRule Blocks(const PairRule& rule, int64_t operands) {
   return [rule, operands](const Lane* in, double* value, double* bound, int64_t count) {
     Pair pairs[3];
     for (int64_t i = 0; i < count; ++i) {

@@ -76,7 +76,7 @@ Result<Literal> LiteralFromProto(const ProtoBytes& bytes, const WireMessage& lit
       field->kind == ProtoKind::kBytes ? std::string(literal.Bytes(*field)) : literal.FixedBytes(*field);
   if (static_cast<int64_t>(raw.size()) != shape->ByteSize()) FAIL(wrong_count(raw.size()));
   Literal stored = Literal::Uninitialized(*shape);
-  std::memcpy(stored.mutable_raw(), raw.data(), raw.size());
+  if (!raw.empty()) std::memcpy(stored.mutable_raw(), raw.data(), raw.size());
   const int bits = BitWidth(shape->type());
   if (bits < 8) {
     // What lies above the element's bits says nothing; here it is the sign, or 0.
