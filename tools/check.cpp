@@ -67,6 +67,7 @@ Result<ExitCode> CheckCommand(Args args) {
                 "Parse and verify: one line a file, `ok` or its diagnostics. Exit 0, or 3 when one was rejected.",
                 {"hlo check model.hlo", "hlo check --verify=off --json dumps/"});
   AddLoadFlags(flags, &load);
+  AddSplitFlag(flags, &load);
   flags.Group("Report");
   flags.Int("max_errors", &load.max_errors, "errors of the text that are looked for in one file", 1);
   flags.Bool("json", &json, "an array of {file, verdict, code, line, column, message}");
@@ -82,7 +83,7 @@ Result<ExitCode> CheckCommand(Args args) {
   ExitCode worst = ExitCode::kOk;
   JsonWriter report;
   report.Open('[');
-  for (const std::string& path : TRY(ExpandPaths(positionals))) {
+  for (const std::string& path : TRY(ExpandPaths(positionals, load))) {
     if (bench) {
       const auto times = TimeLoading(path, load);
       if (times) {

@@ -18,6 +18,11 @@ void AddLoadFlags(FlagSet& flags, LoadOptions* load) {
                "what stands for constant({...}), whose elements were not printed");
 }
 
+void AddSplitFlag(FlagSet& flags, LoadOptions* load) {
+  flags.Bool("split_input_file", &load->split_input_file,
+             "lines '// -----' part a file into modules: FILE#1, FILE#2, ...; one of them by that name");
+}
+
 void AddPassFlags(FlagSet& flags, PassFlags* passes) {
   flags.Group("Passes");
   flags.String("passes", &passes->passes, "LIST",

@@ -26,6 +26,8 @@ struct PassFlags {
 };
 
 void AddLoadFlags(FlagSet& flags, LoadOptions* load);
+// For commands that take several modules. After AddLoadFlags.
+void AddSplitFlag(FlagSet& flags, LoadOptions* load);
 void AddPassFlags(FlagSet& flags, PassFlags* passes);
 void AddDumpFlags(FlagSet& flags, DumpOptions* dump);
 void AddLogFlags(FlagSet& flags, LogFlags* log);

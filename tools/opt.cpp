@@ -87,12 +87,35 @@ FlagSet MakeFlags(OptFlags* f) {
   flags.Bool("print_pass_instances", &f->print_pass_instances,
              "a line for each pass instance, to stderr; numbers for --opt_bisect_limit");
   AddLoadFlags(flags, &f->load);
+  AddSplitFlag(flags, &f->load);
   AddDumpFlags(flags, &f->dump);
   AddLogFlags(flags, &f->log);
   flags.Group("Testing hlokit itself");
   flags.Repeated("inject", &f->inject, "KIND:NAME:FAULT",
                  "plant a fault. pass:algsimp[#k]: multiply_by_zero, drop_add_zero_sign, swapped_permutation");
   return flags;
+}
+
+// What comes out of one module, as text.
+Result<std::string> OutputOf(const std::string& path, const OptFlags& f, PipelineOptions pipeline) {
+  const auto module = TRY(LoadModule(path, f.load));
+  Dumper dumper = TRY(Dumper::Make(f.dump, *module));
+  TRY(dumper.Before(*module));
+  if (!pipeline.passes && IsOptimized(*module, path) && !f.reoptimize) {
+    std::fprintf(stderr, "note: the module is optimized already; no passes run (--reoptimize runs them)\n");
+  } else {
+    const PipelineReport report = TRY(Optimize(*module, std::move(pipeline), &dumper));
+    TRY(dumper.Passes(report));
+    if (f.time_passes) std::fputs(PassTable(report).c_str(), stderr);
+  }
+  TRY(dumper.After("cpu", *module));
+
+  if (const std::optional<LowerStage> lower = LowerStageOf(f.stage)) return Lower(*module, *lower, f.kernel);
+  PrintOptions print = f.hlo_print == "short" ? ShortForm() : PrintOptions();
+  if (f.hlo_print == "xla") print.async_sugar = AsyncSugar::kAsXla;
+  print.large_constants = f.large_constants;
+  if (f.strip_metadata) print.metadata = false;
+  return Print(*module, print);
 }
 
 }  // namespace
@@ -111,8 +134,7 @@ Result<ExitCode> OptCommand(Args args) {
   if (positionals.size() != 1)
     FAIL(UsageError("F002", Str("expected one module, got ", positionals.size()))
              .Hint("hlo-opt model.hlo; '-' is stdin"));
-  const std::optional<LowerStage> lower = LowerStageOf(f.stage);
-  if (!lower && f.stage != "hlo" && f.stage != "hlo-backend") {
+  if (!LowerStageOf(f.stage) && f.stage != "hlo" && f.stage != "hlo-backend") {
     FAIL(UsageError("F004", Str("--stage: unknown stage '", Escaped(f.stage), "'")).Hint("hlo-opt --list_stages"));
   }
   TRY(Apply(f.log));
@@ -124,27 +146,13 @@ Result<ExitCode> OptCommand(Args args) {
   pipeline.after = [&f](const PassRun& run, Module& module) { return Show(f, run, module); };
   if (f.stage == "hlo" && !pipeline.passes) pipeline.disabled.emplace_back(DefaultPipeline().back().name);
 
-  const auto module = TRY(LoadModule(positionals[0], f.load));
-  Dumper dumper = TRY(Dumper::Make(f.dump, *module));
-  TRY(dumper.Before(*module));
-  if (!pipeline.passes && IsOptimized(*module, positionals[0]) && !f.reoptimize) {
-    std::fprintf(stderr, "note: the module is optimized already; no passes run (--reoptimize runs them)\n");
-  } else {
-    const PipelineReport report = TRY(Optimize(*module, std::move(pipeline), &dumper));
-    TRY(dumper.Passes(report));
-    if (f.time_passes) std::fputs(PassTable(report).c_str(), stderr);
+  std::string output;
+  const std::vector<std::string> paths = f.load.split_input_file ? TRY(ExpandPaths(positionals, f.load)) : positionals;
+  for (const std::string& path : paths) {
+    if (!output.empty()) output += "// -----\n\n";
+    output += TRY(OutputOf(path, f, pipeline));
   }
-  TRY(dumper.After("cpu", *module));
-
-  if (lower) {
-    TRY(WriteFile(f.output, TRY(Lower(*module, *lower, f.kernel))));
-    return ExitCode::kOk;
-  }
-  PrintOptions print = f.hlo_print == "short" ? ShortForm() : PrintOptions();
-  if (f.hlo_print == "xla") print.async_sugar = AsyncSugar::kAsXla;
-  print.large_constants = f.large_constants;
-  if (f.strip_metadata) print.metadata = false;
-  TRY(WriteFile(f.output, Print(*module, print)));
+  TRY(WriteFile(f.output, output));
   return ExitCode::kOk;
 }
 

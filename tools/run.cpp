@@ -96,6 +96,7 @@ FlagSet MakeFlags(RunFlags* f) {
   flags.Bool("q", &f->quiet, "no notes, no progress");
 
   AddLoadFlags(flags, &run->load);
+  AddSplitFlag(flags, &run->load);
   AddDumpFlags(flags, &run->dump);
   AddLogFlags(flags, &f->log);
   flags.Group("Testing hlokit itself");
@@ -294,7 +295,7 @@ Result<ExitCode> RunCommand(Args args) {
   }
   if (positionals.empty()) FAIL(UsageError("F002", "no module given").Hint("hlo-run model.hlo; '-' is stdin"));
   TRY(Settle(&f));
-  const std::vector<std::string> paths = TRY(ExpandPaths(positionals));
+  const std::vector<std::string> paths = TRY(ExpandPaths(positionals, f.run.load));
   return paths.size() == 1 ? RunOne(paths[0], f) : RunMany(paths, f);
 }
 

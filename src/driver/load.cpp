@@ -43,6 +43,16 @@ std::vector<std::string> Glob(const std::string& pattern) {
   return files;
 }
 
+// "FILE#2": the file and 2; the path and 0 when there is such a file, or no number.
+std::pair<std::string, int64_t> FileAndPiece(const std::string& path) {
+  const size_t hash = path.rfind('#');
+  int64_t piece = 0;
+  if (hash == std::string::npos || !ParseInt(std::string_view(path).substr(hash + 1), &piece) || piece < 1 ||
+      fs::exists(path))
+    return {path, 0};
+  return {path.substr(0, hash), piece};
+}
+
 int Badness(ExitCode code) {
   constexpr ExitCode kWorstFirst[] = {
       ExitCode::kInterrupted, ExitCode::kInternal, ExitCode::kDevice,       ExitCode::kLimit, ExitCode::kUnsupported,
@@ -71,13 +81,39 @@ VerifyLevel VerifyLevelOf(const LoadOptions& options) {
 
 Result<std::unique_ptr<Module>> LoadModule(const std::string& path, const LoadOptions& options,
                                            std::vector<Diagnostic>* warnings) {
-  const auto source = TRY(ReadSource(path, options.max_input));
-  auto module = TRY(ReadModule(source, ParseOptionsOf(options)));
+  const auto [file, piece] = FileAndPiece(path);
+  const auto source = TRY(ReadSource(file, options.max_input));
+  ParseOptions parse = ParseOptionsOf(options);
+  if (piece > 0) {
+    const std::vector<SourceRange> pieces = SplitInput(*source);
+    if (piece > static_cast<int64_t>(pieces.size())) {
+      FAIL(UsageError("F006", Str("'", Escaped(file), "' holds ", pieces.size(),
+                                  pieces.size() == 1 ? " module" : " modules", ", not ", piece)));
+    }
+    parse.piece = pieces[piece - 1];
+  }
+  auto module = TRY(ReadModule(source, parse));
   TRY(Verify(*module, VerifyLevelOf(options), warnings));
   return module;
 }
 
-Result<std::vector<std::string>> ExpandPaths(std::span<const std::string> paths) {
+namespace {
+
+Result<std::vector<std::string>> PiecesOf(const std::vector<std::string>& files, const LoadOptions& options) {
+  std::vector<std::string> pieces;
+  for (const std::string& file : files) {
+    if (file == "-") FAIL(UsageError("F004", "--split_input_file wants a file: stdin is read once"));
+    const auto source = ReadSource(file, options.max_input);
+    const size_t count = source ? SplitInput(**source).size() : 1;  // What cannot be read is said when it is loaded.
+    if (count <= 1) pieces.push_back(file);
+    for (size_t i = 1; count > 1 && i <= count; ++i) pieces.push_back(Str(file, "#", i));
+  }
+  return pieces;
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> ExpandPaths(std::span<const std::string> paths, const LoadOptions& options) {
   std::vector<std::string> files;
   const auto append = [&](std::vector<std::string> more) { files.insert(files.end(), more.begin(), more.end()); };
   for (const std::string& path : paths) {
@@ -106,7 +142,7 @@ Result<std::vector<std::string>> ExpandPaths(std::span<const std::string> paths)
     if (found.empty()) FAIL(UsageError("F006", Str("no file matches '", Escaped(path), "'")));
     append(std::move(found));
   }
-  return files;
+  return options.split_input_file ? PiecesOf(files, options) : files;
 }
 
 ExitCode WorseOf(ExitCode a, ExitCode b) { return Badness(a) >= Badness(b) ? a : b; }

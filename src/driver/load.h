@@ -20,19 +20,20 @@ struct LoadOptions {
   int64_t max_depth = 8192;
   int64_t max_errors = 20;                      // Of one text.
   std::string fill_elided_constants = "error";  // error, zeros, random, iota
+  bool split_input_file = false;                // Lines that begin with "// -----" part a file into modules.
 };
 
 ParseOptions ParseOptionsOf(const LoadOptions& options);
 VerifyLevel VerifyLevelOf(const LoadOptions& options);
 
-// Reads HLO text or a protocol buffer and verifies. "-" is stdin. A module that its file does not name gets the file's
-// name. `warnings`, where wanted, gets the verifier's.
+// Reads HLO text or a protocol buffer and verifies. "-" is stdin, FILE#2 the second module of a file of several. A
+// module that its file does not name gets the file's name. `warnings`, where wanted, gets the verifier's.
 Result<std::unique_ptr<Module>> LoadModule(const std::string& path, const LoadOptions& options = {},
                                            std::vector<Diagnostic>* warnings = nullptr);
 
-// Files stay; a directory means every .hlo, .txt, .pb and .pbtxt in it, sorted; @LIST the paths in that file; globs are
-// expanded.
-Result<std::vector<std::string>> ExpandPaths(std::span<const std::string> paths);
+// Files stay, or become FILE#1, FILE#2, ... where they hold several modules and are to be split; a directory means
+// every .hlo, .txt, .pb and .pbtxt in it, sorted; @LIST the paths in that file; globs are expanded.
+Result<std::vector<std::string>> ExpandPaths(std::span<const std::string> paths, const LoadOptions& options = {});
 
 // The worse of two exit codes, in the order 130, 70, 6, 5, 4, 3, 1, 7, 2, 0 (spec/tools.md 2.4).
 ExitCode WorseOf(ExitCode a, ExitCode b);
