@@ -272,7 +272,7 @@ Computation& Module::CloneComputation(const Computation& from, std::string_view 
   for (const Instruction* inst : ordered ? from.Instructions() : from.PostOrder()) {
     std::vector<Instruction*> operands;
     for (const Instruction* operand : inst->operands()) operands.push_back(map->at(operand));
-    Instruction& clone = copy.AddClone(*inst, std::move(operands));
+    Instruction& clone = copy.AddClone(*inst, operands);
     for (const Instruction* before : inst->control_predecessors()) clone.AddControlPredecessor(*map->at(before));
     (*map)[inst] = &clone;
   }

@@ -430,7 +430,7 @@ void Printer::PrintAttributes(const Instruction& inst) {
       const OperandAliases aliases = std::exchange(a.aliases, {});
       PrintFields(inst, a);
       PrintAttributes(*wrapped);
-      if (aliases == OperandAliases()) return;
+      if (aliases.empty()) return;
       Begin("output_to_operand_aliasing");
       return Value(aliases);
     }

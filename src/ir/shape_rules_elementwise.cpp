@@ -204,7 +204,7 @@ Result<Shape> ShapeOfBitcastConvert(const Instruction& inst) {
   std::vector<int64_t> dims = from.dims();
   if (from_bits > to_bits) {
     dims.push_back(from_bits / to_bits);
-    return Shape(to, std::move(dims));
+    return Shape(to, dims);
   }
   const int64_t ratio = to_bits / from_bits;
   if (dims.empty() || dims.back() != ratio) {
@@ -212,7 +212,7 @@ Result<Shape> ShapeOfBitcastConvert(const Instruction& inst) {
                         Str("operand is ", from, ", its last dimension must be ", ratio, " to become ", to)));
   }
   dims.pop_back();
-  return Shape(to, std::move(dims));
+  return Shape(to, dims);
 }
 
 }  // namespace hlo

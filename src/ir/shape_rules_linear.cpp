@@ -19,7 +19,7 @@ Result<Shape> CheckBatchNorm(const Instruction& inst, int64_t vectors) {
   if (feature < 0 || feature >= x.rank())
     FAIL(ErrorAtAttribute(inst, "feature_index", "V123",
                           Str("feature_index ", feature, " of ", x, ", expected 0 to ", x.rank() - 1)));
-  const Shape per_feature(x.type(), {x.dim(feature)});
+  Shape per_feature(x.type(), {x.dim(feature)});
   for (int64_t i = 1; i <= vectors; ++i) {
     const Shape& vector = inst.operand(i).shape();
     if (SameSizes(vector.dims(), per_feature.dims()) && SameOrBothFloat(vector.type(), x.type())) continue;

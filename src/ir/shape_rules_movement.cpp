@@ -353,7 +353,7 @@ Result<Shape> ShapeOfGather(const Instruction& inst) {
   for (int64_t i = 0; i < result_rank; ++i) {
     dims.push_back(Contains(a.offset_dims, i) ? offset_sizes[next_offset++] : batch[next_batch++]);
   }
-  return Shape(operand.type(), std::move(dims));
+  return Shape(operand.type(), dims);
 }
 
 Result<Shape> ShapeOfScatter(const Instruction& inst) {

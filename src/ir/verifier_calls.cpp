@@ -60,7 +60,7 @@ std::optional<std::string> FrontendAttribute(const Instruction& inst, std::strin
 Status CheckComposite(const Instruction& inst) {
   const auto* call = inst.attributes().GetIf<CallAttrs>();
   if (call == nullptr || !call->is_composite) return {};
-  const auto fail = [&](std::string message) {
+  const auto fail = [&](const std::string& message) {
     return ErrorAtAttribute(inst, inst.common().frontend_attributes.empty() ? "is_composite" : "frontend_attributes",
                             "V143", std::move(message));
   };

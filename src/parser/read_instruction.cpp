@@ -543,7 +543,7 @@ bool Reader::Build(Pending& pending, std::string_view name, Instruction*& inst) 
   }
   if (pending.broken) return true;
   if (pending.opcode == Opcode::kTuple && !CheckTupleSize(pending)) return false;
-  if (pending.opcode == Opcode::kMap && pending.operands.size() > 0) {
+  if (pending.opcode == Opcode::kMap && !pending.operands.empty()) {
     // What is written there is ignored, as in XLA: a map goes over all dimensions.
     std::vector<int64_t>& dimensions = pending.attributes.Get<MapAttrs>().dimensions;
     dimensions.clear();

@@ -11,7 +11,7 @@ namespace hlo {
 namespace {
 
 WireMessage ModuleIn(const ProtoBytes& bytes) {
-  const WireMessage message = bytes.message();
+  WireMessage message = bytes.message();
   switch (bytes.type()) {
     case ProtoType::kHloSnapshot: return message.Message(proto::HloSnapshot::hlo).Message(proto::HloProto::hlo_module);
     case ProtoType::kHloProto: return message.Message(proto::HloProto::hlo_module);

@@ -151,7 +151,10 @@ bool Reader::Read(RawText& value) {
       if (!SkipSpace(p)) return false;
       if (*p != '[') return FailAt("P010", "expected '[' after '<='", p);
       if (!group('[', ']') || !SkipSpace(p)) return false;
-      if (p[0] == 'T' && p[1] == '(' && (++p, !group('(', ')'))) return false;
+      if (p[0] == 'T' && p[1] == '(') {
+        ++p;
+        if (!group('(', ')')) return false;
+      }
     }
   } else if (token_.IsWord("mesh")) {  // mesh['x'=2,'y'=4], device_ids=(...) {'y'}
     p = lexer_.Pointer(token_.end);
