@@ -159,7 +159,7 @@ double WireMessage::Real(const ProtoField& field) const {
 
 std::string_view WireMessage::Bytes(const ProtoField& field) const {
   const Entry* entry = Last(field);
-  return entry == nullptr ? std::string_view(bytes_.data(), 0) : entry->bytes;
+  return entry == nullptr ? bytes_.substr(0, 0) : entry->bytes;
 }
 
 std::vector<int64_t> WireMessage::Ints(const ProtoField& field) const {

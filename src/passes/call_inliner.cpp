@@ -21,7 +21,7 @@ void Inline(Instruction& call) {
     }
     std::vector<Instruction*> operands;
     for (const Instruction* operand : inst->operands()) operands.push_back(copies.at(operand));
-    Instruction& copy = caller.AddClone(*inst, std::move(operands));
+    Instruction& copy = caller.AddClone(*inst, operands);
     // A body called twice has two values; neither is *the* value of the callee's instruction.
     copy.SetOrigin(-1);
     for (Instruction* before : call.control_predecessors()) copy.AddControlPredecessor(*before);

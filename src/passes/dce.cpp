@@ -47,7 +47,7 @@ bool RemoveUnusedOperands(Computation& caller) {
     }
     if (static_cast<int64_t>(operands.size()) == inst->operand_count()) continue;
     std::reverse(operands.begin(), operands.end());
-    Instruction& smaller = caller.AddClone(*inst, std::move(operands));
+    Instruction& smaller = caller.AddClone(*inst, operands);
     inst->ReplaceAllUses(smaller);
     caller.Remove(*inst);
     changed = true;

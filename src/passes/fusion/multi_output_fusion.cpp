@@ -287,7 +287,7 @@ class Joiner {
         if (inst == &from.root() && inst->Is(Opcode::kTuple)) continue;
         std::vector<Instruction*> inner;
         for (const Instruction* operand : inst->operands()) inner.push_back(copies.at(operand));
-        copies[inst] = &fused.AddClone(*inst, std::move(inner));
+        copies[inst] = &fused.AddClone(*inst, inner);
       }
       const std::vector<const Instruction*> roots = FusionRoots(*part);
       if (!from.root().Is(Opcode::kTuple)) {
@@ -308,7 +308,7 @@ class Joiner {
     Instruction& root = values.size() == 1 ? *values.front() : fused.AddTuple(values);
     fused.SetRoot(root);
     Instruction& fusion =
-        computation_.Add(Opcode::kFusion, root.shape(), std::move(operands),
+        computation_.Add(Opcode::kFusion, root.shape(), operands,
                          FusionAttrs{.kind = kernel.reduces ? FusionKind::kInput : FusionKind::kLoop, .calls = &fused},
                          Str(name, "_fusion"));
     fusion.SetRange(parts.front()->range());

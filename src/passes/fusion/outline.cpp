@@ -32,13 +32,13 @@ Instruction& Outline(Computation& computation, std::span<Instruction* const> mem
     CHECK(&member->computation() == &computation, member->name());
     std::vector<Instruction*> inner;
     for (Instruction* operand : member->operands()) inner.push_back(value_of(*operand));
-    copies[member] = &fused.AddClone(*member, std::move(inner));
+    copies[member] = &fused.AddClone(*member, inner);
   }
   std::vector<Instruction*> values;
   for (Instruction* root : roots) values.push_back(copies.at(root));
   fused.SetRoot(values.size() == 1 ? *values.front() : fused.AddTuple(values));
 
-  Instruction& fusion = computation.Add(Opcode::kFusion, fused.root().shape(), std::move(operands),
+  Instruction& fusion = computation.Add(Opcode::kFusion, fused.root().shape(), operands,
                                         FusionAttrs{.kind = kind, .calls = &fused}, Str(name, "_fusion"));
   fusion.SetRange(roots.front()->range());
   if (roots.front()->metadata() != Metadata()) fusion.mutable_common().metadata = roots.front()->metadata();

@@ -63,7 +63,7 @@ Instruction& InLayout(Instruction& value, const Shape& wanted) {
     Instruction& element = value.Is(Opcode::kTuple) ? value.operand(i) : computation.AddGetTupleElement(value, i);
     elements.push_back(&InLayout(element, wanted.element(i)));
   }
-  return computation.AddTuple(std::move(elements));
+  return computation.AddTuple(elements);
 }
 
 bool FitEntry(Module& module) {

@@ -23,14 +23,14 @@ std::span<const Rule> MovementRules();  // Slices, pads, concatenations, gathers
 std::span<const Rule> ReductionRules();
 
 // In place of `inst`, with its shape; range and metadata of `inst`.
-inline Instruction* Replace(Instruction& inst, Opcode opcode, std::vector<Instruction*> operands,
+inline Instruction* Replace(Instruction& inst, Opcode opcode, const std::vector<Instruction*>& operands,
                             Attributes attrs = NoAttrs()) {
-  return &inst.computation().AddLike(inst, opcode, inst.shape(), std::move(operands), std::move(attrs));
+  return &inst.computation().AddLike(inst, opcode, inst.shape(), operands, std::move(attrs));
 }
 // A step on the way there, with a shape of its own.
-inline Instruction* Step(Instruction& inst, Opcode opcode, Shape shape, std::vector<Instruction*> operands,
+inline Instruction* Step(Instruction& inst, Opcode opcode, Shape shape, const std::vector<Instruction*>& operands,
                          Attributes attrs = NoAttrs()) {
-  return &inst.computation().AddLike(inst, opcode, std::move(shape), std::move(operands), std::move(attrs));
+  return &inst.computation().AddLike(inst, opcode, std::move(shape), operands, std::move(attrs));
 }
 // A scalar constant, or a broadcast of it, with the shape of `inst`.
 inline Instruction* ConstantLike(Instruction& inst, double value) {
