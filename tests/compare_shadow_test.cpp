@@ -24,16 +24,15 @@ struct Program {
   int64_t parameters = 0;
 
   Program() { module.SetEntry(entry); }
-  Instruction& Parameter(PrimitiveType type, std::vector<int64_t> dims) {
-    return entry.AddParameter(parameters++, Shape(type, std::move(dims)));
+  Instruction& Parameter(PrimitiveType type, const std::vector<int64_t>& dims) {
+    return entry.AddParameter(parameters++, Shape(type, dims));
   }
   Instruction& Op(Opcode opcode, std::vector<Instruction*> operands, Attributes attrs = NoAttrs()) {
     return entry.Add(opcode, operands[0]->shape(), operands, std::move(attrs));
   }
   Instruction& Scalar(PrimitiveType type, double value) { return entry.AddConstant(Literal::Scalar(type, value)); }
-  Instruction& Broadcast(Instruction& x, std::vector<int64_t> dims, std::vector<int64_t> dimensions = {}) {
-    return entry.Add(Opcode::kBroadcast, Shape(x.shape().type(), std::move(dims)), {&x},
-                     DimensionsAttrs{std::move(dimensions)});
+  Instruction& Broadcast(Instruction& x, const std::vector<int64_t>& dims, std::vector<int64_t> dimensions = {}) {
+    return entry.Add(Opcode::kBroadcast, Shape(x.shape().type(), dims), {&x}, DimensionsAttrs{std::move(dimensions)});
   }
   Computation& Binary(Opcode opcode, PrimitiveType type) {
     Computation& body = module.AddComputation("combine");
@@ -51,8 +50,8 @@ struct Program {
   }
 };
 
-Literal Floats(std::vector<int64_t> dims, const std::function<float(int64_t)>& f) {
-  Literal literal(Shape(kF32, std::move(dims)));
+Literal Floats(const std::vector<int64_t>& dims, const std::function<float(int64_t)>& f) {
+  Literal literal(Shape(kF32, dims));
   auto data = literal.mutable_data<float>();
   for (size_t i = 0; i < data.size(); ++i) data[i] = f(i);
   return literal;

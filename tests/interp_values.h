@@ -22,8 +22,8 @@ inline std::unique_ptr<Module> ParseText(const std::string& text) {
   return module ? std::move(*module) : nullptr;
 }
 
-inline Literal Values(PrimitiveType type, std::vector<int64_t> dims, const std::vector<double>& values) {
-  Literal literal(Shape(type, std::move(dims)));
+inline Literal Values(PrimitiveType type, const std::vector<int64_t>& dims, const std::vector<double>& values) {
+  Literal literal(Shape(type, dims));
   for (size_t i = 0; i < values.size(); ++i) literal.SetDouble(static_cast<int64_t>(i), values[i]);
   return literal;
 }
