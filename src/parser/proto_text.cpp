@@ -38,7 +38,7 @@ class Encoder {
   }
 
   Error TooDeep() const {
-    Error error = At("messages are nested too deep (--max_depth, at most 1000)", at_);
+    Error error = At(Str("messages are nested too deep (--max_depth, at most ", kDeepestMessage, ")"), at_);
     error.exit = ExitCode::kLimit;
     error.diagnostics[0].code = "P091";
     return error;

@@ -24,8 +24,6 @@ WireMessage ModuleIn(const ProtoBytes& bytes) {
 Result<std::unique_ptr<Module>> ReadModule(std::shared_ptr<const SourceText> source, const ParseOptions& options) {
   const InputFormat format = InputFormatOf(source->text());
   if (format == InputFormat::kHloText) return Parse(std::move(source), options);
-  // Each level is several calls deep on the stack; protobuf's own readers stop at 100.
-  constexpr int64_t kDeepestMessage = 1000;
   const int64_t max_depth = std::min(options.max_depth, kDeepestMessage);
   const auto bytes = TRY(ProtoBytes::Read(source, format == InputFormat::kTextProto, max_depth));
   const WireMessage module = ModuleIn(*bytes);

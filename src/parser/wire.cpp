@@ -105,7 +105,8 @@ bool Fits(const ProtoField& field, const RawField& raw) {
 }  // namespace
 
 std::optional<WireFault> CheckWire(std::string_view bytes, ProtoType type, int64_t max_depth) {
-  if (max_depth < 0) return WireFault{0, Str("messages are nested too deep (--max_depth, at most 1000)"), true};
+  if (max_depth < 0)
+    return WireFault{0, Str("messages are nested too deep (--max_depth, at most ", kDeepestMessage, ")"), true};
   FieldReader reader(bytes);
   for (RawField raw; !reader.AtEnd();) {
     if (const char* fault = reader.Next(raw)) return WireFault{reader.offset(), Str(fault, " in ", NameOf(type))};

@@ -26,6 +26,9 @@ struct WireFault {
   bool too_deep = false;
 };
 
+// However large --max_depth is: each level is several calls on the stack. Protobuf's own readers stop at 100.
+inline constexpr int64_t kDeepestMessage = 1000;
+
 // Whether `bytes` are a `type`: tags, lengths, wire types of the known fields, messages nested no deeper than
 // `max_depth`.
 std::optional<WireFault> CheckWire(std::string_view bytes, ProtoType type, int64_t max_depth);
