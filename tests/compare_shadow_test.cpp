@@ -57,10 +57,9 @@ Literal Floats(const std::vector<int64_t>& dims, const std::function<float(int64
   return literal;
 }
 
-Literal Random(std::vector<int64_t> dims, uint32_t seed, float low = -1, float high = 1) {
+Literal Random(const std::vector<int64_t>& dims, uint32_t seed, float low = -1, float high = 1) {
   std::mt19937 random(seed);
-  return Floats(std::move(dims),
-                [&](int64_t) { return low + (high - low) * static_cast<float>(random() >> 8) * 0x1p-24f; });
+  return Floats(dims, [&](int64_t) { return low + (high - low) * static_cast<float>(random() >> 8) * 0x1p-24f; });
 }
 
 Literal ToBF16(const Literal& from) {

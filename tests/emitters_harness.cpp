@@ -36,7 +36,10 @@ void ForEachPlace(const Shape& shape, F f) {
     int64_t place = 0;
     for (int64_t d = 0; d < shape.rank(); ++d) place += index[d] * strides[d];
     f(linear, place);
-    for (int64_t d = shape.rank(); d-- > 0 && ++index[d] == shape.dim(d);) index[d] = 0;
+    for (int64_t d = shape.rank(); d-- > 0;) {
+      if (++index[d] < shape.dim(d)) break;
+      index[d] = 0;
+    }
   }
 }
 

@@ -48,7 +48,7 @@ double Ulps(T actual, long double expected) {
     return std::nextafter(actual, rounded) == rounded || std::nextafter(rounded, actual) == actual ? 1 : 1e9;
   }
   int exponent;
-  std::frexp(static_cast<long double>(expected), &exponent);
+  std::frexp(expected, &exponent);
   exponent = std::max(exponent, std::numeric_limits<T>::min_exponent);
   return static_cast<double>(std::fabs(static_cast<long double>(actual) - expected) /
                              std::ldexp(1.0L, exponent - std::numeric_limits<T>::digits));

@@ -9,7 +9,7 @@
 namespace hlo {
 namespace {
 
-Shape F32(std::vector<int64_t> dims) { return Shape(PrimitiveType::kF32, std::move(dims)); }
+Shape F32(const std::vector<int64_t>& dims) { return Shape(PrimitiveType::kF32, dims); }
 
 // sum(x + y * z), and `unused` instructions that nobody needs.
 std::unique_ptr<Module> MulAddReduce(int unused = 0) {

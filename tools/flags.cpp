@@ -61,7 +61,7 @@ void FlagSet::Add(std::string name, std::string placeholder, std::string help, s
                     is_bool, false, std::move(set)});
 }
 
-void FlagSet::Bool(std::string name, bool* value, std::string help) {
+void FlagSet::Bool(const std::string& name, bool* value, std::string help) {
   Add(name, "", std::move(help), *value ? "on" : "", false, true, [name, value](std::string_view text) -> Status {
     const std::optional<bool> parsed = ParseBool(text);
     if (!parsed) FAIL(BadValue(name, text, "true or false"));
@@ -70,7 +70,7 @@ void FlagSet::Bool(std::string name, bool* value, std::string help) {
   });
 }
 
-void FlagSet::Int(std::string name, int64_t* value, std::string help, int64_t least) {
+void FlagSet::Int(const std::string& name, int64_t* value, std::string help, int64_t least) {
   Add(name, "N", std::move(help), Str(*value), true, false, [name, value, least](std::string_view text) -> Status {
     const std::optional<int64_t> parsed = ParseCount(text);
     if (!parsed) FAIL(BadValue(name, text, "an integer"));
@@ -80,7 +80,7 @@ void FlagSet::Int(std::string name, int64_t* value, std::string help, int64_t le
   });
 }
 
-void FlagSet::Double(std::string name, double* value, std::string help) {
+void FlagSet::Double(const std::string& name, double* value, std::string help) {
   Add(name, "X", std::move(help), "", true, false, [name, value](std::string_view text) -> Status {
     double parsed = 0;
     if (!ParseDouble(text, &parsed) || !(parsed >= 0)) FAIL(BadValue(name, text, "a number of at least 0"));
@@ -105,17 +105,18 @@ void FlagSet::String(std::string name, std::optional<std::string>* value, std::s
       });
 }
 
-void FlagSet::Choice(std::string name, std::string* value, std::vector<std::string> words, std::string help) {
+void FlagSet::Choice(const std::string& name, std::string* value, std::vector<std::string> words, std::string help) {
   std::string placeholder = Join(words, "|");
-  Add(name, placeholder, std::move(help), *value, true, false, [name, value, words](std::string_view text) -> Status {
-    if (std::find(words.begin(), words.end(), text) == words.end()) {
-      std::vector<std::string_view> shown(words.begin(), words.end());
-      std::erase(shown, "");
-      FAIL(BadValue(name, text, Str("one of ", Join(shown, ", "))));
-    }
-    *value = text;
-    return {};
-  });
+  Add(name, std::move(placeholder), std::move(help), *value, true, false,
+      [name, value, words = std::move(words)](std::string_view text) -> Status {
+        if (std::find(words.begin(), words.end(), text) == words.end()) {
+          std::vector<std::string_view> shown(words.begin(), words.end());
+          std::erase(shown, "");
+          FAIL(BadValue(name, text, Str("one of ", Join(shown, ", "))));
+        }
+        *value = text;
+        return {};
+      });
 }
 
 void FlagSet::List(std::string name, std::vector<std::string>* value, std::string placeholder, std::string help) {
@@ -136,7 +137,7 @@ void FlagSet::Repeated(std::string name, std::vector<std::string>* value, std::s
       });
 }
 
-void FlagSet::OptionalString(std::string name, std::optional<std::string>* value, std::string placeholder,
+void FlagSet::OptionalString(std::string name, std::optional<std::string>* value, const std::string& placeholder,
                              std::string help) {
   Add(std::move(name), "[=" + placeholder + "]", std::move(help), "", false, false,
       [value](std::string_view text) -> Status {

@@ -24,22 +24,23 @@ class FlagSet {
   FlagSet(std::string command, std::string usage, std::string about, std::vector<std::string> examples);
 
   void Group(std::string title) { group_ = std::move(title); }
-  void Bool(std::string name, bool* value, std::string help);
+  void Bool(const std::string& name, bool* value, std::string help);
   // At least `least`.
-  void Int(std::string name, int64_t* value, std::string help, int64_t least = 0);
+  void Int(const std::string& name, int64_t* value, std::string help, int64_t least = 0);
   // At least 0.
-  void Double(std::string name, double* value, std::string help);
+  void Double(const std::string& name, double* value, std::string help);
   void String(std::string name, std::string* value, std::string placeholder, std::string help);
   // For values whose absence is not the same as "".
   void String(std::string name, std::optional<std::string>* value, std::string placeholder, std::string help);
   // One of `words`.
-  void Choice(std::string name, std::string* value, std::vector<std::string> words, std::string help);
+  void Choice(const std::string& name, std::string* value, std::vector<std::string> words, std::string help);
   // Comma separated, accumulating over repetitions.
   void List(std::string name, std::vector<std::string>* value, std::string placeholder, std::string help);
   // Accumulating, commas are part of the value.
   void Repeated(std::string name, std::vector<std::string>* value, std::string placeholder, std::string help);
   // --name gives "", --name=X gives X.
-  void OptionalString(std::string name, std::optional<std::string>* value, std::string placeholder, std::string help);
+  void OptionalString(std::string name, std::optional<std::string>* value, const std::string& placeholder,
+                      std::string help);
   void Alias(std::string alias, std::string_view name);
 
   // Sets values from arguments; what is no flag is returned, in order. `--` ends flags; "-" is no flag.

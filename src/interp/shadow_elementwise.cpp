@@ -346,8 +346,8 @@ BlockRule RuleOf(Opcode opcode, int64_t operands, const Finish& finish) {
     case Opcode::kMinimum: return Extreme<true>();
     default: break;
   }
-  PairRule rule = ScalarRule(opcode, finish);
-  return rule ? Blocks(std::move(rule), operands) : nullptr;
+  const PairRule rule = ScalarRule(opcode, finish);
+  return rule ? Blocks(rule, operands) : nullptr;
 }
 
 // ---- Driving the rules

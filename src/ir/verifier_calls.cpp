@@ -62,7 +62,7 @@ Status CheckComposite(const Instruction& inst) {
   if (call == nullptr || !call->is_composite) return {};
   const auto fail = [&](const std::string& message) {
     return ErrorAtAttribute(inst, inst.common().frontend_attributes.empty() ? "is_composite" : "frontend_attributes",
-                            "V143", std::move(message));
+                            "V143", message);
   };
   const auto name = FrontendAttribute(inst, "composite.name");
   if (!name || name->empty()) FAIL(fail("is_composite=true needs the frontend attribute composite.name"));
@@ -114,7 +114,7 @@ const Shape* FindSubShape(const Shape& shape, const ShapeIndex& index) {
 
 Status CheckOperandAliases(const Instruction& inst, const OperandAliases& aliases, const AliasRule& rule) {
   for (const OperandAlias& alias : aliases) {
-    const auto fail = [&](std::string message) {
+    const auto fail = [&](const std::string& message) {
       return ErrorAtAttribute(
           inst, "output_to_operand_aliasing", rule.code,
           Str("alias ", Braced(alias.output), ": (", alias.operand, ", ", Braced(alias.operand_index), "): ", message));

@@ -38,7 +38,7 @@ Result<std::unique_ptr<Module>> ReadModule(std::shared_ptr<const SourceText> sou
                parse);
 }
 
-Result<std::optional<RecordedValues>> ReadRecordedValues(std::shared_ptr<const SourceText> source) {
+Result<std::optional<RecordedValues>> ReadRecordedValues(const std::shared_ptr<const SourceText>& source) {
   const InputFormat format = InputFormatOf(source->text());
   if (format == InputFormat::kHloText) return std::nullopt;
   const auto bytes = TRY(ProtoBytes::Read(source, format == InputFormat::kTextProto, ParseOptions().max_depth));

@@ -19,7 +19,7 @@ struct RecordedValues {
   std::vector<Literal> arguments;
   std::optional<Literal> result;
 };
-Result<std::optional<RecordedValues>> ReadRecordedValues(std::shared_ptr<const SourceText> source);
+Result<std::optional<RecordedValues>> ReadRecordedValues(const std::shared_ptr<const SourceText>& source);
 
 }  // namespace hlo
 

@@ -50,7 +50,7 @@ class Expansion {
     Instruction& zero = inst_.computation().AddConstant(Literal::Scalar(wide_.type(), 0.0));
     return Step(inst_, Opcode::kReduce, Shape(wide_.type(), {wide_.dim(feature_index_)}), {wide, &zero}, attrs);
   }
-  Instruction* Results(std::vector<Instruction*> values) { return Replace(inst_, Opcode::kTuple, std::move(values)); }
+  Instruction* Results(const std::vector<Instruction*>& values) { return Replace(inst_, Opcode::kTuple, values); }
 
  private:
   Instruction* Binary(Opcode opcode, Instruction* a, Instruction* b) { return Step(inst_, opcode, a->shape(), {a, b}); }

@@ -38,8 +38,7 @@ Result<Instruction*> SinkReshape(Instruction& inst, const PassContext&) {
       operands.push_back(operand);  // The scalar of a clamp or select.
     }
   }
-  Instruction* result =
-      Step(inst, inst.opcode(), dims.WithType(inst.shape().type()), std::move(operands), inst.attributes());
+  Instruction* result = Step(inst, inst.opcode(), dims.WithType(inst.shape().type()), operands, inst.attributes());
   return Replace(inst, Opcode::kReshape, {result});
 }
 

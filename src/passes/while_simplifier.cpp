@@ -105,7 +105,7 @@ void DropFromParameter(Computation& computation, const std::vector<Instruction*>
 Instruction& WithoutOperand(Instruction& tuple, int64_t dead) {
   std::vector<Instruction*> operands(tuple.operands().begin(), tuple.operands().end());
   operands.erase(operands.begin() + dead);
-  return tuple.computation().AddTuple(std::move(operands));
+  return tuple.computation().AddTuple(operands);
 }
 
 void DropElement(const Loop& loop, int64_t dead) {

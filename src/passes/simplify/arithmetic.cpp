@@ -269,7 +269,7 @@ Result<Instruction*> MapOfElementwise(Instruction& inst, const PassContext&) {
     } else {
       std::vector<Instruction*> operands;
       for (const Instruction* operand : inner->operands()) operands.push_back(values.at(operand));
-      values[inner] = Step(inst, inner->opcode(), shape, std::move(operands), inner->attributes());
+      values[inner] = Step(inst, inner->opcode(), shape, operands, inner->attributes());
     }
   }
   return values.at(&body.root());

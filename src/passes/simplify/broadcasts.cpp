@@ -143,8 +143,7 @@ Result<Instruction*> SinkBroadcast(Instruction& inst, const PassContext&) {
       operands.push_back(Step(inst, Opcode::kBroadcast, small.WithType(x.shape().type()), {&x}, DimensionsAttrs{}));
     }
   }
-  Instruction* result =
-      Step(inst, inst.opcode(), small.WithType(inst.shape().type()), std::move(operands), inst.attributes());
+  Instruction* result = Step(inst, inst.opcode(), small.WithType(inst.shape().type()), operands, inst.attributes());
   return Replace(inst, Opcode::kBroadcast, {result}, DimensionsAttrs{first->dimensions()});
 }
 

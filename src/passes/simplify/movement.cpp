@@ -103,7 +103,7 @@ Result<Instruction*> ConcatenateParts(Instruction& inst, const PassContext&) {
   }
   if (parts.size() == 1 && parts.front()->shape() == inst.shape()) return parts.front();
   if (!changed || parts.empty()) return nullptr;
-  return Replace(inst, Opcode::kConcatenate, std::move(parts), OneDimensionAttrs{dim});
+  return Replace(inst, Opcode::kConcatenate, parts, OneDimensionAttrs{dim});
 }
 
 // A.cat.3: neighbouring slices of one value, put together again.
@@ -132,7 +132,7 @@ Result<Instruction*> ConcatenateSlices(Instruction& inst, const PassContext&) {
   }
   if (static_cast<int64_t>(parts.size()) == inst.operand_count()) return nullptr;
   if (parts.size() == 1) return parts.front();
-  return Replace(inst, Opcode::kConcatenate, std::move(parts), inst.attributes());
+  return Replace(inst, Opcode::kConcatenate, parts, inst.attributes());
 }
 
 // A.pad.1: padding by nothing.
@@ -225,7 +225,7 @@ Result<Instruction*> ScatterOfOneWindow(Instruction& inst, const PassContext&) {
   std::vector<Instruction*> operands = {x, update};
   for (const int64_t s : start)
     operands.push_back(&inst.computation().AddConstant(Literal::Scalar(PrimitiveType::kS32, s)));
-  return Replace(inst, Opcode::kDynamicUpdateSlice, std::move(operands));
+  return Replace(inst, Opcode::kDynamicUpdateSlice, operands);
 }
 
 // A.sort.1: sorting along a dimension of at most one element.
