@@ -4,7 +4,7 @@
     corpus.py DIR... [--mutants 1000] [--known bench/corpus_deviations.txt]
 
 XLA's parser (through jaxlib; its verifier is not reachable from Python) and `hlo check --verify=off` judge each text; what
-both accept is printed by both, with the default options, and compared byte for byte. A file with `// -----` lines holds
+both accept is printed by both, in each form that XLA has a name for, and compared byte for byte. A file with `// -----` lines holds
 several modules: FILE#1, FILE#2, ... Mutants are seeded: small texts with a word or a byte changed, dropped, doubled or moved.
 
 --known lists deviations with their reasons, a line each: `accept|reject|print PATTERN  REASON`, the pattern (of a shell, ?
@@ -25,17 +25,28 @@ import tempfile
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 HLO = os.path.join(ROOT, 'build/bin/hlo')
 LARGEST_MUTANT = 4000  # bytes
+# --hlo_print and further flags; the maker of XLA's options. Texts with elided constants are compared in those forms only that
+# elide them again: both sides make up values, but not the same.
+FORMS = {
+    'xla': (['--print_large_constants=false'], lambda options: options()),
+    'short-parsable': ([], lambda options: options.short_parsable()),
+    'canonical': ([], lambda options: options.canonical()),
+    'fingerprint': ([], lambda options: options.fingerprint()),
+}
+SHOW_CONSTANTS = ('short-parsable', 'fingerprint')
 
 
 def xla_worker(connection):
-    """Answers (verdict, printed text or error); XLA aborts the process on some texts."""
+    """Answers (verdict, {form: printed text} or error); XLA aborts the process on some texts."""
     os.environ.update(JAX_PLATFORMS='cpu', TF_CPP_MIN_LOG_LEVEL='3')
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     from jaxlib import _hlo
     while True:
         text = connection.recv()
         try:
-            connection.send(('accept', _hlo.hlo_module_from_text(text).to_string(_hlo.HloPrintOptions())))
+            module = _hlo.hlo_module_from_text(text)
+            connection.send(('accept', {form: module.to_string(make(_hlo.HloPrintOptions))
+                                        for form, (_, make) in FORMS.items()}))
         except Exception as error:
             connection.send(('reject', str(error)))
 
@@ -83,8 +94,9 @@ def our_verdicts(paths):
     return verdicts
 
 
-def our_print(path):
-    run = subprocess.run([HLO, 'opt', '--passes=', '--hlo_print=xla', '--verify=off', '--fill_elided_constants=zeros', '--print_large_constants=false', path], capture_output=True)
+def our_print(path, form):
+    run = subprocess.run([HLO, 'opt', '--passes=', '--hlo_print=' + form, '--verify=off', '--fill_elided_constants=zeros'] + FORMS[form][0] + [path],
+                         capture_output=True)
     return run.stdout.decode(errors='surrogateescape') if run.returncode == 0 else None
 
 
@@ -143,7 +155,8 @@ def mutant(rng, text):
 class Tally:
     def __init__(self, title, known):
         self.title, self.known, self.unknown, self.listed = title, known, [], 0
-        self.accepted = self.rejected = self.xla_accepts = self.xla_rejects = self.same_print = self.printed = 0
+        self.accepted = self.rejected = self.xla_accepts = self.xla_rejects = 0
+        self.same_print, self.printed = dict.fromkeys(FORMS, 0), dict.fromkeys(FORMS, 0)
         self.peer_died = 0
 
     def deviate(self, kind, name, detail):
@@ -152,7 +165,7 @@ class Tally:
         else:
             self.unknown.append('  %s  %s: %s' % (kind, name, detail))
 
-    def add(self, name, path, ours, theirs, text_of_ours):
+    def add(self, name, path, source, ours, theirs, text_of_ours):
         verdict, said = theirs
         if ours.startswith('CRASH'):
             self.unknown.append('  crash  %s: %s' % (name, ours))
@@ -164,12 +177,15 @@ class Tally:
                 self.deviate('reject', name, 'we say %s' % ours)
                 return
             self.accepted += 1
-            mine = text_of_ours(path)
-            self.printed += 1
-            if mine == said or mine == said + '\n':
-                self.same_print += 1
-            else:
-                self.deviate('print', name, first_difference(mine, said))
+            for form, text in said.items():
+                if '{...}' in source and form in SHOW_CONSTANTS:
+                    continue
+                self.printed[form] += 1
+                mine = text_of_ours(path, form)
+                if mine == text or mine == text + '\n':
+                    self.same_print[form] += 1
+                else:
+                    self.deviate('print', name, '%s: %s' % (form, first_difference(mine, text)))
         else:
             self.xla_rejects += 1
             if ours:
@@ -179,10 +195,10 @@ class Tally:
 
     def report(self):
         share = lambda part, whole: '%d of %d (%.1f %%)' % (part, whole, 100 * part / whole) if whole else 'none'
-        print('%s: of what XLA accepts we accept %s; of what it rejects we reject %s; printed alike %s; '
+        print('%s: of what XLA accepts we accept %s; of what it rejects we reject %s; printed alike: %s; '
               'deviations %d listed, %d not%s' % (
                   self.title, share(self.accepted, self.xla_accepts), share(self.rejected, self.xla_rejects),
-                  share(self.same_print, self.printed), self.listed, len(self.unknown),
+                   ', '.join('%s %s' % (form, share(same, self.printed[form])) for form, same in self.same_print.items()), self.listed, len(self.unknown),
                   '; XLA died on %d' % self.peer_died if self.peer_died else ''))
         for line in self.unknown:
             print(line)
@@ -225,7 +241,7 @@ def main():
         tally = Tally('corpus', known)
         ours = our_verdicts([path for _, path, _ in everything])
         for name, path, text in everything:
-            tally.add(name, path, ours[path], xla.judge(text), our_print)
+            tally.add(name, path, text, ours[path], xla.judge(text), our_print)
         tally.report()
         small = [text for _, path, text in everything if 0 < len(text) < LARGEST_MUTANT and not ours[path]]
         rng = random.Random(options.seed)
@@ -236,7 +252,7 @@ def main():
         mutant_tally = Tally('mutants', known)
         ours = our_verdicts([path for _, path, _ in mutants])
         for name, path, text in mutants:
-            mutant_tally.add(name, path, ours[path], xla.judge(text), our_print)
+            mutant_tally.add(name, path, text, ours[path], xla.judge(text), our_print)
         mutant_tally.report()
     return 1 if tally.unknown or mutant_tally.unknown else 0
 

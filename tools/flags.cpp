@@ -61,13 +61,22 @@ void FlagSet::Add(std::string name, std::string placeholder, std::string help, s
                     is_bool, false, std::move(set)});
 }
 
-void FlagSet::Bool(const std::string& name, bool* value, std::string help) {
-  Add(name, "", std::move(help), *value ? "on" : "", false, true, [name, value](std::string_view text) -> Status {
+template <class T>
+void FlagSet::AddBool(const std::string& name, T* value, std::string fallback, std::string help) {
+  Add(name, "", std::move(help), std::move(fallback), false, true, [name, value](std::string_view text) -> Status {
     const std::optional<bool> parsed = ParseBool(text);
     if (!parsed) FAIL(BadValue(name, text, "true or false"));
     *value = *parsed;
     return {};
   });
+}
+
+void FlagSet::Bool(const std::string& name, bool* value, std::string help) {
+  AddBool(name, value, *value ? "on" : "", std::move(help));
+}
+
+void FlagSet::Bool(const std::string& name, std::optional<bool>* value, std::string help) {
+  AddBool(name, value, "", std::move(help));
 }
 
 void FlagSet::Int(const std::string& name, int64_t* value, std::string help, int64_t least) {

@@ -25,6 +25,8 @@ class FlagSet {
 
   void Group(std::string title) { group_ = std::move(title); }
   void Bool(const std::string& name, bool* value, std::string help);
+  // For flags whose absence is neither.
+  void Bool(const std::string& name, std::optional<bool>* value, std::string help);
   // At least `least`.
   void Int(const std::string& name, int64_t* value, std::string help, int64_t least = 0);
   // At least 0.
@@ -67,6 +69,8 @@ class FlagSet {
   };
   void Add(std::string name, std::string placeholder, std::string help, std::string fallback, bool needs_value,
            bool is_bool, std::function<Status(std::string_view)> set);
+  template <class T>
+  void AddBool(const std::string& name, T* value, std::string fallback, std::string help);
   Flag* Find(std::string_view name);
   Error Unknown(std::string_view name) const;
 

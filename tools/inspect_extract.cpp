@@ -2,20 +2,21 @@
 #include "driver/inspect_extract.h"
 #include "base/files.h"
 #include "base/text.h"
-#include "ir/printer.h"
 #include "tools/inspect.h"
+#include "tools/module_flags.h"
 
 namespace hlo {
 namespace {
 
 struct OutputFlags {
-  std::string path = "-", hlo_print = "long";
+  std::string path = "-";
+  PrintFlags print;
 };
 
 void AddOutputFlags(FlagSet& flags, OutputFlags* output) {
   flags.Group("Output");
   flags.String("o", &output->path, "FILE", "where the module goes; - is stdout");
-  flags.Choice("hlo_print", &output->hlo_print, {"long", "short"}, "long: XLA's text; short: for people");
+  AddPrintFlags(flags, &output->print);
 }
 
 // The piece, verified: what cannot stand alone is said to be so.
@@ -25,7 +26,7 @@ Status WritePiece(const Module& piece, const OutputFlags& output) {
     error.exit = ExitCode::kUnsupported;
     FAIL(std::move(error).Hint("this piece cannot stand alone; --height=N or -1 takes more of what it needs along"));
   }
-  return WriteFile(output.path, Print(piece, output.hlo_print == "short" ? ShortForm() : PrintOptions()));
+  return WriteFile(output.path, TRY(PrintAs(piece, output.print)));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "tools/module_flags.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
@@ -36,6 +37,29 @@ void AddPassFlags(FlagSet& flags, PassFlags* passes) {
   flags.Int("opt_bisect_limit", &passes->opt_bisect_limit, "skip pass instances with a higher number; -1: none", -1);
 }
 
+void AddPrintFlags(FlagSet& flags, PrintFlags* print) {
+  std::vector<std::string> names, about;
+  for (const PrintForm& form : PrintForms()) {
+    names.emplace_back(form.name);
+    about.push_back(Str(form.name, ": ", form.what));
+  }
+  flags.Choice("hlo_print", &print->hlo_print, names, Join(about, "; "));
+  flags.Bool("print_large_constants", &print->large_constants,
+             "off: constants of more than 10 elements, and tuples, are {...}; default: as the form has it");
+  flags.Bool("strip_metadata", &print->strip_metadata, "without metadata");
+}
+
+Result<std::string> PrintAs(const Module& module, const PrintFlags& flags) {
+  const auto forms = PrintForms();
+  const auto form =
+      std::find_if(forms.begin(), forms.end(), [&](const PrintForm& f) { return f.name == flags.hlo_print; });
+  PrintOptions options = form->options;
+  if (flags.large_constants) options.constants = *flags.large_constants ? Constants::kAll : Constants::kSmall;
+  if (flags.strip_metadata) options.metadata = false;
+  if (options.bodies) TRY(CheckBodies(module));
+  return Print(module, options);
+}
+
 void AddDumpFlags(FlagSet& flags, DumpOptions* dump) {
   flags.Group("Dumps");
   flags.String("xla_dump_to", &dump->directory, "DIR",
@@ -44,6 +68,9 @@ void AddDumpFlags(FlagSet& flags, DumpOptions* dump) {
                "also the module after each pass that changed it and matches");
   flags.String("xla_dump_emitter_re", &dump->emitter_pattern, "RE",
                "code of the compiled kernels to keep: of llvm, ptx, host; empty: all");
+  flags.Bool("xla_dump_large_constants", &dump->large_constants,
+             "off: constants of more than 10 elements, and tuples, are dumped as {...}");
+  flags.Bool("xla_dump_disable_metadata", &dump->disable_metadata, "modules are dumped without metadata");
   flags.String("xla_dump_hlo_module_re", &dump->module_pattern, "RE", "only modules whose name matches");
 }
 

@@ -2,11 +2,13 @@
 #ifndef HLO_TOOLS_MODULE_FLAGS_H_
 #define HLO_TOOLS_MODULE_FLAGS_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "driver/dump.h"
 #include "driver/load.h"
+#include "ir/printer.h"
 #include "passes/pipeline.h"
 #include "tools/flags.h"
 
@@ -25,16 +27,26 @@ struct PassFlags {
   int64_t opt_bisect_limit = -1;
 };
 
+struct PrintFlags {
+  std::string hlo_print = "long";
+  std::optional<bool> large_constants;
+  bool strip_metadata = false;
+};
+
 void AddLoadFlags(FlagSet& flags, LoadOptions* load);
 // For commands that take several modules. After AddLoadFlags.
 void AddSplitFlag(FlagSet& flags, LoadOptions* load);
 void AddPassFlags(FlagSet& flags, PassFlags* passes);
+// -o comes from the command.
+void AddPrintFlags(FlagSet& flags, PrintFlags* print);
 void AddDumpFlags(FlagSet& flags, DumpOptions* dump);
 void AddLogFlags(FlagSet& flags, LogFlags* log);
 
 // Reads XLA_FLAGS, HLO_FLAGS and then the arguments; returns what is no flag. Prints a note on XLA flags without
 // effect.
 Result<std::vector<std::string>> ParseAll(FlagSet& flags, std::span<const std::string> args);
+// The module as text. Errors: those of CheckBodies.
+Result<std::string> PrintAs(const Module& module, const PrintFlags& flags);
 // Sets threads and logging, the latter from TF_CPP_* too.
 Status Apply(const LogFlags& log);
 // `--passes=` is an empty list, no `--passes` the default pipeline. Of `inject` it takes what is planted in a pass.

@@ -19,10 +19,10 @@ struct OptFlags {
   PassFlags passes;
   DumpOptions dump;
   LogFlags log;
-  std::string stage = "hlo", hlo_print = "long", output = "-", print_changed = "none", kernel;
+  std::string stage = "hlo", output = "-", print_changed = "none", kernel;
   std::vector<std::string> inject;
   bool list_passes = false, list_stages = false, time_passes = false, print_pass_instances = false, reoptimize = false;
-  bool large_constants = true, strip_metadata = false;
+  PrintFlags print;
 };
 
 constexpr LowerStage kLowerStages[] = {LowerStage::kKernels, LowerStage::kLlvmBefore, LowerStage::kLlvm,
@@ -77,10 +77,7 @@ FlagSet MakeFlags(OptFlags* f) {
   AddPassFlags(flags, &f->passes);
   flags.Group("Output");
   flags.String("o", &f->output, "FILE", "where the result goes; - is stdout");
-  flags.Choice("hlo_print", &f->hlo_print, {"long", "short", "xla"},
-               "long: XLA's text; short: for people; xla: also where XLA cannot read what it prints");
-  flags.Bool("print_large_constants", &f->large_constants, "off: constants of more than 10 elements are elided");
-  flags.Bool("strip_metadata", &f->strip_metadata, "without metadata");
+  AddPrintFlags(flags, &f->print);
   flags.Bool("time_passes", &f->time_passes, "a table of the passes to stderr");
   flags.Choice("print_changed", &f->print_changed, {"none", "full"},
                "the module after each pass that changed it, to stderr");
@@ -111,11 +108,7 @@ Result<std::string> OutputOf(const std::string& path, const OptFlags& f, Pipelin
   TRY(dumper.After("cpu", *module));
 
   if (const std::optional<LowerStage> lower = LowerStageOf(f.stage)) return Lower(*module, *lower, f.kernel);
-  PrintOptions print = f.hlo_print == "short" ? ShortForm() : PrintOptions();
-  if (f.hlo_print == "xla") print.async_sugar = AsyncSugar::kAsXla;
-  print.large_constants = f.large_constants;
-  if (f.strip_metadata) print.metadata = false;
-  return Print(*module, print);
+  return PrintAs(*module, f.print);
 }
 
 }  // namespace

@@ -8,7 +8,6 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "ir/printer.h"
 
 namespace hlo {
 namespace {
@@ -134,6 +133,8 @@ Result<Dumper> Dumper::Make(const DumpOptions& options, const Module& module) {
   if (!options.module_pattern.empty()) modules = TRY(CompileRegex(options.module_pattern, "xla_dump_hlo_module_re"));
   if (options.directory.empty() || (modules && !std::regex_search(module.name(), *modules))) return dumper;
   TRY(MakeDirectories(options.directory));
+  if (!options.large_constants) dumper.print_.constants = Constants::kSmall;
+  dumper.print_.metadata = !options.disable_metadata;
   dumper.directory_ = options.directory;
   dumper.prefix_ =
       Str("module_", Format("%04d", NextModuleNumber(options.directory)), ".", FileNamePart(module.name()));
@@ -145,7 +146,7 @@ Status Dumper::AfterPass(int number, std::string_view pipeline, std::string_view
   if (!active() || !passes_) return {};
   TRY(Flush(pass));
   if (changed && std::regex_search(std::string(pass), *passes_)) {
-    pending_ = Pending{number, FileNamePart(pipeline), FileNamePart(pass), Print(module)};
+    pending_ = Pending{number, FileNamePart(pipeline), FileNamePart(pass), Print(module, print_)};
   }
   return {};
 }
@@ -166,7 +167,7 @@ Status Dumper::Flush(std::string_view next_pass) {
 }
 
 Status Dumper::Write(std::string_view suffix, const Module& module) {
-  return active() ? Write(suffix, Print(module)) : Status();
+  return active() ? Write(suffix, Print(module, print_)) : Status();
 }
 
 Status Dumper::Write(std::string_view suffix, std::string_view bytes) {

@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "ir/module.h"
+#include "ir/printer.h"
 #include "passes/pipeline.h"
 
 namespace hlo {
@@ -21,6 +22,8 @@ struct DumpOptions {
   std::string pass_pattern;     // Regular expression; empty: no module per pass.
   std::string module_pattern;   // Modules to dump; empty: all.
   std::string emitter_pattern;  // Of "llvm", "ptx", "host": which code of the kernels; empty: all.
+  bool large_constants = true;  // Else {...}, which does not read back.
+  bool disable_metadata = false;
 };
 
 // Names from strangers become part of a path: one component of it, of sane length.
@@ -55,6 +58,7 @@ class Dumper {
   std::string directory_;
   std::string prefix_;  // module_0003.jit_f
   std::optional<std::regex> passes_, emitters_;
+  PrintOptions print_;
   // The state after the last dumped pass waits for the name of the pass that comes next: it is part of the file name.
   struct Pending {
     int number;

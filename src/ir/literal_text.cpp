@@ -1,5 +1,7 @@
 // Literals as text. Source: spec/hlo-text.md 14.5.
+#include <algorithm>
 #include <cmath>
+#include <complex>
 
 #include "base/text.h"
 #include "ir/printer.h"
@@ -130,6 +132,22 @@ void AppendLiteral(std::string& out, const Literal& literal) {
   AppendArray(out, literal, 0, next, index);
 }
 
+// Of no elements, too. -0 is not 0.
+bool AllElementsAre(const Literal& array, double value) {
+  for (int64_t i = 0; i < array.shape().NumElements(); ++i) {
+    const std::complex<double> element = array.GetComplex(i);
+    if (element != value || std::signbit(element.real()) || std::signbit(element.imag())) return false;
+  }
+  return true;
+}
+
+bool HoldsIntegers(const Shape& shape) {
+  if (!shape.IsTuple()) return IsInteger(shape.type());
+  return std::all_of(shape.elements().begin(), shape.elements().end(), HoldsIntegers);
+}
+
+bool IsShort(const Shape& shape, int64_t most) { return shape.IsArray() && shape.NumElements() <= most; }
+
 }  // namespace
 
 void AppendElement(std::string& out, const Literal& literal, int64_t i) {
@@ -159,6 +177,23 @@ std::string Print(const Literal& literal) {
   std::string out;
   AppendLiteral(out, literal);
   return out;
+}
+
+std::string ConstantText(const Literal& literal, Constants constants) {
+  constexpr int64_t kSmall = 10, kManyIntegers = 500'000;
+  const Shape& shape = literal.shape();
+  switch (constants) {
+    case Constants::kAll: return Print(literal);
+    case Constants::kSmall:
+      if (IsShort(shape, kSmall)) return Print(literal);
+      break;
+    case Constants::kEssential:
+      if (shape.IsArray() && AllElementsAre(literal, 0)) return "0";
+      if (shape.IsArray() && AllElementsAre(literal, 1)) return "1";
+      if (HoldsIntegers(shape) && (shape.IsTuple() || IsShort(shape, kManyIntegers))) return Print(literal);
+      break;
+  }
+  return "{...}";
 }
 
 }  // namespace hlo

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "ir/async_sugar.h"
+#include "ir/print_order.h"
 
 namespace hlo {
 namespace {
@@ -33,6 +34,11 @@ class Printer {
     if (options_.percent) out_ += '%';
     out_ += name;
   }
+  void NameOf(const Instruction& inst) {
+    if (!options_.canonical_names) return Name(inst.name());
+    out_ += Str("tmp_", numbers_[inst.id()]);
+  }
+  void Indent() { out_.append(2 * depth_, ' '); }
 
   // Finds the computations that the short spelling of asynchronous ops says all of.
   void FindUnwritten(std::span<Computation* const> computations);
@@ -43,6 +49,8 @@ class Printer {
   }
 
   void PrintHeader(const Module& module);
+  // From the signature to the closing brace.
+  void PrintBody(const Computation& computation, std::span<Instruction* const> order);
   void PrintSignatureShape(const Shape& shape);
   void PrintShape(const Shape& shape);
   void PrintOperands(const Instruction& inst);
@@ -51,6 +59,11 @@ class Printer {
   template <class Struct>
   void PrintFields(const Instruction& inst, const Struct& attrs);
 
+  // With bodies XLA says calls for some to_apply.
+  std::string_view NameOfCallee(const Instruction& inst, std::string_view attribute) const {
+    const bool renamed = inst.Is(Opcode::kReduceScatter) || inst.Is(Opcode::kScan);
+    return options_.bodies && renamed ? "calls" : attribute;
+  }
   void Begin(std::string_view name) {
     out_ += ", ";
     out_ += name;
@@ -83,14 +96,14 @@ class Printer {
   void Value(const LiteralValue& literal) { ShapedLiteral(*literal.value); }
   void ShapedLiteral(const Literal& literal);
   void Value(const Metadata& metadata);
-  void Value(Computation* called) { Name(called->name()); }
+  void Value(Computation* called);
   void Value(const std::vector<Computation*>& called) {
     out_ += '{';
     for (size_t i = 0; i < called.size(); ++i) {
-      if (i > 0) out_ += ", ";
-      Name(called[i]->name());
+      if (i > 0) out_ += options_.bodies ? "," : ", ";
+      Value(called[i]);
     }
-    out_ += '}';
+    out_ += options_.bodies ? "\n}" : "}";
   }
   template <class T>
   void Value(const std::optional<T>& value) {
@@ -127,89 +140,10 @@ class Printer {
   PrintOptions options_;
   std::string out_;
   std::unordered_set<const Computation*> unwritten_;
+  PrintOrder order_;
+  std::vector<int64_t> numbers_;  // By id: N of the canonical name tmp_N.
+  int64_t depth_ = 0;             // Of bodies in bodies; 0 is outside of all.
 };
-
-// ---- Order -------------------------------------------------------------------------------------------------------
-
-// XLA's: a walk, operands first, from each instruction that nothing uses, in order of the text.
-std::vector<Instruction*> OrderOf(const Computation& computation, const PrintOptions& options) {
-  if (computation.module().header.is_scheduled) return computation.Instructions();
-  if (options.text_order) return computation.PostOrder();
-  enum : uint8_t { kNew, kOpen, kDone };
-  std::vector<uint8_t> state(computation.module().id_limit(), kNew);
-  std::vector<Instruction*> order;
-  std::vector<Instruction*> stack;
-  // What control edges alone lead to counts as used.
-  std::unordered_set<const Instruction*> awaited;
-  const std::vector<Instruction*> all = computation.Instructions();
-  for (const Instruction* inst : all)
-    awaited.insert(inst->control_predecessors().begin(), inst->control_predecessors().end());
-  for (Instruction* start : all) {
-    if (!start->users().empty()) continue;
-    stack.push_back(start);
-    while (!stack.empty()) {
-      Instruction* inst = stack.back();
-      if (state[inst->id()] != kNew) {
-        stack.pop_back();
-        if (state[inst->id()] == kOpen) {
-          state[inst->id()] = kDone;
-          order.push_back(inst);
-        }
-        continue;
-      }
-      state[inst->id()] = kOpen;
-      // The first operand is on top, so it comes first; control predecessors before all operands.
-      const auto operands = inst->operands();
-      for (size_t i = operands.size(); i-- > 0;) {
-        if (state[operands[i]->id()] == kNew) stack.push_back(operands[i]);
-      }
-      for (Instruction* before : inst->control_predecessors()) {
-        if (state[before->id()] == kNew) stack.push_back(before);
-      }
-    }
-  }
-  return order;
-}
-
-// XLA's: a walk over the call graph, callees first, from each computation that nothing calls; the entry last.
-std::vector<Computation*> OrderOf(const Module& module) {
-  const std::vector<Computation*> all = module.Computations();
-  std::unordered_map<const Computation*, size_t> position;
-  for (size_t i = 0; i < all.size(); ++i) position[all[i]] = i;
-  std::vector<std::vector<size_t>> callees(all.size());
-  std::vector<bool> called(all.size());
-  for (size_t i = 0; i < all.size(); ++i) {
-    for (const Instruction* inst : all[i]->Instructions()) {
-      std::vector<Computation*> of_inst = CalledComputations(*inst);
-      if (inst->Is(Opcode::kWhile))
-        std::reverse(of_inst.begin(), of_inst.end());  // The body comes before the condition.
-      for (const Computation* callee : of_inst) callees[i].push_back(position.at(callee));
-    }
-    for (const size_t callee : callees[i]) called[callee] = true;
-  }
-  std::vector<Computation*> order;
-  std::vector<bool> seen(all.size());
-  std::vector<std::pair<size_t, size_t>> stack;  // Computation, next callee.
-  for (size_t start = 0; start < all.size(); ++start) {
-    if (called[start] || seen[start]) continue;
-    seen[start] = true;
-    stack.emplace_back(start, 0);
-    while (!stack.empty()) {
-      auto& [at, next] = stack.back();
-      if (next == callees[at].size()) {
-        order.push_back(all[at]);
-        stack.pop_back();
-        continue;
-      }
-      const size_t callee = callees[at][next++];
-      if (!seen[callee]) {
-        seen[callee] = true;
-        stack.emplace_back(callee, 0);
-      }
-    }
-  }
-  return order;
-}
 
 // ---- Module ------------------------------------------------------------------------------------------------------
 
@@ -232,7 +166,7 @@ void Printer::FindUnwritten(std::span<Computation* const> computations) {
 
 void Printer::PrintModule(const Module& module) {
   PrintHeader(module);
-  const std::vector<Computation*> order = OrderOf(module);
+  const std::vector<Computation*> order = PrintOrder::Of(module, options_.module_order);
   FindUnwritten(order);
   for (const Computation* computation : order) {
     if (unwritten_.contains(computation)) continue;
@@ -240,7 +174,7 @@ void Printer::PrintModule(const Module& module) {
     PrintComputation(*computation);
     out_ += "\n\n";
   }
-  if (!options_.percent) out_.pop_back();
+  if (!options_.final_blank_line) out_.pop_back();
 }
 
 // Whether the boundary's layouts are those of the entry's own parameters and root, so that reading infers them.
@@ -259,7 +193,7 @@ bool LayoutIsImplied(const Module& module) {
 
 void Printer::PrintHeader(const Module& module) {
   const ModuleHeader& header = module.header;
-  out_ += Str("HloModule ", module.name());
+  out_ += Str("HloModule ", options_.names ? std::string_view(module.name()) : "");
   if (header.is_scheduled) out_ += ", is_scheduled=true";
   if (!header.aliases.empty()) {
     out_ += ", input_output_alias={ ";
@@ -279,12 +213,12 @@ void Printer::PrintHeader(const Module& module) {
     out_ += " }";
   }
   if (header.alias_passthrough_params) out_ += ", alias_passthrough_params=true";
-  if (header.entry_result && (options_.signature || !LayoutIsImplied(module))) {
+  if (header.entry_result && (options_.layouts || !LayoutIsImplied(module))) {
     out_ += ", entry_computation_layout={(";
     const std::vector<Shape>& parameters = header.entry_parameters->elements();
     for (size_t i = 0; i < parameters.size(); ++i) {
       if (i > 0) out_ += ", ";
-      if (i > 0 && i % 5 == 0 && options_.index_comments) out_ += Str("/*index=", i, "*/");
+      if (i > 0 && i % 5 == 0) out_ += Str("/*index=", i, "*/");
       out_ += parameters[i].ToStringWithLayout();
     }
     out_ += Str(")->", header.entry_result->ToStringWithLayout(), "}");
@@ -317,8 +251,15 @@ void Printer::PrintSignatureShape(const Shape& shape) {
 }
 
 void Printer::PrintComputation(const Computation& computation) {
-  Name(computation.name());
-  out_ += ' ';
+  if (options_.names) {
+    Name(computation.name());
+    out_ += ' ';
+  }
+  if (computation.module().header.is_scheduled) return PrintBody(computation, computation.Instructions());
+  PrintBody(computation, options_.text_order ? computation.PostOrder() : order_.Of(computation));
+}
+
+void Printer::PrintBody(const Computation& computation, std::span<Instruction* const> order) {
   if (options_.signature) {
     out_ += '(';
     for (size_t i = 0; i < computation.parameters().size(); ++i) {
@@ -332,14 +273,22 @@ void Printer::PrintComputation(const Computation& computation) {
     out_ += ' ';
   }
   out_ += "{\n";
-  for (const Instruction* inst : OrderOf(computation, options_)) {
-    out_ += "  ";
+  ++depth_;
+  if (options_.canonical_names) {
+    numbers_.resize(computation.module().id_limit());
+    for (size_t i = 0; i < order.size(); ++i) numbers_[order[i]->id()] = static_cast<int64_t>(i);
+  }
+  for (const Instruction* inst : order) {
+    Indent();
     if (inst->IsRoot()) out_ += "ROOT ";
     PrintInstruction(*inst);
     out_ += '\n';
   }
+  --depth_;
+  Indent();
   out_ += '}';
-  if (computation.execution_thread != "main") out_ += Str(", execution_thread=\"", computation.execution_thread, "\"");
+  if (options_.names && computation.execution_thread != "main")
+    out_ += Str(", execution_thread=\"", computation.execution_thread, "\"");
 }
 
 // ---- Instruction -------------------------------------------------------------------------------------------------
@@ -353,8 +302,11 @@ void Printer::PrintShape(const Shape& shape) {
 }
 
 void Printer::PrintInstruction(const Instruction& inst) {
-  Name(inst.name());
-  out_ += " = ";
+  const bool canonical_alone = options_.canonical_names && depth_ == 0;
+  if (!canonical_alone) {
+    NameOf(inst);
+    out_ += " = ";
+  }
   PrintShape(inst.shape());
   out_ += ' ';
   const Instruction* wrapped = Sugared(inst);
@@ -374,20 +326,16 @@ void Printer::PrintInstruction(const Instruction& inst) {
 void Printer::PrintOperands(const Instruction& inst) {
   if (inst.Is(Opcode::kParameter)) return AppendTo(out_, inst.parameter_number());
   if (inst.Is(Opcode::kConstant)) {
-    constexpr int64_t kSmall = 10;
-    const Shape& shape = inst.shape();
-    const bool print = options_.large_constants || (shape.IsArray() && shape.NumElements() <= kSmall);
-    out_ += print ? Print(inst.literal()) : "{...}";
+    out_ += ConstantText(inst.literal(), options_.constants);
     return;
   }
   for (int64_t i = 0; i < inst.operand_count(); ++i) {
     if (i > 0) out_ += ", ";
     if (i > 0 && i % 5 == 0 && options_.index_comments) out_ += Str("/*index=", i, "*/");
-    if (options_.operand_shapes) {
-      PrintShape(inst.operand(i).shape());
-      out_ += ' ';
-    }
-    Name(inst.operand(i).name());
+    if (options_.operand_shapes) PrintShape(inst.operand(i).shape());
+    if (options_.canonical_names && depth_ == 0) continue;  // No computation, no numbers.
+    if (options_.operand_shapes) out_ += ' ';
+    NameOf(inst.operand(i));
   }
 }
 
@@ -401,10 +349,12 @@ void Printer::PrintFields(const Instruction& inst, const Struct& attrs) {
     if constexpr (std::is_same_v<T, std::vector<Precision>>) {
       if (std::all_of(value.begin(), value.end(), [](Precision p) { return p == Precision::kDefault; })) return;
     }
+    std::string_view name = field.name;
     if constexpr (std::is_same_v<T, Computation*>) {
       if (value == nullptr) return;
+      name = NameOfCallee(inst, name);
     }
-    Begin(field.name);
+    Begin(name);
     Value(value);
   });
 }
@@ -430,9 +380,13 @@ void Printer::PrintAttributes(const Instruction& inst) {
       const OperandAliases aliases = std::exchange(a.aliases, {});
       PrintFields(inst, a);
       PrintAttributes(*wrapped);
-      if (aliases.empty()) return;
-      Begin("output_to_operand_aliasing");
-      return Value(aliases);
+      if (!aliases.empty()) {
+        Begin("output_to_operand_aliasing");
+        Value(aliases);
+      }
+      if (!options_.bodies) return;
+      Begin("calls");
+      return Value(inst.attrs<AsyncAttrs>().calls);
     }
     case Opcode::kAsyncUpdate:
     case Opcode::kAsyncDone: {  // What a chain's start says holds for all of it.
@@ -456,7 +410,7 @@ void Printer::PrintAttributes(const Instruction& inst) {
         Value(dimension);
       }
       if (to_apply == nullptr) return;
-      Begin("to_apply");
+      Begin(NameOfCallee(inst, "to_apply"));
       return Value(to_apply);
     }
     default: Visit(inst.attributes(), [&](const auto& attrs) { PrintFields(inst, attrs); });
@@ -470,7 +424,7 @@ void Printer::PrintCommon(const Instruction& inst) {
     out_ += '{';
     for (size_t i = 0; i < inst.control_predecessors().size(); ++i) {
       if (i > 0) out_ += ", ";
-      Name(inst.control_predecessors()[i]->name());
+      NameOf(*inst.control_predecessors()[i]);
     }
     out_ += '}';
   };
@@ -490,6 +444,7 @@ void Printer::PrintCommon(const Instruction& inst) {
       Value(value);
     } else {
       if (value.empty() || (name == "backend_config" && !options_.backend_config)) return;
+      if (name == "parameter_replication" && !options_.names) return;
       Begin(field.name);
       Value(value);
     }
@@ -497,6 +452,14 @@ void Printer::PrintCommon(const Instruction& inst) {
 }
 
 // ---- Values ------------------------------------------------------------------------------------------------------
+
+// A body in the place of a name is in the order of the data also where the module has a schedule, as XLA has it.
+void Printer::Value(Computation* called) {
+  if (!options_.bodies) return Name(called->name());
+  out_ += '\n';
+  Indent();
+  PrintBody(*called, order_.Of(*called));
+}
 
 void Printer::Value(const Window& window) {
   const auto item = [&](const char* name, auto&& is_default, auto&& text) {
@@ -630,17 +593,6 @@ std::string Quoted(std::string_view text) {
   return out;
 }
 
-PrintOptions ShortForm() {
-  PrintOptions options;
-  options.percent = false;
-  options.layouts = false;
-  options.signature = false;
-  options.metadata = false;
-  options.index_comments = false;
-  options.text_order = true;
-  return options;
-}
-
 std::string Print(const Module& module, const PrintOptions& options) {
   Printer printer(options);
   printer.PrintModule(module);
@@ -657,18 +609,6 @@ std::string Print(const Instruction& inst, const PrintOptions& options) {
   Printer printer(options);
   printer.PrintInstruction(inst);
   return printer.Take();
-}
-
-std::string ToString(const Instruction& inst) {
-  PrintOptions options = ShortForm();
-  options.large_constants = false;
-  return Print(inst, options);
-}
-
-std::string ToString(const Computation& computation) {
-  PrintOptions options = ShortForm();
-  options.large_constants = false;
-  return Print(computation, options);
 }
 
 }  // namespace hlo
