@@ -16,9 +16,12 @@
 
 #include "base/check.h"
 #include "base/interned.h"
+#include "base/shared.h"
 #include "ir/fields.h"
 #include "ir/literal.h"
+#include "ir/metadata.h"
 #include "ir/shape.h"
+#include "ir/sharding.h"
 
 namespace hlo {
 
@@ -41,6 +44,7 @@ HLO_ENUM(CustomCallSchedule, kNone, kLatest, kEarliest)
 HLO_ENUM(ApiVersion, kUnspecified, kOriginal, kStatusReturning, kStatusReturningUnified, kTypedFfi)
 HLO_ENUM(ConvolutionKind, kUnset, kFprop, kWgrad, kDgrad)
 HLO_ENUM(ShuffleMode, kRotate)
+HLO_ENUM(GroupMode, kCrossReplica, kCrossPartition, kCrossReplicaAndPartition, kFlattenedId)
 HLO_ENUM(DotAlgorithm, kUnset, kAnyF8AnyF8F32, kAnyF8AnyF8F32FastAccum, kF16F16F16, kF16F16F32, kBF16BF16BF16,
          kBF16BF16F32, kBF16BF16F32X3, kBF16BF16F32X6, kBF16BF16F32X9, kTF32TF32F32, kTF32TF32F32X3, kF32F32F32,
          kF64F64F64)
@@ -105,8 +109,52 @@ struct RawText {
   bool operator==(const RawText&) const = default;
 };
 
-// replica_groups in any spelling, as written.
-using ReplicaGroups = RawText;
+// Values that are carried along too, as the text that XLA prints of them; those that say nothing are empty.
+struct BackendConfig : RawText {};       // A dictionary in braces, or a quoted string.
+struct FrontendAttributes : RawText {};  // {a="text",b={"json": 1}}, sorted by key.
+struct Statistics : RawText {};          // {visualizing_index=0,nan_count=3}
+struct ResultAccuracy : RawText {};      // {mode=highest}, {tolerance={atol=0.5,rtol=0,ulps=2}}
+struct Origin : RawText {};              // {({"t" {0}}, {})}
+struct LeafFlags : RawText {};           // {true,false}: parameter_replication.
+struct PropagationFlags : RawText {};    // {true,false}: allow_spmd_sharding_propagation_to_...; {false} says nothing.
+
+// sparsity_config={rhs={sparsity=1x2 dimension=2 stride=1 idx=2}} of a contraction.
+struct SparsePattern {
+  int64_t non_zeros = 0, block_size = 0;
+  bool operator==(const SparsePattern&) const = default;
+};
+struct OperandSparsity {
+  SparsePattern pattern;
+  int64_t dimension = 0, stride = 0;
+  int64_t indices = 0;  // The operand that tells which elements are kept.
+  static constexpr auto Fields() {
+    return FieldList(Always("sparsity", &OperandSparsity::pattern), Always("dimension", &OperandSparsity::dimension),
+                     Always("stride", &OperandSparsity::stride), Always("idx", &OperandSparsity::indices));
+  }
+  bool operator==(const OperandSparsity&) const = default;
+};
+struct OperandScaling {
+  int64_t scale = 0;  // The operand that holds the scales.
+  static constexpr auto Fields() { return FieldList(Always("scale_idx", &OperandScaling::scale)); }
+  bool operator==(const OperandScaling&) const = default;
+};
+template <class Side>
+struct ForEachSide {
+  std::optional<Side> lhs, rhs;
+  static constexpr auto Fields() {
+    return FieldList(Optional("lhs", &ForEachSide::lhs), Optional("rhs", &ForEachSide::rhs));
+  }
+  bool empty() const { return !lhs && !rhs; }
+  bool operator==(const ForEachSide&) const = default;
+};
+using SparsityConfig = ForEachSide<OperandSparsity>;
+using BlockScalingConfig = ForEachSide<OperandScaling>;
+
+// mode= of a collective: read, and of no effect, so that all are equal.
+struct GroupModeWord {
+  GroupMode mode = GroupMode::kCrossReplica;
+  bool operator==(const GroupModeWord&) const { return true; }
+};
 
 // output_to_operand_aliasing={{1}: (2, {0})}.
 struct OperandAlias {
@@ -310,7 +358,8 @@ struct DotAttrs {  // dot, scaled-dot
   std::vector<int64_t> lhs_batch, lhs_contracting, rhs_batch, rhs_contracting;
   std::vector<Precision> precision;
   DotAlgorithm algorithm = DotAlgorithm::kUnset;
-  RawText sparsity, block_scaling;
+  SparsityConfig sparsity;
+  BlockScalingConfig block_scaling;
   static constexpr auto Fields() {
     return FieldList(
         Optional("lhs_batch_dims", &DotAttrs::lhs_batch), Always("lhs_contracting_dims", &DotAttrs::lhs_contracting),
@@ -342,7 +391,8 @@ struct ConvolutionAttrs {
   ConvolutionKind kind = ConvolutionKind::kUnset;
   std::vector<Precision> precision;
   DotAlgorithm algorithm = DotAlgorithm::kUnset;
-  RawText sparsity, block_scaling;
+  SparsityConfig sparsity;
+  BlockScalingConfig block_scaling;
   static constexpr auto Fields() {
     return FieldList(
         Optional("window", &ConvolutionAttrs::window), Required("dim_labels", &ConvolutionAttrs::dim_labels),
@@ -498,7 +548,7 @@ struct CollectiveAttrs {
   bool use_global_device_ids = false;
   std::optional<OneDimension> dimension;
   std::optional<bool> has_dynamic_root;
-  RawText mode;  // Read and of no effect.
+  GroupModeWord mode;
   Computation* to_apply = nullptr;
   static constexpr auto Fields() {
     return FieldList(Optional("channel_id", &CollectiveAttrs::channel_id),
@@ -574,7 +624,7 @@ struct OutfeedAttrs {
 };
 
 struct DomainAttrs {
-  RawText domain;
+  Domain domain;
   static constexpr auto Fields() { return FieldList(Required("domain", &DomainAttrs::domain)); }
 };
 
@@ -677,32 +727,17 @@ decltype(auto) Visit(const Attributes& attrs, F&& f) {
 
 // ---- What any instruction may carry ------------------------------------------------------------------------------
 
-struct Metadata {
-  Interned op_type, op_name, source_file;
-  int64_t source_line = 0, source_end_line = 0, source_column = 0, source_end_column = 0;
-  std::vector<int64_t> profile_type;
-  Interned deduplicated_name, scheduling_name;
-  int64_t stack_frame_id = 0;
-  Interned payload;
-  static constexpr auto Fields() {
-    return FieldList(
-        Optional("op_type", &Metadata::op_type), Optional("op_name", &Metadata::op_name),
-        Optional("source_file", &Metadata::source_file), Optional("source_line", &Metadata::source_line),
-        Optional("source_end_line", &Metadata::source_end_line), Optional("source_column", &Metadata::source_column),
-        Optional("source_end_column", &Metadata::source_end_column), Optional("profile_type", &Metadata::profile_type),
-        Optional("deduplicated_name", &Metadata::deduplicated_name),
-        Optional("scheduling_name", &Metadata::scheduling_name), Optional("stack_frame_id", &Metadata::stack_frame_id),
-        Optional("metadata_payload", &Metadata::payload));
-  }
-  bool operator==(const Metadata&) const = default;
-};
-
 // Attributes accepted on every instruction (spec/hlo-text.md 9), but for control-predecessors, which the instruction
 // holds.
 struct CommonAttrs {
-  RawText sharding, frontend_attributes, statistics, result_accuracy, origin, parameter_replication;
+  LeafFlags parameter_replication;
+  Shared<Sharding> sharding;  // Most instructions of a module share a few.
+  FrontendAttributes frontend_attributes;
+  Statistics statistics;
+  ResultAccuracy result_accuracy;
+  Origin origin;
   Metadata metadata;
-  RawText backend_config;  // With its quotes or braces.
+  BackendConfig backend_config;
   static constexpr auto Fields() {
     return FieldList(Optional("parameter_replication", &CommonAttrs::parameter_replication),
                      Optional("sharding", &CommonAttrs::sharding),
@@ -741,6 +776,9 @@ HLO_WORDS(ApiVersion, true, "", "API_VERSION_ORIGINAL", "API_VERSION_STATUS_RETU
           "API_VERSION_STATUS_RETURNING_UNIFIED", "API_VERSION_TYPED_FFI")
 HLO_WORDS(ConvolutionKind, false, "unset", "fprop", "wgrad", "dgrad")
 HLO_WORDS(ShuffleMode, false, "rotate")
+HLO_WORDS(ShardingKind, false, "maximal", "manual", "unknown", "unreduced", "replicated", "", "", "")
+HLO_WORDS(Reduction, false, "sum", "max", "min")
+HLO_WORDS(GroupMode, false, "cross_replica", "cross_partition", "cross_replica_and_partition", "flattened_id")
 HLO_WORDS(DotAlgorithm, true, "unset", "dot_any_f8_any_f8_f32", "dot_any_f8_any_f8_f32_fast_accum", "dot_f16_f16_f16",
           "dot_f16_f16_f32", "dot_bf16_bf16_bf16", "dot_bf16_bf16_f32", "dot_bf16_bf16_f32_x3", "dot_bf16_bf16_f32_x6",
           "dot_bf16_bf16_f32_x9", "dot_tf32_tf32_f32", "dot_tf32_tf32_f32_x3", "dot_f32_f32_f32", "dot_f64_f64_f64")

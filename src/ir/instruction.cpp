@@ -62,6 +62,45 @@ struct Hasher {
     (*this)(shape.elements());
   }
   void operator()(const ShapeList& value) { (*this)(value.shapes); }
+  void operator()(const DeviceOrder& order) {
+    (*this)(order.listed);
+    (*this)(order.dims);
+    (*this)(order.permutation);
+  }
+  void operator()(const AxisRef& ref) {
+    for (const int64_t v : {ref.axis, ref.before, ref.size}) (*this)(v);
+  }
+  void operator()(const Mesh& mesh) {
+    for (const MeshAxis& axis : mesh.axes) {
+      (*this)(axis.name);
+      (*this)(axis.size);
+    }
+    (*this)(mesh.devices);
+    (*this)(mesh.single_device);
+  }
+  void operator()(const IotaGroups& value) {
+    (*this)(value.count);
+    (*this)(value.size);
+    (*this)(value.devices);
+  }
+  void operator()(const MeshGroups& value) {
+    (*this)(value.mesh);
+    (*this)(value.axes);
+  }
+  void operator()(const ReplicaGroups& value) { std::visit(*this, value.groups); }
+  void operator()(const Domain& value) {
+    Mix(static_cast<uint64_t>(value.entry.kind) << 8 | static_cast<uint64_t>(value.exit.kind));
+  }
+  void operator()(const SparsePattern& value) {
+    (*this)(value.non_zeros);
+    (*this)(value.block_size);
+  }
+  void operator()(const GroupModeWord&) {}
+  template <class Struct>
+    requires requires { Struct::Fields(); }
+  void operator()(const Struct& value) {
+    ForEachField<Struct>([&](const auto& field) { (*this)(value.*field.member); });
+  }
   void operator()(const LiteralValue& value) { Mix(value.value ? value.value->Hash() : 0); }
   template <class T>
     requires std::is_enum_v<T>

@@ -115,10 +115,12 @@ struct ModuleHeader {
   bool alias_passthrough_params = false;
   std::optional<Shape> entry_parameters;  // entry_computation_layout, as a tuple of the parameters...
   std::optional<Shape> entry_result;      // ...and the result.
-  RawText propagation_to_parameters, propagation_to_output;
+  PropagationFlags propagation_to_parameters, propagation_to_output;
   int64_t replica_count = 1;
   int64_t num_partitions = 1;
-  RawText frontend_attributes, origin_recovery_table, debug_attributes, backend_config;
+  FrontendAttributes frontend_attributes;
+  RawText origin_recovery_table, debug_attributes;
+  BackendConfig backend_config;
   std::string stack_frames;  // The tables' text as written, from "FileNames" on, or empty.
 };
 

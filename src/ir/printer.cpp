@@ -76,7 +76,12 @@ class Printer {
   void Value(double value) { out_ += Format("%g", value); }
   void Value(const std::string& value) { out_ += Quoted(value); }
   void Value(Interned value) { out_ += Quoted(value); }
-  void Value(const RawText& value) { out_ += value.empty() ? "{}" : value.text; }
+  void Value(const RawText& value) { out_ += value.text; }
+  void Value(const Shared<Sharding>& value) { AppendTo(out_, *value, options_.metadata); }
+  void Value(const Domain& value) { AppendTo(out_, value); }
+  void Value(const ReplicaGroups& value) { AppendTo(out_, value); }
+  void Value(const SparsePattern& value) { out_ += Str(value.non_zeros, "x", value.block_size); }
+  void Value(const GroupModeWord& value) { out_ += ToString(value.mode); }
   void Value(const OneDimension& value) { out_ += Str("{", value.value, "}"); }
   void Value(const std::vector<int64_t>& value) {
     out_ += '{';
@@ -95,7 +100,11 @@ class Printer {
   void Value(const ShapeList& list) { out_ += Str("{", Join(Texts(list.shapes), ", "), "}"); }
   void Value(const LiteralValue& literal) { ShapedLiteral(*literal.value); }
   void ShapedLiteral(const Literal& literal);
-  void Value(const Metadata& metadata);
+  void Value(const Metadata& metadata) { AppendTo(out_, metadata); }
+  // {a=1 b=2}
+  template <class Struct>
+    requires requires { Struct::Fields(); }
+  void Value(const Struct& items);
   void Value(Computation* called);
   void Value(const std::vector<Computation*>& called) {
     out_ += '{';
@@ -554,17 +563,19 @@ void Printer::ShapedLiteral(const Literal& literal) {
   out_ += " )";
 }
 
-void Printer::Value(const Metadata& metadata) {
-  [[maybe_unused]] static const Metadata kDefaults;
+template <class Struct>
+  requires requires { Struct::Fields(); }
+void Printer::Value(const Struct& items) {
+  static const Struct kDefaults;
   out_ += '{';
   bool first = true;
-  ForEachField<Metadata>([&](const auto& field) {
-    if (metadata.*field.member == kDefaults.*field.member) return;
+  ForEachField<Struct>([&](const auto& field) {
+    if (field.presence == Presence::kOptional && items.*field.member == kDefaults.*field.member) return;
     if (!first) out_ += ' ';
     first = false;
     out_ += field.name;
     out_ += '=';
-    Value(metadata.*field.member);
+    Value(items.*field.member);
   });
   out_ += '}';
 }

@@ -171,12 +171,10 @@ Result<bool> CheckScale(const Instruction& inst, int64_t i) {
 }
 
 // V029: which operands hold the positions of the elements that are kept.
-Status CheckSparsity(const Instruction& inst, std::string_view sparsity) {
+Status CheckSparsity(const Instruction& inst, const SparsityConfig& sparsity) {
   std::vector<int64_t> indices;
-  for (size_t at = sparsity.find("idx="); at != std::string_view::npos; at = sparsity.find("idx=", at + 1)) {
-    const std::string_view rest = sparsity.substr(at + 4);
-    int64_t index = 0;
-    if (ParseInt(rest.substr(0, rest.find_first_not_of("-0123456789")), &index)) indices.push_back(index);
+  for (const auto& side : {sparsity.lhs, sparsity.rhs}) {
+    if (side) indices.push_back(side->indices);
   }
   for (const int64_t index : indices) {
     if (index >= 2 && index < inst.operand_count() && inst.operand(index).shape().IsArray()) continue;
@@ -242,7 +240,7 @@ Result<Shape> ShapeOfConvolution(const Instruction& inst) {
                           Str("feature_group_count ", groups, " and batch_group_count ", batch_groups,
                               ", expected 1 or more and not both above 1")));
   }
-  TRY(CheckSparsity(inst, a.sparsity.text));
+  TRY(CheckSparsity(inst, a.sparsity));
   const auto spatial = static_cast<int64_t>(d.lhs_spatial.size());
   for (int64_t i = 0; i < 2; ++i) {
     const Shape& shape = inst.operand(i).shape();

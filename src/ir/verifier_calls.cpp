@@ -95,8 +95,8 @@ Status CheckBranchShardings(const Instruction& inst) {
     const auto& [first_role, first] = related[0];
     if (other->common().sharding == first->common().sharding) continue;
     FAIL(ErrorAtOpcode(inst, "V154",
-                       Str(first_role, " has sharding ", first->common().sharding.text, ", ", role, " ",
-                           other->common().sharding.text, ", expected one sharding"))
+                       Str(first_role, " has sharding ", *first->common().sharding, ", ", role, " ",
+                           *other->common().sharding, ", expected one sharding"))
              .AddNote(Str(first_role, " stands here"), NameRange(*first))
              .AddNote(Str(role, " stands here"), NameRange(*other)));
   }

@@ -9,59 +9,32 @@
 namespace hlo {
 namespace {
 
-// replica_groups in the spellings whose ids can be told.
+// What the rules ask of replica_groups.
 struct Groups {
-  bool known = true;
-  std::vector<std::vector<int64_t>> listed;  // {{0,1},{2,3}}
-  int64_t count = 0, size = 0;               // Of groups, and of the first.
+  std::span<const std::vector<int64_t>> listed;  // {{0,1},{2,3}}; empty in the other spellings.
+  int64_t count = 0, size = 0;                   // Of groups, and of the first.
 };
 
-// The numbers of "[2,4]".
-std::vector<int64_t> BracketedNumbers(std::string_view text) {
-  std::vector<int64_t> numbers;
-  if (!text.starts_with("[")) return numbers;
-  for (const std::string_view part : Split(text.substr(1, text.find(']') - 1), ',')) {
-    int64_t number = 0;
-    if (ParseInt(Trim(part), &number)) numbers.push_back(number);
+Groups GroupsOf(const ReplicaGroups& value) {
+  if (const auto* iota = std::get_if<IotaGroups>(&value.groups)) return {{}, iota->count, iota->size};
+  if (const auto* along = std::get_if<MeshGroups>(&value.groups)) {
+    std::vector<int64_t> sizes;
+    for (const AxisRef& axis : along->axes) sizes.push_back(along->mesh.SizeOf(axis));
+    const int64_t size = CountDevices(sizes);
+    return {{}, along->mesh.DeviceCount() / size, size};
   }
-  return numbers;
+  const auto& listed = std::get<0>(value.groups);
+  const auto size = [](const auto& list) { return static_cast<int64_t>(list.size()); };
+  return {listed, size(listed), listed.empty() ? 0 : size(listed[0])};
 }
-
-Groups ReadGroups(std::string_view text) {
-  Groups groups;
-  if (text.starts_with("[")) {
-    const std::vector<int64_t> dims = BracketedNumbers(text);
-    groups.known = dims.size() == 2;
-    if (groups.known) groups.count = dims[0], groups.size = dims[1];
-    return groups;
-  }
-  groups.known = text.empty() || text.starts_with("{");
-  int depth = 0;
-  for (size_t i = 0; groups.known && i < text.size(); ++i) {
-    if (text[i] == '{' && ++depth == 2) groups.listed.emplace_back();
-    if (text[i] == '}') --depth;
-    if (text[i] < '0' || text[i] > '9') continue;
-    size_t end = i;
-    while (end < text.size() && text[end] >= '0' && text[end] <= '9') ++end;
-    int64_t id = 0;
-    groups.known = depth == 2 && ParseInt(text.substr(i, end - i), &id);
-    if (groups.known) groups.listed.back().push_back(id);
-    i = end - 1;
-  }
-  groups.count = static_cast<int64_t>(groups.listed.size());
-  groups.size = groups.listed.empty() ? 0 : static_cast<int64_t>(groups.listed[0].size());
-  return groups;
-}
-
-enum class GroupMode { kReplicas, kPartitions, kReplicasAndPartitions, kFlattened };
 
 GroupMode ModeOf(const Instruction& inst, const CollectiveAttrs& a) {
-  if (!a.channel_id) return GroupMode::kReplicas;
+  if (!a.channel_id) return GroupMode::kCrossReplica;
   switch (inst.opcode()) {
     case Opcode::kAllToAll:
     case Opcode::kCollectiveBroadcast:
-    case Opcode::kRaggedAllToAll: return GroupMode::kPartitions;
-    default: return a.use_global_device_ids ? GroupMode::kFlattened : GroupMode::kReplicasAndPartitions;
+    case Opcode::kRaggedAllToAll: return GroupMode::kCrossPartition;
+    default: return a.use_global_device_ids ? GroupMode::kFlattenedId : GroupMode::kCrossReplicaAndPartition;
   }
 }
 
@@ -79,10 +52,10 @@ World WorldOf(const ModuleHeader& header, GroupMode mode) {
   const int64_t replicas = header.replica_count;
   const int64_t partitions = header.num_partitions;
   switch (mode) {
-    case GroupMode::kReplicas: return {replicas, replicas, "replica"};
-    case GroupMode::kPartitions: return {partitions, partitions, "partition"};
-    case GroupMode::kReplicasAndPartitions: return {replicas, Times(replicas, partitions), "replica"};
-    case GroupMode::kFlattened: return {Times(replicas, partitions), Times(replicas, partitions), "device"};
+    case GroupMode::kCrossReplica: return {replicas, replicas, "replica"};
+    case GroupMode::kCrossPartition: return {partitions, partitions, "partition"};
+    case GroupMode::kCrossReplicaAndPartition: return {replicas, Times(replicas, partitions), "replica"};
+    case GroupMode::kFlattenedId: return {Times(replicas, partitions), Times(replicas, partitions), "device"};
   }
   return {1, 1, ""};
 }
@@ -113,15 +86,14 @@ Status CheckListedGroups(const Instruction& inst, const Groups& groups, const ch
   return {};
 }
 
-// V210-V215. Returns the size of a group; 0 when it cannot be told.
+// V210-V215. Returns the size of a group.
 Result<int64_t> CheckGroups(const Instruction& inst, const CollectiveAttrs& a) {
   if (a.use_global_device_ids && !a.channel_id) {
     FAIL(ErrorAtAttribute(inst, "use_global_device_ids", "V215", "use_global_device_ids=true needs a channel_id"));
   }
-  const Groups groups = ReadGroups(a.replica_groups.text);
-  if (!groups.known) return 0;
+  const Groups groups = GroupsOf(a.replica_groups);
   const GroupMode mode = ModeOf(inst, a);
-  if (groups.count == 0 && mode == GroupMode::kFlattened) {
+  if (groups.count == 0 && mode == GroupMode::kFlattenedId) {
     FAIL(ErrorAtAttribute(inst, "use_global_device_ids", "V214",
                           "use_global_device_ids=true needs replica_groups, found none"));
   }
@@ -139,7 +111,7 @@ Result<int64_t> CheckGroups(const Instruction& inst, const CollectiveAttrs& a) {
                               world.of, world.ids == 1 ? "" : "s")));
   }
   if (groups.count == 0) return world.group_size;
-  return mode == GroupMode::kReplicasAndPartitions ? Times(groups.size, header.num_partitions) : groups.size;
+  return mode == GroupMode::kCrossReplicaAndPartition ? Times(groups.size, header.num_partitions) : groups.size;
 }
 
 Shape OneOrTuple(std::vector<Shape> shapes) {
@@ -367,7 +339,7 @@ Status CheckCollective(const Instruction& inst) {
         FAIL(ErrorAtOperand(inst, 0, "V228", Str("operand is ", inst.operand(0).shape(), ", expected an array")));
       TRY(CheckResult(inst, "V228", inst.operand(0).shape()));
     }
-    return CheckListedGroups(inst, ReadGroups(a->replica_groups.text), "V308");
+    return CheckListedGroups(inst, GroupsOf(a->replica_groups), "V308");
   }
   const int64_t group_size = TRY(CheckGroups(inst, *a));
   switch (inst.opcode()) {
@@ -402,7 +374,7 @@ Status CheckCollective(const Instruction& inst) {
 
 int64_t DevicesNamed(const Instruction& inst) {
   int64_t named = 0;
-  const auto see = [&](const std::vector<std::vector<int64_t>>& lists) {
+  const auto see = [&](std::span<const std::vector<int64_t>> lists) {
     for (const auto& list : lists) {
       for (const int64_t id : list) named = std::max(named, std::min(id, INT64_MAX - 1) + 1);
     }
@@ -410,8 +382,7 @@ int64_t DevicesNamed(const Instruction& inst) {
   if (const auto* permute = inst.attributes().GetIf<PermuteAttrs>()) {
     see(permute->source_target_pairs);
   } else if (const auto* a = inst.attributes().GetIf<CollectiveAttrs>()) {
-    const Groups groups = ReadGroups(a->replica_groups.text);
-    if (!groups.known) return 0;
+    const Groups groups = GroupsOf(a->replica_groups);
     see(groups.listed);
     if (groups.listed.empty()) named = Times(groups.count, groups.size);
   }

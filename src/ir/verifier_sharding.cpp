@@ -1,6 +1,7 @@
 // Rules of attributes that say something about each leaf of a shape: sharding, origin, parameter_replication. Source:
 // spec/verifier.md 3.14 and 3.15; grammar: spec/hlo-text.md 12.
 #include <algorithm>
+#include <optional>
 
 #include "base/text.h"
 #include "ir/shape_checks.h"
@@ -9,86 +10,41 @@
 namespace hlo {
 namespace {
 
-// The parts of "{a,{b,c}}" inside its outer braces, at commas that no bracket holds.
-std::vector<std::string_view> PartsOf(std::string_view text) {
-  std::vector<std::string_view> parts;
-  text = Trim(text);
-  if (text.size() < 2) return parts;
-  text = text.substr(1, text.size() - 2);
-  if (Trim(text).empty()) return parts;
-  int depth = 0;
-  size_t begin = 0;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (c == '"' || c == '\'') {
-      for (++i; i < text.size() && text[i] != c;) i += text[i] == '\\' ? 2 : 1;
-      continue;
-    }
-    depth += (c == '{' || c == '(' || c == '[') - (c == '}' || c == ')' || c == ']');
-    if (c != ',' || depth > 0) continue;
-    parts.push_back(Trim(text.substr(begin, i - begin)));
-    begin = i + 1;
-  }
-  parts.push_back(Trim(text.substr(begin)));
-  return parts;
-}
-
-// One sharding, as far as its devices can be told.
-struct OneSharding {
-  std::vector<int64_t> tiles;    // devices=[2,2]
-  int64_t subgroups = 0;         // Of the tiles, at their end.
-  std::vector<int64_t> devices;  // Listed one by one, or the maximal one.
-  bool maximal = false;
-};
-
-std::vector<int64_t> NumbersIn(std::string_view list) {
-  std::vector<int64_t> numbers;
-  for (const std::string_view part : Split(list, ',')) {
-    int64_t number = 0;
-    if (ParseInt(Trim(part), &number)) numbers.push_back(number);
-  }
-  return numbers;
-}
-
-OneSharding ReadSharding(std::string_view text) {
-  OneSharding sharding;
-  text = text.substr(0, text.find("metadata="));
-  const auto after = [&](std::string_view what) {
-    const size_t at = text.find(what);
-    return at == std::string_view::npos ? std::string_view() : text.substr(at + what.size());
-  };
-  if (const std::string_view tiles = after("devices=["); !tiles.empty()) {
-    const size_t closing = tiles.find(']');
-    sharding.tiles = NumbersIn(tiles.substr(0, closing));
-    const std::string_view rest = tiles.substr(std::min(tiles.size(), closing + 1));
-    if (!rest.starts_with("<=")) sharding.devices = NumbersIn(rest.substr(0, rest.find_first_of(" }")));
-    if (const std::string_view types = after("last_tile_dims={"); !types.empty()) {
-      sharding.subgroups = static_cast<int64_t>(Split(types.substr(0, types.find('}')), ',').size());
-    } else {
-      sharding.subgroups = text.find("last_tile_dim_replicate") != std::string_view::npos;
-    }
-  } else if (const std::string_view device = after("maximal device="); !device.empty()) {
-    sharding.maximal = true;
-    sharding.devices = NumbersIn(device.substr(0, device.find_first_of(" }")));
-  }
-  return sharding;
-}
-
 Error ErrorAtSharding(const Instruction& inst, const char* code, std::string message) {
   return ErrorAtAttribute(inst, "sharding", code, std::move(message));
 }
 
-// V256-V258, V316
-Status CheckOne(const Instruction& inst, const Shape& leaf, std::string_view text) {
-  const OneSharding sharding = ReadSharding(text);
-  if (leaf.IsArray() && !sharding.tiles.empty()) {
-    const auto dims = static_cast<int64_t>(sharding.tiles.size()) - sharding.subgroups;
-    if (dims != leaf.rank())
-      FAIL(ErrorAtSharding(
-          inst, "V256",
-          Str(dims, dims == 1 ? " tile dimension for " : " tile dimensions for ", leaf, ", expected ", leaf.rank())));
+// What the rules ask of one sharding, whatever its form.
+struct Placement {
+  std::optional<int64_t> dims;   // That are split; none when it fits any rank.
+  std::vector<int64_t> ids;      // That are written.
+  std::optional<int64_t> count;  // Of the devices over which values are split.
+};
+
+Placement PlacementOf(const Sharding& sharding) {
+  if (sharding.kind == ShardingKind::kMaximal) return {{}, {sharding.device}, {}};
+  if (sharding.kind == ShardingKind::kTiled) {
+    const Tiles& tiles = *sharding.tiles;
+    return {static_cast<int64_t>(tiles.dims.size() - tiles.subgroups.size()), tiles.devices.listed,
+            CountDevices(tiles.dims)};
   }
-  std::vector<int64_t> ids = sharding.devices;
+  if (sharding.kind != ShardingKind::kNamed) return {};
+  const NamedSharding& named = *sharding.named;
+  if (named.mesh.single_device) return {{}, {*named.mesh.single_device}, {}};
+  Placement placement = {{}, {}, named.mesh.DeviceCount()};
+  if (!named.dims.empty()) placement.dims = static_cast<int64_t>(named.dims.size());
+  return placement;
+}
+
+// V256-V258, V316
+Status CheckOne(const Instruction& inst, const Shape& leaf, const Sharding& sharding) {
+  Placement placement = PlacementOf(sharding);
+  if (leaf.IsArray() && placement.dims && *placement.dims != leaf.rank()) {
+    FAIL(ErrorAtSharding(inst, "V256",
+                         Str(*placement.dims, *placement.dims == 1 ? " tile dimension for " : " tile dimensions for ",
+                             leaf, ", expected ", leaf.rank())));
+  }
+  std::vector<int64_t>& ids = placement.ids;
   std::sort(ids.begin(), ids.end());
   if (!ids.empty() && ids[0] < 0) FAIL(ErrorAtSharding(inst, "V257", Str("device ", ids[0], " is negative")));
   const auto twice = std::adjacent_find(ids.begin(), ids.end());
@@ -98,13 +54,8 @@ Status CheckOne(const Instruction& inst, const Shape& leaf, std::string_view tex
   const std::string has = Str("the module has ", partitions, partitions == 1 ? " partition" : " partitions");
   if (!ids.empty() && ids.back() >= partitions)
     FAIL(ErrorAtSharding(inst, code, Str("device ", ids.back(), ", ", has)));
-  if (sharding.tiles.empty() || partitions == 1) return {};
-  int64_t named = 1;
-  for (const int64_t tile : sharding.tiles) {
-    if (__builtin_mul_overflow(named, tile, &named)) named = INT64_MAX;
-  }
-  if (named != partitions) FAIL(ErrorAtSharding(inst, code, Str("the tiles name ", named, " devices, ", has)));
-  return {};
+  if (!placement.count || partitions == 1 || *placement.count == partitions) return {};
+  FAIL(ErrorAtSharding(inst, code, Str("the tiles name ", *placement.count, " devices, ", has)));
 }
 
 std::vector<const Shape*> LeavesOf(const Shape& shape) {
@@ -117,25 +68,40 @@ std::vector<const Shape*> LeavesOf(const Shape& shape) {
 
 Status CheckSharding(const Instruction& inst) {
   if (!inst.HasCommon() || inst.common().sharding.empty()) return {};
-  const std::string_view text = Trim(inst.common().sharding.text);
+  const Sharding& sharding = *inst.common().sharding;
   const std::vector<const Shape*> leaves = LeavesOf(inst.shape());
-  const std::vector<std::string_view> parts = PartsOf(text);
-  const bool is_tuple = parts.empty() || parts[0].starts_with("{");
-  if (!is_tuple) {
-    for (const Shape* leaf : leaves) TRY(CheckOne(inst, *leaf, text));
+  if (sharding.kind != ShardingKind::kTuple) {
+    for (const Shape* leaf : leaves) TRY(CheckOne(inst, *leaf, sharding));
     return {};
   }
+  const size_t parts = sharding.leaves.size();
   if (inst.shape().IsToken()) return {};
   if (!inst.shape().IsTuple())
     FAIL(ErrorAtSharding(inst, "V255", Str("a tuple of shardings for ", inst.shape(), ", which is no tuple")));
-  if (leaves.empty() && parts.size() <= 1) return {};
-  if (parts.size() != leaves.size()) {
-    FAIL(ErrorAtSharding(inst, "V255",
-                         Str(parts.size(), parts.size() == 1 ? " sharding for " : " shardings for ", leaves.size(),
-                             " leaves of ", inst.shape())));
+  if (leaves.empty() && parts <= 1) return {};
+  if (parts != leaves.size()) {
+    FAIL(ErrorAtSharding(
+        inst, "V255",
+        Str(parts, parts == 1 ? " sharding for " : " shardings for ", leaves.size(), " leaves of ", inst.shape())));
   }
-  for (size_t i = 0; i < parts.size(); ++i) TRY(CheckOne(inst, *leaves[i], parts[i]));
+  for (size_t i = 0; i < parts; ++i) TRY(CheckOne(inst, *leaves[i], sharding.leaves[i]));
   return {};
+}
+
+// How many values {({"t" {0}}, {})} names, and whether as a tuple. Quotes are escaped inside of names.
+static std::pair<size_t, bool> NamedIn(std::string_view origin) {
+  size_t named = 0;
+  int depth = 0;
+  for (size_t i = 1; i < origin.size() && origin[i] != '['; ++i) {
+    if (origin[i] == '"') {
+      for (++i; origin[i] != '"'; ++i) i += origin[i] == '\\';
+    } else if (origin[i] == '{' && depth++ == 0) {
+      ++named;
+    } else if (origin[i] == '}') {
+      --depth;
+    }
+  }
+  return {named, origin.substr(1).starts_with('(')};
 }
 
 // V268, V272
@@ -143,7 +109,8 @@ Status CheckLeafAttributes(const Instruction& inst) {
   if (!inst.HasCommon()) return {};
   const CommonAttrs& common = inst.common();
   if (!common.parameter_replication.empty()) {
-    const size_t flags = PartsOf(common.parameter_replication.text).size();
+    const std::string_view text = common.parameter_replication.text;
+    const size_t flags = text == "{}" ? 0 : 1 + std::count(text.begin(), text.end(), ',');
     const auto leaves = static_cast<size_t>(inst.shape().LeafCount());
     if (flags != leaves) {
       FAIL(ErrorAtAttribute(inst, "parameter_replication", "V272",
@@ -151,22 +118,10 @@ Status CheckLeafAttributes(const Instruction& inst) {
                                 leaves == 1 ? " leaf of " : " leaves of ", inst.shape())));
     }
   }
-  const std::string_view origin = Trim(common.origin.text);
-  if (origin.empty() || origin.find("[synthetic_call]") != std::string_view::npos) return {};
-  // A tree of parentheses whose leaves are {"name" ...} or {}.
-  const std::vector<std::string_view> outer = PartsOf(origin);
-  if (outer.empty()) return {};
-  const bool is_tree = outer.size() == 1 && outer[0].starts_with("(");
+  const std::string_view origin = common.origin.text;
+  if (origin.empty() || origin.starts_with("{[synthetic_call]") || origin.starts_with("{()")) return {};
   const size_t leaves = LeavesOf(inst.shape()).size();
-  size_t named = 1;
-  if (is_tree) {
-    named = 0;
-    int depth = 0;
-    for (const char c : outer[0]) {
-      if (c == '{' && depth++ == 0) ++named;
-      if (c == '}') --depth;
-    }
-  }
+  const auto [named, is_tree] = NamedIn(origin);
   if (is_tree != inst.shape().IsTuple() || named != leaves) {
     FAIL(ErrorAtAttribute(inst, "origin", "V268",
                           Str(named, named == 1 ? " value for " : " values for ", leaves,

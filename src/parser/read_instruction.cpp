@@ -400,9 +400,11 @@ bool Reader::ReadAttributes(Pending& pending) {
       if (!check_once(32 + (row - common.data()))) return false;
       if (name.text == "result_accuracy" && !TakesResultAccuracy(pending.opcode))
         return Fail("V049", Str("'", pending.opcode, "' takes no result_accuracy"), name.range());
+      if (name.text == "parameter_replication" && pending.opcode != Opcode::kParameter)
+        return Fail("P034", Str("'", pending.opcode, "' has no attribute 'parameter_replication'"), name.range());
       Advance();
       if (!pending.common) pending.common.emplace();
-      good = row->read(*this, &*pending.common) && Canonicalize(name.text, *pending.common, name.range());
+      good = row->read(*this, &*pending.common);
     } else if (const AttributeRow* row = FindRow(async, name.text)) {
       if (!check_once(48 + (row - async.data()))) return false;
       Advance();
@@ -446,23 +448,6 @@ bool Reader::ReadAttributes(Pending& pending) {
     if (own[i].presence != Presence::kRequired || (seen >> i & 1) != 0) continue;
     return Fail("P036", Str("'", pending.opcode, "' needs the attribute '", own[i].name, "'"), pending.opcode_range);
   }
-  return true;
-}
-
-bool Reader::Canonicalize(std::string_view name, CommonAttrs& common, SourceRange range) {
-  if (name == "backend_config" && !CanonicalBackendConfig(common.backend_config))
-    return Fail("P037", "backend_config is a string or a dictionary in braces", range);
-  if (name == "frontend_attributes") {
-    // Most instructions that have any repeat those of the one before.
-    if (common.frontend_attributes != frontend_attributes_.first) {
-      const RawText written = common.frontend_attributes;
-      if (!CanonicalFrontendAttributes(common.frontend_attributes))
-        return Fail("P037", "frontend_attributes are {key=\"text\",...}", range);
-      frontend_attributes_ = {written, common.frontend_attributes};
-    }
-    common.frontend_attributes = frontend_attributes_.second;
-  }
-  if (name == "result_accuracy") CanonicalResultAccuracy(common.result_accuracy);
   return true;
 }
 
@@ -578,6 +563,7 @@ bool Reader::Build(Pending& pending, std::string_view name, Instruction*& inst) 
     if (!CheckSize(*shape, pending.opcode_range)) return false;
     made.SetShape(std::move(*shape));
   }
+  SpreadSharding(made);
   inst = &made;
   return true;
 }

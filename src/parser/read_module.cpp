@@ -91,11 +91,7 @@ bool Reader::ReadHeaderAttribute(std::string_view name, SourceRange range) {
   if (name == "num_partitions") return Read(header.num_partitions);
   if (name == "allow_spmd_sharding_propagation_to_parameters") return Read(header.propagation_to_parameters);
   if (name == "allow_spmd_sharding_propagation_to_output") return Read(header.propagation_to_output);
-  if (name == "frontend_attributes") {
-    if (!Read(header.frontend_attributes)) return false;
-    return CanonicalFrontendAttributes(header.frontend_attributes) ||
-           Fail("P037", "frontend_attributes are {key=\"text\",...}", range);
-  }
+  if (name == "frontend_attributes") return Read(header.frontend_attributes);
   if (name == "origin_recovery_table") return Read(header.origin_recovery_table);
   if (name == "debug_attributes") return Read(header.debug_attributes);
   if (name == "backend_config") return Read(header.backend_config);

@@ -88,13 +88,10 @@ bool Reader::Read(bool& value) {
 bool Reader::Read(int64_t& value) { return ReadInt(value, "an integer"); }
 
 bool Reader::Read(double& value) {
-  const bool inf = token_.IsWord("inf");
-  if (!inf && token_.kind != TokenKind::kInt && token_.kind != TokenKind::kDecimal) return FailExpected("a number");
-  if (!inf && !ParseDouble(token_.text, &value)) return Fail("P042", "number does not fit a double", token_.range());
-  if (inf) value = HUGE_VAL;
+  const SourceRange range = token_.range();
+  if (!ReadNumber(value)) return false;
   if (std::isfinite(value) && std::isinf(static_cast<float>(value)))
-    return Fail("P042", "number does not fit f32", token_.range());
-  Advance();
+    return Fail("P042", "number does not fit f32", range);
   return true;
 }
 
@@ -117,69 +114,18 @@ bool Reader::Read(Interned& value) {
   return true;
 }
 
-// As written: one string, word or bracketed group, with what may follow the group in replica groups.
+// As written: one string, word or group in braces.
 bool Reader::Read(RawText& value) {
   const char* begin = BeginBytes();
-  const char* p = begin;
-  const char* last = begin;  // Behind what belongs to the value.
-  const auto group = [&](char open, char close) {
-    int64_t depth = 0;
-    while (p < lexer_.end()) {
-      if (*p == '"' || *p == '\'') {
-        p = StringEnd(p, lexer_.end());
-        if (p == nullptr) break;
-        continue;
-      }
-      if (*p == open) ++depth;
-      if (*p++ == close && --depth == 0) {
-        last = p;
-        return true;
-      }
-    }
-    return FailAt("P006", Str("'", open, "' without its '", close, "'"), begin);
-  };
-  if (token_.kind == TokenKind::kString || token_.kind == TokenKind::kInt) {
-    p = last = lexer_.Pointer(token_.end);
-  } else if (token_.Is('{')) {
-    const char* after = SkipBalanced(p, lexer_.end());
-    if (after == nullptr) return FailAt("P006", "'{' without its '}'", begin);
-    p = last = after;
-  } else if (token_.Is('[')) {  // [2,4]<=[8], [4,2]<=[2,4]T(1,0)
-    if (!group('[', ']') || !SkipSpace(p)) return false;
-    if (p[0] == '<' && p[1] == '=') {
-      p += 2;
-      if (!SkipSpace(p)) return false;
-      if (*p != '[') return FailAt("P010", "expected '[' after '<='", p);
-      if (!group('[', ']') || !SkipSpace(p)) return false;
-      if (p[0] == 'T' && p[1] == '(') {
-        ++p;
-        if (!group('(', ')')) return false;
-      }
-    }
-  } else if (token_.IsWord("mesh")) {  // mesh['x'=2,'y'=4], device_ids=(...) {'y'}
-    p = lexer_.Pointer(token_.end);
-    if (*p != '[') return FailAt("P010", "expected '[' after 'mesh'", p);
-    if (!group('[', ']')) return false;
-    while (p < lexer_.end() && *p != '{' && *p != '\n') {
-      if (*p == '(' ? !group('(', ')') : (++p, false)) return false;
-    }
-    if (*p != '{') return FailAt("P010", "expected '{' and the axes of a mesh", p);
-    if (!group('{', '}')) return false;
-  } else if (token_.kind == TokenKind::kWord) {
-    last = lexer_.Pointer(token_.end);
-  } else {
+  const char* end = lexer_.Pointer(token_.end);
+  if (token_.Is('{')) {
+    end = SkipBalanced(begin, lexer_.end());
+    if (end == nullptr) return FailAt("P006", "'{' without its '}'", begin);
+  } else if (token_.kind != TokenKind::kString && token_.kind != TokenKind::kWord) {
     return FailExpected("a value");
   }
-  const std::string_view text(begin, last - begin);
-  // Blanks in lists of numbers say nothing; XLA prints none.
-  if (text.find_first_not_of("{}[](),0123456789<=T \t\r\n") == std::string::npos) {
-    std::string packed(text);
-    std::erase_if(packed, [](char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; });
-    value.text = packed;
-  } else {
-    value.text = text;
-  }
-  EndBytes(last);
+  value.text = std::string_view(begin, end - begin);
+  EndBytes(end);
   return true;
 }
 
@@ -372,75 +318,204 @@ bool Reader::Read(std::vector<Precision>& value) {
   return ReadBraced([&] { return Read(value.emplace_back()); });
 }
 
-// A string that holds a balanced dictionary is that dictionary; any other is quoted in one way.
-static bool CanonicalValue(std::string& text) {
-  if (text.starts_with('{')) return true;
+// ---- Values that are carried along in one spelling ---------------------------------------------------------------
+
+// A string, or a dictionary in braces; a string that holds a dictionary is that dictionary.
+bool Reader::ReadTextValue(std::string& value) {
+  if (token_.Is('{')) {
+    const char* begin = BeginBytes();
+    const char* end = SkipBalanced(begin, lexer_.end());
+    if (end == nullptr) return FailAt("P006", "'{' without its '}'", begin);
+    value.assign(begin, end);
+    EndBytes(end);
+    return true;
+  }
+  if (token_.kind != TokenKind::kString) return FailExpected("a string or a dictionary in braces");
   std::string inner;
-  if (text.size() < 2 || !Unquote(text, inner)) return false;
+  if (!Read(inner)) return false;
   const bool dictionary =
       inner.starts_with('{') && SkipBalanced(inner.data(), inner.data() + inner.size()) == inner.data() + inner.size();
-  text = dictionary ? inner : Quoted(inner);
+  value = dictionary ? inner : Quoted(inner);
   return true;
 }
 
-bool CanonicalBackendConfig(RawText& value) {
-  if (value.text.view().starts_with('{')) return true;
-  std::string text(value.text);
-  if (!CanonicalValue(text)) return false;
+bool Reader::Read(BackendConfig& value) {
+  std::string text;
+  if (!ReadTextValue(text)) return false;
   value.text = text == "\"\"" ? "" : text;
   return true;
 }
 
-void CanonicalResultAccuracy(RawText& value) {
-  const std::string text(value.text);  // Ends with a NUL, as the lexer wants.
-  std::string canonical;
-  size_t copied = 0;
-  Lexer lexer(text, 0, static_cast<uint32_t>(text.size()));
-  for (Token token = lexer.Next(); token.kind != TokenKind::kEnd && token.kind != TokenKind::kError;
-       token = lexer.Next()) {
-    double number;
-    if (token.kind != TokenKind::kDecimal || !ParseDouble(token.text, &number)) continue;
-    canonical += text.substr(copied, token.begin - copied) + Format("%g", number);
-    copied = token.end;
-  }
-  canonical += text.substr(copied);
-  if (canonical.find("mode=") != std::string::npos) {
-    for (char& c : canonical) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c | 0x20 : c);
-  }
-  value.text = canonical == "{mode=default}" ? "" : canonical;
+bool Reader::Read(FrontendAttributes& value) {
+  return ReadRepeated(frontend_attributes_, value, [&](FrontendAttributes& read) {
+    std::map<std::string, std::string> values;  // By key; the last one counts.
+    const bool good = ReadList('{', '}', [&] {
+      if (token_.kind != TokenKind::kAttribute) return FailExpected("key=\"text\"");
+      std::string& text = values[std::string(token_.text)];
+      Advance();
+      return ReadTextValue(text);
+    });
+    if (!good) return false;
+    std::string text;
+    for (const auto& [key, of_key] : values) text += Str(text.empty() ? "{" : ",", key, "=", of_key);
+    read.text = text.empty() ? text : text + "}";
+    return true;
+  });
 }
 
-bool CanonicalFrontendAttributes(RawText& attributes) {
-  const std::string written(attributes.text);  // Ends with a NUL, as the lexer wants.
-  std::map<std::string, std::string> values;
-  Lexer lexer(written, 1, static_cast<uint32_t>(written.size()));
-  for (Token token = lexer.Next(); !token.Is('}');) {
-    if (token.Is(',')) {
-      token = lexer.Next();
-      continue;
+bool Reader::ReadNumber(double& value) {
+  const bool inf = token_.IsWord("inf");
+  if (!inf && token_.kind != TokenKind::kInt && token_.kind != TokenKind::kDecimal) return FailExpected("a number");
+  if (!inf && !ParseDouble(token_.text, &value)) return Fail("P042", "number does not fit a double", token_.range());
+  if (inf) value = HUGE_VAL;
+  Advance();
+  return true;
+}
+
+bool Reader::Read(Statistics& value) {
+  std::string text;
+  int64_t items = 0;
+  const bool good = ReadList('{', '}', [&] {
+    if (token_.kind != TokenKind::kAttribute) return FailExpected("name=number");
+    const std::string_view name = token_.text;
+    Advance();
+    if (items++ == 0) {  // Whatever its name.
+      int64_t index = 0;
+      text = "{visualizing_index=";
+      if (!ReadInt(index, "the index of a statistic")) return false;
+      AppendTo(text, index);
+      return true;
     }
-    if (token.kind != TokenKind::kAttribute) return false;
-    const std::string key(token.text);
-    token = lexer.Next();
-    std::string value;
-    if (token.Is('{')) {
-      const char* begin = lexer.Pointer(token.begin);
-      const char* end = SkipBalanced(begin, lexer.end());
-      if (end == nullptr) return false;
-      value.assign(begin, end);
-      lexer.Seek(end);
-    } else if (token.kind == TokenKind::kString) {
-      value = token.text;
-    } else {
-      return false;
-    }
-    if (!CanonicalValue(value)) return false;
-    values[key] = std::move(value);
-    token = lexer.Next();
+    double number = 0;
+    if (!ReadNumber(number)) return false;
+    text += Str(",", name, "=", Format("%g", number));
+    return true;
+  });
+  if (!good) return false;
+  value.text = items > 1 ? text + "}" : "";
+  return true;
+}
+
+bool Reader::Read(ResultAccuracy& value) {
+  if (!Expect('{', "'{' of an accuracy")) return false;
+  if (token_.kind == TokenKind::kAttribute && token_.text == "mode") {
+    Advance();
+    constexpr std::string_view kModes[] = {"default", "highest"};
+    int mode = 0;
+    if (!ReadEnum(kModes, true, mode)) return false;
+    if (mode > 0) value.text = Str("{mode=", kModes[mode], "}");
+    return Expect('}', "'}'");
   }
+  if (!ExpectAttributeName("tolerance", "mode= or tolerance=")) return false;
+  double atol = 0, rtol = 0, ulps = 0;
+  const bool good = ReadList('{', '}', [&] {
+    const Token name = token_;
+    if (name.kind != TokenKind::kAttribute || (name.text != "atol" && name.text != "rtol" && name.text != "ulps"))
+      return FailExpected("atol=, rtol= or ulps=");
+    Advance();
+    const SourceRange range = {name.begin, token_.end};
+    double& number = name.text == "atol" ? atol : name.text == "rtol" ? rtol : ulps;
+    if (!ReadNumber(number)) return false;
+    if (number >= 0 && (name.text != "ulps" || number < 0x1p63)) return true;
+    return Fail("P037", Str("a tolerance of ", Format("%g", number)), range);
+  });
+  value.text = Str("{tolerance={atol=", Format("%g", atol), ",rtol=", Format("%g", rtol),
+                   ",ulps=", static_cast<int64_t>(ulps), "}}");
+  return good && Expect('}', "'}'");
+}
+
+// {"add.5" {0}}, {}, or a tuple of such in parentheses.
+bool Reader::ReadOriginTree(std::string& text) {
+  if (token_.Is('(')) {
+    constexpr int64_t kLevels = 4;  // Of other brackets, in stack.
+    if (!EnterDepth(kLevels)) return false;
+    bool first = true;
+    text += '(';
+    const bool good = ReadList('(', ')', [&] {
+      if (!std::exchange(first, false)) text += ", ";
+      return ReadOriginTree(text);
+    });
+    text += ')';
+    LeaveDepth(kLevels);
+    return good;
+  }
+  if (!Expect('{', "'{' or '(' of an original value")) return false;
+  text += '{';
+  if (!token_.Is('}')) {
+    std::string name;
+    if (!Read(name)) return false;
+    text += Quoted(name);
+    ShapeIndex index;
+    if (token_.Is('{') && !Read(index)) return false;
+    if (!index.empty()) text += Str(" {", Join(index, ","), "}");
+  }
+  text += '}';
+  return Expect('}', "'}'");
+}
+
+bool Reader::Read(Origin& value) {
+  if (!Expect('{', "'{' of an origin")) return false;
   std::string text = "{";
-  for (const auto& [key, value] : values) text += Str(text.size() > 1 ? "," : "", key, "=", value);
-  attributes.text = text + "}";
+  if (Take('[')) {
+    if (!token_.IsWord("synthetic_call")) return FailExpected("synthetic_call");
+    Advance();
+    text += "[synthetic_call]";
+    if (!Expect(']', "']'")) return false;
+  } else if (token_.Is('}')) {
+    text += "()";
+  } else {
+    if (!ReadOriginTree(text)) return false;
+    if (Take(',') && token_.Is('[')) {  // The calls that led there.
+      std::vector<std::string> calls;
+      if (!ReadList('[', ']', [&] { return Read(calls.emplace_back()); })) return false;
+      for (std::string& call : calls) call = Quoted(call);
+      text += Str(",[", Join(calls, ","), "]");
+    }
+  }
+  value.text = text + "}";
+  return Expect('}', "'}'");
+}
+
+bool Reader::ReadFlags(std::string& text) {
+  bool first = true;
+  text = "{";
+  const bool good = ReadList('{', '}', [&] {
+    bool flag = false;
+    if (!Read(flag)) return false;
+    text += Str(std::exchange(first, false) ? "" : ",", flag);
+    return true;
+  });
+  text += '}';
+  return good;
+}
+
+bool Reader::Read(LeafFlags& value) {
+  std::string text;
+  if (!ReadFlags(text)) return false;
+  value.text = text;
+  return true;
+}
+
+bool Reader::Read(PropagationFlags& value) {
+  std::string text;
+  if (token_.Is('{')) {
+    if (!ReadFlags(text)) return false;
+  } else {
+    bool flag = false;
+    if (!Read(flag)) return false;
+    text = Str("{", flag, "}");
+  }
+  value.text = text == "{}" || text == "{false}" ? "" : text;
+  return true;
+}
+
+bool Reader::Read(SparsePattern& value) {
+  if (token_.kind != TokenKind::kDxD) return FailExpected("non-zeros x block size, such as 1x2");
+  std::vector<int64_t> sizes;
+  if (!SplitByX(token_.text, sizes)) return Fail("P042", "integer does not fit 64 bits", token_.range());
+  if (sizes.size() != 2) return Fail("P037", "a sparse pattern is non-zeros x block size", token_.range());
+  value = {sizes[0], sizes[1]};
+  Advance();
   return true;
 }
 
@@ -464,6 +539,19 @@ bool Reader::ReadRows(std::span<const AttributeRow> rows, void* value, const cha
   }
   Advance();
   return true;
+}
+
+bool Reader::Read(OperandSparsity& value) {
+  return ReadRows(kRowsOf<OperandSparsity>, &value, "the sparsity of an operand");
+}
+bool Reader::Read(SparsityConfig& value) {
+  return ReadRows(kRowsOf<SparsityConfig>, &value, "a sparsity configuration");
+}
+bool Reader::Read(OperandScaling& value) {
+  return ReadRows(kRowsOf<OperandScaling>, &value, "the scaling of an operand");
+}
+bool Reader::Read(BlockScalingConfig& value) {
+  return ReadRows(kRowsOf<BlockScalingConfig>, &value, "a scaling configuration");
 }
 
 bool Reader::Read(FileLocation& value) { return ReadRows(kRowsOf<FileLocation>, &value, "a file location"); }

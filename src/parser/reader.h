@@ -3,6 +3,7 @@
 #ifndef HLO_PARSER_READER_H_
 #define HLO_PARSER_READER_H_
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -20,6 +21,11 @@
 namespace hlo {
 
 struct AttributeRow;
+
+// Removes the quotes and resolves the escapes. False for an escape that is none.
+bool Unquote(std::string_view quoted, std::string& text);
+// Behind the brace that closes the one at `begin`, double-quoted strings skipped; null when there is none.
+const char* SkipBalanced(const char* begin, const char* end);
 
 // Names of one computation. A name that was defined by something wrong is known and has no instruction, so that its
 // uses are not wrong once more.
@@ -40,6 +46,30 @@ class Reader {
   bool Read(std::string& value);
   bool Read(Interned& value);
   bool Read(RawText& value);
+  bool Read(BackendConfig& value);
+  bool Read(FrontendAttributes& value);
+  bool Read(Statistics& value);
+  bool Read(ResultAccuracy& value);
+  bool Read(Origin& value);
+  bool Read(LeafFlags& value);
+  bool Read(PropagationFlags& value);
+  bool Read(SparsityConfig& value);
+  bool Read(BlockScalingConfig& value);
+  bool Read(OperandSparsity& value);
+  bool Read(OperandScaling& value);
+  bool Read(SparsePattern& value);
+  bool Read(GroupModeWord& value) { return Read(value.mode); }
+  bool Read(Sharding& value);  // This and the next two: read_sharding.cpp.
+  bool Read(Domain& value);
+  bool Read(ReplicaGroups& value);
+  bool Read(Shared<Sharding>& value) {
+    return ReadRepeated(shardings_, value, [&](Shared<Sharding>& read) {
+      Sharding sharding;
+      if (!Read(sharding)) return false;
+      read = std::move(sharding);
+      return true;
+    });
+  }
   bool Read(OneDimension& value);
   bool Read(std::vector<int64_t>& value);
   bool Read(ListOfLists& value);
@@ -72,6 +102,12 @@ class Reader {
   // A list in braces, its items read by `item`.
   template <class Item>
   bool ReadBraced(Item&& item);
+  // The same with commas between the items only, in any brackets.
+  template <class Item>
+  bool ReadList(char open, char close, Item&& item);
+  // A value in braces that many instructions repeat: what was written before is taken from `known`.
+  template <class T, class ReadNew>
+  bool ReadRepeated(std::unordered_map<std::string_view, T>& known, T& value, ReadNew&& read_new);
   bool ReadRows(std::span<const AttributeRow> rows, void* value, const char* what);
   bool ReadIndexedAlias(ShapeIndex& output, int64_t& number, ShapeIndex& index, bool* must);
 
@@ -113,6 +149,10 @@ class Reader {
   bool FailAt(const char* code, std::string message, const char* p, size_t length = 1);
   bool ReadEnum(std::span<const std::string_view> words, bool ignore_case, int& index);
   bool ReadInt(int64_t& value, const char* what);
+  bool ReadNumber(double& value);
+  bool ReadTextValue(std::string& value);
+  bool ReadOriginTree(std::string& text);
+  bool ReadFlags(std::string& text);
 
   // ---- Shapes (read_shape.cpp) ----
   bool AtShape() const;
@@ -122,6 +162,24 @@ class Reader {
   // Limits: the number of dimensions, and bytes that 64 bits can count; dimensions of 0 count as 1, so that partial
   // products fit too.
   bool CheckSize(const Shape& shape, SourceRange range);
+
+  // ---- Shardings (read_sharding.cpp) ----
+  struct ShardingParts;
+  bool ReadShardingPart(ShardingParts& parts);
+  bool ReadTileDevices(ShardingParts& parts);
+  bool ReadShardingMetadata(std::vector<Metadata>& metadata);
+  bool FinishSharding(ShardingParts& parts, Sharding& value);
+  bool ReadIota(DeviceOrder& order);
+  bool ReadMesh(Mesh& mesh);
+  bool ReadMeshDevices(Mesh& mesh);
+  bool ReadAxes(const Mesh& mesh, std::vector<AxisRef>& axes, bool* open);
+  bool ReadAxis(const Mesh& mesh, AxisRef& ref);
+  bool ReadNamedSharding(Sharding& value);
+  bool ReadNamedSpec(NamedSharding& named, Reduction& reduction);
+  bool ReadUnreduced(NamedSharding& named, Reduction& reduction);
+  bool CheckAxes(const NamedSharding& named, SourceRange range);
+  bool ReadSubgroups(std::vector<ShardingKind>& kinds);
+  void SpreadSharding(Instruction& inst);
 
   // ---- Literals (read_literal.cpp) ----
   bool ReadLiteral(const Shape& shape, Literal& literal);
@@ -192,7 +250,9 @@ class Reader {
   SourceRange root_keyword_;
   bool lone_ = false;  // A single instruction: undefined operands become parameters.
   std::unordered_map<std::string, Instruction*> projections_;
-  std::pair<RawText, RawText> frontend_attributes_;  // The last ones, as written and in their one spelling.
+  std::unordered_map<std::string_view, FrontendAttributes> frontend_attributes_;  // By how they were written.
+  std::unordered_map<std::string_view, Shared<Sharding>> shardings_;
+  std::map<std::pair<const Sharding*, int64_t>, Shared<Sharding>> spread_shardings_;  // By one leaf's and their number.
 
   int64_t depth_ = 0;
   int64_t inferred_shapes_ = 0;  // In tuples that were not written.
@@ -212,15 +272,30 @@ bool Reader::ReadBraced(Item&& item) {
   return true;
 }
 
-// The one spelling of frontend_attributes={...} (keys sorted, no blanks) and of a backend_config (a dictionary without
-// quotes, an empty string as nothing at all); so equal ones have equal text. False for what is no list of key=value.
-bool CanonicalFrontendAttributes(RawText& attributes);
-void CanonicalResultAccuracy(RawText& value);  // Numbers and words as XLA prints them; the default is empty.
-bool CanonicalBackendConfig(RawText& value);
-// Removes the quotes and resolves the escapes. False for an escape that is none.
-bool Unquote(std::string_view quoted, std::string& text);
-// Behind the brace that closes the one at `begin`, double-quoted strings skipped; null when there is none.
-const char* SkipBalanced(const char* begin, const char* end);
+template <class Item>
+bool Reader::ReadList(char open, char close, Item&& item) {
+  if (!Take(open)) return FailExpected(Str("'", open, "'"));
+  if (Take(close)) return true;
+  do {
+    if (!item()) return false;
+  } while (Take(','));
+  return Take(close) || FailExpected(Str("',' or '", close, "'"));
+}
+
+template <class T, class ReadNew>
+bool Reader::ReadRepeated(std::unordered_map<std::string_view, T>& known, T& value, ReadNew&& read_new) {
+  const char* begin = BeginBytes();
+  const char* end = token_.Is('{') ? SkipBalanced(begin, lexer_.end()) : nullptr;
+  const std::string_view written = end == nullptr ? std::string_view() : std::string_view(begin, end - begin);
+  if (const auto found = known.find(written); found != known.end()) {
+    value = found->second;
+    EndBytes(end);
+    return true;
+  }
+  if (!read_new(value)) return false;
+  if (end != nullptr && last_end_ == lexer_.Offset(end)) known.emplace(written, value);
+  return true;
+}
 
 }  // namespace hlo
 

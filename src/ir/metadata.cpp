@@ -1,0 +1,30 @@
+#include "ir/metadata.h"
+
+#include "base/text.h"
+#include "ir/printer.h"
+
+namespace hlo {
+namespace {
+
+void AppendValue(std::string& out, Interned text) { out += Quoted(text); }
+void AppendValue(std::string& out, int64_t number) { AppendTo(out, number); }
+void AppendValue(std::string& out, const std::vector<int64_t>& list) { out += Str("{", Join(list, ","), "}"); }
+
+}  // namespace
+
+void AppendTo(std::string& out, const Metadata& metadata) {
+  [[maybe_unused]] static const Metadata kDefaults;
+  out += '{';
+  bool first = true;
+  ForEachField<Metadata>([&](const auto& field) {
+    if (metadata.*field.member == kDefaults.*field.member) return;
+    if (!first) out += ' ';
+    first = false;
+    out += field.name;
+    out += '=';
+    AppendValue(out, metadata.*field.member);
+  });
+  out += '}';
+}
+
+}  // namespace hlo
