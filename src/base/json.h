@@ -1,4 +1,5 @@
 // Writing JSON: values go in, text comes out; reports build it from the same structs as their text.
+// Reading: base/json_reader.h.
 #ifndef HLO_BASE_JSON_H_
 #define HLO_BASE_JSON_H_
 

@@ -6,13 +6,12 @@
 #include <cstring>
 
 #include "base/text.h"
+#include "base/utf8.h"
 
 namespace hlo {
 namespace {
 
 constexpr size_t kWindow = 140;  // Longest part of a source line that is shown, in bytes.
-
-bool IsContinuation(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
 size_t CodePoints(std::string_view text) {
   return text.size() - std::count_if(text.begin(), text.end(), IsContinuation);

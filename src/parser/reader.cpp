@@ -1,6 +1,7 @@
 #include "parser/reader.h"
 
 #include "base/text.h"
+#include "base/utf8.h"
 
 namespace hlo {
 
@@ -98,24 +99,6 @@ bool Reader::FailAt(const char* code, std::string message, const char* p, size_t
 }
 
 // ---- Free functions ----------------------------------------------------------------------------------------------
-
-static void AppendCodePoint(uint32_t code, std::string& text) {
-  if (code < 0x80) {
-    text += static_cast<char>(code);
-  } else if (code < 0x800) {
-    text += static_cast<char>(0xC0 | code >> 6);
-    text += static_cast<char>(0x80 | (code & 0x3F));
-  } else if (code < 0x10000) {
-    text += static_cast<char>(0xE0 | code >> 12);
-    text += static_cast<char>(0x80 | (code >> 6 & 0x3F));
-    text += static_cast<char>(0x80 | (code & 0x3F));
-  } else {
-    text += static_cast<char>(0xF0 | code >> 18);
-    text += static_cast<char>(0x80 | (code >> 12 & 0x3F));
-    text += static_cast<char>(0x80 | (code >> 6 & 0x3F));
-    text += static_cast<char>(0x80 | (code & 0x3F));
-  }
-}
 
 bool Unquote(std::string_view quoted, std::string& text) {
   const std::string_view inner = quoted.substr(1, quoted.size() - 2);

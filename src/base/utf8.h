@@ -1,0 +1,22 @@
+// Characters in UTF-8.
+#ifndef HLO_BASE_UTF8_H_
+#define HLO_BASE_UTF8_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace hlo {
+
+void AppendCodePoint(uint32_t code, std::string& text);
+
+// The bytes of the character that `text` begins with; 0 when it begins with none. Source: Unicode, table 3-7.
+size_t CodePointLength(std::string_view text);
+
+// A byte that goes on with a character.
+inline bool IsContinuation(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
+
+}  // namespace hlo
+
+#endif  // HLO_BASE_UTF8_H_
