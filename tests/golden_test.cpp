@@ -1,4 +1,5 @@
-// Runs testdata/**/*.hlo files that have a `// RUN:` line and compares what comes out with what stands at their end.
+// Runs testdata/**/*.hlo (and *.session) files that have a `// RUN:` line and compares what comes out with what stands
+// at their end.
 //
 //   // RUN: hlo check %s          %s is the file; `hlo` is the program that was built; a shell runs the line
 //   ...HLO...
@@ -134,7 +135,7 @@ std::vector<std::string> GoldenFiles() {
   std::vector<std::string> files;
   if (!fs::exists("testdata")) return files;
   for (const auto& entry : fs::recursive_directory_iterator("testdata")) {
-    if (entry.path().extension() != ".hlo") continue;
+    if (entry.path().extension() != ".hlo" && entry.path().extension() != ".session") continue;
     std::ifstream file(entry.path());
     std::string line;
     for (int i = 0; i < 3 && std::getline(file, line); ++i) {

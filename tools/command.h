@@ -17,6 +17,7 @@ Result<ExitCode> OptCommand(Args args);
 Result<ExitCode> InspectCommand(Args args);
 Result<ExitCode> FmtCommand(Args args);
 Result<ExitCode> CheckCommand(Args args);
+Result<ExitCode> LspCommand(Args args);
 Result<ExitCode> OpsCommand(Args args);
 Result<ExitCode> DoctorCommand(Args args);
 

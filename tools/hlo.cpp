@@ -29,6 +29,7 @@ constexpr CommandRow kCommands[] = {
     {"inspect", InspectCommand, "read-only questions to a module: stats, cost, graph, pieces, constants"},
     {"fmt", FmtCommand, "lay HLO text out anew, comments kept"},
     {"check", CheckCommand, "parse and verify only: one line a file"},
+    {"lsp", LspCommand, "a language server, for editors"},
     {"ops", OpsCommand, "which opcode is supported where"},
     {"doctor", DoctorCommand, "what works on this machine, and why not"},
     {"help", HelpCommand, "help [COMMAND|CODE]: what a command takes, what a diagnostic code means"},

@@ -2,6 +2,7 @@
 
 #include <immintrin.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -107,28 +108,36 @@ const char* StringEnd(const char* begin, const char* end) {
   return nullptr;
 }
 
+constexpr std::string_view kKeywords[] = {"HloModule",
+                                          "ENTRY",
+                                          "ROOT",
+                                          "true",
+                                          "false",
+                                          "inf",
+                                          "nan",
+                                          "maximal",
+                                          "replicated",
+                                          "manual",
+                                          "last_tile_dim_replicate",
+                                          "shard_as",
+                                          "shard_like",
+                                          "unknown",
+                                          "unreduced",
+                                          "FileNames",
+                                          "FunctionNames",
+                                          "FileLocations",
+                                          "StackFrames"};
+
+std::span<const std::string_view> Keywords() { return kKeywords; }
+
 bool IsReserved(std::string_view word) {
-  static constexpr std::string_view kKeywords[] = {"HloModule",
-                                                   "ENTRY",
-                                                   "ROOT",
-                                                   "true",
-                                                   "false",
-                                                   "inf",
-                                                   "nan",
-                                                   "maximal",
-                                                   "replicated",
-                                                   "manual",
-                                                   "last_tile_dim_replicate",
-                                                   "shard_as",
-                                                   "shard_like",
-                                                   "unknown",
-                                                   "unreduced",
-                                                   "FileNames",
-                                                   "FunctionNames",
-                                                   "FileLocations",
-                                                   "StackFrames"};
   static constexpr WordTable<std::size(kKeywords)> kTable([](size_t i) { return kKeywords[i]; });
   return kTable.Find(word) >= 0 || PrimitiveTypeFromText(word).has_value();
+}
+
+bool IsPlainName(std::string_view word) {
+  return !word.empty() && IsLetter(word.front()) && std::all_of(word.begin(), word.end(), IsWordByte) &&
+         !IsReserved(word);
 }
 
 bool Lexer::SkipComments() {

@@ -5,6 +5,7 @@
 #include <array>
 #include <charconv>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -120,7 +121,12 @@ inline const char* ReadInteger(const char* p, const char* end, int64_t& value) {
 }
 
 // Words that are no identifiers: keywords and element types.
+std::span<const std::string_view> Keywords();
 bool IsReserved(std::string_view word);
+// [A-Za-z_][A-Za-z0-9_.-]* and not reserved: what names something without a '%' before it.
+bool IsPlainName(std::string_view word);
+// XLA keeps "__" at the beginning of an instruction's name to itself, but for "__xla_".
+inline bool HasForbiddenPrefix(std::string_view name) { return name.starts_with("__") && !name.starts_with("__xla_"); }
 
 }  // namespace hlo
 

@@ -130,7 +130,7 @@ bool Reader::ReadName(std::string_view& name, SourceRange& range) {
 }
 
 bool Reader::CheckName(std::string_view name, SourceRange range) {
-  const bool bad_prefix = name.starts_with("__") && !name.starts_with("__xla_");
+  const bool bad_prefix = HasForbiddenPrefix(name);
   if (!bad_prefix && !PrimitiveTypeFromText(name)) return true;
   Fail("P023", Str("illegal instruction name '", name, "'"), range);
   AddHint(Str("rename it to '", bad_prefix ? "a" : "", name, bad_prefix ? "" : "_", "'"));

@@ -1,0 +1,40 @@
+// hlo lsp: a language server.
+#include "driver/lsp_server.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "base/text.h"
+#include "tools/command.h"
+#include "tools/module_flags.h"
+
+namespace hlo {
+
+Result<ExitCode> LspCommand(Args args) {
+  // What an editor shows is read, not run.
+  ServerOptions options{.load = {.max_input = int64_t{1} << 30, .fill_elided_constants = "zeros"}};
+  bool lines = false, stdio = true;
+  FlagSet flags(
+      "hlo-lsp", "[flags]",
+      "A language server (LSP 3.17) on stdin and stdout: diagnostics, hover (shape, bytes, FLOP), definition, "
+      "references, rename, symbols, formatting, completion. editors/README.md says how editors start it.",
+      {"hlo lsp", "hlo lsp --lines <testdata/lsp/hover.session"});
+  flags.Bool("stdio", &stdio, "as editors say it; there is no other way");
+  flags.Bool("lines", &lines,
+             "messages stand one a line, without headers, empty lines and // comments skipped: to try it by hand");
+  AddLoadFlags(flags, &options.load);
+  AddSplitFlag(flags, &options.load);
+  const std::vector<std::string> positionals = TRY(ParseAll(flags, args));
+  if (flags.help_asked()) {
+    std::fputs(flags.Help().c_str(), stdout);
+    return ExitCode::kOk;
+  }
+  if (!positionals.empty())
+    FAIL(UsageError("F002", Str("hlo lsp takes no file, found '", Escaped(positionals[0]), "'")));
+  if (!stdio) FAIL(UsageError("F002", "--nostdio: there is no other way"));
+  if (lines) options.form = MessageForm::kLines;
+  return ServeLanguage(options, STDIN_FILENO, stdout);
+}
+
+}  // namespace hlo
