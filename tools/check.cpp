@@ -43,17 +43,46 @@ Result<LoadTimes> TimeLoading(const std::string& path, const LoadOptions& option
 
 double MegabytesPerSecond(int64_t bytes, double ms) { return static_cast<double>(bytes) / ms * 1e-3; }
 
-// The first of each kind, and how many more there are.
-std::string WarningsText(const SourceText* source, std::span<const Diagnostic> warnings) {
-  std::map<std::string, std::pair<Diagnostic, int64_t>> kinds;
+// The first warning of each kind, and how many there are of it, by code.
+using WarningKinds = std::map<std::string, std::pair<Diagnostic, int64_t>>;
+WarningKinds KindsOf(std::span<const Diagnostic> warnings) {
+  WarningKinds kinds;
   for (const Diagnostic& warning : warnings) ++kinds.try_emplace(warning.code, warning, 0).first->second.second;
+  return kinds;
+}
+
+std::string WarningsText(const SourceText* source, std::span<const Diagnostic> warnings) {
   std::string out;
-  for (auto& [code, kind] : kinds) {
-    auto& [first, count] = kind;
+  for (auto& [code, kind] : KindsOf(warnings)) {
+    auto [first, count] = kind;
     if (count > 1) first.message += Str(" (and ", count - 1, " more like this)");
     out += Render(source, first, "warning", "hlo-check");
   }
   return out;
+}
+
+// Keys of an open object.
+void WriteDiagnostic(JsonWriter& report, const SourceText* source, const Diagnostic& diagnostic) {
+  const bool placed = source != nullptr && diagnostic.range != SourceRange{};
+  const SourceText::Place place = placed ? source->PlaceOf(diagnostic.range.begin) : SourceText::Place{0, 0};
+  report.Key("code")
+      .Value(diagnostic.code)
+      .Key("line")
+      .Value(place.line)
+      .Key("column")
+      .Value(place.column)
+      .Key("message")
+      .Value(diagnostic.message);
+}
+
+void WriteWarnings(JsonWriter& report, const SourceText* source, std::span<const Diagnostic> warnings) {
+  report.Key("warnings").Open('[');
+  for (const auto& [code, kind] : KindsOf(warnings)) {
+    report.Open('{');
+    WriteDiagnostic(report, source, kind.first);
+    report.Key("count").Value(kind.second).Close('}');
+  }
+  report.Close(']');
 }
 
 }  // namespace
@@ -70,7 +99,9 @@ Result<ExitCode> CheckCommand(Args args) {
   AddSplitFlag(flags, &load);
   flags.Group("Report");
   flags.Int("max_errors", &load.max_errors, "errors of the text that are looked for in one file", 1);
-  flags.Bool("json", &json, "an array of {file, verdict, code, line, column, message}");
+  flags.Bool("json", &json,
+             "an array of {file, verdict}, with {code, line, column, message} of the first error, or warnings: the "
+             "same of the first of each kind, and count");
   flags.Bool("bench", &bench, "how fast each file is parsed and verified, on one thread");
   flags.Bool("q", &quiet, "do not list the files that are fine, nor warnings");
   const std::vector<std::string> positionals = TRY(flags.Parse(args));
@@ -95,23 +126,14 @@ Result<ExitCode> CheckCommand(Args args) {
       }
     }
     std::vector<Diagnostic> warnings;
-    const auto module = LoadModule(path, load, quiet || json ? nullptr : &warnings);
+    const auto module = LoadModule(path, load, quiet ? nullptr : &warnings);
     if (!module) worst = WorseOf(worst, module.error().exit);
     if (json) {
       report.Open('{').Key("file").Value(path).Key("verdict").Value(module ? "ok" : "error");
       if (!module) {
-        const Diagnostic& first = module.error().diagnostics.front();
-        const bool placed = module.error().source != nullptr && first.range != SourceRange{};
-        const SourceText::Place place =
-            placed ? module.error().source->PlaceOf(first.range.begin) : SourceText::Place{0, 0};
-        report.Key("code")
-            .Value(first.code)
-            .Key("line")
-            .Value(place.line)
-            .Key("column")
-            .Value(place.column)
-            .Key("message")
-            .Value(first.message);
+        WriteDiagnostic(report, module.error().source.get(), module.error().diagnostics.front());
+      } else {
+        WriteWarnings(report, (*module)->source.get(), warnings);
       }
       report.Close('}');
       continue;

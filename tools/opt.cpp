@@ -95,7 +95,9 @@ FlagSet MakeFlags(OptFlags* f) {
 
 // What comes out of one module, as text.
 Result<std::string> OutputOf(const std::string& path, const OptFlags& f, PipelineOptions pipeline) {
-  const auto module = TRY(LoadModule(path, f.load));
+  std::vector<Diagnostic> warnings;
+  const auto module = TRY(LoadModule(path, f.load, &warnings));
+  if (!warnings.empty()) std::fprintf(stderr, "note: %s\n", SummaryOf(warnings, path).c_str());
   Dumper dumper = TRY(Dumper::Make(f.dump, *module));
   TRY(dumper.Before(*module));
   if (!pipeline.passes && IsOptimized(*module, path) && !f.reoptimize) {

@@ -161,6 +161,7 @@ Result<ExitCode> RunOne(const std::string& path, const RunFlags& f) {
     FAIL(std::move(report).error());
   }
   if (f.quiet) report->notes.clear();
+  if (!f.quiet && !report->warnings.empty()) std::fprintf(stderr, "note: %s\n", report->warnings.c_str());
   if (f.json) {
     TRY(WriteFile(f.json->empty() ? "-" : *f.json, ReportJson(*report)));
     if (f.json->empty()) return report->exit;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "base/source_text.h"
 #include "base/text.h"
@@ -92,9 +93,25 @@ Result<std::unique_ptr<Module>> LoadModule(const std::string& path, const LoadOp
     }
     parse.piece = pieces[piece - 1];
   }
+  const VerifyLevel level = VerifyLevelOf(options);
+  std::vector<Diagnostic> of_text, of_rules;
+  if (warnings != nullptr && level != VerifyLevel::kOff) parse.warnings = &of_text;
   auto module = TRY(ReadModule(source, parse));
-  TRY(Verify(*module, VerifyLevelOf(options), warnings));
+  TRY(Verify(*module, level, warnings == nullptr ? nullptr : &of_rules));
+  if (warnings == nullptr) return module;
+  *warnings = std::move(of_text);
+  warnings->insert(warnings->end(), of_rules.begin(), of_rules.end());
+  std::stable_sort(warnings->begin(), warnings->end(),
+                   [](const Diagnostic& a, const Diagnostic& b) { return a.range.begin < b.range.begin; });
   return module;
+}
+
+std::string SummaryOf(std::span<const Diagnostic> warnings, const std::string& path) {
+  if (warnings.empty()) return "";
+  std::set<std::string> codes;
+  for (const Diagnostic& warning : warnings) codes.insert(warning.code);
+  return Str(warnings.size(), warnings.size() == 1 ? " warning: " : " warnings: ", Join(codes, ", "), "; hlo check ",
+             path == "-" ? "FILE" : path, " says more");
 }
 
 namespace {

@@ -27,9 +27,13 @@ ParseOptions ParseOptionsOf(const LoadOptions& options);
 VerifyLevel VerifyLevelOf(const LoadOptions& options);
 
 // Reads HLO text or a protocol buffer and verifies. "-" is stdin, FILE#2 the second module of a file of several. A
-// module that its file does not name gets the file's name. `warnings`, where wanted, gets the verifier's.
+// module that its file does not name gets the file's name. `warnings`, where wanted, gets what is valid and seldom
+// meant, in the order of the text; none when nothing is verified.
 Result<std::unique_ptr<Module>> LoadModule(const std::string& path, const LoadOptions& options = {},
                                            std::vector<Diagnostic>* warnings = nullptr);
+
+// "3 warnings: W004, W010; hlo check FILE says more", or nothing.
+std::string SummaryOf(std::span<const Diagnostic> warnings, const std::string& path);
 
 // Files stay, or become FILE#1, FILE#2, ... where they hold several modules and are to be split; a directory means
 // every .hlo, .txt, .pb and .pbtxt in it, sorted; @LIST the paths in that file; globs are expanded.

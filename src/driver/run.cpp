@@ -181,7 +181,9 @@ Result<RunReport> RunModule(const std::string& path, const RunOptions& options, 
   report.path = path == "-" ? "<stdin>" : path;
   progress.Stage("reading");
   auto begin = Clock::now();
-  const auto module = TRY(LoadModule(path, options.load));
+  std::vector<Diagnostic> warnings;
+  const auto module = TRY(LoadModule(path, options.load, &warnings));
+  report.warnings = SummaryOf(warnings, path);
   report.times.parse = MillisecondsSince(begin);
   report.module_name = module->name();
   report.instructions = module->InstructionCount();

@@ -119,6 +119,7 @@ struct RunReport {
   std::string detail;  // One line for the table of several modules.
   std::string bits;    // Hash of all outputs.
   std::vector<std::string> notes;
+  std::string warnings;  // SummaryOf those of the module.
   std::string literals;  // Outputs as text, with print_literals.
   std::string profile;   // The table of --profile.
 };

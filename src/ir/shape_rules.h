@@ -87,6 +87,12 @@ Result<Shape> ShapeOfWhile(const Instruction& inst);
 // Sizes of the result of sliding `window` over `dims`. Source: spec/ops.md 0.9.
 Result<std::vector<int64_t>> WindowedDims(const Instruction& inst, std::span<const int64_t> dims, const Window& window);
 
+// What the kind of a convolution makes of it: dgrad gives the input whose forward convolution, of this window, has the
+// size of the first operand, and where several have it, the smallest; the other kinds, and unset, the shape of sliding
+// the window. Labels are those of the operands as they stand: the second one's `o` is the result's feature in all
+// kinds. Source: spec/ops.md 5.
+Result<Shape> ShapeOfConvolutionKind(const Instruction& inst);
+
 // The rule of the instruction's opcode.
 Result<Shape> InferShape(const Instruction& inst);
 

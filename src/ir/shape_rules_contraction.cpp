@@ -224,7 +224,16 @@ Result<Shape> ShapeOfScaledDot(const Instruction& inst) {
   return shape;
 }
 
+// XLA's verifier knows the rule of forward convolutions alone, so the others, and those of sparse operands, are as
+// written here (V315).
 Result<Shape> ShapeOfConvolution(const Instruction& inst) {
+  Shape shape = TRY(ShapeOfConvolutionKind(inst));
+  const ConvolutionAttrs& a = inst.attrs<ConvolutionAttrs>();
+  const bool generic = a.kind == ConvolutionKind::kUnset || a.kind == ConvolutionKind::kFprop;
+  return generic && a.sparsity.empty() ? shape : inst.shape();
+}
+
+Result<Shape> ShapeOfConvolutionKind(const Instruction& inst) {
   if (inst.operand_count() < 2)
     FAIL(ErrorAtOperandListEnd(inst, "V015", Str("expected 2 operands or more, found ", inst.operand_count())));
   TRY(CheckArray(inst, 0));
@@ -290,11 +299,16 @@ Result<Shape> ShapeOfConvolution(const Instruction& inst) {
   std::vector<int64_t> dims(spatial + 2);
   dims[d.out_batch] = known(batch) ? batch / batch_groups : batch;
   dims[d.out_feature] = out_features;
-  for (int64_t i = 0; i < spatial; ++i) dims[d.out_spatial[i]] = out[i];
-  Shape shape(ContractionType(inst), dims);
-  // The kind's own shape rule is not the generic one (spec/ops.md 5): what is written counts.
-  const bool generic = a.kind == ConvolutionKind::kUnset || a.kind == ConvolutionKind::kFprop;
-  return generic && dense ? shape : inst.shape();
+  for (int64_t i = 0; i < spatial; ++i) {
+    const WindowDim& w = a.window.dims[i];
+    const bool backwards = a.kind == ConvolutionKind::kDgrad && known(base[i]);
+    const int64_t positions = base[i] == 0 ? 0 : (base[i] - 1) * w.base_dilation + 1;
+    dims[d.out_spatial[i]] = backwards
+                                 ? std::max<int64_t>(0, (positions - 1) * w.stride + (w.size - 1) * w.window_dilation +
+                                                            1 - w.pad_low - w.pad_high)
+                                 : out[i];
+  }
+  return Shape(ContractionType(inst), dims);
 }
 
 }  // namespace hlo

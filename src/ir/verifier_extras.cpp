@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "ir/shape_checks.h"
+#include "ir/shape_rules.h"
 #include "ir/verifier_checks.h"
 
 namespace hlo {
@@ -277,6 +278,24 @@ Status CheckNamesAndWidths(const Instruction& inst) {
 
 }  // namespace
 
+// V315. Forward convolutions round down, so up to a stride less one may be left over of a gradient's input.
+static Status CheckConvolutionKind(const Instruction& inst) {
+  if (!inst.Is(Opcode::kConvolution)) return {};
+  const ConvolutionAttrs& a = inst.attrs<ConvolutionAttrs>();
+  const bool dgrad = a.kind == ConvolutionKind::kDgrad;
+  if ((!dgrad && a.kind != ConvolutionKind::kWgrad) || !a.sparsity.empty()) return {};
+  const Shape expected = TRY(ShapeOfConvolutionKind(inst));
+  std::vector<int64_t> dims(inst.shape().dims().begin(), inst.shape().dims().end());
+  for (size_t i = 0; dgrad && i < a.window.dims.size() && dims.size() == expected.dims().size(); ++i) {
+    int64_t& size = dims[a.dim_labels.out_spatial[i]];
+    const int64_t smallest = expected.dim(a.dim_labels.out_spatial[i]);
+    if (size > smallest && size - smallest < a.window.dims[i].stride) size = smallest;
+  }
+  if (SameSizes(expected.dims(), dims)) return {};
+  FAIL(ErrorAtResult(inst, "V315",
+                     Str("written ", inst.shape(), ", a convolution of kind ", a.kind, " gives ", expected)));
+}
+
 Status CheckExtras(const Instruction& inst, bool strict) {
   TRY(CheckElementTypes(inst));
   TRY(CheckCollectiveReducer(inst));
@@ -291,6 +310,7 @@ Status CheckExtras(const Instruction& inst, bool strict) {
   TRY(CheckIntegerOperands(inst));
   TRY(CheckReducerTypes(inst));
   TRY(CheckAttributes(inst));
+  TRY(CheckConvolutionKind(inst));
   return CheckNamesAndWidths(inst);
 }
 

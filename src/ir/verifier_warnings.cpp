@@ -1,5 +1,6 @@
 // What is valid and seldom meant. Source: spec/verifier.md 4. The (w) rules of ir/verifier_extras.cpp are warnings too.
 #include <algorithm>
+#include <functional>
 #include <unordered_set>
 
 #include "base/text.h"
@@ -143,16 +144,115 @@ Status WarnOfIndices(const Instruction& inst) {
   return {};
 }
 
+// W002: in each process XLA fills the elements that a text leaves out with 0, 1, 2, ... in 32-bit words, which are no
+// sensible floats.
+Status WarnOfCounter(const Instruction& inst) {
+  constexpr size_t kFewest = 8;
+  if (!inst.Is(Opcode::kConstant) || !inst.shape().IsArray() || !IsFloat(inst.shape().type())) return {};
+  const std::span<const uint32_t> words = inst.literal().data<uint32_t>();
+  if (words.size() < kFewest) return {};
+  const auto counts = [](uint32_t word, uint32_t next) { return next == word + 1; };
+  if (std::adjacent_find(words.begin(), words.end(), std::not_fn(counts)) != words.end()) return {};
+  FAIL(ErrorAtOpcode(inst, "W002", "the elements count up in 32-bit words, as where XLA reads constant({...})"));
+}
+
 // Left over as a rule, and nothing to compute.
 bool IsFree(const Instruction& inst) {
   return inst.Is(Opcode::kParameter) || inst.Is(Opcode::kGetTupleElement) || inst.Is(Opcode::kAfterAll) ||
          inst.Is(Opcode::kConstant);
 }
 
+// The instruction after which the value is not read any more, by its place in the order of the text; what is handed on
+// whole counts too.
+class LastReads {
+ public:
+  explicit LastReads(const Computation& computation) : place_(computation.module().id_limit()) {
+    order_ = computation.Instructions();
+    for (size_t i = 0; i < order_.size(); ++i) place_[order_[i]->id()] = i;
+    last_ = place_;
+    for (size_t i = order_.size(); i-- > 0;) {
+      const Instruction& inst = *order_[i];
+      const bool hands_on = !inst.shape().IsArray() || inst.Is(Opcode::kBitcast) || inst.Is(Opcode::kReshape);
+      const size_t last = inst.IsRoot() && hands_on ? order_.size() : hands_on ? last_[inst.id()] : i;
+      for (const Instruction* operand : inst.operands()) last_[operand->id()] = std::max(last_[operand->id()], last);
+    }
+  }
+  size_t Of(const Instruction& inst) const { return last_[inst.id()]; }
+  size_t PlaceOf(const Instruction& inst) const { return place_[inst.id()]; }
+
+ private:
+  std::vector<Instruction*> order_;
+  std::vector<size_t> place_, last_;  // By instruction id.
+};
+
+// A part of the entry's parameters or of its result, and the instruction that stands for it.
+struct BoundaryLeaf {
+  const Instruction* value;
+  int64_t parameter;
+  ShapeIndex index;
+};
+
+// Elements of tuples are those that get-tuple-element takes out, and that the root's tuple puts in: one level.
+std::vector<BoundaryLeaf> ParameterLeaves(const Computation& entry) {
+  std::vector<BoundaryLeaf> leaves;
+  for (const Instruction* parameter : entry.parameters()) {
+    if (parameter->shape().IsArray()) leaves.push_back({parameter, parameter->parameter_number(), {}});
+    for (const Instruction* user : parameter->users()) {
+      if (user->Is(Opcode::kGetTupleElement) && user->shape().IsArray())
+        leaves.push_back({user, parameter->parameter_number(), {user->tuple_index()}});
+    }
+  }
+  return leaves;
+}
+std::vector<BoundaryLeaf> ResultLeaves(const Computation& entry) {
+  std::vector<BoundaryLeaf> leaves;
+  const Instruction& root = entry.root();
+  if (root.shape().IsArray()) leaves.push_back({&root, 0, {}});
+  for (int64_t i = 0; root.Is(Opcode::kTuple) && i < root.operand_count(); ++i) {
+    if (root.operand(i).shape().IsArray()) leaves.push_back({&root.operand(i), 0, {i}});
+  }
+  return leaves;
+}
+
+// W005
+void WarnOfUnsharedMemory(Findings& findings) {
+  constexpr int64_t kWorthSharing = 1 << 20;  // Bytes; below, the header line costs more than it saves.
+  const Module& module = findings.module();
+  const ModuleHeader& header = module.header;
+  std::vector<BoundaryLeaf> results = ResultLeaves(module.entry());
+  std::erase_if(results, [&](const BoundaryLeaf& result) {
+    const auto same = [&](const InputOutputAlias& alias) { return alias.output == result.index; };
+    return result.value->Is(Opcode::kParameter) || result.value->shape().ByteSize() < kWorthSharing ||
+           std::any_of(header.aliases.begin(), header.aliases.end(), same);
+  });
+  if (results.empty()) return;
+  const LastReads reads(module.entry());
+  for (const BoundaryLeaf& leaf : ParameterLeaves(module.entry())) {
+    const auto taken = [&](const auto& entry) {
+      return entry.parameter == leaf.parameter && entry.parameter_index == leaf.index;
+    };
+    if (std::any_of(header.aliases.begin(), header.aliases.end(), taken) ||
+        std::any_of(header.donors.begin(), header.donors.end(), taken))
+      continue;
+    const auto fits = std::find_if(results.begin(), results.end(), [&](const BoundaryLeaf& result) {
+      return result.value->shape() == leaf.value->shape() && reads.Of(*leaf.value) < reads.PlaceOf(*result.value);
+    });
+    if (fits == results.end()) continue;
+    Error error = ErrorAt(*leaf.value, "W005",
+                          Str("parameter ", leaf.parameter, " ", leaf.value->shape(), " dies before '",
+                              fits->value->name(), "' is written, and could lend it its memory"));
+    findings.Add(*leaf.value,
+                 std::move(error).Hint(Str("input_output_alias={ {", Join(fits->index, ","), "}: (", leaf.parameter,
+                                           ", {", Join(leaf.index, ","), "}) }, where the caller lets it go")));
+    results.erase(fits);
+  }
+}
+
 }  // namespace
 
 void FindWarnings(Findings& findings) {
   const Module& module = findings.module();
+  WarnOfUnsharedMemory(findings);
   std::unordered_set<const Computation*> called;
   for (const Computation* computation : module.Computations()) {
     for (const Instruction* inst : computation->Instructions()) {
@@ -172,6 +272,7 @@ void FindWarnings(Findings& findings) {
         if (!TripCount(*inst))
           findings.Add(*inst, ErrorAtOpcode(*inst, "W004", "how often the loop runs cannot be told"));
       }
+      findings.Add(*inst, WarnOfCounter(*inst));
       findings.Add(*inst, WarnOfDoubles(*inst));
       findings.Add(*inst, WarnOfInitialValue(*inst));
       findings.Add(*inst, WarnOfComparator(*inst));

@@ -31,6 +31,8 @@ struct ParseOptions {
   // names --max_depth.
   int64_t max_depth = 8192;
   int max_errors = 20;
+  // Where wanted: what was read otherwise than it is written (W002, W010).
+  std::vector<Diagnostic>* warnings = nullptr;
   // The part of the source to read, for files that hold several modules; all of it when empty.
   SourceRange piece;
 };

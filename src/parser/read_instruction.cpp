@@ -531,8 +531,10 @@ bool Reader::Build(Pending& pending, std::string_view name, Instruction*& inst) 
   if (pending.opcode == Opcode::kMap && !pending.operands.empty()) {
     // What is written there is ignored, as in XLA: a map goes over all dimensions.
     std::vector<int64_t>& dimensions = pending.attributes.Get<MapAttrs>().dimensions;
-    dimensions.clear();
+    const std::vector<int64_t> written = std::exchange(dimensions, {});
     for (int64_t i = 0; i < pending.operands[0]->shape().rank(); ++i) dimensions.push_back(i);
+    if (written != dimensions && !written.empty())
+      Warn("W010", Str("dimensions={", Join(written, ","), "} are ignored: a map goes over all"), pending.opcode_range);
   }
   bool calls_broken = false;
   if (!broken_.empty()) {

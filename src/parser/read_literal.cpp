@@ -188,6 +188,10 @@ bool Reader::FillElided(const Shape& shape, Literal& literal, const char* p) {
                      Str("elided constant of ", shape, " is larger than the limit of ", HumanBytes(kMaxElidedBytes)),
                      {lexer_.Offset(p), lexer_.Offset(p) + 3});
   }
+  constexpr std::string_view kPolicies[] = {"", "zeros", "random", "iota", ""};
+  const std::string_view policy = kPolicies[static_cast<int>(options_.elided)];
+  Warn("W002", Str("the elements of this constant of ", shape, " are made up: --fill_elided_constants=", policy),
+       {lexer_.Offset(p), lexer_.Offset(p) + 3});
   literal = Literal(shape);
   if (options_.elided == ElidedConstants::kZeros) return true;
   uint64_t state = lexer_.Offset(p);

@@ -99,9 +99,15 @@ bool Reader::ReadHeaderAttribute(std::string_view name, SourceRange range) {
     std::set<ShapeIndex> outputs;
     return ReadBraced([&] {
       InputOutputAlias alias;
+      const uint32_t item_begin = token_.begin;
       if (!ReadIndexedAlias(alias.output, alias.parameter, alias.parameter_index, &alias.must)) return false;
       // XLA drops an output that is named again, without a word.
-      if (outputs.insert(alias.output).second) header.aliases.push_back(std::move(alias));
+      if (outputs.insert(alias.output).second) {
+        header.aliases.push_back(std::move(alias));
+      } else {
+        Warn("W010", Str("output {", Join(alias.output, ","), "} has an alias already, this one is dropped"),
+             {item_begin, last_end_});
+      }
       return true;
     });
   }
@@ -159,6 +165,17 @@ bool Reader::ReadStackFrames() {
 
 // ---- Computations ------------------------------------------------------------------------------------------------
 
+struct Reader::Signature {
+  struct Parameter {
+    std::string_view name;
+    Shape shape;
+    SourceRange range;
+  };
+  std::vector<Parameter> parameters;
+  std::optional<Shape> result;
+  SourceRange range, result_range;  // In parentheses; behind the arrow.
+};
+
 bool Reader::ReadComputations() {
   while (token_.kind != TokenKind::kEnd) {
     // A computation that ends where it should can be followed by others, whatever is wrong in it.
@@ -194,14 +211,17 @@ bool Reader::ReadComputation() {
   computation.range = name_range;
   if (is_entry && !module_->has_entry()) module_->SetEntry(computation);
   Advance();
-  std::optional<Shape> result;
-  SourceRange result_range;
-  if (token_.Is('(') && !ReadSignature(result, result_range)) return false;
+  Signature signature;
+  if (token_.Is('(') && !ReadSignature(signature)) return false;
+  const std::optional<Shape>& result = signature.result;
   if (!ReadBody(computation)) {
     if (Stopped() || !broken_.contains(&computation)) return false;
   } else if (result && !Compatible(*result, computation.root().shape())) {
-    Fail("P033", Str("the signature says ", *result, ", the root is ", computation.root().shape()), result_range);
+    Fail("P033", Str("the signature says ", *result, ", the root is ", computation.root().shape()),
+         signature.result_range);
     AddNote("the root", NameRange(computation.root()));
+  } else if (result) {
+    CompareParameters(signature, computation);
   }
   if (Take(',')) {
     if (!ExpectAttributeName("execution_thread", "execution_thread=")) return false;
@@ -214,23 +234,49 @@ bool Reader::ReadComputation() {
   return true;
 }
 
-bool Reader::ReadSignature(std::optional<Shape>& result, SourceRange& range) {
+bool Reader::ReadSignature(Signature& signature) {
+  const uint32_t parameters_begin = token_.begin;
   Advance();
   while (!token_.Is(')')) {
     if (token_.kind != TokenKind::kName && token_.kind != TokenKind::kWord)
       return FailExpected("the name of a parameter");
+    Signature::Parameter& parameter = signature.parameters.emplace_back(token_.text, Shape(), token_.range());
     Advance();
-    Shape ignored;
-    if (!Read(ignored)) return false;
+    if (!Read(parameter.shape)) return false;
+    parameter.range.end = last_end_;
     if (!Take(',') && !token_.Is(')')) return FailExpected("',' or ')'");
   }
   Advance();
+  signature.range = {parameters_begin, last_end_};
   if (token_.kind != TokenKind::kArrow) return FailExpected("'->'");
   Advance();
   const uint32_t begin = token_.begin;
-  if (!Read(result.emplace())) return false;
-  range = {begin, last_end_};
+  if (!Read(signature.result.emplace())) return false;
+  signature.result_range = {begin, last_end_};
   return true;
+}
+
+// The parameters of a signature mean nothing: those of the body count, and their numbers.
+void Reader::CompareParameters(const Signature& signature, const Computation& computation) {
+  if (options_.warnings == nullptr) return;
+  const auto written = signature.parameters.size();
+  const auto parameters = computation.parameters();
+  if (written != parameters.size()) {
+    Warn("W010",
+         Str("the signature has ", written, written == 1 ? " parameter" : " parameters", ", the body ",
+             parameters.size()),
+         signature.range);
+    return;
+  }
+  for (size_t i = 0; i < written; ++i) {
+    const auto& [name, shape, range] = signature.parameters[i];
+    std::string_view own = Text(NameRange(*parameters[i]));
+    if (own.starts_with('%')) own.remove_prefix(1);
+    if (name == own && Compatible(shape, parameters[i]->shape())) continue;
+    Warn("W010",
+         Str("the signature says ", name, ": ", shape, ", parameter ", i, " is ", own, ": ", parameters[i]->shape()),
+         range);
+  }
 }
 
 bool Reader::ReadBody(Computation& computation) {
@@ -284,8 +330,24 @@ bool Reader::FinishBody(Computation& computation, Instruction* root, SourceRange
                     "; ", present, present == 1 ? " parameter is" : " parameters are", " defined"),
                 parameters.back()->range());
   }
-  module_->ClaimNames(computation);
+  ClaimNames(computation);
   return true;
+}
+
+void Reader::ClaimNames(Computation& computation) {
+  if (options_.warnings == nullptr) return module_->ClaimNames(computation);
+  std::vector<std::string_view> written;
+  for (const Instruction* inst : computation.instructions()) written.push_back(inst->name());
+  module_->ClaimNames(computation);
+  for (size_t i = 0; i < written.size(); ++i) {
+    const Instruction& inst = *computation.instructions()[i];
+    // What the text gives no name begins with its shape or opcode.
+    const bool is_named = Text(inst.range()).substr(Text(inst.range()).starts_with('%')).starts_with(written[i]);
+    if (!is_named || inst.name() == written[i]) continue;
+    const auto begin = inst.range().begin;
+    Warn("W010", Str("'", written[i], "' is renamed '", inst.name(), "': names are unique in a module"),
+         {begin, begin + static_cast<uint32_t>(written[i].size())});
+  }
 }
 
 // [NAME =] [SHAPE] OPCODE(...): the whole program; operands that are not defined become parameters.

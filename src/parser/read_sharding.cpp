@@ -160,6 +160,7 @@ bool Reader::FinishSharding(ShardingParts& parts, Sharding& value) {
     value.kind = kind;
     break;
   }
+  if (parts.kinds.size() > 1) Warn("W010", Str("of several kinds of sharding ", value.kind, " counts"), parts.range);
   const bool is_maximal = value.kind == kMaximal;
   if (is_maximal != parts.device.has_value() || (is_maximal && !parts.tiles.empty() && !parts.devices.IsFormula())) {
     return Fail("P037",

@@ -351,7 +351,9 @@ bool Reader::Read(FrontendAttributes& value) {
     std::map<std::string, std::string> values;  // By key; the last one counts.
     const bool good = ReadList('{', '}', [&] {
       if (token_.kind != TokenKind::kAttribute) return FailExpected("key=\"text\"");
-      std::string& text = values[std::string(token_.text)];
+      const auto [found, is_new] = values.try_emplace(std::string(token_.text));
+      if (!is_new) Warn("W010", Str("'", token_.text, "' is given twice, the last one counts"), token_.range());
+      std::string& text = found->second;
       Advance();
       return ReadTextValue(text);
     });

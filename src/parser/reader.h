@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/text.h"
 #include "ir/module.h"
 #include "parser/lexer.h"
 #include "parser/name_map.h"
@@ -58,7 +59,12 @@ class Reader {
   bool Read(OperandSparsity& value);
   bool Read(OperandScaling& value);
   bool Read(SparsePattern& value);
-  bool Read(GroupModeWord& value) { return Read(value.mode); }
+  bool Read(GroupModeWord& value) {
+    const SourceRange range = token_.range();
+    if (!Read(value.mode)) return false;
+    Warn("W010", Str("mode=", value.mode, " says nothing: channel_id and use_global_device_ids do"), range);
+    return true;
+  }
   bool Read(Sharding& value);  // This and the next two: read_sharding.cpp.
   bool Read(Domain& value);
   bool Read(ReplicaGroups& value);
@@ -130,6 +136,9 @@ class Reader {
   bool Fail(const char* code, std::string message, SourceRange range);
   bool FailLimit(const char* code, std::string message, SourceRange range);
   void AddNote(std::string message, SourceRange range);
+  void Warn(const char* code, std::string message, SourceRange range) {
+    if (options_.warnings != nullptr) options_.warnings->push_back({code, std::move(message), range, {}, {}});
+  }
   void AddHint(std::string hint);
   bool Stopped() const { return fatal_ || diagnostics_.size() >= static_cast<size_t>(options_.max_errors); }
   bool EnterDepth(int64_t levels = 1);
@@ -222,10 +231,13 @@ class Reader {
   bool ReadStackFrames();
   bool ReadComputations();
   bool ReadComputation();
-  bool ReadSignature(std::optional<Shape>& result, SourceRange& range);
+  struct Signature;
+  bool ReadSignature(Signature& signature);
+  void CompareParameters(const Signature& signature, const Computation& computation);
   // Instructions between braces as the body of `computation`.
   bool ReadBody(Computation& computation);
   bool FinishBody(Computation& computation, Instruction* root, SourceRange end);
+  void ClaimNames(Computation& computation);
   bool ReadLoneInstruction();
   bool FailNoHlo();
   void FinishHeader();
