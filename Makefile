@@ -23,7 +23,8 @@ LIBS = $(LLVM_LIBS) -l:libz.a -l:libzstd.a -lpthread -ldl -lm
 
 SOURCES := $(shell find src -name '*.cpp' | LC_ALL=C sort)
 TOOL_SOURCES := $(shell find tools -name '*.cpp' | LC_ALL=C sort)
-TEST_SOURCES := $(shell find tests -name '*.cpp' | LC_ALL=C sort)
+TEST_SOURCES := $(shell find tests -name '*.cpp' -not -path 'tests/fuzz/*' | LC_ALL=C sort)
+FUZZ_TARGETS := $(sort $(wildcard tests/fuzz/*.cpp))
 OBJECTS := $(SOURCES:%.cpp=$(BUILD)/%.o)
 TOOL_OBJECTS := $(TOOL_SOURCES:%.cpp=$(BUILD)/%.o)
 TEST_OBJECTS := $(TEST_SOURCES:%.cpp=$(BUILD)/%.o)
@@ -69,7 +70,17 @@ $(BUILD)/bin/hlo-test: $(OBJECTS) $(TEST_OBJECTS)
 	$(call say,LINK)
 	$(Q)$(CXX) $(FLAGS) $(filter %.o,$^) $(LDFLAGS_ALL) -lgtest $(LIBS) -o $@
 
--include $(OBJECTS:.o=.d) $(TOOL_OBJECTS:.o=.d) $(TEST_OBJECTS:.o=.d)
+# Without LLVM; and what fails a check must end in a way that libFuzzer sees (tests/fuzz/target.h).
+FUZZ_OBJECTS := $(filter-out %/base/check.o,$(filter $(BUILD)/src/base/% $(BUILD)/src/ir/% $(BUILD)/src/parser/%,$(OBJECTS))) \
+                $(filter $(BUILD)/tests/properties/%,$(TEST_OBJECTS))
+$(BUILD)/bin/fuzz-%: $(BUILD)/tests/fuzz/%.o $(FUZZ_OBJECTS)
+	@mkdir -p $(@D)
+	$(call say,LINK)
+	$(Q)$(CXX) $(FLAGS) $^ $(LDFLAGS) -o $@
+
+.SECONDARY: $(FUZZ_TARGETS:%.cpp=$(BUILD)/%.o)
+
+-include $(FUZZ_TARGETS:%.cpp=$(BUILD)/%.d) $(OBJECTS:.o=.d) $(TOOL_OBJECTS:.o=.d) $(TEST_OBJECTS:.o=.d)
 
 # ---- Setting up ----------------------------------------------------------------------------------------------------
 
@@ -102,6 +113,15 @@ asan:  ## The tests under AddressSanitizer and UndefinedBehaviorSanitizer, in bu
 	@ASAN_OPTIONS=detect_leaks=0 $(MAKE) --no-print-directory $(JOBS) run-tests BUILD=build-asan OPT='-O1' \
 	  CXXFLAGS='-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer' LDFLAGS='-fsanitize=address,undefined'
 
+# T seconds for each target of TARGETS=...
+TARGETS ?= $(FUZZ_TARGETS:tests/fuzz/%.cpp=%)
+FUZZ_FLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined
+fuzz:  ## libFuzzer with sanitizers on parser, verifier and printer, in build-fuzz/; T=60 seconds for each of TARGETS=...
+	@scripts/deps fuzz
+	@$(MAKE) --no-print-directory $(JOBS) BUILD=build-fuzz CXX=clang++-19 OPT='-O1' \
+	  CXXFLAGS='-fsanitize=fuzzer-no-link $(FUZZ_FLAGS)' LDFLAGS='-fsanitize=fuzzer $(FUZZ_FLAGS)' $(TARGETS:%=build-fuzz/bin/fuzz-%)
+	@scripts/fuzz '$(or $(T),60)' '$(CORPUS)' $(TARGETS)
+
 verifier-coverage:  ## The rules of the verifier: where each is said, which file breaks it, which are open
 	@scripts/verifier-coverage $(CORPUS)/spec/verifier.md
 
@@ -132,7 +152,7 @@ lint:  ## clang-format over all sources, clang-tidy over those that changed sinc
 	clang-format-19 --dry-run -Werror $$(git ls-files '*.cpp' '*.h')
 	@$(MAKE) --no-print-directory -k tidy
 
-tidy: $(OBJECTS:.o=.tidied) $(TOOL_OBJECTS:.o=.tidied) $(TEST_OBJECTS:.o=.tidied)
+tidy: $(OBJECTS:.o=.tidied) $(TOOL_OBJECTS:.o=.tidied) $(TEST_OBJECTS:.o=.tidied) $(FUZZ_TARGETS:%.cpp=$(BUILD)/%.tidied)
 
 # Behind the object, which is made again when a header changes.
 $(BUILD)/%.tidied: %.cpp $(BUILD)/%.o .clang-tidy | compile_commands.json
@@ -145,7 +165,7 @@ format:  ## Rewrite the sources as clang-format has them
 	clang-format-19 -i $$(git ls-files '*.cpp' '*.h')
 
 compile_commands.json: Makefile  ## For editors and clang-tidy
-	@{ echo '['; first=; for f in $(SOURCES) $(TOOL_SOURCES) $(TEST_SOURCES); do \
+	@{ echo '['; first=; for f in $(SOURCES) $(TOOL_SOURCES) $(TEST_SOURCES) $(FUZZ_TARGETS); do \
 	  [ -z "$$first" ] || echo ','; first=1; \
 	  printf '{"directory":"%s","file":"%s","command":"clang++-19 -std=c++23 $(subst ",\\",$(subst ','\'',$(CPPFLAGS))) -isystem $(LLVM_INCLUDE) -march=x86-64-v3 -DGTEST_DONT_DEFINE_FAIL=1 -c %s"}' "$(CURDIR)" $$f $$f; \
 	done; echo ']'; } >$@
@@ -163,6 +183,6 @@ install: all  ## Copy the program and its links below PREFIX
 	cd $(DESTDIR)$(PREFIX)/bin && for link in $(LINKS); do ln -sf hlo $$link; done
 
 clean:  ## Remove what was built
-	rm -rf $(BUILD) build-asan compile_commands.json
+	rm -rf $(BUILD) build-asan build-fuzz compile_commands.json
 
-.PHONY: all help deps demo test run-tests golden kernel-check verifier-coverage asan gpu-check bench bench-parse corpus models lint tidy format dist install clean
+.PHONY: all help deps demo test run-tests fuzz golden kernel-check verifier-coverage asan gpu-check bench bench-parse corpus models lint tidy format dist install clean

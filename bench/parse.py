@@ -6,7 +6,8 @@
 XLA's is the parser alone, through jaxlib; it does not verify. Ours is timed without its verifier and with it, freeing
 the module counted on both sides. In each round either side has its best of several; the tables have medians over the
 rounds. Texts that either refuses are a line below the table. The second table is `hlo check` on modules of
-bench/large_module.py, up to --generated megabytes, in a process of its own: seconds and peak memory.
+bench/large_module.py, up to --generated megabytes, in a process of its own: seconds and peak memory. The third is what an
+error in the middle of such a module costs, against the module without it, the verifier off.
 Needs the Python of bench/models/regenerate.sh (build/venv) and build/bin/hlo.
 """
 import argparse
@@ -53,7 +54,7 @@ def xla_seconds(text, least=0.5):
 
 def our_seconds(path):
     """(parse, parse and verify), or None when ours refuses the text."""
-    run = subprocess.run([HLO, 'check', '--bench', path], capture_output=True, text=True)
+    run = subprocess.run([HLO, 'check', '--bench', '--fill_elided_constants=zeros', path], capture_output=True, text=True)
     match = re.search(r'parse ([\d.]+) ms.*verify ([\d.]+) ms', run.stdout)
     return match and (float(match[1]) * 1e-3, (float(match[1]) + float(match[2])) * 1e-3)
 
@@ -104,29 +105,34 @@ def compare(paths):
 CHECK = '''
 import os, sys, time
 begin = time.perf_counter()
-child = os.posix_spawn(sys.argv[1], [sys.argv[1], 'check', '-q', sys.argv[2]], os.environ)
+child = os.posix_spawn(sys.argv[1], [sys.argv[1], 'check', '-q'] + sys.argv[2:], os.environ)
 _, status, usage = os.wait4(child, 0)
 print(time.perf_counter() - begin, usage.ru_maxrss * 1024)
-sys.exit(status != 0)
+sys.exit(os.waitstatus_to_exitcode(status))
 '''
 
 
-def check_once(path):
+def check_once(path, *flags, exit_code=0):
     """Seconds and peak bytes of `hlo check`."""
-    run = subprocess.run([sys.executable, '-c', CHECK, HLO, path], stdout=subprocess.PIPE, text=True)
-    if run.returncode != 0:
-        sys.exit('hlo check refuses ' + path)
+    run = subprocess.run([sys.executable, '-c', CHECK, HLO, path, *flags], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    if run.returncode != exit_code:
+        sys.exit('hlo check %s: exit code %d\n%s' % (path, run.returncode, run.stderr))
     seconds, peak = run.stdout.split()
     return float(seconds), int(peak)
+
+
+def large_module(megabytes):
+    path = os.path.join(ROOT, 'build/bench/large_module_%g.hlo' % megabytes)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    subprocess.run([sys.executable, os.path.join(ROOT, 'bench/large_module.py'), str(megabytes), path], check=True)
+    return path
 
 
 def generated(largest):
     print('\n| generated module, MB | hlo check s | MB/s | peak memory MB | bytes a byte of text | XLA parse s |')
     print('|--:|--:|--:|--:|--:|--:|')
     for megabytes in (largest / 8, largest / 4, largest / 2, largest):
-        path = os.path.join(ROOT, 'build/bench/large_module_%g.hlo' % megabytes)
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        subprocess.run([sys.executable, os.path.join(ROOT, 'bench/large_module.py'), str(megabytes), path], check=True)
+        path = large_module(megabytes)
         size = os.path.getsize(path)
         runs, theirs, text = [], [], read(path)
         for _ in range(3):
@@ -142,6 +148,26 @@ def generated(largest):
         os.remove(path)
 
 
+def errors(largest):
+    print('\n| error in the middle of, MB | without it s | with it s | ratio |')
+    print('|--:|--:|--:|--:|')
+    for megabytes in (0.01, 1, min(40, largest)):
+        path = large_module(megabytes)
+        wrong = path.removesuffix('.hlo') + '_wrong.hlo'
+        text = read(path)
+        middle = text.index(' logistic(', len(text) // 2)
+        with open(wrong, 'w', encoding='ascii') as file:
+            file.write(text[:middle] + ' logistik(' + text[middle + len(' logistic('):])
+        good, bad = [], []
+        for _ in range(options.rounds):
+            good.append(check_once(path, '--verify=off')[0])
+            bad.append(check_once(wrong, '--verify=off', exit_code=3)[0])
+        print('| %.2f | %.4f | %.4f | %.2f |' % (len(text) * 1e-6, statistics.median(good), statistics.median(bad),
+                                              statistics.median(b / g for b, g in zip(bad, good))), flush=True)
+        os.remove(path)
+        os.remove(wrong)
+
+
 def machine():
     with open('/proc/cpuinfo', encoding='ascii') as file:
         model = re.search(r'model name\s*: (.*)', file.read())[1]
@@ -155,3 +181,4 @@ print(machine() + '\n')
 compare(sorted(options.files, key=os.path.getsize, reverse=True))
 if options.generated:
     generated(options.generated)
+    errors(options.generated)

@@ -28,10 +28,12 @@ std::string Excerpt(const SourceText& source, SourceRange range) {
   const char* before = "";
   const char* after = "";
   if (line.size() > kWindow) {
+    // Not within a code point, which has at most three such bytes; what has more is no UTF-8.
+    constexpr int kMost = 3;
     size_t from = begin > kWindow / 2 ? begin - kWindow / 2 : 0;
-    while (from > 0 && IsContinuation(line[from])) --from;
+    for (int i = 0; i < kMost && from > 0 && IsContinuation(line[from]); ++i) --from;
     size_t count = std::min(kWindow, line.size() - from);
-    while (from + count < line.size() && IsContinuation(line[from + count])) ++count;
+    for (int i = 0; i < kMost && from + count < line.size() && IsContinuation(line[from + count]); ++i) ++count;
     if (from > 0) before = "...";
     if (from + count < line.size()) after = "...";
     line = line.substr(from, count);

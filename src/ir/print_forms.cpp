@@ -77,8 +77,8 @@ std::span<const PrintForm> PrintForms() {
   return kForms;
 }
 
-Status CheckBodies(const Module& module) {
-  constexpr int64_t kMost = 10'000'000, kDeepest = 1000;
+Status CheckBodies(const Module& module, int64_t most_instructions) {
+  constexpr int64_t kDeepest = 1000;
   struct Size {
     int64_t instructions = 0, depth = 0;
   };
@@ -91,7 +91,8 @@ Status CheckBodies(const Module& module) {
         const Size body = sizes.at(called);
         size.depth = std::max(size.depth, body.depth + 1);
         size.instructions += body.instructions;
-        if (size.instructions > kMost) FAIL(TooLarge(*inst, Str("more than ", kMost, " instructions")));
+        if (size.instructions > most_instructions)
+          FAIL(TooLarge(*inst, Str("more than ", most_instructions, " instructions")));
         if (size.depth > kDeepest) FAIL(TooLarge(*inst, Str("nested more than ", kDeepest, " deep")));
       }
     }

@@ -55,9 +55,9 @@ struct PrintForm {
 };
 std::span<const PrintForm> PrintForms();
 
-// Whether bodies in place of names can be printed. Errors (kLimit): a computation of more than 10 million instructions,
+// Whether bodies in place of names can be printed. Errors (kLimit): a computation of more than `most_instructions`,
 // those of the bodies counted at each call; calls nested more than 1000 deep.
-Status CheckBodies(const Module& module);
+Status CheckBodies(const Module& module, int64_t most_instructions = 10'000'000);
 
 std::string Print(const Module& module, const PrintOptions& options = {});
 std::string Print(const Computation& computation, const PrintOptions& options = {});

@@ -27,9 +27,8 @@ class Encoder {
 
  private:
   Error At(std::string message, size_t begin) const {
-    begin = std::min(begin, text_.size());
-    Error error =
-        Rejected("P010", std::move(message), {static_cast<uint32_t>(begin), static_cast<uint32_t>(begin) + 1});
+    const auto at = [&](size_t offset) { return static_cast<uint32_t>(std::min(offset, text_.size())); };
+    Error error = Rejected("P010", std::move(message), {at(begin), at(begin + 1)});
     error.source = source_;
     return error;
   }

@@ -1,0 +1,15 @@
+// Protocol buffers, binary and text, by way of the parser, verifier and printer.
+#include "parser/input_format.h"
+#include "tests/fuzz/target.h"
+
+namespace hlo {
+namespace {
+
+std::string BrokenByProto(std::string_view bytes) {
+  return InputFormatOf(bytes) == InputFormat::kHloText ? "" : BrokenByModule(bytes);
+}
+
+}  // namespace
+}  // namespace hlo
+
+HLO_FUZZ_TARGET(hlo::BrokenByProto)
