@@ -32,7 +32,7 @@ class JsonWriter {
     fresh_ = true;
     return *this;
   }
-  JsonWriter& Value(std::string_view text);
+  JsonWriter& Value(std::string_view text);  // Bytes that are no UTF-8 become U+FFFD, since JSON holds none.
   JsonWriter& Value(const char* text) { return Value(std::string_view(text)); }
   JsonWriter& Value(bool value) { return Raw(value ? "true" : "false"); }
   // JSON has no infinities and no NaN: they become strings.

@@ -58,19 +58,18 @@ class JsonReader {
   }
 
   bool Object(JsonValue& value) {
-    JsonValue::Object members;
+    JsonValue::Object object;
     for (SkipBlanks(); !Take('}');) {
-      if (!members.empty() && !Take(',')) return Fail("expected ',' or '}'");
+      if (!object.keys.empty() && !Take(',')) return Fail("expected ',' or '}'");
       SkipBlanks();
-      JsonMember& member = members.emplace_back();
       if (Peek() != '"') return Fail("expected a member's name in quotes");
-      if (!String(member.key)) return false;
+      if (!String(object.keys.emplace_back())) return false;
       SkipBlanks();
       if (!Take(':')) return Fail("expected ':'");
-      if (!Value(member.value)) return false;
+      if (!Value(object.values.emplace_back())) return false;
       SkipBlanks();
     }
-    value = JsonValue(std::move(members));
+    value = JsonValue(std::move(object));
     return true;
   }
 
@@ -217,9 +216,9 @@ void Write(const JsonValue& value, JsonWriter& json) {
     json.Open('[');
     for (const JsonValue& item : *items) Write(item, json);
     json.Close(']');
-  } else if (const auto* members = value.Members()) {
+  } else if (const auto* object = value.AsObject()) {
     json.Open('{');
-    for (const JsonMember& member : *members) Write(member.value, json.Key(member.key));
+    for (size_t i = 0; i < object->keys.size(); ++i) Write(object->values[i], json.Key(object->keys[i]));
     json.Close('}');
   } else if (const std::string* text = value.String()) {
     json.Value(*text);
@@ -243,10 +242,12 @@ std::optional<double> JsonValue::Number() const {
 
 const JsonValue& JsonValue::operator[](std::string_view key) const {
   static const JsonValue kNone;
-  const Object* members = Members();
-  if (members == nullptr) return kNone;
-  const auto found = std::find_if(members->rbegin(), members->rend(), [&](const auto& m) { return m.key == key; });
-  return found == members->rend() ? kNone : found->value;
+  const Object* object = AsObject();
+  if (object == nullptr) return kNone;
+  for (size_t i = object->keys.size(); i-- > 0;) {
+    if (object->keys[i] == key) return object->values[i];
+  }
+  return kNone;
 }
 
 std::string JsonValue::ToString() const {

@@ -14,15 +14,16 @@
 
 namespace hlo {
 
-struct JsonMember;
-
 // One value. Questions of the wrong kind have an answer too, so that a path into a document needs no checks on its way:
 //
 //   const std::string* uri = params["textDocument"]["uri"].String();   // Null: not there, or no string.
 class JsonValue {
  public:
   using Array = std::vector<JsonValue>;
-  using Object = std::vector<JsonMember>;  // In the text's order.
+  struct Object {  // In the text's order.
+    std::vector<std::string> keys;
+    std::vector<JsonValue> values;
+  };
   using Data = std::variant<std::nullptr_t, bool, int64_t, double, std::string, Array, Object>;
 
   JsonValue() = default;
@@ -35,7 +36,7 @@ class JsonValue {
   std::optional<double> Number() const;                           // Of integers too.
   const std::string* String() const { return std::get_if<std::string>(&data_); }  // UTF-8.
   const Array* Items() const { return std::get_if<Array>(&data_); }
-  const Object* Members() const { return std::get_if<Object>(&data_); }
+  const Object* AsObject() const { return std::get_if<Object>(&data_); }
 
   // The member of that name, the last when there are several; null for what has none.
   const JsonValue& operator[](std::string_view key) const;
@@ -50,11 +51,6 @@ class JsonValue {
   }
 
   Data data_ = nullptr;
-};
-
-struct JsonMember {
-  std::string key;
-  JsonValue value;
 };
 
 // The one value that `text` is. Integers that 64 bits do not hold become doubles. An escaped half of a surrogate pair

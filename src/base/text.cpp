@@ -4,6 +4,8 @@
 #include <cstdarg>
 #include <cstdio>
 
+#include "base/utf8.h"
+
 namespace hlo {
 
 std::vector<std::string_view> Split(std::string_view text, char separator) {
@@ -35,20 +37,19 @@ bool ParseDouble(std::string_view text, double* value) {
 
 std::string Escaped(std::string_view text) {
   std::string out;
-  for (const char c : text) {
-    if (c == '\n') {
+  for (size_t at = 0; at < text.size();) {
+    const size_t length = CodePointLength(text.substr(at));
+    const auto byte = static_cast<unsigned char>(text[at]);
+    if (byte == '\n') {
       out += "\\n";
-    } else if (c == '\t') {
+    } else if (byte == '\t') {
       out += "\\t";
-    } else if (c < 0x20 || c == 0x7f) {  // UTF-8 bytes are negative chars and pass.
-      if (static_cast<unsigned char>(c) >= 0x80) {
-        out += c;
-      } else {
-        out += Format("\\x%02X", static_cast<unsigned char>(c));
-      }
+    } else if (length == 0 || byte < 0x20 || byte == 0x7f) {
+      out += Format("\\x%02X", byte);
     } else {
-      out += c;
+      out += text.substr(at, length);
     }
+    at += std::max<size_t>(length, 1);
   }
   return out;
 }

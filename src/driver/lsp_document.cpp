@@ -1,6 +1,7 @@
 #include "driver/lsp_document.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/utf8.h"
 #include "parser/parser.h"
@@ -12,10 +13,24 @@ constexpr size_t kStep = 256;  // Bytes between two entries of PositionMap::unit
 
 // How many of the bytes begin a unit: a character of four bytes has two units of UTF-16.
 size_t CountUnits(std::string_view bytes) {
-  size_t units = 0;
-  for (const char c : bytes) {
-    units += static_cast<size_t>(!IsContinuation(c)) + static_cast<size_t>(static_cast<unsigned char>(c) >= 0xF0);
+  size_t units = 0, at = 0;
+  const auto count_to = [&](size_t end) {
+    for (; at < end; ++at) {
+      const bool wide = static_cast<unsigned char>(bytes[at]) >= 0xF0;
+      units += static_cast<size_t>(!IsContinuation(bytes[at])) + static_cast<size_t>(wide);
+    }
+  };
+  while (bytes.size() - at >= 8) {  // ASCII, nearly always.
+    uint64_t eight;
+    std::memcpy(&eight, bytes.data() + at, 8);
+    if ((eight & 0x8080808080808080) != 0) {
+      count_to(at + 8);
+    } else {
+      units += 8;
+      at += 8;
+    }
   }
+  count_to(bytes.size());
   return units;
 }
 
@@ -25,9 +40,13 @@ size_t CountUnits(std::string_view bytes) {
 
 PositionMap::PositionMap(std::string_view text, PositionEncoding encoding) : text_(text), encoding_(encoding) {
   line_begins_.push_back(0);
-  for (size_t at = 0; (at = text.find_first_of("\r\n", at)) != std::string_view::npos;) {
-    at += text.substr(at).starts_with("\r\n") ? 2 : 1;
-    line_begins_.push_back(at);
+  // By two searches for one byte, which are fast.
+  size_t lf = text.find('\n'), cr = text.find('\r');
+  while (lf != cr) {  // Until neither is left.
+    const size_t end = std::min(lf, cr);
+    line_begins_.push_back(end + (text.substr(end).starts_with("\r\n") ? 2 : 1));
+    if (lf < line_begins_.back()) lf = text.find('\n', line_begins_.back());
+    if (cr < line_begins_.back()) cr = text.find('\r', line_begins_.back());
   }
   if (encoding == PositionEncoding::kUtf8) return;
   units_.push_back(0);

@@ -237,7 +237,7 @@ constexpr std::string_view kCapabilities =
 
 Answer Server::Initialize(const JsonValue& params) {
   if (stage_ != Stage::kStarted) return Failed(kInvalidRequest, "'initialize' comes once");
-  if (params.Members() == nullptr) return Failed(kInvalidParams, "expected an object");
+  if (params.AsObject() == nullptr) return Failed(kInvalidParams, "expected an object");
   stage_ = Stage::kInitialized;
   const JsonValue& abilities = params["capabilities"];
   const JsonValue& texts = abilities["textDocument"];

@@ -110,7 +110,7 @@ void SymbolScanner::Advance() {
 
 Token SymbolScanner::Bare(const Token& token) const {
   Token bare = token;
-  bare.begin = lexer_.Offset(token.text.data());
+  bare.begin = static_cast<uint32_t>(token.text.begin() - text_.begin());
   bare.end = bare.begin + static_cast<uint32_t>(token.text.size());
   return bare;
 }

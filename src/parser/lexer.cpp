@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/text.h"
+#include "base/utf8.h"
 #include "base/word_table.h"
 #include "ir/primitive_type.h"
 
@@ -220,7 +221,9 @@ Token Lexer::Next() {
     default: break;
   }
   if (c == '\0') return Fail("P001", "the text holds a NUL byte", begin, begin + 1);
-  return Fail("P001", Str("unexpected character '", Escaped(std::string_view(begin, 1)), "'"), begin, begin + 1);
+  const std::string_view rest(begin, end_ - begin);
+  const size_t length = std::max<size_t>(CodePointLength(rest), 1);
+  return Fail("P001", Str("unexpected character '", Escaped(rest.substr(0, length)), "'"), begin, begin + length);
 }
 
 Token Lexer::Word(const char* begin) {
