@@ -284,7 +284,7 @@ Cost Cost::Times(double count) const {
 CostAnalysis::CostAnalysis(const Module& module) : costs_(module.id_limit()) {
   for (const Computation* computation : module.PostOrder()) {
     Cost& sum = sums_[computation];
-    for (const Instruction* inst : computation->Instructions()) sum += costs_[inst->id()] = CostOf(*inst);
+    for (const Instruction* inst : computation->instructions()) sum += costs_[inst->id()] = CostOf(*inst);
   }
 }
 

@@ -228,7 +228,7 @@ std::string LibraryOf(const Instruction& inst) {
 std::vector<Computation*> SequentialComputations(const Module& module) {
   std::vector<Computation*> found = {&module.entry()};
   for (size_t i = 0; i < found.size(); ++i) {
-    for (const Instruction* inst : found[i]->Instructions()) {
+    for (const Instruction* inst : found[i]->instructions()) {
       if (!inst->Is(Opcode::kWhile) && !inst->Is(Opcode::kConditional) && !inst->Is(Opcode::kCall)) continue;
       for (Computation* called : CalledComputations(*inst)) {
         if (std::find(found.begin(), found.end(), called) == found.end()) found.push_back(called);
@@ -245,7 +245,7 @@ std::vector<Computation*> SequentialComputations(const Module& module) {
 KernelCounts CountKernels(const Module& module) {
   KernelCounts counts;
   for (const Computation* computation : SequentialComputations(module)) {
-    for (const Instruction* inst : computation->Instructions()) {
+    for (const Instruction* inst : computation->instructions()) {
       switch (inst->opcode()) {
         case Opcode::kParameter:
         case Opcode::kConstant:

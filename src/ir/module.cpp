@@ -362,11 +362,11 @@ uint64_t Fingerprint(const Computation& computation) {
   std::vector<int> position(computation.module().id_limit());
   int next = 0;
   uint64_t hash = 0;
-  for (const Instruction* inst : computation.Instructions()) {
+  for (const Instruction* inst : computation.instructions()) {
     position[inst->id()] = next++;
     hash = Mix(hash, HashOperation(*inst));
   }
-  for (const Instruction* inst : computation.Instructions()) {
+  for (const Instruction* inst : computation.instructions()) {
     for (const Instruction* operand : inst->operands()) hash = Mix(hash, position[operand->id()]);
     for (const Instruction* before : inst->control_predecessors()) hash = Mix(hash, position[before->id()] + 1);
   }

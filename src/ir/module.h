@@ -19,6 +19,36 @@ namespace hlo {
 
 class Module;
 
+// The instructions of a computation that were not removed, without a copy: for reading.
+class LiveInstructions {
+ public:
+  class Iterator {
+   public:
+    Iterator(Instruction* const* at, Instruction* const* end) : at_(at), end_(end) { SkipRemoved(); }
+    Instruction* operator*() const { return *at_; }
+    Iterator& operator++() {
+      ++at_;
+      SkipRemoved();
+      return *this;
+    }
+    bool operator==(const Iterator& other) const { return at_ == other.at_; }
+
+   private:
+    void SkipRemoved() {
+      while (at_ != end_ && (*at_)->removed()) ++at_;
+    }
+    Instruction* const* at_;
+    Instruction* const* end_;
+  };
+
+  explicit LiveInstructions(std::span<Instruction* const> all) : all_(all) {}
+  Iterator begin() const { return {all_.data(), all_.data() + all_.size()}; }
+  Iterator end() const { return {all_.data() + all_.size(), all_.data() + all_.size()}; }
+
+ private:
+  std::span<Instruction* const> all_;
+};
+
 class Computation {
  public:
   const std::string& name() const { return name_; }
@@ -35,8 +65,8 @@ class Computation {
   // All that were added and not removed, in order of the text or of adding; the schedule once the module is scheduled.
   // A snapshot: changing the computation meanwhile is fine.
   std::vector<Instruction*> Instructions() const;
-  // Without a copy, for reading; removed ones too, until the sweep.
-  std::span<Instruction* const> instructions() const { return instructions_; }
+  // The same without a copy, while the computation does not change.
+  LiveInstructions instructions() const { return LiveInstructions(instructions_); }
   int64_t InstructionCount() const { return live_count_; }
   // Operands and control predecessors before users, ties in order of Instructions(). All that were not removed.
   std::vector<Instruction*> PostOrder() const;
@@ -165,6 +195,7 @@ class Module {
   std::string UniqueName(std::string_view wish) { return names_.Unique(wish); }
   // Makes the names of the computation's instructions unique, in their order.
   void ClaimNames(Computation& computation);
+  void ReserveNames(size_t names) { names_.Reserve(names); }  // That many instructions are to be expected.
 
  private:
   friend class Computation;

@@ -1,6 +1,7 @@
 #include "ir/name_table.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "base/interned.h"
 #include "base/text.h"
@@ -33,7 +34,7 @@ std::string_view PlainText(std::string_view name) {
 // ---- NameSet -------------------------------------------------------------------------------------------------------
 
 bool NameSet::Insert(std::string_view name) {
-  if (2 * names_.size() >= slots_.size()) Double();
+  if (2 * names_.size() >= slots_.size()) Resize(std::max<size_t>(64, 2 * slots_.size()));
   const size_t mask = slots_.size() - 1;
   const auto hash = static_cast<uint32_t>(HashBytes(name));
   size_t at = hash & mask;
@@ -45,10 +46,15 @@ bool NameSet::Insert(std::string_view name) {
   return true;
 }
 
-void NameSet::Double() {
+void NameSet::Reserve(size_t names) {
+  names_.reserve(names);
+  if (2 * names > slots_.size()) Resize(std::bit_ceil(2 * names));
+}
+
+void NameSet::Resize(size_t slots) {
   const std::vector<Slot> old = std::move(slots_);
-  const size_t mask = std::max<size_t>(64, 2 * old.size()) - 1;
-  slots_ = std::vector<Slot>(mask + 1);
+  const size_t mask = slots - 1;
+  slots_ = std::vector<Slot>(slots);
   for (const Slot& slot : old) {
     if (slot.position == 0) continue;
     size_t at = slot.hash & mask;

@@ -14,6 +14,7 @@ namespace hlo {
 class NameSet {
  public:
   bool Insert(std::string_view name);  // False when it was there.
+  void Reserve(size_t names);          // That many are to be expected.
   const std::vector<std::string_view>& names() const { return names_; }
 
  private:
@@ -21,7 +22,7 @@ class NameSet {
     uint32_t hash = 0;
     uint32_t position = 0;  // In names_, plus one.
   };
-  void Double();
+  void Resize(size_t slots);
 
   std::vector<std::string_view> names_;
   std::vector<Slot> slots_;
@@ -38,6 +39,7 @@ class NameTable {
   // False when it is taken. The text must last as long as the table, or until Settle.
   bool Claim(std::string_view name);
   void Release(std::string_view name);
+  void Reserve(size_t names) { claimed_.Reserve(names); }
   // From here on, no text of others is needed.
   void Settle();
 

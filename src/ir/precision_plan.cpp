@@ -70,7 +70,7 @@ double DefaultUlps(Opcode opcode, PrimitiveType type) {
 std::string ToString(const PrecisionPlan& plan, const Computation& computation) {
   std::string text =
       Str("  fma ", plan.contract ? "allowed" : "not allowed", ", subnormals ", plan.ftz ? "flushed" : "kept", "\n");
-  for (const Instruction* inst : computation.Instructions()) {
+  for (const Instruction* inst : computation.instructions()) {
     const InstructionPlan* promise = plan.Find(inst->id());
     if (promise == nullptr) continue;
     std::vector<std::string> parts;

@@ -160,7 +160,7 @@ void Printer::FindUnwritten(std::span<Computation* const> computations) {
   if (options_.async_sugar == AsyncSugar::kNone) return;
   std::vector<const Computation*> written;  // Called by name, too.
   for (const Computation* computation : computations) {
-    for (const Instruction* inst : computation->Instructions()) {
+    for (const Instruction* inst : computation->instructions()) {
       if (inst->attributes().GetIf<AsyncAttrs>() == nullptr) {
         for (const Computation* called : CalledComputations(*inst)) written.push_back(called);
       } else if (const Instruction* wrapped = WrappedInstruction(*inst)) {

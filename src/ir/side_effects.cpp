@@ -8,7 +8,7 @@ bool HasSideEffect(const Instruction& inst) {
   if (inst.Is(kSideEffect)) return true;
   if (inst.Is(Opcode::kCustomCall) && inst.attrs<CustomCallAttrs>().has_side_effect) return true;
   for (const Computation* called : CalledComputations(inst)) {
-    for (const Instruction* inner : called->Instructions()) {
+    for (const Instruction* inner : called->instructions()) {
       if (HasSideEffect(*inner)) return true;
     }
   }

@@ -67,19 +67,16 @@ class Verifier {
   Status Run(std::vector<Diagnostic>* warnings) {
     // Each step needs what the one before has made sure of.
     if (CheckStructure() && CheckCallGraph()) {
-      const std::vector<Computation*> computations = module_.Computations();
-      for (const Computation* computation : computations) {
-        for (const Instruction* inst : computation->instructions()) {
-          if (!inst->removed() && inst->Is(Opcode::kFusion)) fused_.insert(inst->attrs<FusionAttrs>().calls);
-        }
+      for (const Instruction* inst : findings_.notable()) {
+        if (inst->Is(Opcode::kFusion)) fused_.insert(inst->attrs<FusionAttrs>().calls);
       }
-      for (const Computation* computation : computations) CheckComputation(*computation);
+      for (const Computation* computation : module_.Computations()) CheckComputation(*computation);
       CheckFusions(findings_);
       CheckAsyncChains(findings_);
       CheckLayoutConstraints(findings_);
       CheckBufferWriters(findings_);
-      CheckNames();
       CheckHeader(findings_);
+      if (findings_.strict()) CheckNames();
       if (findings_.strict() && module_.header.is_scheduled) CheckDeadlocks(findings_);
       if (warnings != nullptr && findings_.empty()) FindWarnings(findings_);
     }
@@ -128,7 +125,7 @@ bool Verifier::CheckStructure() {
                             computation->parameters().size() - 1),
                         computation->range));
     }
-    const std::vector<Instruction*> instructions = computation->Instructions();
+    const LiveInstructions instructions = computation->instructions();
     for (const Instruction* inst : instructions) {
       const OpRow& row = RowOf(inst->opcode());
       if (row.arity != kVariadic && row.arity != inst->operand_count()) {
@@ -151,11 +148,13 @@ bool Verifier::CheckStructure() {
               *inst, ErrorAt(*inst, "V267",
                              Str("control predecessor '", before->name(), "' of '", inst->name(), "' is not at hand")));
       }
-      for (const Computation* callee : CalledComputations(*inst)) {
+      const std::vector<Computation*> called = CalledComputations(*inst);
+      for (const Computation* callee : called) {
         if (!here.contains(callee))
           return Report(
               *inst, ErrorAt(*inst, "V008", Str("'", inst->name(), "' calls a computation that is not in the module")));
       }
+      if (!called.empty() || IsAsyncPart(*inst) || HasBuffer(inst->shape())) findings_.AddNotable(*inst);
       // Rules read called computations without asking.
       bool missing = false;
       Visit(inst->attributes(), [&]<class A>(const A& attrs) {
@@ -185,8 +184,9 @@ bool Verifier::CheckStructure() {
 
 // Operands and control predecessors, walked with a stack; and their order when the module is scheduled.
 bool Verifier::CheckAcyclic(const Computation& computation) {
-  const std::vector<Instruction*> instructions = computation.Instructions();
-  for (size_t i = 0; i < instructions.size(); ++i) number_[instructions[i]->id()] = static_cast<int>(i);
+  const LiveInstructions instructions = computation.instructions();
+  int next = 0;
+  for (const Instruction* inst : instructions) number_[inst->id()] = next++;
   bool ordered = true;
   const Instruction* early = nullptr;
   for (const Instruction* inst : instructions) {
@@ -211,7 +211,7 @@ bool Verifier::CheckAcyclic(const Computation& computation) {
     for (const Instruction* before : inst->control_predecessors()) controlled[before].push_back(inst);
     if (waiting[inst->id()] == 0) ready.push_back(inst);
   }
-  size_t done = 0;
+  int64_t done = 0;
   while (!ready.empty()) {
     const Instruction* inst = ready.back();
     ready.pop_back();
@@ -225,9 +225,9 @@ bool Verifier::CheckAcyclic(const Computation& computation) {
       if (--waiting[after->id()] == 0) ready.push_back(after);
     }
   }
-  if (done == instructions.size()) return true;
-  const auto stuck = std::find_if(instructions.begin(), instructions.end(),
-                                  [&](const Instruction* inst) { return waiting[inst->id()] > 0; });
+  if (done == computation.InstructionCount()) return true;
+  auto stuck = instructions.begin();
+  while (waiting[(*stuck)->id()] == 0) ++stuck;
   return Report(**stuck, ErrorAt(**stuck, "V267", Str("'", (*stuck)->name(), "' depends on itself")));
 }
 
@@ -236,16 +236,15 @@ bool Verifier::CheckCallGraph() {
   std::unordered_map<const Computation*, int> waiting;
   std::unordered_map<const Computation*, std::vector<const Computation*>> callers;
   std::vector<const Computation*> ready;
-  for (const Computation* computation : module_.Computations()) {
-    int& count = waiting[computation];
-    for (const Instruction* inst : computation->instructions()) {
-      if (inst->removed()) continue;
-      for (const Computation* callee : CalledComputations(*inst)) {
-        ++count;
-        callers[callee].push_back(computation);
-      }
+  for (const Instruction* inst : findings_.notable()) {
+    for (const Computation* callee : CalledComputations(*inst)) {
+      ++waiting[&inst->computation()];
+      callers[callee].push_back(&inst->computation());
     }
-    if (count == 0) ready.push_back(computation);
+  }
+  const std::vector<Computation*> computations = module_.Computations();
+  for (const Computation* computation : computations) {
+    if (waiting[computation] == 0) ready.push_back(computation);
   }
   size_t done = 0;
   while (!ready.empty()) {
@@ -256,8 +255,8 @@ bool Verifier::CheckCallGraph() {
       if (--waiting[caller] == 0) ready.push_back(caller);
     }
   }
-  if (done == waiting.size()) return true;
-  for (const Computation* computation : module_.Computations()) {
+  if (done == computations.size()) return true;
+  for (const Computation* computation : computations) {
     if (waiting[computation] > 0)
       return Report(Rejected("V163",
                              Str("computation '", computation->name(), "' calls itself, directly or through others"),
@@ -271,7 +270,6 @@ bool Verifier::CheckCallGraph() {
 void Verifier::CheckComputation(const Computation& computation) {
   const bool fused = fused_.contains(&computation);
   for (const Instruction* inst : computation.instructions()) {
-    if (inst->removed()) continue;
     if (findings_.Full()) return;
     bool judged = true;
     for (const Instruction* operand : inst->operands()) judged = judged && !findings_.IsWrong(*operand);
@@ -365,17 +363,18 @@ Status Verifier::CheckPrecision(const Instruction& inst) {
 const Instruction& FindNamed(const Module& module, std::string_view name) {
   for (const Computation* computation : module.Computations()) {
     for (const Instruction* inst : computation->instructions()) {
-      if (!inst->removed() && inst->name() == name) return *inst;
+      if (inst->name() == name) return *inst;
     }
   }
   CHECK(false, "no instruction is called ", name);
 }
 
+// Strict alone: the module's table of names gives none twice, so this finds errors of that table.
 void Verifier::CheckNames() {
   NameSet names;
   for (const Computation* computation : module_.Computations()) {
     for (const Instruction* inst : computation->instructions()) {
-      if (inst->removed() || names.Insert(inst->name()) || findings_.Full()) continue;
+      if (names.Insert(inst->name()) || findings_.Full()) continue;
       Report(ErrorAt(*inst, "V007", Str("two instructions are called '", inst->name(), "'"))
                  .AddNote("the other one", FindNamed(module_, inst->name()).range()));
     }

@@ -3,7 +3,8 @@
 // with the inference of its shape (ir/shape_rules.h). This file has what the others build on:
 //   - every computation has a root; operands, users and control predecessors live in the same computation, not removed;
 //     operands and control edges have no cycle; a scheduled computation runs operands first (V008, V051, V266, V267)
-//   - parameters are numbered 0..n-1; names of instructions are unique in the module (V007, V051)
+//   - parameters are numbered 0..n-1 (V051); names are unique in the module (V007: NameTable's doing, looked at when
+//     strict)
 //   - no computation calls itself, however far round (V163)
 //   - each op has its number of operands, and its written shape is the inferred one (V001, V002)
 // Everything that XLA compiles passes at default. strict is what XLA asks of a module that has layouts, and rules of

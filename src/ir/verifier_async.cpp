@@ -1,6 +1,7 @@
 // Rules of what starts here and is done there: async-start, -update, -done, the starts and dones of collectives and
 // copies, send and recv. Source: spec/verifier.md 3.9 and 3.10.
 #include <algorithm>
+#include <array>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -46,6 +47,14 @@ const StartAndDone* PairOfDone(Opcode opcode) {
   const auto* found = std::find_if(std::begin(kPairs), std::end(kPairs), [&](auto& p) { return p.done == opcode; });
   return found == std::end(kPairs) ? nullptr : found;
 }
+
+constexpr std::array<bool, 256> kPaired = [] {
+  std::array<bool, 256> paired{};
+  for (const StartAndDone& pair : kPairs) {
+    paired[static_cast<size_t>(pair.start)] = paired[static_cast<size_t>(pair.done)] = true;
+  }
+  return paired;
+}();
 
 bool IsAsyncState(const Instruction& inst) { return inst.Is(Opcode::kAsyncStart) || inst.Is(Opcode::kAsyncUpdate); }
 
@@ -115,13 +124,9 @@ class AsyncChecker {
 };
 
 bool AsyncChecker::Collect() {
-  for (const Computation* computation : findings_.module().Computations()) {
-    for (const Instruction* inst : computation->Instructions()) {
-      if (inst->Is(Opcode::kWhile)) loops_.emplace(inst->attrs<WhileAttrs>().body, inst);
-      if (inst->attributes().GetIf<AsyncAttrs>() != nullptr || PairOfStart(inst->opcode()) != nullptr ||
-          PairOfDone(inst->opcode()) != nullptr)
-        chained_.push_back(inst);
-    }
+  for (const Instruction* inst : findings_.notable()) {
+    if (inst->Is(Opcode::kWhile)) loops_.emplace(inst->attrs<WhileAttrs>().body, inst);
+    if (IsAsyncPart(*inst)) chained_.push_back(inst);
   }
   return !chained_.empty();
 }
@@ -393,19 +398,17 @@ void AsyncChecker::CheckIsDone(const Instruction& start) {
 void AsyncChecker::CheckWrapped() {
   if (wrappers_.empty()) return;
   std::unordered_map<const Computation*, int> starts;
-  for (const Computation* computation : findings_.module().Computations()) {
-    for (const Instruction* inst : computation->Instructions()) {
-      for (const Computation* callee : CalledComputations(*inst)) {
-        const auto wrapper = wrappers_.find(callee);
-        if (wrapper == wrappers_.end()) continue;
-        if (inst->Is(Opcode::kAsyncStart)) ++starts[callee];
-        if (inst->attributes().GetIf<AsyncAttrs>() != nullptr || findings_.IsWrong(*inst)) continue;
-        findings_.Add(*inst,
-                      ErrorAtOpcode(*inst, "V182",
-                                    Str("'", callee->name(), "' is wrapped by '", wrapper->second->name(),
-                                        "', so nothing else may call it"))
-                          .AddNote(Str("'", wrapper->second->name(), "' stands here"), NameRange(*wrapper->second)));
-      }
+  for (const Instruction* inst : findings_.notable()) {
+    for (const Computation* callee : CalledComputations(*inst)) {
+      const auto wrapper = wrappers_.find(callee);
+      if (wrapper == wrappers_.end()) continue;
+      if (inst->Is(Opcode::kAsyncStart)) ++starts[callee];
+      if (inst->attributes().GetIf<AsyncAttrs>() != nullptr || findings_.IsWrong(*inst)) continue;
+      findings_.Add(*inst,
+                    ErrorAtOpcode(*inst, "V182",
+                                  Str("'", callee->name(), "' is wrapped by '", wrapper->second->name(),
+                                      "', so nothing else may call it"))
+                        .AddNote(Str("'", wrapper->second->name(), "' stands here"), NameRange(*wrapper->second)));
     }
   }
   for (const Computation* computation : findings_.module().Computations()) {
@@ -414,7 +417,7 @@ void AsyncChecker::CheckWrapped() {
     const Instruction* start = wrapper->second;
     if (start->attrs<AsyncAttrs>().thread != "main" || findings_.IsWrong(*start)) continue;
     if (starts[computation] == 1 && FrontendAttribute(*start, "_collectives_group")) continue;
-    for (const Instruction* inner : computation->Instructions()) {
+    for (const Instruction* inner : computation->instructions()) {
       if (inner->IsRoot() || inner->Is(Opcode::kParameter) || inner->Is(Opcode::kGetTupleElement)) continue;
       findings_.Add(*inner, ErrorAtOpcode(*inner, "V179",
                                           Str("'", inner->name(), "' is neither parameter nor root of '",
@@ -537,6 +540,10 @@ void AsyncChecker::CheckHostChannels() {
 }
 
 }  // namespace
+
+bool IsAsyncPart(const Instruction& inst) {
+  return kPaired[static_cast<size_t>(inst.opcode())] || inst.attributes().GetIf<AsyncAttrs>() != nullptr;
+}
 
 void CheckAsyncChains(Findings& findings) { AsyncChecker(findings).Run(); }
 

@@ -8,11 +8,12 @@
 #include "ir/verifier_checks.h"
 
 namespace hlo {
-namespace {
 
 bool HasBuffer(const Shape& shape) {
   return shape.IsBuffer() || std::any_of(shape.elements().begin(), shape.elements().end(), HasBuffer);
 }
+
+namespace {
 
 std::vector<ShapeIndex> BuffersIn(const Shape& shape) {
   std::vector<ShapeIndex> places;
@@ -144,12 +145,10 @@ Status CheckBufferUse(const Instruction& inst) {
 void CheckBufferWriters(Findings& findings) {
   std::unordered_map<const Computation*, const Instruction*> loops;
   std::vector<std::pair<const Instruction*, ShapeIndex>> made;
-  for (const Computation* computation : findings.module().Computations()) {
-    for (const Instruction* inst : computation->Instructions()) {
-      if (inst->Is(Opcode::kWhile)) loops.emplace(inst->attrs<WhileAttrs>().body, inst);
-      if (inst->Is(Opcode::kTuple) || inst->Is(Opcode::kGetTupleElement) || !HasBuffer(inst->shape())) continue;
-      for (ShapeIndex& index : BuffersIn(inst->shape())) made.emplace_back(inst, std::move(index));
-    }
+  for (const Instruction* inst : findings.notable()) {
+    if (inst->Is(Opcode::kWhile)) loops.emplace(inst->attrs<WhileAttrs>().body, inst);
+    if (inst->Is(Opcode::kTuple) || inst->Is(Opcode::kGetTupleElement) || !HasBuffer(inst->shape())) continue;
+    for (ShapeIndex& index : BuffersIn(inst->shape())) made.emplace_back(inst, std::move(index));
   }
   for (const auto& [maker, index] : made) {
     std::vector<const Instruction*> writers;

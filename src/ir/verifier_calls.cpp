@@ -146,17 +146,15 @@ void CheckFusions(Findings& findings) {
     }
     if (!fused.root().users().empty())
       FAIL(ErrorAtCallee(inst, "calls", "V157", Str("the root of '", fused.name(), "' has users"), fused.root()));
-    for (const Instruction* inner : fused.Instructions()) {
+    for (const Instruction* inner : fused.instructions()) {
       if (!inner->IsDead() || inner->Is(kSideEffect)) continue;
       FAIL(ErrorAt(*inner, "V158",
                    Str("'", inner->name(), "' in the fused computation '", fused.name(), "' is unused")));
     }
     return CheckOperandAliases(inst, a.aliases, {"V160"});
   };
-  for (const Computation* computation : findings.module().Computations()) {
-    for (const Instruction* inst : computation->Instructions()) {
-      if (inst->Is(Opcode::kFusion) && !findings.Full()) findings.Add(*inst, check(*inst));
-    }
+  for (const Instruction* inst : findings.notable()) {
+    if (inst->Is(Opcode::kFusion) && !findings.Full()) findings.Add(*inst, check(*inst));
   }
 }
 

@@ -75,7 +75,7 @@ class DeadlockChecker {
 
   void Walk(const Computation& computation) {
     if (!walked_.insert(&computation).second) return;
-    for (const Instruction* inst : computation.Instructions()) {
+    for (const Instruction* inst : computation.instructions()) {
       if (inst->Is(Opcode::kSend) || inst->Is(Opcode::kRecv)) {
         Meet(*inst);
         continue;

@@ -4,6 +4,7 @@
 #define HLO_IR_VERIFIER_CHECKS_H_
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,10 @@ class Findings {
       : module_(module), strict_(level == VerifyLevel::kStrict), wrong_(module.id_limit()) {}
 
   const Module& module() const { return module_; }
+  // What the rules of the whole module look at, in its order: those that call computations, are part of something
+  // asynchronous, or hold a buffer. A walk over all instructions costs as much as the rule.
+  std::span<const Instruction* const> notable() const { return notable_; }
+  void AddNotable(const Instruction& inst) { notable_.push_back(&inst); }
   bool strict() const { return strict_; }
   bool Full() const;  // No more errors are wanted.
   bool empty() const { return errors_.empty(); }
@@ -37,6 +42,7 @@ class Findings {
  private:
   const Module& module_;
   bool strict_;
+  std::vector<const Instruction*> notable_;
   std::vector<bool> wrong_;  // By instruction id.
   ExitCode exit_ = ExitCode::kRejected;
   std::vector<Diagnostic> errors_, warnings_;
@@ -61,8 +67,10 @@ Status CheckExtras(const Instruction& inst, bool strict);
 
 // Of the module.
 void CheckFusions(Findings& findings);
+bool IsAsyncPart(const Instruction& inst);  // A start, update or done of any kind.
 void CheckAsyncChains(Findings& findings);
 void CheckLayoutConstraints(Findings& findings);
+bool HasBuffer(const Shape& shape);
 void CheckBufferWriters(Findings& findings);
 void CheckHeader(Findings& findings);
 void CheckDeadlocks(Findings& findings);  // Strict.

@@ -392,17 +392,15 @@ int64_t DevicesNamed(const Instruction& inst) {
 // V217
 void CheckLayoutConstraints(Findings& findings) {
   const Instruction* first = nullptr;
-  for (const Computation* computation : findings.module().Computations()) {
-    for (const Instruction* inst : computation->Instructions()) {
-      if (!IsAllReduce(*inst)) continue;
-      if (first == nullptr) first = inst;
-      const bool constrained = inst->attrs<CollectiveAttrs>().constrain_layout;
-      if (constrained == first->attrs<CollectiveAttrs>().constrain_layout || findings.IsWrong(*inst)) continue;
-      findings.Add(*inst, ErrorAtAttribute(*inst, "constrain_layout", "V217",
-                                           Str("constrain_layout is ", constrained ? "true" : "false", " here and ",
-                                               constrained ? "false" : "true", " on '", first->name(), "'"))
-                              .AddNote(Str("'", first->name(), "' stands here"), NameRange(*first)));
-    }
+  for (const Instruction* inst : findings.notable()) {
+    if (!IsAllReduce(*inst)) continue;
+    if (first == nullptr) first = inst;
+    const bool constrained = inst->attrs<CollectiveAttrs>().constrain_layout;
+    if (constrained == first->attrs<CollectiveAttrs>().constrain_layout || findings.IsWrong(*inst)) continue;
+    findings.Add(*inst, ErrorAtAttribute(*inst, "constrain_layout", "V217",
+                                         Str("constrain_layout is ", constrained ? "true" : "false", " here and ",
+                                             constrained ? "false" : "true", " on '", first->name(), "'"))
+                            .AddNote(Str("'", first->name(), "' stands here"), NameRange(*first)));
   }
 }
 

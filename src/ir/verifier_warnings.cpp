@@ -254,17 +254,15 @@ void FindWarnings(Findings& findings) {
   const Module& module = findings.module();
   WarnOfUnsharedMemory(findings);
   std::unordered_set<const Computation*> called;
-  for (const Computation* computation : module.Computations()) {
-    for (const Instruction* inst : computation->Instructions()) {
-      for (const Computation* callee : CalledComputations(*inst)) called.insert(callee);
-    }
+  for (const Instruction* inst : findings.notable()) {
+    for (const Computation* callee : CalledComputations(*inst)) called.insert(callee);
   }
   for (const Computation* computation : module.Computations()) {
     if (!computation->IsEntry() && !called.contains(computation)) {
       findings.Add(Rejected("W009", Str("nothing calls '", computation->name(), "'"), computation->range));
       continue;
     }
-    for (const Instruction* inst : computation->Instructions()) {
+    for (const Instruction* inst : computation->instructions()) {
       if (inst->IsDead() && !IsFree(*inst) && !HasSideEffect(*inst))
         findings.Add(*inst, ErrorAt(*inst, "W009", Str("nothing uses '", inst->name(), "'")));
       if (inst->Is(Opcode::kWhile)) {

@@ -33,9 +33,13 @@ constexpr auto MakeRows(std::index_sequence<I...>) {
 template <class Struct>
 inline constexpr auto kRowsOf = MakeRows<Struct>(std::make_index_sequence<decltype(Struct::Fields())::kSize>());
 
-inline const AttributeRow* FindRow(std::span<const AttributeRow> rows, std::string_view name) {
-  for (const AttributeRow& row : rows) {
-    if (row.name == name) return &row;
+// Null when there is none. `next` is where to look first, since printers keep the order of the rows.
+inline const AttributeRow* FindRow(std::span<const AttributeRow> rows, std::string_view name, size_t next = 0) {
+  for (size_t i = next; i < rows.size(); ++i) {
+    if (rows[i].name == name) return &rows[i];
+  }
+  for (size_t i = 0; i < next; ++i) {
+    if (rows[i].name == name) return &rows[i];
   }
   return nullptr;
 }

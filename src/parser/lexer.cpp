@@ -95,16 +95,21 @@ const char* WordEnd(const char* p, const char* end) {
 }
 
 const char* StringEnd(const char* begin, const char* end) {
-  const auto find = [](const char* from, const char* to, char c) {
-    return static_cast<const char*>(std::memchr(from, c, to - from));
-  };
-  const char* close = begin;
-  for (const char* p = begin + 1; p < end;) {
-    if (close < p) close = find(p, end, *begin);
-    if (close == nullptr) return nullptr;
-    const char* escape = find(p, close, '\\');
-    if (escape == nullptr) return close + 1;
-    p = escape + 2;
+  const __m256i quote = _mm256_set1_epi8(*begin), backslash = _mm256_set1_epi8('\\');
+  const char* p = begin + 1;
+  while (p < end) {
+    if (end - p >= 32) {
+      const __m256i bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+      const __m256i either = _mm256_or_si256(_mm256_cmpeq_epi8(bytes, quote), _mm256_cmpeq_epi8(bytes, backslash));
+      const auto found = static_cast<uint32_t>(_mm256_movemask_epi8(either));
+      if (found == 0) {
+        p += 32;
+        continue;
+      }
+      p += std::countr_zero(found);
+    }
+    if (*p == *begin) return p + 1;
+    p += *p == '\\' ? 2 : 1;
   }
   return nullptr;
 }

@@ -22,10 +22,23 @@ class NameMap {
     return IsUsed(slot) ? &entries_[slot.position - base_].second : nullptr;
   }
 
-  // False when it was there.
-  bool Insert(std::string_view name, T value) {
+  // To be inserted soon: the memory that this takes is fetched meanwhile.
+  class Place {
+    friend class NameMap;
+    uint32_t hash = 0;
+  };
+  Place Prepare(std::string_view name) {
     if (2 * entries_.size() >= slots_.size()) Double();
-    const uint32_t hash = HashOf(name);
+    Place place;
+    place.hash = HashOf(name);
+    __builtin_prefetch(&slots_[place.hash & (slots_.size() - 1)], 1);
+    return place;
+  }
+  // False when it was there.
+  bool Insert(std::string_view name, T value) { return Insert(name, Prepare(name), value); }
+  bool Insert(std::string_view name, Place place, T value) {
+    if (2 * entries_.size() >= slots_.size()) Double();  // Others came in between.
+    const uint32_t hash = place.hash;
     Slot& slot = Probe(name, hash);
     if (IsUsed(slot)) return false;
     slot = {hash, static_cast<uint32_t>(base_ + entries_.size())};

@@ -99,10 +99,11 @@ bool Reader::ReadInstruction() {
   SourceRange range;
   if (!ReadName(name, range)) return false;
   defining_ = name;
+  const Scope::Place place = scope_->Prepare(name);
   Instruction* inst = nullptr;
   const bool good = Expect('=', "'=' after the instruction's name") && ReadRight(name, range.begin, inst);
   // Wrong or not, the name is known from here on.
-  if (!scope_->Insert(name, inst) && good) {
+  if (!scope_->Insert(name, place, inst) && good) {
     Fail("P022", Str("instruction '", name, "' is defined twice"), range);
     if (Instruction* first = *scope_->Find(name))
       AddNote("the first definition",
@@ -183,6 +184,7 @@ bool Reader::ReadRight(std::string_view name, uint32_t begin, Instruction*& inst
   std::vector<Pending> stack;  // What stands in its parentheses, the innermost last.
   outer.begin = begin;
   if (!ReadHead(outer, false)) return false;
+  ReadPlainOperands(outer);
   for (;;) {
     Pending& top = stack.empty() ? outer : stack.back();
     if (!token_.Is(')')) {
@@ -272,6 +274,26 @@ bool Reader::ReadSpecialOperands(Pending& pending) {
 }
 
 // ---- Operands ----------------------------------------------------------------------------------------------------
+
+// `%a, %b)` by the byte, up to the first that is anything else: that is left to ReadOperand, behind its comma.
+void Reader::ReadPlainOperands(Pending& pending) {
+  if (token_.kind != TokenKind::kName) return;
+  const char* p = BeginBytes();
+  const char* resume = p;
+  while (*p == '%' && IsLetter(p[1])) {
+    const char* const end = WordEnd(p + 1, lexer_.end());
+    const bool last = *end == ')';
+    if (!last && (*end != ',' || end[1] != ' ')) break;
+    Instruction** found = scope_->Find({p + 1, static_cast<size_t>(end - p - 1)});
+    if (found == nullptr) break;
+    pending.operands.push_back(*found);
+    pending.broken |= *found == nullptr;
+    resume = end;
+    if (last) break;
+    p = end + 2;
+  }
+  if (!pending.operands.empty()) EndBytes(resume);
+}
 
 // A reference is added to `top`; a nested instruction begins a new entry of the stack.
 bool Reader::ReadOperand(Pending& top, std::vector<Pending>& stack) {

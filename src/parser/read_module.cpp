@@ -12,6 +12,8 @@ namespace hlo {
 Result<std::unique_ptr<Module>> Reader::ReadWhole() {
   module_ = std::make_unique<Module>("_");
   module_->source = source_;
+  constexpr int64_t kBytesOfLine = 100;  // Of the lines of most dumps.
+  module_->ReserveNames((lexer_.end() - lexer_.at()) / kBytesOfLine);
   ReadModule();
   if (!diagnostics_.empty()) FAIL(TakeError());
   return std::move(module_);
@@ -318,9 +320,9 @@ bool Reader::ReadBody(Computation& computation) {
 }
 
 bool Reader::FinishBody(Computation& computation, Instruction* root, SourceRange end) {
-  const std::span<Instruction* const> instructions = computation.instructions();
-  if (instructions.empty()) return Fail("P015", Str("computation '", computation.name(), "' has no instructions"), end);
-  computation.SetRoot(root != nullptr ? *root : *instructions.back());
+  if (computation.InstructionCount() == 0)
+    return Fail("P015", Str("computation '", computation.name(), "' has no instructions"), end);
+  computation.SetRoot(root != nullptr ? *root : *computation.Instructions().back());
   const auto parameters = computation.parameters();
   const auto gap = std::find(parameters.begin(), parameters.end(), nullptr);
   if (gap != parameters.end()) {
@@ -339,14 +341,16 @@ void Reader::ClaimNames(Computation& computation) {
   std::vector<std::string_view> written;
   for (const Instruction* inst : computation.instructions()) written.push_back(inst->name());
   module_->ClaimNames(computation);
-  for (size_t i = 0; i < written.size(); ++i) {
-    const Instruction& inst = *computation.instructions()[i];
+  auto name = written.begin();
+  for (const Instruction* inst : computation.instructions()) {
+    const std::string_view wish = *name++;
     // What the text gives no name begins with its shape or opcode.
-    const bool is_named = Text(inst.range()).substr(Text(inst.range()).starts_with('%')).starts_with(written[i]);
-    if (!is_named || inst.name() == written[i]) continue;
-    const auto begin = inst.range().begin;
-    Warn("W010", Str("'", written[i], "' is renamed '", inst.name(), "': names are unique in a module"),
-         {begin, begin + static_cast<uint32_t>(written[i].size())});
+    const std::string_view text = Text(inst->range());
+    const bool is_named = text.substr(text.starts_with('%')).starts_with(wish);
+    if (!is_named || inst->name() == wish) continue;
+    const uint32_t begin = inst->range().begin;
+    Warn("W010", Str("'", wish, "' is renamed '", inst->name(), "': names are unique in a module"),
+         {begin, begin + static_cast<uint32_t>(wish.size())});
   }
 }
 

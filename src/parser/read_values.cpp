@@ -525,15 +525,17 @@ bool Reader::Read(SparsePattern& value) {
 bool Reader::ReadRows(std::span<const AttributeRow> rows, void* value, const char* what) {
   if (!Take('{')) return FailExpected(Str("'{' of ", what));
   uint64_t seen = 0;
+  size_t next = 0;
   while (!token_.Is('}')) {
     if (Take(',')) continue;
     if (token_.kind != TokenKind::kAttribute) return FailExpected(Str("an item of ", what, " or '}'"));
-    const AttributeRow* row = FindRow(rows, token_.text);
+    const AttributeRow* row = FindRow(rows, token_.text, next);
     const Token name = token_;
     Advance();
     if (row == nullptr) return Fail("P034", Str("'", name.text, "' is no item of ", what), name.range());
     if (!row->read(*this, value)) return false;
-    seen |= uint64_t{1} << (row - rows.data());
+    next = row - rows.data();
+    seen |= uint64_t{1} << next++;
   }
   for (size_t i = 0; i < rows.size(); ++i) {
     if (rows[i].presence == Presence::kRequired && (seen >> i & 1) == 0)
