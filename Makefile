@@ -71,8 +71,9 @@ $(BUILD)/bin/hlo-test: $(OBJECTS) $(TEST_OBJECTS)
 	$(Q)$(CXX) $(FLAGS) $(filter %.o,$^) $(LDFLAGS_ALL) -lgtest $(LIBS) -o $@
 
 # Without LLVM; and what fails a check must end in a way that libFuzzer sees (tests/fuzz/target.h).
-FUZZ_OBJECTS := $(filter-out %/base/check.o,$(filter $(BUILD)/src/base/% $(BUILD)/src/ir/% $(BUILD)/src/parser/%,$(OBJECTS))) \
-                $(filter $(BUILD)/tests/properties/%,$(TEST_OBJECTS))
+FUZZ_SOURCES := $(filter-out src/base/check.cpp,$(filter src/base/% src/ir/% src/parser/% src/driver/lsp_%,$(SOURCES))) \
+                src/driver/format.cpp src/driver/inspect_text.cpp src/driver/load.cpp $(filter tests/properties/%,$(TEST_SOURCES))
+FUZZ_OBJECTS := $(FUZZ_SOURCES:%.cpp=$(BUILD)/%.o)
 $(BUILD)/bin/fuzz-%: $(BUILD)/tests/fuzz/%.o $(FUZZ_OBJECTS)
 	@mkdir -p $(@D)
 	$(call say,LINK)

@@ -6,10 +6,43 @@
 #include "base/text.h"
 #include "driver/format.h"
 #include "driver/load.h"
+#include "parser/parser.h"
 #include "tools/command.h"
 #include "tools/module_flags.h"
 
 namespace hlo {
+namespace {
+
+// The text of the file at `path`, and what becomes of it.
+struct Formatted {
+  std::string before, after;
+};
+
+Result<Formatted> Format(const std::string& path, const LoadOptions& load) {
+  const std::vector<std::string> names = TRY(ExpandPaths(std::span(&path, 1), load));
+  if (names.size() <= 1) {
+    const auto module = TRY(LoadModule(path, load));
+    return Formatted{std::string(module->source->text()), TRY(FormatText(*module))};
+  }
+  // Modules one by one; the borders between them stay, each with an empty line on either side.
+  for (const std::string& name : names) TRY(LoadModule(name, load));
+  const auto source = TRY(ReadSource(path, load.max_input));
+  Formatted formatted{std::string(source->text()), ""};
+  size_t at = 0;
+  for (const SourceRange& piece : SplitInput(*source)) {
+    const std::string_view border = Trim(source->text().substr(at, piece.begin - at));
+    if (!border.empty()) formatted.after += Str(at > 0 ? "\n" : "", border, "\n\n");
+    std::string text(source->text().substr(piece.begin, piece.end - piece.begin));
+    const auto module = TRY(Parse(std::make_shared<const SourceText>(path, std::move(text)), ParseOptionsOf(load)));
+    formatted.after += TRY(FormatText(*module));
+    at = piece.end;
+  }
+  const std::string_view rest = Trim(source->text().substr(at));
+  if (!rest.empty()) formatted.after += Str("\n", rest, "\n");
+  return formatted;
+}
+
+}  // namespace
 
 Result<ExitCode> FmtCommand(Args args) {
   LoadOptions load{.fill_elided_constants = "zeros"};
@@ -21,11 +54,14 @@ Result<ExitCode> FmtCommand(Args args) {
   flags.Bool("i", &in_place, "rewrite the files instead of printing");
   flags.Bool("check", &check, "list the files that would change; exit 1 when there are any");
   AddLoadFlags(flags, &load);
+  AddSplitFlag(flags, &load);
   const std::vector<std::string> positionals = TRY(ParseAll(flags, args));
   if (flags.help_asked()) {
     std::fputs(flags.Help().c_str(), stdout);
     return ExitCode::kOk;
   }
+  // What stands for elided constants changes no layout.
+  if (load.fill_elided_constants != "error") load.fill_elided_constants = "zeros";
   if (positionals.empty()) FAIL(UsageError("F002", "no file given").Hint("hlo fmt model.hlo; '-' is stdin"));
   const std::vector<std::string> paths = TRY(ExpandPaths(positionals));
   if (paths.size() > 1 && !in_place && !check)
@@ -34,22 +70,20 @@ Result<ExitCode> FmtCommand(Args args) {
   ExitCode worst = ExitCode::kOk;
   for (const std::string& path : paths) {
     if (in_place && path == "-") FAIL(UsageError("F002", "-i: stdin is no file"));
-    const auto module = LoadModule(path, load);
-    const Result<std::string> text =
-        module ? FormatText(**module) : Result<std::string>(std::unexpected(module.error()));
+    const auto text = Format(path, load);
     if (!text) {
       std::fputs(Render(text.error(), "hlo-fmt").c_str(), stderr);
       worst = WorseOf(worst, text.error().exit);
       continue;
     }
-    const bool changes = *text != (*module)->source->text();
+    const bool changes = text->before != text->after;
     if (check) {
       if (changes) std::printf("%s\n", path.c_str());
       worst = WorseOf(worst, changes ? ExitCode::kNo : ExitCode::kOk);
     } else if (!in_place) {
-      TRY(WriteFile("-", *text));
+      TRY(WriteFile("-", text->after));
     } else if (changes) {
-      TRY(WriteFile(path, *text));
+      TRY(WriteFile(path, text->after));
     }
   }
   return worst;

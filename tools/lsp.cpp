@@ -33,6 +33,8 @@ Result<ExitCode> LspCommand(Args args) {
   if (!positionals.empty())
     FAIL(UsageError("F002", Str("hlo lsp takes no file, found '", Escaped(positionals[0]), "'")));
   if (!stdio) FAIL(UsageError("F002", "--nostdio: there is no other way"));
+  // What stands for elided constants is shown nowhere.
+  if (options.load.fill_elided_constants != "error") options.load.fill_elided_constants = "zeros";
   if (lines) options.form = MessageForm::kLines;
   return ServeLanguage(options, STDIN_FILENO, stdout);
 }

@@ -61,6 +61,8 @@ std::string OneLine(std::string_view text) {
     const bool names = c == '=' && nesting.empty() && !named && !operands;
     if (verbatim || inside == '{') {
       // As written; in a literal runs of blanks are one.
+    } else if (before == ':' && inside == '(' && !named) {
+      blank = true;  // From a parameter's name to its shape.
     } else if (names || out.ends_with(" =") || before == ',' || out.ends_with(") ->") || (c == '-' && before == ')')) {
       blank = inside != '[';
     } else if (c == ',' || c == ')' || c == ']' || c == '=' || before == '=' || before == '(' || inside == '[') {

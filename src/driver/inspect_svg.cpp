@@ -202,13 +202,14 @@ class Drawing {
   double width_ = 0, height_ = 0;
 };
 
-// Wheel: zoom at the pointer. Drag: pan. Pointing: what it is, and its edges. Typing: nodes whose text has the words.
+// Wheel: zoom at the pointer. Drag: pan. Double click: all of it. Pointing: what it is, and its edges. Typing: nodes
+// whose text has the words; Enter goes to the next one, with Shift to the one before.
 constexpr std::string_view kPage = R"html(<!DOCTYPE html>
 <html><head><meta charset="utf-8"><title>TITLE</title><style>
 html,body{margin:0;height:100%;overflow:hidden;font:13px system-ui,sans-serif;background:#fff}
-#bar{position:fixed;top:0;left:0;right:0;padding:6px 10px;background:#fffe;border-bottom:1px solid #ddd;z-index:1}
+#bar{position:fixed;top:0;left:0;right:0;padding:6px 10px;background:#fff;border-bottom:1px solid #ddd;z-index:1}
 #bar span{padding:1px 6px;margin-left:4px;border:1px solid #ccc}
-#about{position:fixed;bottom:0;left:0;right:0;margin:0;padding:6px 10px;background:#fffe;border-top:1px solid #ddd;
+#about{position:fixed;bottom:0;left:0;right:0;margin:0;padding:6px 10px;background:#fff;border-top:1px solid #ddd;
 white-space:pre-wrap;font:12px ui-monospace,monospace;max-height:30%;overflow:auto}
 svg{width:100%;height:100%;cursor:grab}
 .hot path{stroke:#dc2626;stroke-width:2}.hot path.a{fill:#dc2626;stroke:none}
@@ -219,7 +220,7 @@ svg{width:100%;height:100%;cursor:grab}
 <span style="background:#dcfce7">elementwise</span><span style="background:#fde68a">dot, convolution</span>
 <span style="background:#fecaca">reduction</span><span style="background:#f3f4f6">movement</span>
 <span style="background:#e9d5ff">control</span><span style="background:#fbcfe8">other</span></div>
-<pre id="about">wheel: zoom, drag: pan, point: details</pre>
+<pre id="about">wheel: zoom, drag: pan, double click: all, point: details, Enter: next one found</pre>
 SVG<script>
 const svg = document.querySelector('svg'), about = document.getElementById('about');
 svg.removeAttribute('width'); svg.removeAttribute('height');
@@ -250,19 +251,34 @@ svg.addEventListener('pointerover', e => {
   hot = [node.id.slice(1), ...node.dataset.in.split(' ')].map(i => document.getElementById('e' + i)).filter(Boolean);
   for (const edge of hot) edge.classList.add('hot');
 });
-document.getElementById('find').addEventListener('input', e => {
-  const words = e.target.value.toLowerCase().split(' ').filter(Boolean);
-  let first = null, count = 0;
+svg.addEventListener('dblclick', () => {  // Clear of the bars above and below.
+  const bars = whole[1] * 72 / Math.max(1, svg.clientHeight - 72);
+  show(0, -bars / 2, whole[0], whole[1] + bars);
+});
+const find = document.getElementById('find'), count = document.getElementById('count');
+let found = [], at = 0;
+const center = () => {
+  count.textContent = found.length ? (at + 1) + ' of ' + found.length : find.value.trim() ? 'none' : '';
+  if (!found.length) return;
+  const b = found[at].querySelector('rect').getBBox();
+  show(b.x + b.width / 2 - box.width / 2, b.y + b.height / 2 - box.height / 2, box.width, box.height);
+};
+find.addEventListener('input', () => {
+  const words = find.value.toLowerCase().split(' ').filter(Boolean);
+  found = [];
+  at = 0;
   for (const node of svg.querySelectorAll('.n')) {
     const text = node.querySelector('title').textContent.toLowerCase();
-    const found = words.length > 0 && words.every(w => text.includes(w));
-    node.classList.toggle('found', found);
-    if (found) { first ??= node; ++count; }
+    const matches = words.length > 0 && words.every(w => text.includes(w));
+    node.classList.toggle('found', matches);
+    if (matches) found.push(node);
   }
-  document.getElementById('count').textContent = words.length ? count + ' found' : '';
-  if (!first) return;
-  const b = first.querySelector('rect').getBBox();
-  show(b.x + b.width / 2 - box.width / 2, b.y + b.height / 2 - box.height / 2, box.width, box.height);
+  center();
+});
+find.addEventListener('keydown', e => {
+  if (e.key !== 'Enter' || !found.length) return;
+  at = (at + (e.shiftKey ? -1 : 1) + found.length) % found.length;
+  center();
 });
 </script></body></html>
 )html";

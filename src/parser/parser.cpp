@@ -1,6 +1,7 @@
 #include "parser/parser.h"
 
 #include "base/text.h"
+#include "parser/lexer.h"
 #include "parser/reader.h"
 
 namespace hlo {
@@ -14,8 +15,10 @@ std::vector<SourceRange> SplitInput(const SourceText& source) {
   const std::string_view text = source.text();
   std::vector<SourceRange> pieces;
   size_t begin = 0;
-  const auto add = [&](size_t end) {
-    if (end > begin) pieces.push_back({static_cast<uint32_t>(begin), static_cast<uint32_t>(end)});
+  const auto add = [&](size_t end_at) {
+    const SourceRange piece = {static_cast<uint32_t>(begin), static_cast<uint32_t>(end_at)};
+    const bool holds_something = Lexer(text, piece.begin, piece.end).Next().kind != TokenKind::kEnd;
+    if (holds_something) pieces.push_back(piece);
   };
   for (size_t at = text.find(kBorder); at != std::string_view::npos; at = text.find(kBorder, at + 1)) {
     if (at > 0 && text[at - 1] != '\n') continue;

@@ -42,7 +42,8 @@ struct ParseOptions {
 // verified.
 Result<std::unique_ptr<Module>> Parse(std::shared_ptr<const SourceText> source, const ParseOptions& options = {});
 
-// The pieces of a file that holds several modules, parted by lines that begin with "// -----".
+// The pieces of a file that holds several modules, parted by lines that begin with "// -----". Pieces of blanks and
+// comments alone are left out.
 std::vector<SourceRange> SplitInput(const SourceText& source);
 
 // "f32[2,3]{1,0}", and nothing after it.

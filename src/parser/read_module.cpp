@@ -195,6 +195,13 @@ bool Reader::ReadComputations() {
   return true;
 }
 
+bool Reader::FailNoComputation() {
+  const bool is_header = token_.IsWord("HloModule");
+  FailExpected("the name of a computation");
+  if (is_header) AddHint("one file, one module, unless lines '// -----' part them and --split_input_file is given");
+  return false;
+}
+
 bool Reader::ReadComputation() {
   const SourceRange keyword = token_.range();
   const bool is_entry = token_.IsWord("ENTRY");
@@ -206,7 +213,7 @@ bool Reader::ReadComputation() {
     Advance();
   }
   const bool is_name = token_.kind == TokenKind::kName || (token_.kind == TokenKind::kWord && !IsReserved(token_.text));
-  if (!is_name) return FailExpected("the name of a computation");
+  if (!is_name) return FailNoComputation();
   const std::string_view name = token_.text;
   const SourceRange name_range = token_.range();
   Computation& computation = module_->AddComputation(name);

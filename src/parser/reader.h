@@ -231,6 +231,7 @@ class Reader {
   bool ReadHeaderAttribute(std::string_view name, SourceRange range);
   bool ReadStackFrames();
   bool ReadComputations();
+  bool FailNoComputation();
   bool ReadComputation();
   struct Signature;
   bool ReadSignature(Signature& signature);

@@ -1,0 +1,27 @@
+// hlo fmt on HLO text.
+#include "driver/format.h"
+#include "base/source_text.h"
+#include "parser/parser.h"
+#include "tests/fuzz/target.h"
+
+namespace hlo {
+namespace {
+
+// What parses can be laid out (FormatText sees to it that the module stays the same), and then changes no more.
+std::string BrokenByFormatting(std::string_view text) {
+  const ParseOptions options = {.elided = ElidedConstants::kZeros};
+  const auto module = Parse(std::make_shared<const SourceText>("test", std::string(text)), options);
+  if (!module) return "";
+  const auto once = FormatText(**module);
+  if (!once) return once.error().message();
+  const auto again = Parse(std::make_shared<const SourceText>("formatted", *once), options);
+  if (!again) return again.error().message();
+  const auto twice = FormatText(**again);
+  if (!twice) return twice.error().message();
+  return *twice == *once ? "" : "formatting what is formatted changes it:\n" + *once + "\nbecomes\n" + *twice;
+}
+
+}  // namespace
+}  // namespace hlo
+
+HLO_FUZZ_TARGET(hlo::BrokenByFormatting)
