@@ -109,7 +109,9 @@ class AsyncChecker {
   Status CheckUpdate(const Instruction& inst);
   Status CheckDone(const Instruction& inst);
   Status CheckUsers(const Instruction& inst);
-  Status CheckContinues(const Instruction& inst, const Instruction& before);
+  // What the chain wraps that an update or done goes on with; null when that cannot be told. V171, V178, and `code` for
+  // what is no chain.
+  Result<const Computation*> CheckContinues(const Instruction& inst, const char* code);
   Status CheckPairStart(const Instruction& inst, const StartAndDone& pair);
   Status CheckPairDone(const Instruction& inst, const StartAndDone& pair);
   void CheckIsDone(const Instruction& start);
@@ -265,7 +267,14 @@ Status AsyncChecker::CheckStart(const Instruction& inst) {
 }
 
 // V171, V178: `inst` goes on with the chain that ended in `before`.
-Status AsyncChecker::CheckContinues(const Instruction& inst, const Instruction& before) {
+Result<const Computation*> AsyncChecker::CheckContinues(const Instruction& inst, const char* code) {
+  const Instruction* producer = ProducerOf(inst.operand(0));
+  if (producer == nullptr) return nullptr;
+  const Instruction& before = *producer;
+  if (!IsAsyncState(before)) {
+    FAIL(ErrorAtOperand(inst, 0, code,
+                        Str("operand comes from '", before.opcode(), "', expected async-start or async-update")));
+  }
   const std::string& thread = inst.attrs<AsyncAttrs>().thread;
   const std::string& started = before.attrs<AsyncAttrs>().thread;
   if (thread != "main" && started != "main" && thread != started) {
@@ -274,10 +283,15 @@ Status AsyncChecker::CheckContinues(const Instruction& inst, const Instruction& 
              .AddNote(Str("'", before.name(), "' stands here"), NameRange(before)));
   }
   const auto [other, first] = continued_.emplace(&before, &inst);
-  if (first) return {};
-  FAIL(ErrorAtOperand(inst, 0, "V178",
-                      Str("'", before.name(), "' goes on in '", other->second->name(), "' already, and here again"))
-           .AddNote(Str("'", other->second->name(), "' stands here"), NameRange(*other->second)));
+  if (!first) {
+    FAIL(ErrorAtOperand(inst, 0, "V178",
+                        Str("'", before.name(), "' goes on in '", other->second->name(), "' already, and here again"))
+             .AddNote(Str("'", other->second->name(), "' stands here"), NameRange(*other->second)));
+  }
+  const Computation* wrapped = WrappedBy(inst);
+  if (wrapped != nullptr && !Wraps(before, *wrapped))
+    FAIL(ErrorAtOpcode(inst, code, Str("it wraps another computation than '", before.name(), "'")));
+  return wrapped;
 }
 
 Status AsyncChecker::CheckUpdate(const Instruction& inst) {
@@ -285,17 +299,8 @@ Status AsyncChecker::CheckUpdate(const Instruction& inst) {
   if (state.size() < 2 || !state[0].IsTuple())
     FAIL(ErrorAtResult(inst, "V170", Str("result is ", inst.shape(), ", expected ((operands...), result, ...)")));
   if (inst.operand_count() == 0) FAIL(ErrorAtOperandListEnd(inst, "V175", "expected the state to update, found none"));
-  const Instruction* before = ProducerOf(inst.operand(0));
-  if (before == nullptr) return {};
-  if (!IsAsyncState(*before)) {
-    FAIL(ErrorAtOperand(inst, 0, "V175",
-                        Str("operand comes from '", before->opcode(), "', expected async-start or async-update")));
-  }
-  TRY(CheckContinues(inst, *before));
-  const Computation* wrapped = WrappedBy(inst);
+  const Computation* wrapped = TRY(CheckContinues(inst, "V175"));
   if (wrapped == nullptr) return {};
-  if (!Wraps(*before, *wrapped))
-    FAIL(ErrorAtOpcode(inst, "V175", Str("it wraps another computation than '", before->name(), "'")));
   TRY(CheckState(inst, *wrapped));
   const std::vector<Shape>& old = inst.operand(0).shape().elements();
   if (old.size() < 2 || !IsPrefix(old[0], state[0]) || !IsPrefix(old[1], state[1])) {
@@ -322,17 +327,8 @@ Status AsyncChecker::CheckUpdate(const Instruction& inst) {
 Status AsyncChecker::CheckDone(const Instruction& inst) {
   if (inst.operand_count() != 1)
     FAIL(ErrorAtOperandListEnd(inst, "V176", Str("'async-done' takes 1 operand, found ", inst.operand_count())));
-  const Instruction* before = ProducerOf(inst.operand(0));
-  if (before == nullptr) return {};
-  if (!IsAsyncState(*before)) {
-    FAIL(ErrorAtOperand(inst, 0, "V176",
-                        Str("operand comes from '", before->opcode(), "', expected async-start or async-update")));
-  }
-  TRY(CheckContinues(inst, *before));
-  const Computation* wrapped = WrappedBy(inst);
+  const Computation* wrapped = TRY(CheckContinues(inst, "V176"));
   if (wrapped == nullptr) return {};
-  if (!Wraps(*before, *wrapped))
-    FAIL(ErrorAtOpcode(inst, "V176", Str("it wraps another computation than '", before->name(), "'")));
   const std::vector<Shape>& state = inst.operand(0).shape().elements();
   if (state.empty() || state[0].elements().size() != wrapped->parameters().size()) {
     FAIL(ErrorAtOperand(inst, 0, "V176",
