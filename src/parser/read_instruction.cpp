@@ -195,7 +195,8 @@ bool Reader::ReadRight(std::string_view name, uint32_t begin, Instruction*& inst
     top.operands_end = token_.range();
     Advance();
     const bool nested = !stack.empty();
-    if (!nested && !ReadAttributes(top)) return false;
+    // What is nested has no attributes.
+    if (nested ? !CheckRequired(top, 0) : !ReadAttributes(top)) return false;
     Instruction* built = nullptr;
     if (!Build(top, nested ? Str(top.opcode, ".anon") : name, built)) return false;
     if (!nested) {
@@ -464,8 +465,14 @@ bool Reader::ReadAttributes(Pending& pending) {
     }
     if (!good) return false;
   }
+  return CheckRequired(pending, seen);
+}
+
+// `seen` has a bit for each of the op's own attributes.
+bool Reader::CheckRequired(const Pending& pending, uint64_t seen) {
   // Sugared ends of a chain take their attributes from its start.
   if (pending.async == Pending::Async::kUpdate || pending.async == Pending::Async::kDone) return true;
+  const std::span<const AttributeRow> own = kTables[pending.attributes.kind()];
   for (size_t i = 0; i < own.size(); ++i) {
     if (own[i].presence != Presence::kRequired || (seen >> i & 1) != 0) continue;
     return Fail("P036", Str("'", pending.opcode, "' needs the attribute '", own[i].name, "'"), pending.opcode_range);

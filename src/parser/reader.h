@@ -216,6 +216,7 @@ class Reader {
   bool ReadProjections(Instruction*& inst);
   bool MakeParameter(std::string_view name, const std::optional<Shape>& shape, SourceRange range, Instruction*& inst);
   bool ReadAttributes(Pending& pending);
+  bool CheckRequired(const Pending& pending, uint64_t seen);
   bool Canonicalize(std::string_view name, CommonAttrs& common, SourceRange range);
   bool ReadControlPredecessors(std::vector<Instruction*>& predecessors);
   bool Build(Pending& pending, std::string_view name, Instruction*& inst);
