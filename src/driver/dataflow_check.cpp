@@ -24,13 +24,6 @@ size_t BranchTaken(const Instruction& conditional, int32_t selector) {
   return selector < 0 || static_cast<size_t>(selector) > last ? last : static_cast<size_t>(selector);
 }
 
-// The number of the first leaf of a tuple's element.
-int64_t FirstLeaf(const Shape& tuple, int64_t element) {
-  int64_t first = 0;
-  for (int64_t i = 0; i < element; ++i) first += tuple.element(i).LeafCount();
-  return first;
-}
-
 }  // namespace
 
 std::string LoopText(std::span<const gpu::LoopStep> loops) {
@@ -136,7 +129,7 @@ void DataflowCheck::View(const Instruction& inst) {
       break;
     case Opcode::kGetTupleElement: {
       const Instruction& tuple = inst.operand(0);
-      const auto begin = Of(tuple).begin() + FirstLeaf(tuple.shape(), inst.tuple_index());
+      const auto begin = Of(tuple).begin() + tuple.shape().FirstLeaf(inst.tuple_index());
       value.assign(begin, begin + inst.shape().LeafCount());
       break;
     }

@@ -32,8 +32,9 @@ void AppendLayout(std::string& out, const Layout& layout) {
   if (tiling.element_size_in_bits != 0) parts += Str("E(", tiling.element_size_in_bits, ")");
   if (tiling.memory_space != 0) parts += Str("S(", tiling.memory_space, ")");
   parts += tiling.others;
-  if (layout.minor_to_major.empty() && parts.empty()) return;  // A scalar's `{}` cannot be read back.
-  out += Str("{", Join(layout.minor_to_major, ","), parts.empty() ? "" : ":", parts, "}");
+  const DimOrder& order = tiling.wrong_order.empty() ? layout.minor_to_major : tiling.wrong_order;
+  if (order.empty() && parts.empty()) return;  // A scalar's `{}` cannot be read back.
+  out += Str("{", Join(order, ","), parts.empty() ? "" : ":", parts, "}");
 }
 
 void AppendShape(std::string& out, const Shape& shape, bool with_layout) {
@@ -122,6 +123,12 @@ int64_t Shape::LeafCount() const {
   int64_t count = 0;
   for (const Shape& element : elements_) count += element.LeafCount();
   return count;
+}
+
+int64_t Shape::FirstLeaf(int64_t i) const {
+  int64_t first = 0;
+  for (const Shape& element : std::span(elements_).first(i)) first += element.LeafCount();
+  return first;
 }
 
 Shape Shape::WithType(PrimitiveType type) const {

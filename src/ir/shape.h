@@ -26,7 +26,9 @@ struct Tiling {
   int64_t tail_padding_alignment = 1;       // L(n), in elements.
   int64_t element_size_in_bits = 0;         // E(n); 0: the type's own.
   int64_t memory_space = 0;                 // S(n).
-  std::string others;                       // #(..)*(..)SC(..)M(..) as written; carried along, of no effect here.
+  // The order as written where that is no permutation, which the verifier refuses (V300); everyone else sees row-major.
+  DimOrder wrong_order;
+  std::string others;  // #(..)*(..)SC(..)M(..) as written; carried along, of no effect here.
 
   static constexpr int64_t kCombine = INT64_MIN;
 
@@ -88,6 +90,8 @@ class Shape {
   int64_t ByteSize() const;
   // Leaves of the tuple tree; 1 for an array or token.
   int64_t LeafCount() const;
+  // Of a tuple: the number of the first leaf of element i.
+  int64_t FirstLeaf(int64_t i) const;
 
   Shape WithType(PrimitiveType type) const;
   Shape WithDims(Dims dims) const;  // Default layout.

@@ -301,15 +301,16 @@ Status Verifier::CheckInstruction(const Instruction& inst) {
 }
 
 Status Verifier::CheckShape(const Instruction& inst) {
-  Status unbounded;
+  Status leaves;
   ForEachLeaf(inst.shape(), [&](const ShapeIndex&, const Shape& leaf) {
     for (int64_t i = 0; i < leaf.rank(); ++i) {
-      if (leaf.dim(i) == Shape::kUnbounded && unbounded) {
-        unbounded = std::unexpected(ErrorAtResult(inst, "V003", Str("dimension ", i, " of the result is unbounded")));
-      }
+      if (leaf.dim(i) == Shape::kUnbounded && leaves)
+        leaves = std::unexpected(ErrorAtResult(inst, "V003", Str("dimension ", i, " of the result is unbounded")));
     }
+    std::string fault = LayoutFault(leaf);
+    if (!fault.empty() && leaves) leaves = std::unexpected(ErrorAtResult(inst, "V300", std::move(fault)));
   });
-  TRY(std::move(unbounded));
+  TRY(std::move(leaves));
   const Shape inferred = TRY(InferShape(inst));
   const TypeMatch types =
       findings_.strict() || HasExactTypes(inst.opcode()) ? TypeMatch::kExact : TypeMatch::kFloatsMayDiffer;

@@ -73,6 +73,8 @@ void CheckLayoutConstraints(Findings& findings);
 bool HasBuffer(const Shape& shape);
 void CheckBufferWriters(Findings& findings);
 void CheckHeader(Findings& findings);
+// What is wrong with the layout of an array, with `f32[2,3]{0,0}` in it; "" when nothing is.
+std::string LayoutFault(const Shape& array);
 void CheckDeadlocks(Findings& findings);  // Strict.
 void FindWarnings(Findings& findings);
 

@@ -36,8 +36,19 @@ void CheckEntryLayout(Findings& findings) {
         Str("entry_computation_layout has ", parameters.size(), " parameters, the entry ", entry.parameters().size())));
     return;
   }
+  // V261. What is said of both is found at the instruction.
+  const auto check_layouts = [&](const Shape& said, const Shape& is) {
+    if (said == is) return;
+    ForEachLeaf(said, [&](const ShapeIndex&, const Shape& leaf) {
+      std::string fault = LayoutFault(leaf);
+      if (!fault.empty())
+        findings.Add(ErrorInHeader(findings.module(), "V261", "entry_computation_layout", std::move(fault)));
+    });
+  };
+  check_layouts(*header.entry_result, entry.root().shape());
   for (size_t i = 0; i < parameters.size(); ++i) {
     const Instruction& parameter = entry.parameter(static_cast<int64_t>(i));
+    check_layouts(parameters[i], parameter.shape());
     if (Agrees(parameters[i], parameter.shape(), strict)) continue;
     findings.Add(ErrorAt(parameter, "V262",
                          Str("parameter ", i, " is ", Text(parameter.shape(), strict),

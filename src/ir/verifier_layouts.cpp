@@ -246,6 +246,19 @@ bool MovesNothing(const Shape& from, const Shape& to) {
 
 }  // namespace
 
+std::string LayoutFault(const Shape& array) {
+  const Tiling& tiling = *array.layout().tiling;
+  if (!tiling.wrong_order.empty())
+    return Str("the layout of ", array.ToStringWithLayout(), " is no permutation of its dimensions");
+  for (const std::vector<int64_t>& tile : tiling.tiles) {
+    for (const int64_t size : tile) {
+      if (size <= 0 && size != Tiling::kCombine)
+        return Str("the layout of ", array.ToStringWithLayout(), " has a tile of size ", size);
+    }
+  }
+  return "";
+}
+
 Status CheckLayouts(const Instruction& inst) {
   TRY(CheckHandedOn(inst));
   TRY(CheckKept(inst));

@@ -10,6 +10,15 @@ namespace {
 
 constexpr int64_t kMaxRank = 64;  // Source: spec/testing.md 14.
 
+bool IsPermutation(const DimOrder& order) {
+  uint64_t seen = 0;
+  for (const int64_t dim : order) {
+    if (dim < 0 || dim >= std::ssize(order)) return false;
+    seen |= uint64_t{1} << dim;
+  }
+  return std::popcount(seen) == std::ssize(order);
+}
+
 // An array as printers write it, `f32[2,3]{1,0}`, which nearly all are. Null for whatever is longer, unusual or wrong:
 // that takes the slower way, which knows all the forms and what to say about errors.
 const char* ReadPlainShape(const char* p, const char* end, Shape& shape) {
@@ -221,7 +230,8 @@ bool Reader::ReadLayoutBytes(const char*& p, Shape& shape) {
   while (*p != ':' && *p != '}') {
     int64_t dim = 0;
     if (!number(dim, "a dimension")) return false;
-    layout.minor_to_major.push_back(static_cast<int16_t>(std::clamp<int64_t>(dim, -1, kMaxRank)));
+    if (dim != static_cast<int16_t>(dim)) return FailAt("P053", Str("a layout has no dimension ", dim), p);
+    layout.minor_to_major.push_back(static_cast<int16_t>(dim));
     if (*p == ',') {
       ++p;
       if (!SkipSpace(p)) return false;
@@ -299,12 +309,9 @@ bool Reader::ReadLayoutBytes(const char*& p, Shape& shape) {
     return FailAt("V004", Str("the layout lists ", layout.minor_to_major.size(), " dimensions of ", shape), begin,
                   p - begin);
   }
-  uint64_t seen = 0;
-  for (const int64_t dim : layout.minor_to_major) {
-    if (dim < 0 || dim >= static_cast<int64_t>(rank) || (seen >> dim & 1) != 0) {
-      return FailAt("V300", Str("the layout is no permutation of the dimensions of ", shape), begin, p - begin);
-    }
-    seen |= uint64_t{1} << dim;
+  if (!IsPermutation(layout.minor_to_major)) {
+    layout.tiling.Mutable().wrong_order = layout.minor_to_major;
+    layout.minor_to_major = shape.layout().minor_to_major;
   }
   if (shape.IsArray()) shape.SetLayout(std::move(layout));
   return true;

@@ -29,9 +29,8 @@ using Leaves = std::vector<int>;
 
 // The leaves of element `index` of a tuple whose leaves are `leaves`.
 Leaves ElementLeaves(const Shape& tuple, const Leaves& leaves, int64_t index) {
-  int64_t begin = 0;
-  for (int64_t i = 0; i < index; ++i) begin += tuple.element(i).LeafCount();
-  return Leaves(leaves.begin() + begin, leaves.begin() + begin + tuple.element(index).LeafCount());
+  const auto begin = leaves.begin() + tuple.FirstLeaf(index);
+  return Leaves(begin, begin + tuple.element(index).LeafCount());
 }
 
 // One walk over the line of positions; then lives are computed from the uses it saw.
