@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <cstring>
 #include <string_view>
 
 namespace hlo {
@@ -20,6 +21,7 @@ class WordTable {
     for (size_t i = 0; i < kWords; ++i) {
       words_[i] = word(i);
       if (words_[i].empty()) continue;
+      heads_[i] = HeadOf(words_[i]);
       size_t at = HashOf(words_[i]);
       while (slots_[at] != 0) at = (at + 1) % kSlots;
       slots_[at] = static_cast<uint8_t>(i + 1);
@@ -29,8 +31,10 @@ class WordTable {
   // Its position, or -1.
   constexpr int Find(std::string_view word) const {
     if (word.empty()) return -1;
+    const uint64_t head = HeadOf(word);
     for (size_t at = HashOf(word); slots_[at] != 0; at = (at + 1) % kSlots) {
-      if (words_[slots_[at] - 1] == word) return slots_[at] - 1;
+      const int i = slots_[at] - 1;
+      if (heads_[i] == head && words_[i].size() == word.size() && (word.size() <= 8 || words_[i] == word)) return i;
     }
     return -1;
   }
@@ -45,7 +49,32 @@ class WordTable {
     return (size * 7 + letter(0) * 31 + letter(size / 2) * 61 + letter(size - 1) * 257) % kSlots;
   }
 
+  // The first eight bytes, or as many as there are: most words end there, and then this comparison is all.
+  static constexpr uint64_t HeadOf(std::string_view word) {
+    uint64_t head = 0;
+    if consteval {
+      for (size_t i = 0; i < word.size() && i < 8; ++i)
+        head |= static_cast<uint64_t>(static_cast<unsigned char>(word[i])) << (8 * i);
+    } else {
+      const char* const p = word.data();
+      const size_t size = word.size();
+      if (size >= 8) {
+        std::memcpy(&head, p, 8);
+      } else if (size >= 4) {  // Two words of four bytes, which overlap.
+        uint32_t first = 0, last = 0;
+        std::memcpy(&first, p, 4);
+        std::memcpy(&last, p + size - 4, 4);
+        head = first | static_cast<uint64_t>(last) << (8 * (size - 4));
+      } else {
+        const auto byte = [&](size_t i) { return static_cast<uint64_t>(static_cast<unsigned char>(p[i])) << (8 * i); };
+        head = byte(0) | byte(size / 2) | byte(size - 1);
+      }
+    }
+    return head;
+  }
+
   std::array<std::string_view, kWords> words_;
+  std::array<uint64_t, kWords> heads_{};
   std::array<uint8_t, kSlots> slots_{};
 };
 

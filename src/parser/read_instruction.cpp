@@ -211,10 +211,30 @@ bool Reader::ReadRight(std::string_view name, uint32_t begin, Instruction*& inst
   }
 }
 
+// `f32[2]{0} add(` by the byte, up to the first operand. False, with nothing read, for anything else.
+bool Reader::ReadPlainHead(Pending& pending) {
+  const char* p = BeginBytes();
+  Shape shape;
+  p = ReadPlainShape(p, shape);
+  if (p == nullptr || *p != ' ' || !IsLetter(p[1])) return false;
+  const char* const word = p + 1;
+  const char* const word_end = WordEnd(word, lexer_.end());
+  if (*word_end != '(') return false;
+  const auto opcode = OpcodeFromText({word, static_cast<size_t>(word_end - word)});
+  if (!opcode) return false;
+  pending.shape = std::move(shape);
+  pending.opcode = *opcode;
+  pending.opcode_range = {lexer_.Offset(word), lexer_.Offset(word_end)};
+  EndBytes(word_end + 1);
+  return true;
+}
+
 bool Reader::ReadHead(Pending& pending, bool nested) {
-  if (!pending.shape && AtShape() && !Read(pending.shape.emplace())) return false;
-  if (!ReadOpcode(pending)) return false;
-  if (!Take('(')) return FailExpected(Str("'(' after '", pending.opcode, "'"));
+  if (pending.shape || !ReadPlainHead(pending)) {
+    if (!pending.shape && AtShape() && !Read(pending.shape.emplace())) return false;
+    if (!ReadOpcode(pending)) return false;
+    if (!Take('(')) return FailExpected(Str("'(' after '", pending.opcode, "'"));
+  }
   pending.attributes = RowOf(pending.opcode).make_attrs();
   return ReadSpecialOperands(pending);
 }

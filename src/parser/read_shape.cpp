@@ -19,9 +19,12 @@ bool IsPermutation(const DimOrder& order) {
   return std::popcount(seen) == std::ssize(order);
 }
 
+}  // namespace
+
 // An array as printers write it, `f32[2,3]{1,0}`, which nearly all are. Null for whatever is longer, unusual or wrong:
 // that takes the slower way, which knows all the forms and what to say about errors.
-const char* ReadPlainShape(const char* p, const char* end, Shape& shape) {
+const char* Reader::ReadPlainShape(const char* p, Shape& shape) const {
+  const char* const end = lexer_.end();
   const char* const word_end = WordEnd(p, end);
   const auto type = PrimitiveTypeFromText({p, static_cast<size_t>(word_end - p)});
   if (!type || !IsArrayType(*type) || *word_end != '[') return nullptr;
@@ -61,8 +64,6 @@ const char* ReadPlainShape(const char* p, const char* end, Shape& shape) {
   shape = Shape(*type, std::move(dims), std::move(layout));
   return p + 1;
 }
-
-}  // namespace
 
 bool Reader::CheckSize(const Shape& shape, SourceRange range) {
   if (shape.rank() > kMaxRank)
@@ -132,7 +133,7 @@ bool Reader::ReadShapeBytes(const char*& p, Shape& shape) {
 
 // Whatever is no tuple: an array, a token, an opaque value, or b(ARRAY).
 bool Reader::ReadArrayShapeBytes(const char*& p, Shape& shape) {
-  if (const char* after = ReadPlainShape(p, lexer_.end(), shape)) {
+  if (const char* after = ReadPlainShape(p, shape)) {
     p = after;
     return true;
   }

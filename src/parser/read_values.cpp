@@ -1,7 +1,9 @@
 // Values of attributes, one Read for each type. Source of the grammars: spec/hlo-text.md 8.
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <map>
+#include <utility>
 
 #include "base/text.h"
 #include "ir/printer.h"
@@ -561,8 +563,37 @@ bool Reader::Read(BlockScalingConfig& value) {
 bool Reader::Read(FileLocation& value) { return ReadRows(kRowsOf<FileLocation>, &value, "a file location"); }
 bool Reader::Read(StackFrame& value) { return ReadRows(kRowsOf<StackFrame>, &value, "a stack frame"); }
 
+// As printers write it: in the order of the fields, parted by blanks. False, with nothing read, for anything else.
+bool Reader::ReadPlainMetadata(Metadata& value) {
+  if (!token_.Is('{')) return false;
+  const char* p = BeginBytes() + 1;
+  const char* const end = lexer_.end();
+  bool plain = true;
+  ForEachField<Metadata>([&](const auto& field) {
+    const std::string_view name = field.name;
+    if (std::cmp_less_equal(end - p, name.size()) || p[name.size()] != '=' ||
+        std::memcmp(p, name.data(), name.size()) != 0)
+      return;
+    p += name.size() + 1;
+    auto& member = value.*field.member;
+    const char* after = nullptr;
+    if constexpr (std::is_same_v<decltype(member), Interned&>) {
+      if (*p == '"') after = StringEnd(p, end);
+      if (after != nullptr && std::memchr(p, '\\', after - p) != nullptr) after = nullptr;
+      if (after != nullptr) member = std::string_view(p + 1, after - 1);
+    } else if constexpr (std::is_same_v<decltype(member), int64_t&>) {
+      after = ReadInteger(p, end, member);
+    }
+    plain = plain && after != nullptr;
+    if (after != nullptr) p = *after == ' ' ? after + 1 : after;
+  });
+  if (plain && *p == '}') return EndBytes(p + 1), true;
+  value = Metadata();
+  return false;
+}
+
 bool Reader::Read(Metadata& value) {
-  if (!ReadRows(kRowsOf<Metadata>, &value, "metadata")) return false;
+  if (!ReadPlainMetadata(value) && !ReadRows(kRowsOf<Metadata>, &value, "metadata")) return false;
   if (value.stack_frame_id != 0) value.stack_frame_id = stack_frames_ ? stack_frames_->Intern(value.stack_frame_id) : 0;
   return true;
 }

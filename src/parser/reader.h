@@ -159,12 +159,14 @@ class Reader {
   bool ReadEnum(std::span<const std::string_view> words, bool ignore_case, int& index);
   bool ReadInt(int64_t& value, const char* what);
   bool ReadNumber(double& value);
+  bool ReadPlainMetadata(Metadata& value);
   bool ReadTextValue(std::string& value);
   bool ReadOriginTree(std::string& text);
   bool ReadFlags(std::string& text);
 
   // ---- Shapes (read_shape.cpp) ----
   bool AtShape() const;
+  const char* ReadPlainShape(const char* p, Shape& shape) const;
   bool ReadShapeBytes(const char*& p, Shape& shape);
   bool ReadArrayShapeBytes(const char*& p, Shape& shape);
   bool ReadLayoutBytes(const char*& p, Shape& shape);
@@ -206,6 +208,7 @@ class Reader {
   bool ReadInstruction();
   bool ReadName(std::string_view& name, SourceRange& range);
   bool CheckName(std::string_view name, SourceRange range);
+  bool ReadPlainHead(Pending& pending);
   bool ReadHead(Pending& pending, bool nested);  // Shape, opcode and opening parenthesis.
   bool ReadOpcode(Pending& pending);
   bool ReadRight(std::string_view name, uint32_t begin, Instruction*& inst);
