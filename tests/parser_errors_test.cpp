@@ -90,6 +90,12 @@ TEST(ParserErrors, ShapesAndLiterals) {
   EXPECT_EQ(exit, ExitCode::kLimit);
 }
 
+TEST(ParserErrors, TextBehindALoneShape) {
+  EXPECT_EQ(ParseShape("f32[2,3] ")->ToString(), "f32[2,3]");
+  EXPECT_EQ(ParseShape("f32[2,3] f32[4]").error().code(), "P010");
+  EXPECT_EQ(ParseShape("f32[2,3").error().code(), "P012");
+}
+
 TEST(ParserErrors, AllOfAFileAndNoneTwice) {
   const std::string text =
       In("  a = f32[2,3] negat(p)\n"

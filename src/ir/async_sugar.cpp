@@ -9,7 +9,9 @@ bool HasAsyncSugar(Opcode opcode) {
     case Opcode::kAllGather:
     case Opcode::kAllReduce:
     case Opcode::kCollectivePermute:
+    case Opcode::kConstant:
     case Opcode::kCopy:
+    case Opcode::kParameter:
     case Opcode::kRecv:
     case Opcode::kSend: return false;
     default: return true;

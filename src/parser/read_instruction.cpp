@@ -348,7 +348,7 @@ bool Reader::ReadReference(const std::optional<Shape>& written, uint32_t begin, 
   const bool is_name = token_.kind == TokenKind::kName || (token_.kind == TokenKind::kWord && !IsReserved(token_.text));
   if (!is_name) return FailExpected("an operand");
   const std::string_view name = token_.text;
-  const SourceRange range = {begin, token_.end};
+  const uint32_t name_begin = token_.begin;
   Instruction** found = scope_->Find(name);
   if (found == nullptr) {
     if (!lone_) return FailUndefined(name, token_.range());
@@ -358,11 +358,14 @@ bool Reader::ReadReference(const std::optional<Shape>& written, uint32_t begin, 
     return true;
   }
   inst = *found;
+  const Instruction* const defined = inst;
   Advance();
   if (token_.Is('#') && !ReadProjections(inst)) return false;
   if (inst == nullptr || !written || Compatible(*written, inst->shape())) return true;
-  Fail("P026", Str("operand '", name, "' is written ", *written, " but is ", inst->shape()), range);
-  AddNote(Str("'", name, "' is defined here"), inst->range());
+  const SourceRange mentioned = {name_begin, last_end_};
+  Fail("P026", Str("operand '", Text(mentioned), "' is written ", *written, " but is ", inst->shape()),
+       {begin, last_end_});
+  AddNote(Str("'", name, "' is defined here"), defined->range());
   return false;
 }
 
@@ -399,6 +402,9 @@ bool Reader::MakeParameter(std::string_view name, const std::optional<Shape>& sh
 }
 
 bool Reader::FailUndefined(std::string_view name, SourceRange range) {
+  if (Lexer(lexer_).Next().Is('=')) {  // The line is unfinished, and this is the next one.
+    return Fail("P010", Str("expected an operand before the instruction '", name, "'"), {last_end_, last_end_});
+  }
   if (name == defining_) return Fail("V008", Str("'", name, "' cannot be its own operand"), range);
   if (const uint32_t later = FindDefinition(source_->text(), range.end, name)) {
     Fail("V008", Str("operand '", name, "' is used before its definition"), range);

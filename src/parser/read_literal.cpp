@@ -163,7 +163,7 @@ bool Reader::ReadDense(const char*& p, const Shape& shape, Literal& literal, Ele
 // `{...}`, of any rank.
 bool Reader::TakeGiven(const char*& p, const Shape& shape, Literal& literal) {
   constexpr std::string_view kElided = "{...}";
-  if (!std::string_view(p, lexer_.end() - p).starts_with(kElided)) return FailAt("P041", "expected '{...}'", p);
+  CHECK(std::string_view(p, lexer_.end() - p).starts_with(kElided), "a constant whose literal is given is no {...}");
   CHECK(!options_.given.empty(), "more {...} than constants");
   const Literal& given = options_.given.front();
   options_.given = options_.given.subspan(1);
@@ -230,9 +230,9 @@ bool Reader::ReadFloat(const char*& p, PrimitiveType type, double& value, uint64
     const bool large = std::abs(value) >= 0x1p63;
     if (large && std::string_view(p, stop - p).find_first_of(".eE") == std::string_view::npos) {
       uint64_t bits = 0;
-      if (negative && value != -0x1p63) return FailAt("P042", "integer does not fit 64 bits", p, stop - p);
-      if (!negative && std::from_chars(p, stop, bits).ec != std::errc())
-        return FailAt("P042", "integer does not fit 64 bits", p, stop - p);
+      int64_t lowest = 0;
+      const std::errc fits = negative ? std::from_chars(p, stop, lowest).ec : std::from_chars(p, stop, bits).ec;
+      if (fits != std::errc()) return FailAt("P042", "integer does not fit 64 bits", p, stop - p);
       if (!negative) value = static_cast<double>(static_cast<int64_t>(bits));
     }
     p = stop;
@@ -279,6 +279,8 @@ bool Reader::ReadLiteralBytes(const char*& p, const Shape& shape, Literal& liter
     std::vector<Literal> elements(shape.elements().size());
     for (size_t i = 0; i < elements.size(); ++i) {
       if (!SkipSpace(p)) return false;
+      if (*p == ')')
+        return FailAt("P041", Str("a literal of ", shape, " has ", elements.size(), " elements, found ", i), p);
       if (i > 0 && *p == ',') ++p;
       if (!ReadLiteralBytes(p, shape.element(i), elements[i])) return false;
     }

@@ -247,7 +247,7 @@ bool Reader::ReadSignature(Signature& signature) {
   const uint32_t parameters_begin = token_.begin;
   Advance();
   while (!token_.Is(')')) {
-    if (token_.kind != TokenKind::kName && token_.kind != TokenKind::kWord)
+    if (token_.kind != TokenKind::kName && (token_.kind != TokenKind::kWord || IsReserved(token_.text)))
       return FailExpected("the name of a parameter");
     Signature::Parameter& parameter = signature.parameters.emplace_back(token_.text, Shape(), token_.range());
     Advance();
@@ -389,7 +389,7 @@ bool Reader::ReadLoneInstruction() {
     AddHint("a module of several instructions begins with 'HloModule NAME'");
     return false;
   }
-  if (inst == nullptr) return Fail("P010", "the instruction could not be read", range);
+  CHECK(inst != nullptr, "a single instruction without errors was not made");
   if (!FinishBody(computation, inst, range)) return false;
   module_->SetEntry(computation);
   module_->header.is_scheduled = true;

@@ -181,8 +181,11 @@ bool Reader::ReadArrayShapeBytes(const char*& p, Shape& shape) {
       }
       int64_t size = 0;
       const char* stop = ReadInteger(p, lexer_.end(), size);
-      if (stop == nullptr)
-        return FailAt("P050", "expected a dimension size", p, std::max<size_t>(1, WordEnd(p, lexer_.end()) - p));
+      if (stop == nullptr) {
+        const bool large = IsDigit(p[*p == '-']);
+        return FailAt(large ? "P042" : "P050", large ? "integer does not fit 64 bits" : "expected a dimension size", p,
+                      std::max<size_t>(1, WordEnd(p, lexer_.end()) - p));
+      }
       if (size < 0) return FailAt("V260", Str("dimension ", dims.size(), " is ", size), p, stop - p);
       dims.push_back(size);
       p = stop;
@@ -227,16 +230,25 @@ bool Reader::ReadLayoutBytes(const char*& p, Shape& shape) {
     ++p;
     return SkipSpace(p);
   };
+  const auto comma = [&] {  // Between what stands in parentheses, which it does not end.
+    if (*p != ',') return FailAt("P053", "expected ',' or ')' in a layout", p);
+    ++p;
+    return SkipSpace(p);
+  };
   if (!SkipSpace(p)) return false;
   while (*p != ':' && *p != '}') {
     int64_t dim = 0;
+    const char* const at = p;
     if (!number(dim, "a dimension")) return false;
-    if (dim != static_cast<int16_t>(dim)) return FailAt("P053", Str("a layout has no dimension ", dim), p);
+    if (dim != static_cast<int16_t>(dim))
+      return FailAt("P053", Str("a layout has no dimension ", dim), at, WordEnd(at, lexer_.end()) - at);
     layout.minor_to_major.push_back(static_cast<int16_t>(dim));
     if (*p == ',') {
       ++p;
       if (!SkipSpace(p)) return false;
       if (*p == '}' || *p == ':') return FailAt("P053", "expected a dimension in a layout", p);
+    } else if (*p != ':' && *p != '}') {
+      return FailAt("P053", "expected ',', ':' or '}' after a dimension in a layout", p);
     }
   }
   if (*p == ':') {
@@ -251,20 +263,34 @@ bool Reader::ReadLayoutBytes(const char*& p, Shape& shape) {
       return *after == '(';
     };
     const auto in_parentheses = [&](int64_t& value) { return expect('(') && number(value, "a number") && expect(')'); };
-    const auto raw_groups = [&](size_t name, bool many) {  // As written, into `others`.
-      const char* from = p;
-      p += name;
-      if (!SkipSpace(p)) return false;
-      do {
-        while (p < lexer_.end() && *p != ')') ++p;
-        if (!expect(')')) return false;
-      } while (many && *p == '(');
-      tiling.others.append(from, p);
-      while (tiling.others.ends_with(' ')) tiling.others.pop_back();
-      return true;
+    const auto integer_type = [&](char name) {  // `()` says nothing.
+      ++p;
+      if (!expect('(')) return false;
+      const std::string_view word(p, WordEnd(p, lexer_.end()) - p);
+      if (!word.empty()) {
+        const std::optional<PrimitiveType> type = PrimitiveTypeFromText(word);
+        if (!type || !IsInteger(*type) || IsSigned(*type))
+          return FailAt("P053", "expected an unsigned integer type in a layout", p, word.size());
+        tiling.others += Str(name, "(", word, ")");
+      }
+      p += word.size();
+      return expect(')');
     };
+    // Level types of dimensions, D(D,C+): an older form, which says nothing any more.
     if (part("D")) {
-      while (p < lexer_.end() && *p != ')') ++p;
+      ++p;
+      if (!expect('(')) return false;
+      for (bool first = true; *p != ')'; first = false) {
+        if (!first && !comma()) return false;
+        if (std::string_view("DCSH").find(*p) == std::string_view::npos || IsWordByte(p[1]))
+          return FailAt("P053", "expected a level type in a layout: D, C, S or H", p);
+        ++p;
+        for (const char mark : {'+', '~'}) {
+          if (!SkipSpace(p)) return false;
+          p += *p == mark;
+        }
+        if (!SkipSpace(p)) return false;
+      }
       if (!expect(')')) return false;
     }
     if (part("T")) {
@@ -274,7 +300,8 @@ bool Reader::ReadLayoutBytes(const char*& p, Shape& shape) {
         ++p;
         std::vector<int64_t>& tile = tiling.tiles.emplace_back();
         if (!SkipSpace(p)) return false;
-        while (*p != ')') {
+        for (bool first = true; *p != ')'; first = false) {
+          if (!first && !comma()) return false;
           if (*p == '*') {
             ++p;
             tile.push_back(Tiling::kCombine);
@@ -282,25 +309,37 @@ bool Reader::ReadLayoutBytes(const char*& p, Shape& shape) {
           } else if (!number(tile.emplace_back(), "a tile size or '*'")) {
             return false;
           }
-          if (*p == ',') {
-            ++p;
-            if (!SkipSpace(p)) return false;
-          } else if (*p != ')') {
-            return FailAt("P053", "expected ',' or ')' in a tile", p);
-          }
         }
         ++p;
         if (!SkipSpace(p)) return false;
       }
     }
     if (part("L") && (++p, !in_parentheses(tiling.tail_padding_alignment))) return false;
-    if (part("#") && !raw_groups(1, false)) return false;
-    if (part("*") && !raw_groups(1, false)) return false;
+    if (part("#") && !integer_type('#')) return false;
+    if (part("*") && !integer_type('*')) return false;
     if (part("E") && (++p, !in_parentheses(tiling.element_size_in_bits))) return false;
     if (part("S") && (++p, !in_parentheses(tiling.memory_space))) return false;
-    if (part("SC") && !raw_groups(2, true)) return false;
+    if (part("SC")) {  // Where dimensions are split: SC(0:3)(1:2,4).
+      p += 2;
+      if (!SkipSpace(p)) return false;
+      tiling.others += "SC";
+      while (*p == '(') {
+        ++p;
+        int64_t value = 0;
+        if (!number(value, "a dimension") || !expect(':')) return false;
+        tiling.others += Str("(", value, ":");
+        for (bool first = true; *p != ')'; first = false) {
+          if ((!first && !comma()) || !number(value, "an index")) return false;
+          tiling.others += Str(first ? "" : ",", value);
+        }
+        if (!expect(')')) return false;
+        tiling.others += ')';
+      }
+    }
     if (part("P")) return FailAt("P053", "a physical shape belongs to a sparse array, which this is not", p);
-    if (part("M") && !raw_groups(1, false)) return false;
+    int64_t prefix_bytes = 0;
+    if (part("M") && (++p, !in_parentheses(prefix_bytes))) return false;
+    if (prefix_bytes > 0) tiling.others += Str("M(", prefix_bytes, ")");
   }
   if (*p != '}')
     return FailAt("P053", "expected '}' or a further part of the layout, in the order T L # * E S SC M", p);

@@ -305,7 +305,7 @@ bool Reader::ReadAxis(const Mesh& mesh, AxisRef& ref) {
     return Fail("P037", Str("the mesh has no axis '", Escaped(name), "'"), range);
   }
   if (!Take(':')) return true;
-  if (!Expect('(', "'('") || !ReadInt(ref.before, "what goes before") || !Expect(')', "')'") ||
+  if (!Expect('(', "'('") || !ReadInt(ref.before, "the size of the parts before") || !Expect(')', "')'") ||
       !ReadInt(ref.size, "a size"))
     return false;
   const int64_t whole = mesh.axes[ref.axis].size;

@@ -283,8 +283,8 @@ bool Reader::Read(SliceRanges& value) {
   value.dims.clear();
   return ReadBraced([&] {
     SliceDim& dim = value.dims.emplace_back();
-    if (!Expect('[', "'[' of a range") || !ReadInt(dim.start, "where the range starts")) return false;
-    if (!Expect(':', "':'") || !ReadInt(dim.limit, "where the range ends")) return false;
+    if (!Expect('[', "'[' of a range") || !ReadInt(dim.start, "the start of a range")) return false;
+    if (!Expect(':', "':'") || !ReadInt(dim.limit, "the limit of a range")) return false;
     if (Take(':') && !ReadInt(dim.stride, "a stride")) return false;
     return Expect(']', "']' or ':'");
   });
@@ -612,6 +612,13 @@ bool Reader::Read(Computation*& value) {
     return FailExpected("the name of a computation");
   Computation** const found = computations_.Find(token_.text);
   if (found == nullptr) {
+    const bool is_root = token_.IsWord("ROOT");
+    if (is_root || Lexer(lexer_).Next().Is('=')) {  // The line is unfinished, and this is the next one.
+      return Fail(
+          "P010",
+          Str("expected the name of a computation before ", is_root ? "" : "the instruction ", "'", token_.text, "'"),
+          {last_end_, last_end_});
+    }
     std::vector<std::string_view> names;
     for (const auto& [name, computation] : computations_.entries()) names.push_back(name);
     std::sort(names.begin(), names.end());
