@@ -106,6 +106,11 @@ run-tests: all $(BUILD)/bin/hlo-test
 golden: all $(BUILD)/bin/hlo-test  ## Rewrite the expectations in testdata/; read the diff before committing
 	HLO=$(BUILD)/bin HLO_UPDATE_GOLDEN=1 $(BUILD)/bin/hlo-test --gtest_brief=1 --gtest_filter='Golden/*$(T)*'
 
+golden-check: $(BUILD)/bin/hlo-test  ## The interpreter against XLA:CPU's results in $(CORPUS)/golden and of the programs in $(CORPUS)/corpus
+	@mkdir -p $(BUILD)/golden
+	@for archive in golden/corpus corpus/programs corpus/xla-hlo-large; do tar -xJf $(CORPUS)/$$archive.tar.xz -C $(BUILD)/golden; done
+	CORPUS=$(CORPUS) HLO_UNPACKED=$(BUILD)/golden $(BUILD)/bin/hlo-test --gtest_brief=1 --gtest_filter='XlaCpu/*'
+
 kernel-check: $(BUILD)/bin/hlo-test  ## Every kernel of every model: host against emulated GPU, sanitizer, ptxas (minutes)
 	HLO_KERNEL_CHECK=all $(BUILD)/bin/hlo-test --gtest_brief=1 --gtest_filter='ModelKernels.*'
 
@@ -186,4 +191,4 @@ install: all  ## Copy the program and its links below PREFIX
 clean:  ## Remove what was built
 	rm -rf $(BUILD) build-asan build-fuzz compile_commands.json
 
-.PHONY: all help deps demo test run-tests fuzz golden kernel-check verifier-coverage asan gpu-check bench bench-parse corpus models lint tidy format dist install clean
+.PHONY: all help deps demo test run-tests fuzz golden golden-check kernel-check verifier-coverage asan gpu-check bench bench-parse corpus models lint tidy format dist install clean
