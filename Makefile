@@ -137,6 +137,10 @@ gpu-check: all  ## Everything that needs a GPU; says SKIPPED where there is none
 bench: all  ## Compare with XLA:CPU (in a venv of its own) and with hand-written kernels; prints ratio tables
 	scripts/bench
 
+bench-interp: all  ## The interpreter against XLA:CPU, by family of ops and by model; MODELS=DIR has more models
+	[ -x $(PEER_PYTHON) ] || bench/models/regenerate.sh muladd_reduce
+	@$(PEER_PYTHON) bench/interpreter.py $(MODELS:%=--models %)
+
 # bench/parse.py takes the ten largest of these that both sides accept.
 TEXTS = $(shell find testdata/models $(CORPUS)/corpus -name '*.hlo')
 bench-parse: all  ## Compare the parser with XLA's on the largest of TEXTS=..., and time a module of 100 MB
@@ -191,4 +195,4 @@ install: all  ## Copy the program and its links below PREFIX
 clean:  ## Remove what was built
 	rm -rf $(BUILD) build-asan build-fuzz compile_commands.json
 
-.PHONY: all help deps demo test run-tests fuzz golden golden-check kernel-check verifier-coverage asan gpu-check bench bench-parse corpus models lint tidy format dist install clean
+.PHONY: all help deps demo test run-tests fuzz golden golden-check kernel-check verifier-coverage asan gpu-check bench bench-interp bench-parse corpus models lint tidy format dist install clean

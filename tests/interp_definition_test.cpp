@@ -1,7 +1,9 @@
 // The interpreter against a second evaluator that is written from the definitions with index loops only: equal bits.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
+#include "base/text.h"
 #include "interp/strided.h"
 #include "tests/interp_values.h"
 
@@ -265,6 +267,58 @@ TEST(SecondEvaluator, ReduceWindow) {
   ExpectAgreement(
       "x = f32[600] parameter(0)\ni = f32[] parameter(1)\nROOT y = f32[600] reduce-window(x, i), window={size=600 "
       "pad=599_0}, to_apply=add");
+}
+
+// Rows are folded many elements at a time; NaNs and zeros, whose order shows, must come out as if one by one.
+TEST(SecondEvaluator, ExtremesOfRows) {
+  constexpr int64_t kRows = 6, kRow = 333;
+  for (const char* type : {"f32", "bf16", "f16", "s32"}) {
+    for (const char* op : {"maximum", "minimum"}) {
+      SCOPED_TRACE(Str(op, " of ", type));
+      const bool max = std::string_view(op) == "maximum";
+      const auto module = ParseText(Str(R"(HloModule extremes
+fold {
+  a = )",
+                                        type, R"([] parameter(0)
+  b = )",
+                                        type, R"([] parameter(1)
+  ROOT r = )",
+                                        type, "[] ", op, R"((a, b)
+}
+ENTRY main {
+  x = )",
+                                        type, "[6,333] parameter(0)\n  init = ", type, R"([] parameter(1)
+  ROOT r = )",
+                                        type, R"([6] reduce(x, init), dimensions={1}, to_apply=fold
+})"));
+      ASSERT_NE(module, nullptr);
+      Literal x = Random(module->entry().parameter(0).shape(), 7);
+      const bool floats = IsFloat(x.shape().type());
+      const Literal init = Literal::Scalar(x.shape().type(), max ? -100.0 : 100.0);
+      if (floats) {
+        // Row 1: zeros are the extremes, of either sign. Row 2: a NaN late. Row 3: two NaNs of different bits.
+        for (int64_t i = 0; i < kRow; ++i)
+          x.SetDouble(kRow + i, i % 97 == 5 ? (i % 2 == 0 ? 0.0 : -0.0) : max ? -1 : 1);
+        x.SetDouble(2 * kRow + 331, std::numeric_limits<double>::quiet_NaN());
+        x.SetDouble(3 * kRow + 40, -std::numeric_limits<double>::quiet_NaN());
+        x.SetDouble(3 * kRow + 77, std::numeric_limits<double>::quiet_NaN());
+        x.SetDouble(4 * kRow + 12, max ? INFINITY : -INFINITY);
+      }
+      Literal expected(module->entry().root().shape());
+      for (int64_t row = 0; row < kRows; ++row) {
+        double best = init.GetDouble(0);
+        for (int64_t i = row * kRow; i < (row + 1) * kRow && best == best; ++i) {
+          const double v = x.GetDouble(i);
+          const bool zeros = best == 0 && v == 0;  // +0 is the larger.
+          if (v != v || (max ? v > best : v < best) || (zeros && std::signbit(v) != max)) best = v;
+        }
+        expected.SetDouble(row, best);
+      }
+      const auto result = Interpret(*module, std::vector{x, init});
+      ASSERT_TRUE(result.has_value());
+      EXPECT_TRUE(result->BitEquals(expected));
+    }
+  }
 }
 
 TEST(SecondEvaluator, Gather) {

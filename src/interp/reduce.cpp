@@ -86,7 +86,7 @@ struct Plan {
 // ---- Bodies that are one op on numbers as they lie in memory ----------------------------------------------------
 
 // accumulator = F(accumulator, x) over a run, lanes at a time. Lanes that do not lie together go eight by eight, each
-// in its own chain.
+// in its own chain; or one by one where F has a way of its own with a run of neighbours.
 template <class T, class A, class F>
 void FoldRuns(const Plan& plan, const T* x, A* accumulators, int64_t lanes, F f) {
   plan.ForEachRun([&](int64_t offset) {
@@ -101,6 +101,13 @@ void FoldRuns(const Plan& plan, const T* x, A* accumulators, int64_t lanes, F f)
         }
       }
       return;
+    }
+    if constexpr (requires { f.Run(accumulators[0], from, plan.run); }) {
+      if (plan.run_stride == 1) {
+        for (int64_t l = 0; l < lanes; ++l)
+          accumulators[l] = f.Run(accumulators[l], from + l * plan.lane_stride, plan.run);
+        return;
+      }
     }
     constexpr int64_t kChains = 8;
     int64_t l = 0;
@@ -145,26 +152,48 @@ Literal SumInDouble(const Instruction& inst, const Plan& plan, const Literal& x,
       [](double a) { return static_cast<T>(a); });
 }
 
-// bf16 and f16: the elements are widened block by block on their way into the sum.
-Literal SumOfNarrow(const Instruction& inst, const Plan& plan, const Literal& x, double init) {
+// bf16 and f16: the elements are widened on their way, and results rounded once. A is what is accumulated in.
+template <class A, class F>
+Literal FoldNarrow(const Instruction& inst, const Plan& plan, const Literal& x, A init, F f) {
   const PrimitiveType type = x.shape().type();
-  Literal wide = Literal::Uninitialized(x.shape().WithType(PrimitiveType::kF32));
   const Loader load = LoaderOf(type);
   const int64_t bytes = ByteWidth(type);
-  auto* const to = reinterpret_cast<float*>(wide.mutable_raw());
-  ParallelFor(x.shape().NumElements(), 1 << 15,
-              [&](int64_t begin, int64_t end) { load(x.raw() + begin * bytes, to + begin, end - begin); });
-  Literal sums = Literal::Uninitialized(inst.shape());
+  constexpr bool kByRuns = requires(A a, const float* run) { f.Run(a, run, int64_t{1}); };
+  const bool by_runs = kByRuns && plan.run_stride == 1 && plan.lane_stride != 1;
+  Literal wide;
+  if (!by_runs) {
+    wide = Literal::Uninitialized(x.shape().WithType(PrimitiveType::kF32));
+    auto* const to = reinterpret_cast<float*>(wide.mutable_raw());
+    ParallelFor(x.shape().NumElements(), 1 << 15,
+                [&](int64_t begin, int64_t end) { load(x.raw() + begin * bytes, to + begin, end - begin); });
+  }
+  Literal results = Literal::Uninitialized(inst.shape());
   const Storer store = StorerFromDouble(type);
   const auto* const in = reinterpret_cast<const float*>(wide.raw());
-  std::byte* const out = sums.mutable_raw();
+  std::byte* const out = results.mutable_raw();
   plan.ForEachBlock(1024, [&](int64_t first, int64_t lanes, int64_t at) {
-    double accumulators[1024];
+    A accumulators[1024];
     std::fill_n(accumulators, lanes, init);
-    FoldRuns(plan, in + at, accumulators, lanes, [](double a, float v) { return a + double{v}; });
-    store(accumulators, out + first * bytes, lanes);
+    if constexpr (kByRuns) {
+      if (by_runs) {
+        plan.ForEachRun([&](int64_t offset) {
+          float run[2048];
+          for (int64_t l = 0; l < lanes; ++l) {
+            for (int64_t r = 0; r < plan.run; r += std::ssize(run)) {
+              const int64_t count = std::min(plan.run - r, std::ssize(run));
+              load(x.raw() + (at + offset + l * plan.lane_stride + r) * bytes, run, count);
+              accumulators[l] = f.Run(accumulators[l], run, count);
+            }
+          }
+        });
+      }
+    }
+    if (!by_runs) FoldRuns(plan, in + at, accumulators, lanes, f);
+    double rounded[1024];
+    std::copy_n(accumulators, lanes, rounded);
+    store(rounded, out + first * bytes, lanes);
   });
-  return sums;
+  return results;
 }
 
 template <class T, class F>
@@ -172,17 +201,46 @@ Literal FoldSame(const Instruction& inst, const Plan& plan, const Literal& x, co
   return FoldInto<T, T>(inst, plan, x, init.data<T>()[0], f, [](T a) { return a; });
 }
 
-template <bool kMax, class T>
-T Extreme(T a, T v) {
-  if constexpr (std::is_integral_v<T>) return (kMax ? a > v : a < v) ? a : v;
-  else {
-    using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
-    const Bits ab = std::bit_cast<Bits>(a), vb = std::bit_cast<Bits>(v);
-    const T equal = std::bit_cast<T>(kMax ? ab & vb : ab | vb);  // Orders zeros; see elementwise maximum.
-    const T ordered = (kMax ? a > v : a < v) ? a : (kMax ? v > a : v < a) ? v : equal;
-    return a != a ? a : v != v ? v : ordered;
+template <bool kMax>
+struct Extreme {
+  template <class T>
+  T operator()(T a, T v) const {
+    if constexpr (std::is_integral_v<T>) return (kMax ? a > v : a < v) ? a : v;
+    else {
+      using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+      const Bits ab = std::bit_cast<Bits>(a), vb = std::bit_cast<Bits>(v);
+      const T equal = std::bit_cast<T>(kMax ? ab & vb : ab | vb);  // Orders zeros; see elementwise maximum.
+      const T ordered = (kMax ? a > v : a < v) ? a : (kMax ? v > a : v < a) ? v : equal;
+      return a != a ? a : v != v ? v : ordered;
+    }
   }
-}
+
+  // In any order, which shows in the result only when that is a zero or there are NaNs: then once more, in order.
+  template <class T>
+  T Run(T a, const T* x, int64_t count) const {
+    constexpr int64_t kLanes = 128 / sizeof(T);
+    T best[kLanes];
+    std::fill_n(best, kLanes, a);
+    int64_t i = 0;
+    T odd = 0, odds[kLanes] = {};  // NaN where there was one, else 0.
+    for (; i + kLanes <= count; i += kLanes) {
+      for (int64_t l = 0; l < kLanes; ++l) {
+        const T v = x[i + l];
+        best[l] = (kMax ? v > best[l] : v < best[l]) ? v : best[l];
+        if constexpr (!std::is_integral_v<T>) odds[l] = v != v ? v : odds[l];
+      }
+    }
+    T result = a;
+    for (int64_t l = 0; l < kLanes; ++l) {
+      result = (*this)(result, best[l]);
+      odd += odds[l];
+    }
+    for (; i < count; ++i) result = (*this)(result, x[i]);
+    if (std::is_integral_v<T> || (odd == odd && result == result && result != 0)) return result;
+    for (i = 0; i < count; ++i) a = (*this)(a, x[i]);
+    return a;
+  }
+};
 
 // Floats and the integers of 32 bits and pred; the rest goes the general way. Wrapping sums are unsigned.
 std::optional<Literal> ReduceByOneOp(const Instruction& inst, const Plan& plan, Opcode op, const Literal& x,
@@ -191,11 +249,16 @@ std::optional<Literal> ReduceByOneOp(const Instruction& inst, const Plan& plan, 
   if (op == Opcode::kAdd && IsFloat(type)) {
     if (type == PrimitiveType::kF32) return SumInDouble<float>(inst, plan, x, init.GetDouble(0));
     if (type == PrimitiveType::kF64) return SumInDouble<double>(inst, plan, x, init.GetDouble(0));
-    return SumOfNarrow(inst, plan, x, init.GetDouble(0));
+    return FoldNarrow(inst, plan, x, init.GetDouble(0), [](double a, float v) { return a + double{v}; });
+  }
+  if (type == PrimitiveType::kBF16 || type == PrimitiveType::kF16) {
+    const auto first = static_cast<float>(init.GetDouble(0));
+    if (op == Opcode::kMaximum) return FoldNarrow(inst, plan, x, first, Extreme<true>());
+    if (op == Opcode::kMinimum) return FoldNarrow(inst, plan, x, first, Extreme<false>());
   }
   const auto extreme = [&]<class T>() -> std::optional<Literal> {
-    if (op == Opcode::kMaximum) return FoldSame<T>(inst, plan, x, init, [](T a, T v) { return Extreme<true>(a, v); });
-    if (op == Opcode::kMinimum) return FoldSame<T>(inst, plan, x, init, [](T a, T v) { return Extreme<false>(a, v); });
+    if (op == Opcode::kMaximum) return FoldSame<T>(inst, plan, x, init, Extreme<true>());
+    if (op == Opcode::kMinimum) return FoldSame<T>(inst, plan, x, init, Extreme<false>());
     return std::nullopt;
   };
   const auto wrapping = [&]<class T>() -> std::optional<Literal> {
