@@ -111,6 +111,9 @@ golden-check: $(BUILD)/bin/hlo-test  ## The interpreter against XLA:CPU's result
 	@for archive in golden/corpus corpus/programs corpus/xla-hlo-large; do tar -xJf $(CORPUS)/$$archive.tar.xz -C $(BUILD)/golden; done
 	CORPUS=$(CORPUS) HLO_UNPACKED=$(BUILD)/golden $(BUILD)/bin/hlo-test --gtest_brief=1 --gtest_filter='XlaCpu/*'
 
+test-exhaustive: $(BUILD)/bin/hlo-test  ## Every value of the narrow float types through every op of the interpreter
+	$(BUILD)/bin/hlo-test --gtest_brief=1 --gtest_filter='*Exhaustive*'
+
 kernel-check: $(BUILD)/bin/hlo-test  ## Every kernel of every model: host against emulated GPU, sanitizer, ptxas (minutes)
 	HLO_KERNEL_CHECK=all $(BUILD)/bin/hlo-test --gtest_brief=1 --gtest_filter='ModelKernels.*'
 
@@ -195,4 +198,4 @@ install: all  ## Copy the program and its links below PREFIX
 clean:  ## Remove what was built
 	rm -rf $(BUILD) build-asan build-fuzz compile_commands.json
 
-.PHONY: all help deps demo test run-tests fuzz golden golden-check kernel-check verifier-coverage asan gpu-check bench bench-interp bench-parse corpus models lint tidy format dist install clean
+.PHONY: all help deps demo test run-tests fuzz golden golden-check test-exhaustive kernel-check verifier-coverage asan gpu-check bench bench-interp bench-parse corpus models lint tidy format dist install clean

@@ -1,0 +1,272 @@
+// Every value of every narrow float type through every unary op, every pair through the binary ones: the result is the
+// exact one rounded to f32, in which spec/ops.md 0.1 says it is computed, and then to the type.
+//
+// What this knows of the formats it knows by itself: their values come from the definition of a format, and rounding is
+// a search among them. Exact means long double, whose 64 bits leave no doubt about the 24 of f32 but where the value is
+// within 2^-40 of a tie.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "base/small_floats.h"
+#include "base/text.h"
+#include "tests/interp_values.h"
+
+namespace hlo {
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+struct Type {
+  const char* name;
+  int exponent_bits, mantissa_bits, bias;
+  Specials specials;
+};
+constexpr Type kTypes[] = {
+    {"f16", 5, 10, 15, Specials::kIeee},         {"bf16", 8, 7, 127, Specials::kIeee},
+    {"f8e5m2", 5, 2, 15, Specials::kIeee},       {"f8e4m3", 4, 3, 7, Specials::kIeee},
+    {"f8e3m4", 3, 4, 3, Specials::kIeee},        {"f8e4m3fn", 4, 3, 7, Specials::kFn},
+    {"f8e4m3b11fnuz", 4, 3, 11, Specials::kFnuz}, {"f8e4m3fnuz", 4, 3, 8, Specials::kFnuz},
+    {"f8e5m2fnuz", 5, 2, 16, Specials::kFnuz},   {"f4e2m1fn", 2, 1, 1, Specials::kFinite},
+    {"f6e3m2fn", 3, 2, 3, Specials::kFinite},    {"f6e2m3fn", 2, 3, 1, Specials::kFinite},
+};
+
+// A format by its definition: the value of each pattern of bits.
+class Format {
+ public:
+  explicit Format(const Type& type) : type_(type), bits_(1 + type.exponent_bits + type.mantissa_bits) {
+    const uint32_t count = 1u << bits_;
+    for (uint32_t pattern = 0; pattern < count; ++pattern) values_.push_back(Decode(pattern));
+    for (uint32_t pattern = 0; pattern < count / 2 && std::isfinite(values_[pattern]); ++pattern)
+      sizes_.push_back(values_[pattern]);
+  }
+
+  uint32_t count() const { return static_cast<uint32_t>(values_.size()); }
+  double Value(uint32_t pattern) const { return values_[pattern]; }
+  bool HasNan() const { return type_.specials != Specials::kFinite; }
+
+  // To the nearest, ties to the even pattern. NaN for NaN, and for what is too large where there is no infinity.
+  double Round(float x) const {
+    if (x != x) return kNan;
+    const double size = std::fabs(double{x}), largest = sizes_.back();
+    const auto signed_as_x = [&](double y) {
+      return type_.specials == Specials::kFnuz && y == 0 ? 0.0 : std::copysign(y, double{x});
+    };
+    const auto above = std::lower_bound(sizes_.begin(), sizes_.end(), size);
+    if (above == sizes_.end()) {
+      // The step beyond the largest decides what still rounds to it.
+      const double step = largest - sizes_[sizes_.size() - 2];
+      const bool even = (sizes_.size() - 1) % 2 == 0;
+      const bool fits = size < largest + step / 2 || (size == largest + step / 2 && even);
+      if (type_.specials == Specials::kFinite || fits) return signed_as_x(largest);
+      return type_.specials == Specials::kIeee ? signed_as_x(std::numeric_limits<double>::infinity()) : kNan;
+    }
+    if (*above == size) return signed_as_x(size);
+    const double low = above[-1], high = *above;
+    const bool down = size - low < high - size || (size - low == high - size && (above - sizes_.begin()) % 2 != 0);
+    return signed_as_x(down ? low : high);
+  }
+
+ private:
+  double Decode(uint32_t pattern) const {
+    const uint32_t sign = pattern >> (bits_ - 1), magnitude = pattern & ((1u << (bits_ - 1)) - 1);
+    const uint32_t exponent = magnitude >> type_.mantissa_bits, mantissa = magnitude & ((1u << type_.mantissa_bits) - 1);
+    const uint32_t top = (1u << type_.exponent_bits) - 1, ones = (1u << (bits_ - 1)) - 1;
+    const double scale = std::ldexp(1.0, -type_.mantissa_bits);
+    double size = exponent == 0 ? std::ldexp(mantissa * scale, 1 - type_.bias)
+                                : std::ldexp(1 + mantissa * scale, static_cast<int>(exponent) - type_.bias);
+    if (type_.specials == Specials::kIeee && exponent == top)
+      size = mantissa == 0 ? std::numeric_limits<double>::infinity() : kNan;
+    if (type_.specials == Specials::kFn && magnitude == ones) size = kNan;
+    if (type_.specials == Specials::kFnuz && magnitude == 0 && sign != 0) return kNan;
+    return sign != 0 ? -size : size;
+  }
+
+  const Type& type_;
+  int bits_;
+  std::vector<double> values_;
+  std::vector<double> sizes_;  // The finite ones that are not negative, ascending: entry i has pattern i.
+};
+
+using Real = long double;
+Real RoundAway(Real x) { return std::round(x); }
+struct Unary {
+  const char* opcode;
+  Real (*exact)(Real);
+};
+constexpr Unary kUnaries[] = {
+    {"abs", [](Real x) { return std::fabs(x); }},
+    {"acos", [](Real x) { return std::acos(x); }},
+    {"acosh", [](Real x) { return std::acosh(x); }},
+    {"asin", [](Real x) { return std::asin(x); }},
+    {"asinh", [](Real x) { return std::asinh(x); }},
+    {"atanh", [](Real x) { return std::atanh(x); }},
+    {"cbrt", [](Real x) { return std::cbrt(x); }},
+    {"ceil", [](Real x) { return std::ceil(x); }},
+    {"cosh", [](Real x) { return std::cosh(x); }},
+    {"cosine", [](Real x) { return std::cos(x); }},
+    {"erf", [](Real x) { return std::erf(x); }},
+    {"exponential", [](Real x) { return std::exp(x); }},
+    {"exp2", [](Real x) { return std::exp2(x); }},
+    {"exponential-minus-one", [](Real x) { return std::expm1(x); }},
+    {"floor", [](Real x) { return std::floor(x); }},
+    {"log", [](Real x) { return std::log(x); }},
+    {"log-plus-one", [](Real x) { return std::log1p(x); }},
+    {"log2", [](Real x) { return std::log2(x); }},
+    {"logistic", [](Real x) { return 1 / (1 + std::exp(-x)); }},
+    {"negate", [](Real x) { return -x; }},
+    {"round-nearest-afz", RoundAway},
+    {"round-nearest-even", [](Real x) { return std::nearbyint(x); }},
+    {"rsqrt", [](Real x) { return 1 / std::sqrt(x); }},
+    {"sign", [](Real x) { return x != x ? x : std::copysign(static_cast<Real>(x != 0), x); }},
+    {"sine", [](Real x) { return std::sin(x); }},
+    {"sinh", [](Real x) { return std::sinh(x); }},
+    {"sqrt", [](Real x) { return std::sqrt(x); }},
+    {"tan", [](Real x) { return std::tan(x); }},
+    {"tanh", [](Real x) { return std::tanh(x); }},
+};
+
+// The larger of two where +0 is larger than -0, and the first NaN wins.
+Real Larger(Real a, Real b) { return a != a ? a : b != b ? b : a == b ? (std::signbit(a) ? b : a) : std::max(a, b); }
+struct Binary {
+  const char* opcode;
+  Real (*exact)(Real, Real);
+};
+constexpr Binary kBinaries[] = {
+    {"add", [](Real a, Real b) { return a + b; }},
+    {"subtract", [](Real a, Real b) { return a - b; }},
+    {"multiply", [](Real a, Real b) { return a * b; }},
+    {"divide", [](Real a, Real b) { return a / b; }},
+    {"maximum", [](Real a, Real b) { return Larger(a, b); }},
+    {"minimum", [](Real a, Real b) { return -Larger(-a, -b); }},
+    {"remainder", [](Real a, Real b) { return std::fmod(a, b); }},
+    {"power", [](Real a, Real b) { return std::pow(a, b); }},
+    {"atan2", [](Real a, Real b) { return std::atan2(a, b); }},
+};
+
+// Same value, same sign of zero, any NaN for NaN.
+bool Same(double a, double b) { return (a != a && b != b) || (a == b && std::signbit(a) == std::signbit(b)); }
+
+Result<Literal> RunOp(std::string_view text, std::vector<Literal> args) {
+  const auto module = ParseText(std::string(text));
+  return Interpret(*module, args);
+}
+
+// All patterns, each `repeats` times in a row, the whole `rounds` times.
+Literal AllPatterns(const Format& format, const Type& type, int64_t repeats, int64_t rounds) {
+  auto shape = ParseShape(Str(type.name, "[", format.count() * repeats * rounds, "]"));
+  Literal literal(*shape);
+  int64_t i = 0;
+  const int64_t bytes = ByteWidth(shape->type());
+  for (int64_t round = 0; round < rounds; ++round) {
+    for (uint32_t pattern = 0; pattern < format.count(); ++pattern) {
+      for (int64_t k = 0; k < repeats; ++k, ++i) std::memcpy(literal.mutable_raw() + i * bytes, &pattern, bytes);
+    }
+  }
+  return literal;
+}
+
+class Exhaustive : public testing::TestWithParam<Type> {};
+
+TEST_P(Exhaustive, FormatsAreAsDefined) {
+  const Format format(GetParam());
+  const Literal all = AllPatterns(format, GetParam(), 1, 1);
+  for (uint32_t pattern = 0; pattern < format.count(); ++pattern) {
+    ASSERT_TRUE(Same(all.GetDouble(pattern), format.Value(pattern)))
+        << "pattern " << pattern << " is " << all.GetDouble(pattern) << ", not " << format.Value(pattern);
+  }
+}
+
+TEST_P(Exhaustive, UnaryOps) {
+  const Type& type = GetParam();
+  const Format format(type);
+  const Literal x = AllPatterns(format, type, 1, 1);
+  const std::string shape = Str(type.name, "[", format.count(), "]");
+  for (const Unary& op : kUnaries) {
+    const auto result =
+        RunOp(Str("ENTRY e { x = ", shape, " parameter(0)\n ROOT r = ", shape, " ", op.opcode, "(x) }"), {x});
+    ASSERT_TRUE(result.has_value()) << op.opcode;
+    int wrong = 0;
+    for (uint32_t pattern = 0; pattern < format.count() && wrong < 3; ++pattern) {
+      const double in = format.Value(pattern), out = result->GetDouble(pattern);
+      const double expected = format.Round(static_cast<float>(op.exact(in)));
+      // Where a type has no NaN, what stands for one is open.
+      if (Same(out, expected) || (expected != expected && !format.HasNan())) continue;
+      ++wrong;
+      ADD_FAILURE() << op.opcode << "(" << in << ") of " << type.name << " is " << out << ", not " << expected;
+    }
+  }
+}
+
+TEST_P(Exhaustive, BinaryOps) {
+  const Type& type = GetParam();
+  if (1 + type.exponent_bits + type.mantissa_bits > 8) return;  // 2^32 pairs.
+  const Format format(type);
+  const Literal x = AllPatterns(format, type, format.count(), 1), y = AllPatterns(format, type, 1, format.count());
+  const std::string shape = Str(type.name, "[", int64_t{format.count()} * format.count(), "]");
+  const auto text = [&](std::string_view result, std::string_view op, std::string_view attributes) {
+    return Str("ENTRY e { x = ", shape, " parameter(0)\n y = ", shape, " parameter(1)\n ROOT r = ", result, " ", op,
+               "(x, y)", attributes, " }");
+  };
+  for (const Binary& op : kBinaries) {
+    const auto result = RunOp(text(shape, op.opcode, ""), {x, y});
+    ASSERT_TRUE(result.has_value()) << op.opcode;
+    int wrong = 0;
+    for (int64_t i = 0; i < x.shape().NumElements() && wrong < 3; ++i) {
+      const double a = format.Value(i / format.count()), b = format.Value(i % format.count());
+      const double out = result->GetDouble(i), expected = format.Round(static_cast<float>(op.exact(a, b)));
+      if (Same(out, expected) || (expected != expected && !format.HasNan())) continue;
+      ++wrong;
+      ADD_FAILURE() << op.opcode << "(" << a << ", " << b << ") of " << type.name << " is " << out << ", not "
+                    << expected;
+    }
+  }
+  struct Direction {
+    const char* word;
+    bool (*holds)(double, double);
+  };
+  constexpr Direction kDirections[] = {
+      {"EQ", [](double a, double b) { return a == b; }}, {"NE", [](double a, double b) { return a != b; }},
+      {"LT", [](double a, double b) { return a < b; }},  {"LE", [](double a, double b) { return a <= b; }},
+      {"GT", [](double a, double b) { return a > b; }},  {"GE", [](double a, double b) { return a >= b; }},
+  };
+  for (const Direction& direction : kDirections) {
+    const std::string pred = Str("pred", shape.substr(shape.find('[')));
+    const auto result = RunOp(text(pred, "compare", Str(", direction=", direction.word)), {x, y});
+    ASSERT_TRUE(result.has_value()) << direction.word;
+    for (int64_t i = 0; i < x.shape().NumElements(); ++i) {
+      const double a = format.Value(i / format.count()), b = format.Value(i % format.count());
+      ASSERT_EQ(result->GetInt(i) != 0, direction.holds(a, b)) << a << " " << direction.word << " " << b;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Interp, Exhaustive, testing::ValuesIn(kTypes),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+// From each of the types to each other one.
+TEST(ExhaustiveConvert, BetweenNarrowFloats) {
+  for (const Type& from : kTypes) {
+    const Format source(from);
+    const Literal x = AllPatterns(source, from, 1, 1);
+    for (const Type& to : kTypes) {
+      const Format target(to);
+      const auto result = RunOp(Str("ENTRY e { x = ", from.name, "[", source.count(), "] parameter(0)\n ROOT r = ", to.name,
+                                    "[", source.count(), "] convert(x) }"),
+                                {x});
+      ASSERT_TRUE(result.has_value()) << from.name << " to " << to.name;
+      int wrong = 0;
+      for (uint32_t pattern = 0; pattern < source.count() && wrong < 3; ++pattern) {
+        const double in = source.Value(pattern), out = result->GetDouble(pattern);
+        const double expected = target.Round(static_cast<float>(in));
+        if (Same(out, expected) || (in != in && !target.HasNan())) continue;
+        ++wrong;
+        ADD_FAILURE() << in << " of " << from.name << " as " << to.name << " is " << out << ", not " << expected;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hlo
