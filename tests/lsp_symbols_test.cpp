@@ -8,6 +8,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "ir/async_sugar.h"
 #include "parser/parser.h"
 
 namespace hlo {
@@ -47,10 +48,16 @@ Uses UsesIn(const Module& module) {
       AddOperands(*inst, inst->range(), text, uses);
       for (const Instruction* before : inst->control_predecessors())
         uses.push_back(NameBegin(text, before->range().begin));
-      for (const Computation* called : CalledComputations(*inst)) {
-        const bool written = !called->range.empty() && text[called->range.begin] != '{';
-        if (written) uses.push_back(NameBegin(text, called->range.begin));
-      }
+      const auto add_called = [&](const Instruction& caller) {
+        for (const Computation* called : CalledComputations(caller)) {
+          const bool written = !called->range.empty() && text[called->range.begin] != '{';
+          if (written) uses.push_back(NameBegin(text, called->range.begin));
+        }
+      };
+      add_called(*inst);
+      // What OPCODE-start says it calls, the op calls that the parser wrapped.
+      const Instruction* wrapped = inst->Is(Opcode::kAsyncStart) ? WrappedInstruction(*inst) : nullptr;
+      if (wrapped != nullptr && wrapped->computation().range.empty()) add_called(*wrapped);
       std::sort(uses.begin(), uses.end());
     }
   }

@@ -404,7 +404,8 @@ void Printer::PrintAttributes(const Instruction& inst) {
       a.thread = AsyncAttrs().thread;
       return PrintFields(inst, a);
     }
-    case Opcode::kCollectiveBroadcast: {
+    case Opcode::kCollectiveBroadcast:
+    case Opcode::kCollectiveReduce: {
       CollectiveAttrs a = inst.attrs<CollectiveAttrs>();
       if (!a.has_dynamic_root) a.has_dynamic_root = false;
       return PrintFields(inst, a);

@@ -26,6 +26,43 @@ bool TakesResultAccuracy(Opcode opcode) {
   return complex_math || opcode == Opcode::kCbrt || opcode == Opcode::kErf;
 }
 
+// Some ops share the struct of their attributes without taking all of it.
+bool Takes(Opcode opcode, std::string_view attribute) {
+  static constexpr std::pair<Opcode, std::string_view> kForeign[] = {
+      {Opcode::kAllGather, "to_apply"},
+      {Opcode::kAllGather, "has_dynamic_root"},
+      {Opcode::kAllGather, "mode"},
+      {Opcode::kAllGatherStart, "to_apply"},
+      {Opcode::kAllGatherStart, "has_dynamic_root"},
+      {Opcode::kAllGatherStart, "mode"},
+      {Opcode::kAllReduce, "dimensions"},
+      {Opcode::kAllReduce, "has_dynamic_root"},
+      {Opcode::kAllReduceStart, "dimensions"},
+      {Opcode::kAllReduceStart, "has_dynamic_root"},
+      {Opcode::kAllToAll, "to_apply"},
+      {Opcode::kAllToAll, "use_global_device_ids"},
+      {Opcode::kAllToAll, "has_dynamic_root"},
+      {Opcode::kAllToAll, "mode"},
+      {Opcode::kAsyncDone, "output_to_operand_aliasing"},
+      {Opcode::kCollectiveBroadcast, "to_apply"},
+      {Opcode::kCollectiveBroadcast, "constrain_layout"},
+      {Opcode::kCollectiveBroadcast, "use_global_device_ids"},
+      {Opcode::kCollectiveBroadcast, "dimensions"},
+      {Opcode::kCollectiveBroadcast, "mode"},
+      {Opcode::kCollectiveReduce, "dimensions"},
+      {Opcode::kCollectiveReduce, "mode"},
+      {Opcode::kRaggedAllToAll, "to_apply"},
+      {Opcode::kRaggedAllToAll, "constrain_layout"},
+      {Opcode::kRaggedAllToAll, "use_global_device_ids"},
+      {Opcode::kRaggedAllToAll, "has_dynamic_root"},
+      {Opcode::kRaggedAllToAll, "mode"},
+      {Opcode::kReduceScatter, "has_dynamic_root"},
+      {Opcode::kScaledDot, "sparsity_config"},
+      {Opcode::kScaledDot, "block_scaling_config"},
+  };
+  return std::find(std::begin(kForeign), std::end(kForeign), std::pair(opcode, attribute)) == std::end(kForeign);
+}
+
 constexpr int64_t kMaxTupleShapes = 1000000;
 
 int64_t CountShapes(const Shape& shape) {
@@ -429,6 +466,7 @@ bool Reader::ReadAttributes(Pending& pending) {
                                                   ? std::span<const AttributeRow>()
                                                   : std::span<const AttributeRow>(kRowsOf<AsyncAttrs>);
   const std::span<const AttributeRow> common = kRowsOf<CommonAttrs>;
+  const bool wraps = pending.async == Pending::Async::kStart;  // Into a computation that `calls` cannot name.
   uint64_t seen = 0;
   while (Take(',')) {
     if (token_.kind != TokenKind::kAttribute) return FailExpected("an attribute (name=value)");
@@ -441,7 +479,7 @@ bool Reader::ReadAttributes(Pending& pending) {
       seen |= bit;
       return again ? Fail("P035", Str("attribute '", name.text, "' is given twice"), name.range()) : true;
     };
-    if (const AttributeRow* row = FindRow(own, name.text)) {
+    if (const AttributeRow* row = FindRow(own, name.text); row != nullptr && Takes(pending.opcode, name.text)) {
       if (!check_once(row - own.data())) return false;
       Advance();
       good = row->read(*this, pending.attributes.data());
@@ -454,7 +492,8 @@ bool Reader::ReadAttributes(Pending& pending) {
       Advance();
       if (!pending.common) pending.common.emplace();
       good = row->read(*this, &*pending.common);
-    } else if (const AttributeRow* row = FindRow(async, name.text)) {
+    } else if (const AttributeRow* row = FindRow(async, name.text);
+               row != nullptr && !(wraps && name.text == "calls")) {
       if (!check_once(48 + (row - async.data()))) return false;
       Advance();
       good = row->read(*this, &*pending.async_attributes);
@@ -475,18 +514,21 @@ bool Reader::ReadAttributes(Pending& pending) {
       Advance();
     } else {
       std::vector<std::string_view> known;
-      for (const auto rows : {own, async, common}) {
+      for (const AttributeRow& row : own) {
+        if (Takes(pending.opcode, row.name)) known.push_back(row.name);
+      }
+      const std::string its_own = Join(known, ", ");
+      for (const auto rows : {async, common}) {
         for (const AttributeRow& row : rows) known.push_back(row.name);
       }
       known.push_back("control-predecessors");
+      std::erase(known, name.text);  // Of another op.
       const auto near = NearNames(name.text, known, 1);
       Fail("P034",
-           Str("'", pending.opcode, "' has no attribute '", name.text, "'",
+           Str("'", Text(pending.opcode_range), "' has no attribute '", name.text, "'",
                near.empty() ? "" : Str("; did you mean '", near[0], "'?")),
            name.range());
-      if (!own.empty())
-        AddHint(Str("its own attributes are ",
-                    Join(std::vector<std::string_view>(known.begin(), known.begin() + own.size()), ", ")));
+      if (!its_own.empty()) AddHint(Str("its own attributes are ", its_own));
       return false;
     }
     if (!good) return false;
@@ -507,7 +549,8 @@ bool Reader::CheckRequired(const Pending& pending, uint64_t seen) {
 }
 
 bool Reader::ReadControlPredecessors(std::vector<Instruction*>& predecessors) {
-  return ReadBraced([&] {
+  if (!Expect('{', "'{' and the names of instructions")) return false;
+  do {
     if (token_.kind != TokenKind::kWord && token_.kind != TokenKind::kName)
       return FailExpected("the name of an instruction");
     Instruction** found = scope_->Find(token_.text);
@@ -515,8 +558,8 @@ bool Reader::ReadControlPredecessors(std::vector<Instruction*>& predecessors) {
       return Fail("V267", Str("control predecessor '", token_.text, "' is not defined above"), token_.range());
     if (*found != nullptr) predecessors.push_back(*found);
     Advance();
-    return true;
-  });
+  } while (Take(','));
+  return Expect('}', "',' or '}'");
 }
 
 // ---- Building ----------------------------------------------------------------------------------------------------
@@ -580,6 +623,10 @@ bool Reader::Build(Pending& pending, std::string_view name, Instruction*& inst) 
       return Fail("P036", Str("'", op, "' needs the attribute '", lacks_function ? "to_apply" : "dimensions", "'"),
                   pending.opcode_range);
     }
+    if (op == Opcode::kRaggedAllToAll && collective->dimension) {
+      Warn("W010", "dimensions of a ragged-all-to-all are ignored", pending.opcode_range);
+      pending.attributes.Get<CollectiveAttrs>().dimension.reset();
+    }
   }
   if (pending.broken) return true;
   if (pending.opcode == Opcode::kTuple && !CheckTupleSize(pending)) return false;
@@ -603,8 +650,10 @@ bool Reader::Build(Pending& pending, std::string_view name, Instruction*& inst) 
   for (Instruction* before : pending.predecessors) made.AddControlPredecessor(*before);
   if (made.Is(Opcode::kConditional) && !calls_broken) {
     const ConditionalAttrs& a = made.attrs<ConditionalAttrs>();
-    if (a.branches().empty() || (a.true_computation == nullptr) != (a.false_computation == nullptr)) {
-      return Fail("V147", "'conditional' needs true_computation and false_computation, or branch_computations",
+    const bool two = a.true_computation != nullptr && a.false_computation != nullptr;
+    const bool one = (a.true_computation != nullptr) != (a.false_computation != nullptr);
+    if (one || two == !a.branch_computations.empty()) {
+      return Fail("V147", "'conditional' needs either true_computation and false_computation, or branch_computations",
                   pending.opcode_range);
     }
   }

@@ -426,8 +426,7 @@ bool Reader::ReadNamedSharding(Sharding& value) {
 bool Reader::Read(Domain& value) {
   if (!Expect('{', "'{' of a domain")) return false;
   bool has_kind = false, has_entry = false, has_exit = false;
-  while (!token_.Is('}')) {
-    if (Take(',')) continue;
+  for (bool more = Take(','); more || !token_.Is('}'); more = Take(',')) {
     if (token_.kind != TokenKind::kAttribute) return FailExpected("kind=, entry= or exit=");
     const Token name = token_;
     Advance();

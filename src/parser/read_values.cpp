@@ -168,7 +168,7 @@ bool Reader::Read(OneDimension& value) {
 
 bool Reader::Read(ListOfLists& value) {
   value.clear();
-  return ReadBraced([&] { return Read(value.emplace_back()); });
+  return ReadList('{', '}', [&] { return Read(value.emplace_back()); });
 }
 
 bool Reader::Read(Window& value) {
@@ -281,7 +281,7 @@ bool Reader::Read(PaddingConfig& value) {
 
 bool Reader::Read(SliceRanges& value) {
   value.dims.clear();
-  return ReadBraced([&] {
+  return ReadList('{', '}', [&] {
     SliceDim& dim = value.dims.emplace_back();
     if (!Expect('[', "'[' of a range") || !ReadInt(dim.start, "the start of a range")) return false;
     if (!Expect(':', "':'") || !ReadInt(dim.limit, "the limit of a range")) return false;
@@ -312,12 +312,12 @@ bool Reader::Read(OperandAliases& value) {
 
 bool Reader::Read(ShapeList& value) {
   value.shapes.clear();
-  return ReadBraced([&] { return Read(value.shapes.emplace_back()); });
+  return ReadList('{', '}', [&] { return Read(value.shapes.emplace_back()); });
 }
 
 bool Reader::Read(std::vector<Precision>& value) {
   value.clear();
-  return ReadBraced([&] { return Read(value.emplace_back()); });
+  return ReadList('{', '}', [&] { return Read(value.emplace_back()); });
 }
 
 // ---- Values that are carried along in one spelling ---------------------------------------------------------------
@@ -528,16 +528,17 @@ bool Reader::ReadRows(std::span<const AttributeRow> rows, void* value, const cha
   if (!Take('{')) return FailExpected(Str("'{' of ", what));
   uint64_t seen = 0;
   size_t next = 0;
-  while (!token_.Is('}')) {
-    if (Take(',')) continue;
-    if (token_.kind != TokenKind::kAttribute) return FailExpected(Str("an item of ", what, " or '}'"));
+  for (bool more = Take(','); more || !token_.Is('}'); more = Take(',')) {
+    if (token_.kind != TokenKind::kAttribute) return FailExpected(Str("an item of ", what, more ? "" : " or '}'"));
     const AttributeRow* row = FindRow(rows, token_.text, next);
     const Token name = token_;
     Advance();
     if (row == nullptr) return Fail("P034", Str("'", name.text, "' is no item of ", what), name.range());
-    if (!row->read(*this, value)) return false;
     next = row - rows.data();
-    seen |= uint64_t{1} << next++;
+    const uint64_t bit = uint64_t{1} << next++;
+    if ((seen & bit) != 0) return Fail("P035", Str("'", name.text, "' is given twice"), name.range());
+    seen |= bit;
+    if (!row->read(*this, value)) return false;
   }
   for (size_t i = 0; i < rows.size(); ++i) {
     if (rows[i].presence == Presence::kRequired && (seen >> i & 1) == 0)
@@ -593,7 +594,16 @@ bool Reader::ReadPlainMetadata(Metadata& value) {
 }
 
 bool Reader::Read(Metadata& value) {
+  const uint32_t begin = token_.begin;
   if (!ReadPlainMetadata(value) && !ReadRows(kRowsOf<Metadata>, &value, "metadata")) return false;
+  for (const int64_t type : value.profile_type) {
+    if (type < 0 || type > 3)
+      return Fail("P037", Str("a profile_type of ", type, ", expected 0 to 3"), {begin, last_end_});
+  }
+  for (const int64_t place : {value.source_line, value.source_end_line, value.source_column, value.source_end_column}) {
+    if (place != static_cast<int32_t>(place))
+      return Fail("P042", Str("'", place, "' does not fit s32"), {begin, last_end_});
+  }
   if (value.stack_frame_id != 0) value.stack_frame_id = stack_frames_ ? stack_frames_->Intern(value.stack_frame_id) : 0;
   return true;
 }
@@ -639,7 +649,7 @@ bool Reader::Read(Computation*& value) {
 
 bool Reader::Read(std::vector<Computation*>& value) {
   value.clear();
-  return ReadBraced([&] { return Read(value.emplace_back()); });
+  return ReadList('{', '}', [&] { return Read(value.emplace_back()); });
 }
 
 }  // namespace hlo
