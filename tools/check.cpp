@@ -96,6 +96,7 @@ Result<ExitCode> CheckCommand(Args args) {
                 "Parse and verify: one line a file, `ok` or its diagnostics. Exit 0, or 3 when one was rejected.",
                 {"hlo check model.hlo", "hlo check --verify=off --json dumps/"});
   AddLoadFlags(flags, &load);
+  AddDeviceFlags(flags, &load);
   AddSplitFlag(flags, &load);
   flags.Group("Report");
   flags.Int("max_errors", &load.max_errors, "errors of the text that are looked for in one file", 1);

@@ -19,6 +19,11 @@ void AddLoadFlags(FlagSet& flags, LoadOptions* load) {
                "what stands for constant({...}), whose elements were not printed");
 }
 
+void AddDeviceFlags(FlagSet& flags, LoadOptions* load) {
+  flags.Int("num_replicas", &load->num_replicas, "replicas of the module; 0: as many as its header says");
+  flags.Int("num_partitions", &load->num_partitions, "partitions of each replica; 0: as many as the header says");
+}
+
 void AddSplitFlag(FlagSet& flags, LoadOptions* load) {
   flags.Bool("split_input_file", &load->split_input_file,
              "lines '// -----' part a file into modules: FILE#1, FILE#2, ...; one of them by that name");

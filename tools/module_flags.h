@@ -35,6 +35,8 @@ struct PrintFlags {
 
 void AddLoadFlags(FlagSet& flags, LoadOptions* load);
 // For commands that take several modules. After AddLoadFlags.
+// --num_replicas, --num_partitions
+void AddDeviceFlags(FlagSet& flags, LoadOptions* load);
 void AddSplitFlag(FlagSet& flags, LoadOptions* load);
 void AddPassFlags(FlagSet& flags, PassFlags* passes);
 // -o comes from the command.

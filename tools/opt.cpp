@@ -84,6 +84,7 @@ FlagSet MakeFlags(OptFlags* f) {
   flags.Bool("print_pass_instances", &f->print_pass_instances,
              "a line for each pass instance, to stderr; numbers for --opt_bisect_limit");
   AddLoadFlags(flags, &f->load);
+  AddDeviceFlags(flags, &f->load);
   AddSplitFlag(flags, &f->load);
   AddDumpFlags(flags, &f->dump);
   AddLogFlags(flags, &f->log);

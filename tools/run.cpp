@@ -40,6 +40,7 @@ FlagSet MakeFlags(RunFlags* f) {
                 "interpreter; say who is wrong.",
                 {"hlo-run model.hlo", "hlo-run --args=args.npz --save_outputs=out.npz model.hlo",
                  "hlo-run --platform=cpu --reference_platform=none --bench model.hlo",
+                 "hlo-run --platform=interpreter --num_replicas=4 --arg=r1.x=ones step.hlo      all devices",
                  "hlo-run 'dumps/*before_optimizations.txt'      one line a module"});
   RunOptions* run = &f->run;
   flags.Group("Where and against what");
@@ -69,13 +70,22 @@ FlagSet MakeFlags(RunFlags* f) {
   flags.String("args", &run->args, "FILE", ".npz or .npy, keys argN or parameter names; or an HloSnapshot");
   flags.Repeated("arg", &run->arg, "WHICH=SPEC",
                  "one parameter, by number or name, ahead of --args: f.npy, f.npz:KEY, @f.bin, {1,2}, zeros, ones, "
-                 "iota, special, uniform(a,b), normal(m,s), randint(a,b)");
+                 "iota, special, replica_id, uniform(a,b), normal(m,s), randint(a,b); r1.WHICH: of replica 1 alone, "
+                 "r1.p0.WHICH: of one partition of it");
   flags.Choice("input_profile", &run->input_profile, {"normal", "exact", "special", "ones", "zeros", "iota", "xla"},
                "how the others are made up");
   flags.Int("random_seed", &run->seed, "of made-up arguments", INT64_MIN);
   flags.Alias("seed", "random_seed");
+  flags.Choice("hlo_argument_mode", &run->argument_mode, {"use_shared_random_inputs", "use_device_id_as_input"},
+               "of several devices: all have the same, or each its number in every element");
   flags.String("save_args", &run->save_args, "FILE.npz", "keep what it ran with");
   flags.String("save_outputs", &run->save_outputs, "FILE.npz", "keep what came out");
+
+  flags.Group("Several devices (--platform=interpreter runs them all, in turns)");
+  AddDeviceFlags(flags, &run->load);
+  flags.Bool("check_replicas", &run->check_replicas, "replicas must have the same results, bit for bit");
+  flags.Choice("output_mode", &run->output_mode, {"return_device_0_outputs", "return_outputs"},
+               "whose results --print_literals and --save_outputs give: return_outputs: of all");
 
   AddPassFlags(flags, &f->passes);
   flags.Bool("reoptimize", &run->reoptimize, "run passes even over a module that is optimized already");

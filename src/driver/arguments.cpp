@@ -64,19 +64,96 @@ Result<std::vector<Literal>> ReadArgumentsOf(const std::string& path, const Modu
   return std::move(recorded->arguments);
 }
 
+// ---- What differs from device to device ----------------------------------------------------------------------------
+
+// Every element `number`.
+Literal FilledWith(const Shape& shape, int64_t number) {
+  Literal literal(shape);
+  for (Literal& element : literal.mutable_elements()) element = FilledWith(element.shape(), number);
+  if (!shape.IsArray()) return literal;
+  for (int64_t i = 0; i < shape.NumElements(); ++i) literal.SetDouble(i, static_cast<double>(number));
+  return literal;
+}
+
+struct DeviceSpec {
+  OfDevice of;  // {-1, -1}: all.
+  ArgumentSpec spec;
+};
+
+// Takes the --arg out of `specs` that do not mean the same for all devices.
+Result<std::vector<DeviceSpec>> TakeDeviceSpecs(std::vector<ArgumentSpec>& specs, const Module& module) {
+  std::vector<DeviceSpec> taken;
+  std::vector<ArgumentSpec> shared;
+  const auto parameters = module.entry().parameters();
+  for (ArgumentSpec& spec : specs) {
+    const bool is_name = std::ranges::any_of(parameters, [&](const Instruction* p) { return p->name() == spec.which; });
+    const auto of = is_name ? std::nullopt : SplitDevicePrefix(spec.which);
+    if (of) {
+      TRY(CheckDevice(*of, module, Str("--arg=", Escaped(spec.which), "=...")));
+      taken.push_back({{of->replica, of->partition, {}}, {std::string(of->key), spec.spec}});
+    } else if (Trim(spec.spec) == "replica_id") {
+      taken.push_back({{-1, -1, {}}, spec});
+    } else {
+      shared.push_back(std::move(spec));
+    }
+  }
+  specs = std::move(shared);
+  return taken;
+}
+
+using ByDevice = std::vector<std::vector<Literal>>;
+
+// By device: what it has instead of the shared arguments, by parameter.
+using OwnArguments = std::vector<std::map<int64_t, Literal>>;
+
+Result<OwnArguments> MakeOwnArguments(const Module& module, const RunOptions& options, ArgumentOptions make,
+                                      std::span<const DeviceSpec> specs) {
+  const int64_t partitions = module.header.num_partitions, devices = TRY(DeviceCount(module));
+  const std::map<int64_t, Literal> shared = TRY(GivenArguments(module, make));
+  OwnArguments own(devices);
+  for (int64_t device = 0; device < devices; ++device) {
+    if (options.argument_mode == "use_device_id_as_input") {
+      for (const Instruction* parameter : module.entry().parameters()) {
+        if (!shared.contains(parameter->parameter_number()))
+          own[device][parameter->parameter_number()] = FilledWith(parameter->shape(), device);
+      }
+    }
+    // From what is for all to what is for one.
+    make.replica = device / partitions;
+    for (int nearness = 0; nearness < 3; ++nearness) {
+      make.specs.clear();
+      for (const auto& [of, spec] : specs) {
+        if ((of.replica >= 0) + (of.partition >= 0) != nearness) continue;
+        if (of.replica >= 0 && of.replica != device / partitions) continue;
+        if (of.partition >= 0 && of.partition != device % partitions) continue;
+        make.specs.push_back(spec);
+      }
+      for (auto& [number, value] : TRY(GivenArguments(module, make))) own[device][number] = std::move(value);
+    }
+  }
+  return own;
+}
+
+ByDevice WithOwn(ByDevice by_device, const OwnArguments& own) {
+  for (size_t device = 0; device < by_device.size(); ++device) {
+    for (const auto& [number, value] : own[device]) by_device[device][number] = value;
+  }
+  return by_device;
+}
+
+// From a file, which may have arguments for each device.
+Result<ByDevice> ReadByDevice(const std::string& path, const Module& module, int64_t devices) {
+  if (devices > 1 && !TRY(ReadRecorded(path))) return ReadArgumentsByDevice(path, module);
+  return ByDevice(devices, TRY(ReadArgumentsOf(path, module)));
+}
+
 }  // namespace
 
 Result<RunArguments> PrepareArguments(const Module& module, const RunOptions& options, bool interpret,
                                       const InterpretOptions& interpreter) {
-  TRY(CheckMemory(module.entry(), interpreter));
+  const int64_t devices = options.platform == "interpreter" ? TRY(DeviceCount(module)) : 1;
+  TRY(CheckMemory(module.entry(), interpreter, devices));
   RunArguments arguments;
-  const auto timed_interpret = [&](std::span<const Literal> values) -> Result<Literal> {
-    const auto begin = std::chrono::steady_clock::now();
-    auto result = Interpret(module, values, interpreter);
-    arguments.reference_ms =
-        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
-    return result;
-  };
   ArgumentOptions make;
   make.seed = static_cast<uint64_t>(options.seed);
   const auto profile = InputProfileFromText(options.input_profile);
@@ -85,20 +162,45 @@ Result<RunArguments> PrepareArguments(const Module& module, const RunOptions& op
   make.profile = *profile;
   for (const std::string& text : options.arg) make.specs.push_back(TRY(ParseSpec(text)));
   make.parse_literal = ReadLiteralText;
+  const std::string given = make.specs.empty() ? "" : Str(", ", make.specs.size(), " given");
+  OwnArguments own(1);
+  if (devices > 1) {
+    const std::vector<DeviceSpec> specs = TRY(TakeDeviceSpecs(make.specs, module));
+    own = TRY(MakeOwnArguments(module, options, make, specs));
+  }
+  // Of several devices the first one's results tell whether the arguments suit.
+  const auto timed_interpret = [&](const ByDevice& values) -> Result<Literal> {
+    const auto begin = std::chrono::steady_clock::now();
+    Literal result = devices == 1 ? TRY(Interpret(module, values[0], interpreter))
+                                  : std::move(TRY(InterpretDevices(module, values, interpreter))[0]);
+    arguments.reference_ms =
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+    return result;
+  };
+  const auto keep = [&](ByDevice by_device) {
+    arguments.values = by_device[0];
+    if (devices > 1) arguments.by_device = std::move(by_device);
+  };
   if (!options.args.empty()) {
-    arguments.values = TRY(ReadArgumentsOf(options.args, module));
-    for (auto& [number, value] : TRY(GivenArguments(module, make))) arguments.values[number] = std::move(value);
+    ByDevice by_device = TRY(ReadByDevice(options.args, module, devices));
+    for (const auto& [number, value] : TRY(GivenArguments(module, make))) {
+      for (std::vector<Literal>& values : by_device) values[number] = value;
+    }
+    by_device = WithOwn(std::move(by_device), own);
     arguments.description = options.args;
-    if (interpret) arguments.reference = TRY(timed_interpret(arguments.values));
+    if (interpret) arguments.reference = TRY(timed_interpret(by_device));
+    keep(std::move(by_device));
     return arguments;
   }
-  if (interpret) make.interpret = timed_interpret;
+  const auto on_all = [&](std::span<const Literal> shared) {
+    return WithOwn(ByDevice(devices, std::vector<Literal>(shared.begin(), shared.end())), own);
+  };
+  if (interpret) make.interpret = [&](std::span<const Literal> shared) { return timed_interpret(on_all(shared)); };
   Arguments made = TRY(MakeArgumentsChecked(module, make));
-  arguments.values = std::move(made.values);
+  keep(on_all(made.values));
   arguments.reference = std::move(made.reference);
   arguments.non_finite_share = made.non_finite_share;
   arguments.notes = std::move(made.notes);
-  const std::string given = make.specs.empty() ? "" : Str(", ", make.specs.size(), " given");
   arguments.description = Str(options.input_profile, ", seed ", options.seed, given);
   return arguments;
 }

@@ -10,10 +10,11 @@
 namespace hlo {
 
 struct RunArguments {
-  std::vector<Literal> values;
-  std::string description;           // "normal, seed 0"; "args.npz".
-  std::optional<Literal> reference;  // The interpreter's results, when wanted.
-  double reference_ms = 0;           // Of the last interpretation.
+  std::vector<Literal> values;                  // Of device 0.
+  std::vector<std::vector<Literal>> by_device;  // Where there are several.
+  std::string description;                      // "normal, seed 0"; "args.npz".
+  std::optional<Literal> reference;             // The interpreter's results, when wanted.
+  double reference_ms = 0;                      // Of the last interpretation.
   double non_finite_share = 0;
   std::vector<std::string> notes;
 };

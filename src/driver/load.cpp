@@ -97,6 +97,8 @@ Result<std::unique_ptr<Module>> LoadModule(const std::string& path, const LoadOp
   std::vector<Diagnostic> of_text, of_rules;
   if (warnings != nullptr && level != VerifyLevel::kOff) parse.warnings = &of_text;
   auto module = TRY(ReadModule(source, parse));
+  if (options.num_replicas > 0) module->header.replica_count = options.num_replicas;
+  if (options.num_partitions > 0) module->header.num_partitions = options.num_partitions;
   TRY(Verify(*module, level, warnings == nullptr ? nullptr : &of_rules));
   if (warnings == nullptr) return module;
   *warnings = std::move(of_text);

@@ -18,9 +18,10 @@ struct LoadOptions {
   std::string verify = "default";  // strict, default, off
   int64_t max_input = int64_t{2} << 30;
   int64_t max_depth = 8192;
-  int64_t max_errors = 20;                      // Of one text.
-  std::string fill_elided_constants = "error";  // error, zeros, random, iota
-  bool split_input_file = false;                // Lines that begin with "// -----" part a file into modules.
+  int64_t max_errors = 20;                       // Of one text.
+  std::string fill_elided_constants = "error";   // error, zeros, random, iota
+  int64_t num_replicas = 0, num_partitions = 0;  // In place of the header's counts; 0: those.
+  bool split_input_file = false;                 // Lines that begin with "// -----" part a file into modules.
 };
 
 ParseOptions ParseOptionsOf(const LoadOptions& options);

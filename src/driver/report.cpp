@@ -88,6 +88,18 @@ std::string AlsoWrong(const LocalSummary& local, const std::string& culprit) {
   return Str("  also wrong: '", Join(std::span(others).first(shown), "', '"), "'", rest, "\n");
 }
 
+std::string DevicesText(const DevicesSummary& devices) {
+  const int64_t count = devices.replicas * devices.partitions;
+  std::string out = devices.partitions == 1 ? Counted(count, "replica")
+                    : devices.replicas == 1 ? Counted(count, "partition")
+                                            : Str(count, ": ", Counted(devices.replicas, "replica"), " of ",
+                                                  Counted(devices.partitions, "partition"));
+  if (devices.differing == 0) return out + "; all have the same results, bit for bit";
+  const std::string noun = devices.partitions == 1 ? "replica " : devices.replicas == 1 ? "partition " : "device ";
+  return Str(out, "; ", devices.differing, devices.differing == 1 ? " has" : " have", " other results than ", noun,
+             "0, first ", noun, devices.first, " in ", devices.first_output);
+}
+
 std::string Size(int64_t bytes) { return HumanBytes(static_cast<double>(bytes)); }
 
 std::string MemoryText(const gpu::MemoryReport& plan, int64_t process_peak_bytes) {
@@ -116,6 +128,7 @@ std::string ReportText(const RunReport& report) {
                HumanMilliseconds(times.run_max), ")\n");
   }
   if (report.platform == "interpreter") out += Str("  interpreter   run ", HumanMilliseconds(times.run), "\n");
+  if (report.devices) out += Str("  devices  ", DevicesText(*report.devices), "\n");
   if (report.compile) {
     out += Str("    ", Counted(report.compile->kernels, "kernel"), " (", report.compile->distinct_kernels,
                " different), ", Counted(report.compile->library_calls, "library call"), "\n");
@@ -191,6 +204,11 @@ std::string ReportJson(const RunReport& report) {
         .Key("live_bytes")
         .Value(report.memory->arena_lower_bound)
         .Close('}');
+  }
+  if (report.devices) {
+    json.Key("devices").Open('{').Key("replicas").Value(report.devices->replicas);
+    json.Key("partitions").Value(report.devices->partitions);
+    json.Key("differing").Value(report.devices->differing).Close('}');
   }
   json.Key("process_peak_bytes").Value(report.process_peak_bytes);
   if (report.compile) {

@@ -143,15 +143,87 @@ void Judge(RunReport* report) {
 }
 
 // The interpreter as the platform: there is nothing more basic to compare it with, but for a file of expected results.
-Status RunInterpreter(const Module& module, const std::vector<Literal>& arguments, const RunOptions& options,
-                      Progress& progress, RunReport* report, std::optional<Literal>* outputs) {
+// Results by device.
+Result<std::vector<Literal>> RunInterpreter(const Module& module, const RunArguments& arguments,
+                                            const RunOptions& options, Progress& progress, RunReport* report) {
   progress.Stage("interpreting");
   const auto begin = Clock::now();
-  *outputs = TRY(Interpret(module, arguments, InterpreterOptions(options)));
+  std::vector<Literal> outputs;
+  if (arguments.by_device.empty()) {
+    outputs.push_back(TRY(Interpret(module, arguments.values, InterpreterOptions(options))));
+  } else {
+    outputs = TRY(InterpretDevices(module, arguments.by_device, InterpreterOptions(options)));
+  }
   report->times.run = report->times.run_min = report->times.run_max = MillisecondsSince(begin);
   report->times.runs = 1;
   report->platform = "interpreter";
-  return {};
+  return outputs;
+}
+
+// The first output that has other bits, or "".
+std::string FirstDifference(const Literal& a, const Literal& b) {
+  std::string first;
+  ForEachLeaf(a.shape(), [&](const ShapeIndex& index, const Shape& leaf) {
+    if (first.empty() && leaf.IsArray() && !a.At(index).BitEquals(b.At(index)))
+      first = index.empty() ? "the output" : Str("output {", Join(index, ","), "}");
+  });
+  return first;
+}
+
+DevicesSummary CompareDevices(std::span<const Literal> outputs, const ModuleHeader& header) {
+  DevicesSummary summary = {.replicas = header.replica_count, .partitions = header.num_partitions};
+  for (size_t device = 1; device < outputs.size(); ++device) {
+    const std::string difference = FirstDifference(outputs[0], outputs[device]);
+    if (difference.empty()) continue;
+    if (summary.differing++ > 0) continue;
+    summary.first = static_cast<int64_t>(device);
+    summary.first_output = difference;
+  }
+  return summary;
+}
+
+// --check_replicas: of the devices of one partition all replicas have to agree.
+void CheckReplicas(std::span<const Literal> outputs, int64_t partitions, RunReport* report) {
+  for (int64_t device = partitions; device < static_cast<int64_t>(outputs.size()); ++device) {
+    const std::string difference = FirstDifference(outputs[device % partitions], outputs[device]);
+    if (difference.empty()) continue;
+    SetVerdict(report, Verdict::kMismatch, "");
+    report->detail =
+        Str("replica ", device / partitions, partitions == 1 ? "" : Str(" of partition ", device % partitions),
+            " differs from replica 0 in ", difference);
+    return;
+  }
+  SetVerdict(report, Verdict::kMatch, "");
+  report->detail = Str(outputs.size() / partitions, " replicas have the same results");
+}
+
+// An op that other devices have a part in, or that tells them apart; null if there is none.
+const Instruction* FindDeviceOp(const Module& module) {
+  for (const Computation* computation : module.Computations()) {
+    for (const Instruction* inst : computation->Instructions()) {
+      const bool channel = inst->Is(Opcode::kSend) || inst->Is(Opcode::kRecv);
+      if (channel ? !inst->attrs<ChannelAttrs>().is_host_transfer
+                  : inst->Is(kCollective) || inst->Is(Opcode::kReplicaId) || inst->Is(Opcode::kPartitionId))
+        return inst;
+    }
+  }
+  return nullptr;
+}
+
+// Kernels run on one device: that must be enough, or be said.
+Status CheckOneDeviceIsEnough(const Module& module, RunReport* report) {
+  const ModuleHeader& header = module.header;
+  if (header.replica_count == 1 && header.num_partitions == 1) return {};
+  const std::string devices = Str(header.replica_count, header.replica_count == 1 ? " replica" : " replicas", " and ",
+                                  header.num_partitions, header.num_partitions == 1 ? " partition" : " partitions");
+  const Instruction* inst = FindDeviceOp(module);
+  if (inst == nullptr) {
+    report->notes.push_back(Str("the module is for ", devices, ", which do not depend on each other; one runs"));
+    return {};
+  }
+  return std::unexpected(
+      UnsupportedAt(*inst, "U102", Str("'", inst->opcode(), "' among ", devices, ": kernels run on one device"))
+          .Hint("--platform=interpreter runs all of them"));
 }
 
 // What has no kernel may run all the same.
@@ -171,6 +243,19 @@ std::string LiteralsText(const Literal& result) {
   ForEachLeaf(result.shape(), [&](const ShapeIndex& index, const Shape& shape) {
     out += Str(shape, index.empty() ? "" : Str(" {", Join(index, ","), "}"), " ", Print(result.At(index)), "\n");
   });
+  return out;
+}
+
+// Those of all devices, each under its number.
+std::string LiteralsText(std::span<const Literal> results, int64_t partitions) {
+  std::string out;
+  for (size_t device = 0; device < results.size(); ++device) {
+    const int64_t number = static_cast<int64_t>(device);
+    out += partitions == 1
+               ? Str("replica ", number)
+               : Str("device ", number, " (replica ", number / partitions, ", partition ", number % partitions, ")");
+    out += ":\n" + LiteralsText(results[device]);
+  }
   return out;
 }
 
@@ -199,6 +284,7 @@ Result<RunReport> RunModule(const std::string& path, const RunOptions& options, 
   std::unique_ptr<gpu::Executable> executable;
   const bool interpreter_only = options.platform == "interpreter";
   if (!interpreter_only) {
+    TRY(CheckOneDeviceIsEnough(*module, &report));
     device = TRY(OpenPlatform(options.platform, &report.notes));
     report.platform = device->name();
     report.device = device->description();
@@ -245,12 +331,19 @@ Result<RunReport> RunModule(const std::string& path, const RunOptions& options, 
   report.times.reference = arguments.reference_ms;
   report.non_finite_outputs = arguments.non_finite_share;
   report.notes.insert(report.notes.end(), arguments.notes.begin(), arguments.notes.end());
-  if (!options.save_args.empty()) TRY(WriteNpz(options.save_args, "arg", arguments.values));
+  const int64_t partitions = module->header.num_partitions;
+  if (!options.save_args.empty()) {
+    TRY(arguments.by_device.empty() ? WriteNpz(options.save_args, "arg", arguments.values)
+                                    : WriteArgumentsByDevice(options.save_args, arguments.by_device, partitions));
+  }
 
   std::optional<Literal> outputs;
+  std::vector<Literal> by_device;  // Where there are several.
   if (interpreter_only) {
-    TRY(RunInterpreter(*module, arguments.values, options, progress, &report, &outputs));
+    by_device = TRY(RunInterpreter(*module, arguments, options, progress, &report));
+    outputs = by_device[0];
     report.times.reference = 0;
+    if (by_device.size() == 1) by_device.clear();
   } else {
     TRY(executable->Bind(arguments.values));
     TRY(TimeRuns(*executable, options, progress, &report.times));
@@ -259,8 +352,15 @@ Result<RunReport> RunModule(const std::string& path, const RunOptions& options, 
   }
   report.process_peak_bytes = ProcessPeakBytes();
   report.bits = Bits(*outputs);
-  if (!options.save_outputs.empty()) TRY(WriteOutputs(options.save_outputs, *outputs));
-  if (options.print_literals) report.literals = LiteralsText(*outputs);
+  const bool all_outputs = options.output_mode == "return_outputs" && !by_device.empty();
+  if (!options.save_outputs.empty()) {
+    TRY(all_outputs ? WriteOutputsByDevice(options.save_outputs, by_device, partitions)
+                    : WriteOutputs(options.save_outputs, *outputs));
+  }
+  if (options.print_literals)
+    report.literals = all_outputs ? LiteralsText(by_device, partitions) : LiteralsText(*outputs);
+  if (!by_device.empty()) report.devices = CompareDevices(by_device, module->header);
+  if (!by_device.empty() && options.check_replicas) CheckReplicas(by_device, partitions, &report);
 
   std::optional<Literal> expected = std::move(arguments.reference);
   if (interpreter_only) expected.reset();
@@ -272,7 +372,8 @@ Result<RunReport> RunModule(const std::string& path, const RunOptions& options, 
   report.ends_decide = mode == "tolerance" || mode == "bitwise";
   report.ends = mode == "bitwise" ? CompareBitwise(*expected, *outputs, options.compare)
                                   : CompareTolerance(*expected, *outputs, options.tolerance, options.compare);
-  if (report.ends_decide) SetVerdict(&report, report.ends->verdict, report.ends->reason);
+  const bool replicas_differ = report.exit == ExitCode::kNo;
+  if (report.ends_decide && !replicas_differ) SetVerdict(&report, report.ends->verdict, report.ends->reason);
   if (!interpreter_only && (mode == "auto" || mode == "local")) {
     progress.Stage("checking");
     TRY(CheckRun(*executable, arguments.values, options, progress, &report));
@@ -285,7 +386,7 @@ Result<RunReport> RunModule(const std::string& path, const RunOptions& options, 
                     &report.culprit));
   }
   report.times.check = MillisecondsSince(begin);
-  Judge(&report);
+  if (!replicas_differ) Judge(&report);
   return report;
 }
 

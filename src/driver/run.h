@@ -32,8 +32,9 @@ struct RunOptions {
   CompareOptions compare;
   int64_t work_limit = 2'000'000'000;
 
-  std::string args;              // .npz, .npy, a snapshot
-  std::vector<std::string> arg;  // WHICH=SPEC
+  std::string args;                                        // .npz, .npy, a snapshot
+  std::vector<std::string> arg;                            // WHICH=SPEC, rR.WHICH=SPEC
+  std::string argument_mode = "use_shared_random_inputs";  // use_device_id_as_input
   std::string input_profile = "normal";
   int64_t seed = 0;
 
@@ -44,6 +45,9 @@ struct RunOptions {
   bool allow_tf32 = false;
   std::vector<std::string> library_path;
   std::string inject;  // gpu::CompileOptions::inject; tests only.
+
+  bool check_replicas = false;
+  std::string output_mode = "return_device_0_outputs";  // return_outputs
 
   bool bench = false;
   int64_t num_repeats = 1;
@@ -81,6 +85,14 @@ struct DataflowSummary {
   bool sound = true;
 };
 
+// Of a module that runs on several: device = replica * partitions + partition.
+struct DevicesSummary {
+  int64_t replicas = 1, partitions = 1;
+  int64_t differing = 0;     // Devices whose results are not those of device 0.
+  int64_t first = 0;         // Of them.
+  std::string first_output;  // That differs there.
+};
+
 struct Culprit {
   enum class Kind : uint8_t { kNone, kPass, kKernel, kLibrary, kRuntime };
   Kind kind = Kind::kNone;
@@ -102,6 +114,7 @@ struct RunReport {
   double non_finite_outputs = 0;  // Share of the reference's float outputs.
   std::string platform, device;   // "cpu", "AVX-512, 2 threads"
   RunTimes times;
+  std::optional<DevicesSummary> devices;
   std::optional<gpu::MemoryReport> memory;  // What the plan says.
   int64_t process_peak_bytes = 0;           // Resident, up to the end of the runs; the reference is part of it.
   std::optional<gpu::CompileReport> compile;

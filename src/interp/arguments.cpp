@@ -370,6 +370,11 @@ Result<Literal> MakeLiteral(const Shape& shape, std::string_view spec, uint64_t 
     own.profile = *InputProfileFromText(spec);
     return make();
   }
+  if (spec == "replica_id") {
+    Literal literal(shape);
+    for (int64_t i = 0; i < shape.NumElements(); ++i) literal.SetDouble(i, static_cast<double>(options.replica));
+    return literal;
+  }
   if (ParseCall(spec, "uniform", &a, &b)) {
     if (!IsFloat(shape.type()) || !(a <= b))
       FAIL(UsageError("A006", Str("uniform(a,b) needs floats and a <= b; the parameter is ", shape)));
@@ -395,8 +400,8 @@ Result<Literal> MakeLiteral(const Shape& shape, std::string_view spec, uint64_t 
   }
   if (options.parse_literal) return options.parse_literal(shape, spec);
   FAIL(UsageError("A006", Str("'", Escaped(spec),
-                              "' is no argument: zeros, ones, iota, special, uniform(a,b), normal(m,s), randint(a,b), "
-                              "a file or a literal")));
+                              "' is no argument: zeros, ones, iota, special, replica_id, uniform(a,b), normal(m,s), "
+                              "randint(a,b), a file or a literal")));
 }
 
 Result<std::map<int64_t, Literal>> GivenArguments(const Module& module, const ArgumentOptions& options) {

@@ -38,11 +38,13 @@ std::string_view ToString(InputProfile profile);
 // --arg=WHICH=SPEC.
 struct ArgumentSpec {
   std::string which;  // Number or name of the parameter.
-  std::string spec;   // zeros, ones, iota, special, uniform(a,b), normal(m,s), randint(a,b), a file, or a literal.
+  std::string
+      spec;  // replica_id, zeros, ones, iota, special, uniform(a,b), normal(m,s), randint(a,b), a file, or a literal.
 };
 
 struct ArgumentOptions {
   uint64_t seed = 0;
+  int64_t replica = 0;  // What the generator replica_id gives.
   InputProfile profile = InputProfile::kNormal;
   bool constrain = true;                           // --constrain_inputs
   std::optional<std::pair<double, double>> range;  // --arg_range: floats of every profile.

@@ -18,7 +18,8 @@ constexpr int64_t kGrain = 1 << 15;  // Elements of one piece of a parallel elem
 // What the frames of the interpreter do.
 constexpr bool IsFrameOp(Opcode opcode) {
   return opcode == Opcode::kParameter || opcode == Opcode::kCall || opcode == Opcode::kFusion ||
-         opcode == Opcode::kWhile || opcode == Opcode::kConditional || opcode == Opcode::kAsyncStart;
+         opcode == Opcode::kWhile || opcode == Opcode::kConditional || opcode == Opcode::kAsyncStart ||
+         MeetsDevices(opcode);
 }
 
 constexpr auto kHandlers = [] {
@@ -32,8 +33,8 @@ constexpr auto kHandlers = [] {
 
 }  // namespace
 
-Session::Session(const InterpretOptions& options, int nesting)
-    : rng_state{0x7012395 ^ options.seed, 0}, options_(options), nesting_(nesting) {}
+Session::Session(const InterpretOptions& options, int nesting, std::optional<DevicePlace> place)
+    : rng_state{0x7012395 ^ options.seed, 0}, options_(options), nesting_(nesting), place_(place) {}
 Session::~Session() = default;
 
 Result<const ScalarBody*> Session::Body(const Computation& computation) {
@@ -134,57 +135,36 @@ Result<Literal> EvalGetDimensionSize(Evaluation& e) {
                          e.operands[0].shape().dim(e.inst.attrs<OneDimensionAttrs>().dimension.value));
 }
 
-// ---- One process: collectives on a group of one --------------------------------------------------------------------
-
-Result<Literal> EvalReplicaId(Evaluation&) { return Literal::Scalar(PrimitiveType::kU32, int64_t{0}); }
-Result<Literal> EvalPartitionId(Evaluation&) { return Literal::Scalar(PrimitiveType::kU32, int64_t{0}); }
+// ---- Several devices -----------------------------------------------------------------------------------------------
 
 namespace {
 
-// Groups are of one process when the module runs on one; then the result is the operand, or the tuple of operands.
-Result<Literal> OnOneProcess(Evaluation& e) {
+Result<Literal> NumberOf(Evaluation& e, int64_t DevicePlace::* number) {
   const ModuleHeader& header = e.inst.module().header;
-  if (header.replica_count != 1 || header.num_partitions != 1) {
-    FAIL(UnsupportedAt(e.inst, "U002",
-                       Str("'", e.inst.opcode(), "' over ", header.replica_count, " replicas and ",
-                           header.num_partitions, " partitions is not supported by the interpreter")));
-  }
-  Literal result = e.operands.size() == 1 ? e.operands[0] : Literal::Tuple({e.operands.begin(), e.operands.end()});
-  if (!Compatible(result.shape(), e.inst.shape())) {
-    FAIL(UnsupportedAt(
-        e.inst, "U002",
-        Str("'", e.inst.opcode(), "' from ", result.shape(), " to ", e.inst.shape(), " needs several processes")));
-  }
-  return result;
+  if (e.session.place()) return Literal::Scalar(PrimitiveType::kU32, *e.session.place().*number);
+  if (header.replica_count == 1 && header.num_partitions == 1) return Literal::Scalar(PrimitiveType::kU32, int64_t{0});
+  FAIL(UnsupportedAt(e.inst, "U002",
+                     Str("'", e.inst.opcode(), "' of one device alone out of ", header.replica_count, " replicas and ",
+                         header.num_partitions, " partitions")));
 }
 
 }  // namespace
 
-Result<Literal> EvalAllReduce(Evaluation& e) { return OnOneProcess(e); }
-Result<Literal> EvalAllReduceStart(Evaluation& e) { return OnOneProcess(e); }
-Result<Literal> EvalAllReduceDone(Evaluation& e) { return std::move(e.operands[0]); }
-Result<Literal> EvalAllGather(Evaluation& e) { return OnOneProcess(e); }
-Result<Literal> EvalReduceScatter(Evaluation& e) { return OnOneProcess(e); }
-Result<Literal> EvalAllToAll(Evaluation& e) { return OnOneProcess(e); }
-Result<Literal> EvalCollectiveBroadcast(Evaluation& e) { return OnOneProcess(e); }
+Result<Literal> EvalReplicaId(Evaluation& e) { return NumberOf(e, &DevicePlace::replica); }
+Result<Literal> EvalPartitionId(Evaluation& e) { return NumberOf(e, &DevicePlace::partition); }
 
-// Who is no target gets zeros, also when there is only one process.
-Result<Literal> EvalCollectivePermute(Evaluation& e) {
-  const PermuteAttrs& attrs = e.inst.attrs<PermuteAttrs>();
-  if (attrs.slice_sizes)
-    FAIL(UnsupportedAt(e.inst, "U002", "collective-permute with slice_sizes is not supported by the interpreter"));
-  Literal result = TRY(OnOneProcess(e));
-  return attrs.source_target_pairs.empty() ? Literal(e.inst.shape()) : result;
-}
+// What a start began is done when the start has run.
+Result<Literal> EvalAllReduceDone(Evaluation& e) { return std::move(e.operands[0]); }
+Result<Literal> EvalAllGatherDone(Evaluation& e) { return e.operands[0].elements()[1]; }
+Result<Literal> EvalCollectivePermuteDone(Evaluation& e) { return e.operands[0].elements()[1]; }
+Result<Literal> EvalSendDone(Evaluation&) { return Literal(Shape::Token()); }
 
 // ---- What is not supported -----------------------------------------------------------------------------------------
 
 namespace {
 // clang-format off
 #define UNSUPPORTED_OPS(X) \
-  X(AllGatherDone) X(AllGatherStart) X(CollectivePermuteDone) X(CollectivePermuteStart) X(CollectiveReduce) \
-  X(DynamicReshape) X(Infeed) X(Outfeed) X(RaggedAllToAll) X(RaggedDot) X(Recv) X(RecvDone) X(ScaledDot) X(Send) \
-  X(SendDone) X(SetDimensionSize) X(Shuffle)
+  X(CollectiveReduce) X(DynamicReshape) X(Infeed) X(Outfeed) X(RaggedDot) X(ScaledDot) X(SetDimensionSize) X(Shuffle)
 // clang-format on
 
 constexpr Opcode kUnsupported[] = {

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <unordered_map>
 
@@ -14,10 +15,15 @@ namespace hlo {
 
 class ScalarBody;
 
+// Where a device stands among those that run together.
+struct DevicePlace {
+  int64_t replica = 0, partition = 0;
+};
+
 // What one interpretation shares among its instructions.
 class Session {
  public:
-  explicit Session(const InterpretOptions& options, int nesting = 0);
+  explicit Session(const InterpretOptions& options, int nesting = 0, std::optional<DevicePlace> place = {});
   ~Session();
   Session(const Session&) = delete;
 
@@ -26,12 +32,15 @@ class Session {
   Result<const ScalarBody*> Body(const Computation& computation);
   // Interpretations within interpretations, for scalar computations that are not made of elementwise ops alone.
   int nesting() const { return nesting_; }
+  // Null where one device of several is interpreted alone, or a computation within an instruction.
+  const std::optional<DevicePlace>& place() const { return place_; }
 
   uint64_t rng_state[2];  // Low word first: rng-get-and-update-state, and where `rng` draws from.
 
  private:
   const InterpretOptions& options_;
   const int nesting_;
+  const std::optional<DevicePlace> place_;
   std::unordered_map<const Computation*, std::unique_ptr<ScalarBody>> bodies_;
 };
 
@@ -44,9 +53,28 @@ struct Evaluation {
 };
 
 using Handler = Result<Literal> (*)(Evaluation& e);
-// Null for what the frames of the interpreter do themselves (parameter, call, while ...).
+// Null for what the frames of the interpreter do themselves: parameter, call, while ..., and where devices meet.
 Handler HandlerOf(Opcode opcode);
 bool IsUnsupported(Opcode opcode);
+// Its value needs other devices, or goes to them: meetings.h.
+constexpr bool MeetsDevices(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kAllGather:
+    case Opcode::kAllGatherStart:
+    case Opcode::kAllReduce:
+    case Opcode::kAllReduceStart:
+    case Opcode::kAllToAll:
+    case Opcode::kCollectiveBroadcast:
+    case Opcode::kCollectivePermute:
+    case Opcode::kCollectivePermuteStart:
+    case Opcode::kRaggedAllToAll:
+    case Opcode::kRecv:
+    case Opcode::kRecvDone:
+    case Opcode::kReduceScatter:
+    case Opcode::kSend: return true;
+    default: return false;
+  }
+}
 
 // One function for each opcode that is not elementwise; one that is missing does not link, with its name in the
 // message.

@@ -5,12 +5,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <deque>
 #include <fstream>
 #include <new>
 
 #include "base/check.h"
 #include "base/text.h"
 #include "interp/evaluation.h"
+#include "interp/meetings.h"
 #include "interp/program.h"
 #include "ir/module.h"
 
@@ -35,26 +37,25 @@ struct Frame {
   bool in_condition = false;
 };
 
+// One device.
 class Runner {
  public:
-  Runner(const InterpretOptions& options, int nesting)
-      : options_(options), programs_(options), session_(options, nesting) {}
+  // Null `meetings`: one device of several alone, or a computation within an instruction.
+  Runner(const InterpretOptions& options, int nesting, Programs& programs, Meetings* meetings = nullptr, int device = 0,
+         std::optional<DevicePlace> place = {})
+      : options_(options),
+        programs_(programs),
+        session_(options, nesting, place),
+        meetings_(meetings),
+        device_(device) {}
 
-  Result<Literal> Run(const Computation& computation, std::span<const Literal> args) {
-    TRY(Push(computation, {args.begin(), args.end()}));
-    return Loop();
+  Status Start(const Computation& computation, std::span<const Literal> args) {
+    return Push(computation, {args.begin(), args.end()});
   }
 
-  Result<Literal> RunOne(const Instruction& inst, std::span<const Literal> operands) {
-    const Program program = ProgramOf(inst);
-    frames_.push_back({&program, {operands.begin(), operands.end()}});
-    frames_.back().slots.resize(program.slots);
-    return Loop();
-  }
-
- private:
-  Result<Literal> Loop() {
-    for (;;) {
+  // The result; null when the device waits for others.
+  Result<std::optional<Literal>> Run() {
+    while (!waits_) {
       Frame& frame = frames_.back();
       if (frame.next == frame.program->steps.size()) {
         Literal result = std::move(frame.slots[frame.program->root]);
@@ -65,8 +66,23 @@ class Runner {
       }
       TRY(DoStep(frame));
     }
+    return std::nullopt;
   }
 
+  // What the device waited for.
+  Status Deliver(Literal value) {
+    waits_ = false;
+    Frame& frame = frames_.back();
+    return Finish(frame, frame.program->steps[frame.next], std::move(value));
+  }
+
+  // The first step of `program` has its operands.
+  void StartOne(const Program& program, std::span<const Literal> operands) {
+    frames_.push_back({&program, {operands.begin(), operands.end()}});
+    frames_.back().slots.resize(program.slots);
+  }
+
+ private:
   Status Push(const Computation& computation, std::vector<Literal> args) {
     if (static_cast<int64_t>(frames_.size()) >= options_.max_depth) {
       FAIL(LimitError("R005", Str("calls nested deeper than ", options_.max_depth, " at '", computation.name(),
@@ -117,11 +133,28 @@ class Runner {
       }
       default: break;
     }
+    if (step.handler == nullptr) return Meet(frame, step, std::move(operands));
     Evaluation evaluation = {inst, operands, session_};
     auto value = step.handler(evaluation);
     if (!value) return std::unexpected(std::move(value).error());
     operands.clear();
     return Finish(frame, step, std::move(*value));
+  }
+
+  Status Meet(Frame& frame, const Step& step, std::vector<Literal> operands) {
+    if (meetings_ == nullptr) {
+      const ModuleHeader& header = step.inst->module().header;
+      const bool one = header.replica_count == 1 && header.num_partitions == 1;
+      FAIL(UnsupportedAt(*step.inst, "U002",
+                         Str("'", step.inst->opcode(), "' ",
+                             one ? std::string("in the computation of an instruction")
+                                 : Str("of one device alone out of ", header.replica_count, " replicas and ",
+                                       header.num_partitions, " partitions"))));
+    }
+    std::optional<Literal> value = TRY(meetings_->Arrive(device_, *step.inst, std::move(operands), session_));
+    if (value) return Finish(frame, step, std::move(*value));
+    waits_ = true;
+    return {};
   }
 
   // true: 0, false: 1; an index that is out of range: the last.
@@ -194,8 +227,11 @@ class Runner {
   }
 
   const InterpretOptions& options_;
-  Programs programs_;
+  Programs& programs_;
   Session session_;
+  Meetings* const meetings_;
+  const int device_;
+  bool waits_ = false;
   std::vector<Frame> frames_;
   int64_t steps_ = 0;
 };
@@ -217,10 +253,10 @@ Status CheckArguments(const Computation& computation, std::span<const Literal> a
 
 }  // namespace
 
-Status CheckMemory(const Computation& computation, const InterpretOptions& options) {
+Status CheckMemory(const Computation& computation, const InterpretOptions& options, int64_t devices) {
   const int64_t limit = options.memory_limit > 0 ? options.memory_limit : DefaultMemoryLimit();
   const Peak peak = PlannedPeak(computation);
-  if (peak.bytes <= limit) return {};
+  if (peak.bytes <= limit / devices) return {};
   const Instruction& largest = *peak.largest;
   const std::string bound = Str("limit ", HumanBytes(static_cast<double>(limit)), " (--memory_limit)");
   const double size = static_cast<double>(largest.shape().ByteSize());
@@ -228,8 +264,9 @@ Status CheckMemory(const Computation& computation, const InterpretOptions& optio
       "R004",
       size > static_cast<double>(limit)
           ? Str("instruction '", largest.name(), "' needs ", HumanBytes(size), " for ", largest.shape(), ", ", bound)
-          : Str("values alive at once need ", HumanBytes(static_cast<double>(peak.bytes)), ", of which '",
-                largest.name(), "' ", largest.shape(), " is the largest with ", HumanBytes(size), "; ", bound),
+          : Str("values alive at once need ", HumanBytes(static_cast<double>(peak.bytes)),
+                devices == 1 ? "" : Str(" on each of ", devices, " devices"), ", of which '", largest.name(), "' ",
+                largest.shape(), " is the largest with ", HumanBytes(size), "; ", bound),
       largest.range());
   error.source = largest.module().source;
   return std::unexpected(std::move(error));
@@ -238,26 +275,100 @@ Status CheckMemory(const Computation& computation, const InterpretOptions& optio
 Result<Literal> EvaluateNested(const Computation& computation, std::span<const Literal> args,
                                const InterpretOptions& options, int nesting) {
   try {
-    return Runner(options, nesting).Run(computation, args);
+    Programs programs(options);
+    Runner runner(options, nesting, programs);
+    TRY(runner.Start(computation, args));
+    return *TRY(runner.Run());
   } catch (const std::bad_alloc&) {
     FAIL(LimitError("R004", Str("out of memory while interpreting '", computation.name(), "' (--memory_limit)")));
   }
 }
 
+namespace {
+
+// One device; alone among several it does not know its place.
+Result<Literal> RunAlone(const Module& module, const InterpretOptions& options,
+                         const std::function<Status(Runner&)>& start) {
+  const bool one = module.header.replica_count == 1 && module.header.num_partitions == 1;
+  Meetings meetings(DeviceGrid{});
+  Programs programs(options);
+  Runner runner(options, 0, programs, one ? &meetings : nullptr, 0);
+  TRY(start(runner));
+  std::optional<Literal> value = TRY(runner.Run());
+  TRY(meetings.CheckAllDone());
+  return std::move(*value);  // Who is done has a value.
+}
+
+// They take turns: who can go on, in the order in which they became able to.
+Result<std::vector<Literal>> RunTogether(const Module& module, const DeviceGrid& grid,
+                                         std::span<const std::vector<Literal>> args, const InterpretOptions& options) {
+  const int devices = static_cast<int>(grid.count());
+  Meetings meetings(grid);
+  Programs programs(options);
+  std::deque<Runner> runners;
+  std::deque<int> ready;
+  for (int device = 0; device < devices; ++device) {
+    const DevicePlace place = {device / grid.partitions, device % grid.partitions};
+    Runner& runner = runners.emplace_back(options, 0, programs, &meetings, device, place);
+    TRY(runner.Start(module.entry(), args[args.size() == 1 ? 0 : device]));
+    ready.push_back(device);
+  }
+  std::vector<Literal> results(devices);
+  while (!ready.empty()) {
+    const int device = ready.front();
+    ready.pop_front();
+    std::optional<Literal> result = TRY(runners[device].Run());
+    if (result) results[device] = std::move(*result);
+    for (auto& [other, value] : meetings.TakeReady()) {
+      TRY(runners[other].Deliver(std::move(value)));
+      ready.push_back(other);
+    }
+  }
+  TRY(meetings.CheckAllDone());
+  return results;
+}
+
+}  // namespace
+
 Result<Literal> EvaluateComputation(const Computation& computation, std::span<const Literal> args,
                                     const InterpretOptions& options) {
   TRY(CheckArguments(computation, args));
   TRY(CheckMemory(computation, options));
-  return EvaluateNested(computation, args, options, 0);
+  try {
+    return RunAlone(computation.module(), options, [&](Runner& runner) { return runner.Start(computation, args); });
+  } catch (const std::bad_alloc&) {
+    FAIL(LimitError("R004", Str("out of memory while interpreting '", computation.name(), "' (--memory_limit)")));
+  }
 }
 
 Result<Literal> Interpret(const Module& module, std::span<const Literal> args, const InterpretOptions& options) {
   return EvaluateComputation(module.entry(), args, options);
 }
 
+Result<int64_t> DeviceCount(const Module& module) { return TRY(GridOf(module)).count(); }
+
+Result<std::vector<Literal>> InterpretDevices(const Module& module, std::span<const std::vector<Literal>> args,
+                                              const InterpretOptions& options) {
+  const DeviceGrid grid = TRY(GridOf(module));
+  const Computation& entry = module.entry();
+  CHECK(args.size() == 1 || static_cast<int64_t>(args.size()) == grid.count(), "arguments of ", args.size(),
+        " devices for ", grid.count());
+  for (const std::vector<Literal>& of_device : args) TRY(CheckArguments(entry, of_device));
+  TRY(CheckMemory(entry, options, grid.count()));
+  try {
+    return RunTogether(module, grid, args, options);
+  } catch (const std::bad_alloc&) {
+    FAIL(LimitError("R004", Str("out of memory while interpreting ", grid.count(), " devices (--memory_limit)")));
+  }
+}
+
 Result<Literal> Evaluate(const Instruction& inst, std::span<const Literal> operands, const InterpretOptions& options) {
   try {
-    return Runner(options, 0).RunOne(inst, operands);
+    const Program program = ProgramOf(inst);
+    return RunAlone(inst.module(), options, [&](Runner& runner) {
+      runner.StartOne(program, operands);
+      return Status();
+    });
   } catch (const std::bad_alloc&) {
     FAIL(LimitError("R004", Str("out of memory at '", inst.name(), "' (--memory_limit)")));
   }

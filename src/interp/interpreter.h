@@ -4,7 +4,8 @@
 // number of threads, so the same module and arguments give the same bits everywhere. What is not implemented returns an
 // error of kUnsupported that names the op; nothing is approximated.
 //
-// Calls, loops and branches are frames on an explicit stack; deep nesting costs memory, not stack.
+// Calls, loops and branches are frames on an explicit stack; deep nesting costs memory, not stack. Several devices take
+// turns: each runs until it needs what another has yet to give.
 #ifndef HLO_INTERP_INTERPRETER_H_
 #define HLO_INTERP_INTERPRETER_H_
 
@@ -40,13 +41,22 @@ struct InterpretOptions {
 };
 
 // R004 when the values alive at once, arguments included, need more than memory_limit; planned, nothing is allocated.
-Status CheckMemory(const Computation& computation, const InterpretOptions& options = {});
+Status CheckMemory(const Computation& computation, const InterpretOptions& options = {}, int64_t devices = 1);
 
 // The value of the entry computation. Arguments must have the shapes of the parameters (layouts aside); the error
-// [A004] names the parameter otherwise.
+// [A004] names the parameter otherwise. What needs other devices is kUnsupported unless the module runs on one.
 Result<Literal> Interpret(const Module& module, std::span<const Literal> args, const InterpretOptions& options = {});
 Result<Literal> EvaluateComputation(const Computation& computation, std::span<const Literal> args,
                                     const InterpretOptions& options = {});
+// replica_count * num_partitions of the module. Errors: [R004] more than one process runs; [R040] counts below 1.
+Result<int64_t> DeviceCount(const Module& module);
+
+// The value of the entry computation on each of the replica_count * num_partitions devices of the module; the number of
+// a device is replica * num_partitions + partition. `args` by device, or once for all. Limits and observers hold for
+// each device. Error [R040], with exit code 1, when devices wait for each other and none can go on: it says who waits
+// where.
+Result<std::vector<Literal>> InterpretDevices(const Module& module, std::span<const std::vector<Literal>> args,
+                                              const InterpretOptions& options = {});
 // One instruction, from the values of its operands.
 Result<Literal> Evaluate(const Instruction& inst, std::span<const Literal> operands,
                          const InterpretOptions& options = {});

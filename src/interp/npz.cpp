@@ -327,12 +327,21 @@ Result<Literal> LiteralFromNpy(const NpyArray& array, const Shape& shape, const 
 
 namespace {
 
+// Arrays of a file, under the keys that count for one device.
+using KeyedArrays = std::vector<std::pair<std::string, const NpyArray*>>;
+
+KeyedArrays Keyed(const NpzArrays& arrays) {
+  KeyedArrays keyed;
+  for (const auto& [name, array] : arrays) keyed.emplace_back(name, &array);
+  return keyed;
+}
+
 std::string WantedBy(const Instruction& parameter) {
   return Str("argument ", parameter.parameter_number(), " ('", parameter.name(), "')");
 }
 
 Error NoKey(const std::string& wanted_by, const Shape& shape, const std::string& path, const std::string& key,
-            const NpzArrays& arrays, std::string_view advice) {
+            const KeyedArrays& arrays, std::string_view advice) {
   std::vector<std::string> keys;
   for (const auto& [name, array] : arrays) keys.push_back(Str("'", Escaped(name), "'"));
   return Rejected("A003", Str(wanted_by, " wants ", shape, ", ", Escaped(path), " has no key '", Escaped(key), "'"))
@@ -340,7 +349,7 @@ Error NoKey(const std::string& wanted_by, const Shape& shape, const std::string&
 }
 
 // `parameter` from the arrays, with `stem` as the key of the whole.
-Result<Literal> ReadParameter(const Shape& shape, ShapeIndex& index, const std::string& stem, const NpzArrays& arrays,
+Result<Literal> ReadParameter(const Shape& shape, ShapeIndex& index, const std::string& stem, const KeyedArrays& arrays,
                               const std::string& path, const std::string& wanted_by) {
   if (shape.IsToken()) return Literal(shape);
   if (shape.IsTuple()) {
@@ -354,15 +363,12 @@ Result<Literal> ReadParameter(const Shape& shape, ShapeIndex& index, const std::
   }
   const std::string key = KeyOf(stem, index);
   for (const auto& [name, array] : arrays) {
-    if (name == key) return LiteralFromNpy(array, shape, wanted_by, key.empty() ? path : Str(path, ":", key));
+    if (name == key) return LiteralFromNpy(*array, shape, wanted_by, key.empty() ? path : Str(path, ":", key));
   }
   FAIL(NoKey(wanted_by, shape, path, key, arrays, "'argN', the parameters' names, or 'N' are looked for"));
 }
 
-}  // namespace
-
-Result<std::vector<Literal>> ReadArguments(const std::string& path, const Module& module) {
-  NpzArrays arrays = TRY(ReadNpz(path));
+Result<std::vector<Literal>> ArgumentsFrom(KeyedArrays arrays, const std::string& path, const Module& module) {
   const auto parameters = module.entry().parameters();
   const auto has_all = [&](auto&& stem_of) {
     for (const Instruction* parameter : parameters) {
@@ -417,6 +423,81 @@ Result<std::vector<Literal>> ReadArguments(const std::string& path, const Module
   return args;
 }
 
+}  // namespace
+
+Result<std::vector<Literal>> ReadArguments(const std::string& path, const Module& module) {
+  const NpzArrays arrays = TRY(ReadNpz(path));
+  return ArgumentsFrom(Keyed(arrays), path, module);
+}
+
+std::optional<OfDevice> SplitDevicePrefix(std::string_view key) {
+  const auto take = [&](char letter, int64_t* number) {
+    const size_t dot = key.find('.');
+    if (dot == std::string_view::npos || dot < 2 || key[0] != letter ||
+        key.substr(1, dot - 1).find_first_not_of("0123456789") != std::string_view::npos ||
+        !ParseInt(key.substr(1, dot - 1), number))
+      return false;
+    key.remove_prefix(dot + 1);
+    return true;
+  };
+  OfDevice of = {-1, -1, {}};
+  if (!take('r', &of.replica)) return std::nullopt;
+  take('p', &of.partition);
+  of.key = key;
+  return of;
+}
+
+Status CheckDevice(const OfDevice& of, const Module& module, std::string_view where) {
+  const ModuleHeader& header = module.header;
+  if (of.replica < header.replica_count && of.partition < header.num_partitions) return {};
+  FAIL(UsageError("A005", Str(where, " is for a device that is not there: replicas are ", header.replica_count,
+                              ", partitions ", header.num_partitions)));
+}
+
+Result<std::vector<std::vector<Literal>>> ReadArgumentsByDevice(const std::string& path, const Module& module) {
+  const NpzArrays arrays = TRY(ReadNpz(path));
+  const auto parameters = module.entry().parameters();
+  // A parameter may be called "r1.x".
+  const auto split = [&](std::string_view key) -> std::optional<OfDevice> {
+    for (const Instruction* parameter : parameters) {
+      if (key.starts_with(parameter->name())) return std::nullopt;
+    }
+    return SplitDevicePrefix(key);
+  };
+  for (const auto& [name, array] : arrays) {
+    if (const auto of = split(name))
+      TRY(CheckDevice(*of, module, Str("'", Escaped(path), "': key '", Escaped(name), "'")));
+  }
+  std::vector<std::vector<Literal>> by_device;
+  std::optional<std::vector<Literal>> shared;  // Of devices that have nothing of their own.
+  for (int64_t replica = 0; replica < module.header.replica_count; ++replica) {
+    for (int64_t partition = 0; partition < module.header.num_partitions; ++partition) {
+      // The device's own first: the first of a key counts.
+      KeyedArrays own, of_replica, of_all;
+      for (const auto& [name, array] : arrays) {
+        const auto of = split(name);
+        if (!of) of_all.emplace_back(name, &array);
+        else if (of->replica == replica && of->partition == partition) own.emplace_back(of->key, &array);
+        else if (of->replica == replica && of->partition < 0) of_replica.emplace_back(of->key, &array);
+      }
+      const bool special = !own.empty() || !of_replica.empty();
+      if (!special && shared) {
+        by_device.push_back(*shared);
+        continue;
+      }
+      for (const KeyedArrays& more : {of_replica, of_all}) {
+        for (const auto& item : more) {
+          if (std::ranges::none_of(own, [&](const auto& known) { return known.first == item.first; }))
+            own.push_back(item);
+        }
+      }
+      by_device.push_back(TRY(ArgumentsFrom(std::move(own), path, module)));
+      if (!special) shared = by_device.back();
+    }
+  }
+  return by_device;
+}
+
 bool NamesTensor(std::string_view text) {
   return text.starts_with('@') || text.ends_with(".npy") || text.ends_with(".npz") ||
          text.find(".npz:") != std::string_view::npos;
@@ -445,19 +526,23 @@ Result<Literal> ReadTensor(const std::string& text, const Instruction& parameter
   for (const auto& [name, array] : arrays) {
     if (name == key) return LiteralFromNpy(array, shape, wanted_by, text);
   }
-  FAIL(NoKey(wanted_by, shape, path, key, arrays, Str("name one as ", Escaped(path), ":KEY")));
+  FAIL(NoKey(wanted_by, shape, path, key, Keyed(arrays), Str("name one as ", Escaped(path), ":KEY")));
 }
 
-Status WriteNpz(const std::string& path, std::string_view prefix, std::span<const Literal> values) {
+namespace {
+
+using NamedLiterals = std::vector<std::pair<std::string, const Literal*>>;
+
+Status WriteNamed(const std::string& path, const NamedLiterals& values) {
   // A stored archive: local headers with data, then the directory. Zip's plain numbers reach to 4 GiB.
   std::string out, directory;
   int64_t entries = 0;
   bool too_large = false;
-  for (size_t i = 0; i < values.size(); ++i) {
-    ForEachLeaf(values[i].shape(), [&](const ShapeIndex& index, const Shape& leaf) {
+  for (const auto& [stem, value] : values) {
+    ForEachLeaf(value->shape(), [&, &stem = stem, &value = value](const ShapeIndex& index, const Shape& leaf) {
       if (!leaf.IsArray() || too_large) return;
-      const Literal& literal = values[i].At(index);
-      const std::string name = KeyOf(Str(prefix, i), index) + ".npy", header = NpyHeader(literal);
+      const Literal& literal = value->At(index);
+      const std::string name = KeyOf(stem, index) + ".npy", header = NpyHeader(literal);
       const uint64_t size = header.size() + literal.byte_size();
       too_large = out.size() + size > 0xFFFF0000 || entries >= 0xFFFF;
       if (too_large) return;
@@ -504,9 +589,47 @@ Status WriteNpz(const std::string& path, std::string_view prefix, std::span<cons
   return WriteFile(path, out);
 }
 
-Status WriteOutputs(const std::string& path, const Literal& result) {
-  if (result.shape().IsTuple()) return WriteNpz(path, "out", result.elements());
-  return WriteNpz(path, "out", {&result, 1});
+// The elements of a tuple, or the one value that is none.
+std::span<const Literal> Outputs(const Literal& result) {
+  if (result.shape().IsTuple()) return result.elements();
+  return {&result, 1};
+}
+
+std::string PrefixOf(int64_t device, int64_t partitions) {
+  return partitions == 1 ? Str("r", device, ".") : Str("r", device / partitions, ".p", device % partitions, ".");
+}
+
+void Append(NamedLiterals& out, const std::string& prefix, std::span<const Literal> values) {
+  for (size_t i = 0; i < values.size(); ++i) out.emplace_back(Str(prefix, i), &values[i]);
+}
+
+}  // namespace
+
+Status WriteNpz(const std::string& path, std::string_view prefix, std::span<const Literal> values) {
+  NamedLiterals named;
+  Append(named, std::string(prefix), values);
+  return WriteNamed(path, named);
+}
+
+Status WriteOutputs(const std::string& path, const Literal& result) { return WriteNpz(path, "out", Outputs(result)); }
+
+Status WriteOutputsByDevice(const std::string& path, std::span<const Literal> results, int64_t partitions) {
+  NamedLiterals named;
+  for (size_t device = 0; device < results.size(); ++device)
+    Append(named, Str(PrefixOf(static_cast<int64_t>(device), partitions), "out"), Outputs(results[device]));
+  return WriteNamed(path, named);
+}
+
+Status WriteArgumentsByDevice(const std::string& path, std::span<const std::vector<Literal>> args, int64_t partitions) {
+  NamedLiterals named;
+  for (size_t i = 0; i < args[0].size(); ++i) {
+    const bool shared = std::ranges::all_of(args, [&](const auto& of) { return of[i].BitEquals(args[0][i]); });
+    for (size_t device = 0; device < (shared ? 1 : args.size()); ++device) {
+      const std::string prefix = shared ? "" : PrefixOf(static_cast<int64_t>(device), partitions);
+      named.emplace_back(Str(prefix, "arg", i), &args[device][i]);
+    }
+  }
+  return WriteNamed(path, named);
 }
 
 }  // namespace hlo

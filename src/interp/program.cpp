@@ -10,6 +10,20 @@
 namespace hlo {
 namespace {
 
+// What waits for another device comes as late as it can, for that device may wait for something that this one is still
+// to send: without a schedule the order is ours to choose.
+void PutOffReceiving(std::vector<const Instruction*>& order) {
+  if (std::ranges::none_of(order, [](const Instruction* inst) { return inst->Is(Opcode::kRecvDone); })) return;
+  std::unordered_map<const Instruction*, int> received;  // How often something is received before it can run.
+  for (const Instruction* inst : order) {
+    int most = 0;
+    for (const Instruction* operand : inst->operands()) most = std::max(most, received[operand]);
+    for (const Instruction* before : inst->control_predecessors()) most = std::max(most, received[before]);
+    received[inst] = most + (inst->Is(Opcode::kRecvDone) ? 1 : 0);
+  }
+  std::ranges::stable_sort(order, {}, [&](const Instruction* inst) { return received[inst]; });
+}
+
 // What the root needs and what has side effects, operands first. What is given needs no operands.
 std::vector<const Instruction*> Needed(const Computation& computation, const InterpretOptions& options,
                                        std::set<const Instruction*>& given) {
@@ -31,6 +45,7 @@ std::vector<const Instruction*> Needed(const Computation& computation, const Int
   for (const Instruction* inst : order) {
     if (needed[inst]) result.push_back(inst);
   }
+  if (!computation.module().header.is_scheduled) PutOffReceiving(result);
   return result;
 }
 

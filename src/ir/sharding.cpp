@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "ir/attrs.h"
+#include "ir/device_groups.h"
 #include "ir/printer.h"
 
 namespace hlo {
@@ -65,12 +66,16 @@ std::vector<int64_t> Transposed(std::span<const int64_t> ids, std::span<const in
   return transposed;
 }
 
+}  // namespace
+
 std::vector<int64_t> Listed(const DeviceOrder& order) {
   if (!order.IsFormula()) return order.listed;
   std::vector<int64_t> ids(CountDevices(order.dims));
   std::iota(ids.begin(), ids.end(), 0);
   return Transposed(ids, order.dims, std::vector<size_t>(order.permutation.begin(), order.permutation.end()));
 }
+
+namespace {
 
 // The devices of `tiles` with these in the given order (tile dimensions of 1 left out), and ascending along the last
 // `unordered` of them, whose order means nothing. False when that cannot be said.

@@ -8,33 +8,15 @@
 #include <utility>
 
 #include "base/text.h"
+#include "ir/device_groups.h"
 #include "ir/shape_checks.h"
 #include "ir/verifier_checks.h"
 
 namespace hlo {
 namespace {
 
-constexpr const char* kPairs = "_xla_send_recv_source_target_pairs";
-
-using Pairs = std::vector<std::pair<int64_t, int64_t>>;
-
-// {{0,1},{1,2}}
-Pairs ReadPairs(std::string_view text) {
-  std::vector<int64_t> numbers;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] < '0' || text[i] > '9') continue;
-    const size_t end = std::min(text.find_first_not_of("0123456789", i), text.size());
-    int64_t number = 0;
-    if (ParseInt(text.substr(i, end - i), &number)) numbers.push_back(number);
-    i = end;
-  }
-  Pairs pairs;
-  for (size_t i = 0; i + 1 < numbers.size(); i += 2) pairs.emplace_back(numbers[i], numbers[i + 1]);
-  return pairs;
-}
-
 // What is wrong with devices that all wait for each other, or "".
-std::string Trouble(const Pairs& pairs) {
+std::string Trouble(const DevicePairs& pairs) {
   std::unordered_map<int64_t, int64_t> next;
   std::unordered_set<int64_t> targets;
   for (const auto& [source, target] : pairs) {
@@ -98,22 +80,22 @@ class DeadlockChecker {
   // A send or recv begins to wait, or ends the waiting of its counterpart.
   void Meet(const Instruction& inst) {
     if (inst.attrs<ChannelAttrs>().is_host_transfer || FrontendAttribute(inst, "_xla_send_recv_pipeline")) return;
-    const std::string text = FrontendAttribute(inst, kPairs).value_or("");
-    if (const std::string trouble = Trouble(ReadPairs(text)); !trouble.empty()) {
+    const std::string text = FrontendAttribute(inst, kSendRecvPairs).value_or("");
+    if (const std::string trouble = Trouble(ReadDevicePairs(text)); !trouble.empty()) {
       Report(inst, "V280", Str("pairs ", text, ": ", trouble));
       return;
     }
     const auto counterpart = std::find_if(waiting_.begin(), waiting_.end(), [&](const Instruction* other) {
-      return other->opcode() != inst.opcode() && FrontendAttribute(*other, kPairs).value_or("") == text;
+      return other->opcode() != inst.opcode() && FrontendAttribute(*other, kSendRecvPairs).value_or("") == text;
     });
     if (counterpart != waiting_.end()) {
       waiting_.erase(counterpart);
       return;
     }
-    Pairs all = ReadPairs(text);
+    DevicePairs all = ReadDevicePairs(text);
     for (const Instruction* other : waiting_) {
       if (other->opcode() != inst.opcode()) continue;
-      const Pairs more = ReadPairs(FrontendAttribute(*other, kPairs).value_or(""));
+      const DevicePairs more = ReadDevicePairs(FrontendAttribute(*other, kSendRecvPairs).value_or(""));
       all.insert(all.end(), more.begin(), more.end());
     }
     if (const std::string trouble = Trouble(all); !trouble.empty()) {

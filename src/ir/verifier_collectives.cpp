@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "base/text.h"
+#include "ir/device_groups.h"
 #include "ir/shape_checks.h"
 #include "ir/verifier_checks.h"
 
@@ -26,16 +27,6 @@ Groups GroupsOf(const ReplicaGroups& value) {
   const auto& listed = std::get<0>(value.groups);
   const auto size = [](const auto& list) { return static_cast<int64_t>(list.size()); };
   return {listed, size(listed), listed.empty() ? 0 : size(listed[0])};
-}
-
-GroupMode ModeOf(const Instruction& inst, const CollectiveAttrs& a) {
-  if (!a.channel_id) return GroupMode::kCrossReplica;
-  switch (inst.opcode()) {
-    case Opcode::kAllToAll:
-    case Opcode::kCollectiveBroadcast:
-    case Opcode::kRaggedAllToAll: return GroupMode::kCrossPartition;
-    default: return a.use_global_device_ids ? GroupMode::kFlattenedId : GroupMode::kCrossReplicaAndPartition;
-  }
 }
 
 int64_t Times(int64_t a, int64_t b) {
@@ -92,7 +83,7 @@ Result<int64_t> CheckGroups(const Instruction& inst, const CollectiveAttrs& a) {
     FAIL(ErrorAtAttribute(inst, "use_global_device_ids", "V215", "use_global_device_ids=true needs a channel_id"));
   }
   const Groups groups = GroupsOf(a.replica_groups);
-  const GroupMode mode = ModeOf(inst, a);
+  const GroupMode mode = GroupModeOf(inst);
   if (groups.count == 0 && mode == GroupMode::kFlattenedId) {
     FAIL(ErrorAtAttribute(inst, "use_global_device_ids", "V214",
                           "use_global_device_ids=true needs replica_groups, found none"));

@@ -1,0 +1,77 @@
+#include "ir/device_groups.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/text.h"
+#include "ir/instruction.h"
+
+namespace hlo {
+namespace {
+
+// Devices that differ along the axes alone, in the order in which these count them, the first axis slowest.
+std::vector<std::vector<int64_t>> GroupsAlong(const MeshGroups& value) {
+  const Mesh& mesh = value.mesh;
+  const std::vector<int64_t> devices = Listed(mesh.devices);
+  std::vector<int64_t> steps(mesh.axes.size(), 1);  // Devices between neighbours along an axis.
+  for (size_t axis = mesh.axes.size(); axis-- > 1;) steps[axis - 1] = steps[axis] * mesh.axes[axis].size;
+  // By what the axes leave over, then by how the axes count.
+  std::map<int64_t, std::map<int64_t, int64_t>> groups;
+  for (size_t i = 0; i < devices.size(); ++i) {
+    int64_t rest = static_cast<int64_t>(i), along = 0;
+    for (const AxisRef& ref : value.axes) {
+      const int64_t size = mesh.SizeOf(ref), whole = mesh.axes[ref.axis].size;
+      const int64_t step = steps[ref.axis] * (whole / (ref.size == 0 ? whole : ref.before * size));
+      const int64_t digit = static_cast<int64_t>(i) / step % size;
+      along = along * size + digit;
+      rest -= digit * step;
+    }
+    groups[rest][along] = devices[i];
+  }
+  std::vector<std::vector<int64_t>> listed;
+  for (const auto& [rest, members] : groups) {
+    std::vector<int64_t>& group = listed.emplace_back();
+    for (const auto& [along, device] : members) group.push_back(device);
+  }
+  return listed;
+}
+
+}  // namespace
+
+GroupMode GroupModeOf(const Instruction& inst) {
+  const CollectiveAttrs& a = inst.attrs<CollectiveAttrs>();
+  if (!a.channel_id) return GroupMode::kCrossReplica;
+  switch (inst.opcode()) {
+    case Opcode::kAllToAll:
+    case Opcode::kCollectiveBroadcast:
+    case Opcode::kRaggedAllToAll: return GroupMode::kCrossPartition;
+    default: return a.use_global_device_ids ? GroupMode::kFlattenedId : GroupMode::kCrossReplicaAndPartition;
+  }
+}
+
+std::vector<std::vector<int64_t>> ListGroups(const ReplicaGroups& value) {
+  if (const auto* listed = std::get_if<0>(&value.groups)) return *listed;
+  if (const auto* along = std::get_if<MeshGroups>(&value.groups)) return GroupsAlong(*along);
+  const IotaGroups& rows = std::get<IotaGroups>(value.groups);
+  const std::vector<int64_t> devices = Listed(rows.devices);
+  std::vector<std::vector<int64_t>> groups;
+  for (int64_t i = 0; i < rows.count; ++i)
+    groups.emplace_back(devices.begin() + i * rows.size, devices.begin() + (i + 1) * rows.size);
+  return groups;
+}
+
+DevicePairs ReadDevicePairs(std::string_view text) {
+  std::vector<int64_t> numbers;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] < '0' || text[i] > '9') continue;
+    const size_t end = std::min(text.find_first_not_of("0123456789", i), text.size());
+    int64_t number = 0;
+    if (ParseInt(text.substr(i, end - i), &number)) numbers.push_back(number);
+    i = end;
+  }
+  DevicePairs pairs;
+  for (size_t i = 0; i + 1 < numbers.size(); i += 2) pairs.emplace_back(numbers[i], numbers[i + 1]);
+  return pairs;
+}
+
+}  // namespace hlo
