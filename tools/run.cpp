@@ -94,6 +94,11 @@ FlagSet MakeFlags(RunFlags* f) {
   flags.Bool("libraries", &run->libraries, "use libraries for gemm and convolution; off: our kernels");
   flags.Bool("allow_tf32", &run->allow_tf32, "cuda: f32 products may be rounded to tf32 first");
 
+  flags.Group("Custom calls");
+  flags.Repeated("custom_call", &run->custom_call, "TARGET=POLICY",
+                 "what calls of a target do: native; zeros; passthrough: the operands; error; FILE.hlo[:COMPUTATION]. "
+                 "All but native make the verdict MATCH(with stubs)");
+  flags.Alias("stub", "custom_call");
   flags.Group("Running");
   flags.Bool("bench", &run->bench, "warm up, then run for at least 3 s and 10 times; all on the same arguments");
   flags.Int("num_repeats", &run->num_repeats, "timed runs without --bench", 1);
@@ -120,6 +125,7 @@ FlagSet MakeFlags(RunFlags* f) {
 Status Settle(RunFlags* f) {
   RunOptions& run = f->run;
   run.pipeline = TRY(PipelineOf(f->passes, f->inject));
+  TRY(CheckCustomCallPolicies(run.custom_call));
   for (const std::string& fault : f->inject) {
     if (fault.starts_with("pass:")) continue;
     TRY(gpu::CheckFault(fault));

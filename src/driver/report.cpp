@@ -114,6 +114,10 @@ std::string PlantedText(const PlantedFault& planted) {
              planted.times == 0 ? ": it found nothing to change, so nothing was tested" : "", "\n");
 }
 
+std::string StubText(const CustomCallStub& stub) {
+  return Str("  stub     \"", Escaped(stub.target), "\" = ", stub.policy, " in ", Counted(stub.calls, "call"), "\n");
+}
+
 }  // namespace
 
 std::string ReportText(const RunReport& report) {
@@ -142,6 +146,7 @@ std::string ReportText(const RunReport& report) {
     out += "\n";
   }
   for (const PlantedFault& planted : report.planted) out += PlantedText(planted);
+  for (const CustomCallStub& stub : report.stubs) out += StubText(stub);
   for (const std::string& note : report.notes) out += Str("  note: ", note, "\n");
   if (report.ends)
     out += report.ends_decide ? OutputTable(*report.ends, report.exit == ExitCode::kNo) : EndsTable(*report.ends);
@@ -258,6 +263,14 @@ std::string ReportJson(const RunReport& report) {
     json.Key("planted").Open('[');
     for (const PlantedFault& planted : report.planted)
       json.Open('{').Key("fault").Value(planted.fault).Key("times").Value(planted.times).Close('}');
+    json.Close(']');
+  }
+  if (!report.stubs.empty()) {
+    json.Key("stubs").Open('[');
+    for (const CustomCallStub& stub : report.stubs) {
+      json.Open('{').Key("target").Value(stub.target).Key("policy").Value(stub.policy);
+      json.Key("calls").Value(stub.calls).Close('}');
+    }
     json.Close(']');
   }
   json.Key("notes").Open('[');

@@ -110,6 +110,7 @@ constexpr double kMostUndetermined = 0.01, kMostVacuous = 0.5;
 
 void SetVerdict(RunReport* report, Verdict verdict, std::string_view reason) {
   report->verdict = VerdictText(verdict, reason);
+  if (verdict == Verdict::kMatch && !report->stubs.empty()) report->verdict += "(with stubs)";
   report->exit = ExitCodeOf(verdict);
 }
 
@@ -270,6 +271,10 @@ Result<RunReport> RunModule(const std::string& path, const RunOptions& options, 
   const auto module = TRY(LoadModule(path, options.load, &warnings));
   report.warnings = SummaryOf(warnings, path);
   report.times.parse = MillisecondsSince(begin);
+  for (CustomCallStub& stub : TRY(StubCustomCalls(*module, options.custom_call, options.load))) {
+    if (stub.calls > 0) report.stubs.push_back(std::move(stub));
+    else report.notes.push_back(Str("--custom_call: the module does not call \"", Escaped(stub.target), "\""));
+  }
   report.module_name = module->name();
   report.instructions = module->InstructionCount();
   report.parameters = static_cast<int64_t>(module->entry().parameters().size());

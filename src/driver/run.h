@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "driver/custom_call_stubs.h"
 #include "driver/dump.h"
 #include "driver/load.h"
 #include "driver/progress.h"
@@ -44,7 +45,8 @@ struct RunOptions {
   bool libraries = true;
   bool allow_tf32 = false;
   std::vector<std::string> library_path;
-  std::string inject;  // gpu::CompileOptions::inject; tests only.
+  std::vector<std::string> custom_call;  // TARGET=POLICY; checked by CheckCustomCallPolicies.
+  std::string inject;                    // gpu::CompileOptions::inject; tests only.
 
   bool check_replicas = false;
   std::string output_mode = "return_device_0_outputs";  // return_outputs
@@ -120,8 +122,9 @@ struct RunReport {
   std::optional<gpu::CompileReport> compile;
   PipelineReport passes;
   std::vector<PlantedFault> planted;
-  std::optional<Comparison> ends;  // Outputs against the reference's.
-  bool ends_decide = false;        // compare_mode tolerance or bitwise.
+  std::vector<CustomCallStub> stubs;  // Of targets that the module calls.
+  std::optional<Comparison> ends;     // Outputs against the reference's.
+  bool ends_decide = false;           // compare_mode tolerance or bitwise.
   std::optional<LocalSummary> local;
   std::optional<DataflowSummary> dataflow;
   std::string widened;  // What the comparison of the passes found; empty when it did not run.

@@ -1,10 +1,12 @@
-// Custom calls whose meaning is known without a library: markers, and helpers of XLA itself. Source: spec/ops.md 12.
+// Which target of a custom call means what, and those that need no library: markers, and helpers of XLA itself.
+// Source: spec/ops.md 12.
+#include "interp/custom_call.h"
+
 #include <algorithm>
-#include <cstring>
 #include <string_view>
+#include <vector>
 
 #include "base/text.h"
-#include "interp/evaluation.h"
 #include "interp/program.h"
 #include "ir/module.h"
 
@@ -46,6 +48,95 @@ Result<Literal> GetRngSeed(Evaluation& e) {
   return seed;
 }
 
+// `opcode` of one operand.
+template <Opcode opcode>
+Result<Literal> Function(Evaluation& e) {
+  Module scratch("function");
+  Computation& computation = scratch.AddComputation("function");
+  std::vector<Instruction*> x;
+  for (const Literal& operand : e.operands)
+    x.push_back(&computation.AddParameter(static_cast<int64_t>(x.size()), operand.shape()));
+  if (x.size() != 1 || !Compatible(x[0]->shape(), e.inst.shape()))
+    FAIL(UnsupportedCall(e.inst, Str("with result ", e.inst.shape())));
+  Literal operands[] = {e.operands[0], e.operands[0]};
+  if constexpr (opcode == Opcode::kAtan2) {  // atan(x)
+    Literal one(e.inst.shape());
+    for (int64_t i = 0; i < one.shape().NumElements(); ++i) one.SetDouble(i, 1);
+    operands[1] = std::move(one);
+    x.push_back(&computation.AddParameter(1, x[0]->shape()));
+  }
+  const Instruction& function = computation.Add(opcode, e.inst.shape(), Operands(x.begin(), x.end()));
+  if (const auto shape = RowOf(opcode).shape_rule(function); !shape)
+    FAIL(UnsupportedCall(e.inst, Str("of ", e.inst.shape())));
+  Evaluation inner = {function, std::span(operands).first(x.size()), e.session};
+  return EvalElementwise(inner);
+}
+
+// Buffers and arrays of the same bytes.
+Result<Literal> Rewrapped(Evaluation& e) {
+  const Shape& shape = e.inst.shape();
+  if (e.operands.empty()) return Literal(shape);
+  const Shape& from = e.operands[0].shape();
+  if (e.operands.size() != 1 || !shape.IsArray() || !SameDims(from, shape) || from.type() != shape.type())
+    FAIL(UnsupportedCall(e.inst, Str("from ", from, " to ", shape)));
+  return e.operands[0].WithShape(shape);
+}
+
+// (low, high) -> one integer of twice the width.
+Result<Literal> X64Combine(Evaluation& e) {
+  const Shape& shape = e.inst.shape();
+  if (e.operands.size() != 2 || !IsInteger(shape.type()) || BitWidth(shape.type()) != 64 ||
+      e.operands[0].shape().type() != PrimitiveType::kU32 || e.operands[1].shape().type() != PrimitiveType::kU32 ||
+      !SameDims(e.operands[0].shape(), shape) || !SameDims(e.operands[1].shape(), shape)) {
+    FAIL(UnsupportedCall(e.inst, Str("with result ", shape)));
+  }
+  Literal result(shape);
+  for (int64_t i = 0; i < shape.NumElements(); ++i) {
+    const auto low = static_cast<uint64_t>(e.operands[0].GetInt(i)),
+               high = static_cast<uint64_t>(e.operands[1].GetInt(i));
+    result.SetInt(i, static_cast<int64_t>(high << 32 | low));
+  }
+  return result;
+}
+
+template <int shift>
+Result<Literal> X64Split(Evaluation& e) {
+  const Shape& shape = e.inst.shape();
+  if (e.operands.size() != 1 || shape.type() != PrimitiveType::kU32 || !IsInteger(e.operands[0].shape().type()) ||
+      BitWidth(e.operands[0].shape().type()) != 64 || !SameDims(e.operands[0].shape(), shape)) {
+    FAIL(UnsupportedCall(e.inst, Str("with result ", shape)));
+  }
+  Literal result(shape);
+  for (int64_t i = 0; i < shape.NumElements(); ++i)
+    result.SetInt(i, static_cast<int64_t>(static_cast<uint64_t>(e.operands[0].GetInt(i)) >> shift & 0xFFFFFFFF));
+  return result;
+}
+
+// (x, size of each dimension) -> x of dynamic sizes. Values here have all that their bounds allow, so that the sizes
+// must say as much.
+Result<Literal> SliceToDynamic(Evaluation& e) {
+  const Shape& shape = e.inst.shape();
+  bool full = !e.operands.empty() && SameDims(e.operands[0].shape(), shape) &&
+              e.operands.size() == static_cast<size_t>(shape.rank()) + 1;
+  for (int64_t d = 0; full && d < shape.rank(); ++d)
+    full = e.operands[d + 1].shape().IsScalar() && e.operands[d + 1].GetInt(0) == shape.dim(d);
+  if (!full) FAIL(UnsupportedCall(e.inst, "with sizes below their bounds"));
+  return e.operands[0].WithShape(shape);
+}
+
+// Dynamic x -> (static x, size of each dimension)
+Result<Literal> PadToStatic(Evaluation& e) {
+  const Shape& shape = e.inst.shape();
+  const int64_t rank = e.operands.size() == 1 ? e.operands[0].shape().rank() : -1;
+  if (!shape.IsTuple() || static_cast<int64_t>(shape.elements().size()) != rank + 1 ||
+      !SameDims(shape.element(0), e.operands[0].shape())) {
+    FAIL(UnsupportedCall(e.inst, Str("with result ", shape)));
+  }
+  std::vector<Literal> results = {e.operands[0].WithShape(shape.element(0))};
+  for (int64_t d = 0; d < rank; ++d) results.push_back(Literal::Scalar(PrimitiveType::kS32, shape.element(0).dim(d)));
+  return Literal::Tuple(std::move(results));
+}
+
 struct Row {
   std::string_view target;
   CustomHandler handler;
@@ -67,27 +158,85 @@ constexpr Row kRows[] = {
     {"TopK", TopK},
     {"__gpu$TopK", TopK},
     {"GetRngSeed", GetRngSeed},
+    {"AllocateBuffer", Rewrapped},
+    {"CreateBuffer", Rewrapped},
+    {"Pin", Rewrapped},
+    {"Unpin", Rewrapped},
+    {"X64Combine", X64Combine},
+    {"X64SplitLow", X64Split<0>},
+    {"X64SplitHigh", X64Split<32>},
+    {"SliceToDynamic", SliceToDynamic},
+    {"PadToStatic", PadToStatic},
+    {"xla_builder.math.Acos", Function<Opcode::kAcos>},
+    {"xla_builder.math.Acosh", Function<Opcode::kAcosh>},
+    {"xla_builder.math.Asin", Function<Opcode::kAsin>},
+    {"xla_builder.math.Asinh", Function<Opcode::kAsinh>},
+    {"xla_builder.math.Atan", Function<Opcode::kAtan2>},
+    {"xla_builder.math.Atanh", Function<Opcode::kAtanh>},
+    {"xla_builder.math.Cosh", Function<Opcode::kCosh>},
+    {"xla_builder.math.Sinh", Function<Opcode::kSinh>},
+    {"xla_builder.math.Tan", Function<Opcode::kTan>},
+    {"xla_builder.math.Erf", Function<Opcode::kErf>},
+    {"__cublas$gemm", CallMatmul},
+    {"__cublas$lt$matmul", CallMatmul},
+    {"__cublas$lt$matmul$f8", CallMatmulF8},
+    {"__cublas$triangularSolve", CallTriangularSolve},
+    {"__cudnn$convForward", CallConvolution},
+    {"__cudnn$convBiasActivationForward", CallConvolution},
+    {"__cudnn$convBackwardInput", CallConvolutionInputGradient},
+    {"__cudnn$convBackwardFilter", CallConvolutionFilterGradient},
+    {"__cudnn$norm", CallLayerNorm},
+    {"xla.gpu.ext.cub_sort_keys", CallRadixSort},
+    {"xla.gpu.ext.cub_sort_keys_unassigned_scratch_size", CallRadixSort},
+    {"xla.gpu.ext.cub_sort_pairs", CallRadixSort},
+    {"xla.gpu.ext.cub_sort_pairs_unassigned_scratch_size", CallRadixSort},
 };
 
-const Row* Find(const Instruction& inst) {
+CustomHandler Find(const Instruction& inst) {
   const std::string& target = inst.attrs<CustomCallAttrs>().target;
   const auto* row =
       std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& row) { return row.target == target; });
-  return row == std::end(kRows) ? nullptr : row;
+  if (row != std::end(kRows)) return row->handler;
+  return IsLapackTarget(target) ? CallLapack : nullptr;
+}
+
+// What may have been meant, and what can be done about it.
+std::string HintFor(const std::string& target) {
+  std::vector<std::string_view> known;
+  for (const Row& row : kRows) known.push_back(row.target);
+  const std::vector<std::string> near = NearNames(target, known);
+  return Str(near.empty() ? "" : Str("did you mean \"", Join(near, "\" or \""), "\"? "), "--custom_call='",
+             Escaped(target), "=zeros' or =FILE.hlo puts something in its place");
 }
 
 }  // namespace
 
+Error UnsupportedCall(const Instruction& inst, std::string_view what) {
+  return UnsupportedAt(inst, "U007",
+                       Str("custom-call target \"", Escaped(inst.attrs<CustomCallAttrs>().target), "\" ", what,
+                           " is not supported by the interpreter"));
+}
+
+std::string ConfigTextOf(const Instruction& inst) {
+  const std::string_view raw = inst.common().backend_config.text;
+  if (raw.size() < 2 || raw.front() != '"') return std::string(raw);
+  std::string text;
+  for (size_t i = 1; i + 1 < raw.size(); ++i) {
+    if (raw[i] == '\\' && i + 2 < raw.size()) ++i;
+    text += raw[i];
+  }
+  return text;
+}
+
 bool IsKnownCustomCall(const Instruction& inst) { return Find(inst) != nullptr; }
 
 Result<Literal> EvalCustomCall(Evaluation& e) {
-  const Row* row = Find(e.inst);
-  if (row == nullptr) {
-    FAIL(UnsupportedAt(e.inst, "U007",
-                       Str("custom-call target \"", Escaped(e.inst.attrs<CustomCallAttrs>().target),
-                           "\" has no implementation in the interpreter")));
-  }
-  return row->handler(e);
+  const CustomHandler handler = Find(e.inst);
+  if (handler != nullptr) return handler(e);
+  const std::string& target = e.inst.attrs<CustomCallAttrs>().target;
+  FAIL(UnsupportedAt(e.inst, "U007",
+                     Str("custom-call target \"", Escaped(target), "\" has no implementation in the interpreter"))
+           .Hint(HintFor(target)));
 }
 
 }  // namespace hlo
