@@ -24,12 +24,12 @@ struct Type {
   Specials specials;
 };
 constexpr Type kTypes[] = {
-    {"f16", 5, 10, 15, Specials::kIeee},         {"bf16", 8, 7, 127, Specials::kIeee},
-    {"f8e5m2", 5, 2, 15, Specials::kIeee},       {"f8e4m3", 4, 3, 7, Specials::kIeee},
-    {"f8e3m4", 3, 4, 3, Specials::kIeee},        {"f8e4m3fn", 4, 3, 7, Specials::kFn},
+    {"f16", 5, 10, 15, Specials::kIeee},          {"bf16", 8, 7, 127, Specials::kIeee},
+    {"f8e5m2", 5, 2, 15, Specials::kIeee},        {"f8e4m3", 4, 3, 7, Specials::kIeee},
+    {"f8e3m4", 3, 4, 3, Specials::kIeee},         {"f8e4m3fn", 4, 3, 7, Specials::kFn},
     {"f8e4m3b11fnuz", 4, 3, 11, Specials::kFnuz}, {"f8e4m3fnuz", 4, 3, 8, Specials::kFnuz},
-    {"f8e5m2fnuz", 5, 2, 16, Specials::kFnuz},   {"f4e2m1fn", 2, 1, 1, Specials::kFinite},
-    {"f6e3m2fn", 3, 2, 3, Specials::kFinite},    {"f6e2m3fn", 2, 3, 1, Specials::kFinite},
+    {"f8e5m2fnuz", 5, 2, 16, Specials::kFnuz},    {"f4e2m1fn", 2, 1, 1, Specials::kFinite},
+    {"f6e3m2fn", 3, 2, 3, Specials::kFinite},     {"f6e2m3fn", 2, 3, 1, Specials::kFinite},
 };
 
 // A format by its definition: the value of each pattern of bits.
@@ -71,7 +71,8 @@ class Format {
  private:
   double Decode(uint32_t pattern) const {
     const uint32_t sign = pattern >> (bits_ - 1), magnitude = pattern & ((1u << (bits_ - 1)) - 1);
-    const uint32_t exponent = magnitude >> type_.mantissa_bits, mantissa = magnitude & ((1u << type_.mantissa_bits) - 1);
+    const uint32_t exponent = magnitude >> type_.mantissa_bits,
+                   mantissa = magnitude & ((1u << type_.mantissa_bits) - 1);
     const uint32_t top = (1u << type_.exponent_bits) - 1, ones = (1u << (bits_ - 1)) - 1;
     const double scale = std::ldexp(1.0, -type_.mantissa_bits);
     double size = exponent == 0 ? std::ldexp(mantissa * scale, 1 - type_.bias)
@@ -252,8 +253,8 @@ TEST(ExhaustiveConvert, BetweenNarrowFloats) {
     const Literal x = AllPatterns(source, from, 1, 1);
     for (const Type& to : kTypes) {
       const Format target(to);
-      const auto result = RunOp(Str("ENTRY e { x = ", from.name, "[", source.count(), "] parameter(0)\n ROOT r = ", to.name,
-                                    "[", source.count(), "] convert(x) }"),
+      const auto result = RunOp(Str("ENTRY e { x = ", from.name, "[", source.count(),
+                                    "] parameter(0)\n ROOT r = ", to.name, "[", source.count(), "] convert(x) }"),
                                 {x});
       ASSERT_TRUE(result.has_value()) << from.name << " to " << to.name;
       int wrong = 0;

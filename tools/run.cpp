@@ -80,6 +80,10 @@ FlagSet MakeFlags(RunFlags* f) {
                "of several devices: all have the same, or each its number in every element");
   flags.String("save_args", &run->save_args, "FILE.npz", "keep what it ran with");
   flags.String("save_outputs", &run->save_outputs, "FILE.npz", "keep what came out");
+  flags.String("infeed", &run->infeed, "FILE.npz",
+               "what infeeds read, as in0, in1 ... or out0, out1 ..., in the order of execution");
+  flags.String("outfeed", &run->outfeed, "FILE.npz",
+               "keep what outfeeds (of device 0) send, as out0, out1 ...; else it is dropped");
 
   flags.Group("Several devices (--platform=interpreter runs them all, in turns)");
   AddDeviceFlags(flags, &run->load);

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "interp/arguments.h"
+#include "interp/dynamic.h"
 #include "interp/npz.h"
 #include "parser/read_proto.h"
 
@@ -25,12 +26,11 @@ Result<Literal> ReadLiteralText(const Shape& shape, std::string_view text) {
   if (bracket == std::string_view::npos) return ParseLiteral(text, shape);
   const auto stated = ParseShape(text.substr(0, bracket + 1));
   if (!stated) return ParseLiteral(text, shape);
-  if (stated->type() != shape.type() || stated->dims() != shape.dims())
-    FAIL(Rejected("A004", Str("--arg gives a literal ", *stated, " for a parameter ", shape)));
+  if (!Fits(*stated, shape)) FAIL(Rejected("A004", Str("--arg gives a literal ", *stated, " for a parameter ", shape)));
   text = Trim(text.substr(bracket + 1));
   const size_t brace = text.find('}');
   if (brace != std::string_view::npos && Trim(text.substr(brace + 1)).starts_with('{')) text.remove_prefix(brace + 1);
-  return ParseLiteral(text, shape);
+  return ParseLiteral(text, shape.HasDynamicDims() ? *stated : shape);
 }
 
 // What a snapshot recorded; none of files of arrays, which may be large and are not read here.

@@ -35,6 +35,11 @@ constexpr std::string_view kParameters = R"(
   state = u64[2] parameter(12)
   mask = pred[2,3] parameter(13)
   bits = u32[2,3] parameter(14)
+  grouped = T[2,3,2] parameter(15)
+  scale = T[1,1] parameter(16)
+  groups = s32[2] constant({1, 1})
+  two = s32[] constant(2)
+  three = s32[] constant(3)
   looped = (s32[], T[]) tuple(index, s)
 )";
 
@@ -86,6 +91,7 @@ constexpr Probe kProbes[] = {
     {Opcode::kDot, "T[2,2] dot(a, c), lhs_contracting_dims={1}, rhs_contracting_dims={0}"},
     {Opcode::kDynamicSlice, "T[1,3] dynamic-slice(a, index, index), dynamic_slice_sizes={1,3}"},
     {Opcode::kDynamicUpdateSlice, "T[2,3] dynamic-update-slice(a, row, index, index)"},
+    {Opcode::kDynamicReshape, "T[3,2] dynamic-reshape(a, three, two)"},
     {Opcode::kFft, "T[2,3] fft(a), fft_type=FFT, fft_length={3}"},
     {Opcode::kGather,
      "T[2,3] gather(a, indices), offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1, "
@@ -95,7 +101,10 @@ constexpr Probe kProbes[] = {
     {Opcode::kMap, "T[2,3] map(a, b), dimensions={0,1}, to_apply=sum"},
     {Opcode::kOptimizationBarrier, "T[2,3] opt-barrier(a)"},
     {Opcode::kPad, "T[2,5] pad(a, s), padding=0_0x1_1"},
-    {Opcode::kParameter, "T[2] parameter(15)"},
+    {Opcode::kParameter, "T[2] parameter(17)"},
+    {Opcode::kRaggedDot,
+     "T[2,2] ragged-dot(a, grouped, groups), lhs_contracting_dims={1}, rhs_contracting_dims={1}, lhs_ragged_dims={0}, "
+     "rhs_group_dims={0}"},
     {Opcode::kReduce, "T[2] reduce(a, s), dimensions={1}, to_apply=sum"},
     {Opcode::kReducePrecision, "T[2,3] reduce-precision(a), exponent_bits=5, mantissa_bits=2"},
     {Opcode::kReduceWindow, "T[2,2] reduce-window(a, s), window={size=1x2}, to_apply=sum"},
@@ -103,11 +112,13 @@ constexpr Probe kProbes[] = {
     {Opcode::kReverse, "T[2,3] reverse(a), dimensions={1}"},
     {Opcode::kRng, "T[2,3] rng(s, t), distribution=rng_uniform"},
     {Opcode::kRngBitGenerator, "(u64[2], T[2,3]) rng-bit-generator(state), algorithm=rng_default"},
+    {Opcode::kScaledDot, "T[2,2] scaled-dot(a, c, scale, scale), lhs_contracting_dims={1}, rhs_contracting_dims={0}"},
     {Opcode::kScatter,
      "T[2,3] scatter(a, indices, b), update_window_dims={1}, inserted_window_dims={0}, "
      "scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=sum"},
     {Opcode::kSelect, "T[2,3] select(mask, a, b)"},
     {Opcode::kSelectAndScatter, "T[2,3] select-and-scatter(a, b, s), window={size=1x1}, select=less, scatter=sum"},
+    {Opcode::kSetDimensionSize, "T[2,<=3] set-dimension-size(a, two), dimensions={1}"},
     {Opcode::kSlice, "T[1,3] slice(a), slice={[0:1], [0:3]}"},
     {Opcode::kSort, "T[2,3] sort(a), dimensions={1}, to_apply=less"},
     {Opcode::kStochasticConvert, "s8[2,3] stochastic-convert(a, bits)"},

@@ -36,12 +36,27 @@ bool WantsReference(const RunOptions& options) {
   return options.reference_platform == "default" || options.reference_platform == "interpreter";
 }
 
-InterpretOptions InterpreterOptions(const RunOptions& options) {
+// Values from and to the host. A run that is done again reads and writes them again.
+struct Feeds {
+  NpzArrays in;
+  std::vector<Literal> out;
+};
+
+InterpretOptions InterpreterOptions(const RunOptions& options, Feeds& feeds) {
   InterpretOptions interpret;
   interpret.max_loop_iterations = options.max_loop_iterations;
   interpret.max_depth = options.load.max_depth;
   interpret.memory_limit = options.memory_limit;
   interpret.seed = static_cast<uint64_t>(options.seed);
+  if (!options.infeed.empty()) {
+    interpret.infeed = [&](const Instruction& infeed, int64_t number) {
+      return ReadFed(feeds.in, options.infeed, number, infeed.shape().element(0), Str("'", infeed.name(), "'"));
+    };
+  }
+  interpret.outfeed = [&](int64_t number, const Literal& value) {
+    feeds.out.resize(number);
+    feeds.out.push_back(value);
+  };
   return interpret;
 }
 
@@ -146,14 +161,14 @@ void Judge(RunReport* report) {
 // The interpreter as the platform: there is nothing more basic to compare it with, but for a file of expected results.
 // Results by device.
 Result<std::vector<Literal>> RunInterpreter(const Module& module, const RunArguments& arguments,
-                                            const RunOptions& options, Progress& progress, RunReport* report) {
+                                            const InterpretOptions& options, Progress& progress, RunReport* report) {
   progress.Stage("interpreting");
   const auto begin = Clock::now();
   std::vector<Literal> outputs;
   if (arguments.by_device.empty()) {
-    outputs.push_back(TRY(Interpret(module, arguments.values, InterpreterOptions(options))));
+    outputs.push_back(TRY(Interpret(module, arguments.values, options)));
   } else {
-    outputs = TRY(InterpretDevices(module, arguments.by_device, InterpreterOptions(options)));
+    outputs = TRY(InterpretDevices(module, arguments.by_device, options));
   }
   report->times.run = report->times.run_min = report->times.run_max = MillisecondsSince(begin);
   report->times.runs = 1;
@@ -330,8 +345,10 @@ Result<RunReport> RunModule(const std::string& path, const RunOptions& options, 
   // The reference runs while arguments are made: that they suit the program is judged by its results.
   const bool reference_wanted = WantsReference(options) && !interpreter_only;
   progress.Stage(reference_wanted ? "interpreting (reference)" : "making arguments");
-  RunArguments arguments =
-      TRY(PrepareArguments(*module, options, reference_wanted || interpreter_only, InterpreterOptions(options)));
+  Feeds feeds;
+  if (!options.infeed.empty()) feeds.in = TRY(ReadNpz(options.infeed));
+  const InterpretOptions interpret = InterpreterOptions(options, feeds);
+  RunArguments arguments = TRY(PrepareArguments(*module, options, reference_wanted || interpreter_only, interpret));
   report.inputs = arguments.description;
   report.times.reference = arguments.reference_ms;
   report.non_finite_outputs = arguments.non_finite_share;
@@ -345,7 +362,8 @@ Result<RunReport> RunModule(const std::string& path, const RunOptions& options, 
   std::optional<Literal> outputs;
   std::vector<Literal> by_device;  // Where there are several.
   if (interpreter_only) {
-    by_device = TRY(RunInterpreter(*module, arguments, options, progress, &report));
+    feeds.out.clear();
+    by_device = TRY(RunInterpreter(*module, arguments, interpret, progress, &report));
     outputs = by_device[0];
     report.times.reference = 0;
     if (by_device.size() == 1) by_device.clear();
@@ -357,6 +375,7 @@ Result<RunReport> RunModule(const std::string& path, const RunOptions& options, 
   }
   report.process_peak_bytes = ProcessPeakBytes();
   report.bits = Bits(*outputs);
+  if (!options.outfeed.empty()) TRY(WriteNpz(options.outfeed, "out", feeds.out));
   const bool all_outputs = options.output_mode == "return_outputs" && !by_device.empty();
   if (!options.save_outputs.empty()) {
     TRY(all_outputs ? WriteOutputsByDevice(options.save_outputs, by_device, partitions)

@@ -58,6 +58,7 @@ struct RunOptions {
   bool print_literals = false;
   bool profile = false;  // Time by kernel and library call.
   std::string save_args, save_outputs;
+  std::string infeed, outfeed;  // .npz of values in0, in1 ...; out0, out1 ...
 };
 
 // Milliseconds, wall time. run_ms is the median of the timed runs.

@@ -3,6 +3,7 @@
 #define HLO_INTERP_CONTRACTION_H_
 
 #include <memory>
+#include <optional>
 
 #include "interp/evaluation.h"
 
@@ -28,6 +29,8 @@ class WidenedElements {
 Literal Converted(const Literal& literal, PrimitiveType type);
 // The dimensions of `literal` in another order.
 Literal Transposed(const Literal& literal, std::span<const int64_t> permutation);
+// Operand `side` (0 or 1) as it stands, or as what it is the compressed form of.
+Result<Literal> Dense(Evaluation& e, int64_t side, const std::optional<OperandSparsity>& sparsity);
 // Results from `count` elements in the compute type of `type`.
 void StoreElements(const void* computed, PrimitiveType type, std::byte* to, int64_t count);
 

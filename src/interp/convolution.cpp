@@ -129,15 +129,18 @@ std::vector<int64_t> Order(std::initializer_list<int64_t> before, const std::vec
 
 Result<Literal> EvalConvolution(Evaluation& e) {
   const ConvolutionAttrs& attrs = e.inst.attrs<ConvolutionAttrs>();
-  if (e.operands.size() != 2 || (attrs.kind != ConvolutionKind::kUnset && attrs.kind != ConvolutionKind::kFprop)) {
-    FAIL(UnsupportedAt(
-        e.inst, "U002",
-        "'convolution' of sparse operands or of kind wgrad or dgrad is not supported by the interpreter"));
+  if ((attrs.kind != ConvolutionKind::kUnset && attrs.kind != ConvolutionKind::kFprop) ||
+      !attrs.block_scaling.empty()) {
+    FAIL(UnsupportedAt(e.inst, "U002",
+                       "'convolution' of kind wgrad or dgrad, or with a block_scaling_config, is not supported by the "
+                       "interpreter"));
   }
+  const Literal filter = TRY(Dense(e, 1, attrs.sparsity.rhs));
   const DimLabels& labels = attrs.dim_labels;
   const Shape& shape = e.inst.shape();
   const PrimitiveType type = shape.type();
-  const Literal lhs = Transposed(e.operands[0], Order({labels.lhs_batch}, labels.lhs_spatial, {labels.lhs_feature}));
+  const Literal lhs = Transposed(TRY(Dense(e, 0, attrs.sparsity.lhs)),
+                                 Order({labels.lhs_batch}, labels.lhs_spatial, {labels.lhs_feature}));
   const std::vector<int64_t> out_order = Order({labels.out_batch}, labels.out_spatial, {labels.out_feature});
 
   Geometry g;
@@ -147,20 +150,20 @@ Result<Literal> EvalConvolution(Evaluation& e) {
   std::vector<int64_t> kernel;
   for (int64_t d = 0; d < spatial; ++d) {
     g.out.push_back(shape.dim(labels.out_spatial[d]));
-    kernel.push_back(e.operands[1].shape().dim(labels.rhs_spatial[d]));
+    kernel.push_back(filter.shape().dim(labels.rhs_spatial[d]));
   }
   for (IndexWalk walk(kernel); walk.Valid(); walk.Next()) g.taps.push_back(walk.index());
   g.out_positions = Product(g.out);
   g.features = lhs.shape().dims().back();
-  g.outputs = e.operands[1].shape().dim(labels.rhs_output_feature);
+  g.outputs = filter.shape().dim(labels.rhs_output_feature);
   const int64_t groups = std::max(attrs.feature_group_count, attrs.batch_group_count);
-  g.group_features = e.operands[1].shape().dim(labels.rhs_input_feature);
+  g.group_features = filter.shape().dim(labels.rhs_input_feature);
   g.group_outputs = g.outputs / groups;
   g.batch = lhs.shape().dim(0) / attrs.batch_group_count;
 
   // A reversed window meets the kernel from its end: the kernel is turned round.
   Literal rhs =
-      Transposed(e.operands[1], Order({}, labels.rhs_spatial, {labels.rhs_input_feature, labels.rhs_output_feature}));
+      Transposed(filter, Order({}, labels.rhs_spatial, {labels.rhs_input_feature, labels.rhs_output_feature}));
   if (std::any_of(g.window.begin(), g.window.end(), [](const WindowDim& d) { return d.reversed; }) &&
       rhs.byte_size() > 0) {
     std::vector<int64_t> strides = RowMajorStrides(rhs.shape().dims());

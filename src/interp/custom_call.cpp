@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "interp/dynamic.h"
 #include "interp/program.h"
 #include "ir/module.h"
 
@@ -110,31 +111,6 @@ Result<Literal> X64Split(Evaluation& e) {
   for (int64_t i = 0; i < shape.NumElements(); ++i)
     result.SetInt(i, static_cast<int64_t>(static_cast<uint64_t>(e.operands[0].GetInt(i)) >> shift & 0xFFFFFFFF));
   return result;
-}
-
-// (x, size of each dimension) -> x of dynamic sizes. Values here have all that their bounds allow, so that the sizes
-// must say as much.
-Result<Literal> SliceToDynamic(Evaluation& e) {
-  const Shape& shape = e.inst.shape();
-  bool full = !e.operands.empty() && SameDims(e.operands[0].shape(), shape) &&
-              e.operands.size() == static_cast<size_t>(shape.rank()) + 1;
-  for (int64_t d = 0; full && d < shape.rank(); ++d)
-    full = e.operands[d + 1].shape().IsScalar() && e.operands[d + 1].GetInt(0) == shape.dim(d);
-  if (!full) FAIL(UnsupportedCall(e.inst, "with sizes below their bounds"));
-  return e.operands[0].WithShape(shape);
-}
-
-// Dynamic x -> (static x, size of each dimension)
-Result<Literal> PadToStatic(Evaluation& e) {
-  const Shape& shape = e.inst.shape();
-  const int64_t rank = e.operands.size() == 1 ? e.operands[0].shape().rank() : -1;
-  if (!shape.IsTuple() || static_cast<int64_t>(shape.elements().size()) != rank + 1 ||
-      !SameDims(shape.element(0), e.operands[0].shape())) {
-    FAIL(UnsupportedCall(e.inst, Str("with result ", shape)));
-  }
-  std::vector<Literal> results = {e.operands[0].WithShape(shape.element(0))};
-  for (int64_t d = 0; d < rank; ++d) results.push_back(Literal::Scalar(PrimitiveType::kS32, shape.element(0).dim(d)));
-  return Literal::Tuple(std::move(results));
 }
 
 struct Row {

@@ -125,13 +125,247 @@ Literal DotOf(const Literal& lhs, const Literal& rhs, const Sides& left, const S
   return result;
 }
 
+// ---- ragged-dot --------------------------------------------------------------------------------------------------
+
+// group_sizes as the cumulative ends of the groups, for each index of the dimensions in front of the ragged one; or one
+// list that serves for all.
+class GroupEnds {
+ public:
+  explicit GroupEnds(const Literal& sizes) : groups_(sizes.shape().dims().back()), shared_(sizes.shape().rank() == 1) {
+    const int64_t count = sizes.shape().NumElements();
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t before = i % groups_ == 0 ? 0 : ends_.back();
+      ends_.push_back(before + sizes.GetInt(i));
+    }
+  }
+  int64_t groups() const { return groups_; }
+  // Rows [begin, end) of `rows` that belong to the group: where several groups claim a row, the first has it.
+  std::pair<int64_t, int64_t> FirstClaim(int64_t prefix, int64_t group, int64_t rows) const {
+    int64_t begin = 0;
+    for (int64_t j = 0; j < group; ++j) begin = std::max(begin, End(prefix, j));
+    begin = std::min(begin, rows);
+    return {begin, std::clamp(End(prefix, group), begin, rows)};
+  }
+  // From the end of the group before to its own, both within `rows`.
+  std::pair<int64_t, int64_t> Range(int64_t prefix, int64_t group, int64_t rows) const {
+    const auto clamped = [rows](int64_t end) { return std::clamp<int64_t>(end, 0, rows); };
+    return {group == 0 ? 0 : clamped(End(prefix, group - 1)), clamped(End(prefix, group))};
+  }
+
+ private:
+  int64_t End(int64_t prefix, int64_t group) const { return ends_[(shared_ ? 0 : prefix) * groups_ + group]; }
+
+  int64_t groups_;
+  bool shared_;
+  std::vector<int64_t> ends_;
+};
+
+// Sizes of the operands, as [batch][free][contracting] and [batch][contracting][free], and of what lies before and
+// after the ragged dimension among the dimensions of its kind.
+struct RaggedSizes {
+  int64_t batch, m, n, k;
+  int64_t before, rows, after;
+};
+
+// The ragged dimension is free: each row of lhs meets the slice of rhs of its group; those of no group give 0.
+template <class T>
+void RaggedRows(const RaggedSizes& s, const GroupEnds& ends, const T* a, const T* b, T* c) {
+  std::fill_n(c, s.batch * s.m * s.n, T());
+  for (int64_t i = 0; i < s.batch * s.before; ++i) {
+    for (int64_t group = 0; group < ends.groups(); ++group) {
+      const auto [begin, end] = ends.FirstClaim(i, group, s.rows);
+      if (begin == end) continue;
+      const int64_t row = (i * s.rows + begin) * s.after;
+      Gemm<T>((end - begin) * s.after, s.n, s.k, RowsOf(a + row * s.k, s.k),
+              b + (i / s.before * ends.groups() + group) * s.k * s.n, s.n, c + row * s.n, s.n);
+    }
+  }
+}
+
+// The ragged dimension is contracted: each group sums over its own part of it.
+template <class T>
+void RaggedTerms(const RaggedSizes& s, const GroupEnds& ends, const T* a, const T* b, T* c) {
+  const std::unique_ptr<T[]> part_a(new T[std::max<int64_t>(1, s.m * s.k)]),
+      part_b(new T[std::max<int64_t>(1, s.k * s.n)]);
+  for (int64_t group = 0; group < ends.groups(); ++group) {
+    for (int64_t i = 0; i < s.batch; ++i) {
+      std::vector<int64_t> terms;  // In row-major order of the contracted indices.
+      for (int64_t before = 0; before < s.before; ++before) {
+        const auto [begin, end] = ends.Range(i * s.before + before, group, s.rows);
+        for (int64_t term = begin * s.after; term < end * s.after; ++term)
+          terms.push_back(before * s.rows * s.after + term);
+      }
+      const auto count = static_cast<int64_t>(terms.size());
+      for (int64_t row = 0; row < s.m; ++row) {
+        for (int64_t t = 0; t < count; ++t) part_a[row * count + t] = a[(i * s.m + row) * s.k + terms[t]];
+      }
+      for (int64_t t = 0; t < count; ++t) std::copy_n(b + (i * s.k + terms[t]) * s.n, s.n, part_b.get() + t * s.n);
+      Gemm<T>(s.m, s.n, count, RowsOf<T>(part_a.get(), count), part_b.get(), s.n, c, s.n);
+      c += s.m * s.n;
+    }
+  }
+}
+
+// The ragged dimension is of the batch: what belongs to no group gives 0.
+template <class T>
+void RaggedBatch(const RaggedSizes& s, const GroupEnds& ends, const T* a, const T* b, T* c) {
+  for (int64_t i = 0; i < s.batch; ++i) {
+    const int64_t row = i / s.after % s.rows, prefix = i / s.after / s.rows;
+    bool claimed = false;
+    for (int64_t group = 0; group < ends.groups() && !claimed; ++group) {
+      const auto [begin, end] = ends.FirstClaim(prefix, group, s.rows);
+      claimed = begin <= row && row < end;
+    }
+    if (claimed) {
+      Gemm<T>(s.m, s.n, s.k, RowsOf(a + i * s.m * s.k, s.k), b + i * s.k * s.n, s.n, c + i * s.m * s.n, s.n);
+    } else {
+      std::fill_n(c + i * s.m * s.n, s.m * s.n, T());
+    }
+  }
+}
+
+// ---- scaled-dot, and sparse operands -----------------------------------------------------------------------------
+
+// The elements of a small array, each for the block of `dims` that it stands for.
+Literal Spread(const Literal& blocks, const Shape& like) {
+  Shape shape = like.WithType(blocks.shape().type());
+  std::vector<int64_t> sizes;  // [blocks][in a block] of each dimension.
+  std::vector<int64_t> strides;
+  const std::vector<int64_t> from = RowMajorStrides(blocks.shape().dims());
+  for (int64_t d = 0; d < shape.rank(); ++d) {
+    const int64_t count = blocks.shape().dim(d);
+    sizes.insert(sizes.end(), {count, count == 0 ? 0 : shape.dim(d) / count});
+    strides.insert(strides.end(), {from[d], 0});
+  }
+  Literal result = Literal::Uninitialized(shape.WithDefaultLayout());
+  if (result.byte_size() == 0) return result;
+  CopyStrided(sizes, blocks.raw(), strides, result.mutable_raw(), RowMajorStrides(sizes), ByteWidth(shape.type()));
+  return result;
+}
+
+// A scalar scale stands for none, and so does one of bf16 and single sizes for bf16 elements.
+bool IsScaled(const Literal& elements, const Literal& scale) {
+  if (scale.shape().rank() == 0) return false;
+  return elements.shape().type() != PrimitiveType::kBF16 || scale.shape().type() != PrimitiveType::kBF16 ||
+         scale.shape().NumElements() != 1;
+}
+
+// elements * scale[block], unrounded, in the compute type of `type`.
+template <class T>
+std::unique_ptr<T[]> Scaled(const Literal& elements, const Literal& scale, std::span<const int64_t> order,
+                            PrimitiveType type) {
+  const int64_t count = elements.shape().NumElements();
+  const WidenedElements wide(Transposed(elements, order), type);
+  std::unique_ptr<T[]> result(new T[std::max<int64_t>(1, count)]);
+  std::copy_n(wide.data<T>(), count, result.get());
+  if (!IsScaled(elements, scale)) return result;
+  const WidenedElements scales(Transposed(Spread(scale, elements.shape()), order), type);
+  for (int64_t i = 0; i < count; ++i) {
+    if constexpr (std::is_same_v<T, bool>) result[i] = result[i] && scales.data<T>()[i];
+    else result[i] = result[i] * scales.data<T>()[i];
+  }
+  return result;
+}
+
+// Each element of `kept` stands for a block in which it has the place that `places` tells; the others are 0.
+Result<Literal> Decompressed(const Instruction& inst, const Literal& kept, const Literal& places,
+                             const OperandSparsity& sparsity) {
+  const int64_t block = sparsity.pattern.block_size, d = sparsity.dimension;
+  if (sparsity.pattern.non_zeros != 1 || sparsity.stride != 1 || d < 0 || d >= kept.shape().rank() ||
+      places.shape().dims() != kept.shape().dims()) {
+    FAIL(UnsupportedAt(
+        inst, "U002",
+        Str("'", inst.opcode(), "' of a sparse ", kept.shape(), " with ", sparsity.pattern.non_zeros, " of ", block,
+            " kept along dim ", d, ", stride ", sparsity.stride, ", is not supported by the interpreter")));
+  }
+  Dims dims = kept.shape().dims();
+  dims[d] *= block;
+  Literal result(kept.shape().WithDims(dims));
+  const std::vector<int64_t> to = RowMajorStrides(dims);
+  const int64_t bytes = ByteWidth(kept.shape().type());
+  std::byte* const out = result.mutable_raw();
+  int64_t i = 0;
+  for (IndexWalk walk(kept.shape().dims()); walk.Valid(); walk.Next(), ++i) {
+    const int64_t place = places.GetInt(i);
+    if (place < 0 || place >= block) continue;
+    int64_t at = place * to[d];
+    for (int64_t e = 0; e < kept.shape().rank(); ++e) at += walk.index()[e] * (e == d ? block : 1) * to[e];
+    std::memcpy(out + at * bytes, kept.raw() + i * bytes, bytes);
+  }
+  return result;
+}
+
 }  // namespace
+
+Result<Literal> Dense(Evaluation& e, int64_t side, const std::optional<OperandSparsity>& sparsity) {
+  if (!sparsity) return e.operands[side];
+  return Decompressed(e.inst, e.operands[side], e.operands[sparsity->indices], *sparsity);
+}
+
+Result<Literal> EvalRaggedDot(Evaluation& e) {
+  const RaggedDotAttrs& attrs = e.inst.attrs<RaggedDotAttrs>();
+  const Shape &lhs = e.operands[0].shape(), &rhs = e.operands[1].shape(), &shape = e.inst.shape();
+  const PrimitiveType type = shape.type();
+  const int64_t ragged = attrs.lhs_ragged[0];
+  const Sides left(lhs, attrs.lhs_batch, attrs.lhs_contracting);
+  Sides right(rhs, attrs.rhs_batch, attrs.rhs_contracting);
+  std::erase_if(right.free, [&](int64_t d) { return !attrs.rhs_group.empty() && d == attrs.rhs_group[0]; });
+  RaggedSizes s = {SizeOf(lhs, left.batch),
+                   SizeOf(lhs, left.free),
+                   SizeOf(rhs, right.free),
+                   SizeOf(lhs, left.contracting),
+                   1,
+                   lhs.dim(ragged),
+                   1};
+  const auto among = [ragged](const std::vector<int64_t>& dims) { return std::find(dims.begin(), dims.end(), ragged); };
+  const auto* kind = &left.free;
+  if (among(left.contracting) != left.contracting.end()) kind = &left.contracting;
+  if (among(left.batch) != left.batch.end()) kind = &left.batch;
+  s.before = SizeOf(lhs, std::span(kind->begin(), among(*kind)));
+  s.after = SizeOf(lhs, std::span(among(*kind) + 1, kind->end()));
+
+  const GroupEnds ends(e.operands[2]);
+  const WidenedElements a(Transposed(e.operands[0], Joined({left.batch, left.free, left.contracting})), type);
+  const WidenedElements b(
+      Transposed(e.operands[1], Joined({right.batch, attrs.rhs_group, right.contracting, right.free})), type);
+  Literal result = Literal::Uninitialized(shape);
+  const int64_t count = shape.NumElements();
+  WithCompute(ComputeOf(type), [&]<class T>() {
+    const std::unique_ptr<T[]> c(new T[std::max<int64_t>(1, count)]);
+    if (kind == &left.free) RaggedRows(s, ends, a.data<T>(), b.data<T>(), c.get());
+    else if (kind == &left.contracting) RaggedTerms(s, ends, a.data<T>(), b.data<T>(), c.get());
+    else RaggedBatch(s, ends, a.data<T>(), b.data<T>(), c.get());
+    StoreElements(c.get(), type, result.mutable_raw(), count);
+  });
+  return result;
+}
+
+Result<Literal> EvalScaledDot(Evaluation& e) {
+  const DotAttrs& attrs = e.inst.attrs<DotAttrs>();
+  const Literal &lhs = e.operands[0], &rhs = e.operands[1];
+  const Sides left(lhs.shape(), attrs.lhs_batch, attrs.lhs_contracting);
+  const Sides right(rhs.shape(), attrs.rhs_batch, attrs.rhs_contracting);
+  const PrimitiveType type = e.inst.shape().type();
+  const int64_t batch = SizeOf(lhs.shape(), left.batch), m = SizeOf(lhs.shape(), left.free),
+                n = SizeOf(rhs.shape(), right.free), k = SizeOf(lhs.shape(), left.contracting);
+  Literal result = Literal::Uninitialized(e.inst.shape());
+  WithCompute(ComputeOf(type), [&]<class T>() {
+    const auto a = Scaled<T>(lhs, e.operands[2], Joined({left.batch, left.free, left.contracting}), type);
+    const auto b = Scaled<T>(rhs, e.operands[3], Joined({right.batch, right.contracting, right.free}), type);
+    const std::unique_ptr<T[]> c(new T[std::max<int64_t>(1, batch * m * n)]);
+    for (int64_t i = 0; i < batch; ++i)
+      Gemm<T>(m, n, k, RowsOf<T>(a.get() + i * m * k, k), b.get() + i * k * n, n, c.get() + i * m * n, n);
+    StoreElements(c.get(), type, result.mutable_raw(), batch * m * n);
+  });
+  return result;
+}
 
 Result<Literal> EvalDot(Evaluation& e) {
   const DotAttrs& attrs = e.inst.attrs<DotAttrs>();
-  if (e.operands.size() != 2)
-    FAIL(UnsupportedAt(e.inst, "U002", "'dot' of sparse operands is not supported by the interpreter"));
-  const Literal &lhs = e.operands[0], &rhs = e.operands[1];
+  if (!attrs.block_scaling.empty()) {
+    FAIL(UnsupportedAt(e.inst, "U002", "'dot' with a block_scaling_config is not supported by the interpreter"));
+  }
+  const Literal lhs = TRY(Dense(e, 0, attrs.sparsity.lhs)), rhs = TRY(Dense(e, 1, attrs.sparsity.rhs));
   return DotOf(lhs, rhs, Sides(lhs.shape(), attrs.lhs_batch, attrs.lhs_contracting),
                Sides(rhs.shape(), attrs.rhs_batch, attrs.rhs_contracting), e.inst.shape());
 }

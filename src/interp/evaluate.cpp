@@ -123,17 +123,9 @@ Result<Literal> EvalCopyStart(Evaluation& e) {
   return Literal::Tuple({e.operands[0], e.operands[0], Literal(e.inst.shape().element(2))});
 }
 Result<Literal> EvalCopyDone(Evaluation& e) { return e.operands[0].elements()[0]; }
-Result<Literal> EvalAsyncUpdate(Evaluation& e) {
-  if (e.operands.size() != 1)
-    FAIL(UnsupportedAt(e.inst, "U002", "async-update that binds operands is not supported by the interpreter"));
-  return std::move(e.operands[0]);
-}
+// One that binds operands is the frames' matter.
+Result<Literal> EvalAsyncUpdate(Evaluation& e) { return std::move(e.operands[0]); }
 Result<Literal> EvalAsyncDone(Evaluation& e) { return e.operands[0].elements()[1]; }
-
-Result<Literal> EvalGetDimensionSize(Evaluation& e) {
-  return Literal::Scalar(PrimitiveType::kS32,
-                         e.operands[0].shape().dim(e.inst.attrs<OneDimensionAttrs>().dimension.value));
-}
 
 // ---- Several devices -----------------------------------------------------------------------------------------------
 
@@ -164,7 +156,7 @@ Result<Literal> EvalSendDone(Evaluation&) { return Literal(Shape::Token()); }
 namespace {
 // clang-format off
 #define UNSUPPORTED_OPS(X) \
-  X(CollectiveReduce) X(DynamicReshape) X(Infeed) X(Outfeed) X(RaggedDot) X(ScaledDot) X(SetDimensionSize) X(Shuffle)
+  X(CollectiveReduce) X(Shuffle)
 // clang-format on
 
 constexpr Opcode kUnsupported[] = {

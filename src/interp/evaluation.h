@@ -35,7 +35,8 @@ class Session {
   // Null where one device of several is interpreted alone, or a computation within an instruction.
   const std::optional<DevicePlace>& place() const { return place_; }
 
-  uint64_t rng_state[2];  // Low word first: rng-get-and-update-state, and where `rng` draws from.
+  int64_t infeeds = 0, outfeeds = 0;  // Values read and written so far.
+  uint64_t rng_state[2];              // Low word first: rng-get-and-update-state, and where `rng` draws from.
 
  private:
   const InterpretOptions& options_;

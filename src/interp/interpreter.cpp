@@ -11,6 +11,7 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "interp/dynamic.h"
 #include "interp/evaluation.h"
 #include "interp/meetings.h"
 #include "interp/program.h"
@@ -50,7 +51,9 @@ class Runner {
         device_(device) {}
 
   Status Start(const Computation& computation, std::span<const Literal> args) {
-    return Push(computation, {args.begin(), args.end()});
+    std::vector<Literal> compact(args.begin(), args.end());
+    for (Literal& arg : compact) arg = Compact(std::move(arg));
+    return Push(computation, std::move(compact));
   }
 
   // The result; null when the device waits for others.
@@ -59,8 +62,10 @@ class Runner {
       Frame& frame = frames_.back();
       if (frame.next == frame.program->steps.size()) {
         Literal result = std::move(frame.slots[frame.program->root]);
+        const bool dynamic = frame.program->dynamic_root;
         frames_.pop_back();
         if (frames_.empty()) return result;
+        if (dynamic) TRY(CheckResult(result));
         TRY(Receive(std::move(result)));
         continue;
       }
@@ -80,14 +85,18 @@ class Runner {
   void StartOne(const Program& program, std::span<const Literal> operands) {
     frames_.push_back({&program, {operands.begin(), operands.end()}});
     frames_.back().slots.resize(program.slots);
+    if (!program.steps[0].dynamic) return;
+    for (Literal& operand : frames_.back().slots) operand = Compact(std::move(operand));
   }
 
  private:
-  Status Push(const Computation& computation, std::vector<Literal> args) {
+  // `caller`: whose values `args` are; null for the first frame.
+  Status Push(const Computation& computation, std::vector<Literal> args, const Step* caller = nullptr) {
     if (static_cast<int64_t>(frames_.size()) >= options_.max_depth) {
       FAIL(LimitError("R005", Str("calls nested deeper than ", options_.max_depth, " at '", computation.name(),
                                   "' (--max_depth)")));
     }
+    if (caller != nullptr && caller->dynamic) TRY(CheckParameters(*caller->inst, computation, args));
     Frame frame;
     frame.program = &programs_.Of(computation);
     frame.slots.resize(frame.program->slots);
@@ -120,8 +129,20 @@ class Runner {
     std::vector<Literal> operands = TakeOperands(frame, step);
     switch (inst.opcode()) {
       case Opcode::kCall:
-      case Opcode::kFusion:
-      case Opcode::kAsyncStart: return Push(*CalledComputations(inst)[0], std::move(operands));
+      case Opcode::kFusion: return Push(*CalledComputations(inst)[0], std::move(operands), &step);
+      case Opcode::kAsyncStart: return StartAsync(frame, step, *CalledComputations(inst)[0], std::move(operands));
+      case Opcode::kAsyncUpdate: {
+        if (operands.size() == 1) break;
+        const Computation* wrapped = WrappedBy(inst);
+        if (wrapped == nullptr) {
+          FAIL(UnsupportedAt(inst, "U002",
+                             "'async-update' that binds operands, whose start is out of sight, is not supported by the "
+                             "interpreter"));
+        }
+        std::vector<Literal> bound = operands[0].elements()[0].elements();
+        for (size_t i = 1; i < operands.size(); ++i) bound.push_back(std::move(operands[i]));
+        return StartAsync(frame, step, *wrapped, std::move(bound));
+      }
       case Opcode::kWhile:
         frame.state = std::move(operands[0]);
         frame.iteration = 0;
@@ -129,7 +150,7 @@ class Runner {
       case Opcode::kConditional: {
         const std::vector<Computation*> branches = inst.attrs<ConditionalAttrs>().branches();
         const int64_t branch = BranchOf(inst, operands[0], branches.size());
-        return Push(*branches[branch], {std::move(operands[branch + 1])});
+        return Push(*branches[branch], {std::move(operands[branch + 1])}, &step);
       }
       default: break;
     }
@@ -151,10 +172,59 @@ class Runner {
                                  : Str("of one device alone out of ", header.replica_count, " replicas and ",
                                        header.num_partitions, " partitions"))));
     }
+    for (size_t i = 0; step.dynamic && i < operands.size(); ++i) {
+      const Shape& written = step.inst->operand(static_cast<int64_t>(i)).shape();
+      if (Compatible(operands[i].shape(), written)) continue;
+      FAIL(UnsupportedAt(*step.inst, "U002",
+                         Str("'", step.inst->opcode(), "' of ", operands[i].shape(), " for ", written,
+                             " is not supported by the interpreter")));
+    }
     std::optional<Literal> value = TRY(meetings_->Arrive(device_, *step.inst, std::move(operands), session_));
     if (value) return Finish(frame, step, std::move(*value));
     waits_ = true;
     return {};
+  }
+
+  // An argument that is smaller than its shape needs a parameter that may be so.
+  static Status CheckParameters(const Instruction& caller, const Computation& computation,
+                                std::span<const Literal> args) {
+    for (size_t i = 0; i < args.size(); ++i) {
+      const Instruction& parameter = computation.parameter(static_cast<int64_t>(i));
+      if (Fits(args[i].shape(), parameter.shape())) continue;
+      FAIL(ErrorAt(caller, "R006",
+                   Str("'", caller.name(), "' gives parameter '", parameter.name(), "' of '", computation.name(),
+                       "' at run time ", args[i].shape(), ", which is smaller than ", parameter.shape(),
+                       " where that does not say <=")));
+    }
+    return {};
+  }
+
+  // The same for what a computation gives to the instruction that waits for it.
+  Status CheckResult(const Literal& result) const {
+    const Frame& frame = frames_.back();
+    const Instruction& inst = *frame.program->steps[frame.next].inst;
+    const bool async = inst.Is(Opcode::kAsyncStart) || inst.Is(Opcode::kAsyncUpdate);
+    const Shape& shape = async ? inst.shape().element(1) : inst.shape();
+    if (frame.in_condition || Fits(result.shape(), shape)) return {};
+    FAIL(ErrorAt(inst, "R006",
+                 Str("'", inst.name(), "' is written ", shape, ", and at run time it is ", result.shape(),
+                     ", which is smaller where that does not say <=")));
+  }
+
+  // What the chain of an update wraps; null when its start cannot be seen from here.
+  static const Computation* WrappedBy(const Instruction& update) {
+    const Instruction* part = &update;
+    while (part->Is(Opcode::kAsyncUpdate)) part = &part->operand(0);
+    return part->Is(Opcode::kAsyncStart) ? CalledComputations(*part)[0] : nullptr;
+  }
+
+  // Runs when all operands are bound; until then the state holds them.
+  Status StartAsync(Frame& frame, const Step& step, const Computation& wrapped, std::vector<Literal> bound) {
+    if (bound.size() == wrapped.parameters().size()) return Push(wrapped, std::move(bound), &step);
+    std::vector<Literal> elements;
+    for (const Shape& element : step.inst->shape().elements()) elements.emplace_back(element);
+    elements[0] = Literal::Tuple(std::move(bound));
+    return Finish(frame, step, Literal::Tuple(std::move(elements)));
   }
 
   // true: 0, false: 1; an index that is out of range: the last.
@@ -190,7 +260,7 @@ class Runner {
 
   Status PushCondition(Frame& frame, const Instruction& loop) {
     frame.in_condition = true;
-    return Push(*loop.attrs<WhileAttrs>().condition, {frame.state});
+    return Push(*loop.attrs<WhileAttrs>().condition, {frame.state}, &frame.program->steps[frame.next]);
   }
 
   // The frame above has given `value`.
@@ -198,7 +268,7 @@ class Runner {
     Frame& frame = frames_.back();
     const Step& step = frame.program->steps[frame.next];
     const Instruction& inst = *step.inst;
-    if (inst.Is(Opcode::kAsyncStart)) {
+    if (inst.Is(Opcode::kAsyncStart) || inst.Is(Opcode::kAsyncUpdate)) {
       std::vector<Literal> elements;
       for (const Shape& element : inst.shape().elements()) elements.emplace_back(element);
       elements[1] = std::move(value);
@@ -217,7 +287,7 @@ class Runner {
                              " iterations (--max_loop_iterations)")));
     }
     if (options_.on_iteration) options_.on_iteration(inst, frame.iteration, frame.state);
-    return Push(*inst.attrs<WhileAttrs>().body, {std::move(frame.state)});
+    return Push(*inst.attrs<WhileAttrs>().body, {std::move(frame.state)}, &step);
   }
 
   static Error LimitAt(const Instruction& inst, std::string message) {
@@ -243,7 +313,7 @@ Status CheckArguments(const Computation& computation, std::span<const Literal> a
         Rejected("A004", Str("'", computation.name(), "' takes ", parameters.size(), " arguments, got ", args.size())));
   }
   for (size_t i = 0; i < args.size(); ++i) {
-    if (Compatible(args[i].shape(), parameters[i]->shape())) continue;
+    if (Fits(args[i].shape(), parameters[i]->shape())) continue;
     FAIL(ErrorAt(*parameters[i], "A004",
                  Str("argument ", i, " ('", parameters[i]->name(), "') wants ", parameters[i]->shape(), ", got ",
                      args[i].shape())));

@@ -35,6 +35,10 @@ struct InterpretOptions {
   std::function<void(const Instruction&, const Literal&)> on_value;
   // Before iteration `iteration` (from 0) of a while: its state. After the last one it is not called.
   std::function<void(const Instruction& loop, int64_t iteration, const Literal& state)> on_iteration;
+  // Value `number` (from 0) of the infeed, of the shape of the data that `infeed` reads; null: there is none, [R007].
+  std::function<Result<Literal>(const Instruction& infeed, int64_t number)> infeed;
+  // Takes value `number` of the outfeed of device 0; null: they are dropped.
+  std::function<void(int64_t number, const Literal& value)> outfeed;
   // Cuts: an instruction for which this gives a value is not evaluated, and what only it needs is not either. Whether
   // it is null is asked once for each computation, the value each time.
   std::function<const Literal*(const Instruction&)> given;

@@ -13,6 +13,7 @@
 #include "base/check.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "interp/dynamic.h"
 #include "interp/elements.h"
 #include "interp/strided.h"
 #include "ir/module.h"
@@ -296,11 +297,17 @@ Result<NpzArrays> ReadNpz(const std::string& path) {
   return arrays;
 }
 
-Result<Literal> LiteralFromNpy(const NpyArray& array, const Shape& shape, const std::string& wanted_by,
+Result<Literal> LiteralFromNpy(const NpyArray& array, const Shape& declared, const std::string& wanted_by,
                                const std::string& where) {
+  // An array may be smaller along a dynamic dimension.
+  Shape shape = declared;
+  if (declared.HasDynamicDims()) {
+    shape = declared.WithDims(Dims(array.dims.begin(), array.dims.end()));
+    if (!Fits(shape, declared)) shape = declared;
+  }
   const PrimitiveType type = shape.type();
   const auto mismatch = [&](std::string_view more) {
-    return Rejected("A004", Str(wanted_by, " wants ", shape, ", ", Escaped(where), " has ", array, more));
+    return Rejected("A004", Str(wanted_by, " wants ", declared, ", ", Escaped(where), " has ", array, more));
   };
   // Some writers make an array of one element of every scalar; nothing else can be meant.
   const bool scalar = shape.rank() == 0 && array.dims == std::vector<int64_t>{1};
@@ -496,6 +503,34 @@ Result<std::vector<std::vector<Literal>>> ReadArgumentsByDevice(const std::strin
     }
   }
   return by_device;
+}
+
+Result<Literal> ReadFed(const NpzArrays& arrays, const std::string& path, int64_t number, const Shape& shape,
+                        const std::string& wanted_by) {
+  Literal value(shape);
+  Status read;
+  ForEachLeaf(shape, [&](const ShapeIndex& index, const Shape& leaf) {
+    if (!read || !leaf.IsArray()) return;
+    const std::string key = KeyOf(Str("in", number), index);
+    const std::string sent = KeyOf(Str("out", number), index);
+    const auto item = std::find_if(arrays.begin(), arrays.end(),
+                                   [&](const auto& array) { return array.first == key || array.first == sent; });
+    if (item == arrays.end()) {
+      read = std::unexpected(
+          Rejected("R007", Str(wanted_by, " wants ", leaf, ", ", Escaped(path), " has no key '", Escaped(key), "'")));
+      return;
+    }
+    auto literal = LiteralFromNpy(item->second, leaf, wanted_by, Str(path, ":", item->first));
+    if (!literal) {
+      read = std::unexpected(std::move(literal).error());
+      return;
+    }
+    Literal* place = &value;
+    for (const int64_t i : index) place = &place->mutable_elements()[i];
+    *place = std::move(*literal);
+  });
+  if (!read) FAIL(read.error());
+  return value;
 }
 
 bool NamesTensor(std::string_view text) {

@@ -61,6 +61,11 @@ Status CheckDevice(const OfDevice& of, const Module& module, std::string_view wh
 bool NamesTensor(std::string_view text);
 Result<Literal> ReadTensor(const std::string& text, const Instruction& parameter);
 
+// Value `number` of an infeed: the array inN, of tuples inN.i.j; or outN, as an outfeed leaves it. Errors: [R007] no
+// such key, [A004].
+Result<Literal> ReadFed(const NpzArrays& arrays, const std::string& path, int64_t number, const Shape& shape,
+                        const std::string& wanted_by);
+
 // Leaves as `prefix0`, `prefix1` ... of `values`; those of tuples `prefix0.1.2`. A file appears whole or not at all
 // ([A011]).
 Status WriteNpz(const std::string& path, std::string_view prefix, std::span<const Literal> values);

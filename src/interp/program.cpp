@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/check.h"
+#include "interp/dynamic.h"
 #include "ir/module.h"
 #include "ir/side_effects.h"
 
@@ -47,6 +48,12 @@ std::vector<const Instruction*> Needed(const Computation& computation, const Int
   }
   if (!computation.module().header.is_scheduled) PutOffReceiving(result);
   return result;
+}
+
+void SetHandler(Step& step) {
+  step.handler = HandlerOf(step.inst->opcode());
+  step.dynamic = MayBeDynamic(*step.inst);
+  if (step.dynamic && step.handler != nullptr) step.handler = &EvalDynamic;
 }
 
 // Marks what may be taken instead of copied, and what dies where.
@@ -182,7 +189,7 @@ const Program& Programs::Of(const Computation& computation) {
     slots[inst] = slot;
     Step step;
     step.inst = inst;
-    step.handler = HandlerOf(inst->opcode());
+    SetHandler(step);
     step.result = slot;
     step.given = given.contains(inst);
     if (inst->Is(Opcode::kParameter)) program.parameters[inst->parameter_number()] = slot;
@@ -192,6 +199,7 @@ const Program& Programs::Of(const Computation& computation) {
     program.steps.push_back(std::move(step));
   }
   program.root = slots.at(&computation.root());
+  program.dynamic_root = HasDynamicDims(computation.root().shape());
   program.slots = static_cast<int>(slots.size());
   FindLastUses(program);
   return program;
@@ -201,7 +209,7 @@ Program ProgramOf(const Instruction& inst) {
   Program program;
   Step step;
   step.inst = &inst;
-  step.handler = HandlerOf(inst.opcode());
+  SetHandler(step);
   for (int64_t i = 0; i < inst.operand_count(); ++i) step.operands.push_back({static_cast<int>(i), true});
   step.result = program.root = static_cast<int>(inst.operand_count());
   program.slots = program.root + 1;

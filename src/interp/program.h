@@ -23,6 +23,7 @@ struct Step {
   int result = 0;             // Slot.
   bool unused = false;        // Run for its effect, or to be seen.
   bool given = false;         // InterpretOptions::given has the value.
+  bool dynamic = false;       // MayBeDynamic: what a frame is given and gives is checked.
   bool take_element = false;  // get-tuple-element of a tuple that is only ever taken apart, each element once.
 };
 
@@ -30,6 +31,7 @@ struct Program {
   std::vector<Step> steps;      // What the root needs, and what has side effects.
   std::vector<int> parameters;  // Slot by parameter number; -1 when nothing needs it.
   int root = 0;
+  bool dynamic_root = false;  // Its value may be smaller than its shape.
   int slots = 0;
 };
 

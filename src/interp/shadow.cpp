@@ -310,7 +310,13 @@ Result<ShadowValue> ThroughInterpreter(Context& context, const Instruction& inst
     any_lost = any_lost || AnyLost(lost[i]);
   }
   if (any_lost && !inst.Is(kElementwise)) return Undetermined(inst.shape());
-  ShadowValue result = ToShadow(TRY(Evaluate(inst, literals)));
+  const Literal value = TRY(Evaluate(inst, literals));
+  if (!Compatible(value.shape(), inst.shape())) {
+    FAIL(UnsupportedAt(
+        inst, "U002",
+        Str("no error bounds for '", inst.name(), "', a ", inst.shape(), " which is ", value.shape(), " at run time")));
+  }
+  ShadowValue result = ToShadow(value);
   result.shape = inst.shape();
   const int64_t count = inst.shape().IsArray() ? inst.shape().NumElements() : 0;
   for (const Mask& mask : lost) {

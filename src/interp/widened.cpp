@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "base/text.h"
+#include "interp/dynamic.h"
 #include "interp/interpreter.h"
 #include "interp/shadow.h"
 #include "interp/shadow_rules.h"
@@ -189,7 +190,7 @@ class Comparer {
 
   void RoundInstruction(const Instruction& inst, Foldable& f) {
     constexpr int64_t kMostElements = 4096;
-    if (inst.shape().NumElements() > kMostElements) return;
+    if (inst.shape().NumElements() > kMostElements || MayBeDynamic(inst)) return;
     std::vector<Literal> operands;
     bool rounds = inst.Is(kElementwise) || !CalledComputations(inst).empty() || inst.Is(Opcode::kDot);
     for (const Instruction* operand : inst.operands()) {

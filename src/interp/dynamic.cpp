@@ -1,0 +1,467 @@
+#include "interp/dynamic.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "base/text.h"
+#include "interp/strided.h"
+#include "ir/module.h"
+#include "ir/shape_rules.h"
+
+namespace hlo {
+namespace {
+
+bool Contains(const std::vector<int64_t>& dims, int64_t d) {
+  return std::find(dims.begin(), dims.end(), d) != dims.end();
+}
+
+// The array with other sizes: cut, or continued with zeros. What lies beyond the size of a dynamic dimension is
+// undefined, so zeros are as good as anything.
+Literal Resized(const Literal& literal, const Dims& dims) {
+  const Shape& from = literal.shape();
+  if (from.dims() == dims) return literal;
+  Literal result(from.WithDims(dims));
+  Dims common;
+  for (int64_t d = 0; d < from.rank(); ++d) common.push_back(std::min(from.dim(d), dims[d]));
+  if (from.WithDims(common).NumElements() == 0) return result;
+  CopyStrided(common, literal.raw(), RowMajorStrides(from.dims()), result.mutable_raw(), RowMajorStrides(dims),
+              ByteWidth(from.type()));
+  return result;
+}
+
+Error SizeError(const Instruction& inst, std::string message) { return ErrorAt(inst, "R006", std::move(message)); }
+
+// Asks its operands' values for their shapes, or looks at no shape at all.
+bool FollowsItsOperands(const Instruction& inst) {
+  switch (inst.opcode()) {
+    case Opcode::kTuple:
+    case Opcode::kGetTupleElement:
+    case Opcode::kOptimizationBarrier:
+    case Opcode::kDomain:
+    case Opcode::kAddDependency:
+    case Opcode::kAfterAll:
+    case Opcode::kCopyStart:
+    case Opcode::kCopyDone:
+    case Opcode::kAsyncUpdate:
+    case Opcode::kAsyncDone:
+    case Opcode::kOutfeed:
+    case Opcode::kGetDimensionSize:
+    case Opcode::kSetDimensionSize:
+    case Opcode::kDynamicReshape: return true;
+    case Opcode::kCopy: return !inst.shape().IsArray() || inst.shape().type() == inst.operand(0).shape().type();
+    case Opcode::kCustomCall: {
+      const std::string& target = inst.attrs<CustomCallAttrs>().target;
+      return target == "PadToStatic" || target == "SliceToDynamic";
+    }
+    default: return false;
+  }
+}
+
+// One instruction on operands that are smaller than their shapes.
+class ActualSizes {
+ public:
+  explicit ActualSizes(Evaluation& e) : e_(e), inst_(e.inst), scratch_("sizes") {
+    scratch_.source = inst_.module().source;
+    scratch_.header.replica_count = inst_.module().header.replica_count;
+    scratch_.header.num_partitions = inst_.module().header.num_partitions;
+  }
+
+  Result<Literal> Evaluate() {
+    switch (inst_.opcode()) {
+      case Opcode::kBroadcast: return OfShape(BroadcastShape());
+      case Opcode::kReshape: return OfShape(TRY(ReshapedShape()));
+      case Opcode::kBitcast: return Bitcast();
+      case Opcode::kBitcastConvert: return OfShape(BitcastConvertShape());
+      case Opcode::kSlice: return Slice();
+      case Opcode::kDynamicSlice: return DynamicSlice();
+      case Opcode::kGather: return Gather();
+      case Opcode::kDynamicUpdateSlice:
+      case Opcode::kScatter: return InPlace();
+      case Opcode::kCustomCall: return CustomCall();
+      case Opcode::kScan: return Scan();
+      case Opcode::kConcatenate:
+        TRY(Align(inst_.operand_count(), inst_.attrs<OneDimensionAttrs>().dimension.value));
+        return OfInferredShape();
+      case Opcode::kReduce:
+      case Opcode::kReduceWindow: TRY(Align(inst_.operand_count() / 2)); return OfInferredShape();
+      case Opcode::kMap:
+      case Opcode::kSort: TRY(Align(inst_.operand_count())); return OfInferredShape();
+      case Opcode::kDot: AlignDot(); return OfInferredShape();
+      default: break;
+    }
+    if (inst_.Is(kElementwise)) {
+      TRY(Align(inst_.operand_count()));
+      return OfShape(ElementwiseShape());
+    }
+    if (inst_.Is(kCollective)) {
+      FAIL(UnsupportedAt(inst_, "U002",
+                         Str("'", inst_.opcode(), "' of ", Written(), " is not supported by the interpreter")));
+    }
+    return OfInferredShape();
+  }
+
+ private:
+  Literal& operand(int64_t i) { return e_.operands[i]; }
+  const Shape& actual(int64_t i) const { return e_.operands[i].shape(); }
+  const Shape& written(int64_t i) const { return inst_.operand(i).shape(); }
+
+  // "s32[3] for s32[<=5], s32[5]"
+  std::string Written() const {
+    std::vector<std::string> texts;
+    for (int64_t i = 0; i < inst_.operand_count(); ++i) {
+      texts.push_back(Compatible(actual(i), written(i)) ? Str(written(i)) : Str(actual(i), " for ", written(i)));
+    }
+    return Join(texts, ", ");
+  }
+
+  // The instruction among parameters of the actual shapes.
+  Instruction& Clone(Shape shape) {
+    Computation& computation = scratch_.AddComputation("sizes");
+    Operands parameters;
+    for (int64_t i = 0; i < inst_.operand_count(); ++i) parameters.push_back(&computation.AddParameter(i, actual(i)));
+    return computation.AddClone(inst_, std::move(shape), parameters);
+  }
+
+  Result<Literal> Run(const Instruction& clone) {
+    Evaluation evaluation = {clone, e_.operands, e_.session};
+    return HandlerOf(clone.opcode())(evaluation);
+  }
+
+  Result<Literal> OfShape(Shape shape) { return Run(Clone(std::move(shape))); }
+
+  Result<Literal> OfInferredShape() { return Infer(Clone(inst_.shape())); }
+
+  Result<Literal> Infer(Instruction& clone) {
+    auto shape = InferShape(clone);
+    if (!shape) {
+      FAIL(SizeError(inst_, Str("the sizes at run time do not suit '", inst_.name(), "' (", Written(),
+                                "): ", shape.error().message())));
+    }
+    clone.SetShape(std::move(*shape));
+    return Run(clone);
+  }
+
+  // The first `count` operands (scalars aside) are to have the same sizes, but along `except`. One that is static along
+  // a dimension where another is dynamic counts as far as that one goes.
+  Status Align(int64_t count, int64_t except = -1) {
+    int64_t rank = 0;
+    for (int64_t i = 0; i < count; ++i) rank = std::max(rank, actual(i).rank());
+    std::vector<std::optional<int64_t>> sizes(rank);
+    for (int64_t i = 0; i < count; ++i) {
+      if (actual(i).rank() != rank) continue;
+      for (int64_t d = 0; d < rank; ++d) {
+        if (d == except || !written(i).IsDynamic(d)) continue;
+        if (sizes[d] && *sizes[d] != actual(i).dim(d)) {
+          FAIL(SizeError(inst_, Str("operands of '", inst_.name(), "' differ in size along dim ", d,
+                                    " at run time: ", *sizes[d], " and ", actual(i).dim(d), " (", Written(), ")")));
+        }
+        sizes[d] = actual(i).dim(d);
+      }
+    }
+    for (int64_t i = 0; i < count; ++i) {
+      if (actual(i).rank() != rank) continue;
+      Dims dims = actual(i).dims();
+      for (int64_t d = 0; d < rank; ++d) dims[d] = sizes[d].value_or(dims[d]);
+      operand(i) = Resized(operand(i), dims);
+    }
+    return {};
+  }
+
+  // The same for the paired dimensions of a dot.
+  void AlignDot() {
+    const DotAttrs& attrs = inst_.attrs<DotAttrs>();
+    const auto align = [&](const std::vector<int64_t>& lhs, const std::vector<int64_t>& rhs) {
+      for (size_t i = 0; i < lhs.size(); ++i) {
+        const bool dynamic[] = {written(0).IsDynamic(lhs[i]), written(1).IsDynamic(rhs[i])};
+        if (dynamic[0] == dynamic[1]) continue;
+        const int64_t cut = dynamic[0] ? 1 : 0;
+        Dims dims = actual(cut).dims();
+        dims[cut == 0 ? lhs[i] : rhs[i]] = cut == 0 ? actual(1).dim(rhs[i]) : actual(0).dim(lhs[i]);
+        operand(cut) = Resized(operand(cut), dims);
+      }
+    };
+    align(attrs.lhs_batch, attrs.rhs_batch);
+    align(attrs.lhs_contracting, attrs.rhs_contracting);
+  }
+
+  Shape ElementwiseShape() const {
+    for (int64_t i = 0; i < inst_.operand_count(); ++i) {
+      if (actual(i).rank() == inst_.shape().rank()) return inst_.shape().WithDims(actual(i).dims());
+    }
+    return inst_.shape();
+  }
+
+  Shape BroadcastShape() const {
+    Dims dims = inst_.shape().dims();
+    for (int64_t i = 0; i < actual(0).rank(); ++i) dims[inst_.dimensions()[i]] = actual(0).dim(i);
+    return inst_.shape().WithDims(dims);
+  }
+
+  // Row-major order ties runs of dimensions of equal products together: [2,<=3,4] and [<=6,4] are {2,3}={6} and
+  // {4}={4}. In a run whose size has changed, the one dynamic dimension of the result takes what the others leave.
+  Result<Shape> ReshapedShape() const {
+    const Shape &from = written(0), &to = inst_.shape();
+    Dims dims = to.dims();
+    const auto wrong = [&](std::string_view why) {
+      return SizeError(inst_, Str("'", inst_.name(), "' cannot make ", to, " of ", Written(), ": ", why));
+    };
+    int64_t i = 0, j = 0;
+    while (i < from.rank() || j < to.rank()) {
+      const int64_t first_from = i, first_to = j;
+      int64_t before = 1, after = 1;
+      if (i < from.rank()) before *= from.dim(i++);
+      if (j < to.rank()) after *= to.dim(j++);
+      while (before != after && (i < from.rank() || j < to.rank())) {
+        if ((before < after || j == to.rank()) && i < from.rank()) before *= from.dim(i++);
+        else after *= to.dim(j++);
+      }
+      // Sizes of 1 (and, with a size of 0, all that is left) belong to the run that they follow.
+      while (i < from.rank() && (from.dim(i) == 1 || before == 0)) before *= from.dim(i++);
+      while (j < to.rank() && (to.dim(j) == 1 || after == 0)) after *= to.dim(j++);
+      int64_t count = 1, others = 1, dynamic = -1, dynamics = 0;
+      for (int64_t d = first_from; d < i; ++d) count *= actual(0).dim(d);
+      if (count == before) continue;
+      const int64_t told = inst_.attrs<ReshapeAttrs>().inferred_dimension;
+      for (int64_t d = first_to; d < j; ++d) {
+        if (!to.IsDynamic(d)) continue;
+        ++dynamics;
+        if (dynamic != told || dynamic < 0) dynamic = d;
+      }
+      if (dynamics == 0) FAIL(wrong("no dimension of the result is dynamic there"));
+      if (dynamics > 1 && dynamic != told) FAIL(wrong("which of its dynamic dimensions is smaller cannot be told"));
+      for (int64_t d = first_to; d < j; ++d) others *= d == dynamic ? 1 : to.dim(d);
+      if (others == 0 || count % others != 0) FAIL(wrong(Str(count, " is no multiple of ", others)));
+      dims[dynamic] = count / others;
+    }
+    return to.WithDims(dims);
+  }
+
+  Result<Literal> Bitcast() {
+    if (written(0).type() != inst_.shape().type() || !written(0).HasDefaultLayout() ||
+        !inst_.shape().HasDefaultLayout()) {
+      FAIL(UnsupportedAt(inst_, "U002",
+                         Str("'bitcast' of ", Written(), " that is no reshape is not supported by the interpreter")));
+    }
+    const auto shape = [&]() -> Result<Shape> {
+      Computation& computation = scratch_.AddComputation("reshape");
+      Instruction& from = computation.AddParameter(0, written(0));
+      Instruction& reshape = computation.Add(Opcode::kReshape, inst_.shape(), {&from}, ReshapeAttrs(), inst_.name());
+      reshape.SetRange(inst_.range());
+      Evaluation evaluation = {reshape, e_.operands, e_.session};
+      return ActualSizes(evaluation).ReshapedShape();
+    };
+    return operand(0).WithShape(TRY(shape()));
+  }
+
+  Shape BitcastConvertShape() const {
+    const Shape& shape = inst_.shape();
+    Dims dims;
+    for (int64_t d = 0; d < shape.rank(); ++d) dims.push_back(d < actual(0).rank() ? actual(0).dim(d) : shape.dim(d));
+    return shape.WithDims(dims);
+  }
+
+  // A dimension that is taken whole keeps its size, and a part is a part of the bound, whatever the size.
+  Result<Literal> Slice() {
+    std::vector<SliceDim> slice = inst_.attrs<SliceAttrs>().slice.dims;
+    Dims dims = actual(0).dims();
+    for (int64_t d = 0; d < actual(0).rank(); ++d) {
+      const bool whole = slice[d].start == 0 && slice[d].stride == 1 && slice[d].limit == written(0).dim(d);
+      if (whole) slice[d].limit = dims[d];
+      else dims[d] = written(0).dim(d);
+    }
+    operand(0) = Resized(operand(0), dims);
+    Instruction& clone = Clone(inst_.shape());
+    clone.mutable_attrs<SliceAttrs>().slice.dims = slice;
+    return Infer(clone);
+  }
+
+  Result<Literal> DynamicSlice() {
+    std::vector<int64_t> sizes = inst_.attrs<DynamicSliceAttrs>().sizes;
+    Dims dims = written(0).dims();
+    for (int64_t d = 0; d < actual(0).rank(); ++d) {
+      if (sizes[d] == dims[d] && inst_.shape().IsDynamic(d)) sizes[d] = dims[d] = actual(0).dim(d);
+    }
+    operand(0) = Resized(operand(0), dims);
+    Instruction& clone = Clone(inst_.shape());
+    clone.mutable_attrs<DynamicSliceAttrs>().sizes = sizes;
+    return Infer(clone);
+  }
+
+  Result<Literal> Gather() {
+    GatherAttrs attrs = inst_.attrs<GatherAttrs>();
+    Dims dims = written(0).dims();
+    size_t offset = 0;
+    for (int64_t d = 0; d < actual(0).rank(); ++d) {
+      if (Contains(attrs.collapsed_slice_dims, d) || Contains(attrs.operand_batching_dims, d)) continue;
+      const int64_t to = attrs.offset_dims[offset++];
+      if (attrs.slice_sizes[d] == dims[d] && inst_.shape().IsDynamic(to))
+        attrs.slice_sizes[d] = dims[d] = actual(0).dim(d);
+    }
+    for (const int64_t d : attrs.operand_batching_dims) dims[d] = actual(0).dim(d);
+    operand(0) = Resized(operand(0), dims);
+    Instruction& clone = Clone(inst_.shape());
+    clone.mutable_attrs<GatherAttrs>() = attrs;
+    return Infer(clone);
+  }
+
+  // dynamic-update-slice and scatter: what is written beyond the size is lost, not moved or dropped.
+  Result<Literal> InPlace() {
+    const int64_t changed = inst_.Is(Opcode::kScatter) ? inst_.operand_count() / 2 : 1;
+    std::vector<Dims> sizes;
+    for (int64_t i = 0; i < changed; ++i) {
+      sizes.push_back(actual(i).dims());
+      operand(i) = Resized(operand(i), written(i).dims());
+    }
+    Literal result = TRY(OfInferredShape());
+    if (!result.shape().IsTuple()) return Resized(result, sizes[0]);
+    std::vector<Literal> elements;
+    for (int64_t i = 0; i < changed; ++i) elements.push_back(Resized(result.elements()[i], sizes[i]));
+    return Literal::Tuple(std::move(elements));
+  }
+
+  Result<Literal> CustomCall() {
+    if (inst_.operand_count() == 1 && Compatible(written(0), inst_.shape())) return OfShape(actual(0));
+    FAIL(UnsupportedAt(inst_, "U002",
+                       Str("custom-call target \"", Escaped(inst_.attrs<CustomCallAttrs>().target), "\" of ", Written(),
+                           " is not supported by the interpreter")));
+  }
+
+  // The computation's parameters say how large a step is.
+  Result<Literal> Scan() {
+    const ScanAttrs& attrs = inst_.attrs<ScanAttrs>();
+    for (int64_t i = 0; i < inst_.operand_count(); ++i) {
+      const bool carry = i >= inst_.operand_count() - attrs.num_carries;
+      for (int64_t d = 0; d < actual(i).rank(); ++d) {
+        if ((!carry && d == attrs.dimension.value) || actual(i).dim(d) == written(i).dim(d)) continue;
+        FAIL(UnsupportedAt(inst_, "U002", Str("'scan' with steps of ", Written(), " is not supported")));
+      }
+    }
+    return OfInferredShape();
+  }
+
+  Evaluation& e_;
+  const Instruction& inst_;
+  Module scratch_;
+};
+
+}  // namespace
+
+bool HasDynamicDims(const Shape& shape) {
+  return shape.HasDynamicDims() || std::any_of(shape.elements().begin(), shape.elements().end(), HasDynamicDims);
+}
+
+bool MayBeDynamic(const Instruction& inst) {
+  const auto dynamic = [](const Instruction* operand) { return HasDynamicDims(operand->shape()); };
+  return HasDynamicDims(inst.shape()) || std::any_of(inst.operands().begin(), inst.operands().end(), dynamic);
+}
+
+bool Fits(const Shape& actual, const Shape& declared) {
+  if (actual.type() != declared.type() || actual.rank() != declared.rank() ||
+      actual.elements().size() != declared.elements().size())
+    return false;
+  for (size_t i = 0; i < actual.elements().size(); ++i) {
+    if (!Fits(actual.element(i), declared.element(i))) return false;
+  }
+  for (int64_t d = 0; d < actual.rank(); ++d) {
+    const bool fits = declared.IsDynamic(d) ? actual.dim(d) <= declared.dim(d) : actual.dim(d) == declared.dim(d);
+    if (!fits) return false;
+  }
+  return true;
+}
+
+Literal Compact(Literal literal) {
+  if (!HasDynamicDims(literal.shape())) return literal;
+  if (!literal.shape().IsTuple()) return literal.WithShape(literal.shape().WithDims(literal.shape().dims()));
+  std::vector<Literal> elements;
+  for (Literal& element : literal.mutable_elements()) elements.push_back(Compact(std::move(element)));
+  return Literal::Tuple(std::move(elements));
+}
+
+Result<Literal> EvalDynamic(Evaluation& e) {
+  bool whole = true;
+  for (int64_t i = 0; i < e.inst.operand_count(); ++i)
+    whole = whole && Compatible(e.operands[i].shape(), e.inst.operand(i).shape());
+  Literal result = TRY(whole || FollowsItsOperands(e.inst) ? HandlerOf(e.inst.opcode())(e) : ActualSizes(e).Evaluate());
+  result = Compact(std::move(result));
+  if (Fits(result.shape(), e.inst.shape())) return result;
+  FAIL(SizeError(e.inst, Str("'", e.inst.name(), "' is written ", e.inst.shape(), ", and at run time it is ",
+                             result.shape(), ", which is smaller where that does not say <=")));
+}
+
+// ---- Where sizes come from ---------------------------------------------------------------------------------------
+
+Result<Literal> EvalGetDimensionSize(Evaluation& e) {
+  return Literal::Scalar(PrimitiveType::kS32,
+                         e.operands[0].shape().dim(e.inst.attrs<OneDimensionAttrs>().dimension.value));
+}
+
+Result<Literal> EvalSetDimensionSize(Evaluation& e) {
+  const int64_t d = e.inst.attrs<OneDimensionAttrs>().dimension.value;
+  const int64_t size = e.operands[1].GetInt(0), bound = e.inst.shape().dim(d);
+  if (size < 0 || size > bound) {
+    FAIL(SizeError(e.inst, Str("'", e.inst.name(), "' sets dim ", d, " of ", e.inst.shape(), " to ", size,
+                               ", expected 0 to ", bound)));
+  }
+  Dims dims = e.operands[0].shape().dims();
+  dims[d] = size;
+  return Resized(e.operands[0], dims);
+}
+
+Result<Literal> EvalDynamicReshape(Evaluation& e) {
+  const Shape& shape = e.inst.shape();
+  Dims dims;
+  for (int64_t d = 0; d < shape.rank(); ++d) dims.push_back(e.operands[d + 1].GetInt(0));
+  for (int64_t d = 0; d < shape.rank(); ++d) {
+    if (dims[d] < 0 || dims[d] > shape.dim(d)) {
+      FAIL(SizeError(e.inst, Str("'", e.inst.name(), "' makes dim ", d, " of ", shape, " ", dims[d],
+                                 " large, expected 0 to ", shape.dim(d))));
+    }
+  }
+  const Shape actual = shape.WithDims(dims);
+  if (actual.NumElements() != e.operands[0].shape().NumElements()) {
+    FAIL(SizeError(e.inst, Str("'", e.inst.name(), "' makes ", actual, " of ", e.operands[0].shape(), ": ",
+                               actual.NumElements(), " of ", e.operands[0].shape().NumElements(), " elements")));
+  }
+  return e.operands[0].WithShape(actual);
+}
+
+// (x) -> (x up to its bounds, a size for each dimension). The bounds are the result's.
+Result<Literal> PadToStatic(Evaluation& e) {
+  const Shape& shape = e.inst.shape();
+  const auto unsupported = [&] {
+    return UnsupportedAt(e.inst, "U007", Str("custom-call target \"PadToStatic\" with result ", shape));
+  };
+  if (e.operands.size() != 1 || !shape.IsTuple() || !e.operands[0].shape().IsArray()) FAIL(unsupported());
+  const Shape& from = e.operands[0].shape();
+  if (static_cast<int64_t>(shape.elements().size()) != from.rank() + 1 || shape.element(0).rank() != from.rank() ||
+      shape.element(0).type() != from.type())
+    FAIL(unsupported());
+  std::vector<Literal> elements = {Resized(e.operands[0], shape.element(0).dims())};
+  for (int64_t d = 0; d < from.rank(); ++d) {
+    if (!shape.element(d + 1).IsScalarOf(PrimitiveType::kS32)) FAIL(unsupported());
+    elements.push_back(Literal::Scalar(PrimitiveType::kS32, from.dim(d)));
+  }
+  return Literal::Tuple(std::move(elements));
+}
+
+// (x, a size for each dimension) -> that much of x.
+Result<Literal> SliceToDynamic(Evaluation& e) {
+  const Shape& shape = e.inst.shape();
+  const auto rank = static_cast<size_t>(shape.rank());
+  if (!shape.IsArray() || e.operands.size() != rank + 1 || e.operands[0].shape().rank() != shape.rank() ||
+      e.operands[0].shape().type() != shape.type()) {
+    FAIL(UnsupportedAt(
+        e.inst, "U007",
+        Str("custom-call target \"SliceToDynamic\" with result ", shape, " and ", e.operands.size(), " operands")));
+  }
+  Dims dims;
+  for (size_t d = 0; d < rank; ++d) {
+    dims.push_back(e.operands[d + 1].GetInt(0));
+    if (dims.back() >= 0 && dims.back() <= shape.dim(static_cast<int64_t>(d))) continue;
+    FAIL(SizeError(e.inst, Str("'", e.inst.name(), "' makes dim ", d, " of ", shape, " ", dims.back(),
+                               " large, expected 0 to ", shape.dim(static_cast<int64_t>(d)))));
+  }
+  return Resized(e.operands[0], dims);
+}
+
+}  // namespace hlo

@@ -1,0 +1,27 @@
+// infeed and outfeed: values from and to the host, in the order of execution. Source: spec/ops.md 9.
+#include "base/text.h"
+#include "interp/evaluation.h"
+
+namespace hlo {
+
+// (data, token[])
+Result<Literal> EvalInfeed(Evaluation& e) {
+  const InterpretOptions& options = e.session.options();
+  const int64_t number = e.session.infeeds++;
+  if (!options.infeed) {
+    FAIL(ErrorAt(e.inst, "R007", Str("'", e.inst.name(), "' reads value ", number, " of the infeed, and there is none"))
+             .Hint("--infeed=FILE.npz gives the values, as in0, in1 ..."));
+  }
+  Literal data = TRY(options.infeed(e.inst, number));
+  return Literal::Tuple({std::move(data), Literal(Shape::Token())});
+}
+
+Result<Literal> EvalOutfeed(Evaluation& e) {
+  const int64_t number = e.session.outfeeds++;
+  const DevicePlace place = e.session.place().value_or(DevicePlace());
+  const bool first = place.replica == 0 && place.partition == 0;
+  if (first && e.session.options().outfeed) e.session.options().outfeed(number, e.operands[0]);
+  return Literal(Shape::Token());
+}
+
+}  // namespace hlo
