@@ -15,6 +15,7 @@ using Args = std::span<const std::string>;
 Result<ExitCode> RunCommand(Args args);
 Result<ExitCode> OptCommand(Args args);
 Result<ExitCode> InspectCommand(Args args);
+Result<ExitCode> DebugCommand(Args args);
 Result<ExitCode> FmtCommand(Args args);
 Result<ExitCode> CheckCommand(Args args);
 Result<ExitCode> LspCommand(Args args);

@@ -27,6 +27,7 @@ constexpr CommandRow kCommands[] = {
     {"run", RunCommand, "run a module, compare with the interpreter, say who is wrong; time it"},
     {"opt", OptCommand, "run passes or the pipeline to a stage; dumps after each pass"},
     {"inspect", InspectCommand, "read-only questions to a module: stats, cost, graph, pieces, constants"},
+    {"debug", DebugCommand, "the interpreter with breakpoints, step, print; works over a pipe"},
     {"fmt", FmtCommand, "lay HLO text out anew, comments kept"},
     {"check", CheckCommand, "parse and verify only: one line a file"},
     {"lsp", LspCommand, "a language server, for editors"},

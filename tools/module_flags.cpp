@@ -29,6 +29,19 @@ void AddSplitFlag(FlagSet& flags, LoadOptions* load) {
              "lines '// -----' part a file into modules: FILE#1, FILE#2, ...; one of them by that name");
 }
 
+void AddArgumentFlags(FlagSet& flags, RunOptions* run) {
+  flags.Group("Arguments");
+  flags.String("args", &run->args, "FILE", ".npz or .npy, keys argN or parameter names; or an HloSnapshot");
+  flags.Repeated("arg", &run->arg, "WHICH=SPEC",
+                 "one parameter, by number or name, ahead of --args: f.npy, f.npz:KEY, @f.bin, {1,2}, zeros, ones, "
+                 "iota, special, replica_id, uniform(a,b), normal(m,s), randint(a,b); r1.WHICH: of replica 1 alone, "
+                 "r1.p0.WHICH: of one partition of it");
+  flags.Choice("input_profile", &run->input_profile, {"normal", "exact", "special", "ones", "zeros", "iota", "xla"},
+               "how the others are made up");
+  flags.Int("random_seed", &run->seed, "of made-up arguments", INT64_MIN);
+  flags.Alias("seed", "random_seed");
+}
+
 void AddPassFlags(FlagSet& flags, PassFlags* passes) {
   flags.Group("Passes");
   flags.String("passes", &passes->passes, "LIST",

@@ -8,6 +8,7 @@
 
 #include "driver/dump.h"
 #include "driver/load.h"
+#include "driver/run.h"
 #include "ir/printer.h"
 #include "passes/pipeline.h"
 #include "tools/flags.h"
@@ -38,6 +39,8 @@ void AddLoadFlags(FlagSet& flags, LoadOptions* load);
 // --num_replicas, --num_partitions
 void AddDeviceFlags(FlagSet& flags, LoadOptions* load);
 void AddSplitFlag(FlagSet& flags, LoadOptions* load);
+// Where arguments come from.
+void AddArgumentFlags(FlagSet& flags, RunOptions* run);
 void AddPassFlags(FlagSet& flags, PassFlags* passes);
 // -o comes from the command.
 void AddPrintFlags(FlagSet& flags, PrintFlags* print);

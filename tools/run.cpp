@@ -66,16 +66,7 @@ FlagSet MakeFlags(RunFlags* f) {
   flags.Int("max_mismatches", &run->compare.max_mismatches, "rows shown for each wrong output");
   flags.Choice("top_by", &f->top_by, {"rel", "abs", "ulp", "index"}, "their order");
 
-  flags.Group("Arguments");
-  flags.String("args", &run->args, "FILE", ".npz or .npy, keys argN or parameter names; or an HloSnapshot");
-  flags.Repeated("arg", &run->arg, "WHICH=SPEC",
-                 "one parameter, by number or name, ahead of --args: f.npy, f.npz:KEY, @f.bin, {1,2}, zeros, ones, "
-                 "iota, special, replica_id, uniform(a,b), normal(m,s), randint(a,b); r1.WHICH: of replica 1 alone, "
-                 "r1.p0.WHICH: of one partition of it");
-  flags.Choice("input_profile", &run->input_profile, {"normal", "exact", "special", "ones", "zeros", "iota", "xla"},
-               "how the others are made up");
-  flags.Int("random_seed", &run->seed, "of made-up arguments", INT64_MIN);
-  flags.Alias("seed", "random_seed");
+  AddArgumentFlags(flags, run);
   flags.Choice("hlo_argument_mode", &run->argument_mode, {"use_shared_random_inputs", "use_device_id_as_input"},
                "of several devices: all have the same, or each its number in every element");
   flags.String("save_args", &run->save_args, "FILE.npz", "keep what it ran with");
@@ -110,6 +101,17 @@ FlagSet MakeFlags(RunFlags* f) {
   flags.Int("max_loop_iterations", &run->max_loop_iterations, "of one while");
   flags.Int("memory_limit", &run->memory_limit,
             "bytes of values at once in the interpreter; 0: three quarters of the machine");
+  flags.Group("Watching the interpreter (--platform=interpreter)");
+  flags.String("trace_values", &run->watch.trace_values, "RE", "print the values of instructions whose name matches");
+  flags.Choice("detect_nan", &run->watch.detect_nan, {"none", "warn", "fail"},
+               "name the first instruction that makes a NaN, and what from; fail: stop there, exit 1");
+  flags.Alias("xla_gpu_detect_nan", "detect_nan");
+  flags.Choice("detect_inf", &run->watch.detect_inf, {"none", "warn", "fail"}, "as above, for infinities");
+  flags.Alias("xla_gpu_detect_inf", "detect_inf");
+  flags.Bool("log_minmax", &run->watch.log_minmax, "a table of smallest and largest values by instruction");
+  flags.Bool("stats", &run->watch.stats, "tables of time by opcode and by instruction");
+
+  flags.Group("Report");
   flags.Bool("print_literals", &run->print_literals, "the outputs as text");
   flags.OptionalString("json", &f->json, "FILE", "the report as JSON on stdout instead, or in FILE too");
   flags.Bool("q", &f->quiet, "no notes, no progress");
@@ -150,6 +152,11 @@ Status Settle(RunFlags* f) {
       run.tolerance->max_ulps = f->max_ulp;
     }
   }
+  if (run.watch.any() && run.platform != "interpreter")
+    FAIL(
+        UsageError("F004", "--trace_values, --detect_nan, --detect_inf, --log_minmax and --stats watch the interpreter")
+            .Hint("--platform=interpreter"));
+  run.watch.to_stderr = f->json && f->json->empty();
   run.compare.strict_nan = f->nan == "strict";
   run.compare.top_by = f->top_by == "abs"     ? TopBy::kAbs
                        : f->top_by == "ulp"   ? TopBy::kUlp

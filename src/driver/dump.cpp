@@ -8,19 +8,12 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "driver/regex_flag.h"
 
 namespace hlo {
 namespace {
 
 namespace fs = std::filesystem;
-
-Result<std::regex> CompileRegex(const std::string& pattern, std::string_view flag) {
-  try {
-    return std::regex(pattern, std::regex::ECMAScript | std::regex::optimize);
-  } catch (const std::regex_error& error) {
-    FAIL(UsageError("F007", Str("--", flag, ": '", Escaped(pattern), "' is no regular expression: ", error.what())));
-  }
-}
 
 // One more than the highest N of the files module_N.* that are there.
 int NextModuleNumber(const std::string& directory) {

@@ -43,11 +43,7 @@ struct Feeds {
 };
 
 InterpretOptions InterpreterOptions(const RunOptions& options, Feeds& feeds) {
-  InterpretOptions interpret;
-  interpret.max_loop_iterations = options.max_loop_iterations;
-  interpret.max_depth = options.load.max_depth;
-  interpret.memory_limit = options.memory_limit;
-  interpret.seed = static_cast<uint64_t>(options.seed);
+  InterpretOptions interpret = InterpreterOptions(options);
   if (!options.infeed.empty()) {
     interpret.infeed = [&](const Instruction& infeed, int64_t number) {
       return ReadFed(feeds.in, options.infeed, number, infeed.shape().element(0), Str("'", infeed.name(), "'"));
@@ -68,6 +64,14 @@ std::string Bits(const Literal& literal) {
   return Format("%016llx", static_cast<unsigned long long>(hash));
 }
 
+void SetRunTimes(std::vector<double> runs, RunTimes* times) {
+  std::sort(runs.begin(), runs.end());
+  times->runs = std::ssize(runs);
+  times->run = runs[runs.size() / 2];
+  times->run_min = runs.front();
+  times->run_max = runs.back();
+}
+
 // Warm up, then run until the figures are steady: at least 10 times and 3 s with --bench, else num_repeats times.
 Status TimeRuns(gpu::Executable& executable, const RunOptions& options, Progress& progress, RunTimes* times) {
   constexpr double kWarmUpMs = 200, kBenchMs = 3000;
@@ -86,11 +90,7 @@ Status TimeRuns(gpu::Executable& executable, const RunOptions& options, Progress
     runs.push_back(MillisecondsSince(start));
     progress.Step(static_cast<int64_t>(runs.size()), 0, "run");
   }
-  std::sort(runs.begin(), runs.end());
-  times->runs = static_cast<int64_t>(runs.size());
-  times->run = runs[runs.size() / 2];
-  times->run_min = runs.front();
-  times->run_max = runs.back();
+  SetRunTimes(std::move(runs), times);
   return {};
 }
 
@@ -159,20 +159,36 @@ void Judge(RunReport* report) {
 }
 
 // The interpreter as the platform: there is nothing more basic to compare it with, but for a file of expected results.
-// Results by device.
-Result<std::vector<Literal>> RunInterpreter(const Module& module, const RunArguments& arguments,
-                                            const InterpretOptions& options, Progress& progress, RunReport* report) {
+// The run that judged the arguments is the first of those asked for. Results by device.
+Result<std::vector<Literal>> RunInterpreter(const Module& module, RunArguments& arguments, const RunOptions& options,
+                                            const InterpretOptions& interpret, Progress& progress, RunReport* report) {
   progress.Stage("interpreting");
-  const auto begin = Clock::now();
-  std::vector<Literal> outputs;
-  if (arguments.by_device.empty()) {
-    outputs.push_back(TRY(Interpret(module, arguments.values, options)));
-  } else {
-    outputs = TRY(InterpretDevices(module, arguments.by_device, options));
-  }
-  report->times.run = report->times.run_min = report->times.run_max = MillisecondsSince(begin);
-  report->times.runs = 1;
   report->platform = "interpreter";
+  const bool several = !arguments.by_device.empty();
+  if (options.watch.any() && several)
+    FAIL(UsageError("F004", "--trace_values, --detect_nan, --detect_inf, --log_minmax and --stats watch one device"));
+  std::vector<Literal> outputs;
+  std::vector<double> runs;
+  if (!options.watch.any() && !several && arguments.reference) {
+    outputs.push_back(std::move(*arguments.reference));
+    runs.push_back(arguments.reference_ms);
+  }
+  while (std::ssize(runs) < options.num_repeats) {
+    outputs.clear();
+    const auto begin = Clock::now();
+    if (options.watch.any()) {
+      Watched watched = TRY(InterpretWatched(module, arguments.values, interpret, options.watch));
+      report->profile = std::move(watched.report);
+      report->notes.insert(report->notes.end(), watched.notes.begin(), watched.notes.end());
+      outputs.push_back(std::move(watched.result));
+    } else if (several) {
+      outputs = TRY(InterpretDevices(module, arguments.by_device, interpret));
+    } else {
+      outputs.push_back(TRY(Interpret(module, arguments.values, interpret)));
+    }
+    runs.push_back(MillisecondsSince(begin));
+  }
+  SetRunTimes(std::move(runs), &report->times);
   return outputs;
 }
 
@@ -277,6 +293,15 @@ std::string LiteralsText(std::span<const Literal> results, int64_t partitions) {
 
 }  // namespace
 
+InterpretOptions InterpreterOptions(const RunOptions& options) {
+  InterpretOptions interpret;
+  interpret.max_loop_iterations = options.max_loop_iterations;
+  interpret.max_depth = options.load.max_depth;
+  interpret.memory_limit = options.memory_limit;
+  interpret.seed = static_cast<uint64_t>(options.seed);
+  return interpret;
+}
+
 Result<RunReport> RunModule(const std::string& path, const RunOptions& options, Progress& progress) {
   RunReport report;
   report.path = path == "-" ? "<stdin>" : path;
@@ -362,8 +387,7 @@ Result<RunReport> RunModule(const std::string& path, const RunOptions& options, 
   std::optional<Literal> outputs;
   std::vector<Literal> by_device;  // Where there are several.
   if (interpreter_only) {
-    feeds.out.clear();
-    by_device = TRY(RunInterpreter(*module, arguments, interpret, progress, &report));
+    by_device = TRY(RunInterpreter(*module, arguments, options, interpret, progress, &report));
     outputs = by_device[0];
     report.times.reference = 0;
     if (by_device.size() == 1) by_device.clear();

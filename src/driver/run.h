@@ -17,6 +17,7 @@
 #include "driver/dump.h"
 #include "driver/load.h"
 #include "driver/progress.h"
+#include "driver/watch.h"
 #include "gpu/runtime/executable.h"
 #include "interp/compare.h"
 #include "passes/pipeline.h"
@@ -57,6 +58,7 @@ struct RunOptions {
   int64_t memory_limit = 0;
   bool print_literals = false;
   bool profile = false;  // Time by kernel and library call.
+  WatchOptions watch;    // Of the interpreter as the platform, one device.
   std::string save_args, save_outputs;
   std::string infeed, outfeed;  // .npz of values in0, in1 ...; out0, out1 ...
 };
@@ -138,8 +140,11 @@ struct RunReport {
   std::vector<std::string> notes;
   std::string warnings;  // SummaryOf those of the module.
   std::string literals;  // Outputs as text, with print_literals.
-  std::string profile;   // The table of --profile.
+  std::string profile;   // The table of --profile, or of what was watched.
 };
+
+// What of the options is the interpreter's.
+InterpretOptions InterpreterOptions(const RunOptions& options);
 
 Result<RunReport> RunModule(const std::string& path, const RunOptions& options, Progress& progress);
 

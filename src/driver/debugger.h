@@ -1,0 +1,26 @@
+// hlo debug: the interpreter with breakpoints, a command a line. Works over a pipe: what is asked is answered, and
+// nothing else is said.
+#ifndef HLO_DRIVER_DEBUGGER_H_
+#define HLO_DRIVER_DEBUGGER_H_
+
+#include <cstdio>
+#include <span>
+
+#include "base/result.h"
+#include "interp/interpreter.h"
+#include "ir/module.h"
+
+namespace hlo {
+
+struct DebuggerOptions {
+  InterpretOptions interpret;
+  bool prompt = false;  // "(hlo) " before each command.
+};
+
+// Reads commands from `in` until `quit` or its end; answers go to `out`.
+Status Debug(const Module& module, std::span<const Literal> args, const DebuggerOptions& options, std::FILE* in,
+             std::FILE* out);
+
+}  // namespace hlo
+
+#endif  // HLO_DRIVER_DEBUGGER_H_

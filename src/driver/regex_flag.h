@@ -1,0 +1,18 @@
+// Flags whose value is a regular expression.
+#ifndef HLO_DRIVER_REGEX_FLAG_H_
+#define HLO_DRIVER_REGEX_FLAG_H_
+
+#include <regex>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace hlo {
+
+// [F007], which names the flag, for what is none.
+Result<std::regex> CompileRegex(const std::string& pattern, std::string_view flag);
+
+}  // namespace hlo
+
+#endif  // HLO_DRIVER_REGEX_FLAG_H_

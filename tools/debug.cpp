@@ -1,0 +1,47 @@
+// hlo debug: a module in the interpreter, stopped where one wants to look.
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "base/text.h"
+#include "driver/arguments.h"
+#include "driver/debugger.h"
+#include "tools/command.h"
+#include "tools/module_flags.h"
+
+namespace hlo {
+
+Result<ExitCode> DebugCommand(Args args) {
+  RunOptions run;
+  LogFlags log;
+  FlagSet flags(
+      "hlo-debug", "[flags] MODULE",
+      "The interpreter with breakpoints: commands from stdin, one a line, answers on stdout. 'help' lists them.",
+      {"hlo debug model.hlo", "printf 'break dot.5\\nrun\\noperands\\n' | hlo debug --args=args.npz model.hlo",
+       "printf 'iteration while.1 3\\nprint s\\n' | hlo debug model.hlo"});
+  AddArgumentFlags(flags, &run);
+  flags.Group("Running");
+  flags.Int("max_loop_iterations", &run.max_loop_iterations, "of one while");
+  flags.Int("memory_limit", &run.memory_limit, "bytes of values at once; 0: three quarters of the machine");
+  AddLoadFlags(flags, &run.load);
+  AddLogFlags(flags, &log);
+  const std::vector<std::string> positionals = TRY(ParseAll(flags, args));
+  if (flags.help_asked()) {
+    std::fputs(flags.Help().c_str(), stdout);
+    return ExitCode::kOk;
+  }
+  if (positionals.size() != 1 || positionals[0] == "-")
+    FAIL(UsageError("F002", Str("one module is wanted, found ", positionals.size()))
+             .Hint("commands come from stdin, modules from files"));
+  TRY(Apply(log));
+  const auto module = TRY(LoadModule(positionals[0], run.load));
+  DebuggerOptions options;
+  options.interpret = InterpreterOptions(run);
+  options.prompt = isatty(STDIN_FILENO) != 0;
+  const RunArguments arguments = TRY(PrepareArguments(*module, run, false, options.interpret));
+  if (!arguments.by_device.empty()) FAIL(Unsupported("U002", "hlo debug runs one device"));
+  TRY(Debug(*module, arguments.values, options, stdin, stdout));
+  return ExitCode::kOk;
+}
+
+}  // namespace hlo
