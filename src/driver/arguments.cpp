@@ -107,10 +107,11 @@ using ByDevice = std::vector<std::vector<Literal>>;
 using OwnArguments = std::vector<std::map<int64_t, Literal>>;
 
 Result<OwnArguments> MakeOwnArguments(const Module& module, const RunOptions& options, ArgumentOptions make,
-                                      std::span<const DeviceSpec> specs) {
-  const int64_t partitions = module.header.num_partitions, devices = TRY(DeviceCount(module));
-  const std::map<int64_t, Literal> shared = TRY(GivenArguments(module, make));
+                                      std::span<const DeviceSpec> specs, int64_t devices) {
   OwnArguments own(devices);
+  if (specs.empty() && options.argument_mode != "use_device_id_as_input") return own;
+  const int64_t partitions = module.header.num_partitions;
+  const std::map<int64_t, Literal> shared = TRY(GivenArguments(module, make));
   for (int64_t device = 0; device < devices; ++device) {
     if (options.argument_mode == "use_device_id_as_input") {
       for (const Instruction* parameter : module.entry().parameters()) {
@@ -163,11 +164,8 @@ Result<RunArguments> PrepareArguments(const Module& module, const RunOptions& op
   for (const std::string& text : options.arg) make.specs.push_back(TRY(ParseSpec(text)));
   make.parse_literal = ReadLiteralText;
   const std::string given = make.specs.empty() ? "" : Str(", ", make.specs.size(), " given");
-  OwnArguments own(1);
-  if (devices > 1) {
-    const std::vector<DeviceSpec> specs = TRY(TakeDeviceSpecs(make.specs, module));
-    own = TRY(MakeOwnArguments(module, options, make, specs));
-  }
+  const std::vector<DeviceSpec> own_specs = TRY(TakeDeviceSpecs(make.specs, module));
+  const OwnArguments own = TRY(MakeOwnArguments(module, options, make, own_specs, devices));
   // Of several devices the first one's results tell whether the arguments suit.
   const auto timed_interpret = [&](const ByDevice& values) -> Result<Literal> {
     const auto begin = std::chrono::steady_clock::now();

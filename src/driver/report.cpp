@@ -96,8 +96,11 @@ std::string DevicesText(const DevicesSummary& devices) {
                                                   Counted(devices.partitions, "partition"));
   if (devices.differing == 0) return out + "; all have the same results, bit for bit";
   const std::string noun = devices.partitions == 1 ? "replica " : devices.replicas == 1 ? "partition " : "device ";
-  return Str(out, "; ", devices.differing, devices.differing == 1 ? " has" : " have", " other results than ", noun,
-             "0, first ", noun, devices.first, " in ", devices.first_output);
+  const std::string first = Str(noun, devices.first);
+  if (devices.differing == 1)
+    return Str(out, "; ", first, " has other results than ", noun, "0, in ", devices.first_output);
+  return Str(out, "; ", devices.differing, " have other results than ", noun, "0, first ", first, " in ",
+             devices.first_output);
 }
 
 std::string Size(int64_t bytes) { return HumanBytes(static_cast<double>(bytes)); }

@@ -455,6 +455,8 @@ Result<DeviceGrid> GridOf(const Module& module) {
 }
 
 Result<DeviceGroups> GroupsAt(const Instruction& inst, const DeviceGrid& grid) {
+  if (IsStart(inst) && (!inst.shape().IsTuple() || inst.shape().elements().size() < 2))
+    FAIL(UnsupportedAt(inst, "U002", Str("'", inst.opcode(), "' with result ", inst.shape())));
   const GroupMode mode = ModeOf(inst);
   const auto [ids, noun] = IdsOf(mode, grid);
   if (const int64_t named = DevicesNamed(inst); named > ids) {

@@ -53,7 +53,7 @@ class Runner {
   Status Start(const Computation& computation, std::span<const Literal> args) {
     std::vector<Literal> compact(args.begin(), args.end());
     for (Literal& arg : compact) arg = Compact(std::move(arg));
-    return Push(computation, std::move(compact));
+    return Push(computation, compact);
   }
 
   // The result; null when the device waits for others.
@@ -90,21 +90,20 @@ class Runner {
   }
 
  private:
-  // `caller`: whose values `args` are; null for the first frame.
-  Status Push(const Computation& computation, std::vector<Literal> args, const Step* caller = nullptr) {
+  // Takes the arguments. `caller`: whose values they are; null for the first frame.
+  Status Push(const Computation& computation, std::span<Literal> args, const Step* caller = nullptr) {
     if (static_cast<int64_t>(frames_.size()) >= options_.max_depth) {
       FAIL(LimitError("R005", Str("calls nested deeper than ", options_.max_depth, " at '", computation.name(),
                                   "' (--max_depth)")));
     }
     if (caller != nullptr && caller->dynamic) TRY(CheckParameters(*caller->inst, computation, args));
-    Frame frame;
+    Frame& frame = frames_.emplace_back();
     frame.program = &programs_.Of(computation);
     frame.slots.resize(frame.program->slots);
     for (size_t i = 0; i < args.size(); ++i) {
       const int slot = frame.program->parameters[i];
       if (slot >= 0) frame.slots[slot] = std::move(args[i]);
     }
-    frames_.push_back(std::move(frame));
     return {};
   }
 
@@ -126,11 +125,11 @@ class Runner {
       return Finish(frame, step, std::move(element));
     }
 
-    std::vector<Literal> operands = TakeOperands(frame, step);
+    const std::span<Literal> operands = TakeOperands(frame, step);
     switch (inst.opcode()) {
       case Opcode::kCall:
-      case Opcode::kFusion: return Push(*CalledComputations(inst)[0], std::move(operands), &step);
-      case Opcode::kAsyncStart: return StartAsync(frame, step, *CalledComputations(inst)[0], std::move(operands));
+      case Opcode::kFusion: return Push(*CalledComputations(inst)[0], operands, &step);
+      case Opcode::kAsyncStart: return StartAsync(frame, step, *CalledComputations(inst)[0], operands);
       case Opcode::kAsyncUpdate: {
         if (operands.size() == 1) break;
         const Computation* wrapped = WrappedBy(inst);
@@ -141,7 +140,7 @@ class Runner {
         }
         std::vector<Literal> bound = operands[0].elements()[0].elements();
         for (size_t i = 1; i < operands.size(); ++i) bound.push_back(std::move(operands[i]));
-        return StartAsync(frame, step, *wrapped, std::move(bound));
+        return StartAsync(frame, step, *wrapped, bound);
       }
       case Opcode::kWhile:
         frame.state = std::move(operands[0]);
@@ -150,19 +149,19 @@ class Runner {
       case Opcode::kConditional: {
         const std::vector<Computation*> branches = inst.attrs<ConditionalAttrs>().branches();
         const int64_t branch = BranchOf(inst, operands[0], branches.size());
-        return Push(*branches[branch], {std::move(operands[branch + 1])}, &step);
+        return Push(*branches[branch], operands.subspan(branch + 1, 1), &step);
       }
       default: break;
     }
-    if (step.handler == nullptr) return Meet(frame, step, std::move(operands));
+    if (step.handler == nullptr) return Meet(frame, step);
     Evaluation evaluation = {inst, operands, session_};
     auto value = step.handler(evaluation);
     if (!value) return std::unexpected(std::move(value).error());
-    operands.clear();
+    operands_.clear();
     return Finish(frame, step, std::move(*value));
   }
 
-  Status Meet(Frame& frame, const Step& step, std::vector<Literal> operands) {
+  [[gnu::noinline]] Status Meet(Frame& frame, const Step& step) {
     if (meetings_ == nullptr) {
       const ModuleHeader& header = step.inst->module().header;
       const bool one = header.replica_count == 1 && header.num_partitions == 1;
@@ -172,14 +171,14 @@ class Runner {
                                  : Str("of one device alone out of ", header.replica_count, " replicas and ",
                                        header.num_partitions, " partitions"))));
     }
-    for (size_t i = 0; step.dynamic && i < operands.size(); ++i) {
+    for (size_t i = 0; step.dynamic && i < operands_.size(); ++i) {
       const Shape& written = step.inst->operand(static_cast<int64_t>(i)).shape();
-      if (Compatible(operands[i].shape(), written)) continue;
+      if (Compatible(operands_[i].shape(), written)) continue;
       FAIL(UnsupportedAt(*step.inst, "U002",
-                         Str("'", step.inst->opcode(), "' of ", operands[i].shape(), " for ", written,
+                         Str("'", step.inst->opcode(), "' of ", operands_[i].shape(), " for ", written,
                              " is not supported by the interpreter")));
     }
-    std::optional<Literal> value = TRY(meetings_->Arrive(device_, *step.inst, std::move(operands), session_));
+    std::optional<Literal> value = TRY(meetings_->Arrive(device_, *step.inst, std::move(operands_), session_));
     if (value) return Finish(frame, step, std::move(*value));
     waits_ = true;
     return {};
@@ -219,11 +218,11 @@ class Runner {
   }
 
   // Runs when all operands are bound; until then the state holds them.
-  Status StartAsync(Frame& frame, const Step& step, const Computation& wrapped, std::vector<Literal> bound) {
-    if (bound.size() == wrapped.parameters().size()) return Push(wrapped, std::move(bound), &step);
+  Status StartAsync(Frame& frame, const Step& step, const Computation& wrapped, std::span<Literal> bound) {
+    if (bound.size() == wrapped.parameters().size()) return Push(wrapped, bound, &step);
     std::vector<Literal> elements;
     for (const Shape& element : step.inst->shape().elements()) elements.emplace_back(element);
-    elements[0] = Literal::Tuple(std::move(bound));
+    elements[0] = Literal::Tuple({bound.begin(), bound.end()});
     return Finish(frame, step, Literal::Tuple(std::move(elements)));
   }
 
@@ -234,20 +233,19 @@ class Runner {
     return index < 0 || index >= branches ? branches - 1 : index;
   }
 
-  // The values of the operands; those whose last use this is leave the frame.
-  std::vector<Literal> TakeOperands(Frame& frame, const Step& step) {
-    std::vector<Literal> operands;
-    operands.reserve(step.operands.size());
+  // The values of the operands, until the next step; those whose last use this is leave the frame.
+  std::span<Literal> TakeOperands(Frame& frame, const Step& step) {
+    operands_.clear();
     for (const Use& use : step.operands) {
       Literal& slot = frame.slots[use.slot];
       if (use.last) {
-        operands.push_back(std::move(slot));
+        operands_.push_back(std::move(slot));
       } else {
-        operands.push_back(slot);
+        operands_.push_back(slot);
       }
     }
     for (const int slot : step.dead) frame.slots[slot] = Literal();
-    return operands;
+    return operands_;
   }
 
   // Stores the value and goes on to the next step.
@@ -260,7 +258,8 @@ class Runner {
 
   Status PushCondition(Frame& frame, const Instruction& loop) {
     frame.in_condition = true;
-    return Push(*loop.attrs<WhileAttrs>().condition, {frame.state}, &frame.program->steps[frame.next]);
+    Literal state = frame.state;
+    return Push(*loop.attrs<WhileAttrs>().condition, {&state, 1}, &frame.program->steps[frame.next]);
   }
 
   // The frame above has given `value`.
@@ -287,7 +286,8 @@ class Runner {
                              " iterations (--max_loop_iterations)")));
     }
     if (options_.on_iteration) options_.on_iteration(inst, frame.iteration, frame.state);
-    return Push(*inst.attrs<WhileAttrs>().body, {std::move(frame.state)}, &step);
+    Literal state = std::move(frame.state);
+    return Push(*inst.attrs<WhileAttrs>().body, {&state, 1}, &step);
   }
 
   static Error LimitAt(const Instruction& inst, std::string message) {
@@ -303,6 +303,7 @@ class Runner {
   const int device_;
   bool waits_ = false;
   std::vector<Frame> frames_;
+  std::vector<Literal> operands_;  // Of the step at work.
   int64_t steps_ = 0;
 };
 
