@@ -222,6 +222,59 @@ TEST(CustomCall, LuFactorsGiveTheMatrixBack) {
   }
 }
 
+// Letters of trsm, and the flags before the matrices of its older name, are attributes of triangular-solve.
+TEST(CustomCall, TrsmIsTriangularSolve) {
+  for (int bits = 0; bits < 24; ++bits) {
+    const bool left = (bits & 1) != 0, lower = (bits & 2) != 0, unit = (bits & 4) != 0;
+    const int transposed = bits / 8;
+    const char* const kWords[] = {"NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"};
+    const std::string a = left ? "c64[2,3,3]" : "c64[2,4,4]";
+    const std::string head = Str("  a = ", a, " parameter(0)\n  b = c64[2,3,4] parameter(1)\n");
+    const std::string plain = Str("  ROOT x = c64[2,3,4] triangular-solve(a, b), left_side=", left, ", lower=", lower,
+                                  ", unit_diagonal=", unit, ", transpose_a=", kWords[transposed]);
+    ExpectSame(
+        head,
+        Str("  ROOT x = c64[2,3,4] custom-call(a, b), custom_call_target=\"lapack_ctrsm_ffi\", backend_config={diag = ",
+            int{unit ? 'U' : 'N'}, " : ui8, side = ", int{left ? 'L' : 'R'},
+            " : ui8, trans_x = ", int{"NTC"[transposed]}, " : ui8, uplo = ", int{lower ? 'L' : 'U'}, " : ui8}"),
+        plain);
+    const auto flag = [](std::string_view name, int value) {
+      return Str("  ", name, " = s32[] constant(", value, ")\n");
+    };
+    ExpectSame(head,
+               Str(flag("left", left), flag("lower", lower), flag("trans", transposed), flag("unit", unit),
+                   flag("m", 3), flag("n", 4), flag("batch", 2), "  alpha = c64[] constant((1, 0))\n",
+                   "  ROOT x = c64[2,3,4] custom-call(left, lower, trans, unit, m, n, batch, alpha, a, b), "
+                   "custom_call_target=\"blas_ctrsm\""),
+               plain);
+  }
+}
+
+// a * v = v * diagonal(w), for a matrix whose eigenvalues are a real one and a pair.
+TEST(CustomCall, EigenvectorsOfARealMatrix) {
+  const std::string text =
+      "HloModule m\nENTRY e {\n  a = f64[3,3] constant({{0, -2, 0}, {2, 0, 1}, {0, 0, 5}})\n"
+      "  f = (f64[3], f64[3], c128[3,3]{0,1}, c128[3,3]{0,1}, s32[]) custom-call(a), "
+      "custom_call_target=\"lapack_dgeev_ffi\", backend_config={compute_left = 78 : ui8, compute_right = 86 : ui8}\n"
+      "  re = f64[3] get-tuple-element(f), index=0\n  im = f64[3] get-tuple-element(f), index=1\n"
+      "  w = c128[3] complex(re, im)\n  v = c128[3,3] get-tuple-element(f), index=3\n  z = c128[3,3] convert(a)\n"
+      "  av = c128[3,3] dot(z, v), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+      "  wb = c128[3,3] broadcast(w), dimensions={1}\n  vw = c128[3,3] multiply(v, wb)\n"
+      "  d = c128[3,3] subtract(av, vw)\n  distance = f64[3,3] abs(d)\n  size = f64[3,3] abs(v)\n"
+      "  ROOT r = (f64[3,3], f64[3,3], f64[3]) tuple(distance, size, im)\n}\n";
+  const auto result = Interpret(*ParseText(text), {});
+  if (!result) {
+    EXPECT_NE(Render(result.error(), "test").find("liblapack3"), std::string::npos);
+    GTEST_SKIP() << "LAPACK is not installed";
+  }
+  for (const double distance : Doubles(result->elements()[0])) EXPECT_NEAR(distance, 0, 1e-14);
+  double squares = 0, pair = 0;
+  for (const double size : Doubles(result->elements()[1])) squares += size * size;
+  for (const double imaginary : Doubles(result->elements()[2])) pair += std::abs(imaginary);
+  EXPECT_NEAR(squares, 3, 1e-14);  // Three vectors of length 1.
+  EXPECT_NEAR(pair, 4, 1e-14);     // 2i and -2i
+}
+
 // LAPACK's own routines, where it is installed: q * r is the matrix, and u * s * vt is.
 TEST(CustomCall, LibraryFactorsGiveTheMatrixBack) {
   const std::string qr =

@@ -163,6 +163,8 @@ Status CheckCustomCallPolicies(std::span<const std::string> policies) {
       FAIL(UsageError("F004", Str("--custom_call wants TARGET=POLICY, got '", flag, "'"))
                .Hint("policies: native, zeros, passthrough, error, FILE.hlo, FILE.hlo:COMPUTATION"));
     }
+    if (policy.policy.ends_with(".so") || policy.policy.find(".so:") != std::string::npos)
+      FAIL(UsageError("F004", Str("--custom_call does not load libraries, got '", policy.policy, "'")));
     // A misspelt word is no file.
     if (policy.IsFile() && policy.policy.find_first_of("./:") == std::string::npos) {
       FAIL(UsageError("F004", Str("--custom_call has no policy '", policy.policy, "'"))

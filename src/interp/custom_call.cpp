@@ -113,6 +113,19 @@ Result<Literal> X64Split(Evaluation& e) {
   return result;
 }
 
+// A composite of XLA's client library carries what it means as a called computation.
+Result<Literal> Composite(Evaluation& e) {
+  const auto& called = e.inst.attrs<CustomCallAttrs>().called_computations;
+  if (called.size() != 1) FAIL(UnsupportedCall(e.inst, "without a computation that says what it means"));
+  const Computation& body = *called[0];
+  bool fits = body.parameters().size() == e.operands.size() && Compatible(body.root().shape(), e.inst.shape());
+  for (size_t i = 0; fits && i < e.operands.size(); ++i)
+    fits = Compatible(body.parameters()[i]->shape(), e.operands[i].shape());
+  if (!fits) FAIL(UnsupportedCall(e.inst, Str("that calls '", body.name(), "', which has other operands or results")));
+  const std::vector<Literal> args(e.operands.begin(), e.operands.end());
+  return EvaluateNested(body, args, e.session.options(), e.session.nesting() + 1);
+}
+
 struct Row {
   std::string_view target;
   CustomHandler handler;
@@ -157,6 +170,8 @@ constexpr Row kRows[] = {
     {"__cublas$lt$matmul", CallMatmul},
     {"__cublas$lt$matmul$f8", CallMatmulF8},
     {"__cublas$triangularSolve", CallTriangularSolve},
+    {"__op$block_scaled_dot", CallBlockScaledDot},
+    {"__cusolver$cholesky", CallCusolverCholesky},
     {"__cudnn$convForward", CallConvolution},
     {"__cudnn$convBiasActivationForward", CallConvolution},
     {"__cudnn$convBackwardInput", CallConvolutionInputGradient},
@@ -173,6 +188,8 @@ CustomHandler Find(const Instruction& inst) {
   const auto* row =
       std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& row) { return row.target == target; });
   if (row != std::end(kRows)) return row->handler;
+  if (target.starts_with("xla_builder.") && !inst.attrs<CustomCallAttrs>().called_computations.empty())
+    return Composite;
   return IsLapackTarget(target) ? CallLapack : nullptr;
 }
 

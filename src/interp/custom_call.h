@@ -19,6 +19,7 @@ std::string ConfigTextOf(const Instruction& inst);
 Result<Literal> CallMatmul(Evaluation& e);    // __cublas$gemm, __cublas$lt$matmul
 Result<Literal> CallMatmulF8(Evaluation& e);  // __cublas$lt$matmul$f8
 Result<Literal> CallTriangularSolve(Evaluation& e);
+Result<Literal> CallBlockScaledDot(Evaluation& e);
 Result<Literal> CallConvolution(Evaluation& e);  // Forward, with bias and activation or without.
 Result<Literal> CallConvolutionInputGradient(Evaluation& e);
 Result<Literal> CallConvolutionFilterGradient(Evaluation& e);
@@ -28,6 +29,7 @@ Result<Literal> CallRadixSort(Evaluation& e);
 // lapack_calls.cpp: lapack_*, blas_*trsm and cusolver_*, as JAX registers them.
 bool IsLapackTarget(std::string_view target);
 Result<Literal> CallLapack(Evaluation& e);
+Result<Literal> CallCusolverCholesky(Evaluation& e);  // Of XLA itself: (a) -> (factor, workspace, info).
 
 }  // namespace hlo
 

@@ -10,6 +10,7 @@
 #include <limits>
 #include <optional>
 
+#include "base/json_reader.h"
 #include "base/text.h"
 #include "interp/contraction.h"
 #include "interp/custom_call.h"
@@ -264,13 +265,13 @@ int32_t Getrf(T* a, int64_t rows, int64_t columns, int32_t* pivots) {
   return info;
 }
 
+// (a) -> (factor, info)
 template <class T>
-Result<Literal> CallPotrf(const Call& call) {
+std::vector<Literal> Factored(const Call& call, bool lower) {
   Matrices<T> a(call.array(0));
-  if (a.rows() != a.columns()) FAIL(UnsupportedCall(call.e().inst, "of matrices that are not square"));
   Literal info = Vectors(PrimitiveType::kS32, a.batch(), -1);
-  for (int64_t i = 0; i < a.count(); ++i) info.mutable_data<int32_t>()[i] = Potrf(a.matrix(i), a.rows(), call.Lower());
-  return call.Results({a.Value(), info});
+  for (int64_t i = 0; i < a.count(); ++i) info.mutable_data<int32_t>()[i] = Potrf(a.matrix(i), a.rows(), lower);
+  return {a.Value(), info};
 }
 
 template <class T>
@@ -415,7 +416,6 @@ Result<Literal> CallOrgqr(const Call& call) {
 template <class T>
 Result<Literal> CallSyevd(const Call& call) {
   Matrices<T> a(call.array(0));
-  if (a.rows() != a.columns()) FAIL(UnsupportedCall(call.e().inst, "of matrices that are not square"));
   const PrimitiveType type = call.array(0).shape().type();
   const PrimitiveType real = sizeof(Real<T>) == 4 ? PrimitiveType::kF32 : PrimitiveType::kF64;
   const Library syevd = TRY(Library::Find(call, type, kIsComplex<T> ? "heevd" : "syevd"));
@@ -524,7 +524,6 @@ Result<Literal> CallGeev(const Call& call) {
   using R = Real<T>;
   if (call.has_scalars()) FAIL(UnsupportedCall(call.e().inst, "of the older kind, with scalars before the matrix"));
   Matrices<T> a(call.array(0));
-  if (a.rows() != a.columns()) FAIL(UnsupportedCall(call.e().inst, "of matrices that are not square"));
   const PrimitiveType type = call.array(0).shape().type();
   const bool narrow = sizeof(R) == 4;
   const PrimitiveType complex_type = narrow ? PrimitiveType::kC64 : PrimitiveType::kC128;
@@ -582,14 +581,37 @@ Result<Literal> CallLapack(Evaluation& e) {
   if (routine.type != 0 && routine.type != LetterOf(type)) FAIL(UnsupportedCall(e.inst, Str("of ", type)));
   if (call.array(0).shape().HasDynamicDims()) FAIL(UnsupportedCall(e.inst, "of dynamic sizes"));
   if (solves) return CallTrsm(call);
+  const auto dims = call.array(0).shape().dims();
+  const bool any = routine.name == "getrf" || routine.name == "geqrf" || routine.name == "orgqr" ||
+                   routine.name == "ungqr" || routine.name == "gesdd" || routine.name == "gesvd";
+  if (!any && dims[dims.size() - 1] != dims[dims.size() - 2])
+    FAIL(UnsupportedCall(e.inst, "of matrices that are not square"));
   return WithLapackType(e, type, [&]<class T>() -> Result<Literal> {
-    if (routine.name == "potrf") return CallPotrf<T>(call);
+    if (routine.name == "potrf") return call.Results(Factored<T>(call, call.Lower()));
     if (routine.name == "getrf") return CallGetrf<T>(call);
     if (routine.name == "geqrf") return CallGeqrf<T>(call);
     if (routine.name == "orgqr" || routine.name == "ungqr") return CallOrgqr<T>(call);
     if (routine.name == "syevd" || routine.name == "heevd") return CallSyevd<T>(call);
     if (routine.name == "gesdd" || routine.name == "gesvd") return CallGesdd<T>(call);
     return CallGeev<T>(call);
+  });
+}
+
+Result<Literal> CallCusolverCholesky(Evaluation& e) {
+  if (e.operands.size() != 1 || e.operands[0].shape().rank() < 2) FAIL(UnsupportedCall(e.inst, "without matrices"));
+  const Dims& dims = e.operands[0].shape().dims();
+  if (dims[dims.size() - 1] != dims[dims.size() - 2]) FAIL(UnsupportedCall(e.inst, "of matrices that are not square"));
+  // Without a configuration: lower.
+  const std::string text = ConfigTextOf(e.inst);
+  const auto config = ReadJson(text.empty() ? "{\"lower\":true}" : text);
+  if (!config) FAIL(UnsupportedCall(e.inst, Str("whose backend_config is no JSON: ", config.error().message())));
+  const Shape& shape = e.inst.shape();
+  if (!shape.IsTuple() || shape.elements().size() != 3) FAIL(UnsupportedCall(e.inst, Str("with result ", shape)));
+  const Call call(e, {"potrf", 0});
+  return WithLapackType(e, e.operands[0].shape().type(), [&]<class T>() -> Result<Literal> {
+    std::vector<Literal> results = Factored<T>(call, (*config)["lower"].IsTrue());
+    results.insert(results.begin() + 1, Literal(shape.element(1)));
+    return call.Results(std::move(results));
   });
 }
 

@@ -398,6 +398,30 @@ Result<Literal> CallTriangularSolve(Evaluation& e) {
   return m.Evaluate(m.Add(Opcode::kTriangularSolve, m.operand(1)->shape(), {m.operand(0), m.operand(1)}, attrs));
 }
 
+// (lhs, rhs, lhs_scale[, rhs_scale]) -> D[batch..., m, n]: scaled-dot over the last dimension of both sides.
+Result<Literal> CallBlockScaledDot(Evaluation& e) {
+  if (e.operands.size() != 3 && e.operands.size() != 4) FAIL(WrongOperands(e));
+  const Shape &lhs = e.operands[0].shape(), &rhs = e.operands[1].shape();
+  const int64_t rank = lhs.rank();
+  if (rank < 2 || rhs.rank() != rank) FAIL(UnsupportedCall(e.inst, Str("of ", lhs, " and ", rhs)));
+  Meaning m(e);
+  DotAttrs attrs;
+  Dims dims;
+  for (int64_t d = 0; d + 2 < rank; ++d) {
+    attrs.lhs_batch.push_back(d);
+    attrs.rhs_batch.push_back(d);
+    dims.push_back(lhs.dim(d));
+  }
+  attrs.lhs_contracting = attrs.rhs_contracting = {rank - 1};
+  for (const Shape* side : {&lhs, &rhs}) dims.push_back(side->dim(rank - 2));
+  // A scalar stands for a scale that is not there.
+  Instruction* const rhs_scale = e.operands.size() == 4 ? m.operand(3) : m.Constant(1, Shape::Scalar(rhs.type()));
+  const PrimitiveType type = MainShape(e.inst).type();
+  Instruction* const product = m.Add(Opcode::kScaledDot, Shape(WideTypeOf(type), dims),
+                                     {m.operand(0), m.operand(1), m.operand(2), rhs_scale}, attrs);
+  return m.Evaluate(m.Rounded(product, type));
+}
+
 // ---- cuDNN ---------------------------------------------------------------------------------------------------------
 
 namespace {
@@ -411,7 +435,8 @@ Result<ConvolutionConfig> ReadConvolution(const Instruction& inst) {
   const JsonValue json = TRY(ConfigOf(inst, "cudnn_conv_backend_config"));
   ConvolutionConfig config;
   if (json.AsObject() == nullptr || json.AsObject()->keys.empty()) return config;
-  config.result_scale = NumberOf(json["conv_result_scale"]);
+  // A configuration that says only how to convolve scales nothing.
+  if (!json["conv_result_scale"].IsNull()) config.result_scale = NumberOf(json["conv_result_scale"]);
   config.side_scale = NumberOf(json["side_input_scale"]);
   config.leaky_alpha = NumberOf(json["leakyrelu_alpha"]);
   // Older dumps have the number of the enumerator.
@@ -440,16 +465,46 @@ Result<Instruction*> Activated(Evaluation& e, Meaning& m, const ConvolutionConfi
 }
 
 // The attributes, where tensors have a batch, a feature and spatial dimensions and nothing else.
-Status CheckConvolution(const Evaluation& e, size_t operands) {
+Status CheckConvolution(const Evaluation& e, bool vectors = false) {
   const CustomCallAttrs& attrs = e.inst.attrs<CustomCallAttrs>();
-  if (e.operands.size() < operands) FAIL(WrongOperands(e));
+  if (e.operands.size() < 2) FAIL(WrongOperands(e));
   if (!attrs.dim_labels) FAIL(UnsupportedCall(e.inst, "without dim_labels"));
   const int64_t rank = static_cast<int64_t>(attrs.dim_labels->lhs_spatial.size()) + 2;
   if (static_cast<int64_t>(attrs.window.dims.size()) + 2 != rank)
     FAIL(UnsupportedCall(e.inst, "whose window does not fit its dim_labels"));
-  if (e.operands[0].shape().rank() != rank || e.operands[1].shape().rank() != rank || MainShape(e.inst).rank() != rank)
-    FAIL(UnsupportedCall(e.inst, "whose tensors have vectors of features as another dimension"));
+  const int64_t ranks[] = {e.operands[0].shape().rank(), e.operands[1].shape().rank(), MainShape(e.inst).rank()};
+  for (const int64_t one : ranks) {
+    if (one != ranks[0] || (one != rank && !(vectors && one == rank + 1)))
+      FAIL(UnsupportedCall(e.inst, "whose tensors have dimensions without labels"));
+  }
   return {};
+}
+
+// Features may come in vectors, which are one more dimension, the last one, without a label. Here they join the others.
+bool HasVectors(const Evaluation& e) {
+  return MainShape(e.inst).rank() == static_cast<int64_t>(e.inst.attrs<CustomCallAttrs>().window.dims.size()) + 3;
+}
+Instruction* WithoutVectors(Meaning& m, Instruction* x, int64_t feature) {
+  const int64_t last = x->shape().rank() - 1;
+  std::vector<int64_t> order;
+  Dims dims;
+  for (int64_t d = 0; d < last; ++d) {
+    order.push_back(d);
+    dims.push_back(x->shape().dim(d) * (d == feature ? x->shape().dim(last) : 1));
+    if (d == feature) order.push_back(last);
+  }
+  return m.Reshaped(m.Transposed(x, order), dims);
+}
+Instruction* InVectors(Meaning& m, Instruction* x, int64_t feature, int64_t size) {
+  std::vector<int64_t> order;
+  Dims dims;
+  for (int64_t d = 0; d < x->shape().rank(); ++d) {
+    dims.push_back(d == feature ? x->shape().dim(d) / size : x->shape().dim(d));
+    if (d == feature) dims.push_back(size);
+    order.push_back(d <= feature ? d : d + 1);
+  }
+  order.push_back(feature + 1);
+  return m.Transposed(m.Reshaped(x, dims), order);
 }
 
 // Element types in which the products are summed: integers exactly.
@@ -467,7 +522,7 @@ Result<Literal> FinishConvolution(Evaluation& e, Meaning& m, Instruction* x, int
   x = m.Scaled(x, config.result_scale);
   if (e.operands.size() > 4) FAIL(WrongOperands(e));
   if (e.operands.size() == 4) {
-    Instruction* const side = m.operand(3);
+    Instruction* const side = HasVectors(e) ? WithoutVectors(m, m.operand(3), feature) : m.operand(3);
     if (!SameDims(side->shape(), x->shape())) FAIL(UnsupportedCall(e.inst, Str("that adds ", side->shape())));
     x = m.Plus(x, m.Scaled(m.Converted(side, x->shape().type()), config.side_scale));
   }
@@ -477,7 +532,8 @@ Result<Literal> FinishConvolution(Evaluation& e, Meaning& m, Instruction* x, int
       FAIL(UnsupportedCall(e.inst, Str("whose bias is ", bias->shape())));
     x = m.Plus(x, m.Broadcast(m.Converted(bias, x->shape().type()), x->shape(), {feature}));
   }
-  return m.Evaluate(m.Rounded(TRY(Activated(e, m, config, x)), type));
+  x = m.Rounded(TRY(Activated(e, m, config, x)), type);
+  return m.Evaluate(HasVectors(e) ? InVectors(m, x, feature, MainShape(e.inst).dims().back()) : x);
 }
 
 std::vector<int64_t> Listed(const std::vector<int64_t>& spatial, std::initializer_list<int64_t> after) {
@@ -497,7 +553,7 @@ int64_t PadHigh(const WindowDim& d, int64_t base, int64_t out) {
 
 // (input, filter[, bias[, side_input]]) -> (result, workspace)
 Result<Literal> CallConvolution(Evaluation& e) {
-  TRY(CheckConvolution(e, 2));
+  TRY(CheckConvolution(e, true));
   const CustomCallAttrs& attrs = e.inst.attrs<CustomCallAttrs>();
   ConvolutionAttrs conv;
   conv.window = attrs.window;
@@ -505,16 +561,26 @@ Result<Literal> CallConvolution(Evaluation& e) {
   conv.feature_group_count = attrs.feature_group_count;
   conv.batch_group_count = attrs.batch_group_count;
   Meaning m(e);
-  const Shape shape = MainShape(e.inst).WithType(SumType(e)).WithDefaultLayout();
-  Instruction* const x = m.Add(Opcode::kConvolution, shape, {m.operand(0), m.operand(1)}, conv);
-  return FinishConvolution(e, m, x, conv.dim_labels.out_feature);
+  Instruction *input = m.operand(0), *filter = m.operand(1);
+  Shape shape = MainShape(e.inst).WithType(SumType(e)).WithDefaultLayout();
+  if (HasVectors(e)) {
+    if (TRY(ConfigOf(e.inst, "cudnn_conv_backend_config"))["reordered_int8_nchw_vect"].IsTrue())
+      FAIL(UnsupportedCall(e.inst, "with a filter in cuDNN's own order"));
+    input = WithoutVectors(m, input, conv.dim_labels.lhs_feature);
+    filter = WithoutVectors(m, filter, conv.dim_labels.rhs_input_feature);
+    Dims dims(shape.dims().begin(), shape.dims().end() - 1);
+    dims[conv.dim_labels.out_feature] *= shape.dims().back();
+    shape = Shape(shape.type(), dims);
+  }
+  return FinishConvolution(e, m, m.Add(Opcode::kConvolution, shape, {input, filter}, conv),
+                           conv.dim_labels.out_feature);
 }
 
 // (gradient of the output, filter) -> (gradient of the input, workspace). The forward convolution takes
 // base_dilation * x from y * stride + k * window_dilation - pad_low. Seen from x, y * stride is the position, so that
 // stride and base dilation change places, and the filter is met from its end.
 Result<Literal> CallConvolutionInputGradient(Evaluation& e) {
-  TRY(CheckConvolution(e, 2));
+  TRY(CheckConvolution(e));
   const CustomCallAttrs& attrs = e.inst.attrs<CustomCallAttrs>();
   const DimLabels& labels = *attrs.dim_labels;
   const Shape &gradient = e.operands[0].shape(), &filter = e.operands[1].shape(), &shape = MainShape(e.inst);
@@ -568,7 +634,7 @@ Result<Literal> CallConvolutionInputGradient(Evaluation& e) {
 // (input, gradient of the output) -> (gradient of the filter, workspace). A convolution whose window is the gradient:
 // batch and features of the input change places, and so do stride and window dilation.
 Result<Literal> CallConvolutionFilterGradient(Evaluation& e) {
-  TRY(CheckConvolution(e, 2));
+  TRY(CheckConvolution(e));
   const CustomCallAttrs& attrs = e.inst.attrs<CustomCallAttrs>();
   const DimLabels& labels = *attrs.dim_labels;
   const Shape &input = e.operands[0].shape(), &gradient = e.operands[1].shape(), &shape = MainShape(e.inst);
