@@ -17,11 +17,12 @@ namespace {
 Result<JsonValue> ConfigOf(const Instruction& inst, std::string_view key) {
   const std::string text = ConfigTextOf(inst);
   if (text.empty()) return JsonValue();
-  auto config = ReadJson(text);
+  const auto config = ReadJson(text);
   if (!config) FAIL(UnsupportedCall(inst, Str("whose backend_config is no JSON: ", config.error().message())));
   // In old dumps the inner object is all there is.
   const JsonValue& inner = (*config)[key];
-  return inner.IsNull() ? std::move(*config) : inner;
+  if (!inner.IsNull()) return inner;
+  return config;
 }
 
 double NumberOf(const JsonValue& value) {
