@@ -154,6 +154,8 @@ Result<Literal> EvalSendDone(Evaluation&) { return Literal(Shape::Token()); }
 // ---- What is not supported -----------------------------------------------------------------------------------------
 
 namespace {
+// XLA reads them and nowhere says what they do: not in which direction `shuffle` rotates, nor who of a
+// `collective-reduce` gets the result.
 // clang-format off
 #define UNSUPPORTED_OPS(X) \
   X(CollectiveReduce) X(Shuffle)
