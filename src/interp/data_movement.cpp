@@ -56,6 +56,35 @@ Literal FromMemoryOrder(const Literal& memory, const Shape& shape) {
   return Moved(memory, shape, LayoutStrides(shape));
 }
 
+// Bits of an array whose elements of less than a byte are packed; pred takes a byte.
+int StoredBits(PrimitiveType type) { return type == PrimitiveType::kPred ? 8 : BitWidth(type); }
+int64_t PackedBits(const Shape& shape) { return shape.NumElements() * StoredBits(shape.type()); }
+
+// The same bits, as far as the result goes, as elements of another type. Little-endian; of elements of less than a byte
+// (which lie one to a byte in a literal) the first is in the low bits.
+Literal Repacked(const Literal& operand, const Shape& shape) {
+  const PrimitiveType to = shape.type();
+  const int from_bits = StoredBits(operand.shape().type()), to_bits = StoredBits(to);
+  Literal result = Literal::Uninitialized(shape);
+  if (result.byte_size() == 0) return result;
+  if (operand.shape().type() == to || (from_bits >= 8 && to_bits >= 8)) {
+    std::memcpy(result.mutable_raw(), operand.raw(), result.byte_size());
+  } else {
+    const auto* in = reinterpret_cast<const uint8_t*>(operand.raw());
+    auto* out = reinterpret_cast<uint8_t*>(result.mutable_raw());
+    std::memset(out, 0, result.byte_size());
+    const auto place = [](int64_t bit, int bits) { return bits >= 8 ? bit : bit / bits * 8 + bit % bits; };
+    for (int64_t bit = 0; bit < PackedBits(shape); ++bit) {
+      const int64_t source = place(bit, from_bits), target = place(bit, to_bits);
+      out[target / 8] |= ((in[source / 8] >> (source % 8)) & 1) << (target % 8);
+    }
+  }
+  if (to_bits < 8) {
+    for (int64_t i = 0; !IsFloat(to) && i < shape.NumElements(); ++i) result.SetInt(i, result.GetInt(i));  // Extends.
+  }
+  return result;
+}
+
 }  // namespace
 
 Result<Literal> EvalIota(Evaluation& e) {
@@ -181,37 +210,13 @@ Result<Literal> EvalBitcastConvert(Evaluation& e) {
   const Literal& operand = e.operands[0];
   const Shape& shape = e.inst.shape();
   const PrimitiveType from = operand.shape().type(), to = shape.type();
-  Literal result = Literal::Uninitialized(shape);
-  const auto stored_bits = [](PrimitiveType type) { return type == PrimitiveType::kPred ? 8 : BitWidth(type); };
-  const int from_bits = stored_bits(from), to_bits = stored_bits(to);
   if (to == PrimitiveType::kPred && from != PrimitiveType::kPred) {
     FAIL(UnsupportedAt(e.inst, "U002",
                        Str("'bitcast-convert' from ", from, " to pred is not supported by the interpreter")));
   }
-  if (from_bits >= 8 && to_bits >= 8) {
-    if (operand.byte_size() != result.byte_size())
-      FAIL(UnsupportedAt(e.inst, "U002", Str("'bitcast-convert' from ", operand.shape(), " to ", shape)));
-    if (result.byte_size() > 0) std::memcpy(result.mutable_raw(), operand.raw(), result.byte_size());
-    return result;
-  }
-  // Sub-byte elements lie one to a byte here, and count as packed: element 0 in the low bits.
-  const int64_t total_bits = operand.shape().NumElements() * from_bits;
-  if (total_bits != shape.NumElements() * to_bits)
+  if (PackedBits(operand.shape()) != PackedBits(shape))
     FAIL(UnsupportedAt(e.inst, "U002", Str("'bitcast-convert' from ", operand.shape(), " to ", shape)));
-  const auto* in = reinterpret_cast<const uint8_t*>(operand.raw());
-  auto* out = reinterpret_cast<uint8_t*>(result.mutable_raw());
-  if (result.byte_size() > 0) std::memset(out, 0, result.byte_size());
-  const auto place = [](int64_t bit, int bits) {
-    return bits >= 8 ? bit : bit / bits * 8 + bit % bits;
-  };  // In our bytes.
-  for (int64_t bit = 0; bit < total_bits; ++bit) {
-    const int64_t source = place(bit, from_bits), target = place(bit, to_bits);
-    out[target / 8] |= ((in[source / 8] >> (source % 8)) & 1) << (target % 8);
-  }
-  if (to_bits < 8 && IsSigned(to)) {
-    for (int64_t i = 0; i < shape.NumElements(); ++i) result.SetInt(i, result.GetInt(i));  // Sign-extends.
-  }
-  return result;
+  return Repacked(operand, shape);
 }
 
 // The bytes in the order of the operand's layout, read in the order of the result's.
@@ -222,15 +227,10 @@ Result<Literal> EvalBitcast(Evaluation& e) {
   if (!from.layout().tiling->tiles.empty() || !to.layout().tiling->tiles.empty()) {
     FAIL(UnsupportedAt(e.inst, "U002", "'bitcast' of tiled layouts is not supported by the interpreter"));
   }
-  if (BitWidth(from.type()) != BitWidth(to.type()) && (BitWidth(from.type()) < 8 || BitWidth(to.type()) < 8)) {
-    FAIL(UnsupportedAt(e.inst, "U002",
-                       Str("'bitcast' from ", from, " to ", to, " is not supported by the interpreter")));
-  }
-  if (from.ByteSize() < to.ByteSize())
+  if (PackedBits(from) < PackedBits(to))
     FAIL(ErrorAt(e.inst, "V040", Str("'bitcast' from ", from, " to the larger ", to)));
   const Literal memory = from.HasDefaultLayout() ? operand : ToMemoryOrder(operand, from);
-  Literal typed = Literal::Uninitialized(Shape(to.type(), {to.NumElements()}));
-  if (typed.byte_size() > 0) std::memcpy(typed.mutable_raw(), memory.raw(), typed.byte_size());
+  const Literal typed = Repacked(memory, Shape(to.type(), {to.NumElements()}));
   return to.HasDefaultLayout() ? typed.WithShape(to) : FromMemoryOrder(typed, to);
 }
 
