@@ -114,6 +114,9 @@ golden-check: $(BUILD)/bin/hlo-test  ## The interpreter against XLA:CPU's result
 test-exhaustive: $(BUILD)/bin/hlo-test  ## Every value of the narrow float types through every op of the interpreter
 	$(BUILD)/bin/hlo-test --gtest_brief=1 --gtest_filter='*Exhaustive*'
 
+test-inject: $(BUILD)/bin/hlo-test  ## Every planted fault is found, and blamed on the pass, kernel or library it is in
+	$(BUILD)/bin/hlo-test --gtest_brief=1 --gtest_filter='*Inject*'
+
 kernel-check: $(BUILD)/bin/hlo-test  ## Every kernel of every model: host against emulated GPU, sanitizer, ptxas (minutes)
 	HLO_KERNEL_CHECK=all $(BUILD)/bin/hlo-test --gtest_brief=1 --gtest_filter='ModelKernels.*'
 
@@ -198,4 +201,4 @@ install: all  ## Copy the program and its links below PREFIX
 clean:  ## Remove what was built
 	rm -rf $(BUILD) build-asan build-fuzz compile_commands.json
 
-.PHONY: all help deps demo test run-tests fuzz golden golden-check test-exhaustive kernel-check verifier-coverage asan gpu-check bench bench-interp bench-parse corpus models lint tidy format dist install clean
+.PHONY: all help deps demo test run-tests fuzz golden golden-check test-exhaustive test-inject kernel-check verifier-coverage asan gpu-check bench bench-interp bench-parse corpus models lint tidy format dist install clean

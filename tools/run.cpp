@@ -121,10 +121,12 @@ FlagSet MakeFlags(RunFlags* f) {
   AddDumpFlags(flags, &run->dump);
   AddLogFlags(flags, &f->log);
   flags.Group("Testing hlokit itself");
-  flags.Repeated("inject", &f->inject, "KIND:NAME:FAULT",
-                 "plant a fault. pass:algsimp[#k]: multiply_by_zero, drop_add_zero_sign, swapped_permutation; "
-                 "kernel:NAME or kernel:*: tail, dropped_term, max_ignores_nan, wrong_index; library:NAME or "
-                 "library:*: bit, zero, scale; runtime:NAME or runtime:*: early, branch, copies, late, place");
+  flags.Repeated(
+      "inject", &f->inject, "KIND:NAME:FAULT",
+      "plant a fault. pass:algsimp[#k]: multiply_by_zero, drop_add_zero_sign, swapped_permutation; "
+      "kernel:NAME or kernel:*: tail, dropped_term, max_ignores_nan, rounded_twice, wrong_index; of every pass "
+      "and kernel: swapped_operands, wrong_constant, ... (an unknown one lists them); library:NAME or "
+      "library:*: bit, zero, scale; runtime:NAME or runtime:*: early, branch, copies, late, place");
   return flags;
 }
 

@@ -52,9 +52,8 @@ std::string Share(int64_t part, int64_t whole) {
 
 std::string LocalText(const LocalSummary& local) {
   const auto count = [&](ElementClass c) { return local.counts[static_cast<int>(c)]; };
-  const int64_t beyond = count(ElementClass::kViolation);
   std::string out =
-      Str(beyond > 0                ? "MISMATCH  "
+      Str(!local.wrong.empty()      ? "MISMATCH  "
           : local.unchecked.empty() ? "MATCH  "
                                     : "",
           local.checked, " of ", local.steps, " kernels and calls checked, ", local.elements_checked, " elements");

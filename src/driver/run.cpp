@@ -293,6 +293,16 @@ std::string LiteralsText(std::span<const Literal> results, int64_t partitions) {
 
 }  // namespace
 
+gpu::CompileOptions CompilerOptions(const RunOptions& options) {
+  gpu::CompileOptions compile;
+  compile.libraries = options.libraries;
+  compile.allow_tf32 = options.allow_tf32;
+  compile.library_path = options.library_path;
+  compile.max_loop_iterations = options.max_loop_iterations;
+  compile.inject = options.inject;
+  return compile;
+}
+
 InterpretOptions InterpreterOptions(const RunOptions& options) {
   InterpretOptions interpret;
   interpret.max_loop_iterations = options.max_loop_iterations;
@@ -347,13 +357,7 @@ Result<RunReport> RunModule(const std::string& path, const RunOptions& options, 
     TRY(dumper.Passes(report.passes));
     progress.Stage("compiling");
     begin = Clock::now();
-    gpu::CompileOptions compile;
-    compile.libraries = options.libraries;
-    compile.allow_tf32 = options.allow_tf32;
-    compile.library_path = options.library_path;
-    compile.max_loop_iterations = options.max_loop_iterations;
-    compile.inject = options.inject;
-    auto compiled = gpu::Compile(*optimized, *device, compile);
+    auto compiled = gpu::Compile(*optimized, *device, CompilerOptions(options));
     if (!compiled) FAIL(WithAdvice(std::move(compiled).error(), *module));
     executable = std::move(*compiled);
     report.times.compile = MillisecondsSince(begin);
@@ -424,7 +428,7 @@ Result<RunReport> RunModule(const std::string& path, const RunOptions& options, 
   if (report.ends_decide && !replicas_differ) SetVerdict(&report, report.ends->verdict, report.ends->reason);
   if (!interpreter_only && (mode == "auto" || mode == "local")) {
     progress.Stage("checking");
-    TRY(CheckRun(*executable, arguments.values, options, progress, &report));
+    TRY(CheckRun(*executable, *device, arguments.values, options, progress, &report));
   }
   // A wrong kernel says nothing of the passes, so both are looked at; the first wrong thing in the order of work is
   // named.

@@ -143,7 +143,8 @@ struct RunReport {
   std::string profile;   // The table of --profile, or of what was watched.
 };
 
-// What of the options is the interpreter's.
+// What of the options is the compiler's, and the interpreter's.
+gpu::CompileOptions CompilerOptions(const RunOptions& options);
 InterpretOptions InterpreterOptions(const RunOptions& options);
 
 Result<RunReport> RunModule(const std::string& path, const RunOptions& options, Progress& progress);

@@ -14,8 +14,11 @@ namespace hlo {
 // those in loops the first, the last and 8 seeded iterations are judged. What breaks first becomes the culprit, and the
 // run goes on: later steps are judged from what they were given, so one wrong kernel does not taint the others. Fills
 // in report->local, dataflow and culprit.
-Status CheckRun(gpu::Executable& executable, std::span<const Literal> arguments, const RunOptions& options,
-                Progress& progress, RunReport* report);
+//
+// A kernel that is within its bounds, but beyond what roundings do in all likelihood, runs once more, alone, on small
+// integers, whose sums are exact in any order: a term that is missing shows there, however long the sum.
+Status CheckRun(gpu::Executable& executable, gpu::Device& device, std::span<const Literal> arguments,
+                const RunOptions& options, Progress& progress, RunReport* report);
 
 }  // namespace hlo
 

@@ -222,7 +222,7 @@ std::optional<std::string> Narrowed(const Mistakes& m, const std::vector<Extent>
 }
 
 std::optional<std::string> Noise(const Mistakes& m, const std::vector<Extent>&) {
-  if (!(m.worst_ratio <= 8) || m.bad.size() < 4) return {};
+  if (!(m.worst_ratio > 1 && m.worst_ratio <= 8) || m.bad.size() < 4) return {};
   int64_t above = 0;
   for (const int64_t i : m.bad) above += m.actual[i] > m.expected[i] ? 1 : 0;
   const int64_t count = static_cast<int64_t>(m.bad.size());

@@ -258,7 +258,13 @@ SumRule SumRuleOf(const Context& context, const Instruction& inst, int64_t terms
   rule.likely = sum.rounding == SumRounding::kTruncate ? rule.worst : std::min(rule.worst, 6 * std::sqrt(chain) * u);
   rule.worst += own;
   rule.likely += own;
+  rule.largest_integer = std::ldexp(1.0, SignificandBits(sum.accumulator));
   return rule;
+}
+
+bool AreIntegers(const ShadowValue& value) {
+  return !value.HasBound() &&
+         std::ranges::all_of(value.value.data<double>(), [](double x) { return std::nearbyint(x) == x; });
 }
 
 Combiner CombinerOf(const Computation& computation) {

@@ -289,7 +289,8 @@ Result<ShadowValue> Contract(Context& context, const Instruction& inst, Operands
   if (plan && plan->sum && plan->sum->operand_bits != 0)
     product_bits = std::min(product_bits, 2 * plan->sum->operand_bits);
   if (context.options.widened) product_bits = 106;
-  const SumRule rule = SumRuleOf(context, inst, c.terms, product_bits);
+  SumRule rule = SumRuleOf(context, inst, c.terms, product_bits);
+  rule.integers = AreIntegers(a) && AreIntegers(b);
   const PrimitiveType accumulator = context.options.widened ? PrimitiveType::kF64
                                     : plan && plan->sum     ? plan->sum->accumulator
                                                         : DefaultSum(inst.opcode(), inst.shape().type()).accumulator;

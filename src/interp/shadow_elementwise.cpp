@@ -660,6 +660,14 @@ ShadowValue FloatToInteger(const Instruction& inst, const ShadowValue& x) {
 }
 
 ShadowValue ReducePrecision(Context& context, const Instruction& inst, Operands operands) {
+  // Of what is known exactly the rounding is known too.
+  if (!operands[0]->HasBound()) {
+    auto exact = ThroughInterpreter(context, inst, operands);
+    if (exact && !exact->HasBound()) {
+      exact->held = operands[0]->held;
+      return std::move(*exact);
+    }
+  }
   const ReducePrecisionAttrs& attrs = inst.attrs<ReducePrecisionAttrs>();
   const Rounding own = RoundingTo(context.options.widened ? PrimitiveType::kF64 : inst.shape().type(), context.ftz());
   const Rounding reduced = RoundingTo(std::min<int>(attrs.exponent_bits, 11), std::min<int>(attrs.mantissa_bits, 52));

@@ -137,6 +137,10 @@ struct SumRule {
   double likely = 0;  // 6 sqrt(h) u instead: roundings are as good as independent and centred.
   double each = 0;    // Absolute, for each product that may underflow in A.
   Finish finish;      // Rounding of the sum, when A is wider than the result.
+  // Terms are integers without bounds: as long as their magnitudes add up to no more than 2^p, for the p significand
+  // bits of A, no order of summation rounds.
+  bool integers = false;
+  double largest_integer = 0;
 
   // The bound of a sum from its value, the sum of its terms' bounds and the sum of their magnitudes.
   double Worst(double value, double bounds, double magnitudes) const { return Of(worst, value, bounds, magnitudes); }
@@ -145,7 +149,8 @@ struct SumRule {
 
  private:
   double Of(double factor, double value, double bounds, double magnitudes) const {
-    const double before = bounds + factor * magnitudes + each;
+    const bool exact = integers && bounds == 0 && magnitudes <= largest_integer;
+    const double before = exact ? 0 : bounds + factor * magnitudes + each;
     const double size = (std::fabs(value) + before) * kUp;
     const double target = finish.target.relative == 0 ? 0 : HalfStep(finish.target, size);
     return (before + target) * kUp;
@@ -154,6 +159,8 @@ struct SumRule {
 // `products`: each term is a product of operands with these significand bits; 0: terms are values.
 SumRule SumRuleOf(const Context& context, const Instruction& inst, int64_t terms, int product_bits = 0);
 int SignificandBits(PrimitiveType type);
+// All elements are, and have no bounds.
+bool AreIntegers(const ShadowValue& value);
 
 // Overflow of a sum: as the elementwise rules have it.
 Pair AfterOverflow(const Finish& finish, double value, double bound);

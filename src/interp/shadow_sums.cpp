@@ -125,8 +125,10 @@ Bounds FinishExtreme(bool minimum, const Total& t) {
 // Finishes totals by the combiner's rule.
 class Closing {
  public:
-  Closing(const Context& context, const Instruction& inst, Combiner combiner, int64_t terms)
+  // `integers`: all terms are.
+  Closing(const Context& context, const Instruction& inst, Combiner combiner, int64_t terms, bool integers = false)
       : combiner_(combiner), rule_(SumRuleOf(context, inst, terms)) {
+    rule_.integers = integers;
     const InstructionPlan* plan = context.PlanOf(inst);
     const PrimitiveType accumulator = context.options.widened  ? PrimitiveType::kF64
                                       : plan && plan->sum      ? plan->sum->accumulator
@@ -285,7 +287,8 @@ Result<ShadowValue> ReducedLast(Context& context, const ShadowValue& x, const st
 
 ShadowValue Fold(const Context& context, const Instruction& inst, const ShadowValue& x, const ShadowValue& init,
                  Combiner combiner, const Grouping& g) {
-  const Closing close(context, inst, combiner, g.reduced + (init.HasBound() || Values(init.value)[0] != 0 ? 1 : 0));
+  const Closing close(context, inst, combiner, g.reduced + (init.HasBound() || Values(init.value)[0] != 0 ? 1 : 0),
+                      AreIntegers(x) && AreIntegers(init));
   const Source from(x), start(init);
   const bool extreme = combiner == Combiner::kMaximum || combiner == Combiner::kMinimum;
   Sink sink(inst.shape(), extreme ? x.held : context.Held(inst), close.HasLikely() || x.HasLikely());
@@ -623,7 +626,7 @@ Result<ShadowValue> ReduceWindow(Context& context, const Instruction& inst, Oper
   }
   const ShadowValue& x = *operands[0];
   const Windows windows(attrs.window, x.shape.dims(), inst.shape().dims());
-  const Closing close(context, inst, combiner, windows.size() + 1);
+  const Closing close(context, inst, combiner, windows.size() + 1, AreIntegers(x) && AreIntegers(*operands[1]));
   const Source from(x), start(*operands[1]);
   const bool extreme = combiner == Combiner::kMaximum || combiner == Combiner::kMinimum;
   Sink sink(inst.shape(), extreme ? x.held : context.Held(inst), close.HasLikely() || x.HasLikely());

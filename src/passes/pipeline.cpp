@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "ir/module.h"
+#include "ir/mutation.h"
 
 namespace hlo {
 namespace {
@@ -101,14 +102,6 @@ struct Injection {
   std::string fault;
 };
 
-Error NoFaults(std::string_view pass) {
-  std::vector<std::string_view> faulty;
-  for (const PassRow& row : AllPasses()) {
-    if (!FaultsOf(row.name).empty()) faulty.push_back(row.name);
-  }
-  return UsageError("F004", Str("'", pass, "' has no faults to plant; these passes have: ", Join(faulty, ", ")));
-}
-
 Result<std::optional<Injection>> ParseInjection(const std::string& text) {
   if (text.empty()) return std::nullopt;
   const size_t colon = text.find(':');
@@ -117,8 +110,8 @@ Result<std::optional<Injection>> ParseInjection(const std::string& text) {
   Injection injection{TRY(ParseSelector(text.substr(0, colon))), text.substr(colon + 1)};
   const PassRow* const pass = FindPass(injection.where.name);
   if (pass == nullptr) FAIL(UnknownPass(injection.where.name));
-  const auto known = FaultsOf(pass->name);
-  if (known.empty()) FAIL(NoFaults(pass->name));
+  std::vector<std::string_view> known(FaultsOf(pass->name).begin(), FaultsOf(pass->name).end());
+  for (const Mutation& mutation : Mutations()) known.push_back(mutation.name);
   if (std::ranges::find(known, injection.fault) != known.end()) return injection;
   std::string message =
       Str("'", pass->name, "' has no fault '", Escaped(injection.fault), "' to plant; it has: ", Join(known, ", "));
@@ -229,8 +222,10 @@ class Runner {
       context.fault = injection_->fault;
     }
     const auto start = std::chrono::steady_clock::now();
-    const bool reported = TRY(Named(run, pass.function(module_, context)));
+    bool reported = TRY(Named(run, pass.function(module_, context)));
     module_.Sweep();
+    if (const Mutation* mutation = FindMutation(context.fault); mutation != nullptr)
+      reported |= Plant(*mutation, module_) != nullptr;
     run.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 
     const uint64_t before = std::exchange(fingerprint_, Fingerprint(module_));

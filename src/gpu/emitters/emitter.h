@@ -23,13 +23,14 @@
 
 namespace hlo::gpu {
 
-inline constexpr std::string_view kKernelFaults[] = {"tail", "dropped_term", "max_ignores_nan", "wrong_index"};
+inline constexpr std::string_view kKernelFaults[] = {"tail", "dropped_term", "max_ignores_nan", "rounded_twice",
+                                                     "wrong_index"};
 
 struct EmitterOptions {
   int multiprocessors = 132;  // What launch shapes are made for.
   // A planted fault, for tests of localisation: "tail" (the last element of a kernel's inner loop is left out),
-  // "dropped_term" (a reduction or contraction misses its last term), "max_ignores_nan", "wrong_index" (the first
-  // operand is read one element off). Empty: none.
+  // "dropped_term" (a reduction or contraction misses its last term), "max_ignores_nan", "rounded_twice" (f32 becomes
+  // bf16 by way of f16), "wrong_index" (the first operand is read one element off). Empty: none.
   std::string inject;
 };
 

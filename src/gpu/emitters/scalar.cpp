@@ -337,6 +337,9 @@ Status CheckScalar(const Instruction& inst) {
 Value EmitScalar(const Instruction& inst, std::span<const Value> operands, const std::string& fault) {
   if (inst.Is(Opcode::kMaximum) && fault == "max_ignores_nan")
     return Select(operands[0] > operands[1], operands[0], operands[1]);
+  if (inst.Is(Opcode::kConvert) && fault == "rounded_twice" && inst.shape().type() == PrimitiveType::kBF16 &&
+      operands[0].type() == Type::kF32)
+    return Convert(Convert(operands[0], Type::kF16), Type::kBF16);
   return kRows[static_cast<int>(inst.opcode())](inst, operands);
 }
 

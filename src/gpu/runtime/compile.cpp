@@ -14,6 +14,7 @@
 #include "gpu/runtime/prepare.h"
 #include "gpu/runtime/program.h"
 #include "ir/fusion.h"
+#include "ir/mutation.h"
 
 namespace hlo::gpu {
 namespace {
@@ -132,13 +133,35 @@ class Compiler {
     return {};
   }
 
+  // With the fault that is planted in it. A mutation stays in the program while its kernel is emitted, and not longer.
+  Result<std::vector<KernelPlan>> Emit(const StepPlan& plan) {
+    const std::string fault = FaultOf(plan);
+    const Mutation* const mutation = FindMutation(fault);
+    if (mutation == nullptr) return EmitFusion(*plan.inst, EmitterOptions{.inject = fault});
+    Instruction& own = const_cast<Instruction&>(*plan.inst);  // Of program_.module, which is ours.
+    // What it fuses, and what that calls: scalar computations of reductions.
+    std::vector<Instruction*> candidates = {&own};
+    for (size_t i = 0; i < candidates.size(); ++i) {
+      for (Computation* called : CalledComputations(*candidates[i])) {
+        const std::vector<Instruction*> inside = called->Instructions();
+        candidates.insert(candidates.end(), inside.begin(), inside.end());
+      }
+    }
+    for (Instruction* inst : candidates) {
+      const Restored restored(*inst);
+      if (mutation->apply(*inst)) return EmitFusion(own, {});
+    }
+    return EmitFusion(own, {});
+  }
+
   Status PlanKernels() {
     const Clock::time_point start = Clock::now();
     std::vector<std::optional<Error>> errors(plans_.size());
-    ParallelFor(static_cast<int64_t>(plans_.size()), 1, [&](int64_t begin, int64_t end) {
+    const int64_t grain = fault_.kind.empty() ? 1 : std::ssize(plans_);  // Mutations are seen by all threads.
+    ParallelFor(static_cast<int64_t>(plans_.size()), grain, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         if (plans_[i].kind != StepKind::kKernel) continue;
-        auto kernels = EmitFusion(*plans_[i].inst, EmitterOptions{.inject = FaultOf(plans_[i])});
+        auto kernels = Emit(plans_[i]);
         if (kernels) {
           plans_[i].kernels = std::move(*kernels);
         } else {

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "gpu/emitters/emitter.h"
+#include "ir/mutation.h"
 
 namespace hlo::gpu {
 namespace {
@@ -53,9 +54,13 @@ Result<Fault> ParseFault(std::string_view text) {
   }
   if (parts.size() != 3 || parts[1].empty())
     FAIL(UsageError("F004", Str("expected ", parts[0], ":NAME:FAULT, got '", Escaped(text), "'")));
-  if (std::ranges::find(kind->faults, parts[2]) == kind->faults.end()) {
-    FAIL(UsageError("F004", Str("no ", kind->what, " has a fault '", Escaped(parts[2]), "' to plant; there are: ",
-                                Join(kind->faults, ", "), DidYouMean(parts[2], kind->faults))));
+  std::vector<std::string_view> known(kind->faults.begin(), kind->faults.end());
+  if (kind->name == "kernel") {
+    for (const Mutation& mutation : Mutations()) known.push_back(mutation.name);
+  }
+  if (std::ranges::find(known, parts[2]) == known.end()) {
+    FAIL(UsageError("F004", Str("no ", kind->what, " has a fault '", Escaped(parts[2]),
+                                "' to plant; there are: ", Join(known, ", "), DidYouMean(parts[2], known))));
   }
   return Fault{std::string(parts[0]), std::string(parts[1]), std::string(parts[2])};
 }
