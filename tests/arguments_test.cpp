@@ -132,9 +132,297 @@ ENTRY main {
   for (uint64_t seed = 0; seed < 20; ++seed) {
     const std::vector<Literal> args = Made(*module, {.seed = seed});
     EXPECT_TRUE(args[1].GetInt(0) >= 0 && args[1].GetInt(0) <= 8) << args[1].GetInt(0);
-    EXPECT_TRUE(args[2].GetInt(0) >= -9 && args[2].GetInt(0) <= 6) << args[2].GetInt(0);
+    EXPECT_TRUE(args[2].GetInt(0) >= 0 && args[2].GetInt(0) <= 6) << args[2].GetInt(0);
     for (int64_t i = 0; i < 40; ++i) EXPECT_TRUE(args[3].GetInt(i) >= 0 && args[3].GetInt(i) < 10);
   }
+}
+
+// A label that is looked up and compared with an iota, as JAX writes both: x + n for negative x asks for nothing.
+TEST(Arguments, WrappedIndicesAreNoConflict) {
+  const auto module = Parsed(R"(HloModule m
+ENTRY main {
+  labels = s32[6] parameter(0)
+  table = f32[10] parameter(1)
+  zero = s32[] constant(0)
+  zeros = s32[6] broadcast(zero), dimensions={}
+  ten = s32[] constant(10)
+  tens = s32[6] broadcast(ten), dimensions={}
+  negative = pred[6] compare(labels, zeros), direction=LT
+  wrapped = s32[6] add(labels, tens)
+  at = s32[6] select(negative, wrapped, labels)
+  ats = s32[6,1] reshape(at)
+  g = f32[6] gather(table, ats), offset_dims={}, collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1, slice_sizes={1}
+  iota = s32[6,10] iota(), iota_dimension=1
+  wide = s32[6,10] broadcast(labels), dimensions={0}
+  hot = pred[6,10] compare(wide, iota), direction=EQ
+  ROOT t = (f32[6], pred[6,10]) tuple(g, hot)
+})");
+  const auto made = MakeArgumentsChecked(*module, {});
+  ASSERT_TRUE(made.has_value());
+  EXPECT_TRUE(made->notes.empty()) << made->notes.front();
+  for (int64_t i = 0; i < 6; ++i) EXPECT_TRUE(made->values[0].GetInt(i) >= 0 && made->values[0].GetInt(i) < 10);
+}
+
+// 12 rows of 3 x 4: unique ones are all of them, each once; sorted ones ascend; and `edge` leaves both alone.
+TEST(Arguments, PromisesOfIndicesAreKept) {
+  const auto module = Parsed(R"(HloModule m
+add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }
+ENTRY main {
+  x = f32[3,4] parameter(0)
+  unique = s32[12,2] parameter(1)
+  sorted = s32[2,20] parameter(2)
+  both = s64[7,1] parameter(3)
+  line = f32[9] parameter(4)
+  u = f32[12] parameter(5)
+  v = f32[20] parameter(6)
+  w = f32[7] parameter(7)
+  a = f32[3,4] scatter(x, unique, u), update_window_dims={}, inserted_window_dims={0,1}, scatter_dims_to_operand_dims={0,1}, index_vector_dim=1, unique_indices=true, to_apply=add
+  b = f32[3,4] scatter(a, sorted, v), update_window_dims={}, inserted_window_dims={0,1}, scatter_dims_to_operand_dims={0,1}, index_vector_dim=0, indices_are_sorted=true, to_apply=add
+  c = f32[9] scatter(line, both, w), update_window_dims={}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, indices_are_sorted=true, unique_indices=true, to_apply=add
+  ROOT t = (f32[3,4], f32[9]) tuple(b, c)
+})");
+  for (const InputProfile profile : {InputProfile::kNormal, InputProfile::kEdge, InputProfile::kFingerprint}) {
+    for (uint64_t seed = 0; seed < 5; ++seed) {
+      const std::vector<Literal> args = Made(*module, {.seed = seed, .profile = profile});
+      std::set<int64_t> rows;
+      for (int64_t i = 0; i < 12; ++i) {
+        const int64_t row = args[1].GetInt(2 * i), column = args[1].GetInt(2 * i + 1);
+        ASSERT_TRUE(row >= 0 && row < 3 && column >= 0 && column < 4) << row << ", " << column;
+        rows.insert(4 * row + column);
+      }
+      EXPECT_EQ(rows.size(), 12u);
+      for (int64_t i = 0; i < 20; ++i) {
+        const int64_t at = 4 * args[2].GetInt(i) + args[2].GetInt(20 + i);
+        ASSERT_TRUE(at >= 0 && at < 12 && args[2].GetInt(20 + i) < 4);
+        const int64_t before = i == 0 ? 0 : 4 * args[2].GetInt(i - 1) + args[2].GetInt(19 + i);
+        EXPECT_GE(at, before);
+      }
+      for (int64_t i = 0; i < 7; ++i) {
+        ASSERT_TRUE(args[3].GetInt(i) >= 0 && args[3].GetInt(i) < 9);
+        const int64_t before = i == 0 ? -1 : args[3].GetInt(i - 1);
+        EXPECT_GT(args[3].GetInt(i), before);
+      }
+    }
+  }
+}
+
+TEST(Arguments, ANoteSaysWhereRowsCannotBeUnique) {
+  const auto module = Parsed(R"(HloModule m
+set { a = f32[] parameter(0) ROOT b = f32[] parameter(1) }
+ENTRY main {
+  x = f32[3] parameter(0)
+  i = s32[5,1] parameter(1)
+  u = f32[5] parameter(2)
+  ROOT a = f32[3] scatter(x, i, u), update_window_dims={}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, unique_indices=true, to_apply=set
+})");
+  const auto made = MakeArgumentsChecked(*module, {});
+  ASSERT_TRUE(made.has_value());
+  ASSERT_EQ(made->notes.size(), 1u);
+  EXPECT_EQ(made->notes[0], "'i' has 5 rows of indices that are to be unique, of 3 that are in range");
+}
+
+constexpr const char* kSorts = R"(HloModule m
+less { a = f32[] parameter(0) b = f32[] parameter(1) p = s32[] parameter(2) q = s32[] parameter(3) ROOT c = pred[] compare(a, b), direction=LT }
+byte_less { a = s8[] parameter(0) b = s8[] parameter(1) ROOT c = pred[] compare(a, b), direction=LT }
+larger {
+  a = f32[] parameter(0)
+  i = s32[] parameter(1)
+  b = f32[] parameter(2)
+  j = s32[] parameter(3)
+  gt = pred[] compare(a, b), direction=GT
+  ne = pred[] compare(a, a), direction=NE
+  keep = pred[] or(gt, ne)
+  eq = pred[] compare(a, b), direction=EQ
+  lt = pred[] compare(i, j), direction=LT
+  first = pred[] and(eq, lt)
+  keep_index = pred[] or(keep, first)
+  value = f32[] select(keep, a, b)
+  index = s32[] select(keep_index, i, j)
+  ROOT t = (f32[], s32[]) tuple(value, index)
+}
+ENTRY main {
+  keys = f32[40,50] parameter(0)
+  payload = s32[40,50] parameter(1)
+  bytes = s8[200] parameter(2)
+  x = f32[40,50] parameter(3)
+  positions = s32[40,50] parameter(4)
+  low = f32[] parameter(5)
+  nowhere = s32[] parameter(6)
+  sorted = (f32[40,50], s32[40,50]) sort(keys, payload), dimensions={1}, to_apply=less
+  b = s8[200] sort(bytes), dimensions={0}, is_stable=true, to_apply=byte_less
+  best = (f32[40], s32[40]) reduce(x, positions, low, nowhere), dimensions={1}, to_apply=larger
+  ROOT t = ((f32[40,50], s32[40,50]), s8[200], (f32[40], s32[40])) tuple(sorted, b, best)
+})";
+
+TEST(Arguments, KeysOfSortsAreDistinctUnlessTiesAreAskedFor) {
+  const auto module = Parsed(kSorts);
+  const std::vector<Literal> args = Made(*module), ties = Made(*module, {.profile = InputProfile::kTies});
+  const auto distinct = [](const Literal& literal) {
+    std::set<double> values;
+    for (int64_t i = 0; i < literal.shape().NumElements(); ++i) values.insert(literal.GetDouble(i));
+    return static_cast<int64_t>(values.size());
+  };
+  EXPECT_EQ(distinct(args[0]), 2000);
+  EXPECT_EQ(distinct(args[2]), 200);
+  for (int64_t i = 0; i < 2000; ++i) EXPECT_LT(std::fabs(args[0].GetDouble(i)), 1);
+  // Equal neighbours along the row that is sorted or searched: 30 % of 1960 pairs, 24 the standard deviation.
+  const auto equal = [](const Literal& literal) {
+    int count = 0;
+    for (int64_t i = 1; i < 2000; ++i) count += i % 50 != 0 && literal.GetDouble(i) == literal.GetDouble(i - 1);
+    return count;
+  };
+  EXPECT_EQ(equal(args[0]), 0);
+  EXPECT_NEAR(equal(ties[0]), 588, 100);
+  EXPECT_LE(equal(args[3]), 1);  // Random, so that there may be one.
+  EXPECT_NEAR(equal(ties[3]), 588, 100);
+  EXPECT_EQ(distinct(ties[2]) < 160 && distinct(ties[2]) > 120, true) << distinct(ties[2]);
+}
+
+TEST(Arguments, InitialValuesAreNeutralByComponent) {
+  const std::vector<Literal> args = Made(*Parsed(kSorts), {.seed = 3});
+  EXPECT_EQ(args[5].GetDouble(0), -std::numeric_limits<double>::infinity());
+  EXPECT_EQ(args[6].GetInt(0), 0);
+  const auto module = Parsed(R"(HloModule m
+both {
+  a = s32[] parameter(0)
+  b = u8[] parameter(1)
+  c = s32[] parameter(2)
+  d = u8[] parameter(3)
+  e = s32[] minimum(c, a)
+  f = u8[] and(b, d)
+  ROOT t = (s32[], u8[]) tuple(e, f)
+}
+add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }
+other { a = f32[] parameter(0) b = f32[] parameter(1) c = f32[] subtract(a, b) ROOT d = f32[] abs(c) }
+ge { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = pred[] compare(a, b), direction=GE }
+ENTRY main {
+  x = s32[4] parameter(0)
+  y = u8[4] parameter(1)
+  i = s32[] parameter(2)
+  j = u8[] parameter(3)
+  z = f32[4] parameter(4)
+  k = f32[] parameter(5)
+  l = f32[] parameter(6)
+  m = f32[2] parameter(7)
+  r = (s32[], u8[]) reduce(x, y, i, j), dimensions={0}, to_apply=both
+  s = f32[] reduce(z, l), dimensions={0}, to_apply=other
+  t = f32[4] select-and-scatter(z, m, k), window={size=2 stride=2}, select=ge, scatter=add
+  ROOT u = ((s32[], u8[]), f32[], f32[4]) tuple(r, s, t)
+})");
+  const std::vector<Literal> inits = Made(*module, {.seed = 1});
+  EXPECT_EQ(inits[2].GetInt(0), std::numeric_limits<int32_t>::max());
+  EXPECT_EQ(inits[3].GetInt(0), 255);
+  EXPECT_EQ(inits[5].GetDouble(0), 0);
+  EXPECT_NE(inits[6].GetDouble(0), 0);  // |a - b| has no identity: a random value.
+}
+
+TEST(Arguments, SelectorsCoverTheBranchesAndBeyond) {
+  const auto module = Parsed(R"(HloModule m
+b0 { ROOT x = f32[] parameter(0) }
+b1 { x = f32[] parameter(0) ROOT y = f32[] negate(x) }
+ENTRY main {
+  i = s32[] parameter(0)
+  x = f32[] parameter(1)
+  ROOT c = f32[] conditional(i, x, x), branch_computations={b0, b1}
+})");
+  for (const InputProfile profile : {InputProfile::kNormal, InputProfile::kLong}) {
+    std::set<int64_t> seen;
+    for (uint64_t seed = 0; seed < 60; ++seed)
+      seen.insert(Made(*module, {.seed = seed, .profile = profile})[0].GetInt(0));
+    EXPECT_EQ(seen, (std::set<int64_t>{-1, 0, 1, 2}));
+  }
+}
+
+TEST(Arguments, StartsAreOftenAtEitherEnd) {
+  const auto module = Parsed(R"(HloModule m
+ENTRY main {
+  x = f32[1000] parameter(0)
+  i = s32[] parameter(1)
+  ROOT s = f32[10] dynamic-slice(x, i), dynamic_slice_sizes={10}
+})");
+  int low = 0, high = 0, between = 0;
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    const int64_t i = Made(*module, {.seed = seed})[1].GetInt(0);
+    EXPECT_TRUE(i >= 0 && i <= 990);
+    (i == 0 ? low : i == 990 ? high : between) += 1;
+  }
+  EXPECT_TRUE(low > 8 && high > 8 && between > 100) << low << " " << high << " " << between;
+}
+
+TEST(Arguments, LongLoopsRunUpToAThousandTimes) {
+  const auto module = Parsed(R"(HloModule m
+condition { s = (s32[], s32[]) parameter(0) i = s32[] get-tuple-element(s), index=0 n = s32[] get-tuple-element(s), index=1 ROOT c = pred[] compare(i, n), direction=LT }
+body { s = (s32[], s32[]) parameter(0) i = s32[] get-tuple-element(s), index=0 n = s32[] get-tuple-element(s), index=1 one = s32[] constant(1) j = s32[] add(i, one) ROOT t = (s32[], s32[]) tuple(j, n) }
+ENTRY main {
+  n = s32[] parameter(0)
+  zero = s32[] constant(0)
+  s = (s32[], s32[]) tuple(zero, n)
+  ROOT w = (s32[], s32[]) while(s), condition=condition, body=body
+})");
+  int64_t longest = 0;
+  for (uint64_t seed = 0; seed < 30; ++seed) {
+    const int64_t n = Made(*module, {.seed = seed, .profile = InputProfile::kLong})[0].GetInt(0);
+    EXPECT_TRUE(n >= 0 && n <= 1000);
+    longest = std::max(longest, n);
+  }
+  EXPECT_GT(longest, 800);
+}
+
+// Where 100 terms of size 1 are added, their pairs leave 2^-10 of them.
+TEST(Arguments, CancellingSumsAreFarSmallerThanTheirTerms) {
+  const auto module = Parsed(R"(HloModule m
+add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }
+ENTRY main {
+  x = f32[100,8] parameter(0)
+  y = f32[8,100] parameter(1)
+  z = f32[3,100] parameter(2)
+  p = f32[100,8] parameter(3)
+  q = f32[100,8] parameter(4)
+  zero = f32[] constant(0)
+  sums = f32[8] reduce(x, zero), dimensions={0}, to_apply=add
+  dots = f32[8,3] dot(y, z), lhs_contracting_dims={1}, rhs_contracting_dims={1}
+  pq = f32[100,8] multiply(p, q)
+  products = f32[8] reduce(pq, zero), dimensions={0}, to_apply=add
+  ROOT t = (f32[8], f32[8,3], f32[8]) tuple(sums, dots, products)
+})");
+  for (const InputProfile profile : {InputProfile::kCancel, InputProfile::kNormal}) {
+    const std::vector<Literal> args = Made(*module, {.profile = profile});
+    const auto result = Interpret(*module, args);
+    ASSERT_TRUE(result.has_value());
+    double largest = 0;
+    ForEachLeaf(result->shape(), [&](const ShapeIndex& index, const Shape& leaf) {
+      for (int64_t i = 0; i < leaf.NumElements(); ++i)
+        largest = std::max(largest, std::fabs(result->At(index).GetDouble(i)));
+    });
+    EXPECT_EQ(largest < 0.1, profile == InputProfile::kCancel) << largest;
+    EXPECT_EQ(largest > 1, profile == InputProfile::kNormal) << largest;
+  }
+}
+
+TEST(Arguments, DomainsOfFunctionsAreKept) {
+  const auto module = Parsed(R"(HloModule m
+ENTRY main {
+  a = f32[300] parameter(0)
+  b = f32[300] parameter(1)
+  c = f32[300] parameter(2)
+  i = s32[300] parameter(3)
+  n = s32[300] parameter(4)
+  x = f32[300] log-plus-one(a)
+  y = f32[300] atanh(b)
+  z = f32[300] acosh(c)
+  q = s32[300] divide(n, i)
+  ROOT t = (f32[300], f32[300], f32[300], s32[300]) tuple(x, y, z, q)
+})");
+  const std::vector<Literal> args = Made(*module);
+  bool negative = false;
+  for (int64_t i = 0; i < 300; ++i) {
+    EXPECT_GE(args[0].GetDouble(i), -0.5);
+    negative = negative || args[0].GetDouble(i) < 0;
+    EXPECT_LE(std::fabs(args[1].GetDouble(i)), 0.875);
+    EXPECT_GE(args[2].GetDouble(i), 1);
+    EXPECT_GE(args[3].GetInt(i), 1);
+  }
+  EXPECT_TRUE(negative);
 }
 
 TEST(Arguments, DivisorsAndRootsArePositive) {
@@ -224,9 +512,95 @@ TEST(Arguments, ProfilesDoWhatTheirNamesSay) {
     tiny += std::fabs(wide.GetDouble(i)) < 1e-20;
   }
   EXPECT_NEAR(nan, 100, 60);
-  EXPECT_NEAR(tiny, 1150, 250);  // 18 of the type's 77 decades.
+  EXPECT_NEAR(tiny, 1150, 250);  // 60 of the type's 254 binades.
   EXPECT_EQ(of(InputProfile::kFingerprint).GetDouble(4999), 5000);
   EXPECT_TRUE(of(InputProfile::kOnes).IsAll(1));
+}
+
+// Magnitudes of every decade, both signs, and all finite: in each format.
+TEST(Arguments, WideReachesBothEndsOfTheType) {
+  for (const char* type : {"f64", "f32", "f16", "bf16", "f8e4m3fn", "f8e5m2"}) {
+    const auto module = Parsed(std::string("HloModule m\nENTRY main {\n  ROOT a = ") + type + "[4000] parameter(0)\n}");
+    const Literal wide = Made(*module, {.profile = InputProfile::kWide})[0];
+    double smallest = 1e300, largest = 0;
+    int negative = 0, above = 0;
+    for (int64_t i = 0; i < 4000; ++i) {
+      const double x = wide.GetDouble(i);
+      ASSERT_TRUE(std::isfinite(x) && x != 0) << type;
+      smallest = std::min(smallest, std::fabs(x));
+      largest = std::max(largest, std::fabs(x));
+      negative += x < 0;
+      above += std::fabs(x) >= 1;
+    }
+    EXPECT_NEAR(negative, 2000, 200) << type;
+    EXPECT_NEAR(above, 2000, 450) << type;
+    const auto [low, high] = std::string(type) == "f64"        ? std::pair(1e-300, 1e300)
+                             : std::string(type) == "f16"      ? std::pair(1e-4, 6e4)
+                             : std::string(type) == "f8e4m3fn" ? std::pair(0.016, 447.0)
+                             : std::string(type) == "f8e5m2"   ? std::pair(1e-4, 57000.0)
+                                                               : std::pair(1e-36, 1e37);
+    EXPECT_LT(smallest, low) << type;
+    EXPECT_GT(largest, high) << type;
+  }
+}
+
+// bf16 has the integers up to 256, so that 512 elements with either sign are distinct and the next 512 the same in
+// another order.
+TEST(Arguments, FingerprintsAreDistinctAsFarAsTheTypeGoes) {
+  const auto module = Parsed(R"(HloModule m
+ENTRY main {
+  a = bf16[200] parameter(0)
+  b = bf16[1024] parameter(1)
+  c = s8[256] parameter(2)
+  d = f32[9] parameter(3)
+  ROOT t = (bf16[200], bf16[1024], s8[256], f32[9]) tuple(a, b, c, d)
+})");
+  const std::vector<Literal> args = Made(*module, {.profile = InputProfile::kFingerprint});
+  const auto distinct = [](const Literal& literal, int64_t from, int64_t to) {
+    std::set<double> values;
+    for (int64_t i = from; i < to; ++i) {
+      const double x = literal.GetDouble(i);
+      EXPECT_TRUE(x == std::trunc(x) && std::fabs(x) <= 256);
+      values.insert(x);
+    }
+    return values.size();
+  };
+  EXPECT_EQ(distinct(args[0], 0, 200), 200u);
+  EXPECT_EQ(distinct(args[1], 0, 512), 512u);
+  EXPECT_EQ(distinct(args[1], 512, 1024), 512u);
+  int same = 0;
+  for (int64_t i = 0; i < 512; ++i) same += args[1].GetDouble(i) == args[1].GetDouble(512 + i);
+  EXPECT_LT(same, 20);
+  EXPECT_EQ(distinct(args[2], 0, 256), 256u);
+  EXPECT_GT(args[3].GetDouble(0), 9);  // Not where parameter 0 begins.
+}
+
+TEST(Arguments, ExactIntegersAreNotZeroAndKeepTheirBound) {
+  const auto module = Parsed(R"(HloModule m
+ENTRY main {
+  a = s32[500] parameter(0)
+  b = f32[500] parameter(1)
+  c = u8[500] parameter(2)
+  ROOT t = (s32[500], f32[500], u8[500]) tuple(a, b, c)
+})");
+  for (const int64_t bound : {int64_t{8}, int64_t{1}}) {
+    for (const Literal& arg : Made(*module, {.profile = InputProfile::kExact, .exact_bound = bound})) {
+      std::set<double> seen;
+      for (int64_t i = 0; i < 500; ++i) seen.insert(arg.GetDouble(i));
+      EXPECT_FALSE(seen.contains(0));
+      EXPECT_EQ(*seen.rbegin(), static_cast<double>(bound));
+      EXPECT_EQ(static_cast<int64_t>(seen.size()),
+                IsSigned(arg.shape().type()) || IsFloat(arg.shape().type()) ? 2 * bound : bound);
+    }
+  }
+}
+
+TEST(Arguments, ArgRangeHoldsForRandomFloatsOfEveryProfile) {
+  const auto module = Parsed("HloModule m\nENTRY main {\n  ROOT a = f32[500] parameter(0)\n}");
+  for (const InputProfile profile : {InputProfile::kNormal, InputProfile::kXla, InputProfile::kWide}) {
+    const Literal a = Made(*module, {.profile = profile, .range = {{5, 6}}})[0];
+    for (int64_t i = 0; i < 500; ++i) EXPECT_TRUE(a.GetDouble(i) >= 5 && a.GetDouble(i) <= 6);
+  }
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/parallel.h"
 #include "base/text.h"
+#include "interp/arguments.h"
 
 namespace hlo {
 
@@ -36,8 +37,12 @@ void AddArgumentFlags(FlagSet& flags, RunOptions* run) {
                  "one parameter, by number or name, ahead of --args: f.npy, f.npz:KEY, @f.bin, {1,2}, zeros, ones, "
                  "iota, special, replica_id, uniform(a,b), normal(m,s), randint(a,b); r1.WHICH: of replica 1 alone, "
                  "r1.p0.WHICH: of one partition of it");
-  flags.Choice("input_profile", &run->input_profile, {"normal", "exact", "special", "ones", "zeros", "iota", "xla"},
-               "how the others are made up");
+  flags.String("input_profile", &run->input_profile, "LIST",
+               Str("how the others are made up: ", Join(InputProfileNames(), ", "),
+                   "; all. hlo-run runs each of a list in turn"));
+  flags.String("arg_range", &run->arg_range, "A,B", "random floats lie in [A,B), whatever the profile");
+  flags.Bool("constrain_inputs", &run->constrain_inputs,
+             "indices in range, promises of order kept, initial values neutral, divisors not 0");
   flags.Int("random_seed", &run->seed, "of made-up arguments", INT64_MIN);
   flags.Alias("seed", "random_seed");
 }

@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "base/source_text.h"
 #include "base/text.h"
+#include "driver/arguments.h"
 #include "driver/run.h"
 #include "tools/command.h"
 #include "tools/flags.h"
@@ -29,7 +30,7 @@ struct RunFlags {
   std::vector<std::string> inject;
   std::string tolerance;
   double abs_bound = -1, rel_bound = -1;
-  int64_t max_ulp = -1;
+  int64_t max_ulp = -1, iterations = 1;
   std::string nan = "equal", top_by = "rel";
   bool quiet = false;
 };
@@ -67,6 +68,7 @@ FlagSet MakeFlags(RunFlags* f) {
   flags.Choice("top_by", &f->top_by, {"rel", "abs", "ulp", "index"}, "their order");
 
   AddArgumentFlags(flags, run);
+  flags.Int("iterations", &f->iterations, "runs on different data: seed, seed + 1, ...", 1);
   flags.Choice("hlo_argument_mode", &run->argument_mode, {"use_shared_random_inputs", "use_device_id_as_input"},
                "of several devices: all have the same, or each its number in every element");
   flags.String("save_args", &run->save_args, "FILE.npz", "keep what it ran with");
@@ -281,10 +283,39 @@ Row RunInChild(const std::string& path, const RunFlags& f, const std::string& ti
           std::string(parts[3]), std::string(parts[4]), static_cast<ExitCode>(WEXITSTATUS(status))};
 }
 
-Result<ExitCode> RunMany(const std::vector<std::string>& paths, const RunFlags& f) {
+// One run of one module.
+struct Job {
+  std::string path, title;
+  std::string profile;
+  int64_t seed = 0;
+};
+
+// Each module on the data of each profile and seed. Titles say what differs.
+Result<std::vector<Job>> JobsOf(const std::vector<std::string>& paths, const RunFlags& f) {
+  const std::vector<std::string> profiles = TRY(ParseProfiles(f.run.input_profile));
+  std::vector<Job> jobs;
+  for (const std::string& path : paths) {
+    for (const std::string& profile : profiles) {
+      for (int64_t i = 0; i < f.iterations; ++i) {
+        std::vector<std::string> what;
+        if (profiles.size() > 1) what.push_back(profile);
+        const auto seed = static_cast<int64_t>(static_cast<uint64_t>(f.run.seed) + static_cast<uint64_t>(i));
+        if (f.iterations > 1) what.push_back(Str("seed ", seed));
+        jobs.push_back({path, what.empty() ? path : Str(path, " (", Join(what, ", "), ")"), profile, seed});
+      }
+    }
+  }
+  if (jobs.size() > paths.size() && !f.run.args.empty())
+    FAIL(UsageError("F004", "--iterations and lists of --input_profile make data up, --args gives it"));
+  if (jobs.size() > paths.size() && (!f.run.save_args.empty() || !f.run.save_outputs.empty()))
+    FAIL(UsageError("F004", "--save_args and --save_outputs keep one run, and there are several"));
+  return jobs;
+}
+
+Result<ExitCode> RunMany(const std::vector<Job>& jobs, const RunFlags& f) {
   const bool table = !f.json || !f.json->empty();
   size_t width = 6;
-  for (const std::string& path : paths) width = std::max(width, path.size());
+  for (const Job& job : jobs) width = std::max(width, job.title.size());
   const auto print = [&](const std::string& number, const std::string& path, const Row& row) {
     if (!table) return;
     std::printf("%3s  %-*s  %-16s %9s %9s  %s\n", number.c_str(), static_cast<int>(width), path.c_str(),
@@ -296,9 +327,12 @@ Result<ExitCode> RunMany(const std::vector<std::string>& paths, const RunFlags& 
   std::map<std::string, int> counts;
   JsonWriter json;
   json.Open('[');
-  for (size_t i = 0; i < paths.size(); ++i) {
-    const Row row = RunInChild(paths[i], f, Str("[", i + 1, " of ", paths.size(), "] ", paths[i], ": "));
-    print(Str(i + 1), paths[i], row);
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    RunFlags one = f;
+    one.run.input_profile = jobs[i].profile;
+    one.run.seed = jobs[i].seed;
+    const Row row = RunInChild(jobs[i].path, one, Str("[", i + 1, " of ", jobs.size(), "] ", jobs[i].title, ": "));
+    print(Str(i + 1), jobs[i].title, row);
     json.Raw(Trim(row.json));
     worst = WorseOf(worst, row.exit);
     std::string word = row.verdict.substr(0, row.verdict.find('('));
@@ -307,9 +341,12 @@ Result<ExitCode> RunMany(const std::vector<std::string>& paths, const RunFlags& 
   }
   json.Close(']');
   if (f.json) TRY(WriteFile(f.json->empty() ? "-" : *f.json, json.text() + "\n"));
+  const bool runs = jobs.size() > 1 && jobs[0].path == jobs[1].path;
   std::string summary;
   for (const auto& [word, count] : counts) summary += Str(summary.empty() ? "" : ", ", count, " ", word);
-  if (table) std::printf("%zu modules: %s   exit %d\n", paths.size(), summary.c_str(), static_cast<int>(worst));
+  if (table)
+    std::printf("%zu %s: %s   exit %d\n", jobs.size(), runs ? "runs" : "modules", summary.c_str(),
+                static_cast<int>(worst));
   return worst;
 }
 
@@ -326,7 +363,10 @@ Result<ExitCode> RunCommand(Args args) {
   if (positionals.empty()) FAIL(UsageError("F002", "no module given").Hint("hlo-run model.hlo; '-' is stdin"));
   TRY(Settle(&f));
   const std::vector<std::string> paths = TRY(ExpandPaths(positionals, f.run.load));
-  return paths.size() == 1 ? RunOne(paths[0], f) : RunMany(paths, f);
+  const std::vector<Job> jobs = TRY(JobsOf(paths, f));
+  if (jobs.size() != 1) return RunMany(jobs, f);
+  f.run.input_profile = jobs[0].profile;
+  return RunOne(jobs[0].path, f);
 }
 
 }  // namespace hlo

@@ -1,6 +1,7 @@
 #include "driver/arguments.h"
 
 #include <chrono>
+#include <cmath>
 #include <fstream>
 
 #include "base/text.h"
@@ -101,6 +102,23 @@ Result<std::vector<DeviceSpec>> TakeDeviceSpecs(std::vector<ArgumentSpec>& specs
   return taken;
 }
 
+// "a,b" of --arg_range; none when empty.
+Result<std::optional<std::pair<double, double>>> ParseArgRange(const std::string& text, InputProfile profile) {
+  if (text.empty()) return std::nullopt;
+  const auto parts = Split(text, ',');
+  double low = 0, high = 0;
+  const bool read = parts.size() == 2 && ParseDouble(Trim(parts[0]), &low) && ParseDouble(Trim(parts[1]), &high);
+  if (!read || !(low <= high) || !std::isfinite(low) || !std::isfinite(high))
+    FAIL(UsageError("F004", Str("--arg_range wants two numbers a,b with a <= b, not '", Escaped(text), "'")));
+  for (const InputProfile fixed : {InputProfile::kExact, InputProfile::kFingerprint, InputProfile::kOnes,
+                                   InputProfile::kZeros, InputProfile::kIota}) {
+    if (profile == fixed)
+      FAIL(
+          UsageError("F004", Str("--arg_range is of random floats; --input_profile=", ToString(profile), " has none")));
+  }
+  return std::pair(low, high);
+}
+
 using ByDevice = std::vector<std::vector<Literal>>;
 
 // By device: what it has instead of the shared arguments, by parameter.
@@ -150,6 +168,24 @@ Result<ByDevice> ReadByDevice(const std::string& path, const Module& module, int
 
 }  // namespace
 
+Result<InputProfile> ParseProfile(const std::string& text) {
+  if (const auto profile = InputProfileFromText(text)) return *profile;
+  const auto names = InputProfileNames();
+  FAIL(UsageError("F004", Str("--input_profile wants one of ", Join(names, ", "), ", not '", Escaped(text), "'")));
+}
+
+Result<std::vector<std::string>> ParseProfiles(const std::string& text) {
+  std::vector<std::string> profiles;
+  for (const std::string_view part : Split(text, ',')) {
+    if (part == "all") {
+      for (const std::string_view name : InputProfileNames()) profiles.emplace_back(name);
+    } else {
+      profiles.emplace_back(ToString(TRY(ParseProfile(std::string(part)))));
+    }
+  }
+  return profiles;
+}
+
 Result<RunArguments> PrepareArguments(const Module& module, const RunOptions& options, bool interpret,
                                       const InterpretOptions& interpreter) {
   const int64_t devices = options.platform == "interpreter" ? TRY(DeviceCount(module)) : 1;
@@ -157,10 +193,10 @@ Result<RunArguments> PrepareArguments(const Module& module, const RunOptions& op
   RunArguments arguments;
   ArgumentOptions make;
   make.seed = static_cast<uint64_t>(options.seed);
-  const auto profile = InputProfileFromText(options.input_profile);
-  if (!profile)
-    FAIL(UsageError("F004", Str("--input_profile: unknown profile '", Escaped(options.input_profile), "'")));
-  make.profile = *profile;
+  make.profile = TRY(ParseProfile(options.input_profile));
+  make.constrain = options.constrain_inputs;
+  make.exact_bound = options.exact_bound;
+  make.range = TRY(ParseArgRange(options.arg_range, make.profile));
   for (const std::string& text : options.arg) make.specs.push_back(TRY(ParseSpec(text)));
   make.parse_literal = ReadLiteralText;
   const std::string given = make.specs.empty() ? "" : Str(", ", make.specs.size(), " given");

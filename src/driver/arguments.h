@@ -5,6 +5,7 @@
 #include "base/result.h"
 #include "driver/run.h"
 #include "gpu/device/device.h"
+#include "interp/arguments.h"
 #include "interp/interpreter.h"
 
 namespace hlo {
@@ -18,6 +19,10 @@ struct RunArguments {
   double non_finite_share = 0;
   std::vector<std::string> notes;
 };
+
+// Of --input_profile: one name; a list of names, of which "all" is all.
+Result<InputProfile> ParseProfile(const std::string& text);
+Result<std::vector<std::string>> ParseProfiles(const std::string& text);
 
 Result<RunArguments> PrepareArguments(const Module& module, const RunOptions& options, bool interpret,
                                       const InterpretOptions& interpreter);

@@ -1,6 +1,9 @@
 // Arguments for a module: seeded, independent of layout, threads, platform and of one another, and such that the
 // program means something: indices in range, loops that end, divisors away from 0, sums that stay finite. Source:
 // spec/testing.md 10, spec/tools.md 4.1.
+//
+// An element hangs on the seed, the numbers of its parameter and leaf, its own, and the number of elements: on nothing
+// that another run, machine or neighbour could change.
 #ifndef HLO_INTERP_ARGUMENTS_H_
 #define HLO_INTERP_ARGUMENTS_H_
 
@@ -19,19 +22,21 @@ namespace hlo {
 class Module;
 
 enum class InputProfile : uint8_t {
-  kNormal,       // Uniform on [-1, 1) times a scale that suits the uses.
+  kNormal,       // Uniform on [-1, 1) times a scale that suits the uses; keys of sorts are distinct.
   kExact,        // Small integers, none 0: any order of summation gives the same bits, and a dropped term shows.
   kFingerprint,  // Distinct integers: permutations and index errors show.
-  kWide,         // Magnitudes over the type's range, evenly by logarithm.
+  kWide,         // Magnitudes over the type's range, each binade as often.
   kSpecial,      // Normal, with 2 % each of NaN, infinities, zeros, subnormals, largest, smallest.
-  kEdge,         // Normal, with 10 % of the indices out of range.
+  kEdge,         // Normal, with 10 % of the indices out of range, unless the op is promised otherwise.
+  kTies,         // Normal, with 30 % of the keys of sorts and arg-reductions like their neighbour's.
+  kCancel,       // Pairs x, -x + a little along what is summed: ill-conditioned sums.
+  kLong,         // Normal, with up to 1000 loop trips.
+  kXla,          // Uniform on [-0.1, 0.2), as XLA's runner has it.
   kOnes,
   kZeros,
-  kIota,    // The row-major index.
-  kCancel,  // Pairs x, -x + a little: ill-conditioned sums.
-  kLong,    // Normal, with many loop trips.
-  kXla,     // Uniform on [-0.1, 0.2), as XLA's runner has it.
+  kIota,  // The row-major index.
 };
+std::span<const std::string_view> InputProfileNames();
 std::optional<InputProfile> InputProfileFromText(std::string_view text);
 std::string_view ToString(InputProfile profile);
 
@@ -47,7 +52,8 @@ struct ArgumentOptions {
   int64_t replica = 0;  // What the generator replica_id gives.
   InputProfile profile = InputProfile::kNormal;
   bool constrain = true;                           // --constrain_inputs
-  std::optional<std::pair<double, double>> range;  // --arg_range: floats of every profile.
+  int64_t exact_bound = 8;                         // The largest number of profile `exact`.
+  std::optional<std::pair<double, double>> range;  // --arg_range: of random floats, whatever the profile.
   std::vector<ArgumentSpec> specs;
   // Reads a literal of a shape; null: literals are refused.
   std::function<Result<Literal>(const Shape&, std::string_view)> parse_literal;

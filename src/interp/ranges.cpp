@@ -13,14 +13,30 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // One wish on its way from a use to parameters.
 struct Wish {
-  enum class Kind { kIndex, kPositive, kInterval, kExactly, kScale } kind = Kind::kInterval;
+  enum class Kind { kIndex, kPositive, kInterval, kExactly, kScale, kKey, kSummed } kind = Kind::kInterval;
   Interval interval;
   std::vector<Interval> components;
   int64_t component_dim = -1;
   double number = 0;  // kExactly, kScale.
+  int64_t dim = -1;   // kKey, kSummed.
+  // Facts of LeafRange that go with it.
+  enum Flags : int {
+    kPromised = 1,
+    kSorted = 2,
+    kUnique = 4,
+    kStart = 8,
+    kTrips = 16,
+    kDistinct = 32,
+    kRepeats = 64,
+  };
+  int flags = 0;
+
+  bool Has(Flags flag) const { return (flags & flag) != 0; }
+  void Drop(int gone) { flags &= ~gone; }
 
   // Every component in what all may be.
   void Flatten() {
+    if (components.size() > 1) Drop(kSorted | kUnique);
     for (const Interval& c : components) interval = {std::max(interval.low, c.low), std::min(interval.high, c.high)};
     components.clear();
     component_dim = -1;
@@ -36,6 +52,110 @@ std::optional<double> ConstantOf(const Instruction& inst) {
   if (!at->Is(Opcode::kConstant) || !at->shape().IsArray() || IsComplex(at->shape().type())) return {};
   if (at->shape().NumElements() != 1 && !at->literal().IsSplat()) return {};
   return at->literal().GetDouble(0);
+}
+
+// What only changes how a value is written.
+const Instruction& Bare(const Instruction& inst) {
+  const Instruction* at = &inst;
+  while (at->Is(Opcode::kConvert) || at->Is(Opcode::kCopy) || at->Is(Opcode::kBroadcast) || at->Is(Opcode::kReshape))
+    at = &at->operand(0);
+  return *at;
+}
+
+// x + n beside x in a select: an index counted from the end, where it is negative. The other one is the index.
+bool IsWrapped(const Instruction& wrapped, const Instruction& index) {
+  const Instruction& sum = Bare(wrapped);
+  if (!sum.Is(Opcode::kAdd) || !IsInteger(sum.shape().type())) return false;
+  for (int64_t side = 0; side < 2; ++side) {
+    if (ConstantOf(sum.operand(1 - side)) && &Bare(sum.operand(side)) == &Bare(index)) return true;
+  }
+  return false;
+}
+
+// The dimension of the operand that dimension `dim` of what moves it is; -1: none, or not one.
+int64_t OperandDim(const Instruction& inst, int64_t dim) {
+  if (dim < 0) return -1;
+  const Shape &from = inst.operand(0).shape(), &to = inst.shape();
+  switch (inst.opcode()) {
+    case Opcode::kTranspose: return inst.attrs<DimensionsAttrs>().dimensions[dim];
+    case Opcode::kBroadcast: {
+      const auto& dims = inst.attrs<DimensionsAttrs>().dimensions;
+      const auto found = std::ranges::find(dims, dim);
+      return found == dims.end() ? -1 : found - dims.begin();
+    }
+    case Opcode::kReshape:
+    case Opcode::kBitcast: {
+      const std::vector<int64_t> strides = RowMajorStrides(from.dims());
+      const int64_t stride = RowMajorStrides(to.dims())[dim];
+      for (int64_t d = 0; d < from.rank(); ++d) {
+        if (strides[d] == stride && from.dim(d) == to.dim(dim)) return d;
+      }
+      return -1;
+    }
+    default: return from.rank() == to.rank() ? dim : -1;
+  }
+}
+
+// The identities of a reducer of `arrays` accumulators: of each component by itself, as in (max, sum) or the
+// arg-reductions, whose indices are compared only where the values tie. Source: spec/testing.md 10.
+std::vector<std::optional<double>> IdentitiesOf(const Computation& body, int64_t arrays) {
+  std::vector<std::optional<double>> identities(arrays);
+  // 'component k of an accumulator' or of an element.
+  const auto component = [&](const Instruction& inst) {
+    const Instruction& bare = Bare(inst);
+    return bare.Is(Opcode::kParameter) ? bare.parameter_number() : -1;
+  };
+  const auto are_both = [&](const Instruction& a, const Instruction& b, int64_t k) {
+    return (component(a) == k && component(b) == k + arrays) || (component(b) == k && component(a) == k + arrays);
+  };
+  // The way a select decides: +1, the larger stays; -1, the smaller; 0: by something else. Through `or`, which adds
+  // NaN, but not `and`, which adds ties.
+  const auto chosen = [&](const Instruction& select, int64_t k) {
+    const bool keeps_accumulator = component(select.operand(1)) == k;
+    std::vector<const Instruction*> pending{&select.operand(0)};
+    while (!pending.empty()) {
+      const Instruction& at = *pending.back();
+      pending.pop_back();
+      if (at.Is(Opcode::kOr)) pending.insert(pending.end(), {&at.operand(0), &at.operand(1)});
+      if (!at.Is(Opcode::kCompare) || !are_both(at.operand(0), at.operand(1), k)) continue;
+      const ComparisonDirection direction = at.attrs<CompareAttrs>().direction;
+      const bool greater = direction == ComparisonDirection::kGt || direction == ComparisonDirection::kGe;
+      if (!greater && direction != ComparisonDirection::kLt && direction != ComparisonDirection::kLe) continue;
+      const bool accumulator_first = component(at.operand(0)) == k;
+      return (greater == accumulator_first) == keeps_accumulator ? 1 : -1;
+    }
+    return 0;
+  };
+  bool searches = false;
+  for (int64_t k = 0; k < arrays; ++k) {
+    const Instruction* root = &body.root();
+    if (root->Is(Opcode::kTuple)) root = &root->operand(k);
+    root = &Bare(*root);
+    if (root->operand_count() == 2 && are_both(root->operand(0), root->operand(1), k)) {
+      switch (root->opcode()) {
+        case Opcode::kAdd:
+        case Opcode::kOr:
+        case Opcode::kXor: identities[k] = 0; break;
+        case Opcode::kMultiply: identities[k] = 1; break;
+        case Opcode::kAnd: identities[k] = root->shape().type() == PrimitiveType::kPred ? 1 : -1; break;
+        case Opcode::kMaximum: identities[k] = -kInfinity; break;
+        case Opcode::kMinimum: identities[k] = kInfinity; break;
+        default: break;
+      }
+    }
+    if (root->Is(Opcode::kSelect) && are_both(root->operand(1), root->operand(2), k)) {
+      const int larger = chosen(*root, k);
+      if (larger != 0) identities[k] = larger > 0 ? -kInfinity : kInfinity;
+      searches = searches || larger != 0;
+    }
+  }
+  for (int64_t k = 0; searches && k < arrays; ++k) {
+    if (identities[k]) continue;
+    const Instruction* root = &body.root();
+    if (root->Is(Opcode::kTuple)) root = &root->operand(k);
+    if (IsInteger(root->shape().type())) identities[k] = 0;  // The index that goes with the value.
+  }
+  return identities;
 }
 
 class Collector {
@@ -69,20 +189,43 @@ class Collector {
       case Opcode::kWhile: return AskForTrips(inst);
       case Opcode::kConditional: return AskForBranch(inst);
       case Opcode::kCompare: return AskForLabels(inst);
-      case Opcode::kReduce: return AskForInits(inst, inst.attrs<ReduceAttrs>().to_apply);
-      case Opcode::kReduceWindow: return AskForInits(inst, inst.attrs<ReduceWindowAttrs>().to_apply);
+      case Opcode::kReduce: return AskForReduce(inst);
+      case Opcode::kReduceWindow: return AskForInits(inst, *inst.attrs<ReduceWindowAttrs>().to_apply);
+      case Opcode::kSelectAndScatter:
+        AskForKeys(inst.operand(0), -1, 0);
+        return AskForInit(inst.operand(2), IdentitiesOf(*inst.attrs<SelectAndScatterAttrs>().scatter, 1)[0]);
+      case Opcode::kSort: return AskForSort(inst);
+      case Opcode::kTopK: return AskForKeys(inst.operand(0), inst.operand(0).shape().rank() - 1, Wish::kDistinct);
       case Opcode::kRsqrt:
       case Opcode::kLog:
       case Opcode::kLog2: return AskPositive(inst.operand(0), 0.25);
       case Opcode::kSqrt: return AskPositive(inst.operand(0), 0);
-      case Opcode::kDivide:
-        if (IsFloat(inst.shape().type())) AskPositive(inst.operand(1), 0.25);
+      case Opcode::kLog1p: return AskPositive(inst.operand(0), -0.5);
+      case Opcode::kAcosh: return AskPositive(inst.operand(0), 1);
+      case Opcode::kAcos:
+      case Opcode::kAsin:
+      case Opcode::kAtanh:
+        if (IsFloat(inst.shape().type()))
+          Ask(inst.operand(0), {}, {.kind = Wish::Kind::kInterval, .interval = {-0.875, 0.875}});
         return;
+      case Opcode::kDivide:
+      case Opcode::kRemainder:
+        if (IsInteger(inst.shape().type()) && !ConstantOf(inst.operand(1)))
+          Ask(inst.operand(1), {}, {.kind = Wish::Kind::kInterval, .interval = {1, kInfinity}});
+        return AskPositive(inst.operand(1), 0.25);
       case Opcode::kPower:
         if (!ConstantOf(inst.operand(0))) AskPositive(inst.operand(0), 0.25);
         Ask(inst.operand(1), {}, {.kind = Wish::Kind::kInterval, .interval = {1, 8}});
         return;
-      case Opcode::kDot: return AskForScale(inst, inst.attrs<DotAttrs>().lhs_contracting);
+      case Opcode::kDot: {
+        const DotAttrs& attrs = inst.attrs<DotAttrs>();
+        if (!attrs.lhs_contracting.empty() && IsFloat(inst.shape().type())) {
+          Ask(inst.operand(0), {}, {.kind = Wish::Kind::kSummed, .dim = attrs.lhs_contracting.back()});
+          Ask(inst.operand(1), {},
+              {.kind = Wish::Kind::kSummed, .dim = attrs.rhs_contracting.back(), .flags = Wish::kRepeats});
+        }
+        return AskForScale(inst, attrs.lhs_contracting);
+      }
       case Opcode::kConvolution: return AskForScale(inst, {});
       default: return;
     }
@@ -93,7 +236,8 @@ class Collector {
     std::vector<Interval> ranges;
     for (const int64_t d : attrs.start_index_map)
       ranges.push_back({0, static_cast<double>(inst.operand(0).shape().dim(d) - attrs.slice_sizes[d])});
-    AskIndex(inst.operand(1), std::move(ranges), attrs.index_vector_dim);
+    AskIndex(inst.operand(1), std::move(ranges), attrs.index_vector_dim,
+             attrs.indices_are_sorted ? Wish::kSorted | Wish::kPromised : 0);
   }
 
   void AskForScatter(const Instruction& inst) {
@@ -112,11 +256,13 @@ class Collector {
     std::vector<Interval> ranges;
     for (const int64_t d : attrs.scatter_dims_to_operand_dims)
       ranges.push_back({0, static_cast<double>(operand.dim(d) - extent[d])});
-    AskIndex(inst.operand(arrays), std::move(ranges), attrs.index_vector_dim);
+    AskIndex(inst.operand(arrays), std::move(ranges), attrs.index_vector_dim,
+             (attrs.indices_are_sorted ? Wish::kSorted | Wish::kPromised : 0) |
+                 (attrs.unique_indices ? Wish::kUnique | Wish::kPromised : 0));
   }
 
-  void AskIndex(const Instruction& indices, std::vector<Interval> ranges, int64_t dim) {
-    Wish wish{.kind = Wish::Kind::kIndex, .components = std::move(ranges), .component_dim = dim};
+  void AskIndex(const Instruction& indices, std::vector<Interval> ranges, int64_t dim, int flags) {
+    Wish wish{.kind = Wish::Kind::kIndex, .components = std::move(ranges), .component_dim = dim, .flags = flags};
     if (wish.components.empty()) return;
     if (dim >= indices.shape().rank() || wish.components.size() == 1) wish.Flatten();
     Ask(indices, {}, std::move(wish));
@@ -126,7 +272,9 @@ class Collector {
     for (int64_t d = 0; d + first < inst.operand_count(); ++d) {
       if (!inst.operand(first + d).shape().IsScalar()) return;
       Ask(inst.operand(first + d), {},
-          {.kind = Wish::Kind::kIndex, .interval = {0, static_cast<double>(whole.dim(d) - slice.dim(d))}});
+          {.kind = Wish::Kind::kIndex,
+           .interval = {0, static_cast<double>(whole.dim(d) - slice.dim(d))},
+           .flags = Wish::kStart});
     }
   }
 
@@ -143,7 +291,7 @@ class Collector {
       }
       if (!inst->Is(Opcode::kCompare) || !IsInteger(inst->operand(0).shape().type())) continue;
       for (const Instruction* operand : inst->operands())
-        Ask(*operand, {}, {.kind = Wish::Kind::kInterval, .interval = {0, 8}});
+        Ask(*operand, {}, {.kind = Wish::Kind::kInterval, .interval = {0, 8}, .flags = Wish::kTrips});
     }
   }
 
@@ -168,19 +316,48 @@ class Collector {
     }
   }
 
-  void AskForInits(const Instruction& inst, const Computation* body) {
-    if (inst.operand_count() != 2 || body->parameters().size() != 2) return;
-    double identity;
-    switch (body->root().opcode()) {
-      case Opcode::kAdd:
-      case Opcode::kOr:
-      case Opcode::kXor: identity = 0; break;
-      case Opcode::kMultiply: identity = 1; break;
-      case Opcode::kMaximum: identity = -kInfinity; break;
-      case Opcode::kMinimum: identity = kInfinity; break;
-      default: return;
+  void AskForReduce(const Instruction& inst) {
+    const ReduceAttrs& attrs = inst.attrs<ReduceAttrs>();
+    AskForInits(inst, *attrs.to_apply);
+    const int64_t arrays = inst.operand_count() / 2, dim = attrs.dimensions.empty() ? -1 : attrs.dimensions.back();
+    const Instruction& root = attrs.to_apply->root();
+    if (arrays == 1 && root.Is(Opcode::kAdd) && IsFloat(inst.shape().type()))
+      return Ask(inst.operand(0), {}, {.kind = Wish::Kind::kSummed, .dim = dim});
+    if (arrays == 1) return;
+    const auto identities = IdentitiesOf(*attrs.to_apply, arrays);
+    for (int64_t k = 0; k < arrays; ++k) {
+      if (identities[k] && std::isinf(*identities[k])) AskForKeys(inst.operand(k), dim, 0);
     }
-    Ask(inst.operand(1), {}, {.kind = Wish::Kind::kExactly, .number = identity});
+  }
+
+  void AskForInits(const Instruction& inst, const Computation& body) {
+    const int64_t arrays = inst.operand_count() / 2;
+    const auto identities = IdentitiesOf(body, arrays);
+    for (int64_t k = 0; k < arrays; ++k) AskForInit(inst.operand(arrays + k), identities[k]);
+  }
+
+  void AskForInit(const Instruction& init, std::optional<double> identity) {
+    if (identity) Ask(init, {}, {.kind = Wish::Kind::kExactly, .number = *identity});
+  }
+
+  void AskForKeys(const Instruction& keys, int64_t dim, int flags) {
+    Ask(keys, {}, {.kind = Wish::Kind::kKey, .dim = dim, .flags = flags});
+  }
+
+  // What the comparator looks at. Equal keys are no matter where nothing goes with them.
+  void AskForSort(const Instruction& inst) {
+    const SortAttrs& attrs = inst.attrs<SortAttrs>();
+    const int flags = inst.operand_count() > 1 || attrs.is_stable ? Wish::kDistinct : 0;
+    std::set<const Instruction*> seen;
+    std::vector<const Instruction*> pending{&attrs.to_apply->root()};
+    while (!pending.empty()) {
+      const Instruction* at = pending.back();
+      pending.pop_back();
+      if (!seen.insert(at).second) continue;
+      if (at->Is(Opcode::kParameter))
+        AskForKeys(inst.operand(at->parameter_number() / 2), attrs.dimension.value, flags);
+      for (const Instruction* operand : at->operands()) pending.push_back(operand);
+    }
   }
 
   // Sums of K products keep their size when one side has variance 1/K; uniform on [-s, s] has variance s^2 / 3. The
@@ -222,7 +399,10 @@ class Collector {
   // once.
   void Ask(const Instruction& inst, const ShapeIndex& path, Wish wish) {
     const double last = wish.components.empty() ? wish.interval.high : wish.components.back().high;
-    if (!asked_.emplace(inst.id(), path, static_cast<int>(wish.kind), wish.interval.low, last, wish.number).second)
+    if (!asked_
+             .emplace(inst.id(), path, static_cast<int>(wish.kind), wish.flags, wish.dim, wish.interval.low, last,
+                      wish.number)
+             .second)
       return;
     Step(inst, path, std::move(wish));
   }
@@ -257,6 +437,10 @@ class Collector {
       case Opcode::kDynamicSlice:
       case Opcode::kReverse:
       case Opcode::kGather:
+        wish.dim = OperandDim(inst, wish.dim);
+        if (inst.Is(Opcode::kBroadcast) || inst.Is(Opcode::kDynamicSlice) || inst.Is(Opcode::kGather))
+          wish.Drop(Wish::kSorted | Wish::kUnique);
+        if (inst.Is(Opcode::kTranspose) || inst.Is(Opcode::kReverse)) wish.Drop(Wish::kSorted);
         if (inst.Is(Opcode::kReshape) && wish.component_dim == inst.shape().rank() - 1 &&
             inst.operand(0).shape().rank() > 0 &&
             inst.operand(0).shape().dims().back() == static_cast<int64_t>(wish.components.size())) {
@@ -268,12 +452,17 @@ class Collector {
       case Opcode::kPad:
       case Opcode::kDynamicUpdateSlice:
         wish.Flatten();
+        wish.Drop(Wish::kSorted | Wish::kUnique);
         Ask(inst.operand(0), {}, wish);
         return Ask(inst.operand(1), {}, std::move(wish));
       case Opcode::kConcatenate: return AtConcatenate(inst, std::move(wish));
-      case Opcode::kSelect: Ask(inst.operand(1), {}, wish); return Ask(inst.operand(2), {}, std::move(wish));
+      case Opcode::kSelect:
+        if (!IsWrapped(inst.operand(1), inst.operand(2))) Ask(inst.operand(1), {}, wish);
+        if (!IsWrapped(inst.operand(2), inst.operand(1))) Ask(inst.operand(2), {}, std::move(wish));
+        return;
       default: break;
     }
+    if (wish.kind == Wish::Kind::kSummed) return SummedThrough(inst, std::move(wish));
     if (wish.kind == Wish::Kind::kPositive) return PositiveThrough(inst, wish);
     if (wish.kind == Wish::Kind::kIndex || wish.kind == Wish::Kind::kInterval)
       return IntervalThrough(inst, std::move(wish));
@@ -290,6 +479,7 @@ class Collector {
 
   void AtConcatenate(const Instruction& inst, Wish wish) {
     const int64_t dim = inst.attrs<OneDimensionAttrs>().dimension.value;
+    wish.Drop(Wish::kSorted | Wish::kUnique);  // Of rows that come from several places.
     if (dim != wish.component_dim) {
       wish.Flatten();
       for (const Instruction* operand : inst.operands()) Ask(*operand, {}, wish);
@@ -305,6 +495,15 @@ class Collector {
       if (part.components.size() == 1) part.Flatten();
       Ask(*operand, {}, std::move(part));
     }
+  }
+
+  // Terms that are products cancel when one factor does and the others come in pairs.
+  void SummedThrough(const Instruction& inst, Wish wish) {
+    if (inst.Is(Opcode::kNegate)) return Ask(inst.operand(0), {}, std::move(wish));
+    if (!inst.Is(Opcode::kMultiply)) return;
+    Ask(inst.operand(0), {}, wish);
+    wish.flags |= Wish::kRepeats;
+    Ask(inst.operand(1), {}, std::move(wish));
   }
 
   // Sums, products and quotients of positive numbers are positive; squares and exponentials need nothing.
@@ -339,6 +538,7 @@ class Collector {
     if (inst.Is(Opcode::kClamp)) return Ask(inst.operand(1), {}, std::move(wish));  // Clamped again or not, it fits.
     if (inst.Is(Opcode::kNegate)) {
       wish.Flatten();
+      wish.Drop(Wish::kSorted);
       wish.interval = {-wish.interval.high, -wish.interval.low};
       return Ask(inst.operand(0), {}, std::move(wish));
     }
@@ -354,10 +554,9 @@ class Collector {
       Ask(rest, {}, wish);
     };
     switch (inst.opcode()) {
-      case Opcode::kAdd:
-        // x + n as the "counted from the end" half of a select: the other half asks for what matters.
-        return shift([&](Interval i) { return Interval{i.low - c, i.high - c}; });
+      case Opcode::kAdd: return shift([&](Interval i) { return Interval{i.low - c, i.high - c}; });
       case Opcode::kSubtract:
+        if (!left) wish.Drop(Wish::kSorted);
         if (left) return shift([&](Interval i) { return Interval{i.low + c, i.high + c}; });
         return shift([&](Interval i) { return Interval{c - i.high, c - i.low}; });
       case Opcode::kMultiply:
@@ -366,7 +565,7 @@ class Collector {
       case Opcode::kMaximum:
       case Opcode::kMinimum:
       case Opcode::kRemainder:
-      case Opcode::kAnd: return shift([](Interval i) { return i; });
+      case Opcode::kAnd: wish.Drop(Wish::kSorted | Wish::kUnique); return shift([](Interval i) { return i; });
       default: return;
     }
   }
@@ -404,9 +603,25 @@ class Collector {
     switch (wish.kind) {
       case Wish::Kind::kExactly: range.exactly = wish.number; return;
       case Wish::Kind::kScale: range.scale = std::min(range.scale, wish.number); return;
+      case Wish::Kind::kKey:
+        range.is_key = true;
+        range.distinct = range.distinct || wish.Has(Wish::kDistinct);
+        if (range.key_dim < 0) range.key_dim = wish.dim;
+        return;
+      case Wish::Kind::kSummed:
+        if (range.is_summed) return;
+        range.is_summed = true;
+        range.repeats = wish.Has(Wish::kRepeats);
+        range.summed_dim = wish.dim;
+        return;
       default: break;
     }
     if (wish.kind == Wish::Kind::kIndex) range.is_index = true;
+    range.is_promised = range.is_promised || wish.Has(Wish::kPromised);
+    range.is_start = range.is_start || wish.Has(Wish::kStart);
+    range.is_trip_count = range.is_trip_count || wish.Has(Wish::kTrips);
+    range.rows_sorted = range.rows_sorted || wish.Has(Wish::kSorted);
+    range.rows_unique = range.rows_unique || wish.Has(Wish::kUnique);
     if (!wish.components.empty() && range.components.empty()) {
       range.components = wish.components;
       range.component_dim = wish.component_dim;
@@ -427,7 +642,7 @@ class Collector {
   const Module& module_;
   std::vector<std::vector<LeafRange>> ranges_;
   std::unordered_map<const Computation*, std::vector<const Instruction*>> callers_;
-  std::set<std::tuple<int, ShapeIndex, int, double, double, double>> asked_;
+  std::set<std::tuple<int, ShapeIndex, int, int, int64_t, double, double, double>> asked_;
 };
 
 }  // namespace
