@@ -61,67 +61,91 @@ running { x = f32[] parameter(0)
 // By mutation: what it is planted in.
 const std::map<std::string_view, Case>& MutationCases() {
   static const auto* const cases = new std::map<std::string_view, Case>{
-      {"fewer_mantissa_bits", {"", "x = f32[256] parameter(0)\n ROOT r = f32[256] reduce-precision(x), exponent_bits=8, mantissa_bits=7"}},
+      {"fewer_mantissa_bits",
+       {"", "x = f32[256] parameter(0)\n ROOT r = f32[256] reduce-precision(x), exponent_bits=8, mantissa_bits=7"}},
       {"inverse_fft", {"", "x = c64[4,16] parameter(0)\n ROOT r = c64[4,16] fft(x), fft_type=FFT, fft_length={16}"}},
       {"other_branch",
-       {"", "p = pred[] parameter(0)\n x = f32[64] parameter(1)\n ROOT r = f32[64] conditional(p, x, x), "
-            "true_computation=half, false_computation=negative"}},
+       {"",
+        "p = pred[] parameter(0)\n x = f32[64] parameter(1)\n ROOT r = f32[64] conditional(p, x, x), "
+        "true_computation=half, false_computation=negative"}},
       {"other_triangle",
-       {"", "a = f32[8,8] parameter(0)\n b = f32[8,3] parameter(1)\n ROOT r = f32[8,3] triangular-solve(a, b), "
-            "left_side=true, lower=true, unit_diagonal=true, transpose_a=NO_TRANSPOSE"}},
+       {"",
+        "a = f32[8,8] parameter(0)\n b = f32[8,3] parameter(1)\n ROOT r = f32[8,3] triangular-solve(a, b), "
+        "left_side=true, lower=true, unit_diagonal=true, transpose_a=NO_TRANSPOSE"}},
       {"reversed_scan",
-       {"", "x = f32[32] parameter(0)\n z = f32[] constant(0)\n s = (f32[32], f32[]) scan(x, z), dimensions={0}, "
-            "num_carries=1, is_associative=true, to_apply=running\n ROOT r = f32[32] get-tuple-element(s), index=0"}},
+       {"",
+        "x = f32[32] parameter(0)\n z = f32[] constant(0)\n s = (f32[32], f32[]) scan(x, z), dimensions={0}, "
+        "num_carries=1, is_associative=true, to_apply=running\n ROOT r = f32[32] get-tuple-element(s), index=0"}},
       {"reversed_window",
-       {"", "x = f32[2,9,9,3] parameter(0)\n w = f32[3,3,3,4] parameter(1)\n ROOT r = f32[2,9,9,4] convolution(x, w), "
-            "window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f"}},
+       {"",
+        "x = f32[2,9,9,3] parameter(0)\n w = f32[3,3,3,4] parameter(1)\n ROOT r = f32[2,9,9,4] convolution(x, w), "
+        "window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f"}},
       {"shifted_padding",
        {"", "x = f32[31] parameter(0)\n z = f32[] constant(0)\n ROOT r = f32[40] pad(x, z), padding=4_5"}},
       {"shifted_slice", {"", "x = f32[64] parameter(0)\n ROOT r = f32[20] slice(x), slice={[7:27]}"}},
       {"shifted_window",
-       {"", "x = f32[4,33] parameter(0)\n z = f32[] constant(-inf)\n ROOT r = f32[4,33] reduce-window(x, z), "
-            "window={size=1x3 pad=0_0x1_1}, to_apply=max"}},
+       {"",
+        "x = f32[4,33] parameter(0)\n z = f32[] constant(-inf)\n ROOT r = f32[4,33] reduce-window(x, z), "
+        "window={size=1x3 pad=0_0x1_1}, to_apply=max"}},
       {"smallest_for_largest",
-       {"", "x = f32[4,32] parameter(0)\n t = (f32[4,3], s32[4,3]) topk(x), k=3, largest=true\n"
-            " ROOT r = f32[4,3] get-tuple-element(t), index=0"}},
+       {"",
+        "x = f32[4,32] parameter(0)\n t = (f32[4,3], s32[4,3]) topk(x), k=3, largest=true\n"
+        " ROOT r = f32[4,3] get-tuple-element(t), index=0"}},
       // Calls are gone after the second pass.
       {"swapped_arguments",
-       {"pass:fusion-dissolver#1:swapped_arguments", "x = f32[64] parameter(0)\n y = f32[64] parameter(1)\n ROOT r = f32[64] call(x, y), to_apply=difference"}},
+       {"pass:fusion-dissolver#1:swapped_arguments",
+        "x = f32[64] parameter(0)\n y = f32[64] parameter(1)\n ROOT r = f32[64] call(x, y), to_apply=difference"}},
       {"swapped_bounds",
-       {"", "lo = f32[64] parameter(0)\n x = f32[64] parameter(1)\n hi = f32[64] parameter(2)\n"
-            " ROOT r = f32[64] clamp(lo, x, hi)", {"0=uniform(-1,-0.1)", "2=uniform(0.1,1)"}}},
+       {"",
+        "lo = f32[64] parameter(0)\n x = f32[64] parameter(1)\n hi = f32[64] parameter(2)\n"
+        " ROOT r = f32[64] clamp(lo, x, hi)",
+        {"0=uniform(-1,-0.1)", "2=uniform(0.1,1)"}}},
       {"swapped_cases",
-       {"", "p = pred[64] parameter(0)\n x = f32[64] parameter(1)\n y = f32[64] parameter(2)\n"
-            " ROOT r = f32[64] select(p, x, y)"}},
-      {"swapped_dimensions", {"", "x = f32[8,8,3] parameter(0)\n ROOT r = f32[3,8,8] transpose(x), dimensions={2,1,0}"}},
+       {"",
+        "p = pred[64] parameter(0)\n x = f32[64] parameter(1)\n y = f32[64] parameter(2)\n"
+        " ROOT r = f32[64] select(p, x, y)"}},
+      {"swapped_dimensions",
+       {"", "x = f32[8,8,3] parameter(0)\n ROOT r = f32[3,8,8] transpose(x), dimensions={2,1,0}"}},
       {"swapped_index_map",
-       {"", "x = f32[8,8] parameter(0)\n i = s32[5,2] parameter(1)\n ROOT r = f32[5] gather(x, i), offset_dims={}, "
-            "collapsed_slice_dims={0,1}, start_index_map={0,1}, index_vector_dim=1, slice_sizes={1,1}"}},
+       {"",
+        "x = f32[8,8] parameter(0)\n i = s32[5,2] parameter(1)\n ROOT r = f32[5] gather(x, i), offset_dims={}, "
+        "collapsed_slice_dims={0,1}, start_index_map={0,1}, index_vector_dim=1, slice_sizes={1,1}"}},
       {"swapped_indices",
-       {"", "x = f32[16,16] parameter(0)\n i = s32[] parameter(1)\n j = s32[] parameter(2)\n"
-            " ROOT r = f32[4,4] dynamic-slice(x, i, j), dynamic_slice_sizes={4,4}", {"1=2", "2=9"}}},
-      {"swapped_operands", {"", "x = f32[64] parameter(0)\n y = f32[64] parameter(1)\n ROOT r = f32[64] subtract(x, y)"}},
+       {"",
+        "x = f32[16,16] parameter(0)\n i = s32[] parameter(1)\n j = s32[] parameter(2)\n"
+        " ROOT r = f32[4,4] dynamic-slice(x, i, j), dynamic_slice_sizes={4,4}",
+        {"1=2", "2=9"}}},
+      {"swapped_operands",
+       {"", "x = f32[64] parameter(0)\n y = f32[64] parameter(1)\n ROOT r = f32[64] subtract(x, y)"}},
       {"swapped_pieces",
-       {"", "x = f32[16] parameter(0)\n y = f32[16] parameter(1)\n ROOT r = f32[32] concatenate(x, y), dimensions={0}"}},
+       {"",
+        "x = f32[16] parameter(0)\n y = f32[16] parameter(1)\n ROOT r = f32[32] concatenate(x, y), dimensions={0}"}},
       {"wrong_constant",
-       {"", "x = f32[64] parameter(0)\n c = f32[] constant(3)\n cs = f32[64] broadcast(c), dimensions={}\n"
-            " ROOT r = f32[64] multiply(x, cs)"}},
+       {"",
+        "x = f32[64] parameter(0)\n c = f32[] constant(3)\n cs = f32[64] broadcast(c), dimensions={}\n"
+        " ROOT r = f32[64] multiply(x, cs)"}},
       {"wrong_contraction",
-       {"", "a = f32[24,24] parameter(0)\n b = f32[24,24] parameter(1)\n s = f32[24,24] add(a, b)\n"
-            " ROOT r = f32[24,24] dot(s, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}"}},
+       {"",
+        "a = f32[24,24] parameter(0)\n b = f32[24,24] parameter(1)\n s = f32[24,24] add(a, b)\n"
+        " ROOT r = f32[24,24] dot(s, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}"}},
       // A tie in an argmax: the later of equal ones.
       {"wrong_direction",
-       {"", "x = f32[2,8] parameter(0)\n i = s32[2,8] iota(), iota_dimension=1\n low = f32[] constant(-inf)\n"
-            " z = s32[] constant(0)\n ROOT r = (f32[2], s32[2]) reduce(x, i, low, z), dimensions={1}, "
-            "to_apply=first_largest", {"0={{1,3,3,2,0,3,1,0},{5,5,5,5,5,5,5,5}}"}}},
+       {"",
+        "x = f32[2,8] parameter(0)\n i = s32[2,8] iota(), iota_dimension=1\n low = f32[] constant(-inf)\n"
+        " z = s32[] constant(0)\n ROOT r = (f32[2], s32[2]) reduce(x, i, low, z), dimensions={1}, "
+        "to_apply=first_largest",
+        {"0={{1,3,3,2,0,3,1,0},{5,5,5,5,5,5,5,5}}"}}},
       {"wrong_element",
-       {"", "x = f32[64] parameter(0)\n y = f32[64] parameter(1)\n t = (f32[64], f32[64]) tuple(x, y)\n"
-            " s = (f32[64], f32[64]) opt-barrier(t)\n g = f32[64] get-tuple-element(s), index=1\n"
-            " ROOT r = f32[64] exponential(g)"}},
+       {"",
+        "x = f32[64] parameter(0)\n y = f32[64] parameter(1)\n t = (f32[64], f32[64]) tuple(x, y)\n"
+        " s = (f32[64], f32[64]) opt-barrier(t)\n g = f32[64] get-tuple-element(s), index=1\n"
+        " ROOT r = f32[64] exponential(g)"}},
       {"wrong_iota_dimension",
        {"", "x = f32[8,8] parameter(0)\n i = f32[8,8] iota(), iota_dimension=1\n ROOT r = f32[8,8] multiply(x, i)"}},
       {"wrong_reduced_dimension",
-       {"", "x = f32[32,32] parameter(0)\n z = f32[] constant(0)\n ROOT r = f32[32] reduce(x, z), dimensions={1}, to_apply=add"}},
+       {"",
+        "x = f32[32,32] parameter(0)\n z = f32[] constant(0)\n ROOT r = f32[32] reduce(x, z), dimensions={1}, "
+        "to_apply=add"}},
       {"wrong_reversed_dimension", {"", "x = f32[8,6] parameter(0)\n ROOT r = f32[8,6] reverse(x), dimensions={0}"}},
       {"wrong_sorted_dimension",
        {"", "x = f32[8,8] parameter(0)\n ROOT r = f32[8,8] sort(x), dimensions={1}, to_apply=less"}},
@@ -131,19 +155,23 @@ const std::map<std::string_view, Case>& MutationCases() {
 
 // Mutations of ops that run as host calls or as parts of the run time, and of calls, which are gone before.
 bool HasKernels(std::string_view mutation) {
-  constexpr std::string_view kWithout[] = {"inverse_fft", "other_branch", "other_triangle", "reversed_scan",
-                                           "smallest_for_largest", "swapped_arguments", "wrong_element", "wrong_sorted_dimension"};
+  constexpr std::string_view kWithout[] = {"inverse_fft",   "other_branch",          "other_triangle",
+                                           "reversed_scan", "smallest_for_largest",  "swapped_arguments",
+                                           "wrong_element", "wrong_sorted_dimension"};
   return std::ranges::find(kWithout, mutation) == std::end(kWithout);
 }
 
 // Those that emitters, library calls and the run time have of their own, and those of single passes.
 std::vector<Case> OwnFaults() {
-  const std::string reduce = "x = f32[100,1000] parameter(0)\n z = f32[] constant(0)\n"
-                             " ROOT r = f32[100] reduce(x, z), dimensions={1}, to_apply=add";
-  const std::string dot = "a = f32[16,4096] parameter(0)\n b = f32[4096,16] parameter(1)\n"
-                          " ROOT r = f32[16,16] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}";
-  const std::string matrices = "a = f32[64,96] parameter(0)\n b = f32[96,80] parameter(1)\n"
-                               " ROOT r = f32[64,80] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}";
+  const std::string reduce =
+      "x = f32[100,1000] parameter(0)\n z = f32[] constant(0)\n"
+      " ROOT r = f32[100] reduce(x, z), dimensions={1}, to_apply=add";
+  const std::string dot =
+      "a = f32[16,4096] parameter(0)\n b = f32[4096,16] parameter(1)\n"
+      " ROOT r = f32[16,16] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}";
+  const std::string matrices =
+      "a = f32[64,96] parameter(0)\n b = f32[96,80] parameter(1)\n"
+      " ROOT r = f32[64,80] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}";
   const std::string loop = R"(z = s32[] constant(0)
   x = f32[64] parameter(0)
   init = (s32[], f32[64]) tuple(z, x)
@@ -162,14 +190,17 @@ grow { s = (s32[], f32[64]) parameter(0)
   y = f32[64] sine(x)
   z = f32[64] add(x, y)
   ROOT r = (s32[], f32[64]) tuple(j, z) })";
-  const std::string choice = "p = pred[] parameter(0)\n x = f32[64] parameter(1)\n"
-                             " ROOT r = f32[64] conditional(p, x, x), true_computation=half, false_computation=negative";
+  const std::string choice =
+      "p = pred[] parameter(0)\n x = f32[64] parameter(1)\n"
+      " ROOT r = f32[64] conditional(p, x, x), true_computation=half, false_computation=negative";
   return {
       {"kernel:*:tail", "x = f32[1027] parameter(0)\n ROOT r = f32[1027] exponential(x)"},
       {"kernel:*:dropped_term", reduce},
-      {"kernel:*:dropped_term", "a = f32[5,4096] parameter(0)\n b = f32[4096] parameter(1)\n ROOT r = f32[5] dot(a, b), "
-                                "lhs_contracting_dims={1}, rhs_contracting_dims={0}"},
-      {"kernel:*:max_ignores_nan", "x = f32[4] parameter(0)\n y = f32[4] parameter(1)\n ROOT r = f32[4] maximum(x, y)",
+      {"kernel:*:dropped_term",
+       "a = f32[5,4096] parameter(0)\n b = f32[4096] parameter(1)\n ROOT r = f32[5] dot(a, b), "
+       "lhs_contracting_dims={1}, rhs_contracting_dims={0}"},
+      {"kernel:*:max_ignores_nan",
+       "x = f32[4] parameter(0)\n y = f32[4] parameter(1)\n ROOT r = f32[4] maximum(x, y)",
        {"0={nan,1,2,3}", "1={5,6,7,8}"}},
       {"kernel:*:rounded_twice", "x = f32[65536] parameter(0)\n ROOT r = bf16[65536] convert(x)"},
       {"kernel:*:wrong_index", "x = f32[64] parameter(0)\n ROOT r = f32[64] exponential(x)"},
@@ -181,7 +212,8 @@ grow { s = (s32[], f32[64]) parameter(0)
       {"runtime:*:branch", choice},
       {"pass:algsimp:multiply_by_zero",
        "x = f32[4] parameter(0)\n z = f32[] constant(0)\n zs = f32[4] broadcast(z), dimensions={}\n"
-       " ROOT r = f32[4] multiply(x, zs)", {"0={1,inf,2,nan}"}},
+       " ROOT r = f32[4] multiply(x, zs)",
+       {"0={1,inf,2,nan}"}},
       {"pass:algsimp:swapped_permutation",
        "x = f32[5,5,5] parameter(0)\n t = f32[5,5,5] transpose(x), dimensions={2,0,1}\n"
        " ROOT r = f32[5,5,5] transpose(t), dimensions={0,2,1}"},

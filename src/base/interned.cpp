@@ -1,8 +1,9 @@
 #include "base/interned.h"
 
+#include <atomic>
 #include <cstdint>
 #include <cstring>
-#include <mutex>
+#include <thread>
 #include <vector>
 
 #include "base/arena.h"
@@ -14,7 +15,7 @@ class Table {
  public:
   const Interned::Entry* Add(std::string_view text) {
     const auto hash = static_cast<uint32_t>(HashBytes(text));
-    const std::lock_guard lock(mutex_);
+    const Locked locked(busy_);
     if (2 * used_ >= slots_.size()) Double();
     Slot& slot = Find(text, hash);
     if (slot.entry == nullptr) {
@@ -28,6 +29,19 @@ class Table {
   struct Slot {
     const Interned::Entry* entry = nullptr;
     uint32_t hash = 0;  // The entry's: most that differ are told apart without looking there.
+  };
+
+  // Held for a few dozen instructions, asked for twice by most instructions of a text, nearly always by one thread
+  // alone.
+  class Locked {
+   public:
+    explicit Locked(std::atomic_flag& busy) : busy_(busy) {
+      while (busy_.test_and_set(std::memory_order_acquire)) std::this_thread::yield();
+    }
+    ~Locked() { busy_.clear(std::memory_order_release); }
+
+   private:
+    std::atomic_flag& busy_;
   };
 
   Slot& Find(std::string_view text, uint32_t hash) {
@@ -60,7 +74,7 @@ class Table {
     return entry;
   }
 
-  std::mutex mutex_;
+  std::atomic_flag busy_;
   std::vector<Slot> slots_ = std::vector<Slot>(1 << 10);
   size_t used_ = 0;
   Arena memory_;

@@ -6,13 +6,13 @@
 namespace hlo {
 namespace {
 
-void AppendValue(std::string& out, Interned text) { out += Quoted(text); }
+void AppendValue(std::string& out, std::string_view text) { out += Quoted(text); }
 void AppendValue(std::string& out, int64_t number) { AppendTo(out, number); }
 void AppendValue(std::string& out, const std::vector<int64_t>& list) { out += Str("{", Join(list, ","), "}"); }
 
 }  // namespace
 
-void AppendTo(std::string& out, const Metadata& metadata) {
+void AppendTo(std::string& out, const Metadata& metadata, std::string_view own) {
   [[maybe_unused]] static const Metadata kDefaults;
   out += '{';
   bool first = true;
@@ -22,7 +22,9 @@ void AppendTo(std::string& out, const Metadata& metadata) {
     first = false;
     out += field.name;
     out += '=';
-    AppendValue(out, metadata.*field.member);
+    const auto& value = metadata.*field.member;
+    if constexpr (std::is_same_v<decltype(value), const SchedulingName&>) AppendValue(out, value.Of(own));
+    else AppendValue(out, value);
   });
   out += '}';
 }

@@ -11,11 +11,22 @@
 
 namespace hlo {
 
+// A name under which an instruction was scheduled. Nearly always it is the instruction's own: then only that is kept,
+// and it changes with the name.
+struct SchedulingName {
+  Interned other;
+  bool is_own = false;
+  bool empty() const { return !is_own && other.empty(); }
+  std::string_view Of(std::string_view own) const { return is_own ? own : other.view(); }
+  bool operator==(const SchedulingName&) const = default;
+};
+
 struct Metadata {
   Interned op_type, op_name, source_file;
   int64_t source_line = 0, source_end_line = 0, source_column = 0, source_end_column = 0;
   std::vector<int64_t> profile_type;
-  Interned deduplicated_name, scheduling_name;
+  Interned deduplicated_name;
+  SchedulingName scheduling_name;
   int64_t stack_frame_id = 0;
   Interned payload;
   static constexpr auto Fields() {
@@ -31,8 +42,8 @@ struct Metadata {
   bool operator==(const Metadata&) const = default;
 };
 
-// {op_name="a" source_line=3}: what differs from the defaults.
-void AppendTo(std::string& out, const Metadata& metadata);
+// {op_name="a" source_line=3}: what differs from the defaults. `own` is the name of the instruction that it stands on.
+void AppendTo(std::string& out, const Metadata& metadata, std::string_view own = "");
 
 }  // namespace hlo
 

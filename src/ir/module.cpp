@@ -249,9 +249,15 @@ std::vector<Computation*> Module::PostOrder() const {
 }
 
 void Module::ClaimNames(Computation& computation) {
-  for (Instruction* inst : computation.instructions_) {
-    if (!names_.Claim(inst->name_)) inst->name_ = texts_.Copy(names_.Unique(inst->name_));
-  }
+  names_.Claim(
+      computation.instructions_.size(), [&](size_t i) { return computation.instructions_[i]->name_; },
+      [&](size_t i) {
+        Instruction& inst = *computation.instructions_[i];
+        const std::string_view wish = inst.name_;
+        inst.name_ = texts_.Copy(names_.Unique(wish));
+        if (!inst.HasCommon() || !inst.metadata().scheduling_name.is_own) return;
+        inst.mutable_common().metadata.scheduling_name = {.other = wish};  // That is not its name any more.
+      });
 }
 
 Computation& Module::AddComputation(std::string_view name) {

@@ -1,5 +1,5 @@
-// Faults planted in single instructions, as a wrong pass or emitter would make them, to see whether the comparisons find
-// them. Tests and --inject only.
+// Faults planted in single instructions, as a wrong pass or emitter would make them, to see whether the comparisons
+// find them. Tests and --inject only.
 #ifndef HLO_IR_MUTATION_H_
 #define HLO_IR_MUTATION_H_
 

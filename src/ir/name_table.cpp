@@ -33,10 +33,16 @@ std::string_view PlainText(std::string_view name) {
 
 // ---- NameSet -------------------------------------------------------------------------------------------------------
 
-bool NameSet::Insert(std::string_view name) {
-  if (2 * names_.size() >= slots_.size()) Resize(std::max<size_t>(64, 2 * slots_.size()));
-  const size_t mask = slots_.size() - 1;
+NameSet::Prepared NameSet::Prepare(std::string_view name) const {
   const auto hash = static_cast<uint32_t>(HashBytes(name));
+  if (!slots_.empty()) __builtin_prefetch(&slots_[hash & (slots_.size() - 1)], 1);
+  return {name, hash};
+}
+
+bool NameSet::Insert(const Prepared& prepared) {
+  if (2 * names_.size() >= slots_.size()) Resize(std::max<size_t>(64, 2 * slots_.size()));
+  const auto& [name, hash] = prepared;
+  const size_t mask = slots_.size() - 1;
   size_t at = hash & mask;
   for (; slots_[at].position != 0; at = (at + 1) & mask) {
     if (slots_[at].hash == hash && names_[slots_[at].position - 1] == name) return false;
@@ -140,14 +146,23 @@ std::string NameTable::Unique(std::string_view wish) {
   return NextOf(stem, has_number);
 }
 
-bool NameTable::Claim(std::string_view name) {
+NameTable::Wish NameTable::Prepare(std::string_view name) const {
+  Wish wish = {name, {}};
+  if (settled_) return wish;
+  if (const std::string_view plain = PlainText(name); !plain.empty()) wish.plain = claimed_.Prepare(plain);
+  return wish;
+}
+
+bool NameTable::Claim(const Wish& wish) {
   if (!settled_) {
-    if (const std::string_view plain = PlainText(name); !plain.empty()) return claimed_.Insert(plain);
+    if (!wish.plain.name.empty()) return claimed_.Insert(wish.plain);
     Settle();
   }
-  const auto [text, number] = SplitName(name);
+  const auto [text, number] = SplitName(wish.name);
   return Take(StemOf(text), number);
 }
+
+bool NameTable::Claim(std::string_view name) { return Claim(Prepare(name)); }
 
 void NameTable::Release(std::string_view name) {
   Settle();

@@ -13,8 +13,14 @@ namespace hlo {
 // Distinct texts, which must outlive it.
 class NameSet {
  public:
-  bool Insert(std::string_view name);  // False when it was there.
-  void Reserve(size_t names);          // That many are to be expected.
+  // A name with its hash, whose place in memory is fetched from now on.
+  struct Prepared {
+    std::string_view name;
+    uint32_t hash = 0;
+  };
+  Prepared Prepare(std::string_view name) const;
+  bool Insert(const Prepared& name);  // False when it was there.
+  void Reserve(size_t names);         // That many are to be expected.
   const std::vector<std::string_view>& names() const { return names_; }
 
  private:
@@ -38,6 +44,9 @@ class NameTable {
   std::string Unique(std::string_view wish);
   // False when it is taken. The text must last as long as the table, or until Settle.
   bool Claim(std::string_view name);
+  // `count` names, name(i); taken(i) for those that are. Names that lie far apart in memory are looked up together.
+  template <class NameOf, class IsTaken>
+  void Claim(size_t count, NameOf&& name, IsTaken&& taken);
   void Release(std::string_view name);
   void Reserve(size_t names) { claimed_.Reserve(names); }
   // From here on, no text of others is needed.
@@ -56,6 +65,14 @@ class NameTable {
     enum : uint32_t { kFree, kReleased, kTaken } state = kFree;
   };
 
+  // A name that is to be claimed: prepared as long as nothing is settled.
+  struct Wish {
+    std::string_view name;
+    NameSet::Prepared plain;  // Without text for the rare ones that take work.
+  };
+  Wish Prepare(std::string_view name) const;
+  bool Claim(const Wish& wish);
+
   uint32_t StemOf(std::string_view text);
   Taken& Find(uint32_t stem, int64_t number);
   bool Take(uint32_t stem, int64_t number);  // False when it is taken.
@@ -69,6 +86,17 @@ class NameTable {
   std::vector<Taken> taken_;          // A hash table.
   size_t used_ = 0;                   // Of taken_: not free.
 };
+
+template <class NameOf, class IsTaken>
+void NameTable::Claim(size_t count, NameOf&& name, IsTaken&& taken) {
+  constexpr size_t kAhead = 8;
+  Wish wishes[kAhead];
+  for (size_t i = 0; i < count + kAhead; ++i) {
+    Wish& wish = wishes[i % kAhead];
+    if (i >= kAhead && !Claim(wish)) taken(i - kAhead);
+    if (i < count) wish = Prepare(name(i));
+  }
+}
 
 }  // namespace hlo
 

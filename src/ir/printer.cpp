@@ -100,7 +100,6 @@ class Printer {
   void Value(const ShapeList& list) { out_ += Str("{", Join(Texts(list.shapes), ", "), "}"); }
   void Value(const LiteralValue& literal) { ShapedLiteral(*literal.value); }
   void ShapedLiteral(const Literal& literal);
-  void Value(const Metadata& metadata) { AppendTo(out_, metadata); }
   // {a=1 b=2}
   template <class Struct>
     requires requires { Struct::Fields(); }
@@ -451,7 +450,7 @@ void Printer::PrintCommon(const Instruction& inst) {
           value.scheduling_name.empty() && value.stack_frame_id == 0 && value.payload.empty())
         return;
       Begin(field.name);
-      Value(value);
+      AppendTo(out_, value, inst.name());
     } else {
       if (value.empty() || (name == "backend_config" && !options_.backend_config)) return;
       if (name == "parameter_replication" && !options_.names) return;

@@ -375,7 +375,7 @@ void Verifier::CheckNames() {
   NameSet names;
   for (const Computation* computation : module_.Computations()) {
     for (const Instruction* inst : computation->instructions()) {
-      if (names.Insert(inst->name()) || findings_.Full()) continue;
+      if (names.Insert(names.Prepare(inst->name())) || findings_.Full()) continue;
       Report(ErrorAt(*inst, "V007", Str("two instructions are called '", inst->name(), "'"))
                  .AddNote("the other one", FindNamed(module_, inst->name()).range()));
     }

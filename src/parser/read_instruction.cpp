@@ -718,6 +718,8 @@ bool Reader::WrapAsync(Pending& pending) {
   if (pending.common) {
     CommonAttrs copied = *pending.common;
     copied.sharding = {};
+    SchedulingName& scheduled = copied.metadata.scheduling_name;
+    scheduled = {.other = scheduled.Of(defining_)};
     root.mutable_common() = std::move(copied);
   }
   module_->ClaimNames(computation);

@@ -1,5 +1,6 @@
 // Shardings, domains and replica groups. Source: spec/hlo-text.md 12, 13.
 #include <algorithm>
+#include <utility>
 
 #include "base/text.h"
 #include "parser/reader.h"
@@ -116,8 +117,12 @@ bool Reader::ReadShardingMetadata(std::vector<Metadata>& metadata) {
   if (!SkipSpace(inside)) return false;
   const bool is_list = *inside == '{';
   lexer_.Seek(lexer_.Pointer(token_.end));
-  if (!is_list) return Read(metadata.emplace_back());
-  return ReadList('{', '}', [&] { return Read(metadata.emplace_back()); });
+  // A sharding is nobody's own: many instructions share it.
+  const std::string_view name = std::exchange(defining_, {});
+  const auto read = [&] { return Read(metadata.emplace_back()); };
+  const bool good = is_list ? ReadList('{', '}', read) : read();
+  defining_ = name;
+  return good;
 }
 
 // ---- One sharding ------------------------------------------------------------------------------------------------

@@ -564,24 +564,40 @@ bool Reader::Read(BlockScalingConfig& value) {
 bool Reader::Read(FileLocation& value) { return ReadRows(kRowsOf<FileLocation>, &value, "a file location"); }
 bool Reader::Read(StackFrame& value) { return ReadRows(kRowsOf<StackFrame>, &value, "a stack frame"); }
 
+SchedulingName Reader::SchedulingNameOf(std::string_view text) const {
+  if (text == defining_ && !text.empty()) return {.is_own = true};
+  return {.other = text};
+}
+
+bool Reader::Read(SchedulingName& value) {
+  std::string text;
+  if (!Read(text)) return false;
+  value = SchedulingNameOf(text);
+  return true;
+}
+
 // As printers write it: in the order of the fields, parted by blanks. False, with nothing read, for anything else.
 bool Reader::ReadPlainMetadata(Metadata& value) {
   if (!token_.Is('{')) return false;
   const char* p = BeginBytes() + 1;
   const char* const end = lexer_.end();
   bool plain = true;
+  const AttributeRow* row = kRowsOf<Metadata>.data();
   ForEachField<Metadata>([&](const auto& field) {
-    const std::string_view name = field.name;
+    const std::string_view name = row++->name;
     if (std::cmp_less_equal(end - p, name.size()) || p[name.size()] != '=' ||
         std::memcmp(p, name.data(), name.size()) != 0)
       return;
     p += name.size() + 1;
     auto& member = value.*field.member;
     const char* after = nullptr;
-    if constexpr (std::is_same_v<decltype(member), Interned&>) {
+    constexpr bool kIsText = std::is_same_v<decltype(member), Interned&>;
+    if constexpr (kIsText || std::is_same_v<decltype(member), SchedulingName&>) {
       if (*p == '"') after = StringEnd(p, end);
       if (after != nullptr && std::memchr(p, '\\', after - p) != nullptr) after = nullptr;
-      if (after != nullptr) member = std::string_view(p + 1, after - 1);
+      const std::string_view text = after == nullptr ? std::string_view() : std::string_view(p + 1, after - 1);
+      if constexpr (kIsText) member = text;
+      else member = SchedulingNameOf(text);
     } else if constexpr (std::is_same_v<decltype(member), int64_t&>) {
       after = ReadInteger(p, end, member);
     }

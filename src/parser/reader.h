@@ -46,6 +46,7 @@ class Reader {
   bool Read(double& value);
   bool Read(std::string& value);
   bool Read(Interned& value);
+  bool Read(SchedulingName& value);
   bool Read(RawText& value);
   bool Read(BackendConfig& value);
   bool Read(FrontendAttributes& value);
@@ -160,6 +161,7 @@ class Reader {
   bool ReadInt(int64_t& value, const char* what);
   bool ReadNumber(double& value);
   bool ReadPlainMetadata(Metadata& value);
+  SchedulingName SchedulingNameOf(std::string_view text) const;
   bool ReadTextValue(std::string& value);
   bool ReadOriginTree(std::string& text);
   bool ReadFlags(std::string& text);
