@@ -269,8 +269,8 @@ class Runner {
     const Instruction& inst = *step.inst;
     if (inst.Is(Opcode::kAsyncStart) || inst.Is(Opcode::kAsyncUpdate)) {
       std::vector<Literal> elements;
-      for (const Shape& element : inst.shape().elements()) elements.emplace_back(element);
-      elements[1] = std::move(value);
+      for (const Shape& element : inst.shape().elements())
+        elements.push_back(elements.size() == 1 ? std::move(value) : Literal(element));
       return Finish(frame, step, Literal::Tuple(std::move(elements)));
     }
     if (!inst.Is(Opcode::kWhile)) return Finish(frame, step, std::move(value));

@@ -88,90 +88,6 @@ void FindLastUses(Program& program) {
   }
 }
 
-// The operand's bytes are the result's.
-bool SharesOperand(const Instruction& inst) {
-  switch (inst.opcode()) {
-    case Opcode::kTuple:
-    case Opcode::kGetTupleElement:
-    case Opcode::kReshape:
-    case Opcode::kCopy:
-    case Opcode::kOptimizationBarrier:
-    case Opcode::kAddDependency:
-    case Opcode::kDomain:
-    case Opcode::kCopyStart:
-    case Opcode::kCopyDone:
-    case Opcode::kAsyncDone: return true;
-    default: return false;
-  }
-}
-
-bool RunsFrames(Opcode opcode) {
-  return opcode == Opcode::kCall || opcode == Opcode::kFusion || opcode == Opcode::kWhile ||
-         opcode == Opcode::kConditional || opcode == Opcode::kAsyncStart;
-}
-
-// What `computation` allocates, its parameters excluded, given the peaks of what it calls.
-Peak PeakWithin(const Computation& computation, const std::unordered_map<const Computation*, Peak>& callees) {
-  std::set<const Instruction*> given;
-  const auto order = Needed(computation, InterpretOptions(), given);
-  std::unordered_map<const Instruction*, int> position;
-  for (size_t i = 0; i < order.size(); ++i) position[order[i]] = static_cast<int>(i);
-
-  // Which instructions' buffers the value of each is made of, and the last step that reads each buffer.
-  std::vector<std::vector<int>> holds(order.size());
-  std::vector<int> last(order.size(), -1);
-  for (size_t i = 0; i < order.size(); ++i) {
-    const Instruction& inst = *order[i];
-    for (const Instruction* operand : inst.operands()) {
-      for (const int buffer : holds[position[operand]]) last[buffer] = static_cast<int>(i);
-    }
-    if (!SharesOperand(inst) || inst.operand_count() == 0) {
-      holds[i] = {static_cast<int>(i)};
-      continue;
-    }
-    if (inst.Is(Opcode::kGetTupleElement) && inst.operand(0).Is(Opcode::kTuple)) {
-      holds[i] = holds[position[&inst.operand(0).operand(inst.tuple_index())]];
-      continue;
-    }
-    for (const Instruction* operand : inst.operands()) {
-      const auto& more = holds[position[operand]];
-      holds[i].insert(holds[i].end(), more.begin(), more.end());
-    }
-  }
-  for (const int buffer : holds[position[&computation.root()]]) last[buffer] = static_cast<int>(order.size());
-
-  std::vector<std::vector<int>> dies(order.size());
-  for (size_t i = 0; i < order.size(); ++i) {
-    if (last[i] >= 0 && last[i] < static_cast<int>(order.size())) dies[last[i]].push_back(static_cast<int>(i));
-  }
-  const auto bytes_of = [&](const Instruction& inst) -> int64_t {
-    if (SharesOperand(inst) || inst.Is(Opcode::kParameter) || inst.Is(Opcode::kConstant)) return 0;
-    return inst.shape().ByteSize();
-  };
-  Peak peak = {0, &computation.root()};
-  const auto note_size = [&](const Instruction* inst) {
-    if (inst->shape().ByteSize() > peak.largest->shape().ByteSize()) peak.largest = inst;
-  };
-  int64_t live = 0;
-  for (size_t i = 0; i < order.size(); ++i) {
-    const Instruction& inst = *order[i];
-    int64_t during = bytes_of(inst);
-    note_size(&inst);
-    if (RunsFrames(inst.opcode())) {
-      for (const Computation* callee : CalledComputations(inst)) {
-        const auto it = callees.find(callee);
-        if (it == callees.end()) continue;
-        during = std::max(during, it->second.bytes);
-        note_size(it->second.largest);
-      }
-    }
-    peak.bytes = std::max(peak.bytes, live + during);
-    if (last[i] >= 0) live += bytes_of(inst);
-    for (const int buffer : dies[i]) live -= bytes_of(*order[buffer]);
-  }
-  return peak;
-}
-
 }  // namespace
 
 const Program& Programs::Of(const Computation& computation) {
@@ -215,30 +131,6 @@ Program ProgramOf(const Instruction& inst) {
   program.slots = program.root + 1;
   program.steps.push_back(std::move(step));
   return program;
-}
-
-Peak PlannedPeak(const Computation& computation) {
-  // Callees first.
-  std::vector<std::pair<const Computation*, bool>> stack = {{&computation, false}};
-  std::unordered_map<const Computation*, Peak> peaks;
-  std::set<const Computation*> seen;
-  while (!stack.empty()) {
-    const auto [current, opened] = stack.back();
-    stack.pop_back();
-    if (opened) {
-      peaks[current] = PeakWithin(*current, peaks);
-      continue;
-    }
-    if (!seen.insert(current).second) continue;
-    stack.push_back({current, true});
-    for (const Instruction* inst : current->Instructions()) {
-      if (!RunsFrames(inst->opcode())) continue;
-      for (const Computation* callee : CalledComputations(*inst)) stack.push_back({callee, false});
-    }
-  }
-  Peak peak = peaks.at(&computation);
-  for (const Instruction* parameter : computation.parameters()) peak.bytes += parameter->shape().ByteSize();
-  return peak;
 }
 
 }  // namespace hlo

@@ -1,22 +1,33 @@
 #include "ir/literal.h"
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <new>
 
 #include "base/array_memory.h"
 #include "base/check.h"
+#include "ir/literal_memory.h"
 
 namespace hlo {
 namespace {
 
 constexpr size_t kAlignment = 64;
 
+std::atomic<int64_t> g_live = 0, g_peak = 0;
+
 std::shared_ptr<std::byte[]> Allocate(int64_t bytes) {
   if (bytes == 0) return nullptr;
   auto* const data = static_cast<std::byte*>(AllocateArray(bytes, kAlignment));
   if (data == nullptr) throw std::bad_alloc();
-  return {data, [](std::byte* p) { std::free(p); }};
+  const int64_t live = g_live.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+  int64_t peak = g_peak.load(std::memory_order_relaxed);
+  while (live > peak && !g_peak.compare_exchange_weak(peak, live, std::memory_order_relaxed)) {
+  }
+  return {data, [bytes](std::byte* p) {
+            g_live.fetch_sub(bytes, std::memory_order_relaxed);
+            std::free(p);
+          }};
 }
 
 template <class T>
@@ -35,6 +46,10 @@ void Store(std::byte* at, T value) {
 int64_t SignExtend(int64_t value, int bits) { return value << (64 - bits) >> (64 - bits); }
 
 }  // namespace
+
+int64_t LiveLiteralBytes() { return g_live.load(std::memory_order_relaxed); }
+int64_t PeakLiteralBytes() { return g_peak.load(std::memory_order_relaxed); }
+void ResetPeakLiteralBytes() { g_peak.store(LiveLiteralBytes(), std::memory_order_relaxed); }
 
 FloatFormat FormatOf(PrimitiveType type) {
   switch (type) {

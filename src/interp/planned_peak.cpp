@@ -1,0 +1,464 @@
+// How much memory a run will need: the frames of the interpreter gone through with sizes in place of values.
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "interp/program.h"
+#include "ir/module.h"
+
+namespace hlo {
+namespace {
+
+// The memory of one array of a value, by number; kFree has none that counts: tokens, constants, which are the module's.
+constexpr int kFree = -1;
+using Leaves = std::vector<int>;
+
+void AddLeafBytes(const Shape& shape, std::vector<int64_t>& bytes) {
+  if (!shape.IsTuple()) {
+    bytes.push_back(shape.ByteSize());
+    return;
+  }
+  for (const Shape& element : shape.elements()) AddLeafBytes(element, bytes);
+}
+
+std::vector<int64_t> LeafBytes(const Shape& shape) {
+  std::vector<int64_t> bytes;
+  AddLeafBytes(shape, bytes);
+  return bytes;
+}
+
+int64_t ElementsOf(const Shape& shape) {
+  if (!shape.IsTuple()) return shape.IsArray() ? shape.NumElements() : 0;
+  int64_t count = 0;
+  for (const Shape& element : shape.elements()) count += ElementsOf(element);
+  return count;
+}
+
+// What an op needs for itself beside its operands and its result, where that is much: the wide types it computes in.
+int64_t ScratchOf(const Instruction& inst) {
+  const Shape& shape = inst.shape();
+  int64_t operands = 0;
+  for (const Instruction* operand : inst.operands()) operands += ElementsOf(operand->shape());
+  switch (inst.opcode()) {
+    case Opcode::kBatchNormTraining:
+    case Opcode::kBatchNormInference:
+    case Opcode::kBatchNormGrad: return 8 * operands + 16 * ElementsOf(shape);
+    case Opcode::kFft: return 16 * (operands + ElementsOf(shape));
+    // The line that is repeated.
+    case Opcode::kIota:
+      return shape.ByteSize() / std::max<int64_t>(1, shape.NumElements()) *
+             shape.dim(inst.attrs<IotaAttrs>().iota_dimension);
+    case Opcode::kReduce: {
+      const Shape& operand = inst.operand(0).shape();
+      const bool narrow = operand.IsArray() && IsFloat(operand.type()) && BitWidth(operand.type()) <= 16;
+      return narrow ? 4 * ElementsOf(operand) : 0;
+    }
+    // Elements and scales, each in the order of the product, as floats, and multiplied.
+    case Opcode::kScaledDot: return 15 * (ElementsOf(inst.operand(0).shape()) + ElementsOf(inst.operand(1).shape()));
+    default: return 0;
+  }
+}
+
+// Whose the arguments are.
+enum class Owner : uint8_t {
+  kCaller,       // They stay whatever happens here, and are counted there.
+  kComputation,  // They count here, and go at their last use.
+  kLoop,         // As above, of the body of a loop; but what it hands on unchanged is the caller's.
+};
+
+// What a leaf of a result is made of.
+struct Origin {
+  enum : uint8_t { kNew, kParameter, kNothing } kind = kNew;
+  int leaf = 0;  // Of all parameters', in the order of their numbers.
+};
+
+struct Rehearsed {
+  int64_t bytes = 0;  // At most.
+  const Instruction* largest = nullptr;
+  std::vector<Origin> result;
+};
+
+class Plans {
+ public:
+  // Those of what it calls are known.
+  void Add(const Computation& computation);
+  const Rehearsed& Of(const Computation* computation, Owner owner) const { return known_.at({computation, owner}); }
+  const Program& ProgramOf(const Computation& computation) { return programs_.Of(computation); }
+
+ private:
+  const InterpretOptions options_;
+  Programs programs_{options_};
+  std::map<std::pair<const Computation*, Owner>, Rehearsed> known_;
+};
+
+// A frame.
+class Rehearsal {
+ public:
+  Rehearsal(Plans& plans, const Computation& computation, Owner owner)
+      : plans_(plans), computation_(computation), program_(plans.ProgramOf(computation)), slots_(program_.slots) {
+    Receive(owner);
+  }
+
+  Rehearsed Run() {
+    result_.largest = &computation_.root();
+    for (const Step& step : program_.steps) {
+      if (step.inst->shape().ByteSize() > result_.largest->shape().ByteSize()) result_.largest = step.inst;
+      if (step.inst->Is(Opcode::kParameter)) continue;
+      Leaves value = Do(step);
+      Note(live_ + ScratchOf(*step.inst));
+      for (size_t i = 0; i < step.operands.size(); ++i) {
+        if (step.operands[i].last) Release(slots_[step.operands[i].slot]);
+      }
+      if (step.unused) Release(value);
+      slots_[step.result] = std::move(value);
+    }
+    for (const int buffer : slots_[program_.root]) result_.result.push_back(OriginOf(buffer));
+    return std::move(result_);
+  }
+
+ private:
+  struct Buffer {
+    int64_t bytes;
+    int held;       // By how many slots, and more where it is not ours to free.
+    int parameter;  // Leaf of the parameters; -1 when made here.
+  };
+
+  void Receive(Owner owner) {
+    int leaf = 0;
+    const std::vector<Origin>* handed_on =
+        owner == Owner::kLoop ? &plans_.Of(&computation_, Owner::kCaller).result : nullptr;
+    for (const Instruction* parameter : computation_.parameters()) {
+      const int slot = program_.parameters[parameter->parameter_number()];
+      for (const int64_t bytes : LeafBytes(parameter->shape())) {
+        const bool callers =
+            owner == Owner::kCaller ||
+            (handed_on != nullptr && (*handed_on)[leaf].kind == Origin::kParameter && (*handed_on)[leaf].leaf == leaf);
+        if (slot >= 0) {
+          slots_[slot].push_back(static_cast<int>(buffers_.size()));
+          buffers_.push_back({callers ? 0 : bytes, callers ? 2 : 1, leaf});
+          if (!callers) live_ += bytes;
+        }
+        ++leaf;
+      }
+    }
+    Note(live_);
+  }
+
+  void Note(int64_t bytes) { result_.bytes = std::max(result_.bytes, bytes); }
+
+  Origin OriginOf(int buffer) const {
+    if (buffer == kFree) return {Origin::kNothing};
+    if (buffers_[buffer].parameter >= 0) return {Origin::kParameter, buffers_[buffer].parameter};
+    return {};
+  }
+
+  int New(int64_t bytes) {
+    live_ += bytes;
+    buffers_.push_back({bytes, 1, -1});
+    return static_cast<int>(buffers_.size()) - 1;
+  }
+
+  Leaves New(const Shape& shape) {
+    Leaves leaves;
+    for (const int64_t bytes : LeafBytes(shape)) leaves.push_back(New(bytes));
+    return leaves;
+  }
+
+  int Share(int buffer) {
+    if (buffer != kFree) ++buffers_[buffer].held;
+    return buffer;
+  }
+
+  Leaves Share(std::span<const int> leaves) {
+    for (const int buffer : leaves) Share(buffer);
+    return {leaves.begin(), leaves.end()};
+  }
+
+  void Release(Leaves& leaves) {
+    for (const int buffer : leaves) {
+      if (buffer != kFree && --buffers_[buffer].held == 0) live_ -= buffers_[buffer].bytes;
+    }
+    leaves.clear();
+  }
+
+  const Leaves& Operand(const Step& step, size_t i) const { return slots_[step.operands[i].slot]; }
+
+  std::span<const int> Element(const Step& step, int64_t element) const {
+    const Shape& shape = step.inst->operand(0).shape();
+    return std::span(Operand(step, 0)).subspan(shape.FirstLeaf(element), shape.element(element).LeafCount());
+  }
+
+  // Operand i may be written to, or goes when its reader has it.
+  bool Dies(const Step& step, size_t i, int buffer) const {
+    return step.operands[i].last && buffer != kFree && buffers_[buffer].held == 1;
+  }
+
+  bool NamedOnce(const Step& step, size_t i) const {
+    return std::ranges::count(step.operands, step.operands[i].slot, &Use::slot) == 1;
+  }
+
+  // What an array is written to that takes the place of operand i, if it may.
+  int InPlaceOf(const Step& step, size_t i) {
+    const int buffer = Operand(step, i)[0];
+    if (Dies(step, i, buffer) && NamedOnce(step, i)) return Share(buffer);
+    return New(step.inst->operand(static_cast<int64_t>(i)).shape().ByteSize());
+  }
+
+  Leaves Elementwise(const Step& step) {
+    const Shape& shape = step.inst->shape();
+    for (size_t i = 0; i < step.operands.size(); ++i) {
+      const Shape& operand = step.inst->operand(static_cast<int64_t>(i)).shape();
+      if (operand.type() != shape.type() || !SameDims(operand, shape)) continue;
+      if (Dies(step, i, Operand(step, i)[0]) && NamedOnce(step, i)) return {InPlaceOf(step, i)};
+    }
+    return New(shape);
+  }
+
+  // What the frame above may free.
+  std::set<int> Given(const Step& step) const {
+    std::set<int> given;
+    for (size_t i = 0; i < step.operands.size(); ++i) {
+      for (const int buffer : Operand(step, i)) {
+        if (Dies(step, i, buffer)) given.insert(buffer);
+      }
+    }
+    return given;
+  }
+
+  int64_t BytesOf(const std::set<int>& buffers) const {
+    int64_t bytes = 0;
+    for (const int buffer : buffers) bytes += buffers_[buffer].bytes;
+    return bytes;
+  }
+
+  void NoteCallee(const Rehearsed& callee) {
+    if (callee.largest->shape().ByteSize() > result_.largest->shape().ByteSize()) result_.largest = callee.largest;
+  }
+
+  // Both are bounds: nothing of what is given goes early, or all arguments count above.
+  void NoteFrame(const Computation* callee, int64_t given) {
+    const Rehearsed& owned = plans_.Of(callee, Owner::kComputation);
+    NoteCallee(owned);
+    Note(std::min(live_ + plans_.Of(callee, Owner::kCaller).bytes, live_ - given + owned.bytes));
+  }
+
+  // The text need not have been verified.
+  bool Fits(const Step& step, const Computation* callee, size_t first, size_t count, const Shape& result) const {
+    size_t arguments = 0, parameters = 0;
+    for (size_t i = first; i < std::min(first + count, step.operands.size()); ++i) arguments += Operand(step, i).size();
+    for (const Instruction* parameter : callee->parameters()) parameters += parameter->shape().LeafCount();
+    return arguments == parameters &&
+           plans_.Of(callee, Owner::kCaller).result.size() == static_cast<size_t>(result.LeafCount());
+  }
+
+  // The leaves of `callee`'s result, whose arguments are `count` operands from `first` on; kMade is what it makes.
+  static constexpr int kMade = -2;
+  Leaves ResultOf(const Step& step, const Computation* callee, size_t first, size_t count) const {
+    Leaves arguments;
+    for (size_t i = first; i < first + count; ++i)
+      arguments.insert(arguments.end(), Operand(step, i).begin(), Operand(step, i).end());
+    Leaves result;
+    for (const Origin& origin : plans_.Of(callee, Owner::kCaller).result) {
+      result.push_back(origin.kind == Origin::kNew         ? kMade
+                       : origin.kind == Origin::kParameter ? arguments[origin.leaf]
+                                                           : kFree);
+    }
+    return result;
+  }
+
+  // The result when the frame is done: of what it was given, that is left which the result is made of.
+  Leaves Made(const Leaves& pattern, const Shape& shape, const std::set<int>& given) {
+    for (const int buffer : given) {
+      if (std::ranges::find(pattern, buffer) == pattern.end()) live_ -= std::exchange(buffers_[buffer].bytes, 0);
+    }
+    const std::vector<int64_t> bytes = LeafBytes(shape);
+    Leaves leaves;
+    for (size_t i = 0; i < pattern.size(); ++i)
+      leaves.push_back(pattern[i] == kMade ? New(bytes[i]) : Share(pattern[i]));
+    return leaves;
+  }
+
+  Leaves Call(const Step& step, const Shape& shape) {
+    const Computation* callee = CalledComputations(*step.inst)[0];
+    if (!Fits(step, callee, 0, step.operands.size(), shape)) return New(shape);
+    const std::set<int> given = Given(step);
+    NoteFrame(callee, BytesOf(given));
+    return Made(ResultOf(step, callee, 0, step.operands.size()), shape, given);
+  }
+
+  // One branch runs; what the branches do not agree on is made.
+  Leaves Conditional(const Step& step) {
+    const Shape& shape = step.inst->shape();
+    const std::vector<Computation*> branches = CalledComputations(*step.inst);
+    const std::set<int> given = Given(step);
+    Leaves pattern;
+    for (size_t b = 0; b < branches.size(); ++b) {
+      if (!Fits(step, branches[b], b + 1, 1, shape)) return New(shape);
+      NoteFrame(branches[b], BytesOf(given));
+      const Leaves of_branch = ResultOf(step, branches[b], b + 1, 1);
+      if (b == 0) pattern = of_branch;
+      for (size_t i = 0; i < pattern.size(); ++i) {
+        if (pattern[i] != of_branch[i]) pattern[i] = kMade;
+      }
+    }
+    return Made(pattern, shape, given);
+  }
+
+  // From its second round on the state is what the body made before; of the first value only that lives on which
+  // somebody else needs too, or which the body hands on.
+  Leaves While(const Step& step) {
+    const Shape& shape = step.inst->shape();
+    const WhileAttrs& attrs = step.inst->attrs<WhileAttrs>();
+    if (!Fits(step, attrs.body, 0, 1, shape)) return New(shape);
+    const std::vector<int64_t> bytes = LeafBytes(shape);
+    const std::vector<Origin>& origins = plans_.Of(attrs.body, Owner::kCaller).result;
+    Leaves pattern = Operand(step, 0);
+    std::set<int> given = Given(step);
+    int64_t state = 0;
+    for (size_t i = 0; i < pattern.size(); ++i) {
+      if (origins[i].kind == Origin::kParameter && origins[i].leaf == static_cast<int>(i)) {
+        given.erase(pattern[i]);
+        continue;
+      }
+      pattern[i] = kMade;
+      state += bytes[i];
+    }
+    const Rehearsed& body = plans_.Of(attrs.body, Owner::kLoop);
+    const Rehearsed& condition = plans_.Of(attrs.condition, Owner::kCaller);
+    NoteCallee(body);
+    NoteCallee(condition);
+    Note(live_ - BytesOf(given) + std::max(body.bytes, state + condition.bytes));
+    return Made(pattern, shape, given);
+  }
+
+  // ((operands), result, ...); once all operands are bound, the first and the others are zeros that nobody reads.
+  Leaves Started(const Step& step) {
+    const Shape& shape = step.inst->shape();
+    if (step.operands.size() != CalledComputations(*step.inst)[0]->parameters().size()) return New(shape);
+    Leaves leaves;
+    for (size_t i = 0; i < shape.elements().size(); ++i) {
+      const Shape& element = shape.element(static_cast<int64_t>(i));
+      const Leaves more = i == 1 ? Call(step, element) : New(element);
+      leaves.insert(leaves.end(), more.begin(), more.end());
+    }
+    return leaves;
+  }
+
+  Leaves TakeElement(const Step& step) {
+    Leaves& tuple = slots_[step.operands[0].slot];
+    const int64_t first = step.inst->operand(0).shape().FirstLeaf(step.inst->tuple_index());
+    Leaves taken;
+    for (int64_t i = first; i < first + step.inst->shape().LeafCount(); ++i)
+      taken.push_back(std::exchange(tuple[i], kFree));
+    return taken;
+  }
+
+  Leaves Do(const Step& step) {
+    const Instruction& inst = *step.inst;
+    if (step.take_element) return TakeElement(step);
+    switch (inst.opcode()) {
+      case Opcode::kConstant: return Leaves(inst.shape().LeafCount(), kFree);
+      case Opcode::kCall:
+      case Opcode::kFusion: return Call(step, inst.shape());
+      case Opcode::kConditional: return Conditional(step);
+      case Opcode::kWhile: return While(step);
+      case Opcode::kAsyncStart: return Started(step);
+      case Opcode::kTuple: {
+        Leaves leaves;
+        for (size_t i = 0; i < step.operands.size(); ++i) {
+          const Leaves more = Share(Operand(step, i));
+          leaves.insert(leaves.end(), more.begin(), more.end());
+        }
+        return leaves;
+      }
+      case Opcode::kGetTupleElement: return Share(Element(step, inst.tuple_index()));
+      case Opcode::kCopyDone: return Share(Element(step, 0));
+      case Opcode::kAsyncDone:
+      case Opcode::kAllGatherDone:
+      case Opcode::kCollectivePermuteDone: return Share(Element(step, 1));
+      case Opcode::kReshape:
+      case Opcode::kOptimizationBarrier:
+      case Opcode::kDomain:
+      case Opcode::kAddDependency:
+      case Opcode::kAllReduceDone: return Share(Operand(step, 0));
+      case Opcode::kAsyncUpdate:
+        if (step.operands.size() > 1) break;
+        return Share(Operand(step, 0));
+      case Opcode::kCopyStart: {
+        Leaves leaves = Share(Operand(step, 0));
+        const Leaves source = Share(Operand(step, 0));
+        leaves.insert(leaves.end(), source.begin(), source.end());
+        leaves.push_back(New(inst.shape().element(2).ByteSize()));
+        return leaves;
+      }
+      case Opcode::kCopy:
+        if (inst.shape().IsArray() && inst.shape().type() != inst.operand(0).shape().type()) break;
+        return Share(Operand(step, 0));
+      case Opcode::kDynamicUpdateSlice:
+        if (!step.dynamic && inst.operand(0).shape().IsArray()) return {InPlaceOf(step, 0)};
+        break;
+      case Opcode::kScatter: {
+        if (step.dynamic) break;
+        Leaves leaves;
+        for (size_t i = 0; i < step.operands.size() / 2; ++i) leaves.push_back(InPlaceOf(step, i));
+        return leaves;
+      }
+      default:
+        if (inst.Is(kElementwise) && inst.shape().IsArray() && !step.dynamic) return Elementwise(step);
+        break;
+    }
+    return New(inst.shape());
+  }
+
+  Plans& plans_;
+  const Computation& computation_;
+  const Program& program_;
+  std::vector<Leaves> slots_;
+  std::vector<Buffer> buffers_;
+  int64_t live_ = 0;
+  Rehearsed result_;
+};
+
+void Plans::Add(const Computation& computation) {
+  for (const Owner owner : {Owner::kCaller, Owner::kComputation})
+    known_[{&computation, owner}] = Rehearsal(*this, computation, owner).Run();
+  // The body of a loop has one parameter, of the shape of its root.
+  const auto parameters = computation.parameters();
+  if (parameters.size() == 1 && parameters[0]->shape().LeafCount() == computation.root().shape().LeafCount())
+    known_[{&computation, Owner::kLoop}] = Rehearsal(*this, computation, Owner::kLoop).Run();
+}
+
+bool RunsFrames(Opcode opcode) {
+  return opcode == Opcode::kCall || opcode == Opcode::kFusion || opcode == Opcode::kWhile ||
+         opcode == Opcode::kConditional || opcode == Opcode::kAsyncStart;
+}
+
+}  // namespace
+
+Peak PlannedPeak(const Computation& computation) {
+  // Callees first.
+  Plans plans;
+  std::vector<std::pair<const Computation*, bool>> stack = {{&computation, false}};
+  std::set<const Computation*> seen;
+  while (!stack.empty()) {
+    const auto [current, opened] = stack.back();
+    stack.pop_back();
+    if (opened) {
+      plans.Add(*current);
+      continue;
+    }
+    if (!seen.insert(current).second) continue;
+    stack.push_back({current, true});
+    for (const Instruction* inst : current->Instructions()) {
+      if (!RunsFrames(inst->opcode())) continue;
+      for (const Computation* callee : CalledComputations(*inst)) stack.push_back({callee, false});
+    }
+  }
+  const Rehearsed& entry = plans.Of(&computation, Owner::kCaller);
+  Peak peak = {entry.bytes, entry.largest};
+  for (const Instruction* parameter : computation.parameters()) peak.bytes += parameter->shape().ByteSize();
+  return peak;
+}
+
+}  // namespace hlo

@@ -1,0 +1,328 @@
+// The plan of memory against what a run really has at once.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <set>
+#include <string>
+
+#include "base/text.h"
+#include "driver/load.h"
+#include "interp/arguments.h"
+#include "interp/interpreter.h"
+#include "ir/literal_memory.h"
+#include "tests/interp_values.h"
+
+namespace hlo {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Beyond what is there before: the arguments count, as in the plan.
+struct Measured {
+  int64_t planned = 0, real = 0;
+};
+
+Result<Measured> Measure(const Module& module, const std::vector<Literal>& args) {
+  int64_t arguments = 0;
+  for (const Literal& arg : args) arguments += arg.shape().ByteSize();
+  ResetPeakLiteralBytes();
+  const int64_t before = LiveLiteralBytes();
+  TRY(Interpret(module, args));
+  return Measured{PeakBytes(module.entry()), PeakLiteralBytes() - before + arguments};
+}
+
+// What is live at once, worked out by hand; in values of `unit` bytes.
+struct Example {
+  const char* name;
+  const char* text;
+  double values;
+};
+constexpr int64_t kUnit = 64 * 64 * 4;
+
+// Counters and single rows beside the values.
+constexpr double kSmall = 0.05;
+
+const Example kExamples[] = {
+    {"ChainInPlace", R"(HloModule m
+ENTRY main {
+  i = f32[64,64] iota(), iota_dimension=0
+  a = f32[64,64] negate(i)
+  b = f32[64,64] sine(a)
+  c = f32[64,64] add(b, b)
+  ROOT d = f32[64,64] negate(c)
+})",
+     // add(b, b) needs its operand twice: it does not write over it.
+     2},
+    {"ChainOfProducts", R"(HloModule m
+ENTRY main {
+  x = f32[64,64] parameter(0)
+  a = f32[64,64] transpose(x), dimensions={1,0}
+  b = f32[64,64] transpose(a), dimensions={1,0}
+  c = f32[64,64] transpose(b), dimensions={1,0}
+  ROOT d = f32[64,64] transpose(c), dimensions={1,0}
+})",
+     3},
+    {"KeptUntilTheEnd", R"(HloModule m
+ENTRY main {
+  x = f32[64,64] parameter(0)
+  a = f32[64,64] transpose(x), dimensions={1,0}
+  b = f32[64,64] transpose(a), dimensions={1,0}
+  c = f32[64,64] transpose(b), dimensions={1,0}
+  d = f32[64,64] transpose(c), dimensions={1,0}
+  ROOT e = f32[64,64] add(a, d)
+})",
+     // x, a, and two neighbours.
+     4},
+    {"TupleTakenApart", R"(HloModule m
+ENTRY main {
+  x = f32[64,64] parameter(0)
+  a = f32[64,64] transpose(x), dimensions={1,0}
+  b = f32[64,64] negate(x)
+  pair = (f32[64,64], f32[64,64]) tuple(a, b)
+  held = (f32[64,64], f32[64,64]) opt-barrier(pair)
+  first = f32[64,64] get-tuple-element(held), index=0
+  c = f32[64,64] transpose(first), dimensions={1,0}
+  d = f32[64,64] transpose(c), dimensions={1,0}
+  second = f32[64,64] get-tuple-element(held), index=1
+  ROOT e = f32[64,64] subtract(d, second)
+})",
+     // x, b and two of the chain: `first` goes when c is there.
+     4},
+    {"LoopOfOneParameter", R"(HloModule m
+more {
+  s = (s32[], f32[64,64]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(3)
+  ROOT r = pred[] compare(i, n), direction=LT
+}
+body {
+  s = (s32[], f32[64,64]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  v = f32[64,64] get-tuple-element(s), index=1
+  a = f32[64,64] transpose(v), dimensions={1,0}
+  b = f32[64,64] dot(v, a), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  ROOT r = (s32[], f32[64,64]) tuple(next, b)
+}
+ENTRY main {
+  x = f32[64,64] parameter(0)
+  zero = s32[] constant(0)
+  init = (s32[], f32[64,64]) tuple(zero, x)
+  ROOT loop = (s32[], f32[64,64]) while(init), condition=more, body=body
+})",
+     // From the second round on: x, which is the caller's, and v, a and b.
+     4},
+    {"LoopHandsOnTheWeights", R"(HloModule m
+more {
+  s = (s32[], f32[64,64], f32[64,64]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(3)
+  ROOT r = pred[] compare(i, n), direction=LT
+}
+body {
+  s = (s32[], f32[64,64], f32[64,64]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  w = f32[64,64] get-tuple-element(s), index=1
+  v = f32[64,64] get-tuple-element(s), index=2
+  a = f32[64,64] dot(v, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  ROOT r = (s32[], f32[64,64], f32[64,64]) tuple(next, w, a)
+}
+ENTRY main {
+  w = f32[64,64] parameter(0)
+  v = f32[64,64] iota(), iota_dimension=0
+  zero = s32[] constant(0)
+  init = (s32[], f32[64,64], f32[64,64]) tuple(zero, w, v)
+  loop = (s32[], f32[64,64], f32[64,64]) while(init), condition=more, body=body
+  last = f32[64,64] get-tuple-element(loop), index=2
+  ROOT r = f32[64,64] transpose(last), dimensions={1,0}
+})",
+     3},
+    {"LoopWritesInPlace", R"(HloModule m
+more {
+  s = (s32[], f32[64,64]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(3)
+  ROOT r = pred[] compare(i, n), direction=LT
+}
+body {
+  s = (s32[], f32[64,64]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  zero = s32[] constant(0)
+  row = f32[1,64] iota(), iota_dimension=1
+  v = f32[64,64] get-tuple-element(s), index=1
+  written = f32[64,64] dynamic-update-slice(v, row, i, zero)
+  ROOT r = (s32[], f32[64,64]) tuple(next, written)
+}
+ENTRY main {
+  x = f32[64,64] parameter(0)
+  zero = s32[] constant(0)
+  init = (s32[], f32[64,64]) tuple(zero, x)
+  ROOT loop = (s32[], f32[64,64]) while(init), condition=more, body=body
+})",
+     // x, and what is written.
+     2},
+    {"LoopTakesWhatDies", R"(HloModule m
+more {
+  v = f32[64,64] parameter(0)
+  corner = f32[1,1] slice(v), slice={[0:1], [0:1]}
+  one = f32[] reshape(corner)
+  n = f32[] constant(100)
+  ROOT r = pred[] compare(one, n), direction=LT
+}
+body {
+  v = f32[64,64] parameter(0)
+  a = f32[64,64] transpose(v), dimensions={1,0}
+  b = f32[64,64] transpose(a), dimensions={1,0}
+  c = f32[64,64] constant({...})
+  ROOT r = f32[64,64] add(b, c)
+}
+ENTRY main {
+  one = f32[] constant(1)
+  x = f32[64,64] broadcast(one), dimensions={}
+  ROOT loop = f32[64,64] while(x), condition=more, body=body
+})",
+     2},
+    {"Conditional", R"(HloModule m
+light {
+  v = (f32[64,64], f32[64,64]) parameter(0)
+  x = f32[64,64] get-tuple-element(v), index=0
+  w = f32[64,64] get-tuple-element(v), index=1
+  a = f32[64,64] negate(x)
+  ROOT r = (f32[64,64], f32[64,64]) tuple(a, w)
+}
+heavy {
+  v = (f32[64,64], f32[64,64]) parameter(0)
+  x = f32[64,64] get-tuple-element(v), index=0
+  w = f32[64,64] get-tuple-element(v), index=1
+  a = f32[64,64] transpose(x), dimensions={1,0}
+  b = f32[64,64] dot(x, a), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  c = f32[64,64] dot(a, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  ROOT r = (f32[64,64], f32[64,64]) tuple(c, w)
+}
+ENTRY main {
+  x = f32[64,64] parameter(0)
+  w = f32[64,64] parameter(1)
+  which = s32[] constant(1)
+  pair = (f32[64,64], f32[64,64]) tuple(x, w)
+  ROOT r = (f32[64,64], f32[64,64]) conditional(which, pair, pair), branch_computations={light, heavy}
+})",
+     // x and w are the caller's; a, b and c. w is handed on by both branches.
+     5},
+    {"Fusion", R"(HloModule m
+fused {
+  x = f32[64,64] parameter(0)
+  y = f32[64,64] parameter(1)
+  a = f32[64,64] transpose(x), dimensions={1,0}
+  b = f32[64,64] transpose(a), dimensions={1,0}
+  ROOT c = f32[64,64] add(b, y)
+}
+ENTRY main {
+  x = f32[64,64] iota(), iota_dimension=0
+  y = f32[64,64] iota(), iota_dimension=1
+  ROOT r = f32[64,64] fusion(x, y), kind=kLoop, calls=fused
+})",
+     // y and two neighbours of the chain: what is given to the fusion goes with its last use there.
+     3},
+    {"FusionOfWhatIsKept", R"(HloModule m
+fused {
+  x = f32[64,64] parameter(0)
+  a = f32[64,64] transpose(x), dimensions={1,0}
+  b = f32[64,64] transpose(a), dimensions={1,0}
+  ROOT c = f32[64,64] transpose(b), dimensions={1,0}
+}
+ENTRY main {
+  x = f32[64,64] iota(), iota_dimension=0
+  f = f32[64,64] fusion(x), kind=kLoop, calls=fused
+  ROOT r = f32[64,64] subtract(x, f)
+})",
+     3},
+    {"Async", R"(HloModule m
+wrapped {
+  x = f32[64,64] parameter(0)
+  ROOT a = f32[64,64] transpose(x), dimensions={1,0}
+}
+ENTRY main {
+  x = f32[64,64] parameter(0)
+  start = ((f32[64,64]), f32[64,64], u32[]) async-start(x), calls=wrapped
+  done = f32[64,64] async-done(start)
+  ROOT r = f32[64,64] transpose(done), dimensions={1,0}
+})",
+     // x, the result, and the operands that the start's value names once more.
+     3},
+};
+
+class Planned : public testing::TestWithParam<Example> {};
+
+TEST_P(Planned, PeakIsWhatIsLive) {
+  std::string text = GetParam().text;
+  if (const size_t at = text.find("constant({...})"); at != std::string::npos) {
+    // A constant is the module's, and costs a run nothing.
+    std::string row = "{1", rows;
+    for (int i = 1; i < 64; ++i) row += ",1";
+    row += "}";
+    for (int i = 0; i < 64; ++i) rows += (i == 0 ? "" : ",") + row;
+    text.replace(at, 15, "constant({" + rows + "})");
+  }
+  const auto module = ParseText(text);
+  ASSERT_NE(module, nullptr);
+  const auto measured = Measure(*module, RandomArguments(*module));
+  ASSERT_TRUE(measured.has_value()) << measured.error().message();
+  const double planned = static_cast<double>(measured->planned) / kUnit;
+  const double real = static_cast<double>(measured->real) / kUnit;
+  EXPECT_NEAR(planned, GetParam().values, kSmall);
+  EXPECT_NEAR(real, GetParam().values, kSmall);
+}
+
+INSTANTIATE_TEST_SUITE_P(, Planned, testing::ValuesIn(kExamples),
+                         [](const auto& param) { return std::string(param.param.name); });
+
+// Of whole programs too; a loop that turns once, a branch that is not taken need less.
+TEST(PlannedPeak, HoldsForModels) {
+  if (!fs::exists("testdata/models")) GTEST_SKIP() << "run from the project's folder";
+  for (const char* const name : {"muladd_reduce", "mlp_train_f32", "mlp_train_bf16", "lstm_infer", "poisson_jacobi",
+                                 "vae_sample", "cifar10_train", "gpt2_infer"}) {
+    const auto module = LoadModule(Str("testdata/models/", name, ".hlo"));
+    ASSERT_TRUE(module.has_value()) << name;
+    const auto args = MakeArguments(**module);
+    ASSERT_TRUE(args.has_value()) << name;
+    const auto measured = Measure(**module, *args);
+    ASSERT_TRUE(measured.has_value()) << name << ": " << measured.error().message();
+    EXPECT_LE(static_cast<double>(measured->real), 1.02 * static_cast<double>(measured->planned)) << name;
+    EXPECT_LE(static_cast<double>(measured->planned), 1.5 * static_cast<double>(measured->real)) << name;
+  }
+}
+
+// What they need for themselves beside operands and result is not planned.
+const std::set<std::string> kMoreThanPlanned = {
+    "convolution_sparse.hlo",       // A sparse operand with its zeros.
+    "custom-call-convolution.hlo",  // What a library's call stands for: instructions with values of their own.
+    "custom-call-gemm-f8.hlo",
+    "custom-call-norm.hlo",
+};
+
+// Whatever an op needs for itself is planned, or small beside operands and result.
+TEST(PlannedPeak, HoldsForOps) {
+  if (!fs::exists("testdata/interp")) GTEST_SKIP() << "run from the project's folder";
+  int runs = 0;
+  for (const auto& entry : fs::directory_iterator("testdata/interp")) {
+    const std::string path = entry.path().string();
+    if (kMoreThanPlanned.contains(entry.path().filename().string())) continue;
+    const auto module = LoadModule(path);
+    if (!module || !DeviceCount(**module) || *DeviceCount(**module) != 1) continue;
+    const auto args = MakeArguments(**module);
+    ASSERT_TRUE(args.has_value()) << path;
+    const auto measured = Measure(**module, *args);
+    if (!measured) continue;  // An error at run time, or an op that is not supported.
+    ++runs;
+    EXPECT_LE(static_cast<double>(measured->real), 1.5 * static_cast<double>(measured->planned)) << path;
+  }
+  EXPECT_GT(runs, 100);
+}
+
+}  // namespace
+}  // namespace hlo
