@@ -77,14 +77,17 @@ void DataflowCheck::Fail(const Instruction& where, std::span<const gpu::LoopStep
 DataflowCheck::Leaf DataflowCheck::LeafOf(const Shape& shape, const Literal& literal) {
   const int64_t bytes = shape.ByteSize();
   if (bytes == 0) return {0, 0};
-  if (!shape.HasDefaultLayout()) {
+  Leaf leaf;
+  if (shape.HasDefaultLayout()) {
+    leaf.bits = HashOf(literal.raw(), bytes);
+  } else {
     std::vector<std::byte> memory(bytes);
     gpu::ToLayout(shape, literal.raw(), memory.data());
-    return {HashOf(memory.data(), bytes), 0};
+    leaf.bits = HashOf(memory.data(), bytes);
   }
-  Leaf leaf = {HashOf(literal.raw(), bytes), 0};
-  if (shape.IsScalar() && shape.type() == PrimitiveType::kPred) leaf.number = static_cast<int32_t>(literal.GetInt(0));
-  if (shape.IsScalar() && shape.type() == PrimitiveType::kS32) leaf.number = static_cast<int32_t>(literal.GetInt(0));
+  // A reshape, which moves no bytes, may make a scalar of it.
+  const bool selects = shape.type() == PrimitiveType::kPred || shape.type() == PrimitiveType::kS32;
+  if (selects && shape.NumElements() == 1) leaf.number = static_cast<int32_t>(literal.GetInt(0));
   return leaf;
 }
 

@@ -36,10 +36,10 @@ class DataflowCheck {
   int64_t operands() const { return operands_; }
 
  private:
-  // An array: its bits, and its number when it is a scalar that control flow can ask for (pred, s32).
+  // An array: its bits, and its number when it is one pred or s32, which may select a branch.
   struct Leaf {
-    uint64_t bits;
-    int32_t number;
+    uint64_t bits = 0;
+    int32_t number = 0;
   };
   using Value = std::vector<Leaf>;  // In the order of ForEachLeaf.
 
