@@ -208,7 +208,7 @@ Value Convert(Value a, Type type) {
   if (int64_t bits; type == Type::kIndex && ConstantOf(a, &bits) && IsInteger(from)) return a.builder().Index(bits);
   if (type == Type::kPred) return a != 0;
   if (from == Type::kF64 && IsSmallFloat(type)) return NarrowDouble(a, type);
-  const bool via_f32 = IsSmallFloat(from) && type != Type::kF32;
+  const bool via_f32 = (IsSmallFloat(from) && type != Type::kF32) || (from == Type::kPred && IsSmallFloat(type));
   const bool via_f64 = IsSmallFloat(type) && IsInteger(from);  // Every 32-bit integer is an f64.
   if (via_f32) return Convert(Convert(a, Type::kF32), type);
   if (via_f64) return Convert(Convert(a, Type::kF64), type);
