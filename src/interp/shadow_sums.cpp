@@ -851,7 +851,8 @@ Result<ShadowValue> Scatter(Context& context, const Instruction& inst, Operands 
       Rule::Take(totals[destination[u]], add.value[u], add.Bound(u), add.Likely(u));
       ++terms[destination[u]];
     }
-    const Closing close(context, inst, combiner, *std::ranges::max_element(terms) + 1);
+    const int64_t most = terms.empty() ? 0 : *std::ranges::max_element(terms);
+    const Closing close(context, inst, combiner, most + 1);
     Sink sink(inst.shape(), context.Held(inst), false);
     for (size_t i = 0; i < totals.size(); ++i) {
       if (terms[i] == 0) {
