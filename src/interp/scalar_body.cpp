@@ -142,8 +142,9 @@ Status ScalarBody::Run(const std::byte* const* in, std::byte* const* out, int64_
     const Step& step = steps_[i];
     const std::byte* operands[ElementwiseOp::kMaxOperands] = {};
     for (int j = 0; j < step.operand_count; ++j) operands[j] = place(step.operands[j]);
-    // The last step may write the only result in place: nothing is read afterwards.
-    const bool last = outputs_.size() == 1 && i + 1 == steps_.size() && outputs_[0].kind == Source::kRegister;
+    // The last step may write the only result in place: nothing is read afterwards. It may also be a dead one.
+    const bool last = outputs_.size() == 1 && i + 1 == steps_.size() && outputs_[0].kind == Source::kRegister &&
+                      outputs_[0].index == static_cast<int64_t>(i);
     step.op.Run(operands, last ? out[0] : registers + i * kRegisterBytes, count);
     if (last) return {};
   }
