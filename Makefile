@@ -28,7 +28,7 @@ FUZZ_TARGETS := $(sort $(wildcard tests/fuzz/*.cpp))
 OBJECTS := $(SOURCES:%.cpp=$(BUILD)/%.o)
 TOOL_OBJECTS := $(TOOL_SOURCES:%.cpp=$(BUILD)/%.o)
 TEST_OBJECTS := $(TEST_SOURCES:%.cpp=$(BUILD)/%.o)
-LINKS := hlo-run hlo-opt hlo-inspect
+LINKS := hlo-run hlo-opt hlo-inspect hlo-fuzz
 
 all: $(BUILD)/bin/hlo  ## Build the program, build/bin/hlo, and its links
 .DEFAULT_GOAL := all
@@ -105,6 +105,11 @@ run-tests: all $(BUILD)/bin/hlo-test
 
 golden: all $(BUILD)/bin/hlo-test  ## Rewrite the expectations in testdata/; read the diff before committing
 	HLO=$(BUILD)/bin HLO_UPDATE_GOLDEN=1 $(BUILD)/bin/hlo-test --gtest_brief=1 --gtest_filter='Golden/*$(T)*'
+
+N ?= 200
+SEED ?= 0
+diff: all  ## Random modules through every oracle: N=200 from SEED=0
+	$(BUILD)/bin/hlo-fuzz --count=$(N) --seed=$(SEED)
 
 golden-check: $(BUILD)/bin/hlo-test  ## The interpreter against XLA:CPU's results in $(CORPUS)/golden and of the programs in $(CORPUS)/corpus
 	@mkdir -p $(BUILD)/golden
@@ -201,4 +206,4 @@ install: all  ## Copy the program and its links below PREFIX
 clean:  ## Remove what was built
 	rm -rf $(BUILD) build-asan build-fuzz compile_commands.json
 
-.PHONY: all help deps demo test run-tests fuzz golden golden-check test-exhaustive test-inject kernel-check verifier-coverage asan gpu-check bench bench-interp bench-parse corpus models lint tidy format dist install clean
+.PHONY: all help deps demo test run-tests fuzz diff golden golden-check test-exhaustive test-inject kernel-check verifier-coverage asan gpu-check bench bench-interp bench-parse corpus models lint tidy format dist install clean

@@ -31,6 +31,7 @@ constexpr CommandRow kCommands[] = {
     {"fmt", FmtCommand, "lay HLO text out anew, comments kept"},
     {"check", CheckCommand, "parse and verify only: one line a file"},
     {"lsp", LspCommand, "a language server, for editors"},
+    {"fuzz", FuzzCommand, "random modules through every oracle"},
     {"ops", OpsCommand, "which opcode is supported where"},
     {"doctor", DoctorCommand, "what works on this machine, and why not"},
     {"help", HelpCommand, "help [COMMAND|CODE]: what a command takes, what a diagnostic code means"},

@@ -1,0 +1,320 @@
+// hlo fuzz: random modules through every oracle.
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "driver/fuzz.h"
+#include "tools/command.h"
+#include "tools/flags.h"
+#include "tools/module_flags.h"
+
+namespace hlo {
+namespace {
+
+// Seconds of processor time for one module; a module of the usual size takes a tenth of one.
+constexpr int kCpuSeconds = 60, kWallSeconds = 600;
+constexpr int64_t kChunk = 50;
+
+struct FuzzFlags {
+  GrowOptions grow;
+  RunOptions run;
+  LogFlags log;
+  std::string mode = "grow", save;
+  std::vector<std::string> inject;
+  int64_t seed = 0, count = 100;
+  bool print = false, stats = false;
+};
+
+FlagSet MakeFlags(FuzzFlags* f) {
+  FlagSet flags("hlo-fuzz", "[flags]",
+                "Grow random modules, valid by construction, and put each through every oracle: the verifier, printing "
+                "and reading, the interpreter with 1 and 2 threads, kernels on the host with and without the passes. "
+                "Exit 1 when there is a finding.",
+                {"hlo fuzz --count=1000 --seed=1", "hlo fuzz --focus=scatter,gather --count=200 --stats",
+                 "hlo fuzz --seed=17 --count=1 --print | hlo-run -"});
+  flags.Group("What grows");
+  flags.Choice("mode", &f->mode, {"grow"}, "grow: new modules, op by op");
+  flags.Int("seed", &f->seed, "of the first module; the next has the next number");
+  flags.Int("count", &f->count, "modules", 1);
+  flags.String("ops", &f->grow.ops, "RE", "only opcodes whose name matches, and what these need");
+  flags.List("focus", &f->grow.focus, "OP", "opcodes that grow twenty times as often");
+  flags.Int("max_instructions", &f->grow.max_instructions, "of an entry, about", 1);
+  flags.Int("max_elems", &f->grow.max_elems, "of one value", 1);
+  flags.Int("depth", &f->grow.depth, "of loops, branches and calls in each other");
+  flags.Group("Output");
+  flags.Bool("print", &f->print, "print the modules instead of judging them");
+  flags.String("save", &f->save, "DIR", "keep findings as DIR/SEED/module.hlo, cmd and log");
+  flags.Bool("stats", &f->stats, "a table of what grew, by opcode and element type");
+  AddLogFlags(flags, &f->log);
+  flags.Group("Testing hlokit itself");
+  flags.Repeated("inject", &f->inject, "KIND:NAME:FAULT", "plant a fault, as in hlo-run; it should be found");
+  return flags;
+}
+
+struct Finding {
+  uint64_t seed = 0;
+  FuzzFinding finding;
+};
+
+struct Totals {
+  int64_t modules = 0, instructions = 0, unsupported = 0, inconclusive = 0, limits = 0;
+  std::map<std::string, int64_t> reasons;  // By kind.
+  FuzzCells cells;
+  std::vector<Finding> findings;
+};
+
+GrowOptions OptionsOf(const FuzzFlags& f, uint64_t seed) {
+  GrowOptions options = f.grow;
+  options.seed = seed;
+  return options;
+}
+
+// One field a line: children send what they found through a pipe.
+void Send(FILE* out, char kind, const std::string& text) {
+  std::fprintf(out, "%c%s\n", kind, Escaped(text).c_str());
+  std::fflush(out);
+}
+
+// Signals that end the child, should a module take too long; the parent tells by them what happened.
+void SetTimeLimits() {
+  itimerval cpu{};
+  cpu.it_value.tv_sec = kCpuSeconds;
+  setitimer(ITIMER_PROF, &cpu, nullptr);
+  alarm(kWallSeconds);
+}
+
+[[noreturn]] void Child(const FuzzFlags& f, uint64_t first, uint64_t end, int to_parent) {
+  FILE* const out = fdopen(to_parent, "w");
+  for (uint64_t seed = first; seed < end; ++seed) {
+    Send(out, 'B', Str(seed));
+    SetTimeLimits();
+    const GrowOptions options = OptionsOf(f, seed);
+    const auto module = Grow(options);
+    const FuzzOutcome outcome = CheckAll(*module, GrownText(*module, options), seed, f.run);
+    for (const FuzzFinding& finding : outcome.findings) Send(out, 'F', Str(finding.oracle, "\t", finding.what));
+    for (const std::string& reason : outcome.unsupported) Send(out, 'U', reason);
+    for (const std::string& reason : outcome.inconclusive) Send(out, 'I', reason);
+    for (const std::string& reason : outcome.limits) Send(out, 'L', reason);
+    for (const auto& [cell, times] : outcome.cells)
+      Send(out, 'C', Str(static_cast<int>(cell.first), " ", static_cast<int>(cell.second), " ", times));
+    Send(out, 'E', Str(outcome.instructions));
+  }
+  std::_Exit(0);
+}
+
+void SaveFinding(const FuzzFlags& f, const Finding& finding) {
+  const GrowOptions options = OptionsOf(f, finding.seed);
+  const std::string folder = Str(f.save, "/", finding.seed);
+  const std::string command = ReplayCommand(options) + "\n";
+  // A crash while growing would be one here too.
+  const bool grows = finding.finding.what.find("while growing") == std::string::npos;
+  const auto saved = [&]() -> Status {
+    TRY(MakeDirectories(folder));
+    TRY(WriteFile(folder + "/cmd", command));
+    TRY(WriteFile(folder + "/log", Str(finding.finding.oracle, ": ", finding.finding.what, "\n")));
+    if (grows) TRY(WriteFile(folder + "/module.hlo", GrownText(*Grow(options), options)));
+    return {};
+  }();
+  if (!saved) std::fprintf(stderr, "hlo-fuzz: %s\n", saved.error().message().c_str());
+}
+
+void Found(const FuzzFlags& f, uint64_t seed, FuzzFinding found, Totals* totals) {
+  totals->findings.push_back({seed, std::move(found)});
+  const Finding& finding = totals->findings.back();
+  std::printf("[%s] seed %llu: %s\n  replay: %s\n", finding.finding.oracle.c_str(),
+              static_cast<unsigned long long>(seed), finding.finding.what.c_str(),
+              ReplayCommand(OptionsOf(f, seed)).c_str());
+  std::fflush(stdout);
+  if (!f.save.empty()) SaveFinding(f, finding);
+}
+
+// What children say, a line at a time: `last` is the seed that they began with last.
+struct Reader {
+  const FuzzFlags& f;
+  Totals* totals;
+  uint64_t last;
+  bool judging = false;
+
+  void Line(const std::string& line) {
+    const std::string text = line.substr(1);
+    int64_t number = 0;
+    switch (line[0]) {
+      case 'B':
+        ParseInt(text, &number);
+        last = static_cast<uint64_t>(number);
+        judging = true;
+        break;
+      case 'E':
+        ParseInt(text, &number);
+        totals->instructions += number;
+        ++totals->modules;
+        judging = false;
+        break;
+      case 'F': {
+        const size_t tab = text.find("\\t");
+        Found(f, last, {text.substr(0, tab), text.substr(tab + 2)}, totals);
+        break;
+      }
+      case 'U':
+        ++totals->unsupported;
+        ++totals->reasons[Str("unsupported  ", KindOf(text))];
+        break;
+      case 'I':
+        ++totals->inconclusive;
+        ++totals->reasons[Str("inconclusive ", KindOf(text))];
+        break;
+      case 'L':
+        ++totals->limits;
+        ++totals->reasons[Str("limit        ", KindOf(text))];
+        break;
+      case 'C': {
+        const std::vector<std::string_view> parts = Split(text, ' ');
+        int64_t opcode = 0, type = 0;
+        if (parts.size() != 3 || !ParseInt(parts[0], &opcode) || !ParseInt(parts[1], &type) ||
+            !ParseInt(parts[2], &number))
+          break;
+        totals->cells[{static_cast<Opcode>(opcode), static_cast<PrimitiveType>(type)}] += number;
+        break;
+      }
+      default: break;
+    }
+  }
+};
+
+std::string HowItEnded(int status, const std::string& words) {
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGPROF)
+    return Str("took more than ", kCpuSeconds, " s of processor time");
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM) return Str("took more than ", kWallSeconds, " s");
+  const std::string how = WIFSIGNALED(status) ? strsignal(WTERMSIG(status)) : Str("exit ", WEXITSTATUS(status));
+  return words.empty() ? how : Str(how, ": ", words);
+}
+
+// What the child wrote on stderr, at the end.
+std::string LastWords(FILE* file) {
+  std::string text;
+  std::rewind(file);
+  char chunk[4096];
+  for (size_t count; (count = std::fread(chunk, 1, sizeof chunk, file)) > 0;) text.append(chunk, count);
+  const std::string_view words = Trim(text);
+  return Escaped(words.substr(0, 400));
+}
+
+// Judges [first, end) in a child, or as far as it gets. The seed to go on with.
+Result<uint64_t> RunChunk(const FuzzFlags& f, uint64_t first, uint64_t end, Totals* totals) {
+  int ends[2];
+  FILE* const words = std::tmpfile();
+  if (words == nullptr || pipe(ends) != 0)
+    FAIL(DeviceError("A011", Str("cannot start a child: ", std::strerror(errno))));
+  std::fflush(nullptr);
+  const pid_t child = fork();
+  if (child == 0) {
+    close(ends[0]);
+    dup2(fileno(words), STDERR_FILENO);
+    Child(f, first, end, ends[1]);
+  }
+  close(ends[1]);
+  Reader reader{f, totals, first};
+  std::string bytes;
+  char chunk[4096];
+  for (ssize_t count; (count = read(ends[0], chunk, sizeof chunk)) > 0;) {
+    bytes.append(chunk, static_cast<size_t>(count));
+    size_t at = 0;
+    for (size_t line; (line = bytes.find('\n', at)) != std::string::npos; at = line + 1)
+      reader.Line(bytes.substr(at, line - at));
+    bytes.erase(0, at);
+  }
+  close(ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  const std::string last_words = LastWords(words);
+  std::fclose(words);
+  if (child < 0) FAIL(DeviceError("A011", "cannot start a child"));
+  if (!reader.judging) return reader.last + 1;
+  ++totals->modules;
+  Found(f, reader.last, {"crash", HowItEnded(status, last_words)}, totals);
+  return reader.last + 1;
+}
+
+void PrintStats(const FuzzCells& cells) {
+  std::map<Opcode, std::map<PrimitiveType, int64_t>> rows;
+  for (const auto& [cell, count] : cells) rows[cell.first][cell.second] += count;
+  for (const auto& [opcode, types] : rows) {
+    std::string row;
+    for (const auto& [type, count] : types) row += Str("  ", type, " ", count);
+    std::printf("  %-24s%s\n", std::string(ToString(opcode)).c_str(), row.c_str());
+  }
+  std::printf("%zu cells of opcode and element type\n", cells.size());
+}
+
+void PrintSummary(const Totals& totals) {
+  std::vector<std::pair<int64_t, std::string>> reasons;
+  for (const auto& [reason, count] : totals.reasons) reasons.emplace_back(count, reason);
+  std::sort(reasons.begin(), reasons.end(),
+            [](const auto& a, const auto& b) { return a.first != b.first ? a.first > b.first : a.second < b.second; });
+  for (const auto& [count, reason] : reasons) std::printf("%6lld  %s\n", static_cast<long long>(count), reason.c_str());
+  std::map<std::string, std::pair<int64_t, uint64_t>> kinds;  // How often, the first seed.
+  for (const Finding& finding : totals.findings) {
+    auto& [count, seed] = kinds[Str("[", finding.finding.oracle, "] ", KindOf(finding.finding.what))];
+    if (count++ == 0) seed = finding.seed;
+  }
+  if (!kinds.empty()) std::printf(" times  first seed  finding\n");
+  for (const auto& [kind, seen] : kinds)
+    std::printf("%6lld  %10llu  %s\n", static_cast<long long>(seen.first), static_cast<unsigned long long>(seen.second),
+                kind.c_str());
+  std::printf(
+      "%lld modules, %lld instructions: %zu findings; runs: %lld unsupported, %lld inconclusive, %lld over a limit\n",
+      static_cast<long long>(totals.modules), static_cast<long long>(totals.instructions), totals.findings.size(),
+      static_cast<long long>(totals.unsupported), static_cast<long long>(totals.inconclusive),
+      static_cast<long long>(totals.limits));
+}
+
+}  // namespace
+
+Result<ExitCode> FuzzCommand(Args args) {
+  FuzzFlags f;
+  FlagSet flags = MakeFlags(&f);
+  const std::vector<std::string> positionals = TRY(ParseAll(flags, args));
+  if (flags.help_asked()) {
+    std::fputs(flags.Help().c_str(), stdout);
+    return ExitCode::kOk;
+  }
+  if (!positionals.empty())
+    FAIL(UsageError("F002", Str("hlo-fuzz takes no file, found '", Escaped(positionals[0]), "'")));
+  TRY(CheckGrowOptions(f.grow));
+  f.run.pipeline = TRY(PipelineOf({}, f.inject));
+  for (const std::string& fault : f.inject) {
+    if (fault.starts_with("pass:")) continue;
+    TRY(gpu::CheckFault(fault));
+    f.run.inject = fault;
+  }
+  TRY(Apply(f.log));
+  const auto first = static_cast<uint64_t>(f.seed), end = first + static_cast<uint64_t>(f.count);
+  if (f.print) {
+    for (uint64_t seed = first; seed < end; ++seed) {
+      const GrowOptions options = OptionsOf(f, seed);
+      std::printf("%s%s", seed > first ? "// -----\n" : "", GrownText(*Grow(options), options).c_str());
+    }
+    return ExitCode::kOk;
+  }
+  Totals totals;
+  Progress progress;
+  progress.Stage("fuzzing");
+  for (uint64_t seed = first; seed < end;) {
+    seed = TRY(RunChunk(f, seed, std::min(end, seed + kChunk), &totals));
+    progress.Step(static_cast<int64_t>(seed - first), f.count, Str("module, ", totals.findings.size(), " findings;"));
+  }
+  progress.Clear();
+  if (f.stats) PrintStats(totals.cells);
+  PrintSummary(totals);
+  return totals.findings.empty() ? ExitCode::kOk : ExitCode::kNo;
+}
+
+}  // namespace hlo
