@@ -158,9 +158,11 @@ Value EmitSinh(Value x) {
   });
 }
 
-// Rounds to fewer bits in the type's own encoding. Source: spec/ops.md, reduce-precision.
+// Rounds to fewer bits in the type's own encoding. As many bits of exponent as the type has change nothing: subnormals
+// stay. Source: spec/ops.md, reduce-precision.
 Value EmitReducePrecision(const Instruction& inst, Value x) {
   const auto& attrs = inst.attrs<ReducePrecisionAttrs>();
+  const int own_exponent = x.type() == Type::kF64 ? 11 : x.type() == Type::kF16 ? 5 : 8;
   return InWide(x, [&](Value w) {
     const bool is_double = w.type() == Type::kF64;
     const int source_mantissa = is_double ? 52 : 23, source_exponent = is_double ? 11 : 8;
@@ -173,7 +175,7 @@ Value EmitReducePrecision(const Instruction& inst, Value x) {
       bits = bits + (last + ((int64_t{1} << (dropped - 1)) - 1));
       bits = bits & Like(bits, ~((int64_t{1} << dropped) - 1));
     }
-    if (attrs.exponent_bits < source_exponent) {
+    if (attrs.exponent_bits < own_exponent) {
       const int64_t bias = (int64_t{1} << (attrs.exponent_bits - 1)) - 1,
                     source_bias = (int64_t{1} << (source_exponent - 1)) - 1;
       const Value exponent =
