@@ -210,17 +210,6 @@ Error UnsupportedCall(const Instruction& inst, std::string_view what) {
                            " is not supported by the interpreter"));
 }
 
-std::string ConfigTextOf(const Instruction& inst) {
-  const std::string_view raw = inst.common().backend_config.text;
-  if (raw.size() < 2 || raw.front() != '"') return std::string(raw);
-  std::string text;
-  for (size_t i = 1; i + 1 < raw.size(); ++i) {
-    if (raw[i] == '\\' && i + 2 < raw.size()) ++i;
-    text += raw[i];
-  }
-  return text;
-}
-
 bool IsKnownCustomCall(const Instruction& inst) { return Find(inst) != nullptr; }
 
 Result<Literal> EvalCustomCall(Evaluation& e) {

@@ -12,8 +12,6 @@ namespace hlo {
 
 // U007 at the instruction: the target is known, but `what` is not supported.
 Error UnsupportedCall(const Instruction& inst, std::string_view what);
-// backend_config as it was before printing: without the quotes of a string.
-std::string ConfigTextOf(const Instruction& inst);
 
 // library_calls.cpp. Results beyond those that a target defines are workspace: zeros.
 Result<Literal> CallMatmul(Evaluation& e);    // __cublas$gemm, __cublas$lt$matmul

@@ -15,6 +15,7 @@
 #include "interp/contraction.h"
 #include "interp/custom_call.h"
 #include "interp/elements.h"
+#include "ir/fusion.h"
 #include "ir/module.h"
 
 namespace hlo {
@@ -105,7 +106,7 @@ class Call {
       if (IsInteger(type)) scalars_.push_back(e.operands[i].GetInt(0));
     }
     for (size_t i = matrices; i < e.operands.size(); ++i) arrays_.push_back(&e.operands[i]);
-    std::string_view text = text_ = ConfigTextOf(e.inst);
+    std::string_view text = text_ = ConfigText(e.inst);
     if (text.starts_with('{')) text = text.substr(1, text.size() - 2);
     for (const std::string_view field : Split(text, ',')) {
       const size_t equals = field.find('=');
@@ -602,7 +603,7 @@ Result<Literal> CallCusolverCholesky(Evaluation& e) {
   const Dims& dims = e.operands[0].shape().dims();
   if (dims[dims.size() - 1] != dims[dims.size() - 2]) FAIL(UnsupportedCall(e.inst, "of matrices that are not square"));
   // Without a configuration: lower.
-  const std::string text = ConfigTextOf(e.inst);
+  const std::string text = ConfigText(e.inst);
   const auto config = ReadJson(text.empty() ? "{\"lower\":true}" : text);
   if (!config) FAIL(UnsupportedCall(e.inst, Str("whose backend_config is no JSON: ", config.error().message())));
   const Shape& shape = e.inst.shape();

@@ -8,6 +8,7 @@
 #include "base/json_reader.h"
 #include "base/text.h"
 #include "interp/custom_call.h"
+#include "ir/fusion.h"
 #include "ir/module.h"
 
 namespace hlo {
@@ -15,7 +16,7 @@ namespace {
 
 // The configuration of a call: proto-JSON, where absent fields are zero or empty.
 Result<JsonValue> ConfigOf(const Instruction& inst, std::string_view key) {
-  const std::string text = ConfigTextOf(inst);
+  const std::string text = ConfigText(inst);
   if (text.empty()) return JsonValue();
   const auto config = ReadJson(text);
   if (!config) FAIL(UnsupportedCall(inst, Str("whose backend_config is no JSON: ", config.error().message())));

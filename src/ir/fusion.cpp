@@ -8,18 +8,6 @@
 namespace hlo {
 namespace {
 
-// backend_config may be written as an object or as a string that holds one.
-std::string ConfigText(const Instruction& inst) {
-  const std::string_view raw = inst.common().backend_config.text;
-  if (raw.size() < 2 || raw.front() != '"') return std::string(raw);
-  std::string text;
-  for (size_t i = 1; i + 1 < raw.size(); ++i) {
-    if (raw[i] == '\\' && i + 2 < raw.size()) ++i;
-    text += raw[i];
-  }
-  return text;
-}
-
 // [begin, end) of the value of a key in a flat object, quotes included.
 std::optional<std::pair<size_t, size_t>> FindValue(const std::string& text, std::string_view key) {
   const std::string quoted = Str('"', key, '"');
@@ -197,6 +185,17 @@ double InstructionCost(const Instruction& inst) {
     case Opcode::kGather: return 4;
     default: return 1;
   }
+}
+
+std::string ConfigText(const Instruction& inst) {
+  const std::string_view raw = inst.common().backend_config.text;
+  if (raw.size() < 2 || raw.front() != '"') return std::string(raw);
+  std::string text;
+  for (size_t i = 1; i + 1 < raw.size(); ++i) {
+    if (raw[i] == '\\' && i + 2 < raw.size()) ++i;
+    text += raw[i];
+  }
+  return text;
 }
 
 std::optional<std::string> ConfigValue(const Instruction& inst, std::string_view key) {

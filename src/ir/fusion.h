@@ -77,6 +77,8 @@ bool StandsAlone(Opcode opcode);
 // Rough cost of one element of the result, in adds; 0 for what only moves or names elements.
 double InstructionCost(const Instruction& inst);
 
+// backend_config, which may be written as an object or as a string that holds one, without that string's escapes.
+std::string ConfigText(const Instruction& inst);
 // backend_config as a flat JSON object. The value as written without its quotes; nullopt when there is no such key.
 std::optional<std::string> ConfigValue(const Instruction& inst, std::string_view key);
 void SetConfigValue(Instruction& inst, std::string_view key, std::string_view value);  // As a JSON string.
