@@ -198,6 +198,33 @@ void FillBases(const Contraction& c, int64_t group, int64_t row, int64_t rows, s
   for (int64_t r = 0; r < rows; ++r) c.left_bases(group, row + r, bases.data() + r * c.positions);
 }
 
+// One result, term by term. `bases`: of its row.
+Bounds OneResult(const Contraction& c, const Operand& left, const Operand& right, const SumRule& rule, double overflow,
+                 const int64_t* bases, int64_t right_base) {
+  const int64_t run = static_cast<int64_t>(c.left_offset.size());
+  double value = 0, exact = 0, finite = 0, sizes = 0, likely = 0;
+  bool open = false;
+  for (int64_t k = 0; k < c.terms; ++k) {
+    const int64_t base = bases[k / run], b = right_base + c.right_term[k];
+    // Whether padding is left out or is zeros that are multiplied is the implementation's business.
+    if (base < 0) {
+      open |= !std::isfinite(right.value()[b]);
+      continue;
+    }
+    const int64_t a = base + c.left_offset[k % run];
+    const double product = left.value()[a] * right.value()[b];
+    value += product;
+    exact += std::fabs(product);
+    if (std::isfinite(product)) finite += std::fabs(product);
+    sizes += std::fabs(left.sizes()[a] * right.sizes()[b]);
+    likely += std::fabs(left.likely()[a] * right.likely()[b]);
+  }
+  // An infinity among the terms, and the others may come to the other one on their way.
+  open |= std::isinf(value) && finite >= overflow;
+  if (open) return {value, kUndetermined, kUndetermined};
+  return Finished(rule, overflow, value, exact, sizes, likely);
+}
+
 // Every result.
 void MultiplyAll(const Contraction& c, const Operand& left, const Operand& right, const SumRule& rule, double overflow,
                  const Output& out) {
@@ -226,6 +253,13 @@ void MultiplyAll(const Contraction& c, const Operand& left, const Operand& right
         const int64_t at = c.result_row(group, row + r);
         for (int64_t n = 0; n < columns; ++n) {
           const int64_t i = r * kBlock + n;
+          // Padding took part as zeros above.
+          if (!std::isfinite(blocks[0]->values[i])) {
+            const int64_t right_base = c.right_group[group] + c.right_column[column + n];
+            out.Put(at + c.result_column[group * c.columns + column + n],
+                    OneResult(c, left, right, rule, overflow, packing->bases.data() + r * c.positions, right_base));
+            continue;
+          }
           out.Put(at + c.result_column[group * c.columns + column + n],
                   Finished(rule, overflow, blocks[0]->values[i], blocks[0]->sizes[i], sizes[i], likely_sizes[i]));
         }
@@ -239,7 +273,6 @@ void MultiplyWanted(const Contraction& c, const Operand& left, const Operand& ri
                     double overflow, const Mask& wanted, const Output& out) {
   ParallelFor(c.groups * c.rows, 16, [&](int64_t begin, int64_t end) {
     std::vector<int64_t> bases(c.positions);
-    const int64_t run = static_cast<int64_t>(c.left_offset.size());
     for (int64_t task = begin; task < end; ++task) {
       const int64_t group = task / c.rows, row = task % c.rows;
       c.left_bases(group, row, bases.data());
@@ -251,18 +284,7 @@ void MultiplyWanted(const Contraction& c, const Operand& left, const Operand& ri
           continue;
         }
         const int64_t right_base = c.right_group[group] + c.right_column[n];
-        double value = 0, exact = 0, sizes = 0, likely = 0;
-        for (int64_t k = 0; k < c.terms; ++k) {
-          const int64_t base = bases[k / run];
-          if (base < 0) continue;
-          const int64_t a = base + c.left_offset[k % run], b = right_base + c.right_term[k];
-          const double product = left.value()[a] * right.value()[b];
-          value += product;
-          exact += std::fabs(product);
-          sizes += std::fabs(left.sizes()[a] * right.sizes()[b]);
-          likely += std::fabs(left.likely()[a] * right.likely()[b]);
-        }
-        out.Put(index, Finished(rule, overflow, value, exact, sizes, likely));
+        out.Put(index, OneResult(c, left, right, rule, overflow, bases.data(), right_base));
       }
     }
   });
