@@ -72,10 +72,11 @@ bool IsWrapped(const Instruction& wrapped, const Instruction& index) {
   return false;
 }
 
-// The dimension of the operand that dimension `dim` of what moves it is; -1: none, or not one.
+// The dimension of the operand that dimension `dim` of what moves it is; -1: none, or not one. The value of a pad is
+// asked for the dimension of what is padded, which it does not have.
 int64_t OperandDim(const Instruction& inst, int64_t dim) {
-  if (dim < 0) return -1;
   const Shape &from = inst.operand(0).shape(), &to = inst.shape();
+  if (dim < 0 || dim >= to.rank()) return -1;
   switch (inst.opcode()) {
     case Opcode::kTranspose: return inst.attrs<DimensionsAttrs>().dimensions[dim];
     case Opcode::kBroadcast: {
