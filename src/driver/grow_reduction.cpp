@@ -61,11 +61,16 @@ Computation& ArgMax(Grower& g, PrimitiveType type, ComparisonDirection direction
     Instruction& best_at = g.Parameter(Shape::Scalar(kS32));
     Instruction& value = g.Parameter(Shape::Scalar(type));
     Instruction& value_at = g.Parameter(Shape::Scalar(kS32));
-    Instruction& better = g.Add(Opcode::kCompare, {&best, &value}, CompareAttrs{direction});
+    Instruction* better = &g.Add(Opcode::kCompare, {&best, &value}, CompareAttrs{direction});
+    // NaN stays, as JAX has it: else what comes out depends on what is combined first.
+    if (IsFloat(type)) {
+      Instruction& is_nan = g.Add(Opcode::kCompare, {&best, &best}, CompareAttrs{ComparisonDirection::kNe});
+      better = &g.Add(Opcode::kOr, {better, &is_nan});
+    }
     Instruction& equal = g.Add(Opcode::kCompare, {&best, &value}, CompareAttrs{ComparisonDirection::kEq});
     Instruction& earlier = g.Add(Opcode::kCompare, {&best_at, &value_at}, CompareAttrs{ComparisonDirection::kLt});
-    Instruction& keep = g.Add(Opcode::kOr, {&better, &g.Add(Opcode::kAnd, {&equal, &earlier})});
-    Instruction& result = g.Add(Opcode::kSelect, {&better, &best, &value});
+    Instruction& keep = g.Add(Opcode::kOr, {better, &g.Add(Opcode::kAnd, {&equal, &earlier})});
+    Instruction& result = g.Add(Opcode::kSelect, {better, &best, &value});
     g.computation().SetRoot(g.computation().AddTuple({&result, &g.Add(Opcode::kSelect, {&keep, &best_at, &value_at})}));
   });
 }

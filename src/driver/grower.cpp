@@ -80,10 +80,7 @@ std::vector<int64_t> Chance::SortedSample(int64_t limit, int64_t count) {
 }
 
 Grower::Grower(Module& module, const GrowOptions& options)
-    : chance(options.seed * 0x2545F4914F6CDD1D + kGrowVersion),
-      module_(module),
-      options_(options),
-      steps_left_(2'000'000) {
+    : chance(options.seed * 0x2545F4914F6CDD1D + 1), module_(module), options_(options), steps_left_(2'000'000) {
   wide_ = chance.Percent(25);
 }
 
