@@ -52,8 +52,11 @@ FlagSet MakeFlags(RunFlags* f) {
   flags.String("reference", &run->reference_file, "FILE",
                "expected outputs, .npz or a snapshot, instead of a reference run");
   flags.Choice(
-      "compare_mode", &run->compare_mode, {"auto", "local", "widened", "tolerance", "bitwise"},
-      "local: each kernel within derived bounds; widened: the passes; auto: both; tolerance, bitwise: the outputs");
+      "compare_mode", &run->compare_mode,
+      {"auto", "local", "widened", "exact", "ensemble", "all", "tolerance", "bitwise"},
+      "local: each kernel within derived bounds; widened: the passes; auto: both; exact: on integers that nothing "
+      "rounds; ensemble: is the difference what roundings do, else suspect; all: these four; tolerance, bitwise: the "
+      "outputs");
   flags.Double("abs_error_bound", &f->abs_bound, "selects tolerance; bad when beyond both bounds");
   flags.Alias("atol", "abs_error_bound");
   flags.Double("rel_error_bound", &f->rel_bound, "as above");

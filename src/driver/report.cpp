@@ -87,6 +87,22 @@ std::string AlsoWrong(const LocalSummary& local, const std::string& culprit) {
   return Str("  also wrong: '", Join(std::span(others).first(shown), "', '"), "'", rest, "\n");
 }
 
+std::string ExactText(const ExactSummary& exact) {
+  std::string out = Str(exact.verdict == Verdict::kMatch      ? "MATCH"
+                        : exact.verdict == Verdict::kMismatch ? "MISMATCH"
+                                                              : "INCONCLUSIVE",
+                        "  ");
+  if (exact.bound > 0) out += Str("on integers up to ", exact.bound, ": ");
+  if (!exact.reason.empty()) return out + exact.reason;
+  out += Str(Counted(exact.instructions, "instruction"), exact.instructions == 1 ? " rounds" : " round",
+             " nothing, so the results must be equal");
+  return out + (exact.zeros_have_signs ? "" : ", signs of zeros aside");
+}
+
+std::string EnsembleText(const EnsembleResult& ensemble) {
+  return Str(!ensemble.unsupported.empty() ? "" : ensemble.suspect ? "SUSPECT  " : "MATCH  ", ToString(ensemble));
+}
+
 std::string DevicesText(const DevicesSummary& devices) {
   const int64_t count = devices.replicas * devices.partitions;
   std::string out = devices.partitions == 1 ? Counted(count, "replica")
@@ -155,6 +171,8 @@ std::string ReportText(const RunReport& report) {
   if (report.local) out += Str("  local    ", LocalText(*report.local), "\n");
   if (report.dataflow) out += Str("  dataflow ", DataflowText(*report.dataflow), "\n");
   if (!report.widened.empty()) out += Str("  passes   ", report.widened, "\n");
+  if (report.exact) out += Str("  exact    ", ExactText(*report.exact), "\n");
+  if (report.ensemble) out += Str("  ensemble ", EnsembleText(*report.ensemble), "\n");
   out += report.profile + report.literals;
   out += report.verdict;
   if (!report.detail.empty()) out += Str("  ", report.detail);
@@ -241,6 +259,16 @@ std::string ReportJson(const RunReport& report) {
   if (!report.widened.empty()) {
     json.Key("passes").Open('{').Key("verdict").Value(VerdictText(report.widened_verdict, ""));
     json.Key("text").Value(report.widened).Close('}');
+  }
+  if (report.exact) {
+    json.Key("exact").Open('{').Key("verdict").Value(VerdictText(report.exact->verdict, ""));
+    json.Key("bound").Value(report.exact->bound).Key("instructions").Value(report.exact->instructions);
+    json.Key("zeros_have_signs").Value(report.exact->zeros_have_signs).Key("reason").Value(report.exact->reason);
+    json.Close('}');
+  }
+  if (report.ensemble) {
+    json.Key("ensemble");
+    WriteJson(json, *report.ensemble);
   }
   if (report.ends) {
     json.Key("outputs");

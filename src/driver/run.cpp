@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "driver/arguments.h"
 #include "driver/dump_compiled.h"
+#include "driver/exact_check.h"
 #include "driver/optimize.h"
 #include "driver/pass_check.h"
 #include "driver/run_check.h"
@@ -129,8 +130,8 @@ void SetVerdict(RunReport* report, Verdict verdict, std::string_view reason) {
   report->exit = ExitCodeOf(verdict);
 }
 
-// The verdict from what `local` and `widened` found.
-void Judge(RunReport* report) {
+// The verdict from what `local` and `widened` found; the ensemble has a say where it is asked alone.
+void Judge(RunReport* report, bool only_ensemble) {
   const int64_t outputs = report->ends ? static_cast<int64_t>(report->ends->outputs.size()) : 0;
   report->detail = Str(outputs, outputs == 1 ? " output" : " outputs");
   if (report->ends)
@@ -141,6 +142,12 @@ void Judge(RunReport* report) {
     return;
   }
   if (report->ends_decide) return;
+  if (report->ensemble && report->ensemble->unsupported.empty())
+    report->detail += Format("; ensemble r %.2g", report->ensemble->worst());
+  if (only_ensemble && !report->ensemble->unsupported.empty())
+    return SetVerdict(report, Verdict::kInconclusive, Str("no ensemble: ", report->ensemble->unsupported));
+  if (only_ensemble && report->ensemble->suspect)
+    return SetVerdict(report, Verdict::kInconclusive, "suspect: roundings do not account for the results");
   if (report->widened_verdict != Verdict::kMatch)
     return SetVerdict(report, Verdict::kInconclusive, "the passes could not be judged");
   if (!report->local) return SetVerdict(report, Verdict::kMatch, "");
@@ -377,7 +384,11 @@ Result<RunReport> RunModule(const std::string& path, const RunOptions& options, 
   Feeds feeds;
   if (!options.infeed.empty()) feeds.in = TRY(ReadNpz(options.infeed));
   const InterpretOptions interpret = InterpreterOptions(options, feeds);
-  RunArguments arguments = TRY(PrepareArguments(*module, options, reference_wanted || interpreter_only, interpret));
+  const std::string& mode = options.compare_mode;
+  const bool wants_exact = mode == "exact" && (reference_wanted || !options.reference_file.empty());
+  RunArguments arguments =
+      wants_exact ? TRY(PrepareExact(*module, options, interpret, &report.exact.emplace()))
+                  : TRY(PrepareArguments(*module, options, reference_wanted || interpreter_only, interpret));
   report.inputs = arguments.description;
   report.times.reference = arguments.reference_ms;
   report.non_finite_outputs = arguments.non_finite_share;
@@ -420,25 +431,38 @@ Result<RunReport> RunModule(const std::string& path, const RunOptions& options, 
   if (!expected) return report;
 
   begin = Clock::now();
-  const std::string& mode = options.compare_mode;
-  report.ends_decide = mode == "tolerance" || mode == "bitwise";
+  report.ends_decide = mode == "tolerance" || mode == "bitwise" || mode == "exact";
   report.ends = mode == "bitwise" ? CompareBitwise(*expected, *outputs, options.compare)
                                   : CompareTolerance(*expected, *outputs, options.tolerance, options.compare);
   const bool replicas_differ = report.exit == ExitCode::kNo;
-  if (report.ends_decide && !replicas_differ) SetVerdict(&report, report.ends->verdict, report.ends->reason);
-  if (!interpreter_only && (mode == "auto" || mode == "local")) {
+  if (mode == "exact") {
+    progress.Stage("checking");
+    TRY(JudgeExact(optimized.get(), arguments, *expected, *outputs, options, &report));
+    const std::string& why = report.exact->reason;
+    if (!replicas_differ) SetVerdict(&report, report.exact->verdict, why.empty() ? "" : "exact: " + why);
+  } else if (report.ends_decide && !replicas_differ) SetVerdict(&report, report.ends->verdict, report.ends->reason);
+  if (!interpreter_only && (mode == "auto" || mode == "local" || mode == "all")) {
     progress.Stage("checking");
     TRY(CheckRun(*executable, *device, arguments.values, options, progress, &report));
   }
   // A wrong kernel says nothing of the passes, so both are looked at; the first wrong thing in the order of work is
   // named.
-  if (!interpreter_only && (mode == "auto" || mode == "widened")) {
+  if (!interpreter_only && (mode == "auto" || mode == "widened" || mode == "all")) {
     progress.Stage("checking the passes");
     TRY(CheckPasses(*module, *optimized, arguments.values, options, progress, &report.widened, &report.widened_verdict,
                     &report.culprit));
   }
+  if (mode == "ensemble" || mode == "all") {
+    progress.Stage("interpreting with other roundings");
+    EnsembleOptions ensemble = {.seed = static_cast<uint64_t>(options.seed), .interpret = interpret};
+    report.ensemble = TRY(CompareEnsemble(*module, arguments.values, *outputs, ensemble));
+  }
+  if (mode == "all" && !interpreter_only) {
+    progress.Stage("checking on exact numbers");
+    TRY(RunExact(*module, *optimized, *executable, options, interpret, &report));
+  }
   report.times.check = MillisecondsSince(begin);
-  if (!replicas_differ) Judge(&report);
+  if (!replicas_differ) Judge(&report, mode == "ensemble");
   return report;
 }
 

@@ -20,6 +20,7 @@
 #include "driver/watch.h"
 #include "gpu/runtime/executable.h"
 #include "interp/compare.h"
+#include "interp/ensemble.h"
 #include "passes/pipeline.h"
 
 namespace hlo {
@@ -29,7 +30,7 @@ struct RunOptions {
   std::string platform = "auto";               // interpreter, cpu, cuda[:N], auto
   std::string reference_platform = "default";  // default, interpreter, none
   std::string reference_file;                  // .npz of expected outputs; selects `tolerance`
-  std::string compare_mode = "auto";           // auto, local, widened, tolerance, bitwise
+  std::string compare_mode = "auto";           // auto, local, widened, exact, ensemble, all, tolerance, bitwise
   std::optional<Tolerance> tolerance;          // Of `tolerance`; empty: the table by type.
   CompareOptions compare;
   int64_t work_limit = 2'000'000'000;
@@ -86,6 +87,15 @@ struct LocalSummary {
   std::set<std::string> wrong;         // Steps that broke their bounds.
 };
 
+// Of `exact`: see exact_check.h.
+struct ExactSummary {
+  int64_t bound = 0;  // The largest number among made-up arguments; 0: they were given.
+  int64_t instructions = 0;
+  bool zeros_have_signs = false;  // Else +0 and -0 are equal: the order of additions decides.
+  std::string reason;             // What rounds; empty: nothing.
+  Verdict verdict = Verdict::kMatch;
+};
+
 // What happened between them: see dataflow_check.h.
 struct DataflowSummary {
   int64_t steps = 0;     // Executions of steps, in loops too.
@@ -130,9 +140,11 @@ struct RunReport {
   std::vector<PlantedFault> planted;
   std::vector<CustomCallStub> stubs;  // Of targets that the module calls.
   std::optional<Comparison> ends;     // Outputs against the reference's.
-  bool ends_decide = false;           // compare_mode tolerance or bitwise.
+  bool ends_decide = false;           // compare_mode tolerance, bitwise or exact.
   std::optional<LocalSummary> local;
   std::optional<DataflowSummary> dataflow;
+  std::optional<ExactSummary> exact;
+  std::optional<EnsembleResult> ensemble;
   std::string widened;  // What the comparison of the passes found; empty when it did not run.
   Verdict widened_verdict = Verdict::kMatch;
   Culprit culprit;

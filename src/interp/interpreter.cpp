@@ -154,8 +154,12 @@ class Runner {
       default: break;
     }
     if (step.handler == nullptr) return Meet(frame, step);
+    // Handlers may write to the operands.
+    std::vector<Literal> kept;
+    if (options_.perturb) kept.assign(operands.begin(), operands.end());
     Evaluation evaluation = {inst, operands, session_};
     auto value = step.handler(evaluation);
+    if (options_.perturb && value) TRY(options_.perturb(inst, kept, *value));
     if (!value) return std::unexpected(std::move(value).error());
     operands_.clear();
     return Finish(frame, step, std::move(*value));

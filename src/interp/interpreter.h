@@ -33,6 +33,9 @@ struct InterpretOptions {
   // After each executed instruction, in order of execution, with its value; called computations too, but not the scalar
   // bodies of reduce and its like.
   std::function<void(const Instruction&, const Literal&)> on_value;
+  // Changes the value of an instruction that computes, before anything sees it: a run with other roundings
+  // (ensemble.h).
+  std::function<Status(const Instruction&, std::span<const Literal> operands, Literal& value)> perturb;
   // Before iteration `iteration` (from 0) of a while: its state. After the last one it is not called.
   std::function<void(const Instruction& loop, int64_t iteration, const Literal& state)> on_iteration;
   // Value `number` (from 0) of the infeed, of the shape of the data that `infeed` reads; null: there is none, [R007].

@@ -38,6 +38,7 @@ Result<std::unique_ptr<ScalarBody>> ScalarBody::Make(const Computation& computat
   body->computation_ = &computation;
   body->options_ = options;
   body->options_.on_value = nullptr;
+  body->options_.perturb = nullptr;
   body->options_.on_iteration = nullptr;
   body->options_.given = nullptr;
   body->nesting_ = nesting;

@@ -1,0 +1,29 @@
+// Comparators `exact` and `ensemble` (spec/testing.md 4 C, D) over a run.
+#ifndef HLO_DRIVER_EXACT_CHECK_H_
+#define HLO_DRIVER_EXACT_CHECK_H_
+
+#include "base/result.h"
+#include "driver/arguments.h"
+#include "driver/progress.h"
+#include "driver/run.h"
+#include "gpu/runtime/executable.h"
+
+namespace hlo {
+
+// Arguments with which nothing is rounded, if there are any: integers up to 8, and as long as something is, up to half
+// as many. With another profile, or --args, those are taken. `interpreter` as in PrepareArguments.
+Result<RunArguments> PrepareExact(const Module& module, const RunOptions& options, const InterpretOptions& interpreter,
+                                  ExactSummary* summary);
+
+// The outputs against the reference's, where `report->exact` says that they are to be equal. Null `optimized`: no passes
+// ran. Sets report->ends and, of a mismatch, the culprit.
+Status JudgeExact(const Module* optimized, const RunArguments& arguments, const Literal& expected,
+                  const Literal& outputs, const RunOptions& options, RunReport* report);
+
+// Of compare_mode=all: once more, on arguments of its own.
+Status RunExact(const Module& module, const Module& optimized, gpu::Executable& executable, const RunOptions& options,
+                const InterpretOptions& interpreter, RunReport* report);
+
+}  // namespace hlo
+
+#endif  // HLO_DRIVER_EXACT_CHECK_H_
