@@ -14,9 +14,13 @@ namespace {
 Result<Instruction*> SinkReshape(Instruction& inst, const PassContext&) {
   if (!inst.Is(kElementwise) || inst.operand_count() == 0 || !inst.shape().IsArray() || inst.Is(Opcode::kCopy))
     return nullptr;
+  // Bounds of a clamp and predicates may be scalars, which stay as they are, reshapes too.
+  const auto moves = [](const Instruction& operand) {
+    return operand.Is(Opcode::kReshape) && !operand.shape().IsScalar();
+  };
   const Instruction* first = nullptr;
   for (const Instruction* operand : inst.operands()) {
-    if (operand->Is(Opcode::kReshape)) {
+    if (moves(*operand)) {
       if (operand->UseCount() != 1) return nullptr;  // Else the reshape stays and the op has gained nothing.
       if (first != nullptr && !SameDims(first->operand(0).shape(), operand->operand(0).shape())) return nullptr;
       first = operand;
@@ -29,7 +33,7 @@ Result<Instruction*> SinkReshape(Instruction& inst, const PassContext&) {
   const Shape& dims = first->operand(0).shape();
   std::vector<Instruction*> operands;
   for (Instruction* operand : inst.operands()) {
-    if (operand->Is(Opcode::kReshape)) {
+    if (moves(*operand)) {
       operands.push_back(&operand->operand(0));
     } else if (operand->Is(Opcode::kBroadcast)) {
       operands.push_back(Step(inst, Opcode::kBroadcast, dims.WithType(operand->shape().type()), {&operand->operand(0)},
