@@ -1,4 +1,5 @@
 // hlo help CODE.
+#include <cctype>
 #include <cstdio>
 
 #include "base/text.h"
@@ -34,8 +35,10 @@ void PrintRow(std::string_view code, std::string_view explanation) {
 
 }  // namespace
 
-Result<ExitCode> HelpOnCode(const std::string& code) {
-  if (code == "codes") {
+Result<ExitCode> HelpOnCode(const std::string& asked) {
+  std::string code = asked;
+  if (!code.empty()) code[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(code[0])));
+  if (asked == "codes") {
     for (const CodeRow& row : kCodes) PrintRow(row.code, row.explanation);
     for (const VerifierRule& rule : VerifierRules()) PrintRow(rule.code, rule.text);
     return ExitCode::kOk;
@@ -49,7 +52,7 @@ Result<ExitCode> HelpOnCode(const std::string& code) {
     std::printf("%s: %s\n%s\n", code.c_str(), std::string(rule->text).c_str(), WhenSaid(rule->level));
     return ExitCode::kOk;
   }
-  FAIL(UsageError("F001", Str("no command and no diagnostic code '", Escaped(code), "'"))
+  FAIL(UsageError("F001", Str("no command and no diagnostic code '", Escaped(asked), "'"))
            .Hint("'hlo help' lists the commands, 'hlo help codes' the codes"));
 }
 

@@ -24,7 +24,7 @@ Result<ExitCode> OpsCommand(Args args);
 Result<ExitCode> DoctorCommand(Args args);
 
 // `hlo help P031`; `codes` lists them all.
-Result<ExitCode> HelpOnCode(const std::string& code);
+Result<ExitCode> HelpOnCode(const std::string& asked);
 
 }  // namespace hlo
 

@@ -1,12 +1,14 @@
 #include "base/files.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <tuple>
 
 #include "base/text.h"
 
@@ -29,23 +31,31 @@ Status WriteFile(const std::string& path, std::string_view bytes) {
   const auto fail = [&]() -> Error {
     return DeviceError("A011", Str("cannot write '", Escaped(path), "': ", std::strerror(errno)));
   };
-  if (path == "-") {
+  // Also /dev/stdout: a file that stdout goes to would be replaced, or the link itself by whoever may write to /dev.
+  if (path == "-" || path == "/dev/stdout") {
     if (!WriteAll(STDOUT_FILENO, bytes)) FAIL(fail());
     return {};
   }
-  // A device or a pipe cannot be renamed onto.
+  // What a link leads to is replaced, not the link.
   std::error_code ignored;
-  const auto kind = std::filesystem::status(path, ignored).type();
-  const bool special = kind == std::filesystem::file_type::character || kind == std::filesystem::file_type::fifo;
-  const std::string temporary = special ? path : Str(path, ".tmp", static_cast<int64_t>(getpid()));
+  const bool is_link = std::filesystem::is_symlink(path, ignored);
+  const std::filesystem::path led_to = is_link ? std::filesystem::canonical(path, ignored) : std::filesystem::path();
+  const std::string target = led_to.empty() ? path : led_to.string();
+  // A device or a pipe cannot be renamed onto.
+  struct stat before = {};
+  const bool exists = stat(target.c_str(), &before) == 0;
+  const bool special = exists && (S_ISCHR(before.st_mode) || S_ISFIFO(before.st_mode));
+  const std::string temporary = special ? path : Str(target, ".tmp", static_cast<int64_t>(getpid()));
   const int file =
       open(temporary.c_str(), special ? O_WRONLY : O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
   if (file < 0) FAIL(fail());
   const bool written = WriteAll(file, bytes);
   const int reason = errno;
+  // Who may read it stays as it was. Where that cannot be kept, as on some network drives, the bytes still count.
+  if (exists && !special) std::ignore = fchmod(file, before.st_mode & 07777);
   const bool closed = close(file) == 0;
   if (!written) errno = reason;
-  if (!written || !closed || (!special && std::rename(temporary.c_str(), path.c_str()) != 0)) {
+  if (!written || !closed || (!special && std::rename(temporary.c_str(), target.c_str()) != 0)) {
     const Error error = fail();
     if (!special) unlink(temporary.c_str());
     FAIL(error);

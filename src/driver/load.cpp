@@ -148,7 +148,8 @@ Result<std::vector<std::string>> ExpandPaths(std::span<const std::string> paths,
     if (fs::is_directory(path)) {
       std::vector<std::string> inside = ModulesIn(path);
       if (inside.empty())
-        FAIL(UsageError("F006", Str("directory '", Escaped(path), "' holds no .hlo, .txt, .pb or .pbtxt file")));
+        FAIL(UsageError("F006", Str("directory '", Escaped(path), "' holds no .hlo, .txt, .pb or .pbtxt file"))
+                 .Hint("directories in it are not searched; '*', '?' and @LIST name files of several"));
       append(std::move(inside));
       continue;
     }

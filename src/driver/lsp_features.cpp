@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "driver/format.h"
+#include "parser/attribute_rows.h"
 #include "parser/lexer.h"
 
 namespace hlo {
@@ -160,7 +161,9 @@ void AppendComputationsAbove(JsonWriter& json, Document& document, int symbol) {
 
 void AppendAttributes(JsonWriter& json, Opcode opcode) {
   for (const std::string_view name : AttributesOf(opcode)) AppendItem(json, Str(name, "="), kPropertyItem);
-  ForEachField<CommonAttrs>([&](const auto& field) { AppendItem(json, Str(field.name, "="), kPropertyItem); });
+  ForEachField<CommonAttrs>([&](const auto& field) {
+    if (TakesAttribute(opcode, field.name)) AppendItem(json, Str(field.name, "="), kPropertyItem);
+  });
   AppendItem(json, "control-predecessors=", kPropertyItem);
 }
 
@@ -181,8 +184,11 @@ void AppendRange(JsonWriter& json, const PositionMap& positions, SourceRange ran
 
 std::vector<std::string_view> AttributesOf(Opcode opcode) {
   std::vector<std::string_view> names;
-  Visit(RowOf(opcode).make_attrs(),
-        [&]<class A>(const A&) { ForEachField<A>([&](const auto& field) { names.emplace_back(field.name); }); });
+  Visit(RowOf(opcode).make_attrs(), [&]<class A>(const A&) {
+    ForEachField<A>([&](const auto& field) {
+      if (TakesAttribute(opcode, field.name)) names.emplace_back(field.name);
+    });
+  });
   return names;
 }
 
@@ -248,6 +254,8 @@ std::expected<std::string, std::string> RenameJson(Document& document, uint32_t 
   if (sibling >= 0 && sibling != at->symbol)
     return std::unexpected(Str("there is a", symbol.kind == Symbol::Kind::kInstruction ? "n " : " ", KindText(symbol),
                                " '", shown, "' already"));
+  if (index.IsUndefined(at->symbol, new_name))
+    return std::unexpected(Str("'", shown, "' is used here already, without a definition"));
   JsonWriter json;
   json.Open('{').Key("changes").Open('{').Key(document.uri()).Open('[');
   ForEachMention(document, offset, [&](const Mention& mention) {

@@ -7,6 +7,7 @@
 #include "base/utf8.h"
 #include "driver/inspect_text.h"
 #include "driver/lsp_features.h"
+#include "driver/opcode_prose.h"
 #include "ir/cost.h"
 #include "ir/source_parts.h"
 
@@ -100,7 +101,7 @@ std::string CostText(const Cost& cost) {
   return Join(parts, ", ");
 }
 
-// What the op table says of it.
+// What it does, and what the op table says of it.
 std::string OpcodeText(Opcode opcode, const HoverText& hover) {
   const OpRow& row = RowOf(opcode);
   std::vector<std::string> parts;
@@ -110,7 +111,7 @@ std::string OpcodeText(Opcode opcode, const HoverText& hover) {
   if ((row.traits & kCollective) != 0) parts.emplace_back("collective");
   if ((row.traits & kSideEffect) != 0) parts.emplace_back("kept although nothing uses it");
   parts.emplace_back((row.traits & kInferable) != 0 ? "its shape may be left out" : "its shape must be written");
-  std::string text = Str(hover.Word(row.text), ": ", Join(parts, ", "));
+  std::string text = Str(hover.Word(row.text), ": ", ProseOf(opcode), " (", Join(parts, ", "), ")");
   if (const auto attributes = AttributesOf(opcode); !attributes.empty())
     text += Str("; attributes ", hover.Words(attributes));
   return text;

@@ -1,6 +1,7 @@
 #include "driver/lsp_server.h"
 
 #include <algorithm>
+#include <deque>
 #include <expected>
 #include <map>
 #include <set>
@@ -21,6 +22,7 @@ enum RpcCode : int {
   kInvalidParams = -32602,
   kInternalError = -32603,
   kServerNotInitialized = -32002,
+  kRequestCancelled = -32800,
   kRequestFailed = -32803,
 };
 
@@ -39,7 +41,11 @@ class Server {
     documents_options_.load = options.load;
   }
 
-  void Handle(const IncomingMessage& message);
+  // A message waits its turn; what cancels it may stand among those behind it.
+  void Receive(const IncomingMessage& message);
+  bool HasWaiting() const { return !waiting_.empty(); }
+  bool HasRoom() const { return waiting_.size() < 100; }  // The rest waits in the pipe.
+  void HandleNext();
   void PublishPending();
   bool running() const { return !exited_ && !output_failed_; }
   ExitCode exit_code() const { return exited_ && stage_ == Stage::kShutDown ? ExitCode::kOk : ExitCode::kNo; }
@@ -54,7 +60,8 @@ class Server {
   static const Method kMethods[];
 
   // ---- JSON-RPC ----
-  void HandleValue(const JsonValue& message);
+  void Handle(const JsonValue& message);
+  bool IsCancelled(const JsonValue& id) const;
   void Request(const JsonValue& id, std::string_view name, const JsonValue& params);
   void Notification(std::string_view name, const JsonValue& params);
   void Send(const std::string& json) { output_failed_ = !WriteMessage(output_, form_, json) || output_failed_; }
@@ -94,6 +101,7 @@ class Server {
   DocumentOptions documents_options_;
   ClientAbilities client_;
   Stage stage_ = Stage::kStarted;
+  std::deque<Result<JsonValue>> waiting_;
   bool exited_ = false;
   bool output_failed_ = false;
   std::map<std::string, Document> documents_;  // By URI.
@@ -121,14 +129,26 @@ constexpr Server::Method Server::kMethods[] = {
 
 // ---- JSON-RPC ----------------------------------------------------------------------------------------------------
 
-void Server::Handle(const IncomingMessage& message) {
-  if (message.kind == IncomingMessage::Kind::kBad) return Respond({}, Failed(kParseError, message.text));
-  const Result<JsonValue> value = ReadJson(message.text);
-  if (!value) return Respond({}, Failed(kParseError, value.error().message()));
-  HandleValue(*value);
+void Server::Receive(const IncomingMessage& message) {
+  const bool bad = message.kind == IncomingMessage::Kind::kBad;
+  waiting_.push_back(bad ? Result<JsonValue>(std::unexpected(Rejected("", message.text))) : ReadJson(message.text));
 }
 
-void Server::HandleValue(const JsonValue& message) {
+void Server::HandleNext() {
+  const Result<JsonValue> message = std::move(waiting_.front());
+  waiting_.pop_front();
+  if (!message) return Respond({}, Failed(kParseError, message.error().message()));
+  Handle(*message);
+}
+
+bool Server::IsCancelled(const JsonValue& id) const {
+  return std::any_of(waiting_.begin(), waiting_.end(), [&](const Result<JsonValue>& message) {
+    const std::string* name = message ? (*message)["method"].String() : nullptr;
+    return name != nullptr && *name == "$/cancelRequest" && (*message)["params"]["id"].ToString() == id.ToString();
+  });
+}
+
+void Server::Handle(const JsonValue& message) {
   const std::string* name = message["method"].String();
   const JsonValue& id = message["id"];
   const bool is_request = id.String() != nullptr || id.Number().has_value();
@@ -148,7 +168,11 @@ void Server::Request(const JsonValue& id, std::string_view name, const JsonValue
     return Respond(id, Failed(kServerNotInitialized, "the first request is 'initialize'"));
   if (stage_ == Stage::kShutDown) return Respond(id, Failed(kInvalidRequest, "after 'shutdown' comes 'exit'"));
   for (const Method& method : kMethods) {
-    if (method.name == name && method.is_request) return Respond(id, (this->*method.run)(params));
+    if (method.name != name || !method.is_request) continue;
+    // These two change what later messages mean, so they are never dropped.
+    const bool changes_state = name == "initialize" || name == "shutdown";
+    if (!changes_state && IsCancelled(id)) return Respond(id, Failed(kRequestCancelled, "cancelled"));
+    return Respond(id, (this->*method.run)(params));
   }
   Respond(id, Failed(kMethodNotFound, Str("no method '", Escaped(name), "'")));
 }
@@ -380,8 +404,12 @@ ExitCode ServeLanguage(const ServerOptions& options, int input, std::FILE* outpu
   while (server.running()) {
     const IncomingMessage message = reader.Next();
     if (message.kind == IncomingMessage::Kind::kEnd) break;
-    server.Handle(message);
-    if (server.running() && !reader.HasNext()) server.PublishPending();
+    server.Receive(message);
+    while (server.running() && server.HasWaiting()) {
+      while (server.HasRoom() && reader.HasNext()) server.Receive(reader.Next());
+      server.HandleNext();
+      if (server.running() && !server.HasWaiting() && !reader.HasNext()) server.PublishPending();
+    }
   }
   return server.exit_code();
 }

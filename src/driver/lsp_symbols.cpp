@@ -344,6 +344,8 @@ void SymbolScanner::Close(Scope& scope) {
   for (const Token& token : scope.open) {
     if (const auto found = scope.defined.find(token.text); found != scope.defined.end())
       Mentioned(token, found->second);
+    else if (scope.owner >= 0) index_.open_names_.push_back({token.text, Symbol::Kind::kInstruction, scope.owner});
+    else index_.open_names_.push_back({token.text, Symbol::Kind::kComputation, module_});
   }
   for (const Token& token : scope.parameters) {
     const auto found = scope.defined.find(token.text);
@@ -386,6 +388,13 @@ int SymbolIndex::Sibling(int symbol, std::string_view name) const {
       return static_cast<int>(i);
   }
   return -1;
+}
+
+bool SymbolIndex::IsUndefined(int symbol, std::string_view name) const {
+  const Symbol& self = symbols_[symbol];
+  return std::any_of(open_names_.begin(), open_names_.end(), [&](const OpenName& open) {
+    return open.kind == self.kind && open.parent == self.parent && open.name == name;
+  });
 }
 
 bool NamesComputations(std::string_view attribute) { return NamesOf(attribute) != Names::kNothing; }

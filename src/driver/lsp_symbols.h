@@ -55,9 +55,17 @@ class SymbolIndex {
   int SymbolAt(uint32_t offset, Symbol::Kind kind) const;
   // The definition of `name` in the same scope as `symbol`; -1 when there is none.
   int Sibling(int symbol, std::string_view name) const;
+  // Whether `name` is used in the scope of `symbol` and defined nowhere in it.
+  bool IsUndefined(int symbol, std::string_view name) const;
 
  private:
   friend class SymbolScanner;
+  struct OpenName {
+    std::string_view name;
+    Symbol::Kind kind;
+    int parent;
+  };
+  std::vector<OpenName> open_names_;
   std::vector<Symbol> symbols_;
   std::vector<Mention> mentions_;
 };

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "ir/async_sugar.h"
 #include "ir/print_order.h"
+#include "ir/reserved_words.h"
 
 namespace hlo {
 namespace {
@@ -31,7 +32,7 @@ class Printer {
 
  private:
   void Name(std::string_view name) {
-    if (options_.percent) out_ += '%';
+    if (options_.percent || IsReserved(name)) out_ += '%';
     out_ += name;
   }
   void NameOf(const Instruction& inst) {
@@ -401,6 +402,11 @@ void Printer::PrintAttributes(const Instruction& inst) {
       AsyncAttrs a = inst.attrs<AsyncAttrs>();
       a.calls = nullptr;
       a.thread = AsyncAttrs().thread;
+      return PrintFields(inst, a);
+    }
+    case Opcode::kCustomCall: {  // `to_apply=f` is read as `called_computations={f}` and never written.
+      CustomCallAttrs a = inst.attrs<CustomCallAttrs>();
+      if (a.to_apply != nullptr) a.called_computations = {std::exchange(a.to_apply, nullptr)};
       return PrintFields(inst, a);
     }
     case Opcode::kCollectiveBroadcast:

@@ -33,6 +33,10 @@ constexpr auto MakeRows(std::index_sequence<I...>) {
 template <class Struct>
 inline constexpr auto kRowsOf = MakeRows<Struct>(std::make_index_sequence<decltype(Struct::Fields())::kSize>());
 
+// Some ops share the struct of their attributes without taking all of it, and two attributes that any op could have are
+// for some only.
+bool TakesAttribute(Opcode opcode, std::string_view attribute);
+
 // Null when there is none. `next` is where to look first, since printers keep the order of the rows.
 inline const AttributeRow* FindRow(std::span<const AttributeRow> rows, std::string_view name, size_t next = 0) {
   for (size_t i = next; i < rows.size(); ++i) {

@@ -33,6 +33,8 @@ constexpr Signature kSignatures[] = {
     {"#loc"sv, kMlir, kFromJax},
     {"#map"sv, kMlir, kFromJax},
     {"{ lambda "sv, "a jaxpr", kFromJax},
+    {"\xFF\xFE"sv, "UTF-16 text", "iconv -f UTF-16 -t UTF-8 makes it readable; PowerShell's '>' writes UTF-16"},
+    {"\xFE\xFF"sv, "UTF-16 text", "iconv -f UTF-16 -t UTF-8 makes it readable"},
     {"\x1F\x8B"sv, "compressed by gzip", "gunzip it first"},
     {"\xFD\x37zXZ"sv, "compressed by xz", "unxz it first"},
     {"\x28\xB5\x2F\xFD"sv, "compressed by zstd", "unzstd it first"},

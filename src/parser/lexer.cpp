@@ -8,8 +8,6 @@
 
 #include "base/text.h"
 #include "base/utf8.h"
-#include "base/word_table.h"
-#include "ir/primitive_type.h"
 
 namespace hlo {
 namespace {
@@ -70,6 +68,22 @@ const char* MatchNanPayload(const char* p) {
   return p == digits || *p != ')' ? nullptr : p + 1;
 }
 
+// Characters that look like a blank or like nothing: texts catch them on the way through editors and web pages.
+bool IsInvisible(std::string_view character) {
+  // U+00A0, U+00AD, U+2000 to U+200F, U+2028 to U+202F, U+2060, U+3000, U+FEFF.
+  if (character == "\u00A0" || character == "\u00AD" || character == "\u2060" || character == "\u3000" ||
+      character == "\uFEFF")
+    return true;
+  return (character >= "\u2000" && character <= "\u200F") || (character >= "\u2028" && character <= "\u202F");
+}
+
+// U+00A0, of two or three bytes.
+std::string CodePointText(std::string_view character) {
+  uint32_t code = static_cast<unsigned char>(character[0]) & (character.size() == 2 ? 0x1F : 0x0F);
+  for (const char c : character.substr(1)) code = code << 6 | (static_cast<unsigned char>(c) & 0x3F);
+  return Str(Format("U+%04X", code), code == 0xFEFF ? " (a byte order mark)" : "");
+}
+
 }  // namespace
 
 // By the 32 bytes: a byte is one of a word when the bit that its high half stands for is among those that its low half
@@ -112,33 +126,6 @@ const char* StringEnd(const char* begin, const char* end) {
     p += *p == '\\' ? 2 : 1;
   }
   return nullptr;
-}
-
-constexpr std::string_view kKeywords[] = {"HloModule",
-                                          "ENTRY",
-                                          "ROOT",
-                                          "true",
-                                          "false",
-                                          "inf",
-                                          "nan",
-                                          "maximal",
-                                          "replicated",
-                                          "manual",
-                                          "last_tile_dim_replicate",
-                                          "shard_as",
-                                          "shard_like",
-                                          "unknown",
-                                          "unreduced",
-                                          "FileNames",
-                                          "FunctionNames",
-                                          "FileLocations",
-                                          "StackFrames"};
-
-std::span<const std::string_view> Keywords() { return kKeywords; }
-
-bool IsReserved(std::string_view word) {
-  static constexpr WordTable<std::size(kKeywords)> kTable([](size_t i) { return kKeywords[i]; });
-  return kTable.Find(word) >= 0 || PrimitiveTypeFromText(word).has_value();
 }
 
 bool IsPlainName(std::string_view word) {
@@ -228,7 +215,9 @@ Token Lexer::Next() {
   if (c == '\0') return Fail("P001", "the text holds a NUL byte", begin, begin + 1);
   const std::string_view rest(begin, end_ - begin);
   const size_t length = std::max<size_t>(CodePointLength(rest), 1);
-  return Fail("P001", Str("unexpected character '", Escaped(rest.substr(0, length)), "'"), begin, begin + length);
+  const std::string_view character = rest.substr(0, length);
+  const std::string shown = IsInvisible(character) ? CodePointText(character) : Str("'", Escaped(character), "'");
+  return Fail("P001", Str("unexpected character ", shown), begin, begin + length);
 }
 
 Token Lexer::Word(const char* begin) {

@@ -5,11 +5,11 @@
 #include <array>
 #include <charconv>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 
 #include "base/result.h"
+#include "ir/reserved_words.h"
 
 namespace hlo {
 
@@ -120,9 +120,6 @@ inline const char* ReadInteger(const char* p, const char* end, int64_t& value) {
   return error == std::errc() ? stop : nullptr;
 }
 
-// Words that are no identifiers: keywords and element types.
-std::span<const std::string_view> Keywords();
-bool IsReserved(std::string_view word);
 // [A-Za-z_][A-Za-z0-9_.-]* and not reserved: what names something without a '%' before it.
 bool IsPlainName(std::string_view word);
 // XLA keeps "__" at the beginning of an instruction's name to itself, but for "__xla_".

@@ -20,14 +20,37 @@ constexpr auto MakeTables(const StructList<Structs...>*) {
 }
 constexpr auto kTables = MakeTables(static_cast<const AttributeStructs*>(nullptr));
 
-// V049. Source: spec/hlo-text.md 10, the ops whose attribute is result_accuracy.
+// Source: spec/hlo-text.md 10, the ops whose attribute is result_accuracy.
 bool TakesResultAccuracy(Opcode opcode) {
   const bool complex_math = RowOf(opcode).shape_rule == ShapeOfComplexUnary;
   return complex_math || opcode == Opcode::kCbrt || opcode == Opcode::kErf;
 }
 
-// Some ops share the struct of their attributes without taking all of it.
-bool Takes(Opcode opcode, std::string_view attribute) {
+constexpr int64_t kMaxTupleShapes = 1000000;
+
+int64_t CountShapes(const Shape& shape) {
+  int64_t count = 1;
+  for (const Shape& element : shape.elements()) count += CountShapes(element);
+  return count;
+}
+
+// Offset behind `begin` at which `name = ` stands, up to the end of the computation; 0 when it does not.
+uint32_t FindDefinition(std::string_view text, uint32_t begin, std::string_view name) {
+  const size_t limit = std::min(text.find("\n}", begin), text.size());
+  for (size_t at = text.find(name, begin); at != std::string_view::npos && at < limit; at = text.find(name, at + 1)) {
+    size_t after = at + name.size();
+    if (IsWordByte(text[at - 1]) || after >= text.size() || text[after] != ' ') continue;
+    while (after < text.size() && text[after] == ' ') ++after;
+    if (after < text.size() && text[after] == '=') return static_cast<uint32_t>(at);
+  }
+  return 0;
+}
+
+}  // namespace
+
+bool TakesAttribute(Opcode opcode, std::string_view attribute) {
+  if (attribute == "result_accuracy") return TakesResultAccuracy(opcode);
+  if (attribute == "parameter_replication") return opcode == Opcode::kParameter;
   static constexpr std::pair<Opcode, std::string_view> kForeign[] = {
       {Opcode::kAllGather, "to_apply"},
       {Opcode::kAllGather, "has_dynamic_root"},
@@ -62,28 +85,6 @@ bool Takes(Opcode opcode, std::string_view attribute) {
   };
   return std::find(std::begin(kForeign), std::end(kForeign), std::pair(opcode, attribute)) == std::end(kForeign);
 }
-
-constexpr int64_t kMaxTupleShapes = 1000000;
-
-int64_t CountShapes(const Shape& shape) {
-  int64_t count = 1;
-  for (const Shape& element : shape.elements()) count += CountShapes(element);
-  return count;
-}
-
-// Offset behind `begin` at which `name = ` stands, up to the end of the computation; 0 when it does not.
-uint32_t FindDefinition(std::string_view text, uint32_t begin, std::string_view name) {
-  const size_t limit = std::min(text.find("\n}", begin), text.size());
-  for (size_t at = text.find(name, begin); at != std::string_view::npos && at < limit; at = text.find(name, at + 1)) {
-    size_t after = at + name.size();
-    if (IsWordByte(text[at - 1]) || after >= text.size() || text[after] != ' ') continue;
-    while (after < text.size() && text[after] == ' ') ++after;
-    if (after < text.size() && text[after] == '=') return static_cast<uint32_t>(at);
-  }
-  return 0;
-}
-
-}  // namespace
 
 struct Reader::Pending {
   enum class Async : uint8_t { kNone, kStart, kUpdate, kDone };
@@ -479,16 +480,17 @@ bool Reader::ReadAttributes(Pending& pending) {
       seen |= bit;
       return again ? Fail("P035", Str("attribute '", name.text, "' is given twice"), name.range()) : true;
     };
-    if (const AttributeRow* row = FindRow(own, name.text); row != nullptr && Takes(pending.opcode, name.text)) {
+    if (const AttributeRow* row = FindRow(own, name.text);
+        row != nullptr && TakesAttribute(pending.opcode, name.text)) {
       if (!check_once(row - own.data())) return false;
       Advance();
       good = row->read(*this, pending.attributes.data());
     } else if (const AttributeRow* row = FindRow(common, name.text)) {
       if (!check_once(32 + (row - common.data()))) return false;
-      if (name.text == "result_accuracy" && !TakesResultAccuracy(pending.opcode))
+      const bool takes = TakesAttribute(pending.opcode, name.text);
+      if (name.text == "result_accuracy" && !takes)
         return Fail("V049", Str("'", pending.opcode, "' takes no result_accuracy"), name.range());
-      if (name.text == "parameter_replication" && pending.opcode != Opcode::kParameter)
-        return Fail("P034", Str("'", pending.opcode, "' has no attribute 'parameter_replication'"), name.range());
+      if (!takes) return Fail("P034", Str("'", pending.opcode, "' has no attribute '", name.text, "'"), name.range());
       Advance();
       if (!pending.common) pending.common.emplace();
       good = row->read(*this, &*pending.common);
@@ -515,11 +517,13 @@ bool Reader::ReadAttributes(Pending& pending) {
     } else {
       std::vector<std::string_view> known;
       for (const AttributeRow& row : own) {
-        if (Takes(pending.opcode, row.name)) known.push_back(row.name);
+        if (TakesAttribute(pending.opcode, row.name)) known.push_back(row.name);
       }
       const std::string its_own = Join(known, ", ");
       for (const auto rows : {async, common}) {
-        for (const AttributeRow& row : rows) known.push_back(row.name);
+        for (const AttributeRow& row : rows) {
+          if (TakesAttribute(pending.opcode, row.name)) known.push_back(row.name);
+        }
       }
       known.push_back("control-predecessors");
       std::erase(known, name.text);  // Of another op.
@@ -556,7 +560,8 @@ bool Reader::ReadControlPredecessors(std::vector<Instruction*>& predecessors) {
     Instruction** found = scope_->Find(token_.text);
     if (found == nullptr)
       return Fail("V267", Str("control predecessor '", token_.text, "' is not defined above"), token_.range());
-    if (*found != nullptr) predecessors.push_back(*found);
+    const bool again = std::find(predecessors.begin(), predecessors.end(), *found) != predecessors.end();
+    if (*found != nullptr && !again) predecessors.push_back(*found);
     Advance();
   } while (Take(','));
   return Expect('}', "',' or '}'");

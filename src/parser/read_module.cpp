@@ -1,5 +1,6 @@
 // The module: its header, tables, computations; and the short forms. Source: spec/hlo-text.md 2-4.
 #include <algorithm>
+#include <memory>
 #include <set>
 
 #include "base/text.h"
@@ -94,7 +95,29 @@ bool Reader::ReadHeaderAttribute(std::string_view name, SourceRange range) {
   if (name == "allow_spmd_sharding_propagation_to_parameters") return Read(header.propagation_to_parameters);
   if (name == "allow_spmd_sharding_propagation_to_output") return Read(header.propagation_to_output);
   if (name == "frontend_attributes") return Read(header.frontend_attributes);
-  if (name == "origin_recovery_table") return Read(header.origin_recovery_table);
+  if (name == "origin_recovery_table") {
+    // { {"old" {0}} : {"new"} {"older"} : {"newer"}, "HloModule ..." }: no commas between entries; kept as written.
+    const char* const begin = BeginBytes();
+    const auto array = [&] {
+      std::string ignored;
+      return token_.Is('{') ? ReadOriginTree(ignored) : FailExpected("'{' of an original array");
+    };
+    if (!Expect('{', "'{' of a table")) return false;
+    while (!token_.Is('}')) {
+      if (!array() || !Expect(':', "':'") || !array()) return false;
+      if (!Take(',')) continue;
+      const SourceRange module_range = token_.range();
+      std::string text;
+      if (!Read(text)) return false;
+      const auto module = Parse(std::make_shared<SourceText>("the module of an entry", std::move(text)),
+                                {.elided = ElidedConstants::kZeros});
+      if (!module)
+        return Fail("P037", Str("the entry's module does not parse: ", module.error().message()), module_range);
+    }
+    header.origin_recovery_table.text = std::string_view(begin, lexer_.Pointer(token_.end) - begin);
+    Advance();
+    return true;
+  }
   if (name == "debug_attributes") return Read(header.debug_attributes);
   if (name == "backend_config") return Read(header.backend_config);
   if (name == "input_output_alias") {
