@@ -30,7 +30,8 @@ std::string_view ProseOf(Opcode opcode) {
     case Opcode::kBatchNormInference: return "(operand - mean) / sqrt(variance + epsilon) * scale + offset";
     case Opcode::kBatchNormTraining: return "the batch normalized by its own mean and variance, and those two";
     case Opcode::kBitcast: return "the same bytes in memory with another shape or layout";
-    case Opcode::kBitcastConvert: return "the bits read as another type; a narrower type adds a last dimension, a wider one takes it away";
+    case Opcode::kBitcastConvert:
+      return "the bits read as another type; a narrower type adds a last dimension, a wider one takes it away";
     case Opcode::kBroadcast: return "the operand repeated; dimensions says where each of its dimensions goes";
     case Opcode::kCall: return "the result of to_apply on the operands";
     case Opcode::kCbrt: return "the cube root, of negative numbers too";
@@ -41,14 +42,16 @@ std::string_view ProseOf(Opcode opcode) {
     case Opcode::kCollectivePermute: return "each device gets the operand of its source; zeros when it has none";
     case Opcode::kCollectivePermuteDone: return "the result of a collective-permute-start";
     case Opcode::kCollectivePermuteStart: return "begins a collective-permute; collective-permute-done waits for it";
-    case Opcode::kCollectiveReduce: return "the operands of all devices of a group, combined by to_apply, on one of them";
+    case Opcode::kCollectiveReduce:
+      return "the operands of all devices of a group, combined by to_apply, on one of them";
     case Opcode::kCompare: return "whether the operands are in the relation that direction names";
     case Opcode::kComplex: return "the complex number of a real and an imaginary part";
     case Opcode::kConcatenate: return "the operands one behind the other along a dimension";
     case Opcode::kConditional: return "the result of the branch that the first operand, an index or a pred, chooses";
     case Opcode::kConstant: return "a value written in the text";
     case Opcode::kConvert: return "the same numbers in another type";
-    case Opcode::kConvolution: return "windows of the first operand multiplied by the second, the kernel, and summed over the input features";
+    case Opcode::kConvolution:
+      return "windows of the first operand multiplied by the second, the kernel, and summed over the input features";
     case Opcode::kCopy: return "the same value in memory of its own, maybe in another layout";
     case Opcode::kCopyDone: return "the result of a copy-start";
     case Opcode::kCopyStart: return "begins a copy; copy-done waits for it";
@@ -61,7 +64,8 @@ std::string_view ProseOf(Opcode opcode) {
     case Opcode::kDot: return "products summed over the contracting dimensions, for each index of the batch dimensions";
     case Opcode::kDynamicReshape: return "the elements in the same order in a shape whose sizes are operands";
     case Opcode::kDynamicSlice: return "a piece of fixed size, at indices that are operands and are clamped to fit";
-    case Opcode::kDynamicUpdateSlice: return "the first operand with a piece replaced by the second, at indices that are clamped to fit";
+    case Opcode::kDynamicUpdateSlice:
+      return "the first operand with a piece replaced by the second, at indices that are clamped to fit";
     case Opcode::kErf: return "the error function";
     case Opcode::kExp: return "e to the power of the operand";
     case Opcode::kExp2: return "2 to the power of the operand";
@@ -102,7 +106,8 @@ std::string_view ProseOf(Opcode opcode) {
     case Opcode::kRecvDone: return "what was received, and a token";
     case Opcode::kReduce: return "the elements along dimensions, combined by to_apply from an initial value on";
     case Opcode::kReducePrecision: return "rounded to fewer exponent and mantissa bits, in the same type";
-    case Opcode::kReduceScatter: return "the operands of a group, combined by to_apply; each device gets one piece of it";
+    case Opcode::kReduceScatter:
+      return "the operands of a group, combined by to_apply; each device gets one piece of it";
     case Opcode::kReduceWindow: return "the elements of each window, combined by to_apply from an initial value on";
     case Opcode::kRemainder: return "what division leaves; with the sign of the first operand";
     case Opcode::kReplicaId: return "the number of this replica";
@@ -118,7 +123,8 @@ std::string_view ProseOf(Opcode opcode) {
     case Opcode::kScan: return "to_apply along a dimension, each step from the one before";
     case Opcode::kScatter: return "the operands with slices combined by to_apply with updates, at indices";
     case Opcode::kSelect: return "where the first operand is true the second, else the third";
-    case Opcode::kSelectAndScatter: return "each window's chosen element is where the source's element is added by scatter";
+    case Opcode::kSelectAndScatter:
+      return "each window's chosen element is where the source's element is added by scatter";
     case Opcode::kSend: return "begins to send over a channel; send-done waits for it";
     case Opcode::kSendDone: return "a token that is there when all was sent";
     case Opcode::kSetDimensionSize: return "its operand, of which only the first part of a dimension counts";
@@ -132,7 +138,8 @@ std::string_view ProseOf(Opcode opcode) {
     case Opcode::kSlice: return "a fixed piece: from, to and stride of each dimension";
     case Opcode::kSort: return "the operands sorted along a dimension by to_apply, which says what comes first";
     case Opcode::kSqrt: return "the square root";
-    case Opcode::kStochasticConvert: return "the first operand in a narrower type, rounded up or down by the random bits in the second";
+    case Opcode::kStochasticConvert:
+      return "the first operand in a narrower type, rounded up or down by the random bits in the second";
     case Opcode::kSubtract: return "the difference";
     case Opcode::kTan: return "the tangent";
     case Opcode::kTanh: return "the hyperbolic tangent";
