@@ -104,7 +104,8 @@ TEST(Exact, FunctionsDivisionsAndOpenOrdersAreNamed) {
   EXPECT_EQ(reason("  ROOT y = f32[4] exponential(x)"), "'y' (exponential) rounds");
   EXPECT_EQ(reason("  ROOT y = f32[4] divide(x, halves)"), "");
   EXPECT_EQ(reason("  ROOT y = f32[4] multiply(x, halves)"), "");
-  EXPECT_EQ(reason("  ROOT y = f32[4] divide(halves, x)"), "'y' (divide) rounds: its divisors are not one power of two");
+  EXPECT_EQ(reason("  ROOT y = f32[4] divide(halves, x)"),
+            "'y' (divide) rounds: its divisors are not one power of two");
   EXPECT_NE(reason("  ROOT y = f32[4] multiply(x, thirds)"), "");
   EXPECT_NE(reason("  ROOT y = bf16[4] convert(thirds)"), "");
   EXPECT_EQ(reason("  ROOT y = bf16[4] convert(x)"), "");
@@ -128,7 +129,8 @@ TEST(Exact, Tf32HasElevenBits) {
   std::vector<Literal> args = Made(*module, {.profile = InputProfile::kExact});
   args[0].SetDouble(0, 2049);
   EXPECT_TRUE(PlanOf(*module, args).exact());
-  EXPECT_EQ(PlanOf(*module, args, {.allow_tf32 = true}).reason(), "'z' (dot) has operands of more than the 11 bits of tf32");
+  EXPECT_EQ(PlanOf(*module, args, {.allow_tf32 = true}).reason(),
+            "'z' (dot) has operands of more than the 11 bits of tf32");
 }
 
 // Bounds start anew from the values of each iteration: 2^30 is no sum of f32's integers, and 2^20 is one.

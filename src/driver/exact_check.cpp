@@ -55,8 +55,7 @@ Status JudgeExact(const Module* optimized, const RunArguments& arguments, const 
   else summary.verdict = Verdict::kInconclusive;
   if (summary.verdict == Verdict::kMismatch && report->culprit.kind == Culprit::Kind::kNone) {
     Culprit& culprit = report->culprit;
-    const bool pass =
-        after && CompareExact(expected, *after, summary, options.compare).verdict == Verdict::kMismatch;
+    const bool pass = after && CompareExact(expected, *after, summary, options.compare).verdict == Verdict::kMismatch;
     culprit.kind = pass ? Culprit::Kind::kPass : Culprit::Kind::kKernel;
     culprit.name = pass ? "a pass" : "code that ran";
     culprit.text = pass ? "a pass: the interpreter gives other results for the optimized module"

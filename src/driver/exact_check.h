@@ -15,8 +15,8 @@ namespace hlo {
 Result<RunArguments> PrepareExact(const Module& module, const RunOptions& options, const InterpretOptions& interpreter,
                                   ExactSummary* summary);
 
-// The outputs against the reference's, where `report->exact` says that they are to be equal. Null `optimized`: no passes
-// ran. Sets report->ends and, of a mismatch, the culprit.
+// The outputs against the reference's, where `report->exact` says that they are to be equal. Null `optimized`: no
+// passes ran. Sets report->ends and, of a mismatch, the culprit.
 Status JudgeExact(const Module* optimized, const RunArguments& arguments, const Literal& expected,
                   const Literal& outputs, const RunOptions& options, RunReport* report);
 

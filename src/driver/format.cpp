@@ -77,8 +77,10 @@ std::string OneLine(std::string_view text) {
     out += piece;
     named |= names;
     operands |= c == '(';
-    if (c == '(' || c == '[' || c == '{') nesting += c;
-    if ((c == ')' || c == ']' || c == '}') && !nesting.empty()) nesting.pop_back();
+    // In braces only braces count: what stands there need not be balanced otherwise.
+    const bool braces_only = !nesting.empty() && nesting[0] == '{';
+    if (c == '{' || (!braces_only && (c == '(' || c == '['))) nesting += c;
+    if ((c == '}' || (!braces_only && (c == ')' || c == ']'))) && !nesting.empty()) nesting.pop_back();
   }
   return out;
 }
@@ -92,8 +94,7 @@ bool HasLineComment(std::string_view text) {
 
 class Formatter {
  public:
-  // With `verbatim`, only what stands around instructions is laid out anew.
-  Formatter(const Module& module, bool verbatim) : text_(module.source->text()), verbatim_(verbatim) {
+  explicit Formatter(const Module& module) : text_(module.source->text()) {
     for (const Computation* computation : module.Computations()) {
       // What the text does not have: the computation of a lone instruction, and those that reading makes for
       // asynchronous ones.
@@ -238,8 +239,8 @@ class Formatter {
 
   // On one line, unless comments up to a line's end are inside: then it stays as it is.
   void Code(std::string_view code, std::string_view keyword = "") {
-    const bool keep = verbatim_ || HasLineComment(code);
-    lines_.push_back({Str(std::string(indent_, ' '), keyword, keep ? std::string(code) : OneLine(code)), ""});
+    lines_.push_back(
+        {Str(std::string(indent_, ' '), keyword, HasLineComment(code) ? std::string(code) : OneLine(code)), ""});
   }
 
   static size_t Width(const Line& line) { return line.text.size() - (line.text.rfind('\n') + 1); }
@@ -265,7 +266,6 @@ class Formatter {
   }
 
   std::string_view text_;
-  bool verbatim_;
   std::vector<Placed> instructions_;
   std::vector<Line> lines_;
   size_t indent_ = 0;
@@ -274,16 +274,12 @@ class Formatter {
 }  // namespace
 
 Result<std::string> FormatText(const Module& module) {
-  const std::string expected = Print(module);
-  // In values that are kept as they are written, such as a backend_config that is no JSON, blanks count.
-  for (const bool verbatim : {false, true}) {
-    std::string text = Formatter(module, verbatim).Run();
-    const auto again = Parse(std::make_shared<const SourceText>(module.source->name(), text),
-                             {.elided = ElidedConstants::kZeros, .max_depth = INT32_MAX});
-    if (!again) FAIL(InternalError(Str("the formatted text does not parse: ", again.error().message())));
-    if (Print(**again) == expected) return text;
-  }
-  FAIL(InternalError("the formatted text is another module"));
+  std::string text = Formatter(module).Run();
+  const auto again = Parse(std::make_shared<const SourceText>(module.source->name(), text),
+                           {.elided = ElidedConstants::kZeros, .max_depth = INT32_MAX});
+  if (!again) FAIL(InternalError(Str("the formatted text does not parse: ", again.error().message())));
+  if (Print(**again) != Print(module)) FAIL(InternalError("the formatted text is another module"));
+  return text;
 }
 
 }  // namespace hlo

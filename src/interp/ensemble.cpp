@@ -153,9 +153,8 @@ double TermsOf(const Instruction& inst) {
     }
     case Opcode::kConvolution: {
       const Shape& kernel = inst.operand(1).shape();
-      return elements(kernel) /
-             static_cast<double>(
-                 std::max<int64_t>(1, kernel.dim(inst.attrs<ConvolutionAttrs>().dim_labels.rhs_output_feature)));
+      return elements(kernel) / static_cast<double>(std::max<int64_t>(
+                                    1, kernel.dim(inst.attrs<ConvolutionAttrs>().dim_labels.rhs_output_feature)));
     }
     case Opcode::kReduce: return elements(inst.operand(0).shape()) / elements(inst.shape());
     case Opcode::kReduceWindow:

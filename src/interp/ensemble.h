@@ -32,8 +32,8 @@ struct EnsembleOutput {
   ShapeIndex output;
   Shape shape;  // As declared.
   int64_t elements = 0;
-  double worst = 0, rms = 0;  // Of r = |t - m| / max(s, half the median s).
-  int64_t worst_element = 0;  // Row-major.
+  double worst = 0, rms = 0;                    // Of r = |t - m| / max(s, half the median s).
+  int64_t worst_element = 0;                    // Row-major.
   double expected = 0, actual = 0, spread = 0;  // m, t and what r divides by, there.
   double digits = 0;                            // log2 of the runs' rms deviation over the rms of m; -inf: none at all.
 };

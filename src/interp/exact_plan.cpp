@@ -39,8 +39,7 @@ bool HasBits(const Magnitude& magnitude, int bits) {
 // Chooses among its operands, or computes with integers: nothing it does can round.
 bool OnlyChooses(const Computation& body) {
   const auto is_float = [](const Instruction* inst) {
-    return inst->shape().IsArray() && !IsInteger(inst->shape().type()) &&
-           inst->shape().type() != PrimitiveType::kPred;
+    return inst->shape().IsArray() && !IsInteger(inst->shape().type()) && inst->shape().type() != PrimitiveType::kPred;
   };
   return std::ranges::all_of(body.Instructions(), [&](const Instruction* inst) {
     switch (inst->opcode()) {
@@ -100,11 +99,12 @@ std::string ExactPlan::Fits(const Instruction& inst, const Magnitude& magnitude,
   const Rounding rounding = RoundingTo(type, false);
   const int bits = SignificandBits(type);
   if (magnitude.most == 0) return "";
-  if (HasBits(magnitude, bits) && magnitude.most < rounding.overflow && std::ldexp(0.5, magnitude.unit) >= rounding.least)
+  if (HasBits(magnitude, bits) && magnitude.most < rounding.overflow &&
+      std::ldexp(0.5, magnitude.unit) >= rounding.least)
     return "";
-  return Rounds(inst, Str(what, " to at most ", magnitude.most,
-                          magnitude.unit == 0 ? "" : Str(" in steps of 2^", magnitude.unit), ", and ", type, " has ",
-                          bits, bits == 1 ? " bit" : " bits"));
+  return Rounds(
+      inst, Str(what, " to at most ", magnitude.most, magnitude.unit == 0 ? "" : Str(" in steps of 2^", magnitude.unit),
+                ", and ", type, " has ", bits, bits == 1 ? " bit" : " bits"));
 }
 
 std::string ExactPlan::SumFits(const Instruction& inst, const Magnitude& term, double terms, const Magnitude& init) {
@@ -169,8 +169,7 @@ std::string ExactPlan::ReasonOf(const Instruction& inst) {
                                         x.unit > 2 - (1 << (attrs.exponent_bits - 1)));
       return fits ? "" : Rounds(inst, Str("leaves ", attrs.mantissa_bits + 1, " bits, which are too few"));
     }
-    case Opcode::kIota:
-      return Fits(inst, {elements(inst) == 0 ? 0 : Of(inst).most + 1, 0}, "counts");
+    case Opcode::kIota: return Fits(inst, {elements(inst) == 0 ? 0 : Of(inst).most + 1, 0}, "counts");
     case Opcode::kDot: {
       if (!is_float(inst.shape())) return "";
       const DotAttrs& attrs = inst.attrs<DotAttrs>();
@@ -183,7 +182,8 @@ std::string ExactPlan::ReasonOf(const Instruction& inst) {
       if (!is_float(inst.shape())) return "";
       const Shape& kernel = inst.operand(1).shape();
       const int64_t outputs = kernel.dim(inst.attrs<ConvolutionAttrs>().dim_labels.rhs_output_feature);
-      return Products(inst, static_cast<double>(kernel.NumElements()) / static_cast<double>(std::max<int64_t>(1, outputs)));
+      return Products(inst,
+                      static_cast<double>(kernel.NumElements()) / static_cast<double>(std::max<int64_t>(1, outputs)));
     }
     case Opcode::kReduce: {
       const Shape& result = inst.shape().IsTuple() ? inst.shape().element(0) : inst.shape();
@@ -240,9 +240,8 @@ std::string ExactPlan::ReasonOf(const Instruction& inst) {
     case Opcode::kSign: return "";
     // What computes with integers, moves or hands on is left, and functions that round.
     default:
-      return inst.Is(kElementwise) && is_float(inst.shape()) && !inst.Is(Opcode::kCopy)
-                 ? Rounds(inst, "rounds")
-                 : std::string();
+      return inst.Is(kElementwise) && is_float(inst.shape()) && !inst.Is(Opcode::kCopy) ? Rounds(inst, "rounds")
+                                                                                        : std::string();
   }
 }
 

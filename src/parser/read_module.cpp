@@ -9,6 +9,24 @@
 #include "parser/reader.h"
 
 namespace hlo {
+namespace {
+
+// A table that is kept by its text, on one line whatever it stood on.
+std::string OnOneLine(std::string_view written) {
+  std::string line;
+  for (size_t at = 0; at < written.size();) {
+    size_t end = at + 1;
+    if (written[at] == '"') end = StringEnd(written.data() + at, written.data() + written.size()) - written.data();
+    else if (ClassOfByte(written[at]) == kSpaceByte)
+      end = std::min(written.find_first_not_of(" \t\r\n", at), written.size());
+    const std::string_view piece = written.substr(at, end - at);
+    line += piece[0] != '"' && piece.find('\n') != std::string_view::npos ? " " : piece;
+    at = end;
+  }
+  return line;
+}
+
+}  // namespace
 
 Result<std::unique_ptr<Module>> Reader::ReadWhole() {
   module_ = std::make_unique<Module>("_");
@@ -86,6 +104,29 @@ bool Reader::ReadHeader() {
   return !token_.IsWord("FileNames") || ReadStackFrames();
 }
 
+// { {"old" {0}} : {"new"} {"older"} : {"newer"}, "HloModule ..." }: no commas between entries; kept as written.
+bool Reader::ReadOriginRecoveryTable(RawText& table) {
+  const char* const begin = BeginBytes();
+  const auto array = [&] {
+    std::string ignored;
+    return token_.Is('{') ? ReadOriginTree(ignored) : FailExpected("'{' of an original array");
+  };
+  if (!Expect('{', "'{' of a table")) return false;
+  while (!token_.Is('}')) {
+    if (!array() || !Expect(':', "':'") || !array()) return false;
+    if (!Take(',')) continue;
+    const SourceRange range = token_.range();
+    std::string text;
+    if (!Read(text)) return false;
+    const auto module = Parse(std::make_shared<SourceText>("the module of an entry", std::move(text)),
+                              {.elided = ElidedConstants::kZeros});
+    if (!module) return Fail("P037", Str("the entry's module does not parse: ", module.error().message()), range);
+  }
+  table.text = OnOneLine({begin, lexer_.Pointer(token_.end)});
+  Advance();
+  return true;
+}
+
 bool Reader::ReadHeaderAttribute(std::string_view name, SourceRange range) {
   ModuleHeader& header = module_->header;
   if (name == "is_scheduled") return Read(header.is_scheduled);
@@ -95,30 +136,12 @@ bool Reader::ReadHeaderAttribute(std::string_view name, SourceRange range) {
   if (name == "allow_spmd_sharding_propagation_to_parameters") return Read(header.propagation_to_parameters);
   if (name == "allow_spmd_sharding_propagation_to_output") return Read(header.propagation_to_output);
   if (name == "frontend_attributes") return Read(header.frontend_attributes);
-  if (name == "origin_recovery_table") {
-    // { {"old" {0}} : {"new"} {"older"} : {"newer"}, "HloModule ..." }: no commas between entries; kept as written.
-    const char* const begin = BeginBytes();
-    const auto array = [&] {
-      std::string ignored;
-      return token_.Is('{') ? ReadOriginTree(ignored) : FailExpected("'{' of an original array");
-    };
-    if (!Expect('{', "'{' of a table")) return false;
-    while (!token_.Is('}')) {
-      if (!array() || !Expect(':', "':'") || !array()) return false;
-      if (!Take(',')) continue;
-      const SourceRange module_range = token_.range();
-      std::string text;
-      if (!Read(text)) return false;
-      const auto module = Parse(std::make_shared<SourceText>("the module of an entry", std::move(text)),
-                                {.elided = ElidedConstants::kZeros});
-      if (!module)
-        return Fail("P037", Str("the entry's module does not parse: ", module.error().message()), module_range);
-    }
-    header.origin_recovery_table.text = std::string_view(begin, lexer_.Pointer(token_.end) - begin);
-    Advance();
+  if (name == "origin_recovery_table") return ReadOriginRecoveryTable(header.origin_recovery_table);
+  if (name == "debug_attributes") {
+    if (!Read(header.debug_attributes)) return false;
+    header.debug_attributes.text = OnOneLine(header.debug_attributes.text);
     return true;
   }
-  if (name == "debug_attributes") return Read(header.debug_attributes);
   if (name == "backend_config") return Read(header.backend_config);
   if (name == "input_output_alias") {
     std::set<ShapeIndex> outputs;

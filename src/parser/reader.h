@@ -234,6 +234,7 @@ class Reader {
   // ---- Computations and the module (read_module.cpp) ----
   bool ReadModule();
   bool ReadHeader();
+  bool ReadOriginRecoveryTable(RawText& table);
   bool ReadHeaderAttribute(std::string_view name, SourceRange range);
   bool ReadStackFrames();
   bool ReadComputations();
