@@ -38,6 +38,17 @@ def interpret(options, model, flags):
     return {'run_ms': compare.find(document, 'run_ms'), 'megabytes': usage.ru_maxrss / 1e3}, None
 
 
+def finite_share(outputs):
+    """Of the float results in a .npz, 16-bit ones left out."""
+    code = '''
+import sys, numpy as np
+floats = [a for a in np.load(sys.argv[1]).values() if a.dtype.kind in 'fc']
+print(sum(np.isfinite(a).sum() for a in floats) / max(1, sum(a.size for a in floats)))
+'''
+    done = subprocess.run([compare.python_with_jax(), '-c', code, outputs], capture_output=True, text=True)
+    return float(done.stdout) if not done.returncode else 1
+
+
 def row_of(options, model, notes):
     name = os.path.splitext(os.path.basename(model))[0]
     print('%s ...' % name, file=sys.stderr)
@@ -46,19 +57,24 @@ def row_of(options, model, notes):
     with tempfile.TemporaryDirectory() as scratch:
         args, expected, actual = (os.path.join(scratch, f + '.npz') for f in ('args', 'expected', 'actual'))
         for turn in range(options.rounds):
-            keep = ['--save_args=' + args, '--save_outputs=' + expected] if not turn else []
-            answer, wrong = compare.run_xla(model, options.threads, options.budget, options.timeout, *keep)
-            if wrong:
-                notes.append('%s, XLA:CPU: %s' % (name, wrong))
-            xla.append(answer.get('median_ms'))
-            shared = ['--args=' + args] if os.path.exists(args) else []
-            answer, wrong = interpret(options, model, flags + shared + (['--save_outputs=' + actual] if not turn else []))
+            # Ours makes the arguments, such that the results are finite.
+            given = ['--args=' + args] if turn else ['--save_args=' + args, '--save_outputs=' + actual]
+            answer, wrong = interpret(options, model, flags + given)
             if wrong:
                 notes.append('%s, ours: %s' % (name, wrong))
                 break
             ours.append(answer)
+            keep = ['--save_outputs=' + expected] if not turn else []
+            answer, wrong = compare.run_xla(model, options.threads, options.budget, options.timeout, '--args=' + args, *keep)
+            if wrong:
+                notes.append('%s, XLA:CPU: %s' % (name, wrong))
+            xla.append(answer.get('median_ms'))
         if os.path.exists(expected) and os.path.exists(actual):
             gap = compare.difference(expected, actual)
+        if os.path.exists(actual):
+            finite = finite_share(actual)
+            if finite < 1:
+                notes.append('%s: %.2g of the float results are not finite' % (name, 1 - finite))
     theirs, mine = compare.median(xla), compare.median([a.get('run_ms') for a in ours])
     return name, theirs, mine, compare.ratio(mine, theirs), compare.median([a.get('megabytes') for a in ours]), gap
 
