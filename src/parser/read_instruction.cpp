@@ -100,7 +100,8 @@ struct Reader::Pending {
   std::optional<AsyncAttrs> async_attributes;  // When `async` says so.
   std::optional<CommonAttrs> common;
   std::vector<Instruction*> predecessors;
-  bool broken = false;  // Depends on something that was wrong already: built into nothing, without a word.
+  bool after_operand = false;  // Where a comma or the end is to stand.
+  bool broken = false;         // Depends on something that was wrong already: built into nothing, without a word.
 };
 
 // ---- One instruction ---------------------------------------------------------------------------------------------
@@ -225,8 +226,19 @@ bool Reader::ReadRight(std::string_view name, uint32_t begin, Instruction*& inst
   ReadPlainOperands(outer);
   for (;;) {
     Pending& top = stack.empty() ? outer : stack.back();
+    if (top.after_operand && !token_.Is(')')) {
+      if (!Expect(',', "',' or ')'")) return false;
+      top.after_operand = false;
+      if (token_.Is(')')) WarnOfMissingOperand();
+      continue;
+    }
+    if (token_.Is(',')) {
+      WarnOfMissingOperand();
+      Advance();
+      continue;
+    }
     if (!token_.Is(')')) {
-      if (!top.operands.empty() && !Expect(',', "',' or ')'")) return false;
+      top.after_operand = true;  // Once it is read: what is nested has a place of its own on the stack.
       if (!ReadOperand(top, stack)) return false;
       continue;
     }
@@ -266,6 +278,9 @@ bool Reader::ReadPlainHead(Pending& pending) {
   EndBytes(word_end + 1);
   return true;
 }
+
+// XLA drops what is missing between commas.
+void Reader::WarnOfMissingOperand() { Warn("W010", "no operand stands here; that is left out", token_.range()); }
 
 bool Reader::ReadHead(Pending& pending, bool nested) {
   if (pending.shape || !ReadPlainHead(pending)) {
@@ -351,7 +366,8 @@ void Reader::ReadPlainOperands(Pending& pending) {
     if (last) break;
     p = end + 2;
   }
-  if (!pending.operands.empty()) EndBytes(resume);
+  pending.after_operand = !pending.operands.empty();
+  if (pending.after_operand) EndBytes(resume);
 }
 
 // A reference is added to `top`; a nested instruction begins a new entry of the stack.

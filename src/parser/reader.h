@@ -216,6 +216,7 @@ class Reader {
   bool ReadRight(std::string_view name, uint32_t begin, Instruction*& inst);
   bool ReadSpecialOperands(Pending& pending);
   void ReadPlainOperands(Pending& pending);
+  void WarnOfMissingOperand();
   bool ReadOperand(Pending& top, std::vector<Pending>& stack);
   bool ReadReference(const std::optional<Shape>& written, uint32_t begin, Instruction*& inst);
   bool ReadProjections(Instruction*& inst);
