@@ -240,7 +240,7 @@ bool Reader::ReadLayoutBytes(const char*& p, Shape& shape) {
     int64_t dim = 0;
     const char* const at = p;
     if (!number(dim, "a dimension")) return false;
-    if (dim != static_cast<int16_t>(dim))
+    if (dim < 0 || dim != static_cast<int16_t>(dim))
       return FailAt("P053", Str("a layout has no dimension ", dim), at, WordEnd(at, lexer_.end()) - at);
     layout.minor_to_major.push_back(static_cast<int16_t>(dim));
     if (*p == ',') {
