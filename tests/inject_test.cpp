@@ -21,7 +21,7 @@ struct Case {
   std::string fault;                  // As --inject spells it.
   std::string body;                   // The entry computation's instructions.
   std::vector<std::string> arg = {};  // --arg=
-  std::string before = "";            // Computations.
+  std::string before;                 // Computations.
 };
 
 constexpr const char* kFolds = R"(

@@ -66,7 +66,8 @@ void FlagSet::AddBool(const std::string& name, T* value, std::string fallback, s
   Add(name, "", std::move(help), std::move(fallback), false, true, [name, value](std::string_view text) -> Status {
     const std::optional<bool> parsed = ParseBool(text);
     if (!parsed) FAIL(BadValue(name, text, "true or false"));
-    *value = *parsed;
+    const bool is_true = *parsed;
+    *value = is_true;
     return {};
   });
 }

@@ -200,7 +200,7 @@ std::string HowItEnded(int status, const std::string& words) {
 // What the child wrote on stderr, at the end.
 std::string LastWords(FILE* file) {
   std::string text;
-  std::rewind(file);
+  if (std::fseek(file, 0, SEEK_SET) != 0) return "";
   char chunk[4096];
   for (size_t count; (count = std::fread(chunk, 1, sizeof chunk, file)) > 0;) text.append(chunk, count);
   const std::string_view words = Trim(text);

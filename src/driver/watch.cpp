@@ -201,7 +201,7 @@ Result<Error> Explain(const Module& module, std::span<const Literal> args, Inter
       constexpr int64_t kMost = 16;
       text = Str(operand->name(), " = ", ValueText(value, kMost));
     }
-    std::move(error).AddNote(text, operand->range());
+    error.diagnostics.front().notes.push_back({text, operand->range()});
     operands.erase(found);  // Once, when it stands twice.
   }
   return error;

@@ -249,7 +249,7 @@ Result<std::vector<Literal>> RaggedAllToAll(Gathering& g) {
     FAIL(MeetingError(
         g.inst, Str("'", g.inst.name(), "' has offsets ", g.operands[0][2].shape(), " for ", SizeOf(g), " devices")));
   }
-  const auto fail = [&](std::string message) {
+  const auto fail = [&](const std::string& message) {
     Error error(ExitCode::kNo, "R041", Str("'", g.inst.name(), "': ", message), g.inst.range());
     error.source = g.inst.module().source;
     return error;

@@ -274,7 +274,8 @@ class Runner {
     if (inst.Is(Opcode::kAsyncStart) || inst.Is(Opcode::kAsyncUpdate)) {
       std::vector<Literal> elements;
       for (const Shape& element : inst.shape().elements())
-        elements.push_back(elements.size() == 1 ? std::move(value) : Literal(element));
+        elements.push_back(elements.size() == 1 ? Literal() : Literal(element));
+      elements[1] = std::move(value);
       return Finish(frame, step, Literal::Tuple(std::move(elements)));
     }
     if (!inst.Is(Opcode::kWhile)) return Finish(frame, step, std::move(value));

@@ -173,6 +173,7 @@ Error Meetings::Deadlock() const {
                             waiting.size() == 1 ? " waits" : " wait");
   if (grid_.noun() == "device") message += Str(" (number = replica * ", grid_.partitions, " + partition)");
   Error error = MeetingError(first, std::move(message));
+  std::vector<Note>& notes = error.diagnostics.front().notes;
 
   std::vector<bool> told(grid_.count(), false);
   for (const int device : waiting) {
@@ -190,11 +191,12 @@ Error Meetings::Deadlock() const {
       for (size_t i = 0; i < group.devices.size(); ++i) (group.here[i] ? here : missing).push_back(group.devices[i]);
     }
     for (const int other : here) told[other] = true;
-    std::move(error).AddNote(Str(grid_.Name(here), here.size() == 1 ? " waits" : " wait", " at '", inst.name(), "' (",
-                                 inst.opcode(), ") for ", grid_.Name(missing)),
-                             inst.range());
+    notes.push_back({Str(grid_.Name(here), here.size() == 1 ? " waits" : " wait", " at '", inst.name(), "' (",
+                         inst.opcode(), ") for ", grid_.Name(missing)),
+                     inst.range()});
   }
-  if (!ended.empty()) std::move(error).AddNote(Str(grid_.Name(ended), ended.size() == 1 ? " has" : " have", " ended"));
+  if (!ended.empty())
+    notes.push_back({Str(grid_.Name(ended), ended.size() == 1 ? " has" : " have", " ended"), SourceRange()});
   return error;
 }
 
