@@ -28,14 +28,13 @@ class Debugger {
     }
   }
 
-  Status Run() {
+  void Run() {
     Say(Str(module_.name(), ": ", module_.InstructionCount(),
             " instructions; 'run' starts, 'help' lists the commands"));
     while (!quit_) {
       if (ReadCommands() == Next::kQuit) break;
-      TRY(Interpretation());
+      Interpretation();
     }
-    return {};
   }
 
  private:
@@ -52,7 +51,7 @@ class Debugger {
   static const std::vector<Command>& Commands();
 
   // One run of the program, with stops in between.
-  Status Interpretation() {
+  void Interpretation() {
     values_.clear();
     loops_.clear();
     current_ = nullptr;
@@ -71,9 +70,7 @@ class Debugger {
       Say(Str("the program has ended: ", ValueText(*result, kShownWhole)));
     } else if (result.error().exit != ExitCode::kInterrupted) {
       Say(Trim(Render(result.error(), "hlo-debug")));
-      if (result.error().exit == ExitCode::kLimit) return {};
     }
-    return {};
   }
 
   void AfterValue(const Instruction& inst, const Literal& value) {
@@ -415,9 +412,9 @@ const std::vector<Debugger::Command>& Debugger::Commands() {
 
 }  // namespace
 
-Status Debug(const Module& module, std::span<const Literal> args, const DebuggerOptions& options, std::FILE* in,
-             std::FILE* out) {
-  return Debugger(module, args, options, in, out).Run();
+void Debug(const Module& module, std::span<const Literal> args, const DebuggerOptions& options, std::FILE* in,
+           std::FILE* out) {
+  Debugger(module, args, options, in, out).Run();
 }
 
 }  // namespace hlo

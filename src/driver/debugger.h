@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <span>
 
-#include "base/result.h"
 #include "interp/interpreter.h"
 #include "ir/module.h"
 
@@ -17,9 +16,9 @@ struct DebuggerOptions {
   bool prompt = false;  // "(hlo) " before each command.
 };
 
-// Reads commands from `in` until `quit` or its end; answers go to `out`.
-Status Debug(const Module& module, std::span<const Literal> args, const DebuggerOptions& options, std::FILE* in,
-             std::FILE* out);
+// Reads commands from `in` until `quit` or its end; answers go to `out`, and so do errors of the program.
+void Debug(const Module& module, std::span<const Literal> args, const DebuggerOptions& options, std::FILE* in,
+           std::FILE* out);
 
 }  // namespace hlo
 

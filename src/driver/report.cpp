@@ -52,8 +52,9 @@ std::string Share(int64_t part, int64_t whole) {
 
 std::string LocalText(const LocalSummary& local) {
   const auto count = [&](ElementClass c) { return local.counts[static_cast<int>(c)]; };
+  const bool wrong = count(ElementClass::kViolation) > 0 || !local.wrong.empty();
   std::string out =
-      Str(!local.wrong.empty()      ? "MISMATCH  "
+      Str(wrong                     ? "MISMATCH  "
           : local.unchecked.empty() ? "MATCH  "
                                     : "",
           local.checked, " of ", local.steps, " kernels and calls checked, ", local.elements_checked, " elements");
