@@ -47,9 +47,9 @@ TEST_P(Models, TheInterpreterKeepsTheBounds) {
     std::unordered_map<const Instruction*, ShadowValue> operands;
     for (const Instruction* operand : inst.operands()) operands[operand] = ToShadow(values[operand]);
     ShadowOptions shadow_options;
-    shadow_options.given = [&](const Instruction& operand) -> const ShadowValue* {
+    shadow_options.given = [&](const Instruction& operand) -> std::optional<ShadowValue> {
       const auto it = operands.find(&operand);
-      return it == operands.end() ? nullptr : &it->second;
+      return it == operands.end() ? std::nullopt : std::optional(it->second);
     };
     const auto shadow = EvaluateShadowOf(inst, {}, shadow_options);
     ASSERT_TRUE(shadow.has_value()) << shadow.error().message();

@@ -172,6 +172,188 @@ ENTRY main {
   }
 }
 
+// The pass that folds 'rest' to `value`, after inlining.
+std::function<void(Module&)> FoldsRest(double value) {
+  return [=](Module& m) {
+    ASSERT_TRUE(RunPipeline(m, {.passes = "fusion-dissolver,call-inliner"}));
+    Instruction* rest = nullptr;
+    for (const Computation* computation : m.Computations()) {
+      for (Instruction* inst : computation->Instructions()) {
+        if (inst->name().starts_with("rest")) rest = inst;
+      }
+    }
+    ASSERT_NE(rest, nullptr);
+    Computation& computation = rest->computation();
+    Instruction& constant = computation.AddConstant(Literal::Scalar(PrimitiveType::kF32, value));
+    rest->ReplaceAllUses(rest->shape().IsScalar()
+                             ? constant
+                             : computation.Add(Opcode::kBroadcast, rest->shape(), {&constant}, DimensionsAttrs{}));
+  };
+}
+
+// Rounded in f32 it matches, another value does not.
+void ExpectFoldable(const char* text, double value) {
+  for (const double error : {0.0, 1e-5}) {
+    const WidenedResult result = Widened(FoldsRest(value + error), text);
+    EXPECT_EQ(result.verdict, error == 0 ? Verdict::kMatch : Verdict::kMismatch) << result.reason;
+  }
+}
+
+// Below, exp(1) is rounded in f32 and 2.7182818 subtracted from it: half a step is all that is left.
+TEST(Widened, AConstantFoldedAfterAFusionWasDissolvedIsRoundedInItsType) {
+  ExpectFoldable(R"(HloModule m
+fused {
+  p = f32[4] parameter(0)
+  e = f32[4] exponential(p)
+  c = f32[] constant(2.7182817)
+  cs = f32[4] broadcast(c), dimensions={}
+  rest = f32[4] subtract(e, cs)
+  ROOT pair = (f32[4], f32[4]) tuple(e, rest)
+}
+ENTRY main {
+  x = f32[4] parameter(0)
+  one = f32[] constant(1)
+  ones = f32[4] broadcast(one), dimensions={}
+  f = (f32[4], f32[4]) fusion(ones), kind=kLoop, calls=fused
+  r = f32[4] get-tuple-element(f), index=1
+  ROOT y = f32[4] multiply(x, r)
+})",
+                 static_cast<double>(std::exp(1.0f) - 2.7182817f));
+}
+
+TEST(Widened, ASplatOfAnySizeIsKnownThroughMovements) {
+  ExpectFoldable(R"(HloModule m
+ENTRY main {
+  i = s32[] parameter(0)
+  x = f32[200,64] parameter(1)
+  one = f32[] constant(1)
+  ones = f32[64,300] broadcast(one), dimensions={}
+  turned = f32[300,64] transpose(ones), dimensions={1,0}
+  zero = s32[] constant(0)
+  part = f32[200,64] dynamic-slice(turned, i, zero), dynamic_slice_sizes={200,64}
+  e = f32[200,64] exponential(part)
+  c = f32[] constant(2.7182817)
+  cs = f32[200,64] broadcast(c), dimensions={}
+  rest = f32[200,64] subtract(e, cs)
+  ROOT y = f32[200,64] multiply(x, rest)
+})",
+                 static_cast<double>(std::exp(1.0f) - 2.7182817f));
+}
+
+TEST(Widened, WhatALoopHandsOnIsKnownOutside) {
+  ExpectFoldable(R"(HloModule m
+condition {
+  s = (s32[], f32[], f32[4]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  n = s32[] constant(3)
+  ROOT go = pred[] compare(i, n), direction=LT
+}
+body {
+  s = (s32[], f32[], f32[4]) parameter(0)
+  i = s32[] get-tuple-element(s), index=0
+  step = s32[] constant(2)
+  next = s32[] add(i, step)
+  same = f32[] get-tuple-element(s), index=1
+  y = f32[4] get-tuple-element(s), index=2
+  z = f32[4] negate(y)
+  ROOT t = (s32[], f32[], f32[4]) tuple(next, same, z)
+}
+ENTRY main {
+  x = f32[4] parameter(0)
+  zero = s32[] constant(0)
+  one = f32[] constant(1)
+  init = (s32[], f32[], f32[4]) tuple(zero, one, x)
+  loop = (s32[], f32[], f32[4]) while(init), condition=condition, body=body
+  same1 = f32[] get-tuple-element(loop), index=1
+  e = f32[] exponential(same1)
+  c = f32[] constant(2.7182817)
+  rest = f32[] subtract(e, c)
+  all = f32[4] broadcast(rest), dimensions={}
+  w = f32[4] get-tuple-element(loop), index=2
+  ROOT y1 = f32[4] multiply(w, all)
+})",
+                 static_cast<double>(std::exp(1.0f) - 2.7182817f));
+}
+
+// A body's or branch's own constants: its root, and what every index of a map computes alike.
+TEST(Widened, ConstantsInsideBodiesAreFoldedInTheirType) {
+  ExpectFoldable(R"(HloModule m
+mapped {
+  p = f32[] parameter(0)
+  one = f32[] constant(1)
+  e = f32[] exponential(one)
+  c = f32[] constant(2.7182817)
+  rest = f32[] subtract(e, c)
+  ROOT r = f32[] multiply(p, rest)
+}
+ENTRY main {
+  x = f32[4] parameter(0)
+  ROOT y = f32[4] map(x), dimensions={0}, to_apply=mapped
+})",
+                 static_cast<double>(std::exp(1.0f) - 2.7182817f));
+  ExpectFoldable(R"(HloModule m
+yes {
+  p = f32[] parameter(0)
+  one = f32[] constant(1)
+  ROOT rest = f32[] exponential(one)
+}
+no {
+  q = f32[] parameter(0)
+  ROOT minus = f32[] negate(q)
+}
+ENTRY main {
+  go = pred[] constant(true)
+  x = f32[] parameter(0)
+  ROOT y = f32[] conditional(go, x, x), true_computation=yes, false_computation=no
+})",
+                 static_cast<double>(std::exp(1.0f)));
+}
+
+TEST(Widened, ASumOfConstantsHasTheBoundOfASum) {
+  // 341 squares of acos(0) in f32, one after the other, and in f64 are 1.7e-3 of 841 apart.
+  constexpr const char* kDot = R"(HloModule m
+ENTRY main {
+  x = f32[4] parameter(0)
+  zero = f32[] constant(0)
+  zeros = f32[341] broadcast(zero), dimensions={}
+  a = f32[341] acos(zeros)
+  dot = f32[] dot(a, a), lhs_contracting_dims={0}, rhs_contracting_dims={0}
+  dots = f32[4] broadcast(dot), dimensions={}
+  ROOT y = f32[4] add(x, dots)
+})";
+  for (const double factor : {1.0, 1.0001}) {
+    const WidenedResult result = Widened(
+        [&](Module& m) {
+          ASSERT_TRUE(RunPipeline(m, {.passes = "cublas-gemm-rewriter"}));
+          if (factor == 1.0) return;
+          Instruction& y = m.entry().root();
+          Instruction& c = m.entry().AddConstant(Literal::Scalar(PrimitiveType::kF32, factor));
+          Instruction& cs = m.entry().Add(Opcode::kBroadcast, y.shape(), {&c}, DimensionsAttrs{});
+          y.SetOperand(1, m.entry().Add(Opcode::kMultiply, y.shape(), {&y.operand(1), &cs}));
+        },
+        kDot);
+    EXPECT_EQ(result.verdict, factor == 1.0 ? Verdict::kMatch : Verdict::kMismatch) << result.reason;
+  }
+}
+
+TEST(Widened, AConstantThatAPassMadeIsRoundedWhereItIsMovedToo) {
+  // The pass knows that the zero is one, the check does not.
+  ExpectFoldable(R"(HloModule m
+ENTRY main {
+  i = s32[] parameter(0)
+  x = f32[4] parameter(1)
+  none = s32[] constant(0)
+  zero = s32[] and(i, none)
+  f = f32[] convert(zero)
+  one = f32[] constant(1)
+  sum = f32[] add(f, one)
+  rest = f32[] exponential(sum)
+  all = f32[4] broadcast(rest), dimensions={}
+  ROOT y = f32[4] multiply(x, all)
+})",
+                 static_cast<double>(std::exp(1.0f)));
+}
+
 TEST(Widened, ARootThatBecameAParameterIsCompared) {
   constexpr const char* kNegate = R"(HloModule m
 ENTRY main {

@@ -1,6 +1,7 @@
 #include "interp/shadow.h"
 
 #include <algorithm>
+#include <cstring>
 #include <unordered_map>
 
 #include "base/check.h"
@@ -418,7 +419,7 @@ std::vector<const Instruction*> NeededOrder(const Context& context, const Instru
   for (auto it = order.rbegin(); it != order.rend(); ++it) {
     if (!needed.contains(*it)) continue;
     result.push_back(*it);
-    if (*it != &root && context.options.given && context.options.given(**it) != nullptr) continue;
+    if (*it != &root && context.options.given && context.options.given(**it)) continue;
     for (const Instruction* operand : (*it)->operands()) needed.emplace(operand, true);
   }
   std::ranges::reverse(result);
@@ -526,6 +527,9 @@ Result<ShadowValue> RunInstruction(Context& context, const Instruction& inst, Op
 }  // namespace
 
 Result<ShadowValue> Run(Context& context, const Computation& computation, Operands args) {
+  if (context.options.given) {
+    if (auto given = context.options.given(computation.root())) return std::move(*given);
+  }
   return RunTo(context, computation.root(), args);
 }
 
@@ -538,9 +542,11 @@ Result<ShadowValue> RunTo(Context& context, const Instruction& root, Operands ar
   }
   ++uses[&root];
   for (const Instruction* inst : order) {
-    const ShadowValue* given = context.options.given && inst != &root ? context.options.given(*inst) : nullptr;
-    if (given != nullptr) {
-      values[inst] = *given;
+    std::optional<ShadowValue> given;
+    if (context.options.given && inst != &root) given = context.options.given(*inst);
+    const bool cut = given.has_value();
+    if (cut) {
+      values[inst] = std::move(*given);
     } else if (inst->Is(Opcode::kParameter)) {
       values[inst] = *args[inst->parameter_number()];
     } else {
@@ -548,7 +554,7 @@ Result<ShadowValue> RunTo(Context& context, const Instruction& root, Operands ar
       for (const Instruction* operand : inst->operands()) operands.push_back(&values[operand]);
       values[inst] = TRY(RunInstruction(context, *inst, operands, context.WantedOf(*inst)));
     }
-    if (context.options.on_value && given == nullptr) context.options.on_value(*inst, values[inst]);
+    if (context.options.on_value && !cut) context.options.on_value(*inst, values[inst]);
     for (const Instruction* operand : inst->operands()) {
       if (--uses[operand] == 0) values.erase(operand);
     }
@@ -575,17 +581,31 @@ Lifted::Lifted(const Computation& computation, const std::vector<int64_t>& dims)
     if (inst->Is(Opcode::kConstant)) {
       Instruction& constant = entry.AddConstant(inst->literal());
       map[inst] = &entry.Add(Opcode::kBroadcast, lift(inst->shape()), {&constant}, DimensionsAttrs{});
+      lifted_from_[map[inst]] = inst;
       continue;
     }
     std::vector<Instruction*> operands;
     for (const Instruction* operand : inst->operands()) operands.push_back(map[operand]);
     map[inst] = &entry.AddClone(*inst, lift(inst->shape()), operands);
+    lifted_from_[map[inst]] = inst;
   }
   entry.SetRoot(*map[&computation.root()]);
 }
 
 Result<ShadowValue> Lifted::operator()(Context& context, Operands args) const {
-  return Run(context, module_->entry(), args);
+  if (!context.options.given) return Run(context, module_->entry(), args);
+  // What is given for an instruction of the body is so at every index.
+  ShadowOptions options = context.options;
+  options.given = [&](const Instruction& inst) -> std::optional<ShadowValue> {
+    const auto from = lifted_from_.find(&inst);
+    if (from == lifted_from_.end() || !inst.shape().IsArray()) return std::nullopt;
+    const auto scalar = context.options.given(*from->second);
+    return scalar ? std::optional(Splat(*scalar, inst.shape())) : std::nullopt;
+  };
+  Context lifted{.options = options, .top = context.top, .wanted = context.wanted, .heuristic = context.heuristic};
+  auto value = Run(lifted, module_->entry(), args);
+  context.heuristic = lifted.heuristic;
+  return value;
 }
 
 // ---- Sampling
@@ -750,6 +770,25 @@ Result<Shadow> EvaluateShadow(const Computation& computation, std::span<const Sh
   result.sampled = std::move(sample.outputs);
   result.heuristic = context.heuristic;
   return result;
+}
+
+Literal Splat(const Literal& element, const Shape& shape) {
+  Literal splat = Literal::Uninitialized(shape.WithType(element.shape().type()));
+  const auto size = static_cast<size_t>(element.byte_size());
+  std::byte* to = splat.mutable_raw();
+  for (int64_t i = 0; i < shape.NumElements(); ++i) std::memcpy(to + i * size, element.raw(), size);
+  return splat;
+}
+
+ShadowValue Splat(const ShadowValue& element, const Shape& shape) {
+  ShadowValue splat;
+  splat.shape = shape;
+  splat.held = element.held;
+  for (Literal ShadowValue::* part :
+       {&ShadowValue::value, &ShadowValue::bound, &ShadowValue::likely, &ShadowValue::exact, &ShadowValue::open}) {
+    if ((element.*part).byte_size() != 0) splat.*part = Splat(element.*part, shape);
+  }
+  return splat;
 }
 
 ShadowValue DropBounds(ShadowValue value) {

@@ -10,6 +10,7 @@
 #define HLO_INTERP_SHADOW_H_
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -62,7 +63,7 @@ struct ShadowOptions {
   bool exact_loop_states = false;
 
   // Cuts and views, as in InterpretOptions; for the instructions of the computation itself and of what it calls.
-  std::function<const ShadowValue*(const Instruction&)> given;
+  std::function<std::optional<ShadowValue>(const Instruction&)> given;
   std::function<void(const Instruction&, const ShadowValue&)> on_value;
   std::function<void(const Instruction& loop, int64_t iteration, const ShadowValue& state)> on_iteration;
 };
@@ -90,6 +91,9 @@ Result<ShadowValue> EvaluateShadowOf(const Instruction& inst, std::span<const Sh
                                      const ShadowOptions& options = {});
 // The same values, taken as exact.
 ShadowValue DropBounds(ShadowValue value);
+// `element`, an array's only one, everywhere.
+Literal Splat(const Literal& element, const Shape& shape);
+ShadowValue Splat(const ShadowValue& element, const Shape& shape);
 
 }  // namespace hlo
 

@@ -116,6 +116,7 @@ class Lifted {
 
  private:
   std::unique_ptr<Module> module_;
+  std::unordered_map<const Instruction*, const Instruction*> lifted_from_;
 };
 
 // The value of an instruction, from the arguments of its computation; and of a computation.

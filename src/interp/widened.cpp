@@ -1,12 +1,12 @@
 #include "interp/widened.h"
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "base/text.h"
-#include "interp/dynamic.h"
-#include "interp/interpreter.h"
+#include "interp/known_values.h"
 #include "interp/shadow.h"
 #include "interp/shadow_rules.h"
 #include "ir/module.h"
@@ -80,18 +80,15 @@ class Comparer {
         if (inst->Is(Opcode::kConstant) && inst->shape().IsArray()) constants_.insert(ConstantKey(inst->literal()));
       }
     }
-    for (const Computation* computation : optimized.Computations()) LoosenConstants(*computation);
-    for (const Module* module : {&input, &optimized}) {
-      const std::vector<Computation*> order = module->PostOrder();
-      for (const Computation* computation : order) {
-        for (const Instruction* inst : computation->Instructions()) {
-          for (const Computation* callee : CalledComputations(*inst)) callers_[callee].push_back(inst);
-        }
+    for (const Computation* computation : input.PostOrder()) {
+      for (const Instruction* inst : computation->Instructions()) {
+        for (const Computation* callee : CalledComputations(*inst)) callers_[callee].push_back(inst);
       }
-      Foldable foldable;
-      for (auto computation = order.rbegin(); computation != order.rend(); ++computation)
-        RoundFoldable(**computation, foldable);
     }
+    const auto always = [](const Literal&) { return true; };
+    const auto written = [this](const Literal& literal) { return constants_.contains(ConstantKey(literal)); };
+    known_before_.emplace(input, always);
+    known_after_.emplace(optimized, written);
   }
 
   Result<WidenedResult> Run(std::span<const Literal> args) {
@@ -120,17 +117,16 @@ class Comparer {
     std::unordered_map<const Computation*, std::vector<ShadowValue>> callee_args;
   };
 
-  ShadowOptions Options(const std::unordered_map<const Instruction*, ShadowValue>& given) const {
+  ShadowOptions Options(const std::unordered_map<const Instruction*, ShadowValue>& given,
+                        const KnownValues& known) const {
     ShadowOptions options;
     options.widened = true;
     options.exact_loop_states = true;
     options.work_limit = std::numeric_limits<int64_t>::max();
     options.max_loop_iterations = options_.max_loop_iterations;
-    options.given = [this, &given](const Instruction& inst) -> const ShadowValue* {
+    options.given = [&given, &known](const Instruction& inst) -> std::optional<ShadowValue> {
       const auto kept = given.find(&inst);
-      if (kept != given.end()) return &kept->second;
-      const auto rounded = rounded_.find(&inst);
-      return rounded == rounded_.end() ? nullptr : &rounded->second;
+      return kept != given.end() ? std::optional(kept->second) : known.Rounded(inst);
     };
     return options;
   }
@@ -161,96 +157,9 @@ class Comparer {
   }
 
   Result<ShadowValue> ValueBefore(Pair& pair, const Instruction& inst) {
-    if (const auto rounded = rounded_.find(&inst); rounded != rounded_.end()) return rounded->second;
+    if (auto rounded = known_before_->Rounded(inst)) return std::move(*rounded);
     const std::vector<ShadowValue> args = TRY(ArgsOf(pair, &inst.computation()));
-    return EvaluateShadowOf(inst, args, Options(pair.given_before));
-  }
-
-  // What constants alone determine may have been folded: rounded in its type, and then decided on (a convert to s32, a
-  // compare, bits). So both sides take it as the declared types make it; half a step for each of the few operations
-  // that another order of folding may round differently.
-  struct Foldable {
-    std::unordered_map<const Instruction*, Literal> known;
-    std::unordered_set<const Instruction*> rounded;
-    std::unordered_set<const Computation*> visited;
-  };
-
-  void RoundFoldable(const Computation& computation, Foldable& f) {
-    if (!f.visited.insert(&computation).second) return;
-    for (const Instruction* inst : computation.PostOrder()) {
-      if (inst->Is(Opcode::kCall)) {
-        RoundCall(*inst, f);
-      } else if (inst->Is(Opcode::kConstant) && inst->shape().IsArray()) {
-        f.known[inst] = inst->literal();
-      } else if (inst->shape().IsArray() && inst->operand_count() > 0 && IsFoldable(*inst)) {
-        RoundInstruction(*inst, f);
-      }
-    }
-  }
-
-  void RoundInstruction(const Instruction& inst, Foldable& f) {
-    constexpr int64_t kMostElements = 4096;
-    if (inst.shape().NumElements() > kMostElements || MayBeDynamic(inst)) return;
-    std::vector<Literal> operands;
-    bool rounds = inst.Is(kElementwise) || !CalledComputations(inst).empty() || inst.Is(Opcode::kDot);
-    for (const Instruction* operand : inst.operands()) {
-      const auto it = f.known.find(operand);
-      if (it == f.known.end()) return;
-      operands.push_back(it->second);
-      rounds = rounds || f.rounded.contains(operand);
-    }
-    auto value = Evaluate(inst, operands);
-    if (value) SetKnown(inst, std::move(*value), rounds, f);
-  }
-
-  void SetKnown(const Instruction& inst, Literal value, bool rounds, Foldable& f) {
-    if (rounds) f.rounded.insert(&inst);
-    rounded_[&inst] = rounds ? Loosened(value, inst.shape()) : ToShadow(value);
-    f.known[&inst] = std::move(value);
-  }
-
-  // Folding comes after inlining: what all calls of a computation pass alike is known inside, and so may its result be.
-  void RoundCall(const Instruction& call, Foldable& f) {
-    const Computation& callee = *call.attrs<CallAttrs>().to_apply;
-    for (int64_t i = 0; i < call.operand_count() && !f.visited.contains(&callee); ++i) {
-      const auto mine = f.known.find(&call.operand(i));
-      if (mine == f.known.end()) continue;
-      const bool alike = std::ranges::all_of(callers_[&callee], [&](const Instruction* caller) {
-        const auto other = caller->Is(Opcode::kCall) ? f.known.find(&caller->operand(i)) : f.known.end();
-        return other != f.known.end() && other->second.BitEquals(mine->second);
-      });
-      if (alike) SetKnown(callee.parameter(i), Literal(mine->second), f.rounded.contains(&call.operand(i)), f);
-    }
-    RoundFoldable(callee, f);
-    const auto result = f.known.find(&callee.root());
-    if (result != f.known.end()) SetKnown(call, Literal(result->second), f.rounded.contains(&callee.root()), f);
-  }
-
-  static bool IsFoldable(const Instruction& inst) {
-    return !inst.Is(kSideEffect) && !inst.Is(Opcode::kFusion) && !inst.Is(Opcode::kCall) && !inst.Is(Opcode::kWhile) &&
-           !inst.Is(Opcode::kConditional) && !inst.Is(Opcode::kCustomCall);
-  }
-
-  static ShadowValue Loosened(const Literal& literal, const Shape& shape) {
-    ShadowValue value = ToShadow(literal);
-    value.shape = shape;
-    if (!value.IsFloat()) return value;
-    const shadow::Rounding rounding = shadow::RoundingTo(shape.type(), false);
-    value.bound = shadow::NewBuffer(value.shape);
-    auto bound = value.bound.mutable_data<double>();
-    for (size_t i = 0; i < bound.size(); ++i) {
-      const double x = shadow::Values(value.value)[i];
-      bound[i] = std::isfinite(x) ? 4 * shadow::HalfStep(rounding, std::fabs(x)) : 0;
-    }
-    return value;
-  }
-
-  // A constant that a pass made was rounded in the declared type; one that the input has is exact.
-  void LoosenConstants(const Computation& computation) {
-    for (const Instruction* inst : computation.Instructions()) {
-      if (inst->Is(Opcode::kConstant) && inst->shape().IsArray() && !constants_.contains(ConstantKey(inst->literal())))
-        rounded_[inst] = Loosened(inst->literal(), inst->shape());
-    }
+    return EvaluateShadowOf(inst, args, Options(pair.given_before, *known_before_));
   }
 
   Result<void> ComparePair(const Computation& before, const Computation& after, std::vector<ShadowValue> args,
@@ -328,8 +237,8 @@ class Comparer {
     if (loops) return CompareLoops(pair, origin, inst, where);
     auto before = ValueBefore(pair, origin);
     const auto evaluate = [&]() -> Result<ShadowValue> {
-      if (const auto rounded = rounded_.find(&inst); rounded != rounded_.end()) return rounded->second;
-      return EvaluateShadowOf(inst, pair.args, Options(pair.given_after));
+      if (auto rounded = known_after_->Rounded(inst)) return std::move(*rounded);
+      return EvaluateShadowOf(inst, pair.args, Options(pair.given_after, *known_after_));
     };
     const auto after = before ? evaluate() : std::unexpected(before.error());
     if (!after) {
@@ -367,7 +276,7 @@ class Comparer {
     };
     std::vector<State> sample;
     std::optional<State> last;
-    ShadowOptions options = Options(pair.given_before);
+    ShadowOptions options = Options(pair.given_before, *known_before_);
     options.on_iteration = [&](const Instruction& loop, int64_t iteration, const ShadowValue& state) {
       if (&loop != &origin) return;
       last = State{iteration, state};
@@ -390,7 +299,8 @@ class Comparer {
     }
     // The states that both loops start from must agree too.
     const ShadowValue start = TRY(ValueBefore(pair, origin.operand(0)));
-    const ShadowValue start_after = TRY(EvaluateShadowOf(inst.operand(0), pair.args, Options(pair.given_after)));
+    const ShadowValue start_after =
+        TRY(EvaluateShadowOf(inst.operand(0), pair.args, Options(pair.given_after, *known_after_)));
     Comparison starts = CompareWithBounds(Joined(start, start_after), AsLiteral(start_after), {}, options_.compare);
     if (starts.bad() > 0) {
       result_.verdict = Verdict::kMismatch;
@@ -419,7 +329,7 @@ class Comparer {
   std::unordered_map<int, const Instruction*> by_id_;
   std::unordered_map<const Computation*, std::vector<const Instruction*>> callers_;
   std::unordered_set<uint64_t> constants_;
-  std::unordered_map<const Instruction*, ShadowValue> rounded_;  // Of both modules: made of constants alone.
+  std::optional<KnownValues> known_before_, known_after_;
   std::unordered_map<const Instruction*, size_t> positions_;
   const Computation* positions_of_ = nullptr;
   WidenedResult result_;

@@ -1,0 +1,303 @@
+#include "interp/known_values.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "interp/dynamic.h"
+#include "interp/interpreter.h"
+#include "interp/shadow_rules.h"
+#include "ir/module.h"
+
+namespace hlo {
+namespace {
+
+// What is not the same everywhere is known up to this size: constant folding makes no larger constants.
+constexpr int64_t kMostElements = 4096;
+constexpr int64_t kMostOperandElements = 1 << 16;
+
+// The operands whose elements the result consists of, whatever the others are; none: not a movement of splats.
+std::vector<const Instruction*> MovedOperands(const Instruction& inst) {
+  std::vector<const Instruction*> moved;
+  switch (inst.opcode()) {
+    case Opcode::kBroadcast:
+    case Opcode::kReshape:
+    case Opcode::kTranspose:
+    case Opcode::kReverse:
+    case Opcode::kSlice:
+    case Opcode::kDynamicSlice:
+    case Opcode::kGather:
+    case Opcode::kCopy: moved.push_back(&inst.operand(0)); break;
+    case Opcode::kBitcast:
+      if (inst.shape().type() == inst.operand(0).shape().type()) moved.push_back(&inst.operand(0));
+      break;
+    case Opcode::kConcatenate:
+    case Opcode::kDynamicUpdateSlice: {
+      const int64_t count = inst.Is(Opcode::kConcatenate) ? inst.operand_count() : 2;
+      for (int64_t i = 0; i < count; ++i) moved.push_back(&inst.operand(i));
+      break;
+    }
+    case Opcode::kPad: {
+      const auto adds = [](const PaddingDim& dim) { return dim.low > 0 || dim.high > 0 || dim.interior > 0; };
+      moved.push_back(&inst.operand(0));
+      if (std::ranges::any_of(inst.attrs<PadAttrs>().padding.dims, adds)) moved.push_back(&inst.operand(1));
+      break;
+    }
+    case Opcode::kSelect: moved = {&inst.operand(1), &inst.operand(2)}; break;
+    default: break;
+  }
+  std::erase_if(moved, [](const Instruction* operand) { return operand->shape().NumElements() == 0; });
+  return moved;
+}
+
+bool IsEvaluated(const Instruction& inst) {
+  switch (inst.opcode()) {
+    case Opcode::kCall:
+    case Opcode::kConditional:
+    case Opcode::kCustomCall:
+    case Opcode::kFusion:
+    case Opcode::kRngBitGenerator:
+    case Opcode::kWhile: return false;
+    default: return inst.operand_count() > 0 && !inst.Is(kSideEffect) && !inst.Is(kCollective) && !MayBeDynamic(inst);
+  }
+}
+
+// `inst` by itself, on parameters; on one element of each where `scalar`.
+struct Alone {
+  Module module{"alone"};
+  Instruction* inst;
+
+  Alone(const Instruction& from, bool scalar) {
+    Computation& entry = module.AddComputation("entry");
+    const auto shape_of = [&](const Shape& shape) { return scalar ? Shape(shape.type(), {}) : shape; };
+    std::vector<Instruction*> operands;
+    for (int64_t i = 0; i < from.operand_count(); ++i)
+      operands.push_back(&entry.AddParameter(i, shape_of(from.operand(i).shape())));
+    inst = &entry.AddClone(from, shape_of(from.shape()), operands);
+    entry.SetRoot(*inst);
+    module.SetEntry(entry);
+  }
+};
+
+// Four half steps of its type, for each element: what a few operations in another order may round differently.
+Literal FewRoundings(const Literal& literal) {
+  Literal bound = shadow::NewBuffer(literal.shape());
+  const shadow::Rounding rounding = shadow::RoundingTo(literal.shape().type(), false);
+  auto bounds = bound.mutable_data<double>();
+  for (size_t i = 0; i < bounds.size(); ++i) {
+    const double x = literal.GetDouble(static_cast<int64_t>(i));
+    bounds[i] = std::isfinite(x) ? 4 * shadow::HalfStep(rounding, std::fabs(x)) : 0;
+  }
+  return bound;
+}
+
+ShadowValue ToShadow(const Literal& value, const Literal& bound) {
+  ShadowValue shadow = hlo::ToShadow(value);
+  if (shadow.IsFloat()) shadow.bound = bound;
+  return shadow;
+}
+
+// How far from `value`, which the interpreter made of the operands in the declared types, any other evaluation may be:
+// all of them, and the one in f64, lie within the shadow's bound e of its v, and so within e + |value - v|. This is
+// what a sum needs, whose roundings grow with its terms. Where the shadow knows no bound, or decides on what is not
+// decided, the few roundings are left.
+void WidenByRule(const Instruction& alone, std::span<const ShadowValue> operands, const Literal& value,
+                 Literal* bound) {
+  const auto shadow = EvaluateShadowOf(alone, operands);
+  if (!shadow || !shadow->HasBound()) return;
+  auto bounds = bound->mutable_data<double>();
+  for (size_t i = 0; i < bounds.size(); ++i) {
+    const double is = value.GetDouble(static_cast<int64_t>(i)), v = shadow->value.data<double>()[i];
+    const double other = is == v ? 0 : std::fabs(is - v);
+    const double wide = (shadow->bound.data<double>()[i] + other) * shadow::kUp;
+    if (std::isfinite(wide)) bounds[i] = std::max(bounds[i], wide);
+  }
+}
+
+}  // namespace
+
+KnownValues::KnownValues(const Module& module, const std::function<bool(const Literal&)>& written) {
+  const std::vector<Computation*> order = module.PostOrder();
+  for (const Computation* computation : order) {
+    for (const Instruction* inst : computation->Instructions()) {
+      for (const Computation* callee : CalledComputations(*inst)) callers_[callee].push_back(inst);
+      if (!inst->Is(Opcode::kConstant) || !inst->shape().IsArray() || inst->shape().NumElements() == 0) continue;
+      const bool made = !written(inst->literal());
+      Literal bound = made && IsFloat(inst->shape().type()) ? FewRoundings(inst->literal()) : Literal();
+      known_.emplace(inst, Made(inst->literal(), std::move(bound), made));
+    }
+  }
+  for (auto computation = order.rbegin(); computation != order.rend(); ++computation) Visit(**computation);
+}
+
+// Of a splat one element, with the largest bound of all.
+KnownValues::Known KnownValues::Made(Literal value, Literal bound, bool rounded) {
+  if (!value.IsSplat()) return {std::move(value), std::move(bound), false, rounded, {}};
+  Known known{Literal::Uninitialized(Shape(value.shape().type(), {})), Literal(), true, rounded, {}};
+  std::memcpy(known.value.mutable_raw(), value.raw(), static_cast<size_t>(known.value.byte_size()));
+  if (bound.byte_size() != 0)
+    known.bound = Literal::Scalar(PrimitiveType::kF64, std::ranges::max(bound.data<double>()));
+  return known;
+}
+
+const KnownValues::Known* KnownValues::Get(const Instruction& inst) const {
+  const auto it = known_.find(&inst);
+  return it == known_.end() ? nullptr : &it->second;
+}
+
+std::optional<ShadowValue> KnownValues::Rounded(const Instruction& inst) const {
+  const Known* known = inst.shape().IsArray() ? Get(inst) : nullptr;
+  if (known == nullptr || !known->rounded) return std::nullopt;
+  ShadowValue value = ToShadow(known->value, known->bound);
+  if (known->splat) return Splat(value, inst.shape());
+  value.shape = inst.shape();
+  return value;
+}
+
+void KnownValues::Visit(const Computation& computation) {
+  if (!visited_.insert(&computation).second) return;
+  for (const Instruction* inst : computation.PostOrder()) {
+    if (known_.contains(inst)) continue;
+    if (auto known = Find(*inst)) known_.emplace(inst, std::move(*known));
+  }
+}
+
+std::optional<KnownValues::Known> KnownValues::Find(const Instruction& inst) {
+  switch (inst.opcode()) {
+    case Opcode::kCall: return OfCallee(inst, *inst.attrs<CallAttrs>().to_apply);
+    case Opcode::kFusion: return OfCallee(inst, *inst.attrs<FusionAttrs>().calls);
+    case Opcode::kWhile: return OfLoop(inst);
+    case Opcode::kOptimizationBarrier: {
+      const Known* operand = Get(inst.operand(0));
+      return operand == nullptr ? std::nullopt : std::optional(*operand);
+    }
+    case Opcode::kTuple: {
+      Known tuple;
+      for (const Instruction* operand : inst.operands()) {
+        const Known* element = Get(*operand);
+        tuple.elements.push_back(element == nullptr ? std::nullopt : std::optional(*element));
+      }
+      return tuple;
+    }
+    case Opcode::kGetTupleElement: {
+      const Known* tuple = Get(inst.operand(0));
+      return tuple == nullptr ? std::nullopt : tuple->elements[inst.tuple_index()];
+    }
+    default: break;
+  }
+  if (!inst.shape().IsArray() || inst.shape().NumElements() == 0) return std::nullopt;
+  // Along a dimension of size 1 it is 0.
+  if (inst.Is(Opcode::kIota) && inst.shape().dim(inst.attrs<IotaAttrs>().iota_dimension) == 1)
+    return Known{Literal(Shape(inst.shape().type(), {})), Literal(), true, false, {}};
+  if (auto moved = Moved(inst)) return moved;
+  if (auto evaluated = Evaluated(inst)) return evaluated;
+  return inst.Is(Opcode::kMap) ? OfMap(inst) : std::nullopt;
+}
+
+// What all who call `callee` pass alike is known inside.
+void KnownValues::Enter(const Instruction& caller, const Computation& callee) {
+  if (visited_.contains(&callee)) return;
+  for (int64_t i = 0; i < caller.operand_count(); ++i) {
+    const Known* mine = Get(caller.operand(i));
+    if (mine == nullptr) continue;
+    const bool alike = std::ranges::all_of(callers_[&callee], [&](const Instruction* other) {
+      if (other == &caller) return true;
+      const bool calls = other->Is(Opcode::kCall) || other->Is(Opcode::kFusion);
+      const Known* theirs = calls ? Get(other->operand(i)) : nullptr;
+      return theirs != nullptr && mine->elements.empty() && theirs->elements.empty() && mine->splat == theirs->splat &&
+             mine->value.BitEquals(theirs->value);
+    });
+    if (alike) known_.emplace(&callee.parameter(i), *mine);
+  }
+  Visit(callee);
+}
+
+std::optional<KnownValues::Known> KnownValues::OfCallee(const Instruction& caller, const Computation& callee) {
+  Enter(caller, callee);
+  const Known* result = Get(callee.root());
+  return result == nullptr ? std::nullopt : std::optional(*result);
+}
+
+// A body that makes the same of everything.
+std::optional<KnownValues::Known> KnownValues::OfMap(const Instruction& map) {
+  const Computation& body = *map.attrs<MapAttrs>().to_apply;
+  Visit(body);
+  const Known* result = Get(body.root());
+  return result == nullptr ? std::nullopt : std::optional(*result);
+}
+
+// Outside, an element that the body hands on is what the loop began with.
+std::optional<KnownValues::Known> KnownValues::OfLoop(const Instruction& loop) const {
+  const Computation& body = *loop.attrs<WhileAttrs>().body;
+  const Known* init = Get(loop.operand(0));
+  if (init == nullptr || !body.root().Is(Opcode::kTuple)) return std::nullopt;
+  Known result;
+  for (int64_t i = 0; i < body.root().operand_count(); ++i) {
+    const Instruction& next = body.root().operand(i);
+    const bool invariant =
+        next.Is(Opcode::kGetTupleElement) && next.tuple_index() == i && next.operand(0).Is(Opcode::kParameter);
+    result.elements.push_back(invariant ? init->elements[i] : std::nullopt);
+  }
+  return result;
+}
+
+std::optional<KnownValues::Known> KnownValues::SameEverywhere(std::span<const Instruction* const> operands) const {
+  std::optional<Known> same;
+  for (const Instruction* operand : operands) {
+    const Known* known = Get(*operand);
+    if (known == nullptr || !known->splat) return std::nullopt;
+    if (!same) {
+      same = *known;
+      continue;
+    }
+    if (!same->value.BitEquals(known->value)) return std::nullopt;
+    same->rounded = same->rounded || known->rounded;
+    if (known->bound.byte_size() == 0) continue;
+    if (same->bound.byte_size() == 0 || same->bound.GetDouble(0) < known->bound.GetDouble(0)) same->bound = known->bound;
+  }
+  return same;
+}
+
+std::optional<KnownValues::Known> KnownValues::Moved(const Instruction& inst) const {
+  if (MayBeDynamic(inst)) return std::nullopt;
+  const Known* selector = inst.Is(Opcode::kSelect) ? Get(inst.operand(0)) : nullptr;
+  if (selector == nullptr || !selector->splat) return SameEverywhere(MovedOperands(inst));
+  const Instruction* selected[] = {&inst.operand(selector->value.GetInt(0) != 0 ? 1 : 2)};
+  auto moved = SameEverywhere(selected);
+  if (moved) moved->rounded = moved->rounded || selector->rounded;
+  return moved;
+}
+
+std::optional<KnownValues::Known> KnownValues::Evaluated(const Instruction& inst) const {
+  if (!IsEvaluated(inst)) return std::nullopt;
+  const bool pointwise = inst.Is(kElementwise) || inst.Is(Opcode::kMap);
+  bool splats = pointwise, rounded = pointwise || !shadow::IsMovement(inst);
+  for (const Instruction* operand : inst.operands()) {
+    const Known* known = Get(*operand);
+    if (known == nullptr || !operand->shape().IsArray()) return std::nullopt;
+    splats = splats && known->splat;
+    rounded = rounded || known->rounded;
+  }
+  if (!splats && inst.shape().NumElements() > kMostElements) return std::nullopt;
+  std::vector<Literal> values;
+  std::vector<ShadowValue> shadows;
+  for (const Instruction* operand : inst.operands()) {
+    const Known& known = *Get(*operand);
+    const bool expand = known.splat && !splats;
+    if (expand && operand->shape().NumElements() > kMostOperandElements) return std::nullopt;
+    values.push_back(expand ? Splat(known.value, operand->shape()) : known.value);
+    shadows.push_back(ToShadow(known.value, known.bound));
+    if (expand) shadows.back() = Splat(shadows.back(), operand->shape());
+  }
+  const Alone alone(inst, splats);
+  Result<Literal> value = Evaluate(*alone.inst, values);
+  if (!value || !Compatible(value->shape(), alone.inst->shape())) return std::nullopt;
+  Literal bound;
+  if (rounded && IsFloat(inst.shape().type())) {
+    bound = FewRoundings(*value);
+    WidenByRule(*alone.inst, shadows, *value, &bound);
+  }
+  return Made(std::move(*value), std::move(bound), rounded);
+}
+
+}  // namespace hlo
