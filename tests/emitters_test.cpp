@@ -24,6 +24,15 @@ TEST(EmitLoop, EveryElementType) {
       " c = f32[70] convert(o) n = pred[70] not(a) ROOT t = (f32[70], pred[70]) tuple(c, n) }"));
 }
 
+TEST(EmitLoop, BitsOfAPredAreAByte) {
+  Check(
+      *Fused("ENTRY e { a = pred[70] parameter(0) u = u8[70] bitcast-convert(a) s = s8[70] bitcast-convert(a)"
+             " ROOT t = (u8[70], s8[70]) tuple(u, s) }"));
+  Check(
+      *Fused("f { p = pred[] parameter(0) u = u8[] bitcast-convert(p) ROOT c = u8[] count-leading-zeros(u) }"
+             " ENTRY e { a = pred[70] parameter(0) ROOT m = u8[70] map(a), dimensions={0}, to_apply=f }"));
+}
+
 TEST(EmitLoop, FunctionsWithSpecialValues) {
   for (const char* op :
        {"exponential", "tanh", "logistic", "sqrt", "rsqrt", "abs", "negate", "sign", "floor", "ceil",

@@ -292,7 +292,8 @@ Result<NodeId> ElementGraph::Build(const Instruction& inst, const std::vector<In
     case Opcode::kBitcastConvert: {
       TRY(KernelType(inst, inst.shape().type()));
       TRY(KernelType(inst, inst.operand(0).shape().type()));
-      if (BitWidth(inst.shape().type()) != BitWidth(inst.operand(0).shape().type())) {
+      const PrimitiveType from = inst.operand(0).shape().type(), to = inst.shape().type();
+      if (to != from && BitWidth(to) != (from == PrimitiveType::kPred ? 8 : BitWidth(from))) {
         FAIL(UnsupportedAt(inst, "U105",
                            Str("no emitter for 'bitcast-convert' between widths, from ", inst.operand(0).shape(),
                                " to ", inst.shape())));

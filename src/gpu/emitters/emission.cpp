@@ -267,7 +267,7 @@ std::vector<Value> Emission::Compute(NodeId id) {
     }
     case Kind::kBits: {
       const Value value = Emit(node.operands[0]);
-      return {Bitcast(value, KernelTypeOf(node.inst->shape().type()))};
+      return {EmitBits(value, KernelTypeOf(node.inst->shape().type()))};
     }
     case Kind::kMap: {
       std::vector<Value> operands;

@@ -345,6 +345,10 @@ Value EmitScalar(const Instruction& inst, std::span<const Value> operands, const
   return kRows[static_cast<int>(inst.opcode())](inst, operands);
 }
 
+Value EmitBits(Value value, Type type) {
+  return Bitcast(value.type() == Type::kPred && type != Type::kPred ? Convert(value, Type::kU8) : value, type);
+}
+
 Status CheckScalarComputation(const Computation& computation) {
   for (const Instruction* inst : computation.PostOrder()) {
     switch (inst->opcode()) {
@@ -384,7 +388,7 @@ std::vector<Value> EmitScalarComputation(KernelBuilder& k, const Computation& co
       case Opcode::kParameter: result = {arguments[inst->parameter_number()]}; break;
       case Opcode::kConstant: result = {LiteralValue(k, inst->literal(), 0)}; break;
       case Opcode::kTuple: result = operands; break;
-      case Opcode::kBitcastConvert: result = {Bitcast(operands[0], KernelTypeOf(inst->shape().type()))}; break;
+      case Opcode::kBitcastConvert: result = {EmitBits(operands[0], KernelTypeOf(inst->shape().type()))}; break;
       case Opcode::kCall: result = EmitScalarComputation(k, *inst->attrs<CallAttrs>().to_apply, operands, fault); break;
       case Opcode::kFusion:
         result = EmitScalarComputation(k, *inst->attrs<FusionAttrs>().calls, operands, fault);

@@ -28,6 +28,9 @@ Status CheckScalar(const Instruction& inst);
 kernel::Value EmitScalar(const Instruction& inst, std::span<const kernel::Value> operands,
                          const std::string& fault = "");
 
+// The bits of `value` in a type as wide, from another type not in pred; those of a pred are a byte of 0 or 1.
+kernel::Value EmitBits(kernel::Value value, kernel::Type type);
+
 // A computation on scalars (a reducer, a comparator): elementwise ops, constants, tuples, calls of such computations.
 Status CheckScalarComputation(const Computation& computation);
 // The root's value, or the values of the root tuple's operands.
