@@ -87,6 +87,13 @@ const std::vector<Function>& Functions() {
       Unary("sin", Sin, std::sin, 2, -100, 100),
       Unary("cos", Cos, std::cos, 2, -100, 100),
       Unary("tan", Tan, std::tan, 4, -100, 100),
+      Unary("asin", Asin, std::asin, 2, -1, 1),
+      Unary("acos", Acos, std::acos, 2, -1, 1),
+      Unary("sinh", Sinh, std::sinh, 3, -95, 95),
+      Unary("cosh", Cosh, std::cosh, 3, -95, 95),
+      Unary("asinh", Asinh, std::asinh, 2.5, -10, 10),
+      Unary("acosh", Acosh, std::acosh, 3, 1, 10),
+      Unary("atanh", Atanh, std::atanh, 4, -1, 1),
       Unary(
           "rsqrt", Rsqrt, [](long double x) { return 1 / std::sqrt(x); }, 2, 0, 10),
       Unary("cbrt", Cbrt, std::cbrt, 1.5, -10, 10),

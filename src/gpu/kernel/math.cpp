@@ -403,6 +403,25 @@ Value AtanOfRatio(Value small, Value large) {
   return Select(steep, (atan + 0x1.1a62633145c07p-55) + 0x1.921fb54442d18p-1, atan);
 }
 
+// start + rest: asin(a) for a <= 1/2; beyond, `steep`, asin(sqrt((1 - a) / 2)), half of what is left to a right angle.
+// NaN above 1.
+struct Arc {
+  Value start, rest, steep;
+};
+
+// 2^-31, 2^-59.
+Arc AsinOfMagnitude(Value a) {
+  const Value steep = a > 0.5;
+  const Value z = Select(steep, (1.0 - a) * 0.5, a * a);
+  const Value s = Select(steep, Sqrt(z), a);
+  const Value p = Polynomial(
+      z, {0x1.55554cp-3, 0x1.33389ap-4, 0x1.6cab9ep-5, 0x1.04a632p-5, 0x1.d8274ap-7, 0x1.339d4cp-5},
+      {0x1.5555555555577p-3, 0x1.333333332e1cfp-4, 0x1.6db6db720719fp-5, 0x1.f1c71a9a148c8p-6, 0x1.6e8bde3f7b103p-6,
+       0x1.1c49fc65881d9p-6, 0x1.ca1e60d2c0ed9p-7, 0x1.758f673d28cccp-7, 0x1.61044ffabf9b5p-7, 0x1.e94ffef1b5ff1p-9,
+       0x1.6295e03cc9fd7p-6, -0x1.56890f4fe5aecp-6, 0x1.0ad250b46e8b4p-5});
+  return {.start = s, .rest = s * z * p, .steep = steep};
+}
+
 // f16 and bf16 in f32.
 Value Narrowed(Value (*function)(Value), Value x) { return Convert(function(Convert(x, Type::kF32)), x.type()); }
 
@@ -621,6 +640,65 @@ Value Atan2(Value y, Value x) {
   angle = Select(steep, AsValue(x, high) - (angle - low), angle);
   angle = Select(ToBits(x) < 0, AsValue(x, 2 * high) - (angle - 2 * low), angle);
   return Select((x != x) | (y != y), NaN(x), CopySign(angle, y));
+}
+
+Value Asin(Value x) {
+  HLO_KERNEL_WIDEN(Asin);
+  const Value high = AsValue(x, FormatOf(x).half_pi[0]), low = AsValue(x, FormatOf(x).half_pi[1]);
+  const auto [start, rest, steep] = AsinOfMagnitude(Abs(x));
+  const Value twice = 2.0 * start;
+  const Value left = high - twice;
+  const Value lost = (high - left) - twice;  // In the line before.
+  return CopySign(Select(steep, left + (lost + (low - 2.0 * rest)), start + rest), x);
+}
+
+Value Acos(Value x) {
+  HLO_KERNEL_WIDEN(Acos);
+  const double high = FormatOf(x).half_pi[0], low = FormatOf(x).half_pi[1];
+  const auto [start, rest, steep] = AsinOfMagnitude(Abs(x));
+  const Value angle = start + rest;
+  const Value twice = 2.0 * angle;
+  const Value near_end = Select(x > 0.0, twice, AsValue(x, 2 * high) - (twice - 2 * low));
+  return Select(steep, near_end, AsValue(x, high) - (CopySign(angle, x) - low));
+}
+
+// log1p(t) with t = |x| + x^2 / (1 + sqrt(1 + x^2)); where x^2 would overflow, log|x| + log 2.
+Value Asinh(Value x) {
+  HLO_KERNEL_WIDEN(Asinh);
+  const Value a = Abs(x), square = a * a;
+  const Value large = a > (IsF32(x) ? 1e18 : 1e150);
+  const Value small_value = Log1p(a + square / (1.0 + Sqrt(1.0 + square)));
+  return CopySign(Select(large, Log(a) + std::numbers::ln2, small_value), x);
+}
+
+// log1p(t + sqrt(2 t + t^2)) with t = x - 1.
+Value Acosh(Value x) {
+  HLO_KERNEL_WIDEN(Acosh);
+  const Value t = x - 1.0;
+  const Value large = x > (IsF32(x) ? 1e18 : 1e150);
+  const Value result = Select(large, Log(x) + std::numbers::ln2, Log1p(t + Sqrt(t * (t + 2.0))));
+  return Select(x < 1.0, NaN(x), result);
+}
+
+Value Atanh(Value x) {
+  HLO_KERNEL_WIDEN(Atanh);
+  const Value a = Abs(x);
+  return CopySign(0.5 * Log1p(2.0 * a / (1.0 - a)), x);
+}
+
+// exp(|x|) may overflow where the result does not: exp(|x| / 2) twice.
+Value Cosh(Value x) {
+  HLO_KERNEL_WIDEN(Cosh);
+  const Value half = Exp(Abs(x) * 0.5);
+  return 0.5 * half * half + 0.5 / half / half;
+}
+
+Value Sinh(Value x) {
+  HLO_KERNEL_WIDEN(Sinh);
+  const Value a = Abs(x), half = Exp(a * 0.5), e = Expm1(a);
+  // From here on exp(-a) is less than 2^-28 (2^-57) of exp(a).
+  const Value large = a > (IsF32(x) ? 10.0 : 20.0);
+  return CopySign(Select(large, 0.5 * half * half, 0.5 * (e + e / (e + 1.0))), x);
 }
 
 // Long division of the mantissas, as many bits at a time as fit beside the divisor.
