@@ -433,9 +433,11 @@ class HostLowering {
       LlvmValue const value = scalar_.Emit(*division, operands, types);
       LlvmValue const remainder =
           division->op == Op::kRem ? value : b_.CreateSub(dividend, b_.CreateMul(value, divisor));
-      segment.at_begin[division] = value;
-      // Below zero nothing divides, behind some guard; the elements from zero on are segments of their own.
+      // Below zero nothing divides, behind some guard; the elements from zero on are segments of their own. What comes
+      // out there is no quotient: 0 instead, since a division of it by the next must not make that one's bound
+      // negative.
       LlvmValue const negative = b_.CreateICmpSLT(dividend, Index(0));
+      segment.at_begin[division] = b_.CreateSelect(negative, Index(0), value);
       LlvmValue const bound = b_.CreateSelect(negative, b_.CreateNeg(dividend), b_.CreateSub(divisor, remainder));
       count = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, count, bound);
     }
