@@ -607,6 +607,126 @@ TEST(Shadow, ArgumentOfTheMaximum) {
   EXPECT_EQ(p.Local(y, {Floats({2, 5}, [&](int64_t i) { return in[i]; })}, Literal::Tuple(elements)).bad(), 1);
 }
 
+// As JAX has it: NaN wins over numbers, the left one over the right one; equal numbers by their place.
+Computation& ArgMaxKeepingNaN(Module& module) {
+  const Shape value = Shape::Scalar(kF32), index = Shape::Scalar(PrimitiveType::kS32),
+              pred = Shape::Scalar(PrimitiveType::kPred);
+  Computation& body = module.AddComputation("argmax");
+  Instruction& best = body.AddParameter(0, value);
+  Instruction& best_at = body.AddParameter(1, index);
+  Instruction& next = body.AddParameter(2, value);
+  Instruction& next_at = body.AddParameter(3, index);
+  const auto compare = [&](Instruction& a, Instruction& b, ComparisonDirection direction) {
+    return &body.Add(Opcode::kCompare, pred, {&a, &b}, CompareAttrs{.direction = direction});
+  };
+  Instruction& better =
+      body.Add(Opcode::kOr, pred,
+               {compare(best, next, ComparisonDirection::kGt), compare(best, best, ComparisonDirection::kNe)});
+  Instruction& tie =
+      body.Add(Opcode::kAnd, pred,
+               {compare(best, next, ComparisonDirection::kEq), compare(best_at, next_at, ComparisonDirection::kLt)});
+  Instruction& keep = body.Add(Opcode::kOr, pred, {&better, &tie});
+  body.SetRoot(body.AddTuple({&body.Add(Opcode::kSelect, value, {&better, &best, &next}),
+                              &body.Add(Opcode::kSelect, index, {&keep, &best_at, &next_at})}));
+  return body;
+}
+
+TEST(Shadow, WhichOfSeveralNaNsIsLeftDependsOnTheOrder) {
+  Program p;
+  Instruction& x = p.Parameter(kF32, {3, 4});
+  Instruction& iota = p.entry.Add(Opcode::kIota, Shape(PrimitiveType::kS32, {3, 4}), {}, IotaAttrs{1});
+  Instruction& y = p.entry.Add(
+      Opcode::kReduce, Shape::Tuple({Shape(kF32, {3}), Shape(PrimitiveType::kS32, {3})}),
+      {&x, &iota, &p.Scalar(kF32, -INFINITY), &p.entry.AddConstant(Literal::Scalar(PrimitiveType::kS32, int64_t{0}))},
+      ReduceAttrs{{1}, &ArgMaxKeepingNaN(p.module)});
+  const float in[] = {1, NAN, 2,   NAN,  // Which one is open.
+                      1, 2,   NAN, 0,    // The only one.
+                      5, 7,   7,   1};   // Equal numbers: the first.
+  const auto compare = [&](std::vector<int64_t> places) {
+    std::vector<Literal> out{Floats({3}, [](int64_t i) { return i < 2 ? NAN : 7; }),
+                             Literal(Shape(PrimitiveType::kS32, {3}))};
+    for (int64_t i = 0; i < 3; ++i) out[1].SetInt(i, places[i]);
+    return p.Local(y, {Floats({3, 4}, [&](int64_t i) { return in[i]; })}, Literal::Tuple(out));
+  };
+  for (const int64_t place : {1, 3}) {
+    const Comparison comparison = compare({place, 2, 1});
+    EXPECT_EQ(comparison.bad(), 0);
+    EXPECT_EQ(comparison.Count(ElementClass::kUndetermined), 1);
+  }
+  EXPECT_EQ(compare({1, 0, 1}).bad(), 1);
+  EXPECT_EQ(compare({1, 2, 2}).bad(), 1);
+}
+
+// Without a place to tell equals apart, any of them may be left.
+TEST(Shadow, EqualsThatAReducerDoesNotTellApart) {
+  Program p;
+  const Shape scalar = Shape::Scalar(kF32);
+  Computation& body = p.module.AddComputation("larger_magnitude");
+  Instruction& a = body.AddParameter(0, scalar);
+  Instruction& b = body.AddParameter(1, scalar);
+  Instruction& keep = body.Add(Opcode::kCompare, Shape::Scalar(PrimitiveType::kPred),
+                               {&body.Add(Opcode::kAbs, scalar, {&a}), &body.Add(Opcode::kAbs, scalar, {&b})},
+                               CompareAttrs{.direction = ComparisonDirection::kGe});
+  body.SetRoot(body.Add(Opcode::kSelect, scalar, {&keep, &a, &b}));
+  Instruction& x = p.Parameter(kF32, {2, 3});
+  Instruction& y = p.entry.Add(Opcode::kReduce, Shape(kF32, {2}), {&x, &p.Scalar(kF32, 0)}, ReduceAttrs{{1}, &body});
+  const float in[] = {1, -4, 4, 1, -4, 3};
+  const auto compare = [&](float first, float second) {
+    return p.Local(y, {Floats({2, 3}, [&](int64_t i) { return in[i]; })},
+                   Floats({2}, [&](int64_t i) { return i == 0 ? first : second; }));
+  };
+  EXPECT_EQ(compare(-4, -4).bad(), 0);
+  EXPECT_EQ(compare(4, -4).bad(), 0);
+  EXPECT_EQ(compare(4, 4).bad(), 1);
+}
+
+// A NaN that is only moved has its bits; one that is computed, any.
+TEST(Shadow, TheBitsOfAComputedNaN) {
+  for (const bool computed : {false, true}) {
+    Program p;
+    Instruction& x = p.Parameter(kF32, {2});
+    Instruction& y = computed ? p.Op(Opcode::kNegate, {&x}) : p.Op(Opcode::kReverse, {&x}, DimensionsAttrs{{0}});
+    Instruction& bits = p.entry.Add(Opcode::kBitcastConvert, Shape(PrimitiveType::kU32, {2}), {&y});
+    Instruction& below =
+        p.entry.Add(Opcode::kCompare, Shape(PrimitiveType::kPred, {2}), {&y, &p.Broadcast(p.Scalar(kF32, 0), {2})},
+                    CompareAttrs{.direction = ComparisonDirection::kLt, .type = ComparisonType::kTotalOrder});
+    const int64_t at = computed ? 0 : 1;  // Of the NaN, in y.
+    const auto compare = [&](int64_t bits_of_nan) {
+      std::vector<Literal> out{Literal(bits.shape()), Literal(below.shape())};
+      out[0].SetInt(at, bits_of_nan);
+      out[0].SetInt(1 - at, computed ? 0xbf80'0000 : 0x3f80'0000);
+      out[1].SetInt(at, bits_of_nan >> 31);
+      out[1].SetInt(1 - at, computed ? 1 : 0);
+      const Literal in = Floats({2}, [](int64_t i) { return i == 0 ? NAN : 1; });
+      return p.Local(p.entry.AddTuple({&bits, &below}), {in}, Literal::Tuple(out));
+    };
+    EXPECT_EQ(compare(0x7fc0'0000).bad(), 0);
+    EXPECT_EQ(compare(0x7fc0'0000).Count(ElementClass::kUndetermined), computed ? 2 : 0);
+    EXPECT_EQ(compare(0xffc0'0000).bad(), computed ? 0 : 2);
+  }
+}
+
+TEST(Shadow, EitherSideOfAnOpenSelectionOfEqualIntegers) {
+  Program p;
+  Instruction& x = p.Parameter(kF32, {2});
+  Instruction& third = p.Op(Opcode::kDivide, {&x, &p.Broadcast(p.Scalar(kF32, 3), {2})});
+  Instruction& open = p.entry.Add(Opcode::kCompare, Shape(PrimitiveType::kPred, {2}),
+                                  {&third, &p.Broadcast(p.Scalar(kF32, 1.0f / 3), {2})},
+                                  CompareAttrs{.direction = ComparisonDirection::kLt});
+  Instruction& a = p.Parameter(PrimitiveType::kS32, {2});
+  Instruction& b = p.Parameter(PrimitiveType::kS32, {2});
+  Instruction& y = p.entry.Add(Opcode::kSelect, a.shape(), {&open, &a, &b});
+  Literal left(a.shape()), right(b.shape());
+  left.SetInt(0, 5);
+  left.SetInt(1, 6);
+  right.SetInt(0, 5);
+  right.SetInt(1, 7);
+  const Comparison comparison = p.Local(y, {Floats({2}, [](int64_t) { return 1; }), left, right}, right);
+  EXPECT_EQ(comparison.Count(ElementClass::kExact), 1);
+  EXPECT_EQ(comparison.Count(ElementClass::kUndetermined), 1);
+  EXPECT_EQ(p.Local(y, {Floats({2}, [](int64_t) { return 1; }), left, right}, Literal(a.shape())).bad(), 1);
+}
+
 TEST(Shadow, WhatHasNoRuleIsUnsupportedByName) {
   Program p;
   Instruction& x = p.Parameter(PrimitiveType::kC64, {4});

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "base/check.h"
 #include "base/parallel.h"
@@ -316,7 +317,10 @@ Result<ShadowValue> ThroughInterpreter(Context& context, const Instruction& inst
     literals.push_back(Narrow(*operands[i], lost[i]));
     any_lost = any_lost || AnyLost(lost[i]);
   }
-  if (any_lost && !inst.Is(kElementwise)) return Undetermined(inst.shape());
+  const bool one_to_one =
+      inst.Is(kElementwise) ||
+      (inst.Is(Opcode::kBitcastConvert) && BitWidth(inst.shape().type()) == BitWidth(operands[0]->shape.type()));
+  if (any_lost && !one_to_one) return Undetermined(inst.shape());
   const Literal value = TRY(Evaluate(inst, literals));
   if (!Compatible(value.shape(), inst.shape())) {
     FAIL(UnsupportedAt(
@@ -389,6 +393,36 @@ Result<ShadowValue> Move(Context& context, const Instruction& inst, Operands ope
   return result;
 }
 
+bool KeepsBitsOfNaN(const Context& context, const Instruction& inst) {
+  std::vector<const Instruction*> pending{&inst};
+  std::unordered_set<const Instruction*> seen;
+  while (!pending.empty()) {
+    const Instruction& next = *pending.back();
+    pending.pop_back();
+    if (!seen.insert(&next).second || (context.options.given && context.options.given(next))) continue;
+    int64_t first = 0, end = next.operand_count();
+    switch (next.opcode()) {
+      case Opcode::kConstant:
+      case Opcode::kBitcastConvert: continue;
+      case Opcode::kParameter:
+        if (&next.computation() != context.top) return false;  // Of a call: it is the caller's to say.
+        continue;
+      case Opcode::kSelect: first = 1; break;
+      case Opcode::kTuple:
+      case Opcode::kGetTupleElement:
+      case Opcode::kOptimizationBarrier: break;
+      case Opcode::kCopy:
+        if (next.shape().type() != next.operand(0).shape().type()) return false;
+        break;
+      default:
+        if (!IsMovement(next)) return false;
+        end = DataOperands(next);
+    }
+    for (int64_t i = first; i < end; ++i) pending.push_back(&next.operand(i));
+  }
+  return true;
+}
+
 Result<Literal> SourceOf(const Instruction& inst, int64_t number, Operands operands) {
   std::vector<Literal> parts;
   for (int64_t i = 0; i < inst.operand_count(); ++i) {
@@ -455,6 +489,23 @@ Result<ShadowValue> RunConditional(Context& context, const Instruction& inst, Op
   return Run(context, *branches[branch], operands.subspan(branch + 1, 1));
 }
 
+// The bits of a NaN as bits, from an instruction that need not keep them: undetermined.
+Result<ShadowValue> BitsOf(Context& context, const Instruction& inst, Operands operands) {
+  const ShadowValue& x = *operands[0];
+  if (!x.IsFloat() || inst.shape().type() == x.shape.type() || KeepsBitsOfNaN(context, inst.operand(0))) {
+    return ThroughInterpreter(context, inst, operands);
+  }
+  ShadowValue marked = x;
+  const double* value = Values(x.value);
+  for (int64_t i = 0; i < x.shape.NumElements(); ++i) {
+    if (!std::isnan(value[i])) continue;
+    if (!marked.HasBound()) marked.bound = Zeros(x.shape);
+    marked.bound.mutable_data<double>()[i] = kUndetermined;
+  }
+  const ShadowValue* args[] = {&marked};
+  return ThroughInterpreter(context, inst, args);
+}
+
 Result<ShadowValue> RunInstruction(Context& context, const Instruction& inst, Operands operands, const Mask& wanted) {
   switch (inst.opcode()) {
     case Opcode::kConstant: {
@@ -512,12 +563,12 @@ Result<ShadowValue> RunInstruction(Context& context, const Instruction& inst, Op
     case Opcode::kSort:
     case Opcode::kTopK:
     case Opcode::kIota:
-    case Opcode::kBitcastConvert:
-    case Opcode::kBitcast:
     case Opcode::kRng:
     case Opcode::kRngBitGenerator:
     case Opcode::kGetDimensionSize:
     case Opcode::kSetDimensionSize: return ThroughInterpreter(context, inst, operands);
+    case Opcode::kBitcastConvert:
+    case Opcode::kBitcast: return BitsOf(context, inst, operands);
     default: break;
   }
   if (integers) return ThroughInterpreter(context, inst, operands);

@@ -6,6 +6,7 @@
 // fails the loop's check and is done again by the careful rule.
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <functional>
 
 #include "base/check.h"
@@ -456,9 +457,13 @@ int TotalOrder(double a, double b) {
   return x < y ? -1 : x > y;
 }
 
-// Decided when the intervals do not meet, or when both sides are exact.
-ShadowValue Compare(const Instruction& inst, Operands operands) {
+// Decided when the intervals do not meet, or when both sides are exact. The total order has NaNs of either sign at
+// either end, so it wants their bits.
+ShadowValue Compare(const Context& context, const Instruction& inst, Operands operands) {
   const CompareAttrs& attrs = inst.attrs<CompareAttrs>();
+  const bool total = attrs.type == ComparisonType::kTotalOrder;
+  const bool any_sign[] = {total && !KeepsBitsOfNaN(context, inst.operand(0)),
+                           total && !KeepsBitsOfNaN(context, inst.operand(1))};
   const int64_t count = inst.shape().NumElements();
   ShadowValue result;
   result.shape = inst.shape();
@@ -473,10 +478,11 @@ ShadowValue Compare(const Instruction& inst, Operands operands) {
     for (int64_t i = 0; i < size; ++i) {
       const double x = a.value[i], y = b.value[i], bounds = a.bound[i] + b.bound[i];
       int order = x < y ? -1 : x > y ? 1 : x == y ? 0 : 2;
-      if (attrs.type == ComparisonType::kTotalOrder) order = TotalOrder(x, y);
+      if (total) order = TotalOrder(x, y);
       out[begin + i] = Holds(attrs.direction, order);
       const bool decided = bounds == 0 || std::fabs(x - y) > bounds || (order == 2 && std::isfinite(bounds));
-      if (decided) continue;
+      const bool any = (any_sign[0] && std::isnan(x)) || (any_sign[1] && std::isnan(y));
+      if (decided && !any) continue;
       undecided[begin + i] = 1;
       any_open = true;
     }
@@ -513,6 +519,31 @@ Pair HullOf(Pair a, Pair b) {
   const double bound = std::max(high - middle, middle - low) * kUp;
   if (!std::isfinite(bound) || !IsDecided(a) || !IsDecided(b)) return {0, kUndetermined};
   return {middle, bound + kTiny};
+}
+
+// Undecided only where the two outcomes differ, or the chosen one is undecided itself.
+Result<ShadowValue> SelectOfIntegers(Context& context, const Instruction& inst, Operands operands) {
+  ShadowValue picked = *operands[0];
+  picked.open = Literal();
+  ShadowValue sides[] = {*operands[1], *operands[2]};
+  for (ShadowValue& side : sides) side.open = Literal();
+  const ShadowValue* const decided[] = {&picked, &sides[0], &sides[1]};
+  ShadowValue result = TRY(ThroughInterpreter(context, inst, decided));
+  const int64_t width = ByteWidth(inst.shape().type());
+  const auto is_open = [](const ShadowValue& x, int64_t i) { return x.HasOpen() && x.open.GetInt(i) != 0; };
+  for (int64_t i = 0; i < inst.shape().NumElements(); ++i) {
+    const int64_t p = operands[0]->shape.NumElements() == 1 ? 0 : i;
+    const bool first = picked.exact.GetInt(p) != 0;
+    bool open = is_open(*operands[first ? 1 : 2], i);
+    if (is_open(*operands[0], p)) {
+      open = open || is_open(*operands[first ? 2 : 1], i) ||
+             std::memcmp(sides[0].exact.raw() + i * width, sides[1].exact.raw() + i * width, width) != 0;
+    }
+    if (!open) continue;
+    if (!result.HasOpen()) result.open = Literal(inst.shape().WithType(PrimitiveType::kPred));
+    result.open.SetInt(i, 1);
+  }
+  return result;
 }
 
 ShadowValue Select(const Instruction& inst, Operands operands) {
@@ -710,7 +741,7 @@ bool IsElementwiseRule(const Instruction& inst) {
     case Opcode::kCopy: return is_float(inst.shape()) || is_float(inst.operand(0).shape());
     case Opcode::kCompare:
     case Opcode::kIsFinite: return is_float(inst.operand(0).shape());
-    case Opcode::kSelect:
+    case Opcode::kSelect: return inst.shape().IsArray();
     case Opcode::kNegate:
     case Opcode::kAbs:
     case Opcode::kReal:
@@ -721,9 +752,11 @@ bool IsElementwiseRule(const Instruction& inst) {
 
 Result<ShadowValue> Elementwise(Context& context, const Instruction& inst, Operands operands) {
   switch (inst.opcode()) {
-    case Opcode::kCompare: return Compare(inst, operands);
+    case Opcode::kCompare: return Compare(context, inst, operands);
     case Opcode::kIsFinite: return IsFiniteRule(inst, *operands[0], RoundingTo(operands[0]->held, false));
-    case Opcode::kSelect: return Select(inst, operands);
+    case Opcode::kSelect:
+      if (!hlo::IsFloat(inst.shape().type())) return SelectOfIntegers(context, inst, operands);
+      return Select(inst, operands);
     case Opcode::kNegate:
     case Opcode::kAbs: return NegateOrAbs(inst, *operands[0]);
     case Opcode::kReal: return *operands[0];

@@ -102,6 +102,9 @@ int64_t WorkOf(const Instruction& inst);
 // Through the interpreter: exact operands give an exact result; what is not exact or not representable in the declared
 // types makes the result undetermined (element by element when `inst` is elementwise).
 Result<ShadowValue> ThroughInterpreter(Context& context, const Instruction& inst, Operands operands);
+// Do NaNs of `inst` have the bits that an argument or constant has? Which sign and payload arithmetic gives a NaN is
+// not laid down.
+bool KeepsBitsOfNaN(const Context& context, const Instruction& inst);
 // A data movement: the interpreter moves values, bounds and flags.
 bool IsMovement(const Instruction& inst);
 Result<ShadowValue> Move(Context& context, const Instruction& inst, Operands operands);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <numeric>
 
 #include "base/check.h"
 #include "base/parallel.h"
@@ -423,6 +424,30 @@ ShadowValue Hull(const ShadowValue& a, const ShadowValue& b) {
   return hull;
 }
 
+// A broadcast of its own.
+class Spread {
+ public:
+  Spread(const Shape& from, const std::vector<int64_t>& dims, const std::vector<int64_t>& along) {
+    Computation& entry = module_.AddComputation("entry");
+    Instruction& parameter = entry.AddParameter(0, from.WithDefaultLayout());
+    inst_ = &entry.Add(Opcode::kBroadcast, Shape(from.type(), dims), {&parameter}, DimensionsAttrs{along});
+    entry.SetRoot(*inst_);
+    module_.SetEntry(entry);
+  }
+  const Instruction& inst() const { return *inst_; }
+
+ private:
+  Module module_{"broadcast"};
+  Instruction* inst_;
+};
+
+Result<ShadowValue> SpreadOver(Context& context, const ShadowValue& x, const std::vector<int64_t>& dims,
+                               const std::vector<int64_t>& along) {
+  const Spread spread(x.shape, dims, along);
+  const ShadowValue* args[] = {&x};
+  return Move(context, spread.inst(), args);
+}
+
 // The body applied element after element, and in a balanced tree; the truth is taken to lie between.
 Result<ShadowValue> ReduceByBody(Context& context, const Instruction& inst, const Computation& body, Operands operands,
                                  const std::vector<int64_t>& dimensions) {
@@ -452,13 +477,7 @@ Result<ShadowValue> ReduceByBody(Context& context, const Instruction& inst, cons
   };
   std::vector<ShadowValue> start;
   for (size_t i = 0; i < arity; ++i) {
-    Module module("broadcast");
-    Computation& entry = module.AddComputation("entry");
-    Instruction& scalar = entry.AddParameter(0, operands[arity + i]->shape);
-    Instruction& broadcast =
-        entry.Add(Opcode::kBroadcast, Shape(scalar.shape().type(), first.dims()), {&scalar}, DimensionsAttrs{});
-    const ShadowValue* args[] = {operands[arity + i]};
-    start.push_back(TRY(Move(context, broadcast, args)));
+    start.push_back(TRY(SpreadOver(context, *operands[arity + i], first.dims(), {})));
   }
   const auto at = [&](int64_t r) {
     std::vector<ShadowValue> slice;
@@ -493,6 +512,101 @@ Result<ShadowValue> ReduceByBody(Context& context, const Instruction& inst, cons
   tuple.shape = inst.shape();
   tuple.elements = std::move(result);
   return tuple;
+}
+
+// Does a reducer leave, in each place of its result, what one of its sides has there? `inst` is that place's value.
+bool PicksASide(const Instruction& inst, int64_t place, int64_t arity) {
+  switch (inst.opcode()) {
+    case Opcode::kParameter: return inst.parameter_number() % arity == place;
+    case Opcode::kMaximum:
+    case Opcode::kMinimum:
+    case Opcode::kSelect: {
+      for (int64_t i = inst.Is(Opcode::kSelect) ? 1 : 0; i < inst.operand_count(); ++i) {
+        if (!PicksASide(inst.operand(i), place, arity)) return false;
+      }
+      return true;
+    }
+    default: return false;
+  }
+}
+
+bool PicksASide(const Computation& body) {
+  const Instruction& root = body.root();
+  const int64_t arity = static_cast<int64_t>(body.parameters().size()) / 2;
+  if (!root.Is(Opcode::kTuple)) return arity == 1 && PicksASide(root, 0, arity);
+  for (int64_t place = 0; place < root.operand_count(); ++place) {
+    if (!PicksASide(root.operand(place), place, arity)) return false;
+  }
+  return true;
+}
+
+// Leaves open what `candidate` has otherwise: its element i stands against element to[i] of `result`.
+void OpenTo(const ShadowValue& candidate, std::span<const int64_t> to, ShadowValue& result) {
+  if (!result.IsFloat()) {
+    const int64_t width = ByteWidth(result.shape.type());
+    for (size_t i = 0; i < to.size(); ++i) {
+      const bool same = std::memcmp(candidate.exact.raw() + i * width, result.exact.raw() + to[i] * width, width) == 0;
+      if (same && !(candidate.HasOpen() && candidate.open.GetInt(i) != 0)) continue;
+      if (!result.HasOpen()) result.open = Literal(result.shape.WithType(PrimitiveType::kPred));
+      result.open.SetInt(to[i], 1);
+    }
+    return;
+  }
+  const Source from(candidate);
+  for (size_t i = 0; i < to.size(); ++i) {
+    const double value = Values(result.value)[to[i]], other = from.value[i];
+    const bool same = value == other || (std::isnan(value) && std::isnan(other));
+    double bound = same ? from.Bound(i) : std::fabs(other - value) + from.Bound(i);  // NaN: undetermined.
+    if (same && std::signbit(value) != std::signbit(other) && value == 0) bound = std::max(bound, kTiny);
+    if (bound == 0) continue;
+    if (!result.HasBound()) result.bound = Zeros(result.shape);
+    result.likely = Literal();
+    double& widest = result.bound.mutable_data<double>()[to[i]];
+    widest = Larger(std::isinf(bound) ? kUndetermined : bound * kUp, widest);
+  }
+}
+
+// A reducer that picks the better of its sides leaves one that no other is better than. There are several where it does
+// not tell equals apart, or NaNs, and then it is the order that decides: what is left in row-major order, or anything
+// that stays in its place when the two meet, on either side.
+Status OpenTies(Context& context, const Instruction& inst, Operands operands, ShadowValue& result) {
+  const ReduceAttrs& attrs = inst.attrs<ReduceAttrs>();
+  const size_t arity = operands.size() / 2;
+  const bool tuple = inst.shape().IsTuple();
+  const auto place = [&](size_t k) -> ShadowValue& { return tuple ? result.elements[k] : result; };
+  const std::vector<int64_t> dims = operands[0]->shape.dims();
+  std::vector<int64_t> kept;
+  for (int64_t d = 0; d < static_cast<int64_t>(dims.size()); ++d) {
+    if (std::ranges::find(attrs.dimensions, d) == attrs.dimensions.end()) kept.push_back(d);
+  }
+  std::vector<ShadowValue> winners;
+  for (size_t k = 0; k < arity; ++k) winners.push_back(place(k));
+
+  // Elements with these dims meet the winner at their index of the dimensions `along`.
+  const auto meet = [&](const std::vector<ShadowValue>& elements, const std::vector<int64_t>& sizes,
+                        const std::vector<int64_t>& along) -> Status {
+    std::vector<ShadowValue> spread;
+    for (const ShadowValue& winner : winners) spread.push_back(TRY(SpreadOver(context, winner, sizes, along)));
+    const Literal outputs = TRY(SourceOf(Spread(winners[0].shape, sizes, along).inst(), 0, {}));
+    const Lifted apply(*attrs.to_apply, sizes);
+    for (const bool left : {true, false}) {
+      std::vector<const ShadowValue*> args;
+      for (const ShadowValue& x : left ? spread : elements) args.push_back(&x);
+      for (const ShadowValue& x : left ? elements : spread) args.push_back(&x);
+      const ShadowValue met = TRY(apply(context, args));
+      for (size_t k = 0; k < arity; ++k) OpenTo(tuple ? met.elements[k] : met, outputs.data<int64_t>(), place(k));
+    }
+    return {};
+  };
+  std::vector<ShadowValue> elements, starts;
+  for (size_t k = 0; k < arity; ++k) {
+    elements.push_back(*operands[k]);
+    starts.push_back(TRY(SpreadOver(context, *operands[arity + k], winners[0].shape.dims(), {})));
+  }
+  std::vector<int64_t> all(winners[0].shape.rank());
+  std::iota(all.begin(), all.end(), 0);
+  TRY(meet(starts, winners[0].shape.dims(), all));
+  return meet(elements, dims, kept);
 }
 
 bool HasRule(Combiner combiner) {
@@ -613,8 +727,11 @@ Result<ShadowValue> Reduce(Context& context, const Instruction& inst, Operands o
     grouping = {outputs, outputs == 0 ? 0 : moved.shape.NumElements() / outputs, 1};
     return Fold(context, inst, moved, *operands[1], combiner, grouping);
   }
-  if (NeverRounds(*attrs.to_apply) && AllExact(operands)) return ThroughInterpreter(context, inst, operands);
-  return ReduceByBody(context, inst, *attrs.to_apply, operands, attrs.dimensions);
+  const bool exact = NeverRounds(*attrs.to_apply) && AllExact(operands);
+  ShadowValue result = exact ? TRY(ThroughInterpreter(context, inst, operands))
+                             : TRY(ReduceByBody(context, inst, *attrs.to_apply, operands, attrs.dimensions));
+  if (PicksASide(*attrs.to_apply)) TRY(OpenTies(context, inst, operands, result));
+  return result;
 }
 
 Result<ShadowValue> ReduceWindow(Context& context, const Instruction& inst, Operands operands) {
