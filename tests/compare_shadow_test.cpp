@@ -706,6 +706,38 @@ TEST(Shadow, TheBitsOfAComputedNaN) {
   }
 }
 
+// An infinity among the terms or factors decides, but not where what it meets may have come to the other one, or to 0.
+TEST(Shadow, InfinityInAReduction) {
+  constexpr PrimitiveType kF16 = PrimitiveType::kF16;
+  const auto undetermined = [&](Opcode opcode, const std::vector<double>& terms, double actual) {
+    Program p;
+    Instruction& x = p.Parameter(kF16, {1, static_cast<int64_t>(terms.size())});
+    Instruction& y =
+        p.entry.Add(Opcode::kReduce, Shape(kF16, {1}), {&x, &p.Scalar(kF16, opcode == Opcode::kMultiply ? 1 : 0)},
+                    ReduceAttrs{{1}, &p.Binary(opcode, kF16)});
+    Literal in(x.shape()), out(y.shape());
+    for (size_t i = 0; i < terms.size(); ++i) in.SetDouble(i, terms[i]);
+    out.SetDouble(0, actual);
+    const Comparison comparison = p.Local(y, {in}, out);
+    EXPECT_EQ(comparison.bad() + comparison.Count(ElementClass::kUndetermined) + comparison.Count(ElementClass::kExact),
+              1);
+    return comparison.bad() != 0 ? -1 : comparison.Count(ElementClass::kUndetermined);
+  };
+  const double tiny = 0x1p-24;
+  // (tiny * tiny) * inf is NaN, tiny * (tiny * inf) infinite.
+  EXPECT_EQ(undetermined(Opcode::kMultiply, {tiny, INFINITY, tiny}, NAN), 1);
+  EXPECT_EQ(undetermined(Opcode::kMultiply, {0.5, INFINITY, 0.25}, INFINITY), 0);
+  EXPECT_EQ(undetermined(Opcode::kMultiply, {0.5, INFINITY, 0.25}, NAN), -1);
+  EXPECT_EQ(undetermined(Opcode::kMultiply, {0.5, INFINITY, 0}, NAN), 0);
+  EXPECT_EQ(undetermined(Opcode::kMultiply, {tiny, INFINITY, tiny, NAN}, NAN), 0);
+  EXPECT_EQ(undetermined(Opcode::kMultiply, {60000, -INFINITY, 60000}, -INFINITY), 0);
+  // (-60000 - 60000) + inf is NaN.
+  EXPECT_EQ(undetermined(Opcode::kAdd, {-60000, INFINITY, -60000}, NAN), 1);
+  EXPECT_EQ(undetermined(Opcode::kAdd, {-100, INFINITY, -200}, INFINITY), 0);
+  EXPECT_EQ(undetermined(Opcode::kAdd, {-100, INFINITY, -INFINITY}, NAN), 0);
+  EXPECT_EQ(undetermined(Opcode::kAdd, {-100, INFINITY, -200}, NAN), -1);
+}
+
 TEST(Shadow, EitherSideOfAnOpenSelectionOfEqualIntegers) {
   Program p;
   Instruction& x = p.Parameter(kF32, {2});

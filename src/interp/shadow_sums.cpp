@@ -27,9 +27,10 @@ int64_t Product(std::span<const int64_t> sizes) {
 // ---- Folding
 // ---------------------------------------------------------------------------------------------------------
 
-// What is kept of the elements combined so far. For sums: the sum of values, of bounds, of likely bounds, of
+// What is kept of the elements combined so far. For sums: the sum of values, of bounds, of likely bounds, of the finite
 // magnitudes. For maxima: the largest value, value + bound, value - bound (`bounds`, `magnitudes`). For products: of
-// values, of magnitudes |v| + e (`magnitudes`), and of those of 1 and more (`bounds`).
+// values, of magnitudes |v| + e (`magnitudes`), of the finite ones of 1 and more (`bounds`; NaN once a factor is), and
+// of the least magnitudes |v| - e below 1 (`likely`; NaN once a factor is undetermined), zeros left out.
 struct Total {
   double value, bounds, likely, magnitudes;
 };
@@ -43,7 +44,7 @@ struct Add {
     t.value += v;
     t.bounds += e;
     t.likely += l;
-    t.magnitudes += std::fabs(v) + e;
+    t.magnitudes += std::fabs(v) < kInfinity ? std::fabs(v) + e : 0;
   }
   static void Merge(Total& t, const Total& o) {
     t.value += o.value;
@@ -54,16 +55,19 @@ struct Add {
 };
 
 struct Multiply {
-  static constexpr Total kNothing{1, 1, 0, 1};
+  static constexpr Total kNothing{1, 1, 1, 1};
   static void Take(Total& t, double v, double e, double) {
+    const double size = std::fabs(v);
     t.value *= v;
-    t.magnitudes *= std::fabs(v) + e;
-    t.bounds *= std::max(1.0, std::fabs(v) + e);
+    t.magnitudes *= size + e;
+    t.bounds *= std::isnan(v) ? v : size < kInfinity ? std::max(1.0, size + e) : 1;
+    t.likely *= !std::isfinite(e) ? kUndetermined : v == 0 && e == 0 ? 1 : std::clamp(size - e, 0.0, 1.0);
   }
   static void Merge(Total& t, const Total& o) {
     t.value *= o.value;
     t.magnitudes *= o.magnitudes;
     t.bounds *= o.bounds;
+    t.likely *= o.likely;
   }
 };
 
@@ -87,11 +91,14 @@ struct Bounds {
   double value, bound, likely;
 };
 
-// A sum of terms: see SumRule. Infinite and NaN terms decide the sum in any order; so does nothing else once the terms
-// could overflow on the way.
+// A sum of terms: see SumRule. Infinite and NaN terms decide the sum in any order, unless the finite ones could
+// overflow on the way, to the other infinity; so does nothing else once the terms could.
 Bounds FinishSum(const SumRule& rule, double overflow, const Total& t) {
   if (!std::isfinite(t.bounds)) return {0, kUndetermined, kUndetermined};
-  if (!std::isfinite(t.value)) return {t.value, 0, 0};
+  if (!std::isfinite(t.value)) {
+    const bool decided = t.magnitudes < (std::isnan(t.value) ? kInfinity : overflow);
+    return {t.value, decided ? 0 : kUndetermined, decided ? 0 : kUndetermined};
+  }
   const double worst = rule.Worst(t.value, t.bounds, t.magnitudes);
   const double likely = std::min(worst, rule.Likely(t.value, t.likely, t.magnitudes));
   const Pair pair = AfterOverflow(rule.finish, t.value, worst);
@@ -100,12 +107,22 @@ Bounds FinishSum(const SumRule& rule, double overflow, const Total& t) {
 }
 
 // Each of n - 1 products is rounded: |t| <= prod(|v| + e) (1 + u)^(n-1), and t has the sign of v unless a factor may be
-// 0. One that underflows is off by `underflow` at most, which the factors of 1 and more magnify; if those alone
-// overflow, so may a product on the way.
-Bounds FinishProduct(const SumRule& rule, double overflow, double underflow, const Total& t) {
-  if (std::isnan(t.magnitudes)) return {t.value, std::isnan(t.value) ? 0 : kUndetermined, 0};
-  if (!std::isfinite(t.value)) return {t.value, 0, 0};
-  if (t.bounds >= overflow && std::fabs(t.value) < overflow) return {t.value, kUndetermined, kUndetermined};
+// 0. One that underflows is off by half a step at most, which the factors of 1 and more magnify; if those alone
+// overflow, so may a product on the way. An infinite factor decides, unless the factors below 1 could come to 0 before
+// they meet it: above `normal` they cannot, since roundings are relative there. When the product of the finite factors
+// is beyond f64, where an infinity comes from is not known; if no factor is below 1, it comes in any order.
+Bounds FinishProduct(const SumRule& rule, const Rounding& accumulator, int64_t terms, const Total& t) {
+  constexpr Bounds kOpen{0, kUndetermined, kUndetermined};
+  if (std::isnan(t.bounds)) return {kUndetermined, 0, 0};  // A NaN among the factors.
+  if (std::isnan(t.likely)) return kOpen;
+  if (!std::isfinite(t.value)) {
+    const double normal = accumulator.least / accumulator.relative;
+    const bool vanishes = t.likely * (1 - rule.worst) < normal;
+    const bool decided = std::isfinite(t.bounds) ? !vanishes : !std::isnan(t.value) && t.likely == 1;
+    return decided ? Bounds{t.value, 0, 0} : kOpen;
+  }
+  if (t.bounds >= accumulator.overflow && std::fabs(t.value) < accumulator.overflow) return kOpen;
+  const double underflow = static_cast<double>(terms) * accumulator.least;
   const double before = t.magnitudes * (1 + rule.worst) - std::fabs(t.value) + underflow * t.bounds;
   const double size = (std::fabs(t.value) + before) * kUp;
   const double worst = (before + HalfStep(rule.finish.target, size)) * kUp;
@@ -128,15 +145,14 @@ class Closing {
  public:
   // `integers`: all terms are.
   Closing(const Context& context, const Instruction& inst, Combiner combiner, int64_t terms, bool integers = false)
-      : combiner_(combiner), rule_(SumRuleOf(context, inst, terms)) {
+      : combiner_(combiner), rule_(SumRuleOf(context, inst, terms)), terms_(terms) {
     rule_.integers = integers;
     const InstructionPlan* plan = context.PlanOf(inst);
     const PrimitiveType accumulator = context.options.widened  ? PrimitiveType::kF64
                                       : plan && plan->sum      ? plan->sum->accumulator
                                       : inst.shape().IsArray() ? inst.shape().type()
                                                                : PrimitiveType::kF32;
-    overflow_ = RoundingTo(accumulator, false).overflow;
-    underflow_ = static_cast<double>(terms) * RoundingTo(accumulator, context.ftz()).least;
+    accumulator_ = RoundingTo(accumulator, context.ftz());
   }
 
   const SumRule& rule() const { return rule_; }
@@ -144,8 +160,8 @@ class Closing {
 
   Bounds operator()(const Total& total) const {
     switch (combiner_) {
-      case Combiner::kAdd: return FinishSum(rule_, overflow_, total);
-      case Combiner::kMultiply: return FinishProduct(rule_, overflow_, underflow_, total);
+      case Combiner::kAdd: return FinishSum(rule_, accumulator_.overflow, total);
+      case Combiner::kMultiply: return FinishProduct(rule_, accumulator_, terms_, total);
       case Combiner::kMaximum: return FinishExtreme(false, total);
       default: return FinishExtreme(true, total);
     }
@@ -154,8 +170,8 @@ class Closing {
  private:
   Combiner combiner_;
   SumRule rule_;
-  double overflow_;   // Of the accumulator.
-  double underflow_;  // What that costs, in all products together.
+  Rounding accumulator_;
+  int64_t terms_;
 };
 
 // f(Rule) with the rule of a combiner.
@@ -238,7 +254,7 @@ void FoldExactRow(const double* v, int64_t count, Total& total) {
   for (; i + kWays <= count; i += kWays) {
     for (int k = 0; k < kWays; ++k) {
       sum[k] += v[i + k];
-      size[k] += std::fabs(v[i + k]);
+      size[k] += std::fabs(v[i + k]) < kInfinity ? std::fabs(v[i + k]) : 0;
     }
   }
   for (int k = 0; k < kWays; ++k) {
