@@ -733,6 +733,9 @@ TEST(Shadow, InfinityInAReduction) {
   EXPECT_EQ(undetermined(Opcode::kMultiply, {60000, -INFINITY, 60000}, -INFINITY), 0);
   // (-60000 - 60000) + inf is NaN.
   EXPECT_EQ(undetermined(Opcode::kAdd, {-60000, INFINITY, -60000}, NAN), 1);
+  // As far as it goes below, the positive terms alone may be infinite first.
+  EXPECT_EQ(undetermined(Opcode::kAdd, {60000, -60000, 60000, -60000, -60000, -60000}, NAN), 1);
+  EXPECT_EQ(undetermined(Opcode::kAdd, {60000, -60000, -60000, -60000}, INFINITY), -1);
   EXPECT_EQ(undetermined(Opcode::kAdd, {-100, INFINITY, -200}, INFINITY), 0);
   EXPECT_EQ(undetermined(Opcode::kAdd, {-100, INFINITY, -INFINITY}, NAN), 0);
   EXPECT_EQ(undetermined(Opcode::kAdd, {-100, INFINITY, -200}, NAN), -1);

@@ -163,7 +163,7 @@ Bounds Finished(const SumRule& rule, double overflow, double value, double exact
   if (!std::isfinite(value)) return {value, std::isfinite(exact_sizes) ? kUndetermined : 0, 0};
   if (!std::isfinite(sizes)) return {0, kUndetermined, kUndetermined};
   const double worst = rule.Worst(value, bounds, sizes);
-  if (sizes >= overflow && std::fabs(value) - worst < overflow) return {value, kUndetermined, kUndetermined};
+  if (OverflowIsOpen(value, worst, sizes, overflow)) return {value, kUndetermined, kUndetermined};
   const Pair pair = AfterOverflow(rule.finish, value, worst);
   return {pair.value, pair.bound,
           std::isfinite(pair.bound) ? std::min(pair.bound, rule.Likely(value, likely_bounds, likely_sizes))

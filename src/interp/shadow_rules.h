@@ -166,6 +166,14 @@ int SignificandBits(PrimitiveType type);
 // All elements are, and have no bounds.
 bool AreIntegers(const ShadowValue& value);
 
+// May the sum of finite terms overflow, or not, by their order? `sizes`: their magnitudes together. Either the sum is
+// finite and the terms could overflow on the way, or those of the other sign, (sizes - |value|) / 2 together, could
+// first reach their own infinity.
+inline bool OverflowIsOpen(double value, double worst, double sizes, double overflow) {
+  const double size = std::fabs(value);
+  return sizes >= overflow && (size - worst < overflow || (sizes - size) / 2 + worst >= overflow);
+}
+
 // Overflow of a sum: as the elementwise rules have it.
 Pair AfterOverflow(const Finish& finish, double value, double bound);
 

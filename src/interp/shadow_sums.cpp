@@ -102,7 +102,7 @@ Bounds FinishSum(const SumRule& rule, double overflow, const Total& t) {
   const double worst = rule.Worst(t.value, t.bounds, t.magnitudes);
   const double likely = std::min(worst, rule.Likely(t.value, t.likely, t.magnitudes));
   const Pair pair = AfterOverflow(rule.finish, t.value, worst);
-  if (t.magnitudes >= overflow && std::fabs(t.value) - worst < overflow) return {t.value, kUndetermined, kUndetermined};
+  if (OverflowIsOpen(t.value, worst, t.magnitudes, overflow)) return {t.value, kUndetermined, kUndetermined};
   return {pair.value, pair.bound, std::isfinite(pair.bound) ? std::min(likely, pair.bound) : kUndetermined};
 }
 
