@@ -191,9 +191,9 @@ std::function<void(Module&)> FoldsRest(double value) {
   };
 }
 
-// Rounded in f32 it matches, another value does not.
-void ExpectFoldable(const char* text, double value) {
-  for (const double error : {0.0, 1e-5}) {
+// Rounded in its type it matches, another value does not.
+void ExpectFoldable(const char* text, double value, double wrong = 1e-5) {
+  for (const double error : {0.0, wrong}) {
     const WidenedResult result = Widened(FoldsRest(value + error), text);
     EXPECT_EQ(result.verdict, error == 0 ? Verdict::kMatch : Verdict::kMismatch) << result.reason;
   }
@@ -352,6 +352,65 @@ ENTRY main {
   ROOT y = f32[4] multiply(x, all)
 })",
                  static_cast<double>(std::exp(1.0f)));
+}
+
+// The compare is true and the difference 0, whatever x is: bf16 constants that are rounded in f32 again.
+TEST(Widened, WhatIsTheSameWhateverTheOperandsAreIsKnown) {
+  for (const char* op : {"o = s32[] subtract(i, i)", "o = s32[] xor(i, i)", "o = s32[] and(i, none)",
+                         "c = pred[] compare(i, i), direction=GT\n  o = s32[] convert(c)"}) {
+    SCOPED_TRACE(op);
+    ExpectFoldable((std::string(R"(HloModule m
+ENTRY main {
+  i = s32[] parameter(0)
+  x = f32[4] parameter(1)
+  none = s32[] constant(0)
+  )") + op + R"(
+  zero = bf16[] convert(o)
+  one = bf16[] constant(1)
+  sum = bf16[] add(zero, one)
+  e = bf16[] exponential(sum)
+  wide = f32[] convert(e)
+  rest = f32[] exponential(wide)
+  all = f32[4] broadcast(rest), dimensions={}
+  ROOT y = f32[4] multiply(x, all)
+})")
+                       .c_str(),
+                   static_cast<double>(std::exp(2.71875f)), 3);
+  }
+}
+
+// acosh(1) is at the end of its domain, so f64 does not determine it; the pass knows the 1.
+TEST(Widened, WhatIsNotDeterminedIsTakenFromTheOptimizedModule) {
+  constexpr const char* kAcosh = R"(HloModule m
+ENTRY main {
+  x = f32[4] parameter(0)
+  a = f32[4] tanh(x)
+  b = f32[4] abs(a)
+  s = f32[4] subtract(b, b)
+  one = f32[] constant(1)
+  ones = f32[4] broadcast(one), dimensions={}
+  c = f32[4] add(s, ones)
+  d = f32[4] acosh(c)
+  two = f32[] constant(2)
+  twos = f32[4] broadcast(two), dimensions={}
+  e = f32[4] add(d, twos)
+  ROOT t = (f32[4], f32[4]) tuple(d, e)
+})";
+  for (const double sum : {2.0, 2.5}) {
+    const WidenedResult result = Widened(
+        [&](Module& m) {
+          Computation& entry = m.entry();
+          const auto splat = [&](double value) -> Instruction& {
+            Instruction& constant = entry.AddConstant(Literal::Scalar(PrimitiveType::kF32, value));
+            return entry.Add(Opcode::kBroadcast, Named(m, "d")->shape(), {&constant}, DimensionsAttrs{});
+          };
+          Named(m, "d")->ReplaceAllUses(splat(0));
+          Named(m, "e")->ReplaceAllUses(splat(sum));
+        },
+        kAcosh);
+    if (sum == 2.0) EXPECT_NE(result.verdict, Verdict::kMismatch) << result.reason;
+    else EXPECT_EQ(result.verdict, Verdict::kMismatch) << result.reason;
+  }
 }
 
 TEST(Widened, ARootThatBecameAParameterIsCompared) {

@@ -190,6 +190,7 @@ std::optional<KnownValues::Known> KnownValues::Find(const Instruction& inst) {
   if (inst.Is(Opcode::kIota) && inst.shape().dim(inst.attrs<IotaAttrs>().iota_dimension) == 1)
     return Known{Literal(Shape(inst.shape().type(), {})), Literal(), true, false, {}};
   if (auto moved = Moved(inst)) return moved;
+  if (auto decided = ByIdentity(inst)) return decided;
   if (auto evaluated = Evaluated(inst)) return evaluated;
   return inst.Is(Opcode::kMap) ? OfMap(inst) : std::nullopt;
 }
@@ -253,7 +254,8 @@ std::optional<KnownValues::Known> KnownValues::SameEverywhere(std::span<const In
     if (!same->value.BitEquals(known->value)) return std::nullopt;
     same->rounded = same->rounded || known->rounded;
     if (known->bound.byte_size() == 0) continue;
-    if (same->bound.byte_size() == 0 || same->bound.GetDouble(0) < known->bound.GetDouble(0)) same->bound = known->bound;
+    if (same->bound.byte_size() == 0 || same->bound.GetDouble(0) < known->bound.GetDouble(0))
+      same->bound = known->bound;
   }
   return same;
 }
@@ -266,6 +268,56 @@ std::optional<KnownValues::Known> KnownValues::Moved(const Instruction& inst) co
   auto moved = SameEverywhere(selected);
   if (moved) moved->rounded = moved->rounded || selector->rounded;
   return moved;
+}
+
+// What the same is whatever x is: passes know it, and fold what follows.
+std::optional<KnownValues::Known> KnownValues::ByIdentity(const Instruction& inst) const {
+  const auto all = [&](int64_t number) {
+    return Known{Literal::Scalar(inst.shape().type(), number), Literal(), true, false, {}};
+  };
+  const auto is = [&](int64_t i, int64_t number) {
+    const Known* known = Get(inst.operand(i));
+    return known != nullptr && known->splat && known->value.IsAll(static_cast<double>(number));
+  };
+  const auto is_whole = [](const Instruction& x) {
+    return IsInteger(x.shape().type()) || x.shape().type() == PrimitiveType::kPred;
+  };
+  const auto is_empty = [](const Instruction& x) { return x.shape().IsArray() && x.shape().NumElements() == 0; };
+  const bool twice = inst.operand_count() == 2 && &inst.operand(0) == &inst.operand(1) && is_whole(inst.operand(0));
+  switch (inst.opcode()) {
+    case Opcode::kXor: return twice ? std::optional(all(0)) : std::nullopt;
+    case Opcode::kSubtract: return twice && IsInteger(inst.shape().type()) ? std::optional(all(0)) : std::nullopt;
+    case Opcode::kAnd:
+    case Opcode::kMultiply: return is_whole(inst) && (is(0, 0) || is(1, 0)) ? std::optional(all(0)) : std::nullopt;
+    case Opcode::kOr: {
+      const int64_t ones = inst.shape().type() == PrimitiveType::kPred ? 1 : -1;
+      const bool exact = ones == 1 || IsSigned(inst.shape().type());
+      return exact && (is(0, ones) || is(1, ones)) ? std::optional(all(ones)) : std::nullopt;
+    }
+    case Opcode::kCompare: {
+      const ComparisonDirection direction = inst.attrs<CompareAttrs>().direction;
+      const bool above = IsUnsigned(inst.operand(0).shape().type()) && is(1, 0);
+      const bool below = IsUnsigned(inst.operand(0).shape().type()) && is(0, 0);
+      if ((twice || above) && direction == ComparisonDirection::kGe) return all(1);
+      if ((twice || above) && direction == ComparisonDirection::kLt) return all(0);
+      if ((twice || below) && direction == ComparisonDirection::kLe) return all(1);
+      if ((twice || below) && direction == ComparisonDirection::kGt) return all(0);
+      if (!twice) return std::nullopt;
+      return all(direction == ComparisonDirection::kEq ? 1 : 0);
+    }
+    case Opcode::kPower:
+      if (!IsFloat(inst.shape().type()) || !is(1, 0)) return std::nullopt;
+      return Known{Literal::Scalar(inst.shape().type(), 1.0), Literal(), true, false, {}};
+    case Opcode::kDot:
+    case Opcode::kConvolution:
+      if (!is_empty(inst.operand(0)) && !is_empty(inst.operand(1))) return std::nullopt;
+      return Known{Literal(Shape(inst.shape().type(), {})), Literal(), true, false, {}};
+    case Opcode::kReduce: {
+      const Known* init = is_empty(inst.operand(0)) ? Get(inst.operand(1)) : nullptr;
+      return init != nullptr ? std::optional(*init) : std::nullopt;
+    }
+    default: return std::nullopt;
+  }
 }
 
 std::optional<KnownValues::Known> KnownValues::Evaluated(const Instruction& inst) const {

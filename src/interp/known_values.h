@@ -50,6 +50,7 @@ class KnownValues {
   std::optional<Known> OfLoop(const Instruction& loop) const;
   std::optional<Known> SameEverywhere(std::span<const Instruction* const> operands) const;
   std::optional<Known> Moved(const Instruction& inst) const;
+  std::optional<Known> ByIdentity(const Instruction& inst) const;
   std::optional<Known> Evaluated(const Instruction& inst) const;
   const Known* Get(const Instruction& inst) const;
 

@@ -1,6 +1,8 @@
 #include "interp/widened.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstring>
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>
@@ -68,6 +70,29 @@ Literal AsLiteral(const ShadowValue& value) {
     return Literal::Tuple(std::move(elements));
   }
   return value.IsFloat() ? value.value : value.exact;
+}
+
+// `expected` with the elements of `actual` where it is not determined: what is computed from them otherwise, from
+// constants that a pass folded or by a copy of the instruction, has those.
+ShadowValue WithDecisionsOf(ShadowValue expected, const ShadowValue& actual) {
+  for (size_t i = 0; i < expected.elements.size(); ++i)
+    expected.elements[i] = WithDecisionsOf(std::move(expected.elements[i]), actual.elements[i]);
+  if (expected.IsFloat() && expected.HasBound()) {
+    const double* bound = shadow::BoundsOrNull(expected.bound);
+    const double* other = shadow::Values(actual.value);
+    auto value = expected.value.mutable_data<double>();
+    for (size_t i = 0; i < value.size(); ++i) {
+      if (!std::isfinite(bound[i])) value[i] = other[i];
+    }
+  }
+  if (expected.HasOpen() && actual.exact.shape().type() == expected.exact.shape().type()) {
+    const auto size = static_cast<size_t>(ByteWidth(expected.exact.shape().type()));
+    std::byte* value = expected.exact.mutable_raw();
+    for (int64_t i = 0; i < expected.shape.NumElements(); ++i) {
+      if (expected.open.GetInt(i) != 0) std::memcpy(value + i * size, actual.exact.raw() + i * size, size);
+    }
+  }
+  return expected;
 }
 
 class Comparer {
@@ -257,7 +282,7 @@ class Comparer {
       result_.finding = {&inst, &origin, where, std::move(comparison)};
       return {};
     }
-    Keep(pair, origin, inst, std::move(*before));
+    Keep(pair, origin, inst, WithDecisionsOf(std::move(*before), *after));
     return {};
   }
 
