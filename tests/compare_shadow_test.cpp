@@ -162,6 +162,32 @@ TEST(Shadow, DroppedTermOfALongDotIsAViolation) {
   EXPECT_GE(any_order.Count(ElementClass::kSuspicious) + any_order.bad(), 50);
 }
 
+TEST(Shadow, ExactProductsMayUnderflow) {
+  // 2^-126 * 2^-126 of bf16 has one significand bit and is 0 in f32; 2^-60 * 2^-60 is not.
+  for (const double factor : {0x1p-126, 0x1p-60}) {
+    Program program;
+    Instruction& a = program.Parameter(kBF16, {1, 1});
+    Instruction& b = program.Parameter(kBF16, {1, 1});
+    Instruction& dot = program.entry.Add(Opcode::kDot, Shape(kF32, {1, 1}), {&a, &b}, MatrixTimesMatrix());
+    const Literal x = ToBF16(Floats({1, 1}, [&](int64_t) { return static_cast<float>(factor); }));
+    EXPECT_EQ(program.Local(dot, {x, x}, Floats({1, 1}, [](int64_t) { return 0.0f; })).bad(), factor == 0x1p-60);
+  }
+}
+
+TEST(Shadow, ASumOfNegativeZerosIsNegative) {
+  Program program;
+  Instruction& x = program.Parameter(kF32, {2, 3});
+  Instruction& init = program.Parameter(kF32, {});
+  Instruction& sum = program.entry.Add(Opcode::kReduce, Shape(kF32, {2}), {&x, &init},
+                                       ReduceAttrs{{1}, &program.Binary(Opcode::kAdd, kF32)});
+  const Literal zeros = Floats({2, 3}, [](int64_t) { return -0.0f; });
+  for (const float start : {-0.0f, 0.0f}) {
+    const std::vector<Literal> inputs{zeros, Literal::Scalar(kF32, static_cast<double>(start))};
+    EXPECT_EQ(program.Local(sum, inputs, Floats({2}, [&](int64_t) { return start; })).bad(), 0);
+    EXPECT_EQ(program.Local(sum, inputs, Floats({2}, [&](int64_t) { return -start; })).bad(), 2);
+  }
+}
+
 TEST(Shadow, OneLongerChainThanPromisedIsFound) {
   // Equal terms, truncated toward zero at each step, is what a chain of 4096 looks like at its worst.
   LongDot test;

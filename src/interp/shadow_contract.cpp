@@ -317,6 +317,10 @@ Result<ShadowValue> Contract(Context& context, const Instruction& inst, Operands
                                     : plan && plan->sum     ? plan->sum->accumulator
                                                         : DefaultSum(inst.opcode(), inst.shape().type()).accumulator;
   const double overflow = RoundingTo(accumulator, false).overflow;
+  // Products that the accumulator's significand holds may underflow in it all the same: 2^-126 * 2^-126 of bf16.
+  const auto half_step = [&](PrimitiveType type) { return RoundingTo(type, context.ftz()).least; };
+  if (4 * half_step(a.held) * half_step(b.held) < 2 * half_step(accumulator))
+    rule.each = std::max(rule.each, static_cast<double>(c.terms) * half_step(accumulator));
   const Operand left(a, OperandRounding(context, inst, a)), right(b, OperandRounding(context, inst, b));
   Output out(inst.shape(), context.Held(inst), rule.HasLikely() || left.HasLikely() || right.HasLikely());
   if (wanted.empty()) {

@@ -39,7 +39,7 @@ struct Total {
 inline double Larger(double a, double b) { return a > b || a != a ? a : b; }
 
 struct Add {
-  static constexpr Total kNothing{0, 0, 0, 0};
+  static constexpr Total kNothing{-0.0, 0, 0, 0};  // -0 + x is x, for -0 too.
   static void Take(Total& t, double v, double e, double l) {
     t.value += v;
     t.bounds += e;
@@ -249,7 +249,8 @@ void FoldColumns(const Source& from, int64_t at, int64_t rows, int64_t stride, i
 // The sum of exact elements, which is most of what there is: four plain accumulators.
 void FoldExactRow(const double* v, int64_t count, Total& total) {
   constexpr int kWays = 16;
-  double sum[kWays] = {}, size[kWays] = {};
+  double sum[kWays], size[kWays] = {};
+  std::ranges::fill(sum, -0.0);
   int64_t i = 0;
   for (; i + kWays <= count; i += kWays) {
     for (int k = 0; k < kWays; ++k) {
