@@ -46,6 +46,11 @@ Status CheckLayout(const Instruction& inst, const Shape& shape) {
                      Str("no kernels for arrays of shape ", shape.ToStringWithLayout(), " ('", inst.name(), "')")));
 }
 
+// Before layouts are assigned a fusion's parameter may have another than the operand, which is what lies in memory.
+const Shape& ShapeInMemory(const Instruction& source, int64_t operand, const ShapeIndex& index) {
+  return SubShape(source.operand(operand).shape(), index);
+}
+
 }  // namespace
 
 // ---- FusionBody --------------------------------------------------------------------------------------------------
@@ -75,7 +80,7 @@ FusionBody::FusionBody(const Instruction& inst) : source_(&inst) {
 void FusionBody::AddLeaves(const Instruction& inst, int64_t operand) {
   if (!inst.shape().IsTuple()) {
     leaf_of_[&inst] = static_cast<int>(leaves_.size());
-    leaves_.push_back({&inst, operand, {}, &inst.shape()});
+    leaves_.push_back({&inst, operand, {}, &ShapeInMemory(*source_, operand, {})});
     return;
   }
   if (source_->Is(Opcode::kFusion)) {
@@ -93,7 +98,7 @@ void FusionBody::AddLeaves(const Instruction& inst, int64_t operand) {
         const auto same = std::ranges::find_if(
             leaves_, [&](const Leaf& leaf) { return leaf.operand == operand && leaf.index == inner; });
         leaf_of_[user] = static_cast<int>(same - leaves_.begin());
-        if (same == leaves_.end()) leaves_.push_back({user, operand, inner, &user->shape()});
+        if (same == leaves_.end()) leaves_.push_back({user, operand, inner, &ShapeInMemory(*source_, operand, inner)});
       }
     };
     walk(inst, {});
@@ -246,9 +251,9 @@ Result<NodeId> ElementGraph::Build(const Instruction& inst, const std::vector<In
   if (given_.contains(&inst)) return Add({.kind = Kind::kGiven, .inst = &inst, .index = index});
   if (const int leaf = body_.LeafOf(inst); leaf >= 0) {
     TRY(KernelType(inst, inst.shape().type()));
-    TRY(CheckLayout(inst, inst.shape()));
-    return Add(
-        {.kind = Kind::kLoad, .inst = &inst, .offset = pool_.Dot(index, LayoutStrides(inst.shape())), .leaf = leaf});
+    const Shape& shape = *body_.leaves()[leaf].shape;
+    TRY(CheckLayout(inst, shape));
+    return Add({.kind = Kind::kLoad, .inst = &inst, .offset = pool_.Dot(index, LayoutStrides(shape)), .leaf = leaf});
   }
   switch (inst.opcode()) {
     case Opcode::kConstant: {
