@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/arena.h"
+#include "base/hash_bytes.h"
 
 namespace hlo {
 namespace {
@@ -46,8 +47,7 @@ class Table {
 
   Slot& Find(std::string_view text, uint32_t hash) {
     const auto holds = [&](const Slot& slot) {
-      return slot.hash == hash && slot.entry->bytes == text.size() &&
-             std::memcmp(slot.entry + 1, text.data(), text.size()) == 0;
+      return slot.hash == hash && SameBytes({reinterpret_cast<const char*>(slot.entry + 1), slot.entry->bytes}, text);
     };
     const size_t mask = slots_.size() - 1;
     size_t at = hash & mask;
@@ -85,33 +85,6 @@ class Table {
 Interned::Interned(std::string_view text) {
   static Table* const table = new Table;  // Outlives every user.
   if (!text.empty()) entry_ = table->Add(text);
-}
-
-uint64_t HashBytes(std::string_view bytes) {
-  constexpr uint64_t kOdd = 0x9E3779B97F4A7C15, kOther = 0xC2B2AE3D27D4EB4F;
-  const auto word = [](const char* p) {
-    uint64_t word;
-    std::memcpy(&word, p, 8);
-    return word;
-  };
-  // Both halves of a product of 128 bits: it mixes 16 bytes at once.
-  const auto mix = [](uint64_t a, uint64_t b) {
-    const auto product = static_cast<unsigned __int128>(a) * b;
-    return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
-  };
-  uint64_t hash = bytes.size() ^ kOther;
-  const char* p = bytes.data();
-  size_t left = bytes.size();
-  for (; left > 16; p += 16, left -= 16) hash = mix(word(p) ^ kOdd, word(p + 8) ^ hash);
-  // The rest as two words, which overlap but for the shortest.
-  uint64_t first = 0, last = 0;
-  if (left >= 8) {
-    first = word(p);
-    last = word(p + left - 8);
-  } else if (left > 0) {
-    std::memcpy(&first, p, left);
-  }
-  return mix(mix(first ^ kOdd, last ^ hash), kOther);
 }
 
 }  // namespace hlo

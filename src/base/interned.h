@@ -32,9 +32,6 @@ class Interned {
   const Entry* entry_ = nullptr;  // In the table, which is never freed; null when empty.
 };
 
-// A fast hash of bytes, the same in every run.
-uint64_t HashBytes(std::string_view bytes);
-
 }  // namespace hlo
 
 #endif  // HLO_BASE_INTERNED_H_

@@ -21,6 +21,7 @@ class WordTable {
     for (size_t i = 0; i < kWords; ++i) {
       words_[i] = word(i);
       if (words_[i].empty()) continue;
+      firsts_ |= FirstOf(words_[i]);
       heads_[i] = HeadOf(words_[i]);
       size_t at = HashOf(words_[i]);
       while (slots_[at] != 0) at = (at + 1) % kSlots;
@@ -30,7 +31,7 @@ class WordTable {
 
   // Its position, or -1.
   constexpr int Find(std::string_view word) const {
-    if (word.empty()) return -1;
+    if (word.empty() || (firsts_ & FirstOf(word)) == 0) return -1;
     const uint64_t head = HeadOf(word);
     for (size_t at = HashOf(word); slots_[at] != 0; at = (at + 1) % kSlots) {
       const int i = slots_[at] - 1;
@@ -48,6 +49,9 @@ class WordTable {
     const auto letter = [&](size_t i) { return static_cast<size_t>(static_cast<unsigned char>(word[i])); };
     return (size * 7 + letter(0) * 31 + letter(size / 2) * 61 + letter(size - 1) * 257) % kSlots;
   }
+
+  // A bit for the first letter: most words that are not in a table of few begin otherwise.
+  static constexpr uint64_t FirstOf(std::string_view word) { return uint64_t{1} << (word[0] & 63); }
 
   // The first eight bytes, or as many as there are: most words end there, and then this comparison is all.
   static constexpr uint64_t HeadOf(std::string_view word) {
@@ -76,6 +80,7 @@ class WordTable {
   std::array<std::string_view, kWords> words_;
   std::array<uint64_t, kWords> heads_{};
   std::array<uint8_t, kSlots> slots_{};
+  uint64_t firsts_ = 0;
 };
 
 }  // namespace hlo

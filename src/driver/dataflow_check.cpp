@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/interned.h"
+#include "base/hash_bytes.h"
 #include "base/text.h"
 #include "gpu/runtime/prepare.h"
 #include "gpu/runtime/relayout.h"

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/check.h"
+#include "base/hash_bytes.h"
 #include "ir/module.h"
 
 namespace hlo {
@@ -131,8 +132,8 @@ bool SameAttrs(const A& a, const A& b) {
 
 }  // namespace
 
-Instruction::Instruction(Computation& computation, int id, Opcode opcode, Shape shape, std::string_view name,
-                         Attributes attrs)
+Instruction::Instruction(Computation& computation, int id, Opcode opcode, Shape&& shape, std::string_view name,
+                         Attributes&& attrs)
     : opcode_(opcode),
       id_(id),
       computation_(&computation),
@@ -195,6 +196,11 @@ const CommonAttrs& Instruction::common() const {
 CommonAttrs& Instruction::mutable_common() {
   if (common_ == nullptr) common_ = new (module().commons_.Take()) CommonAttrs;
   return *common_;
+}
+
+void Instruction::SetCommon(CommonAttrs common) {
+  if (common_ == nullptr) common_ = new (module().commons_.Take()) CommonAttrs(std::move(common));
+  else *common_ = std::move(common);
 }
 
 bool Instruction::IsConstantOf(double value) const {

@@ -74,7 +74,7 @@ class Instruction {
 
   const CommonAttrs& common() const;  // Defaults when nothing was said.
   CommonAttrs& mutable_common();
-  void SetCommon(CommonAttrs common) { mutable_common() = std::move(common); }
+  void SetCommon(CommonAttrs common);
   bool HasCommon() const { return common_ != nullptr; }
   const Metadata& metadata() const { return common().metadata; }
 
@@ -100,7 +100,8 @@ class Instruction {
  private:
   friend class Computation;
   friend class Module;
-  Instruction(Computation& computation, int id, Opcode opcode, Shape shape, std::string_view name, Attributes attrs);
+  Instruction(Computation& computation, int id, Opcode opcode, Shape&& shape, std::string_view name,
+              Attributes&& attrs);
   ~Instruction();
 
   void RemoveUser(Instruction& user);  // Unless it still has this as an operand.

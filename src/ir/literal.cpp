@@ -16,14 +16,33 @@ constexpr size_t kAlignment = 64;
 
 std::atomic<int64_t> g_live = 0, g_peak = 0;
 
-std::shared_ptr<std::byte[]> Allocate(int64_t bytes) {
-  if (bytes == 0) return nullptr;
-  auto* const data = static_cast<std::byte*>(AllocateArray(bytes, kAlignment));
-  if (data == nullptr) throw std::bad_alloc();
+void CountAllocated(int64_t bytes) {
   const int64_t live = g_live.fetch_add(bytes, std::memory_order_relaxed) + bytes;
   int64_t peak = g_peak.load(std::memory_order_relaxed);
   while (live > peak && !g_peak.compare_exchange_weak(peak, live, std::memory_order_relaxed)) {
   }
+}
+
+// Most constants of a text are scalars: their bytes lie beside the count of their users. No vector is as long as to
+// need more alignment.
+struct ScalarMemory {
+  alignas(16) std::byte data[16];
+  int64_t bytes;
+
+  explicit ScalarMemory(int64_t bytes) : bytes(bytes) { CountAllocated(bytes); }
+  ~ScalarMemory() { g_live.fetch_sub(bytes, std::memory_order_relaxed); }
+};
+
+std::shared_ptr<std::byte[]> Allocate(int64_t bytes) {
+  if (bytes == 0) return nullptr;
+  if (bytes <= static_cast<int64_t>(sizeof(ScalarMemory::data))) {
+    auto memory = std::make_shared<ScalarMemory>(bytes);
+    std::byte* const data = memory->data;
+    return {std::move(memory), data};
+  }
+  auto* const data = static_cast<std::byte*>(AllocateArray(bytes, kAlignment));
+  if (data == nullptr) throw std::bad_alloc();
+  CountAllocated(bytes);
   return {data, [bytes](std::byte* p) {
             g_live.fetch_sub(bytes, std::memory_order_relaxed);
             std::free(p);

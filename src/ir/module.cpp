@@ -14,9 +14,10 @@ Computation::~Computation() {
   for (Instruction* inst : instructions_) Free(inst);
 }
 
-Instruction& Computation::New(int id, Opcode opcode, Shape shape, std::string_view name, Attributes attrs) {
+Instruction& Computation::New(int id, Opcode opcode, Shape&& shape, std::string_view name, Attributes&& attrs) {
   void* const place = module_->instructions_.Take();
   auto* const inst = new (place) Instruction(*this, id, opcode, std::move(shape), name, std::move(attrs));
+  if (instructions_.empty()) instructions_.reserve(8);  // Reducers and other small ones take no more.
   instructions_.push_back(inst);
   return *inst;
 }
@@ -95,7 +96,7 @@ Instruction& Computation::Add(Opcode opcode, Shape shape, Operands operands, Att
   return AddNamed(opcode, std::move(shape), std::move(operands), std::move(attrs), unique);
 }
 
-Instruction& Computation::AddNamed(Opcode opcode, Shape shape, Operands operands, Attributes attrs,
+Instruction& Computation::AddNamed(Opcode opcode, Shape&& shape, Operands&& operands, Attributes&& attrs,
                                    std::string_view name) {
   Instruction& inst = New(module_->next_id_++, opcode, std::move(shape), name, std::move(attrs));
   ++live_count_;
@@ -107,7 +108,10 @@ Instruction& Computation::AddNamed(Opcode opcode, Shape shape, Operands operands
   }
   if (opcode == Opcode::kParameter) {
     const size_t number = inst.parameter_number();
-    if (parameters_.size() <= number) parameters_.resize(number + 1);
+    if (parameters_.size() <= number) {
+      if (parameters_.empty()) parameters_.reserve(4);
+      parameters_.resize(number + 1);
+    }
     CHECK(parameters_[number] == nullptr, "parameter ", number, " of ", name_, " exists");
     parameters_[number] = &inst;
   }
@@ -328,7 +332,7 @@ std::unique_ptr<Module> Module::Clone(bool as_input) const {
     to.parameters_.resize(from->parameters_.size());
     for (const Instruction* inst : from->instructions_) {
       if (inst->removed_) continue;
-      Instruction& clone = to.New(inst->id_, inst->opcode_, inst->shape_, inst->name_, inst->attrs_);
+      Instruction& clone = to.New(inst->id_, inst->opcode_, Shape(inst->shape_), inst->name_, Attributes(inst->attrs_));
       clone.origin_ = as_input ? inst->id_ : inst->origin_;
       clone.range_ = inst->range_;
       if (inst->HasCommon()) clone.SetCommon(inst->common());

@@ -78,7 +78,7 @@ class Computation {
                    std::string_view name = "");
   // For the parser: as Add, but the name is taken as it stands until Module::ClaimNames makes it unique, and the number
   // of operands is not checked.
-  Instruction& AddNamed(Opcode opcode, Shape shape, Operands operands, Attributes attrs, std::string_view name);
+  Instruction& AddNamed(Opcode opcode, Shape&& shape, Operands&& operands, Attributes&& attrs, std::string_view name);
   // The same as Add, with range and metadata of `from`, from which the new one is derived.
   Instruction& AddLike(const Instruction& from, Opcode opcode, Shape shape, Operands operands,
                        Attributes attrs = NoAttrs());
@@ -112,7 +112,7 @@ class Computation {
   friend class Instruction;
   Computation(Module& module, std::string name) : module_(&module), name_(std::move(name)) {}
 
-  Instruction& New(int id, Opcode opcode, Shape shape, std::string_view name, Attributes attrs);
+  Instruction& New(int id, Opcode opcode, Shape&& shape, std::string_view name, Attributes&& attrs);
   void Free(Instruction* inst);
 
   Module* module_;

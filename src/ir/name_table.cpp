@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "base/interned.h"
+#include "base/hash_bytes.h"
 #include "base/text.h"
 
 namespace hlo {
@@ -45,7 +45,7 @@ bool NameSet::Insert(const Prepared& prepared) {
   const size_t mask = slots_.size() - 1;
   size_t at = hash & mask;
   for (; slots_[at].position != 0; at = (at + 1) & mask) {
-    if (slots_[at].hash == hash && names_[slots_[at].position - 1] == name) return false;
+    if (slots_[at].hash == hash && SameBytes(names_[slots_[at].position - 1], name)) return false;
   }
   names_.push_back(name);
   slots_[at] = {hash, static_cast<uint32_t>(names_.size())};

@@ -71,6 +71,10 @@ class Shape {
   bool HasDynamicDims() const { return dynamic_ != 0; }
   void SetDynamic(int64_t i, bool dynamic);
   void SetDim(int64_t i, int64_t size) { dims_[i] = size; }
+  // An array that is put together in place; its layout must order all dimensions in the end.
+  void SetType(PrimitiveType type) { type_ = type; }
+  Dims& mutable_dims() { return dims_; }
+  DimOrder& mutable_order() { return layout_.minor_to_major; }
   const Layout& layout() const { return layout_; }
   void SetLayout(Layout layout) { layout_ = std::move(layout); }
   bool HasDefaultLayout() const;  // Row-major, nothing else said. True for all that is no array.

@@ -230,13 +230,14 @@ int64_t CountDevices(std::span<const int64_t> dims) {
 
 DeviceOrder CountingOrder(int64_t devices) { return {{}, {devices}, {0}}; }
 
-DeviceOrder IotaOrder(const std::vector<int64_t>& dims, const std::vector<int64_t>& permutation) {
-  std::vector<int64_t> rank(dims.size());  // Of each dim among those that are not 1.
+DeviceOrder IotaOrder(std::span<const int64_t> dims, std::span<const int64_t> permutation) {
+  Dims rank;  // Of each dim among those that are not 1.
+  rank.resize(dims.size());
   for (size_t i = 1; i < dims.size(); ++i) rank[i] = rank[i - 1] + (dims[i - 1] != 1);
   struct Run {
     int64_t first, last, size;
   };
-  std::vector<Run> runs;
+  InlineVector<Run, 4> runs;
   for (const int64_t dim : permutation) {
     if (dims[dim] == 1) continue;
     if (!runs.empty() && runs.back().last + 1 == rank[dim]) {
@@ -247,9 +248,11 @@ DeviceOrder IotaOrder(const std::vector<int64_t>& dims, const std::vector<int64_
     }
   }
   if (runs.empty()) return CountingOrder(1);
-  std::vector<Run> sorted = runs;
+  InlineVector<Run, 4> sorted = runs;
   std::sort(sorted.begin(), sorted.end(), [](const Run& a, const Run& b) { return a.first < b.first; });
   DeviceOrder order;
+  order.dims.reserve(sorted.size());
+  order.permutation.reserve(sorted.size());
   for (const Run& run : sorted) order.dims.push_back(run.size);
   for (const Run& run : runs) {
     const auto place =

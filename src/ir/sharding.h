@@ -29,7 +29,7 @@ struct DeviceOrder {
 };
 // The product of `dims`, none of them negative; INT64_MAX when it is that or more.
 int64_t CountDevices(std::span<const int64_t> dims);
-DeviceOrder IotaOrder(const std::vector<int64_t>& dims, const std::vector<int64_t>& permutation);
+DeviceOrder IotaOrder(std::span<const int64_t> dims, std::span<const int64_t> permutation);
 DeviceOrder CountingOrder(int64_t devices);
 
 // 'y', or a part of it: 'y':(2)4 is what is left of the axis when it is split into 2, 4 and the rest, and the 4 taken.

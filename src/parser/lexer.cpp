@@ -68,6 +68,19 @@ const char* MatchNanPayload(const char* p) {
   return p == digits || *p != ')' ? nullptr : p + 1;
 }
 
+// The first quote or backslash from `p` on, or `end`.
+const char* FindQuoteOrEscape(const char* p, const char* end, char quote) {
+  const __m256i quotes = _mm256_set1_epi8(quote), backslashes = _mm256_set1_epi8('\\');
+  for (; end - p >= 32; p += 32) {
+    const __m256i bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
+    const __m256i either = _mm256_or_si256(_mm256_cmpeq_epi8(bytes, quotes), _mm256_cmpeq_epi8(bytes, backslashes));
+    const auto found = static_cast<uint32_t>(_mm256_movemask_epi8(either));
+    if (found != 0) return p + std::countr_zero(found);
+  }
+  while (p < end && *p != quote && *p != '\\') ++p;
+  return p;
+}
+
 // Characters that look like a blank or like nothing: texts catch them on the way through editors and web pages.
 bool IsInvisible(std::string_view character) {
   // U+00A0, U+00AD, U+2000 to U+200F, U+2028 to U+202F, U+2060, U+3000, U+FEFF.
@@ -108,22 +121,17 @@ const char* WordEnd(const char* p, const char* end) {
   return p;
 }
 
+const char* PlainStringEnd(const char* begin, const char* end) {
+  const char* const p = FindQuoteOrEscape(begin + 1, end, *begin);
+  return p < end && *p == *begin ? p + 1 : nullptr;
+}
+
 const char* StringEnd(const char* begin, const char* end) {
-  const __m256i quote = _mm256_set1_epi8(*begin), backslash = _mm256_set1_epi8('\\');
   const char* p = begin + 1;
   while (p < end) {
-    if (end - p >= 32) {
-      const __m256i bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
-      const __m256i either = _mm256_or_si256(_mm256_cmpeq_epi8(bytes, quote), _mm256_cmpeq_epi8(bytes, backslash));
-      const auto found = static_cast<uint32_t>(_mm256_movemask_epi8(either));
-      if (found == 0) {
-        p += 32;
-        continue;
-      }
-      p += std::countr_zero(found);
-    }
-    if (*p == *begin) return p + 1;
-    p += *p == '\\' ? 2 : 1;
+    p = FindQuoteOrEscape(p, end, *begin);
+    if (p < end && *p == *begin) return p + 1;
+    p += 2;
   }
   return nullptr;
 }
@@ -150,50 +158,54 @@ bool Lexer::SkipComments() {
   }
 }
 
-Token Lexer::Make(TokenKind kind, const char* begin, const char* text_begin, const char* text_end) const {
-  return {kind, '\0', Offset(begin), Offset(at_), {text_begin, static_cast<size_t>(text_end - text_begin)}};
+void Lexer::Make(Token& token, TokenKind kind, const char* begin, const char* text_begin, const char* text_end) const {
+  token.kind = kind;
+  token.punctuation = '\0';
+  token.begin = Offset(begin);
+  token.end = Offset(at_);
+  token.text = {text_begin, static_cast<size_t>(text_end - text_begin)};
 }
 
-Token Lexer::Fail(const char* code, std::string message, const char* begin, const char* end) {
+void Lexer::Fail(Token& token, const char* code, std::string message, const char* begin, const char* end) {
   at_ = end;
   error_code_ = code;
   error_ = std::move(message);
-  return Make(TokenKind::kError, begin, begin, end);
+  return Make(token, TokenKind::kError, begin, begin, end);
 }
 
-Token Lexer::Next() {
-  if (!SkipSpace()) return Fail("P002", "comment without end", at_, at_ + 2);
+void Lexer::Next(Token& token) {
+  if (!SkipSpace()) return Fail(token, "P002", "comment without end", at_, at_ + 2);
   const char* begin = at_;
   if (at_ >= end_) {
     at_ = end_;
-    return Make(TokenKind::kEnd, begin, begin, begin);
+    return Make(token, TokenKind::kEnd, begin, begin, begin);
   }
   const char c = *at_;
-  if (IsLetter(c)) return Word(begin);
-  if (IsDigit(c) || c == '?') return Number(begin);
+  if (IsLetter(c)) return Word(token, begin);
+  if (IsDigit(c) || c == '?') return Number(token, begin);
   switch (c) {
     case '%': {
       const char* word = at_ + 1;
-      if (!IsLetter(*word)) return Fail("P001", "expected a name after '%'", begin, begin + 1);
+      if (!IsLetter(*word)) return Fail(token, "P001", "expected a name after '%'", begin, begin + 1);
       at_ = WordEnd(word, end_);
-      return Make(TokenKind::kName, begin, word, at_);
+      return Make(token, TokenKind::kName, begin, word, at_);
     }
     case '-':
       if (at_[1] == '>') {
         at_ += 2;
-        return Make(TokenKind::kArrow, begin, begin, at_);
+        return Make(token, TokenKind::kArrow, begin, begin, at_);
       }
-      return Number(begin);
+      return Number(token, begin);
     case '<':
       if (at_[1] != '=') break;
       at_ += 2;
-      return Make(TokenKind::kLessEqual, begin, begin, at_);
+      return Make(token, TokenKind::kLessEqual, begin, begin, at_);
     case '.':
       if (at_[1] != '.' || at_[2] != '.') break;
       at_ += 3;
-      return Make(TokenKind::kEllipsis, begin, begin, at_);
+      return Make(token, TokenKind::kEllipsis, begin, begin, at_);
     case '"':
-    case '\'': return String(begin);
+    case '\'': return String(token, begin);
     case '=':
     case ',':
     case ':':
@@ -208,50 +220,52 @@ Token Lexer::Next() {
     case '(':
     case ')': {
       ++at_;
-      return {TokenKind::kPunctuation, c, Offset(begin), Offset(at_), {begin, 1}};
+      Make(token, TokenKind::kPunctuation, begin, begin, at_);
+      token.punctuation = c;
+      return;
     }
     default: break;
   }
-  if (c == '\0') return Fail("P001", "the text holds a NUL byte", begin, begin + 1);
+  if (c == '\0') return Fail(token, "P001", "the text holds a NUL byte", begin, begin + 1);
   const std::string_view rest(begin, end_ - begin);
   const size_t length = std::max<size_t>(CodePointLength(rest), 1);
   const std::string_view character = rest.substr(0, length);
   const std::string shown = IsInvisible(character) ? CodePointText(character) : Str("'", Escaped(character), "'");
-  return Fail("P001", Str("unexpected character ", shown), begin, begin + length);
+  return Fail(token, "P001", Str("unexpected character ", shown), begin, begin + length);
 }
 
-Token Lexer::Word(const char* begin) {
+void Lexer::Word(Token& token, const char* begin) {
   at_ = WordEnd(begin, end_);
   const char* word_end = at_;
   if (at_ < end_ && *at_ == ':') {
     ++at_;
-    return Make(TokenKind::kName, begin, begin, word_end);
+    return Make(token, TokenKind::kName, begin, begin, word_end);
   }
   if (at_ < end_ && *at_ == '=') {
     ++at_;
-    return Make(TokenKind::kAttribute, begin, begin, word_end);
+    return Make(token, TokenKind::kAttribute, begin, begin, word_end);
   }
   const std::string_view word(begin, word_end - begin);
   if (word == "nan") {
     const char* after = MatchNanPayload(at_);
-    if (after == nullptr) return Fail("P004", "malformed NaN payload, expected nan(0xHEX)", begin, at_ + 1);
+    if (after == nullptr) return Fail(token, "P004", "malformed NaN payload, expected nan(0xHEX)", begin, at_ + 1);
     at_ = after;
-    return Make(TokenKind::kDecimal, begin, begin, at_);
+    return Make(token, TokenKind::kDecimal, begin, begin, at_);
   }
   // Only words of this beginning can be dim labels.
   if ((*begin == 'b' || *begin == 'f') && word.find('_') != std::string_view::npos) {
     if (const char* labels = MatchDimLabels(begin, end_)) {
       at_ = labels;
-      return Make(TokenKind::kDimLabels, begin, begin, at_);
+      return Make(token, TokenKind::kDimLabels, begin, begin, at_);
     }
   }
-  return Make(TokenKind::kWord, begin, begin, word_end);
+  return Make(token, TokenKind::kWord, begin, begin, word_end);
 }
 
-Token Lexer::Number(const char* begin) {
+void Lexer::Number(Token& token, const char* begin) {
   const auto make = [&](TokenKind kind, const char* end) {
     at_ = end;
-    return Make(kind, begin, begin, end);
+    Make(token, kind, begin, begin, end);
   };
   const char* p = begin;
   const bool negative = *p == '-';
@@ -277,9 +291,9 @@ Token Lexer::Number(const char* begin) {
   if (!negative) {
     if (const char* labels = MatchDimLabels(begin, end_)) return make(TokenKind::kDimLabels, labels);
     if (*begin == '?') {
-      Token token = make(TokenKind::kPunctuation, begin + 1);
+      make(TokenKind::kPunctuation, begin + 1);
       token.punctuation = '?';
-      return token;
+      return;
     }
     if (*digits_end == 'x' && IsDigit(digits_end[1])) {
       q = digits_end;
@@ -296,21 +310,20 @@ Token Lexer::Number(const char* begin) {
   if (std::string_view(p, std::min<size_t>(end_ - p, 3)) == "nan") {
     const char* after = MatchNanPayload(p + 3);
     if (after != nullptr) return make(TokenKind::kDecimal, after);
-    return Fail("P004", "malformed NaN payload, expected nan(0xHEX)", begin, p + 4);
+    return Fail(token, "P004", "malformed NaN payload, expected nan(0xHEX)", begin, p + 4);
   }
-  return Fail("P001", "expected a number after '-'", begin, begin + 1);
+  return Fail(token, "P001", "expected a number after '-'", begin, begin + 1);
 }
 
-Token Lexer::String(const char* begin) {
+void Lexer::String(Token& token, const char* begin) {
   if (const char* after = StringEnd(begin, end_)) {
     at_ = after;
-    return Make(TokenKind::kString, begin, begin, at_);
+    return Make(token, TokenKind::kString, begin, begin, at_);
   }
   const void* newline = std::memchr(begin, '\n', end_ - begin);
   const char* line_end = newline ? static_cast<const char*>(newline) : end_;
-  Token token = Fail("P003", "string without end", begin, line_end);
+  Fail(token, "P003", "string without end", begin, line_end);
   at_ = end_;
-  return token;
 }
 
 }  // namespace hlo

@@ -34,6 +34,7 @@ inline bool IsDigit(char c) { return static_cast<unsigned char>(c - '0') < 10; }
 const char* WordEnd(const char* p, const char* end);
 // Behind the quote that closes the one at `begin`; null when there is none.
 const char* StringEnd(const char* begin, const char* end);
+const char* PlainStringEnd(const char* begin, const char* end);  // Null also for one with escapes.
 
 enum class TokenKind : uint8_t {
   kEnd,
@@ -71,7 +72,13 @@ class Lexer {
   Lexer(std::string_view text, uint32_t begin, uint32_t end)
       : start_(text.data()), at_(text.data() + begin), end_(text.data() + end) {}
 
-  Token Next();
+  // Into `token`, in place: a copy would wait for what has just been written.
+  void Next(Token& token);
+  Token Next() {
+    Token token;
+    Next(token);
+    return token;
+  }
 
   // The position behind the last token, and setting it: for grammar that is read by the byte.
   const char* at() const { return at_; }
@@ -94,11 +101,11 @@ class Lexer {
 
  private:
   bool SkipComments();
-  Token Make(TokenKind kind, const char* begin, const char* text_begin, const char* text_end) const;
-  Token Fail(const char* code, std::string message, const char* begin, const char* end);
-  Token Word(const char* begin);
-  Token Number(const char* begin);
-  Token String(const char* begin);
+  void Make(Token& token, TokenKind kind, const char* begin, const char* text_begin, const char* text_end) const;
+  void Fail(Token& token, const char* code, std::string message, const char* begin, const char* end);
+  void Word(Token& token, const char* begin);
+  void Number(Token& token, const char* begin);
+  void String(Token& token, const char* begin);
 
   const char* start_;
   const char* at_;

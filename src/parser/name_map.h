@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/interned.h"
+#include "base/hash_bytes.h"
 
 namespace hlo {
 
@@ -67,7 +67,8 @@ class NameMap {
   Slot& Probe(std::string_view name, uint32_t hash) {
     const size_t mask = slots_.size() - 1;
     size_t at = hash & mask;
-    while (IsUsed(slots_[at]) && (slots_[at].hash != hash || entries_[slots_[at].position - base_].first != name)) {
+    while (IsUsed(slots_[at]) &&
+           (slots_[at].hash != hash || !SameBytes(entries_[slots_[at].position - base_].first, name))) {
       at = (at + 1) & mask;
     }
     return slots_[at];

@@ -46,43 +46,52 @@ uint32_t FindDefinition(std::string_view text, uint32_t begin, std::string_view 
   return 0;
 }
 
+// Attributes of an op's struct that the op itself does not take.
+constexpr std::pair<Opcode, std::string_view> kForeign[] = {
+    {Opcode::kAllGather, "to_apply"},
+    {Opcode::kAllGather, "has_dynamic_root"},
+    {Opcode::kAllGather, "mode"},
+    {Opcode::kAllGatherStart, "to_apply"},
+    {Opcode::kAllGatherStart, "has_dynamic_root"},
+    {Opcode::kAllGatherStart, "mode"},
+    {Opcode::kAllReduce, "dimensions"},
+    {Opcode::kAllReduce, "has_dynamic_root"},
+    {Opcode::kAllReduceStart, "dimensions"},
+    {Opcode::kAllReduceStart, "has_dynamic_root"},
+    {Opcode::kAllToAll, "to_apply"},
+    {Opcode::kAllToAll, "use_global_device_ids"},
+    {Opcode::kAllToAll, "has_dynamic_root"},
+    {Opcode::kAllToAll, "mode"},
+    {Opcode::kAsyncDone, "output_to_operand_aliasing"},
+    {Opcode::kCollectiveBroadcast, "to_apply"},
+    {Opcode::kCollectiveBroadcast, "constrain_layout"},
+    {Opcode::kCollectiveBroadcast, "use_global_device_ids"},
+    {Opcode::kCollectiveBroadcast, "dimensions"},
+    {Opcode::kCollectiveBroadcast, "mode"},
+    {Opcode::kCollectiveReduce, "dimensions"},
+    {Opcode::kCollectiveReduce, "mode"},
+    {Opcode::kRaggedAllToAll, "to_apply"},
+    {Opcode::kRaggedAllToAll, "constrain_layout"},
+    {Opcode::kRaggedAllToAll, "use_global_device_ids"},
+    {Opcode::kRaggedAllToAll, "has_dynamic_root"},
+    {Opcode::kRaggedAllToAll, "mode"},
+    {Opcode::kReduceScatter, "has_dynamic_root"},
+    {Opcode::kScaledDot, "sparsity_config"},
+    {Opcode::kScaledDot, "block_scaling_config"},
+};
+
+constexpr auto kHasForeign = [] {
+  std::array<bool, 256> has{};
+  for (const auto& [opcode, attribute] : kForeign) has[static_cast<size_t>(opcode)] = true;
+  return has;
+}();
+
 }  // namespace
 
 bool TakesAttribute(Opcode opcode, std::string_view attribute) {
   if (attribute == "result_accuracy") return TakesResultAccuracy(opcode);
   if (attribute == "parameter_replication") return opcode == Opcode::kParameter;
-  static constexpr std::pair<Opcode, std::string_view> kForeign[] = {
-      {Opcode::kAllGather, "to_apply"},
-      {Opcode::kAllGather, "has_dynamic_root"},
-      {Opcode::kAllGather, "mode"},
-      {Opcode::kAllGatherStart, "to_apply"},
-      {Opcode::kAllGatherStart, "has_dynamic_root"},
-      {Opcode::kAllGatherStart, "mode"},
-      {Opcode::kAllReduce, "dimensions"},
-      {Opcode::kAllReduce, "has_dynamic_root"},
-      {Opcode::kAllReduceStart, "dimensions"},
-      {Opcode::kAllReduceStart, "has_dynamic_root"},
-      {Opcode::kAllToAll, "to_apply"},
-      {Opcode::kAllToAll, "use_global_device_ids"},
-      {Opcode::kAllToAll, "has_dynamic_root"},
-      {Opcode::kAllToAll, "mode"},
-      {Opcode::kAsyncDone, "output_to_operand_aliasing"},
-      {Opcode::kCollectiveBroadcast, "to_apply"},
-      {Opcode::kCollectiveBroadcast, "constrain_layout"},
-      {Opcode::kCollectiveBroadcast, "use_global_device_ids"},
-      {Opcode::kCollectiveBroadcast, "dimensions"},
-      {Opcode::kCollectiveBroadcast, "mode"},
-      {Opcode::kCollectiveReduce, "dimensions"},
-      {Opcode::kCollectiveReduce, "mode"},
-      {Opcode::kRaggedAllToAll, "to_apply"},
-      {Opcode::kRaggedAllToAll, "constrain_layout"},
-      {Opcode::kRaggedAllToAll, "use_global_device_ids"},
-      {Opcode::kRaggedAllToAll, "has_dynamic_root"},
-      {Opcode::kRaggedAllToAll, "mode"},
-      {Opcode::kReduceScatter, "has_dynamic_root"},
-      {Opcode::kScaledDot, "sparsity_config"},
-      {Opcode::kScaledDot, "block_scaling_config"},
-  };
+  if (!kHasForeign[static_cast<size_t>(opcode)]) return true;
   return std::find(std::begin(kForeign), std::end(kForeign), std::pair(opcode, attribute)) == std::end(kForeign);
 }
 
@@ -140,7 +149,8 @@ bool Reader::ReadInstruction() {
   defining_ = name;
   const Scope::Place place = scope_->Prepare(name);
   Instruction* inst = nullptr;
-  const bool good = Expect('=', "'=' after the instruction's name") && ReadRight(name, range.begin, inst);
+  const bool good =
+      token_.Is('=') ? ReadRight(name, range.begin, inst) : FailExpected("'=' after the instruction's name");
   // Wrong or not, the name is known from here on.
   if (!scope_->Insert(name, place, inst) && good) {
     Fail("P022", Str("instruction '", name, "' is defined twice"), range);
@@ -222,8 +232,15 @@ bool Reader::ReadRight(std::string_view name, uint32_t begin, Instruction*& inst
   Pending outer;
   std::vector<Pending> stack;  // What stands in its parentheses, the innermost last.
   outer.begin = begin;
-  if (!ReadHead(outer, false)) return false;
-  ReadPlainOperands(outer);
+  const char* p = token_.Is('=') ? lexer_.Pointer(token_.end) : BeginBytes();
+  if (*p == ' ') ++p;
+  if (ReadPlainHead(p, outer)) {
+    if (!FinishPlainHead(p, outer)) return false;
+  } else {
+    Take('=');
+    if (!ReadHead(outer)) return false;
+    if (token_.kind == TokenKind::kName) ReadPlainOperands(BeginBytes(), outer);
+  }
   for (;;) {
     Pending& top = stack.empty() ? outer : stack.back();
     if (top.after_operand && !token_.Is(')')) {
@@ -261,33 +278,44 @@ bool Reader::ReadRight(std::string_view name, uint32_t begin, Instruction*& inst
   }
 }
 
-// `f32[2]{0} add(` by the byte, up to the first operand. False, with nothing read, for anything else.
-bool Reader::ReadPlainHead(Pending& pending) {
-  const char* p = BeginBytes();
-  Shape shape;
-  p = ReadPlainShape(p, shape);
-  if (p == nullptr || *p != ' ' || !IsLetter(p[1])) return false;
-  const char* const word = p + 1;
-  const char* const word_end = WordEnd(word, lexer_.end());
-  if (*word_end != '(') return false;
-  const auto opcode = OpcodeFromText({word, static_cast<size_t>(word_end - word)});
-  if (!opcode) return false;
-  pending.shape = std::move(shape);
-  pending.opcode = *opcode;
-  pending.opcode_range = {lexer_.Offset(word), lexer_.Offset(word_end)};
-  EndBytes(word_end + 1);
-  return true;
+// `f32[2]{0} add(` by the byte, up to what stands in the parentheses. False, with nothing read, for anything else.
+bool Reader::ReadPlainHead(const char*& p, Pending& pending) const {
+  Shape& shape = pending.shape.emplace();
+  const char* const shape_end = ReadPlainShape(p, shape);
+  if (shape_end != nullptr && *shape_end == ' ' && IsLetter(shape_end[1])) {
+    const char* const word = shape_end + 1;
+    const char* const word_end = WordEnd(word, lexer_.end());
+    const auto opcode = OpcodeFromText({word, static_cast<size_t>(word_end - word)});
+    if (opcode && *word_end == '(') {
+      pending.opcode = *opcode;
+      pending.opcode_range = {lexer_.Offset(word), lexer_.Offset(word_end)};
+      p = word_end + 1;
+      return true;
+    }
+  }
+  pending.shape.reset();
+  return false;
+}
+
+// What stands in the parentheses behind such a head, as far as it is as plain.
+bool Reader::FinishPlainHead(const char* p, Pending& pending) {
+  pending.attributes = RowOf(pending.opcode).make_attrs();
+  if (pending.opcode != Opcode::kParameter && pending.opcode != Opcode::kConstant) {
+    ReadPlainOperands(p, pending);
+    return true;
+  }
+  EndBytes(p);
+  return ReadSpecialOperands(pending);
 }
 
 // XLA drops what is missing between commas.
 void Reader::WarnOfMissingOperand() { Warn("W010", "no operand stands here; that is left out", token_.range()); }
 
-bool Reader::ReadHead(Pending& pending, bool nested) {
-  if (pending.shape || !ReadPlainHead(pending)) {
-    if (!pending.shape && AtShape() && !Read(pending.shape.emplace())) return false;
-    if (!ReadOpcode(pending)) return false;
-    if (!Take('(')) return FailExpected(Str("'(' after '", pending.opcode, "'"));
-  }
+// Shape, opcode and opening parenthesis, and the special operands.
+bool Reader::ReadHead(Pending& pending) {
+  if (!pending.shape && AtShape() && !Read(pending.shape.emplace())) return false;
+  if (!ReadOpcode(pending)) return false;
+  if (!Take('(')) return FailExpected(Str("'(' after '", pending.opcode, "'"));
   pending.attributes = RowOf(pending.opcode).make_attrs();
   return ReadSpecialOperands(pending);
 }
@@ -349,10 +377,8 @@ bool Reader::ReadSpecialOperands(Pending& pending) {
 
 // ---- Operands ----------------------------------------------------------------------------------------------------
 
-// `%a, %b)` by the byte, up to the first that is anything else: that is left to ReadOperand, behind its comma.
-void Reader::ReadPlainOperands(Pending& pending) {
-  if (token_.kind != TokenKind::kName) return;
-  const char* p = BeginBytes();
+// `%a, %b)` by the byte, from `p` up to the first that is anything else: that is left to ReadOperand, behind its comma.
+void Reader::ReadPlainOperands(const char* p, Pending& pending) {
   const char* resume = p;
   while (*p == '%' && IsLetter(p[1])) {
     const char* const end = WordEnd(p + 1, lexer_.end());
@@ -367,7 +393,7 @@ void Reader::ReadPlainOperands(Pending& pending) {
     p = end + 2;
   }
   pending.after_operand = !pending.operands.empty();
-  if (pending.after_operand) EndBytes(resume);
+  EndBytes(resume);
 }
 
 // A reference is added to `top`; a nested instruction begins a new entry of the stack.
@@ -384,7 +410,7 @@ bool Reader::ReadOperand(Pending& top, std::vector<Pending>& stack) {
       nested.begin = begin;
       nested.shape = std::move(shape);
       lexer_.Seek(lexer_.Pointer(token_.end));
-      return ReadHead(nested, true);
+      return ReadHead(nested);
     }
     lexer_.Seek(lexer_.Pointer(token_.end));
   }
@@ -437,7 +463,7 @@ bool Reader::ReadProjections(Instruction*& inst) {
     }
     Instruction*& made = projections_[Str(inst->id(), "#", index)];
     if (made == nullptr) {
-      made = &computation_->AddNamed(Opcode::kGetTupleElement, shape.element(index), {inst}, IndexAttrs{index},
+      made = &computation_->AddNamed(Opcode::kGetTupleElement, Shape(shape.element(index)), {inst}, IndexAttrs{index},
                                      Str(inst->name(), "_", index));
       made->SetRange(range);
     }
@@ -450,7 +476,7 @@ bool Reader::MakeParameter(std::string_view name, const std::optional<Shape>& sh
                            Instruction*& inst) {
   if (!shape) return Fail("V008", Str("operand '", name, "' has no shape, so it cannot become a parameter"), range);
   const auto number = static_cast<int64_t>(computation_->parameters().size());
-  inst = &computation_->AddNamed(Opcode::kParameter, *shape, {}, ParameterAttrs{number}, name);
+  inst = &computation_->AddNamed(Opcode::kParameter, Shape(*shape), {}, ParameterAttrs{number}, name);
   inst->SetRange(range);
   return true;
 }
@@ -477,6 +503,25 @@ bool Reader::FailUndefined(std::string_view name, SourceRange range) {
 
 // ---- Attributes --------------------------------------------------------------------------------------------------
 
+// `, name=`; the next token is that of the value.
+bool Reader::ReadAttributeName(Token& name) {
+  const char* p = lexer_.Pointer(token_.end);
+  if (*p == ' ') ++p;
+  const char* const end = IsLetter(*p) ? WordEnd(p, lexer_.end()) : p;
+  if (end == p || *end != '=') {
+    Advance();
+    if (token_.kind != TokenKind::kAttribute) return FailExpected("an attribute (name=value)");
+    name = token_;
+    Advance();
+    return true;
+  }
+  name.begin = lexer_.Offset(p);
+  name.end = lexer_.Offset(end + 1);
+  name.text = {p, static_cast<size_t>(end - p)};
+  EndBytes(end + 1);
+  return true;
+}
+
 bool Reader::ReadAttributes(Pending& pending) {
   const std::span<const AttributeRow> own = kTables[pending.attributes.kind()];
   const std::span<const AttributeRow> async = pending.async == Pending::Async::kNone
@@ -485,9 +530,9 @@ bool Reader::ReadAttributes(Pending& pending) {
   const std::span<const AttributeRow> common = kRowsOf<CommonAttrs>;
   const bool wraps = pending.async == Pending::Async::kStart;  // Into a computation that `calls` cannot name.
   uint64_t seen = 0;
-  while (Take(',')) {
-    if (token_.kind != TokenKind::kAttribute) return FailExpected("an attribute (name=value)");
-    const Token name = token_;
+  while (token_.Is(',')) {
+    Token name;
+    if (!ReadAttributeName(name)) return false;
     uint64_t bit = 0;
     bool good = true;
     const auto check_once = [&](uint64_t position) {
@@ -499,7 +544,6 @@ bool Reader::ReadAttributes(Pending& pending) {
     if (const AttributeRow* row = FindRow(own, name.text);
         row != nullptr && TakesAttribute(pending.opcode, name.text)) {
       if (!check_once(row - own.data())) return false;
-      Advance();
       good = row->read(*this, pending.attributes.data());
     } else if (const AttributeRow* row = FindRow(common, name.text)) {
       if (!check_once(32 + (row - common.data()))) return false;
@@ -507,21 +551,17 @@ bool Reader::ReadAttributes(Pending& pending) {
       if (name.text == "result_accuracy" && !takes)
         return Fail("V049", Str("'", pending.opcode, "' takes no result_accuracy"), name.range());
       if (!takes) return Fail("P034", Str("'", pending.opcode, "' has no attribute '", name.text, "'"), name.range());
-      Advance();
       if (!pending.common) pending.common.emplace();
       good = row->read(*this, &*pending.common);
     } else if (const AttributeRow* row = FindRow(async, name.text);
                row != nullptr && !(wraps && name.text == "calls")) {
       if (!check_once(48 + (row - async.data()))) return false;
-      Advance();
       good = row->read(*this, &*pending.async_attributes);
     } else if (name.text == "control-predecessors") {
       if (!check_once(63)) return false;
-      Advance();
       good = ReadControlPredecessors(pending.predecessors);
     } else if (pending.opcode == Opcode::kCompare && name.text == "order") {
       // The newer spelling of `type`: TOTAL or PARTIAL.
-      Advance();
       if (!token_.IsWord("TOTAL") && !token_.IsWord("PARTIAL")) return FailExpected("TOTAL or PARTIAL");
       const Instruction* compared = pending.operands.empty() ? nullptr : pending.operands[0];
       const bool floats =
@@ -723,17 +763,18 @@ bool Reader::WrapAsync(Pending& pending) {
   if (pending.broken) return true;
   Computation& computation = module_->AddComputation("async_wrapped");
   computation.execution_thread = pending.async_attributes->thread;
-  std::vector<Instruction*> parameters;
+  Operands parameters;
   for (const Shape& shape : state.element(0).elements()) {
     const auto number = static_cast<int64_t>(parameters.size());
-    parameters.push_back(&computation.AddNamed(Opcode::kParameter, shape, {}, ParameterAttrs{number}, "async_param"));
+    parameters.push_back(
+        &computation.AddNamed(Opcode::kParameter, Shape(shape), {}, ParameterAttrs{number}, "async_param"));
   }
   if (RowOf(wrapped).arity != kVariadic && static_cast<size_t>(RowOf(wrapped).arity) != parameters.size()) {
     return Fail("V001", Str("'", wrapped, "' takes ", RowOf(wrapped).arity, " operands, found ", parameters.size()),
                 pending.operands_end);
   }
-  Instruction& root =
-      computation.AddNamed(wrapped, state.element(1), parameters, std::move(pending.attributes), "async_op");
+  Instruction& root = computation.AddNamed(wrapped, Shape(state.element(1)), std::move(parameters),
+                                           std::move(pending.attributes), "async_op");
   root.SetRange({pending.begin, last_end_});
   computation.SetRoot(root);
   if (pending.common) {

@@ -213,17 +213,6 @@ bool Reader::ReadStackFrames() {
 
 // ---- Computations ------------------------------------------------------------------------------------------------
 
-struct Reader::Signature {
-  struct Parameter {
-    std::string_view name;
-    Shape shape;
-    SourceRange range;
-  };
-  std::vector<Parameter> parameters;
-  std::optional<Shape> result;
-  SourceRange range, result_range;  // In parentheses; behind the arrow.
-};
-
 bool Reader::ReadComputations() {
   while (token_.kind != TokenKind::kEnd) {
     // A computation that ends where it should can be followed by others, whatever is wrong in it.
@@ -266,7 +255,9 @@ bool Reader::ReadComputation() {
   computation.range = name_range;
   if (is_entry && !module_->has_entry()) module_->SetEntry(computation);
   Advance();
-  Signature signature;
+  Signature& signature = signature_;
+  signature.parameters.clear();
+  signature.result.reset();
   if (token_.Is('(') && !ReadSignature(signature)) return false;
   const std::optional<Shape>& result = signature.result;
   if (!ReadBody(computation)) {

@@ -21,48 +21,51 @@ bool IsPermutation(const DimOrder& order) {
 
 }  // namespace
 
-// An array as printers write it, `f32[2,3]{1,0}`, which nearly all are. Null for whatever is longer, unusual or wrong:
-// that takes the slower way, which knows all the forms and what to say about errors.
+// An array as printers write it, `f32[2,3]{1,0}`, which nearly all are, into `shape`, which must be new. Null for
+// whatever is longer, unusual or wrong: that takes the slower way, which knows all the forms and what to say about
+// errors, and overwrites what stands in `shape` then.
 const char* Reader::ReadPlainShape(const char* p, Shape& shape) const {
-  const char* const end = lexer_.end();
-  const char* const word_end = WordEnd(p, end);
-  const auto type = PrimitiveTypeFromText({p, static_cast<size_t>(word_end - p)});
-  if (!type || !IsArrayType(*type) || *word_end != '[') return nullptr;
-  p = word_end + 1;
-  Dims dims;
+  const auto digit = [](char c) { return static_cast<unsigned>(static_cast<unsigned char>(c)) - '0'; };
+  const char* const word = p;
+  while (IsWordByte(*p) && p - word < 16) ++p;
+  if (*p != '[') return nullptr;
+  const auto type = PrimitiveTypeFromText({word, static_cast<size_t>(p - word)});
+  if (!type || !IsArrayType(*type)) return nullptr;
+  shape.SetType(*type);
+  Dims& dims = shape.mutable_dims();
   int64_t bytes = ByteWidth(*type);
+  ++p;
   while (*p != ']') {
+    const char* const begin = p;
     int64_t size = 0;
-    p = ReadInteger(p, end, size);
-    if (p == nullptr || size < 0 || dims.size() == kMaxRank) return nullptr;
+    for (; digit(*p) < 10 && p - begin < 18; ++p) size = 10 * size + digit(*p);
+    if (p == begin || dims.size() == kMaxRank) return nullptr;
     if (size > 1 && __builtin_mul_overflow(bytes, size, &bytes)) return nullptr;
     dims.push_back(size);
     if (*p == ',' && p[1] != ']') ++p;
     else if (*p != ']') return nullptr;
   }
   ++p;
+  DimOrder& order = shape.mutable_order();
+  const int rank = static_cast<int>(dims.size());
   if (*p != '{') {
     // A layout may stand behind a blank.
     const bool ends =
         *p == ',' || *p == ')' || (*p == ' ' && (IsLetter(p[1]) || p[1] == '%' || (p[1] == '{' && p[2] == '\n')));
     if (!ends) return nullptr;
-    shape = Shape(*type, std::move(dims));
+    for (int i = rank - 1; i >= 0; --i) order.push_back(static_cast<int16_t>(i));
     return p;
   }
-  Layout layout;
-  uint64_t seen = 0;
+  uint64_t left = (uint64_t{1} << rank % 64) - 1;  // The dimensions that have not been named.
   do {
     ++p;
-    const int dim = *p - '0';
-    if (!IsDigit(*p) || IsDigit(p[1]) || dim >= static_cast<int>(dims.size())) return nullptr;
-    seen |= uint64_t{1} << dim;
-    layout.minor_to_major.push_back(static_cast<int16_t>(dim));
+    const unsigned dim = digit(*p);
+    if (dim >= 10 || (left >> dim & 1) == 0) return nullptr;
+    left &= ~(uint64_t{1} << dim);
+    order.push_back(static_cast<int16_t>(dim));
     ++p;
   } while (*p == ',');
-  if (*p != '}' || layout.minor_to_major.size() != dims.size() || std::popcount(seen) != std::ssize(dims))
-    return nullptr;
-  shape = Shape(*type, std::move(dims), std::move(layout));
-  return p + 1;
+  return *p == '}' && left == 0 ? p + 1 : nullptr;
 }
 
 bool Reader::CheckSize(const Shape& shape, SourceRange range) {
@@ -99,31 +102,35 @@ bool Reader::Read(Shape& shape) {
 }
 
 bool Reader::ReadShapeBytes(const char*& p, Shape& shape) {
-  // The tuples that are open, by what they hold so far: deep nesting takes no stack of the machine.
-  std::vector<std::vector<Shape>> open;
+  // What the open tuples hold so far, and where in it each begins: deep nesting takes no stack of the machine.
+  std::vector<Shape>& elements = open_elements_;
+  elements.clear();
+  InlineVector<size_t, 8> open;
   for (;;) {
     if (!SkipSpace(p)) return false;
     if (*p == '(') {
       if (!EnterDepth()) return false;
-      open.emplace_back();
+      open.push_back(elements.size());
       ++p;
       if (!SkipSpace(p)) return false;
       if (*p != ')') continue;
     } else {
-      if (!ReadArrayShapeBytes(p, open.empty() ? shape : open.back().emplace_back())) return false;
+      if (!ReadArrayShapeBytes(p, open.empty() ? shape : elements.emplace_back())) return false;
       if (open.empty()) return true;
       if (!SkipSpace(p)) return false;
     }
     while (*p == ')') {
       ++p;
       LeaveDepth();
-      Shape tuple = Shape::Tuple(std::move(open.back()));
+      const auto begin = elements.begin() + static_cast<std::ptrdiff_t>(open.back());
+      Shape tuple = Shape::Tuple({std::move_iterator(begin), std::move_iterator(elements.end())});
+      elements.erase(begin, elements.end());
       open.pop_back();
       if (open.empty()) {
         shape = std::move(tuple);
         return true;
       }
-      open.back().push_back(std::move(tuple));
+      elements.push_back(std::move(tuple));
       if (!SkipSpace(p)) return false;
     }
     if (*p != ',') return FailAt("P010", "expected ',' or ')' in a tuple shape", p);

@@ -10,7 +10,8 @@ namespace {
 
 constexpr size_t kMostAxes = 64;  // As for the dimensions of an array.
 
-bool IsPermutation(std::vector<int64_t> values) {
+template <class List>
+bool IsPermutation(List values) {
   std::sort(values.begin(), values.end());
   for (size_t i = 0; i < values.size(); ++i) {
     if (values[i] != static_cast<int64_t>(i)) return false;
@@ -43,11 +44,20 @@ struct Reader::ShardingParts {
 
 // ---- Devices -----------------------------------------------------------------------------------------------------
 
+bool Reader::ReadInts(char open, char close, Dims& values, const char* what) {
+  return ReadList(open, close, [&] {
+    int64_t value = 0;
+    if (!ReadInt(value, what)) return false;
+    values.push_back(value);
+    return true;
+  });
+}
+
 // [2,2,2]T(1,0,2): 0 to 7, reshaped and transposed. One dimension has no T.
 bool Reader::ReadIota(DeviceOrder& order) {
-  std::vector<int64_t> dims, permutation = {0};
+  Dims dims, permutation = {0};
   const SourceRange range = token_.range();
-  if (!ReadList('[', ']', [&] { return ReadInt(dims.emplace_back(), "a dimension"); })) return false;
+  if (!ReadInts('[', ']', dims, "a dimension")) return false;
   if (dims.empty() || std::any_of(dims.begin(), dims.end(), [](int64_t dim) { return dim < 0; }))
     return Fail("P037", "the devices need one dimension or more, of 0 or more", {range.begin, last_end_});
   if (dims.size() > 1) {
@@ -55,7 +65,7 @@ bool Reader::ReadIota(DeviceOrder& order) {
     if (!token_.IsWord("T")) return FailExpected("T(...), how to transpose the dimensions");
     Advance();
     const SourceRange list = token_.range();
-    if (!ReadList('(', ')', [&] { return ReadInt(permutation.emplace_back(), "a dimension"); })) return false;
+    if (!ReadInts('(', ')', permutation, "a dimension")) return false;
     if (permutation.size() != dims.size() || !IsPermutation(permutation)) {
       return Fail("P037", Str("expected each of 0 to ", dims.size() - 1, " once"), {list.begin, last_end_});
     }
@@ -463,8 +473,8 @@ bool Reader::Read(ReplicaGroups& value) {
   if (token_.Is('[')) {
     const uint32_t begin = token_.begin;
     IotaGroups& iota = value.groups.emplace<IotaGroups>();
-    std::vector<int64_t> dims;
-    if (!ReadList('[', ']', [&] { return ReadInt(dims.emplace_back(), "a number"); })) return false;
+    Dims dims;
+    if (!ReadInts('[', ']', dims, "a number")) return false;
     const bool two = dims.size() == 2 && dims[0] >= 0 && dims[1] >= 0;
     if (!two) return Fail("P037", "expected [groups,size of each]", {begin, last_end_});
     if (token_.kind != TokenKind::kLessEqual) return FailExpected("'<=' and the devices");

@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "base/hash_bytes.h"
 #include "base/text.h"
 #include "ir/printer.h"
 #include "parser/attribute_rows.h"
@@ -583,18 +584,17 @@ bool Reader::ReadPlainMetadata(Metadata& value) {
   const char* const end = lexer_.end();
   bool plain = true;
   const AttributeRow* row = kRowsOf<Metadata>.data();
-  ForEachField<Metadata>([&](const auto& field) {
+  const auto read = [&](const auto& field) {
     const std::string_view name = row++->name;
-    if (std::cmp_less_equal(end - p, name.size()) || p[name.size()] != '=' ||
-        std::memcmp(p, name.data(), name.size()) != 0)
+    if (*p != name[0] || std::cmp_less_equal(end - p, name.size()) || p[name.size()] != '=' ||
+        !SameBytes({p, name.size()}, name))
       return;
     p += name.size() + 1;
     auto& member = value.*field.member;
     const char* after = nullptr;
     constexpr bool kIsText = std::is_same_v<decltype(member), Interned&>;
     if constexpr (kIsText || std::is_same_v<decltype(member), SchedulingName&>) {
-      if (*p == '"') after = StringEnd(p, end);
-      if (after != nullptr && std::memchr(p, '\\', after - p) != nullptr) after = nullptr;
+      if (*p == '"') after = PlainStringEnd(p, end);
       const std::string_view text = after == nullptr ? std::string_view() : std::string_view(p + 1, after - 1);
       if constexpr (kIsText) member = text;
       else member = SchedulingNameOf(text);
@@ -603,7 +603,9 @@ bool Reader::ReadPlainMetadata(Metadata& value) {
     }
     plain = plain && after != nullptr;
     if (after != nullptr) p = *after == ' ' ? after + 1 : after;
-  });
+  };
+  static constexpr auto kFields = Metadata::Fields();
+  kFields.ForEach(read);
   if (plain && *p == '}') return EndBytes(p + 1), true;
   value = Metadata();
   return false;

@@ -74,7 +74,7 @@ Error Reader::TakeError() {
 
 void Reader::EndBytes(const char* p) {
   lexer_.Seek(p);
-  token_ = lexer_.Next();
+  lexer_.Next(token_);
   last_end_ = lexer_.Offset(p);
 }
 

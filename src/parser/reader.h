@@ -124,7 +124,7 @@ class Reader {
   // ---- Tokens (reader.cpp) ----
   void Advance() {
     last_end_ = token_.end;
-    token_ = lexer_.Next();
+    lexer_.Next(token_);
   }
   bool Take(char punctuation) {  // When it is the next token.
     if (!token_.Is(punctuation)) return false;
@@ -182,6 +182,7 @@ class Reader {
   bool ReadTileDevices(ShardingParts& parts);
   bool ReadShardingMetadata(std::vector<Metadata>& metadata);
   bool FinishSharding(ShardingParts& parts, Sharding& value);
+  bool ReadInts(char open, char close, Dims& values, const char* what);
   bool ReadIota(DeviceOrder& order);
   bool ReadMesh(Mesh& mesh);
   bool ReadMeshDevices(Mesh& mesh);
@@ -210,17 +211,19 @@ class Reader {
   bool ReadInstruction();
   bool ReadName(std::string_view& name, SourceRange& range);
   bool CheckName(std::string_view name, SourceRange range);
-  bool ReadPlainHead(Pending& pending);
-  bool ReadHead(Pending& pending, bool nested);  // Shape, opcode and opening parenthesis.
+  bool ReadPlainHead(const char*& p, Pending& pending) const;
+  bool FinishPlainHead(const char* p, Pending& pending);
+  bool ReadHead(Pending& pending);
   bool ReadOpcode(Pending& pending);
   bool ReadRight(std::string_view name, uint32_t begin, Instruction*& inst);
   bool ReadSpecialOperands(Pending& pending);
-  void ReadPlainOperands(Pending& pending);
+  void ReadPlainOperands(const char* p, Pending& pending);
   void WarnOfMissingOperand();
   bool ReadOperand(Pending& top, std::vector<Pending>& stack);
   bool ReadReference(const std::optional<Shape>& written, uint32_t begin, Instruction*& inst);
   bool ReadProjections(Instruction*& inst);
   bool MakeParameter(std::string_view name, const std::optional<Shape>& shape, SourceRange range, Instruction*& inst);
+  bool ReadAttributeName(Token& name);
   bool ReadAttributes(Pending& pending);
   bool CheckRequired(const Pending& pending, uint64_t seen);
   bool Canonicalize(std::string_view name, CommonAttrs& common, SourceRange range);
@@ -241,7 +244,16 @@ class Reader {
   bool ReadComputations();
   bool FailNoComputation();
   bool ReadComputation();
-  struct Signature;
+  struct Signature {  // (a: f32[2], b: s32[]) -> f32[2]
+    struct Parameter {
+      std::string_view name;
+      Shape shape;
+      SourceRange range;
+    };
+    std::vector<Parameter> parameters;
+    std::optional<Shape> result;
+    SourceRange range, result_range;  // In parentheses; behind the arrow.
+  };
   bool ReadSignature(Signature& signature);
   void CompareParameters(const Signature& signature, const Computation& computation);
   // Instructions between braces as the body of `computation`.
@@ -261,6 +273,8 @@ class Reader {
   std::unique_ptr<Module> module_;
   std::optional<StackFrameInterner> stack_frames_;
   NameMap<Computation*> computations_;
+  Signature signature_;                                  // Of the computation that is read, here to keep its memory.
+  std::vector<Shape> open_elements_;                     // Of tuple shapes that are being read; also here for that.
   std::unordered_map<const Computation*, bool> broken_;  // Had errors: what calls them is not judged.
 
   // The computation that is being read.
