@@ -258,7 +258,7 @@ void Module::ClaimNames(Computation& computation) {
       [&](size_t i) {
         Instruction& inst = *computation.instructions_[i];
         const std::string_view wish = inst.name_;
-        inst.name_ = texts_.Copy(names_.Unique(wish));
+        inst.name_ = names_.Unique(wish, texts_);
         if (!inst.HasCommon() || !inst.metadata().scheduling_name.is_own) return;
         inst.mutable_common().metadata.scheduling_name = {.other = wish};  // That is not its name any more.
       });

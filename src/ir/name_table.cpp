@@ -39,17 +39,27 @@ NameSet::Prepared NameSet::Prepare(std::string_view name) const {
   return {name, hash};
 }
 
-bool NameSet::Insert(const Prepared& prepared) {
-  if (2 * names_.size() >= slots_.size()) Resize(std::max<size_t>(64, 2 * slots_.size()));
+size_t NameSet::PlaceOf(const Prepared& prepared) const {
   const auto& [name, hash] = prepared;
   const size_t mask = slots_.size() - 1;
   size_t at = hash & mask;
-  for (; slots_[at].position != 0; at = (at + 1) & mask) {
-    if (slots_[at].hash == hash && SameBytes(names_[slots_[at].position - 1], name)) return false;
+  while (slots_[at].position != 0 && (slots_[at].hash != hash || !SameBytes(names_[slots_[at].position - 1], name))) {
+    at = (at + 1) & mask;
   }
-  names_.push_back(name);
-  slots_[at] = {hash, static_cast<uint32_t>(names_.size())};
+  return at;
+}
+
+bool NameSet::Insert(const Prepared& prepared) {
+  if (2 * names_.size() >= slots_.size()) Resize(std::max<size_t>(64, 2 * slots_.size()));
+  Slot& slot = slots_[PlaceOf(prepared)];
+  if (slot.position != 0) return false;
+  names_.push_back(prepared.name);
+  slot = {prepared.hash, static_cast<uint32_t>(names_.size())};
   return true;
+}
+
+bool NameSet::Contains(const Prepared& prepared) const {
+  return !slots_.empty() && slots_[PlaceOf(prepared)].position != 0;
 }
 
 void NameSet::Reserve(size_t names) {
@@ -134,7 +144,9 @@ void NameTable::Settle() {
     const auto [text, number] = SplitName(name);
     Take(StemOf(text), number);
   }
+  for (const auto& [text, next] : next_) stems_[StemOf(text)].next = next;
   claimed_ = NameSet();
+  next_.clear();
 }
 
 std::string NameTable::Unique(std::string_view wish) {
@@ -144,6 +156,22 @@ std::string NameTable::Unique(std::string_view wish) {
   const bool has_number = text.size() < wish.size();
   if (Take(stem, number)) return has_number ? Str(text, ".", number) : std::string(wish);
   return NextOf(stem, has_number);
+}
+
+std::string_view NameTable::Unique(std::string_view wish, Arena& memory) {
+  const std::string_view plain = PlainText(wish);
+  if (settled_ || plain.empty()) return memory.Copy(Unique(wish));
+  if (claimed_.Insert(claimed_.Prepare(plain))) return wish;
+  const auto [stem, number] = SplitName(wish);
+  const bool has_number = stem.size() < wish.size();
+  for (int64_t& next = next_[std::string(stem)];;) {
+    const int64_t tried = next++;
+    const std::string name = tried == 0 && !has_number ? std::string(stem) : Str(stem, ".", tried);
+    if (claimed_.Contains(claimed_.Prepare(PlainText(name)))) continue;
+    const std::string_view kept = memory.Copy(name);
+    claimed_.Insert(claimed_.Prepare(PlainText(kept)));
+    return kept;
+  }
 }
 
 NameTable::Wish NameTable::Prepare(std::string_view name) const {

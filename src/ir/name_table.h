@@ -5,8 +5,11 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
+
+#include "base/arena.h"
 
 namespace hlo {
 
@@ -20,7 +23,8 @@ class NameSet {
   };
   Prepared Prepare(std::string_view name) const;
   bool Insert(const Prepared& name);  // False when it was there.
-  void Reserve(size_t names);         // That many are to be expected.
+  bool Contains(const Prepared& name) const;
+  void Reserve(size_t names);  // That many are to be expected.
   const std::vector<std::string_view>& names() const { return names_; }
 
  private:
@@ -29,6 +33,7 @@ class NameSet {
     uint32_t position = 0;  // In names_, plus one.
   };
   void Resize(size_t slots);
+  size_t PlaceOf(const Prepared& name) const;  // Of its slot, or of the free one where it belongs.
 
   std::vector<std::string_view> names_;
   std::vector<Slot> slots_;
@@ -36,12 +41,14 @@ class NameSet {
 
 // Names given so far, and numbers for new ones. `add.5` is number 5 of the stem `add`; so is `add` its number 0.
 //
-// Most modules are read and never changed, and their names need no numbers: as long as names are only claimed, and none
-// of them twice, they are kept as they stand. The first question that needs stems and numbers sorts them into those.
+// Most modules are read and never changed, and few of their names need other numbers: as long as names are only
+// claimed, they are kept as they stand. The first question that needs more sorts them into stems and numbers.
 class NameTable {
  public:
   // `wish` when it is free, else the stem's next number.
   std::string Unique(std::string_view wish);
+  // The same; what is not `wish` lies in `memory`, which must outlive the table.
+  std::string_view Unique(std::string_view wish, Arena& memory);
   // False when it is taken. The text must last as long as the table, or until Settle.
   bool Claim(std::string_view name);
   // `count` names, name(i); taken(i) for those that are. Names that lie far apart in memory are looked up together.
@@ -79,7 +86,8 @@ class NameTable {
   std::string NextOf(uint32_t stem, bool has_number);
 
   bool settled_ = false;
-  NameSet claimed_;  // Until then.
+  NameSet claimed_;  // Until then, as are the next numbers of stems that have been asked for one.
+  std::unordered_map<std::string, int64_t> next_;
 
   std::vector<Stem> stems_;
   std::vector<uint32_t> stem_slots_;  // A hash table of positions in stems_, plus one.
