@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "ir/printer.h"
+#include "parser/lexer.h"
 #include "parser/parser.h"
 
 namespace hlo {
@@ -148,8 +149,11 @@ class Formatter {
     if (brace == begin || first.computation->range.empty()) return at;
     size_t head = first.computation->range.begin;
     const std::string_view above = text_.substr(at, head - at);
-    const size_t word = above.find_last_not_of(" \t\r\n");
-    if (word != std::string_view::npos && above.substr(0, word + 1).ends_with("ENTRY")) head = at + word + 1 - 5;
+    const std::string_view before = above.substr(0, above.find_last_not_of(" \t\r\n") + 1);
+    constexpr std::string_view kEntry = "ENTRY";
+    const bool entry = before.ends_with(kEntry) &&
+                       (before.size() == kEntry.size() || !IsWordByte(before[before.size() - kEntry.size() - 1]));
+    if (entry) head = at + before.size() - kEntry.size();
     const bool comment_above = Between(at, head);
     if (!lines_.empty() && !comment_above) BlankLine();
     const std::string_view code = text_.substr(head, brace - head);
