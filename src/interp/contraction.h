@@ -2,10 +2,10 @@
 #ifndef HLO_INTERP_CONTRACTION_H_
 #define HLO_INTERP_CONTRACTION_H_
 
-#include <memory>
 #include <optional>
 
 #include "interp/evaluation.h"
+#include "interp/scratch.h"
 
 namespace hlo {
 
@@ -13,7 +13,7 @@ namespace hlo {
 // needs to be done.
 class WidenedElements {
  public:
-  WidenedElements(const Literal& literal, PrimitiveType type);
+  WidenedElements(Literal literal, PrimitiveType type);
   template <class T>
   const T* data() const {
     return reinterpret_cast<const T*>(data_);
@@ -21,16 +21,33 @@ class WidenedElements {
 
  private:
   Literal kept_;
-  std::unique_ptr<std::byte[]> own_;
+  Scratch<std::byte> own_;
   const std::byte* data_;
 };
 
+// The bytes that WidenedElements of `shape` takes while it is made, and afterwards. `given`: the literal is a copy made
+// for it, which it frees.
+struct WidenedBytes {
+  int64_t making = 0, made = 0;
+
+  WidenedBytes(const Shape& shape, PrimitiveType type, bool given);
+};
+
+// What the ops take for themselves beside operands and result; their attributes fit their operands.
+int64_t DotScratchBytes(const Instruction& inst);
+int64_t RaggedDotScratchBytes(const Instruction& inst);
+int64_t ScaledDotScratchBytes(const Instruction& inst);
+int64_t ConvolutionScratchBytes(const Instruction& inst);
+
 // `literal` as elements of `type`: `convert`.
 Literal Converted(const Literal& literal, PrimitiveType type);
-// The dimensions of `literal` in another order.
+// The dimensions of `literal` in another order; the same memory when they stay in order.
 Literal Transposed(const Literal& literal, std::span<const int64_t> permutation);
+bool IsOrdered(std::span<const int64_t> permutation);
 // Operand `side` (0 or 1) as it stands, or as what it is the compressed form of.
 Result<Literal> Dense(Evaluation& e, int64_t side, const std::optional<OperandSparsity>& sparsity);
+// The shape of Dense.
+Shape DenseShape(const Instruction& inst, int64_t side, const std::optional<OperandSparsity>& sparsity);
 // Results from `count` elements in the compute type of `type`.
 void StoreElements(const void* computed, PrimitiveType type, std::byte* to, int64_t count);
 

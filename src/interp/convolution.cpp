@@ -125,7 +125,52 @@ std::vector<int64_t> Order(std::initializer_list<int64_t> before, const std::vec
   return order;
 }
 
+std::vector<int64_t> LhsOrder(const DimLabels& labels) {
+  return Order({labels.lhs_batch}, labels.lhs_spatial, {labels.lhs_feature});
+}
+std::vector<int64_t> RhsOrder(const DimLabels& labels) {
+  return Order({}, labels.rhs_spatial, {labels.rhs_input_feature, labels.rhs_output_feature});
+}
+std::vector<int64_t> OutOrder(const DimLabels& labels) {
+  return Order({labels.out_batch}, labels.out_spatial, {labels.out_feature});
+}
+
+bool IsReversed(const Window& window) {
+  return std::ranges::any_of(window.dims, [](const WindowDim& d) { return d.reversed; });
+}
+
 }  // namespace
+
+int64_t ConvolutionScratchBytes(const Instruction& inst) {
+  const ConvolutionAttrs& attrs = inst.attrs<ConvolutionAttrs>();
+  const DimLabels& labels = attrs.dim_labels;
+  const Shape& shape = inst.shape();
+  const PrimitiveType type = shape.type();
+  const Shape lhs = DenseShape(inst, 0, attrs.sparsity.lhs), rhs = DenseShape(inst, 1, attrs.sparsity.rhs);
+  const bool turned = IsReversed(attrs.window);
+
+  // Both sides as they are for the product, and a filter that is kept beside what was made of it.
+  const bool rhs_moved = !IsOrdered(RhsOrder(labels));
+  const int64_t moved = (attrs.sparsity.lhs ? lhs.ByteSize() : 0) + (IsOrdered(LhsOrder(labels)) ? 0 : lhs.ByteSize()) +
+                        (attrs.sparsity.rhs ? rhs.ByteSize() : 0);
+  const int64_t before = moved + (rhs_moved || turned ? rhs.ByteSize() : 0);
+  const WidenedBytes left(lhs, type, false), right(rhs, type, false);
+
+  const int64_t outputs = rhs.dim(labels.rhs_output_feature), m = shape.NumElements() / std::max<int64_t>(1, outputs);
+  const int64_t groups = std::max(attrs.feature_group_count, attrs.batch_group_count);
+  int64_t k = rhs.dim(labels.rhs_input_feature);
+  for (const int64_t d : labels.rhs_spatial) k *= rhs.dim(d);
+  const int64_t wide = StorerOf(type) == nullptr ? 0 : shape.NumElements() * ByteWidth(ComputeOf(type));
+  const int64_t products = WithCompute(ComputeOf(type), [&]<class T>() {
+    const int threads = Threads();
+    return groups >= threads && groups > 1 ? threads * GemmScratchBytes<T>(m, outputs / groups, k, 1)
+                                           : GemmScratchBytes<T>(m, outputs / groups, k, threads);
+  });
+  // At last the result is brought into its order.
+  const int64_t last = std::max(wide + products, IsOrdered(OutOrder(labels)) ? 0 : shape.ByteSize());
+  return std::max({moved + (rhs_moved && turned ? 2 : 1) * (rhs_moved || turned ? rhs.ByteSize() : 0),
+                   before + left.making, before + left.made + right.making, before + left.made + right.made + last});
+}
 
 Result<Literal> EvalConvolution(Evaluation& e) {
   const ConvolutionAttrs& attrs = e.inst.attrs<ConvolutionAttrs>();
@@ -139,9 +184,8 @@ Result<Literal> EvalConvolution(Evaluation& e) {
   const DimLabels& labels = attrs.dim_labels;
   const Shape& shape = e.inst.shape();
   const PrimitiveType type = shape.type();
-  const Literal lhs = Transposed(TRY(Dense(e, 0, attrs.sparsity.lhs)),
-                                 Order({labels.lhs_batch}, labels.lhs_spatial, {labels.lhs_feature}));
-  const std::vector<int64_t> out_order = Order({labels.out_batch}, labels.out_spatial, {labels.out_feature});
+  const Literal lhs = Transposed(TRY(Dense(e, 0, attrs.sparsity.lhs)), LhsOrder(labels));
+  const std::vector<int64_t> out_order = OutOrder(labels);
 
   Geometry g;
   g.window = attrs.window.dims;
@@ -162,10 +206,8 @@ Result<Literal> EvalConvolution(Evaluation& e) {
   g.batch = lhs.shape().dim(0) / attrs.batch_group_count;
 
   // A reversed window meets the kernel from its end: the kernel is turned round.
-  Literal rhs =
-      Transposed(filter, Order({}, labels.rhs_spatial, {labels.rhs_input_feature, labels.rhs_output_feature}));
-  if (std::any_of(g.window.begin(), g.window.end(), [](const WindowDim& d) { return d.reversed; }) &&
-      rhs.byte_size() > 0) {
+  Literal rhs = Transposed(filter, RhsOrder(labels));
+  if (IsReversed(attrs.window) && rhs.byte_size() > 0) {
     std::vector<int64_t> strides = RowMajorStrides(rhs.shape().dims());
     int64_t first = 0;
     for (int64_t d = 0; d < spatial; ++d) {
@@ -187,9 +229,8 @@ Result<Literal> EvalConvolution(Evaluation& e) {
   const int64_t m = g.batch * g.out_positions, k = static_cast<int64_t>(g.taps.size()) * g.group_features;
   WithCompute(ComputeOf(type), [&]<class T>() {
     const bool direct = StorerOf(type) == nullptr;
-    std::unique_ptr<T[]> own;
-    if (!direct) own.reset(new T[std::max<int64_t>(1, m * g.outputs)]);
-    T* const out = direct ? reinterpret_cast<T*>(result.mutable_raw()) : own.get();
+    const Scratch<T> own(direct ? 0 : m * g.outputs);
+    T* const out = direct ? reinterpret_cast<T*>(result.mutable_raw()) : own.data();
     const T *x = left.data<T>(), *w = right.data<T>();
     const bool finite = AllFinite(w, rhs.shape().NumElements());
     const auto group = [&](int64_t j) {

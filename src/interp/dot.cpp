@@ -30,8 +30,10 @@ Literal Converted(const Literal& literal, PrimitiveType type) {
   return result;
 }
 
+bool IsOrdered(std::span<const int64_t> permutation) { return std::ranges::is_sorted(permutation); }
+
 Literal Transposed(const Literal& literal, std::span<const int64_t> permutation) {
-  if (std::is_sorted(permutation.begin(), permutation.end())) return literal;
+  if (IsOrdered(permutation)) return literal;
   const std::vector<int64_t> from = RowMajorStrides(literal.shape().dims());
   std::vector<int64_t> dims, strides;
   for (const int64_t d : permutation) {
@@ -45,17 +47,28 @@ Literal Transposed(const Literal& literal, std::span<const int64_t> permutation)
   return result;
 }
 
-WidenedElements::WidenedElements(const Literal& literal, PrimitiveType type) : kept_(Converted(literal, type)) {
+WidenedElements::WidenedElements(Literal literal, PrimitiveType type) : kept_(Converted(literal, type)) {
+  literal = Literal();
   const Loader load = LoaderOf(type);
   data_ = kept_.raw();
   if (load == nullptr) return;
   const int64_t count = kept_.shape().NumElements(), bytes = ByteWidth(type), wide = ByteWidth(ComputeOf(type));
-  own_.reset(new std::byte[std::max<int64_t>(1, count * wide)]);
+  own_ = Scratch<std::byte>(count * wide);
   ParallelFor(count, 1 << 15, [&](int64_t begin, int64_t end) {
-    load(kept_.raw() + begin * bytes, own_.get() + begin * wide, end - begin);
+    load(kept_.raw() + begin * bytes, own_.data() + begin * wide, end - begin);
   });
-  data_ = own_.get();
+  data_ = own_.data();
   kept_ = Literal();
+}
+
+WidenedBytes::WidenedBytes(const Shape& shape, PrimitiveType type, bool given) {
+  const int64_t count = shape.NumElements();
+  const int64_t before = given ? shape.ByteSize() : 0;
+  const bool converted = shape.type() != type;
+  const int64_t kept = converted ? count * ByteWidth(type) : before;
+  const int64_t wide = LoaderOf(type) == nullptr ? 0 : count * ByteWidth(ComputeOf(type));
+  making = std::max(converted ? before + kept : kept, kept + wide);
+  made = wide > 0 ? wide : kept;
 }
 
 void StoreElements(const void* computed, PrimitiveType type, std::byte* to, int64_t count) {
@@ -107,9 +120,8 @@ Literal DotOf(const Literal& lhs, const Literal& rhs, const Sides& left, const S
   const WidenedElements b(Transposed(rhs, Joined({right.batch, right.contracting, right.free})), type);
   WithCompute(ComputeOf(type), [&]<class T>() {
     const bool direct = StorerOf(type) == nullptr;
-    std::unique_ptr<T[]> own;
-    if (!direct) own.reset(new T[std::max<int64_t>(1, batch * m * n)]);
-    T* const c = direct ? reinterpret_cast<T*>(result.mutable_raw()) : own.get();
+    const Scratch<T> own(direct ? 0 : batch * m * n);
+    T* const c = direct ? reinterpret_cast<T*>(result.mutable_raw()) : own.data();
     const auto one = [&](int64_t i) {
       Gemm<T>(m, n, k, RowsOf(a.data<T>() + i * m * k, k), b.data<T>() + i * k * n, n, c + i * m * n, n);
     };
@@ -123,6 +135,19 @@ Literal DotOf(const Literal& lhs, const Literal& rhs, const Sides& left, const S
     if (!direct) StoreElements(c, type, result.mutable_raw(), batch * m * n);
   });
   return result;
+}
+
+// Of a product of `batch` matrices, one after the other or side by side.
+int64_t ProductsBytes(PrimitiveType type, int64_t batch, int64_t m, int64_t n, int64_t k) {
+  return WithCompute(ComputeOf(type), [&]<class T>() {
+    const int threads = Threads();
+    return batch >= threads ? threads * GemmScratchBytes<T>(m, n, k, 1) : GemmScratchBytes<T>(m, n, k, threads);
+  });
+}
+
+// While both sides are made, and then `more` with them.
+int64_t SidesBytes(const WidenedBytes& a, const WidenedBytes& b, int64_t more) {
+  return std::max({a.making, a.made + b.making, a.made + b.made + more});
 }
 
 // ---- ragged-dot --------------------------------------------------------------------------------------------------
@@ -160,6 +185,13 @@ class GroupEnds {
   std::vector<int64_t> ends_;
 };
 
+// The dimension of the groups is not free.
+Sides RaggedRight(const Shape& rhs, const RaggedDotAttrs& attrs) {
+  Sides right(rhs, attrs.rhs_batch, attrs.rhs_contracting);
+  std::erase_if(right.free, [&](int64_t d) { return !attrs.rhs_group.empty() && d == attrs.rhs_group[0]; });
+  return right;
+}
+
 // Sizes of the operands, as [batch][free][contracting] and [batch][contracting][free], and of what lies before and
 // after the ragged dimension among the dimensions of its kind.
 struct RaggedSizes {
@@ -185,8 +217,7 @@ void RaggedRows(const RaggedSizes& s, const GroupEnds& ends, const T* a, const T
 // The ragged dimension is contracted: each group sums over its own part of it.
 template <class T>
 void RaggedTerms(const RaggedSizes& s, const GroupEnds& ends, const T* a, const T* b, T* c) {
-  const std::unique_ptr<T[]> part_a(new T[std::max<int64_t>(1, s.m * s.k)]),
-      part_b(new T[std::max<int64_t>(1, s.k * s.n)]);
+  const Scratch<T> part_a(s.m * s.k), part_b(s.k * s.n);
   for (int64_t group = 0; group < ends.groups(); ++group) {
     for (int64_t i = 0; i < s.batch; ++i) {
       std::vector<int64_t> terms;  // In row-major order of the contracted indices.
@@ -199,8 +230,8 @@ void RaggedTerms(const RaggedSizes& s, const GroupEnds& ends, const T* a, const 
       for (int64_t row = 0; row < s.m; ++row) {
         for (int64_t t = 0; t < count; ++t) part_a[row * count + t] = a[(i * s.m + row) * s.k + terms[t]];
       }
-      for (int64_t t = 0; t < count; ++t) std::copy_n(b + (i * s.k + terms[t]) * s.n, s.n, part_b.get() + t * s.n);
-      Gemm<T>(s.m, s.n, count, RowsOf<T>(part_a.get(), count), part_b.get(), s.n, c, s.n);
+      for (int64_t t = 0; t < count; ++t) std::copy_n(b + (i * s.k + terms[t]) * s.n, s.n, part_b.data() + t * s.n);
+      Gemm<T>(s.m, s.n, count, RowsOf<T>(part_a.data(), count), part_b.data(), s.n, c, s.n);
       c += s.m * s.n;
     }
   }
@@ -252,12 +283,11 @@ bool IsScaled(const Literal& elements, const Literal& scale) {
 
 // elements * scale[block], unrounded, in the compute type of `type`.
 template <class T>
-std::unique_ptr<T[]> Scaled(const Literal& elements, const Literal& scale, std::span<const int64_t> order,
-                            PrimitiveType type) {
+Scratch<T> Scaled(const Literal& elements, const Literal& scale, std::span<const int64_t> order, PrimitiveType type) {
   const int64_t count = elements.shape().NumElements();
   const WidenedElements wide(Transposed(elements, order), type);
-  std::unique_ptr<T[]> result(new T[std::max<int64_t>(1, count)]);
-  std::copy_n(wide.data<T>(), count, result.get());
+  Scratch<T> result(count);
+  std::copy_n(wide.data<T>(), count, result.data());
   if (!IsScaled(elements, scale)) return result;
   const WidenedElements scales(Transposed(Spread(scale, elements.shape()), order), type);
   for (int64_t i = 0; i < count; ++i) {
@@ -295,7 +325,69 @@ Result<Literal> Decompressed(const Instruction& inst, const Literal& kept, const
   return result;
 }
 
+// While Scaled is made; afterwards its result is left.
+int64_t ScaledBytes(const Shape& elements, const Shape& scale, std::span<const int64_t> order, PrimitiveType type) {
+  const WidenedBytes wide(elements, type, !IsOrdered(order));
+  const int64_t result = elements.NumElements() * ByteWidth(ComputeOf(type));
+  const Shape spread = elements.WithType(scale.type());
+  return std::max(wide.making, wide.made + result + (IsOrdered(order) ? 0 : spread.ByteSize()) +
+                                   WidenedBytes(spread, type, true).making);
+}
+
 }  // namespace
+
+int64_t DotScratchBytes(const Instruction& inst) {
+  const DotAttrs& attrs = inst.attrs<DotAttrs>();
+  const PrimitiveType type = inst.shape().type();
+  const Shape lhs = DenseShape(inst, 0, attrs.sparsity.lhs), rhs = DenseShape(inst, 1, attrs.sparsity.rhs);
+  const Sides left(lhs, attrs.lhs_batch, attrs.lhs_contracting), right(rhs, attrs.rhs_batch, attrs.rhs_contracting);
+  const WidenedBytes a(lhs, type, !IsOrdered(Joined({left.batch, left.free, left.contracting})));
+  const WidenedBytes b(rhs, type, !IsOrdered(Joined({right.batch, right.contracting, right.free})));
+  const int64_t batch = SizeOf(lhs, left.batch), m = SizeOf(lhs, left.free), n = SizeOf(rhs, right.free);
+  const int64_t wide = StorerOf(type) == nullptr ? 0 : batch * m * n * ByteWidth(ComputeOf(type));
+  const int64_t dense = (attrs.sparsity.lhs ? lhs.ByteSize() : 0) + (attrs.sparsity.rhs ? rhs.ByteSize() : 0);
+  return dense + SidesBytes(a, b, wide + ProductsBytes(type, batch, m, n, SizeOf(lhs, left.contracting)));
+}
+
+int64_t RaggedDotScratchBytes(const Instruction& inst) {
+  const RaggedDotAttrs& attrs = inst.attrs<RaggedDotAttrs>();
+  const PrimitiveType type = inst.shape().type();
+  const Shape &lhs = inst.operand(0).shape(), &rhs = inst.operand(1).shape();
+  const Sides left(lhs, attrs.lhs_batch, attrs.lhs_contracting);
+  const Sides right = RaggedRight(rhs, attrs);
+  const WidenedBytes a(lhs, type, !IsOrdered(Joined({left.batch, left.free, left.contracting})));
+  const WidenedBytes b(rhs, type, !IsOrdered(Joined({right.batch, attrs.rhs_group, right.contracting, right.free})));
+  const int64_t m = SizeOf(lhs, left.free), n = SizeOf(rhs, right.free), k = SizeOf(lhs, left.contracting);
+  const int64_t wide = ByteWidth(ComputeOf(type));
+  const bool parts = std::ranges::find(left.contracting, attrs.lhs_ragged[0]) != left.contracting.end();
+  return SidesBytes(
+      a, b, inst.shape().NumElements() * wide + (parts ? (m + n) * k * wide : 0) + ProductsBytes(type, 1, m, n, k));
+}
+
+int64_t ScaledDotScratchBytes(const Instruction& inst) {
+  const DotAttrs& attrs = inst.attrs<DotAttrs>();
+  const PrimitiveType type = inst.shape().type();
+  const Shape &lhs = inst.operand(0).shape(), &rhs = inst.operand(1).shape();
+  const Sides left(lhs, attrs.lhs_batch, attrs.lhs_contracting), right(rhs, attrs.rhs_batch, attrs.rhs_contracting);
+  const int64_t wide = ByteWidth(ComputeOf(type));
+  const int64_t a = lhs.NumElements() * wide, b = rhs.NumElements() * wide;
+  const int64_t making_a =
+      ScaledBytes(lhs, inst.operand(2).shape(), Joined({left.batch, left.free, left.contracting}), type);
+  const int64_t making_b =
+      ScaledBytes(rhs, inst.operand(3).shape(), Joined({right.batch, right.contracting, right.free}), type);
+  return std::max(
+      {making_a, a + making_b,
+       a + b + inst.shape().NumElements() * wide +
+           ProductsBytes(type, 1, SizeOf(lhs, left.free), SizeOf(rhs, right.free), SizeOf(lhs, left.contracting))});
+}
+
+Shape DenseShape(const Instruction& inst, int64_t side, const std::optional<OperandSparsity>& sparsity) {
+  const Shape& shape = inst.operand(side).shape();
+  if (!sparsity || sparsity->dimension < 0 || sparsity->dimension >= shape.rank()) return shape;
+  Dims dims = shape.dims();
+  dims[sparsity->dimension] *= sparsity->pattern.block_size;
+  return shape.WithDims(dims);
+}
 
 Result<Literal> Dense(Evaluation& e, int64_t side, const std::optional<OperandSparsity>& sparsity) {
   if (!sparsity) return e.operands[side];
@@ -308,8 +400,7 @@ Result<Literal> EvalRaggedDot(Evaluation& e) {
   const PrimitiveType type = shape.type();
   const int64_t ragged = attrs.lhs_ragged[0];
   const Sides left(lhs, attrs.lhs_batch, attrs.lhs_contracting);
-  Sides right(rhs, attrs.rhs_batch, attrs.rhs_contracting);
-  std::erase_if(right.free, [&](int64_t d) { return !attrs.rhs_group.empty() && d == attrs.rhs_group[0]; });
+  const Sides right = RaggedRight(rhs, attrs);
   RaggedSizes s = {SizeOf(lhs, left.batch),
                    SizeOf(lhs, left.free),
                    SizeOf(rhs, right.free),
@@ -331,11 +422,11 @@ Result<Literal> EvalRaggedDot(Evaluation& e) {
   Literal result = Literal::Uninitialized(shape);
   const int64_t count = shape.NumElements();
   WithCompute(ComputeOf(type), [&]<class T>() {
-    const std::unique_ptr<T[]> c(new T[std::max<int64_t>(1, count)]);
-    if (kind == &left.free) RaggedRows(s, ends, a.data<T>(), b.data<T>(), c.get());
-    else if (kind == &left.contracting) RaggedTerms(s, ends, a.data<T>(), b.data<T>(), c.get());
-    else RaggedBatch(s, ends, a.data<T>(), b.data<T>(), c.get());
-    StoreElements(c.get(), type, result.mutable_raw(), count);
+    const Scratch<T> c(count);
+    if (kind == &left.free) RaggedRows(s, ends, a.data<T>(), b.data<T>(), c.data());
+    else if (kind == &left.contracting) RaggedTerms(s, ends, a.data<T>(), b.data<T>(), c.data());
+    else RaggedBatch(s, ends, a.data<T>(), b.data<T>(), c.data());
+    StoreElements(c.data(), type, result.mutable_raw(), count);
   });
   return result;
 }
@@ -352,10 +443,10 @@ Result<Literal> EvalScaledDot(Evaluation& e) {
   WithCompute(ComputeOf(type), [&]<class T>() {
     const auto a = Scaled<T>(lhs, e.operands[2], Joined({left.batch, left.free, left.contracting}), type);
     const auto b = Scaled<T>(rhs, e.operands[3], Joined({right.batch, right.contracting, right.free}), type);
-    const std::unique_ptr<T[]> c(new T[std::max<int64_t>(1, batch * m * n)]);
+    const Scratch<T> c(batch * m * n);
     for (int64_t i = 0; i < batch; ++i)
-      Gemm<T>(m, n, k, RowsOf<T>(a.get() + i * m * k, k), b.get() + i * k * n, n, c.get() + i * m * n, n);
-    StoreElements(c.get(), type, result.mutable_raw(), batch * m * n);
+      Gemm<T>(m, n, k, RowsOf<T>(a.data() + i * m * k, k), b.data() + i * k * n, n, c.data() + i * m * n, n);
+    StoreElements(c.data(), type, result.mutable_raw(), batch * m * n);
   });
   return result;
 }

@@ -14,7 +14,7 @@ namespace {
 
 // out[k] = sum_j in[j * stride] * root(j * k), where root(i) = roots[i * step], for a length of n = roots.size() /
 // step.
-void Transform(const C128* in, int64_t stride, C128* out, int64_t n, const std::vector<C128>& roots, int64_t step) {
+void Transform(const C128* in, int64_t stride, C128* out, int64_t n, const Scratch<C128>& roots, int64_t step) {
   if (n % 2 != 0 || n == 0) {
     for (int64_t k = 0; k < n; ++k) {
       C128 sum = 0;
@@ -33,8 +33,8 @@ void Transform(const C128* in, int64_t stride, C128* out, int64_t n, const std::
   }
 }
 
-std::vector<C128> Roots(int64_t n, bool inverse) {
-  std::vector<C128> roots(n);
+Scratch<C128> Roots(int64_t n, bool inverse) {
+  Scratch<C128> roots(n);
   for (int64_t i = 0; i < n; ++i) {
     const double angle = (inverse ? 2 : -2) * M_PI * static_cast<double>(i) / static_cast<double>(n);
     roots[i] = {std::cos(angle), std::sin(angle)};
@@ -43,11 +43,11 @@ std::vector<C128> Roots(int64_t n, bool inverse) {
 }
 
 // All lines of length n of one dimension, in place.
-void TransformLines(std::vector<C128>& data, int64_t n, int64_t stride, bool inverse) {
-  const std::vector<C128> roots = Roots(n, inverse);
-  const int64_t lines = static_cast<int64_t>(data.size()) / n;
+void TransformLines(const Scratch<C128>& data, int64_t n, int64_t stride, bool inverse) {
+  const Scratch<C128> roots = Roots(n, inverse);
+  const int64_t lines = data.size() / n;
   ParallelFor(lines, std::max<int64_t>(1, 4096 / n), [&](int64_t begin, int64_t end) {
-    std::vector<C128> line(n), out(n);
+    const Scratch<C128> line(n), out(n);
     for (int64_t i = begin; i < end; ++i) {
       C128* at = data.data() + i / stride * stride * n + i % stride;
       bool zero = true;
@@ -76,18 +76,19 @@ Result<Literal> EvalFft(Evaluation& e) {
   const int64_t rows = from.NumElements() / stored, transformed = static_cast<int64_t>(attrs.fft_length.size());
 
   // Outer dimensions, from the innermost of them on; lines of `width` elements.
-  const auto transform_outer = [&](std::vector<C128>& data, int64_t width) {
+  const auto transform_outer = [&](const Scratch<C128>& data, int64_t width) {
     int64_t stride = width;
     for (int64_t d = transformed - 1; d-- > 0;) {
       TransformLines(data, attrs.fft_length[d], stride, inverse);
       stride *= attrs.fft_length[d];
     }
   };
-  std::vector<C128> data(in, in + from.NumElements());
+  Scratch<C128> data(from.NumElements());
+  std::copy_n(in, from.NumElements(), data.data());
   if (to_real) {
     // The negative frequencies are the conjugates of the positive ones.
     transform_outer(data, stored);
-    std::vector<C128> full(rows * length);
+    Scratch<C128> full(rows * length);
     for (int64_t row = 0; row < rows; ++row) {
       for (int64_t j = 0; j < length; ++j) {
         full[row * length + j] = j < stored ? data[row * stored + j] : std::conj(data[row * stored + length - j]);
@@ -101,7 +102,7 @@ Result<Literal> EvalFft(Evaluation& e) {
   }
   Literal result = Literal::Uninitialized(Shape(PrimitiveType::kC128, shape.dims()));
   auto* out = result.mutable_data<C128>().data();
-  const int64_t width = static_cast<int64_t>(data.size()) / rows;
+  const int64_t width = data.size() / rows;
   for (int64_t row = 0; row < rows; ++row) std::copy_n(data.begin() + row * width, kept, out + row * kept);
   return Converted(result, shape.type());
 }

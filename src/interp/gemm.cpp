@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "base/parallel.h"
+#include "interp/scratch.h"
 
 namespace hlo {
 namespace {
@@ -13,6 +14,9 @@ namespace {
 // one of a. The packed block of b (kDepth x kColumns floats) is 16 KiB, half of the first-level cache.
 constexpr int64_t kRows = 6;
 constexpr int64_t kDepth = 256;
+// A piece of work is a band of rows.
+constexpr int64_t kBand = kRows * 8;
+constexpr int64_t kFewRows = 4;
 
 typedef float Float8 __attribute__((vector_size(32)));
 typedef double Double4 __attribute__((vector_size(32)));
@@ -39,6 +43,9 @@ T MultiplyAdd(T sum, T x, T y) {
     return static_cast<T>(static_cast<uint64_t>(sum) + static_cast<uint64_t>(x) * static_cast<uint64_t>(y));
   else return sum + x * y;
 }
+
+// Whole strips of kRows.
+int64_t BandRows(int64_t m) { return std::min(kBand, (m + kRows - 1) / kRows * kRows); }
 
 // sums[kRows][kColumns] += a (depth x kRows) * b (depth x kColumns), both packed.
 template <class T>
@@ -76,8 +83,8 @@ void Tile(int64_t depth, const T* a, const T* b, T* sums) {
 template <class T>
 void FewRows(int64_t m, int64_t n, int64_t k, const PackRows<T>& a, const T* b, int64_t b_stride, T* c,
              int64_t c_stride) {
-  const std::unique_ptr<T[]> left(new T[std::max<int64_t>(1, m * k)]);
-  for (int64_t r = 0; r < m; ++r) a(r, 1, 0, k, left.get() + r * k);
+  const Scratch<T> left(m * k);
+  for (int64_t r = 0; r < m; ++r) a(r, 1, 0, k, left.data() + r * k);
   constexpr int64_t kBlock = 256;
   ParallelFor((n + kBlock - 1) / kBlock, std::max<int64_t>(1, (1 << 16) / std::max<int64_t>(1, kBlock * k * m)),
               [&](int64_t begin, int64_t end) {
@@ -101,16 +108,16 @@ void FewRows(int64_t m, int64_t n, int64_t k, const PackRows<T>& a, const T* b, 
 template <class T>
 void Gemm(int64_t m, int64_t n, int64_t k, const PackRows<T>& a, const T* b, int64_t b_stride, T* c, int64_t c_stride) {
   if (m == 0 || n == 0) return;
-  if (m < 4) return FewRows(m, n, k, a, b, b_stride, c, c_stride);
+  if (m < kFewRows) return FewRows(m, n, k, a, b, b_stride, c, c_stride);
   constexpr int64_t kWide = kColumns<T>;
   const int64_t panels = (n + kWide - 1) / kWide;
   // b in panels of kWide columns, each row-major by k; columns beyond n are zeros and their sums dropped.
-  const std::unique_ptr<T[]> packed(new T[std::max<int64_t>(1, panels * k * kWide)]);
+  const Scratch<T> packed(panels * k * kWide);
   ParallelFor(panels, std::max<int64_t>(1, (1 << 14) / std::max<int64_t>(1, k * kWide)),
               [&](int64_t begin, int64_t end) {
                 for (int64_t panel = begin; panel < end; ++panel) {
                   const int64_t columns = std::min(kWide, n - panel * kWide);
-                  T* to = packed.get() + panel * k * kWide;
+                  T* to = packed.data() + panel * k * kWide;
                   for (int64_t p = 0; p < k; ++p, to += kWide) {
                     std::copy_n(b + p * b_stride + panel * kWide, columns, to);
                     std::fill_n(to + columns, kWide - columns, T());
@@ -118,19 +125,18 @@ void Gemm(int64_t m, int64_t n, int64_t k, const PackRows<T>& a, const T* b, int
                 }
               });
 
-  // A piece of work is a band of rows against all of b: its rows of a are packed once.
-  constexpr int64_t kBand = kRows * 8;
+  // A band of rows against all of b: its rows of a are packed once.
   ParallelFor((m + kBand - 1) / kBand, 1, [&](int64_t begin, int64_t end) {
-    const std::unique_ptr<T[]> left(new T[kBand * kDepth]);
-    const std::unique_ptr<T[]> sums(new T[kBand * panels * kWide]);
+    const Scratch<T> left(BandRows(m) * std::min(kDepth, k));
+    const Scratch<T> sums(BandRows(m) * panels * kWide);
     for (int64_t band = begin; band < end; ++band) {
       const int64_t first = band * kBand, rows = std::min(kBand, m - first), strips = (rows + kRows - 1) / kRows;
-      std::fill_n(sums.get(), strips * kRows * panels * kWide, T());
+      std::fill_n(sums.data(), strips * kRows * panels * kWide, T());
       for (int64_t k0 = 0; k0 < k; k0 += kDepth) {
         const int64_t depth = std::min(kDepth, k - k0);
         for (int64_t strip = 0; strip < strips; ++strip) {
           const int64_t strip_rows = std::min(kRows, rows - strip * kRows);
-          T* to = left.get() + strip * kRows * depth;
+          T* to = left.data() + strip * kRows * depth;
           if (strip_rows == kRows) {
             a(first + strip * kRows, kRows, k0, depth, to);
             continue;
@@ -141,21 +147,31 @@ void Gemm(int64_t m, int64_t n, int64_t k, const PackRows<T>& a, const T* b, int
           for (int64_t p = 0; p < depth; ++p) std::copy_n(some.get() + p * strip_rows, strip_rows, to + p * kRows);
         }
         for (int64_t panel = 0; panel < panels; ++panel) {
-          const T* right = packed.get() + (panel * k + k0) * kWide;
+          const T* right = packed.data() + (panel * k + k0) * kWide;
           for (int64_t strip = 0; strip < strips; ++strip) {
-            Tile(depth, left.get() + strip * kRows * depth, right,
-                 sums.get() + (panel * strips + strip) * kRows * kWide);
+            Tile(depth, left.data() + strip * kRows * depth, right,
+                 sums.data() + (panel * strips + strip) * kRows * kWide);
           }
         }
       }
       for (int64_t r = 0; r < rows; ++r) {
         for (int64_t panel = 0; panel < panels; ++panel) {
-          const T* from = sums.get() + ((panel * strips + r / kRows) * kRows + r % kRows) * kWide;
+          const T* from = sums.data() + ((panel * strips + r / kRows) * kRows + r % kRows) * kWide;
           std::copy_n(from, std::min(kWide, n - panel * kWide), c + (first + r) * c_stride + panel * kWide);
         }
       }
     }
   });
+}
+
+template <class T>
+int64_t GemmScratchBytes(int64_t m, int64_t n, int64_t k, int threads) {
+  if (m == 0 || n == 0) return 0;
+  const auto bytes = static_cast<int64_t>(sizeof(T));
+  if (m < kFewRows) return m * k * bytes;
+  const int64_t columns = (n + kColumns<T> - 1) / kColumns<T> * kColumns<T>;
+  const int64_t bands = std::min<int64_t>(threads, (m + kBand - 1) / kBand);
+  return (k * columns + bands * BandRows(m) * (std::min(kDepth, k) + columns)) * bytes;
 }
 
 template <class T>
@@ -170,6 +186,7 @@ PackRows<T> RowsOf(const T* a, int64_t stride) {
 
 #define FOR_TYPE(T)                                                                                     \
   template void Gemm<T>(int64_t, int64_t, int64_t, const PackRows<T>&, const T*, int64_t, T*, int64_t); \
+  template int64_t GemmScratchBytes<T>(int64_t, int64_t, int64_t, int);                                 \
   template PackRows<T> RowsOf<T>(const T*, int64_t);
 FOR_TYPE(float)
 FOR_TYPE(double)

@@ -82,7 +82,8 @@ Result<Literal> EvalCholesky(Evaluation& e) {
   const WidenedElements elements(e.operands[0], type);
   Literal result = Literal::Uninitialized(shape);
   const bool known = WithFieldType(type, [&]<class T>() {
-    std::vector<T> a(elements.data<T>(), elements.data<T>() + count);
+    const Scratch<T> a(count);
+    std::copy_n(elements.data<T>(), count, a.data());
     ParallelFor(batch, 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         T* matrix = a.data() + i * n * n;
@@ -112,7 +113,8 @@ Result<Literal> EvalTriangularSolve(Evaluation& e) {
   const WidenedElements left(e.operands[0], type), right(e.operands[1], type);
   Literal result = Literal::Uninitialized(shape);
   const bool known = WithFieldType(type, [&]<class T>() {
-    std::vector<T> x(right.data<T>(), right.data<T>() + count);
+    const Scratch<T> x(count);
+    std::copy_n(right.data<T>(), count, x.data());
     ParallelFor(batch, 1, [&](int64_t begin, int64_t end) {
       for (int64_t m = begin; m < end; ++m) {
         const T* a = left.data<T>() + m * n * n;
@@ -177,9 +179,9 @@ class Wide {
   const double* data_;
 };
 
-Literal Narrow(const std::vector<double>& values, const Shape& shape) {
+Literal Narrow(const Scratch<double>& values, const Shape& shape) {
   Literal wide = Literal::Uninitialized(Shape(PrimitiveType::kF64, shape.dims()));
-  if (!values.empty()) std::memcpy(wide.mutable_raw(), values.data(), values.size() * sizeof(double));
+  std::ranges::copy(values, wide.mutable_data<double>().begin());
   return Converted(wide, shape.type());
 }
 
@@ -190,7 +192,7 @@ Result<Literal> EvalBatchNormTraining(Evaluation& e) {
   const Shape& shape = e.operands[0].shape();
   const Features features(shape, attrs.feature_index);
   const Wide x(e.operands[0]), scale(e.operands[1]), offset(e.operands[2]);
-  std::vector<double> y(shape.NumElements()), means(features.features), variances(features.features);
+  const Scratch<double> y(shape.NumElements()), means(features.features), variances(features.features);
   ParallelFor(features.features, 1, [&](int64_t begin, int64_t end) {
     for (int64_t c = begin; c < end; ++c) {
       double sum = 0, squares = 0;
@@ -211,7 +213,7 @@ Result<Literal> EvalBatchNormInference(Evaluation& e) {
   const Features features(e.inst.shape(), attrs.feature_index);
   const Wide x(e.operands[0]), scale(e.operands[1]), offset(e.operands[2]), mean(e.operands[3]),
       variance(e.operands[4]);
-  std::vector<double> y(e.inst.shape().NumElements());
+  const Scratch<double> y(e.inst.shape().NumElements());
   ParallelFor(features.features, 1, [&](int64_t begin, int64_t end) {
     for (int64_t c = begin; c < end; ++c) {
       const double factor = scale[c] / std::sqrt(variance[c] + attrs.epsilon);
@@ -226,7 +228,7 @@ Result<Literal> EvalBatchNormGrad(Evaluation& e) {
   const Shape& shape = e.operands[0].shape();
   const Features features(shape, attrs.feature_index);
   const Wide x(e.operands[0]), scale(e.operands[1]), mean(e.operands[2]), variance(e.operands[3]), dy(e.operands[4]);
-  std::vector<double> dx(shape.NumElements()), dscale(features.features), doffset(features.features);
+  const Scratch<double> dx(shape.NumElements()), dscale(features.features), doffset(features.features);
   ParallelFor(features.features, 1, [&](int64_t begin, int64_t end) {
     for (int64_t c = begin; c < end; ++c) {
       double sum = 0, centred = 0;

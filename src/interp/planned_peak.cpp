@@ -4,8 +4,12 @@
 #include <set>
 #include <utility>
 
+#include "base/parallel.h"
+#include "interp/contraction.h"
+#include "interp/elements.h"
 #include "interp/program.h"
 #include "ir/module.h"
+#include "ir/shape_rules.h"
 
 namespace hlo {
 namespace {
@@ -35,8 +39,20 @@ int64_t ElementsOf(const Shape& shape) {
   return count;
 }
 
-// What an op needs for itself beside its operands and its result, where that is much: the wide types it computes in.
+// For each element of a line: its place, its key, both together, and half of that again, which std::stable_sort takes.
+constexpr int64_t kSortedBytes = 8 + 8 + 16 + 8;
+// Of topk: the key, and with the index.
+constexpr int64_t kRankedBytes = 8 + 16;
+
+int64_t LinesAtOnce(int64_t elements, int64_t line) {
+  return line == 0 ? 0 : std::min<int64_t>(Threads(), elements / line);
+}
+
+// What an op needs for itself beside its operands and its result, where that is much: the wide types it computes in,
+// arrays in the order it needs them, what it sorts by.
 int64_t ScratchOf(const Instruction& inst) {
+  // The text need not have been verified.
+  if (!InferShape(inst)) return 0;
   const Shape& shape = inst.shape();
   int64_t operands = 0;
   for (const Instruction* operand : inst.operands()) operands += ElementsOf(operand->shape());
@@ -44,7 +60,16 @@ int64_t ScratchOf(const Instruction& inst) {
     case Opcode::kBatchNormTraining:
     case Opcode::kBatchNormInference:
     case Opcode::kBatchNormGrad: return 8 * operands + 16 * ElementsOf(shape);
-    case Opcode::kFft: return 16 * (operands + ElementsOf(shape));
+    case Opcode::kFft: {
+      // In c128: the operand, what is transformed, and for IRFFT what that was made from, with the roots of unity and
+      // lines before and after; then the result in place of these.
+      const FftAttrs& attrs = inst.attrs<FftAttrs>();
+      const int64_t longest = std::ranges::max(attrs.fft_length), results = ElementsOf(shape);
+      const int64_t transformed = operands + std::max(operands, results);
+      const int64_t lines = longest * (1 + 2 * LinesAtOnce(std::max(operands, results), longest));
+      const int64_t made_from = attrs.fft_type == FftType::kIrfft ? operands : 0;
+      return std::max(16 * (transformed + made_from + lines) - shape.ByteSize(), 16 * (transformed + results));
+    }
     // The line that is repeated.
     case Opcode::kIota:
       return shape.ByteSize() / std::max<int64_t>(1, shape.NumElements()) *
@@ -54,8 +79,35 @@ int64_t ScratchOf(const Instruction& inst) {
       const bool narrow = operand.IsArray() && IsFloat(operand.type()) && BitWidth(operand.type()) <= 16;
       return narrow ? 4 * ElementsOf(operand) : 0;
     }
-    // Elements and scales, each in the order of the product, as floats, and multiplied.
-    case Opcode::kScaledDot: return 15 * (ElementsOf(inst.operand(0).shape()) + ElementsOf(inst.operand(1).shape()));
+    case Opcode::kDot: return DotScratchBytes(inst);
+    case Opcode::kRaggedDot: return RaggedDotScratchBytes(inst);
+    case Opcode::kScaledDot: return ScaledDotScratchBytes(inst);
+    case Opcode::kConvolution: return ConvolutionScratchBytes(inst);
+    case Opcode::kCholesky:
+    case Opcode::kTriangularSolve: {
+      const int64_t wide = ByteWidth(ComputeOf(shape.type()));
+      int64_t widened = 0;
+      for (const Instruction* operand : inst.operands())
+        widened += WidenedBytes(operand->shape(), shape.type(), false).making;
+      return widened + ElementsOf(shape) * wide;
+    }
+    case Opcode::kRngBitGenerator: return shape.IsTuple() ? 8 * ElementsOf(shape.element(1)) : 0;
+    case Opcode::kSort: {
+      const Shape& operand = inst.operand(0).shape();
+      if (operand.rank() == 0) return 0;
+      const int64_t along = inst.attrs<SortAttrs>().dimension.value, count = operand.dim(along);
+      // Where the lines do not lie one after the other all operands are turned, and the results turned back.
+      int64_t turned = 0;
+      if (along != operand.rank() - 1) {
+        for (const Instruction* each : inst.operands()) turned += 2 * each->shape().ByteSize();
+      }
+      return turned + LinesAtOnce(operand.NumElements(), count) * count * kSortedBytes;
+    }
+    case Opcode::kTopK: {
+      const Shape& operand = inst.operand(0).shape();
+      const int64_t count = operand.dims().back();
+      return LinesAtOnce(operand.NumElements(), count) * count * kRankedBytes;
+    }
     default: return 0;
   }
 }

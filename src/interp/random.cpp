@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "interp/elements.h"
 #include "interp/evaluation.h"
+#include "interp/scratch.h"
 #include "interp/strided.h"
 
 namespace hlo {
@@ -62,8 +63,8 @@ void StoreBits(const uint64_t* bits, PrimitiveType type, std::byte* to, int64_t 
 
 // The blocks' two words go to even and odd positions along the first dimension of even size, or else the first largest.
 // Returns the number of blocks used.
-uint64_t ThreeFryBits(uint64_t key, uint64_t counter, const Shape& shape, std::vector<uint64_t>& bits) {
-  const int64_t count = static_cast<int64_t>(bits.size());
+uint64_t ThreeFryBits(uint64_t key, uint64_t counter, const Shape& shape, Scratch<uint64_t>& bits) {
+  const int64_t count = bits.size();
   if (BitWidth(shape.type()) == 64) {
     ParallelFor(count, 1 << 13, [&](int64_t begin, int64_t end) {
       for (int64_t j = begin; j < end; ++j) {
@@ -92,8 +93,8 @@ uint64_t ThreeFryBits(uint64_t key, uint64_t counter, const Shape& shape, std::v
   return blocks;
 }
 
-uint64_t PhiloxBits(uint64_t key, unsigned __int128 counter, PrimitiveType type, std::vector<uint64_t>& bits) {
-  const int64_t count = static_cast<int64_t>(bits.size());
+uint64_t PhiloxBits(uint64_t key, unsigned __int128 counter, PrimitiveType type, Scratch<uint64_t>& bits) {
+  const int64_t count = bits.size();
   const int64_t in_block = BitWidth(type) == 64 ? 2 : 4, blocks = (count + in_block - 1) / in_block;
   ParallelFor(blocks, 1 << 12, [&](int64_t begin, int64_t end) {
     for (int64_t j = begin; j < end; ++j) {
@@ -121,7 +122,7 @@ Result<Literal> EvalRngBitGenerator(Evaluation& e) {
   if (bits_shape.type() == PrimitiveType::kPred || IsComplex(bits_shape.type())) {
     FAIL(UnsupportedAt(e.inst, "U002", Str("random bits of type ", bits_shape.type())));
   }
-  std::vector<uint64_t> bits(bits_shape.NumElements());
+  Scratch<uint64_t> bits(bits_shape.NumElements());
   const auto old = state.data<uint64_t>();
   Literal next(shape.element(0));
   auto fresh = next.mutable_data<uint64_t>();
@@ -139,7 +140,7 @@ Result<Literal> EvalRngBitGenerator(Evaluation& e) {
     if (words == 3) fresh[2] = static_cast<uint64_t>(counter >> 64);
   }
   Literal values = Literal::Uninitialized(bits_shape);
-  StoreBits(bits.data(), bits_shape.type(), values.mutable_raw(), static_cast<int64_t>(bits.size()));
+  StoreBits(bits.data(), bits_shape.type(), values.mutable_raw(), bits.size());
   return Literal::Tuple({std::move(next), std::move(values)});
 }
 

@@ -47,11 +47,11 @@ struct Keyed {
 // The order of a line under a comparator that is one LT or GT of the first operand's elements; false when that is no
 // total order of the numbers (a NaN under IEEE order).
 bool OrderByKey(const Instruction& comparison, PrimitiveType type, const std::byte* line, int64_t count,
-                std::vector<int64_t>& order) {
+                Scratch<int64_t>& order) {
   const CompareAttrs& attrs = comparison.attrs<CompareAttrs>();
   if (attrs.direction != ComparisonDirection::kLt && attrs.direction != ComparisonDirection::kGt) return false;
   if (IsComplex(type)) return false;
-  std::vector<int64_t> keys(count);
+  Scratch<int64_t> keys(count);
   TotalOrderKeys(type, line, keys.data(), count);
   if (IsFloat(type) && attrs.type != ComparisonType::kTotalOrder) {
     const FloatFormat format = type == PrimitiveType::kF32 || type == PrimitiveType::kF64 ? kF16 : FormatOf(type);
@@ -66,7 +66,7 @@ bool OrderByKey(const Instruction& comparison, PrimitiveType type, const std::by
       if (key == -1) key = 0;
     }
   }
-  std::vector<Keyed> items(count);
+  Scratch<Keyed> items(count);
   for (int64_t i = 0; i < count; ++i) items[i] = {keys[i], i};
   if (attrs.direction == ComparisonDirection::kLt) {
     std::stable_sort(items.begin(), items.end(), [](const Keyed& a, const Keyed& b) { return a.key < b.key; });
@@ -87,9 +87,9 @@ class MergeSort {
     for (auto& lane : packed_) lane.resize(ScalarBody::kLanes * 16);
   }
 
-  Status Sort(int64_t count, std::vector<int64_t>& order) {
+  Status Sort(int64_t count, Scratch<int64_t>& order) {
     std::iota(order.begin(), order.end(), 0);
-    std::vector<int64_t> merged(count);
+    Scratch<int64_t> merged(count);
     for (int64_t width = 1; width < count; width *= 2) {
       const int64_t merges = (count + 2 * width - 1) / (2 * width);
       for (int64_t first = 0; first < merges; first += ScalarBody::kLanes) {
@@ -105,8 +105,8 @@ class MergeSort {
     int64_t left, left_end, right, right_end, out;
   };
 
-  Status MergeBlock(int64_t first, int64_t merges, int64_t width, int64_t count, const std::vector<int64_t>& from,
-                    std::vector<int64_t>& to) {
+  Status MergeBlock(int64_t first, int64_t merges, int64_t width, int64_t count, const Scratch<int64_t>& from,
+                    Scratch<int64_t>& to) {
     active_.clear();
     for (int64_t i = first; i < first + merges; ++i) {
       const int64_t begin = i * 2 * width, middle = std::min(count, begin + width),
@@ -136,7 +136,7 @@ class MergeSort {
   }
 
   // less_[i]: the head of the right side is before that of the left side.
-  Status Compare(const std::vector<int64_t>& from) {
+  Status Compare(const Scratch<int64_t>& from) {
     std::vector<const std::byte*> in(packed_.size());
     for (size_t k = 0; k < lines_.size(); ++k) {
       const int64_t bytes = bytes_[k];
@@ -211,7 +211,7 @@ Result<Literal> EvalSort(Evaluation& e) {
   std::mutex mutex;
   Status status;
   ParallelFor(lines, std::max<int64_t>(1, 1024 / std::max<int64_t>(1, count)), [&](int64_t begin, int64_t end) {
-    std::vector<int64_t> places(count);
+    Scratch<int64_t> places(count);
     for (int64_t line = begin; line < end; ++line) {
       std::vector<const std::byte*> from;
       for (size_t i = 0; i < arrays; ++i) from.push_back(inputs[i].raw() + line * count * bytes[i]);
@@ -244,8 +244,8 @@ Literal TopKOf(const Literal& operand, int64_t k, bool largest, const Shape& val
   std::byte* const out = values.mutable_raw();
   int32_t* const at = indices.mutable_data<int32_t>().data();
   ParallelFor(lines, std::max<int64_t>(1, 1024 / std::max<int64_t>(1, count)), [&](int64_t begin, int64_t end) {
-    std::vector<int64_t> keys(count);
-    std::vector<Keyed> items(count);
+    const Scratch<int64_t> keys(count);
+    const Scratch<Keyed> items(count);
     for (int64_t line = begin; line < end; ++line) {
       const std::byte* from = operand.raw() + line * count * bytes;
       TotalOrderKeys(type, from, keys.data(), count);

@@ -68,6 +68,10 @@ int64_t SignExtend(int64_t value, int bits) { return value << (64 - bits) >> (64
 
 int64_t LiveLiteralBytes() { return g_live.load(std::memory_order_relaxed); }
 int64_t PeakLiteralBytes() { return g_peak.load(std::memory_order_relaxed); }
+void CountLiteralBytes(int64_t bytes) {
+  if (bytes > 0) CountAllocated(bytes);
+  else g_live.fetch_add(bytes, std::memory_order_relaxed);
+}
 void ResetPeakLiteralBytes() { g_peak.store(LiveLiteralBytes(), std::memory_order_relaxed); }
 
 FloatFormat FormatOf(PrimitiveType type) {
