@@ -114,6 +114,16 @@ void WidenByRule(const Instruction& alone, std::span<const ShadowValue> operands
   }
 }
 
+// Whose value is that of a computation on its operands, or for all elements.
+const Computation* CalleeOf(const Instruction& inst) {
+  switch (inst.opcode()) {
+    case Opcode::kCall: return inst.attrs<CallAttrs>().to_apply;
+    case Opcode::kFusion: return inst.attrs<FusionAttrs>().calls;
+    case Opcode::kMap: return inst.attrs<MapAttrs>().to_apply;
+    default: return nullptr;
+  }
+}
+
 }  // namespace
 
 KnownValues::KnownValues(const Module& module, const std::function<bool(const Literal&)>& written) {
@@ -156,16 +166,36 @@ std::optional<ShadowValue> KnownValues::Rounded(const Instruction& inst) const {
 
 void KnownValues::Visit(const Computation& computation) {
   if (!visited_.insert(&computation).second) return;
-  for (const Instruction* inst : computation.PostOrder()) {
-    if (known_.contains(inst)) continue;
-    if (auto known = Find(*inst)) known_.emplace(inst, std::move(*known));
+  struct Frame {
+    std::vector<Instruction*> order;
+    size_t next = 0;
+  };
+  std::vector<Frame> frames;
+  frames.push_back({computation.PostOrder()});
+  while (!frames.empty()) {
+    Frame& frame = frames.back();
+    if (frame.next == frame.order.size()) {
+      frames.pop_back();
+      continue;
+    }
+    const Instruction& inst = *frame.order[frame.next];
+    // What is called goes first, and then the call itself.
+    const Computation* callee = known_.contains(&inst) ? nullptr : CalleeOf(inst);
+    if (callee != nullptr && visited_.insert(callee).second) {
+      if (!inst.Is(Opcode::kMap)) PassArguments(inst, *callee);
+      frames.push_back({callee->PostOrder()});
+      continue;
+    }
+    ++frame.next;
+    if (known_.contains(&inst)) continue;
+    if (auto known = Find(inst)) known_.emplace(&inst, std::move(*known));
   }
 }
 
-std::optional<KnownValues::Known> KnownValues::Find(const Instruction& inst) {
+std::optional<KnownValues::Known> KnownValues::Find(const Instruction& inst) const {
   switch (inst.opcode()) {
-    case Opcode::kCall: return OfCallee(inst, *inst.attrs<CallAttrs>().to_apply);
-    case Opcode::kFusion: return OfCallee(inst, *inst.attrs<FusionAttrs>().calls);
+    case Opcode::kCall:
+    case Opcode::kFusion: return OfCallee(*CalleeOf(inst));
     case Opcode::kWhile: return OfLoop(inst);
     case Opcode::kOptimizationBarrier: {
       const Known* operand = Get(inst.operand(0));
@@ -192,12 +222,12 @@ std::optional<KnownValues::Known> KnownValues::Find(const Instruction& inst) {
   if (auto moved = Moved(inst)) return moved;
   if (auto decided = ByIdentity(inst)) return decided;
   if (auto evaluated = Evaluated(inst)) return evaluated;
-  return inst.Is(Opcode::kMap) ? OfMap(inst) : std::nullopt;
+  // A body that makes the same of everything.
+  return inst.Is(Opcode::kMap) ? OfCallee(*CalleeOf(inst)) : std::nullopt;
 }
 
 // What all who call `callee` pass alike is known inside.
-void KnownValues::Enter(const Instruction& caller, const Computation& callee) {
-  if (visited_.contains(&callee)) return;
+void KnownValues::PassArguments(const Instruction& caller, const Computation& callee) {
   for (int64_t i = 0; i < caller.operand_count(); ++i) {
     const Known* mine = Get(caller.operand(i));
     if (mine == nullptr) continue;
@@ -210,20 +240,10 @@ void KnownValues::Enter(const Instruction& caller, const Computation& callee) {
     });
     if (alike) known_.emplace(&callee.parameter(i), *mine);
   }
-  Visit(callee);
 }
 
-std::optional<KnownValues::Known> KnownValues::OfCallee(const Instruction& caller, const Computation& callee) {
-  Enter(caller, callee);
+std::optional<KnownValues::Known> KnownValues::OfCallee(const Computation& callee) const {
   const Known* result = Get(callee.root());
-  return result == nullptr ? std::nullopt : std::optional(*result);
-}
-
-// A body that makes the same of everything.
-std::optional<KnownValues::Known> KnownValues::OfMap(const Instruction& map) {
-  const Computation& body = *map.attrs<MapAttrs>().to_apply;
-  Visit(body);
-  const Known* result = Get(body.root());
   return result == nullptr ? std::nullopt : std::optional(*result);
 }
 

@@ -43,10 +43,9 @@ class KnownValues {
 
   static Known Made(Literal value, Literal bound, bool rounded);
   void Visit(const Computation& computation);
-  std::optional<Known> Find(const Instruction& inst);
-  void Enter(const Instruction& caller, const Computation& callee);
-  std::optional<Known> OfCallee(const Instruction& caller, const Computation& callee);
-  std::optional<Known> OfMap(const Instruction& map);
+  std::optional<Known> Find(const Instruction& inst) const;
+  void PassArguments(const Instruction& caller, const Computation& callee);
+  std::optional<Known> OfCallee(const Computation& callee) const;
   std::optional<Known> OfLoop(const Instruction& loop) const;
   std::optional<Known> SameEverywhere(std::span<const Instruction* const> operands) const;
   std::optional<Known> Moved(const Instruction& inst) const;

@@ -445,6 +445,9 @@ Result<Literal> SourceOf(const Instruction& inst, int64_t number, Operands opera
 
 namespace {
 
+// Each level is several frames of the stack, and large ones.
+constexpr int kDeepest = 500;
+
 // What the root needs, operands first; instructions with a given value are needed, their operands are not.
 std::vector<const Instruction*> NeededOrder(const Context& context, const Instruction& root) {
   std::unordered_map<const Instruction*, bool> needed{{&root, true}};
@@ -575,16 +578,7 @@ Result<ShadowValue> RunInstruction(Context& context, const Instruction& inst, Op
   FAIL(UnsupportedAt(inst, "U041", Str("no error bounds for '", inst.opcode(), "' on ", inst.shape())));
 }
 
-}  // namespace
-
-Result<ShadowValue> Run(Context& context, const Computation& computation, Operands args) {
-  if (context.options.given) {
-    if (auto given = context.options.given(computation.root())) return std::move(*given);
-  }
-  return RunTo(context, computation.root(), args);
-}
-
-Result<ShadowValue> RunTo(Context& context, const Instruction& root, Operands args) {
+Result<ShadowValue> RunInOrder(Context& context, const Instruction& root, Operands args) {
   const std::vector<const Instruction*> order = NeededOrder(context, root);
   std::unordered_map<const Instruction*, ShadowValue> values;
   std::unordered_map<const Instruction*, int64_t> uses;
@@ -611,6 +605,25 @@ Result<ShadowValue> RunTo(Context& context, const Instruction& root, Operands ar
     }
   }
   return std::move(values[&root]);
+}
+
+}  // namespace
+
+Result<ShadowValue> Run(Context& context, const Computation& computation, Operands args) {
+  if (context.options.given) {
+    if (auto given = context.options.given(computation.root())) return std::move(*given);
+  }
+  return RunTo(context, computation.root(), args);
+}
+
+Result<ShadowValue> RunTo(Context& context, const Instruction& root, Operands args) {
+  if (context.depth == kDeepest) {
+    FAIL(UnsupportedAt(root, "U002", Str("the shadow does not follow calls that are nested deeper than ", kDeepest)));
+  }
+  ++context.depth;
+  auto result = RunInOrder(context, root, args);
+  --context.depth;
+  return result;
 }
 
 Lifted::Lifted(const Computation& computation, const std::vector<int64_t>& dims)

@@ -56,6 +56,7 @@ struct Context {
   const Computation* top = nullptr;
   const std::unordered_map<const Instruction*, Mask>* wanted = nullptr;
   bool heuristic = false;
+  int depth = 0;  // Of calls in each other.
 
   const InstructionPlan* PlanOf(const Instruction& inst) const {
     return options.plan ? options.plan->Find(inst.id()) : nullptr;

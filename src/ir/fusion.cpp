@@ -1,6 +1,7 @@
 #include "ir/fusion.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "base/check.h"
 #include "ir/module.h"
@@ -226,17 +227,18 @@ std::string LibraryOf(const Instruction& inst) {
 
 std::vector<Computation*> SequentialComputations(const Module& module) {
   std::vector<Computation*> found = {&module.entry()};
+  std::unordered_set<const Computation*> sequential = {&module.entry()};
   for (size_t i = 0; i < found.size(); ++i) {
     for (const Instruction* inst : found[i]->instructions()) {
       if (!inst->Is(Opcode::kWhile) && !inst->Is(Opcode::kConditional) && !inst->Is(Opcode::kCall)) continue;
       for (Computation* called : CalledComputations(*inst)) {
-        if (std::find(found.begin(), found.end(), called) == found.end()) found.push_back(called);
+        if (sequential.insert(called).second) found.push_back(called);
       }
     }
   }
   std::vector<Computation*> order;
   for (Computation* computation : module.PostOrder()) {
-    if (std::find(found.begin(), found.end(), computation) != found.end()) order.push_back(computation);
+    if (sequential.contains(computation)) order.push_back(computation);
   }
   return order;
 }

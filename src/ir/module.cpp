@@ -1,10 +1,10 @@
 #include "ir/module.h"
 
 #include <algorithm>
-#include <climits>
 #include <unordered_set>
 
 #include "base/check.h"
+#include "ir/id_span.h"
 #include "ir/side_effects.h"
 
 namespace hlo {
@@ -40,14 +40,9 @@ std::vector<Instruction*> Computation::PostOrder() const {
   std::vector<Instruction*> order;
   order.reserve(live_count_);
   enum : uint8_t { kNew, kOpen, kDone };
-  // By id, from the lowest here: those of one computation of a text stand together.
-  int lowest = INT_MAX, highest = -1;
-  for (const Instruction* inst : instructions_) {
-    lowest = std::min(lowest, inst->id_);
-    highest = std::max(highest, inst->id_);
-  }
-  std::vector<uint8_t> states(std::max(0, highest - lowest + 1), kNew);
-  const auto state = [&](const Instruction& inst) -> uint8_t& { return states[inst.id_ - lowest]; };
+  const IdSpan ids(instructions_);
+  std::vector<uint8_t> states(ids.size(), kNew);
+  const auto state = [&](const Instruction& inst) -> uint8_t& { return states[ids.Of(inst)]; };
   struct Frame {
     Instruction* inst;
     size_t next;  // Operand, then control predecessor, to look at.
@@ -369,18 +364,20 @@ uint64_t Mix(uint64_t hash, uint64_t value) {
 }  // namespace
 
 uint64_t Fingerprint(const Computation& computation) {
-  std::vector<int> position(computation.module().id_limit());
+  const std::vector<Instruction*> instructions = computation.Instructions();
+  const IdSpan ids(instructions);
+  std::vector<int> position(ids.size());
   int next = 0;
   uint64_t hash = 0;
-  for (const Instruction* inst : computation.instructions()) {
-    position[inst->id()] = next++;
+  for (const Instruction* inst : instructions) {
+    position[ids.Of(*inst)] = next++;
     hash = Mix(hash, HashOperation(*inst));
   }
-  for (const Instruction* inst : computation.instructions()) {
-    for (const Instruction* operand : inst->operands()) hash = Mix(hash, position[operand->id()]);
-    for (const Instruction* before : inst->control_predecessors()) hash = Mix(hash, position[before->id()] + 1);
+  for (const Instruction* inst : instructions) {
+    for (const Instruction* operand : inst->operands()) hash = Mix(hash, position[ids.Of(*operand)]);
+    for (const Instruction* before : inst->control_predecessors()) hash = Mix(hash, position[ids.Of(*before)] + 1);
   }
-  return Mix(hash, position[computation.root().id()]);
+  return Mix(hash, position[ids.Of(computation.root())]);
 }
 
 uint64_t Fingerprint(const Module& module) {

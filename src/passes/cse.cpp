@@ -87,9 +87,10 @@ bool SameComputation(const Computation& a, const Computation& b) {
 bool ShareComputations(Module& module) {
   std::unordered_multimap<uint64_t, Computation*> seen;
   std::unordered_map<Computation*, Computation*> same;
-  const std::vector<Computation*> sequential = SequentialComputations(module);
+  const std::vector<Computation*> once = SequentialComputations(module);
+  const std::unordered_set<const Computation*> sequential(once.begin(), once.end());
   for (Computation* computation : module.PostOrder()) {
-    if (std::find(sequential.begin(), sequential.end(), computation) != sequential.end()) continue;
+    if (sequential.contains(computation)) continue;
     if (computation->InstructionCount() > 8) continue;
     const uint64_t hash = Fingerprint(*computation);
     const auto [begin, end] = seen.equal_range(hash);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/fusion.h"
+#include "ir/id_span.h"
 #include "ir/module.h"
 #include "ir/side_effects.h"
 #include "passes/pass.h"
@@ -13,18 +14,19 @@ namespace {
 bool RemoveDeadIn(Computation& computation) {
   // Marks from what must stay; one walk backwards over the order is enough.
   std::vector<Instruction*> order = computation.PostOrder();
-  std::vector<bool> needed(computation.module().id_limit(), false);
-  needed[computation.root().id()] = true;
+  const IdSpan ids(order);
+  std::vector<bool> needed(ids.size(), false);
+  needed[ids.Of(computation.root())] = true;
   for (size_t i = order.size(); i-- > 0;) {
     Instruction& inst = *order[i];
-    if (!needed[inst.id()] && !inst.Is(Opcode::kParameter) && !HasSideEffect(inst)) continue;
-    needed[inst.id()] = true;
-    for (const Instruction* operand : inst.operands()) needed[operand->id()] = true;
-    for (const Instruction* before : inst.control_predecessors()) needed[before->id()] = true;
+    if (!needed[ids.Of(inst)] && !inst.Is(Opcode::kParameter) && !HasSideEffect(inst)) continue;
+    needed[ids.Of(inst)] = true;
+    for (const Instruction* operand : inst.operands()) needed[ids.Of(*operand)] = true;
+    for (const Instruction* before : inst.control_predecessors()) needed[ids.Of(*before)] = true;
   }
   bool changed = false;
   for (size_t i = order.size(); i-- > 0;) {
-    if (needed[order[i]->id()]) continue;
+    if (needed[ids.Of(*order[i])]) continue;
     computation.Remove(*order[i]);
     changed = true;
   }

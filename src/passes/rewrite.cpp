@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 
+#include "ir/id_span.h"
 #include "ir/module.h"
 #include "ir/side_effects.h"
 
@@ -17,11 +18,12 @@ constexpr int64_t kMostRewritesEach = 50;
 Result<bool> RewriteEach(Computation& computation, const PassContext& context, std::span<const Rule> rules) {
   const std::vector<Instruction*> start = computation.PostOrder();
   std::deque<Instruction*> worklist(start.begin(), start.end());
-  std::vector<bool> queued(computation.module().id_limit(), true);
+  const IdSpan ids(start);
+  std::vector<bool> queued(ids.size(), true);
   const auto enqueue = [&](Instruction& inst) {
-    if (static_cast<size_t>(inst.id()) >= queued.size()) queued.resize(inst.id() + 1, false);
-    if (queued[inst.id()]) return;
-    queued[inst.id()] = true;
+    if (ids.Of(inst) >= queued.size()) queued.resize(ids.Of(inst) + 1, false);
+    if (queued[ids.Of(inst)]) return;
+    queued[ids.Of(inst)] = true;
     worklist.push_back(&inst);
   };
 
@@ -33,7 +35,7 @@ Result<bool> RewriteEach(Computation& computation, const PassContext& context, s
   while (!worklist.empty()) {
     Instruction& inst = *worklist.front();
     worklist.pop_front();
-    queued[inst.id()] = false;
+    queued[ids.Of(inst)] = false;
     if (inst.removed() || (inst.IsDead() && !inst.Is(Opcode::kParameter))) continue;
     for (const Rule& rule : rules) {
       if (left <= 0) return changed;

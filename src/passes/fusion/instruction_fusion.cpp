@@ -14,6 +14,7 @@
 
 #include "base/text.h"
 #include "ir/fusion.h"
+#include "ir/id_span.h"
 #include "ir/module.h"
 #include "passes/fusion/outline.h"
 #include "passes/pass.h"
@@ -96,7 +97,8 @@ class Planner {
 
   bool Run() {
     SplitTrivial();
-    roles_.resize(computation_.module().id_limit());
+    ids_ = IdSpan(order_);
+    roles_.resize(ids_.size());
     EstimateSubtrees();
     for (size_t i = order_.size(); i-- > 0;) Decide(*order_[i]);
     for (size_t i = bitcasts_.size(); i-- > 0;) ToBitcast(*bitcasts_[i]);
@@ -137,16 +139,16 @@ class Planner {
   }
 
   void EstimateSubtrees() {
-    subtrees_.resize(computation_.module().id_limit());
+    subtrees_.resize(ids_.size());
     for (const Instruction* inst : order_) {
-      Subtree& subtree = subtrees_[inst->id()];
+      Subtree& subtree = subtrees_[ids_.Of(*inst)];
       if (!IsFusible(*inst) || inst->Is(Opcode::kReduce) || StandsAlone(inst->opcode())) {
         subtree.bytes = IsScalarConstant(*inst) ? 0 : Bytes(*inst);
         continue;
       }
       subtree.size = 1;
       for (const Instruction* operand : inst->operands()) {
-        const Subtree& below = subtrees_[operand->id()];
+        const Subtree& below = subtrees_[ids_.Of(*operand)];
         // A slice reads what it takes.
         subtree.bytes += below.bytes * std::min(1.0, Elements(*inst) / std::max(1.0, Elements(*operand)));
         subtree.size += below.size;
@@ -175,7 +177,7 @@ class Planner {
 
   void Join(Instruction& inst, const Member& member) {
     Kernel& kernel = kernels_[member.kernel];
-    roles_[inst.id()].push_back(member);
+    roles_[ids_.Of(inst)].push_back(member);
     kernel.members.push_back(&inst);
     if (inst.Is(Opcode::kReduce) && kernel.reduce == nullptr) kernel.reduce = &inst;
     kernel.operands.erase(inst.id());
@@ -188,7 +190,7 @@ class Planner {
   bool Joins(const Instruction& inst, std::vector<Member>* joins) {
     if (inst.IsRoot() || StandsAlone(inst.opcode()) || !inst.shape().IsArray()) return false;
     for (const Instruction* user : inst.users()) {
-      const std::vector<Member>& roles = roles_[user->id()];
+      const std::vector<Member>& roles = roles_[ids_.Of(*user)];
       if (roles.empty()) return false;  // Used from outside of kernels.
       for (const Member& role : roles) AddUse(inst, *user, role, joins);
     }
@@ -248,7 +250,7 @@ class Planner {
     const double kernels = static_cast<double>(joins.size());
     const double bytes = Bytes(inst);
     if (joins.size() == 1) return again <= device_.launch_seconds + 2 * bytes / device_.memory_rate;
-    const Subtree& subtree = subtrees_[inst.id()];
+    const Subtree& subtree = subtrees_[ids_.Of(inst)];
     if (subtree.size > kMostCopied) return false;
     if (InstructionCost(inst) >= kCostlyInstruction && kernels > 2) return false;
     const double inlined = again + kernels * subtree.bytes / device_.memory_rate;
@@ -282,6 +284,7 @@ class Planner {
   const PassContext& context_;
   const DeviceDescription& device_;
   std::vector<Instruction*> order_;
+  IdSpan ids_;
   std::vector<std::vector<Member>> roles_;  // By id; empty: outside of kernels.
   std::vector<Subtree> subtrees_;
   std::vector<Kernel> kernels_;  // Users' kernels first.

@@ -13,6 +13,7 @@
 
 #include "base/text.h"
 #include "ir/fusion.h"
+#include "ir/id_span.h"
 #include "ir/module.h"
 #include "passes/pass.h"
 
@@ -63,9 +64,9 @@ bool ReadsAtIteration(const Instruction& value) {
 class Joiner {
  public:
   Joiner(Computation& computation, const PassContext& context)
-      : computation_(computation), context_(context), order_(computation.PostOrder()) {
-    position_.resize(computation.module().id_limit());
-    for (size_t i = 0; i < order_.size(); ++i) position_[order_[i]->id()] = i;
+      : computation_(computation), context_(context), order_(computation.PostOrder()), ids_(order_) {
+    position_.resize(ids_.size());
+    for (size_t i = 0; i < order_.size(); ++i) position_[ids_.Of(*order_[i])] = i;
   }
 
   bool Run() {
@@ -86,7 +87,7 @@ class Joiner {
 
  private:
   void FindKernels() {
-    number_.assign(computation_.module().id_limit(), -1);
+    number_.assign(ids_.size(), -1);
     for (Instruction* inst : order_) {
       if (!IsKernel(*inst) || !MayJoin(*inst)) continue;
       Kernel kernel{
@@ -94,7 +95,7 @@ class Joiner {
       const Instruction& hero = FusionHero(*inst);
       kernel.reduces = hero.Is(Opcode::kReduce);
       if (kernel.reduces) kernel.reduced = hero.attrs<ReduceAttrs>().dimensions;
-      number_[inst->id()] = static_cast<int>(kernels_.size());
+      number_[ids_.Of(*inst)] = static_cast<int>(kernels_.size());
       kernels_.push_back(std::move(kernel));
     }
   }
@@ -116,28 +117,28 @@ class Joiner {
 
   // What each instruction waits for.
   void FindDependencies() {
-    waits_.assign(computation_.module().id_limit(), KernelSet());
+    waits_.assign(ids_.size(), KernelSet());
     for (const Instruction* inst : order_) {
       KernelSet set(static_cast<int>(kernels_.size()));
       const auto add = [&](const Instruction& before) {
-        set.AddAll(waits_[before.id()]);
-        if (number_[before.id()] >= 0) set.Add(number_[before.id()]);
+        set.AddAll(waits_[ids_.Of(before)]);
+        if (number_[ids_.Of(before)] >= 0) set.Add(number_[ids_.Of(before)]);
       };
       for (const Instruction* operand : inst->operands()) add(*operand);
       for (const Instruction* before : inst->control_predecessors()) add(*before);
-      waits_[inst->id()] = std::move(set);
+      waits_[ids_.Of(*inst)] = std::move(set);
     }
   }
 
   int KernelOf(const Instruction& inst) const {
     // A result of several is read through get-tuple-element.
     const Instruction& value = inst.Is(Opcode::kGetTupleElement) ? inst.operand(0) : inst;
-    return number_[value.id()];
+    return number_[ids_.Of(value)];
   }
 
   bool WaitsFor(const Kernel& kernel, int other) const {
     return std::any_of(kernel.parts.begin(), kernel.parts.end(),
-                       [&](const Instruction* part) { return waits_[part->id()].Has(other); });
+                       [&](const Instruction* part) { return waits_[ids_.Of(*part)].Has(other); });
   }
 
   bool SameWalk(const Kernel& a, const Kernel& b) const {
@@ -165,18 +166,18 @@ class Joiner {
     Kernel &into = kernels_[a], &from = kernels_[b];
     KernelSet both(static_cast<int>(kernels_.size()));
     for (const Kernel* kernel : {&into, &from}) {
-      for (const Instruction* part : kernel->parts) both.AddAll(waits_[part->id()]);
+      for (const Instruction* part : kernel->parts) both.AddAll(waits_[ids_.Of(*part)]);
     }
     both.Add(a);
     for (const Instruction* inst : order_) {
-      KernelSet& waits = waits_[inst->id()];
+      KernelSet& waits = waits_[ids_.Of(*inst)];
       if (waits.Has(a) != waits.Has(b)) waits.AddAll(both);  // Who waits for the two has it all already.
     }
     for (Instruction* part : from.parts) {
-      number_[part->id()] = a;
+      number_[ids_.Of(*part)] = a;
       into.parts.push_back(part);
     }
-    for (Instruction* part : into.parts) waits_[part->id()].AddAll(both);
+    for (Instruction* part : into.parts) waits_[ids_.Of(*part)].AddAll(both);
     into.instructions += from.instructions;
     if (from.reduces) {
       into.reduces = true;
@@ -187,9 +188,9 @@ class Joiner {
 
   void JoinConsumers() {
     for (Instruction* consumer : order_) {
-      if (number_[consumer->id()] < 0) continue;
+      if (number_[ids_.Of(*consumer)] < 0) continue;
       for (int64_t i = 0; i < consumer->operand_count(); ++i) {
-        const int a = KernelOf(consumer->operand(i)), b = number_[consumer->id()];
+        const int a = KernelOf(consumer->operand(i)), b = number_[ids_.Of(*consumer)];
         if (a < 0 || a == b || kernels_[b].parts.size() != 1) continue;
         if (MayReadInside(*consumer, a, b)) Join(a, b);
       }
@@ -205,7 +206,7 @@ class Joiner {
     for (int64_t i = 0; i < consumer.operand_count(); ++i) {
       const Instruction& value = consumer.operand(i);
       if (KernelOf(value) != a) {
-        if (waits_[value.id()].Has(a)) return false;  // The way through a third.
+        if (waits_[ids_.Of(value)].Has(a)) return false;  // The way through a third.
         continue;
       }
       // Not a reduced value, and read at its own index.
@@ -236,7 +237,7 @@ class Joiner {
       if (!value->shape().IsArray() || value->users().size() < 2) continue;
       std::vector<int> readers;
       for (const Instruction* user : value->users()) {
-        const int reader = number_[user->id()];
+        const int reader = number_[ids_.Of(*user)];
         if (reader < 0 || !SameDims(kernels_[reader].iteration, value->shape())) continue;
         if (std::find(readers.begin(), readers.end(), reader) == readers.end()) readers.push_back(reader);
       }
@@ -249,7 +250,7 @@ class Joiner {
   void JoinSmall() {
     std::map<std::vector<int64_t>, std::vector<int>> open;
     for (Instruction* inst : order_) {
-      const int kernel = number_[inst->id()];
+      const int kernel = number_[ids_.Of(*inst)];
       if (kernel < 0 || kernels_[kernel].parts.empty() || kernels_[kernel].parts.front() != inst) continue;
       if (kernels_[kernel].reduces || inst->shape().ByteSize() > kSmallBytes) continue;
       std::vector<int>& same = open[kernels_[kernel].iteration.dims()];
@@ -264,7 +265,7 @@ class Joiner {
   // taken directly.
   void Emit(Kernel& kernel) {
     std::vector<Instruction*> parts = kernel.parts;
-    std::ranges::sort(parts, {}, [&](const Instruction* part) { return position_[part->id()]; });
+    std::ranges::sort(parts, {}, [&](const Instruction* part) { return position_[ids_.Of(*part)]; });
     const std::string name = kernel.reduces ? "input_multi" : "loop_multi";
     Computation& fused = computation_.module().AddComputation(Str("fused_", name));
     std::vector<Instruction*> operands;
@@ -329,6 +330,7 @@ class Joiner {
   Computation& computation_;
   const PassContext& context_;
   std::vector<Instruction*> order_;
+  const IdSpan ids_;
   std::vector<size_t> position_;  // In order_, by id.
   std::vector<Kernel> kernels_;
   std::vector<int> number_;       // Of the kernel, by instruction id; -1: none.
