@@ -1,4 +1,5 @@
 // The one program: finds the command in argv[0] or argv[1], runs it, shows its error, ends with its exit code.
+#include <poll.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -99,6 +100,12 @@ Result<ExitCode> Run(const CommandRow& command, Args args) {
   }
 }
 
+// Has whoever read stdout seen enough, as `head` has? Then what could not be written is no error.
+bool ReaderIsGone() {
+  pollfd out = {STDOUT_FILENO, POLLOUT, 0};
+  return poll(&out, 1, 0) == 1 && (out.revents & POLLERR) != 0;
+}
+
 int Main(int argc, char** argv) {
   std::signal(SIGINT, OnInterrupt);
   std::signal(SIGTERM, OnInterrupt);
@@ -125,7 +132,8 @@ int Main(int argc, char** argv) {
   const Result<ExitCode> outcome =
       command != nullptr ? Run(*command, args) : Result<ExitCode>(std::unexpected(UnknownCommand(name)));
   const std::string tool = command != nullptr ? Str("hlo-", name) : "hlo";
-  if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
+  const bool written = std::fflush(stdout) == 0 && !std::ferror(stdout);
+  if (!written && !ReaderIsGone()) {
     std::fprintf(stderr, "%s: error: [A011] cannot write the result to stdout\n", tool.c_str());
     return static_cast<int>(ExitCode::kDevice);
   }
