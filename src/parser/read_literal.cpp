@@ -177,6 +177,13 @@ bool Reader::TakeGiven(const char*& p, const Shape& shape, Literal& literal) {
 
 bool Reader::FillElided(const Shape& shape, Literal& literal, const char* p) {
   if (options_.elided == ElidedConstants::kError) {
+    // Of a dump without large constants all are: one error, which counts them.
+    if (first_elided_) {
+      ++more_elided_;
+      EndBytes(p);
+      return false;
+    }
+    if (!Stopped()) first_elided_ = diagnostics_.size();
     FailAt("P040", Str("constant was elided when the text was printed: constant({...}) of ", shape), p, 3);
     AddHint(
         "dump with --xla_dump_large_constants (JAX: as_hlo_text(print_large_constants=True)); "

@@ -67,6 +67,7 @@ bool Reader::EnterDepth(int64_t levels) {
 
 Error Reader::TakeError() {
   Error error(exit_, "", "");
+  if (more_elided_ > 0) diagnostics_[*first_elided_].message += Str(" (and ", more_elided_, " more like this)");
   error.diagnostics = std::move(diagnostics_);
   error.source = source_;
   return error;

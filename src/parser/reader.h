@@ -291,6 +291,8 @@ class Reader {
   std::map<std::pair<const Sharding*, int64_t>, Shared<Sharding>> spread_shardings_;  // By one leaf's and their number.
 
   int64_t depth_ = 0;
+  std::optional<size_t> first_elided_;  // The error of the first {...} among diagnostics_.
+  int64_t more_elided_ = 0;
   int64_t inferred_shapes_ = 0;  // In tuples that were not written.
   bool fatal_ = false;
   ExitCode exit_ = ExitCode::kRejected;
