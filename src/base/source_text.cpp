@@ -5,13 +5,16 @@
 #include <cstdio>
 #include <cstring>
 
+#include <sys/stat.h>
+
 #include "base/text.h"
 #include "base/utf8.h"
 
 namespace hlo {
 namespace {
 
-constexpr size_t kWindow = 140;  // Longest part of a source line that is shown, in bytes.
+constexpr size_t kDeviceBytes = 1 << 20;  // More than anybody types; /dev/urandom has no end.
+constexpr size_t kWindow = 140;           // Longest part of a source line that is shown, in bytes.
 
 size_t CodePoints(std::string_view text) {
   return text.size() - std::count_if(text.begin(), text.end(), IsContinuation);
@@ -82,19 +85,26 @@ Result<std::shared_ptr<const SourceText>> ReadSource(const std::string& path, in
   };
   std::FILE* file = is_stdin ? stdin : std::fopen(path.c_str(), "rb");
   if (file == nullptr) FAIL(cannot_read());
+  struct stat about{};
+  const bool is_device = fstat(fileno(file), &about) == 0 && S_ISCHR(about.st_mode);
+  const char* refused = nullptr;
   std::string text;
   char chunk[1 << 16];
   bool too_long = false;
   for (size_t count; (count = std::fread(chunk, 1, sizeof chunk, file)) > 0;) {
     text.append(chunk, count);
     too_long = static_cast<int64_t>(text.size()) > max_bytes;
-    if (too_long) break;
+    // A field of a protocol buffer does not begin like this either.
+    if (text.front() == '\0') refused = "it begins with a NUL byte, which neither text nor a protocol buffer does";
+    if (is_device && text.size() > kDeviceBytes) refused = "it is a device that does not end";
+    if (too_long || refused != nullptr) break;
   }
   const bool failed = std::ferror(file) != 0;
   const int reason = errno;
   if (!is_stdin) std::fclose(file);
   errno = reason;
   if (failed) FAIL(cannot_read());
+  if (refused != nullptr) FAIL(Rejected("A010", Str("cannot read '", Escaped(path), "': ", refused)));
   if (too_long) {
     FAIL(LimitError("P090", Str("input '", Escaped(path), "' is larger than the limit of ", HumanBytes(max_bytes),
                                 " (--max_input)")));
