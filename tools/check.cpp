@@ -105,6 +105,7 @@ Result<ExitCode> CheckCommand(Args args) {
              "same of the first of each kind, and count");
   flags.Bool("bench", &bench, "how fast each file is parsed and verified, on one thread");
   flags.Bool("q", &quiet, "do not list the files that are fine, nor warnings");
+  load.subdirectories = true;
   const std::vector<std::string> positionals = TRY(flags.Parse(args));
   if (flags.help_asked()) {
     std::fputs(flags.Help().c_str(), stdout);
@@ -115,7 +116,9 @@ Result<ExitCode> CheckCommand(Args args) {
   ExitCode worst = ExitCode::kOk;
   JsonWriter report;
   report.Open('[');
-  for (const std::string& path : TRY(ExpandPaths(positionals, load))) {
+  const std::vector<std::string> paths = TRY(ExpandPaths(positionals, load));
+  size_t fine = 0;
+  for (const std::string& path : paths) {
     if (bench) {
       const auto times = TimeLoading(path, load);
       if (times) {
@@ -128,7 +131,8 @@ Result<ExitCode> CheckCommand(Args args) {
     }
     std::vector<Diagnostic> warnings;
     const auto module = LoadModule(path, load, quiet ? nullptr : &warnings);
-    if (!module) worst = WorseOf(worst, module.error().exit);
+    if (module) ++fine;
+    else worst = WorseOf(worst, module.error().exit);
     if (json) {
       report.Open('{').Key("file").Value(path).Key("verdict").Value(module ? "ok" : "error");
       if (!module) {
@@ -153,6 +157,8 @@ Result<ExitCode> CheckCommand(Args args) {
   }
   report.Close(']');
   if (json) std::printf("%s\n", report.text().c_str());
+  else if (!quiet && !bench && !load.split_input_file && paths.size() > 1)
+    std::fprintf(stderr, "%zu files: %zu ok, %zu rejected\n", paths.size(), fine, paths.size() - fine);
   return worst;
 }
 

@@ -16,9 +16,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<std::string> ModulesIn(const std::string& directory) {
+// Hidden directories, and those that may not be read, are left out.
+std::vector<std::string> ModulesIn(const std::string& directory, bool subdirectories) {
   std::vector<std::string> files;
-  for (const auto& entry : fs::directory_iterator(directory)) {
+  const auto below = fs::directory_options::skip_permission_denied;
+  for (auto at = fs::recursive_directory_iterator(directory, below); at != fs::recursive_directory_iterator(); ++at) {
+    const fs::directory_entry& entry = *at;
+    if (!subdirectories || entry.path().filename().string().starts_with('.')) at.disable_recursion_pending();
     const std::string extension = entry.path().extension();
     const std::string name = entry.path().filename().string();
     // Reports that lie beside the modules in a dump directory.
@@ -142,14 +146,16 @@ Result<std::vector<std::string>> ExpandPaths(std::span<const std::string> paths,
       for (const std::string_view line : Split(list->text(), '\n')) {
         if (!Trim(line).empty()) listed.emplace_back(Trim(line));
       }
-      append(TRY(ExpandPaths(listed)));
+      append(TRY(ExpandPaths(listed, {.subdirectories = options.subdirectories})));
       continue;
     }
     if (fs::is_directory(path)) {
-      std::vector<std::string> inside = ModulesIn(path);
+      std::vector<std::string> inside = ModulesIn(path, options.subdirectories);
       if (inside.empty())
         FAIL(UsageError("F006", Str("directory '", Escaped(path), "' holds no .hlo, .txt, .pb or .pbtxt file"))
-                 .Hint("directories in it are not searched; '*', '?' and @LIST name files of several"));
+                 .Hint(options.subdirectories
+                           ? "nor does any directory in it"
+                           : "directories in it are not searched; '*', '?' and @LIST name files of several"));
       append(std::move(inside));
       continue;
     }

@@ -22,6 +22,7 @@ struct LoadOptions {
   std::string fill_elided_constants = "error";   // error, zeros, random, iota
   int64_t num_replicas = 0, num_partitions = 0;  // In place of the header's counts; 0: those.
   bool split_input_file = false;                 // Lines that begin with "// -----" part a file into modules.
+  bool subdirectories = false;                   // A directory means those in it too.
 };
 
 ParseOptions ParseOptionsOf(const LoadOptions& options);
@@ -37,7 +38,8 @@ Result<std::unique_ptr<Module>> LoadModule(const std::string& path, const LoadOp
 std::string SummaryOf(std::span<const Diagnostic> warnings, const std::string& path);
 
 // Files stay, or become FILE#1, FILE#2, ... where they hold several modules and are to be split; a directory means
-// every .hlo, .txt, .pb and .pbtxt in it, sorted; @LIST the paths in that file; globs are expanded.
+// every .hlo, .txt, .pb and .pbtxt in it, sorted, and below it where asked for; @LIST the paths in that file; globs are
+// expanded.
 Result<std::vector<std::string>> ExpandPaths(std::span<const std::string> paths, const LoadOptions& options = {});
 
 // The worse of two exit codes, in the order 130, 70, 6, 5, 4, 3, 1, 7, 2, 0 (spec/tools.md 2.4).
