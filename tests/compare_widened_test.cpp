@@ -309,6 +309,27 @@ ENTRY main {
                  static_cast<double>(std::exp(1.0f)));
 }
 
+// A constant that a map is given everywhere is known in its body, whatever its other operands are.
+TEST(Widened, AMapOfAConstantIsFoldedInItsType) {
+  ExpectFoldable(R"(HloModule m
+mapped {
+  p = f32[] parameter(0)
+  n = s32[] parameter(1)
+  e = f32[] exponential(p)
+  c = f32[] constant(2.7182817)
+  ROOT rest = f32[] subtract(e, c)
+}
+ENTRY main {
+  x = f32[4] parameter(0)
+  n = s32[4] parameter(1)
+  one = f32[] constant(1)
+  ones = f32[4] broadcast(one), dimensions={}
+  m = f32[4] map(ones, n), dimensions={0}, to_apply=mapped
+  ROOT y = f32[4] multiply(x, m)
+})",
+                 static_cast<double>(std::exp(1.0f) - 2.7182817f));
+}
+
 TEST(Widened, ASumOfConstantsHasTheBoundOfASum) {
   // 341 squares of acos(0) in f32, one after the other, and in f64 are 1.7e-3 of 841 apart.
   constexpr const char* kDot = R"(HloModule m

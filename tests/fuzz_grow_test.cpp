@@ -49,6 +49,13 @@ TEST(GrownModules, AreValidAndHoldAllKinds) {
   }
 }
 
+// An op asked for a parameter of a fusion and then gave up.
+TEST(GrownModules, FusionsUseAllTheirParameters) {
+  const Grown grown = GrowFrom(10880);
+  const Status valid = Verify(*grown.module);
+  EXPECT_TRUE(valid) << valid.error().message();
+}
+
 TEST(GrownModules, KeepToTheirLimits) {
   for (uint64_t seed = 0; seed < 50; ++seed) {
     const Grown grown = GrowFrom(seed, {.max_elems = 64, .ops = "add|dot|broadcast"});

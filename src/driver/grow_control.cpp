@@ -50,15 +50,23 @@ bool GrowFusion(Grower& g, Opcode opcode) {
       const GrowRow& row = rows[g.chance.Below(std::ssize(rows))];
       if (row.kernels || g.wide()) row.grow(g, row.opcode);
     }
-    // Nothing in a fusion is dead: what would be is put together to one value most of the time.
-    std::vector<Instruction*> ends = g.Unused();
+    // Nothing in a fusion is dead, parameters included, which an op may have asked for before it gave up: what would be
+    // is put together to one value most of the time.
+    const auto unused = [&] {
+      std::vector<Instruction*> ends = g.Unused();
+      for (Instruction* parameter : g.computation().parameters()) {
+        if (parameter->users().empty()) ends.push_back(parameter);
+      }
+      return ends;
+    };
+    std::vector<Instruction*> ends = unused();
     while (ends.size() > 1 && g.chance.Percent(85)) {
       Instruction& a = *ends[0];
       Instruction& b = g.Adapt(*ends[1], a.shape().type(), a.shape().dims());
       Instruction& merged = g.Add(a.shape().type() == kPred ? Opcode::kXor : Opcode::kAdd, {&a, &b});
       g.SetInterval(merged, {-1e300, 1e300});
       g.Keep(merged);
-      ends = g.Unused();
+      ends = unused();
     }
     if (ends.empty()) ends.push_back(&g.PickOf(IsArrayType));
     g.computation().SetRoot(ends.size() == 1 ? *ends[0] : g.computation().AddTuple(Operands(ends.begin(), ends.end())));

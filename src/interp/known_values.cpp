@@ -182,7 +182,7 @@ void KnownValues::Visit(const Computation& computation) {
     // What is called goes first, and then the call itself.
     const Computation* callee = known_.contains(&inst) ? nullptr : CalleeOf(inst);
     if (callee != nullptr && visited_.insert(callee).second) {
-      if (!inst.Is(Opcode::kMap)) PassArguments(inst, *callee);
+      PassArguments(inst, *callee);
       frames.push_back({callee->PostOrder()});
       continue;
     }
@@ -222,19 +222,26 @@ std::optional<KnownValues::Known> KnownValues::Find(const Instruction& inst) con
   if (auto moved = Moved(inst)) return moved;
   if (auto decided = ByIdentity(inst)) return decided;
   if (auto evaluated = Evaluated(inst)) return evaluated;
-  // A body that makes the same of everything.
+  // A body that makes the same of everything, or of what it is given everywhere.
   return inst.Is(Opcode::kMap) ? OfCallee(*CalleeOf(inst)) : std::nullopt;
+}
+
+// What `caller` passes as parameter i, where that is known: a map passes the elements one by one.
+const KnownValues::Known* KnownValues::Passed(const Instruction& caller, int64_t i) const {
+  const bool maps = caller.Is(Opcode::kMap);
+  if (!maps && !caller.Is(Opcode::kCall) && !caller.Is(Opcode::kFusion)) return nullptr;
+  const Known* known = Get(caller.operand(i));
+  return known != nullptr && maps && !known->splat ? nullptr : known;
 }
 
 // What all who call `callee` pass alike is known inside.
 void KnownValues::PassArguments(const Instruction& caller, const Computation& callee) {
   for (int64_t i = 0; i < caller.operand_count(); ++i) {
-    const Known* mine = Get(caller.operand(i));
+    const Known* mine = Passed(caller, i);
     if (mine == nullptr) continue;
     const bool alike = std::ranges::all_of(callers_[&callee], [&](const Instruction* other) {
       if (other == &caller) return true;
-      const bool calls = other->Is(Opcode::kCall) || other->Is(Opcode::kFusion);
-      const Known* theirs = calls ? Get(other->operand(i)) : nullptr;
+      const Known* theirs = Passed(*other, i);
       return theirs != nullptr && mine->elements.empty() && theirs->elements.empty() && mine->splat == theirs->splat &&
              mine->value.BitEquals(theirs->value);
     });

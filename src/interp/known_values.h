@@ -44,6 +44,7 @@ class KnownValues {
   static Known Made(Literal value, Literal bound, bool rounded);
   void Visit(const Computation& computation);
   std::optional<Known> Find(const Instruction& inst) const;
+  const Known* Passed(const Instruction& caller, int64_t i) const;
   void PassArguments(const Instruction& caller, const Computation& callee);
   std::optional<Known> OfCallee(const Computation& callee) const;
   std::optional<Known> OfLoop(const Instruction& loop) const;
