@@ -624,13 +624,22 @@ TEST(Shadow, ArgumentOfTheMaximum) {
   elements[1].SetInt(1, 2);
   const Comparison comparison =
       p.Local(y, {Floats({2, 5}, [&](int64_t i) { return in[i]; })}, Literal::Tuple(elements));
-  EXPECT_EQ(comparison.outputs[1].counts[static_cast<int>(ElementClass::kExact)] +
-                comparison.outputs[1].counts[static_cast<int>(ElementClass::kUndetermined)],
-            2);
+  EXPECT_EQ(comparison.outputs[1].Count(ElementClass::kExact), 1);
+  EXPECT_EQ(comparison.outputs[1].Count(ElementClass::kWithin), 1);
   EXPECT_EQ(comparison.bad(), 0);
-  EXPECT_TRUE(comparison.outputs[0].heuristic);
-  elements[1].SetInt(0, 4);
-  EXPECT_EQ(p.Local(y, {Floats({2, 5}, [&](int64_t i) { return in[i]; })}, Literal::Tuple(elements)).bad(), 1);
+  EXPECT_FALSE(comparison.outputs[0].heuristic);
+  const auto bad_at = [&](int64_t row, int64_t index) {
+    std::vector<Literal> other = elements;
+    other[1].SetInt(row, index);
+    const Comparison wrong =
+        p.Local(y, {Floats({2, 5}, [&](int64_t i) { return in[i]; })}, Literal::Tuple(std::move(other)));
+    EXPECT_EQ(wrong.outputs[0].bad(), 0);
+    return wrong.outputs[1].bad();
+  };
+  EXPECT_EQ(bad_at(0, 4), 1);
+  EXPECT_EQ(bad_at(1, 0), 0);  // The other one that comes as close.
+  EXPECT_EQ(bad_at(1, 3), 1);
+  EXPECT_EQ(bad_at(1, 7), 1);
 }
 
 // As JAX has it: NaN wins over numbers, the left one over the right one; equal numbers by their place.
@@ -677,10 +686,126 @@ TEST(Shadow, WhichOfSeveralNaNsIsLeftDependsOnTheOrder) {
   for (const int64_t place : {1, 3}) {
     const Comparison comparison = compare({place, 2, 1});
     EXPECT_EQ(comparison.bad(), 0);
-    EXPECT_EQ(comparison.Count(ElementClass::kUndetermined), 1);
+    EXPECT_EQ(comparison.Count(ElementClass::kUndetermined), 0);
   }
+  EXPECT_EQ(compare({0, 2, 1}).bad(), 1);  // A number's.
+  EXPECT_EQ(compare({4, 2, 1}).bad(), 1);  // Nobody's.
   EXPECT_EQ(compare({1, 0, 1}).bad(), 1);
   EXPECT_EQ(compare({1, 2, 2}).bad(), 1);
+}
+
+// Among ties a reducer without a tie-break may leave any, but the places of its result belong together, and nothing
+// else will do. That is known behind movements and conversions too.
+TEST(Shadow, AnotherTieIsRightAndAnythingElseWrong) {
+  constexpr PrimitiveType kS32 = PrimitiveType::kS32, kS64 = PrimitiveType::kS64;
+  Program p;
+  const Shape value = Shape::Scalar(kF32), index = Shape::Scalar(kS32);
+  Computation& body = p.module.AddComputation("argmax");
+  Instruction& best = body.AddParameter(0, value);
+  Instruction& best_at = body.AddParameter(1, index);
+  Instruction& best_weight = body.AddParameter(2, value);
+  Instruction& next = body.AddParameter(3, value);
+  Instruction& next_at = body.AddParameter(4, index);
+  Instruction& next_weight = body.AddParameter(5, value);
+  Instruction& keep = body.Add(Opcode::kCompare, Shape::Scalar(PrimitiveType::kPred), {&best, &next},
+                               CompareAttrs{.direction = ComparisonDirection::kGt});
+  body.SetRoot(body.AddTuple({&body.Add(Opcode::kSelect, value, {&keep, &best, &next}),
+                              &body.Add(Opcode::kSelect, index, {&keep, &best_at, &next_at}),
+                              &body.Add(Opcode::kSelect, value, {&keep, &best_weight, &next_weight})}));
+  Instruction& x = p.Parameter(kF32, {2, 4});
+  Instruction& weights = p.Parameter(kF32, {2, 4});
+  Instruction& iota = p.entry.Add(Opcode::kIota, Shape(kS32, {2, 4}), {}, IotaAttrs{1});
+  Instruction& y = p.entry.Add(Opcode::kReduce, Shape::Tuple({Shape(kF32, {2}), Shape(kS32, {2}), Shape(kF32, {2})}),
+                               {&x, &iota, &weights, &p.Scalar(kF32, -INFINITY),
+                                &p.entry.AddConstant(Literal::Scalar(kS32, int64_t{-1})), &p.Scalar(kF32, 0)},
+                               ReduceAttrs{{1}, &body});
+  const auto element = [&](int64_t k) -> Instruction& {
+    return p.entry.Add(Opcode::kGetTupleElement, y.shape().element(k), {&y}, IndexAttrs{k});
+  };
+  Instruction& wide = p.entry.Add(Opcode::kConvert, Shape(kS64, {2}), {&element(1)});
+  Instruction& reversed = p.entry.Add(Opcode::kReverse, Shape(kS64, {2}), {&wide}, DimensionsAttrs{{0}});
+  Instruction& root = p.entry.AddTuple({&element(0), &reversed, &element(2)});
+  const float in[] = {1, 5, 5, 2, 0, 3, 1, 2}, weight[] = {10, 11, 12, 13, 14, 15, 16, 17};
+  const auto compare = [&](int64_t at, float weight_there) {
+    Literal places(Shape(kS64, {2}));
+    places.SetInt(1, at);
+    places.SetInt(0, 1);
+    const Comparison comparison = p.Local(
+        root, {Floats({2, 4}, [&](int64_t i) { return in[i]; }), Floats({2, 4}, [&](int64_t i) { return weight[i]; })},
+        Literal::Tuple({Floats({2}, [](int64_t i) { return i == 0 ? 5 : 3; }), places,
+                        Floats({2}, [&](int64_t i) { return i == 0 ? weight_there : 15; })}));
+    EXPECT_EQ(comparison.Count(ElementClass::kUndetermined), 0);
+    return comparison.bad();
+  };
+  EXPECT_EQ(compare(1, 11), 0);
+  EXPECT_EQ(compare(2, 12), 0);
+  EXPECT_EQ(compare(1, 12), 1);  // Of two ties.
+  EXPECT_EQ(compare(3, 13), 2);
+  EXPECT_EQ(compare(-1, 0), 2);
+  EXPECT_EQ(compare(4, 11), 1);
+}
+
+// A NaN that the comparison does not look for is lost or not by the order, and with it everything before.
+TEST(Shadow, AnElementThatANaNSwallowedMayBeLeft) {
+  Program p;
+  const Shape value = Shape::Scalar(kF32), index = Shape::Scalar(PrimitiveType::kS32);
+  Computation& body = p.module.AddComputation("argmax");
+  Instruction& best = body.AddParameter(0, value);
+  Instruction& best_at = body.AddParameter(1, index);
+  Instruction& next = body.AddParameter(2, value);
+  Instruction& next_at = body.AddParameter(3, index);
+  Instruction& keep = body.Add(Opcode::kCompare, Shape::Scalar(PrimitiveType::kPred), {&best, &next},
+                               CompareAttrs{.direction = ComparisonDirection::kGt});
+  body.SetRoot(body.AddTuple({&body.Add(Opcode::kSelect, value, {&keep, &best, &next}),
+                              &body.Add(Opcode::kSelect, index, {&keep, &best_at, &next_at})}));
+  Instruction& x = p.Parameter(kF32, {4});
+  Instruction& iota = p.entry.Add(Opcode::kIota, Shape(PrimitiveType::kS32, {4}), {}, IotaAttrs{0});
+  Instruction& y = p.entry.Add(
+      Opcode::kReduce, Shape::Tuple({value, index}),
+      {&x, &iota, &p.Scalar(kF32, -INFINITY), &p.entry.AddConstant(Literal::Scalar(PrimitiveType::kS32, int64_t{9}))},
+      ReduceAttrs{{0}, &body});
+  const float in[] = {7, NAN, 3, 5};
+  const auto bad = [&](float left, int64_t at) {
+    return p
+        .Local(y, {Floats({4}, [&](int64_t i) { return in[i]; })},
+               Literal::Tuple({Floats({}, [&](int64_t) { return left; }), Literal::Scalar(PrimitiveType::kS32, at)}))
+        .bad();
+  };
+  EXPECT_EQ(bad(5, 3), 0);    // In order: 7, NaN, 3, 5.
+  EXPECT_EQ(bad(7, 0), 0);    // 7 against (NaN, 3, 5).
+  EXPECT_EQ(bad(NAN, 1), 0);  // ((7, 3), 5), NaN.
+  EXPECT_EQ(bad(3, 2), 0);    // (5, 7, NaN, 3)
+  EXPECT_EQ(bad(5, 0), 1);
+  EXPECT_EQ(bad(4, 3), 1);
+}
+
+// Where the places are decided apart, none of them can be told wrong.
+TEST(Shadow, PlacesDecidedApartStayOpen) {
+  Program p;
+  const Shape value = Shape::Scalar(kF32), index = Shape::Scalar(PrimitiveType::kS32);
+  Computation& body = p.module.AddComputation("largest_and_last");
+  Instruction& best = body.AddParameter(0, value);
+  Instruction& best_at = body.AddParameter(1, index);
+  Instruction& next = body.AddParameter(2, value);
+  Instruction& next_at = body.AddParameter(3, index);
+  Instruction& keep = body.Add(Opcode::kCompare, Shape::Scalar(PrimitiveType::kPred), {&best, &next},
+                               CompareAttrs{.direction = ComparisonDirection::kGe});
+  body.SetRoot(body.AddTuple({&body.Add(Opcode::kMaximum, value, {&best, &next}),
+                              &body.Add(Opcode::kSelect, index, {&keep, &best_at, &next_at})}));
+  Instruction& x = p.Parameter(kF32, {3});
+  Instruction& iota = p.entry.Add(Opcode::kIota, Shape(PrimitiveType::kS32, {3}), {}, IotaAttrs{0});
+  Instruction& y = p.entry.Add(
+      Opcode::kReduce, Shape::Tuple({value, index}),
+      {&x, &iota, &p.Scalar(kF32, -INFINITY), &p.entry.AddConstant(Literal::Scalar(PrimitiveType::kS32, int64_t{0}))},
+      ReduceAttrs{{0}, &body});
+  const float in[] = {NAN, 2, 2};
+  for (const int64_t at : {0, 1, 2}) {
+    const Comparison comparison =
+        p.Local(y, {Floats({3}, [&](int64_t i) { return in[i]; })},
+                Literal::Tuple({Floats({}, [](int64_t) { return NAN; }), Literal::Scalar(PrimitiveType::kS32, at)}));
+    EXPECT_EQ(comparison.bad(), 0);
+    EXPECT_EQ(comparison.outputs[1].Count(ElementClass::kUndetermined), 1);
+  }
 }
 
 // Without a place to tell equals apart, any of them may be left.

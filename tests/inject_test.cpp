@@ -44,6 +44,18 @@ difference { a = f32[64] parameter(0)
   b = f32[64] parameter(1)
   c = f32[64] exponential(b)
   ROOT r = f32[64] subtract(a, c) }
+last_largest { v = f32[] parameter(0)
+  i = s32[] parameter(1)
+  w = f32[] parameter(2)
+  j = s32[] parameter(3)
+  larger = pred[] compare(v, w), direction=GT
+  equal = pred[] compare(v, w), direction=EQ
+  later = pred[] compare(i, j), direction=GT
+  tie = pred[] and(equal, later)
+  pick = pred[] or(larger, tie)
+  value = f32[] select(pick, v, w)
+  index = s32[] select(pick, i, j)
+  ROOT r = (f32[], s32[]) tuple(value, index) }
 running { x = f32[] parameter(0)
   s = f32[] parameter(1)
   n = f32[] add(x, s)
@@ -120,7 +132,7 @@ const std::map<std::string_view, Case>& MutationCases() {
        {"",
         "a = f32[24,24] parameter(0)\n b = f32[24,24] parameter(1)\n s = f32[24,24] add(a, b)\n"
         " ROOT r = f32[24,24] dot(s, b), lhs_contracting_dims={1}, rhs_contracting_dims={0}"}},
-      // A tie. (One that a reducer does not decide by more than its order is nobody's fault.)
+      // A tie. (Of a reducer: see OwnFaults.)
       {"wrong_direction",
        {"",
         "x = f32[4] parameter(0)\n y = f32[4] parameter(1)\n keeps = pred[4] compare(x, y), direction=GE\n"
@@ -188,6 +200,14 @@ grow { s = (s32[], f32[64]) parameter(0)
   y = f32[64] sine(x)
   z = f32[64] add(x, y)
   ROOT r = (s32[], f32[64]) tuple(j, z) })";
+  // The last of equal ones, whatever the order: what it leaves is determined.
+  const std::string argmax =
+      "x = f32[8,5] parameter(0)\n i = s32[8,5] iota(), iota_dimension=1\n z = f32[] constant(-inf)\n"
+      " n = s32[] constant(-1)\n a = (f32[8], s32[8]) reduce(x, i, z, n), dimensions={1}, to_apply=last_largest\n"
+      " ROOT r = s32[8] get-tuple-element(a), index=1";
+  const std::vector<std::string> ties = {
+      "0={{1,3,3,0,3},{2,2,2,2,2},{0,1,0,1,0},{4,4,1,1,4},{1,2,3,3,2},{5,0,5,0,0},"
+      "{9,9,8,8,7},{6,6,6,6,0}}"};
   const std::string choice =
       "p = pred[] parameter(0)\n x = f32[64] parameter(1)\n"
       " ROOT r = f32[64] conditional(p, x, x), true_computation=half, false_computation=negative";
@@ -208,6 +228,8 @@ grow { s = (s32[], f32[64]) parameter(0)
       {"library:*:zero", dot},
       {"runtime:*:early", loop, {}, loops},
       {"runtime:*:branch", choice},
+      {"pass:dce#1:wrong_direction", argmax, ties},
+      {"kernel:*:wrong_direction", argmax, ties},
       {"pass:algsimp:multiply_by_zero",
        "x = f32[4] parameter(0)\n z = f32[] constant(0)\n zs = f32[4] broadcast(z), dimensions={}\n"
        " ROOT r = f32[4] multiply(x, zs)",

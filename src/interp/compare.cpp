@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 #include <numeric>
+#include <unordered_map>
 
 #include "base/check.h"
 #include "interp/compare_patterns.h"
@@ -27,6 +28,9 @@ struct Leaf {
   Literal expected;       // f64.
   Literal bound, likely;  // f64, or no bytes.
   Literal exact, open;    // Integers.
+  std::shared_ptr<const Choices> choices;
+  // By element, or empty: what its choice says of it.
+  std::vector<std::optional<ElementClass>> chosen;
   const std::vector<int64_t>* sampled = nullptr;
 };
 
@@ -100,8 +104,33 @@ class Judge {
   double Bound(int64_t i) const { return bound_ ? bound_[i] : 0; }
 
   Judgement operator()(int64_t i) const {
+    if (!leaf_.chosen.empty() && leaf_.chosen[i]) {
+      const bool wrong = *leaf_.chosen[i] == ElementClass::kViolation;
+      return {*leaf_.chosen[i], wrong ? std::numeric_limits<double>::infinity() : kNone};
+    }
     if (!IsFloat(leaf_.shape.type())) return Integer(i);
-    const double t = actual_[i], v = expected_[i], e = Bound(i);
+    return Float(i, expected_[i], Bound(i));
+  }
+
+  // Element i as if candidate number `c` of its choice were expected.
+  ElementClass Against(int64_t i, const ShadowValue& candidates, int64_t c) const {
+    if (!candidates.IsFloat()) {
+      if (candidates.HasOpen() && candidates.open.GetInt(c) != 0) return ElementClass::kUndetermined;
+      const int64_t width = ByteWidth(leaf_.shape.type());
+      const bool same = std::memcmp(leaf_.actual.raw() + i * width, candidates.exact.raw() + c * width, width) == 0;
+      return same ? ElementClass::kExact : ElementClass::kViolation;
+    }
+    const double value = shadow::Values(candidates.value)[c];
+    if (value == actual_[i]) return ElementClass::kExact;  // Of equals, which are 0 and -0 too.
+    const double* const bound = shadow::BoundsOrNull(candidates.bound);
+    return Float(i, value, bound ? bound[c] : 0).element_class;
+  }
+
+ private:
+  static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+  Judgement Float(int64_t i, double v, double e) const {
+    const double t = actual_[i];
     if (!std::isfinite(e)) return {ElementClass::kUndetermined, kNone};
     if (std::isnan(v)) return Is(std::isnan(t) && (!strict_nan_ || e != 0 || SameBits(i)));
     if (std::isinf(v)) return Is(t == v);
@@ -119,9 +148,6 @@ class Judge {
     if (likely_ != nullptr && distance > likely_[i]) return {ElementClass::kSuspicious, ratio};
     return {ElementClass::kWithin, ratio};
   }
-
- private:
-  static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
   static Judgement Is(bool right) {
     return {right ? ElementClass::kExact : ElementClass::kViolation,
@@ -307,6 +333,39 @@ TensorComparison CompareLeaf(const Leaf& leaf, const CompareOptions& options) {
   return tensor;
 }
 
+// Judges the elements that a reducer left of several. All places of one reduction must come from one candidate; an
+// element that none of those has which agree with the places before it is wrong.
+void JudgeChoices(std::vector<Leaf>& leaves) {
+  std::unordered_map<const void*, std::vector<uint8_t>> ruled_out;  // By choices, by candidate.
+  for (Leaf& leaf : leaves) {
+    if (leaf.choices == nullptr) continue;
+    const ShadowValue& candidates = leaf.choices->candidates;
+    const std::vector<int64_t>& first = leaf.choices->decisions->first;
+    std::vector<uint8_t>& out = ruled_out[&first];
+    out.resize(candidates.shape.NumElements());
+    leaf.chosen.resize(leaf.shape.NumElements());
+    const Judge judge(leaf, 0, false);
+    for (int64_t i = 0; i < leaf.shape.NumElements(); ++i) {
+      const int64_t decision = leaf.choices->DecisionOf(i);
+      if (decision < 0 || first[decision] == first[decision + 1]) continue;
+      std::vector<int64_t> others;
+      bool found = false, undetermined = false;
+      for (int64_t c = first[decision]; c < first[decision + 1]; ++c) {
+        if (out[c] != 0) continue;
+        const ElementClass against = judge.Against(i, candidates, c);
+        if (against == ElementClass::kViolation) others.push_back(c);
+        found = found || against != ElementClass::kViolation;
+        undetermined = undetermined || against == ElementClass::kUndetermined;
+      }
+      leaf.chosen[i] = !found         ? ElementClass::kViolation
+                       : undetermined ? ElementClass::kUndetermined
+                                      : ElementClass::kWithin;
+      if (!found) continue;
+      for (const int64_t c : others) out[c] = 1;
+    }
+  }
+}
+
 void Collect(const ShadowValue& expected, const Literal& actual, ShapeIndex index, std::vector<Leaf>& leaves) {
   if (expected.shape.IsTuple()) {
     for (size_t i = 0; i < expected.elements.size(); ++i) {
@@ -322,6 +381,7 @@ void Collect(const ShadowValue& expected, const Literal& actual, ShapeIndex inde
   leaf.likely = expected.likely;
   leaf.open = expected.open;
   leaf.exact = expected.exact;
+  leaf.choices = expected.choices;
   leaf.expected = expected.IsFloat() ? expected.value : WidenAny(expected.exact);
   leaves.push_back(std::move(leaf));
 }
@@ -407,6 +467,7 @@ Comparison CompareWithBounds(const ShadowValue& expected, const Literal& actual,
   std::vector<Leaf> leaves;
   Collect(expected, actual, {}, leaves);
   for (size_t i = 0; i < leaves.size() && i < sampled.size(); ++i) leaves[i].sampled = &sampled[i];
+  JudgeChoices(leaves);
   return CompareLeaves(leaves, options);
 }
 

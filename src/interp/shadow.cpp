@@ -357,6 +357,24 @@ bool IsMovement(const Instruction& inst) {
   }
 }
 
+namespace {
+
+// The elements of the one operand that has choices keep theirs where they go.
+Result<std::shared_ptr<const Choices>> MovedChoices(const Instruction& inst, Operands operands) {
+  const auto data = operands.first(DataOperands(inst));
+  const auto has_choices = [](const ShadowValue* operand) { return operand->choices != nullptr; };
+  if (std::ranges::count_if(data, has_choices) != 1) return nullptr;
+  const int64_t number = std::ranges::find_if(data, has_choices) - data.begin();
+  Choices moved = *operands[number]->choices;
+  const Literal source = TRY(SourceOf(inst, number, operands));
+  std::vector<int64_t> of;
+  for (const int64_t from : source.data<int64_t>()) of.push_back(from < 0 ? -1 : moved.DecisionOf(from));
+  moved.of = std::move(of);
+  return std::make_shared<const Choices>(std::move(moved));
+}
+
+}  // namespace
+
 Result<ShadowValue> Move(Context& context, const Instruction& inst, Operands operands) {
   const int64_t data = DataOperands(inst);
   for (int64_t i = data; i < inst.operand_count(); ++i) {
@@ -367,6 +385,7 @@ Result<ShadowValue> Move(Context& context, const Instruction& inst, Operands ope
   }
   ShadowValue result;
   result.shape = inst.shape();
+  result.choices = TRY(MovedChoices(inst, operands));
   const auto any = [&](auto&& has) {
     return std::ranges::any_of(operands.first(data), [&](const ShadowValue* operand) { return has(*operand); });
   };
@@ -509,7 +528,7 @@ Result<ShadowValue> BitsOf(Context& context, const Instruction& inst, Operands o
   return ThroughInterpreter(context, inst, args);
 }
 
-Result<ShadowValue> RunInstruction(Context& context, const Instruction& inst, Operands operands, const Mask& wanted) {
+Result<ShadowValue> ByRule(Context& context, const Instruction& inst, Operands operands, const Mask& wanted) {
   switch (inst.opcode()) {
     case Opcode::kConstant: {
       ShadowValue value = ToShadow(inst.literal());
@@ -577,6 +596,18 @@ Result<ShadowValue> RunInstruction(Context& context, const Instruction& inst, Op
   if (integers) return ThroughInterpreter(context, inst, operands);
   FAIL(UnsupportedAt(inst, "U041", Str("no error bounds for '", inst.opcode(), "' on ", inst.shape())));
 }
+
+}  // namespace
+
+Result<ShadowValue> RunInstruction(Context& context, const Instruction& inst, Operands operands, const Mask& wanted) {
+  ShadowValue result = TRY(ByRule(context, inst, operands, wanted));
+  const bool copies = inst.Is(Opcode::kCopy) && inst.shape().type() == operands[0]->shape.type();
+  if (!inst.Is(kElementwise) || copies) return result;
+  result.choices = operands.size() == 1 ? TRY(ChoicesOfUnary(context, inst, *operands[0])) : nullptr;
+  return result;
+}
+
+namespace {
 
 Result<ShadowValue> RunInOrder(Context& context, const Instruction& root, Operands args) {
   const std::vector<const Instruction*> order = NeededOrder(context, root);
@@ -791,6 +822,11 @@ const Mask& Context::WantedOf(const Instruction& inst) const {
 // The results of a kernel are rounded to their declared types, also where what they come from was held wider.
 void RoundToDeclared(ShadowValue& value, bool ftz) {
   for (ShadowValue& element : value.elements) RoundToDeclared(element, ftz);
+  if (value.choices) {
+    Choices rounded = *value.choices;
+    RoundToDeclared(rounded.candidates, ftz);
+    value.choices = std::make_shared<const Choices>(std::move(rounded));
+  }
   if (!value.shape.IsArray() || !value.IsFloat() || BitWidth(value.held) <= BitWidth(value.shape.type())) return;
   const Rounding rounding = RoundingTo(value.shape.type(), ftz);
   if (!value.HasBound()) return;  // Exact values of the declared type: arguments and constants.
@@ -858,6 +894,7 @@ ShadowValue Splat(const ShadowValue& element, const Shape& shape) {
 ShadowValue DropBounds(ShadowValue value) {
   for (ShadowValue& element : value.elements) element = DropBounds(std::move(element));
   value.bound = value.likely = Literal();
+  value.choices = nullptr;
   return value;
 }
 

@@ -10,6 +10,7 @@
 #define HLO_INTERP_SHADOW_H_
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -22,6 +23,7 @@ namespace hlo {
 
 class Computation;
 class Instruction;
+struct Choices;
 
 // The value of a shape with bounds. Copies share their elements, as literals do.
 struct ShadowValue {
@@ -42,12 +44,31 @@ struct ShadowValue {
   Literal exact;
   Literal open;
 
+  // Where a reducer left one of several elements, which ones; null: nothing is known beyond the bounds.
+  std::shared_ptr<const Choices> choices;
+
   std::vector<ShadowValue> elements;  // Of a tuple.
 
   bool IsFloat() const { return hlo::IsFloat(shape.type()); }
   bool HasBound() const { return bound.byte_size() != 0; }
   bool HasLikely() const { return likely.byte_size() != 0; }
   bool HasOpen() const { return open.byte_size() != 0; }
+};
+
+// Candidates of decision d: [first[d], first[d + 1]); none: there is nothing to decide.
+struct Decisions {
+  std::vector<int64_t> first;
+  std::vector<uint8_t> by_order;  // None of its candidates has a bound: the order of combining decides.
+};
+
+// An element with a decision has the value of one of its candidates. Values that share decisions, which are the places
+// of one reduction, have it from the same one: the index that an argmax gives is that of the value it gives.
+struct Choices {
+  std::shared_ptr<const Decisions> decisions;
+  std::vector<int64_t> of;  // By element: its decision, or -1; empty: each its own.
+  ShadowValue candidates;   // Rank 1.
+
+  int64_t DecisionOf(int64_t element) const { return of.empty() ? element : of[element]; }
 };
 
 struct ShadowOptions {

@@ -91,6 +91,18 @@ using Operands = std::span<const ShadowValue* const>;
 bool IsElementwiseRule(const Instruction& inst);
 Result<ShadowValue> Elementwise(Context& context, const Instruction& inst, Operands operands);
 
+// Of reducers that leave one of their sides as a whole: the value of the best elements, and where there are several,
+// all of them as choices. Empty: of another reducer, or more of them than are worth following.
+Result<std::optional<ShadowValue>> ReduceByPicking(Context& context, const Instruction& inst, Operands operands);
+// Does a reducer leave, in each place of its result, what one of its sides has there?
+bool PicksASide(const Computation& body);
+// Leaves open what `candidate` has otherwise: its element i stands against element to[i] of `result`.
+void OpenTo(const ShadowValue& candidate, std::span<const int64_t> to, ShadowValue& result);
+// The reduced dimensions moved to the end.
+Result<ShadowValue> ReducedLast(Context& context, const ShadowValue& x, const std::vector<int64_t>& dimensions);
+// Of an elementwise operation of one operand.
+Result<std::shared_ptr<const Choices>> ChoicesOfUnary(Context& context, const Instruction& inst, const ShadowValue& x);
+
 Result<ShadowValue> Reduce(Context& context, const Instruction& inst, Operands operands);
 Result<ShadowValue> ReduceWindow(Context& context, const Instruction& inst, Operands operands);
 Result<ShadowValue> SelectAndScatter(Context& context, const Instruction& inst, Operands operands);
@@ -123,6 +135,8 @@ class Lifted {
   std::unordered_map<const Instruction*, const Instruction*> lifted_from_;
 };
 
+// One instruction, from its operands; `wanted` as above.
+Result<ShadowValue> RunInstruction(Context& context, const Instruction& inst, Operands operands, const Mask& wanted);
 // The value of an instruction, from the arguments of its computation; and of a computation.
 Result<ShadowValue> RunTo(Context& context, const Instruction& root, Operands args);
 Result<ShadowValue> Run(Context& context, const Computation& computation, Operands args);

@@ -284,7 +284,8 @@ bool GroupsSideBySide(const Shape& shape, const std::vector<int64_t>& dimensions
   return true;
 }
 
-// The reduced dimensions moved to the end.
+}  // namespace
+
 Result<ShadowValue> ReducedLast(Context& context, const ShadowValue& x, const std::vector<int64_t>& dimensions) {
   std::vector<int64_t> order, dims;
   for (const bool reduced : {false, true}) {
@@ -302,6 +303,8 @@ Result<ShadowValue> ReducedLast(Context& context, const ShadowValue& x, const st
   const ShadowValue* operands[] = {&x};
   return Move(context, transpose, operands);
 }
+
+namespace {
 
 ShadowValue Fold(const Context& context, const Instruction& inst, const ShadowValue& x, const ShadowValue& init,
                  Combiner combiner, const Grouping& g) {
@@ -414,6 +417,7 @@ ShadowValue SliceAt(const ShadowValue& x, const Shape& shape, const Grouping& g,
 // Anything between the two.
 ShadowValue Hull(const ShadowValue& a, const ShadowValue& b) {
   ShadowValue hull = a;
+  hull.choices = nullptr;
   if (a.shape.IsTuple()) {
     for (size_t i = 0; i < a.elements.size(); ++i) hull.elements[i] = Hull(a.elements[i], b.elements[i]);
     return hull;
@@ -531,61 +535,9 @@ Result<ShadowValue> ReduceByBody(Context& context, const Instruction& inst, cons
   return tuple;
 }
 
-// Does a reducer leave, in each place of its result, what one of its sides has there? `inst` is that place's value.
-bool PicksASide(const Instruction& inst, int64_t place, int64_t arity) {
-  switch (inst.opcode()) {
-    case Opcode::kParameter: return inst.parameter_number() % arity == place;
-    case Opcode::kMaximum:
-    case Opcode::kMinimum:
-    case Opcode::kSelect: {
-      for (int64_t i = inst.Is(Opcode::kSelect) ? 1 : 0; i < inst.operand_count(); ++i) {
-        if (!PicksASide(inst.operand(i), place, arity)) return false;
-      }
-      return true;
-    }
-    default: return false;
-  }
-}
-
-bool PicksASide(const Computation& body) {
-  const Instruction& root = body.root();
-  const int64_t arity = static_cast<int64_t>(body.parameters().size()) / 2;
-  if (!root.Is(Opcode::kTuple)) return arity == 1 && PicksASide(root, 0, arity);
-  for (int64_t place = 0; place < root.operand_count(); ++place) {
-    if (!PicksASide(root.operand(place), place, arity)) return false;
-  }
-  return true;
-}
-
-// Leaves open what `candidate` has otherwise: its element i stands against element to[i] of `result`.
-void OpenTo(const ShadowValue& candidate, std::span<const int64_t> to, ShadowValue& result) {
-  if (!result.IsFloat()) {
-    const int64_t width = ByteWidth(result.shape.type());
-    for (size_t i = 0; i < to.size(); ++i) {
-      const bool same = std::memcmp(candidate.exact.raw() + i * width, result.exact.raw() + to[i] * width, width) == 0;
-      if (same && !(candidate.HasOpen() && candidate.open.GetInt(i) != 0)) continue;
-      if (!result.HasOpen()) result.open = Literal(result.shape.WithType(PrimitiveType::kPred));
-      result.open.SetInt(to[i], 1);
-    }
-    return;
-  }
-  const Source from(candidate);
-  for (size_t i = 0; i < to.size(); ++i) {
-    const double value = Values(result.value)[to[i]], other = from.value[i];
-    const bool same = value == other || (std::isnan(value) && std::isnan(other));
-    double bound = same ? from.Bound(i) : std::fabs(other - value) + from.Bound(i);  // NaN: undetermined.
-    if (same && std::signbit(value) != std::signbit(other) && value == 0) bound = std::max(bound, kTiny);
-    if (bound == 0) continue;
-    if (!result.HasBound()) result.bound = Zeros(result.shape);
-    result.likely = Literal();
-    double& widest = result.bound.mutable_data<double>()[to[i]];
-    widest = Larger(std::isinf(bound) ? kUndetermined : bound * kUp, widest);
-  }
-}
-
-// A reducer that picks the better of its sides leaves one that no other is better than. There are several where it does
-// not tell equals apart, or NaNs, and then it is the order that decides: what is left in row-major order, or anything
-// that stays in its place when the two meet, on either side.
+// Of what ReduceByPicking does not follow. A reducer that picks the better of its sides leaves one that no other is
+// better than. There are several where it does not tell equals apart, or NaNs, and then it is the order that decides:
+// what is left in row-major order, or anything that stays in its place when the two meet, on either side.
 Status OpenTies(Context& context, const Instruction& inst, Operands operands, ShadowValue& result) {
   const ReduceAttrs& attrs = inst.attrs<ReduceAttrs>();
   const size_t arity = operands.size() / 2;
@@ -744,6 +696,7 @@ Result<ShadowValue> Reduce(Context& context, const Instruction& inst, Operands o
     grouping = {outputs, outputs == 0 ? 0 : moved.shape.NumElements() / outputs, 1};
     return Fold(context, inst, moved, *operands[1], combiner, grouping);
   }
+  if (auto picked = TRY(ReduceByPicking(context, inst, operands))) return std::move(*picked);
   const bool exact = NeverRounds(*attrs.to_apply) && AllExact(operands);
   ShadowValue result = exact ? TRY(ThroughInterpreter(context, inst, operands))
                              : TRY(ReduceByBody(context, inst, *attrs.to_apply, operands, attrs.dimensions));
@@ -923,6 +876,7 @@ ShadowValue Overwrite(const Instruction& inst, const ShadowValue& x, const Shado
   ShadowValue result = x;
   result.shape = inst.shape();
   result.likely = Literal();
+  result.choices = nullptr;
   if (bounded && !x.HasBound()) result.bound = Zeros(x.shape);
   double* value = result.value.mutable_data<double>().data();
   double* bound = bounded ? result.bound.mutable_data<double>().data() : nullptr;

@@ -28,6 +28,13 @@ uint64_t ConstantKey(const Literal& literal) {
   return literal.Hash();
 }
 
+// Does the order of combining alone decide element i? Then the value is one that the module may give, and as such wrong
+// where the other module gives another.
+bool IsOrdered(const ShadowValue& value, size_t i) {
+  const int64_t decision = value.choices ? value.choices->DecisionOf(static_cast<int64_t>(i)) : -1;
+  return decision >= 0 && value.choices->decisions->by_order[decision] != 0;
+}
+
 // `expected` with the bounds of both sides, as f64, so that the comparison is not done in the declared type.
 ShadowValue Joined(const ShadowValue& expected, const ShadowValue& actual) {
   ShadowValue joined = expected;
@@ -40,11 +47,12 @@ ShadowValue Joined(const ShadowValue& expected, const ShadowValue& actual) {
     return joined;
   }
   joined.likely = Literal();
+  joined.choices = nullptr;  // Of what passes changed, the bounds alone are compared.
   if (!expected.IsFloat()) {
     if (!actual.HasOpen()) return joined;
     if (!joined.HasOpen()) joined.open = Literal(expected.shape.WithType(PrimitiveType::kPred));
     auto open = joined.open.mutable_data<uint8_t>();
-    for (size_t i = 0; i < open.size(); ++i) open[i] |= actual.open.data<uint8_t>()[i];
+    for (size_t i = 0; i < open.size(); ++i) open[i] |= IsOrdered(actual, i) ? 0 : actual.open.data<uint8_t>()[i];
     return joined;
   }
   joined.shape = expected.shape.WithType(PrimitiveType::kF64);
@@ -57,7 +65,7 @@ ShadowValue Joined(const ShadowValue& expected, const ShadowValue& actual) {
   if (!joined.HasBound()) joined.bound = shadow::Zeros(joined.shape);
   auto bound = joined.bound.mutable_data<double>();
   if (actual.HasBound()) {
-    for (size_t i = 0; i < bound.size(); ++i) bound[i] += actual.bound.data<double>()[i];
+    for (size_t i = 0; i < bound.size(); ++i) bound[i] += IsOrdered(actual, i) ? 0 : actual.bound.data<double>()[i];
   }
   for (double& e : bound) e = e * shadow::kUp + std::numeric_limits<double>::denorm_min();
   return joined;
