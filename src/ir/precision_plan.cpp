@@ -10,7 +10,9 @@ PrimitiveType ComputeType(PrimitiveType type) {
   return IsFloat(type) && BitWidth(type) < 32 ? PrimitiveType::kF32 : type;
 }
 
-// Source: spec/testing.md 5.3, the f32 column.
+// Source: spec/testing.md 5.3, the f32 column. Of tanh, erf and logistic the worst that our kernels do over all f32
+// (1.42, 1.03 and 2.41, tests/kernel_math_test.cpp), and half an ulp on top, rounded up to halves: only kernels are
+// judged by it, never what XLA made.
 double UlpsOfF32(Opcode opcode) {
   switch (opcode) {
     case Opcode::kAdd:
@@ -31,18 +33,18 @@ double UlpsOfF32(Opcode opcode) {
     case Opcode::kSin:
     case Opcode::kCos:
     case Opcode::kAsin:
-    case Opcode::kAcos: return 2;
+    case Opcode::kAcos:
+    case Opcode::kTanh:
+    case Opcode::kErf: return 2;
     case Opcode::kAsinh: return 2.5;
-    case Opcode::kTanh: return 5.5;
+    case Opcode::kLogistic:
     case Opcode::kAtan2:
     case Opcode::kSinh:
     case Opcode::kCosh:
     case Opcode::kAcosh: return 3;
     case Opcode::kTan:
     case Opcode::kAtanh:
-    case Opcode::kLogistic:
     case Opcode::kPower: return 4;
-    case Opcode::kErf: return 6.5;
     default: return 0;
   }
 }
