@@ -8,6 +8,7 @@
 #include <random>
 
 #include "interp/compare.h"
+#include "interp/interpreter.h"
 #include "interp/shadow.h"
 #include "ir/module.h"
 
@@ -829,6 +830,89 @@ TEST(Shadow, EqualsThatAReducerDoesNotTellApart) {
   EXPECT_EQ(compare(-4, -4).bad(), 0);
   EXPECT_EQ(compare(4, -4).bad(), 0);
   EXPECT_EQ(compare(4, 4).bad(), 1);
+}
+
+// What needs no rounding has no bound: a comparison behind it is decided.
+TEST(Shadow, ArithmeticThatRoundsNothingIsExact) {
+  struct Case {
+    Opcode opcode;
+    double a, b;
+    bool exact;
+  };
+  for (const auto& [opcode, a, b, exact] : {Case{Opcode::kAdd, 3, 0.25, true},
+                                            {Opcode::kAdd, 0x1p24, 1, false},
+                                            {Opcode::kAdd, 1, 0x1p-60, false},
+                                            {Opcode::kAdd, 0.0, -0.0, true},
+                                            {Opcode::kSubtract, 0x1p24, 1, true},
+                                            {Opcode::kSubtract, 0x1p-149, 0x1p-148, true},
+                                            {Opcode::kMultiply, 0x1.8p-140, 0.125, true},
+                                            {Opcode::kMultiply, 0x1.8p-148, 0.125, false},
+                                            {Opcode::kMultiply, 4097, 4097, false},
+                                            {Opcode::kMultiply, 0, -5, true},
+                                            {Opcode::kDivide, 3, 4, true},
+                                            {Opcode::kDivide, 1, 3, false},
+                                            {Opcode::kDivide, -0.0, 3, true}}) {
+    Program p;
+    Instruction &x = p.Parameter(kF32, {1}), &y = p.Parameter(kF32, {1});
+    Instruction& z = p.Op(opcode, {&x, &y});
+    const auto x0 = static_cast<float>(a), y0 = static_cast<float>(b);
+    const float result = opcode == Opcode::kAdd        ? x0 + y0
+                         : opcode == Opcode::kSubtract ? x0 - y0
+                         : opcode == Opcode::kMultiply ? x0 * y0
+                                                       : x0 / y0;
+    const auto judge = [&](float actual) {
+      return p.Local(z, {Floats({1}, [&](int64_t) { return x0; }), Floats({1}, [&](int64_t) { return y0; })},
+                     Floats({1}, [&](int64_t) { return actual; }));
+    };
+    EXPECT_EQ(judge(result).bad(), 0) << ToString(opcode) << " " << a << ", " << b;
+    const Comparison wrong = judge(std::nextafter(result, INFINITY));
+    EXPECT_EQ(wrong.bad() == 1 && wrong.outputs[0].worst[0].bound == 0, exact)
+        << ToString(opcode) << " " << a << ", " << b;
+  }
+}
+
+TEST(Shadow, TheImaginaryPartOfARealNumberIsZero) {
+  Program p;
+  Instruction& x = p.Parameter(kF32, {2});
+  Instruction& y = p.Op(Opcode::kImag, {&x});
+  EXPECT_EQ(p.Local(y, {Random({2}, 1)}, Literal(y.shape())).Count(ElementClass::kExact), 2);
+  EXPECT_EQ(p.Local(y, {Random({2}, 1)}, Random({2}, 1)).bad(), 2);
+}
+
+// Against what the interpreter makes of it in f64, and against that with a mistake in it.
+TEST(Shadow, BatchNormsHaveTheBoundsOfTheirFormulas) {
+  const std::vector<int64_t> dims{4, 3, 5};
+  const Literal x = Random(dims, 1), dy = Random(dims, 2), scale = Random({3}, 3), offset = Random({3}, 4),
+                mean = Random({3}, 5), variance = Random({3}, 6, 0.5f, 2);
+  const Shape wide(kF32, dims), feature(kF32, {3});
+  struct Case {
+    Opcode opcode;
+    std::vector<Literal> operands;
+    Shape shape;
+  };
+  for (const auto& [opcode, operands, shape] :
+       {Case{Opcode::kBatchNormTraining, {x, scale, offset}, Shape::Tuple({wide, feature, feature})},
+        {Opcode::kBatchNormInference, {x, scale, offset, mean, variance}, wide},
+        {Opcode::kBatchNormGrad, {x, scale, mean, variance, dy}, Shape::Tuple({wide, feature, feature})}}) {
+    Program p;
+    std::vector<Instruction*> parameters;
+    for (const Literal& operand : operands) parameters.push_back(&p.Parameter(kF32, operand.shape().dims()));
+    Instruction& norm = p.entry.Add(opcode, shape, parameters, BatchNormAttrs{.epsilon = 0.001, .feature_index = 1});
+    p.entry.SetRoot(norm);
+    const auto value = Evaluate(norm, operands);
+    ASSERT_TRUE(value.has_value());
+    const Comparison right = p.Local(norm, operands, *value);
+    EXPECT_EQ(right.verdict, Verdict::kMatch) << ToString(opcode) << " " << right.reason;
+    EXPECT_EQ(right.Count(ElementClass::kVacuous) + right.Count(ElementClass::kUndetermined), 0) << ToString(opcode);
+    for (size_t k = 0; k < right.outputs.size(); ++k) {
+      Literal wrong = *value;
+      Literal& part = shape.IsTuple() ? wrong.mutable_elements()[k] : wrong;
+      part.SetDouble(2, part.GetDouble(2) + 1e-4);
+      const Comparison comparison = p.Local(norm, operands, wrong);
+      EXPECT_EQ(comparison.bad(), 1) << ToString(opcode) << " " << k;
+      EXPECT_EQ(comparison.outputs[k].bad(), 1);
+    }
+  }
 }
 
 // A NaN that is only moved has its bits; one that is computed, any.

@@ -117,7 +117,10 @@ void CheckKernels(const std::string& path, const std::string& oracle, const RunO
   if (!report) return AddError(report.error(), oracle, outcome);
   if (report->exit == ExitCode::kOk) return;
   if (report->exit == ExitCode::kInconclusive) {
-    outcome->inconclusive.push_back(Str(oracle, ": ", report->verdict));
+    // What the passes could not be judged for stands before the counts.
+    const bool passes = report->widened_verdict == Verdict::kInconclusive;
+    const std::string& why = passes ? report->widened : report->verdict;
+    outcome->inconclusive.push_back(Str(oracle, passes ? ": passes: " : ": ", why.substr(0, why.find("  "))));
     return;
   }
   std::string what = report->verdict;

@@ -332,6 +332,9 @@ std::optional<KnownValues::Known> KnownValues::ByIdentity(const Instruction& ins
       if (!twice) return std::nullopt;
       return all(direction == ComparisonDirection::kEq ? 1 : 0);
     }
+    case Opcode::kImag:
+      if (!IsFloat(inst.operand(0).shape().type())) return std::nullopt;
+      return Known{Literal(Shape(inst.shape().type(), {})), Literal(), true, false, {}};
     case Opcode::kPower:
       if (!IsFloat(inst.shape().type()) || !is(1, 0)) return std::nullopt;
       return Known{Literal::Scalar(inst.shape().type(), 1.0), Literal(), true, false, {}};

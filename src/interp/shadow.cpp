@@ -204,6 +204,7 @@ Finish Context::FinishOf(const Instruction& inst, double ulps) const {
   finish.compute = RoundingTo(compute, ftz());
   finish.compute.relative *= 2 * ulps;
   finish.compute.least *= 2 * ulps;
+  finish.nearest = ulps == 0.5;
   if (held != compute) finish.target = RoundingTo(held, ftz());
   finish.overflow = RoundingTo(held, ftz()).overflow;
   finish.is_output = IsOutput(inst);
@@ -559,6 +560,9 @@ Result<ShadowValue> ByRule(Context& context, const Instruction& inst, Operands o
     }
     case Opcode::kWhile: return RunWhile(context, inst, *operands[0]);
     case Opcode::kConditional: return RunConditional(context, inst, operands);
+    case Opcode::kBatchNormTraining:
+    case Opcode::kBatchNormInference:
+    case Opcode::kBatchNormGrad: return BatchNorm(context, inst, operands);
     case Opcode::kReduce: return Reduce(context, inst, operands);
     case Opcode::kReduceWindow: return ReduceWindow(context, inst, operands);
     case Opcode::kSelectAndScatter: return SelectAndScatter(context, inst, operands);
@@ -688,16 +692,22 @@ Lifted::Lifted(const Computation& computation, const std::vector<int64_t>& dims)
 }
 
 Result<ShadowValue> Lifted::operator()(Context& context, Operands args) const {
-  if (!context.options.given) return Run(context, module_->entry(), args);
   // What is given for an instruction of the body is so at every index.
-  ShadowOptions options = context.options;
-  options.given = [&](const Instruction& inst) -> std::optional<ShadowValue> {
+  const auto given = [&](const Instruction& inst) -> std::optional<ShadowValue> {
     const auto from = lifted_from_.find(&inst);
     if (from == lifted_from_.end() || !inst.shape().IsArray()) return std::nullopt;
     const auto scalar = context.options.given(*from->second);
     return scalar ? std::optional(Splat(*scalar, inst.shape())) : std::nullopt;
   };
-  Context lifted{.options = options, .top = context.top, .wanted = context.wanted, .heuristic = context.heuristic};
+  ShadowOptions options = context.options;
+  if (options.given) options.given = given;
+  // The plan knows instructions by number, and these have others; without its promises more is permitted.
+  if (!context.ftz()) options.plan = nullptr;
+  Context lifted = {.options = options,
+                    .top = context.top,
+                    .wanted = context.wanted,
+                    .heuristic = context.heuristic,
+                    .depth = context.depth};
   auto value = Run(lifted, module_->entry(), args);
   context.heuristic = lifted.heuristic;
   return value;

@@ -96,6 +96,33 @@ Pair CarefulArithmetic(Opcode opcode, Pair a, Pair b, double value, double befor
   return {0, kUndetermined};
 }
 
+// Has a type that is rounded to like this the number x, below its overflow?
+bool Holds(const Rounding& rounding, double x) {
+  if (rounding.relative == 0) return true;
+  const double steps = x / (2 * HalfStep(rounding, std::fabs(x)));
+  return steps == std::nearbyint(steps);
+}
+
+// Is `value`, which f64 makes of two exact numbers, the exact result, and one that the types have? Then nothing is
+// rounded, by whatever type it passes, in an fma or without.
+bool IsExactResult(Opcode opcode, double a, double b, double value, const Finish& finish) {
+  if (!Holds(finish.compute, value) || !Holds(finish.target, value)) return false;
+  switch (opcode) {
+    case Opcode::kSubtract: b = -b; [[fallthrough]];
+    case Opcode::kAdd: {  // Knuth's error of a sum.
+      const double part = value - a;
+      return (a - (value - part)) + (b - part) == 0;
+    }
+    case Opcode::kMultiply:
+      if (a == 0 || b == 0) return true;
+      return std::fabs(value) > 0x1p-900 && std::fma(a, b, -value) == 0;
+    case Opcode::kDivide:
+      if (a == 0) return b != 0;
+      return std::fabs(value) > 0x1p-900 && std::fabs(a) > 0x1p-900 && std::fma(value, b, -a) == 0;
+    default: return false;
+  }
+}
+
 template <class Rule>
 BlockRule Arithmetic(Opcode opcode, const Finish& finish) {
   return [opcode, finish](const Lane* in, double* value, double* bound, int64_t count) {
@@ -108,6 +135,11 @@ BlockRule Arithmetic(Opcode opcode, const Finish& finish) {
       value[i] = v;
       bound[i] = e;
       fine += std::fabs(v) + e < f.overflow ? 1 : 0;
+    }
+    for (int64_t i = 0; f.nearest && i < count; ++i) {
+      if (ea[i] == 0 && eb[i] == 0 && std::fabs(value[i]) < f.overflow &&
+          IsExactResult(opcode, a[i], b[i], value[i], f))
+        bound[i] = 0;
     }
     if (fine == count) return;
     for (int64_t i = 0; i < count; ++i) {
@@ -420,7 +452,8 @@ ShadowValue Apply(const BlockRule& rule, const Instruction& inst, Operands opera
 
 // Drops a bound that is 0 everywhere: exactness spreads through maxima and clamps.
 void DropZeroBound(ShadowValue& value) {
-  if (std::ranges::all_of(value.bound.data<double>(), [](double e) { return e == 0; })) value.bound = Literal();
+  if (std::ranges::all_of(value.bound.data<double>(), [](double e) { return e == 0; }))
+    value.bound = value.likely = Literal();
 }
 
 PrimitiveType WidestHeld(Operands operands) {
@@ -745,6 +778,7 @@ bool IsElementwiseRule(const Instruction& inst) {
     case Opcode::kNegate:
     case Opcode::kAbs:
     case Opcode::kReal:
+    case Opcode::kImag:
     case Opcode::kReducePrecision: return is_float(inst.shape());
     default: return is_float(inst.shape()) && RuleOf(inst.opcode(), inst.operand_count(), {}) != nullptr;
   }
@@ -760,6 +794,7 @@ Result<ShadowValue> Elementwise(Context& context, const Instruction& inst, Opera
     case Opcode::kNegate:
     case Opcode::kAbs: return NegateOrAbs(inst, *operands[0]);
     case Opcode::kReal: return *operands[0];
+    case Opcode::kImag: return ToShadow(Literal(inst.shape()));
     case Opcode::kReducePrecision: return ReducePrecision(context, inst, operands);
     case Opcode::kConvert:
     case Opcode::kCopy:
@@ -773,6 +808,14 @@ Result<ShadowValue> Elementwise(Context& context, const Instruction& inst, Opera
   if (plan != nullptr && plan->ulps && !context.options.widened) ulps = *plan->ulps;
   const BlockRule rule = RuleOf(inst.opcode(), inst.operand_count(), context.FinishOf(inst, ulps));
   switch (inst.opcode()) {
+    case Opcode::kAdd:
+    case Opcode::kSubtract:
+    case Opcode::kMultiply:
+    case Opcode::kDivide: {
+      ShadowValue result = Apply(rule, inst, operands, context.Held(inst));
+      DropZeroBound(result);
+      return result;
+    }
     case Opcode::kMaximum:
     case Opcode::kMinimum:
     case Opcode::kClamp:

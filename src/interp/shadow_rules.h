@@ -44,6 +44,7 @@ struct Finish {
   Rounding target;
   PrimitiveType held = PrimitiveType::kF64;
   double overflow = std::numeric_limits<double>::infinity();
+  bool nearest = false;        // The exact result, rounded once: what needs no rounding has none.
   bool is_output = false;      // Of the kernel: overflow is the comparator's to judge.
   bool may_stay_wide = false;  // An overflow need not show: fused into an fma, or held wider.
 };
@@ -103,6 +104,8 @@ Result<ShadowValue> ReducedLast(Context& context, const ShadowValue& x, const st
 // Of an elementwise operation of one operand.
 Result<std::shared_ptr<const Choices>> ChoicesOfUnary(Context& context, const Instruction& inst, const ShadowValue& x);
 
+// By the formulas of spec/ops.md 6.
+Result<ShadowValue> BatchNorm(Context& context, const Instruction& inst, Operands operands);
 Result<ShadowValue> Reduce(Context& context, const Instruction& inst, Operands operands);
 Result<ShadowValue> ReduceWindow(Context& context, const Instruction& inst, Operands operands);
 Result<ShadowValue> SelectAndScatter(Context& context, const Instruction& inst, Operands operands);

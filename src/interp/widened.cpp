@@ -130,7 +130,8 @@ class Comparer {
     TRY(ComparePair(input_.entry(), optimized_.entry(), values, ""));
     if (!result_.finding && result_.elements > 0 && result_.undetermined * 100 > result_.elements) {
       result_.verdict = Verdict::kInconclusive;
-      result_.reason = Str(result_.undetermined, " of ", result_.elements, " elements undetermined");
+      result_.reason = Str(result_.undetermined, " of ", result_.elements, " elements undetermined, first of ",
+                           first_undetermined_->opcode(), " '", first_undetermined_->name(), "'");
     }
     // What passes made of a value that was not compared is not known.
     if (!result_.finding && !result_.notes.empty()) {
@@ -284,6 +285,7 @@ class Comparer {
     ++result_.instructions;
     result_.elements += comparison.elements();
     result_.undetermined += comparison.Count(ElementClass::kUndetermined);
+    if (first_undetermined_ == nullptr && result_.undetermined > 0) first_undetermined_ = &inst;
     if (comparison.bad() > 0) {
       result_.verdict = Verdict::kMismatch;
       result_.reason = "a pass changed the meaning";
@@ -365,6 +367,7 @@ class Comparer {
   std::optional<KnownValues> known_before_, known_after_;
   std::unordered_map<const Instruction*, size_t> positions_;
   const Computation* positions_of_ = nullptr;
+  const Instruction* first_undetermined_ = nullptr;
   WidenedResult result_;
 };
 
