@@ -55,7 +55,7 @@ class Formula {
     Context alone{.options = options};
     return Run(alone, entry_, args);
   }
-  Instruction& Results(std::vector<Instruction*> results) { return entry_.AddTuple(std::move(results)); }
+  Instruction& Results(const std::vector<Instruction*>& results) { return entry_.AddTuple(results); }
 
  private:
   Instruction& Parameter(const Shape& shape) { return entry_.AddParameter(entry_.parameters().size(), shape); }

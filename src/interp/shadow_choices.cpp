@@ -156,10 +156,10 @@ Result<bool> LeavesASide(const Computation& body) {
 }
 
 // Elements `at` of x, with these dims; -1: the only element of `other`.
-ShadowValue Take(const ShadowValue& x, std::span<const int64_t> at, std::vector<int64_t> dims,
+ShadowValue Take(const ShadowValue& x, std::span<const int64_t> at, const std::vector<int64_t>& dims,
                  const ShadowValue* other = nullptr) {
   ShadowValue taken;
-  taken.shape = Shape(x.shape.type(), std::move(dims));
+  taken.shape = Shape(x.shape.type(), dims);
   taken.held = x.held;
   for (Literal ShadowValue::* part :
        {&ShadowValue::value, &ShadowValue::bound, &ShadowValue::exact, &ShadowValue::open}) {
