@@ -93,7 +93,8 @@ Result<ExitCode> CheckCommand(Args args) {
   bool quiet = false;
   bool bench = false;
   FlagSet flags("hlo-check", "[flags] FILE|DIRECTORY|@LIST...",
-                "Parse and verify: one line a file, `ok` or its diagnostics. Exit 0, or 3 when one was rejected.",
+                "Parse and verify: one line a file, `ok` or its diagnostics; of a directory, all below it. "
+                "Exit 0, or 3 when one was rejected.",
                 {"hlo check model.hlo", "hlo check --verify=off --json dumps/"});
   AddLoadFlags(flags, &load);
   AddDeviceFlags(flags, &load);

@@ -37,6 +37,7 @@ class Watch {
     last_ = Clock::now();
   }
 
+  bool any_traced() const { return any_traced_; }
   const Finding* FirstOf(Oddity what) const {
     const Finding& finding = findings_[static_cast<int>(what)];
     return finding.inst != nullptr ? &finding : nullptr;
@@ -66,6 +67,7 @@ class Watch {
     }
     row.seconds += std::chrono::duration<double>(now - last_).count();
     if (traced_ && std::regex_search(std::string(inst.name()), *traced_)) {
+      any_traced_ = true;
       std::fprintf(out_, "%s%s = %s\n", std::string(inst.name()).c_str(),
                    row.runs > 1 ? Str(" (", row.runs, ")").c_str() : "", ValueText(value, INT64_MAX).c_str());
       std::fflush(out_);
@@ -154,6 +156,7 @@ class Watch {
 
   const WatchOptions& options_;
   const std::optional<std::regex> traced_;
+  bool any_traced_ = false;
   std::FILE* const out_;
   std::vector<Row> rows_;  // By instruction id.
   std::vector<int> order_;
@@ -227,6 +230,8 @@ Result<Watched> InterpretWatched(const Module& module, std::span<const Literal> 
     done.notes.push_back(error.message());
   }
   if (!result) return std::unexpected(std::move(result).error());
+  if (!watch.trace_values.empty() && !watcher.any_traced())
+    done.notes.push_back(Str("--trace_values=", watch.trace_values, ": nothing that ran has such a name"));
   done.result = std::move(*result);
   done.report = watcher.Report();
   return done;

@@ -31,7 +31,7 @@ struct WatchOptions {
 struct Watched {
   Literal result;
   std::string report;              // Tables of log_minmax and stats.
-  std::vector<std::string> notes;  // What detect_nan=warn and detect_inf=warn found.
+  std::vector<std::string> notes;  // What detect_nan=warn and detect_inf=warn found, and a pattern that met nothing.
 };
 Result<Watched> InterpretWatched(const Module& module, std::span<const Literal> args, const InterpretOptions& options,
                                  const WatchOptions& watch);
