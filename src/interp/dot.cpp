@@ -291,8 +291,11 @@ Scratch<T> Scaled(const Literal& elements, const Literal& scale, std::span<const
   if (!IsScaled(elements, scale)) return result;
   const WidenedElements scales(Transposed(Spread(scale, elements.shape()), order), type);
   for (int64_t i = 0; i < count; ++i) {
-    if constexpr (std::is_same_v<T, bool>) result[i] = result[i] && scales.data<T>()[i];
-    else result[i] = result[i] * scales.data<T>()[i];
+    const T scale_i = scales.data<T>()[i];
+    if constexpr (std::is_same_v<T, bool>) result[i] = result[i] && scale_i;
+    else if constexpr (std::is_integral_v<T>)  // Modulo 2^n: signed ones would overflow.
+      result[i] = static_cast<T>(static_cast<uint64_t>(result[i]) * static_cast<uint64_t>(scale_i));
+    else result[i] = result[i] * scale_i;
   }
   return result;
 }
