@@ -31,6 +31,20 @@ struct Program {
   Instruction& Op(Opcode opcode, std::vector<Instruction*> operands, Attributes attrs = NoAttrs()) {
     return entry.Add(opcode, operands[0]->shape(), operands, std::move(attrs));
   }
+  // (value, index) of either side to that of the first, where its value compares so with the second's, or the second.
+  Computation& Argmax(ComparisonDirection direction) {
+    const Shape value = Shape::Scalar(kF32), index = Shape::Scalar(PrimitiveType::kS32);
+    Computation& body = module.AddComputation("argmax");
+    Instruction& best = body.AddParameter(0, value);
+    Instruction& best_at = body.AddParameter(1, index);
+    Instruction& next = body.AddParameter(2, value);
+    Instruction& next_at = body.AddParameter(3, index);
+    Instruction& keep =
+        body.Add(Opcode::kCompare, Shape::Scalar(PrimitiveType::kPred), {&best, &next}, CompareAttrs{direction});
+    body.SetRoot(body.AddTuple({&body.Add(Opcode::kSelect, value, {&keep, &best, &next}),
+                                &body.Add(Opcode::kSelect, index, {&keep, &best_at, &next_at})}));
+    return body;
+  }
   Instruction& Scalar(PrimitiveType type, double value) { return entry.AddConstant(Literal::Scalar(type, value)); }
   Instruction& Broadcast(Instruction& x, const std::vector<int64_t>& dims, std::vector<int64_t> dimensions = {}) {
     return entry.Add(Opcode::kBroadcast, Shape(x.shape().type(), dims), {&x}, DimensionsAttrs{std::move(dimensions)});
@@ -599,16 +613,7 @@ TEST(Shadow, WindowsAndTheirGradient) {
 
 TEST(Shadow, ArgumentOfTheMaximum) {
   Program p;
-  const Shape value = Shape::Scalar(kF32), index = Shape::Scalar(PrimitiveType::kS32);
-  Computation& body = p.module.AddComputation("argmax");
-  Instruction& best = body.AddParameter(0, value);
-  Instruction& best_at = body.AddParameter(1, index);
-  Instruction& next = body.AddParameter(2, value);
-  Instruction& next_at = body.AddParameter(3, index);
-  Instruction& keep = body.Add(Opcode::kCompare, Shape::Scalar(PrimitiveType::kPred), {&best, &next},
-                               CompareAttrs{.direction = ComparisonDirection::kGe});
-  body.SetRoot(body.AddTuple({&body.Add(Opcode::kSelect, value, {&keep, &best, &next}),
-                              &body.Add(Opcode::kSelect, index, {&keep, &best_at, &next_at})}));
+  Computation& body = p.Argmax(ComparisonDirection::kGe);
   Instruction& x = p.Parameter(kF32, {2, 5});
   Instruction& scaled = p.Op(Opcode::kMultiply, {&x, &p.Broadcast(p.Scalar(kF32, 0.1f), {2, 5})});
   Instruction& iota = p.entry.Add(Opcode::kIota, Shape(PrimitiveType::kS32, {2, 5}), {}, IotaAttrs{1});
@@ -750,15 +755,7 @@ TEST(Shadow, AnotherTieIsRightAndAnythingElseWrong) {
 TEST(Shadow, AnElementThatANaNSwallowedMayBeLeft) {
   Program p;
   const Shape value = Shape::Scalar(kF32), index = Shape::Scalar(PrimitiveType::kS32);
-  Computation& body = p.module.AddComputation("argmax");
-  Instruction& best = body.AddParameter(0, value);
-  Instruction& best_at = body.AddParameter(1, index);
-  Instruction& next = body.AddParameter(2, value);
-  Instruction& next_at = body.AddParameter(3, index);
-  Instruction& keep = body.Add(Opcode::kCompare, Shape::Scalar(PrimitiveType::kPred), {&best, &next},
-                               CompareAttrs{.direction = ComparisonDirection::kGt});
-  body.SetRoot(body.AddTuple({&body.Add(Opcode::kSelect, value, {&keep, &best, &next}),
-                              &body.Add(Opcode::kSelect, index, {&keep, &best_at, &next_at})}));
+  Computation& body = p.Argmax(ComparisonDirection::kGt);
   Instruction& x = p.Parameter(kF32, {4});
   Instruction& iota = p.entry.Add(Opcode::kIota, Shape(PrimitiveType::kS32, {4}), {}, IotaAttrs{0});
   Instruction& y = p.entry.Add(

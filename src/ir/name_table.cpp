@@ -29,6 +29,11 @@ std::string_view PlainText(std::string_view name) {
   return SplitName(stem).first.size() == stem.size() ? stem : name;
 }
 
+// Number 0 is written only where the wish had a number too.
+std::string NumberedName(std::string_view stem, int64_t number, bool has_number) {
+  return number == 0 && !has_number ? std::string(stem) : Str(stem, ".", number);
+}
+
 }  // namespace
 
 // ---- NameSet -------------------------------------------------------------------------------------------------------
@@ -134,7 +139,7 @@ std::string NameTable::NextOf(uint32_t stem, bool has_number) {
   int64_t number = 0;
   do number = stems_[stem].next++;
   while (!Take(stem, number));
-  return number == 0 && !has_number ? stems_[stem].text : Str(stems_[stem].text, ".", number);
+  return NumberedName(stems_[stem].text, number, has_number);
 }
 
 void NameTable::Settle() {
@@ -166,7 +171,7 @@ std::string_view NameTable::Unique(std::string_view wish, Arena& memory) {
   const bool has_number = stem.size() < wish.size();
   for (int64_t& next = next_[std::string(stem)];;) {
     const int64_t tried = next++;
-    const std::string name = tried == 0 && !has_number ? std::string(stem) : Str(stem, ".", tried);
+    const std::string name = NumberedName(stem, tried, has_number);
     if (claimed_.Contains(claimed_.Prepare(PlainText(name)))) continue;
     const std::string_view kept = memory.Copy(name);
     claimed_.Insert(claimed_.Prepare(PlainText(kept)));
