@@ -1,6 +1,11 @@
 #include "driver/exact_check.h"
 
+#include <set>
+
 #include "base/text.h"
+#include "driver/inspect_extract.h"
+#include "driver/run_check.h"
+#include "driver/step_alone.h"
 #include "interp/exact_plan.h"
 #include "ir/module.h"
 
@@ -68,12 +73,43 @@ Status JudgeExact(const Module* optimized, const RunArguments& arguments, const 
   return {};
 }
 
-Status RunExact(const Module& module, const Module& optimized, gpu::Executable& executable, const RunOptions& options,
-                const InterpretOptions& interpreter, RunReport* report) {
+Status JudgeExactSteps(const gpu::Executable& executable, gpu::Device& device, const RunOptions& options,
+                       Progress& progress, RunReport* report) {
+  ExactSummary& all = *report->exact;
+  RunOptions own = options;
+  own.args.clear();
+  own.arg.clear();
+  own.input_profile = "exact";
+  std::set<uint64_t> seen;
+  for (const gpu::StepInfo& step : executable.steps()) {
+    if (step.kind == gpu::StepKind::kCopy || step.kind == gpu::StepKind::kFill) continue;
+    const std::unique_ptr<Module> module = Extract(*step.instruction, 0, false);
+    if (!seen.insert(Fingerprint(*module)).second) continue;
+    progress.Step(++all.steps, std::ssize(executable.steps()), "kernel on integers");
+    ExactSummary summary;
+    const auto arguments = PrepareExact(*module, own, InterpreterOptions(options), &summary);
+    if (!arguments || !summary.reason.empty()) continue;
+    const std::optional<StepAlone> alone = CompileAlone(*step.instruction, device, options);
+    if (!alone) continue;
+    const Literal output = TRY(alone->executable->Run(arguments->values));
+    ++all.exact_steps;
+    Comparison comparison = CompareExact(*arguments->reference, output, summary, options.compare);
+    if (comparison.verdict != Verdict::kMismatch) continue;
+    all.verdict = Verdict::kMismatch;
+    if (report->culprit.kind != Culprit::Kind::kNone) continue;
+    report->culprit = CulpritOf(step, {}, std::move(comparison));
+    report->culprit.text += Str(", on integers up to ", summary.bound);
+  }
+  return {};
+}
+
+Status RunExact(const Module& module, const Module& optimized, gpu::Executable& executable, gpu::Device& device,
+                const RunOptions& options, const InterpretOptions& interpreter, Progress& progress, RunReport* report) {
   const RunArguments arguments = TRY(PrepareExact(module, options, interpreter, &report->exact.emplace()));
   TRY(executable.Bind(arguments.values));
   TRY(executable.Execute());
-  return JudgeExact(&optimized, arguments, *arguments.reference, TRY(executable.Output()), options, report);
+  TRY(JudgeExact(&optimized, arguments, *arguments.reference, TRY(executable.Output()), options, report));
+  return report->exact->reason.empty() ? Status() : JudgeExactSteps(executable, device, options, progress, report);
 }
 
 }  // namespace hlo

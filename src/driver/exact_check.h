@@ -20,9 +20,14 @@ Result<RunArguments> PrepareExact(const Module& module, const RunOptions& option
 Status JudgeExact(const Module* optimized, const RunArguments& arguments, const Literal& expected,
                   const Literal& outputs, const RunOptions& options, RunReport* report);
 
+// Of a program that rounds something, the parts that do not: each kernel and library call alone, on integers of its
+// own, against the interpreter. Sets the counts of report->exact, and for a difference its verdict and the culprit.
+Status JudgeExactSteps(const gpu::Executable& executable, gpu::Device& device, const RunOptions& options,
+                       Progress& progress, RunReport* report);
+
 // Of compare_mode=all: once more, on arguments of its own.
-Status RunExact(const Module& module, const Module& optimized, gpu::Executable& executable, const RunOptions& options,
-                const InterpretOptions& interpreter, RunReport* report);
+Status RunExact(const Module& module, const Module& optimized, gpu::Executable& executable, gpu::Device& device,
+                const RunOptions& options, const InterpretOptions& interpreter, Progress& progress, RunReport* report);
 
 }  // namespace hlo
 

@@ -94,7 +94,14 @@ std::string ExactText(const ExactSummary& exact) {
                                                               : "INCONCLUSIVE",
                         "  ");
   if (exact.bound > 0) out += Str("on integers up to ", exact.bound, ": ");
-  if (!exact.reason.empty()) return out + exact.reason;
+  if (!exact.reason.empty()) {
+    out += exact.reason;
+    if (exact.exact_steps > 0) {
+      out += Str("; ", exact.exact_steps, " of ", exact.steps, " different kernels and calls round nothing when alone",
+                 exact.verdict == Verdict::kMismatch ? ", and not all of these are right" : ", and are right");
+    }
+    return out;
+  }
   out += Str(Counted(exact.instructions, "instruction"), exact.instructions == 1 ? " rounds" : " round",
              " nothing, so the results must be equal");
   return out + (exact.zeros_have_signs ? "" : ", signs of zeros aside");
@@ -167,8 +174,9 @@ std::string ReportText(const RunReport& report) {
   for (const PlantedFault& planted : report.planted) out += PlantedText(planted);
   for (const CustomCallStub& stub : report.stubs) out += StubText(stub);
   for (const std::string& note : report.notes) out += Str("  note: ", note, "\n");
+  const bool ends_decide = report.ends_decide && (!report.exact || report.exact->reason.empty());
   if (report.ends)
-    out += report.ends_decide ? OutputTable(*report.ends, report.exit == ExitCode::kNo) : EndsTable(*report.ends);
+    out += ends_decide ? OutputTable(*report.ends, report.exit == ExitCode::kNo) : EndsTable(*report.ends);
   if (report.local) out += Str("  local    ", LocalText(*report.local), "\n");
   if (report.dataflow) out += Str("  dataflow ", DataflowText(*report.dataflow), "\n");
   if (!report.widened.empty()) out += Str("  passes   ", report.widened, "\n");
@@ -265,6 +273,7 @@ std::string ReportJson(const RunReport& report) {
     json.Key("exact").Open('{').Key("verdict").Value(VerdictText(report.exact->verdict, ""));
     json.Key("bound").Value(report.exact->bound).Key("instructions").Value(report.exact->instructions);
     json.Key("zeros_have_signs").Value(report.exact->zeros_have_signs).Key("reason").Value(report.exact->reason);
+    json.Key("steps").Value(report.exact->steps).Key("exact_steps").Value(report.exact->exact_steps);
     json.Close('}');
   }
   if (report.ensemble) {

@@ -438,6 +438,8 @@ Result<RunReport> RunModule(const std::string& path, const RunOptions& options, 
   if (mode == "exact") {
     progress.Stage("checking");
     TRY(JudgeExact(optimized.get(), arguments, *expected, *outputs, options, &report));
+    if (executable && !report.exact->reason.empty())
+      TRY(JudgeExactSteps(*executable, *device, options, progress, &report));
     const std::string& why = report.exact->reason;
     if (!replicas_differ) SetVerdict(&report, report.exact->verdict, why.empty() ? "" : "exact: " + why);
   } else if (report.ends_decide && !replicas_differ) SetVerdict(&report, report.ends->verdict, report.ends->reason);
@@ -459,7 +461,7 @@ Result<RunReport> RunModule(const std::string& path, const RunOptions& options, 
   }
   if (mode == "all" && !interpreter_only) {
     progress.Stage("checking on exact numbers");
-    TRY(RunExact(*module, *optimized, *executable, options, interpret, &report));
+    TRY(RunExact(*module, *optimized, *executable, *device, options, interpret, progress, &report));
   }
   report.times.check = MillisecondsSince(begin);
   if (!replicas_differ) Judge(&report, mode == "ensemble");

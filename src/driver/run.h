@@ -93,6 +93,8 @@ struct ExactSummary {
   int64_t instructions = 0;
   bool zeros_have_signs = false;  // Else +0 and -0 are equal: the order of additions decides.
   std::string reason;             // What rounds; empty: nothing.
+  // Where something does: the different kernels and calls, each alone on integers of its own.
+  int64_t steps = 0, exact_steps = 0;
   Verdict verdict = Verdict::kMatch;
 };
 

@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 #include "driver/dataflow_check.h"
-#include "driver/inspect_extract.h"
+#include "driver/step_alone.h"
 #include "interp/arguments.h"
 #include "ir/instruction.h"
 #include "ir/module.h"
@@ -63,7 +63,27 @@ std::unique_ptr<Module> Alone(const Instruction& inst) {
   return module;
 }
 
-Culprit MakeCulprit(const gpu::StepInfo& step, std::span<const gpu::LoopStep> loops, Comparison comparison) {
+// The kernel alone, on integers from 1 to 8 of either sign. Nothing where that cannot be.
+std::optional<Comparison> CompareOnIntegers(const Instruction& fusion, gpu::Device& device, const RunOptions& options,
+                                            LocalOptions local) {
+  const std::optional<StepAlone> alone = CompileAlone(fusion, device, options);
+  if (!alone) return std::nullopt;
+  const auto arguments = MakeArguments(*alone->module, {.seed = local.seed, .profile = InputProfile::kExact});
+  if (!arguments) return std::nullopt;
+  const auto output = alone->executable->Run(*arguments);
+  if (!output) return std::nullopt;
+  for (const gpu::StepInfo& step : alone->executable->steps()) {
+    if (step.instruction->name() != fusion.name()) continue;
+    local.plan = &step.precision;
+    auto comparison = CompareLocal(*step.instruction->attrs<FusionAttrs>().calls, *arguments, *output, local);
+    if (comparison && comparison->verdict != Verdict::kUnsupported) return std::move(*comparison);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Culprit CulpritOf(const gpu::StepInfo& step, std::span<const gpu::LoopStep> loops, Comparison comparison) {
   Culprit culprit;
   const bool library = step.kind == gpu::StepKind::kGemm || step.kind == gpu::StepKind::kConvolution;
   culprit.kind = library ? Culprit::Kind::kLibrary : Culprit::Kind::kKernel;
@@ -75,29 +95,6 @@ Culprit MakeCulprit(const gpu::StepInfo& step, std::span<const gpu::LoopStep> lo
   culprit.comparison = std::move(comparison);
   return culprit;
 }
-
-// The kernel alone, on integers from 1 to 8 of either sign. Nothing where that cannot be.
-std::optional<Comparison> CompareOnIntegers(const Instruction& fusion, gpu::Device& device, const RunOptions& options,
-                                            LocalOptions local) {
-  const std::unique_ptr<Module> module = Extract(fusion, 0, false);
-  const auto arguments = MakeArguments(*module, {.seed = local.seed, .profile = InputProfile::kExact});
-  gpu::CompileOptions compile = CompilerOptions(options);
-  auto executable = gpu::Compile(*module, device, compile);
-  if (!executable && !std::exchange(compile.inject, "").empty())  // The planted fault may be meant for another.
-    executable = gpu::Compile(*module, device, compile);
-  if (!arguments || !executable) return std::nullopt;
-  const auto output = (*executable)->Run(*arguments);
-  if (!output) return std::nullopt;
-  for (const gpu::StepInfo& step : (*executable)->steps()) {
-    if (step.instruction->name() != fusion.name()) continue;
-    local.plan = &step.precision;
-    auto comparison = CompareLocal(*step.instruction->attrs<FusionAttrs>().calls, *arguments, *output, local);
-    if (comparison && comparison->verdict != Verdict::kUnsupported) return std::move(*comparison);
-  }
-  return std::nullopt;
-}
-
-}  // namespace
 
 Status CheckRun(gpu::Executable& executable, gpu::Device& device, std::span<const Literal> arguments,
                 const RunOptions& options, Progress& progress, RunReport* report) {
@@ -166,7 +163,7 @@ Status CheckRun(gpu::Executable& executable, gpu::Device& device, std::span<cons
       doubtful.insert(step_by_id.at(inst.id()));
     if (comparison.verdict == Verdict::kMismatch) summary->wrong.emplace(inst.name());
     if (comparison.verdict == Verdict::kMismatch && culprit->kind == Culprit::Kind::kNone) {
-      *culprit = MakeCulprit(step, loops, std::move(comparison));
+      *culprit = CulpritOf(step, loops, std::move(comparison));
     }
     return {};
   };
@@ -179,7 +176,7 @@ Status CheckRun(gpu::Executable& executable, gpu::Device& device, std::span<cons
     if (!comparison || comparison->verdict != Verdict::kMismatch) continue;
     summary->wrong.emplace(step.instruction->name());
     if (culprit->kind != Culprit::Kind::kNone) continue;
-    *culprit = MakeCulprit(step, {}, std::move(*comparison));
+    *culprit = CulpritOf(step, {}, std::move(*comparison));
     culprit->text += ", on small integers";
   }
   summary->checked = static_cast<int64_t>(seen.size());

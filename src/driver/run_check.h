@@ -3,6 +3,8 @@
 #ifndef HLO_DRIVER_RUN_CHECK_H_
 #define HLO_DRIVER_RUN_CHECK_H_
 
+#include <span>
+
 #include "base/result.h"
 #include "driver/progress.h"
 #include "driver/run.h"
@@ -19,6 +21,9 @@ namespace hlo {
 // integers, whose sums are exact in any order: a term that is missing shows there, however long the sum.
 Status CheckRun(gpu::Executable& executable, gpu::Device& device, std::span<const Literal> arguments,
                 const RunOptions& options, Progress& progress, RunReport* report);
+
+// A step whose outputs are wrong, in the given iterations of the loops around it.
+Culprit CulpritOf(const gpu::StepInfo& step, std::span<const gpu::LoopStep> loops, Comparison comparison);
 
 }  // namespace hlo
 

@@ -1,0 +1,25 @@
+// A step of an executable as a program of its own, to be run on other arguments than the program has for it.
+#ifndef HLO_DRIVER_STEP_ALONE_H_
+#define HLO_DRIVER_STEP_ALONE_H_
+
+#include <memory>
+#include <optional>
+
+#include "driver/run.h"
+#include "gpu/device/device.h"
+#include "gpu/runtime/executable.h"
+#include "ir/module.h"
+
+namespace hlo {
+
+struct StepAlone {
+  std::unique_ptr<Module> module;  // Parameters for the step's operands, constants as they are.
+  std::unique_ptr<gpu::Executable> executable;
+};
+
+// Nothing where it does not compile alone. A fault to be planted is planted in it too, if it is meant for it.
+std::optional<StepAlone> CompileAlone(const Instruction& step, gpu::Device& device, const RunOptions& options);
+
+}  // namespace hlo
+
+#endif  // HLO_DRIVER_STEP_ALONE_H_
