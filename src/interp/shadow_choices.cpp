@@ -13,11 +13,8 @@
 namespace hlo::shadow {
 namespace {
 
-constexpr double kTiny = std::numeric_limits<double>::denorm_min();
 // Unequal elements that may be left, of one result, before it is given up.
 constexpr int kMostRounds = 16;
-
-bool SameNumber(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
 // Element i of a float with its bound.
 Pair At(const ShadowValue& x, int64_t i) {

@@ -1,4 +1,4 @@
-// Bounds of dot and convolution: sums of products. Source of the rule: spec/testing.md 5.2.
+// Bounds of sums of products, for dot and convolution. Source of the rule: spec/testing.md 5.2.
 //
 // With A = |a| + e_a and B = |b| + e_b, a product of permitted operands lies within A B - |a||b| of a b, and is no
 // larger than A B. So three sums give value and bound: of a b, of |a||b| and, when operands have bounds at all, of A B.
@@ -9,7 +9,8 @@
 
 #include "base/check.h"
 #include "base/parallel.h"
-#include "interp/shadow_rules.h"
+#include "interp/shadow_contract.h"
+#include "interp/shadow_elements.h"
 
 namespace hlo::shadow {
 namespace {
@@ -47,20 +48,6 @@ void Tile(const double* rows, const double* columns, int64_t terms, double* valu
     }
   }
 }
-
-// A contraction as groups of matrix products: result (group, row, column) sums over terms
-// left[Left(group, row, term)] * right[Right(group, column, term)].
-struct Contraction {
-  int64_t groups = 1, rows = 1, columns = 1, terms = 1;
-  // Left: a base for each row and window position, then an offset for each term within one; -1 is padding, which counts
-  // 0.
-  int64_t positions = 1;
-  std::function<void(int64_t group, int64_t row, int64_t* bases)> left_bases;
-  std::vector<int64_t> left_offset;  // [terms / positions]
-  std::vector<int64_t> right_group, right_column, right_term;
-  std::function<int64_t(int64_t group, int64_t row)> result_row;  // Result index = result_row + result_column.
-  std::vector<int64_t> result_column;
-};
 
 // What is multiplied: values, or sizes with bounds.
 struct Factors {
@@ -152,10 +139,6 @@ class Operand {
   std::vector<double> sizes_, likely_;
 };
 
-struct Bounds {
-  double value, bound, likely;
-};
-
 // `value` sums a b, `exact_sizes` |a||b|, `sizes` A B (the same when operands are exact).
 Bounds Finished(const SumRule& rule, double overflow, double value, double exact_sizes, double sizes,
                 double likely_sizes) {
@@ -169,29 +152,6 @@ Bounds Finished(const SumRule& rule, double overflow, double value, double exact
           std::isfinite(pair.bound) ? std::min(pair.bound, rule.Likely(value, likely_bounds, likely_sizes))
                                     : kUndetermined};
 }
-
-struct Output {
-  ShadowValue result;
-  double* value;
-  double* bound;
-  double* likely;
-
-  Output(const Shape& shape, PrimitiveType held, bool has_likely) {
-    result.shape = shape;
-    result.held = held;
-    result.value = NewBuffer(shape);
-    result.bound = NewBuffer(shape);
-    if (has_likely) result.likely = NewBuffer(shape);
-    value = result.value.mutable_data<double>().data();
-    bound = result.bound.mutable_data<double>().data();
-    likely = has_likely ? result.likely.mutable_data<double>().data() : nullptr;
-  }
-  void Put(int64_t i, const Bounds& x) const {
-    value[i] = x.value;
-    bound[i] = x.bound;
-    if (likely) likely[i] = x.likely;
-  }
-};
 
 void FillBases(const Contraction& c, int64_t group, int64_t row, int64_t rows, std::vector<int64_t>& bases) {
   bases.resize(kBlock * c.positions);
@@ -227,7 +187,7 @@ Bounds OneResult(const Contraction& c, const Operand& left, const Operand& right
 
 // Every result.
 void MultiplyAll(const Contraction& c, const Operand& left, const Operand& right, const SumRule& rule, double overflow,
-                 const Output& out) {
+                 const Sink& out) {
   const bool bounded = left.HasBounds() || right.HasBounds();
   const bool likely = left.HasLikely() || right.HasLikely();
   const int64_t row_blocks = (c.rows + kBlock - 1) / kBlock, column_blocks = (c.columns + kBlock - 1) / kBlock;
@@ -270,7 +230,7 @@ void MultiplyAll(const Contraction& c, const Operand& left, const Operand& right
 
 // The results that `wanted` marks; the others become undetermined.
 void MultiplyWanted(const Contraction& c, const Operand& left, const Operand& right, const SumRule& rule,
-                    double overflow, const Mask& wanted, const Output& out) {
+                    double overflow, const Mask& wanted, const Sink& out) {
   ParallelFor(c.groups * c.rows, 16, [&](int64_t begin, int64_t end) {
     std::vector<int64_t> bases(c.positions);
     for (int64_t task = begin; task < end; ++task) {
@@ -303,6 +263,8 @@ Rounding OperandRounding(const Context& context, const Instruction& inst, const 
   return RoundingTo(inst.shape().type(), context.ftz());
 }
 
+}  // namespace
+
 Result<ShadowValue> Contract(Context& context, const Instruction& inst, Operands operands, const Mask& wanted,
                              const Contraction& c) {
   const ShadowValue &a = *operands[0], &b = *operands[1];
@@ -322,184 +284,13 @@ Result<ShadowValue> Contract(Context& context, const Instruction& inst, Operands
   if (4 * half_step(a.held) * half_step(b.held) < 2 * half_step(accumulator))
     rule.each = std::max(rule.each, static_cast<double>(c.terms) * half_step(accumulator));
   const Operand left(a, OperandRounding(context, inst, a)), right(b, OperandRounding(context, inst, b));
-  Output out(inst.shape(), context.Held(inst), rule.HasLikely() || left.HasLikely() || right.HasLikely());
+  Sink out(inst.shape(), context.Held(inst), rule.HasLikely() || left.HasLikely() || right.HasLikely());
   if (wanted.empty()) {
     MultiplyAll(c, left, right, rule, overflow, out);
   } else {
     MultiplyWanted(c, left, right, rule, overflow, wanted, out);
   }
-  return std::move(out.result);
-}
-
-// ---- dot
-// -------------------------------------------------------------------------------------------------------------
-
-// Row-major offsets of all index combinations of `dimensions` in `shape`, the last one fastest.
-std::vector<int64_t> Offsets(const Shape& shape, std::span<const int64_t> dimensions) {
-  const std::vector<int64_t> strides = RowMajorStrides(shape.dims());
-  std::vector<int64_t> offsets{0};
-  for (const int64_t d : dimensions) {
-    std::vector<int64_t> next;
-    next.reserve(offsets.size() * shape.dim(d));
-    for (const int64_t offset : offsets) {
-      for (int64_t i = 0; i < shape.dim(d); ++i) next.push_back(offset + i * strides[d]);
-    }
-    offsets = std::move(next);
-  }
-  return offsets;
-}
-
-std::vector<int64_t> FreeDimensions(const Shape& shape, const std::vector<int64_t>& batch,
-                                    const std::vector<int64_t>& contracting) {
-  std::vector<int64_t> free;
-  for (int64_t d = 0; d < shape.rank(); ++d) {
-    if (std::ranges::find(batch, d) == batch.end() && std::ranges::find(contracting, d) == contracting.end())
-      free.push_back(d);
-  }
-  return free;
-}
-
-}  // namespace
-
-Result<ShadowValue> Dot(Context& context, const Instruction& inst, Operands operands, const Mask& wanted) {
-  const ShadowValue &a = *operands[0], &b = *operands[1];
-  const DotAttrs& attrs = inst.attrs<DotAttrs>();
-  if (!a.IsFloat() || !b.IsFloat() || !hlo::IsFloat(inst.shape().type())) {
-    if (IsComplex(inst.shape().type())) FAIL(UnsupportedAt(inst, "U041", "no error bounds for complex 'dot'"));
-    return ThroughInterpreter(context, inst, operands);
-  }
-  if (!attrs.sparsity.empty() || operands.size() != 2)
-    FAIL(UnsupportedAt(inst, "U041", "no error bounds for sparse 'dot'"));
-  const std::vector<int64_t> left_batch = Offsets(a.shape, attrs.lhs_batch);
-  const std::vector<int64_t> left_row =
-      Offsets(a.shape, FreeDimensions(a.shape, attrs.lhs_batch, attrs.lhs_contracting));
-  Contraction c;
-  c.left_offset = Offsets(a.shape, attrs.lhs_contracting);
-  c.right_group = Offsets(b.shape, attrs.rhs_batch);
-  c.right_column = Offsets(b.shape, FreeDimensions(b.shape, attrs.rhs_batch, attrs.rhs_contracting));
-  c.right_term = Offsets(b.shape, attrs.rhs_contracting);
-  c.groups = static_cast<int64_t>(left_batch.size());
-  c.rows = static_cast<int64_t>(left_row.size());
-  c.columns = static_cast<int64_t>(c.right_column.size());
-  c.terms = static_cast<int64_t>(c.left_offset.size());
-  c.left_bases = [&](int64_t group, int64_t row, int64_t* bases) { bases[0] = left_batch[group] + left_row[row]; };
-  c.result_row = [&](int64_t group, int64_t row) { return (group * c.rows + row) * c.columns; };
-  c.result_column.resize(c.groups * c.columns);
-  for (size_t i = 0; i < c.result_column.size(); ++i) c.result_column[i] = static_cast<int64_t>(i) % c.columns;
-  return Contract(context, inst, operands, wanted, c);
-}
-
-// ---- convolution
-// -----------------------------------------------------------------------------------------------------
-
-Result<ShadowValue> Convolution(Context& context, const Instruction& inst, Operands operands, const Mask& wanted) {
-  const ShadowValue &x = *operands[0], &filter = *operands[1];
-  const ConvolutionAttrs& attrs = inst.attrs<ConvolutionAttrs>();
-  if (!x.IsFloat() || !filter.IsFloat() || !hlo::IsFloat(inst.shape().type())) {
-    if (IsComplex(inst.shape().type())) FAIL(UnsupportedAt(inst, "U041", "no error bounds for complex 'convolution'"));
-    return ThroughInterpreter(context, inst, operands);
-  }
-  const bool plain = attrs.kind == ConvolutionKind::kUnset || attrs.kind == ConvolutionKind::kFprop;
-  if (!plain || !attrs.sparsity.empty() || operands.size() != 2) {
-    FAIL(UnsupportedAt(inst, "U041", "no error bounds for this kind of 'convolution'"));
-  }
-  const DimLabels& labels = attrs.dim_labels;
-  const Shape &in = x.shape, &rhs = filter.shape, &out = inst.shape();
-  const auto in_strides = RowMajorStrides(in.dims()), rhs_strides = RowMajorStrides(rhs.dims()),
-             out_strides = RowMajorStrides(out.dims());
-  const size_t spatial = labels.lhs_spatial.size();
-  const int64_t feature_groups = attrs.feature_group_count, batch_groups = attrs.batch_group_count;
-  const int64_t groups = feature_groups * batch_groups;  // One of them is 1.
-  const int64_t features = rhs.dim(labels.rhs_input_feature);
-  const int64_t outputs = rhs.dim(labels.rhs_output_feature) / groups;
-  const int64_t batch = out.dim(labels.out_batch);
-
-  // By spatial dimension, result position and window position: the base offset, or -1.
-  std::vector<std::vector<int64_t>> tables(spatial);
-  int64_t positions = 1, places = 1;
-  for (size_t s = 0; s < spatial; ++s) {
-    const WindowDim& w = attrs.window.dims[s];
-    const int64_t size = in.dim(labels.lhs_spatial[s]);
-    for (int64_t o = 0; o < out.dim(labels.out_spatial[s]); ++o) {
-      for (int64_t k = 0; k < w.size; ++k) {
-        const int64_t dilated = o * w.stride + k * w.window_dilation - w.pad_low;
-        const bool inside = dilated >= 0 && dilated % w.base_dilation == 0 && dilated / w.base_dilation < size;
-        tables[s].push_back(inside ? dilated / w.base_dilation * in_strides[labels.lhs_spatial[s]] : -1);
-      }
-    }
-    positions *= w.size;
-    places *= out.dim(labels.out_spatial[s]);
-  }
-
-  Contraction c;
-  c.groups = groups;
-  c.rows = batch * places;
-  c.columns = outputs;
-  c.positions = positions;
-  c.terms = positions * features;
-  for (int64_t i = 0; i < features; ++i) c.left_offset.push_back(i * in_strides[labels.lhs_feature]);
-  c.left_bases = [&](int64_t group, int64_t row, int64_t* bases) {
-    int64_t place = row % places;
-    int64_t base = (row / places + (batch_groups > 1 ? group * batch : 0)) * in_strides[labels.lhs_batch];
-    if (feature_groups > 1) base += group * features * in_strides[labels.lhs_feature];
-    std::vector<const int64_t*> at(spatial);
-    for (size_t s = spatial; s-- > 0;) {
-      const int64_t size = out.dim(labels.out_spatial[s]);
-      at[s] = &tables[s][place % size * attrs.window.dims[s].size];
-      place /= size;
-    }
-    for (int64_t p = 0; p < positions; ++p) {
-      int64_t rest = p, offset = base;
-      bool inside = true;
-      for (size_t s = spatial; s-- > 0;) {
-        const int64_t step = at[s][rest % attrs.window.dims[s].size];
-        rest /= attrs.window.dims[s].size;
-        inside = inside && step >= 0;
-        offset += step;
-      }
-      bases[p] = inside ? offset : -1;
-    }
-  };
-  for (int64_t p = 0; p < positions; ++p) {
-    int64_t rest = p, offset = 0;
-    for (size_t s = spatial; s-- > 0;) {
-      const WindowDim& w = attrs.window.dims[s];
-      const int64_t k = rest % w.size;
-      rest /= w.size;
-      offset += (w.reversed ? w.size - 1 - k : k) * rhs_strides[attrs.dim_labels.rhs_spatial[s]];
-    }
-    for (int64_t i = 0; i < features; ++i) c.right_term.push_back(offset + i * rhs_strides[labels.rhs_input_feature]);
-  }
-  for (int64_t g = 0; g < groups; ++g) {
-    c.right_group.push_back(g * outputs * rhs_strides[labels.rhs_output_feature]);
-    for (int64_t o = 0; o < outputs; ++o)
-      c.result_column.push_back((g * outputs + o) * out_strides[labels.out_feature]);
-  }
-  for (int64_t o = 0; o < outputs; ++o) c.right_column.push_back(o * rhs_strides[labels.rhs_output_feature]);
-  c.result_row = [&](int64_t, int64_t row) {
-    int64_t place = row % places, offset = row / places * out_strides[labels.out_batch];
-    for (size_t s = spatial; s-- > 0;) {
-      const int64_t size = out.dim(labels.out_spatial[s]);
-      offset += place % size * out_strides[labels.out_spatial[s]];
-      place /= size;
-    }
-    return offset;
-  };
-  return Contract(context, inst, operands, wanted, c);
-}
-
-int64_t WorkOf(const Instruction& inst) {
-  const auto product = [](const Shape& shape, std::span<const int64_t> dimensions) {
-    int64_t n = 1;
-    for (const int64_t d : dimensions) n *= shape.dim(d);
-    return n;
-  };
-  if (inst.Is(Opcode::kDot))
-    return inst.shape().NumElements() * product(inst.operand(0).shape(), inst.attrs<DotAttrs>().lhs_contracting);
-  if (!inst.Is(Opcode::kConvolution)) return 0;
-  const DimLabels& labels = inst.attrs<ConvolutionAttrs>().dim_labels;
-  const Shape& rhs = inst.operand(1).shape();
-  return inst.shape().NumElements() * product(rhs, labels.rhs_spatial) * rhs.dim(labels.rhs_input_feature);
+  return out.TakeWithBounds();
 }
 
 }  // namespace hlo::shadow

@@ -18,6 +18,10 @@ inline constexpr double kUndetermined = std::numeric_limits<double>::quiet_NaN()
 inline constexpr double kUp = 1 + 0x1p-50;
 // Of the shadow's own arithmetic.
 inline constexpr double kOwn = 0x1p-53;
+inline constexpr double kTiny = std::numeric_limits<double>::denorm_min();
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+inline bool SameNumber(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
 // A type as far as rounding to it goes. Half a step of the binade of x bounds one rounding to nearest of anything no
 // larger than x, and never falls below half the smallest step (gradual underflow) or, flushed, the smallest normal.
@@ -112,8 +116,6 @@ Result<ShadowValue> SelectAndScatter(Context& context, const Instruction& inst, 
 Result<ShadowValue> Scatter(Context& context, const Instruction& inst, Operands operands);
 Result<ShadowValue> Dot(Context& context, const Instruction& inst, Operands operands, const Mask& wanted);
 Result<ShadowValue> Convolution(Context& context, const Instruction& inst, Operands operands, const Mask& wanted);
-// Multiply-adds of a dot or convolution, for the work limit; 0 for the rest.
-int64_t WorkOf(const Instruction& inst);
 
 // Through the interpreter: exact operands give an exact result; what is not exact or not representable in the declared
 // types makes the result undetermined (element by element when `inst` is elementwise).
@@ -121,8 +123,15 @@ Result<ShadowValue> ThroughInterpreter(Context& context, const Instruction& inst
 // Do NaNs of `inst` have the bits that an argument or constant has? Which sign and payload arithmetic gives a NaN is
 // not laid down.
 bool KeepsBitsOfNaN(const Context& context, const Instruction& inst);
+// The bits of a NaN as bits, from an instruction that need not keep them: undetermined.
+Result<ShadowValue> BitsOf(Context& context, const Instruction& inst, Operands operands);
+// Picks and compares but never rounds: the outcome does not depend on the type computed in.
+bool NeverRounds(const Computation& computation);
+bool AllExact(Operands operands);
 // A data movement: the interpreter moves values, bounds and flags.
 bool IsMovement(const Instruction& inst);
+// How many of the leading operands of a movement are data; the rest are indices.
+int64_t DataOperands(const Instruction& inst);
 Result<ShadowValue> Move(Context& context, const Instruction& inst, Operands operands);
 // Where each result element of a movement comes from in operand `number`: row-major index, or -1.
 Result<Literal> SourceOf(const Instruction& inst, int64_t number, Operands operands);
@@ -146,6 +155,17 @@ Result<ShadowValue> Run(Context& context, const Computation& computation, Operan
 
 // All undetermined.
 ShadowValue Undetermined(const Shape& shape);
+// Drops a bound that is 0 everywhere: exactness spreads through maxima and clamps.
+void DropZeroBound(ShadowValue& value);
+bool AnyOpen(const ShadowValue& x);
+
+struct SamplePlan {
+  std::unordered_map<const Instruction*, Mask> wanted;  // Of the instructions above the limit.
+  std::vector<std::vector<int64_t>> outputs;
+};
+// Chooses outputs and walks their backward slices through what is elementwise or moves data, down to the instructions
+// that are too much work. An instruction that is needed in full for another reason is computed in full.
+Result<SamplePlan> PlanSample(const Computation& computation, const ShadowOptions& options);
 
 // How a reducing computation combines: a binary op of its two parameters, in either order.
 enum class Combiner { kAdd, kMultiply, kMaximum, kMinimum, kAssign, kOther };

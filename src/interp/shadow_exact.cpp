@@ -1,0 +1,136 @@
+// What is exact by nature: the interpreter computes it, and what it is given that is not exact makes the result
+// undetermined.
+#include <algorithm>
+
+#include "interp/interpreter.h"
+#include "interp/shadow_rules.h"
+
+namespace hlo::shadow {
+namespace {
+
+// Back to the declared type. `lost` receives 1 where the element is not exact, not decided or not representable.
+Literal Narrow(const ShadowValue& from, Mask& lost) {
+  if (from.shape.IsTuple()) {
+    std::vector<Literal> elements;
+    for (const ShadowValue& element : from.elements) {
+      Mask of_element;
+      elements.push_back(Narrow(element, of_element));
+      lost.push_back(std::ranges::count(of_element, 1) > 0);
+    }
+    return Literal::Tuple(std::move(elements));
+  }
+  if (!from.IsFloat()) {
+    lost.assign(from.shape.IsArray() ? from.shape.NumElements() : 0, 0);
+    if (from.HasOpen()) std::ranges::copy(from.open.data<uint8_t>(), lost.begin());
+    return from.exact;
+  }
+  Literal narrow(from.shape);
+  const int64_t count = from.shape.NumElements();
+  lost.assign(count, 0);
+  const double* value = Values(from.value);
+  const double* bound = BoundsOrNull(from.bound);
+  narrow.mutable_raw();
+  for (int64_t i = 0; i < count; ++i) {
+    narrow.SetDouble(i, value[i]);
+    lost[i] = (bound != nullptr && bound[i] != 0) || !SameNumber(narrow.GetDouble(i), value[i]);
+  }
+  return narrow;
+}
+
+bool AnyLost(const Mask& lost) { return std::ranges::find(lost, 1) != lost.end(); }
+
+// Marks the elements of a result as undetermined where `lost`.
+void SpreadLoss(ShadowValue& to, const Mask& lost) {
+  if (!to.shape.IsArray() || !AnyLost(lost)) return;
+  if (!to.IsFloat()) {
+    if (!to.HasOpen()) to.open = Literal(to.shape.WithType(PrimitiveType::kPred));
+    auto open = to.open.mutable_data<uint8_t>();
+    for (size_t i = 0; i < lost.size(); ++i) open[i] |= lost[i];
+    return;
+  }
+  if (!to.HasBound()) to.bound = Zeros(to.shape);
+  auto bound = to.bound.mutable_data<double>();
+  for (size_t i = 0; i < lost.size(); ++i) {
+    if (lost[i]) bound[i] = kUndetermined;
+  }
+}
+
+}  // namespace
+
+Result<ShadowValue> ThroughInterpreter(Context& context, const Instruction& inst, Operands operands) {
+  std::vector<Literal> literals;
+  std::vector<Mask> lost(operands.size());
+  bool any_lost = false;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    literals.push_back(Narrow(*operands[i], lost[i]));
+    any_lost = any_lost || AnyLost(lost[i]);
+  }
+  const bool one_to_one =
+      inst.Is(kElementwise) ||
+      (inst.Is(Opcode::kBitcastConvert) && BitWidth(inst.shape().type()) == BitWidth(operands[0]->shape.type()));
+  if (any_lost && !one_to_one) return Undetermined(inst.shape());
+  const Literal value = TRY(Evaluate(inst, literals));
+  if (!Compatible(value.shape(), inst.shape())) {
+    FAIL(UnsupportedAt(
+        inst, "U002",
+        Str("no error bounds for '", inst.name(), "', a ", inst.shape(), " which is ", value.shape(), " at run time")));
+  }
+  ShadowValue result = ToShadow(value);
+  result.shape = inst.shape();
+  const int64_t count = inst.shape().IsArray() ? inst.shape().NumElements() : 0;
+  for (const Mask& mask : lost) {
+    if (static_cast<int64_t>(mask.size()) == count) {
+      SpreadLoss(result, mask);
+    } else if (AnyLost(mask)) {
+      SpreadLoss(result, Mask(count, 1));
+    }
+  }
+  return result;
+}
+
+Result<ShadowValue> BitsOf(Context& context, const Instruction& inst, Operands operands) {
+  const ShadowValue& x = *operands[0];
+  if (!x.IsFloat() || inst.shape().type() == x.shape.type() || KeepsBitsOfNaN(context, inst.operand(0))) {
+    return ThroughInterpreter(context, inst, operands);
+  }
+  ShadowValue marked = x;
+  const double* value = Values(x.value);
+  for (int64_t i = 0; i < x.shape.NumElements(); ++i) {
+    if (!std::isnan(value[i])) continue;
+    if (!marked.HasBound()) marked.bound = Zeros(x.shape);
+    marked.bound.mutable_data<double>()[i] = kUndetermined;
+  }
+  const ShadowValue* args[] = {&marked};
+  return ThroughInterpreter(context, inst, args);
+}
+
+bool NeverRounds(const Computation& computation) {
+  for (const Instruction* inst : computation.Instructions()) {
+    bool floats = false;
+    ForEachLeaf(inst->shape(), [&](const ShapeIndex&, const Shape& leaf) {
+      floats = floats || IsFloat(leaf.type()) || IsComplex(leaf.type());
+    });
+    if (!floats) continue;
+    switch (inst->opcode()) {
+      case Opcode::kParameter:
+      case Opcode::kConstant:
+      case Opcode::kSelect:
+      case Opcode::kMaximum:
+      case Opcode::kMinimum:
+      case Opcode::kAbs:
+      case Opcode::kNegate:
+      case Opcode::kClamp:
+      case Opcode::kCopy:
+      case Opcode::kTuple:
+      case Opcode::kGetTupleElement: continue;
+      default: return false;
+    }
+  }
+  return true;
+}
+
+bool AllExact(Operands operands) {
+  return std::ranges::all_of(operands, [](const ShadowValue* v) { return !v->HasBound() && !v->HasOpen(); });
+}
+
+}  // namespace hlo::shadow
