@@ -14,8 +14,8 @@
 #include "base/source_text.h"
 #include "base/text.h"
 #include "driver/load.h"
+#include "interp/argument_files.h"
 #include "interp/interpreter.h"
-#include "interp/npz.h"
 #include "parser/parser.h"
 
 namespace hlo {

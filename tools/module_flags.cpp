@@ -37,6 +37,8 @@ void AddArgumentFlags(FlagSet& flags, RunOptions* run) {
                  "one parameter, by number or name, ahead of --args: f.npy, f.npz:KEY, @f.bin, {1,2}, zeros, ones, "
                  "iota, special, replica_id, uniform(a,b), normal(m,s), randint(a,b); r1.WHICH: of replica 1 alone, "
                  "r1.p0.WHICH: of one partition of it");
+  flags.Choice("cast_args", &run->cast_args, {"never", "safe", "force"},
+               "arrays of another element type in files: safe: converted if no value changes; force: in any case");
   flags.String("input_profile", &run->input_profile, "LIST",
                Str("how the others are made up: ", Join(InputProfileNames(), ", "),
                    "; all. hlo-run runs each of a list in turn"));

@@ -5,9 +5,9 @@
 #include <fstream>
 
 #include "base/text.h"
+#include "interp/argument_files.h"
 #include "interp/arguments.h"
 #include "interp/dynamic.h"
-#include "interp/npz.h"
 #include "parser/read_proto.h"
 
 namespace hlo {
@@ -50,9 +50,9 @@ Result<Literal> Fitting(Literal value, const Shape& shape, std::string_view what
   return value;
 }
 
-Result<std::vector<Literal>> ReadArgumentsOf(const std::string& path, const Module& module) {
+Result<std::vector<Literal>> ReadArgumentsOf(const std::string& path, const Module& module, CastArgs cast) {
   auto recorded = TRY(ReadRecorded(path));
-  if (!recorded) return ReadArguments(path, module);
+  if (!recorded) return ReadArguments(path, module, cast);
   const auto parameters = module.entry().parameters();
   if (recorded->arguments.size() != parameters.size()) {
     FAIL(Rejected("A003", Str("'", Escaped(path), "' records ", recorded->arguments.size(),
@@ -161,9 +161,9 @@ ByDevice WithOwn(ByDevice by_device, const OwnArguments& own) {
 }
 
 // From a file, which may have arguments for each device.
-Result<ByDevice> ReadByDevice(const std::string& path, const Module& module, int64_t devices) {
-  if (devices > 1 && !TRY(ReadRecorded(path))) return ReadArgumentsByDevice(path, module);
-  return ByDevice(devices, TRY(ReadArgumentsOf(path, module)));
+Result<ByDevice> ReadByDevice(const std::string& path, const Module& module, int64_t devices, CastArgs cast) {
+  if (devices > 1 && !TRY(ReadRecorded(path))) return ReadArgumentsByDevice(path, module, cast);
+  return ByDevice(devices, TRY(ReadArgumentsOf(path, module, cast)));
 }
 
 }  // namespace
@@ -195,6 +195,7 @@ Result<RunArguments> PrepareArguments(const Module& module, const RunOptions& op
   make.seed = static_cast<uint64_t>(options.seed);
   make.profile = TRY(ParseProfile(options.input_profile));
   make.constrain = options.constrain_inputs;
+  make.cast = *CastArgsFromText(options.cast_args);
   make.exact_bound = options.exact_bound;
   make.range = TRY(ParseArgRange(options.arg_range, make.profile));
   for (const std::string& text : options.arg) make.specs.push_back(TRY(ParseSpec(text)));
@@ -216,7 +217,7 @@ Result<RunArguments> PrepareArguments(const Module& module, const RunOptions& op
     if (devices > 1) arguments.by_device = std::move(by_device);
   };
   if (!options.args.empty()) {
-    ByDevice by_device = TRY(ReadByDevice(options.args, module, devices));
+    ByDevice by_device = TRY(ReadByDevice(options.args, module, devices, make.cast));
     for (const auto& [number, value] : TRY(GivenArguments(module, make))) {
       for (std::vector<Literal>& values : by_device) values[number] = value;
     }

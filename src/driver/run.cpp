@@ -13,8 +13,8 @@
 #include "driver/optimize.h"
 #include "driver/pass_check.h"
 #include "driver/run_check.h"
+#include "interp/argument_files.h"
 #include "interp/interpreter.h"
-#include "interp/npz.h"
 #include "ir/printer.h"
 
 namespace hlo {

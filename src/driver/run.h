@@ -40,8 +40,9 @@ struct RunOptions {
   std::string argument_mode = "use_shared_random_inputs";  // use_device_id_as_input
   std::string input_profile = "normal";
   bool constrain_inputs = true;
-  std::string arg_range;    // "a,b"
-  int64_t exact_bound = 8;  // The largest number of profile `exact`.
+  std::string cast_args = "never";  // never, safe, force
+  std::string arg_range;            // "a,b"
+  int64_t exact_bound = 8;          // The largest number of profile `exact`.
   int64_t seed = 0;
 
   PipelineOptions pipeline;

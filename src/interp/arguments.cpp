@@ -7,7 +7,7 @@
 
 #include "base/parallel.h"
 #include "base/text.h"
-#include "interp/npz.h"
+#include "interp/argument_files.h"
 #include "interp/ranges.h"
 #include "ir/module.h"
 
@@ -536,7 +536,7 @@ Result<std::vector<Literal>> MakeAll(const Module& module, const std::vector<std
 }
 
 Result<Literal> Given(const Instruction& parameter, std::string_view spec, const ArgumentOptions& options) {
-  if (NamesTensor(spec)) return ReadTensor(std::string(spec), parameter);
+  if (NamesTensor(spec)) return ReadTensor(std::string(spec), parameter, options.cast);
   // A tuple's literal is written whole, "({1,2}, 3)"; a generator makes each leaf.
   if (parameter.shape().IsTuple() && spec.starts_with('(') && options.parse_literal)
     return options.parse_literal(parameter.shape(), spec);

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "interp/npy.h"
 #include "ir/literal.h"
 
 namespace hlo {
@@ -51,6 +52,7 @@ struct ArgumentOptions {
   uint64_t seed = 0;
   int64_t replica = 0;  // What the generator replica_id gives.
   InputProfile profile = InputProfile::kNormal;
+  CastArgs cast = CastArgs::kNever;                // Of arrays in files.
   bool constrain = true;                           // --constrain_inputs
   int64_t exact_bound = 8;                         // The largest number of profile `exact`.
   std::optional<std::pair<double, double>> range;  // --arg_range: of random floats, whatever the profile.
