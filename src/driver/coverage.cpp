@@ -119,6 +119,7 @@ constexpr Probe kProbes[] = {
     {Opcode::kSelect, "T[2,3] select(mask, a, b)"},
     {Opcode::kSelectAndScatter, "T[2,3] select-and-scatter(a, b, s), window={size=1x1}, select=less, scatter=sum"},
     {Opcode::kSetDimensionSize, "T[2,<=3] set-dimension-size(a, two), dimensions={1}"},
+    {Opcode::kShuffle, "T[2,3] shuffle(a), dimensions={1}, mode=rotate, shifts={1}"},
     {Opcode::kSlice, "T[1,3] slice(a), slice={[0:1], [0:3]}"},
     {Opcode::kSort, "T[2,3] sort(a), dimensions={1}, to_apply=less"},
     {Opcode::kStochasticConvert, "s8[2,3] stochastic-convert(a, bits)"},

@@ -180,6 +180,7 @@ OpFamily FamilyOf(const Instruction& inst) {
     case Opcode::kPad:
     case Opcode::kReshape:
     case Opcode::kReverse:
+    case Opcode::kShuffle:
     case Opcode::kSlice:
     case Opcode::kTranspose:
     case Opcode::kTuple: return OpFamily::kMovement;

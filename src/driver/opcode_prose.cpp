@@ -38,12 +38,14 @@ std::string_view ProseOf(Opcode opcode) {
     case Opcode::kCeil: return "rounded up to a whole number";
     case Opcode::kCholesky: return "L of A = L * L^T, for each positive definite matrix";
     case Opcode::kClamp: return "the second operand, no less than the first and no more than the third";
-    case Opcode::kCollectiveBroadcast: return "the operand of a group's first device, on all of the group";
+    case Opcode::kCollectiveBroadcast:
+      return "the operand of a group's root, its first device or the one the last operand names, on all of the group";
     case Opcode::kCollectivePermute: return "each device gets the operand of its source; zeros when it has none";
     case Opcode::kCollectivePermuteDone: return "the result of a collective-permute-start";
     case Opcode::kCollectivePermuteStart: return "begins a collective-permute; collective-permute-done waits for it";
     case Opcode::kCollectiveReduce:
-      return "the operands of all devices of a group, combined by to_apply, on one of them";
+      return "the operands of all devices of a group, combined by to_apply, on its root; what the others get is "
+             "undefined, here zeros";
     case Opcode::kCompare: return "whether the operands are in the relation that direction names";
     case Opcode::kComplex: return "the complex number of a real and an imaginary part";
     case Opcode::kConcatenate: return "the operands one behind the other along a dimension";
@@ -131,7 +133,7 @@ std::string_view ProseOf(Opcode opcode) {
     case Opcode::kShiftLeft: return "the bits moved up; 0 when by as many as there are or more";
     case Opcode::kShiftRightArithmetic: return "the bits moved down, the sign filling in";
     case Opcode::kShiftRightLogical: return "the bits moved down, zeros filling in";
-    case Opcode::kShuffle: return "the elements rotated by shifts along dimensions";
+    case Opcode::kShuffle: return "the elements rotated to lower indices, by shifts along dimensions";
     case Opcode::kSign: return "-1, 0 or 1; of a complex number x / |x|";
     case Opcode::kSin: return "the sine";
     case Opcode::kSinh: return "the hyperbolic sine";

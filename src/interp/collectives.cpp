@@ -181,6 +181,63 @@ Result<std::vector<Literal>> AllReduced(Gathering& g) {
   return std::vector<Literal>(g.devices.size(), OneOrTuple(std::move(sums)));
 }
 
+// ---- Roots ---------------------------------------------------------------------------------------------------------
+
+bool HasDynamicRoot(const Instruction& inst) { return inst.attrs<CollectiveAttrs>().has_dynamic_root.value_or(false); }
+
+// Without the roots.
+int64_t DataOperandsOf(const Gathering& g) { return OperandsOf(g) - (HasDynamicRoot(g.inst) ? 1 : 0); }
+
+// The place in the group of the root for operand `i`: the first, or the one that the last operand of all members names.
+// Source: openxla/stablehlo pull requests 2981 and 2990.
+Result<int64_t> RootOf(const Gathering& g, int64_t i) {
+  if (!HasDynamicRoot(g.inst)) return 0;
+  const Shape& roots = g.operands[0].back().shape();
+  if (!roots.IsArray() || !IsInteger(roots.type()) || roots.NumElements() != DataOperandsOf(g))
+    FAIL(ErrorAt(g.inst, "V308", Str("roots are ", roots, ", expected s32[", DataOperandsOf(g), "]")));
+  const int64_t root = g.operands[0].back().GetInt(i);
+  for (const std::vector<Literal>& operands : g.operands) {
+    if (operands.back().GetInt(i) == root) continue;
+    FAIL(MeetingError(
+        g.inst, Str("'", g.inst.name(), "': roots ", root, " and ", operands.back().GetInt(i), " for operand ", i)));
+  }
+  if (root < 0 || root >= SizeOf(g)) {
+    FAIL(MeetingError(g.inst, Str("'", g.inst.name(), "': root ", root, " for operand ", i, " in a group of ",
+                                  SizeOf(g), " ", g.grid.noun(), SizeOf(g) == 1 ? "" : "s")));
+  }
+  return root;
+}
+
+// With a dynamic root, a result of one value may be written as a tuple.
+Literal ResultOf(const Instruction& inst, std::vector<Literal> values) {
+  return inst.shape().IsTuple() ? Literal::Tuple(std::move(values)) : OneOrTuple(std::move(values));
+}
+
+// The sum is the root's alone. What the others hold is left undefined by StableHLO; here zeros, as on those that a
+// collective-permute sends nothing.
+Result<std::vector<Literal>> CollectiveReduced(Gathering& g) {
+  std::vector<std::vector<Literal>> values(g.devices.size());
+  for (int64_t i = 0; i < DataOperandsOf(g); ++i) {
+    const int64_t root = TRY(RootOf(g, i));
+    Literal sum = TRY(Folded(g, i));
+    for (int64_t m = 0; m < SizeOf(g); ++m) {
+      if (m != root) values[m].emplace_back(sum.shape());
+    }
+    values[root].push_back(std::move(sum));
+  }
+  std::vector<Literal> results;
+  for (std::vector<Literal>& value : values) results.push_back(ResultOf(g.inst, std::move(value)));
+  return results;
+}
+
+Result<std::vector<Literal>> Broadcast(Gathering& g) {
+  std::vector<Literal> values;
+  for (int64_t i = 0; i < DataOperandsOf(g); ++i) values.push_back(g.operands[TRY(RootOf(g, i))][i]);
+  return std::vector<Literal>(g.devices.size(), ResultOf(g.inst, std::move(values)));
+}
+
+// ---- Parts ---------------------------------------------------------------------------------------------------------
+
 Result<std::vector<Literal>> ReduceScattered(Gathering& g) {
   std::vector<std::vector<Literal>> parts(g.devices.size());
   for (int64_t i = 0; i < OperandsOf(g); ++i) {
@@ -287,33 +344,6 @@ Result<std::vector<Literal>> RaggedAllToAll(Gathering& g) {
     results.push_back(std::move(output));
   }
   return results;
-}
-
-Result<std::vector<Literal>> Broadcast(Gathering& g) {
-  if (!g.inst.attrs<CollectiveAttrs>().has_dynamic_root.value_or(false)) {
-    std::vector<Literal> values = std::move(g.operands[0]);
-    return std::vector<Literal>(g.devices.size(), OneOrTuple(std::move(values)));
-  }
-  // Whether a root is an id or a place in the group is told nowhere; here both are the same.
-  for (int64_t i = 0; i < SizeOf(g); ++i) {
-    if (SizeOf(g) != g.grid.count() || g.devices[i] != i)
-      FAIL(UnsupportedAt(g.inst, "U002", "dynamic roots in groups that are not all devices in ascending order"));
-  }
-  const Literal& roots = g.operands[0].back();
-  std::vector<Literal> values;
-  for (int64_t i = 0; i + 1 < OperandsOf(g); ++i) {
-    const int64_t root = roots.GetInt(i);
-    for (const std::vector<Literal>& operands : g.operands) {
-      if (operands.back().GetInt(i) == root) continue;
-      FAIL(MeetingError(
-          g.inst, Str("'", g.inst.name(), "': roots ", root, " and ", operands.back().GetInt(i), " for operand ", i)));
-    }
-    if (root < 0 || root >= SizeOf(g))
-      FAIL(MeetingError(g.inst, Str("'", g.inst.name(), "': root ", root, " among ", SizeOf(g), " devices")));
-    values.push_back(g.operands[root][i]);
-  }
-  Literal value = g.inst.shape().IsTuple() ? Literal::Tuple(std::move(values)) : OneOrTuple(std::move(values));
-  return std::vector<Literal>(g.devices.size(), value);
 }
 
 // ---- collective-permute --------------------------------------------------------------------------------------------
@@ -426,6 +456,7 @@ Result<std::vector<Literal>> ExchangeByOpcode(Gathering& g) {
     case Opcode::kAllToAll: return AllToAll(g);
     case Opcode::kRaggedAllToAll: return RaggedAllToAll(g);
     case Opcode::kCollectiveBroadcast: return Broadcast(g);
+    case Opcode::kCollectiveReduce: return CollectiveReduced(g);
     case Opcode::kCollectivePermute:
     case Opcode::kCollectivePermuteStart: return Permuted(g);
     default: CHECK(false, "no collective: ", g.inst.opcode()); __builtin_unreachable();

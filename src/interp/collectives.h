@@ -43,8 +43,8 @@ struct Gathering {
   std::span<std::vector<Literal>> operands;  // By place in the group.
   Session& session;
 };
-// The value of each member. Errors: [R040] the group does not fit the shapes as written; [R041] rows of a
-// ragged-all-to-all that are not there or not agreed on.
+// The value of each member. Errors: [R040] the group does not fit the shapes as written, or has no such root; [R041]
+// rows of a ragged-all-to-all that are not there or not agreed on.
 Result<std::vector<Literal>> Exchange(Gathering& gathering);
 
 // The value of a device that takes no part: zeros; in place, the output as it was.

@@ -8,6 +8,7 @@
 #include "interp/elements.h"
 #include "interp/evaluation.h"
 #include "interp/strided.h"
+#include "ir/shape_rules.h"
 
 namespace hlo {
 namespace {
@@ -122,6 +123,35 @@ Result<Literal> EvalReverse(Evaluation& e) {
     strides[d] = -strides[d];
   }
   return Moved(e.operands[0], e.inst.shape(), strides, base);
+}
+
+// mode=rotate: what stands at i comes from (i + shift) mod size, along each dimension. Source: XLA's ShuffleExpander,
+// concatenate(x[shift:], x[:shift]).
+Result<Literal> EvalShuffle(Evaluation& e) {
+  const Literal& operand = e.operands[0];
+  const Shape& shape = operand.shape();
+  Literal result = Literal::Uninitialized(shape);
+  if (result.byte_size() == 0) return result;
+  const std::vector<int64_t> firsts = ShuffleStarts(e.inst);
+  std::vector<int64_t> rotated;
+  for (int64_t d = 0; d < shape.rank(); ++d) {
+    if (firsts[d] != 0) rotated.push_back(d);
+  }
+  // Along each of these the elements move in two parts.
+  const Strides strides = RowMajorStrides(shape.dims());
+  const int64_t bytes = BytesOf(operand);
+  for (uint64_t parts = 0; parts < uint64_t{1} << rotated.size(); ++parts) {
+    std::vector<int64_t> sizes(shape.dims().begin(), shape.dims().end()), from(sizes.size(), 0), to(sizes.size(), 0);
+    for (size_t i = 0; i < rotated.size(); ++i) {
+      const int64_t d = rotated[i], behind = shape.dim(d) - firsts[d];
+      const bool wraps = (parts >> i & 1) != 0;
+      sizes[d] = wraps ? firsts[d] : behind;
+      (wraps ? to : from)[d] = wraps ? behind : firsts[d];
+    }
+    CopyStrided(sizes, operand.raw() + Dot(from, strides) * bytes, strides,
+                result.mutable_raw() + Dot(to, strides) * bytes, strides, bytes);
+  }
+  return result;
 }
 
 Result<Literal> EvalSlice(Evaluation& e) {

@@ -72,6 +72,7 @@ class ActualSizes {
       case Opcode::kReshape: return OfShape(TRY(ReshapedShape()));
       case Opcode::kBitcast: return Bitcast();
       case Opcode::kBitcastConvert: return OfShape(BitcastConvertShape());
+      case Opcode::kShuffle: return Shuffle();
       case Opcode::kSlice: return Slice();
       case Opcode::kDynamicSlice: return DynamicSlice();
       case Opcode::kGather: return Gather();
@@ -258,6 +259,16 @@ class ActualSizes {
     Dims dims;
     for (int64_t d = 0; d < shape.rank(); ++d) dims.push_back(d < actual(0).rank() ? actual(0).dim(d) : shape.dim(d));
     return shape.WithDims(dims);
+  }
+
+  // XLA nowhere says whether a rotation goes around the bound or the size.
+  Result<Literal> Shuffle() {
+    for (const int64_t d : inst_.attrs<ShuffleAttrs>().dimensions) {
+      if (!written(0).IsDynamic(d)) continue;
+      FAIL(
+          UnsupportedAt(inst_, "U002", Str("'shuffle' along dimension ", d, " of ", written(0), ", which is dynamic")));
+    }
+    return OfShape(actual(0));
   }
 
   // A dimension that is taken whole keeps its size, and a part is a part of the bound, whatever the size.

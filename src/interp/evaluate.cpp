@@ -151,32 +151,4 @@ Result<Literal> EvalAllGatherDone(Evaluation& e) { return e.operands[0].elements
 Result<Literal> EvalCollectivePermuteDone(Evaluation& e) { return e.operands[0].elements()[1]; }
 Result<Literal> EvalSendDone(Evaluation&) { return Literal(Shape::Token()); }
 
-// ---- What is not supported -----------------------------------------------------------------------------------------
-
-namespace {
-// XLA reads them and nowhere says what they do: not in which direction `shuffle` rotates, nor who of a
-// `collective-reduce` gets the result.
-// clang-format off
-#define UNSUPPORTED_OPS(X) \
-  X(CollectiveReduce) X(Shuffle)
-// clang-format on
-
-constexpr Opcode kUnsupported[] = {
-#define NAME_OF(Name) Opcode::k##Name,
-    UNSUPPORTED_OPS(NAME_OF)
-#undef NAME_OF
-};
-}  // namespace
-
-#define UNSUPPORTED(Name)                                                                                    \
-  Result<Literal> Eval##Name(Evaluation& e) {                                                                \
-    FAIL(UnsupportedAt(e.inst, "U002", Str("'", e.inst.opcode(), "' is not supported by the interpreter"))); \
-  }
-UNSUPPORTED_OPS(UNSUPPORTED)
-#undef UNSUPPORTED
-
-bool IsUnsupported(Opcode opcode) {
-  return std::find(std::begin(kUnsupported), std::end(kUnsupported), opcode) != std::end(kUnsupported);
-}
-
 }  // namespace hlo

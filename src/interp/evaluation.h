@@ -56,7 +56,6 @@ struct Evaluation {
 using Handler = Result<Literal> (*)(Evaluation& e);
 // Null for what the frames of the interpreter do themselves: parameter, call, while ..., and where devices meet.
 Handler HandlerOf(Opcode opcode);
-bool IsUnsupported(Opcode opcode);
 // Its value needs other devices, or goes to them: meetings.h.
 constexpr bool MeetsDevices(Opcode opcode) {
   switch (opcode) {
@@ -68,6 +67,7 @@ constexpr bool MeetsDevices(Opcode opcode) {
     case Opcode::kCollectiveBroadcast:
     case Opcode::kCollectivePermute:
     case Opcode::kCollectivePermuteStart:
+    case Opcode::kCollectiveReduce:
     case Opcode::kRaggedAllToAll:
     case Opcode::kRecv:
     case Opcode::kRecvDone:

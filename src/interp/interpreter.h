@@ -71,7 +71,7 @@ Result<Literal> Evaluate(const Instruction& inst, std::span<const Literal> opera
 // Bytes of values alive at once while `computation` runs, its arguments included; an upper bound from liveness.
 int64_t PeakBytes(const Computation& computation);
 
-// False for an op whose evaluation always answers kUnsupported (custom-call: some targets are supported).
+// False for an op whose evaluation always answers kUnsupported: a custom-call to a target that is not known.
 bool CanInterpret(const Instruction& inst);
 
 }  // namespace hlo

@@ -24,6 +24,7 @@ std::vector<const Instruction*> MovedOperands(const Instruction& inst) {
     case Opcode::kReshape:
     case Opcode::kTranspose:
     case Opcode::kReverse:
+    case Opcode::kShuffle:
     case Opcode::kSlice:
     case Opcode::kDynamicSlice:
     case Opcode::kGather:

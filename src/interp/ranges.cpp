@@ -380,7 +380,8 @@ class Collector {
       while (from->operand_count() == 1 &&
              (from->Is(Opcode::kTranspose) || from->Is(Opcode::kReshape) || from->Is(Opcode::kConvert) ||
               from->Is(Opcode::kCopy) || from->Is(Opcode::kBroadcast) || from->Is(Opcode::kBitcast) ||
-              from->Is(Opcode::kSlice) || from->Is(Opcode::kReverse) || from->Is(Opcode::kGetTupleElement))) {
+              from->Is(Opcode::kSlice) || from->Is(Opcode::kReverse) || from->Is(Opcode::kShuffle) ||
+              from->Is(Opcode::kGetTupleElement))) {
         from = &from->operand(0);
       }
       if (!from->Is(Opcode::kParameter)) continue;
@@ -437,11 +438,13 @@ class Collector {
       case Opcode::kSlice:
       case Opcode::kDynamicSlice:
       case Opcode::kReverse:
+      case Opcode::kShuffle:
       case Opcode::kGather:
         wish.dim = OperandDim(inst, wish.dim);
         if (inst.Is(Opcode::kBroadcast) || inst.Is(Opcode::kDynamicSlice) || inst.Is(Opcode::kGather))
           wish.Drop(Wish::kSorted | Wish::kUnique);
-        if (inst.Is(Opcode::kTranspose) || inst.Is(Opcode::kReverse)) wish.Drop(Wish::kSorted);
+        if (inst.Is(Opcode::kTranspose) || inst.Is(Opcode::kReverse) || inst.Is(Opcode::kShuffle))
+          wish.Drop(Wish::kSorted);
         if (inst.Is(Opcode::kReshape) && wish.component_dim == inst.shape().rank() - 1 &&
             inst.operand(0).shape().rank() > 0 &&
             inst.operand(0).shape().dims().back() == static_cast<int64_t>(wish.components.size())) {

@@ -88,6 +88,7 @@ bool IsMovement(const Instruction& inst) {
     case Opcode::kReshape:
     case Opcode::kTranspose:
     case Opcode::kReverse:
+    case Opcode::kShuffle:
     case Opcode::kSlice:
     case Opcode::kPad:
     case Opcode::kConcatenate:

@@ -75,6 +75,7 @@ Result<Shape> ShapeOfScatter(const Instruction& inst);
 Result<Shape> ShapeOfSelect(const Instruction& inst);
 Result<Shape> ShapeOfSelectAndScatter(const Instruction& inst);
 Result<Shape> ShapeOfSetDimensionSize(const Instruction& inst);
+Result<Shape> ShapeOfShuffle(const Instruction& inst);
 Result<Shape> ShapeOfSlice(const Instruction& inst);
 Result<Shape> ShapeOfSort(const Instruction& inst);
 Result<Shape> ShapeOfStochasticConvert(const Instruction& inst);
@@ -92,6 +93,10 @@ Result<std::vector<int64_t>> WindowedDims(const Instruction& inst, std::span<con
 // the window. Labels are those of the operands as they stand: the second one's `o` is the result's feature in all
 // kinds. Source: spec/ops.md 5.
 Result<Shape> ShapeOfConvolutionKind(const Instruction& inst);
+
+// Where a shuffle with mode=rotate begins: its first element along each dimension of the operand. Shifts of any size
+// and sign mean those from 0 to the size.
+std::vector<int64_t> ShuffleStarts(const Instruction& shuffle);
 
 // The rule of the instruction's opcode.
 Result<Shape> InferShape(const Instruction& inst);

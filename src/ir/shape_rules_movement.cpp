@@ -177,6 +177,33 @@ Result<Shape> ShapeOfReverse(const Instruction& inst) {
   return operand;
 }
 
+Result<Shape> ShapeOfShuffle(const Instruction& inst) {
+  TRY(CheckArray(inst, 0));
+  const Shape& operand = inst.operand(0).shape();
+  const auto& [dimensions, mode, shifts] = inst.attrs<ShuffleAttrs>();
+  if (!IsDimSet(dimensions, operand.rank())) {
+    FAIL(ErrorAtAttribute(inst, "dimensions", "V086",
+                          Str(Braced(dimensions), " must name different dimensions of ", operand)));
+  }
+  if (shifts.size() != dimensions.size()) {
+    FAIL(ErrorAtAttribute(inst, "shifts", "V086",
+                          Str(shifts.size(), shifts.size() == 1 ? " shift for " : " shifts for ", dimensions.size(),
+                              dimensions.size() == 1 ? " dimension" : " dimensions")));
+  }
+  return operand;
+}
+
+std::vector<int64_t> ShuffleStarts(const Instruction& shuffle) {
+  const Shape& operand = shuffle.operand(0).shape();
+  const ShuffleAttrs& a = shuffle.attrs<ShuffleAttrs>();
+  std::vector<int64_t> starts(operand.rank(), 0);
+  for (size_t i = 0; i < a.dimensions.size(); ++i) {
+    const int64_t d = a.dimensions[i], size = operand.dim(d);
+    if (size > 0) starts[d] = (a.shifts[i] % size + size) % size;
+  }
+  return starts;
+}
+
 Result<Shape> ShapeOfSlice(const Instruction& inst) {
   TRY(CheckArray(inst, 0));
   const Shape& operand = inst.operand(0).shape();

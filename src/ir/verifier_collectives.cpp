@@ -109,10 +109,15 @@ Shape OneOrTuple(std::vector<Shape> shapes) {
   return shapes.size() == 1 ? std::move(shapes[0]) : Shape::Tuple(std::move(shapes));
 }
 
+// Of the values, without the roots.
 Shape ShapeOfOperands(const Instruction& inst) {
   std::vector<Shape> shapes;
   for (const Instruction* operand : inst.operands()) shapes.push_back(operand->shape());
-  return OneOrTuple(std::move(shapes));
+  const auto* a = inst.attributes().GetIf<CollectiveAttrs>();
+  if (a == nullptr || !a->has_dynamic_root.value_or(false)) return OneOrTuple(std::move(shapes));
+  shapes.pop_back();
+  // One result may be written as a tuple.
+  return inst.shape().IsTuple() ? Shape::Tuple(std::move(shapes)) : OneOrTuple(std::move(shapes));
 }
 
 Status CheckResult(const Instruction& inst, const char* code, const Shape& expected) {
@@ -324,6 +329,7 @@ Status CheckCollective(const Instruction& inst) {
   if (inst.Is(Opcode::kCollectiveBroadcast)) {
     if (inst.operand_count() == 0) return {};  // V309
     if (a->has_dynamic_root.value_or(false)) {
+      TRY(CheckResult(inst, "V228", ShapeOfOperands(inst)));
       TRY(CheckDynamicRoot(inst));
     } else {
       if (!inst.operand(0).shape().IsArray())
@@ -345,7 +351,9 @@ Status CheckCollective(const Instruction& inst) {
       if (a->channel_id && *a->channel_id <= 0)
         FAIL(ErrorAtAttribute(inst, "channel_id", "V216",
                               Str("channel_id is ", *a->channel_id, ", expected 1 or more")));
-      return inst.operand_count() == 0 ? Status() : CheckResult(inst, "V002", ShapeOfOperands(inst));
+      if (inst.operand_count() == 0) return {};  // V309
+      TRY(CheckResult(inst, "V002", ShapeOfOperands(inst)));
+      return a->has_dynamic_root.value_or(false) ? CheckDynamicRoot(inst) : Status();
     case Opcode::kAllGather:
     case Opcode::kReduceScatter: return CheckScaledDim(inst, *a, inst.shape(), group_size);
     case Opcode::kAllGatherStart: {

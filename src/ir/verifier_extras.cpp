@@ -40,7 +40,9 @@ Status CheckElementTypes(const Instruction& inst) {
 
 // V304
 Status CheckCollectiveReducer(const Instruction& inst) {
-  if (!inst.Is(Opcode::kAllReduce) && !inst.Is(Opcode::kAllReduceStart) && !inst.Is(Opcode::kReduceScatter)) return {};
+  if (!inst.Is(Opcode::kAllReduce) && !inst.Is(Opcode::kAllReduceStart) && !inst.Is(Opcode::kReduceScatter) &&
+      !inst.Is(Opcode::kCollectiveReduce))
+    return {};
   const Computation* f = inst.attrs<CollectiveAttrs>().to_apply;
   if (f == nullptr || inst.operand_count() == 0) return {};
   const PrimitiveType type = inst.operand(0).shape().type();
@@ -87,7 +89,8 @@ Status CheckHasOperand(const Instruction& inst) {
     case Opcode::kAllReduceStart:
     case Opcode::kCollectiveBroadcast:
     case Opcode::kCollectivePermute:
-    case Opcode::kCollectivePermuteStart: break;
+    case Opcode::kCollectivePermuteStart:
+    case Opcode::kCollectiveReduce: break;
     default: return {};
   }
   if (inst.operand_count() > 0) return {};
