@@ -51,7 +51,8 @@ Result<Literal> ReadParameter(const Shape& shape, ShapeIndex& index, const std::
   FAIL(NoKey(wanted_by, shape, path, key, arrays, "'argN', the parameters' names, or 'N' are looked for"));
 }
 
-Result<std::vector<Literal>> ArgumentsFrom(KeyedArrays arrays, const std::string& path, const Module& module, CastArgs cast) {
+Result<std::vector<Literal>> ArgumentsFrom(KeyedArrays arrays, const std::string& path, const Module& module,
+                                           CastArgs cast) {
   const auto parameters = module.entry().parameters();
   const auto has_all = [&](auto&& stem_of) {
     for (const Instruction* parameter : parameters) {
@@ -137,7 +138,8 @@ Status CheckDevice(const OfDevice& of, const Module& module, std::string_view wh
                               ", partitions ", header.num_partitions)));
 }
 
-Result<std::vector<std::vector<Literal>>> ReadArgumentsByDevice(const std::string& path, const Module& module, CastArgs cast) {
+Result<std::vector<std::vector<Literal>>> ReadArgumentsByDevice(const std::string& path, const Module& module,
+                                                                CastArgs cast) {
   const NpzArrays arrays = TRY(ReadNpz(path));
   const auto parameters = module.entry().parameters();
   // A parameter may be called "r1.x".
@@ -232,7 +234,8 @@ Result<Literal> ReadTensor(const std::string& text, const Instruction& parameter
   const size_t colon = text.find(".npz:");
   const std::string path = colon == std::string::npos ? text : text.substr(0, colon + 4);
   const NpzArrays arrays = TRY(ReadNpz(path));
-  if (colon == std::string::npos && arrays.size() == 1) return LiteralFromNpy(arrays[0].second, shape, wanted_by, path, cast);
+  if (colon == std::string::npos && arrays.size() == 1)
+    return LiteralFromNpy(arrays[0].second, shape, wanted_by, path, cast);
   const std::string key = colon == std::string::npos ? "" : text.substr(colon + 5);
   for (const auto& [name, array] : arrays) {
     if (name == key) return LiteralFromNpy(array, shape, wanted_by, text, cast);

@@ -139,8 +139,8 @@ int64_t FirstChanged(const Literal& original, const Literal& converted) {
   const PrimitiveType type = original.shape().type();
   const Literal back = Converted(converted, type);
   for (int64_t i = 0; i < original.shape().NumElements(); ++i) {
-    const bool same = IsFloat(type)     ? original.GetDouble(i) == back.GetDouble(i) ||
-                                              (std::isnan(original.GetDouble(i)) && std::isnan(back.GetDouble(i)))
+    const bool same = IsFloat(type) ? original.GetDouble(i) == back.GetDouble(i) ||
+                                          (std::isnan(original.GetDouble(i)) && std::isnan(back.GetDouble(i)))
                       : IsComplex(type) ? original.GetComplex(i) == back.GetComplex(i)
                                         : original.GetInt(i) == back.GetInt(i);
     if (!same) return i;
@@ -203,9 +203,9 @@ Result<Literal> LiteralFromNpy(const NpyArray& array, const Shape& declared, con
     if (cast == CastArgs::kForce) return converted;
     const int64_t changed = FirstChanged(original, converted);
     if (changed < 0 && cast == CastArgs::kSafe) return converted;
-    FAIL(mismatch("").Hint(changed < 0 ? std::string("the values fit: --cast_args=safe converts them")
-                                       : Str("element ", changed,
-                                             " would be another number; --cast_args=force converts all the same")));
+    FAIL(mismatch("").Hint(
+        changed < 0 ? std::string("the values fit: --cast_args=safe converts them")
+                    : Str("element ", changed, " would be another number; --cast_args=force converts all the same")));
   }
   Literal literal = Literal::Uninitialized(shape);
   if (literal.byte_size() == 0) return literal;

@@ -129,6 +129,34 @@ IndexExpr IndexPool::Multiply(IndexExpr a, int64_t factor) {
   return FromSum(std::move(sum));
 }
 
+std::vector<IndexPool::Split> IndexPool::SplitsOf(const Node& sum, int64_t divisor) const {
+  std::vector<int64_t> factors = {divisor};
+  for (const Term& term : sum.terms) factors.push_back(std::gcd(term.coefficient, divisor));
+  std::ranges::sort(factors, std::greater());
+  std::vector<Split> splits;
+  for (const int64_t g : factors) {
+    if (g <= 1) break;
+    if (!splits.empty() && splits.back().factor == g) continue;
+    Split split = {.factor = g};
+    for (const Term& term : sum.terms) {
+      if (term.coefficient % g == 0) split.multiple.terms.push_back({term.coefficient / g, term.atom});
+      else split.rest.terms.push_back(term);
+    }
+    if (split.multiple.terms.empty()) continue;
+    split.rest.constant = ((sum.constant % g) + g) % g;
+    split.multiple.constant = (sum.constant - split.rest.constant) / g;
+    RangeOf(split.rest, &split.rest_low, &split.rest_high);
+    splits.push_back(std::move(split));
+  }
+  return splits;
+}
+
+bool IndexPool::MayBeNegative(const Sum& sum) const {
+  int64_t low, high;
+  RangeOf(sum, &low, &high);
+  return low < 0;
+}
+
 IndexExpr IndexPool::Div(IndexExpr a, int64_t divisor) {
   CHECK(divisor > 0, divisor);
   if (divisor == 1) return a;
@@ -140,29 +168,14 @@ IndexExpr IndexPool::Div(IndexExpr a, int64_t divisor) {
     return Mod(Div(node.operand, divisor), node.divisor / divisor);
   }
   if (node.kind == Kind::kSum) {
-    // (d*q + r) / d => q + r / d, and, for a factor g of d, (g*s + r) / (g*h) => s / h when 0 <= r < g.
-    std::vector<int64_t> factors = {divisor};
-    for (const Term& term : node.terms) factors.push_back(std::gcd(term.coefficient, divisor));
-    std::ranges::sort(factors, std::greater());
-    for (const int64_t g : factors) {
-      if (g <= 1) break;
-      Sum quotient, rest;
-      for (const Term& term : node.terms) {
-        (term.coefficient % g == 0 ? quotient : rest).terms.push_back(term);
-      }
-      rest.constant = ((node.constant % g) + g) % g;
-      quotient.constant = node.constant - rest.constant;
-      if (quotient.terms.empty()) continue;
-      int64_t low, high;
-      RangeOf(rest, &low, &high);
-      for (Term& term : quotient.terms) term.coefficient /= g;
-      quotient.constant /= g;
-      if (low >= 0 && high < g) {
-        int64_t quotient_low, quotient_high;
-        RangeOf(quotient, &quotient_low, &quotient_high);
-        if (quotient_low >= 0) return Div(FromSum(std::move(quotient)), divisor / g);
-      }
-      if (g == divisor && low >= 0) return Add(FromSum(std::move(quotient)), Div(FromSum(std::move(rest)), divisor));
+    for (Split& split : SplitsOf(node, divisor)) {
+      if (split.rest_low < 0) continue;
+      // (g*s + r) / (g*h) => s / h when 0 <= r < g.
+      if (split.rest_high < split.factor && !MayBeNegative(split.multiple))
+        return Div(FromSum(std::move(split.multiple)), divisor / split.factor);
+      // (d*q + r) / d => q + r / d.
+      if (split.factor == divisor)
+        return Add(FromSum(std::move(split.multiple)), Div(FromSum(std::move(split.rest)), divisor));
     }
   }
   return Intern({.kind = Kind::kDiv,
@@ -181,31 +194,14 @@ IndexExpr IndexPool::Mod(IndexExpr a, int64_t divisor) {
   if (node.low / divisor == node.high / divisor) return Add(a, -(node.low / divisor * divisor));
   if (node.kind == Kind::kMod && node.divisor % divisor == 0) return Mod(node.operand, divisor);
   if (node.kind == Kind::kSum) {
-    std::vector<int64_t> factors = {divisor};
-    for (const Term& term : node.terms) factors.push_back(std::gcd(term.coefficient, divisor));
-    std::ranges::sort(factors, std::greater());
-    for (const int64_t g : factors) {
-      if (g <= 1) break;
-      Sum multiple, rest;
-      for (const Term& term : node.terms) {
-        (term.coefficient % g == 0 ? multiple : rest).terms.push_back(term);
-      }
-      rest.constant = ((node.constant % g) + g) % g;
-      multiple.constant = node.constant - rest.constant;
-      if (multiple.terms.empty()) continue;
-      int64_t low, high;
-      RangeOf(rest, &low, &high);
-      if (low < 0) continue;
+    for (Split& split : SplitsOf(node, divisor)) {
+      if (split.rest_low < 0) continue;
       // (d*q + r) % d => r % d.
-      if (g == divisor) return Mod(FromSum(std::move(rest)), divisor);
-      if (high >= g) continue;
+      if (split.factor == divisor) return Mod(FromSum(std::move(split.rest)), divisor);
       // (g*s + r) % (g*h) => g*(s % h) + r when 0 <= r < g.
-      for (Term& term : multiple.terms) term.coefficient /= g;
-      multiple.constant /= g;
-      int64_t multiple_low, multiple_high;
-      RangeOf(multiple, &multiple_low, &multiple_high);
-      if (multiple_low < 0) continue;
-      return Add(Multiply(Mod(FromSum(std::move(multiple)), divisor / g), g), FromSum(std::move(rest)));
+      if (split.rest_high >= split.factor || MayBeNegative(split.multiple)) continue;
+      return Add(Multiply(Mod(FromSum(std::move(split.multiple)), divisor / split.factor), split.factor),
+                 FromSum(std::move(split.rest)));
     }
   }
   return Intern({.kind = Kind::kMod,

@@ -82,6 +82,15 @@ class IndexPool {
   bool JoinOnePair(Sum& sum);
   IndexExpr Intern(Node node);
   void RangeOf(const Sum& sum, int64_t* low, int64_t* high) const;
+  // A sum as factor * multiple + rest, where multiple has a term and the rest's constant is in [0, factor).
+  struct Split {
+    int64_t factor;
+    Sum multiple, rest;
+    int64_t rest_low, rest_high;
+  };
+  // By the divisor and by its common factors with the coefficients, the largest first.
+  std::vector<Split> SplitsOf(const Node& sum, int64_t divisor) const;
+  bool MayBeNegative(const Sum& sum) const;
 
   std::vector<Node> nodes_;
   std::map<std::tuple<Kind, int32_t, int64_t, int64_t, std::vector<Term>>, IndexExpr> interned_;
