@@ -700,6 +700,74 @@ TEST(Shadow, WhichOfSeveralNaNsIsLeftDependsOnTheOrder) {
   EXPECT_EQ(compare({1, 2, 2}).bad(), 1);
 }
 
+// Rounding on the way to an argmax makes nothing a NaN: what is one stays certain, and so does which it is.
+TEST(Shadow, ANaNIsChosenFromWhatARoundingHasBounded) {
+  Program p;
+  Instruction& x = p.Parameter(kF32, {4, 4});
+  Instruction& scaled = p.Op(Opcode::kMultiply, {&x, &p.Broadcast(p.Scalar(kF32, 1.3f), {4, 4})});
+  Instruction& iota = p.entry.Add(Opcode::kIota, Shape(PrimitiveType::kS32, {4, 4}), {}, IotaAttrs{1});
+  Instruction& y = p.entry.Add(Opcode::kReduce, Shape::Tuple({Shape(kF32, {4}), Shape(PrimitiveType::kS32, {4})}),
+                               {&scaled, &iota, &p.Scalar(kF32, -INFINITY),
+                                &p.entry.AddConstant(Literal::Scalar(PrimitiveType::kS32, int64_t{0}))},
+                               ReduceAttrs{{1}, &ArgMaxKeepingNaN(p.module)});
+  const float most = std::numeric_limits<float>::max();
+  const float in[] = {1, NAN, 2,   3,      // The NaN.
+                      1, 3,   2.5, 0,      // No NaN: the largest.
+                      1, 2,   NAN, most,   // The largest overflows, or may: the NaN all the same.
+                      1, 2,   3,   most};  // To infinity.
+  const auto compare = [&](int64_t row, float value, int64_t place) {
+    std::vector<Literal> out{Floats({4}, [](int64_t i) { return i == 1   ? 3 * 1.3f
+                                                                : i == 3 ? INFINITY
+                                                                         : NAN; }),
+                             Literal(Shape(PrimitiveType::kS32, {4}))};
+    const int64_t right[] = {1, 1, 2, 3};
+    for (int64_t i = 0; i < 4; ++i) out[1].SetInt(i, right[i]);
+    if (row >= 0) {
+      out[0].SetDouble(row, value);
+      out[1].SetInt(row, place);
+    }
+    const Comparison comparison = p.Local(y, {Floats({4, 4}, [&](int64_t i) { return in[i]; })}, Literal::Tuple(out));
+    EXPECT_EQ(comparison.Count(ElementClass::kUndetermined), 0);
+    return comparison.bad();
+  };
+  EXPECT_EQ(compare(-1, 0, 0), 0);
+  EXPECT_EQ(compare(0, NAN, 3), 1);          // A number's place.
+  EXPECT_EQ(compare(0, 3 * 1.3f, 3), 2);     // The NaN overlooked.
+  EXPECT_EQ(compare(1, 2.5f * 1.3f, 2), 2);  // Not the largest.
+  EXPECT_EQ(compare(1, 3 * 1.3f, 2), 1);
+  EXPECT_EQ(compare(2, INFINITY, 3), 2);
+  EXPECT_EQ(compare(3, INFINITY, 2), 1);
+  EXPECT_EQ(compare(3, NAN, 3), 1);
+}
+
+// A product that a sum may take in need not overflow before it.
+TEST(Shadow, AnOverflowThatAnFmaMaySwallowStaysOpen) {
+  Program p;
+  Instruction& x = p.Parameter(kF32, {1});
+  Instruction& product = p.Op(Opcode::kMultiply, {&x, &p.Broadcast(p.Scalar(kF32, 1.3f), {1})});
+  Instruction& sum = p.Op(Opcode::kSubtract, {&product, &x});
+  const Literal in = Floats({1}, [](int64_t) { return std::numeric_limits<float>::max(); });
+  for (const float answer : {INFINITY, 1e38f})
+    EXPECT_EQ(p.Local(sum, {in}, Floats({1}, [&](int64_t) { return answer; })).bad(), 0);
+}
+
+// A maximum with an infinity is one, unless something else may be a NaN.
+TEST(Shadow, WhatMayBeANaNLeavesAMaximumOpen) {
+  Program p;
+  Instruction& x = p.Parameter(kF32, {3});
+  Instruction& scaled = p.Op(Opcode::kMultiply, {&x, &p.Broadcast(p.Scalar(kF32, 1.3f), {3})});
+  Instruction& rest = p.Op(Opcode::kSubtract, {&scaled, &p.Broadcast(p.Scalar(kF32, 1.1f * 1.3f), {3})});
+  Instruction& roots = p.Op(Opcode::kSqrt, {&rest});
+  Instruction& y = p.entry.Add(Opcode::kReduce, Shape(kF32, {}), {&roots, &p.Scalar(kF32, -INFINITY)},
+                               ReduceAttrs{{0}, &p.Binary(Opcode::kMaximum, kF32)});
+  const float in[] = {1.1f, INFINITY, 2};  // The first: the root of what rounding leaves of 0.
+  for (const float answer : {INFINITY, NAN}) {
+    const Comparison comparison =
+        p.Local(y, {Floats({3}, [&](int64_t i) { return in[i]; })}, Floats({}, [&](int64_t) { return answer; }));
+    EXPECT_EQ(comparison.bad(), 0);
+  }
+}
+
 // Among ties a reducer without a tie-break may leave any, but the places of its result belong together, and nothing
 // else will do. That is known behind movements and conversions too.
 TEST(Shadow, AnotherTieIsRightAndAnythingElseWrong) {

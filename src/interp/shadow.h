@@ -31,8 +31,8 @@ struct ShadowValue {
 
   // Floats. f64 of the same dims, whatever the declared type.
   Literal value;
-  // |t - value| <= bound for every permitted t. NaN (or infinite): undetermined. No bytes: 0 everywhere, and then value
-  // is exact: t must be it, to the sign of zero. A value of infinity or NaN with bound 0 is expected as such.
+  // |t - value| <= bound for every permitted t. NaN: undetermined; infinite too, but no NaN. No bytes: 0, and then
+  // value is exact: t must be it, to the sign of zero. A value of infinity or NaN with bound 0 is expected as such.
   Literal bound;
   // As `bound`, but for an honest implementation with overwhelming probability: a long sum's roundings add up like a
   // random walk. Beyond `likely` is suspicious, not wrong. No bytes: the same as bound.

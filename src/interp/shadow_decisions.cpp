@@ -1,5 +1,5 @@
-// Comparisons, is-finite and select: decided where the bounds leave one outcome, otherwise undetermined or anything
-// between the outcomes. Source of the rules: spec/testing.md 6.
+// Comparisons, and, or, is-finite and select: decided where the bounds leave one outcome, otherwise undetermined or
+// anything between the outcomes. Source of the rules: spec/testing.md 6.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -34,13 +34,16 @@ int TotalOrder(double a, double b) {
 
 }  // namespace
 
-// Decided when the intervals do not meet, or when both sides are exact. The total order has NaNs of either sign at
-// either end, so it wants their bits.
+// Decided when the intervals do not meet, when both sides are exact, when one is a NaN whatever the other is, or when
+// they are one value, which is equal to itself if it is no NaN. The total order has NaNs of either sign at either end,
+// so it wants their bits.
 ShadowValue Compare(const Context& context, const Instruction& inst, Operands operands) {
   const CompareAttrs& attrs = inst.attrs<CompareAttrs>();
   const bool total = attrs.type == ComparisonType::kTotalOrder;
   const bool any_sign[] = {total && !KeepsBitsOfNaN(context, inst.operand(0)),
                            total && !KeepsBitsOfNaN(context, inst.operand(1))};
+  const bool itself = &inst.operand(0) == &inst.operand(1);
+  const double overflow = RoundingTo(operands[0]->held, false).overflow;  // To a NaN, in some types.
   const int64_t count = inst.shape().NumElements();
   ShadowValue result;
   result.shape = inst.shape();
@@ -57,13 +60,40 @@ ShadowValue Compare(const Context& context, const Instruction& inst, Operands op
       int order = x < y ? -1 : x > y ? 1 : x == y ? 0 : 2;
       if (total) order = TotalOrder(x, y);
       out[begin + i] = Holds(attrs.direction, order);
-      const bool decided = bounds == 0 || std::fabs(x - y) > bounds || (order == 2 && std::isfinite(bounds));
+      const bool nan = (std::isnan(x) && std::isfinite(a.bound[i])) || (std::isnan(y) && std::isfinite(b.bound[i]));
+      const bool same = itself && (std::fabs(x) + bounds < overflow || (std::isinf(bounds) && !std::isnan(x)));
+      const bool known = bounds == 0 || std::fabs(x - y) > bounds || (nan && !total) || same;
       const bool any = (any_sign[0] && std::isnan(x)) || (any_sign[1] && std::isnan(y));
-      if (decided && !any) continue;
+      if (known && !any) continue;
       undecided[begin + i] = 1;
       any_open = true;
     }
   });
+  if (any_open) result.open = std::move(open);
+  return result;
+}
+
+ShadowValue AndOr(const Instruction& inst, Operands operands) {
+  const bool deciding = inst.Is(Opcode::kOr);
+  const int64_t count = inst.shape().NumElements();
+  ShadowValue result;
+  result.shape = inst.shape();
+  result.exact = Literal(inst.shape());
+  Literal open(inst.shape());
+  bool any_open = false;
+  for (int64_t i = 0; i < count; ++i) {
+    bool decided = false, any = false;
+    for (const ShadowValue* operand : operands) {
+      const int64_t at = operand->shape.NumElements() == 1 ? 0 : i;
+      const bool is_open = operand->HasOpen() && operand->open.GetInt(at) != 0;
+      any = any || is_open;
+      decided = decided || (!is_open && (operand->exact.GetInt(at) != 0) == deciding);
+    }
+    result.exact.SetInt(i, decided == deciding);
+    if (!any || decided) continue;
+    open.SetInt(i, 1);
+    any_open = true;
+  }
   if (any_open) result.open = std::move(open);
   return result;
 }

@@ -103,6 +103,8 @@ bool IsElementwiseRule(const Instruction& inst) {
     case Opcode::kCompare:
     case Opcode::kIsFinite: return is_float(inst.operand(0).shape());
     case Opcode::kSelect: return inst.shape().IsArray();
+    case Opcode::kAnd:
+    case Opcode::kOr: return inst.shape().type() == PrimitiveType::kPred;
     case Opcode::kNegate:
     case Opcode::kAbs:
     case Opcode::kReal:
@@ -116,6 +118,8 @@ Result<ShadowValue> Elementwise(Context& context, const Instruction& inst, Opera
   switch (inst.opcode()) {
     case Opcode::kCompare: return Compare(context, inst, operands);
     case Opcode::kIsFinite: return IsFiniteRule(inst, *operands[0], RoundingTo(operands[0]->held, false));
+    case Opcode::kAnd:
+    case Opcode::kOr: return AndOr(inst, operands);
     case Opcode::kSelect: return Select(context, inst, operands);
     case Opcode::kNegate:
     case Opcode::kAbs: return NegateOrAbs(inst, *operands[0]);

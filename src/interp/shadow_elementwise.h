@@ -33,7 +33,9 @@ inline double WithRounding(const Finish& finish, double value, double before) {
 }
 
 inline Pair Rounded(const Finish& finish, double value, double before) {
-  return AfterOverflow(finish, value, WithRounding(finish, value, before));
+  Pair x = AfterOverflow(finish, value, WithRounding(finish, value, before));
+  if (!std::isfinite(x.bound)) x.bound = finish.has_infinity && !finish.is_output ? kInfinity : kUndetermined;
+  return x;
 }
 
 // Has a type that is rounded to like this the number x, below its overflow?
@@ -84,6 +86,8 @@ Pair MaximumOf(Pair a, Pair b);
 Pair MinimumOf(Pair a, Pair b);
 
 ShadowValue Compare(const Context& context, const Instruction& inst, Operands operands);
+// Of pred: one side may decide, whatever the other is.
+ShadowValue AndOr(const Instruction& inst, Operands operands);
 ShadowValue IsFiniteRule(const Instruction& inst, const ShadowValue& x, const Rounding& rounding);
 Result<ShadowValue> Select(Context& context, const Instruction& inst, Operands operands);
 // Of floats to floats, integers to floats and floats to integers.

@@ -34,6 +34,33 @@ Rounding RoundingTo(int exponent_bits, int mantissa_bits) {
   return {relative, std::ldexp(1.0, 1 - bias), largest_binade * (2 - relative)};
 }
 
+namespace {
+
+// May a product become part of an fma? Not if all that is done with it is comparing and picking.
+bool MeetsASum(const Instruction& product) {
+  std::vector<const Instruction*> pending{&product};
+  while (!pending.empty()) {
+    const Instruction& next = *pending.back();
+    pending.pop_back();
+    for (const Instruction* user : next.users()) {
+      switch (user->opcode()) {
+        case Opcode::kCompare: continue;
+        case Opcode::kReduce:
+          if (!PicksASide(*user->attrs<ReduceAttrs>().to_apply)) return true;
+          continue;
+        case Opcode::kSelect:
+        case Opcode::kMaximum:
+        case Opcode::kMinimum: pending.push_back(user); continue;
+        default: return true;
+      }
+    }
+    if (next.IsRoot() && !next.Is(Opcode::kTuple)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 bool Context::IsOutput(const Instruction& inst) const {
   if (top == nullptr || &inst.computation() != top) return false;
   if (inst.IsRoot()) return true;
@@ -66,12 +93,13 @@ Finish Context::FinishOf(const Instruction& inst, double ulps) const {
   finish.nearest = ulps == 0.5;
   if (held != compute) finish.target = RoundingTo(held, ftz());
   finish.overflow = RoundingTo(held, ftz()).overflow;
+  finish.has_infinity = BitWidth(held) >= 32 || FormatOf(held).specials == Specials::kIeee;
   finish.is_output = IsOutput(inst);
   const InstructionPlan* plan = PlanOf(inst);
   const bool fixed = options.widened || (plan != nullptr && plan->hold);
   const bool contracts =
       inst.Is(Opcode::kMultiply) && !options.widened && (options.plan == nullptr || options.plan->contract);
-  finish.may_stay_wide = !finish.is_output && (contracts || (!fixed && BitWidth(held) < 32));
+  finish.may_stay_wide = !finish.is_output && ((contracts && MeetsASum(inst)) || (!fixed && BitWidth(held) < 32));
   return finish;
 }
 

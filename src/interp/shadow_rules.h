@@ -51,6 +51,7 @@ struct Finish {
   bool nearest = false;        // The exact result, rounded once: what needs no rounding has none.
   bool is_output = false;      // Of the kernel: overflow is the comparator's to judge.
   bool may_stay_wide = false;  // An overflow need not show: fused into an fma, or held wider.
+  bool has_infinity = true;    // Where it does, that is what comes of it.
 };
 
 // Which of an instruction's elements are wanted; empty: all. One byte an element.

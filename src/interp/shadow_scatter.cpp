@@ -104,7 +104,7 @@ ShadowValue Overwrite(const Instruction& inst, const ShadowValue& x, const Shado
       const double low = std::min(value[at] - bound[at], with.value[u] - e),
                    high = std::max(value[at] + bound[at], with.value[u] + e);
       value[at] = low + (high - low) / 2;
-      bound[at] = (high - low) / 2 * kUp + kTiny;
+      bound[at] = std::isfinite(high - low) ? (high - low) / 2 * kUp + kTiny : kUndetermined;
       continue;
     }
     written[at] = 1;

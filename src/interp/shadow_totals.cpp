@@ -49,6 +49,7 @@ Bounds FinishProduct(const SumRule& rule, const Rounding& accumulator, int64_t t
 Bounds FinishExtreme(bool minimum, const Total& t) {
   const double value = minimum ? -t.value : t.value;
   if (std::isnan(t.value)) return {value, 0, 0};
+  if (std::isnan(t.bounds)) return {0, kUndetermined, kUndetermined};  // It may be one.
   if (!std::isfinite(t.bounds) && !std::isinf(t.value)) return {value, kUndetermined, kUndetermined};
   double bound = std::isinf(t.value) ? 0 : std::max(t.bounds - t.value, t.value - t.magnitudes) * kUp;
   if (t.value == 0) bound = std::max(bound, kTiny);  // 0 and -0 may come out as either.

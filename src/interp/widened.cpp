@@ -35,6 +35,21 @@ bool IsOrdered(const ShadowValue& value, size_t i) {
   return decision >= 0 && value.choices->decisions->by_order[decision] != 0;
 }
 
+// Integers: is element i, in both modules, left of the same elements by their order, and the same one? A sum of hashes
+// stands for the elements as a set.
+bool SameDecision(const ShadowValue& a, const ShadowValue& b, size_t i) {
+  if (!IsOrdered(a, i) || !IsOrdered(b, i) || a.exact.GetInt(i) != b.exact.GetInt(i)) return false;
+  const auto elements = [i](const Choices& choices) {
+    const int64_t decision = choices.DecisionOf(static_cast<int64_t>(i));
+    const std::vector<int64_t>& first = choices.decisions->first;
+    uint64_t sum = 0;
+    for (int64_t c = first[decision]; c < first[decision + 1]; ++c)
+      sum += Mix(0x9E3779B97F4A7C15 + static_cast<uint64_t>(choices.candidates.exact.GetInt(c)));
+    return sum;
+  };
+  return elements(*a.choices) == elements(*b.choices);
+}
+
 // `expected` with the bounds of both sides, as f64, so that the comparison is not done in the declared type.
 ShadowValue Joined(const ShadowValue& expected, const ShadowValue& actual) {
   ShadowValue joined = expected;
@@ -52,6 +67,7 @@ ShadowValue Joined(const ShadowValue& expected, const ShadowValue& actual) {
     if (!actual.HasOpen()) return joined;
     if (!joined.HasOpen()) joined.open = Literal(expected.shape.WithType(PrimitiveType::kPred));
     auto open = joined.open.mutable_data<uint8_t>();
+    for (size_t i = 0; i < open.size(); ++i) open[i] = SameDecision(expected, actual, i) ? 0 : open[i];
     for (size_t i = 0; i < open.size(); ++i) open[i] |= IsOrdered(actual, i) ? 0 : actual.open.data<uint8_t>()[i];
     return joined;
   }
