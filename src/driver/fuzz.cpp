@@ -151,7 +151,8 @@ FuzzOutcome CheckAll(const Module& module, const std::string& text, uint64_t see
   CheckKernels(file.path(), "optimized", options, &outcome);
   // A fault planted in a pass shows where passes run.
   if (!run.pipeline.inject.empty()) return outcome;
-  options.pipeline.passes = "";
+  // What has no kernel of its own is expanded all the same.
+  options.pipeline.passes = "batchnorm_expander,shuffle-expander";
   CheckKernels(file.path(), "unfused", options, &outcome);
   return outcome;
 }

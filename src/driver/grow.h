@@ -14,7 +14,7 @@
 namespace hlo {
 
 // Goes up whenever a seed gives another module than before.
-inline constexpr int kGrowVersion = 2;
+inline constexpr int kGrowVersion = 3;
 
 struct GrowOptions {
   uint64_t seed = 0;

@@ -1,4 +1,4 @@
-// Growing dot and convolution.
+// Growing dot, ragged-dot and convolution.
 #include <cmath>
 
 #include "driver/grower.h"
@@ -84,6 +84,49 @@ bool GrowDot(Grower& g, Opcode opcode) {
   return true;
 }
 
+// The ragged dimension is a free, a contracted or a batch one of the left side; the sizes of its groups may add up to
+// less than it has, or more.
+bool GrowRaggedDot(Grower& g, Opcode opcode) {
+  if (g.scalars_only()) return false;
+  Instruction* lhs = &g.PickOf([](PrimitiveType type) { return type != kPred; }, 2);
+  const Shape& shape = lhs->shape();
+  const int64_t rank = shape.rank();
+  const std::vector<int64_t> dims = g.chance.Sample(rank, g.chance.Percent(40) ? 2 : 1);
+  RaggedDotAttrs attrs;
+  attrs.lhs_contracting = {dims[0]};
+  if (dims.size() > 1) attrs.lhs_batch = {dims[1]};
+  const int64_t ragged = g.chance.Below(rank);
+  attrs.lhs_ragged = {ragged};
+  const bool free = std::ranges::find(dims, ragged) == dims.end();
+  const int64_t groups = g.chance.Between(1, 4);
+  const int64_t terms = shape.dim(dims[0]);
+
+  // rhs: what pairs with lhs, the groups where there are any, and a free dimension or none.
+  Dims rhs_dims;
+  attrs.rhs_contracting = {std::ssize(rhs_dims)};
+  rhs_dims.push_back(terms);
+  if (dims.size() > 1) {
+    attrs.rhs_batch = {std::ssize(rhs_dims)};
+    rhs_dims.push_back(shape.dim(dims[1]));
+  }
+  if (free) {
+    attrs.rhs_group = {std::ssize(rhs_dims)};
+    rhs_dims.push_back(groups);
+  }
+  const int64_t columns = g.chance.Percent(70) ? g.chance.Between(1, 9) : 0;
+  if (columns > 0) rhs_dims.push_back(columns);
+  const int64_t elements = shape.NumElements() / std::max<int64_t>(1, terms) * std::max<int64_t>(1, columns) * groups;
+  if (elements > g.max_elems() || !g.Spend(elements * terms)) return false;
+  Instruction* rhs = &g.Any(shape.type(), rhs_dims);
+  Literal sizes(Shape(g.chance.OneOf({kS32, kS64}), {groups}));
+  for (int64_t i = 0; i < groups; ++i) sizes.SetInt(i, g.chance.Between(0, 2 * shape.dim(ragged) / groups + 1));
+  if (IsFloat(shape.type()) || IsComplex(shape.type())) BoundBoth(g, &lhs, &rhs, terms);
+  Instruction& inst = g.Add(opcode, {lhs, rhs, &g.computation().AddConstant(std::move(sizes))}, attrs);
+  inst.SetShape(inst.shape().WithType(SumType(g, shape.type())));
+  KeepSum(g, inst, *lhs, *rhs, terms);
+  return true;
+}
+
 bool GrowConvolution(Grower& g, Opcode opcode) {
   if (g.scalars_only()) return false;
   PrimitiveType type = g.AnyType();
@@ -155,6 +198,7 @@ bool GrowConvolution(Grower& g, Opcode opcode) {
 std::span<const GrowRow> ContractionRows() {
   static constexpr GrowRow kRows[] = {
       {Opcode::kDot, 8, true, GrowDot},
+      {Opcode::kRaggedDot, 2, false, GrowRaggedDot},
       {Opcode::kConvolution, 4, true, GrowConvolution},
   };
   return kRows;

@@ -74,6 +74,17 @@ bool GrowReverse(Grower& g, Opcode opcode) {
   return KeepMoved(g, g.Add(opcode, {&x}, DimensionsAttrs{g.chance.SortedSample(rank, g.chance.Between(1, rank))}), x);
 }
 
+bool GrowShuffle(Grower& g, Opcode opcode) {
+  if (g.scalars_only()) return false;
+  Instruction& x = g.PickOf(IsArrayType, 1);
+  const int64_t rank = x.shape().rank();
+  ShuffleAttrs attrs{.dimensions = g.chance.Sample(rank, g.chance.Between(1, rank)), .shifts = {}};
+  // Zero, whole turns and more than one among them.
+  for (const int64_t d : attrs.dimensions)
+    attrs.shifts.push_back(g.chance.Between(-x.shape().dim(d) - 1, 2 * x.shape().dim(d)));
+  return KeepMoved(g, g.Add(opcode, {&x}, attrs), x);
+}
+
 bool GrowSlice(Grower& g, Opcode opcode) {
   if (g.scalars_only()) return false;
   Instruction& x = g.PickOf(IsArrayType, 1);
@@ -161,6 +172,7 @@ std::span<const GrowRow> MovementRows() {
       {Opcode::kBitcast, 1, true, GrowReshape},
       {Opcode::kTranspose, 5, true, GrowTranspose},
       {Opcode::kReverse, 2, true, GrowReverse},
+      {Opcode::kShuffle, 1, true, GrowShuffle},
       {Opcode::kSlice, 4, true, GrowSlice},
       {Opcode::kPad, 4, true, GrowPad},
       {Opcode::kConcatenate, 4, true, GrowConcatenate},

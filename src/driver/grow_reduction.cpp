@@ -196,6 +196,34 @@ bool GrowSelectAndScatter(Grower& g, Opcode opcode) {
   return true;
 }
 
+// Running sums, products, ...: each step's result is that after it, or the one before.
+bool GrowScan(Grower& g, Opcode opcode) {
+  if (g.scalars_only()) return false;
+  Instruction& picked = g.PickOf(IsArrayType, 1);
+  const PrimitiveType type = picked.shape().type();
+  ScanAttrs attrs{.dimension = {g.chance.Below(picked.shape().rank())}, .num_carries = 1};
+  if (!g.Spend(picked.shape().NumElements())) return false;
+  Dims dims = picked.shape().dims();
+  const int64_t steps = dims[attrs.dimension.value];
+  dims.erase(dims.begin() + attrs.dimension.value);
+  attrs.is_reverse = g.chance.Percent(30);
+  const bool inclusive = g.chance.Percent(70);
+  const Opcode reducer = AnyReducer(g, type);
+  Interval interval;
+  Instruction& x = Ready(g, reducer, picked, steps, &interval);
+  Instruction& start = g.Bounded(g.Any(type, dims), 1);
+  attrs.to_apply = &g.InComputation("step", [&] {
+    Instruction& element = g.Parameter(Shape(type, dims));
+    Instruction& carry = g.Parameter(Shape(type, dims));
+    Instruction& next = g.Add(reducer, {&carry, &element});
+    g.computation().SetRoot(g.computation().AddTuple({inclusive ? &next : &carry, &next}));
+  });
+  Instruction& inst = g.Add(opcode, {&x, &start}, attrs);
+  g.SetInterval(inst, interval);
+  g.Keep(inst);
+  return true;
+}
+
 // Less or greater on the first key, and among equals on the second where there is one.
 bool GrowSort(Grower& g, Opcode opcode) {
   if (g.scalars_only()) return false;
@@ -243,6 +271,7 @@ std::span<const GrowRow> ReductionRows() {
       {Opcode::kReduce, 10, true, GrowReduce},
       {Opcode::kReduceWindow, 3, true, GrowReduceWindow},
       {Opcode::kSelectAndScatter, 1, true, GrowSelectAndScatter},
+      {Opcode::kScan, 2, false, GrowScan},
       {Opcode::kSort, 6, false, GrowSort},
       {Opcode::kTopK, 3, false, GrowTopK},
   };

@@ -34,7 +34,10 @@ constexpr WeightedType kWideTypes[] = {{kC64, 6},
                                        {kF8E4M3FNUZ, 1},
                                        {kF4E2M1FN, 1},
                                        {kF6E3M2FN, 1},
-                                       {kF6E2M3FN, 1}};
+                                       {kF6E2M3FN, 1},
+                                       {kF8E8M0FNU, 1},
+                                       {kS1, 1},
+                                       {kU1, 1}};
 
 PrimitiveType Draw(Chance& chance, std::span<const WeightedType> types) {
   int total = 0;
