@@ -5,8 +5,10 @@
 #include <cstdlib>
 
 #include "base/log.h"
+#include "base/log_patterns.h"
 #include "base/parallel.h"
 #include "base/text.h"
+#include "driver/regex_flag.h"
 #include "interp/arguments.h"
 
 namespace hlo {
@@ -148,6 +150,15 @@ Status Apply(const LogFlags& log) {
   if (const char* path = std::getenv("TF_CPP_VLOG_FILENAME")) options.path = path;
   SetLogOptions(std::move(options));
   return {};
+}
+
+void WarnOfUnmetPatterns(const LogFlags& log) {
+  const std::vector<std::string> unmet = UnmetLogPatterns();
+  for (const std::string& entry : log.vmodule) {
+    if (std::ranges::find(unmet, entry.substr(0, entry.find('='))) == unmet.end()) continue;
+    std::fprintf(stderr, "warning: %s\n",
+                 MetNothing("vmodule", entry, "nothing that ran logs from such a file").c_str());
+  }
 }
 
 Result<PipelineOptions> PipelineOf(const PassFlags& passes, const std::vector<std::string>& inject) {

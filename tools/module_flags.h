@@ -54,6 +54,8 @@ Result<std::vector<std::string>> ParseAll(FlagSet& flags, std::span<const std::s
 Result<std::string> PrintAs(const Module& module, const PrintFlags& flags);
 // Sets threads and logging, the latter from TF_CPP_* too.
 Status Apply(const LogFlags& log);
+// At the end: which patterns of --vmodule named no file that logs. TF_CPP_VMODULE may be meant for others.
+void WarnOfUnmetPatterns(const LogFlags& log);
 // `--passes=` is an empty list, no `--passes` the default pipeline. Of `inject` it takes what is planted in a pass.
 Result<PipelineOptions> PipelineOf(const PassFlags& passes, const std::vector<std::string>& inject);
 

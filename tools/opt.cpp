@@ -109,6 +109,7 @@ Result<std::string> OutputOf(const std::string& path, const OptFlags& f, Pipelin
     if (f.time_passes) std::fputs(PassTable(report).c_str(), stderr);
   }
   TRY(dumper.After("cpu", *module));
+  for (const std::string& note : dumper.Notes()) std::fprintf(stderr, "note: %s\n", note.c_str());
 
   if (const std::optional<LowerStage> lower = LowerStageOf(f.stage)) return Lower(*module, *lower, f.kernel);
   return PrintAs(*module, f.print);
@@ -149,6 +150,7 @@ Result<ExitCode> OptCommand(Args args) {
     output += TRY(OutputOf(path, f, pipeline));
   }
   TRY(WriteFile(f.output, output));
+  WarnOfUnmetPatterns(f.log);
   return ExitCode::kOk;
 }
 

@@ -369,7 +369,9 @@ Result<ExitCode> RunCommand(Args args) {
   const std::vector<Job> jobs = TRY(JobsOf(paths, f));
   if (jobs.size() != 1) return RunMany(jobs, f);
   f.run.input_profile = jobs[0].profile;
-  return RunOne(jobs[0].path, f);
+  const ExitCode exit = TRY(RunOne(jobs[0].path, f));
+  WarnOfUnmetPatterns(f.log);
+  return exit;
 }
 
 }  // namespace hlo

@@ -1,6 +1,10 @@
 #include "base/log.h"
 
 #include <cstdio>
+#include <mutex>
+#include <set>
+
+#include "base/log_patterns.h"
 
 namespace hlo {
 namespace {
@@ -8,6 +12,16 @@ namespace {
 LogOptions& Options() {
   static LogOptions options;
   return options;
+}
+
+// Patterns that named a file.
+struct Met {
+  std::mutex mutex;
+  std::set<std::string> patterns;
+};
+Met& MetPatterns() {
+  static Met met;
+  return met;
 }
 
 // "src/passes/algebraic_simplifier.cpp" -> "algebraic_simplifier".
@@ -38,13 +52,25 @@ bool GlobMatches(std::string_view pattern, std::string_view name) {
   return p == pattern.size();
 }
 
+std::vector<std::string> UnmetLogPatterns() {
+  const std::lock_guard lock(MetPatterns().mutex);
+  std::vector<std::string> unmet;
+  for (const auto& [pattern, level] : Options().modules) {
+    if (!MetPatterns().patterns.contains(pattern)) unmet.push_back(pattern);
+  }
+  return unmet;
+}
+
 void SetLogOptions(LogOptions options) { Options() = std::move(options); }
 
 namespace internal {
 
 int VlogLevelOf(const char* file) {
   for (const auto& [pattern, level] : Options().modules) {
-    if (GlobMatches(pattern, Stem(file))) return level;
+    if (!GlobMatches(pattern, Stem(file))) continue;
+    const std::lock_guard lock(MetPatterns().mutex);
+    MetPatterns().patterns.insert(pattern);
+    return level;
   }
   return Options().level;
 }

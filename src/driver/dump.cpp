@@ -124,21 +124,41 @@ Result<Dumper> Dumper::Make(const DumpOptions& options, const Module& module) {
   if (!options.emitter_pattern.empty())
     dumper.emitters_ = TRY(CompileRegex(options.emitter_pattern, "xla_dump_emitter_re"));
   if (!options.module_pattern.empty()) modules = TRY(CompileRegex(options.module_pattern, "xla_dump_hlo_module_re"));
-  if (options.directory.empty() || (modules && !std::regex_search(module.name(), *modules))) return dumper;
+  if (options.directory.empty()) return dumper;
+  if (modules && !std::regex_search(module.name(), *modules)) {
+    dumper.notes_.push_back(MetNothing("xla_dump_hlo_module_re", options.module_pattern,
+                                       Str("the module is '", module.name(), "', and is not dumped")));
+    return dumper;
+  }
   TRY(MakeDirectories(options.directory));
   if (!options.large_constants) dumper.print_.constants = Constants::kSmall;
   dumper.print_.metadata = !options.disable_metadata;
   dumper.directory_ = options.directory;
   dumper.prefix_ =
       Str("module_", Format("%04d", NextModuleNumber(options.directory)), ".", FileNamePart(module.name()));
+  dumper.pass_pattern_ = options.pass_pattern;
+  if (std::ranges::none_of(kEmitters, [&](std::string_view emitter) { return dumper.WantsEmitter(emitter); })) {
+    dumper.notes_.push_back(
+        MetNothing("xla_dump_emitter_re", options.emitter_pattern, Str("none of ", Join(kEmitters, ", "))));
+  }
   return dumper;
+}
+
+std::vector<std::string> Dumper::Notes() const {
+  std::vector<std::string> notes = notes_;
+  if (any_pass_ && !met_pass_)
+    notes.push_back(MetNothing("xla_dump_hlo_pass_re", pass_pattern_, "no pass that ran has such a name"));
+  return notes;
 }
 
 Status Dumper::AfterPass(int number, std::string_view pipeline, std::string_view pass, bool changed,
                          const Module& module) {
   if (!active() || !passes_) return {};
   TRY(Flush(pass));
-  if (changed && std::regex_search(std::string(pass), *passes_)) {
+  const bool met = std::regex_search(std::string(pass), *passes_);
+  any_pass_ = true;
+  met_pass_ |= met;
+  if (changed && met) {
     pending_ = Pending{number, FileNamePart(pipeline), FileNamePart(pass), Print(module, print_)};
   }
   return {};

@@ -21,10 +21,13 @@ struct DumpOptions {
   std::string directory;        // Empty: no dump.
   std::string pass_pattern;     // Regular expression; empty: no module per pass.
   std::string module_pattern;   // Modules to dump; empty: all.
-  std::string emitter_pattern;  // Of "llvm", "ptx", "host": which code of the kernels; empty: all.
+  std::string emitter_pattern;  // Of kEmitters: which code of the kernels; empty: all.
   bool large_constants = true;  // Else {...}, which does not read back.
   bool disable_metadata = false;
 };
+
+// Whose code of a kernel is dumped.
+inline constexpr std::string_view kEmitters[] = {"llvm", "ptx", "host"};
 
 // Names from strangers become part of a path: one component of it, of sane length.
 std::string FileNamePart(std::string_view name);
@@ -50,6 +53,8 @@ class Dumper {
   bool WantsEmitter(std::string_view emitter) const;
   // index.json of the whole directory, from the names of its files.
   Status WriteIndex() const;
+  // Which patterns met nothing.
+  std::vector<std::string> Notes() const;
 
  private:
   Status Write(std::string_view suffix, const Module& module);
@@ -58,6 +63,9 @@ class Dumper {
   std::string directory_;
   std::string prefix_;  // module_0003.jit_f
   std::optional<std::regex> passes_, emitters_;
+  std::string pass_pattern_;
+  bool any_pass_ = false, met_pass_ = false;
+  std::vector<std::string> notes_;
   PrintOptions print_;
   // The state after the last dumped pass waits for the name of the pass that comes next: it is part of the file name.
   struct Pending {

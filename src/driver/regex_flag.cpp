@@ -12,4 +12,8 @@ Result<std::regex> CompileRegex(const std::string& pattern, std::string_view fla
   }
 }
 
+std::string MetNothing(std::string_view flag, std::string_view pattern, std::string_view what) {
+  return Str("--", flag, "=", Escaped(pattern), ": ", what);
+}
+
 }  // namespace hlo

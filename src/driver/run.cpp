@@ -361,6 +361,7 @@ Result<RunReport> RunModule(const std::string& path, const RunOptions& options, 
     report.times.passes = MillisecondsSince(begin);
     const std::string_view platform = device->IsHost() ? "cpu" : "gpu";
     TRY(dumper.After(platform, *optimized));
+    for (std::string& note : dumper.Notes()) report.notes.push_back(std::move(note));
     TRY(dumper.Passes(report.passes));
     progress.Stage("compiling");
     begin = Clock::now();

@@ -231,7 +231,7 @@ Result<Watched> InterpretWatched(const Module& module, std::span<const Literal> 
   }
   if (!result) return std::unexpected(std::move(result).error());
   if (!watch.trace_values.empty() && !watcher.any_traced())
-    done.notes.push_back(Str("--trace_values=", watch.trace_values, ": nothing that ran has such a name"));
+    done.notes.push_back(MetNothing("trace_values", watch.trace_values, "nothing that ran has such a name"));
   done.result = std::move(*result);
   done.report = watcher.Report();
   return done;
