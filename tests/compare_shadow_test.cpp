@@ -1,5 +1,6 @@
 // The shadow's bounds are honest (no permitted implementation breaks them) and tight (planted mistakes do).
 #include <gtest/gtest.h>
+#include <array>
 
 #include <algorithm>
 #include <cmath>
@@ -843,6 +844,116 @@ TEST(Shadow, AnElementThatANaNSwallowedMayBeLeft) {
   EXPECT_EQ(bad(3, 2), 0);    // (5, 7, NaN, 3)
   EXPECT_EQ(bad(5, 0), 1);
   EXPECT_EQ(bad(4, 3), 1);
+}
+
+// The bad elements of a sort of 5 keys with their places as payload. The keys are scaled before, in the kernel.
+int64_t BadInASort(bool is_stable, float scale, const float* keys, std::array<int64_t, 5> order) {
+  constexpr PrimitiveType kS32 = PrimitiveType::kS32;
+  Program p;
+  const Shape key = Shape::Scalar(kF32), index = Shape::Scalar(kS32);
+  Computation& less = p.module.AddComputation("less");
+  Instruction &a = less.AddParameter(0, key), &b = less.AddParameter(1, key);
+  less.AddParameter(2, index);
+  less.AddParameter(3, index);
+  less.SetRoot(less.Add(Opcode::kCompare, Shape::Scalar(PrimitiveType::kPred), {&a, &b},
+                        CompareAttrs{.direction = ComparisonDirection::kLt}));
+  Instruction& x = p.Parameter(kF32, {5, 2});
+  Instruction& scaled = scale == 1 ? x : p.Op(Opcode::kMultiply, {&x, &p.Broadcast(p.Scalar(kF32, scale), {5, 2})});
+  Instruction& iota = p.entry.Add(Opcode::kIota, Shape(kS32, {5, 2}), {}, IotaAttrs{0});
+  SortAttrs attrs{.is_stable = is_stable, .to_apply = &less};
+  attrs.dimension.value = 0;
+  Instruction& y =
+      p.entry.Add(Opcode::kSort, Shape::Tuple({Shape(kF32, {5, 2}), Shape(kS32, {5, 2})}), {&scaled, &iota}, attrs);
+  // The other column has 0, 1, ...
+  Literal places(Shape(kS32, {5, 2}));
+  for (int64_t i = 0; i < 5; ++i) {
+    places.SetInt(2 * i, order[i]);
+    places.SetInt(2 * i + 1, i);
+  }
+  const Literal sorted =
+      Floats({5, 2}, [&](int64_t i) { return (i % 2 == 0 ? keys[order[i / 2]] : static_cast<float>(i / 2)) * scale; });
+  const Literal in = Floats({5, 2}, [&](int64_t i) { return i % 2 == 0 ? keys[i / 2] : static_cast<float>(i / 2); });
+  const Comparison comparison = p.Local(y, {in}, Literal::Tuple({sorted, places}));
+  EXPECT_EQ(comparison.Count(ElementClass::kUndetermined), 0);
+  return comparison.bad();
+}
+
+TEST(Shadow, ASortLeavesEachElementOnceAndTiesInAnyOrder) {
+  const float keys[] = {3, 1, 3, 2, 1};
+  EXPECT_EQ(BadInASort(false, 1, keys, {1, 4, 3, 0, 2}), 0);
+  EXPECT_EQ(BadInASort(false, 1, keys, {4, 1, 3, 2, 0}), 0);  // Ties the other way.
+  EXPECT_GT(BadInASort(false, 1, keys, {1, 1, 3, 0, 2}), 0);  // One twice, one lost.
+  EXPECT_GT(BadInASort(false, 1, keys, {4, 1, 3, 0, 0}), 0);
+  EXPECT_GT(BadInASort(false, 1, keys, {1, 4, 0, 3, 2}), 0);  // Not in order.
+  EXPECT_EQ(BadInASort(true, 1, keys, {1, 4, 3, 0, 2}), 0);
+  EXPECT_GT(BadInASort(true, 1, keys, {4, 1, 3, 0, 2}), 0);
+}
+
+TEST(Shadow, KeysThatARoundingMayHaveMadeEqualStandInAnyOrder) {
+  const float close = std::nextafter(3.0f, 4.0f);
+  const float keys[] = {close, 1, 3, 2, 1};
+  EXPECT_EQ(BadInASort(false, 0.1f, keys, {1, 4, 3, 2, 0}), 0);
+  EXPECT_EQ(BadInASort(false, 0.1f, keys, {4, 1, 3, 0, 2}), 0);
+  EXPECT_GT(BadInASort(false, 0.1f, keys, {1, 4, 3, 2, 2}), 0);
+  EXPECT_GT(BadInASort(false, 0.1f, keys, {1, 1, 3, 2, 0}), 0);
+  EXPECT_GT(BadInASort(false, 0.1f, keys, {1, 4, 2, 3, 0}), 0);
+}
+
+// A payload that went with another key, which does not tie: each alone is where it may be.
+TEST(Shadow, APayloadMovesWithItsKey) {
+  Program p;
+  const Shape key = Shape::Scalar(kF32);
+  Computation& less = p.module.AddComputation("less");
+  Instruction &a = less.AddParameter(0, key), &b = less.AddParameter(1, key);
+  less.AddParameter(2, key);
+  less.AddParameter(3, key);
+  less.SetRoot(less.Add(Opcode::kCompare, Shape::Scalar(PrimitiveType::kPred), {&a, &b},
+                        CompareAttrs{.direction = ComparisonDirection::kGt}));
+  Instruction &x = p.Parameter(kF32, {4}), &w = p.Parameter(kF32, {4});
+  SortAttrs attrs{.is_stable = false, .to_apply = &less};
+  attrs.dimension.value = 0;
+  Instruction& y = p.entry.Add(Opcode::kSort, Shape::Tuple({Shape(kF32, {4}), Shape(kF32, {4})}), {&x, &w}, attrs);
+  const float keys[] = {5, 2, 5, 1}, weights[] = {10, 11, 12, 13};
+  const auto bad = [&](std::array<float, 4> payload) {
+    const float sorted[] = {5, 5, 2, 1};
+    return p
+        .Local(y, {Floats({4}, [&](int64_t i) { return keys[i]; }), Floats({4}, [&](int64_t i) { return weights[i]; })},
+               Literal::Tuple({Floats({4}, [&](int64_t i) { return sorted[i]; }),
+                               Floats({4}, [&](int64_t i) { return payload[i]; })}))
+        .bad();
+  };
+  EXPECT_EQ(bad({10, 12, 11, 13}), 0);
+  EXPECT_EQ(bad({12, 10, 11, 13}), 0);
+  EXPECT_GT(bad({10, 11, 12, 13}), 0);
+  EXPECT_GT(bad({10, 10, 11, 13}), 0);
+}
+
+TEST(Shadow, TopKLeavesSomeOfThoseThatTieEachOnce) {
+  constexpr PrimitiveType kS32 = PrimitiveType::kS32;
+  const float close = std::nextafter(3.0f, 4.0f);
+  const float keys[] = {1, 3, close, 2, 3};
+  const auto bad = [&](bool is_stable, float scale, std::array<int64_t, 2> order) {
+    Program p;
+    Instruction& x = p.Parameter(kF32, {5});
+    Instruction& scaled = scale == 1 ? x : p.Op(Opcode::kMultiply, {&x, &p.Broadcast(p.Scalar(kF32, scale), {5})});
+    Instruction& y = p.entry.Add(Opcode::kTopK, Shape::Tuple({Shape(kF32, {2}), Shape(kS32, {2})}), {&scaled},
+                                 TopKAttrs{.k = 2, .is_stable = is_stable});
+    Literal places(Shape(kS32, {2}));
+    for (int64_t i = 0; i < 2; ++i) places.SetInt(i, order[i]);
+    const Comparison comparison =
+        p.Local(y, {Floats({5}, [&](int64_t i) { return keys[i]; })},
+                Literal::Tuple({Floats({2}, [&](int64_t i) { return keys[order[i]] * scale; }), places}));
+    EXPECT_EQ(comparison.Count(ElementClass::kUndetermined), 0);
+    return comparison.bad();
+  };
+  EXPECT_EQ(bad(true, 1, {2, 1}), 0);
+  EXPECT_GT(bad(true, 1, {2, 4}), 0);
+  EXPECT_EQ(bad(false, 1, {2, 4}), 0);
+  EXPECT_GT(bad(false, 1, {1, 4}), 0);
+  for (const std::array<int64_t, 2> order : {std::array<int64_t, 2>{2, 1}, {1, 2}, {4, 1}, {2, 4}})
+    EXPECT_EQ(bad(false, 0.1f, order), 0);
+  EXPECT_GT(bad(false, 0.1f, {1, 1}), 0);  // One twice.
+  EXPECT_GT(bad(false, 0.1f, {1, 3}), 0);
 }
 
 // Where the places are decided apart, none of them can be told wrong.

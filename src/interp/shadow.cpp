@@ -116,6 +116,8 @@ Result<ShadowValue> ByRule(Context& context, const Instruction& inst, Operands o
   switch (inst.opcode()) {
     case Opcode::kSort:
     case Opcode::kTopK:
+      if (auto ranked = TRY(SortByRanks(context, inst, operands))) return std::move(*ranked);
+      return ThroughInterpreter(context, inst, operands);
     case Opcode::kIota:
     case Opcode::kRng:
     case Opcode::kRngBitGenerator:

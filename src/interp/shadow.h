@@ -59,6 +59,9 @@ struct ShadowValue {
 struct Decisions {
   std::vector<int64_t> first;
   std::vector<uint8_t> by_order;  // None of its candidates has a bound: the order of combining decides.
+  // Of a sort: which element each candidate is, and the line of each decision. An element stands in one place of its
+  // line.
+  std::vector<int64_t> element, line;
 };
 
 // An element with a decision has the value of one of its candidates. Values that share decisions, which are the places

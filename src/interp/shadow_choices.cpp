@@ -152,30 +152,6 @@ Result<bool> LeavesASide(const Computation& body) {
   return true;
 }
 
-// Elements `at` of x, with these dims; -1: the only element of `other`.
-ShadowValue Take(const ShadowValue& x, std::span<const int64_t> at, const std::vector<int64_t>& dims,
-                 const ShadowValue* other = nullptr) {
-  ShadowValue taken;
-  taken.shape = Shape(x.shape.type(), dims);
-  taken.held = x.held;
-  for (Literal ShadowValue::* part :
-       {&ShadowValue::value, &ShadowValue::bound, &ShadowValue::exact, &ShadowValue::open}) {
-    const Literal& from = x.*part;
-    const Literal* const single = other != nullptr ? &(other->*part) : nullptr;
-    if (from.byte_size() == 0 && (single == nullptr || single->byte_size() == 0)) continue;
-    const PrimitiveType type = (from.byte_size() != 0 ? from : *single).shape().type();
-    taken.*part = Literal(taken.shape.WithType(type));
-    const int64_t width = ByteWidth(type);
-    std::byte* to = (taken.*part).mutable_raw();
-    for (size_t i = 0; i < at.size(); ++i) {
-      const Literal& source = at[i] >= 0 ? from : *single;
-      if (source.byte_size() != 0)
-        std::memcpy(to + i * width, source.raw() + std::max<int64_t>(0, at[i]) * width, width);
-    }
-  }
-  return taken;
-}
-
 // The elements that a reduction combines, by result: [results, rows], the initial value last.
 class Elements {
  public:
@@ -327,6 +303,29 @@ Result<std::optional<Mask>> MayBeLeft(Context& context, const Computation& body,
 }
 
 }  // namespace
+
+ShadowValue Take(const ShadowValue& x, std::span<const int64_t> at, const std::vector<int64_t>& dims,
+                 const ShadowValue* other) {
+  ShadowValue taken;
+  taken.shape = Shape(x.shape.type(), dims);
+  taken.held = x.held;
+  for (Literal ShadowValue::* part :
+       {&ShadowValue::value, &ShadowValue::bound, &ShadowValue::exact, &ShadowValue::open}) {
+    const Literal& from = x.*part;
+    const Literal* const single = other != nullptr ? &(other->*part) : nullptr;
+    if (from.byte_size() == 0 && (single == nullptr || single->byte_size() == 0)) continue;
+    const PrimitiveType type = (from.byte_size() != 0 ? from : *single).shape().type();
+    taken.*part = Literal(taken.shape.WithType(type));
+    const int64_t width = ByteWidth(type);
+    std::byte* to = (taken.*part).mutable_raw();
+    for (size_t i = 0; i < at.size(); ++i) {
+      const Literal& source = at[i] >= 0 ? from : *single;
+      if (source.byte_size() != 0)
+        std::memcpy(to + i * width, source.raw() + std::max<int64_t>(0, at[i]) * width, width);
+    }
+  }
+  return taken;
+}
 
 bool PicksASide(const Computation& body) {
   const Instruction& root = body.root();

@@ -302,13 +302,8 @@ Status OpenTies(Context& context, const Instruction& inst, Operands operands, Sh
 
 }  // namespace
 
-Result<ShadowValue> ReducedLast(Context& context, const ShadowValue& x, const std::vector<int64_t>& dimensions) {
-  std::vector<int64_t> order, dims;
-  for (const bool reduced : {false, true}) {
-    for (int64_t d = 0; d < x.shape.rank(); ++d) {
-      if ((std::ranges::find(dimensions, d) != dimensions.end()) == reduced) order.push_back(d);
-    }
-  }
+Result<ShadowValue> Transposed(Context& context, const ShadowValue& x, const std::vector<int64_t>& order) {
+  std::vector<int64_t> dims;
   for (const int64_t d : order) dims.push_back(x.shape.dim(d));
   Module module("transpose");
   Computation& entry = module.AddComputation("entry");
@@ -318,6 +313,16 @@ Result<ShadowValue> ReducedLast(Context& context, const ShadowValue& x, const st
   module.SetEntry(entry);
   const ShadowValue* operands[] = {&x};
   return Move(context, transpose, operands);
+}
+
+Result<ShadowValue> ReducedLast(Context& context, const ShadowValue& x, const std::vector<int64_t>& dimensions) {
+  std::vector<int64_t> order;
+  for (const bool reduced : {false, true}) {
+    for (int64_t d = 0; d < x.shape.rank(); ++d) {
+      if ((std::ranges::find(dimensions, d) != dimensions.end()) == reduced) order.push_back(d);
+    }
+  }
+  return Transposed(context, x, order);
 }
 
 Result<ShadowValue> Reduce(Context& context, const Instruction& inst, Operands operands) {

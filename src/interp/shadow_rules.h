@@ -104,6 +104,13 @@ Result<std::optional<ShadowValue>> ReduceByPicking(Context& context, const Instr
 bool PicksASide(const Computation& body);
 // Leaves open what `candidate` has otherwise: its element i stands against element to[i] of `result`.
 void OpenTo(const ShadowValue& candidate, std::span<const int64_t> to, ShadowValue& result);
+// Elements `at` of x, with these dims; -1: the only element of `other`.
+ShadowValue Take(const ShadowValue& x, std::span<const int64_t> at, const std::vector<int64_t>& dims,
+                 const ShadowValue* other = nullptr);
+// sort and topk: which elements may stand in each place, where bounds or ties leave several. Empty: nothing is open, or
+// it is not followed.
+Result<std::optional<ShadowValue>> SortByRanks(Context& context, const Instruction& inst, Operands operands);
+Result<ShadowValue> Transposed(Context& context, const ShadowValue& x, const std::vector<int64_t>& order);
 // The reduced dimensions moved to the end.
 Result<ShadowValue> ReducedLast(Context& context, const ShadowValue& x, const std::vector<int64_t>& dimensions);
 // Of an elementwise operation of one operand.

@@ -35,19 +35,23 @@ bool IsOrdered(const ShadowValue& value, size_t i) {
   return decision >= 0 && value.choices->decisions->by_order[decision] != 0;
 }
 
-// Integers: is element i, in both modules, left of the same elements by their order, and the same one? A sum of hashes
-// stands for the elements as a set.
+// Is element i, in both modules, left of the same elements by their order, and the same one? A sum of hashes stands for
+// the elements as a set.
 bool SameDecision(const ShadowValue& a, const ShadowValue& b, size_t i) {
-  if (!IsOrdered(a, i) || !IsOrdered(b, i) || a.exact.GetInt(i) != b.exact.GetInt(i)) return false;
-  const auto elements = [i](const Choices& choices) {
+  if (!IsOrdered(a, i) || !IsOrdered(b, i)) return false;
+  const auto hash = [](const ShadowValue& x, int64_t at) {
+    const uint64_t bits = x.IsFloat() ? std::bit_cast<uint64_t>(x.value.GetDouble(at)) : x.exact.GetInt(at);
+    return Mix(0x9E3779B97F4A7C15 + bits);
+  };
+  const auto elements = [&](const Choices& choices) {
     const int64_t decision = choices.DecisionOf(static_cast<int64_t>(i));
     const std::vector<int64_t>& first = choices.decisions->first;
     uint64_t sum = 0;
-    for (int64_t c = first[decision]; c < first[decision + 1]; ++c)
-      sum += Mix(0x9E3779B97F4A7C15 + static_cast<uint64_t>(choices.candidates.exact.GetInt(c)));
+    for (int64_t c = first[decision]; c < first[decision + 1]; ++c) sum += hash(choices.candidates, c);
     return sum;
   };
-  return elements(*a.choices) == elements(*b.choices);
+  const auto at = static_cast<int64_t>(i);
+  return hash(a, at) == hash(b, at) && elements(*a.choices) == elements(*b.choices);
 }
 
 // `expected` with the bounds of both sides, as f64, so that the comparison is not done in the declared type.
@@ -80,6 +84,7 @@ ShadowValue Joined(const ShadowValue& expected, const ShadowValue& actual) {
   }
   if (!joined.HasBound()) joined.bound = shadow::Zeros(joined.shape);
   auto bound = joined.bound.mutable_data<double>();
+  for (size_t i = 0; i < bound.size(); ++i) bound[i] = SameDecision(expected, actual, i) ? 0 : bound[i];
   if (actual.HasBound()) {
     for (size_t i = 0; i < bound.size(); ++i) bound[i] += IsOrdered(actual, i) ? 0 : actual.bound.data<double>()[i];
   }
