@@ -48,6 +48,10 @@ bool IsOrdered(std::span<const int64_t> permutation);
 Result<Literal> Dense(Evaluation& e, int64_t side, const std::optional<OperandSparsity>& sparsity);
 // The shape of Dense.
 Shape DenseShape(const Instruction& inst, int64_t side, const std::optional<OperandSparsity>& sparsity);
+// Is the written shape the one that the operands give with their zeros? Of free dimensions XLA's rule asks for the
+// sizes as they are kept, so that there is no room for the result. [U002]
+template <class Attrs>
+Status CheckDense(const Instruction& inst);
 // Results from `count` elements in the compute type of `type`.
 void StoreElements(const void* computed, PrimitiveType type, std::byte* to, int64_t count);
 

@@ -180,6 +180,7 @@ Result<Literal> EvalConvolution(Evaluation& e) {
                        "'convolution' of kind wgrad or dgrad, or with a block_scaling_config, is not supported by the "
                        "interpreter"));
   }
+  TRY(CheckDense<ConvolutionAttrs>(e.inst));
   const Literal filter = TRY(Dense(e, 1, attrs.sparsity.rhs));
   const DimLabels& labels = attrs.dim_labels;
   const Shape& shape = e.inst.shape();

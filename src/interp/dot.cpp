@@ -10,6 +10,7 @@
 #include "interp/gemm.h"
 #include "interp/strided.h"
 #include "ir/module.h"
+#include "ir/shape_rules.h"
 
 namespace hlo {
 
@@ -304,8 +305,9 @@ Scratch<T> Scaled(const Literal& elements, const Literal& scale, std::span<const
 Result<Literal> Decompressed(const Instruction& inst, const Literal& kept, const Literal& places,
                              const OperandSparsity& sparsity) {
   const int64_t block = sparsity.pattern.block_size, d = sparsity.dimension;
-  if (sparsity.pattern.non_zeros != 1 || sparsity.stride != 1 || d < 0 || d >= kept.shape().rank() ||
-      places.shape().dims() != kept.shape().dims()) {
+  int64_t dense = 0;
+  if (sparsity.pattern.non_zeros != 1 || __builtin_mul_overflow(kept.byte_size(), block, &dense) || dense < 0 ||
+      sparsity.stride != 1 || d < 0 || d >= kept.shape().rank() || places.shape().dims() != kept.shape().dims()) {
     FAIL(UnsupportedAt(
         inst, "U002",
         Str("'", inst.opcode(), "' of a sparse ", kept.shape(), " with ", sparsity.pattern.non_zeros, " of ", block,
@@ -388,9 +390,31 @@ Shape DenseShape(const Instruction& inst, int64_t side, const std::optional<Oper
   const Shape& shape = inst.operand(side).shape();
   if (!sparsity || sparsity->dimension < 0 || sparsity->dimension >= shape.rank()) return shape;
   Dims dims = shape.dims();
+  int64_t bytes = 0;  // Too many of them are the business of Dense.
+  if (__builtin_mul_overflow(shape.ByteSize(), sparsity->pattern.block_size, &bytes)) return shape;
   dims[sparsity->dimension] *= sparsity->pattern.block_size;
   return shape.WithDims(dims);
 }
+
+template <class Attrs>
+Status CheckDense(const Instruction& inst) {
+  Attrs attrs = inst.attrs<Attrs>();
+  if (attrs.sparsity.empty()) return {};
+  Module scratch("dense");
+  Computation& computation = scratch.AddComputation("dense");
+  Instruction& lhs = computation.AddParameter(0, DenseShape(inst, 0, attrs.sparsity.lhs));
+  Instruction& rhs = computation.AddParameter(1, DenseShape(inst, 1, attrs.sparsity.rhs));
+  attrs.sparsity = {};
+  const Instruction& dense = computation.Add(inst.opcode(), inst.shape(), {&lhs, &rhs}, std::move(attrs));
+  const Result<Shape> shape = inst.Is(Opcode::kDot) ? ShapeOfDot(dense) : ShapeOfConvolution(dense);
+  if (shape && shape->dims() == inst.shape().dims()) return {};
+  FAIL(UnsupportedAt(
+      inst, "U002",
+      Str("'", inst.opcode(), "' written ", inst.shape(), ", which is not what its sparse operands give, ", lhs.shape(),
+          " and ", rhs.shape(), " with their zeros")));
+}
+template Status CheckDense<DotAttrs>(const Instruction& inst);
+template Status CheckDense<ConvolutionAttrs>(const Instruction& inst);
 
 Result<Literal> Dense(Evaluation& e, int64_t side, const std::optional<OperandSparsity>& sparsity) {
   if (!sparsity) return e.operands[side];
@@ -459,6 +483,7 @@ Result<Literal> EvalDot(Evaluation& e) {
   if (!attrs.block_scaling.empty()) {
     FAIL(UnsupportedAt(e.inst, "U002", "'dot' with a block_scaling_config is not supported by the interpreter"));
   }
+  TRY(CheckDense<DotAttrs>(e.inst));
   const Literal lhs = TRY(Dense(e, 0, attrs.sparsity.lhs)), rhs = TRY(Dense(e, 1, attrs.sparsity.rhs));
   return DotOf(lhs, rhs, Sides(lhs.shape(), attrs.lhs_batch, attrs.lhs_contracting),
                Sides(rhs.shape(), attrs.rhs_batch, attrs.rhs_contracting), e.inst.shape());

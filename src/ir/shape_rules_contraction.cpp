@@ -31,9 +31,24 @@ Status CheckDotDims(const Instruction& inst, const Shape& shape, const std::vect
                             contracting_name, " ", Braced(contracting))));
 }
 
+// The size of a contracted dimension, of a sparse operand before its zeros were left out (V029).
+Result<int64_t> DenseSize(const Instruction& inst, const Shape& shape, int64_t dim,
+                          const std::optional<OperandSparsity>& sparsity) {
+  const int64_t kept = shape.dim(dim);
+  if (!sparsity || sparsity->dimension != dim || kept == Shape::kUnbounded) return kept;
+  const int64_t non_zeros = sparsity->pattern.non_zeros, block = sparsity->pattern.block_size;
+  int64_t dense = 0;
+  if (non_zeros > 0 && block > 0 && kept % non_zeros == 0 && !__builtin_mul_overflow(kept / non_zeros, block, &dense))
+    return dense;
+  FAIL(ErrorAtAttribute(
+      inst, "sparsity_config", "V029",
+      Str("sparsity=", non_zeros, "x", block, " does not suit dim ", dim, " of ", shape, ", of ", kept, " elements")));
+}
+
 // V012-V014: two lists pair up.
 Status CheckPairs(const Instruction& inst, const std::vector<int64_t>& lhs_dims, const std::vector<int64_t>& rhs_dims,
-                  const char* what, const char* attribute, const char* count_code, const char* size_code) {
+                  const char* what, const char* attribute, const char* count_code, const char* size_code,
+                  const SparsityConfig& sparsity) {
   if (lhs_dims.size() != rhs_dims.size()) {
     FAIL(ErrorAtAttribute(
         inst, attribute, count_code,
@@ -42,10 +57,11 @@ Status CheckPairs(const Instruction& inst, const std::vector<int64_t>& lhs_dims,
   const Shape& lhs = inst.operand(0).shape();
   const Shape& rhs = inst.operand(1).shape();
   for (size_t i = 0; i < lhs_dims.size(); ++i) {
-    if (SameSize(lhs.dim(lhs_dims[i]), rhs.dim(rhs_dims[i]))) continue;
+    const int64_t left = TRY(DenseSize(inst, lhs, lhs_dims[i], sparsity.lhs));
+    const int64_t right = TRY(DenseSize(inst, rhs, rhs_dims[i], sparsity.rhs));
+    if (SameSize(left, right)) continue;
     FAIL(ErrorAtAttribute(inst, attribute, size_code,
-                          Str("lhs dim ", lhs_dims[i], " is ", lhs.dim(lhs_dims[i]), ", rhs dim ", rhs_dims[i], " is ",
-                              rhs.dim(rhs_dims[i]))));
+                          Str("lhs dim ", lhs_dims[i], " is ", left, ", rhs dim ", rhs_dims[i], " is ", right)));
   }
   return {};
 }
@@ -53,7 +69,8 @@ Status CheckPairs(const Instruction& inst, const std::vector<int64_t>& lhs_dims,
 // Batch dimensions as lhs_batch lists them, then the free dimensions of lhs, then those of rhs, in operand order.
 // `rhs_dropped` are free ones of rhs that the result does not have.
 template <class Attrs>
-Result<Shape> ContractedShape(const Instruction& inst, const Attrs& a, std::span<const int64_t> rhs_dropped = {}) {
+Result<Shape> ContractedShape(const Instruction& inst, const Attrs& a, std::span<const int64_t> rhs_dropped = {},
+                              const SparsityConfig& sparsity = {}) {
   TRY(CheckArray(inst, 0));
   TRY(CheckArray(inst, 1));
   const Shape& lhs = inst.operand(0).shape();
@@ -61,9 +78,10 @@ Result<Shape> ContractedShape(const Instruction& inst, const Attrs& a, std::span
   TRY(CheckDotDims(inst, lhs, a.lhs_batch, "lhs_batch_dims", a.lhs_contracting, "lhs_contracting_dims"));
   TRY(CheckDotDims(inst, rhs, a.rhs_batch, "rhs_batch_dims", a.rhs_contracting, "rhs_contracting_dims"));
   TRY(CheckPairs(inst, a.lhs_contracting, a.rhs_contracting, "contracting",
-                 a.rhs_contracting.empty() ? "lhs_contracting_dims" : "rhs_contracting_dims", "V013", "V012"));
+                 a.rhs_contracting.empty() ? "lhs_contracting_dims" : "rhs_contracting_dims", "V013", "V012",
+                 sparsity));
   TRY(CheckPairs(inst, a.lhs_batch, a.rhs_batch, "batch", a.rhs_batch.empty() ? "lhs_batch_dims" : "rhs_batch_dims",
-                 "V014", "V014"));
+                 "V014", "V014", {}));
   std::vector<int64_t> dims;
   std::vector<bool> dynamic;
   const auto take = [&](const Shape& shape, int64_t dim) {
@@ -192,7 +210,9 @@ Status CheckSparsity(const Instruction& inst, const SparsityConfig& sparsity) {
 Result<Shape> ShapeOfDot(const Instruction& inst) {
   if (inst.operand_count() < 2)
     FAIL(ErrorAtOperandListEnd(inst, "V001", Str("expected 2 operands, found ", inst.operand_count())));
-  return ContractedShape(inst, inst.attrs<DotAttrs>());
+  const DotAttrs& a = inst.attrs<DotAttrs>();
+  TRY(CheckSparsity(inst, a.sparsity));
+  return ContractedShape(inst, a, {}, a.sparsity);
 }
 
 // As dot, without the dimension of groups where rows are shared out, with one in front where terms are.

@@ -237,6 +237,11 @@ Result<Shape> ShapeOfSort(const Instruction& inst) {
     FAIL(ErrorAtAttribute(inst, "dimensions", "V109",
                           Str("dimension ", a.dimension.value, " of ", keys, ", expected 0 to ", keys.rank() - 1)));
   }
+  // XLA's verifier lets it pass, and its evaluator then reads in front of the dimensions.
+  if (a.dimension.value < 0) {
+    FAIL(ErrorAtAttribute(inst, "dimensions", "V303",
+                          Str("dimension ", a.dimension.value, " is negative, expected 0 or above")));
+  }
   const Computation& f = *a.to_apply;
   const auto parameters = static_cast<int64_t>(f.parameters().size());
   if (parameters != 2 * count) {

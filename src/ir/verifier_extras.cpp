@@ -238,7 +238,7 @@ Status CheckReducerTypes(const Instruction& inst) {
   return {};
 }
 
-// V057, V302, V303, V312
+// V057, V302, V312
 Status CheckAttributes(const Instruction& inst) {
   if (inst.Is(Opcode::kBroadcast)) {
     const std::vector<int64_t>& dims = inst.dimensions();
@@ -246,11 +246,6 @@ Status CheckAttributes(const Instruction& inst) {
       FAIL(ErrorAtAttribute(inst, "dimensions", "V302", Str("dimensions ", Braced(dims), " stand twice")));
     if (!std::is_sorted(dims.begin(), dims.end()))
       FAIL(ErrorAtAttribute(inst, "dimensions", "V057", Str("dimensions ", Braced(dims), " are not ascending")));
-  }
-  if (inst.Is(Opcode::kSort) && inst.attrs<SortAttrs>().dimension.value < 0) {
-    FAIL(ErrorAtAttribute(
-        inst, "dimensions", "V303",
-        Str("dimension ", inst.attrs<SortAttrs>().dimension.value, " is negative, expected 0 or above")));
   }
   if (const auto* call = inst.attributes().GetIf<CustomCallAttrs>();
       call != nullptr && call->to_apply != nullptr && !call->called_computations.empty()) {

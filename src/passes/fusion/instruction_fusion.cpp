@@ -59,6 +59,7 @@ bool IsTrivial(const Instruction& inst) {
 // May be part of a kernel at all.
 bool IsFusible(const Instruction& inst) {
   if (inst.Is(kSideEffect) || inst.Is(kCollective) || !inst.control_predecessors().empty()) return false;
+  if (inst.shape().IsBuffer()) return false;  // V244
   switch (inst.opcode()) {
     case Opcode::kParameter:
     case Opcode::kConstant:
