@@ -178,22 +178,23 @@ const Shape& SubShape(const Shape& shape, std::span<const int64_t> index) {
   return *sub;
 }
 
+// Strides count modulo 2^64: those of an empty array, which nothing is read by, may be larger.
 std::vector<int64_t> RowMajorStrides(std::span<const int64_t> dims) {
   std::vector<int64_t> strides(dims.size());
-  int64_t stride = 1;
+  uint64_t stride = 1;
   for (size_t i = dims.size(); i-- > 0;) {
-    strides[i] = stride;
-    stride *= dims[i];
+    strides[i] = static_cast<int64_t>(stride);
+    stride *= static_cast<uint64_t>(dims[i]);
   }
   return strides;
 }
 
 std::vector<int64_t> LayoutStrides(const Shape& shape) {
   std::vector<int64_t> strides(shape.rank());
-  int64_t stride = 1;
+  uint64_t stride = 1;
   for (const int64_t dim : shape.layout().minor_to_major) {
-    strides[dim] = stride;
-    stride *= shape.dim(dim);
+    strides[dim] = static_cast<int64_t>(stride);
+    stride *= static_cast<uint64_t>(shape.dim(dim));
   }
   return strides;
 }

@@ -33,7 +33,7 @@ const char* Reader::ReadPlainShape(const char* p, Shape& shape) const {
   if (!type || !IsArrayType(*type)) return nullptr;
   shape.SetType(*type);
   Dims& dims = shape.mutable_dims();
-  int64_t bytes = ByteWidth(*type);
+  int64_t bytes = ByteWidth(*type);  // Empty arrays, too, take the slower way where the other sizes are large.
   ++p;
   while (*p != ']') {
     const char* const begin = p;
@@ -71,12 +71,13 @@ const char* Reader::ReadPlainShape(const char* p, Shape& shape) const {
 bool Reader::CheckSize(const Shape& shape, SourceRange range) {
   if (shape.rank() > kMaxRank)
     return FailLimit("P094", Str("an array of ", shape.rank(), " dimensions, the limit is ", kMaxRank), range);
-  int64_t bytes = std::max<int64_t>(1, ByteWidth(shape.type()));
-  for (const int64_t dim : shape.dims()) {
-    // Unbounded ones are negative.
-    if (dim > 1 && __builtin_mul_overflow(bytes, dim, &bytes))
-      return FailLimit("P092", "a shape of more than 2^63 bytes", range);
-  }
+  // As XLA counts: in order, so that of an empty array only the dimensions in front of the 0 can be too large.
+  int64_t elements = 1, bytes = 0;
+  bool fits = true;
+  for (const int64_t dim : shape.dims())
+    fits = fits && (dim == Shape::kUnbounded || !__builtin_mul_overflow(elements, dim, &elements));
+  if (!fits || __builtin_mul_overflow(elements, std::max<int64_t>(1, ByteWidth(shape.type())), &bytes))
+    return FailLimit("P092", "a shape of more than 2^63 bytes", range);
   return std::all_of(shape.elements().begin(), shape.elements().end(),
                      [&](const Shape& element) { return CheckSize(element, range); });
 }
