@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/text.h"
+#include "interp/arguments.h"
 #include "interp/interpreter.h"
 #include "interp/shadow.h"
 #include "ir/printer.h"
@@ -58,6 +59,34 @@ TEST(DeepCalls, FusionsInFusionsRun) {
   ASSERT_NE(module, nullptr);
   ASSERT_TRUE(Verify(*module));
   ExpectValue(*module);
+}
+
+// What arguments have to be is asked for from the uses, against the calls and operands.
+TEST(DeepCalls, ArgumentsAreMadeForThem) {
+  std::string text = "HloModule deep\n";
+  for (int i = 0; i < kDepth; ++i) {
+    text += Str("level_", i, " {\n  p", i, " = (s32[], f32[7]) parameter(0)\n");
+    if (i == 0) {
+      text +=
+          "  at = s32[] get-tuple-element(p0), index=0\n  x = f32[7] get-tuple-element(p0), index=1\n"
+          "  one = f32[1] dynamic-slice(x, at), dynamic_slice_sizes={1}\n"
+          "  y = f32[7] dynamic-update-slice(x, one, at)\n"
+          "  ROOT r0 = (s32[], f32[7]) tuple(at, y)\n}\n"
+          "once { p = (s32[], f32[7]) parameter(0) ROOT no = pred[] constant(false) }\n";
+    } else {
+      text += Str("  ROOT r", i, " = (s32[], f32[7]) while(p", i, "), condition=once, body=level_", i - 1, "\n}\n");
+    }
+  }
+  text +=
+      Str("ENTRY main {\n  at = s32[] parameter(0)\n  x = f32[7] parameter(1)\n"
+          "  s = (s32[], f32[7]) tuple(at, x)\n  ROOT r = (s32[], f32[7]) while(s), condition=once, body=level_",
+          kDepth - 1, "\n}\n");
+  const auto module = ParseText(text);
+  ASSERT_NE(module, nullptr);
+  const auto arguments = MakeArguments(*module, {.seed = 3});
+  ASSERT_TRUE(arguments.has_value()) << arguments.error().message();
+  EXPECT_GE((*arguments)[0].GetInt(0), 0);
+  EXPECT_LT((*arguments)[0].GetInt(0), 7);
 }
 
 // The shadow has a stack, and says how far it goes.

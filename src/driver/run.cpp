@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <unordered_map>
 
 #include "base/log.h"
 #include "base/text.h"
@@ -298,6 +299,23 @@ std::string LiteralsText(std::span<const Literal> results, int64_t partitions) {
   return out;
 }
 
+// What plans memory looks at pairs of values that live at once, which is many of them in control flow that is nested
+// deep. Calls are inlined.
+Status CheckNesting(const Module& module, int64_t max_depth) {
+  std::unordered_map<const Computation*, int64_t> levels;
+  for (const Computation* computation : module.PostOrder()) {
+    int64_t& level = levels[computation];
+    for (const Instruction* inst : computation->Instructions()) {
+      const bool branches = inst->Is(Opcode::kWhile) || inst->Is(Opcode::kConditional);
+      for (const Computation* callee : CalledComputations(*inst)) level = std::max(level, levels[callee] + branches);
+    }
+    if (level < max_depth) continue;
+    FAIL(LimitError("R005", Str("loops and branches nested deeper than ", max_depth, " in '", computation->name(),
+                                "' (--max_depth)")));
+  }
+  return {};
+}
+
 }  // namespace
 
 gpu::CompileOptions CompilerOptions(const RunOptions& options) {
@@ -347,6 +365,7 @@ Result<RunReport> RunModule(const std::string& path, const RunOptions& options, 
   const bool interpreter_only = options.platform == "interpreter";
   if (!interpreter_only) {
     TRY(CheckOneDeviceIsEnough(*module, &report));
+    TRY(CheckNesting(*module, options.load.max_depth));
     device = TRY(OpenPlatform(options.platform, &report.notes));
     report.platform = device->name();
     report.device = device->description();

@@ -179,6 +179,12 @@ class Collector {
   }
 
  private:
+  struct Asked {
+    const Instruction* inst;
+    ShapeIndex path;
+    Wish wish;
+  };
+
   // ---- Uses ----
 
   void AskFor(const Instruction& inst) {
@@ -400,13 +406,27 @@ class Collector {
   // `path` names the leaf of a tuple-shaped `inst`. The same wish asked twice records the same, so each is followed
   // once.
   void Ask(const Instruction& inst, const ShapeIndex& path, Wish wish) {
+    asks_.push_back({&inst, path, std::move(wish)});
+    if (asks_at_work_) return;
+    asks_at_work_ = true;
+    while (!asks_.empty()) {
+      Asked ask = std::move(asks_.back());
+      asks_.pop_back();
+      if (!IsNew(ask)) continue;
+      const size_t before = asks_.size();
+      Step(*ask.inst, ask.path, std::move(ask.wish));
+      std::reverse(asks_.begin() + static_cast<int64_t>(before), asks_.end());  // First asked, first followed.
+    }
+    asks_at_work_ = false;
+  }
+
+  bool IsNew(const Asked& ask) {
+    const Wish& wish = ask.wish;
     const double last = wish.components.empty() ? wish.interval.high : wish.components.back().high;
-    if (!asked_
-             .emplace(inst.id(), path, static_cast<int>(wish.kind), wish.flags, wish.dim, wish.interval.low, last,
-                      wish.number)
-             .second)
-      return;
-    Step(inst, path, std::move(wish));
+    return asked_
+        .emplace(ask.inst->id(), ask.path, static_cast<int>(wish.kind), wish.flags, wish.dim, wish.interval.low, last,
+                 wish.number)
+        .second;
   }
 
   void Step(const Instruction& inst, const ShapeIndex& path, Wish wish) {
@@ -647,6 +667,8 @@ class Collector {
   std::vector<std::vector<LeafRange>> ranges_;
   std::unordered_map<const Computation*, std::vector<const Instruction*>> callers_;
   std::set<std::tuple<int, ShapeIndex, int, int, int64_t, double, double, double>> asked_;
+  std::vector<Asked> asks_;  // To be followed, the next one last: chains of operands and calls are long.
+  bool asks_at_work_ = false;
 };
 
 }  // namespace

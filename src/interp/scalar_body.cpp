@@ -168,7 +168,9 @@ Status ScalarBody::Run(const std::byte* const* in, std::byte* const* out, int64_
 Status ScalarBody::RunEach(const std::byte* const* in, std::byte* const* out, int64_t count) const {
   if (nesting_ >= kMaxNesting) {
     FAIL(LimitError("R005",
-                    Str("scalar computations that call scalar computations are nested deeper than ", kMaxNesting)));
+                    Str("scalar computations (of map, reduce and the like) are nested in each other deeper than ",
+                        kMaxNesting, " levels, each of which takes stack; no flag raises that"))
+             .Hint("called from an array computation, by call, they may be as deep as --max_depth"));
   }
   for (int64_t i = 0; i < count; ++i) {
     std::vector<Literal> arguments;

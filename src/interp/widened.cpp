@@ -188,14 +188,23 @@ class Comparer {
 
   // Is `computation` reached from `top` through calls that run once each?
   bool RunsOnceIn(const Computation* computation, const Computation* top) {
-    while (computation != top) {
-      const auto it = callers_.find(computation);
-      if (it == callers_.end() || it->second.size() != 1) return false;
-      const Instruction* caller = it->second.front();
-      if (!caller->Is(Opcode::kCall) && !caller->Is(Opcode::kFusion)) return false;
-      computation = &caller->computation();
+    std::unordered_map<const Computation*, bool>& known = runs_once_[top];
+    known[top] = true;
+    std::vector<const Computation*> passed;
+    bool once = true;
+    for (const Computation* at = computation; once;) {
+      if (const auto answer = known.find(at); answer != known.end()) {
+        once = answer->second;
+        break;
+      }
+      passed.push_back(at);
+      const auto it = callers_.find(at);
+      once = it != callers_.end() && it->second.size() == 1 &&
+             (it->second.front()->Is(Opcode::kCall) || it->second.front()->Is(Opcode::kFusion));
+      if (once) at = &it->second.front()->computation();
     }
-    return true;
+    for (const Computation* at : passed) known[at] = once;
+    return once;
   }
 
   Result<std::vector<ShadowValue>> ArgsOf(Pair& pair, const Computation* computation) {
@@ -385,6 +394,7 @@ class Comparer {
   std::unordered_map<int, const Instruction*> by_id_;
   std::unordered_map<const Computation*, std::vector<const Instruction*>> callers_;
   std::unordered_set<uint64_t> constants_;
+  std::unordered_map<const Computation*, std::unordered_map<const Computation*, bool>> runs_once_;  // By the top.
   std::optional<KnownValues> known_before_, known_after_;
   std::unordered_map<const Instruction*, size_t> positions_;
   const Computation* positions_of_ = nullptr;

@@ -111,7 +111,8 @@ class Planner {
     if (!Overlap(a.live, b.live)) return false;
     for (const int x : a.values) {
       for (const int y : b.values) {
-        if (Overlap(all()[x].live, all()[y].live, Allowed(x, y), Allowed(y, x))) return true;
+        const auto &live_x = all()[x].live, &live_y = all()[y].live;
+        if (Overlap(live_x, live_y) && Overlap(live_x, live_y, Allowed(x, y), Allowed(y, x))) return true;
       }
     }
     return false;
