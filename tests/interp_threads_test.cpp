@@ -51,9 +51,7 @@ struct Count {
 };
 
 void Compare(const std::string& path, Count& count) {
-  auto module = LoadModule(path, {.split_input_file = true});
-  // What the interpreter takes beyond what XLA's verifier does.
-  if (!module) module = LoadModule(path, {.verify = "off", .split_input_file = true});
+  const auto module = LoadModule(path, {.split_input_file = true});
   if (!module) {
     ++count.not_read;
     return;

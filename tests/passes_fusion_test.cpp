@@ -53,6 +53,29 @@ ENTRY e {
   EXPECT_TRUE(FusedComputation(*fusions.front()).root().Is(Opcode::kMaximum));
 }
 
+// The verifier takes no fusion with an operand that is not read, so that no file can show this.
+TEST(Fusion, LosesOperandsThatAreNotRead) {
+  const auto module = Optimized(R"(HloModule m
+fused {
+  x = f32[2,3] parameter(0)  y = f32[2,3] parameter(1)  z = f32[2,3] parameter(2)
+  ROOT r = f32[2,3] add(x, z)
+}
+ENTRY e {
+  x = f32[2,3] parameter(0)  y = f32[2,3] negate(x)  z = f32[2,3] abs(x)
+  ROOT r = f32[2,3] fusion(x, y, z), kind=kLoop, calls=fused
+})",
+                                {.passes = "dce"});
+  const Instruction& fusion = module->entry().root();
+  ASSERT_EQ(fusion.operand_count(), 2);
+  EXPECT_TRUE(fusion.operand(0).Is(Opcode::kParameter));
+  EXPECT_TRUE(fusion.operand(1).Is(Opcode::kAbs));
+  const Instruction& sum = FusedComputation(fusion).root();
+  EXPECT_EQ(sum.operand(0).parameter_number(), 0);
+  EXPECT_EQ(sum.operand(1).parameter_number(), 1);
+  EXPECT_EQ(FusedComputation(fusion).parameters().size(), 2u);
+  EXPECT_EQ(module->entry().InstructionCount(), 3);
+}
+
 TEST(Fusion, OneResidualOnly) {
   const auto module = Optimized(R"(HloModule m
 ENTRY e {

@@ -88,7 +88,7 @@ void WriteWarnings(JsonWriter& report, const SourceText* source, std::span<const
 }  // namespace
 
 Result<ExitCode> CheckCommand(Args args) {
-  LoadOptions load;
+  LoadOptions load{.text_only = true};
   bool json = false;
   bool quiet = false;
   bool bench = false;

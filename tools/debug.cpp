@@ -21,7 +21,7 @@ Result<ExitCode> DebugCommand(Args args) {
        "printf 'iteration while.1 3\\nprint s\\n' | hlo debug model.hlo"});
   AddArgumentFlags(flags, &run);
   flags.Group("Running");
-  flags.Int("max_loop_iterations", &run.max_loop_iterations, "of one while");
+  flags.Int("max_loop_iterations", &run.max_loop_iterations, "of one while; 0: no limit");
   flags.Int("memory_limit", &run.memory_limit, "bytes of values at once; 0: three quarters of the machine");
   AddLoadFlags(flags, &run.load);
   AddLogFlags(flags, &log);

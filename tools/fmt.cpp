@@ -45,7 +45,7 @@ Result<Formatted> Format(const std::string& path, const LoadOptions& load) {
 }  // namespace
 
 Result<ExitCode> FmtCommand(Args args) {
-  LoadOptions load{.fill_elided_constants = "zeros"};
+  LoadOptions load{.fill_elided_constants = "zeros", .text_only = true};
   bool in_place = false, check = false;
   FlagSet flags("hlo-fmt", "[flags] FILE|DIRECTORY|@LIST...",
                 "Lay HLO text out anew: an instruction a line, comments kept. Words do not change, and a text with "

@@ -106,7 +106,7 @@ Result<ExitCode> InspectCost(Args args) {
 }
 
 Result<ExitCode> InspectLiterals(Args args) {
-  LoadOptions load{.fill_elided_constants = "zeros"};
+  LoadOptions load{.fill_elided_constants = "zeros", .text_only = true};
   std::optional<std::string> json;
   std::string name, computation;
   int64_t top = 30;

@@ -32,7 +32,7 @@ Status WritePiece(const Module& piece, const OutputFlags& output) {
 }  // namespace
 
 Result<ExitCode> InspectExtract(Args args) {
-  LoadOptions load;
+  LoadOptions load{.text_only = true};
   OutputFlags output;
   std::string instruction, computation;
   int64_t height = 0;
@@ -70,7 +70,7 @@ Result<ExitCode> InspectExtract(Args args) {
 }
 
 Result<ExitCode> InspectSlice(Args args) {
-  LoadOptions load;
+  LoadOptions load{.text_only = true};
   OutputFlags output;
   std::string to;
   FlagSet flags("hlo-inspect slice", "--to=NAME [flags] MODULE",

@@ -15,7 +15,10 @@ namespace hlo {
 
 void AddLoadFlags(FlagSet& flags, LoadOptions* load) {
   flags.Group("Input");
-  flags.Choice("verify", &load->verify, {"strict", "default", "off"}, "how much of the input is verified");
+  flags.Choice(
+      "verify", &load->verify, {"strict", "default", "off"},
+      "how much of the input is verified; off: nothing where text alone is read and printed, no warnings where "
+      "a module is run, rewritten or counted");
   flags.Int("max_input", &load->max_input, "largest file, in bytes", 1);
   flags.Int("max_depth", &load->max_depth, "deepest nesting of shapes, literals, operands and calls", 1);
   flags.Choice("fill_elided_constants", &load->fill_elided_constants, {"error", "zeros", "random", "iota"},

@@ -141,6 +141,7 @@ Result<ExitCode> OptCommand(Args args) {
   }
   PipelineOptions pipeline = TRY(PipelineOf(f.passes, f.inject));
   pipeline.after = [&f](const PassRun& run, Module& module) { return Show(f, run, module); };
+  f.load.text_only = !LowerStageOf(f.stage) && pipeline.passes && pipeline.passes->empty();
   if (f.stage == "hlo" && !pipeline.passes) pipeline.disabled.emplace_back(DefaultPipeline().back().name);
 
   std::string output;

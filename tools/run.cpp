@@ -103,7 +103,7 @@ FlagSet MakeFlags(RunFlags* f) {
   flags.Bool("bench", &run->bench, "warm up, then run for at least 3 s and 10 times; all on the same arguments");
   flags.Int("num_repeats", &run->num_repeats, "timed runs without --bench", 1);
   flags.Bool("profile", &run->profile, "a table of time by kernel and library call");
-  flags.Int("max_loop_iterations", &run->max_loop_iterations, "of one while");
+  flags.Int("max_loop_iterations", &run->max_loop_iterations, "of one while; 0: no limit");
   flags.Int("memory_limit", &run->memory_limit,
             "bytes of values at once in the interpreter; 0: three quarters of the machine");
   flags.Group("Watching the interpreter (--platform=interpreter)");

@@ -98,12 +98,21 @@ Result<std::unique_ptr<Module>> LoadModule(const std::string& path, const LoadOp
     parse.piece = pieces[piece - 1];
   }
   const VerifyLevel level = VerifyLevelOf(options);
+  const bool off = level == VerifyLevel::kOff;
   std::vector<Diagnostic> of_text, of_rules;
-  if (warnings != nullptr && level != VerifyLevel::kOff) parse.warnings = &of_text;
+  if (off) warnings = nullptr;
+  if (warnings != nullptr) parse.warnings = &of_text;
   auto module = TRY(ReadModule(source, parse));
   if (options.num_replicas > 0) module->header.replica_count = options.num_replicas;
   if (options.num_partitions > 0) module->header.num_partitions = options.num_partitions;
-  TRY(Verify(*module, level, warnings == nullptr ? nullptr : &of_rules));
+  const bool needed = off && !options.text_only;
+  if (Status valid = Verify(*module, needed ? VerifyLevel::kDefault : level, warnings == nullptr ? nullptr : &of_rules);
+      !valid) {
+    if (needed)
+      FAIL(std::move(valid).error().Hint(
+          "what is run or rewritten has to be valid; --verify=off leaves out its warnings alone"));
+    FAIL(std::move(valid).error());
+  }
   if (warnings == nullptr) return module;
   *warnings = std::move(of_text);
   warnings->insert(warnings->end(), of_rules.begin(), of_rules.end());

@@ -23,6 +23,9 @@ struct LoadOptions {
   int64_t num_replicas = 0, num_partitions = 0;  // In place of the header's counts; 0: those.
   bool split_input_file = false;                 // Lines that begin with "// -----" part a file into modules.
   bool subdirectories = false;                   // A directory means those in it too.
+  // Nothing is run, rewritten or counted: --verify=off leaves everything out. Elsewhere it leaves out the warnings
+  // alone, since evaluation and passes take the rules of the default level for granted (dimensions in range, say).
+  bool text_only = false;
 };
 
 ParseOptions ParseOptionsOf(const LoadOptions& options);

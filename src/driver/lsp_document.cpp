@@ -166,7 +166,8 @@ Document::Analysis Document::Analyze() {
     one.module = std::move(*module);
     std::vector<Diagnostic> warnings;
     Status verified = Verify(*one.module, VerifyLevelOf(options_.load), &warnings);
-    one.valid = verified.has_value();
+    // The cost in a hover counts on the rules, whether they are shown or not.
+    one.valid = verified && (options_.load.verify != "off" || Verify(*one.module));
     if (!verified) append(analysis.errors, std::move(verified.error().diagnostics));
     append(analysis.warnings, std::move(warnings));
   }
