@@ -50,8 +50,9 @@ $(BUILD)/src/driver/%.o: CXXFLAGS += -Wno-restrict
 $(BUILD)/src/gpu/libraries/small_product.o: CXXFLAGS += -Wno-maybe-uninitialized
 # FAIL is ours (base/result.h); gtest's is GTEST_FAIL.
 $(BUILD)/tests/%.o: CPPFLAGS += -DGTEST_DONT_DEFINE_FAIL=1
-# Inner loops over elements: the vectoriser is what they are written for.
-$(BUILD)/src/interp/%.o: OPT := $(if $(filter -O2,$(OPT)),-O3,$(OPT))
+# Inner loops over elements: the vectoriser is what they are written for. Nobody reads errno or the exception flags of a
+# function of math, whose setting keeps a loop from being vectorised; no result is another without them.
+$(BUILD)/src/interp/%.o: OPT := $(if $(filter -O2,$(OPT)),-O3,$(OPT)) -fno-math-errno -fno-trapping-math
 
 $(BUILD)/%.o: %.cpp Makefile
 	@mkdir -p $(@D)

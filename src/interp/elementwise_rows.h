@@ -2,9 +2,11 @@
 #ifndef HLO_INTERP_ELEMENTWISE_ROWS_H_
 #define HLO_INTERP_ELEMENTWISE_ROWS_H_
 
+#include <algorithm>
 #include <type_traits>
 
 #include "interp/elementwise.h"
+#include "interp/wide_math.h"
 
 namespace hlo {
 
@@ -37,6 +39,24 @@ void UnaryLoop(const ElementwiseOp& op, const void* const* in, void* out, int64_
   auto* r = static_cast<R*>(out);
 #pragma GCC ivdep
   for (int64_t i = 0; i < count; ++i) r[i] = F()(op, x[i]);
+}
+
+// f32 by Function of wide_math.h; the arguments that it does not cover, by F.
+template <class Function, class F>
+void WideLoop(const ElementwiseOp& op, const void* const* in, void* out, int64_t count) {
+  constexpr int64_t kChunk = 256;
+  double x[kChunk];
+  for (int64_t begin = 0; begin < count; begin += kChunk) {
+    const int64_t part = std::min(kChunk, count - begin);
+    auto* r = static_cast<float*>(out) + begin;
+    std::copy_n(static_cast<const float*>(in[0]) + begin, part, x);  // Before `out`, which may be the same, is written.
+    uint64_t left_out = 0;
+    for (int64_t i = 0; i < part; ++i) left_out |= Function::Covers(x[i]) ? 0 : 1;
+    for (int64_t i = 0; i < part; ++i) r[i] = static_cast<float>(Function::Of(x[i]));
+    for (int64_t i = 0; i < part && left_out != 0; ++i) {
+      if (!Function::Covers(x[i])) r[i] = F()(op, static_cast<float>(x[i]));
+    }
+  }
 }
 
 template <class T, class F>
@@ -106,6 +126,17 @@ using Wide = typename WideOf<T>::Type;
       const auto x = static_cast<rows::Wide<T>>(narrow);                                      \
       return static_cast<T>(__VA_ARGS__);                                                     \
     });                                                                                       \
+  }
+// As FUNCTION, with f32 by wide::Name: its rounded result is as good, and comes several at a time.
+#define WIDE_FUNCTION(Name, types, ...)                             \
+  void Name##Row(const Instruction& inst, ElementwiseOp& op) {      \
+    auto f = []<class T>(const ElementwiseOp&, T narrow) {          \
+      const auto x = static_cast<rows::Wide<T>>(narrow);            \
+      return static_cast<T>(__VA_ARGS__);                           \
+    };                                                              \
+    rows::SetKernel<(rows::types), 1>(inst, op, f);                 \
+    if (ComputeOf(inst.operand(0).shape().type()) == Compute::kF32) \
+      op.kernel = rows::WideLoop<wide::Name, decltype(f)>;          \
   }
 #define BINARY(Name, types, ...)                                                                               \
   void Name##Row(const Instruction& inst, ElementwiseOp& op) {                                                 \

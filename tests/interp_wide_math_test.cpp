@@ -1,0 +1,76 @@
+// The functions of f32 that the interpreter computes by wide_math.h against those of the C library in f64, on every
+// 127th f32; on every one there is with FULL=1, some minutes each.
+#include <bit>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/text.h"
+#include "tests/interp_values.h"
+
+namespace hlo {
+namespace {
+
+struct Function {
+  const char* opcode;
+  double (*reference)(double);
+};
+
+// What a result may be off: half an ulp for its own rounding, and 2^-27 of one for both errors of f64.
+constexpr double kMostUlps = 0.5 + 0x1p-27;
+
+// |actual - expected| in units in the last place of f32 at expected, which is finite in f32.
+double Ulps(float actual, double expected) {
+  const int exponent = std::max(expected == 0 ? -1000 : std::ilogb(expected), -126);
+  return std::fabs(actual - expected) / std::ldexp(1.0, exponent - 23);
+}
+
+class WideMathExhaustive : public testing::TestWithParam<Function> {};
+
+TEST_P(WideMathExhaustive, IsCorrectlyRoundedButForTies) {
+  const auto& [opcode, reference] = GetParam();
+  const bool full = std::getenv("FULL") != nullptr;
+  const int64_t step = full ? 1 : 509, count = int64_t{1} << 18;
+  const std::string shape = Str("f32[", count, "]");
+  const auto module = ParseText(Str("ENTRY e { x = ", shape, " parameter(0)\n ROOT r = ", shape, " ", opcode, "(x) }"));
+  Literal x = Literal::Uninitialized(Shape(PrimitiveType::kF32, {count}));
+  auto* const in = reinterpret_cast<float*>(x.mutable_raw());
+  int64_t differ = 0;
+  double worst = 0;
+  for (int64_t pattern = 0; pattern < int64_t{1} << 32;) {
+    // Beyond the last pattern come the first ones again.
+    for (int64_t i = 0; i < count; ++i, pattern += step) in[i] = std::bit_cast<float>(static_cast<uint32_t>(pattern));
+    const auto result = Interpret(*module, {{x}});
+    ASSERT_TRUE(result.has_value());
+    const auto* const out = reinterpret_cast<const float*>(result->raw());
+    for (int64_t i = 0; i < count; ++i) {
+      const double expected = reference(in[i]);
+      const auto rounded = static_cast<float>(expected);
+      // Bit by bit: zeros with their sign, NaNs as the library has them.
+      if (std::memcmp(&rounded, &out[i], sizeof(float)) == 0) continue;
+      ASSERT_TRUE(std::isfinite(rounded) && std::isfinite(out[i]) && rounded != 0)
+          << opcode << " of " << in[i] << " is " << out[i] << ", not " << rounded;
+      ++differ;
+      worst = std::max(worst, Ulps(out[i], expected));
+      ASSERT_LE(worst, kMostUlps) << opcode << " of " << in[i];
+    }
+  }
+  if (full) std::printf("%-22s differs for %lld f32, worst %.10f ulp\n", opcode, static_cast<long long>(differ), worst);
+}
+
+INSTANTIATE_TEST_SUITE_P(Interp, WideMathExhaustive,
+                         testing::Values(Function{"cosine", std::cos}, Function{"erf", std::erf},
+                                         Function{"exponential", std::exp},
+                                         Function{"exponential-minus-one", std::expm1}, Function{"log", std::log},
+                                         Function{"log-plus-one", std::log1p}, Function{"log2", std::log2},
+                                         Function{"logistic", [](double x) { return 1 / (1 + std::exp(-x)); }},
+                                         Function{"sine", std::sin}, Function{"tanh", std::tanh}),
+                         [](const auto& info) {
+                           std::string name = info.param.opcode;
+                           std::erase(name, '-');
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace hlo
