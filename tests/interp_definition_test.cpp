@@ -1,8 +1,10 @@
 // The interpreter against a second evaluator that is written from the definitions with index loops only: equal bits.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 
+#include "base/parallel.h"
 #include "base/text.h"
 #include "interp/strided.h"
 #include "tests/interp_values.h"
@@ -269,9 +271,13 @@ TEST(SecondEvaluator, ReduceWindow) {
       "pad=599_0}, to_apply=add");
 }
 
-// Rows are folded many elements at a time; NaNs and zeros, whose order shows, must come out as if one by one.
-TEST(SecondEvaluator, ExtremesOfRows) {
-  constexpr int64_t kRows = 6, kRow = 333;
+// Rows are folded many elements at a time, and long ones in pieces; NaNs and zeros, whose order shows, must come out as
+// if one by one.
+class SecondEvaluatorRows : public testing::TestWithParam<int64_t> {};
+
+TEST_P(SecondEvaluatorRows, Extremes) {
+  constexpr int64_t kRows = 6;
+  const int64_t row_size = GetParam();
   for (const char* type : {"f32", "bf16", "f16", "s32"}) {
     for (const char* op : {"maximum", "minimum"}) {
       SCOPED_TRACE(Str(op, " of ", type));
@@ -287,7 +293,7 @@ fold {
 }
 ENTRY main {
   x = )",
-                                        type, "[6,333] parameter(0)\n  init = ", type, R"([] parameter(1)
+                                        type, "[6,", row_size, "] parameter(0)\n  init = ", type, R"([] parameter(1)
   ROOT r = )",
                                         type, R"([6] reduce(x, init), dimensions={1}, to_apply=fold
 })"));
@@ -297,17 +303,17 @@ ENTRY main {
       const Literal init = Literal::Scalar(x.shape().type(), max ? -100.0 : 100.0);
       if (floats) {
         // Row 1: zeros are the extremes, of either sign. Row 2: a NaN late. Row 3: two NaNs of different bits.
-        for (int64_t i = 0; i < kRow; ++i)
-          x.SetDouble(kRow + i, i % 97 == 5 ? (i % 2 == 0 ? 0.0 : -0.0) : max ? -1 : 1);
-        x.SetDouble(2 * kRow + 331, std::numeric_limits<double>::quiet_NaN());
-        x.SetDouble(3 * kRow + 40, -std::numeric_limits<double>::quiet_NaN());
-        x.SetDouble(3 * kRow + 77, std::numeric_limits<double>::quiet_NaN());
-        x.SetDouble(4 * kRow + 12, max ? INFINITY : -INFINITY);
+        for (int64_t i = 0; i < row_size; ++i)
+          x.SetDouble(row_size + i, i % 97 == 5 ? (i % 2 == 0 ? 0.0 : -0.0) : max ? -1 : 1);
+        x.SetDouble(2 * row_size + row_size - 2, std::numeric_limits<double>::quiet_NaN());
+        x.SetDouble(3 * row_size + 40, -std::numeric_limits<double>::quiet_NaN());
+        x.SetDouble(3 * row_size + row_size - 100, std::numeric_limits<double>::quiet_NaN());
+        x.SetDouble(4 * row_size + 12, max ? INFINITY : -INFINITY);
       }
       Literal expected(module->entry().root().shape());
       for (int64_t row = 0; row < kRows; ++row) {
         double best = init.GetDouble(0);
-        for (int64_t i = row * kRow; i < (row + 1) * kRow && best == best; ++i) {
+        for (int64_t i = row * row_size; i < (row + 1) * row_size && best == best; ++i) {
           const double v = x.GetDouble(i);
           const bool zeros = best == 0 && v == 0;  // +0 is the larger.
           if (v != v || (max ? v > best : v < best) || (zeros && std::signbit(v) != max)) best = v;
@@ -318,6 +324,138 @@ ENTRY main {
       ASSERT_TRUE(result.has_value());
       EXPECT_TRUE(result->BitEquals(expected));
     }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Sizes, SecondEvaluatorRows, testing::Values(333, 70001));
+
+// Each element to its result, in row-major order.
+template <class A>
+std::vector<A> NaiveReduce(const Literal& x, const std::vector<bool>& reduced, A init,
+                           const std::function<A(A, A)>& f) {
+  std::vector<int64_t> kept;
+  for (int64_t d = 0; d < x.shape().rank(); ++d) kept.push_back(reduced[d] ? 1 : x.shape().dim(d));
+  const std::vector<int64_t> strides = RowMajorStrides(kept);
+  std::vector<A> results(Product(kept), init);
+  int64_t linear = 0;
+  for (IndexWalk walk(x.shape().dims()); walk.Valid(); walk.Next(), ++linear) {
+    int64_t at = 0;
+    for (int64_t d = 0; d < x.shape().rank(); ++d) at += reduced[d] ? 0 : walk.index()[d] * strides[d];
+    if constexpr (std::is_same_v<A, double>) results[at] = f(results[at], x.GetDouble(linear));
+    else results[at] = f(results[at], static_cast<A>(x.GetInt(linear)));
+  }
+  return results;
+}
+
+// Long ones, of few results, which are cut into pieces. Sums of whole numbers are exact in any order.
+TEST(SecondEvaluator, LongReduce) {
+  struct Case {
+    std::vector<int64_t> dims;
+    std::vector<bool> reduced;
+  };
+  const Case cases[] = {{{200003}, {true}},
+                        {{3, 70001}, {false, true}},
+                        {{70001, 5}, {true, false}},
+                        {{400, 7, 333}, {true, false, true}},
+                        {{3, 2, 70001}, {true, false, true}},
+                        {{200000, 2}, {true, true}}};
+  struct Op {
+    const char* name;
+    std::function<double(double, double)> of_floats;
+    std::function<uint64_t(uint64_t, uint64_t)> of_ints;
+  };
+  const Op ops[] = {
+      {"add", [](double a, double b) { return a + b; }, [](uint64_t a, uint64_t b) { return a + b; }},
+      // In f32 at every step, with factors that leave nothing exact.
+      {"multiply", [](double a, double b) { return static_cast<float>(a) * static_cast<float>(b); },
+       [](uint64_t a, uint64_t b) { return a * b; }},
+      {"maximum", [](double a, double b) { return std::max(a, b); }, {}},
+      {"minimum", [](double a, double b) { return std::min(a, b); }, {}},
+      {"and", {}, [](uint64_t a, uint64_t b) { return a & b; }},
+      {"or", {}, [](uint64_t a, uint64_t b) { return a | b; }},
+      {"xor", {}, [](uint64_t a, uint64_t b) { return a ^ b; }},
+  };
+  const int threads = Threads();
+  for (const char* type : {"f32", "bf16", "f16", "s32", "u32", "pred"}) {
+    for (const auto& [dims, reduced] : cases) {
+      for (const Op& op : ops) {
+        const std::string name = op.name, word = type;
+        const bool floats = word.find('f') != std::string::npos;
+        if (floats ? !op.of_floats : !op.of_ints) continue;
+        if (floats && name == "multiply" && word != "f32") continue;  // Rounded to their type in between.
+        if (word == "pred" && (name == "add" || name == "multiply")) continue;
+        const std::string text = Str(
+            "fold { a = ", type, "[] parameter(0) b = ", type, "[] parameter(1) ROOT r = ", type, "[] ", name,
+            "(a, b) } ENTRY main { x = ", type, "[", Join(dims, ","), "] parameter(0) init = ", type,
+            "[] parameter(1) ROOT r = reduce(x, init), dimensions={",
+            [&] {
+              std::vector<int64_t> list;
+              for (size_t d = 0; d < dims.size(); ++d) {
+                if (reduced[d]) list.push_back(static_cast<int64_t>(d));
+              }
+              return Join(list, ",");
+            }(),
+            "}, to_apply=fold }");
+        const auto module = ParseText(text);
+        ASSERT_NE(module, nullptr);
+        Literal x(module->entry().parameter(0).shape());
+        std::mt19937 random(1);
+        for (int64_t i = 0; i < x.shape().NumElements(); ++i) {
+          if (name == "multiply" && floats) x.SetDouble(i, std::exp(((random() % 2048) - 1023.5) / 65536));
+          else if (floats) x.SetDouble(i, static_cast<double>(random() % 64) - 30);
+          else if (word == "pred") x.SetInt(i, random() % 2);
+          else x.SetInt(i, static_cast<int64_t>(random()) | 1);
+        }
+        Literal init = Literal::Scalar(x.shape().type(), 1.0);
+        Literal expected(module->entry().root().shape());
+        if (floats) {
+          const auto results = NaiveReduce<double>(x, reduced, 1, op.of_floats);
+          for (size_t i = 0; i < results.size(); ++i) expected.SetDouble(static_cast<int64_t>(i), results[i]);
+        } else {
+          const auto results = NaiveReduce<uint64_t>(x, reduced, 1, op.of_ints);
+          for (size_t i = 0; i < results.size(); ++i) {
+            // Within the type: what is set has to fit.
+            const uint64_t bits = word == "pred" ? results[i] & 1 : results[i] & 0xffffffff;
+            expected.SetInt(static_cast<int64_t>(i),
+                            word == "s32" ? static_cast<int32_t>(bits) : static_cast<int64_t>(bits));
+          }
+        }
+        for (const int count : {1, 2, 3}) {
+          SetThreads(count);
+          const auto actual = Interpret(*module, std::vector{x, init});
+          SetThreads(threads);
+          ASSERT_TRUE(actual.has_value());
+          EXPECT_TRUE(actual->BitEquals(expected)) << count << " threads: " << text;
+        }
+      }
+    }
+  }
+}
+
+// Of numbers that are not whole: rounded once, and before that off by no more than f64 can be in any order. A sum of
+// f64 is in order, to the bit.
+TEST(SecondEvaluator, LongSums) {
+  for (const char* type : {"f32", "f64"}) {
+    const auto module =
+        ParseText(Str("add { a = ", type, "[] parameter(0) b = ", type, "[] parameter(1) ROOT r = ", type,
+                      "[] add(a, b) } ENTRY main { x = ", type, "[300007] parameter(0) zero = ", type,
+                      "[] constant(0) ROOT r = reduce(x, zero), dimensions={0}, to_apply=add }"));
+    ASSERT_NE(module, nullptr);
+    const Literal x = Random(module->entry().parameter(0).shape(), 3);
+    const auto actual = Interpret(*module, std::vector{x});
+    ASSERT_TRUE(actual.has_value());
+    double sum = 0, sizes = 0;
+    for (int64_t i = 0; i < x.shape().NumElements(); ++i) {
+      sum += x.GetDouble(i);
+      sizes += std::fabs(x.GetDouble(i));
+    }
+    if (std::string(type) == "f64") {
+      EXPECT_EQ(actual->GetDouble(0), sum);
+      continue;
+    }
+    const double off = 2 * static_cast<double>(x.shape().NumElements()) * 0x1p-53 * sizes;
+    EXPECT_GE(actual->GetDouble(0), static_cast<float>(sum - off));
+    EXPECT_LE(actual->GetDouble(0), static_cast<float>(sum + off));
   }
 }
 

@@ -1,8 +1,8 @@
 // The meaning of a program, plainly: every other way to compute is compared with this one. Source: spec/ops.md.
 //
-// Values are literals in logical row-major order. Sums have sequential semantics along the summed index whatever the
-// number of threads, so the same module and arguments give the same bits everywhere. What is not implemented returns an
-// error of kUnsupported that names the op; nothing is approximated.
+// Values are literals in logical row-major order. Sums go along the summed index in sequence, or where they are held in
+// a wider type in an order that hangs on the shape alone: the same module and arguments give the same bits everywhere.
+// What is not implemented returns an error of kUnsupported that names the op; nothing is approximated.
 //
 // Calls, loops and branches are frames on an explicit stack; deep nesting costs memory, not stack. Several devices take
 // turns: each runs until it needs what another has yet to give.

@@ -2,10 +2,16 @@
 //
 // Accumulators of many results are side by side ("lanes") and go through the reduced indices together, so that the
 // loops are vectorised across results and each result is still summed in order.
+//
+// Where the order cannot be told, or only by the last bits of an f64 that is then rounded to a narrower type, long runs
+// of neighbours go to several accumulators in turn, and what few results have to fold is cut into pieces for the
+// threads to share. How, depends on the shape alone. Sums of f64 and products of floats are rounded at each step: these
+// stay in order.
 #include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cstring>
+#include <functional>
 #include <mutex>
 #include <optional>
 
@@ -58,6 +64,25 @@ struct Plan {
   }
 
   int64_t Reductions() const { return Product(reduced) * run; }
+  int64_t Results() const { return Product(kept) * lanes; }
+
+  // Into how many pieces to cut the outermost reduced dimension where there are few blocks of `most` results: each
+  // takes 2^15 steps or more, and no less than a page of each run of neighbours.
+  int64_t Pieces(int64_t most) const {
+    const int64_t blocks = Product(kept) * ((lanes + most - 1) / most), steps = std::min(lanes, most) * Reductions();
+    int64_t longest = reduced.empty() ? run : reduced[0];
+    if (reduced.empty() && run_stride == 1) longest >>= 12;
+    return std::max<int64_t>(1, std::min({64 / blocks, steps >> 15, longest}));
+  }
+
+  // The piece as a plan, and the offset of its first element.
+  std::pair<Plan, int64_t> Piece(int64_t piece, int64_t pieces) const {
+    Plan part = *this;
+    int64_t& size = reduced.empty() ? part.run : part.reduced[0];
+    const int64_t begin = piece * size / pieces, end = (piece + 1) * size / pieces;
+    size = end - begin;
+    return {std::move(part), begin * (reduced.empty() ? run_stride : reduced_strides[0])};
+  }
 
   // f(first result, lanes, first element) for blocks of at most `most` results, on all threads.
   template <class F>
@@ -86,7 +111,9 @@ struct Plan {
 // ---- Bodies that are one op on numbers as they lie in memory ----------------------------------------------------
 
 // accumulator = F(accumulator, x) over a run, lanes at a time. Lanes that do not lie together go eight by eight, each
-// in its own chain; or one by one where F has a way of its own with a run of neighbours.
+// in its own chain; or one by one where F has a way of its own with a long run of neighbours.
+constexpr int64_t kLongRun = 32;
+
 template <class T, class A, class F>
 void FoldRuns(const Plan& plan, const T* x, A* accumulators, int64_t lanes, F f) {
   plan.ForEachRun([&](int64_t offset) {
@@ -103,7 +130,7 @@ void FoldRuns(const Plan& plan, const T* x, A* accumulators, int64_t lanes, F f)
       return;
     }
     if constexpr (requires { f.Run(accumulators[0], from, plan.run); }) {
-      if (plan.run_stride == 1) {
+      if (plan.run_stride == 1 && plan.run >= kLongRun) {
         for (int64_t l = 0; l < lanes; ++l)
           accumulators[l] = f.Run(accumulators[l], from + l * plan.lane_stride, plan.run);
         return;
@@ -129,28 +156,87 @@ void FoldRuns(const Plan& plan, const T* x, A* accumulators, int64_t lanes, F f)
   });
 }
 
-// T in memory, A for the accumulator; Store(A) -> T.
-template <class T, class A, class F, class Store>
-Literal FoldInto(const Instruction& inst, const Plan& plan, const Literal& x, A init, F f, Store store) {
+constexpr int64_t kBlock = 1024;  // Results that are folded together.
+
+// Whether F may fold in any order: it then has what changes nothing, given the initial value.
+template <class F, class A>
+concept AnyOrder = requires(F f, A init) { A{f.Identity(init)}; };
+
+// fold(plan, first element, accumulators, lanes) for all results, and finish(first result, accumulators, lanes).
+template <class A, class F, class Fold, class Finish>
+void FoldAll(const Plan& plan, A init, F f, Fold fold, Finish finish) {
+  if constexpr (AnyOrder<F, A>) {
+    const int64_t pieces = plan.Pieces(kBlock), results = plan.Results();
+    if (pieces > 1) {
+      std::vector<A> partial(pieces * results);
+      ParallelFor(pieces, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t piece = begin; piece < end; ++piece) {
+          const auto [part, offset] = plan.Piece(piece, pieces);
+          A* const accumulators = partial.data() + piece * results;
+          std::fill_n(accumulators, results, piece == 0 ? init : f.Identity(init));
+          part.ForEachBlock(kBlock, [&, &part = part, offset = offset](int64_t first, int64_t lanes, int64_t at) {
+            fold(part, offset + at, accumulators + first, lanes);
+          });
+        }
+      });
+      for (int64_t piece = 1; piece < pieces; ++piece) {
+        for (int64_t i = 0; i < results; ++i) partial[i] = f(partial[i], partial[piece * results + i]);
+      }
+      for (int64_t first = 0; first < results; first += kBlock)
+        finish(first, partial.data() + first, std::min(kBlock, results - first));
+      return;
+    }
+  }
+  plan.ForEachBlock(kBlock, [&](int64_t first, int64_t lanes, int64_t at) {
+    A accumulators[kBlock];
+    std::fill_n(accumulators, lanes, init);
+    fold(plan, at, accumulators, lanes);
+    finish(first, accumulators, lanes);
+  });
+}
+
+// T in memory, A for the accumulator.
+template <class T, class A, class F>
+Literal FoldInto(const Instruction& inst, const Plan& plan, const Literal& x, A init, F f) {
   Literal result = Literal::Uninitialized(Shape(x.shape().type(), inst.shape().dims(), inst.shape().layout()));
   T* const out = reinterpret_cast<T*>(result.mutable_raw());
   const T* const in = reinterpret_cast<const T*>(x.raw());
-  plan.ForEachBlock(1024, [&](int64_t first, int64_t lanes, int64_t at) {
-    A accumulators[1024];
-    std::fill_n(accumulators, lanes, init);
-    FoldRuns(plan, in + at, accumulators, lanes, f);
-    for (int64_t l = 0; l < lanes; ++l) out[first + l] = store(accumulators[l]);
-  });
+  FoldAll(
+      plan, init, f,
+      [&](const Plan& part, int64_t at, A* accumulators, int64_t lanes) {
+        FoldRuns(part, in + at, accumulators, lanes, f);
+      },
+      [&](int64_t first, const A* accumulators, int64_t lanes) {
+        for (int64_t l = 0; l < lanes; ++l) out[first + l] = static_cast<T>(accumulators[l]);
+      });
   return result;
 }
 
 // A sum of floats is accumulated in f64 and rounded once.
-template <class T>
-Literal SumInDouble(const Instruction& inst, const Plan& plan, const Literal& x, double init) {
-  return FoldInto<T, double>(
-      inst, plan, x, init, [](double a, T v) { return a + static_cast<double>(v); },
-      [](double a) { return static_cast<T>(a); });
-}
+struct SumInDouble {
+  static double Identity(double) { return -0.0; }
+  template <class T>
+  double operator()(double a, T v) const {
+    return a + static_cast<double>(v);
+  }
+
+  template <class T>
+  double Run(double a, const T* x, int64_t count) const {
+    constexpr int64_t kLanes = 16;
+    double sums[kLanes];
+    std::fill_n(sums, kLanes, Identity(0));
+    int64_t i = 0;
+    for (; i + kLanes <= count; i += kLanes) {
+      for (int64_t l = 0; l < kLanes; ++l) sums[l] += static_cast<double>(x[i + l]);
+    }
+    for (int64_t half = kLanes / 2; half > 0; half /= 2) {
+      for (int64_t l = 0; l < half; ++l) sums[l] += sums[l + half];
+    }
+    a += sums[0];
+    for (; i < count; ++i) a += static_cast<double>(x[i]);
+    return a;
+  }
+};
 
 // bf16 and f16: the elements are widened on their way, and results rounded once. A is what is accumulated in.
 template <class A, class F>
@@ -158,8 +244,7 @@ Literal FoldNarrow(const Instruction& inst, const Plan& plan, const Literal& x, 
   const PrimitiveType type = x.shape().type();
   const Loader load = LoaderOf(type);
   const int64_t bytes = ByteWidth(type);
-  constexpr bool kByRuns = requires(A a, const float* run) { f.Run(a, run, int64_t{1}); };
-  const bool by_runs = kByRuns && plan.run_stride == 1 && plan.lane_stride != 1;
+  const bool by_runs = plan.run_stride == 1 && plan.lane_stride != 1 && plan.run >= kLongRun;
   Literal wide;
   if (!by_runs) {
     wide = Literal::Uninitialized(x.shape().WithType(PrimitiveType::kF32));
@@ -171,38 +256,53 @@ Literal FoldNarrow(const Instruction& inst, const Plan& plan, const Literal& x, 
   const Storer store = StorerFromDouble(type);
   const auto* const in = reinterpret_cast<const float*>(wide.raw());
   std::byte* const out = results.mutable_raw();
-  plan.ForEachBlock(1024, [&](int64_t first, int64_t lanes, int64_t at) {
-    A accumulators[1024];
-    std::fill_n(accumulators, lanes, init);
-    if constexpr (kByRuns) {
-      if (by_runs) {
-        plan.ForEachRun([&](int64_t offset) {
+  FoldAll(
+      plan, init, f,
+      [&](const Plan& part, int64_t at, A* accumulators, int64_t lanes) {
+        if (!by_runs) return FoldRuns(part, in + at, accumulators, lanes, f);
+        part.ForEachRun([&](int64_t offset) {
           float run[2048];
           for (int64_t l = 0; l < lanes; ++l) {
-            for (int64_t r = 0; r < plan.run; r += std::ssize(run)) {
-              const int64_t count = std::min(plan.run - r, std::ssize(run));
-              load(x.raw() + (at + offset + l * plan.lane_stride + r) * bytes, run, count);
+            for (int64_t r = 0; r < part.run; r += std::ssize(run)) {
+              const int64_t count = std::min(part.run - r, std::ssize(run));
+              load(x.raw() + (at + offset + l * part.lane_stride + r) * bytes, run, count);
               accumulators[l] = f.Run(accumulators[l], run, count);
             }
           }
         });
-      }
-    }
-    if (!by_runs) FoldRuns(plan, in + at, accumulators, lanes, f);
-    double rounded[1024];
-    std::copy_n(accumulators, lanes, rounded);
-    store(rounded, out + first * bytes, lanes);
-  });
+      },
+      [&](int64_t first, const A* accumulators, int64_t lanes) {
+        double rounded[kBlock];
+        std::copy_n(accumulators, lanes, rounded);
+        store(rounded, out + first * bytes, lanes);
+      });
   return results;
 }
 
 template <class T, class F>
 Literal FoldSame(const Instruction& inst, const Plan& plan, const Literal& x, const Literal& init, F f) {
-  return FoldInto<T, T>(inst, plan, x, init.data<T>()[0], f, [](T a) { return a; });
+  return FoldInto<T, T>(inst, plan, x, init.data<T>()[0], f);
 }
+
+// An op of unsigned integers that wraps: associative.
+template <class F, uint32_t kIdentity>
+struct Wrapping {
+  template <class T>
+  static T Identity(T) {
+    return static_cast<T>(kIdentity);
+  }
+  template <class T>
+  T operator()(T a, T v) const {
+    return static_cast<T>(F()(a, v));
+  }
+};
 
 template <bool kMax>
 struct Extreme {
+  template <class T>
+  static T Identity(T init) {
+    return init;
+  }
   template <class T>
   T operator()(T a, T v) const {
     if constexpr (std::is_integral_v<T>) return (kMax ? a > v : a < v) ? a : v;
@@ -247,9 +347,10 @@ std::optional<Literal> ReduceByOneOp(const Instruction& inst, const Plan& plan, 
                                      const Literal& init) {
   const PrimitiveType type = x.shape().type();
   if (op == Opcode::kAdd && IsFloat(type)) {
-    if (type == PrimitiveType::kF32) return SumInDouble<float>(inst, plan, x, init.GetDouble(0));
-    if (type == PrimitiveType::kF64) return SumInDouble<double>(inst, plan, x, init.GetDouble(0));
-    return FoldNarrow(inst, plan, x, init.GetDouble(0), [](double a, float v) { return a + double{v}; });
+    const double first = init.GetDouble(0);
+    if (type == PrimitiveType::kF32) return FoldInto<float, double>(inst, plan, x, first, SumInDouble());
+    if (type == PrimitiveType::kF64) return FoldSame<double>(inst, plan, x, init, std::plus<double>());
+    return FoldNarrow(inst, plan, x, first, SumInDouble());
   }
   if (type == PrimitiveType::kBF16 || type == PrimitiveType::kF16) {
     const auto first = static_cast<float>(init.GetDouble(0));
@@ -262,21 +363,19 @@ std::optional<Literal> ReduceByOneOp(const Instruction& inst, const Plan& plan, 
     return std::nullopt;
   };
   const auto wrapping = [&]<class T>() -> std::optional<Literal> {
-    if (op == Opcode::kAdd) return FoldSame<T>(inst, plan, x, init, [](T a, T v) { return static_cast<T>(a + v); });
-    if (op == Opcode::kMultiply)
-      return FoldSame<T>(inst, plan, x, init, [](T a, T v) { return static_cast<T>(a * v); });
-    if (op == Opcode::kAnd) return FoldSame<T>(inst, plan, x, init, [](T a, T v) { return static_cast<T>(a & v); });
-    if (op == Opcode::kOr) return FoldSame<T>(inst, plan, x, init, [](T a, T v) { return static_cast<T>(a | v); });
-    if (op == Opcode::kXor) return FoldSame<T>(inst, plan, x, init, [](T a, T v) { return static_cast<T>(a ^ v); });
+    if (op == Opcode::kAdd) return FoldSame<T>(inst, plan, x, init, Wrapping<std::plus<>, 0>());
+    if (op == Opcode::kMultiply) return FoldSame<T>(inst, plan, x, init, Wrapping<std::multiplies<>, 1>());
+    if (op == Opcode::kAnd) return FoldSame<T>(inst, plan, x, init, Wrapping<std::bit_and<>, ~0u>());
+    if (op == Opcode::kOr) return FoldSame<T>(inst, plan, x, init, Wrapping<std::bit_or<>, 0>());
+    if (op == Opcode::kXor) return FoldSame<T>(inst, plan, x, init, Wrapping<std::bit_xor<>, 0>());
     return std::nullopt;
   };
   switch (type) {
     case PrimitiveType::kF32:
-      if (op == Opcode::kMultiply) return FoldSame<float>(inst, plan, x, init, [](float a, float v) { return a * v; });
+      if (op == Opcode::kMultiply) return FoldSame<float>(inst, plan, x, init, std::multiplies<float>());
       return extreme.operator()<float>();
     case PrimitiveType::kF64:
-      if (op == Opcode::kMultiply)
-        return FoldSame<double>(inst, plan, x, init, [](double a, double v) { return a * v; });
+      if (op == Opcode::kMultiply) return FoldSame<double>(inst, plan, x, init, std::multiplies<double>());
       return extreme.operator()<double>();
     case PrimitiveType::kS32:
       if (auto result = extreme.operator()<int32_t>()) return result;
