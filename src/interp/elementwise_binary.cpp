@@ -236,20 +236,21 @@ void StochasticConvertLoop(const ElementwiseOp& op, const void* const* in, void*
 
 }  // namespace
 
-BINARY(Add, kAny, AddOf(x, y))
-BINARY(And, kInt | rows::kPred, static_cast<T>(x& y))
+WORD_BINARY(Add, kAny, AddOf(x, y))
+WORD_BINARY(And, kInt | rows::kPred, static_cast<T>(x& y))
+WORD_BINARY(Multiply, kAny, MultiplyOf(x, y))
+WORD_BINARY(Or, kInt | rows::kPred, static_cast<T>(x | y))
+WORD_BINARY(ShiftLeft, kInt, ShiftLeftOf(x, y, op.bits))
+WORD_BINARY(ShiftRightArithmetic, kInt, ShiftRightArithmeticOf(x, y, op.bits))
+WORD_BINARY(ShiftRightLogical, kInt, ShiftRightLogicalOf(x, y, op.bits))
+WORD_BINARY(Subtract, kArith, SubtractOf(x, y))
+WORD_BINARY(Xor, kInt | rows::kPred, static_cast<T>(x ^ y))
+
 BINARY(Divide, kArith, DivideOf(x, y))
 BINARY(Maximum, kReal | rows::kPred, (ExtremeOf<true>(x, y)))
 BINARY(Minimum, kReal | rows::kPred, (ExtremeOf<false>(x, y)))
 BINARY(Mulhi, kInt, MulhiOf(x, y, op.bits))
-BINARY(Multiply, kAny, MultiplyOf(x, y))
-BINARY(Or, kInt | rows::kPred, static_cast<T>(x | y))
 BINARY(Remainder, kReal, RemainderOf(x, y))
-BINARY(ShiftLeft, kInt, ShiftLeftOf(x, y, op.bits))
-BINARY(ShiftRightArithmetic, kInt, ShiftRightArithmeticOf(x, y, op.bits))
-BINARY(ShiftRightLogical, kInt, ShiftRightLogicalOf(x, y, op.bits))
-BINARY(Subtract, kArith, SubtractOf(x, y))
-BINARY(Xor, kInt | rows::kPred, static_cast<T>(x ^ y))
 BINARY_FUNCTION(Atan2, kFloat | rows::kComplex, Atan2Of(x, y))
 BINARY_FUNCTION(Power, kArith, PowerOf(x, y))
 

@@ -90,6 +90,21 @@ void SetKernel(const Instruction& inst, ElementwiseOp& op, F) {
   });
 }
 
+// Integers of 32 bits as they lie in memory, for F whose low bits hang on the low bits of the operands alone.
+template <unsigned kTypes, int kOperands, class F>
+void SetWordKernel(const Instruction& inst, ElementwiseOp& op, F f) {
+  SetKernel<kTypes, kOperands>(inst, op, f);
+  const PrimitiveType type = inst.shape().type();
+  if (type != PrimitiveType::kS32 && type != PrimitiveType::kU32) return;
+  for (const Instruction* operand : inst.operands()) {
+    if (operand->shape().type() != type) return;
+  }
+  if constexpr (kOperands == 1) op.kernel = UnaryLoop<uint32_t, F>;
+  if constexpr (kOperands == 2) op.kernel = BinaryLoop<uint32_t, F>;
+  std::fill_n(op.load, kOperands, nullptr);
+  op.store = nullptr;
+}
+
 // The type in which functions of the C library are called: one with enough bits to spare that rounding its result to T
 // is correct almost always.
 template <class T>
@@ -142,6 +157,12 @@ using Wide = typename WideOf<T>::Type;
   void Name##Row(const Instruction& inst, ElementwiseOp& op) {                                                 \
     rows::SetKernel<(rows::types), 2>(inst, op,                                                                \
                                       []<class T>(const ElementwiseOp& op, T x, T y) { return __VA_ARGS__; }); \
+  }
+// As BINARY, with 32-bit integers as they lie in memory.
+#define WORD_BINARY(Name, types, ...)                                                                              \
+  void Name##Row(const Instruction& inst, ElementwiseOp& op) {                                                     \
+    rows::SetWordKernel<(rows::types), 2>(inst, op,                                                                \
+                                          []<class T>(const ElementwiseOp& op, T x, T y) { return __VA_ARGS__; }); \
   }
 #define BINARY_FUNCTION(Name, types, ...)                                                                   \
   void Name##Row(const Instruction& inst, ElementwiseOp& op) {                                              \
