@@ -93,7 +93,8 @@ Result<NpyArray> ParseNpy(std::string_view bytes, const std::string& path) {
 
 namespace {
 
-// What a literal of `type` is called in a .npy: what ml_dtypes registers for the types that NumPy lacks.
+// What a literal of `type` is called in a .npy: for the types that NumPy lacks, what ml_dtypes makes of them; but for
+// f8e5m2, which it writes as "<f1" and cannot read again. We read both.
 std::string DescrOf(PrimitiveType type) {
   switch (ClassOf(type)) {
     case TypeClass::kPred: return "|b1";
@@ -104,7 +105,6 @@ std::string DescrOf(PrimitiveType type) {
   }
   if (type == PrimitiveType::kF16 || type == PrimitiveType::kF32 || type == PrimitiveType::kF64)
     return Str("<f", ByteWidth(type));
-  if (type == PrimitiveType::kF8E5M2) return "<f1";
   return Str("<V", ByteWidth(type));
 }
 
