@@ -58,6 +58,8 @@ Result<ShadowValue> RunConditional(Context& context, const Instruction& inst, Op
 }
 
 Result<ShadowValue> ByRule(Context& context, const Instruction& inst, Operands operands, const Mask& wanted) {
+  // Without elements there is nothing to bound.
+  if (inst.shape().IsArray() && inst.shape().NumElements() == 0) return ToShadow(Literal(inst.shape()));
   switch (inst.opcode()) {
     case Opcode::kConstant: {
       ShadowValue value = ToShadow(inst.literal());
@@ -131,9 +133,32 @@ Result<ShadowValue> ByRule(Context& context, const Instruction& inst, Operands o
   FAIL(UnsupportedAt(inst, "U041", Str("no error bounds for '", inst.opcode(), "' on ", inst.shape())));
 }
 
+// An output's overflow is left to the comparator (AfterOverflow). Whoever reads the value inside the kernel may have it
+// rounded, which is infinite, or as it was held. Nothing: it does not overflow.
+std::optional<ShadowValue> AsRead(const Context& context, const Instruction& output, const ShadowValue& value) {
+  if (!value.shape.IsArray() || !value.IsFloat() || context.options.widened) return std::nullopt;
+  const double overflow = RoundingTo(output.shape().type(), context.ftz()).overflow;
+  const double* v = Values(value.value);
+  const double* e = value.HasBound() ? Values(value.bound) : nullptr;
+  const auto overflows = [&](int64_t i) {
+    return std::isfinite(v[i]) && std::fabs(v[i]) + (e == nullptr ? 0 : e[i]) >= overflow;
+  };
+  std::optional<ShadowValue> read;
+  for (int64_t i = 0; i < value.shape.NumElements(); ++i) {
+    if (!overflows(i)) continue;
+    if (!read) {
+      read = value;
+      if (!read->HasBound()) read->bound = NewBuffer(value.shape);
+    }
+    read->bound.mutable_data<double>()[i] = kUndetermined;
+    if (read->HasLikely()) read->likely.mutable_data<double>()[i] = kUndetermined;
+  }
+  return read;
+}
+
 Result<ShadowValue> RunInOrder(Context& context, const Instruction& root, Operands args) {
   const std::vector<const Instruction*> order = NeededOrder(context, root);
-  std::unordered_map<const Instruction*, ShadowValue> values;
+  std::unordered_map<const Instruction*, ShadowValue> values, read;  // `read`: where that is another one.
   std::unordered_map<const Instruction*, int64_t> uses;
   for (const Instruction* inst : order) {
     for (const Instruction* operand : inst->operands()) ++uses[operand];
@@ -149,12 +174,20 @@ Result<ShadowValue> RunInOrder(Context& context, const Instruction& root, Operan
       values[inst] = *args[inst->parameter_number()];
     } else {
       std::vector<const ShadowValue*> operands;
-      for (const Instruction* operand : inst->operands()) operands.push_back(&values[operand]);
+      for (const Instruction* operand : inst->operands()) {
+        const auto other = inst->Is(Opcode::kTuple) ? read.end() : read.find(operand);
+        operands.push_back(other != read.end() ? &other->second : &values[operand]);
+      }
       values[inst] = TRY(RunInstruction(context, *inst, operands, context.WantedOf(*inst)));
+      if (uses[inst] > 1 && context.IsOutput(*inst)) {
+        if (auto other = AsRead(context, *inst, values[inst])) read[inst] = std::move(*other);
+      }
     }
     if (context.options.on_value && !cut) context.options.on_value(*inst, values[inst]);
     for (const Instruction* operand : inst->operands()) {
-      if (--uses[operand] == 0) values.erase(operand);
+      if (--uses[operand] > 0) continue;
+      values.erase(operand);
+      read.erase(operand);
     }
   }
   return std::move(values[&root]);
