@@ -43,7 +43,8 @@ def finite_share(outputs):
     code = '''
 import sys, numpy as np
 floats = [a for a in np.load(sys.argv[1]).values() if a.dtype.kind in 'fc']
-print(sum(np.isfinite(a).sum() for a in floats) / max(1, sum(a.size for a in floats)))
+count = sum(a.size for a in floats)
+print(sum(np.isfinite(a).sum() for a in floats) / count if count else 1)
 '''
     done = subprocess.run([compare.python_with_jax(), '-c', code, outputs], capture_output=True, text=True)
     return float(done.stdout) if not done.returncode else 1

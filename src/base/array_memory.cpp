@@ -1,5 +1,6 @@
 #include "base/array_memory.h"
 
+#include <malloc.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -10,9 +11,18 @@ namespace {
 
 constexpr size_t kHugePage = size_t{2} << 20;
 
+// What is freed is soon wanted again. By default malloc gives much of it back to the system, which clears each page
+// that it hands out anew: a quarter of the time of a large product.
+bool KeepFreedBlocks() {
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);  // The most that it takes.
+  mallopt(M_TRIM_THRESHOLD, 128 << 20);
+  return true;
+}
+
 }  // namespace
 
 void* AllocateArray(int64_t bytes, size_t alignment) {
+  [[maybe_unused]] static const bool kept = KeepFreedBlocks();
   const auto size = static_cast<size_t>(std::max<int64_t>(bytes, 1));
   // A smaller block would leave much of its pages to nobody.
   const bool large = size >= 2 * kHugePage;
