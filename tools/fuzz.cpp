@@ -1,4 +1,5 @@
 // hlo fuzz: random modules through every oracle.
+#include <sys/prctl.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -216,6 +217,7 @@ Result<uint64_t> RunChunk(const FuzzFlags& f, uint64_t first, uint64_t end, Tota
   std::fflush(nullptr);
   const pid_t child = fork();
   if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // Nobody would end it otherwise.
     close(ends[0]);
     dup2(fileno(words), STDERR_FILENO);
     Child(f, first, end, ends[1]);

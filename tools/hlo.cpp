@@ -110,6 +110,7 @@ int Main(int argc, char** argv) {
   std::signal(SIGINT, OnInterrupt);
   std::signal(SIGTERM, OnInterrupt);
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);  // A file that may not grow is an error of writing.
   std::vector<std::string> args(argv + 1, argv + argc);
   std::string_view program = argv[0];
   if (const size_t slash = program.rfind('/'); slash != std::string_view::npos) program.remove_prefix(slash + 1);

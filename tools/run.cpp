@@ -1,4 +1,6 @@
 // hlo run: text to verdict, for one module or many.
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -258,6 +260,7 @@ Row RunInChild(const std::string& path, const RunFlags& f, const std::string& ti
   std::fflush(nullptr);
   const pid_t child = fork();
   if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // Nobody would end it otherwise.
     close(ends[0]);
     Progress progress(f.quiet, title);
     const auto report = RunModule(path, f.run, progress);

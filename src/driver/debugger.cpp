@@ -133,6 +133,7 @@ class Debugger {
   Next ReadCommands() {
     std::string line;
     for (;;) {
+      if (std::ferror(out_) != 0) return Next::kQuit;  // Nobody reads the answers.
       if (options_.prompt) {
         std::fputs("(hlo) ", out_);
         std::fflush(out_);

@@ -31,9 +31,11 @@ std::string EndsTable(const Comparison& ends) {
                   Cut(t.shape.ToString(), 18).c_str(), static_cast<long long>(t.elements), t.max_abs, t.max_rel,
                   static_cast<long long>(t.max_ulps));
     // The columns speak of elements where both sides are finite.
-    if (t.nan_actual != t.nan_expected || t.inf_actual != t.inf_expected) {
-      out.insert(out.size() - 1, Str("   not finite: ", t.nan_actual, " NaN and ", t.inf_actual, " inf instead of ",
-                                     t.nan_expected, " and ", t.inf_expected));
+    const bool alike = t.nan_actual == t.nan_expected && t.inf_actual == t.inf_expected;
+    if (t.nan_actual + t.inf_actual + t.nan_expected + t.inf_expected > 0) {
+      out.insert(out.size() - 1, Str("   not finite: ", t.nan_actual, " NaN and ", t.inf_actual, " inf",
+                                     alike ? std::string(" on both sides")
+                                           : Str(" instead of ", t.nan_expected, " and ", t.inf_expected)));
     }
   }
   if (rows.size() > kMostRows)

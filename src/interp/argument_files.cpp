@@ -224,11 +224,12 @@ Result<Literal> ReadTensor(const std::string& text, const Instruction& parameter
              .Hint("--args=FILE.npz gives the leaves of tuples as argN.i.j"));
   if (text.starts_with('@')) {
     const std::string path = text.substr(1);
-    const NpyArray array = RawArray(TRY(ReadBytes(path)), shape);
-    const int64_t bytes = shape.NumElements() * array.width;
-    if (static_cast<int64_t>(array.bytes.size()) != bytes)
+    const int64_t bytes = shape.NumElements() * ByteWidth(shape.type());
+    const NpyArray array = RawArray(TRY(ReadBytes(path, static_cast<size_t>(bytes) + 1)), shape);
+    const auto found = static_cast<int64_t>(array.bytes.size());
+    if (found != bytes)
       FAIL(Rejected("A004", Str(wanted_by, " wants ", shape, ", which is ", bytes, " bytes; ", Escaped(path), " has ",
-                                array.bytes.size())));
+                                found > bytes ? std::string("more") : Str(found))));
     return LiteralFromNpy(array, shape, wanted_by, path);
   }
   const size_t colon = text.find(".npz:");

@@ -437,7 +437,8 @@ Result<int64_t> ParameterOf(const Module& module, const std::string& which) {
   int64_t number;
   if (ParseInt(which, &number)) {
     if (number >= 0 && number < static_cast<int64_t>(parameters.size())) return number;
-    FAIL(UsageError("A005", Str("--arg=", which, "=...: the module has ", parameters.size(), " parameters")));
+    FAIL(UsageError("A005", Str("--arg=", which, "=...: the module has ", parameters.size(),
+                                parameters.size() == 1 ? " parameter" : " parameters", ", counted from 0")));
   }
   std::vector<std::string_view> names;
   for (const Instruction* parameter : parameters) {
@@ -576,6 +577,23 @@ PhiloxBlock Philox(uint64_t key, uint64_t counter_low, uint64_t counter_high) {
   return {{x0, x1, x2, x3}};
 }
 
+namespace {
+
+constexpr std::string_view kSpecs =
+    "it may be zeros, ones, iota, special, replica_id, uniform(a,b), normal(m,s), randint(a,b), x.npy, x.npz:KEY, "
+    "@x.bin or a literal: {1,2}";
+
+// Numbers and braces, or a shape in front of them; not a generator that is misspelt.
+bool IsLiteralText(std::string_view spec) {
+  if (spec.empty() || spec.find_first_of("{[") != std::string_view::npos) return !spec.empty();
+  for (const std::string_view word : {"inf", "nan", "true", "false"}) {
+    if (spec.starts_with(word)) return true;
+  }
+  return std::string_view("+-.(0123456789").find(spec[0]) != std::string_view::npos;
+}
+
+}  // namespace
+
 Result<Literal> MakeLiteral(const Shape& shape, std::string_view spec, uint64_t seed, int64_t parameter, int64_t leaf,
                             const ArgumentOptions& options) {
   ArgumentOptions own;
@@ -608,18 +626,20 @@ Result<Literal> MakeLiteral(const Shape& shape, std::string_view spec, uint64_t 
     return literal;
   }
   if (ParseCall(spec, "randint", &a, &b)) {
-    if (a != std::trunc(a) || b != std::trunc(b) || a > b)
-      FAIL(UsageError("A006", "randint(a,b) needs integers, a <= b"));
+    if (a != std::trunc(a) || b != std::trunc(b) || a > b || std::max(-a, b) >= 0x1p63)
+      FAIL(UsageError("A006", "randint(a,b) needs integers of 64 bits, a <= b"));
     Literal literal(shape);
     for (int64_t i = 0; i < shape.NumElements(); ++i) {
       literal.SetInt(i, Between(Wide(Philox(seed, i, high)), static_cast<int64_t>(a), static_cast<int64_t>(b)));
     }
     return literal;
   }
-  if (options.parse_literal) return options.parse_literal(shape, spec);
-  FAIL(UsageError("A006", Str("'", Escaped(spec),
-                              "' is no argument: zeros, ones, iota, special, replica_id, uniform(a,b), normal(m,s), "
-                              "randint(a,b), a file or a literal")));
+  if (IsLiteralText(spec) && options.parse_literal) {
+    auto literal = options.parse_literal(shape, spec);
+    if (literal) return literal;
+    FAIL(std::move(literal).error().Hint(Str("--arg was taken for the elements of ", shape, "; ", kSpecs)));
+  }
+  FAIL(UsageError("A006", Str("'", Escaped(spec), "' is no argument")).Hint(std::string(kSpecs)));
 }
 
 Result<std::map<int64_t, Literal>> GivenArguments(const Module& module, const ArgumentOptions& options) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <complex>
 #include <cstring>
 #include <optional>
 
@@ -134,16 +135,21 @@ std::optional<PrimitiveType> TypeOf(const NpyArray& array) {
   }
 }
 
-// The first element that is not what `converted` has; -1: they are all alike.
+// Element i. long double has 64 bits: room for all of s64 and u64.
+std::complex<long double> NumberAt(const Literal& literal, int64_t i) {
+  const PrimitiveType type = literal.shape().type();
+  if (IsComplex(type)) return literal.GetComplex(i);
+  if (IsFloat(type)) return literal.GetDouble(i);
+  const int64_t bits = literal.GetInt(i);
+  return type == PrimitiveType::kU64 ? static_cast<long double>(static_cast<uint64_t>(bits)) : bits;
+}
+
+// The first element that is another number in `converted`; -1: none is.
 int64_t FirstChanged(const Literal& original, const Literal& converted) {
-  const PrimitiveType type = original.shape().type();
-  const Literal back = Converted(converted, type);
+  const auto same = [](long double a, long double b) { return a == b || (std::isnan(a) && std::isnan(b)); };
   for (int64_t i = 0; i < original.shape().NumElements(); ++i) {
-    const bool same = IsFloat(type) ? original.GetDouble(i) == back.GetDouble(i) ||
-                                          (std::isnan(original.GetDouble(i)) && std::isnan(back.GetDouble(i)))
-                      : IsComplex(type) ? original.GetComplex(i) == back.GetComplex(i)
-                                        : original.GetInt(i) == back.GetInt(i);
-    if (!same) return i;
+    const std::complex<long double> a = NumberAt(original, i), b = NumberAt(converted, i);
+    if (!same(a.real(), b.real()) || !same(a.imag(), b.imag())) return i;
   }
   return -1;
 }
@@ -195,7 +201,9 @@ Result<Literal> LiteralFromNpy(const NpyArray& array, const Shape& declared, con
   // Some writers make an array of one element of every scalar; nothing else can be meant.
   const bool scalar = shape.rank() == 0 && array.dims == std::vector<int64_t>{1};
   if (array.dims != shape.dims() && !scalar) FAIL(mismatch(""));
-  if (!Accepts(type, array)) {
+  const bool narrower =
+      BitWidth(type) < 8 && type != PrimitiveType::kPred;  // Of a byte each, with numbers out of range.
+  if (!Accepts(type, array) || (narrower && cast == CastArgs::kForce)) {
     const std::optional<PrimitiveType> own = TypeOf(array);
     if (!own) FAIL(mismatch(""));
     const Literal original = TRY(LiteralFromNpy(array, shape.WithType(*own), wanted_by, where));

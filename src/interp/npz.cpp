@@ -117,12 +117,13 @@ Result<std::string> EntryBytes(std::string_view bytes, const Entry& entry, const
 
 }  // namespace
 
-Result<std::string> ReadBytes(const std::string& path) {
+Result<std::string> ReadBytes(const std::string& path, size_t most) {
   const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(path.c_str(), "rb"), &std::fclose);
   if (file == nullptr) FAIL(Unreadable(path, std::strerror(errno)));
   std::string bytes;
   char buffer[1 << 16];
-  for (size_t count; (count = std::fread(buffer, 1, sizeof buffer, file.get())) > 0;) bytes.append(buffer, count);
+  for (size_t count; (count = std::fread(buffer, 1, std::min(sizeof buffer, most - bytes.size()), file.get())) > 0;)
+    bytes.append(buffer, count);
   if (std::ferror(file.get())) FAIL(Unreadable(path, std::strerror(errno)));
   return bytes;
 }

@@ -16,8 +16,8 @@ namespace hlo {
 using NpzArrays = std::vector<std::pair<std::string, NpyArray>>;
 Result<NpzArrays> ReadNpz(const std::string& path);
 
-// The bytes of a file. Error [A002].
-Result<std::string> ReadBytes(const std::string& path);
+// The bytes of a file, or the first `most` of them. Error [A002].
+Result<std::string> ReadBytes(const std::string& path, size_t most = SIZE_MAX);
 
 // "stem", or "stem.1.2" of a tuple's leaf.
 std::string KeyOf(std::string_view stem, const ShapeIndex& index);

@@ -420,13 +420,16 @@ class Collector {
     asks_at_work_ = false;
   }
 
+  // A counter asks for less each time around its loop, without end: of one instruction the first wishes count.
   bool IsNew(const Asked& ask) {
+    constexpr int kMostWishes = 100;
     const Wish& wish = ask.wish;
     const double last = wish.components.empty() ? wish.interval.high : wish.components.back().high;
-    return asked_
-        .emplace(ask.inst->id(), ask.path, static_cast<int>(wish.kind), wish.flags, wish.dim, wish.interval.low, last,
-                 wish.number)
-        .second;
+    const bool is_new = asked_
+                            .emplace(ask.inst->id(), ask.path, static_cast<int>(wish.kind), wish.flags, wish.dim,
+                                     wish.interval.low, last, wish.number)
+                            .second;
+    return is_new && ++wishes_[ask.inst] <= kMostWishes;
   }
 
   void Step(const Instruction& inst, const ShapeIndex& path, Wish wish) {
@@ -667,6 +670,7 @@ class Collector {
   std::vector<std::vector<LeafRange>> ranges_;
   std::unordered_map<const Computation*, std::vector<const Instruction*>> callers_;
   std::set<std::tuple<int, ShapeIndex, int, int, int64_t, double, double, double>> asked_;
+  std::unordered_map<const Instruction*, int> wishes_;
   std::vector<Asked> asks_;  // To be followed, the next one last: chains of operands and calls are long.
   bool asks_at_work_ = false;
 };

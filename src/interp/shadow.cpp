@@ -37,7 +37,7 @@ Result<ShadowValue> RunWhile(Context& context, const Instruction& loop, const Sh
     const ShadowValue go_on = TRY(Run(context, *attrs.condition, args));
     if (go_on.HasOpen() && go_on.open.GetInt(0) != 0) return Undetermined(loop.shape());
     if (go_on.exact.GetInt(0) == 0) return state;
-    if (iteration >= context.options.max_loop_iterations) {
+    if (context.options.max_loop_iterations > 0 && iteration >= context.options.max_loop_iterations) {
       FAIL(LimitError("L010", Str("'", loop.name(), "' exceeded ", iteration, " iterations (--max_loop_iterations)"),
                       loop.range()));
     }

@@ -81,7 +81,7 @@ struct ShadowOptions {
   // Multiply-adds of one instruction; above it a sample of the results is computed.
   int64_t work_limit = 2'000'000'000;
   uint64_t seed = 0;
-  int64_t max_loop_iterations = 1'000'000;
+  int64_t max_loop_iterations = 1'000'000;  // 0: no limit.
 
   // Each iteration of a loop starts from a state without bounds: what an iteration does is judged by itself.
   bool exact_loop_states = false;

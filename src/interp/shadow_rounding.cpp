@@ -1,5 +1,6 @@
 // What roundings cost: of types, of an instruction's result as its precision plan has it, and of sums.
 #include <algorithm>
+#include <unordered_set>
 
 #include "interp/shadow_rules.h"
 
@@ -39,6 +40,7 @@ namespace {
 // May a product become part of an fma? Not if all that is done with it is comparing and picking.
 bool MeetsASum(const Instruction& product) {
   std::vector<const Instruction*> pending{&product};
+  std::unordered_set<const Instruction*> met;  // A sorting network has many ways through it.
   while (!pending.empty()) {
     const Instruction& next = *pending.back();
     pending.pop_back();
@@ -50,7 +52,9 @@ bool MeetsASum(const Instruction& product) {
           continue;
         case Opcode::kSelect:
         case Opcode::kMaximum:
-        case Opcode::kMinimum: pending.push_back(user); continue;
+        case Opcode::kMinimum:
+          if (met.insert(user).second) pending.push_back(user);
+          continue;
         default: return true;
       }
     }

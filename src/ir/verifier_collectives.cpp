@@ -71,8 +71,8 @@ Status CheckListedGroups(const Instruction& inst, const Groups& groups, const ch
   for (size_t i = 0; i < ids.size(); ++i) {
     if (ids[i] == static_cast<int64_t>(i)) continue;
     const bool twice = i > 0 && ids[i] == ids[i - 1];
-    FAIL(fail("V211", Str(twice ? Str("id ", ids[i], " stands twice") : Str("id ", i, " is missing"),
-                          ", expected 0 to ", ids.size() - 1, ", each once")));
+    FAIL(fail("V211", twice ? Str("id ", ids[i], " stands twice")
+                            : Str("id ", i, " is missing, and id ", ids.back(), " is there; ids go up from 0")));
   }
   return {};
 }

@@ -226,6 +226,10 @@ class Runner {
     module_.Sweep();
     if (const Mutation* mutation = FindMutation(context.fault); mutation != nullptr)
       reported |= Plant(*mutation, module_) != nullptr;
+    // What is new in a module that came with a schedule stands behind everything, also behind what needs it.
+    if (reported && module_.header.is_scheduled) {
+      for (Computation* computation : module_.PostOrder()) computation->SetOrder(computation->PostOrder());
+    }
     run.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 
     const uint64_t before = std::exchange(fingerprint_, Fingerprint(module_));

@@ -300,7 +300,7 @@ class ProgramExecutable : public Executable {
       uint8_t again = 0;
       TRY(device_.CopyOut(&again, node.predicate.pointer, 1));
       if (again == 0 || (node.planted_early && loops_.back().iteration == 1)) break;
-      if (most >= 0 && loops_.back().iteration >= most) {
+      if (most > 0 && loops_.back().iteration >= most) {
         Error error = LimitError(
             "R021", Str("while '", node.loop->name(), "' exceeded ", most, " iterations (--max_loop_iterations)"),
             node.loop->range());

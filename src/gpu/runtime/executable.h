@@ -33,7 +33,7 @@ struct CompileOptions {
   bool libraries = true;                  // False: emitted kernels for gemm and convolution too.
   bool allow_tf32 = false;                // cuda: f32 products may be rounded to tf32 first.
   std::vector<std::string> library_path;  // Where to look for libraries first.
-  int64_t max_loop_iterations = -1;       // Of one `while`; negative: no limit.
+  int64_t max_loop_iterations = 0;        // Of one `while`; 0: no limit.
   bool reuse_donated = true;  // Memory of donated parameters is reused where that saves some (never on the host).
   // Weights that a library wants in an order of its own are packed once after Bind when they are parameters or
   // constants, not in each Execute; costs their size in memory. Whoever compares times should say which was measured.
