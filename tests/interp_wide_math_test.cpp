@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 
 #include "base/text.h"
 #include "tests/interp_values.h"
@@ -48,7 +47,7 @@ TEST_P(WideMathExhaustive, IsCorrectlyRoundedButForTies) {
       const double expected = reference(in[i]);
       const auto rounded = static_cast<float>(expected);
       // Bit by bit: zeros with their sign, NaNs as the library has them.
-      if (std::memcmp(&rounded, &out[i], sizeof(float)) == 0) continue;
+      if (std::bit_cast<uint32_t>(rounded) == std::bit_cast<uint32_t>(out[i])) continue;
       ASSERT_TRUE(std::isfinite(rounded) && std::isfinite(out[i]) && rounded != 0)
           << opcode << " of " << in[i] << " is " << out[i] << ", not " << rounded;
       ++differ;

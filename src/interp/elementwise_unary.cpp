@@ -70,6 +70,16 @@ T Log1pOf(T z) {
   }
 }
 
+// 1 / (1 + e^-x); where e^-x overflows that is e^x, which does not underflow yet.
+template <class T>
+T LogisticOf(T x) {
+  const T e = std::exp(-x);
+  if constexpr (kIsFloat<T>) {
+    if (std::isinf(e)) return std::exp(x);
+  }
+  return T(1) / (T(1) + e);
+}
+
 template <class T>
 T Exp2Of(T x) {
   if constexpr (kIsFloat<T>) return std::exp2(x);
@@ -160,7 +170,7 @@ WIDE_FUNCTION(Expm1, kFloat | rows::kComplex, Expm1Of(x))
 WIDE_FUNCTION(Log, kFloat | rows::kComplex, std::log(x))
 WIDE_FUNCTION(Log1p, kFloat | rows::kComplex, Log1pOf(x))
 WIDE_FUNCTION(Log2, kFloat | rows::kComplex, Log2Of(x))
-WIDE_FUNCTION(Logistic, kFloat | rows::kComplex, decltype(x)(1) / (decltype(x)(1) + std::exp(-x)))
+WIDE_FUNCTION(Logistic, kFloat | rows::kComplex, LogisticOf(x))
 WIDE_FUNCTION(Sin, kFloat | rows::kComplex, std::sin(x))
 WIDE_FUNCTION(Tanh, kFloat | rows::kComplex, std::tanh(x))
 

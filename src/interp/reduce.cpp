@@ -289,7 +289,7 @@ template <class F, uint32_t kIdentity>
 struct Wrapping {
   template <class T>
   static T Identity(T) {
-    static_assert(sizeof(T) <= sizeof kIdentity);
+    static_assert(sizeof(T) <= 4);
     return static_cast<T>(kIdentity);
   }
   template <class T>

@@ -27,7 +27,11 @@ Pair Monotone(const Function& function, const Finish& finish, Pair a) {
 
 double Rsqrt(double x) { return 1 / std::sqrt(x); }
 
-double Logistic(double x) { return 1 / (1 + std::exp(-x)); }
+// Where e^-x overflows, the result does not underflow yet.
+double Logistic(double x) {
+  const double e = std::exp(-x);
+  return std::isinf(e) ? std::exp(x) : 1 / (1 + e);
+}
 
 // Bounded slope 1; the values stay in [-1, 1].
 Pair SineLike(double (*f)(double), const Finish& finish, Pair a) {

@@ -68,8 +68,9 @@ bool ReadsElement(const std::vector<Instruction*>& elements, int64_t i) {
 // Nothing but the next value of element i depends on element i.
 bool IsDeadElement(const Loop& loop, int64_t i) {
   if (ReadsElement(loop.outside, i) || ReadsElement(loop.in_condition, i)) return false;
-  std::vector<bool> depends(loop.body->module().id_limit(), false);
+  std::vector<bool> depends(loop.body->module().id_limit(), false), reached = depends;
   for (const Instruction* inst : loop.body->PostOrder()) {
+    reached[inst->id()] = true;
     if (inst == &loop.body->root()) continue;
     if (inst->Is(Opcode::kGetTupleElement) && &inst->operand(0) == &loop.body->parameter(0)) {
       depends[inst->id()] = inst->tuple_index() == i;
@@ -79,6 +80,12 @@ bool IsDeadElement(const Loop& loop, int64_t i) {
       if (depends[operand->id()]) depends[inst->id()] = true;
     }
     if (depends[inst->id()] && (HasSideEffect(*inst) || inst->IsDead())) return false;  // dce first.
+  }
+  for (const Instruction* inst : loop.body->Instructions()) {
+    if (reached[inst->id()]) continue;
+    for (const Instruction* operand : inst->operands()) {
+      if (depends[operand->id()]) return false;  // dce first.
+    }
   }
   const Instruction& root = loop.body->root();
   for (int64_t k = 0; k < root.operand_count(); ++k) {
@@ -117,8 +124,8 @@ void DropElement(const Loop& loop, int64_t dead) {
   Instruction& old_value = old_root.operand(dead);
   loop.body->SetRoot(root);
   loop.body->Remove(old_root);
-  if (old_value.IsDead() && !old_value.Is(Opcode::kGetTupleElement) && !old_value.Is(Opcode::kParameter))
-    loop.body->RemoveDeadTree(old_value);
+  const bool of_state = old_value.Is(Opcode::kGetTupleElement) && old_value.operand(0).Is(Opcode::kParameter);
+  if (old_value.IsDead() && !of_state && !old_value.Is(Opcode::kParameter)) loop.body->RemoveDeadTree(old_value);
   const auto live = [](const std::vector<Instruction*>& elements) {
     std::vector<Instruction*> kept;
     for (Instruction* element : elements) {
