@@ -425,6 +425,28 @@ ENTRY main {
   EXPECT_TRUE(negative);
 }
 
+// A limit to what is asked for is one of each leaf, however many the parameter has.
+TEST(Arguments, EveryLeafOfALargeTupleIsConstrained) {
+  constexpr int kLeaves = 150;
+  std::string shape, body, results, shapes;
+  for (int i = 0; i < kLeaves; ++i) {
+    const std::string comma = i == 0 ? "" : ", ";
+    shape += comma + "s32[]";
+    body += Str("  at_", i, " = s32[] get-tuple-element(p), index=", i, "\n  part_", i,
+                " = f32[1] dynamic-slice(x, at_", i, "), dynamic_slice_sizes={1}\n");
+    results += comma + Str("part_", i);
+    shapes += comma + "f32[1]";
+  }
+  const auto module =
+      Parsed(Str("HloModule m\nENTRY main {\n  p = (", shape, ") parameter(0)\n  x = f32[5] parameter(1)\n", body,
+                 "  ROOT t = (", shapes, ") tuple(", results, ")\n}"));
+  const std::vector<Literal> args = Made(*module);
+  for (const Literal& index : args[0].elements()) {
+    EXPECT_GE(index.GetInt(0), 0);
+    EXPECT_LE(index.GetInt(0), 4);
+  }
+}
+
 TEST(Arguments, DivisorsAndRootsArePositive) {
   const auto module = Parsed(R"(HloModule m
 ENTRY main {

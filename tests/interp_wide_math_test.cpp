@@ -1,5 +1,5 @@
 // The functions of f32 that the interpreter computes by wide_math.h against those of the C library in f64, on every
-// 127th f32; on every one there is with FULL=1, some minutes each.
+// 509th f32; on every one there is with FULL=1, some minutes each.
 #include <bit>
 #include <cmath>
 #include <cstdio>

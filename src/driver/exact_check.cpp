@@ -3,7 +3,6 @@
 #include <set>
 
 #include "base/text.h"
-#include "driver/inspect_extract.h"
 #include "driver/run_check.h"
 #include "driver/step_alone.h"
 #include "interp/exact_plan.h"
@@ -83,15 +82,15 @@ Status JudgeExactSteps(const gpu::Executable& executable, gpu::Device& device, c
   std::set<uint64_t> seen;
   for (const gpu::StepInfo& step : executable.steps()) {
     if (step.kind == gpu::StepKind::kCopy || step.kind == gpu::StepKind::kFill) continue;
-    const std::unique_ptr<Module> module = Extract(*step.instruction, 0, false);
+    const std::unique_ptr<Module> module = ExtractStep(*step.instruction);
     if (!seen.insert(Fingerprint(*module)).second) continue;
     progress.Step(++all.steps, std::ssize(executable.steps()), "kernel on integers");
     ExactSummary summary;
     const auto arguments = PrepareExact(*module, own, InterpreterOptions(options), &summary);
     if (!arguments || !summary.reason.empty()) continue;
-    const std::optional<StepAlone> alone = CompileAlone(*step.instruction, device, options);
-    if (!alone) continue;
-    const Literal output = TRY(alone->executable->Run(arguments->values));
+    const std::unique_ptr<gpu::Executable> alone = CompileAlone(*module, device, options);
+    if (alone == nullptr) continue;
+    const Literal output = TRY(alone->Run(arguments->values));
     ++all.exact_steps;
     Comparison comparison = CompareExact(*arguments->reference, output, summary, options.compare);
     if (comparison.verdict != Verdict::kMismatch) continue;

@@ -66,13 +66,14 @@ std::unique_ptr<Module> Alone(const Instruction& inst) {
 // The kernel alone, on integers from 1 to 8 of either sign. Nothing where that cannot be.
 std::optional<Comparison> CompareOnIntegers(const Instruction& fusion, gpu::Device& device, const RunOptions& options,
                                             LocalOptions local) {
-  const std::optional<StepAlone> alone = CompileAlone(fusion, device, options);
-  if (!alone) return std::nullopt;
-  const auto arguments = MakeArguments(*alone->module, {.seed = local.seed, .profile = InputProfile::kExact});
+  const std::unique_ptr<Module> module = ExtractStep(fusion);
+  const std::unique_ptr<gpu::Executable> alone = CompileAlone(*module, device, options);
+  if (alone == nullptr) return std::nullopt;
+  const auto arguments = MakeArguments(*module, {.seed = local.seed, .profile = InputProfile::kExact});
   if (!arguments) return std::nullopt;
-  const auto output = alone->executable->Run(*arguments);
+  const auto output = alone->Run(*arguments);
   if (!output) return std::nullopt;
-  for (const gpu::StepInfo& step : alone->executable->steps()) {
+  for (const gpu::StepInfo& step : alone->steps()) {
     if (step.instruction->name() != fusion.name()) continue;
     local.plan = &step.precision;
     auto comparison = CompareLocal(*step.instruction->attrs<FusionAttrs>().calls, *arguments, *output, local);

@@ -6,14 +6,14 @@
 
 namespace hlo {
 
-std::optional<StepAlone> CompileAlone(const Instruction& step, gpu::Device& device, const RunOptions& options) {
-  std::unique_ptr<Module> module = Extract(step, 0, false);
+std::unique_ptr<Module> ExtractStep(const Instruction& step) { return Extract(step, 0, false); }
+
+std::unique_ptr<gpu::Executable> CompileAlone(const Module& step, gpu::Device& device, const RunOptions& options) {
   gpu::CompileOptions compile = CompilerOptions(options);
-  auto executable = gpu::Compile(*module, device, compile);
+  auto executable = gpu::Compile(step, device, compile);
   if (!executable && !std::exchange(compile.inject, "").empty())  // The planted fault may be meant for another.
-    executable = gpu::Compile(*module, device, compile);
-  if (!executable) return std::nullopt;
-  return StepAlone{std::move(module), std::move(*executable)};
+    executable = gpu::Compile(step, device, compile);
+  return executable ? std::move(*executable) : nullptr;
 }
 
 }  // namespace hlo

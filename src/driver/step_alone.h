@@ -3,7 +3,6 @@
 #define HLO_DRIVER_STEP_ALONE_H_
 
 #include <memory>
-#include <optional>
 
 #include "driver/run.h"
 #include "gpu/device/device.h"
@@ -12,13 +11,10 @@
 
 namespace hlo {
 
-struct StepAlone {
-  std::unique_ptr<Module> module;  // Parameters for the step's operands, constants as they are.
-  std::unique_ptr<gpu::Executable> executable;
-};
-
-// Nothing where it does not compile alone. A fault to be planted is planted in it too, if it is meant for it.
-std::optional<StepAlone> CompileAlone(const Instruction& step, gpu::Device& device, const RunOptions& options);
+// Parameters for the step's operands, constants as they are.
+std::unique_ptr<Module> ExtractStep(const Instruction& step);
+// Null where it does not compile alone. A fault to be planted is planted in it too, if it is meant for it.
+std::unique_ptr<gpu::Executable> CompileAlone(const Module& step, gpu::Device& device, const RunOptions& options);
 
 }  // namespace hlo
 

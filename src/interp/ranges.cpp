@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "base/text.h"
@@ -420,7 +421,8 @@ class Collector {
     asks_at_work_ = false;
   }
 
-  // A counter asks for less each time around its loop, without end: of one instruction the first wishes count.
+  // A counter whose step is in a fusion asks for less each time around its loop, without end: of one leaf the first
+  // wishes count, more than programs have uses of an index. One that is dropped leaves an argument less constrained.
   bool IsNew(const Asked& ask) {
     constexpr int kMostWishes = 100;
     const Wish& wish = ask.wish;
@@ -429,7 +431,7 @@ class Collector {
                             .emplace(ask.inst->id(), ask.path, static_cast<int>(wish.kind), wish.flags, wish.dim,
                                      wish.interval.low, last, wish.number)
                             .second;
-    return is_new && ++wishes_[ask.inst] <= kMostWishes;
+    return is_new && ++wishes_[{ask.inst->id(), ask.path}] <= kMostWishes;
   }
 
   void Step(const Instruction& inst, const ShapeIndex& path, Wish wish) {
@@ -670,7 +672,7 @@ class Collector {
   std::vector<std::vector<LeafRange>> ranges_;
   std::unordered_map<const Computation*, std::vector<const Instruction*>> callers_;
   std::set<std::tuple<int, ShapeIndex, int, int, int64_t, double, double, double>> asked_;
-  std::unordered_map<const Instruction*, int> wishes_;
+  std::map<std::pair<int, ShapeIndex>, int> wishes_;  // By instruction and leaf: how many.
   std::vector<Asked> asks_;  // To be followed, the next one last: chains of operands and calls are long.
   bool asks_at_work_ = false;
 };
