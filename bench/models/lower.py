@@ -1,4 +1,4 @@
-"""Lowers a JAX function to HLO text as it is before any optimization, and writes it to testdata/models.
+"""Lowers a JAX function to HLO text as it is before any optimization, and writes it below testdata.
 
 A model is one file beside this one: plain functions over dictionaries of arrays, and a list of write(...) calls at the
 end. Weights are parameters, in the order in which JAX flattens the arguments (lists by position, dictionaries by key).
@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from jax._src import source_info_util
 from jaxlib import _hlo
 
-FOLDER = os.environ.get('MODELS_OUT') or os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../testdata/models')
+FOLDER = os.environ.get('MODELS_OUT') or os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../testdata')
 
 # Locations in the text are those of the model's own file, so that a change here changes no text.
 source_info_util.register_exclusion(os.path.abspath(__file__))
@@ -35,9 +35,10 @@ def u32(*dims):
     return jax.ShapeDtypeStruct(dims, jnp.uint32)
 
 
-def write(what, function, *args, name=None, large=False, donate=()):
+def write(what, function, *args, name=None, large=False, donate=(), folder='models'):
     """Writes NAME.hlo; `what` is its comment, one line. The module has the function's name, and so has the
-    file unless `name` is given. `donate`: positions of the arguments whose memory the results may take."""
+    file unless `name` is given. `donate`: positions of the arguments whose memory the results may take.
+    `folder`: below testdata."""
     name = name or function.__name__
     wanted = sys.argv[1:]
     if wanted and name not in wanted:
@@ -47,7 +48,7 @@ def write(what, function, *args, name=None, large=False, donate=()):
     options.print_large_constants = True
     text = without_folders(computation.as_hlo_module().to_string(options))
     script = os.path.basename(sys.argv[0])
-    path = os.path.join(FOLDER, 'large' if large else '', name + '.hlo')
+    path = os.path.join(FOLDER, folder, 'large' if large else '', name + '.hlo')
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, 'w') as out:
         out.write('// %s\n// Written by bench/models/%s with jax %s, before any optimization.\n' % (what, script, jax.__version__))

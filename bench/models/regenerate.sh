@@ -1,6 +1,6 @@
 #!/bin/sh
-# Writes testdata/models/**/*.hlo anew from the programs beside this file, in a virtual environment of its own under
-# build/venv. With names (regenerate.sh gpt2_infer lstm_infer) only those. Needs python3 >= 3.11, its venv module and,
+# Writes testdata/models/**/*.hlo and testdata/programs/*.hlo anew from the programs beside this file, in a virtual
+# environment of its own under build/venv. With names (regenerate.sh gpt2_infer lstm_infer) only those. Needs python3 >= 3.11, its venv module and,
 # the first time, a Python package index. A run that changes a file without a change here is a finding.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
