@@ -92,6 +92,17 @@ Literal FewRoundings(const Literal& literal) {
   return bound;
 }
 
+// A conversion that every element survives as the number it was rounds nothing, in whatever types it is done.
+bool ConvertsExactly(const Instruction& inst, const Literal& operand, const Literal& value) {
+  if (!inst.Is(Opcode::kConvert) || IsComplex(operand.shape().type())) return false;
+  constexpr double kMostInDouble = 0x1p53;  // Beyond it GetDouble rounds a 64-bit integer.
+  for (int64_t i = 0; i < value.shape().NumElements(); ++i) {
+    const double x = operand.GetDouble(i);
+    if (!(std::fabs(x) <= kMostInDouble) || value.GetDouble(i) != x) return false;
+  }
+  return true;
+}
+
 ShadowValue ToShadow(const Literal& value, const Literal& bound) {
   ShadowValue shadow = hlo::ToShadow(value);
   if (shadow.IsFloat()) shadow.bound = bound;
@@ -163,6 +174,12 @@ std::optional<ShadowValue> KnownValues::Rounded(const Instruction& inst) const {
   if (known->splat) return Splat(value, inst.shape());
   value.shape = inst.shape();
   return value;
+}
+
+void KnownValues::ForEachExact(const std::function<void(const Literal&)>& f) const {
+  for (const auto& [inst, known] : known_) {
+    if (inst->shape().IsArray() && !known.rounded) f(known.value);
+  }
 }
 
 void KnownValues::Visit(const Computation& computation) {
@@ -354,12 +371,12 @@ std::optional<KnownValues::Known> KnownValues::ByIdentity(const Instruction& ins
 std::optional<KnownValues::Known> KnownValues::Evaluated(const Instruction& inst) const {
   if (!IsEvaluated(inst)) return std::nullopt;
   const bool pointwise = inst.Is(kElementwise) || inst.Is(Opcode::kMap);
-  bool splats = pointwise, rounded = pointwise || !shadow::IsMovement(inst);
+  bool splats = pointwise, rounded_before = false;
   for (const Instruction* operand : inst.operands()) {
     const Known* known = Get(*operand);
     if (known == nullptr || !operand->shape().IsArray()) return std::nullopt;
     splats = splats && known->splat;
-    rounded = rounded || known->rounded;
+    rounded_before = rounded_before || known->rounded;
   }
   if (!splats && inst.shape().NumElements() > kMostElements) return std::nullopt;
   std::vector<Literal> values;
@@ -375,6 +392,8 @@ std::optional<KnownValues::Known> KnownValues::Evaluated(const Instruction& inst
   const Alone alone(inst, splats);
   Result<Literal> value = Evaluate(*alone.inst, values);
   if (!value || !Compatible(value->shape(), alone.inst->shape())) return std::nullopt;
+  const bool rounds = (pointwise || !shadow::IsMovement(inst)) && !ConvertsExactly(inst, values[0], *value);
+  const bool rounded = rounded_before || rounds;
   Literal bound;
   if (rounded && IsFloat(inst.shape().type())) {
     bound = FewRoundings(*value);

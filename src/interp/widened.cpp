@@ -142,6 +142,7 @@ class Comparer {
     const auto always = [](const Literal&) { return true; };
     const auto written = [this](const Literal& literal) { return constants_.contains(ConstantKey(literal)); };
     known_before_.emplace(input, always);
+    known_before_->ForEachExact([this](const Literal& literal) { constants_.insert(ConstantKey(literal)); });
     known_after_.emplace(optimized, written);
   }
 
@@ -393,7 +394,7 @@ class Comparer {
   const WidenedOptions& options_;
   std::unordered_map<int, const Instruction*> by_id_;
   std::unordered_map<const Computation*, std::vector<const Instruction*>> callers_;
-  std::unordered_set<uint64_t> constants_;
+  std::unordered_set<uint64_t> constants_;  // Of the input, and what follows from them without a rounding.
   std::unordered_map<const Computation*, std::unordered_map<const Computation*, bool>> runs_once_;  // By the top.
   std::optional<KnownValues> known_before_, known_after_;
   std::unordered_map<const Instruction*, size_t> positions_;
