@@ -4,6 +4,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 
@@ -23,8 +24,10 @@ Result<ExitCode> FuzzCommand(Args args);
 Result<ExitCode> OpsCommand(Args args);
 Result<ExitCode> DoctorCommand(Args args);
 
-// `hlo help P031`; `codes` lists them all.
-Result<ExitCode> HelpOnCode(const std::string& asked);
+// `hlo help P031`, `hlo help vacuous`; `codes` and `words` list them all. `commands` are what else may have been meant.
+Result<ExitCode> HelpOnTopic(const std::string& asked, std::span<const std::string_view> commands);
+// What a word of a report means; "" when it is none.
+std::string HelpOnWord(std::string_view asked);
 
 }  // namespace hlo
 

@@ -35,7 +35,7 @@ constexpr CommandRow kCommands[] = {
     {"fuzz", FuzzCommand, "random modules through every oracle"},
     {"ops", OpsCommand, "which opcode is supported where"},
     {"doctor", DoctorCommand, "what works on this machine, and why not"},
-    {"help", HelpCommand, "help [COMMAND|CODE]: what a command takes, what a diagnostic code means"},
+    {"help", HelpCommand, "help [COMMAND|CODE|WORD]: a command's flags, a diagnostic code, a word of a report"},
     {"version", VersionCommand, "the version"},
 };
 
@@ -47,8 +47,16 @@ std::string Overview() {
       "  hlo run model.hlo                     parse, optimize, compile, run, compare with the interpreter\n"
       "  hlo run --platform=cpu --bench model.hlo\n"
       "  hlo opt --passes=algsimp,dce model.hlo\n"
-      "\n'hlo COMMAND --help' lists the flags of a command. `hlo-run` is `hlo run`, `hlo-opt` is `hlo opt`.\n";
+      "\n'hlo COMMAND --help' lists the flags of a command. `hlo-run` is `hlo run`, `hlo-opt` is `hlo opt`.\n"
+      "'hlo help vacuous' explains a word of a report ('hlo help words': all), 'hlo help P036' a diagnostic code "
+      "('hlo help codes').\n";
   return out;
+}
+
+std::vector<std::string_view> CommandNames() {
+  std::vector<std::string_view> names;
+  for (const CommandRow& row : kCommands) names.emplace_back(row.name);
+  return names;
 }
 
 const CommandRow* FindCommand(std::string_view name) {
@@ -59,9 +67,7 @@ const CommandRow* FindCommand(std::string_view name) {
 }
 
 Error UnknownCommand(std::string_view name) {
-  std::vector<std::string_view> known;
-  for (const CommandRow& row : kCommands) known.emplace_back(row.name);
-  const std::vector<std::string> near = NearNames(name, known);
+  const std::vector<std::string> near = NearNames(name, CommandNames());
   std::string message = Str("unknown command '", Escaped(name), "'");
   if (!near.empty()) message += Str("; did you mean '", Join(near, "', '"), "'?");
   return UsageError("F001", std::move(message)).Hint("'hlo help' lists the commands");
@@ -72,11 +78,15 @@ Result<ExitCode> HelpCommand(Args args) {
     std::fputs(Overview().c_str(), stdout);
     return ExitCode::kOk;
   }
-  if (const CommandRow* row = FindCommand(args[0]); row != nullptr && row->run != HelpCommand) {
+  const std::string_view command = args[0].starts_with("hlo-") ? std::string_view(args[0]).substr(4) : args[0];
+  if (const CommandRow* row = FindCommand(command); row != nullptr && row->run != HelpCommand) {
     const std::vector<std::string> help = {"--help"};
-    return row->run(help);
+    TRY(row->run(help));
+    // `run` and `check` are both.
+    if (const std::string word = HelpOnWord(args[0]); !word.empty()) std::printf("\nIn a report, %s", word.c_str());
+    return ExitCode::kOk;
   }
-  return HelpOnCode(args[0]);
+  return HelpOnTopic(Join(args, " "), CommandNames());
 }
 
 Result<ExitCode> VersionCommand(Args) {

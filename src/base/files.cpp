@@ -33,7 +33,8 @@ Status WriteFile(const std::string& path, std::string_view bytes) {
   };
   // Also /dev/stdout: a file that stdout goes to would be replaced, or the link itself by whoever may write to /dev.
   if (path == "-" || path == "/dev/stdout") {
-    if (!WriteAll(STDOUT_FILENO, bytes)) FAIL(fail());
+    // A reader that has seen enough, as `head` has, is no error.
+    if (!WriteAll(STDOUT_FILENO, bytes) && errno != EPIPE) FAIL(fail());
     return {};
   }
   // What a link leads to is replaced, not the link.

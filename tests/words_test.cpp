@@ -1,0 +1,60 @@
+// Every word that the reports print is explained by `hlo help WORD`: verdicts, rows, columns, classes of elements.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+
+#include "base/text.h"
+#include "interp/compare.h"
+
+namespace hlo {
+namespace {
+
+std::string ReadFile(const std::string& path) {
+  std::stringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+std::set<std::string> Found(const std::string& path, const char* pattern) {
+  const std::string text = ReadFile(path);
+  const std::regex regex(pattern);
+  std::set<std::string> words;
+  for (auto match = std::sregex_iterator(text.begin(), text.end(), regex); match != std::sregex_iterator(); ++match)
+    words.insert((*match)[1]);
+  return words;
+}
+
+std::string Lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+
+TEST(Words, OfReportsAreExplained) {
+  std::set<std::string> explained;
+  for (const std::string& words : Found("tools/words.def", "WORD\\(\"([^\"]+)\""))
+    for (const std::string_view word : Split(words, '|')) explained.insert(Lower(std::string(word)));
+  std::set<std::string> said;
+  for (int c = 0; c < kElementClasses; ++c) said.emplace(ToString(static_cast<ElementClass>(c)));
+  // Rows and verdicts as the sources of the reports have them, and the heads of their tables.
+  for (const char* source : {"src/driver/report.cpp", "src/driver/run.cpp", "src/interp/compare_report.cpp",
+                             "src/interp/compare.cpp", "tools/run.cpp"}) {
+    said.merge(Found(source, "\"(?:\\\\n)?  ([a-z]+(?: [a-z]+)*)(?:  |:? *\")"));
+    said.merge(Found(source, "\"([A-Z][A-Z]+(?: [A-Z]+)?)(?:\\(|  |\")"));
+  }
+  for (const std::string& line : Found("src/interp/compare_report.cpp", "(\\{\"[^}]*\"(?:, \"[^}]*\")+)")) {
+    for (const std::string_view cell : Split(line, '"'))
+      if (cell.find_first_of("{},") == std::string::npos && !Trim(cell).empty()) said.emplace(Trim(cell));
+  }
+  for (const char* placeholder : {"FILE", "DIR", "RE"}) said.erase(placeholder);  // Of flags.
+  EXPECT_GT(said.size(), 30u);
+  for (const std::string& word : said)
+    EXPECT_TRUE(explained.contains(Lower(word))) << "a report says '" << word << "', which tools/words.def does not";
+}
+
+}  // namespace
+}  // namespace hlo

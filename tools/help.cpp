@@ -1,0 +1,116 @@
+// hlo help CODE, hlo help WORD.
+#include <algorithm>
+#include <cctype>
+#include <cstdio>
+#include <span>
+#include <vector>
+
+#include "base/text.h"
+#include "ir/verifier_rules.h"
+#include "tools/command.h"
+
+namespace hlo {
+namespace {
+
+struct CodeRow {
+  std::string_view code, explanation;
+};
+
+constexpr CodeRow kCodes[] = {
+#define CODE(code, explanation) {code, explanation},
+#include "tools/codes.def"
+};
+
+// A word of a report, and its other spellings behind '|'.
+struct WordRow {
+  std::string_view words, explanation;
+};
+
+constexpr WordRow kWords[] = {
+#define WORD(words, explanation) {words, explanation},
+#include "tools/words.def"
+};
+
+const char* WhenSaid(RuleLevel level) {
+  switch (level) {
+    case RuleLevel::kText: return "Without it a text is not read, whatever --verify says.";
+    case RuleLevel::kDefault: return "An error at --verify=default and strict.";
+    case RuleLevel::kWarned: return "An error at --verify=strict, a warning at default, since XLA takes it.";
+    case RuleLevel::kStrict: return "An error at --verify=strict.";
+    case RuleLevel::kWarning: return "A warning at --verify=default and strict.";
+  }
+  return "";
+}
+
+void PrintRow(std::string_view code, std::string_view explanation) {
+  std::printf("%s  %s\n", std::string(code).c_str(), std::string(explanation).c_str());
+}
+
+// As people type it: in any case, '_' for a space.
+std::string Folded(std::string_view text) {
+  std::string folded(text);
+  for (char& c : folded) c = c == '_' ? ' ' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return folded;
+}
+
+const WordRow* FindWord(std::string_view asked) {
+  const std::string folded = Folded(asked);
+  for (const WordRow& row : kWords) {
+    for (const std::string_view word : Split(row.words, '|')) {
+      if (Folded(word) == folded) return &row;
+    }
+  }
+  // Pasted with its reason: INCONCLUSIVE(too many vacuous bounds).
+  const size_t reason = asked.find('(');
+  return reason == std::string_view::npos || reason == 0 ? nullptr : FindWord(asked.substr(0, reason));
+}
+
+Error Unknown(const std::string& asked, std::span<const std::string_view> commands) {
+  std::vector<std::string> names(commands.begin(), commands.end());
+  for (const WordRow& row : kWords) {
+    for (const std::string_view word : Split(row.words, '|')) names.push_back(Folded(word));
+  }
+  const std::vector<std::string_view> known(names.begin(), names.end());
+  const std::vector<std::string> near = NearNames(Folded(asked), known);
+  return UsageError("F001", Str("no command, no diagnostic code and no word of a report is '", Escaped(asked), "'",
+                                near.empty() ? "" : Str("; did you mean '", Join(near, "', '"), "'?")))
+      .Hint("'hlo help' lists the commands, 'hlo help codes' the codes, 'hlo help words' the words");
+}
+
+}  // namespace
+
+std::string HelpOnWord(std::string_view asked) {
+  const WordRow* row = FindWord(asked);
+  return row == nullptr ? "" : Str(Join(Split(row->words, '|'), ", "), ": ", row->explanation, "\n");
+}
+
+Result<ExitCode> HelpOnTopic(const std::string& asked, std::span<const std::string_view> commands) {
+  std::string code = asked;
+  if (!code.empty()) code[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(code[0])));
+  if (asked == "words") {
+    for (const WordRow& row : kWords)
+      std::printf("%-14s %s\n", std::string(Split(row.words, '|')[0]).c_str(), std::string(row.explanation).c_str());
+    return ExitCode::kOk;
+  }
+  if (asked == "codes") {
+    for (const CodeRow& row : kCodes) PrintRow(row.code, row.explanation);
+    for (const VerifierRule& rule : VerifierRules()) PrintRow(rule.code, rule.text);
+    return ExitCode::kOk;
+  }
+  for (const CodeRow& row : kCodes) {
+    if (row.code != code) continue;
+    std::printf("%s: %s\n", code.c_str(), std::string(row.explanation).c_str());
+    return ExitCode::kOk;
+  }
+  if (const VerifierRule* rule = FindRule(code)) {
+    std::printf("%s: %s\n%s\n", code.c_str(), std::string(rule->text).c_str(), WhenSaid(rule->level));
+    return ExitCode::kOk;
+  }
+  if (const std::string text = HelpOnWord(asked); !text.empty()) {
+    std::fputs(text.c_str(), stdout);
+    return ExitCode::kOk;
+  }
+  FAIL(Unknown(asked, commands));
+}
+
+}  // namespace hlo
