@@ -16,6 +16,7 @@
 #include "driver/run_check.h"
 #include "interp/argument_files.h"
 #include "interp/interpreter.h"
+#include "ir/markers.h"
 #include "ir/printer.h"
 
 namespace hlo {
@@ -242,8 +243,10 @@ const Instruction* FindDeviceOp(const Module& module) {
   for (const Computation* computation : module.Computations()) {
     for (const Instruction* inst : computation->Instructions()) {
       const bool channel = inst->Is(Opcode::kSend) || inst->Is(Opcode::kRecv);
+      const bool splits = MarkerOf(*inst) == Marker::kShard || MarkerOf(*inst) == Marker::kWhole;
       if (channel ? !inst->attrs<ChannelAttrs>().is_host_transfer
-                  : inst->Is(kCollective) || inst->Is(Opcode::kReplicaId) || inst->Is(Opcode::kPartitionId))
+                  : inst->Is(kCollective) || inst->Is(Opcode::kReplicaId) || inst->Is(Opcode::kPartitionId) ||
+                        (splits && !IsIdentityMarker(*inst)))
         return inst;
     }
   }

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "interp/manual_regions.h"
 #include "interp/scalar_body.h"
 #include "interp/strided.h"
 #include "ir/device_groups.h"
@@ -26,6 +27,7 @@ Error MeetingError(const Instruction& inst, std::string message) {
 // ---- Who takes part ------------------------------------------------------------------------------------------------
 
 GroupMode ModeOf(const Instruction& inst) {
+  if (EndsManualRegion(inst)) return GroupMode::kCrossPartition;
   const auto* permute = inst.attributes().GetIf<PermuteAttrs>();
   if (permute == nullptr) return GroupModeOf(inst);
   return permute->channel_id ? GroupMode::kCrossPartition : GroupMode::kCrossReplica;
@@ -102,7 +104,8 @@ bool MayStayAway(Opcode opcode) {
 
 std::vector<int64_t> Origin(const Literal& literal) { return std::vector<int64_t>(literal.shape().rank(), 0); }
 
-// A box of `from` into a place of `to`, of the same rank and type.
+}  // namespace
+
 void CopyBox(const Literal& from, std::span<const int64_t> from_start, Literal& to, std::span<const int64_t> to_start,
              std::span<const int64_t> sizes) {
   if (Product(sizes) == 0) return;
@@ -112,6 +115,8 @@ void CopyBox(const Literal& from, std::span<const int64_t> from_start, Literal& 
   CopyStrided(sizes, from.raw() + Dot(from_start, from_strides) * bytes, from_strides,
               to.mutable_raw() + Dot(to_start, to_strides) * bytes, to_strides, bytes);
 }
+
+namespace {
 
 // Block number `index` of `count` equal ones along a dimension that they divide.
 Literal Block(const Literal& whole, int64_t dimension, int64_t index, int64_t count) {
@@ -459,6 +464,7 @@ Result<std::vector<Literal>> ExchangeByOpcode(Gathering& g) {
     case Opcode::kCollectiveReduce: return CollectiveReduced(g);
     case Opcode::kCollectivePermute:
     case Opcode::kCollectivePermuteStart: return Permuted(g);
+    case Opcode::kCustomCall: return EndManualRegion(g);
     default: CHECK(false, "no collective: ", g.inst.opcode()); __builtin_unreachable();
   }
 }
@@ -504,7 +510,8 @@ Result<DeviceGroups> GroupsAt(const Instruction& inst, const DeviceGrid& grid) {
     }
     lists = Connected(permute->source_target_pairs, ids);
   } else {
-    lists = ListGroups(inst.attrs<CollectiveAttrs>().replica_groups);
+    if (const auto* collective = inst.attributes().GetIf<CollectiveAttrs>())
+      lists = ListGroups(collective->replica_groups);
     if (lists.empty()) {
       lists.emplace_back(ids);
       std::iota(lists[0].begin(), lists[0].end(), 0);

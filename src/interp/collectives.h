@@ -47,6 +47,10 @@ struct Gathering {
 // rows of a ragged-all-to-all that are not there or not agreed on.
 Result<std::vector<Literal>> Exchange(Gathering& gathering);
 
+// A box of `from` into a place of `to`, of the same rank and type.
+void CopyBox(const Literal& from, std::span<const int64_t> from_start, Literal& to, std::span<const int64_t> to_start,
+             std::span<const int64_t> sizes);
+
 // The value of a device that takes no part: zeros; in place, the output as it was.
 Literal AloneAt(const Instruction& inst, std::span<const Literal> operands);
 

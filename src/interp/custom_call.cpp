@@ -8,7 +8,9 @@
 
 #include "base/text.h"
 #include "interp/dynamic.h"
+#include "interp/manual_regions.h"
 #include "interp/program.h"
+#include "ir/markers.h"
 #include "ir/module.h"
 
 namespace hlo {
@@ -19,12 +21,16 @@ namespace {
 
 using CustomHandler = Result<Literal> (*)(Evaluation& e);
 
-// Annotations of where a value lives: with one partition the value itself.
-Result<Literal> Marker(Evaluation& e) {
+// What is marked; where shards are smaller than the whole, a part of it.
+Result<Literal> MarkedValue(Evaluation& e) {
+  const bool splits = MarkerOf(e.inst) == Marker::kShard || MarkerOf(e.inst) == Marker::kWhole;
+  if (!IsIdentityMarker(e.inst)) {
+    if (splits) return BeginManualRegion(e);
+    FAIL(UnsupportedCall(e.inst, Str("with result ", e.inst.shape(), ", which its operands do not have,")));
+  }
+  if (MarkerOf(e.inst) == Marker::kNotice) return Literal::Tuple({});
   if (e.operands.size() == 1 && Compatible(e.operands[0].shape(), e.inst.shape())) return std::move(e.operands[0]);
-  FAIL(UnsupportedAt(e.inst, "U007",
-                     Str("custom-call target \"", Escaped(e.inst.attrs<CustomCallAttrs>().target),
-                         "\" that changes the shape needs several partitions")));
+  return Literal::Tuple({std::make_move_iterator(e.operands.begin()), std::make_move_iterator(e.operands.end())});
 }
 
 // Largest first unless a comparator says LT.
@@ -131,19 +137,6 @@ struct Row {
   CustomHandler handler;
 };
 constexpr Row kRows[] = {
-    {"Sharding", Marker},
-    {"xla.sdy.FuncResultSharding", Marker},
-    {"SPMDFullToShardShape", Marker},
-    {"SPMDShardToFullShape", Marker},
-    {"xla.sdy.GlobalToLocalShape", Marker},
-    {"xla.sdy.LocalToGlobalShape", Marker},
-    {"ShardBarrierFrom", Marker},
-    {"ShardBarrierTo", Marker},
-    {"annotate_device_placement", Marker},
-    {"MoveToHost", Marker},
-    {"MoveToDevice", Marker},
-    {"PinToDevice", Marker},
-    {"LayoutConstraint", Marker},
     {"TopK", TopK},
     {"__gpu$TopK", TopK},
     {"GetRngSeed", GetRngSeed},
@@ -184,6 +177,7 @@ constexpr Row kRows[] = {
 };
 
 CustomHandler Find(const Instruction& inst) {
+  if (MarkerOf(inst) != Marker::kNone) return MarkedValue;
   const std::string& target = inst.attrs<CustomCallAttrs>().target;
   const auto* row =
       std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& row) { return row.target == target; });
@@ -195,7 +189,7 @@ CustomHandler Find(const Instruction& inst) {
 
 // What may have been meant, and what can be done about it.
 std::string HintFor(const std::string& target) {
-  std::vector<std::string_view> known;
+  std::vector<std::string_view> known = MarkerTargets();
   for (const Row& row : kRows) known.push_back(row.target);
   const std::vector<std::string> near = NearNames(target, known);
   return Str(near.empty() ? "" : Str("did you mean \"", Join(near, "\" or \""), "\"? "), "--custom_call='",

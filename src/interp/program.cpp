@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "interp/dynamic.h"
+#include "interp/manual_regions.h"
 #include "ir/module.h"
 #include "ir/side_effects.h"
 
@@ -54,6 +55,7 @@ void SetHandler(Step& step) {
   step.handler = HandlerOf(step.inst->opcode());
   step.dynamic = MayBeDynamic(*step.inst);
   if (step.dynamic && step.handler != nullptr) step.handler = &EvalDynamic;
+  if (EndsManualRegion(*step.inst) && step.inst->module().header.num_partitions > 1) step.handler = nullptr;
 }
 
 // Marks what may be taken instead of copied, and what dies where.

@@ -25,8 +25,12 @@ Status CheckThreads(const Instruction& inst) {
 
 std::optional<std::string> FrontendAttribute(const Instruction& inst, std::string_view name) {
   if (!inst.HasCommon()) return std::nullopt;
+  return FrontendAttribute(inst.common().frontend_attributes, name);
+}
+
+std::optional<std::string> FrontendAttribute(const FrontendAttributes& attributes, std::string_view name) {
   // {name="value",other={...}}: names stand at depth 1.
-  const std::string_view text = inst.common().frontend_attributes.text;
+  const std::string_view text = attributes.text;
   int depth = 0;
   for (size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
@@ -46,8 +50,12 @@ std::optional<std::string> FrontendAttribute(const Instruction& inst, std::strin
     for (++at; at < text.size() && text[at] == ' ';) ++at;
     size_t end = at;
     if (at < text.size() && text[at] == '"') {
-      end = text.find('"', at + 1);
-      return std::string(text.substr(at + 1, end - at - 1));
+      std::string value;
+      for (++at; at < text.size() && text[at] != '"'; ++at) {
+        if (text[at] == '\\' && at + 1 < text.size() && (text[at + 1] == '"' || text[at + 1] == '\\')) ++at;
+        value += text[at];
+      }
+      return value;
     }
     for (int nested = 0; end < text.size() && (nested > 0 || (text[end] != ',' && text[end] != '}')); ++end)
       nested += (text[end] == '{') - (text[end] == '}');

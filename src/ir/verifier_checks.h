@@ -90,6 +90,7 @@ Status CheckOperandAliases(const Instruction& inst, const OperandAliases& aliase
 
 // The value of a frontend attribute, or null. `frontend_attributes` is kept as written.
 std::optional<std::string> FrontendAttribute(const Instruction& inst, std::string_view name);
+std::optional<std::string> FrontendAttribute(const FrontendAttributes& attributes, std::string_view name);
 
 // The subshape, or null.
 const Shape* FindSubShape(const Shape& shape, const ShapeIndex& index);

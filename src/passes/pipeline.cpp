@@ -13,8 +13,9 @@ namespace {
 
 // The order is the design, so the reasons stand here.
 
-// Calls hide matches from every other pass.
-constexpr std::string_view kPreOptimization[] = {"fusion-dissolver", "call-inliner", "tuple-simplifier", "dce"};
+// Calls hide matches from every other pass, and so do markers, of which a fused or called computation may have some.
+constexpr std::string_view kPreOptimization[] = {"fusion-dissolver", "call-inliner", "sharding-remover",
+                                                 "tuple-simplifier", "dce"};
 
 // Rules compare whole shapes, so layouts come first; nothing later makes another one.
 constexpr std::string_view kLayoutAssignment[] = {"layout-assignment"};

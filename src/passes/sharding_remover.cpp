@@ -1,0 +1,70 @@
+// sharding-remover: marker(x) => x, for every custom call that marks a value and hands it on. What such a call asks of
+// a compiler is done or does not matter where one device runs the module. Markers that begin or end a manual region
+// stay where parts are smaller than the whole.
+#include <algorithm>
+
+#include "ir/markers.h"
+#include "ir/module.h"
+#include "passes/pass.h"
+
+namespace hlo {
+namespace {
+
+// Always true: IsIdentityMarker. Another layout is another place in memory, hence a copy.
+Instruction& ValueOf(Instruction& marker) {
+  Computation& computation = marker.computation();
+  if (marker.operand_count() != 1 || !Compatible(marker.operand(0).shape(), marker.shape())) {
+    const bool notice = MarkerOf(marker) == Marker::kNotice;
+    const Operands values = notice ? Operands() : Operands(marker.operands().begin(), marker.operands().end());
+    return computation.AddLike(marker, Opcode::kTuple, marker.shape(), values);
+  }
+  Instruction& value = marker.operand(0);
+  if (value.shape() == marker.shape()) return value;
+  return computation.AddLike(marker, Opcode::kCopy, marker.shape(), {&value});
+}
+
+// Where a value is cut into parts, the sharding of what stands before says how.
+bool TellsParts(const Instruction& marker) {
+  return std::ranges::any_of(marker.users(), [](const Instruction* user) {
+    return MarkerOf(*user) == Marker::kShard && !IsIdentityMarker(*user);
+  });
+}
+
+// Who waits for `marker` waits for what it waited for.
+void HandOnControl(Instruction& marker) {
+  for (Instruction* inst : marker.computation().Instructions()) {
+    const std::vector<Instruction*> before(inst->control_predecessors().begin(), inst->control_predecessors().end());
+    if (std::ranges::find(before, &marker) == before.end()) continue;
+    inst->ClearControlPredecessors();
+    for (Instruction* other : before) {
+      if (other != &marker) inst->AddControlPredecessor(*other);
+    }
+    for (Instruction* other : marker.control_predecessors()) inst->AddControlPredecessor(*other);
+    for (Instruction* operand : marker.operands()) inst->AddControlPredecessor(*operand);
+  }
+  marker.ClearControlPredecessors();
+}
+
+}  // namespace
+
+Result<bool> RemoveMarkers(Module& module, const PassContext& context) {
+  bool changed = false;
+  for (Computation* computation : module.Computations()) {
+    const std::vector<Instruction*> instructions = computation->Instructions();
+    const bool waits = std::ranges::any_of(
+        instructions, [](const Instruction* inst) { return !inst->control_predecessors().empty(); });
+    bool here = false;
+    for (Instruction* inst : instructions) {
+      if (!IsIdentityMarker(*inst) || TellsParts(*inst) || !context.ConsumeFuel()) continue;
+      if (!inst->users().empty() || inst->IsRoot()) inst->ReplaceAllUses(ValueOf(*inst));
+      if (waits) HandOnControl(*inst);
+      computation->Remove(*inst);
+      here = true;
+    }
+    if (here && module.header.is_scheduled) computation->SetOrder(computation->PostOrder());
+    changed |= here;
+  }
+  return changed;
+}
+
+}  // namespace hlo
