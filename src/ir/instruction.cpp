@@ -130,6 +130,15 @@ bool SameAttrs(const A& a, const A& b) {
   return same;
 }
 
+// The same tree of leaves, each with the same dimensions.
+bool SameLeaves(const Shape& a, const Shape& b) {
+  if (a.IsTuple() != b.IsTuple() || a.dims() != b.dims() || a.elements().size() != b.elements().size()) return false;
+  for (size_t i = 0; i < a.elements().size(); ++i) {
+    if (!SameLeaves(a.element(i), b.element(i))) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 Instruction::Instruction(Computation& computation, int id, Opcode opcode, Shape&& shape, std::string_view name,
@@ -148,6 +157,18 @@ Instruction::~Instruction() {
 }
 
 Module& Instruction::module() const { return computation_->module(); }
+
+void Instruction::SetShape(Shape shape) {
+  if (!SameLeaves(shape_, shape)) {
+    origin_ = -1;
+    if (common_ != nullptr) {
+      common_->parameter_replication = {};
+      common_->sharding = {};
+      common_->origin = {};
+    }
+  }
+  shape_ = std::move(shape);
+}
 
 void Instruction::RemoveUser(Instruction& user) {
   if (std::find(user.operands_.begin(), user.operands_.end(), this) != user.operands_.end()) return;

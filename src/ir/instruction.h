@@ -29,7 +29,9 @@ class Instruction {
   bool Is(OpTrait trait) const { return (RowOf(opcode_).traits & trait) != 0; }
   std::string_view name() const { return name_; }  // As long as the module lives.
   const Shape& shape() const { return shape_; }
-  void SetShape(Shape shape) { shape_ = std::move(shape); }
+  // What was said of each leaf (sharding, origin, parameter_replication) and the origin go when the tree of leaves or
+  // their dimensions change: it is another value.
+  void SetShape(Shape shape);
 
   // Dense in the module, never reused: side tables are vectors by id, of Module::id_limit() entries.
   int id() const { return id_; }

@@ -127,10 +127,11 @@ Instruction& Computation::AddClone(const Instruction& from, Operands operands) {
 }
 
 Instruction& Computation::AddClone(const Instruction& from, Shape shape, Operands operands) {
-  Instruction& inst = Add(from.opcode_, std::move(shape), std::move(operands), from.attrs_, from.name_);
+  Instruction& inst = Add(from.opcode_, from.shape_, std::move(operands), from.attrs_, from.name_);
   inst.range_ = from.range_;
   inst.origin_ = from.origin_;
   if (from.HasCommon()) inst.SetCommon(from.common());
+  inst.SetShape(std::move(shape));
   return inst;
 }
 

@@ -707,7 +707,6 @@ bool Reader::Build(Pending& pending, std::string_view name, Instruction*& inst) 
   Instruction& made = computation_->AddNamed(pending.opcode, inferred ? Shape() : std::move(*pending.shape),
                                              std::move(pending.operands), std::move(pending.attributes), name);
   made.SetRange({pending.begin, last_end_});
-  if (pending.common) made.SetCommon(std::move(*pending.common));
   for (Instruction* before : pending.predecessors) made.AddControlPredecessor(*before);
   if (made.Is(Opcode::kConditional) && !calls_broken) {
     const ConditionalAttrs& a = made.attrs<ConditionalAttrs>();
@@ -730,6 +729,7 @@ bool Reader::Build(Pending& pending, std::string_view name, Instruction*& inst) 
     if (!CheckSize(*shape, pending.opcode_range)) return false;
     made.SetShape(std::move(*shape));
   }
+  if (pending.common) made.SetCommon(std::move(*pending.common));
   SpreadSharding(made);
   inst = &made;
   return true;
