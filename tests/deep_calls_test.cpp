@@ -54,6 +54,44 @@ TEST(DeepCalls, GoThroughEveryStage) {
   ExpectValue(*module);
 }
 
+// level_i calls level_i-1 `calls` times in a row, after an addition.
+std::string Nest(int depth, int calls) {
+  std::string text = "HloModule nest\n";
+  for (int i = 0; i <= depth; ++i) {
+    text += i == depth ? "ENTRY main {\n" : Str("level_", i, " {\n");
+    text += Str("  p = f32[2,3] parameter(0)\n  x0 = f32[2,3] add(p, p)\n");
+    for (int k = 1; i > 0 && k <= calls; ++k)
+      text += Str("  x", k, " = f32[2,3] call(x", k - 1, "), to_apply=level_", i - 1, "\n");
+    text += Str("  ROOT r = f32[2,3] negate(x", i > 0 ? calls : 0, ")\n}\n");
+  }
+  return text;
+}
+
+// What is copied is copied to where it stays: the work is that of the result.
+TEST(DeepCalls, AreInlinedOnce) {
+  constexpr int kLevels = 20'000;
+  const auto module = ParseText(Nest(kLevels, 1));
+  ASSERT_NE(module, nullptr);
+  ASSERT_TRUE(RunPipeline(*module, {.passes = "call-inliner"}));
+  EXPECT_EQ(module->Computations().size(), 1u);
+  EXPECT_EQ(module->InstructionCount(), 2 * (kLevels + 1) + 1);
+  size_t longest = 0;
+  for (const Instruction* inst : module->entry().instructions()) longest = std::max(longest, inst->name().size());
+  EXPECT_LE(longest, 10u);
+}
+
+// Two calls a level are 2^40 bodies: as many as the limit allows, and calls for the others.
+TEST(DeepCalls, ThatDoubleStayCallsBeyondTheLimit) {
+  const auto module = ParseText(Nest(40, 2));
+  ASSERT_NE(module, nullptr);
+  PipelineOptions options{.passes = "call-inliner"};
+  options.sizes.inlined_instructions = 10'000;
+  ASSERT_TRUE(RunPipeline(*module, options));
+  ASSERT_TRUE(Verify(*module));
+  EXPECT_LE(module->entry().InstructionCount(), 10'000);
+  EXPECT_GT(module->entry().InstructionCount(), 5'000);
+}
+
 TEST(DeepCalls, FusionsInFusionsRun) {
   const auto module = ParseText(Chain(kDepth, "fusion", "kind=kLoop, calls"));
   ASSERT_NE(module, nullptr);

@@ -1,7 +1,11 @@
 // call-inliner: call(f, x) => the body of f on x. Always true; f itself goes with dce.
 // fusion-dissolver: the same for fusions that come with the text (modules that some compiler has optimised): what
 // shares a kernel is decided here anew.
+//
+// Callers first: a body is copied straight to where it ends up, once for each way there, however deep the calls are.
+#include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "ir/fusion.h"
 #include "ir/module.h"
@@ -10,45 +14,87 @@
 namespace hlo {
 namespace {
 
-void Inline(Instruction& call) {
-  Computation& caller = call.computation();
-  Computation& callee = *CalledComputations(call).front();
-  std::unordered_map<const Instruction*, Instruction*> copies;
-  for (const Instruction* inst : callee.PostOrder()) {
-    if (inst->Is(Opcode::kParameter)) {
-      copies[inst] = &call.operand(inst->parameter_number());
-      continue;
+class Inliner {
+ public:
+  Inliner(Computation& caller, Opcode opcode, const PassContext& context, int64_t* left)
+      : caller_(caller), opcode_(opcode), context_(context), left_(*left) {}
+
+  bool Run() {
+    std::vector<Instruction*> calls;
+    for (Instruction* inst : caller_.Instructions()) {
+      if (inst->Is(opcode_)) calls.push_back(inst);
     }
-    std::vector<Instruction*> operands;
-    for (const Instruction* operand : inst->operands()) operands.push_back(copies.at(operand));
-    Instruction& copy = caller.AddClone(*inst, operands);
-    // A body called twice has two values; neither is *the* value of the callee's instruction.
-    copy.SetOrigin(-1);
-    for (Instruction* before : call.control_predecessors()) copy.AddControlPredecessor(*before);
-    for (const Instruction* before : inst->control_predecessors()) copy.AddControlPredecessor(*copies.at(before));
-    copies[inst] = &copy;
+    std::reverse(calls.begin(), calls.end());
+    while (!calls.empty()) {
+      Instruction& call = *calls.back();
+      calls.pop_back();
+      Computation& callee = *CalledComputations(call).front();
+      if (callee.InstructionCount() > left_ || !context_.ConsumeFuel()) continue;
+      left_ -= callee.InstructionCount();
+      const size_t first_new = calls.size();
+      Inline(call, callee, &calls);
+      std::reverse(calls.begin() + static_cast<std::ptrdiff_t>(first_new), calls.end());
+    }
+    if (!results_.empty()) MoveWaits();
+    return !results_.empty();
   }
-  call.ReplaceAllUses(*copies.at(&callee.root()));
-  for (Instruction* user : caller.Instructions()) {
-    bool waits = false;
-    for (const Instruction* before : user->control_predecessors()) waits |= before == &call;
-    if (!waits) continue;
-    const std::vector<Instruction*> kept(user->control_predecessors().begin(), user->control_predecessors().end());
-    user->ClearControlPredecessors();
-    for (Instruction* before : kept)
-      user->AddControlPredecessor(before == &call ? *copies.at(&callee.root()) : *before);
+
+ private:
+  // The calls of the body are added to `calls`.
+  void Inline(Instruction& call, const Computation& callee, std::vector<Instruction*>* calls) {
+    std::unordered_map<const Instruction*, Instruction*> copies;
+    for (const Instruction* inst : callee.PostOrder()) {
+      if (inst->Is(Opcode::kParameter)) {
+        copies[inst] = &call.operand(inst->parameter_number());
+        continue;
+      }
+      std::vector<Instruction*> operands;
+      for (const Instruction* operand : inst->operands()) operands.push_back(copies.at(operand));
+      Instruction& copy = caller_.AddClone(*inst, operands);
+      // A body called twice has two values; neither is *the* value of the callee's instruction.
+      copy.SetOrigin(-1);
+      for (Instruction* before : call.control_predecessors()) copy.AddControlPredecessor(*before);
+      for (const Instruction* before : inst->control_predecessors()) copy.AddControlPredecessor(*copies.at(before));
+      copies[inst] = &copy;
+      if (copy.Is(opcode_)) calls->push_back(&copy);
+    }
+    Instruction& result = *copies.at(&callee.root());
+    call.ReplaceAllUses(result);
+    caller_.Remove(call);
+    results_[&call] = &result;
   }
-  caller.Remove(call);
-}
+
+  // Who waited for a call waits for its result.
+  void MoveWaits() {
+    for (Instruction* inst : caller_.Instructions()) {
+      if (inst->control_predecessors().empty()) continue;
+      const std::vector<Instruction*> before(inst->control_predecessors().begin(), inst->control_predecessors().end());
+      inst->ClearControlPredecessors();
+      for (Instruction* awaited : before) {
+        for (auto found = results_.find(awaited); found != results_.end(); found = results_.find(awaited))
+          awaited = found->second;
+        inst->AddControlPredecessor(*awaited);
+      }
+    }
+  }
+
+  Computation& caller_;
+  const Opcode opcode_;
+  const PassContext& context_;
+  int64_t& left_;
+  std::unordered_map<const Instruction*, Instruction*> results_;  // Of the calls that are gone.
+};
 
 bool InlineEach(Module& module, const PassContext& context, Opcode opcode) {
+  int64_t left = context.options.inlined_instructions;
   bool changed = false;
-  // Callees first, so that what is spliced in has no calls itself.
-  for (Computation* computation : module.PostOrder()) {
-    for (Instruction* inst : computation->Instructions()) {
-      if (!inst->Is(opcode) || !context.ConsumeFuel()) continue;
-      Inline(*inst);
-      changed = true;
+  std::unordered_set<const Computation*> reached = {&module.entry()};
+  const std::vector<Computation*> order = module.PostOrder();
+  for (size_t i = order.size(); i-- > 0;) {
+    if (!reached.contains(order[i])) continue;
+    changed |= Inliner(*order[i], opcode, context, &left).Run();
+    for (const Instruction* inst : order[i]->instructions()) {
+      for (const Computation* called : CalledComputations(*inst)) reached.insert(called);
     }
   }
   module.RemoveUnreachable();  // Not a change: nothing that is reached is another.

@@ -19,6 +19,8 @@ struct PassOptions {
   // Elements of the largest result that constant folding writes into the module, and of its largest operand.
   int64_t fold_result_elements = 4096;
   int64_t fold_operand_elements = 1 << 20;
+  // Instructions that inlining copies; what calls of calls of calls would make beyond that stays a call.
+  int64_t inlined_instructions = 1'000'000;
   // Limits of one kernel.
   int64_t fusion_instructions = 256;
   int64_t fusion_parameters = 96;
