@@ -1,6 +1,7 @@
 // dot_decomposer: a dot whose operand is no batch of matrices gets it transposed into one: batch dimensions first,
-// then, of lhs, the free and the contracting ones, and of rhs the contracting and the free ones. The result's
-// dimensions do not depend on the order of the operands' dimensions, as long as the free ones keep theirs. Exact.
+// then, of lhs, the free and the contracting ones, and of rhs the contracting and the free ones. What lies in that
+// order is a batch of matrices, so once is enough. The result's dimensions do not depend on the order of the operands'
+// dimensions, as long as the free ones keep theirs. Exact.
 #include <algorithm>
 
 #include "ir/fusion.h"
@@ -82,7 +83,8 @@ bool IsBatchOfMatrices(const Shape& shape, const std::vector<int64_t>& batch, co
     return true;
   };
   if (!is_run(contracting) || !is_run(FreeDimensions(shape.rank(), batch, contracting)) || !is_run(batch)) return false;
-  return minor < 0 || minor != count - 1;  // `minor` is the batch group's.
+  // `minor` is the batch group's.
+  return minor != count - 1 || std::ranges::count_if(batch, [&](int64_t d) { return position[d] >= 0; }) == count;
 }
 
 Result<bool> DecomposeDots(Module& module, const PassContext& context) {

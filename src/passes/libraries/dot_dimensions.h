@@ -15,7 +15,8 @@ std::vector<int64_t> FreeDimensions(int64_t rank, const std::vector<int64_t>& ba
                                     const std::vector<int64_t>& contracting);
 
 // A row-major operand is a batch of matrices that libraries take: each group of dimensions is one run in memory, in the
-// order listed, and the most minor dimension is not a batch dimension. Dimensions of size 1 lie anywhere.
+// order listed, and the most minor dimension is a batch dimension only where all are, so that each matrix is one
+// element. Dimensions of size 1 lie anywhere.
 bool IsBatchOfMatrices(const Shape& shape, const std::vector<int64_t>& batch, const std::vector<int64_t>& contracting);
 
 }  // namespace hlo
