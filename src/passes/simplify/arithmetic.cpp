@@ -34,7 +34,7 @@ bool IsNeverNegativeZero(const Instruction& x) {
     case Opcode::kMultiply: return &x.operand(0) == &x.operand(1);
     case Opcode::kReduce: {
       const Instruction& init = x.operand(x.operand_count() - 1);
-      return x.operand_count() == 2 && x.attrs<ReduceAttrs>().to_apply->root().Is(Opcode::kAdd) &&
+      return x.operand_count() == 2 && ReducerOp(*x.attrs<ReduceAttrs>().to_apply) == Opcode::kAdd &&
              init.IsConstantOf(0) && init.Is(Opcode::kConstant) && !IsNegativeZero(init);
     }
     default: return false;
@@ -93,10 +93,15 @@ Result<Instruction*> MultiplyByZero(Instruction& inst, const PassContext&) {
   return IsInteger(inst.shape().type()) && zero->shape() == inst.shape() ? zero : nullptr;
 }
 
-// A.mul.3: (-a) * (-b) => a * b, abs(a) * abs(a) => a * a, for reals.
+// f8e8m0fnu has no sign: there every negation is NaN.
+bool HasNegatives(PrimitiveType type) { return type != PrimitiveType::kF8E8M0FNU; }
+
+// A.mul.3: (-a) * (-b) => a * b, abs(a) * abs(a) => a * a, for reals: abs of a complex number is one, too.
 Result<Instruction*> MultiplySigns(Instruction& inst, const PassContext&) {
-  if (IsComplex(inst.shape().type())) return nullptr;
   Instruction *a, *b, *c;
+  if (!inst.Is(Opcode::kMultiply) || inst.operand(0).operand_count() == 0) return nullptr;
+  const PrimitiveType type = inst.operand(0).operand(0).shape().type();
+  if (IsComplex(type) || !HasNegatives(type)) return nullptr;
   if (m::Multiply(m::Negate(m::Any(&a)), m::Negate(m::Any(&b)))(&inst)) return Replace(inst, Opcode::kMultiply, {a, b});
   if (m::Multiply(m::Abs(&b, m::Any(&a)), m::Abs(&c))(&inst) && b == c) return Replace(inst, Opcode::kMultiply, {a, a});
   return nullptr;
@@ -135,7 +140,7 @@ Result<Instruction*> RemainderTwice(Instruction& inst, const PassContext&) {
 // A.neg.1: -(-x) => x.
 Result<Instruction*> NegateTwice(Instruction& inst, const PassContext&) {
   Instruction* x;
-  return m::Negate(m::Negate(m::Any(&x)))(&inst) ? x : nullptr;
+  return m::Negate(m::Negate(m::Any(&x)))(&inst) && HasNegatives(inst.shape().type()) ? x : nullptr;
 }
 
 bool IsNonNegative(const Instruction& x) {
@@ -196,7 +201,9 @@ Result<Instruction*> ClampTwice(Instruction& inst, const PassContext&) {
 // Every value of `from` is one of `to`.
 bool HoldsAllOf(PrimitiveType to, PrimitiveType from) {
   if (from == to) return true;
-  if (from == PrimitiveType::kPred) return IsInteger(to) || IsFloat(to);
+  // A signed bit is 0 or -1, and f8e8m0fnu has no 0.
+  if (from == PrimitiveType::kPred)
+    return (IsInteger(to) && to != PrimitiveType::kS1) || (IsFloat(to) && to != PrimitiveType::kF8E8M0FNU);
   if (IsInteger(from) && IsInteger(to)) {
     if (IsSigned(from) && IsUnsigned(to)) return false;
     return BitWidth(to) > BitWidth(from) || (BitWidth(to) == BitWidth(from) && IsSigned(from) == IsSigned(to));
@@ -250,10 +257,16 @@ Result<Instruction*> ReduceToOwnPrecision(Instruction& inst, const PassContext&)
   return own ? &inst.operand(0) : nullptr;
 }
 
-// A.map.1: a map is its body on whole arrays, when the body is elementwise throughout.
+// A.map.1: a map is its body on whole arrays, when the body is elementwise throughout. A scalar beside arrays, and
+// floats of another type than the body's, are not what the body's operations take.
 Result<Instruction*> MapOfElementwise(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kMap)) return nullptr;
   const Computation& body = *inst.attrs<MapAttrs>().to_apply;
+  for (int64_t i = 0; i < inst.operand_count(); ++i) {
+    const Shape& shape = inst.operand(i).shape();
+    if (!SameDims(shape, inst.shape()) || shape.type() != body.parameter(i).shape().type()) return nullptr;
+  }
+  if (body.root().shape().type() != inst.shape().type()) return nullptr;
   const std::vector<Instruction*> order = body.PostOrder();
   for (const Instruction* inner : order) {
     if (!inner->Is(kElementwise) && !inner->Is(Opcode::kParameter) && !inner->Is(Opcode::kConstant)) return nullptr;
@@ -275,12 +288,13 @@ Result<Instruction*> MapOfElementwise(Instruction& inst, const PassContext&) {
   return values.at(&body.root());
 }
 
-// A.real.1, A.imag.1, A.cplx.1: real(complex(r, i)) => r, imag(complex(r, i)) => i, complex(real c, imag c) => c.
+// A.real.1, A.imag.1, A.cplx.1: real(complex(r, i)) => r, imag(complex(r, i)) => i, complex(real c, imag c) => c, but
+// for a real c, which has parts too.
 Result<Instruction*> ComplexParts(Instruction& inst, const PassContext&) {
   Instruction *r, *i;
   if (m::Real(m::Complex(m::Any(&r), m::Any()))(&inst)) return r;
   if (m::Imag(m::Complex(m::Any(), m::Any(&i)))(&inst)) return i;
-  if (m::Complex(m::Real(m::Any(&r)), m::Imag(m::Any(&i)))(&inst) && r == i) return r;
+  if (m::Complex(m::Real(m::Any(&r)), m::Imag(m::Any(&i)))(&inst) && r == i && r->shape() == inst.shape()) return r;
   return nullptr;
 }
 

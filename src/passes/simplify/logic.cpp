@@ -84,13 +84,17 @@ Result<Instruction*> CompareSelf(Instruction& inst, const PassContext&) {
   }
 }
 
+// An iota whose last number the signed type holds; beyond that it wraps.
+bool IsCountThatFits(const Instruction& x) {
+  if (!x.Is(Opcode::kIota) || !IsSigned(x.shape().type())) return false;
+  const int64_t count = x.shape().dim(x.attrs<IotaAttrs>().iota_dimension);
+  return static_cast<uint64_t>(count) <= uint64_t{1} << (BitWidth(x.shape().type()) - 1);
+}
+
 // A.cmp.1: nothing unsigned is below zero; neither is an iota that does not wrap.
 Result<Instruction*> CompareUnsignedWithZero(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kCompare)) return nullptr;
-  const auto never_negative = [](const Instruction& x) {
-    return IsUnsigned(x.shape().type()) || (x.Is(Opcode::kIota) && (x.shape().type() == PrimitiveType::kS32 ||
-                                                                    x.shape().type() == PrimitiveType::kS64));
-  };
+  const auto never_negative = [](const Instruction& x) { return IsUnsigned(x.shape().type()) || IsCountThatFits(x); };
   using D = ComparisonDirection;
   const D direction = inst.attrs<CompareAttrs>().direction;
   if (never_negative(inst.operand(0)) && inst.operand(1).IsConstantOf(0)) {

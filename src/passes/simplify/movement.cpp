@@ -144,16 +144,21 @@ Result<Instruction*> PadByNothing(Instruction& inst, const PassContext&) {
   return &inst.operand(0);
 }
 
-// The value of a scalar integer constant.
+// The value of a scalar integer constant, as an index is read: what does not fit 63 bits is negative.
 std::optional<int64_t> ConstantIndex(const Instruction& index) {
   if (!index.Is(Opcode::kConstant) || !index.shape().IsScalar() || !IsInteger(index.shape().type()))
     return std::nullopt;
   return index.literal().GetInt(0);
 }
 
+// The indices of a dynamic-slice or -update-slice are scalars, from operand `first` on, not one vector.
+bool HasScalarIndices(const Instruction& inst, int64_t first) {
+  return inst.operand_count() == first + inst.shape().rank();
+}
+
 // A.ds.5: a dynamic-slice at constant indices is a slice; indices are clamped so that the whole slice lies inside.
 Result<Instruction*> SliceAtConstant(Instruction& inst, const PassContext&) {
-  if (!inst.Is(Opcode::kDynamicSlice)) return nullptr;
+  if (!inst.Is(Opcode::kDynamicSlice) || !HasScalarIndices(inst, 1)) return nullptr;
   const Shape& from = inst.operand(0).shape();
   SliceRanges ranges;
   for (int64_t d = 0; d < from.rank(); ++d) {
@@ -176,7 +181,7 @@ Result<Instruction*> UpdateOfAll(Instruction& inst, const PassContext&) {
 
 // A.dus.2: an update of a repeated scalar at constant indices => pad.
 Result<Instruction*> UpdateOfSplat(Instruction& inst, const PassContext&) {
-  if (!inst.Is(Opcode::kDynamicUpdateSlice)) return nullptr;
+  if (!inst.Is(Opcode::kDynamicUpdateSlice) || !HasScalarIndices(inst, 2)) return nullptr;
   Instruction &base = inst.operand(0), &update = inst.operand(1);
   if (!base.Is(Opcode::kBroadcast) || !base.operand(0).shape().IsScalar()) return nullptr;
   PaddingConfig padding;
@@ -199,9 +204,11 @@ Result<Instruction*> ScatterOfOneWindow(Instruction& inst, const PassContext&) {
   const Instruction& combined = attrs.to_apply->root();
   if (!combined.Is(Opcode::kParameter) || combined.parameter_number() != 1) return nullptr;
   if (!attrs.input_batching_dims.empty() || !attrs.scatter_indices_batching_dims.empty()) return nullptr;
-  // One index vector.
+  // One index vector, of no coordinates maybe: then the dimensions around it say how many there are.
+  for (int64_t d = 0; d < indices->shape().rank(); ++d) {
+    if (d != attrs.index_vector_dim && indices->shape().dim(d) != 1) return nullptr;
+  }
   const int64_t coordinates = static_cast<int64_t>(attrs.scatter_dims_to_operand_dims.size());
-  if (indices->shape().NumElements() != coordinates) return nullptr;
   std::vector<int64_t> start(x->shape().rank(), 0);
   for (int64_t i = 0; i < coordinates; ++i) {
     std::optional<int64_t> value;

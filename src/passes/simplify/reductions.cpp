@@ -5,10 +5,7 @@
 #include "passes/simplify/rules.h"
 
 namespace hlo {
-namespace {
-namespace m = match;
 
-// The op of a reducer that is one op of its two parameters.
 std::optional<Opcode> ReducerOp(const Computation& reducer) {
   const Instruction& root = reducer.root();
   if (root.operand_count() != 2 || !root.Is(kElementwise) || !root.Is(kCommutative)) return std::nullopt;
@@ -17,11 +14,17 @@ std::optional<Opcode> ReducerOp(const Computation& reducer) {
   return root.opcode();
 }
 
+namespace {
+namespace m = match;
+
 // A.red.1: a reduce of nothing is its init; a reduce over no dimensions, or over dimensions of size 1, is one step of
-// the reducer: op(init, x). That is more careful than the usual reshape(x): 0 + -0 is +0.
+// the reducer: op(init, x). That is more careful than the usual reshape(x): 0 + -0 is +0. A dynamic dimension of at
+// most 1 may be empty, and a reducer may be of another float type than what it reduces.
 Result<Instruction*> ReduceOfOne(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kReduce) || inst.operand_count() != 2) return nullptr;
   Instruction &x = inst.operand(0), &init = inst.operand(1);
+  const PrimitiveType type = inst.shape().type();
+  if (x.shape().HasDynamicDims() || x.shape().type() != type || init.shape().type() != type) return nullptr;
   if (x.shape().NumElements() == 0 && inst.shape().NumElements() != 0) {
     return inst.shape().IsScalar() ? &init : Replace(inst, Opcode::kBroadcast, {&init}, DimensionsAttrs{});
   }

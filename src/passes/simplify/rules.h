@@ -44,6 +44,9 @@ inline Instruction* ConstantLike(Instruction& inst, double value) {
 // several ways, leftmost.
 std::optional<std::vector<int64_t>> PairDimensions(const Shape& from, const Shape& to);
 
+// The op of a reducer that is one op of its two parameters.
+std::optional<Opcode> ReducerOp(const Computation& reducer);
+
 }  // namespace hlo
 
 #endif  // HLO_PASSES_SIMPLIFY_RULES_H_
