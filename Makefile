@@ -15,7 +15,8 @@ LLVM_LIBS = $(shell $(LLVM_CONFIG) --link-static --ldflags --libs NVPTXCodeGen N
 
 CPPFLAGS += -Isrc -I. -DHLO_VERSION='"$(VERSION)"'
 # No fused multiply-add but where the source writes one: the interpreter's results are those of the definition.
-FLAGS = -std=c++23 -march=x86-64-v3 -ffp-contract=off $(OPT) -g1 -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers \
+MARCH = -march=x86-64-v3
+FLAGS = -std=c++23 $(MARCH) -ffp-contract=off $(OPT) -g1 -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers \
         -ffunction-sections -fdata-sections $(CXXFLAGS)
 # -no-pie: no relocations at start-up, which would write to all tables of LLVM.
 LDFLAGS_ALL = $(LLD) -no-pie -Wl,--gc-sections -Wl,--as-needed -static-libstdc++ -static-libgcc $(LDFLAGS)
@@ -48,6 +49,8 @@ $(BUILD)/src/gpu/%.o: CXXFLAGS += -Wno-mismatched-new-delete
 # False alarms of g++ 12: in its std::string, in its AVX-512 header.
 $(BUILD)/src/driver/%.o: CXXFLAGS += -Wno-restrict
 $(BUILD)/src/gpu/libraries/small_product.o: CXXFLAGS += -Wno-maybe-uninitialized
+# Runs where nothing else would, to say so.
+$(BUILD)/src/base/processor_check.o: MARCH := -march=x86-64
 # FAIL is ours (base/result.h); gtest's is GTEST_FAIL.
 $(BUILD)/tests/%.o: CPPFLAGS += -DGTEST_DONT_DEFINE_FAIL=1
 # Inner loops over elements: the vectoriser is what they are written for. Nobody reads errno or the exception flags of a
@@ -100,6 +103,11 @@ demo: deps  ## Set up, build, and run ResNet-50 from text to verdict
 test: deps | $(filter demo,$(MAKECMDGOALS))  ## Set up, build, and run the tests; T=pattern picks some
 	@$(MAKE) --no-print-directory $(JOBS) run-tests
 
+# HOST_ISA=avx2|avx512|native: what kernels may use, in all that is run from here; the best that there is by default.
+ifdef HOST_ISA
+export HLO_HOST_ISA := $(HOST_ISA)
+endif
+
 # ---- Testing -------------------------------------------------------------------------------------------------------
 
 run-tests: all $(BUILD)/bin/hlo-test
@@ -109,9 +117,11 @@ golden: all $(BUILD)/bin/hlo-test  ## Rewrite the expectations in testdata/; rea
 	HLO=$(BUILD)/bin HLO_UPDATE_GOLDEN=1 $(BUILD)/bin/hlo-test --gtest_brief=1 --gtest_filter='Golden/*$(T)*'
 
 N ?= 200
-SEED ?= 0
-diff: all  ## Random modules through every oracle: N=200 from SEED=0
-	$(BUILD)/bin/hlo-fuzz --count=$(N) --seed=$(SEED)
+SEED ?= $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
+DIFF_ISAS = $(or $(HOST_ISA),$(if $(shell grep -w avx512vl /proc/cpuinfo),avx2) native)
+diff: SEED := $(SEED)
+diff: all  ## Random modules through every oracle, N=200 of them from SEED=(drawn), at each level of instructions
+	$(foreach isa,$(DIFF_ISAS),$(BUILD)/bin/hlo-fuzz --host_isa=$(isa) --count=$(N) --seed=$(SEED) &&) :
 
 golden-check: $(BUILD)/bin/hlo-test  ## The interpreter against XLA:CPU's results in $(CORPUS)/golden and of the programs in $(CORPUS)/corpus
 	@mkdir -p $(BUILD)/golden

@@ -1,20 +1,23 @@
 // hlo doctor: what works on this machine, and why not.
 #include <cstdio>
 
+#include "base/host_isa.h"
 #include "base/parallel.h"
 #include "base/text.h"
 #include "gpu/runtime/doctor.h"
 #include "tools/command.h"
 #include "tools/flags.h"
+#include "tools/module_flags.h"
 
 namespace hlo {
 
 Result<ExitCode> DoctorCommand(Args args) {
   std::vector<std::string> library_path;
-  std::string require;
+  std::string require, host_isa;
   FlagSet flags("hlo-doctor", "[flags]", "What works on this machine, and why not.",
                 {"hlo doctor", "hlo doctor --require=cuda && make gpu-check"});
   flags.List("library_path", &library_path, "DIR", "where to look first for libraries");
+  AddHostIsaFlag(flags, &host_isa);
   flags.String("require", &require, "NAME", "exit 1 when this is missing");
   const std::vector<std::string> positionals = TRY(flags.Parse(args));
   if (flags.help_asked()) {
@@ -22,6 +25,7 @@ Result<ExitCode> DoctorCommand(Args args) {
     return ExitCode::kOk;
   }
   if (!positionals.empty()) FAIL(UsageError("F002", Str("unexpected '", Escaped(positionals[0]), "'")));
+  if (!host_isa.empty()) TRY(ChooseHostIsa(host_isa));
   std::printf("hlo %s\n%-13s %-8s %d threads\n", HLO_VERSION, "interpreter", "ok", Threads());
   bool found = require.empty() || require == "interpreter";
   for (const gpu::Capability& capability : gpu::Examine(library_path)) {

@@ -78,6 +78,12 @@ GrowOptions OptionsOf(const FuzzFlags& f, uint64_t seed) {
   return options;
 }
 
+// With the level of instructions where it is not what there is.
+std::string Replay(const FuzzFlags& f, uint64_t seed) {
+  const std::string isa = f.log.host_isa.empty() ? "" : Str(" --host_isa=", f.log.host_isa);
+  return ReplayCommand(OptionsOf(f, seed)) + isa;
+}
+
 // One field a line: children send what they found through a pipe.
 void Send(FILE* out, char kind, const std::string& text) {
   std::fprintf(out, "%c%s\n", kind, Escaped(text).c_str());
@@ -114,7 +120,7 @@ void SetTimeLimits() {
 void SaveFinding(const FuzzFlags& f, const Finding& finding) {
   const GrowOptions options = OptionsOf(f, finding.seed);
   const std::string folder = Str(f.save, "/", finding.seed);
-  const std::string command = ReplayCommand(options) + "\n";
+  const std::string command = Replay(f, finding.seed) + "\n";
   // A crash while growing would be one here too.
   const bool grows = finding.finding.what.find("while growing") == std::string::npos;
   const auto saved = [&]() -> Status {
@@ -131,8 +137,7 @@ void Found(const FuzzFlags& f, uint64_t seed, FuzzFinding found, Totals* totals)
   totals->findings.push_back({seed, std::move(found)});
   const Finding& finding = totals->findings.back();
   std::printf("[%s] seed %llu: %s\n  replay: %s\n", finding.finding.oracle.c_str(),
-              static_cast<unsigned long long>(seed), finding.finding.what.c_str(),
-              ReplayCommand(OptionsOf(f, seed)).c_str());
+              static_cast<unsigned long long>(seed), finding.finding.what.c_str(), Replay(f, seed).c_str());
   std::fflush(stdout);
   if (!f.save.empty()) SaveFinding(f, finding);
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/host_isa.h"
 #include "base/source_text.h"
 #include "base/text.h"
 #include "tools/command.h"
@@ -104,6 +105,8 @@ void OnInterrupt(int) {
 
 Result<ExitCode> Run(const CommandRow& command, Args args) {
   try {
+    // A level for all that a script runs; --host_isa of a command comes after it.
+    if (const char* isa = std::getenv("HLO_HOST_ISA")) TRY(ChooseHostIsa(isa));
     return command.run(args);
   } catch (const std::bad_alloc&) {
     FAIL(LimitError("R004", "there is not that much memory"));

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/host_isa.h"
 #include "base/log.h"
 #include "base/log_patterns.h"
 #include "base/parallel.h"
@@ -109,6 +110,12 @@ void AddLogFlags(FlagSet& flags, LogFlags* log) {
   flags.Int("v", &log->v, "verbosity: 1 a line per pass and kernel, 2 decisions, 3 module text, 4 each instruction");
   flags.List("vmodule", &log->vmodule, "FILE=N", "verbosity by source file, * and ? allowed (also TF_CPP_VMODULE)");
   flags.Int("threads", &log->threads, "threads to use; 0: as many as there are cores");
+  AddHostIsaFlag(flags, &log->host_isa);
+}
+
+void AddHostIsaFlag(FlagSet& flags, std::string* host_isa) {
+  flags.Choice("host_isa", host_isa, {kHostIsaNames.begin(), kHostIsaNames.end()},
+               "what kernels and libraries may use of this processor; native: all of it");
 }
 
 Result<std::vector<std::string>> ParseAll(FlagSet& flags, std::span<const std::string> args) {
@@ -129,6 +136,7 @@ Status Apply(const LogFlags& log) {
   if (log.threads < 0 || log.threads > kMostThreads)
     FAIL(UsageError("F004", Str("--threads wants 0 to ", kMostThreads, ", not ", log.threads)));
   if (log.threads > 0) SetThreads(static_cast<int>(log.threads));
+  if (!log.host_isa.empty()) TRY(ChooseHostIsa(log.host_isa));
   LogOptions options;
   options.level = static_cast<int>(log.v);
   const auto level_from = [&](const char* name) {

@@ -19,6 +19,7 @@ struct LogFlags {
   int64_t v = 0;
   std::vector<std::string> vmodule;
   int64_t threads = 0;
+  std::string host_isa;
 };
 
 struct PassFlags {
@@ -46,13 +47,15 @@ void AddPassFlags(FlagSet& flags, PassFlags* passes);
 void AddPrintFlags(FlagSet& flags, PrintFlags* print);
 void AddDumpFlags(FlagSet& flags, DumpOptions* dump);
 void AddLogFlags(FlagSet& flags, LogFlags* log);
+// For commands without AddLogFlags. What it sets is for ChooseHostIsa, unless it is empty.
+void AddHostIsaFlag(FlagSet& flags, std::string* host_isa);
 
 // Reads XLA_FLAGS, HLO_FLAGS and then the arguments; returns what is no flag. Prints a note on XLA flags without
 // effect.
 Result<std::vector<std::string>> ParseAll(FlagSet& flags, std::span<const std::string> args);
 // The module as text. Errors: those of CheckBodies.
 Result<std::string> PrintAs(const Module& module, const PrintFlags& flags);
-// Sets threads and logging, the latter from TF_CPP_* too.
+// Sets threads, host_isa and logging, the latter from TF_CPP_* too.
 Status Apply(const LogFlags& log);
 // At the end: which patterns of --vmodule named no file that logs. TF_CPP_VMODULE may be meant for others.
 void WarnOfUnmetPatterns(const LogFlags& log);

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base/array_memory.h"
+#include "base/host_isa.h"
 #include "base/parallel.h"
 #include "base/text.h"
 #include "gpu/device/device.h"
@@ -29,8 +30,7 @@ class HostDevice : public Device {
   std::string name() const override { return "cpu"; }
 
   std::string description() const override {
-    const char* vectors = __builtin_cpu_supports("avx512f") ? "AVX-512" : "AVX2";
-    return Str(vectors, ", ", Threads(), Threads() == 1 ? " thread" : " threads");
+    return Str(HostIsaText(), ", ", Threads(), Threads() == 1 ? " thread" : " threads");
   }
 
   bool IsHost() const override { return true; }

@@ -8,6 +8,7 @@
 #include <llvm/Support/raw_ostream.h>
 
 #include "base/check.h"
+#include "base/host_isa.h"
 #include "base/parallel.h"
 #include "base/text.h"
 #include "gpu/kernel/host_lowering.h"
@@ -30,7 +31,7 @@ class Cache {
  public:
   bool Find(const KernelHash& hash, Compiled* compiled) {
     const std::lock_guard lock(mutex_);
-    const auto found = entries_.find(hash);
+    const auto found = entries_.find({ChosenHostIsa(), hash});
     if (found == entries_.end()) return false;
     *compiled = found->second;
     return true;
@@ -38,12 +39,12 @@ class Cache {
 
   void Add(const KernelHash& hash, const Compiled& compiled) {
     const std::lock_guard lock(mutex_);
-    entries_.emplace(hash, compiled);
+    entries_.emplace(std::pair(ChosenHostIsa(), hash), compiled);
   }
 
  private:
   std::mutex mutex_;
-  std::map<KernelHash, Compiled> entries_;
+  std::map<std::pair<HostIsa, KernelHash>, Compiled> entries_;
 };
 
 Cache& TheCache() {
@@ -59,7 +60,7 @@ Status CompileModule(std::span<const Kernel* const> kernels, std::span<const Ker
   llvm::LLVMContext context;
   llvm::Module module(kernels.front()->name, context);
   for (size_t i = 0; i < kernels.size(); ++i)
-    LowerToHost(*kernels[i], "k" + hashes[i].ToString(), HostHasMasks(), module);
+    LowerToHost(*kernels[i], "k" + hashes[i].ToString(), MayUseAvx512(), module);
   Prepare(module, *target);
   TRY(RunPasses(module, *target, Pipeline::kHost));
   llvm::SmallVector<char, 0> bytes;
@@ -150,7 +151,7 @@ Result<std::string> EmitHost(const Kernel& kernel, HostStage stage) {
   llvm::TargetMachine* const target = TRY(HostTarget());
   llvm::LLVMContext context;
   llvm::Module module(kernel.name, context);
-  LowerToHost(kernel, "kernel", HostHasMasks(), module);
+  LowerToHost(kernel, "kernel", MayUseAvx512(), module);
   Prepare(module, *target);
   TRY(Verify(module));
   if (stage != HostStage::kLowered) TRY(RunPasses(module, *target, Pipeline::kHost));

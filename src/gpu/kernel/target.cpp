@@ -12,6 +12,9 @@
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/TargetParser/Host.h>
 
+#include "base/host_isa.h"
+#include "base/text.h"
+
 extern "C" {
 void LLVMInitializeNVPTXTarget();
 void LLVMInitializeNVPTXTargetInfo();
@@ -51,26 +54,28 @@ void Initialise() {
 
 struct HostCpu {
   std::string name, features;
-  bool has_v3 = false, has_avx512 = false;
 };
 
+// Processors with the fix for downfall gather at a tenth of the speed of as many loads.
+constexpr const char* kTuning = "+prefer-no-gather,+prefer-no-scatter";
+
+HostCpu NativeCpu() {
+  const llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
+  std::vector<std::string> names;
+  for (const auto& feature : features) names.push_back((feature.getValue() ? "+" : "-") + feature.getKey().str());
+  std::sort(names.begin(), names.end());
+  names.push_back(kTuning);
+  return {llvm::sys::getHostCPUName().str(), Join(names, ",")};
+}
+
 const HostCpu& Cpu() {
-  static const HostCpu cpu = [] {
-    HostCpu found{.name = llvm::sys::getHostCPUName().str()};
-    const llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
-    std::vector<std::string> names;
-    for (const auto& feature : features) names.push_back((feature.getValue() ? "+" : "-") + feature.getKey().str());
-    std::sort(names.begin(), names.end());
-    // Processors with the fix for downfall gather at a tenth of the speed of as many loads.
-    names.push_back("+prefer-no-gather");
-    names.push_back("+prefer-no-scatter");
-    for (const std::string& name : names) found.features += (found.features.empty() ? "" : ",") + name;
-    found.has_v3 = features.lookup("avx2") && features.lookup("fma") && features.lookup("f16c");
-    found.has_avx512 = features.lookup("avx512f") && features.lookup("avx512dq") && features.lookup("avx512bw") &&
-                       features.lookup("avx512vl");
-    return found;
-  }();
-  return cpu;
+  static const HostCpu avx2 = {"x86-64-v3", kTuning}, avx512 = {"x86-64-v4", kTuning}, native = NativeCpu();
+  switch (ChosenHostIsa()) {
+    case HostIsa::kAvx2: return avx2;
+    case HostIsa::kAvx512: return avx512;
+    case HostIsa::kNative: break;
+  }
+  return native;
 }
 
 // No contraction: fma stands where it is written, so that host and GPU round alike.
@@ -93,22 +98,11 @@ Result<llvm::TargetMachine*> Make(const std::string& triple, const std::string& 
 }  // namespace
 
 Result<llvm::TargetMachine*> HostTarget() {
-  if (!Cpu().has_v3) {
-    FAIL(Unsupported("R101", "kernels on the host need a CPU with AVX2, FMA and F16C (x86-64-v3); this one is '" +
-                                 Cpu().name + "'"));
-  }
   return Make(llvm::sys::getProcessTriple(), Cpu().name, Cpu().features, llvm::CodeGenOptLevel::Default);
 }
 
 Result<llvm::TargetMachine*> NvptxTarget(const std::string& arch, int ptx_version) {
   return Make("nvptx64-nvidia-cuda", arch, "+ptx" + std::to_string(ptx_version), llvm::CodeGenOptLevel::Default);
-}
-
-bool HostHasMasks() { return Cpu().has_avx512; }
-
-const std::string& HostCpuKey() {
-  static const std::string key = Cpu().name + ":" + Cpu().features;
-  return key;
 }
 
 void Prepare(llvm::Module& module, llvm::TargetMachine& target) {
@@ -119,7 +113,7 @@ void Prepare(llvm::Module& module, llvm::TargetMachine& target) {
     if (function.isDeclaration()) continue;
     function.addFnAttr("target-cpu", target.getTargetCPU());
     function.addFnAttr("target-features", target.getTargetFeatureString());
-    if (host) function.addFnAttr("prefer-vector-width", HostHasMasks() ? "512" : "256");
+    if (host) function.addFnAttr("prefer-vector-width", MayUseAvx512() ? "512" : "256");
   }
 }
 

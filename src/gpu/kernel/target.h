@@ -12,15 +12,9 @@
 
 namespace hlo::kernel {
 
-// The CPU this process runs on: generates for all its features. Errors: no AVX2 and FMA (x86-64-v3), without which
-// every fma would be a call.
+// This machine, up to the level that was chosen (base/host_isa.h).
 Result<llvm::TargetMachine*> HostTarget();
 Result<llvm::TargetMachine*> NvptxTarget(const std::string& arch, int ptx_version);
-
-// AVX-512 with its extensions for all element sizes.
-bool HostHasMasks();
-// CPU and features, for keys of caches.
-const std::string& HostCpuKey();
 
 // Triple and data layout of the target, and what its code needs of function attributes.
 void Prepare(llvm::Module& module, llvm::TargetMachine& target);

@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include "base/check.h"
+#include "base/host_isa.h"
 #include "base/parallel.h"
 #include "gpu/device/device.h"
 #include "gpu/device/shared_library.h"
@@ -24,6 +25,7 @@ using Dims = int64_t[kMaxDims];
 
 enum { kSuccess = 0, kOutOfMemory = 1 };
 enum { kTypeF16 = 1, kTypeBF16 = 2, kTypeF32 = 3 };
+enum { kIsaAll = 0, kIsaAvx2 = 0x7, kIsaAvx512 = 0x27 };
 enum { kCpu = 1, kInOrder = 1, kTagAny = 1, kUserScratchpad = 1, kForwardInference = 96, kConvolutionDirect = 1 };
 enum { kBinaryAdd = 0x1fff0, kBinaryMul = 0x1fff1, kBinarySub = 0x1fff5 };
 enum { kQueryImplementation = 8, kQueryWeights = 131, kQueryScratchpad = 136, kQueryArgument = 255 };
@@ -43,6 +45,7 @@ constexpr size_t kDescriptorBytes = 16384;  // sizeof(dnnl_convolution_desc_t) i
 struct Api {
   SharedLibrary library;
   const Version* (*version)();
+  int (*set_max_cpu_isa)(int);
   int (*engine_create)(Handle*, int kind, size_t index);
   int (*stream_create)(Handle*, Handle engine, unsigned flags);
   size_t (*memory_desc_get_size)(const void*);
@@ -99,6 +102,15 @@ Error Failed(std::string_view call, int status) {
   return DeviceError("R015", Str("oneDNN: ", call, " failed with status ", status));
 }
 
+int MaxIsa() {
+  switch (ChosenHostIsa()) {
+    case HostIsa::kAvx2: return kIsaAvx2;
+    case HostIsa::kAvx512: return kIsaAvx512;
+    case HostIsa::kNative: break;
+  }
+  return kIsaAll;
+}
+
 Result<Api> LoadApi(const std::vector<std::string>& search) {
   // Its threads must sleep while ours work: by default they spin, and two pools that spin on the same cores slow each
   // other down many times. libgomp reads this when it is loaded.
@@ -109,6 +121,7 @@ Result<Api> LoadApi(const std::vector<std::string>& search) {
   SharedLibrary& library = api.library;
   library.Load("dnnl_version", &api.version);
   TRY(library.Complete());
+  library.Load("dnnl_set_max_cpu_isa", &api.set_max_cpu_isa);
   library.Load("dnnl_engine_create", &api.engine_create);
   library.Load("dnnl_stream_create", &api.stream_create);
   library.Load("dnnl_memory_desc_get_size", &api.memory_desc_get_size);
@@ -147,6 +160,10 @@ Result<Api> LoadApi(const std::vector<std::string>& search) {
   TRY(library.Complete());
   api.omp_set_num_threads =
       reinterpret_cast<void (*)(int)>(library.Find("omp_set_num_threads"));  // Of its own libgomp.
+  // Before its first use; afterwards it keeps what it found.
+  if (const int isa = MaxIsa(); isa != kIsaAll) {
+    if (const int status = api.set_max_cpu_isa(isa)) FAIL(Failed("dnnl_set_max_cpu_isa", status));
+  }
   if (const int status = api.engine_create(&api.engine, kCpu, 0)) FAIL(Failed("dnnl_engine_create", status));
   if (const int status = api.stream_create(&api.stream, api.engine, kInOrder))
     FAIL(Failed("dnnl_stream_create", status));

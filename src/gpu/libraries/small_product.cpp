@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/host_isa.h"
+
 #define HLO_AVX512 __attribute__((target("avx512f")))
 
 namespace hlo::gpu {
@@ -93,7 +95,7 @@ class SmallProduct : public LibraryCall {
 }  // namespace
 
 std::unique_ptr<LibraryCall> SmallMatrixProduct(const MatrixProduct& product) {
-  if (!__builtin_cpu_supports("avx512f")) return nullptr;
+  if (!MayUseAvx512()) return nullptr;
   for (const PrimitiveType type : {product.lhs_type, product.rhs_type, product.result_type}) {
     if (type != PrimitiveType::kF32) return nullptr;
   }
