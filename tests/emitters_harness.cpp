@@ -14,6 +14,7 @@
 #include "gpu/kernel/nvptx.h"
 #include "interp/interpreter.h"
 #include "parser/parser.h"
+#include "tests/host_isa_levels.h"
 
 namespace hlo::gpu {
 namespace {
@@ -224,13 +225,15 @@ void Check(const Module& module, Inputs inputs, double ulps) {
   const std::vector<Literal> literals = MakeInputs(module, inputs);
   const auto expected = Interpret(module, literals);
   ASSERT_TRUE(expected.has_value()) << expected.error().message();
-  const auto host = RunKernels(module, literals, On::kHost);
-  ASSERT_TRUE(host.has_value()) << host.error().message();
-  ExpectNear(*expected, *host, ulps, "host against the interpreter");
   const auto emulated = RunKernels(module, literals, On::kEmulator);
   ASSERT_TRUE(emulated.has_value()) << emulated.error().message();
-  ForEachLeaf(host->shape(), [&](const ShapeIndex& index, const Shape&) {
-    EXPECT_TRUE(host->At(index).BitEquals(emulated->At(index))) << "the emulator's result differs from the host's";
+  AtEveryHostIsa([&] {
+    const auto host = RunKernels(module, literals, On::kHost);
+    ASSERT_TRUE(host.has_value()) << host.error().message();
+    ExpectNear(*expected, *host, ulps, "host against the interpreter");
+    ForEachLeaf(host->shape(), [&](const ShapeIndex& index, const Shape&) {
+      EXPECT_TRUE(host->At(index).BitEquals(emulated->At(index))) << "the emulator's result differs from the host's";
+    });
   });
   if (kernel::FindPtxas().empty()) return;
   const auto plans = EmitFusion(module.entry().root());

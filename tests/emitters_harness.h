@@ -31,8 +31,9 @@ std::vector<Literal> MakeInputs(const Module& module, Inputs inputs, uint64_t se
 Result<Literal> RunKernels(const Module& module, std::span<const Literal> inputs, On on,
                            const EmitterOptions& options = {});
 
-// Host against the interpreter, emulator against host (to the bit), PTX through ptxas where there is one. `ulps`: how
-// far floats may be from the interpreter's, in units of the result's type at the expected value; 0: equal values.
+// Host at every level of instructions against the interpreter, emulator against host (to the bit), PTX through ptxas
+// where there is one. `ulps`: how far floats may be from the interpreter's, in units of the result's type at the
+// expected value; 0: equal values.
 void Check(const Module& module, Inputs inputs = Inputs::kIntegers, double ulps = 0);
 
 }  // namespace hlo::gpu

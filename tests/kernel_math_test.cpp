@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <limits>
 #include <random>
@@ -12,6 +13,7 @@
 #include "gpu/kernel/builder.h"
 #include "gpu/kernel/host.h"
 #include "gpu/kernel/math.h"
+#include "tests/host_isa_levels.h"
 
 namespace hlo::kernel {
 namespace {
@@ -29,11 +31,17 @@ std::vector<T> Compute(const std::function<Value(Value, Value)>& function, std::
               out = k.Output("z", kTypeOf<T>, count);
   const Value base = k.block() * 1024;
   k.Tile(4, count - base, [&](Value i) { out.Store(base + i, function(in0.Load(base + i), in1.Load(base + i))); });
-  const auto compiled = CompileHost(std::move(k).Build());
-  EXPECT_TRUE(compiled) << (compiled ? "" : compiled.error().message());
-  std::vector<T> z(x.size());
-  void* const arguments[] = {x.data(), y.data(), z.data()};
-  if (compiled) compiled->Launch(arguments);
+  const Kernel kernel = std::move(k).Build();
+  std::vector<T> z;
+  AtEveryHostIsa([&] {
+    const auto compiled = CompileHost(kernel);
+    ASSERT_TRUE(compiled) << compiled.error().message();
+    std::vector<T> at_level(x.size());
+    void* const arguments[] = {x.data(), y.data(), at_level.data()};
+    compiled->Launch(arguments);
+    if (z.empty()) z = at_level;
+    EXPECT_EQ(std::memcmp(z.data(), at_level.data(), z.size() * sizeof(T)), 0) << "bits differ between levels";
+  });
   return z;
 }
 

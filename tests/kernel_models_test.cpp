@@ -1,4 +1,5 @@
-// Every kernel that is emitted for the models, with libraries and without: the host lowering and the emulated GPU code
+// Every kernel that is emitted for the models, with libraries and without: the host lowering, at every level of
+// instructions, and the emulated GPU code
 // agree to the bit, the sanitizer is silent, ptxas takes the PTX.
 //
 // Each kernel runs at its full size, but not all of it: the emulator is some hundred times slower than the host. Of its
@@ -28,6 +29,7 @@
 #include "gpu/runtime/executable.h"
 #include "parser/parser.h"
 #include "passes/pipeline.h"
+#include "tests/host_isa_levels.h"
 #include "tests/kernel_buffers.h"
 
 namespace hlo::kernel {
@@ -132,26 +134,37 @@ struct Outcome {
   int64_t blocks = 0, elements = 0, nan = 0;
 };
 
-Result<Outcome> CheckKernel(const Kernel& kernel) {
+// `compiled`: the kernel at every level of instructions.
+Result<Outcome> CheckKernel(const Kernel& kernel, std::span<const HostKernel> compiled) {
   EmulateOptions options;
   options.blocks = ChooseBlocks(kernel);
-  const Buffers before = MakeBuffers(kernel);
-  const Buffers host = before.CopyWritten(kernel), gpu = before.CopyWritten(kernel);
-  const HostKernel compiled = TRY(CompileHost(kernel));
-  for (const int64_t block : options.blocks) compiled.Run(host.arguments, block, block + 1);
+  const Buffers before = MakeBuffers(kernel), gpu = before.CopyWritten(kernel);
   const SanitizerReport report = TRY(Emulate(kernel, gpu.arguments, options));
-  const Written written = CompareWritten(kernel, before, host, gpu);
-  return Outcome{.wrong = report.ToString() + written.differences,
-                 .blocks = static_cast<int64_t>(options.blocks.size()),
-                 .elements = written.elements,
-                 .nan = written.nan};
+  Outcome outcome{.wrong = report.ToString(), .blocks = static_cast<int64_t>(options.blocks.size())};
+  for (const HostKernel& each : compiled) {
+    const Buffers host = before.CopyWritten(kernel);
+    for (const int64_t block : options.blocks) each.Run(host.arguments, block, block + 1);
+    const Written written = CompareWritten(kernel, before, host, gpu);
+    outcome.wrong += written.differences;
+    outcome.elements = written.elements;
+    outcome.nan = written.nan;
+  }
+  return outcome;
 }
 
 TEST(ModelKernels, HostAndEmulatedGpuAgreeToTheBit) {
   const std::vector<const ModelKernel*> chosen = ChosenKernels();
+  std::vector<const Kernel*> kernels;
+  for (const ModelKernel* each : chosen) kernels.push_back(&each->kernel);
+  std::vector<std::vector<HostKernel>> compiled(chosen.size());
+  AtEveryHostIsa([&] {
+    const auto at_level = CompileHost(kernels);
+    ASSERT_TRUE(at_level) << at_level.error().message();
+    for (size_t i = 0; i < chosen.size(); ++i) compiled[i].push_back((*at_level)[i]);
+  });
   std::vector<Result<Outcome>> outcomes(chosen.size());
   ParallelFor(static_cast<int64_t>(chosen.size()), 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) outcomes[i] = CheckKernel(chosen[i]->kernel);
+    for (int64_t i = begin; i < end; ++i) outcomes[i] = CheckKernel(chosen[i]->kernel, compiled[i]);
   });
   int64_t blocks = 0, of_blocks = 0, elements = 0, nan = 0;
   for (size_t i = 0; i < chosen.size(); ++i) {

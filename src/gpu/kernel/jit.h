@@ -17,8 +17,8 @@ class LoadedObject {
   virtual void* Symbol(const std::string& name) const = 0;
 };
 
-// Copies, relocates and makes executable. `object` is an ELF relocatable file; functions it calls come from libc and
-// libm.
+// Copies, relocates and makes executable. `object` is an ELF relocatable file; functions it calls are
+// those of a table.
 Result<std::shared_ptr<const LoadedObject>> LoadObject(std::span<const char> object);
 
 }  // namespace hlo::kernel

@@ -1,0 +1,119 @@
+// What kernels may use of the processor changes how fast they are, never what they compute.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <span>
+
+#include "base/text.h"
+#include "ir/verifier.h"
+#include "parser/parser.h"
+#include "tests/emitters_harness.h"
+#include "tests/host_isa_levels.h"
+
+namespace hlo::gpu {
+namespace {
+
+constexpr PrimitiveType kTypes[] = {
+    PrimitiveType::kPred, PrimitiveType::kS8,  PrimitiveType::kS16, PrimitiveType::kS32, PrimitiveType::kS64,
+    PrimitiveType::kU8,   PrimitiveType::kU16, PrimitiveType::kU32, PrimitiveType::kU64, PrimitiveType::kF16,
+    PrimitiveType::kBF16, PrimitiveType::kF32, PrimitiveType::kF64};
+constexpr int64_t kElements = 75;  // Whole vectors of all widths, and a rest.
+
+struct ScalarOp {
+  std::string_view text;
+  int arity;
+};
+
+std::vector<ScalarOp> ScalarOps() {
+  std::vector<ScalarOp> ops;
+#define HLO_OP(Name, text, arity, attrs, rule, ...) \
+  if constexpr (((__VA_ARGS__) & kElementwise) != 0) ops.push_back({text, arity});
+#include "ir/ops.def"
+  return ops;
+}
+
+// With each set of attributes that changes what is computed.
+std::vector<std::string> AttributesOf(std::string_view op) {
+  if (op == "reduce-precision") return {", exponent_bits=4, mantissa_bits=5", ", exponent_bits=8, mantissa_bits=0"};
+  if (op != "compare") return {""};
+  std::vector<std::string> all;
+  for (const char* direction : {"EQ", "NE", "LT", "LE", "GT", "GE"}) {
+    all.push_back(Str(", direction=", direction));
+    all.push_back(Str(", direction=", direction, ", type=TOTALORDER"));
+  }
+  return all;
+}
+
+struct Variant {
+  PrimitiveType to;
+  std::string attributes;
+};
+
+std::string ModuleOf(const ScalarOp& op, PrimitiveType from, std::span<const Variant> variants) {
+  std::string text = "ENTRY e {", results;
+  std::vector<std::string> names;
+  for (int i = 0; i < op.arity; ++i) {
+    const bool is_condition = op.text == "select" && i == 0;
+    names.push_back(Str("p", i));
+    text += Str(" p", i, " = ", is_condition ? PrimitiveType::kPred : from, "[", kElements, "] parameter(", i, ")");
+  }
+  std::vector<std::string> roots, shapes;
+  for (const Variant& variant : variants) {
+    roots.push_back(Str("r", roots.size()));
+    shapes.push_back(Str(variant.to, "[", kElements, "]"));
+    text += Str(" ", roots.back(), " = ", shapes.back(), " ", op.text, "(", Join(names, ", "), ")", variant.attributes);
+  }
+  return text + Str(" ROOT t = (", Join(shapes, ", "), ") tuple(", Join(roots, ", "), ") }");
+}
+
+// Those that are valid and have a kernel.
+std::vector<Variant> VariantsOf(const ScalarOp& op, PrimitiveType from) {
+  std::vector<Variant> variants;
+  for (const PrimitiveType to : kTypes) {
+    for (const std::string& attributes : AttributesOf(op.text)) {
+      const Variant variant[] = {{to, attributes}};
+      const auto module = Parse(std::make_shared<SourceText>("test.hlo", ModuleOf(op, from, variant)));
+      if (module && Verify(**module) && EmitFusion(Fused(ModuleOf(op, from, variant))->entry().root()))
+        variants.push_back(variant[0]);
+    }
+  }
+  return variants;
+}
+
+void ExpectSameBits(const Literal& a, const Literal& b) {
+  for (int64_t i = 0; i < a.shape().NumElements(); ++i) {
+    const int64_t width = ByteWidth(a.shape().type());
+    if (std::memcmp(a.raw() + i * width, b.raw() + i * width, width) == 0) continue;
+    const double x = a.GetDouble(i), y = b.GetDouble(i);
+    EXPECT_TRUE(std::isnan(x) && std::isnan(y))
+        << "element " << i << " of " << a.shape().ToString() << ": " << x << ", " << y;
+  }
+}
+
+// Also that every function that LLVM calls for an op is one that the loader of kernels knows (kernel/jit.cpp).
+TEST(HostIsa, EveryScalarOpHasTheSameBitsAtEveryLevel) {
+  size_t cells = 0;
+  for (const ScalarOp& op : ScalarOps()) {
+    for (const PrimitiveType from : kTypes) {
+      const std::vector<Variant> variants = VariantsOf(op, from);
+      if (variants.empty()) continue;
+      cells += variants.size();
+      const std::string text = ModuleOf(op, from, variants);
+      SCOPED_TRACE(text);
+      const auto module = Fused(text);
+      const std::vector<Literal> inputs = MakeInputs(*module, Inputs::kReals);
+      const auto emulated = RunKernels(*module, inputs, On::kEmulator);
+      ASSERT_TRUE(emulated) << emulated.error().message();
+      AtEveryHostIsa([&] {
+        const auto host = RunKernels(*module, inputs, On::kHost);
+        ASSERT_TRUE(host) << host.error().message();
+        for (size_t i = 0; i < variants.size(); ++i) ExpectSameBits(host->elements()[i], emulated->elements()[i]);
+      });
+    }
+  }
+  EXPECT_GE(cells, 600u);
+}
+
+}  // namespace
+}  // namespace hlo::gpu
