@@ -256,6 +256,33 @@ TEST(EmitReduction, AnyReducerAndType) {
              " i = bf16[] constant(0) ROOT r = bf16[6] reduce(x, i), dimensions={1}, to_apply=r }"));
 }
 
+// (a + b) + 1 is associative and has the identity -1, which nobody looks for: partial results start without a value,
+// and the initial value, here no identity, counts once.
+TEST(EmitReduction, InitialValueCountsOnce) {
+  const std::string plus =
+      "f { a = s32[] parameter(0) b = s32[] parameter(1) one = s32[] constant(1) s = s32[] add(a, b)"
+      " ROOT r = s32[] add(s, one) } ";
+  const std::string pair =
+      "g { a = s32[] parameter(0) x = f32[] parameter(1) b = s32[] parameter(2) y = f32[] parameter(3)"
+      " one = s32[] constant(1) s = s32[] add(a, b) i = s32[] add(s, one) m = f32[] maximum(x, y)"
+      " ROOT t = (s32[], f32[]) tuple(i, m) } ";
+  struct Case {
+    const char *from, *to, *dimensions;
+  };
+  for (const Case& c :
+       {Case{"3,5000", "3", "1"}, Case{"5000,3", "3", "0"}, Case{"5000,300", "300", "0"}, Case{"200000", "", "0"},
+        Case{"40,20", "40", "1"}, Case{"4,17,9", "4,9", "1"}, Case{"70,33", "", "0,1"}}) {
+    SCOPED_TRACE(c.from);
+    const std::string from = std::string("[") + c.from + "]", to = std::string("[") + c.to + "]";
+    const std::string dimensions = std::string("), dimensions={") + c.dimensions + "}, to_apply=";
+    Check(*Fused(plus + "ENTRY e { x = s32" + from + " parameter(0) i = s32[] constant(5) ROOT r = s32" + to +
+                 " reduce(x, i" + dimensions + "f }"));
+    Check(*Fused(pair + "ENTRY e { x = s32" + from + " parameter(0) y = f32" + from +
+                 " parameter(1) i = s32[] constant(5) j = f32[] constant(7) ROOT r = (s32" + to + ", f32" + to +
+                 ") reduce(x, y, i, j" + dimensions + "g }"));
+  }
+}
+
 TEST(EmitReduction, VariadicAndSeveral) {
   const std::string argmax =
       "argmax { av = f32[] parameter(0) ai = s32[] parameter(1) bv = f32[] parameter(2) bi = s32[] parameter(3)"
@@ -379,10 +406,18 @@ TEST(EmitBuffers, SaysWhatMayBeShared) {
 }
 
 TEST(EmitErrors, NameTheOp) {
-  const auto module = Parsed("ENTRY e { x = c64[3] parameter(0) ROOT r = c64[3] exponential(x) }");
-  const auto plans = EmitFusion(module->entry().root());
-  ASSERT_FALSE(plans.has_value());
-  EXPECT_EQ(plans.error().exit, ExitCode::kUnsupported);
+  for (const char* text : {
+           "ENTRY e { x = c64[3] parameter(0) ROOT r = c64[3] exponential(x) }",
+           "ENTRY e { x = f16[3] parameter(0) ROOT r = bf16[3] abs(x) }",
+           "ENTRY e { x = bf16[3] parameter(0) y = f32[3] parameter(1) ROOT r = f32[3] add(x, y) }",
+           "ENTRY e { x = bf16[3] parameter(0) y = f32[3] parameter(1) ROOT r = f32[6] concatenate(x, y), "
+           "dimensions={0} }",
+       }) {
+    const auto module = Parsed(text);
+    const auto plans = EmitFusion(module->entry().root());
+    ASSERT_FALSE(plans.has_value()) << text;
+    EXPECT_EQ(plans.error().exit, ExitCode::kUnsupported) << text;
+  }
 }
 
 }  // namespace

@@ -255,6 +255,7 @@ Result<NodeId> ElementGraph::Build(const Instruction& inst, const std::vector<In
     TRY(CheckLayout(inst, shape));
     return Add({.kind = Kind::kLoad, .inst = &inst, .offset = pool_.Dot(index, LayoutStrides(shape)), .leaf = leaf});
   }
+  TRY(CheckOneFloatType(inst));
   switch (inst.opcode()) {
     case Opcode::kConstant: {
       TRY(KernelType(inst, inst.shape().type()));

@@ -258,7 +258,8 @@ std::vector<Value> Emission::Compute(NodeId id) {
     case Kind::kIota: {
       // Through s64: narrow integers wrap and floats round as from a number.
       const Type type = KernelTypeOf(node.inst->shape().type());
-      return {Convert(Convert(Lower(node.offset), kernel::IsFloat(type) ? Type::kS32 : Type::kS64), type)};
+      const bool narrow = kernel::IsFloat(type) && pool_[node.offset].high <= INT32_MAX;
+      return {Convert(Convert(Lower(node.offset), narrow ? Type::kS32 : Type::kS64), type)};
     }
     case Kind::kScalar: {
       std::vector<Value> operands;

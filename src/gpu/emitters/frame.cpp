@@ -1,6 +1,7 @@
 #include "gpu/emitters/frame.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/check.h"
 #include "base/text.h"
@@ -21,6 +22,20 @@ std::string KernelName(const Instruction& source, std::string_view suffix) {
     if (!isalnum(static_cast<unsigned char>(c))) c = '_';
   }
   return Str(name, suffix);
+}
+
+// The largest number that computing `e` may meet. Sums are taken in any order, so their terms count as they are.
+double Magnitude(const IndexPool& pool, IndexExpr e, std::map<IndexExpr, double>& known) {
+  if (const auto found = known.find(e); found != known.end()) return found->second;
+  const IndexPool::Node& node = pool[e];
+  double magnitude = std::max(std::abs(static_cast<double>(node.low)), std::abs(static_cast<double>(node.high)));
+  if (node.operand.id >= 0) magnitude = std::max(magnitude, Magnitude(pool, node.operand, known));
+  if (node.kind == IndexPool::Kind::kSum) {
+    magnitude = std::abs(static_cast<double>(node.constant));
+    for (const auto& term : node.terms)
+      magnitude += std::abs(static_cast<double>(term.coefficient)) * Magnitude(pool, term.atom, known);
+  }
+  return known[e] = magnitude;
 }
 
 std::vector<int64_t> LiteralBits(const Literal& literal) {
@@ -48,7 +63,10 @@ KernelFrame::KernelFrame(ElementGraph& graph, std::span<const NodeId> needed, in
   std::map<const Instruction*, Array> literals;
   std::set<int> used;
   std::vector<const Instruction*> constants;
+  std::map<IndexExpr, double> magnitudes;
   for (const NodeId id : needed_) {
+    for (const IndexExpr e : graph.Expressions(id))
+      k_.CountsTo(static_cast<int64_t>(std::min(Magnitude(graph.pool(), e, magnitudes), 0x1p62)));
     const ElementNode& node = graph.node(id);
     if (node.kind == Kind::kLoad) used.insert(node.leaf);
     if (node.kind == Kind::kLiteral && !graph.pool().IsConstant(node.offset) &&

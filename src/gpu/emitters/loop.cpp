@@ -272,6 +272,7 @@ Result<KernelPlan> EmitLoop(const FusionBody& body, std::unique_ptr<LoopPlan> pl
   KernelFrame frame(plan->graph, plan->Values(), blocks, threads, options, suffix);
   const std::vector<Array> arrays = MakeOutputs(*plan, frame);
   kernel::KernelBuilder& k = frame.k();
+  k.CountsTo(rows * row);
   Emission& emission = frame.emission();
   emission.SetLane(lane);
   const auto bind_row = [&](Value index) {

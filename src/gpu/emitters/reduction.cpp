@@ -199,23 +199,29 @@ class ReductionBody {
       : plan_(plan), frame_(frame), k_(frame.k()), emission_(frame.emission()) {
     for (const Output& output : plan_.epilogues) epilogues_.push_back(frame.Output(*output.root));
     for (const Output& output : plan_.stores) stores_.push_back(frame.Output(*output.root));
+    for (const auto& hero : plan_.heroes) {
+      const auto simple = AsSimpleReducer(*hero.inst->attrs<ReduceAttrs>().to_apply);
+      has_identity_.push_back(simple && IdentityOf(k_, *simple, hero.accumulators[0]).has_value());
+    }
+    counts_ = std::ranges::count(has_identity_, false) > 0;
   }
 
   std::vector<Type> AccumulatorTypes() const {
     std::vector<Type> types;
     for (const auto& hero : plan_.heroes) types.insert(types.end(), hero.accumulators.begin(), hero.accumulators.end());
+    if (counts_) types.push_back(kFlag);
     return types;
   }
 
-  // At block or warp level: slots that hold what changes nothing.
+  // At block or warp level: slots that hold what changes nothing, or a flag that says that they hold nothing yet.
   std::vector<Slot> MakeSlots(int width) {
     std::vector<Slot> slots;
+    for (const Type type : AccumulatorTypes()) slots.push_back(k_.MakeSlot(type, width));
+    size_t next = 0;
     for (const auto& hero : plan_.heroes) {
-      for (size_t i = 0; i < hero.types.size(); ++i) {
-        slots.push_back(k_.MakeSlot(hero.accumulators[i], width));
-        k_.Fill(slots.back(), Start(hero, i));
-      }
+      for (size_t i = 0; i < hero.types.size(); ++i) k_.Fill(slots[next++], Start(hero, i));
     }
+    if (counts_) k_.Fill(slots[next], k_.Constant(kFlag, int64_t{0}));
     return slots;
   }
 
@@ -232,6 +238,7 @@ class ReductionBody {
       for (const auto& hero : plan_.heroes) {
         for (const NodeId input : hero.inputs) terms.push_back(emission_.Emit(input));
       }
+      if (counts_) terms.push_back(k_.Constant(kFlag, int64_t{1}));
       for (const Output& store : plan_.stores) stored.push_back(emission_.Emit(store.value));
       accumulators = Combine(accumulators, terms);
       for (size_t i = 0; i < stored.size(); ++i) stores_[i].Store(emission_.Lower(plan_.stores[i].offset), stored[i]);
@@ -248,15 +255,19 @@ class ReductionBody {
   std::vector<Value> Combine(std::span<const Value> a, std::span<const Value> b) {
     std::vector<Value> results;
     size_t next = 0;
-    for (const auto& hero : plan_.heroes) {
+    for (size_t h = 0; h < plan_.heroes.size(); ++h) {
+      const auto& hero = plan_.heroes[h];
       std::vector<Value> arguments;
       for (size_t i = 0; i < hero.types.size(); ++i) arguments.push_back(a[next + i]);
       for (size_t i = 0; i < hero.types.size(); ++i) arguments.push_back(Convert(b[next + i], hero.accumulators[i]));
-      next += hero.types.size();
-      const auto folded =
-          EmitScalarComputation(k_, *hero.inst->attrs<ReduceAttrs>().to_apply, arguments, frame_.fault());
+      const size_t arrays = hero.types.size();
+      auto folded = EmitScalarComputation(k_, *hero.inst->attrs<ReduceAttrs>().to_apply, arguments, frame_.fault());
+      for (size_t i = 0; i < arrays && !has_identity_[h]; ++i)
+        folded[i] = Select(b.back() == 0, arguments[i], Select(a.back() == 0, arguments[arrays + i], folded[i]));
+      next += arrays;
       results.insert(results.end(), folded.begin(), folded.end());
     }
+    if (counts_) results.push_back(a.back() | b.back());
     return results;
   }
   KernelBuilder::CombineMany Combiner() {
@@ -270,10 +281,11 @@ class ReductionBody {
       std::vector<Value> values;
       for (size_t i = 0; i < hero.types.size(); ++i) values.push_back(totals[next + i]);
       next += hero.types.size();
-      if (HasIdentity(hero)) {
-        const Value arguments[] = {Convert(emission_.Emit(hero.initial[0]), hero.accumulators[0]), values[0]};
-        values = EmitScalarComputation(k_, *hero.inst->attrs<ReduceAttrs>().to_apply, arguments, frame_.fault());
-      }
+      std::vector<Value> arguments;
+      for (size_t i = 0; i < values.size(); ++i)
+        arguments.push_back(Convert(emission_.Emit(hero.initial[i]), hero.accumulators[i]));
+      arguments.insert(arguments.end(), values.begin(), values.end());
+      values = EmitScalarComputation(k_, *hero.inst->attrs<ReduceAttrs>().to_apply, arguments, frame_.fault());
       for (size_t i = 0; i < values.size(); ++i) values[i] = Convert(values[i], hero.types[i]);
       for (const NodeId given : hero.given) emission_.Bind(given, values);
     }
@@ -289,16 +301,13 @@ class ReductionBody {
   }
 
  private:
-  bool HasIdentity(const ReductionPlan::Hero& hero) {
-    const auto simple = AsSimpleReducer(*hero.inst->attrs<ReduceAttrs>().to_apply);
-    return simple && IdentityOf(k_, *simple, hero.accumulators[0]).has_value();
-  }
-  // What a partial result starts from. Without a known identity: the initial value, which HLO asks to be one.
+  // What a partial result starts from: the identity. Without a known one anything, which is not read; the initial value
+  // counts once, at the end, and need not be an identity.
   Value Start(const ReductionPlan::Hero& hero, size_t i) {
     if (const auto simple = AsSimpleReducer(*hero.inst->attrs<ReduceAttrs>().to_apply)) {
       if (const auto identity = IdentityOf(k_, *simple, hero.accumulators[i])) return *identity;
     }
-    return Convert(emission_.Emit(hero.initial[i]), hero.accumulators[i]);
+    return k_.Bits(hero.accumulators[i], 0);
   }
 
   ReductionPlan& plan_;
@@ -306,6 +315,11 @@ class ReductionBody {
   KernelBuilder& k_;
   Emission& emission_;
   std::vector<Array> epilogues_, stores_;
+  std::vector<bool> has_identity_;  // By hero.
+  // Some reduce has no known identity: behind all accumulators stands whether they hold a term. 32 bits, as shuffles
+  // like them.
+  static constexpr Type kFlag = Type::kU32;
+  bool counts_ = false;
 };
 
 // Binds the variables of one class, but for the last of all (the lane), from one number.
@@ -371,6 +385,7 @@ KernelPlan EmitRows(ReductionPlan& plan, const EmitterOptions& options) {
 
   KernelFrame frame(plan.graph, plan.All(), blocks, threads, options);
   KernelBuilder& k = frame.k();
+  k.CountsTo(plan.Size(true) * plan.Size(false));
   Emission& emission = frame.emission();
   emission.SetLane(plan.variables.back().e);
   ReductionBody body(plan, frame);
@@ -468,6 +483,7 @@ KernelPlan EmitColumns(ReductionPlan& plan, const EmitterOptions& options) {
 
   KernelFrame frame(plan.graph, plan.All(), groups * splits, threads, options);
   KernelBuilder& k = frame.k();
+  k.CountsTo(plan.Size(true) * plan.Size(false));
   Emission& emission = frame.emission();
   const IndexExpr lane = plan.variables.back().e;
   emission.SetLane(lane);

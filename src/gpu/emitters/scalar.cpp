@@ -274,7 +274,33 @@ Result<Type> KernelType(const Instruction& inst, PrimitiveType type) {
   FAIL(UnsupportedAt(inst, "U101", Str("no kernels for element type ", type, " ('", inst.name(), "')")));
 }
 
+Status CheckOneFloatType(const Instruction& inst) {
+  if (inst.Is(Opcode::kConvert) || inst.Is(Opcode::kBitcast) || inst.Is(Opcode::kBitcastConvert)) return {};
+  if (inst.Is(Opcode::kDot) || inst.Is(Opcode::kConvolution)) return {};  // They convert what they read.
+  // What stands side by side in a fold or a map has a type of its own: arrays that may differ from each other.
+  const bool by_array = inst.Is(Opcode::kReduce) || inst.Is(Opcode::kReduceWindow) || inst.Is(Opcode::kMap);
+  const int64_t arrays = !by_array ? 1 : inst.Is(Opcode::kMap) ? inst.operand_count() : inst.operand_count() / 2;
+  std::vector<std::optional<PrimitiveType>> types(arrays);
+  bool one = true;
+  const auto add = [&](int64_t place, const Shape& shape) {
+    if (!IsFloat(shape.type())) return;
+    std::optional<PrimitiveType>& type = types[place % arrays];
+    one = one && type.value_or(shape.type()) == shape.type();
+    type = shape.type();
+  };
+  for (int64_t i = 0; i < inst.operand_count(); ++i) add(i, inst.operand(i).shape());
+  for (const Computation* computation : CalledComputations(inst)) {
+    for (const Instruction* parameter : computation->parameters())
+      add(parameter->parameter_number(), parameter->shape());
+  }
+  if (!by_array) add(0, inst.shape());
+  if (one) return {};
+  FAIL(UnsupportedAt(inst, "U101",
+                     Str("no kernels for '", inst.opcode(), "' of different float types; XLA compiles none either")));
+}
+
 Status CheckScalar(const Instruction& inst) {
+  TRY(CheckOneFloatType(inst));
   TRY(KernelType(inst, inst.shape().type()));
   for (const Instruction* operand : inst.operands()) TRY(KernelType(*operand, operand->shape().type()));
   if (kRows[static_cast<int>(inst.opcode())] == nullptr) {

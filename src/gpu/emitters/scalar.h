@@ -23,6 +23,8 @@ Result<kernel::Type> KernelType(const Instruction& inst, PrimitiveType type);
 // The same for types that were checked.
 kernel::Type KernelTypeOf(PrimitiveType type);
 
+// An error where float types differ that an op takes as one; the verifier of text lets that pass (spec/verifier.md, M).
+Status CheckOneFloatType(const Instruction& inst);
 // Can `inst` be computed from values of its operands by EmitScalar?
 Status CheckScalar(const Instruction& inst);
 kernel::Value EmitScalar(const Instruction& inst, std::span<const kernel::Value> operands,

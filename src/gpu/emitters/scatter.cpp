@@ -101,6 +101,7 @@ Result<std::optional<std::vector<KernelPlan>>> EmitScatter(const FusionBody& bod
         inst, "U109",
         Str("no emitter for 'scatter' with ", inst.operand_count() / 2, " operands or beside other results")));
   }
+  TRY(CheckOneFloatType(inst));
   TRY(CheckScalarComputation(*inst.attrs<ScatterAttrs>().to_apply));
   std::vector<KernelPlan> plans;
   const auto copy_operand = [&]() -> Status {

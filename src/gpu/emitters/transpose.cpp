@@ -70,6 +70,7 @@ std::optional<KernelPlan> EmitTranspose(LoopPlan& plan, const EmitterOptions& op
   KernelFrame frame(plan.graph, plan.Values(), batches * row_tiles * column_tiles, 256, options, suffix);
   const std::vector<Array> arrays = MakeOutputs(plan, frame);
   kernel::KernelBuilder& k = frame.k();
+  k.CountsTo(batches * rows * columns);
   Emission& emission = frame.emission();
   const int warps = k.warps();
   const IndexExpr row_variable = plan.variables[across], column_variable = plan.variables.back();

@@ -354,7 +354,7 @@ void KernelBuilder::SetSource(std::string instruction) {
 
 Array KernelBuilder::AddArray(ArrayInfo info) {
   CHECK(info.type != Type::kIndex, "array '", info.name, "' of index");
-  if (info.elements >= int64_t{1} << 31) kernel_.wide_index = true;
+  CountsTo(info.elements);
   kernel_.arrays.push_back(std::move(info));
   Array array;
   array.builder_ = this;

@@ -281,6 +281,8 @@ class KernelBuilder {
 
   // Wish of the scheduler: registers limited so that this many blocks fit on an SM.
   void SetMinBlocksPerSm(int blocks) { kernel_.min_blocks_per_sm = blocks; }
+  // Some index, or a step on the way to one, may be as large as this; more than the arrays' sizes say.
+  void CountsTo(int64_t indices) { kernel_.wide_index |= indices >= kLeastWideIndex; }
   // What is recorded from here on belongs to this HLO instruction; shown in the sanitizer's reports.
   void SetSource(std::string instruction);
 

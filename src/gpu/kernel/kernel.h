@@ -37,8 +37,8 @@ enum class Type : uint8_t {
   kBF16,
   kF32,
   kF64,
-  // Index arithmetic: never overflows, never negative when divided. 32 bits on the GPU unless the kernel has a larger
-  // array, 64 bits on the host.
+  // Index arithmetic: never overflows, never negative when divided. 32 bits on the GPU unless the kernel counts further
+  // (wide_index), 64 bits on the host.
   kIndex,
 };
 
@@ -52,6 +52,8 @@ constexpr bool IsInteger(Type type) { return IsSigned(type) || IsUnsigned(type);
 constexpr bool IsSmallFloat(Type type) { return type == Type::kF16 || type == Type::kBF16; }
 
 constexpr int kWarpSize = 32;
+// From here on an index has 64 bits. What is below 2^31 is for counts that are rounded up to whole tiles and blocks.
+constexpr int64_t kLeastWideIndex = (int64_t{1} << 31) - (1 << 20);
 
 enum class Op : uint8_t {
   // No operands.
@@ -203,7 +205,7 @@ struct Kernel {
   int64_t blocks = 1;
   int threads = kWarpSize;
   int min_blocks_per_sm = 0;  // 0: no wish.
-  bool wide_index = false;    // Some array has 2^31 elements or more.
+  bool wide_index = false;    // kLeastWideIndex is reached: by the elements of an array, or by what is iterated over.
   std::vector<ArrayInfo>
       arrays;  // Parameters in the order of the arguments; shared arrays and tables anywhere between.
   std::vector<SlotInfo> slots;
