@@ -20,7 +20,7 @@ FLAGS = -std=c++23 $(MARCH) -ffp-contract=off $(OPT) -g1 -Wall -Wextra -Wno-unus
         -ffunction-sections -fdata-sections $(CXXFLAGS)
 # -no-pie: no relocations at start-up, which would write to all tables of LLVM.
 LDFLAGS_ALL = $(LLD) -no-pie -Wl,--gc-sections -Wl,--as-needed -static-libstdc++ -static-libgcc $(LDFLAGS)
-LIBS = $(LLVM_LIBS) -l:libz.a -l:libzstd.a -lpthread -ldl -lm
+LIBS = $(LLVM_LIBS) -l:libre2.a -l:libz.a -l:libzstd.a -lpthread -ldl -lm
 
 SOURCES := $(shell find src -name '*.cpp' | LC_ALL=C sort)
 TOOL_SOURCES := $(shell find tools -name '*.cpp' | LC_ALL=C sort)

@@ -9,7 +9,7 @@
 #include "base/log_patterns.h"
 #include "base/parallel.h"
 #include "base/text.h"
-#include "driver/regex_flag.h"
+#include "driver/pattern.h"
 #include "interp/arguments.h"
 
 namespace hlo {

@@ -8,7 +8,6 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "driver/regex_flag.h"
 
 namespace hlo {
 namespace {
@@ -39,14 +38,17 @@ struct DumpFile {
 };
 
 // "0017.simplification.after_algsimp.before_cse.txt"
-void ReadPassState(const std::string& suffix, DumpFile* file) {
-  static const std::regex kState(R"((\d+)\.(.*)\.after_(.*)\.before_(.*)\.txt)");
-  std::smatch parts;
-  if (!std::regex_match(suffix, parts, kState)) return;
+void ReadPassState(std::string_view suffix, DumpFile* file) {
+  constexpr std::string_view kAfter = ".after_", kBefore = ".before_";
+  const size_t dot = suffix.find('.'), before = suffix.rfind(kBefore);
+  if (before == suffix.npos || !suffix.ends_with(".txt")) return;
+  const size_t after = suffix.substr(0, before).rfind(kAfter);
+  int64_t instance = 0;
+  if (after == suffix.npos || after <= dot || !ParseInt(suffix.substr(0, dot), &instance)) return;
   file->stage = "after_pass";
-  file->pipeline = parts[2];
-  file->pass = parts[3];
-  ParseInt(parts[1].str(), &file->instance);
+  file->instance = instance;
+  file->pipeline = suffix.substr(dot + 1, after - dot - 1);
+  file->pass = suffix.substr(after + kAfter.size(), before - after - kAfter.size());
 }
 
 std::string_view StageOf(std::string_view suffix) {
@@ -119,13 +121,13 @@ std::string FileNamePart(std::string_view name) {
 
 Result<Dumper> Dumper::Make(const DumpOptions& options, const Module& module) {
   Dumper dumper;
-  std::optional<std::regex> modules;
-  if (!options.pass_pattern.empty()) dumper.passes_ = TRY(CompileRegex(options.pass_pattern, "xla_dump_hlo_pass_re"));
+  std::optional<Pattern> modules;
+  if (!options.pass_pattern.empty()) dumper.passes_ = TRY(Pattern::Compile(options.pass_pattern, "xla_dump_hlo_pass_re"));
   if (!options.emitter_pattern.empty())
-    dumper.emitters_ = TRY(CompileRegex(options.emitter_pattern, "xla_dump_emitter_re"));
-  if (!options.module_pattern.empty()) modules = TRY(CompileRegex(options.module_pattern, "xla_dump_hlo_module_re"));
+    dumper.emitters_ = TRY(Pattern::Compile(options.emitter_pattern, "xla_dump_emitter_re"));
+  if (!options.module_pattern.empty()) modules = TRY(Pattern::Compile(options.module_pattern, "xla_dump_hlo_module_re"));
   if (options.directory.empty()) return dumper;
-  if (modules && !std::regex_search(module.name(), *modules)) {
+  if (modules && !modules->FoundIn(module.name())) {
     dumper.notes_.push_back(MetNothing("xla_dump_hlo_module_re", options.module_pattern,
                                        Str("the module is '", module.name(), "', and is not dumped")));
     return dumper;
@@ -155,7 +157,7 @@ Status Dumper::AfterPass(int number, std::string_view pipeline, std::string_view
                          const Module& module) {
   if (!active() || !passes_) return {};
   TRY(Flush(pass));
-  const bool met = std::regex_search(std::string(pass), *passes_);
+  const bool met = passes_->FoundIn(pass);
   any_pass_ = true;
   met_pass_ |= met;
   if (changed && met) {
@@ -191,7 +193,7 @@ Status Dumper::Write(std::string_view suffix, std::string_view bytes) {
 std::string Dumper::FileName(std::string_view suffix) const { return Str(prefix_, ".", suffix); }
 
 bool Dumper::WantsEmitter(std::string_view emitter) const {
-  return active() && (!emitters_ || std::regex_search(std::string(emitter), *emitters_));
+  return active() && (!emitters_ || emitters_->FoundIn(emitter));
 }
 
 Status Dumper::Passes(const PipelineReport& report) {

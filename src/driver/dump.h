@@ -6,11 +6,11 @@
 #define HLO_DRIVER_DUMP_H_
 
 #include <optional>
-#include <regex>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "driver/pattern.h"
 #include "ir/module.h"
 #include "ir/printer.h"
 #include "passes/pipeline.h"
@@ -62,7 +62,7 @@ class Dumper {
 
   std::string directory_;
   std::string prefix_;  // module_0003.jit_f
-  std::optional<std::regex> passes_, emitters_;
+  std::optional<Pattern> passes_, emitters_;
   std::string pass_pattern_;
   bool any_pass_ = false, met_pass_ = false;
   std::vector<std::string> notes_;

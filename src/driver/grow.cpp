@@ -1,12 +1,10 @@
 // The loop that grows a module, and the text of the result.
 #include "driver/grow.h"
 
-#include <regex>
-
 #include "base/check.h"
 #include "base/text.h"
 #include "driver/grower.h"
-#include "driver/regex_flag.h"
+#include "driver/pattern.h"
 #include "ir/printer.h"
 
 namespace hlo {
@@ -22,13 +20,13 @@ std::vector<GrowRow> AllRows() {
   return rows;
 }
 
-std::vector<GrowRow> RowsOf(const GrowOptions& options, bool wide) {
+Result<std::vector<GrowRow>> RowsOf(const GrowOptions& options, bool wide) {
   std::vector<GrowRow> rows;
-  const std::regex wanted(options.ops);
+  const Pattern wanted = TRY(Pattern::Compile(options.ops, "ops"));
   for (GrowRow row : AllRows()) {
     const std::string name(ToString(row.opcode));
     const bool asked = std::find(options.focus.begin(), options.focus.end(), name) != options.focus.end();
-    if (!options.ops.empty() && !std::regex_match(name, wanted)) continue;
+    if (!options.ops.empty() && !wanted.Matches(name)) continue;
     // What was asked for by name grows in all modules.
     if (!row.kernels && !wide && options.ops.empty() && !asked) continue;
     if (asked) row.weight *= kFocus;
@@ -40,8 +38,7 @@ std::vector<GrowRow> RowsOf(const GrowOptions& options, bool wide) {
 }  // namespace
 
 Status CheckGrowOptions(const GrowOptions& options) {
-  TRY(CompileRegex(options.ops, "ops"));
-  if (RowsOf(options, true).empty())
+  if (TRY(RowsOf(options, true)).empty())
     FAIL(UsageError("F004", Str("--ops: no opcode that is grown matches '", Escaped(options.ops), "'")));
   const std::vector<GrowRow> rows = AllRows();
   for (const std::string& name : options.focus) {
@@ -57,7 +54,7 @@ Status CheckGrowOptions(const GrowOptions& options) {
 }
 
 void Grower::GrowSome(int64_t count) {
-  if (rows_.empty()) rows_ = RowsOf(options_, wide_);
+  if (rows_.empty()) rows_ = *RowsOf(options_, wide_);  // CheckGrowOptions has read the pattern.
   int64_t weights = 0;
   for (const GrowRow& row : rows_) weights += row.weight;
   SetBudget(count);

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "base/text.h"
-#include "driver/regex_flag.h"
+#include "driver/pattern.h"
 #include "driver/value_text.h"
 #include "ir/printer.h"
 
@@ -26,7 +26,7 @@ struct Finding {
 
 class Watch {
  public:
-  Watch(const Module& module, const WatchOptions& options, std::optional<std::regex> traced, std::FILE* out)
+  Watch(const Module& module, const WatchOptions& options, std::optional<Pattern> traced, std::FILE* out)
       : options_(options), traced_(std::move(traced)), out_(out), rows_(module.id_limit()) {
     for (int what = 0; what < 2; ++what) tainted_[what].resize(module.id_limit());
   }
@@ -66,7 +66,7 @@ class Watch {
       order_.push_back(inst.id());
     }
     row.seconds += std::chrono::duration<double>(now - last_).count();
-    if (traced_ && std::regex_search(std::string(inst.name()), *traced_)) {
+    if (traced_ && traced_->FoundIn(inst.name())) {
       any_traced_ = true;
       std::fprintf(out_, "%s%s = %s\n", std::string(inst.name()).c_str(),
                    row.runs > 1 ? Str(" (", row.runs, ")").c_str() : "", ValueText(value, INT64_MAX).c_str());
@@ -155,7 +155,7 @@ class Watch {
   }
 
   const WatchOptions& options_;
-  const std::optional<std::regex> traced_;
+  const std::optional<Pattern> traced_;
   bool any_traced_ = false;
   std::FILE* const out_;
   std::vector<Row> rows_;  // By instruction id.
@@ -214,8 +214,8 @@ Result<Error> Explain(const Module& module, std::span<const Literal> args, Inter
 
 Result<Watched> InterpretWatched(const Module& module, std::span<const Literal> args, const InterpretOptions& options,
                                  const WatchOptions& watch) {
-  std::optional<std::regex> traced;
-  if (!watch.trace_values.empty()) traced = TRY(CompileRegex(watch.trace_values, "trace_values"));
+  std::optional<Pattern> traced;
+  if (!watch.trace_values.empty()) traced = TRY(Pattern::Compile(watch.trace_values, "trace_values"));
   Watch watcher(module, watch, std::move(traced), watch.to_stderr ? stderr : stdout);
   InterpretOptions watched = options;
   watcher.Attach(watched);
