@@ -112,7 +112,8 @@ Result<ExitCode> CheckCommand(Args args) {
     std::fputs(flags.Help().c_str(), stdout);
     return ExitCode::kOk;
   }
-  if (positionals.empty()) FAIL(UsageError("F002", "no file given").Hint("hlo check model.hlo; '-' is stdin"));
+  if (positionals.empty())
+    FAIL(flags.WrongFiles("no file given", positionals).Hint("hlo check model.hlo; '-' is stdin"));
 
   ExitCode worst = ExitCode::kOk;
   JsonWriter report;

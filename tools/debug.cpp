@@ -31,7 +31,7 @@ Result<ExitCode> DebugCommand(Args args) {
     return ExitCode::kOk;
   }
   if (positionals.size() != 1 || positionals[0] == "-")
-    FAIL(UsageError("F002", Str("one module is wanted, found ", positionals.size()))
+    FAIL(flags.WrongFiles(Str("one module is wanted, found ", positionals.size()), positionals)
              .Hint("commands come from stdin, modules from files"));
   TRY(Apply(log));
   const auto module = TRY(LoadModule(positionals[0], run.load));

@@ -2,12 +2,20 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
+
+#include <CLI/CLI.hpp>
 
 #include "base/source_text.h"
 #include "base/text.h"
 
 namespace hlo {
 namespace {
+
+constexpr std::string_view kEndOfFlags = "--";
+// What CLI11 is told that --json alone means: of an empty value it would tell nobody. No argument holds
+// a NUL. It takes --json={} for the same; a file of that name is ./{}.
+constexpr std::string_view kNoValue("\0", 1);
 
 // Names compare with `-` as `_`.
 std::string Canonical(std::string_view name) {
@@ -163,12 +171,18 @@ void FlagSet::Alias(std::string alias, std::string_view name) {
   flags_.push_back(std::move(flag));
 }
 
-FlagSet::Flag* FlagSet::Find(std::string_view name) {
+const FlagSet::Flag* FlagSet::Find(std::string_view name) const {
   const std::string wanted = Canonical(name);
-  for (Flag& flag : flags_) {
-    if (Canonical(flag.name) == wanted) return &flag;
-  }
-  return nullptr;
+  const auto found = std::ranges::find_if(flags_, [&](const Flag& flag) { return Canonical(flag.name) == wanted; });
+  return found != flags_.end() ? &*found : nullptr;
+}
+
+// noname, no-name, no_name of a Bool.
+const FlagSet::Flag* FlagSet::FindNegated(std::string_view name) const {
+  if (!name.starts_with("no")) return nullptr;
+  name.remove_prefix(name.starts_with("no-") || name.starts_with("no_") ? 3 : 2);
+  const Flag* flag = Find(name);
+  return flag != nullptr && flag->is_bool ? flag : nullptr;
 }
 
 std::vector<std::string_view> FlagSet::Names() const {
@@ -179,64 +193,137 @@ std::vector<std::string_view> FlagSet::Names() const {
 
 Error FlagSet::Unknown(std::string_view name) const {
   std::string message = Str("unknown flag --", Escaped(name));
-  const std::vector<std::string> near = NearNames(Canonical(name), Names());
+  const std::vector<std::string> near =
+      name.size() < 2 ? std::vector<std::string>() : NearNames(Canonical(name), Names());
   if (!near.empty()) message += Str("; did you mean --", Join(near, ", --"), "?");
   Error error = UsageError("F003", std::move(message));
   if (near.empty()) return std::move(error).Hint(Str("'", command_, " --help' lists them"));
   return error;
 }
 
+Error FlagSet::WrongFiles(std::string message, std::span<const std::string> files) const {
+  const auto may_be_a_file = [](const Taken& taken) {
+    double number = 0;
+    return !ParseDouble(taken.value, &number);
+  };
+  const auto last = std::find_if(taken_.rbegin(), taken_.rend(), may_be_a_file);
+  if (files.empty() && last != taken_.rend()) message += Str("; '", last->typed, "' took '", Escaped(last->value), "'");
+  return UsageError("F002", std::move(message));
+}
+
 Result<std::vector<std::string>> FlagSet::Parse(std::span<const std::string> args) {
   std::vector<std::string> positionals;
+  Line line;
   for (size_t i = 0; i < args.size(); ++i) {
-    std::string_view arg = args[i];
-    if (arg == "--") {
-      positionals.insert(positionals.end(), args.begin() + i + 1, args.end());
+    const std::string_view arg = args[i];
+    if (arg == kEndOfFlags) {
+      line.words.insert(line.words.end(), args.begin() + i, args.end());
       break;
     }
     if (!arg.starts_with('-') || arg == "-") {
-      positionals.emplace_back(arg);
+      line.words.emplace_back(arg);
       continue;
     }
-    arg.remove_prefix(arg.starts_with("--") ? 2 : 1);
-    const size_t equals = arg.find('=');
-    const std::string_view name = arg.substr(0, equals);
+    const std::string_view typed = arg.substr(0, arg.find('='));
+    const std::string_view name = typed.substr(typed.starts_with("--") ? 2 : 1);
+    const bool has_value = typed.size() < arg.size();
+    const std::string value(has_value ? arg.substr(typed.size() + 1) : "");
     if (name == "help" || name == "h") {
       help_asked_ = true;
-      continue;
-    }
-    if (name == "flagfile" && equals != std::string_view::npos) {
-      const auto file = TRY(ReadSource(std::string(arg.substr(equals + 1))));
-      std::vector<std::string> lines;
-      for (std::string_view line : Split(file->text(), '\n')) {
-        line = Trim(line.substr(0, line.find('#')));
-        if (!line.empty()) lines.emplace_back(line);
-      }
-      for (std::string& positional : TRY(Parse(lines))) positionals.push_back(std::move(positional));
-      continue;
-    }
-    Flag* flag = Find(name);
-    if (flag == nullptr && name.starts_with("no")) {
-      std::string_view positive = name.substr(2);
-      if (positive.starts_with('-') || positive.starts_with('_')) positive.remove_prefix(1);
-      Flag* negated = Find(positive);
-      if (negated != nullptr && negated->is_bool && equals == std::string_view::npos) {
-        TRY(negated->set("false"));
-        continue;
-      }
-    }
-    if (flag == nullptr) FAIL(Unknown(name));
-    if (equals != std::string_view::npos) {
-      TRY(flag->set(arg.substr(equals + 1)));
-    } else if (!flag->needs_value) {
-      TRY(flag->set(""));
-    } else if (i + 1 < args.size()) {
-      TRY(flag->set(args[++i]));
+    } else if (name == "flagfile" && has_value) {
+      TRY(Read(std::exchange(line, {}), &positionals));
+      TRY(ReadFile(value, &positionals));
+    } else if (const Flag* flag = Find(name); flag != nullptr && flag->needs_value) {
+      AddFlag(*flag, Str("--", flag->name), &line);
+      if (has_value) line.words.push_back(value);
+      if (has_value || i + 1 == args.size()) continue;
+      line.words.push_back(args[++i]);
+      taken_.push_back({flag, std::string(typed), args[i]});
+    } else if (flag != nullptr) {
+      AddFlag(*flag, Str("--", flag->name, has_value ? "=" + value : ""), &line);
+    } else if (const Flag* negated = FindNegated(name); negated != nullptr && !has_value) {
+      AddFlag(*negated, Str("--no", negated->name), &line);
     } else {
-      FAIL(UsageError("F005", Str("--", name, " wants a value (--", name, "=", flag->placeholder, ")")));
+      TRY(Read(std::move(line), &positionals));
+      FAIL(Unknown(name));
     }
   }
+  TRY(Read(std::move(line), &positionals));
   return positionals;
+}
+
+void FlagSet::AddFlag(const Flag& flag, std::string word, Line* line) const {
+  line->words.push_back(std::move(word));
+  std::erase(line->flags, &flag);
+  line->flags.push_back(&flag);
+}
+
+Status FlagSet::Read(Line line, std::vector<std::string>* positionals) {
+  CLI::App app;
+  app.set_help_flag();
+  app.allow_extras();
+  std::optional<Error> bad_value;
+  // Only those that stand there: CLI11 compares each option that it is told of with all others.
+  for (const Flag* flag : line.flags) {
+    const std::string name = Str("--", flag->name);
+    CLI::Option* const option = flag->needs_value ? app.add_option(name)
+                                : flag->is_bool   ? app.add_flag(Str(name, ",!--no", flag->name))
+                                                  : app.add_flag(Str(name, "{", kNoValue, "}"));
+    option->trigger_on_parse();  // In the order of the words, and the first error ends it.
+    option->each([this, flag, &bad_value](const std::string& value) {
+      Status status = flag->set(value == kNoValue ? "" : value);
+      if (status) return;
+      bad_value = std::move(status).error();
+      const auto taken =
+          std::ranges::find_if(taken_, [&](const Taken& taken) { return taken.flag == flag && taken.value == value; });
+      if (taken != taken_.end())
+        std::move(*bad_value).Hint(Str("'", taken->typed, "' took '", Escaped(value), "', the word behind it"));
+      throw CLI::ValidationError(flag->name, bad_value->message());
+    });
+  }
+  std::reverse(line.words.begin(), line.words.end());  // CLI11 takes them from the end.
+  try {
+    app.parse(line.words);
+  } catch (const CLI::ArgumentMismatch&) {  // The last word is a flag, and there is no word behind it.
+    const Flag* flag = line.flags.back();
+    FAIL(UsageError("F005", Str("--", flag->name, " wants a value (--", flag->name, "=", flag->placeholder, ")")));
+  } catch (const CLI::ValidationError&) {
+    FAIL(*std::move(bad_value));
+  }
+  std::vector<std::string> rest = app.remaining();
+  if (const auto end = std::ranges::find(rest, kEndOfFlags); end != rest.end()) rest.erase(end);
+  positionals->insert(positionals->end(), rest.begin(), rest.end());
+  return {};
+}
+
+// One flag a line, for which it is a command line of its own. A # begins a comment where a word begins: algsimp#2 is a
+// value.
+Status FlagSet::ReadFile(const std::string& path, std::vector<std::string>* positionals) {
+  constexpr int kMostFiles = 100;
+  if (++files_read_ > kMostFiles)
+    FAIL(UsageError("F004", Str("--flagfile: more than ", kMostFiles, " files of flags; does '", Escaped(path),
+                                "' lead to itself?")));
+  const auto file = TRY(ReadSource(path));
+  for (std::string_view text : Split(file->text(), '\n')) {
+    size_t comment = text.find('#');
+    while (comment != text.npos && comment > 0 && text[comment - 1] != ' ' && text[comment - 1] != '\t')
+      comment = text.find('#', comment + 1);
+    text = Trim(text.substr(0, comment));
+    if (text.empty()) continue;
+    const auto begin = static_cast<uint32_t>(text.data() - file->text().data());
+    const std::string arg(text);
+    auto found =
+        arg.contains('\0') ? std::unexpected(UsageError("F004", "no flag holds a NUL byte")) : Parse({&arg, 1});
+    if (!found) {
+      if (found.error().source == nullptr) {
+        found.error().source = file;
+        found.error().diagnostics.front().range = {begin, begin + static_cast<uint32_t>(text.size())};
+      }
+      FAIL(std::move(found).error());
+    }
+    positionals->insert(positionals->end(), found->begin(), found->end());
+  }
+  return {};
 }
 
 Result<FlagSet::Ignored> FlagSet::ParseEnvironment(std::string_view xla_flags) {

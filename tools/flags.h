@@ -1,8 +1,9 @@
 // Flags as every command takes them. A command declares each flag once, with where its value goes, its group and its
 // help line; parsing, --help and suggestions follow from the declarations.
 //
-// Why not a library: `-` and `_` are the same in names, `--noname`, `--name value`, accumulating lists, XLA_FLAGS with
-// its own quoting and its three classes of unknown names, suggestions. Source: spec/tools.md 2.1.
+// CLI11 reads the words. What it cannot do is done before it sees them: `-` and `_` are the same in names, -name is
+// --name, --name= gives an empty value, --flagfile, the quotes and the unknown names of XLA_FLAGS. Source:
+// spec/tools.md 2.1.
 #ifndef HLO_TOOLS_FLAGS_H_
 #define HLO_TOOLS_FLAGS_H_
 
@@ -48,6 +49,9 @@ class FlagSet {
   // Sets values from arguments; what is no flag is returned, in order. `--` ends flags; "-" is no flag.
   Result<std::vector<std::string>> Parse(std::span<const std::string> args);
 
+  // [F002]. Where there is no file, a flag may have taken it: "no module given; '--args' took 'm.hlo'".
+  Error WrongFiles(std::string message, std::span<const std::string> files) const;
+
   // The flags of XLA_FLAGS that are ours take effect; the others are collected: those that XLA knows (by their prefix)
   // and those that nobody knows.
   struct Ignored {
@@ -71,13 +75,30 @@ class FlagSet {
            bool is_bool, std::function<Status(std::string_view)> set);
   template <class T>
   void AddBool(const std::string& name, T* value, std::string fallback, std::string help);
-  Flag* Find(std::string_view name);
+  const Flag* Find(std::string_view name) const;
+  const Flag* FindNegated(std::string_view name) const;
   Error Unknown(std::string_view name) const;
+  // Words as CLI11 reads them, and the flags that stand among them, the last one last.
+  struct Line {
+    std::vector<std::string> words;
+    std::vector<const Flag*> flags;
+  };
+  void AddFlag(const Flag& flag, std::string word, Line* line) const;
+  // Sets values; adds what is no flag to `positionals`.
+  Status Read(Line line, std::vector<std::string>* positionals);
+  Status ReadFile(const std::string& path, std::vector<std::string>* positionals);
 
   std::string command_, usage_, about_, group_ = "Flags";
   std::vector<std::string> examples_;
   std::vector<Flag> flags_;
   bool help_asked_ = false;
+  int files_read_ = 0;
+  // A value that was the word behind its flag, and may have been meant otherwise.
+  struct Taken {
+    const Flag* flag;
+    std::string typed, value;
+  };
+  std::vector<Taken> taken_;
 };
 
 // The words of an XLA_FLAGS value: separated by space, single quotes as is, double quotes with backslash escapes.

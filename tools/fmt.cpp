@@ -62,7 +62,7 @@ Result<ExitCode> FmtCommand(Args args) {
   }
   // What stands for elided constants changes no layout.
   if (load.fill_elided_constants != "error") load.fill_elided_constants = "zeros";
-  if (positionals.empty()) FAIL(UsageError("F002", "no file given").Hint("hlo fmt model.hlo; '-' is stdin"));
+  if (positionals.empty()) FAIL(flags.WrongFiles("no file given", positionals).Hint("hlo fmt model.hlo; '-' is stdin"));
   const std::vector<std::string> paths = TRY(ExpandPaths(positionals));
   if (paths.size() > 1 && !in_place && !check)
     FAIL(UsageError("F002", Str("cannot print ", paths.size(), " files at once")).Hint("-i rewrites them"));

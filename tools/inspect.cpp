@@ -48,7 +48,8 @@ Result<std::unique_ptr<Module>> InspectedModule(FlagSet& flags, Args args, LoadO
     return nullptr;
   }
   if (positionals.size() != 1)
-    FAIL(UsageError("F002", Str("expected one module, got ", positionals.size())).Hint("a file, or '-' for stdin"));
+    FAIL(flags.WrongFiles(Str("expected one module, got ", positionals.size()), positionals)
+             .Hint("a file, or '-' for stdin"));
   return LoadModule(positionals[0], *load);
 }
 

@@ -129,7 +129,7 @@ Result<ExitCode> OptCommand(Args args) {
   if (f.list_stages) ListStages();
   if (f.list_passes || f.list_stages) return ExitCode::kOk;
   if (positionals.size() != 1)
-    FAIL(UsageError("F002", Str("expected one module, got ", positionals.size()))
+    FAIL(flags.WrongFiles(Str("expected one module, got ", positionals.size()), positionals)
              .Hint("hlo-opt model.hlo; '-' is stdin"));
   if (!LowerStageOf(f.stage) && f.stage != "hlo" && f.stage != "hlo-backend") {
     FAIL(UsageError("F004", Str("--stage: unknown stage '", Escaped(f.stage), "'")).Hint("hlo-opt --list_stages"));

@@ -366,7 +366,8 @@ Result<ExitCode> RunCommand(Args args) {
     std::fputs(flags.Help().c_str(), stdout);
     return ExitCode::kOk;
   }
-  if (positionals.empty()) FAIL(UsageError("F002", "no module given").Hint("hlo-run model.hlo; '-' is stdin"));
+  if (positionals.empty())
+    FAIL(flags.WrongFiles("no module given", positionals).Hint("hlo-run model.hlo; '-' is stdin"));
   TRY(Settle(&f));
   const std::vector<std::string> paths = TRY(ExpandPaths(positionals, f.run.load));
   const std::vector<Job> jobs = TRY(JobsOf(paths, f));
