@@ -46,7 +46,10 @@ Status WriteFile(const std::string& path, std::string_view bytes) {
   struct stat before = {};
   const bool exists = stat(target.c_str(), &before) == 0;
   const bool special = exists && (S_ISCHR(before.st_mode) || S_ISFIFO(before.st_mode));
-  const std::string temporary = special ? path : Str(target, ".tmp", static_cast<int64_t>(getpid()));
+  // Hidden, so that whoever lists the directory meanwhile does not take it for a file of it.
+  const size_t name = target.rfind('/') + 1;  // 0 where there is no slash.
+  const std::string temporary =
+      special ? path : Str(target.substr(0, name), ".", target.substr(name), ".tmp", static_cast<int64_t>(getpid()));
   const int file =
       open(temporary.c_str(), special ? O_WRONLY : O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
   if (file < 0) FAIL(fail());

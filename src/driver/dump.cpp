@@ -1,6 +1,12 @@
 #include "driver/dump.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <map>
 #include <tuple>
@@ -14,17 +20,62 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// One more than the highest N of the files module_N.* that are there.
-int NextModuleNumber(const std::string& directory) {
-  int next = 0;
-  for (const auto& entry : fs::directory_iterator(directory)) {
-    const std::string name = entry.path().filename().string();
-    int64_t number = 0;
-    if (name.starts_with("module_") && ParseInt(std::string_view(name).substr(7, name.find('.') - 7), &number)) {
-      next = std::max(next, static_cast<int>(number) + 1);
-    }
+// Several processes may dump into one directory: while this lives, no other chooses a number there or writes the index.
+// The lock is on the directory and leaves no file. A file system without locks gives none; names are taken exclusively
+// there too.
+class DirectoryLock {
+ public:
+  explicit DirectoryLock(const std::string& directory)
+      : file_(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+    while (file_ >= 0 && flock(file_, LOCK_EX) != 0 && errno == EINTR) continue;
   }
-  return next;
+  ~DirectoryLock() {
+    if (file_ >= 0) close(file_);
+  }
+  DirectoryLock(const DirectoryLock&) = delete;
+  DirectoryLock& operator=(const DirectoryLock&) = delete;
+
+ private:
+  int file_;
+};
+
+// Names of what lies in a directory, in no order.
+Result<std::vector<std::string>> NamesIn(const std::string& directory) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error))
+    names.push_back(at->path().filename().string());
+  if (error) FAIL(DeviceError("A012", Str("cannot list directory '", Escaped(directory), "': ", error.message())));
+  return names;
+}
+
+// N of module_N.*, or -1.
+int64_t ModuleNumber(std::string_view name) {
+  constexpr std::string_view kPrefix = "module_";
+  constexpr int64_t kMost = int64_t{1} << 53;  // Larger ones are not exact in JSON.
+  int64_t number = 0;
+  if (!name.starts_with(kPrefix)) return -1;
+  name.remove_prefix(kPrefix.size());
+  return ParseInt(name.substr(0, name.find('.')), &number) && number < kMost ? number : -1;
+}
+
+constexpr std::string_view kFirstState = "before_optimizations.txt";
+
+// module_N.NAME, with N above those that are there. It is nobody else's: the file of its first state is there, empty.
+Result<std::string> TakePrefix(const std::string& directory, const std::string& module) {
+  const DirectoryLock lock(directory);
+  int64_t number = 0;
+  for (const std::string& name : TRY(NamesIn(directory))) number = std::max(number, ModuleNumber(name) + 1);
+  for (;; ++number) {
+    std::string prefix = Str("module_", Format("%04lld", static_cast<long long>(number)), ".", module);
+    const std::string path = Str(directory, "/", prefix, ".", kFirstState);
+    const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (file >= 0) {
+      close(file);
+      return prefix;
+    }
+    if (errno != EEXIST) FAIL(DeviceError("A011", Str("cannot write '", Escaped(path), "': ", std::strerror(errno))));
+  }
 }
 
 // What a file of a dump is, from its name.
@@ -52,28 +103,28 @@ void ReadPassState(std::string_view suffix, DumpFile* file) {
 }
 
 std::string_view StageOf(std::string_view suffix) {
-  for (const std::string_view stage :
-       {"before_optimizations.txt", "after_optimizations.txt", "buffer-assignment.txt", "thunk_sequence.txt",
-        "passes.json", "kernels.json", "ir-no-opt.ll", "ir-with-opt.ll", "host.ll", "ptx"}) {
+  for (const std::string_view stage : std::initializer_list<std::string_view>{
+           kFirstState, "after_optimizations.txt", "buffer-assignment.txt", "thunk_sequence.txt", "passes.json",
+           "kernels.json", "ir-no-opt.ll", "ir-with-opt.ll", "host.ll", "ptx"}) {
     if (suffix.ends_with(stage)) return stage.substr(0, stage.find('.'));
   }
   return "other";
 }
 
 // module_NUMBER.MODULE.SUFFIX: the module's name may have dots, so it is taken from the file that each module has.
-std::vector<DumpFile> FilesOf(const std::string& directory) {
+Result<std::vector<DumpFile>> FilesOf(const std::string& directory) {
   std::vector<DumpFile> files;
   std::map<int64_t, std::string> module_by_number;
-  for (const auto& entry : fs::directory_iterator(directory)) {
-    DumpFile file{.name = entry.path().filename().string()};
+  for (const std::string& name : TRY(NamesIn(directory))) {
+    DumpFile file{.name = name, .number = ModuleNumber(name)};
     const size_t dot = file.name.find('.');
-    if (!entry.is_regular_file() || !file.name.starts_with("module_") || dot == std::string::npos ||
-        !ParseInt(std::string_view(file.name).substr(7, dot - 7), &file.number))
-      continue;
-    file.bytes = static_cast<int64_t>(entry.file_size());
-    constexpr std::string_view kFirst = ".before_optimizations.txt";
-    if (file.name.ends_with(kFirst))
-      module_by_number[file.number] = file.name.substr(dot + 1, file.name.size() - kFirst.size() - dot - 1);
+    if (file.number < 0 || dot == std::string::npos) continue;
+    std::error_code error;
+    file.bytes = static_cast<int64_t>(fs::file_size(directory + "/" + name, error));
+    if (error) continue;  // No file, or one that somebody has removed.
+    const std::string first = Str(".", kFirstState);
+    if (file.name.ends_with(first))
+      module_by_number[file.number] = file.name.substr(dot + 1, file.name.size() - first.size() - dot - 1);
     files.push_back(std::move(file));
   }
   std::sort(files.begin(), files.end(), [](const DumpFile& a, const DumpFile& b) { return a.name < b.name; });
@@ -122,10 +173,12 @@ std::string FileNamePart(std::string_view name) {
 Result<Dumper> Dumper::Make(const DumpOptions& options, const Module& module) {
   Dumper dumper;
   std::optional<Pattern> modules;
-  if (!options.pass_pattern.empty()) dumper.passes_ = TRY(Pattern::Compile(options.pass_pattern, "xla_dump_hlo_pass_re"));
+  if (!options.pass_pattern.empty())
+    dumper.passes_ = TRY(Pattern::Compile(options.pass_pattern, "xla_dump_hlo_pass_re"));
   if (!options.emitter_pattern.empty())
     dumper.emitters_ = TRY(Pattern::Compile(options.emitter_pattern, "xla_dump_emitter_re"));
-  if (!options.module_pattern.empty()) modules = TRY(Pattern::Compile(options.module_pattern, "xla_dump_hlo_module_re"));
+  if (!options.module_pattern.empty())
+    modules = TRY(Pattern::Compile(options.module_pattern, "xla_dump_hlo_module_re"));
   if (options.directory.empty()) return dumper;
   if (modules && !modules->FoundIn(module.name())) {
     dumper.notes_.push_back(MetNothing("xla_dump_hlo_module_re", options.module_pattern,
@@ -136,8 +189,7 @@ Result<Dumper> Dumper::Make(const DumpOptions& options, const Module& module) {
   if (!options.large_constants) dumper.print_.constants = Constants::kSmall;
   dumper.print_.metadata = !options.disable_metadata;
   dumper.directory_ = options.directory;
-  dumper.prefix_ =
-      Str("module_", Format("%04d", NextModuleNumber(options.directory)), ".", FileNamePart(module.name()));
+  dumper.prefix_ = TRY(TakePrefix(options.directory, FileNamePart(module.name())));
   dumper.pass_pattern_ = options.pass_pattern;
   if (std::ranges::none_of(kEmitters, [&](std::string_view emitter) { return dumper.WantsEmitter(emitter); })) {
     dumper.notes_.push_back(
@@ -152,6 +204,8 @@ std::vector<std::string> Dumper::Notes() const {
     notes.push_back(MetNothing("xla_dump_hlo_pass_re", pass_pattern_, "no pass that ran has such a name"));
   return notes;
 }
+
+Status Dumper::Before(const Module& module) { return Write(kFirstState, module); }
 
 Status Dumper::AfterPass(int number, std::string_view pipeline, std::string_view pass, bool changed,
                          const Module& module) {
@@ -211,7 +265,8 @@ Status Dumper::Passes(const PipelineReport& report) {
 
 Status Dumper::WriteIndex() const {
   if (!active()) return {};
-  std::vector<DumpFile> files = FilesOf(directory_);
+  const DirectoryLock lock(directory_);
+  std::vector<DumpFile> files = TRY(FilesOf(directory_));
   SetParents(files);
   JsonWriter json;
   json.Open('{').Key("schema").Value("hlo.dump/1").Key("files").Open('[');

@@ -39,7 +39,7 @@ class Dumper {
   static Result<Dumper> Make(const DumpOptions& options, const Module& module);
 
   bool active() const { return !prefix_.empty(); }
-  Status Before(const Module& module) { return Write("before_optimizations.txt", module); }
+  Status Before(const Module& module);
   // A pass instance ended. `number` counts all instances of the run.
   Status AfterPass(int number, std::string_view pipeline, std::string_view pass, bool changed, const Module& module);
   // `platform`: "cpu" or "sm_9.0_gpu".
