@@ -213,6 +213,9 @@ class ReductionBody {
     return types;
   }
 
+  // Is there a reduce without a known identity?
+  bool counts() const { return counts_; }
+
   // At block or warp level: slots that hold what changes nothing, or a flag that says that they hold nothing yet.
   std::vector<Slot> MakeSlots(int width) {
     std::vector<Slot> slots;
@@ -226,10 +229,13 @@ class ReductionBody {
   }
 
   // In a tile: one more term for each of `steps`, and what is stored on the way. `bind` binds the lane for step u.
+  // `is_first`, where it is the same for all lanes: the slots hold no term yet. Cheaper than to ask each lane.
   void Accumulate(const std::vector<Slot>& slots, const std::vector<Emission::ScopeData>& steps,
-                  const std::function<void(size_t)>& bind) {
+                  const std::function<void(size_t)>& bind, Value is_first) {
     std::vector<Value> accumulators;
     for (const Slot& slot : slots) accumulators.push_back(slot.Get());
+    if (is_first)
+      accumulators.back() = Select(is_first, k_.Constant(kFlag, int64_t{0}), k_.Constant(kFlag, int64_t{1}));
     for (size_t u = 0; u < steps.size(); ++u) {
       emission_.Enter(steps[u]);
       emission_.Enter();
@@ -392,6 +398,8 @@ KernelPlan EmitRows(ReductionPlan& plan, const EmitterOptions& options) {
   Partials partials;
   if (splits > 1) partials = MakePartials(frame, body.AccumulatorTypes(), rows * splits, rows);
 
+  // A lane that takes part in any step takes part in the first.
+  const bool start_together = chunks == 1 || splits == 1 || whole;
   // One row, or the steps [first, last) of it. Several whole steps at once: more loads in flight, fewer passes over the
   // accumulators.
   const auto walk = [&](const std::vector<Slot>& slots, Value first, Value last) {
@@ -409,8 +417,10 @@ KernelPlan EmitRows(ReductionPlan& plan, const EmitterOptions& options) {
             body.HoistInputs();
             scopes.push_back(emission.Leave());
           }
+          const Value is_first = body.counts() && start_together ? at == first : Value();
           TileOver(k, width, terms, begins[0], step, [&](Value i) {
-            body.Accumulate(slots, scopes, [&](size_t u) { emission.Bind(plan.variables.back().e, begins[u] + i); });
+            const auto bind = [&](size_t u) { emission.Bind(plan.variables.back().e, begins[u] + i); };
+            body.Accumulate(slots, scopes, bind, is_first);
           });
         },
         unroll == 1 ? 4 : 1);
@@ -522,7 +532,10 @@ KernelPlan EmitColumns(ReductionPlan& plan, const EmitterOptions& options) {
             body.HoistInputs();
             scopes.push_back(emission.Leave());
           }
-          tile([&](Value i) { body.Accumulate(slots, scopes, [&](size_t) { emission.Bind(lane, begin + i); }); });
+          const Value is_first = body.counts() ? term == from : Value();
+          tile([&](Value i) {
+            body.Accumulate(slots, scopes, [&](size_t) { emission.Bind(lane, begin + i); }, is_first);
+          });
         },
         unroll == 1 ? 4 : 1);
   };
