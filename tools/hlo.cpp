@@ -106,7 +106,10 @@ void OnInterrupt(int) {
 Result<ExitCode> Run(const CommandRow& command, Args args) {
   try {
     // A level for all that a script runs; --host_isa of a command comes after it.
-    if (const char* isa = std::getenv("HLO_HOST_ISA")) TRY(ChooseHostIsa(isa));
+    if (const char* isa = std::getenv("HLO_HOST_ISA")) {
+      if (const Status chosen = ChooseHostIsa(isa); !chosen)
+        FAIL(UsageError("F004", Str("HLO_HOST_ISA: ", chosen.error().message())));
+    }
     return command.run(args);
   } catch (const std::bad_alloc&) {
     FAIL(LimitError("R004", "there is not that much memory"));
