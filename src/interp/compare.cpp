@@ -466,6 +466,12 @@ Literal Parts(const Literal& literal) {
   return parts;
 }
 
+// Says so of the tensors that Parts made of `literal`.
+void MarkParts(const Literal& literal, Comparison& comparison) {
+  for (TensorComparison& tensor : comparison.outputs)
+    tensor.of_complex = IsComplex(SubShape(literal.shape(), tensor.output).type());
+}
+
 double RmsOf(std::span<const double> values) {
   double squares = 0;
   for (const double x : values) squares += std::isfinite(x) ? x * x : 0;
@@ -584,14 +590,18 @@ Comparison CompareTolerance(const Literal& expected, const Literal& actual, cons
         bound[i] = std::max(bound[i], std::fabs(got[i] - reference[i]));
     }
   }
-  return CompareLeaves(leaves, options);
+  Comparison comparison = CompareLeaves(leaves, options);
+  MarkParts(expected, comparison);
+  return comparison;
 }
 
 Comparison CompareBitwise(const Literal& expected, const Literal& actual, const CompareOptions& options) {
   CHECK(Compatible(expected.shape(), actual.shape()), expected.shape(), " against ", actual.shape());
   std::vector<Leaf> leaves;
   Collect(ToShadow(Parts(expected)), Parts(actual), {}, leaves);
-  return CompareLeaves(leaves, options);
+  Comparison comparison = CompareLeaves(leaves, options);
+  MarkParts(expected, comparison);
+  return comparison;
 }
 
 }  // namespace hlo

@@ -56,6 +56,7 @@ struct ElementReport {
 struct TensorComparison {
   ShapeIndex output;
   Shape shape;
+  bool of_complex = false;            // The numbers are the parts of complex ones: `shape` is [.., 2].
   int64_t elements = 0, checked = 0;  // checked < elements: a sample.
   std::array<int64_t, kElementClasses> counts = {};
   double max_abs = 0, max_rel = 0, rms_rel = 0;  // Over the checked elements where both sides are finite.
@@ -76,6 +77,7 @@ struct TensorComparison {
 
   int64_t Count(ElementClass c) const { return counts[static_cast<int>(c)]; }
   int64_t bad() const { return Count(ElementClass::kViolation); }
+  std::string ShapeText() const;  // As the module has it.
 };
 
 struct Comparison {

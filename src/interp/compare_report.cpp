@@ -17,12 +17,18 @@ std::string Ratio(double x) {
   return x < 100 ? Format("%.2f", x) : Format("%.1e", x);
 }
 
-std::string IndexText(const std::vector<int64_t>& index) { return Str("[", Join(index, ","), "]"); }
+// "[3,961]"; of a part of a complex number "[3].im".
+std::string IndexText(const TensorComparison& tensor, std::vector<int64_t> index) {
+  if (!tensor.of_complex) return Str("[", Join(index, ","), "]");
+  const bool imaginary = index.back() == 1;
+  index.pop_back();
+  return Str("[", Join(index, ","), "]", imaginary ? ".im" : ".re");
+}
 
 std::string StatusText(const TensorComparison& tensor) {
   switch (tensor.verdict) {
     case Verdict::kMatch: return "ok";
-    case Verdict::kMismatch: return tensor.worst.empty() ? "" : IndexText(tensor.worst.front().index);
+    case Verdict::kMismatch: return tensor.worst.empty() ? "" : IndexText(tensor, tensor.worst.front().index);
     case Verdict::kInconclusive: return Str("inconclusive: ", tensor.reason);
     case Verdict::kUnsupported: return Str("unsupported: ", tensor.reason);
   }
@@ -65,6 +71,14 @@ std::string VerdictText(Verdict verdict, std::string_view reason) {
   return "";
 }
 
+std::string TensorComparison::ShapeText() const {
+  if (!of_complex) return shape.ToString();
+  std::vector<int64_t> dims = shape.dims();
+  dims.pop_back();
+  const bool single = shape.type() == PrimitiveType::kF32;
+  return Shape(single ? PrimitiveType::kC64 : PrimitiveType::kC128, dims).ToString();
+}
+
 std::string OutputTable(const Comparison& comparison, bool mismatch) {
   std::vector<std::vector<std::string>> rows;
   if (mismatch) {
@@ -74,7 +88,7 @@ std::string OutputTable(const Comparison& comparison, bool mismatch) {
     rows.push_back({"output", "shape", "elements", "max abs", "max rel", "max ulp", "worst err/bound", ""});
   }
   for (const TensorComparison& t : comparison.outputs) {
-    std::vector<std::string> row{OutputName(t.output), t.shape.ToString()};
+    std::vector<std::string> row{OutputName(t.output), t.ShapeText()};
     if (mismatch) {
       const double share = t.checked == 0 ? 0 : 100.0 * static_cast<double>(t.bad()) / static_cast<double>(t.checked);
       row.push_back(Str(t.bad(), " (", t.bad() == 0 ? "0" : Format("%.1f", share), "%)"));
@@ -97,7 +111,7 @@ std::string Details(const TensorComparison& t) {
   std::vector<std::vector<std::string>> rows{
       {"  index", "expected", "actual", "abs err", "rel err", "ulp", "err/bound", "bits"}};
   for (const ElementReport& r : t.worst) {
-    rows.push_back({"  " + IndexText(r.index), Number(t.shape, r.expected), Number(t.shape, r.actual),
+    rows.push_back({"  " + IndexText(t, r.index), Number(t.shape, r.expected), Number(t.shape, r.actual),
                     Scientific(r.abs_error, 3), Scientific(r.rel_error, 3), r.ulps == INT64_MAX ? "-" : Str(r.ulps),
                     Ratio(r.ratio), r.actual_bits});
   }
@@ -134,7 +148,7 @@ void WriteJson(JsonWriter& json, const Comparison& comparison) {
   for (const TensorComparison& t : comparison.outputs) {
     json.Open('{').Key("output").Open('[');
     for (const int64_t i : t.output) json.Value(i);
-    json.Close(']').Key("shape").Value(t.shape.ToString()).Key("verdict").Value(VerdictText(t.verdict, t.reason));
+    json.Close(']').Key("shape").Value(t.ShapeText()).Key("verdict").Value(VerdictText(t.verdict, t.reason));
     json.Key("elements").Value(t.elements).Key("checked").Value(t.checked).Key("heuristic").Value(t.heuristic);
     json.Key("classes").Open('{');
     for (int c = 0; c < kElementClasses; ++c) json.Key(ToString(static_cast<ElementClass>(c))).Value(t.counts[c]);
