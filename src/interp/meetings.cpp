@@ -24,6 +24,7 @@ Result<Meetings::Place*> Meetings::PlaceOf(const Instruction& inst) {
   DeviceGroups named = TRY(GroupsAt(inst, grid_));
   Place& place = places_[&inst];
   place.of.assign(grid_.count(), {-1, -1});
+  place.times.assign(grid_.count(), 0);
   for (std::vector<int>& devices : named.groups) {
     for (size_t i = 0; i < devices.size(); ++i)
       place.of[devices[i]] = {static_cast<int>(place.groups.size()), static_cast<int>(i)};
@@ -49,6 +50,7 @@ Result<std::optional<Literal>> Meetings::Arrive(int device, const Instruction& i
   Group& group = place.groups[number];
   group.operands[own] = std::move(operands);
   group.here[own] = true;
+  ++place.times[device];
   waits_at_[device] = &inst;
   if (++group.arrived < group.devices.size()) return std::nullopt;
 
@@ -180,6 +182,7 @@ Error Meetings::Deadlock() const {
     if (told[device]) continue;
     const Instruction& inst = *waits_at_[device];
     std::vector<int> here, missing;
+    std::string times;  // Such as a loop has run, which makes devices miss each other.
     if (inst.Is(Opcode::kRecvDone)) {
       here = {device};
       for (const auto& [route, target] : awaited_) {
@@ -189,10 +192,14 @@ Error Meetings::Deadlock() const {
       const Place& place = places_.at(&inst);
       const Group& group = place.groups[place.of[device].first];
       for (size_t i = 0; i < group.devices.size(); ++i) (group.here[i] ? here : missing).push_back(group.devices[i]);
+      const auto times_of = [&](int other) { return place.times[other]; };
+      const auto [least, most] = std::ranges::minmax(missing, {}, times_of);
+      if (times_of(least) == times_of(most))
+        times = Str(", there ", times_of(most), times_of(most) == 1 ? " time" : " times", " so far");
     }
     for (const int other : here) told[other] = true;
     notes.push_back({Str(grid_.Name(here), here.size() == 1 ? " waits" : " wait", " at '", inst.name(), "' (",
-                         inst.opcode(), ") for ", grid_.Name(missing)),
+                         inst.opcode(), ") for ", grid_.Name(missing), times),
                      inst.range()});
   }
   if (!ended.empty())

@@ -42,6 +42,7 @@ class Meetings {
   struct Place {
     std::vector<Group> groups;
     std::vector<std::pair<int, int>> of;  // Group and place in it, by device; {-1, -1}: takes no part.
+    std::vector<int64_t> times;           // That each device was here.
   };
   // Channel, source, target.
   using Route = std::tuple<int64_t, int, int>;
