@@ -29,9 +29,15 @@ void* AllocateArray(int64_t bytes, size_t alignment) {
   const size_t start = large ? std::max(alignment, kHugePage) : alignment;
   void* memory = nullptr;
   if (posix_memalign(&memory, start, size) != 0) return nullptr;
-  // Whole pages only: what follows them may be somebody else's. Refusal costs no more than speed.
-  if (large) madvise(memory, size / kHugePage * kHugePage, MADV_HUGEPAGE);
+  if (large) AskForHugePages(memory, size);
   return memory;
+}
+
+void AskForHugePages(void* memory, size_t bytes) {
+  // Whole pages only: what is beside them may be somebody else's. Refusal costs no more than speed.
+  const uintptr_t start = reinterpret_cast<uintptr_t>(memory), end = start + bytes;
+  const uintptr_t first = (start + kHugePage - 1) / kHugePage * kHugePage, last = end / kHugePage * kHugePage;
+  if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
 }
 
 }  // namespace hlo

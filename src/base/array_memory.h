@@ -11,6 +11,9 @@ namespace hlo {
 // that walk across rows stay within what the translation buffers hold. Give it back with std::free.
 void* AllocateArray(int64_t bytes, size_t alignment);
 
+// Asks for huge pages under memory that is large and was not written to yet. It costs nothing where there are none.
+void AskForHugePages(void* memory, size_t bytes);
+
 }  // namespace hlo
 
 #endif  // HLO_BASE_ARRAY_MEMORY_H_

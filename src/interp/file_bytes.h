@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/array_memory.h"
 #include "base/result.h"
 #include "base/text.h"
 
@@ -22,6 +23,12 @@ T Little(std::string_view bytes, size_t at) {
 template <class T>
 void Put(std::string& out, T value) {
   out.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+// Room for `bytes`, in pages that suit that many.
+inline void Reserve(std::string& text, size_t bytes) {
+  text.reserve(bytes);
+  AskForHugePages(text.data(), bytes);
 }
 
 inline Error Unreadable(const std::string& path, std::string_view why) {

@@ -73,6 +73,7 @@ Result<NpyArray> ParseNpy(std::string_view bytes, const std::string& path) {
     FAIL(Unreadable(
         path, Str("holds ", data.size(), " bytes of data, its shape needs ", count, " elements of ", array.width)));
   }
+  Reserve(array.bytes, static_cast<size_t>(size));
   array.bytes = data.substr(0, size);
   if (order == '>') SwapBytes(array.bytes, array.kind == 'c' ? array.width / 2 : array.width);
   if (HeaderValue(header, "'fortran_order'") == "True" && count > 0) {

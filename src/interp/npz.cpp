@@ -1,5 +1,6 @@
 #include "interp/npz.h"
 
+#include <sys/stat.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <memory>
 
 #include "base/files.h"
+#include "base/parallel.h"
 #include "base/text.h"
 #include "interp/file_bytes.h"
 
@@ -94,24 +96,37 @@ Result<std::vector<Entry>> Directory(std::string_view bytes, const std::string& 
   return entries;
 }
 
-Result<std::string> EntryBytes(std::string_view bytes, const Entry& entry, const std::string& path) {
+// zip's checksum; of large data in pieces, on all threads.
+uint32_t Checksum(std::string_view data) {
+  constexpr int64_t kPiece = 16 << 20;
+  const auto size = static_cast<int64_t>(data.size());
+  std::vector<uint32_t> pieces((size + kPiece - 1) / kPiece);
+  ParallelFor(size, kPiece, [&](int64_t begin, int64_t end) {
+    pieces[begin / kPiece] = static_cast<uint32_t>(
+        crc32(0, reinterpret_cast<const Bytef*>(data.data() + begin), static_cast<uInt>(end - begin)));
+  });
+  uLong crc = 0;
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    const int64_t begin = static_cast<int64_t>(i) * kPiece;
+    crc = crc32_combine(crc, pieces[i], std::min(kPiece, size - begin));
+  }
+  return static_cast<uint32_t>(crc);
+}
+
+// Where they are stored as they are, a part of `bytes`; else in `unpacked`.
+Result<std::string_view> EntryBytes(std::string_view bytes, const Entry& entry, const std::string& path,
+                                    std::string& unpacked) {
   if (entry.offset > bytes.size() || bytes.size() - entry.offset < 30 || bytes.substr(entry.offset, 4) != "PK\3\4")
     FAIL(Unreadable(path, "damaged entry"));
   const uint64_t at =
       entry.offset + 30 + Little<uint16_t>(bytes, entry.offset + 26) + Little<uint16_t>(bytes, entry.offset + 28);
   if (at > bytes.size() || bytes.size() - at < entry.packed)
     FAIL(Unreadable(path, Str("entry '", Escaped(entry.name), "' is cut off")));
-  const std::string_view packed = bytes.substr(at, entry.packed);
-  std::string data;
-  if (entry.method == 0) data = packed;
-  else if (entry.method == 8) data = TRY(Inflate(packed, entry.size, path));
-  else FAIL(Unreadable(path, Str("entry '", Escaped(entry.name), "' is packed by method ", entry.method)));
-  uint32_t crc = 0;
-  for (size_t begin = 0; begin < data.size(); begin += 1 << 30) {
-    crc = static_cast<uint32_t>(crc32(crc, reinterpret_cast<const Bytef*>(data.data() + begin),
-                                      static_cast<uInt>(std::min<size_t>(1 << 30, data.size() - begin))));
-  }
-  if (crc != entry.crc) FAIL(Unreadable(path, Str("entry '", Escaped(entry.name), "' is damaged")));
+  std::string_view data = bytes.substr(at, entry.packed);
+  if (entry.method == 8) data = unpacked = TRY(Inflate(data, entry.size, path));
+  else if (entry.method != 0)
+    FAIL(Unreadable(path, Str("entry '", Escaped(entry.name), "' is packed by method ", entry.method)));
+  if (Checksum(data) != entry.crc) FAIL(Unreadable(path, Str("entry '", Escaped(entry.name), "' is damaged")));
   return data;
 }
 
@@ -121,6 +136,9 @@ Result<std::string> ReadBytes(const std::string& path, size_t most) {
   const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(path.c_str(), "rb"), &std::fclose);
   if (file == nullptr) FAIL(Unreadable(path, std::strerror(errno)));
   std::string bytes;
+  struct stat about = {};
+  if (fstat(fileno(file.get()), &about) == 0 && S_ISREG(about.st_mode))
+    Reserve(bytes, std::min<size_t>(most, static_cast<size_t>(about.st_size)));
   char buffer[1 << 16];
   for (size_t count; (count = std::fread(buffer, 1, std::min(sizeof buffer, most - bytes.size()), file.get())) > 0;)
     bytes.append(buffer, count);
@@ -138,7 +156,8 @@ Result<NpzArrays> ReadNpz(const std::string& path) {
   for (const Entry& entry : TRY(Directory(bytes, path))) {
     std::string key = entry.name;
     if (key.ends_with(".npy")) key.resize(key.size() - 4);
-    const std::string data = TRY(EntryBytes(bytes, entry, path));
+    std::string unpacked;
+    const std::string_view data = TRY(EntryBytes(bytes, entry, path, unpacked));
     NpyArray array = TRY(ParseNpy(data, Str(path, ":", key)));
     arrays.emplace_back(std::move(key), std::move(array));
   }
@@ -152,6 +171,12 @@ std::string KeyOf(std::string_view stem, const ShapeIndex& index) {
 Status WriteArrays(const std::string& path, const NamedLiterals& values) {
   // A stored archive: local headers with data, then the directory. Zip's plain numbers reach to 4 GiB.
   std::string out, directory;
+  size_t total = 0;
+  for (const auto& [stem, value] : values)
+    ForEachLeaf(value->shape(), [&, &value = value](const ShapeIndex& index, const Shape&) {
+      total += static_cast<size_t>(value->At(index).byte_size());
+    });
+  Reserve(out, std::min<size_t>(total + total / 64, size_t{1} << 32));
   int64_t entries = 0;
   bool too_large = false;
   for (const auto& [stem, value] : values) {
@@ -162,11 +187,8 @@ Status WriteArrays(const std::string& path, const NamedLiterals& values) {
       const uint64_t size = header.size() + literal.byte_size();
       too_large = out.size() + size > 0xFFFF0000 || entries >= 0xFFFF;
       if (too_large) return;
-      uint32_t crc = static_cast<uint32_t>(
-          crc32(0, reinterpret_cast<const Bytef*>(header.data()), static_cast<uInt>(header.size())));
-      if (literal.byte_size() > 0)
-        crc = static_cast<uint32_t>(
-            crc32(crc, reinterpret_cast<const Bytef*>(literal.raw()), static_cast<uInt>(literal.byte_size())));
+      const std::string_view data(reinterpret_cast<const char*>(literal.raw()), literal.byte_size());
+      const auto crc = static_cast<uint32_t>(crc32_combine(Checksum(header), Checksum(data), std::ssize(data)));
       std::string common;
       Put<uint16_t>(common, 20);  // Version needed.
       Put<uint16_t>(common, 0);
@@ -187,7 +209,7 @@ Status WriteArrays(const std::string& path, const NamedLiterals& values) {
       out += common;
       out += name;
       out += header;
-      out.append(reinterpret_cast<const char*>(literal.raw()), literal.byte_size());
+      out += data;
       ++entries;
     });
   }
