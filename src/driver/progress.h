@@ -4,7 +4,10 @@
 #define HLO_DRIVER_PROGRESS_H_
 
 #include <chrono>
+#include <condition_variable>
+#include <mutex>
 #include <string>
+#include <thread>
 
 namespace hlo {
 
@@ -13,21 +16,29 @@ class Progress {
   // `title` stands before each stage.
   explicit Progress(bool quiet = false, std::string title = "");
   ~Progress();
+  Progress(const Progress&) = delete;
 
-  // "interpreting": shown with the time since the stage began, as soon as anything has taken two seconds.
+  // "interpreting": shown with the time since the stage began, as soon as all has taken two seconds.
   void Stage(std::string name);
   // Within the stage: "kernel 12 of 61". Cheap enough for an inner loop: looks at the clock and mostly returns.
   void Step(int64_t done, int64_t total, const std::string& what);
-  // Takes the line away, before anything else is printed.
+  // Takes the line away, before anything else is printed, until the next stage begins.
   void Clear();
 
  private:
-  void Show(const std::string& detail);
+  void Watch();
+  void Show();
 
-  bool enabled_;
-  bool shown_ = false;
-  std::string title_, stage_;
-  std::chrono::steady_clock::time_point begin_, stage_begin_, last_shown_;
+  const bool enabled_;
+  const std::string title_;
+  const std::chrono::steady_clock::time_point begin_;
+  std::chrono::steady_clock::time_point last_step_;
+  std::mutex mutex_;  // Of all that follows. A stage that says nothing is shown by a thread of its own.
+  std::condition_variable ended_;
+  bool shown_ = false, end_ = false;
+  std::string stage_, detail_;
+  std::chrono::steady_clock::time_point stage_begin_;
+  std::thread watcher_;
 };
 
 }  // namespace hlo
