@@ -55,7 +55,7 @@ Error UnknownPass(std::string_view name) {
   std::string message = Str("unknown pass '", Escaped(name), "'");
   const std::vector<std::string> near = NearNames(name, known);
   if (!near.empty()) message += Str("; did you mean '", Join(near, "' or '"), "'?");
-  return UsageError("F004", std::move(message)).Hint("--list_passes names them all");
+  return UsageError("F004", std::move(message)).Hint("'hlo-opt --list_passes' names them all");
 }
 
 std::span<const std::string_view> FaultsOf(std::string_view pass) {
