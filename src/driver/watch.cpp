@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/text.h"
+#include "driver/dataflow_check.h"
 #include "driver/pattern.h"
 #include "driver/value_text.h"
 #include "ir/printer.h"
@@ -22,6 +23,7 @@ struct Finding {
   const Instruction* inst = nullptr;
   int64_t step = 0;  // Of the interpretation, from 0.
   ElementPlace place;
+  std::vector<gpu::LoopStep> loops;  // Around it, the outermost first.
 };
 
 class Watch {
@@ -34,6 +36,11 @@ class Watch {
   void Attach(InterpretOptions& options) {
     options.stop = &stop_;
     options.on_value = [this](const Instruction& inst, const Literal& value) { Saw(inst, value); };
+    options.on_iteration = [this](const Instruction& loop, int64_t iteration, const Literal&) {
+      // The last one that runs is the innermost.
+      if (loops_.empty() || loops_.back().loop != &loop) loops_.push_back({&loop, 0});
+      loops_.back().iteration = iteration;
+    };
     last_ = Clock::now();
   }
 
@@ -59,7 +66,9 @@ class Watch {
   };
 
   void Saw(const Instruction& inst, const Literal& value) {
+    constexpr int64_t kMostElements = 1000;  // Of a traced value; more are counted, not written.
     const Clock::time_point now = Clock::now();
+    if (!loops_.empty() && loops_.back().loop == &inst) loops_.pop_back();
     Row& row = rows_[inst.id()];
     if (row.runs++ == 0) {
       row.inst = &inst;
@@ -69,7 +78,7 @@ class Watch {
     if (traced_ && traced_->FoundIn(inst.name())) {
       any_traced_ = true;
       std::fprintf(out_, "%s%s = %s\n", std::string(inst.name()).c_str(),
-                   row.runs > 1 ? Str(" (", row.runs, ")").c_str() : "", ValueText(value, INT64_MAX).c_str());
+                   row.runs > 1 ? Str(" (", row.runs, ")").c_str() : "", ValueText(value, kMostElements).c_str());
       std::fflush(out_);
     }
     if (options_.log_minmax) AddExtremes(row, value);
@@ -104,7 +113,7 @@ class Watch {
       if (tainted[operand->id()]) return;
     }
     // A call's is that of an instruction inside, which was seen before.
-    finding = {&inst, step_, *place};
+    finding = {&inst, step_, *place, loops_};
     if (mode == "fail") stop_ = true;
   }
 
@@ -162,6 +171,7 @@ class Watch {
   std::vector<int> order_;
   std::vector<bool> tainted_[2];
   Finding findings_[2];
+  std::vector<gpu::LoopStep> loops_;  // That run, the outermost first.
   int64_t step_ = 0;
   std::atomic<bool> stop_ = false;
   Clock::time_point last_;
@@ -190,7 +200,7 @@ Result<Error> Explain(const Module& module, std::span<const Literal> args, Inter
   const std::string index = IndexText(leaf, finding.place.linear);
   Error error = ErrorAt(inst, what == Oddity::kNan ? "N001" : "N002",
                         Str("'", inst.name(), "' is ", NameOf(what), index.empty() ? "" : Str(" at ", index),
-                            ", and no operand of it was"));
+                            LoopText(finding.loops), ", and no operand of it was"));
   error.exit = ExitCode::kNo;
   for (const Instruction* operand : inst.operands()) {
     const auto found = operands.find(operand);
