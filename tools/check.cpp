@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/source_text.h"
 #include "base/text.h"
+#include "driver/error_report.h"
 #include "driver/load.h"
 #include "ir/verifier.h"
 #include "parser/read_proto.h"
@@ -61,25 +62,11 @@ std::string WarningsText(const SourceText* source, std::span<const Diagnostic> w
   return out;
 }
 
-// Keys of an open object.
-void WriteDiagnostic(JsonWriter& report, const SourceText* source, const Diagnostic& diagnostic) {
-  const bool placed = source != nullptr && diagnostic.range != SourceRange{};
-  const SourceText::Place place = placed ? source->PlaceOf(diagnostic.range.begin) : SourceText::Place{0, 0};
-  report.Key("code")
-      .Value(diagnostic.code)
-      .Key("line")
-      .Value(place.line)
-      .Key("column")
-      .Value(place.column)
-      .Key("message")
-      .Value(diagnostic.message);
-}
-
 void WriteWarnings(JsonWriter& report, const SourceText* source, std::span<const Diagnostic> warnings) {
   report.Key("warnings").Open('[');
   for (const auto& [code, kind] : KindsOf(warnings)) {
     report.Open('{');
-    WriteDiagnostic(report, source, kind.first);
+    WriteJson(report, source, kind.first);
     report.Key("count").Value(kind.second).Close('}');
   }
   report.Close(']');
@@ -138,7 +125,7 @@ Result<ExitCode> CheckCommand(Args args) {
     if (json) {
       report.Open('{').Key("file").Value(path).Key("verdict").Value(module ? "ok" : "error");
       if (!module) {
-        WriteDiagnostic(report, module.error().source.get(), module.error().diagnostics.front());
+        WriteJson(report, module.error().source.get(), module.error().diagnostics.front());
       } else {
         WriteWarnings(report, (*module)->source.get(), warnings);
       }

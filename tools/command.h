@@ -2,6 +2,7 @@
 #ifndef HLO_TOOLS_COMMAND_H_
 #define HLO_TOOLS_COMMAND_H_
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,6 +24,9 @@ Result<ExitCode> LspCommand(Args args);
 Result<ExitCode> FuzzCommand(Args args);
 Result<ExitCode> OpsCommand(Args args);
 Result<ExitCode> DoctorCommand(Args args);
+
+// Where --json asks for JSON: "" for stdout, else a file. It counts also when other flags cannot be read.
+std::optional<std::string> JsonAsked(Args args);
 
 // `hlo help P031`, `hlo help vacuous`; `codes` and `words` list them all. `commands` are what else may have been meant.
 Result<ExitCode> HelpOnTopic(const std::string& asked, std::span<const std::string_view> commands);

@@ -6,11 +6,14 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <tuple>
 #include <vector>
 
+#include "base/files.h"
 #include "base/host_isa.h"
 #include "base/source_text.h"
 #include "base/text.h"
+#include "driver/error_report.h"
 #include "tools/command.h"
 
 namespace hlo {
@@ -116,11 +119,32 @@ Result<ExitCode> Run(const CommandRow& command, Args args) {
   }
 }
 
+// Whoever reads the JSON of a command gets some, whatever happens. `hlo run` writes its own, which says more.
+void WriteErrorJson(const CommandRow& command, Args args, const Error& error) {
+  const std::optional<std::string> json = JsonAsked(args);
+  if (!json || command.run == RunCommand) return;
+  // Where that cannot be written, the first error is still the one to show.
+  std::ignore = WriteFile(json->empty() ? "-" : *json, ErrorJson(Str("hlo.", command.name, "/1"), "", error, ""));
+}
+
 // Has whoever read stdout seen enough, as `head` has? Then what could not be written is no error.
 bool ReaderIsGone() {
   pollfd out = {STDOUT_FILENO, POLLOUT, 0};
   return poll(&out, 1, 0) == 1 && (out.revents & POLLERR) != 0;
 }
+
+}  // namespace
+
+std::optional<std::string> JsonAsked(Args args) {
+  std::optional<std::string> json;
+  for (const std::string& arg : args) {
+    if (arg == "--json") json = "";
+    else if (arg.starts_with("--json=")) json = arg.substr(7);
+  }
+  return json;
+}
+
+namespace {
 
 int Main(int argc, char** argv) {
   std::signal(SIGINT, OnInterrupt);
@@ -155,6 +179,7 @@ int Main(int argc, char** argv) {
     return static_cast<int>(ExitCode::kDevice);
   }
   if (outcome) return static_cast<int>(*outcome);
+  if (command != nullptr) WriteErrorJson(*command, args, outcome.error());
   std::fputs(Render(outcome.error(), tool).c_str(), stderr);
   return static_cast<int>(outcome.error().exit);
 }

@@ -9,13 +9,16 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 #include <map>
+#include <tuple>
 
 #include "base/files.h"
 #include "base/json.h"
 #include "base/source_text.h"
 #include "base/text.h"
 #include "driver/arguments.h"
+#include "driver/error_report.h"
 #include "driver/run.h"
 #include "tools/command.h"
 #include "tools/flags.h"
@@ -35,6 +38,7 @@ struct RunFlags {
   int64_t max_ulp = -1, iterations = 1;
   std::string nan = "equal", top_by = "rel";
   bool quiet = false;
+  std::string path;  // The first module that was given.
 };
 
 FlagSet MakeFlags(RunFlags* f) {
@@ -109,7 +113,8 @@ FlagSet MakeFlags(RunFlags* f) {
   flags.Int("memory_limit", &run->memory_limit,
             "bytes of values at once in the interpreter; 0: three quarters of the machine");
   flags.Group("Watching the interpreter (--platform=interpreter)");
-  flags.String("trace_values", &run->watch.trace_values, "RE", "print the values of instructions whose name matches");
+  flags.String("trace_values", &run->watch.trace_values, "RE",
+               "print the values of instructions whose name matches; of large ones the first elements");
   flags.Choice("detect_nan", &run->watch.detect_nan, {"none", "warn", "fail"},
                "name the first instruction that makes a NaN, and what from; fail: stop there, exit 1");
   flags.Alias("xla_gpu_detect_nan", "detect_nan");
@@ -174,26 +179,17 @@ Status Settle(RunFlags* f) {
   return Apply(f->log);
 }
 
-// Verdict word of a module that did not get to one.
-std::string VerdictOf(const Error& error) {
-  switch (error.exit) {
-    case ExitCode::kUnsupported: return Str("UNSUPPORTED(", error.message(), ")");
-    case ExitCode::kLimit: return Str("LIMIT(", error.message(), ")");
-    case ExitCode::kRejected: return "FAILED(input)";
-    case ExitCode::kDevice: return "FAILED(device)";
-    case ExitCode::kInternal: return "FAILED(internal)";
-    default: return "FAILED";
-  }
-}
-
 Result<ExitCode> RunOne(const std::string& path, const RunFlags& f) {
   Progress progress(f.quiet);
   auto report = RunModule(path, f.run, progress);
   progress.Clear();
   if (!report) {
     const bool verdict = report.error().exit == ExitCode::kUnsupported || report.error().exit == ExitCode::kLimit;
-    if (verdict && !(f.json && f.json->empty()))
-      std::printf("%s: %s\n", path.c_str(), VerdictOf(report.error()).c_str());
+    if (verdict && !(f.json && f.json->empty())) {
+      const std::string next = NextOf(report.error(), f.run, path);
+      std::printf("%s: %s\n%s", path.c_str(), VerdictOf(report.error()).c_str(),
+                  next.empty() ? "" : Str("  next: ", next, "\n").c_str());
+    }
     FAIL(std::move(report).error());
   }
   if (f.quiet) report->notes.clear();
@@ -236,16 +232,13 @@ Row FailedRow(const std::string& path, std::string verdict, std::string detail, 
   return row;
 }
 
-Row RowOf(const std::string& path, const Error& error) {
-  const Diagnostic& first = error.diagnostics.front();
-  std::string detail = Str("[", first.code, "] ");
-  if (error.source != nullptr && first.range != SourceRange{}) {
-    const SourceText::Place place = error.source->PlaceOf(first.range.begin);
-    detail += Str("line ", place.line, ": ");
-  }
+Row RowOf(const std::string& path, const Error& error, const RunOptions& options) {
   const std::string verdict = VerdictOf(error);
   const bool is_word = error.exit == ExitCode::kUnsupported || error.exit == ExitCode::kLimit;
-  return FailedRow(path, is_word ? verdict.substr(0, verdict.find('(')) : verdict, detail + first.message, error.exit);
+  return {.verdict = is_word ? verdict.substr(0, verdict.find('(')) : verdict,
+          .detail = DetailOf(error),
+          .json = ErrorJson("hlo.run/1", path, error, NextOf(error, options, path)),
+          .exit = error.exit};
 }
 
 // Fields do not hold a NUL: text of reports and diagnostics is escaped.
@@ -265,7 +258,7 @@ Row RunInChild(const std::string& path, const RunFlags& f, const std::string& ti
     Progress progress(f.quiet, title);
     const auto report = RunModule(path, f.run, progress);
     progress.Clear();
-    const Row row = report ? RowOf(*report) : RowOf(path, report.error());
+    const Row row = report ? RowOf(*report) : RowOf(path, report.error(), f.run);
     const std::string bytes = Packed(row);
     FILE* const out = fdopen(ends[1], "w");
     std::fwrite(bytes.data(), 1, bytes.size(), out);
@@ -356,10 +349,7 @@ Result<ExitCode> RunMany(const std::vector<Job>& jobs, const RunFlags& f) {
   return worst;
 }
 
-}  // namespace
-
-Result<ExitCode> RunCommand(Args args) {
-  RunFlags f;
+Result<ExitCode> RunParsed(Args args, RunFlags& f) {
   FlagSet flags = MakeFlags(&f);
   const std::vector<std::string> positionals = TRY(ParseAll(flags, args));
   if (flags.help_asked()) {
@@ -368,6 +358,10 @@ Result<ExitCode> RunCommand(Args args) {
   }
   if (positionals.empty())
     FAIL(flags.WrongFiles("no module given", positionals).Hint("hlo-run model.hlo; '-' is stdin"));
+  f.path = positionals.front();
+  std::ranges::remove_copy_if(args, std::back_inserter(f.run.flags), [&](const std::string& arg) {
+    return std::ranges::find(positionals, arg) != positionals.end();
+  });
   TRY(Settle(&f));
   const std::vector<std::string> paths = TRY(ExpandPaths(positionals, f.run.load));
   const std::vector<Job> jobs = TRY(JobsOf(paths, f));
@@ -375,6 +369,23 @@ Result<ExitCode> RunCommand(Args args) {
   f.run.input_profile = jobs[0].profile;
   const ExitCode exit = TRY(RunOne(jobs[0].path, f));
   WarnOfUnmetPatterns(f.log);
+  return exit;
+}
+
+}  // namespace
+
+// Whoever reads the JSON gets some, with what to do next; the error is shown as text too, on stderr.
+Result<ExitCode> RunCommand(Args args) {
+  RunFlags f;
+  auto exit = RunParsed(args, f);
+  if (exit) return exit;
+  // From XLA_FLAGS too.
+  const std::optional<std::string> json = f.json ? f.json : JsonAsked(args);
+  // Where that cannot be written, the first error is still the one to show.
+  if (json) {
+    const std::string report = ErrorJson("hlo.run/1", f.path, exit.error(), NextOf(exit.error(), f.run, f.path));
+    std::ignore = WriteFile(json->empty() ? "-" : *json, report);
+  }
   return exit;
 }
 

@@ -187,7 +187,7 @@ Result<std::vector<std::string>> ParseProfiles(const std::string& text) {
 }
 
 Result<RunArguments> PrepareArguments(const Module& module, const RunOptions& options, bool interpret,
-                                      const InterpretOptions& interpreter) {
+                                      const InterpretOptions& interpreter, Progress* progress) {
   const int64_t devices = options.platform == "interpreter" ? TRY(DeviceCount(module)) : 1;
   TRY(CheckMemory(module.entry(), interpreter, devices));
   RunArguments arguments;
@@ -205,11 +205,13 @@ Result<RunArguments> PrepareArguments(const Module& module, const RunOptions& op
   const OwnArguments own = TRY(MakeOwnArguments(module, options, make, own_specs, devices));
   // Of several devices the first one's results tell whether the arguments suit.
   const auto timed_interpret = [&](const ByDevice& values) -> Result<Literal> {
+    if (progress != nullptr) progress->Stage("interpreting (reference)");
     const auto begin = std::chrono::steady_clock::now();
     Literal result = devices == 1 ? TRY(Interpret(module, values[0], interpreter))
                                   : std::move(TRY(InterpretDevices(module, values, interpreter))[0]);
     arguments.reference_ms =
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+    if (progress != nullptr) progress->Stage("judging the arguments");
     return result;
   };
   const auto keep = [&](ByDevice by_device) {

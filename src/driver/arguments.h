@@ -24,8 +24,9 @@ struct RunArguments {
 Result<InputProfile> ParseProfile(const std::string& text);
 Result<std::vector<std::string>> ParseProfiles(const std::string& text);
 
+// `progress` is told what goes on; null: nobody is.
 Result<RunArguments> PrepareArguments(const Module& module, const RunOptions& options, bool interpret,
-                                      const InterpretOptions& interpreter);
+                                      const InterpretOptions& interpreter, Progress* progress = nullptr);
 
 // The outN of a file, or the result of a snapshot, as a value of `shape`, for --reference.
 Result<Literal> ReadExpected(const std::string& path, const Shape& shape);

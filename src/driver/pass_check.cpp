@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "driver/command_line.h"
 #include "driver/optimize.h"
 #include "interp/widened.h"
 
@@ -41,21 +42,14 @@ Result<PassRun> FirstWrongPass(const Module& input, std::span<const Literal> arg
   }
 }
 
-// A word of a command for a POSIX shell.
-std::string Quoted(const std::string& word) {
-  std::string quoted = "'";
-  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
-
 // Shows what the wrong instance changes, in the pipeline as it was run.
 std::string LookCommand(const Module& input, const RunOptions& options, int number) {
   std::string command = Str("hlo-opt --print_changed=full --opt_bisect_limit=", number);
   const PipelineOptions& pipeline = options.pipeline;
-  if (pipeline.passes) command += Str(" --passes=", Quoted(*pipeline.passes));
-  if (!pipeline.inject.empty()) command += Str(" --inject=", Quoted(Str("pass:", pipeline.inject)));
+  if (pipeline.passes) command += Str(" --passes=", ShellWord(*pipeline.passes));
+  if (!pipeline.inject.empty()) command += Str(" --inject=", ShellWord(Str("pass:", pipeline.inject)));
   if (options.reoptimize) command += " --reoptimize";
-  return Str(command, " ", Quoted(input.source->name()));
+  return Str(command, " ", ShellWord(input.source->name()));
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ std::string EndsTable(const Comparison& ends) {
   for (size_t i = 0; i < std::min(rows.size(), kMostRows); ++i) {
     const TensorComparison& t = *rows[i];
     out += Format("  %-8s %-18s %11lld   %8.2e   %8.1e   %10lld\n", OutputName(t.output).c_str(),
-                  Cut(t.shape.ToString(), 18).c_str(), static_cast<long long>(t.elements), t.max_abs, t.max_rel,
+                  Cut(t.ShapeText(), 18).c_str(), static_cast<long long>(t.elements), t.max_abs, t.max_rel,
                   static_cast<long long>(t.max_ulps));
     // The columns speak of elements where both sides are finite.
     const bool alike = t.nan_actual == t.nan_expected && t.inf_actual == t.inf_expected;
@@ -142,6 +142,47 @@ std::string PlantedText(const PlantedFault& planted) {
              planted.times == 0 ? ": it found nothing to change, so nothing was tested" : "", "\n");
 }
 
+// Where a planted fault is not what is wrong in the end: it changed nothing that these arguments show, or the
+// comparison is blind, which are two things.
+std::string UnnoticedText(const RunReport& report) {
+  const bool any = std::ranges::any_of(report.planted, [](const PlantedFault& planted) { return planted.times > 0; });
+  if (!any || report.exit == ExitCode::kNo) return "";
+  return "  planted, and nothing came of it: the results are within bounds all the same\n";
+}
+
+// What is in no other line, where it is worth one, and the sum of all. `other` is dumping, opening the device, the
+// stubs of custom calls.
+std::string TimesText(const RunTimes& times) {
+  constexpr double kWorthSaying = 1000;
+  const double unsaid = times.all - times.ready() - times.run - times.reference - times.check;
+  if (unsaid < kWorthSaying) return "";
+  const double other = times.all - times.ready() - times.arguments - times.placing - times.all_runs - times.results -
+                       times.saving - times.reference - times.check;
+  std::string out = "    ";
+  const auto add = [&](const char* what, double ms) { out += Str(what, " ", HumanMilliseconds(ms), "   "); };
+  add("arguments", times.arguments);
+  if (times.placing > 0) add("placed in", times.placing);
+  add("all runs", times.all_runs);
+  add("results", times.results);
+  if (times.saving > 0) add("saved in", times.saving);
+  add("other", std::max(0.0, other));
+  add("in all", times.all);
+  out.resize(out.size() - 3);
+  return out + "\n";
+}
+
+// The interpreter runs beside a file for arguments that are made up, and to tell who is wrong.
+std::string ReferenceText(const RunReport& report) {
+  const bool is_file = !report.reference_file.empty();
+  std::string out = is_file ? Str("  reference '", report.reference_file, "'") : "  reference interpreter";
+  if (report.times.reference > 0)
+    out += Str("   ", is_file ? "interpreter " : "run ", HumanMilliseconds(report.times.reference));
+  if (report.times.check > 0) out += Str("   check ", HumanMilliseconds(report.times.check));
+  if (report.non_finite_outputs > 0)
+    out += Format("   %.3g%% of the float outputs are not finite", 100 * report.non_finite_outputs);
+  return out + "\n";
+}
+
 std::string StubText(const CustomCallStub& stub) {
   return Str("  stub     \"", Escaped(stub.target), "\" = ", stub.policy, " in ", Counted(stub.calls, "call"), "\n");
 }
@@ -166,19 +207,18 @@ std::string ReportText(const RunReport& report) {
                " different), ", Counted(report.compile->library_calls, "library call"), "\n");
   }
   if (report.memory) out += Str("    memory ", MemoryText(*report.memory, report.process_peak_bytes), "\n");
-  if (times.reference > 0) {
-    out += Str("  reference interpreter   run ", HumanMilliseconds(times.reference));
-    if (times.check > 0) out += Str("   check ", HumanMilliseconds(times.check));
-    if (report.non_finite_outputs > 0)
-      out += Format("   %.3g%% of the float outputs are not finite", 100 * report.non_finite_outputs);
-    out += "\n";
-  }
+  out += TimesText(times);
+  if (times.reference > 0 || !report.reference_file.empty()) out += ReferenceText(report);
   for (const PlantedFault& planted : report.planted) out += PlantedText(planted);
   for (const CustomCallStub& stub : report.stubs) out += StubText(stub);
   for (const std::string& note : report.notes) out += Str("  note: ", note, "\n");
   const bool ends_decide = report.ends_decide && (!report.exact || report.exact->reason.empty());
   if (report.ends)
     out += ends_decide ? OutputTable(*report.ends, report.exit == ExitCode::kNo) : EndsTable(*report.ends);
+  // Those of `exact` follow with the culprit.
+  if (report.ends && ends_decide && !report.exact) {
+    for (const TensorComparison& tensor : report.ends->outputs) out += Details(tensor);
+  }
   if (report.local) out += Str("  local    ", LocalText(*report.local), "\n");
   if (report.dataflow) out += Str("  dataflow ", DataflowText(*report.dataflow), "\n");
   if (!report.widened.empty()) out += Str("  passes   ", report.widened, "\n");
@@ -190,6 +230,9 @@ std::string ReportText(const RunReport& report) {
   if (!report.bits.empty()) out += Str("   bits ", report.bits);
   out += "\n";
   if (report.culprit.comparison) {
+    // Not the module's outputs, whose table stands above.
+    if (report.culprit.kind == Culprit::Kind::kKernel || report.culprit.kind == Culprit::Kind::kLibrary)
+      out += Str("  '", report.culprit.name, "' from what it read:\n");
     out += OutputTable(*report.culprit.comparison, true);
     for (const TensorComparison& tensor : report.culprit.comparison->outputs) {
       if (tensor.bad() > 0) out += Details(tensor);
@@ -199,6 +242,8 @@ std::string ReportText(const RunReport& report) {
     out += Str("\n  who is wrong: ", report.culprit.text, "\n");
     if (report.local) out += AlsoWrong(*report.local, report.culprit.name);
   }
+  out += UnnoticedText(report);
+  if (!report.next.empty()) out += Str("  next: ", report.next, "\n");
   return out;
 }
 
@@ -223,7 +268,9 @@ std::string ReportJson(const RunReport& report) {
   json.Key("parse_ms").Value(times.parse).Key("passes_ms").Value(times.passes).Key("kernels_ms").Value(times.compile);
   json.Key("compile_ms").Value(times.ready()).Key("run_ms").Value(times.run).Key("run_min_ms").Value(times.run_min);
   json.Key("run_max_ms").Value(times.run_max).Key("runs").Value(times.runs).Key("reference_ms").Value(times.reference);
-  json.Key("check_ms").Value(times.check);
+  json.Key("check_ms").Value(times.check).Key("arguments_ms").Value(times.arguments);
+  json.Key("placing_ms").Value(times.placing).Key("all_runs_ms").Value(times.all_runs);
+  json.Key("results_ms").Value(times.results).Key("saving_ms").Value(times.saving).Key("all_ms").Value(times.all);
   if (report.memory) {
     json.Key("memory")
         .Open('{')
@@ -287,7 +334,8 @@ std::string ReportJson(const RunReport& report) {
     WriteJson(json, *report.ends);
   }
   if (report.culprit.kind != Culprit::Kind::kNone) {
-    constexpr const char* kKinds[] = {"none", "pass", "kernel", "library", "runtime"};
+    constexpr const char* kKinds[] = {"none",    "pass",      "kernel",   "library",
+                                     "runtime", "reference", "rounding", "unknown"};
     json.Key("culprit")
         .Open('{')
         .Key("kind")
@@ -315,6 +363,8 @@ std::string ReportJson(const RunReport& report) {
     }
     json.Close(']');
   }
+  if (!report.reference_file.empty()) json.Key("reference").Value(report.reference_file);
+  if (!report.next.empty()) json.Key("next").Value(report.next);
   json.Key("notes").Open('[');
   for (const std::string& note : report.notes) json.Value(note);
   json.Close(']');

@@ -5,15 +5,17 @@
 #include <algorithm>
 #include <chrono>
 #include <unordered_map>
+#include <utility>
 
+#include "base/hash_bytes.h"
 #include "base/log.h"
+#include "base/parallel.h"
 #include "base/text.h"
 #include "driver/arguments.h"
 #include "driver/dump_compiled.h"
 #include "driver/exact_check.h"
 #include "driver/optimize.h"
-#include "driver/pass_check.h"
-#include "driver/run_check.h"
+#include "driver/verdict.h"
 #include "interp/argument_files.h"
 #include "interp/interpreter.h"
 #include "ir/markers.h"
@@ -59,11 +61,25 @@ InterpretOptions InterpreterOptions(const RunOptions& options, Feeds& feeds) {
   return interpret;
 }
 
+// Of an array or what is no array; large ones are hashed in pieces, on all threads.
+uint64_t HashOf(const Literal& leaf) {
+  constexpr int64_t kPiece = 1 << 20;
+  const int64_t bytes = leaf.byte_size();
+  if (!leaf.shape().IsArray() || bytes <= kPiece) return leaf.Hash();
+  std::vector<uint64_t> pieces((bytes + kPiece - 1) / kPiece);
+  ParallelFor(bytes, kPiece, [&](int64_t begin, int64_t end) {
+    const char* const first = reinterpret_cast<const char*>(leaf.raw()) + begin;
+    pieces[begin / kPiece] = HashBytes({first, static_cast<size_t>(end - begin)});
+  });
+  return HashBytes({reinterpret_cast<const char*>(pieces.data()), pieces.size() * sizeof(uint64_t)});
+}
+
 // A hash of all bits of the outputs, to compare runs across machines.
 std::string Bits(const Literal& literal) {
   uint64_t hash = 0xCBF29CE484222325;
-  ForEachLeaf(literal.shape(),
-              [&](const ShapeIndex& index, const Shape&) { hash = (hash ^ literal.At(index).Hash()) * 0x100000001B3; });
+  ForEachLeaf(literal.shape(), [&](const ShapeIndex& index, const Shape&) {
+    hash = (hash ^ HashOf(literal.At(index))) * 0x100000001B3;
+  });
   return Format("%016llx", static_cast<unsigned long long>(hash));
 }
 
@@ -112,7 +128,7 @@ Result<std::string> Profile(gpu::Executable& executable) {
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return seconds[a] > seconds[b]; });
   double total = 0;
   for (const double s : seconds) total += s;
-  std::string out = "  profile         ms      %  step\n";
+  std::string out = Str("  profile (mean of ", kRuns, " runs, each step waited for)\n               ms      %  step\n");
   for (size_t i = 0; i < std::min(order.size(), kMostRows); ++i) {
     const gpu::StepInfo& step = executable.steps()[order[i]];
     out += Format("  %16.4f  %5.1f  %s (%s, %s)\n", 1000 * seconds[order[i]] / kRuns,
@@ -123,55 +139,12 @@ Result<std::string> Profile(gpu::Executable& executable) {
   return out;
 }
 
-// Shares of the checked elements above which nothing is decided (spec/testing.md 8).
-constexpr double kMostUndetermined = 0.01, kMostVacuous = 0.5;
-
-void SetVerdict(RunReport* report, Verdict verdict, std::string_view reason) {
-  report->verdict = VerdictText(verdict, reason);
-  if (verdict == Verdict::kMatch && !report->stubs.empty()) report->verdict += "(with stubs)";
-  report->exit = ExitCodeOf(verdict);
-}
-
-// The verdict from what `local` and `widened` found; the ensemble has a say where it is asked alone.
-void Judge(RunReport* report, bool only_ensemble) {
-  const int64_t outputs = report->ends ? static_cast<int64_t>(report->ends->outputs.size()) : 0;
-  report->detail = Str(outputs, outputs == 1 ? " output" : " outputs");
-  if (report->ends)
-    report->detail += Str(", ", report->ends->elements(), report->ends->elements() == 1 ? " element" : " elements");
-  if (report->culprit.kind != Culprit::Kind::kNone) {
-    SetVerdict(report, Verdict::kMismatch, "");
-    report->detail += Str("; wrong: ", report->culprit.name);
-    return;
-  }
-  if (report->ends_decide) return;
-  if (report->ensemble && report->ensemble->unsupported.empty())
-    report->detail += Format("; ensemble r %.2g", report->ensemble->worst());
-  if (only_ensemble && !report->ensemble->unsupported.empty())
-    return SetVerdict(report, Verdict::kInconclusive, Str("no ensemble: ", report->ensemble->unsupported));
-  if (only_ensemble && report->ensemble->suspect)
-    return SetVerdict(report, Verdict::kInconclusive, "suspect: roundings do not account for the results");
-  if (report->widened_verdict != Verdict::kMatch)
-    return SetVerdict(report, Verdict::kInconclusive, "the passes could not be judged");
-  if (!report->local) return SetVerdict(report, Verdict::kMatch, "");
-  const LocalSummary& local = *report->local;
-  const auto share = [&](ElementClass c) {
-    return static_cast<double>(local.counts[static_cast<int>(c)]) /
-           static_cast<double>(std::max<int64_t>(1, local.elements_checked));
-  };
-  if (!local.unchecked.empty())
-    return SetVerdict(report, Verdict::kInconclusive, Str("no error bounds for ", local.unchecked.front()));
-  if (share(ElementClass::kUndetermined) > kMostUndetermined)
-    return SetVerdict(report, Verdict::kInconclusive, "too many undetermined elements");
-  if (share(ElementClass::kVacuous) > kMostVacuous)
-    return SetVerdict(report, Verdict::kInconclusive, "too many vacuous bounds");
-  SetVerdict(report, Verdict::kMatch, "");
-}
-
 // The interpreter as the platform: there is nothing more basic to compare it with, but for a file of expected results.
 // The run that judged the arguments is the first of those asked for. Results by device.
 Result<std::vector<Literal>> RunInterpreter(const Module& module, RunArguments& arguments, const RunOptions& options,
                                             const InterpretOptions& interpret, Progress& progress, RunReport* report) {
   progress.Stage("interpreting");
+  if (options.watch.any()) progress.Clear();  // Values are printed as they come.
   report->platform = "interpreter";
   const bool several = !arguments.by_device.empty();
   if (options.watch.any() && several)
@@ -344,7 +317,8 @@ Result<RunReport> RunModule(const std::string& path, const RunOptions& options, 
   RunReport report;
   report.path = path == "-" ? "<stdin>" : path;
   progress.Stage("reading");
-  auto begin = Clock::now();
+  const auto start = Clock::now();
+  auto begin = start;
   std::vector<Diagnostic> warnings;
   const auto module = TRY(LoadModule(path, options.load, &warnings));
   report.warnings = SummaryOf(warnings, path);
@@ -401,93 +375,89 @@ Result<RunReport> RunModule(const std::string& path, const RunOptions& options, 
     report.planted.push_back({Str("pass:", options.pipeline.inject), report.passes.planted});
   if (!options.inject.empty()) report.planted.push_back({options.inject, report.compile ? report.compile->planted : 0});
 
-  // The reference runs while arguments are made: that they suit the program is judged by its results.
-  const bool reference_wanted = WantsReference(options) && !interpreter_only;
-  progress.Stage(reference_wanted ? "interpreting (reference)" : "making arguments");
+  // The reference runs while arguments are made: that they suit the program is judged by its results. Where a file has
+  // the results, it runs for that alone: so the same seed makes the same arguments as without the file.
+  const bool reference_given = !options.reference_file.empty();
+  const bool reference_wanted =
+      WantsReference(options) && !interpreter_only && (!reference_given || options.args.empty());
+  progress.Stage(options.args.empty() ? "making arguments" : "reading arguments");
+  begin = Clock::now();
   Feeds feeds;
   if (!options.infeed.empty()) feeds.in = TRY(ReadNpz(options.infeed));
   const InterpretOptions interpret = InterpreterOptions(options, feeds);
   const std::string& mode = options.compare_mode;
-  const bool wants_exact = mode == "exact" && (reference_wanted || !options.reference_file.empty());
+  const bool wants_exact = mode == "exact" && (reference_wanted || reference_given);
   RunArguments arguments =
       wants_exact ? TRY(PrepareExact(*module, options, interpret, &report.exact.emplace()))
-                  : TRY(PrepareArguments(*module, options, reference_wanted || interpreter_only, interpret));
+                  : TRY(PrepareArguments(*module, options, reference_wanted || interpreter_only, interpret, &progress));
   report.inputs = arguments.description;
   report.times.reference = arguments.reference_ms;
+  report.times.arguments = MillisecondsSince(begin) - arguments.reference_ms;
   report.non_finite_outputs = arguments.non_finite_share;
   report.notes.insert(report.notes.end(), arguments.notes.begin(), arguments.notes.end());
   const int64_t partitions = module->header.num_partitions;
+  begin = Clock::now();
   if (!options.save_args.empty()) {
+    progress.Stage("saving the arguments");
     TRY(arguments.by_device.empty() ? WriteNpz(options.save_args, "arg", arguments.values)
                                     : WriteArgumentsByDevice(options.save_args, arguments.by_device, partitions));
+    report.times.saving = MillisecondsSince(begin);
   }
 
   std::optional<Literal> outputs;
   std::vector<Literal> by_device;  // Where there are several.
+  begin = Clock::now();
   if (interpreter_only) {
     by_device = TRY(RunInterpreter(*module, arguments, options, interpret, progress, &report));
     outputs = by_device[0];
+    // What judged the arguments is one of the runs.
+    report.times.all_runs = MillisecondsSince(begin) + report.times.reference;
     report.times.reference = 0;
     if (by_device.size() == 1) by_device.clear();
   } else {
+    progress.Stage("placing the arguments");
     TRY(executable->Bind(arguments.values));
+    report.times.placing = MillisecondsSince(begin);
+    begin = Clock::now();
     TRY(TimeRuns(*executable, options, progress, &report.times));
-    outputs = TRY(executable->Output());
     if (options.profile) report.profile = TRY(Profile(*executable));
+    report.times.all_runs = MillisecondsSince(begin);
   }
+  begin = Clock::now();
+  progress.Stage("taking the results");
+  if (executable) outputs = TRY(executable->Output());
   report.process_peak_bytes = ProcessPeakBytes();
   report.bits = Bits(*outputs);
-  if (!options.outfeed.empty()) TRY(WriteNpz(options.outfeed, "out", feeds.out));
   const bool all_outputs = options.output_mode == "return_outputs" && !by_device.empty();
+  if (options.print_literals)
+    report.literals = all_outputs ? LiteralsText(by_device, partitions) : LiteralsText(*outputs);
+  report.times.results = MillisecondsSince(begin);
+  begin = Clock::now();
+  if (!options.outfeed.empty()) TRY(WriteNpz(options.outfeed, "out", feeds.out));
   if (!options.save_outputs.empty()) {
+    progress.Stage("saving the results");
     TRY(all_outputs ? WriteOutputsByDevice(options.save_outputs, by_device, partitions)
                     : WriteOutputs(options.save_outputs, *outputs));
   }
-  if (options.print_literals)
-    report.literals = all_outputs ? LiteralsText(by_device, partitions) : LiteralsText(*outputs);
+  if (!options.outfeed.empty() || !options.save_outputs.empty()) report.times.saving += MillisecondsSince(begin);
+  begin = Clock::now();
   if (!by_device.empty()) report.devices = CompareDevices(by_device, module->header);
   if (!by_device.empty() && options.check_replicas) CheckReplicas(by_device, partitions, &report);
 
   std::optional<Literal> expected = std::move(arguments.reference);
   if (interpreter_only) expected.reset();
-  if (!options.reference_file.empty()) expected = TRY(ReadExpected(options.reference_file, outputs->shape()));
-  if (!expected) return report;
-
-  begin = Clock::now();
-  report.ends_decide = mode == "tolerance" || mode == "bitwise" || mode == "exact";
-  report.ends = mode == "bitwise" ? CompareBitwise(*expected, *outputs, options.compare)
-                                  : CompareTolerance(*expected, *outputs, options.tolerance, options.compare);
-  const bool replicas_differ = report.exit == ExitCode::kNo;
-  if (mode == "exact") {
-    progress.Stage("checking");
-    TRY(JudgeExact(optimized.get(), arguments, *expected, *outputs, options, &report));
-    if (executable && !report.exact->reason.empty())
-      TRY(JudgeExactSteps(*executable, *device, options, progress, &report));
-    const std::string& why = report.exact->reason;
-    if (!replicas_differ) SetVerdict(&report, report.exact->verdict, why.empty() ? "" : "exact: " + why);
-  } else if (report.ends_decide && !replicas_differ) SetVerdict(&report, report.ends->verdict, report.ends->reason);
-  if (!interpreter_only && (mode == "auto" || mode == "local" || mode == "all")) {
-    progress.Stage("checking");
-    TRY(CheckRun(*executable, *device, arguments.values, options, progress, &report));
+  std::optional<Literal> interpreted;  // Beside a reference that was given.
+  if (reference_given) {
+    interpreted = std::exchange(expected, TRY(ReadExpected(options.reference_file, outputs->shape())));
+    report.reference_file = options.reference_file;
   }
-  // A wrong kernel says nothing of the passes, so both are looked at; the first wrong thing in the order of work is
-  // named.
-  if (!interpreter_only && (mode == "auto" || mode == "widened" || mode == "all")) {
-    progress.Stage("checking the passes");
-    TRY(CheckPasses(*module, *optimized, arguments.values, options, progress, &report.widened, &report.widened_verdict,
-                    &report.culprit));
-  }
-  if (mode == "ensemble" || mode == "all") {
-    progress.Stage("interpreting with other roundings");
-    EnsembleOptions ensemble = {.seed = static_cast<uint64_t>(options.seed), .interpret = interpret};
-    report.ensemble = TRY(CompareEnsemble(*module, arguments.values, *outputs, ensemble));
-  }
-  if (mode == "all" && !interpreter_only) {
-    progress.Stage("checking on exact numbers");
-    TRY(RunExact(*module, *optimized, *executable, *device, options, interpret, progress, &report));
+  if (expected) {
+    Compiled compiled = {*module, optimized.get(), executable.get(), device.get()};
+    TRY(CompareResults(compiled, arguments, *expected, std::move(interpreted), *outputs, interpret, options, progress,
+                       &report));
   }
   report.times.check = MillisecondsSince(begin);
-  if (!replicas_differ) Judge(&report, mode == "ensemble");
+  report.times.all = MillisecondsSince(start);
   return report;
 }
 

@@ -26,6 +26,7 @@
 namespace hlo {
 
 struct RunOptions {
+  std::vector<std::string> flags;  // As they were given: what to do next repeats them.
   LoadOptions load;
   std::string platform = "auto";               // interpreter, cpu, cuda[:N], auto
   std::string reference_platform = "default";  // default, interpreter, none
@@ -68,10 +69,16 @@ struct RunOptions {
   std::string infeed, outfeed;  // .npz of values in0, in1 ...; out0, out1 ...
 };
 
-// Milliseconds, wall time. run_ms is the median of the timed runs.
+// Milliseconds, wall time. Those of a line of the report add up to `all`, less what takes no time worth a figure.
 struct RunTimes {
   double parse = 0, passes = 0, compile = 0, run = 0, run_min = 0, run_max = 0, reference = 0, check = 0;
   int64_t runs = 0;
+  double all_runs = 0;   // Of which `run` is the median; warming up and --profile count.
+  double arguments = 0;  // Made or read; without `reference`, which judges what is made up.
+  double placing = 0;    // To the device.
+  double results = 0;    // From it, hashed, as text.
+  double saving = 0;     // Arguments and results, to files.
+  double all = 0;
   double ready() const { return parse + passes + compile; }  // Text to ready to run.
 };
 
@@ -115,7 +122,9 @@ struct DevicesSummary {
 };
 
 struct Culprit {
-  enum class Kind : uint8_t { kNone, kPass, kKernel, kLibrary, kRuntime };
+  // The last three of results that a file (--reference) has otherwise: the file is wrong, nothing but roundings is, or
+  // that is not known.
+  enum class Kind : uint8_t { kNone, kPass, kKernel, kLibrary, kRuntime, kReference, kRounding, kUnknown };
   Kind kind = Kind::kNone;
   std::string name;  // "algsimp#2", "fusion.7"
   std::string text;  // One line for the report.
@@ -142,6 +151,7 @@ struct RunReport {
   PipelineReport passes;
   std::vector<PlantedFault> planted;
   std::vector<CustomCallStub> stubs;  // Of targets that the module calls.
+  std::string reference_file;         // Where `ends` has what is expected from; "" of the interpreter.
   std::optional<Comparison> ends;     // Outputs against the reference's.
   bool ends_decide = false;           // compare_mode tolerance, bitwise or exact.
   std::optional<LocalSummary> local;
@@ -154,6 +164,7 @@ struct RunReport {
   std::string verdict = "RAN";  // The words of spec/tools.md 2.4.
   ExitCode exit = ExitCode::kOk;
   std::string detail;  // One line for the table of several modules.
+  std::string next;    // A command that leads on, where there is one.
   std::string bits;    // Hash of all outputs.
   std::vector<std::string> notes;
   std::string warnings;  // SummaryOf those of the module.

@@ -211,8 +211,10 @@ class Maker {
     for (; begin + kLanes <= end; begin += kLanes) {
       PhiloxFirstWords(options_.seed, static_cast<uint64_t>(begin), high_, words);
       // The signed conversion is one instruction; there are 24 bits.
-      for (int lane = 0; lane < kLanes; ++lane)
-        out[begin + lane] = static_cast<float>(low_ + (high_end_ - low_) * (static_cast<int32_t>(words[lane] >> 8) * 0x1p-24));
+      for (int lane = 0; lane < kLanes; ++lane) {
+        const double unit = static_cast<int32_t>(words[lane] >> 8) * 0x1p-24;
+        out[begin + lane] = static_cast<float>(low_ + (high_end_ - low_) * unit);
+      }
     }
     return begin;
   }
