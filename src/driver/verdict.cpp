@@ -26,12 +26,13 @@ struct Doubt {
   std::string reason, flag, does;
 };
 constexpr const char* kOnIntegers = "on small integers, which nothing rounds";
+constexpr const char* kByOutputs = "compares the outputs with the interpreter's";
 
 // From what `local` and `widened` found; none: it is decided. Integers that nothing rounds decide most of what bounds
 // leave open.
 std::optional<Doubt> DoubtOf(const RunReport& report) {
   if (report.widened_verdict != Verdict::kMatch)
-    return Doubt{"the passes could not be judged", "--compare_mode=exact", kOnIntegers};
+    return Doubt{"the passes could not be judged", "--compare_mode=tolerance", kByOutputs};
   if (!report.local) return std::nullopt;
   const LocalSummary& local = *report.local;
   const auto share = [&](ElementClass c) {
@@ -39,8 +40,7 @@ std::optional<Doubt> DoubtOf(const RunReport& report) {
            static_cast<double>(std::max<int64_t>(1, local.elements_checked));
   };
   if (!local.unchecked.empty())
-    return Doubt{Str("no error bounds for ", local.unchecked.front()), "--compare_mode=tolerance",
-                 "compares the outputs with the interpreter's"};
+    return Doubt{Str("no error bounds for ", local.unchecked.front()), "--compare_mode=tolerance", kByOutputs};
   if (share(ElementClass::kUndetermined) > kMostUndetermined)
     return Doubt{"too many undetermined elements", "--compare_mode=exact", kOnIntegers};
   if (share(ElementClass::kVacuous) > kMostVacuous)
@@ -203,8 +203,8 @@ Status CompareResults(const Compiled& compiled, const RunArguments& arguments, c
     if (compiled.executable != nullptr && !why.empty())
       TRY(JudgeExactSteps(*compiled.executable, *compiled.device, options, progress, report));
     if (!replicas_differ) SetVerdict(report, report->exact->verdict, why.empty() ? "" : "exact: " + why);
-    if (report->exit == ExitCode::kInconclusive) 
-      report->next = Again(options, *report, "--compare_mode=auto", "judges each kernel and the passes");
+    if (report->exit == ExitCode::kInconclusive)
+      report->next = Again(options, *report, "--compare_mode=tolerance", kByOutputs);
   } else if (report->ends_decide) {
     if (!replicas_differ) SetVerdict(report, report->ends->verdict, report->ends->reason);
     if (!report->reference_file.empty() && report->ends->verdict == Verdict::kMismatch)
