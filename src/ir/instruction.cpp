@@ -172,9 +172,11 @@ void Instruction::SetShape(Shape shape) {
 
 void Instruction::RemoveUser(Instruction& user) {
   if (std::find(user.operands_.begin(), user.operands_.end(), this) != user.operands_.end()) return;
-  const auto found = std::find(users_.begin(), users_.end(), &user);
-  CHECK(found != users_.end(), user.name(), " does not use ", name());
-  users_.erase(found);
+  // From the back: what dies, dies users first, so that those of a value go in the order opposite to their coming.
+  auto found = users_.end();
+  while (found != users_.begin() && *(found - 1) != &user) --found;
+  CHECK(found != users_.begin(), user.name(), " does not use ", name());
+  users_.erase(found - 1);
 }
 
 void Instruction::SetOperand(int64_t i, Instruction& operand) {

@@ -160,9 +160,9 @@ void Computation::Remove(Instruction& inst) {
   CHECK(inst.users_.empty(), "removing an instruction that is still used: ", inst.name());
   CHECK(root_ != &inst, "removing the root: ", inst.name());
   const Operands operands = std::move(inst.operands_);
-  for (Instruction* operand : operands) {
-    if (std::find(operand->users_.begin(), operand->users_.end(), &inst) != operand->users_.end())
-      operand->RemoveUser(inst);
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const bool again = std::find(operands.begin(), operands.begin() + i, operands[i]) != operands.begin() + i;
+    if (!again) operands[i]->RemoveUser(inst);
   }
   if (inst.Is(Opcode::kParameter)) parameters_[inst.parameter_number()] = nullptr;
   inst.removed_ = true;

@@ -1,10 +1,12 @@
 // simplify-while-loops: loop state that does not change, or that nobody needs.
 //
 //   invariant  element i of the state is what the body was given: outside, the loop's result i is the initial value
-//   dead       element i is read by nothing but its own next value: it leaves the state
+//   dead       element i is read by nothing but next values of dead elements: it leaves the state
 #include <algorithm>
+#include <unordered_map>
 
 #include "ir/fusion.h"
+#include "ir/id_span.h"
 #include "ir/module.h"
 #include "ir/side_effects.h"
 #include "passes/pass.h"
@@ -60,120 +62,136 @@ bool UseInvariants(const Loop& loop) {
   return changed;
 }
 
-bool ReadsElement(const std::vector<Instruction*>& elements, int64_t i) {
-  return std::any_of(elements.begin(), elements.end(),
-                     [i](const Instruction* e) { return e->tuple_index() == i && !e->IsDead(); });
-}
-
-// Nothing but the next value of element i depends on element i.
-bool IsDeadElement(const Loop& loop, int64_t i) {
-  if (ReadsElement(loop.outside, i) || ReadsElement(loop.in_condition, i)) return false;
-  std::vector<bool> depends(loop.body->module().id_limit(), false), reached = depends;
-  for (const Instruction* inst : loop.body->PostOrder()) {
-    reached[inst->id()] = true;
-    if (inst == &loop.body->root()) continue;
-    if (inst->Is(Opcode::kGetTupleElement) && &inst->operand(0) == &loop.body->parameter(0)) {
-      depends[inst->id()] = inst->tuple_index() == i;
-      continue;
-    }
-    for (const Instruction* operand : inst->operands()) {
-      if (depends[operand->id()]) depends[inst->id()] = true;
-    }
-    if (depends[inst->id()] && (HasSideEffect(*inst) || inst->IsDead())) return false;  // dce first.
-  }
-  for (const Instruction* inst : loop.body->Instructions()) {
-    if (reached[inst->id()]) continue;
-    for (const Instruction* operand : inst->operands()) {
-      if (depends[operand->id()]) return false;  // dce first.
-    }
-  }
+// By element of the state: is it read outside, by the condition, by a side effect, or by the next value of one that is?
+std::vector<bool> LiveElements(const Loop& loop) {
+  std::vector<bool> live(loop.init->operand_count(), false);
+  std::vector<const Instruction*> worklist;
   const Instruction& root = loop.body->root();
-  for (int64_t k = 0; k < root.operand_count(); ++k) {
-    if (k != i && depends[root.operand(k).id()]) return false;
-  }
-  return true;
-}
-
-// The same computation on a smaller state: elements of the parameter are renumbered, the dead one's is a value that
-// nobody reads once the root does not, so it goes with it.
-void DropFromParameter(Computation& computation, const std::vector<Instruction*>& elements, int64_t dead,
-                       const Shape& state) {
-  Instruction& parameter = computation.parameter(0);
-  for (Instruction* element : elements) {
-    if (element->tuple_index() == dead) {
-      computation.Remove(*element);
-    } else if (element->tuple_index() > dead) {
-      --element->mutable_attrs<IndexAttrs>().index;
+  const auto mark = [&](int64_t i) {
+    if (live[i]) return;
+    live[i] = true;
+    worklist.push_back(&root.operand(i));
+  };
+  for (const auto* elements : {&loop.outside, &loop.in_condition}) {
+    for (const Instruction* element : *elements) {
+      if (!element->IsDead()) mark(element->tuple_index());
     }
   }
-  parameter.SetShape(state);
+  const std::vector<Instruction*> order = loop.body->PostOrder();
+  const IdSpan ids(order);
+  for (const Instruction* inst : order) {
+    if (HasSideEffect(*inst)) worklist.push_back(inst);
+  }
+  std::vector<bool> seen(ids.size(), false);
+  while (!worklist.empty()) {
+    const Instruction& inst = *worklist.back();
+    worklist.pop_back();
+    if (&inst == &root || seen[ids.Of(inst)]) continue;
+    seen[ids.Of(inst)] = true;
+    if (inst.Is(Opcode::kGetTupleElement) && &inst.operand(0) == &loop.body->parameter(0)) mark(inst.tuple_index());
+    worklist.insert(worklist.end(), inst.operands().begin(), inst.operands().end());
+  }
+  if (std::ranges::find(live, true) == live.end()) live[0] = true;  // A state has an element.
+  return live;
 }
 
-Instruction& WithoutOperand(Instruction& tuple, int64_t dead) {
-  std::vector<Instruction*> operands(tuple.operands().begin(), tuple.operands().end());
-  operands.erase(operands.begin() + dead);
+// The same computation on the elements that are left: those that read them are renumbered; the others have no users.
+void ShrinkParameter(Computation& computation, const std::vector<Instruction*>& elements,
+                     const std::vector<int64_t>& position, const Shape& state) {
+  for (Instruction* element : elements) {
+    if (element->removed()) continue;
+    const int64_t i = element->tuple_index();
+    if (position[i] >= 0) {
+      element->mutable_attrs<IndexAttrs>().index = position[i];
+    } else {
+      computation.Remove(*element);
+    }
+  }
+  computation.parameter(0).SetShape(state);
+}
+
+Instruction& LiveOperands(Instruction& tuple, const std::vector<bool>& live) {
+  std::vector<Instruction*> operands;
+  for (int64_t i = 0; i < tuple.operand_count(); ++i) {
+    if (live[i]) operands.push_back(&tuple.operand(i));
+  }
   return tuple.computation().AddTuple(operands);
 }
 
-void DropElement(const Loop& loop, int64_t dead) {
+// What only dead elements need is dead itself; users go before what they use.
+void RemoveUnneeded(Computation& body) {
+  const std::vector<Instruction*> order = body.PostOrder();
+  for (size_t i = order.size(); i-- > 0;) {
+    Instruction& inst = *order[i];
+    if (inst.IsDead() && !inst.Is(Opcode::kParameter) && !HasSideEffect(inst)) body.Remove(inst);
+  }
+}
+
+void KeepElements(const Loop& loop, const std::vector<bool>& live) {
+  std::vector<int64_t> position(live.size(), -1);
+  int64_t count = 0;
+  for (size_t i = 0; i < live.size(); ++i) {
+    if (live[i]) position[i] = count++;
+  }
   Computation& caller = loop.loop->computation();
-  Instruction& init = WithoutOperand(*loop.init, dead);
-  // The body: its root first, then what has died with it.
+  Instruction& init = LiveOperands(*loop.init, live);
   Instruction& old_root = loop.body->root();
-  Instruction& root = WithoutOperand(old_root, dead);
-  Instruction& old_value = old_root.operand(dead);
-  loop.body->SetRoot(root);
+  loop.body->SetRoot(LiveOperands(old_root, live));
   loop.body->Remove(old_root);
-  const bool of_state = old_value.Is(Opcode::kGetTupleElement) && old_value.operand(0).Is(Opcode::kParameter);
-  if (old_value.IsDead() && !of_state && !old_value.Is(Opcode::kParameter)) loop.body->RemoveDeadTree(old_value);
-  const auto live = [](const std::vector<Instruction*>& elements) {
-    std::vector<Instruction*> kept;
-    for (Instruction* element : elements) {
-      if (!element->removed()) kept.push_back(element);
-    }
-    return kept;
-  };
-  DropFromParameter(*loop.body, live(loop.in_body), dead, init.shape());
-  DropFromParameter(*loop.condition, live(loop.in_condition), dead, init.shape());
+  RemoveUnneeded(*loop.body);
+  ShrinkParameter(*loop.body, loop.in_body, position, init.shape());
+  ShrinkParameter(*loop.condition, loop.in_condition, position, init.shape());
 
   Instruction& smaller = caller.AddClone(*loop.loop, init.shape(), {&init});
   for (Instruction* element : loop.outside) {
-    const int64_t i = element->tuple_index();
-    if (i == dead) continue;
-    element->ReplaceAllUses(caller.AddGetTupleElement(smaller, i > dead ? i - 1 : i));
+    const int64_t i = position[element->tuple_index()];
+    if (i >= 0) element->ReplaceAllUses(caller.AddGetTupleElement(smaller, i));
   }
   // The old loop cannot wait for dce: its state is not that of its body any more.
   for (Instruction* element : loop.outside) caller.Remove(*element);
   caller.Remove(*loop.loop);
 }
 
-// A body or condition that another loop uses as well cannot be changed for one.
-bool IsShared(const Module& module, const Loop& loop) {
-  int uses = 0;
+// How often each computation is called. One that another loop uses as well cannot be changed for one.
+std::unordered_map<const Computation*, int> CountCalls(const Module& module) {
+  std::unordered_map<const Computation*, int> calls;
   for (const Computation* computation : module.PostOrder()) {
-    for (const Instruction* inst : computation->Instructions()) {
-      for (const Computation* called : CalledComputations(*inst))
-        uses += called == loop.body || called == loop.condition;
+    for (const Instruction* inst : computation->instructions()) {
+      for (const Computation* called : CalledComputations(*inst)) ++calls[called];
     }
   }
-  return uses != 2;
+  return calls;
+}
+
+// Somebody waits for somebody: nobody may go.
+bool HasWaits(const Computation& computation) {
+  for (const Instruction* inst : computation.instructions()) {
+    if (!inst->control_predecessors().empty()) return true;
+  }
+  return false;
 }
 
 }  // namespace
 
 Result<bool> SimplifyLoops(Module& module, const PassContext& context) {
+  const std::unordered_map<const Computation*, int> calls = CountCalls(module);
   bool changed = false;
-  for (Computation* computation : SequentialComputations(module)) {
-    for (Instruction* inst : computation->PostOrder()) {
-      auto loop = ReadLoop(*inst);
-      if (!loop || inst->IsDead()) continue;
-      changed |= UseInvariants(*loop);
-      if (IsShared(module, *loop)) continue;
-      for (int64_t i = loop->init->operand_count() - 1; i >= 0 && loop->init->operand_count() > 1; --i) {
-        if (!IsDeadElement(*loop, i) || !context.ConsumeFuel()) continue;
-        DropElement(*loop, i);
-        changed = true;
-        break;  // The rest in the next round of the pipeline.
+  // A loop that has lost elements may be what kept those of the loop around it, or the other way round.
+  for (bool again = true; again;) {
+    again = false;
+    for (Computation* computation : SequentialComputations(module)) {
+      const bool waits = HasWaits(*computation);
+      for (Instruction* inst : computation->PostOrder()) {
+        if (inst->removed() || inst->IsDead()) continue;
+        const auto loop = ReadLoop(*inst);
+        if (!loop) continue;
+        changed |= UseInvariants(*loop);
+        if (calls.at(loop->body) != 1 || calls.at(loop->condition) != 1) continue;
+        if (waits || HasWaits(*loop->body) || HasWaits(*loop->condition)) continue;
+        const std::vector<bool> live = LiveElements(*loop);
+        if (std::ranges::find(live, false) == live.end() || !context.ConsumeFuel()) continue;
+        KeepElements(*loop, live);
+        changed = again = true;
       }
     }
   }
