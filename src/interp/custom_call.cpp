@@ -3,6 +3,7 @@
 #include "interp/custom_call.h"
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "interp/dynamic.h"
 #include "interp/manual_regions.h"
 #include "interp/program.h"
+#include "ir/fusion.h"
 #include "ir/markers.h"
 #include "ir/module.h"
 
@@ -47,6 +49,64 @@ Result<Literal> TopK(Evaluation& e) {
     FAIL(UnsupportedAt(e.inst, "U007", Str("custom-call target \"TopK\" with result ", shape)));
   }
   return TopKOf(e.operands[0], shape.element(0).dims().back(), largest, shape.element(0), shape.element(1));
+}
+
+// The dimension that ApproxTopK and PartialReduce make smaller, from {reduction_dim = 1 : i64, ...} or JSON.
+std::optional<int64_t> ReductionDimension(const Instruction& inst) {
+  constexpr std::string_view kKey = "reduction_dim";
+  const std::string text = ConfigText(inst);
+  size_t at = text.find(kKey);
+  if (at == std::string::npos) return std::nullopt;
+  at = text.find_first_not_of("\" =:", at + kKey.size());
+  const size_t end = text.find_first_not_of("0123456789", at);
+  int64_t dimension = 0;
+  const bool fine = at != std::string::npos &&
+                    ParseInt(std::string_view(text).substr(at, end == std::string::npos ? end : end - at), &dimension);
+  return fine ? std::optional(dimension) : std::nullopt;
+}
+
+// (values..., initial values...) -> the best of them by the comparator, as many as are written. How good an
+// approximation has to be is said as a share of these; all of them, the best first, are always good enough.
+Result<Literal> ApproxTopK(Evaluation& e) {
+  const auto& called = e.inst.attrs<CustomCallAttrs>().called_computations;
+  const size_t count = e.operands.size() / 2;
+  const Shape& shape = e.inst.shape();
+  const auto dimension = ReductionDimension(e.inst);
+  const bool tuple = shape.IsTuple() && shape.elements().size() == count;
+  if (called.size() != 1 || count == 0 || e.operands.size() % 2 != 0 || !(tuple || (!shape.IsTuple() && count == 1)) ||
+      called[0]->parameters().size() != 2 * count || !dimension || *dimension >= e.operands[0].shape().rank())
+    FAIL(UnsupportedCall(e.inst, Str("of ", e.operands.size(), " operands with result ", shape)));
+  Module scratch("approx_top_k");
+  Computation& entry = scratch.AddComputation("best");
+  Operands parameters;
+  std::vector<Shape> shapes;
+  for (size_t i = 0; i < count; ++i) {
+    shapes.push_back(e.operands[i].shape());
+    parameters.push_back(&entry.AddParameter(static_cast<int64_t>(i), shapes[i]));
+    const Shape& written = tuple ? shape.element(static_cast<int64_t>(i)) : shape;
+    Shape fits = shapes[i];
+    if (written.rank() == fits.rank()) fits.SetDim(*dimension, std::min(fits.dim(*dimension), written.dim(*dimension)));
+    if (!Compatible(fits, written) || !SameDims(shapes[i], shapes[0]))
+      FAIL(UnsupportedCall(e.inst, Str("of ", shapes[i], " with result ", shape)));
+  }
+  SortAttrs attrs;
+  attrs.dimension.value = *dimension;
+  attrs.is_stable = true;
+  attrs.to_apply = called[0];
+  const Shape sorted_shape = count == 1 ? shapes[0] : Shape::Tuple(shapes);
+  Instruction& sort = entry.Add(Opcode::kSort, sorted_shape, parameters, attrs);
+  if (const auto rule = RowOf(Opcode::kSort).shape_rule(sort); !rule)
+    FAIL(UnsupportedCall(e.inst, Str("whose parts do not fit: ", rule.error().message())));
+  Evaluation inner = {sort, e.operands.first(count), e.session};
+  const Literal sorted = TRY(EvalSort(inner));
+  std::vector<Literal> best;
+  for (size_t i = 0; i < count; ++i) {
+    const Literal& all = count == 1 ? sorted : sorted.elements()[i];
+    Literal& part = best.emplace_back(tuple ? shape.element(static_cast<int64_t>(i)) : shape);
+    const std::vector<int64_t> origin(part.shape().rank(), 0);
+    CopyBox(all, origin, part, origin, part.shape().dims());
+  }
+  return tuple ? Literal::Tuple(std::move(best)) : std::move(best[0]);
 }
 
 Result<Literal> GetRngSeed(Evaluation& e) {
@@ -139,6 +199,8 @@ struct Row {
 constexpr Row kRows[] = {
     {"TopK", TopK},
     {"__gpu$TopK", TopK},
+    {"ApproxTopK", ApproxTopK},
+    {"PartialReduce", ApproxTopK},
     {"GetRngSeed", GetRngSeed},
     {"AllocateBuffer", Rewrapped},
     {"CreateBuffer", Rewrapped},
@@ -191,6 +253,8 @@ CustomHandler Find(const Instruction& inst) {
 std::string HintFor(const std::string& target) {
   std::vector<std::string_view> known = MarkerTargets();
   for (const Row& row : kRows) known.push_back(row.target);
+  const std::vector<std::string> lapack = LapackTargets();
+  known.insert(known.end(), lapack.begin(), lapack.end());
   const std::vector<std::string> near = NearNames(target, known);
   return Str(near.empty() ? "" : Str("did you mean \"", Join(near, "\" or \""), "\"? "), "--custom_call='",
              Escaped(target), "=zeros' or =FILE.hlo puts something in its place");

@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "interp/evaluation.h"
 
@@ -26,6 +27,7 @@ Result<Literal> CallRadixSort(Evaluation& e);
 
 // lapack_calls.cpp: lapack_*, blas_*trsm and cusolver_*, as JAX registers them.
 bool IsLapackTarget(std::string_view target);
+std::vector<std::string> LapackTargets();  // Of today's names.
 Result<Literal> CallLapack(Evaluation& e);
 Result<Literal> CallCusolverCholesky(Evaluation& e);  // Of XLA itself: (a) -> (factor, workspace, info).
 

@@ -1,90 +1,80 @@
 // Custom calls of LAPACK as JAX makes them, batched over the leading dimensions. The names that end in _ffi take their
 // options from backend_config ({uplo = 76 : ui8}: the letter's code), the older ones from scalars before the matrices.
-// potrf, getrf and trsm are computed here; the others by the system's LAPACK, opened when the first one is called.
-#include <dlfcn.h>
+// Source: jaxlib/lapack.py of 0.4.14 and jax/_src/lax/linalg.py of 0.10, all that either registers for CPU.
+#include "interp/lapack_calls.h"
 
-#include <algorithm>
-#include <cctype>
-#include <cmath>
-#include <cstring>
 #include <limits>
-#include <optional>
 
 #include "base/json_reader.h"
-#include "base/text.h"
 #include "interp/contraction.h"
-#include "interp/custom_call.h"
-#include "interp/elements.h"
-#include "ir/fusion.h"
-#include "ir/module.h"
 
 namespace hlo {
 namespace {
 
-template <class T>
-struct RealOf {
-  using Type = T;
+struct Row {
+  std::string_view name;
+  std::string_view types;  // That have a routine of this name.
+  size_t arrays;
+  bool square;
+  bool cusolver;  // cusolver_NAME_ffi is the same for all types.
+  Result<Literal> (*handler)(const Call& call);
 };
-template <class T>
-struct RealOf<std::complex<T>> {
-  using Type = T;
-};
-template <class T>
-using Real = typename RealOf<T>::Type;
-template <class T>
-constexpr bool kIsComplex = !std::is_same_v<T, Real<T>>;
-
-template <class T>
-T Conjugate(T x) {
-  if constexpr (kIsComplex<T>) return std::conj(x);
-  else return x;
-}
-// What LAPACK looks for the largest of.
-template <class T>
-Real<T> Magnitude(T x) {
-  if constexpr (kIsComplex<T>) return std::abs(x.real()) + std::abs(x.imag());
-  else return std::abs(x);
-}
-
-// f<T>() for the four types of LAPACK.
-template <class F>
-Result<Literal> WithLapackType(const Evaluation& e, PrimitiveType type, F&& f) {
-  switch (type) {
-    case PrimitiveType::kF32: return f.template operator()<float>();
-    case PrimitiveType::kF64: return f.template operator()<double>();
-    case PrimitiveType::kC64: return f.template operator()<C64>();
-    case PrimitiveType::kC128: return f.template operator()<C128>();
-    default: FAIL(UnsupportedCall(e.inst, Str("of ", type)));
-  }
-}
-
-// ---- Operands, options and results ---------------------------------------------------------------------------------
-
-struct Routine {
-  std::string_view name;  // "potrf"
-  char type = 0;          // 's', 'd', 'c', 'z'; 0: what the operand says.
+constexpr Row kRows[] = {
+    {"potrf", "sdcz", 1, true, true, CallPotrf},   {"getrf", "sdcz", 1, false, true, CallGetrf},
+    {"geqrf", "sdcz", 1, false, true, CallGeqrf},  {"orgqr", "sd", 2, false, true, CallOrgqr},
+    {"ungqr", "cz", 2, false, false, CallOrgqr},   {"ormqr", "sd", 3, false, true, CallOrmqr},
+    {"unmqr", "cz", 3, false, false, CallOrmqr},   {"geqp3", "sdcz", 2, false, false, CallGeqp3},
+    {"gesdd", "sdcz", 1, false, false, CallGesdd}, {"gesvd", "sdcz", 1, false, true, CallGesvd},
+    {"syevd", "sd", 1, true, true, CallSyevd},     {"heevd", "cz", 1, true, false, CallSyevd},
+    {"geev", "sdcz", 1, true, false, CallGeev},    {"gees", "sdcz", 1, true, false, CallGees},
+    {"gehrd", "sdcz", 1, true, false, CallGehrd},  {"sytrd", "sd", 1, true, true, CallSytrd},
+    {"hetrd", "cz", 1, true, false, CallSytrd},    {"trsm", "sdcz", 2, false, false, CallTrsm},
+    {"gtsv", "sdcz", 4, false, false, CallGtsv},
 };
 
-std::optional<Routine> RoutineOf(std::string_view target) {
-  constexpr std::string_view kLapack[] = {"potrf", "getrf", "geqrf", "orgqr", "ungqr",
-                                          "syevd", "heevd", "gesdd", "geev",  "trsm"};
-  constexpr std::string_view kCusolver[] = {"potrf", "getrf", "geqrf", "orgqr", "syevd", "gesvd"};
-  const auto has = [](std::span<const std::string_view> names, std::string_view name) {
-    return std::find(names.begin(), names.end(), name) != names.end();
+constexpr std::string_view kPerturbed = "tridiagonal_solve_perturbed_ffi";
+
+// Of XLA itself, for all types: TensorFlow writes them for every platform, JAX where there is no library.
+struct NamedRow {
+  std::string_view target;
+  Row row;
+};
+constexpr NamedRow kNamed[] = {
+    {kPerturbed, {"gtsv", "", 4, false, false, CallGtsv}},
+    {"Qr", {"geqrf", "", 1, false, false, CallGeqrf}},
+    {"ProductOfElementaryHouseholderReflectors", {"orgqr", "", 2, false, false, CallOrgqr}},
+    {"LuDecomposition", {"getrf", "", 1, false, false, CallLu}},
+    {"Eigh", {"syevd", "", 1, true, false, CallEigh}},
+};
+
+struct Target {
+  const Row* row = nullptr;  // Null: none of these.
+  char type = 0;             // 's', 'd', 'c', 'z'; 0: what the operand says.
+};
+
+Target TargetOf(std::string_view target) {
+  const auto find = [](std::string_view name) -> const Row* {
+    const auto* const row = std::ranges::find(kRows, name, &Row::name);
+    return row == std::end(kRows) ? nullptr : row;
   };
+  const auto* const named = std::ranges::find(kNamed, target, &NamedRow::target);
+  if (named != std::end(kNamed)) return {&named->row, 0};
   const bool ffi = target.ends_with("_ffi");
   if (ffi) target.remove_suffix(4);
   if (target.starts_with("cusolver_")) {
-    target.remove_prefix(9);
-    return ffi && has(kCusolver, target) ? std::optional(Routine{target, 0}) : std::nullopt;
+    const Row* const row = find(target.substr(9));
+    return ffi && row != nullptr && row->cusolver ? Target{row, 0} : Target();
   }
   const bool blas = target.starts_with("blas_");
-  if (!blas && !target.starts_with("lapack_")) return std::nullopt;
+  if (!blas && !target.starts_with("lapack_")) return {};
   target.remove_prefix(blas ? 5 : 7);
-  if (target.empty() || std::string_view("sdcz").find(target[0]) == std::string_view::npos) return std::nullopt;
-  const Routine routine = {target.substr(1), target[0]};
-  return has(kLapack, routine.name) && (!blas || routine.name == "trsm") ? std::optional(routine) : std::nullopt;
+  if (target.empty()) return {};
+  const Row* const row = find(target.substr(1));
+  const bool known = row != nullptr && row->types.find(target[0]) != std::string_view::npos;
+  return known && (!blas || row->name == "trsm") ? Target{row, target[0]} : Target();
 }
+
+}  // namespace
 
 char LetterOf(PrimitiveType type) {
   switch (type) {
@@ -96,74 +86,6 @@ char LetterOf(PrimitiveType type) {
   }
 }
 
-class Call {
- public:
-  Call(Evaluation& e, Routine routine) : e_(e), routine_(routine) {
-    size_t matrices = 0;
-    while (matrices < e.operands.size() && e.operands[matrices].shape().rank() == 0) ++matrices;
-    for (size_t i = 0; i < matrices; ++i) {
-      const PrimitiveType type = e.operands[i].shape().type();
-      if (IsInteger(type)) scalars_.push_back(e.operands[i].GetInt(0));
-    }
-    for (size_t i = matrices; i < e.operands.size(); ++i) arrays_.push_back(&e.operands[i]);
-    std::string_view text = text_ = ConfigText(e.inst);
-    if (text.starts_with('{')) text = text.substr(1, text.size() - 2);
-    for (const std::string_view field : Split(text, ',')) {
-      const size_t equals = field.find('=');
-      if (equals == std::string_view::npos) continue;
-      const std::string_view value = field.substr(equals + 1);
-      options_.emplace_back(Trim(field.substr(0, equals)), Trim(value.substr(0, value.find(':'))));
-    }
-  }
-
-  Evaluation& e() const { return e_; }
-  const Routine& routine() const { return routine_; }
-  bool HasArrays(size_t count) const { return arrays_.size() >= count; }
-  const Literal& array(size_t i) const { return *arrays_[i]; }
-  // Of the older names; 0 when it is not there.
-  int64_t scalar(size_t i) const { return i < scalars_.size() ? scalars_[i] : 0; }
-  bool has_scalars() const { return !scalars_.empty(); }
-  // The letter, or the boolean as 'T' and 'F', that backend_config gives to `key`; `missing` when there is none.
-  char Option(std::string_view key, char missing) const {
-    for (const auto& [name, value] : options_) {
-      if (name != key) continue;
-      int64_t code = 0;
-      if (ParseInt(value, &code)) return static_cast<char>(code);
-      return value == "true" ? 'T' : value == "false" ? 'F' : value.size() == 1 ? value[0] : missing;
-    }
-    return missing;
-  }
-  bool Lower() const {
-    if (has_scalars()) return scalar(0) != 0;
-    return Option("uplo", Option("lower", 'F') == 'T' ? 'L' : 'U') == 'L';
-  }
-
-  // The values of the call's first results; the others are workspace.
-  Result<Literal> Results(std::vector<Literal> values) const {
-    const Shape& shape = e_.inst.shape();
-    if (!shape.IsTuple()) {
-      if (!Compatible(values[0].shape(), shape)) FAIL(UnsupportedCall(e_.inst, Str("with result ", shape)));
-      return std::move(values[0]);
-    }
-    for (size_t i = 0; i < shape.elements().size(); ++i) {
-      const Shape& written = shape.element(static_cast<int64_t>(i));
-      if (i >= values.size()) values.emplace_back(written);
-      else if (!Compatible(values[i].shape(), written))
-        FAIL(UnsupportedCall(e_.inst, Str("whose result ", i, " is ", written, " and not ", values[i].shape())));
-    }
-    values.resize(shape.elements().size());
-    return Literal::Tuple(std::move(values));
-  }
-
- private:
-  Evaluation& e_;
-  Routine routine_;
-  std::vector<int64_t> scalars_;
-  std::vector<const Literal*> arrays_;
-  std::string text_;
-  std::vector<std::pair<std::string_view, std::string_view>> options_;
-};
-
 Literal WithMatricesTransposed(const Literal& literal) {
   std::vector<int64_t> order;
   for (int64_t d = 0; d < literal.shape().rank(); ++d) order.push_back(d);
@@ -171,50 +93,22 @@ Literal WithMatricesTransposed(const Literal& literal) {
   return Transposed(literal, order);
 }
 
-// A batch of matrices as Fortran has them, by columns.
-template <class T>
-class Matrices {
- public:
-  Matrices(PrimitiveType type, Dims batch, int64_t rows, int64_t columns)
-      : rows_(rows), columns_(columns), batch_(std::move(batch)) {
-    Dims dims = batch_;
-    for (const int64_t size : {columns, rows}) dims.push_back(size);
-    transposed_ = Literal(Shape(type, dims));
-    Count();
-  }
-  explicit Matrices(const Literal& literal) : transposed_(WithMatricesTransposed(literal)) {
-    const auto dims = literal.shape().dims();
-    rows_ = dims[dims.size() - 2];
-    columns_ = dims[dims.size() - 1];
-    batch_ = Dims(dims.begin(), dims.end() - 2);
-    Count();
-  }
-
-  int64_t rows() const { return rows_; }
-  int64_t columns() const { return columns_; }
-  int64_t count() const { return count_; }
-  const Dims& batch() const { return batch_; }
-  T* matrix(int64_t i) { return transposed_.mutable_data<T>().data() + i * rows_ * columns_; }
-  Literal Value() const { return WithMatricesTransposed(transposed_); }
-
- private:
-  void Count() {
-    for (const int64_t size : batch_) count_ *= size;
-  }
-
-  int64_t rows_ = 0, columns_ = 0, count_ = 1;
-  Dims batch_;
-  Literal transposed_;
-};
-
-// One vector of `size` for each matrix, or with size < 0 one number.
 Literal Vectors(PrimitiveType type, const Dims& batch, int64_t size) {
   Dims dims = batch;
   if (size >= 0) dims.push_back(size);
   return Literal(Shape(type, dims));
 }
 
-// ---- What is computed here -----------------------------------------------------------------------------------------
+// ---- Cholesky, LU and triangular systems ---------------------------------------------------------------------------
+
+namespace {
+
+// What LAPACK looks for the largest of.
+template <class T>
+Real<T> Magnitude(T x) {
+  if constexpr (kIsComplex<T>) return std::abs(x.real()) + std::abs(x.imag());
+  else return std::abs(x);
+}
 
 // The factor goes into the triangle that is read; the other one stays. Gives 0, or the order of the first minor that is
 // not positive.
@@ -275,16 +169,40 @@ std::vector<Literal> Factored(const Call& call, bool lower) {
   return {a.Value(), info};
 }
 
-template <class T>
+}  // namespace
+
+Result<Literal> CallPotrf(const Call& call) {
+  return WithLapackType(call.e(), call.array(0).shape().type(),
+                        [&]<class T>() -> Result<Literal> { return call.Results(Factored<T>(call, call.Lower())); });
+}
+
 Result<Literal> CallGetrf(const Call& call) {
-  Matrices<T> a(call.array(0));
-  const int64_t size = std::min(a.rows(), a.columns());
-  Literal pivots = Vectors(PrimitiveType::kS32, a.batch(), size), info = Vectors(PrimitiveType::kS32, a.batch(), -1);
-  for (int64_t i = 0; i < a.count(); ++i) {
-    info.mutable_data<int32_t>()[i] =
-        Getrf(a.matrix(i), a.rows(), a.columns(), pivots.mutable_data<int32_t>().data() + i * size);
-  }
-  return call.Results({a.Value(), pivots, info});
+  return WithLapackType(call.e(), call.array(0).shape().type(), [&]<class T>() -> Result<Literal> {
+    Matrices<T> a(call.array(0));
+    const int64_t size = std::min(a.rows(), a.columns());
+    Literal pivots = Vectors(PrimitiveType::kS32, a.batch(), size), info = Vectors(PrimitiveType::kS32, a.batch(), -1);
+    for (int64_t i = 0; i < a.count(); ++i) {
+      *VectorOf<int32_t>(info, i, 1) = Getrf(a.matrix(i), a.rows(), a.columns(), VectorOf<int32_t>(pivots, i, size));
+    }
+    return call.Results({a.Value(), pivots, info});
+  });
+}
+
+// (a) -> (l below u, pivots from 0, where each row of l u comes from)
+Result<Literal> CallLu(const Call& call) {
+  return WithLapackType(call.e(), call.array(0).shape().type(), [&]<class T>() -> Result<Literal> {
+    Matrices<T> a(call.array(0));
+    const int64_t rows = a.rows(), size = std::min(rows, a.columns());
+    Literal pivots = Vectors(PrimitiveType::kS32, a.batch(), size),
+            from = Vectors(PrimitiveType::kS32, a.batch(), rows);
+    for (int64_t i = 0; i < a.count(); ++i) {
+      int32_t *const pivot = VectorOf<int32_t>(pivots, i, size), *const row = VectorOf<int32_t>(from, i, rows);
+      Getrf(a.matrix(i), rows, a.columns(), pivot);
+      for (int64_t k = 0; k < rows; ++k) row[k] = static_cast<int32_t>(k);
+      for (int64_t k = 0; k < size; ++k) std::swap(row[k], row[--pivot[k]]);
+    }
+    return call.Results({a.Value(), pivots, from});
+  });
 }
 
 // (a, b[, alpha]) or (left, lower, transposed, unit, m, n, batch, alpha, a, b) -> x
@@ -322,280 +240,119 @@ Result<Literal> CallTrsm(const Call& call) {
   return call.Results({TRY(EvalTriangularSolve(inner))});
 }
 
-// ---- What a library computes ---------------------------------------------------------------------------------------
+// ---- Tridiagonal systems -------------------------------------------------------------------------------------------
 
-// The routine of the system's LAPACK with the Fortran name of this type's version; a length goes with each letter.
-template <class... Parameters>
-using Fortran = void (*)(Parameters...);
+namespace {
 
-Result<void*> FindRoutine(const Instruction& inst, const std::string& name) {
-  static void* const library = [] {
-    for (const char* file : {"liblapack.so.3", "libopenblas.so.0", "libopenblas.so", "liblapack.so"}) {
-      if (void* const opened = dlopen(file, RTLD_NOW | RTLD_LOCAL); opened != nullptr) return opened;
+// A tridiagonal matrix made upper triangular with rows exchanged: its diagonal and the two above it.
+template <class T>
+struct Tridiagonal {
+  T* lower;  // lower[i] is a(i + 1, i); becomes u(i, i + 2).
+  T *diagonal, *upper;
+  int64_t size;
+
+  // b goes through the same steps. Gives 0, or the place of the first pivot that is zero, and stops there unless
+  // `perturbed`.
+  int32_t Eliminate(T* b, int64_t columns, bool perturbed) {
+    for (int64_t k = 0; k + 1 < size; ++k) {
+      const bool exchange = Magnitude(diagonal[k]) < Magnitude(lower[k]);
+      if (!exchange && diagonal[k] == T(0) && !perturbed) return static_cast<int32_t>(k + 1);
+      T second = T(0);
+      if (exchange) {
+        std::swap(diagonal[k], lower[k]);
+        std::swap(upper[k], diagonal[k + 1]);
+        if (k + 2 < size) std::swap(second, upper[k + 1]);
+        for (int64_t j = 0; j < columns; ++j) std::swap(b[k + j * size], b[k + 1 + j * size]);
+      }
+      const T factor = diagonal[k] == T(0) ? T(0) : lower[k] / diagonal[k];
+      diagonal[k + 1] -= factor * upper[k];
+      if (k + 2 < size) upper[k + 1] -= factor * second;
+      for (int64_t j = 0; j < columns; ++j) b[k + 1 + j * size] -= factor * b[k + j * size];
+      lower[k] = second;
     }
-    return static_cast<void*>(nullptr);
-  }();
-  if (library == nullptr) {
-    FAIL(UnsupportedCall(inst, "without LAPACK, which is not installed: no liblapack.so.3 and no libopenblas.so.0")
-             .Hint("install liblapack3 or libopenblas0"));
-  }
-  void* const routine = dlsym(library, name.c_str());
-  if (routine == nullptr) FAIL(UnsupportedCall(inst, Str("with this LAPACK, which has no ", name)));
-  return routine;
-}
-
-// Calls it twice: the first time it tells in `work` how much workspace it wants.
-class Library {
- public:
-  static Result<Library> Find(const Call& call, PrimitiveType type, std::string_view routine) {
-    return Library(TRY(FindRoutine(call.e().inst, Str(LetterOf(type), routine, "_"))));
-  }
-  template <class... Arguments>
-  void Run(Arguments... arguments) const {
-    reinterpret_cast<Fortran<Arguments...>>(routine_)(arguments...);
+    return size > 0 && diagonal[size - 1] == T(0) && !perturbed ? static_cast<int32_t>(size) : 0;
   }
 
- private:
-  explicit Library(void* routine) : routine_(routine) {}
-  void* routine_;
+  // Pivots below the rounding error of the largest element become that: the matrix is then singular by no more than
+  // its elements are unsure.
+  void Perturb() {
+    Real<T> largest = 0;
+    for (int64_t k = 0; k < size; ++k) {
+      largest = std::max(largest, std::abs(diagonal[k]));
+      if (k + 1 < size) largest = std::max({largest, std::abs(upper[k]), std::abs(lower[k])});
+    }
+    const Real<T> least = std::max(largest * std::numeric_limits<Real<T>>::epsilon(),
+                                   std::numeric_limits<Real<T>>::min() / std::numeric_limits<Real<T>>::epsilon());
+    for (int64_t k = 0; k < size; ++k) {
+      if (std::abs(diagonal[k]) < least) diagonal[k] = std::real(diagonal[k]) < 0 ? T(-least) : T(least);
+    }
+  }
+
+  void Substitute(T* b, int64_t columns) const {
+    for (int64_t j = 0; j < columns; ++j) {
+      T* const x = b + j * size;
+      for (int64_t k = size; k-- > 0;) {
+        if (k + 1 < size) x[k] -= upper[k] * x[k + 1];
+        if (k + 2 < size) x[k] -= lower[k] * x[k + 2];
+        x[k] /= diagonal[k];
+      }
+    }
+  }
 };
-
-template <class T>
-int WorkSize(T wanted) {
-  return std::max(1, static_cast<int>(std::real(wanted)));
-}
-
-// (a) -> (r above reflectors, tau[, info])
-template <class T>
-Result<Literal> CallGeqrf(const Call& call) {
-  Matrices<T> a(call.array(0));
-  const PrimitiveType type = call.array(0).shape().type();
-  const Library geqrf = TRY(Library::Find(call, type, "geqrf"));
-  const int rows = static_cast<int>(a.rows()), columns = static_cast<int>(a.columns()), stride = std::max(1, rows);
-  const int64_t size = std::min(rows, columns);
-  Literal tau = Vectors(type, a.batch(), size), info = Vectors(PrimitiveType::kS32, a.batch(), -1);
-  for (int64_t i = 0; i < a.count(); ++i) {
-    T* const reflectors = tau.mutable_data<T>().data() + i * size;
-    int* const status = info.mutable_data<int32_t>().data() + i;
-    T wanted = T();
-    const int query = -1;
-    geqrf.Run(&rows, &columns, a.matrix(i), &stride, reflectors, &wanted, &query, status);
-    const int work_size = WorkSize(wanted);
-    std::vector<T> work(work_size);
-    geqrf.Run(&rows, &columns, a.matrix(i), &stride, reflectors, work.data(), &work_size, status);
-  }
-  return call.Results({a.Value(), tau, info});
-}
-
-// (reflectors, tau) -> q or (q, info)
-template <class T>
-Result<Literal> CallOrgqr(const Call& call) {
-  if (!call.HasArrays(2)) FAIL(UnsupportedCall(call.e().inst, "with one operand"));
-  Matrices<T> a(call.array(0));
-  Literal tau = call.array(1);
-  const PrimitiveType type = call.array(0).shape().type();
-  const Library orgqr = TRY(Library::Find(call, type, kIsComplex<T> ? "ungqr" : "orgqr"));
-  const int rows = static_cast<int>(a.rows()), columns = static_cast<int>(a.columns()), stride = std::max(1, rows);
-  const int count = static_cast<int>(tau.shape().rank() == 0 ? 0 : tau.shape().dims().back());
-  if (tau.shape().type() != type || tau.shape().NumElements() != a.count() * count || columns > rows || count > columns)
-    FAIL(UnsupportedCall(call.e().inst, Str("with reflectors ", tau.shape())));
-  Literal info = Vectors(PrimitiveType::kS32, a.batch(), -1);
-  for (int64_t i = 0; i < a.count(); ++i) {
-    T* const reflectors = tau.mutable_data<T>().data() + i * count;
-    int* const status = info.mutable_data<int32_t>().data() + i;
-    T wanted = T();
-    const int query = -1;
-    orgqr.Run(&rows, &columns, &count, a.matrix(i), &stride, reflectors, &wanted, &query, status);
-    const int work_size = WorkSize(wanted);
-    std::vector<T> work(work_size);
-    orgqr.Run(&rows, &columns, &count, a.matrix(i), &stride, reflectors, work.data(), &work_size, status);
-  }
-  return call.Results({a.Value(), info});
-}
-
-// (a) -> (eigenvectors, eigenvalues, info)
-template <class T>
-Result<Literal> CallSyevd(const Call& call) {
-  Matrices<T> a(call.array(0));
-  const PrimitiveType type = call.array(0).shape().type();
-  const PrimitiveType real = sizeof(Real<T>) == 4 ? PrimitiveType::kF32 : PrimitiveType::kF64;
-  const Library syevd = TRY(Library::Find(call, type, kIsComplex<T> ? "heevd" : "syevd"));
-  const int n = static_cast<int>(a.rows()), stride = std::max(1, n);
-  const char mode = call.Option("mode", 'V'), triangle = call.Lower() ? 'L' : 'U';
-  const size_t length = 1;
-  Literal values = Vectors(real, a.batch(), n), info = Vectors(PrimitiveType::kS32, a.batch(), -1);
-  for (int64_t i = 0; i < a.count(); ++i) {
-    Real<T>* const w = values.mutable_data<Real<T>>().data() + i * n;
-    int* const status = info.mutable_data<int32_t>().data() + i;
-    const auto run = [&](T* work, const int* work_size, Real<T>* real_work, const int* real_size, int* int_work,
-                         const int* int_size) {
-      if constexpr (kIsComplex<T>) {
-        syevd.Run(&mode, &triangle, &n, a.matrix(i), &stride, w, work, work_size, real_work, real_size, int_work,
-                  int_size, status, length, length);
-      } else {
-        syevd.Run(&mode, &triangle, &n, a.matrix(i), &stride, w, work, work_size, int_work, int_size, status, length,
-                  length);
-      }
-    };
-    T wanted = T();
-    Real<T> real_wanted = 0;
-    int int_wanted = 0;
-    const int query = -1;
-    run(&wanted, &query, &real_wanted, &query, &int_wanted, &query);
-    const int work_size = WorkSize(wanted), real_size = WorkSize(real_wanted), int_size = std::max(1, int_wanted);
-    std::vector<T> work(work_size);
-    std::vector<Real<T>> real_work(real_size);
-    std::vector<int> int_work(int_size);
-    run(work.data(), &work_size, real_work.data(), &real_size, int_work.data(), &int_size);
-  }
-  return call.Results({a.Value(), values, info});
-}
-
-// (a) -> (workspace in the place of a, s, u, v adjoint, info)
-template <class T>
-Result<Literal> CallGesdd(const Call& call) {
-  Matrices<T> a(call.array(0));
-  const PrimitiveType type = call.array(0).shape().type();
-  const PrimitiveType real = sizeof(Real<T>) == 4 ? PrimitiveType::kF32 : PrimitiveType::kF64;
-  if (call.Option("transposed", 'F') == 'T') FAIL(UnsupportedCall(call.e().inst, "with transposed"));
-  char mode = call.Option("mode", 'A');
-  if (call.has_scalars()) mode = call.scalar(1) == 0 ? 'N' : call.scalar(0) != 0 ? 'A' : 'S';
-  if (call.Option("compute_uv", '-') != '-')
-    mode = call.Option("compute_uv", 'T') == 'F' ? 'N' : call.Option("full_matrices", 'F') == 'T' ? 'A' : 'S';
-  const Library gesdd = TRY(Library::Find(call, type, "gesdd"));
-  const int rows = static_cast<int>(a.rows()), columns = static_cast<int>(a.columns());
-  const int size = std::min(rows, columns), stride = std::max(1, rows);
-  const Shape& shape = call.e().inst.shape();
-  if (!shape.IsTuple() || shape.elements().size() < 5 || shape.element(2).rank() < 2 || shape.element(3).rank() < 2)
-    FAIL(UnsupportedCall(call.e().inst, Str("with result ", shape)));
-  // Without vectors these results are not written, and have the sizes that the caller gave them.
-  const auto last = [&](int64_t i, int64_t from_end) {
-    return shape.element(i).dim(shape.element(i).rank() - from_end);
-  };
-  Matrices<T> u(type, a.batch(), rows, mode == 'A' ? rows : mode == 'S' ? size : last(2, 1));
-  Matrices<T> vt(type, a.batch(), mode == 'A' ? columns : mode == 'S' ? size : last(3, 2), columns);
-  const int u_stride = std::max(1, rows), vt_stride = std::max<int>(1, static_cast<int>(vt.rows()));
-  const size_t length = 1;
-  Literal values = Vectors(real, a.batch(), size), info = Vectors(PrimitiveType::kS32, a.batch(), -1);
-  std::vector<int> int_work(std::max(1, 8 * size));
-  // The most that any version of LAPACK asks for.
-  const int64_t largest = std::max(rows, columns);
-  std::vector<Real<T>> real_work(
-      kIsComplex<T> ? std::max<int64_t>(1, size * std::max<int64_t>(5 * size + 7, 2 * largest + 2 * size + 1)) : 1);
-  for (int64_t i = 0; i < a.count(); ++i) {
-    Real<T>* const s = values.mutable_data<Real<T>>().data() + i * size;
-    int* const status = info.mutable_data<int32_t>().data() + i;
-    const auto run = [&](T* work, const int* work_size) {
-      if constexpr (kIsComplex<T>) {
-        gesdd.Run(&mode, &rows, &columns, a.matrix(i), &stride, s, u.matrix(i), &u_stride, vt.matrix(i), &vt_stride,
-                  work, work_size, real_work.data(), int_work.data(), status, length);
-      } else {
-        gesdd.Run(&mode, &rows, &columns, a.matrix(i), &stride, s, u.matrix(i), &u_stride, vt.matrix(i), &vt_stride,
-                  work, work_size, int_work.data(), status, length);
-      }
-    };
-    T wanted = T();
-    const int query = -1;
-    run(&wanted, &query);
-    const int work_size = WorkSize(wanted);
-    std::vector<T> work(work_size);
-    run(work.data(), &work_size);
-  }
-  return call.Results({a.Value(), values, u.Value(), vt.Value(), info});
-}
-
-// Columns of real vectors as complex ones: a pair of conjugate eigenvalues shares two columns, real and imaginary part.
-template <class R>
-void Unpack(const R* packed, const R* imaginary, int64_t n, std::complex<R>* vectors) {
-  for (int64_t j = 0; j < n; ++j) {
-    const bool pair = imaginary[j] != 0 && j + 1 < n;
-    for (int64_t i = 0; i < n; ++i) {
-      const R real = packed[i + j * n], other = pair ? packed[i + (j + 1) * n] : R(0);
-      vectors[i + j * n] = {real, other};
-      if (pair) vectors[i + (j + 1) * n] = {real, -other};
-    }
-    if (pair) ++j;
-  }
-}
-
-// (a) -> (real parts, imaginary parts, left vectors, right vectors, info); the eigenvalues of complex matrices are one
-// result.
-template <class T>
-Result<Literal> CallGeev(const Call& call) {
-  using R = Real<T>;
-  if (call.has_scalars()) FAIL(UnsupportedCall(call.e().inst, "of the older kind, with scalars before the matrix"));
-  Matrices<T> a(call.array(0));
-  const PrimitiveType type = call.array(0).shape().type();
-  const bool narrow = sizeof(R) == 4;
-  const PrimitiveType complex_type = narrow ? PrimitiveType::kC64 : PrimitiveType::kC128;
-  const Library geev = TRY(Library::Find(call, type, "geev"));
-  const int n = static_cast<int>(a.rows()), stride = std::max(1, n);
-  const char left = call.Option("compute_left", 'V'), right = call.Option("compute_right", 'V');
-  const size_t length = 1;
-  Literal values = Vectors(type, a.batch(), n), imaginary = Vectors(type, a.batch(), n);
-  Literal info = Vectors(PrimitiveType::kS32, a.batch(), -1);
-  Matrices<std::complex<R>> left_vectors(complex_type, a.batch(), n, n), right_vectors(complex_type, a.batch(), n, n);
-  std::vector<T> vl(static_cast<size_t>(n) * n + 1), vr(vl.size());
-  std::vector<R> real_work(2 * n + 1);
-  for (int64_t i = 0; i < a.count(); ++i) {
-    T* const w = values.mutable_data<T>().data() + i * n;
-    T* const wi = imaginary.mutable_data<T>().data() + i * n;
-    int* const status = info.mutable_data<int32_t>().data() + i;
-    const auto run = [&](T* work, const int* work_size) {
-      if constexpr (kIsComplex<T>) {
-        geev.Run(&left, &right, &n, a.matrix(i), &stride, w, vl.data(), &stride, vr.data(), &stride, work, work_size,
-                 real_work.data(), status, length, length);
-      } else {
-        geev.Run(&left, &right, &n, a.matrix(i), &stride, w, wi, vl.data(), &stride, vr.data(), &stride, work,
-                 work_size, status, length, length);
-      }
-    };
-    T wanted = T();
-    const int query = -1;
-    run(&wanted, &query);
-    const int work_size = WorkSize(wanted);
-    std::vector<T> work(work_size);
-    run(work.data(), &work_size);
-    const auto keep = [&](char wants, const std::vector<T>& from, Matrices<std::complex<R>>& to) {
-      if (wants != 'V') return;
-      if constexpr (kIsComplex<T>) std::copy_n(from.data(), static_cast<int64_t>(n) * n, to.matrix(i));
-      else Unpack<R>(from.data(), wi, n, to.matrix(i));
-    };
-    keep(left, vl, left_vectors);
-    keep(right, vr, right_vectors);
-  }
-  if (kIsComplex<T>) return call.Results({values, left_vectors.Value(), right_vectors.Value(), info});
-  return call.Results({values, imaginary, left_vectors.Value(), right_vectors.Value(), info});
-}
 
 }  // namespace
 
-bool IsLapackTarget(std::string_view target) { return RoutineOf(target).has_value(); }
+// (lower, diagonal, upper, b) -> (the diagonals of the triangular factor, x, info), or x alone. The first element of
+// the lower diagonal and the last of the upper one are not in the matrix.
+Result<Literal> CallGtsv(const Call& call) {
+  const bool perturbed = call.e().inst.attrs<CustomCallAttrs>().target == kPerturbed;
+  const Shape& shape = call.array(3).shape();
+  if (shape.rank() < 2) FAIL(UnsupportedCall(call.e().inst, "without matrices"));
+  return WithLapackType(call.e(), shape.type(), [&]<class T>() -> Result<Literal> {
+    Matrices<T> b(call.array(3));
+    const int64_t size = b.rows();
+    for (size_t i = 0; i < 3; ++i) TRY(call.CheckVectors(i, b.batch(), size, shape.type()));
+    Literal lower = call.array(0), diagonal = call.array(1), upper = call.array(2);
+    Literal info = Vectors(PrimitiveType::kS32, b.batch(), -1);
+    for (int64_t i = 0; i < b.count(); ++i) {
+      Tridiagonal<T> matrix = {VectorOf<T>(lower, i, size) + 1, VectorOf<T>(diagonal, i, size),
+                               VectorOf<T>(upper, i, size), size};
+      const int32_t status = matrix.Eliminate(b.matrix(i), b.columns(), perturbed);
+      if (perturbed) matrix.Perturb();
+      if (status == 0) matrix.Substitute(b.matrix(i), b.columns());
+      *VectorOf<int32_t>(info, i, 1) = status;
+    }
+    if (perturbed) return call.Results({b.Value()});
+    return call.Results({lower, diagonal, upper, b.Value(), info});
+  });
+}
+
+// ---- Which target is what ------------------------------------------------------------------------------------------
+
+bool IsLapackTarget(std::string_view target) { return TargetOf(target).row != nullptr; }
+
+std::vector<std::string> LapackTargets() {
+  std::vector<std::string> targets;
+  for (const NamedRow& named : kNamed) targets.emplace_back(named.target);
+  for (const Row& row : kRows) {
+    for (const char type : row.types) targets.push_back(Str("lapack_", type, row.name, "_ffi"));
+  }
+  return targets;
+}
 
 Result<Literal> CallLapack(Evaluation& e) {
-  const Routine routine = *RoutineOf(e.inst.attrs<CustomCallAttrs>().target);
-  const Call call(e, routine);
-  const bool solves = routine.name == "trsm";
-  if (!call.HasArrays(solves ? 2 : 1) || call.array(0).shape().rank() < 2)
-    FAIL(UnsupportedCall(e.inst, "without matrices"));
-  const PrimitiveType type = call.array(0).shape().type();
-  if (routine.type != 0 && routine.type != LetterOf(type)) FAIL(UnsupportedCall(e.inst, Str("of ", type)));
-  if (call.array(0).shape().HasDynamicDims()) FAIL(UnsupportedCall(e.inst, "of dynamic sizes"));
-  if (solves) return CallTrsm(call);
-  const auto dims = call.array(0).shape().dims();
-  const bool any = routine.name == "getrf" || routine.name == "geqrf" || routine.name == "orgqr" ||
-                   routine.name == "ungqr" || routine.name == "gesdd" || routine.name == "gesvd";
-  if (!any && dims[dims.size() - 1] != dims[dims.size() - 2])
-    FAIL(UnsupportedCall(e.inst, "of matrices that are not square"));
-  return WithLapackType(e, type, [&]<class T>() -> Result<Literal> {
-    if (routine.name == "potrf") return call.Results(Factored<T>(call, call.Lower()));
-    if (routine.name == "getrf") return CallGetrf<T>(call);
-    if (routine.name == "geqrf") return CallGeqrf<T>(call);
-    if (routine.name == "orgqr" || routine.name == "ungqr") return CallOrgqr<T>(call);
-    if (routine.name == "syevd" || routine.name == "heevd") return CallSyevd<T>(call);
-    if (routine.name == "gesdd" || routine.name == "gesvd") return CallGesdd<T>(call);
-    return CallGeev<T>(call);
-  });
+  const auto [row, type] = TargetOf(e.inst.attrs<CustomCallAttrs>().target);
+  const Call call(e, {row->name, type});
+  if (!call.HasArrays(row->arrays)) FAIL(UnsupportedCall(e.inst, Str("of fewer than ", row->arrays, " arrays")));
+  const Shape& shape = call.array(0).shape();
+  // The diagonals of a tridiagonal matrix are vectors.
+  const int64_t rank = row->handler == CallGtsv ? 1 : 2;
+  if (shape.rank() < rank) FAIL(UnsupportedCall(e.inst, "without matrices"));
+  if (type != 0 && type != LetterOf(shape.type())) FAIL(UnsupportedCall(e.inst, Str("of ", shape.type())));
+  if (shape.HasDynamicDims()) FAIL(UnsupportedCall(e.inst, "of dynamic sizes"));
+  if (row->square && shape.dim(shape.rank() - 1) != shape.dim(shape.rank() - 2))
+    FAIL(UnsupportedCall(e.inst, Str("of matrices that are not square, ", shape, ",")));
+  return row->handler(call);
 }
 
 Result<Literal> CallCusolverCholesky(Evaluation& e) {

@@ -8,6 +8,7 @@
 #include "interp/contraction.h"
 #include "interp/elements.h"
 #include "interp/program.h"
+#include "ir/markers.h"
 #include "ir/module.h"
 #include "ir/shape_rules.h"
 
@@ -107,6 +108,13 @@ int64_t ScratchOf(const Instruction& inst) {
       const Shape& operand = inst.operand(0).shape();
       const int64_t count = operand.dims().back();
       return LinesAtOnce(operand.NumElements(), count) * count * kRankedBytes;
+    }
+    case Opcode::kCustomCall: {
+      if (MarkerOf(inst) != Marker::kNone) return 0;
+      // Matrices by columns, or lines sorted, and what is made of them before it has the order of the result.
+      int64_t bytes = 0;
+      for (const Instruction* operand : inst.operands()) bytes += 2 * operand->shape().ByteSize();
+      return bytes;
     }
     default: return 0;
   }
