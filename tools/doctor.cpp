@@ -5,6 +5,7 @@
 #include "base/parallel.h"
 #include "base/text.h"
 #include "gpu/runtime/doctor.h"
+#include "interp/lapack.h"
 #include "tools/command.h"
 #include "tools/flags.h"
 #include "tools/module_flags.h"
@@ -27,7 +28,13 @@ Result<ExitCode> DoctorCommand(Args args) {
   if (!positionals.empty()) FAIL(UsageError("F002", Str("unexpected '", Escaped(positionals[0]), "'")));
   if (!host_isa.empty()) TRY(ChooseHostIsa(host_isa));
   std::printf("hlo %s\n%-13s %-8s %d threads\n", HLO_VERSION, "interpreter", "ok", Threads());
-  bool found = require.empty() || require == "interpreter";
+  const std::string lapack = LapackVersion();
+  std::printf("%-13s %-8s %s\n", "LAPACK", lapack.empty() ? "missing" : "ok",
+              lapack.empty()
+                  ? "no liblapack.so.3 and no libopenblas.so.0; eigenvalues, singular values and Schur forms "
+                    "of custom calls are not computed"
+                  : lapack.c_str());
+  bool found = require.empty() || require == "interpreter" || (require == "LAPACK" && !lapack.empty());
   for (const gpu::Capability& capability : gpu::Examine(library_path)) {
     std::printf("%-13s %-8s %s%s%s\n", capability.name.c_str(), capability.ok ? "ok" : "missing",
                 capability.text.c_str(), capability.consequence.empty() ? "" : "; ", capability.consequence.c_str());

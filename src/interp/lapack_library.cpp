@@ -1,6 +1,7 @@
 // What the system's LAPACK computes, opened when the first of these is called: decompositions that iterate.
 #include <dlfcn.h>
 
+#include "interp/lapack.h"
 #include "interp/lapack_calls.h"
 
 namespace hlo {
@@ -10,18 +11,28 @@ namespace {
 template <class... Parameters>
 using Fortran = void (*)(Parameters...);
 
-Result<void*> FindRoutine(const Instruction& inst, const std::string& name) {
-  static void* const library = [] {
+struct OpenLibrary {
+  std::string file;
+  void* handle = nullptr;  // Null: none of the files is there.
+};
+
+const OpenLibrary& OpenedLapack() {
+  static const OpenLibrary library = [] {
     for (const char* file : {"liblapack.so.3", "libopenblas.so.0", "libopenblas.so", "liblapack.so"}) {
-      if (void* const opened = dlopen(file, RTLD_NOW | RTLD_LOCAL); opened != nullptr) return opened;
+      if (void* const opened = dlopen(file, RTLD_NOW | RTLD_LOCAL); opened != nullptr) return OpenLibrary{file, opened};
     }
-    return static_cast<void*>(nullptr);
+    return OpenLibrary();
   }();
-  if (library == nullptr) {
+  return library;
+}
+
+Result<void*> FindRoutine(const Instruction& inst, const std::string& name) {
+  const OpenLibrary& library = OpenedLapack();
+  if (library.handle == nullptr) {
     FAIL(UnsupportedCall(inst, "without LAPACK, which is not installed: no liblapack.so.3 and no libopenblas.so.0")
              .Hint("install liblapack3 or libopenblas0"));
   }
-  void* const routine = dlsym(library, name.c_str());
+  void* const routine = dlsym(library.handle, name.c_str());
   if (routine == nullptr) FAIL(UnsupportedCall(inst, Str("with this LAPACK, which has no ", name)));
   return routine;
 }
@@ -73,6 +84,16 @@ Result<Literal> Workspace(const Call& call, size_t i) {
 }
 
 }  // namespace
+
+std::string LapackVersion() {
+  const OpenLibrary& library = OpenedLapack();
+  if (library.handle == nullptr) return "";
+  void* const routine = dlsym(library.handle, "ilaver_");
+  if (routine == nullptr) return library.file;
+  int major = 0, minor = 0, patch = 0;
+  reinterpret_cast<Fortran<int*, int*, int*>>(routine)(&major, &minor, &patch);
+  return Str(major, ".", minor, ".", patch, ", ", library.file);
+}
 
 // (a, pivots) -> (r above reflectors, pivots, tau[, info]): columns whose pivot is not 0 come first, the others by
 // size.
