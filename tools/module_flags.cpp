@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/log_patterns.h"
 #include "base/parallel.h"
+#include "base/source_text.h"
 #include "base/text.h"
 #include "driver/pattern.h"
 #include "interp/arguments.h"
@@ -118,16 +119,46 @@ void AddHostIsaFlag(FlagSet& flags, std::string* host_isa) {
                "what kernels and libraries may use of this processor; native: all of it");
 }
 
-Result<std::vector<std::string>> ParseAll(FlagSet& flags, std::span<const std::string> args) {
-  if (const char* environment = std::getenv("XLA_FLAGS")) {
-    const FlagSet::Ignored ignored = TRY(flags.ParseEnvironment(environment));
-    if (!ignored.known_to_xla.empty()) {
-      std::fprintf(stderr, "note: XLA_FLAGS: no effect here: %s\n", Join(ignored.known_to_xla, ", ").c_str());
+namespace {
+
+// Who set a variable long ago must hear where the flag stands.
+Error InVariable(std::string_view variable, Error error) {
+  std::string& message = error.diagnostics.front().message;
+  message = Str(variable, ": ", message);
+  return error;
+}
+
+// A value that does not begin with - is the name of a file of flags, as in XLA.
+Status ParseXlaFlags(FlagSet& flags, std::string value) {
+  if (const std::string_view path = Trim(value); !path.empty() && path.front() != '-') {
+    const auto file = ReadSource(std::string(path));
+    if (!file) {
+      std::fprintf(stderr, "warning: XLA_FLAGS: %s\n", file.error().message().c_str());
+      return {};
     }
-    for (const std::string& name : ignored.unknown)
-      std::fprintf(stderr, "warning: XLA_FLAGS: unknown flag '%s'\n", Escaped(name).c_str());
+    value = (*file)->text();
   }
-  if (const char* environment = std::getenv("HLO_FLAGS")) TRY(flags.Parse(SplitXlaFlags(environment)));
+  const auto ignored = flags.ParseEnvironment(value);
+  if (!ignored) FAIL(InVariable("XLA_FLAGS", ignored.error()));
+  if (!ignored->known_to_xla.empty())
+    std::fprintf(stderr, "note: XLA_FLAGS: no effect here: %s\n", Join(ignored->known_to_xla, ", ").c_str());
+  for (const std::string& name : ignored->unknown)
+    std::fprintf(stderr, "warning: XLA_FLAGS: unknown flag '%s'\n", Escaped(name).c_str());
+  return {};
+}
+
+Status ParseHloFlags(FlagSet& flags, std::string_view value) {
+  const auto rest = flags.Parse(SplitXlaFlags(value));
+  if (!rest) FAIL(InVariable("HLO_FLAGS", rest.error()));
+  if (!rest->empty()) FAIL(UsageError("F003", Str("HLO_FLAGS: '", Escaped(rest->front()), "' is no flag")));
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> ParseAll(FlagSet& flags, std::span<const std::string> args) {
+  if (const char* value = std::getenv("XLA_FLAGS")) TRY(ParseXlaFlags(flags, value));
+  if (const char* value = std::getenv("HLO_FLAGS")) TRY(ParseHloFlags(flags, value));
   return flags.Parse(args);
 }
 
