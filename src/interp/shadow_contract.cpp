@@ -163,7 +163,7 @@ Bounds OneResult(const Contraction& c, const Operand& left, const Operand& right
                  const int64_t* bases, int64_t right_base) {
   const int64_t run = static_cast<int64_t>(c.left_offset.size());
   double value = 0, exact = 0, finite = 0, sizes = 0, likely = 0;
-  bool open = false;
+  bool open = false, beyond = false, infinite = false;
   for (int64_t k = 0; k < c.terms; ++k) {
     const int64_t base = bases[k / run], b = right_base + c.right_term[k];
     // Whether padding is left out or is zeros that are multiplied is the implementation's business.
@@ -173,6 +173,10 @@ Bounds OneResult(const Contraction& c, const Operand& left, const Operand& right
     }
     const int64_t a = base + c.left_offset[k % run];
     const double product = left.value()[a] * right.value()[b];
+    if (std::isinf(product)) {
+      const bool finite_factors = std::isfinite(left.value()[a]) && std::isfinite(right.value()[b]);
+      (finite_factors ? beyond : infinite) = true;
+    }
     value += product;
     exact += std::fabs(product);
     if (std::isfinite(product)) finite += std::fabs(product);
@@ -181,6 +185,9 @@ Bounds OneResult(const Contraction& c, const Operand& left, const Operand& right
   }
   // An infinity among the terms, and the others may come to the other one on their way.
   open |= std::isinf(value) && finite >= overflow;
+  // A product of finite factors beyond f64 is infinite when it is rounded, and a number for a fused addition: certain
+  // is only what an infinity of the same sign makes of the sum.
+  open |= beyond && (std::isnan(value) || !infinite);
   if (open) return {value, kUndetermined, kUndetermined};
   return Finished(rule, overflow, value, exact, sizes, likely);
 }

@@ -360,15 +360,18 @@ int64_t SplitsFor(int64_t groups, int64_t steps, int64_t least_steps, const Emit
   return std::clamp<int64_t>(CeilDiv(wanted, groups), 1, std::max<int64_t>(1, steps / least_steps));
 }
 
-// Says how many additions a term passes through.
+// Says how many additions a term passes through. In a product every rounding is one of the result, whatever the order:
+// as many as there are terms.
 KernelPlan WithChain(KernelPlan plan, const ReductionPlan& reduction, int64_t chain) {
   for (const auto& hero : reduction.heroes) {
     if (!IsFloat(hero.inst->operand(0).shape().type())) continue;
     const Type accumulator = hero.accumulators[0];
     InstructionPlan& promise = plan.precision.instructions[hero.inst->id()];
+    const auto simple = AsSimpleReducer(*hero.inst->attrs<ReduceAttrs>().to_apply);
+    const bool adds = simple && simple->opcode == Opcode::kAdd;
     promise.sum = SumPlan{
         .accumulator = accumulator == hero.types[0] ? hero.inst->operand(0).shape().type() : PrimitiveType::kF32,
-        .longest_chain = chain};
+        .longest_chain = adds ? chain : reduction.Size(true)};
   }
   return plan;
 }
