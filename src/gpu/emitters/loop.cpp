@@ -226,7 +226,12 @@ void EmitTile(LoopPlan& plan, KernelFrame& frame, const std::vector<Array>& arra
   Emission& emission = frame.emission();
   kernel::KernelBuilder& k = frame.k();
   const std::vector<NodeId> values = plan.Values();
-  const int64_t size = plan.pool[lane].high + 1 - (frame.fault() == "tail" ? 1 : 0);
+  const int64_t size = plan.pool[lane].high + 1;
+  const auto tile = [&](const kernel::KernelBuilder::IndexBody& body) {
+    // Guarded in each tile: a planted fault leaves elements out and never goes beyond the arrays.
+    if (frame.fault() == "tail") return k.Tile(width, k.Index(size - 1) - begin, body);
+    TileOver(k, width, size, begin, step, body);
+  };
   const std::function<void(int)> emit = [&](int branches) {
     const NodeId choice = branches < kMostBranches ? emission.UniformChoice(values) : -1;
     if (choice >= 0) {
@@ -240,7 +245,7 @@ void EmitTile(LoopPlan& plan, KernelFrame& frame, const std::vector<Array>& arra
     }
     emission.Hoist(values);
     for (const auto& output : plan.outputs) emission.Hoist(output.offset);
-    TileOver(k, width, size, begin, step, [&](Value i) {
+    tile([&](Value i) {
       Emission::Scope scope(emission);
       emission.Bind(lane, begin + i);
       if (in_tile) in_tile(i);
