@@ -5,9 +5,11 @@
 // What is known of a choice reaches the results through movements and elementwise operations of one operand; an
 // operation of several leaves the bound alone, and so do reducers that compare otherwise than place by place.
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <optional>
 
+#include "base/parallel.h"
 #include "interp/shadow_rules.h"
 
 namespace hlo::shadow {
@@ -37,9 +39,9 @@ bool MayBe(const ShadowValue& a, int64_t i, const ShadowValue& b, int64_t j) {
 }
 
 // The same value and bound: whatever holds of the one holds of the other.
-bool Alike(const ShadowValue& x, int64_t i, int64_t j) {
-  if (!x.IsFloat()) return !IsOpen(x, i) && !IsOpen(x, j) && SameBits(x.exact, i, x.exact, j);
-  const Pair a = At(x, i), b = At(x, j);
+bool Alike(const ShadowValue& x, int64_t i, const ShadowValue& y, int64_t j) {
+  if (!x.IsFloat()) return !IsOpen(x, i) && !IsOpen(y, j) && SameBits(x.exact, i, y.exact, j);
+  const Pair a = At(x, i), b = At(y, j);
   return SameNumber(a.value, b.value) && a.bound == b.bound;
 }
 
@@ -110,18 +112,28 @@ std::vector<std::pair<double, double>> OrdersOf(PrimitiveType type) {
   return {{1, 2}, {2, 1}, {1, 1}, {nan, 1}, {1, nan}, {nan, nan}};
 }
 
+// Which side a reducer may leave when two elements meet, by the order of their places: see OrdersOf. Number s of place
+// k's orders counts s * stride[k].
+struct Meetings {
+  std::vector<int64_t> stride;
+  std::vector<uint8_t> left, right;
+};
+
 // Is what a reducer leaves one of its sides, as a whole? Its places are decided each for itself, so all orders of all
-// of them are tried: an argmax that breaks ties takes the lesser index only where the values are equal.
-Result<bool> LeavesASide(const Computation& body) {
+// of them are tried: an argmax that breaks ties takes the lesser index only where the values are equal. Empty: it is
+// not.
+Result<std::optional<Meetings>> LeavesASide(const Computation& body) {
   const int64_t arity = static_cast<int64_t>(body.parameters().size()) / 2;
-  if (!PicksASide(body) || !GoesByOrder(body, arity)) return false;
+  std::optional<Meetings> none;
+  if (!PicksASide(body) || !GoesByOrder(body, arity)) return none;
   std::vector<std::vector<std::pair<double, double>>> orders;
   int64_t states = 1;
   for (int64_t k = 0; k < arity; ++k) {
     orders.push_back(OrdersOf(body.parameters()[k]->shape().type()));
     states *= static_cast<int64_t>(orders.back().size());
-    if (states == 0 || states > 4096) return false;
+    if (states == 0 || states > 4096) return none;
   }
+  Meetings meetings;
   std::vector<ShadowValue> sides(2 * arity);
   for (int64_t k = 0, stride = 1; k < arity; stride *= static_cast<int64_t>(orders[k].size()), ++k) {
     Literal left(Shape(body.parameters()[k]->shape().type(), {states})), right = left;
@@ -132,6 +144,7 @@ Result<bool> LeavesASide(const Computation& body) {
         else side.SetInt(s, static_cast<int64_t>(x));
       }
     }
+    meetings.stride.push_back(stride);
     sides[k] = ToShadow(left);
     sides[arity + k] = ToShadow(right);
   }
@@ -147,12 +160,14 @@ Result<bool> LeavesASide(const Computation& body) {
       left = left && MayBe(place, s, sides[k], s);
       right = right && MayBe(place, s, sides[arity + k], s);
     }
-    if (!left && !right) return false;
+    if (!left && !right) return none;
+    meetings.left.push_back(left ? 1 : 0);
+    meetings.right.push_back(right ? 1 : 0);
   }
-  return true;
+  return std::optional(std::move(meetings));
 }
 
-// The elements that a reduction combines, by result: [results, rows], the initial value last.
+// The elements that a reduction combines, by result: number [result, row], the initial value last.
 class Elements {
  public:
   static Result<Elements> Of(Context& context, const Instruction& inst, Operands operands, int64_t results) {
@@ -160,25 +175,39 @@ class Elements {
     Elements elements;
     elements.results_ = results;
     elements.rows_ = operands[0]->shape.NumElements() / results + 1;
-    std::vector<int64_t> at(results * elements.rows_);
-    for (int64_t i = 0, from = 0; i < static_cast<int64_t>(at.size()); ++i)
-      at[i] = i % elements.rows_ == elements.rows_ - 1 ? -1 : from++;
     for (size_t k = 0; k < arity; ++k) {
-      const ShadowValue moved = TRY(ReducedLast(context, *operands[k], inst.attrs<ReduceAttrs>().dimensions));
-      elements.places_.push_back(Take(moved, at, {results, elements.rows_}, operands[arity + k]));
+      elements.places_.push_back(TRY(ReducedLast(context, *operands[k], inst.attrs<ReduceAttrs>().dimensions)));
+      elements.starts_.push_back(*operands[arity + k]);
     }
     return elements;
   }
 
   int64_t results() const { return results_; }
   int64_t rows() const { return rows_; }
-  const std::vector<ShadowValue>& places() const { return places_; }
+  size_t arity() const { return places_.size(); }
+
+  // Where place k of an element lies: -1 for the initial value.
+  int64_t IndexOf(int64_t element) const {
+    const int64_t row = element % rows_;
+    return row == rows_ - 1 ? -1 : element / rows_ * (rows_ - 1) + row;
+  }
+  // Place k of some elements.
+  ShadowValue Places(size_t k, std::span<const int64_t> elements, const std::vector<int64_t>& dims) const {
+    std::vector<int64_t> at;
+    at.reserve(elements.size());
+    for (const int64_t element : elements) at.push_back(IndexOf(element));
+    return Take(places_[k], at, dims, &starts_[k]);
+  }
+  const ShadowValue& Place(size_t k) const { return places_[k]; }
+  const ShadowValue& Start(size_t k) const { return starts_[k]; }
 
   Elements WithoutBounds() const {
     Elements exact = *this;
-    for (ShadowValue& place : exact.places_) {
-      place = DropBounds(std::move(place));
-      place.open = Literal();
+    for (std::vector<ShadowValue>* values : {&exact.places_, &exact.starts_}) {
+      for (ShadowValue& value : *values) {
+        value = DropBounds(std::move(value));
+        value.open = Literal();
+      }
     }
     return exact;
   }
@@ -189,7 +218,7 @@ class Elements {
     const std::vector<int64_t> dims{static_cast<int64_t>(left.size())};
     std::vector<ShadowValue> sides;
     for (const auto& at : {left, right}) {
-      for (const ShadowValue& place : places_) sides.push_back(Take(place, at, dims));
+      for (size_t k = 0; k < arity(); ++k) sides.push_back(Places(k, at, dims));
     }
     std::vector<const ShadowValue*> args;
     for (const ShadowValue& side : sides) args.push_back(&side);
@@ -202,24 +231,38 @@ class Elements {
 
   // May `met` number i be element `at`?
   bool MayHaveLeft(const std::vector<ShadowValue>& met, int64_t i, int64_t at) const {
-    for (size_t k = 0; k < places_.size(); ++k) {
-      if (!MayBe(met[k], i, places_[k], at)) return false;
+    for (size_t k = 0; k < arity(); ++k) {
+      const auto& [x, j] = Find(k, at);
+      if (!MayBe(met[k], i, x, j)) return false;
     }
     return true;
   }
 
-  bool IsExact(int64_t i) const {
-    return std::ranges::all_of(places_,
-                               [&](const ShadowValue& x) { return x.IsFloat() ? At(x, i).bound == 0 : !IsOpen(x, i); });
+  bool IsExact(int64_t element) const {
+    for (size_t k = 0; k < arity(); ++k) {
+      const auto& [x, i] = Find(k, element);
+      if (x.IsFloat() ? At(x, i).bound != 0 : IsOpen(x, i)) return false;
+    }
+    return true;
   }
 
-  bool AlikeIn(const std::vector<int64_t>& places, int64_t i, int64_t j) const {
-    return std::ranges::all_of(places, [&](int64_t k) { return Alike(places_[k], i, j); });
+  bool AlikeIn(const std::vector<int64_t>& places, int64_t a, int64_t b) const {
+    return std::ranges::all_of(places, [&](int64_t k) {
+      const auto& [x, i] = Find(k, a);
+      const auto& [y, j] = Find(k, b);
+      return Alike(x, i, y, j);
+    });
   }
 
  private:
+  std::pair<const ShadowValue&, int64_t> Find(size_t k, int64_t element) const {
+    const int64_t index = IndexOf(element);
+    return index < 0 ? std::pair<const ShadowValue&, int64_t>(starts_[k], 0)
+                     : std::pair<const ShadowValue&, int64_t>(places_[k], index);
+  }
+
   int64_t results_ = 0, rows_ = 0;
-  std::vector<ShadowValue> places_;
+  std::vector<ShadowValue> places_, starts_;  // [results, rows - 1] and scalars.
 };
 
 // By result: the element left when no value has a bound, combined in a tree.
@@ -271,7 +314,7 @@ std::vector<int64_t> DecidingPlaces(const Computation& body, int64_t arity) {
 Result<std::optional<Mask>> MayBeLeft(Context& context, const Computation& body, const Elements& elements,
                                       const std::vector<int64_t>& winners) {
   const int64_t rows = elements.rows();
-  const std::vector<int64_t> deciding = DecidingPlaces(body, static_cast<int64_t>(elements.places().size()));
+  const std::vector<int64_t> deciding = DecidingPlaces(body, static_cast<int64_t>(elements.arity()));
   Mask may(elements.results() * rows), seen(may.size());
   for (const int64_t winner : winners) may[winner] = 1;
   for (int round = 0;; ++round) {
@@ -300,6 +343,104 @@ Result<std::optional<Mask>> MayBeLeft(Context& context, const Computation& body,
       }
     }
   }
+}
+
+// One place of all elements, to be compared fast: none has a bound.
+class Ordered {
+ public:
+  Ordered(const ShadowValue& values, const ShadowValue& start)
+      : kind_(values.IsFloat()                              ? Kind::kFloat
+              : values.shape.type() == PrimitiveType::kPred ? Kind::kPred
+              : IsUnsigned(values.shape.type())             ? Kind::kUnsigned
+                                                            : Kind::kSigned),
+        values_(kind_ == Kind::kFloat ? values.value : values.exact),
+        start_(kind_ == Kind::kFloat ? start.value : start.exact) {}
+
+  bool is_float() const { return kind_ == Kind::kFloat; }
+  // The number of the pair's order among OrdersOf the type: 2 is equal, and so is 3 of pred and 5, two NaNs, of floats.
+  int64_t OrderOf(int64_t i, int64_t j) const {
+    if (kind_ == Kind::kFloat) {
+      const double a = FloatAt(i), b = FloatAt(j);
+      if (a < b) return 0;
+      if (a > b) return 1;
+      if (a == b) return 2;
+      return std::isnan(a) ? (std::isnan(b) ? 5 : 3) : 4;
+    }
+    const int64_t a = IntAt(i), b = IntAt(j);
+    if (a == b) return kind_ == Kind::kPred && a == 0 ? 3 : 2;
+    const bool less = kind_ == Kind::kUnsigned ? static_cast<uint64_t>(a) < static_cast<uint64_t>(b) : a < b;
+    return less ? 0 : 1;
+  }
+
+ private:
+  enum class Kind { kFloat, kSigned, kUnsigned, kPred };
+  double FloatAt(int64_t i) const { return i < 0 ? Values(start_)[0] : Values(values_)[i]; }
+  int64_t IntAt(int64_t i) const {
+    if (i < 0) return start_.GetInt(0);
+    return values_.shape().type() == PrimitiveType::kS32 ? values_.data<int32_t>()[i] : values_.GetInt(i);
+  }
+
+  Kind kind_;
+  const Literal &values_, &start_;
+};
+
+// Winners and MayBeLeft of elements without bounds, by the table of meetings. False: too many of a result may be left.
+bool PickExact(const Elements& elements, const Computation& body, const Meetings& meetings,
+               std::vector<int64_t>& winners, std::vector<std::vector<int64_t>>& left) {
+  std::vector<Ordered> places;
+  for (size_t k = 0; k < elements.arity(); ++k) places.emplace_back(elements.Place(k), elements.Start(k));
+  const std::vector<int64_t> deciding = DecidingPlaces(body, static_cast<int64_t>(elements.arity()));
+  const int64_t rows = elements.rows();
+  const auto meet = [&](int64_t a, int64_t b) {
+    int64_t state = 0;
+    for (size_t k = 0; k < places.size(); ++k) state += places[k].OrderOf(a, b) * meetings.stride[k];
+    return state;
+  };
+  std::atomic<bool> too_many = false;
+  ParallelFor(elements.results(), std::max<int64_t>(1, (1 << 14) / rows), [&](int64_t begin, int64_t end) {
+    Mask may(rows), seen(rows);
+    for (int64_t r = begin; r < end && !too_many; ++r) {
+      const int64_t first = r * rows;
+      const auto at = [&](int64_t row) { return row == rows - 1 ? -1 : r * (rows - 1) + row; };
+      int64_t winner = 0;
+      for (int64_t row = 1; row < rows; ++row) {
+        if (meetings.left[meet(at(winner), at(row))] == 0) winner = row;
+      }
+      winners[r] = first + winner;
+      std::ranges::fill(may, 0);
+      std::ranges::fill(seen, 0);
+      may[winner] = 1;
+      std::vector<int64_t> pending{winner};
+      for (int round = 0; !pending.empty(); ++round) {
+        const int64_t one = pending.back();
+        pending.pop_back();
+        if (seen[one] != 0) continue;
+        if (round == kMostRounds) {
+          too_many = true;
+          return;
+        }
+        seen[one] = 1;
+        for (int64_t row = 0; row < rows; ++row) {
+          if (row == one) continue;
+          const int64_t state = meet(at(one), at(row)), turned = meet(at(row), at(one));
+          const bool stays = meetings.right[state] != 0 || meetings.left[turned] != 0;
+          if (stays && may[row] == 0) {
+            may[row] = 1;
+            pending.push_back(row);
+          }
+          const bool alike = may[row] != 0 && std::ranges::all_of(deciding, [&](int64_t k) {
+                               const int64_t order = places[k].OrderOf(at(one), at(row));
+                               return order == 2 || order == 3 + 2 * (places[k].is_float() ? 1 : 0);
+                             });
+          if (alike) seen[row] = 1;
+        }
+      }
+      for (int64_t row = 0; row < rows; ++row) {
+        if (may[row] != 0) left[r].push_back(first + row);
+      }
+    }
+  });
+  return !too_many;
 }
 
 }  // namespace
@@ -365,24 +506,33 @@ Result<std::optional<ShadowValue>> ReduceByPicking(Context& context, const Instr
   const bool tuple = inst.shape().IsTuple();
   const Shape& shape = tuple ? inst.shape().element(0) : inst.shape();
   const int64_t results = shape.NumElements();
-  if (results == 0 || !TRY(LeavesASide(body))) return std::nullopt;
+  if (results == 0) return std::nullopt;
+  const std::optional<Meetings> meetings = TRY(LeavesASide(body));
+  if (!meetings) return std::nullopt;
   const Elements elements = TRY(Elements::Of(context, inst, operands, results));
-  const std::vector<int64_t> winners = TRY(Winners(context, body, elements));
-  const std::optional<Mask> may = TRY(MayBeLeft(context, body, elements, winners));
-  if (!may) return std::nullopt;
+  std::vector<int64_t> winners(results);
+  std::vector<std::vector<int64_t>> left(results);  // What may be left.
+  if (AllExact(operands)) {
+    if (!PickExact(elements, body, *meetings, winners, left)) return std::nullopt;
+  } else {
+    winners = TRY(Winners(context, body, elements));
+    const std::optional<Mask> may = TRY(MayBeLeft(context, body, elements, winners));
+    if (!may) return std::nullopt;
+    for (int64_t i = 0; i < std::ssize(*may); ++i) {
+      if ((*may)[i] != 0) left[i / elements.rows()].push_back(i);
+    }
+  }
 
   // Those with more than one, side by side.
   Decisions decisions{.first = {0}};
   std::vector<int64_t> candidates, of;
   for (int64_t r = 0; r < results; ++r) {
-    const auto begin = may->begin() + r * elements.rows(), end = begin + elements.rows();
     bool exact = true;
-    if (std::count(begin, end, 1) > 1) {
-      for (auto at = begin; at != end; ++at) {
-        if (*at == 0) continue;
-        candidates.push_back(at - may->begin());
+    if (left[r].size() > 1) {
+      for (const int64_t element : left[r]) {
+        candidates.push_back(element);
         of.push_back(r);
-        exact = exact && elements.IsExact(candidates.back());
+        exact = exact && elements.IsExact(element);
       }
     }
     decisions.first.push_back(static_cast<int64_t>(candidates.size()));
@@ -390,11 +540,11 @@ Result<std::optional<ShadowValue>> ReduceByPicking(Context& context, const Instr
   }
   const auto shared = std::make_shared<const Decisions>(std::move(decisions));
   std::vector<ShadowValue> places;
-  for (const ShadowValue& from : elements.places()) {
-    ShadowValue place = Take(from, winners, shape.dims());
+  for (size_t k = 0; k < elements.arity(); ++k) {
+    ShadowValue place = elements.Places(k, winners, shape.dims());
     if (!candidates.empty()) {
       Choices choices{.decisions = shared};
-      choices.candidates = Take(from, candidates, {static_cast<int64_t>(candidates.size())});
+      choices.candidates = elements.Places(k, candidates, {static_cast<int64_t>(candidates.size())});
       OpenTo(choices.candidates, of, place);
       place.choices = std::make_shared<const Choices>(std::move(choices));
     }

@@ -1,6 +1,7 @@
 // Bounds of reduce-window and select-and-scatter: what the windows of a base combine or select. Source of the rules:
 // spec/testing.md 5.2.
 #include <algorithm>
+#include <optional>
 
 #include "base/parallel.h"
 #include "interp/shadow_totals.h"
@@ -63,6 +64,58 @@ class Windows {
   std::vector<std::vector<int64_t>> offsets_;  // [d][o * size + k]: the base offset, or -1 for padding and holes.
 };
 
+// A window along one dimension, which moves by one element: `size` elements at most, from `pad_low` before the place of
+// the result.
+struct Line {
+  int64_t dimension, size, pad_low;
+};
+
+std::optional<Line> SlidingLine(const Window& window) {
+  std::optional<Line> line;
+  for (int64_t d = 0; d < std::ssize(window.dims); ++d) {
+    const WindowDim& w = window.dims[d];
+    const bool plain = w.stride == 1 && w.window_dilation == 1 && w.base_dilation == 1;
+    if (!plain) return std::nullopt;
+    if (w.size == 1 && w.pad_low == 0 && w.pad_high == 0) continue;
+    if (line) return std::nullopt;
+    line = Line{d, w.size, w.pad_low};
+  }
+  return line;
+}
+
+// Each result merges the end of one block of `size` places and the begin of the next: three steps for each, however
+// long windows are (van Herk, Gil and Werman). Any order is permitted, so this one is too. Places are counted from
+// pad_low before the first element; those without one have nothing.
+template <class Rule>
+void Slide(const Line& line, const Shape& base, const Shape& results, const Source& from, const Source& start,
+           const Closing& close, const Sink& sink) {
+  const int64_t count = base.dim(line.dimension), windows = results.dim(line.dimension);
+  const int64_t stride = RowMajorStrides(base.dims())[line.dimension];
+  const int64_t places = windows + line.size - 1, lines = results.NumElements() / windows;
+  ParallelFor(lines, std::max<int64_t>(1, (1 << 14) / places), [&](int64_t begin, int64_t end) {
+    std::vector<Total> heads(places), tails(places);  // From the begin of the block, to its end.
+    for (int64_t at = begin; at < end; ++at) {
+      const int64_t outer = at / stride, inner = at % stride;
+      const auto take = [&](Total total, int64_t place) {
+        const int64_t i = place - line.pad_low;
+        if (i < 0 || i >= count) return total;
+        const int64_t index = (outer * count + i) * stride + inner;
+        Rule::Take(total, from.value[index], from.Bound(index), from.Likely(index));
+        return total;
+      };
+      for (int64_t p = 0; p < places; ++p) heads[p] = take(p % line.size == 0 ? Rule::kNothing : heads[p - 1], p);
+      for (int64_t p = places; p-- > 0;)
+        tails[p] = take(p + 1 == places || (p + 1) % line.size == 0 ? Rule::kNothing : tails[p + 1], p);
+      for (int64_t o = 0; o < windows; ++o) {
+        Total total = heads[o + line.size - 1];
+        if (o % line.size != 0) Rule::Merge(total, tails[o]);
+        Rule::Take(total, start.value[0], start.Bound(0), start.Likely(0));
+        sink.Put((outer * windows + o) * stride + inner, close(total));
+      }
+    }
+  });
+}
+
 }  // namespace
 
 Result<ShadowValue> ReduceWindow(Context& context, const Instruction& inst, Operands operands) {
@@ -78,6 +131,12 @@ Result<ShadowValue> ReduceWindow(Context& context, const Instruction& inst, Oper
   const Source from(x), start(*operands[1]);
   const bool extreme = combiner == Combiner::kMaximum || combiner == Combiner::kMinimum;
   Sink sink(inst.shape(), extreme ? x.held : context.Held(inst), close.HasLikely() || x.HasLikely());
+  const std::optional<Line> line = SlidingLine(attrs.window);
+  constexpr int64_t kLongWindow = 16;
+  if (line && line->size >= kLongWindow && inst.shape().NumElements() > 0) {
+    WithRule(combiner, [&]<class Rule>(Rule) { Slide<Rule>(*line, x.shape, inst.shape(), from, start, close, sink); });
+    return sink.Take();
+  }
   WithRule(combiner, [&]<class Rule>(Rule) {
     ParallelFor(
         inst.shape().NumElements(), std::max<int64_t>(1, (1 << 14) / windows.size()), [&](int64_t begin, int64_t end) {
