@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <set>
 
 #include "base/files.h"
 #include "base/text.h"
@@ -67,7 +68,8 @@ struct Finding {
 
 struct Totals {
   int64_t modules = 0, instructions = 0, unsupported = 0, inconclusive = 0, limits = 0;
-  std::map<std::string, int64_t> reasons;  // By kind.
+  std::set<uint64_t> unsupported_seeds, inconclusive_seeds;
+  std::map<std::string, std::pair<int64_t, uint64_t>> reasons;  // By kind: how often, the first seed.
   FuzzCells cells;
   std::vector<Finding> findings;
 };
@@ -149,6 +151,11 @@ struct Reader {
   uint64_t last;
   bool judging = false;
 
+  void Reason(std::string_view what, const std::string& why) {
+    auto& [count, seed] = totals->reasons[Str(what, KindOf(why))];
+    if (count++ == 0) seed = last;
+  }
+
   void Line(const std::string& line) {
     const std::string text = line.substr(1);
     int64_t number = 0;
@@ -171,15 +178,17 @@ struct Reader {
       }
       case 'U':
         ++totals->unsupported;
-        ++totals->reasons[Str("unsupported  ", KindOf(text))];
+        totals->unsupported_seeds.insert(last);
+        Reason("unsupported  ", text);
         break;
       case 'I':
         ++totals->inconclusive;
-        ++totals->reasons[Str("inconclusive ", KindOf(text))];
+        totals->inconclusive_seeds.insert(last);
+        Reason("inconclusive ", text);
         break;
       case 'L':
         ++totals->limits;
-        ++totals->reasons[Str("limit        ", KindOf(text))];
+        Reason("limit        ", text);
         break;
       case 'C': {
         const std::vector<std::string_view> parts = Split(text, ' ');
@@ -262,11 +271,13 @@ void PrintStats(const FuzzCells& cells) {
 }
 
 void PrintSummary(const Totals& totals) {
-  std::vector<std::pair<int64_t, std::string>> reasons;
-  for (const auto& [reason, count] : totals.reasons) reasons.emplace_back(count, reason);
-  std::sort(reasons.begin(), reasons.end(),
-            [](const auto& a, const auto& b) { return a.first != b.first ? a.first > b.first : a.second < b.second; });
-  for (const auto& [count, reason] : reasons) std::printf("%6lld  %s\n", static_cast<long long>(count), reason.c_str());
+  std::vector<std::pair<std::string, std::pair<int64_t, uint64_t>>> reasons(totals.reasons.begin(),
+                                                                            totals.reasons.end());
+  std::ranges::stable_sort(reasons, [](const auto& a, const auto& b) { return a.second.first > b.second.first; });
+  if (!reasons.empty()) std::printf(" times  first seed  not judged\n");
+  for (const auto& [reason, seen] : reasons)
+    std::printf("%6lld  %10llu  %s\n", static_cast<long long>(seen.first), static_cast<unsigned long long>(seen.second),
+                reason.c_str());
   std::map<std::string, std::pair<int64_t, uint64_t>> kinds;  // How often, the first seed.
   for (const Finding& finding : totals.findings) {
     auto& [count, seed] = kinds[Str("[", finding.finding.oracle, "] ", KindOf(finding.finding.what))];
@@ -276,6 +287,11 @@ void PrintSummary(const Totals& totals) {
   for (const auto& [kind, seen] : kinds)
     std::printf("%6lld  %10llu  %s\n", static_cast<long long>(seen.first), static_cast<unsigned long long>(seen.second),
                 kind.c_str());
+  const auto share = [&](const std::set<uint64_t>& seeds) {
+    return 100.0 * static_cast<double>(seeds.size()) / static_cast<double>(std::max<int64_t>(1, totals.modules));
+  };
+  std::printf("%.1f %% of the modules have an unsupported run, %.1f %% an inconclusive one\n",
+              share(totals.unsupported_seeds), share(totals.inconclusive_seeds));
   std::printf(
       "%lld modules, %lld instructions: %zu findings; runs: %lld unsupported, %lld inconclusive, %lld over a limit\n",
       static_cast<long long>(totals.modules), static_cast<long long>(totals.instructions), totals.findings.size(),
