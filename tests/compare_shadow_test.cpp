@@ -353,6 +353,40 @@ TEST(Shadow, AboveTheWorkLimitASampleIsChecked) {
   EXPECT_GT(p.Local(turned, {a, b, c}, out, options).bad(), 300);
 }
 
+// A sample is what the whole says at its points, whatever lies between them and the arguments.
+TEST(Shadow, ASampleThroughMovementsAndReductions) {
+  Program p;
+  Instruction& x = p.Parameter(kF32, {120, 90});
+  Instruction& low =
+      p.entry.Add(Opcode::kSlice, Shape(kF32, {100, 90}), {&x}, SliceAttrs{{{{20, 120, 1}, {0, 90, 1}}}});
+  Instruction& turned = p.entry.Add(Opcode::kReverse, Shape(kF32, {100, 90}), {&low}, DimensionsAttrs{{0}});
+  Instruction& both = p.entry.Add(Opcode::kConcatenate, Shape(kF32, {220, 90}), {&x, &turned}, OneDimensionAttrs{{0}});
+  Instruction& flat = p.entry.Add(Opcode::kReshape, Shape(kF32, {19800}), {&both}, ReshapeAttrs{});
+  Instruction& place = p.entry.Add(Opcode::kIota, Shape(kF32, {19800}), {}, IotaAttrs{0});
+  Instruction& sum = p.Op(Opcode::kAdd, {&flat, &place});
+  const Literal in = Random({120, 90}, 21);
+  const auto right = [&](int64_t i) {
+    const int64_t row = i / 90, from = row < 120 ? row : 239 - row;
+    return in.data<float>()[from * 90 + i % 90] + static_cast<float>(i);
+  };
+  LocalOptions options;
+  options.work_limit = 1000;
+  Literal out = Floats({19800}, right);
+  const Comparison comparison = p.Local(sum, {in}, out, options);
+  EXPECT_EQ(comparison.verdict, Verdict::kMatch);
+  EXPECT_GE(comparison.checked(), 4096);
+  EXPECT_LT(comparison.checked(), 19800);
+  EXPECT_EQ(comparison.elements(), 19800);
+  // The ends are always among them.
+  for (const int64_t i : {0, 19799}) {
+    Literal wrong = out;
+    wrong.SetDouble(i, wrong.GetDouble(i) + 1);
+    const Comparison found = p.Local(sum, {in}, wrong, options);
+    ASSERT_EQ(found.bad(), 1);
+    EXPECT_EQ(found.outputs[0].worst[0].index, std::vector<int64_t>{i});
+  }
+}
+
 // ---- Elementwise
 // -----------------------------------------------------------------------------------------------------
 

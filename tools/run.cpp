@@ -71,8 +71,8 @@ FlagSet MakeFlags(RunFlags* f) {
   flags.Choice("tolerance", &f->tolerance, {"dtype", "xla", "exact"},
                "selects tolerance: the table by type, 1e-3, or equality");
   flags.Choice("nan", &f->nan, {"equal", "strict"}, "strict: NaNs compare by their bits where they are only moved");
-  flags.Int("work_limit", &run->work_limit, "multiply-adds of one kernel's check; beyond, a seeded sample is checked",
-            1);
+  flags.Int("work_limit", &run->work_limit,
+            "scalar steps of judging the kernels, and of the passes; beyond, a seeded sample of the largest; 0: all");
   flags.Int("max_mismatches", &run->compare.max_mismatches, "rows shown for each wrong output");
   flags.Choice("top_by", &f->top_by, {"rel", "abs", "ulp", "index"}, "their order");
 

@@ -147,7 +147,8 @@ FuzzOutcome CheckAll(const Module& module, const std::string& text, uint64_t see
   options.reoptimize = true;  // Also where it has fusions.
   options.input_profile = ProfileOf(seed);
   options.seed = static_cast<int64_t>(seed);
-  options.work_limit = 20'000'000;
+  // For some of the seeds little enough that kernels are sampled.
+  options.work_limit = seed % 4 == 3 ? 100'000 : 0;
   CheckKernels(file.path(), "optimized", options, &outcome);
   // A fault planted in a pass shows where passes run.
   if (!run.pipeline.inject.empty()) return outcome;

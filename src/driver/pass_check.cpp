@@ -14,6 +14,7 @@ WidenedOptions OptionsOf(const RunOptions& options) {
   WidenedOptions widened;
   widened.seed = static_cast<uint64_t>(options.seed);
   widened.max_loop_iterations = options.max_loop_iterations;
+  widened.work_limit = options.work_limit;
   widened.compare = options.compare;
   return widened;
 }

@@ -60,7 +60,10 @@ std::string LocalText(const LocalSummary& local) {
           : local.unchecked.empty() ? "MATCH  "
                                     : "",
           local.checked, " of ", local.steps, " kernels and calls checked, ", local.elements_checked, " elements");
-  if (local.elements_checked != local.elements) out += Str(" sampled of ", local.elements);
+  if (local.sampled > 0) {
+    out += Str(", sampled ", local.sampled_checked, " of ", local.sampled_elements, " in ",
+               Counted(local.sampled, "kernel"));
+  }
   const std::pair<ElementClass, const char*> kClasses[] = {{ElementClass::kViolation, "BEYOND BOUND"},
                                                            {ElementClass::kUndetermined, "undetermined"},
                                                            {ElementClass::kVacuous, "vacuous"},
@@ -301,6 +304,7 @@ std::string ReportJson(const RunReport& report) {
   if (report.local) {
     json.Key("local").Open('{').Key("steps").Value(report.local->steps).Key("checked").Value(report.local->checked);
     json.Key("elements").Value(report.local->elements).Key("elements_checked").Value(report.local->elements_checked);
+    json.Key("sampled").Value(report.local->sampled);
     for (int c = 0; c < kElementClasses; ++c)
       json.Key(ToString(static_cast<ElementClass>(c))).Value(report.local->counts[c]);
     json.Key("worst_ratio").Value(report.local->worst_ratio).Key("worst_step").Value(report.local->worst_step);

@@ -34,7 +34,9 @@ struct RunOptions {
   std::string compare_mode = "auto";           // auto, local, widened, exact, ensemble, all, tolerance, bitwise
   std::optional<Tolerance> tolerance;          // Of `tolerance`; empty: the table by type.
   CompareOptions compare;
-  int64_t work_limit = 2'000'000'000;
+  // Scalar steps (interp/shadow_slice.h) of judging the kernels, and as many of judging the passes; beyond, the largest
+  // are judged by a sample. 0: all, whatever it takes.
+  int64_t work_limit = 3'000'000'000;
 
   std::string args;                                        // .npz, .npy, a snapshot
   std::vector<std::string> arg;                            // WHICH=SPEC, rR.WHICH=SPEC
@@ -88,6 +90,8 @@ struct LocalSummary {
   int64_t checked = 0;       // Of them, at least once.
   int64_t runs_checked = 0;  // Executions of steps that were checked; a loop's body counts each chosen iteration.
   int64_t elements = 0, elements_checked = 0;
+  int64_t sampled = 0;  // Steps of which not all outputs were checked, and of their outputs how many.
+  int64_t sampled_elements = 0, sampled_checked = 0;
   std::array<int64_t, kElementClasses> counts = {};
   double worst_ratio = 0;
   std::string worst_step;

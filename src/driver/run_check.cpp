@@ -9,6 +9,7 @@
 #include "driver/dataflow_check.h"
 #include "driver/step_alone.h"
 #include "interp/arguments.h"
+#include "interp/shadow_slice.h"
 #include "ir/instruction.h"
 #include "ir/module.h"
 
@@ -82,6 +83,22 @@ std::optional<Comparison> CompareOnIntegers(const Instruction& fusion, gpu::Devi
   return std::nullopt;
 }
 
+// What judging a step takes, when all of its outputs are.
+int64_t StepsOf(const Instruction& inst) {
+  if (inst.Is(Opcode::kCopy)) return 0;
+  if (inst.Is(Opcode::kFusion)) return shadow::StepsOf(*inst.attrs<FusionAttrs>().calls);
+  return shadow::StepsOf(inst, inst.shape().IsArray() ? inst.shape().NumElements() : 0);
+}
+
+// The limit to judging one step once, from how often each one ran.
+int64_t LimitOfEach(std::span<const gpu::StepInfo> steps, std::span<const int64_t> runs, int64_t limit) {
+  if (limit == 0) return 0;
+  std::vector<shadow::Work> work;
+  for (size_t i = 0; i < steps.size(); ++i)
+    work.push_back({StepsOf(*steps[i].instruction), std::min(runs[i], kSeededIterations + 2)});
+  return shadow::LimitOfEach(std::move(work), limit);
+}
+
 }  // namespace
 
 Culprit CulpritOf(const gpu::StepInfo& step, std::span<const gpu::LoopStep> loops, Comparison comparison) {
@@ -106,10 +123,12 @@ Status CheckRun(gpu::Executable& executable, gpu::Device& device, std::span<cons
   summary->steps = static_cast<int64_t>(executable.steps().size());
 
   ChosenIterations iterations;
+  std::vector<int64_t> runs(executable.steps().size());
   DataflowCheck dataflow(executable.module(), arguments);
   const gpu::Observer follow = {.observe = [&](const Instruction& inst, std::span<const gpu::LoopStep> loops,
                                                std::span<const Literal> inputs, const Literal& output) -> Status {
     iterations.Count(loops);
+    ++runs[step_by_id.at(inst.id())];
     dataflow.Step(inst, loops, inputs, output);
     return {};
   }};
@@ -121,12 +140,13 @@ Status CheckRun(gpu::Executable& executable, gpu::Device& device, std::span<cons
         .kind = Culprit::Kind::kRuntime, .name = dataflow.guilty(), .text = Str("run time: ", dataflow.fault())};
   iterations.Choose(static_cast<uint64_t>(options.seed));
 
-  std::set<size_t> seen, doubtful;
+  const int64_t work_limit = LimitOfEach(executable.steps(), runs, options.work_limit);
+  std::set<size_t> seen, doubtful, sampled;
   std::set<std::string> unchecked;
   const auto local_options = [&] {
     LocalOptions local;
     static_cast<CompareOptions&>(local) = options.compare;
-    local.work_limit = options.work_limit;
+    local.work_limit = work_limit;
     local.seed = static_cast<uint64_t>(options.seed);
     return local;
   };
@@ -155,6 +175,11 @@ Status CheckRun(gpu::Executable& executable, gpu::Device& device, std::span<cons
     ++summary->runs_checked;
     summary->elements += comparison.elements();
     summary->elements_checked += comparison.checked();
+    if (comparison.checked() < comparison.elements()) {
+      sampled.insert(step_by_id.at(inst.id()));
+      summary->sampled_elements += comparison.elements();
+      summary->sampled_checked += comparison.checked();
+    }
     for (int c = 0; c < kElementClasses; ++c) summary->counts[c] += comparison.Count(static_cast<ElementClass>(c));
     if (comparison.worst_ratio() > summary->worst_ratio) {
       summary->worst_ratio = comparison.worst_ratio();
@@ -181,6 +206,7 @@ Status CheckRun(gpu::Executable& executable, gpu::Device& device, std::span<cons
     culprit->text += ", on small integers";
   }
   summary->checked = static_cast<int64_t>(seen.size());
+  summary->sampled = static_cast<int64_t>(sampled.size());
   summary->unchecked.assign(unchecked.begin(), unchecked.end());
   return {};
 }

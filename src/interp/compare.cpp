@@ -12,6 +12,7 @@
 #include "interp/compare_patterns.h"
 #include "interp/shadow.h"
 #include "interp/shadow_rules.h"
+#include "interp/shadow_slice.h"
 #include "ir/module.h"
 
 namespace hlo {
@@ -32,7 +33,13 @@ struct Leaf {
   std::shared_ptr<const Choices> choices;
   // By element, or empty: what its choice says of it.
   std::vector<std::optional<ElementClass>> chosen;
-  const std::vector<int64_t>* sampled = nullptr;
+  // Of a sample: which elements of `whole` the arrays hold, row-major.
+  const std::vector<int64_t>* points = nullptr;
+  const Shape* whole = nullptr;
+
+  int64_t count() const { return shape.NumElements(); }
+  int64_t PlaceOf(int64_t i) const { return points ? (*points)[i] : i; }
+  const Shape& full() const { return points ? *whole : shape; }
 };
 
 Literal WidenAny(const Literal& literal) {
@@ -201,8 +208,8 @@ int UlpBin(int64_t ulps) {
 ElementReport ReportOf(const Leaf& leaf, const Judge& judge, int64_t i) {
   const double t = leaf.actual_values.GetDouble(i), v = leaf.expected.GetDouble(i);
   const Judgement judgement = judge(i);
-  ElementReport report{.linear = i,
-                       .index = IndexOf(leaf.shape, i),
+  ElementReport report{.linear = leaf.PlaceOf(i),
+                       .index = IndexOf(leaf.full(), leaf.PlaceOf(i)),
                        .element_class = judgement.element_class,
                        .expected = v,
                        .actual = t};
@@ -242,13 +249,14 @@ void Decide(TensorComparison& tensor) {
 }
 
 TensorComparison CompareLeaf(const Leaf& leaf, const CompareOptions& options) {
-  TensorComparison tensor{.output = leaf.index, .shape = leaf.shape};
-  tensor.elements = leaf.shape.NumElements();
+  TensorComparison tensor{.output = leaf.index, .shape = leaf.full()};
+  tensor.elements = leaf.full().NumElements();
+  tensor.checked = leaf.count();
   const double* t = shadow::Values(leaf.actual_values);
   const double* v = shadow::Values(leaf.expected);
   double squares = 0;
-  for (int64_t i = 0; i < tensor.elements; ++i) squares += std::isfinite(v[i]) ? v[i] * v[i] : 0;
-  const Judge judge(leaf, std::sqrt(squares / std::max<int64_t>(1, tensor.elements)), options.strict_nan);
+  for (int64_t i = 0; i < tensor.checked; ++i) squares += std::isfinite(v[i]) ? v[i] * v[i] : 0;
+  const Judge judge(leaf, std::sqrt(squares / std::max<int64_t>(1, tensor.checked)), options.strict_nan);
 
   std::vector<int64_t> bad;
   std::vector<float> ratios;
@@ -283,7 +291,7 @@ TensorComparison CompareLeaf(const Leaf& leaf, const CompareOptions& options) {
     if (!std::isnan(judgement.ratio)) {
       if (judgement.ratio > tensor.worst_ratio || tensor.worst_element < 0) {
         tensor.worst_ratio = std::max(tensor.worst_ratio, judgement.ratio);
-        tensor.worst_element = i;
+        tensor.worst_element = leaf.PlaceOf(i);
       }
       if (judge.Bound(i) != 0) ratios.push_back(static_cast<float>(judgement.ratio));
       if (judgement.ratio > 0) ++ratio_bins[std::bit_cast<uint64_t>(judgement.ratio) >> 52];
@@ -296,13 +304,7 @@ TensorComparison CompareLeaf(const Leaf& leaf, const CompareOptions& options) {
     if (v[i] != 0) tensor.max_rel_bad = std::max(tensor.max_rel_bad, error / std::fabs(v[i]));
     if (error > 0) ++tensor.error_decades[static_cast<int>(std::floor(std::log10(error)))];
   };
-  if (leaf.sampled != nullptr && !leaf.sampled->empty()) {
-    for (const int64_t i : *leaf.sampled) check(i);
-    tensor.checked = static_cast<int64_t>(leaf.sampled->size());
-  } else {
-    for (int64_t i = 0; i < tensor.elements; ++i) check(i);
-    tensor.checked = tensor.elements;
-  }
+  for (int64_t i = 0; i < tensor.checked; ++i) check(i);
   for (int k = 0; k < 32; ++k) {
     if (ulp_bins[k] > 0) tensor.ulp_bins[k == 0 ? 0 : 1 << (k - 1)] = ulp_bins[k];
   }
@@ -327,10 +329,16 @@ TensorComparison CompareLeaf(const Leaf& leaf, const CompareOptions& options) {
     if (rows.size() > static_cast<size_t>(options.max_mismatches)) rows.resize(options.max_mismatches);
   }
   tensor.worst = std::move(rows);
-  const size_t count = static_cast<size_t>(tensor.elements);
-  const Mistakes mistakes{leaf.shape, {v, count}, {t, count}, bad, worst_bad};
-  tensor.where = WhereIs(mistakes);
-  tensor.looks_like = LooksLike(mistakes);
+  const size_t count = static_cast<size_t>(tensor.checked);
+  if (leaf.points == nullptr) {
+    const Mistakes mistakes{leaf.shape, {v, count}, {t, count}, bad, worst_bad};
+    tensor.where = WhereIs(mistakes);
+    tensor.looks_like = LooksLike(mistakes);
+    return tensor;
+  }
+  // Where they lie is known; what their neighbours are is not.
+  for (int64_t& i : bad) i = leaf.PlaceOf(i);
+  tensor.where = WhereIs({leaf.full(), {}, {}, bad, worst_bad});
   return tensor;
 }
 
@@ -472,6 +480,24 @@ void MarkParts(const Literal& literal, Comparison& comparison) {
     tensor.of_complex = IsComplex(SubShape(literal.shape(), tensor.output).type());
 }
 
+// Elements `points` of an array, or of each of a tuple's.
+Literal TakeFrom(const Literal& literal, std::span<const std::vector<int64_t>> points) {
+  if (literal.shape().IsTuple()) {
+    std::vector<Literal> elements;
+    for (size_t i = 0; i < literal.elements().size(); ++i)
+      elements.push_back(TakeFrom(literal.elements()[i], points.subspan(i, 1)));
+    return Literal::Tuple(std::move(elements));
+  }
+  Literal taken(Shape(literal.shape().type(), {std::ssize(points[0])}));
+  const int64_t width = ByteWidth(literal.shape().type());
+  std::byte* to = taken.mutable_raw();
+  for (const int64_t i : points[0]) {
+    std::memcpy(to, literal.raw() + i * width, width);
+    to += width;
+  }
+  return taken;
+}
+
 double RmsOf(std::span<const double> values) {
   double squares = 0;
   for (const double x : values) squares += std::isfinite(x) ? x * x : 0;
@@ -521,11 +547,21 @@ double Comparison::worst_ratio() const {
   return worst;
 }
 
-Comparison CompareWithBounds(const ShadowValue& expected, const Literal& actual,
-                             const std::vector<std::vector<int64_t>>& sampled, const CompareOptions& options) {
+Comparison CompareWithBounds(const ShadowValue& expected, const Literal& actual, const CompareOptions& options) {
   std::vector<Leaf> leaves;
   Collect(expected, actual, {}, leaves);
-  for (size_t i = 0; i < leaves.size() && i < sampled.size(); ++i) leaves[i].sampled = &sampled[i];
+  JudgeChoices(leaves);
+  return CompareLeaves(leaves, options);
+}
+
+Comparison CompareSample(const ShadowValue& expected, const Literal& actual, const Shape& shape,
+                         std::span<const std::vector<int64_t>> points, const CompareOptions& options) {
+  std::vector<Leaf> leaves;
+  Collect(expected, actual, {}, leaves);
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    leaves[i].points = &points[i];
+    leaves[i].whole = &SubShape(shape, leaves[i].index);
+  }
   JudgeChoices(leaves);
   return CompareLeaves(leaves, options);
 }
@@ -534,13 +570,23 @@ Result<Comparison> CompareLocal(const Computation& computation, std::span<const 
                                 const LocalOptions& options) {
   CHECK(Compatible(computation.root().shape(), actual.shape()), computation.root().shape(), " against ",
         actual.shape());
-  const auto shadow = EvaluateShadow(computation, inputs,
-                                     {.plan = options.plan, .work_limit = options.work_limit, .seed = options.seed});
+  std::optional<shadow::Slice> slice;
+  if (options.work_limit > 0 && shadow::StepsOf(computation) > options.work_limit) {
+    std::vector<shadow::ConeArgument> arguments;
+    for (const Literal& input : inputs) arguments.push_back({.literal = &input});
+    const shadow::Cone cone = shadow::ConeOf(computation.root(), arguments, options.plan, nullptr);
+    slice = TRY(shadow::SliceOf(cone, options.work_limit, options.seed));
+  }
+  const auto shadow = slice ? EvaluateShadow(slice->module->entry(), std::span<const ShadowValue>(slice->args),
+                                             {.plan = options.plan ? &slice->plan : nullptr, .wanted = &slice->wanted})
+                            : EvaluateShadow(computation, inputs, {.plan = options.plan});
   if (!shadow) {
     if (shadow.error().exit != ExitCode::kUnsupported) FAIL(shadow.error());
     return Comparison{.verdict = Verdict::kUnsupported, .reason = shadow.error().message()};
   }
-  Comparison comparison = CompareWithBounds(shadow->value, actual, shadow->sampled, options);
+  Comparison comparison =
+      slice ? CompareSample(shadow->value, TakeFrom(actual, slice->points), actual.shape(), slice->points, options)
+            : CompareWithBounds(shadow->value, actual, options);
   for (TensorComparison& tensor : comparison.outputs) tensor.heuristic = shadow->heuristic;
   return comparison;
 }

@@ -102,7 +102,7 @@ struct CompareOptions {
 
 struct LocalOptions : CompareOptions {
   const PrecisionPlan* plan = nullptr;
-  int64_t work_limit = 2'000'000'000;
+  int64_t work_limit = 0;  // Scalar steps; above it a sample of the outputs is checked. 0: all, whatever it takes.
   uint64_t seed = 0;
 };
 
@@ -111,9 +111,11 @@ struct LocalOptions : CompareOptions {
 // with the arguments or with us.
 Result<Comparison> CompareLocal(const Computation& computation, std::span<const Literal> inputs, const Literal& actual,
                                 const LocalOptions& options = {});
-// Against a value with bounds; `sampled` as in Shadow.
-Comparison CompareWithBounds(const ShadowValue& expected, const Literal& actual,
-                             const std::vector<std::vector<int64_t>>& sampled = {}, const CompareOptions& options = {});
+// Against a value with bounds.
+Comparison CompareWithBounds(const ShadowValue& expected, const Literal& actual, const CompareOptions& options = {});
+// Values of `shape` at some points, by leaf: row-major indices, ascending. Both sides have those alone.
+Comparison CompareSample(const ShadowValue& expected, const Literal& actual, const Shape& shape,
+                         std::span<const std::vector<int64_t>> points, const CompareOptions& options = {});
 
 // ---- Against a reference
 // ---------------------------------------------------------------------------------------------

@@ -8,6 +8,14 @@
 
 namespace hlo {
 namespace shadow {
+
+const Mask& Context::WantedOf(const Instruction& inst) const {
+  static const Mask kAll;
+  if (options.wanted == nullptr) return kAll;
+  const auto it = options.wanted->find(&inst);
+  return it == options.wanted->end() ? kAll : it->second;
+}
+
 namespace {
 
 // Each level is several frames of the stack, and large ones.
@@ -245,14 +253,12 @@ Result<ShadowValue> RunTo(Context& context, const Instruction& root, Operands ar
 
 Result<Shadow> EvaluateShadow(const Computation& computation, std::span<const ShadowValue> args,
                               const ShadowOptions& options) {
-  shadow::SamplePlan sample = TRY(shadow::PlanSample(computation, options));
-  shadow::Context context{.options = options, .top = &computation, .wanted = &sample.wanted};
+  shadow::Context context{.options = options, .top = &computation};
   std::vector<const ShadowValue*> pointers;
   for (const ShadowValue& arg : args) pointers.push_back(&arg);
   Shadow result;
   result.value = TRY(shadow::Run(context, computation, pointers));
   if (!options.widened) shadow::RoundToDeclared(result.value, context.ftz());
-  result.sampled = std::move(sample.outputs);
   result.heuristic = context.heuristic;
   return result;
 }

@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "base/result.h"
@@ -78,13 +79,14 @@ struct ShadowOptions {
   const PrecisionPlan* plan = nullptr;
   // Every float type is f64, and rounds like it; conversions between floats do nothing; reduce-precision stays.
   bool widened = false;
-  // Multiply-adds of one instruction; above it a sample of the results is computed.
-  int64_t work_limit = 2'000'000'000;
-  uint64_t seed = 0;
   int64_t max_loop_iterations = 1'000'000;  // 0: no limit.
 
   // Each iteration of a loop starts from a state without bounds: what an iteration does is judged by itself.
   bool exact_loop_states = false;
+
+  // Of dots and convolutions of the computation itself: the results that are computed, row-major; the others are
+  // undetermined. Null, or not in it: all.
+  const std::unordered_map<const Instruction*, std::vector<uint8_t>>* wanted = nullptr;
 
   // Cuts and views, as in InterpretOptions; for the instructions of the computation itself and of what it calls.
   std::function<std::optional<ShadowValue>(const Instruction&)> given;
@@ -94,8 +96,6 @@ struct ShadowOptions {
 
 struct Shadow {
   ShadowValue value;
-  // By leaf of the value, depth first: the row-major indices that were computed, ascending; empty: all.
-  std::vector<std::vector<int64_t>> sampled;
   // A rule without proof was used: an arbitrary reducer, evaluated in two orders.
   bool heuristic = false;
 };

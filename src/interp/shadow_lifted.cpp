@@ -45,11 +45,7 @@ Result<ShadowValue> Lifted::operator()(Context& context, Operands args) const {
   if (options.given) options.given = given;
   // The plan knows instructions by number, and these have others; without its promises more is permitted.
   if (!context.ftz()) options.plan = nullptr;
-  Context lifted = {.options = options,
-                    .top = context.top,
-                    .wanted = context.wanted,
-                    .heuristic = context.heuristic,
-                    .depth = context.depth};
+  Context lifted = {.options = options, .top = context.top, .heuristic = context.heuristic, .depth = context.depth};
   auto value = Run(lifted, module_->entry(), args);
   context.heuristic = lifted.heuristic;
   return value;

@@ -60,7 +60,6 @@ using Mask = std::vector<uint8_t>;
 struct Context {
   const ShadowOptions& options;
   const Computation* top = nullptr;
-  const std::unordered_map<const Instruction*, Mask>* wanted = nullptr;
   bool heuristic = false;
   int depth = 0;  // Of calls in each other.
 
@@ -166,14 +165,6 @@ ShadowValue Undetermined(const Shape& shape);
 // Drops a bound that is 0 everywhere: exactness spreads through maxima and clamps.
 void DropZeroBound(ShadowValue& value);
 bool AnyOpen(const ShadowValue& x);
-
-struct SamplePlan {
-  std::unordered_map<const Instruction*, Mask> wanted;  // Of the instructions above the limit.
-  std::vector<std::vector<int64_t>> outputs;
-};
-// Chooses outputs and walks their backward slices through what is elementwise or moves data, down to the instructions
-// that are too much work. An instruction that is needed in full for another reason is computed in full.
-Result<SamplePlan> PlanSample(const Computation& computation, const ShadowOptions& options);
 
 // How a reducing computation combines: a binary op of its two parameters, in either order.
 enum class Combiner { kAdd, kMultiply, kMaximum, kMinimum, kAssign, kOther };

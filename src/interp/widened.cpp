@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>
@@ -11,6 +12,7 @@
 #include "interp/known_values.h"
 #include "interp/shadow.h"
 #include "interp/shadow_rules.h"
+#include "interp/shadow_slice.h"
 #include "ir/module.h"
 
 namespace hlo {
@@ -139,6 +141,11 @@ class Comparer {
         for (const Computation* callee : CalledComputations(*inst)) callers_[callee].push_back(inst);
       }
     }
+    for (const Computation* computation : optimized.PostOrder()) {
+      for (const Instruction* inst : computation->Instructions()) {
+        for (const Computation* callee : CalledComputations(*inst)) callers_after_[callee] = inst;
+      }
+    }
     const auto always = [](const Literal&) { return true; };
     const auto written = [this](const Literal& literal) { return constants_.contains(ConstantKey(literal)); };
     known_before_.emplace(input, always);
@@ -149,6 +156,7 @@ class Comparer {
   Result<WidenedResult> Run(std::span<const Literal> args) {
     std::vector<ShadowValue> values;
     for (const Literal& arg : args) values.push_back(ToShadow(arg));
+    if (options_.work_limit > 0) SetLimit();
     TRY(ComparePair(input_.entry(), optimized_.entry(), values, ""));
     if (!result_.finding && result_.elements > 0 && result_.undetermined * 100 > result_.elements) {
       result_.verdict = Verdict::kInconclusive;
@@ -173,12 +181,82 @@ class Comparer {
     std::unordered_map<const Computation*, std::vector<ShadowValue>> callee_args;
   };
 
+  // Both sides of an instruction cost about what the optimized one does. Of loops some iterations are looked at.
+  void SetLimit() {
+    std::vector<shadow::Work> work;
+    for (const Computation* computation : optimized_.PostOrder()) {
+      const auto it = callers_after_.find(computation);
+      if (it != callers_after_.end() && it->second->Is(Opcode::kFusion)) continue;
+      const bool again = it != callers_after_.end() && it->second->Is(Opcode::kWhile);
+      for (const Instruction* inst : computation->Instructions()) {
+        int64_t steps = shadow::StepsOf(*inst, inst->shape().IsArray() ? inst->shape().NumElements() : 0);
+        if (inst->Is(Opcode::kFusion)) steps = shadow::StepsOf(*inst->attrs<FusionAttrs>().calls);
+        work.push_back({2 * steps, again ? options_.loop_iterations + 2 : 1});
+      }
+    }
+    limit_ = shadow::LimitOfEach(std::move(work), options_.work_limit);
+  }
+
+  static bool OnlyReturned(const Instruction& inst) {
+    return std::ranges::all_of(inst.users(),
+                               [](const Instruction* user) { return user->IsRoot() && user->Is(Opcode::kTuple); });
+  }
+
+  // Compares a sample of the elements, of a value that nothing else is computed from. False: it is not worth it, or
+  // cannot be done.
+  Result<bool> CompareSampled(Pair& pair, const Instruction& origin, const Instruction& inst,
+                              const std::string& where) {
+    const ShadowOptions options_before = Options(pair.given_before, *known_before_),
+                        options_after = Options(pair.given_after, *known_after_);
+    if (!OnlyReturned(inst) || !OnlyReturned(origin)) return false;
+    if (known_before_->Rounded(origin) || known_after_->Rounded(inst)) return false;
+    const auto arguments = [](const std::vector<ShadowValue>& values) {
+      std::vector<shadow::ConeArgument> args;
+      for (const ShadowValue& value : values) args.push_back({.value = value});
+      return args;
+    };
+    const shadow::Cone after = shadow::ConeOf(inst, arguments(pair.args), nullptr, options_after.given);
+    if (2 * after.steps <= limit_) return false;
+    const shadow::Cone before =
+        shadow::ConeOf(origin, arguments(TRY(ArgsOf(pair, &origin.computation()))), nullptr, options_before.given);
+    const auto sliced_after = TRY(shadow::SliceOf(after, limit_ / 2, options_.seed));
+    if (!sliced_after) return false;
+    const auto sliced_before = TRY(shadow::SliceAt(before, sliced_after->points));
+    if (!sliced_before) return false;
+    const auto evaluate = [](const shadow::Slice& slice, ShadowOptions options) -> Result<ShadowValue> {
+      options.wanted = &slice.wanted;
+      return TRY(EvaluateShadow(slice.module->entry(), std::span<const ShadowValue>(slice.args), options)).value;
+    };
+    const auto expected = evaluate(*sliced_before, options_before), actual = evaluate(*sliced_after, options_after);
+    if (!expected || !actual) return false;  // The whole says why.
+    Comparison comparison = CompareSample(Joined(*expected, *actual), AsLiteral(*actual), inst.shape(),
+                                          sliced_after->points, options_.compare);
+    ++result_.instructions;
+    ++result_.sampled;
+    result_.elements += comparison.checked();
+    result_.sampled_checked += comparison.checked();
+    result_.sampled_elements += comparison.elements();
+    Note(inst, comparison);
+    if (comparison.bad() > 0) Found(origin, inst, where, std::move(comparison));
+    return true;
+  }
+
+  void Note(const Instruction& inst, const Comparison& comparison) {
+    result_.undetermined += comparison.Count(ElementClass::kUndetermined);
+    if (first_undetermined_ == nullptr && result_.undetermined > 0) first_undetermined_ = &inst;
+  }
+
+  void Found(const Instruction& origin, const Instruction& inst, const std::string& where, Comparison comparison) {
+    result_.verdict = Verdict::kMismatch;
+    result_.reason = "a pass changed the meaning";
+    result_.finding = {&inst, &origin, where, std::move(comparison)};
+  }
+
   ShadowOptions Options(const std::unordered_map<const Instruction*, ShadowValue>& given,
                         const KnownValues& known) const {
     ShadowOptions options;
     options.widened = true;
     options.exact_loop_states = true;
-    options.work_limit = std::numeric_limits<int64_t>::max();
     options.max_loop_iterations = options_.max_loop_iterations;
     options.given = [&given, &known](const Instruction& inst) -> std::optional<ShadowValue> {
       const auto kept = given.find(&inst);
@@ -247,7 +325,14 @@ class Comparer {
     }
     // A root tuple: what its elements are was compared; which element is which is left.
     const Instruction& root = after.root();
-    if (root.Is(Opcode::kTuple)) TRY(CompareInstruction(pair, before.root(), root, where));
+    if (!root.Is(Opcode::kTuple)) return {};
+    // What was compared by a sample was not kept. It is where it was; what is not is compared again.
+    if (!before.root().Is(Opcode::kTuple) || limit_ == std::numeric_limits<int64_t>::max())
+      return CompareInstruction(pair, before.root(), root, where);
+    for (int64_t i = 0; i < root.operand_count() && !result_.finding; ++i) {
+      if (OriginOf(root.operand(i), before) != &before.root().operand(i))
+        TRY(CompareInstruction(pair, before.root().operand(i), root.operand(i), where));
+    }
     return {};
   }
 
@@ -300,6 +385,7 @@ class Comparer {
                                   const std::string& where) {
     const bool loops = inst.Is(Opcode::kWhile) && origin.Is(Opcode::kWhile);
     if (loops) return CompareLoops(pair, origin, inst, where);
+    if (limit_ < std::numeric_limits<int64_t>::max() && TRY(CompareSampled(pair, origin, inst, where))) return {};
     auto before = ValueBefore(pair, origin);
     const auto evaluate = [&]() -> Result<ShadowValue> {
       if (auto rounded = known_after_->Rounded(inst)) return std::move(*rounded);
@@ -312,15 +398,12 @@ class Comparer {
       result_.notes.push_back(Str("'", inst.name(), "' not compared: ", error.message()));
       return {};
     }
-    Comparison comparison = CompareWithBounds(Joined(*before, *after), AsLiteral(*after), {}, options_.compare);
+    Comparison comparison = CompareWithBounds(Joined(*before, *after), AsLiteral(*after), options_.compare);
     ++result_.instructions;
     result_.elements += comparison.elements();
-    result_.undetermined += comparison.Count(ElementClass::kUndetermined);
-    if (first_undetermined_ == nullptr && result_.undetermined > 0) first_undetermined_ = &inst;
+    Note(inst, comparison);
     if (comparison.bad() > 0) {
-      result_.verdict = Verdict::kMismatch;
-      result_.reason = "a pass changed the meaning";
-      result_.finding = {&inst, &origin, where, std::move(comparison)};
+      Found(origin, inst, where, std::move(comparison));
       return {};
     }
     Keep(pair, origin, inst, WithDecisionsOf(std::move(*before), *after));
@@ -367,11 +450,9 @@ class Comparer {
     const ShadowValue start = TRY(ValueBefore(pair, origin.operand(0)));
     const ShadowValue start_after =
         TRY(EvaluateShadowOf(inst.operand(0), pair.args, Options(pair.given_after, *known_after_)));
-    Comparison starts = CompareWithBounds(Joined(start, start_after), AsLiteral(start_after), {}, options_.compare);
+    Comparison starts = CompareWithBounds(Joined(start, start_after), AsLiteral(start_after), options_.compare);
     if (starts.bad() > 0) {
-      result_.verdict = Verdict::kMismatch;
-      result_.reason = "a pass changed the meaning";
-      result_.finding = {&inst.operand(0), &origin.operand(0), where, std::move(starts)};
+      Found(origin.operand(0), inst.operand(0), where, std::move(starts));
       return {};
     }
     if (last && std::ranges::none_of(sample, [&](const State& s) { return s.iteration == last->iteration; }))
@@ -395,6 +476,8 @@ class Comparer {
   std::unordered_map<int, const Instruction*> by_id_;
   std::unordered_map<const Computation*, std::vector<const Instruction*>> callers_;
   std::unordered_set<uint64_t> constants_;  // Of the input, and what follows from them without a rounding.
+  std::unordered_map<const Computation*, const Instruction*> callers_after_;
+  int64_t limit_ = std::numeric_limits<int64_t>::max();  // Of one instruction.
   std::unordered_map<const Computation*, std::unordered_map<const Computation*, bool>> runs_once_;  // By the top.
   std::optional<KnownValues> known_before_, known_after_;
   std::unordered_map<const Instruction*, size_t> positions_;
@@ -413,7 +496,10 @@ Result<WidenedResult> CompareWidened(const Module& input, const Module& optimize
 std::string ToString(const WidenedResult& result) {
   if (!result.finding) {
     return Str(VerdictText(result.verdict, result.reason), "  ", result.instructions, " instructions, ",
-               result.elements, " elements compared in f64, ", result.undetermined, " undetermined");
+               result.elements, " elements compared in f64, ", result.undetermined, " undetermined",
+               result.sampled == 0 ? ""
+                                   : Str(", sampled ", result.sampled_checked, " of ", result.sampled_elements, " in ",
+                                         result.sampled, result.sampled == 1 ? " instruction" : " instructions"));
   }
   const WidenedFinding& finding = *result.finding;
   std::string text =

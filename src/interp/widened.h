@@ -23,6 +23,8 @@ struct WidenedOptions {
   uint64_t seed = 0;
   int64_t loop_iterations = 8;  // Of each loop beside the first and the last; seeded.
   int64_t max_loop_iterations = 1'000'000;
+  // Scalar steps of the whole; above it the largest values are compared at a sample of their elements. 0: none is.
+  int64_t work_limit = 0;
   CompareOptions compare;
 };
 
@@ -38,6 +40,8 @@ struct WidenedResult {
   std::string reason;
   int64_t instructions = 0;  // Compared.
   int64_t elements = 0;
+  int64_t sampled = 0;                                // Instructions, of which
+  int64_t sampled_elements = 0, sampled_checked = 0;  // not all elements were compared.
   int64_t undetermined = 0;
   std::optional<WidenedFinding> finding;
   std::vector<std::string> notes;  // What could not be compared, and why.
