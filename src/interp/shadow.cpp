@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "interp/shadow_rules.h"
+#include "ir/markers.h"
 
 namespace hlo {
 namespace shadow {
@@ -89,6 +90,14 @@ Result<ShadowValue> ByRule(Context& context, const Instruction& inst, Operands o
       ShadowValue copy = *operands[0];
       copy.shape = inst.shape();
       return copy;
+    }
+    case Opcode::kCustomCall: {
+      if (!IsIdentityMarker(inst)) break;
+      const bool one = operands.size() == 1 && Compatible(operands[0]->shape, inst.shape());
+      ShadowValue marked = one ? *operands[0] : ShadowValue();
+      marked.shape = inst.shape();
+      for (size_t i = 0; !one && i < inst.shape().elements().size(); ++i) marked.elements.push_back(*operands[i]);
+      return marked;
     }
     case Opcode::kCall: return Run(context, *inst.attrs<CallAttrs>().to_apply, operands);
     case Opcode::kFusion: return Run(context, *inst.attrs<FusionAttrs>().calls, operands);
