@@ -174,5 +174,28 @@ TEST(Verifier, FindsWhatOnlyPassesCanBreak) {
   EXPECT_EQ(status.error().code(), "V163");
 }
 
+// A message stands beside the line of the file: what a pass made is named with what stands there, and a name that
+// reading changed, because another computation has it too, is the one of the file.
+TEST(ParserErrors, NamesAreThoseOfTheFile) {
+  const std::string text =
+      "HloModule m\n"
+      "f { x = f32[3] parameter(0)\n ROOT y = f32[3] negate(x) }\n"
+      "ENTRY e { %x = f32[3] parameter(0)\n ROOT %r = f32[3] call(%x), to_apply=f }\n";
+  const auto module = Parse(std::make_shared<const SourceText>("test.hlo", text));
+  ASSERT_TRUE(module);
+  Computation& entry = (*module)->entry();
+  Instruction& x = entry.parameter(0);
+  EXPECT_EQ(x.name(), "x.1");
+  EXPECT_EQ(ErrorAt(x, "V001", "'x.1' is wrong").message(), "'x' is wrong");
+  (*module)->SetMaker("some-pass");
+  Instruction& made = entry.AddLike(entry.root(), Opcode::kAbs, x.shape(), {&x});
+  (*module)->SetMaker("");
+  Instruction& later = entry.AddLike(entry.root(), Opcode::kAbs, x.shape(), {&x});
+  EXPECT_EQ(ErrorAt(made, "V001", "'abs' is wrong").message(), "'abs' (made by some-pass from 'r') is wrong");
+  EXPECT_EQ(ErrorAt(later, "V001", "'abs.1' is wrong").message(), "'r' is wrong");
+  const auto copy = (*module)->Clone(true);
+  EXPECT_EQ(copy->MakerOf(*copy->entry().Instructions()[2]), "some-pass");
+}
+
 }  // namespace
 }  // namespace hlo

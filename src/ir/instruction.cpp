@@ -289,16 +289,4 @@ uint64_t HashOperation(const Instruction& inst) {
   return hash.hash;
 }
 
-Error ErrorAt(const Instruction& inst, std::string code, std::string message) {
-  Error error = Rejected(std::move(code), std::move(message), inst.range());
-  error.source = inst.module().source;
-  return error;
-}
-
-Error UnsupportedAt(const Instruction& inst, std::string code, std::string message) {
-  Error error = Unsupported(std::move(code), std::move(message), inst.range());
-  error.source = inst.module().source;
-  return error;
-}
-
 }  // namespace hlo

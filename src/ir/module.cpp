@@ -312,10 +312,16 @@ void Module::Sweep() {
   }
 }
 
+std::string_view Module::MakerOf(const Instruction& inst) const {
+  const auto next = std::ranges::upper_bound(makers_, inst.id(), {}, &std::pair<int, std::string_view>::first);
+  return next == makers_.begin() ? std::string_view() : std::prev(next)->second;
+}
+
 std::unique_ptr<Module> Module::Clone(bool as_input) const {
   auto copy = std::make_unique<Module>(name_);
   copy->header = header;
   copy->source = source;
+  copy->makers_ = makers_;
   std::unordered_map<const Computation*, Computation*> computations;
   std::unordered_map<const Instruction*, Instruction*> instructions;
   for (const auto& from : computations_) {

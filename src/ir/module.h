@@ -180,6 +180,9 @@ class Module {
   bool RemoveUnreachable();
 
   int id_limit() const { return next_id_; }
+  // What is added from here on is made by this pass; "": by nobody in particular. The name must outlive the module.
+  void SetMaker(std::string_view pass) { makers_.emplace_back(next_id_, pass); }
+  std::string_view MakerOf(const Instruction& inst) const;  // "" for what was read.
   int64_t InstructionCount() const;
 
   // Frees removed instructions.
@@ -210,6 +213,7 @@ class Module {
   Computation* entry_ = nullptr;
   std::vector<std::unique_ptr<Computation>> computations_;
   int next_id_ = 0;
+  std::vector<std::pair<int, std::string_view>> makers_;  // From which id on.
   NameTable names_;
   NameTable computation_names_;
 };

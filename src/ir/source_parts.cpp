@@ -41,6 +41,23 @@ class Scanner {
     return Range(begin);
   }
 
+  // `name =` or `ROOT name =`: the name; a lone instruction has none.
+  SourceRange Name() {
+    SourceRange name = Word();
+    if (TextOf(name) == "ROOT") {
+      SkipSpace();
+      name = Word();
+    }
+    SkipSpace();
+    if (Peek() == '=') {
+      Skip();
+      SkipSpace();
+      return name;
+    }
+    at_ = 0;
+    return {};
+  }
+
   // Up to one of `stops` outside all brackets and quotes.
   SourceRange Until(std::string_view stops) {
     const size_t begin = at_;
@@ -69,13 +86,13 @@ class Scanner {
   }
 
   std::string_view TextOf(SourceRange range) const {
+    if (range.empty()) return {};
     return text_.substr(range.begin - offset_, range.end - range.begin);
   }
   SourceRange Range(size_t begin) const {
     return {offset_ + static_cast<uint32_t>(begin), offset_ + static_cast<uint32_t>(at_)};
   }
   size_t at() const { return at_; }
-  void Rewind(size_t at) { at_ = at; }
 
  private:
   void SkipString(char quote) {
@@ -103,19 +120,7 @@ Parts PartsOf(const Instruction& inst) {
   const SourceRange range = inst.range();
   if (source == nullptr || range.empty() || range.end > source->text().size()) return parts;
   Scanner scan(source->text().substr(range.begin, range.end - range.begin), range.begin);
-  parts.name = scan.Word();
-  if (scan.TextOf(parts.name) == "ROOT") {
-    scan.SkipSpace();
-    parts.name = scan.Word();
-  }
-  scan.SkipSpace();
-  if (scan.Peek() == '=') {
-    scan.Skip();
-  } else {  // A lone instruction has no name.
-    scan.Rewind(0);
-    parts.name = {};
-  }
-  scan.SkipSpace();
+  parts.name = scan.Name();
   const size_t begin = scan.at();
   if (scan.Peek() == '(') {
     scan.Group('(');
@@ -153,8 +158,31 @@ Parts PartsOf(const Instruction& inst) {
   return parts;
 }
 
-Error At(const Instruction& inst, SourceRange range, std::string code, std::string message) {
-  Error error = Rejected(std::move(code), std::move(message), range);
+// What the text calls the instruction that stands where `inst` points; "" when nothing has a name there.
+std::string_view WrittenName(const Instruction& inst) {
+  if (inst.range().empty() || inst.module().source == nullptr) return {};
+  const SourceRange range = inst.range();
+  Scanner scan(inst.module().source->text().substr(range.begin, range.end - range.begin), range.begin);
+  std::string_view name = scan.TextOf(scan.Name());
+  if (name.starts_with('%')) name.remove_prefix(1);
+  return name;
+}
+
+// A message is shown beside the line where `inst` points. One that a pass made stands in no line: it points at what it
+// was made from, so both are named. One that was read under a name that another computation has too is called as there.
+std::string WithWrittenName(const Instruction& inst, std::string message) {
+  const std::string_view written = WrittenName(inst), pass = inst.module().MakerOf(inst);
+  if (written.empty() || written == inst.name()) return message;
+  const std::string name = Str("'", inst.name(), "'");
+  const size_t at = message.find(name);
+  if (at == std::string::npos) return message;
+  return pass.empty() ? message.replace(at, name.size(), Str("'", written, "'"))
+                      : message.insert(at + name.size(), Str(" (made by ", pass, " from '", written, "')"));
+}
+
+Error At(const Instruction& inst, SourceRange range, std::string code, std::string message,
+         ExitCode exit = ExitCode::kRejected) {
+  Error error(exit, std::move(code), WithWrittenName(inst, std::move(message)), range);
   error.source = inst.module().source;
   return error;
 }
@@ -196,6 +224,14 @@ SourceRange AttributeRange(const Instruction& inst, std::string_view name) {
   return parts.opcode;
 }
 
+Error ErrorAt(const Instruction& inst, std::string code, std::string message) {
+  return At(inst, inst.range(), std::move(code), std::move(message));
+}
+
+Error UnsupportedAt(const Instruction& inst, std::string code, std::string message) {
+  return At(inst, inst.range(), std::move(code), std::move(message), ExitCode::kUnsupported);
+}
+
 Error ErrorAtResult(const Instruction& inst, std::string code, std::string message) {
   return At(inst, ResultRange(inst), std::move(code), std::move(message));
 }
@@ -209,8 +245,9 @@ Error ErrorAtOperand(const Instruction& inst, int64_t operand, std::string code,
   if (operand >= inst.operand_count()) return error;
   const Instruction& definition = inst.operand(operand);
   if (definition.range().empty()) return error;
-  return std::move(error).AddNote(Str("'", definition.name(), "' is ", definition.shape(), " here"),
-                                  NameRange(definition));
+  return std::move(error).AddNote(
+      WithWrittenName(definition, Str("'", definition.name(), "' is ", definition.shape(), " here")),
+      NameRange(definition));
 }
 
 Error ErrorAtOperandListEnd(const Instruction& inst, std::string code, std::string message) {

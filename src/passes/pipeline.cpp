@@ -223,7 +223,9 @@ class Runner {
       context.fault = injection_->fault;
     }
     const auto start = std::chrono::steady_clock::now();
+    module_.SetMaker(pass.name);
     bool reported = TRY(Named(run, pass.function(module_, context)));
+    module_.SetMaker("");
     module_.Sweep();
     if (const Mutation* mutation = FindMutation(context.fault); mutation != nullptr)
       reported |= Plant(*mutation, module_) != nullptr;
