@@ -217,7 +217,10 @@ Result<Shape> ShapeOfScan(const Instruction& inst) {
     dims.insert(dims.begin() + d, steps);
     results[i] = results[i].WithDims(dims);
   }
-  return root.IsTuple() ? Shape::Tuple(std::move(results)) : results[0];
+  // A single result is written with the tuple around it or without, whatever to_apply returns.
+  const bool written = inst.shape() != Shape();
+  const bool tuple = results.size() > 1 || (written ? inst.shape().IsTuple() : root.IsTuple());
+  return tuple ? Shape::Tuple(std::move(results)) : results[0];
 }
 
 Result<Shape> ShapeOfSort(const Instruction& inst) {
