@@ -107,6 +107,8 @@ struct Reader::Pending {
   SourceRange operands_end;
   Attributes attributes;
   std::optional<AsyncAttrs> async_attributes;  // When `async` says so.
+  std::optional<Opcode> continued;             // Of `OPCODE-update` and `OPCODE-done`.
+  SourceRange thread_range, calls_range;       // Where an asynchronous op says them.
   std::optional<CommonAttrs> common;
   std::vector<Instruction*> predecessors;
   bool after_operand = false;  // Where a comma or the end is to stand.
@@ -528,7 +530,7 @@ bool Reader::ReadAttributes(Pending& pending) {
                                                   ? std::span<const AttributeRow>()
                                                   : std::span<const AttributeRow>(kRowsOf<AsyncAttrs>);
   const std::span<const AttributeRow> common = kRowsOf<CommonAttrs>;
-  const bool wraps = pending.async == Pending::Async::kStart;  // Into a computation that `calls` cannot name.
+  const bool sugared = pending.async != Pending::Async::kNone;  // What is wrapped `calls` cannot name.
   uint64_t seen = 0;
   while (token_.Is(',')) {
     Token name;
@@ -554,7 +556,7 @@ bool Reader::ReadAttributes(Pending& pending) {
       if (!pending.common) pending.common.emplace();
       good = row->read(*this, &*pending.common);
     } else if (const AttributeRow* row = FindRow(async, name.text);
-               row != nullptr && !(wraps && name.text == "calls")) {
+               row != nullptr && !(sugared && name.text == "calls")) {
       if (!check_once(48 + (row - async.data()))) return false;
       good = row->read(*this, &*pending.async_attributes);
     } else if (name.text == "control-predecessors") {
@@ -592,6 +594,8 @@ bool Reader::ReadAttributes(Pending& pending) {
       return false;
     }
     if (!good) return false;
+    if (name.text == "async_execution_thread") pending.thread_range = {name.begin, last_end_};
+    if (name.text == "calls") pending.calls_range = {name.begin, last_end_};
   }
   return CheckRequired(pending, seen);
 }
@@ -690,6 +694,8 @@ bool Reader::Build(Pending& pending, std::string_view name, Instruction*& inst) 
     }
   }
   if (pending.broken) return true;
+  const bool continues = pending.opcode == Opcode::kAsyncUpdate || pending.opcode == Opcode::kAsyncDone;
+  if (continues && !CheckContinued(pending)) return false;
   if (pending.opcode == Opcode::kTuple && !CheckTupleSize(pending)) return false;
   if (pending.opcode == Opcode::kMap && !pending.operands.empty()) {
     // What is written there is ignored, as in XLA: a map goes over all dimensions.
@@ -735,6 +741,50 @@ bool Reader::Build(Pending& pending, std::string_view name, Instruction*& inst) 
   return true;
 }
 
+namespace {
+
+// The asynchronous op that makes `state`, through tuples; null when it comes from elsewhere.
+const Instruction* AsyncProducer(const Instruction& state) {
+  std::vector<int64_t> index;
+  const Instruction* at = &state;
+  for (;;) {
+    if (at->attributes().GetIf<AsyncAttrs>() != nullptr) return index.empty() ? at : nullptr;
+    if (at->Is(Opcode::kGetTupleElement)) {
+      index.push_back(at->tuple_index());
+      at = &at->operand(0);
+    } else if (at->Is(Opcode::kTuple) && !index.empty() && index.back() < at->operand_count()) {
+      at = &at->operand(index.back());
+      index.pop_back();
+    } else {
+      return nullptr;
+    }
+  }
+}
+
+}  // namespace
+
+// V171: what wraps something begins a chain; its updates and its done say the same of it, or nothing.
+bool Reader::CheckContinued(const Pending& pending) {
+  const AsyncAttrs& said = pending.attributes.Get<AsyncAttrs>();
+  const Instruction* before = pending.operands.empty() ? nullptr : AsyncProducer(*pending.operands[0]);
+  while (before != nullptr && !before->Is(Opcode::kAsyncStart) && before->operand_count() > 0)
+    before = AsyncProducer(before->operand(0));
+  if (before == nullptr) return true;
+  const AsyncAttrs& start = before->attrs<AsyncAttrs>();
+  if (!pending.thread_range.empty() && said.thread != start.thread) {
+    return Fail("V171", Str("it runs on \"", said.thread, "\", '", before->name(), "' on \"", start.thread, "\""),
+                pending.thread_range);
+  }
+  if (start.calls == nullptr || !start.calls->has_root()) return true;
+  if (!pending.calls_range.empty() && said.calls != start.calls) {
+    return Fail("V171", Str("the chain wraps '", start.calls->name(), "', not '", said.calls->name(), "'"),
+                pending.calls_range);
+  }
+  const Opcode wrapped = start.calls->root().opcode();
+  if (!pending.continued || *pending.continued == wrapped) return true;
+  return Fail("V171", Str("the chain wraps '", wrapped, "', not '", *pending.continued, "'"), pending.opcode_range);
+}
+
 // OPCODE-start wraps OPCODE into a computation; OPCODE-update and OPCODE-done continue the chain.
 bool Reader::WrapAsync(Pending& pending) {
   const Pending::Async async = std::exchange(pending.async, Pending::Async::kNone);
@@ -748,15 +798,7 @@ bool Reader::WrapAsync(Pending& pending) {
     return Fail("V170", Str("the shape is ", state, ", expected ((operands...), result, ...)"), pending.opcode_range);
   }
   if (async != Pending::Async::kStart) {
-    const Instruction* before = pending.operands.empty() ? nullptr : pending.operands[0];
-    const bool chained = before != nullptr && before->attributes().GetIf<AsyncAttrs>() != nullptr;
-    if (chained) {
-      const AsyncAttrs& inherited = before->attrs<AsyncAttrs>();
-      if (inherited.calls != nullptr && inherited.calls->has_root() && !inherited.calls->root().Is(wrapped)) {
-        return Fail("V171", Str("the chain wraps '", inherited.calls->root().opcode(), "', not '", wrapped, "'"),
-                    pending.opcode_range);
-      }
-    }
+    pending.continued = wrapped;
     pending.attributes = std::move(*pending.async_attributes);
     return true;
   }

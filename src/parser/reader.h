@@ -232,6 +232,7 @@ class Reader {
   bool CheckOperandCount(const Pending& pending);
   bool CheckTupleSize(const Pending& pending);
   bool WrapAsync(Pending& pending);
+  bool CheckContinued(const Pending& pending);
   bool FailUndefined(std::string_view name, SourceRange range);
   void Resume(uint32_t name_begin, uint32_t failed_at);
 
