@@ -93,6 +93,13 @@ bool HasLineComment(std::string_view text) {
   return false;
 }
 
+// How many more braces it opens than it closes, outside strings and comments.
+int OpenBraces(std::string_view text) {
+  int open = 0;
+  for (size_t at = 0; at < text.size(); at = EndOfPiece(text, at)) open += (text[at] == '{') - (text[at] == '}');
+  return open;
+}
+
 class Formatter {
  public:
   explicit Formatter(const Module& module) : text_(module.source->text()) {
@@ -206,8 +213,13 @@ class Formatter {
     while (!lines.empty() && Trim(lines.back()).empty()) lines.pop_back();
     if (lines.empty()) return false;
     if (!lines_.empty()) BlankLine();
+    int depth = 0;  // Of the braces that a value of the header has open: what stands in them is kept as it is.
     for (const std::string_view line : lines) {
-      if (Trim(line).empty()) {
+      const bool verbatim = depth > 0;
+      depth += OpenBraces(line);
+      if (verbatim) {
+        lines_.push_back({std::string(line), ""});
+      } else if (Trim(line).empty()) {
         BlankLine();
       } else {
         const bool header = Trim(line).starts_with("HloModule") && !HasLineComment(line);
