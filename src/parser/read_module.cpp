@@ -127,6 +127,56 @@ bool Reader::ReadOriginRecoveryTable(RawText& table) {
   return true;
 }
 
+// { {"x"}:({log_mode=default,callback_id=3}, ...), {"y" {1}}:{partitioned=true,op_id=9} }: kept as written.
+bool Reader::ReadDebugAttributes(RawText& table) {
+  const auto attribute = [&] {
+    if (token_.kind != TokenKind::kAttribute) return FailExpected("a debug attribute (name=value)");
+    const Token name = token_;
+    Advance();
+    if (name.text == "log_mode") {
+      if (!token_.IsWord("default") && !token_.IsWord("fusion_debugger"))
+        return FailExpected("default or fusion_debugger");
+      Advance();
+      return true;
+    }
+    bool partitioned = false;
+    int64_t number = 0;
+    if (name.text == "partitioned") return Read(partitioned);
+    if (name.text == "callback_id" || name.text == "op_id") return ReadInt(number, "a number");
+    return Fail("P034", Str("there is no debug attribute '", name.text, "'"), name.range());
+  };
+  const auto attributes = [&] {
+    if (!Expect('{', "'{' of debug attributes")) return false;
+    do {
+      if (!attribute()) return false;
+    } while (Take(','));
+    return Expect('}', "',' or '}'");
+  };
+  const char* const begin = BeginBytes();
+  if (!Read(table)) return false;  // That every brace is closed is seen first.
+  EndBytes(begin);
+  std::string ignored;
+  if (!Expect('{', "'{' of a table")) return false;
+  while (!token_.Is('}')) {
+    if (!token_.Is('{')) return FailExpected("'{' of an original array");
+    if (!ReadOriginTree(ignored) || !Expect(':', "':'")) return false;
+    if (token_.Is('{')) {
+      if (!attributes()) return false;
+    } else {
+      if (!Expect('(', "'{' or '('")) return false;
+      while (!token_.Is(')')) {
+        if (!attributes()) return false;
+        if (!Take(',') && !token_.Is(')')) return FailExpected("',' or ')'");
+      }
+      Advance();
+    }
+    if (!Take(',') && !token_.Is('}')) return FailExpected("',' or '}'");
+  }
+  table.text = OnOneLine({begin, lexer_.Pointer(token_.end)});
+  Advance();
+  return true;
+}
+
 bool Reader::ReadHeaderAttribute(std::string_view name, SourceRange range) {
   ModuleHeader& header = module_->header;
   if (name == "is_scheduled") return Read(header.is_scheduled);
@@ -137,11 +187,7 @@ bool Reader::ReadHeaderAttribute(std::string_view name, SourceRange range) {
   if (name == "allow_spmd_sharding_propagation_to_output") return Read(header.propagation_to_output);
   if (name == "frontend_attributes") return Read(header.frontend_attributes);
   if (name == "origin_recovery_table") return ReadOriginRecoveryTable(header.origin_recovery_table);
-  if (name == "debug_attributes") {
-    if (!Read(header.debug_attributes)) return false;
-    header.debug_attributes.text = OnOneLine(header.debug_attributes.text);
-    return true;
-  }
+  if (name == "debug_attributes") return ReadDebugAttributes(header.debug_attributes);
   if (name == "backend_config") return Read(header.backend_config);
   if (name == "input_output_alias") {
     std::set<ShapeIndex> outputs;

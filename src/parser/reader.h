@@ -240,6 +240,7 @@ class Reader {
   bool ReadModule();
   bool ReadHeader();
   bool ReadOriginRecoveryTable(RawText& table);
+  bool ReadDebugAttributes(RawText& table);
   bool ReadHeaderAttribute(std::string_view name, SourceRange range);
   bool ReadStackFrames();
   bool ReadComputations();
