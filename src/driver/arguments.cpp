@@ -3,6 +3,8 @@
 #include <chrono>
 #include <cmath>
 #include <fstream>
+#include <functional>
+#include <set>
 
 #include "base/text.h"
 #include "interp/argument_files.h"
@@ -63,6 +65,13 @@ Result<std::vector<Literal>> ReadArgumentsOf(const std::string& path, const Modu
     value = TRY(Fitting(std::move(value), parameters[i]->shape(), Str("argument ", i)));
   }
   return std::move(recorded->arguments);
+}
+
+// The first few of a list, and how many more there are.
+std::string FirstOf(const std::vector<std::string>& words) {
+  constexpr size_t kMost = 8;
+  if (words.size() <= kMost) return Join(words, ", ");
+  return Str(Join(std::span(words).first(kMost), ", "), " and ", words.size() - kMost, " more");
 }
 
 // ---- What differs from device to device ----------------------------------------------------------------------------
@@ -242,24 +251,42 @@ Result<RunArguments> PrepareArguments(const Module& module, const RunOptions& op
   return arguments;
 }
 
-Result<Literal> ReadExpected(const std::string& path, const Shape& shape) {
+Result<Literal> ReadExpected(const std::string& path, const Shape& shape, std::vector<std::string>* notes) {
   if (auto recorded = TRY(ReadRecorded(path)); recorded && recorded->result)
     return Fitting(std::move(*recorded->result), shape, "the result");
   const NpzArrays arrays = TRY(ReadNpz(path));
-  const auto read = [&](const ShapeIndex& index, const Shape& leaf) -> Result<Literal> {
-    const std::string key = Str("out", index.empty() ? "0" : Join(index, "."));
-    for (const auto& [name, array] : arrays) {
-      if (name == key) return LiteralFromNpy(array, leaf, Str("result ", key), Str(path, ":", key));
-    }
-    FAIL(Rejected("A003", Str("'", Escaped(path), "' has no '", key, "' for a result ", leaf)));
-  };
-  if (!shape.IsTuple()) return read({}, shape);
-  std::vector<Literal> elements;
-  for (size_t i = 0; i < shape.elements().size(); ++i) {
-    if (shape.element(i).IsTuple()) FAIL(Unsupported("U030", Str("--reference for nested tuples: ", shape)));
-    elements.push_back(TRY(read({static_cast<int64_t>(i)}, shape.element(i))));
+  std::set<std::string> unused;
+  for (const auto& [name, array] : arrays) {
+    if (!name.starts_with("arg")) unused.insert(Str("'", Escaped(name), "'"));
   }
-  return Literal::Tuple(std::move(elements));
+  const auto read = [&](const Shape& leaf, const std::string& key) -> Result<Literal> {
+    for (const auto& [name, array] : arrays) {
+      if (name != key) continue;
+      unused.erase(Str("'", key, "'"));
+      return LiteralFromNpy(array, leaf, Str("result ", key), Str(path, ":", key));
+    }
+    std::vector<std::string> keys;
+    for (const auto& [name, array] : arrays) keys.push_back(Str("'", Escaped(name), "'"));
+    Error error = Rejected("A003", Str("--reference: ", Escaped(path), " has no key '", key, "' for a result ", leaf));
+    FAIL(
+        std::move(error).Hint(Str("its keys are ", FirstOf(keys), "; hlo-run --save_outputs=FILE writes such a file")));
+  };
+  // Of a tuple each element is an output; one that is a tuple itself has its leaves under out1.0, out1.1, ...
+  const std::function<Result<Literal>(const Shape&, const std::string&, const char*)> read_all =
+      [&](const Shape& part, const std::string& key, const char* separator) -> Result<Literal> {
+    if (part.IsToken()) return Literal(part);
+    if (!part.IsTuple()) return read(part, key);
+    std::vector<Literal> elements;
+    for (size_t i = 0; i < part.elements().size(); ++i)
+      elements.push_back(TRY(read_all(part.element(i), Str(key, separator, i), ".")));
+    return Literal::Tuple(std::move(elements));
+  };
+  Literal expected = shape.IsTuple() ? TRY(read_all(shape, "out", "")) : TRY(read_all(shape, "out0", "."));
+  if (!unused.empty()) {
+    notes->push_back(Str("--reference: ", Escaped(path), " also has ", FirstOf({unused.begin(), unused.end()}),
+                         ", which the module does not give"));
+  }
+  return expected;
 }
 
 Result<std::unique_ptr<gpu::Device>> OpenPlatform(const std::string& platform, std::vector<std::string>* notes) {

@@ -28,8 +28,10 @@ Result<std::vector<std::string>> ParseProfiles(const std::string& text);
 Result<RunArguments> PrepareArguments(const Module& module, const RunOptions& options, bool interpret,
                                       const InterpretOptions& interpreter, Progress* progress = nullptr);
 
-// The outN of a file, or the result of a snapshot, as a value of `shape`, for --reference.
-Result<Literal> ReadExpected(const std::string& path, const Shape& shape);
+// The outN of a file (outN.i.j for leaves of tuples), or the result of a snapshot, as a value of `shape`, for
+// --reference. `notes` gets what the file has beside them. Errors: [A003] an output without a key, [A004] another
+// shape.
+Result<Literal> ReadExpected(const std::string& path, const Shape& shape, std::vector<std::string>* notes);
 
 // "auto" is cuda where that works, else cpu, with a note.
 Result<std::unique_ptr<gpu::Device>> OpenPlatform(const std::string& platform, std::vector<std::string>* notes);

@@ -448,7 +448,7 @@ Result<RunReport> RunModule(const std::string& path, const RunOptions& options, 
   if (interpreter_only) expected.reset();
   std::optional<Literal> interpreted;  // Beside a reference that was given.
   if (reference_given) {
-    interpreted = std::exchange(expected, TRY(ReadExpected(options.reference_file, outputs->shape())));
+    interpreted = std::exchange(expected, TRY(ReadExpected(options.reference_file, outputs->shape(), &report.notes)));
     report.reference_file = options.reference_file;
   }
   if (expected) {
