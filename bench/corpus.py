@@ -26,7 +26,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 HLO = os.path.join(ROOT, 'build/bin/hlo')
 LARGEST_MUTANT = 4000  # bytes
 # --hlo_print and further flags; the maker of XLA's options. Texts with elided constants are compared in those forms only that
-# elide them again: both sides make up values, but not the same.
+# elide them again: XLA makes up values, which the other forms show.
 FORMS = {
     'xla': (['--print_large_constants=false'], lambda options: options()),
     'short-parsable': ([], lambda options: options.short_parsable()),
@@ -80,7 +80,7 @@ def our_verdicts(paths):
     verdicts = {}
     for begin in range(0, len(paths), 100):
         chunk = paths[begin:begin + 100]
-        run = subprocess.run([HLO, 'check', '--verify=off', '--fill_elided_constants=zeros', '--json'] + chunk, capture_output=True, text=True, errors='replace')
+        run = subprocess.run([HLO, 'check', '--verify=off', '--json'] + chunk, capture_output=True, text=True, errors='replace')
         if run.returncode not in (0, 3, 5):
             if len(chunk) == 1:
                 verdicts[chunk[0]] = 'CRASH: exit code %d' % run.returncode
@@ -95,7 +95,7 @@ def our_verdicts(paths):
 
 
 def our_print(path, form):
-    run = subprocess.run([HLO, 'opt', '--passes=', '--hlo_print=' + form, '--verify=off', '--fill_elided_constants=zeros'] + FORMS[form][0] + [path],
+    run = subprocess.run([HLO, 'opt', '--passes=', '--hlo_print=' + form, '--verify=off'] + FORMS[form][0] + [path],
                          capture_output=True)
     return run.stdout.decode(errors='surrogateescape') if run.returncode == 0 else None
 

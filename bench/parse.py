@@ -54,7 +54,7 @@ def xla_seconds(text, least=0.5):
 
 def our_seconds(path):
     """(parse, parse and verify), or None when ours refuses the text."""
-    run = subprocess.run([HLO, 'check', '--bench', '--fill_elided_constants=zeros', path], capture_output=True, text=True)
+    run = subprocess.run([HLO, 'check', '--bench', path], capture_output=True, text=True)
     match = re.search(r'parse ([\d.]+) ms.*verify ([\d.]+) ms', run.stdout)
     return match and (float(match[1]) * 1e-3, (float(match[1]) + float(match[2])) * 1e-3)
 

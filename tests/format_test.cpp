@@ -20,11 +20,11 @@ TEST(Format, IsStable) {
     if (entry.path().extension() != ".hlo" || entry.file_size() > 300'000) continue;
     const auto source = ReadSource(entry.path().string());
     ASSERT_TRUE(source.has_value());
-    const auto module = Parse(*source, {.elided = ElidedConstants::kZeros});
+    const auto module = Parse(*source);
     if (!module) continue;
     const auto once = FormatText(**module);
     ASSERT_TRUE(once.has_value()) << entry.path() << ": " << once.error().message();
-    const auto again = Parse(std::make_shared<const SourceText>("again", *once), {.elided = ElidedConstants::kZeros});
+    const auto again = Parse(std::make_shared<const SourceText>("again", *once));
     ASSERT_TRUE(again.has_value()) << entry.path();
     EXPECT_EQ(FormatText(**again).value_or(""), *once) << entry.path();
     ++formatted;

@@ -188,6 +188,7 @@ std::string Check(const Case& test) {
   options.fill_elided_constants = "zeros";  // XLA's reader makes them up of bits that are subnormal floats.
   auto module = Load(test.module, options);
   if (!module) return Render(module.error(), "test");
+  if (const auto filled = FillElided(**module, options, 0); !filled) return Render(filled.error(), "test");
   auto args = ReadArguments(test.npz, **module);
   if (!args) return Render(args.error(), "test");
   auto result = Interpret(**module, *args);

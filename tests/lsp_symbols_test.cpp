@@ -91,7 +91,7 @@ TEST(LspSymbols, AgreeWithTheModule) {
     if (entry.path().extension() != ".hlo" || entry.file_size() > 300'000) continue;
     const auto source = ReadSource(entry.path().string());
     ASSERT_TRUE(source.has_value());
-    const auto module = Parse(*source, {.elided = ElidedConstants::kZeros});
+    const auto module = Parse(*source);
     const bool alone = (*source)->text().find('{') == std::string_view::npos;  // Operands are made up there.
     if (!module || alone) continue;
     const Uses expected = UsesIn(**module), actual = UsesIn(IndexOf(**source), (*source)->text());

@@ -30,13 +30,6 @@ std::vector<std::string> FilesBelow(const fs::path& folder) {
   return files;
 }
 
-// What made-up values elided constants have does not matter here, but that they stay the same does.
-ParseOptions Tolerant() {
-  ParseOptions options;
-  options.elided = ElidedConstants::kIota;
-  return options;
-}
-
 // The lines without those of the stack-frame tables, whose entries are numbered in order of use; what instructions say
 // of them is spelled out.
 std::vector<std::string> SortedLines(const std::string& text) {
@@ -79,7 +72,7 @@ std::vector<std::string> SortedLines(const std::string& text) {
 
 void ExpectSameText(const Module& module, const PrintOptions& form, const std::string& name) {
   const std::string once = Print(module, form);
-  const auto again = Parse(std::make_shared<const SourceText>(name, once), Tolerant());
+  const auto again = Parse(std::make_shared<const SourceText>(name, once));
   ASSERT_TRUE(again.has_value()) << Render(again.error(), "round trip");
   // XLA's order of computations follows the text's order of calls, which printing may have changed: then the same lines
   // come in another order, once.
@@ -94,7 +87,7 @@ int RoundTrip(const std::vector<std::string>& files) {
     const auto source = ReadSource(file);
     if (!source) continue;
     for (const SourceRange& piece : SplitInput(**source)) {
-      ParseOptions options = Tolerant();
+      ParseOptions options;
       options.piece = piece;
       const auto module = Parse(*source, options);
       if (!module) continue;

@@ -23,7 +23,7 @@ Result<ExitCode> DebugCommand(Args args) {
   flags.Group("Running");
   flags.Int("max_loop_iterations", &run.max_loop_iterations, "of one while; 0: no limit");
   flags.Int("memory_limit", &run.memory_limit, "bytes of values at once; 0: three quarters of the machine");
-  AddLoadFlags(flags, &run.load);
+  AddLoadFlags(flags, &run.load, {"random", "zeros", "iota", "error"});
   AddLogFlags(flags, &log);
   const std::vector<std::string> positionals = TRY(ParseAll(flags, args));
   if (flags.help_asked()) {
@@ -35,6 +35,8 @@ Result<ExitCode> DebugCommand(Args args) {
              .Hint("commands come from stdin, modules from files"));
   TRY(Apply(log));
   const auto module = TRY(LoadModule(positionals[0], run.load));
+  const auto filled = TRY(FillElided(*module, run.load, static_cast<uint64_t>(run.seed), run.memory_limit));
+  if (filled > 0) std::fprintf(stderr, "note: %s\n", FilledText(filled, run.load).c_str());
   DebuggerOptions options;
   options.interpret = InterpreterOptions(run);
   options.prompt = isatty(STDIN_FILENO) != 0;

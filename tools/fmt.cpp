@@ -45,7 +45,7 @@ Result<Formatted> Format(const std::string& path, const LoadOptions& load) {
 }  // namespace
 
 Result<ExitCode> FmtCommand(Args args) {
-  LoadOptions load{.fill_elided_constants = "zeros", .text_only = true};
+  LoadOptions load{.text_only = true};
   bool in_place = false, check = false;
   FlagSet flags("hlo-fmt", "[flags] FILE|DIRECTORY|@LIST...",
                 "Lay HLO text out anew: an instruction a line, comments kept. Words do not change, and a text with "
@@ -60,8 +60,6 @@ Result<ExitCode> FmtCommand(Args args) {
     std::fputs(flags.Help().c_str(), stdout);
     return ExitCode::kOk;
   }
-  // What stands for elided constants changes no layout.
-  if (load.fill_elided_constants != "error") load.fill_elided_constants = "zeros";
   if (positionals.empty()) FAIL(flags.WrongFiles("no file given", positionals).Hint("hlo fmt model.hlo; '-' is stdin"));
   const std::vector<std::string> paths = TRY(ExpandPaths(positionals));
   if (paths.size() > 1 && !in_place && !check)

@@ -60,7 +60,7 @@ Status WriteReport(const std::optional<std::string>& json_flag, const std::strin
 }
 
 Result<ExitCode> InspectStats(Args args) {
-  LoadOptions load{.fill_elided_constants = "zeros"};  // Only their shapes count.
+  LoadOptions load;
   std::optional<std::string> json;
   int64_t largest = 10;
   FlagSet flags(
@@ -77,7 +77,7 @@ Result<ExitCode> InspectStats(Args args) {
 }
 
 Result<ExitCode> InspectCost(Args args) {
-  LoadOptions load{.fill_elided_constants = "zeros"};
+  LoadOptions load;
   std::string device_name(DefaultDevice().name);
   std::optional<std::string> json;
   int64_t top = 30;
@@ -107,7 +107,7 @@ Result<ExitCode> InspectCost(Args args) {
 }
 
 Result<ExitCode> InspectLiterals(Args args) {
-  LoadOptions load{.fill_elided_constants = "zeros", .text_only = true};
+  LoadOptions load{.text_only = true};
   std::optional<std::string> json;
   std::string name, computation;
   int64_t top = 30;
@@ -127,9 +127,10 @@ Result<ExitCode> InspectLiterals(Args args) {
   }
   const Computation* place = computation.empty() ? nullptr : TRY(FindComputation(*module, computation));
   const Instruction& inst = *TRY(FindInstruction(*module, name, place));
+  if (inst.Is(Opcode::kElidedConstant))
+    FAIL(ErrorAt(inst, "P040", Str("constant '", inst.name(), "' was elided in the text")));
   if (!inst.Is(Opcode::kConstant))
     FAIL(UsageError("F004", Str("--name: '", inst.name(), "' is no constant but '", inst.opcode(), "'")));
-  if (IsElided(inst)) FAIL(ErrorAt(inst, "P040", Str("constant '", inst.name(), "' was elided in the text")));
   TRY(WriteFile("-", Str(inst.shape(), " ", Print(inst.literal()), "\n")));
   return ExitCode::kOk;
 }

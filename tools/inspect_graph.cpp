@@ -8,7 +8,7 @@
 namespace hlo {
 
 Result<ExitCode> InspectGraph(Args args) {
-  LoadOptions load{.fill_elided_constants = "zeros"};
+  LoadOptions load;
   std::string format = "dot", path = "-", computation, around, fusions = "expanded";
   GraphOptions options;
   FlagSet flags("hlo-inspect graph", "[flags] MODULE",

@@ -13,7 +13,7 @@ namespace hlo {
 
 Result<ExitCode> LspCommand(Args args) {
   // What an editor shows is read, not run.
-  ServerOptions options{.load = {.max_input = int64_t{1} << 30, .fill_elided_constants = "zeros"}};
+  ServerOptions options{.load = {.max_input = int64_t{1} << 30}};
   bool lines = false, stdio = true;
   FlagSet flags(
       "hlo-lsp", "[flags]",
@@ -33,8 +33,6 @@ Result<ExitCode> LspCommand(Args args) {
   if (!positionals.empty())
     FAIL(UsageError("F002", Str("hlo lsp takes no file, found '", Escaped(positionals[0]), "'")));
   if (!stdio) FAIL(UsageError("F002", "--nostdio: there is no other way"));
-  // What stands for elided constants is shown nowhere.
-  if (options.load.fill_elided_constants != "error") options.load.fill_elided_constants = "zeros";
   if (lines) options.form = MessageForm::kLines;
   return ServeLanguage(options, STDIN_FILENO, stdout);
 }

@@ -15,7 +15,7 @@
 
 namespace hlo {
 
-void AddLoadFlags(FlagSet& flags, LoadOptions* load) {
+void AddLoadFlags(FlagSet& flags, LoadOptions* load, std::vector<std::string> elided) {
   flags.Group("Input");
   flags.Choice(
       "verify", &load->verify, {"strict", "default", "off"},
@@ -23,8 +23,10 @@ void AddLoadFlags(FlagSet& flags, LoadOptions* load) {
       "a module is run, rewritten or counted");
   flags.Int("max_input", &load->max_input, "largest file, in bytes", 1);
   flags.Int("max_depth", &load->max_depth, "deepest nesting of shapes, literals, operands and calls", 1);
-  flags.Choice("fill_elided_constants", &load->fill_elided_constants, {"error", "zeros", "random", "iota"},
-               "what stands for constant({...}), whose elements were not printed");
+  std::string help = "what becomes of constant({...}), whose elements were not printed";
+  if (std::ranges::find(elided, "keep") != elided.end()) help += "; keep: its value is not known";
+  if (std::ranges::find(elided, "random") != elided.end()) help += "; random: in range for what it indexes";
+  flags.Choice("fill_elided_constants", &load->fill_elided_constants, std::move(elided), std::move(help));
 }
 
 void AddDeviceFlags(FlagSet& flags, LoadOptions* load) {

@@ -35,7 +35,8 @@ struct PrintFlags {
   bool strip_metadata = false;
 };
 
-void AddLoadFlags(FlagSet& flags, LoadOptions* load);
+// `elided`: what --fill_elided_constants takes. Who runs nothing fills nothing.
+void AddLoadFlags(FlagSet& flags, LoadOptions* load, std::vector<std::string> elided = {"keep", "error"});
 // For commands that take several modules. After AddLoadFlags.
 // --num_replicas, --num_partitions
 void AddDeviceFlags(FlagSet& flags, LoadOptions* load);

@@ -83,7 +83,7 @@ FlagSet MakeFlags(OptFlags* f) {
                "the module after each pass that changed it, to stderr");
   flags.Bool("print_pass_instances", &f->print_pass_instances,
              "a line for each pass instance, to stderr; numbers for --opt_bisect_limit");
-  AddLoadFlags(flags, &f->load);
+  AddLoadFlags(flags, &f->load, {"keep", "error", "random", "zeros", "iota"});
   AddDeviceFlags(flags, &f->load);
   AddSplitFlag(flags, &f->load);
   AddDumpFlags(flags, &f->dump);
@@ -99,6 +99,8 @@ Result<std::string> OutputOf(const std::string& path, const OptFlags& f, Pipelin
   std::vector<Diagnostic> warnings;
   const auto module = TRY(LoadModule(path, f.load, &warnings));
   if (!warnings.empty()) std::fprintf(stderr, "note: %s\n", SummaryOf(warnings, path).c_str());
+  const int64_t filled = TRY(FillElided(*module, f.load, /*seed=*/0));
+  if (filled > 0) std::fprintf(stderr, "note: %s\n", FilledText(filled, f.load).c_str());
   Dumper dumper = TRY(Dumper::Make(f.dump, *module));
   TRY(dumper.Before(*module));
   if (!pipeline.passes && IsOptimized(*module, path) && !f.reoptimize) {
@@ -141,6 +143,8 @@ Result<ExitCode> OptCommand(Args args) {
   }
   PipelineOptions pipeline = TRY(PipelineOf(f.passes, f.inject));
   pipeline.after = [&f](const PassRun& run, Module& module) { return Show(f, run, module); };
+  // Kernels and what they lie in need values.
+  if (LowerStageOf(f.stage) && f.load.fill_elided_constants == "keep") f.load.fill_elided_constants = "random";
   f.load.text_only = !LowerStageOf(f.stage) && pipeline.passes && pipeline.passes->empty();
   if (f.stage == "hlo" && !pipeline.passes) pipeline.disabled.emplace_back(DefaultPipeline().back().name);
 

@@ -128,7 +128,7 @@ FlagSet MakeFlags(RunFlags* f) {
   flags.OptionalString("json", &f->json, "FILE", "the report as JSON on stdout instead, or in FILE too");
   flags.Bool("q", &f->quiet, "no notes, no progress");
 
-  AddLoadFlags(flags, &run->load);
+  AddLoadFlags(flags, &run->load, {"random", "zeros", "iota", "error"});
   AddSplitFlag(flags, &run->load);
   AddDumpFlags(flags, &run->dump);
   AddLogFlags(flags, &f->log);

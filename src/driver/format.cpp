@@ -291,8 +291,7 @@ class Formatter {
 
 Result<std::string> FormatText(const Module& module) {
   std::string text = Formatter(module).Run();
-  const auto again = Parse(std::make_shared<const SourceText>(module.source->name(), text),
-                           {.elided = ElidedConstants::kZeros, .max_depth = INT32_MAX});
+  const auto again = Parse(std::make_shared<const SourceText>(module.source->name(), text), {.max_depth = INT32_MAX});
   if (!again) FAIL(InternalError(Str("the formatted text does not parse: ", again.error().message())));
   if (Print(**again) != Print(module)) FAIL(InternalError("the formatted text is another module"));
   return text;

@@ -11,7 +11,7 @@ namespace hlo {
 
 // The text that `module` was parsed from: an instruction a line, two blanks in; one empty line between computations and
 // at most one elsewhere; comments where they stood, those behind instructions in a column. Formatting what was
-// formatted changes nothing. Elided constants must have been filled with zeros. Errors: our own, when the result would
+// formatted changes nothing. Errors: our own, when the result would
 // not be the same module.
 Result<std::string> FormatText(const Module& module);
 

@@ -39,6 +39,7 @@ std::vector<std::string> LabelOf(const Instruction& inst) {
   std::vector<std::string> lines = {OpText(inst), Cut(std::string(inst.name()), kWidest),
                                     Cut(inst.shape().ToString(), kWidest)};
   if (inst.Is(Opcode::kConstant) && inst.shape().IsScalar()) lines.push_back(Cut(Print(inst.literal()), kWidest));
+  if (inst.Is(Opcode::kElidedConstant)) lines.emplace_back("elided in the text");
   for (int64_t i = 0; i < inst.operand_count(); ++i) {
     if (const Instruction* constant = ScalarConstant(inst.operand(i)))
       lines.push_back(Cut(Str("operand ", i, " = ", Print(constant->literal())), kWidest));
@@ -154,6 +155,7 @@ OpFamily FamilyOf(const Instruction& inst) {
   switch (inst.opcode()) {
     case Opcode::kParameter: return OpFamily::kParameter;
     case Opcode::kConstant:
+    case Opcode::kElidedConstant:
     case Opcode::kIota: return OpFamily::kConstant;
     case Opcode::kDot:
     case Opcode::kScaledDot:

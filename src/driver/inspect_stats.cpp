@@ -103,13 +103,6 @@ bool IsCaller(const Instruction& inst) {
 
 }  // namespace
 
-bool IsElided(const Instruction& constant) {
-  const SourceRange range = constant.range();
-  const std::string_view text = constant.module().source->text().substr(range.begin, range.end - range.begin);
-  constexpr size_t kHead = 4096;  // Long ones are written out.
-  return text.substr(0, kHead).find("({...})") != std::string_view::npos;
-}
-
 ModuleStats StatsOf(const Module& module, int64_t largest) {
   const CostAnalysis costs(module);
   ModuleStats stats{.path = module.source->name(), .name = module.name()};
@@ -128,8 +121,10 @@ ModuleStats StatsOf(const Module& module, int64_t largest) {
   const std::vector<Computation*> computations = module.Computations();
   for (const Computation* computation : computations) {
     for (const Instruction* inst : computation->Instructions()) {
-      OpcodeStats& op = by_opcode[static_cast<int>(inst->opcode())];
-      op.opcode = inst->opcode();
+      const bool elided = inst->Is(Opcode::kElidedConstant);
+      const Opcode opcode = elided ? Opcode::kConstant : inst->opcode();
+      OpcodeStats& op = by_opcode[static_cast<int>(opcode)];
+      op.opcode = opcode;
       ++op.count;
       op.bytes += inst->shape().ByteSize();
       ++op.by_type[inst->shape().type()];
@@ -139,10 +134,10 @@ ModuleStats StatsOf(const Module& module, int64_t largest) {
       if (inst->Is(Opcode::kFusion)) ++fusions[std::string(ToString(inst->attrs<FusionAttrs>().kind))];
       if (inst->Is(Opcode::kCustomCall)) ++custom_calls[inst->attrs<CustomCallAttrs>().target];
       if (inst->Is(kCollective)) ++collectives[std::string(ToString(inst->opcode()))];
-      if (inst->Is(Opcode::kConstant)) {
+      if (opcode == Opcode::kConstant) {
         ++stats.constants;
         stats.constant_bytes += inst->shape().ByteSize();
-        stats.elided_constants += IsElided(*inst);
+        stats.elided_constants += elided;
       }
       if (IsValue(*inst)) stats.largest.push_back(inst);
     }

@@ -40,9 +40,6 @@ ModuleStats StatsOf(const Module& module, int64_t largest);
 std::string StatsText(const ModuleStats& stats);
 std::string StatsJson(const ModuleStats& stats);  // "hlo.stats/1"
 
-// The text has `constant({...})` there. Of a module that was parsed.
-bool IsElided(const Instruction& constant);
-
 // What the gaps of a cost analysis say, one line each with how many instructions it holds for and the first of them.
 std::vector<std::string> GapTexts(const std::vector<CostGap>& gaps);
 

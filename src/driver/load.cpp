@@ -8,6 +8,8 @@
 
 #include "base/source_text.h"
 #include "base/text.h"
+#include "interp/arguments.h"
+#include "interp/interpreter.h"
 #include "ir/verifier.h"
 #include "parser/read_proto.h"
 
@@ -71,10 +73,9 @@ ParseOptions ParseOptionsOf(const LoadOptions& options) {
   ParseOptions parse;
   parse.max_depth = options.max_depth;
   parse.max_errors = static_cast<int>(std::clamp<int64_t>(options.max_errors, 1, 1'000'000));
-  parse.elided = options.fill_elided_constants == "zeros"    ? ElidedConstants::kZeros
-                 : options.fill_elided_constants == "random" ? ElidedConstants::kRandom
-                 : options.fill_elided_constants == "iota"   ? ElidedConstants::kIota
-                                                             : ElidedConstants::kError;
+  parse.elided = options.fill_elided_constants == "keep"    ? ElidedConstants::kKeep
+                 : options.fill_elided_constants == "error" ? ElidedConstants::kError
+                                                            : ElidedConstants::kToFill;
   return parse;
 }
 
@@ -119,6 +120,23 @@ Result<std::unique_ptr<Module>> LoadModule(const std::string& path, const LoadOp
   std::stable_sort(warnings->begin(), warnings->end(),
                    [](const Diagnostic& a, const Diagnostic& b) { return a.range.begin < b.range.begin; });
   return module;
+}
+
+Result<int64_t> FillElided(Module& module, const LoadOptions& options, uint64_t seed, int64_t memory_limit) {
+  const std::string& policy = options.fill_elided_constants;
+  if (policy == "keep" || policy == "error") return 0;
+  ElidedFill fill;
+  fill.profile = policy == "zeros"  ? InputProfile::kZeros
+                 : policy == "iota" ? InputProfile::kIota
+                                    : InputProfile::kNormal;
+  fill.seed = seed;
+  fill.memory_limit = memory_limit > 0 ? memory_limit : DefaultMemoryLimit();
+  return FillElidedConstants(module, fill);
+}
+
+std::string FilledText(int64_t count, const LoadOptions& options) {
+  return Str(count, count == 1 ? " elided constant" : " elided constants",
+             " filled with made-up values (--fill_elided_constants=", options.fill_elided_constants, ")");
 }
 
 std::string SummaryOf(std::span<const Diagnostic> warnings, const std::string& path) {

@@ -18,8 +18,9 @@ struct LoadOptions {
   std::string verify = "default";  // strict, default, off
   int64_t max_input = int64_t{2} << 30;
   int64_t max_depth = 8192;
-  int64_t max_errors = 20;                       // Of one text.
-  std::string fill_elided_constants = "error";   // error, zeros, random, iota
+  int64_t max_errors = 20;  // Of one text.
+  // Of constant({...}): keep them, error, or what to fill them with: random, zeros, iota (FillElided).
+  std::string fill_elided_constants = "keep";
   int64_t num_replicas = 0, num_partitions = 0;  // In place of the header's counts; 0: those.
   bool split_input_file = false;                 // Lines that begin with "// -----" part a file into modules.
   bool subdirectories = false;                   // A directory means those in it too.
@@ -36,6 +37,12 @@ VerifyLevel VerifyLevelOf(const LoadOptions& options);
 // meant, in the order of the text; none when nothing is verified.
 Result<std::unique_ptr<Module>> LoadModule(const std::string& path, const LoadOptions& options = {},
                                            std::vector<Diagnostic>* warnings = nullptr);
+
+// What options.fill_elided_constants has the elided constants become; how many there were. `memory_limit` bounds their
+// bytes, 0: three quarters of the machine. Errors: [P093] the limit.
+Result<int64_t> FillElided(Module& module, const LoadOptions& options, uint64_t seed, int64_t memory_limit = 0);
+// "3 elided constants filled with made-up values (--fill_elided_constants=random)"
+std::string FilledText(int64_t count, const LoadOptions& options);
 
 // "3 warnings: W004, W010; hlo check FILE says more", or nothing.
 std::string SummaryOf(std::span<const Diagnostic> warnings, const std::string& path);

@@ -51,6 +51,7 @@ std::string_view ProseOf(Opcode opcode) {
     case Opcode::kConcatenate: return "the operands one behind the other along a dimension";
     case Opcode::kConditional: return "the result of the branch that the first operand, an index or a pred, chooses";
     case Opcode::kConstant: return "a value written in the text";
+    case Opcode::kElidedConstant: return "a value that was left out of the text";
     case Opcode::kConvert: return "the same numbers in another type";
     case Opcode::kConvolution:
       return "windows of the first operand multiplied by the second, the kernel, and summed over the input features";

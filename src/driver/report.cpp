@@ -369,6 +369,7 @@ std::string ReportJson(const RunReport& report) {
   }
   if (!report.reference_file.empty()) json.Key("reference").Value(report.reference_file);
   if (!report.next.empty()) json.Key("next").Value(report.next);
+  if (report.filled_constants > 0) json.Key("filled_constants").Value(report.filled_constants);
   json.Key("notes").Open('[');
   for (const std::string& note : report.notes) json.Value(note);
   json.Close(']');

@@ -327,6 +327,9 @@ Result<RunReport> RunModule(const std::string& path, const RunOptions& options, 
     if (stub.calls > 0) report.stubs.push_back(std::move(stub));
     else report.notes.push_back(Str("--custom_call: the module does not call \"", Escaped(stub.target), "\""));
   }
+  report.filled_constants =
+      TRY(FillElided(*module, options.load, static_cast<uint64_t>(options.seed), options.memory_limit));
+  if (report.filled_constants > 0) report.notes.push_back(FilledText(report.filled_constants, options.load));
   report.module_name = module->name();
   report.instructions = module->InstructionCount();
   report.parameters = static_cast<int64_t>(module->entry().parameters().size());

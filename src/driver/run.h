@@ -27,7 +27,7 @@ namespace hlo {
 
 struct RunOptions {
   std::vector<std::string> flags;  // As they were given: what to do next repeats them.
-  LoadOptions load;
+  LoadOptions load{.fill_elided_constants = "random"};
   std::string platform = "auto";               // interpreter, cpu, cuda[:N], auto
   std::string reference_platform = "default";  // default, interpreter, none
   std::string reference_file;                  // .npz of expected outputs; selects `tolerance`
@@ -156,6 +156,7 @@ struct RunReport {
   std::vector<PlantedFault> planted;
   std::vector<CustomCallStub> stubs;  // Of targets that the module calls.
   std::string reference_file;         // Where `ends` has what is expected from; "" of the interpreter.
+  int64_t filled_constants = 0;       // Elided in the text.
   std::optional<Comparison> ends;     // Outputs against the reference's.
   bool ends_decide = false;           // compare_mode tolerance, bitwise or exact.
   std::optional<LocalSummary> local;

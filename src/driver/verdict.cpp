@@ -183,7 +183,8 @@ Status BlameForReference(const Compiled& compiled, const RunArguments& arguments
 
 void SetVerdict(RunReport* report, Verdict verdict, std::string_view reason) {
   report->verdict = VerdictText(verdict, reason);
-  if (verdict == Verdict::kMatch && !report->stubs.empty()) report->verdict += "(with stubs)";
+  const bool made_up = !report->stubs.empty() || report->filled_constants > 0;
+  if (verdict == Verdict::kMatch && made_up) report->verdict += "(with stubs)";
   report->exit = ExitCodeOf(verdict);
 }
 

@@ -84,6 +84,18 @@ Result<std::vector<Literal>> MakeArguments(const Module& module, const ArgumentO
 Result<Literal> MakeLiteral(const Shape& shape, std::string_view spec, uint64_t seed, int64_t parameter, int64_t leaf,
                             const ArgumentOptions& options);
 
+// What the elements of `constant({...})` become: made up as those of parameters are, in range for what they index
+// (kNormal), or 0, 1, 2, ... or zeros as they stand.
+struct ElidedFill {
+  InputProfile profile = InputProfile::kNormal;  // kNormal, kIota, kZeros.
+  uint64_t seed = 0;
+  int64_t memory_limit = 0;  // Of their bytes together.
+};
+
+// Gives every elided constant of the module a value; how many there were. Errors: [P093] at the largest, when they take
+// more than the limit.
+Result<int64_t> FillElidedConstants(Module& module, const ElidedFill& fill);
+
 // Philox 4x32-10: four words for a counter under a key. Source: Salmon et al., SC 2011.
 struct PhiloxBlock {
   uint32_t words[4];

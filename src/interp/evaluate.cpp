@@ -105,6 +105,12 @@ Result<Literal> EvalMap(Evaluation& e) {
 
 Result<Literal> EvalConstant(Evaluation& e) { return e.inst.literal(); }
 
+Result<Literal> EvalElidedConstant(Evaluation& e) {
+  FAIL(ErrorAt(e.inst, "P040",
+               Str("the elements of constant '", e.inst.name(), "' were elided when the text was printed"))
+           .Hint("--fill_elided_constants=random makes them up"));
+}
+
 Result<Literal> EvalTuple(Evaluation& e) {
   std::vector<Literal> elements;
   for (Literal& operand : e.operands) elements.push_back(std::move(operand));

@@ -18,7 +18,6 @@
 #include "ir/module.h"
 
 namespace hlo {
-namespace {
 
 int64_t DefaultMemoryLimit() {
   int64_t bytes = int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGE_SIZE);
@@ -26,6 +25,8 @@ int64_t DefaultMemoryLimit() {
   if (std::ifstream("/sys/fs/cgroup/memory.max") >> group && group > 0) bytes = std::min(bytes, group);
   return bytes / 4 * 3;
 }
+
+namespace {
 
 // One computation at work.
 struct Frame {

@@ -47,6 +47,9 @@ struct InterpretOptions {
   std::function<const Literal*(const Instruction&)> given;
 };
 
+// Three quarters of the machine, or of what its control group may use.
+int64_t DefaultMemoryLimit();
+
 // R004 when the values alive at once, arguments included, need more than memory_limit; planned, nothing is allocated.
 Status CheckMemory(const Computation& computation, const InterpretOptions& options = {}, int64_t devices = 1);
 

@@ -164,7 +164,8 @@ class Collector {
  public:
   explicit Collector(const Module& module) : module_(module) {
     for (const Instruction* parameter : module.entry().parameters())
-      ranges_.emplace_back(parameter->shape().LeafCount());
+      ranges_.parameters.emplace_back(parameter->shape().LeafCount());
+    ranges_.elided.resize(module.id_limit());
     for (const Computation* computation : module.PostOrder()) {
       for (const Instruction* inst : computation->Instructions()) {
         for (const Computation* callee : CalledComputations(*inst)) callers_[callee].push_back(inst);
@@ -172,7 +173,7 @@ class Collector {
     }
   }
 
-  std::vector<std::vector<LeafRange>> Run() {
+  Ranges Run() {
     for (const Computation* computation : module_.PostOrder()) {
       for (const Instruction* inst : computation->Instructions()) AskFor(*inst);
     }
@@ -391,7 +392,7 @@ class Collector {
               from->Is(Opcode::kGetTupleElement))) {
         from = &from->operand(0);
       }
-      if (!from->Is(Opcode::kParameter)) continue;
+      if (!from->Is(Opcode::kParameter) && !from->Is(Opcode::kElidedConstant)) continue;
       Ask(inst.operand(side), {}, {.kind = Wish::Kind::kScale, .number = std::sqrt(3 / terms)});
       return;
     }
@@ -438,6 +439,9 @@ class Collector {
     const auto tail = [&] { return ShapeIndex(path.begin() + 1, path.end()); };
     switch (inst.opcode()) {
       case Opcode::kParameter: return AtParameter(inst, path, std::move(wish));
+      case Opcode::kElidedConstant:
+        ranges_.elided[inst.id()].resize(inst.shape().LeafCount());
+        return Record(inst, ranges_.elided[inst.id()], path, std::move(wish));
       case Opcode::kTuple: return Ask(inst.operand(path.front()), tail(), std::move(wish));
       case Opcode::kGetTupleElement: {
         ShapeIndex longer{inst.tuple_index()};
@@ -601,7 +605,8 @@ class Collector {
 
   void AtParameter(const Instruction& parameter, const ShapeIndex& path, Wish wish) {
     const Computation& computation = parameter.computation();
-    if (computation.IsEntry()) return Record(parameter, path, std::move(wish));
+    if (computation.IsEntry())
+      return Record(parameter, ranges_.parameters[parameter.parameter_number()], path, std::move(wish));
     for (const Instruction* caller : callers_[&computation]) {
       switch (caller->opcode()) {
         case Opcode::kCall:
@@ -622,13 +627,14 @@ class Collector {
     }
   }
 
-  void Record(const Instruction& parameter, const ShapeIndex& path, Wish wish) {
+  // A wish for a leaf of `source`, a parameter or an elided constant.
+  void Record(const Instruction& source, std::vector<LeafRange>& leaves, const ShapeIndex& path, Wish wish) {
     int64_t leaf = 0, at = 0;
-    ForEachLeaf(parameter.shape(), [&](const ShapeIndex& index, const Shape&) {
+    ForEachLeaf(source.shape(), [&](const ShapeIndex& index, const Shape&) {
       if (index == path) leaf = at;
       ++at;
     });
-    LeafRange& range = ranges_[parameter.parameter_number()][leaf];
+    LeafRange& range = leaves[leaf];
     switch (wish.kind) {
       case Wish::Kind::kExactly: range.exactly = wish.number; return;
       case Wish::Kind::kScale: range.scale = std::min(range.scale, wish.number); return;
@@ -663,13 +669,13 @@ class Collector {
       range.interval = meet;
       return;
     }
-    range.conflict = Str("'", parameter.name(), "' is asked to lie in [", range.interval.low, ", ", range.interval.high,
+    range.conflict = Str("'", source.name(), "' is asked to lie in [", range.interval.low, ", ", range.interval.high,
                          "] and in [", wish.interval.low, ", ", wish.interval.high, "]");
     if (wish.kind == Wish::Kind::kIndex) range.interval = wish.interval;  // Indices first.
   }
 
   const Module& module_;
-  std::vector<std::vector<LeafRange>> ranges_;
+  Ranges ranges_;
   std::unordered_map<const Computation*, std::vector<const Instruction*>> callers_;
   std::set<std::tuple<int, ShapeIndex, int, int, int64_t, double, double, double>> asked_;
   std::map<std::pair<int, ShapeIndex>, int> wishes_;  // By instruction and leaf: how many.
@@ -679,6 +685,6 @@ class Collector {
 
 }  // namespace
 
-std::vector<std::vector<LeafRange>> CollectRanges(const Module& module) { return Collector(module).Run(); }
+Ranges CollectRanges(const Module& module) { return Collector(module).Run(); }
 
 }  // namespace hlo

@@ -1,5 +1,6 @@
 // What the module's uses ask of its arguments: index ranges, trip counts, positive divisors, sizes that keep long sums
-// finite. Found by walking backward from each use to the entry parameters. Source: spec/testing.md 10.
+// finite. Found by walking backward from each use to the entry parameters and to elided constants. Source:
+// spec/testing.md 10.
 #ifndef HLO_INTERP_RANGES_H_
 #define HLO_INTERP_RANGES_H_
 
@@ -48,8 +49,13 @@ struct LeafRange {
   std::string conflict;           // Two uses that exclude each other, in words; empty: none.
 };
 
-// By parameter and leaf (depth first).
-std::vector<std::vector<LeafRange>> CollectRanges(const Module& module);
+// Leaves go depth first.
+struct Ranges {
+  std::vector<std::vector<LeafRange>> parameters;  // By number and leaf: of the entry.
+  std::vector<std::vector<LeafRange>> elided;      // By id and leaf: of elided constants, wherever they stand.
+};
+
+Ranges CollectRanges(const Module& module);
 
 }  // namespace hlo
 

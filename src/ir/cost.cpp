@@ -248,6 +248,7 @@ bool OnlyNames(const Instruction& inst) {
     case Opcode::kBitcast:
     case Opcode::kCollectivePermuteDone:
     case Opcode::kConstant:
+    case Opcode::kElidedConstant:
     case Opcode::kCopyDone:
     case Opcode::kDomain:
     case Opcode::kGetDimensionSize:

@@ -142,6 +142,7 @@ double InstructionCost(const Instruction& inst) {
   switch (inst.opcode()) {
     case Opcode::kParameter:
     case Opcode::kConstant:
+    case Opcode::kElidedConstant:
     case Opcode::kBroadcast:
     case Opcode::kBitcast:
     case Opcode::kReshape:
@@ -250,6 +251,7 @@ KernelCounts CountKernels(const Module& module) {
       switch (inst->opcode()) {
         case Opcode::kParameter:
         case Opcode::kConstant:
+        case Opcode::kElidedConstant:
         case Opcode::kTuple:
         case Opcode::kGetTupleElement:
         case Opcode::kBitcast:

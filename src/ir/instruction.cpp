@@ -226,6 +226,11 @@ void Instruction::SetCommon(CommonAttrs common) {
   else *common_ = std::move(common);
 }
 
+void Instruction::SetLiteral(Literal literal) {
+  opcode_ = literal.IsKnown() ? Opcode::kConstant : Opcode::kElidedConstant;
+  mutable_attrs<ConstantAttrs>().literal = std::move(literal);
+}
+
 bool Instruction::IsConstantOf(double value) const {
   if (Is(Opcode::kBroadcast)) return operand(0).IsConstantOf(value);
   return Is(Opcode::kConstant) && literal().IsAll(value);
@@ -284,6 +289,7 @@ uint64_t HashOperation(const Instruction& inst) {
   hash(inst.shape());
   if (inst.Is(Opcode::kParameter)) hash(inst.parameter_number());
   if (inst.Is(Opcode::kConstant)) hash.Mix(inst.literal().Hash());
+  if (inst.Is(Opcode::kElidedConstant)) hash.Mix(static_cast<uint64_t>(inst.id()));  // Equal to no other.
   Visit(inst.attributes(),
         [&]<class A>(const A& attrs) { ForEachField<A>([&](const auto& field) { hash(attrs.*field.member); }); });
   return hash.hash;

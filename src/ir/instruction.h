@@ -82,7 +82,8 @@ class Instruction {
 
   // Shorthands for what is asked all the time.
   int64_t parameter_number() const { return attrs<ParameterAttrs>().number; }
-  const Literal& literal() const { return attrs<ConstantAttrs>().literal; }
+  const Literal& literal() const { return attrs<ConstantAttrs>().literal; }  // Known for kConstant.
+  void SetLiteral(Literal literal);  // kElidedConstant becomes kConstant when it is known.
   const std::vector<int64_t>& dimensions() const {
     return attrs<DimensionsAttrs>().dimensions;
   }  // broadcast, transpose, reverse

@@ -1,5 +1,6 @@
 #include "ir/literal.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -233,6 +234,17 @@ void Literal::SetComplex(int64_t linear, std::complex<double> value) {
   Store(at + 8, value.imag());
 }
 
+Literal Literal::Elided(const Shape& shape) {
+  Literal literal;
+  literal.shape_ = shape;
+  literal.elided_ = shape.NumElements() != 0;
+  return literal;
+}
+
+bool Literal::IsKnown() const {
+  return !elided_ && std::ranges::all_of(elements_, [](const Literal& element) { return element.IsKnown(); });
+}
+
 Literal Literal::WithShape(Shape shape) const {
   CHECK(shape.type() == shape_.type() && shape.NumElements() == shape_.NumElements(), shape_, " as ", shape);
   Literal literal = *this;
@@ -253,6 +265,7 @@ bool Literal::BitEquals(const Literal& other) const {
   for (size_t i = 0; i < elements_.size(); ++i) {
     if (!elements_[i].BitEquals(other.elements_[i])) return false;
   }
+  if (elided_ || other.elided_) return false;
   return bytes_ == other.bytes_ && (bytes_ == 0 || std::memcmp(raw(), other.raw(), bytes_) == 0);
 }
 

@@ -23,6 +23,10 @@ class Literal {
   explicit Literal(Shape shape);                     // Zeros. For tuples: elements of zeros.
   static Literal Uninitialized(const Shape& shape);  // An array whose every byte the caller is about to write.
   static Literal Tuple(std::vector<Literal> elements);
+  // An array whose elements were left out of the text, `{...}`: it has no bytes and equals nothing, not even itself.
+  // One that holds no elements is known all the same.
+  static Literal Elided(const Shape& shape);
+  bool IsKnown() const;  // No part of it is elided.
 
   // A scalar holding `value` converted to `type` (integers wrap, floats round once; complex gets a zero imaginary
   // part).
@@ -73,12 +77,13 @@ class Literal {
   // A splat (scalars too) whose element equals `value` in value.
   bool IsAll(double value) const;
 
-  // Same shape up to layout and the same bits (NaN payloads and signed zeros count).
+  // Known, the same shape up to layout and the same bits (NaN payloads and signed zeros count).
   bool BitEquals(const Literal& other) const;
   uint64_t Hash() const;  // Of type, dims and bits.
 
  private:
   Shape shape_;
+  bool elided_ = false;
   int64_t bytes_ = 0;
   std::shared_ptr<std::byte[]> data_;
   std::vector<Literal> elements_;

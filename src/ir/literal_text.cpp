@@ -127,6 +127,10 @@ void AppendLiteral(std::string& out, const Literal& literal) {
     out += " )";
     return;
   }
+  if (!literal.IsKnown()) {
+    out += "{...}";
+    return;
+  }
   int64_t next = 0;
   std::vector<int64_t> index;
   AppendArray(out, literal, 0, next, index);
@@ -182,6 +186,7 @@ std::string Print(const Literal& literal) {
 std::string ConstantText(const Literal& literal, Constants constants) {
   constexpr int64_t kSmall = 10, kManyIntegers = 500'000;
   const Shape& shape = literal.shape();
+  if (!literal.IsKnown()) return Print(literal);
   switch (constants) {
     case Constants::kAll: return Print(literal);
     case Constants::kSmall:

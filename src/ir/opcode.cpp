@@ -13,14 +13,14 @@ constinit const OpRow kOpRows[] = {
 #include "ir/ops.def"
 };
 
-std::span<const OpRow> AllOps() { return kOpRows; }
+std::span<const OpRow> AllOps() { return {kOpRows, static_cast<size_t>(Opcode::kElidedConstant)}; }
 
 std::optional<Opcode> OpcodeFromText(std::string_view text) {
   static constexpr std::string_view kTexts[] = {
 #define HLO_OP(Name, text, ...) text,
 #include "ir/ops.def"
   };
-  static constexpr WordTable<std::size(kTexts)> kTable([](size_t i) { return kTexts[i]; });
+  static constexpr WordTable<static_cast<size_t>(Opcode::kElidedConstant)> kTable([](size_t i) { return kTexts[i]; });
   const int found = kTable.Find(text);
   if (found < 0) return std::nullopt;
   return static_cast<Opcode>(found);

@@ -39,7 +39,8 @@ struct OpRow {
 
 extern const OpRow kOpRows[];
 inline const OpRow& RowOf(Opcode opcode) { return kOpRows[static_cast<int>(opcode)]; }
-std::span<const OpRow> AllOps();  // Indexed by opcode.
+std::span<const OpRow>
+AllOps();  // Those with a word of their own, indexed by opcode: kElidedConstant, the last, has none.
 inline std::string_view ToString(Opcode opcode) { return RowOf(opcode).text; }
 std::optional<Opcode> OpcodeFromText(std::string_view text);
 

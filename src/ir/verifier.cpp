@@ -20,6 +20,7 @@ bool HasExactTypes(Opcode opcode) {
     case Opcode::kCall:
     case Opcode::kConditional:
     case Opcode::kConstant:
+    case Opcode::kElidedConstant:
     case Opcode::kDynamicUpdateSlice:
     case Opcode::kFusion:
     case Opcode::kGetTupleElement:

@@ -34,7 +34,8 @@ Result<Shape> ParseShape(std::string_view text) {
 }
 
 Result<Literal> ParseLiteral(std::string_view text, const Shape& shape) {
-  return Reader(std::make_shared<const SourceText>("<literal>", std::string(text)), {}).ReadLoneLiteral(shape);
+  return Reader(std::make_shared<const SourceText>("<literal>", std::string(text)), {.elided = ElidedConstants::kError})
+      .ReadLoneLiteral(shape);
 }
 
 }  // namespace hlo

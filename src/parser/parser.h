@@ -17,15 +17,14 @@ namespace hlo {
 
 // What to do with `constant({...})`, whose elements the printer left out.
 enum class ElidedConstants : uint8_t {
-  kError,  // P040.
-  kZeros,
-  kRandom,  // Floats uniform in [-0.1, 0.1), integers and pred 0 or 1; seeded by the constant's place in the text.
-  kIota,    // 0, 1, 2, ... in row-major order.
+  kKeep,    // They stay as they are, Opcode::kElidedConstant, with a warning (W002).
+  kToFill,  // The same without the warning, for those who give them values next (interp/arguments.h).
+  kError,   // P040.
   kGiven,   // ParseOptions::given, each in turn.
 };
 
 struct ParseOptions {
-  ElidedConstants elided = ElidedConstants::kError;
+  ElidedConstants elided = ElidedConstants::kKeep;
   std::span<const Literal> given;  // For each `{...}` of the text.
   // Nested shapes, operands and literals; inline computations and tuple literals count 16. More is a LimitError that
   // names --max_depth.

@@ -370,10 +370,13 @@ bool Reader::ReadSpecialOperands(Pending& pending) {
   }
   if (pending.opcode == Opcode::kConstant) {
     if (!pending.shape) return Fail("P032", "a constant needs its shape written before it", pending.opcode_range);
-    if (!ReadLiteral(*pending.shape, pending.attributes.Get<ConstantAttrs>().literal)) return false;
+    Literal& literal = pending.attributes.Get<ConstantAttrs>().literal;
+    if (!ReadLiteral(*pending.shape, literal)) return false;
+    if (!literal.IsKnown()) pending.opcode = Opcode::kElidedConstant;
+  } else if (pending.opcode != Opcode::kParameter) {
+    return true;
   }
-  if ((pending.opcode == Opcode::kParameter || pending.opcode == Opcode::kConstant) && !token_.Is(')'))
-    return FailExpected("')'");
+  if (!token_.Is(')')) return FailExpected("')'");
   return true;
 }
 

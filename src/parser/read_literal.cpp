@@ -9,9 +9,6 @@
 namespace hlo {
 namespace {
 
-// What elided constants may take up; texts do not hold that much, but their shapes may claim it.
-constexpr int64_t kMaxElidedBytes = int64_t{16} << 30;
-
 // What a tuple counts against max_depth: every level holds the shape of all below it.
 constexpr int64_t kTupleLevels = 16;
 
@@ -40,13 +37,6 @@ double NanWithPayload(bool negative, uint64_t payload, int bits) {
 template <class T>
 T* DataAs(Literal& literal) {
   return reinterpret_cast<T*>(literal.mutable_raw());
-}
-
-uint64_t NextRandom(uint64_t& state) {  // SplitMix64.
-  uint64_t z = state += 0x9E3779B97F4A7C15;
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
-  return z ^ (z >> 31);
 }
 
 // The range of an integer type, unsigned ones as bit patterns.
@@ -144,13 +134,7 @@ bool Reader::ReadDense(const char*& p, const Shape& shape, Literal& literal, Ele
       ++p;
       if (--depth == 0) return true;
     } else if (*p == '.' && p[1] == '.' && p[2] == '.') {
-      if (depth != 1 || counts[0] != 0) return FailAt("P041", "'...' stands for the whole constant: {...}", p, 3);
-      if (!FillElided(shape, literal, p)) return false;
-      p += 3;
-      if (!SkipSpace(p)) return false;
-      if (*p != '}') return FailAt("P041", "expected '}' after '...'", p);
-      ++p;
-      return true;
+      return FailAt("P041", "'...' stands for the whole constant: {...}", p, 3);
     } else {
       if (depth != rank)
         return FailAt("P041", Str("constant of ", shape, ": expected '{', elements stand ", rank, " braces deep"), p);
@@ -160,59 +144,52 @@ bool Reader::ReadDense(const char*& p, const Shape& shape, Literal& literal, Ele
   }
 }
 
-// `{...}`, of any rank.
-bool Reader::TakeGiven(const char*& p, const Shape& shape, Literal& literal) {
-  constexpr std::string_view kElided = "{...}";
-  CHECK(std::string_view(p, lexer_.end() - p).starts_with(kElided), "a constant whose literal is given is no {...}");
-  CHECK(!options_.given.empty(), "more {...} than constants");
-  const Literal& given = options_.given.front();
-  options_.given = options_.given.subspan(1);
-  if (!Compatible(given.shape(), shape))
-    return FailAt("P041", Str("a literal of ", given.shape(), " in a constant of ", shape), p, kElided.size());
-  literal = given;
-  literal.SetLayout(shape.layout());
-  p += kElided.size();
-  return true;
-}
-
-bool Reader::FillElided(const Shape& shape, Literal& literal, const char* p) {
-  if (options_.elided == ElidedConstants::kError) {
-    // Of a dump without large constants all are: one error, which counts them.
-    if (first_elided_) {
-      ++more_elided_;
-      EndBytes(p);
-      return false;
+// `{...}`, of any rank where a literal is given, else of any but 0.
+bool Reader::ReadElided(const char*& p, const Shape& shape, Literal& literal) {
+  ++p;
+  if (!SkipSpace(p)) return false;
+  const char* const dots = p;
+  constexpr size_t kDots = 3;
+  const bool given = options_.elided == ElidedConstants::kGiven;
+  if (shape.rank() == 0 && !given)
+    return FailAt("P041", Str("a scalar cannot be elided: {...} of ", shape), dots, kDots);
+  if (!std::string_view(p, lexer_.end() - p).starts_with("..."))
+    return FailAt("P041", Str("constant of ", shape, ": expected an element or '...'"), p);
+  p += kDots;
+  if (!SkipSpace(p)) return false;
+  if (*p != '}') return FailAt("P041", "expected '}' after '...'", p);
+  ++p;
+  const SourceRange range = {lexer_.Offset(dots), lexer_.Offset(dots) + static_cast<uint32_t>(kDots)};
+  switch (options_.elided) {
+    case ElidedConstants::kKeep:
+      if (shape.NumElements() == 0) return literal = Literal(shape), true;
+      Warn("W002", Str("constant was elided when the text was printed: the elements of this ", shape, " are not known"),
+           range);
+      [[fallthrough]];
+    case ElidedConstants::kToFill: literal = Literal::Elided(shape); return true;
+    case ElidedConstants::kGiven: {
+      CHECK(!options_.given.empty(), "more {...} than constants");
+      literal = options_.given.front();
+      options_.given = options_.given.subspan(1);
+      if (!Compatible(literal.shape(), shape))
+        return FailAt("P041", Str("a literal of ", literal.shape(), " in a constant of ", shape), dots, kDots);
+      literal.SetLayout(shape.layout());
+      return true;
     }
-    if (!Stopped()) first_elided_ = diagnostics_.size();
-    FailAt("P040", Str("constant was elided when the text was printed: constant({...}) of ", shape), p, 3);
-    AddHint(
-        "dump with --xla_dump_large_constants (JAX: as_hlo_text(print_large_constants=True)); "
-        "--fill_elided_constants=random runs with made-up values");
+    case ElidedConstants::kError: break;
+  }
+  // Of a dump without large constants all are: one error, which counts them.
+  if (first_elided_) {
+    ++more_elided_;
+    EndBytes(dots);
     return false;
   }
-  if (shape.ByteSize() > kMaxElidedBytes) {
-    return FailLimit("P093",
-                     Str("elided constant of ", shape, " is larger than the limit of ", HumanBytes(kMaxElidedBytes)),
-                     {lexer_.Offset(p), lexer_.Offset(p) + 3});
-  }
-  constexpr std::string_view kPolicies[] = {"", "zeros", "random", "iota", ""};
-  const std::string_view policy = kPolicies[static_cast<int>(options_.elided)];
-  Warn("W002", Str("the elements of this constant of ", shape, " are made up: --fill_elided_constants=", policy),
-       {lexer_.Offset(p), lexer_.Offset(p) + 3});
-  literal = Literal(shape);
-  if (options_.elided == ElidedConstants::kZeros) return true;
-  uint64_t state = lexer_.Offset(p);
-  const bool integral = !IsFloat(shape.type()) && !IsComplex(shape.type());
-  for (int64_t i = 0, count = shape.NumElements(); i < count; ++i) {
-    if (options_.elided == ElidedConstants::kIota) {
-      integral ? literal.SetInt(i, i) : literal.SetDouble(i, static_cast<double>(i));
-    } else if (integral) {
-      literal.SetInt(i, static_cast<int64_t>(NextRandom(state) & 1));
-    } else {
-      literal.SetDouble(i, static_cast<double>(NextRandom(state) >> 11) * 0x1p-53 * 0.2 - 0.1);
-    }
-  }
-  return true;
+  if (!Stopped()) first_elided_ = diagnostics_.size();
+  FailAt("P040", Str("constant was elided when the text was printed: constant({...}) of ", shape), dots, kDots);
+  AddHint(
+      "dump with --xla_dump_large_constants (JAX: as_hlo_text(print_large_constants=True)); "
+      "--fill_elided_constants=random runs with made-up values");
+  return false;
 }
 
 // A number as double. A NaN with a payload: `nan_bits` gets the payload, sign in bit 63 (0: a plain one).
@@ -300,19 +277,18 @@ bool Reader::ReadLiteralBytes(const char*& p, const Shape& shape, Literal& liter
   }
   if (!shape.IsArray()) return FailAt("P043", Str("a literal of ", shape, " cannot be written"), p);
   const PrimitiveType type = shape.type();
-  // Each element takes a byte of text or more, which bounds what is worth allocating; `{...}` allocates by itself.
+  // Each element takes a byte of text or more, which bounds what is worth allocating.
   if (std::find(shape.dims().begin(), shape.dims().end(), Shape::kUnbounded) != shape.dims().end()) {
     return FailAt("P041", Str("a constant of ", shape, " has no size"), p);
   }
   const int64_t count = shape.NumElements();
   const char* inside = p + 1;
   if (*p == '{' && !SkipSpace(inside)) return false;
-  const bool elided = *p == '{' && *inside == '.';
-  if (elided && options_.elided == ElidedConstants::kGiven) return TakeGiven(p, shape, literal);
-  if (!elided && count > lexer_.end() - p)
+  if (*p == '{' && *inside == '.') return ReadElided(p, shape, literal);
+  if (count > lexer_.end() - p)
     return FailAt("P041",
                   Str("constant of ", shape, " has ", count, " elements, more than the text behind it can hold"), p);
-  if (!elided) literal = Literal::Uninitialized(shape);
+  literal = Literal::Uninitialized(shape);
 
   const auto out_of_range = [&](const char* at, size_t length) {
     return FailAt("P042", Str("'", std::string_view(at, length), "' does not fit ", type), at, length);
@@ -401,7 +377,7 @@ bool Reader::ReadLiteralBytes(const char*& p, const Shape& shape, Literal& liter
   }
   // Floats. The text is rounded to double first, then to the type, as in XLA.
   if (type == PrimitiveType::kF32) {
-    auto* data = elided ? nullptr : DataAs<float>(literal);
+    auto* data = DataAs<float>(literal);
     return ReadDense(p, shape, literal, [&](const char*& at, int64_t i) {
       const char* begin = at;
       double value;

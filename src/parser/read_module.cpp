@@ -118,8 +118,7 @@ bool Reader::ReadOriginRecoveryTable(RawText& table) {
     const SourceRange range = token_.range();
     std::string text;
     if (!Read(text)) return false;
-    const auto module = Parse(std::make_shared<SourceText>("the module of an entry", std::move(text)),
-                              {.elided = ElidedConstants::kZeros});
+    const auto module = Parse(std::make_shared<SourceText>("the module of an entry", std::move(text)));
     if (!module) return Fail("P037", Str("the entry's module does not parse: ", module.error().message()), range);
   }
   table.text = OnOneLine({begin, lexer_.Pointer(token_.end)});

@@ -9,7 +9,7 @@ namespace {
 
 // What parses can be laid out (FormatText sees to it that the module stays the same), and then changes no more.
 std::string BrokenByFormatting(std::string_view text) {
-  const ParseOptions options = {.elided = ElidedConstants::kZeros};
+  const ParseOptions options;
   const auto module = Parse(std::make_shared<const SourceText>("test", std::string(text)), options);
   if (!module) return "";
   const auto once = FormatText(**module);

@@ -63,6 +63,7 @@ bool IsFusible(const Instruction& inst) {
   switch (inst.opcode()) {
     case Opcode::kParameter:
     case Opcode::kConstant:
+    case Opcode::kElidedConstant:
     case Opcode::kTuple:
     case Opcode::kGetTupleElement:
     case Opcode::kWhile:
