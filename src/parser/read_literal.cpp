@@ -9,6 +9,9 @@
 namespace hlo {
 namespace {
 
+// What an array may take up whose text is its first element alone.
+constexpr int64_t kMaxZeroBytes = int64_t{1} << 30;
+
 // What a tuple counts against max_depth: every level holds the shape of all below it.
 constexpr int64_t kTupleLevels = 16;
 
@@ -192,6 +195,22 @@ bool Reader::ReadElided(const char*& p, const Shape& shape, Literal& literal) {
   return false;
 }
 
+// `f32[9] constant(1)`: XLA takes the number for the first element and leaves the others 0.
+bool Reader::ReadFirstElement(const char*& p, const Shape& shape, Literal& literal) {
+  if (shape.ByteSize() > kMaxZeroBytes)
+    return FailAt("P041", Str("a single element in a constant of ", shape, ", which has ", shape.NumElements()), p);
+  const char* const begin = p;
+  Literal first;
+  if (!ReadLiteralBytes(p, Shape(shape.type(), {}), first)) return false;
+  literal = Literal(shape);
+  std::memcpy(literal.mutable_raw(), first.raw(), first.byte_size());
+  if (shape.NumElements() > 1 && !first.IsAll(0)) {
+    Warn("W013", Str("a single element in a constant of ", shape, ": XLA takes it for the first and the others for 0"),
+         {lexer_.Offset(begin), lexer_.Offset(p)});
+  }
+  return true;
+}
+
 // A number as double. A NaN with a payload: `nan_bits` gets the payload, sign in bit 63 (0: a plain one).
 bool Reader::ReadFloat(const char*& p, PrimitiveType type, double& value, uint64_t& nan_bits) {
   nan_bits = 0;
@@ -285,6 +304,8 @@ bool Reader::ReadLiteralBytes(const char*& p, const Shape& shape, Literal& liter
   const char* inside = p + 1;
   if (*p == '{' && !SkipSpace(inside)) return false;
   if (*p == '{' && *inside == '.') return ReadElided(p, shape, literal);
+  const bool in_braces = shape.rank() == 0 || *p == '{' || *p == ',' || *p == '.';
+  if (!in_braces && count > 0 && !IsComplex(type)) return ReadFirstElement(p, shape, literal);
   if (count > lexer_.end() - p)
     return FailAt("P041",
                   Str("constant of ", shape, " has ", count, " elements, more than the text behind it can hold"), p);

@@ -202,6 +202,7 @@ class Reader {
   template <class Element>
   bool ReadDense(const char*& p, const Shape& shape, Literal& literal, Element&& element);
   bool ReadElided(const char*& p, const Shape& shape, Literal& literal);
+  bool ReadFirstElement(const char*& p, const Shape& shape, Literal& literal);
   bool FailLiteral(const Shape& shape, std::span<const int64_t> counts, int64_t depth, const char* p);
   bool ReadFloat(const char*& p, PrimitiveType type, double& value, uint64_t& nan_bits);
 
