@@ -322,6 +322,30 @@ bool Reader::ReadHead(Pending& pending) {
   return ReadSpecialOperands(pending);
 }
 
+namespace {
+
+// Opcodes of old texts. Source: the history of XLA's hlo_opcode.h.
+struct FormerOpcode {
+  std::string_view word, now;
+};
+constexpr FormerOpcode kFormerOpcodes[] = {
+    {"equal-to", "compare(...), direction=EQ"},
+    {"not-equal-to", "compare(...), direction=NE"},
+    {"less-than", "compare(...), direction=LT"},
+    {"less-than-or-equal-to", "compare(...), direction=LE"},
+    {"greater-than", "compare(...), direction=GT"},
+    {"greater-than-or-equal-to", "compare(...), direction=GE"},
+    {"cross-replica-sum", "all-reduce(...), to_apply=COMPUTATION"},
+    {"generate-token", "after-all(...)"},
+};
+
+const FormerOpcode* FindFormerOpcode(std::string_view word) {
+  const auto* found = std::ranges::find(kFormerOpcodes, word, &FormerOpcode::word);
+  return found == std::end(kFormerOpcodes) ? nullptr : found;
+}
+
+}  // namespace
+
 bool Reader::ReadOpcode(Pending& pending) {
   if (token_.kind != TokenKind::kWord) return FailExpected("an opcode");
   pending.opcode_range = token_.range();
@@ -347,6 +371,11 @@ bool Reader::ReadOpcode(Pending& pending) {
     return true;
   }
   if (*lexer_.Pointer(token_.end) == '[') return Fail("P050", Str("unknown element type '", word, "'"), token_.range());
+  if (const FormerOpcode* former = FindFormerOpcode(word)) {
+    Fail("P031", Str("unknown opcode '", word, "'"), token_.range());
+    AddHint(Str("XLA called it so until 2019; now it is ", former->now));
+    return false;
+  }
   std::vector<std::string_view> known;
   for (const OpRow& row : AllOps()) known.push_back(row.text);
   const auto near = NearNames(word, known, 1);
@@ -371,6 +400,11 @@ bool Reader::ReadSpecialOperands(Pending& pending) {
   if (pending.opcode == Opcode::kConstant) {
     if (!pending.shape) return Fail("P032", "a constant needs its shape written before it", pending.opcode_range);
     Literal& literal = pending.attributes.Get<ConstantAttrs>().literal;
+    if (token_.kind == TokenKind::kWord && *lexer_.Pointer(token_.end) == '[') {
+      Fail("P041", "expected the elements of the constant, found a shape", token_.range());
+      AddHint("XLA wrote it there too until 2018; it stands before 'constant' already");
+      return false;
+    }
     if (!ReadLiteral(*pending.shape, literal)) return false;
     if (!literal.IsKnown()) pending.opcode = Opcode::kElidedConstant;
   } else if (pending.opcode != Opcode::kParameter) {
