@@ -103,6 +103,7 @@ class Joiner {
   static bool MayJoin(const Instruction& fusion) {
     if (!fusion.control_predecessors().empty() || !fusion.attrs<FusionAttrs>().aliases.empty()) return false;
     const std::vector<const Instruction*> roots = FusionRoots(fusion);
+    if (roots.empty()) return false;  // An empty tuple walks nothing.
     for (size_t i = 0; i < roots.size(); ++i) {
       if (!roots[i]->shape().IsArray()) return false;
       const Hero hero = HeroOf(*roots[i]);
