@@ -451,6 +451,48 @@ Result<Literal> Evaluate(const Instruction& inst, std::span<const Literal> opera
   }
 }
 
+struct StepInterpreter::State {
+  explicit State(InterpretOptions with) : options(std::move(with)), programs(options) {}
+
+  void Restart(const Module& module) {
+    const bool one = module.header.replica_count == 1 && module.header.num_partitions == 1;
+    meetings.emplace(DeviceGrid{});
+    runner.emplace(options, 0, programs, one ? &*meetings : nullptr, 0);
+  }
+
+  Result<Literal> Run(const Instruction& inst, std::span<const Literal> operands) {
+    if (!runner) Restart(inst.module());
+    const auto [program, fresh] = steps.try_emplace(&inst);
+    if (fresh) program->second = ProgramOf(inst);
+    runner->StartOne(program->second, operands);
+    std::optional<Literal> value = TRY(runner->Run());
+    if (!value) TRY(meetings->CheckAllDone());  // Says for what it waits.
+    return std::move(*value);
+  }
+
+  const InterpretOptions options;
+  Programs programs;
+  std::unordered_map<const Instruction*, Program> steps;
+  std::optional<Meetings> meetings;
+  std::optional<Runner> runner;
+};
+
+StepInterpreter::StepInterpreter(InterpretOptions options) : state_(std::make_unique<State>(std::move(options))) {}
+StepInterpreter::~StepInterpreter() = default;
+
+void StepInterpreter::Restart() { state_->runner.reset(); }
+
+Result<Literal> StepInterpreter::Run(const Instruction& inst, std::span<const Literal> operands) {
+  try {
+    auto value = state_->Run(inst, operands);
+    if (!value) Restart();  // Frames of what failed are left.
+    return value;
+  } catch (const std::bad_alloc&) {
+    Restart();
+    FAIL(LimitError("R004", Str("out of memory at '", inst.name(), "' (--memory_limit)")));
+  }
+}
+
 int64_t PeakBytes(const Computation& computation) { return PlannedPeak(computation).bytes; }
 
 bool CanInterpret(const Instruction& inst) { return !inst.Is(Opcode::kCustomCall) || IsKnownCustomCall(inst); }

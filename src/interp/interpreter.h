@@ -11,6 +11,7 @@
 
 #include <atomic>
 #include <functional>
+#include <memory>
 #include <span>
 
 #include "base/result.h"
@@ -70,6 +71,23 @@ Result<std::vector<Literal>> InterpretDevices(const Module& module, std::span<co
 // One instruction, from the values of its operands.
 Result<Literal> Evaluate(const Instruction& inst, std::span<const Literal> operands,
                          const InterpretOptions& options = {});
+
+// Instructions as the steps of one run, one after the other: random states and feeds go on from step to step, and what
+// is made ready of the computations that a step calls is kept. The module runs on one device, and outlives this.
+class StepInterpreter {
+ public:
+  explicit StepInterpreter(InterpretOptions options);
+  ~StepInterpreter();
+
+  // A new run: random numbers and feeds begin anew.
+  void Restart();
+  // The value of an instruction from those of its operands.
+  Result<Literal> Run(const Instruction& inst, std::span<const Literal> operands);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 // Bytes of values alive at once while `computation` runs, its arguments included; an upper bound from liveness.
 int64_t PeakBytes(const Computation& computation);
