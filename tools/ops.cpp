@@ -1,4 +1,4 @@
-// hlo ops: which op is supported for which element type where.
+// hlo ops: which op is compiled for which element type, and which falls back.
 #include <algorithm>
 #include <cstdio>
 #include <set>
@@ -14,8 +14,8 @@ namespace {
 // One letter a type.
 const char* Cell(const Support& support) {
   if (!support.defined) return "";
-  if (support.interpreter) return support.kernels ? "ik" : "i";
-  return support.kernels ? "k" : "-";
+  if (support.kernels) return "k";
+  return support.interpreter ? "f" : "-";
 }
 
 void PrintRow(const OpCoverage& op) {
@@ -24,7 +24,7 @@ void PrintRow(const OpCoverage& op) {
     const int width = static_cast<int>(ToString(CoverageTypes()[t]).size());
     row += Format(" %-*s", std::max(2, width), Cell(op.by_type[t]));
   }
-  if (op.by_type.empty()) row += op.interpreter ? " i" : " UNSUPPORTED";
+  if (op.by_type.empty()) row += op.interpreter ? " f" : " -";
   std::printf("%s\n", std::string(row, 0, row.find_last_not_of(' ') + 1).c_str());
 }
 
@@ -42,9 +42,11 @@ Result<Opcode> OpcodeNamed(const std::string& name) {
 
 Result<ExitCode> OpsCommand(Args args) {
   FlagSet flags("hlo-ops", "[OPCODE...]",
-                "Which op is supported for which element type: i by the interpreter, k by kernels (cpu and cuda have "
-                "the same), - by neither; blank where HLO has no such op. Measured with a smallest use of each op; one "
-                "f8 stands for all.",
+                "Which op is supported for which element type: k compiled to kernels (cpu and cuda have the same); "
+                "f falls back on cpu and cuda: a step by the interpreter (--nofallback: UNSUPPORTED); - neither; blank "
+                "where HLO has no such op. The interpreter has all that is k or f. Measured with a smallest use of "
+                "each op; one f8 stands for all. Ops of tokens and channels, which have no element type of their own, "
+                "have one letter.",
                 {"hlo ops", "hlo ops dot convolution"});
   const std::vector<std::string> positionals = TRY(flags.Parse(args));
   if (flags.help_asked()) {
@@ -56,14 +58,18 @@ Result<ExitCode> OpsCommand(Args args) {
   std::string head = Format("%-26s", "opcode");
   for (const PrimitiveType type : CoverageTypes()) head += Format(" %-2s", std::string(ToString(type)).c_str());
   std::printf("%s\n", head.c_str());
-  int interpreted = 0, with_kernels = 0;
+  int64_t interpreted = 0, with_kernels = 0, compiled = 0, falling_back = 0;
   const std::vector<OpCoverage> coverage = MeasureCoverage();
   for (const OpCoverage& op : coverage) {
     if (asked.empty() || asked.contains(op.opcode)) PrintRow(op);
     interpreted += op.interpreter;
-    with_kernels += std::any_of(op.by_type.begin(), op.by_type.end(), [](const Support& s) { return s.kernels; });
+    with_kernels += std::ranges::any_of(op.by_type, &Support::kernels);
+    compiled += std::ranges::count_if(op.by_type, &Support::kernels);
+    falling_back += std::ranges::count_if(op.by_type, [](const Support& s) { return s.interpreter && !s.kernels; });
   }
-  std::printf("%d of %zu opcodes in the interpreter, %d as kernels\n", interpreted, coverage.size(), with_kernels);
+  std::printf("%s\n", Str(interpreted, " of ", coverage.size(), " opcodes in the interpreter, ", with_kernels,
+                          " as kernels; of opcodes and types ", compiled, " are compiled, ", falling_back, " fall back")
+                          .c_str());
   return ExitCode::kOk;
 }
 
