@@ -123,10 +123,11 @@ diff: SEED := $(SEED)
 diff: all  ## Random modules through every oracle, N=200 of them from SEED=(drawn), at each level of instructions
 	$(foreach isa,$(DIFF_ISAS),$(BUILD)/bin/hlo-fuzz --host_isa=$(isa) --count=$(N) --seed=$(SEED) &&) :
 
-golden-check: $(BUILD)/bin/hlo-test  ## The interpreter against XLA:CPU's results in $(CORPUS)/golden and of the programs in $(CORPUS)/corpus
+golden-check: $(BUILD)/bin/hlo-test  ## The interpreter (PLATFORM=cpu: passes and kernels) against XLA:CPU's results in $(CORPUS)/golden and of the programs in $(CORPUS)/corpus
 	@mkdir -p $(BUILD)/golden
 	@for archive in golden/corpus corpus/programs corpus/xla-hlo-large; do tar -xJf $(CORPUS)/$$archive.tar.xz -C $(BUILD)/golden; done
-	CORPUS=$(CORPUS) HLO_UNPACKED=$(BUILD)/golden $(BUILD)/bin/hlo-test --gtest_brief=1 --gtest_filter='XlaCpu/*'
+	CORPUS=$(CORPUS) HLO_UNPACKED=$(BUILD)/golden $(BUILD)/bin/hlo-test --gtest_brief=1 \
+	  --gtest_filter='XlaCpu/*.AgreesWithXlaCpu$(if $(filter cpu,$(PLATFORM)),OnTheHost)/*'
 
 test-exhaustive: $(BUILD)/bin/hlo-test  ## Every value of the narrow float types through every op of the interpreter
 	$(BUILD)/bin/hlo-test --gtest_brief=1 --gtest_filter='*Exhaustive*'

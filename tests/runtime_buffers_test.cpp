@@ -214,10 +214,12 @@ class Generator {
 
 CompileOptions ByHostCalls() {
   CompileOptions options;
-  options.host_call = [](const Instruction& inst, std::span<const Literal> operands) -> Result<Literal> {
+  HostCalls host;
+  host.call = [](const Instruction& inst, std::span<const Literal> operands) -> Result<Literal> {
     return EvaluateOne(inst, operands);
   };
-  options.by_host_call = [](const Instruction& inst) { return !MovesBytes(inst); };
+  host.prefers = [](const Instruction& inst) { return !MovesBytes(inst); };
+  options.host = std::make_shared<const HostCalls>(std::move(host));
   return options;
 }
 

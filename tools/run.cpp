@@ -97,6 +97,8 @@ FlagSet MakeFlags(RunFlags* f) {
   flags.Bool("reoptimize", &run->reoptimize, "run passes even over a module that is optimized already");
   flags.Group("Code generation");
   flags.List("library_path", &run->library_path, "DIR", "where to look first for oneDNN, CUDA, cuBLASLt");
+  flags.Bool("fallback", &run->fallback,
+             "steps that have no kernel run in the interpreter, and the report names them; off: UNSUPPORTED");
   flags.Bool("libraries", &run->libraries, "use libraries for gemm and convolution; off: our kernels");
   flags.Bool("allow_tf32", &run->allow_tf32, "cuda: f32 products may be rounded to tf32 first");
 

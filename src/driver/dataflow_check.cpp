@@ -76,9 +76,11 @@ void DataflowCheck::Fail(const Instruction& where, std::span<const gpu::LoopStep
 
 DataflowCheck::Leaf DataflowCheck::LeafOf(const Shape& shape, const Literal& literal) {
   const int64_t bytes = shape.ByteSize();
-  if (bytes == 0) return {0, 0};
+  if (gpu::BytesInMemory(shape) == 0) return {0, 0};
   Leaf leaf;
-  if (shape.HasDefaultLayout()) {
+  if (shape.HasDynamicDims()) {
+    leaf.bits = literal.Hash();  // Of the sizes too.
+  } else if (shape.HasDefaultLayout()) {
     leaf.bits = HashOf(literal.raw(), bytes);
   } else {
     std::vector<std::byte> memory(bytes);
@@ -106,7 +108,7 @@ const Instruction* DataflowCheck::Due() {
       continue;
     }
     const Instruction& inst = *frame.order[frame.next];
-    if (!gpu::IsControlOrView(inst) && !gpu::MovesBytes(inst) && inst.shape().ByteSize() > 0) return &inst;
+    if (gpu::IsStep(inst) && !gpu::MovesBytes(inst)) return &inst;
     ++frame.next;
     if (inst.Is(Opcode::kWhile) || inst.Is(Opcode::kConditional) || inst.Is(Opcode::kCall)) {
       Enter(inst);
@@ -137,7 +139,7 @@ void DataflowCheck::View(const Instruction& inst) {
       break;
     }
     default:
-      if (inst.shape().ByteSize() == 0) {
+      if (inst.shape().ByteSize() == 0 && !gpu::HasDynamicSizes(inst)) {
         value.assign(inst.shape().LeafCount(), {0, 0});
       } else {
         value = Of(inst.operand(0));

@@ -81,7 +81,8 @@ Status JudgeExactSteps(const gpu::Executable& executable, gpu::Device& device, c
   own.input_profile = "exact";
   std::set<uint64_t> seen;
   for (const gpu::StepInfo& step : executable.steps()) {
-    if (step.kind == gpu::StepKind::kCopy || step.kind == gpu::StepKind::kFill) continue;
+    if (step.kind == gpu::StepKind::kCopy || step.kind == gpu::StepKind::kFill || step.kind == gpu::StepKind::kHostCall)
+      continue;
     const std::unique_ptr<Module> module = ExtractStep(*step.instruction);
     if (!seen.insert(Fingerprint(*module)).second) continue;
     progress.Step(++all.steps, std::ssize(executable.steps()), "kernel on integers");

@@ -55,6 +55,10 @@ std::string Share(int64_t part, int64_t whole) {
 std::string LocalText(const LocalSummary& local) {
   const auto count = [&](ElementClass c) { return local.counts[static_cast<int>(c)]; };
   const bool wrong = count(ElementClass::kViolation) > 0 || !local.wrong.empty();
+  if (local.steps == 0 && local.interpreted > 0)
+    return Str(
+        "nothing to check: ", local.interpreted == 1 ? "the one step is" : Str("all ", local.interpreted, " steps are"),
+        " by the interpreter, which is the reference");
   std::string out =
       Str(wrong                     ? "MISMATCH  "
           : local.unchecked.empty() ? "MATCH  "
@@ -74,6 +78,17 @@ std::string LocalText(const LocalSummary& local) {
   if (local.worst_ratio > 0)
     out += Format("; worst err/bound %.2f", local.worst_ratio) + Str(" ('", local.worst_step, "')");
   return out;
+}
+
+// "2 of 180 steps by the interpreter: sort.3, fft.1 (31 % of the run time)"
+std::string FallbackText(const FallbackSummary& fallback) {
+  constexpr size_t kMostNames = 8;
+  const size_t shown = std::min(fallback.names.size(), kMostNames);
+  const std::string rest = fallback.names.size() > shown ? Str(" and ", fallback.names.size() - shown, " more") : "";
+  return Str(fallback.names.size(), " of ", Counted(fallback.steps, "step"),
+             " by the interpreter: ", Join(std::span(fallback.names).first(shown), ", "), rest,
+             Format(fallback.share < 0.095 ? " (%.1f %% of the run time)" : " (%.0f %% of the run time)",
+                    100 * fallback.share));
 }
 
 std::string DataflowText(const DataflowSummary& dataflow) {
@@ -208,6 +223,7 @@ std::string ReportText(const RunReport& report) {
   if (report.compile) {
     out += Str("    ", Counted(report.compile->kernels, "kernel"), " (", report.compile->distinct_kernels,
                " different), ", Counted(report.compile->library_calls, "library call"), "\n");
+    if (!report.fallback.names.empty()) out += Str("    ", FallbackText(report.fallback), "\n");
   }
   if (report.memory) out += Str("    memory ", MemoryText(*report.memory, report.process_peak_bytes), "\n");
   out += TimesText(times);
@@ -300,6 +316,12 @@ std::string ReportJson(const RunReport& report) {
   if (report.compile) {
     json.Key("kernels").Value(report.compile->kernels).Key("distinct_kernels").Value(report.compile->distinct_kernels);
     json.Key("library_calls").Value(report.compile->library_calls);
+  }
+  if (report.compile) {
+    json.Key("by_interpreter").Open('{').Key("steps").Value(report.fallback.steps);
+    json.Key("share").Value(report.fallback.share).Key("names").Open('[');
+    for (const std::string& name : report.fallback.names) json.Value(name);
+    json.Close(']').Close('}');
   }
   if (report.local) {
     json.Key("local").Open('{').Key("steps").Value(report.local->steps).Key("checked").Value(report.local->checked);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <numeric>
 #include <unordered_map>
 #include <utility>
 
@@ -14,6 +15,7 @@
 #include "driver/arguments.h"
 #include "driver/dump_compiled.h"
 #include "driver/exact_check.h"
+#include "driver/fallback.h"
 #include "driver/optimize.h"
 #include "driver/verdict.h"
 #include "interp/argument_files.h"
@@ -92,7 +94,7 @@ void SetRunTimes(std::vector<double> runs, RunTimes* times) {
 }
 
 // Warm up, then run until the figures are steady: at least 10 times and 3 s with --bench, else num_repeats times.
-Status TimeRuns(gpu::Executable& executable, const RunOptions& options, Progress& progress, RunTimes* times) {
+Status TimeRuns(gpu::Executable& executable, const RunOptions& options, Progress& progress, RunReport* report) {
   constexpr double kWarmUpMs = 200, kBenchMs = 3000;
   constexpr int64_t kBenchRuns = 10;
   progress.Stage("running");
@@ -101,15 +103,18 @@ Status TimeRuns(gpu::Executable& executable, const RunOptions& options, Progress
     TRY(executable.Execute());
   } while (options.bench && MillisecondsSince(warm_up) < kWarmUpMs);
   std::vector<double> runs;
+  double interpreted = 0;
   const auto begin = Clock::now();
   while (static_cast<int64_t>(runs.size()) < std::max<int64_t>(1, options.bench ? kBenchRuns : options.num_repeats) ||
          (options.bench && MillisecondsSince(begin) < kBenchMs)) {
     const auto start = Clock::now();
     TRY(executable.Execute());
     runs.push_back(MillisecondsSince(start));
+    interpreted += 1000 * executable.HostCallSeconds();
     progress.Step(static_cast<int64_t>(runs.size()), 0, "run");
   }
-  SetRunTimes(std::move(runs), times);
+  report->fallback.share = interpreted / std::max(1e-9, std::accumulate(runs.begin(), runs.end(), 0.0));
+  SetRunTimes(std::move(runs), &report->times);
   return {};
 }
 
@@ -250,7 +255,7 @@ Error WithAdvice(Error error, const Module& module) {
       if (!CanInterpret(*inst)) return error;
     }
   }
-  return std::move(error).Hint("--platform=interpreter needs no kernels");
+  return std::move(error).Hint("--fallback runs what has no kernel in the interpreter");
 }
 
 // The result as text: leaf by leaf.
@@ -338,6 +343,9 @@ Result<RunReport> RunModule(const std::string& path, const RunOptions& options, 
 
   Dumper dumper = TRY(Dumper::Make(options.dump, *module));
   TRY(dumper.Before(*module));
+  Feeds feeds;
+  if (!options.infeed.empty()) feeds.in = TRY(ReadNpz(options.infeed));
+  const InterpretOptions interpret = InterpreterOptions(options, feeds);
   // Compiled before arguments are made: what is unsupported is said at once.
   std::unique_ptr<Module> optimized;
   std::unique_ptr<gpu::Device> device;
@@ -364,12 +372,15 @@ Result<RunReport> RunModule(const std::string& path, const RunOptions& options, 
     TRY(dumper.Passes(report.passes));
     progress.Stage("compiling");
     begin = Clock::now();
-    auto compiled = gpu::Compile(*optimized, *device, CompilerOptions(options));
+    gpu::CompileOptions compile = CompilerOptions(options);
+    if (options.fallback) compile.host = InterpreterCalls(interpret);
+    auto compiled = gpu::Compile(*optimized, *device, compile);
     if (!compiled) FAIL(WithAdvice(std::move(compiled).error(), *module));
     executable = std::move(*compiled);
     report.times.compile = MillisecondsSince(begin);
     report.memory = executable->memory();
     report.compile = executable->report();
+    report.fallback = {.names = report.compile->host_calls, .steps = std::ssize(executable->steps())};
     report.notes.insert(report.notes.end(), executable->report().notes.begin(), executable->report().notes.end());
     TRY(DumpCompiled(*executable, platform, dumper));
   }
@@ -385,9 +396,6 @@ Result<RunReport> RunModule(const std::string& path, const RunOptions& options, 
       WantsReference(options) && !interpreter_only && (!reference_given || options.args.empty());
   progress.Stage(options.args.empty() ? "making arguments" : "reading arguments");
   begin = Clock::now();
-  Feeds feeds;
-  if (!options.infeed.empty()) feeds.in = TRY(ReadNpz(options.infeed));
-  const InterpretOptions interpret = InterpreterOptions(options, feeds);
   const std::string& mode = options.compare_mode;
   const bool wants_exact = mode == "exact" && (reference_wanted || reference_given);
   RunArguments arguments =
@@ -422,7 +430,7 @@ Result<RunReport> RunModule(const std::string& path, const RunOptions& options, 
     TRY(executable->Bind(arguments.values));
     report.times.placing = MillisecondsSince(begin);
     begin = Clock::now();
-    TRY(TimeRuns(*executable, options, progress, &report.times));
+    TRY(TimeRuns(*executable, options, progress, &report));
     if (options.profile) report.profile = TRY(Profile(*executable));
     report.times.all_runs = MillisecondsSince(begin);
   }

@@ -52,6 +52,7 @@ struct RunOptions {
   bool reoptimize = false;  // Run passes over a module that is optimized already.
   DumpOptions dump;
   bool libraries = true;
+  bool fallback = true;  // What has no kernel runs in the interpreter.
   bool allow_tf32 = false;
   std::vector<std::string> library_path;
   std::vector<std::string> custom_call;  // TARGET=POLICY; checked by CheckCustomCallPolicies.
@@ -87,6 +88,7 @@ struct RunTimes {
 // What `local` found over all kernels and library calls.
 struct LocalSummary {
   int64_t steps = 0;         // Kernels and library calls of the executable.
+  int64_t interpreted = 0;   // Steps by the interpreter, which is the reference itself.
   int64_t checked = 0;       // Of them, at least once.
   int64_t runs_checked = 0;  // Executions of steps that were checked; a loop's body counts each chosen iteration.
   int64_t elements = 0, elements_checked = 0;
@@ -115,6 +117,14 @@ struct DataflowSummary {
   int64_t steps = 0;     // Executions of steps, in loops too.
   int64_t operands = 0;  // That they read as they had been left.
   bool sound = true;
+};
+
+// Steps that have no kernel and ran in the interpreter.
+struct FallbackSummary {
+  std::vector<std::string> names;
+  int64_t steps = 0;  // Of the executable, these among them.
+  double share = 0;   // Of the time of the timed runs.
+  bool Everything() const { return steps > 0 && std::ssize(names) == steps; }
 };
 
 // Of a module that runs on several: device = replica * partitions + partition.
@@ -152,6 +162,7 @@ struct RunReport {
   std::optional<gpu::MemoryReport> memory;  // What the plan says.
   int64_t process_peak_bytes = 0;           // Resident, up to the end of the runs; the reference is part of it.
   std::optional<gpu::CompileReport> compile;
+  FallbackSummary fallback;
   PipelineReport passes;
   std::vector<PlantedFault> planted;
   std::vector<CustomCallStub> stubs;  // Of targets that the module calls.

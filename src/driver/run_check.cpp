@@ -120,7 +120,8 @@ Status CheckRun(gpu::Executable& executable, gpu::Device& device, std::span<cons
   Culprit* culprit = &report->culprit;
   std::map<int, size_t> step_by_id;
   for (size_t i = 0; i < executable.steps().size(); ++i) step_by_id[executable.steps()[i].instruction->id()] = i;
-  summary->steps = static_cast<int64_t>(executable.steps().size());
+  summary->interpreted = std::ranges::count(executable.steps(), gpu::StepKind::kHostCall, &gpu::StepInfo::kind);
+  summary->steps = std::ssize(executable.steps()) - summary->interpreted;
 
   ChosenIterations iterations;
   std::vector<int64_t> runs(executable.steps().size());
@@ -151,7 +152,9 @@ Status CheckRun(gpu::Executable& executable, gpu::Device& device, std::span<cons
     return local;
   };
   gpu::Observer look;
-  look.wants = [&](const Instruction&, std::span<const gpu::LoopStep> loops) { return iterations.Has(loops); };
+  look.wants = [&](const Instruction& inst, std::span<const gpu::LoopStep> loops) {
+    return executable.steps()[step_by_id.at(inst.id())].kind != gpu::StepKind::kHostCall && iterations.Has(loops);
+  };
   look.observe = [&](const Instruction& inst, std::span<const gpu::LoopStep> loops, std::span<const Literal> inputs,
                      const Literal& output) -> Status {
     const gpu::StepInfo& step = executable.steps()[step_by_id.at(inst.id())];

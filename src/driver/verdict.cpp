@@ -83,6 +83,7 @@ void Judge(RunReport* report, const RunOptions& options) {
   report->detail = Str(outputs, outputs == 1 ? " output" : " outputs");
   if (report->ends)
     report->detail += Str(", ", report->ends->elements(), report->ends->elements() == 1 ? " element" : " elements");
+  if (report->fallback.Everything()) report->detail += "; no kernel ran: all steps by the interpreter";
   if (report->culprit.kind != Culprit::Kind::kNone) {
     SetVerdict(report, Verdict::kMismatch, "");
     report->next = NextOf(report->culprit, options, *report);

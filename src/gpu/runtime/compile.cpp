@@ -87,7 +87,7 @@ class Compiler {
         for (const Computation* called : CalledComputations(*inst)) ListSteps(*called);
         continue;
       }
-      if (IsControlOrView(*inst) || inst->shape().ByteSize() == 0) continue;
+      if (!IsStep(*inst)) continue;
       plan_of_[inst] = static_cast<int>(plans_.size());
       plans_.push_back({.inst = inst});
       plans_.back().kind = KindOf(*inst);
@@ -95,18 +95,31 @@ class Compiler {
   }
 
   StepKind KindOf(const Instruction& inst) {
-    if (options().by_host_call && options().by_host_call(inst)) return StepKind::kHostCall;
+    const HostCalls* const host = options().host.get();
+    if (host != nullptr && host->prefers && host->prefers(inst)) return StepKind::kHostCall;
     if (MovesBytes(inst)) return StepKind::kCopy;
+    if (host != nullptr && HasDynamicSizes(inst)) return StepKind::kHostCall;
     if (FilledWith(inst) != nullptr) return StepKind::kFill;
     if (LibraryOf(inst) == "gemm") return StepKind::kGemm;
     if (LibraryOf(inst) == "convolution") return StepKind::kConvolution;
     return StepKind::kKernel;
   }
 
+  using Names = std::vector<std::string_view>;
+
+  // "'a' is a kernel: no library"; "'a' and 2 more are kernels: no library".
+  void AddNote(const Names& names, std::string_view one, std::string_view several, std::string_view reason) {
+    const std::string more = names.size() > 1 ? Str(" and ", names.size() - 1, " more") : "";
+    report().notes.push_back(Str("'", names.front(), "'", more, names.size() > 1 ? several : one, reason));
+  }
+
+  // "no kernels for element type c64 ('multiply.3')": the same reason for all that have it.
+  static std::string WithoutName(const std::string& message) { return message.substr(0, message.find(" ('")); }
+
   // Calls that no library takes become kernels, with a note.
   Status PlanLibraries() {
     const Clock::time_point start = Clock::now();
-    std::map<std::string, std::vector<std::string_view>> kernels_by_reason;
+    std::map<std::string, Names> kernels_by_reason;
     for (StepPlan& plan : plans_) {
       if (plan.kind == StepKind::kFill) plan.fill = FilledWith(*plan.inst);
       if (plan.kind != StepKind::kGemm && plan.kind != StepKind::kConvolution) continue;
@@ -124,11 +137,7 @@ class Compiler {
       plan.call = std::move(answer.call);
       ++report().library_calls;
     }
-    for (const auto& [reason, names] : kernels_by_reason) {
-      const std::string more =
-          names.size() > 1 ? Str(" and ", names.size() - 1, " more are kernels: ") : " is a kernel: ";
-      report().notes.push_back(Str("'", names.front(), "'", more, reason));
-    }
+    for (const auto& [reason, names] : kernels_by_reason) AddNote(names, " is a kernel: ", " are kernels: ", reason);
     report().libraries_ms = MillisecondsSince(start);
     return {};
   }
@@ -169,12 +178,21 @@ class Compiler {
         }
       }
     });
+    std::map<std::string, Names> called_by_reason;
     for (size_t i = 0; i < plans_.size(); ++i) {
-      if (!errors[i]) continue;
-      if (!options().host_call || errors[i]->exit != ExitCode::kUnsupported) FAIL(std::move(*errors[i]));
-      report().notes.push_back(Str("'", plans_[i].inst->name(), "' runs as a host call: ", errors[i]->message()));
-      plans_[i].kind = StepKind::kHostCall;
+      StepPlan& plan = plans_[i];
+      if (errors[i]) {
+        if (options().host == nullptr || errors[i]->exit != ExitCode::kUnsupported) FAIL(std::move(*errors[i]));
+        plan.kind = StepKind::kHostCall;
+      }
+      if (plan.kind != StepKind::kHostCall) continue;
+      if (options().host->takes) TRY(options().host->takes(*plan.inst));
+      report().host_calls.emplace_back(plan.inst->name());
+      called_by_reason[errors[i] ? WithoutName(errors[i]->message()) : "it has sizes that are known only at run time"]
+          .push_back(plan.inst->name());
     }
+    for (const auto& [reason, names] : called_by_reason)
+      AddNote(names, " runs in the interpreter: ", " run in the interpreter: ", reason);
     report().emit_ms = MillisecondsSince(start);
     return {};
   }
@@ -465,8 +483,10 @@ class Compiler {
         }
       }
     }
-    if (report().planted == 0) FAIL(NothingPlanted(fault_, names));
-    return {};
+    if (report().planted > 0) return {};
+    if (std::ranges::find(report().host_calls, fault_.name) != report().host_calls.end())
+      FAIL(UsageError("F004", Str("'", fault_.name, "' runs in the interpreter, in which no fault is planted")));
+    FAIL(NothingPlanted(fault_, names));
   }
 
   static std::string_view FaultKindOf(const StepPlan& plan) {

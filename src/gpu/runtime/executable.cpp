@@ -1,10 +1,12 @@
 #include "gpu/runtime/executable.h"
 
+#include <algorithm>
 #include <bit>
 #include <chrono>
 #include <cstring>
 
 #include "base/check.h"
+#include "gpu/runtime/prepare.h"
 #include "gpu/runtime/program.h"
 #include "gpu/runtime/relayout.h"
 
@@ -43,9 +45,23 @@ class Memory {
   void* data_ = nullptr;
 };
 
+// A value may be smaller where the shape says <=.
+bool Fits(const Shape& value, const Shape& shape) {
+  if (shape.IsTuple()) {
+    return value.IsTuple() && std::ranges::equal(value.elements(), shape.elements(), Fits);
+  }
+  if (!shape.HasDynamicDims()) return Compatible(value, shape);
+  if (value.type() != shape.type() || value.rank() != shape.rank()) return false;
+  for (int64_t d = 0; d < shape.rank(); ++d) {
+    if (shape.IsDynamic(d) ? value.dim(d) > shape.dim(d) : value.dim(d) != shape.dim(d)) return false;
+  }
+  return true;
+}
+
 // Whether the host can use the literal's bytes as they lie.
 bool UsableInPlace(const Shape& shape, const Literal& literal) {
-  return shape.HasDefaultLayout() && reinterpret_cast<uintptr_t>(literal.raw()) % kHostAlignment == 0;
+  return shape.HasDefaultLayout() && !shape.HasDynamicDims() &&
+         reinterpret_cast<uintptr_t>(literal.raw()) % kHostAlignment == 0;
 }
 
 class ProgramExecutable : public Executable {
@@ -81,6 +97,7 @@ class ProgramExecutable : public Executable {
   std::span<const StepInfo> steps() const override { return program_.steps; }
   const MemoryReport& memory() const override { return program_.memory; }
   const CompileReport& report() const override { return program_.report; }
+  double HostCallSeconds() const override { return host_call_seconds_; }
   std::string BuffersText() const override { return ToString(program_.buffers); }
 
   Status Bind(std::span<const Literal> arguments) override {
@@ -103,6 +120,8 @@ class ProgramExecutable : public Executable {
     if (options.step_seconds != nullptr) options.step_seconds->assign(program_.steps.size(), 0);
     options_ = &options;
     loops_.clear();
+    host_call_seconds_ = 0;
+    if (const HostCalls* host = program_.options.host.get(); host != nullptr && host->begin) host->begin();
     auto done = RunBlock(program_.block);
     if (done) done = device_.Synchronize();
     options_ = nullptr;
@@ -138,7 +157,7 @@ class ProgramExecutable : public Executable {
 
   // Without a copy where the bytes lie in a literal already: copies of literals share them until one is written to.
   Result<Literal> Give(const Instruction& root, int number, const Shape& shape) {
-    if (shape.ByteSize() == 0 || !device_.IsHost()) return ReadLeaf(root, number, shape);
+    if (BytesInMemory(shape) == 0 || !device_.IsHost()) return ReadLeaf(root, number, shape);
     const Place& place = program_.buffers.PlaceOf(root, number);
     if (place.area == Area::kOutput && shape.HasDefaultLayout()) {
       outputs_[place.number].given = true;
@@ -158,6 +177,7 @@ class ProgramExecutable : public Executable {
   }
 
   Status Upload(const Shape& shape, const Literal& literal, void* to) {
+    if (shape.HasDynamicDims()) return UploadSized(shape, literal, to);
     if (device_.IsHost()) {
       ToLayout(shape, literal.raw(), to);
       return {};
@@ -166,6 +186,21 @@ class ProgramExecutable : public Executable {
     std::vector<std::byte> staged(shape.ByteSize());
     ToLayout(shape, literal.raw(), staged.data());
     return device_.CopyIn(to, staged.data(), shape.ByteSize());
+  }
+
+  // The elements that there are, then the sizes (BytesInMemory).
+  Status UploadSized(const Shape& shape, const Literal& literal, void* to) {
+    std::vector<std::byte> staged(BytesInMemory(shape));
+    const Dims& sizes = literal.shape().dims();
+    ToLayout(Sized(shape, sizes), literal.raw(), staged.data());
+    std::memcpy(staged.data() + SizesOffset(shape), sizes.data(), 8 * sizes.size());
+    return device_.CopyIn(to, staged.data(), std::ssize(staged));
+  }
+
+  static Shape Sized(const Shape& shape, const Dims& sizes) {
+    Shape sized = shape.WithDims(sizes);
+    sized.SetLayout(shape.layout());
+    return sized;
   }
 
   // Donated parameters lie in the arena.
@@ -185,7 +220,7 @@ class ProgramExecutable : public Executable {
       FAIL(Rejected("A004", Str("expected ", parameters.size(), " arguments, found ", arguments.size())));
     }
     for (size_t i = 0; i < arguments.size(); ++i) {
-      if (!Compatible(arguments[i].shape(), parameters[i]->shape())) {
+      if (!Fits(arguments[i].shape(), parameters[i]->shape())) {
         FAIL(Rejected("A004", Str("argument ", i, " ('", parameters[i]->name(), "') wants ", parameters[i]->shape(),
                                   ", found ", arguments[i].shape())));
       }
@@ -200,12 +235,13 @@ class ProgramExecutable : public Executable {
     }
     Leaf& leaf = leaves_[next++];
     leaf.literal = literal;
-    if (leaf.shape->ByteSize() == 0 || leaf.arena_offset >= 0) return {};
+    const int64_t bytes = BytesInMemory(*leaf.shape);
+    if (bytes == 0 || leaf.arena_offset >= 0) return {};
     if (device_.IsHost() && UsableInPlace(*leaf.shape, literal)) {
       leaf.pointer = const_cast<std::byte*>(literal.raw());
       return {};
     }
-    if (leaf.memory.data() == nullptr) leaf.memory = TRY(Memory::Allocate(device_, leaf.shape->ByteSize()));
+    if (leaf.memory.data() == nullptr) leaf.memory = TRY(Memory::Allocate(device_, bytes));
     leaf.pointer = leaf.memory.data();
     return Upload(*leaf.shape, literal, leaf.pointer);
   }
@@ -377,17 +413,20 @@ class ProgramExecutable : public Executable {
   }
 
   Status RunHostCall(const Instruction& inst) {
+    TRY(device_.Synchronize());
+    const Clock::time_point start = Clock::now();
     std::vector<Literal> operands;
     for (const Instruction* operand : inst.operands()) operands.push_back(TRY(Read(*operand)));
-    const Literal result = TRY(program_.options.host_call(inst, operands));
-    CHECK(Compatible(result.shape(), inst.shape()), inst.name(), ": ", result.shape(), " is not ", inst.shape());
+    const Literal result = TRY(program_.options.host->call(inst, operands));
+    CHECK(Fits(result.shape(), inst.shape()), inst.name(), ": ", result.shape(), " is not ", inst.shape());
     int leaf = 0;
     Status status;
     ForEachLeaf(inst.shape(), [&](const ShapeIndex& index, const Shape& shape) {
-      if (status && shape.ByteSize() > 0)
+      if (status && BytesInMemory(shape) > 0)
         status = Upload(shape, result.At(index), Resolve(program_.buffers.PlaceOf(inst, leaf)));
       ++leaf;
     });
+    host_call_seconds_ += std::chrono::duration<double>(Clock::now() - start).count();
     return status;
   }
 
@@ -429,9 +468,10 @@ class ProgramExecutable : public Executable {
   }
 
   Result<Literal> ReadLeaf(const Instruction& inst, int leaf, const Shape& shape) {
-    if (shape.ByteSize() == 0) return Literal(shape);
-    Literal literal = Literal::Uninitialized(shape);
+    if (BytesInMemory(shape) == 0) return Literal(shape);
     const void* from = Resolve(program_.buffers.PlaceOf(inst, leaf));
+    if (shape.HasDynamicDims()) return ReadSized(shape, from);
+    Literal literal = Literal::Uninitialized(shape);
     if (device_.IsHost()) {
       FromLayout(shape, from, literal.mutable_raw());
     } else if (shape.HasDefaultLayout()) {
@@ -441,6 +481,22 @@ class ProgramExecutable : public Executable {
       TRY(device_.CopyOut(staged.data(), from, shape.ByteSize()));
       FromLayout(shape, staged.data(), literal.mutable_raw());
     }
+    return literal;
+  }
+
+  // Sizes that cannot be are a fault of the run time, which the comparison is to find.
+  Result<Literal> ReadSized(const Shape& shape, const void* from) {
+    std::vector<std::byte> staged(BytesInMemory(shape));
+    TRY(device_.CopyOut(staged.data(), from, std::ssize(staged)));
+    Dims sizes = shape.dims();
+    for (int64_t d = 0; d < shape.rank(); ++d) {
+      int64_t size = 0;
+      std::memcpy(&size, staged.data() + SizesOffset(shape) + 8 * d, 8);
+      sizes[d] = std::clamp<int64_t>(size, 0, shape.dim(d));
+    }
+    const Shape sized = Sized(shape, sizes);
+    Literal literal = Literal::Uninitialized(sized.WithDefaultLayout());
+    FromLayout(sized, staged.data(), literal.mutable_raw());
     return literal;
   }
 
@@ -460,6 +516,7 @@ class ProgramExecutable : public Executable {
   std::vector<OutputLeaf> outputs_;
   std::vector<LoopStep> loops_;
   const RunOptions* options_ = nullptr;
+  double host_call_seconds_ = 0;
   bool bound_ = false, unresolved_ = true, unpacked_ = false, ran_ = false;
 };
 

@@ -26,8 +26,14 @@
 
 namespace hlo::gpu {
 
-// The value of one instruction from the values of its operands; the interpreter, in practice.
-using HostCall = std::function<Result<Literal>(const Instruction&, std::span<const Literal>)>;
+// Computes steps from the values of their operands where there is no kernel; the interpreter, in practice. Only `call`
+// must be there.
+struct HostCalls {
+  std::function<Result<Literal>(const Instruction&, std::span<const Literal>)> call;
+  std::function<void()> begin;                      // Before each execution.
+  std::function<Status(const Instruction&)> takes;  // An error where `call` could give nothing but one.
+  std::function<bool(const Instruction&)> prefers;  // Is called even where there is a kernel.
+};
 
 struct CompileOptions {
   bool libraries = true;                  // False: emitted kernels for gemm and convolution too.
@@ -38,9 +44,8 @@ struct CompileOptions {
   // Weights that a library wants in an order of its own are packed once after Bind when they are parameters or
   // constants, not in each Execute; costs their size in memory. Whoever compares times should say which was measured.
   bool pack_once = false;
-  // Computes what no emitter takes, and whatever `by_host_call` says true for. Null: such instructions are unsupported.
-  HostCall host_call;
-  std::function<bool(const Instruction&)> by_host_call;
+  // For what no emitter takes, and for sizes that are known only at run time. Null: such instructions are unsupported.
+  std::shared_ptr<const HostCalls> host;
   std::string inject;  // "KIND:NAME:FAULT", see fault.h. Tests of the comparison.
 };
 
@@ -106,8 +111,9 @@ struct CompileReport {
   int distinct_kernels = 0;
   int library_calls = 0;
   int planted = 0;  // Steps with the fault of CompileOptions::inject in them.
-  // Library fusions that became kernels, with the reason; what ran as a host call.
+  // Library fusions that became kernels, and kernels that became host calls, with the reason.
   std::vector<std::string> notes;
+  std::vector<std::string> host_calls;  // Names of the steps that are host calls.
 };
 
 class Executable {
@@ -128,6 +134,8 @@ class Executable {
   virtual Status Bind(std::span<const Literal> arguments) = 0;
   // Runs with the bound arguments and waits.
   virtual Status Execute(const RunOptions& options = {}) = 0;
+  // Of the last Execute, in host calls; copies from and to the device are part of them.
+  virtual double HostCallSeconds() const = 0;
   // The results of the last Execute. Its bytes are the caller's.
   virtual Result<Literal> Output() = 0;
 

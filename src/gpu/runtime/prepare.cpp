@@ -1,11 +1,19 @@
 #include "gpu/runtime/prepare.h"
 
+#include <algorithm>
 #include <unordered_set>
 
 #include "base/check.h"
+#include "ir/side_effects.h"
 
 namespace hlo::gpu {
 namespace {
+
+bool HasDynamicDims(const Shape& shape) {
+  bool found = false;
+  ForEachLeaf(shape, [&](const ShapeIndex&, const Shape& leaf) { found = found || leaf.HasDynamicDims(); });
+  return found;
+}
 
 bool EntersComputations(const Instruction& inst) {
   return inst.Is(Opcode::kWhile) || inst.Is(Opcode::kConditional) || inst.Is(Opcode::kCall);
@@ -38,15 +46,31 @@ bool IsControlOrView(const Instruction& inst) {
     case Opcode::kConstant:
     case Opcode::kTuple:
     case Opcode::kGetTupleElement:
-    case Opcode::kBitcast:
     case Opcode::kAddDependency:
     case Opcode::kAfterAll:
     case Opcode::kOptimizationBarrier:
     case Opcode::kDomain: return true;
+    case Opcode::kBitcast: return !HasDynamicSizes(inst);
     case Opcode::kReshape:  // Row-major on both sides: the same bytes.
-      return inst.shape().HasDefaultLayout() && inst.operand(0).shape().HasDefaultLayout();
+      return inst.shape().HasDefaultLayout() && inst.operand(0).shape().HasDefaultLayout() && !HasDynamicSizes(inst);
     default: return EntersComputations(inst);
   }
+}
+
+bool IsStep(const Instruction& inst) {
+  return !IsControlOrView(inst) && (inst.shape().ByteSize() > 0 || HasSideEffect(inst) || HasDynamicDims(inst.shape()));
+}
+
+bool HasDynamicSizes(const Instruction& inst) {
+  if (HasDynamicDims(inst.shape())) return true;
+  return std::ranges::any_of(inst.operands(),
+                             [](const Instruction* operand) { return HasDynamicDims(operand->shape()); });
+}
+
+int64_t SizesOffset(const Shape& array) { return (array.ByteSize() + 7) / 8 * 8; }
+
+int64_t BytesInMemory(const Shape& array) {
+  return array.HasDynamicDims() ? SizesOffset(array) + 8 * array.rank() : array.ByteSize();
 }
 
 std::vector<Instruction*> RunOrder(const Computation& computation) {

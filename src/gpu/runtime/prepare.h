@@ -16,8 +16,17 @@ std::unique_ptr<Module> Prepare(const Module& module);
 // No work of its own at run time: parameter, constant, tuple, get-tuple-element, bitcast, ... and control flow, whose
 // steps are those of the computations it enters.
 bool IsControlOrView(const Instruction& inst);
+// Computes at run time: has a place in the order of steps, and observers see it.
+bool IsStep(const Instruction& inst);
 // A copy that keeps the layout: bytes are moved, or nothing happens when both sides share a buffer.
 bool MovesBytes(const Instruction& inst);
+
+// Has sizes that are known only at run time, or is given or made of such.
+bool HasDynamicSizes(const Instruction& inst);
+// What an array takes in memory. With sizes that are known only at run time these stand behind the elements, of which
+// there is room for the most: s64[rank], at a multiple of 8 bytes.
+int64_t BytesInMemory(const Shape& array);
+int64_t SizesOffset(const Shape& array);
 
 // The order in which a computation's instructions run: as scheduled, else operands first.
 std::vector<Instruction*> RunOrder(const Computation& computation);

@@ -47,7 +47,7 @@ struct FillWork {
   int64_t count;
 };
 
-struct HostWork {};  // CompileOptions::host_call on the step's instruction.
+struct HostWork {};  // CompileOptions::host on the step's instruction.
 
 struct Step {
   const Instruction* instruction;

@@ -67,7 +67,7 @@ class Finder {
   Leaves& Of(const Instruction& inst) { return found_.of_instruction[inst.id()]; }
 
   int Add(ValueKind kind, const Instruction& inst, int leaf, const Shape& shape, int64_t position) {
-    found_.values.push_back({kind, &inst, leaf, &shape, shape.ByteSize(), loop_, position, false, {}});
+    found_.values.push_back({kind, &inst, leaf, &shape, BytesInMemory(shape), loop_, position, false, {}});
     same_as_.push_back(static_cast<int>(same_as_.size()));
     return static_cast<int>(same_as_.size()) - 1;
   }

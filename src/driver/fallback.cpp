@@ -1,0 +1,31 @@
+#include "driver/fallback.h"
+
+#include "ir/module.h"
+
+namespace hlo {
+namespace {
+
+// Bodies of loops, branches and calls are steps of their own; what a step calls runs with it.
+Status CheckStep(const Instruction& inst, const InterpretOptions& options) {
+  if (!CanInterpret(inst)) TRY(Evaluate(inst, std::vector<Literal>(inst.operand_count())));  // Says what is missing.
+  for (const Computation* called : CalledComputations(inst)) {
+    if (inst.Is(Opcode::kFusion)) TRY(CheckMemory(*called, options));
+    for (const Instruction* inner : called->Instructions()) TRY(CheckStep(*inner, options));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::shared_ptr<const gpu::HostCalls> InterpreterCalls(const InterpretOptions& options) {
+  auto interpreter = std::make_shared<StepInterpreter>(options);
+  gpu::HostCalls calls;
+  calls.call = [interpreter](const Instruction& inst, std::span<const Literal> operands) {
+    return interpreter->Run(inst, operands);
+  };
+  calls.begin = [interpreter] { interpreter->Restart(); };
+  calls.takes = [options](const Instruction& inst) { return CheckStep(inst, options); };
+  return std::make_shared<const gpu::HostCalls>(std::move(calls));
+}
+
+}  // namespace hlo
