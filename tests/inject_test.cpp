@@ -164,13 +164,6 @@ bool HasKernels(std::string_view mutation) {
   return std::ranges::find(kWithout, mutation) == std::end(kWithout);
 }
 
-// What they are planted in has no kernel yet, so that no default comparison runs.
-bool CannotRun(std::string_view fault) {
-  constexpr std::string_view kOps[] = {"inverse_fft", "other_triangle", "reversed_scan", "smallest_for_largest",
-                                       "wrong_sorted_dimension"};
-  return std::ranges::any_of(kOps, [&](std::string_view name) { return fault.ends_with(name); });
-}
-
 // Those that emitters, library calls and the run time have of their own, and those of single passes.
 std::vector<Case> OwnFaults() {
   const std::string reduce =
@@ -272,8 +265,6 @@ TEST_P(Inject, IsFound) {
   Progress progress(true);
   const auto report = RunModule(file.string(), options, progress);
   fs::remove(file);
-  if (!report && report.error().exit == ExitCode::kUnsupported && CannotRun(test.fault))
-    GTEST_SKIP() << report.error().message();
   ASSERT_TRUE(report.has_value()) << Render(report.error(), "test");
   EXPECT_EQ(report->exit, ExitCode::kNo) << report->verdict;
   const auto expected = in_pass                              ? Culprit::Kind::kPass

@@ -44,7 +44,7 @@ Result<ShadowValue> RunWhile(Context& context, const Instruction& loop, const Sh
     const ShadowValue* args[] = {&state};
     if (context.options.exact_loop_states) state = DropBounds(std::move(state));
     const ShadowValue go_on = TRY(Run(context, *attrs.condition, args));
-    if (go_on.HasOpen() && go_on.open.GetInt(0) != 0) return Undetermined(loop.shape());
+    if (go_on.HasOpen() && go_on.open.GetInt(0) != 0) return Undecided(context, loop, args);
     if (go_on.exact.GetInt(0) == 0) return state;
     if (context.options.max_loop_iterations > 0 && iteration >= context.options.max_loop_iterations) {
       FAIL(LimitError("L010", Str("'", loop.name(), "' exceeded ", iteration, " iterations (--max_loop_iterations)"),
@@ -58,7 +58,7 @@ Result<ShadowValue> RunWhile(Context& context, const Instruction& loop, const Sh
 Result<ShadowValue> RunConditional(Context& context, const Instruction& inst, Operands operands) {
   const std::vector<Computation*> branches = inst.attrs<ConditionalAttrs>().branches();
   const ShadowValue& selector = *operands[0];
-  if (selector.HasOpen() && selector.open.GetInt(0) != 0) return Undetermined(inst.shape());
+  if (selector.HasOpen() && selector.open.GetInt(0) != 0) return Undecided(context, inst, operands);
   const int64_t count = static_cast<int64_t>(branches.size());
   int64_t branch = selector.exact.GetInt(0);
   if (selector.shape.type() == PrimitiveType::kPred) branch = branch != 0 ? 0 : 1;
@@ -234,7 +234,10 @@ void RoundToDeclared(ShadowValue& value, bool ftz) {
 }  // namespace
 
 Result<ShadowValue> RunInstruction(Context& context, const Instruction& inst, Operands operands, const Mask& wanted) {
-  ShadowValue result = TRY(ByRule(context, inst, operands, wanted));
+  auto by_rule = ByRule(context, inst, operands, wanted);
+  if (!by_rule && context.options.widened && by_rule.error().exit == ExitCode::kUnsupported)
+    return Undecided(context, inst, operands);
+  ShadowValue result = TRY(std::move(by_rule));
   const bool copies = inst.Is(Opcode::kCopy) && inst.shape().type() == operands[0]->shape.type();
   if (!inst.Is(kElementwise) || copies) return result;
   result.choices = operands.size() == 1 ? TRY(ChoicesOfUnary(context, inst, *operands[0])) : nullptr;

@@ -55,7 +55,46 @@ void SpreadLoss(ShadowValue& to, const Mask& lost) {
   }
 }
 
+void MarkUndetermined(ShadowValue& value) {
+  for (ShadowValue& element : value.elements) MarkUndetermined(element);
+  if (value.shape.IsArray()) SpreadLoss(value, Mask(value.shape.NumElements(), 1));
+}
+
+// At run time a value may be smaller than it is written, which no bounds are made for.
+Result<Literal> EvaluateWhole(Context& context, const Instruction& inst, std::span<const Literal> operands) {
+  Literal value = TRY(Evaluate(inst, operands, {.max_loop_iterations = context.options.max_loop_iterations}));
+  if (Compatible(value.shape(), inst.shape())) return value;
+  FAIL(UnsupportedAt(
+      inst, "U002",
+      Str("no error bounds for '", inst.name(), "', a ", inst.shape(), " which is ", value.shape(), " at run time")));
+}
+
+// No pass writes these another way: of operands that are exact both modules have the same bits.
+bool IsLeftAlone(const Instruction& inst) {
+  if (std::ranges::any_of(inst.operands(), [](const Instruction* operand) { return operand->shape().IsTuple(); }))
+    return false;
+  switch (inst.opcode()) {
+    case Opcode::kFft:
+    case Opcode::kCholesky:
+    case Opcode::kTriangularSolve:
+    case Opcode::kScan:
+    case Opcode::kCustomCall: return true;
+    default: return false;
+  }
+}
+
 }  // namespace
+
+Result<ShadowValue> Undecided(Context& context, const Instruction& inst, Operands operands) {
+  if (!context.options.widened) return Undetermined(inst.shape());
+  std::vector<Literal> literals;
+  Mask lost;
+  for (const ShadowValue* operand : operands) literals.push_back(Narrow(*operand, lost));
+  ShadowValue result = ToShadow(TRY(EvaluateWhole(context, inst, literals)));
+  result.shape = inst.shape();
+  if (!IsLeftAlone(inst) || !AllExact(operands)) MarkUndetermined(result);
+  return result;
+}
 
 Result<ShadowValue> ThroughInterpreter(Context& context, const Instruction& inst, Operands operands) {
   std::vector<Literal> literals;
@@ -68,14 +107,8 @@ Result<ShadowValue> ThroughInterpreter(Context& context, const Instruction& inst
   const bool one_to_one =
       inst.Is(kElementwise) ||
       (inst.Is(Opcode::kBitcastConvert) && BitWidth(inst.shape().type()) == BitWidth(operands[0]->shape.type()));
-  if (any_lost && !one_to_one) return Undetermined(inst.shape());
-  const Literal value = TRY(Evaluate(inst, literals));
-  if (!Compatible(value.shape(), inst.shape())) {
-    FAIL(UnsupportedAt(
-        inst, "U002",
-        Str("no error bounds for '", inst.name(), "', a ", inst.shape(), " which is ", value.shape(), " at run time")));
-  }
-  ShadowValue result = ToShadow(value);
+  if (any_lost && !one_to_one) return Undecided(context, inst, operands);
+  ShadowValue result = ToShadow(TRY(EvaluateWhole(context, inst, literals)));
   result.shape = inst.shape();
   const int64_t count = inst.shape().IsArray() ? inst.shape().NumElements() : 0;
   for (const Mask& mask : lost) {

@@ -124,6 +124,9 @@ Result<ShadowValue> Scatter(Context& context, const Instruction& inst, Operands 
 Result<ShadowValue> Dot(Context& context, const Instruction& inst, Operands operands, const Mask& wanted);
 Result<ShadowValue> Convolution(Context& context, const Instruction& inst, Operands operands, const Mask& wanted);
 
+// Undetermined throughout, or nearly so. Of two modules that are compared (`widened`) it has the interpreter's value all the same, of
+// operands rounded to their types: what both modules make of what they were given alike needs no bounds to be equal.
+Result<ShadowValue> Undecided(Context& context, const Instruction& inst, Operands operands);
 // Through the interpreter: exact operands give an exact result; what is not exact or not representable in the declared
 // types makes the result undetermined (element by element when `inst` is elementwise).
 Result<ShadowValue> ThroughInterpreter(Context& context, const Instruction& inst, Operands operands);

@@ -124,7 +124,7 @@ Result<ShadowValue> Scatter(Context& context, const Instruction& inst, Operands 
     FAIL(UnsupportedAt(inst, "U042", Str("no error bounds for scatter with ", inst.operand_count(), " operands")));
   }
   const ShadowValue &x = *operands[0], &indices = *operands[1], &updates = *operands[2];
-  if (AnyOpen(indices)) return Undetermined(inst.shape());
+  if (AnyOpen(indices)) return Undecided(context, inst, operands);
 
   const Destinations destinations(attrs, x.shape, indices.shape, updates.shape);
   std::vector<int64_t> destination(updates.shape.NumElements());
