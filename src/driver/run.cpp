@@ -375,6 +375,7 @@ Result<RunReport> RunModule(const std::string& path, const RunOptions& options, 
     gpu::CompileOptions compile = CompilerOptions(options);
     if (options.fallback) compile.host = InterpreterCalls(interpret);
     auto compiled = gpu::Compile(*optimized, *device, compile);
+    if (!compiled && options.fallback) FAIL(std::move(compiled).error());
     if (!compiled) FAIL(WithAdvice(std::move(compiled).error(), *module));
     executable = std::move(*compiled);
     report.times.compile = MillisecondsSince(begin);
