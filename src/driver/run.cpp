@@ -20,6 +20,7 @@
 #include "driver/verdict.h"
 #include "interp/argument_files.h"
 #include "interp/interpreter.h"
+#include "interp/manual_regions.h"
 #include "ir/markers.h"
 #include "ir/printer.h"
 
@@ -231,12 +232,38 @@ const Instruction* FindDeviceOp(const Module& module) {
   return nullptr;
 }
 
+// A text with shard_map has the number of its partitions in the meshes alone: JAX hands it over beside the text.
+void TakePartitionsOfMeshes(Module& module, const LoadOptions& options, RunReport* report) {
+  if (options.num_partitions > 0 || module.header.num_partitions > 1) return;
+  const int64_t partitions = PartitionsOfManualRegions(module);
+  if (partitions <= 1) return;
+  module.header.num_partitions = partitions;
+  report->notes.push_back(Str("the header names no number of partitions; the meshes have ", partitions,
+                              ", as --num_partitions=", partitions));
+}
+
+std::string DevicesText(const ModuleHeader& header) {
+  return Str(header.replica_count, header.replica_count == 1 ? " replica" : " replicas", " and ", header.num_partitions,
+             header.num_partitions == 1 ? " partition" : " partitions");
+}
+
+// Where nobody chose the platform, the interpreter runs what kernels on one device cannot: all devices.
+bool IsInterpreted(const Module& module, const RunOptions& options, RunReport* report) {
+  if (options.platform != "auto") return options.platform == "interpreter";
+  const ModuleHeader& header = module.header;
+  if (header.replica_count == 1 && header.num_partitions == 1) return false;
+  const Instruction* inst = FindDeviceOp(module);
+  if (inst == nullptr) return false;
+  report->notes.push_back(Str("kernels run on one device, and '", inst->name(), "' needs ", DevicesText(header),
+                              ": all run in the interpreter"));
+  return true;
+}
+
 // Kernels run on one device: that must be enough, or be said.
 Status CheckOneDeviceIsEnough(const Module& module, RunReport* report) {
   const ModuleHeader& header = module.header;
   if (header.replica_count == 1 && header.num_partitions == 1) return {};
-  const std::string devices = Str(header.replica_count, header.replica_count == 1 ? " replica" : " replicas", " and ",
-                                  header.num_partitions, header.num_partitions == 1 ? " partition" : " partitions");
+  const std::string devices = DevicesText(header);
   const Instruction* inst = FindDeviceOp(module);
   if (inst == nullptr) {
     report->notes.push_back(Str("the module is for ", devices, ", which do not depend on each other; one runs"));
@@ -318,7 +345,8 @@ InterpretOptions InterpreterOptions(const RunOptions& options) {
   return interpret;
 }
 
-Result<RunReport> RunModule(const std::string& path, const RunOptions& options, Progress& progress) {
+Result<RunReport> RunModule(const std::string& path, const RunOptions& asked, Progress& progress) {
+  RunOptions options = asked;
   RunReport report;
   report.path = path == "-" ? "<stdin>" : path;
   progress.Stage("reading");
@@ -335,6 +363,8 @@ Result<RunReport> RunModule(const std::string& path, const RunOptions& options, 
   report.filled_constants =
       TRY(FillElided(*module, options.load, static_cast<uint64_t>(options.seed), options.memory_limit));
   if (report.filled_constants > 0) report.notes.push_back(FilledText(report.filled_constants, options.load));
+  TakePartitionsOfMeshes(*module, options.load, &report);
+  if (IsInterpreted(*module, options, &report)) options.platform = "interpreter";
   report.module_name = module->name();
   report.instructions = module->InstructionCount();
   report.parameters = static_cast<int64_t>(module->entry().parameters().size());

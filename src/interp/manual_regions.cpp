@@ -128,6 +128,12 @@ class Region {
     return result;
   }
 
+  // 0: the sharding does not say.
+  int64_t PartitionsFor(int64_t i, const Shape& whole, const Shape& part) const {
+    const auto dealt = DealtOf(i, whole, part);
+    return dealt ? static_cast<int64_t>(dealt->devices.size()) : 0;
+  }
+
  private:
   // Each has the whole.
   Parts Same(const Shape& whole) const {
@@ -259,6 +265,20 @@ Result<std::vector<Literal>> EndManualRegion(Gathering& g) {
 
 bool EndsManualRegion(const Instruction& inst) {
   return inst.Is(Opcode::kCustomCall) && MarkerOf(inst) == Marker::kWhole && !IsIdentityMarker(inst);
+}
+
+int64_t PartitionsOfManualRegions(const Module& module) {
+  const DeviceGrid one;
+  for (const Computation* computation : module.Computations()) {
+    for (const Instruction* inst : computation->Instructions()) {
+      if (MarkerOf(*inst) != Marker::kShard || !CheckResults(*inst)) continue;
+      for (int64_t i = 0; i < inst->operand_count(); ++i) {
+        const Shape &whole = inst->operand(i).shape(), &part = ResultShape(*inst, i);
+        if (!Compatible(whole, part)) return Region(*inst, one).PartitionsFor(i, whole, part);
+      }
+    }
+  }
+  return 0;
 }
 
 }  // namespace hlo

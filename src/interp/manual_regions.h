@@ -1,5 +1,6 @@
 // Where a manual region of a partitioned program begins and ends (shard_map and its like): outside of it every
-// partition holds whole values, as the text has them, inside its own part of each. Internal to interp/.
+// partition holds whole values, as the text has them, inside its own part of each. Internal to interp/, but for the
+// count of partitions.
 //
 // What XLA's partitioner makes of the rest changes where values lie and not what they are, so that whole values
 // everywhere have the meaning of the program: outside of manual regions all partitions compute the same.
@@ -28,6 +29,10 @@ Result<std::vector<Literal>> EndManualRegion(Gathering& gathering);
 
 // Ends a region whose parts have to be put together.
 bool EndsManualRegion(const Instruction& inst);
+
+// How many partitions the first manual region of the module is for, by its sharding; 0: there is none, or it does not
+// say.
+int64_t PartitionsOfManualRegions(const Module& module);
 
 }  // namespace hlo
 
