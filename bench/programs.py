@@ -85,6 +85,8 @@ def run(binary, folder, name, entry, timeout):
             with open(report) as file:
                 told = json.load(file)
             row['verdict'] = told['verdict']
+            if told.get('culprit', {}).get('kind') == 'rounding':
+                row['verdict'] += ', by rounding'
             if told.get('run_ms'):
                 row['run'] = f'{told["run_ms"]:.3g}'
             fallback = told.get('by_interpreter')

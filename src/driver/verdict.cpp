@@ -88,6 +88,7 @@ void Judge(RunReport* report, const RunOptions& options) {
     SetVerdict(report, Verdict::kMismatch, "");
     report->next = NextOf(report->culprit, options, *report);
     if (report->culprit.kind == Culprit::Kind::kRounding) report->detail += "; rounding explains it";
+    else if (report->culprit.kind == Culprit::Kind::kReference) report->detail += "; not by us";
     else if (report->culprit.kind == Culprit::Kind::kRuntime) report->detail += "; wrong: run time";
     else if (report->culprit.kind != Culprit::Kind::kUnknown) report->detail += Str("; wrong: ", report->culprit.name);
     return;
@@ -171,8 +172,9 @@ Status BlameForReference(const Compiled& compiled, const RunArguments& arguments
   } else if (roundings.suspect) {
     culprit.kind = Culprit::Kind::kReference;
     culprit.name = Str("reference '", report->reference_file, "'");
-    culprit.text = Str(culprit.name, ", or it was made from other arguments: ", right,
-                       ", and roundings do not account for its values (", ToString(roundings), ")");
+    culprit.text = Str("not us: ", right, ". ", culprit.name,
+                       " was made from other arguments or in another precision, or roundings decide more than ",
+                       "the ensemble met (", ToString(roundings), ")");
   } else {
     culprit.kind = Culprit::Kind::kRounding;
     culprit.text = Str("nobody: ", right, kRounding, " (", ToString(roundings), ")");
