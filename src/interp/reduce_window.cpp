@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstring>
 #include <mutex>
+#include <optional>
 
 #include "base/check.h"
 #include "base/parallel.h"
@@ -85,6 +86,96 @@ struct Sliding {
   }
 };
 
+// Windows that slide along one dimension and all begin at its first element, as those of a cumulative sum: each result
+// is the one before it, combined with the next element if the window reaches one. By the definition's order, so
+// whatever the body is.
+struct Running {
+  int64_t before = 1, size = 0, out = 0, lanes = 1;  // Outside, along (base and result), and inside the dimension.
+  int64_t first = 0;                                 // Elements in the first window; below 1: that far from any.
+
+  static std::optional<Running> Of(const Window& window, std::span<const int64_t> base, std::span<const int64_t> out) {
+    Running running;
+    const WindowDim* along = nullptr;
+    for (size_t d = 0; d < base.size(); ++d) {
+      const WindowDim& dim = window.dims[d];
+      if (IsTrivial(dim)) {
+        (along != nullptr ? running.lanes : running.before) *= base[d];
+        continue;
+      }
+      const bool slides = dim.stride == 1 && dim.window_dilation == 1 && dim.base_dilation == 1;
+      if (along != nullptr || !slides || dim.pad_low < out[d] - 1) return std::nullopt;
+      along = &dim;
+      running.size = base[d];
+      running.out = out[d];
+      running.first = dim.size - dim.pad_low;
+    }
+    return along != nullptr ? std::optional(running) : std::nullopt;
+  }
+
+  // Elements in the window of a position.
+  int64_t CountAt(int64_t position) const { return std::clamp<int64_t>(first + position, 0, size); }
+};
+
+// The arrays of a reduce-window, as bytes.
+struct Arrays {
+  std::vector<const std::byte*> in, init;
+  std::vector<std::byte*> out;
+  std::vector<int64_t> bytes;
+};
+
+// Results [begin, begin + count) of the lanes of row `row`, for all positions in turn.
+Status RunAlong(const Running& running, const ScalarBody& body, const Arrays& arrays, int64_t row, int64_t begin,
+                int64_t count, ScalarBody::Scratch& scratch) {
+  const size_t number = arrays.out.size();
+  const ElementwiseOp* const binary = number == 1 ? body.AsBinary() : nullptr;
+  std::vector<const std::byte*> in(2 * number);
+  std::vector<std::byte*> out(number);
+  int64_t done = 0;
+  for (int64_t position = 0; position < running.out; ++position) {
+    for (size_t a = 0; a < number; ++a) {
+      out[a] = arrays.out[a] + ((row * running.out + position) * running.lanes + begin) * arrays.bytes[a];
+      in[a] = out[a] - running.lanes * arrays.bytes[a];
+      if (position > 0) continue;
+      Fill(arrays.init[a], arrays.bytes[a], out[a], count);
+      in[a] = out[a];
+    }
+    const int64_t end = running.CountAt(position);
+    if (position > 0 && done == end) {
+      for (size_t a = 0; a < number; ++a) std::memcpy(out[a], in[a], count * arrays.bytes[a]);
+    }
+    // Several elements are new at the first position alone.
+    for (; done < end; ++done) {
+      for (size_t a = 0; a < number; ++a)
+        in[number + a] = arrays.in[a] + ((row * running.size + done) * running.lanes + begin) * arrays.bytes[a];
+      if (binary != nullptr) binary->Run(in.data(), out[0], count);
+      else TRY(body.Run(in.data(), out.data(), count, scratch));
+    }
+  }
+  return {};
+}
+
+Status RunAlong(const Running& running, const ScalarBody& body, const Arrays& arrays) {
+  std::mutex mutex;
+  Status status;
+  const int64_t blocks = (running.lanes + ScalarBody::kLanes - 1) / ScalarBody::kLanes;
+  // Pieces of some thousand elements.
+  const int64_t work = running.out * std::min(running.lanes, ScalarBody::kLanes);
+  ParallelFor(running.before * blocks, std::max<int64_t>(1, (1 << 13) / std::max<int64_t>(1, work)),
+              [&](int64_t begin, int64_t end) {
+                ScalarBody::Scratch scratch;
+                for (int64_t i = begin; i < end; ++i) {
+                  const int64_t lane = i % blocks * ScalarBody::kLanes;
+                  const int64_t count = std::min(running.lanes - lane, ScalarBody::kLanes);
+                  Status done = RunAlong(running, body, arrays, i / blocks, lane, count, scratch);
+                  if (done) continue;
+                  const std::lock_guard lock(mutex);
+                  status = std::move(done);
+                  return;
+                }
+              });
+  return status;
+}
+
 }  // namespace
 
 Result<Literal> EvalReduceWindow(Evaluation& e) {
@@ -104,6 +195,15 @@ Result<Literal> EvalReduceWindow(Evaluation& e) {
     bytes.push_back(ByteWidth(inits[i].shape().type()));
   }
   for (Literal& result : results) out.push_back(result.mutable_raw());
+  if (const auto running = Running::Of(attrs.window, inputs[0].shape().dims(), out_shape.dims())) {
+    Arrays raw{.out = out, .bytes = bytes};
+    for (size_t a = 0; a < arrays; ++a) {
+      raw.in.push_back(inputs[a].raw());
+      raw.init.push_back(inits[a].raw());
+    }
+    TRY(RunAlong(*running, body, raw));
+    return e.inst.shape().IsTuple() ? Literal::Tuple(std::move(results)) : std::move(results[0]);
+  }
   const ElementwiseOp* const binary = arrays == 1 ? body.AsBinary() : nullptr;
 
   std::mutex mutex;
