@@ -21,7 +21,7 @@ constexpr std::string_view kPreOptimization[] = {"fusion-dissolver", "call-inlin
 constexpr std::string_view kLayoutAssignment[] = {"layout-assignment"};
 
 // Ops that are formulas of others, before what simplifies those.
-constexpr std::string_view kExpansion[] = {"batchnorm_expander", "shuffle-expander"};
+constexpr std::string_view kExpansion[] = {"batchnorm_expander", "shuffle-expander", "reduce-window-rewriter"};
 
 // Everything that makes less of the module, until nothing does.
 constexpr std::string_view kSimplification[] = {"zero_sized_hlo_elimination",
