@@ -1,6 +1,8 @@
 // constant_folding: what has only constant operands is computed now, by the interpreter: exact by definition.
 // Broadcasts and iotas stay as they are, small in the text and free in a kernel; large results would make the module
 // large.
+#include <algorithm>
+
 #include "interp/interpreter.h"
 #include "ir/fusion.h"
 #include "ir/module.h"
@@ -40,8 +42,12 @@ bool MayFold(const Instruction& inst, const PassOptions& options) {
 Result<bool> FoldConstants(Module& module, const PassContext& context) {
   bool changed = false;
   for (Computation* computation : module.PostOrder()) {
-    for (Instruction* inst : computation->PostOrder()) {
-      if (inst->IsDead() || !MayFold(*inst, context.options) || !context.ConsumeFuel()) continue;
+    const std::vector<Instruction*> order = computation->PostOrder();
+    // A fused computation holds nothing unused. What somebody waits for stays.
+    const bool removes =
+        std::ranges::all_of(order, [](const Instruction* inst) { return inst->control_predecessors().empty(); });
+    for (Instruction* inst : order) {
+      if (inst->removed() || inst->IsDead() || !MayFold(*inst, context.options) || !context.ConsumeFuel()) continue;
       std::vector<Literal> operands;
       for (const Instruction* operand : inst->operands()) operands.push_back(operand->literal());
       // What the interpreter refuses stays.
@@ -51,6 +57,7 @@ Result<bool> FoldConstants(Module& module, const PassContext& context) {
       Instruction& constant = computation->AddConstant(std::move(*value));
       constant.SetRange(inst->range());
       inst->ReplaceAllUses(constant);
+      if (removes) computation->RemoveDeadTree(*inst);
       changed = true;
     }
   }
