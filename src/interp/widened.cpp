@@ -283,7 +283,6 @@ class Comparer {
                         const KnownValues& known) const {
     ShadowOptions options;
     options.widened = true;
-    options.exact_loop_states = true;
     options.max_loop_iterations = options_.max_loop_iterations;
     options.given = [&given, &known](const Instruction& inst) -> std::optional<ShadowValue> {
       const auto kept = given.find(&inst);
@@ -453,6 +452,7 @@ class Comparer {
     std::vector<State> sample;
     std::optional<State> last;
     ShadowOptions options = Options(pair.given_before, *known_before_);
+    options.exact_loop_states = true;  // Both loops are given these states. Others keep what they differ by.
     options.on_iteration = [&](const Instruction& loop, int64_t iteration, const ShadowValue& state) {
       if (&loop != &origin) return;
       last = State{iteration, state};
