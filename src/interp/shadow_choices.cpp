@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <numeric>
 #include <optional>
 
 #include "base/parallel.h"
@@ -43,6 +44,12 @@ bool Alike(const ShadowValue& x, int64_t i, const ShadowValue& y, int64_t j) {
   if (!x.IsFloat()) return !IsOpen(x, i) && !IsOpen(y, j) && SameBits(x.exact, i, y.exact, j);
   const Pair a = At(x, i), b = At(y, j);
   return SameNumber(a.value, b.value) && a.bound == b.bound;
+}
+
+// Where both are zeros.
+bool SameSign(const ShadowValue& a, const ShadowValue& b, int64_t i) {
+  if (!a.IsFloat() || Values(a.value)[i] != 0 || Values(b.value)[i] != 0) return true;
+  return std::signbit(Values(a.value)[i]) == std::signbit(Values(b.value)[i]);
 }
 
 // Is `inst` what one of the sides has in this place?
@@ -109,7 +116,8 @@ std::vector<std::pair<double, double>> OrdersOf(PrimitiveType type) {
   if (IsComplex(type)) return {};
   if (!IsFloat(type)) return {{0, 1}, {1, 0}, {1, 1}, {0, 0}};  // Of pred, all there is.
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  return {{1, 2}, {2, 1}, {1, 1}, {nan, 1}, {1, nan}, {nan, nan}};
+  // Equal are zeros of unlike signs, to see whose is left.
+  return {{1, 2}, {2, 1}, {0.0, -0.0}, {nan, 1}, {1, nan}, {nan, nan}};
 }
 
 // Which side a reducer may leave when two elements meet, by the order of their places: see OrdersOf. Number s of place
@@ -117,6 +125,9 @@ std::vector<std::pair<double, double>> OrdersOf(PrimitiveType type) {
 struct Meetings {
   std::vector<int64_t> stride;
   std::vector<uint8_t> left, right;
+  // The side that is left may have the other's zero: an argmax that takes the lesser of two indices and either of two
+  // equal values.
+  bool swaps_zeros = false;
 };
 
 // Is what a reducer leaves one of its sides, as a whole? Its places are decided each for itself, so all orders of all
@@ -154,13 +165,16 @@ Result<std::optional<Meetings>> LeavesASide(const Computation& body) {
   Context context{.options = options};
   const ShadowValue met = TRY(Lifted(body, {states})(context, args));
   for (int64_t s = 0; s < states; ++s) {
-    bool left = true, right = true;
+    bool left = true, right = true, left_signs = true, right_signs = true;
     for (int64_t k = 0; k < arity; ++k) {
       const ShadowValue& place = met.shape.IsTuple() ? met.elements[k] : met;
       left = left && MayBe(place, s, sides[k], s);
       right = right && MayBe(place, s, sides[arity + k], s);
+      left_signs = left_signs && SameSign(place, sides[k], s);
+      right_signs = right_signs && SameSign(place, sides[arity + k], s);
     }
     if (!left && !right) return none;
+    if (!(left && left_signs) && !(right && right_signs)) meetings.swaps_zeros = true;
     meetings.left.push_back(left ? 1 : 0);
     meetings.right.push_back(right ? 1 : 0);
   }
@@ -200,6 +214,17 @@ class Elements {
   }
   const ShadowValue& Place(size_t k) const { return places_[k]; }
   const ShadowValue& Start(size_t k) const { return starts_[k]; }
+
+  // Place k of one result's elements.
+  bool HasBothZeros(size_t k, int64_t result) const {
+    bool positive = false, negative = false;
+    for (int64_t element = result * rows_; element < (result + 1) * rows_; ++element) {
+      const auto& [x, i] = Find(k, element);
+      const double value = Values(x.value)[i];
+      if (value == 0) (std::signbit(value) ? negative : positive) = true;
+    }
+    return positive && negative;
+  }
 
   Elements WithoutBounds() const {
     Elements exact = *this;
@@ -501,6 +526,21 @@ void OpenTo(const ShadowValue& candidate, std::span<const int64_t> to, ShadowVal
   }
 }
 
+namespace {
+
+// Of values of place k, each of the result that `of` says: either zero, where there are both.
+void AllowBothZeros(const Elements& elements, size_t k, std::span<const int64_t> of, ShadowValue& x) {
+  if (!x.IsFloat()) return;
+  for (size_t i = 0; i < of.size(); ++i) {
+    if (Values(x.value)[i] != 0 || !elements.HasBothZeros(k, of[i])) continue;
+    if (!x.HasBound()) x.bound = Zeros(x.shape);
+    double& bound = x.bound.mutable_data<double>()[i];
+    bound = std::max(bound, kTiny);
+  }
+}
+
+}  // namespace
+
 Result<std::optional<ShadowValue>> ReduceByPicking(Context& context, const Instruction& inst, Operands operands) {
   const Computation& body = *inst.attrs<ReduceAttrs>().to_apply;
   const bool tuple = inst.shape().IsTuple();
@@ -539,12 +579,16 @@ Result<std::optional<ShadowValue>> ReduceByPicking(Context& context, const Instr
     decisions.by_order.push_back(exact ? 1 : 0);
   }
   const auto shared = std::make_shared<const Decisions>(std::move(decisions));
+  std::vector<int64_t> all(results);
+  std::iota(all.begin(), all.end(), 0);
   std::vector<ShadowValue> places;
   for (size_t k = 0; k < elements.arity(); ++k) {
     ShadowValue place = elements.Places(k, winners, shape.dims());
+    if (meetings->swaps_zeros) AllowBothZeros(elements, k, all, place);
     if (!candidates.empty()) {
       Choices choices{.decisions = shared};
       choices.candidates = elements.Places(k, candidates, {static_cast<int64_t>(candidates.size())});
+      if (meetings->swaps_zeros) AllowBothZeros(elements, k, of, choices.candidates);
       OpenTo(choices.candidates, of, place);
       place.choices = std::make_shared<const Choices>(std::move(choices));
     }
