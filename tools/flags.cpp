@@ -88,14 +88,16 @@ void FlagSet::Bool(const std::string& name, std::optional<bool>* value, std::str
   AddBool(name, value, "", std::move(help));
 }
 
-void FlagSet::Int(const std::string& name, int64_t* value, std::string help, int64_t least) {
-  Add(name, "N", std::move(help), Str(*value), true, false, [name, value, least](std::string_view text) -> Status {
-    const std::optional<int64_t> parsed = ParseCount(text);
-    if (!parsed) FAIL(BadValue(name, text, "an integer"));
-    if (*parsed < least) FAIL(BadValue(name, text, Str("at least ", least)));
-    *value = *parsed;
-    return {};
-  });
+void FlagSet::Int(const std::string& name, int64_t* value, std::string help, int64_t least, int64_t most) {
+  Add(name, "N", std::move(help), Str(*value), true, false,
+      [name, value, least, most](std::string_view text) -> Status {
+        const std::optional<int64_t> parsed = ParseCount(text);
+        if (!parsed) FAIL(BadValue(name, text, "an integer"));
+        if (*parsed < least) FAIL(BadValue(name, text, Str("at least ", least)));
+        if (*parsed > most) FAIL(BadValue(name, text, Str("at most ", most)));
+        *value = *parsed;
+        return {};
+      });
 }
 
 void FlagSet::Double(const std::string& name, double* value, std::string help) {

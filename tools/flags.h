@@ -28,8 +28,8 @@ class FlagSet {
   void Bool(const std::string& name, bool* value, std::string help);
   // For flags whose absence is neither.
   void Bool(const std::string& name, std::optional<bool>* value, std::string help);
-  // At least `least`.
-  void Int(const std::string& name, int64_t* value, std::string help, int64_t least = 0);
+  // From `least` to `most`.
+  void Int(const std::string& name, int64_t* value, std::string help, int64_t least = 0, int64_t most = INT64_MAX);
   // At least 0.
   void Double(const std::string& name, double* value, std::string help);
   void String(std::string name, std::string* value, std::string placeholder, std::string help);

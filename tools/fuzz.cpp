@@ -24,6 +24,8 @@ namespace {
 // Seconds of processor time for one module; a module of the usual size takes a tenth of one.
 constexpr int kCpuSeconds = 60, kWallSeconds = 600;
 constexpr int64_t kChunk = 50;
+// They take a second or two to grow; many more would find the limits of memory and time, and nothing else.
+constexpr int64_t kMostInstructions = 100'000;
 
 struct FuzzFlags {
   GrowOptions grow;
@@ -48,7 +50,7 @@ FlagSet MakeFlags(FuzzFlags* f) {
   flags.Int("count", &f->count, "modules", 1);
   flags.String("ops", &f->grow.ops, "RE", "only opcodes whose name matches, and what these need");
   flags.List("focus", &f->grow.focus, "OP", "opcodes that grow twenty times as often");
-  flags.Int("max_instructions", &f->grow.max_instructions, "of an entry, about", 1);
+  flags.Int("max_instructions", &f->grow.max_instructions, "of an entry, about", 1, kMostInstructions);
   flags.Int("max_elems", &f->grow.max_elems, "of one value", 1);
   flags.Int("depth", &f->grow.depth, "of loops, branches and calls in each other");
   flags.Group("Output");
