@@ -35,9 +35,17 @@ bool ParseDouble(std::string_view text, double* value) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
+namespace {
+
+// Of a stranger's text that is quoted, in bytes: more tells nobody more. Paths are shorter.
+constexpr size_t kMostShown = 1000;
+
+}  // namespace
+
 std::string Escaped(std::string_view text) {
   std::string out;
   for (size_t at = 0; at < text.size();) {
+    if (at >= kMostShown) return out + "...";
     const size_t length = CodePointLength(text.substr(at));
     const auto byte = static_cast<unsigned char>(text[at]);
     if (byte == '\n') {

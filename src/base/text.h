@@ -76,7 +76,7 @@ std::string_view Trim(std::string_view text);
 bool ParseInt(std::string_view text, int64_t* value);
 bool ParseDouble(std::string_view text, double* value);
 
-// C escapes for control characters and bytes that are no UTF-8, for quoting text from strangers.
+// C escapes for control characters and bytes that are no UTF-8, for quoting strangers; long text ends in "...".
 std::string Escaped(std::string_view text);
 
 // printf into a string, for columns in reports.
