@@ -481,9 +481,13 @@ Result<NodeId> ElementGraph::BuildFold(
   const int64_t terms = Product(sizes);
   const int64_t limit = node.inst->Is(Opcode::kReduceWindow) ? kUnrolledWindow : kUnrolledTerms;
   if (terms > limit) {
-    for (const int64_t size : sizes) node.loop.push_back(pool_.Variable(0, size - 1));
+    std::vector<IndexExpr> loop;
+    for (const int64_t size : sizes) loop.push_back(pool_.Variable(0, size - 1));
+    ElementNode::Step one = TRY(step(loop));
+    if (NeverHolds(pool_, one.conditions)) return Add(std::move(node));  // Every window lies in padding.
+    node.loop = std::move(loop);
     node.loop_sizes = sizes;
-    node.steps.push_back(TRY(step(node.loop)));
+    node.steps.push_back(std::move(one));
     return Add(std::move(node));
   }
   for (int64_t i = 0; i < terms; ++i) {
