@@ -75,6 +75,7 @@ std::string LocalText(const LocalSummary& local) {
   for (const auto& [element_class, word] : kClasses) {
     if (count(element_class) > 0) out += Str(", ", Share(count(element_class), local.elements_checked), " ", word);
   }
+  if (local.decided > 0) out += Str("; ", Counted(local.decided, "kernel"), " decided on made-up arguments");
   if (local.worst_ratio > 0)
     out += Format("; worst err/bound %.2f", local.worst_ratio) + Str(" ('", local.worst_step, "')");
   return out;
@@ -329,6 +330,7 @@ std::string ReportJson(const RunReport& report) {
     json.Key("sampled").Value(report.local->sampled);
     for (int c = 0; c < kElementClasses; ++c)
       json.Key(ToString(static_cast<ElementClass>(c))).Value(report.local->counts[c]);
+    json.Key("decided").Value(report.local->decided);
     json.Key("worst_ratio").Value(report.local->worst_ratio).Key("worst_step").Value(report.local->worst_step);
     json.Key("unchecked").Open('[');
     for (const std::string& step : report.local->unchecked) json.Value(step);

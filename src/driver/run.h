@@ -95,6 +95,9 @@ struct LocalSummary {
   int64_t sampled = 0;  // Steps of which not all outputs were checked, and of their outputs how many.
   int64_t sampled_elements = 0, sampled_checked = 0;
   std::array<int64_t, kElementClasses> counts = {};
+  // Where too much is open: the steps that made-up arguments decided, and what of `counts` is theirs.
+  int64_t decided = 0;
+  std::array<int64_t, kElementClasses> decided_counts = {};
   double worst_ratio = 0;
   std::string worst_step;
   std::vector<std::string> unchecked;  // Steps without error bounds, with the reason.

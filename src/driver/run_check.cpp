@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -64,23 +65,57 @@ std::unique_ptr<Module> Alone(const Instruction& inst) {
   return module;
 }
 
-// The kernel alone, on integers from 1 to 8 of either sign. Nothing where that cannot be.
-std::optional<Comparison> CompareOnIntegers(const Instruction& fusion, gpu::Device& device, const RunOptions& options,
-                                            LocalOptions local) {
-  const std::unique_ptr<Module> module = ExtractStep(fusion);
+// A step alone, on arguments made for it. Nothing where that cannot be.
+std::optional<Comparison> CompareMadeUp(const Instruction& inst, gpu::Device& device, const RunOptions& options,
+                                        LocalOptions local, const ArgumentOptions& made) {
+  const std::unique_ptr<Module> module = ExtractStep(inst);
   const std::unique_ptr<gpu::Executable> alone = CompileAlone(*module, device, options);
   if (alone == nullptr) return std::nullopt;
-  const auto arguments = MakeArguments(*module, {.seed = local.seed, .profile = InputProfile::kExact});
+  const auto arguments = MakeArguments(*module, made);
   if (!arguments) return std::nullopt;
   const auto output = alone->Run(*arguments);
   if (!output) return std::nullopt;
   for (const gpu::StepInfo& step : alone->steps()) {
-    if (step.instruction->name() != fusion.name()) continue;
-    local.plan = &step.precision;
-    auto comparison = CompareLocal(*step.instruction->attrs<FusionAttrs>().calls, *arguments, *output, local);
+    if (step.instruction->name() != inst.name()) continue;
+    std::vector<Literal> inputs;
+    for (const Instruction* operand : step.instruction->operands()) {
+      if (operand->Is(Opcode::kParameter)) inputs.push_back((*arguments)[operand->attrs<ParameterAttrs>().number]);
+      else if (operand->Is(Opcode::kConstant)) inputs.push_back(operand->literal());
+      else return std::nullopt;
+    }
+    const bool fusion = inst.Is(Opcode::kFusion);
+    if (fusion) local.plan = &step.precision;
+    const std::unique_ptr<Module> single = fusion ? nullptr : Alone(inst);
+    const Computation& body = fusion ? *step.instruction->attrs<FusionAttrs>().calls : *single->Computations().front();
+    auto comparison = CompareLocal(body, inputs, *output, local);
     if (comparison && comparison->verdict != Verdict::kUnsupported) return std::move(*comparison);
   }
   return std::nullopt;
+}
+
+// From 1 to 8 of either sign.
+std::optional<Comparison> CompareOnIntegers(const Instruction& fusion, gpu::Device& device, const RunOptions& options,
+                                            const LocalOptions& local) {
+  return CompareMadeUp(fusion, device, options, local, {.seed = local.seed, .profile = InputProfile::kExact});
+}
+
+// On the first made-up arguments that leave next to nothing open.
+std::optional<Comparison> CompareWhereDecided(const Instruction& inst, gpu::Device& device, const RunOptions& options,
+                                              const LocalOptions& local) {
+  for (const ArgumentOptions& made : DecidingArguments(local.seed)) {
+    auto comparison = CompareMadeUp(inst, device, options, local, made);
+    if (comparison && comparison->verdict != Verdict::kInconclusive) return comparison;
+  }
+  return std::nullopt;
+}
+
+using Counts = std::array<int64_t, kElementClasses>;
+
+OpenShares SharesOf(const Counts& counts, int64_t elements) {
+  const auto share = [&](ElementClass c) {
+    return static_cast<double>(counts[static_cast<int>(c)]) / static_cast<double>(std::max<int64_t>(1, elements));
+  };
+  return {share(ElementClass::kUndetermined), share(ElementClass::kVacuous)};
 }
 
 // What judging a step takes, when all of its outputs are.
@@ -100,6 +135,12 @@ int64_t LimitOfEach(std::span<const gpu::StepInfo> steps, std::span<const int64_
 }
 
 }  // namespace
+
+OpenShares SharesOpen(const LocalSummary& local) {
+  Counts counts = local.counts;
+  for (int c = 0; c < kElementClasses; ++c) counts[c] -= local.decided_counts[c];
+  return SharesOf(counts, local.elements_checked);
+}
 
 Culprit CulpritOf(const gpu::StepInfo& step, std::span<const gpu::LoopStep> loops, Comparison comparison) {
   Culprit culprit;
@@ -143,6 +184,7 @@ Status CheckRun(gpu::Executable& executable, gpu::Device& device, std::span<cons
 
   const int64_t work_limit = LimitOfEach(executable.steps(), runs, options.work_limit);
   std::set<size_t> seen, doubtful, sampled;
+  std::map<size_t, Counts> counts;
   std::set<std::string> unchecked;
   const auto local_options = [&] {
     LocalOptions local;
@@ -183,7 +225,11 @@ Status CheckRun(gpu::Executable& executable, gpu::Device& device, std::span<cons
       summary->sampled_elements += comparison.elements();
       summary->sampled_checked += comparison.checked();
     }
-    for (int c = 0; c < kElementClasses; ++c) summary->counts[c] += comparison.Count(static_cast<ElementClass>(c));
+    for (int c = 0; c < kElementClasses; ++c) {
+      const int64_t count = comparison.Count(static_cast<ElementClass>(c));
+      summary->counts[c] += count;
+      counts[step_by_id.at(inst.id())][c] += count;
+    }
     if (comparison.worst_ratio() > summary->worst_ratio) {
       summary->worst_ratio = comparison.worst_ratio();
       summary->worst_step = inst.name();
@@ -197,16 +243,35 @@ Status CheckRun(gpu::Executable& executable, gpu::Device& device, std::span<cons
     return {};
   };
   TRY(executable.Execute({.observer = &look}));
+  const auto is_wrong = [&](const gpu::StepInfo& step, Comparison comparison, std::string_view where) {
+    summary->wrong.emplace(step.instruction->name());
+    if (culprit->kind != Culprit::Kind::kNone) return;
+    *culprit = CulpritOf(step, {}, std::move(comparison));
+    culprit->text += where;
+  };
   for (const size_t i : doubtful) {
     const gpu::StepInfo& step = executable.steps()[i];
     if (summary->wrong.contains(std::string(step.instruction->name()))) continue;
     progress.Stage("checking on integers");
     std::optional<Comparison> comparison = CompareOnIntegers(*step.instruction, device, options, local_options());
-    if (!comparison || comparison->verdict != Verdict::kMismatch) continue;
-    summary->wrong.emplace(step.instruction->name());
-    if (culprit->kind != Culprit::Kind::kNone) continue;
-    *culprit = CulpritOf(step, {}, std::move(*comparison));
-    culprit->text += ", on small integers";
+    if (comparison && comparison->verdict == Verdict::kMismatch)
+      is_wrong(step, std::move(*comparison), ", on small integers");
+  }
+  const bool too_many = SharesOpen(*summary).TooMany();
+  for (const auto& [i, of_step] : counts) {
+    const Instruction& inst = *executable.steps()[i].instruction;
+    const int64_t elements = std::accumulate(of_step.begin(), of_step.end(), int64_t{0});
+    if (!too_many || !SharesOf(of_step, elements).TooMany() || summary->wrong.contains(std::string(inst.name())))
+      continue;
+    progress.Stage("checking on made-up arguments");
+    std::optional<Comparison> comparison = CompareWhereDecided(inst, device, options, local_options());
+    if (!comparison) continue;
+    if (comparison->verdict == Verdict::kMismatch) {
+      is_wrong(executable.steps()[i], std::move(*comparison), ", on made-up arguments");
+      continue;
+    }
+    ++summary->decided;
+    for (int c = 0; c < kElementClasses; ++c) summary->decided_counts[c] += of_step[c];
   }
   summary->checked = static_cast<int64_t>(seen.size());
   summary->sampled = static_cast<int64_t>(sampled.size());

@@ -19,8 +19,22 @@ namespace hlo {
 //
 // A kernel that is within its bounds, but beyond what roundings do in all likelihood, runs once more, alone, on small
 // integers, whose sums are exact in any order: a term that is missing shows there, however long the sum.
+//
+// Where too much of the whole is open, so do the kernels that leave it open: bounds that their own arguments make
+// infinite or vacuous (ties, NaN, cancellation) say nothing of the code, and other arguments decide it. What is open
+// stays counted.
 Status CheckRun(gpu::Executable& executable, gpu::Device& device, std::span<const Literal> arguments,
                 const RunOptions& options, Progress& progress, RunReport* report);
+
+// Shares of elements above which nothing is decided (spec/testing.md 8).
+constexpr double kMostUndetermined = 0.01, kMostVacuous = 0.5;
+
+// Of all checked elements, what is open, without the steps that made-up arguments decided.
+struct OpenShares {
+  double undetermined = 0, vacuous = 0;
+  bool TooMany() const { return undetermined > kMostUndetermined || vacuous > kMostVacuous; }
+};
+OpenShares SharesOpen(const LocalSummary& local);
 
 // A step whose outputs are wrong, in the given iterations of the loops around it.
 Culprit CulpritOf(const gpu::StepInfo& step, std::span<const gpu::LoopStep> loops, Comparison comparison);

@@ -16,4 +16,10 @@ std::unique_ptr<gpu::Executable> CompileAlone(const Module& step, gpu::Device& d
   return executable ? std::move(*executable) : nullptr;
 }
 
+std::array<ArgumentOptions, 3> DecidingArguments(uint64_t seed) {
+  return {{{.seed = seed + 1, .profile = InputProfile::kExact},
+           {.seed = seed + 2, .profile = InputProfile::kExact},
+           {.seed = seed + 3, .profile = InputProfile::kNormal}}};
+}
+
 }  // namespace hlo

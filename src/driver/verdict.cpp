@@ -18,9 +18,6 @@ double MillisecondsSince(Clock::time_point begin) {
   return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
 }
 
-// Shares of the checked elements above which nothing is decided (spec/testing.md 8).
-constexpr double kMostUndetermined = 0.01, kMostVacuous = 0.5;
-
 // Why nothing is decided, and the flag that may decide it, because of what it does.
 struct Doubt {
   std::string reason, flag, does;
@@ -35,16 +32,12 @@ std::optional<Doubt> DoubtOf(const RunReport& report) {
     return Doubt{"the passes could not be judged", "--compare_mode=tolerance", kByOutputs};
   if (!report.local) return std::nullopt;
   const LocalSummary& local = *report.local;
-  const auto share = [&](ElementClass c) {
-    return static_cast<double>(local.counts[static_cast<int>(c)]) /
-           static_cast<double>(std::max<int64_t>(1, local.elements_checked));
-  };
+  const OpenShares open = SharesOpen(local);
   if (!local.unchecked.empty())
     return Doubt{Str("no error bounds for ", local.unchecked.front()), "--compare_mode=tolerance", kByOutputs};
-  if (share(ElementClass::kUndetermined) > kMostUndetermined)
+  if (open.undetermined > kMostUndetermined)
     return Doubt{"too many undetermined elements", "--compare_mode=exact", kOnIntegers};
-  if (share(ElementClass::kVacuous) > kMostVacuous)
-    return Doubt{"too many vacuous bounds", "--compare_mode=exact", kOnIntegers};
+  if (open.vacuous > kMostVacuous) return Doubt{"too many vacuous bounds", "--compare_mode=exact", kOnIntegers};
   return std::nullopt;
 }
 
