@@ -1,0 +1,198 @@
+// A pass that is kExact keeps every bit, the payload of a NaN excepted. Each is tried on its own modules of
+// testdata/passes and on the same modules in every other element type that makes valid ones, with arguments full of
+// NaN, infinities, zeros of either sign, subnormals and the largest numbers.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <filesystem>
+#include <limits>
+#include <map>
+
+#include "base/text.h"
+#include "interp/arguments.h"
+#include "interp/interpreter.h"
+#include "ir/printer.h"
+#include "ir/verifier.h"
+#include "parser/parser.h"
+#include "passes/pipeline.h"
+
+namespace hlo {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Those of one pass, by its name.
+std::vector<std::string> TextsOf(std::string_view pass) {
+  std::vector<fs::path> paths;
+  const fs::path folder = fs::path("testdata/passes") / pass;
+  if (!fs::exists(folder)) return {};
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (entry.path().extension() == ".hlo") paths.push_back(entry.path());
+  }
+  std::ranges::sort(paths);
+  std::vector<std::string> texts;
+  for (const fs::path& path : paths) {
+    const auto source = ReadSource(path.string());
+    if (source) texts.emplace_back((*source)->text());
+  }
+  return texts;
+}
+
+// Null where the text is no valid module.
+std::unique_ptr<Module> Valid(const std::string& text) {
+  auto module = Parse(std::make_shared<const SourceText>("law", text));
+  if (!module || !Verify(**module, VerifyLevel::kStrict)) return nullptr;
+  return std::move(*module);
+}
+
+// Each `from[` becomes `to[`.
+std::string Retyped(const std::string& text, std::string_view from, std::string_view to) {
+  const std::string pattern = Str(from, "[");
+  std::string retyped;
+  size_t at = 0;
+  for (size_t next; (next = text.find(pattern, at)) != std::string::npos; at = next + from.size()) {
+    retyped.append(text, at, next - at);
+    const bool whole = next == 0 || std::isalnum(static_cast<unsigned char>(text[next - 1])) == 0;
+    retyped += whole ? to : from;
+  }
+  return retyped.append(text, at);
+}
+
+// As it is written, and in other types; those that are valid.
+std::vector<std::unique_ptr<Module>> Variants(const std::string& text, bool other_types) {
+  std::vector<std::unique_ptr<Module>> variants;
+  if (auto module = Valid(text)) variants.push_back(std::move(module));
+  if (!other_types) return variants;
+  for (const std::string_view from : {"f32", "s32", "bf16", "u32", "c64"}) {
+    if (text.find(Str(from, "[")) == std::string::npos) continue;
+    for (int type = 0; IsArrayType(static_cast<PrimitiveType>(type)); ++type) {
+      const std::string_view to = ToString(static_cast<PrimitiveType>(type));
+      if (to == from) continue;
+      if (auto module = Valid(Retyped(text, from, to))) variants.push_back(std::move(module));
+    }
+  }
+  return variants;
+}
+
+// Elements that differ in bits; NaNs count as equal.
+int64_t Differences(const Literal& a, const Literal& b) {
+  int64_t count = 0;
+  for (size_t i = 0; i < a.elements().size(); ++i) count += Differences(a.elements()[i], b.elements()[i]);
+  if (!a.shape().IsArray()) return count;
+  const int64_t width = ByteWidth(a.shape().type());
+  for (int64_t i = 0; i < a.shape().NumElements(); ++i) {
+    if (std::memcmp(a.raw() + i * width, b.raw() + i * width, width) == 0) continue;
+    const auto x = a.GetComplex(i), y = b.GetComplex(i);
+    const auto same = [](double p, double q) { return (p != p && q != q) || std::memcmp(&p, &q, sizeof p) == 0; };
+    // What a double does not tell apart, a 64-bit integer does.
+    const bool is_float = IsFloat(a.shape().type()) || IsComplex(a.shape().type());
+    count += is_float && same(x.real(), y.real()) && same(x.imag(), y.imag()) ? 0 : 1;
+  }
+  return count;
+}
+
+// A value of some KiB shows what there is to see.
+bool IsSmall(const Module& module) {
+  for (const Computation* computation : module.Computations()) {
+    for (const Instruction* inst : computation->instructions()) {
+      if (inst->shape().ByteSize() > 1 << 16) return false;
+    }
+  }
+  return true;
+}
+
+// Every other element of a float array is a special value, from number `first` of them on.
+void Sprinkle(size_t first, Literal* x) {
+  if (!x->shape().IsArray() || !IsFloat(x->shape().type())) return;
+  const double infinity = std::numeric_limits<double>::infinity();
+  const double values[] = {-0.0, std::numeric_limits<double>::quiet_NaN(), infinity, -infinity, 0.0, 0x1p-149, 0x1p127};
+  for (int64_t i = first % 2; i < x->shape().NumElements(); i += 2)
+    x->SetDouble(i, values[(first + i / 2) % std::size(values)]);
+}
+
+constexpr size_t kArguments = 4;
+
+// Set number 0 as they are made up for a run.
+Result<std::vector<Literal>> ArgumentsOf(const Module& module, size_t number) {
+  std::vector<Literal> arguments = TRY(MakeArguments(module, {.seed = 3 + number}));
+  for (Literal& argument : arguments) {
+    if (number > 0) Sprinkle(number - 1, &argument);
+  }
+  return arguments;
+}
+
+// A counter of two bits never reaches its bound.
+const InterpretOptions kLimits = {.max_loop_iterations = 1000};
+
+enum class Outcome { kNotTried, kKept, kBroken };
+
+// What `pass` does to the values of `module`, and where that is wrong, how.
+Outcome Try(const Module& module, const PassRow& pass, const std::string& inject, std::string* how) {
+  const auto after = module.Clone();
+  const PipelineOptions options{
+      .passes = std::string(pass.name), .inject = inject, .verify = [](const Module& made) { return Verify(made); }};
+  const auto report = RunPipeline(*after, options);
+  if (!report) {
+    *how = report.error().message();
+    return Outcome::kBroken;
+  }
+  if (!report->changed) return Outcome::kNotTried;
+  for (size_t number = 0; number < kArguments; ++number) {
+    const auto arguments = ArgumentsOf(module, number);
+    if (!arguments) return Outcome::kNotTried;
+    const auto expected = Interpret(module, *arguments, kLimits);
+    if (!expected) return Outcome::kNotTried;
+    const auto actual = Interpret(*after, *arguments, kLimits);
+    if (!actual) {
+      *how = actual.error().message();
+      return Outcome::kBroken;
+    }
+    const int64_t differences = Differences(*expected, *actual);
+    if (differences == 0) continue;
+    *how = Str(differences, " elements differ with arguments number ", number);
+    return Outcome::kBroken;
+  }
+  return Outcome::kKept;
+}
+
+// By outcome, over all modules of the pass: in all types, and what is broken is shown; with a planted fault as they are
+// written.
+std::map<Outcome, int> TryAll(const PassRow& pass, const std::string& inject = "") {
+  std::map<Outcome, int> outcomes;
+  for (const std::string& text : TextsOf(pass.name)) {
+    for (const auto& module : Variants(text, inject.empty())) {
+      if (!IsSmall(*module)) continue;
+      std::string how;
+      const Outcome outcome = Try(*module, pass, inject, &how);
+      ++outcomes[outcome];
+      if (outcome == Outcome::kBroken && inject.empty())
+        ADD_FAILURE() << pass.name << ": " << how << "\n" << Print(*module, ShortForm());
+    }
+  }
+  return outcomes;
+}
+
+// Its modules mark what several partitions share, and one partition alone is not interpreted. The golden tests run
+// them.
+constexpr std::string_view kNotInterpreted = "sharding-remover";
+
+TEST(PassLaws, HoldForEveryElementType) {
+  int tried = 0;
+  for (const PassRow& pass : AllPasses()) {
+    if (pass.preserves != Preserves::kExact || TextsOf(pass.name).empty() || pass.name == kNotInterpreted) continue;
+    std::map<Outcome, int> outcomes = TryAll(pass);
+    tried += outcomes[Outcome::kKept];
+    EXPECT_GT(outcomes[Outcome::kKept], 0) << pass.name << " has been tried on nothing";
+  }
+  std::printf("%d modules were changed, and kept their values\n", tried);
+}
+
+// That the test above can fail: with these faults it would.
+TEST(PassLaws, FindPlantedFaults) {
+  for (const std::string_view fault : FaultsOf("algsimp")) {
+    EXPECT_GT(TryAll(*FindPass("algsimp"), Str("algsimp:", fault))[Outcome::kBroken], 0) << fault;
+  }
+}
+
+}  // namespace
+}  // namespace hlo
