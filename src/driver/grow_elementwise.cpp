@@ -246,14 +246,15 @@ bool GrowClamp(Grower& g, Opcode opcode) {
   return KeepWithin(g, g.Add(opcode, {&low, &x, &high}), -size, size);
 }
 
+// To other types it has no meaning (spec/ops.md).
 bool GrowStochasticConvert(Grower& g, Opcode opcode) {
+  constexpr double kMost = 100;  // Inside the narrowest of the results.
   Instruction& x = g.PickOf([](PrimitiveType type) { return type == kF32; });
-  const PrimitiveType to = g.chance.OneOf({kBF16, kF16});
-  Instruction& bounded = g.Bounded(x, Grower::LimitOf(to));
+  const PrimitiveType to = g.chance.OneOf({kS8, kS16, kS32});
+  Instruction& bounded = g.Bounded(x, kMost);
   Instruction& random = g.Any(kU32, x.shape().dims());
-  const Interval is = g.IntervalOf(bounded);
-  return KeepWithin(g, g.AddShaped(opcode, x.shape().WithType(to).WithDefaultLayout(), {&bounded, &random}),
-                    1.1 * is.low, 1.1 * is.high);
+  return KeepWithin(g, g.AddShaped(opcode, x.shape().WithType(to).WithDefaultLayout(), {&bounded, &random}), -kMost - 1,
+                    kMost + 1);
 }
 
 }  // namespace
