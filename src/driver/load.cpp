@@ -50,12 +50,23 @@ std::vector<std::string> Glob(const std::string& pattern) {
   return files;
 }
 
+// What cannot be looked up, a name too long or in a closed directory, is none of the two; reading it says why.
+bool Exists(const std::string& path) {
+  std::error_code unknown;
+  return fs::exists(path, unknown);
+}
+
+bool IsDirectory(const std::string& path) {
+  std::error_code unknown;
+  return fs::is_directory(path, unknown);
+}
+
 // "FILE#2": the file and 2; the path and 0 when there is such a file, or no number.
 std::pair<std::string, int64_t> FileAndPiece(const std::string& path) {
   const size_t hash = path.rfind('#');
   int64_t piece = 0;
   if (hash == std::string::npos || !ParseInt(std::string_view(path).substr(hash + 1), &piece) || piece < 1 ||
-      fs::exists(path))
+      Exists(path))
     return {path, 0};
   return {path.substr(0, hash), piece};
 }
@@ -176,7 +187,7 @@ Result<std::vector<std::string>> ExpandPaths(std::span<const std::string> paths,
       append(TRY(ExpandPaths(listed, {.subdirectories = options.subdirectories})));
       continue;
     }
-    if (fs::is_directory(path)) {
+    if (IsDirectory(path)) {
       std::vector<std::string> inside = ModulesIn(path, options.subdirectories);
       if (inside.empty())
         FAIL(UsageError("F006", Str("directory '", Escaped(path), "' holds no .hlo, .txt, .pb or .pbtxt file"))
@@ -186,7 +197,7 @@ Result<std::vector<std::string>> ExpandPaths(std::span<const std::string> paths,
       append(std::move(inside));
       continue;
     }
-    const bool is_pattern = path.find_first_of("*?[") != std::string::npos && !fs::exists(path);
+    const bool is_pattern = path.find_first_of("*?[") != std::string::npos && !Exists(path);
     if (!is_pattern) {
       files.push_back(path);
       continue;

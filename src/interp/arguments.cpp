@@ -504,7 +504,8 @@ Result<int64_t> ParameterOf(const Module& module, const std::string& which) {
   };
   if (std::ranges::count_if(names, is_numbered) == 1) return std::ranges::find_if(names, is_numbered) - names.begin();
   const std::vector<std::string> near = NearNames(which, names);
-  Error error = UsageError("A005", Str("--arg=", which, "=...: no parameter is called '", which, "'"));
+  Error error =
+      UsageError("A005", Str("--arg=", Escaped(which), "=...: no parameter is called '", Escaped(which), "'"));
   if (!near.empty()) return std::unexpected(std::move(error).Hint(Str("did you mean ", Join(near, ", "), "?")));
   FAIL(std::move(error));
 }
