@@ -172,8 +172,7 @@ std::map<Outcome, int> TryAll(const PassRow& pass, const std::string& inject = "
   return outcomes;
 }
 
-// Its modules mark what several partitions share, and one partition alone is not interpreted. The golden tests run
-// them.
+// Its modules mark what several partitions share, and one partition alone is not interpreted.
 constexpr std::string_view kNotInterpreted = "sharding-remover";
 
 TEST(PassLaws, HoldForEveryElementType) {
