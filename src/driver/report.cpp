@@ -166,6 +166,8 @@ std::string PlantedText(const PlantedFault& planted) {
 std::string UnnoticedText(const RunReport& report) {
   const bool any = std::ranges::any_of(report.planted, [](const PlantedFault& planted) { return planted.times > 0; });
   if (!any || report.exit == ExitCode::kNo) return "";
+  if (report.exit == ExitCode::kInconclusive)
+    return "  planted, and whether anything came of it could not be decided\n";
   return "  planted, and nothing came of it: the results are within bounds all the same\n";
 }
 
@@ -363,7 +365,7 @@ std::string ReportJson(const RunReport& report) {
   }
   if (report.culprit.kind != Culprit::Kind::kNone) {
     constexpr const char* kKinds[] = {"none",    "pass",      "kernel",   "library",
-                                     "runtime", "reference", "rounding", "unknown"};
+                                      "runtime", "reference", "rounding", "unknown"};
     json.Key("culprit")
         .Open('{')
         .Key("kind")

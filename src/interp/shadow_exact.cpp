@@ -8,14 +8,22 @@
 namespace hlo::shadow {
 namespace {
 
-// Back to the declared type. `lost` receives 1 where the element is not exact, not decided or not representable.
+// The worst mark of all.
+uint8_t WorstOf(const Mask& lost) {
+  uint8_t worst = 0;
+  for (const uint8_t mark : lost) worst |= mark;
+  return worst;
+}
+
+// Back to the declared type. `lost` receives kComputed where the element is not exact, not decided or not
+// representable, and kLost where there is no value.
 Literal Narrow(const ShadowValue& from, Mask& lost) {
   if (from.shape.IsTuple()) {
     std::vector<Literal> elements;
     for (const ShadowValue& element : from.elements) {
       Mask of_element;
       elements.push_back(Narrow(element, of_element));
-      lost.push_back(std::ranges::count(of_element, 1) > 0);
+      lost.push_back(WorstOf(of_element));
     }
     return Literal::Tuple(std::move(elements));
   }
@@ -32,12 +40,16 @@ Literal Narrow(const ShadowValue& from, Mask& lost) {
   narrow.mutable_raw();
   for (int64_t i = 0; i < count; ++i) {
     narrow.SetDouble(i, value[i]);
-    lost[i] = (bound != nullptr && bound[i] != 0) || !SameNumber(narrow.GetDouble(i), value[i]);
+    const double e = bound != nullptr ? bound[i] : 0;
+    if (!IsComputed(e)) lost[i] = kLost;
+    else if (e != 0 || !SameNumber(narrow.GetDouble(i), value[i])) lost[i] = kComputed;
   }
   return narrow;
 }
 
-bool AnyLost(const Mask& lost) { return std::ranges::find(lost, 1) != lost.end(); }
+bool AnyLost(const Mask& lost) {
+  return std::ranges::any_of(lost, [](uint8_t mark) { return mark != 0; });
+}
 
 // Marks the elements of a result as undetermined where `lost`.
 void SpreadLoss(ShadowValue& to, const Mask& lost) {
@@ -51,13 +63,14 @@ void SpreadLoss(ShadowValue& to, const Mask& lost) {
   if (!to.HasBound()) to.bound = Zeros(to.shape);
   auto bound = to.bound.mutable_data<double>();
   for (size_t i = 0; i < lost.size(); ++i) {
-    if (lost[i]) bound[i] = kUndetermined;
+    if (lost[i] == 0) continue;
+    bound[i] = (lost[i] & kLost) == 0 && IsComputed(bound[i]) ? kUndeterminedButComputed : kUndetermined;
   }
 }
 
-void MarkUndetermined(ShadowValue& value) {
-  for (ShadowValue& element : value.elements) MarkUndetermined(element);
-  if (value.shape.IsArray()) SpreadLoss(value, Mask(value.shape.NumElements(), 1));
+void MarkUndetermined(ShadowValue& value, uint8_t mark) {
+  for (ShadowValue& element : value.elements) MarkUndetermined(element, mark);
+  if (value.shape.IsArray()) SpreadLoss(value, Mask(value.shape.NumElements(), mark));
 }
 
 // At run time a value may be smaller than it is written, which no bounds are made for.
@@ -88,11 +101,15 @@ bool IsLeftAlone(const Instruction& inst) {
 Result<ShadowValue> Undecided(Context& context, const Instruction& inst, Operands operands) {
   if (!context.options.widened) return Undetermined(inst.shape());
   std::vector<Literal> literals;
-  Mask lost;
-  for (const ShadowValue* operand : operands) literals.push_back(Narrow(*operand, lost));
+  uint8_t worst = 0;
+  for (const ShadowValue* operand : operands) {
+    Mask lost;
+    literals.push_back(Narrow(*operand, lost));
+    worst |= WorstOf(lost);
+  }
   ShadowValue result = ToShadow(TRY(EvaluateWhole(context, inst, literals)));
   result.shape = inst.shape();
-  if (!IsLeftAlone(inst) || !AllExact(operands)) MarkUndetermined(result);
+  if (!IsLeftAlone(inst) || !AllExact(operands)) MarkUndetermined(result, (worst & kLost) != 0 ? kLost : kComputed);
   return result;
 }
 
@@ -115,7 +132,7 @@ Result<ShadowValue> ThroughInterpreter(Context& context, const Instruction& inst
     if (static_cast<int64_t>(mask.size()) == count) {
       SpreadLoss(result, mask);
     } else if (AnyLost(mask)) {
-      SpreadLoss(result, Mask(count, 1));
+      SpreadLoss(result, Mask(count, WorstOf(mask)));
     }
   }
   return result;

@@ -14,6 +14,14 @@
 namespace hlo::shadow {
 
 inline constexpr double kUndetermined = std::numeric_limits<double>::quiet_NaN();
+// Undetermined too, but the value beside it is what the interpreter computes; beside kUndetermined it may stand for
+// nothing. Told apart by the payload of the NaN, and in masks by kComputed. What is computed from either without the
+// interpreter is kUndetermined.
+inline constexpr double kUndeterminedButComputed = std::bit_cast<double>(std::bit_cast<uint64_t>(kUndetermined) | 1);
+inline constexpr uint8_t kLost = 1, kComputed = 2;
+inline bool IsComputed(double bound) {
+  return !std::isnan(bound) || std::bit_cast<uint64_t>(bound) == std::bit_cast<uint64_t>(kUndeterminedButComputed);
+}
 // Bounds are computed in f64 to nearest; this factor covers what that rounds away.
 inline constexpr double kUp = 1 + 0x1p-50;
 // Of the shadow's own arithmetic.
@@ -124,8 +132,9 @@ Result<ShadowValue> Scatter(Context& context, const Instruction& inst, Operands 
 Result<ShadowValue> Dot(Context& context, const Instruction& inst, Operands operands, const Mask& wanted);
 Result<ShadowValue> Convolution(Context& context, const Instruction& inst, Operands operands, const Mask& wanted);
 
-// Undetermined throughout, or nearly so. Of two modules that are compared (`widened`) it has the interpreter's value all the same, of
-// operands rounded to their types: what both modules make of what they were given alike needs no bounds to be equal.
+// Undetermined throughout, or nearly so. Of two modules that are compared (`widened`) it has the interpreter's value
+// all the same, of operands rounded to their types: what both modules make of what they were given alike needs no
+// bounds to be equal.
 Result<ShadowValue> Undecided(Context& context, const Instruction& inst, Operands operands);
 // Through the interpreter: exact operands give an exact result; what is not exact or not representable in the declared
 // types makes the result undetermined (element by element when `inst` is elementwise).

@@ -57,24 +57,33 @@ bool SameDecision(const ShadowValue& a, const ShadowValue& b, size_t i) {
 }
 
 // Both modules compute from the same values. Where bounds decide nothing (behind a tie, a division by 0, an op without
-// a rule) but both get the same bits, they do the same: nothing is left to decide.
-void DecideWhatIsEqual(ShadowValue& joined, const ShadowValue& actual) {
+// a rule) but the interpreter gives both the same bits, they do the same: nothing is left to decide. Equal values that
+// stand for nothing say nothing.
+void DecideWhatIsEqual(ShadowValue& joined, const ShadowValue& expected, const ShadowValue& actual) {
   const int64_t count = joined.shape.NumElements();
   if (joined.IsFloat()) {
     auto bound = joined.bound.mutable_data<double>();
     const double* value = shadow::Values(joined.value);
     const double* other = shadow::Values(actual.value);
+    const double* before = shadow::BoundsOrNull(expected.bound);
+    const double* after = shadow::BoundsOrNull(actual.bound);
     for (int64_t i = 0; i < count; ++i) {
+      const bool computed =
+          (before == nullptr || shadow::IsComputed(before[i])) && (after == nullptr || shadow::IsComputed(after[i]));
       const bool same = std::bit_cast<uint64_t>(value[i]) == std::bit_cast<uint64_t>(other[i]);
-      if (!std::isfinite(bound[i]) && same) bound[i] = 0;
+      if (!std::isfinite(bound[i]) && computed && same) bound[i] = 0;
     }
     return;
   }
   if (!joined.HasOpen() || actual.exact.shape().type() != joined.exact.shape().type()) return;
   auto open = joined.open.mutable_data<uint8_t>();
   const int64_t bytes = ByteWidth(joined.exact.shape().type());
+  const auto computed = [](const ShadowValue& x, int64_t i) {
+    return !x.HasOpen() || (x.open.data<uint8_t>()[i] & shadow::kLost) == 0;
+  };
   for (int64_t i = 0; i < count; ++i) {
-    if (std::memcmp(joined.exact.raw() + i * bytes, actual.exact.raw() + i * bytes, bytes) == 0) open[i] = 0;
+    const bool same = std::memcmp(joined.exact.raw() + i * bytes, actual.exact.raw() + i * bytes, bytes) == 0;
+    if (same && computed(expected, i) && computed(actual, i)) open[i] = 0;
   }
 }
 
@@ -93,14 +102,14 @@ ShadowValue Joined(const ShadowValue& expected, const ShadowValue& actual) {
   joined.choices = nullptr;  // Of what passes changed, the bounds alone are compared.
   if (!expected.IsFloat()) {
     if (!actual.HasOpen()) {
-      DecideWhatIsEqual(joined, actual);
+      DecideWhatIsEqual(joined, expected, actual);
       return joined;
     }
     if (!joined.HasOpen()) joined.open = Literal(expected.shape.WithType(PrimitiveType::kPred));
     auto open = joined.open.mutable_data<uint8_t>();
     for (size_t i = 0; i < open.size(); ++i) open[i] = SameDecision(expected, actual, i) ? 0 : open[i];
     for (size_t i = 0; i < open.size(); ++i) open[i] |= IsOrdered(actual, i) ? 0 : actual.open.data<uint8_t>()[i];
-    DecideWhatIsEqual(joined, actual);
+    DecideWhatIsEqual(joined, expected, actual);
     return joined;
   }
   joined.shape = expected.shape.WithType(PrimitiveType::kF64);
@@ -117,7 +126,7 @@ ShadowValue Joined(const ShadowValue& expected, const ShadowValue& actual) {
     for (size_t i = 0; i < bound.size(); ++i) bound[i] += IsOrdered(actual, i) ? 0 : actual.bound.data<double>()[i];
   }
   for (double& e : bound) e = e * shadow::kUp + std::numeric_limits<double>::denorm_min();
-  DecideWhatIsEqual(joined, actual);
+  DecideWhatIsEqual(joined, expected, actual);
   return joined;
 }
 
