@@ -23,7 +23,6 @@ struct Compiled {
   gpu::Device* device;
 };
 
-
 // A match is one "(with stubs)" where there are stubs.
 void SetVerdict(RunReport* report, Verdict verdict, std::string_view reason);
 
