@@ -6,6 +6,7 @@
 
 #include "base/result.h"
 #include "interp/elements.h"
+#include "interp/reduce_precision.h"
 #include "ir/instruction.h"
 
 namespace hlo {
@@ -27,10 +28,9 @@ class ElementwiseOp {
   Kernel kernel = nullptr;
   Loader load[kMaxOperands] = {};  // Null: memory form is compute form.
   Storer store = nullptr;
-  int bits = 0;                                  // Width of the (first operand's) element type.
-  int64_t exponent_bits = 0, mantissa_bits = 0;  // reduce-precision: the target's
-  int64_t own_exponent_bits = 0;                 // and the element type's.
-  double lowest = 0, highest = 0;                // convert, stochastic-convert: the range of the target
+  int bits = 0;                    // Width of the (first operand's) element type.
+  ReducedPrecision reduced;        // reduce-precision: the target's.
+  double lowest = 0, highest = 0;  // convert, stochastic-convert: the range of the target
   int64_t lowest_int = 0;
   uint64_t highest_int = 0;
 

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "interp/elementwise_rows.h"
+#include "interp/reduce_precision.h"
 #include "ir/literal.h"
 
 namespace hlo {
@@ -104,37 +105,6 @@ auto ImagOf(T x) {
   if constexpr (!kIsComplex<T>) return T(0);
 }
 
-// Source: spec/ops.md 1, reduce-precision. Works on the bits of the compute type.
-template <class T>
-T ReducePrecisionOf(const ElementwiseOp& op, T x) {
-  using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
-  constexpr int kMantissa = std::numeric_limits<T>::digits - 1;
-  constexpr int kExponent = sizeof(T) * 8 - 1 - kMantissa;
-  constexpr Bits kSign = Bits{1} << (sizeof(T) * 8 - 1);
-  constexpr Bits kInfinity = ((Bits{1} << kExponent) - 1) << kMantissa;
-  Bits bits = std::bit_cast<Bits>(x);
-  const Bits sign = bits & kSign;
-  if (x != x) return op.mantissa_bits > 0 ? x : std::bit_cast<T>(kInfinity);
-  bits &= ~kSign;
-  if (bits == kInfinity) return x;
-  if (op.mantissa_bits < kMantissa) {
-    const int dropped = kMantissa - static_cast<int>(op.mantissa_bits);
-    const Bits last = Bits{1} << dropped;
-    bits += (last >> 1) - 1 + ((bits >> dropped) & 1);  // To nearest, ties to even; the carry may bump the exponent.
-    bits &= ~(last - 1);
-  }
-  // The element's own format is no restriction: f16 keeps its subnormals in e5m10, though f32 could not tell them
-  // apart.
-  if (op.exponent_bits < kExponent && op.exponent_bits < op.own_exponent_bits) {
-    constexpr int64_t kBias = (int64_t{1} << (kExponent - 1)) - 1;
-    const int64_t bias = (int64_t{1} << (op.exponent_bits - 1)) - 1;
-    const int64_t exponent = static_cast<int64_t>(bits >> kMantissa);
-    if (exponent > kBias + bias) bits = kInfinity;
-    if (exponent <= kBias - bias) bits = 0;
-  }
-  return std::bit_cast<T>(sign | bits);
-}
-
 }  // namespace
 
 UNARY(Abs, kSigned | rows::kFloat | rows::kComplex, AbsOf(x))
@@ -181,16 +151,20 @@ void NotRow(const Instruction& inst, ElementwiseOp& op) {
   });
 }
 
-void ReducePrecisionRow(const Instruction& inst, ElementwiseOp& op) {
-  op.exponent_bits = inst.attrs<ReducePrecisionAttrs>().exponent_bits;
-  op.mantissa_bits = inst.attrs<ReducePrecisionAttrs>().mantissa_bits;
+ReducedPrecision ReducedPrecisionOf(const Instruction& inst) {
+  const auto& attrs = inst.attrs<ReducePrecisionAttrs>();
   const PrimitiveType type = inst.shape().type();
-  if (IsFloat(type))
-    op.own_exponent_bits = type == PrimitiveType::kF64   ? 11
-                           : type == PrimitiveType::kF32 ? 8
-                                                         : FormatOf(type).exponent_bits;
+  const int64_t own = !IsFloat(type)                ? 0
+                      : type == PrimitiveType::kF64 ? 11
+                      : type == PrimitiveType::kF32 ? 8
+                                                    : FormatOf(type).exponent_bits;
+  return {attrs.exponent_bits, attrs.mantissa_bits, own};
+}
+
+void ReducePrecisionRow(const Instruction& inst, ElementwiseOp& op) {
+  op.reduced = ReducedPrecisionOf(inst);
   rows::SetKernel<rows::kFloat, 1>(inst, op,
-                                   []<class T>(const ElementwiseOp& op, T x) { return ReducePrecisionOf(op, x); });
+                                   []<class T>(const ElementwiseOp& op, T x) { return Reduced(op.reduced, x); });
 }
 
 }  // namespace hlo

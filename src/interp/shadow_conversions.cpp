@@ -1,6 +1,7 @@
 // Bounds of convert and reduce-precision. Source of the rules: spec/testing.md 5.1 and 6.
 #include <algorithm>
 
+#include "interp/reduce_precision.h"
 #include "interp/shadow_elementwise.h"
 
 namespace hlo::shadow {
@@ -112,6 +113,20 @@ ShadowValue FloatToInteger(const Instruction& inst, const ShadowValue& x) {
   return result;
 }
 
+// Rounding is monotone: what lies within the bound of x is rounded to between the ends' roundings. Two modules that
+// round the same x, one of which knows it without a bound, are so held to the same number.
+auto ReducedBetween(const ReducedPrecision& to) {
+  return [to](const Pair* in) -> Pair {
+    const auto [x, e] = in[0];
+    if (!IsDecided(in[0])) return {0, kUndetermined};
+    if (!std::isfinite(x)) return {x, 0};
+    const double middle = Reduced(to, x), low = Reduced(to, x - e * kUp), high = Reduced(to, x + e * kUp);
+    if (low == high) return {middle, 0};
+    if (!std::isfinite(low) || !std::isfinite(high)) return {0, kUndetermined};
+    return {middle, std::max(high - middle, middle - low) * kUp};
+  };
+}
+
 }  // namespace
 
 ShadowValue ConvertRule(Context& context, const Instruction& inst, const ShadowValue& x) {
@@ -128,8 +143,10 @@ ShadowValue ReducePrecision(Context& context, const Instruction& inst, Operands 
       return std::move(*exact);
     }
   }
+  if (context.options.widened)
+    return Apply(Blocks(ReducedBetween(ReducedPrecisionOf(inst)), 1), inst, operands, operands[0]->held);
   const ReducePrecisionAttrs& attrs = inst.attrs<ReducePrecisionAttrs>();
-  const Rounding own = RoundingTo(context.options.widened ? PrimitiveType::kF64 : inst.shape().type(), context.ftz());
+  const Rounding own = RoundingTo(inst.shape().type(), context.ftz());
   const Rounding reduced = RoundingTo(std::min<int>(attrs.exponent_bits, 11), std::min<int>(attrs.mantissa_bits, 52));
   Finish finish = context.FinishOf(inst, 0.5);
   finish.compute = kNoRounding;
