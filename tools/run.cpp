@@ -51,7 +51,9 @@ FlagSet MakeFlags(RunFlags* f) {
                  "hlo-run 'dumps/*before_optimizations.txt'      one line a module"});
   RunOptions* run = &f->run;
   flags.Group("Where and against what");
-  flags.String("platform", &run->platform, "P", "auto, interpreter, cpu (= host) or cuda[:N] (= gpu)");
+  flags.String(
+      "platform", &run->platform, "P",
+      "auto, interpreter, cpu (= host) or cuda[:N] (= gpu); auto is the interpreter for what needs several devices");
   flags.Alias("device", "platform");
   flags.Choice("reference_platform", &run->reference_platform, {"default", "interpreter", "none", ""},
                "what the results are compared with; none: only run");
