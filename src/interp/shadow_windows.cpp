@@ -26,11 +26,8 @@ class Windows {
       }
       offsets_.push_back(std::move(offsets));
       sizes_.push_back(w.size);
-      size_ *= w.size;
     }
   }
-
-  int64_t size() const { return size_; }
 
   // f(row-major base index), in row-major window order.
   template <class F>
@@ -59,7 +56,6 @@ class Windows {
   }
 
  private:
-  int64_t size_ = 1;
   std::vector<int64_t> base_strides_, result_, sizes_;
   std::vector<std::vector<int64_t>> offsets_;  // [d][o * size + k]: the base offset, or -1 for padding and holes.
 };
@@ -126,8 +122,9 @@ Result<ShadowValue> ReduceWindow(Context& context, const Instruction& inst, Oper
     FAIL(UnsupportedAt(inst, "U042", Str("no error bounds for reduce-window with '", attrs.to_apply->name(), "'")));
   }
   const ShadowValue& x = *operands[0];
-  const Windows windows(attrs.window, x.shape.dims(), inst.shape().dims());
-  const Closing close(context, inst, combiner, windows.size() + 1, AreIntegers(x) && AreIntegers(*operands[1]));
+  int64_t places = 1;  // Of one window.
+  for (const WindowDim& dim : attrs.window.dims) places *= dim.size;
+  const Closing close(context, inst, combiner, places + 1, AreIntegers(x) && AreIntegers(*operands[1]));
   const Source from(x), start(*operands[1]);
   const bool extreme = combiner == Combiner::kMaximum || combiner == Combiner::kMinimum;
   Sink sink(inst.shape(), extreme ? x.held : context.Held(inst), close.HasLikely() || x.HasLikely());
@@ -137,9 +134,10 @@ Result<ShadowValue> ReduceWindow(Context& context, const Instruction& inst, Oper
     WithRule(combiner, [&]<class Rule>(Rule) { Slide<Rule>(*line, x.shape, inst.shape(), from, start, close, sink); });
     return sink.Take();
   }
+  const Windows windows(attrs.window, x.shape.dims(), inst.shape().dims());  // Of a long line, a table of gigabytes.
   WithRule(combiner, [&]<class Rule>(Rule) {
     ParallelFor(
-        inst.shape().NumElements(), std::max<int64_t>(1, (1 << 14) / windows.size()), [&](int64_t begin, int64_t end) {
+        inst.shape().NumElements(), std::max<int64_t>(1, (1 << 14) / places), [&](int64_t begin, int64_t end) {
           for (int64_t o = begin; o < end; ++o) {
             Total total = Rule::kNothing;
             Rule::Take(total, start.value[0], start.Bound(0), start.Likely(0));
