@@ -171,6 +171,9 @@ bench-parse: all  ## Compare the parser with XLA's on the largest of TEXTS=..., 
 	[ -x build/venv/bin/python ] || bench/models/regenerate.sh muladd_reduce
 	@build/venv/bin/python bench/parse.py --largest 10 $(TEXTS)
 
+bench-scale: all  ## Time of each stage and pass at 10k, 30k, 100k instructions on five shapes of modules, and its exponent
+	@python3 bench/scale.py
+
 PEER_PYTHON ?= build/venv/bin/python
 corpus: all  ## Do we read and print what XLA does? Every text of $(CORPUS)/corpus and 1000 mutants; PEER_PYTHON=... with jaxlib 0.12
 	[ -x $(PEER_PYTHON) ] || bench/models/regenerate.sh muladd_reduce
@@ -219,4 +222,4 @@ install: all  ## Copy the program and its links below PREFIX
 clean:  ## Remove what was built
 	rm -rf $(BUILD) build-asan build-fuzz compile_commands.json
 
-.PHONY: all help deps demo test run-tests fuzz diff golden golden-check test-exhaustive test-inject kernel-check verifier-coverage asan gpu-check bench bench-interp bench-parse corpus models lint tidy format dist install clean
+.PHONY: all help deps demo test run-tests fuzz diff golden golden-check test-exhaustive test-inject kernel-check verifier-coverage asan gpu-check bench bench-interp bench-parse bench-scale corpus models lint tidy format dist install clean

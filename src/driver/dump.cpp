@@ -257,7 +257,7 @@ Status Dumper::Passes(const PipelineReport& report) {
     json.Open('{').Key("number").Value(run.number).Key("pass").Value(run.pass->name);
     json.Key("instance").Value(run.instance).Key("pipeline").Value(run.pipeline).Key("skipped").Value(run.skipped);
     json.Key("changed").Value(run.changed).Key("instructions").Value(run.instructions);
-    json.Key("ms").Value(run.milliseconds).Close('}');
+    json.Key("ms").Value(run.milliseconds).Key("after_ms").Value(run.after_milliseconds).Close('}');
   }
   json.Close(']').Close('}');
   return Write("passes.json", json.text() + "\n");

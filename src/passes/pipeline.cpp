@@ -11,6 +11,10 @@
 namespace hlo {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
+double Milliseconds(Clock::duration time) { return std::chrono::duration<double, std::milli>(time).count(); }
+
 // The order is the design, so the reasons stand here.
 
 // Calls hide matches from every other pass, and so do markers, of which a fused or called computation may have some.
@@ -222,7 +226,7 @@ class Runner {
       sound->Sweep();
       context.fault = injection_->fault;
     }
-    const auto start = std::chrono::steady_clock::now();
+    const Clock::time_point start = Clock::now();
     module_.SetMaker(pass.name);
     bool reported = TRY(Named(run, pass.function(module_, context)));
     module_.SetMaker("");
@@ -233,7 +237,8 @@ class Runner {
     if (reported && module_.header.is_scheduled) {
       for (Computation* computation : module_.PostOrder()) computation->SetOrder(computation->PostOrder());
     }
-    run.milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+    const Clock::time_point end = Clock::now();
+    run.milliseconds = Milliseconds(end - start);
 
     const uint64_t before = std::exchange(fingerprint_, Fingerprint(module_));
     run.changed = before != fingerprint_;
@@ -241,7 +246,6 @@ class Runner {
     run.misreported = run.changed != reported;
     run.instructions = module_.InstructionCount();
     report_.changed |= run.changed;
-    report_.runs.push_back(run);
     if (options_.verify && (run.changed || reported)) {
       auto sound = options_.verify(module_);
       if (!sound) {
@@ -249,6 +253,8 @@ class Runner {
         TRY(Named(run, std::move(sound)));
       }
     }
+    run.after_milliseconds = Milliseconds(Clock::now() - end);
+    report_.runs.push_back(run);
     if (options_.after) TRY(options_.after(run, module_));
     return run.changed;
   }

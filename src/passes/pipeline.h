@@ -37,7 +37,8 @@ struct PassRun {
   bool misreported =
       false;  // [I010]: its own report and the fingerprint disagree; `changed` is the fingerprint's word.
   double milliseconds = 0;
-  int64_t instructions = 0;  // Afterwards.
+  double after_milliseconds = 0;  // Fingerprint and verifier.
+  int64_t instructions = 0;       // Afterwards.
 };
 
 // Called for each instance with the module as it is then (before) or has become (after). An error stops the run and is

@@ -1,0 +1,225 @@
+#!/usr/bin/env python3
+"""How time grows with instructions: modules of five shapes and three sizes through every stage and pass.
+
+    scale.py [--shapes chain,hub] [--sizes 10000,30000,100000] [--rounds 3] [--write FOLDER]
+
+A stage is a command, and its time the user and system time of that process; passes are timed by the pipeline itself
+(passes.json of --xla_dump_to): all runs of a pass, and `between` what the pipeline does after each, the fingerprint and
+the verifier. Best of the rounds. The exponent is the slope of log time over log size, by least squares over the sizes that
+take --least milliseconds or more; without two of them there is none, and what takes less at all of them is not
+listed. Exits 1 where an exponent is above --exponent,
+`check` takes more than --check seconds at the largest size, or `scheduled` more than --scheduled.
+"""
+import argparse
+import glob
+import json
+import math
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+
+import compare
+
+F32 = 'f32[8,16]{1,0}'
+
+
+def module(name, parameters, body, root, computations=''):
+    """A module whose entry has these lines, in the order given, and this one as its root."""
+    lines = ['  p%d = %s parameter(%d)' % (i, shape, i) for i, shape in enumerate(parameters)] + body
+    return 'HloModule %s\n\n%sENTRY main {\n%s\n  ROOT %s\n}\n' % (name, computations, '\n'.join(lines), root)
+
+
+def chain(size):
+    """Each instruction uses the one before."""
+    body, x = [], 'p0'
+    for i in range(size // 3):
+        body += ['  m.%d = %s multiply(%s, p1)' % (i, F32, x), '  a.%d = %s add(m.%d, p0)' % (i, F32, i),
+                 '  x.%d = %s tanh(a.%d)' % (i, F32, i)]
+        x = 'x.%d' % i
+    return module('chain', [F32, F32], body, 'r = %s negate(%s)' % (F32, x))
+
+
+def wide(size):
+    """Groups that have nothing to do with each other, one parameter and one result each."""
+    groups = size // 4
+    body = []
+    for i in range(groups):
+        body += ['  m.%d = %s multiply(p%d, p%d)' % (i, F32, i, i), '  e.%d = %s exponential(m.%d)' % (i, F32, i),
+                 '  a.%d = %s add(e.%d, p%d)' % (i, F32, i, i)]
+    results = ', '.join('a.%d' % i for i in range(groups))
+    return module('wide', [F32] * groups, body, 'r = (%s) tuple(%s)' % (', '.join([F32] * groups), results))
+
+
+LAYER = '''\
+  dot.{0} = f32[8,32]{{1,0}} dot({1}, p1), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}
+  bias.{0} = f32[8,32]{{1,0}} broadcast(p3), dimensions={{1}}
+  sum.{0} = f32[8,32]{{1,0}} add(dot.{0}, bias.{0})
+  gate.{0} = f32[8,32]{{1,0}} logistic(sum.{0})
+  product.{0} = f32[8,32]{{1,0}} multiply(sum.{0}, gate.{0})
+  zero.{0} = f32[] constant(0)
+  total.{0} = f32[8]{{0}} reduce(product.{0}, zero.{0}), dimensions={{1}}, to_apply=region.{0}
+  totals.{0} = f32[8,32]{{1,0}} broadcast(total.{0}), dimensions={{0}}
+  norm.{0} = f32[8,32]{{1,0}} divide(product.{0}, totals.{0})
+  zeros.{0} = f32[8,32]{{1,0}} broadcast(zero.{0}), dimensions={{}}
+  relu.{0} = f32[8,32]{{1,0}} maximum(norm.{0}, zeros.{0})
+  back.{0} = f32[8,16]{{1,0}} dot(relu.{0}, p2), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}
+  x.{0} = f32[8,16]{{1,0}} add({1}, back.{0})'''
+REGION = '''\
+region.{0} {{
+  a.{0} = f32[] parameter(0)
+  b.{0} = f32[] parameter(1)
+  ROOT s.{0} = f32[] add(a.{0}, b.{0})
+}}
+
+'''
+
+
+def layers(size):
+    """Two products, a sum over rows and what stands around them, one layer after the other."""
+    count = size // 16
+    body = [LAYER.format(i, 'x.%d' % (i - 1) if i else 'p0') for i in range(count)]
+    regions = ''.join(REGION.format(i) for i in range(count))
+    shapes = [F32, 'f32[16,32]{1,0}', 'f32[32,16]{1,0}', 'f32[32]{0}']
+    return module('layers', shapes, body, 'r = %s negate(x.%d)' % (F32, count - 1), regions)
+
+
+CALLEE = '''\
+f.{0} {{
+  x.{0} = f32[8,16]{{1,0}} parameter(0)
+  y.{0} = f32[8,16]{{1,0}} parameter(1)
+  m.{0} = f32[8,16]{{1,0}} multiply(x.{0}, y.{0})
+  c.{0} = f32[8,16]{{1,0}} call(m.{0}), to_apply=shared
+  ROOT a.{0} = f32[8,16]{{1,0}} add(c.{0}, x.{0})
+}}
+
+'''
+SHARED = 'shared {\n  z = f32[8,16]{1,0} parameter(0)\n  ROOT t = f32[8,16]{1,0} tanh(z)\n}\n\n'
+
+
+def calls(size):
+    """Calls one after the other, each of a function of its own, which calls one that all share."""
+    count = size // 6
+    body = ['  r.%d = %s call(%s, p1), to_apply=f.%d' % (i, F32, 'r.%d' % (i - 1) if i else 'p0', i) for i in range(count)]
+    return module('calls', [F32, F32], body, 'out = %s negate(r.%d)' % (F32, count - 1),
+                  SHARED + ''.join(CALLEE.format(i) for i in range(count)))
+
+
+def hub(size):
+    """One constant and one parameter that all use, the results that nobody needs too."""
+    count = size // 4
+    vector = 'f32[8]{0}'
+    body, last = ['  c = f32[8]{0} constant({1, 2, 3, 4, 5, 6, 7, 8})'], 'c'
+    for i in range(count):
+        body += ['  s.%d = %s slice(p0), slice={[%d:%d]}' % (i, vector, i, i + 8), '  a.%d = %s add(s.%d, c)' % (i, vector, i),
+                 '  dead.%d = %s multiply(s.%d, c)' % (i, vector, i), '  m.%d = %s maximum(a.%d, %s)' % (i, vector, i, last)]
+        last = 'm.%d' % i
+    return module('hub', ['f32[%d]{0}' % (count + 8)], body, 'r = %s negate(%s)' % (vector, last))
+
+
+SHAPES = {shape.__name__: shape for shape in (chain, wide, layers, calls, hub)}
+STAGES = {
+    'parse': ['hlo', 'check', '--q', '--verify=off'],
+    'check': ['hlo', 'check', '--q'],
+    'text to text': ['hlo', 'opt', '--passes=', '-o', os.devnull],
+    'inspect': ['hlo', 'inspect', 'stats'],
+    'scheduled': ['hlo', 'opt', '--stage=hlo-backend', '-o', os.devnull],
+}
+
+
+def seconds(command, options):
+    """User and system time of the process, the best of the rounds; infinite where it fails or takes too long."""
+    best = math.inf
+    for _ in range(options.rounds):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        try:
+            done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=options.timeout)
+        except subprocess.TimeoutExpired:
+            return math.inf
+        if done.returncode:
+            print(done.stderr.decode(), file=sys.stderr)
+            return math.inf
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        best = min(best, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return best
+
+
+def pass_seconds(path, options):
+    """By pass, and `between`, of one run of the pipeline."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [os.path.join(options.binaries, 'hlo'), 'opt', '--stage=hlo-backend', '--xla_dump_to=' + folder, path, '-o']
+        try:
+            subprocess.run(command + [os.devnull], stderr=subprocess.DEVNULL, timeout=options.timeout, check=True)
+        except subprocess.SubprocessError:
+            return {}
+        with open(glob.glob(folder + '/*.passes.json')[0], encoding='utf-8') as file:
+            runs = json.load(file)['passes']
+    sums = {}
+    for run in runs:
+        for key, milliseconds in ((run['pass'], run['ms']), ('between', run['after_ms'])):
+            sums[key] = sums.get(key, 0) + milliseconds / 1e3
+    return sums
+
+
+def times(path, options):
+    found = {stage: seconds([os.path.join(options.binaries, command[0]), *command[1:], path], options)
+             for stage, command in STAGES.items()}
+    for _ in range(options.rounds):
+        for name, value in pass_seconds(path, options).items():
+            found[name] = min(found.get(name, math.inf), value)
+    return found
+
+
+def exponent(sizes, values, least):
+    points = [(math.log(size), math.log(value)) for size, value in zip(sizes, values) if least <= value < math.inf]
+    if len(points) < 2:
+        return None
+    x, y = (sum(column) / len(points) for column in zip(*points))
+    return sum((a - x) * (b - y) for a, b in points) / sum((a - x) ** 2 for a, _ in points)
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument('--shapes', default=','.join(SHAPES), help='(default %(default)s)')
+    options.add_argument('--sizes', default='10000,30000,100000', help='instructions (default %(default)s)')
+    options.add_argument('--rounds', type=int, default=3, help='(default 3)')
+    options.add_argument('--timeout', type=float, default=120, help='seconds for one process (default 120)')
+    options.add_argument('--least', type=float, default=5, help='milliseconds that count for an exponent (default 5)')
+    options.add_argument('--exponent', type=float, default=1.15, help='(default 1.15)')
+    options.add_argument('--check', type=float, default=0.5, help='seconds (default 0.5)')
+    options.add_argument('--scheduled', type=float, default=3, help='seconds (default 3)')
+    options.add_argument('--write', metavar='FOLDER', help='write the modules there, and time nothing')
+    options.add_argument('--binaries', default=os.path.join(compare.ROOT, 'build/bin'), help='(default build/bin)')
+    options = options.parse_args()
+    sizes = [int(size) for size in options.sizes.split(',')]
+    limits = {'check': options.check, 'scheduled': options.scheduled}
+    late = []
+    for shape in options.shapes.split(','):
+        with tempfile.TemporaryDirectory() as temporary:
+            folder, columns = options.write or temporary, []
+            for size in sizes:
+                path = os.path.join(folder, '%s_%d.hlo' % (shape, size))
+                with open(path, 'w', encoding='ascii') as file:
+                    file.write(SHAPES[shape](size))
+                if not options.write:
+                    columns.append(times(path, options))
+        if options.write:
+            continue
+        rows = []
+        for name in max(columns, key=len):
+            values = [column.get(name, math.inf) for column in columns]
+            slope = exponent(sizes, values, options.least / 1e3)
+            if (slope or 0) > options.exponent:
+                late.append('%s: %s has exponent %.2f' % (shape, name, slope))
+            if values[-1] > limits.get(name, options.timeout):
+                late.append('%s: %s takes %.2f s' % (shape, name, values[-1]))
+            if values[-1] >= options.least / 1e3:
+                rows.append([name] + ['%.0f' % (1e3 * value) for value in values] + ['-' if slope is None else '%.2f' % slope])
+        print(compare.table([shape] + ['%d ms' % size for size in sizes] + ['exponent'], rows) + '\n', flush=True)
+    print('\n'.join(late))
+    sys.exit(bool(late))
+
+
+if __name__ == '__main__':
+    main()
