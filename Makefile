@@ -153,7 +153,7 @@ fuzz:  ## libFuzzer with sanitizers on parser, verifier and printer, in build-fu
 	@scripts/fuzz '$(or $(T),60)' '$(CORPUS)' $(TARGETS)
 
 verifier-coverage:  ## The rules of the verifier: where each is said, which file breaks it, which are open
-	@scripts/verifier-coverage $(CORPUS)/spec/verifier.md
+	@scripts/verifier-coverage
 
 gpu-check: all  ## Everything that needs a GPU; says SKIPPED where there is none
 	HLO=$(BUILD)/bin scripts/gpu-check
