@@ -1,4 +1,4 @@
-// Comparators `exact` and `ensemble` (spec/testing.md 4 C, D) on cases worked by hand.
+// Comparators `exact` and `ensemble` (docs/comparison.md#exact) on cases worked by hand.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,5 +1,5 @@
 // Planted faults: each of the catalogue, in a small module that it fits, has to be found by the default comparison, and
-// blamed on what it was planted in. `make test-inject`. Source: spec/testing.md 19.1.
+// blamed on what it was planted in. `make test-inject`.
 #include <unistd.h>
 
 #include <filesystem>

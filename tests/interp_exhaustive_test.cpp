@@ -1,5 +1,5 @@
 // Every value of every narrow float type through every unary op, every pair through the binary ones: the result is the
-// exact one rounded to f32, in which spec/ops.md 0.1 says it is computed, and then to the type.
+// exact one rounded to f32, in which docs/ops.md#compute-types says it is computed, and then to the type.
 //
 // What this knows of the formats it knows by itself: their values come from the definition of a format, and rounding is
 // a search among them. Exact means long double, whose 64 bits leave no doubt about the 24 of f32 but where the value is

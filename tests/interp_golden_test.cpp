@@ -237,7 +237,7 @@ std::string Check(const Case& test, Runs run) {
   return "";
 }
 
-// Where the file is not what spec/ops.md defines, or closer than the definition is.
+// Where the file is not what docs/ops.md says, or closer than the definition is.
 const std::map<std::string, std::string> kNotTheDefinition = {
     {"ops/reduce_all.hlo", "2145 elements sum to 8.2745 and the initial value is -0.9939: 7.2805, not 1.3169"},
     {"ops/reduce_no_dims.hlo", "XLA:CPU drops the initial value when nothing is reduced"},

@@ -1,4 +1,4 @@
-// The functions of math.h against long double: errors in ulps within the budgets of spec/testing.md 5.3, edges exact.
+// The functions of math.h against long double: errors in ulps within the budgets of ir/precision_plan.cpp, edges exact.
 #include <gtest/gtest.h>
 
 #include <bit>

@@ -1,5 +1,5 @@
-// Includes point one way: base <- ir <- {parser, interp <- passes, gpu} <- driver <- tools <- tests (design.md, section
-// 2).
+// Includes point one way: base <- ir <- {parser, interp <- passes, gpu} <- driver <- tools <- tests:
+// docs/architecture.md#layers.
 #include <gtest/gtest.h>
 
 #include <filesystem>

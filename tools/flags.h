@@ -2,8 +2,8 @@
 // help line; parsing, --help and suggestions follow from the declarations.
 //
 // CLI11 reads the words. What it cannot do is done before it sees them: `-` and `_` are the same in names, -name is
-// --name, --name= gives an empty value, --flagfile, the quotes and the unknown names of XLA_FLAGS. Source:
-// spec/tools.md 2.1.
+// --name, --name= gives an empty value, --flagfile, the quotes and the unknown names of
+// XLA_FLAGS.
 #ifndef HLO_TOOLS_FLAGS_H_
 #define HLO_TOOLS_FLAGS_H_
 

@@ -24,7 +24,7 @@ Met& MetPatterns() {
   return met;
 }
 
-// "src/passes/algebraic_simplifier.cpp" -> "algebraic_simplifier".
+// "src/passes/call_inliner.cpp" -> "call_inliner".
 std::string_view Stem(std::string_view file) {
   const size_t slash = file.rfind('/');
   if (slash != std::string_view::npos) file.remove_prefix(slash + 1);

@@ -1,6 +1,6 @@
 // VLOG-style logging with TF's controls: a level for all (--v, TF_CPP_MAX_VLOG_LEVEL) and levels by file name pattern
 // (--vmodule, TF_CPP_VMODULE). The tool sets it up once; nothing below tools/ reads the environment. Lines go to
-// stderr. What the levels mean: spec/tools.md 2.2.
+// stderr. What the levels mean, --help says.
 #ifndef HLO_BASE_LOG_H_
 #define HLO_BASE_LOG_H_
 

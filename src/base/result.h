@@ -1,5 +1,5 @@
 // Errors as values. A `Result<T>` holds a value or an `Error`; `TRY(expr)` passes the error up. Three kinds of failure
-// exist (style: section 3): bad input returns an Error that points at the text, the world's failures return an Error
+// exist: bad input returns an Error that points at the text, the world's failures return an Error
 // that keeps the world's words, and our own bugs stop the program (base/check.h).
 #ifndef HLO_BASE_RESULT_H_
 #define HLO_BASE_RESULT_H_
@@ -15,7 +15,7 @@ namespace hlo {
 
 class SourceText;
 
-// One meaning each, the same in every tool. Source: spec/tools.md 2.4.
+// One meaning each, the same in every tool: docs/reports.md#exit-codes.
 enum class ExitCode : int {
   kOk = 0,
   kNo = 1,            // A negative verdict: mismatch, difference, failed check.
@@ -45,7 +45,7 @@ struct Note {
 };
 
 struct Diagnostic {
-  std::string code;     // "P031"; stable, explained by `hlo help P031`. Letters: P V U A F C R N I (spec/tools.md 3).
+  std::string code;     // "P031"; stable, explained by `hlo help P031`. Its letter: docs/reports.md#diagnostics.
   std::string message;  // Lower-case start, no full stop; what was expected and what was found; names in quotes.
   SourceRange range;
   std::vector<Note> notes;

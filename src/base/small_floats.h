@@ -1,6 +1,6 @@
 // Conversions of every float format narrower than f32, and of bf16 and f16, through tables of what a format is.
 // Rounding is to nearest, ties to even, once, from double; so a conversion from f32 or f64 rounds once.
-// Source of the formats: spec/hlo-text.md 6.
+// The formats: docs/language.md#element-types.
 #ifndef HLO_BASE_SMALL_FLOATS_H_
 #define HLO_BASE_SMALL_FLOATS_H_
 

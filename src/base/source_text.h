@@ -40,7 +40,7 @@ class SourceText {
 Result<std::shared_ptr<const SourceText>> ReadSource(const std::string& path, int64_t max_bytes = int64_t{2} << 30);
 
 // `FILE:LINE:COL: error: [CODE] message`, the line with a gutter, caret and tildes, notes, a hint; one block for each
-// diagnostic. Source: spec/tools.md 3. `tool` stands in front of messages that have no place.
+// diagnostic (docs/reports.md#diagnostics). `tool` stands in front of messages that have no place.
 std::string Render(const Error& error, std::string_view tool);
 std::string Render(const SourceText* source, const Diagnostic& diagnostic, std::string_view severity,
                    std::string_view tool);

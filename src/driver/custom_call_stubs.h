@@ -1,5 +1,5 @@
 // --custom_call=TARGET=POLICY: something else in the place of the custom calls of a target, so that a module with calls
-// that nothing here implements can run. Source: spec/tools.md 4.1.
+// that nothing here implements can run.
 #ifndef HLO_DRIVER_CUSTOM_CALL_STUBS_H_
 #define HLO_DRIVER_CUSTOM_CALL_STUBS_H_
 

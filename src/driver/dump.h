@@ -1,7 +1,7 @@
 // The dump directory: the module before, after each pass that changed it, and after all; what was compiled from it.
 // File names are XLA's, so that scripts keep working. Only changed states are written; a directory with older dumps is
-// continued at the next module number and nothing is overwritten. index.json lists what lies there. Source:
-// spec/tools.md 12.
+// continued at the next module number and nothing is overwritten. index.json lists what lies there:
+// docs/reports.md#dumps.
 #ifndef HLO_DRIVER_DUMP_H_
 #define HLO_DRIVER_DUMP_H_
 

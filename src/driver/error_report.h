@@ -11,7 +11,7 @@
 
 namespace hlo {
 
-// The verdict of spec/tools.md 2.4: "UNSUPPORTED(what)", "LIMIT(which)", "FAILED(input)".
+// The verdict (docs/reports.md#verdicts): "UNSUPPORTED(what)", "LIMIT(which)", "FAILED(input)".
 std::string VerdictOf(const Error& error);
 // "[V012] line 7: ..." of the first.
 std::string DetailOf(const Error& error);

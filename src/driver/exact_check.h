@@ -1,4 +1,4 @@
-// Comparators `exact` and `ensemble` (spec/testing.md 4 C, D) over a run.
+// Comparators `exact` and `ensemble` (docs/comparison.md#exact, docs/comparison.md#ensemble) over a run.
 #ifndef HLO_DRIVER_EXACT_CHECK_H_
 #define HLO_DRIVER_EXACT_CHECK_H_
 

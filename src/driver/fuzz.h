@@ -1,4 +1,4 @@
-// Every oracle there is, over one module (spec/testing.md 12): the verifier, printing and reading, the interpreter
+// Every oracle there is, over one module: the verifier, printing and reading, the interpreter
 // with one thread and with two, kernels with the passes and without.
 #ifndef HLO_DRIVER_FUZZ_H_
 #define HLO_DRIVER_FUZZ_H_

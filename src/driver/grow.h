@@ -1,5 +1,5 @@
 // Random modules, valid by construction: a pool of live values, and for each op family a way to complete an instruction
-// around a value of the pool. The same options give the same module everywhere. Source: spec/testing.md 11, `grow`.
+// around a value of the pool. The same options give the same module everywhere.
 #ifndef HLO_DRIVER_GROW_H_
 #define HLO_DRIVER_GROW_H_
 

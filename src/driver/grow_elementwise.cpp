@@ -246,7 +246,7 @@ bool GrowClamp(Grower& g, Opcode opcode) {
   return KeepWithin(g, g.Add(opcode, {&low, &x, &high}), -size, size);
 }
 
-// To other types it has no meaning (spec/ops.md).
+// To other types it has no meaning (docs/ops.md#bits).
 bool GrowStochasticConvert(Grower& g, Opcode opcode) {
   constexpr double kMost = 100;  // Inside the narrowest of the results.
   Instruction& x = g.PickOf([](PrimitiveType type) { return type == kF32; });

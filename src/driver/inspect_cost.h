@@ -1,5 +1,5 @@
 // Where the time of one run should go on a device, by its description alone: for each instruction and fusion of the
-// entry the longest of memory traffic, dots and other arithmetic, plus its launch (spec/gpu.md 2).
+// entry the longest of memory traffic, dots and other arithmetic, plus its launch.
 #ifndef HLO_DRIVER_INSPECT_COST_H_
 #define HLO_DRIVER_INSPECT_COST_H_
 

@@ -52,7 +52,7 @@ std::string SummaryOf(std::span<const Diagnostic> warnings, const std::string& p
 // expanded.
 Result<std::vector<std::string>> ExpandPaths(std::span<const std::string> paths, const LoadOptions& options = {});
 
-// The worse of two exit codes, in the order 130, 70, 6, 5, 4, 3, 1, 7, 2, 0 (spec/tools.md 2.4).
+// The worse of two exit codes, in the order 130, 70, 6, 5, 4, 3, 1, 7, 2, 0 (docs/reports.md#exit-codes).
 ExitCode WorseOf(ExitCode a, ExitCode b);
 
 }  // namespace hlo

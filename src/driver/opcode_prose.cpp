@@ -2,7 +2,7 @@
 
 namespace hlo {
 
-// No default: the compiler warns of an opcode without a sentence. Source: spec/ops.md.
+// No default: the compiler warns of an opcode without a sentence. At length: docs/ops.md.
 std::string_view ProseOf(Opcode opcode) {
   switch (opcode) {
     case Opcode::kAbs: return "the absolute value; of complex numbers a real one";

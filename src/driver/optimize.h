@@ -20,7 +20,7 @@ Result<PipelineReport> Optimize(Module& module, PipelineOptions options, Dumper*
 // "pass algsimp#2 (instance 31 of the pipeline)".
 std::string Describe(const PassRun& run);
 
-// The table of spec/tools.md 5.1: passes by name, in order of first run; those that changed nothing are counted.
+// The table of --time_passes: passes by name, in order of first run; those that changed nothing are counted.
 std::string PassTable(const PipelineReport& report);
 
 }  // namespace hlo

@@ -1,6 +1,6 @@
 // Text to verdict: load, make arguments, optimize, compile, run, compare, and say who is wrong.
 //
-// How it is judged (spec/testing.md 4): each kernel and library call by `local`, from what it really read, within
+// How it is judged (docs/comparison.md): each kernel and library call by `local`, from what it really read, within
 // bounds derived for it; that they ran in order and read what was left for them, by the bits; the passes by `widened`,
 // the input module against the optimized one. The difference between the ends is shown and never decides.
 #ifndef HLO_DRIVER_RUN_H_
@@ -180,7 +180,7 @@ struct RunReport {
   std::string widened;  // What the comparison of the passes found; empty when it did not run.
   Verdict widened_verdict = Verdict::kMatch;
   Culprit culprit;
-  std::string verdict = "RAN";  // The words of spec/tools.md 2.4.
+  std::string verdict = "RAN";  // The words of docs/reports.md#verdicts.
   ExitCode exit = ExitCode::kOk;
   std::string detail;  // One line for the table of several modules.
   std::string next;    // A command that leads on, where there is one.
@@ -197,7 +197,7 @@ InterpretOptions InterpreterOptions(const RunOptions& options);
 
 Result<RunReport> RunModule(const std::string& path, const RunOptions& options, Progress& progress);
 
-// The report of spec/tools.md 4.2 and 4.3, and the same as JSON ("hlo.run/1").
+// The report (docs/reports.md#a-run), and the same as JSON ("hlo.run/1").
 std::string ReportText(const RunReport& report);
 std::string ReportJson(const RunReport& report);
 

@@ -26,9 +26,6 @@ namespace hlo {
 Status CheckRun(gpu::Executable& executable, gpu::Device& device, std::span<const Literal> arguments,
                 const RunOptions& options, Progress& progress, RunReport* report);
 
-// Shares of elements above which nothing is decided (spec/testing.md 8).
-constexpr double kMostUndetermined = 0.01, kMostVacuous = 0.5;
-
 // Of all checked elements, what is open, without the steps that made-up arguments decided.
 struct OpenShares {
   double undetermined = 0, vacuous = 0;

@@ -149,7 +149,7 @@ Status BlameForReference(const Compiled& compiled, const RunArguments& arguments
     culprit.text = Str("nobody: ", right, ", and the interpreter's results are those of the reference", kRounding);
     return {};
   }
-  // spec/tools.md 4.1: the ensemble, where it fits in half a minute.
+  // The ensemble only explains, so it is run where it fits in half a minute.
   constexpr double kMostMs = 30'000;
   EnsembleOptions ensemble = {.seed = static_cast<uint64_t>(options.seed), .interpret = interpret};
   if (interpretation_ms * (ensemble.runs + 1) > kMostMs) {

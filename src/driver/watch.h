@@ -1,5 +1,5 @@
 // Watches an interpretation: values of named instructions as they come, the first NaN or infinity and what it was made
-// from, extremes, times. Source: spec/tools.md 4.1 (numerics).
+// from, extremes, times.
 #ifndef HLO_DRIVER_WATCH_H_
 #define HLO_DRIVER_WATCH_H_
 

@@ -1,4 +1,4 @@
-// Arguments from files of arrays, results into them: which key is whose. Source: spec/tools.md 11.2.
+// Arguments from files of arrays, results into them: which key is whose: docs/arguments.md#files.
 #ifndef HLO_INTERP_ARGUMENT_FILES_H_
 #define HLO_INTERP_ARGUMENT_FILES_H_
 

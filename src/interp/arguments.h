@@ -1,6 +1,6 @@
 // Arguments for a module: seeded, independent of layout, threads, platform and of one another, and such that the
-// program means something: indices in range, loops that end, divisors away from 0, sums that stay finite. Source:
-// spec/testing.md 10, spec/tools.md 4.1.
+// program means something: indices in range, loops that end, divisors away from 0, sums that stay finite:
+// docs/arguments.md.
 //
 // An element hangs on the seed, the numbers of its parameter and leaf, its own, and the number of elements: on nothing
 // that another run, machine or neighbour could change.

@@ -239,10 +239,10 @@ void Decide(TensorComparison& tensor) {
   const double checked = std::max<double>(1, static_cast<double>(tensor.checked));
   if (tensor.bad() > 0) {
     tensor.verdict = Verdict::kMismatch;
-  } else if (tensor.Count(ElementClass::kUndetermined) > 0.01 * checked) {
+  } else if (tensor.Count(ElementClass::kUndetermined) > kMostUndetermined * checked) {
     tensor.verdict = Verdict::kInconclusive;
     tensor.reason = Str(Format("%.1f", 100.0 * tensor.Count(ElementClass::kUndetermined) / checked), " % undetermined");
-  } else if (tensor.Count(ElementClass::kVacuous) > 0.5 * checked) {
+  } else if (tensor.Count(ElementClass::kVacuous) > kMostVacuous * checked) {
     tensor.verdict = Verdict::kInconclusive;
     tensor.reason = Str(Format("%.1f", 100.0 * tensor.Count(ElementClass::kVacuous) / checked), " % vacuous");
   }

@@ -1,8 +1,8 @@
 // Comparison of values, and what is reported of it.
 //
 // `local` (the verdict): a kernel's actual outputs against the shadow evaluated from its actual inputs, each element
-// within its own derived bound. `tolerance`: against a reference, by a table or stated bounds. `bitwise`. Source:
-// spec/testing.md 4, 6-8; layout of the reports: spec/tools.md 4.2, 4.3; words: spec/tools.md 2.4.
+// within its own derived bound. `tolerance`: against a reference, by a table or stated bounds. `bitwise`. What
+// each is for: docs/comparison.md#judges; the reports: docs/reports.md.
 #ifndef HLO_INTERP_COMPARE_H_
 #define HLO_INTERP_COMPARE_H_
 
@@ -34,11 +34,14 @@ enum class ElementClass : uint8_t {
 inline constexpr int kElementClasses = 6;
 std::string_view ToString(ElementClass element_class);
 
+// Shares of the elements above which nothing is decided.
+inline constexpr double kMostUndetermined = 0.01, kMostVacuous = 0.5;
+
 enum class Verdict : uint8_t { kMatch, kMismatch, kInconclusive, kUnsupported };
 // "MATCH", "MISMATCH", "INCONCLUSIVE(reason)", "UNSUPPORTED(what)".
 std::string VerdictText(Verdict verdict, std::string_view reason);
 ExitCode ExitCodeOf(Verdict verdict);
-// Several verdicts make one: the worst, in the order unsupported, mismatch, inconclusive, match (spec/tools.md 2.4).
+// Several verdicts make one: the worst, in the order unsupported, mismatch, inconclusive, match.
 Verdict Worse(Verdict a, Verdict b);
 
 // One element worth showing. Numbers are those of the widened values; `expected` of `local` is the exact value.
@@ -127,7 +130,7 @@ struct Tolerance {
   std::optional<int64_t> max_ulps;  // Extra acceptance.
   bool fewer_infs_ok = false;       // Largest finite may stand for infinity.
 };
-// The table of spec/testing.md 7; `rms` of the reference tensor.
+// The bounds for what nobody has a plan of, by type; `rms` of the reference tensor.
 Tolerance DefaultTolerance(PrimitiveType type, double rms);
 Tolerance XlaTolerance();  // 1e-3 absolute or relative, as in XLA's runner.
 
@@ -140,7 +143,7 @@ Comparison CompareBitwise(const Literal& expected, const Literal& actual, const 
 // ---- Reports
 // ---------------------------------------------------------------------------------------------------------
 
-// The table of outputs; `mismatch` adds the columns of spec/tools.md 4.3. Each line ends with '\n'.
+// The table of outputs; `mismatch` adds columns: how many are bad, NaN on either side. Each line ends with '\n'.
 std::string OutputTable(const Comparison& comparison, bool mismatch);
 // Worst elements, where, looks like: for one output with violations.
 std::string Details(const TensorComparison& tensor);

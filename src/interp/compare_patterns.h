@@ -1,5 +1,5 @@
 // What the bad elements of a tensor have in common: where they lie, and which known mistake they look like.
-// Source: spec/tools.md 4.3 (e), spec/testing.md 8.
+// What is found of the latter is a guess, and decides nothing.
 #ifndef HLO_INTERP_COMPARE_PATTERNS_H_
 #define HLO_INTERP_COMPARE_PATTERNS_H_
 

@@ -1,4 +1,4 @@
-// The text and the JSON of comparisons. Layout: spec/tools.md 4.2 and 4.3.
+// The text and the JSON of comparisons. Layout: docs/reports.md#a-run.
 #include <algorithm>
 #include <cmath>
 

@@ -1,4 +1,4 @@
-// What dot and convolution share: operands in the compute type, and results back in theirs. Source: spec/ops.md 0.3.
+// What dot and convolution share: operands in the compute type, and results back in theirs: docs/ops.md#accumulation.
 #ifndef HLO_INTERP_CONTRACTION_H_
 #define HLO_INTERP_CONTRACTION_H_
 

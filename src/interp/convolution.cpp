@@ -1,4 +1,4 @@
-// convolution, as products of matrices whose left side is gathered from the windows. Source: spec/ops.md 0.9, 5.
+// convolution, as products of matrices whose left side is gathered from the windows: docs/ops.md#windows.
 #include <algorithm>
 #include <cmath>
 #include <cstring>

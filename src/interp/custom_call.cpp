@@ -1,5 +1,5 @@
 // Which target of a custom call means what, and those that need no library: markers, and helpers of XLA itself.
-// Source: spec/ops.md 12.
+// docs/ops.md#custom-calls
 #include "interp/custom_call.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // What custom calls of libraries mean: one handler for each family of targets; custom_call.cpp says which target is
-// whose. Source: spec/ops.md 12. Internal to interp/.
+// whose. Internal to interp/.
 #ifndef HLO_INTERP_CUSTOM_CALL_H_
 #define HLO_INTERP_CUSTOM_CALL_H_
 

@@ -1,4 +1,4 @@
-// Ops that only move elements: where each one goes is a matter of strides. Source: spec/ops.md 3.
+// Ops that only move elements: where each one goes is a matter of strides.
 #include <algorithm>
 #include <cstring>
 

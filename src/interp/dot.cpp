@@ -1,4 +1,4 @@
-// dot, ragged-dot and scaled-dot. Source: spec/ops.md 0.3, 5.
+// dot, ragged-dot and scaled-dot: docs/ops.md#contractions, docs/ops.md#accumulation.
 #include <algorithm>
 #include <cstring>
 

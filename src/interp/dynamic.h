@@ -1,6 +1,6 @@
 // Sizes that are known only when the program runs. A value of `s32[<=5]` is a literal whose shape is its actual one,
 // static and compact: `s32[3]`. An instruction that is given such a value is evaluated as one of the actual shapes.
-// Source: spec/ops.md 0.5, 11; which sizes results have: XLA's dynamic dimension inference.
+// docs/ops.md#dynamic-dimensions. Which sizes results have is as in XLA's dynamic dimension inference.
 #ifndef HLO_INTERP_DYNAMIC_H_
 #define HLO_INTERP_DYNAMIC_H_
 

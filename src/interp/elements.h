@@ -1,5 +1,5 @@
 // The types in which elements are computed, and the way between them and the types in which they lie in memory.
-// Source: spec/ops.md 0.1.
+// docs/ops.md#compute-types
 #ifndef HLO_INTERP_ELEMENTS_H_
 #define HLO_INTERP_ELEMENTS_H_
 

@@ -1,4 +1,4 @@
-// Elementwise ops of two and three operands. Source: spec/ops.md 2.
+// Elementwise ops of two and three operands. Edges: docs/ops.md#elementwise.
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -210,7 +210,7 @@ void ComplexLoop(const ElementwiseOp&, const void* const* in, void* out, int64_t
 }
 
 // x a float, r random bits of its width, the result a signed integer: rounds away from zero with the probability that
-// the fraction says. Source: spec/ops.md 1, stochastic-convert.
+// the fraction says.
 template <class T>
 void StochasticConvertLoop(const ElementwiseOp& op, const void* const* in, void* out, int64_t count) {
   const auto* x = static_cast<const T*>(in[0]);

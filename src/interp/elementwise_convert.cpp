@@ -1,4 +1,4 @@
-// convert and copy: between all element types. Source: spec/ops.md 1, convert.
+// convert and copy: between all element types: docs/ops.md#convert.
 #include <bit>
 #include <cmath>
 #include <limits>

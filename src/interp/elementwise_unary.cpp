@@ -1,4 +1,4 @@
-// Elementwise ops of one operand. Source: spec/ops.md 1.
+// Elementwise ops of one operand. Edges: docs/ops.md#elementwise.
 #include <bit>
 #include <cmath>
 #include <limits>

@@ -1,7 +1,7 @@
 // Are a module's results the same in whatever order it is computed? They are when each value on the way is a whole
 // multiple of a power of two, and so small that no permitted partial result needs more bits than its type has: then
 // nothing is ever rounded, and results are equal bit for bit or wrong. Profile `exact` makes arguments for that.
-// Source: spec/testing.md 4 C.
+// docs/comparison.md#exact
 //
 // The bounds are intervals that start anew at every instruction from the values that it was given in one run, so that
 // they do not grow with the depth of the program; loops and branches are what they were in that run.

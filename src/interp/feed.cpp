@@ -1,4 +1,4 @@
-// infeed and outfeed: values from and to the host, in the order of execution. Source: spec/ops.md 9.
+// infeed and outfeed: values from and to the host, in the order of execution.
 #include "base/text.h"
 #include "interp/evaluation.h"
 

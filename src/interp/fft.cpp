@@ -1,4 +1,4 @@
-// fft, in c128: radix 2 as long as the length is even, the definition for what is left. Source: spec/ops.md 4.
+// fft, in c128: radix 2 as long as the length is even, the definition for what is left.
 #include <cmath>
 #include <cstring>
 #include <vector>

@@ -1,4 +1,4 @@
-// gather and scatter: windows of the operand, at places that an array of indices says. Source: spec/ops.md 3.
+// gather and scatter: windows of the operand, at places that an array of indices says.
 #include <algorithm>
 #include <cstring>
 

@@ -1,4 +1,4 @@
-// The meaning of a program, plainly: every other way to compute is compared with this one. Source: spec/ops.md.
+// The meaning of a program, plainly: every other way to compute is compared with this one. docs/ops.md tells it.
 //
 // Values are literals in logical row-major order. Sums go along the summed index in sequence, or where they are held in
 // a wider type in an order that hangs on the shape alone: the same module and arguments give the same bits everywhere.

@@ -1,4 +1,4 @@
-// cholesky, triangular-solve and batch normalisation. Source: spec/ops.md 6.
+// cholesky, triangular-solve and batch normalisation: docs/ops.md#linear-algebra.
 #include <algorithm>
 #include <cmath>
 #include <cstring>

@@ -1,4 +1,4 @@
-// Arrays in NumPy's .npy format, versions 1-3 (NEP 1). Source of the types' names: spec/tools.md 11.2.
+// Arrays in NumPy's .npy format, versions 1-3 (NEP 1). What types are called there: docs/arguments.md#files.
 #ifndef HLO_INTERP_NPY_H_
 #define HLO_INTERP_NPY_H_
 

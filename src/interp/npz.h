@@ -1,4 +1,4 @@
-// Archives of arrays: .npz, a zip archive of .npy, stored or deflated. Source: spec/tools.md 11.2.
+// Archives of arrays: .npz, a zip archive of .npy, stored or deflated.
 #ifndef HLO_INTERP_NPZ_H_
 #define HLO_INTERP_NPZ_H_
 

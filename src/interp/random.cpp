@@ -1,5 +1,5 @@
-// Random bits: threefry and philox, to the bit; and `rng`, whose values are the implementation's choice. Source:
-// spec/ops.md 7.
+// Random bits: threefry and philox, to the bit; and `rng`, whose values are the implementation's choice:
+// docs/ops.md#random-numbers.
 #include <algorithm>
 #include <array>
 #include <bit>

@@ -99,7 +99,7 @@ int64_t OperandDim(const Instruction& inst, int64_t dim) {
 }
 
 // The identities of a reducer of `arrays` accumulators: of each component by itself, as in (max, sum) or the
-// arg-reductions, whose indices are compared only where the values tie. Source: spec/testing.md 10.
+// arg-reductions, whose indices are compared only where the values tie.
 std::vector<std::optional<double>> IdentitiesOf(const Computation& body, int64_t arrays) {
   std::vector<std::optional<double>> identities(arrays);
   // 'component k of an accumulator' or of an element.

@@ -1,6 +1,6 @@
 // What the module's uses ask of its arguments: index ranges, trip counts, positive divisors, sizes that keep long sums
-// finite. Found by walking backward from each use to the entry parameters and to elided constants. Source:
-// spec/testing.md 10.
+// finite. Found by walking backward from each use to the entry parameters and to elided constants:
+// docs/arguments.md#made-up.
 #ifndef HLO_INTERP_RANGES_H_
 #define HLO_INTERP_RANGES_H_
 

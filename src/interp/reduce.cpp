@@ -1,4 +1,4 @@
-// reduce: elements folded into accumulators, in row-major order of the reduced indices. Source: spec/ops.md 0.3, 4.
+// reduce: elements folded into accumulators, in row-major order of the reduced indices: docs/ops.md#accumulation.
 //
 // Accumulators of many results are side by side ("lanes") and go through the reduced indices together, so that the
 // loops are vectorised across results and each result is still summed in order.

@@ -17,7 +17,7 @@ struct ReducedPrecision {
 };
 ReducedPrecision ReducedPrecisionOf(const Instruction& inst);
 
-// Source: spec/ops.md 1, reduce-precision. Works on the bits of T, which holds the element.
+// docs/ops.md#bits says what it is. Works on the bits of T, which holds the element.
 template <class T>
 T Reduced(const ReducedPrecision& to, T x) {
   using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;

@@ -1,4 +1,4 @@
-// reduce-window and select-and-scatter: a window that slides over an array. Source: spec/ops.md 0.9, 4.
+// reduce-window and select-and-scatter: a window that slides over an array (docs/ops.md#windows).
 #include <algorithm>
 #include <atomic>
 #include <cstring>

@@ -1,4 +1,4 @@
-// scan: a computation carried along one dimension. Source: spec/ops.md 4.
+// scan: a computation carried along one dimension.
 #include "base/text.h"
 #include "interp/elements.h"
 #include "interp/evaluation.h"

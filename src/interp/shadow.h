@@ -1,7 +1,7 @@
 // The shadow: a second evaluator whose every element is a pair (value, bound). The value is computed in f64 without the
 // roundings of the declared types; any implementation that the precision plan permits lies within the bound of it. So
 // it says of one kernel, from the kernel's actual inputs, which outputs are right (interp/compare.h), and of two
-// modules whether they mean the same (interp/widened.h). Source: spec/testing.md 4-6; each rule's derivation stands
+// modules whether they mean the same (interp/widened.h). The rules: docs/comparison.md; the derivation of each stands
 // beside it.
 //
 // What moves data or computes with integers alone is evaluated by the interpreter, on values and bounds alike; what

@@ -1,4 +1,4 @@
-// Bounds of add, subtract, multiply, divide, maximum and minimum. Source of the rules: spec/testing.md 5.1.
+// Bounds of add, subtract, multiply, divide, maximum and minimum. The rules: docs/comparison.md#elementwise-rules.
 //
 // Blocks of elements go through plain loops that the compiler vectorises; an element that is infinite, NaN,
 // undetermined or may overflow fails the loop's check and is done again by the careful rule.

@@ -1,5 +1,5 @@
-// Bounds of batch-norm-training, -inference and -grad: those of their formulas (spec/ops.md 6), step by step in the
-// type of the operand. So they cover an implementation that rounds every step and one that rounds none.
+// Bounds of batch-norm-training, -inference and -grad: those of their formulas, step by step in the type of the
+// operand (docs/ops.md#batch-normalisation). So they cover what rounds every step and what rounds none.
 #include "interp/shadow_rules.h"
 
 namespace hlo::shadow {

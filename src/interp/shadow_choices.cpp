@@ -1,6 +1,6 @@
 // Reducers that leave one of several elements: an argmax and its like, which pick a side. Which one is left of those
 // that stand equal, or of NaNs, the order of combining decides, and roundings do where elements come close. All of them
-// are found here, so that an answer that is none of them can be refused. Source: spec/testing.md 6.
+// are found here, so that an answer that is none of them can be refused: docs/comparison.md#decisions.
 //
 // What is known of a choice reaches the results through movements and elementwise operations of one operand; an
 // operation of several leaves the bound alone, and so do reducers that compare otherwise than place by place.

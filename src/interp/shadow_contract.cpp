@@ -1,4 +1,4 @@
-// Bounds of sums of products, for dot and convolution. Source of the rule: spec/testing.md 5.2.
+// Bounds of sums of products, for dot and convolution. The rule: docs/comparison.md#sums.
 //
 // With A = |a| + e_a and B = |b| + e_b, a product of permitted operands lies within A B - |a||b| of a b, and is no
 // larger than A B. So three sums give value and bound: of a b, of |a||b| and, when operands have bounds at all, of A B.
@@ -258,7 +258,7 @@ void MultiplyWanted(const Contraction& c, const Operand& left, const Operand& ri
 }
 
 // What an operand is rounded to before it is multiplied: the narrow formats of tensor cores, where the plan says so;
-// and the result's type, where that is narrower (spec/ops.md 0.3).
+// and the result's type, where that is narrower (docs/ops.md#accumulation).
 Rounding OperandRounding(const Context& context, const Instruction& inst, const ShadowValue& operand) {
   if (context.options.widened) return kNoRounding;
   const InstructionPlan* plan = context.PlanOf(inst);

@@ -1,4 +1,4 @@
-// Bounds of convert and reduce-precision. Source of the rules: spec/testing.md 5.1 and 6.
+// Bounds of convert and reduce-precision. The rules: docs/comparison.md#elementwise-rules.
 #include <algorithm>
 
 #include "interp/reduce_precision.h"

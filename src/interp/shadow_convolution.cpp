@@ -1,4 +1,4 @@
-// Bounds of convolution: a contraction over window positions and features. Source of the rule: spec/testing.md 5.2.
+// Bounds of convolution: a contraction over window positions and features. The rule: docs/comparison.md#sums.
 #include "interp/shadow_contract.h"
 
 namespace hlo::shadow {

@@ -1,5 +1,5 @@
 // Comparisons, and, or, is-finite and select: decided where the bounds leave one outcome, otherwise undetermined or
-// anything between the outcomes. Source of the rules: spec/testing.md 6.
+// anything between the outcomes: docs/comparison.md#decisions.
 #include <algorithm>
 #include <atomic>
 #include <cstring>

@@ -1,4 +1,4 @@
-// Bounds of dot: a contraction for each batch. Source of the rule: spec/testing.md 5.2.
+// Bounds of dot: a contraction for each batch. The rule: docs/comparison.md#sums.
 #include <algorithm>
 
 #include "interp/shadow_contract.h"

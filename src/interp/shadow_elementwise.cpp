@@ -1,5 +1,5 @@
-// Elementwise operations: which rule each has, and how rules are driven over all elements. Source of the rules:
-// spec/testing.md 5.1, 5.3 and 6.
+// Elementwise operations: which rule each has, and how rules are driven over all elements:
+// docs/comparison.md#elementwise-rules.
 //
 // Each rule gives the exact function of the exact values (`value`) and how far the function can move while its
 // arguments move within their bounds (`before`). `Rounded` then adds what rounding the result costs.

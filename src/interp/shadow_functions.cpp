@@ -1,5 +1,5 @@
 // Bounds of functions of one element (and of power, atan2, remainder and clamp): how far each can move while its
-// arguments move within their bounds. Source of the rules: spec/testing.md 5.1 and 5.3.
+// arguments move within their bounds: docs/comparison.md#elementwise-rules.
 #include <algorithm>
 
 #include "interp/shadow_elementwise.h"

@@ -1,6 +1,6 @@
 // Bounds of reduce: by the combiner's rule where it has one; through the elements that may be left where the reducer
-// picks one (interp/shadow_choices.cpp); otherwise by its body, applied in two orders. Source of the rules:
-// spec/testing.md 5.2 and 6.
+// picks one (interp/shadow_choices.cpp); otherwise by its body, applied in two orders. The rules:
+// docs/comparison.md#sums.
 #include <algorithm>
 #include <array>
 #include <cstring>

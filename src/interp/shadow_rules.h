@@ -123,7 +123,7 @@ Result<ShadowValue> ReducedLast(Context& context, const ShadowValue& x, const st
 // Of an elementwise operation of one operand.
 Result<std::shared_ptr<const Choices>> ChoicesOfUnary(Context& context, const Instruction& inst, const ShadowValue& x);
 
-// By the formulas of spec/ops.md 6.
+// By the formulas of docs/ops.md#batch-normalisation.
 Result<ShadowValue> BatchNorm(Context& context, const Instruction& inst, Operands operands);
 Result<ShadowValue> Reduce(Context& context, const Instruction& inst, Operands operands);
 Result<ShadowValue> ReduceWindow(Context& context, const Instruction& inst, Operands operands);
@@ -182,9 +182,9 @@ bool AnyOpen(const ShadowValue& x);
 enum class Combiner { kAdd, kMultiply, kMaximum, kMinimum, kAssign, kOther };
 Combiner CombinerOf(const Computation& computation);
 
-// The sum rule (spec/testing.md 5.2): of n terms with magnitudes adding up to M, accumulated in type A over chains of h
-// additions. Each term passes at most h roundings, so the relative error of its share is at most (1+u)^h - 1 <=
-// gamma(h,u).
+// The sum rule: of n terms with magnitudes adding up to M, accumulated in type A over chains of h additions. Each term
+// passes at most h roundings, so the relative error of its share is at most (1+u)^h - 1 <= gamma(h,u):
+// docs/comparison.md#sums.
 struct SumRule {
   double worst = 0;   // gamma, and the shadow's own n roundings.
   double likely = 0;  // 6 sqrt(h) u instead: roundings are as good as independent and centred.

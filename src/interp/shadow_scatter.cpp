@@ -1,5 +1,5 @@
-// Bounds of scatter: of each destination, its start value and the updates that meet there. Source of the rules:
-// spec/testing.md 5.2.
+// Bounds of scatter: of each destination, its start value and the updates that meet there. The rules:
+// docs/comparison.md#sums.
 #include <algorithm>
 
 #include "base/parallel.h"
@@ -8,7 +8,7 @@
 namespace hlo::shadow {
 namespace {
 
-// The destinations of a scatter's updates (spec/ops.md 3).
+// The destinations of a scatter's updates (docs/ops.md#gather-and-scatter).
 class Destinations {
  public:
   Destinations(const ScatterAttrs& attrs, const Shape& operand, const Shape& indices, const Shape& updates)

@@ -1,5 +1,5 @@
 // Some results of a computation, and what they need, as a computation of its own: what is checked where checking all of
-// them would be too much work. Source: spec/testing.md 4, sampling.
+// them would be too much work: docs/comparison.md#sampling.
 //
 //   const Cone cone = ConeOf(root, arguments, {});
 //   if (cone.steps > limit) const auto slice = TRY(SliceOf(cone, limit, seed));

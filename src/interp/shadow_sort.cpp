@@ -1,6 +1,6 @@
 // sort and topk where the result is not one: keys tie and the sort is not stable, or roundings bring them close. Each
 // place of a line has one of the elements that are not certainly before too few others or after too many; keys and
-// payload come from the same one, and each element stands in one place (interp/compare.cpp). Source: spec/testing.md 6.
+// payload come from the same one, and each element stands in one place (interp/compare.cpp).
 #include <algorithm>
 #include <numeric>
 

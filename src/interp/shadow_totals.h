@@ -1,5 +1,5 @@
 // Many elements combined into one: what is kept of those seen so far, and the bounds that close a total. For reduce,
-// reduce-window and the scatters. Private to interp/shadow*.cpp. Source of the rules: spec/testing.md 5.2.
+// reduce-window and the scatters. Private to interp/shadow*.cpp. The rules: docs/comparison.md#sums.
 //
 // A permitted implementation may combine in any order, so every rule is one that no order can break; the shadow is then
 // free to use the order that is fastest.

@@ -1,5 +1,5 @@
-// Bounds of reduce-window and select-and-scatter: what the windows of a base combine or select. Source of the rules:
-// spec/testing.md 5.2.
+// Bounds of reduce-window and select-and-scatter: what the windows of a base combine or select. The rules:
+// docs/comparison.md#sums.
 #include <algorithm>
 #include <optional>
 
@@ -9,7 +9,7 @@
 namespace hlo::shadow {
 namespace {
 
-// Where windows lie: for each result index, the base elements that its window covers (spec/ops.md 0.9).
+// Where windows lie: for each result index, the base elements that its window covers (docs/ops.md#windows).
 class Windows {
  public:
   Windows(const Window& window, std::span<const int64_t> base, std::span<const int64_t> result)

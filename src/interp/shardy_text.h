@@ -1,5 +1,5 @@
 // Shardy's attributes as they stand in frontend attributes: #sdy.sharding_per_value<[<@mesh, [{"x"}, {?}]>]> over
-// {mesh = #sdy.mesh<["x"=2, "y"=4]>}. Source: the grammar of the dialect, openxla/shardy docs/sdy_dialect.md. Internal
+// {mesh = #sdy.mesh<["x"=2, "y"=4]>}. Source: the grammar in the documentation of Shardy's dialect, sdy. Internal
 // to interp/.
 #ifndef HLO_INTERP_SHARDY_TEXT_H_
 #define HLO_INTERP_SHARDY_TEXT_H_

@@ -1,4 +1,4 @@
-// sort and topk. Source: spec/ops.md 4.
+// sort and topk: docs/ops.md#sorting.
 #include <algorithm>
 #include <cstring>
 #include <limits>

@@ -1,7 +1,7 @@
 // Does an optimized module mean the same as its input? Both are evaluated in f64, without the roundings of their types,
 // cut at the instructions that passes kept: what has an origin is computed from the nearest kept values, which are
 // given to both sides alike, and compared within what f64 roundings can do. So a wrong formula or constant shows even
-// where bf16 would hide it, and it shows at the instruction it happened to. Source: spec/testing.md 4 B.
+// where bf16 would hide it, and it shows at the instruction it happened to.
 #ifndef HLO_INTERP_WIDENED_H_
 #define HLO_INTERP_WIDENED_H_
 

@@ -1,5 +1,5 @@
 // The short spelling of asynchronous ops: `s = (...) fusion-start(x), calls=f` for an async-start whose computation is
-// that one instruction on its parameters. Source: spec/hlo-text.md 11.
+// that one instruction on its parameters: docs/language.md#async.
 #ifndef HLO_IR_ASYNC_SUGAR_H_
 #define HLO_IR_ASYNC_SUGAR_H_
 

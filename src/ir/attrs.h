@@ -1,5 +1,5 @@
 // The attributes of every opcode: one struct for each set, each listing its fields once (ir/fields.h).
-// Which opcode has which struct is said in ops.def. Grammar of the values: spec/hlo-text.md 8.
+// Which opcode has which struct is said in ops.def. Their text: docs/language.md#attribute-values.
 #ifndef HLO_IR_ATTRS_H_
 #define HLO_IR_ATTRS_H_
 
@@ -56,7 +56,7 @@ struct OneDimension {
   bool operator==(const OneDimension&) const = default;
 };
 
-// One dimension of a window. Pads may be negative. Source: spec/ops.md 0.9.
+// One dimension of a window. Pads may be negative. Its arithmetic: docs/ops.md#windows.
 struct WindowDim {
   int64_t size = 1;
   int64_t stride = 1;
@@ -540,7 +540,7 @@ struct CustomCallAttrs {
 };
 
 // all-gather, all-reduce, reduce-scatter, all-to-all, collective-broadcast, ragged-all-to-all, collective-reduce and
-// their starts: the union of what they take; ops.md 10 says which means what.
+// their starts: the union of what they take. Who they bring together: docs/language.md#replica-groups.
 struct CollectiveAttrs {
   std::optional<int64_t> channel_id;
   ReplicaGroups replica_groups;
@@ -727,7 +727,7 @@ decltype(auto) Visit(const Attributes& attrs, F&& f) {
 
 // ---- What any instruction may carry ------------------------------------------------------------------------------
 
-// Attributes accepted on every instruction (spec/hlo-text.md 9), but for control-predecessors, which the instruction
+// Attributes accepted on every instruction, but for control-predecessors, which the instruction
 // holds.
 struct CommonAttrs {
   LeafFlags parameter_replication;
@@ -749,7 +749,7 @@ struct CommonAttrs {
   }
 };
 
-// The words of an enum, in the order of the enumerators, and whether the parser ignores case (spec/hlo-text.md 8.3).
+// The words of an enum, in the order of the enumerators, and whether the parser ignores case, as XLA does or not.
 // Used as: EnumWords<FusionKind>::kWords. A first word of "" is a default that is never written.
 template <class Enum>
 struct EnumWords;

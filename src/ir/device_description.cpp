@@ -4,8 +4,8 @@ namespace hlo {
 namespace {
 
 constexpr DeviceDescription kDevices[] = {
-    // Rates: spec/gpu.md 0 and 2, without TF32, f64 at half the rate of f32; instructions: 132 multiprocessors of 128
-    // lanes at 1.7 GHz.
+    // Rates are what large copies and products reach, below the data sheet; f32 without TF32, f64 at half of it;
+    // instructions: 132 multiprocessors of 128 lanes at 1.7 GHz.
     {.name = "h200",
      .is_gpu = true,
      .compute_capability = 90,

@@ -1,5 +1,5 @@
 // Which devices an instruction names: groups of collectives in their three spellings and what their ids count, and the
-// pairs of send and recv. Source: spec/hlo-text.md 13, spec/ops.md 9 and 10.
+// pairs of send and recv: docs/language.md#replica-groups, docs/ops.md#collectives.
 #ifndef HLO_IR_DEVICE_GROUPS_H_
 #define HLO_IR_DEVICE_GROUPS_H_
 

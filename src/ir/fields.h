@@ -9,7 +9,7 @@
 //     }
 //   };
 //
-// The order is the order of printing (spec/hlo-text.md 14.4).
+// The order is the order of printing.
 #ifndef HLO_IR_FIELDS_H_
 #define HLO_IR_FIELDS_H_
 

@@ -38,7 +38,7 @@ class Instruction {
 
   // The instruction of the pipeline's input module whose value this one has, by that module's id; -1 when there is
   // none. ReplaceAllUses hands it on, since "use that instead of this" says that the values are equal. The comparator
-  // cuts both modules at instructions that passes kept (spec/testing.md 4 B).
+  // cuts both modules at instructions that passes kept (docs/comparison.md#passes).
   int origin() const { return origin_; }
   void SetOrigin(int origin) { origin_ = origin; }
 

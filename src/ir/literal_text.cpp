@@ -1,4 +1,4 @@
-// Literals as text. Source: spec/hlo-text.md 14.5.
+// Literals as text, as XLA prints them: docs/language.md#printing.
 #include <algorithm>
 #include <cmath>
 #include <complex>

@@ -1,4 +1,4 @@
-// Where an instruction, or a sharding, comes from. Source: spec/hlo-text.md 8.9.
+// Where an instruction, or a sharding, comes from: the values of metadata=.
 #ifndef HLO_IR_METADATA_H_
 #define HLO_IR_METADATA_H_
 

@@ -137,7 +137,7 @@ struct BufferDonor {
   bool operator==(const BufferDonor&) const = default;
 };
 
-// What the header line says beside the name. Source: spec/hlo-text.md 3.
+// What the header line says beside the name: docs/language.md#header.
 struct ModuleHeader {
   bool is_scheduled = false;
   std::vector<InputOutputAlias> aliases;

@@ -23,7 +23,7 @@ inline constexpr int kVariadic = -1;
 enum OpTrait : uint32_t {
   kElementwise = 1 << 0,  // Result element i needs operand elements i only (clamp and select also take scalars).
   kCommutative = 1 << 1,  // f(a, b) == f(b, a).
-  kInferable = 1 << 2,    // The text may leave out the result shape (spec/hlo-text.md 5.1).
+  kInferable = 1 << 2,    // The text may leave out the result shape (docs/language.md#omitted-shapes).
   kSideEffect = 1 << 3,   // Kept although nothing uses it.
   kCollective = 1 << 4,
 };

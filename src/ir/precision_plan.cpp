@@ -10,9 +10,9 @@ PrimitiveType ComputeType(PrimitiveType type) {
   return IsFloat(type) && BitWidth(type) < 32 ? PrimitiveType::kF32 : type;
 }
 
-// Source: spec/testing.md 5.3, the f32 column. Of tanh, erf and logistic the worst that our kernels do over all f32
-// (1.42, 1.03 and 2.41, tests/kernel_math_test.cpp), and half an ulp on top, rounded up to halves: only kernels are
-// judged by it, never what XLA made.
+// In f32. What our kernels do is held to it (tests/kernel_math_test.cpp); of tanh, erf and logistic it is their worst,
+// over all f32 (1.42, 1.03 and 2.41), and half an ulp on top, rounded up to halves: only kernels are judged by it,
+// never what XLA made.
 double UlpsOfF32(Opcode opcode) {
   switch (opcode) {
     case Opcode::kAdd:

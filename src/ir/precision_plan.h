@@ -1,7 +1,7 @@
 // What a compiled kernel promises about its arithmetic, instruction by instruction, and what holds where nothing was
 // promised. Code generation fills it, the shadow (interp/shadow.h) derives error bounds from it, `--explain` prints it.
 // A plan that promises too much shows as violations; one that promises too little shows as loose bounds.
-// Source: spec/testing.md 4.1, 5.
+// What follows from it: docs/comparison.md#local.
 #ifndef HLO_IR_PRECISION_PLAN_H_
 #define HLO_IR_PRECISION_PLAN_H_
 
@@ -65,12 +65,12 @@ struct PrecisionPlan {
 };
 
 // What holds without a promise, for an op whose result has element type `type`. Any order. Dot and convolution
-// accumulate in the compute type of the result (spec/ops.md 0.3: f32 for what is narrower); a reduction may round each
+// accumulate in the compute type of the result (docs/ops.md#accumulation); a reduction may round each
 // step to its declared type.
 SumPlan DefaultSum(Opcode opcode, PrimitiveType type);
 
-// The budget of spec/testing.md 5.3 in ulps of f32 (f64: of f64). Correctly rounded operations have 0.5; ops that never
-// round (max, abs, copies) 0.
+// The budget in ulps of f32 (f64: of f64): docs/comparison.md#functions. Correctly rounded operations have 0.5; ops
+// that never round (max, abs, copies) 0.
 double DefaultUlps(Opcode opcode, PrimitiveType type);
 
 // One line for each instruction of `computation` that the plan knows:

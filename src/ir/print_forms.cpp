@@ -1,4 +1,4 @@
-// The ways to print, and how large they may get. Source: spec/hlo-text.md 14.6.
+// The ways to print, and how large they may get.
 #include <algorithm>
 #include <unordered_map>
 

@@ -1,4 +1,4 @@
-// The order in which XLA prints. Source: spec/hlo-text.md 14.1, and what its printer was seen to do.
+// The order in which XLA prints, as its printer was seen to do: docs/language.md#printing.
 #ifndef HLO_IR_PRINT_ORDER_H_
 #define HLO_IR_PRINT_ORDER_H_
 

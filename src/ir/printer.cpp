@@ -11,8 +11,8 @@
 namespace hlo {
 namespace {
 
-// How floats compare is said when it is not the order of the type; `type` is its older spelling. Source:
-// spec/hlo-text.md 10.
+// How floats compare is said when it is not the order of the type; `type` is its older spelling, which
+// readers of before `order` take.
 std::string_view WrittenOrder(const Instruction& compare) {
   const PrimitiveType element = compare.operand(0).shape().type();
   const ComparisonType type = compare.attrs<CompareAttrs>().type;

@@ -1,4 +1,4 @@
-// Modules as HLO text. The long form is XLA's, byte for byte (spec/hlo-text.md 14), and what every stage reads back;
+// Modules as HLO text (docs/language.md#printing). The long form is XLA's, byte for byte, and what stages read back;
 // the short form is for people and golden files; canonical and fingerprint are XLA's, for comparing and hashing.
 #ifndef HLO_IR_PRINTER_H_
 #define HLO_IR_PRINTER_H_

@@ -1,4 +1,4 @@
-// The words of HLO text that are no names. Source: spec/hlo-text.md 1.
+// The words of HLO text that are no names. docs/language.md#tokens
 #ifndef HLO_IR_RESERVED_WORDS_H_
 #define HLO_IR_RESERVED_WORDS_H_
 

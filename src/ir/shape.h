@@ -35,7 +35,7 @@ struct Tiling {
   bool operator==(const Tiling&) const = default;
 };
 
-// How an array lies in memory. Never changes values (but for `bitcast`). Source: spec/hlo-text.md 6.
+// How an array lies in memory. Never changes values (but for `bitcast`). Its text: docs/language.md#layouts.
 struct Layout {
   DimOrder minor_to_major;  // {1,0} is row-major for rank 2.
   Boxed<Tiling> tiling;     // Rare.

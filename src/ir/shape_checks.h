@@ -10,13 +10,13 @@
 
 namespace hlo {
 
-// Equal, or both float of any width; which of the two is required is a question of the verifier's level (M).
+// Equal, or both float of any width; which of the two is required is a question of the verifier's level.
 bool SameOrBothFloat(PrimitiveType a, PrimitiveType b);
-// Of two element types, the one an inferred result has. Source: spec/ops.md 0.4.
+// Of two element types, the one an inferred result has: docs/verifier.md#mixed-float-types.
 PrimitiveType HigherPrecision(PrimitiveType a, PrimitiveType b);
 
-// How a written shape is held against the inferred one; layouts and dynamic flags do not count. Source:
-// spec/verifier.md 3.19.
+// How a written shape is held against the inferred one; layouts and dynamic flags do not count:
+// docs/verifier.md#written-and-inferred-shapes.
 enum class TypeMatch { kExact, kFloatsMayDiffer };
 bool ShapesMatch(const Shape& a, const Shape& b, TypeMatch types);
 
@@ -35,11 +35,11 @@ bool SameSizes(std::span<const int64_t> a, std::span<const int64_t> b);
 // "{0,2}".
 std::string Braced(std::span<const int64_t> list);
 
-// Size of `size` elements with `dilation - 1` holes between neighbours. Source: spec/ops.md 0.9.
+// Size of `size` elements with `dilation - 1` holes between neighbours: docs/ops.md#windows.
 int64_t DilatedSize(int64_t size, int64_t dilation);
 
-// 3.5: the computation combines `inputs` accumulators with as many elements. Checks V090-V094 and returns the types of
-// its results. `init` is the position of the first initial value among the operands.
+// A reducer: the computation combines `inputs` accumulators with as many elements. Checks V090-V094, and returns the
+// types of its results. `init` is the position of the first initial value among the operands.
 struct ReducerUse {
   const char* attribute;  // That names the computation.
   const Computation& computation;

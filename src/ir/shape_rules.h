@@ -1,8 +1,8 @@
 // The shape of every op, from its operands and attributes: what `check` compares with the shape in the text, what fills
 // in a shape that the text leaves out, and what builders of instructions may ask. One rule for each kind of op; ops.def
 // says which op has which. A rule reports the first broken precondition at the instruction, with the rule's code of
-// spec/verifier.md. Ops whose shape the text must give (kInferable is absent) still have a rule: it reads inst.shape()
-// as written, checks it and returns it.
+// ir/verifier_rules.def. Ops whose shape the text must give (kInferable is absent) still have a rule: it reads
+// inst.shape() as written, checks it and returns it.
 #ifndef HLO_IR_SHAPE_RULES_H_
 #define HLO_IR_SHAPE_RULES_H_
 
@@ -85,13 +85,13 @@ Result<Shape> ShapeOfTriangularSolve(const Instruction& inst);
 Result<Shape> ShapeOfTuple(const Instruction& inst);
 Result<Shape> ShapeOfWhile(const Instruction& inst);
 
-// Sizes of the result of sliding `window` over `dims`. Source: spec/ops.md 0.9.
+// Sizes of the result of sliding `window` over `dims`: docs/ops.md#windows.
 Result<std::vector<int64_t>> WindowedDims(const Instruction& inst, std::span<const int64_t> dims, const Window& window);
 
 // What the kind of a convolution makes of it: dgrad gives the input whose forward convolution, of this window, has the
 // size of the first operand, and where several have it, the smallest; the other kinds, and unset, the shape of sliding
 // the window. Labels are those of the operands as they stand: the second one's `o` is the result's feature in all
-// kinds. Source: spec/ops.md 5.
+// kinds.
 Result<Shape> ShapeOfConvolutionKind(const Instruction& inst);
 
 // Where a shuffle with mode=rotate begins: its first element along each dimension of the operand. Shifts of any size

@@ -1,4 +1,4 @@
-// Shape rules of dot, ragged-dot, scaled-dot and convolution. Source: spec/ops.md 5.
+// Shape rules of dot, ragged-dot, scaled-dot and convolution: docs/ops.md#contractions.
 #include <algorithm>
 
 #include "base/text.h"

@@ -1,4 +1,4 @@
-// Shape rules of what calls computations: call, while, conditional, fusion. Source: spec/ops.md 8.
+// Shape rules of what calls computations: call, while, conditional, fusion.
 #include "base/text.h"
 #include "ir/shape_checks.h"
 

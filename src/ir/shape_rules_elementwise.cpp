@@ -1,4 +1,4 @@
-// Shape rules of elementwise ops. Source of the type classes: spec/ops.md 0.10 and 1-2.
+// Shape rules of elementwise ops. The classes of types: docs/ops.md#type-classes.
 #include <algorithm>
 
 #include "base/text.h"
@@ -183,7 +183,7 @@ Result<Shape> ShapeOfConvert(const Instruction& inst) {
   return operand.WithType(inst.shape().type());
 }
 
-// Source: spec/ops.md 1, bitcast-convert.
+// A last dimension comes or goes where the widths differ: docs/ops.md#bits.
 Result<Shape> ShapeOfBitcastConvert(const Instruction& inst) {
   TRY(CheckArray(inst, 0));
   const Shape& from = inst.operand(0).shape();

@@ -1,4 +1,4 @@
-// Shape rules of linear algebra, transforms, normalisation and random numbers. Source: spec/ops.md 4, 6 and 7.
+// Shape rules of linear algebra, transforms, normalisation and random numbers.
 #include <algorithm>
 
 #include "base/text.h"

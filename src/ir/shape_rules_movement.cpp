@@ -1,4 +1,4 @@
-// Shape rules of ops that move elements without changing them. Source: spec/ops.md 3.
+// Shape rules of ops that move elements without changing them: docs/ops.md#data-movement.
 #include "base/text.h"
 #include "ir/shape_checks.h"
 

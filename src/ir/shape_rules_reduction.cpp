@@ -1,4 +1,4 @@
-// Shape rules of reductions, windows and sorting. Source: spec/ops.md 4.
+// Shape rules of reductions, windows and sorting: docs/ops.md#reductions.
 #include <algorithm>
 
 #include "base/text.h"

@@ -1,6 +1,6 @@
 // How values lie on the devices of a program that runs on several, and which devices talk to each other: the values of
 // sharding=, domain= and replica_groups=. Each is kept in one spelling, XLA's, so that equal ones are equal and print
-// alike. Source: spec/hlo-text.md 12 and 13. What fits a shape and a module is the verifier's business (V255-V258).
+// alike. Their forms: docs/language.md#sharding. What fits a shape and a module is the verifier's business (V255-V258).
 #ifndef HLO_IR_SHARDING_H_
 #define HLO_IR_SHARDING_H_
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kMaxErrors = 20;
 
-// 3.19 a: ops that hand values on as they are.
+// Ops that hand values on as they are: docs/verifier.md#written-and-inferred-shapes.
 bool HasExactTypes(Opcode opcode) {
   switch (opcode) {
     case Opcode::kCall:
@@ -31,7 +31,7 @@ bool HasExactTypes(Opcode opcode) {
   }
 }
 
-// What V006 lets mix float types. Source: spec/ops.md 0.4.
+// What V006 lets mix float types: docs/verifier.md#mixed-float-types.
 bool MayMixFloats(const Instruction& inst) {
   if (HasExactTypes(inst.opcode()) || inst.Is(kCollective)) return true;
   switch (inst.opcode()) {

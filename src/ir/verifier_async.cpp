@@ -1,5 +1,5 @@
 // Rules of what starts here and is done there: async-start, -update, -done, the starts and dones of collectives and
-// copies, send and recv. Source: spec/verifier.md 3.9 and 3.10.
+// copies, send and recv (V170 to V201).
 #include <algorithm>
 #include <array>
 #include <unordered_map>

@@ -1,5 +1,5 @@
-// Rules of custom calls and of buffers, b(...), which are values that may be written in place. Source: spec/verifier.md
-// 3.13.
+// Rules of custom calls and of buffers, b(...), which are values that may be written in place
+// (V240 to V249).
 #include <algorithm>
 #include <unordered_map>
 

@@ -1,5 +1,5 @@
 // Rules of what calls computations: threads, composites, shardings of loops and branches, fusions, aliasing of
-// operands. Source: spec/verifier.md 3.8. Shapes of arguments and results are in shape_rules_control.cpp.
+// operands. Shapes of arguments and results are in shape_rules_control.cpp.
 #include <algorithm>
 #include <unordered_map>
 

@@ -1,4 +1,4 @@
-// Deadlocks of send and recv between devices, of strict, in scheduled modules. Source: spec/verifier.md 3.16.
+// Deadlocks of send and recv between devices, of strict, in scheduled modules: docs/verifier.md#deadlocks.
 //
 // The entry is walked in its order, into called computations. Of each send and recv the pairs of devices are known from
 // a frontend attribute; equal pairs match a send with a recv. What waits for its counterpart is of one kind at a time.

@@ -1,4 +1,4 @@
-// Rules of collectives. Source: spec/verifier.md 3.11; what the ids mean: spec/hlo-text.md 13.
+// Rules of collectives. What the ids mean: docs/language.md#replica-groups.
 #include <algorithm>
 #include <unordered_map>
 

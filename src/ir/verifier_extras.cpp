@@ -1,5 +1,5 @@
-// What XLA takes, though it makes no sense: errors at strict, some of them warnings at default. Source:
-// spec/verifier.md 3.18; and V095, V057, V269, V271, of strict too.
+// What XLA takes, though it makes no sense: errors at strict, some of them warnings at default;
+// and V095, V057, V269, V271, of strict too.
 #include <algorithm>
 
 #include "base/text.h"

@@ -1,4 +1,4 @@
-// Rules of the module's header: layout of the entry, aliases, donors. Source: spec/verifier.md 3.15.
+// Rules of the module's header: layout of the entry, aliases, donors.
 #include <set>
 
 #include "base/text.h"

@@ -1,5 +1,5 @@
-// Rules of layouts, of strict: what hands values on or works element by element keeps them. Source: spec/verifier.md
-// 3.17 and 3.19.
+// Rules of layouts, of strict: what hands values on or works element by element keeps them:
+// docs/verifier.md#layouts.
 #include <algorithm>
 
 #include "base/text.h"
@@ -114,7 +114,7 @@ Status CheckHandedOn(const Instruction& inst) {
   }
 }
 
-// 3.19 c
+// What cannot change a layout: docs/verifier.md#layouts.
 bool KeepsLayout(const Instruction& inst) {
   if (inst.Is(kElementwise)) return !inst.Is(Opcode::kCopy);
   switch (inst.opcode()) {

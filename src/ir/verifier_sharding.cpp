@@ -1,5 +1,5 @@
-// Rules of attributes that say something about each leaf of a shape: sharding, origin, parameter_replication. Source:
-// spec/verifier.md 3.14 and 3.15; grammar: spec/hlo-text.md 12.
+// Rules of attributes that say something about each leaf of a shape: sharding, origin, parameter_replication.
+// The text of the first: docs/language.md#sharding.
 #include <algorithm>
 #include <optional>
 

@@ -1,4 +1,4 @@
-// What is valid and seldom meant. Source: spec/verifier.md 4. The (w) rules of ir/verifier_extras.cpp are warnings too.
+// What is valid and seldom meant. Some rules of ir/verifier_extras.cpp are warnings too, at default.
 #include <algorithm>
 #include <functional>
 #include <unordered_set>

@@ -1,4 +1,4 @@
-// The tokens of HLO text. Source: spec/hlo-text.md 1.
+// The tokens of HLO text. docs/language.md#tokens says what they are.
 #ifndef HLO_PARSER_LEXER_H_
 #define HLO_PARSER_LEXER_H_
 

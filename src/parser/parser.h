@@ -1,4 +1,4 @@
-// HLO text to a Module. Source of the language: spec/hlo-text.md.
+// HLO text to a Module. The language: docs/language.md.
 #ifndef HLO_PARSER_PARSER_H_
 #define HLO_PARSER_PARSER_H_
 
@@ -36,7 +36,7 @@ struct ParseOptions {
   SourceRange piece;
 };
 
-// A whole module, a module without header, or a single instruction (spec/hlo-text.md 2). All errors that could be
+// A whole module, a module without header, or a single instruction (docs/language.md#files). All errors that could be
 // found, up to max_errors, in one Error. The module keeps the source, and every instruction its range in it. Not
 // verified.
 Result<std::unique_ptr<Module>> Parse(std::shared_ptr<const SourceText> source, const ParseOptions& options = {});

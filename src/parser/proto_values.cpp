@@ -399,7 +399,7 @@ std::string StackFramesText(const WireMessage& frames) {
   });
   section("StackFrames", frames.Messages(F::stack_frames), [&](const WireMessage& frame) {
     using S = proto::StackFrame;
-    // The text counts parents from 1, which is none (spec/hlo-text.md 3.1).
+    // The text counts parents from 1, which is none (docs/language.md#stack-frames).
     return Str("{file_location_id=", frame.Int(S::file_location_id),
                " parent_frame_id=", frame.Int(S::parent_frame_id) + 1, "}");
   });

@@ -1,6 +1,6 @@
 // Parts of a module's protocol buffers as the HLO text that says the same. What no text can say (an element type that
-// does not exist, labels out of range) becomes text that the parser refuses, so it is judged in one place. Source:
-// spec/hlo-text.md 6, 8, 12, 13.
+// does not exist, labels out of range) becomes text that the parser refuses, so it is judged in one place. That
+// text: docs/language.md.
 #ifndef HLO_PARSER_PROTO_VALUES_H_
 #define HLO_PARSER_PROTO_VALUES_H_
 

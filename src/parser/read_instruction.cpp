@@ -1,6 +1,6 @@
 // Instructions: the op table and the attribute structs' field lists say what may stand in them. Only parameter,
-// constant, nested operands, projections and the sugar for async ops have code of their own. Source: spec/hlo-text.md
-// 5, 9, 10, 11.
+// constant, nested operands, projections and the sugar for async ops have code of their own. What may stand there:
+// docs/language.md#instructions.
 #include <algorithm>
 #include <array>
 
@@ -20,7 +20,7 @@ constexpr auto MakeTables(const StructList<Structs...>*) {
 }
 constexpr auto kTables = MakeTables(static_cast<const AttributeStructs*>(nullptr));
 
-// Source: spec/hlo-text.md 10, the ops whose attribute is result_accuracy.
+// result_accuracy says how exact a function of floats shall be: of those the op takes it that XLA lets.
 bool TakesResultAccuracy(Opcode opcode) {
   const bool complex_math = RowOf(opcode).shape_rule == ShapeOfComplexUnary;
   return complex_math || opcode == Opcode::kCbrt || opcode == Opcode::kErf;

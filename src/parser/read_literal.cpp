@@ -1,4 +1,4 @@
-// Literals, read by the byte: most of a module with weights is this. Source: spec/hlo-text.md 7.
+// Literals, read by the byte: most of a module with weights is this. What may be written: docs/language.md#literals.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -17,7 +17,7 @@ constexpr int64_t kTupleLevels = 16;
 
 bool EndsNumber(char c) { return !IsWordByte(c); }
 
-// Bits of the mantissa, for the payloads of NaNs; 0 when the type has none. Source: spec/hlo-text.md 7 rule 6.
+// Bits of the mantissa, for the payloads of NaNs; 0 when the type has none, as in XLA.
 int PayloadBits(PrimitiveType type) {
   switch (type) {
     case PrimitiveType::kF64:
@@ -229,7 +229,7 @@ bool Reader::ReadFloat(const char*& p, PrimitiveType type, double& value, uint64
     }
     if (!EndsNumber(*stop)) return FailAt("P043", "expected a number", p, stop - p + 1);
     // Without a point or exponent it is an integer token, which goes through 64 bits: what is beyond 2^63 wraps, as in
-    // XLA (spec/hlo-text.md 7 rule 5). There -0 loses its sign too; here it keeps it, since that is how -0 prints.
+    // XLA (docs/language.md#literals). There -0 loses its sign too; here it keeps it, since that is how -0 prints.
     const bool large = std::abs(value) >= 0x1p63;
     if (large && std::string_view(p, stop - p).find_first_of(".eE") == std::string_view::npos) {
       uint64_t bits = 0;

@@ -1,4 +1,4 @@
-// The module: its header, tables, computations; and the short forms. Source: spec/hlo-text.md 2-4.
+// The module: its header, tables, computations; and the short forms. What they say: docs/language.md#header.
 #include <algorithm>
 #include <memory>
 #include <set>

@@ -1,4 +1,4 @@
-// Shapes and layouts, read by the byte. Source: spec/hlo-text.md 6.
+// Shapes and layouts, read by the byte. What they mean: docs/language.md#shapes.
 #include <algorithm>
 #include <bit>
 
@@ -8,7 +8,7 @@
 namespace hlo {
 namespace {
 
-constexpr int64_t kMaxRank = 64;  // Source: spec/testing.md 14.
+constexpr int64_t kMaxRank = 64;  // More than any program has; a bit each in a mask.
 
 bool IsPermutation(const DimOrder& order) {
   uint64_t seen = 0;

@@ -1,4 +1,4 @@
-// Shardings, domains and replica groups. Source: spec/hlo-text.md 12, 13.
+// Shardings, domains and replica groups. Their forms: docs/language.md#sharding, docs/language.md#replica-groups.
 #include <algorithm>
 #include <utility>
 

@@ -1,4 +1,4 @@
-// Values of attributes, one Read for each type. Source of the grammars: spec/hlo-text.md 8.
+// Values of attributes, one Read for each type. What is not obvious of them: docs/language.md#attribute-values.
 #include <algorithm>
 #include <cmath>
 #include <cstring>

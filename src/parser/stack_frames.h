@@ -1,5 +1,5 @@
 // Where in a program instructions come from: the tables behind the header that `stack_frame_id` points into. Ids count
-// from 1 by position; 0 is none. Source: spec/hlo-text.md 3.1.
+// from 1 by position; 0 is none. More: docs/language.md#stack-frames.
 #ifndef HLO_PARSER_STACK_FRAMES_H_
 #define HLO_PARSER_STACK_FRAMES_H_
 

@@ -1,5 +1,5 @@
 // batchnorm_expander: batch-norm-training, -inference and -grad as sums, broadcasts and elementwise ops, in the type of
-// the operand, so that fusion sees the parts. Formulas: spec/passes.md P32.
+// the operand, so that fusion sees the parts. Formulas: docs/ops.md#batch-normalisation.
 #include "passes/pass.h"
 #include "passes/simplify/rules.h"
 

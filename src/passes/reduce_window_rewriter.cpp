@@ -1,6 +1,6 @@
 // reduce-window-rewriter: a running sum, whose windows are all that precedes a position, is made of running sums of
-// short rows and one of the rows' totals, so that n results take about kBase * n steps instead of n * n / 2. Source:
-// spec/passes.md N28.
+// short rows and one of the rows' totals, so that n results take about kBase * n steps instead of n * n / 2. As
+// XLA's pass of that name.
 #include "passes/pass.h"
 #include "passes/simplify/rules.h"
 

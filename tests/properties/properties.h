@@ -1,5 +1,5 @@
 // What holds whatever the input: nothing crashes, an error has a code, words and a place, and what is accepted prints
-// as a text that reads back as itself (spec/testing.md 3 and 12: O1, O2, O16). Each function answers what does not
+// as a text that reads back as itself (docs/language.md#printing). Each function answers what does not
 // hold, in words; nothing when all does. Shared by the tests that mutate texts and the targets of libFuzzer
 // (tests/fuzz).
 #ifndef HLO_TESTS_PROPERTIES_PROPERTIES_H_

@@ -112,7 +112,7 @@ Value IntegerPower(Value base, Value exponent) {
 Value EmitPower(Value x, Value y) { return kernel::IsInteger(x.type()) ? IntegerPower(x, y) : Pow(x, y); }
 
 // Rounds to fewer bits in the type's own encoding. As many bits of exponent as the type has change nothing: subnormals
-// stay. Source: spec/ops.md, reduce-precision.
+// stay. docs/ops.md#bits
 Value EmitReducePrecision(const Instruction& inst, Value x) {
   const auto& attrs = inst.attrs<ReducePrecisionAttrs>();
   const int own_exponent = x.type() == Type::kF64 ? 11 : x.type() == Type::kF16 ? 5 : 8;

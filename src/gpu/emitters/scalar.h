@@ -1,5 +1,5 @@
-// One element of an elementwise op, as an expression of the kernel builder, with HLO's edge semantics (spec/ops.md 1,
-// 2).
+// One element of an elementwise op, as an expression of the kernel builder, with HLO's edge semantics:
+// docs/ops.md#elementwise.
 #ifndef HLO_GPU_EMITTERS_SCALAR_H_
 #define HLO_GPU_EMITTERS_SCALAR_H_
 
@@ -23,7 +23,7 @@ Result<kernel::Type> KernelType(const Instruction& inst, PrimitiveType type);
 // The same for types that were checked.
 kernel::Type KernelTypeOf(PrimitiveType type);
 
-// An error where float types differ that an op takes as one; the verifier of text lets that pass (spec/verifier.md, M).
+// An error where float types differ that an op takes as one; the verifier lets that pass at default.
 Status CheckOneFloatType(const Instruction& inst);
 // Can `inst` be computed from values of its operands by EmitScalar?
 Status CheckScalar(const Instruction& inst);

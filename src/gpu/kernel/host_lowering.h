@@ -1,5 +1,5 @@
-// Kernel -> LLVM IR for x86: loops over blocks, warps and lanes that the vectoriser takes. Measurements behind every
-// rule: spec/kernel-builder.md 3.
+// Kernel -> LLVM IR for x86: loops over blocks, warps and lanes that the vectoriser takes. What was measured for
+// each rule: docs/architecture.md#host-lowering.
 #ifndef HLO_GPU_KERNEL_HOST_LOWERING_H_
 #define HLO_GPU_KERNEL_HOST_LOWERING_H_
 
