@@ -135,6 +135,11 @@ ShadowValue ConvertRule(Context& context, const Instruction& inst, const ShadowV
 }
 
 ShadowValue ReducePrecision(Context& context, const Instruction& inst, Operands operands) {
+  // To the element's own format it does nothing, whatever number stands for the element in f64.
+  const ReducedPrecision to = ReducedPrecisionOf(inst);
+  const int64_t own_mantissa_bits = SignificandBits(inst.shape().type()) - 1;
+  if (context.options.widened && to.exponent_bits >= to.own_exponent_bits && to.mantissa_bits >= own_mantissa_bits)
+    return *operands[0];
   // Of what is known exactly the rounding is known too.
   if (!operands[0]->HasBound()) {
     auto exact = ThroughInterpreter(context, inst, operands);
@@ -143,8 +148,7 @@ ShadowValue ReducePrecision(Context& context, const Instruction& inst, Operands 
       return std::move(*exact);
     }
   }
-  if (context.options.widened)
-    return Apply(Blocks(ReducedBetween(ReducedPrecisionOf(inst)), 1), inst, operands, operands[0]->held);
+  if (context.options.widened) return Apply(Blocks(ReducedBetween(to), 1), inst, operands, operands[0]->held);
   const ReducePrecisionAttrs& attrs = inst.attrs<ReducePrecisionAttrs>();
   const Rounding own = RoundingTo(inst.shape().type(), context.ftz());
   const Rounding reduced = RoundingTo(std::min<int>(attrs.exponent_bits, 11), std::min<int>(attrs.mantissa_bits, 52));
