@@ -434,6 +434,35 @@ ENTRY main {
   }
 }
 
+// 1, computed with a rounding, may be just below: its floor is computed, and open.
+TEST(Widened, WhatIsPickedByAnOpenIndexIsOpen) {
+  constexpr const char* kFloor = R"(HloModule m
+ENTRY main {
+  x = f32[] parameter(0)
+  y = f32[4] parameter(1)
+  a = f32[] tanh(x)
+  s = f32[] subtract(a, a)
+  one = f32[] constant(1)
+  c = f32[] add(s, one)
+  f = f32[] floor(c)
+  i = s32[] convert(f)
+  p = f32[1] dynamic-slice(y, i), dynamic_slice_sizes={1}
+  ROOT n = f32[1] negate(p)
+})";
+  for (const int64_t index : {0, 1}) {
+    const WidenedResult result = Widened(
+        [&](Module& m) {
+          Instruction& constant = m.entry().AddConstant(Literal::Scalar(PrimitiveType::kS32, index));
+          const auto slice = Named(m, "p");
+          Instruction& picked = m.entry().Add(slice->opcode(), slice->shape(), {&m.entry().parameter(1), &constant},
+                                              slice->attrs<DynamicSliceAttrs>());
+          slice->ReplaceAllUses(picked);
+        },
+        kFloor);
+    EXPECT_EQ(result.verdict, index == 1 ? Verdict::kMatch : Verdict::kInconclusive) << result.reason;
+  }
+}
+
 TEST(Widened, ARootThatBecameAParameterIsCompared) {
   constexpr const char* kNegate = R"(HloModule m
 ENTRY main {

@@ -37,15 +37,26 @@ std::vector<const Instruction*> NeededOrder(const Context& context, const Instru
   return result;
 }
 
+// Of a scalar that control follows.
+bool IsOpen(const ShadowValue& scalar) { return scalar.HasOpen() && scalar.open.GetInt(0) != 0; }
+// Then control follows the value all the same.
+bool HasComputed(const Context& context, const ShadowValue& scalar) {
+  return context.options.widened && (scalar.open.data<uint8_t>()[0] & kLost) == 0;
+}
+
 Result<ShadowValue> RunWhile(Context& context, const Instruction& loop, const ShadowValue& init) {
   const WhileAttrs& attrs = loop.attrs<WhileAttrs>();
   ShadowValue state = init;
+  bool decided = true;
   for (int64_t iteration = 0;; ++iteration) {
     const ShadowValue* args[] = {&state};
     if (context.options.exact_loop_states) state = DropBounds(std::move(state));
     const ShadowValue go_on = TRY(Run(context, *attrs.condition, args));
-    if (go_on.HasOpen() && go_on.open.GetInt(0) != 0) return Undecided(context, loop, args);
-    if (go_on.exact.GetInt(0) == 0) return state;
+    if (IsOpen(go_on)) {
+      decided = false;
+      if (!HasComputed(context, go_on)) return Undetermined(loop.shape());
+    }
+    if (go_on.exact.GetInt(0) == 0) return decided ? state : UndeterminedOf(std::move(state));
     if (context.options.max_loop_iterations > 0 && iteration >= context.options.max_loop_iterations) {
       FAIL(LimitError("L010", Str("'", loop.name(), "' exceeded ", iteration, " iterations (--max_loop_iterations)"),
                       loop.range()));
@@ -58,12 +69,13 @@ Result<ShadowValue> RunWhile(Context& context, const Instruction& loop, const Sh
 Result<ShadowValue> RunConditional(Context& context, const Instruction& inst, Operands operands) {
   const std::vector<Computation*> branches = inst.attrs<ConditionalAttrs>().branches();
   const ShadowValue& selector = *operands[0];
-  if (selector.HasOpen() && selector.open.GetInt(0) != 0) return Undecided(context, inst, operands);
+  if (IsOpen(selector) && !HasComputed(context, selector)) return Undetermined(inst.shape());
   const int64_t count = static_cast<int64_t>(branches.size());
   int64_t branch = selector.exact.GetInt(0);
   if (selector.shape.type() == PrimitiveType::kPred) branch = branch != 0 ? 0 : 1;
   if (branch < 0 || branch >= count) branch = count - 1;
-  return Run(context, *branches[branch], operands.subspan(branch + 1, 1));
+  ShadowValue result = TRY(Run(context, *branches[branch], operands.subspan(branch + 1, 1)));
+  return IsOpen(selector) ? UndeterminedOf(std::move(result)) : std::move(result);
 }
 
 Result<ShadowValue> ByRule(Context& context, const Instruction& inst, Operands operands, const Mask& wanted) {
@@ -233,11 +245,36 @@ void RoundToDeclared(ShadowValue& value, bool ftz) {
 
 }  // namespace
 
+namespace {
+
+// Of what its rule leaves undetermined in one of two modules that are compared: what it gives for its operands' values.
+Status AddComputed(Context& context, const Instruction& inst, Operands operands, const Mask& wanted,
+                   ShadowValue& result) {
+  switch (inst.opcode()) {
+    case Opcode::kCall:
+    case Opcode::kConditional:
+    case Opcode::kFusion:
+    case Opcode::kMap:
+    case Opcode::kWhile: return {};  // The instructions inside have it.
+    default: break;
+  }
+  if (!AnyUndetermined(result)) return {};
+  std::vector<ShadowValue> computed;
+  for (const ShadowValue* operand : operands) computed.push_back(AsComputed(*operand));
+  std::vector<const ShadowValue*> pointers;
+  for (const ShadowValue& operand : computed) pointers.push_back(&operand);
+  TakeComputed(TRY(ByRule(context, inst, pointers, wanted)), result);
+  return {};
+}
+
+}  // namespace
+
 Result<ShadowValue> RunInstruction(Context& context, const Instruction& inst, Operands operands, const Mask& wanted) {
   auto by_rule = ByRule(context, inst, operands, wanted);
   if (!by_rule && context.options.widened && by_rule.error().exit == ExitCode::kUnsupported)
-    return Undecided(context, inst, operands);
+    return Interpreted(context, inst, operands);
   ShadowValue result = TRY(std::move(by_rule));
+  if (context.options.widened) TRY(AddComputed(context, inst, operands, wanted, result));
   const bool copies = inst.Is(Opcode::kCopy) && inst.shape().type() == operands[0]->shape.type();
   if (!inst.Is(kElementwise) || copies) return result;
   result.choices = operands.size() == 1 ? TRY(ChoicesOfUnary(context, inst, *operands[0])) : nullptr;

@@ -120,14 +120,14 @@ ShadowValue IsFiniteRule(const Instruction& inst, const ShadowValue& x, const Ro
 
 namespace {
 
-// An undecided predicate leaves anything between the two outcomes.
-Pair HullOf(Pair a, Pair b) {
+// An undecided predicate leaves anything between the two outcomes, of which one is `picked`.
+Pair HullOf(Pair a, Pair b, bool as_computed, double picked) {
   const double low = std::min(a.value - a.bound, b.value - b.bound),
                high = std::max(a.value + a.bound, b.value + b.bound);
-  const double middle = low + (high - low) / 2;
-  const double bound = std::max(high - middle, middle - low) * kUp;
+  const double value = as_computed ? picked : low + (high - low) / 2;
+  const double bound = std::max(high - value, value - low) * kUp;
   if (!std::isfinite(bound) || !IsDecided(a) || !IsDecided(b)) return {0, kUndetermined};
-  return {middle, bound + kTiny};
+  return {value, bound + kTiny};
 }
 
 // Undecided only where the two outcomes differ, or the chosen one is undecided itself.
@@ -155,7 +155,7 @@ Result<ShadowValue> SelectOfIntegers(Context& context, const Instruction& inst, 
   return result;
 }
 
-ShadowValue SelectOfFloats(const Instruction& inst, Operands operands) {
+ShadowValue SelectOfFloats(const Instruction& inst, Operands operands, bool as_computed) {
   const ShadowValue& pred = *operands[0];
   const int64_t count = inst.shape().NumElements();
   const bool scalar = pred.shape.NumElements() == 1;
@@ -169,7 +169,8 @@ ShadowValue SelectOfFloats(const Instruction& inst, Operands operands) {
         const int64_t p = scalar ? 0 : begin + i;
         const Lane& from = picks[p] != 0 ? a : b;
         Pair x{from.value[i], from.bound[i]};
-        if (open != nullptr && open[p] != 0) x = HullOf({a.value[i], a.bound[i]}, {b.value[i], b.bound[i]});
+        if (open != nullptr && open[p] != 0)
+          x = HullOf({a.value[i], a.bound[i]}, {b.value[i], b.bound[i]}, as_computed, x.value);
         if (value) value[begin + i] = x.value;
         if (bound) bound[begin + i] = x.bound;
       }
@@ -194,7 +195,7 @@ ShadowValue SelectOfFloats(const Instruction& inst, Operands operands) {
 
 Result<ShadowValue> Select(Context& context, const Instruction& inst, Operands operands) {
   if (!hlo::IsFloat(inst.shape().type())) return SelectOfIntegers(context, inst, operands);
-  return SelectOfFloats(inst, operands);
+  return SelectOfFloats(inst, operands, context.options.widened);
 }
 
 }  // namespace hlo::shadow

@@ -98,8 +98,7 @@ bool IsLeftAlone(const Instruction& inst) {
 
 }  // namespace
 
-Result<ShadowValue> Undecided(Context& context, const Instruction& inst, Operands operands) {
-  if (!context.options.widened) return Undetermined(inst.shape());
+Result<ShadowValue> Interpreted(Context& context, const Instruction& inst, Operands operands) {
   std::vector<Literal> literals;
   uint8_t worst = 0;
   for (const ShadowValue* operand : operands) {
@@ -124,7 +123,8 @@ Result<ShadowValue> ThroughInterpreter(Context& context, const Instruction& inst
   const bool one_to_one =
       inst.Is(kElementwise) ||
       (inst.Is(Opcode::kBitcastConvert) && BitWidth(inst.shape().type()) == BitWidth(operands[0]->shape.type()));
-  if (any_lost && !one_to_one) return Undecided(context, inst, operands);
+  if (any_lost && !one_to_one)
+    return context.options.widened ? Interpreted(context, inst, operands) : Undetermined(inst.shape());
   ShadowValue result = ToShadow(TRY(EvaluateWhole(context, inst, literals)));
   result.shape = inst.shape();
   const int64_t count = inst.shape().IsArray() ? inst.shape().NumElements() : 0;

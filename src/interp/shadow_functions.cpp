@@ -65,12 +65,13 @@ Pair LogisticRule(const Finish& finish, Pair a) {
 }
 
 // floor and its like, for increasing step functions: decided when both ends agree, else anything between.
-Pair Steps(double (*f)(double), Pair a) {
+Pair Steps(double (*f)(double), const Finish& finish, Pair a) {
   if (!IsDecided(a)) return {0, kUndetermined};
   if (IsExact(a) || !std::isfinite(a.value)) return {f(a.value), 0};
   const double low = f(a.value - a.bound), high = f(a.value + a.bound);
   if (low == high) return {low, low == 0 ? kTiny : 0};
-  return {(low + high) / 2, (high - low) / 2 * kUp};
+  const double value = finish.as_computed ? f(a.value) : (low + high) / 2;
+  return {value, std::max(high - value, value - low) * kUp};
 }
 
 double SignOf(double x) { return std::isnan(x) ? x : std::copysign(x != 0 ? 1.0 : 0.0, x); }
@@ -136,7 +137,7 @@ PairRule FunctionRule(Opcode opcode, const Finish& f) {
     return [function, f](const Pair* in) { return Monotone(function, f, in[0]); };
   };
   const auto steps = [&](double (*function)(double)) -> PairRule {
-    return [function](const Pair* in) { return Steps(function, in[0]); };
+    return [function, f](const Pair* in) { return Steps(function, f, in[0]); };
   };
   switch (opcode) {
     case Opcode::kExp: return monotone({std::exp});

@@ -103,7 +103,7 @@ bool IsMovement(const Instruction& inst) {
 Result<ShadowValue> Move(Context& context, const Instruction& inst, Operands operands) {
   const int64_t data = DataOperands(inst);
   for (int64_t i = data; i < inst.operand_count(); ++i) {
-    if (AnyOpen(*operands[i])) return Undecided(context, inst, operands);
+    if (AnyOpen(*operands[i])) return Undetermined(inst.shape());
   }
   ShadowValue result;
   result.shape = inst.shape();

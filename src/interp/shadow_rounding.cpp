@@ -99,6 +99,7 @@ Finish Context::FinishOf(const Instruction& inst, double ulps) const {
   finish.overflow = RoundingTo(held, ftz()).overflow;
   finish.has_infinity = BitWidth(held) >= 32 || FormatOf(held).specials == Specials::kIeee;
   finish.is_output = IsOutput(inst);
+  finish.as_computed = options.widened;
   const InstructionPlan* plan = PlanOf(inst);
   const bool fixed = options.widened || (plan != nullptr && plan->hold);
   const bool contracts =

@@ -14,9 +14,10 @@
 namespace hlo::shadow {
 
 inline constexpr double kUndetermined = std::numeric_limits<double>::quiet_NaN();
-// Undetermined too, but the value beside it is what the interpreter computes; beside kUndetermined it may stand for
-// nothing. Told apart by the payload of the NaN, and in masks by kComputed. What is computed from either without the
-// interpreter is kUndetermined.
+// Undetermined too, but the value beside it is what the operation gives for its operands' values; beside kUndetermined
+// it may stand for nothing. Told apart by the payload of the NaN, and in masks by kComputed. Rules need not tell: in a
+// module that is compared with another (`widened`) each one is asked a second time, for the operands' values without
+// their bounds.
 inline constexpr double kUndeterminedButComputed = std::bit_cast<double>(std::bit_cast<uint64_t>(kUndetermined) | 1);
 inline constexpr uint8_t kLost = 1, kComputed = 2;
 inline bool IsComputed(double bound) {
@@ -60,6 +61,7 @@ struct Finish {
   bool is_output = false;      // Of the kernel: overflow is the comparator's to judge.
   bool may_stay_wide = false;  // An overflow need not show: fused into an fma, or held wider.
   bool has_infinity = true;    // Where it does, that is what comes of it.
+  bool as_computed = false;    // The value is what the operands' values give, not the middle of what it may be.
 };
 
 // Which of an instruction's elements are wanted; empty: all. One byte an element.
@@ -132,10 +134,9 @@ Result<ShadowValue> Scatter(Context& context, const Instruction& inst, Operands 
 Result<ShadowValue> Dot(Context& context, const Instruction& inst, Operands operands, const Mask& wanted);
 Result<ShadowValue> Convolution(Context& context, const Instruction& inst, Operands operands, const Mask& wanted);
 
-// Undetermined throughout, or nearly so. Of two modules that are compared (`widened`) it has the interpreter's value
-// all the same, of operands rounded to their types: what both modules make of what they were given alike needs no
-// bounds to be equal.
-Result<ShadowValue> Undecided(Context& context, const Instruction& inst, Operands operands);
+// Of one of two modules that are compared: undetermined throughout, or nearly so, but with the interpreter's value, of
+// operands rounded to their types. What both modules make of what they were given alike needs no bounds to be equal.
+Result<ShadowValue> Interpreted(Context& context, const Instruction& inst, Operands operands);
 // Through the interpreter: exact operands give an exact result; what is not exact or not representable in the declared
 // types makes the result undetermined (element by element when `inst` is elementwise).
 Result<ShadowValue> ThroughInterpreter(Context& context, const Instruction& inst, Operands operands);
@@ -172,8 +173,15 @@ Result<ShadowValue> RunInstruction(Context& context, const Instruction& inst, Op
 Result<ShadowValue> RunTo(Context& context, const Instruction& root, Operands args);
 Result<ShadowValue> Run(Context& context, const Computation& computation, Operands args);
 
-// All undetermined.
+// All undetermined, without a value.
 ShadowValue Undetermined(const Shape& shape);
+// `value`, all undetermined, with the values that it has.
+ShadowValue UndeterminedOf(ShadowValue value);
+bool AnyUndetermined(const ShadowValue& x);
+// The values without their bounds, as far as there are values.
+ShadowValue AsComputed(ShadowValue x);
+// What is undetermined in `to` has the values of `from`, if these are some.
+void TakeComputed(const ShadowValue& from, ShadowValue& to);
 // Drops a bound that is 0 everywhere: exactness spreads through maxima and clamps.
 void DropZeroBound(ShadowValue& value);
 bool AnyOpen(const ShadowValue& x);

@@ -84,7 +84,7 @@ class Destinations {
 
 // Each destination holds its start value or one of the updates that meet there; which one is open when there are
 // several.
-ShadowValue Overwrite(const Instruction& inst, const ShadowValue& x, const ShadowValue& updates,
+ShadowValue Overwrite(const Context& context, const Instruction& inst, const ShadowValue& x, const ShadowValue& updates,
                       const std::vector<int64_t>& destination) {
   const Source from(x), with(updates);
   const bool bounded = x.HasBound() || updates.HasBound() || !inst.attrs<ScatterAttrs>().unique_indices;
@@ -103,8 +103,8 @@ ShadowValue Overwrite(const Instruction& inst, const ShadowValue& x, const Shado
     if (written[at] && (value[at] != with.value[u] || e != 0 || bound[at] != 0)) {
       const double low = std::min(value[at] - bound[at], with.value[u] - e),
                    high = std::max(value[at] + bound[at], with.value[u] + e);
-      value[at] = low + (high - low) / 2;
-      bound[at] = std::isfinite(high - low) ? (high - low) / 2 * kUp + kTiny : kUndetermined;
+      value[at] = context.options.widened ? with.value[u] : low + (high - low) / 2;
+      bound[at] = std::isfinite(high - low) ? std::max(high - value[at], value[at] - low) * kUp + kTiny : kUndetermined;
       continue;
     }
     written[at] = 1;
@@ -124,14 +124,14 @@ Result<ShadowValue> Scatter(Context& context, const Instruction& inst, Operands 
     FAIL(UnsupportedAt(inst, "U042", Str("no error bounds for scatter with ", inst.operand_count(), " operands")));
   }
   const ShadowValue &x = *operands[0], &indices = *operands[1], &updates = *operands[2];
-  if (AnyOpen(indices)) return Undecided(context, inst, operands);
+  if (AnyOpen(indices)) return Undetermined(inst.shape());
 
   const Destinations destinations(attrs, x.shape, indices.shape, updates.shape);
   std::vector<int64_t> destination(updates.shape.NumElements());
   ParallelFor(updates.shape.NumElements(), 1 << 13, [&](int64_t begin, int64_t end) {
     for (int64_t u = begin; u < end; ++u) destination[u] = destinations.Of(u, indices.exact);
   });
-  if (combiner == Combiner::kAssign) return Overwrite(inst, x, updates, destination);
+  if (combiner == Combiner::kAssign) return Overwrite(context, inst, x, updates, destination);
   const Source add(updates);
   if (combiner == Combiner::kAdd) {
     Totals totals(x);

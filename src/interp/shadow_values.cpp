@@ -61,7 +61,69 @@ void DropZeroBound(ShadowValue& value) {
     value.bound = value.likely = Literal();
 }
 
-bool AnyOpen(const ShadowValue& x) { return x.HasOpen() && std::ranges::count(x.open.data<uint8_t>(), 1) > 0; }
+bool AnyOpen(const ShadowValue& x) {
+  return x.HasOpen() && std::ranges::any_of(x.open.data<uint8_t>(), [](uint8_t mark) { return mark != 0; });
+}
+
+bool AnyUndetermined(const ShadowValue& x) {
+  if (std::ranges::any_of(x.elements, AnyUndetermined)) return true;
+  return AnyOpen(x) ||
+         (x.HasBound() && std::ranges::any_of(x.bound.data<double>(), [](double e) { return !std::isfinite(e); }));
+}
+
+ShadowValue UndeterminedOf(ShadowValue value) {
+  for (ShadowValue& element : value.elements) element = UndeterminedOf(std::move(element));
+  value.choices = nullptr;
+  if (!value.shape.IsArray()) return value;
+  if (value.IsFloat()) {
+    if (!value.HasBound()) value.bound = Zeros(value.shape);
+    for (double& e : value.bound.mutable_data<double>()) e = IsComputed(e) ? kUndeterminedButComputed : kUndetermined;
+    value.likely = Literal();
+    return value;
+  }
+  if (!value.HasOpen()) value.open = Literal(value.shape.WithType(PrimitiveType::kPred));
+  for (uint8_t& mark : value.open.mutable_data<uint8_t>()) mark = (mark & kLost) != 0 ? kLost : kComputed;
+  return value;
+}
+
+ShadowValue AsComputed(ShadowValue x) {
+  for (ShadowValue& element : x.elements) element = AsComputed(std::move(element));
+  x.choices = nullptr;
+  if (x.HasBound()) {
+    for (double& e : x.bound.mutable_data<double>()) e = IsComputed(e) ? 0 : kUndetermined;
+    DropZeroBound(x);
+  }
+  x.likely = Literal();
+  if (x.HasOpen()) {
+    for (uint8_t& mark : x.open.mutable_data<uint8_t>()) mark &= kLost;
+    if (!AnyOpen(x)) x.open = Literal();
+  }
+  return x;
+}
+
+void TakeComputed(const ShadowValue& from, ShadowValue& to) {
+  for (size_t i = 0; i < to.elements.size(); ++i) TakeComputed(from.elements[i], to.elements[i]);
+  if (to.HasBound()) {
+    auto value = to.value.mutable_data<double>(), bound = to.bound.mutable_data<double>();
+    const double* other = Values(from.value);
+    const double* e = BoundsOrNull(from.bound);
+    for (size_t i = 0; i < bound.size(); ++i) {
+      if (std::isfinite(bound[i])) continue;
+      value[i] = other[i];
+      bound[i] = e == nullptr || IsComputed(e[i]) ? kUndeterminedButComputed : kUndetermined;
+    }
+  }
+  if (!to.HasOpen()) return;
+  auto open = to.open.mutable_data<uint8_t>();
+  const auto size = static_cast<size_t>(ByteWidth(to.exact.shape().type()));
+  std::byte* value = to.exact.mutable_raw();
+  for (size_t i = 0; i < open.size(); ++i) {
+    if (open[i] == 0) continue;
+    std::memcpy(value + i * size, from.exact.raw() + i * size, size);
+    const bool lost = from.HasOpen() && (from.open.data<uint8_t>()[i] & kLost) != 0;
+    open[i] = lost ? kLost : kComputed;
+  }
+}
 
 }  // namespace shadow
 
