@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <exception>
 #include <mutex>
+#include <utility>
 #include <thread>
 #include <vector>
 
@@ -44,6 +46,7 @@ class Pool {
     wake_.notify_all();
     TakePieces();
     while (running_.load(std::memory_order_acquire) != 0) std::this_thread::yield();
+    if (thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
   }
 
   int helpers() const { return static_cast<int>(workers_.size()); }
@@ -51,8 +54,14 @@ class Pool {
  private:
   void TakePieces() {
     t_inside = true;
-    for (int64_t begin; (begin = next_.fetch_add(grain_, std::memory_order_relaxed)) < count_;) {
-      (*body_)(begin, std::min(count_, begin + grain_));
+    try {
+      for (int64_t begin; (begin = next_.fetch_add(grain_, std::memory_order_relaxed)) < count_;) {
+        (*body_)(begin, std::min(count_, begin + grain_));
+      }
+    } catch (...) {
+      next_.store(count_, std::memory_order_relaxed);  // Nobody starts another piece.
+      const std::lock_guard lock(mutex_);
+      if (!thrown_) thrown_ = std::current_exception();
     }
     t_inside = false;
   }
@@ -82,6 +91,7 @@ class Pool {
   int64_t grain_ = 1;
   std::atomic<int64_t> next_ = 0;
   std::atomic<int> running_ = 0;
+  std::exception_ptr thrown_;  // The first of the loop that runs.
   std::vector<std::thread> workers_;
 };
 

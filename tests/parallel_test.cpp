@@ -1,0 +1,35 @@
+#include "base/parallel.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <new>
+
+namespace hlo {
+namespace {
+
+TEST(ParallelFor, WhatABodyThrowsTheCallerGets) {
+  std::atomic<int64_t> done = 0;
+  const auto run = [&](int64_t bad) {
+    ParallelFor(1000, 1, [&](int64_t begin, int64_t) {
+      if (begin == bad) throw std::bad_alloc();
+      ++done;
+    });
+  };
+  for (const int64_t bad : {0, 7, 999}) EXPECT_THROW(run(bad), std::bad_alloc) << bad;
+  done = 0;
+  run(-1);  // The threads are there as before.
+  EXPECT_EQ(done, 1000);
+}
+
+TEST(ParallelFor, NestedLoopsThrowThroughTheOuterOne) {
+  const auto inner = [](int64_t, int64_t) {
+    ParallelFor(8, 1, [](int64_t begin, int64_t) {
+      if (begin == 5) throw std::bad_alloc();
+    });
+  };
+  EXPECT_THROW(ParallelFor(16, 1, inner), std::bad_alloc);
+}
+
+}  // namespace
+}  // namespace hlo
