@@ -60,10 +60,15 @@ class Collector : public gpu::Device {
   Status Fill(void* to, uint64_t pattern, int width, int64_t count) override {
     return host_->Fill(to, pattern, width, count);
   }
-  Result<std::vector<std::shared_ptr<const gpu::LoadedKernel>>> Load(std::span<const Kernel* const> all) override {
+  std::string target() const override { return host_->target(); }
+  Result<std::vector<std::shared_ptr<const gpu::KernelCode>>> Compile(std::span<const Kernel* const> all) override {
     for (const Kernel* kernel : all) kernels.try_emplace(Hash(*kernel), Str(model, ": ", kernel->name), *kernel);
     given += static_cast<int64_t>(all.size());
-    return std::vector<std::shared_ptr<const gpu::LoadedKernel>>(all.size());
+    return std::vector<std::shared_ptr<const gpu::KernelCode>>(all.size());
+  }
+  Result<std::vector<std::shared_ptr<const gpu::LoadedKernel>>> Load(
+      std::span<const std::shared_ptr<const gpu::KernelCode>> code) override {
+    return std::vector<std::shared_ptr<const gpu::LoadedKernel>>(code.size());
   }
   Status Launch(const gpu::LoadedKernel&, std::span<void* const>) override { return {}; }
   Status Synchronize() override { return {}; }

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <random>
+#include <thread>
 
 #include "base/check.h"
 #include "gpu/device/device.h"
@@ -214,10 +215,13 @@ class Generator {
 
 CompileOptions ByHostCalls() {
   CompileOptions options;
-  HostCalls host;
-  host.call = [](const Instruction& inst, std::span<const Literal> operands) -> Result<Literal> {
-    return EvaluateOne(inst, operands);
+  class Caller : public HostCaller {
+    Result<Literal> Call(const Instruction& inst, std::span<const Literal> operands) override {
+      return EvaluateOne(inst, operands);
+    }
   };
+  HostCalls host;
+  host.open = [] { return std::make_unique<Caller>(); };
   host.prefers = [](const Instruction& inst) { return !MovesBytes(inst); };
   options.host = std::make_shared<const HostCalls>(std::move(host));
   return options;
@@ -429,6 +433,72 @@ TEST(RuntimeExecutable, LoopsHaveALimit) {
   const auto result = (*executable)->Run(arguments);
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().exit, ExitCode::kLimit);
+}
+
+// Their buffers are shared as closely as can be, so that a dependency that is missed shows.
+TEST(RuntimeProgram, StepsInAnyOrderThatDependenciesAllowComputeTheSame) {
+  const auto device = OpenHostDevice();
+  int64_t reordered = 0;
+  for (int seed = 0; seed < 200; ++seed) {
+    Generator generator(seed);
+    const auto module = generator.Make();
+    const std::vector<Literal> arguments = ArgumentsOf(*module, generator);
+    auto executable = Compile(*module, *device, ByHostCalls());
+    ASSERT_TRUE(executable);
+    std::vector<const Instruction*> steps, ran;
+    Observer observer;
+    observer.observe = [&](const Instruction& inst, auto...) -> Status {
+      ran.push_back(&inst);
+      return {};
+    };
+    const auto expected = (*executable)->Run(arguments, {.observer = &observer});
+    ASSERT_TRUE(expected);
+    steps.swap(ran);
+    for (uint64_t order = 0; order < 4; ++order) {
+      const auto result = (*executable)->Run(arguments, {.observer = &observer, .order = order});
+      ASSERT_TRUE(result);
+      EXPECT_TRUE(result->BitEquals(*expected)) << "seed " << seed << ", order " << order;
+      reordered += ran != steps;
+      ran.clear();
+    }
+  }
+  EXPECT_GT(reordered, 100);
+}
+
+TEST(RuntimeProgram, TwoDevicesAndTwoReplicasRunItBesideEachOther) {
+  const std::unique_ptr<Device> devices[] = {OpenHostDevice(), OpenHostDevice()};
+  for (int seed = 0; seed < 20; ++seed) {
+    Generator generator(seed);
+    const auto module = generator.Make();
+    const auto program = CompileProgram(*module, *devices[0], ByHostCalls());
+    ASSERT_TRUE(program);
+    struct Replica {
+      std::unique_ptr<Executable> executable;
+      std::vector<Literal> arguments;
+      Result<Literal> expected, result;
+    };
+    std::vector<Replica> replicas;
+    for (int i = 0; i < 4; ++i) {
+      auto executable = BindProgram(*program, *devices[i / 2]);
+      ASSERT_TRUE(executable);
+      EXPECT_EQ((*executable)->program(), *program);
+      std::vector<Literal> arguments = ArgumentsOf(*module, generator);
+      auto expected = (*executable)->Run(arguments);
+      ASSERT_TRUE(expected);
+      replicas.push_back({std::move(*executable), std::move(arguments), std::move(expected), Literal()});
+    }
+    std::vector<std::thread> threads;
+    for (Replica& replica : replicas) {
+      threads.emplace_back([&replica] {
+        for (int run = 0; run < 5; ++run) replica.result = replica.executable->Run(replica.arguments);
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    for (const Replica& replica : replicas) {
+      ASSERT_TRUE(replica.result);
+      EXPECT_TRUE(replica.result->BitEquals(*replica.expected)) << "seed " << seed;
+    }
+  }
 }
 
 TEST(RuntimeExecutable, ArgumentsMustFit) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <thread>
 
 #include "base/text.h"
 #include "gpu/device/device.h"
@@ -309,6 +310,31 @@ TEST_P(Library, AgreesWithTheEmittedKernel) {
   const auto a = (*kernels)->Run(arguments), b = (*library)->Run(arguments);
   ASSERT_TRUE(a && b);
   EXPECT_TRUE(a->BitEquals(*b));
+}
+
+// Bound twice, as replicas would be: what one call leaves behind is not the other's.
+TEST_P(Library, TwoBindingsOfOneProgramRunBesideEachOther) {
+  const auto module = ParseText(GetParam().text);
+  const auto device = OpenHostDevice(), other_device = OpenHostDevice();
+  const std::vector<Literal> arguments = SmallIntegers(*module);
+  const auto expected = Interpret(*module, arguments);
+  ASSERT_TRUE(expected);
+  const auto program = CompileProgram(*module, *device);
+  ASSERT_TRUE(program);
+  std::vector<Result<Literal>> results(2, Literal());
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 2; ++i) {
+    threads.emplace_back([&, i] {
+      auto executable = BindProgram(*program, i == 0 ? *device : *other_device);
+      ASSERT_TRUE(executable);
+      for (int run = 0; run < 20; ++run) results[i] = (*executable)->Run(arguments);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const auto& result : results) {
+    ASSERT_TRUE(result) << result.error().message();
+    EXPECT_TRUE(result->BitEquals(*expected));
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Host, Library, ::testing::ValuesIn(kCases), [](const auto& info) { return info.param.name; });

@@ -5,8 +5,8 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
-#include <utility>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace hlo {

@@ -12,8 +12,8 @@ void SetThreads(int threads);
 int Threads();
 
 // Calls body(begin, end) for consecutive pieces of [0, count), each of at most `grain` items, on all threads; returns
-// when all are done. Nested calls run on the calling thread. What `body` throws (no memory, say) the caller gets: the
-// first of it, after the pieces that had begun; the others are left out.
+// when all are done. Nested calls run on the calling thread. The first thing thrown arrives at the caller; the rest
+// ends.
 void ParallelFor(int64_t count, int64_t grain, const std::function<void(int64_t begin, int64_t end)>& body);
 
 }  // namespace hlo

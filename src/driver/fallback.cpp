@@ -15,15 +15,24 @@ Status CheckStep(const Instruction& inst, const InterpretOptions& options) {
   return {};
 }
 
+class InterpreterCaller : public gpu::HostCaller {
+ public:
+  explicit InterpreterCaller(const InterpretOptions& options) : interpreter_(options) {}
+
+  void Begin() override { interpreter_.Restart(); }
+  Result<Literal> Call(const Instruction& inst, std::span<const Literal> operands) override {
+    return interpreter_.Run(inst, operands);
+  }
+
+ private:
+  StepInterpreter interpreter_;
+};
+
 }  // namespace
 
 std::shared_ptr<const gpu::HostCalls> InterpreterCalls(const InterpretOptions& options) {
-  auto interpreter = std::make_shared<StepInterpreter>(options);
   gpu::HostCalls calls;
-  calls.call = [interpreter](const Instruction& inst, std::span<const Literal> operands) {
-    return interpreter->Run(inst, operands);
-  };
-  calls.begin = [interpreter] { interpreter->Restart(); };
+  calls.open = [options] { return std::make_unique<InterpreterCaller>(options); };
   calls.takes = [options](const Instruction& inst) { return CheckStep(inst, options); };
   return std::make_shared<const gpu::HostCalls>(std::move(calls));
 }

@@ -108,6 +108,7 @@ Status TimeRuns(gpu::Executable& executable, const RunOptions& options, Progress
   const auto begin = Clock::now();
   while (static_cast<int64_t>(runs.size()) < std::max<int64_t>(1, options.bench ? kBenchRuns : options.num_repeats) ||
          (options.bench && MillisecondsSince(begin) < kBenchMs)) {
+    TRY(executable.MakeReady());
     const auto start = Clock::now();
     TRY(executable.Execute());
     runs.push_back(MillisecondsSince(start));

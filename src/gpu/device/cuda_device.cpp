@@ -4,6 +4,7 @@
 // One stream. The primary context is used, as libraries do. An error of queued work can come out of any later call;
 // every message has the name of the call that reported it and the driver's words.
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -71,7 +72,7 @@ struct Driver {
     std::string message = Str(call, ": ", name ? name : "unknown error", " (", status, ")");
     if (words != nullptr) message += Str(", ", words);
     if (!while_doing.empty()) message += Str(" while ", while_doing);
-    return DeviceError("R015", std::move(message));
+    return DeviceError("R014", std::move(message));
   }
 };
 
@@ -134,13 +135,22 @@ Result<const Driver*> GetDriver() {
   return &**driver;
 }
 
+struct CudaCode : KernelCode {
+  kernel::Ptx ptx;
+  std::string name;
+  int64_t blocks = 1, threads = 32;
+};
+
 struct CudaKernel : LoadedKernel {
-  CudaKernel(const Driver& driver) : driver(driver) {}
+  CudaKernel(const Driver& driver, CudaHandle context) : driver(driver), context(context) {}
   ~CudaKernel() override {
-    if (module != nullptr) driver.unload_module(module);
+    if (module == nullptr) return;
+    driver.set_context(context);
+    driver.unload_module(module);
   }
 
   const Driver& driver;
+  CudaHandle context;
   CudaHandle module = nullptr, function = nullptr;
   unsigned blocks = 1, threads = 32, dynamic_shared = 0;
   std::string name;
@@ -153,6 +163,8 @@ class CudaDevice : public Device {
   CudaDevice(const Driver& driver, int ordinal) : driver_(driver), ordinal_(ordinal) {}
 
   ~CudaDevice() override {
+    if (context_ != nullptr) driver_.set_context(context_);
+    EndLibraryStates();
     if (stream_ != nullptr) driver_.stream_destroy(stream_);
     if (context_ != nullptr) driver_.release_context(device_);
   }
@@ -194,10 +206,17 @@ class CudaDevice : public Device {
                HumanBytes(static_cast<double>(total_memory_)), ", driver for CUDA ", VersionText());
   }
 
+  std::string target() const override { return Arch(); }
   bool IsHost() const override { return false; }
   void* stream() const override { return stream_; }
 
+  Status MakeCurrent() override {
+    CUDA_TRY("cuCtxSetCurrent", driver_.set_context(context_));
+    return {};
+  }
+
   Result<void*> Allocate(int64_t bytes) override {
+    TRY(MakeCurrent());
     DevicePointer memory = 0;
     const Status32 status = driver_.allocate(&memory, static_cast<size_t>(std::max<int64_t>(bytes, 1)));
     if (status == kCudaOutOfMemory) {
@@ -211,28 +230,35 @@ class CudaDevice : public Device {
     return reinterpret_cast<void*>(memory);
   }
 
-  void Free(void* memory) override { driver_.free(Address(memory)); }
+  void Free(void* memory) override {
+    driver_.set_context(context_);
+    driver_.free(Address(memory));
+  }
 
   Status CopyIn(void* to, const void* from, int64_t bytes) override {
     if (bytes == 0) return {};
+    TRY(MakeCurrent());
     CUDA_TRY("cuMemcpyHtoDAsync", driver_.copy_in(Address(to), from, bytes, stream_));
     return Synchronize();
   }
 
   Status CopyOut(void* to, const void* from, int64_t bytes) override {
     if (bytes == 0) return {};
+    TRY(MakeCurrent());
     CUDA_TRY("cuMemcpyDtoHAsync", driver_.copy_out(to, Address(from), bytes, stream_));
     return Synchronize();
   }
 
   Status Copy(void* to, const void* from, int64_t bytes) override {
     if (bytes == 0) return {};
+    TRY(MakeCurrent());
     CUDA_TRY("cuMemcpyDtoDAsync", driver_.copy(Address(to), Address(from), bytes, stream_));
     return {};
   }
 
   Status Fill(void* to, uint64_t pattern, int width, int64_t count) override {
     if (count == 0) return {};
+    TRY(MakeCurrent());
     const auto low = static_cast<uint32_t>(pattern), high = static_cast<uint32_t>(pattern >> 32);
     if (width == 1) CUDA_TRY("cuMemsetD8Async", driver_.fill8(Address(to), low, count, stream_));
     if (width == 2) CUDA_TRY("cuMemsetD16Async", driver_.fill16(Address(to), low, count, stream_));
@@ -246,7 +272,7 @@ class CudaDevice : public Device {
     return CopyIn(to, words.data(), 8 * count);
   }
 
-  Result<std::vector<std::shared_ptr<const LoadedKernel>>> Load(
+  Result<std::vector<std::shared_ptr<const KernelCode>>> Compile(
       std::span<const kernel::Kernel* const> kernels) override {
     std::map<kernel::KernelHash, size_t> first;
     std::vector<size_t> same_as(kernels.size()), todo;
@@ -255,27 +281,36 @@ class CudaDevice : public Device {
       same_as[i] = at->second;
       if (is_new) todo.push_back(i);
     }
-    std::vector<std::shared_ptr<const LoadedKernel>> loaded(kernels.size());
-    std::vector<std::optional<Error>> errors(kernels.size());
-    ParallelFor(static_cast<int64_t>(todo.size()), 1, [&](int64_t begin, int64_t end) {
-      for (int64_t t = begin; t < end; ++t) {
-        auto one = LoadOne(*kernels[todo[t]]);
-        if (one) {
-          loaded[todo[t]] = std::move(*one);
-        } else {
-          errors[todo[t]] = std::move(one).error();
-        }
-      }
-    });
-    for (size_t i = 0; i < kernels.size(); ++i) {
-      if (errors[i]) FAIL(std::move(*errors[i]));
-      loaded[i] = loaded[same_as[i]];
+    std::vector<std::shared_ptr<const KernelCode>> code(kernels.size());
+    TRY(OnAllThreads(todo, [&](size_t i) -> Status {
+      code[i] = TRY(CompileOne(*kernels[i]));
+      return {};
+    }));
+    for (size_t i = 0; i < kernels.size(); ++i) code[i] = code[same_as[i]];
+    return code;
+  }
+
+  Result<std::vector<std::shared_ptr<const LoadedKernel>>> Load(
+      std::span<const std::shared_ptr<const KernelCode>> code) override {
+    std::map<const KernelCode*, size_t> first;
+    std::vector<size_t> same_as(code.size()), todo;
+    for (size_t i = 0; i < code.size(); ++i) {
+      const auto [at, is_new] = first.emplace(code[i].get(), i);
+      same_as[i] = at->second;
+      if (is_new) todo.push_back(i);
     }
+    std::vector<std::shared_ptr<const LoadedKernel>> loaded(code.size());
+    TRY(OnAllThreads(todo, [&](size_t i) -> Status {
+      loaded[i] = TRY(LoadOne(static_cast<const CudaCode&>(*code[i])));
+      return {};
+    }));
+    for (size_t i = 0; i < code.size(); ++i) loaded[i] = loaded[same_as[i]];
     return loaded;
   }
 
   Status Launch(const LoadedKernel& loaded, std::span<void* const> arguments) override {
     const auto& kernel = static_cast<const CudaKernel&>(loaded);
+    TRY(MakeCurrent());
     // The driver wants the address of each argument.
     parameters_.clear();
     for (void* const& argument : arguments) parameters_.push_back(const_cast<void**>(&argument));
@@ -289,6 +324,7 @@ class CudaDevice : public Device {
   }
 
   Status Synchronize() override {
+    TRY(MakeCurrent());
     CUDA_TRY("cuStreamSynchronize", driver_.stream_synchronize(stream_));
     return {};
   }
@@ -303,28 +339,48 @@ class CudaDevice : public Device {
         .Hint("--platform=cpu runs the same kernels without a GPU");
   }
 
-  Result<std::shared_ptr<const LoadedKernel>> LoadOne(const kernel::Kernel& kernel) const {
-    // Newer devices run sm_90 code; of older ones each runs that of its own kind.
-    const kernel::Ptx ptx = TRY(kernel::EmitPtx(kernel, {.arch = Str("sm_", std::min(compute_, 90))}));
-    auto loaded = std::make_shared<CudaKernel>(driver_);
-    loaded->name = kernel.name;
-    loaded->blocks = static_cast<unsigned>(kernel.blocks);
-    loaded->threads = static_cast<unsigned>(kernel.threads);
-    loaded->dynamic_shared = static_cast<unsigned>(ptx.dynamic_shared_bytes);
-    CUDA_TRY("cuCtxSetCurrent", driver_.set_context(context_));  // This may be any thread.
+  // Newer devices run sm_90 code; of older ones each runs that of its own kind.
+  std::string Arch() const { return Str("sm_", std::min(compute_, 90)); }
+
+  // The error of the first of `items` that has one.
+  static Status OnAllThreads(const std::vector<size_t>& items, const std::function<Status(size_t)>& work) {
+    std::vector<Status> done(items.size());
+    ParallelFor(std::ssize(items), 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) done[i] = work(items[i]);
+    });
+    for (Status& one : done) TRY(std::move(one));
+    return {};
+  }
+
+  Result<std::shared_ptr<const KernelCode>> CompileOne(const kernel::Kernel& kernel) const {
+    auto code = std::make_shared<CudaCode>();
+    code->ptx = TRY(kernel::EmitPtx(kernel, {.arch = Arch()}));
+    code->name = kernel.name;
+    code->blocks = kernel.blocks;
+    code->threads = kernel.threads;
+    return code;
+  }
+
+  Result<std::shared_ptr<const LoadedKernel>> LoadOne(const CudaCode& code) {
+    auto loaded = std::make_shared<CudaKernel>(driver_, context_);
+    loaded->name = code.name;
+    loaded->blocks = static_cast<unsigned>(code.blocks);
+    loaded->threads = static_cast<unsigned>(code.threads);
+    loaded->dynamic_shared = static_cast<unsigned>(code.ptx.dynamic_shared_bytes);
+    TRY(MakeCurrent());  // This may be any thread.
     char log[4096] = {};
     int options[] = {kJitErrorLog, kJitErrorLogBytes};
     void* values[] = {log, reinterpret_cast<void*>(sizeof log)};
-    if (const Status32 status = driver_.load_module(&loaded->module, ptx.text.c_str(), 2, options, values)) {
+    if (const Status32 status = driver_.load_module(&loaded->module, code.ptx.text.c_str(), 2, options, values)) {
       loaded->module = nullptr;
-      Error error = driver_.Failed("cuModuleLoadDataEx", status, Str("loading '", kernel.name, "'"));
+      Error error = driver_.Failed("cuModuleLoadDataEx", status, Str("loading '", code.name, "'"));
       if (log[0] != 0) error.diagnostics.back().notes.push_back({Str("the driver says: ", Trim(log)), {}});
       FAIL(std::move(error));
     }
-    CUDA_TRY("cuModuleGetFunction", driver_.get_function(&loaded->function, loaded->module, ptx.entry.c_str()));
-    if (ptx.dynamic_shared_bytes > kSharedWithoutAsking) {
+    CUDA_TRY("cuModuleGetFunction", driver_.get_function(&loaded->function, loaded->module, code.ptx.entry.c_str()));
+    if (code.ptx.dynamic_shared_bytes > kSharedWithoutAsking) {
       CUDA_TRY("cuFuncSetAttribute", driver_.function_attribute(loaded->function, kMaxDynamicShared,
-                                                                static_cast<int>(ptx.dynamic_shared_bytes)));
+                                                                static_cast<int>(code.ptx.dynamic_shared_bytes)));
     }
     return loaded;
   }

@@ -4,6 +4,13 @@
 
 namespace hlo::gpu {
 
+Result<void*> Device::LibraryState(const void* library, const std::function<Result<std::shared_ptr<void>>()>& make) {
+  const std::lock_guard lock(mutex_);
+  std::shared_ptr<void>& state = library_states_[library];
+  if (state == nullptr) state = TRY(make());
+  return state.get();
+}
+
 Result<std::unique_ptr<Device>> OpenDevice(std::string_view platform) {
   const size_t colon = platform.find(':');
   const std::string_view kind = platform.substr(0, colon);

@@ -6,7 +6,10 @@
 #define HLO_GPU_DEVICE_DEVICE_H_
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,6 +25,12 @@ constexpr int64_t kBufferAlignment = 256;
 // What host kernels assume of an argument; the alignment of a Literal's bytes.
 constexpr int64_t kHostAlignment = 64;
 
+// A kernel as code for one kind of device (Device::target): made once, loaded on each device that runs it.
+class KernelCode {
+ public:
+  virtual ~KernelCode() = default;
+};
+
 // Code on a device, to be launched with one pointer for each parameter of the kernel. Belongs to its device.
 class LoadedKernel {
  public:
@@ -35,6 +44,7 @@ class Device {
   virtual std::string name() const = 0;  // "cpu", "cuda:0".
   virtual std::string description()
       const = 0;  // "AVX-512, 16 threads"; "NVIDIA H200, sm_90, 132 SMs, 139.8 GiB, driver 570.86".
+  virtual std::string target() const = 0;  // What its code is made for: "AVX-512", "sm_90".
   // Its memory is the process's memory: pointers may be read and written here, and arguments need no copy.
   virtual bool IsHost() const = 0;
 
@@ -50,9 +60,12 @@ class Device {
   // Queued. `count` times the low `width` bytes (1, 2, 4 or 8) of `pattern`.
   virtual Status Fill(void* to, uint64_t pattern, int width, int64_t count) = 0;
 
-  // Compiles the kernels for this device, on all threads; equal ones once. One result for each.
-  virtual Result<std::vector<std::shared_ptr<const LoadedKernel>>> Load(
+  // Kernels to code for target(), on all threads; equal ones once. One result for each.
+  virtual Result<std::vector<std::shared_ptr<const KernelCode>>> Compile(
       std::span<const kernel::Kernel* const> kernels) = 0;
+  // Code of this target onto this device. One result for each.
+  virtual Result<std::vector<std::shared_ptr<const LoadedKernel>>> Load(
+      std::span<const std::shared_ptr<const KernelCode>> code) = 0;
   // Queued. One pointer for each parameter, in order.
   virtual Status Launch(const LoadedKernel& kernel, std::span<void* const> arguments) = 0;
 
@@ -61,6 +74,18 @@ class Device {
 
   // What libraries queue their work on: the CUstream; null on the host.
   virtual void* stream() const { return nullptr; }
+  // From here on calls of libraries on this thread go to this device. Its own functions see to that themselves.
+  virtual Status MakeCurrent() { return {}; }
+  // What a library keeps for this device, its handle: made when it is first asked for, ended with the device.
+  Result<void*> LibraryState(const void* library, const std::function<Result<std::shared_ptr<void>>()>& make);
+
+ protected:
+  // By what the device's own end must come after.
+  void EndLibraryStates() { library_states_.clear(); }
+
+ private:
+  std::mutex mutex_;
+  std::map<const void*, std::shared_ptr<void>> library_states_;
 };
 
 // "cpu" and "host"; "cuda", "gpu", "cuda:1". Errors: R010 no driver, R011 no such device, R012 too old; each names what

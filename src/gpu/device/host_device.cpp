@@ -15,8 +15,9 @@ namespace {
 // Below this, starting the threads costs more than they save.
 constexpr int64_t kParallelBytes = 1 << 20;
 
-struct HostLoadedKernel : LoadedKernel {
-  explicit HostLoadedKernel(kernel::HostKernel kernel) : kernel(std::move(kernel)) {}
+// Code in the process's memory is loaded wherever it is made.
+struct HostCode : KernelCode, LoadedKernel {
+  explicit HostCode(kernel::HostKernel kernel) : kernel(std::move(kernel)) {}
   kernel::HostKernel kernel;
 };
 
@@ -32,6 +33,8 @@ class HostDevice : public Device {
   std::string description() const override {
     return Str(HostIsaText(), ", ", Threads(), Threads() == 1 ? " thread" : " threads");
   }
+
+  std::string target() const override { return HostIsaText(); }
 
   bool IsHost() const override { return true; }
 
@@ -67,17 +70,23 @@ class HostDevice : public Device {
     return {};
   }
 
-  Result<std::vector<std::shared_ptr<const LoadedKernel>>> Load(
+  Result<std::vector<std::shared_ptr<const KernelCode>>> Compile(
       std::span<const kernel::Kernel* const> kernels) override {
+    std::vector<std::shared_ptr<const KernelCode>> code;
+    for (kernel::HostKernel& kernel : TRY(kernel::CompileHost(kernels)))
+      code.push_back(std::make_shared<HostCode>(std::move(kernel)));
+    return code;
+  }
+
+  Result<std::vector<std::shared_ptr<const LoadedKernel>>> Load(
+      std::span<const std::shared_ptr<const KernelCode>> code) override {
     std::vector<std::shared_ptr<const LoadedKernel>> loaded;
-    for (kernel::HostKernel& kernel : TRY(kernel::CompileHost(kernels))) {
-      loaded.push_back(std::make_shared<HostLoadedKernel>(std::move(kernel)));
-    }
+    for (const auto& one : code) loaded.push_back(std::static_pointer_cast<const HostCode>(one));
     return loaded;
   }
 
   Status Launch(const LoadedKernel& kernel, std::span<void* const> arguments) override {
-    static_cast<const HostLoadedKernel&>(kernel).kernel.Launch(arguments);
+    static_cast<const HostCode&>(kernel).kernel.Launch(arguments);
     return {};
   }
 

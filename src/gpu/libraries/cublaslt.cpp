@@ -34,6 +34,7 @@ struct Api {
   size_t (*version)();
   const char* (*status_string)(int);
   int (*create)(Handle*);
+  int (*destroy)(Handle);
   int (*desc_create)(Handle*, int compute, int scale_type);
   int (*desc_destroy)(Handle);
   int (*desc_set)(Handle, int attribute, const void*, size_t);
@@ -66,6 +67,7 @@ Result<Api> LoadApi(const std::vector<std::string>& search) {
   l.Load("cublasLtGetVersion", &api.version);
   l.Load("cublasLtGetStatusString", &api.status_string);
   l.Load("cublasLtCreate", &api.create);
+  l.Load("cublasLtDestroy", &api.destroy);
   l.Load("cublasLtMatmulDescCreate", &api.desc_create);
   l.Load("cublasLtMatmulDescDestroy", &api.desc_destroy);
   l.Load("cublasLtMatmulDescSetAttribute", &api.desc_set);
@@ -90,13 +92,13 @@ Result<const Api*> GetApi(const std::vector<std::string>& search) {
   return &**api;
 }
 
-// One for the process and its one context.
-Result<Handle> GetHandle(const Api& api) {
-  static Handle handle = nullptr;
-  if (handle == nullptr) {
+// One for each device: a handle belongs to the context in which it was made.
+Result<Handle> GetHandle(const Api& api, Device& device) {
+  return device.LibraryState(&api, [&]() -> Result<std::shared_ptr<void>> {
+    Handle handle = nullptr;
     if (const int status = api.create(&handle)) FAIL(api.Failed("cublasLtCreate", status));
-  }
-  return handle;
+    return std::shared_ptr<void>(handle, api.destroy);
+  });
 }
 
 // What the product asks of cuBLASLt: a column-major operand each, and one of its epilogues.
@@ -170,81 +172,50 @@ std::string MakePlan(const MatrixProduct& product, bool allow_tf32, Plan* plan) 
   return "";
 }
 
-class CublasLtCall : public LibraryCall {
+// The product's operation and layouts as cuBLASLt wants them.
+class Descriptors {
  public:
-  CublasLtCall(const Api& api, Handle handle, const Plan& plan, void* stream)
-      : api_(api), handle_(handle), plan_(plan), stream_(stream) {}
-
-  ~CublasLtCall() override {
-    if (desc_ != nullptr) api_.desc_destroy(desc_);
-    for (const Handle layout : {a_, b_, c_, d_}) {
+  explicit Descriptors(const Api& api) : api_(api) {}
+  Descriptors(const Descriptors&) = delete;
+  ~Descriptors() {
+    if (operation != nullptr) api_.desc_destroy(operation);
+    for (const Handle layout : {a, b, c, d}) {
       if (layout != nullptr) api_.layout_destroy(layout);
     }
   }
 
-  // The heuristic's first algorithm.
-  Status Prepare() {
-    const int scale_type = plan_.type == kR64F ? kR64F : kR32F;
-    if (const int status = api_.desc_create(&desc_, plan_.compute, scale_type))
+  Status Make(const Plan& plan) {
+    const int scale_type = plan.type == kR64F ? kR64F : kR32F;
+    if (const int status = api_.desc_create(&operation, plan.compute, scale_type))
       FAIL(api_.Failed("cublasLtMatmulDescCreate", status));
-    const int32_t transpose_a = plan_.a.transposed, transpose_b = plan_.b.transposed;
+    const int32_t transpose_a = plan.a.transposed, transpose_b = plan.b.transposed;
     uint32_t epilogue = kEpilogueDefault;
-    if (plan_.relu) epilogue = kEpilogueRelu;
-    if (plan_.bias >= 0) epilogue = plan_.relu ? kEpilogueRelu | kEpilogueBias : kEpilogueBias;
+    if (plan.relu) epilogue = kEpilogueRelu;
+    if (plan.bias >= 0) epilogue = plan.relu ? kEpilogueRelu | kEpilogueBias : kEpilogueBias;
     TRY(Set(kTransposeA, &transpose_a, sizeof transpose_a));
     TRY(Set(kTransposeB, &transpose_b, sizeof transpose_b));
     TRY(Set(kEpilogue, &epilogue, sizeof epilogue));
-    TRY(MakeLayout(plan_.a, &a_));
-    TRY(MakeLayout(plan_.b, &b_));
-    TRY(MakeLayout(plan_.d, &d_));
-    TRY(MakeLayout(plan_.residual >= 0 ? plan_.c : plan_.d, &c_));
-    Handle preference = nullptr;
-    if (const int status = api_.preference_create(&preference))
-      FAIL(api_.Failed("cublasLtMatmulPreferenceCreate", status));
-    const uint64_t workspace = kWorkspaceBytes;
-    api_.preference_set(preference, kMaxWorkspace, &workspace, sizeof workspace);
-    int found = 0;
-    const int status = api_.heuristic(handle_, desc_, a_, b_, c_, d_, preference, 1, &algorithm_, &found);
-    api_.preference_destroy(preference);
-    if (status != 0) FAIL(api_.Failed("cublasLtMatmulAlgoGetHeuristic", status));
-    found_ = found > 0 && algorithm_.state == 0;
-    return {};
+    TRY(MakeLayout(plan, plan.a, &a));
+    TRY(MakeLayout(plan, plan.b, &b));
+    TRY(MakeLayout(plan, plan.d, &d));
+    return MakeLayout(plan, plan.residual >= 0 ? plan.c : plan.d, &c);
   }
 
-  bool found() const { return found_; }
-  std::string how() const override { return Str("cuBLASLt ", api_.VersionText()); }
-  int64_t ScratchBytes() const override { return static_cast<int64_t>(algorithm_.workspace_bytes); }
-
-  Status Run(std::span<void* const> operands, void* result, void* scratch, void* /*packed*/) const override {
-    if (plan_.bias >= 0) {
-      const void* bias = operands[plan_.bias];
-      TRY(Set(kBiasPointer, &bias, sizeof bias));
-    }
-    const float alpha = static_cast<float>(plan_.alpha), beta = plan_.residual >= 0;
-    const double wide_alpha = plan_.alpha, wide_beta = beta;
-    const bool wide = plan_.type == kR64F;
-    const void* c = plan_.residual >= 0 ? operands[plan_.residual] : result;
-    const int status =
-        api_.matmul(handle_, desc_, wide ? static_cast<const void*>(&wide_alpha) : &alpha, operands[plan_.a.operand],
-                    a_, operands[plan_.b.operand], b_, wide ? static_cast<const void*>(&wide_beta) : &beta, c, c_,
-                    result, d_, algorithm_.algo, scratch, algorithm_.workspace_bytes, stream_);
-    if (status != 0) FAIL(api_.Failed("cublasLtMatmul", status));
-    return {};
-  }
-
- private:
-  Status Set(int attribute, const void* value, size_t bytes) const {
-    if (const int status = api_.desc_set(desc_, attribute, value, bytes))
+  Status Set(int attribute, const void* value, size_t bytes) {
+    if (const int status = api_.desc_set(operation, attribute, value, bytes))
       FAIL(api_.Failed("cublasLtMatmulDescSetAttribute", status));
     return {};
   }
 
-  Status MakeLayout(const Column& column, Handle* layout) {
-    if (const int status = api_.layout_create(layout, plan_.type, column.rows, column.columns, column.leading)) {
+  Handle operation = nullptr, a = nullptr, b = nullptr, c = nullptr, d = nullptr;
+
+ private:
+  Status MakeLayout(const Plan& plan, const Column& column, Handle* layout) {
+    if (const int status = api_.layout_create(layout, plan.type, column.rows, column.columns, column.leading)) {
       FAIL(api_.Failed("cublasLtMatrixLayoutCreate", status));
     }
-    if (plan_.batch == 1) return {};
-    const auto count = static_cast<int32_t>(plan_.batch);
+    if (plan.batch == 1) return {};
+    const auto count = static_cast<int32_t>(plan.batch);
     api_.layout_set(*layout, kBatchCount, &count, sizeof count);
     if (const int status = api_.layout_set(*layout, kBatchStride, &column.batch_stride, sizeof column.batch_stride)) {
       FAIL(api_.Failed("cublasLtMatrixLayoutSetAttribute", status));
@@ -253,12 +224,87 @@ class CublasLtCall : public LibraryCall {
   }
 
   const Api& api_;
-  Handle handle_;
+};
+
+// The heuristic's first algorithm; of state 1 where it has none.
+Result<Algorithm> ChooseAlgorithm(const Api& api, Device& device, const Plan& plan) {
+  TRY(device.MakeCurrent());
+  const Handle handle = TRY(GetHandle(api, device));
+  Descriptors descriptors(api);
+  TRY(descriptors.Make(plan));
+  Handle preference = nullptr;
+  if (const int status = api.preference_create(&preference)) FAIL(api.Failed("cublasLtMatmulPreferenceCreate", status));
+  const uint64_t workspace = kWorkspaceBytes;
+  api.preference_set(preference, kMaxWorkspace, &workspace, sizeof workspace);
+  Algorithm algorithm = {};
+  int found = 0;
+  const int status = api.heuristic(handle, descriptors.operation, descriptors.a, descriptors.b, descriptors.c,
+                                   descriptors.d, preference, 1, &algorithm, &found);
+  api.preference_destroy(preference);
+  if (status != 0) FAIL(api.Failed("cublasLtMatmulAlgoGetHeuristic", status));
+  if (found == 0) algorithm.state = 1;
+  return algorithm;
+}
+
+// Its descriptors are its own: the bias is told by its pointer.
+class BoundCublasLtCall : public BoundCall {
+ public:
+  BoundCublasLtCall(const Api& api, Device& device, const Plan& plan, const Algorithm& algorithm)
+      : api_(api), device_(device), plan_(plan), algorithm_(algorithm), descriptors_(api) {}
+
+  Status Prepare() {
+    TRY(device_.MakeCurrent());
+    handle_ = TRY(GetHandle(api_, device_));
+    return descriptors_.Make(plan_);
+  }
+
+  Status Run(std::span<void* const> operands, std::span<void* const> results, void* scratch,
+             void* /*packed*/) override {
+    TRY(device_.MakeCurrent());
+    if (plan_.bias >= 0) {
+      const void* bias = operands[plan_.bias];
+      TRY(descriptors_.Set(kBiasPointer, &bias, sizeof bias));
+    }
+    const float alpha = static_cast<float>(plan_.alpha), beta = plan_.residual >= 0;
+    const double wide_alpha = plan_.alpha, wide_beta = beta;
+    const bool wide = plan_.type == kR64F;
+    const void* c = plan_.residual >= 0 ? operands[plan_.residual] : results[0];
+    const int status =
+        api_.matmul(handle_, descriptors_.operation, wide ? static_cast<const void*>(&wide_alpha) : &alpha,
+                    operands[plan_.a.operand], descriptors_.a, operands[plan_.b.operand], descriptors_.b,
+                    wide ? static_cast<const void*>(&wide_beta) : &beta, c, descriptors_.c, results[0], descriptors_.d,
+                    algorithm_.algo, scratch, algorithm_.workspace_bytes, device_.stream());
+    if (status != 0) FAIL(api_.Failed("cublasLtMatmul", status));
+    return {};
+  }
+
+ private:
+  const Api& api_;
+  Device& device_;
+  const Plan& plan_;
+  const Algorithm& algorithm_;
+  Handle handle_ = nullptr;
+  Descriptors descriptors_;
+};
+
+class CublasLtCall : public LibraryCall {
+ public:
+  CublasLtCall(const Api& api, const Plan& plan, const Algorithm& algorithm)
+      : api_(api), plan_(plan), algorithm_(algorithm) {}
+
+  std::string how() const override { return Str("cuBLASLt ", api_.VersionText()); }
+  int64_t ScratchBytes() const override { return static_cast<int64_t>(algorithm_.workspace_bytes); }
+
+  Result<std::unique_ptr<BoundCall>> Bind(Device& device) const override {
+    auto bound = std::make_unique<BoundCublasLtCall>(api_, device, plan_, algorithm_);
+    TRY(bound->Prepare());
+    return bound;
+  }
+
+ private:
+  const Api& api_;
   Plan plan_;
-  void* stream_;
-  Handle desc_ = nullptr, a_ = nullptr, b_ = nullptr, c_ = nullptr, d_ = nullptr;
-  Algorithm algorithm_ = {};
-  bool found_ = false;
+  Algorithm algorithm_;
 };
 
 }  // namespace
@@ -274,11 +320,9 @@ Result<LibraryAnswer> CublasLtMatrixProduct(const MatrixProduct& product, Device
     return LibraryAnswer{nullptr, std::move(why_not)};
   const auto api = GetApi(options.search);
   if (!api) return LibraryAnswer{nullptr, api.error().message()};
-  const Handle handle = TRY(GetHandle(**api));
-  auto call = std::make_unique<CublasLtCall>(**api, handle, plan, device.stream());
-  TRY(call->Prepare());
-  if (!call->found()) return LibraryAnswer{nullptr, "cuBLASLt has no algorithm for it"};
-  return LibraryAnswer{std::move(call), ""};
+  const Algorithm algorithm = TRY(ChooseAlgorithm(**api, device, plan));
+  if (algorithm.state != 0) return LibraryAnswer{nullptr, "cuBLASLt has no algorithm for it"};
+  return LibraryAnswer{std::make_unique<CublasLtCall>(**api, plan, algorithm), ""};
 }
 
 }  // namespace hlo::gpu

@@ -51,6 +51,7 @@ struct Api {
   size_t (*memory_desc_get_size)(const void*);
   int (*memory_desc_equal)(const void*, const void*);
   int (*memory_create)(Handle*, const void* descriptor, Handle engine, void* data);
+  int (*memory_get_memory_desc)(Handle, const void** descriptor);
   int (*memory_set_data_handle)(Handle, void* data);
   int (*memory_destroy)(Handle);
   int (*attr_create)(Handle*);
@@ -127,6 +128,7 @@ Result<Api> LoadApi(const std::vector<std::string>& search) {
   library.Load("dnnl_memory_desc_get_size", &api.memory_desc_get_size);
   library.Load("dnnl_memory_desc_equal", &api.memory_desc_equal);
   library.Load("dnnl_memory_create", &api.memory_create);
+  library.Load("dnnl_memory_get_memory_desc", &api.memory_get_memory_desc);
   library.Load("dnnl_memory_set_data_handle", &api.memory_set_data_handle);
   library.Load("dnnl_memory_destroy", &api.memory_destroy);
   library.Load("dnnl_primitive_attr_create", &api.attr_create);
@@ -251,6 +253,13 @@ struct Primitive {
   std::vector<Slot> slots;
 };
 
+Slot MakeSlot(const Api& api, int what, const void* descriptor, Slot::Source source, int64_t number, void* data) {
+  Slot slot{.what = what, .memory = Owned(api.memory_destroy), .data = data, .source = source, .number = number};
+  const int status = api.memory_create(&slot.memory.handle, descriptor, api.engine, data);
+  CHECK(status == kSuccess, "dnnl_memory_create: ", status);
+  return slot;
+}
+
 class OneDnnCall : public LibraryCall {
  public:
   OneDnnCall(const Api& api) : api_(api) {}
@@ -260,40 +269,70 @@ class OneDnnCall : public LibraryCall {
   int64_t InPlaceOperand() const override { return in_place_operand_; }
   int64_t PackedBytes() const override { return packed_bytes_; }
   int64_t PackedOperand() const override { return packed_operand_; }
+  Result<std::unique_ptr<BoundCall>> Bind(Device& device) const override;
 
-  Status Pack(std::span<void* const> operands, void* packed) const override {
-    if (packed_bytes_ == 0) return {};
-    return RunPrimitive(pack_, operands, nullptr, nullptr, packed);
+ private:
+  friend class Builder;
+  friend class BoundOneDnnCall;
+
+  const Api& api_;
+  Primitive primitive_, pack_;
+  int64_t in_place_operand_ = -1, packed_operand_ = -1, packed_bytes_ = 0;
+  std::vector<std::unique_ptr<float>> constants_;
+  int64_t scratch_bytes_ = 0;
+  int64_t relu_elements_ = 0;
+  int threads_ = Threads();
+  std::string how_;
+};
+
+// With memory objects of its own, since running tells them where their data lie.
+class BoundOneDnnCall : public BoundCall {
+ public:
+  explicit BoundOneDnnCall(const OneDnnCall& call)
+      : call_(call), slots_(Copies(call.primitive_.slots)), pack_slots_(Copies(call.pack_.slots)) {}
+
+  Status Pack(std::span<void* const> operands, void* packed) override {
+    if (call_.packed_bytes_ == 0) return {};
+    return RunPrimitive(call_.pack_, pack_slots_, operands, nullptr, nullptr, packed);
   }
 
-  Status Run(std::span<void* const> operands, void* result, void* scratch, void* packed) const override {
-    TRY(RunPrimitive(primitive_, operands, result, scratch, packed));
-    if (relu_elements_ > 0) Relu(result);
+  Status Run(std::span<void* const> operands, std::span<void* const> results, void* scratch, void* packed) override {
+    TRY(RunPrimitive(call_.primitive_, slots_, operands, results[0], scratch, packed));
+    if (call_.relu_elements_ > 0) Relu(results[0]);
     return {};
   }
 
  private:
-  friend class Builder;
+  std::vector<Slot> Copies(const std::vector<Slot>& slots) const {
+    std::vector<Slot> copies;
+    for (const Slot& slot : slots) {
+      const void* descriptor = nullptr;
+      call_.api_.memory_get_memory_desc(slot.memory.handle, &descriptor);
+      copies.push_back(MakeSlot(call_.api_, slot.what, descriptor, slot.source, slot.number, slot.data));
+    }
+    return copies;
+  }
 
-  Status RunPrimitive(Primitive& primitive, std::span<void* const> operands, void* result, void* scratch,
-                      void* packed) const {
-    if (api_.omp_set_num_threads != nullptr) api_.omp_set_num_threads(threads_);
+  Status RunPrimitive(const Primitive& primitive, std::vector<Slot>& slots, std::span<void* const> operands,
+                      void* result, void* scratch, void* packed) {
+    const Api& api = call_.api_;
+    if (api.omp_set_num_threads != nullptr) api.omp_set_num_threads(call_.threads_);
     Argument arguments[40];
     int count = 0;
-    for (Slot& slot : primitive.slots) {
+    for (Slot& slot : slots) {
       void* data = slot.data;
       if (slot.source == Slot::Source::kOperand) data = operands[slot.number];
       if (slot.source == Slot::Source::kResult) data = result;
       if (slot.source == Slot::Source::kScratch) data = scratch;
       if (slot.source == Slot::Source::kPacked) data = packed;
       if (data != slot.data) {
-        if (const int status = api_.memory_set_data_handle(slot.memory.handle, data))
+        if (const int status = api.memory_set_data_handle(slot.memory.handle, data))
           FAIL(Failed("dnnl_memory_set_data_handle", status));
         slot.data = data;
       }
       arguments[count++] = {slot.what, slot.memory.handle};
     }
-    if (const int status = api_.primitive_execute(primitive.primitive.handle, api_.stream, count, arguments)) {
+    if (const int status = api.primitive_execute(primitive.primitive.handle, api.stream, count, arguments)) {
       FAIL(Failed("dnnl_primitive_execute", status));
     }
     return {};
@@ -302,20 +341,18 @@ class OneDnnCall : public LibraryCall {
   // maximum(x, 0), here and not in oneDNN: its ReLU turns NaN into 0.
   void Relu(void* result) const {
     auto* x = static_cast<float*>(result);
-    ParallelFor(relu_elements_, 1 << 15, [x](int64_t begin, int64_t end) {
+    ParallelFor(call_.relu_elements_, 1 << 15, [x](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) x[i] = x[i] > 0 || x[i] != x[i] ? x[i] : 0.0f;
     });
   }
 
-  const Api& api_;
-  mutable Primitive primitive_, pack_;
-  int64_t in_place_operand_ = -1, packed_operand_ = -1, packed_bytes_ = 0;
-  std::vector<std::unique_ptr<float>> constants_;
-  int64_t scratch_bytes_ = 0;
-  int64_t relu_elements_ = 0;
-  int threads_ = Threads();
-  std::string how_;
+  const OneDnnCall& call_;
+  std::vector<Slot> slots_, pack_slots_;
 };
+
+Result<std::unique_ptr<BoundCall>> OneDnnCall::Bind(Device& /*device*/) const {
+  return std::make_unique<BoundOneDnnCall>(*this);
+}
 
 // Strides of a dense tensor where size 1 left them open: oneDNN recognises formats by strides.
 std::vector<int64_t> Closed(const std::vector<int64_t>& dims, std::vector<int64_t> strides) {
@@ -469,10 +506,7 @@ class Builder {
 
   void AddSlot(Primitive& primitive, int what, const void* descriptor, Slot::Source source, int64_t number,
                void* data = nullptr) {
-    Slot slot{.what = what, .memory = Owned(api_.memory_destroy), .data = data, .source = source, .number = number};
-    const int status = api_.memory_create(&slot.memory.handle, descriptor, api_.engine, data);
-    CHECK(status == kSuccess, "dnnl_memory_create: ", status);
-    primitive.slots.push_back(std::move(slot));
+    primitive.slots.push_back(MakeSlot(api_, what, descriptor, source, number, data));
   }
 
   void AddStep(Primitive& primitive, int what, const BinaryStep& step) {

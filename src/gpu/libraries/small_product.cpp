@@ -19,19 +19,17 @@ constexpr int64_t kAhead = 16;  // Rows of rhs fetched before their turn.
 
 __mmask16 MaskOf(int64_t lanes) { return static_cast<__mmask16>((1u << std::clamp<int64_t>(lanes, 0, kVector)) - 1); }
 
-class SmallProduct : public LibraryCall {
+class SmallProduct : public BoundCall {
  public:
   explicit SmallProduct(const MatrixProduct& product) : p_(product) {}
 
-  std::string how() const override { return "one thread, AVX-512"; }
-  int64_t ScratchBytes() const override { return 0; }
-
-  Status Run(std::span<void* const> operands, void* result, void* scratch, void* packed) const override {
+  Status Run(std::span<void* const> operands, std::span<void* const> results, void* /*scratch*/,
+             void* /*packed*/) override {
+    auto* const result = static_cast<float*>(results[0]);
     for (int64_t column = 0; column < p_.n; column += kTileColumns) {
       int64_t row = 0;
-      for (; row + kTileRows <= p_.m; row += kTileRows)
-        Tile<kTileRows>(operands, static_cast<float*>(result), row, column);
-      for (; row < p_.m; ++row) Tile<1>(operands, static_cast<float*>(result), row, column);
+      for (; row + kTileRows <= p_.m; row += kTileRows) Tile<kTileRows>(operands, result, row, column);
+      for (; row < p_.m; ++row) Tile<1>(operands, result, row, column);
     }
     return {};
   }
@@ -89,7 +87,20 @@ class SmallProduct : public LibraryCall {
     }
   }
 
-  MatrixProduct p_;
+  const MatrixProduct& p_;
+};
+
+class SmallProductCall : public LibraryCall {
+ public:
+  explicit SmallProductCall(const MatrixProduct& product) : product_(product) {}
+
+  std::string how() const override { return "one thread, AVX-512"; }
+  Result<std::unique_ptr<BoundCall>> Bind(Device& /*device*/) const override {
+    return std::make_unique<SmallProduct>(product_);
+  }
+
+ private:
+  MatrixProduct product_;
 };
 
 }  // namespace
@@ -107,7 +118,7 @@ std::unique_ptr<LibraryCall> SmallMatrixProduct(const MatrixProduct& product) {
     if (step.op != EpilogueOp::kRelu && step.operand >= 0 && step.strides.column != 0 && step.strides.column != 1)
       return nullptr;
   }
-  return std::make_unique<SmallProduct>(product);
+  return std::make_unique<SmallProductCall>(product);
 }
 
 }  // namespace hlo::gpu

@@ -56,9 +56,11 @@ class Compiler {
   Compiler(const Module& module, Device& device, const CompileOptions& options) : device_(device) {
     program_.module = Prepare(module);
     program_.options = options;
+    program_.target = device.target();
+    program_.places.push_back({});
   }
 
-  Result<std::unique_ptr<Executable>> Compile() {
+  Result<std::shared_ptr<const Program>> Compile() {
     const Clock::time_point start = Clock::now();
     fault_ = TRY(ParseFault(options().inject));
     ListSteps(program_.module->entry());
@@ -68,12 +70,12 @@ class Compiler {
     PlanMemory();
     report().buffers_ms = MillisecondsSince(buffers);
     report().planted += PlantInBuffers(fault_, program_.buffers);
-    TRY(LoadKernels());
+    TRY(CompileKernels());
     program_.block = MakeBlock(program_.module->entry());
     report().planted += PlantInBlock(fault_, program_.block);
     TRY(CountPlanted());
     report().total_ms = MillisecondsSince(start);
-    return MakeExecutable(std::move(program_), device_);
+    return std::make_shared<const Program>(std::move(program_));
   }
 
  private:
@@ -299,7 +301,7 @@ class Compiler {
     for (const auto& [position, copies] : buffers.copies) memory.copies += static_cast<int64_t>(copies.size());
   }
 
-  Status LoadKernels() {
+  Status CompileKernels() {
     const Clock::time_point start = Clock::now();
     std::vector<const kernel::Kernel*> kernels;
     std::set<kernel::KernelHash> distinct;
@@ -311,17 +313,34 @@ class Compiler {
     }
     report().kernels = static_cast<int>(kernels.size());
     report().distinct_kernels = static_cast<int>(distinct.size());
-    loaded_ = TRY(device_.Load(kernels));
+    program_.code = TRY(device_.Compile(kernels));
     report().kernels_ms = MillisecondsSince(start);
     return {};
   }
 
   // ---- Steps in order --------------------------------------------------------------------------------------------
 
-  Reference At(int value) const { return {program_.buffers.place_of[value]}; }
-  Reference At(const Instruction& inst, int leaf) const { return {program_.buffers.PlaceOf(inst, leaf)}; }
+  PlaceNumber Add(const Place& place, int64_t bytes) {
+    program_.places.push_back({place, bytes});
+    return static_cast<PlaceNumber>(program_.places.size()) - 1;
+  }
+  PlaceNumber At(int value) {
+    return Add(program_.buffers.place_of[value], program_.buffers.values.values[value].bytes);
+  }
+  PlaceNumber At(const Instruction& inst, int leaf) {
+    return At(program_.buffers.values.of_instruction[inst.id()][leaf]);
+  }
+  // From the next number on; Close counts them.
+  PlaceRange Open() const { return {static_cast<PlaceNumber>(program_.places.size()), 0}; }
+  void Close(PlaceRange& range) const { range.count = static_cast<int32_t>(program_.places.size()) - range.first; }
+  PlaceRange AllLeaves(const Instruction& inst) {
+    PlaceRange range = Open();
+    for (int leaf = 0; leaf < inst.shape().LeafCount(); ++leaf) At(inst, leaf);
+    Close(range);
+    return range;
+  }
 
-  std::vector<CopyWork> CopiesAt(int64_t position) const {
+  std::vector<CopyWork> CopiesAt(int64_t position) {
     std::vector<CopyWork> work;
     const auto found = program_.buffers.copies.find(position);
     if (found == program_.buffers.copies.end()) return work;
@@ -390,7 +409,7 @@ class Compiler {
       how = i == 0 ? one : Str(how, "; ", one);
     }
     if (plan.fill != nullptr) step.work.push_back(MakeFill(plan));
-    if (plan.kind == StepKind::kHostCall) step.work.push_back(HostWork());
+    if (plan.kind == StepKind::kHostCall) step.work.push_back(MakeHostCall(*plan.inst));
     step.info = static_cast<int>(program_.steps.size());
     // What several kernels of one fusion promise is one plan: each speaks of instructions of its own.
     PrecisionPlan precision;
@@ -403,14 +422,24 @@ class Compiler {
   }
 
   LibraryWork MakeCall(StepPlan& plan) {
-    LibraryWork work{.call = std::move(plan.call)};
-    for (const Instruction* operand : plan.inst->operands()) work.operands.push_back(At(*operand, 0));
-    work.pointers.resize(work.operands.size());
-    work.result = At(*plan.inst, 0);
+    LibraryWork work{.call = static_cast<int>(program_.calls.size())};
+    work.operands = Open();
+    for (const Instruction* operand : plan.inst->operands()) At(*operand, 0);
+    Close(work.operands);
+    work.results = AllLeaves(*plan.inst);
     if (plan.scratch_value.contains(kCallScratch)) work.scratch = At(plan.scratch_value.at(kCallScratch));
     if (plan.scratch_value.contains(kCallPacked)) work.packed = At(plan.scratch_value.at(kCallPacked));
     work.pack_once = plan.scratch.contains(kCallPacked);
-    if (work.pack_once) work.packed = {plan.scratch.at(kCallPacked)};
+    if (work.pack_once) work.packed = Add(plan.scratch.at(kCallPacked), plan.call->PackedBytes());
+    program_.calls.push_back(std::move(plan.call));
+    return work;
+  }
+
+  HostWork MakeHostCall(const Instruction& inst) {
+    HostWork work{.operands = Open()};
+    for (const Instruction* operand : inst.operands()) AllLeaves(*operand);
+    Close(work.operands);
+    work.results = AllLeaves(inst);
     return work;
   }
 
@@ -421,34 +450,36 @@ class Compiler {
     return {At(*plan.inst, 0), pattern, width, plan.inst->shape().NumElements()};
   }
 
-  // Kernels come in the order in which LoadKernels listed them.
+  // Kernels come in the order in which CompileKernels listed them.
   KernelWork MakeKernel(const StepPlan& plan, const KernelPlan& kernel) {
-    KernelWork work{.kernel = loaded_[KernelNumber(kernel)]};
+    KernelWork work{.code = static_cast<int>(KernelNumber(kernel)), .arguments = Open()};
     const Instruction& inst = *plan.inst;
     for (const KernelBuffer& buffer : kernel.buffers) {
+      work.writes.push_back(buffer.kind == KernelBuffer::Kind::kOutput || buffer.kind == KernelBuffer::Kind::kScratch);
       switch (buffer.kind) {
         case KernelBuffer::Kind::kOperand: {
           const Instruction& operand = inst.operand(buffer.operand);
-          work.arguments.push_back(At(operand, LeafNumber(operand.shape(), buffer.index)));
+          At(operand, LeafNumber(operand.shape(), buffer.index));
           break;
         }
-        case KernelBuffer::Kind::kOutput:
-          work.arguments.push_back(At(inst, LeafNumber(inst.shape(), buffer.index)));
-          break;
+        case KernelBuffer::Kind::kOutput: At(inst, LeafNumber(inst.shape(), buffer.index)); break;
         case KernelBuffer::Kind::kScratch: {
           const auto counter = plan.scratch.find(buffer.scratch);
-          work.arguments.push_back(counter != plan.scratch.end() ? Reference{counter->second}
-                                                                 : At(plan.scratch_value.at(buffer.scratch)));
+          if (counter != plan.scratch.end()) {
+            Add(counter->second, buffer.bytes);
+          } else {
+            At(plan.scratch_value.at(buffer.scratch));
+          }
           break;
         }
         case KernelBuffer::Kind::kLiteral:
-          work.arguments.push_back({{Area::kConstant, static_cast<int64_t>(program_.constants.size())}});
+          Add({Area::kConstant, static_cast<int64_t>(program_.constants.size())}, buffer.literal.byte_size());
           program_.constants.push_back({buffer.literal, buffer.literal.shape().WithDefaultLayout()});
           program_.memory.constant_bytes += buffer.literal.byte_size();
           break;
       }
     }
-    work.pointers.resize(work.arguments.size());
+    Close(work.arguments);
     return work;
   }
 
@@ -506,7 +537,6 @@ class Compiler {
   Fault fault_;
   std::vector<StepPlan> plans_;
   std::unordered_map<const Instruction*, int> plan_of_;
-  std::vector<std::shared_ptr<const LoadedKernel>> loaded_;
   std::unordered_map<const KernelPlan*, size_t> kernel_number_;
 };
 
@@ -529,7 +559,8 @@ std::string_view ToString(StepKind kind) {
   return "";
 }
 
-Result<std::unique_ptr<Executable>> Compile(const Module& optimized, Device& device, const CompileOptions& options) {
+Result<std::shared_ptr<const Program>> CompileProgram(const Module& optimized, Device& device,
+                                                      const CompileOptions& options) {
   return Compiler(optimized, device, options).Compile();
 }
 

@@ -8,12 +8,17 @@
 //   auto executable = TRY(Compile(*module, *device));
 //   Literal result = TRY(executable->Run(arguments));
 //
-// Timing: Bind once, Execute many times. Execute allocates nothing and leaves the results where they are.
+// Compile makes a program, which never changes, and binds it to the device; a second device of the kind, or a second
+// replica, binds the same program (BindProgram) and runs beside it.
+//
+// Timing: Bind once, then MakeReady and Execute many times. Execute allocates nothing and leaves the results where they
+// are.
 #ifndef HLO_GPU_RUNTIME_EXECUTABLE_H_
 #define HLO_GPU_RUNTIME_EXECUTABLE_H_
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,12 +31,19 @@
 
 namespace hlo::gpu {
 
-// Computes steps from the values of their operands where there is no kernel; the interpreter, in practice. Only `call`
-// must be there.
+// Computes steps from the values of their operands where there is no kernel; the interpreter, in practice.
+class HostCaller {
+ public:
+  virtual ~HostCaller() = default;
+  virtual void Begin() {}  // Before each execution.
+  virtual Result<Literal> Call(const Instruction& inst, std::span<const Literal> operands) = 0;
+};
+
+// Only `open` must be there.
 struct HostCalls {
-  std::function<Result<Literal>(const Instruction&, std::span<const Literal>)> call;
-  std::function<void()> begin;                      // Before each execution.
-  std::function<Status(const Instruction&)> takes;  // An error where `call` could give nothing but one.
+  std::function<std::unique_ptr<HostCaller>()>
+      open;                                         // One for each binding: what it keeps from call to call is its own.
+  std::function<Status(const Instruction&)> takes;  // An error where a call could give nothing but one.
   std::function<bool(const Instruction&)> prefers;  // Is called even where there is a kernel.
 };
 
@@ -76,6 +88,7 @@ struct RunOptions {
   // after each.
   std::vector<double>* step_seconds = nullptr;
   const bool* interrupted = nullptr;  // Looked at before each step; true ends the run (kInterrupted).
+  std::optional<uint64_t> order;      // Steps in an order drawn from it, of those that their dependencies allow.
 };
 
 enum class StepKind : uint8_t { kKernel, kGemm, kConvolution, kCopy, kFill, kHostCall };
@@ -116,11 +129,16 @@ struct CompileReport {
   std::vector<std::string> host_calls;  // Names of the steps that are host calls.
 };
 
+struct Program;  // program.h
+
+// A program bound to a device.
 class Executable {
  public:
   virtual ~Executable() = default;
 
-  // What runs: a copy of the compiled module, whose instructions keep their ids.
+  // What runs; others may bind it too.
+  virtual std::shared_ptr<const Program> program() const = 0;
+  // A copy of the compiled module, whose instructions keep their ids.
   virtual const Module& module() const = 0;
   virtual const Device& device() const = 0;
   virtual std::span<const StepInfo> steps() const = 0;
@@ -132,6 +150,9 @@ class Executable {
   // One literal for each parameter of the entry. Kept (not copied on the host, where the layout allows) until the next
   // Bind. Errors: A-codes for the wrong number or shape.
   virtual Status Bind(std::span<const Literal> arguments) = 0;
+  // What has to be done before a run and is no part of it: donated arguments back in their place, memory for results
+  // that were given away, weights packed once. Execute does it where nobody has since the last run.
+  virtual Status MakeReady() = 0;
   // Runs with the bound arguments and waits.
   virtual Status Execute(const RunOptions& options = {}) = 0;
   // Of the last Execute, in host calls; copies from and to the device are part of them.
@@ -149,6 +170,12 @@ class Executable {
 // `device` must outlive the executable. Errors: U-codes at the instruction that cannot be run.
 Result<std::unique_ptr<Executable>> Compile(const Module& optimized, Device& device,
                                             const CompileOptions& options = {});
+
+// The program alone: `device` says what code and calls are made for, and measures nothing.
+Result<std::shared_ptr<const Program>> CompileProgram(const Module& optimized, Device& device,
+                                                      const CompileOptions& options = {});
+// Errors: R016 where the program is made for another kind of device.
+Result<std::unique_ptr<Executable>> BindProgram(std::shared_ptr<const Program> program, Device& device);
 
 }  // namespace hlo::gpu
 

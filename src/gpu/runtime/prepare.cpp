@@ -86,4 +86,16 @@ std::unique_ptr<Module> Prepare(const Module& module) {
   return copy;
 }
 
+bool FitsInto(const Shape& value, const Shape& shape) {
+  if (shape.IsTuple()) {
+    return value.IsTuple() && std::ranges::equal(value.elements(), shape.elements(), FitsInto);
+  }
+  if (!shape.HasDynamicDims()) return Compatible(value, shape);
+  if (value.type() != shape.type() || value.rank() != shape.rank()) return false;
+  for (int64_t d = 0; d < shape.rank(); ++d) {
+    if (shape.IsDynamic(d) ? value.dim(d) > shape.dim(d) : value.dim(d) != shape.dim(d)) return false;
+  }
+  return true;
+}
+
 }  // namespace hlo::gpu

@@ -28,6 +28,9 @@ bool HasDynamicSizes(const Instruction& inst);
 int64_t BytesInMemory(const Shape& array);
 int64_t SizesOffset(const Shape& array);
 
+// Whether a value of shape `value` may stand where `shape` is said: it may be smaller where that says <=.
+bool FitsInto(const Shape& value, const Shape& shape);
+
 // The order in which a computation's instructions run: as scheduled, else operands first.
 std::vector<Instruction*> RunOrder(const Computation& computation);
 

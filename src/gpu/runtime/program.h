@@ -1,5 +1,6 @@
-// What an executable does, in order: steps, loops and branches over places in memory. Made by compile.cpp, run by
-// executable.cpp.
+// What an executable does, in order: steps, loops and branches over places in memory. Made by compile.cpp; nothing
+// changes it afterwards, and it knows neither pointers nor a device. A Binding (binding.h) puts it on one device, as
+// many of them as there are devices or sets of arguments; a runner (runner.h) executes it there.
 #ifndef HLO_GPU_RUNTIME_PROGRAM_H_
 #define HLO_GPU_RUNTIME_PROGRAM_H_
 
@@ -15,45 +16,55 @@
 
 namespace hlo::gpu {
 
-// A pointer that is known once arguments are bound.
-struct Reference {
+// Where some bytes of a step's work lie. A number into Program::places stands for it: a binding has a pointer for each.
+struct PlaceUse {
   Place place;
-  void* pointer = nullptr;
+  int64_t bytes;
+};
+using PlaceNumber = int32_t;
+
+// Consecutive numbers: the pointers of one work's arguments lie side by side.
+struct PlaceRange {
+  PlaceNumber first = 0;
+  int32_t count = 0;
 };
 
 struct CopyWork {
-  Reference from, to;
+  PlaceNumber from, to;
   int64_t bytes;
 };
 
 struct KernelWork {
-  std::shared_ptr<const LoadedKernel> kernel;
-  std::vector<Reference> arguments;
-  std::vector<void*> pointers;  // Of the arguments.
+  int code;  // Into Program::code.
+  PlaceRange arguments;
+  std::vector<bool> writes;  // By argument.
 };
 
 struct LibraryWork {
-  std::unique_ptr<LibraryCall> call;
-  std::vector<Reference> operands;
-  std::vector<void*> pointers;
-  Reference result, scratch, packed;
+  int call;  // Into Program::calls.
+  PlaceRange operands, results;
+  PlaceNumber scratch = 0, packed = 0;
   bool pack_once = false;  // After Bind, not in each run.
 };
 
 struct FillWork {
-  Reference to;
+  PlaceNumber to;
   uint64_t pattern;
   int width;
   int64_t count;
 };
 
-struct HostWork {};  // CompileOptions::host on the step's instruction.
+struct HostWork {  // CompileOptions::host on the step's instruction.
+  PlaceRange operands, results;
+};
+
+using Work = std::variant<KernelWork, LibraryWork, FillWork, HostWork>;
 
 struct Step {
   const Instruction* instruction;
   int info = -1;                 // Into Executable::steps(); -1: a copy that nobody watches.
   std::vector<CopyWork> copies;  // First: what the work expects in its result already.
-  std::vector<std::variant<KernelWork, LibraryWork, FillWork, HostWork>> work;
+  std::vector<Work> work;
   std::string fault;  // CompileOptions::inject, when it is meant for this one.
 };
 
@@ -66,7 +77,7 @@ struct LoopNode {
   const Instruction* loop;
   std::vector<CopyWork> enter;
   Block condition;
-  Reference predicate;
+  PlaceNumber predicate;
   Block body;
   std::vector<CopyWork> back;
   bool planted_early = false;  // A planted fault: see fault.h.
@@ -74,7 +85,7 @@ struct LoopNode {
 
 struct BranchNode {
   const Instruction* conditional;
-  Reference selector;
+  PlaceNumber selector;
   struct Branch {
     Block block;
     std::vector<CopyWork> end;
@@ -89,65 +100,33 @@ struct ConstantData {
 };
 
 struct Program {
-  std::unique_ptr<Module> module;
+  std::unique_ptr<const Module> module;
   CompileOptions options;
+  std::string target;  // Device::target that code and calls are made for.
   BufferPlan buffers;
   std::vector<ConstantData> constants;  // By number of Area::kConstant: those of the plan, then those of kernels.
   int64_t counter_bytes = 0;            // Area::kCounters.
   int64_t packed_bytes = 0;             // Area::kPacked.
+  std::vector<PlaceUse> places;         // 0: of what a work has none of.
+  std::vector<std::shared_ptr<const KernelCode>> code;
+  std::vector<std::unique_ptr<LibraryCall>> calls;
   Block block;
   std::vector<StepInfo> steps;
   CompileReport report;
   MemoryReport memory;
 };
 
-Result<std::unique_ptr<Executable>> MakeExecutable(Program program, Device& device);
-
-// f(Reference&) for each reference of the block and of what it holds.
+// f(const Step&) for each step, in loops and branches too.
 template <class F>
-void ForEachReference(Block& block, const F& f) {
-  const auto copies = [&](std::vector<CopyWork>& list) {
-    for (CopyWork& copy : list) {
-      f(copy.from);
-      f(copy.to);
-    }
-  };
-  for (Node& node : block) {
-    if (auto* loop = std::get_if<std::unique_ptr<LoopNode>>(&node)) {
-      copies((*loop)->enter);
-      ForEachReference((*loop)->condition, f);
-      f((*loop)->predicate);
-      ForEachReference((*loop)->body, f);
-      copies((*loop)->back);
-      continue;
-    }
-    if (auto* branch = std::get_if<std::unique_ptr<BranchNode>>(&node)) {
-      f((*branch)->selector);
-      for (BranchNode::Branch& one : (*branch)->branches) {
-        ForEachReference(one.block, f);
-        copies(one.end);
-      }
-      continue;
-    }
-    Step& step = std::get<Step>(node);
-    copies(step.copies);
-    for (auto& work : step.work) {
-      if (auto* kernel = std::get_if<KernelWork>(&work)) {
-        for (size_t i = 0; i < kernel->arguments.size(); ++i) {
-          f(kernel->arguments[i]);
-          kernel->pointers[i] = kernel->arguments[i].pointer;
-        }
-      } else if (auto* call = std::get_if<LibraryWork>(&work)) {
-        for (size_t i = 0; i < call->operands.size(); ++i) {
-          f(call->operands[i]);
-          call->pointers[i] = call->operands[i].pointer;
-        }
-        f(call->result);
-        f(call->scratch);
-        f(call->packed);
-      } else if (auto* fill = std::get_if<FillWork>(&work)) {
-        f(fill->to);
-      }
+void ForEachStep(const Block& block, const F& f) {
+  for (const Node& node : block) {
+    if (const auto* loop = std::get_if<std::unique_ptr<LoopNode>>(&node)) {
+      ForEachStep((*loop)->condition, f);
+      ForEachStep((*loop)->body, f);
+    } else if (const auto* branch = std::get_if<std::unique_ptr<BranchNode>>(&node)) {
+      for (const BranchNode::Branch& one : (*branch)->branches) ForEachStep(one.block, f);
+    } else {
+      f(std::get<Step>(node));
     }
   }
 }

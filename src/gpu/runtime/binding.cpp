@@ -1,0 +1,294 @@
+#include "gpu/runtime/binding.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/check.h"
+#include "gpu/runtime/prepare.h"
+#include "gpu/runtime/relayout.h"
+
+namespace hlo::gpu {
+namespace {
+
+// Where kernels without bytes point to: never read, never null.
+alignas(kBufferAlignment) std::byte g_nothing[kBufferAlignment];
+
+// Whether the host can use the literal's bytes as they lie.
+bool UsableInPlace(const Shape& shape, const Literal& literal) {
+  return shape.HasDefaultLayout() && !shape.HasDynamicDims() &&
+         reinterpret_cast<uintptr_t>(literal.raw()) % kHostAlignment == 0;
+}
+
+Shape Sized(const Shape& shape, const Dims& sizes) {
+  Shape sized = shape.WithDims(sizes);
+  sized.SetLayout(shape.layout());
+  return sized;
+}
+
+Literal Assemble(const Shape& shape, std::vector<Literal>& leaves, size_t& next) {
+  if (!shape.IsTuple()) return std::move(leaves[next++]);
+  std::vector<Literal> elements;
+  for (const Shape& element : shape.elements()) elements.push_back(Assemble(element, leaves, next));
+  return Literal::Tuple(std::move(elements));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Binding>> Binding::Make(std::shared_ptr<const Program> program, Device& device) {
+  if (program->target != device.target()) {
+    FAIL(DeviceError(
+        "R016", Str("the program is made for ", program->target, ", and ", device.name(), " is ", device.target())));
+  }
+  std::unique_ptr<Binding> binding(new Binding(std::move(program), device));
+  TRY(binding->Prepare());
+  return binding;
+}
+
+Status Binding::Prepare() {
+  const BufferPlan& buffers = program_->buffers;
+  kernels_ = TRY(device_.Load(program_->code));
+  for (const auto& call : program_->calls) calls_.push_back(TRY(call->Bind(device_)));
+  if (program_->options.host != nullptr) caller_ = program_->options.host->open();
+  arena_ = TRY(DeviceMemory::Allocate(device_, buffers.arena_bytes));
+  if (program_->counter_bytes > 0) {
+    counters_ = TRY(DeviceMemory::Allocate(device_, program_->counter_bytes));
+    TRY(ResetCounters());
+  }
+  if (program_->packed_bytes > 0) packed_ = TRY(DeviceMemory::Allocate(device_, program_->packed_bytes));
+  for (const ConstantData& constant : program_->constants) TRY(LoadConstant(constant));
+  const Computation& entry = program_->module->entry();
+  for (const Instruction* parameter : entry.parameters()) {
+    ForEachLeaf(parameter->shape(),
+                [&](const ShapeIndex&, const Shape& shape) { leaves_.push_back({.shape = &shape}); });
+  }
+  ListDonated();
+  outputs_.resize(buffers.output_bytes.size());
+  int leaf = 0;
+  ForEachLeaf(entry.root().shape(), [&](const ShapeIndex&, const Shape& shape) { outputs_[leaf++].shape = &shape; });
+  for (size_t i = 0; !device_.IsHost() && i < outputs_.size(); ++i) {
+    if (buffers.output_bytes[i] > 0) outputs_[i].memory = TRY(DeviceMemory::Allocate(device_, buffers.output_bytes[i]));
+  }
+  pointers_.resize(program_->places.size());
+  return device_.Synchronize();
+}
+
+Status Binding::LoadConstant(const ConstantData& constant) {
+  if (device_.IsHost() && UsableInPlace(constant.shape, constant.literal)) {
+    constants_.push_back(const_cast<std::byte*>(constant.literal.raw()));
+    return {};
+  }
+  constant_memory_.push_back(TRY(DeviceMemory::Allocate(device_, constant.shape.ByteSize())));
+  constants_.push_back(constant_memory_.back().data());
+  return Upload(constant.shape, constant.literal, constants_.back());
+}
+
+// Donated parameters lie in the arena.
+void Binding::ListDonated() {
+  const BufferPlan& buffers = program_->buffers;
+  for (size_t v = 0; v < buffers.values.values.size(); ++v) {
+    const Value& value = buffers.values.values[v];
+    if (value.kind == ValueKind::kParameter && buffers.place_of[v].area == Area::kArena) {
+      leaves_[value.leaf].arena_offset = buffers.place_of[v].offset;
+    }
+  }
+}
+
+Status Binding::ResetCounters() {
+  if (program_->counter_bytes == 0) return {};
+  return device_.Fill(counters_.data(), 0, 8, program_->counter_bytes / 8);
+}
+
+// ---- Arguments -----------------------------------------------------------------------------------------------------
+
+Status Binding::Bind(std::span<const Literal> arguments) {
+  TRY(CheckArguments(arguments));
+  size_t leaf = 0;
+  for (const Literal& argument : arguments) TRY(BindLeaves(argument, leaf));
+  resolved_ = packed_now_ = false;
+  return {};
+}
+
+Status Binding::CheckArguments(std::span<const Literal> arguments) const {
+  const auto parameters = program_->module->entry().parameters();
+  if (arguments.size() != parameters.size()) {
+    FAIL(Rejected("A004", Str("expected ", parameters.size(), " arguments, found ", arguments.size())));
+  }
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (!FitsInto(arguments[i].shape(), parameters[i]->shape())) {
+      FAIL(Rejected("A004", Str("argument ", i, " ('", parameters[i]->name(), "') wants ", parameters[i]->shape(),
+                                ", found ", arguments[i].shape())));
+    }
+  }
+  return {};
+}
+
+Status Binding::BindLeaves(const Literal& literal, size_t& next) {
+  if (literal.shape().IsTuple()) {
+    for (const Literal& element : literal.elements()) TRY(BindLeaves(element, next));
+    return {};
+  }
+  Leaf& leaf = leaves_[next++];
+  leaf.literal = literal;
+  const int64_t bytes = BytesInMemory(*leaf.shape);
+  if (bytes == 0 || leaf.arena_offset >= 0) return {};
+  if (device_.IsHost() && UsableInPlace(*leaf.shape, literal)) {
+    leaf.pointer = const_cast<std::byte*>(literal.raw());
+    return {};
+  }
+  if (leaf.memory.data() == nullptr) leaf.memory = TRY(DeviceMemory::Allocate(device_, bytes));
+  leaf.pointer = leaf.memory.data();
+  return Upload(*leaf.shape, literal, leaf.pointer);
+}
+
+Status Binding::MakeReady() {
+  TRY(MakeOutputs());
+  if (!resolved_) {
+    for (size_t i = 0; i < pointers_.size(); ++i) pointers_[i] = Resolve(program_->places[i].place);
+    resolved_ = true;
+  }
+  for (const Leaf& leaf : leaves_) {
+    if (leaf.arena_offset >= 0) TRY(Upload(*leaf.shape, leaf.literal, arena_.data() + leaf.arena_offset));
+  }
+  if (!packed_now_) TRY(PackWeights());
+  packed_now_ = true;
+  return device_.Synchronize();
+}
+
+// On the host results are written straight into literals; those that were given away are replaced.
+Status Binding::MakeOutputs() {
+  if (!device_.IsHost()) return {};
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    OutputLeaf& output = outputs_[i];
+    if (program_->buffers.output_bytes[i] == 0 || (output.literal.raw() != nullptr && !output.given)) continue;
+    output.literal = Literal::Uninitialized(output.shape->WithDefaultLayout());
+    output.given = false;
+    resolved_ = false;
+  }
+  return {};
+}
+
+// Weights that stay packed until the next Bind.
+Status Binding::PackWeights() {
+  if (program_->packed_bytes == 0) return {};
+  Status status;
+  ForEachStep(program_->block, [&](const Step& step) {
+    for (const Work& work : step.work) {
+      const auto* call = std::get_if<LibraryWork>(&work);
+      if (status && call != nullptr && call->pack_once)
+        status = Call(*call).Pack(Pointers(call->operands), Pointer(call->packed));
+    }
+  });
+  return status;
+}
+
+void* Binding::Resolve(const Place& place) const {
+  switch (place.area) {
+    case Area::kNothing: return g_nothing;
+    case Area::kParameter: return leaves_[place.number].pointer;
+    case Area::kConstant: return constants_[place.number];
+    case Area::kOutput: {
+      const OutputLeaf& output = outputs_[place.number];
+      return device_.IsHost() ? const_cast<std::byte*>(output.literal.raw()) : output.memory.data();
+    }
+    case Area::kArena: return arena_.data() + place.offset;
+    case Area::kCounters: return counters_.data() + place.offset;
+    case Area::kPacked: return packed_.data() + place.offset;
+  }
+  return nullptr;
+}
+
+// ---- Values to memory and back -------------------------------------------------------------------------------------
+
+Status Binding::Upload(const Shape& shape, const Literal& literal, void* to) const {
+  if (shape.HasDynamicDims()) return UploadSized(shape, literal, to);
+  if (device_.IsHost()) {
+    ToLayout(shape, literal.raw(), to);
+    return {};
+  }
+  if (shape.HasDefaultLayout()) return device_.CopyIn(to, literal.raw(), shape.ByteSize());
+  std::vector<std::byte> staged(shape.ByteSize());
+  ToLayout(shape, literal.raw(), staged.data());
+  return device_.CopyIn(to, staged.data(), shape.ByteSize());
+}
+
+// The elements that there are, then the sizes (BytesInMemory).
+Status Binding::UploadSized(const Shape& shape, const Literal& literal, void* to) const {
+  std::vector<std::byte> staged(BytesInMemory(shape));
+  const Dims& sizes = literal.shape().dims();
+  ToLayout(Sized(shape, sizes), literal.raw(), staged.data());
+  std::memcpy(staged.data() + SizesOffset(shape), sizes.data(), 8 * sizes.size());
+  return device_.CopyIn(to, staged.data(), std::ssize(staged));
+}
+
+Result<Literal> Binding::Read(const Instruction& inst) const {
+  if (inst.Is(Opcode::kConstant)) return inst.literal();
+  std::vector<Literal> leaves;
+  Status status;
+  ForEachLeaf(inst.shape(), [&](const ShapeIndex&, const Shape& shape) {
+    if (!status) return;
+    auto leaf = ReadLeaf(inst, static_cast<int>(leaves.size()), shape);
+    if (leaf) {
+      leaves.push_back(std::move(*leaf));
+    } else {
+      status = std::unexpected(std::move(leaf).error());
+    }
+  });
+  TRY(std::move(status));
+  size_t next = 0;
+  return Assemble(inst.shape(), leaves, next);
+}
+
+Result<Literal> Binding::ReadLeaf(const Instruction& inst, int leaf, const Shape& shape) const {
+  if (BytesInMemory(shape) == 0) return Literal(shape);
+  const void* from = Resolve(program_->buffers.PlaceOf(inst, leaf));
+  if (shape.HasDynamicDims()) return ReadSized(shape, from);
+  Literal literal = Literal::Uninitialized(shape);
+  if (device_.IsHost()) {
+    FromLayout(shape, from, literal.mutable_raw());
+  } else if (shape.HasDefaultLayout()) {
+    TRY(device_.CopyOut(literal.mutable_raw(), from, shape.ByteSize()));
+  } else {
+    std::vector<std::byte> staged(shape.ByteSize());
+    TRY(device_.CopyOut(staged.data(), from, shape.ByteSize()));
+    FromLayout(shape, staged.data(), literal.mutable_raw());
+  }
+  return literal;
+}
+
+// Sizes that cannot be are a fault of the run time, which the comparison is to find.
+Result<Literal> Binding::ReadSized(const Shape& shape, const void* from) const {
+  std::vector<std::byte> staged(BytesInMemory(shape));
+  TRY(device_.CopyOut(staged.data(), from, std::ssize(staged)));
+  Dims sizes = shape.dims();
+  for (int64_t d = 0; d < shape.rank(); ++d) {
+    int64_t size = 0;
+    std::memcpy(&size, staged.data() + SizesOffset(shape) + 8 * d, 8);
+    sizes[d] = std::clamp<int64_t>(size, 0, shape.dim(d));
+  }
+  const Shape sized = Sized(shape, sizes);
+  Literal literal = Literal::Uninitialized(sized.WithDefaultLayout());
+  FromLayout(sized, staged.data(), literal.mutable_raw());
+  return literal;
+}
+
+Result<Literal> Binding::Output() {
+  const Instruction& root = program_->module->entry().root();
+  std::vector<Literal> leaves;
+  for (size_t i = 0; i < outputs_.size(); ++i)
+    leaves.push_back(TRY(Give(root, static_cast<int>(i), *outputs_[i].shape)));
+  size_t next = 0;
+  return Assemble(root.shape(), leaves, next);
+}
+
+// Without a copy where the bytes lie in a literal already: copies of literals share them until one is written to.
+Result<Literal> Binding::Give(const Instruction& root, int number, const Shape& shape) {
+  if (BytesInMemory(shape) == 0 || !device_.IsHost()) return ReadLeaf(root, number, shape);
+  const Place& place = program_->buffers.PlaceOf(root, number);
+  if (place.area == Area::kOutput && shape.HasDefaultLayout()) {
+    outputs_[place.number].given = true;
+    return outputs_[place.number].literal.WithShape(shape);
+  }
+  return ReadLeaf(root, number, shape);
+}
+
+}  // namespace hlo::gpu

@@ -1,0 +1,123 @@
+// A program on one device: memory for all its places, kernels loaded, library calls bound, arguments in place. The
+// program stays as it is, so several bindings of one, on one device or on several, run beside each other.
+#ifndef HLO_GPU_RUNTIME_BINDING_H_
+#define HLO_GPU_RUNTIME_BINDING_H_
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "gpu/device/device.h"
+#include "gpu/runtime/program.h"
+
+namespace hlo::gpu {
+
+// A piece of a device's memory, freed with its owner.
+class DeviceMemory {
+ public:
+  DeviceMemory() = default;
+  DeviceMemory(DeviceMemory&& other) noexcept { *this = std::move(other); }
+  DeviceMemory& operator=(DeviceMemory&& other) noexcept {
+    std::swap(device_, other.device_);
+    std::swap(data_, other.data_);
+    return *this;
+  }
+  ~DeviceMemory() {
+    if (data_ != nullptr) device_->Free(data_);
+  }
+
+  static Result<DeviceMemory> Allocate(Device& device, int64_t bytes) {
+    DeviceMemory memory;
+    memory.device_ = &device;
+    memory.data_ = TRY(device.Allocate(bytes));
+    return memory;
+  }
+
+  std::byte* data() const { return static_cast<std::byte*>(data_); }
+
+ private:
+  Device* device_ = nullptr;
+  void* data_ = nullptr;
+};
+
+class Binding {
+ public:
+  // Memory, constants and code, all but the arguments. `device` must be of the program's target and outlive the
+  // binding. Errors: kDevice for another target, and the device's own.
+  static Result<std::unique_ptr<Binding>> Make(std::shared_ptr<const Program> program, Device& device);
+
+  const Program& program() const { return *program_; }
+  Device& device() const { return device_; }
+
+  // One literal for each parameter of the entry; see Executable::Bind.
+  Status Bind(std::span<const Literal> arguments);
+  // What a run wants done before it: donated arguments back where the last run wrote over them, results in memory that
+  // nobody else holds, weights packed.
+  Status MakeReady();
+
+  void* Pointer(PlaceNumber place) const { return pointers_[place]; }
+  std::span<void* const> Pointers(PlaceRange range) const {
+    return std::span(pointers_).subspan(range.first, range.count);
+  }
+  const LoadedKernel& Kernel(const KernelWork& work) const { return *kernels_[work.code]; }
+  BoundCall& Call(const LibraryWork& work) const { return *calls_[work.call]; }
+  HostCaller& Caller() const { return *caller_; }
+
+  // Zero the counters that a run which failed has left as they were.
+  Status ResetCounters();
+
+  // The value of an instruction, or a leaf of it, as it lies in memory now.
+  Result<Literal> Read(const Instruction& inst) const;
+  Result<Literal> ReadLeaf(const Instruction& inst, int leaf, const Shape& shape) const;
+  // From a literal of the shape, or smaller where the shape says <=, to memory.
+  Status Upload(const Shape& shape, const Literal& literal, void* to) const;
+  // The results of the last run; the bytes are the caller's.
+  Result<Literal> Output();
+
+ private:
+  Binding(std::shared_ptr<const Program> program, Device& device) : program_(std::move(program)), device_(device) {}
+
+  struct Leaf {
+    const Shape* shape;
+    Literal literal;      // Keeps the bytes alive that are used in place, or that a donated parameter is refilled from.
+    DeviceMemory memory;  // Where they were copied to.
+    void* pointer = nullptr;
+    int64_t arena_offset = -1;  // Donated.
+  };
+  struct OutputLeaf {
+    const Shape* shape = nullptr;
+    Literal literal;      // Host: whose bytes the results are written to.
+    DeviceMemory memory;  // Other devices.
+    bool given = false;   // The bytes belong to somebody else now.
+  };
+
+  Status Prepare();
+  Status LoadConstant(const ConstantData& constant);
+  void ListDonated();
+  Status CheckArguments(std::span<const Literal> arguments) const;
+  Status BindLeaves(const Literal& literal, size_t& next);
+  Status UploadSized(const Shape& shape, const Literal& literal, void* to) const;
+  Result<Literal> ReadSized(const Shape& shape, const void* from) const;
+  Status MakeOutputs();
+  Status PackWeights();
+  void* Resolve(const Place& place) const;
+  Result<Literal> Give(const Instruction& root, int number, const Shape& shape);
+
+  std::shared_ptr<const Program> program_;
+  Device& device_;
+  std::vector<std::shared_ptr<const LoadedKernel>> kernels_;
+  std::vector<std::unique_ptr<BoundCall>> calls_;
+  std::unique_ptr<HostCaller> caller_;
+  DeviceMemory arena_, counters_, packed_;
+  std::vector<DeviceMemory> constant_memory_;
+  std::vector<void*> constants_;
+  std::vector<Leaf> leaves_;  // Of the parameters.
+  std::vector<OutputLeaf> outputs_;
+  std::vector<void*> pointers_;  // By number of Program::places.
+  bool resolved_ = false, packed_now_ = false;
+};
+
+}  // namespace hlo::gpu
+
+#endif  // HLO_GPU_RUNTIME_BINDING_H_

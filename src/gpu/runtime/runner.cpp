@@ -1,0 +1,213 @@
+#include "gpu/runtime/runner.h"
+
+#include <chrono>
+#include <random>
+
+#include "base/check.h"
+#include "gpu/runtime/prepare.h"
+
+namespace hlo::gpu {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double SecondsSince(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+class SerialRunner {
+ public:
+  SerialRunner(Binding& binding, const RunOptions& options)
+      : binding_(binding), program_(binding.program()), device_(binding.device()), options_(options) {}
+
+  Status RunBlock(const Block& block) {
+    if (options_.order) return RunReordered(block);
+    for (const Node& node : block) TRY(RunNode(node));
+    return {};
+  }
+
+  double host_call_seconds() const { return host_call_seconds_; }
+
+ private:
+  // Of the nodes that need not wait any more, one drawn at random.
+  Status RunReordered(const Block& block) {
+    std::vector<std::vector<int>> after = Dependencies(program_, block), next(block.size());
+    std::vector<size_t> waits(block.size());
+    std::vector<int> ready;
+    for (size_t i = 0; i < block.size(); ++i) {
+      waits[i] = after[i].size();
+      for (const int earlier : after[i]) next[earlier].push_back(static_cast<int>(i));
+      if (waits[i] == 0) ready.push_back(static_cast<int>(i));
+    }
+    std::mt19937_64 draw(*options_.order);
+    while (!ready.empty()) {
+      std::swap(ready[draw() % ready.size()], ready.back());
+      const int node = ready.back();
+      ready.pop_back();
+      TRY(RunNode(block[node]));
+      for (const int later : next[node]) {
+        if (--waits[later] == 0) ready.push_back(later);
+      }
+    }
+    return {};
+  }
+
+  Status RunNode(const Node& node) {
+    if (const auto* step = std::get_if<Step>(&node)) return RunStep(*step);
+    if (const auto* loop = std::get_if<std::unique_ptr<LoopNode>>(&node)) return RunLoop(**loop);
+    return RunBranch(*std::get<std::unique_ptr<BranchNode>>(node));
+  }
+
+  Status RunCopies(const std::vector<CopyWork>& copies) {
+    for (const CopyWork& copy : copies)
+      TRY(device_.Copy(binding_.Pointer(copy.to), binding_.Pointer(copy.from), copy.bytes));
+    return {};
+  }
+
+  Status RunLoop(const LoopNode& node) {
+    TRY(RunCopies(node.enter));
+    const int64_t most = program_.options.max_loop_iterations;
+    loops_.push_back({node.loop, 0});
+    for (;; ++loops_.back().iteration) {
+      TRY(RunBlock(node.condition));
+      uint8_t again = 0;
+      TRY(device_.CopyOut(&again, binding_.Pointer(node.predicate), 1));
+      if (again == 0 || (node.planted_early && loops_.back().iteration == 1)) break;
+      if (most > 0 && loops_.back().iteration >= most) {
+        Error error = LimitError(
+            "R021", Str("while '", node.loop->name(), "' exceeded ", most, " iterations (--max_loop_iterations)"),
+            node.loop->range());
+        error.source = program_.module->source;
+        FAIL(std::move(error));
+      }
+      TRY(RunBlock(node.body));
+      TRY(RunCopies(node.back));
+    }
+    loops_.pop_back();
+    return {};
+  }
+
+  // A pred takes branch 0 when true; an index out of range takes the last branch.
+  Status RunBranch(const BranchNode& node) {
+    const auto count = static_cast<int64_t>(node.branches.size());
+    int64_t branch = 0;
+    const void* const selector = binding_.Pointer(node.selector);
+    if (node.conditional->operand(0).shape().type() == PrimitiveType::kPred) {
+      uint8_t taken = 0;
+      TRY(device_.CopyOut(&taken, selector, 1));
+      branch = taken != 0 ? 0 : 1;
+    } else {
+      int32_t index = 0;
+      TRY(device_.CopyOut(&index, selector, 4));
+      branch = index < 0 || index >= count ? count - 1 : index;
+    }
+    TRY(RunBlock(node.branches[branch].block));
+    return RunCopies(node.branches[branch].end);
+  }
+
+  Status RunStep(const Step& step) {
+    if (options_.observer != nullptr || options_.step_seconds != nullptr || options_.interrupted != nullptr)
+      return RunWatched(step);
+    TRY(RunCopies(step.copies));
+    return RunWork(step);
+  }
+
+  Status RunWatched(const Step& step) {
+    if (options_.interrupted != nullptr && *options_.interrupted)
+      FAIL(Error(ExitCode::kInterrupted, "R022", "interrupted"));
+    const Observer* observer = options_.observer;
+    const bool observed =
+        observer != nullptr && step.info >= 0 && (!observer->wants || observer->wants(*step.instruction, loops_));
+    std::vector<Literal> inputs;
+    if (observed) {
+      for (const Instruction* operand : step.instruction->operands()) inputs.push_back(TRY(binding_.Read(*operand)));
+    }
+    const Clock::time_point start = Clock::now();
+    TRY(RunCopies(step.copies));
+    TRY(RunWork(step));
+    if (options_.step_seconds != nullptr && step.info >= 0) {
+      TRY(device_.Synchronize());
+      (*options_.step_seconds)[step.info] += SecondsSince(start);
+    }
+    if (!observed) return {};
+    return observer->observe(*step.instruction, loops_, inputs, TRY(binding_.Read(*step.instruction)));
+  }
+
+  Status RunWork(const Step& step) {
+    for (const Work& work : step.work) {
+      if (const auto* kernel = std::get_if<KernelWork>(&work)) {
+        TRY(device_.Launch(binding_.Kernel(*kernel), binding_.Pointers(kernel->arguments)));
+      } else if (const auto* call = std::get_if<LibraryWork>(&work)) {
+        TRY(RunCall(step, *call));
+      } else if (const auto* fill = std::get_if<FillWork>(&work)) {
+        TRY(device_.Fill(binding_.Pointer(fill->to), fill->pattern, fill->width, fill->count));
+      } else {
+        TRY(RunHostCall(*step.instruction, std::get<HostWork>(work)));
+      }
+    }
+    return {};
+  }
+
+  Status RunCall(const Step& step, const LibraryWork& work) {
+    BoundCall& call = binding_.Call(work);
+    const auto operands = binding_.Pointers(work.operands), results = binding_.Pointers(work.results);
+    void* const packed = binding_.Pointer(work.packed);
+    if (!work.pack_once) TRY(call.Pack(operands, packed));
+    TRY(call.Run(operands, results, binding_.Pointer(work.scratch), packed));
+    return step.fault.empty() ? Status() : Spoil(step, results[0]);
+  }
+
+  Status RunHostCall(const Instruction& inst, const HostWork& work) {
+    TRY(device_.Synchronize());
+    const Clock::time_point start = Clock::now();
+    std::vector<Literal> operands;
+    for (const Instruction* operand : inst.operands()) operands.push_back(TRY(binding_.Read(*operand)));
+    const Literal result = TRY(binding_.Caller().Call(inst, operands));
+    CHECK(FitsInto(result.shape(), inst.shape()), inst.name(), ": ", result.shape(), " is not ", inst.shape());
+    int leaf = 0;
+    Status status;
+    ForEachLeaf(inst.shape(), [&](const ShapeIndex& index, const Shape& shape) {
+      if (status && BytesInMemory(shape) > 0)
+        status = binding_.Upload(shape, result.At(index), binding_.Pointers(work.results)[leaf]);
+      ++leaf;
+    });
+    host_call_seconds_ += SecondsSince(start);
+    return status;
+  }
+
+  // A planted fault: see fault.h.
+  Status Spoil(const Step& step, void* result) {
+    const Shape& shape = step.instruction->shape();
+    Literal value = TRY(binding_.ReadLeaf(*step.instruction, 0, shape));
+    const int64_t elements = shape.NumElements();
+    if (step.fault == "bit") {
+      const int64_t last_byte = (elements / 2 + 1) * ByteWidth(shape.type()) - 1;  // Of the element in the middle.
+      value.mutable_raw()[last_byte] ^= std::byte{1};
+    } else if (step.fault == "zero") {
+      value.SetDouble(elements - 1, 0);
+    } else {
+      for (int64_t i = 0; i < elements; ++i) value.SetDouble(i, value.GetDouble(i) * (1 + 0x1p-6));
+    }
+    return binding_.Upload(shape, value, result);
+  }
+
+  Binding& binding_;
+  const Program& program_;
+  Device& device_;
+  const RunOptions& options_;
+  std::vector<LoopStep> loops_;
+  double host_call_seconds_ = 0;
+};
+
+}  // namespace
+
+Status RunSerially(Binding& binding, const RunOptions& options, double* host_call_seconds) {
+  if (options.step_seconds != nullptr) options.step_seconds->assign(binding.program().steps.size(), 0);
+  if (binding.program().options.host != nullptr) binding.Caller().Begin();
+  SerialRunner runner(binding, options);
+  auto done = runner.RunBlock(binding.program().block);
+  if (done) done = binding.device().Synchronize();
+  *host_call_seconds = runner.host_call_seconds();
+  if (!done) TRY(binding.ResetCounters());
+  return done;
+}
+
+}  // namespace hlo::gpu
