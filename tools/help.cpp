@@ -1,4 +1,4 @@
-// hlo help CODE, hlo help WORD.
+// hlo help CODE, WORD, RULE.
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "ir/verifier_rules.h"
+#include "passes/rewrite.h"
 #include "tools/command.h"
 
 namespace hlo {
@@ -46,6 +47,23 @@ void PrintRow(std::string_view code, std::string_view explanation) {
   std::printf("%s  %s\n", std::string(code).c_str(), std::string(explanation).c_str());
 }
 
+// A line of `hlo help algebra`.
+void PrintRewrite(const Rule& rule) {
+  std::printf("  %-11s %-13s %s\n", std::string(rule.id).c_str(), std::string(ToString(rule.preserves)).c_str(),
+              std::string(rule.law).c_str());
+}
+
+// By pass.
+void PrintRewrites() {
+  std::printf(
+      "Rewrite rules of each pass, in the order in which they are tried: id, what it preserves, the law.\n"
+      "--disable_rules=A.add.1,A.bcast takes some out; --vmodule=algebraic_simplifier=2 lists what is rewritten.\n");
+  for (const RuleSet& set : AllRules()) {
+    std::printf("\n%s\n", std::string(set.pass).c_str());
+    for (const Rule& rule : set.rules) PrintRewrite(rule);
+  }
+}
+
 // As people type it: in any case, '_' for a space.
 std::string Folded(std::string_view text) {
   std::string folded(text);
@@ -74,7 +92,9 @@ Error Unknown(const std::string& asked, std::span<const std::string_view> comman
   const std::vector<std::string> near = NearNames(Folded(asked), known);
   return UsageError("F001", Str("no command, no diagnostic code and no word of a report is '", Escaped(asked), "'",
                                 near.empty() ? "" : Str("; did you mean '", Join(near, "', '"), "'?")))
-      .Hint("'hlo help' lists the commands, 'hlo help codes' the codes, 'hlo help words' the words");
+      .Hint(
+          "'hlo help' lists the commands, 'hlo help codes' the codes, 'hlo help words' the words, 'hlo help algebra' "
+          "the rewrite rules");
 }
 
 }  // namespace
@@ -95,6 +115,14 @@ Result<ExitCode> HelpOnTopic(const std::string& asked, std::span<const std::stri
   if (asked == "codes") {
     for (const CodeRow& row : kCodes) PrintRow(row.code, row.explanation);
     for (const VerifierRule& rule : VerifierRules()) PrintRow(rule.code, rule.text);
+    return ExitCode::kOk;
+  }
+  if (asked == "algebra") {
+    PrintRewrites();
+    return ExitCode::kOk;
+  }
+  if (const std::vector<const Rule*> rules = FindRules(code); !rules.empty()) {
+    for (const Rule* rule : rules) PrintRewrite(*rule);
     return ExitCode::kOk;
   }
   for (const CodeRow& row : kCodes) {

@@ -39,7 +39,8 @@ constexpr CommandRow kCommands[] = {
     {"fuzz", FuzzCommand, "random modules through every oracle"},
     {"ops", OpsCommand, "which opcode is supported where"},
     {"doctor", DoctorCommand, "what works on this machine, and why not"},
-    {"help", HelpCommand, "help [COMMAND|CODE|WORD]: a command's flags, a diagnostic code, a word of a report"},
+    {"help", HelpCommand,
+     "help [COMMAND|CODE|WORD|RULE]: a command's flags, a diagnostic code, a word of a report, a rewrite rule"},
     {"version", VersionCommand, "the version"},
 };
 
@@ -53,7 +54,7 @@ std::string Overview() {
       "  hlo opt --passes=algsimp,dce model.hlo\n"
       "\n'hlo COMMAND --help' lists the flags of a command. `hlo-run` is `hlo run`, `hlo-opt` is `hlo opt`.\n"
       "'hlo help vacuous' explains a word of a report ('hlo help words': all), 'hlo help P036' a diagnostic code "
-      "('hlo help codes').\n";
+      "('hlo help codes'),\n'hlo help A.add.1' a rewrite rule ('hlo help algebra').\n";
   return out;
 }
 

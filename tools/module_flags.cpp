@@ -67,7 +67,9 @@ void AddPassFlags(FlagSet& flags, PassFlags* passes) {
   flags.List("xla_enable_hlo_passes_only", &passes->only, "LIST", "run only these of the pipeline");
   flags.Bool("xla_disable_all_hlo_passes", &passes->disable_all, "no passes at all");
   flags.Alias("disable_all_hlo_passes", "xla_disable_all_hlo_passes");
-  flags.List("xla_fuel", &passes->fuel, "PASS=N", "at most N rewrites of a pass");
+  flags.List("disable_rules", &passes->disabled_rules, "LIST",
+             "leave these rewrite rules out: ids, or what they begin with (A.add.1, A.add); 'hlo help algebra'");
+  flags.List("xla_fuel", &passes->fuel, "WHAT=N", "at most N rewrites of a pass or of a rule");
   flags.Int("opt_bisect_limit", &passes->opt_bisect_limit, "skip pass instances with a higher number; -1: none", -1);
 }
 
@@ -211,12 +213,13 @@ Result<PipelineOptions> PipelineOf(const PassFlags& passes, const std::vector<st
   if (passes.disable_all) options.passes = "";
   options.disabled = passes.disabled;
   options.only = passes.only;
+  options.disabled_rules = passes.disabled_rules;
   options.opt_bisect_limit = static_cast<int>(passes.opt_bisect_limit);
   for (const std::string& entry : passes.fuel) {
     const size_t equals = entry.find('=');
     int64_t units = 0;
     if (equals == std::string::npos || !ParseInt(std::string_view(entry).substr(equals + 1), &units)) {
-      FAIL(UsageError("F004", Str("--xla_fuel wants PASS=N, not '", Escaped(entry), "'")));
+      FAIL(UsageError("F004", Str("--xla_fuel wants PASS=N or RULE=N, not '", Escaped(entry), "'")));
     }
     options.fuel.emplace_back(entry.substr(0, equals), units);
   }

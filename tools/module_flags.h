@@ -24,7 +24,7 @@ struct LogFlags {
 
 struct PassFlags {
   std::optional<std::string> passes;
-  std::vector<std::string> disabled, only, fuel;
+  std::vector<std::string> disabled, only, disabled_rules, fuel;
   bool disable_all = false;
   int64_t opt_bisect_limit = -1;
 };

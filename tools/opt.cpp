@@ -78,7 +78,7 @@ FlagSet MakeFlags(OptFlags* f) {
   flags.Group("Output");
   flags.String("o", &f->output, "FILE", "where the result goes; - is stdout");
   AddPrintFlags(flags, &f->print);
-  flags.Bool("time_passes", &f->time_passes, "a table of the passes to stderr");
+  flags.Bool("time_passes", &f->time_passes, "a table of the passes and one of the rules to stderr");
   flags.Choice("print_changed", &f->print_changed, {"none", "full"},
                "the module after each pass that changed it, to stderr");
   flags.Bool("print_pass_instances", &f->print_pass_instances,
@@ -108,7 +108,7 @@ Result<std::string> OutputOf(const std::string& path, const OptFlags& f, Pipelin
   } else {
     const PipelineReport report = TRY(Optimize(*module, std::move(pipeline), &dumper));
     TRY(dumper.Passes(report));
-    if (f.time_passes) std::fputs(PassTable(report).c_str(), stderr);
+    if (f.time_passes) std::fputs((PassTable(report) + RuleTable(report)).c_str(), stderr);
   }
   TRY(dumper.After("cpu", *module));
   for (const std::string& note : dumper.Notes()) std::fprintf(stderr, "note: %s\n", note.c_str());

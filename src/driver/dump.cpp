@@ -259,6 +259,9 @@ Status Dumper::Passes(const PipelineReport& report) {
     json.Key("changed").Value(run.changed).Key("instructions").Value(run.instructions);
     json.Key("ms").Value(run.milliseconds).Key("after_ms").Value(run.after_milliseconds).Close('}');
   }
+  json.Close(']').Key("rules").Open('[');
+  for (const auto& [rule, rewrites] : report.rewrites)
+    json.Open('{').Key("rule").Value(rule).Key("rewrites").Value(rewrites).Close('}');
   json.Close(']').Close('}');
   return Write("passes.json", json.text() + "\n");
 }

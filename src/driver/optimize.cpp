@@ -1,11 +1,13 @@
 #include "driver/optimize.h"
 
+#include <algorithm>
 #include <map>
 
 #include "base/log.h"
 #include "base/text.h"
 #include "ir/printer.h"
 #include "ir/verifier.h"
+#include "passes/rewrite.h"
 
 namespace hlo {
 
@@ -35,7 +37,10 @@ Result<PipelineReport> Optimize(Module& module, PipelineOptions options, Dumper*
     if (dumper != nullptr) TRY(dumper->AfterPass(run.number, run.pipeline, run.pass->name, run.changed, m));
     return after ? after(run, m) : Status();
   };
-  return RunPipeline(module, options);
+  auto report = RunPipeline(module, options);
+  if (!report) return report;
+  for (const std::string& cycle : report->cycles) VLOG(0, "warning: [I011] ", cycle, "; the last of it stays");
+  return report;
 }
 
 std::string Describe(const PassRun& run) {
@@ -79,6 +84,20 @@ std::string PassTable(const PipelineReport& report) {
   }
   out += Format("     %-38s %5zu  %7s  %8.1f  100.0\n", "total", report.runs.size(), "", total_ms);
   out += Format("not changed by: %d of %zu passes\n", unchanged, rows.size());
+  return out;
+}
+
+std::string RuleTable(const PipelineReport& report) {
+  std::vector<std::pair<int64_t, const Rule*>> rows;
+  for (const auto& [id, count] : report.rewrites) {
+    for (const Rule* rule : FindRules(id)) rows.emplace_back(count, rule);
+  }
+  if (rows.empty()) return "";
+  std::ranges::stable_sort(rows, [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::string out = "rewrites  rule          law\n";
+  for (const auto& [count, rule] : rows)
+    out +=
+        Format("%8lld  %-12s  ", static_cast<long long>(count), std::string(rule->id).c_str()) + Str(rule->law, "\n");
   return out;
 }
 

@@ -100,10 +100,19 @@ Result<Instruction*> ExpandGrad(Instruction& inst, const PassContext&) {
   return e.Results({e.Multiply(e.Widen(factor), rest), e.Multiply(product, inverse), doffset});
 }
 
+// clang-format off: a table.
+constexpr Rule kRules[] = {
+    {"B.bnt.1", Opcode::kBatchNormTraining,  ExpandTraining,  Preserves::kReassociates, "batch-norm-training => mean, variance, (x - mean) * rsqrt(variance + epsilon) * scale + offset"},
+    {"B.bni.1", Opcode::kBatchNormInference, ExpandInference, Preserves::kReassociates, "batch-norm-inference => x * k + (offset - mean * k), k = scale * rsqrt(variance + epsilon)"},
+    {"B.bng.1", Opcode::kBatchNormGrad,      ExpandGrad,      Preserves::kReassociates, "batch-norm-grad => sums of dy and of dy * (x - mean)"},
+};
+// clang-format on
+
 }  // namespace
 
+std::span<const Rule> BatchNormRules() { return kRules; }
+
 Result<bool> ExpandBatchNorms(Module& module, const PassContext& context) {
-  constexpr Rule kRules[] = {ExpandTraining, ExpandInference, ExpandGrad};
   return RewriteEach(module, context, kRules);
 }
 

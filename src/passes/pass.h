@@ -13,6 +13,7 @@
 namespace hlo {
 
 class Module;
+struct RuleBook;
 
 // Sizes and switches that more than one run may want to differ in.
 struct PassOptions {
@@ -31,6 +32,7 @@ struct PassContext {
   PassOptions options;
   // Rewrites that the pass may still make; null: as many as it likes. For bisecting inside of a pass.
   int64_t* fuel = nullptr;
+  RuleBook* rules = nullptr;  // What rules may do and have done (rewrite.h); null: anything, and nobody counts.
   // A planted fault of this pass ("drop_add_zero_sign"), or "". Tests of the tools that find wrong passes ask for it;
   // nothing else can. The faults there are stand in FaultsOf.
   std::string_view fault;

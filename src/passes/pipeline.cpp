@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "ir/module.h"
 #include "ir/mutation.h"
+#include "passes/rewrite.h"
 
 namespace hlo {
 namespace {
@@ -167,6 +168,14 @@ Result<std::vector<Plan>> PlansOf(const PipelineOptions& options) {
   return plans;
 }
 
+Result<std::vector<const Rule*>> RulesOf(std::string_view flag, std::string_view selector) {
+  std::vector<const Rule*> rules = FindRules(Trim(selector));
+  // What may be a pass too is one, but for ids.
+  const bool is_id = flag == "--disable_rules" || selector.find('.') != std::string_view::npos;
+  if (rules.empty()) FAIL(is_id ? UnknownRule(flag, selector) : UnknownPass(selector));
+  return rules;
+}
+
 class Runner {
  public:
   Runner(Module& module, const PipelineOptions& options) : module_(module), options_(options) {}
@@ -175,19 +184,33 @@ class Runner {
     const std::vector<Plan> plans = TRY(PlansOf(options_));
     disabled_ = TRY(ParseSelectors(options_.disabled));
     only_ = TRY(ParseSelectors(options_.only));
+    TRY(ReadRules());
     TRY(ReadFuel());
     injection_ = TRY(ParseInjection(options_.inject));
     fingerprint_ = Fingerprint(module_);
     for (const Plan& plan : plans) TRY(RunStage(plan));
+    for (const auto& [id, entry] : book_.entries) {
+      if (entry.rewrites > 0) report_.rewrites[id] = entry.rewrites;
+    }
+    report_.cycles = std::move(book_.cycles);
     return std::move(report_);
   }
 
  private:
+  Status ReadRules() {
+    for (const std::string& selector : options_.disabled_rules) {
+      for (const Rule* rule : TRY(RulesOf("--disable_rules", selector))) book_.entries[rule->id].disabled = true;
+    }
+    return {};
+  }
+
   Status ReadFuel() {
     for (const auto& [name, amount] : options_.fuel) {
-      const PassRow* pass = FindPass(name);
-      if (pass == nullptr) FAIL(UnknownPass(name));
-      fuel_[pass] = amount;
+      if (const PassRow* pass = FindPass(name)) {
+        fuel_[pass] = amount;
+        continue;
+      }
+      for (const Rule* rule : TRY(RulesOf("--xla_fuel", name))) book_.entries[rule->id].fuel = amount;
     }
     return {};
   }
@@ -216,13 +239,14 @@ class Runner {
     }
     if (options_.before) TRY(options_.before(run, module_));
 
-    PassContext context{.device = options_.device, .options = options_.sizes};
+    PassContext context{.device = options_.device, .options = options_.sizes, .rules = &book_};
     if (const auto fuel = fuel_.find(&pass); fuel != fuel_.end()) context.fuel = &fuel->second;
     // The same pass without the fault tells whether it does anything.
     std::unique_ptr<Module> sound;
     if (injection_ && injection_->where.Matches(run)) {
       sound = module_.Clone();
-      TRY(pass.function(*sound, {.device = options_.device, .options = options_.sizes}));
+      RuleBook aside = book_;
+      TRY(pass.function(*sound, {.device = options_.device, .options = options_.sizes, .rules = &aside}));
       sound->Sweep();
       context.fault = injection_->fault;
     }
@@ -281,6 +305,7 @@ class Runner {
   std::vector<Selector> disabled_, only_;
   std::map<const PassRow*, int> instances_;
   std::map<const PassRow*, int64_t> fuel_;
+  RuleBook book_;
   std::optional<Injection> injection_;
   uint64_t fingerprint_ = 0;
 };
@@ -298,8 +323,9 @@ Status CheckNames(const PipelineOptions& options) {
   TRY(ParseSelectors(options.disabled));
   TRY(ParseSelectors(options.only));
   TRY(ParseInjection(options.inject));
+  for (const std::string& selector : options.disabled_rules) TRY(RulesOf("--disable_rules", selector));
   for (const auto& [name, amount] : options.fuel) {
-    if (FindPass(name) == nullptr) FAIL(UnknownPass(name));
+    if (FindPass(name) == nullptr) TRY(RulesOf("--xla_fuel", name));
   }
   return {};
 }

@@ -3,6 +3,7 @@
 #define HLO_PASSES_PIPELINE_H_
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -54,7 +55,9 @@ struct PipelineOptions {
   // When not empty, only these run. The same spellings.
   std::vector<std::string> only;
   int opt_bisect_limit = -1;  // Instances with a higher number are skipped; -1: no limit.
-  // "algsimp=5": its rewrites over the whole run. For passes that count theirs.
+  // Rules that no pass applies: ids, or what several begin with (rewrite.h).
+  std::vector<std::string> disabled_rules;
+  // "algsimp=5", "A.add.1=5": rewrites over the whole run, of a pass (for passes that count theirs) or of a rule.
   std::vector<std::pair<std::string, int64_t>> fuel;
   // "algsimp:multiply_by_zero" plants that fault, "algsimp#2:..." in the second instance only; tests only.
   std::string inject;
@@ -69,14 +72,16 @@ struct PipelineOptions {
 struct PipelineReport {
   std::vector<PassRun> runs;
   bool changed = false;
-  int planted = 0;  // Instances that the planted fault made do something else.
+  std::map<std::string_view, int64_t> rewrites;  // By rule; those that were applied.
+  std::vector<std::string> cycles;               // One sentence each: rules that undo each other.
+  int planted = 0;                               // Instances that the planted fault made do something else.
 };
 
 // Errors: unknown names (usage); what a pass, an observer or the verifier returns. A verifier's error after a pass is
 // our bug: it keeps its words and names the pass.
 Result<PipelineReport> RunPipeline(Module& module, const PipelineOptions& options = {});
 
-// The names in `passes`, `disabled`, `only`, `fuel` and `inject` are known ones.
+// The names in `passes`, `disabled`, `only`, `disabled_rules`, `fuel` and `inject` are known ones.
 Status CheckNames(const PipelineOptions& options);
 
 }  // namespace hlo

@@ -138,10 +138,17 @@ Result<Instruction*> SplitRunningSum(Instruction& inst, const PassContext&) {
   return result->shape() == inst.shape() ? result : Replace(inst, Opcode::kCopy, {result});
 }
 
+// clang-format off: a table.
+constexpr Rule kRules[] = {
+    {"W.rw.1", Opcode::kReduceWindow, SplitRunningSum, Preserves::kReassociates, "a running sum => running sums of short rows, and of the rows' totals"},
+};
+// clang-format on
+
 }  // namespace
 
+std::span<const Rule> ReduceWindowRules() { return kRules; }
+
 Result<bool> RewriteReduceWindows(Module& module, const PassContext& context) {
-  constexpr Rule kRules[] = {SplitRunningSum};
   return RewriteEach(module, context, kRules);
 }
 

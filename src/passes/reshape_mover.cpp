@@ -46,11 +46,16 @@ Result<Instruction*> SinkReshape(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kReshape, {result});
 }
 
+// clang-format off: a table.
+constexpr Rule kRules[] = {
+    {"R.elem.1", kElementwise, SinkReshape, Preserves::kExact, "f(reshape(x), reshape(y)) => reshape(f(x, y)), for elementwise f"},
+};
+// clang-format on
+
 }  // namespace
 
-Result<bool> MoveReshapes(Module& module, const PassContext& context) {
-  constexpr Rule kRules[] = {SinkReshape};
-  return RewriteEach(module, context, kRules);
-}
+std::span<const Rule> ReshapeMoverRules() { return kRules; }
+
+Result<bool> MoveReshapes(Module& module, const PassContext& context) { return RewriteEach(module, context, kRules); }
 
 }  // namespace hlo

@@ -1,86 +1,236 @@
 #include "passes/rewrite.h"
 
-#include <algorithm>
 #include <deque>
+#include <set>
 
+#include "base/log.h"
+#include "base/text.h"
 #include "ir/id_span.h"
 #include "ir/module.h"
+#include "ir/printer.h"
 #include "ir/side_effects.h"
 
 namespace hlo {
+
+#define RULES(pass, Rules) std::span<const Rule> Rules();
+#include "passes/passes.def"
+
 namespace {
 
 // Rules that undo each other would not end; each instruction of the start may be rewritten this often on average.
 constexpr int64_t kMostRewritesEach = 50;
 
-}  // namespace
+constexpr size_t kOpcodes = static_cast<size_t>(Opcode::kElidedConstant) + 1;
 
-Result<bool> RewriteEach(Computation& computation, const PassContext& context, std::span<const Rule> rules) {
-  const std::vector<Instruction*> start = computation.PostOrder();
-  std::deque<Instruction*> worklist(start.begin(), start.end());
-  const IdSpan ids(start);
-  std::vector<bool> queued(ids.size(), true);
-  const auto enqueue = [&](Instruction& inst) {
-    if (ids.Of(inst) >= queued.size()) queued.resize(ids.Of(inst) + 1, false);
-    if (queued[ids.Of(inst)]) return;
-    queued[ids.Of(inst)] = true;
-    worklist.push_back(&inst);
-  };
+// "x.hlo:5:3 in 'main'".
+std::string PlaceOf(const Instruction& inst) {
+  const Module& module = inst.computation().module();
+  const std::string in = Str("in '", inst.computation().name(), "'");
+  if (module.source == nullptr || inst.range().empty()) return in;
+  const SourceText::Place place = module.source->PlaceOf(inst.range().begin);
+  return Str(module.source->name(), ":", place.line, ":", place.column, " ", in);
+}
 
-  // What somebody waits for stays, used or not; where there is such, dce looks after what is dead.
-  const bool removes = std::all_of(start.begin(), start.end(),
-                                   [](const Instruction* inst) { return inst->control_predecessors().empty(); });
-  int64_t left = kMostRewritesEach * static_cast<int64_t>(start.size());
-  bool changed = false;
-  while (!worklist.empty()) {
-    Instruction& inst = *worklist.front();
-    worklist.pop_front();
-    queued[ids.Of(inst)] = false;
-    if (inst.removed() || (inst.IsDead() && !inst.Is(Opcode::kParameter))) continue;
+class Rewriter {
+ public:
+  Rewriter(const PassContext& context, std::span<const Rule> rules, const std::source_location& where)
+      : context_(context), where_(where), logs_(internal::VlogLevelOf(where.file_name()) >= 2) {
     for (const Rule& rule : rules) {
-      if (left <= 0) return changed;
-      const int first_new = computation.module().id_limit();
-      Instruction* replacement = TRY(rule(inst, context));
-      if (replacement == nullptr) continue;
-      if (!context.ConsumeFuel()) {
-        // The rule has added what nobody uses; take it back.
-        if (replacement->id() >= first_new) computation.RemoveDeadTree(*replacement);
-        return changed;
+      RuleBook::Entry* const entry = context.rules == nullptr ? nullptr : &context.rules->entries[rule.id];
+      if (entry != nullptr && entry->disabled) continue;
+      for (size_t opcode = 0; opcode < kOpcodes; ++opcode) {
+        if (rule.roots.Contain(static_cast<Opcode>(opcode))) by_opcode_[opcode].push_back({&rule, entry});
       }
-      --left;
-      changed = true;
-      const std::vector<Instruction*> users(inst.users().begin(), inst.users().end());
-      const std::vector<Instruction*> operands(inst.operands().begin(), inst.operands().end());
-      inst.ReplaceAllUses(*replacement);
-      if (removes && !inst.Is(Opcode::kParameter) && !HasSideEffect(inst)) computation.RemoveDeadTree(inst);
-      // New ones, in the order of their making: operands first.
-      if (replacement->id() >= first_new) {
-        std::vector<Instruction*> made = {replacement};
-        for (size_t i = 0; i < made.size(); ++i) {
-          for (Instruction* operand : made[i]->operands()) {
-            if (operand->id() >= first_new && std::find(made.begin(), made.end(), operand) == made.end())
-              made.push_back(operand);
-          }
-        }
-        for (size_t i = made.size(); i-- > 0;) enqueue(*made[i]);
-      }
-      for (Instruction* user : users) {
-        if (!user->removed()) enqueue(*user);
-      }
-      for (Instruction* operand : operands) {
-        if (operand->removed()) continue;
-        for (Instruction* user : operand->users()) enqueue(*user);  // It has one user less; rules ask for single users.
-      }
-      break;
     }
   }
+
+  Result<bool> Run(Computation& computation) {
+    Begin(computation);
+    bool changed = false;
+    while (!worklist_.empty() && !stopped_) {
+      Instruction& inst = *worklist_.front();
+      worklist_.pop_front();
+      queued_[ids_.Of(inst)] = false;
+      if (inst.removed() || (inst.IsDead() && !inst.Is(Opcode::kParameter))) continue;
+      changed |= TRY(Rewrite(inst));
+    }
+    return changed;
+  }
+
+ private:
+  struct Candidate {
+    const Rule* rule;
+    RuleBook::Entry* entry;  // Null where nobody asks.
+  };
+
+  void Begin(Computation& computation) {
+    const std::vector<Instruction*> start = computation.PostOrder();
+    worklist_.assign(start.begin(), start.end());
+    ids_ = IdSpan(start);
+    queued_.assign(ids_.size(), true);
+    // What somebody waits for stays, used or not; where there is such, dce looks after what is dead.
+    removes_ = std::ranges::all_of(start, [](const Instruction* inst) { return inst->control_predecessors().empty(); });
+    left_ = kMostRewritesEach * static_cast<int64_t>(start.size());
+    last_.clear();
+    stopped_ = false;
+  }
+
+  void Enqueue(Instruction& inst) {
+    if (ids_.Of(inst) >= queued_.size()) queued_.resize(ids_.Of(inst) + 1, false);
+    if (queued_[ids_.Of(inst)]) return;
+    queued_[ids_.Of(inst)] = true;
+    worklist_.push_back(&inst);
+  }
+
+  // By the first rule that has something to say. False when none has, or when there is no fuel for it.
+  Result<bool> Rewrite(Instruction& inst) {
+    Computation& computation = inst.computation();
+    for (const Candidate& candidate : by_opcode_[static_cast<size_t>(inst.opcode())]) {
+      if (candidate.entry != nullptr && candidate.entry->fuel <= 0) continue;
+      const int first_new = computation.module().id_limit();
+      Instruction* replacement = TRY(candidate.rule->function(inst, context_));
+      if (replacement == nullptr) continue;
+      if (left_ <= 0) NameTheCycle(inst);
+      if (left_ <= 0 || !context_.ConsumeFuel()) {
+        // The rule has added what nobody uses; take it back.
+        if (replacement->id() >= first_new) computation.RemoveDeadTree(*replacement);
+        stopped_ = true;
+        return false;
+      }
+      --left_;
+      Replace(inst, *replacement, first_new, candidate);
+      return true;
+    }
+    return false;
+  }
+
+  void Replace(Instruction& inst, Instruction& replacement, int first_new, const Candidate& candidate) {
+    // New ones, the last made first.
+    std::vector<Instruction*> made;
+    if (replacement.id() >= first_new) made.push_back(&replacement);
+    for (size_t i = 0; i < made.size(); ++i) {
+      for (Instruction* operand : made[i]->operands()) {
+        if (operand->id() >= first_new && std::ranges::find(made, operand) == made.end()) made.push_back(operand);
+      }
+    }
+    if (logs_) Log(*candidate.rule, inst, replacement, made);
+    if (candidate.entry != nullptr) {
+      ++candidate.entry->rewrites;
+      --candidate.entry->fuel;
+    }
+    last_.push_back(candidate.rule);
+    if (last_.size() > kRemembered) last_.pop_front();
+
+    const std::vector<Instruction*> users(inst.users().begin(), inst.users().end());
+    const std::vector<Instruction*> operands(inst.operands().begin(), inst.operands().end());
+    inst.ReplaceAllUses(replacement);
+    if (removes_ && !inst.Is(Opcode::kParameter) && !HasSideEffect(inst)) inst.computation().RemoveDeadTree(inst);
+    for (size_t i = made.size(); i-- > 0;) Enqueue(*made[i]);
+    for (Instruction* user : users) {
+      if (!user->removed()) Enqueue(*user);
+    }
+    for (Instruction* operand : operands) {
+      // It has one user less; rules ask for single users.
+      if (operand->removed() || operand->users().size() > 1) continue;
+      for (Instruction* user : operand->users()) Enqueue(*user);
+    }
+  }
+
+  // Rule, place, before, after.
+  void Log(const Rule& rule, const Instruction& inst, const Instruction& replacement,
+           const std::vector<Instruction*>& made) const {
+    std::vector<std::string> after;
+    for (size_t i = made.size(); i-- > 0;) after.push_back(ToString(*made[i]));
+    if (after.empty()) after.push_back(ToString(replacement));
+    internal::WriteLog(where_.file_name(), static_cast<int>(where_.line()),
+                       Str(rule.id, " at ", PlaceOf(inst), ": ", ToString(inst), " => ", Join(after, "; ")));
+  }
+
+  // The shortest sequence of rules that the last rewrites repeat.
+  void NameTheCycle(const Instruction& inst) {
+    if (context_.rules == nullptr) return;
+    size_t period = 1;
+    const auto repeats = [&](size_t p) {
+      for (size_t i = 0; i + p < last_.size(); ++i) {
+        if (last_[i] != last_[i + p]) return false;
+      }
+      return true;
+    };
+    while (period < last_.size() && !repeats(period)) ++period;
+    std::set<std::string_view> names;
+    for (size_t i = last_.size() - period; i < last_.size(); ++i) names.insert(last_[i]->id);
+    const std::vector<std::string_view> ids(names.begin(), names.end());
+    context_.rules->cycles.push_back(Str(ids.size() == 1 ? "rule " : "rules ", Join(ids, ", "),
+                                         ids.size() == 1 ? " goes" : " go", " round in circles at '", inst.name(),
+                                         "', ", PlaceOf(inst)));
+  }
+
+  static constexpr size_t kRemembered = 16;
+
+  const PassContext& context_;
+  const std::source_location where_;
+  const bool logs_;
+  std::array<std::vector<Candidate>, kOpcodes> by_opcode_;
+
+  // Of the computation at hand.
+  std::deque<Instruction*> worklist_;
+  IdSpan ids_;
+  std::vector<bool> queued_;
+  bool removes_ = false, stopped_ = false;
+  int64_t left_ = 0;
+  std::deque<const Rule*> last_;
+};
+
+// "A.resh.1b" begins with A, A.resh, A.resh.1 and itself, not with A.re.
+bool BeginsWith(std::string_view id, std::string_view selector) {
+  if (selector.empty() || !id.starts_with(selector)) return false;
+  const std::string_view rest = id.substr(selector.size());
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  return rest.empty() || rest.front() == '.' || (is_digit(selector.back()) && !is_digit(rest.front()));
+}
+
+}  // namespace
+
+Result<bool> RewriteEach(std::span<Computation* const> computations, const PassContext& context,
+                         std::span<const Rule> rules, const std::source_location& where) {
+  Rewriter rewriter(context, rules, where);
+  bool changed = false;
+  for (Computation* computation : computations) changed |= TRY(rewriter.Run(*computation));
   return changed;
 }
 
-Result<bool> RewriteEach(Module& module, const PassContext& context, std::span<const Rule> rules) {
-  bool changed = false;
-  for (Computation* computation : module.PostOrder()) changed |= TRY(RewriteEach(*computation, context, rules));
-  return changed;
+Result<bool> RewriteEach(Module& module, const PassContext& context, std::span<const Rule> rules,
+                         const std::source_location& where) {
+  return RewriteEach(module.PostOrder(), context, rules, where);
+}
+
+std::span<const RuleSet> AllRules() {
+  static const RuleSet kRules[] = {
+#define RULES(pass, Rules) {pass, Rules()},
+#include "passes/passes.def"
+  };
+  return kRules;
+}
+
+std::vector<const Rule*> FindRules(std::string_view selector) {
+  std::vector<const Rule*> found;
+  for (const RuleSet& set : AllRules()) {
+    for (const Rule& rule : set.rules) {
+      if (BeginsWith(rule.id, selector)) found.push_back(&rule);
+    }
+  }
+  return found;
+}
+
+Error UnknownRule(std::string_view flag, std::string_view selector) {
+  std::vector<std::string_view> known;
+  for (const RuleSet& set : AllRules()) {
+    for (const Rule& rule : set.rules) known.push_back(rule.id);
+  }
+  std::string message = Str(flag, ": no rule '", Escaped(selector), "'");
+  const std::vector<std::string> near = NearNames(selector, known);
+  if (!near.empty()) message += Str("; did you mean '", Join(near, "' or '"), "'?");
+  return UsageError("F004", std::move(message)).Hint("'hlo help algebra' lists the rules");
 }
 
 }  // namespace hlo

@@ -29,11 +29,16 @@ Result<Instruction*> ExpandShuffle(Instruction& inst, const PassContext&) {
   return x;
 }
 
+// clang-format off: a table.
+constexpr Rule kRules[] = {
+    {"S.shuf.1", Opcode::kShuffle, ExpandShuffle, Preserves::kExact, "shuffle(x) => concatenate(x[shift:], x[:shift]), a dimension at a time"},
+};
+// clang-format on
+
 }  // namespace
 
-Result<bool> ExpandShuffles(Module& module, const PassContext& context) {
-  constexpr Rule kRules[] = {ExpandShuffle};
-  return RewriteEach(module, context, kRules);
-}
+std::span<const Rule> ShuffleRules() { return kRules; }
+
+Result<bool> ExpandShuffles(Module& module, const PassContext& context) { return RewriteEach(module, context, kRules); }
 
 }  // namespace hlo

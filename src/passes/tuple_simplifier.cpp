@@ -28,11 +28,17 @@ Result<Instruction*> TupleOfElements(Instruction& inst, const PassContext&) {
   return whole->shape() == inst.shape() ? whole : nullptr;
 }
 
+// clang-format off: a table.
+constexpr Rule kRules[] = {
+    {"T.gte.1", Opcode::kGetTupleElement, ElementOfTuple,  Preserves::kExact, "get-tuple-element(tuple(a, b), index=0) => a"},
+    {"T.tup.1", Opcode::kTuple,           TupleOfElements, Preserves::kExact, "tuple(get-tuple-element(t, 0), ..., get-tuple-element(t, n-1)) => t"},
+};
+// clang-format on
+
 }  // namespace
 
-Result<bool> SimplifyTuples(Module& module, const PassContext& context) {
-  constexpr Rule kRules[] = {ElementOfTuple, TupleOfElements};
-  return RewriteEach(module, context, kRules);
-}
+std::span<const Rule> TupleRules() { return kRules; }
+
+Result<bool> SimplifyTuples(Module& module, const PassContext& context) { return RewriteEach(module, context, kRules); }
 
 }  // namespace hlo

@@ -51,7 +51,15 @@ Result<Instruction*> CanonicalDot(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kDot, {lhs, rhs}, attrs);
 }
 
+// clang-format off: a table.
+constexpr Rule kRules[] = {
+    {"D.dot.1", Opcode::kDot, CanonicalDot, Preserves::kExact, "dot(x, y) => dot(transpose(x), transpose(y)), batches of matrices"},
+};
+// clang-format on
+
 }  // namespace
+
+std::span<const Rule> DotDecomposerRules() { return kRules; }
 
 std::vector<int64_t> FreeDimensions(int64_t rank, const std::vector<int64_t>& batch,
                                     const std::vector<int64_t>& contracting) {
@@ -88,11 +96,7 @@ bool IsBatchOfMatrices(const Shape& shape, const std::vector<int64_t>& batch, co
 }
 
 Result<bool> DecomposeDots(Module& module, const PassContext& context) {
-  constexpr Rule kRules[] = {CanonicalDot};
-  bool changed = false;
-  for (Computation* computation : SequentialComputations(module))
-    changed |= TRY(RewriteEach(*computation, context, kRules));
-  return changed;
+  return RewriteEach(SequentialComputations(module), context, kRules);
 }
 
 }  // namespace hlo

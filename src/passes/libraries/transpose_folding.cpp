@@ -40,7 +40,7 @@ Result<Instruction*> FoldIntoDot(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kDot, {lhs, rhs}, attrs);
 }
 
-// A.trans.2: transpose(dot(x, y)) => dot(y, x), when it puts the free dimensions of y before those of x. Products
+// transpose(dot(x, y)) => dot(y, x), when it puts the free dimensions of y before those of x. Products
 // commute and the terms of each sum keep their order.
 Result<Instruction*> SwapDot(Instruction& inst, const PassContext&) {
   Instruction* dot;
@@ -60,14 +60,19 @@ Result<Instruction*> SwapDot(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kDot, {&dot->operand(1), &dot->operand(0)}, other);
 }
 
+// clang-format off: a table.
+constexpr Rule kRules[] = {
+    {"F.dot.1",   Opcode::kDot,       FoldIntoDot, Preserves::kExact, "dot(transpose(x), y) => dot(x, y), under other dimension numbers"},
+    {"A.trans.2", Opcode::kTranspose, SwapDot,     Preserves::kExact, "transpose(dot(x, y)) => dot(y, x)"},
+};
+// clang-format on
+
 }  // namespace
 
+std::span<const Rule> TransposeFoldingRules() { return kRules; }
+
 Result<bool> FoldTransposes(Module& module, const PassContext& context) {
-  constexpr Rule kRules[] = {FoldIntoDot, SwapDot};
-  bool changed = false;
-  for (Computation* computation : SequentialComputations(module))
-    changed |= TRY(RewriteEach(*computation, context, kRules));
-  return changed;
+  return RewriteEach(SequentialComputations(module), context, kRules);
 }
 
 }  // namespace hlo

@@ -11,7 +11,7 @@ namespace m = match;
 
 bool IsNumberWithoutZeroSign(PrimitiveType type) { return IsInteger(type); }
 
-// A.add.2, for every commutative op: f(c, x) => f(x, c), so that equal trees look equal.
+// For every commutative op: f(c, x) => f(x, c), so that equal trees look equal.
 Result<Instruction*> ConstantToTheRight(Instruction& inst, const PassContext&) {
   if (!inst.Is(kCommutative) || inst.operand_count() != 2) return nullptr;
   if (!m::AnyConstant()(&inst.operand(0)) || m::AnyConstant()(&inst.operand(1))) return nullptr;
@@ -41,7 +41,7 @@ bool IsNeverNegativeZero(const Instruction& x) {
   }
 }
 
-// A.add.1: x + 0 => x. For floats -0 is the neutral element; +0 is only where x is never -0.
+// x + 0 => x. For floats -0 is the neutral element; +0 is only where x is never -0.
 Result<Instruction*> AddZero(Instruction& inst, const PassContext&) {
   Instruction *x, *zero;
   if (!m::Add(m::Any(&x), m::AnyConstant(&zero))(&inst) || !zero->IsConstantOf(0)) return nullptr;
@@ -51,7 +51,7 @@ Result<Instruction*> AddZero(Instruction& inst, const PassContext&) {
   return neutral ? x : nullptr;
 }
 
-// A.sub.2: x - 0 => x. Holds for +0, also of floats: -0 - +0 is -0.
+// x - 0 => x. Holds for +0, also of floats: -0 - +0 is -0.
 Result<Instruction*> SubtractZero(Instruction& inst, const PassContext&) {
   Instruction *x, *zero;
   if (!m::Subtract(m::Any(&x), m::AnyConstant(&zero))(&inst) || !zero->IsConstantOf(0)) return nullptr;
@@ -59,14 +59,14 @@ Result<Instruction*> SubtractZero(Instruction& inst, const PassContext&) {
   return x;
 }
 
-// A.sub.1: x - x => 0, for integers; a float may be infinite.
+// x - x => 0, for integers; a float may be infinite.
 Result<Instruction*> SubtractSelf(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kSubtract) || &inst.operand(0) != &inst.operand(1) || !IsInteger(inst.shape().type()))
     return nullptr;
   return ConstantLike(inst, 0);
 }
 
-// A.add.5, A.sub.4: x + (y - x) => y, (x + y) - x => y: integers wrap round and back.
+// x + (y - x) => y, (x + y) - x => y: integers wrap round and back.
 Result<Instruction*> CancelIntegers(Instruction& inst, const PassContext&) {
   if (!IsInteger(inst.shape().type())) return nullptr;
   Instruction *x, *y, *difference;
@@ -79,14 +79,14 @@ Result<Instruction*> CancelIntegers(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
-// A.mul.1: x * 1 => x. (Not for complex numbers: infinity times 0i.)
+// x * 1 => x. (Not for complex numbers: infinity times 0i.)
 Result<Instruction*> MultiplyByOne(Instruction& inst, const PassContext&) {
   Instruction* x;
   if (!m::Multiply(m::Any(&x), m::ConstantOf(1))(&inst) || IsComplex(inst.shape().type())) return nullptr;
   return x->shape() == inst.shape() ? x : nullptr;
 }
 
-// A.mul.2: x * 0 => 0, for integers. For floats it would lose NaN, infinity and the sign of zero.
+// x * 0 => 0, for integers. For floats it would lose NaN, infinity and the sign of zero.
 Result<Instruction*> MultiplyByZero(Instruction& inst, const PassContext&) {
   Instruction* zero;
   if (!m::Multiply(m::Any(), m::AnyConstant(&zero))(&inst) || !zero->IsConstantOf(0)) return nullptr;
@@ -96,7 +96,7 @@ Result<Instruction*> MultiplyByZero(Instruction& inst, const PassContext&) {
 // f8e8m0fnu has no sign: there every negation is NaN.
 bool HasNegatives(PrimitiveType type) { return type != PrimitiveType::kF8E8M0FNU; }
 
-// A.mul.3: (-a) * (-b) => a * b, abs(a) * abs(a) => a * a, for reals: abs of a complex number is one, too.
+// (-a) * (-b) => a * b, abs(a) * abs(a) => a * a, for reals: abs of a complex number is one, too.
 Result<Instruction*> MultiplySigns(Instruction& inst, const PassContext&) {
   Instruction *a, *b, *c;
   if (!inst.Is(Opcode::kMultiply) || inst.operand(0).operand_count() == 0) return nullptr;
@@ -107,14 +107,14 @@ Result<Instruction*> MultiplySigns(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
-// A.div.1: x / 1 => x.
+// x / 1 => x.
 Result<Instruction*> DivideByOne(Instruction& inst, const PassContext&) {
   Instruction* x;
   if (!m::Divide(m::Any(&x), m::ConstantOf(1))(&inst) || IsComplex(inst.shape().type())) return nullptr;
   return x->shape() == inst.shape() ? x : nullptr;
 }
 
-// A.div.6 where it is exact: x / 2^k => x * 2^-k: both are the same real number, rounded once. 2^-k must be normal,
+// x / 2^k => x * 2^-k: both are the same real number, rounded once. 2^-k must be normal,
 // since a device may flush what is not.
 Result<Instruction*> DivideByPowerOfTwo(Instruction& inst, const PassContext&) {
   Instruction *x, *constant;
@@ -130,14 +130,14 @@ Result<Instruction*> DivideByPowerOfTwo(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kMultiply, {x, ConstantLike(inst, 1 / value)});
 }
 
-// A.rem.4: (a % b) % b => a % b.
+// (a % b) % b => a % b.
 Result<Instruction*> RemainderTwice(Instruction& inst, const PassContext&) {
   Instruction* inner;
   if (!m::Remainder(m::Remainder(&inner), m::Any())(&inst)) return nullptr;
   return &inner->operand(1) == &inst.operand(1) ? inner : nullptr;
 }
 
-// A.neg.1: -(-x) => x.
+// -(-x) => x.
 Result<Instruction*> NegateTwice(Instruction& inst, const PassContext&) {
   Instruction* x;
   return m::Negate(m::Negate(m::Any(&x)))(&inst) && HasNegatives(inst.shape().type()) ? x : nullptr;
@@ -152,14 +152,14 @@ bool IsNonNegative(const Instruction& x) {
   }
 }
 
-// A.abs.1: abs(x) => x for x that is never negative, nor a NaN with a sign.
+// abs(x) => x for x that is never negative, nor a NaN with a sign.
 Result<Instruction*> AbsOfNonNegative(Instruction& inst, const PassContext&) {
   Instruction* x;
   if (!m::Abs(m::Any(&x))(&inst) || x->shape() != inst.shape()) return nullptr;
   return IsNonNegative(*x) ? x : nullptr;
 }
 
-// A.pow.1: pow(x, 1) => x, pow(x, 0) => 1 (of NaN too, by definition). Other exponents round differently.
+// pow(x, 1) => x, pow(x, 0) => 1 (of NaN too, by definition). Other exponents round differently.
 Result<Instruction*> PowerOfOneOrZero(Instruction& inst, const PassContext&) {
   Instruction* x;
   if (IsComplex(inst.shape().type())) return nullptr;
@@ -168,7 +168,7 @@ Result<Instruction*> PowerOfOneOrZero(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
-// A.max.1, A.min.1: max(x, lowest) => x, min(x, highest) => x. max and min give NaN when x is one, and so does x.
+// max(x, lowest) => x, min(x, highest) => x. max and min give NaN when x is one, and so does x.
 Result<Instruction*> ExtremeOfBound(Instruction& inst, const PassContext&) {
   const bool is_max = inst.Is(Opcode::kMaximum);
   if (!is_max && !inst.Is(Opcode::kMinimum)) return nullptr;
@@ -180,7 +180,7 @@ Result<Instruction*> ExtremeOfBound(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
-// A.max.2: max(x, x) => x; the same for min, and, or.
+// max(x, x) => x; the same for min, and, or.
 Result<Instruction*> IdempotentOp(Instruction& inst, const PassContext&) {
   switch (inst.opcode()) {
     case Opcode::kMaximum:
@@ -191,7 +191,7 @@ Result<Instruction*> IdempotentOp(Instruction& inst, const PassContext&) {
   }
 }
 
-// A.clamp.1: clamp(a, clamp(a, x, b), b) => clamp(a, x, b).
+// clamp(a, clamp(a, x, b), b) => clamp(a, x, b).
 Result<Instruction*> ClampTwice(Instruction& inst, const PassContext&) {
   Instruction* inner;
   if (!m::Clamp(m::Any(), m::Clamp(&inner), m::Any())(&inst)) return nullptr;
@@ -218,14 +218,14 @@ bool HoldsAllOf(PrimitiveType to, PrimitiveType from) {
   return false;
 }
 
-// A.cvt.1: a conversion to the type that it has.
+// A conversion to the type that it has.
 Result<Instruction*> ConvertToSame(Instruction& inst, const PassContext&) {
   Instruction* x;
   if (!m::Convert(m::Any(&x))(&inst)) return nullptr;
   return x->shape() == inst.shape() ? x : nullptr;
 }
 
-// A.cvt.2: convert(convert(x)) => convert(x) when the middle type holds all values of x, so that nothing happened
+// convert(convert(x)) => convert(x) when the middle type holds all values of x, so that nothing happened
 // there. But integers that do not fit wrap, and saturate on the way from a float.
 Result<Instruction*> ConvertTwice(Instruction& inst, const PassContext&) {
   Instruction *middle, *x;
@@ -236,7 +236,7 @@ Result<Instruction*> ConvertTwice(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kConvert, {x});
 }
 
-// A.bcv.1: bitcast-convert to the same type, or twice between types of one width.
+// Bitcast-convert to the same type, or twice between types of one width.
 Result<Instruction*> BitcastConvertTwice(Instruction& inst, const PassContext&) {
   Instruction *middle, *x;
   if (inst.Is(Opcode::kBitcastConvert) && inst.operand(0).shape() == inst.shape()) return &inst.operand(0);
@@ -245,7 +245,7 @@ Result<Instruction*> BitcastConvertTwice(Instruction& inst, const PassContext&) 
   return Replace(inst, Opcode::kBitcastConvert, {x});
 }
 
-// A.rp.1: reduce-precision to the precision that the type has.
+// Reduce-precision to the precision that the type has.
 Result<Instruction*> ReduceToOwnPrecision(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kReducePrecision)) return nullptr;
   const auto& attrs = inst.attrs<ReducePrecisionAttrs>();
@@ -257,7 +257,7 @@ Result<Instruction*> ReduceToOwnPrecision(Instruction& inst, const PassContext&)
   return own ? &inst.operand(0) : nullptr;
 }
 
-// A.map.1: a map is its body on whole arrays, when the body is elementwise throughout. A scalar beside arrays, and
+// A map is its body on whole arrays, when the body is elementwise throughout. A scalar beside arrays, and
 // floats of another type than the body's, are not what the body's operations take.
 Result<Instruction*> MapOfElementwise(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kMap)) return nullptr;
@@ -288,7 +288,7 @@ Result<Instruction*> MapOfElementwise(Instruction& inst, const PassContext&) {
   return values.at(&body.root());
 }
 
-// A.real.1, A.imag.1, A.cplx.1: real(complex(r, i)) => r, imag(complex(r, i)) => i, complex(real c, imag c) => c, but
+// real(complex(r, i)) => r, imag(complex(r, i)) => i, complex(real c, imag c) => c, but
 // for a real c, which has parts too.
 Result<Instruction*> ComplexParts(Instruction& inst, const PassContext&) {
   Instruction *r, *i;
@@ -298,12 +298,40 @@ Result<Instruction*> ComplexParts(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
+// clang-format off: a table.
 constexpr Rule kRules[] = {
-    ConstantToTheRight,   AddZero,          SubtractZero,     SubtractSelf,     CancelIntegers,
-    MultiplyByOne,        MultiplyByZero,   MultiplySigns,    DivideByOne,      DivideByPowerOfTwo,
-    RemainderTwice,       NegateTwice,      AbsOfNonNegative, PowerOfOneOrZero, ExtremeOfBound,
-    IdempotentOp,         ClampTwice,       ConvertToSame,    ConvertTwice,     BitcastConvertTwice,
-    ReduceToOwnPrecision, MapOfElementwise, ComplexParts};
+    {"A.add.2",   kCommutative,             ConstantToTheRight,   Preserves::kExact, "f(c, x) => f(x, c), for commutative f, so that equal trees look equal"},
+    {"A.add.1",   Opcode::kAdd,             AddZero,              Preserves::kExact, "x + 0 => x; of floats x + -0, and x + 0 where x is never -0"},
+    {"A.sub.2",   Opcode::kSubtract,        SubtractZero,         Preserves::kExact, "x - 0 => x"},
+    {"A.sub.1",   Opcode::kSubtract,        SubtractSelf,         Preserves::kExact, "x - x => 0, for integers"},
+    {"A.add.5",   Opcode::kAdd,             CancelIntegers,       Preserves::kExact, "x + (y - x) => y, for integers"},
+    {"A.sub.4",   Opcode::kSubtract,        CancelIntegers,       Preserves::kExact, "(x + y) - x => y, for integers"},
+    {"A.mul.1",   Opcode::kMultiply,        MultiplyByOne,        Preserves::kExact, "x * 1 => x"},
+    {"A.mul.2",   Opcode::kMultiply,        MultiplyByZero,       Preserves::kExact, "x * 0 => 0, for integers"},
+    {"A.mul.3",   Opcode::kMultiply,        MultiplySigns,        Preserves::kExact, "(-a) * (-b) => a * b; abs(a) * abs(a) => a * a"},
+    {"A.div.1",   Opcode::kDivide,          DivideByOne,          Preserves::kExact, "x / 1 => x"},
+    {"A.div.6",   Opcode::kDivide,          DivideByPowerOfTwo,   Preserves::kExact, "x / 2^k => x * 2^-k"},
+    {"A.rem.4",   Opcode::kRemainder,       RemainderTwice,       Preserves::kExact, "(a % b) % b => a % b"},
+    {"A.neg.1",   Opcode::kNegate,          NegateTwice,          Preserves::kExact, "-(-x) => x"},
+    {"A.abs.1",   Opcode::kAbs,             AbsOfNonNegative,     Preserves::kExact, "abs(x) => x, where x is never negative"},
+    {"A.pow.1",   Opcode::kPower,           PowerOfOneOrZero,     Preserves::kExact, "pow(x, 1) => x; pow(x, 0) => 1"},
+    {"A.max.1",   Opcode::kMaximum,         ExtremeOfBound,       Preserves::kExact, "max(x, -inf) => x"},
+    {"A.min.1",   Opcode::kMinimum,         ExtremeOfBound,       Preserves::kExact, "min(x, inf) => x"},
+    {"A.max.2",   Opcode::kMaximum,         IdempotentOp,         Preserves::kExact, "max(x, x) => x"},
+    {"A.min.2",   Opcode::kMinimum,         IdempotentOp,         Preserves::kExact, "min(x, x) => x"},
+    {"A.and.3",   Opcode::kAnd,             IdempotentOp,         Preserves::kExact, "x & x => x"},
+    {"A.or.2",    Opcode::kOr,              IdempotentOp,         Preserves::kExact, "x | x => x"},
+    {"A.clamp.1", Opcode::kClamp,           ClampTwice,           Preserves::kExact, "clamp(a, clamp(a, x, b), b) => clamp(a, x, b)"},
+    {"A.cvt.1",   Opcode::kConvert,         ConvertToSame,        Preserves::kExact, "convert(x) => x, when the type stays"},
+    {"A.cvt.2",   Opcode::kConvert,         ConvertTwice,         Preserves::kExact, "convert(convert(x)) => convert(x), when the middle type holds every value of x"},
+    {"A.bcv.1",   Opcode::kBitcastConvert,  BitcastConvertTwice,  Preserves::kExact, "bitcast-convert(bitcast-convert(x)) => bitcast-convert(x); bitcast-convert(x) => x, when the type stays"},
+    {"A.rp.1",    Opcode::kReducePrecision, ReduceToOwnPrecision, Preserves::kExact, "reduce-precision(x) => x, to the precision that the type has"},
+    {"A.map.1",   Opcode::kMap,             MapOfElementwise,     Preserves::kExact, "map(x) => its body on whole arrays, when that is elementwise"},
+    {"A.real.1",  Opcode::kReal,            ComplexParts,         Preserves::kExact, "real(complex(r, i)) => r"},
+    {"A.imag.1",  Opcode::kImag,            ComplexParts,         Preserves::kExact, "imag(complex(r, i)) => i"},
+    {"A.cplx.1",  Opcode::kComplex,         ComplexParts,         Preserves::kExact, "complex(real(c), imag(c)) => c"},
+};
+// clang-format on
 
 }  // namespace
 

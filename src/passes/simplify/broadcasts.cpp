@@ -10,7 +10,7 @@ namespace m = match;
 
 bool IsAscending(const std::vector<int64_t>& dims) { return std::is_sorted(dims.begin(), dims.end()); }
 
-// A.bcast.1: a broadcast that repeats nothing is a reshape.
+// A broadcast that repeats nothing is a reshape.
 Result<Instruction*> BroadcastOfNothing(Instruction& inst, const PassContext&) {
   Instruction* x;
   if (!m::Broadcast(m::Any(&x))(&inst) || !IsAscending(inst.dimensions())) return nullptr;
@@ -18,7 +18,7 @@ Result<Instruction*> BroadcastOfNothing(Instruction& inst, const PassContext&) {
   return x->shape() == inst.shape() ? x : Replace(inst, Opcode::kReshape, {x});
 }
 
-// A.bcast.6: broadcast(broadcast(x)) => broadcast(x): dimension i of x lands at outer[inner[i]].
+// broadcast(broadcast(x)) => broadcast(x): dimension i of x lands at outer[inner[i]].
 Result<Instruction*> BroadcastTwice(Instruction& inst, const PassContext&) {
   Instruction *inner, *x;
   if (!m::Broadcast(m::Broadcast(&inner, m::Any(&x)))(&inst)) return nullptr;
@@ -27,14 +27,14 @@ Result<Instruction*> BroadcastTwice(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kBroadcast, {x}, DimensionsAttrs{composed});
 }
 
-// A.bcast.6: broadcast(iota) => iota.
+// broadcast(iota) => iota.
 Result<Instruction*> BroadcastOfIota(Instruction& inst, const PassContext&) {
   Instruction* iota;
   if (!m::Broadcast(m::Iota(&iota))(&inst)) return nullptr;
   return Replace(inst, Opcode::kIota, {}, IotaAttrs{inst.dimensions()[iota->attrs<IotaAttrs>().iota_dimension]});
 }
 
-// A.bcast.3: broadcast(reshape(x)) => broadcast(x) when the reshape only adds dimensions of size 1.
+// broadcast(reshape(x)) => broadcast(x) when the reshape only adds dimensions of size 1.
 Result<Instruction*> BroadcastOfAddedOnes(Instruction& inst, const PassContext&) {
   Instruction *reshape, *x;
   if (!m::Broadcast(m::Reshape(&reshape, m::Any(&x)))(&inst) || reshape->shape().rank() <= x->shape().rank())
@@ -49,7 +49,7 @@ Result<Instruction*> BroadcastOfAddedOnes(Instruction& inst, const PassContext&)
   return Replace(inst, Opcode::kBroadcast, {x}, DimensionsAttrs{dims});
 }
 
-// A.bcast.7: broadcast(x) => broadcast(reshape(x)) without x's dimensions of size 1, so that equal broadcasts look
+// broadcast(x) => broadcast(reshape(x)) without x's dimensions of size 1, so that equal broadcasts look
 // equal.
 Result<Instruction*> BroadcastOfOnes(Instruction& inst, const PassContext&) {
   Instruction* x;
@@ -65,7 +65,7 @@ Result<Instruction*> BroadcastOfOnes(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kBroadcast, {smaller}, DimensionsAttrs{dims});
 }
 
-// A.resh.2: reshape(broadcast(x)) => broadcast(x): of a scalar always; of more when the reshape adds and removes only
+// reshape(broadcast(x)) => broadcast(x): of a scalar always; of more when the reshape adds and removes only
 // dimensions of size 1 that are none of x's.
 Result<Instruction*> ReshapeOfBroadcast(Instruction& inst, const PassContext&) {
   Instruction *broadcast, *x;
@@ -82,7 +82,7 @@ Result<Instruction*> ReshapeOfBroadcast(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kBroadcast, {x}, DimensionsAttrs{dims});
 }
 
-// A.trans.6: transpose(broadcast(x)) => broadcast(x), when x's dimensions keep their order.
+// transpose(broadcast(x)) => broadcast(x), when x's dimensions keep their order.
 Result<Instruction*> TransposeOfBroadcast(Instruction& inst, const PassContext&) {
   Instruction *broadcast, *x;
   if (!m::Transpose(m::Broadcast(&broadcast, m::Any(&x)))(&inst)) return nullptr;
@@ -94,7 +94,7 @@ Result<Instruction*> TransposeOfBroadcast(Instruction& inst, const PassContext&)
   return Replace(inst, Opcode::kBroadcast, {x}, DimensionsAttrs{dims});
 }
 
-// A.bcast.5, A.slice.1: slice and reverse, of dimensions that only repeat, take the same values.
+// Slice and reverse, of dimensions that only repeat, take the same values.
 Result<Instruction*> PartOfBroadcast(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kSlice) && !inst.Is(Opcode::kReverse) && !inst.Is(Opcode::kDynamicSlice)) return nullptr;
   Instruction& broadcast = inst.operand(0);
@@ -112,7 +112,7 @@ Result<Instruction*> PartOfBroadcast(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kBroadcast, {&x}, DimensionsAttrs{broadcast.dimensions()});
 }
 
-// A.bcast.4: f(broadcast(x), broadcast(y), broadcast(scalar)) => broadcast(f(x, y, broadcast(scalar))): f is computed
+// f(broadcast(x), broadcast(y), broadcast(scalar)) => broadcast(f(x, y, broadcast(scalar))): f is computed
 // once for each of x's elements instead of once for each repetition.
 Result<Instruction*> SinkBroadcast(Instruction& inst, const PassContext&) {
   if (!inst.Is(kElementwise) || inst.operand_count() == 0 || inst.Is(Opcode::kCopy) || !inst.shape().IsArray())
@@ -147,7 +147,7 @@ Result<Instruction*> SinkBroadcast(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kBroadcast, {result}, DimensionsAttrs{first->dimensions()});
 }
 
-// A.const.1: a constant of equal elements => broadcast(scalar).
+// A constant of equal elements => broadcast(scalar).
 Result<Instruction*> SplatConstant(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kConstant) || !inst.shape().IsArray() || inst.shape().IsScalar() ||
       inst.shape().NumElements() < 2)
@@ -160,15 +160,27 @@ Result<Instruction*> SplatConstant(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kBroadcast, {&constant}, DimensionsAttrs{});
 }
 
-// A.iota.1: along a dimension of size 1 an iota is 0.
+// Along a dimension of size 1 an iota is 0.
 Result<Instruction*> IotaOfOne(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kIota) || inst.shape().dim(inst.attrs<IotaAttrs>().iota_dimension) > 1) return nullptr;
   return ConstantLike(inst, 0);
 }
 
+// clang-format off: a table.
 constexpr Rule kRules[] = {
-    BroadcastOfNothing,   BroadcastTwice,  BroadcastOfIota, BroadcastOfAddedOnes, BroadcastOfOnes, ReshapeOfBroadcast,
-    TransposeOfBroadcast, PartOfBroadcast, SinkBroadcast,   SplatConstant,        IotaOfOne};
+    {"A.bcast.1",  Opcode::kBroadcast,                                        BroadcastOfNothing,   Preserves::kExact, "broadcast(x) => reshape(x), when nothing is repeated"},
+    {"A.bcast.6a", Opcode::kBroadcast,                                        BroadcastTwice,       Preserves::kExact, "broadcast(broadcast(x)) => broadcast(x)"},
+    {"A.bcast.6b", Opcode::kBroadcast,                                        BroadcastOfIota,      Preserves::kExact, "broadcast(iota) => iota"},
+    {"A.bcast.3",  Opcode::kBroadcast,                                        BroadcastOfAddedOnes, Preserves::kExact, "broadcast(reshape(x)) => broadcast(x), when the reshape only adds dimensions of size 1"},
+    {"A.bcast.7",  Opcode::kBroadcast,                                        BroadcastOfOnes,      Preserves::kExact, "broadcast(x) => broadcast(reshape(x)), without x's dimensions of size 1"},
+    {"A.resh.2",   Opcode::kReshape,                                          ReshapeOfBroadcast,   Preserves::kExact, "reshape(broadcast(x)) => broadcast(x), when x's dimensions stay"},
+    {"A.trans.6",  Opcode::kTranspose,                                        TransposeOfBroadcast, Preserves::kExact, "transpose(broadcast(x)) => broadcast(x), when x's dimensions keep their order"},
+    {"A.bcast.5",  {Opcode::kSlice, Opcode::kReverse, Opcode::kDynamicSlice}, PartOfBroadcast,      Preserves::kExact, "slice(broadcast(x)) => broadcast(x), of dimensions that only repeat; reverse and dynamic-slice too"},
+    {"A.bcast.4",  kElementwise,                                              SinkBroadcast,        Preserves::kExact, "f(broadcast(x), broadcast(y)) => broadcast(f(x, y)), for elementwise f"},
+    {"A.const.1",  Opcode::kConstant,                                         SplatConstant,        Preserves::kExact, "constant({c, c, ...}) => broadcast(c)"},
+    {"A.iota.1",   Opcode::kIota,                                             IotaOfOne,            Preserves::kExact, "iota => 0, along a dimension of size 1"},
+};
+// clang-format on
 
 }  // namespace
 

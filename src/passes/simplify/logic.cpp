@@ -17,7 +17,7 @@ bool IsAllOnes(const Instruction& constant) {
   return constant.IsConstantOf(IsSigned(type) ? -1 : static_cast<double>((1ULL << BitWidth(type)) - 1));
 }
 
-// A.and.1: x & ones => x, x & 0 => 0. A.or.1: x | 0 => x, x | ones => ones. A.xor.1: x ^ 0 => x.
+// x & ones => x, x & 0 => 0; x | 0 => x, x | ones => ones; x ^ 0 => x, and x ^ true => !x.
 Result<Instruction*> BitsWithConstant(Instruction& inst, const PassContext&) {
   const bool is_and = inst.Is(Opcode::kAnd), is_or = inst.Is(Opcode::kOr);
   if (!is_and && !is_or && !inst.Is(Opcode::kXor)) return nullptr;
@@ -33,19 +33,19 @@ Result<Instruction*> BitsWithConstant(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
-// A.xor.1: x ^ x => 0.
+// x ^ x => 0.
 Result<Instruction*> XorSelf(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kXor) || &inst.operand(0) != &inst.operand(1)) return nullptr;
   return ConstantLike(inst, 0);
 }
 
-// A.not.1: !!x => x.
+// !!x => x.
 Result<Instruction*> NotTwice(Instruction& inst, const PassContext&) {
   Instruction* x;
   return m::Not(m::Not(m::Any(&x)))(&inst) ? x : nullptr;
 }
 
-// A.sel.1: select(p, x, x) => x; select(true, x, y) => x.
+// select(p, x, x) => x; select(true, x, y) => x.
 Result<Instruction*> SelectDecided(Instruction& inst, const PassContext&) {
   Instruction *p, *x, *y;
   if (!m::Select(m::Any(&p), m::Any(&x), m::Any(&y))(&inst)) return nullptr;
@@ -54,14 +54,14 @@ Result<Instruction*> SelectDecided(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
-// A.sel.2: select(!p, x, y) => select(p, y, x).
+// select(!p, x, y) => select(p, y, x).
 Result<Instruction*> SelectNot(Instruction& inst, const PassContext&) {
   Instruction *p, *x, *y;
   if (!m::Select(m::Not(m::Any(&p)), m::Any(&x), m::Any(&y))(&inst)) return nullptr;
   return IsPred(*p) ? Replace(inst, Opcode::kSelect, {p, y, x}) : nullptr;
 }
 
-// A.sel.3: select(p, true, false) => p; select(p, false, true) => !p.
+// select(p, true, false) => p; select(p, false, true) => !p.
 Result<Instruction*> SelectOfTruth(Instruction& inst, const PassContext&) {
   Instruction *p, *x, *y;
   if (!m::Select(m::Any(&p), m::Any(&x), m::Any(&y))(&inst) || !IsPred(inst) || p->shape() != inst.shape())
@@ -71,7 +71,7 @@ Result<Instruction*> SelectOfTruth(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
-// A.cmp.3: compare(x, x) is decided for integers; a NaN differs from itself.
+// compare(x, x) is decided for integers; a NaN differs from itself.
 Result<Instruction*> CompareSelf(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kCompare) || &inst.operand(0) != &inst.operand(1)) return nullptr;
   const PrimitiveType type = inst.operand(0).shape().type();
@@ -91,7 +91,7 @@ bool IsCountThatFits(const Instruction& x) {
   return static_cast<uint64_t>(count) <= uint64_t{1} << (BitWidth(x.shape().type()) - 1);
 }
 
-// A.cmp.1: nothing unsigned is below zero; neither is an iota that does not wrap.
+// Nothing unsigned is below zero; neither is an iota that does not wrap.
 Result<Instruction*> CompareUnsignedWithZero(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kCompare)) return nullptr;
   const auto never_negative = [](const Instruction& x) { return IsUnsigned(x.shape().type()) || IsCountThatFits(x); };
@@ -108,7 +108,7 @@ Result<Instruction*> CompareUnsignedWithZero(Instruction& inst, const PassContex
   return nullptr;
 }
 
-// A.cmp.5: of predicates: x == true => x, x != false => x, x == false => !x, x != true => !x.
+// Of predicates: x == true => x, x != false => x, x == false => !x, x != true => !x.
 Result<Instruction*> ComparePredicate(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kCompare) || !IsPred(inst.operand(0))) return nullptr;
   const auto direction = inst.attrs<CompareAttrs>().direction;
@@ -123,9 +123,21 @@ Result<Instruction*> ComparePredicate(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
-constexpr Rule kRules[] = {BitsWithConstant, XorSelf,       NotTwice,    SelectDecided,
-                           SelectNot,        SelectOfTruth, CompareSelf, CompareUnsignedWithZero,
-                           ComparePredicate};
+// clang-format off: a table.
+constexpr Rule kRules[] = {
+    {"A.and.1",  Opcode::kAnd,     BitsWithConstant,        Preserves::kExact, "x & ones => x; x & 0 => 0"},
+    {"A.or.1",   Opcode::kOr,      BitsWithConstant,        Preserves::kExact, "x | 0 => x; x | ones => ones"},
+    {"A.xor.1a", Opcode::kXor,     BitsWithConstant,        Preserves::kExact, "x ^ 0 => x; x ^ true => !x"},
+    {"A.xor.1b", Opcode::kXor,     XorSelf,                 Preserves::kExact, "x ^ x => 0"},
+    {"A.not.1",  Opcode::kNot,     NotTwice,                Preserves::kExact, "!!x => x"},
+    {"A.sel.1",  Opcode::kSelect,  SelectDecided,           Preserves::kExact, "select(p, x, x) => x; select(true, x, y) => x; select(false, x, y) => y"},
+    {"A.sel.2",  Opcode::kSelect,  SelectNot,               Preserves::kExact, "select(!p, x, y) => select(p, y, x)"},
+    {"A.sel.3",  Opcode::kSelect,  SelectOfTruth,           Preserves::kExact, "select(p, true, false) => p; select(p, false, true) => !p"},
+    {"A.cmp.3",  Opcode::kCompare, CompareSelf,             Preserves::kExact, "compare(x, x) => true or false, by direction, for integers"},
+    {"A.cmp.1",  Opcode::kCompare, CompareUnsignedWithZero, Preserves::kExact, "x < 0 => false; x >= 0 => true, for unsigned x and for iotas that do not wrap"},
+    {"A.cmp.5",  Opcode::kCompare, ComparePredicate,        Preserves::kExact, "p == true => p; p != true => !p, and so on"},
+};
+// clang-format on
 
 }  // namespace
 

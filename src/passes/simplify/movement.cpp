@@ -10,13 +10,13 @@ namespace m = match;
 
 const std::vector<SliceDim>& SliceDims(const Instruction& slice) { return slice.attrs<SliceAttrs>().slice.dims; }
 
-// A.slice.1, A.ds.1: a slice that takes all.
+// A slice that takes all.
 Result<Instruction*> SliceOfAll(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kSlice) && !inst.Is(Opcode::kDynamicSlice)) return nullptr;
   return inst.operand(0).shape() == inst.shape() ? &inst.operand(0) : nullptr;
 }
 
-// A.slice.1: slice(slice(x)) => slice(x).
+// slice(slice(x)) => slice(x).
 Result<Instruction*> SliceTwice(Instruction& inst, const PassContext&) {
   Instruction *inner, *x;
   if (!m::Slice(m::Slice(&inner, m::Any(&x)))(&inst)) return nullptr;
@@ -30,7 +30,7 @@ Result<Instruction*> SliceTwice(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kSlice, {x}, SliceAttrs{composed});
 }
 
-// A.slice.5: a slice of a concatenation that lies within one of its parts.
+// A slice of a concatenation that lies within one of its parts.
 Result<Instruction*> SliceOfConcatenate(Instruction& inst, const PassContext&) {
   Instruction* whole;
   if (!m::Slice(m::Concatenate(&whole))(&inst)) return nullptr;
@@ -50,7 +50,7 @@ Result<Instruction*> SliceOfConcatenate(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
-// A.slice.2: a slice of a pad that lies within the operand, or within the padding.
+// A slice of a pad that lies within the operand, or within the padding.
 Result<Instruction*> SliceOfPad(Instruction& inst, const PassContext&) {
   Instruction *pad, *x, *value;
   if (!m::Slice(m::Pad(&pad, m::Any(&x), m::Any(&value)))(&inst)) return nullptr;
@@ -69,7 +69,7 @@ Result<Instruction*> SliceOfPad(Instruction& inst, const PassContext&) {
   return inside ? Replace(inst, Opcode::kSlice, {x}, SliceAttrs{ranges}) : nullptr;
 }
 
-// A.slice.4: slice(reverse(x)) => reverse(slice(x)), so that less is reversed.
+// slice(reverse(x)) => reverse(slice(x)), so that less is reversed.
 Result<Instruction*> SliceOfReverse(Instruction& inst, const PassContext&) {
   Instruction *reverse, *x;
   if (!m::Slice(m::OneUse(m::Reverse(&reverse, m::Any(&x))))(&inst)) return nullptr;
@@ -85,8 +85,21 @@ Result<Instruction*> SliceOfReverse(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kReverse, {part}, DimensionsAttrs{reverse->dimensions()});
 }
 
-// A.cat.1, A.cat.2: a concatenation of one; of parts that are empty; of concatenations along the same dimension.
-Result<Instruction*> ConcatenateParts(Instruction& inst, const PassContext&) {
+// A concatenation of one; of parts that are empty.
+Result<Instruction*> ConcatenateOfOne(Instruction& inst, const PassContext&) {
+  if (!inst.Is(Opcode::kConcatenate)) return nullptr;
+  const OneDimension dim = inst.attrs<OneDimensionAttrs>().dimension;
+  std::vector<Instruction*> parts;
+  for (Instruction* operand : inst.operands()) {
+    if (operand->shape().dim(dim.value) != 0) parts.push_back(operand);
+  }
+  if (parts.size() == 1 && parts.front()->shape() == inst.shape()) return parts.front();
+  if (static_cast<int64_t>(parts.size()) == inst.operand_count() || parts.empty()) return nullptr;
+  return Replace(inst, Opcode::kConcatenate, parts, OneDimensionAttrs{dim});
+}
+
+// A concatenation of concatenations along the same dimension.
+Result<Instruction*> ConcatenateTwice(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kConcatenate)) return nullptr;
   const OneDimension dim = inst.attrs<OneDimensionAttrs>().dimension;
   std::vector<Instruction*> parts;
@@ -94,19 +107,17 @@ Result<Instruction*> ConcatenateParts(Instruction& inst, const PassContext&) {
   for (Instruction* operand : inst.operands()) {
     const bool nested = operand->Is(Opcode::kConcatenate) && operand->attrs<OneDimensionAttrs>().dimension == dim &&
                         operand->UseCount() == 1;
-    changed |= nested || operand->shape().dim(dim.value) == 0;
+    changed |= nested;
     if (nested) {
       parts.insert(parts.end(), operand->operands().begin(), operand->operands().end());
-    } else if (operand->shape().dim(dim.value) != 0) {
+    } else {
       parts.push_back(operand);
     }
   }
-  if (parts.size() == 1 && parts.front()->shape() == inst.shape()) return parts.front();
-  if (!changed || parts.empty()) return nullptr;
-  return Replace(inst, Opcode::kConcatenate, parts, OneDimensionAttrs{dim});
+  return changed ? Replace(inst, Opcode::kConcatenate, parts, OneDimensionAttrs{dim}) : nullptr;
 }
 
-// A.cat.3: neighbouring slices of one value, put together again.
+// Neighbouring slices of one value, put together again.
 Result<Instruction*> ConcatenateSlices(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kConcatenate)) return nullptr;
   const int64_t dim = inst.attrs<OneDimensionAttrs>().dimension.value;
@@ -135,7 +146,7 @@ Result<Instruction*> ConcatenateSlices(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kConcatenate, parts, inst.attributes());
 }
 
-// A.pad.1: padding by nothing.
+// Padding by nothing.
 Result<Instruction*> PadByNothing(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kPad) || inst.operand(0).shape() != inst.shape()) return nullptr;
   for (const PaddingDim& d : inst.attrs<PadAttrs>().padding.dims) {
@@ -156,7 +167,7 @@ bool HasScalarIndices(const Instruction& inst, int64_t first) {
   return inst.operand_count() == first + inst.shape().rank();
 }
 
-// A.ds.5: a dynamic-slice at constant indices is a slice; indices are clamped so that the whole slice lies inside.
+// A dynamic-slice at constant indices is a slice; indices are clamped so that the whole slice lies inside.
 Result<Instruction*> SliceAtConstant(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kDynamicSlice) || !HasScalarIndices(inst, 1)) return nullptr;
   const Shape& from = inst.operand(0).shape();
@@ -171,7 +182,7 @@ Result<Instruction*> SliceAtConstant(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kSlice, {&inst.operand(0)}, SliceAttrs{ranges});
 }
 
-// A.dus.1: an update of everything.
+// An update of everything.
 Result<Instruction*> UpdateOfAll(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kDynamicUpdateSlice)) return nullptr;
   if (inst.operand(1).shape() == inst.shape()) return &inst.operand(1);
@@ -179,7 +190,7 @@ Result<Instruction*> UpdateOfAll(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
-// A.dus.2: an update of a repeated scalar at constant indices => pad.
+// An update of a repeated scalar at constant indices => pad.
 Result<Instruction*> UpdateOfSplat(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kDynamicUpdateSlice) || !HasScalarIndices(inst, 2)) return nullptr;
   Instruction &base = inst.operand(0), &update = inst.operand(1);
@@ -235,7 +246,7 @@ Result<Instruction*> ScatterOfOneWindow(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kDynamicUpdateSlice, operands);
 }
 
-// A.sort.1: sorting along a dimension of at most one element.
+// Sorting along a dimension of at most one element.
 Result<Instruction*> SortOfOne(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kSort)) return nullptr;
   if (inst.operand(0).shape().dim(inst.attrs<SortAttrs>().dimension.value) > 1) return nullptr;
@@ -243,9 +254,25 @@ Result<Instruction*> SortOfOne(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kTuple, {inst.operands().begin(), inst.operands().end()});
 }
 
-constexpr Rule kRules[] = {SliceOfAll,       SliceTwice,         SliceOfConcatenate, SliceOfPad,      SliceOfReverse,
-                           ConcatenateParts, ConcatenateSlices,  PadByNothing,       SliceAtConstant, UpdateOfAll,
-                           UpdateOfSplat,    ScatterOfOneWindow, SortOfOne};
+// clang-format off: a table.
+constexpr Rule kRules[] = {
+    {"A.slice.1a", Opcode::kSlice,              SliceOfAll,         Preserves::kExact, "slice(x) => x, when it takes all"},
+    {"A.ds.1",     Opcode::kDynamicSlice,       SliceOfAll,         Preserves::kExact, "dynamic-slice(x) => x, when it takes all"},
+    {"A.slice.1b", Opcode::kSlice,              SliceTwice,         Preserves::kExact, "slice(slice(x)) => slice(x)"},
+    {"A.slice.5",  Opcode::kSlice,              SliceOfConcatenate, Preserves::kExact, "slice(concatenate(x, y)) => slice(x), when it lies within x"},
+    {"A.slice.2",  Opcode::kSlice,              SliceOfPad,         Preserves::kExact, "slice(pad(x, c)) => slice(x) or broadcast(c), when it lies within x or within the padding"},
+    {"A.slice.4",  Opcode::kSlice,              SliceOfReverse,     Preserves::kExact, "slice(reverse(x)) => reverse(slice(x))"},
+    {"A.cat.1",    Opcode::kConcatenate,        ConcatenateOfOne,   Preserves::kExact, "concatenate(x) => x; empty parts go"},
+    {"A.cat.2",    Opcode::kConcatenate,        ConcatenateTwice,   Preserves::kExact, "concatenate(concatenate(x, y), z) => concatenate(x, y, z)"},
+    {"A.cat.3",    Opcode::kConcatenate,        ConcatenateSlices,  Preserves::kExact, "concatenate(x[a:b], x[b:c]) => x[a:c]"},
+    {"A.pad.1",    Opcode::kPad,                PadByNothing,       Preserves::kExact, "pad(x) => x, by nothing"},
+    {"A.ds.5",     Opcode::kDynamicSlice,       SliceAtConstant,    Preserves::kExact, "dynamic-slice(x, constants) => slice(x)"},
+    {"A.dus.1",    Opcode::kDynamicUpdateSlice, UpdateOfAll,        Preserves::kExact, "dynamic-update-slice(x, u) => u, when it is all of x; => x, when u is empty"},
+    {"A.dus.2",    Opcode::kDynamicUpdateSlice, UpdateOfSplat,      Preserves::kExact, "dynamic-update-slice(broadcast(c), u, constants) => pad(u, c)"},
+    {"A.scat.2",   Opcode::kScatter,            ScatterOfOneWindow, Preserves::kExact, "scatter of one window at constants, overwriting => dynamic-update-slice"},
+    {"A.sort.1",   Opcode::kSort,               SortOfOne,          Preserves::kExact, "sort(x) => x, along a dimension of size 1"},
+};
+// clang-format on
 
 }  // namespace
 

@@ -17,26 +17,39 @@ std::optional<Opcode> ReducerOp(const Computation& reducer) {
 namespace {
 namespace m = match;
 
-// A.red.1: a reduce of nothing is its init; a reduce over no dimensions, or over dimensions of size 1, is one step of
-// the reducer: op(init, x). That is more careful than the usual reshape(x): 0 + -0 is +0. A dynamic dimension of at
-// most 1 may be empty, and a reducer may be of another float type than what it reduces.
-Result<Instruction*> ReduceOfOne(Instruction& inst, const PassContext&) {
-  if (!inst.Is(Opcode::kReduce) || inst.operand_count() != 2) return nullptr;
-  Instruction &x = inst.operand(0), &init = inst.operand(1);
+// A dynamic dimension of at most 1 may be empty, and a reducer may be of another float type than what it reduces.
+bool IsPlainReduce(const Instruction& inst) {
+  if (!inst.Is(Opcode::kReduce) || inst.operand_count() != 2) return false;
   const PrimitiveType type = inst.shape().type();
-  if (x.shape().HasDynamicDims() || x.shape().type() != type || init.shape().type() != type) return nullptr;
-  if (x.shape().NumElements() == 0 && inst.shape().NumElements() != 0) {
-    return inst.shape().IsScalar() ? &init : Replace(inst, Opcode::kBroadcast, {&init}, DimensionsAttrs{});
-  }
+  const Shape& x = inst.operand(0).shape();
+  return !x.HasDynamicDims() && x.type() == type && inst.operand(1).shape().type() == type;
+}
+
+Instruction* WidenedInit(Instruction& inst) {
+  Instruction& init = inst.operand(1);
+  return inst.shape().IsScalar() ? &init : Replace(inst, Opcode::kBroadcast, {&init}, DimensionsAttrs{});
+}
+
+// A reduce of nothing is its init.
+Result<Instruction*> ReduceOfNothing(Instruction& inst, const PassContext&) {
+  if (!IsPlainReduce(inst) || inst.operand(0).shape().NumElements() != 0 || inst.shape().NumElements() == 0)
+    return nullptr;
+  return WidenedInit(inst);
+}
+
+// A reduce over no dimensions, or over dimensions of size 1, is one step of the reducer: op(init, x). That is more
+// careful than the usual reshape(x): 0 + -0 is +0.
+Result<Instruction*> ReduceOfOne(Instruction& inst, const PassContext&) {
+  if (!IsPlainReduce(inst)) return nullptr;
+  Instruction& x = inst.operand(0);
   if (x.shape().NumElements() != inst.shape().NumElements() || inst.shape().NumElements() == 0) return nullptr;
   const auto op = ReducerOp(*inst.attrs<ReduceAttrs>().to_apply);
   if (!op) return nullptr;
   Instruction* value = SameDims(x.shape(), inst.shape()) ? &x : Step(inst, Opcode::kReshape, inst.shape(), {&x});
-  Instruction* start = inst.shape().IsScalar() ? &init : Replace(inst, Opcode::kBroadcast, {&init}, DimensionsAttrs{});
-  return Replace(inst, *op, {start, value});
+  return Replace(inst, *op, {WidenedInit(inst), value});
 }
 
-// A.red.5: reduce(reshape(x)) => reduce(x), when the reshape only adds and removes dimensions of size 1: the order in
+// reduce(reshape(x)) => reduce(x), when the reshape only adds and removes dimensions of size 1: the order in
 // which elements are combined stays.
 Result<Instruction*> ReduceOfReshape(Instruction& inst, const PassContext&) {
   Instruction *reshape, *x;
@@ -67,14 +80,23 @@ Result<Instruction*> SortedReduceDimensions(Instruction& inst, const PassContext
   return Replace(inst, Opcode::kReduce, {inst.operands().begin(), inst.operands().end()}, attrs);
 }
 
-// A.dot.1, A.conv.1: a sum of no products is 0.
+// A sum of no products is 0.
 Result<Instruction*> ProductOfNothing(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kDot) && !inst.Is(Opcode::kConvolution)) return nullptr;
   if (inst.operand(0).shape().NumElements() != 0 && inst.operand(1).shape().NumElements() != 0) return nullptr;
   return ConstantLike(inst, 0);
 }
 
-constexpr Rule kRules[] = {ProductOfNothing, ReduceOfOne, ReduceOfReshape, SortedReduceDimensions};
+// clang-format off: a table.
+constexpr Rule kRules[] = {
+    {"A.dot.1",  Opcode::kDot,         ProductOfNothing,       Preserves::kExact, "dot(x, y) => 0, when one is empty"},
+    {"A.conv.1", Opcode::kConvolution, ProductOfNothing,       Preserves::kExact, "convolution(x, y) => 0, when one is empty"},
+    {"A.red.1",  Opcode::kReduce,      ReduceOfNothing,        Preserves::kExact, "reduce(x, init) => broadcast(init), when x is empty"},
+    {"A.red.2",  Opcode::kReduce,      ReduceOfOne,            Preserves::kExact, "reduce(x, init) => op(init, reshape(x)), over dimensions of size 1"},
+    {"A.red.5",  Opcode::kReduce,      ReduceOfReshape,        Preserves::kExact, "reduce(reshape(x)) => reduce(x), when the reshape only adds and removes dimensions of size 1"},
+    {"A.red.13", Opcode::kReduce,      SortedReduceDimensions, Preserves::kExact, "dimensions={1,0} => dimensions={0,1}, so that equal reduces look equal"},
+};
+// clang-format on
 
 }  // namespace
 

@@ -25,7 +25,7 @@ std::optional<std::vector<int64_t>> PairDimensions(const Shape& from, const Shap
 namespace {
 namespace m = match;
 
-// A.resh.1: reshape(reshape(x)) => reshape(x). The row-major order of elements stays, so the middle shape is not
+// reshape(reshape(x)) => reshape(x). The row-major order of elements stays, so the middle shape is not
 // observed.
 Result<Instruction*> ReshapeTwice(Instruction& inst, const PassContext&) {
   Instruction* x;
@@ -33,14 +33,14 @@ Result<Instruction*> ReshapeTwice(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kReshape, {x});
 }
 
-// A.resh.1: reshape(x) => x when the shape stays.
+// reshape(x) => x when the shape stays.
 Result<Instruction*> ReshapeToSame(Instruction& inst, const PassContext&) {
   Instruction* x;
   if (!m::Reshape(m::Any(&x))(&inst)) return nullptr;
   return x->shape() == inst.shape() ? x : nullptr;
 }
 
-// A.bitc.1: bitcast(bitcast(x)) => bitcast(x); bitcast(x) => x when the shape stays.
+// bitcast(bitcast(x)) => bitcast(x); bitcast(x) => x when the shape stays.
 Result<Instruction*> BitcastTwice(Instruction& inst, const PassContext&) {
   Instruction* x;
   if (!m::Bitcast(m::Any(&x))(&inst)) return nullptr;
@@ -49,7 +49,7 @@ Result<Instruction*> BitcastTwice(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kBitcast, {&x->operand(0)});
 }
 
-// A.trans.1: transpose(transpose(x)) => transpose(x): result dimension i is dimension outer[i] of the middle, which is
+// transpose(transpose(x)) => transpose(x): result dimension i is dimension outer[i] of the middle, which is
 // dimension inner[outer[i]] of x.
 Result<Instruction*> TransposeTwice(Instruction& inst, const PassContext&) {
   Instruction *inner, *x;
@@ -59,14 +59,14 @@ Result<Instruction*> TransposeTwice(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kTranspose, {x}, DimensionsAttrs{composed});
 }
 
-// A.trans.1: a transpose that moves nothing.
+// A transpose that moves nothing.
 Result<Instruction*> TransposeOfNothing(Instruction& inst, const PassContext&) {
   Instruction* x;
   if (!m::Transpose(m::Any(&x))(&inst) || x->shape() != inst.shape()) return nullptr;
   return std::is_sorted(inst.dimensions().begin(), inst.dimensions().end()) ? x : nullptr;
 }
 
-// A.trans.3: one that moves only dimensions of size 1 keeps the order of elements: a reshape.
+// One that moves only dimensions of size 1 keeps the order of elements: a reshape.
 Result<Instruction*> TransposeOfOnes(Instruction& inst, const PassContext&) {
   Instruction* x;
   if (!m::Transpose(m::Any(&x))(&inst)) return nullptr;
@@ -79,7 +79,7 @@ Result<Instruction*> TransposeOfOnes(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kReshape, {x});
 }
 
-// A.rev.1: reversing dimensions of size 1 does nothing; reversing twice undoes.
+// Reversing dimensions of size 1 does nothing; reversing twice undoes.
 Result<Instruction*> ReverseOfNothing(Instruction& inst, const PassContext&) {
   Instruction *x, *inner;
   if (!m::Reverse(m::Any(&x))(&inst)) return nullptr;
@@ -97,7 +97,7 @@ Result<Instruction*> ReverseOfNothing(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kReverse, {&inner->operand(0)}, DimensionsAttrs{odd});
 }
 
-// A.copy.1: a copy into the layout that is there. Keeping buffers apart is the buffer plan's business, not the
+// A copy into the layout that is there. Keeping buffers apart is the buffer plan's business, not the
 // module's.
 Result<Instruction*> CopyToSame(Instruction& inst, const PassContext&) {
   Instruction* x;
@@ -105,8 +105,18 @@ Result<Instruction*> CopyToSame(Instruction& inst, const PassContext&) {
   return x->shape() == inst.shape() ? x : nullptr;
 }
 
-constexpr Rule kRules[] = {ReshapeToSame,  ReshapeTwice,    BitcastTwice,     TransposeOfNothing,
-                           TransposeTwice, TransposeOfOnes, ReverseOfNothing, CopyToSame};
+// clang-format off: a table.
+constexpr Rule kRules[] = {
+    {"A.resh.1a",  Opcode::kReshape,   ReshapeToSame,      Preserves::kExact, "reshape(x) => x, when the shape stays"},
+    {"A.resh.1b",  Opcode::kReshape,   ReshapeTwice,       Preserves::kExact, "reshape(reshape(x)) => reshape(x)"},
+    {"A.bitc.1",   Opcode::kBitcast,   BitcastTwice,       Preserves::kExact, "bitcast(bitcast(x)) => bitcast(x); bitcast(x) => x, when the shape stays"},
+    {"A.trans.1a", Opcode::kTranspose, TransposeOfNothing, Preserves::kExact, "transpose(x) => x, when nothing moves"},
+    {"A.trans.1b", Opcode::kTranspose, TransposeTwice,     Preserves::kExact, "transpose(transpose(x)) => transpose(x)"},
+    {"A.trans.3",  Opcode::kTranspose, TransposeOfOnes,    Preserves::kExact, "transpose(x) => reshape(x), when only dimensions of size 1 move"},
+    {"A.rev.1",    Opcode::kReverse,   ReverseOfNothing,   Preserves::kExact, "reverse(x) => x, of dimensions of size 1; reverse(reverse(x)) => reverse(x)"},
+    {"A.copy.1",   Opcode::kCopy,      CopyToSame,         Preserves::kExact, "copy(x) => x, when the layout stays"},
+};
+// clang-format on
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// The laws of algsimp by family, and the few constructors that they share. An id such as A.bcast.3 names one rule, and
-// stays with it.
+// The laws of algsimp by family, and the few constructors that they share. A function is a law, with its reason; its
+// row at the end of the file has the id, which stays with it, and what `hlo help algebra` shows.
 //
 // Rules compare whole shapes, layouts included, so they hold after layout assignment as before; what a rule makes has
 // the layout of what it replaces or row-major order.

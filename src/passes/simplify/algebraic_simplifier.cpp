@@ -36,16 +36,38 @@ Result<Instruction*> FaultSwappedPermutation(Instruction& inst, const PassContex
   return Replace(inst, Opcode::kTranspose, {x}, DimensionsAttrs{composed});
 }
 
+// By the name that --inject=pass:algsimp:NAME has.
+struct Fault {
+  std::string_view name;
+  Rule rule;
+};
+constexpr Fault kFaults[] = {
+    {"multiply_by_zero",
+     {"fault.multiply_by_zero", Opcode::kMultiply, FaultMultiplyByZero, Preserves::kExact, "x * 0 => 0"}},
+    {"drop_add_zero_sign",
+     {"fault.drop_add_zero_sign", Opcode::kAdd, FaultDropAddZeroSign, Preserves::kExact, "x + 0 => x"}},
+    {"swapped_permutation",
+     {"fault.swapped_permutation", Opcode::kTranspose, FaultSwappedPermutation, Preserves::kExact,
+      "transpose(transpose(x)) => transpose(x), the wrong way round"}},
+};
+
 }  // namespace
 
+std::span<const Rule> AlgebraRules() {
+  static const std::vector<Rule> kRules = [] {
+    std::vector<Rule> rules;
+    for (const auto family :
+         {ArithmeticRules(), LogicRules(), ReshapeRules(), BroadcastRules(), MovementRules(), ReductionRules()})
+      rules.insert(rules.end(), family.begin(), family.end());
+    return rules;
+  }();
+  return kRules;
+}
+
 Result<bool> SimplifyAlgebra(Module& module, const PassContext& context) {
-  std::vector<Rule> rules;
-  if (context.fault == "multiply_by_zero") rules.push_back(FaultMultiplyByZero);
-  if (context.fault == "drop_add_zero_sign") rules.push_back(FaultDropAddZeroSign);
-  if (context.fault == "swapped_permutation") rules.push_back(FaultSwappedPermutation);
-  for (const auto family :
-       {ArithmeticRules(), LogicRules(), ReshapeRules(), BroadcastRules(), MovementRules(), ReductionRules()}) {
-    rules.insert(rules.end(), family.begin(), family.end());
+  std::vector<Rule> rules(AlgebraRules().begin(), AlgebraRules().end());
+  for (const Fault& fault : kFaults) {
+    if (context.fault == fault.name) rules.insert(rules.begin(), fault.rule);
   }
   return RewriteEach(module, context, rules);
 }

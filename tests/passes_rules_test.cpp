@@ -1,0 +1,116 @@
+// The table of rules: ids, that every rule is applied by some file of its pass, and what the rewrite loop does with
+// those that undo each other.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <regex>
+#include <set>
+
+#include "base/source_text.h"
+#include "ir/module.h"
+#include "parser/parser.h"
+#include "passes/pipeline.h"
+#include "passes/rewrite.h"
+
+namespace hlo {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::unique_ptr<Module> ParsedOrNull(std::string text) {
+  auto module = Parse(std::make_shared<const SourceText>("rules", std::move(text)));
+  return module ? (*module)->Clone(true) : nullptr;
+}
+
+TEST(Rules, IdsAreUniqueAndOfOneForm) {
+  const std::regex form("[A-Z]\\.[a-z]+\\.[1-9][0-9]*[a-z]?");
+  std::set<std::string_view> ids;
+  for (const RuleSet& set : AllRules()) {
+    EXPECT_NE(FindPass(set.pass), nullptr) << set.pass;
+    for (const Rule& rule : set.rules) {
+      EXPECT_TRUE(std::regex_match(std::string(rule.id), form)) << rule.id;
+      EXPECT_TRUE(ids.insert(rule.id).second) << rule.id << " is there twice";
+      ASSERT_EQ(FindRules(rule.id).size(), 1u) << rule.id;
+      // A pass keeps what its rules keep.
+      EXPECT_LE(rule.preserves, FindPass(set.pass)->preserves) << rule.id;
+    }
+  }
+}
+
+// What the files in testdata/passes/PASS make the pass apply.
+std::set<std::string_view> AppliedBy(std::string_view pass) {
+  std::set<std::string_view> applied;
+  for (const auto& entry : fs::directory_iterator(fs::path("testdata/passes") / pass)) {
+    if (entry.path().extension() != ".hlo") continue;
+    const auto source = ReadSource(entry.path().string());
+    const auto module = source ? ParsedOrNull(std::string((*source)->text())) : nullptr;
+    if (module == nullptr) continue;
+    const auto report = RunPipeline(*module, {.passes = std::string(pass)});
+    if (!report) continue;
+    for (const auto& [id, rewrites] : report->rewrites) applied.insert(id);
+  }
+  return applied;
+}
+
+TEST(Rules, EachIsAppliedInAFileOfItsPass) {
+  for (const RuleSet& set : AllRules()) {
+    const std::set<std::string_view> applied = AppliedBy(set.pass);
+    for (const Rule& rule : set.rules) EXPECT_TRUE(applied.contains(rule.id)) << set.pass << ": " << rule.id;
+  }
+}
+
+TEST(Rules, SelectorsEndAtTheirParts) {
+  const auto ids = [](std::string_view selector) {
+    std::vector<std::string_view> found;
+    for (const Rule* rule : FindRules(selector)) found.push_back(rule->id);
+    return found;
+  };
+  EXPECT_EQ(ids("A.resh.1"), (std::vector<std::string_view>{"A.resh.1a", "A.resh.1b"}));
+  EXPECT_EQ(ids("A.red.1"), (std::vector<std::string_view>{"A.red.1"}));  // Not A.red.13.
+  EXPECT_EQ(ids("A.re"), std::vector<std::string_view>());
+  EXPECT_EQ(ids(""), std::vector<std::string_view>());
+  EXPECT_GT(ids("A").size(), 50u);
+}
+
+template <Opcode kTo>
+Result<Instruction*> Become(Instruction& inst, const PassContext&) {
+  return &inst.computation().AddLike(inst, kTo, inst.shape(), {&inst.operand(0)}, NoAttrs());
+}
+
+constexpr Rule kCircle[] = {
+    {"X.sin.1", Opcode::kSin, Become<Opcode::kCos>, Preserves::kExact, "sin(x) => cos(x)"},
+    {"X.cos.1", Opcode::kCos, Become<Opcode::kTan>, Preserves::kExact, "cos(x) => tan(x)"},
+    {"X.tan.1", Opcode::kTan, Become<Opcode::kSin>, Preserves::kExact, "tan(x) => sin(x)"},
+};
+constexpr char kSine[] = "HloModule m\nENTRY e {\n  p = f32[3] parameter(0)\n  ROOT s = f32[3] sine(p)\n}\n";
+
+TEST(Rules, ThatUndoEachOtherAreNamed) {
+  const auto module = ParsedOrNull(kSine);
+  ASSERT_NE(module, nullptr);
+  RuleBook book;
+  const auto changed = RewriteEach(*module, {.rules = &book}, kCircle);
+  ASSERT_TRUE(changed);
+  EXPECT_TRUE(*changed);
+  ASSERT_EQ(book.cycles.size(), 1u);
+  EXPECT_EQ(book.cycles.front().substr(0, book.cycles.front().find(" at ")),
+            "rules X.cos.1, X.sin.1, X.tan.1 go round in circles");
+}
+
+TEST(Rules, FuelAndSwitchesAreOfOneRule) {
+  const auto module = ParsedOrNull(kSine);
+  ASSERT_NE(module, nullptr);
+  RuleBook book;
+  book.entries["X.tan.1"].fuel = 2;
+  ASSERT_TRUE(RewriteEach(*module, {.rules = &book}, kCircle));
+  EXPECT_TRUE(book.cycles.empty());
+  EXPECT_TRUE(module->entry().root().Is(Opcode::kTan));
+  EXPECT_EQ(book.entries["X.sin.1"].rewrites, 3);
+  EXPECT_EQ(book.entries["X.tan.1"].rewrites, 2);
+  book.entries["X.tan.1"] = {.disabled = true};
+  const auto changed = RewriteEach(*module, {.rules = &book}, kCircle);
+  ASSERT_TRUE(changed);
+  EXPECT_FALSE(*changed);
+}
+
+}  // namespace
+}  // namespace hlo
