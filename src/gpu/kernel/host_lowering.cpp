@@ -450,11 +450,38 @@ class HostLowering {
     return std::ranges::any_of(kernel_.arrays, is_large) && WrittenOut(region) >= kLongBody;
   }
 
+  // The widest type that the body keeps in memory: the vectoriser's vectors have as many elements as fit of it.
+  int64_t WidestInMemory(const Region& region) const {
+    int64_t bytes = 1;
+    for (const Instruction& instruction : region.body) {
+      switch (instruction.op) {
+        case Op::kLoad:
+        case Op::kLoadVector:
+        case Op::kLoadTurned:
+        case Op::kStore:
+        case Op::kStoreVector: bytes = std::max<int64_t>(bytes, Bytes(kernel_.arrays[instruction.imm].type)); break;
+        case Op::kSlotGet:
+        case Op::kSlotSet: bytes = std::max<int64_t>(bytes, Bytes(kernel_.slots[instruction.imm].type)); break;
+        default: break;
+      }
+      for (const Region& inner : instruction.regions) bytes = std::max(bytes, WidestInMemory(inner));
+    }
+    return bytes;
+  }
+
+  // No more vectors by turns than there are, and no tail where one vector at a time leaves none: under a mask, what is
+  // loaded with gaps between is loaded one by one, in branches, and the vectoriser takes 20 s to move a chain of bf16
+  // maxima into them.
   int Interleave(const Region& region, LlvmValue end) const {
-    const auto* const elements = llvm::dyn_cast<llvm::ConstantInt>(end);
-    if (elements == nullptr || !IsWorthInterleaving(region)) return 1;
-    const int most = masked_tails_ ? 4 : 2;  // Half the registers without AVX-512.
-    return static_cast<int>(std::clamp<int64_t>(elements->getSExtValue() / 16, 1, most));
+    const auto* const constant = llvm::dyn_cast<llvm::ConstantInt>(end);
+    if (constant == nullptr || !IsWorthInterleaving(region)) return 1;
+    const int64_t elements = constant->getSExtValue();
+    const int64_t vector = (masked_tails_ ? 64 : 32) / WidestInMemory(region);
+    const bool whole = elements % vector == 0;
+    int interleave = masked_tails_ ? 4 : 2;  // Half the registers without AVX-512.
+    while (interleave > 1 && (elements < vector * interleave || (whole && elements % (vector * interleave) != 0)))
+      interleave /= 2;
+    return interleave;
   }
 
   // The body of a phase or tile for lanes (elements) 0 to `end`; `bind` says which one is being emitted.
