@@ -6,9 +6,9 @@
 A stage is a command, and its time the user and system time of that process; passes are timed by the pipeline itself
 (passes.json of --xla_dump_to): all runs of a pass, and `between` what the pipeline does after each, the fingerprint and
 the verifier. Best of the rounds. The exponent is the slope of log time over log size, by least squares over the sizes that
-take --least milliseconds or more; without two of them there is none, and what takes less at all of them is not
-listed. Exits 1 where an exponent is above --exponent,
-`check` takes more than --check seconds at the largest size, or `scheduled` more than --scheduled.
+take --least milliseconds or more; without two of them there is none, and what takes less at all of them is not listed.
+Exits 1 where an exponent is above --exponent, `check` takes more than --check seconds at the largest size, or `scheduled`
+more than --scheduled.
 """
 import argparse
 import glob

@@ -54,14 +54,14 @@ std::vector<bool> Near(const Instruction& center, int64_t width) {
   near[center.id()] = true;
   for (int64_t distance = 0; distance < width && !level.empty(); ++distance) {
     std::vector<const Instruction*> next;
+    const auto reach = [&](const Instruction* other) {
+      if (near[other->id()]) return;
+      near[other->id()] = true;
+      next.push_back(other);
+    };
     for (const Instruction* inst : level) {
-      for (const auto side : {inst->operands(), inst->users()}) {
-        for (const Instruction* other : side) {
-          if (near[other->id()]) continue;
-          near[other->id()] = true;
-          next.push_back(other);
-        }
-      }
+      std::ranges::for_each(inst->operands(), reach);
+      std::ranges::for_each(inst->users(), reach);
     }
     level = std::move(next);
   }

@@ -57,12 +57,11 @@ std::vector<const Instruction*> FusionRoots(const Instruction& fusion) {
 
 const Instruction& HeroInstruction(const Instruction& root) {
   std::vector<const Instruction*> worklist = {&root};
-  std::vector<const Instruction*> seen;
+  std::unordered_set<const Instruction*> seen;
   while (!worklist.empty()) {
     const Instruction* inst = worklist.back();
     worklist.pop_back();
-    if (std::find(seen.begin(), seen.end(), inst) != seen.end()) continue;
-    seen.push_back(inst);
+    if (!seen.insert(inst).second) continue;
     if (inst->Is(Opcode::kReduce)) return *inst;
     if (inst->Is(Opcode::kTranspose) && MovesMinorDimension(*inst)) return *inst;
     if (inst->Is(kElementwise) || inst->Is(Opcode::kReshape) || inst->Is(Opcode::kBitcast)) {

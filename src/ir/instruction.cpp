@@ -102,7 +102,7 @@ struct Hasher {
   void operator()(const Struct& value) {
     ForEachField<Struct>([&](const auto& field) { (*this)(value.*field.member); });
   }
-  void operator()(const LiteralValue& value) { Mix(value.value ? value.value->Hash() : 0); }
+  void operator()(const LiteralValue& value) { Mix(value.value ? value.value->KeptHash() : 0); }
   template <class T>
     requires std::is_enum_v<T>
   void operator()(T value) {
@@ -168,31 +168,21 @@ void Instruction::SetShape(Shape shape) {
     }
   }
   shape_ = std::move(shape);
+  computation_->Touch();
 }
 
-void Instruction::RemoveUser(Instruction& user) {
-  if (std::find(user.operands_.begin(), user.operands_.end(), this) != user.operands_.end()) return;
-  // From the back: what dies, dies users first, so that those of a value go in the order opposite to their coming.
-  auto found = users_.end();
-  while (found != users_.begin() && *(found - 1) != &user) --found;
-  CHECK(found != users_.begin(), user.name(), " does not use ", name());
-  users_.erase(found - 1);
-}
+void Instruction::RemoveUser(Instruction& user) { CHECK(users_.Remove(user), user.name(), " does not use ", name()); }
 
 void Instruction::SetOperand(int64_t i, Instruction& operand) {
-  Instruction* before = operands_[i];
-  if (before == &operand) return;
-  // Operands are few, users may be many: they are not searched.
-  const bool is_user = std::find(operands_.begin(), operands_.end(), &operand) != operands_.end();
-  operands_[i] = &operand;
-  before->RemoveUser(*this);
-  if (!is_user) operand.users_.push_back(this);
-}
-
-int64_t Instruction::UseCount() const {
-  int64_t count = 0;
-  for (const Instruction* user : users_) count += std::count(user->operands_.begin(), user->operands_.end(), this);
-  return count;
+  Instruction& before = this->operand(i);
+  if (&before == &operand) return;
+  const bool is_user = operands_.Holds(operand);
+  operands_.Set(i, operand);
+  --before.use_count_;
+  ++operand.use_count_;
+  if (!operands_.Holds(before)) before.RemoveUser(*this);
+  if (!is_user) operand.users_.Add(*this);
+  computation_->Touch();
 }
 
 bool Instruction::IsRoot() const { return computation_->root_ == this; }
@@ -201,14 +191,30 @@ void Instruction::ReplaceAllUses(Instruction& replacement) {
   CHECK(&replacement != this, name());
   CHECK(Compatible(shape(), replacement.shape()), name(), " ", shape(), " by ", replacement.shape());
   if (replacement.origin_ < 0) replacement.origin_ = origin_;
-  const Operands users = std::move(users_);
-  for (Instruction* user : users) {
-    Operands& operands = user->operands_;
-    const bool is_user = std::find(operands.begin(), operands.end(), &replacement) != operands.end();
-    std::replace(operands.begin(), operands.end(), this, &replacement);
-    if (!is_user) replacement.users_.push_back(user);
+  for (Instruction* user : users()) {
+    const bool is_user = user->operands_.Holds(replacement);
+    replacement.use_count_ += user->operands_.Replace(*this, replacement);
+    if (!is_user) replacement.users_.Add(*user);
   }
+  users_.Clear();
+  use_count_ = 0;
   if (IsRoot()) computation_->root_ = &replacement;
+  computation_->Touch();
+}
+
+void Instruction::AddControlPredecessor(Instruction& before) {
+  control_predecessors_.push_back(&before);
+  computation_->Touch();
+}
+
+void Instruction::ClearControlPredecessors() {
+  control_predecessors_.clear();
+  computation_->Touch();
+}
+
+Attributes& Instruction::attributes() {
+  computation_->Touch();
+  return attrs_;
 }
 
 const CommonAttrs& Instruction::common() const {
@@ -232,8 +238,9 @@ void Instruction::SetLiteral(Literal literal) {
 }
 
 bool Instruction::IsConstantOf(double value) const {
-  if (Is(Opcode::kBroadcast)) return operand(0).IsConstantOf(value);
-  return Is(Opcode::kConstant) && literal().IsAll(value);
+  const Instruction* source = this;
+  while (source->Is(Opcode::kBroadcast)) source = &source->operand(0);
+  return source->Is(Opcode::kConstant) && source->literal().IsAll(value);
 }
 
 void ForEachCalled(Attributes& attrs, const std::function<void(Computation*&)>& f) {
@@ -288,7 +295,7 @@ uint64_t HashOperation(const Instruction& inst) {
   hash(inst.opcode());
   hash(inst.shape());
   if (inst.Is(Opcode::kParameter)) hash(inst.parameter_number());
-  if (inst.Is(Opcode::kConstant)) hash.Mix(inst.literal().Hash());
+  if (inst.Is(Opcode::kConstant)) hash.Mix(inst.literal().KeptHash());
   if (inst.Is(Opcode::kElidedConstant)) hash.Mix(static_cast<uint64_t>(inst.id()));  // Equal to no other.
   Visit(inst.attributes(),
         [&]<class A>(const A& attrs) { ForEachField<A>([&](const auto& field) { hash(attrs.*field.member); }); });

@@ -12,14 +12,13 @@
 
 #include "base/result.h"
 #include "ir/opcode.h"
+#include "ir/uses.h"
 
 namespace hlo {
 
 class Computation;
 class Module;
 
-// Of one instruction.
-using Operands = InlineVector<Instruction*, 3>;
 using Predecessors = InlineVector<Instruction*, 1>;
 
 class Instruction {
@@ -35,6 +34,9 @@ class Instruction {
 
   // Dense in the module, never reused: side tables are vectors by id, of Module::id_limit() entries.
   int id() const { return id_; }
+  // Dense in the computation, removed ones counted, until Module::Sweep or Computation::SetOrder: side tables of one
+  // computation are vectors by place, of Computation::place_limit() entries.
+  int place() const { return place_; }
 
   // The instruction of the pipeline's input module whose value this one has, by that module's id; -1 when there is
   // none. ReplaceAllUses hands it on, since "use that instead of this" says that the values are equal. The comparator
@@ -42,15 +44,15 @@ class Instruction {
   int origin() const { return origin_; }
   void SetOrigin(int origin) { origin_ = origin; }
 
-  std::span<Instruction* const> operands() const { return operands_; }
-  Instruction& operand(int64_t i) const { return *operands_[i]; }
-  int64_t operand_count() const { return static_cast<int64_t>(operands_.size()); }
+  std::span<Instruction* const> operands() const { return operands_.list(); }
+  Instruction& operand(int64_t i) const { return *operands_.list()[i]; }
+  int64_t operand_count() const { return static_cast<int64_t>(operands_.list().size()); }
   void SetOperand(int64_t i, Instruction& operand);
 
   // Each user once, in the order in which they began to use this.
-  std::span<Instruction* const> users() const { return users_; }
+  Users users() const { return users_.users(); }
   // The operand positions of all users that hold this; a user of both sides of an add counts twice.
-  int64_t UseCount() const;
+  int64_t UseCount() const { return use_count_; }
   bool IsRoot() const;
   bool IsDead() const { return users_.empty() && !IsRoot(); }
   // Every user takes `replacement` instead, and so does the computation's root. `replacement` takes over the origin.
@@ -59,8 +61,8 @@ class Instruction {
 
   // Earlier instructions of the computation that must run first, though no value flows.
   std::span<Instruction* const> control_predecessors() const { return control_predecessors_; }
-  void AddControlPredecessor(Instruction& before) { control_predecessors_.push_back(&before); }
-  void ClearControlPredecessors() { control_predecessors_.clear(); }
+  void AddControlPredecessor(Instruction& before);
+  void ClearControlPredecessors();
 
   // The attributes; the kind must be that of the opcode's row.
   template <class A>
@@ -69,10 +71,10 @@ class Instruction {
   }
   template <class A>
   A& mutable_attrs() {
-    return attrs_.Get<A>();
+    return attributes().Get<A>();
   }
   const Attributes& attributes() const { return attrs_; }
-  Attributes& attributes() { return attrs_; }
+  Attributes& attributes();
 
   const CommonAttrs& common() const;  // Defaults when nothing was said.
   CommonAttrs& mutable_common();
@@ -107,18 +109,20 @@ class Instruction {
               Attributes&& attrs);
   ~Instruction();
 
-  void RemoveUser(Instruction& user);  // Unless it still has this as an operand.
+  void RemoveUser(Instruction& user);
 
   Opcode opcode_;
   bool removed_ = false;
   int id_;
+  int place_ = 0;
   int origin_ = -1;
   SourceRange range_;
   Computation* computation_;
   Shape shape_;
   std::string_view name_;  // In the module's memory.
-  Operands operands_;
-  Operands users_;
+  OperandList operands_;
+  UserList users_;
+  int64_t use_count_ = 0;
   Predecessors control_predecessors_;
   Attributes attrs_;
   CommonAttrs* common_ = nullptr;  // In the module's pool.

@@ -142,6 +142,7 @@ const Literal& Literal::At(std::span<const int64_t> index) const {
 }
 
 std::byte* Literal::mutable_raw() {
+  kept_.Set(0);
   if (data_ != nullptr && data_.use_count() > 1) {
     auto own = Allocate(bytes_);
     std::memcpy(own.get(), data_.get(), bytes_);
@@ -249,6 +250,7 @@ Literal Literal::WithShape(Shape shape) const {
   CHECK(shape.type() == shape_.type() && shape.NumElements() == shape_.NumElements(), shape_, " as ", shape);
   Literal literal = *this;
   literal.shape_ = std::move(shape);
+  literal.kept_.Set(0);
   return literal;
 }
 
@@ -276,6 +278,13 @@ uint64_t Literal::Hash() const {
   for (const int64_t dim : shape_.dims()) mix(dim);
   for (int64_t i = 0; i < bytes_; ++i) mix(static_cast<uint64_t>(raw()[i]));
   for (const Literal& element : elements_) mix(element.Hash());
+  return hash;
+}
+
+uint64_t Literal::KeptHash() const {
+  if (!elements_.empty()) return Hash();
+  uint64_t hash = kept_.Get();
+  if (hash == 0) kept_.Set(hash = Hash());
   return hash;
 }
 

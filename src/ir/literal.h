@@ -4,6 +4,7 @@
 #ifndef HLO_IR_LITERAL_H_
 #define HLO_IR_LITERAL_H_
 
+#include <atomic>
 #include <complex>
 #include <cstddef>
 #include <memory>
@@ -80,13 +81,29 @@ class Literal {
   // Known, the same shape up to layout and the same bits (NaN payloads and signed zeros count).
   bool BitEquals(const Literal& other) const;
   uint64_t Hash() const;  // Of type, dims and bits.
+  // The same, found once: for constants, whose bytes nobody writes through a pointer that he has from before.
+  uint64_t KeptHash() const;
 
  private:
+  // 0: not known. Copies of a literal may be made and asked by several threads.
+  struct Kept {
+    std::atomic<uint64_t> hash = 0;
+    Kept() = default;
+    Kept(const Kept& other) : hash(other.Get()) {}
+    Kept& operator=(const Kept& other) { return Set(other.Get()); }
+    uint64_t Get() const { return hash.load(std::memory_order_relaxed); }
+    Kept& Set(uint64_t value) {
+      hash.store(value, std::memory_order_relaxed);
+      return *this;
+    }
+  };
+
   Shape shape_;
   bool elided_ = false;
   int64_t bytes_ = 0;
   std::shared_ptr<std::byte[]> data_;
   std::vector<Literal> elements_;
+  mutable Kept kept_;  // Of arrays.
 };
 
 // The float format of a type that has one narrower than f32 (f16 and bf16 too); CHECKs otherwise.

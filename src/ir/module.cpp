@@ -4,11 +4,12 @@
 #include <unordered_set>
 
 #include "base/check.h"
-#include "ir/id_span.h"
 #include "ir/side_effects.h"
 
 namespace hlo {
 // ---- Computation -------------------------------------------------------------------------------------------------
+
+Computation::Computation(Module& module, std::string name) : module_(&module), name_(std::move(name)) { Touch(); }
 
 Computation::~Computation() {
   for (Instruction* inst : instructions_) Free(inst);
@@ -17,6 +18,7 @@ Computation::~Computation() {
 Instruction& Computation::New(int id, Opcode opcode, Shape&& shape, std::string_view name, Attributes&& attrs) {
   void* const place = module_->instructions_.Take();
   auto* const inst = new (place) Instruction(*this, id, opcode, std::move(shape), name, std::move(attrs));
+  inst->place_ = static_cast<int>(instructions_.size());
   if (instructions_.empty()) instructions_.reserve(8);  // Reducers and other small ones take no more.
   instructions_.push_back(inst);
   return *inst;
@@ -25,6 +27,18 @@ Instruction& Computation::New(int id, Opcode opcode, Shape&& shape, std::string_
 void Computation::Free(Instruction* inst) {
   inst->~Instruction();
   module_->instructions_.Give(inst);
+}
+
+void Computation::Touch() { version_ = ++module_->versions_; }
+
+void Computation::NumberPlaces() {
+  int place = 0;
+  for (Instruction* inst : instructions_) inst->place_ = place++;
+}
+
+void Computation::SetRoot(Instruction& root) {
+  root_ = &root;
+  Touch();
 }
 
 std::vector<Instruction*> Computation::Instructions() const {
@@ -40,9 +54,8 @@ std::vector<Instruction*> Computation::PostOrder() const {
   std::vector<Instruction*> order;
   order.reserve(live_count_);
   enum : uint8_t { kNew, kOpen, kDone };
-  const IdSpan ids(instructions_);
-  std::vector<uint8_t> states(ids.size(), kNew);
-  const auto state = [&](const Instruction& inst) -> uint8_t& { return states[ids.Of(inst)]; };
+  std::vector<uint8_t> states(place_limit(), kNew);
+  const auto state = [&](const Instruction& inst) -> uint8_t& { return states[inst.place_]; };
   struct Frame {
     Instruction* inst;
     size_t next;  // Operand, then control predecessor, to look at.
@@ -54,9 +67,9 @@ std::vector<Instruction*> Computation::PostOrder() const {
     while (!stack.empty()) {
       auto& [inst, next] = stack.back();
       state(*inst) = kOpen;
-      const size_t operands = inst->operands_.size();
+      const size_t operands = inst->operands().size();
       if (next < operands + inst->control_predecessors_.size()) {
-        Instruction* before = next < operands ? inst->operands_[next] : inst->control_predecessors_[next - operands];
+        Instruction* before = next < operands ? inst->operands()[next] : inst->control_predecessors_[next - operands];
         ++next;
         CHECK(state(*before) != kOpen, "cycle through ", before->name());
         if (state(*before) == kNew) stack.push_back({before, 0});
@@ -72,13 +85,16 @@ std::vector<Instruction*> Computation::PostOrder() const {
 
 void Computation::SetOrder(const std::vector<Instruction*>& order) {
   CHECK(static_cast<int64_t>(order.size()) == live_count_, name_);
-  std::unordered_set<const Instruction*> seen;
+  std::vector<bool> seen(place_limit());
   for (const Instruction* inst : order) {
     CHECK(inst->computation_ == this && !inst->removed_, inst->name(), " is not at hand in ", name_);
-    CHECK(seen.insert(inst).second, inst->name(), " stands twice in an order");
+    CHECK(!seen[inst->place_], inst->name(), " stands twice in an order");
+    seen[inst->place_] = true;
   }
   std::erase_if(instructions_, [](const Instruction* inst) { return !inst->removed_; });
   instructions_.insert(instructions_.begin(), order.begin(), order.end());
+  NumberPlaces();
+  Touch();
 }
 
 Instruction& Computation::Add(Opcode opcode, Shape shape, Operands operands, Attributes attrs, std::string_view name) {
@@ -96,10 +112,10 @@ Instruction& Computation::AddNamed(Opcode opcode, Shape&& shape, Operands&& oper
   Instruction& inst = New(module_->next_id_++, opcode, std::move(shape), name, std::move(attrs));
   ++live_count_;
   inst.operands_ = std::move(operands);
-  for (Instruction* operand : inst.operands_) {
+  for (Instruction* operand : inst.operands()) {
     CHECK(operand->computation_ == this && !operand->removed_, operand->name(), " is not at hand in ", name_);
-    // A new user is the last one or none at all: no search.
-    if (operand->users_.empty() || operand->users_.back() != &inst) operand->users_.push_back(&inst);
+    ++operand->use_count_;
+    if (!operand->users_.EndsWith(inst)) operand->users_.Add(inst);  // A new user is the last one or none at all.
   }
   if (opcode == Opcode::kParameter) {
     const size_t number = inst.parameter_number();
@@ -111,6 +127,7 @@ Instruction& Computation::AddNamed(Opcode opcode, Shape&& shape, Operands&& oper
     parameters_[number] = &inst;
   }
   if (root_ == nullptr) root_ = &inst;
+  Touch();
   return inst;
 }
 
@@ -157,16 +174,18 @@ Instruction& Computation::AddGetTupleElement(Instruction& tuple, int64_t index) 
 
 void Computation::Remove(Instruction& inst) {
   CHECK(inst.computation_ == this && !inst.removed_, inst.name());
-  CHECK(inst.users_.empty(), "removing an instruction that is still used: ", inst.name());
+  CHECK(inst.users().empty(), "removing an instruction that is still used: ", inst.name());
   CHECK(root_ != &inst, "removing the root: ", inst.name());
-  const Operands operands = std::move(inst.operands_);
-  for (size_t i = 0; i < operands.size(); ++i) {
-    const bool again = std::find(operands.begin(), operands.begin() + i, operands[i]) != operands.begin() + i;
-    if (!again) operands[i]->RemoveUser(inst);
-  }
+  Operands operands = inst.operands_.list();
+  inst.operands_ = Operands();
+  for (Instruction* operand : operands) --operand->use_count_;
+  std::sort(operands.begin(), operands.end());  // To find each once: in which order they lose this user is the same.
+  operands.resize(std::unique(operands.begin(), operands.end()) - operands.begin());
+  for (Instruction* operand : operands) operand->RemoveUser(inst);
   if (inst.Is(Opcode::kParameter)) parameters_[inst.parameter_number()] = nullptr;
   inst.removed_ = true;
   --live_count_;
+  Touch();
 }
 
 void Computation::RemoveDeadTree(Instruction& inst) {
@@ -175,7 +194,7 @@ void Computation::RemoveDeadTree(Instruction& inst) {
     Instruction* dead = worklist.back();
     worklist.pop_back();
     if (dead->removed_) continue;
-    const Operands operands = dead->operands_;
+    const Operands operands = dead->operands_.list();
     Remove(*dead);
     for (Instruction* operand : operands) {
       if (!operand->removed_ && operand->IsDead() && !operand->Is(Opcode::kParameter) && !HasSideEffect(*operand)) {
@@ -214,24 +233,28 @@ std::vector<Computation*> Module::Computations() const {
   return all;
 }
 
-std::vector<Computation*> Module::PostOrder() const {
+namespace {
+
+std::vector<Computation*> CalleesOf(const Computation& computation) {
+  std::vector<Computation*> callees;
+  for (const Instruction* inst : computation.instructions()) {
+    for (Computation* callee : CalledComputations(*inst)) callees.push_back(callee);
+  }
+  return callees;
+}
+
+// `entry` and what it reaches, callees first; callees(computation) are those of one, in order.
+template <class Callees>
+std::vector<Computation*> PostOrderFrom(Computation& entry, Callees&& callees) {
   std::vector<Computation*> order;
-  std::unordered_map<const Computation*, bool> seen;
+  std::unordered_set<const Computation*> seen = {&entry};
   struct Frame {
     Computation* computation;
     std::vector<Computation*> callees;
     size_t next = 0;
   };
-  const auto open = [](Computation* computation) {
-    Frame frame{computation, {}};
-    for (Instruction* inst : computation->Instructions()) {
-      for (Computation* callee : CalledComputations(*inst)) frame.callees.push_back(callee);
-    }
-    return frame;
-  };
   std::vector<Frame> stack;
-  seen[entry_] = true;
-  stack.push_back(open(entry_));
+  stack.push_back({&entry, callees(entry)});
   while (!stack.empty()) {
     Frame& frame = stack.back();
     if (frame.next == frame.callees.size()) {
@@ -239,14 +262,15 @@ std::vector<Computation*> Module::PostOrder() const {
       stack.pop_back();
       continue;
     }
-    Computation* callee = frame.callees[frame.next++];
-    if (!seen[callee]) {
-      seen[callee] = true;
-      stack.push_back(open(callee));
-    }
+    Computation* const callee = frame.callees[frame.next++];
+    if (seen.insert(callee).second) stack.push_back({callee, callees(*callee)});
   }
   return order;
 }
+
+}  // namespace
+
+std::vector<Computation*> Module::PostOrder() const { return PostOrderFrom(*entry_, CalleesOf); }
 
 void Module::ClaimNames(Computation& computation) {
   names_.Claim(
@@ -304,11 +328,13 @@ int64_t Module::InstructionCount() const {
 
 void Module::Sweep() {
   for (const auto& computation : computations_) {
+    if (static_cast<int64_t>(computation->instructions_.size()) == computation->live_count_) continue;
     std::erase_if(computation->instructions_, [&](Instruction* inst) {
       if (!inst->removed_) return false;
       computation->Free(inst);
       return true;
     });
+    computation->NumberPlaces();
   }
 }
 
@@ -323,7 +349,8 @@ std::unique_ptr<Module> Module::Clone(bool as_input) const {
   copy->source = source;
   copy->makers_ = makers_;
   std::unordered_map<const Computation*, Computation*> computations;
-  std::unordered_map<const Instruction*, Instruction*> instructions;
+  std::vector<Instruction*> clones(next_id_);  // By id.
+  const auto clone_of = [&](const Instruction* inst) { return clones[inst->id_]; };
   for (const auto& from : computations_) {
     copy->computations_.emplace_back(new Computation(*copy, from->name_));
     Computation& to = *copy->computations_.back();
@@ -332,25 +359,28 @@ std::unique_ptr<Module> Module::Clone(bool as_input) const {
     to.range = from->range;
     to.live_count_ = from->live_count_;
     to.parameters_.resize(from->parameters_.size());
-    for (const Instruction* inst : from->instructions_) {
-      if (inst->removed_) continue;
+    for (const Instruction* inst : from->instructions()) {
       Instruction& clone = to.New(inst->id_, inst->opcode_, Shape(inst->shape_), inst->name_, Attributes(inst->attrs_));
       clone.origin_ = as_input ? inst->id_ : inst->origin_;
       clone.range_ = inst->range_;
+      clone.use_count_ = inst->use_count_;
       if (inst->HasCommon()) clone.SetCommon(inst->common());
       if (clone.Is(Opcode::kParameter)) to.parameters_[clone.parameter_number()] = &clone;
-      instructions[inst] = &clone;
+      clones[inst->id_] = &clone;
     }
   }
-  for (const auto& [from, to] : instructions) {
-    for (const Instruction* operand : from->operands_) to->operands_.push_back(instructions.at(operand));
-    for (const Instruction* user : from->users_) to->users_.push_back(instructions.at(user));
-    for (const Instruction* before : from->control_predecessors_)
-      to->control_predecessors_.push_back(instructions.at(before));
-    ForEachCalled(to->attrs_, [&](Computation*& called) { called = computations.at(called); });
-  }
   for (const auto& [from, to] : computations) {
-    if (from->root_ != nullptr) to->root_ = instructions.at(from->root_);
+    for (const Instruction* inst : from->instructions()) {
+      Instruction& clone = *clone_of(inst);
+      Operands operands;
+      for (const Instruction* operand : inst->operands()) operands.push_back(clone_of(operand));
+      clone.operands_ = std::move(operands);
+      for (const Instruction* user : inst->users()) clone.users_.Add(*clone_of(user));
+      for (const Instruction* before : inst->control_predecessors())
+        clone.control_predecessors_.push_back(clone_of(before));
+      ForEachCalled(clone.attrs_, [&](Computation*& called) { called = computations.at(called); });
+    }
+    if (from->root_ != nullptr) to->root_ = clone_of(from->root_);
   }
   if (entry_ != nullptr) copy->entry_ = computations.at(entry_);
   copy->next_id_ = next_id_;
@@ -371,25 +401,32 @@ uint64_t Mix(uint64_t hash, uint64_t value) {
 }  // namespace
 
 uint64_t Fingerprint(const Computation& computation) {
-  const std::vector<Instruction*> instructions = computation.Instructions();
-  const IdSpan ids(instructions);
-  std::vector<int> position(ids.size());
+  std::vector<int> position(computation.place_limit());
   int next = 0;
   uint64_t hash = 0;
-  for (const Instruction* inst : instructions) {
-    position[ids.Of(*inst)] = next++;
+  for (const Instruction* inst : computation.instructions()) {
+    position[inst->place()] = next++;
     hash = Mix(hash, HashOperation(*inst));
   }
-  for (const Instruction* inst : instructions) {
-    for (const Instruction* operand : inst->operands()) hash = Mix(hash, position[ids.Of(*operand)]);
-    for (const Instruction* before : inst->control_predecessors()) hash = Mix(hash, position[ids.Of(*before)] + 1);
+  for (const Instruction* inst : computation.instructions()) {
+    for (const Instruction* operand : inst->operands()) hash = Mix(hash, position[operand->place()]);
+    for (const Instruction* before : inst->control_predecessors()) hash = Mix(hash, position[before->place()] + 1);
   }
-  return Mix(hash, position[ids.Of(computation.root())]);
+  return Mix(hash, position[computation.root().place()]);
 }
 
-uint64_t Fingerprint(const Module& module) {
+uint64_t Fingerprint(const Module& module) { return Fingerprinter().Of(module); }
+
+uint64_t Fingerprinter::Of(const Module& module) {
+  const auto callees = [&](const Computation& computation) {
+    Known& known = known_[&computation];
+    if (known.version != computation.version())
+      known = {computation.version(), Fingerprint(computation), CalleesOf(computation)};
+    return known.callees;
+  };
   uint64_t hash = module.header.is_scheduled;
-  for (const Computation* computation : module.PostOrder()) hash = Mix(hash, Fingerprint(*computation));
+  for (const Computation* computation : PostOrderFrom(module.entry(), callees))
+    hash = Mix(hash, known_.at(computation).hash);
   return hash;
 }
 

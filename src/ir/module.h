@@ -56,7 +56,7 @@ class Computation {
 
   Instruction& root() const { return *root_; }
   bool has_root() const { return root_ != nullptr; }
-  void SetRoot(Instruction& root) { root_ = &root; }
+  void SetRoot(Instruction& root);
 
   // By parameter number.
   std::span<Instruction* const> parameters() const { return parameters_; }
@@ -68,6 +68,9 @@ class Computation {
   // The same without a copy, while the computation does not change.
   LiveInstructions instructions() const { return LiveInstructions(instructions_); }
   int64_t InstructionCount() const { return live_count_; }
+  size_t place_limit() const { return instructions_.size(); }
+  // Another one, of all in the module, whenever what Fingerprint looks at may have changed.
+  uint64_t version() const { return version_; }
   // Operands and control predecessors before users, ties in order of Instructions(). All that were not removed.
   std::vector<Instruction*> PostOrder() const;
   // The order of execution from here on; must hold each live instruction once, operands first.
@@ -110,10 +113,12 @@ class Computation {
  private:
   friend class Module;
   friend class Instruction;
-  Computation(Module& module, std::string name) : module_(&module), name_(std::move(name)) {}
+  Computation(Module& module, std::string name);
 
   Instruction& New(int id, Opcode opcode, Shape&& shape, std::string_view name, Attributes&& attrs);
   void Free(Instruction* inst);
+  void Touch();  // It may have changed.
+  void NumberPlaces();
 
   Module* module_;
   std::string name_;
@@ -121,6 +126,7 @@ class Computation {
   std::vector<Instruction*> instructions_;  // In the module's pool; removed ones too, until the sweep.
   std::vector<Instruction*> parameters_;
   int64_t live_count_ = 0;
+  uint64_t version_ = 0;
 };
 
 // input_output_alias={ {0}: (0, {}, must-alias) }
@@ -213,6 +219,7 @@ class Module {
   Computation* entry_ = nullptr;
   std::vector<std::unique_ptr<Computation>> computations_;
   int next_id_ = 0;
+  uint64_t versions_ = 0;
   std::vector<std::pair<int, std::string_view>> makers_;  // From which id on.
   NameTable names_;
   NameTable computation_names_;
@@ -221,6 +228,20 @@ class Module {
 // A hash of all that has meaning, names and metadata aside: equal before and after a pass that changed nothing.
 uint64_t Fingerprint(const Module& module);
 uint64_t Fingerprint(const Computation& computation);
+
+// The same of one module again and again: only computations that may have changed since are looked at.
+class Fingerprinter {
+ public:
+  uint64_t Of(const Module& module);
+
+ private:
+  struct Known {
+    uint64_t version = 0;  // Of none: they start at 1.
+    uint64_t hash = 0;
+    std::vector<Computation*> callees;
+  };
+  std::unordered_map<const Computation*, Known> known_;
+};
 
 }  // namespace hlo
 

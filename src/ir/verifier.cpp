@@ -109,8 +109,16 @@ class Verifier {
 
 bool Verifier::CheckStructure() {
   if (!module_.has_entry()) return Report(Rejected("V008", "the module has no entry computation"));
-  std::vector<size_t> uses(module_.id_limit());
-  std::vector<const Instruction*> last_user(module_.id_limit());
+  struct Uses {
+    size_t users = 0;
+    uint64_t sum = 0;  // Of a number for each of them.
+    const Instruction* last = nullptr;
+    void Add(const Instruction& user) {
+      ++users;
+      sum += (static_cast<uint64_t>(user.id()) + 1) * 0x9E3779B97F4A7C15;
+    }
+  };
+  std::vector<Uses> uses(module_.id_limit());
   std::unordered_set<const Computation*> here;
   for (const Computation* computation : module_.Computations()) here.insert(computation);
   for (const Computation* computation : module_.Computations()) {
@@ -140,8 +148,9 @@ bool Verifier::CheckStructure() {
           return Report(*inst, ErrorAt(*inst, "V008",
                                        Str("operand '", operand->name(), "' of '", inst->name(),
                                            "' is not at hand in '", computation->name(), "'")));
-        if (last_user[operand->id()] != inst) ++uses[operand->id()];
-        last_user[operand->id()] = inst;
+        Uses& of_operand = uses[operand->id()];
+        if (of_operand.last != inst) of_operand.Add(*inst);
+        of_operand.last = inst;
       }
       for (const Instruction* before : inst->control_predecessors()) {
         if (!inside(*before))
@@ -167,14 +176,14 @@ bool Verifier::CheckStructure() {
       });
       if (missing) return Report(*inst, ErrorAt(*inst, "V009", Str("'", inst->name(), "' lacks a called computation")));
     }
-    // Users and operands agree when there are as many of both, and each user has the operand.
+    // A search for each user among the operands of each would take the square of a tuple's length.
     for (const Instruction* inst : instructions) {
-      const auto has = [&](const Instruction* user) {
-        return inside(*user) &&
-               std::find(user->operands().begin(), user->operands().end(), inst) != user->operands().end();
-      };
-      if (uses[inst->id()] == inst->users().size() && std::all_of(inst->users().begin(), inst->users().end(), has))
-        continue;
+      Uses listed;
+      for (const Instruction* user : inst->users()) {
+        if (inside(*user)) listed.Add(*user);
+      }
+      const Uses& found = uses[inst->id()];
+      if (found.users == inst->users().size() && found.users == listed.users && found.sum == listed.sum) continue;
       return Report(*inst, ErrorAt(*inst, "V008",
                                    Str("the users of '", inst->name(), "' are not those that have it as an operand")));
     }

@@ -42,23 +42,23 @@ class Inliner {
  private:
   // The calls of the body are added to `calls`.
   void Inline(Instruction& call, const Computation& callee, std::vector<Instruction*>* calls) {
-    std::unordered_map<const Instruction*, Instruction*> copies;
+    std::vector<Instruction*> copies(callee.place_limit());  // By place.
     for (const Instruction* inst : callee.PostOrder()) {
       if (inst->Is(Opcode::kParameter)) {
-        copies[inst] = &call.operand(inst->parameter_number());
+        copies[inst->place()] = &call.operand(inst->parameter_number());
         continue;
       }
       std::vector<Instruction*> operands;
-      for (const Instruction* operand : inst->operands()) operands.push_back(copies.at(operand));
+      for (const Instruction* operand : inst->operands()) operands.push_back(copies[operand->place()]);
       Instruction& copy = caller_.AddClone(*inst, operands);
       // A body called twice has two values; neither is *the* value of the callee's instruction.
       copy.SetOrigin(-1);
       for (Instruction* before : call.control_predecessors()) copy.AddControlPredecessor(*before);
-      for (const Instruction* before : inst->control_predecessors()) copy.AddControlPredecessor(*copies.at(before));
-      copies[inst] = &copy;
+      for (const Instruction* before : inst->control_predecessors()) copy.AddControlPredecessor(*copies[before->place()]);
+      copies[inst->place()] = &copy;
       if (copy.Is(opcode_)) calls->push_back(&copy);
     }
-    Instruction& result = *copies.at(&callee.root());
+    Instruction& result = *copies[callee.root().place()];
     call.ReplaceAllUses(result);
     caller_.Remove(call);
     results_[&call] = &result;

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "ir/fusion.h"
-#include "ir/id_span.h"
 #include "ir/module.h"
 #include "ir/side_effects.h"
 #include "passes/pass.h"
@@ -13,20 +12,19 @@ namespace {
 
 bool RemoveDeadIn(Computation& computation) {
   // Marks from what must stay; one walk backwards over the order is enough.
-  std::vector<Instruction*> order = computation.PostOrder();
-  const IdSpan ids(order);
-  std::vector<bool> needed(ids.size(), false);
-  needed[ids.Of(computation.root())] = true;
+  const std::vector<Instruction*> order = computation.PostOrder();
+  std::vector<bool> needed(computation.place_limit(), false);
+  needed[computation.root().place()] = true;
   for (size_t i = order.size(); i-- > 0;) {
     Instruction& inst = *order[i];
-    if (!needed[ids.Of(inst)] && !inst.Is(Opcode::kParameter) && !HasSideEffect(inst)) continue;
-    needed[ids.Of(inst)] = true;
-    for (const Instruction* operand : inst.operands()) needed[ids.Of(*operand)] = true;
-    for (const Instruction* before : inst.control_predecessors()) needed[ids.Of(*before)] = true;
+    if (!needed[inst.place()] && !inst.Is(Opcode::kParameter) && !HasSideEffect(inst)) continue;
+    needed[inst.place()] = true;
+    for (const Instruction* operand : inst.operands()) needed[operand->place()] = true;
+    for (const Instruction* before : inst.control_predecessors()) needed[before->place()] = true;
   }
   bool changed = false;
   for (size_t i = order.size(); i-- > 0;) {
-    if (needed[ids.Of(*order[i])]) continue;
+    if (needed[order[i]->place()]) continue;
     computation.Remove(*order[i]);
     changed = true;
   }

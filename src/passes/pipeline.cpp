@@ -187,7 +187,7 @@ class Runner {
     TRY(ReadRules());
     TRY(ReadFuel());
     injection_ = TRY(ParseInjection(options_.inject));
-    fingerprint_ = Fingerprint(module_);
+    fingerprint_ = fingerprints_.Of(module_);
     for (const Plan& plan : plans) TRY(RunStage(plan));
     for (const auto& [id, entry] : book_.entries) {
       if (entry.rewrites > 0) report_.rewrites[id] = entry.rewrites;
@@ -264,7 +264,7 @@ class Runner {
     const Clock::time_point end = Clock::now();
     run.milliseconds = Milliseconds(end - start);
 
-    const uint64_t before = std::exchange(fingerprint_, Fingerprint(module_));
+    const uint64_t before = std::exchange(fingerprint_, fingerprints_.Of(module_));
     run.changed = before != fingerprint_;
     if (sound != nullptr) report_.planted += Fingerprint(*sound) != fingerprint_;
     run.misreported = run.changed != reported;
@@ -307,6 +307,7 @@ class Runner {
   std::map<const PassRow*, int64_t> fuel_;
   RuleBook book_;
   std::optional<Injection> injection_;
+  Fingerprinter fingerprints_;
   uint64_t fingerprint_ = 0;
 };
 

@@ -5,7 +5,6 @@
 
 #include "base/log.h"
 #include "base/text.h"
-#include "ir/id_span.h"
 #include "ir/module.h"
 #include "ir/printer.h"
 #include "ir/side_effects.h"
@@ -50,7 +49,7 @@ class Rewriter {
     while (!worklist_.empty() && !stopped_) {
       Instruction& inst = *worklist_.front();
       worklist_.pop_front();
-      queued_[ids_.Of(inst)] = false;
+      queued_[inst.place()] = false;
       if (inst.removed() || (inst.IsDead() && !inst.Is(Opcode::kParameter))) continue;
       changed |= TRY(Rewrite(inst));
     }
@@ -66,8 +65,7 @@ class Rewriter {
   void Begin(Computation& computation) {
     const std::vector<Instruction*> start = computation.PostOrder();
     worklist_.assign(start.begin(), start.end());
-    ids_ = IdSpan(start);
-    queued_.assign(ids_.size(), true);
+    queued_.assign(computation.place_limit(), true);
     // What somebody waits for stays, used or not; where there is such, dce looks after what is dead.
     removes_ = std::ranges::all_of(start, [](const Instruction* inst) { return inst->control_predecessors().empty(); });
     left_ = kMostRewritesEach * static_cast<int64_t>(start.size());
@@ -76,9 +74,10 @@ class Rewriter {
   }
 
   void Enqueue(Instruction& inst) {
-    if (ids_.Of(inst) >= queued_.size()) queued_.resize(ids_.Of(inst) + 1, false);
-    if (queued_[ids_.Of(inst)]) return;
-    queued_[ids_.Of(inst)] = true;
+    const size_t places = inst.computation().place_limit();
+    if (queued_.size() < places) queued_.resize(places, false);
+    if (queued_[inst.place()]) return;
+    queued_[inst.place()] = true;
     worklist_.push_back(&inst);
   }
 
@@ -174,7 +173,6 @@ class Rewriter {
 
   // Of the computation at hand.
   std::deque<Instruction*> worklist_;
-  IdSpan ids_;
   std::vector<bool> queued_;
   bool removes_ = false, stopped_ = false;
   int64_t left_ = 0;

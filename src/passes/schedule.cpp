@@ -7,10 +7,14 @@
 namespace hlo {
 
 Result<bool> ScheduleModule(Module& module, const PassContext&) {
-  const uint64_t before = Fingerprint(module);
-  for (Computation* computation : module.PostOrder()) computation->SetOrder(computation->PostOrder());
+  Fingerprinter fingerprints;
+  const uint64_t before = fingerprints.Of(module);
+  for (Computation* computation : module.PostOrder()) {
+    const std::vector<Instruction*> order = computation->PostOrder();
+    if (order != computation->Instructions()) computation->SetOrder(order);
+  }
   module.header.is_scheduled = true;
-  return Fingerprint(module) != before;
+  return fingerprints.Of(module) != before;
 }
 
 }  // namespace hlo

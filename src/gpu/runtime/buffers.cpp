@@ -213,7 +213,7 @@ class Planner {
       if (value.kind != ValueKind::kConstant || value.bytes == 0) continue;
       const Instruction& constant = *value.definition;
       CHECK(constant.shape().IsArray(), constant.name(), " ", constant.shape());
-      const uint64_t hash = constant.literal().Hash();
+      const uint64_t hash = constant.literal().KeptHash();
       int64_t number = -1;
       for (auto [at, end] = by_hash.equal_range(hash); at != end; ++at) {
         const Instruction& other = *plan_.constants[at->second];

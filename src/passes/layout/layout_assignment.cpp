@@ -100,7 +100,8 @@ bool FitEntry(Module& module) {
 }  // namespace
 
 Result<bool> AssignLayouts(Module& module, const PassContext&) {
-  const uint64_t before = Fingerprint(module);
+  Fingerprinter fingerprints;
+  const uint64_t before = fingerprints.Of(module);
   for (Computation* computation : module.PostOrder()) {
     for (Instruction* inst : computation->Instructions()) {
       if (inst->Is(Opcode::kBitcast)) TRY(SayBitcast(*inst));
@@ -116,7 +117,7 @@ Result<bool> AssignLayouts(Module& module, const PassContext&) {
     }
   }
   FitEntry(module);
-  return Fingerprint(module) != before;
+  return fingerprints.Of(module) != before;
 }
 
 }  // namespace hlo

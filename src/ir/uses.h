@@ -1,0 +1,109 @@
+// Who uses whom: the operands of an instruction, and its users in the order in which they began to use it. To change
+// one use takes the same time however many there are: few are searched, for many there is an index once something
+// changes.
+#ifndef HLO_IR_USES_H_
+#define HLO_IR_USES_H_
+
+#include <cstddef>
+#include <iterator>
+#include <memory>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "base/inline_vector.h"
+
+namespace hlo {
+
+class Instruction;
+
+// Of one instruction.
+using Operands = InlineVector<Instruction*, 3>;
+
+// The users of a value, each once, while the list does not change.
+class Users {
+ public:
+  class Iterator {
+   public:
+    using iterator_category = std::forward_iterator_tag;
+    using value_type = Instruction*;
+    using difference_type = std::ptrdiff_t;
+    using pointer = Instruction* const*;
+    using reference = Instruction* const&;
+
+    Iterator() = default;
+    Iterator(pointer at, pointer end) : at_(at), end_(end) { SkipHoles(); }
+    reference operator*() const { return *at_; }
+    Iterator& operator++() {
+      ++at_;
+      SkipHoles();
+      return *this;
+    }
+    Iterator operator++(int) {
+      const Iterator before = *this;
+      ++*this;
+      return before;
+    }
+    bool operator==(const Iterator& other) const { return at_ == other.at_; }
+
+   private:
+    void SkipHoles() {
+      while (at_ != end_ && *at_ == nullptr) ++at_;
+    }
+    pointer at_ = nullptr, end_ = nullptr;
+  };
+
+  // Of `all`, so many are null.
+  Users(std::span<Instruction* const> all, size_t holes) : all_(all), size_(all.size() - holes) {}
+  Iterator begin() const { return {all_.data(), all_.data() + all_.size()}; }
+  Iterator end() const { return {all_.data() + all_.size(), all_.data() + all_.size()}; }
+  size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  Instruction* front() const { return *begin(); }
+
+ private:
+  std::span<Instruction* const> all_;
+  size_t size_;
+};
+
+// Who goes leaves a hole; no more than every other place is one, and never the last.
+class UserList {
+ public:
+  Users users() const { return {list_, holes_}; }
+  bool empty() const { return list_.empty(); }
+  bool EndsWith(const Instruction& user) const { return !list_.empty() && list_.back() == &user; }
+  void Add(Instruction& user);           // Is no user yet.
+  bool Remove(const Instruction& user);  // False when it was none.
+  void Clear();
+
+ private:
+  void RemoveHoles();
+
+  Operands list_;
+  size_t holes_ = 0;
+  std::unique_ptr<std::unordered_map<const Instruction*, size_t>> places_;  // In list_, of many.
+};
+
+class OperandList {
+ public:
+  OperandList& operator=(Operands operands);
+  const Operands& list() const { return list_; }
+  bool Holds(const Instruction& operand);
+  void Set(int64_t i, Instruction& operand);
+  int64_t Replace(Instruction& operand, Instruction& replacement);  // Gives how many there were.
+
+ private:
+  struct Held {
+    int64_t count = 0;
+    std::vector<int64_t> places;  // Some may have come to hold others.
+  };
+  using Index = std::unordered_map<const Instruction*, Held>;
+  Index* IndexOfMany();  // Null when there are few.
+
+  Operands list_;
+  std::unique_ptr<Index> index_;
+};
+
+}  // namespace hlo
+
+#endif  // HLO_IR_USES_H_
