@@ -112,7 +112,7 @@ class Planner {
  private:
   struct Subtree {
     double bytes = 0;  // What computing it from its leaves reads.
-    int size = 0;      // Instructions, shared ones counted twice.
+    int size = 0;      // Instructions, shared ones counted twice, as far as that matters.
   };
 
   // What is trivial and used both by kernels and from outside exists twice: a kernel never reads it.
@@ -153,7 +153,7 @@ class Planner {
         const Subtree& below = subtrees_[ids_.Of(*operand)];
         // A slice reads what it takes.
         subtree.bytes += below.bytes * std::min(1.0, Elements(*inst) / std::max(1.0, Elements(*operand)));
-        subtree.size += below.size;
+        subtree.size = std::min(subtree.size + below.size, kMostCopied + 1);  // Chains double it at every step.
       }
     }
   }
@@ -174,6 +174,7 @@ class Planner {
     kernel.root = &inst;
     kernel.alone = StandsAlone(inst.opcode());
     kernels_.push_back(std::move(kernel));
+    join_of_kernel_.push_back(0);
     Join(inst, {static_cast<int>(kernels_.size()) - 1, Elements(inst), Place::kRoot});
   }
 
@@ -204,7 +205,7 @@ class Planner {
     return WorthIt(inst, *joins);
   }
 
-  void AddUse(const Instruction& inst, const Instruction& user, const Member& role, std::vector<Member>* joins) const {
+  void AddUse(const Instruction& inst, const Instruction& user, const Member& role, std::vector<Member>* joins) {
     Member use = role;
     if (user.Is(Opcode::kReduce)) {
       use.evaluations = Elements(inst);
@@ -218,17 +219,20 @@ class Planner {
       }
       if (inst.shape().IsScalar()) use.evaluations = 1;  // Computed once a thread at most.
     }
-    for (Member& join : *joins) {
-      if (join.kernel != use.kernel) continue;
-      if (join.place == use.place && use.place != Place::kElsewhere) {
-        join.evaluations = std::max(join.evaluations, use.evaluations);
-      } else {
-        join.evaluations += use.evaluations;
-        join.place = Place::kElsewhere;
-      }
+    // Where among the joins the kernel is, as far as it is there: a value may have as many users as there are kernels.
+    const size_t at = join_of_kernel_[use.kernel];
+    if (at >= joins->size() || (*joins)[at].kernel != use.kernel) {
+      join_of_kernel_[use.kernel] = joins->size();
+      joins->push_back(use);
       return;
     }
-    joins->push_back(use);
+    Member& join = (*joins)[at];
+    if (join.place == use.place && use.place != Place::kElsewhere) {
+      join.evaluations = std::max(join.evaluations, use.evaluations);
+    } else {
+      join.evaluations += use.evaluations;
+      join.place = Place::kElsewhere;
+    }
   }
 
   bool Fits(const Instruction& inst, const Member& join, size_t kernels) const {
@@ -289,7 +293,8 @@ class Planner {
   IdSpan ids_;
   std::vector<std::vector<Member>> roles_;  // By id; empty: outside of kernels.
   std::vector<Subtree> subtrees_;
-  std::vector<Kernel> kernels_;  // Users' kernels first.
+  std::vector<Kernel> kernels_;         // Users' kernels first.
+  std::vector<size_t> join_of_kernel_;  // By kernel: its number among the joins of the last instruction that had it.
   std::vector<Instruction*> bitcasts_;
   bool changed_ = false;
 };

@@ -10,11 +10,13 @@
 #include <algorithm>
 #include <map>
 #include <unordered_map>
+#include <unordered_set>
+#include <utility>
 
 #include "base/text.h"
 #include "ir/fusion.h"
-#include "ir/id_span.h"
 #include "ir/module.h"
+#include "passes/fusion/wait_graph.h"
 #include "passes/pass.h"
 
 namespace hlo {
@@ -22,22 +24,8 @@ namespace {
 
 // Kernels without anything in common are joined up to this size: above it a launch is not what they cost.
 constexpr int64_t kSmallBytes = 1 << 20;
-// Kernels tried for each of those.
+// Kernels tried in vain for each of those, and for each that reads a value: what is far away mostly waits.
 constexpr int kMostTries = 8;
-
-// A set of kernels, by number.
-class KernelSet {
- public:
-  explicit KernelSet(int kernels = 0) : words_((kernels + 63) / 64, 0) {}
-  void Add(int kernel) { words_[kernel / 64] |= uint64_t{1} << (kernel % 64); }
-  bool Has(int kernel) const { return (words_[kernel / 64] >> (kernel % 64)) & 1; }
-  void AddAll(const KernelSet& other) {
-    for (size_t i = 0; i < words_.size(); ++i) words_[i] |= other.words_[i];
-  }
-
- private:
-  std::vector<uint64_t> words_;
-};
 
 struct Kernel {
   std::vector<Instruction*> parts;  // Fusions that it is made of, producers first. Empty: joined to another.
@@ -49,14 +37,20 @@ struct Kernel {
 
 // Does every use of the value within the fused computation read it at the index of the iteration?
 bool ReadsAtIteration(const Instruction& value) {
-  for (const Instruction* user : value.users()) {
-    if (user->Is(Opcode::kTuple)) continue;
-    if (user->Is(Opcode::kReduce)) {
-      if (&user->operand(0) != &value) return false;
-      continue;
+  std::unordered_set<const Instruction*> seen = {&value};
+  std::vector<const Instruction*> worklist = {&value};
+  while (!worklist.empty()) {
+    const Instruction& read = *worklist.back();
+    worklist.pop_back();
+    for (const Instruction* user : read.users()) {
+      if (user->Is(Opcode::kTuple)) continue;
+      if (user->Is(Opcode::kReduce)) {
+        if (&user->operand(0) != &read) return false;
+        continue;
+      }
+      if (!user->Is(kElementwise) || !SameDims(user->shape(), read.shape())) return false;
+      if (seen.insert(user).second) worklist.push_back(user);
     }
-    const bool keeps = user->Is(kElementwise) && SameDims(user->shape(), value.shape());
-    if (!keeps || !ReadsAtIteration(*user)) return false;
   }
   return true;
 }
@@ -64,15 +58,14 @@ bool ReadsAtIteration(const Instruction& value) {
 class Joiner {
  public:
   Joiner(Computation& computation, const PassContext& context)
-      : computation_(computation), context_(context), order_(computation.PostOrder()), ids_(order_) {
-    position_.resize(ids_.size());
-    for (size_t i = 0; i < order_.size(); ++i) position_[ids_.Of(*order_[i])] = i;
+      : computation_(computation), context_(context), order_(computation.PostOrder()), graph_(order_) {
+    position_.resize(computation.place_limit());
+    for (size_t i = 0; i < order_.size(); ++i) position_[order_[i]->place()] = i;
   }
 
   bool Run() {
     FindKernels();
     if (kernels_.size() < 2) return false;
-    FindDependencies();
     JoinConsumers();
     JoinSiblings();
     JoinSmall();
@@ -87,15 +80,17 @@ class Joiner {
 
  private:
   void FindKernels() {
-    number_.assign(ids_.size(), -1);
+    number_.assign(position_.size(), -1);
     for (Instruction* inst : order_) {
+      // One of several results comes with the others.
+      if (inst->Is(Opcode::kGetTupleElement) && KernelOf(*inst) >= 0) graph_.Join(inst->operand(0), *inst);
       if (!IsKernel(*inst) || !MayJoin(*inst)) continue;
       Kernel kernel{
           {inst}, IterationShape(*inst).WithDefaultLayout(), {}, false, FusedComputation(*inst).InstructionCount()};
       const Instruction& hero = FusionHero(*inst);
       kernel.reduces = hero.Is(Opcode::kReduce);
       if (kernel.reduces) kernel.reduced = hero.attrs<ReduceAttrs>().dimensions;
-      number_[ids_.Of(*inst)] = static_cast<int>(kernels_.size());
+      number_[inst->place()] = static_cast<int>(kernels_.size());
       kernels_.push_back(std::move(kernel));
     }
   }
@@ -116,30 +111,14 @@ class Joiner {
     return true;
   }
 
-  // What each instruction waits for.
-  void FindDependencies() {
-    waits_.assign(ids_.size(), KernelSet());
-    for (const Instruction* inst : order_) {
-      KernelSet set(static_cast<int>(kernels_.size()));
-      const auto add = [&](const Instruction& before) {
-        set.AddAll(waits_[ids_.Of(before)]);
-        if (number_[ids_.Of(before)] >= 0) set.Add(number_[ids_.Of(before)]);
-      };
-      for (const Instruction* operand : inst->operands()) add(*operand);
-      for (const Instruction* before : inst->control_predecessors()) add(*before);
-      waits_[ids_.Of(*inst)] = std::move(set);
-    }
-  }
-
   int KernelOf(const Instruction& inst) const {
     // A result of several is read through get-tuple-element.
     const Instruction& value = inst.Is(Opcode::kGetTupleElement) ? inst.operand(0) : inst;
-    return number_[ids_.Of(value)];
+    return number_[value.place()];
   }
 
-  bool WaitsFor(const Kernel& kernel, int other) const {
-    return std::any_of(kernel.parts.begin(), kernel.parts.end(),
-                       [&](const Instruction* part) { return waits_[ids_.Of(*part)].Has(other); });
+  bool WaitsFor(const Kernel& kernel, const Kernel& other) {
+    return graph_.WaitsFor(*kernel.parts.front(), *other.parts.front());
   }
 
   bool SameWalk(const Kernel& a, const Kernel& b) const {
@@ -165,20 +144,11 @@ class Joiner {
   // `b` joins `a`. Whoever waits for one of them waits for both from here on.
   void Join(int a, int b) {
     Kernel &into = kernels_[a], &from = kernels_[b];
-    KernelSet both(static_cast<int>(kernels_.size()));
-    for (const Kernel* kernel : {&into, &from}) {
-      for (const Instruction* part : kernel->parts) both.AddAll(waits_[ids_.Of(*part)]);
-    }
-    both.Add(a);
-    for (const Instruction* inst : order_) {
-      KernelSet& waits = waits_[ids_.Of(*inst)];
-      if (waits.Has(a) != waits.Has(b)) waits.AddAll(both);  // Who waits for the two has it all already.
-    }
+    graph_.Join(*into.parts.front(), *from.parts.front());
     for (Instruction* part : from.parts) {
-      number_[ids_.Of(*part)] = a;
+      number_[part->place()] = a;
       into.parts.push_back(part);
     }
-    for (Instruction* part : into.parts) waits_[ids_.Of(*part)].AddAll(both);
     into.instructions += from.instructions;
     if (from.reduces) {
       into.reduces = true;
@@ -189,25 +159,25 @@ class Joiner {
 
   void JoinConsumers() {
     for (Instruction* consumer : order_) {
-      if (number_[ids_.Of(*consumer)] < 0) continue;
+      if (number_[consumer->place()] < 0) continue;
       for (int64_t i = 0; i < consumer->operand_count(); ++i) {
-        const int a = KernelOf(consumer->operand(i)), b = number_[ids_.Of(*consumer)];
+        const int a = KernelOf(consumer->operand(i)), b = number_[consumer->place()];
         if (a < 0 || a == b || kernels_[b].parts.size() != 1) continue;
         if (MayReadInside(*consumer, a, b)) Join(a, b);
       }
     }
   }
 
-  bool MayReadInside(const Instruction& consumer, int a, int b) const {
+  bool MayReadInside(const Instruction& consumer, int a, int b) {
     const Kernel &producer = kernels_[a], &kernel = kernels_[b];
     if (producer.reduces && !kernel.reduces)
       return false;  // Nothing is known of a reduce's result before the walk ends.
-    if (!SameWalk(producer, kernel) || !FitsLimits(producer, kernel) || WaitsFor(producer, b)) return false;
+    if (!SameWalk(producer, kernel) || !FitsLimits(producer, kernel) || WaitsFor(producer, kernel)) return false;
     const Computation& fused = FusedComputation(consumer);
     for (int64_t i = 0; i < consumer.operand_count(); ++i) {
       const Instruction& value = consumer.operand(i);
       if (KernelOf(value) != a) {
-        if (waits_[ids_.Of(value)].Has(a)) return false;  // The way through a third.
+        if (graph_.WaitsFor(value, *producer.parts.front())) return false;  // The way through a third.
         continue;
       }
       // Not a reduced value, and read at its own index.
@@ -228,22 +198,26 @@ class Joiner {
   bool TryJoin(int a, int b) {
     if (a == b || kernels_[a].parts.empty() || kernels_[b].parts.empty()) return false;
     if (!SameWalk(kernels_[a], kernels_[b]) || !FitsLimits(kernels_[a], kernels_[b])) return false;
-    if (WaitsFor(kernels_[a], b) || WaitsFor(kernels_[b], a)) return false;
+    if (WaitsFor(kernels_[a], kernels_[b]) || WaitsFor(kernels_[b], kernels_[a])) return false;
     Join(a, b);
     return true;
   }
 
   void JoinSiblings() {
+    std::vector<const Instruction*> read(kernels_.size());  // By kernel: the value that it was last found to read.
     for (Instruction* value : order_) {
       if (!value->shape().IsArray() || value->users().size() < 2) continue;
       std::vector<int> readers;
       for (const Instruction* user : value->users()) {
-        const int reader = number_[ids_.Of(*user)];
+        const int reader = number_[user->place()];
         if (reader < 0 || !SameDims(kernels_[reader].iteration, value->shape())) continue;
-        if (std::find(readers.begin(), readers.end(), reader) == readers.end()) readers.push_back(reader);
+        if (std::exchange(read[reader], value) != value) readers.push_back(reader);
       }
       for (size_t i = 0; i < readers.size(); ++i) {
-        for (size_t k = i + 1; k < readers.size(); ++k) TryJoin(readers[i], readers[k]);
+        int tries = kernels_[readers[i]].parts.empty() ? 0 : kMostTries;
+        for (size_t k = i + 1; k < readers.size() && tries > 0; ++k) {
+          if (!kernels_[readers[k]].parts.empty() && !TryJoin(readers[i], readers[k])) --tries;
+        }
       }
     }
   }
@@ -251,7 +225,7 @@ class Joiner {
   void JoinSmall() {
     std::map<std::vector<int64_t>, std::vector<int>> open;
     for (Instruction* inst : order_) {
-      const int kernel = number_[ids_.Of(*inst)];
+      const int kernel = number_[inst->place()];
       if (kernel < 0 || kernels_[kernel].parts.empty() || kernels_[kernel].parts.front() != inst) continue;
       if (kernels_[kernel].reduces || inst->shape().ByteSize() > kSmallBytes) continue;
       std::vector<int>& same = open[kernels_[kernel].iteration.dims()];
@@ -266,7 +240,7 @@ class Joiner {
   // taken directly.
   void Emit(Kernel& kernel) {
     std::vector<Instruction*> parts = kernel.parts;
-    std::ranges::sort(parts, {}, [&](const Instruction* part) { return position_[ids_.Of(*part)]; });
+    std::ranges::sort(parts, {}, [&](const Instruction* part) { return position_[part->place()]; });
     const std::string name = kernel.reduces ? "input_multi" : "loop_multi";
     Computation& fused = computation_.module().AddComputation(Str("fused_", name));
     std::vector<Instruction*> operands;
@@ -331,11 +305,10 @@ class Joiner {
   Computation& computation_;
   const PassContext& context_;
   std::vector<Instruction*> order_;
-  const IdSpan ids_;
-  std::vector<size_t> position_;  // In order_, by id.
+  WaitGraph graph_;
+  std::vector<size_t> position_;  // In order_, by place.
   std::vector<Kernel> kernels_;
-  std::vector<int> number_;       // Of the kernel, by instruction id; -1: none.
-  std::vector<KernelSet> waits_;  // By instruction id.
+  std::vector<int> number_;  // Of the kernel, by place; -1: none.
 };
 
 }  // namespace
