@@ -9,6 +9,8 @@
 #include <cstring>
 #include <numeric>
 #include <optional>
+#include <unordered_set>
+#include <vector>
 
 #include "base/parallel.h"
 #include "interp/shadow_rules.h"
@@ -54,28 +56,30 @@ bool SameSign(const ShadowValue& a, const ShadowValue& b, int64_t i) {
 
 // Is `inst` what one of the sides has in this place?
 bool TakenFromASide(const Instruction& inst, int64_t place, int64_t arity) {
-  switch (inst.opcode()) {
-    case Opcode::kParameter: return inst.parameter_number() % arity == place;
-    case Opcode::kMaximum:
-    case Opcode::kMinimum:
-    case Opcode::kSelect: {
-      for (int64_t i = inst.Is(Opcode::kSelect) ? 1 : 0; i < inst.operand_count(); ++i) {
-        if (!TakenFromASide(inst.operand(i), place, arity)) return false;
-      }
-      return true;
+  std::vector<const Instruction*> worklist = {&inst};
+  std::unordered_set<const Instruction*> seen = {&inst};
+  while (!worklist.empty()) {
+    const Instruction& from = *worklist.back();
+    worklist.pop_back();
+    if (from.Is(Opcode::kParameter) && from.parameter_number() % arity == place) continue;
+    const bool selects = from.Is(Opcode::kSelect);
+    if (!selects && !from.Is(Opcode::kMaximum) && !from.Is(Opcode::kMinimum)) return false;
+    for (const Instruction* operand : from.operands().subspan(selects ? 1 : 0)) {
+      if (seen.insert(operand).second) worklist.push_back(operand);
     }
-    default: return false;
   }
+  return true;
 }
 
 // The place whose value `inst` has, unchanged but for its type; or -1.
 int64_t PlaceOf(const Instruction& inst, int64_t arity) {
-  if (inst.Is(Opcode::kParameter)) return inst.parameter_number() % arity;
-  const bool widens = inst.Is(Opcode::kConvert) && IsFloat(inst.shape().type()) &&
-                      IsFloat(inst.operand(0).shape().type()) &&
-                      (inst.shape().type() == PrimitiveType::kF32 || inst.shape().type() == PrimitiveType::kF64) &&
-                      BitWidth(inst.shape().type()) > BitWidth(inst.operand(0).shape().type());
-  return widens ? PlaceOf(inst.operand(0), arity) : -1;
+  const Instruction* from = &inst;
+  for (; from->Is(Opcode::kConvert); from = &from->operand(0)) {
+    const PrimitiveType wide = from->shape().type(), narrow = from->operand(0).shape().type();
+    const bool is_whole = wide == PrimitiveType::kF32 || wide == PrimitiveType::kF64;
+    if (!is_whole || !IsFloat(narrow) || BitWidth(wide) <= BitWidth(narrow)) return -1;
+  }
+  return from->Is(Opcode::kParameter) ? from->parameter_number() % arity : -1;
 }
 
 // Does nothing but the order of the two sides, place by place, decide what a reducer leaves?

@@ -232,27 +232,44 @@ class Slicer {
     return terms;
   }
 
-  // Integers that nothing but arguments and constants decide, such as where a slice starts.
+  // Integers that nothing but arguments and constants decide, such as where a slice starts. Operands first.
   Result<std::optional<Literal>> Known(const Instruction& inst) {
-    const auto found = known_.find(&inst);
-    if (found != known_.end()) return found->second;
-    std::optional<Literal>& known = known_[&inst];
-    if (!inst.shape().IsArray() || IsFloat(inst.shape().type())) return known;
-    if (inst.Is(Opcode::kParameter)) {
-      const ConeArgument& argument = cone_.args[inst.parameter_number()];
-      if (argument.literal != nullptr) known = *argument.literal;
-      else if (!argument.value.HasOpen()) known = argument.value.exact;
-      return known;
+    std::vector<const Instruction*> stack = {&inst};
+    while (!stack.empty()) {
+      const Instruction& top = *stack.back();
+      if (known_.contains(&top)) {
+        stack.pop_back();
+        continue;
+      }
+      const bool computed = (top.Is(kElementwise) || IsMovement(top)) && top.shape().IsArray() &&
+                            !IsFloat(top.shape().type()) && !top.Is(Opcode::kParameter) && !top.Is(Opcode::kConstant);
+      const size_t before = stack.size();
+      for (size_t i = 0; computed && i < top.operands().size(); ++i) {
+        if (!known_.contains(top.operands()[i])) stack.push_back(top.operands()[i]);
+      }
+      if (stack.size() == before) known_[&top] = TRY(computed ? KnownOfOperands(top) : KnownAlone(top));
     }
-    if (inst.Is(Opcode::kConstant)) return known = inst.literal();
-    if (!inst.Is(kElementwise) && !IsMovement(inst)) return known;
+    return known_.at(&inst);
+  }
+
+  Result<std::optional<Literal>> KnownAlone(const Instruction& inst) const {
+    if (!inst.shape().IsArray() || IsFloat(inst.shape().type())) return std::nullopt;
+    if (inst.Is(Opcode::kConstant)) return inst.literal();
+    if (!inst.Is(Opcode::kParameter)) return std::nullopt;
+    const ConeArgument& argument = cone_.args[inst.parameter_number()];
+    if (argument.literal != nullptr) return *argument.literal;
+    if (argument.value.HasOpen()) return std::nullopt;
+    return argument.value.exact;
+  }
+
+  Result<std::optional<Literal>> KnownOfOperands(const Instruction& inst) const {
     std::vector<Literal> operands;
     for (const Instruction* operand : inst.operands()) {
-      std::optional<Literal> value = TRY(Known(*operand));
-      if (!value) return std::optional<Literal>();
-      operands.push_back(std::move(*value));
+      const std::optional<Literal>& value = known_.at(operand);
+      if (!value) return std::nullopt;
+      operands.push_back(*value);
     }
-    return known_[&inst] = TRY(Evaluate(inst, operands));
+    return TRY(Evaluate(inst, operands));
   }
 
   // Nothing: they depend on what is not known.

@@ -1,6 +1,7 @@
 #include "gpu/emitters/elemental.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
 #include "gpu/emitters/scalar.h"
@@ -10,6 +11,8 @@ namespace {
 
 // Folds of at most this many terms are written out.
 constexpr int64_t kUnrolledTerms = 16, kUnrolledWindow = 64, kUnrolledPick = 256;
+// An index that is computed from an index, and so on, is an expression as deep as this.
+constexpr int kMostNested = 500;
 
 bool NeverHolds(const IndexPool& pool, const IndexCondition& condition) {
   const auto& node = pool[condition.expression];
@@ -196,24 +199,45 @@ NodeId ElementGraph::Add(ElementNode node) {
   return id;
 }
 
+std::vector<NodeId> ElementGraph::Needs(NodeId id) const {
+  std::vector<NodeId> needs;
+  for (const IndexExpr e : Expressions(id)) {
+    for (const int32_t variable : pool_[e].variables) {
+      if (IsLoadedIndex(variable)) needs.push_back(LoadedIndex(variable));
+    }
+  }
+  const ElementNode& node = nodes_[id];
+  needs.insert(needs.end(), node.operands.begin(), node.operands.end());
+  for (const auto& step : node.steps) needs.insert(needs.end(), step.operands.begin(), step.operands.end());
+  return needs;
+}
+
 std::vector<NodeId> ElementGraph::Reachable(std::span<const NodeId> roots) const {
   std::vector<bool> seen(nodes_.size());
   std::vector<NodeId> order;
-  const std::function<void(NodeId)> visit = [&](NodeId id) {
+  struct Frame {
+    NodeId node;
+    std::vector<NodeId> needs;
+    size_t next = 0;
+  };
+  std::vector<Frame> stack;
+  const auto enter = [&](NodeId id) {
     if (seen[id]) return;
     seen[id] = true;
-    for (const IndexExpr e : Expressions(id)) {
-      for (const int32_t variable : pool_[e].variables) {
-        if (IsLoadedIndex(variable)) visit(LoadedIndex(variable));
-      }
-    }
-    for (const NodeId operand : nodes_[id].operands) visit(operand);
-    for (const auto& step : nodes_[id].steps) {
-      for (const NodeId operand : step.operands) visit(operand);
-    }
-    order.push_back(id);
+    stack.push_back({id, Needs(id)});
   };
-  for (const NodeId root : roots) visit(root);
+  for (const NodeId root : roots) {
+    enter(root);
+    while (!stack.empty()) {
+      Frame& frame = stack.back();
+      if (frame.next < frame.needs.size()) {
+        enter(frame.needs[frame.next++]);
+        continue;
+      }
+      order.push_back(frame.node);
+      stack.pop_back();
+    }
+  }
   return order;
 }
 
@@ -228,22 +252,113 @@ Result<IndexExpr> ElementGraph::Loaded(const Instruction& inst, std::vector<Inde
   return it->second;
 }
 
+// The instruction whose result number `result` is that of `inst`, where that only names one of several.
+std::pair<const Instruction*, int64_t> ElementGraph::SourceOf(const Instruction& inst, int64_t result) const {
+  const Instruction* source = &inst;
+  for (;;) {
+    if (source->Is(Opcode::kGetTupleElement) && body_.LeafOf(*source) < 0) {
+      result = source->tuple_index();
+      source = &source->operand(0);
+    } else if (source->Is(Opcode::kTuple)) {
+      source = &source->operand(std::exchange(result, 0));
+    } else {
+      return {source, result};
+    }
+  }
+}
+
 Result<NodeId> ElementGraph::Plan(const Instruction& inst, std::vector<IndexExpr> index, int64_t result) {
-  if (inst.Is(Opcode::kGetTupleElement) && body_.LeafOf(inst) < 0)
-    return Plan(inst.operand(0), std::move(index), inst.tuple_index());
-  if (inst.Is(Opcode::kTuple)) return Plan(inst.operand(result), std::move(index));
-  const auto key = std::tuple(&inst, index);
-  auto it = planned_.find(key);
-  if (it == planned_.end()) it = planned_.emplace(key, TRY(Build(inst, index))).first;
-  if (!inst.shape().IsTuple()) return it->second;
-  const auto [of_result, is_new] = results_.try_emplace({it->second, static_cast<int>(result)});
+  const auto [source, which] = SourceOf(inst, result);
+  const NodeId node = TRY(PlanOperandsFirst({source, std::move(index), nested_ + 1}));
+  if (!source->shape().IsTuple()) return node;
+  const auto [of_result, is_new] = results_.try_emplace({node, static_cast<int>(which)});
   if (is_new) {
-    of_result->second = Add({.kind = ElementNode::Kind::kResult,
-                             .inst = &inst,
-                             .which = static_cast<int>(result),
-                             .operands = {it->second}});
+    of_result->second =
+        Add({.kind = ElementNode::Kind::kResult, .inst = source, .which = static_cast<int>(which), .operands = {node}});
   }
   return of_result->second;
+}
+
+// A fusion may be a chain of any length, so that one element of it is planned with a stack of our own. Only what has
+// more to say of its operands' indices than Moved goes through Build to Plan again, and that not without end.
+Result<NodeId> ElementGraph::PlanOperandsFirst(Element wanted) {
+  const auto planned = [&](const Element& e) { return planned_.find(std::tuple(e.inst, e.index)); };
+  if (const auto it = planned(wanted); it != planned_.end()) return it->second;
+  const int nested = nested_;
+  std::vector<Element> stack = {std::move(wanted)};
+  NodeId node = -1;
+  while (!stack.empty()) {
+    const Element element = stack.back();
+    if (const auto it = planned(element); it != planned_.end()) {
+      node = it->second;
+      stack.pop_back();
+      continue;
+    }
+    const size_t before = stack.size();
+    for (Element& operand : OperandsOf(element)) {
+      if (planned(operand) == planned_.end()) stack.push_back(std::move(operand));
+    }
+    std::reverse(stack.begin() + static_cast<std::ptrdiff_t>(before), stack.end());
+    if (stack.size() > before) continue;
+    if (element.nested > kMostNested) {
+      FAIL(UnsupportedAt(
+          *element.inst, "U110",
+          Str("no kernel with '", element.inst->name(), "' below ", kMostNested, " operations that compute indices")));
+    }
+    nested_ = element.nested;
+    node = TRY(Build(*element.inst, element.index));
+    planned_.emplace(std::tuple(element.inst, element.index), node);
+    stack.pop_back();
+  }
+  nested_ = nested;
+  return node;
+}
+
+// The operand's index of what only moves elements, by a rule that needs no conditions. Null: something else.
+std::optional<std::vector<IndexExpr>> ElementGraph::Moved(const Instruction& inst,
+                                                          const std::vector<IndexExpr>& index) {
+  std::vector<IndexExpr> inner;
+  switch (inst.opcode()) {
+    case Opcode::kOptimizationBarrier: return index;
+    case Opcode::kBroadcast:
+      for (const int64_t d : inst.dimensions()) inner.push_back(index[d]);
+      return inner;
+    case Opcode::kReshape:
+      return pool_.Delinearize(pool_.Linearize(index, inst.shape().dims()), inst.operand(0).shape().dims());
+    case Opcode::kTranspose:
+      inner.resize(index.size());
+      for (size_t i = 0; i < index.size(); ++i) inner[inst.dimensions()[i]] = index[i];
+      return inner;
+    case Opcode::kReverse:
+      inner = index;
+      for (const int64_t d : inst.dimensions())
+        inner[d] = pool_.Add(pool_.Multiply(index[d], -1), inst.shape().dim(d) - 1);
+      return inner;
+    case Opcode::kSlice: {
+      const auto& dims = inst.attrs<SliceAttrs>().slice.dims;
+      for (size_t i = 0; i < index.size(); ++i)
+        inner.push_back(pool_.Add(pool_.Multiply(index[i], dims[i].stride), dims[i].start));
+      return inner;
+    }
+    default: return std::nullopt;
+  }
+}
+
+// What Build will ask for, as far as that can be known without it.
+std::vector<ElementGraph::Element> ElementGraph::OperandsOf(const Element& element) {
+  const Instruction& inst = *element.inst;
+  std::vector<Element> operands;
+  if (given_.contains(&inst) || body_.LeafOf(inst) >= 0) return operands;
+  const auto add = [&](int64_t i, std::vector<IndexExpr> index, int nested) {
+    operands.push_back({SourceOf(inst.operand(i), 0).first, std::move(index), nested});
+  };
+  if (auto inner = Moved(inst, element.index)) {
+    add(0, *std::move(inner), element.nested + inst.Is(Opcode::kReshape));
+  } else if (inst.Is(kElementwise) || inst.Is(Opcode::kMap)) {
+    for (int64_t i = 0; i < inst.operand_count(); ++i)
+      add(i, inst.operand(i).shape().IsScalar() ? std::vector<IndexExpr>() : element.index, element.nested);
+  }
+  return operands;
 }
 
 Result<NodeId> ElementGraph::Build(const Instruction& inst, const std::vector<IndexExpr>& index) {
@@ -256,6 +371,7 @@ Result<NodeId> ElementGraph::Build(const Instruction& inst, const std::vector<In
     return Add({.kind = Kind::kLoad, .inst = &inst, .offset = pool_.Dot(index, LayoutStrides(shape)), .leaf = leaf});
   }
   TRY(CheckOneFloatType(inst));
+  if (auto inner = Moved(inst, index)) return Plan(inst.operand(0), *std::move(inner));
   switch (inst.opcode()) {
     case Opcode::kConstant: {
       TRY(KernelType(inst, inst.shape().type()));
@@ -267,33 +383,6 @@ Result<NodeId> ElementGraph::Build(const Instruction& inst, const std::vector<In
     case Opcode::kIota:
       TRY(KernelType(inst, inst.shape().type()));
       return Add({.kind = Kind::kIota, .inst = &inst, .offset = index[inst.attrs<IotaAttrs>().iota_dimension]});
-    case Opcode::kBroadcast: {
-      std::vector<IndexExpr> inner;
-      for (const int64_t d : inst.dimensions()) inner.push_back(index[d]);
-      return Plan(inst.operand(0), std::move(inner));
-    }
-    case Opcode::kReshape:
-      return Plan(inst.operand(0),
-                  pool_.Delinearize(pool_.Linearize(index, inst.shape().dims()), inst.operand(0).shape().dims()));
-    case Opcode::kTranspose: {
-      std::vector<IndexExpr> inner(index.size());
-      for (size_t i = 0; i < index.size(); ++i) inner[inst.dimensions()[i]] = index[i];
-      return Plan(inst.operand(0), std::move(inner));
-    }
-    case Opcode::kReverse: {
-      std::vector<IndexExpr> inner = index;
-      for (const int64_t d : inst.dimensions())
-        inner[d] = pool_.Add(pool_.Multiply(index[d], -1), inst.shape().dim(d) - 1);
-      return Plan(inst.operand(0), std::move(inner));
-    }
-    case Opcode::kSlice: {
-      std::vector<IndexExpr> inner;
-      const auto& dims = inst.attrs<SliceAttrs>().slice.dims;
-      for (size_t i = 0; i < index.size(); ++i)
-        inner.push_back(pool_.Add(pool_.Multiply(index[i], dims[i].stride), dims[i].start));
-      return Plan(inst.operand(0), std::move(inner));
-    }
-    case Opcode::kOptimizationBarrier: return Plan(inst.operand(0), index);
     case Opcode::kBitcast: return BuildBitcast(inst, index);
     case Opcode::kBitcastConvert: {
       TRY(KernelType(inst, inst.shape().type()));

@@ -6,9 +6,11 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -127,10 +129,21 @@ class ElementGraph {
   std::vector<int32_t> VariablesOf(IndexExpr e) const;
   // All nodes that `root` needs, operands first.
   std::vector<NodeId> Reachable(std::span<const NodeId> roots) const;
+  // The nodes that this one needs itself, in the order of need.
+  std::vector<NodeId> Needs(NodeId id) const;
   // Every index expression of a node.
   std::vector<IndexExpr> Expressions(NodeId id) const;
 
  private:
+  struct Element {
+    const Instruction* inst;
+    std::vector<IndexExpr> index;
+    int nested;  // How many that compute indices stand between this one and the root.
+  };
+  std::pair<const Instruction*, int64_t> SourceOf(const Instruction& inst, int64_t result) const;
+  Result<NodeId> PlanOperandsFirst(Element wanted);
+  std::vector<Element> OperandsOf(const Element& element);
+  std::optional<std::vector<IndexExpr>> Moved(const Instruction& inst, const std::vector<IndexExpr>& index);
   Result<NodeId> Build(const Instruction& inst, const std::vector<IndexExpr>& index);
   Result<NodeId> BuildBitcast(const Instruction& inst, const std::vector<IndexExpr>& index);
   Result<NodeId> BuildConcatenate(const Instruction& inst, const std::vector<IndexExpr>& index);
@@ -150,6 +163,7 @@ class ElementGraph {
   IndexPool& pool_;
   std::vector<ElementNode> nodes_;
   std::map<std::tuple<const Instruction*, std::vector<IndexExpr>>, NodeId> planned_;
+  int nested_ = -1;  // Of the element that Build is at.
   std::map<std::tuple<NodeId, int>, NodeId> results_;
   std::set<const Instruction*> given_;
   std::map<int32_t, NodeId> loaded_;

@@ -1,6 +1,7 @@
 #include "gpu/emitters/emission.h"
 
 #include <algorithm>
+#include <variant>
 
 #include "base/check.h"
 #include "gpu/emitters/scalar.h"
@@ -205,38 +206,70 @@ void Emission::AssumeSide(const ElementNode& guard, bool holds) {
 
 // ---- Nodes -------------------------------------------------------------------------------------------------------
 
-const std::vector<Value>& Emission::EmitAll(NodeId id) {
+const std::vector<Value>* Emission::Emitted(NodeId id) const {
   for (const ScopeData& scope : scopes_) {
-    if (const auto it = scope.nodes.find(id); it != scope.nodes.end()) return it->second;
+    if (const auto it = scope.nodes.find(id); it != scope.nodes.end()) return &it->second;
   }
-  std::vector<Value> values = Compute(id);
-  return scopes_.back().nodes[id] = std::move(values);
+  return nullptr;
 }
 
+// What is computed of all its operands in any case comes after them, with a stack of our own: chains may be long.
+const std::vector<Value>& Emission::EmitAll(NodeId id) {
+  std::vector<NodeId> stack = {id};
+  for (;;) {
+    const NodeId top = stack.back();
+    if (Emitted(top) == nullptr) {
+      const ElementNode& node = graph_.node(top);
+      const size_t before = stack.size();
+      if (node.kind == Kind::kScalar || node.kind == Kind::kBits || node.kind == Kind::kMap) {
+        for (size_t i = node.operands.size(); i-- > 0;) {
+          if (Emitted(node.operands[i]) == nullptr) stack.push_back(node.operands[i]);
+        }
+      }
+      if (stack.size() > before) continue;
+      std::vector<Value> values = Compute(top);
+      scopes_.back().nodes[top] = std::move(values);
+    }
+    if (stack.size() == 1) return *Emitted(id);
+    stack.pop_back();
+  }
+}
+
+// Depth first, in the order of need.
 void Emission::Hoist(std::span<const NodeId> nodes) {
   std::set<NodeId> seen;
-  for (const NodeId id : nodes) HoistNode(id, seen);
-}
-
-void Emission::HoistNode(NodeId id, std::set<NodeId>& seen) {
-  if (!seen.insert(id).second) return;
-  const ElementNode& node = graph_.node(id);
-  if (Ready(id)) {
-    EmitAll(id);
-    return;
-  }
-  if (const bool* decision = Decision(id)) return HoistNode(node.operands[*decision ? 0 : 1], seen);
-  for (const IndexExpr e : graph_.Expressions(id)) {
-    Hoist(e);
-    for (const int32_t variable : pool_[e].variables) {
-      if (graph_.IsLoadedIndex(variable)) HoistNode(graph_.LoadedIndex(variable), seen);
+  std::vector<std::variant<NodeId, IndexExpr>> stack(nodes.rbegin(), nodes.rend());
+  while (!stack.empty()) {
+    const auto next = stack.back();
+    stack.pop_back();
+    if (const IndexExpr* e = std::get_if<IndexExpr>(&next)) {
+      Hoist(*e);
+      continue;
     }
-  }
-  // What is only needed under a condition that varies is not computed for all.
-  if (node.kind == Kind::kGuard && Varies(node.conditions)) return;
-  for (const NodeId operand : graph_.node(id).operands) HoistNode(operand, seen);
-  for (const auto& step : graph_.node(id).steps) {
-    for (const NodeId operand : step.operands) HoistNode(operand, seen);
+    const NodeId id = std::get<NodeId>(next);
+    if (!seen.insert(id).second) continue;
+    if (Ready(id)) {
+      EmitAll(id);
+      continue;
+    }
+    const ElementNode& node = graph_.node(id);
+    if (const bool* decision = Decision(id)) {
+      stack.emplace_back(node.operands[*decision ? 0 : 1]);
+      continue;
+    }
+    const size_t before = stack.size();
+    for (const IndexExpr e : graph_.Expressions(id)) {
+      stack.emplace_back(e);
+      for (const int32_t variable : pool_[e].variables) {
+        if (graph_.IsLoadedIndex(variable)) stack.emplace_back(graph_.LoadedIndex(variable));
+      }
+    }
+    // What is only needed under a condition that varies is not computed for all.
+    if (node.kind != Kind::kGuard || !Varies(node.conditions)) {
+      stack.insert(stack.end(), node.operands.begin(), node.operands.end());
+      for (const auto& step : node.steps) stack.insert(stack.end(), step.operands.begin(), step.operands.end());
+    }
+    std::reverse(stack.begin() + static_cast<std::ptrdiff_t>(before), stack.end());
   }
 }
 
@@ -445,20 +478,20 @@ Value Emission::ComputePick(const ElementNode& node) {
 
 NodeId Emission::UniformChoice(std::span<const NodeId> nodes) const {
   std::set<NodeId> seen;
-  const std::function<NodeId(NodeId)> visit = [&](NodeId id) {
-    if (!seen.insert(id).second) return -1;
+  std::vector<NodeId> stack(nodes.rbegin(), nodes.rend());
+  while (!stack.empty()) {
+    const NodeId id = stack.back();
+    stack.pop_back();
+    if (!seen.insert(id).second) continue;
     const ElementNode& node = graph_.node(id);
-    if (const bool* decision = Decision(id)) return visit(node.operands[*decision ? 0 : 1]);
+    if (const bool* decision = Decision(id)) {
+      stack.push_back(node.operands[*decision ? 0 : 1]);
+      continue;
+    }
     const bool splits = node.kind == Kind::kGuard &&
                         (node.inst->Is(Opcode::kConcatenate) || node.inst->Is(Opcode::kDynamicUpdateSlice));
     if (splits && !Varies(node.conditions)) return id;
-    for (const NodeId operand : node.operands) {
-      if (const NodeId found = visit(operand); found >= 0) return found;
-    }
-    return -1;
-  };
-  for (const NodeId id : nodes) {
-    if (const NodeId found = visit(id); found >= 0) return found;
+    stack.insert(stack.end(), node.operands.rbegin(), node.operands.rend());
   }
   return -1;
 }

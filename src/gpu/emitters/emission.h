@@ -65,6 +65,7 @@ class Emission {
   kernel::Value All(std::span<const IndexCondition> conditions);
 
  private:
+  const std::vector<kernel::Value>* Emitted(NodeId id) const;  // Null: not yet, in the scopes that are open.
   const std::vector<kernel::Value>& EmitAll(NodeId id);
   std::vector<kernel::Value> Compute(NodeId id);
   kernel::Value ComputeGuard(const ElementNode& node);
@@ -78,7 +79,6 @@ class Emission {
   bool Ready(NodeId id) const;
   bool Varies(std::span<const IndexCondition> conditions) const;
   bool Varies(IndexExpr e) const;
-  void HoistNode(NodeId id, std::set<NodeId>& seen);
   void Assume(std::span<const IndexCondition> conditions);
   void AssumeSide(const ElementNode& guard, bool holds);
   const bool* Decision(NodeId id) const;

@@ -6,10 +6,12 @@
 #include "gpu/emitters/reduction.h"
 #include "gpu/emitters/scatter.h"
 #include "gpu/emitters/transpose.h"
+#include "gpu/kernel/depth.h"
 
 namespace hlo::gpu {
+namespace {
 
-Result<std::vector<KernelPlan>> EmitFusion(const Instruction& inst, const EmitterOptions& options) {
+Result<std::vector<KernelPlan>> EmitAny(const Instruction& inst, const EmitterOptions& options) {
   const FusionBody body(inst);
   std::vector<KernelPlan> plans;
   if (auto reduction = TRY(EmitReduction(body, options))) {
@@ -32,6 +34,20 @@ Result<std::vector<KernelPlan>> EmitFusion(const Instruction& inst, const Emitte
     } else {
       plans.push_back(TRY(EmitLoop(body, std::move(plan), options, suffix)));
     }
+  }
+  return plans;
+}
+
+}  // namespace
+
+Result<std::vector<KernelPlan>> EmitFusion(const Instruction& inst, const EmitterOptions& options) {
+  std::vector<KernelPlan> plans = TRY(EmitAny(inst, options));
+  for (const KernelPlan& plan : plans) {
+    const int64_t depth = kernel::Depth(*plan.kernel);
+    if (depth <= kernel::kMostDepth) continue;
+    FAIL(UnsupportedAt(inst, "U111",
+                       Str("no kernel for '", inst.name(), "', whose operations follow from each other ", depth,
+                           " deep; at most ", kernel::kMostDepth, " fit")));
   }
   return plans;
 }

@@ -51,60 +51,66 @@ std::optional<View> ReshapeView(const View& from, const std::vector<int64_t>& di
   return to;
 }
 
-// What an instruction of the fusion is in terms of the fusion's operands; nothing when it has to be computed.
-std::optional<View> ViewOf(const Instruction& inst) {
+std::optional<View> ViewOfSource(const Instruction& inst) {
+  if (inst.Is(Opcode::kParameter)) {
+    View view{.operand = inst.parameter_number(),
+              .type = inst.shape().type(),
+              .dims = inst.shape().dims(),
+              .strides = LayoutStrides(inst.shape())};
+    Normalize(view);
+    return view;
+  }
+  if (!inst.Is(Opcode::kConstant) || !inst.shape().IsScalar() || !IsFloat(inst.shape().type())) return std::nullopt;
+  return View{.constant = inst.literal().GetDouble(0), .type = inst.shape().type()};
+}
+
+// What `inst` makes of a view of its operand.
+std::optional<View> MoveView(const Instruction& inst, const View& from) {
+  View to = from;
   switch (inst.opcode()) {
-    case Opcode::kParameter: {
-      View view{.operand = inst.parameter_number(),
-                .type = inst.shape().type(),
-                .dims = inst.shape().dims(),
-                .strides = LayoutStrides(inst.shape())};
-      Normalize(view);
-      return view;
-    }
-    case Opcode::kConstant: {
-      if (!inst.shape().IsScalar() || !IsFloat(inst.shape().type())) return std::nullopt;
-      return View{.constant = inst.literal().GetDouble(0), .type = inst.shape().type()};
-    }
-    case Opcode::kCopy: return ViewOf(inst.operand(0));
+    case Opcode::kCopy: return from;
     case Opcode::kBroadcast: {
-      const auto from = ViewOf(inst.operand(0));
-      if (!from) return std::nullopt;
-      View to = *from;
       to.dims = inst.shape().dims();
       to.strides.assign(to.dims.size(), 0);
-      for (size_t d = 0; d < inst.dimensions().size(); ++d) to.strides[inst.dimensions()[d]] = from->strides[d];
+      for (size_t d = 0; d < inst.dimensions().size(); ++d) to.strides[inst.dimensions()[d]] = from.strides[d];
       return to;
     }
     case Opcode::kTranspose: {
-      const auto from = ViewOf(inst.operand(0));
-      if (!from) return std::nullopt;
-      View to = *from;
       for (size_t d = 0; d < to.dims.size(); ++d) {
-        to.dims[d] = from->dims[inst.dimensions()[d]];
-        to.strides[d] = from->strides[inst.dimensions()[d]];
+        to.dims[d] = from.dims[inst.dimensions()[d]];
+        to.strides[d] = from.strides[inst.dimensions()[d]];
       }
       return to;
     }
-    case Opcode::kReshape: {
-      const auto from = ViewOf(inst.operand(0));
-      return from ? ReshapeView(*from, inst.shape().dims()) : std::nullopt;
-    }
+    case Opcode::kReshape: return ReshapeView(from, inst.shape().dims());
     case Opcode::kBitcast: {  // The same bytes under another shape: its own layout says where elements lie.
-      const auto from = ViewOf(inst.operand(0));
-      if (!from || from->operand < 0 || inst.shape().type() != from->type) return std::nullopt;
+      if (from.operand < 0 || inst.shape().type() != from.type) return std::nullopt;
       View dense{.dims = inst.operand(0).shape().dims(), .strides = LayoutStrides(inst.operand(0).shape())};
       Normalize(dense);
-      if (from->strides != dense.strides) return std::nullopt;
-      View to{.operand = from->operand,
-              .type = from->type,
-              .dims = inst.shape().dims(),
-              .strides = LayoutStrides(inst.shape())};
+      if (from.strides != dense.strides) return std::nullopt;
+      to = {.operand = from.operand,
+            .type = from.type,
+            .dims = inst.shape().dims(),
+            .strides = LayoutStrides(inst.shape())};
       Normalize(to);
       return to;
     }
     default: return std::nullopt;
   }
+}
+
+// What an instruction of the fusion is in terms of the fusion's operands; nothing when it has to be computed.
+std::optional<View> ViewOf(const Instruction& inst) {
+  const auto moves = [](const Instruction& i) {
+    return i.Is(Opcode::kCopy) || i.Is(Opcode::kBroadcast) || i.Is(Opcode::kTranspose) || i.Is(Opcode::kReshape) ||
+           i.Is(Opcode::kBitcast);
+  };
+  std::vector<const Instruction*> way;
+  const Instruction* source = &inst;
+  for (; moves(*source); source = &source->operand(0)) way.push_back(source);
+  std::optional<View> view = ViewOfSource(*source);
+  for (size_t i = way.size(); i-- > 0 && view;) view = MoveView(*way[i], *view);
+  return view;
 }
 
 const Instruction* FindProduct(const Computation& computation) {

@@ -1,0 +1,34 @@
+#include "gpu/kernel/depth.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace hlo::kernel {
+namespace {
+
+// Rounding to bf16 takes integer operations (kernel/scalar.h), f16 a conversion either way.
+int64_t NodesOf(const Instruction& inst) { return IsSmallFloat(inst.type) ? 8 : 1; }
+
+// `depths`: by value. Regions are nested no deeper than indices are computed from indices.
+int64_t DepthOf(const Region& region, int64_t outside, std::vector<int64_t>& depths) {
+  int64_t deepest = outside;
+  for (const int32_t argument : region.arguments) depths[argument] = outside;
+  for (const Instruction& inst : region.body) {
+    int64_t depth = 0;
+    for (const int32_t operand : inst.operands) depth = std::max(depth, depths[operand]);
+    depth += NodesOf(inst);
+    for (const Region& inner : inst.regions) depth = std::max(depth, DepthOf(inner, depth, depths));
+    if (inst.result >= 0) depths[inst.result] = depth;  // Of several, of a vector's elements, each follows from a load.
+    deepest = std::max(deepest, depth);
+  }
+  return deepest;
+}
+
+}  // namespace
+
+int64_t Depth(const Kernel& kernel) {
+  std::vector<int64_t> depths(kernel.values);
+  return DepthOf(kernel.body, 0, depths);
+}
+
+}  // namespace hlo::kernel
