@@ -119,7 +119,7 @@ auto ReducedBetween(const ReducedPrecision& to) {
   return [to](const Pair* in) -> Pair {
     const auto [x, e] = in[0];
     if (!IsDecided(in[0])) return {0, kUndetermined};
-    if (!std::isfinite(x)) return {x, 0};
+    if (!std::isfinite(x)) return {Reduced(to, x), 0};  // Without a mantissa a NaN is infinite.
     const double middle = Reduced(to, x), low = Reduced(to, x - e * kUp), high = Reduced(to, x + e * kUp);
     if (low == high) return {middle, 0};
     if (!std::isfinite(low) || !std::isfinite(high)) return {0, kUndetermined};
@@ -156,9 +156,9 @@ ShadowValue ReducePrecision(Context& context, const Instruction& inst, Operands 
   finish.compute = kNoRounding;
   finish.target = {std::max(own.relative, reduced.relative), std::max(own.least, reduced.least), 0};
   finish.overflow = std::min(own.overflow, reduced.overflow);
-  const auto rule = [finish](const Pair* in) -> Pair {
+  const auto rule = [finish, to](const Pair* in) -> Pair {
     if (!IsDecided(in[0])) return {0, kUndetermined};
-    if (!std::isfinite(in[0].value)) return {in[0].value, 0};
+    if (!std::isfinite(in[0].value)) return {Reduced(to, in[0].value), 0};
     return Rounded(finish, in[0].value, in[0].bound);
   };
   return Apply(Blocks(rule, 1), inst, operands, operands[0]->held);
