@@ -55,19 +55,29 @@ std::string LookCommand(const Module& input, const RunOptions& options, int numb
   return Str(command, " ", ShellWord(input.source->name()));
 }
 
-// Of what the module's own arguments leave undetermined, what others say, with what of its own was open. Nothing where
-// none decide: an op without bounds has none for any.
+// Is next to everything decided by bounds? Equal bits may be those of arguments that are all the same.
+bool IsDecidedByBounds(const WidenedResult& result) {
+  return result.verdict == Verdict::kMismatch ||
+         (result.verdict == Verdict::kMatch && result.by_bits * 100 <= result.elements);
+}
+
+// Of what bounds leave undetermined on the module's own arguments, what others say. Nothing where no bounds decide: an
+// op without a rule has none for any; unless nothing decides on its own and something on others.
 std::optional<WidenedResult> CompareMadeUp(const Module& input, const Module& optimized, const RunOptions& options,
-                                           std::vector<Literal>* arguments) {
+                                           Verdict own_verdict, std::vector<Literal>* arguments) {
+  std::optional<WidenedResult> best;
   for (const ArgumentOptions& made : DecidingArguments(static_cast<uint64_t>(options.seed))) {
-    auto own = MakeArguments(input, made);
-    if (!own) continue;
-    auto result = CompareWidened(input, optimized, *own, OptionsOf(options));
+    auto made_up = MakeArguments(input, made);
+    if (!made_up) continue;
+    auto result = CompareWidened(input, optimized, *made_up, OptionsOf(options));
     if (!result || result->verdict == Verdict::kInconclusive) continue;
-    *arguments = std::move(*own);
-    return std::move(*result);
+    const bool by_bounds = IsDecidedByBounds(*result);
+    if (!by_bounds && (best || own_verdict != Verdict::kInconclusive)) continue;
+    *arguments = std::move(*made_up);
+    best = std::move(*result);
+    if (by_bounds) break;
   }
-  return std::nullopt;
+  return best;
 }
 
 }  // namespace
@@ -78,10 +88,10 @@ Status CheckPasses(const Module& input, const Module& optimized, std::span<const
   WidenedResult result = TRY(CompareWidened(input, optimized, arguments, OptionsOf(options)));
   *summary = ToString(result);
   std::vector<Literal> made;
-  if (result.verdict == Verdict::kInconclusive) {
-    if (auto decided = CompareMadeUp(input, optimized, options, &made)) {
-      *summary = Str(ToString(*decided), ", on made-up arguments; of its own ", result.undetermined, " of ",
-                     result.elements, " undetermined");
+  if (!IsDecidedByBounds(result)) {
+    if (auto decided = CompareMadeUp(input, optimized, options, result.verdict, &made)) {
+      *summary = Str(ToString(*decided), ", on made-up arguments; of its own ", result.undetermined + result.by_bits,
+                     " of ", result.elements, " undetermined");
       result = std::move(*decided);
       arguments = made;
     }

@@ -57,9 +57,10 @@ bool SameDecision(const ShadowValue& a, const ShadowValue& b, size_t i) {
 }
 
 // Both modules compute from the same values. Where bounds decide nothing (behind a tie, a division by 0, an op without
-// a rule) but the interpreter gives both the same bits, they do the same: nothing is left to decide. Equal values that
-// stand for nothing say nothing.
-void DecideWhatIsEqual(ShadowValue& joined, const ShadowValue& expected, const ShadowValue& actual) {
+// a rule) but what their operations give has the same bits, they do the same: nothing is left to decide. Equal values
+// that stand for nothing say nothing. How many elements were decided so.
+int64_t DecideWhatIsEqual(ShadowValue& joined, const ShadowValue& expected, const ShadowValue& actual) {
+  int64_t decided = 0;
   const int64_t count = joined.shape.NumElements();
   if (joined.IsFloat()) {
     auto bound = joined.bound.mutable_data<double>();
@@ -71,11 +72,13 @@ void DecideWhatIsEqual(ShadowValue& joined, const ShadowValue& expected, const S
       const bool computed =
           (before == nullptr || shadow::IsComputed(before[i])) && (after == nullptr || shadow::IsComputed(after[i]));
       const bool same = std::bit_cast<uint64_t>(value[i]) == std::bit_cast<uint64_t>(other[i]);
-      if (!std::isfinite(bound[i]) && computed && same) bound[i] = 0;
+      if (std::isfinite(bound[i]) || !computed || !same) continue;
+      bound[i] = 0;
+      ++decided;
     }
-    return;
+    return decided;
   }
-  if (!joined.HasOpen() || actual.exact.shape().type() != joined.exact.shape().type()) return;
+  if (!joined.HasOpen() || actual.exact.shape().type() != joined.exact.shape().type()) return 0;
   auto open = joined.open.mutable_data<uint8_t>();
   const int64_t bytes = ByteWidth(joined.exact.shape().type());
   const auto computed = [](const ShadowValue& x, int64_t i) {
@@ -83,16 +86,19 @@ void DecideWhatIsEqual(ShadowValue& joined, const ShadowValue& expected, const S
   };
   for (int64_t i = 0; i < count; ++i) {
     const bool same = std::memcmp(joined.exact.raw() + i * bytes, actual.exact.raw() + i * bytes, bytes) == 0;
-    if (same && computed(expected, i) && computed(actual, i)) open[i] = 0;
+    if (open[i] == 0 || !same || !computed(expected, i) || !computed(actual, i)) continue;
+    open[i] = 0;
+    ++decided;
   }
+  return decided;
 }
 
 // `expected` with the bounds of both sides, as f64, so that the comparison is not done in the declared type.
-ShadowValue Joined(const ShadowValue& expected, const ShadowValue& actual) {
+ShadowValue Joined(const ShadowValue& expected, const ShadowValue& actual, int64_t* by_bits) {
   ShadowValue joined = expected;
   if (expected.shape.IsTuple()) {
     for (size_t i = 0; i < expected.elements.size(); ++i)
-      joined.elements[i] = Joined(expected.elements[i], actual.elements[i]);
+      joined.elements[i] = Joined(expected.elements[i], actual.elements[i], by_bits);
     std::vector<Shape> shapes;
     for (const ShadowValue& element : joined.elements) shapes.push_back(element.shape);
     joined.shape = Shape::Tuple(std::move(shapes));
@@ -102,14 +108,14 @@ ShadowValue Joined(const ShadowValue& expected, const ShadowValue& actual) {
   joined.choices = nullptr;  // Of what passes changed, the bounds alone are compared.
   if (!expected.IsFloat()) {
     if (!actual.HasOpen()) {
-      DecideWhatIsEqual(joined, expected, actual);
+      *by_bits += DecideWhatIsEqual(joined, expected, actual);
       return joined;
     }
     if (!joined.HasOpen()) joined.open = Literal(expected.shape.WithType(PrimitiveType::kPred));
     auto open = joined.open.mutable_data<uint8_t>();
     for (size_t i = 0; i < open.size(); ++i) open[i] = SameDecision(expected, actual, i) ? 0 : open[i];
     for (size_t i = 0; i < open.size(); ++i) open[i] |= IsOrdered(actual, i) ? 0 : actual.open.data<uint8_t>()[i];
-    DecideWhatIsEqual(joined, expected, actual);
+    *by_bits += DecideWhatIsEqual(joined, expected, actual);
     return joined;
   }
   joined.shape = expected.shape.WithType(PrimitiveType::kF64);
@@ -126,7 +132,7 @@ ShadowValue Joined(const ShadowValue& expected, const ShadowValue& actual) {
     for (size_t i = 0; i < bound.size(); ++i) bound[i] += IsOrdered(actual, i) ? 0 : actual.bound.data<double>()[i];
   }
   for (double& e : bound) e = e * shadow::kUp + std::numeric_limits<double>::denorm_min();
-  DecideWhatIsEqual(joined, expected, actual);
+  *by_bits += DecideWhatIsEqual(joined, expected, actual);
   return joined;
 }
 
@@ -265,8 +271,8 @@ class Comparer {
     };
     const auto expected = evaluate(*sliced_before, options_before), actual = evaluate(*sliced_after, options_after);
     if (!expected || !actual) return false;  // The whole says why.
-    Comparison comparison = CompareSample(Joined(*expected, *actual), AsLiteral(*actual), inst.shape(),
-                                          sliced_after->points, options_.compare);
+    Comparison comparison = CompareSample(Joined(*expected, *actual, &result_.by_bits), AsLiteral(*actual),
+                                          inst.shape(), sliced_after->points, options_.compare);
     ++result_.instructions;
     ++result_.sampled;
     result_.elements += comparison.checked();
@@ -443,7 +449,8 @@ class Comparer {
       result_.notes.push_back(Str("'", inst.name(), "' not compared: ", error.message()));
       return {};
     }
-    Comparison comparison = CompareWithBounds(Joined(*before, *after), AsLiteral(*after), options_.compare);
+    Comparison comparison =
+        CompareWithBounds(Joined(*before, *after, &result_.by_bits), AsLiteral(*after), options_.compare);
     ++result_.instructions;
     result_.elements += comparison.elements();
     Note(inst, comparison);
@@ -496,7 +503,8 @@ class Comparer {
     const ShadowValue start = TRY(ValueBefore(pair, origin.operand(0)));
     const ShadowValue start_after =
         TRY(EvaluateShadowOf(inst.operand(0), pair.args, Options(pair.given_after, *known_after_)));
-    Comparison starts = CompareWithBounds(Joined(start, start_after), AsLiteral(start_after), options_.compare);
+    Comparison starts =
+        CompareWithBounds(Joined(start, start_after, &result_.by_bits), AsLiteral(start_after), options_.compare);
     if (starts.bad() > 0) {
       Found(origin.operand(0), inst.operand(0), where, std::move(starts));
       return {};
@@ -543,6 +551,7 @@ std::string ToString(const WidenedResult& result) {
   if (!result.finding) {
     return Str(VerdictText(result.verdict, result.reason), "  ", result.instructions, " instructions, ",
                result.elements, " elements compared in f64, ", result.undetermined, " undetermined",
+               result.by_bits == 0 ? "" : Str(", ", result.by_bits, " by their bits alone"),
                result.sampled == 0 ? ""
                                    : Str(", sampled ", result.sampled_checked, " of ", result.sampled_elements, " in ",
                                          result.sampled, result.sampled == 1 ? " instruction" : " instructions"));
