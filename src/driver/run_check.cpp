@@ -99,12 +99,15 @@ std::optional<Comparison> CompareOnIntegers(const Instruction& fusion, gpu::Devi
   return CompareMadeUp(fusion, device, options, local, {.seed = local.seed, .profile = InputProfile::kExact});
 }
 
-// On the first made-up arguments that leave next to nothing open.
+// On the first made-up arguments that leave next to nothing open, by bounds or, where none do, by the interpreter.
 std::optional<Comparison> CompareWhereDecided(const Instruction& inst, gpu::Device& device, const RunOptions& options,
-                                              const LocalOptions& local) {
-  for (const ArgumentOptions& made : DecidingArguments(local.seed)) {
-    auto comparison = CompareMadeUp(inst, device, options, local, made);
-    if (comparison && comparison->verdict != Verdict::kInconclusive) return comparison;
+                                              LocalOptions local) {
+  for (const bool interpret : {false, true}) {
+    local.interpret = interpret;
+    for (const ArgumentOptions& made : DecidingArguments(local.seed)) {
+      auto comparison = CompareMadeUp(inst, device, options, local, made);
+      if (comparison && comparison->verdict != Verdict::kInconclusive) return comparison;
+    }
   }
   return std::nullopt;
 }

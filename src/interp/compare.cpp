@@ -10,6 +10,7 @@
 
 #include "base/check.h"
 #include "interp/compare_patterns.h"
+#include "interp/interpreter.h"
 #include "interp/shadow.h"
 #include "interp/shadow_rules.h"
 #include "interp/shadow_slice.h"
@@ -30,6 +31,7 @@ struct Leaf {
   Literal expected;       // f64.
   Literal bound, likely;  // f64, or no bytes.
   Literal exact, open;    // Integers.
+  Literal interpreted;    // The interpreter's, in the declared type, or no bytes.
   std::shared_ptr<const Choices> choices;
   // By element, or empty: what its choice says of it.
   std::vector<std::optional<ElementClass>> chosen;
@@ -111,13 +113,12 @@ class Judge {
 
   double Bound(int64_t i) const { return bound_ ? bound_[i] : 0; }
 
+  // What bounds do not decide is right where it is the interpreter's.
   Judgement operator()(int64_t i) const {
-    if (!leaf_.chosen.empty() && leaf_.chosen[i]) {
-      const bool wrong = *leaf_.chosen[i] == ElementClass::kViolation;
-      return {*leaf_.chosen[i], wrong ? std::numeric_limits<double>::infinity() : kNone};
-    }
-    if (!IsFloat(leaf_.shape.type())) return Integer(i);
-    return Float(i, expected_[i], Bound(i));
+    const Judgement judgement = ByBounds(i);
+    const bool says_nothing =
+        judgement.element_class == ElementClass::kUndetermined || judgement.element_class == ElementClass::kVacuous;
+    return says_nothing && IsInterpreted(i) ? Is(true) : judgement;
   }
 
   // Element i as if candidate number `c` of its choice were expected.
@@ -136,6 +137,26 @@ class Judge {
 
  private:
   static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+  bool IsInterpreted(int64_t i) const {
+    if (leaf_.interpreted.byte_size() == 0) return false;
+    if (IsFloat(leaf_.shape.type()) && std::isnan(actual_[i]) && std::isnan(leaf_.interpreted.GetDouble(i)))
+      return !strict_nan_ || SameAsInterpreted(i);
+    return SameAsInterpreted(i);
+  }
+  bool SameAsInterpreted(int64_t i) const {
+    const int64_t width = ByteWidth(leaf_.shape.type());
+    return std::memcmp(leaf_.actual.raw() + i * width, leaf_.interpreted.raw() + i * width, width) == 0;
+  }
+
+  Judgement ByBounds(int64_t i) const {
+    if (!leaf_.chosen.empty() && leaf_.chosen[i]) {
+      const bool wrong = *leaf_.chosen[i] == ElementClass::kViolation;
+      return {*leaf_.chosen[i], wrong ? std::numeric_limits<double>::infinity() : kNone};
+    }
+    if (!IsFloat(leaf_.shape.type())) return Integer(i);
+    return Float(i, expected_[i], Bound(i));
+  }
 
   Judgement Float(int64_t i, double v, double e) const {
     const double t = actual_[i];
@@ -547,9 +568,11 @@ double Comparison::worst_ratio() const {
   return worst;
 }
 
-Comparison CompareWithBounds(const ShadowValue& expected, const Literal& actual, const CompareOptions& options) {
+Comparison CompareWithBounds(const ShadowValue& expected, const Literal& actual, const CompareOptions& options,
+                             const Literal* interpreted) {
   std::vector<Leaf> leaves;
   Collect(expected, actual, {}, leaves);
+  for (Leaf& leaf : leaves) leaf.interpreted = interpreted != nullptr ? interpreted->At(leaf.index) : Literal();
   JudgeChoices(leaves);
   return CompareLeaves(leaves, options);
 }
@@ -587,6 +610,11 @@ Result<Comparison> CompareLocal(const Computation& computation, std::span<const 
   Comparison comparison =
       slice ? CompareSample(shadow->value, TakeFrom(actual, slice->points), actual.shape(), slice->points, options)
             : CompareWithBounds(shadow->value, actual, options);
+  if (options.interpret && !slice && comparison.verdict == Verdict::kInconclusive) {
+    // The interpreter's is one of the permitted results, whatever the bounds are.
+    const auto interpreted = EvaluateComputation(computation, inputs);
+    if (interpreted) comparison = CompareWithBounds(shadow->value, actual, options, &*interpreted);
+  }
   for (TensorComparison& tensor : comparison.outputs) tensor.heuristic = shadow->heuristic;
   return comparison;
 }

@@ -107,6 +107,7 @@ struct LocalOptions : CompareOptions {
   const PrecisionPlan* plan = nullptr;
   int64_t work_limit = 0;  // Scalar steps; above it a sample of the outputs is checked. 0: all, whatever it takes.
   uint64_t seed = 0;
+  bool interpret = false;  // Where bounds decide too little, elements that are the interpreter's are right.
 };
 
 // One kernel: `computation` is what it computes (a fusion's computation), `inputs` what it was given, `actual` what it
@@ -114,8 +115,9 @@ struct LocalOptions : CompareOptions {
 // with the arguments or with us.
 Result<Comparison> CompareLocal(const Computation& computation, std::span<const Literal> inputs, const Literal& actual,
                                 const LocalOptions& options = {});
-// Against a value with bounds.
-Comparison CompareWithBounds(const ShadowValue& expected, const Literal& actual, const CompareOptions& options = {});
+// Against a value with bounds; what they do not decide, against the interpreter's.
+Comparison CompareWithBounds(const ShadowValue& expected, const Literal& actual, const CompareOptions& options = {},
+                             const Literal* interpreted = nullptr);
 // Values of `shape` at some points, by leaf: row-major indices, ascending. Both sides have those alone.
 Comparison CompareSample(const ShadowValue& expected, const Literal& actual, const Shape& shape,
                          std::span<const std::vector<int64_t>> points, const CompareOptions& options = {});
