@@ -463,6 +463,45 @@ ENTRY main {
   }
 }
 
+// The parts of complex numbers have bounds: another order is within them, other parts are not.
+TEST(Widened, ComplexArithmeticIsJudgedByItsParts) {
+  constexpr const char* kProducts = R"(HloModule m
+add {
+  a = c64[] parameter(0)
+  b = c64[] parameter(1)
+  ROOT s = c64[] add(a, b)
+}
+ENTRY main {
+  x = c64[3,5] parameter(0)
+  y = c64[3,5] parameter(1)
+  z = c64[3,5] parameter(2)
+  xy = c64[3,5] multiply(x, y)
+  xyz = c64[3,5] multiply(xy, z)
+  zero = c64[] constant((0, 0))
+  sum = c64[3] reduce(xyz, zero), dimensions={1}, to_apply=add
+  ROOT i = f32[3] imag(sum)
+})";
+  const auto with = [&](const std::function<void(Module&)>& pass) { return Widened(pass, kProducts); };
+  const WidenedResult regrouped = with([](Module& m) {
+    Computation& entry = m.entry();
+    Instruction& yz = entry.Add(Opcode::kMultiply, Named(m, "y")->shape(), {Named(m, "y"), Named(m, "z")});
+    Instruction& again = entry.Add(Opcode::kMultiply, yz.shape(), {Named(m, "x"), &yz});
+    Named(m, "xyz")->ReplaceAllUses(again);
+  });
+  EXPECT_EQ(regrouped.verdict, Verdict::kMatch) << regrouped.reason;
+  EXPECT_EQ(regrouped.undetermined + regrouped.by_bits, 0);
+  const WidenedResult wrong = with([](Module& m) {
+    Instruction& real = m.entry().Add(Opcode::kReal, Named(m, "i")->shape(), {Named(m, "sum")});
+    m.entry().SetRoot(real);
+  });
+  EXPECT_EQ(wrong.verdict, Verdict::kMismatch) << wrong.reason;
+  const WidenedResult other_factor = with([](Module& m) {
+    Instruction& other = m.entry().Add(Opcode::kMultiply, Named(m, "xy")->shape(), {Named(m, "xy"), Named(m, "y")});
+    Named(m, "xyz")->ReplaceAllUses(other);
+  });
+  EXPECT_EQ(other_factor.verdict, Verdict::kMismatch) << other_factor.reason;
+}
+
 TEST(Widened, ARootThatBecameAParameterIsCompared) {
   constexpr const char* kNegate = R"(HloModule m
 ENTRY main {

@@ -92,6 +92,22 @@ Literal FewRoundings(const Literal& literal) {
   return bound;
 }
 
+// Parts of complex numbers. A product's, (ac - bd) + (ad + bc)i, may cancel: they are off by roundings of its size
+// |a + bi| |c + di|, which is that of the result, whatever is left of them.
+ShadowValue ComplexOfFewRoundings(const Literal& literal) {
+  ShadowValue parted = shadow::Parted(hlo::ToShadow(literal));
+  ShadowValue &real = parted.elements[0], &imaginary = parted.elements[1];
+  const shadow::Rounding rounding = shadow::RoundingTo(real.shape.type(), false);
+  real.bound = shadow::Zeros(real.shape);
+  auto bounds = real.bound.mutable_data<double>();
+  for (size_t i = 0; i < bounds.size(); ++i) {
+    const double size = std::hypot(shadow::Values(real.value)[i], shadow::Values(imaginary.value)[i]);
+    bounds[i] = std::isfinite(size) ? 4 * shadow::HalfStep(rounding, size) : 0;
+  }
+  imaginary.bound = real.bound;
+  return parted;
+}
+
 // A conversion that every element survives as the number it was rounds nothing, in whatever types it is done.
 bool ConvertsExactly(const Instruction& inst, const Literal& operand, const Literal& value) {
   if (!inst.Is(Opcode::kConvert) || IsComplex(operand.shape().type())) return false;
@@ -170,7 +186,8 @@ const KnownValues::Known* KnownValues::Get(const Instruction& inst) const {
 std::optional<ShadowValue> KnownValues::Rounded(const Instruction& inst) const {
   const Known* known = inst.shape().IsArray() ? Get(inst) : nullptr;
   if (known == nullptr || !known->rounded) return std::nullopt;
-  ShadowValue value = ToShadow(known->value, known->bound);
+  ShadowValue value =
+      IsComplex(inst.shape().type()) ? ComplexOfFewRoundings(known->value) : ToShadow(known->value, known->bound);
   if (known->splat) return Splat(value, inst.shape());
   value.shape = inst.shape();
   return value;

@@ -270,6 +270,8 @@ Status AddComputed(Context& context, const Instruction& inst, Operands operands,
 }  // namespace
 
 Result<ShadowValue> RunInstruction(Context& context, const Instruction& inst, Operands operands, const Mask& wanted) {
+  const bool empty = inst.shape().IsArray() && inst.shape().NumElements() == 0;
+  if (context.options.widened && !empty && IsOfComplex(inst)) return OfComplex(context, inst, operands);
   auto by_rule = ByRule(context, inst, operands, wanted);
   if (!by_rule && context.options.widened && by_rule.error().exit == ExitCode::kUnsupported)
     return Interpreted(context, inst, operands);

@@ -41,14 +41,15 @@ struct ShadowValue {
   // The type the floats were rounded to last; wider than declared where a kernel holds values wider.
   PrimitiveType held = PrimitiveType::kF64;
 
-  // Integers and pred: the elements, in the declared type, and which of them are not decided (pred; no bytes: none).
+  // Integers, pred and other complex numbers: the elements, in the declared type, and which of them are not decided
+  // (pred; no bytes: none).
   Literal exact;
   Literal open;
 
   // Where a reducer left one of several elements, which ones; null: nothing is known beyond the bounds.
   std::shared_ptr<const Choices> choices;
 
-  std::vector<ShadowValue> elements;  // Of a tuple.
+  std::vector<ShadowValue> elements;  // Of a tuple; of complex numbers that were computed `widened`: the two parts.
 
   bool IsFloat() const { return hlo::IsFloat(shape.type()); }
   bool HasBound() const { return bound.byte_size() != 0; }

@@ -27,6 +27,12 @@ Literal Narrow(const ShadowValue& from, Mask& lost) {
     }
     return Literal::Tuple(std::move(elements));
   }
+  if (IsComplex(from.shape.type()) && !from.elements.empty()) {
+    Mask of_imaginary;
+    const Literal real = Narrow(from.elements[0], lost), imaginary = Narrow(from.elements[1], of_imaginary);
+    for (size_t i = 0; i < lost.size(); ++i) lost[i] |= of_imaginary[i];
+    return Interleaved(real, imaginary, from.shape);
+  }
   if (!from.IsFloat()) {
     lost.assign(from.shape.IsArray() ? from.shape.NumElements() : 0, 0);
     if (from.HasOpen()) std::ranges::copy(from.open.data<uint8_t>(), lost.begin());
@@ -180,7 +186,11 @@ bool NeverRounds(const Computation& computation) {
 }
 
 bool AllExact(Operands operands) {
-  return std::ranges::all_of(operands, [](const ShadowValue* v) { return !v->HasBound() && !v->HasOpen(); });
+  const auto is_exact = [](const auto& self, const ShadowValue& v) -> bool {
+    return !v.HasBound() && !v.HasOpen() &&
+           std::ranges::all_of(v.elements, [&](const ShadowValue& element) { return self(self, element); });
+  };
+  return std::ranges::all_of(operands, [&](const ShadowValue* v) { return is_exact(is_exact, *v); });
 }
 
 }  // namespace hlo::shadow

@@ -137,6 +137,14 @@ Result<ShadowValue> Convolution(Context& context, const Instruction& inst, Opera
 // Of one of two modules that are compared: undetermined throughout, or nearly so, but with the interpreter's value, of
 // operands rounded to their types. What both modules make of what they were given alike needs no bounds to be equal.
 Result<ShadowValue> Interpreted(Context& context, const Instruction& inst, Operands operands);
+// Complex numbers, of one of two modules that are compared: an instruction that computes with some, and its value, by
+// its rule on their parts or by the interpreter. Hands on the parts, as `elements`.
+bool IsOfComplex(const Instruction& inst);
+Result<ShadowValue> OfComplex(Context& context, const Instruction& inst, Operands operands);
+// A complex array by its parts; anything else as it is.
+ShadowValue Parted(const ShadowValue& x);
+// Elements of two arrays in turn, as those of `shape`.
+Literal Interleaved(const Literal& real, const Literal& imaginary, const Shape& shape);
 // Through the interpreter: exact operands give an exact result; what is not exact or not representable in the declared
 // types makes the result undetermined (element by element when `inst` is elementwise).
 Result<ShadowValue> ThroughInterpreter(Context& context, const Instruction& inst, Operands operands);

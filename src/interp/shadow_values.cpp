@@ -74,7 +74,7 @@ bool AnyUndetermined(const ShadowValue& x) {
 ShadowValue UndeterminedOf(ShadowValue value) {
   for (ShadowValue& element : value.elements) element = UndeterminedOf(std::move(element));
   value.choices = nullptr;
-  if (!value.shape.IsArray()) return value;
+  if (!value.elements.empty() || !value.shape.IsArray()) return value;
   if (value.IsFloat()) {
     if (!value.HasBound()) value.bound = Zeros(value.shape);
     for (double& e : value.bound.mutable_data<double>()) e = IsComputed(e) ? kUndeterminedButComputed : kUndetermined;
@@ -154,6 +154,8 @@ Literal Splat(const Literal& element, const Shape& shape) {
 ShadowValue Splat(const ShadowValue& element, const Shape& shape) {
   ShadowValue splat;
   splat.shape = shape;
+  for (const ShadowValue& part : element.elements)
+    splat.elements.push_back(Splat(part, shape.WithType(part.shape.type())));
   splat.held = element.held;
   for (Literal ShadowValue::* part :
        {&ShadowValue::value, &ShadowValue::bound, &ShadowValue::likely, &ShadowValue::exact, &ShadowValue::open}) {

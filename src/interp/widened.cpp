@@ -93,6 +93,28 @@ int64_t DecideWhatIsEqual(ShadowValue& joined, const ShadowValue& expected, cons
   return decided;
 }
 
+bool IsComplexArray(const ShadowValue& x) { return x.shape.IsArray() && IsComplex(x.shape.type()); }
+
+// Of complex numbers, anywhere in a tuple.
+bool HasParts(const ShadowValue& x) {
+  return !x.elements.empty() && (IsComplexArray(x) || std::ranges::any_of(x.elements, HasParts));
+}
+
+// Complex numbers as floats [.., 2].
+ShadowValue PartsSideBySide(const ShadowValue& x) {
+  const ShadowValue parted = shadow::Parted(x);
+  const ShadowValue &real = parted.elements[0], &imaginary = parted.elements[1];
+  std::vector<int64_t> dims = x.shape.dims();
+  dims.push_back(2);
+  ShadowValue parts;
+  parts.shape = Shape(PrimitiveType::kF64, dims);
+  parts.value = shadow::Interleaved(real.value, imaginary.value, parts.shape);
+  if (!real.HasBound() && !imaginary.HasBound()) return parts;
+  parts.bound = shadow::Interleaved(real.HasBound() ? real.bound : shadow::Zeros(real.shape),
+                                    imaginary.HasBound() ? imaginary.bound : shadow::Zeros(real.shape), parts.shape);
+  return parts;
+}
+
 // `expected` with the bounds of both sides, as f64, so that the comparison is not done in the declared type.
 ShadowValue Joined(const ShadowValue& expected, const ShadowValue& actual, int64_t* by_bits) {
   ShadowValue joined = expected;
@@ -104,6 +126,7 @@ ShadowValue Joined(const ShadowValue& expected, const ShadowValue& actual, int64
     joined.shape = Shape::Tuple(std::move(shapes));
     return joined;
   }
+  if (IsComplexArray(expected)) return Joined(PartsSideBySide(expected), PartsSideBySide(actual), by_bits);
   joined.likely = Literal();
   joined.choices = nullptr;  // Of what passes changed, the bounds alone are compared.
   if (!expected.IsFloat()) {
@@ -142,12 +165,15 @@ Literal AsLiteral(const ShadowValue& value) {
     for (const ShadowValue& element : value.elements) elements.push_back(AsLiteral(element));
     return Literal::Tuple(std::move(elements));
   }
+  if (IsComplexArray(value)) return PartsSideBySide(value).value;
   return value.IsFloat() ? value.value : value.exact;
 }
 
 // `expected` with the elements of `actual` where it is not determined: what is computed from them otherwise, from
 // constants that a pass folded or by a copy of the instruction, has those.
-ShadowValue WithDecisionsOf(ShadowValue expected, const ShadowValue& actual) {
+ShadowValue WithDecisionsOf(ShadowValue expected, const ShadowValue& from) {
+  expected = shadow::Parted(expected);
+  const ShadowValue actual = shadow::Parted(from);
   for (size_t i = 0; i < expected.elements.size(); ++i)
     expected.elements[i] = WithDecisionsOf(std::move(expected.elements[i]), actual.elements[i]);
   if (expected.IsFloat() && expected.HasBound()) {
@@ -251,6 +277,10 @@ class Comparer {
     const ShadowOptions options_before = Options(pair.given_before, *known_before_),
                         options_after = Options(pair.given_after, *known_after_);
     if (!OnlyReturned(inst) || !OnlyReturned(origin)) return false;
+    bool complex = false;
+    ForEachLeaf(inst.shape(),
+                [&](const ShapeIndex&, const Shape& leaf) { complex = complex || IsComplex(leaf.type()); });
+    if (complex) return false;
     if (known_before_->Rounded(origin) || known_after_->Rounded(inst)) return false;
     const auto arguments = [](const std::vector<ShadowValue>& values) {
       std::vector<shadow::ConeArgument> args;
@@ -258,9 +288,11 @@ class Comparer {
       return args;
     };
     const shadow::Cone after = shadow::ConeOf(inst, arguments(pair.args), nullptr, options_after.given);
-    if (2 * after.steps <= limit_) return false;
+    const auto has_parts = [](const shadow::ConeArgument& arg) { return HasParts(arg.value); };
+    if (2 * after.steps <= limit_ || std::ranges::any_of(after.args, has_parts)) return false;
     const shadow::Cone before =
         shadow::ConeOf(origin, arguments(TRY(ArgsOf(pair, &origin.computation()))), nullptr, options_before.given);
+    if (std::ranges::any_of(before.args, has_parts)) return false;
     const auto sliced_after = TRY(shadow::SliceOf(after, limit_ / 2, options_.seed));
     if (!sliced_after) return false;
     const auto sliced_before = TRY(shadow::SliceAt(before, sliced_after->points));
