@@ -92,6 +92,9 @@ Literal FewRoundings(const Literal& literal) {
   return bound;
 }
 
+// What arithmetic makes of it in a type: f8e8m0fnu has none, and its bytes of 0 are another number.
+Literal ZeroOf(PrimitiveType type) { return IsFloat(type) ? Literal::Scalar(type, 0.0) : Literal(Shape(type, {})); }
+
 // Parts of complex numbers. A product's, (ac - bd) + (ad + bc)i, may cancel: they are off by roundings of its size
 // |a + bi| |c + di|, which is that of the result, whatever is left of them.
 ShadowValue ComplexOfFewRoundings(const Literal& literal) {
@@ -253,7 +256,7 @@ std::optional<KnownValues::Known> KnownValues::Find(const Instruction& inst) con
   if (!inst.shape().IsArray() || inst.shape().NumElements() == 0) return std::nullopt;
   // Along a dimension of size 1 it is 0.
   if (inst.Is(Opcode::kIota) && inst.shape().dim(inst.attrs<IotaAttrs>().iota_dimension) == 1)
-    return Known{Literal(Shape(inst.shape().type(), {})), Literal(), true, false, {}};
+    return Known{ZeroOf(inst.shape().type()), Literal(), true, false, {}};
   if (auto moved = Moved(inst)) return moved;
   if (auto decided = ByIdentity(inst)) return decided;
   if (auto evaluated = Evaluated(inst)) return evaluated;
@@ -369,14 +372,14 @@ std::optional<KnownValues::Known> KnownValues::ByIdentity(const Instruction& ins
     }
     case Opcode::kImag:
       if (!IsFloat(inst.operand(0).shape().type())) return std::nullopt;
-      return Known{Literal(Shape(inst.shape().type(), {})), Literal(), true, false, {}};
+      return Known{ZeroOf(inst.shape().type()), Literal(), true, false, {}};
     case Opcode::kPower:
       if (!IsFloat(inst.shape().type()) || !is(1, 0)) return std::nullopt;
       return Known{Literal::Scalar(inst.shape().type(), 1.0), Literal(), true, false, {}};
     case Opcode::kDot:
     case Opcode::kConvolution:
       if (!is_empty(inst.operand(0)) && !is_empty(inst.operand(1))) return std::nullopt;
-      return Known{Literal(Shape(inst.shape().type(), {})), Literal(), true, false, {}};
+      return Known{ZeroOf(inst.shape().type()), Literal(), true, false, {}};
     case Opcode::kReduce: {
       const Known* init = is_empty(inst.operand(0)) ? Get(inst.operand(1)) : nullptr;
       return init != nullptr ? std::optional(*init) : std::nullopt;

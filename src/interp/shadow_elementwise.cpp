@@ -124,7 +124,7 @@ Result<ShadowValue> Elementwise(Context& context, const Instruction& inst, Opera
     case Opcode::kNegate:
     case Opcode::kAbs: return NegateOrAbs(inst, *operands[0]);
     case Opcode::kReal: return *operands[0];
-    case Opcode::kImag: return ToShadow(Literal(inst.shape()));
+    case Opcode::kImag: return Splat(ToShadow(Literal::Scalar(inst.shape().type(), 0.0)), inst.shape());
     case Opcode::kReducePrecision: return ReducePrecision(context, inst, operands);
     case Opcode::kConvert:
     case Opcode::kCopy: return ConvertRule(context, inst, *operands[0]);
