@@ -236,6 +236,7 @@ std::vector<Computation*> SequentialComputations(const Module& module) {
       }
     }
   }
+  if (found.size() == 1) return found;
   std::vector<Computation*> order;
   for (Computation* computation : module.PostOrder()) {
     if (sequential.contains(computation)) order.push_back(computation);

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/hash_bytes.h"
+#include "ir/callees.h"
 #include "ir/module.h"
 
 namespace hlo {
@@ -283,6 +284,15 @@ std::vector<Computation*> CalledComputations(const Instruction& inst) {
   // The visitor only reads.
   ForEachCalled(const_cast<Attributes&>(inst.attributes()), [&](Computation*& c) { called.push_back(c); });
   return called;
+}
+
+std::vector<Computation*> CalleesOf(const Computation& computation) {
+  std::vector<Computation*> callees;
+  const auto add = [&](Computation*& callee) { callees.push_back(callee); };
+  for (const Instruction* inst : computation.instructions()) {
+    if (kNamesComputations[inst->attributes().kind()]) ForEachCalled(const_cast<Attributes&>(inst->attributes()), add);
+  }
+  return callees;
 }
 
 bool SameOperation(const Instruction& a, const Instruction& b) {

@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "base/check.h"
+#include "ir/callees.h"
 #include "ir/side_effects.h"
 
 namespace hlo {
@@ -235,14 +236,6 @@ std::vector<Computation*> Module::Computations() const {
 
 namespace {
 
-std::vector<Computation*> CalleesOf(const Computation& computation) {
-  std::vector<Computation*> callees;
-  for (const Instruction* inst : computation.instructions()) {
-    for (Computation* callee : CalledComputations(*inst)) callees.push_back(callee);
-  }
-  return callees;
-}
-
 // `entry` and what it reaches, callees first; callees(computation) are those of one, in order.
 template <class Callees>
 std::vector<Computation*> PostOrderFrom(Computation& entry, Callees&& callees) {
@@ -312,6 +305,7 @@ Computation& Module::CloneComputation(const Computation& from, std::string_view 
 
 bool Module::RemoveUnreachable() {
   const std::vector<Computation*> order = PostOrder();
+  if (order.size() == computations_.size()) return false;
   const std::unordered_set<const Computation*> reached(order.begin(), order.end());
   return std::erase_if(computations_, [&](const auto& computation) {
            if (reached.contains(computation.get())) return false;

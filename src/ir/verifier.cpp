@@ -62,8 +62,7 @@ bool MayMixFloats(const Instruction& inst) {
 
 class Verifier {
  public:
-  Verifier(const Module& module, VerifyLevel level)
-      : module_(module), findings_(module, level), number_(module.id_limit()) {}
+  Verifier(const Module& module, VerifyLevel level) : module_(module), findings_(module, level) {}
 
   Status Run(std::vector<Diagnostic>* warnings) {
     // Each step needs what the one before has made sure of.
@@ -102,7 +101,7 @@ class Verifier {
   const Module& module_;
   Findings findings_;
   std::unordered_set<const Computation*> fused_;
-  std::vector<int> number_;  // By instruction id; for the computation that CheckAcyclic looks at.
+  std::vector<int> number_;  // By place, for the computation that CheckAcyclic looks at.
 };
 
 // ---- Structure ---------------------------------------------------------------------------------------------------
@@ -111,14 +110,14 @@ bool Verifier::CheckStructure() {
   if (!module_.has_entry()) return Report(Rejected("V008", "the module has no entry computation"));
   struct Uses {
     size_t users = 0;
-    uint64_t sum = 0;  // Of a number for each of them.
+    int64_t ids = 0;  // Their sum.
     const Instruction* last = nullptr;
     void Add(const Instruction& user) {
       ++users;
-      sum += (static_cast<uint64_t>(user.id()) + 1) * 0x9E3779B97F4A7C15;
+      ids += user.id();
     }
   };
-  std::vector<Uses> uses(module_.id_limit());
+  std::vector<Uses> uses;  // By place.
   std::unordered_set<const Computation*> here;
   for (const Computation* computation : module_.Computations()) here.insert(computation);
   for (const Computation* computation : module_.Computations()) {
@@ -135,6 +134,7 @@ bool Verifier::CheckStructure() {
                         computation->range));
     }
     const LiveInstructions instructions = computation->instructions();
+    uses.assign(computation->place_limit(), {});
     for (const Instruction* inst : instructions) {
       const OpRow& row = RowOf(inst->opcode());
       if (row.arity != kVariadic && row.arity != inst->operand_count()) {
@@ -148,7 +148,7 @@ bool Verifier::CheckStructure() {
           return Report(*inst, ErrorAt(*inst, "V008",
                                        Str("operand '", operand->name(), "' of '", inst->name(),
                                            "' is not at hand in '", computation->name(), "'")));
-        Uses& of_operand = uses[operand->id()];
+        Uses& of_operand = uses[operand->place()];
         if (of_operand.last != inst) of_operand.Add(*inst);
         of_operand.last = inst;
       }
@@ -182,8 +182,8 @@ bool Verifier::CheckStructure() {
       for (const Instruction* user : inst->users()) {
         if (inside(*user)) listed.Add(*user);
       }
-      const Uses& found = uses[inst->id()];
-      if (found.users == inst->users().size() && found.users == listed.users && found.sum == listed.sum) continue;
+      const Uses& found = uses[inst->place()];
+      if (found.users == inst->users().size() && found.users == listed.users && found.ids == listed.ids) continue;
       return Report(*inst, ErrorAt(*inst, "V008",
                                    Str("the users of '", inst->name(), "' are not those that have it as an operand")));
     }
@@ -196,11 +196,12 @@ bool Verifier::CheckStructure() {
 bool Verifier::CheckAcyclic(const Computation& computation) {
   const LiveInstructions instructions = computation.instructions();
   int next = 0;
-  for (const Instruction* inst : instructions) number_[inst->id()] = next++;
+  number_.resize(computation.place_limit());
+  for (const Instruction* inst : instructions) number_[inst->place()] = next++;
   bool ordered = true;
   const Instruction* early = nullptr;
   for (const Instruction* inst : instructions) {
-    const auto is_later = [&](const Instruction* before) { return number_[before->id()] >= number_[inst->id()]; };
+    const auto is_later = [&](const Instruction* before) { return number_[before->place()] >= number_[inst->place()]; };
     if (std::any_of(inst->operands().begin(), inst->operands().end(), is_later) ||
         std::any_of(inst->control_predecessors().begin(), inst->control_predecessors().end(), is_later)) {
       ordered = false;
@@ -217,9 +218,9 @@ bool Verifier::CheckAcyclic(const Computation& computation) {
   std::vector<const Instruction*> ready;
   for (const Instruction* inst : instructions) {
     std::unordered_set<const Instruction*> distinct(inst->operands().begin(), inst->operands().end());
-    waiting[inst->id()] = static_cast<int>(distinct.size() + inst->control_predecessors().size());
+    waiting[inst->place()] = static_cast<int>(distinct.size() + inst->control_predecessors().size());
     for (const Instruction* before : inst->control_predecessors()) controlled[before].push_back(inst);
-    if (waiting[inst->id()] == 0) ready.push_back(inst);
+    if (waiting[inst->place()] == 0) ready.push_back(inst);
   }
   int64_t done = 0;
   while (!ready.empty()) {
@@ -227,17 +228,17 @@ bool Verifier::CheckAcyclic(const Computation& computation) {
     ready.pop_back();
     ++done;
     for (const Instruction* user : inst->users()) {
-      if (--waiting[user->id()] == 0) ready.push_back(user);
+      if (--waiting[user->place()] == 0) ready.push_back(user);
     }
     const auto found = controlled.find(inst);
     if (found == controlled.end()) continue;
     for (const Instruction* after : found->second) {
-      if (--waiting[after->id()] == 0) ready.push_back(after);
+      if (--waiting[after->place()] == 0) ready.push_back(after);
     }
   }
   if (done == computation.InstructionCount()) return true;
   auto stuck = instructions.begin();
-  while (waiting[(*stuck)->id()] == 0) ++stuck;
+  while (waiting[(*stuck)->place()] == 0) ++stuck;
   return Report(**stuck, ErrorAt(**stuck, "V267", Str("'", (*stuck)->name(), "' depends on itself")));
 }
 

@@ -128,9 +128,13 @@ bool HasDynamic(const Shape& shape) {
 
 // V313. Only where something is dynamic: inferring twice is dear.
 Status CheckDynamic(const Instruction& inst) {
+  if (!inst.Is(kInferable)) return {};
   bool dynamic = HasDynamic(inst.shape());
-  for (const Instruction* operand : inst.operands()) dynamic = dynamic || HasDynamic(operand->shape());
-  if (!dynamic || !inst.Is(kInferable)) return {};
+  // Each element of a tuple is looked at by who takes it, not all of them by all.
+  const bool takes = inst.Is(Opcode::kGetTupleElement);
+  for (const Instruction* operand : inst.operands())
+    dynamic = dynamic || HasDynamic(takes ? operand->shape().element(inst.tuple_index()) : operand->shape());
+  if (!dynamic) return {};
   const Result<Shape> inferred = InferShape(inst);
   if (!inferred || SameDynamic(*inferred, inst.shape())) return {};
   FAIL(ErrorAtResult(inst, "V313", Str("result is ", inst.shape(), ", the operands give ", *inferred)));
