@@ -1,5 +1,5 @@
 // What a compiled kernel promises about its arithmetic, instruction by instruction, and what holds where nothing was
-// promised. Code generation fills it, the shadow (interp/shadow.h) derives error bounds from it, `--explain` prints it.
+// promised. Code generation fills it, the shadow (interp/shadow.h) derives error bounds from it, ToString shows it.
 // A plan that promises too much shows as violations; one that promises too little shows as loose bounds.
 // What follows from it: docs/comparison.md#local.
 #ifndef HLO_IR_PRECISION_PLAN_H_
@@ -45,7 +45,7 @@ struct InstructionPlan {
   // Of functions: how far from the exact value, in units in the last place of the type computed in (`hold`, else f32
   // for narrower types). Unset: DefaultUlps.
   std::optional<double> ulps;
-  std::string variant;  // Which implementation, for `--explain`: "polynomial", "approx.ftz", "div.full".
+  std::string variant;  // Which implementation, for ToString: "polynomial", "approx.ftz", "div.full".
 
   bool operator==(const InstructionPlan&) const = default;
 };

@@ -65,7 +65,7 @@ struct SharablePair {
 // One launch. The plans of a fusion run in order.
 struct KernelPlan {
   std::shared_ptr<const kernel::Kernel> kernel;  // Blocks and threads are in it.
-  std::string emitter;                           // "loop", "row reduction", ...; for --explain.
+  std::string emitter;                           // "loop", "row reduction", ...; for reports.
   std::vector<KernelBuffer> buffers;             // In the order of the kernel's parameters.
   std::vector<SharablePair> sharable;
   PrecisionPlan precision;  // Of what this kernel computes, by the ids of the fused instructions.
