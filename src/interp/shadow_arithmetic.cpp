@@ -55,7 +55,7 @@ Pair CarefulArithmetic(Opcode opcode, Pair a, Pair b, double value, double befor
     return IsNonZero(other) ? Pair{value, 0} : Pair{0, kUndetermined};
   }
   if (opcode == Opcode::kDivide && std::isinf(a.value)) return IsNonZero(b) ? Pair{value, 0} : Pair{0, kUndetermined};
-  if (opcode == Opcode::kDivide && std::isinf(b.value)) return {0, IsNonZero(a) ? 0 : kTiny};
+  if (opcode == Opcode::kDivide && std::isinf(b.value)) return {value, IsNonZero(a) ? 0 : kTiny};
   if (opcode == Opcode::kDivide && b.value == 0 && IsExact(b) && IsNonZero(a)) return {value, 0};
   return {0, kUndetermined};
 }
