@@ -8,8 +8,9 @@
 // A reduce can only be a root, or stand at the root's index below elementwise instructions: then those run once for
 // each result element, after the reduction (ir/fusion.h, kInput).
 #include <algorithm>
-#include <array>
+#include <iterator>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "base/text.h"
@@ -29,11 +30,18 @@ enum class Place : uint8_t {
   kElsewhere,  // At an index computed from one of them, or at several.
 };
 
+// A member that asks for another at an index of its own making, by IdSpan, and how many copies of it there are; or that
+// the index is the root's. Sorted.
+using Asker = std::pair<int, int64_t>;
+constexpr Asker kAtRoot = {-1, 1};
+
 // An instruction's part in a kernel.
 struct Member {
   int kernel;
   double evaluations;  // How often an element of it is computed in all.
   Place place;
+  std::vector<Asker> askers;
+  int64_t copies = 1;  // In the code of the kernel: one for each index that it is computed at.
 };
 
 struct Kernel {
@@ -42,6 +50,7 @@ struct Kernel {
   bool alone = false;                 // Takes no one else in.
   std::vector<Instruction*> members;  // Users first.
   std::unordered_set<int> operands;   // Ids of what members use from outside, as far as decided.
+  int64_t code = 0;                   // Copies of all members.
 };
 
 double Elements(const Instruction& inst) {
@@ -175,13 +184,14 @@ class Planner {
     kernel.alone = StandsAlone(inst.opcode());
     kernels_.push_back(std::move(kernel));
     join_of_kernel_.push_back(0);
-    Join(inst, {static_cast<int>(kernels_.size()) - 1, Elements(inst), Place::kRoot});
+    Join(inst, {static_cast<int>(kernels_.size()) - 1, Elements(inst), Place::kRoot, {kAtRoot}});
   }
 
   void Join(Instruction& inst, const Member& member) {
     Kernel& kernel = kernels_[member.kernel];
     roles_[ids_.Of(inst)].push_back(member);
     kernel.members.push_back(&inst);
+    kernel.code += member.copies;
     if (inst.Is(Opcode::kReduce) && kernel.reduce == nullptr) kernel.reduce = &inst;
     kernel.operands.erase(inst.id());
     for (const Instruction* operand : inst.operands()) {
@@ -196,6 +206,11 @@ class Planner {
       const std::vector<Member>& roles = roles_[ids_.Of(*user)];
       if (roles.empty()) return false;  // Used from outside of kernels.
       for (const Member& role : roles) AddUse(inst, *user, role, joins);
+    }
+    // An asker computes it once for each index that it is computed at itself.
+    for (Member& join : *joins) {
+      join.copies = 0;
+      for (const auto& [asker, copies] : join.askers) join.copies += copies;
     }
     if (IsTrivial(inst))
       return std::none_of(joins->begin(), joins->end(), [&](const Member& m) { return kernels_[m.kernel].alone; });
@@ -219,6 +234,7 @@ class Planner {
       }
       if (inst.shape().IsScalar()) use.evaluations = 1;  // Computed once a thread at most.
     }
+    if (!KeepsIndex(user, inst)) use.askers = {{static_cast<int>(ids_.Of(user)), role.copies}};
     // Where among the joins the kernel is, as far as it is there: a value may have as many users as there are kernels.
     const size_t at = join_of_kernel_[use.kernel];
     if (at >= joins->size() || (*joins)[at].kernel != use.kernel) {
@@ -227,6 +243,9 @@ class Planner {
       return;
     }
     Member& join = (*joins)[at];
+    std::vector<Asker> askers;
+    std::ranges::set_union(join.askers, use.askers, std::back_inserter(askers));
+    join.askers = std::move(askers);
     if (join.place == use.place && use.place != Place::kElsewhere) {
       join.evaluations = std::max(join.evaluations, use.evaluations);
     } else {
@@ -241,6 +260,7 @@ class Planner {
     if (static_cast<int64_t>(kernel.members.size()) >= context_.options.fusion_instructions) return false;
     if (static_cast<int64_t>(kernel.operands.size()) + inst.operand_count() > context_.options.fusion_parameters)
       return false;
+    if (join.copies > 1 && kernel.code + join.copies > kMostCode) return false;
     if (!inst.Is(Opcode::kReduce)) return true;
     // One kernel only, and at the root's index.
     if (kernels != 1 || join.place != Place::kRoot || inst.operand_count() != 2) return false;
@@ -284,6 +304,11 @@ class Planner {
 
   // An instruction with more than this many below it, and one that costs this many adds, are not worth copying.
   static constexpr int kMostCopied = 24;
+  // What is computed at several indices stands in the code as often. Of a prefix scan by halves each level asks for the
+  // one below at two or three, so its code is exponential in the levels: above this many copies of instructions nothing
+  // is copied any more. LLVM takes milliseconds for so many, and no kernel of testdata/models has a quarter of it. (XLA
+  // stops at 15 copies of one instruction.)
+  static constexpr int64_t kMostCode = 128;
   static constexpr double kCostlyInstruction = 10;
 
   Computation& computation_;
