@@ -8,8 +8,10 @@
 namespace hlo {
 
 // Aligned, contents undefined; null when there is none. Large blocks ask for huge pages: fewer page faults, and kernels
-// that walk across rows stay within what the translation buffers hold. Give it back with std::free.
+// that walk across rows stay within what the translation buffers hold.
 void* AllocateArray(int64_t bytes, size_t alignment);
+// Gives it back; null is nothing. Some large blocks are kept for the next one of about their size.
+void FreeArray(void* memory);
 
 // Asks for huge pages under memory that is large and was not written to yet. It costs nothing where there are none.
 void AskForHugePages(void* memory, size_t bytes);

@@ -33,7 +33,7 @@ class Scratch {
   ~Scratch() {
     if (memory_ == nullptr) return;
     CountLiteralBytes(-bytes());
-    std::free(memory_);
+    FreeArray(memory_);
   }
 
   T* data() const { return memory_; }

@@ -46,7 +46,7 @@ std::shared_ptr<std::byte[]> Allocate(int64_t bytes) {
   CountAllocated(bytes);
   return {data, [bytes](std::byte* p) {
             g_live.fetch_sub(bytes, std::memory_order_relaxed);
-            std::free(p);
+            FreeArray(p);
           }};
 }
 

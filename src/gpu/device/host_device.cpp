@@ -44,7 +44,7 @@ class HostDevice : public Device {
     return memory;
   }
 
-  void Free(void* memory) override { std::free(memory); }
+  void Free(void* memory) override { FreeArray(memory); }
 
   Status CopyIn(void* to, const void* from, int64_t bytes) override { return Copy(to, from, bytes); }
   Status CopyOut(void* to, const void* from, int64_t bytes) override { return Copy(to, from, bytes); }
