@@ -64,7 +64,7 @@ class Collector : public gpu::Device {
   Result<std::vector<std::shared_ptr<const gpu::KernelCode>>> Compile(std::span<const Kernel* const> all) override {
     for (const Kernel* kernel : all) kernels.try_emplace(Hash(*kernel), Str(model, ": ", kernel->name), *kernel);
     given += static_cast<int64_t>(all.size());
-    return std::vector<std::shared_ptr<const gpu::KernelCode>>(all.size());
+    return std::vector<std::shared_ptr<const gpu::KernelCode>>(all.size(), std::make_shared<gpu::KernelCode>());
   }
   Result<std::vector<std::shared_ptr<const gpu::LoadedKernel>>> Load(
       std::span<const std::shared_ptr<const gpu::KernelCode>> code) override {

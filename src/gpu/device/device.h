@@ -29,6 +29,7 @@ constexpr int64_t kHostAlignment = 64;
 class KernelCode {
  public:
   virtual ~KernelCode() = default;
+  virtual double compile_seconds() const { return 0; }  // 0: it was there already, or is not known.
 };
 
 // Code on a device, to be launched with one pointer for each parameter of the kernel. Belongs to its device.

@@ -18,6 +18,7 @@ constexpr int64_t kParallelBytes = 1 << 20;
 // Code in the process's memory is loaded wherever it is made.
 struct HostCode : KernelCode, LoadedKernel {
   explicit HostCode(kernel::HostKernel kernel) : kernel(std::move(kernel)) {}
+  double compile_seconds() const override { return kernel.compile_seconds(); }
   kernel::HostKernel kernel;
 };
 

@@ -1,6 +1,7 @@
 #include "gpu/kernel/host.h"
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <mutex>
 
@@ -25,6 +26,7 @@ constexpr int64_t kElementsPerPiece = 64 << 10;
 struct Compiled {
   std::shared_ptr<const LoadedObject> object;
   void* function;
+  double seconds;  // Of the module that it was compiled in, its share by instructions.
 };
 
 class Cache {
@@ -56,20 +58,26 @@ Cache& TheCache() {
 constexpr int64_t kMostPerModule = 8;
 
 Status CompileModule(std::span<const Kernel* const> kernels, std::span<const KernelHash> hashes) {
+  const auto start = std::chrono::steady_clock::now();
   llvm::TargetMachine* const target = TRY(HostTarget());
   llvm::LLVMContext context;
   llvm::Module module(kernels.front()->name, context);
-  for (size_t i = 0; i < kernels.size(); ++i)
+  std::vector<unsigned> instructions;  // Up to the end of each.
+  for (size_t i = 0; i < kernels.size(); ++i) {
     LowerToHost(*kernels[i], "k" + hashes[i].ToString(), MayUseAvx512(), module);
+    instructions.push_back(module.getInstructionCount());
+  }
   Prepare(module, *target);
   TRY(RunPasses(module, *target, Pipeline::kHost));
   llvm::SmallVector<char, 0> bytes;
   TRY(Generate(module, *target, /*object=*/true, bytes));
   const auto object = TRY(LoadObject(bytes));
-  for (const KernelHash& hash : hashes) {
-    void* const function = object->Symbol("k" + hash.ToString());
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  for (size_t i = 0; i < hashes.size(); ++i) {
+    void* const function = object->Symbol("k" + hashes[i].ToString());
     CHECK(function, "compiled kernel without its function");
-    TheCache().Add(hash, {.object = object, .function = function});
+    const unsigned own = instructions[i] - (i == 0 ? 0 : instructions[i - 1]);
+    TheCache().Add(hashes[i], {.object = object, .function = function, .seconds = seconds * own / instructions.back()});
   }
   return {};
 }
@@ -138,6 +146,7 @@ Result<std::vector<HostKernel>> CompileHost(std::span<const Kernel* const> kerne
     CHECK(TheCache().Find(hashes[i], &compiled), "kernel '", kernels[i]->name, "' vanished from the cache");
     HostKernel kernel;
     kernel.function_ = compiled.function;
+    kernel.compile_seconds_ = missing.contains(hashes[i]) ? compiled.seconds : 0;
     kernel.direct_ = kernels[i]->Parameters().size() <= kMostDirectArguments;
     kernel.blocks_ = kernels[i]->blocks;
     kernel.elements_per_block_ = ElementsPerBlock(*kernels[i]);

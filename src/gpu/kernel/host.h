@@ -28,6 +28,7 @@ class HostKernel {
   void Launch(std::span<void* const> arguments) const;
 
   int64_t blocks() const { return blocks_; }
+  double compile_seconds() const { return compile_seconds_; }  // 0: it was in the cache.
   explicit operator bool() const { return function_ != nullptr; }
 
  private:
@@ -36,6 +37,7 @@ class HostKernel {
   void* function_ = nullptr;
   bool direct_ = true;  // host_lowering.h: kMostDirectArguments.
   int64_t blocks_ = 0;
+  double compile_seconds_ = 0;
   int64_t elements_per_block_ = 1;  // Work, roughly; so that small launches stay on one thread.
   std::shared_ptr<const LoadedObject> object_;
 };

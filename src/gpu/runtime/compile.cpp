@@ -315,6 +315,14 @@ class Compiler {
     report().distinct_kernels = static_cast<int>(distinct.size());
     program_.code = TRY(device_.Compile(kernels));
     report().kernels_ms = MillisecondsSince(start);
+    constexpr double kLong = 2;
+    std::set<kernel::KernelHash> slow;
+    for (size_t i = 0; i < kernels.size(); ++i) {
+      const double seconds = program_.code[i]->compile_seconds();
+      if (seconds > kLong && slow.insert(kernel::Hash(*kernels[i])).second)
+        report().notes.push_back(
+            Str("kernel '", kernels[i]->name, "' took ", Format("%.1f", seconds), " s to compile"));
+    }
     return {};
   }
 
