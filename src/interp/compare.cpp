@@ -5,10 +5,9 @@
 #include <cstring>
 #include <limits>
 #include <numeric>
-#include <unordered_map>
-#include <unordered_set>
 
 #include "base/check.h"
+#include "interp/compare_leaf.h"
 #include "interp/compare_patterns.h"
 #include "interp/interpreter.h"
 #include "interp/shadow.h"
@@ -20,29 +19,6 @@ namespace hlo {
 namespace {
 
 constexpr double kTiny = std::numeric_limits<double>::denorm_min();
-
-// One leaf, ready for comparing: doubles side by side. Integers are compared by their bits; their doubles only serve
-// the statistics.
-struct Leaf {
-  ShapeIndex index;
-  Shape shape;
-  Literal actual;         // In the declared type.
-  Literal actual_values;  // f64.
-  Literal expected;       // f64.
-  Literal bound, likely;  // f64, or no bytes.
-  Literal exact, open;    // Integers.
-  Literal interpreted;    // The interpreter's, in the declared type, or no bytes.
-  std::shared_ptr<const Choices> choices;
-  // By element, or empty: what its choice says of it.
-  std::vector<std::optional<ElementClass>> chosen;
-  // Of a sample: which elements of `whole` the arrays hold, row-major.
-  const std::vector<int64_t>* points = nullptr;
-  const Shape* whole = nullptr;
-
-  int64_t count() const { return shape.NumElements(); }
-  int64_t PlaceOf(int64_t i) const { return points ? (*points)[i] : i; }
-  const Shape& full() const { return points ? *whole : shape; }
-};
 
 Literal WidenAny(const Literal& literal) {
   if (IsFloat(literal.shape().type())) return ToShadow(literal).value;
@@ -89,137 +65,6 @@ std::vector<int64_t> IndexOf(const Shape& shape, int64_t linear) {
   }
   return index;
 }
-
-struct Judgement {
-  ElementClass element_class;
-  double ratio;  // NaN: none.
-};
-
-// Judges the elements of one leaf.
-class Judge {
- public:
-  Judge(const Leaf& leaf, double rms, bool strict_nan)
-      : leaf_(leaf),
-        rms_(rms),
-        strict_nan_(strict_nan),
-        actual_(shadow::Values(leaf.actual_values)),
-        expected_(shadow::Values(leaf.expected)),
-        bound_(shadow::BoundsOrNull(leaf.bound)),
-        likely_(shadow::BoundsOrNull(leaf.likely)) {
-    if (!IsFloat(leaf.shape.type())) return;
-    rounding_ = shadow::RoundingTo(leaf.shape.type(), false);
-    if (BitWidth(leaf.shape.type()) < 32) specials_ = FormatOf(leaf.shape.type()).specials;
-  }
-
-  double Bound(int64_t i) const { return bound_ ? bound_[i] : 0; }
-
-  // What bounds do not decide is right where it is the interpreter's.
-  Judgement operator()(int64_t i) const {
-    const Judgement judgement = ByBounds(i);
-    const bool says_nothing =
-        judgement.element_class == ElementClass::kUndetermined || judgement.element_class == ElementClass::kVacuous;
-    return says_nothing && IsInterpreted(i) ? Is(true) : judgement;
-  }
-
-  // Element i as if candidate number `c` of its choice were expected.
-  ElementClass Against(int64_t i, const ShadowValue& candidates, int64_t c) const {
-    if (!candidates.IsFloat()) {
-      if (candidates.HasOpen() && candidates.open.GetInt(c) != 0) return ElementClass::kUndetermined;
-      const int64_t width = ByteWidth(leaf_.shape.type());
-      const bool same = std::memcmp(leaf_.actual.raw() + i * width, candidates.exact.raw() + c * width, width) == 0;
-      return same ? ElementClass::kExact : ElementClass::kViolation;
-    }
-    const double value = shadow::Values(candidates.value)[c];
-    if (value == actual_[i]) return ElementClass::kExact;  // Of equals, which are 0 and -0 too.
-    const double* const bound = shadow::BoundsOrNull(candidates.bound);
-    return Float(i, value, bound ? bound[c] : 0).element_class;
-  }
-
- private:
-  static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-
-  bool IsInterpreted(int64_t i) const {
-    if (leaf_.interpreted.byte_size() == 0) return false;
-    if (IsFloat(leaf_.shape.type()) && std::isnan(actual_[i]) && std::isnan(leaf_.interpreted.GetDouble(i)))
-      return !strict_nan_ || SameAsInterpreted(i);
-    return SameAsInterpreted(i);
-  }
-  bool SameAsInterpreted(int64_t i) const {
-    const int64_t width = ByteWidth(leaf_.shape.type());
-    return std::memcmp(leaf_.actual.raw() + i * width, leaf_.interpreted.raw() + i * width, width) == 0;
-  }
-
-  Judgement ByBounds(int64_t i) const {
-    if (!leaf_.chosen.empty() && leaf_.chosen[i]) {
-      const bool wrong = *leaf_.chosen[i] == ElementClass::kViolation;
-      return {*leaf_.chosen[i], wrong ? std::numeric_limits<double>::infinity() : kNone};
-    }
-    if (!IsFloat(leaf_.shape.type())) return Integer(i);
-    return Float(i, expected_[i], Bound(i));
-  }
-
-  Judgement Float(int64_t i, double v, double e) const {
-    const double t = actual_[i];
-    if (!std::isfinite(e)) return {ElementClass::kUndetermined, kNone};
-    if (std::isnan(v)) return Is(std::isnan(t) && (!strict_nan_ || e != 0 || SameBits(i)));
-    if (std::isinf(v)) return Is(t == v);
-    if (MayOverflow(t, v, e)) return {ElementClass::kWithin, kNone};
-    if (!std::isfinite(t)) return {ElementClass::kViolation, std::numeric_limits<double>::infinity()};
-    const double distance = std::fabs(t - v);
-    if (e == 0) {
-      if (distance != 0) return {ElementClass::kViolation, std::numeric_limits<double>::infinity()};
-      return Is(v != 0 || std::signbit(t) == std::signbit(v));
-    }
-    const double ratio = distance / e;
-    if (distance > e) return {ElementClass::kViolation, ratio};
-    if (e > 0.25 * std::max(std::fabs(v), rms_) && e > rounding_.least) return {ElementClass::kVacuous, ratio};
-    if (distance == 0) return {ElementClass::kExact, 0};
-    if (likely_ != nullptr && distance > likely_[i]) return {ElementClass::kSuspicious, ratio};
-    return {ElementClass::kWithin, ratio};
-  }
-
-  static Judgement Is(bool right) {
-    return {right ? ElementClass::kExact : ElementClass::kViolation,
-            right ? 0 : std::numeric_limits<double>::infinity()};
-  }
-
-  Judgement Integer(int64_t i) const {
-    if (leaf_.open.byte_size() != 0 && leaf_.open.GetInt(i) != 0) return {ElementClass::kUndetermined, kNone};
-    if (leaf_.exact.byte_size() == 0 && bound_ != nullptr) {  // A stated tolerance.
-      const double distance = std::fabs(actual_[i] - expected_[i]);
-      return distance == 0 ? Is(true)
-                           : Judgement{distance <= bound_[i] ? ElementClass::kWithin : ElementClass::kViolation,
-                                       distance / bound_[i]};
-    }
-    const int64_t width = ByteWidth(leaf_.shape.type());
-    return Is(std::memcmp(leaf_.actual.raw() + i * width, leaf_.exact.raw() + i * width, width) == 0);
-  }
-
-  // Where the bound reaches the overflow threshold, the format's way to overflow is as right as a finite neighbour.
-  bool MayOverflow(double t, double v, double e) const {
-    if (!(std::fabs(v) + e >= rounding_.overflow)) return false;
-    switch (specials_) {
-      case Specials::kIeee: return std::isinf(t) && std::signbit(t) == std::signbit(v);
-      case Specials::kFinite: return std::fabs(t) + e >= rounding_.overflow && std::signbit(t) == std::signbit(v);
-      default: return std::isnan(t);
-    }
-  }
-
-  // Strict NaN: exact values keep their payload in f64 (f32 widened keeps the top bits).
-  bool SameBits(int64_t i) const {
-    return std::bit_cast<uint64_t>(actual_[i]) == std::bit_cast<uint64_t>(expected_[i]);
-  }
-
-  const Leaf& leaf_;
-  double rms_;
-  bool strict_nan_;
-  const double* actual_;
-  const double* expected_;
-  const double* bound_;
-  const double* likely_;
-  shadow::Rounding rounding_;
-  Specials specials_ = Specials::kIeee;
-};
 
 // 0, 1, 2, 3-4, 5-8, ...: bin k > 0 ends at 2^(k-1).
 int UlpBin(int64_t ulps) {
@@ -269,75 +114,114 @@ void Decide(TensorComparison& tensor) {
   }
 }
 
-TensorComparison CompareLeaf(const Leaf& leaf, const CompareOptions& options) {
-  TensorComparison tensor{.output = leaf.index, .shape = leaf.full()};
-  tensor.elements = leaf.full().NumElements();
-  tensor.checked = leaf.count();
-  const double* t = shadow::Values(leaf.actual_values);
-  const double* v = shadow::Values(leaf.expected);
+double RmsOf(double squares, int64_t count) {
+  return std::sqrt(squares / static_cast<double>(std::max<int64_t>(1, count)));
+}
+// The sum of squares of what is finite.
+double SquaresOf(const Literal& values) {
   double squares = 0;
-  for (int64_t i = 0; i < tensor.checked; ++i) squares += std::isfinite(v[i]) ? v[i] * v[i] : 0;
-  const Judge judge(leaf, std::sqrt(squares / std::max<int64_t>(1, tensor.checked)), options.strict_nan);
+  for (const double x : values.data<double>()) squares += std::isfinite(x) ? x * x : 0;
+  return squares;
+}
 
-  std::vector<int64_t> bad;
-  std::vector<float> ratios;
-  std::array<int64_t, 32> ulp_bins = {};      // By UlpBin.
-  std::array<int64_t, 2048> ratio_bins = {};  // By exponent + 1023; the last: infinite.
-  double relative_squares = 0, worst_bad = 0;
-  int64_t relative_count = 0;
-  const auto check = [&](int64_t i) {
+// What is counted of the elements of a leaf, which may come in blocks.
+class Tally {
+ public:
+  // Of `count` elements.
+  Tally(TensorComparison tensor, int64_t count)
+      : tensor_(std::move(tensor)), ratio_step_(std::max<int64_t>(1, count / kMostRatios)) {}
+
+  // `first`: the place of the block's first element among all.
+  void Add(const Leaf& leaf, const Judge& judge, int64_t first = 0) {
+    const double* t = shadow::Values(leaf.actual_values);
+    const double* v = shadow::Values(leaf.expected);
+    tensor_.checked += leaf.count();
+    for (int64_t i = 0; i < leaf.count(); ++i) AddElement(leaf, judge, i, t[i], v[i], first);
+  }
+
+  TensorComparison Take() {
+    for (int k = 0; k < 32; ++k) {
+      if (ulp_bins_[k] > 0) tensor_.ulp_bins[k == 0 ? 0 : 1 << (k - 1)] = ulp_bins_[k];
+    }
+    for (int k = 0; k < 2048; ++k) {
+      if (ratio_bins_[k] > 0) tensor_.ratio_bins[k - 1023] = ratio_bins_[k];
+    }
+    if (relative_count_ > 0) tensor_.rms_rel = std::sqrt(relative_squares_ / static_cast<double>(relative_count_));
+    if (!ratios_.empty()) {
+      const auto middle = ratios_.begin() + std::ssize(ratios_) / 2;
+      std::nth_element(ratios_.begin(), middle, ratios_.end());
+      tensor_.median_ratio = *middle;
+    }
+    Decide(tensor_);
+    return std::move(tensor_);
+  }
+
+  std::vector<int64_t>& bad() { return bad_; }
+  double worst_bad() const { return worst_bad_; }
+
+ private:
+  // Their median is taken of so many at most.
+  static constexpr int64_t kMostRatios = int64_t{1} << 22;
+
+  void AddElement(const Leaf& leaf, const Judge& judge, int64_t i, double t, double v, int64_t first) {
     const Judgement judgement = judge(i);
-    ++tensor.counts[static_cast<int>(judgement.element_class)];
-    tensor.nan_actual += std::isnan(t[i]);
-    tensor.nan_expected += std::isnan(v[i]);
-    tensor.inf_actual += std::isinf(t[i]);
-    tensor.inf_expected += std::isinf(v[i]);
-    tensor.zero_actual += t[i] == 0;
-    tensor.zero_expected += v[i] == 0;
+    ++tensor_.counts[static_cast<int>(judgement.element_class)];
+    tensor_.nan_actual += std::isnan(t);
+    tensor_.nan_expected += std::isnan(v);
+    tensor_.inf_actual += std::isinf(t);
+    tensor_.inf_expected += std::isinf(v);
+    tensor_.zero_actual += t == 0;
+    tensor_.zero_expected += v == 0;
     if (judgement.element_class == ElementClass::kUndetermined) return;
-    const bool finite = std::isfinite(t[i]) && std::isfinite(v[i]);
-    const double error = std::fabs(t[i] - v[i]);
-    const int64_t ulps = error == 0 ? 0 : UlpsBetween(leaf.shape.type(), t[i], v[i]);
-    ++ulp_bins[UlpBin(ulps)];
+    const bool finite = std::isfinite(t) && std::isfinite(v);
+    const double error = std::fabs(t - v);
+    const int64_t ulps = error == 0 ? 0 : UlpsBetween(leaf.shape.type(), t, v);
+    ++ulp_bins_[UlpBin(ulps)];
     if (finite) {
-      tensor.max_abs = std::max(tensor.max_abs, error);
-      if (v[i] != 0) {
-        const double relative = error / std::fabs(v[i]);
-        tensor.max_rel = std::max(tensor.max_rel, relative);
-        relative_squares += relative * relative;
-        ++relative_count;
+      tensor_.max_abs = std::max(tensor_.max_abs, error);
+      if (v != 0) {
+        const double relative = error / std::fabs(v);
+        tensor_.max_rel = std::max(tensor_.max_rel, relative);
+        relative_squares_ += relative * relative;
+        ++relative_count_;
       }
-      tensor.max_ulps = std::max(tensor.max_ulps, ulps);
+      tensor_.max_ulps = std::max(tensor_.max_ulps, ulps);
     }
     if (!std::isnan(judgement.ratio)) {
-      if (judgement.ratio > tensor.worst_ratio || tensor.worst_element < 0) {
-        tensor.worst_ratio = std::max(tensor.worst_ratio, judgement.ratio);
-        tensor.worst_element = leaf.PlaceOf(i);
+      if (judgement.ratio > tensor_.worst_ratio || tensor_.worst_element < 0) {
+        tensor_.worst_ratio = std::max(tensor_.worst_ratio, judgement.ratio);
+        tensor_.worst_element = first + leaf.PlaceOf(i);
       }
-      if (judge.Bound(i) != 0) ratios.push_back(static_cast<float>(judgement.ratio));
-      if (judgement.ratio > 0) ++ratio_bins[std::bit_cast<uint64_t>(judgement.ratio) >> 52];
+      if (judge.Bound(i) != 0 && (first + i) % ratio_step_ == 0) ratios_.push_back(static_cast<float>(judgement.ratio));
+      if (judgement.ratio > 0) ++ratio_bins_[std::bit_cast<uint64_t>(judgement.ratio) >> 52];
     }
     if (judgement.element_class != ElementClass::kViolation) return;
-    bad.push_back(i);
-    if (std::isfinite(judgement.ratio)) worst_bad = std::max(worst_bad, judgement.ratio);
+    bad_.push_back(first + i);
+    if (std::isfinite(judgement.ratio)) worst_bad_ = std::max(worst_bad_, judgement.ratio);
     if (!finite) return;
-    tensor.max_abs_bad = std::max(tensor.max_abs_bad, error);
-    if (v[i] != 0) tensor.max_rel_bad = std::max(tensor.max_rel_bad, error / std::fabs(v[i]));
-    if (error > 0) ++tensor.error_decades[static_cast<int>(std::floor(std::log10(error)))];
-  };
-  for (int64_t i = 0; i < tensor.checked; ++i) check(i);
-  for (int k = 0; k < 32; ++k) {
-    if (ulp_bins[k] > 0) tensor.ulp_bins[k == 0 ? 0 : 1 << (k - 1)] = ulp_bins[k];
+    tensor_.max_abs_bad = std::max(tensor_.max_abs_bad, error);
+    if (v != 0) tensor_.max_rel_bad = std::max(tensor_.max_rel_bad, error / std::fabs(v));
+    if (error > 0) ++tensor_.error_decades[static_cast<int>(std::floor(std::log10(error)))];
   }
-  for (int k = 0; k < 2048; ++k) {
-    if (ratio_bins[k] > 0) tensor.ratio_bins[k - 1023] = ratio_bins[k];
-  }
-  if (relative_count > 0) tensor.rms_rel = std::sqrt(relative_squares / relative_count);
-  if (!ratios.empty()) {
-    std::nth_element(ratios.begin(), ratios.begin() + ratios.size() / 2, ratios.end());
-    tensor.median_ratio = ratios[ratios.size() / 2];
-  }
-  Decide(tensor);
+
+  TensorComparison tensor_;
+  int64_t ratio_step_;
+  std::vector<int64_t> bad_;
+  std::vector<float> ratios_;
+  std::array<int64_t, 32> ulp_bins_ = {};      // By UlpBin.
+  std::array<int64_t, 2048> ratio_bins_ = {};  // By exponent + 1023; the last: infinite.
+  double relative_squares_ = 0, worst_bad_ = 0;
+  int64_t relative_count_ = 0;
+};
+
+TensorComparison CompareLeaf(const Leaf& leaf, const CompareOptions& options) {
+  const double* t = shadow::Values(leaf.actual_values);
+  const double* v = shadow::Values(leaf.expected);
+  const Judge judge(leaf, RmsOf(SquaresOf(leaf.expected), leaf.count()), options.strict_nan);
+  Tally tally({.output = leaf.index, .shape = leaf.full(), .elements = leaf.full().NumElements()}, leaf.count());
+  tally.Add(leaf, judge);
+  TensorComparison tensor = tally.Take();
+  std::vector<int64_t>& bad = tally.bad();
   if (bad.empty()) return tensor;
 
   std::vector<ElementReport> rows;
@@ -352,100 +236,15 @@ TensorComparison CompareLeaf(const Leaf& leaf, const CompareOptions& options) {
   tensor.worst = std::move(rows);
   const size_t count = static_cast<size_t>(tensor.checked);
   if (leaf.points == nullptr) {
-    const Mistakes mistakes{leaf.shape, {v, count}, {t, count}, bad, worst_bad};
+    const Mistakes mistakes{leaf.shape, {v, count}, {t, count}, bad, tally.worst_bad()};
     tensor.where = WhereIs(mistakes);
     tensor.looks_like = LooksLike(mistakes);
     return tensor;
   }
   // Where they lie is known; what their neighbours are is not.
   for (int64_t& i : bad) i = leaf.PlaceOf(i);
-  tensor.where = WhereIs({leaf.full(), {}, {}, bad, worst_bad});
+  tensor.where = WhereIs({leaf.full(), {}, {}, bad, tally.worst_bad()});
   return tensor;
-}
-
-// Gives each decision of a sort's line an element of its own, among those that are not ruled out; those that none is
-// left for. Augmenting paths, as long as a line has places.
-class Placing {
- public:
-  Placing(const Decisions& decisions, const std::vector<uint8_t>& ruled_out)
-      : decisions_(decisions), ruled_out_(ruled_out) {}
-
-  std::vector<int64_t> WithoutElement() {
-    std::vector<int64_t> without;
-    for (int64_t d = 0; d < static_cast<int64_t>(decisions_.line.size()); ++d) {
-      if (decisions_.first[d] == decisions_.first[d + 1]) continue;
-      seen_.clear();
-      if (!Place(d)) without.push_back(d);
-    }
-    return without;
-  }
-
- private:
-  bool Place(int64_t decision) {
-    for (int64_t c = decisions_.first[decision]; c < decisions_.first[decision + 1]; ++c) {
-      const int64_t element = decisions_.element[c];
-      if (ruled_out_[c] != 0 || taken_.contains(element)) continue;
-      taken_[element] = decision;
-      return true;
-    }
-    for (int64_t c = decisions_.first[decision]; c < decisions_.first[decision + 1]; ++c) {
-      const int64_t element = decisions_.element[c];
-      if (ruled_out_[c] != 0 || !seen_.insert(element).second) continue;
-      if (!Place(taken_.at(element))) continue;
-      taken_[element] = decision;
-      return true;
-    }
-    return false;
-  }
-
-  const Decisions& decisions_;
-  const std::vector<uint8_t>& ruled_out_;
-  std::unordered_map<int64_t, int64_t> taken_;  // By element: its decision.
-  std::unordered_set<int64_t> seen_;
-};
-
-// Judges the elements that a reducer left of several. All places of one reduction must come from one candidate; an
-// element that none of those has which agree with the places before it is wrong.
-void JudgeChoices(std::vector<Leaf>& leaves) {
-  std::unordered_map<const Decisions*, std::vector<uint8_t>> ruled_out;  // By candidate.
-  for (Leaf& leaf : leaves) {
-    if (leaf.choices == nullptr) continue;
-    const ShadowValue& candidates = leaf.choices->candidates;
-    const std::vector<int64_t>& first = leaf.choices->decisions->first;
-    std::vector<uint8_t>& out = ruled_out[leaf.choices->decisions.get()];
-    out.resize(candidates.shape.NumElements());
-    leaf.chosen.resize(leaf.shape.NumElements());
-    const Judge judge(leaf, 0, false);
-    for (int64_t i = 0; i < leaf.shape.NumElements(); ++i) {
-      const int64_t decision = leaf.choices->DecisionOf(i);
-      if (decision < 0 || first[decision] == first[decision + 1]) continue;
-      std::vector<int64_t> others;
-      bool found = false, undetermined = false;
-      for (int64_t c = first[decision]; c < first[decision + 1]; ++c) {
-        if (out[c] != 0) continue;
-        const ElementClass against = judge.Against(i, candidates, c);
-        if (against == ElementClass::kViolation) others.push_back(c);
-        found = found || against != ElementClass::kViolation;
-        undetermined = undetermined || against == ElementClass::kUndetermined;
-      }
-      leaf.chosen[i] = !found         ? ElementClass::kViolation
-                       : undetermined ? ElementClass::kUndetermined
-                                      : ElementClass::kWithin;
-      if (!found) continue;
-      for (const int64_t c : others) out[c] = 1;
-    }
-  }
-  for (const auto& [decisions, out] : ruled_out) {
-    if (decisions->element.empty()) continue;
-    std::unordered_set<int64_t> without;
-    for (const int64_t d : Placing(*decisions, out).WithoutElement()) without.insert(d);
-    for (Leaf& leaf : leaves) {
-      if (leaf.choices == nullptr || leaf.choices->decisions.get() != decisions) continue;
-      for (int64_t i = 0; i < leaf.shape.NumElements(); ++i) {
-        if (without.contains(leaf.choices->DecisionOf(i))) leaf.chosen[i] = ElementClass::kViolation;
-      }
-    }
-  }
 }
 
 void Collect(const ShadowValue& expected, const Literal& actual, ShapeIndex index, std::vector<Leaf>& leaves) {
@@ -468,16 +267,20 @@ void Collect(const ShadowValue& expected, const Literal& actual, ShapeIndex inde
   leaves.push_back(std::move(leaf));
 }
 
-Comparison CompareLeaves(const std::vector<Leaf>& leaves, const CompareOptions& options) {
-  Comparison comparison;
-  for (const Leaf& leaf : leaves) {
-    comparison.outputs.push_back(CompareLeaf(leaf, options));
-    const TensorComparison& tensor = comparison.outputs.back();
+Comparison Together(std::vector<TensorComparison> tensors) {
+  Comparison comparison{.outputs = std::move(tensors)};
+  for (const TensorComparison& tensor : comparison.outputs) {
     if (Worse(comparison.verdict, tensor.verdict) == comparison.verdict) continue;
     comparison.verdict = tensor.verdict;
     comparison.reason = tensor.reason;
   }
   return comparison;
+}
+
+Comparison CompareLeaves(const std::vector<Leaf>& leaves, const CompareOptions& options) {
+  std::vector<TensorComparison> tensors;
+  for (const Leaf& leaf : leaves) tensors.push_back(CompareLeaf(leaf, options));
+  return Together(std::move(tensors));
 }
 
 // Complex arrays as arrays of their parts, [.., 2]; everything else as it is.
@@ -519,10 +322,61 @@ Literal TakeFrom(const Literal& literal, std::span<const std::vector<int64_t>> p
   return taken;
 }
 
-double RmsOf(std::span<const double> values) {
+// Elements [begin, end) of an array, as a list.
+Literal PieceOf(const Literal& literal, int64_t begin, int64_t end) {
+  Literal piece = Literal::Uninitialized(Shape(literal.shape().type(), {end - begin}));
+  const int64_t width = ByteWidth(literal.shape().type());
+  std::memcpy(piece.mutable_raw(), literal.raw() + begin * width, static_cast<size_t>(piece.byte_size()));
+  return piece;
+}
+
+Leaf LeafOf(ShapeIndex index, const Literal& expected, const Literal& actual) {
+  std::vector<Leaf> leaves;
+  Collect(ToShadow(expected), actual, std::move(index), leaves);
+  return std::move(leaves.front());
+}
+
+// What else is permitted than the same bits, given the root mean square of all that is expected.
+using Permit = std::function<void(Leaf& leaf, double rms)>;
+
+// Compares an array in blocks, so that there are never more than a few of these in f64. What is wrong is looked at as a
+// whole.
+TensorComparison CompareArray(const ShapeIndex& index, const Literal& expected, const Literal& actual,
+                              const Permit& permit, const CompareOptions& options) {
+  constexpr int64_t kBlock = int64_t{1} << 18;
+  const int64_t count = expected.shape().NumElements();
+  const auto for_blocks = [&](auto&& f) {
+    for (int64_t begin = 0; begin < count; begin += kBlock) f(begin, std::min(begin + kBlock, count));
+  };
   double squares = 0;
-  for (const double x : values) squares += std::isfinite(x) ? x * x : 0;
-  return std::sqrt(squares / std::max<size_t>(1, values.size()));
+  for_blocks([&](int64_t begin, int64_t end) { squares += SquaresOf(WidenAny(PieceOf(expected, begin, end))); });
+  const double rms = RmsOf(squares, count);
+  Tally tally({.output = index, .shape = expected.shape(), .elements = count}, count);
+  for_blocks([&](int64_t begin, int64_t end) {
+    Leaf block = LeafOf(index, PieceOf(expected, begin, end), PieceOf(actual, begin, end));
+    permit(block, rms);
+    tally.Add(block, Judge(block, rms, options.strict_nan), begin);
+  });
+  TensorComparison tensor = tally.Take();
+  if (tally.bad().empty()) return tensor;
+  Leaf whole = LeafOf(index, expected, actual);
+  permit(whole, rms);
+  return CompareLeaf(whole, options);
+}
+
+// Complex numbers count as their parts.
+Comparison CompareArrays(const Literal& expected, const Literal& actual, const Permit& permit,
+                         const CompareOptions& options) {
+  CHECK(Compatible(expected.shape(), actual.shape()), expected.shape(), " against ", actual.shape());
+  const Literal of_expected = Parts(expected), of_actual = Parts(actual);
+  std::vector<TensorComparison> tensors;
+  ForEachLeaf(of_expected.shape(), [&](const ShapeIndex& index, const Shape& shape) {
+    if (shape.IsArray())
+      tensors.push_back(CompareArray(index, of_expected.At(index), of_actual.At(index), permit, options));
+  });
+  Comparison comparison = Together(std::move(tensors));
+  MarkParts(expected, comparison);
+  return comparison;
 }
 
 }  // namespace
@@ -640,17 +494,13 @@ Tolerance XlaTolerance() { return {.abs = 1e-3, .rel = 1e-3, .both = true}; }
 
 Comparison CompareTolerance(const Literal& expected, const Literal& actual, const std::optional<Tolerance>& tolerance,
                             const CompareOptions& options) {
-  CHECK(Compatible(expected.shape(), actual.shape()), expected.shape(), " against ", actual.shape());
-  std::vector<Leaf> leaves;
-  Collect(ToShadow(Parts(expected)), Parts(actual), {}, leaves);
-  for (Leaf& leaf : leaves) {
-    const std::span<const double> values = leaf.expected.data<double>();
-    const Tolerance t = tolerance ? *tolerance : DefaultTolerance(leaf.shape.type(), RmsOf(values));
-    if (!IsFloat(leaf.shape.type()) && t.abs == 0 && t.rel == 0) continue;
+  const Permit permit = [&](Leaf& leaf, double rms) {
+    const Tolerance t = tolerance ? *tolerance : DefaultTolerance(leaf.shape.type(), rms);
+    if (!IsFloat(leaf.shape.type()) && t.abs == 0 && t.rel == 0) return;
     leaf.exact = Literal();
     leaf.bound = shadow::NewBuffer(leaf.shape);
     auto bound = leaf.bound.mutable_data<double>();
-    auto reference = leaf.expected.mutable_data<double>();
+    const auto reference = leaf.expected.data<double>();
     auto got = leaf.actual_values.mutable_data<double>();
     const double largest = IsFloat(leaf.shape.type()) ? shadow::RoundingTo(leaf.shape.type(), false).overflow : 0;
     for (size_t i = 0; i < bound.size(); ++i) {
@@ -663,19 +513,12 @@ Comparison CompareTolerance(const Literal& expected, const Literal& actual, cons
       if (t.max_ulps && UlpsBetween(leaf.shape.type(), got[i], reference[i]) <= *t.max_ulps)
         bound[i] = std::max(bound[i], std::fabs(got[i] - reference[i]));
     }
-  }
-  Comparison comparison = CompareLeaves(leaves, options);
-  MarkParts(expected, comparison);
-  return comparison;
+  };
+  return CompareArrays(expected, actual, permit, options);
 }
 
 Comparison CompareBitwise(const Literal& expected, const Literal& actual, const CompareOptions& options) {
-  CHECK(Compatible(expected.shape(), actual.shape()), expected.shape(), " against ", actual.shape());
-  std::vector<Leaf> leaves;
-  Collect(ToShadow(Parts(expected)), Parts(actual), {}, leaves);
-  Comparison comparison = CompareLeaves(leaves, options);
-  MarkParts(expected, comparison);
-  return comparison;
+  return CompareArrays(expected, actual, [](Leaf&, double) {}, options);
 }
 
 }  // namespace hlo
