@@ -8,6 +8,7 @@
 #include "base/result.h"
 #include "driver/progress.h"
 #include "driver/run.h"
+#include "gpu/runtime/executable.h"
 #include "ir/module.h"
 
 namespace hlo {
@@ -15,9 +16,11 @@ namespace hlo {
 // Compares `input` with `optimized`, cut at what the passes kept. On a difference the pipeline is run again with ever
 // different --opt_bisect_limit until the first instance is found after which the values differ; it becomes the culprit,
 // ahead of any kernel, since a kernel that computes a wrong module rightly is not to blame.
+//
+// `executable`: of `optimized`, with these arguments; large values are taken from a run of it.
 Status CheckPasses(const Module& input, const Module& optimized, std::span<const Literal> arguments,
-                   const RunOptions& options, Progress& progress, std::string* summary, Verdict* verdict,
-                   Culprit* culprit);
+                   gpu::Executable& executable, const RunOptions& options, Progress& progress, std::string* summary,
+                   Verdict* verdict, Culprit* culprit);
 
 }  // namespace hlo
 

@@ -194,10 +194,47 @@ ShadowValue WithDecisionsOf(ShadowValue expected, const ShadowValue& from) {
   return expected;
 }
 
+// Of comparing it: both sides of an instruction cost about what the optimized one does.
+int64_t StepsOf(const Instruction& inst) {
+  if (inst.Is(Opcode::kFusion)) return 2 * shadow::StepsOf(*inst.attrs<FusionAttrs>().calls);
+  return 2 * shadow::StepsOf(inst, inst.shape().IsArray() ? inst.shape().NumElements() : 0);
+}
+
+// The limit of one instruction. Of loops some iterations are looked at.
+int64_t LimitOf(const Module& optimized, const WidenedOptions& options) {
+  if (options.work_limit == 0) return std::numeric_limits<int64_t>::max();
+  std::unordered_map<const Computation*, const Instruction*> callers;
+  for (const Computation* computation : optimized.PostOrder()) {
+    for (const Instruction* inst : computation->Instructions()) {
+      for (const Computation* callee : CalledComputations(*inst)) callers[callee] = inst;
+    }
+  }
+  std::vector<shadow::Work> work;
+  for (const Computation* computation : optimized.PostOrder()) {
+    const auto it = callers.find(computation);
+    if (it != callers.end() && it->second->Is(Opcode::kFusion)) continue;
+    const bool again = it != callers.end() && it->second->Is(Opcode::kWhile);
+    for (const Instruction* inst : computation->Instructions())
+      work.push_back({StepsOf(*inst), again ? options.loop_iterations + 2 : 1});
+  }
+  return shadow::LimitOfEach(std::move(work), options.work_limit);
+}
+
+bool HasComplex(const Shape& shape) {
+  bool complex = false;
+  ForEachLeaf(shape, [&](const ShapeIndex&, const Shape& leaf) { complex = complex || IsComplex(leaf.type()); });
+  return complex;
+}
+
+bool OnlyReturned(const Instruction& inst) {
+  return std::ranges::all_of(inst.users(),
+                             [](const Instruction* user) { return user->IsRoot() && user->Is(Opcode::kTuple); });
+}
+
 class Comparer {
  public:
   Comparer(const Module& input, const Module& optimized, const WidenedOptions& options)
-      : input_(input), optimized_(optimized), options_(options) {
+      : input_(input), optimized_(optimized), options_(options), limit_(LimitOf(optimized, options)) {
     for (const Computation* computation : input.Computations()) {
       for (const Instruction* inst : computation->Instructions()) {
         by_id_[inst->id()] = inst;
@@ -209,11 +246,6 @@ class Comparer {
         for (const Computation* callee : CalledComputations(*inst)) callers_[callee].push_back(inst);
       }
     }
-    for (const Computation* computation : optimized.PostOrder()) {
-      for (const Instruction* inst : computation->Instructions()) {
-        for (const Computation* callee : CalledComputations(*inst)) callers_after_[callee] = inst;
-      }
-    }
     const auto always = [](const Literal&) { return true; };
     const auto written = [this](const Literal& literal) { return constants_.contains(ConstantKey(literal)); };
     known_before_.emplace(input, always);
@@ -222,10 +254,9 @@ class Comparer {
   }
 
   Result<WidenedResult> Run(std::span<const Literal> args) {
-    std::vector<ShadowValue> values;
-    for (const Literal& arg : args) values.push_back(ToShadow(arg));
-    if (options_.work_limit > 0) SetLimit();
-    TRY(ComparePair(input_.entry(), optimized_.entry(), values, ""));
+    std::vector<shadow::ConeArgument> values;
+    for (const Literal& arg : args) values.push_back({.literal = &arg});
+    TRY(ComparePair(input_.entry(), optimized_.entry(), std::move(values), ""));
     if (!result_.finding && result_.elements > 0 && result_.undetermined * 100 > result_.elements) {
       result_.verdict = Verdict::kInconclusive;
       result_.reason = Str(result_.undetermined, " of ", result_.elements, " elements undetermined, first of ",
@@ -244,59 +275,35 @@ class Comparer {
   // A computation of the input and what became of it, run on the same arguments.
   struct Pair {
     const Computation* before;
-    std::vector<ShadowValue> args;
+    std::vector<shadow::ConeArgument> args;  // In f64 from when all of one is needed.
     std::unordered_map<const Instruction*, ShadowValue> given_before, given_after;  // Kept values, without bounds.
-    std::unordered_map<const Computation*, std::vector<ShadowValue>> callee_args;
+    std::unordered_map<const Computation*, std::vector<shadow::ConeArgument>> callee_args;
   };
 
-  // Both sides of an instruction cost about what the optimized one does. Of loops some iterations are looked at.
-  void SetLimit() {
-    std::vector<shadow::Work> work;
-    for (const Computation* computation : optimized_.PostOrder()) {
-      const auto it = callers_after_.find(computation);
-      if (it != callers_after_.end() && it->second->Is(Opcode::kFusion)) continue;
-      const bool again = it != callers_after_.end() && it->second->Is(Opcode::kWhile);
-      for (const Instruction* inst : computation->Instructions()) {
-        int64_t steps = shadow::StepsOf(*inst, inst->shape().IsArray() ? inst->shape().NumElements() : 0);
-        if (inst->Is(Opcode::kFusion)) steps = shadow::StepsOf(*inst->attrs<FusionAttrs>().calls);
-        work.push_back({2 * steps, again ? options_.loop_iterations + 2 : 1});
-      }
-    }
-    limit_ = shadow::LimitOfEach(std::move(work), options_.work_limit);
-  }
-
-  static bool OnlyReturned(const Instruction& inst) {
-    return std::ranges::all_of(inst.users(),
-                               [](const Instruction* user) { return user->IsRoot() && user->Is(Opcode::kTuple); });
-  }
-
-  // Compares a sample of the elements, of a value that nothing else is computed from. False: it is not worth it, or
-  // cannot be done.
+  // Compares a sample of the elements, of a value that nothing else is computed from or that a run left. False: it is
+  // not worth it, or cannot be done.
   Result<bool> CompareSampled(Pair& pair, const Instruction& origin, const Instruction& inst,
                               const std::string& where) {
     const ShadowOptions options_before = Options(pair.given_before, *known_before_),
                         options_after = Options(pair.given_after, *known_after_);
-    if (!OnlyReturned(inst) || !OnlyReturned(origin)) return false;
-    bool complex = false;
-    ForEachLeaf(inst.shape(),
-                [&](const ShapeIndex&, const Shape& leaf) { complex = complex || IsComplex(leaf.type()); });
-    if (complex) return false;
+    const bool is_needed = !OnlyReturned(inst) || !OnlyReturned(origin);
+    if (is_needed && !options_.left) return false;
+    if (HasComplex(inst.shape())) return false;
     if (known_before_->Rounded(origin) || known_after_->Rounded(inst)) return false;
-    const auto arguments = [](const std::vector<ShadowValue>& values) {
-      std::vector<shadow::ConeArgument> args;
-      for (const ShadowValue& value : values) args.push_back({.value = value});
-      return args;
+    const shadow::Cone after = shadow::ConeOf(inst, pair.args, nullptr, options_after.given);
+    const auto has_parts = [](const shadow::ConeArgument& arg) {
+      return arg.literal != nullptr ? HasComplex(arg.literal->shape()) : HasParts(arg.value);
     };
-    const shadow::Cone after = shadow::ConeOf(inst, arguments(pair.args), nullptr, options_after.given);
-    const auto has_parts = [](const shadow::ConeArgument& arg) { return HasParts(arg.value); };
     if (2 * after.steps <= limit_ || std::ranges::any_of(after.args, has_parts)) return false;
     const shadow::Cone before =
-        shadow::ConeOf(origin, arguments(TRY(ArgsOf(pair, &origin.computation()))), nullptr, options_before.given);
+        shadow::ConeOf(origin, *TRY(ArgsOf(pair, &origin.computation())), nullptr, options_before.given);
     if (std::ranges::any_of(before.args, has_parts)) return false;
     const auto sliced_after = TRY(shadow::SliceOf(after, limit_ / 2, options_.seed));
     if (!sliced_after) return false;
     const auto sliced_before = TRY(shadow::SliceAt(before, sliced_after->points));
     if (!sliced_before) return false;
+    std::optional<Literal> left;
+    if (is_needed && !(left = options_.left(inst))) return false;
     const auto evaluate = [](const shadow::Slice& slice, ShadowOptions options) -> Result<ShadowValue> {
       options.wanted = &slice.wanted;
       return TRY(EvaluateShadow(slice.module->entry(), std::span<const ShadowValue>(slice.args), options)).value;
@@ -312,6 +319,10 @@ class Comparer {
     result_.sampled_elements += comparison.elements();
     Note(inst, comparison);
     if (comparison.bad() > 0) Found(origin, inst, where, std::move(comparison));
+    if (!left) return true;
+    ShadowValue value = ToShadow(*left);
+    value.shape = origin.shape();
+    Keep(pair, origin, inst, std::move(value));
     return true;
   }
 
@@ -369,26 +380,50 @@ class Comparer {
     return once;
   }
 
-  Result<std::vector<ShadowValue>> ArgsOf(Pair& pair, const Computation* computation) {
-    if (computation == pair.before) return pair.args;
+  Result<std::vector<shadow::ConeArgument>*> ArgsOf(Pair& pair, const Computation* computation) {
+    if (computation == pair.before) return &pair.args;
     const auto known = pair.callee_args.find(computation);
-    if (known != pair.callee_args.end()) return known->second;
+    if (known != pair.callee_args.end()) return &known->second;
     const Instruction* caller = callers_[computation].front();
-    std::vector<ShadowValue> args;
+    std::vector<shadow::ConeArgument> args;
     for (const Instruction* operand : caller->operands()) {
       const auto given = pair.given_before.find(operand);
-      args.push_back(given != pair.given_before.end() ? given->second : TRY(ValueBefore(pair, *operand)));
+      args.push_back({.value = given != pair.given_before.end() ? given->second : TRY(ValueBefore(pair, *operand))});
     }
-    return pair.callee_args[computation] = std::move(args);
+    return &(pair.callee_args[computation] = std::move(args));
+  }
+
+  // Of the arguments those that `inst` is computed from; the others stay as small as they are.
+  static std::vector<ShadowValue> Needed(std::vector<shadow::ConeArgument>& args, const Instruction& inst,
+                                         const ShadowOptions& options) {
+    std::vector<ShadowValue> values(args.size());
+    std::vector<const Instruction*> pending{&inst};
+    std::unordered_set<const Instruction*> seen;
+    while (!pending.empty()) {
+      const Instruction& next = *pending.back();
+      pending.pop_back();
+      if (!seen.insert(&next).second || (&next != &inst && options.given(next))) continue;
+      pending.insert(pending.end(), next.operands().begin(), next.operands().end());
+      if (!next.Is(Opcode::kParameter)) continue;
+      shadow::ConeArgument& argument = args[next.parameter_number()];
+      if (argument.literal != nullptr) argument = {.value = argument.All()};
+      values[next.parameter_number()] = argument.value;
+    }
+    return values;
   }
 
   Result<ShadowValue> ValueBefore(Pair& pair, const Instruction& inst) {
     if (auto rounded = known_before_->Rounded(inst)) return std::move(*rounded);
-    const std::vector<ShadowValue> args = TRY(ArgsOf(pair, &inst.computation()));
-    return EvaluateShadowOf(inst, args, Options(pair.given_before, *known_before_));
+    const ShadowOptions options = Options(pair.given_before, *known_before_);
+    return EvaluateShadowOf(inst, Needed(*TRY(ArgsOf(pair, &inst.computation())), inst, options), options);
   }
 
-  Result<void> ComparePair(const Computation& before, const Computation& after, std::vector<ShadowValue> args,
+  Result<ShadowValue> ValueAfter(Pair& pair, const Instruction& inst) {
+    const ShadowOptions options = Options(pair.given_after, *known_after_);
+    return EvaluateShadowOf(inst, Needed(pair.args, inst, options), options);
+  }
+
+  Result<void> ComparePair(const Computation& before, const Computation& after, std::vector<shadow::ConeArgument> args,
                            const std::string& where) {
     Pair pair{.before = &before, .args = std::move(args)};
     const std::vector<Instruction*> order = after.PostOrder();
@@ -472,7 +507,7 @@ class Comparer {
     auto before = ValueBefore(pair, origin);
     const auto evaluate = [&]() -> Result<ShadowValue> {
       if (auto rounded = KnownAfter(inst)) return std::move(*rounded);
-      return EvaluateShadowOf(inst, pair.args, Options(pair.given_after, *known_after_));
+      return ValueAfter(pair, inst);
     };
     const auto after = before ? evaluate() : std::unexpected(before.error());
     if (!after) {
@@ -524,8 +559,7 @@ class Comparer {
                                static_cast<uint64_t>(iteration));
       if (slot + 1 < slots) sample[slot + 1] = {iteration, state};
     };
-    const std::vector<ShadowValue> args = TRY(ArgsOf(pair, &origin.computation()));
-    auto value = EvaluateShadowOf(origin, args, options);
+    auto value = EvaluateShadowOf(origin, Needed(*TRY(ArgsOf(pair, &origin.computation())), origin, options), options);
     if (!value) {
       if (value.error().exit != ExitCode::kUnsupported) FAIL(value.error());
       result_.notes.push_back(Str("loop '", inst.name(), "' not compared: ", value.error().message()));
@@ -533,8 +567,7 @@ class Comparer {
     }
     // The states that both loops start from must agree too.
     const ShadowValue start = TRY(ValueBefore(pair, origin.operand(0)));
-    const ShadowValue start_after =
-        TRY(EvaluateShadowOf(inst.operand(0), pair.args, Options(pair.given_after, *known_after_)));
+    const ShadowValue start_after = TRY(ValueAfter(pair, inst.operand(0)));
     Comparison starts =
         CompareWithBounds(Joined(start, start_after, &result_.by_bits), AsLiteral(start_after), options_.compare);
     if (starts.bad() > 0) {
@@ -548,8 +581,8 @@ class Comparer {
     for (const State& state : sample) {
       const std::string place =
           Str(where.empty() ? "" : where + ", ", "iteration ", state.iteration, " of '", inst.name(), "'");
-      TRY(ComparePair(*before.condition, *after.condition, {state.value}, place));
-      if (!result_.finding) TRY(ComparePair(*before.body, *after.body, {state.value}, place));
+      TRY(ComparePair(*before.condition, *after.condition, {{.value = state.value}}, place));
+      if (!result_.finding) TRY(ComparePair(*before.body, *after.body, {{.value = state.value}}, place));
       if (result_.finding) return {};
     }
     Keep(pair, origin, inst, std::move(*value));
@@ -562,8 +595,7 @@ class Comparer {
   std::unordered_map<int, const Instruction*> by_id_;
   std::unordered_map<const Computation*, std::vector<const Instruction*>> callers_;
   std::unordered_set<uint64_t> constants_;  // Of the input, and what follows from them without a rounding.
-  std::unordered_map<const Computation*, const Instruction*> callers_after_;
-  int64_t limit_ = std::numeric_limits<int64_t>::max();  // Of one instruction.
+  const int64_t limit_;                     // Of one instruction.
   std::unordered_map<const Computation*, std::unordered_map<const Computation*, bool>> runs_once_;  // By the top.
   std::optional<KnownValues> known_before_, known_after_;
   std::unordered_map<const Instruction*, size_t> positions_;
@@ -577,6 +609,15 @@ class Comparer {
 Result<WidenedResult> CompareWidened(const Module& input, const Module& optimized, std::span<const Literal> args,
                                      const WidenedOptions& options) {
   return Comparer(input, optimized, options).Run(args);
+}
+
+std::vector<const Instruction*> LargeValues(const Module& optimized, const WidenedOptions& options) {
+  const int64_t limit = LimitOf(optimized, options);
+  std::vector<const Instruction*> large;
+  for (const Instruction* inst : optimized.entry().Instructions()) {
+    if (StepsOf(*inst) > limit && !OnlyReturned(*inst)) large.push_back(inst);
+  }
+  return large;
 }
 
 std::string ToString(const WidenedResult& result) {

@@ -5,6 +5,7 @@
 #ifndef HLO_INTERP_WIDENED_H_
 #define HLO_INTERP_WIDENED_H_
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -25,6 +26,10 @@ struct WidenedOptions {
   int64_t max_loop_iterations = 1'000'000;
   // Scalar steps of the whole; above it the largest values are compared at a sample of their elements. 0: none is.
   int64_t work_limit = 0;
+  // What a run left as the value of one of LargeValues, once. Such a value is compared at a sample too, and what comes
+  // after it is computed from what was left, on both sides: any value serves that is the same on both. Null, or
+  // nothing: it is computed, and compared, as a whole.
+  std::function<std::optional<Literal>(const Instruction& optimized)> left;
   CompareOptions compare;
 };
 
@@ -52,6 +57,10 @@ struct WidenedResult {
 // Where nothing has an origin the results alone are compared, with what bounds grow to on the way.
 Result<WidenedResult> CompareWidened(const Module& input, const Module& optimized, std::span<const Literal> args,
                                      const WidenedOptions& options = {});
+
+// The instructions of the optimized module's entry that take more than their share of the work limit although other
+// instructions need them.
+std::vector<const Instruction*> LargeValues(const Module& optimized, const WidenedOptions& options);
 
 // "a pass is wrong: 'fusion.7' differs from 'add.3' ..." or what was compared.
 std::string ToString(const WidenedResult& result);
