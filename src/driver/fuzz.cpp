@@ -149,6 +149,7 @@ FuzzOutcome CheckAll(const Module& module, const std::string& text, uint64_t see
   options.seed = static_cast<int64_t>(seed);
   // For some of the seeds little enough that kernels are sampled.
   options.work_limit = seed % 4 == 3 ? 100'000 : 0;
+  if (options.reference_platform == "default") options.reference_platform = "interpreter";  // Beyond the limit too.
   CheckKernels(file.path(), "optimized", options, &outcome);
   // A fault planted in a pass shows where passes run.
   if (!run.pipeline.inject.empty()) return outcome;

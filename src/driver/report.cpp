@@ -180,10 +180,13 @@ std::string TimesText(const RunTimes& times) {
   const double other = times.all - times.ready() - times.arguments - times.placing - times.all_runs - times.results -
                        times.saving - times.reference - times.check;
   std::string out = "    ";
-  const auto add = [&](const char* what, double ms) { out += Str(what, " ", HumanMilliseconds(ms), "   "); };
+  const auto add = [&](const char* what, double ms, const std::string& more = "") {
+    out += Str(what, " ", HumanMilliseconds(ms), more, "   ");
+  };
   add("arguments", times.arguments);
   if (times.placing > 0) add("placed in", times.placing);
-  add("all runs", times.all_runs);
+  if (times.first_run < kWorthSaying) add("all runs", times.all_runs);
+  else add("all runs", times.all_runs, Str(" (the first, in new memory, ", HumanMilliseconds(times.first_run), ")"));
   add("results", times.results);
   if (times.saving > 0) add("saved in", times.saving);
   add("other", std::max(0.0, other));
@@ -195,10 +198,14 @@ std::string TimesText(const RunTimes& times) {
 // The interpreter runs beside a file for arguments that are made up, and to tell who is wrong.
 std::string ReferenceText(const RunReport& report) {
   const bool is_file = !report.reference_file.empty();
+  const std::string check = report.times.check > 0 ? Str("   check ", HumanMilliseconds(report.times.check)) : "";
+  if (!report.reference_skipped.empty())
+    return Str("  reference skipped: ", report.reference_skipped, "; --reference_platform=interpreter runs it", check,
+               "\n");
   std::string out = is_file ? Str("  reference '", report.reference_file, "'") : "  reference interpreter";
   if (report.times.reference > 0)
     out += Str("   ", is_file ? "interpreter " : "run ", HumanMilliseconds(report.times.reference));
-  if (report.times.check > 0) out += Str("   check ", HumanMilliseconds(report.times.check));
+  out += check;
   if (report.non_finite_outputs > 0)
     out += Format("   %.3g%% of the float outputs are not finite", 100 * report.non_finite_outputs);
   return out + "\n";
@@ -230,7 +237,8 @@ std::string ReportText(const RunReport& report) {
   }
   if (report.memory) out += Str("    memory ", MemoryText(*report.memory, report.process_peak_bytes), "\n");
   out += TimesText(times);
-  if (times.reference > 0 || !report.reference_file.empty()) out += ReferenceText(report);
+  if (times.reference > 0 || !report.reference_file.empty() || !report.reference_skipped.empty())
+    out += ReferenceText(report);
   for (const PlantedFault& planted : report.planted) out += PlantedText(planted);
   for (const CustomCallStub& stub : report.stubs) out += StubText(stub);
   for (const std::string& note : report.notes) out += Str("  note: ", note, "\n");
@@ -292,6 +300,7 @@ std::string ReportJson(const RunReport& report) {
   json.Key("run_max_ms").Value(times.run_max).Key("runs").Value(times.runs).Key("reference_ms").Value(times.reference);
   json.Key("check_ms").Value(times.check).Key("arguments_ms").Value(times.arguments);
   json.Key("placing_ms").Value(times.placing).Key("all_runs_ms").Value(times.all_runs);
+  json.Key("first_run_ms").Value(times.first_run);
   json.Key("results_ms").Value(times.results).Key("saving_ms").Value(times.saving).Key("all_ms").Value(times.all);
   if (report.memory) {
     json.Key("memory")
@@ -394,6 +403,7 @@ std::string ReportJson(const RunReport& report) {
     json.Close(']');
   }
   if (!report.reference_file.empty()) json.Key("reference").Value(report.reference_file);
+  if (!report.reference_skipped.empty()) json.Key("reference_skipped").Value(report.reference_skipped);
   if (!report.next.empty()) json.Key("next").Value(report.next);
   if (report.filled_constants > 0) json.Key("filled_constants").Value(report.filled_constants);
   json.Key("notes").Open('[');

@@ -35,7 +35,7 @@ struct RunOptions {
   std::optional<Tolerance> tolerance;          // Of `tolerance`; empty: the table by type.
   CompareOptions compare;
   // Scalar steps (interp/shadow_slice.h) of judging the kernels, and as many of judging the passes; beyond, the largest
-  // are judged by a sample. 0: all, whatever it takes.
+  // are judged by a sample. What takes more to interpret as a whole is not. 0: all, whatever it takes.
   int64_t work_limit = 3'000'000'000;
 
   std::string args;                                        // .npz, .npy, a snapshot
@@ -77,6 +77,7 @@ struct RunTimes {
   double parse = 0, passes = 0, compile = 0, run = 0, run_min = 0, run_max = 0, reference = 0, check = 0;
   int64_t runs = 0;
   double all_runs = 0;   // Of which `run` is the median; warming up and --profile count.
+  double first_run = 0;  // The first of them, which touches its memory for the first time.
   double arguments = 0;  // Made or read; without `reference`, which judges what is made up.
   double placing = 0;    // To the device.
   double results = 0;    // From it, hashed, as text.
@@ -170,6 +171,7 @@ struct RunReport {
   std::vector<PlantedFault> planted;
   std::vector<CustomCallStub> stubs;  // Of targets that the module calls.
   std::string reference_file;         // Where `ends` has what is expected from; "" of the interpreter.
+  std::string reference_skipped;      // Why the interpreter did not run; there is no `ends` then.
   int64_t filled_constants = 0;       // Elided in the text.
   std::optional<Comparison> ends;     // Outputs against the reference's.
   bool ends_decide = false;           // compare_mode tolerance, bitwise or exact.

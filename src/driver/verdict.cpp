@@ -70,12 +70,11 @@ void SetInconclusive(RunReport* report, const RunOptions& options, const Doubt& 
 }
 
 // The verdict from what `local` and `widened` found; the ensemble has a say where it is asked alone.
-void Judge(RunReport* report, const RunOptions& options) {
+void Judge(RunReport* report, const RunOptions& options, int64_t outputs, int64_t elements) {
   const bool only_ensemble = options.compare_mode == "ensemble";
-  const int64_t outputs = report->ends ? static_cast<int64_t>(report->ends->outputs.size()) : 0;
   report->detail = Str(outputs, outputs == 1 ? " output" : " outputs");
-  if (report->ends)
-    report->detail += Str(", ", report->ends->elements(), report->ends->elements() == 1 ? " element" : " elements");
+  report->detail += Str(", ", elements, elements == 1 ? " element" : " elements");
+  if (!report->reference_skipped.empty()) report->detail += "; kernels and passes decide";
   if (report->fallback.Everything()) report->detail += "; no kernel ran: all steps by the interpreter";
   if (report->culprit.kind != Culprit::Kind::kNone) {
     SetVerdict(report, Verdict::kMismatch, "");
@@ -112,8 +111,8 @@ Status CheckParts(const Compiled& compiled, std::span<const Literal> arguments, 
   }
   if (!passes) return {};
   progress.Stage("checking the passes");
-  return CheckPasses(compiled.module, *compiled.optimized, arguments, *compiled.executable, options, progress,
-                     &report->widened, &report->widened_verdict, &report->culprit);
+  return CheckPasses(compiled.module, *compiled.optimized, arguments, *compiled.executable, options, progress, &report->widened,
+                     &report->widened_verdict, &report->culprit);
 }
 
 // Results that are not those of a file: is it us, is it nothing but roundings, or is it the file?
@@ -240,7 +239,21 @@ Status CompareResults(const Compiled& compiled, const RunArguments& arguments, c
     TRY(RunExact(compiled.module, *compiled.optimized, *compiled.executable, *compiled.device, options, interpret,
                  progress, report));
   }
-  if (!replicas_differ) Judge(report, options);
+  if (!replicas_differ) Judge(report, options, std::ssize(report->ends->outputs), report->ends->elements());
+  return {};
+}
+
+Status JudgeParts(const Compiled& compiled, std::span<const Literal> arguments, const Shape& result,
+                  const RunOptions& options, Progress& progress, RunReport* report) {
+  const std::string& mode = options.compare_mode;
+  TRY(CheckParts(compiled, arguments, mode != "widened", mode != "local", options, progress, report));
+  int64_t outputs = 0, elements = 0;
+  ForEachLeaf(result, [&](const ShapeIndex&, const Shape& leaf) {
+    if (!leaf.IsArray()) return;
+    ++outputs;
+    elements += leaf.NumElements();
+  });
+  Judge(report, options, outputs, elements);
   return {};
 }
 

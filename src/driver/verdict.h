@@ -32,6 +32,10 @@ Status CompareResults(const Compiled& compiled, const RunArguments& arguments, c
                       std::optional<Literal> interpreted, const Literal& outputs, const InterpretOptions& interpret,
                       const RunOptions& options, Progress& progress, RunReport* report);
 
+// The same without anything that is expected: by the kernels and the passes alone. `result`: the shape of the outputs.
+Status JudgeParts(const Compiled& compiled, std::span<const Literal> arguments, const Shape& result,
+                  const RunOptions& options, Progress& progress, RunReport* report);
+
 }  // namespace hlo
 
 #endif  // HLO_DRIVER_VERDICT_H_
