@@ -294,7 +294,7 @@ Literal Parts(const Literal& literal) {
   std::vector<int64_t> dims = literal.shape().dims();
   dims.push_back(2);
   Literal parts(Shape(literal.shape().type() == PrimitiveType::kC64 ? PrimitiveType::kF32 : PrimitiveType::kF64, dims));
-  std::memcpy(parts.mutable_raw(), literal.raw(), literal.byte_size());
+  std::copy_n(literal.raw(), literal.byte_size(), parts.mutable_raw());
   return parts;
 }
 

@@ -243,10 +243,6 @@ void RoundToDeclared(ShadowValue& value, bool ftz) {
   value.held = value.shape.type();
 }
 
-}  // namespace
-
-namespace {
-
 // Of what its rule leaves undetermined in one of two modules that are compared: what it gives for its operands' values.
 Status AddComputed(Context& context, const Instruction& inst, Operands operands, const Mask& wanted,
                    ShadowValue& result) {
