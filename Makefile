@@ -51,6 +51,8 @@ $(BUILD)/src/driver/%.o: CXXFLAGS += -Wno-restrict
 $(BUILD)/src/gpu/libraries/small_product.o: CXXFLAGS += -Wno-maybe-uninitialized
 # Runs where nothing else would, to say so.
 $(BUILD)/src/base/processor_check.o: MARCH := -march=x86-64
+# It holds the texts that stand beside it.
+$(BUILD)/src/passes/pipelines/presets.o: $(wildcard src/passes/pipelines/*.txt)
 # FAIL is ours (base/result.h); gtest's is GTEST_FAIL.
 $(BUILD)/tests/%.o: CPPFLAGS += -DGTEST_DONT_DEFINE_FAIL=1
 # Inner loops over elements: the vectoriser is what they are written for. Nobody reads errno or the exception flags of a

@@ -84,8 +84,7 @@ TEST(DeepCalls, AreInlinedOnce) {
 TEST(DeepCalls, ThatDoubleStayCallsBeyondTheLimit) {
   const auto module = ParseText(Nest(40, 2));
   ASSERT_NE(module, nullptr);
-  PipelineOptions options{.passes = "call-inliner"};
-  options.sizes.inlined_instructions = 10'000;
+  const PipelineOptions options{.passes = "call-inliner{instructions=10000}"};
   ASSERT_TRUE(RunPipeline(*module, options));
   ASSERT_TRUE(Verify(*module));
   EXPECT_LE(module->entry().InstructionCount(), 10'000);

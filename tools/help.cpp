@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "ir/verifier_rules.h"
+#include "passes/pipelines/text.h"
 #include "passes/rewrite.h"
 #include "tools/command.h"
 
@@ -64,6 +65,40 @@ void PrintRewrites() {
   }
 }
 
+constexpr char kPipelineGrammar[] =
+    R"(A pipeline is a text: a file for --pipeline, or a word for --passes. Its items run one behind the other; commas or line
+ends part them.
+
+  algsimp                                 a pass, by XLA's registered name or its class's (hlo-opt --list_passes)
+  fusion{instructions=128}                with options
+  algsimp(fixed-point)                    again until it changes nothing; (fixed-point=9): at most 9 times
+  pipeline simplification(fixed-point) {  a stage: a name for dumps and --xla_disable_hlo_passes
+    cse, dce
+  }
+  simplification                          the stage of that name of the default pipeline
+  if cc>=8.0 { ... }                      a gate: ==, !=, <, <=, >, >= and a number
+  todo(dot-merger)                        a pass that XLA has and hlokit does not: skipped, and counted
+  // ...                                  a comment
+
+'hlo-opt --print_pipeline --pipeline=2022' prints one.
+)";
+
+void PrintPipelines() {
+  std::fputs(kPipelineGrammar, stdout);
+  const auto row = [](std::string_view name, std::string_view what) {
+    std::printf("  %-38s %s\n", std::string(name).c_str(), std::string(what).c_str());
+  };
+  std::printf("\nPipelines:\n");
+  for (const Preset& preset : AllPresets()) row(preset.name, preset.what);
+  std::printf("\nGates:\n");
+  for (const GateRow& gate : AllGates()) row(gate.name, gate.what);
+  std::printf("\nOptions:\n");
+  for (const PassRow& pass : AllPasses()) {
+    for (const OptionText& option : Describe(pass.defaults()))
+      row(Str(pass.name, "{", option.name, "=", option.value, "}"), option.what);
+  }
+}
+
 // As people type it: in any case, '_' for a space.
 std::string Folded(std::string_view text) {
   std::string folded(text);
@@ -94,7 +129,7 @@ Error Unknown(const std::string& asked, std::span<const std::string_view> comman
                                 near.empty() ? "" : Str("; did you mean '", Join(near, "', '"), "'?")))
       .Hint(
           "'hlo help' lists the commands, 'hlo help codes' the codes, 'hlo help words' the words, 'hlo help algebra' "
-          "the rewrite rules");
+          "the rewrite rules, 'hlo help pipelines' how passes are put together");
 }
 
 }  // namespace
@@ -115,6 +150,10 @@ Result<ExitCode> HelpOnTopic(const std::string& asked, std::span<const std::stri
   if (asked == "codes") {
     for (const CodeRow& row : kCodes) PrintRow(row.code, row.explanation);
     for (const VerifierRule& rule : VerifierRules()) PrintRow(rule.code, rule.text);
+    return ExitCode::kOk;
+  }
+  if (asked == "pipelines") {
+    PrintPipelines();
     return ExitCode::kOk;
   }
   if (asked == "algebra") {

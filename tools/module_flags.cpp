@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "driver/pattern.h"
 #include "interp/arguments.h"
+#include "passes/pipelines/text.h"
 
 namespace hlo {
 
@@ -60,8 +61,13 @@ void AddArgumentFlags(FlagSet& flags, RunOptions* run) {
 
 void AddPassFlags(FlagSet& flags, PassFlags* passes) {
   flags.Group("Passes");
+  std::vector<std::string_view> names;
+  for (const Preset& preset : AllPresets()) names.push_back(preset.name);
+  flags.String(
+      "pipeline", &passes->pipeline, "NAME|FILE",
+      Str("the passes that run: ", Join(names, ", "), ", or a text of one's own, - is stdin; 'hlo help pipelines'"));
   flags.String("passes", &passes->passes, "LIST",
-               "run these instead of the pipeline: a,b,c; simplification(fixed-point)");
+               "run these instead of the pipeline, in the same words: a,b,c; simplification(fixed-point)");
   flags.List("xla_disable_hlo_passes", &passes->disabled, "LIST",
              "leave these out: names, pipelines, instances (algsimp#2)");
   flags.List("xla_enable_hlo_passes_only", &passes->only, "LIST", "run only these of the pipeline");
@@ -207,9 +213,35 @@ void WarnOfUnmetPatterns(const LogFlags& log) {
   }
 }
 
+namespace {
+
+// A file; where there is none, the name of a preset may have been meant.
+Result<std::shared_ptr<const SourceText>> ReadPipeline(const std::string& path) {
+  constexpr int64_t kMostBytes = 1 << 20;
+  auto source = ReadSource(path, kMostBytes);
+  if (source) return source;
+  std::vector<std::string_view> names;
+  for (const Preset& preset : AllPresets()) names.push_back(preset.name);
+  const std::vector<std::string> near = NearNames(path, names);
+  FAIL(UsageError("F004", Str("--pipeline: ", source.error().message(),
+                              near.empty() ? "" : Str("; did you mean '", Join(near, "' or '"), "'?")))
+           .Hint(Str("besides files there are: ", Join(names, ", "))));
+}
+
+}  // namespace
+
+Status OneStdin(const PassFlags& passes, const std::vector<std::string>& modules) {
+  if (passes.pipeline != "-" || std::ranges::find(modules, "-") == modules.end()) return {};
+  FAIL(UsageError("F004", "--pipeline=-: the module comes from stdin already"));
+}
+
 Result<PipelineOptions> PipelineOf(const PassFlags& passes, const std::vector<std::string>& inject) {
   PipelineOptions options;
   options.passes = passes.passes;
+  options.pipeline = passes.pipeline;
+  if (passes.passes && passes.pipeline != "default")
+    FAIL(UsageError("F004", "--passes and --pipeline both say what runs; one of them is enough"));
+  if (FindPreset(passes.pipeline) == nullptr) options.text = TRY(ReadPipeline(passes.pipeline));
   if (passes.disable_all) options.passes = "";
   options.disabled = passes.disabled;
   options.only = passes.only;

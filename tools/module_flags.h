@@ -24,6 +24,7 @@ struct LogFlags {
 
 struct PassFlags {
   std::optional<std::string> passes;
+  std::string pipeline = "default";
   std::vector<std::string> disabled, only, disabled_rules, fuel;
   bool disable_all = false;
   int64_t opt_bisect_limit = -1;
@@ -60,7 +61,9 @@ Result<std::string> PrintAs(const Module& module, const PrintFlags& flags);
 Status Apply(const LogFlags& log);
 // At the end: which patterns of --vmodule named no file that logs. TF_CPP_VMODULE may be meant for others.
 void WarnOfUnmetPatterns(const LogFlags& log);
-// `--passes=` is an empty list, no `--passes` the default pipeline. Of `inject` it takes what is planted in a pass.
+// [F004] when the pipeline and a module would both be read from stdin.
+Status OneStdin(const PassFlags& passes, const std::vector<std::string>& modules);
+// `--passes=` is an empty list, no `--passes` the pipeline of `--pipeline`. Of `inject` it takes what is planted in a pass.
 Result<PipelineOptions> PipelineOf(const PassFlags& passes, const std::vector<std::string>& inject);
 
 }  // namespace hlo

@@ -21,7 +21,8 @@ struct OptFlags {
   LogFlags log;
   std::string stage = "hlo", output = "-", print_changed = "none", kernel;
   std::vector<std::string> inject;
-  bool list_passes = false, list_stages = false, time_passes = false, print_pass_instances = false, reoptimize = false;
+  bool list_passes = false, list_stages = false, print_pipeline = false, time_passes = false,
+       print_pass_instances = false, reoptimize = false;
   PrintFlags print;
 };
 
@@ -73,6 +74,7 @@ FlagSet MakeFlags(OptFlags* f) {
   flags.String("kernel", &f->kernel, "NAME", "below hlo-backend: only this instruction's kernels");
   flags.Bool("list_stages", &f->list_stages, "the stages, one line each");
   flags.Bool("list_passes", &f->list_passes, "the passes, one line each: name, what it preserves, what it does");
+  flags.Bool("print_pipeline", &f->print_pipeline, "the text of the pipeline that would run, and nothing else");
   flags.Bool("reoptimize", &f->reoptimize, "run passes even over a module that is optimized already");
   AddPassFlags(flags, &f->passes);
   flags.Group("Output");
@@ -94,6 +96,14 @@ FlagSet MakeFlags(OptFlags* f) {
   return flags;
 }
 
+// Alone, so that it can be kept, changed and given to --pipeline.
+Result<std::string> PipelineTextOf(const OptFlags& f) {
+  const auto source = TextOf(TRY(PipelineOf(f.passes, {})));
+  std::string text(source->text());
+  if (!text.ends_with('\n')) text += '\n';
+  return text;
+}
+
 // What comes out of one module, as text.
 Result<std::string> OutputOf(const std::string& path, const OptFlags& f, PipelineOptions pipeline) {
   std::vector<Diagnostic> warnings;
@@ -108,6 +118,7 @@ Result<std::string> OutputOf(const std::string& path, const OptFlags& f, Pipelin
   } else {
     const PipelineReport report = TRY(Optimize(*module, std::move(pipeline), &dumper));
     TRY(dumper.Passes(report));
+    if (const std::string todo = TodoText(report); !todo.empty()) std::fprintf(stderr, "note: %s\n", todo.c_str());
     if (f.time_passes) std::fputs((PassTable(report) + RuleTable(report)).c_str(), stderr);
   }
   TRY(dumper.After("cpu", *module));
@@ -130,6 +141,10 @@ Result<ExitCode> OptCommand(Args args) {
   if (f.list_passes) ListPasses();
   if (f.list_stages) ListStages();
   if (f.list_passes || f.list_stages) return ExitCode::kOk;
+  if (f.print_pipeline) {
+    std::fputs(TRY(PipelineTextOf(f)).c_str(), stdout);
+    return ExitCode::kOk;
+  }
   if (positionals.size() != 1)
     FAIL(flags.WrongFiles(Str("expected one module, got ", positionals.size()), positionals)
              .Hint("hlo-opt model.hlo; '-' is stdin"));
@@ -141,12 +156,13 @@ Result<ExitCode> OptCommand(Args args) {
     if (!fault.starts_with("pass:"))
       FAIL(UsageError("F004", Str("--inject: expected pass:NAME:FAULT, got '", Escaped(fault), "'")));
   }
+  TRY(OneStdin(f.passes, positionals));
   PipelineOptions pipeline = TRY(PipelineOf(f.passes, f.inject));
   pipeline.after = [&f](const PassRun& run, Module& module) { return Show(f, run, module); };
   // Kernels and what they lie in need values.
   if (LowerStageOf(f.stage) && f.load.fill_elided_constants == "keep") f.load.fill_elided_constants = "random";
   f.load.text_only = !LowerStageOf(f.stage) && pipeline.passes && pipeline.passes->empty();
-  if (f.stage == "hlo" && !pipeline.passes) pipeline.disabled.emplace_back(DefaultPipeline().back().name);
+  if (f.stage == "hlo" && !pipeline.passes) pipeline.disabled.emplace_back("gpu-schedule");
 
   std::string output;
   const std::vector<std::string> paths = f.load.split_input_file ? TRY(ExpandPaths(positionals, f.load)) : positionals;

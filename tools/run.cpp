@@ -366,6 +366,7 @@ Result<ExitCode> RunParsed(Args args, RunFlags& f) {
   std::ranges::remove_copy_if(args, std::back_inserter(f.run.flags), [&](const std::string& arg) {
     return std::ranges::find(positionals, arg) != positionals.end();
   });
+  TRY(OneStdin(f.passes, positionals));
   TRY(Settle(&f));
   const std::vector<std::string> paths = TRY(ExpandPaths(positionals, f.run.load));
   const std::vector<Job> jobs = TRY(JobsOf(paths, f));

@@ -39,7 +39,7 @@ Result<PipelineReport> Optimize(Module& module, PipelineOptions options, Dumper*
   };
   auto report = RunPipeline(module, options);
   if (!report) return report;
-  for (const std::string& cycle : report->cycles) VLOG(0, "warning: [I011] ", cycle, "; the last of it stays");
+  for (const std::string& cycle : report->cycles) VLOG(0, "warning: [I011] ", cycle, "; it was stopped there");
   return report;
 }
 
@@ -85,6 +85,16 @@ std::string PassTable(const PipelineReport& report) {
   out += Format("     %-38s %5zu  %7s  %8.1f  100.0\n", "total", report.runs.size(), "", total_ms);
   out += Format("not changed by: %d of %zu passes\n", unchanged, rows.size());
   return out;
+}
+
+std::string TodoText(const PipelineReport& report) {
+  if (report.todo.empty()) return "";
+  std::vector<std::string> names;
+  for (const std::string& name : report.todo) {
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  }
+  return Str("skipped ", report.todo.size(), " of the pipeline's ", report.items,
+             " passes, which hlokit does not have yet: ", Join(names, ", "));
 }
 
 std::string RuleTable(const PipelineReport& report) {

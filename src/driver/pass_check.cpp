@@ -75,6 +75,9 @@ Result<PassRun> FirstWrongPass(const Module& input, std::span<const Literal> arg
 std::string LookCommand(const Module& input, const RunOptions& options, int number) {
   std::string command = Str("hlo-opt --print_changed=full --opt_bisect_limit=", number);
   const PipelineOptions& pipeline = options.pipeline;
+  if (pipeline.pipeline != "default") command += Str(" --pipeline=", ShellWord(pipeline.pipeline));
+  if (!pipeline.disabled_rules.empty())
+    command += Str(" --disable_rules=", ShellWord(Join(pipeline.disabled_rules, ",")));
   if (pipeline.passes) command += Str(" --passes=", ShellWord(*pipeline.passes));
   if (!pipeline.inject.empty()) command += Str(" --inject=", ShellWord(Str("pass:", pipeline.inject)));
   if (options.reoptimize) command += " --reoptimize";

@@ -427,6 +427,7 @@ Result<RunReport> RunModule(const std::string& path, const RunOptions& asked, Pr
       report.notes.emplace_back("the module is optimized already; no passes run (--reoptimize runs them)");
     } else {
       report.passes = TRY(Optimize(*optimized, options.pipeline, &dumper));
+      if (std::string todo = TodoText(report.passes); !todo.empty()) report.notes.push_back(std::move(todo));
     }
     report.times.passes = MillisecondsSince(begin);
     const std::string_view platform = device->IsHost() ? "cpu" : "gpu";

@@ -86,7 +86,7 @@ class Inliner {
 };
 
 bool InlineEach(Module& module, const PassContext& context, Opcode opcode) {
-  int64_t left = context.options.inlined_instructions;
+  int64_t left = context.Get<InliningOptions>().instructions;
   bool changed = false;
   std::unordered_set<const Computation*> reached = {&module.entry()};
   const std::vector<Computation*> order = module.PostOrder();

@@ -11,7 +11,7 @@
 namespace hlo {
 namespace {
 
-bool MayFold(const Instruction& inst, const PassOptions& options) {
+bool MayFold(const Instruction& inst, const FoldingOptions& options) {
   if (inst.operand_count() == 0 || !inst.shape().IsArray() || inst.shape().HasDynamicDims()) return false;
   if (inst.Is(kSideEffect) || inst.Is(kCollective) || !inst.control_predecessors().empty()) return false;
   switch (inst.opcode()) {
@@ -30,9 +30,9 @@ bool MayFold(const Instruction& inst, const PassOptions& options) {
     case Opcode::kWhile: return false;
     default: break;
   }
-  if (inst.shape().NumElements() > options.fold_result_elements) return false;
+  if (inst.shape().NumElements() > options.result_elements) return false;
   for (const Instruction* operand : inst.operands()) {
-    if (!operand->Is(Opcode::kConstant) || operand->shape().NumElements() > options.fold_operand_elements) return false;
+    if (!operand->Is(Opcode::kConstant) || operand->shape().NumElements() > options.operand_elements) return false;
   }
   return CanInterpret(inst);
 }
@@ -40,6 +40,7 @@ bool MayFold(const Instruction& inst, const PassOptions& options) {
 }  // namespace
 
 Result<bool> FoldConstants(Module& module, const PassContext& context) {
+  const auto options = context.Get<FoldingOptions>();
   bool changed = false;
   for (Computation* computation : module.PostOrder()) {
     const std::vector<Instruction*> order = computation->PostOrder();
@@ -47,7 +48,7 @@ Result<bool> FoldConstants(Module& module, const PassContext& context) {
     const bool removes =
         std::ranges::all_of(order, [](const Instruction* inst) { return inst->control_predecessors().empty(); });
     for (Instruction* inst : order) {
-      if (inst->removed() || inst->IsDead() || !MayFold(*inst, context.options) || !context.ConsumeFuel()) continue;
+      if (inst->removed() || inst->IsDead() || !MayFold(*inst, options) || !context.ConsumeFuel()) continue;
       std::vector<Literal> operands;
       for (const Instruction* operand : inst->operands()) operands.push_back(operand->literal());
       // What the interpreter refuses stays.

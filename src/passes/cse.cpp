@@ -118,10 +118,25 @@ bool ShareComputations(Module& module) {
   return changed;
 }
 
+std::vector<Computation*> FusedComputations(const Module& module) {
+  std::vector<Computation*> fused;
+  for (const Computation* computation : module.PostOrder()) {
+    for (const Instruction* inst : computation->instructions()) {
+      if (IsFusion(*inst)) fused.push_back(inst->attrs<FusionAttrs>().calls);
+    }
+  }
+  return fused;
+}
+
 }  // namespace
 
-Result<bool> ShareCommon(Module& module, const PassContext&) {
-  bool changed = ShareComputations(module);
+Result<bool> ShareCommon(Module& module, const PassContext& context) {
+  bool changed = false;
+  if (context.Get<SharingOptions>().fusions_only) {
+    for (Computation* computation : FusedComputations(module)) changed |= ShareIn(*computation);
+    return changed;
+  }
+  changed = ShareComputations(module);
   for (Computation* computation : module.PostOrder()) changed |= ShareIn(*computation);
   module.RemoveUnreachable();  // Not a change: nothing that is reached is another.
   return changed;

@@ -6,14 +6,15 @@
 
 namespace hlo {
 
-#define PASS(name, class_name, Function, preserves, what) \
+#define PASS(name, class_name, Function, preserves, Options, what) \
   Result<bool> Function(Module& module, const PassContext& context);
 #include "passes/passes.def"
 
 namespace {
 
 constexpr PassRow kPasses[] = {
-#define PASS(name, class_name, Function, preserves, what) {name, class_name, Function, Preserves::preserves, what},
+#define PASS(name, class_name, Function, preserves, Options, what) \
+  {name, class_name, Function, Preserves::preserves, [] { return PassOptions(Options()); }, what},
 #include "passes/passes.def"
 };
 

@@ -9,33 +9,28 @@
 
 #include "base/result.h"
 #include "ir/device_description.h"
+#include "passes/options.h"
 
 namespace hlo {
 
 class Module;
 struct RuleBook;
 
-// Sizes and switches that more than one run may want to differ in.
-struct PassOptions {
-  // Elements of the largest result that constant folding writes into the module, and of its largest operand.
-  int64_t fold_result_elements = 4096;
-  int64_t fold_operand_elements = 1 << 20;
-  // Instructions that inlining copies; what calls of calls of calls would make beyond that stays a call.
-  int64_t inlined_instructions = 1'000'000;
-  // Limits of one kernel.
-  int64_t fusion_instructions = 256;
-  int64_t fusion_parameters = 96;
-};
-
 struct PassContext {
   const DeviceDescription* device = &DefaultDevice();
-  PassOptions options;
+  PassOptions options;  // Those of the pass, or none: then its defaults.
   // Rewrites that the pass may still make; null: as many as it likes. For bisecting inside of a pass.
   int64_t* fuel = nullptr;
   RuleBook* rules = nullptr;  // What rules may do and have done (rewrite.h); null: anything, and nobody counts.
   // A planted fault of this pass ("drop_add_zero_sign"), or "". Tests of the tools that find wrong passes ask for it;
   // nothing else can. The faults there are stand in FaultsOf.
   std::string_view fault;
+
+  template <class Options>
+  Options Get() const {
+    const Options* given = std::get_if<Options>(&options);
+    return given == nullptr ? Options() : *given;
+  }
 
   // One unit of fuel, if there is any.
   bool ConsumeFuel() const {
@@ -62,6 +57,7 @@ struct PassRow {
   std::string_view class_name;  // XLA's class, also accepted.
   PassFunction function;
   Preserves preserves;
+  PassOptions (*defaults)();
   std::string_view what;  // One line.
 };
 

@@ -1,36 +1,24 @@
-// Runs passes: the default pipeline, a slice of it, or a list of names. One readable list of stages in pipeline.cpp.
+// Runs passes: a preset, or a pipeline that somebody wrote. The presets and their grammar: pipelines/.
 #ifndef HLO_PASSES_PIPELINE_H_
 #define HLO_PASSES_PIPELINE_H_
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/source_text.h"
 #include "passes/pass.h"
 
 namespace hlo {
 
-enum class Repeat : uint8_t {
-  kOnce,
-  kUntilUnchanged,  // At most kMostRounds times.
-};
-inline constexpr int kMostRounds = 25;
-
-struct Stage {
-  std::string_view name;  // Of the pipeline in dumps, XLA's where there is one.
-  Repeat repeat;
-  std::span<const std::string_view> passes;
-};
-std::span<const Stage> DefaultPipeline();
-
 // One pass instance that was to run.
 struct PassRun {
-  int number = 0;             // 1, 2, ... over the whole run, skipped ones counted.
-  std::string_view pipeline;  // Its stage.
+  int number = 0;        // 1, 2, ... over the whole run, skipped ones counted.
+  std::string pipeline;  // Its innermost stage.
   const PassRow* pass = nullptr;
   int instance = 0;      // 1, 2, ... of this pass: `algsimp#2`.
   bool skipped = false;  // Disabled, or beyond the bisection limit.
@@ -47,9 +35,10 @@ struct PassRun {
 using PassObserver = std::function<Status(const PassRun&, Module&)>;
 
 struct PipelineOptions {
-  // A list instead of the default pipeline: "algsimp,dce", "simplification", "simplification(fixed-point),dce". Empty
-  // entries are nothing; "" as a whole is the empty list.
+  // Instead of a preset: a pipeline's text (pipelines/text.h), "" is the empty one.
   std::optional<std::string> passes;
+  std::string pipeline = "default";        // A preset, or where `text` is from.
+  std::shared_ptr<const SourceText> text;  // Of a pipeline that is no preset.
   // Names that do not run: a pass, a stage, `name#k` for its k-th instance, `stage/name` or `stage/name#k`.
   std::vector<std::string> disabled;
   // When not empty, only these run. The same spellings.
@@ -66,19 +55,23 @@ struct PipelineOptions {
   PassObserver before, after;
 
   const DeviceDescription* device = &DefaultDevice();
-  PassOptions sizes;
 };
 
 struct PipelineReport {
   std::vector<PassRun> runs;
   bool changed = false;
   std::map<std::string_view, int64_t> rewrites;  // By rule; those that were applied.
-  std::vector<std::string> cycles;               // One sentence each: rules that undo each other.
+  std::vector<std::string> cycles;               // One sentence each: rules or passes that undo each other.
+  int items = 0;                                 // Passes that the text names, gates that were shut left out...
+  std::vector<std::string> todo;                 // ...and those of them that are still to be written.
   int planted = 0;                               // Instances that the planted fault made do something else.
 };
 
-// Errors: unknown names (usage); what a pass, an observer or the verifier returns. A verifier's error after a pass is
-// our bug: it keeps its words and names the pass.
+// What is run.
+std::shared_ptr<const SourceText> TextOf(const PipelineOptions& options);
+
+// Errors: unknown names, a text that is none, a fixed point that does not end (usage); what a pass, an observer or the
+// verifier returns. A verifier's error after a pass is our bug: it keeps its words and names the pass.
 Result<PipelineReport> RunPipeline(Module& module, const PipelineOptions& options = {});
 
 // The names in `passes`, `disabled`, `only`, `disabled_rules`, `fuel` and `inject` are known ones.

@@ -104,7 +104,10 @@ bool KeepsIndex(const Instruction& user, const Instruction& operand) {
 class Planner {
  public:
   Planner(Computation& computation, const PassContext& context)
-      : computation_(computation), context_(context), device_(*context.device), order_(computation.PostOrder()) {}
+      : computation_(computation),
+        options_(context.Get<FusionOptions>()),
+        device_(*context.device),
+        order_(computation.PostOrder()) {}
 
   bool Run() {
     SplitTrivial();
@@ -257,9 +260,8 @@ class Planner {
   bool Fits(const Instruction& inst, const Member& join, size_t kernels) const {
     const Kernel& kernel = kernels_[join.kernel];
     if (kernel.alone) return false;
-    if (static_cast<int64_t>(kernel.members.size()) >= context_.options.fusion_instructions) return false;
-    if (static_cast<int64_t>(kernel.operands.size()) + inst.operand_count() > context_.options.fusion_parameters)
-      return false;
+    if (static_cast<int64_t>(kernel.members.size()) >= options_.instructions) return false;
+    if (static_cast<int64_t>(kernel.operands.size()) + inst.operand_count() > options_.parameters) return false;
     if (join.copies > 1 && kernel.code + join.copies > kMostCode) return false;
     if (!inst.Is(Opcode::kReduce)) return true;
     // One kernel only, and at the root's index.
@@ -312,7 +314,7 @@ class Planner {
   static constexpr double kCostlyInstruction = 10;
 
   Computation& computation_;
-  const PassContext& context_;
+  const FusionOptions options_;
   const DeviceDescription& device_;
   std::vector<Instruction*> order_;
   IdSpan ids_;

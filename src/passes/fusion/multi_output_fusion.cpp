@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "ir/fusion.h"
 #include "ir/module.h"
+#include "ir/side_effects.h"
 #include "passes/fusion/wait_graph.h"
 #include "passes/pass.h"
 
@@ -58,7 +59,10 @@ bool ReadsAtIteration(const Instruction& value) {
 class Joiner {
  public:
   Joiner(Computation& computation, const PassContext& context)
-      : computation_(computation), context_(context), order_(computation.PostOrder()), graph_(order_) {
+      : computation_(computation),
+        options_(context.Get<FusionOptions>()),
+        order_(computation.PostOrder()),
+        graph_(order_) {
     position_.resize(computation.place_limit());
     for (size_t i = 0; i < order_.size(); ++i) position_[order_[i]->place()] = i;
   }
@@ -79,9 +83,25 @@ class Joiner {
   }
 
  private:
+  // By place. What nothing needs is left to dce, and no kernel is joined to it.
+  std::vector<bool> Needed() const {
+    std::vector<bool> needed(position_.size(), false);
+    needed[computation_.root().place()] = true;
+    for (size_t i = order_.size(); i-- > 0;) {
+      const Instruction& inst = *order_[i];
+      if (!needed[inst.place()] && !HasSideEffect(inst)) continue;
+      needed[inst.place()] = true;
+      for (const Instruction* operand : inst.operands()) needed[operand->place()] = true;
+      for (const Instruction* before : inst.control_predecessors()) needed[before->place()] = true;
+    }
+    return needed;
+  }
+
   void FindKernels() {
     number_.assign(position_.size(), -1);
+    const std::vector<bool> needed = Needed();
     for (Instruction* inst : order_) {
+      if (!needed[inst->place()]) continue;
       // One of several results comes with the others.
       if (inst->Is(Opcode::kGetTupleElement) && KernelOf(*inst) >= 0) graph_.Join(inst->operand(0), *inst);
       if (!IsKernel(*inst) || !MayJoin(*inst)) continue;
@@ -127,7 +147,7 @@ class Joiner {
   }
 
   bool FitsLimits(const Kernel& a, const Kernel& b) const {
-    if (a.instructions + b.instructions > context_.options.fusion_instructions) return false;
+    if (a.instructions + b.instructions > options_.instructions) return false;
     std::vector<const Instruction*> values;
     int64_t results = 0;
     for (const Kernel* kernel : {&a, &b}) {
@@ -138,7 +158,7 @@ class Joiner {
     }
     std::sort(values.begin(), values.end());
     const int64_t operands = std::unique(values.begin(), values.end()) - values.begin();
-    return operands + results <= context_.options.fusion_parameters;
+    return operands + results <= options_.parameters;
   }
 
   // `b` joins `a`. Whoever waits for one of them waits for both from here on.
@@ -303,7 +323,7 @@ class Joiner {
   }
 
   Computation& computation_;
-  const PassContext& context_;
+  const FusionOptions options_;
   std::vector<Instruction*> order_;
   WaitGraph graph_;
   std::vector<size_t> position_;  // In order_, by place.

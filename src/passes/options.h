@@ -1,0 +1,81 @@
+// What may be said of a pass where it stands in a pipeline: `fusion{instructions=128}`. A struct for each pass that has
+// options; its fields are declared once, and reading, checking and listing follow.
+#ifndef HLO_PASSES_OPTIONS_H_
+#define HLO_PASSES_OPTIONS_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+
+namespace hlo {
+
+template <class Struct, class T>
+struct OptionField {
+  std::string_view name;
+  T Struct::* member;  // int64_t, at least 0, or bool.
+  std::string_view what;
+};
+template <class Struct, class T>
+constexpr OptionField<Struct, T> Option(std::string_view name, T Struct::* member, std::string_view what) {
+  return {name, member, what};
+}
+
+struct NoPassOptions {
+  static constexpr auto Fields() { return std::tuple(); }
+};
+
+struct InliningOptions {
+  int64_t instructions = 1'000'000;
+  static constexpr auto Fields() {
+    return std::tuple(Option("instructions", &InliningOptions::instructions,
+                             "copied at most; what calls of calls would make beyond that stays a call"));
+  }
+};
+
+struct FoldingOptions {
+  int64_t result_elements = 4096;
+  int64_t operand_elements = 1 << 20;
+  static constexpr auto Fields() {
+    return std::tuple(
+        Option("result_elements", &FoldingOptions::result_elements, "of the largest result written into the module"),
+        Option("operand_elements", &FoldingOptions::operand_elements, "of the largest operand"));
+  }
+};
+
+struct SharingOptions {
+  bool fusions_only = false;
+  static constexpr auto Fields() {
+    return std::tuple(Option("fusions_only", &SharingOptions::fusions_only, "only within fused computations"));
+  }
+};
+
+struct FusionOptions {
+  int64_t instructions = 256;
+  int64_t parameters = 96;
+  static constexpr auto Fields() {
+    return std::tuple(Option("instructions", &FusionOptions::instructions, "of one kernel, at most"),
+                      Option("parameters", &FusionOptions::parameters, "of one kernel, operands and results, at most"));
+  }
+};
+
+using PassOptions = std::variant<NoPassOptions, InliningOptions, FoldingOptions, SharingOptions, FusionOptions>;
+
+// Name, value and meaning of each field.
+struct OptionText {
+  std::string_view name;
+  std::string value;
+  std::string_view what;
+};
+std::vector<OptionText> Describe(const PassOptions& options);
+
+// Errors are usage errors without a place, and suggest the nearest name: no such option, a value that it does not take.
+Status SetOption(std::string_view pass, std::string_view name, std::string_view value, PassOptions* options);
+
+}  // namespace hlo
+
+#endif  // HLO_PASSES_OPTIONS_H_

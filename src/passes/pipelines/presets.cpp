@@ -1,0 +1,55 @@
+// The texts of this folder, as they stand there, within the program.
+#include "base/check.h"
+#include "passes/pipelines/text.h"
+
+// NAME and NAME_end are the bytes of a file.
+#define HLO_EMBED(name, path)        \
+  __asm__(                           \
+      ".pushsection .rodata,\"a\"\n" \
+      ".global " #name "\n" #name ":\n.incbin \"" path "\"\n.global " #name "_end\n" #name "_end:\n.popsection\n")
+
+HLO_EMBED(hlo_pipeline_default, "src/passes/pipelines/default.txt");
+HLO_EMBED(hlo_pipeline_2022, "src/passes/pipelines/2022.txt");
+
+extern "C" {
+extern const char hlo_pipeline_default[], hlo_pipeline_default_end[];
+extern const char hlo_pipeline_2022[], hlo_pipeline_2022_end[];
+}
+
+namespace hlo {
+namespace {
+
+Preset Embedded(std::string_view name, std::string_view what, const char* begin, const char* end) {
+  return {name, what, std::make_shared<const SourceText>(std::string(name), std::string(begin, end))};
+}
+
+}  // namespace
+
+std::span<const Preset> AllPresets() {
+  static const Preset kPresets[] = {
+      Embedded("default", "what runs when nothing is said", hlo_pipeline_default, hlo_pipeline_default_end),
+      Embedded("2022", "XLA:GPU's of January 2022, pass for pass", hlo_pipeline_2022, hlo_pipeline_2022_end),
+  };
+  return kPresets;
+}
+
+const Preset* FindPreset(std::string_view name) {
+  for (const Preset& preset : AllPresets()) {
+    if (preset.name == name) return &preset;
+  }
+  return nullptr;
+}
+
+const PipelineItem* FindDefaultStage(std::string_view name) {
+  static const Pipeline kDefault = [] {
+    auto parsed = ParsePipeline(FindPreset("default")->source);
+    CHECK(parsed, parsed.error().message());
+    return std::move(*parsed);
+  }();
+  for (const PipelineItem& item : kDefault.items) {
+    if (item.kind == PipelineItem::Kind::kStage && SamePassName(item.name, name)) return &item;
+  }
+  return nullptr;
+}
+
+}  // namespace hlo

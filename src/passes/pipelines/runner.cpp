@@ -1,0 +1,255 @@
+// Runs a pipeline: what is switched off, counted, checked and timed, once for each pass instance.
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <set>
+#include <unordered_map>
+
+#include "base/text.h"
+#include "ir/module.h"
+#include "ir/mutation.h"
+#include "passes/pipeline.h"
+#include "passes/pipelines/selectors.h"
+#include "passes/pipelines/text.h"
+#include "passes/rewrite.h"
+
+namespace hlo {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double Milliseconds(Clock::duration time) { return std::chrono::duration<double, std::milli>(time).count(); }
+
+Result<std::vector<const Rule*>> RulesOf(std::string_view flag, std::string_view selector) {
+  std::vector<const Rule*> rules = FindRules(Trim(selector));
+  // What may be a pass too is one, but for ids.
+  const bool is_id = flag == "--disable_rules" || selector.find('.') != std::string_view::npos;
+  if (rules.empty()) FAIL(is_id ? UnknownRule(flag, selector) : UnknownPass(selector));
+  return rules;
+}
+
+class Runner {
+ public:
+  Runner(Module& module, const PipelineOptions& options) : module_(module), options_(options) {}
+
+  Result<PipelineReport> Run() {
+    pipeline_ = TRY(ParsePipeline(TextOf(options_)));
+    disabled_ = TRY(ParseSelectors(options_.disabled, pipeline_));
+    only_ = TRY(ParseSelectors(options_.only, pipeline_));
+    TRY(ReadRules());
+    TRY(ReadFuel());
+    injection_ = TRY(ParseInjection(options_.inject, pipeline_));
+    fingerprint_ = fingerprints_.Of(module_);
+    TRY(RunItems(pipeline_.items));
+    for (const auto& [id, entry] : book_.entries) {
+      if (entry.rewrites > 0) report_.rewrites[id] = entry.rewrites;
+    }
+    report_.cycles.insert(report_.cycles.end(), book_.cycles.begin(), book_.cycles.end());
+    return std::move(report_);
+  }
+
+ private:
+  Status ReadRules() {
+    for (const std::string& selector : options_.disabled_rules) {
+      for (const Rule* rule : TRY(RulesOf("--disable_rules", selector))) book_.entries[rule->id].disabled = true;
+    }
+    return {};
+  }
+
+  Status ReadFuel() {
+    for (const auto& [name, amount] : options_.fuel) {
+      if (const PassRow* pass = FindPass(name)) {
+        fuel_[pass] = amount;
+        continue;
+      }
+      for (const Rule* rule : TRY(RulesOf("--xla_fuel", name))) book_.entries[rule->id].fuel = amount;
+    }
+    return {};
+  }
+
+  // True when one of them changed the module.
+  Result<bool> RunItems(const std::vector<PipelineItem>& items) {
+    bool changed = false;
+    for (const PipelineItem& item : items) changed |= TRY(RunItem(item));
+    return changed;
+  }
+
+  Result<bool> RunItem(const PipelineItem& item) {
+    switch (item.kind) {
+      case PipelineItem::Kind::kPass: Count(item); return RunRepeatedly(item, [&] { return RunPass(item); });
+      case PipelineItem::Kind::kStage: {
+        stages_.push_back(item.name);
+        auto changed = RunRepeatedly(item, [&] { return RunItems(item.items); });
+        stages_.pop_back();
+        return changed;
+      }
+      case PipelineItem::Kind::kGate:
+        return item.gate.IsOpen(module_, *options_.device) ? RunItems(item.items) : Result<bool>(false);
+      case PipelineItem::Kind::kTodo:
+        if (Count(item)) report_.todo.push_back(item.name);
+        return false;
+    }
+    return false;
+  }
+
+  // True the first time that the item is come to.
+  bool Count(const PipelineItem& item) {
+    const bool first = counted_.insert(&item).second;
+    report_.items += first;
+    return first;
+  }
+
+  template <class Once>
+  Result<bool> RunRepeatedly(const PipelineItem& item, Once once) {
+    if (!item.repeat.fixed_point) return once();
+    std::unordered_map<uint64_t, size_t> seen = {{fingerprint_, report_.runs.size()}};  // First run from there on.
+    bool changed = false;
+    size_t from = 0;
+    for (int round = 0; round < item.repeat.most; ++round) {
+      from = report_.runs.size();
+      if (!TRY(once())) return changed;
+      changed = true;
+      const auto [before, fresh] = seen.try_emplace(fingerprint_, report_.runs.size());
+      if (fresh) continue;
+      TRY(DoesNotEnd(item, before->second, Str("it comes back to the same module after ", round + 1, " rounds")));
+      return changed;
+    }
+    if (!item.repeat.stops) TRY(DoesNotEnd(item, from, Str("it still changes the module in round ", item.repeat.most)));
+    return changed;
+  }
+
+  // An error, at its place; but in a text of ours a finding, which harms nobody.
+  Status DoesNotEnd(const PipelineItem& item, size_t first_run, const std::string& how) {
+    std::vector<std::string_view> names;
+    for (size_t i = first_run; i < report_.runs.size(); ++i) {
+      const PassRun& run = report_.runs[i];
+      if (run.changed && std::ranges::find(names, run.pass->name) == names.end()) names.push_back(run.pass->name);
+    }
+    const bool is_pass = item.kind == PipelineItem::Kind::kPass;
+    std::string message = Str("the fixed point of '", is_pass ? item.pass->name : std::string_view(item.name),
+                              "' does not end: ", how, "; what changes it there: ", Join(names, ", "));
+    if (item.is_preset) {
+      report_.cycles.push_back(std::move(message));
+      return {};
+    }
+    Error error = UsageError("F009", std::move(message)).Hint("(fixed-point=N) stops after N rounds");
+    error.source = pipeline_.source;
+    error.diagnostics.front().range = item.range;
+    FAIL(std::move(error));
+  }
+
+  Result<bool> RunPass(const PipelineItem& item) {
+    const PassRow& pass = *item.pass;
+    PassRun run{.number = static_cast<int>(report_.runs.size()) + 1,
+                .pipeline = std::string(stages_.empty() ? "passes" : stages_.back()),
+                .pass = &pass,
+                .instance = ++instances_[&pass]};
+    run.skipped = Skips(run);
+    run.instructions = module_.InstructionCount();
+    if (run.skipped) {
+      report_.runs.push_back(run);
+      if (options_.after) TRY(options_.after(run, module_));
+      return false;
+    }
+    if (options_.before) TRY(options_.before(run, module_));
+
+    PassContext context{.device = options_.device, .options = item.options, .rules = &book_};
+    if (const auto fuel = fuel_.find(&pass); fuel != fuel_.end()) context.fuel = &fuel->second;
+    // The same pass without the fault tells whether it does anything.
+    std::unique_ptr<Module> sound;
+    if (injection_ && injection_->where.Matches(run, stages_)) {
+      sound = module_.Clone();
+      RuleBook aside = book_;
+      TRY(pass.function(*sound, {.device = options_.device, .options = item.options, .rules = &aside}));
+      sound->Sweep();
+      context.fault = injection_->fault;
+    }
+    const Clock::time_point start = Clock::now();
+    module_.SetMaker(pass.name);
+    bool reported = TRY(Named(run, pass.function(module_, context)));
+    module_.SetMaker("");
+    module_.Sweep();
+    if (const Mutation* mutation = FindMutation(context.fault); mutation != nullptr)
+      reported |= Plant(*mutation, module_) != nullptr;
+    // What is new in a module that came with a schedule stands behind everything, also behind what needs it.
+    if (reported && module_.header.is_scheduled) {
+      for (Computation* computation : module_.PostOrder()) computation->SetOrder(computation->PostOrder());
+    }
+    const Clock::time_point end = Clock::now();
+    run.milliseconds = Milliseconds(end - start);
+
+    const uint64_t before = std::exchange(fingerprint_, fingerprints_.Of(module_));
+    run.changed = before != fingerprint_;
+    if (sound != nullptr) report_.planted += Fingerprint(*sound) != fingerprint_;
+    run.misreported = run.changed != reported;
+    run.instructions = module_.InstructionCount();
+    report_.changed |= run.changed;
+    if (options_.verify && (run.changed || reported)) {
+      auto sound = options_.verify(module_);
+      if (!sound) {
+        sound.error().exit = ExitCode::kInternal;
+        TRY(Named(run, std::move(sound)));
+      }
+    }
+    run.after_milliseconds = Milliseconds(Clock::now() - end);
+    report_.runs.push_back(run);
+    if (options_.after) TRY(options_.after(run, module_));
+    return run.changed;
+  }
+
+  bool Skips(const PassRun& run) const {
+    if (options_.opt_bisect_limit >= 0 && run.number > options_.opt_bisect_limit) return true;
+    const auto matches = [&](const Selector& selector) { return selector.Matches(run, stages_); };
+    if (std::any_of(disabled_.begin(), disabled_.end(), matches)) return true;
+    return !only_.empty() && std::none_of(only_.begin(), only_.end(), matches);
+  }
+
+  // An error in a pass says in which.
+  template <class T>
+  static Result<T> Named(const PassRun& run, Result<T> result) {
+    if (result) return result;
+    return std::unexpected(
+        std::move(result.error())
+            .AddNote(Str("in pass ", run.number, ", ", run.pass->name, "#", run.instance, " of ", run.pipeline)));
+  }
+
+  Module& module_;
+  const PipelineOptions& options_;
+  PipelineReport report_;
+  Pipeline pipeline_;
+  std::vector<std::string_view> stages_;  // Those that run, from the outside.
+  std::set<const PipelineItem*> counted_;
+  std::vector<Selector> disabled_, only_;
+  std::map<const PassRow*, int> instances_;
+  std::map<const PassRow*, int64_t> fuel_;
+  RuleBook book_;
+  std::optional<Injection> injection_;
+  Fingerprinter fingerprints_;
+  uint64_t fingerprint_ = 0;
+};
+
+}  // namespace
+
+std::shared_ptr<const SourceText> TextOf(const PipelineOptions& options) {
+  if (options.passes) return std::make_shared<const SourceText>("--passes", *options.passes);
+  if (options.text != nullptr) return options.text;
+  return FindPreset(options.pipeline)->source;
+}
+
+Result<PipelineReport> RunPipeline(Module& module, const PipelineOptions& options) {
+  return Runner(module, options).Run();
+}
+
+Status CheckNames(const PipelineOptions& options) {
+  const Pipeline pipeline = TRY(ParsePipeline(TextOf(options)));
+  TRY(ParseSelectors(options.disabled, pipeline));
+  TRY(ParseSelectors(options.only, pipeline));
+  TRY(ParseInjection(options.inject, pipeline));
+  for (const std::string& selector : options.disabled_rules) TRY(RulesOf("--disable_rules", selector));
+  for (const auto& [name, amount] : options.fuel) {
+    if (FindPass(name) == nullptr) TRY(RulesOf("--xla_fuel", name));
+  }
+  return {};
+}
+
+}  // namespace hlo
