@@ -1,36 +1,70 @@
 // A computation of scalars applied at every index of arrays: for map and for reducers.
+#include <utility>
+
 #include "interp/shadow_rules.h"
 
 namespace hlo::shadow {
 
+namespace {
+
+// What `computation` reaches by calls, callees first, itself last.
+std::vector<const Computation*> CalledFirst(const Computation& computation) {
+  std::vector<const Computation*> order, stack = {&computation};
+  std::unordered_map<const Computation*, bool> done;  // False: its callees are on the way.
+  while (!stack.empty()) {
+    const Computation& top = *stack.back();
+    const auto [state, is_new] = done.try_emplace(&top, false);
+    if (!is_new) {
+      stack.pop_back();
+      if (!std::exchange(state->second, true)) order.push_back(&top);
+      continue;
+    }
+    for (const Instruction* inst : top.instructions()) {
+      const Computation* callee = inst->Is(Opcode::kCall) ? inst->attrs<CallAttrs>().to_apply : nullptr;
+      if (callee != nullptr && !done.contains(callee)) stack.push_back(callee);
+    }
+  }
+  return order;
+}
+
+}  // namespace
+
 Lifted::Lifted(const Computation& computation, const std::vector<int64_t>& dims)
     : module_(std::make_unique<Module>("lifted")) {
-  Computation& entry = module_->AddComputation("entry");
-  module_->SetEntry(entry);
   const auto lift = [&](const Shape& shape) {
     if (!shape.IsTuple()) return Shape(shape.type(), dims);
     std::vector<Shape> elements;
     for (const Shape& element : shape.elements()) elements.push_back(Shape(element.type(), dims));
     return Shape::Tuple(std::move(elements));
   };
-  std::unordered_map<const Instruction*, Instruction*> map;
-  for (const Instruction* inst : computation.PostOrder()) {
-    if (inst->Is(Opcode::kParameter)) {
-      map[inst] = &entry.AddParameter(inst->parameter_number(), lift(inst->shape()));
-      continue;
-    }
-    if (inst->Is(Opcode::kConstant)) {
-      Instruction& constant = entry.AddConstant(inst->literal());
-      map[inst] = &entry.Add(Opcode::kBroadcast, lift(inst->shape()), {&constant}, DimensionsAttrs{});
+  std::unordered_map<const Computation*, Computation*> lifted;
+  for (const Computation* each : CalledFirst(computation)) {
+    Computation& to = module_->AddComputation(each->name());
+    lifted[each] = &to;
+    std::unordered_map<const Instruction*, Instruction*> map;
+    for (const Instruction* inst : each->PostOrder()) {
+      if (inst->Is(Opcode::kParameter)) {
+        map[inst] = &to.AddParameter(inst->parameter_number(), lift(inst->shape()));
+        continue;
+      }
+      if (inst->Is(Opcode::kConstant)) {
+        Instruction& constant = to.AddConstant(inst->literal());
+        map[inst] = &to.Add(Opcode::kBroadcast, lift(inst->shape()), {&constant}, DimensionsAttrs{});
+        lifted_from_[map[inst]] = inst;
+        continue;
+      }
+      std::vector<Instruction*> operands;
+      for (const Instruction* operand : inst->operands()) operands.push_back(map[operand]);
+      map[inst] = &to.AddClone(*inst, lift(inst->shape()), operands);
+      if (inst->Is(Opcode::kCall)) {
+        Computation*& callee = map[inst]->mutable_attrs<CallAttrs>().to_apply;
+        callee = lifted.at(callee);
+      }
       lifted_from_[map[inst]] = inst;
-      continue;
     }
-    std::vector<Instruction*> operands;
-    for (const Instruction* operand : inst->operands()) operands.push_back(map[operand]);
-    map[inst] = &entry.AddClone(*inst, lift(inst->shape()), operands);
-    lifted_from_[map[inst]] = inst;
+    to.SetRoot(*map[&each->root()]);
   }
-  entry.SetRoot(*map[&computation.root()]);
+  module_->SetEntry(*lifted.at(&computation));
 }
 
 Result<ShadowValue> Lifted::operator()(Context& context, Operands args) const {
