@@ -156,6 +156,7 @@ ShadowValue ReducePrecision(Context& context, const Instruction& inst, Operands 
   finish.compute = kNoRounding;
   finish.target = {std::max(own.relative, reduced.relative), std::max(own.least, reduced.least), 0};
   finish.overflow = std::min(own.overflow, reduced.overflow);
+  finish.is_output = finish.is_output && reduced.overflow >= own.overflow;  // The comparator knows the type's alone.
   const auto rule = [finish, to](const Pair* in) -> Pair {
     if (!IsDecided(in[0])) return {0, kUndetermined};
     if (!std::isfinite(in[0].value)) return {Reduced(to, in[0].value), 0};
