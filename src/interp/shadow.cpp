@@ -177,7 +177,7 @@ std::optional<ShadowValue> AsRead(const Context& context, const Instruction& out
     if (!overflows(i)) continue;
     if (!read) {
       read = value;
-      if (!read->HasBound()) read->bound = NewBuffer(value.shape);
+      if (!read->HasBound()) read->bound = Zeros(value.shape);
     }
     read->bound.mutable_data<double>()[i] = kUndetermined;
     if (read->HasLikely()) read->likely.mutable_data<double>()[i] = kUndetermined;
