@@ -60,7 +60,7 @@ TEST(DeepChains, GoThroughEveryStage) {
   ExpectValue(*module);
   ASSERT_TRUE(RunPipeline(*module, {.verify = [](const Module& m) { return Verify(m); }}));
   ExpectValue(*module);
-  const auto kernels = Lower(*module, LowerStage::kKernels, "");
+  const auto kernels = Lower(*module, LowerStage::kKernels, "", DefaultDevice());
   ASSERT_TRUE(kernels.has_value()) << kernels.error().message();
 }
 
@@ -76,7 +76,7 @@ TEST(DeepChains, AreInspected) {
 TEST(DeepChains, AreOneKernelWhereTheTextSaysSo) {
   const auto module = ParseText(FusedChain(30'000));
   ASSERT_NE(module, nullptr);
-  const auto kernel = Lower(*module, LowerStage::kPtx, "");
+  const auto kernel = Lower(*module, LowerStage::kPtx, "", DefaultDevice());
   ASSERT_TRUE(kernel.has_value()) << kernel.error().message();
   EXPECT_GT(std::ranges::count(*kernel, '\n'), 30'000);
 }
@@ -86,7 +86,7 @@ TEST(DeepChains, OfAnyLengthAreReadAndRunAsOneFusion) {
   ASSERT_NE(module, nullptr);
   ASSERT_TRUE(Verify(*module));
   ExpectValue(*module);
-  const auto kernel = Lower(*module, LowerStage::kHostAsm, "");
+  const auto kernel = Lower(*module, LowerStage::kHostAsm, "", DefaultDevice());
   ASSERT_TRUE(kernel.has_value()) << kernel.error().message();
   EXPECT_NE(kernel->find("no kernel for 'f', whose operations follow from each other"), std::string::npos) << *kernel;
 }
@@ -100,7 +100,7 @@ TEST(DeepChains, OfIndicesAreRefused) {
   text += "}\nENTRY main {\n  a = f32[7] parameter(0)\n  ROOT f = f32[7] fusion(a), kind=kLoop, calls=fused\n}\n";
   const auto module = ParseText(text);
   ASSERT_NE(module, nullptr);
-  const auto kernel = Lower(*module, LowerStage::kKernels, "");
+  const auto kernel = Lower(*module, LowerStage::kKernels, "", DefaultDevice());
   ASSERT_TRUE(kernel.has_value()) << kernel.error().message();
   EXPECT_NE(kernel->find("below 500 operations that compute indices"), std::string::npos) << *kernel;
 }
@@ -110,7 +110,7 @@ TEST(DeepChains, AreCompiled) {
   const auto module = ParseText(FusedChain(6200));
   ASSERT_NE(module, nullptr);
   for (const LowerStage stage : {LowerStage::kPtx, LowerStage::kHostAsm}) {
-    const auto text = Lower(*module, stage, "");
+    const auto text = Lower(*module, stage, "", DefaultDevice());
     ASSERT_TRUE(text.has_value()) << text.error().message();
     EXPECT_GT(std::ranges::count(*text, '\n'), 6200);
   }

@@ -151,10 +151,13 @@ std::vector<Literal> MakeInputs(const Module& module, Inputs inputs, uint64_t se
   return literals;
 }
 
-Result<Literal> RunKernels(const Module& module, std::span<const Literal> inputs, On on,
-                           const EmitterOptions& options) {
+Result<std::vector<EmittedKernel>> Emit(const Instruction& inst, std::string_view fault) {
+  return EmitFusion(inst, TRY(KernelPlanOf(inst, DefaultDevice())), fault);
+}
+
+Result<Literal> RunKernels(const Module& module, std::span<const Literal> inputs, On on, std::string_view fault) {
   const Instruction& root = module.entry().root();
-  const std::vector<KernelPlan> plans = TRY(EmitFusion(root, options));
+  const std::vector<EmittedKernel> plans = TRY(Emit(root, fault));
   const auto operand_of = [&](int64_t operand, const ShapeIndex& index) -> std::pair<const Literal&, const Shape&> {
     const Instruction& parameter = root.operand(operand);
     if (parameter.Is(Opcode::kConstant)) return {parameter.literal(), parameter.shape()};
@@ -166,7 +169,7 @@ Result<Literal> RunKernels(const Module& module, std::span<const Literal> inputs
   });
   std::map<int, Memory> scratch;
   std::map<int, int64_t> must_be_zero;
-  for (const KernelPlan& plan : plans) {
+  for (const EmittedKernel& plan : plans) {
     std::vector<Memory> keep;
     std::vector<void*> arguments;
     for (const KernelBuffer& buffer : plan.buffers) {
@@ -236,8 +239,8 @@ void Check(const Module& module, Inputs inputs, double ulps) {
     });
   });
   if (kernel::FindPtxas().empty()) return;
-  const auto plans = EmitFusion(module.entry().root());
-  for (const KernelPlan& plan : *plans) {
+  const auto plans = Emit(module.entry().root());
+  for (const EmittedKernel& plan : *plans) {
     const auto ptx = kernel::EmitPtx(*plan.kernel);
     ASSERT_TRUE(ptx.has_value()) << ptx.error().message();
     const auto report = kernel::Ptxas(ptx->text);

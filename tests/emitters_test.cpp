@@ -389,7 +389,7 @@ TEST(EmitFaults, ArePlantedWhereAsked) {
       FusionKind::kInput);
   const std::vector<Literal> inputs = MakeInputs(*module, Inputs::kPlain);
   const auto good = RunKernels(*module, inputs, On::kHost);
-  const auto bad = RunKernels(*module, inputs, On::kHost, {.inject = "dropped_term"});
+  const auto bad = RunKernels(*module, inputs, On::kHost, "dropped_term");
   ASSERT_TRUE(good && bad);
   EXPECT_FALSE(good->BitEquals(*bad));
 }
@@ -399,7 +399,7 @@ TEST(EmitBuffers, SaysWhatMayBeShared) {
   const auto module = Fused(
       "ENTRY e { x = f32[64] parameter(0) y = f32[64] parameter(1) r = f32[64] reverse(y), dimensions={0} ROOT a = "
       "f32[64] add(x, r) }");
-  const auto plans = EmitFusion(module->entry().root());
+  const auto plans = Emit(module->entry().root());
   ASSERT_TRUE(plans.has_value());
   ASSERT_EQ((*plans)[0].sharable.size(), 1u);
   EXPECT_EQ((*plans)[0].sharable[0].operand, 0);
@@ -414,7 +414,7 @@ TEST(EmitErrors, NameTheOp) {
            "dimensions={0} }",
        }) {
     const auto module = Parsed(text);
-    const auto plans = EmitFusion(module->entry().root());
+    const auto plans = Emit(module->entry().root());
     ASSERT_FALSE(plans.has_value()) << text;
     EXPECT_EQ(plans.error().exit, ExitCode::kUnsupported) << text;
   }

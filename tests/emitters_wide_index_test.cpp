@@ -51,7 +51,7 @@ TEST(EmitWideIndex, IsChosenByWhatIsIteratedOver) {
     const auto module = Fused(add + "ENTRY e { x = s64[] parameter(0) b = s64[" + dims +
                               "] broadcast(x), dimensions={} z = s64[] constant(0) ROOT r = s64[] reduce(b, z), "
                               "dimensions={0,1}, to_apply=add }");
-    const auto plans = EmitFusion(module->entry().root());
+    const auto plans = Emit(module->entry().root());
     ASSERT_TRUE(plans) << plans.error().message();
     EXPECT_EQ(plans->front().kernel->wide_index, wide) << dims;
   }

@@ -74,7 +74,7 @@ std::vector<Variant> VariantsOf(const ScalarOp& op, PrimitiveType from) {
     for (const std::string& attributes : AttributesOf(op.text)) {
       const Variant variant[] = {{to, attributes}};
       const auto module = Parse(std::make_shared<SourceText>("test.hlo", ModuleOf(op, from, variant)));
-      if (module && Verify(**module) && EmitFusion(Fused(ModuleOf(op, from, variant))->entry().root()))
+      if (module && Verify(**module) && Emit(Fused(ModuleOf(op, from, variant))->entry().root()))
         variants.push_back(variant[0]);
     }
   }

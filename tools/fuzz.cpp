@@ -30,6 +30,7 @@ constexpr int64_t kMostInstructions = 100'000;
 struct FuzzFlags {
   GrowOptions grow;
   RunOptions run;
+  PassFlags passes;  // Of which --target is a flag here.
   LogFlags log;
   std::string mode = "grow", save;
   std::vector<std::string> inject;
@@ -53,6 +54,7 @@ FlagSet MakeFlags(FuzzFlags* f) {
   flags.Int("max_instructions", &f->grow.max_instructions, "of an entry, about", 1, kMostInstructions);
   flags.Int("max_elems", &f->grow.max_elems, "of one value", 1);
   flags.Int("depth", &f->grow.depth, "of loops, branches and calls in each other");
+  AddTargetFlag(flags, &f->passes.target);
   flags.Group("Output");
   flags.Bool("print", &f->print, "print the modules instead of judging them");
   flags.String("save", &f->save, "DIR", "keep findings as DIR/SEED/module.hlo, cmd and log");
@@ -314,7 +316,8 @@ Result<ExitCode> FuzzCommand(Args args) {
   if (!positionals.empty())
     FAIL(UsageError("F002", Str("hlo-fuzz takes no file, found '", Escaped(positionals[0]), "'")));
   TRY(CheckGrowOptions(f.grow));
-  f.run.pipeline = TRY(PipelineOf({}, f.inject));
+  TRY(ReadTargetFlag(&f.passes));
+  f.run.pipeline = TRY(PipelineOf(f.passes, f.inject));
   for (const std::string& fault : f.inject) {
     if (fault.starts_with("pass:")) continue;
     TRY(gpu::CheckFault(fault));

@@ -9,7 +9,7 @@
 #include "driver/inspect_extract.h"
 #include "driver/inspect_literals.h"
 #include "driver/inspect_stats.h"
-#include "ir/device_description.h"
+#include "driver/target.h"
 #include "ir/printer.h"
 #include "tools/module_flags.h"
 
@@ -78,7 +78,7 @@ Result<ExitCode> InspectStats(Args args) {
 
 Result<ExitCode> InspectCost(Args args) {
   LoadOptions load;
-  std::string device_name(DefaultDevice().name);
+  std::string target(DefaultDevice().name);
   std::optional<std::string> json;
   int64_t top = 30;
   bool csv = false;
@@ -87,21 +87,16 @@ Result<ExitCode> InspectCost(Args args) {
                 "arithmetic on a device as described, plus a launch. Loops count by their trips where those are known.",
                 {"hlo-inspect cost model.hlo", "hlo-opt model.hlo | hlo-inspect cost --top=10 -",
                  "hlo-inspect cost --target=host --csv model.hlo"});
-  flags.String("target", &device_name, "DEVICE", "whose description to use: h200, host");
+  flags.String("target", &target, "DEVICE",
+               Str("whose description to use: ", TargetNames(), ", sm_NN, or a file of XLA's target configurations"));
   flags.Alias("device", "target");
   flags.Int("top", &top, "how many rows; 0: all");
   flags.Bool("csv", &csv, "all rows as comma-separated values");
   flags.OptionalString("json", &json, "FILE", "as JSON on stdout instead, or in FILE too");
   const auto module = TRY(InspectedModule(flags, args, &load));
   if (module == nullptr) return ExitCode::kOk;
-  const DeviceDescription* device = FindDevice(device_name);
-  if (device == nullptr) {
-    std::vector<std::string_view> known;
-    for (const DeviceDescription& row : AllDevices()) known.push_back(row.name);
-    FAIL(UsageError("F004",
-                    Str("--target: no description of '", Escaped(device_name), "'; known: ", Join(known, ", "))));
-  }
-  const CostReport report = CostReportOf(*module, *device);
+  const auto device = TRY(FindTarget(target));
+  const CostReport report = CostReportOf(*module, device->device);
   TRY(WriteReport(json, csv ? CostCsv(report) : CostText(report, top), CostJson(report)));
   return ExitCode::kOk;
 }

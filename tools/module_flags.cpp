@@ -77,6 +77,14 @@ void AddPassFlags(FlagSet& flags, PassFlags* passes) {
              "leave these rewrite rules out: ids, or what they begin with (A.add.1, A.add); 'hlo help algebra'");
   flags.List("xla_fuel", &passes->fuel, "WHAT=N", "at most N rewrites of a pass or of a rule");
   flags.Int("opt_bisect_limit", &passes->opt_bisect_limit, "skip pass instances with a higher number; -1: none", -1);
+  AddTargetFlag(flags, &passes->target);
+}
+
+void AddTargetFlag(FlagSet& flags, std::string* target) {
+  flags.String("target", target, "DEVICE",
+               Str("for which device is optimized and planned, whether it is there or not: ", TargetNames(),
+                   ", sm_NN, or a file as XLA's --xla_gpu_target_config_filename takes"));
+  flags.Alias("xla_gpu_target_config_filename", "target");
 }
 
 void AddPrintFlags(FlagSet& flags, PrintFlags* print) {
@@ -235,6 +243,11 @@ Status OneStdin(const PassFlags& passes, const std::vector<std::string>& modules
   FAIL(UsageError("F004", "--pipeline=-: the module comes from stdin already"));
 }
 
+Status ReadTargetFlag(PassFlags* passes) {
+  if (!passes->target.empty()) passes->device = TRY(FindTarget(passes->target));
+  return {};
+}
+
 Result<PipelineOptions> PipelineOf(const PassFlags& passes, const std::vector<std::string>& inject) {
   PipelineOptions options;
   options.passes = passes.passes;
@@ -242,6 +255,7 @@ Result<PipelineOptions> PipelineOf(const PassFlags& passes, const std::vector<st
   if (passes.passes && passes.pipeline != "default")
     FAIL(UsageError("F004", "--passes and --pipeline both say what runs; one of them is enough"));
   if (FindPreset(passes.pipeline) == nullptr) options.text = TRY(ReadPipeline(passes.pipeline));
+  if (passes.device != nullptr) options.device = &passes.device->device;
   if (passes.disable_all) options.passes = "";
   options.disabled = passes.disabled;
   options.only = passes.only;

@@ -2,6 +2,7 @@
 #ifndef HLO_TOOLS_MODULE_FLAGS_H_
 #define HLO_TOOLS_MODULE_FLAGS_H_
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "driver/dump.h"
 #include "driver/load.h"
 #include "driver/run.h"
+#include "driver/target.h"
 #include "ir/printer.h"
 #include "passes/pipeline.h"
 #include "tools/flags.h"
@@ -28,6 +30,8 @@ struct PassFlags {
   std::vector<std::string> disabled, only, disabled_rules, fuel;
   bool disable_all = false;
   int64_t opt_bisect_limit = -1;
+  std::string target;
+  std::shared_ptr<const Target> device;  // What it names, from ReadTargetFlag on.
 };
 
 struct PrintFlags {
@@ -45,6 +49,8 @@ void AddSplitFlag(FlagSet& flags, LoadOptions* load);
 // Where arguments come from.
 void AddArgumentFlags(FlagSet& flags, RunOptions* run);
 void AddPassFlags(FlagSet& flags, PassFlags* passes);
+// --target, which AddPassFlags has too.
+void AddTargetFlag(FlagSet& flags, std::string* target);
 // -o comes from the command.
 void AddPrintFlags(FlagSet& flags, PrintFlags* print);
 void AddDumpFlags(FlagSet& flags, DumpOptions* dump);
@@ -63,6 +69,8 @@ Status Apply(const LogFlags& log);
 void WarnOfUnmetPatterns(const LogFlags& log);
 // [F004] when the pipeline and a module would both be read from stdin.
 Status OneStdin(const PassFlags& passes, const std::vector<std::string>& modules);
+// Finds the device that --target names, before PipelineOf: it is the pipeline's, and must outlive that.
+Status ReadTargetFlag(PassFlags* passes);
 // `--passes=` is an empty list, no `--passes` the pipeline of `--pipeline`. Of `inject` it takes what is planted in a pass.
 Result<PipelineOptions> PipelineOf(const PassFlags& passes, const std::vector<std::string>& inject);
 

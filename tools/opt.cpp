@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "driver/lower.h"
 #include "driver/optimize.h"
+#include "gpu/plan/planner.h"
 #include "ir/printer.h"
 #include "tools/command.h"
 #include "tools/flags.h"
@@ -46,7 +47,7 @@ void ListPasses() {
 
 void ListStages() {
   std::printf("hlo          after the passes, but for the last ones, which schedule\n");
-  std::printf("hlo-backend  fused, scheduled: what is compiled\n");
+  std::printf("hlo-backend  fused, scheduled, planned: what is compiled\n");
   for (const LowerStage stage : kLowerStages)
     std::printf("%-12s %s\n", std::string(ToString(stage)).c_str(), std::string(About(stage)).c_str());
 }
@@ -106,6 +107,7 @@ Result<std::string> PipelineTextOf(const OptFlags& f) {
 
 // What comes out of one module, as text.
 Result<std::string> OutputOf(const std::string& path, const OptFlags& f, PipelineOptions pipeline) {
+  const DeviceDescription& device = *pipeline.device;
   std::vector<Diagnostic> warnings;
   const auto module = TRY(LoadModule(path, f.load, &warnings));
   if (!warnings.empty()) std::fprintf(stderr, "note: %s\n", SummaryOf(warnings, path).c_str());
@@ -121,10 +123,11 @@ Result<std::string> OutputOf(const std::string& path, const OptFlags& f, Pipelin
     if (const std::string todo = TodoText(report); !todo.empty()) std::fprintf(stderr, "note: %s\n", todo.c_str());
     if (f.time_passes) std::fputs((PassTable(report) + RuleTable(report)).c_str(), stderr);
   }
+  if (f.stage == "hlo-backend" || dumper.active()) TRY(gpu::PlanModule(*module, device));
   TRY(dumper.After("cpu", *module));
   for (const std::string& note : dumper.Notes()) std::fprintf(stderr, "note: %s\n", note.c_str());
 
-  if (const std::optional<LowerStage> lower = LowerStageOf(f.stage)) return Lower(*module, *lower, f.kernel);
+  if (const std::optional<LowerStage> lower = LowerStageOf(f.stage)) return Lower(*module, *lower, f.kernel, device);
   return PrintAs(*module, f.print);
 }
 
@@ -157,6 +160,7 @@ Result<ExitCode> OptCommand(Args args) {
       FAIL(UsageError("F004", Str("--inject: expected pass:NAME:FAULT, got '", Escaped(fault), "'")));
   }
   TRY(OneStdin(f.passes, positionals));
+  TRY(ReadTargetFlag(&f.passes));
   PipelineOptions pipeline = TRY(PipelineOf(f.passes, f.inject));
   pipeline.after = [&f](const PassRun& run, Module& module) { return Show(f, run, module); };
   // Kernels and what they lie in need values.

@@ -148,6 +148,7 @@ FlagSet MakeFlags(RunFlags* f) {
 
 Status Settle(RunFlags* f) {
   RunOptions& run = f->run;
+  TRY(ReadTargetFlag(&f->passes));
   run.pipeline = TRY(PipelineOf(f->passes, f->inject));
   TRY(CheckCustomCallPolicies(run.custom_call));
   for (const std::string& fault : f->inject) {

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "driver/optimize.h"
 #include "gpu/emitters/emitter.h"
+#include "gpu/plan/planner.h"
 #include "gpu/runtime/prepare.h"
 #include "interp/arguments.h"
 #include "interp/interpreter.h"
@@ -180,7 +181,7 @@ Status EmitKernels(const Computation& computation) {
     if (gpu::IsControlOrView(*inst)) {
       for (const Computation* called : CalledComputations(*inst)) TRY(EmitKernels(*called));
     } else if (!gpu::MovesBytes(*inst)) {
-      TRY(gpu::EmitFusion(*inst));
+      TRY(gpu::EmitFusion(*inst, TRY(gpu::PlanKernels(*inst, DefaultDevice()))));
     }
   }
   return {};

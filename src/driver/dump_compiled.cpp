@@ -40,7 +40,8 @@ struct DumpedKernel {
 
 struct Launch {
   int64_t step;
-  gpu::KernelPlan plan;
+  size_t number;  // Of the kernel in its step's plan.
+  const gpu::EmittedKernel* emitted;
   size_t kernel;  // Into the list of kernels.
 };
 
@@ -79,16 +80,19 @@ std::vector<std::string> InstructionsOf(const Instruction& inst) {
   return names;
 }
 
-void WriteLaunch(JsonWriter& json, const Launch& launch, const Instruction& inst, const DumpedKernel& dumped) {
-  const kernel::Kernel& kernel = *launch.plan.kernel;
+void WriteLaunch(JsonWriter& json, const Launch& launch, const gpu::StepInfo& step, const DumpedKernel& dumped) {
+  const Instruction& inst = *step.instruction;
+  const kernel::Kernel& kernel = *launch.emitted->kernel;
   const Metadata& metadata = inst.metadata();
-  json.Open('{').Key("name").Value(kernel.name).Key("emitter").Value(launch.plan.emitter);
+  json.Open('{').Key("name").Value(kernel.name).Key("emitter").Value(launch.emitted->emitter);
   json.Key("step").Value(launch.step).Key("instruction").Value(inst.name());
   WriteStrings(json, "instructions", InstructionsOf(inst));
   if (!metadata.op_name.empty()) json.Key("op_name").Value(metadata.op_name);
   if (!metadata.source_file.empty()) json.Key("source").Value(Str(metadata.source_file, ":", metadata.source_line));
   json.Key("blocks").Value(kernel.blocks).Key("threads").Value(kernel.threads);
   json.Key("shared_bytes").Value(kernel.SharedBytes());
+  json.Key("plan").Raw(ToJson(step.plan.kernels[launch.number]));
+  if (!step.plan.slow.empty()) json.Key("slow").Value(step.plan.slow);
   if (dumped.ptxas) {
     json.Key("registers").Value(dumped.ptxas->registers);
     json.Key("spill_store_bytes").Value(dumped.ptxas->spill_store_bytes);
@@ -122,15 +126,15 @@ Status DumpCompiled(const gpu::Executable& executable, std::string_view platform
   std::map<kernel::KernelHash, size_t> kernel_by_hash;
   std::set<std::string> stems;
   for (size_t i = 0; i < executable.steps().size(); ++i) {
-    if (executable.steps()[i].kind != gpu::StepKind::kKernel) continue;
-    for (gpu::KernelPlan& plan : TRY(gpu::EmitFusion(*executable.steps()[i].instruction))) {
-      const auto [at, fresh] = kernel_by_hash.try_emplace(kernel::Hash(*plan.kernel), kernels.size());
+    for (size_t j = 0; j < executable.steps()[i].kernels.size(); ++j) {
+      const gpu::EmittedKernel& emitted = executable.steps()[i].kernels[j];
+      const auto [at, fresh] = kernel_by_hash.try_emplace(kernel::Hash(*emitted.kernel), kernels.size());
       if (fresh) {
-        std::string stem = FileNamePart(plan.kernel->name);
+        std::string stem = FileNamePart(emitted.kernel->name);
         if (!stems.insert(stem).second) stem = *stems.insert(Str(stem, ".step", i)).first;
-        kernels.push_back({.kernel = plan.kernel, .file_stem = std::move(stem)});
+        kernels.push_back({.kernel = emitted.kernel, .file_stem = std::move(stem)});
       }
-      launches.push_back({static_cast<int64_t>(i), std::move(plan), at->second});
+      launches.push_back({static_cast<int64_t>(i), j, &emitted, at->second});
     }
   }
 
@@ -145,7 +149,7 @@ Status DumpCompiled(const gpu::Executable& executable, std::string_view platform
   json.Open('{').Key("schema").Value("hlo.kernels/1").Key("module").Value(executable.module().name());
   json.Key("platform").Value(executable.device().name()).Key("kernels").Open('[');
   for (const Launch& launch : launches)
-    WriteLaunch(json, launch, *executable.steps()[launch.step].instruction, kernels[launch.kernel]);
+    WriteLaunch(json, launch, executable.steps()[launch.step], kernels[launch.kernel]);
   json.Close(']').Close('}');
   TRY(dumper.Write("kernels.json", json.text() + "\n"));
   return dumper.WriteIndex();

@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "ir/fusion_plan.h"
 #include "ir/printer.h"
 #include "ir/verifier.h"
 #include "passes/rewrite.h"
@@ -13,10 +14,10 @@ namespace hlo {
 
 bool IsOptimized(const Module& module, const std::string& path) {
   if (module.header.is_scheduled) return true;
-  if (path.find("after_optimizations") == std::string::npos) return false;
-  for (const Computation* computation : module.Computations()) {
+  const bool says_so = path.find("after_optimizations") != std::string::npos;
+  for (const auto& computation : module.Computations()) {
     for (const Instruction* inst : computation->Instructions()) {
-      if (inst->Is(Opcode::kFusion)) return true;
+      if (inst->Is(Opcode::kFusion) && (says_so || HasPlan(*inst))) return true;
     }
   }
   return false;
@@ -40,6 +41,7 @@ Result<PipelineReport> Optimize(Module& module, PipelineOptions options, Dumper*
   auto report = RunPipeline(module, options);
   if (!report) return report;
   for (const std::string& cycle : report->cycles) VLOG(0, "warning: [I011] ", cycle, "; it was stopped there");
+  if (report->changed) RemovePlans(module);  // They were for what the fusions were before.
   return report;
 }
 

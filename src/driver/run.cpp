@@ -18,6 +18,7 @@
 #include "driver/fallback.h"
 #include "driver/optimize.h"
 #include "driver/verdict.h"
+#include "gpu/plan/planner.h"
 #include "interp/argument_files.h"
 #include "interp/interpreter.h"
 #include "interp/manual_regions.h"
@@ -366,6 +367,8 @@ gpu::CompileOptions CompilerOptions(const RunOptions& options) {
   compile.library_path = options.library_path;
   compile.max_loop_iterations = options.max_loop_iterations;
   compile.inject = options.inject;
+  compile.target = options.pipeline.device;
+  compile.keep_kernels = !options.dump.directory.empty();
   return compile;
 }
 
@@ -431,6 +434,7 @@ Result<RunReport> RunModule(const std::string& path, const RunOptions& asked, Pr
     }
     report.times.passes = MillisecondsSince(begin);
     const std::string_view platform = device->IsHost() ? "cpu" : "gpu";
+    if (dumper.active()) TRY(gpu::PlanModule(*optimized, *options.pipeline.device));
     TRY(dumper.After(platform, *optimized));
     for (std::string& note : dumper.Notes()) report.notes.push_back(std::move(note));
     TRY(dumper.Passes(report.passes));

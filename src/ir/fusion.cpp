@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "base/check.h"
+#include "base/json_reader.h"
 #include "ir/module.h"
 
 namespace hlo {
@@ -222,7 +223,10 @@ void SetConfigValue(Instruction& inst, std::string_view key, std::string_view va
 
 std::string LibraryOf(const Instruction& inst) {
   if (!IsFusion(inst) || inst.attrs<FusionAttrs>().kind != FusionKind::kCustom) return "";
-  return ConfigValue(inst, "library").value_or("");
+  // Its plan may name a library too.
+  const auto config = ReadJson(ConfigText(inst));
+  const std::string* library = config ? (*config)["library"].String() : nullptr;
+  return library != nullptr ? *library : "";
 }
 
 std::vector<Computation*> SequentialComputations(const Module& module) {

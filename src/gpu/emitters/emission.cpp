@@ -15,15 +15,6 @@ using kernel::Value;
 using kernel::Variable;
 using Kind = ElementNode::Kind;
 
-Type AccumulatorType(const Instruction& fold, Type type) {
-  if (!kernel::IsSmallFloat(type)) return type;
-  if (fold.Is(Opcode::kDot) || fold.Is(Opcode::kConvolution)) return Type::kF32;
-  const Computation& reducer =
-      fold.Is(Opcode::kReduce) ? *fold.attrs<ReduceAttrs>().to_apply : *fold.attrs<ReduceWindowAttrs>().to_apply;
-  const auto simple = AsSimpleReducer(reducer);
-  return simple && simple->opcode == Opcode::kAdd ? Type::kF32 : type;
-}
-
 Emission::Emission(ElementGraph& graph, KernelBuilder& k, std::map<int, Array> leaves,
                    std::map<const Instruction*, Array> literals, std::string fault)
     : graph_(graph),

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "gpu/emitters/elemental.h"
 #include "gpu/kernel/builder.h"
+#include "gpu/plan/elemental.h"
 
 namespace hlo::gpu {
 
@@ -92,9 +92,6 @@ class Emission {
   std::vector<ScopeData> scopes_;
   int32_t lane_ = -1;
 };
-
-// Accumulators of additions of f16 and bf16 are f32; all others have the type of the value.
-kernel::Type AccumulatorType(const Instruction& fold, kernel::Type type);
 
 }  // namespace hlo::gpu
 

@@ -1,55 +1,115 @@
 #include "gpu/emitters/emitter.h"
 
+#include <algorithm>
+#include <bit>
+
 #include "base/text.h"
-#include "gpu/emitters/contraction.h"
-#include "gpu/emitters/loop.h"
-#include "gpu/emitters/reduction.h"
-#include "gpu/emitters/scatter.h"
-#include "gpu/emitters/transpose.h"
 #include "gpu/kernel/depth.h"
 
 namespace hlo::gpu {
 namespace {
 
-Result<std::vector<KernelPlan>> EmitAny(const Instruction& inst, const EmitterOptions& options) {
-  const FusionBody body(inst);
-  std::vector<KernelPlan> plans;
-  if (auto reduction = TRY(EmitReduction(body, options))) {
-    plans.push_back(std::move(*reduction));
-    return plans;
+// What a block of any device may have at most (sm_90); larger tiles are no plan.
+constexpr int64_t kMostSharedBytes = 227 << 10;
+
+Result<EmittedKernel> EmitKernel(const EmitRequest& request) {
+  switch (request.plan.kind) {
+#define OTHER_KIND(Name, text, fields, what) \
+  case KernelKind::k##Name: FAIL(PlanError(request.body.source(), Str("a ", text, " is no kernel of ours")));
+#define KERNEL_KIND(Name, text, fields, what) \
+  case KernelKind::k##Name: return Emit##Name(request);
+#include "ir/kernel_kinds.def"
   }
-  if (auto contraction = TRY(EmitContraction(body, options))) {
-    plans.push_back(std::move(*contraction));
-    return plans;
-  }
-  if (!body.roots().empty()) {
-    if (auto scatter = TRY(EmitScatter(body, options))) return std::move(*scatter);
-  }
-  std::vector<const FusionBody::Root*> roots;
-  for (const FusionBody::Root& root : body.roots()) roots.push_back(&root);
-  for (auto& plan : TRY(PlanLoops(body, roots))) {
-    const std::string suffix = plans.empty() ? "" : Str("_", plans.size());
-    if (auto transpose = EmitTranspose(*plan, options, suffix)) {
-      plans.push_back(std::move(*transpose));
-    } else {
-      plans.push_back(TRY(EmitLoop(body, std::move(plan), options, suffix)));
+  __builtin_unreachable();
+}
+
+// Every result with elements is written by one kernel. A scatter updates its operand in place or a copy of it, made
+// before; without updates the copy is the result.
+Status CheckRoots(const FusionBody& body, const FusionPlan& plan) {
+  const auto require = [&](bool holds, const std::string& what) -> Status {
+    if (holds) return {};
+    FAIL(PlanError(body.source(), what));
+  };
+  std::vector<int64_t> written(body.roots().size());
+  int64_t copies = 0;
+  for (const KernelPlan& kernel : plan.kernels) {
+    if (kernel.kind == KernelKind::kScatter || kernel.operand)
+      TRY(require(!written.empty() && body.roots()[0].inst->Is(Opcode::kScatter), "its root is no scatter"));
+    if (kernel.kind == KernelKind::kScatter)
+      TRY(require(copies == (kernel.in_place ? 0 : 1), "a scatter comes after one copy of its operand, or in place"));
+    copies += kernel.operand;
+    if (kernel.operand) {
+      const Instruction& root = *body.roots()[0].inst;
+      written[0] += root.Is(Opcode::kScatter) && root.operand(root.operand_count() - 1).shape().NumElements() == 0;
     }
+    if (kernel.operand) continue;
+    for (size_t i = 0; i < written.size(); ++i)
+      written[i] += kernel.roots.empty() ? 1 : std::ranges::count(kernel.roots, static_cast<int64_t>(i));
   }
-  return plans;
+  for (size_t i = 0; i < written.size(); ++i) {
+    if (body.roots()[i].shape->NumElements() == 0) continue;
+    TRY(require(written[i] == 1, Str("result ", i, " of ", written.size(), " is written by ",
+                                     written[i] == 0 ? "no kernel" : Str(written[i], " kernels"))));
+  }
+  return {};
 }
 
 }  // namespace
 
-Result<std::vector<KernelPlan>> EmitFusion(const Instruction& inst, const EmitterOptions& options) {
-  std::vector<KernelPlan> plans = TRY(EmitAny(inst, options));
-  for (const KernelPlan& plan : plans) {
-    const int64_t depth = kernel::Depth(*plan.kernel);
+Status EmitRequest::Require(bool holds, std::string_view what) const {
+  if (holds) return {};
+  FAIL(PlanError(body.source(), Str(plan.kind, ": ", what)));
+}
+
+Status EmitRequest::RequireBlock(size_t tile_rank) const {
+  TRY(Require(plan.threads >= 32 && plan.threads % 32 == 0,
+              Str("a block of ", plan.threads, " threads is no number of whole warps of 32")));
+  TRY(Require(plan.tile.size() == tile_rank, Str("its tile has ", tile_rank, " sizes, not ", plan.tile.size())));
+  return Require(std::has_single_bit(static_cast<uint64_t>(plan.vector)),
+                 Str("vector is a power of 2, not ", plan.vector));
+}
+
+Result<std::vector<const Instruction*>> EmitRequest::Heroes() const {
+  std::vector<const Instruction*> heroes;
+  if (plan.heroes.empty() && !body.source().Is(Opcode::kFusion)) return std::vector{&body.source()};
+  TRY(Require(!plan.heroes.empty(), "it names no heroes"));
+  for (const std::string& name : plan.heroes) {
+    const auto found = std::ranges::find(body.instructions(), name, &Instruction::name);
+    if (found != body.instructions().end()) {
+      heroes.push_back(*found);
+      continue;
+    }
+    std::vector<std::string_view> names;
+    for (const Instruction* inst : body.instructions()) names.push_back(inst->name());
+    const std::vector<std::string> near = NearNames(name, names);
+    FAIL(PlanError(body.source(), Str("no instruction of the fusion is called '", Escaped(name), "'",
+                                      near.empty() ? "" : Str("; did you mean '", Join(near, "', '"), "'?"))));
+  }
+  return heroes;
+}
+
+Result<std::vector<EmittedKernel>> EmitFusion(const Instruction& inst, const FusionPlan& plan, std::string_view fault) {
+  const FusionBody body(inst);
+  TRY(CheckRoots(body, plan));
+  std::vector<EmittedKernel> kernels;
+  int64_t number = 0;  // Copies of operands are not counted.
+  for (const KernelPlan& kernel : plan.kernels) {
+    const int64_t own = kernel.operand ? 0 : number++;
+    const EmitRequest request = {body, kernel, std::string(fault),
+                                 kernel.operand ? "_operand"
+                                 : own > 0      ? Str("_", own)
+                                                : ""};
+    kernels.push_back(TRY(EmitKernel(request)));
+    const int64_t shared = kernels.back().kernel->SharedBytes();
+    TRY(request.Require(shared <= kMostSharedBytes,
+                        Str("it takes ", shared, " bytes of shared memory, a block has ", kMostSharedBytes)));
+    const int64_t depth = kernel::Depth(*kernels.back().kernel);
     if (depth <= kernel::kMostDepth) continue;
     FAIL(UnsupportedAt(inst, "U111",
                        Str("no kernel for '", inst.name(), "', whose operations follow from each other ", depth,
                            " deep; at most ", kernel::kMostDepth, " fit")));
   }
-  return plans;
+  return kernels;
 }
 
-}  // namespace hlo::gpu
+}  // namespace

@@ -1,12 +1,6 @@
-// Emitters: a fusion, or a computing instruction by itself, becomes one or more kernels through the structured builder.
-// Which emitter takes what:
-//
-//   loop       every element of the outputs by itself: elementwise, data movement, gathers, windows, small reductions
-//   reduction  reduce roots over minor (row) or major (column) dimensions, with producers and elementwise epilogues
-//   fused transpose  like loop, with the operands whose minor dimension moves staged through tiles of shared memory
-//   gemm       dot and convolution with an epilogue: the fallback for library calls
-//
-// What no emitter takes is reported as unsupported, by the op's name, when it is planned; never approximated.
+// Emitters: a fusion, or a computing instruction by itself, becomes the kernels that its plan says (ir/fusion_plan.h),
+// through the structured builder. What is chosen stands in the plan; an emitter works out what follows from it. What no
+// emitter takes is reported as unsupported, by the op's name, when it is planned; never approximated.
 #ifndef HLO_GPU_EMITTERS_EMITTER_H_
 #define HLO_GPU_EMITTERS_EMITTER_H_
 
@@ -18,28 +12,25 @@
 
 #include "base/result.h"
 #include "gpu/kernel/kernel.h"
+#include "gpu/plan/elemental.h"
+#include "ir/fusion_plan.h"
 #include "ir/instruction.h"
 #include "ir/precision_plan.h"
 
 namespace hlo::gpu {
 
+// Planted faults, for tests of localisation: "tail" (the last element of a kernel's inner loop is left out),
+// "dropped_term" (a reduction or contraction misses its last term), "max_ignores_nan", "rounded_twice" (f32 becomes
+// bf16 by way of f16), "wrong_index" (the first operand is read one element off).
 inline constexpr std::string_view kKernelFaults[] = {"tail", "dropped_term", "max_ignores_nan", "rounded_twice",
                                                      "wrong_index"};
-
-struct EmitterOptions {
-  int multiprocessors = 132;  // What launch shapes are made for.
-  // A planted fault, for tests of localisation: "tail" (the last element of a kernel's inner loop is left out),
-  // "dropped_term" (a reduction or contraction misses its last term), "max_ignores_nan", "rounded_twice" (f32 becomes
-  // bf16 by way of f16), "wrong_index" (the first operand is read one element off). Empty: none.
-  std::string inject;
-};
 
 // A parameter of a kernel.
 struct KernelBuffer {
   enum class Kind : uint8_t {
     kOperand,  // A leaf of an operand of the source instruction; read only.
     kOutput,   // A leaf of its result; every element is written, unless in_place_operand says otherwise.
-    kScratch,  // Shared by the plans of one EmitFusion by `scratch`.
+    kScratch,  // Shared by the kernels of one EmitFusion by `scratch`.
     kLiteral,  // A constant of the fusion that is too large for the code.
   };
   Kind kind;
@@ -62,8 +53,8 @@ struct SharablePair {
   ShapeIndex operand_index, output;
 };
 
-// One launch. The plans of a fusion run in order.
-struct KernelPlan {
+// One launch. The kernels of a fusion run in order.
+struct EmittedKernel {
   std::shared_ptr<const kernel::Kernel> kernel;  // Blocks and threads are in it.
   std::string emitter;                           // "loop", "row reduction", ...; for reports.
   std::vector<KernelBuffer> buffers;             // In the order of the kernel's parameters.
@@ -72,7 +63,28 @@ struct KernelPlan {
   const Instruction* source = nullptr;
 };
 
-Result<std::vector<KernelPlan>> EmitFusion(const Instruction& inst, const EmitterOptions& options = {});
+// What an emitter is asked for: one kernel of a plan.
+struct EmitRequest {
+  const FusionBody& body;
+  const KernelPlan& plan;
+  std::string fault;   // Of kKernelFaults; empty: none.
+  std::string suffix;  // Of the kernel's name.
+
+  // An error (C001) unless `holds`: what is wrong with the plan.
+  Status Require(bool holds, std::string_view what) const;
+  // `threads` are whole warps, and the tile has as many dimensions.
+  Status RequireBlock(size_t tile_rank) const;
+  // The instructions that the plan names; the lone instruction itself where it names none.
+  Result<std::vector<const Instruction*>> Heroes() const;
+};
+
+#define OTHER_KIND(Name, text, fields, what)
+#define KERNEL_KIND(Name, text, fields, what) Result<EmittedKernel> Emit##Name(const EmitRequest& request);
+#include "ir/kernel_kinds.def"
+
+// Errors also (C001): the plan does not fit the fusion, or has no kernels of ours.
+Result<std::vector<EmittedKernel>> EmitFusion(const Instruction& inst, const FusionPlan& plan,
+                                              std::string_view fault = "");
 
 }  // namespace hlo::gpu
 

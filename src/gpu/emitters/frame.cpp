@@ -55,10 +55,10 @@ std::vector<int64_t> LiteralBits(const Literal& literal) {
 }  // namespace
 
 KernelFrame::KernelFrame(ElementGraph& graph, std::span<const NodeId> needed, int64_t blocks, int threads,
-                         const EmitterOptions& options, std::string_view suffix)
+                         const EmitRequest& request)
     : graph_(graph),
-      k_(KernelName(graph.body().source(), suffix), std::max<int64_t>(blocks, 1), threads),
-      fault_(options.inject),
+      k_(KernelName(graph.body().source(), request.suffix), std::max<int64_t>(blocks, 1), threads),
+      fault_(request.fault),
       needed_(graph.Reachable(needed)) {
   std::map<const Instruction*, Array> literals;
   std::set<int> used;
@@ -140,8 +140,8 @@ void KernelFrame::Share(int leaf, const FusionBody::Root& root) {
   k_.SetMayAlias(outputs_.at(&root));
 }
 
-KernelPlan KernelFrame::Finish(std::string_view emitter) && {
-  KernelPlan plan;
+EmittedKernel KernelFrame::Finish(std::string_view emitter) && {
+  EmittedKernel plan;
   // Each operation rounds to its declared type; fma stands only in contractions and inside functions.
   plan.precision.contract = false;
   for (const NodeId id : needed_) {
@@ -165,25 +165,10 @@ KernelPlan KernelFrame::Finish(std::string_view emitter) && {
   return plan;
 }
 
-int VectorWidth(const ElementGraph& graph, std::span<const NodeId> nodes, const std::vector<FusionBody::Root>& roots) {
-  int widest = 1;
-  for (const FusionBody::Root& root : roots) widest = std::max(widest, kernel::Bytes(KernelTypeOf(root.shape->type())));
-  for (const NodeId id : graph.Reachable(nodes)) {
-    const ElementNode& node = graph.node(id);
-    if (node.kind != Kind::kLoad || node.variables.empty()) continue;
-    widest = std::max(widest, kernel::Bytes(KernelTypeOf(node.inst->shape().type())));
-  }
-  return 16 / widest;
-}
-
 void TileOver(kernel::KernelBuilder& k, int width, int64_t size, kernel::Value begin, int64_t step,
               const kernel::KernelBuilder::IndexBody& body) {
   if (size % step == 0) return k.Tile(width, body);
   k.Tile(width, k.Index(size) - begin, body);
-}
-
-int ThreadsFor(int64_t work, int most) {
-  return static_cast<int>(std::clamp<int64_t>((work + 31) / 32 * 32, 32, most));
 }
 
 }  // namespace hlo::gpu

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "gpu/emitters/elemental.h"
 #include "gpu/emitters/emission.h"
 #include "gpu/emitters/emitter.h"
 #include "gpu/kernel/builder.h"
+#include "gpu/plan/elemental.h"
 
 namespace hlo::gpu {
 
@@ -18,7 +18,7 @@ class KernelFrame {
  public:
   // Parameters: the leaves and large literals that `needed` reads.
   KernelFrame(ElementGraph& graph, std::span<const NodeId> needed, int64_t blocks, int threads,
-              const EmitterOptions& options, std::string_view suffix = "");
+              const EmitRequest& request);
 
   kernel::KernelBuilder& k() { return k_; }
   Emission& emission() { return *emission_; }
@@ -33,7 +33,7 @@ class KernelFrame {
   // Operand and output may be one buffer.
   void Share(int leaf, const FusionBody::Root& root);
 
-  KernelPlan Finish(std::string_view emitter) &&;
+  EmittedKernel Finish(std::string_view emitter) &&;
 
  private:
   kernel::Array OutputAs(const FusionBody::Root& root, bool read, int in_place_leaf);
@@ -49,15 +49,9 @@ class KernelFrame {
   std::vector<NodeId> needed_;
 };
 
-// 16 bytes of the widest type that `nodes` load or that goes out.
-int VectorWidth(const ElementGraph& graph, std::span<const NodeId> nodes, const std::vector<FusionBody::Root>& roots);
-
 // Tile over [begin, begin + step) of [0, size); without a limit, and so without masks, where it always fits.
 void TileOver(kernel::KernelBuilder& k, int width, int64_t size, kernel::Value begin, int64_t step,
               const kernel::KernelBuilder::IndexBody& body);
-
-// Threads for `work` items: a multiple of 32, at most `most`.
-int ThreadsFor(int64_t work, int most = 256);
 
 }  // namespace hlo::gpu
 

@@ -1,5 +1,12 @@
-#include "gpu/emitters/reduction.h"
-
+// Emitters of reductions: over minor dimensions (rows) or major ones (columns), of any reducer made of scalar ops, with
+// their producers, elementwise epilogues and stores on the way fused.
+//
+//   rows     a block or a warp walks each row; long rows that are few are split over blocks, whose partial results the
+//            last block to arrive combines in order
+//   columns  a thread owns neighbouring columns and walks down; narrow matrices give each warp of a block rows of its
+//            own
+//
+// Order of combination is fixed by shapes and plan alone: the same bits each time, on any number of threads.
 #include <algorithm>
 #include <functional>
 
@@ -7,6 +14,7 @@
 #include "base/text.h"
 #include "gpu/emitters/frame.h"
 #include "gpu/emitters/scalar.h"
+#include "gpu/plan/reduction_space.h"
 
 namespace hlo::gpu {
 namespace {
@@ -17,189 +25,16 @@ using kernel::KernelBuilder;
 using kernel::Slot;
 using kernel::Type;
 using kernel::Value;
-using Kind = ElementNode::Kind;
-
-// Fewer terms than this are folded by one thread: the loop emitter's.
-constexpr int64_t kFewTerms = 16;
-// Blocks that a reduction is split into, where there are fewer rows or columns.
-constexpr int kWavesOfBlocks = 4;
-
-struct Output {
-  const FusionBody::Root* root;
-  NodeId value;
-  IndexExpr offset;
-};
-
-// What is reduced, over which variables.
-struct ReductionPlan {
-  explicit ReductionPlan(const FusionBody& body) : graph(body, pool) {}
-  ReductionPlan(const ReductionPlan&) = delete;
-
-  struct Variable {
-    IndexExpr e;
-    int64_t size;
-    bool reduced;
-  };
-  struct Hero {
-    const Instruction* inst;
-    std::vector<NodeId> inputs, initial;
-    std::vector<Type> types, accumulators;
-    std::vector<NodeId> given;  // Its uses in the epilogues.
-  };
-
-  IndexPool pool;
-  ElementGraph graph;
-  std::vector<Variable> variables;  // Major to minor in memory.
-  std::vector<Hero> heroes;
-  std::vector<Output> epilogues;  // One element for each result of the reduction...
-  std::vector<Output> stores;     // ...or for each element that is reduced.
-
-  std::vector<NodeId> Inputs() const {
-    std::vector<NodeId> nodes;
-    for (const Hero& hero : heroes) nodes.insert(nodes.end(), hero.inputs.begin(), hero.inputs.end());
-    for (const Output& store : stores) nodes.push_back(store.value);
-    return nodes;
-  }
-  std::vector<NodeId> Epilogues() const {
-    std::vector<NodeId> nodes;
-    for (const Hero& hero : heroes) nodes.insert(nodes.end(), hero.initial.begin(), hero.initial.end());
-    for (const Output& epilogue : epilogues) nodes.push_back(epilogue.value);
-    return nodes;
-  }
-  std::vector<NodeId> All() const {
-    std::vector<NodeId> nodes = Inputs();
-    const std::vector<NodeId> more = Epilogues();
-    nodes.insert(nodes.end(), more.begin(), more.end());
-    return nodes;
-  }
-  int64_t Size(bool reduced) const {
-    int64_t size = 1;
-    for (const Variable& variable : variables) size *= variable.reduced == reduced ? variable.size : 1;
-    return size;
-  }
-};
-
-std::vector<int64_t> Without(const std::vector<int64_t>& dims, const std::vector<int64_t>& removed) {
-  std::vector<int64_t> rest;
-  for (size_t i = 0; i < dims.size(); ++i) {
-    if (std::ranges::find(removed, static_cast<int64_t>(i)) == removed.end()) rest.push_back(dims[i]);
-  }
-  return rest;
-}
-
-int64_t Product(std::span<const int64_t> values) {
-  int64_t product = 1;
-  for (const int64_t value : values) product *= value;
-  return product;
-}
-
-// Plans over the dimensions of the reduces' operand; groups[i] counts how many of those above 1 variable i stands for.
-// Nothing when some root is none of what this emitter does.
-Result<std::unique_ptr<ReductionPlan>> PlanOver(const FusionBody& body, const std::vector<const Instruction*>& heroes,
-                                                const std::vector<int>& groups) {
-  auto plan = std::make_unique<ReductionPlan>(body);
-  IndexPool& pool = plan->pool;
-  const Instruction& first = *heroes[0];
-  const Shape& shape = first.operand(0).shape();
-  const std::vector<int64_t>& reduced = first.attrs<ReduceAttrs>().dimensions;
-  const auto is_reduced = [&](int64_t d) { return std::ranges::find(reduced, d) != reduced.end(); };
-
-  std::vector<int64_t> order;
-  for (size_t i = shape.layout().minor_to_major.size(); i-- > 0;) {
-    const int64_t d = shape.layout().minor_to_major[i];
-    if (shape.dim(d) > 1) order.push_back(d);
-  }
-  std::vector<IndexExpr> index(shape.rank(), pool.Constant(0));
-  size_t next = 0;
-  for (const int group : groups) {
-    std::vector<int64_t> sizes;
-    for (int i = 0; i < group; ++i) sizes.push_back(shape.dim(order[next + i]));
-    const IndexExpr e = pool.Variable(0, Product(sizes) - 1);
-    plan->variables.push_back({e, Product(sizes), is_reduced(order[next])});
-    const std::vector<IndexExpr> parts = pool.Delinearize(e, sizes);
-    for (int i = 0; i < group; ++i) index[order[next + i]] = parts[i];
-    next += group;
-  }
-  std::vector<IndexExpr> kept;
-  for (int64_t d = 0; d < shape.rank(); ++d) {
-    if (!is_reduced(d)) kept.push_back(index[d]);
-  }
-  const std::vector<int64_t> kept_dims = Without(shape.dims(), reduced);
-
-  for (const Instruction* inst : heroes) {
-    TRY(CheckScalarComputation(*inst->attrs<ReduceAttrs>().to_apply));
-    ReductionPlan::Hero hero{.inst = inst};
-    const int64_t arrays = inst->operand_count() / 2;
-    for (int64_t i = 0; i < arrays; ++i) {
-      hero.inputs.push_back(TRY(plan->graph.Plan(inst->operand(i), index)));
-      hero.initial.push_back(TRY(plan->graph.Plan(inst->operand(arrays + i), {})));
-      hero.types.push_back(TRY(KernelType(*inst, inst->operand(arrays + i).shape().type())));
-      hero.accumulators.push_back(AccumulatorType(*inst, hero.types.back()));
-    }
-    plan->heroes.push_back(std::move(hero));
-  }
-  for (const Instruction* inst : heroes) plan->graph.SetGiven(*inst);
-  for (const FusionBody::Root& root : body.roots()) {
-    TRY(KernelType(*root.inst, root.shape->type()));
-    const bool is_store = root.shape->dims() == shape.dims() && Product(kept_dims) != shape.NumElements();
-    if (!is_store && root.shape->NumElements() != Product(kept_dims)) return nullptr;
-    const std::vector<IndexExpr>& from = is_store ? index : kept;
-    const Dims from_dims = is_store ? shape.dims() : Dims(kept_dims);
-    const std::vector<IndexExpr> at =
-        root.shape->dims() == from_dims ? from : pool.Delinearize(pool.Linearize(from, from_dims), root.shape->dims());
-    const Output output{&root, TRY(plan->graph.Plan(*root.inst, at, root.result)),
-                        pool.Dot(at, LayoutStrides(*root.shape))};
-    (is_store ? plan->stores : plan->epilogues).push_back(output);
-  }
-  // A reduce may be used at its own index only, and only after the walk.
-  for (const NodeId id : plan->graph.Reachable(plan->Inputs())) {
-    if (plan->graph.node(id).kind == Kind::kGiven) return nullptr;
-  }
-  for (const NodeId id : plan->graph.Reachable(plan->Epilogues())) {
-    const ElementNode& node = plan->graph.node(id);
-    if (node.kind != Kind::kGiven) continue;
-    if (node.index != kept) return nullptr;
-    for (auto& hero : plan->heroes) {
-      if (hero.inst == node.inst) hero.given.push_back(id);
-    }
-  }
-  return plan;
-}
-
-bool MayMerge(const ReductionPlan& plan, const ReductionPlan::Variable& a, const ReductionPlan::Variable& b) {
-  if (a.reduced != b.reduced) return false;
-  const IndexPool& pool = plan.pool;
-  const std::function<bool(IndexExpr)> consistent = [&](IndexExpr e) {
-    if (!pool.DependsOn(e, a.e) && !pool.DependsOn(e, b.e)) return true;
-    const IndexPool::Node& node = pool[e];
-    if (node.kind == IndexPool::Kind::kVariable) return false;
-    if (node.kind != IndexPool::Kind::kSum) return consistent(node.operand);
-    int64_t of_a = 0, of_b = 0;
-    for (const auto& term : node.terms) {
-      if (term.atom == a.e) of_a = term.coefficient;
-      else if (term.atom == b.e) of_b = term.coefficient;
-      else if (!consistent(term.atom)) return false;
-    }
-    return of_a == of_b * b.size;
-  };
-  for (const NodeId id : plan.graph.Reachable(plan.All())) {
-    if (plan.graph.node(id).kind == Kind::kGiven) continue;
-    if (!std::ranges::all_of(plan.graph.Expressions(id), consistent)) return false;
-  }
-  const auto fits = [&](const Output& output) { return consistent(output.offset); };
-  return std::ranges::all_of(plan.epilogues, fits) && std::ranges::all_of(plan.stores, fits);
-}
-
-// ---- Emission ----------------------------------------------------------------------------------------------------
+using Output = ReductionSpace::Output;
 
 // All accumulators of all reduces, side by side.
 class ReductionBody {
  public:
-  ReductionBody(ReductionPlan& plan, KernelFrame& frame)
-      : plan_(plan), frame_(frame), k_(frame.k()), emission_(frame.emission()) {
-    for (const Output& output : plan_.epilogues) epilogues_.push_back(frame.Output(*output.root));
-    for (const Output& output : plan_.stores) stores_.push_back(frame.Output(*output.root));
-    for (const auto& hero : plan_.heroes) {
+  ReductionBody(ReductionSpace& space, KernelFrame& frame)
+      : space_(space), frame_(frame), k_(frame.k()), emission_(frame.emission()) {
+    for (const Output& output : space_.epilogues) epilogues_.push_back(frame.Output(*output.root));
+    for (const Output& output : space_.stores) stores_.push_back(frame.Output(*output.root));
+    for (const auto& hero : space_.heroes) {
       const auto simple = AsSimpleReducer(*hero.inst->attrs<ReduceAttrs>().to_apply);
       has_identity_.push_back(simple && IdentityOf(k_, *simple, hero.accumulators[0]).has_value());
     }
@@ -208,7 +43,8 @@ class ReductionBody {
 
   std::vector<Type> AccumulatorTypes() const {
     std::vector<Type> types;
-    for (const auto& hero : plan_.heroes) types.insert(types.end(), hero.accumulators.begin(), hero.accumulators.end());
+    for (const auto& hero : space_.heroes)
+      types.insert(types.end(), hero.accumulators.begin(), hero.accumulators.end());
     if (counts_) types.push_back(kFlag);
     return types;
   }
@@ -221,7 +57,7 @@ class ReductionBody {
     std::vector<Slot> slots;
     for (const Type type : AccumulatorTypes()) slots.push_back(k_.MakeSlot(type, width));
     size_t next = 0;
-    for (const auto& hero : plan_.heroes) {
+    for (const auto& hero : space_.heroes) {
       for (size_t i = 0; i < hero.types.size(); ++i) k_.Fill(slots[next++], Start(hero, i));
     }
     if (counts_) k_.Fill(slots[next], k_.Constant(kFlag, int64_t{0}));
@@ -241,28 +77,28 @@ class ReductionBody {
       emission_.Enter();
       bind(u);
       std::vector<Value> terms, stored;
-      for (const auto& hero : plan_.heroes) {
+      for (const auto& hero : space_.heroes) {
         for (const NodeId input : hero.inputs) terms.push_back(emission_.Emit(input));
       }
       if (counts_) terms.push_back(k_.Constant(kFlag, int64_t{1}));
-      for (const Output& store : plan_.stores) stored.push_back(emission_.Emit(store.value));
+      for (const Output& store : space_.stores) stored.push_back(emission_.Emit(store.value));
       accumulators = Combine(accumulators, terms);
-      for (size_t i = 0; i < stored.size(); ++i) stores_[i].Store(emission_.Lower(plan_.stores[i].offset), stored[i]);
+      for (size_t i = 0; i < stored.size(); ++i) stores_[i].Store(emission_.Lower(space_.stores[i].offset), stored[i]);
       emission_.Leave();
       emission_.Leave();
     }
     for (size_t i = 0; i < slots.size(); ++i) slots[i].Set(accumulators[i]);
   }
   void HoistInputs() {
-    emission_.Hoist(plan_.Inputs());
-    for (const Output& store : plan_.stores) emission_.Hoist(store.offset);
+    emission_.Hoist(space_.Inputs());
+    for (const Output& store : space_.stores) emission_.Hoist(store.offset);
   }
 
   std::vector<Value> Combine(std::span<const Value> a, std::span<const Value> b) {
     std::vector<Value> results;
     size_t next = 0;
-    for (size_t h = 0; h < plan_.heroes.size(); ++h) {
-      const auto& hero = plan_.heroes[h];
+    for (size_t h = 0; h < space_.heroes.size(); ++h) {
+      const auto& hero = space_.heroes[h];
       std::vector<Value> arguments;
       for (size_t i = 0; i < hero.types.size(); ++i) arguments.push_back(a[next + i]);
       for (size_t i = 0; i < hero.types.size(); ++i) arguments.push_back(Convert(b[next + i], hero.accumulators[i]));
@@ -283,7 +119,7 @@ class ReductionBody {
   // The reduced values are known: initial values, epilogues, stores.
   void Finish(std::vector<Value> totals) {
     size_t next = 0;
-    for (const auto& hero : plan_.heroes) {
+    for (const auto& hero : space_.heroes) {
       std::vector<Value> values;
       for (size_t i = 0; i < hero.types.size(); ++i) values.push_back(totals[next + i]);
       next += hero.types.size();
@@ -296,27 +132,27 @@ class ReductionBody {
       for (const NodeId given : hero.given) emission_.Bind(given, values);
     }
     std::vector<Value> results;
-    for (const Output& output : plan_.epilogues) results.push_back(emission_.Emit(output.value));
+    for (const Output& output : space_.epilogues) results.push_back(emission_.Emit(output.value));
     for (size_t i = 0; i < results.size(); ++i)
-      epilogues_[i].Store(emission_.Lower(plan_.epilogues[i].offset), results[i]);
+      epilogues_[i].Store(emission_.Lower(space_.epilogues[i].offset), results[i]);
   }
   // Before a tile in which Finish stands: what does not vary in it.
   void HoistEpilogues() {
-    emission_.Hoist(plan_.Epilogues());
-    for (const Output& output : plan_.epilogues) emission_.Hoist(output.offset);
+    emission_.Hoist(space_.Epilogues());
+    for (const Output& output : space_.epilogues) emission_.Hoist(output.offset);
   }
 
  private:
   // What a partial result starts from: the identity. Without a known one anything, which is not read; the initial value
   // counts once, at the end, and need not be an identity.
-  Value Start(const ReductionPlan::Hero& hero, size_t i) {
+  Value Start(const ReductionSpace::Hero& hero, size_t i) {
     if (const auto simple = AsSimpleReducer(*hero.inst->attrs<ReduceAttrs>().to_apply)) {
       if (const auto identity = IdentityOf(k_, *simple, hero.accumulators[i])) return *identity;
     }
     return k_.Bits(hero.accumulators[i], 0);
   }
 
-  ReductionPlan& plan_;
+  ReductionSpace& space_;
   KernelFrame& frame_;
   KernelBuilder& k_;
   Emission& emission_;
@@ -329,10 +165,10 @@ class ReductionBody {
 };
 
 // Binds the variables of one class, but for the last of all (the lane), from one number.
-void BindAll(ReductionPlan& plan, Emission& emission, bool reduced, Value linear) {
-  std::vector<const ReductionPlan::Variable*> bound;
-  for (size_t i = 0; i + 1 < plan.variables.size(); ++i) {
-    if (plan.variables[i].reduced == reduced) bound.push_back(&plan.variables[i]);
+void BindAll(ReductionSpace& space, Emission& emission, bool reduced, Value linear) {
+  std::vector<const ReductionSpace::Variable*> bound;
+  for (size_t i = 0; i + 1 < space.variables.size(); ++i) {
+    if (space.variables[i].reduced == reduced) bound.push_back(&space.variables[i]);
   }
   for (size_t i = bound.size(); i-- > 0;) {
     emission.Bind(bound[i]->e, i == 0 ? linear : linear % bound[i]->size);
@@ -353,51 +189,42 @@ Partials MakePartials(KernelFrame& frame, const std::vector<Type>& types, int64_
   return partials;
 }
 
-// Blocks to give each of `groups` independent reductions of `steps` steps.
-int64_t SplitsFor(int64_t groups, int64_t steps, int64_t least_steps, const EmitterOptions& options) {
-  const int64_t wanted = kWavesOfBlocks * options.multiprocessors;
-  if (groups * 2 > wanted) return 1;
-  return std::clamp<int64_t>(CeilDiv(wanted, groups), 1, std::max<int64_t>(1, steps / least_steps));
-}
-
 // Says how many additions a term passes through. In a product every rounding is one of the result, whatever the order:
 // as many as there are terms.
-KernelPlan WithChain(KernelPlan plan, const ReductionPlan& reduction, int64_t chain) {
+EmittedKernel WithChain(EmittedKernel kernel, const ReductionSpace& reduction, int64_t chain) {
   for (const auto& hero : reduction.heroes) {
     if (!IsFloat(hero.inst->operand(0).shape().type())) continue;
     const Type accumulator = hero.accumulators[0];
-    InstructionPlan& promise = plan.precision.instructions[hero.inst->id()];
+    InstructionPlan& promise = kernel.precision.instructions[hero.inst->id()];
     const auto simple = AsSimpleReducer(*hero.inst->attrs<ReduceAttrs>().to_apply);
     const bool adds = simple && simple->opcode == Opcode::kAdd;
     promise.sum = SumPlan{
         .accumulator = accumulator == hero.types[0] ? hero.inst->operand(0).shape().type() : PrimitiveType::kF32,
         .longest_chain = adds ? chain : reduction.Size(true)};
   }
-  return plan;
+  return kernel;
 }
 
-KernelPlan EmitRows(ReductionPlan& plan, const EmitterOptions& options) {
-  const int64_t row = plan.variables.back().size, outer = plan.Size(true) / row, rows = plan.Size(false);
-  int width = VectorWidth(plan.graph, plan.Inputs(), {});
-  while (width > 1 && row % width != 0) width /= 2;
-  const bool by_warp = CeilDiv(row, width) <= 64;
-  const int threads = by_warp ? 256 : ThreadsFor(CeilDiv(row, width));
-  const int64_t step = int64_t{by_warp ? 32 : threads} * width;
+EmittedKernel EmitRows(ReductionSpace& space, const EmitRequest& request) {
+  const KernelPlan& plan = request.plan;
+  const int64_t row = space.variables.back().size, outer = space.Size(true) / row, rows = space.Size(false);
+  const int width = static_cast<int>(plan.vector), threads = static_cast<int>(plan.threads), warps = threads / 32;
+  const bool by_warp = plan.tile[0] > 1;
+  const int64_t step = plan.tile[1];
   // What is also stored needs all of the row: then no term can be dropped.
-  const bool dropped = options.inject == "dropped_term" && row > 1 && plan.stores.empty();
+  const bool dropped = request.fault == "dropped_term" && row > 1 && space.stores.empty();
   const int64_t terms = dropped ? row - 1 : row;
   const int64_t chunks = CeilDiv(terms, step), steps = outer * chunks;
   const bool whole = row % step == 0 && !dropped;
-  const int64_t unroll = whole && steps % 4 == 0 ? 4 : 1;
-  const int64_t splits = by_warp ? 1 : SplitsFor(rows, steps, 4, options);
-  const int64_t blocks = by_warp ? CeilDiv(rows, 8) : rows * splits;
+  const int64_t unroll = whole ? plan.unroll : 1, splits = plan.splits;
+  const int64_t blocks = by_warp ? CeilDiv(rows, warps) : rows * splits;
 
-  KernelFrame frame(plan.graph, plan.All(), blocks, threads, options);
+  KernelFrame frame(space.graph, space.All(), blocks, threads, request);
   KernelBuilder& k = frame.k();
-  k.CountsTo(plan.Size(true) * plan.Size(false));
+  k.CountsTo(space.Size(true) * space.Size(false));
   Emission& emission = frame.emission();
-  emission.SetLane(plan.variables.back().e);
-  ReductionBody body(plan, frame);
+  emission.SetLane(space.variables.back().e);
+  ReductionBody body(space, frame);
   Partials partials;
   if (splits > 1) partials = MakePartials(frame, body.AccumulatorTypes(), rows * splits, rows);
 
@@ -415,14 +242,14 @@ KernelPlan EmitRows(ReductionPlan& plan, const EmitterOptions& options) {
           for (int64_t u = 0; u < unroll; ++u) {
             const Value each = at + u;
             emission.Enter();
-            BindAll(plan, emission, true, chunks == 1 ? each : each / chunks);
+            BindAll(space, emission, true, chunks == 1 ? each : each / chunks);
             begins.push_back(chunks == 1 ? k.Index(0) : outer == 1 ? each * step : each % chunks * step);
             body.HoistInputs();
             scopes.push_back(emission.Leave());
           }
           const Value is_first = body.counts() && start_together ? at == first : Value();
           TileOver(k, width, terms, begins[0], step, [&](Value i) {
-            const auto bind = [&](size_t u) { emission.Bind(plan.variables.back().e, begins[u] + i); };
+            const auto bind = [&](size_t u) { emission.Bind(space.variables.back().e, begins[u] + i); };
             body.Accumulate(slots, scopes, bind, is_first);
           });
         },
@@ -431,26 +258,26 @@ KernelPlan EmitRows(ReductionPlan& plan, const EmitterOptions& options) {
 
   if (by_warp) {
     k.Warps([&] {
-      const Value index = k.block() * 8 + k.warp();
+      const Value index = k.block() * warps + k.warp();
       k.If(index < rows, [&] {
         Emission::Scope scope(emission);
-        BindAll(plan, emission, false, index);
+        BindAll(space, emission, false, index);
         const std::vector<Slot> slots = body.MakeSlots(width);
         walk(slots, k.Index(0), k.Index(steps));
         body.Finish(k.WarpReduce(slots, body.Combiner()));
       });
     });
-    return WithChain(std::move(frame).Finish("row reduction, a warp for each row"), plan, steps + width + 5 + 1);
+    return WithChain(std::move(frame).Finish("row reduction, a warp for each row"), space, steps + width + 5 + 1);
   }
 
   Emission::Scope scope(emission);
   const Value index = splits == 1 ? k.block() : k.block() / splits;
-  BindAll(plan, emission, false, index);
+  BindAll(space, emission, false, index);
   const std::vector<Slot> slots = body.MakeSlots(width);
   if (splits == 1) {
     walk(slots, k.Index(0), k.Index(steps));
     body.Finish(k.BlockReduce(slots, body.Combiner()));
-    return WithChain(std::move(frame).Finish("row reduction, a block for each row"), plan,
+    return WithChain(std::move(frame).Finish("row reduction, a block for each row"), space,
                      steps + width + 5 + threads / 32 + 1);
   }
   const int64_t share = CeilDiv(CeilDiv(steps, splits), unroll) * unroll;
@@ -475,32 +302,30 @@ KernelPlan EmitRows(ReductionPlan& plan, const EmitterOptions& options) {
     body.Finish(k.BlockReduce(sums, body.Combiner()));
   });
   const int64_t chain = share + width + 5 + threads / 32 + CeilDiv(splits, threads) + 5 + threads / 32 + 1;
-  return WithChain(std::move(frame).Finish(Str("row reduction, ", splits, " blocks for each row")), plan, chain);
+  return WithChain(std::move(frame).Finish(Str("row reduction, ", splits, " blocks for each row")), space, chain);
 }
 
-KernelPlan EmitColumns(ReductionPlan& plan, const EmitterOptions& options) {
-  const int64_t columns = plan.variables.back().size, outer = plan.Size(false) / columns, terms = plan.Size(true);
-  int width = VectorWidth(plan.graph, plan.Inputs(), {});
-  while (width > 1 && columns % width != 0) width /= 2;
+EmittedKernel EmitColumns(ReductionSpace& space, const EmitRequest& request) {
+  const KernelPlan& plan = request.plan;
+  const int64_t columns = space.variables.back().size, outer = space.Size(false) / columns, terms = space.Size(true);
+  const int width = static_cast<int>(plan.vector), threads = static_cast<int>(plan.threads), warps = threads / 32;
   // Narrow: the warps of a block take different rows.
-  const bool narrow = CeilDiv(columns, width) <= 32;
-  const int threads = narrow ? 256 : ThreadsFor(CeilDiv(columns, width));
-  const int warps = threads / 32;
+  const bool narrow = plan.tile[0] > 1;
   const int64_t strip = narrow ? columns : int64_t{threads} * width;
   const int64_t strips = CeilDiv(columns, strip), groups = outer * strips;
-  const int64_t splits = SplitsFor(groups, terms, narrow ? 64 : 32, options);
+  const int64_t splits = plan.splits;
   // Rows that one pass over the accumulators takes: their loads are in flight together.
   const int64_t block_rows = narrow ? warps : 1;
-  const int64_t unroll = terms % (8 * block_rows) == 0 && options.inject != "dropped_term" ? 8 : 1;
+  const int64_t unroll = request.fault != "dropped_term" ? plan.unroll : 1;
   const int64_t share = CeilDiv(CeilDiv(terms, splits), unroll * block_rows) * unroll * block_rows;
 
-  KernelFrame frame(plan.graph, plan.All(), groups * splits, threads, options);
+  KernelFrame frame(space.graph, space.All(), groups * splits, threads, request);
   KernelBuilder& k = frame.k();
-  k.CountsTo(plan.Size(true) * plan.Size(false));
+  k.CountsTo(space.Size(true) * space.Size(false));
   Emission& emission = frame.emission();
-  const IndexExpr lane = plan.variables.back().e;
+  const IndexExpr lane = space.variables.back().e;
   emission.SetLane(lane);
-  ReductionBody body(plan, frame);
+  ReductionBody body(space, frame);
   const std::vector<Type> types = body.AccumulatorTypes();
   Partials partials;
   if (splits > 1) partials = MakePartials(frame, types, outer * columns * splits, groups);
@@ -513,7 +338,7 @@ KernelPlan EmitColumns(ReductionPlan& plan, const EmitterOptions& options) {
   const auto tile = [&](const KernelBuilder::IndexBody& in_tile) {
     TileOver(k, width, columns, begin, narrow ? int64_t{32} * width : strip, in_tile);
   };
-  BindAll(plan, emission, false, batch);
+  BindAll(space, emission, false, batch);
   const Value first = splits == 1 ? k.Index(0) : split * share;
   Value last = splits == 1 ? k.Index(terms) : Min(first + share, k.Index(terms));
   if (frame.fault() == "dropped_term") last = Min(last, k.Index(terms - 1));
@@ -531,7 +356,7 @@ KernelPlan EmitColumns(ReductionPlan& plan, const EmitterOptions& options) {
           std::vector<Emission::ScopeData> scopes;
           for (int64_t u = 0; u < unroll; ++u) {
             emission.Enter();
-            BindAll(plan, emission, true, term + u * stride);
+            BindAll(space, emission, true, term + u * stride);
             body.HoistInputs();
             scopes.push_back(emission.Leave());
           }
@@ -580,7 +405,7 @@ KernelPlan EmitColumns(ReductionPlan& plan, const EmitterOptions& options) {
   const int64_t chain = (narrow ? CeilDiv(share, warps) + warps : share) + (splits > 1 ? splits : 0) + 1;
   if (splits == 1) {
     finish(slots);
-    return WithChain(std::move(frame).Finish(how), plan, chain);
+    return WithChain(std::move(frame).Finish(how), space, chain);
   }
   // Partial results lie as [batch][split][column].
   const Value mine = (batch * splits + split) * columns + begin;
@@ -607,43 +432,55 @@ KernelPlan EmitColumns(ReductionPlan& plan, const EmitterOptions& options) {
         4);
     finish(sums);
   });
-  return WithChain(std::move(frame).Finish(how), plan, chain);
+  return WithChain(std::move(frame).Finish(how), space, chain);
 }
 
-// The reduces of the body, when they all walk the same elements.
-std::vector<const Instruction*> Heroes(const FusionBody& body) {
-  std::vector<const Instruction*> heroes;
-  for (const Instruction* inst : body.instructions()) {
-    if (!inst->Is(Opcode::kReduce)) continue;
-    heroes.push_back(inst);
-    if (inst->operand(0).shape().dims() != heroes[0]->operand(0).shape().dims()) return {};
-    if (inst->attrs<ReduceAttrs>().dimensions != heroes[0]->attrs<ReduceAttrs>().dimensions) return {};
-  }
-  return heroes;
+// What both kinds ask of a plan.
+Result<std::unique_ptr<ReductionSpace>> SpaceFor(const EmitRequest& request, bool rows) {
+  const KernelPlan& plan = request.plan;
+  const std::vector<const Instruction*> heroes = TRY(request.Heroes());
+  for (const Instruction* hero : heroes)
+    TRY(request.Require(hero->Is(Opcode::kReduce), Str("'", hero->name(), "' is no reduce")));
+  std::string why_not;
+  auto space = TRY(ReductionSpaceOf(request.body, heroes, &why_not));
+  TRY(request.Require(space != nullptr, why_not));
+  TRY(request.Require(!space->variables.empty() && space->variables.back().reduced == rows,
+                      rows ? "it keeps the minor dimension" : "it reduces the minor dimension"));
+  TRY(request.RequireBlock(2));
+  const int64_t minor = space->variables.back().size, warps = plan.threads / 32;
+  TRY(request.Require(minor % plan.vector == 0,
+                      Str("the minor dimension, ", minor, ", is no multiple of vector, ", plan.vector)));
+  TRY(request.Require(
+      (plan.tile[0] == 1 || plan.tile[0] == warps) && plan.tile[0] * plan.tile[1] == plan.threads * plan.vector,
+      Str("a tile of ", plan.threads, " threads of ", plan.vector, " is [1,", plan.threads * plan.vector, "] or [",
+          warps, ",", 32 * plan.vector, "]")));
+  return space;
 }
 
 }  // namespace
 
-Result<std::optional<KernelPlan>> EmitReduction(const FusionBody& body, const EmitterOptions& options) {
-  const std::vector<const Instruction*> heroes = Heroes(body);
-  if (heroes.empty()) return std::nullopt;
-  const Shape& shape = heroes[0]->operand(0).shape();
-  if (shape.NumElements() == 0 || !shape.layout().tiling->tiles.empty()) return std::nullopt;
-  const auto large = [](int64_t size) { return size > 1; };
-  const size_t rank = std::ranges::count_if(shape.dims(), large);
-  auto plan = TRY(PlanOver(body, heroes, std::vector<int>(rank, 1)));
-  if (plan == nullptr || plan->Size(true) <= kFewTerms) return std::nullopt;
-  std::vector<int> groups;
-  for (size_t i = 0; i < rank; ++i) {
-    if (i > 0 && MayMerge(*plan, plan->variables[i - 1], plan->variables[i])) {
-      ++groups.back();
-    } else {
-      groups.push_back(1);
-    }
-  }
-  if (groups.size() < rank) plan = TRY(PlanOver(body, heroes, groups));
-  CHECK(plan != nullptr, body.source().name());
-  return plan->variables.back().reduced ? EmitRows(*plan, options) : EmitColumns(*plan, options);
+Result<EmittedKernel> EmitRowReduction(const EmitRequest& request) {
+  const KernelPlan& plan = request.plan;
+  const auto space = TRY(SpaceFor(request, /*rows=*/true));
+  const int64_t row = space->variables.back().size, step = plan.tile[1];
+  const int64_t steps = space->Size(true) / row * CeilDiv(row, step);
+  TRY(request.Require(plan.unroll == 1 || (row % step == 0 && steps % plan.unroll == 0),
+                      Str(steps, " steps of ", step, " elements cannot be unrolled by ", plan.unroll)));
+  TRY(request.Require(plan.splits == 1 || (plan.tile[0] == 1 && plan.splits <= steps),
+                      Str(steps, " steps of a row cannot be split over ", plan.splits, " blocks")));
+  return EmitRows(*space, request);
+}
+
+Result<EmittedKernel> EmitColumnReduction(const EmitRequest& request) {
+  const KernelPlan& plan = request.plan;
+  const auto space = TRY(SpaceFor(request, /*rows=*/false));
+  const int64_t columns = space->variables.back().size, terms = space->Size(true);
+  TRY(request.Require(plan.tile[0] == 1 || columns <= plan.tile[1],
+                      Str(columns, " columns are more than the ", plan.tile[1], " of a tile")));
+  TRY(request.Require(plan.unroll == 1 || terms % (plan.unroll * plan.tile[0]) == 0,
+                      Str(terms, " terms cannot be unrolled by ", plan.unroll)));
+  TRY(request.Require(plan.splits <= terms, Str(terms, " terms cannot be split over ", plan.splits, " blocks")));
+  return EmitColumns(*space, request);
 }
 
 }  // namespace hlo::gpu

@@ -421,4 +421,13 @@ std::optional<Value> IdentityOf(KernelBuilder& k, const SimpleReducer& reducer, 
   }
 }
 
+kernel::Type AccumulatorType(const Instruction& fold, kernel::Type type) {
+  if (!kernel::IsSmallFloat(type)) return type;
+  if (fold.Is(Opcode::kDot) || fold.Is(Opcode::kConvolution)) return kernel::Type::kF32;
+  const Computation& reducer =
+      fold.Is(Opcode::kReduce) ? *fold.attrs<ReduceAttrs>().to_apply : *fold.attrs<ReduceWindowAttrs>().to_apply;
+  const auto simple = AsSimpleReducer(reducer);
+  return simple && simple->opcode == Opcode::kAdd ? kernel::Type::kF32 : type;
+}
+
 }  // namespace hlo::gpu

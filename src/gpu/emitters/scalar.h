@@ -52,6 +52,9 @@ std::optional<SimpleReducer> AsSimpleReducer(const Computation& computation);
 // The value that changes nothing, when `reducer` has one in `type`: f(identity, x) == x for every x, NaN and -0 too.
 std::optional<kernel::Value> IdentityOf(kernel::KernelBuilder& k, const SimpleReducer& reducer, kernel::Type type);
 
+// Accumulators of additions of f16 and bf16 are f32; all others have the type of the value.
+kernel::Type AccumulatorType(const Instruction& fold, kernel::Type type);
+
 }  // namespace hlo::gpu
 
 #endif  // HLO_GPU_EMITTERS_SCALAR_H_

@@ -10,6 +10,8 @@
 #include "base/parallel.h"
 #include "gpu/emitters/emitter.h"
 #include "gpu/libraries/open.h"
+#include "gpu/plan/fill.h"
+#include "gpu/plan/planner.h"
 #include "gpu/runtime/fault.h"
 #include "gpu/runtime/prepare.h"
 #include "gpu/runtime/program.h"
@@ -31,25 +33,13 @@ constexpr int kCallScratch = 0, kCallPacked = 1;
 struct StepPlan {
   const Instruction* inst;
   StepKind kind = StepKind::kKernel;
-  std::vector<KernelPlan> kernels;
+  FusionPlan plan;  // Of kernels, library calls and fills.
+  std::vector<EmittedKernel> kernels;
   std::unique_ptr<LibraryCall> call;
   const Instruction* fill = nullptr;  // The scalar constant.
   std::map<int, Place> scratch;       // By KernelBuffer::scratch; those that are zeroed have their places here at once.
   std::map<int, int> scratch_value;   // The others: into Values.
 };
-
-// fusion() => broadcast(constant): the constant.
-const Instruction* FilledWith(const Instruction& inst) {
-  const Instruction* root = &inst;
-  if (inst.Is(Opcode::kFusion)) {
-    if (inst.operand_count() != 0) return nullptr;
-    root = &inst.attrs<FusionAttrs>().calls->root();
-  }
-  if (!root->Is(Opcode::kBroadcast) || !root->operand(0).Is(Opcode::kConstant)) return nullptr;
-  const Instruction& constant = root->operand(0);
-  if (!constant.shape().IsScalar() || ByteWidth(constant.shape().type()) > 8) return nullptr;
-  return &constant;
-}
 
 class Compiler {
  public:
@@ -64,8 +54,9 @@ class Compiler {
     const Clock::time_point start = Clock::now();
     fault_ = TRY(ParseFault(options().inject));
     ListSteps(program_.module->entry());
-    TRY(PlanLibraries());
-    TRY(PlanKernels());
+    TRY(PlanSteps());
+    TRY(OpenLibraries());
+    TRY(EmitKernels());
     const Clock::time_point buffers = Clock::now();
     PlanMemory();
     report().buffers_ms = MillisecondsSince(buffers);
@@ -81,6 +72,7 @@ class Compiler {
  private:
   CompileReport& report() { return program_.report; }
   const CompileOptions& options() const { return program_.options; }
+  const DeviceDescription& target() const { return *options().target; }
 
   // Everything that runs, in order, through control flow.
   void ListSteps(const Computation& computation) {
@@ -92,19 +84,56 @@ class Compiler {
       if (!IsStep(*inst)) continue;
       plan_of_[inst] = static_cast<int>(plans_.size());
       plans_.push_back({.inst = inst});
-      plans_.back().kind = KindOf(*inst);
+      plans_.back().kind = KindWithoutPlan(*inst);
     }
   }
 
-  StepKind KindOf(const Instruction& inst) {
+  // kKernel: the plan tells.
+  StepKind KindWithoutPlan(const Instruction& inst) {
     const HostCalls* const host = options().host.get();
     if (host != nullptr && host->prefers && host->prefers(inst)) return StepKind::kHostCall;
     if (MovesBytes(inst)) return StepKind::kCopy;
     if (host != nullptr && HasDynamicSizes(inst)) return StepKind::kHostCall;
-    if (FilledWith(inst) != nullptr) return StepKind::kFill;
-    if (LibraryOf(inst) == "gemm") return StepKind::kGemm;
-    if (LibraryOf(inst) == "convolution") return StepKind::kConvolution;
     return StepKind::kKernel;
+  }
+
+  static StepKind KindOf(const FusionPlan& plan) {
+    if (plan.kernels.empty()) return StepKind::kKernel;
+    switch (plan.kernels.front().kind) {
+      case KernelKind::kFill: return StepKind::kFill;
+      case KernelKind::kGemm: return StepKind::kGemm;
+      case KernelKind::kConvolution: return StepKind::kConvolution;
+      default: return StepKind::kKernel;
+    }
+  }
+
+  // A fill and a library call are all of their fusion, which must be one.
+  static Status CheckKind(const StepPlan& step) {
+    const Instruction& inst = *step.inst;
+    const bool is_fill = step.kind == StepKind::kFill;
+    if (!is_fill && step.kind != StepKind::kGemm && step.kind != StepKind::kConvolution) return {};
+    const bool fits = is_fill ? FilledWith(inst) != nullptr : LibraryOf(inst) == ToString(step.kind);
+    if (!fits) FAIL(PlanError(inst, Str("it is no ", ToString(step.kind))));
+    if (step.plan.kernels.size() > 1) FAIL(PlanError(inst, Str("a ", ToString(step.kind), " stands alone")));
+    return {};
+  }
+
+  // The plan that stands on an instruction, or one by the planners. What those have none for is a host call.
+  Status PlanSteps() {
+    const Clock::time_point start = Clock::now();
+    errors_.resize(plans_.size());
+    ParallelFor(static_cast<int64_t>(plans_.size()), 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        StepPlan& step = plans_[i];
+        if (step.kind != StepKind::kKernel) continue;
+        if (auto plan = PlanOf(*step.inst, target())) step.plan = std::move(*plan);
+        else errors_[i] = std::move(plan).error();
+        step.kind = KindOf(step.plan);
+      }
+    });
+    for (const StepPlan& step : plans_) TRY(CheckKind(step));
+    report().emit_ms = MillisecondsSince(start);
+    return {};
   }
 
   using Names = std::vector<std::string_view>;
@@ -119,7 +148,7 @@ class Compiler {
   static std::string WithoutName(const std::string& message) { return message.substr(0, message.find(" ('")); }
 
   // Calls that no library takes become kernels, with a note.
-  Status PlanLibraries() {
+  Status OpenLibraries() {
     const Clock::time_point start = Clock::now();
     std::map<std::string, Names> kernels_by_reason;
     for (StepPlan& plan : plans_) {
@@ -144,12 +173,14 @@ class Compiler {
     return {};
   }
 
-  // With the fault that is planted in it. A mutation stays in the program while its kernel is emitted, and not longer.
-  Result<std::vector<KernelPlan>> Emit(const StepPlan& plan) {
-    const std::string fault = FaultOf(plan);
+  // With the fault that is planted in it. A mutation stays in the program while its kernel is planned and emitted, and
+  // not longer.
+  Result<std::vector<EmittedKernel>> Emit(StepPlan& step) {
+    const std::string fault = FaultOf(step);
     const Mutation* const mutation = FindMutation(fault);
-    if (mutation == nullptr) return EmitFusion(*plan.inst, EmitterOptions{.inject = fault});
-    Instruction& own = const_cast<Instruction&>(*plan.inst);  // Of program_.module, which is ours.
+    if (KindOf(step.plan) != StepKind::kKernel) step.plan = TRY(KernelPlanOf(*step.inst, target()));
+    if (mutation == nullptr) return EmitFusion(*step.inst, step.plan, fault);
+    Instruction& own = const_cast<Instruction&>(*step.inst);  // Of program_.module, which is ours.
     // What it fuses, and what that calls: scalar computations of reductions.
     std::vector<Instruction*> candidates = {&own};
     for (size_t i = 0; i < candidates.size(); ++i) {
@@ -160,18 +191,20 @@ class Compiler {
     }
     for (Instruction* inst : candidates) {
       const Restored restored(*inst);
-      if (mutation->apply(*inst)) return EmitFusion(own, {});
+      if (!mutation->apply(*inst)) continue;
+      step.plan = TRY(PlanKernels(own, target()));
+      return EmitFusion(own, step.plan);
     }
-    return EmitFusion(own, {});
+    return EmitFusion(own, step.plan);
   }
 
-  Status PlanKernels() {
+  Status EmitKernels() {
     const Clock::time_point start = Clock::now();
-    std::vector<std::optional<Error>> errors(plans_.size());
+    std::vector<std::optional<Error>>& errors = errors_;
     const int64_t grain = fault_.kind.empty() ? 1 : std::ssize(plans_);  // Mutations are seen by all threads.
     ParallelFor(static_cast<int64_t>(plans_.size()), grain, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        if (plans_[i].kind != StepKind::kKernel) continue;
+        if (plans_[i].kind != StepKind::kKernel || errors[i]) continue;
         auto kernels = Emit(plans_[i]);
         if (kernels) {
           plans_[i].kernels = std::move(*kernels);
@@ -195,7 +228,13 @@ class Compiler {
     }
     for (const auto& [reason, names] : called_by_reason)
       AddNote(names, " runs in the interpreter: ", " run in the interpreter: ", reason);
-    report().emit_ms = MillisecondsSince(start);
+    std::map<std::string, Names> slow_by_reason;
+    for (const StepPlan& step : plans_) {
+      if (step.kind == StepKind::kKernel && !step.plan.slow.empty())
+        slow_by_reason[step.plan.slow].push_back(step.inst->name());
+    }
+    for (const auto& [reason, names] : slow_by_reason) AddNote(names, " is slow: ", " are slow: ", reason);
+    report().emit_ms += MillisecondsSince(start);
     return {};
   }
 
@@ -259,7 +298,7 @@ class Compiler {
       if (plan.call->PackedBytes() > 0) AddPacked(values, plan, position);
     }
     int64_t bytes = 0;
-    for (const KernelPlan& kernel : plan.kernels) {
+    for (const EmittedKernel& kernel : plan.kernels) {
       for (const KernelBuffer& buffer : kernel.buffers) {
         if (buffer.kind != KernelBuffer::Kind::kScratch || plan.scratch.contains(buffer.scratch) ||
             plan.scratch_value.contains(buffer.scratch))
@@ -306,7 +345,7 @@ class Compiler {
     std::vector<const kernel::Kernel*> kernels;
     std::set<kernel::KernelHash> distinct;
     for (const StepPlan& plan : plans_) {
-      for (const KernelPlan& kernel : plan.kernels) {
+      for (const EmittedKernel& kernel : plan.kernels) {
         kernels.push_back(kernel.kernel.get());
         distinct.insert(kernel::Hash(*kernel.kernel));
       }
@@ -421,10 +460,11 @@ class Compiler {
     step.info = static_cast<int>(program_.steps.size());
     // What several kernels of one fusion promise is one plan: each speaks of instructions of its own.
     PrecisionPlan precision;
-    for (const KernelPlan& kernel : plan.kernels) {
+    for (const EmittedKernel& kernel : plan.kernels) {
       precision.instructions.insert(kernel.precision.instructions.begin(), kernel.precision.instructions.end());
     }
-    program_.steps.push_back({plan.inst, plan.kind, std::move(how), std::move(precision)});
+    program_.steps.push_back({plan.inst, plan.kind, std::move(how), std::move(precision), plan.plan});
+    if (options().keep_kernels) program_.steps.back().kernels = plan.kernels;
     if (plan.kind != StepKind::kKernel) step.fault = FaultOf(plan);
     block.push_back(std::move(step));
   }
@@ -459,7 +499,7 @@ class Compiler {
   }
 
   // Kernels come in the order in which CompileKernels listed them.
-  KernelWork MakeKernel(const StepPlan& plan, const KernelPlan& kernel) {
+  KernelWork MakeKernel(const StepPlan& plan, const EmittedKernel& kernel) {
     KernelWork work{.code = static_cast<int>(KernelNumber(kernel)), .arguments = Open()};
     const Instruction& inst = *plan.inst;
     for (const KernelBuffer& buffer : kernel.buffers) {
@@ -491,10 +531,10 @@ class Compiler {
     return work;
   }
 
-  size_t KernelNumber(const KernelPlan& kernel) {
+  size_t KernelNumber(const EmittedKernel& kernel) {
     if (kernel_number_.empty()) {
       for (const StepPlan& plan : plans_) {
-        for (const KernelPlan& one : plan.kernels) kernel_number_.emplace(&one, kernel_number_.size());
+        for (const EmittedKernel& one : plan.kernels) kernel_number_.emplace(&one, kernel_number_.size());
       }
     }
     return kernel_number_.at(&kernel);
@@ -533,9 +573,9 @@ class Compiler {
     return plan.kind == StepKind::kGemm || plan.kind == StepKind::kConvolution ? "library" : "";
   }
 
-  static Result<bool> DiffersFromSound(const StepPlan& plan) {
-    const std::vector<KernelPlan> sound = TRY(EmitFusion(*plan.inst, {}));
-    return !std::ranges::equal(plan.kernels, sound, [](const KernelPlan& a, const KernelPlan& b) {
+  Result<bool> DiffersFromSound(const StepPlan& plan) const {
+    const std::vector<EmittedKernel> sound = TRY(EmitFusion(*plan.inst, TRY(KernelPlanOf(*plan.inst, target()))));
+    return !std::ranges::equal(plan.kernels, sound, [](const EmittedKernel& a, const EmittedKernel& b) {
       return kernel::Hash(*a.kernel) == kernel::Hash(*b.kernel);
     });
   }
@@ -544,8 +584,9 @@ class Compiler {
   Program program_;
   Fault fault_;
   std::vector<StepPlan> plans_;
+  std::vector<std::optional<Error>> errors_;  // By step: why it has no kernels.
   std::unordered_map<const Instruction*, int> plan_of_;
-  std::unordered_map<const KernelPlan*, size_t> kernel_number_;
+  std::unordered_map<const EmittedKernel*, size_t> kernel_number_;
 };
 
 }  // namespace

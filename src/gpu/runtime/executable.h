@@ -26,6 +26,8 @@
 
 #include "base/result.h"
 #include "gpu/device/device.h"
+#include "gpu/emitters/emitter.h"
+#include "ir/device_description.h"
 #include "ir/module.h"
 #include "ir/precision_plan.h"
 
@@ -48,6 +50,8 @@ struct HostCalls {
 };
 
 struct CompileOptions {
+  // What kernels are planned for. The host runs those for any device.
+  const DeviceDescription* target = &DefaultDevice();
   bool libraries = true;                  // False: emitted kernels for gemm and convolution too.
   bool allow_tf32 = false;                // cuda: f32 products may be rounded to tf32 first.
   std::vector<std::string> library_path;  // Where to look for libraries first.
@@ -56,6 +60,7 @@ struct CompileOptions {
   // Weights that a library wants in an order of its own are packed once after Bind when they are parameters or
   // constants, not in each Execute; costs their size in memory. Whoever compares times should say which was measured.
   bool pack_once = false;
+  bool keep_kernels = false;  // For dumps.
   // For what no emitter takes, and for sizes that are known only at run time. Null: such instructions are unsupported.
   std::shared_ptr<const HostCalls> host;
   std::string inject;  // "KIND:NAME:FAULT", see fault.h. Tests of the comparison.
@@ -98,8 +103,10 @@ std::string_view ToString(StepKind kind);
 struct StepInfo {
   const Instruction* instruction;  // Of Executable::module().
   StepKind kind;
-  std::string how;          // "oneDNN 2.6.3 brgconv:avx512_core"; "row reduction, 64 blocks of 256".
-  PrecisionPlan precision;  // What its kernels promise; empty for libraries.
+  std::string how;                     // "oneDNN 2.6.3 brgconv:avx512_core"; "row reduction, 64 blocks of 256".
+  PrecisionPlan precision;             // What its kernels promise; empty for libraries.
+  FusionPlan plan;                     // What ran; of copies and host calls none.
+  std::vector<EmittedKernel> kernels;  // With CompileOptions::keep_kernels.
 };
 
 struct MemoryReport {

@@ -1,7 +1,7 @@
 // Faults that tests plant to see whether the comparison finds them. "KIND:NAME:FAULT", where NAME is that of an
 // instruction of the optimized module, or "*" for each that the fault suits:
 //
-//   kernel:fusion.3:dropped_term    in a kernel: EmitterOptions::inject, or a Mutation of what it computes
+//   kernel:fusion.3:dropped_term    in a kernel: one of kKernelFaults, or a Mutation of what it computes
 //   library:*:bit                   in the result of a library call
 //   runtime:while.5:early           in what goes on between them
 //

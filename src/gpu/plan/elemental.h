@@ -1,8 +1,8 @@
 // The value of one element of any instruction inside a fusion, as a graph of nodes, one for each different
 // (instruction, index): first planned (index expressions are simplified, unsupported ops found, equal work shared),
 // then emitted into a kernel (emission.h). What only moves data (reshape, transpose, slice, ...) leaves no node at all.
-#ifndef HLO_GPU_EMITTERS_ELEMENTAL_H_
-#define HLO_GPU_EMITTERS_ELEMENTAL_H_
+#ifndef HLO_GPU_PLAN_ELEMENTAL_H_
+#define HLO_GPU_PLAN_ELEMENTAL_H_
 
 #include <functional>
 #include <map>
@@ -179,4 +179,4 @@ IndexExpr Within(IndexPool& pool, IndexExpr e, int64_t low, int64_t high, std::v
 
 }  // namespace hlo::gpu
 
-#endif  // HLO_GPU_EMITTERS_ELEMENTAL_H_
+#endif  // HLO_GPU_PLAN_ELEMENTAL_H_

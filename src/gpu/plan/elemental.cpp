@@ -1,4 +1,4 @@
-#include "gpu/emitters/elemental.h"
+#include "gpu/plan/elemental.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,0 +1,34 @@
+// What --target names: a device that passes and planners work for, which need not be there.
+#ifndef HLO_DRIVER_TARGET_H_
+#define HLO_DRIVER_TARGET_H_
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "ir/device_description.h"
+
+namespace hlo {
+
+// A description and what its name points to.
+struct Target {
+  std::string name;
+  DeviceDescription device;
+};
+
+// "h200" and the like, sm_NN for the first of that compute capability, or a file in the form of XLA's target
+// configurations (--xla_gpu_target_config_filename): a GpuTargetConfigProto as text. Errors: neither (usage, with near
+// names); a file that is none (A017, located).
+Result<std::shared_ptr<const Target>> FindTarget(const std::string& name);
+
+// "h200, h100, a100, host": those that have a name.
+std::string TargetNames();
+
+// The description in the text of such a file.
+Result<std::shared_ptr<const Target>> ReadTarget(const std::string& path);
+
+}  // namespace hlo
+
+#endif  // HLO_DRIVER_TARGET_H_

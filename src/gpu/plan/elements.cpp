@@ -1,0 +1,105 @@
+// Planners of kernels that go element by element: loops, and those with tiles for what is transposed.
+#include <algorithm>
+
+#include "gpu/emitters/scalar.h"
+#include "gpu/plan/launch_shape.h"
+#include "gpu/plan/planner.h"
+#include "gpu/plan/transpose_space.h"
+
+namespace hlo::gpu {
+namespace {
+
+using kernel::CeilDiv;
+
+// Numbers of the roots that a kernel writes; nothing when those are all that have elements.
+std::vector<int64_t> RootsOf(const LoopSpace& space) {
+  const std::vector<FusionBody::Root>& all = space.graph.body().roots();
+  std::vector<int64_t> numbers;
+  for (size_t i = 0; i < all.size(); ++i) {
+    const auto writes = [&](const LoopSpace::Output& output) { return output.root == &all[i]; };
+    if (std::ranges::any_of(space.outputs, writes)) numbers.push_back(static_cast<int64_t>(i));
+  }
+  const auto with_elements = std::ranges::count_if(all, [](const auto& root) { return root.shape->NumElements() > 0; });
+  if (std::ssize(numbers) == with_elements) numbers.clear();
+  return numbers;
+}
+
+KernelPlan KernelOf(KernelKind kind, const LoopSpace& space) {
+  return {.kind = kind, .roots = RootsOf(space), .in_place = space.outputs[0].in_place_leaf >= 0};
+}
+
+Result<KernelPlan> LoopKernel(const LoopSpace& merged, const DeviceDescription& device) {
+  // Rows shorter than this are one run with their neighbours.
+  constexpr int64_t kShortRow = 32;
+  KernelPlan plan = KernelOf(KernelKind::kLoop, merged);
+  const LoopSpace* space = &merged;
+  std::unique_ptr<LoopSpace> flat;
+  if (merged.sizes.size() > 1 && merged.sizes.back() < kShortRow) {
+    LoopRequest request{.in_place = plan.in_place};
+    for (const auto& output : merged.outputs) request.roots.push_back(output.root);
+    flat = TRY(LoopSpaceOf(merged.graph.body(), request, /*flat=*/true));
+    space = flat.get();
+  }
+  const int64_t row = space->sizes.empty() ? 1 : space->sizes.back();
+  int width = VectorWidth(space->graph, space->Values(), space->graph.body().roots());
+  // One row of everything: blocks cut it.
+  const bool by_row = space->sizes.size() > 1;
+  while (width > 1 && (by_row ? row % width != 0 : row / (256 * width) < device.multiprocessors)) width /= 2;
+  const bool by_warp = by_row && CeilDiv(row, width) <= 32;
+  plan.vector = width;
+  plan.threads = by_warp ? 256 : ThreadsFor(CeilDiv(row, width));
+  if (!by_row) plan.tile = {plan.threads * width};
+  else if (by_warp) plan.tile = {plan.threads / 32, 32 * width};
+  else plan.tile = {1, plan.threads * width};
+  return plan;
+}
+
+// Nothing when no operand is read across its memory order, or not in a way that two dimensions describe.
+std::optional<KernelPlan> TransposeKernel(const LoopSpace& space) {
+  // The tiles of 32 x 33 words of all operands, and what the prefetchers of a CPU follow.
+  constexpr int64_t kSharedBytes = 40 << 10, kLine = 64;
+  const Staged staged = FindStaged(space);
+  if (staged.loads.empty() || space.outputs[0].in_place_leaf >= 0) return std::nullopt;
+  const int64_t rows = space.sizes[staged.across], columns = space.sizes.back();
+  int64_t element_bytes = 0, output_bytes = kLine;
+  for (const NodeId load : staged.loads)
+    element_bytes += kernel::Bytes(KernelTypeOf(space.graph.node(load).inst->shape().type()));
+  for (const LoopSpace::Output& output : space.outputs)
+    output_bytes = std::min<int64_t>(output_bytes, kernel::Bytes(KernelTypeOf(output.root->shape->type())));
+  const auto fits = [&](int64_t r, int64_t c) { return c * (r + 1) * element_bytes <= kSharedBytes; };
+  // The prefetchers of a CPU follow some 32 rows at a time. More only where 32 elements of the output are a single
+  // line, or parts of lines.
+  const bool runs_are_lines = columns * output_bytes % kLine == 0 && 32 * output_bytes >= 2 * kLine;
+  const int64_t tile_rows = rows >= 64 && fits(64, 32) ? 64 : 32;
+  const int64_t tile_columns = !runs_are_lines && columns >= 64 && fits(tile_rows, 64) ? 64 : 32;
+  if (!fits(tile_rows, tile_columns)) return std::nullopt;
+  KernelPlan plan = KernelOf(KernelKind::kTranspose, space);
+  plan.tile = {tile_rows, tile_columns};
+  plan.threads = 256;
+  return plan;
+}
+
+}  // namespace
+
+Result<std::vector<KernelPlan>> PlanElements(std::span<const LoopSpace* const> spaces, const DeviceDescription& device,
+                                             bool tiles) {
+  std::vector<KernelPlan> plans;
+  for (const LoopSpace* space : spaces) {
+    std::optional<KernelPlan> transpose = tiles ? TransposeKernel(*space) : std::nullopt;
+    plans.push_back(transpose ? std::move(*transpose) : TRY(LoopKernel(*space, device)));
+  }
+  return plans;
+}
+
+Result<PlanAnswer> PlanTranspose(PlanRequest& request) {
+  auto plans = TRY(PlanElements(TRY(request.Loops()), request.device(), /*tiles=*/true));
+  const auto is_transpose = [](const KernelPlan& plan) { return plan.kind == KernelKind::kTranspose; };
+  if (std::ranges::none_of(plans, is_transpose)) return PlanAnswer{};
+  return PlanAnswer{.candidates = {std::move(plans)}};
+}
+
+Result<PlanAnswer> PlanLoop(PlanRequest& request) {
+  return PlanAnswer{.candidates = {TRY(PlanElements(TRY(request.Loops()), request.device(), /*tiles=*/false))}};
+}
+
+}  // namespace hlo::gpu

@@ -1,0 +1,52 @@
+// The planner of scatters.
+#include "base/text.h"
+#include "gpu/emitters/scalar.h"
+#include "gpu/plan/launch_shape.h"
+#include "gpu/plan/planner.h"
+#include "gpu/plan/scatter_space.h"
+
+namespace hlo::gpu {
+
+Result<PlanAnswer> PlanScatter(PlanRequest& request) {
+  const FusionBody& body = request.body();
+  if (body.roots().empty() || !body.roots()[0].inst->Is(Opcode::kScatter)) return PlanAnswer{};
+  const FusionBody::Root& root = body.roots()[0];
+  const Instruction& inst = *root.inst;
+  if (body.roots().size() != 1 || inst.operand_count() != 3) {
+    FAIL(UnsupportedAt(
+        inst, "U109",
+        Str("no emitter for 'scatter' with ", inst.operand_count() / 2, " operands or beside other results")));
+  }
+  TRY(CheckOneFloatType(inst));
+  TRY(CheckScalarComputation(*inst.attrs<ScatterAttrs>().to_apply));
+  PlanAnswer answer;
+  KernelPlan plan{.kind = KernelKind::kScatter};
+  if (body.source().Is(Opcode::kFusion)) plan.heroes.emplace_back(inst.name());
+  const bool updates = inst.operand(2).shape().NumElements() > 0;
+  if (updates) {
+    const auto space = TRY(ScatterSpaceOf(body));
+    int64_t window = 1;
+    for (const int64_t size : space->window_sizes) window *= size;
+    plan.in_place = space->in_place_leaf >= 0;
+    plan.threads = space->windows_overlap ? 32 : ThreadsFor(window);
+    if (space->windows_overlap) answer.why = "one thread makes all updates: windows of the scatter may overlap";
+  }
+  std::vector<KernelPlan> kernels;
+  if (!plan.in_place) {
+    // The operand, under the name of the result.
+    const FusionBody::Root copied{&inst.operand(0), 0, root.index, root.shape};
+    const LoopSpaces spaces = TRY(LoopSpacesOf(body, {&copied}));
+    std::vector<const LoopSpace*> borrowed;
+    for (const auto& space : spaces) borrowed.push_back(space.get());
+    kernels = TRY(PlanElements(borrowed, request.device(), /*tiles=*/true));
+    for (KernelPlan& kernel : kernels) {
+      kernel.roots.clear();
+      kernel.operand = true;
+    }
+  }
+  if (updates) kernels.push_back(std::move(plan));
+  answer.candidates = {std::move(kernels)};
+  return answer;
+}
+
+}  // namespace hlo::gpu

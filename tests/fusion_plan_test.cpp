@@ -1,0 +1,143 @@
+// Plans print and parse back, what is read from text is obeyed, and what does not fit is an error.
+#include <gtest/gtest.h>
+
+#include "base/source_text.h"
+#include "emitters_harness.h"
+#include "gpu/runtime/executable.h"
+#include "ir/fusion.h"
+#include "ir/printer.h"
+#include "parser/parser.h"
+
+namespace hlo::gpu {
+namespace {
+
+constexpr const char* kAdd = "add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT r = f32[] add(a, b) } ";
+
+FusionPlan PlanOfRoot(const Module& module, const DeviceDescription& device = DefaultDevice()) {
+  auto plan = PlanKernels(module.entry().root(), device);
+  EXPECT_TRUE(plan) << plan.error().message();
+  return plan ? std::move(*plan) : FusionPlan{};
+}
+
+// One fusion of each kind, by the kind that its last kernel is planned as.
+struct Case {
+  const char* kind;
+  std::string text;
+};
+std::vector<Case> Cases() {
+  const std::string add = kAdd;
+  return {
+      {"loop", "ENTRY e { x = f32[40,70] parameter(0) ROOT r = f32[40,70] negate(x) }"},
+      {"loop",
+       "ENTRY e { x = f32[40,70] parameter(0) y = f32[9] parameter(1) a = f32[40,70] negate(x)"
+       " b = f32[9] abs(y) ROOT r = (f32[40,70], f32[9]) tuple(a, b) }"},
+      {"loop",
+       "ENTRY e { x = f32[40,70] parameter(0) u = f32[3,70] parameter(1) i = s32[] parameter(2)"
+       " z = s32[] constant(0) ROOT r = f32[40,70] dynamic-update-slice(x, u, i, z) }"},
+      {"transpose", "ENTRY e { x = f32[40,70] parameter(0) ROOT r = f32[70,40] transpose(x), dimensions={1,0} }"},
+      {"row_reduction", add + "ENTRY e { x = f32[40,700] parameter(0) z = f32[] constant(0)"
+                              " ROOT r = f32[40] reduce(x, z), dimensions={1}, to_apply=add }"},
+      {"row_reduction", add + "ENTRY e { x = f32[3,70000] parameter(0) z = f32[] constant(0)"
+                              " ROOT r = f32[3] reduce(x, z), dimensions={1}, to_apply=add }"},
+      {"column_reduction", add + "ENTRY e { x = f32[4000,36] parameter(0) z = f32[] constant(0)"
+                                 " ROOT r = f32[36] reduce(x, z), dimensions={0}, to_apply=add }"},
+      {"column_reduction", add + "ENTRY e { x = f32[400,1030] parameter(0) z = f32[] constant(0)"
+                                 " ROOT r = f32[1030] reduce(x, z), dimensions={0}, to_apply=add }"},
+      {"contraction",
+       "ENTRY e { x = f32[40,70] parameter(0) y = f32[70,33] parameter(1)"
+       " ROOT r = f32[40,33] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0} }"},
+      {"scatter", add + "ENTRY e { x = f32[40,7] parameter(0) i = s32[5,1] parameter(1) u = f32[5,7] parameter(2)"
+                        " ROOT r = f32[40,7] scatter(x, i, u), update_window_dims={1}, inserted_window_dims={0},"
+                        " scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add }"},
+      {"scatter", add + "ENTRY e { x = f32[40,7] parameter(0) i = s32[5,1] parameter(1) u = f32[5,7] parameter(2)"
+                        " y = f32[40,7] negate(x) ROOT r = f32[40,7] scatter(y, i, u), update_window_dims={1},"
+                        " inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1,"
+                        " to_apply=add }"},
+  };
+}
+
+std::vector<kernel::KernelHash> HashesOf(const std::vector<EmittedKernel>& kernels) {
+  std::vector<kernel::KernelHash> hashes;
+  for (const EmittedKernel& kernel : kernels) hashes.push_back(kernel::Hash(*kernel.kernel));
+  return hashes;
+}
+
+TEST(FusionPlan, PrintsParsesAndIsObeyed) {
+  for (const Case& each : Cases()) {
+    const auto module = Fused(each.text);
+    const FusionPlan plan = PlanOfRoot(*module);
+    ASSERT_FALSE(plan.kernels.empty()) << each.text;
+    EXPECT_EQ(ToString(plan.kernels.back().kind), each.kind) << each.text;
+    const auto kernels = EmitFusion(module->entry().root(), plan);
+    ASSERT_TRUE(kernels) << kernels.error().message();
+
+    SetPlan(module->entry().root(), plan);
+    const auto read = Parse(std::make_shared<SourceText>("plan.hlo", Print(*module)));
+    ASSERT_TRUE(read) << read.error().message();
+    const Instruction& root = (*read)->entry().root();
+    const auto back = ReadPlan(root);
+    ASSERT_TRUE(back && *back) << ToJson(plan);
+    EXPECT_EQ(**back, plan) << ToJson(plan) << ToJson(**back);
+    const auto again = EmitFusion(root, **back);
+    ASSERT_TRUE(again) << again.error().message();
+    EXPECT_EQ(HashesOf(*again), HashesOf(*kernels)) << ToJson(plan);
+    RemovePlans(**read);
+    EXPECT_FALSE(HasPlan(root)) << Print(**read);
+  }
+}
+
+// What a person may write in place of the planner's numbers: each is obeyed, and computes the same.
+TEST(FusionPlan, OtherNumbersAreObeyed) {
+  const std::string rows = std::string(kAdd) +
+                           "ENTRY e { x = f32[40,1024] parameter(0) z = f32[] constant(0)"
+                           " ROOT r = f32[40] reduce(x, z), dimensions={1}, to_apply=add }";
+  const std::string columns = std::string(kAdd) +
+                              "ENTRY e { x = f32[1024,96] parameter(0) z = f32[] constant(0)"
+                              " ROOT r = f32[96] reduce(x, z), dimensions={0}, to_apply=add }";
+  const std::string dot =
+      "ENTRY e { x = f32[40,70] parameter(0) y = f32[70,100] parameter(1)"
+      " ROOT r = f32[40,100] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0} }";
+  const std::string loop =
+      "ENTRY e { x = f32[40,62] parameter(0) y = f32[40] parameter(1)"
+      " b = f32[40,62] broadcast(y), dimensions={0} ROOT r = f32[40,62] add(x, b) }";
+  const std::string transpose =
+      "ENTRY e { x = f32[90,70] parameter(0) ROOT r = f32[70,90] transpose(x), "
+      "dimensions={1,0} }";
+  const auto reduction = [](std::string_view rest) { return Str(R"("heroes":["r"],)", rest); };
+  const struct {
+    std::string text, kernel;
+  } cases[] = {
+      {rows, Str(R"({"kind":"row_reduction",)", reduction(R"("tile":[1,64],"vector":2,"threads":32})"))},
+      {rows, Str(R"({"kind":"row_reduction",)", reduction(R"("tile":[4,64],"vector":2,"threads":128,"unroll":2})"))},
+      {rows, Str(R"({"kind":"row_reduction",)", reduction(R"("tile":[1,128],"threads":128,"splits":3})"))},
+      {columns,
+       Str(R"({"kind":"column_reduction",)", reduction(R"("tile":[1,64],"vector":2,"threads":32,"unroll":4})"))},
+      {columns,
+       Str(R"({"kind":"column_reduction",)", reduction(R"("tile":[4,128],"vector":4,"threads":128,"splits":5})"))},
+      {columns, Str(R"({"kind":"column_reduction",)", reduction(R"("tile":[16,128],"vector":4,"threads":512})"))},
+      {dot, Str(R"({"kind":"contraction",)", reduction(R"("tile":[16,128,32],"vector":4,"threads":128})"))},
+      {dot, Str(R"({"kind":"contraction",)", reduction(R"("tile":[32,32,64],"threads":64})"))},
+      {loop, R"({"kind":"loop","tile":[2048],"vector":4,"threads":512})"},
+      {loop, R"({"kind":"loop","tile":[1,64],"vector":2,"threads":32})"},
+      {loop, R"({"kind":"loop","tile":[4,64],"vector":2,"threads":128})"},
+      {transpose, R"({"kind":"transpose","tile":[32,64],"threads":128})"},
+      {transpose, R"({"kind":"loop","tile":[256],"threads":256})"},
+  };
+  for (const auto& each : cases) {
+    const auto module = Fused(each.text);
+    Instruction& root = module->entry().root();
+    const FusionPlan planned = PlanOfRoot(*module);
+    std::string kernel = each.kernel;
+    // Instructions have other names in the fused computation.
+    if (const size_t hero = kernel.find("[\"r\"]"); hero != std::string::npos)
+      kernel.replace(hero + 2, 1, planned.kernels.back().heroes.front());
+    root.mutable_common().backend_config.text = Str(R"({"plan":{"target":"h200","kernels":[)", kernel, "]}}");
+    const auto plan = PlanOf(root, DefaultDevice());
+    ASSERT_TRUE(plan) << plan.error().message();
+    EXPECT_NE(*plan, planned) << kernel;
+    Check(*module, Inputs::kIntegers);
+  }
+}
+
+}  // namespace
+}  // namespace hlo::gpu
