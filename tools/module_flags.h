@@ -71,7 +71,8 @@ void WarnOfUnmetPatterns(const LogFlags& log);
 Status OneStdin(const PassFlags& passes, const std::vector<std::string>& modules);
 // Finds the device that --target names, before PipelineOf: it is the pipeline's, and must outlive that.
 Status ReadTargetFlag(PassFlags* passes);
-// `--passes=` is an empty list, no `--passes` the pipeline of `--pipeline`. Of `inject` it takes what is planted in a pass.
+// `--passes=` is an empty list, no `--passes` the pipeline of `--pipeline`. Of `inject` it takes what is planted in a
+// pass.
 Result<PipelineOptions> PipelineOf(const PassFlags& passes, const std::vector<std::string>& inject);
 
 }  // namespace hlo

@@ -55,8 +55,9 @@ FlagSet MakeFlags(RunFlags* f) {
       "platform", &run->platform, "P",
       "auto, interpreter, cpu (= host) or cuda[:N] (= gpu); auto is the interpreter for what needs several devices");
   flags.Alias("device", "platform");
-  flags.Choice("reference_platform", &run->reference_platform, {"default", "interpreter", "none", ""},
-               "what the results are compared with; default: the interpreter, where that takes seconds; none: only run");
+  flags.Choice(
+      "reference_platform", &run->reference_platform, {"default", "interpreter", "none", ""},
+      "what the results are compared with; default: the interpreter, where that takes seconds; none: only run");
   flags.String("reference", &run->reference_file, "FILE",
                "expected outputs, .npz or a snapshot, instead of a reference run");
   flags.Choice(

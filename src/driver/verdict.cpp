@@ -111,8 +111,8 @@ Status CheckParts(const Compiled& compiled, std::span<const Literal> arguments, 
   }
   if (!passes) return {};
   progress.Stage("checking the passes");
-  return CheckPasses(compiled.module, *compiled.optimized, arguments, *compiled.executable, options, progress, &report->widened,
-                     &report->widened_verdict, &report->culprit);
+  return CheckPasses(compiled.module, *compiled.optimized, arguments, *compiled.executable, options, progress,
+                     &report->widened, &report->widened_verdict, &report->culprit);
 }
 
 // Results that are not those of a file: is it us, is it nothing but roundings, or is it the file?

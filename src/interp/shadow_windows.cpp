@@ -136,15 +136,14 @@ Result<ShadowValue> ReduceWindow(Context& context, const Instruction& inst, Oper
   }
   const Windows windows(attrs.window, x.shape.dims(), inst.shape().dims());  // Of a long line, a table of gigabytes.
   WithRule(combiner, [&]<class Rule>(Rule) {
-    ParallelFor(
-        inst.shape().NumElements(), std::max<int64_t>(1, (1 << 14) / places), [&](int64_t begin, int64_t end) {
-          for (int64_t o = begin; o < end; ++o) {
-            Total total = Rule::kNothing;
-            Rule::Take(total, start.value[0], start.Bound(0), start.Likely(0));
-            windows.ForEach(o, [&](int64_t i) { Rule::Take(total, from.value[i], from.Bound(i), from.Likely(i)); });
-            sink.Put(o, close(total));
-          }
-        });
+    ParallelFor(inst.shape().NumElements(), std::max<int64_t>(1, (1 << 14) / places), [&](int64_t begin, int64_t end) {
+      for (int64_t o = begin; o < end; ++o) {
+        Total total = Rule::kNothing;
+        Rule::Take(total, start.value[0], start.Bound(0), start.Likely(0));
+        windows.ForEach(o, [&](int64_t i) { Rule::Take(total, from.value[i], from.Bound(i), from.Likely(i)); });
+        sink.Put(o, close(total));
+      }
+    });
   });
   return sink.Take();
 }

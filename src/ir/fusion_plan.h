@@ -4,7 +4,7 @@
 //       {"kind":"row_reduction","heroes":["sum.3"],"tile":[8,128],"vector":4,"threads":256}]}}
 //
 //   who makes it   planners (gpu/plan), one for each kind of kernel_kinds.def, from the fusion and a device
-//   description;
+//                  description;
 //                  a person with an editor; whoever measures
 //   who obeys it   emitters (gpu/emitters) and the compiler: they take (fusion, plan) and choose nothing themselves
 //   who reads it   the memory plan, dumps, reports, the next run: `hlo-opt --stage=hlo-backend m.hlo | hlo-run -`
@@ -71,8 +71,8 @@ struct FusionPlan {
 std::string ToJson(const FusionPlan& plan);
 std::string ToJson(const KernelPlan& plan);
 
-// The plan that stands on `inst`, a fusion, if any. Errors (C001, at its backend_config): malformed, an unknown kind or field, a
-// number out of range.
+// The plan that stands on `inst`, a fusion, if any. Errors (C001, at its backend_config): malformed, an unknown kind or
+// field, a number out of range.
 Result<std::optional<FusionPlan>> ReadPlan(const Instruction& inst);
 // Other keys of its backend_config stay. One that is no JSON object is left alone, without a plan.
 void SetPlan(Instruction& inst, const FusionPlan& plan);

@@ -54,7 +54,8 @@ class Inliner {
       // A body called twice has two values; neither is *the* value of the callee's instruction.
       copy.SetOrigin(-1);
       for (Instruction* before : call.control_predecessors()) copy.AddControlPredecessor(*before);
-      for (const Instruction* before : inst->control_predecessors()) copy.AddControlPredecessor(*copies[before->place()]);
+      for (const Instruction* before : inst->control_predecessors())
+        copy.AddControlPredecessor(*copies[before->place()]);
       copies[inst->place()] = &copy;
       if (copy.Is(opcode_)) calls->push_back(&copy);
     }

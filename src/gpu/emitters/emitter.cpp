@@ -112,4 +112,4 @@ Result<std::vector<EmittedKernel>> EmitFusion(const Instruction& inst, const Fus
   return kernels;
 }
 
-}  // namespace
+}  // namespace hlo::gpu
