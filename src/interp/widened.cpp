@@ -536,11 +536,13 @@ class Comparer {
     pair.given_after[&inst] = std::move(exact);
   }
 
-  // Bodies and conditions on the same states: of the first, the last and some seeded iterations of the input's loop.
+  // Bodies and conditions on the same states: of the first, the last and some seeded iterations of the input's loop; and
+  // conditions on the state it ends with, on which the other loop has to end too.
   Result<void> CompareLoops(Pair& pair, const Instruction& origin, const Instruction& inst, const std::string& where) {
     struct State {
       int64_t iteration;
       ShadowValue value;
+      bool ends = false;
     };
     std::vector<State> sample;
     std::optional<State> last;
@@ -574,15 +576,18 @@ class Comparer {
       Found(origin.operand(0), inst.operand(0), where, std::move(starts));
       return {};
     }
+    const int64_t last_iteration = last ? last->iteration : -1;
     if (last && std::ranges::none_of(sample, [&](const State& s) { return s.iteration == last->iteration; }))
       sample.push_back(std::move(*last));
+    if (!shadow::AnyUndetermined(*value)) sample.push_back({last_iteration + 1, *value, true});
     std::ranges::sort(sample, {}, &State::iteration);
     const WhileAttrs &before = origin.attrs<WhileAttrs>(), &after = inst.attrs<WhileAttrs>();
     for (const State& state : sample) {
       const std::string place =
           Str(where.empty() ? "" : where + ", ", "iteration ", state.iteration, " of '", inst.name(), "'");
       TRY(ComparePair(*before.condition, *after.condition, {{.value = state.value}}, place));
-      if (!result_.finding) TRY(ComparePair(*before.body, *after.body, {{.value = state.value}}, place));
+      if (!result_.finding && !state.ends)
+        TRY(ComparePair(*before.body, *after.body, {{.value = state.value}}, place));
       if (result_.finding) return {};
     }
     Keep(pair, origin, inst, std::move(*value));
