@@ -277,6 +277,8 @@ class Comparer {
     const Computation* before;
     std::vector<shadow::ConeArgument> args;  // In f64 from when all of one is needed.
     std::unordered_map<const Instruction*, ShadowValue> given_before, given_after;  // Kept values, without bounds.
+    // Whose kept value is not what evaluating them again would give: left by a run, or of rounded operands.
+    std::unordered_set<const Instruction*> given_to_the_end;
     std::unordered_map<const Computation*, std::vector<shadow::ConeArgument>> callee_args;
   };
 
@@ -323,6 +325,7 @@ class Comparer {
     ShadowValue value = ToShadow(*left);
     value.shape = origin.shape();
     Keep(pair, origin, inst, std::move(value));
+    pair.given_to_the_end.insert(&inst);
     return true;
   }
 
@@ -437,6 +440,7 @@ class Comparer {
       TRY(CompareInstruction(pair, *origin, inst, where));
       if (result_.finding) return {};
       for (const Instruction* done : last_need.at(i)) {
+        if (pair.given_to_the_end.contains(done)) continue;
         pair.given_after.erase(done);
         pair.given_before.erase(OriginOf(*done, before));
       }
@@ -462,7 +466,8 @@ class Comparer {
 
   // By position in the order of `after`: the kept values that nothing needs any more afterwards. A kept value is needed
   // by what follows it directly, or through instructions that have no origin, on either side; keeping to the last user
-  // on the optimized side and recomputing on the input's side where it was dropped early is always right.
+  // on the optimized side and recomputing on the input's side where it was dropped early is right for all but those
+  // that are given to the end.
   std::vector<std::vector<const Instruction*>> LastNeeds(const Computation& before, const Computation& after) {
     const std::vector<Instruction*> order = after.PostOrder();
     std::unordered_map<const Instruction*, size_t> last;  // Latest position that may read the value.
@@ -516,8 +521,10 @@ class Comparer {
       result_.notes.push_back(Str("'", inst.name(), "' not compared: ", error.message()));
       return {};
     }
-    Comparison comparison =
-        CompareWithBounds(Joined(*before, *after, &result_.by_bits), AsLiteral(*after), options_.compare);
+    int64_t by_bits = 0;
+    Comparison comparison = CompareWithBounds(Joined(*before, *after, &by_bits), AsLiteral(*after), options_.compare);
+    if (by_bits > 0) pair.given_to_the_end.insert(&inst);
+    result_.by_bits += by_bits;
     ++result_.instructions;
     result_.elements += comparison.elements();
     Note(inst, comparison);
@@ -536,8 +543,8 @@ class Comparer {
     pair.given_after[&inst] = std::move(exact);
   }
 
-  // Bodies and conditions on the same states: of the first, the last and some seeded iterations of the input's loop; and
-  // conditions on the state it ends with, on which the other loop has to end too.
+  // Bodies and conditions on the same states: of the first, the last and some seeded iterations of the input's loop;
+  // and conditions on the state it ends with, on which the other loop has to end too.
   Result<void> CompareLoops(Pair& pair, const Instruction& origin, const Instruction& inst, const std::string& where) {
     struct State {
       int64_t iteration;
@@ -586,8 +593,7 @@ class Comparer {
       const std::string place =
           Str(where.empty() ? "" : where + ", ", "iteration ", state.iteration, " of '", inst.name(), "'");
       TRY(ComparePair(*before.condition, *after.condition, {{.value = state.value}}, place));
-      if (!result_.finding && !state.ends)
-        TRY(ComparePair(*before.body, *after.body, {{.value = state.value}}, place));
+      if (!result_.finding && !state.ends) TRY(ComparePair(*before.body, *after.body, {{.value = state.value}}, place));
       if (result_.finding) return {};
     }
     Keep(pair, origin, inst, std::move(*value));
