@@ -74,7 +74,7 @@ void AddPassFlags(FlagSet& flags, PassFlags* passes) {
   flags.Bool("xla_disable_all_hlo_passes", &passes->disable_all, "no passes at all");
   flags.Alias("disable_all_hlo_passes", "xla_disable_all_hlo_passes");
   flags.List("disable_rules", &passes->disabled_rules, "LIST",
-             "leave these rewrite rules out: ids, or what they begin with (A.add.1, A.add); 'hlo help algebra'");
+             "leave these rewrite rules out: ids, or their first parts (A.add.1, A.add, A); 'hlo help algebra'");
   flags.List("xla_fuel", &passes->fuel, "WHAT=N", "at most N rewrites of a pass or of a rule");
   flags.Int("opt_bisect_limit", &passes->opt_bisect_limit, "skip pass instances with a higher number; -1: none", -1);
   AddTargetFlag(flags, &passes->target);

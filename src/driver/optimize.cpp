@@ -95,8 +95,12 @@ std::string TodoText(const PipelineReport& report) {
   for (const std::string& name : report.todo) {
     if (std::ranges::find(names, name) == names.end()) names.push_back(name);
   }
+  constexpr size_t kMostNames = 4;
+  const size_t shown = std::min(names.size(), kMostNames);
+  const std::string rest =
+      shown == names.size() ? "" : Str(" and ", names.size() - shown, " more; --print_pipeline has all");
   return Str("skipped ", report.todo.size(), " of the pipeline's ", report.items,
-             " passes, which hlokit does not have yet: ", Join(names, ", "));
+             " passes, which hlokit does not have yet: ", Join(std::span(names).first(shown), ", "), rest);
 }
 
 std::string RuleTable(const PipelineReport& report) {
