@@ -77,8 +77,8 @@ $(BUILD)/bin/hlo-test: $(OBJECTS) $(TEST_OBJECTS)
 	$(Q)$(CXX) $(FLAGS) $(filter %.o,$^) $(LDFLAGS_ALL) -lgtest $(LIBS) -o $@
 
 # Without LLVM; and what fails a check must end in a way that libFuzzer sees (tests/fuzz/target.h).
-FUZZ_SOURCES := $(filter-out src/base/check.cpp,$(filter src/base/% src/ir/% src/parser/% src/driver/lsp_%,$(SOURCES))) \
-                src/driver/format.cpp src/driver/inspect_text.cpp src/driver/load.cpp src/driver/opcode_prose.cpp \
+FUZZ_SOURCES := $(filter-out src/base/check.cpp,$(filter src/base/% src/ir/% src/parser/% src/driver/lsp/%,$(SOURCES))) \
+                src/driver/format.cpp src/driver/inspect/text.cpp src/driver/load.cpp src/driver/opcode_prose.cpp \
                 $(filter tests/properties/%,$(TEST_SOURCES))
 FUZZ_OBJECTS := $(FUZZ_SOURCES:%.cpp=$(BUILD)/%.o)
 $(BUILD)/bin/fuzz-%: $(BUILD)/tests/fuzz/%.o $(FUZZ_OBJECTS)

@@ -1,5 +1,5 @@
 // Arguments are the same everywhere and mean something to the module.
-#include "interp/arguments.h"
+#include "interp/arguments/arguments.h"
 
 #include <gtest/gtest.h>
 

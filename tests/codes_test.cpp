@@ -26,7 +26,7 @@ std::set<std::string> CodesIn(const fs::path& path, const std::string& pattern) 
 
 TEST(Codes, AreExplained) {
   std::set<std::string> explained = CodesIn("tools/codes.def", "CODE\\(\"([A-Z][0-9]{3})\"");
-  explained.merge(CodesIn("src/ir/verifier_rules.def", "RULE\\(\"([VW][0-9]{3})\""));
+  explained.merge(CodesIn("src/ir/verifier/rules.def", "RULE\\(\"([VW][0-9]{3})\""));
   EXPECT_GT(explained.size(), 50u);
   for (const char* top : {"src", "tools"}) {
     for (const auto& entry : fs::recursive_directory_iterator(top)) {
@@ -47,7 +47,7 @@ TEST(Codes, RulesHaveAFileThatBreaksThem) {
   for (const auto& entry : fs::recursive_directory_iterator("testdata"))
     if (entry.path().extension() == ".hlo")
       broken.merge(CodesIn(entry.path(), "(?:error|warning): \\[([VW][0-9]{3})\\]"));
-  const std::set<std::string> rules = CodesIn("src/ir/verifier_rules.def", "RULE\\(\"([VW][0-9]{3})\"");
+  const std::set<std::string> rules = CodesIn("src/ir/verifier/rules.def", "RULE\\(\"([VW][0-9]{3})\"");
   EXPECT_GT(rules.size(), 200u);
   for (const std::string& rule : rules) {
     EXPECT_TRUE(said.contains(rule)) << rule << " is in the table, but nothing says it";

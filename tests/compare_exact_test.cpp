@@ -3,11 +3,11 @@
 
 #include <cmath>
 
-#include "interp/arguments.h"
-#include "interp/compare.h"
-#include "interp/ensemble.h"
-#include "interp/exact_plan.h"
+#include "interp/arguments/arguments.h"
+#include "interp/compare/compare.h"
+#include "interp/compare/ensemble.h"
 #include "interp/interpreter.h"
+#include "interp/shadow/exact_plan.h"
 #include "parser/parser.h"
 
 namespace hlo {

@@ -4,11 +4,11 @@
 
 #include <filesystem>
 
-#include "interp/arguments.h"
-#include "interp/compare.h"
+#include "interp/arguments/arguments.h"
+#include "interp/compare/compare.h"
+#include "interp/compare/widened.h"
 #include "interp/interpreter.h"
-#include "interp/shadow.h"
-#include "interp/widened.h"
+#include "interp/shadow/shadow.h"
 #include "parser/parser.h"
 
 namespace hlo {

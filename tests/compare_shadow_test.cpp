@@ -8,9 +8,9 @@
 #include <numeric>
 #include <random>
 
-#include "interp/compare.h"
+#include "interp/compare/compare.h"
 #include "interp/interpreter.h"
-#include "interp/shadow.h"
+#include "interp/shadow/shadow.h"
 #include "ir/module.h"
 
 namespace hlo {

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <functional>
 
-#include "interp/arguments.h"
-#include "interp/compare.h"
-#include "interp/widened.h"
+#include "interp/arguments/arguments.h"
+#include "interp/compare/compare.h"
+#include "interp/compare/widened.h"
 #include "parser/parser.h"
 #include "passes/pipeline.h"
 

@@ -5,11 +5,11 @@
 #include <string>
 
 #include "base/text.h"
-#include "interp/arguments.h"
+#include "interp/arguments/arguments.h"
 #include "interp/interpreter.h"
-#include "interp/shadow.h"
-#include "ir/printer.h"
-#include "ir/verifier.h"
+#include "interp/shadow/shadow.h"
+#include "ir/text/printer.h"
+#include "ir/verifier/verifier.h"
 #include "passes/pipeline.h"
 #include "tests/interp_values.h"
 

@@ -6,14 +6,14 @@
 #include <vector>
 
 #include "base/text.h"
-#include "driver/inspect_cost.h"
-#include "driver/inspect_extract.h"
-#include "driver/inspect_graph.h"
-#include "driver/inspect_stats.h"
+#include "driver/inspect/cost.h"
+#include "driver/inspect/extract.h"
+#include "driver/inspect/graph.h"
+#include "driver/inspect/stats.h"
 #include "driver/lower.h"
 #include "interp/interpreter.h"
-#include "ir/printer.h"
-#include "ir/verifier.h"
+#include "ir/text/printer.h"
+#include "ir/verifier/verifier.h"
 #include "passes/pipeline.h"
 #include "tests/interp_values.h"
 

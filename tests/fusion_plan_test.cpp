@@ -5,7 +5,7 @@
 #include "emitters_harness.h"
 #include "gpu/runtime/executable.h"
 #include "ir/fusion.h"
-#include "ir/printer.h"
+#include "ir/text/printer.h"
 #include "parser/parser.h"
 
 namespace hlo::gpu {

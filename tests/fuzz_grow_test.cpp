@@ -4,9 +4,9 @@
 #include <map>
 #include <set>
 
-#include "driver/fuzz.h"
-#include "driver/grower.h"
-#include "ir/verifier.h"
+#include "driver/fuzz/fuzz.h"
+#include "driver/fuzz/grower.h"
+#include "ir/verifier/verifier.h"
 
 namespace hlo {
 namespace {

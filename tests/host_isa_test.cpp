@@ -6,7 +6,7 @@
 #include <span>
 
 #include "base/text.h"
-#include "ir/verifier.h"
+#include "ir/verifier/verifier.h"
 #include "parser/parser.h"
 #include "tests/emitters_harness.h"
 #include "tests/host_isa_levels.h"

@@ -7,7 +7,7 @@
 #include <map>
 
 #include "base/text.h"
-#include "driver/run.h"
+#include "driver/run/run.h"
 #include "gpu/emitters/emitter.h"
 #include "ir/mutation.h"
 #include "tests/interp_values.h"

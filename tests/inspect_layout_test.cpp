@@ -1,5 +1,5 @@
 // Drawings of graphs: boxes do not overlap, and no line passes through one.
-#include "driver/inspect_layout.h"
+#include "driver/inspect/layout.h"
 
 #include <gtest/gtest.h>
 

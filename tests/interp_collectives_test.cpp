@@ -3,7 +3,7 @@
 #include <array>
 
 #include "base/text.h"
-#include "interp/argument_files.h"
+#include "interp/arguments/argument_files.h"
 #include "tests/interp_values.h"
 
 namespace hlo {

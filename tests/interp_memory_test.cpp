@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 #include "driver/load.h"
-#include "interp/arguments.h"
+#include "interp/arguments/arguments.h"
 #include "interp/interpreter.h"
 #include "ir/literal_memory.h"
 #include "tests/interp_values.h"

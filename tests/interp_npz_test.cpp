@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "base/text.h"
-#include "interp/argument_files.h"
+#include "interp/arguments/argument_files.h"
 #include "tests/interp_values.h"
 
 namespace hlo {

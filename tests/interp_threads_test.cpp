@@ -9,7 +9,7 @@
 
 #include "base/parallel.h"
 #include "driver/load.h"
-#include "interp/arguments.h"
+#include "interp/arguments/arguments.h"
 #include "interp/interpreter.h"
 #include "ir/module.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "ir/module.h"
-#include "ir/verifier.h"
+#include "ir/verifier/verifier.h"
 
 namespace hlo {
 namespace {

@@ -1,5 +1,5 @@
 // The language server's index of names. On every text under testdata/ that parses it agrees with the module.
-#include "driver/lsp_symbols.h"
+#include "driver/lsp/symbols.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <map>
 
 #include "base/text.h"
-#include "ir/async_sugar.h"
+#include "ir/text/async_sugar.h"
 #include "parser/parser.h"
 
 namespace hlo {

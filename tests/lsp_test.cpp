@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "base/text.h"
-#include "driver/lsp_document.h"
-#include "driver/lsp_messages.h"
+#include "driver/lsp/document.h"
+#include "driver/lsp/messages.h"
 
 namespace hlo {
 namespace {

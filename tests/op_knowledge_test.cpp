@@ -6,15 +6,15 @@
 #include <cmath>
 
 #include "base/text.h"
-#include "driver/grower.h"
+#include "driver/fuzz/grower.h"
 #include "driver/opcode_prose.h"
 #include "interp/interpreter.h"
-#include "interp/shadow.h"
+#include "interp/shadow/shadow.h"
 #include "ir/cost.h"
 #include "ir/fusion.h"
 #include "ir/module.h"
-#include "ir/shape_rules.h"
-#include "ir/verifier.h"
+#include "ir/shapes/shape_rules.h"
+#include "ir/verifier/verifier.h"
 
 namespace hlo {
 namespace {
@@ -73,11 +73,11 @@ TEST(OpKnowledge, OfElementwiseOpsIsComplete) {
     const std::string op = Str("'", ToString(opcode), "' ");
     EXPECT_FALSE(ProseOf(opcode).empty()) << op << "has no sentence in src/driver/opcode_prose.cpp";
     if ((RowOf(opcode).traits & kElementwise) == 0) continue;
-    EXPECT_TRUE(IsGrown(opcode)) << op << "is in no random module: src/driver/grow_elementwise.cpp";
+    EXPECT_TRUE(IsGrown(opcode)) << op << "is in no random module: src/driver/fuzz/grow_elementwise.cpp";
     const auto module = Use(opcode, PrimitiveType::kF32);
     if (module == nullptr) continue;
     const auto shadow = EvaluateShadow(module->entry(), Arguments(*module, 0));
-    EXPECT_TRUE(shadow.has_value()) << op << "has no bound: src/interp/shadow_functions.cpp or what stands beside it";
+    EXPECT_TRUE(shadow.has_value()) << op << "has no bound: src/interp/shadow/functions.cpp or what stands beside it";
     if (!Rounds(opcode)) continue;
     ++rounding;
     const double ulps = DefaultUlps(opcode, PrimitiveType::kF32);

@@ -3,7 +3,7 @@
 
 #include "base/source_text.h"
 #include "base/text.h"
-#include "ir/verifier.h"
+#include "ir/verifier/verifier.h"
 #include "parser/parser.h"
 
 namespace hlo {

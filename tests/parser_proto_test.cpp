@@ -8,8 +8,8 @@
 
 #include "base/source_text.h"
 #include "base/text.h"
-#include "ir/printer.h"
-#include "ir/verifier.h"
+#include "ir/text/printer.h"
+#include "ir/verifier/verifier.h"
 #include "parser/input_format.h"
 #include "parser/read_proto.h"
 #include "tests/properties/properties.h"

@@ -9,10 +9,10 @@
 #include <map>
 
 #include "base/text.h"
-#include "interp/arguments.h"
+#include "interp/arguments/arguments.h"
 #include "interp/interpreter.h"
-#include "ir/printer.h"
-#include "ir/verifier.h"
+#include "ir/text/printer.h"
+#include "ir/verifier/verifier.h"
 #include "parser/parser.h"
 #include "passes/pipeline.h"
 

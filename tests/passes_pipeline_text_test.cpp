@@ -5,7 +5,7 @@
 
 #include "ir/fusion.h"
 #include "ir/module.h"
-#include "ir/printer.h"
+#include "ir/text/printer.h"
 #include "parser/parser.h"
 #include "passes/pipeline.h"
 #include "passes/pipelines/text.h"

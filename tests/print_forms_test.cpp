@@ -4,7 +4,7 @@
 
 #include "base/source_text.h"
 #include "base/text.h"
-#include "ir/printer.h"
+#include "ir/text/printer.h"
 #include "parser/parser.h"
 
 namespace hlo {

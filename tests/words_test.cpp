@@ -9,7 +9,7 @@
 #include <string>
 
 #include "base/text.h"
-#include "interp/compare.h"
+#include "interp/compare/compare.h"
 
 namespace hlo {
 namespace {
@@ -41,12 +41,12 @@ TEST(Words, OfReportsAreExplained) {
   std::set<std::string> said;
   for (int c = 0; c < kElementClasses; ++c) said.emplace(ToString(static_cast<ElementClass>(c)));
   // Rows and verdicts as the sources of the reports have them, and the heads of their tables.
-  for (const char* source : {"src/driver/report.cpp", "src/driver/run.cpp", "src/interp/compare_report.cpp",
-                             "src/interp/compare.cpp", "tools/run.cpp"}) {
+  for (const char* source : {"src/driver/run/report.cpp", "src/driver/run/run.cpp", "src/interp/compare/report.cpp",
+                             "src/interp/compare/compare.cpp", "tools/run.cpp"}) {
     said.merge(Found(source, "\"(?:\\\\n)?  ([a-z]+(?: [a-z]+)*)(?:  |:? *\")"));
     said.merge(Found(source, "\"([A-Z][A-Z]+(?: [A-Z]+)?)(?:\\(|  |\")"));
   }
-  for (const std::string& line : Found("src/interp/compare_report.cpp", "(\\{\"[^}]*\"(?:, \"[^}]*\")+)")) {
+  for (const std::string& line : Found("src/interp/compare/report.cpp", "(\\{\"[^}]*\"(?:, \"[^}]*\")+)")) {
     for (const std::string_view cell : Split(line, '"'))
       if (cell.find_first_of("{},") == std::string::npos && !Trim(cell).empty()) said.emplace(Trim(cell));
   }

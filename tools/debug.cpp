@@ -4,8 +4,8 @@
 #include <cstdio>
 
 #include "base/text.h"
-#include "driver/arguments.h"
-#include "driver/debugger.h"
+#include "driver/run/arguments.h"
+#include "driver/run/debugger.h"
 #include "tools/command.h"
 #include "tools/module_flags.h"
 

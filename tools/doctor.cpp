@@ -5,7 +5,7 @@
 #include "base/parallel.h"
 #include "base/text.h"
 #include "gpu/runtime/doctor.h"
-#include "interp/lapack.h"
+#include "interp/calls/lapack.h"
 #include "tools/command.h"
 #include "tools/flags.h"
 #include "tools/module_flags.h"

@@ -13,7 +13,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
-#include "driver/fuzz.h"
+#include "driver/fuzz/fuzz.h"
 #include "tools/command.h"
 #include "tools/flags.h"
 #include "tools/module_flags.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "ir/verifier_rules.h"
+#include "ir/verifier/rules.h"
 #include "passes/pipelines/text.h"
 #include "passes/rewrite.h"
 #include "tools/command.h"

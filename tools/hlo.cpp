@@ -13,7 +13,7 @@
 #include "base/host_isa.h"
 #include "base/source_text.h"
 #include "base/text.h"
-#include "driver/error_report.h"
+#include "driver/run/error_report.h"
 #include "tools/command.h"
 
 namespace hlo {

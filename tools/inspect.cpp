@@ -5,12 +5,12 @@
 
 #include "base/files.h"
 #include "base/text.h"
-#include "driver/inspect_cost.h"
-#include "driver/inspect_extract.h"
-#include "driver/inspect_literals.h"
-#include "driver/inspect_stats.h"
+#include "driver/inspect/cost.h"
+#include "driver/inspect/extract.h"
+#include "driver/inspect/literals.h"
+#include "driver/inspect/stats.h"
 #include "driver/target.h"
-#include "ir/printer.h"
+#include "ir/text/printer.h"
 #include "tools/module_flags.h"
 
 namespace hlo {

@@ -1,7 +1,7 @@
 // hlo inspect extract, slice: pieces of a module as modules.
-#include "driver/inspect_extract.h"
 #include "base/files.h"
 #include "base/text.h"
+#include "driver/inspect/extract.h"
 #include "tools/inspect.h"
 #include "tools/module_flags.h"
 

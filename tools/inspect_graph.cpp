@@ -1,8 +1,8 @@
 // hlo inspect graph: a computation as a picture.
-#include "driver/inspect_graph.h"
 #include "base/files.h"
 #include "base/text.h"
-#include "driver/inspect_extract.h"
+#include "driver/inspect/extract.h"
+#include "driver/inspect/graph.h"
 #include "tools/inspect.h"
 
 namespace hlo {

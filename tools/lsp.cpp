@@ -1,5 +1,5 @@
 // hlo lsp: a language server.
-#include "driver/lsp_server.h"
+#include "driver/lsp/server.h"
 
 #include <unistd.h>
 

@@ -11,7 +11,7 @@
 #include "base/source_text.h"
 #include "base/text.h"
 #include "driver/pattern.h"
-#include "interp/arguments.h"
+#include "interp/arguments/arguments.h"
 #include "passes/pipelines/text.h"
 
 namespace hlo {

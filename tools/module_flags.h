@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "driver/dump.h"
+#include "driver/dump/dump.h"
 #include "driver/load.h"
-#include "driver/run.h"
+#include "driver/run/run.h"
 #include "driver/target.h"
-#include "ir/printer.h"
+#include "ir/text/printer.h"
 #include "passes/pipeline.h"
 #include "tools/flags.h"
 

@@ -7,7 +7,7 @@
 #include "driver/lower.h"
 #include "driver/optimize.h"
 #include "gpu/plan/planner.h"
-#include "ir/printer.h"
+#include "ir/text/printer.h"
 #include "tools/command.h"
 #include "tools/flags.h"
 #include "tools/module_flags.h"

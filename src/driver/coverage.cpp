@@ -11,9 +11,9 @@
 #include "gpu/emitters/emitter.h"
 #include "gpu/plan/planner.h"
 #include "gpu/runtime/prepare.h"
-#include "interp/arguments.h"
+#include "interp/arguments/arguments.h"
 #include "interp/interpreter.h"
-#include "ir/verifier.h"
+#include "ir/verifier/verifier.h"
 #include "parser/parser.h"
 
 namespace hlo {

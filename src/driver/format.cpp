@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "ir/printer.h"
+#include "ir/text/printer.h"
 #include "parser/lexer.h"
 #include "parser/parser.h"
 

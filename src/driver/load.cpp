@@ -8,9 +8,9 @@
 
 #include "base/source_text.h"
 #include "base/text.h"
-#include "interp/arguments.h"
+#include "interp/arguments/arguments.h"
 #include "interp/interpreter.h"
-#include "ir/verifier.h"
+#include "ir/verifier/verifier.h"
 #include "parser/read_proto.h"
 
 namespace hlo {

@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 #include "ir/module.h"
-#include "ir/verifier.h"
+#include "ir/verifier/verifier.h"
 #include "parser/read_proto.h"
 
 namespace hlo {

@@ -7,7 +7,7 @@
 #include "gpu/kernel/host.h"
 #include "gpu/kernel/nvptx.h"
 #include "gpu/plan/planner.h"
-#include "ir/printer.h"
+#include "ir/text/printer.h"
 
 namespace hlo {
 namespace {

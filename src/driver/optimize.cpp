@@ -6,8 +6,8 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "ir/fusion_plan.h"
-#include "ir/printer.h"
-#include "ir/verifier.h"
+#include "ir/text/printer.h"
+#include "ir/verifier/verifier.h"
 #include "passes/rewrite.h"
 
 namespace hlo {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "driver/dump.h"
+#include "driver/dump/dump.h"
 #include "ir/module.h"
 #include "passes/pipeline.h"
 

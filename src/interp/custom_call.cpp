@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/text.h"
+#include "interp/devices/manual_regions.h"
 #include "interp/dynamic.h"
-#include "interp/manual_regions.h"
 #include "interp/program.h"
 #include "ir/fusion.h"
 #include "ir/markers.h"

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "interp/strided.h"
 #include "ir/module.h"
-#include "ir/shape_rules.h"
+#include "ir/shapes/shape_rules.h"
 
 namespace hlo {
 namespace {

@@ -5,9 +5,9 @@
 #include "base/check.h"
 #include "base/parallel.h"
 #include "base/text.h"
-#include "interp/elementwise.h"
 #include "interp/evaluation.h"
-#include "interp/scalar_body.h"
+#include "interp/ops/elementwise.h"
+#include "interp/ops/scalar_body.h"
 #include "ir/module.h"
 
 namespace hlo {

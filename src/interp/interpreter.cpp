@@ -11,9 +11,9 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "interp/devices/meetings.h"
 #include "interp/dynamic.h"
 #include "interp/evaluation.h"
-#include "interp/meetings.h"
 #include "interp/program.h"
 #include "ir/module.h"
 

@@ -10,7 +10,7 @@
 #include "interp/program.h"
 #include "ir/markers.h"
 #include "ir/module.h"
-#include "ir/shape_rules.h"
+#include "ir/shapes/shape_rules.h"
 
 namespace hlo {
 namespace {

@@ -4,8 +4,8 @@
 #include <set>
 
 #include "base/check.h"
+#include "interp/devices/manual_regions.h"
 #include "interp/dynamic.h"
-#include "interp/manual_regions.h"
 #include "ir/module.h"
 #include "ir/side_effects.h"
 

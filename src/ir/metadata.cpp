@@ -1,7 +1,7 @@
 #include "ir/metadata.h"
 
 #include "base/text.h"
-#include "ir/printer.h"
+#include "ir/text/printer.h"
 
 namespace hlo {
 namespace {

@@ -1,7 +1,7 @@
 #include "ir/opcode.h"
 
 #include "base/word_table.h"
-#include "ir/shape_rules.h"
+#include "ir/shapes/shape_rules.h"
 
 namespace hlo {
 

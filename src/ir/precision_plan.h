@@ -1,7 +1,7 @@
 // What a compiled kernel promises about its arithmetic, instruction by instruction, and what holds where nothing was
-// promised. Code generation fills it, the shadow (interp/shadow.h) derives error bounds from it, ToString shows it.
-// A plan that promises too much shows as violations; one that promises too little shows as loose bounds.
-// What follows from it: docs/comparison.md#local.
+// promised. Code generation fills it, the shadow (interp/shadow/shadow.h) derives error bounds from it, ToString shows
+// it. A plan that promises too much shows as violations; one that promises too little shows as loose bounds. What
+// follows from it: docs/comparison.md#local.
 #ifndef HLO_IR_PRECISION_PLAN_H_
 #define HLO_IR_PRECISION_PLAN_H_
 

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "ir/attrs.h"
 #include "ir/device_groups.h"
-#include "ir/printer.h"
+#include "ir/text/printer.h"
 
 namespace hlo {
 namespace {

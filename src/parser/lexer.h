@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "ir/reserved_words.h"
+#include "ir/text/reserved_words.h"
 
 namespace hlo {
 

@@ -18,7 +18,7 @@ namespace hlo {
 // What to do with `constant({...})`, whose elements the printer left out.
 enum class ElidedConstants : uint8_t {
   kKeep,    // They stay as they are, Opcode::kElidedConstant, with a warning (W002).
-  kToFill,  // The same without the warning, for those who give them values next (interp/arguments.h).
+  kToFill,  // The same without the warning, for those who give them values next (interp/arguments/arguments.h).
   kError,   // P040.
   kGiven,   // ParseOptions::given, each in turn.
 };

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "ir/printer.h"
+#include "ir/text/printer.h"
 #include "parser/proto_values.h"
 
 namespace hlo {

@@ -3,7 +3,7 @@
 #include <unordered_map>
 
 #include "base/text.h"
-#include "ir/printer.h"
+#include "ir/text/printer.h"
 #include "parser/proto_attributes.h"
 #include "parser/proto_literal.h"
 #include "parser/proto_values.h"

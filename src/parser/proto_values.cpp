@@ -4,8 +4,8 @@
 #include <map>
 
 #include "base/text.h"
-#include "ir/printer.h"
 #include "ir/shape.h"
+#include "ir/text/printer.h"
 #include "parser/lexer.h"
 #include "parser/reader.h"
 

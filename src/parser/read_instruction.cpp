@@ -5,8 +5,8 @@
 #include <array>
 
 #include "base/text.h"
-#include "ir/async_sugar.h"
-#include "ir/shape_rules.h"
+#include "ir/shapes/shape_rules.h"
+#include "ir/text/async_sugar.h"
 #include "parser/attribute_rows.h"
 
 namespace hlo {

@@ -7,7 +7,7 @@
 
 #include "base/hash_bytes.h"
 #include "base/text.h"
-#include "ir/printer.h"
+#include "ir/text/printer.h"
 #include "parser/attribute_rows.h"
 
 namespace hlo {

@@ -6,8 +6,8 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "ir/module.h"
-#include "ir/printer.h"
 #include "ir/side_effects.h"
+#include "ir/text/printer.h"
 
 namespace hlo {
 

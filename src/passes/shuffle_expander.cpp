@@ -1,5 +1,5 @@
 // shuffle-expander: a rotation as slices put together the other way round, which have kernels and laws of their own.
-#include "ir/shape_rules.h"
+#include "ir/shapes/shape_rules.h"
 #include "passes/pass.h"
 #include "passes/simplify/rules.h"
 

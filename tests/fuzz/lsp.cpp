@@ -4,7 +4,7 @@
 
 #include "base/json_reader.h"
 #include "base/text.h"
-#include "driver/lsp_server.h"
+#include "driver/lsp/server.h"
 #include "tests/fuzz/target.h"
 
 namespace hlo {

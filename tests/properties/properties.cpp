@@ -4,8 +4,8 @@
 
 #include "base/source_text.h"
 #include "base/text.h"
-#include "ir/printer.h"
-#include "ir/verifier.h"
+#include "ir/text/printer.h"
+#include "ir/verifier/verifier.h"
 #include "parser/lexer.h"
 #include "parser/read_proto.h"
 

@@ -1,0 +1,80 @@
+// The dump directory: the module before, after each pass that changed it, and after all; what was compiled from it.
+// File names are XLA's, so that scripts keep working. Only changed states are written; a directory with older dumps is
+// continued at the next module number and nothing is overwritten. index.json lists what lies there:
+// docs/reports.md#dumps.
+#ifndef HLO_DRIVER_DUMP_DUMP_H_
+#define HLO_DRIVER_DUMP_DUMP_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "driver/pattern.h"
+#include "ir/module.h"
+#include "ir/text/printer.h"
+#include "passes/pipeline.h"
+
+namespace hlo {
+
+struct DumpOptions {
+  std::string directory;        // Empty: no dump.
+  std::string pass_pattern;     // Regular expression; empty: no module per pass.
+  std::string module_pattern;   // Modules to dump; empty: all.
+  std::string emitter_pattern;  // Of kEmitters: which code of the kernels; empty: all.
+  bool large_constants = true;  // Else {...}, which does not read back.
+  bool disable_metadata = false;
+};
+
+// Whose code of a kernel is dumped.
+inline constexpr std::string_view kEmitters[] = {"llvm", "ptx", "host"};
+
+// Names from strangers become part of a path: one component of it, of sane length.
+std::string FileNamePart(std::string_view name);
+
+class Dumper {
+ public:
+  // Errors: a bad regular expression (kUsage), a directory that cannot be made or written. With no directory the dumper
+  // does nothing.
+  static Result<Dumper> Make(const DumpOptions& options, const Module& module);
+
+  bool active() const { return !prefix_.empty(); }
+  Status Before(const Module& module);
+  // A pass instance ended. `number` counts all instances of the run.
+  Status AfterPass(int number, std::string_view pipeline, std::string_view pass, bool changed, const Module& module);
+  // `platform`: "cpu" or "sm_9.0_gpu".
+  Status After(std::string_view platform, const Module& module);
+  // The passes that ran, as JSON ("hlo.passes/1").
+  Status Passes(const PipelineReport& report);
+  // Anything else that belongs to this module: "kernels.json", "fusion.3.ptx". May be called from several threads.
+  Status Write(std::string_view suffix, std::string_view bytes);
+  // "module_0003.jit_f.kernels.json"
+  std::string FileName(std::string_view suffix) const;
+  bool WantsEmitter(std::string_view emitter) const;
+  // index.json of the whole directory, from the names of its files.
+  Status WriteIndex() const;
+  // Which patterns met nothing.
+  std::vector<std::string> Notes() const;
+
+ private:
+  Status Write(std::string_view suffix, const Module& module);
+  Status Flush(std::string_view next_pass);
+
+  std::string directory_;
+  std::string prefix_;  // module_0003.jit_f
+  std::optional<Pattern> passes_, emitters_;
+  std::string pass_pattern_;
+  bool any_pass_ = false, met_pass_ = false;
+  std::vector<std::string> notes_;
+  PrintOptions print_;
+  // The state after the last dumped pass waits for the name of the pass that comes next: it is part of the file name.
+  struct Pending {
+    int number;
+    std::string pipeline, pass, text;
+  };
+  std::optional<Pending> pending_;
+};
+
+}  // namespace hlo
+
+#endif  // HLO_DRIVER_DUMP_DUMP_H_

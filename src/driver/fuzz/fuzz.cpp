@@ -1,0 +1,183 @@
+#include "driver/fuzz/fuzz.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cctype>
+
+#include "base/parallel.h"
+#include "base/source_text.h"
+#include "base/text.h"
+#include "interp/arguments/arguments.h"
+#include "interp/interpreter.h"
+#include "ir/text/printer.h"
+#include "ir/verifier/verifier.h"
+#include "parser/parser.h"
+
+namespace hlo {
+namespace {
+
+// Values made up by other profiles than `normal` for some of the seeds.
+std::string ProfileOf(uint64_t seed) {
+  static constexpr const char* kProfiles[] = {"normal", "normal", "normal", "normal",
+                                              "exact",  "normal", "iota",   "special"};
+  return kProfiles[seed % std::size(kProfiles)];
+}
+
+// A text under a path, for what reads files.
+class TextFile {
+ public:
+  explicit TextFile(const std::string& text) : handle_(memfd_create("grown", 0)) {
+    for (size_t at = 0; at < text.size();) {
+      const ssize_t count = write(handle_, text.data() + at, text.size() - at);
+      if (count <= 0) break;
+      at += static_cast<size_t>(count);
+    }
+  }
+  ~TextFile() { close(handle_); }
+  std::string path() const { return Str("/proc/self/fd/", handle_); }
+
+ private:
+  int handle_;
+};
+
+void Count(const Module& module, FuzzOutcome* outcome) {
+  outcome->instructions = module.InstructionCount();
+  for (const Computation* computation : module.Computations()) {
+    for (const Instruction* inst : computation->Instructions())
+      ++outcome->cells[{inst->opcode(), inst->shape().type()}];
+  }
+}
+
+std::string Words(const Error& error) { return Str("[", error.code(), "] ", error.message()); }
+
+// The first line of `a` that `b` does not have there, and what it has.
+std::string FirstDifference(std::string_view a, std::string_view b) {
+  const std::vector<std::string_view> was = Split(a, '\n'), is = Split(b, '\n');
+  for (size_t i = 0; i < std::max(was.size(), is.size()); ++i) {
+    const std::string_view before = i < was.size() ? was[i] : "", after = i < is.size() ? is[i] : "";
+    if (before != after) return Str("line ", i + 1, ": ", Trim(before), " | ", Trim(after));
+  }
+  return "";
+}
+
+// Printed, read and printed again it is the same text and the same module. The long form, which is XLA's, orders
+// instructions anew, and computations by the order of instructions: of it, what it was read from once already.
+void CheckPrinting(const Module& grown, const std::string& grown_text, FuzzOutcome* outcome) {
+  const auto add = [&](std::string what) { outcome->findings.push_back({"print", std::move(what)}); };
+  const auto read = [&](std::string_view form, const std::string& text) -> std::unique_ptr<Module> {
+    auto module = Parse(std::make_shared<const SourceText>("printed", text));
+    if (module) return std::move(*module);
+    add(Str(form, " form cannot be read: ", Words(module.error())));
+    return nullptr;
+  };
+  const std::unique_ptr<Module> module = read("short", grown_text);
+  if (module == nullptr) return;
+  if (Fingerprint(*module) != Fingerprint(grown)) add("short form: another module after reading it");
+  for (const auto& [name, options] : {std::pair("short", ShortForm()), std::pair("long", PrintOptions())}) {
+    const std::unique_ptr<Module> ordered = read(name, Print(*module, options));
+    if (ordered == nullptr) continue;
+    const std::string text = Print(*ordered, options);
+    const std::unique_ptr<Module> again = read(name, text);
+    if (again == nullptr) continue;
+    const std::string difference = FirstDifference(text, Print(*again, options));
+    if (!difference.empty()) add(Str(name, " form: another text after reading it, ", difference));
+    else if (Fingerprint(*again) != Fingerprint(*ordered)) add(Str(name, " form: another module after reading it"));
+  }
+}
+
+// An error of an oracle is what it could not do, or a finding.
+void AddError(const Error& error, const std::string& oracle, FuzzOutcome* outcome) {
+  if (error.exit == ExitCode::kUnsupported) outcome->unsupported.push_back(Str(oracle, ": ", error.message()));
+  else if (error.exit == ExitCode::kLimit) outcome->limits.push_back(Str(oracle, ": ", error.message()));
+  else outcome->findings.push_back({oracle, Words(error)});
+}
+
+void CheckThreads(const Module& module, uint64_t seed, FuzzOutcome* outcome) {
+  const auto arguments = MakeArguments(module, {.seed = seed, .profile = *InputProfileFromText(ProfileOf(seed))});
+  if (!arguments) return AddError(arguments.error(), "threads", outcome);
+  const int before = Threads();
+  SetThreads(1);
+  const auto one = Interpret(module, *arguments);
+  SetThreads(2);
+  const auto two = Interpret(module, *arguments);
+  SetThreads(before);
+  if (!one) return AddError(one.error(), "threads", outcome);
+  if (!two) return AddError(two.error(), "threads", outcome);
+  ForEachLeaf(one->shape(), [&](const ShapeIndex& index, const Shape& leaf) {
+    if (leaf.IsArray() && !one->At(index).BitEquals(two->At(index)))
+      outcome->findings.push_back(
+          {"threads", Str("output {", Join(index, ","), "} ", leaf, " has other bits with 2 threads")});
+  });
+}
+
+void CheckKernels(const std::string& path, const std::string& oracle, const RunOptions& run, FuzzOutcome* outcome) {
+  Progress progress(true);
+  const auto report = RunModule(path, run, progress);
+  if (!report) return AddError(report.error(), oracle, outcome);
+  if (report->exit == ExitCode::kOk) return;
+  if (report->exit == ExitCode::kInconclusive) {
+    // What the passes could not be judged for stands before the counts.
+    const bool passes = report->widened_verdict == Verdict::kInconclusive;
+    const std::string& why = passes ? report->widened : report->verdict;
+    outcome->inconclusive.push_back(Str(oracle, passes ? ": passes: " : ": ", why.substr(0, why.find("  "))));
+    return;
+  }
+  std::string what = report->verdict;
+  if (!report->culprit.text.empty()) what += Str("; ", report->culprit.text);
+  else what += Str("; ", report->detail);
+  outcome->findings.push_back({oracle, what});
+}
+
+}  // namespace
+
+FuzzOutcome CheckAll(const Module& module, const std::string& text, uint64_t seed, const RunOptions& run) {
+  FuzzOutcome outcome;
+  Count(module, &outcome);
+  if (const Status valid = Verify(module); !valid) {
+    outcome.findings.push_back({"verify", Words(valid.error())});
+    return outcome;  // What is not valid means nothing.
+  }
+  CheckPrinting(module, text, &outcome);
+  CheckThreads(module, seed, &outcome);
+
+  const TextFile file(text);
+  RunOptions options = run;
+  options.platform = "cpu";
+  options.reoptimize = true;  // Also where it has fusions.
+  options.input_profile = ProfileOf(seed);
+  options.seed = static_cast<int64_t>(seed);
+  // For some of the seeds little enough that kernels are sampled.
+  options.work_limit = seed % 4 == 3 ? 100'000 : 0;
+  if (options.reference_platform == "default") options.reference_platform = "interpreter";  // Beyond the limit too.
+  CheckKernels(file.path(), "optimized", options, &outcome);
+  // A fault planted in a pass shows where passes run.
+  if (!run.pipeline.inject.empty()) return outcome;
+  // What has no kernel of its own is expanded all the same.
+  options.pipeline.passes = "batchnorm_expander,shuffle-expander";
+  CheckKernels(file.path(), "unfused", options, &outcome);
+  return outcome;
+}
+
+std::string KindOf(std::string_view what) {
+  std::string kind;
+  for (size_t i = 0; i < what.size(); ++i) {
+    const char c = what[i];
+    if (c == '\'' || c == '"') {
+      const size_t end = what.find(c, i + 1);
+      // Opcodes and the like stay; numbered names go.
+      const std::string_view quoted = what.substr(i, end == std::string_view::npos ? end : end - i + 1);
+      const bool name = quoted.find_first_of("0123456789._") != std::string_view::npos;
+      kind += name ? "''" : std::string(quoted);
+      if (end == std::string_view::npos) break;
+      i = end;
+    } else if (std::isdigit(static_cast<unsigned char>(c)) != 0) {
+      if (kind.empty() || kind.back() != '#') kind += '#';
+    } else {
+      kind += c;
+    }
+  }
+  return kind;
+}
+
+}  // namespace hlo

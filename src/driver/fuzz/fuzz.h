@@ -1,0 +1,41 @@
+// Every oracle there is, over one module: the verifier, printing and reading, the interpreter
+// with one thread and with two, kernels with the passes and without.
+#ifndef HLO_DRIVER_FUZZ_FUZZ_H_
+#define HLO_DRIVER_FUZZ_FUZZ_H_
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "driver/fuzz/grow.h"
+#include "driver/run/run.h"
+#include "ir/module.h"
+
+namespace hlo {
+
+struct FuzzFinding {
+  std::string oracle;  // verify, print, threads, optimized, unfused, crash
+  std::string what;    // One line.
+};
+
+// By opcode and element type of the result.
+using FuzzCells = std::map<std::pair<Opcode, PrimitiveType>, int64_t>;
+
+struct FuzzOutcome {
+  int64_t instructions = 0;
+  std::vector<FuzzFinding> findings;
+  // Reasons, by oracle, of what could not be judged: "optimized: 'sort' has no kernel yet".
+  std::vector<std::string> unsupported, inconclusive, limits;
+  FuzzCells cells;
+};
+
+// What to judge besides the planted faults of `run`, whose other fields are set here.
+FuzzOutcome CheckAll(const Module& module, const std::string& text, uint64_t seed, const RunOptions& run);
+
+// What of `what` tells one finding, or one reason, from another: names and numbers aside.
+std::string KindOf(std::string_view what);
+
+}  // namespace hlo
+
+#endif  // HLO_DRIVER_FUZZ_FUZZ_H_

@@ -1,0 +1,329 @@
+// Growing elementwise ops: operands of one type and shape, guarded so that floats stay finite and in the domain.
+#include <cmath>
+
+#include "driver/fuzz/grower.h"
+
+namespace hlo {
+namespace {
+
+using enum PrimitiveType;
+
+bool IsFloatOrComplex(PrimitiveType type) { return IsFloat(type) || IsComplex(type); }
+bool HasBits(PrimitiveType type) { return IsInteger(type) || type == kPred; }
+
+Instruction& AnyLike(Grower& g, const Instruction& x) { return g.Any(x.shape().type(), x.shape().dims()); }
+
+bool KeepWithin(Grower& g, Instruction& inst, double low, double high) {
+  g.SetInterval(inst, {low, high});
+  g.Keep(inst);
+  return true;
+}
+
+// Of floats and complex numbers: operand at most `most`, result at most `high`.
+bool Bounding(Grower& g, Opcode opcode, Instruction& x, double most, double low, double high) {
+  return KeepWithin(g, g.Add(opcode, {&g.Bounded(x, most)}), low, high);
+}
+
+bool GrowFloatUnary(Grower& g, Opcode opcode) {
+  const bool complex_too = opcode != Opcode::kCeil && opcode != Opcode::kFloor && opcode != Opcode::kCbrt &&
+                           opcode != Opcode::kErf && opcode != Opcode::kRoundNearestAfz &&
+                           opcode != Opcode::kRoundNearestEven;
+  Instruction& x = g.PickOf([&](PrimitiveType type) { return IsFloat(type) || (complex_too && IsComplex(type)); });
+  const double size = g.IntervalOf(x).size();
+  const double small = std::min(4.0, std::log(Grower::LimitOf(x.shape().type())));
+  switch (opcode) {
+    case Opcode::kExp:
+    case Opcode::kExp2:
+    case Opcode::kExpm1: return Bounding(g, opcode, x, small, -1, std::exp(small));
+    case Opcode::kSinh:
+    case Opcode::kCosh: return Bounding(g, opcode, x, std::min(3.0, small), -std::exp(small), std::exp(small));
+    case Opcode::kLog:
+    case Opcode::kLog2: return KeepWithin(g, g.Add(opcode, {&g.Positive(x, 0.25)}), -4, 2 + std::log2(2 + size));
+    case Opcode::kLog1p: return KeepWithin(g, g.Add(opcode, {&g.Positive(x, 0)}), 0, 2 + std::log2(2 + size));
+    case Opcode::kSqrt: return KeepWithin(g, g.Add(opcode, {&g.Positive(x, 0.25)}), 0, 1 + size);
+    case Opcode::kRsqrt: return KeepWithin(g, g.Add(opcode, {&g.Positive(x, 0.25)}), 0, 2.25);
+    case Opcode::kSin:
+    case Opcode::kCos: return Bounding(g, opcode, x, IsComplex(x.shape().type()) ? 2 : 100, -4, 4);
+    case Opcode::kTan: return Bounding(g, opcode, x, 1, -2, 2);
+    case Opcode::kTanh:
+      return IsFloat(x.shape().type()) ? Bounding(g, opcode, x, HUGE_VAL, -1, 1) : Bounding(g, opcode, x, 1, -2, 2);
+    case Opcode::kLogistic: return Bounding(g, opcode, x, IsFloat(x.shape().type()) ? HUGE_VAL : 1, -2, 2);
+    case Opcode::kErf: return Bounding(g, opcode, x, HUGE_VAL, -1, 1);
+    case Opcode::kAsin:
+    case Opcode::kAcos:
+    case Opcode::kAtanh: return Bounding(g, opcode, x, 0.75, -3.5, 3.5);
+    case Opcode::kAcosh: return KeepWithin(g, g.Add(opcode, {&g.Positive(x, 1)}), -4, 4 + std::log(2 + size));
+    case Opcode::kAsinh: return Bounding(g, opcode, x, HUGE_VAL, -4 - std::log(2 + size), 4 + std::log(2 + size));
+    default: return Bounding(g, opcode, x, HUGE_VAL, -size - 1, size + 1);  // Roundings, cbrt.
+  }
+}
+
+bool GrowSignUnary(Grower& g, Opcode opcode) {
+  const bool unsigned_too = opcode == Opcode::kNegate;
+  Instruction& x = g.PickOf([&](PrimitiveType type) {
+    return IsSigned(type) || IsFloatOrComplex(type) || (unsigned_too && IsUnsigned(type));
+  });
+  const Interval is = g.IntervalOf(x);
+  Instruction& inst = g.Add(opcode, {&x});
+  if (opcode == Opcode::kNegate) return KeepWithin(g, inst, -is.high, -is.low);
+  if (opcode == Opcode::kSign) return KeepWithin(g, inst, -1, 1);
+  return KeepWithin(g, inst, 0, (IsComplex(x.shape().type()) ? 1.5 : 1) * is.size());
+}
+
+bool GrowBitUnary(Grower& g, Opcode opcode) {
+  g.Keep(g.Add(opcode, {&g.PickOf(opcode == Opcode::kNot ? HasBits : IsInteger)}));
+  return true;
+}
+
+bool GrowIsFinite(Grower& g, Opcode opcode) {
+  g.Keep(g.Add(opcode, {&g.PickOf(IsFloat)}));
+  return true;
+}
+
+bool GrowAsItIs(Grower& g, Opcode opcode) {
+  Instruction& x = g.PickOf(IsArrayType);
+  const Interval is = g.IntervalOf(x);
+  return KeepWithin(g, g.Add(opcode, {&x}), is.low, is.high);
+}
+
+bool GrowRealImag(Grower& g, Opcode opcode) {
+  Instruction& x = g.PickOf(IsFloatOrComplex);
+  const double size = g.IntervalOf(x).size();
+  return KeepWithin(g, g.Add(opcode, {&x}), -size, size);
+}
+
+bool GrowComplex(Grower& g, Opcode opcode) {
+  Instruction& real = g.PickOf([](PrimitiveType type) { return type == kF32 || type == kF64; });
+  Instruction& imaginary = AnyLike(g, real);
+  const double size = std::max(g.IntervalOf(real).size(), g.IntervalOf(imaginary).size());
+  return KeepWithin(g, g.Add(opcode, {&real, &imaginary}), -size, size);
+}
+
+bool GrowConvert(Grower& g, Opcode) {
+  Instruction& x = g.PickOf(IsArrayType);
+  PrimitiveType to = g.AnyType();
+  if (IsComplex(x.shape().type()) && !IsComplex(to)) to = kC64;
+  if (to == x.shape().type()) return false;
+  g.Keep(g.Convert(x, to));
+  return true;
+}
+
+// To and from integers of the same width, of twice the width, of half. What bits make of floats has no bound, so it
+// goes on as bits, or as what is-finite and compare say of it.
+bool GrowBitcastConvert(Grower& g, Opcode opcode) {
+  Instruction& x = g.PickOf([](PrimitiveType type) { return HasBits(type) || IsFloat(type); });
+  const PrimitiveType from = x.shape().type();
+  Dims dims = x.shape().dims();
+  PrimitiveType to = kU8;
+  switch (from == kPred ? 8 : BitWidth(from)) {
+    case 4: to = from == kS4 ? kU4 : kS4; break;
+    case 8: to = g.chance.OneOf({kS8, kU8}); break;
+    case 16: to = g.chance.OneOf({kS16, kU16}); break;
+    case 32: to = g.chance.OneOf({kS32, kU32, kU16}); break;
+    case 64: to = g.chance.OneOf({kS64, kU64, kU32, kS8}); break;
+    default: return false;
+  }
+  const int ratio = (from == kPred ? 8 : BitWidth(from)) / BitWidth(to);
+  if (ratio > 1) dims.push_back(ratio);
+  if (ratio > 1 && (x.shape().NumElements() * ratio > g.max_elems() || g.scalars_only())) return false;
+  if (from == to) return false;
+  g.Keep(g.AddShaped(opcode, Shape(to, dims), {&x}));
+  return true;
+}
+
+bool GrowReducePrecision(Grower& g, Opcode opcode) {
+  Instruction& x = g.PickOf([](PrimitiveType type) { return IsFloat(type) && BitWidth(type) >= 16; });
+  const Interval is = g.IntervalOf(x);
+  // Five bits of exponent hold up to 65504 at ten bits of mantissa, 32768 at least.
+  const ReducePrecisionAttrs attrs{g.chance.OneOf<int64_t>({5, 6, 8, 11}),
+                                   g.chance.OneOf<int64_t>({0, 1, 2, 7, 10, 23})};
+  return KeepWithin(g, g.Add(opcode, {&x}, attrs), 1.5 * is.low, 1.5 * is.high);
+}
+
+bool GrowBinary(Grower& g, Opcode opcode) {
+  const bool pred_too = opcode != Opcode::kSubtract && opcode != Opcode::kDivide && opcode != Opcode::kRemainder &&
+                        opcode != Opcode::kPower;
+  const bool complex_too = opcode != Opcode::kMaximum && opcode != Opcode::kMinimum && opcode != Opcode::kRemainder;
+  Instruction* a =
+      &g.PickOf([&](PrimitiveType type) { return (pred_too || type != kPred) && (complex_too || !IsComplex(type)); });
+  Instruction* b = &AnyLike(g, *a);
+  if (!IsFloatOrComplex(a->shape().type())) {
+    g.Keep(g.Add(opcode, {a, b}));
+    return true;
+  }
+  const double limit = Grower::LimitOf(a->shape().type());
+  const bool complex = IsComplex(a->shape().type());
+  // A complex divisor or base cannot be kept from 0 by |b| + c.
+  if (complex && (opcode == Opcode::kDivide || opcode == Opcode::kPower)) {
+    b = &g.Splat(b->shape().type(), b->shape().dims(), 2);
+    a = &g.Bounded(*a, 8);
+    return KeepWithin(g, g.Add(opcode, {a, b}), -160, 160);
+  }
+  if (opcode == Opcode::kDivide || opcode == Opcode::kRemainder) b = &g.Positive(*b, 0.25);
+  if (opcode == Opcode::kPower) {
+    const double small = limit < 100 ? 1 : 4;
+    a = &g.Bounded(g.Positive(g.Bounded(*a, small), 0.5), small);
+    b = &g.Bounded(*b, 2);
+    // Scaling may have brought it below a half; not below a sixteenth.
+    return KeepWithin(g, g.Add(opcode, {a, b}), 0, 256);
+  }
+  if (opcode == Opcode::kMultiply) {
+    a = &g.Bounded(*a, limit / 2);
+    b = &g.Bounded(*b, limit < 100 ? 2 : limit / 2);
+  }
+  const Interval x = g.IntervalOf(*a), y = g.IntervalOf(*b);
+  Instruction& inst = g.Add(opcode, {a, b});
+  switch (opcode) {
+    case Opcode::kAdd: return KeepWithin(g, inst, x.low + y.low, x.high + y.high);
+    case Opcode::kSubtract: return KeepWithin(g, inst, x.low - y.high, x.high - y.low);
+    case Opcode::kMultiply: {
+      const double size = (complex ? 2 : 1) * x.size() * y.size();
+      return KeepWithin(g, inst, -size, size);
+    }
+    case Opcode::kDivide: return KeepWithin(g, inst, -4 * x.size(), 4 * x.size());
+    case Opcode::kRemainder: return KeepWithin(g, inst, -y.size(), y.size());
+    case Opcode::kAtan2: return KeepWithin(g, inst, -3.5, 3.5);
+    default: return KeepWithin(g, inst, std::min(x.low, y.low), std::max(x.high, y.high));  // maximum, minimum
+  }
+}
+
+bool GrowAtan2(Grower& g, Opcode opcode) {
+  Instruction& a = g.PickOf(IsFloat);
+  return KeepWithin(g, g.Add(opcode, {&a, &AnyLike(g, a)}), -3.5, 3.5);
+}
+
+bool GrowBits(Grower& g, Opcode opcode) {
+  Instruction& a = g.PickOf(HasBits);
+  g.Keep(g.Add(opcode, {&a, &AnyLike(g, a)}));
+  return true;
+}
+
+bool GrowShift(Grower& g, Opcode opcode) {
+  Instruction& a = g.PickOf(IsInteger);
+  // Amounts beyond the width are defined too, and what the pool has is mostly that.
+  Instruction& amount = g.chance.Percent(60)
+                            ? g.Splat(a.shape().type(), a.shape().dims(),
+                                      static_cast<double>(g.chance.Below(std::min(7, BitWidth(a.shape().type())))))
+                            : AnyLike(g, a);
+  g.Keep(g.Add(opcode, {&a, &amount}));
+  return true;
+}
+
+bool GrowMulhi(Grower& g, Opcode opcode) {
+  Instruction& a = g.PickOf(IsInteger);
+  g.Keep(g.Add(opcode, {&a, &AnyLike(g, a)}));
+  return true;
+}
+
+bool GrowCompare(Grower& g, Opcode opcode) {
+  Instruction& a = g.PickOf(IsArrayType);
+  CompareAttrs attrs;
+  using enum ComparisonDirection;
+  attrs.direction =
+      IsComplex(a.shape().type()) ? g.chance.OneOf({kEq, kNe}) : g.chance.OneOf({kEq, kNe, kGe, kGt, kLe, kLt});
+  if (IsFloat(a.shape().type()) && g.chance.Percent(25)) attrs.type = ComparisonType::kTotalOrder;
+  g.Keep(g.Add(opcode, {&a, &AnyLike(g, a)}, attrs));
+  return true;
+}
+
+bool GrowSelect(Grower& g, Opcode opcode) {
+  Instruction& a = g.PickOf(IsArrayType);
+  Instruction& b = AnyLike(g, a);
+  const bool scalar = g.chance.Percent(20);
+  Instruction& predicate = g.Any(kPred, scalar ? Dims() : a.shape().dims());
+  const Interval x = g.IntervalOf(a), y = g.IntervalOf(b);
+  return KeepWithin(g, g.Add(opcode, {&predicate, &a, &b}), std::min(x.low, y.low), std::max(x.high, y.high));
+}
+
+bool GrowClamp(Grower& g, Opcode opcode) {
+  Instruction& x = g.PickOf([](PrimitiveType type) { return !IsComplex(type); });
+  const bool scalars = g.chance.Percent(50);
+  const Dims dims = scalars ? Dims() : x.shape().dims();
+  Instruction& low = g.Any(x.shape().type(), dims);
+  Instruction& high = g.Any(x.shape().type(), dims);
+  // Bounds in the wrong order are defined: the upper one wins.
+  const double size = std::max({g.IntervalOf(x).size(), g.IntervalOf(low).size(), g.IntervalOf(high).size()});
+  return KeepWithin(g, g.Add(opcode, {&low, &x, &high}), -size, size);
+}
+
+// To other types it has no meaning (docs/ops.md#bits).
+bool GrowStochasticConvert(Grower& g, Opcode opcode) {
+  constexpr double kMost = 100;  // Inside the narrowest of the results.
+  Instruction& x = g.PickOf([](PrimitiveType type) { return type == kF32; });
+  const PrimitiveType to = g.chance.OneOf({kS8, kS16, kS32});
+  Instruction& bounded = g.Bounded(x, kMost);
+  Instruction& random = g.Any(kU32, x.shape().dims());
+  return KeepWithin(g, g.AddShaped(opcode, x.shape().WithType(to).WithDefaultLayout(), {&bounded, &random}), -kMost - 1,
+                    kMost + 1);
+}
+
+}  // namespace
+
+std::span<const GrowRow> ElementwiseRows() {
+  static constexpr GrowRow kRows[] = {
+      {Opcode::kAbs, 2, true, GrowSignUnary},
+      {Opcode::kNegate, 2, true, GrowSignUnary},
+      {Opcode::kSign, 1, true, GrowSignUnary},
+      {Opcode::kNot, 2, true, GrowBitUnary},
+      {Opcode::kPopulationCount, 1, true, GrowBitUnary},
+      {Opcode::kCountLeadingZeros, 1, true, GrowBitUnary},
+      {Opcode::kIsFinite, 1, true, GrowIsFinite},
+      {Opcode::kCopy, 2, true, GrowAsItIs},
+      {Opcode::kOptimizationBarrier, 1, true, GrowAsItIs},
+      {Opcode::kReal, 1, true, GrowRealImag},
+      {Opcode::kImag, 1, true, GrowRealImag},
+      {Opcode::kComplex, 4, false, GrowComplex},
+      {Opcode::kConvert, 6, true, GrowConvert},
+      {Opcode::kBitcastConvert, 2, true, GrowBitcastConvert},
+      {Opcode::kReducePrecision, 1, true, GrowReducePrecision},
+      {Opcode::kStochasticConvert, 1, false, GrowStochasticConvert},
+      {Opcode::kExp, 2, true, GrowFloatUnary},
+      {Opcode::kExp2, 1, true, GrowFloatUnary},
+      {Opcode::kExpm1, 1, true, GrowFloatUnary},
+      {Opcode::kLog, 1, true, GrowFloatUnary},
+      {Opcode::kLog2, 1, true, GrowFloatUnary},
+      {Opcode::kLog1p, 1, true, GrowFloatUnary},
+      {Opcode::kSqrt, 1, true, GrowFloatUnary},
+      {Opcode::kRsqrt, 1, true, GrowFloatUnary},
+      {Opcode::kCbrt, 1, true, GrowFloatUnary},
+      {Opcode::kSin, 1, true, GrowFloatUnary},
+      {Opcode::kCos, 1, true, GrowFloatUnary},
+      {Opcode::kTan, 1, true, GrowFloatUnary},
+      {Opcode::kSinh, 1, true, GrowFloatUnary},
+      {Opcode::kCosh, 1, true, GrowFloatUnary},
+      {Opcode::kTanh, 2, true, GrowFloatUnary},
+      {Opcode::kAsin, 1, true, GrowFloatUnary},
+      {Opcode::kAcos, 1, true, GrowFloatUnary},
+      {Opcode::kAsinh, 1, true, GrowFloatUnary},
+      {Opcode::kAcosh, 1, true, GrowFloatUnary},
+      {Opcode::kAtanh, 1, true, GrowFloatUnary},
+      {Opcode::kErf, 1, true, GrowFloatUnary},
+      {Opcode::kLogistic, 1, true, GrowFloatUnary},
+      {Opcode::kFloor, 1, true, GrowFloatUnary},
+      {Opcode::kCeil, 1, true, GrowFloatUnary},
+      {Opcode::kRoundNearestAfz, 1, true, GrowFloatUnary},
+      {Opcode::kRoundNearestEven, 1, true, GrowFloatUnary},
+      {Opcode::kAdd, 6, true, GrowBinary},
+      {Opcode::kSubtract, 4, true, GrowBinary},
+      {Opcode::kMultiply, 6, true, GrowBinary},
+      {Opcode::kDivide, 3, true, GrowBinary},
+      {Opcode::kRemainder, 2, true, GrowBinary},
+      {Opcode::kPower, 1, true, GrowBinary},
+      {Opcode::kMaximum, 3, true, GrowBinary},
+      {Opcode::kMinimum, 3, true, GrowBinary},
+      {Opcode::kAtan2, 1, true, GrowAtan2},
+      {Opcode::kAnd, 2, true, GrowBits},
+      {Opcode::kOr, 2, true, GrowBits},
+      {Opcode::kXor, 2, true, GrowBits},
+      {Opcode::kShiftLeft, 1, true, GrowShift},
+      {Opcode::kShiftRightArithmetic, 1, true, GrowShift},
+      {Opcode::kShiftRightLogical, 1, true, GrowShift},
+      {Opcode::kMulhi, 1, true, GrowMulhi},
+      {Opcode::kCompare, 5, true, GrowCompare},
+      {Opcode::kSelect, 5, true, GrowSelect},
+      {Opcode::kClamp, 3, true, GrowClamp},
+  };
+  return kRows;
+}
+
+}  // namespace hlo

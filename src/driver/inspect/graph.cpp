@@ -1,0 +1,239 @@
+#include "driver/inspect/graph.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "base/text.h"
+#include "ir/fusion.h"
+#include "ir/text/printer.h"
+
+namespace hlo {
+namespace {
+
+// A scalar constant or its broadcast: shown where it is used.
+const Instruction* ScalarConstant(const Instruction& inst) {
+  if (inst.Is(Opcode::kBroadcast)) return ScalarConstant(inst.operand(0));
+  return inst.Is(Opcode::kConstant) && inst.shape().IsScalar() ? &inst : nullptr;
+}
+
+std::string Cut(const std::string& text, size_t width) {
+  return text.size() <= width ? text : text.substr(0, width - 3) + "...";
+}
+
+std::string OpText(const Instruction& inst) {
+  if (inst.Is(Opcode::kParameter)) return Str("parameter ", inst.parameter_number());
+  if (IsLibraryCall(inst)) return LibraryOf(inst);
+  if (inst.Is(Opcode::kFusion)) return Str("fusion ", inst.attrs<FusionAttrs>().kind);
+  if (inst.Is(Opcode::kCustomCall)) return Cut(inst.attrs<CustomCallAttrs>().target, 40);
+  if (inst.Is(Opcode::kGetTupleElement)) return Str("element ", inst.tuple_index());
+  std::string text(ToString(inst.opcode()));
+  for (const Computation* called : CalledComputations(inst)) {
+    const bool reducer = called->InstructionCount() <= 4 && called->root().operand_count() == 2;
+    text += Str(" ", reducer ? std::string(ToString(called->root().opcode())) : Cut(called->name(), 24));
+  }
+  return text;
+}
+
+std::vector<std::string> LabelOf(const Instruction& inst) {
+  constexpr size_t kWidest = 44;
+  std::vector<std::string> lines = {OpText(inst), Cut(std::string(inst.name()), kWidest),
+                                    Cut(inst.shape().ToString(), kWidest)};
+  if (inst.Is(Opcode::kConstant) && inst.shape().IsScalar()) lines.push_back(Cut(Print(inst.literal()), kWidest));
+  if (inst.Is(Opcode::kElidedConstant)) lines.emplace_back("elided in the text");
+  for (int64_t i = 0; i < inst.operand_count(); ++i) {
+    if (const Instruction* constant = ScalarConstant(inst.operand(i)))
+      lines.push_back(Cut(Str("operand ", i, " = ", Print(constant->literal())), kWidest));
+  }
+  return lines;
+}
+
+// By id: at most `width` edges away, either way.
+std::vector<bool> Near(const Instruction& center, int64_t width) {
+  std::vector<bool> near(center.module().id_limit());
+  std::vector<const Instruction*> level = {&center};
+  near[center.id()] = true;
+  for (int64_t distance = 0; distance < width && !level.empty(); ++distance) {
+    std::vector<const Instruction*> next;
+    const auto reach = [&](const Instruction* other) {
+      if (near[other->id()]) return;
+      near[other->id()] = true;
+      next.push_back(other);
+    };
+    for (const Instruction* inst : level) {
+      std::ranges::for_each(inst->operands(), reach);
+      std::ranges::for_each(inst->users(), reach);
+    }
+    level = std::move(next);
+  }
+  return near;
+}
+
+class Builder {
+ public:
+  explicit Builder(const GraphOptions& options) : options_(options) {}
+
+  Graph Build(const Computation& computation) {
+    std::vector<bool> shown(computation.module().id_limit(), options_.around == nullptr);
+    if (options_.around != nullptr) shown = Near(*options_.around, options_.width);
+    std::unordered_map<const Instruction*, int> nodes;
+    for (const Instruction* inst : computation.PostOrder()) {
+      if (!shown[inst->id()] || StandsInLabels(*inst)) continue;
+      const bool frame = options_.expand_fusions && inst->Is(Opcode::kFusion) && !IsLibraryCall(*inst);
+      const int node = AddNode(*inst, -1);
+      nodes[inst] = node;
+      std::vector<int> ports;
+      if (frame) ports = AddInside(node);
+      for (int64_t i = 0; i < inst->operand_count(); ++i) {
+        const auto from = nodes.find(&inst->operand(i));
+        if (from != nodes.end()) AddEdge({from->second, node, frame ? ports[i] : -1});
+      }
+    }
+    return std::move(graph_);
+  }
+
+ private:
+  bool StandsInLabels(const Instruction& inst) const {
+    return ScalarConstant(inst) != nullptr && !inst.users().empty() && !inst.IsRoot() && &inst != options_.around;
+  }
+
+  int AddNode(const Instruction& inst, int frame) {
+    graph_.nodes.push_back({&inst, LabelOf(inst), frame, false});
+    return static_cast<int>(graph_.nodes.size()) - 1;
+  }
+  void AddEdge(GraphEdge edge) {
+    // An operand that is used twice is one line.
+    for (auto it = graph_.edges.rbegin(); it != graph_.edges.rend() && it->to == edge.to; ++it) {
+      if (it->from == edge.from && it->port == edge.port) return;
+    }
+    graph_.edges.push_back(edge);
+  }
+
+  // Gives the ports, by parameter.
+  std::vector<int> AddInside(int frame) {
+    graph_.nodes[frame].is_frame = true;
+    const Instruction& fusion = *graph_.nodes[frame].inst;
+    const Computation& inside = FusedComputation(fusion);
+    std::unordered_map<const Instruction*, int> nodes;
+    std::vector<int> ports;
+    for (const Instruction* parameter : inside.parameters()) {
+      const int port = AddNode(*parameter, frame);
+      const Instruction* constant = ScalarConstant(fusion.operand(parameter->parameter_number()));
+      graph_.nodes[port].lines = {constant == nullptr
+                                      ? Str(parameter->parameter_number())
+                                      : Str(parameter->parameter_number(), " = ", Print(constant->literal()))};
+      nodes[parameter] = port;
+      ports.push_back(port);
+    }
+    std::vector<Instruction*> order = inside.PostOrder();
+    std::stable_partition(order.begin(), order.end(), [](const Instruction* inst) { return !inst->IsRoot(); });
+    for (const Instruction* inst : order) {
+      if (inst->Is(Opcode::kParameter) || StandsInLabels(*inst)) continue;
+      const int node = nodes[inst] = AddNode(*inst, frame);
+      for (const Instruction* operand : inst->operands()) {
+        if (const auto from = nodes.find(operand); from != nodes.end()) AddEdge({from->second, node});
+      }
+    }
+    return ports;
+  }
+
+  const GraphOptions& options_;
+  Graph graph_;
+};
+
+std::string DotText(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + '"';
+}
+
+}  // namespace
+
+OpFamily FamilyOf(const Instruction& inst) {
+  switch (inst.opcode()) {
+    case Opcode::kParameter: return OpFamily::kParameter;
+    case Opcode::kConstant:
+    case Opcode::kElidedConstant:
+    case Opcode::kIota: return OpFamily::kConstant;
+    case Opcode::kDot:
+    case Opcode::kScaledDot:
+    case Opcode::kRaggedDot:
+    case Opcode::kConvolution:
+    case Opcode::kCholesky:
+    case Opcode::kTriangularSolve:
+    case Opcode::kFft: return OpFamily::kContraction;
+    case Opcode::kReduce:
+    case Opcode::kReduceWindow:
+    case Opcode::kSelectAndScatter:
+    case Opcode::kScatter:
+    case Opcode::kScan:
+    case Opcode::kSort:
+    case Opcode::kTopK: return OpFamily::kReduction;
+    case Opcode::kBitcast:
+    case Opcode::kBroadcast:
+    case Opcode::kConcatenate:
+    case Opcode::kCopy:
+    case Opcode::kDynamicSlice:
+    case Opcode::kDynamicUpdateSlice:
+    case Opcode::kGather:
+    case Opcode::kGetTupleElement:
+    case Opcode::kPad:
+    case Opcode::kReshape:
+    case Opcode::kReverse:
+    case Opcode::kShuffle:
+    case Opcode::kSlice:
+    case Opcode::kTranspose:
+    case Opcode::kTuple: return OpFamily::kMovement;
+    case Opcode::kCall:
+    case Opcode::kConditional:
+    case Opcode::kWhile: return OpFamily::kControl;
+    case Opcode::kFusion: return IsLibraryCall(inst) ? OpFamily::kContraction : OpFamily::kControl;
+    default: return inst.Is(kElementwise) ? OpFamily::kElementwise : OpFamily::kOther;
+  }
+}
+
+Graph GraphOf(const Computation& computation, const GraphOptions& options) {
+  return Builder(options).Build(computation);
+}
+
+std::string GraphDot(const Graph& graph, const std::string& title) {
+  // By family. Light, so that black text stands out.
+  constexpr const char* kColors[] = {"#dbeafe", "#e5e7eb", "#dcfce7", "#fde68a",
+                                     "#fecaca", "#f3f4f6", "#e9d5ff", "#fbcfe8"};
+  std::string out =
+      Str("digraph ", DotText(title), " {\n  node [shape=box style=filled fontname=monospace fontsize=10]\n");
+  out += "  compound=true\n";
+  std::vector<int> root_of(graph.nodes.size(), -1);  // Of frames: the last node inside.
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    if (graph.nodes[i].frame >= 0) root_of[graph.nodes[i].frame] = static_cast<int>(i);
+  }
+  int open = -1;
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    const GraphNode& node = graph.nodes[i];
+    if (open >= 0 && node.frame != open) {
+      out += "  }\n";
+      open = -1;
+    }
+    if (node.is_frame) {
+      open = static_cast<int>(i);
+      out += Str("  subgraph cluster_", i, " {\n    label=", DotText(Str(node.lines[0], " ", node.inst->name())),
+                 " fontname=monospace fontsize=10 style=rounded\n");
+      continue;
+    }
+    std::string label;
+    for (const std::string& line : node.lines)
+      label += Str(label.empty() ? "" : "\\n", DotText(line).substr(1, DotText(line).size() - 2));
+    out += Str(node.frame >= 0 ? "    n" : "  n", i, " [label=\"", label, "\" fillcolor=\"",
+               kColors[static_cast<int>(FamilyOf(*node.inst))], "\" tooltip=", DotText(ToString(*node.inst)), "]\n");
+  }
+  if (open >= 0) out += "  }\n";
+  for (const GraphEdge& edge : graph.edges) {
+    const int from = root_of[edge.from] >= 0 ? root_of[edge.from] : edge.from;
+    out += Str("  n", from, " -> n", edge.port >= 0 ? edge.port : edge.to, "\n");
+  }
+  return out + "}\n";
+}
+
+}  // namespace hlo

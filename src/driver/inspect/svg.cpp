@@ -1,0 +1,307 @@
+// The graph as SVG and HTML. Frames are laid out by themselves first and are boxes of the whole then.
+#include <algorithm>
+
+#include "base/text.h"
+#include "driver/inspect/graph.h"
+#include "driver/inspect/layout.h"
+#include "ir/text/printer.h"
+
+namespace hlo {
+namespace {
+
+constexpr double kCharWidth = 6.7, kLineHeight = 13, kPadding = 6, kFramePadding = 10, kFrameTitle = 18, kMargin = 20;
+constexpr int64_t kMostPoints = 1'000'000;
+
+std::string Xml(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    switch (c) {
+      case '&': out += "&amp;"; break;
+      case '<': out += "&lt;"; break;
+      case '>': out += "&gt;"; break;
+      case '"': out += "&quot;"; break;
+      default: out += static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t' ? ' ' : c;
+    }
+  }
+  return out;
+}
+
+double TextWidth(std::string_view text) { return static_cast<double>(text.size()) * kCharWidth; }
+
+struct Place {
+  double x = 0, y = 0, width = 0, height = 0;
+};
+
+class Drawing {
+ public:
+  explicit Drawing(const Graph& graph) : graph_(graph), places_(graph.nodes.size()), lines_(graph.nodes.size()) {}
+
+  Status LayOutAll() {
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+      if (graph_.nodes[i].is_frame) TRY(LayOutFrame(static_cast<int>(i)));
+    }
+    TRY(LayOutNodes(-1));
+    // Insides move with their frames.
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+      const int frame = graph_.nodes[i].frame;
+      if (frame < 0) continue;
+      const double dx = places_[frame].x + kFramePadding, dy = places_[frame].y + kFrameTitle + kFramePadding;
+      places_[i].x += dx;
+      places_[i].y += dy;
+      for (LayoutStroke& stroke : lines_[i]) {
+        for (LayoutPoint* point : {&stroke.from, &stroke.to}) point->x += dx, point->y += dy;
+      }
+    }
+    // From a frame's border to its ports and from its root: the padding between.
+    for (const GraphEdge& edge : graph_.edges) {
+      if (edge.port < 0) continue;
+      const double x = places_[edge.port].x + places_[edge.port].width / 2;
+      lines_[edge.from].push_back({{x, places_[edge.to].y}, {x, places_[edge.port].y}, true});
+    }
+    return {};
+  }
+
+  std::string Svg() const {
+    std::string out =
+        Str("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 ", Number(width_), " ", Number(height_),
+            "\" width=\"", Number(width_), "\" height=\"", Number(height_), "\">\n", kStyle);
+    std::vector<std::string> inputs(graph_.nodes.size());
+    for (const GraphEdge& edge : graph_.edges) {
+      std::string& list = inputs[edge.port >= 0 ? edge.port : edge.to];
+      list += Str(list.empty() ? "" : " ", edge.from);
+      if (edge.port >= 0) inputs[edge.to] += Str(inputs[edge.to].empty() ? "" : " ", edge.from);
+    }
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+      if (graph_.nodes[i].is_frame) AppendNode(out, static_cast<int>(i), inputs[i]);
+    }
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) AppendLines(out, static_cast<int>(i));
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+      if (!graph_.nodes[i].is_frame) AppendNode(out, static_cast<int>(i), inputs[i]);
+    }
+    return out + "</svg>\n";
+  }
+
+ private:
+  static constexpr std::string_view kStyle =
+      "<style>text{font:11px ui-monospace,Menlo,Consolas,monospace}text.o{font-weight:bold}"
+      "rect{stroke:#6b7280;rx:3}path{fill:none;stroke:#9ca3af}path.a{fill:#6b7280;stroke:none}"
+      ".f0 rect{fill:#dbeafe}.f1 rect{fill:#e5e7eb}.f2 rect{fill:#dcfce7}.f3 rect{fill:#fde68a}.f4 rect{fill:#fecaca}"
+      ".f5 rect{fill:#f3f4f6}.f6 rect{fill:#e9d5ff}.f7 rect{fill:#fbcfe8}.frame rect{fill:#faf5ff;stroke-dasharray:4 2}"
+      "</style>\n";
+
+  static std::string Number(double value) { return Format("%.1f", value); }
+
+  // Nodes of one frame, or of none.
+  Status LayOutNodes(int frame) {
+    std::vector<int> own, box_of(graph_.nodes.size(), -1);
+    std::vector<LayoutBox> boxes;
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+      const GraphNode& node = graph_.nodes[i];
+      if (node.frame != frame) continue;
+      Place& place = places_[i];
+      if (!node.is_frame) {
+        for (const std::string& line : node.lines) place.width = std::max(place.width, TextWidth(line));
+        place.width += 2 * kPadding;
+        place.height = static_cast<double>(node.lines.size()) * kLineHeight + kPadding;
+      }
+      box_of[i] = static_cast<int>(own.size());
+      own.push_back(static_cast<int>(i));
+      boxes.push_back({place.width, place.height, node.is_frame ? exits_[i] : place.width / 2,
+                       frame >= 0 && node.inst->Is(Opcode::kParameter)});
+    }
+    std::vector<LayoutEdge> edges;
+    for (const GraphEdge& edge : graph_.edges) {
+      if (graph_.nodes[edge.to].frame != frame) continue;
+      const Place& port = places_[edge.port >= 0 ? edge.port : edge.to];
+      // Inside places are still relative to their frame.
+      const double in_x = edge.port >= 0 ? kFramePadding + port.x + port.width / 2 : port.width / 2;
+      edges.push_back({box_of[edge.from], box_of[edge.to], in_x});
+    }
+    if (LayoutSize(boxes, edges) > kMostPoints)
+      FAIL(LimitError("A014", Str("the graph is too large to lay out: ", own.size(), " nodes"))
+               .Hint("--around=NAME --width=N shows a part, --computation=NAME another computation"));
+    GraphLayout layout = LayOut(boxes, edges);
+    for (size_t b = 0; b < own.size(); ++b) {
+      places_[own[b]].x = layout.corners[b].x;
+      places_[own[b]].y = layout.corners[b].y;
+      lines_[own[b]] = std::move(layout.strokes[b]);
+    }
+    if (frame >= 0) {
+      places_[frame].width = layout.width + 2 * kFramePadding;
+      places_[frame].height = layout.height + 2 * kFramePadding + kFrameTitle;
+      return {};
+    }
+    for (const int node : own) {
+      places_[node].x += kMargin, places_[node].y += kMargin;
+      for (LayoutStroke& stroke : lines_[node]) {
+        for (LayoutPoint* point : {&stroke.from, &stroke.to}) point->x += kMargin, point->y += kMargin;
+      }
+    }
+    width_ = layout.width + 2 * kMargin;
+    height_ = layout.height + 2 * kMargin;
+    return {};
+  }
+
+  // The frame is as wide as its title at least; its value leaves below its root, the last node inside.
+  Status LayOutFrame(int frame) {
+    TRY(LayOutNodes(frame));
+    int root = frame;
+    while (root + 1 < static_cast<int>(graph_.nodes.size()) && graph_.nodes[root + 1].frame == frame) ++root;
+    exits_.resize(graph_.nodes.size());
+    exits_[frame] = kFramePadding + places_[root].x + places_[root].width / 2;
+    places_[frame].width = std::max(places_[frame].width, TextWidth(Title(graph_.nodes[frame])) + 2 * kPadding);
+    const double inside = places_[frame].height - kFrameTitle - kFramePadding;
+    const double x = places_[root].x + places_[root].width / 2;
+    lines_[root].push_back({{x, places_[root].y + places_[root].height}, {x, inside}});
+    return {};
+  }
+
+  static std::string Title(const GraphNode& frame) { return Str(frame.lines[0], "  ", frame.inst->name()); }
+
+  void AppendLines(std::string& out, int node) const {
+    if (lines_[node].empty()) return;
+    std::string lines, heads;
+    for (const LayoutStroke& s : lines_[node]) {
+      lines += Str("M", Number(s.from.x), " ", Number(s.from.y));
+      if (s.from.x == s.to.x) {
+        lines += Str("V", Number(s.to.y));
+      } else {
+        const double middle = (s.from.y + s.to.y) / 2;
+        lines += Str("C", Number(s.from.x), " ", Number(middle), " ", Number(s.to.x), " ", Number(middle), " ",
+                     Number(s.to.x), " ", Number(s.to.y));
+      }
+      if (s.arrives) heads += Str("M", Number(s.to.x), " ", Number(s.to.y), "l-3 -6h6z");
+    }
+    out += Str("<g id=\"e", node, "\"><path d=\"", lines, "\"/>");
+    if (!heads.empty()) out += Str("<path class=\"a\" d=\"", heads, "\"/>");
+    out += "</g>\n";
+  }
+
+  void AppendNode(std::string& out, int index, const std::string& inputs) const {
+    const GraphNode& node = graph_.nodes[index];
+    const Place& place = places_[index];
+    std::string about = ToString(*node.inst);
+    if (!node.inst->metadata().op_name.empty()) about += Str("\n", node.inst->metadata().op_name.view());
+    out += Str("<g id=\"n", index, "\" class=\"n ",
+               node.is_frame ? std::string("frame") : Str("f", static_cast<int>(FamilyOf(*node.inst))), "\" data-in=\"",
+               inputs, "\"><title>", Xml(about), "</title><rect x=\"", Number(place.x), "\" y=\"", Number(place.y),
+               "\" width=\"", Number(place.width), "\" height=\"", Number(place.height), "\"/>");
+    double y = place.y + kLineHeight - 1;
+    const std::vector<std::string> lines = node.is_frame ? std::vector{Title(node)} : node.lines;
+    for (size_t i = 0; i < lines.size(); ++i, y += kLineHeight) {
+      out += Str("<text", i == 0 ? " class=\"o\"" : "", " x=\"", Number(place.x + kPadding), "\" y=\"", Number(y),
+                 "\">", Xml(lines[i]), "</text>");
+    }
+    out += "</g>\n";
+  }
+
+  const Graph& graph_;
+  std::vector<Place> places_;                     // By node.
+  std::vector<std::vector<LayoutStroke>> lines_;  // Of the edges that leave a node.
+  std::vector<double> exits_;                     // Of frames: LayoutBox::out_x.
+  double width_ = 0, height_ = 0;
+};
+
+// Wheel: zoom at the pointer. Drag: pan. Double click: all of it. Pointing: what it is, and its edges. Typing: nodes
+// whose text has the words; Enter goes to the next one, with Shift to the one before.
+constexpr std::string_view kPage = R"html(<!DOCTYPE html>
+<html><head><meta charset="utf-8"><title>TITLE</title><style>
+html,body{margin:0;height:100%;overflow:hidden;font:13px system-ui,sans-serif;background:#fff}
+#bar{position:fixed;top:0;left:0;right:0;padding:6px 10px;background:#fff;border-bottom:1px solid #ddd;z-index:1}
+#bar span{padding:1px 6px;margin-left:4px;border:1px solid #ccc}
+#about{position:fixed;bottom:0;left:0;right:0;margin:0;padding:6px 10px;background:#fff;border-top:1px solid #ddd;
+white-space:pre-wrap;font:12px ui-monospace,monospace;max-height:30%;overflow:auto}
+svg{width:100%;height:100%;cursor:grab}
+.hot path{stroke:#dc2626;stroke-width:2}.hot path.a{fill:#dc2626;stroke:none}
+.n:hover rect{stroke:#dc2626;stroke-width:2}.found rect{stroke:#2563eb;stroke-width:4}
+</style></head><body>
+<div id="bar"><b>TITLE</b> &nbsp;<input id="find" placeholder="find" size="24"> <i id="count"></i>
+<span style="background:#dbeafe">parameter</span><span style="background:#e5e7eb">constant</span>
+<span style="background:#dcfce7">elementwise</span><span style="background:#fde68a">dot, convolution</span>
+<span style="background:#fecaca">reduction</span><span style="background:#f3f4f6">movement</span>
+<span style="background:#e9d5ff">control</span><span style="background:#fbcfe8">other</span></div>
+<pre id="about">wheel: zoom, drag: pan, double click: all, point: details, Enter: next one found</pre>
+SVG<script>
+const svg = document.querySelector('svg'), about = document.getElementById('about');
+svg.removeAttribute('width'); svg.removeAttribute('height');
+const box = svg.viewBox.baseVal, whole = [box.width, box.height];
+const show = (x, y, w, h) => { box.x = x; box.y = y; box.width = w; box.height = h; };
+const scale = () => Math.max(box.width / svg.clientWidth, box.height / svg.clientHeight);
+if (whole[0] > svg.clientWidth * 2 || whole[1] > svg.clientHeight * 2)
+  show(whole[0] / 2 - svg.clientWidth / 2, -40, svg.clientWidth, svg.clientHeight);
+svg.addEventListener('wheel', e => {
+  e.preventDefault();
+  const p = new DOMPoint(e.clientX, e.clientY).matrixTransform(svg.getScreenCTM().inverse());
+  const f = Math.exp(e.deltaY * 0.0015);
+  show(p.x - (p.x - box.x) * f, p.y - (p.y - box.y) * f, box.width * f, box.height * f);
+}, { passive: false });
+let drag = null;
+svg.addEventListener('pointerdown', e => { drag = [e.clientX, e.clientY, box.x, box.y]; });
+addEventListener('pointermove', e => {
+  if (drag) { box.x = drag[2] - (e.clientX - drag[0]) * scale(); box.y = drag[3] - (e.clientY - drag[1]) * scale(); }
+});
+addEventListener('pointerup', () => { drag = null; });
+let hot = [];
+svg.addEventListener('pointerover', e => {
+  const node = e.target.closest('.n');
+  for (const edge of hot) edge.classList.remove('hot');
+  hot = [];
+  if (!node) return;
+  about.textContent = node.querySelector('title').textContent;
+  hot = [node.id.slice(1), ...node.dataset.in.split(' ')].map(i => document.getElementById('e' + i)).filter(Boolean);
+  for (const edge of hot) edge.classList.add('hot');
+});
+svg.addEventListener('dblclick', () => {  // Clear of the bars above and below.
+  const bars = whole[1] * 72 / Math.max(1, svg.clientHeight - 72);
+  show(0, -bars / 2, whole[0], whole[1] + bars);
+});
+const find = document.getElementById('find'), count = document.getElementById('count');
+let found = [], at = 0;
+const center = () => {
+  count.textContent = found.length ? (at + 1) + ' of ' + found.length : find.value.trim() ? 'none' : '';
+  if (!found.length) return;
+  const b = found[at].querySelector('rect').getBBox();
+  show(b.x + b.width / 2 - box.width / 2, b.y + b.height / 2 - box.height / 2, box.width, box.height);
+};
+find.addEventListener('input', () => {
+  const words = find.value.toLowerCase().split(' ').filter(Boolean);
+  found = [];
+  at = 0;
+  for (const node of svg.querySelectorAll('.n')) {
+    const text = node.querySelector('title').textContent.toLowerCase();
+    const matches = words.length > 0 && words.every(w => text.includes(w));
+    node.classList.toggle('found', matches);
+    if (matches) found.push(node);
+  }
+  center();
+});
+find.addEventListener('keydown', e => {
+  if (e.key !== 'Enter' || !found.length) return;
+  at = (at + (e.shiftKey ? -1 : 1) + found.length) % found.length;
+  center();
+});
+</script></body></html>
+)html";
+
+void Replace(std::string& text, std::string_view what, const std::string& by) {
+  for (size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size())
+    text.replace(at, what.size(), by);
+}
+
+}  // namespace
+
+Result<std::string> GraphSvg(const Graph& graph) {
+  Drawing drawing(graph);
+  TRY(drawing.LayOutAll());
+  return drawing.Svg();
+}
+
+Result<std::string> GraphHtml(const Graph& graph, const std::string& title) {
+  const std::string svg = TRY(GraphSvg(graph));
+  std::string page(kPage);
+  Replace(page, "TITLE", Xml(title));
+  const size_t at = page.find("SVG<script>");
+  return page.replace(at, 3, svg);
+}
+
+}  // namespace hlo

@@ -1,0 +1,300 @@
+#include "driver/run/arguments.h"
+
+#include <chrono>
+#include <cmath>
+#include <fstream>
+#include <functional>
+#include <set>
+
+#include "base/text.h"
+#include "interp/arguments/argument_files.h"
+#include "interp/arguments/arguments.h"
+#include "interp/dynamic.h"
+#include "parser/read_proto.h"
+
+namespace hlo {
+namespace {
+
+// One --arg=WHICH=SPEC.
+Result<ArgumentSpec> ParseSpec(const std::string& text) {
+  const size_t cut = text.find_first_of("=:");
+  if (cut == std::string::npos || cut == 0)
+    FAIL(UsageError("F004", Str("--arg wants WHICH=SPEC, not '", Escaped(text), "'")));
+  return ArgumentSpec{text.substr(0, cut), text.substr(cut + 1)};
+}
+
+// "{1,2}" or "f32[2]{1,2}", the way XLA writes literals; a layout may stand between the two.
+Result<Literal> ReadLiteralText(const Shape& shape, std::string_view text) {
+  const size_t bracket = shape.IsArray() ? text.find(']') : std::string_view::npos;
+  if (bracket == std::string_view::npos) return ParseLiteral(text, shape);
+  const auto stated = ParseShape(text.substr(0, bracket + 1));
+  if (!stated) return ParseLiteral(text, shape);
+  if (!Fits(*stated, shape)) FAIL(Rejected("A004", Str("--arg gives a literal ", *stated, " for a parameter ", shape)));
+  text = Trim(text.substr(bracket + 1));
+  const size_t brace = text.find('}');
+  if (brace != std::string_view::npos && Trim(text.substr(brace + 1)).starts_with('{')) text.remove_prefix(brace + 1);
+  return ParseLiteral(text, shape.HasDynamicDims() ? *stated : shape);
+}
+
+// What a snapshot recorded; none of files of arrays, which may be large and are not read here.
+Result<std::optional<RecordedValues>> ReadRecorded(const std::string& path) {
+  std::string start(2, '\0');
+  std::ifstream file(path, std::ios::binary);
+  if (!file.read(start.data(), 2) || start == "PK" || start == "\x93N") return std::nullopt;
+  return ReadRecordedValues(TRY(ReadSource(path)));
+}
+
+// `value` as a value of `shape`, whose layout it gets.
+Result<Literal> Fitting(Literal value, const Shape& shape, std::string_view what) {
+  if (!Compatible(value.shape(), shape))
+    FAIL(Rejected("A004", Str(what, " is recorded as ", value.shape(), ", the module has ", shape)));
+  if (shape.IsArray()) value.SetLayout(shape.layout());
+  return value;
+}
+
+Result<std::vector<Literal>> ReadArgumentsOf(const std::string& path, const Module& module, CastArgs cast) {
+  auto recorded = TRY(ReadRecorded(path));
+  if (!recorded) return ReadArguments(path, module, cast);
+  const auto parameters = module.entry().parameters();
+  if (recorded->arguments.size() != parameters.size()) {
+    FAIL(Rejected("A003", Str("'", Escaped(path), "' records ", recorded->arguments.size(),
+                              " arguments, the module has ", parameters.size(), " parameters")));
+  }
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    Literal& value = recorded->arguments[i];
+    value = TRY(Fitting(std::move(value), parameters[i]->shape(), Str("argument ", i)));
+  }
+  return std::move(recorded->arguments);
+}
+
+// The first few of a list, and how many more there are.
+std::string FirstOf(const std::vector<std::string>& words) {
+  constexpr size_t kMost = 8;
+  if (words.size() <= kMost) return Join(words, ", ");
+  return Str(Join(std::span(words).first(kMost), ", "), " and ", words.size() - kMost, " more");
+}
+
+// ---- What differs from device to device ----------------------------------------------------------------------------
+
+// Every element `number`.
+Literal FilledWith(const Shape& shape, int64_t number) {
+  Literal literal(shape);
+  for (Literal& element : literal.mutable_elements()) element = FilledWith(element.shape(), number);
+  if (!shape.IsArray()) return literal;
+  for (int64_t i = 0; i < shape.NumElements(); ++i) literal.SetDouble(i, static_cast<double>(number));
+  return literal;
+}
+
+struct DeviceSpec {
+  OfDevice of;  // {-1, -1}: all.
+  ArgumentSpec spec;
+};
+
+// Takes the --arg out of `specs` that do not mean the same for all devices.
+Result<std::vector<DeviceSpec>> TakeDeviceSpecs(std::vector<ArgumentSpec>& specs, const Module& module) {
+  std::vector<DeviceSpec> taken;
+  std::vector<ArgumentSpec> shared;
+  const auto parameters = module.entry().parameters();
+  for (ArgumentSpec& spec : specs) {
+    const bool is_name = std::ranges::any_of(parameters, [&](const Instruction* p) { return p->name() == spec.which; });
+    const auto of = is_name ? std::nullopt : SplitDevicePrefix(spec.which);
+    if (of) {
+      TRY(CheckDevice(*of, module, Str("--arg=", Escaped(spec.which), "=...")));
+      taken.push_back({{of->replica, of->partition, {}}, {std::string(of->key), spec.spec}});
+    } else if (Trim(spec.spec) == "replica_id") {
+      taken.push_back({{-1, -1, {}}, spec});
+    } else {
+      shared.push_back(std::move(spec));
+    }
+  }
+  specs = std::move(shared);
+  return taken;
+}
+
+// "a,b" of --arg_range; none when empty.
+Result<std::optional<std::pair<double, double>>> ParseArgRange(const std::string& text, InputProfile profile) {
+  if (text.empty()) return std::nullopt;
+  const auto parts = Split(text, ',');
+  double low = 0, high = 0;
+  const bool read = parts.size() == 2 && ParseDouble(Trim(parts[0]), &low) && ParseDouble(Trim(parts[1]), &high);
+  if (!read || !(low <= high) || !std::isfinite(low) || !std::isfinite(high))
+    FAIL(UsageError("F004", Str("--arg_range wants two numbers a,b with a <= b, not '", Escaped(text), "'")));
+  for (const InputProfile fixed : {InputProfile::kExact, InputProfile::kFingerprint, InputProfile::kOnes,
+                                   InputProfile::kZeros, InputProfile::kIota}) {
+    if (profile == fixed)
+      FAIL(
+          UsageError("F004", Str("--arg_range is of random floats; --input_profile=", ToString(profile), " has none")));
+  }
+  return std::pair(low, high);
+}
+
+using ByDevice = std::vector<std::vector<Literal>>;
+
+// By device: what it has instead of the shared arguments, by parameter.
+using OwnArguments = std::vector<std::map<int64_t, Literal>>;
+
+Result<OwnArguments> MakeOwnArguments(const Module& module, const RunOptions& options, ArgumentOptions make,
+                                      std::span<const DeviceSpec> specs, int64_t devices) {
+  OwnArguments own(devices);
+  if (specs.empty() && options.argument_mode != "use_device_id_as_input") return own;
+  const int64_t partitions = module.header.num_partitions;
+  const std::map<int64_t, Literal> shared = TRY(GivenArguments(module, make));
+  for (int64_t device = 0; device < devices; ++device) {
+    if (options.argument_mode == "use_device_id_as_input") {
+      for (const Instruction* parameter : module.entry().parameters()) {
+        if (!shared.contains(parameter->parameter_number()))
+          own[device][parameter->parameter_number()] = FilledWith(parameter->shape(), device);
+      }
+    }
+    // From what is for all to what is for one.
+    make.replica = device / partitions;
+    for (int nearness = 0; nearness < 3; ++nearness) {
+      make.specs.clear();
+      for (const auto& [of, spec] : specs) {
+        if ((of.replica >= 0) + (of.partition >= 0) != nearness) continue;
+        if (of.replica >= 0 && of.replica != device / partitions) continue;
+        if (of.partition >= 0 && of.partition != device % partitions) continue;
+        make.specs.push_back(spec);
+      }
+      for (auto& [number, value] : TRY(GivenArguments(module, make))) own[device][number] = std::move(value);
+    }
+  }
+  return own;
+}
+
+ByDevice WithOwn(ByDevice by_device, const OwnArguments& own) {
+  for (size_t device = 0; device < by_device.size(); ++device) {
+    for (const auto& [number, value] : own[device]) by_device[device][number] = value;
+  }
+  return by_device;
+}
+
+// From a file, which may have arguments for each device.
+Result<ByDevice> ReadByDevice(const std::string& path, const Module& module, int64_t devices, CastArgs cast) {
+  if (devices > 1 && !TRY(ReadRecorded(path))) return ReadArgumentsByDevice(path, module, cast);
+  return ByDevice(devices, TRY(ReadArgumentsOf(path, module, cast)));
+}
+
+}  // namespace
+
+Result<InputProfile> ParseProfile(const std::string& text) {
+  if (const auto profile = InputProfileFromText(text)) return *profile;
+  const auto names = InputProfileNames();
+  FAIL(UsageError("F004", Str("--input_profile wants one of ", Join(names, ", "), ", not '", Escaped(text), "'")));
+}
+
+Result<std::vector<std::string>> ParseProfiles(const std::string& text) {
+  std::vector<std::string> profiles;
+  for (const std::string_view part : Split(text, ',')) {
+    if (part == "all") {
+      for (const std::string_view name : InputProfileNames()) profiles.emplace_back(name);
+    } else {
+      profiles.emplace_back(ToString(TRY(ParseProfile(std::string(part)))));
+    }
+  }
+  return profiles;
+}
+
+Result<RunArguments> PrepareArguments(const Module& module, const RunOptions& options, bool interpret,
+                                      const InterpretOptions& interpreter, Progress* progress) {
+  const int64_t devices = options.platform == "interpreter" ? TRY(DeviceCount(module)) : 1;
+  TRY(CheckMemory(module.entry(), interpreter, devices));
+  RunArguments arguments;
+  ArgumentOptions make;
+  make.seed = static_cast<uint64_t>(options.seed);
+  make.profile = TRY(ParseProfile(options.input_profile));
+  make.constrain = options.constrain_inputs;
+  make.cast = *CastArgsFromText(options.cast_args);
+  make.exact_bound = options.exact_bound;
+  make.range = TRY(ParseArgRange(options.arg_range, make.profile));
+  for (const std::string& text : options.arg) make.specs.push_back(TRY(ParseSpec(text)));
+  make.parse_literal = ReadLiteralText;
+  const std::string given = make.specs.empty() ? "" : Str(", ", make.specs.size(), " given");
+  const std::vector<DeviceSpec> own_specs = TRY(TakeDeviceSpecs(make.specs, module));
+  const OwnArguments own = TRY(MakeOwnArguments(module, options, make, own_specs, devices));
+  // Of several devices the first one's results tell whether the arguments suit.
+  const auto timed_interpret = [&](const ByDevice& values) -> Result<Literal> {
+    if (progress != nullptr) progress->Stage("interpreting (reference)");
+    const auto begin = std::chrono::steady_clock::now();
+    Literal result = devices == 1 ? TRY(Interpret(module, values[0], interpreter))
+                                  : std::move(TRY(InterpretDevices(module, values, interpreter))[0]);
+    arguments.reference_ms =
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+    if (progress != nullptr) progress->Stage("judging the arguments");
+    return result;
+  };
+  const auto keep = [&](ByDevice by_device) {
+    arguments.values = by_device[0];
+    if (devices > 1) arguments.by_device = std::move(by_device);
+  };
+  if (!options.args.empty()) {
+    ByDevice by_device = TRY(ReadByDevice(options.args, module, devices, make.cast));
+    for (const auto& [number, value] : TRY(GivenArguments(module, make))) {
+      for (std::vector<Literal>& values : by_device) values[number] = value;
+    }
+    by_device = WithOwn(std::move(by_device), own);
+    arguments.description = options.args;
+    if (interpret) arguments.reference = TRY(timed_interpret(by_device));
+    keep(std::move(by_device));
+    return arguments;
+  }
+  const auto on_all = [&](std::span<const Literal> shared) {
+    return WithOwn(ByDevice(devices, std::vector<Literal>(shared.begin(), shared.end())), own);
+  };
+  if (interpret) make.interpret = [&](std::span<const Literal> shared) { return timed_interpret(on_all(shared)); };
+  Arguments made = TRY(MakeArgumentsChecked(module, make));
+  keep(on_all(made.values));
+  arguments.reference = std::move(made.reference);
+  arguments.non_finite_share = made.non_finite_share;
+  arguments.notes = std::move(made.notes);
+  arguments.description = Str(options.input_profile, ", seed ", options.seed, given);
+  return arguments;
+}
+
+Result<Literal> ReadExpected(const std::string& path, const Shape& shape, std::vector<std::string>* notes) {
+  if (auto recorded = TRY(ReadRecorded(path)); recorded && recorded->result)
+    return Fitting(std::move(*recorded->result), shape, "the result");
+  const NpzArrays arrays = TRY(ReadNpz(path));
+  std::set<std::string> unused;
+  for (const auto& [name, array] : arrays) {
+    if (!name.starts_with("arg")) unused.insert(Str("'", Escaped(name), "'"));
+  }
+  const auto read = [&](const Shape& leaf, const std::string& key) -> Result<Literal> {
+    for (const auto& [name, array] : arrays) {
+      if (name != key) continue;
+      unused.erase(Str("'", key, "'"));
+      return LiteralFromNpy(array, leaf, Str("result ", key), Str(path, ":", key));
+    }
+    std::vector<std::string> keys;
+    for (const auto& [name, array] : arrays) keys.push_back(Str("'", Escaped(name), "'"));
+    Error error = Rejected("A003", Str("--reference: ", Escaped(path), " has no key '", key, "' for a result ", leaf));
+    FAIL(
+        std::move(error).Hint(Str("its keys are ", FirstOf(keys), "; hlo-run --save_outputs=FILE writes such a file")));
+  };
+  // Of a tuple each element is an output; one that is a tuple itself has its leaves under out1.0, out1.1, ...
+  const std::function<Result<Literal>(const Shape&, const std::string&, const char*)> read_all =
+      [&](const Shape& part, const std::string& key, const char* separator) -> Result<Literal> {
+    if (part.IsToken()) return Literal(part);
+    if (!part.IsTuple()) return read(part, key);
+    std::vector<Literal> elements;
+    for (size_t i = 0; i < part.elements().size(); ++i)
+      elements.push_back(TRY(read_all(part.element(i), Str(key, separator, i), ".")));
+    return Literal::Tuple(std::move(elements));
+  };
+  Literal expected = shape.IsTuple() ? TRY(read_all(shape, "out", "")) : TRY(read_all(shape, "out0", "."));
+  if (!unused.empty()) {
+    notes->push_back(Str("--reference: ", Escaped(path), " also has ", FirstOf({unused.begin(), unused.end()}),
+                         ", which the module does not give"));
+  }
+  return expected;
+}
+
+Result<std::unique_ptr<gpu::Device>> OpenPlatform(const std::string& platform, std::vector<std::string>* notes) {
+  if (platform != "auto") return gpu::OpenDevice(platform);
+  auto cuda = gpu::OpenDevice("cuda");
+  if (cuda) return cuda;
+  notes->push_back("no usable GPU, so the kernels run on the host ('hlo doctor' says why)");
+  return gpu::OpenDevice("cpu");
+}
+
+}  // namespace hlo

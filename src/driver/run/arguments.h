@@ -1,0 +1,41 @@
+// The arguments of a run: from a file, from --arg, and made up for the rest; and the reference's results for them.
+#ifndef HLO_DRIVER_RUN_ARGUMENTS_H_
+#define HLO_DRIVER_RUN_ARGUMENTS_H_
+
+#include "base/result.h"
+#include "driver/run/run.h"
+#include "gpu/device/device.h"
+#include "interp/arguments/arguments.h"
+#include "interp/interpreter.h"
+
+namespace hlo {
+
+struct RunArguments {
+  std::vector<Literal> values;                  // Of device 0.
+  std::vector<std::vector<Literal>> by_device;  // Where there are several.
+  std::string description;                      // "normal, seed 0"; "args.npz".
+  std::optional<Literal> reference;             // The interpreter's results, when wanted.
+  double reference_ms = 0;                      // Of the last interpretation.
+  double non_finite_share = 0;
+  std::vector<std::string> notes;
+};
+
+// Of --input_profile: one name; a list of names, of which "all" is all.
+Result<InputProfile> ParseProfile(const std::string& text);
+Result<std::vector<std::string>> ParseProfiles(const std::string& text);
+
+// `progress` is told what goes on; null: nobody is.
+Result<RunArguments> PrepareArguments(const Module& module, const RunOptions& options, bool interpret,
+                                      const InterpretOptions& interpreter, Progress* progress = nullptr);
+
+// The outN of a file (outN.i.j for leaves of tuples), or the result of a snapshot, as a value of `shape`, for
+// --reference. `notes` gets what the file has beside them. Errors: [A003] an output without a key, [A004] another
+// shape.
+Result<Literal> ReadExpected(const std::string& path, const Shape& shape, std::vector<std::string>* notes);
+
+// "auto" is cuda where that works, else cpu, with a note.
+Result<std::unique_ptr<gpu::Device>> OpenPlatform(const std::string& platform, std::vector<std::string>* notes);
+
+}  // namespace hlo
+
+#endif  // HLO_DRIVER_RUN_ARGUMENTS_H_

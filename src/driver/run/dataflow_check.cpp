@@ -1,0 +1,204 @@
+#include "driver/run/dataflow_check.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "base/hash_bytes.h"
+#include "base/text.h"
+#include "gpu/runtime/prepare.h"
+#include "gpu/runtime/relayout.h"
+#include "ir/instruction.h"
+
+namespace hlo {
+namespace {
+
+uint64_t HashOf(const void* bytes, int64_t size) {
+  return HashBytes({static_cast<const char*>(bytes), static_cast<size_t>(size)});
+}
+
+// A pred takes branch 0 when true; an index out of range takes the last branch.
+size_t BranchTaken(const Instruction& conditional, int32_t selector) {
+  if (conditional.operand(0).shape().type() == PrimitiveType::kPred) return selector != 0 ? 0 : 1;
+  const size_t last = conditional.operand_count() - 2;
+  return selector < 0 || static_cast<size_t>(selector) > last ? last : static_cast<size_t>(selector);
+}
+
+}  // namespace
+
+std::string LoopText(std::span<const gpu::LoopStep> loops) {
+  std::string out;
+  for (const gpu::LoopStep& step : loops) out += Str(" in iteration ", step.iteration, " of '", step.loop->name(), "'");
+  return out;
+}
+
+DataflowCheck::DataflowCheck(const Module& module, std::span<const Literal> arguments)
+    : values_(module.id_limit()), entry_(module.entry()) {
+  for (const Instruction* parameter : entry_.parameters())
+    Of(*parameter) = ValueOf(parameter->shape(), arguments[parameter->parameter_number()]);
+  Push(entry_, nullptr);
+}
+
+void DataflowCheck::Step(const Instruction& step, std::span<const gpu::LoopStep> loops, std::span<const Literal> inputs,
+                         const Literal& output) {
+  if (!fault_.empty() || gpu::MovesBytes(step)) return;
+  const Instruction* due = Due();
+  if (due != &step)
+    return Fail(
+        step, loops,
+        due == nullptr ? "ran after the end" : Str("ran where '", due->name(), "'", LoopText(Loops()), " was due"));
+  for (int64_t i = 0; i < step.operand_count(); ++i) {
+    const Instruction& operand = step.operand(i);
+    if (!std::ranges::equal(ValueOf(operand.shape(), inputs[i]), Of(operand), {}, &Leaf::bits, &Leaf::bits))
+      return Fail(step, loops, Str("read something else as operand ", i, " than the value of '", operand.name(), "'"));
+    ++operands_;
+  }
+  ++steps_;
+  Of(step) = ValueOf(step.shape(), output);
+  ++frames_.back().next;
+}
+
+void DataflowCheck::End(const Literal& outputs) {
+  if (!fault_.empty()) return;
+  if (const Instruction* due = Due(); due != nullptr) return Fail(*due, Loops(), "was due when the run ended");
+  const Instruction& root = entry_.root();
+  const Value results = ValueOf(root.shape(), outputs);
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (results[i].bits != Of(root)[i].bits)
+      return Fail(root, {}, Str("is not what the run returned (array ", i, " of the result)"));
+  }
+}
+
+void DataflowCheck::Fail(const Instruction& where, std::span<const gpu::LoopStep> loops, const std::string& what) {
+  guilty_ = where.name();
+  fault_ = Str("'", where.name(), "'", LoopText(loops), " ", what);
+}
+
+DataflowCheck::Leaf DataflowCheck::LeafOf(const Shape& shape, const Literal& literal) {
+  const int64_t bytes = shape.ByteSize();
+  if (gpu::BytesInMemory(shape) == 0) return {0, 0};
+  Leaf leaf;
+  if (shape.HasDynamicDims()) {
+    leaf.bits = literal.Hash();  // Of the sizes too.
+  } else if (shape.HasDefaultLayout()) {
+    leaf.bits = HashOf(literal.raw(), bytes);
+  } else {
+    std::vector<std::byte> memory(bytes);
+    gpu::ToLayout(shape, literal.raw(), memory.data());
+    leaf.bits = HashOf(memory.data(), bytes);
+  }
+  // A reshape, which moves no bytes, may make a scalar of it.
+  const bool selects = shape.type() == PrimitiveType::kPred || shape.type() == PrimitiveType::kS32;
+  if (selects && shape.NumElements() == 1) leaf.number = static_cast<int32_t>(literal.GetInt(0));
+  return leaf;
+}
+
+DataflowCheck::Value DataflowCheck::ValueOf(const Shape& shape, const Literal& literal) {
+  Value value;
+  ForEachLeaf(shape,
+              [&](const ShapeIndex& index, const Shape& leaf) { value.push_back(LeafOf(leaf, literal.At(index))); });
+  return value;
+}
+
+const Instruction* DataflowCheck::Due() {
+  while (!frames_.empty()) {
+    Frame& frame = frames_.back();
+    if (frame.next == frame.order.size()) {
+      Leave();
+      continue;
+    }
+    const Instruction& inst = *frame.order[frame.next];
+    if (gpu::IsStep(inst) && !gpu::MovesBytes(inst)) return &inst;
+    ++frame.next;
+    if (inst.Is(Opcode::kWhile) || inst.Is(Opcode::kConditional) || inst.Is(Opcode::kCall)) {
+      Enter(inst);
+    } else {
+      View(inst);
+    }
+  }
+  return nullptr;
+}
+
+// An instruction that no step computes.
+void DataflowCheck::View(const Instruction& inst) {
+  Value& value = Of(inst);
+  switch (inst.opcode()) {
+    case Opcode::kParameter: break;  // Set by whoever enters the computation.
+    case Opcode::kConstant:
+      if (value.empty()) value = ValueOf(inst.shape(), inst.literal());
+      break;
+    case Opcode::kTuple:
+      value.clear();
+      for (const Instruction* operand : inst.operands())
+        value.insert(value.end(), Of(*operand).begin(), Of(*operand).end());
+      break;
+    case Opcode::kGetTupleElement: {
+      const Instruction& tuple = inst.operand(0);
+      const auto begin = Of(tuple).begin() + tuple.shape().FirstLeaf(inst.tuple_index());
+      value.assign(begin, begin + inst.shape().LeafCount());
+      break;
+    }
+    default:
+      if (inst.shape().ByteSize() == 0 && !gpu::HasDynamicSizes(inst)) {
+        value.assign(inst.shape().LeafCount(), {0, 0});
+      } else {
+        value = Of(inst.operand(0));
+      }
+  }
+}
+
+void DataflowCheck::Push(const Computation& computation, const Instruction* caller, int64_t iteration) {
+  frames_.push_back({&computation, gpu::RunOrder(computation), caller, iteration});
+}
+
+std::vector<gpu::LoopStep> DataflowCheck::Loops() const {
+  std::vector<gpu::LoopStep> loops;
+  for (const Frame& frame : frames_) {
+    if (frame.caller != nullptr && frame.caller->Is(Opcode::kWhile)) loops.push_back({frame.caller, frame.iteration});
+  }
+  return loops;
+}
+
+void DataflowCheck::Enter(const Instruction& caller) {
+  if (caller.Is(Opcode::kWhile)) {
+    const Computation& condition = *caller.attrs<WhileAttrs>().condition;
+    Of(condition.parameter(0)) = Of(caller.operand(0));
+    Push(condition, &caller);
+  } else if (caller.Is(Opcode::kConditional)) {
+    const size_t taken = BranchTaken(caller, Of(caller.operand(0))[0].number);
+    const Computation& branch = *caller.attrs<ConditionalAttrs>().branches()[taken];
+    Of(branch.parameter(0)) = Of(caller.operand(taken + 1));
+    Push(branch, &caller);
+  } else {
+    const Computation& callee = *caller.attrs<CallAttrs>().to_apply;
+    for (int64_t i = 0; i < caller.operand_count(); ++i) Of(callee.parameter(i)) = Of(caller.operand(i));
+    Push(callee, &caller);
+  }
+}
+
+// The computation on top is done: its caller has its value, or goes round again.
+void DataflowCheck::Leave() {
+  const Frame done = std::move(frames_.back());
+  frames_.pop_back();
+  if (done.caller == nullptr) return;
+  const Value result = Of(done.computation->root());
+  if (!done.caller->Is(Opcode::kWhile)) {
+    Of(*done.caller) = result;
+    return;
+  }
+  const auto& attrs = done.caller->attrs<WhileAttrs>();
+  if (done.computation == attrs.condition) {
+    const Value& state = Of(attrs.condition->parameter(0));
+    if (result[0].number == 0) {
+      Of(*done.caller) = state;
+    } else {
+      Of(attrs.body->parameter(0)) = state;
+      Push(*attrs.body, done.caller, done.iteration);
+    }
+  } else {
+    Of(attrs.condition->parameter(0)) = result;
+    Push(*attrs.condition, done.caller, done.iteration + 1);
+  }
+}
+
+}  // namespace hlo

@@ -1,0 +1,163 @@
+#include "driver/run/pass_check.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "base/text.h"
+#include "driver/command_line.h"
+#include "driver/optimize.h"
+#include "driver/run/step_alone.h"
+#include "interp/arguments/arguments.h"
+#include "interp/compare/widened.h"
+
+namespace hlo {
+namespace {
+
+WidenedOptions OptionsOf(const RunOptions& options) {
+  WidenedOptions widened;
+  widened.seed = static_cast<uint64_t>(options.seed);
+  widened.max_loop_iterations = options.max_loop_iterations;
+  widened.work_limit = options.work_limit;
+  widened.compare = options.compare;
+  return widened;
+}
+
+// Values by id of the instruction. What is left of them when so many bytes are there is not taken.
+Result<std::unordered_map<int, Literal>> TakeLargeValues(const Module& optimized, gpu::Executable& executable,
+                                                         const WidenedOptions& options) {
+  constexpr int64_t kMostBytes = int64_t{2} << 30;
+  std::unordered_map<int, Literal> values;
+  int64_t bytes = 0;
+  std::unordered_set<int> wanted;
+  for (const Instruction* inst : LargeValues(optimized, options)) {
+    bytes += inst->shape().ByteSize();
+    if (bytes <= kMostBytes) wanted.insert(inst->id());
+  }
+  if (wanted.empty()) return values;
+  const gpu::Observer take = {
+      .wants = [&](const Instruction& inst,
+                   std::span<const gpu::LoopStep> loops) { return loops.empty() && wanted.contains(inst.id()); },
+      .observe = [&](const Instruction& inst, std::span<const gpu::LoopStep>, std::span<const Literal>,
+                     const Literal& output) -> Status {
+        values[inst.id()] = output;
+        return {};
+      }};
+  TRY(executable.Execute({.observer = &take}));
+  return values;
+}
+
+// The first pass instance after which the module means something else. What the whole pipeline does is known to be
+// wrong, what no pass does to be right.
+Result<PassRun> FirstWrongPass(const Module& input, std::span<const Literal> arguments, const RunOptions& options,
+                               Progress& progress, int instances) {
+  int right = 0, wrong = instances;
+  PassRun found;
+  while (true) {
+    const int limit = wrong - right > 1 ? right + (wrong - right) / 2 : wrong;
+    progress.Step(limit, instances, "pass instance");
+    const auto module = input.Clone(true);
+    PipelineOptions pipeline = options.pipeline;
+    pipeline.opt_bisect_limit = limit;
+    const PipelineReport report = TRY(Optimize(*module, std::move(pipeline), nullptr));
+    if (limit == wrong) {
+      for (const PassRun& run : report.runs) {
+        if (run.number == wrong) found = run;
+      }
+      return found;
+    }
+    const WidenedResult result = TRY(CompareWidened(input, *module, arguments, OptionsOf(options)));
+    (result.verdict == Verdict::kMismatch ? wrong : right) = limit;
+  }
+}
+
+// Shows what the wrong instance changes, in the pipeline as it was run.
+std::string LookCommand(const Module& input, const RunOptions& options, int number) {
+  std::string command = Str("hlo-opt --print_changed=full --opt_bisect_limit=", number);
+  const PipelineOptions& pipeline = options.pipeline;
+  if (pipeline.pipeline != "default") command += Str(" --pipeline=", ShellWord(pipeline.pipeline));
+  if (!pipeline.disabled_rules.empty())
+    command += Str(" --disable_rules=", ShellWord(Join(pipeline.disabled_rules, ",")));
+  if (pipeline.passes) command += Str(" --passes=", ShellWord(*pipeline.passes));
+  if (!pipeline.inject.empty()) command += Str(" --inject=", ShellWord(Str("pass:", pipeline.inject)));
+  if (options.reoptimize) command += " --reoptimize";
+  return Str(command, " ", ShellWord(input.source->name()));
+}
+
+// Is next to everything decided by bounds? Equal bits may be those of arguments that are all the same.
+bool IsDecidedByBounds(const WidenedResult& result) {
+  return result.verdict == Verdict::kMismatch ||
+         (result.verdict == Verdict::kMatch && result.by_bits * 100 <= result.elements);
+}
+
+// Of what bounds leave undetermined on the module's own arguments, what others say. Nothing where no bounds decide: an
+// op without a rule has none for any; unless nothing decides on its own and something on others.
+std::optional<WidenedResult> CompareMadeUp(const Module& input, const Module& optimized, const RunOptions& options,
+                                           Verdict own_verdict, std::vector<Literal>* arguments) {
+  std::optional<WidenedResult> best;
+  for (const ArgumentOptions& made : DecidingArguments(static_cast<uint64_t>(options.seed))) {
+    auto made_up = MakeArguments(input, made);
+    if (!made_up) continue;
+    auto result = CompareWidened(input, optimized, *made_up, OptionsOf(options));
+    if (!result || result->verdict == Verdict::kInconclusive) continue;
+    const bool by_bounds = IsDecidedByBounds(*result);
+    if (!by_bounds && (best || own_verdict != Verdict::kInconclusive)) continue;
+    *arguments = std::move(*made_up);
+    best = std::move(*result);
+    if (by_bounds) break;
+  }
+  return best;
+}
+
+}  // namespace
+
+Status CheckPasses(const Module& input, const Module& optimized, std::span<const Literal> arguments,
+                   gpu::Executable& executable, const RunOptions& options, Progress& progress, std::string* summary,
+                   Verdict* verdict, Culprit* culprit) {
+  WidenedOptions widened = OptionsOf(options);
+  std::unordered_map<int, Literal> left = TRY(TakeLargeValues(optimized, executable, widened));
+  widened.left = [&](const Instruction& inst) -> std::optional<Literal> {
+    const auto value = left.extract(inst.id());
+    return value ? std::optional(std::move(value.mapped())) : std::nullopt;
+  };
+  WidenedResult result = TRY(CompareWidened(input, optimized, arguments, widened));
+  *summary = ToString(result);
+  std::vector<Literal> made;
+  if (!IsDecidedByBounds(result)) {
+    if (auto decided = CompareMadeUp(input, optimized, options, result.verdict, &made)) {
+      *summary = Str(ToString(*decided), ", on made-up arguments; of its own ", result.undetermined + result.by_bits,
+                     " of ", result.elements, " undetermined");
+      result = std::move(*decided);
+      arguments = made;
+    }
+  }
+  *verdict = result.verdict;
+  if (result.verdict != Verdict::kMismatch) return {};
+  summary->resize(std::min(summary->size(), summary->find('\n')));  // The table follows with the culprit.
+  summary->insert(0, "MISMATCH  ");
+  progress.Stage("looking for the wrong pass");
+  int instances = 0;
+  const PassObserver count = [&](const PassRun& run, Module&) -> Status {
+    instances = run.number;
+    return {};
+  };
+  PipelineOptions pipeline = options.pipeline;
+  pipeline.after = count;
+  const auto again = input.Clone(true);
+  TRY(Optimize(*again, std::move(pipeline), nullptr));
+  const PassRun wrong = TRY(FirstWrongPass(input, arguments, options, progress, instances));
+  culprit->kind = Culprit::Kind::kPass;
+  culprit->name = Str(wrong.pass->name, "#", wrong.instance);
+  culprit->text = Describe(wrong);
+  if (result.finding) {
+    culprit->text += Str("\n                changed the value of '", result.finding->input->name(), "'",
+                         result.finding->loop.empty() ? "" : Str(" (", result.finding->loop, ")"));
+    if (!result.finding->input->metadata().op_name.empty())
+      culprit->text += Str("  op_name=\"", result.finding->input->metadata().op_name, "\"");
+    culprit->comparison = std::move(result.finding->comparison);
+  }
+  culprit->text += Str("\n                look:  ", LookCommand(input, options, wrong.number));
+  return {};
+}
+
+}  // namespace hlo

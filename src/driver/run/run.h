@@ -1,0 +1,208 @@
+// Text to verdict: load, make arguments, optimize, compile, run, compare, and say who is wrong.
+//
+// How it is judged (docs/comparison.md): each kernel and library call by `local`, from what it really read, within
+// bounds derived for it; that they ran in order and read what was left for them, by the bits; the passes by `widened`,
+// the input module against the optimized one. The difference between the ends is shown and never decides.
+#ifndef HLO_DRIVER_RUN_RUN_H_
+#define HLO_DRIVER_RUN_RUN_H_
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "driver/dump/dump.h"
+#include "driver/load.h"
+#include "driver/progress.h"
+#include "driver/run/custom_call_stubs.h"
+#include "driver/run/watch.h"
+#include "gpu/runtime/executable.h"
+#include "interp/compare/compare.h"
+#include "interp/compare/ensemble.h"
+#include "passes/pipeline.h"
+
+namespace hlo {
+
+struct RunOptions {
+  std::vector<std::string> flags;  // As they were given: what to do next repeats them.
+  LoadOptions load{.fill_elided_constants = "random"};
+  std::string platform = "auto";               // interpreter, cpu, cuda[:N], auto
+  std::string reference_platform = "default";  // default, interpreter, none
+  std::string reference_file;                  // .npz of expected outputs; selects `tolerance`
+  std::string compare_mode = "auto";           // auto, local, widened, exact, ensemble, all, tolerance, bitwise
+  std::optional<Tolerance> tolerance;          // Of `tolerance`; empty: the table by type.
+  CompareOptions compare;
+  // Scalar steps (interp/shadow/slice.h) of judging the kernels, and as many of judging the passes; beyond, the largest
+  // are judged by a sample. What takes more to interpret as a whole is not. 0: all, whatever it takes.
+  int64_t work_limit = 3'000'000'000;
+
+  std::string args;                                        // .npz, .npy, a snapshot
+  std::vector<std::string> arg;                            // WHICH=SPEC, rR.WHICH=SPEC
+  std::string argument_mode = "use_shared_random_inputs";  // use_device_id_as_input
+  std::string input_profile = "normal";
+  bool constrain_inputs = true;
+  std::string cast_args = "never";  // never, safe, force
+  std::string arg_range;            // "a,b"
+  int64_t exact_bound = 8;          // The largest number of profile `exact`.
+  int64_t seed = 0;
+
+  PipelineOptions pipeline;
+  bool reoptimize = false;  // Run passes over a module that is optimized already.
+  DumpOptions dump;
+  bool libraries = true;
+  bool fallback = true;  // What has no kernel runs in the interpreter.
+  bool allow_tf32 = false;
+  std::vector<std::string> library_path;
+  std::vector<std::string> custom_call;  // TARGET=POLICY; checked by CheckCustomCallPolicies.
+  std::string inject;                    // gpu::CompileOptions::inject; tests only.
+
+  bool check_replicas = false;
+  std::string output_mode = "return_device_0_outputs";  // return_outputs
+
+  bool bench = false;
+  int64_t num_repeats = 1;
+  int64_t max_loop_iterations = 1'000'000;
+  int64_t memory_limit = 0;
+  bool print_literals = false;
+  bool profile = false;  // Time by kernel and library call.
+  WatchOptions watch;    // Of the interpreter as the platform, one device.
+  std::string save_args, save_outputs;
+  std::string infeed, outfeed;  // .npz of values in0, in1 ...; out0, out1 ...
+};
+
+// Milliseconds, wall time. Those of a line of the report add up to `all`, less what takes no time worth a figure.
+struct RunTimes {
+  double parse = 0, passes = 0, compile = 0, run = 0, run_min = 0, run_max = 0, reference = 0, check = 0;
+  int64_t runs = 0;
+  double all_runs = 0;   // Of which `run` is the median; warming up and --profile count.
+  double first_run = 0;  // The first of them, which touches its memory for the first time.
+  double arguments = 0;  // Made or read; without `reference`, which judges what is made up.
+  double placing = 0;    // To the device.
+  double results = 0;    // From it, hashed, as text.
+  double saving = 0;     // Arguments and results, to files.
+  double all = 0;
+  double ready() const { return parse + passes + compile; }  // Text to ready to run.
+};
+
+// What `local` found over all kernels and library calls.
+struct LocalSummary {
+  int64_t steps = 0;         // Kernels and library calls of the executable.
+  int64_t interpreted = 0;   // Steps by the interpreter, which is the reference itself.
+  int64_t checked = 0;       // Of them, at least once.
+  int64_t runs_checked = 0;  // Executions of steps that were checked; a loop's body counts each chosen iteration.
+  int64_t elements = 0, elements_checked = 0;
+  int64_t sampled = 0;  // Steps of which not all outputs were checked, and of their outputs how many.
+  int64_t sampled_elements = 0, sampled_checked = 0;
+  std::array<int64_t, kElementClasses> counts = {};
+  // Where too much is open: the steps that made-up arguments decided, and what of `counts` is theirs.
+  int64_t decided = 0;
+  std::array<int64_t, kElementClasses> decided_counts = {};
+  double worst_ratio = 0;
+  std::string worst_step;
+  std::vector<std::string> unchecked;  // Steps without error bounds, with the reason.
+  std::set<std::string> wrong;         // Steps that broke their bounds.
+};
+
+// Of `exact`: see exact_check.h.
+struct ExactSummary {
+  int64_t bound = 0;  // The largest number among made-up arguments; 0: they were given.
+  int64_t instructions = 0;
+  bool zeros_have_signs = false;  // Else +0 and -0 are equal: the order of additions decides.
+  std::string reason;             // What rounds; empty: nothing.
+  // Where something does: the different kernels and calls, each alone on integers of its own.
+  int64_t steps = 0, exact_steps = 0;
+  Verdict verdict = Verdict::kMatch;
+};
+
+// What happened between them: see dataflow_check.h.
+struct DataflowSummary {
+  int64_t steps = 0;     // Executions of steps, in loops too.
+  int64_t operands = 0;  // That they read as they had been left.
+  bool sound = true;
+};
+
+// Steps that have no kernel and ran in the interpreter.
+struct FallbackSummary {
+  std::vector<std::string> names;
+  int64_t steps = 0;  // Of the executable, these among them.
+  double share = 0;   // Of the time of the timed runs.
+  bool Everything() const { return steps > 0 && std::ssize(names) == steps; }
+};
+
+// Of a module that runs on several: device = replica * partitions + partition.
+struct DevicesSummary {
+  int64_t replicas = 1, partitions = 1;
+  int64_t differing = 0;     // Devices whose results are not those of device 0.
+  int64_t first = 0;         // Of them.
+  std::string first_output;  // That differs there.
+};
+
+struct Culprit {
+  // The last three of results that a file (--reference) has otherwise: the file is wrong, nothing but roundings is, or
+  // that is not known.
+  enum class Kind : uint8_t { kNone, kPass, kKernel, kLibrary, kRuntime, kReference, kRounding, kUnknown };
+  Kind kind = Kind::kNone;
+  std::string name;  // "algsimp#2", "fusion.7"
+  std::string text;  // One line for the report.
+  // The outputs of the guilty step against their bounds.
+  std::optional<Comparison> comparison;
+};
+
+struct PlantedFault {
+  std::string fault;  // As --inject spells it.
+  int64_t times = 0;  // Pass instances, kernels, library calls or parts of the run time that it changed.
+};
+
+struct RunReport {
+  std::string path, module_name;
+  int64_t parameters = 0, parameter_bytes = 0, instructions = 0;
+  std::string inputs;             // "normal, seed 0"
+  double non_finite_outputs = 0;  // Share of the reference's float outputs.
+  std::string platform, device;   // "cpu", "AVX-512, 2 threads"
+  RunTimes times;
+  std::optional<DevicesSummary> devices;
+  std::optional<gpu::MemoryReport> memory;  // What the plan says.
+  int64_t process_peak_bytes = 0;           // Resident, up to the end of the runs; the reference is part of it.
+  std::optional<gpu::CompileReport> compile;
+  FallbackSummary fallback;
+  PipelineReport passes;
+  std::vector<PlantedFault> planted;
+  std::vector<CustomCallStub> stubs;  // Of targets that the module calls.
+  std::string reference_file;         // Where `ends` has what is expected from; "" of the interpreter.
+  std::string reference_skipped;      // Why the interpreter did not run; there is no `ends` then.
+  int64_t filled_constants = 0;       // Elided in the text.
+  std::optional<Comparison> ends;     // Outputs against the reference's.
+  bool ends_decide = false;           // compare_mode tolerance, bitwise or exact.
+  std::optional<LocalSummary> local;
+  std::optional<DataflowSummary> dataflow;
+  std::optional<ExactSummary> exact;
+  std::optional<EnsembleResult> ensemble;
+  std::string widened;  // What the comparison of the passes found; empty when it did not run.
+  Verdict widened_verdict = Verdict::kMatch;
+  Culprit culprit;
+  std::string verdict = "RAN";  // The words of docs/reports.md#verdicts.
+  ExitCode exit = ExitCode::kOk;
+  std::string detail;  // One line for the table of several modules.
+  std::string next;    // A command that leads on, where there is one.
+  std::string bits;    // Hash of all outputs.
+  std::vector<std::string> notes;
+  std::string warnings;  // SummaryOf those of the module.
+  std::string literals;  // Outputs as text, with print_literals.
+  std::string profile;   // The table of --profile, or of what was watched.
+};
+
+// What of the options is the compiler's, and the interpreter's.
+gpu::CompileOptions CompilerOptions(const RunOptions& options);
+InterpretOptions InterpreterOptions(const RunOptions& options);
+
+Result<RunReport> RunModule(const std::string& path, const RunOptions& options, Progress& progress);
+
+// The report (docs/reports.md#a-run), and the same as JSON ("hlo.run/1").
+std::string ReportText(const RunReport& report);
+std::string ReportJson(const RunReport& report);
+
+}  // namespace hlo
+
+#endif  // HLO_DRIVER_RUN_RUN_H_

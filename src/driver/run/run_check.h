@@ -1,0 +1,41 @@
+// A run, judged: every kernel and library call against the shadow of its HLO, from its actual inputs (comparator
+// `local`), and what goes on between them (dataflow_check.h).
+#ifndef HLO_DRIVER_RUN_RUN_CHECK_H_
+#define HLO_DRIVER_RUN_RUN_CHECK_H_
+
+#include <span>
+
+#include "base/result.h"
+#include "driver/progress.h"
+#include "driver/run/run.h"
+#include "gpu/runtime/executable.h"
+
+namespace hlo {
+
+// Executes twice with the bound arguments: once to follow the values from step to step, once to look at the steps. Of
+// those in loops the first, the last and 8 seeded iterations are judged. What breaks first becomes the culprit, and the
+// run goes on: later steps are judged from what they were given, so one wrong kernel does not taint the others. Fills
+// in report->local, dataflow and culprit.
+//
+// A kernel that is within its bounds, but beyond what roundings do in all likelihood, runs once more, alone, on small
+// integers, whose sums are exact in any order: a term that is missing shows there, however long the sum.
+//
+// Where too much of the whole is open, so do the kernels that leave it open: bounds that their own arguments make
+// infinite or vacuous (ties, NaN, cancellation) say nothing of the code, and other arguments decide it. What is open
+// stays counted.
+Status CheckRun(gpu::Executable& executable, gpu::Device& device, std::span<const Literal> arguments,
+                const RunOptions& options, Progress& progress, RunReport* report);
+
+// Of all checked elements, what is open, without the steps that made-up arguments decided.
+struct OpenShares {
+  double undetermined = 0, vacuous = 0;
+  bool TooMany() const { return undetermined > kMostUndetermined || vacuous > kMostVacuous; }
+};
+OpenShares SharesOpen(const LocalSummary& local);
+
+// A step whose outputs are wrong, in the given iterations of the loops around it.
+Culprit CulpritOf(const gpu::StepInfo& step, std::span<const gpu::LoopStep> loops, Comparison comparison);
+
+}  // namespace hlo
+
+#endif  // HLO_DRIVER_RUN_RUN_CHECK_H_

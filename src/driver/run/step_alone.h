@@ -1,0 +1,28 @@
+// A step of an executable as a program of its own, to be run on other arguments than the program has for it.
+#ifndef HLO_DRIVER_RUN_STEP_ALONE_H_
+#define HLO_DRIVER_RUN_STEP_ALONE_H_
+
+#include <array>
+#include <memory>
+
+#include "driver/run/run.h"
+#include "gpu/device/device.h"
+#include "gpu/runtime/executable.h"
+#include "interp/arguments/arguments.h"
+#include "ir/module.h"
+
+namespace hlo {
+
+// Parameters for the step's operands, constants as they are.
+std::unique_ptr<Module> ExtractStep(const Instruction& step);
+// Null where it does not compile alone. A fault to be planted is planted in it too, if it is meant for it.
+std::unique_ptr<gpu::Executable> CompileAlone(const Module& step, gpu::Device& device, const RunOptions& options);
+
+// Made-up arguments, in the order to try them, for what its own leave open: small integers, whose sums and comparisons
+// are exact and which hold no NaN, then others, then numbers of all digits without any special value, for what integers
+// tie. Seeds are others than that of the run, whose own arguments may have been of the same profile.
+std::array<ArgumentOptions, 3> DecidingArguments(uint64_t seed);
+
+}  // namespace hlo
+
+#endif  // HLO_DRIVER_RUN_STEP_ALONE_H_

@@ -1,0 +1,250 @@
+#include "driver/run/watch.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <map>
+#include <optional>
+
+#include "base/text.h"
+#include "driver/pattern.h"
+#include "driver/run/dataflow_check.h"
+#include "driver/run/value_text.h"
+#include "ir/text/printer.h"
+
+namespace hlo {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Where a NaN or an infinity was first computed from operands without one.
+struct Finding {
+  const Instruction* inst = nullptr;
+  int64_t step = 0;  // Of the interpretation, from 0.
+  ElementPlace place;
+  std::vector<gpu::LoopStep> loops;  // Around it, the outermost first.
+};
+
+class Watch {
+ public:
+  Watch(const Module& module, const WatchOptions& options, std::optional<Pattern> traced, std::FILE* out)
+      : options_(options), traced_(std::move(traced)), out_(out), rows_(module.id_limit()) {
+    for (int what = 0; what < 2; ++what) tainted_[what].resize(module.id_limit());
+  }
+
+  void Attach(InterpretOptions& options) {
+    options.stop = &stop_;
+    options.on_value = [this](const Instruction& inst, const Literal& value) { Saw(inst, value); };
+    options.on_iteration = [this](const Instruction& loop, int64_t iteration, const Literal&) {
+      // The last one that runs is the innermost.
+      if (loops_.empty() || loops_.back().loop != &loop) loops_.push_back({&loop, 0});
+      loops_.back().iteration = iteration;
+    };
+    last_ = Clock::now();
+  }
+
+  bool any_traced() const { return any_traced_; }
+  const Finding* FirstOf(Oddity what) const {
+    const Finding& finding = findings_[static_cast<int>(what)];
+    return finding.inst != nullptr ? &finding : nullptr;
+  }
+
+  std::string Report() const {
+    std::string out;
+    if (options_.log_minmax) out += ExtremesTable();
+    if (options_.stats) out += TimesTable();
+    return out;
+  }
+
+ private:
+  // What is known of one instruction over all its executions.
+  struct Row {
+    const Instruction* inst = nullptr;
+    int64_t runs = 0, nans = 0, infinities = 0;
+    double min = 0, max = 0, seconds = 0;
+  };
+
+  void Saw(const Instruction& inst, const Literal& value) {
+    constexpr int64_t kMostElements = 1000;  // Of a traced value; more are counted, not written.
+    const Clock::time_point now = Clock::now();
+    if (!loops_.empty() && loops_.back().loop == &inst) loops_.pop_back();
+    Row& row = rows_[inst.id()];
+    if (row.runs++ == 0) {
+      row.inst = &inst;
+      order_.push_back(inst.id());
+    }
+    row.seconds += std::chrono::duration<double>(now - last_).count();
+    if (traced_ && traced_->FoundIn(inst.name())) {
+      any_traced_ = true;
+      std::fprintf(out_, "%s%s = %s\n", std::string(inst.name()).c_str(),
+                   row.runs > 1 ? Str(" (", row.runs, ")").c_str() : "", ValueText(value, kMostElements).c_str());
+      std::fflush(out_);
+    }
+    if (options_.log_minmax) AddExtremes(row, value);
+    if (options_.detect_nan != "none") Detect(inst, value, Oddity::kNan, options_.detect_nan);
+    if (options_.detect_inf != "none") Detect(inst, value, Oddity::kInfinity, options_.detect_inf);
+    ++step_;
+    last_ = Clock::now();  // What watching costs is not the next one's.
+  }
+
+  void AddExtremes(Row& row, const Literal& value) {
+    const ValueStats stats = StatsOf(value);
+    if (stats.elements == stats.nans) {
+      row.nans += stats.nans;
+      return;
+    }
+    const bool first = row.runs == 1;
+    row.min = first ? stats.min : std::min(row.min, stats.min);
+    row.max = first ? stats.max : std::max(row.max, stats.max);
+    row.nans += stats.nans;
+    row.infinities += stats.infinities;
+  }
+
+  // What came in as one, or is written as one, is nobody's fault.
+  void Detect(const Instruction& inst, const Literal& value, Oddity what, const std::string& mode) {
+    Finding& finding = findings_[static_cast<int>(what)];
+    if (finding.inst != nullptr) return;
+    std::vector<bool>& tainted = tainted_[static_cast<int>(what)];
+    const std::optional<ElementPlace> place = FindFirst(value, what);
+    tainted[inst.id()] = place.has_value();
+    if (!place || inst.Is(Opcode::kParameter) || inst.Is(Opcode::kConstant)) return;
+    for (const Instruction* operand : inst.operands()) {
+      if (tainted[operand->id()]) return;
+    }
+    // A call's is that of an instruction inside, which was seen before.
+    finding = {&inst, step_, *place, loops_};
+    if (mode == "fail") stop_ = true;
+  }
+
+  std::string ExtremesTable() const {
+    std::string out = "  values           min          max        NaN   infinite   runs  instruction\n";
+    for (const int id : order_) {
+      const Row& row = rows_[id];
+      if (!row.inst->shape().IsArray()) continue;
+      out += Format("  %18.6g %12.6g %10lld %10lld %6lld  %s %s\n", row.min, row.max, static_cast<long long>(row.nans),
+                    static_cast<long long>(row.infinities), static_cast<long long>(row.runs),
+                    std::string(row.inst->name()).c_str(), row.inst->shape().ToString().c_str());
+    }
+    return out;
+  }
+
+  std::string TimesTable() const {
+    constexpr size_t kMostRows = 20;
+    struct Sum {
+      double seconds = 0;
+      int64_t runs = 0;
+    };
+    std::map<std::string_view, Sum> by_opcode;
+    double total = 0;
+    for (const int id : order_) {
+      Sum& sum = by_opcode[ToString(rows_[id].inst->opcode())];
+      sum.seconds += rows_[id].seconds;
+      sum.runs += rows_[id].runs;
+      total += rows_[id].seconds;
+    }
+    std::vector<std::pair<std::string_view, Sum>> opcodes(by_opcode.begin(), by_opcode.end());
+    std::stable_sort(opcodes.begin(), opcodes.end(),
+                     [](const auto& a, const auto& b) { return a.second.seconds > b.second.seconds; });
+    const auto share = [&](double seconds) { return total > 0 ? 100 * seconds / total : 0.0; };
+    std::string out = "  time            ms      %     runs  opcode\n";
+    for (const auto& [opcode, sum] : opcodes)
+      out += Format("  %16.3f  %5.1f %8lld  %s\n", 1000 * sum.seconds, share(sum.seconds),
+                    static_cast<long long>(sum.runs), std::string(opcode).c_str());
+    std::vector<int> order = order_;
+    std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return rows_[a].seconds > rows_[b].seconds; });
+    out += "  time            ms      %     runs  instruction\n";
+    for (size_t i = 0; i < std::min(order.size(), kMostRows); ++i) {
+      const Row& row = rows_[order[i]];
+      out += Format("  %16.3f  %5.1f %8lld  %s\n", 1000 * row.seconds, share(row.seconds),
+                    static_cast<long long>(row.runs), ToString(*row.inst).c_str());
+    }
+    if (order.size() > kMostRows) out += Format("  ... and %zu that take less\n", order.size() - kMostRows);
+    return out;
+  }
+
+  const WatchOptions& options_;
+  const std::optional<Pattern> traced_;
+  bool any_traced_ = false;
+  std::FILE* const out_;
+  std::vector<Row> rows_;  // By instruction id.
+  std::vector<int> order_;
+  std::vector<bool> tainted_[2];
+  Finding findings_[2];
+  std::vector<gpu::LoopStep> loops_;  // That run, the outermost first.
+  int64_t step_ = 0;
+  std::atomic<bool> stop_ = false;
+  Clock::time_point last_;
+};
+
+std::string_view NameOf(Oddity what) { return what == Oddity::kNan ? "NaN" : "infinite"; }
+
+// The finding as an error at its instruction, with what its operands were: one more run, up to there.
+Result<Error> Explain(const Module& module, std::span<const Literal> args, InterpretOptions options,
+                      const Finding& finding, Oddity what) {
+  std::map<const Instruction*, Literal> operands;
+  std::atomic<bool> stop = false;
+  int64_t step = 0;
+  options.stop = &stop;
+  options.on_value = [&](const Instruction& inst, const Literal& value) {
+    const auto held = finding.inst->operands();
+    if (step < finding.step && std::find(held.begin(), held.end(), &inst) != held.end()) operands[&inst] = value;
+    stop = stop || step == finding.step;
+    ++step;
+  };
+  const auto run = Interpret(module, args, options);
+  if (!run && run.error().exit != ExitCode::kInterrupted) return std::unexpected(run.error());
+
+  const Instruction& inst = *finding.inst;
+  const Shape& leaf = SubShape(inst.shape(), finding.place.leaf);
+  const std::string index = IndexText(leaf, finding.place.linear);
+  Error error = ErrorAt(inst, what == Oddity::kNan ? "N001" : "N002",
+                        Str("'", inst.name(), "' is ", NameOf(what), index.empty() ? "" : Str(" at ", index),
+                            LoopText(finding.loops), ", and no operand of it was"));
+  error.exit = ExitCode::kNo;
+  for (const Instruction* operand : inst.operands()) {
+    const auto found = operands.find(operand);
+    if (found == operands.end()) continue;
+    const Literal& value = found->second;
+    std::string text;
+    if (inst.Is(kElementwise) && SameDims(value.shape(), leaf)) {
+      text = Str(operand->name(), index, " = ");
+      AppendElement(text, value, finding.place.linear);
+    } else {
+      constexpr int64_t kMost = 16;
+      text = Str(operand->name(), " = ", ValueText(value, kMost));
+    }
+    error.diagnostics.front().notes.push_back({text, operand->range()});
+    operands.erase(found);  // Once, when it stands twice.
+  }
+  return error;
+}
+
+}  // namespace
+
+Result<Watched> InterpretWatched(const Module& module, std::span<const Literal> args, const InterpretOptions& options,
+                                 const WatchOptions& watch) {
+  std::optional<Pattern> traced;
+  if (!watch.trace_values.empty()) traced = TRY(Pattern::Compile(watch.trace_values, "trace_values"));
+  Watch watcher(module, watch, std::move(traced), watch.to_stderr ? stderr : stdout);
+  InterpretOptions watched = options;
+  watcher.Attach(watched);
+  auto result = Interpret(module, args, watched);
+  Watched done;
+  for (const Oddity what : {Oddity::kNan, Oddity::kInfinity}) {
+    const Finding* finding = watcher.FirstOf(what);
+    if (finding == nullptr) continue;
+    Error error = TRY(Explain(module, args, options, *finding, what));
+    if ((what == Oddity::kNan ? watch.detect_nan : watch.detect_inf) == "fail")
+      return std::unexpected(std::move(error));
+    done.notes.push_back(error.message());
+  }
+  if (!result) return std::unexpected(std::move(result).error());
+  if (!watch.trace_values.empty() && !watcher.any_traced())
+    done.notes.push_back(MetNothing("trace_values", watch.trace_values, "nothing that ran has such a name"));
+  done.result = std::move(*result);
+  done.report = watcher.Report();
+  return done;
+}
+
+}  // namespace hlo

@@ -1,0 +1,292 @@
+#include "interp/arguments/argument_files.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "base/text.h"
+#include "interp/elements.h"
+#include "ir/module.h"
+
+namespace hlo {
+namespace {
+
+// Arrays of a file, under the keys that count for one device.
+using KeyedArrays = std::vector<std::pair<std::string, const NpyArray*>>;
+
+KeyedArrays Keyed(const NpzArrays& arrays) {
+  KeyedArrays keyed;
+  for (const auto& [name, array] : arrays) keyed.emplace_back(name, &array);
+  return keyed;
+}
+
+std::string WantedBy(const Instruction& parameter) {
+  return Str("argument ", parameter.parameter_number(), " ('", parameter.name(), "')");
+}
+
+Error NoKey(const std::string& wanted_by, const Shape& shape, const std::string& path, const std::string& key,
+            const KeyedArrays& arrays, std::string_view advice) {
+  std::vector<std::string> keys;
+  for (const auto& [name, array] : arrays) keys.push_back(Str("'", Escaped(name), "'"));
+  return Rejected("A003", Str(wanted_by, " wants ", shape, ", ", Escaped(path), " has no key '", Escaped(key), "'"))
+      .Hint(Str("its keys are ", Join(keys, ", "), "; ", advice));
+}
+
+// `parameter` from the arrays, with `stem` as the key of the whole.
+Result<Literal> ReadParameter(const Shape& shape, ShapeIndex& index, const std::string& stem, const KeyedArrays& arrays,
+                              const std::string& path, const std::string& wanted_by, CastArgs cast) {
+  if (shape.IsToken()) return Literal(shape);
+  if (shape.IsTuple()) {
+    std::vector<Literal> elements;
+    for (size_t i = 0; i < shape.elements().size(); ++i) {
+      index.push_back(static_cast<int64_t>(i));
+      elements.push_back(TRY(ReadParameter(shape.element(i), index, stem, arrays, path, wanted_by, cast)));
+      index.pop_back();
+    }
+    return Literal::Tuple(std::move(elements));
+  }
+  const std::string key = KeyOf(stem, index);
+  for (const auto& [name, array] : arrays) {
+    if (name == key) return LiteralFromNpy(*array, shape, wanted_by, key.empty() ? path : Str(path, ":", key), cast);
+  }
+  FAIL(NoKey(wanted_by, shape, path, key, arrays, "'argN', the parameters' names, or 'N' are looked for"));
+}
+
+Result<std::vector<Literal>> ArgumentsFrom(KeyedArrays arrays, const std::string& path, const Module& module,
+                                           CastArgs cast) {
+  const auto parameters = module.entry().parameters();
+  const auto has_all = [&](auto&& stem_of) {
+    for (const Instruction* parameter : parameters) {
+      bool all = true;
+      ForEachLeaf(parameter->shape(), [&](const ShapeIndex& index, const Shape& leaf) {
+        if (leaf.IsToken()) return;
+        const std::string key = KeyOf(stem_of(*parameter), index);
+        all &= std::any_of(arrays.begin(), arrays.end(), [&](const auto& item) { return item.first == key; });
+      });
+      if (!all) return false;
+    }
+    return true;
+  };
+  const auto positional = [](const Instruction& parameter) { return Str("arg", parameter.parameter_number()); };
+  const auto by_name = [](const Instruction& parameter) { return std::string(parameter.name()); };
+  const auto by_number = [](const Instruction& parameter) { return Str(parameter.parameter_number()); };
+  const auto no_key = [](const Instruction&) { return std::string(); };
+  const bool in_order = !arrays.empty() && std::all_of(arrays.begin(), arrays.end(),
+                                                       [](const auto& item) { return item.first.starts_with("arr_"); });
+  std::function<std::string(const Instruction&)> stem_of = positional;
+  if (has_all(positional)) {
+    stem_of = positional;
+  } else if (arrays.size() == 1 && arrays[0].first.empty() && parameters.size() == 1) {
+    stem_of = no_key;
+  } else if (has_all(by_name)) {
+    stem_of = by_name;
+  } else if (has_all(by_number)) {
+    stem_of = by_number;
+  } else if (in_order) {
+    // Leaves take the arrays as they come.
+    size_t next = 0;
+    for (const Instruction* parameter : parameters) {
+      ForEachLeaf(parameter->shape(), [&](const ShapeIndex& index, const Shape& leaf) {
+        if (!leaf.IsToken() && next < arrays.size()) arrays[next++].first = KeyOf(positional(*parameter), index);
+      });
+    }
+  }
+  for (const auto& [name, array] : arrays) {
+    int64_t number = 0;
+    if (!name.starts_with("arg") || !ParseInt(std::string_view(name).substr(3), &number)) continue;
+    if (number < static_cast<int64_t>(parameters.size())) continue;
+    FAIL(Rejected("A004", Str("'", Escaped(path), "' has '", name, "', but '", module.entry().name(), "' takes ",
+                              parameters.size(), parameters.size() == 1 ? " argument" : " arguments"))
+             .Hint("JAX drops arguments that are not used, so that later ones move up: jax.jit(f, keep_unused=True)"));
+  }
+  std::vector<Literal> args;
+  for (const Instruction* parameter : parameters) {
+    ShapeIndex index;
+    args.push_back(
+        TRY(ReadParameter(parameter->shape(), index, stem_of(*parameter), arrays, path, WantedBy(*parameter), cast)));
+  }
+  return args;
+}
+
+}  // namespace
+
+Result<std::vector<Literal>> ReadArguments(const std::string& path, const Module& module, CastArgs cast) {
+  const NpzArrays arrays = TRY(ReadNpz(path));
+  return ArgumentsFrom(Keyed(arrays), path, module, cast);
+}
+
+std::optional<OfDevice> SplitDevicePrefix(std::string_view key) {
+  const auto take = [&](char letter, int64_t* number) {
+    const size_t dot = key.find('.');
+    if (dot == std::string_view::npos || dot < 2 || key[0] != letter ||
+        key.substr(1, dot - 1).find_first_not_of("0123456789") != std::string_view::npos ||
+        !ParseInt(key.substr(1, dot - 1), number))
+      return false;
+    key.remove_prefix(dot + 1);
+    return true;
+  };
+  OfDevice of = {-1, -1, {}};
+  if (!take('r', &of.replica)) return std::nullopt;
+  take('p', &of.partition);
+  of.key = key;
+  return of;
+}
+
+Status CheckDevice(const OfDevice& of, const Module& module, std::string_view where) {
+  const ModuleHeader& header = module.header;
+  if (of.replica < header.replica_count && of.partition < header.num_partitions) return {};
+  FAIL(UsageError("A005", Str(where, " is for a device that is not there: replicas are ", header.replica_count,
+                              ", partitions ", header.num_partitions)));
+}
+
+Result<std::vector<std::vector<Literal>>> ReadArgumentsByDevice(const std::string& path, const Module& module,
+                                                                CastArgs cast) {
+  const NpzArrays arrays = TRY(ReadNpz(path));
+  const auto parameters = module.entry().parameters();
+  // A parameter may be called "r1.x".
+  const auto split = [&](std::string_view key) -> std::optional<OfDevice> {
+    for (const Instruction* parameter : parameters) {
+      if (key.starts_with(parameter->name())) return std::nullopt;
+    }
+    return SplitDevicePrefix(key);
+  };
+  for (const auto& [name, array] : arrays) {
+    if (const auto of = split(name))
+      TRY(CheckDevice(*of, module, Str("'", Escaped(path), "': key '", Escaped(name), "'")));
+  }
+  std::vector<std::vector<Literal>> by_device;
+  std::optional<std::vector<Literal>> shared;  // Of devices that have nothing of their own.
+  for (int64_t replica = 0; replica < module.header.replica_count; ++replica) {
+    for (int64_t partition = 0; partition < module.header.num_partitions; ++partition) {
+      // The device's own first: the first of a key counts.
+      KeyedArrays own, of_replica, of_all;
+      for (const auto& [name, array] : arrays) {
+        const auto of = split(name);
+        if (!of) of_all.emplace_back(name, &array);
+        else if (of->replica == replica && of->partition == partition) own.emplace_back(of->key, &array);
+        else if (of->replica == replica && of->partition < 0) of_replica.emplace_back(of->key, &array);
+      }
+      const bool special = !own.empty() || !of_replica.empty();
+      if (!special && shared) {
+        by_device.push_back(*shared);
+        continue;
+      }
+      for (const KeyedArrays& more : {of_replica, of_all}) {
+        for (const auto& item : more) {
+          if (std::ranges::none_of(own, [&](const auto& known) { return known.first == item.first; }))
+            own.push_back(item);
+        }
+      }
+      by_device.push_back(TRY(ArgumentsFrom(std::move(own), path, module, cast)));
+      if (!special) shared = by_device.back();
+    }
+  }
+  return by_device;
+}
+
+Result<Literal> ReadFed(const NpzArrays& arrays, const std::string& path, int64_t number, const Shape& shape,
+                        const std::string& wanted_by) {
+  Literal value(shape);
+  Status read;
+  ForEachLeaf(shape, [&](const ShapeIndex& index, const Shape& leaf) {
+    if (!read || !leaf.IsArray()) return;
+    const std::string key = KeyOf(Str("in", number), index);
+    const std::string sent = KeyOf(Str("out", number), index);
+    const auto item = std::find_if(arrays.begin(), arrays.end(),
+                                   [&](const auto& array) { return array.first == key || array.first == sent; });
+    if (item == arrays.end()) {
+      read = std::unexpected(
+          Rejected("R007", Str(wanted_by, " wants ", leaf, ", ", Escaped(path), " has no key '", Escaped(key), "'")));
+      return;
+    }
+    auto literal = LiteralFromNpy(item->second, leaf, wanted_by, Str(path, ":", item->first));
+    if (!literal) {
+      read = std::unexpected(std::move(literal).error());
+      return;
+    }
+    Literal* place = &value;
+    for (const int64_t i : index) place = &place->mutable_elements()[i];
+    *place = std::move(*literal);
+  });
+  if (!read) FAIL(read.error());
+  return value;
+}
+
+bool NamesTensor(std::string_view text) {
+  return text.starts_with('@') || text.ends_with(".npy") || text.ends_with(".npz") ||
+         text.find(".npz:") != std::string_view::npos;
+}
+
+Result<Literal> ReadTensor(const std::string& text, const Instruction& parameter, CastArgs cast) {
+  const Shape& shape = parameter.shape();
+  const std::string wanted_by = WantedBy(parameter);
+  if (!shape.IsArray())
+    FAIL(Rejected("A004", Str(wanted_by, " is ", shape, ", and '", Escaped(text), "' holds one array"))
+             .Hint("--args=FILE.npz gives the leaves of tuples as argN.i.j"));
+  if (text.starts_with('@')) {
+    const std::string path = text.substr(1);
+    const int64_t bytes = shape.NumElements() * ByteWidth(shape.type());
+    const NpyArray array = RawArray(TRY(ReadBytes(path, static_cast<size_t>(bytes) + 1)), shape);
+    const auto found = static_cast<int64_t>(array.bytes.size());
+    if (found != bytes)
+      FAIL(Rejected("A004", Str(wanted_by, " wants ", shape, ", which is ", bytes, " bytes; ", Escaped(path), " has ",
+                                found > bytes ? std::string("more") : Str(found))));
+    return LiteralFromNpy(array, shape, wanted_by, path);
+  }
+  const size_t colon = text.find(".npz:");
+  const std::string path = colon == std::string::npos ? text : text.substr(0, colon + 4);
+  const NpzArrays arrays = TRY(ReadNpz(path));
+  if (colon == std::string::npos && arrays.size() == 1)
+    return LiteralFromNpy(arrays[0].second, shape, wanted_by, path, cast);
+  const std::string key = colon == std::string::npos ? "" : text.substr(colon + 5);
+  for (const auto& [name, array] : arrays) {
+    if (name == key) return LiteralFromNpy(array, shape, wanted_by, text, cast);
+  }
+  FAIL(NoKey(wanted_by, shape, path, key, Keyed(arrays), Str("name one as ", Escaped(path), ":KEY")));
+}
+
+namespace {
+
+// The elements of a tuple, or the one value that is none.
+std::span<const Literal> Outputs(const Literal& result) {
+  if (result.shape().IsTuple()) return result.elements();
+  return {&result, 1};
+}
+
+std::string PrefixOf(int64_t device, int64_t partitions) {
+  return partitions == 1 ? Str("r", device, ".") : Str("r", device / partitions, ".p", device % partitions, ".");
+}
+
+void Append(NamedLiterals& out, const std::string& prefix, std::span<const Literal> values) {
+  for (size_t i = 0; i < values.size(); ++i) out.emplace_back(Str(prefix, i), &values[i]);
+}
+
+}  // namespace
+
+Status WriteNpz(const std::string& path, std::string_view prefix, std::span<const Literal> values) {
+  NamedLiterals named;
+  Append(named, std::string(prefix), values);
+  return WriteArrays(path, named);
+}
+
+Status WriteOutputs(const std::string& path, const Literal& result) { return WriteNpz(path, "out", Outputs(result)); }
+
+Status WriteOutputsByDevice(const std::string& path, std::span<const Literal> results, int64_t partitions) {
+  NamedLiterals named;
+  for (size_t device = 0; device < results.size(); ++device)
+    Append(named, Str(PrefixOf(static_cast<int64_t>(device), partitions), "out"), Outputs(results[device]));
+  return WriteArrays(path, named);
+}
+
+Status WriteArgumentsByDevice(const std::string& path, std::span<const std::vector<Literal>> args, int64_t partitions) {
+  NamedLiterals named;
+  for (size_t i = 0; i < args[0].size(); ++i) {
+    const bool shared = std::ranges::all_of(args, [&](const auto& of) { return of[i].BitEquals(args[0][i]); });
+    for (size_t device = 0; device < (shared ? 1 : args.size()); ++device) {
+      const std::string prefix = shared ? "" : PrefixOf(static_cast<int64_t>(device), partitions);
+      named.emplace_back(Str(prefix, "arg", i), &args[device][i]);
+    }
+  }
+  return WriteArrays(path, named);
+}
+
+}  // namespace hlo

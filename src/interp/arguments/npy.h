@@ -1,0 +1,49 @@
+// Arrays in NumPy's .npy format, versions 1-3 (NEP 1). What types are called there: docs/arguments.md#files.
+#ifndef HLO_INTERP_ARGUMENTS_NPY_H_
+#define HLO_INTERP_ARGUMENTS_NPY_H_
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "ir/literal.h"
+
+namespace hlo {
+
+// One array as it stood in the file: row-major, in the machine's byte order.
+struct NpyArray {
+  char kind = 'f';    // b i u f c V, as in NumPy.
+  int64_t width = 4;  // Bytes of an element.
+  std::vector<int64_t> dims;
+  std::string bytes;
+
+  std::string ToString() const;  // "int64 (128,)"
+};
+
+bool IsNpy(std::string_view bytes);
+// `path` for messages. Errors [A002].
+Result<NpyArray> ParseNpy(std::string_view bytes, const std::string& path);
+// What stands before the elements of an array: bf16 and f8 as ml_dtypes writes them.
+std::string NpyHeader(const Literal& literal);
+// The bytes of a file without a header, as `shape`.
+NpyArray RawArray(std::string bytes, const Shape& shape);
+
+// What is done about an array of another element type than is wanted.
+enum class CastArgs : uint8_t {
+  kNever,
+  kSafe,   // Converted if no value changes.
+  kForce,  // Converted, as by `convert`.
+};
+std::optional<CastArgs> CastArgsFromText(std::string_view text);  // "never", "safe", "force"
+
+// The array as a literal of `shape` (no tuple). bf16 is V2 or uint16 bits, f8 V1 or uint8 bits, s4 and u4 a byte an
+// element, whose range is checked. `wanted_by` and `where` are for messages: "argument 2 ('ids') wants s32[128],
+// a.npz:ids has ...". Errors [A004].
+Result<Literal> LiteralFromNpy(const NpyArray& array, const Shape& shape, const std::string& wanted_by,
+                               const std::string& where, CastArgs cast = CastArgs::kNever);
+
+}  // namespace hlo
+
+#endif  // HLO_INTERP_ARGUMENTS_NPY_H_

@@ -1,0 +1,690 @@
+#include "interp/arguments/ranges.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "base/text.h"
+
+namespace hlo {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// One wish on its way from a use to parameters.
+struct Wish {
+  enum class Kind { kIndex, kPositive, kInterval, kExactly, kScale, kKey, kSummed } kind = Kind::kInterval;
+  Interval interval;
+  std::vector<Interval> components;
+  int64_t component_dim = -1;
+  double number = 0;  // kExactly, kScale.
+  int64_t dim = -1;   // kKey, kSummed.
+  // Facts of LeafRange that go with it.
+  enum Flags : int {
+    kPromised = 1,
+    kSorted = 2,
+    kUnique = 4,
+    kStart = 8,
+    kTrips = 16,
+    kDistinct = 32,
+    kRepeats = 64,
+  };
+  int flags = 0;
+
+  bool Has(Flags flag) const { return (flags & flag) != 0; }
+  void Drop(int gone) { flags &= ~gone; }
+
+  // Every component in what all may be.
+  void Flatten() {
+    if (components.size() > 1) Drop(kSorted | kUnique);
+    for (const Interval& c : components) interval = {std::max(interval.low, c.low), std::min(interval.high, c.high)};
+    components.clear();
+    component_dim = -1;
+  }
+};
+
+std::optional<double> ConstantOf(const Instruction& inst) {
+  const Instruction* at = &inst;
+  while (at->Is(Opcode::kBroadcast) || at->Is(Opcode::kReshape) || at->Is(Opcode::kConvert) || at->Is(Opcode::kCopy) ||
+         at->Is(Opcode::kBitcast)) {
+    at = &at->operand(0);
+  }
+  if (!at->Is(Opcode::kConstant) || !at->shape().IsArray() || IsComplex(at->shape().type())) return {};
+  if (at->shape().NumElements() != 1 && !at->literal().IsSplat()) return {};
+  return at->literal().GetDouble(0);
+}
+
+// What only changes how a value is written.
+const Instruction& Bare(const Instruction& inst) {
+  const Instruction* at = &inst;
+  while (at->Is(Opcode::kConvert) || at->Is(Opcode::kCopy) || at->Is(Opcode::kBroadcast) || at->Is(Opcode::kReshape))
+    at = &at->operand(0);
+  return *at;
+}
+
+// x + n beside x in a select: an index counted from the end, where it is negative. The other one is the index.
+bool IsWrapped(const Instruction& wrapped, const Instruction& index) {
+  const Instruction& sum = Bare(wrapped);
+  if (!sum.Is(Opcode::kAdd) || !IsInteger(sum.shape().type())) return false;
+  for (int64_t side = 0; side < 2; ++side) {
+    if (ConstantOf(sum.operand(1 - side)) && &Bare(sum.operand(side)) == &Bare(index)) return true;
+  }
+  return false;
+}
+
+// The dimension of the operand that dimension `dim` of what moves it is; -1: none, or not one. The value of a pad is
+// asked for the dimension of what is padded, which it does not have.
+int64_t OperandDim(const Instruction& inst, int64_t dim) {
+  const Shape &from = inst.operand(0).shape(), &to = inst.shape();
+  if (dim < 0 || dim >= to.rank()) return -1;
+  switch (inst.opcode()) {
+    case Opcode::kTranspose: return inst.attrs<DimensionsAttrs>().dimensions[dim];
+    case Opcode::kBroadcast: {
+      const auto& dims = inst.attrs<DimensionsAttrs>().dimensions;
+      const auto found = std::ranges::find(dims, dim);
+      return found == dims.end() ? -1 : found - dims.begin();
+    }
+    case Opcode::kReshape:
+    case Opcode::kBitcast: {
+      const std::vector<int64_t> strides = RowMajorStrides(from.dims());
+      const int64_t stride = RowMajorStrides(to.dims())[dim];
+      for (int64_t d = 0; d < from.rank(); ++d) {
+        if (strides[d] == stride && from.dim(d) == to.dim(dim)) return d;
+      }
+      return -1;
+    }
+    default: return from.rank() == to.rank() ? dim : -1;
+  }
+}
+
+// The identities of a reducer of `arrays` accumulators: of each component by itself, as in (max, sum) or the
+// arg-reductions, whose indices are compared only where the values tie.
+std::vector<std::optional<double>> IdentitiesOf(const Computation& body, int64_t arrays) {
+  std::vector<std::optional<double>> identities(arrays);
+  // 'component k of an accumulator' or of an element.
+  const auto component = [&](const Instruction& inst) {
+    const Instruction& bare = Bare(inst);
+    return bare.Is(Opcode::kParameter) ? bare.parameter_number() : -1;
+  };
+  const auto are_both = [&](const Instruction& a, const Instruction& b, int64_t k) {
+    return (component(a) == k && component(b) == k + arrays) || (component(b) == k && component(a) == k + arrays);
+  };
+  // The way a select decides: +1, the larger stays; -1, the smaller; 0: by something else. Through `or`, which adds
+  // NaN, but not `and`, which adds ties.
+  const auto chosen = [&](const Instruction& select, int64_t k) {
+    const bool keeps_accumulator = component(select.operand(1)) == k;
+    std::vector<const Instruction*> pending{&select.operand(0)};
+    while (!pending.empty()) {
+      const Instruction& at = *pending.back();
+      pending.pop_back();
+      if (at.Is(Opcode::kOr)) pending.insert(pending.end(), {&at.operand(0), &at.operand(1)});
+      if (!at.Is(Opcode::kCompare) || !are_both(at.operand(0), at.operand(1), k)) continue;
+      const ComparisonDirection direction = at.attrs<CompareAttrs>().direction;
+      const bool greater = direction == ComparisonDirection::kGt || direction == ComparisonDirection::kGe;
+      if (!greater && direction != ComparisonDirection::kLt && direction != ComparisonDirection::kLe) continue;
+      const bool accumulator_first = component(at.operand(0)) == k;
+      return (greater == accumulator_first) == keeps_accumulator ? 1 : -1;
+    }
+    return 0;
+  };
+  bool searches = false;
+  for (int64_t k = 0; k < arrays; ++k) {
+    const Instruction* root = &body.root();
+    if (root->Is(Opcode::kTuple)) root = &root->operand(k);
+    root = &Bare(*root);
+    if (root->operand_count() == 2 && are_both(root->operand(0), root->operand(1), k)) {
+      switch (root->opcode()) {
+        case Opcode::kAdd:
+        case Opcode::kOr:
+        case Opcode::kXor: identities[k] = 0; break;
+        case Opcode::kMultiply: identities[k] = 1; break;
+        case Opcode::kAnd: identities[k] = root->shape().type() == PrimitiveType::kPred ? 1 : -1; break;
+        case Opcode::kMaximum: identities[k] = -kInfinity; break;
+        case Opcode::kMinimum: identities[k] = kInfinity; break;
+        default: break;
+      }
+    }
+    if (root->Is(Opcode::kSelect) && are_both(root->operand(1), root->operand(2), k)) {
+      const int larger = chosen(*root, k);
+      if (larger != 0) identities[k] = larger > 0 ? -kInfinity : kInfinity;
+      searches = searches || larger != 0;
+    }
+  }
+  for (int64_t k = 0; searches && k < arrays; ++k) {
+    if (identities[k]) continue;
+    const Instruction* root = &body.root();
+    if (root->Is(Opcode::kTuple)) root = &root->operand(k);
+    if (IsInteger(root->shape().type())) identities[k] = 0;  // The index that goes with the value.
+  }
+  return identities;
+}
+
+class Collector {
+ public:
+  explicit Collector(const Module& module) : module_(module) {
+    for (const Instruction* parameter : module.entry().parameters())
+      ranges_.parameters.emplace_back(parameter->shape().LeafCount());
+    ranges_.elided.resize(module.id_limit());
+    for (const Computation* computation : module.PostOrder()) {
+      for (const Instruction* inst : computation->Instructions()) {
+        for (const Computation* callee : CalledComputations(*inst)) callers_[callee].push_back(inst);
+      }
+    }
+  }
+
+  Ranges Run() {
+    for (const Computation* computation : module_.PostOrder()) {
+      for (const Instruction* inst : computation->Instructions()) AskFor(*inst);
+    }
+    return std::move(ranges_);
+  }
+
+ private:
+  struct Asked {
+    const Instruction* inst;
+    ShapeIndex path;
+    Wish wish;
+  };
+
+  // ---- Uses ----
+
+  void AskFor(const Instruction& inst) {
+    switch (inst.opcode()) {
+      case Opcode::kGather: return AskForGather(inst);
+      case Opcode::kScatter: return AskForScatter(inst);
+      case Opcode::kDynamicSlice: return AskForStarts(inst, 1, inst.operand(0).shape(), inst.shape());
+      case Opcode::kDynamicUpdateSlice: return AskForStarts(inst, 2, inst.operand(0).shape(), inst.operand(1).shape());
+      case Opcode::kWhile: return AskForTrips(inst);
+      case Opcode::kConditional: return AskForBranch(inst);
+      case Opcode::kCompare: return AskForLabels(inst);
+      case Opcode::kReduce: return AskForReduce(inst);
+      case Opcode::kReduceWindow: return AskForInits(inst, *inst.attrs<ReduceWindowAttrs>().to_apply);
+      case Opcode::kSelectAndScatter:
+        AskForKeys(inst.operand(0), -1, 0);
+        return AskForInit(inst.operand(2), IdentitiesOf(*inst.attrs<SelectAndScatterAttrs>().scatter, 1)[0]);
+      case Opcode::kSort: return AskForSort(inst);
+      case Opcode::kTopK: return AskForKeys(inst.operand(0), inst.operand(0).shape().rank() - 1, Wish::kDistinct);
+      case Opcode::kRsqrt:
+      case Opcode::kLog:
+      case Opcode::kLog2: return AskPositive(inst.operand(0), 0.25);
+      case Opcode::kSqrt: return AskPositive(inst.operand(0), 0);
+      case Opcode::kLog1p: return AskPositive(inst.operand(0), -0.5);
+      case Opcode::kAcosh: return AskPositive(inst.operand(0), 1);
+      case Opcode::kAcos:
+      case Opcode::kAsin:
+      case Opcode::kAtanh:
+        if (IsFloat(inst.shape().type()))
+          Ask(inst.operand(0), {}, {.kind = Wish::Kind::kInterval, .interval = {-0.875, 0.875}});
+        return;
+      case Opcode::kDivide:
+      case Opcode::kRemainder:
+        if (IsInteger(inst.shape().type()) && !ConstantOf(inst.operand(1)))
+          Ask(inst.operand(1), {}, {.kind = Wish::Kind::kInterval, .interval = {1, kInfinity}});
+        return AskPositive(inst.operand(1), 0.25);
+      case Opcode::kPower:
+        if (!ConstantOf(inst.operand(0))) AskPositive(inst.operand(0), 0.25);
+        Ask(inst.operand(1), {}, {.kind = Wish::Kind::kInterval, .interval = {1, 8}});
+        return;
+      case Opcode::kDot: {
+        const DotAttrs& attrs = inst.attrs<DotAttrs>();
+        if (!attrs.lhs_contracting.empty() && IsFloat(inst.shape().type())) {
+          Ask(inst.operand(0), {}, {.kind = Wish::Kind::kSummed, .dim = attrs.lhs_contracting.back()});
+          Ask(inst.operand(1), {},
+              {.kind = Wish::Kind::kSummed, .dim = attrs.rhs_contracting.back(), .flags = Wish::kRepeats});
+        }
+        return AskForScale(inst, attrs.lhs_contracting);
+      }
+      case Opcode::kConvolution: return AskForScale(inst, {});
+      default: return;
+    }
+  }
+
+  void AskForGather(const Instruction& inst) {
+    const GatherAttrs& attrs = inst.attrs<GatherAttrs>();
+    std::vector<Interval> ranges;
+    for (const int64_t d : attrs.start_index_map)
+      ranges.push_back({0, static_cast<double>(inst.operand(0).shape().dim(d) - attrs.slice_sizes[d])});
+    AskIndex(inst.operand(1), std::move(ranges), attrs.index_vector_dim,
+             attrs.indices_are_sorted ? Wish::kSorted | Wish::kPromised : 0);
+  }
+
+  void AskForScatter(const Instruction& inst) {
+    const ScatterAttrs& attrs = inst.attrs<ScatterAttrs>();
+    const int64_t arrays = (inst.operand_count() - 1) / 2;
+    const Shape &operand = inst.operand(0).shape(), &updates = inst.operand(arrays + 1).shape();
+    const auto in = [](const std::vector<int64_t>& list, int64_t d) {
+      return std::ranges::find(list, d) != list.end();
+    };
+    std::vector<int64_t> extent(operand.rank(), 1);
+    size_t next = 0;
+    for (int64_t d = 0; d < operand.rank(); ++d) {
+      if (!in(attrs.inserted_window_dims, d) && !in(attrs.input_batching_dims, d))
+        extent[d] = updates.dim(attrs.update_window_dims[next++]);
+    }
+    std::vector<Interval> ranges;
+    for (const int64_t d : attrs.scatter_dims_to_operand_dims)
+      ranges.push_back({0, static_cast<double>(operand.dim(d) - extent[d])});
+    AskIndex(inst.operand(arrays), std::move(ranges), attrs.index_vector_dim,
+             (attrs.indices_are_sorted ? Wish::kSorted | Wish::kPromised : 0) |
+                 (attrs.unique_indices ? Wish::kUnique | Wish::kPromised : 0));
+  }
+
+  void AskIndex(const Instruction& indices, std::vector<Interval> ranges, int64_t dim, int flags) {
+    Wish wish{.kind = Wish::Kind::kIndex, .components = std::move(ranges), .component_dim = dim, .flags = flags};
+    if (wish.components.empty()) return;
+    if (dim >= indices.shape().rank() || wish.components.size() == 1) wish.Flatten();
+    Ask(indices, {}, std::move(wish));
+  }
+
+  void AskForStarts(const Instruction& inst, int64_t first, const Shape& whole, const Shape& slice) {
+    for (int64_t d = 0; d + first < inst.operand_count(); ++d) {
+      if (!inst.operand(first + d).shape().IsScalar()) return;
+      Ask(inst.operand(first + d), {},
+          {.kind = Wish::Kind::kIndex,
+           .interval = {0, static_cast<double>(whole.dim(d) - slice.dim(d))},
+           .flags = Wish::kStart});
+    }
+  }
+
+  // Whatever the condition compares stays small, so that loops end soon.
+  void AskForTrips(const Instruction& loop) {
+    const Instruction& root = loop.attrs<WhileAttrs>().condition->root();
+    std::vector<const Instruction*> pending{&root};
+    while (!pending.empty()) {
+      const Instruction* inst = pending.back();
+      pending.pop_back();
+      if (inst->Is(Opcode::kAnd) || inst->Is(Opcode::kOr) || inst->Is(Opcode::kNot) || inst->Is(Opcode::kFusion) ||
+          inst->Is(Opcode::kCall)) {
+        for (const Instruction* operand : inst->operands()) pending.push_back(operand);
+      }
+      if (!inst->Is(Opcode::kCompare) || !IsInteger(inst->operand(0).shape().type())) continue;
+      for (const Instruction* operand : inst->operands())
+        Ask(*operand, {}, {.kind = Wish::Kind::kInterval, .interval = {0, 8}, .flags = Wish::kTrips});
+    }
+  }
+
+  void AskForBranch(const Instruction& inst) {
+    if (inst.operand(0).shape().type() == PrimitiveType::kPred) return;
+    const double branches = static_cast<double>(inst.attrs<ConditionalAttrs>().branches().size());
+    Ask(inst.operand(0), {}, {.kind = Wish::Kind::kInterval, .interval = {-1, branches}});
+  }
+
+  // compare(labels, iota) is a one-hot row: labels are indices into the iota's dimension.
+  void AskForLabels(const Instruction& inst) {
+    if (inst.attrs<CompareAttrs>().direction != ComparisonDirection::kEq || !IsInteger(inst.operand(0).shape().type()))
+      return;
+    for (int64_t side = 0; side < 2; ++side) {
+      const Instruction* iota = &inst.operand(side);
+      while (iota->Is(Opcode::kBroadcast) || iota->Is(Opcode::kReshape) || iota->Is(Opcode::kConvert) ||
+             iota->Is(Opcode::kCopy))
+        iota = &iota->operand(0);
+      if (!iota->Is(Opcode::kIota)) continue;
+      const int64_t size = iota->shape().dim(iota->attrs<IotaAttrs>().iota_dimension);
+      Ask(inst.operand(1 - side), {}, {.kind = Wish::Kind::kIndex, .interval = {0, static_cast<double>(size - 1)}});
+    }
+  }
+
+  void AskForReduce(const Instruction& inst) {
+    const ReduceAttrs& attrs = inst.attrs<ReduceAttrs>();
+    AskForInits(inst, *attrs.to_apply);
+    const int64_t arrays = inst.operand_count() / 2, dim = attrs.dimensions.empty() ? -1 : attrs.dimensions.back();
+    const Instruction& root = attrs.to_apply->root();
+    if (arrays == 1 && root.Is(Opcode::kAdd) && IsFloat(inst.shape().type()))
+      return Ask(inst.operand(0), {}, {.kind = Wish::Kind::kSummed, .dim = dim});
+    if (arrays == 1) return;
+    const auto identities = IdentitiesOf(*attrs.to_apply, arrays);
+    for (int64_t k = 0; k < arrays; ++k) {
+      if (identities[k] && std::isinf(*identities[k])) AskForKeys(inst.operand(k), dim, 0);
+    }
+  }
+
+  void AskForInits(const Instruction& inst, const Computation& body) {
+    const int64_t arrays = inst.operand_count() / 2;
+    const auto identities = IdentitiesOf(body, arrays);
+    for (int64_t k = 0; k < arrays; ++k) AskForInit(inst.operand(arrays + k), identities[k]);
+  }
+
+  void AskForInit(const Instruction& init, std::optional<double> identity) {
+    if (identity) Ask(init, {}, {.kind = Wish::Kind::kExactly, .number = *identity});
+  }
+
+  void AskForKeys(const Instruction& keys, int64_t dim, int flags) {
+    Ask(keys, {}, {.kind = Wish::Kind::kKey, .dim = dim, .flags = flags});
+  }
+
+  // What the comparator looks at. Equal keys are no matter where nothing goes with them.
+  void AskForSort(const Instruction& inst) {
+    const SortAttrs& attrs = inst.attrs<SortAttrs>();
+    const int flags = inst.operand_count() > 1 || attrs.is_stable ? Wish::kDistinct : 0;
+    std::set<const Instruction*> seen;
+    std::vector<const Instruction*> pending{&attrs.to_apply->root()};
+    while (!pending.empty()) {
+      const Instruction* at = pending.back();
+      pending.pop_back();
+      if (!seen.insert(at).second) continue;
+      if (at->Is(Opcode::kParameter))
+        AskForKeys(inst.operand(at->parameter_number() / 2), attrs.dimension.value, flags);
+      for (const Instruction* operand : at->operands()) pending.push_back(operand);
+    }
+  }
+
+  // Sums of K products keep their size when one side has variance 1/K; uniform on [-s, s] has variance s^2 / 3. The
+  // side that is a parameter, moved at most, is the weights.
+  void AskForScale(const Instruction& inst, const std::vector<int64_t>& contracting) {
+    if (!IsFloat(inst.shape().type())) return;
+    double terms = 1;
+    if (inst.Is(Opcode::kDot)) {
+      for (const int64_t d : contracting) terms *= static_cast<double>(inst.operand(0).shape().dim(d));
+    } else {
+      const Shape& rhs = inst.operand(1).shape();
+      terms = static_cast<double>(rhs.NumElements()) /
+              static_cast<double>(
+                  std::max<int64_t>(1, rhs.dim(inst.attrs<ConvolutionAttrs>().dim_labels.rhs_output_feature)));
+    }
+    if (terms < 2) return;
+    for (const int64_t side : {1, 0}) {
+      const Instruction* from = &inst.operand(side);
+      while (from->operand_count() == 1 &&
+             (from->Is(Opcode::kTranspose) || from->Is(Opcode::kReshape) || from->Is(Opcode::kConvert) ||
+              from->Is(Opcode::kCopy) || from->Is(Opcode::kBroadcast) || from->Is(Opcode::kBitcast) ||
+              from->Is(Opcode::kSlice) || from->Is(Opcode::kReverse) || from->Is(Opcode::kShuffle) ||
+              from->Is(Opcode::kGetTupleElement))) {
+        from = &from->operand(0);
+      }
+      if (!from->Is(Opcode::kParameter) && !from->Is(Opcode::kElidedConstant)) continue;
+      Ask(inst.operand(side), {}, {.kind = Wish::Kind::kScale, .number = std::sqrt(3 / terms)});
+      return;
+    }
+  }
+
+  void AskPositive(const Instruction& inst, double low) {
+    if (!IsFloat(inst.shape().type())) return;
+    Ask(inst, {}, {.kind = Wish::Kind::kPositive, .interval = {low, kInfinity}});
+  }
+
+  // ---- Walking backward ----
+
+  // `path` names the leaf of a tuple-shaped `inst`. The same wish asked twice records the same, so each is followed
+  // once.
+  void Ask(const Instruction& inst, const ShapeIndex& path, Wish wish) {
+    asks_.push_back({&inst, path, std::move(wish)});
+    if (asks_at_work_) return;
+    asks_at_work_ = true;
+    while (!asks_.empty()) {
+      Asked ask = std::move(asks_.back());
+      asks_.pop_back();
+      if (!IsNew(ask)) continue;
+      const size_t before = asks_.size();
+      Step(*ask.inst, ask.path, std::move(ask.wish));
+      std::reverse(asks_.begin() + static_cast<int64_t>(before), asks_.end());  // First asked, first followed.
+    }
+    asks_at_work_ = false;
+  }
+
+  // A counter whose step is in a fusion asks for less each time around its loop, without end: of one leaf the first
+  // wishes count, more than programs have uses of an index. One that is dropped leaves an argument less constrained.
+  bool IsNew(const Asked& ask) {
+    constexpr int kMostWishes = 100;
+    const Wish& wish = ask.wish;
+    const double last = wish.components.empty() ? wish.interval.high : wish.components.back().high;
+    const bool is_new = asked_
+                            .emplace(ask.inst->id(), ask.path, static_cast<int>(wish.kind), wish.flags, wish.dim,
+                                     wish.interval.low, last, wish.number)
+                            .second;
+    return is_new && ++wishes_[{ask.inst->id(), ask.path}] <= kMostWishes;
+  }
+
+  void Step(const Instruction& inst, const ShapeIndex& path, Wish wish) {
+    const auto tail = [&] { return ShapeIndex(path.begin() + 1, path.end()); };
+    switch (inst.opcode()) {
+      case Opcode::kParameter: return AtParameter(inst, path, std::move(wish));
+      case Opcode::kElidedConstant:
+        ranges_.elided[inst.id()].resize(inst.shape().LeafCount());
+        return Record(inst, ranges_.elided[inst.id()], path, std::move(wish));
+      case Opcode::kTuple: return Ask(inst.operand(path.front()), tail(), std::move(wish));
+      case Opcode::kGetTupleElement: {
+        ShapeIndex longer{inst.tuple_index()};
+        longer.insert(longer.end(), path.begin(), path.end());
+        return Ask(inst.operand(0), longer, std::move(wish));
+      }
+      case Opcode::kCall: return Ask(inst.attrs<CallAttrs>().to_apply->root(), path, std::move(wish));
+      case Opcode::kFusion: return Ask(inst.attrs<FusionAttrs>().calls->root(), path, std::move(wish));
+      case Opcode::kConditional:
+        for (const Computation* branch : inst.attrs<ConditionalAttrs>().branches()) Ask(branch->root(), path, wish);
+        return;
+      case Opcode::kWhile: Ask(inst.operand(0), path, wish); return AskBody(inst, path, std::move(wish));
+      case Opcode::kOptimizationBarrier:
+      case Opcode::kCopy:
+      case Opcode::kConvert:
+      case Opcode::kReducePrecision: return Ask(inst.operand(0), path, std::move(wish));
+      case Opcode::kBitcast:
+        if (inst.shape().type() != inst.operand(0).shape().type()) return;
+        [[fallthrough]];
+      case Opcode::kReshape:
+      case Opcode::kTranspose:
+      case Opcode::kBroadcast:
+      case Opcode::kSlice:
+      case Opcode::kDynamicSlice:
+      case Opcode::kReverse:
+      case Opcode::kShuffle:
+      case Opcode::kGather:
+        wish.dim = OperandDim(inst, wish.dim);
+        if (inst.Is(Opcode::kBroadcast) || inst.Is(Opcode::kDynamicSlice) || inst.Is(Opcode::kGather))
+          wish.Drop(Wish::kSorted | Wish::kUnique);
+        if (inst.Is(Opcode::kTranspose) || inst.Is(Opcode::kReverse) || inst.Is(Opcode::kShuffle))
+          wish.Drop(Wish::kSorted);
+        if (inst.Is(Opcode::kReshape) && wish.component_dim == inst.shape().rank() - 1 &&
+            inst.operand(0).shape().rank() > 0 &&
+            inst.operand(0).shape().dims().back() == static_cast<int64_t>(wish.components.size())) {
+          wish.component_dim = inst.operand(0).shape().rank() - 1;
+        } else {
+          wish.Flatten();
+        }
+        return Ask(inst.operand(0), {}, std::move(wish));
+      case Opcode::kPad:
+      case Opcode::kDynamicUpdateSlice:
+        wish.Flatten();
+        wish.Drop(Wish::kSorted | Wish::kUnique);
+        Ask(inst.operand(0), {}, wish);
+        return Ask(inst.operand(1), {}, std::move(wish));
+      case Opcode::kConcatenate: return AtConcatenate(inst, std::move(wish));
+      case Opcode::kSelect:
+        if (!IsWrapped(inst.operand(1), inst.operand(2))) Ask(inst.operand(1), {}, wish);
+        if (!IsWrapped(inst.operand(2), inst.operand(1))) Ask(inst.operand(2), {}, std::move(wish));
+        return;
+      default: break;
+    }
+    if (wish.kind == Wish::Kind::kSummed) return SummedThrough(inst, std::move(wish));
+    if (wish.kind == Wish::Kind::kPositive) return PositiveThrough(inst, wish);
+    if (wish.kind == Wish::Kind::kIndex || wish.kind == Wish::Kind::kInterval)
+      return IntervalThrough(inst, std::move(wish));
+  }
+
+  // What a loop hands to its next iteration; counters aside, whose range comes from the trip count.
+  void AskBody(const Instruction& loop, const ShapeIndex& path, Wish wish) {
+    const Instruction* root = &loop.attrs<WhileAttrs>().body->root();
+    size_t depth = 0;
+    while (root->Is(Opcode::kTuple) && depth < path.size()) root = &root->operand(path[depth++]);
+    if (root->Is(Opcode::kAdd) || root->Is(Opcode::kSubtract)) return;
+    Ask(*root, ShapeIndex(path.begin() + depth, path.end()), std::move(wish));
+  }
+
+  void AtConcatenate(const Instruction& inst, Wish wish) {
+    const int64_t dim = inst.attrs<OneDimensionAttrs>().dimension.value;
+    wish.Drop(Wish::kSorted | Wish::kUnique);  // Of rows that come from several places.
+    if (dim != wish.component_dim) {
+      wish.Flatten();
+      for (const Instruction* operand : inst.operands()) Ask(*operand, {}, wish);
+      return;
+    }
+    size_t first = 0;
+    for (const Instruction* operand : inst.operands()) {
+      Wish part = wish;
+      const size_t count = static_cast<size_t>(operand->shape().dim(dim));
+      part.components.assign(wish.components.begin() + first,
+                             wish.components.begin() + std::min(first + count, wish.components.size()));
+      first += count;
+      if (part.components.size() == 1) part.Flatten();
+      Ask(*operand, {}, std::move(part));
+    }
+  }
+
+  // Terms that are products cancel when one factor does and the others come in pairs.
+  void SummedThrough(const Instruction& inst, Wish wish) {
+    if (inst.Is(Opcode::kNegate)) return Ask(inst.operand(0), {}, std::move(wish));
+    if (!inst.Is(Opcode::kMultiply)) return;
+    Ask(inst.operand(0), {}, wish);
+    wish.flags |= Wish::kRepeats;
+    Ask(inst.operand(1), {}, std::move(wish));
+  }
+
+  // Sums, products and quotients of positive numbers are positive; squares and exponentials need nothing.
+  void PositiveThrough(const Instruction& inst, const Wish& wish) {
+    const auto both = [&](double low) {
+      for (int64_t i = 0; i < 2; ++i) {
+        if (!ConstantOf(inst.operand(i)))
+          Ask(inst.operand(i), {}, {.kind = Wish::Kind::kPositive, .interval = {low, kInfinity}});
+      }
+    };
+    switch (inst.opcode()) {
+      case Opcode::kAdd: return both(wish.interval.low);
+      case Opcode::kMultiply:
+        if (&inst.operand(0) == &inst.operand(1)) return;
+        return both(wish.interval.low);
+      case Opcode::kDivide: return both(std::max(wish.interval.low, 0.25));
+      case Opcode::kSqrt:
+      case Opcode::kCbrt: return Ask(inst.operand(0), {}, wish);
+      case Opcode::kMaximum: {
+        const auto a = ConstantOf(inst.operand(0)), b = ConstantOf(inst.operand(1));
+        if ((a && *a > 0) || (b && *b > 0)) return;
+        return both(wish.interval.low);
+      }
+      case Opcode::kReduce: return Ask(inst.operand(0), {}, wish);
+      default: return;
+    }
+  }
+
+  // Index arithmetic with constants, inverted.
+  void IntervalThrough(const Instruction& inst, Wish wish) {
+    if (inst.operand_count() < 1) return;
+    if (inst.Is(Opcode::kClamp)) return Ask(inst.operand(1), {}, std::move(wish));  // Clamped again or not, it fits.
+    if (inst.Is(Opcode::kNegate)) {
+      wish.Flatten();
+      wish.Drop(Wish::kSorted);
+      wish.interval = {-wish.interval.high, -wish.interval.low};
+      return Ask(inst.operand(0), {}, std::move(wish));
+    }
+    if (inst.operand_count() != 2) return;
+    const auto a = ConstantOf(inst.operand(0)), b = ConstantOf(inst.operand(1));
+    const bool left = b.has_value();  // The operand that is asked.
+    if (!a && !b) return;
+    const double c = left ? *b : *a;
+    const Instruction& rest = inst.operand(left ? 0 : 1);
+    const auto shift = [&](auto&& map) {
+      wish.interval = map(wish.interval);
+      for (Interval& component : wish.components) component = map(component);
+      Ask(rest, {}, wish);
+    };
+    switch (inst.opcode()) {
+      case Opcode::kAdd: return shift([&](Interval i) { return Interval{i.low - c, i.high - c}; });
+      case Opcode::kSubtract:
+        if (!left) wish.Drop(Wish::kSorted);
+        if (left) return shift([&](Interval i) { return Interval{i.low + c, i.high + c}; });
+        return shift([&](Interval i) { return Interval{c - i.high, c - i.low}; });
+      case Opcode::kMultiply:
+        if (c <= 0) return;
+        return shift([&](Interval i) { return Interval{std::ceil(i.low / c), std::floor(i.high / c)}; });
+      case Opcode::kMaximum:
+      case Opcode::kMinimum:
+      case Opcode::kRemainder:
+      case Opcode::kAnd: wish.Drop(Wish::kSorted | Wish::kUnique); return shift([](Interval i) { return i; });
+      default: return;
+    }
+  }
+
+  void AtParameter(const Instruction& parameter, const ShapeIndex& path, Wish wish) {
+    const Computation& computation = parameter.computation();
+    if (computation.IsEntry())
+      return Record(parameter, ranges_.parameters[parameter.parameter_number()], path, std::move(wish));
+    for (const Instruction* caller : callers_[&computation]) {
+      switch (caller->opcode()) {
+        case Opcode::kCall:
+        case Opcode::kFusion: Ask(caller->operand(parameter.parameter_number()), path, wish); break;
+        case Opcode::kWhile:
+          Ask(caller->operand(0), path, wish);
+          AskBody(*caller, path, wish);
+          break;
+        case Opcode::kConditional: {
+          const auto branches = caller->attrs<ConditionalAttrs>().branches();
+          for (size_t i = 0; i < branches.size(); ++i) {
+            if (branches[i] == &computation) Ask(caller->operand(i + 1), path, wish);
+          }
+          break;
+        }
+        default: break;  // Scalar bodies: nothing to ask of single elements.
+      }
+    }
+  }
+
+  // A wish for a leaf of `source`, a parameter or an elided constant.
+  void Record(const Instruction& source, std::vector<LeafRange>& leaves, const ShapeIndex& path, Wish wish) {
+    int64_t leaf = 0, at = 0;
+    ForEachLeaf(source.shape(), [&](const ShapeIndex& index, const Shape&) {
+      if (index == path) leaf = at;
+      ++at;
+    });
+    LeafRange& range = leaves[leaf];
+    switch (wish.kind) {
+      case Wish::Kind::kExactly: range.exactly = wish.number; return;
+      case Wish::Kind::kScale: range.scale = std::min(range.scale, wish.number); return;
+      case Wish::Kind::kKey:
+        range.is_key = true;
+        range.distinct = range.distinct || wish.Has(Wish::kDistinct);
+        if (range.key_dim < 0) range.key_dim = wish.dim;
+        return;
+      case Wish::Kind::kSummed:
+        if (range.is_summed) return;
+        range.is_summed = true;
+        range.repeats = wish.Has(Wish::kRepeats);
+        range.summed_dim = wish.dim;
+        return;
+      default: break;
+    }
+    if (wish.kind == Wish::Kind::kIndex) range.is_index = true;
+    range.is_promised = range.is_promised || wish.Has(Wish::kPromised);
+    range.is_start = range.is_start || wish.Has(Wish::kStart);
+    range.is_trip_count = range.is_trip_count || wish.Has(Wish::kTrips);
+    range.rows_sorted = range.rows_sorted || wish.Has(Wish::kSorted);
+    range.rows_unique = range.rows_unique || wish.Has(Wish::kUnique);
+    if (!wish.components.empty() && range.components.empty()) {
+      range.components = wish.components;
+      range.component_dim = wish.component_dim;
+      return;
+    }
+    wish.Flatten();
+    const Interval meet{std::max(range.interval.low, wish.interval.low),
+                        std::min(range.interval.high, wish.interval.high)};
+    if (meet.low <= meet.high) {
+      range.interval = meet;
+      return;
+    }
+    range.conflict = Str("'", source.name(), "' is asked to lie in [", range.interval.low, ", ", range.interval.high,
+                         "] and in [", wish.interval.low, ", ", wish.interval.high, "]");
+    if (wish.kind == Wish::Kind::kIndex) range.interval = wish.interval;  // Indices first.
+  }
+
+  const Module& module_;
+  Ranges ranges_;
+  std::unordered_map<const Computation*, std::vector<const Instruction*>> callers_;
+  std::set<std::tuple<int, ShapeIndex, int, int, int64_t, double, double, double>> asked_;
+  std::map<std::pair<int, ShapeIndex>, int> wishes_;  // By instruction and leaf: how many.
+  std::vector<Asked> asks_;  // To be followed, the next one last: chains of operands and calls are long.
+  bool asks_at_work_ = false;
+};
+
+}  // namespace
+
+Ranges CollectRanges(const Module& module) { return Collector(module).Run(); }
+
+}  // namespace hlo

@@ -1,0 +1,429 @@
+#include "interp/compare/ensemble.h"
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+
+#include "base/text.h"
+#include "interp/arguments/arguments.h"
+#include "interp/shadow/rules.h"
+#include "ir/module.h"
+
+namespace hlo {
+namespace {
+
+using shadow::Combiner;
+using shadow::CombinerOf;
+using shadow::HalfStep;
+using shadow::Rounding;
+using shadow::RoundingTo;
+using shadow::SignificandBits;
+
+constexpr double kMostWorst = 8, kMostRms = 2;
+
+Shape Widened(const Shape& shape) {
+  if (shape.IsTuple()) {
+    std::vector<Shape> elements;
+    for (const Shape& element : shape.elements()) elements.push_back(Widened(element));
+    return Shape::Tuple(std::move(elements));
+  }
+  return shape.IsArray() && IsFloat(shape.type()) ? shape.WithType(PrimitiveType::kF64) : shape;
+}
+
+Literal Widened(const Literal& literal) {
+  if (literal.shape().IsTuple()) {
+    std::vector<Literal> elements;
+    for (const Literal& element : literal.elements()) elements.push_back(Widened(element));
+    return Literal::Tuple(std::move(elements));
+  }
+  if (!literal.shape().IsArray() || !IsFloat(literal.shape().type())) return literal;
+  Literal wide(Widened(literal.shape()));
+  const std::span<double> out = wide.mutable_data<double>();
+  for (size_t i = 0; i < out.size(); ++i) out[i] = literal.GetDouble(static_cast<int64_t>(i));
+  return wide;
+}
+
+// Its bits, or its random numbers, are those of the declared type.
+bool HangsOnType(const Instruction& inst) {
+  return inst.Is(Opcode::kBitcastConvert) || inst.Is(Opcode::kBitcast) || inst.Is(Opcode::kRng) ||
+         inst.Is(Opcode::kCustomCall) || inst.Is(Opcode::kInfeed) || inst.Is(Opcode::kOutfeed) ||
+         inst.Is(Opcode::kStochasticConvert);
+}
+
+// `inst`, whose neighbours are f64 by now, goes on in its own types.
+void KeepTypes(Instruction& inst, const Shape& declared, std::span<const Shape> operand_shapes) {
+  Computation& computation = inst.computation();
+  for (int64_t i = 0; i < inst.operand_count(); ++i) {
+    if (operand_shapes[i] == inst.operand(i).shape()) continue;
+    inst.SetOperand(i, computation.Add(Opcode::kConvert, operand_shapes[i], {&inst.operand(i)}));
+  }
+  if (Widened(declared) == declared) return;
+  Instruction& stand_in = computation.AddClone(inst, declared, {inst.operands().begin(), inst.operands().end()});
+  Instruction& wide = computation.Add(Opcode::kConvert, Widened(declared), {&stand_in});
+  inst.ReplaceAllUses(wide);
+  if (&computation.root() == &inst) computation.SetRoot(wide);
+  computation.Remove(inst);
+}
+
+// The module with every float f64. Ids are kept.
+Result<std::unique_ptr<Module>> Widened(const Module& module) {
+  std::unique_ptr<Module> wide = module.Clone();
+  std::unordered_map<int, Shape> declared;
+  for (const Computation* computation : module.Computations()) {
+    for (const Instruction* inst : computation->Instructions()) {
+      declared.emplace(inst->id(), inst->shape());
+      const bool complex = inst->shape().IsArray() && IsComplex(inst->shape().type());
+      const bool tuple = HangsOnType(*inst) && inst->shape().IsTuple();
+      const bool tuples = HangsOnType(*inst) && std::ranges::any_of(inst->operands(), [](const Instruction* operand) {
+                            return operand->shape().IsTuple();
+                          });
+      if (complex || tuple || tuples)
+        FAIL(UnsupportedAt(*inst, "U002",
+                           Str("'", inst->name(), "' (", inst->opcode(), ") on ", inst->shape(),
+                               " has no counterpart without roundings")));
+    }
+  }
+  for (Computation* computation : wide->Computations()) {
+    for (Instruction* inst : computation->Instructions()) {
+      if (inst->Is(Opcode::kConstant)) inst->mutable_attrs<ConstantAttrs>().literal = Widened(inst->literal());
+      inst->SetShape(Widened(inst->shape()));
+    }
+  }
+  for (Computation* computation : wide->Computations()) {
+    for (Instruction* inst : computation->Instructions()) {
+      const auto own = declared.find(inst->id());
+      if (own == declared.end() || !HangsOnType(*inst)) continue;
+      std::vector<Shape> operands;
+      for (const Instruction* operand : inst->operands()) {
+        const auto known = declared.find(operand->id());
+        operands.push_back(known == declared.end() ? operand->shape() : known->second);
+      }
+      KeepTypes(*inst, own->second, operands);
+    }
+  }
+  return wide;
+}
+
+// How an instruction's results come to be rounded.
+enum class How : uint8_t { kNot, kOnce, kSum };
+
+How HowOf(const Instruction& inst) {
+  switch (inst.opcode()) {
+    case Opcode::kDot:
+    case Opcode::kConvolution: return How::kSum;
+    case Opcode::kReduce:
+    case Opcode::kReduceWindow:
+    case Opcode::kScatter:
+    case Opcode::kSelectAndScatter:
+      return CombinerOf(*CalledComputations(inst).back()) == Combiner::kAdd ? How::kSum : How::kNot;
+    case Opcode::kIota:
+    case Opcode::kBatchNormGrad:
+    case Opcode::kBatchNormInference:
+    case Opcode::kBatchNormTraining:
+    case Opcode::kCholesky:
+    case Opcode::kTriangularSolve: return How::kOnce;
+    case Opcode::kAbs:
+    case Opcode::kCeil:
+    case Opcode::kClamp:
+    case Opcode::kCompare:
+    case Opcode::kCopy:
+    case Opcode::kFloor:
+    case Opcode::kMaximum:
+    case Opcode::kMinimum:
+    case Opcode::kNegate:
+    case Opcode::kRoundNearestAfz:
+    case Opcode::kRoundNearestEven:
+    case Opcode::kSelect:
+    case Opcode::kSign: return How::kNot;
+    default: return inst.Is(kElementwise) ? How::kOnce : How::kNot;
+  }
+}
+
+// The largest number of terms of one result.
+double TermsOf(const Instruction& inst) {
+  const auto elements = [](const Shape& shape) {
+    return static_cast<double>(std::max<int64_t>(1, shape.NumElements()));
+  };
+  switch (inst.opcode()) {
+    case Opcode::kDot: {
+      double terms = 1;
+      for (const int64_t d : inst.attrs<DotAttrs>().lhs_contracting)
+        terms *= static_cast<double>(inst.operand(0).shape().dim(d));
+      return terms;
+    }
+    case Opcode::kConvolution: {
+      const Shape& kernel = inst.operand(1).shape();
+      return elements(kernel) / static_cast<double>(std::max<int64_t>(
+                                    1, kernel.dim(inst.attrs<ConvolutionAttrs>().dim_labels.rhs_output_feature)));
+    }
+    case Opcode::kReduce: return elements(inst.operand(0).shape()) / elements(inst.shape());
+    case Opcode::kReduceWindow:
+    case Opcode::kSelectAndScatter: {
+      double terms = 1;
+      for (const WindowDim& dim : inst.Is(Opcode::kReduceWindow) ? inst.attrs<ReduceWindowAttrs>().window.dims
+                                                                 : inst.attrs<SelectAndScatterAttrs>().window.dims)
+        terms *= static_cast<double>(dim.size);
+      return terms;
+    }
+    // As many updates as there are, over the elements that they may go to.
+    case Opcode::kScatter: return 1 + elements(inst.operand(2).shape()) / elements(inst.shape());
+    default: return 1;
+  }
+}
+
+// Random numbers of one instruction in one run.
+class Dice {
+ public:
+  Dice(uint64_t seed, int run, int64_t number) : seed_(seed), high_(static_cast<uint64_t>(run) << 48 | number) {}
+  double Unit(int64_t i) const {
+    const PhiloxBlock block = Philox(seed_, static_cast<uint64_t>(i), high_ ^ 0xE5E3'0000'0000);
+    return (block.words[0] + 0.5) * 0x1p-32;
+  }
+  // Mean 0, variance 1, from four uniforms.
+  double Normal(int64_t i) const {
+    const PhiloxBlock block = Philox(seed_, static_cast<uint64_t>(i), high_ ^ 0xA11E'0000'0000);
+    double sum = -2;
+    for (const uint32_t word : block.words) sum += (word + 0.5) * 0x1p-32;
+    return sum * std::sqrt(3.0);
+  }
+
+ private:
+  uint64_t seed_, high_;
+};
+
+// Up or down, the nearer the likelier. Below f64 there is nothing to see of what f64 has rounded away: half a step of
+// noise stands for it.
+double Rounded(double x, PrimitiveType type, const Rounding& rounding, double random) {
+  if (x == 0 || !std::isfinite(x)) return x;
+  const double step = 2 * HalfStep(rounding, std::fabs(x));
+  if (type == PrimitiveType::kF64) return x + (random - 0.5) * step;
+  const double below = std::floor(x / step) * step;
+  const double result = random < (x - below) / step ? below + step : below;
+  if (std::fabs(result) >= rounding.overflow) return std::copysign(std::numeric_limits<double>::infinity(), x);
+  return result;
+}
+
+// One run: rounds what the interpreter makes of the widened module.
+class Rounder {
+ public:
+  Rounder(const std::unordered_map<int, PrimitiveType>& declared, const EnsembleOptions& options, int run)
+      : declared_(declared), options_(options), run_(run) {}
+
+  Status Round(const Instruction& inst, std::span<const Literal> operands, Literal& value) {
+    const auto found = declared_.find(inst.id());
+    if (found == declared_.end() || !value.shape().IsArray() || value.shape().type() != PrimitiveType::kF64) return {};
+    const How how = HowOf(inst);
+    if (how == How::kNot) return {};
+    // An instruction is compiled one way, whatever the iteration of its loop.
+    const Dice way(options_.seed, run_, inst.id());
+    const Dice dice(options_.seed, run_, (int64_t{1} << 40) + ++steps_);
+    const PrimitiveType type = found->second;
+    const bool narrow = SignificandBits(type) < SignificandBits(PrimitiveType::kF32);
+    const PrimitiveType wider = narrow ? PrimitiveType::kF32 : type;
+    if (how == How::kSum) TRY(AddSumError(inst, operands, wider, way, dice, value));
+    const bool as_declared = way.Unit(0) < 0.5;
+    if (!as_declared && !narrow) return {};
+    const PrimitiveType target = as_declared ? type : wider;
+    RoundAll(value, target, dice);
+    return {};
+  }
+
+  // A result is stored as declared, whatever it was held in.
+  void Store(const Shape& declared, Literal& value) {
+    if (declared.IsTuple()) {
+      for (size_t i = 0; i < declared.elements().size(); ++i) Store(declared.element(i), value.mutable_elements()[i]);
+      return;
+    }
+    if (!declared.IsArray() || !IsFloat(declared.type()) || declared.type() == PrimitiveType::kF64) return;
+    const Dice dice(options_.seed, run_, (int64_t{1} << 41) + ++steps_);
+    RoundAll(value, declared.type(), dice);
+  }
+
+ private:
+  static void RoundAll(Literal& value, PrimitiveType type, const Dice& dice) {
+    const Rounding rounding = RoundingTo(type, false);
+    const std::span<double> x = value.mutable_data<double>();
+    for (size_t i = 0; i < x.size(); ++i) x[i] = Rounded(x[i], type, rounding, dice.Unit(static_cast<int64_t>(i)));
+  }
+
+  Status AddSumError(const Instruction& inst, std::span<const Literal> operands, PrimitiveType accumulator,
+                     const Dice& way, const Dice& dice, Literal& value) {
+    const double terms = TermsOf(inst);
+    if (terms < 2) return {};
+    std::vector<Literal> squared(operands.begin(), operands.end());
+    for (size_t i = 0; i < squared.size(); ++i) {
+      // A select-and-scatter chooses by its first operand, which is not summed.
+      if (inst.Is(Opcode::kSelectAndScatter) && i == 0) continue;
+      if (!squared[i].shape().IsArray() || squared[i].shape().type() != PrimitiveType::kF64) continue;
+      for (double& x : squared[i].mutable_data<double>()) x *= x;
+    }
+    InterpretOptions plain;
+    plain.memory_limit = options_.interpret.memory_limit;
+    const Literal squares = TRY(Evaluate(inst, squared, plain));
+    // One chain in half of the runs, so that s covers the order that rounds most; else down to a balanced tree.
+    const double longest = terms - 1, least = std::min(longest, std::log2(terms));
+    const double chain = way.Unit(1) < 0.5 ? longest : least * std::pow(longest / least, way.Unit(2));
+    // A rounding's error is even over a step, and the step at most 2 u of the number: u / sqrt(3) in the mean square.
+    const double each = 0.58 * RoundingTo(accumulator, false).relative;
+    const std::span<double> sums = value.mutable_data<double>();
+    const std::span<const double> q = squares.data<double>();
+    for (size_t i = 0; i < sums.size(); ++i) {
+      const double size = std::sqrt(std::max(0.0, chain * (sums[i] * sums[i] / 3 + q[i] / 6)));
+      if (std::isfinite(size)) sums[i] += each * size * dice.Normal(static_cast<int64_t>(i));
+    }
+    return {};
+  }
+
+  const std::unordered_map<int, PrimitiveType>& declared_;
+  const EnsembleOptions& options_;
+  const int run_;
+  int64_t steps_ = 0;
+};
+
+// Of the leaf at `index` of the results.
+EnsembleOutput Judge(const ShapeIndex& index, const Shape& shape, const Literal& m, std::span<const Literal> runs,
+                     const Literal& t) {
+  EnsembleOutput output{.output = index, .shape = shape, .elements = shape.NumElements()};
+  const bool floats = IsFloat(shape.type());
+  const Rounding rounding = floats ? RoundingTo(shape.type(), false) : Rounding();
+  std::vector<double> spread(static_cast<size_t>(output.elements), 0);
+  double deviations = 0, squares = 0;
+  for (int64_t i = 0; i < output.elements; ++i) {
+    const double middle = m.GetDouble(i);
+    double sum = 0;
+    for (const Literal& run : runs) sum += (run.GetDouble(i) - middle) * (run.GetDouble(i) - middle);
+    spread[i] = std::sqrt(sum / static_cast<double>(runs.size()));
+    if (!std::isfinite(spread[i])) continue;
+    deviations += sum / static_cast<double>(runs.size());
+    squares += middle * middle;
+  }
+  output.digits = std::log2(std::sqrt(deviations / squares));
+  std::vector<double> sorted;
+  for (const double s : spread) {
+    if (std::isfinite(s)) sorted.push_back(s);
+  }
+  if (!sorted.empty()) std::ranges::nth_element(sorted, sorted.begin() + static_cast<int64_t>(sorted.size() / 2));
+  const double least = sorted.empty() ? 0 : sorted[sorted.size() / 2] / 2;
+  double sum = 0;
+  int64_t counted = 0;
+  for (int64_t i = 0; i < output.elements; ++i) {
+    const double middle = m.GetDouble(i), actual = t.GetDouble(i);
+    double s = std::max(std::isfinite(spread[i]) ? spread[i] : 0, least), r = 0;
+    if (floats) s = std::max(s, HalfStep(rounding, std::fabs(middle)) / 2);
+    if (actual == middle || (std::isnan(actual) && std::isnan(middle))) {
+      r = 0;
+    } else if (std::isfinite(middle) && std::isfinite(actual)) {
+      r = std::fabs(actual - middle) / s;
+    } else {
+      // One is finite, the other not: so it may be where the runs are not of one mind.
+      const bool open = std::ranges::any_of(runs, [&](const Literal& run) {
+        return std::isfinite(run.GetDouble(i)) == std::isfinite(actual) &&
+               std::isnan(run.GetDouble(i)) == std::isnan(actual);
+      });
+      r = open ? 0 : std::numeric_limits<double>::infinity();
+    }
+    if (std::isnan(r)) r = std::numeric_limits<double>::infinity();
+    ++counted;
+    sum += r * r;
+    if (r <= output.worst && i > 0) continue;
+    output.worst = r;
+    output.worst_element = i;
+    output.expected = middle;
+    output.actual = actual;
+    output.spread = s;
+  }
+  output.rms = counted == 0 ? 0 : std::sqrt(sum / static_cast<double>(counted));
+  return output;
+}
+
+std::string Reach(double digits) {
+  if (std::isnan(digits) || digits == -std::numeric_limits<double>::infinity()) return "nothing is rounded";
+  return Format("roundings reach 2^%.0f of the results", digits);
+}
+
+}  // namespace
+
+double EnsembleResult::worst() const {
+  double worst = 0;
+  for (const EnsembleOutput& output : outputs) worst = std::max(worst, output.worst);
+  return worst;
+}
+
+Result<EnsembleResult> CompareEnsemble(const Module& module, std::span<const Literal> args, const Literal& actual,
+                                       const EnsembleOptions& options) {
+  EnsembleResult result;
+  auto widened = Widened(module);
+  if (!widened) {
+    if (widened.error().exit != ExitCode::kUnsupported) FAIL(widened.error());
+    result.unsupported = widened.error().message();
+    return result;
+  }
+  std::vector<Literal> wide_args;
+  for (const Literal& arg : args) wide_args.push_back(Widened(arg));
+  std::unordered_map<int, PrimitiveType> declared;
+  for (const Computation* computation : module.Computations()) {
+    for (const Instruction* inst : computation->Instructions()) {
+      if (inst->shape().IsArray() && IsFloat(inst->shape().type()) && !HangsOnType(*inst))
+        declared.emplace(inst->id(), inst->shape().type());
+    }
+  }
+  InterpretOptions interpret = options.interpret;
+  interpret.on_value = nullptr;
+  const Literal middle = TRY(Interpret(**widened, wide_args, interpret));
+  std::vector<Literal> runs;
+  for (int run = 0; run < options.runs; ++run) {
+    Rounder rounder(declared, options, run);
+    interpret.perturb = [&](const Instruction& inst, std::span<const Literal> operands, Literal& value) {
+      return rounder.Round(inst, operands, value);
+    };
+    runs.push_back(TRY(Interpret(**widened, wide_args, interpret)));
+    rounder.Store(module.entry().root().shape(), runs.back());
+  }
+  result.runs = options.runs;
+  ForEachLeaf(module.entry().root().shape(), [&](const ShapeIndex& index, const Shape& shape) {
+    if (!shape.IsArray()) return;
+    std::vector<Literal> leaves;
+    for (const Literal& run : runs) leaves.push_back(run.At(index));
+    result.outputs.push_back(Judge(index, shape, middle.At(index), leaves, actual.At(index)));
+    const EnsembleOutput& output = result.outputs.back();
+    result.suspect = result.suspect || output.worst > kMostWorst || output.rms > kMostRms;
+  });
+  return result;
+}
+
+std::string ToString(const EnsembleResult& result) {
+  if (!result.unsupported.empty()) return Str("no runs: ", result.unsupported);
+  const EnsembleOutput* worst = nullptr;
+  double rms = 0, digits = -std::numeric_limits<double>::infinity();
+  for (const EnsembleOutput& output : result.outputs) {
+    if (worst == nullptr || output.worst > worst->worst) worst = &output;
+    rms = std::max(rms, output.rms);
+    if (output.digits > digits) digits = output.digits;
+  }
+  std::string text = Format("%d runs, worst r %.2g, rms r %.2g; ", result.runs, result.worst(), rms) + Reach(digits);
+  if (!result.suspect || worst == nullptr) return text;
+  std::vector<int64_t> at;
+  int64_t rest = worst->worst_element;
+  for (const int64_t stride : RowMajorStrides(worst->shape.dims())) {
+    at.push_back(rest / stride);
+    rest %= stride;
+  }
+  return text + Format("\n           {%s}[%s] is %.9g, without roundings %.9g, and roundings come to %.2g",
+                       Join(worst->output, ",").c_str(), Join(at, ",").c_str(), worst->actual, worst->expected,
+                       worst->spread);
+}
+
+void WriteJson(JsonWriter& json, const EnsembleResult& result) {
+  json.Open('{').Key("runs").Value(result.runs).Key("suspect").Value(result.suspect);
+  if (!result.unsupported.empty()) json.Key("unsupported").Value(result.unsupported);
+  json.Key("outputs").Open('[');
+  for (const EnsembleOutput& output : result.outputs) {
+    json.Open('{').Key("output").Value(Join(output.output, ",")).Key("shape").Value(output.shape.ToString());
+    json.Key("worst_r").Value(output.worst).Key("rms_r").Value(output.rms).Key("digits").Value(output.digits);
+    json.Key("worst_element").Value(output.worst_element).Key("expected").Value(output.expected);
+    json.Key("actual").Value(output.actual).Key("spread").Value(output.spread).Close('}');
+  }
+  json.Close(']').Close('}');
+}
+
+}  // namespace hlo

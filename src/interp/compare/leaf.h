@@ -1,0 +1,178 @@
+// One array of a comparison, and the judge of its elements: what compare.cpp and compare/choices.cpp share.
+#ifndef HLO_INTERP_COMPARE_LEAF_H_
+#define HLO_INTERP_COMPARE_LEAF_H_
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "interp/compare/compare.h"
+#include "interp/shadow/rules.h"
+#include "interp/shadow/shadow.h"
+
+namespace hlo {
+
+// One leaf, ready for comparing: doubles side by side. Integers are compared by their bits; their doubles only serve
+// the statistics.
+struct Leaf {
+  ShapeIndex index;
+  Shape shape;
+  Literal actual;         // In the declared type.
+  Literal actual_values;  // f64.
+  Literal expected;       // f64.
+  Literal bound, likely;  // f64, or no bytes.
+  Literal exact, open;    // Integers.
+  Literal interpreted;    // The interpreter's, in the declared type, or no bytes.
+  std::shared_ptr<const Choices> choices;
+  // By element, or empty: what its choice says of it.
+  std::vector<std::optional<ElementClass>> chosen;
+  // Of a sample: which elements of `whole` the arrays hold, row-major.
+  const std::vector<int64_t>* points = nullptr;
+  const Shape* whole = nullptr;
+
+  int64_t count() const { return shape.NumElements(); }
+  int64_t PlaceOf(int64_t i) const { return points ? (*points)[i] : i; }
+  const Shape& full() const { return points ? *whole : shape; }
+};
+
+struct Judgement {
+  ElementClass element_class;
+  double ratio;  // NaN: none.
+};
+
+// Judges the elements of one leaf.
+class Judge {
+ public:
+  Judge(const Leaf& leaf, double rms, bool strict_nan)
+      : leaf_(leaf),
+        rms_(rms),
+        strict_nan_(strict_nan),
+        actual_(shadow::Values(leaf.actual_values)),
+        expected_(shadow::Values(leaf.expected)),
+        bound_(shadow::BoundsOrNull(leaf.bound)),
+        likely_(shadow::BoundsOrNull(leaf.likely)) {
+    if (!IsFloat(leaf.shape.type())) return;
+    rounding_ = shadow::RoundingTo(leaf.shape.type(), false);
+    if (BitWidth(leaf.shape.type()) < 32) specials_ = FormatOf(leaf.shape.type()).specials;
+  }
+
+  double Bound(int64_t i) const { return bound_ ? bound_[i] : 0; }
+
+  // What bounds do not decide is right where it is the interpreter's.
+  Judgement operator()(int64_t i) const {
+    const Judgement judgement = ByBounds(i);
+    const bool says_nothing =
+        judgement.element_class == ElementClass::kUndetermined || judgement.element_class == ElementClass::kVacuous;
+    return says_nothing && IsInterpreted(i) ? Is(true) : judgement;
+  }
+
+  // Element i as if candidate number `c` of its choice were expected.
+  ElementClass Against(int64_t i, const ShadowValue& candidates, int64_t c) const {
+    if (!candidates.IsFloat()) {
+      if (candidates.HasOpen() && candidates.open.GetInt(c) != 0) return ElementClass::kUndetermined;
+      const int64_t width = ByteWidth(leaf_.shape.type());
+      const bool same = std::memcmp(leaf_.actual.raw() + i * width, candidates.exact.raw() + c * width, width) == 0;
+      return same ? ElementClass::kExact : ElementClass::kViolation;
+    }
+    const double value = shadow::Values(candidates.value)[c];
+    if (value == actual_[i]) return ElementClass::kExact;  // Of equals, which are 0 and -0 too.
+    const double* const bound = shadow::BoundsOrNull(candidates.bound);
+    return Float(i, value, bound ? bound[c] : 0).element_class;
+  }
+
+ private:
+  static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+  bool IsInterpreted(int64_t i) const {
+    if (leaf_.interpreted.byte_size() == 0) return false;
+    if (IsFloat(leaf_.shape.type()) && std::isnan(actual_[i]) && std::isnan(leaf_.interpreted.GetDouble(i)))
+      return !strict_nan_ || SameAsInterpreted(i);
+    return SameAsInterpreted(i);
+  }
+  bool SameAsInterpreted(int64_t i) const {
+    const int64_t width = ByteWidth(leaf_.shape.type());
+    return std::memcmp(leaf_.actual.raw() + i * width, leaf_.interpreted.raw() + i * width, width) == 0;
+  }
+
+  Judgement ByBounds(int64_t i) const {
+    if (!leaf_.chosen.empty() && leaf_.chosen[i]) {
+      const bool wrong = *leaf_.chosen[i] == ElementClass::kViolation;
+      return {*leaf_.chosen[i], wrong ? std::numeric_limits<double>::infinity() : kNone};
+    }
+    if (!IsFloat(leaf_.shape.type())) return Integer(i);
+    return Float(i, expected_[i], Bound(i));
+  }
+
+  Judgement Float(int64_t i, double v, double e) const {
+    const double t = actual_[i];
+    if (!std::isfinite(e)) return {ElementClass::kUndetermined, kNone};
+    if (std::isnan(v)) return Is(std::isnan(t) && (!strict_nan_ || e != 0 || SameBits(i)));
+    if (std::isinf(v)) return Is(t == v);
+    if (MayOverflow(t, v, e)) return {ElementClass::kWithin, kNone};
+    if (!std::isfinite(t)) return {ElementClass::kViolation, std::numeric_limits<double>::infinity()};
+    const double distance = std::fabs(t - v);
+    if (e == 0) {
+      if (distance != 0) return {ElementClass::kViolation, std::numeric_limits<double>::infinity()};
+      return Is(v != 0 || std::signbit(t) == std::signbit(v));
+    }
+    const double ratio = distance / e;
+    if (distance > e) return {ElementClass::kViolation, ratio};
+    if (e > 0.25 * std::max(std::fabs(v), rms_) && e > rounding_.least) return {ElementClass::kVacuous, ratio};
+    if (distance == 0) return {ElementClass::kExact, 0};
+    if (likely_ != nullptr && distance > likely_[i]) return {ElementClass::kSuspicious, ratio};
+    return {ElementClass::kWithin, ratio};
+  }
+
+  static Judgement Is(bool right) {
+    return {right ? ElementClass::kExact : ElementClass::kViolation,
+            right ? 0 : std::numeric_limits<double>::infinity()};
+  }
+
+  Judgement Integer(int64_t i) const {
+    if (leaf_.open.byte_size() != 0 && leaf_.open.GetInt(i) != 0) return {ElementClass::kUndetermined, kNone};
+    if (leaf_.exact.byte_size() == 0 && bound_ != nullptr) {  // A stated tolerance.
+      const double distance = std::fabs(actual_[i] - expected_[i]);
+      return distance == 0 ? Is(true)
+                           : Judgement{distance <= bound_[i] ? ElementClass::kWithin : ElementClass::kViolation,
+                                       distance / bound_[i]};
+    }
+    const int64_t width = ByteWidth(leaf_.shape.type());
+    return Is(std::memcmp(leaf_.actual.raw() + i * width, leaf_.exact.raw() + i * width, width) == 0);
+  }
+
+  // Where the bound reaches the overflow threshold, the format's way to overflow is as right as a finite neighbour.
+  bool MayOverflow(double t, double v, double e) const {
+    if (!(std::fabs(v) + e >= rounding_.overflow)) return false;
+    switch (specials_) {
+      case Specials::kIeee: return std::isinf(t) && std::signbit(t) == std::signbit(v);
+      case Specials::kFinite: return std::fabs(t) + e >= rounding_.overflow && std::signbit(t) == std::signbit(v);
+      default: return std::isnan(t);
+    }
+  }
+
+  // Strict NaN: exact values keep their payload in f64 (f32 widened keeps the top bits).
+  bool SameBits(int64_t i) const {
+    return std::bit_cast<uint64_t>(actual_[i]) == std::bit_cast<uint64_t>(expected_[i]);
+  }
+
+  const Leaf& leaf_;
+  double rms_;
+  bool strict_nan_;
+  const double* actual_;
+  const double* expected_;
+  const double* bound_;
+  const double* likely_;
+  shadow::Rounding rounding_;
+  Specials specials_ = Specials::kIeee;
+};
+
+// Judges the elements that a reducer left of several. All places of one reduction must come from one candidate; an
+// element that none of those has which agree with the places before it is wrong.
+void JudgeChoices(std::vector<Leaf>& leaves);
+
+}  // namespace hlo
+
+#endif  // HLO_INTERP_COMPARE_LEAF_H_

@@ -1,0 +1,210 @@
+// The text and the JSON of comparisons. Layout: docs/reports.md#a-run.
+#include <algorithm>
+#include <cmath>
+
+#include "interp/compare/compare.h"
+
+namespace hlo {
+namespace {
+
+std::string OutputName(const ShapeIndex& index) { return Str("{", Join(index, ","), "}"); }
+
+// "3.9e-03"; 0 plainly, so that exact outputs are seen at once.
+std::string Scientific(double x, int digits = 1) { return x == 0 ? "0" : Format("%.*e", digits, x); }
+
+std::string Ratio(double x) {
+  if (std::isinf(x)) return "inf";
+  return x < 100 ? Format("%.2f", x) : Format("%.1e", x);
+}
+
+// "[3,961]"; of a part of a complex number "[3].im".
+std::string IndexText(const TensorComparison& tensor, std::vector<int64_t> index) {
+  if (!tensor.of_complex) return Str("[", Join(index, ","), "]");
+  const bool imaginary = index.back() == 1;
+  index.pop_back();
+  return Str("[", Join(index, ","), "]", imaginary ? ".im" : ".re");
+}
+
+std::string StatusText(const TensorComparison& tensor) {
+  switch (tensor.verdict) {
+    case Verdict::kMatch: return "ok";
+    case Verdict::kMismatch: return tensor.worst.empty() ? "" : IndexText(tensor, tensor.worst.front().index);
+    case Verdict::kInconclusive: return Str("inconclusive: ", tensor.reason);
+    case Verdict::kUnsupported: return Str("unsupported: ", tensor.reason);
+  }
+  return "";
+}
+
+// Columns as wide as their widest cell; the first two to the left, numbers to the right, the last as it is.
+std::string Table(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<size_t> width;
+  for (const auto& row : rows) {
+    width.resize(std::max(width.size(), row.size()));
+    for (size_t c = 0; c < row.size(); ++c) width[c] = std::max(width[c], row[c].size());
+  }
+  std::string text;
+  for (const auto& row : rows) {
+    std::string line = " ";
+    for (size_t c = 0; c < row.size(); ++c) {
+      const std::string pad(width[c] - row[c].size(), ' ');
+      line += c < 2 ? " " + row[c] + pad + " " : c + 1 == row.size() ? "   " + row[c] : "  " + pad + row[c];
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+  return text;
+}
+
+std::string Number(const Shape& shape, double x) {
+  return IsFloat(shape.type()) ? Format("%.8g", x) : Format("%.0f", x);
+}
+
+}  // namespace
+
+std::string VerdictText(Verdict verdict, std::string_view reason) {
+  switch (verdict) {
+    case Verdict::kMatch: return "MATCH";
+    case Verdict::kMismatch: return "MISMATCH";
+    case Verdict::kInconclusive: return Str("INCONCLUSIVE(", reason, ")");
+    case Verdict::kUnsupported: return Str("UNSUPPORTED(", reason, ")");
+  }
+  return "";
+}
+
+std::string TensorComparison::ShapeText() const {
+  if (!of_complex) return shape.ToString();
+  std::vector<int64_t> dims = shape.dims();
+  dims.pop_back();
+  const bool single = shape.type() == PrimitiveType::kF32;
+  return Shape(single ? PrimitiveType::kC64 : PrimitiveType::kC128, dims).ToString();
+}
+
+std::string OutputTable(const Comparison& comparison, bool mismatch) {
+  std::vector<std::vector<std::string>> rows;
+  if (mismatch) {
+    rows.push_back(
+        {"output", "shape", "bad", "max abs", "max rel", "max ulp", "rms rel", "NaN act/exp", "worst err/bound", ""});
+  } else {
+    rows.push_back({"output", "shape", "elements", "max abs", "max rel", "max ulp", "worst err/bound", ""});
+  }
+  for (const TensorComparison& t : comparison.outputs) {
+    std::vector<std::string> row{OutputName(t.output), t.ShapeText()};
+    if (mismatch) {
+      const double share = t.checked == 0 ? 0 : 100.0 * static_cast<double>(t.bad()) / static_cast<double>(t.checked);
+      row.push_back(Str(t.bad(), " (", t.bad() == 0 ? "0" : Format("%.1f", share), "%)"));
+    } else {
+      row.push_back(Str(t.elements));
+    }
+    row.insert(row.end(), {Scientific(t.max_abs, 2), Scientific(t.max_rel), Str(t.max_ulps)});
+    if (mismatch) row.insert(row.end(), {Scientific(t.rms_rel), Str(t.nan_actual, "/", t.nan_expected)});
+    row.push_back(Ratio(t.worst_ratio));
+    row.push_back(StatusText(t));
+    rows.push_back(std::move(row));
+  }
+  return Table(rows);
+}
+
+std::string Details(const TensorComparison& t) {
+  if (t.bad() == 0) return "";
+  const std::string name = OutputName(t.output);
+  std::string text = Str("  ", name, " worst ", t.worst.size(), " of ", t.bad(), "\n");
+  std::vector<std::vector<std::string>> rows{
+      {"  index", "expected", "actual", "abs err", "rel err", "ulp", "err/bound", "bits"}};
+  for (const ElementReport& r : t.worst) {
+    rows.push_back({"  " + IndexText(t, r.index), Number(t.shape, r.expected), Number(t.shape, r.actual),
+                    Scientific(r.abs_error, 3), Scientific(r.rel_error, 3), r.ulps == INT64_MAX ? "-" : Str(r.ulps),
+                    Ratio(r.ratio), r.actual_bits});
+  }
+  text += Table(rows);
+  if (!t.where.empty()) text += Str("  ", name, " where: ", t.where, "\n");
+  if (!t.error_decades.empty()) {
+    std::vector<std::string> decades;
+    for (const auto& [decade, count] : t.error_decades) decades.push_back(Str(Format("1e%+03d", decade), ":", count));
+    text += Str("  ", name, " |error| by decade: ", Join(decades, "  "), "\n");
+  }
+  for (const std::string& guess : t.looks_like) text += Str("  ", name, " looks like: ", guess, "\n");
+  // No bound passes what is not finite.
+  if (t.max_abs_bad > 0)
+    text += Str("  ", name, " smallest passing bounds: abs ", Format("%.3g", t.max_abs_bad), " or rel ",
+                Format("%.3g", t.max_rel_bad), "\n");
+  return text;
+}
+
+std::string CoverageText(const Comparison& comparison) {
+  int64_t sampled = 0;
+  for (const TensorComparison& t : comparison.outputs) sampled += t.checked < t.elements ? 1 : 0;
+  std::string text = Str(comparison.Count(ElementClass::kUndetermined), " undetermined, ",
+                         comparison.Count(ElementClass::kVacuous), " vacuous, ");
+  text += sampled == 0 ? "0 sampled" : Str("sampled ", comparison.checked(), " of ", comparison.elements());
+  if (const int64_t suspicious = comparison.Count(ElementClass::kSuspicious))
+    text += Str(", ", suspicious, " suspicious");
+  return text;
+}
+
+void WriteJson(JsonWriter& json, const Comparison& comparison) {
+  json.Open('{').Key("verdict").Value(VerdictText(comparison.verdict, comparison.reason));
+  json.Key("elements").Value(comparison.elements()).Key("checked").Value(comparison.checked());
+  json.Key("outputs").Open('[');
+  for (const TensorComparison& t : comparison.outputs) {
+    json.Open('{').Key("output").Open('[');
+    for (const int64_t i : t.output) json.Value(i);
+    json.Close(']').Key("shape").Value(t.ShapeText()).Key("verdict").Value(VerdictText(t.verdict, t.reason));
+    json.Key("elements").Value(t.elements).Key("checked").Value(t.checked).Key("heuristic").Value(t.heuristic);
+    json.Key("classes").Open('{');
+    for (int c = 0; c < kElementClasses; ++c) json.Key(ToString(static_cast<ElementClass>(c))).Value(t.counts[c]);
+    json.Close('}');
+    json.Key("max_abs")
+        .Value(t.max_abs)
+        .Key("max_rel")
+        .Value(t.max_rel)
+        .Key("rms_rel")
+        .Value(t.rms_rel)
+        .Key("max_ulps")
+        .Value(t.max_ulps);
+    json.Key("worst_ratio")
+        .Value(t.worst_ratio)
+        .Key("median_ratio")
+        .Value(t.median_ratio)
+        .Key("worst_element")
+        .Value(t.worst_element);
+    json.Key("nan_actual").Value(t.nan_actual).Key("nan_expected").Value(t.nan_expected);
+    json.Key("inf_actual").Value(t.inf_actual).Key("inf_expected").Value(t.inf_expected);
+    json.Key("zero_actual").Value(t.zero_actual).Key("zero_expected").Value(t.zero_expected);
+    const auto histogram = [&](std::string_view key, const std::map<int, int64_t>& bins) {
+      json.Key(key).Open('{');
+      for (const auto& [bin, count] : bins) json.Key(Str(bin)).Value(count);
+      json.Close('}');
+    };
+    histogram("ulp_histogram", t.ulp_bins);
+    histogram("log2_ratio_histogram", t.ratio_bins);
+    histogram("error_decades", t.error_decades);
+    json.Key("where").Value(t.where).Key("looks_like").Open('[');
+    for (const std::string& guess : t.looks_like) json.Value(guess);
+    json.Close(']').Key("smallest_passing_abs").Value(t.max_abs_bad).Key("smallest_passing_rel").Value(t.max_rel_bad);
+    json.Key("worst").Open('[');
+    for (const ElementReport& r : t.worst) {
+      json.Open('{').Key("linear").Value(r.linear).Key("index").Open('[');
+      for (const int64_t i : r.index) json.Value(i);
+      json.Close(']')
+          .Key("class")
+          .Value(ToString(r.element_class))
+          .Key("expected")
+          .Value(r.expected)
+          .Key("actual")
+          .Value(r.actual);
+      json.Key("bound")
+          .Value(r.bound)
+          .Key("abs")
+          .Value(r.abs_error)
+          .Key("rel")
+          .Value(r.rel_error)
+          .Key("ratio")
+          .Value(r.ratio);
+      json.Key("ulps").Value(r.ulps).Key("bits").Value(r.actual_bits).Close('}');
+    }
+    json.Close(']').Close('}');
+  }
+  json.Close(']').Close('}');
+}
+
+}  // namespace hlo

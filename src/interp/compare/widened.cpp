@@ -1,0 +1,652 @@
+#include "interp/compare/widened.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "base/text.h"
+#include "interp/shadow/known_values.h"
+#include "interp/shadow/rules.h"
+#include "interp/shadow/shadow.h"
+#include "interp/shadow/slice.h"
+#include "ir/module.h"
+
+namespace hlo {
+namespace {
+
+uint64_t Mix(uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EB;
+  return x ^ (x >> 31);
+}
+
+// The number behind a splat, else the whole literal.
+uint64_t ConstantKey(const Literal& literal) {
+  if (literal.IsSplat()) return Literal::Scalar(literal.shape().type(), literal.GetDouble(0)).Hash();
+  return literal.Hash();
+}
+
+// Does the order of combining alone decide element i? Then the value is one that the module may give, and as such wrong
+// where the other module gives another.
+bool IsOrdered(const ShadowValue& value, size_t i) {
+  const int64_t decision = value.choices ? value.choices->DecisionOf(static_cast<int64_t>(i)) : -1;
+  return decision >= 0 && value.choices->decisions->by_order[decision] != 0;
+}
+
+// Is element i, in both modules, left of the same elements by their order, and the same one? A sum of hashes stands for
+// the elements as a set.
+bool SameDecision(const ShadowValue& a, const ShadowValue& b, size_t i) {
+  if (!IsOrdered(a, i) || !IsOrdered(b, i)) return false;
+  const auto hash = [](const ShadowValue& x, int64_t at) {
+    const uint64_t bits = x.IsFloat() ? std::bit_cast<uint64_t>(x.value.GetDouble(at)) : x.exact.GetInt(at);
+    return Mix(0x9E3779B97F4A7C15 + bits);
+  };
+  const auto elements = [&](const Choices& choices) {
+    const int64_t decision = choices.DecisionOf(static_cast<int64_t>(i));
+    const std::vector<int64_t>& first = choices.decisions->first;
+    uint64_t sum = 0;
+    for (int64_t c = first[decision]; c < first[decision + 1]; ++c) sum += hash(choices.candidates, c);
+    return sum;
+  };
+  const auto at = static_cast<int64_t>(i);
+  return hash(a, at) == hash(b, at) && elements(*a.choices) == elements(*b.choices);
+}
+
+// Both modules compute from the same values. Where bounds decide nothing (behind a tie, a division by 0, an op without
+// a rule) but what their operations give has the same bits, they do the same: nothing is left to decide. Equal values
+// that stand for nothing say nothing. How many elements were decided so.
+int64_t DecideWhatIsEqual(ShadowValue& joined, const ShadowValue& expected, const ShadowValue& actual) {
+  int64_t decided = 0;
+  const int64_t count = joined.shape.NumElements();
+  if (joined.IsFloat()) {
+    auto bound = joined.bound.mutable_data<double>();
+    const double* value = shadow::Values(joined.value);
+    const double* other = shadow::Values(actual.value);
+    const double* before = shadow::BoundsOrNull(expected.bound);
+    const double* after = shadow::BoundsOrNull(actual.bound);
+    for (int64_t i = 0; i < count; ++i) {
+      const bool computed =
+          (before == nullptr || shadow::IsComputed(before[i])) && (after == nullptr || shadow::IsComputed(after[i]));
+      const bool same = std::bit_cast<uint64_t>(value[i]) == std::bit_cast<uint64_t>(other[i]);
+      if (std::isfinite(bound[i]) || !computed || !same) continue;
+      bound[i] = 0;
+      ++decided;
+    }
+    return decided;
+  }
+  if (!joined.HasOpen() || actual.exact.shape().type() != joined.exact.shape().type()) return 0;
+  auto open = joined.open.mutable_data<uint8_t>();
+  const int64_t bytes = ByteWidth(joined.exact.shape().type());
+  const auto computed = [](const ShadowValue& x, int64_t i) {
+    return !x.HasOpen() || (x.open.data<uint8_t>()[i] & shadow::kLost) == 0;
+  };
+  for (int64_t i = 0; i < count; ++i) {
+    const bool same = std::memcmp(joined.exact.raw() + i * bytes, actual.exact.raw() + i * bytes, bytes) == 0;
+    if (open[i] == 0 || !same || !computed(expected, i) || !computed(actual, i)) continue;
+    open[i] = 0;
+    ++decided;
+  }
+  return decided;
+}
+
+bool IsComplexArray(const ShadowValue& x) { return x.shape.IsArray() && IsComplex(x.shape.type()); }
+
+// Of complex numbers, anywhere in a tuple.
+bool HasParts(const ShadowValue& x) {
+  return !x.elements.empty() && (IsComplexArray(x) || std::ranges::any_of(x.elements, HasParts));
+}
+
+// Complex numbers as floats [.., 2].
+ShadowValue PartsSideBySide(const ShadowValue& x) {
+  const ShadowValue parted = shadow::Parted(x);
+  const ShadowValue &real = parted.elements[0], &imaginary = parted.elements[1];
+  std::vector<int64_t> dims = x.shape.dims();
+  dims.push_back(2);
+  ShadowValue parts;
+  parts.shape = Shape(PrimitiveType::kF64, dims);
+  parts.value = shadow::Interleaved(real.value, imaginary.value, parts.shape);
+  if (!real.HasBound() && !imaginary.HasBound()) return parts;
+  parts.bound = shadow::Interleaved(real.HasBound() ? real.bound : shadow::Zeros(real.shape),
+                                    imaginary.HasBound() ? imaginary.bound : shadow::Zeros(real.shape), parts.shape);
+  return parts;
+}
+
+// `expected` with the bounds of both sides, as f64, so that the comparison is not done in the declared type.
+ShadowValue Joined(const ShadowValue& expected, const ShadowValue& actual, int64_t* by_bits) {
+  ShadowValue joined = expected;
+  if (expected.shape.IsTuple()) {
+    for (size_t i = 0; i < expected.elements.size(); ++i)
+      joined.elements[i] = Joined(expected.elements[i], actual.elements[i], by_bits);
+    std::vector<Shape> shapes;
+    for (const ShadowValue& element : joined.elements) shapes.push_back(element.shape);
+    joined.shape = Shape::Tuple(std::move(shapes));
+    return joined;
+  }
+  if (IsComplexArray(expected)) return Joined(PartsSideBySide(expected), PartsSideBySide(actual), by_bits);
+  joined.likely = Literal();
+  joined.choices = nullptr;  // Of what passes changed, the bounds alone are compared.
+  if (!expected.IsFloat()) {
+    if (!actual.HasOpen()) {
+      *by_bits += DecideWhatIsEqual(joined, expected, actual);
+      return joined;
+    }
+    if (!joined.HasOpen()) joined.open = Literal(expected.shape.WithType(PrimitiveType::kPred));
+    auto open = joined.open.mutable_data<uint8_t>();
+    for (size_t i = 0; i < open.size(); ++i) open[i] = SameDecision(expected, actual, i) ? 0 : open[i];
+    for (size_t i = 0; i < open.size(); ++i) open[i] |= IsOrdered(actual, i) ? 0 : actual.open.data<uint8_t>()[i];
+    *by_bits += DecideWhatIsEqual(joined, expected, actual);
+    return joined;
+  }
+  joined.shape = expected.shape.WithType(PrimitiveType::kF64);
+  if (!actual.HasBound() && !expected.HasBound()) {
+    // Equal formulas may differ in the sign of zero alone.
+    joined.bound = shadow::NewBuffer(joined.shape);
+    std::ranges::fill(joined.bound.mutable_data<double>(), std::numeric_limits<double>::denorm_min());
+    return joined;
+  }
+  if (!joined.HasBound()) joined.bound = shadow::Zeros(joined.shape);
+  auto bound = joined.bound.mutable_data<double>();
+  for (size_t i = 0; i < bound.size(); ++i) bound[i] = SameDecision(expected, actual, i) ? 0 : bound[i];
+  if (actual.HasBound()) {
+    for (size_t i = 0; i < bound.size(); ++i) bound[i] += IsOrdered(actual, i) ? 0 : actual.bound.data<double>()[i];
+  }
+  for (double& e : bound) e = e * shadow::kUp + std::numeric_limits<double>::denorm_min();
+  *by_bits += DecideWhatIsEqual(joined, expected, actual);
+  return joined;
+}
+
+Literal AsLiteral(const ShadowValue& value) {
+  if (value.shape.IsTuple()) {
+    std::vector<Literal> elements;
+    for (const ShadowValue& element : value.elements) elements.push_back(AsLiteral(element));
+    return Literal::Tuple(std::move(elements));
+  }
+  if (IsComplexArray(value)) return PartsSideBySide(value).value;
+  return value.IsFloat() ? value.value : value.exact;
+}
+
+// `expected` with the elements of `actual` where it is not determined: what is computed from them otherwise, from
+// constants that a pass folded or by a copy of the instruction, has those.
+ShadowValue WithDecisionsOf(ShadowValue expected, const ShadowValue& from) {
+  expected = shadow::Parted(expected);
+  const ShadowValue actual = shadow::Parted(from);
+  for (size_t i = 0; i < expected.elements.size(); ++i)
+    expected.elements[i] = WithDecisionsOf(std::move(expected.elements[i]), actual.elements[i]);
+  if (expected.IsFloat() && expected.HasBound()) {
+    const double* bound = shadow::BoundsOrNull(expected.bound);
+    const double* other = shadow::Values(actual.value);
+    auto value = expected.value.mutable_data<double>();
+    for (size_t i = 0; i < value.size(); ++i) {
+      if (!std::isfinite(bound[i])) value[i] = other[i];
+    }
+  }
+  if (expected.HasOpen() && actual.exact.shape().type() == expected.exact.shape().type()) {
+    const auto size = static_cast<size_t>(ByteWidth(expected.exact.shape().type()));
+    std::byte* value = expected.exact.mutable_raw();
+    for (int64_t i = 0; i < expected.shape.NumElements(); ++i) {
+      if (expected.open.GetInt(i) != 0) std::memcpy(value + i * size, actual.exact.raw() + i * size, size);
+    }
+  }
+  return expected;
+}
+
+// Of comparing it: both sides of an instruction cost about what the optimized one does.
+int64_t StepsOf(const Instruction& inst) {
+  if (inst.Is(Opcode::kFusion)) return 2 * shadow::StepsOf(*inst.attrs<FusionAttrs>().calls);
+  return 2 * shadow::StepsOf(inst, inst.shape().IsArray() ? inst.shape().NumElements() : 0);
+}
+
+// The limit of one instruction. Of loops some iterations are looked at.
+int64_t LimitOf(const Module& optimized, const WidenedOptions& options) {
+  if (options.work_limit == 0) return std::numeric_limits<int64_t>::max();
+  std::unordered_map<const Computation*, const Instruction*> callers;
+  for (const Computation* computation : optimized.PostOrder()) {
+    for (const Instruction* inst : computation->Instructions()) {
+      for (const Computation* callee : CalledComputations(*inst)) callers[callee] = inst;
+    }
+  }
+  std::vector<shadow::Work> work;
+  for (const Computation* computation : optimized.PostOrder()) {
+    const auto it = callers.find(computation);
+    if (it != callers.end() && it->second->Is(Opcode::kFusion)) continue;
+    const bool again = it != callers.end() && it->second->Is(Opcode::kWhile);
+    for (const Instruction* inst : computation->Instructions())
+      work.push_back({StepsOf(*inst), again ? options.loop_iterations + 2 : 1});
+  }
+  return shadow::LimitOfEach(std::move(work), options.work_limit);
+}
+
+bool HasComplex(const Shape& shape) {
+  bool complex = false;
+  ForEachLeaf(shape, [&](const ShapeIndex&, const Shape& leaf) { complex = complex || IsComplex(leaf.type()); });
+  return complex;
+}
+
+bool OnlyReturned(const Instruction& inst) {
+  return std::ranges::all_of(inst.users(),
+                             [](const Instruction* user) { return user->IsRoot() && user->Is(Opcode::kTuple); });
+}
+
+class Comparer {
+ public:
+  Comparer(const Module& input, const Module& optimized, const WidenedOptions& options)
+      : input_(input), optimized_(optimized), options_(options), limit_(LimitOf(optimized, options)) {
+    for (const Computation* computation : input.Computations()) {
+      for (const Instruction* inst : computation->Instructions()) {
+        by_id_[inst->id()] = inst;
+        if (inst->Is(Opcode::kConstant) && inst->shape().IsArray()) constants_.insert(ConstantKey(inst->literal()));
+      }
+    }
+    for (const Computation* computation : input.PostOrder()) {
+      for (const Instruction* inst : computation->Instructions()) {
+        for (const Computation* callee : CalledComputations(*inst)) callers_[callee].push_back(inst);
+      }
+    }
+    const auto always = [](const Literal&) { return true; };
+    const auto written = [this](const Literal& literal) { return constants_.contains(ConstantKey(literal)); };
+    known_before_.emplace(input, always);
+    known_before_->ForEachExact([this](const Literal& literal) { constants_.insert(ConstantKey(literal)); });
+    known_after_.emplace(optimized, written);
+  }
+
+  Result<WidenedResult> Run(std::span<const Literal> args) {
+    std::vector<shadow::ConeArgument> values;
+    for (const Literal& arg : args) values.push_back({.literal = &arg});
+    TRY(ComparePair(input_.entry(), optimized_.entry(), std::move(values), ""));
+    if (!result_.finding && result_.elements > 0 && result_.undetermined * 100 > result_.elements) {
+      result_.verdict = Verdict::kInconclusive;
+      result_.reason = Str(result_.undetermined, " of ", result_.elements, " elements undetermined, first of ",
+                           first_undetermined_->opcode(), " '", first_undetermined_->name(), "'");
+    }
+    // What passes made of a value that was not compared is not known.
+    if (!result_.finding && !result_.notes.empty()) {
+      result_.verdict = Verdict::kInconclusive;
+      result_.reason = result_.notes.front();
+      if (result_.notes.size() > 1) result_.reason += Str("; ", result_.notes.size() - 1, " more");
+    }
+    return std::move(result_);
+  }
+
+ private:
+  // A computation of the input and what became of it, run on the same arguments.
+  struct Pair {
+    const Computation* before;
+    std::vector<shadow::ConeArgument> args;  // In f64 from when all of one is needed.
+    std::unordered_map<const Instruction*, ShadowValue> given_before, given_after;  // Kept values, without bounds.
+    // Whose kept value is not what evaluating them again would give: left by a run, or of rounded operands.
+    std::unordered_set<const Instruction*> given_to_the_end;
+    std::unordered_map<const Computation*, std::vector<shadow::ConeArgument>> callee_args;
+  };
+
+  // Compares a sample of the elements, of a value that nothing else is computed from or that a run left. False: it is
+  // not worth it, or cannot be done.
+  Result<bool> CompareSampled(Pair& pair, const Instruction& origin, const Instruction& inst,
+                              const std::string& where) {
+    const ShadowOptions options_before = Options(pair.given_before, *known_before_),
+                        options_after = Options(pair.given_after, *known_after_);
+    const bool is_needed = !OnlyReturned(inst) || !OnlyReturned(origin);
+    if (is_needed && !options_.left) return false;
+    if (HasComplex(inst.shape())) return false;
+    if (known_before_->Rounded(origin) || known_after_->Rounded(inst)) return false;
+    const shadow::Cone after = shadow::ConeOf(inst, pair.args, nullptr, options_after.given);
+    const auto has_parts = [](const shadow::ConeArgument& arg) {
+      return arg.literal != nullptr ? HasComplex(arg.literal->shape()) : HasParts(arg.value);
+    };
+    if (2 * after.steps <= limit_ || std::ranges::any_of(after.args, has_parts)) return false;
+    const shadow::Cone before =
+        shadow::ConeOf(origin, *TRY(ArgsOf(pair, &origin.computation())), nullptr, options_before.given);
+    if (std::ranges::any_of(before.args, has_parts)) return false;
+    const auto sliced_after = TRY(shadow::SliceOf(after, limit_ / 2, options_.seed));
+    if (!sliced_after) return false;
+    const auto sliced_before = TRY(shadow::SliceAt(before, sliced_after->points));
+    if (!sliced_before) return false;
+    std::optional<Literal> left;
+    if (is_needed && !(left = options_.left(inst))) return false;
+    const auto evaluate = [](const shadow::Slice& slice, ShadowOptions options) -> Result<ShadowValue> {
+      options.wanted = &slice.wanted;
+      return TRY(EvaluateShadow(slice.module->entry(), std::span<const ShadowValue>(slice.args), options)).value;
+    };
+    const auto expected = evaluate(*sliced_before, options_before), actual = evaluate(*sliced_after, options_after);
+    if (!expected || !actual) return false;  // The whole says why.
+    Comparison comparison = CompareSample(Joined(*expected, *actual, &result_.by_bits), AsLiteral(*actual),
+                                          inst.shape(), sliced_after->points, options_.compare);
+    ++result_.instructions;
+    ++result_.sampled;
+    result_.elements += comparison.checked();
+    result_.sampled_checked += comparison.checked();
+    result_.sampled_elements += comparison.elements();
+    Note(inst, comparison);
+    if (comparison.bad() > 0) Found(origin, inst, where, std::move(comparison));
+    if (!left) return true;
+    ShadowValue value = ToShadow(*left);
+    value.shape = origin.shape();
+    Keep(pair, origin, inst, std::move(value));
+    pair.given_to_the_end.insert(&inst);
+    return true;
+  }
+
+  void Note(const Instruction& inst, const Comparison& comparison) {
+    result_.undetermined += comparison.Count(ElementClass::kUndetermined);
+    if (first_undetermined_ == nullptr && result_.undetermined > 0) first_undetermined_ = &inst;
+  }
+
+  void Found(const Instruction& origin, const Instruction& inst, const std::string& where, Comparison comparison) {
+    result_.verdict = Verdict::kMismatch;
+    result_.reason = "a pass changed the meaning";
+    result_.finding = {&inst, &origin, where, std::move(comparison)};
+  }
+
+  ShadowOptions Options(const std::unordered_map<const Instruction*, ShadowValue>& given,
+                        const KnownValues& known) const {
+    ShadowOptions options;
+    options.widened = true;
+    options.max_loop_iterations = options_.max_loop_iterations;
+    options.given = [this, &given, &known](const Instruction& inst) -> std::optional<ShadowValue> {
+      const auto kept = given.find(&inst);
+      if (kept != given.end()) return kept->second;
+      return &known == &*known_after_ ? KnownAfter(inst) : known.Rounded(inst);
+    };
+    return options;
+  }
+
+  // What a pass took apart (a batch-norm-grad of which one result follows from constants alone) may be known after it
+  // and not before: then neither side is rounded as declared, since a decision (tanh(4) as u8, which bf16 rounds to 1)
+  // would differ although the meaning is the same.
+  std::optional<ShadowValue> KnownAfter(const Instruction& inst) const {
+    const auto origin = by_id_.find(inst.origin());
+    if (origin != by_id_.end() && !inst.Is(Opcode::kConstant) && !known_before_->Rounded(*origin->second)) return {};
+    return known_after_->Rounded(inst);
+  }
+
+  // Is `computation` reached from `top` through calls that run once each?
+  bool RunsOnceIn(const Computation* computation, const Computation* top) {
+    std::unordered_map<const Computation*, bool>& known = runs_once_[top];
+    known[top] = true;
+    std::vector<const Computation*> passed;
+    bool once = true;
+    for (const Computation* at = computation; once;) {
+      if (const auto answer = known.find(at); answer != known.end()) {
+        once = answer->second;
+        break;
+      }
+      passed.push_back(at);
+      const auto it = callers_.find(at);
+      once = it != callers_.end() && it->second.size() == 1 &&
+             (it->second.front()->Is(Opcode::kCall) || it->second.front()->Is(Opcode::kFusion));
+      if (once) at = &it->second.front()->computation();
+    }
+    for (const Computation* at : passed) known[at] = once;
+    return once;
+  }
+
+  Result<std::vector<shadow::ConeArgument>*> ArgsOf(Pair& pair, const Computation* computation) {
+    if (computation == pair.before) return &pair.args;
+    const auto known = pair.callee_args.find(computation);
+    if (known != pair.callee_args.end()) return &known->second;
+    const Instruction* caller = callers_[computation].front();
+    std::vector<shadow::ConeArgument> args;
+    for (const Instruction* operand : caller->operands()) {
+      const auto given = pair.given_before.find(operand);
+      args.push_back({.value = given != pair.given_before.end() ? given->second : TRY(ValueBefore(pair, *operand))});
+    }
+    return &(pair.callee_args[computation] = std::move(args));
+  }
+
+  // Of the arguments those that `inst` is computed from; the others stay as small as they are.
+  static std::vector<ShadowValue> Needed(std::vector<shadow::ConeArgument>& args, const Instruction& inst,
+                                         const ShadowOptions& options) {
+    std::vector<ShadowValue> values(args.size());
+    std::vector<const Instruction*> pending{&inst};
+    std::unordered_set<const Instruction*> seen;
+    while (!pending.empty()) {
+      const Instruction& next = *pending.back();
+      pending.pop_back();
+      if (!seen.insert(&next).second || (&next != &inst && options.given(next))) continue;
+      pending.insert(pending.end(), next.operands().begin(), next.operands().end());
+      if (!next.Is(Opcode::kParameter)) continue;
+      shadow::ConeArgument& argument = args[next.parameter_number()];
+      if (argument.literal != nullptr) argument = {.value = argument.All()};
+      values[next.parameter_number()] = argument.value;
+    }
+    return values;
+  }
+
+  Result<ShadowValue> ValueBefore(Pair& pair, const Instruction& inst) {
+    if (auto rounded = known_before_->Rounded(inst)) return std::move(*rounded);
+    const ShadowOptions options = Options(pair.given_before, *known_before_);
+    return EvaluateShadowOf(inst, Needed(*TRY(ArgsOf(pair, &inst.computation())), inst, options), options);
+  }
+
+  Result<ShadowValue> ValueAfter(Pair& pair, const Instruction& inst) {
+    const ShadowOptions options = Options(pair.given_after, *known_after_);
+    return EvaluateShadowOf(inst, Needed(pair.args, inst, options), options);
+  }
+
+  Result<void> ComparePair(const Computation& before, const Computation& after, std::vector<shadow::ConeArgument> args,
+                           const std::string& where) {
+    Pair pair{.before = &before, .args = std::move(args)};
+    const std::vector<Instruction*> order = after.PostOrder();
+    const auto last_need = LastNeeds(before, after);
+    for (size_t i = 0; i < order.size(); ++i) {
+      const Instruction& inst = *order[i];
+      const Instruction* origin = inst.IsRoot() ? &before.root() : OriginOf(inst, before);
+      // A parameter is compared where it is what the root became.
+      if (origin == nullptr || inst.Is(Opcode::kTuple) || (inst.Is(Opcode::kParameter) && !inst.IsRoot())) continue;
+      if (!Compatible(origin->shape(), inst.shape()) || inst.shape().IsToken()) continue;
+      TRY(CompareInstruction(pair, *origin, inst, where));
+      if (result_.finding) return {};
+      for (const Instruction* done : last_need.at(i)) {
+        if (pair.given_to_the_end.contains(done)) continue;
+        pair.given_after.erase(done);
+        pair.given_before.erase(OriginOf(*done, before));
+      }
+    }
+    // A root tuple: what its elements are was compared; which element is which is left.
+    const Instruction& root = after.root();
+    if (!root.Is(Opcode::kTuple)) return {};
+    // What was compared by a sample was not kept. It is where it was; what is not is compared again.
+    if (!before.root().Is(Opcode::kTuple) || limit_ == std::numeric_limits<int64_t>::max())
+      return CompareInstruction(pair, before.root(), root, where);
+    for (int64_t i = 0; i < root.operand_count() && !result_.finding; ++i) {
+      if (OriginOf(root.operand(i), before) != &before.root().operand(i))
+        TRY(CompareInstruction(pair, before.root().operand(i), root.operand(i), where));
+    }
+    return {};
+  }
+
+  const Instruction* OriginOf(const Instruction& inst, const Computation& before) {
+    const auto it = by_id_.find(inst.origin());
+    if (it == by_id_.end() || !RunsOnceIn(&it->second->computation(), &before)) return nullptr;
+    return it->second;
+  }
+
+  // By position in the order of `after`: the kept values that nothing needs any more afterwards. A kept value is needed
+  // by what follows it directly, or through instructions that have no origin, on either side; keeping to the last user
+  // on the optimized side and recomputing on the input's side where it was dropped early is right for all but those
+  // that are given to the end.
+  std::vector<std::vector<const Instruction*>> LastNeeds(const Computation& before, const Computation& after) {
+    const std::vector<Instruction*> order = after.PostOrder();
+    std::unordered_map<const Instruction*, size_t> last;  // Latest position that may read the value.
+    for (size_t i = order.size(); i-- > 0;) {
+      size_t latest = i;
+      for (const Instruction* user : order[i]->users()) {
+        // Through a user without an origin, whoever reads that one.
+        const bool kept = OriginOf(*user, before) != nullptr;
+        const auto it = last.find(user);
+        const size_t position = it == last.end() ? order.size() - 1 : kept ? Position(order, user) : it->second;
+        latest = std::max(latest, position);
+      }
+      if (order[i]->IsRoot() ||
+          (after.root().Is(Opcode::kTuple) &&
+           std::ranges::find(after.root().operands(), order[i]) != after.root().operands().end())) {
+        latest = order.size();
+      }
+      last[order[i]] = latest;
+    }
+    std::vector<std::vector<const Instruction*>> needs(order.size());
+    for (const Instruction* inst : order) {
+      const size_t at = last[inst];
+      if (at < order.size() && !inst->Is(Opcode::kParameter) && !inst->Is(Opcode::kConstant)) needs[at].push_back(inst);
+    }
+    return needs;
+  }
+
+  size_t Position(const std::vector<Instruction*>& order, const Instruction* inst) {
+    if (positions_of_ != &inst->computation()) {
+      positions_.clear();
+      positions_of_ = &inst->computation();
+      for (size_t i = 0; i < order.size(); ++i) positions_[order[i]] = i;
+    }
+    return positions_[inst];
+  }
+
+  Result<void> CompareInstruction(Pair& pair, const Instruction& origin, const Instruction& inst,
+                                  const std::string& where) {
+    const bool loops = inst.Is(Opcode::kWhile) && origin.Is(Opcode::kWhile);
+    if (loops) return CompareLoops(pair, origin, inst, where);
+    if (limit_ < std::numeric_limits<int64_t>::max() && TRY(CompareSampled(pair, origin, inst, where))) return {};
+    auto before = ValueBefore(pair, origin);
+    const auto evaluate = [&]() -> Result<ShadowValue> {
+      if (auto rounded = KnownAfter(inst)) return std::move(*rounded);
+      return ValueAfter(pair, inst);
+    };
+    const auto after = before ? evaluate() : std::unexpected(before.error());
+    if (!after) {
+      const Error& error = after.error();
+      if (error.exit != ExitCode::kUnsupported) FAIL(error);
+      result_.notes.push_back(Str("'", inst.name(), "' not compared: ", error.message()));
+      return {};
+    }
+    int64_t by_bits = 0;
+    Comparison comparison = CompareWithBounds(Joined(*before, *after, &by_bits), AsLiteral(*after), options_.compare);
+    if (by_bits > 0) pair.given_to_the_end.insert(&inst);
+    result_.by_bits += by_bits;
+    ++result_.instructions;
+    result_.elements += comparison.elements();
+    Note(inst, comparison);
+    if (comparison.bad() > 0) {
+      Found(origin, inst, where, std::move(comparison));
+      return {};
+    }
+    Keep(pair, origin, inst, WithDecisionsOf(std::move(*before), *after));
+    return {};
+  }
+
+  void Keep(Pair& pair, const Instruction& origin, const Instruction& inst, ShadowValue value) {
+    ShadowValue exact = DropBounds(std::move(value));
+    pair.given_before[&origin] = exact;
+    exact.shape = inst.shape();
+    pair.given_after[&inst] = std::move(exact);
+  }
+
+  // Bodies and conditions on the same states: of the first, the last and some seeded iterations of the input's loop;
+  // and conditions on the state it ends with, on which the other loop has to end too.
+  Result<void> CompareLoops(Pair& pair, const Instruction& origin, const Instruction& inst, const std::string& where) {
+    struct State {
+      int64_t iteration;
+      ShadowValue value;
+      bool ends = false;
+    };
+    std::vector<State> sample;
+    std::optional<State> last;
+    ShadowOptions options = Options(pair.given_before, *known_before_);
+    options.exact_loop_states = true;  // Both loops are given these states. Others keep what they differ by.
+    options.on_iteration = [&](const Instruction& loop, int64_t iteration, const ShadowValue& state) {
+      if (&loop != &origin) return;
+      last = State{iteration, state};
+      const int64_t slots = options_.loop_iterations + 1;  // The first stays.
+      if (iteration < slots) {
+        sample.push_back({iteration, state});
+        return;
+      }
+      const int64_t slot =
+          static_cast<int64_t>(Mix(options_.seed ^ static_cast<uint64_t>(iteration * 0x9E3779B97F4A7C15)) %
+                               static_cast<uint64_t>(iteration));
+      if (slot + 1 < slots) sample[slot + 1] = {iteration, state};
+    };
+    auto value = EvaluateShadowOf(origin, Needed(*TRY(ArgsOf(pair, &origin.computation())), origin, options), options);
+    if (!value) {
+      if (value.error().exit != ExitCode::kUnsupported) FAIL(value.error());
+      result_.notes.push_back(Str("loop '", inst.name(), "' not compared: ", value.error().message()));
+      return {};
+    }
+    // The states that both loops start from must agree too.
+    const ShadowValue start = TRY(ValueBefore(pair, origin.operand(0)));
+    const ShadowValue start_after = TRY(ValueAfter(pair, inst.operand(0)));
+    Comparison starts =
+        CompareWithBounds(Joined(start, start_after, &result_.by_bits), AsLiteral(start_after), options_.compare);
+    if (starts.bad() > 0) {
+      Found(origin.operand(0), inst.operand(0), where, std::move(starts));
+      return {};
+    }
+    const int64_t last_iteration = last ? last->iteration : -1;
+    if (last && std::ranges::none_of(sample, [&](const State& s) { return s.iteration == last->iteration; }))
+      sample.push_back(std::move(*last));
+    if (!shadow::AnyUndetermined(*value)) sample.push_back({last_iteration + 1, *value, true});
+    std::ranges::sort(sample, {}, &State::iteration);
+    const WhileAttrs &before = origin.attrs<WhileAttrs>(), &after = inst.attrs<WhileAttrs>();
+    for (const State& state : sample) {
+      const std::string place =
+          Str(where.empty() ? "" : where + ", ", "iteration ", state.iteration, " of '", inst.name(), "'");
+      TRY(ComparePair(*before.condition, *after.condition, {{.value = state.value}}, place));
+      if (!result_.finding && !state.ends) TRY(ComparePair(*before.body, *after.body, {{.value = state.value}}, place));
+      if (result_.finding) return {};
+    }
+    Keep(pair, origin, inst, std::move(*value));
+    return {};
+  }
+
+  const Module& input_;
+  const Module& optimized_;
+  const WidenedOptions& options_;
+  std::unordered_map<int, const Instruction*> by_id_;
+  std::unordered_map<const Computation*, std::vector<const Instruction*>> callers_;
+  std::unordered_set<uint64_t> constants_;  // Of the input, and what follows from them without a rounding.
+  const int64_t limit_;                     // Of one instruction.
+  std::unordered_map<const Computation*, std::unordered_map<const Computation*, bool>> runs_once_;  // By the top.
+  std::optional<KnownValues> known_before_, known_after_;
+  std::unordered_map<const Instruction*, size_t> positions_;
+  const Computation* positions_of_ = nullptr;
+  const Instruction* first_undetermined_ = nullptr;
+  WidenedResult result_;
+};
+
+}  // namespace
+
+Result<WidenedResult> CompareWidened(const Module& input, const Module& optimized, std::span<const Literal> args,
+                                     const WidenedOptions& options) {
+  return Comparer(input, optimized, options).Run(args);
+}
+
+std::vector<const Instruction*> LargeValues(const Module& optimized, const WidenedOptions& options) {
+  const int64_t limit = LimitOf(optimized, options);
+  std::vector<const Instruction*> large;
+  for (const Instruction* inst : optimized.entry().Instructions()) {
+    if (StepsOf(*inst) > limit && !OnlyReturned(*inst)) large.push_back(inst);
+  }
+  return large;
+}
+
+std::string ToString(const WidenedResult& result) {
+  if (!result.finding) {
+    return Str(VerdictText(result.verdict, result.reason), "  ", result.instructions, " instructions, ",
+               result.elements, " elements compared in f64, ", result.undetermined, " undetermined",
+               result.by_bits == 0 ? "" : Str(", ", result.by_bits, " by their bits alone"),
+               result.sampled == 0 ? ""
+                                   : Str(", sampled ", result.sampled_checked, " of ", result.sampled_elements, " in ",
+                                         result.sampled, result.sampled == 1 ? " instruction" : " instructions"));
+  }
+  const WidenedFinding& finding = *result.finding;
+  std::string text =
+      Str("a pass is wrong: '", finding.optimized->name(), "' should have the value of '", finding.input->name(), "'");
+  if (!finding.loop.empty()) text += Str(" (", finding.loop, ")");
+  text += "\n";
+  for (const TensorComparison& tensor : finding.comparison.outputs) text += Details(tensor);
+  return text;
+}
+
+}  // namespace hlo

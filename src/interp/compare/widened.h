@@ -1,0 +1,70 @@
+// Does an optimized module mean the same as its input? Both are evaluated in f64, without the roundings of their types,
+// cut at the instructions that passes kept: what has an origin is computed from the nearest kept values, which are
+// given to both sides alike, and compared within what f64 roundings can do. So a wrong formula or constant shows even
+// where bf16 would hide it, and it shows at the instruction it happened to.
+#ifndef HLO_INTERP_COMPARE_WIDENED_H_
+#define HLO_INTERP_COMPARE_WIDENED_H_
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "interp/compare/compare.h"
+#include "ir/literal.h"
+
+namespace hlo {
+
+class Instruction;
+class Module;
+
+struct WidenedOptions {
+  uint64_t seed = 0;
+  int64_t loop_iterations = 8;  // Of each loop beside the first and the last; seeded.
+  int64_t max_loop_iterations = 1'000'000;
+  // Scalar steps of the whole; above it the largest values are compared at a sample of their elements. 0: none is.
+  int64_t work_limit = 0;
+  // What a run left as the value of one of LargeValues, once. Such a value is compared at a sample too, and what comes
+  // after it is computed from what was left, on both sides: any value serves that is the same on both. Null, or
+  // nothing: it is computed, and compared, as a whole.
+  std::function<std::optional<Literal>(const Instruction& optimized)> left;
+  CompareOptions compare;
+};
+
+struct WidenedFinding {
+  const Instruction* optimized = nullptr;  // The first in order of execution whose value differs.
+  const Instruction* input = nullptr;      // Whose value it should have.
+  std::string loop;                        // "iteration 3 of 'while.5'"; empty outside loops.
+  Comparison comparison;
+};
+
+struct WidenedResult {
+  Verdict verdict = Verdict::kMatch;
+  std::string reason;
+  int64_t instructions = 0;  // Compared.
+  int64_t elements = 0;
+  int64_t sampled = 0;                                // Instructions, of which
+  int64_t sampled_elements = 0, sampled_checked = 0;  // not all elements were compared.
+  int64_t undetermined = 0;
+  int64_t by_bits = 0;  // Equal to the bit where bounds leave several outcomes.
+  std::optional<WidenedFinding> finding;
+  std::vector<std::string> notes;  // What could not be compared, and why.
+};
+
+// `optimized` must come from `input` through Module::Clone(as_input) and passes, so that origins are ids of `input`.
+// Where nothing has an origin the results alone are compared, with what bounds grow to on the way.
+Result<WidenedResult> CompareWidened(const Module& input, const Module& optimized, std::span<const Literal> args,
+                                     const WidenedOptions& options = {});
+
+// The instructions of the optimized module's entry that take more than their share of the work limit although other
+// instructions need them.
+std::vector<const Instruction*> LargeValues(const Module& optimized, const WidenedOptions& options);
+
+// "a pass is wrong: 'fusion.7' differs from 'add.3' ..." or what was compared.
+std::string ToString(const WidenedResult& result);
+
+}  // namespace hlo
+
+#endif  // HLO_INTERP_COMPARE_WIDENED_H_

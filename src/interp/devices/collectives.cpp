@@ -1,0 +1,561 @@
+#include "interp/devices/collectives.h"
+
+#include <algorithm>
+#include <numeric>
+#include <unordered_map>
+
+#include "base/check.h"
+#include "base/text.h"
+#include "interp/devices/manual_regions.h"
+#include "interp/ops/scalar_body.h"
+#include "interp/strided.h"
+#include "ir/device_groups.h"
+#include "ir/module.h"
+#include "ir/verifier/checks.h"
+
+namespace hlo {
+namespace {
+
+constexpr int64_t kMostDevices = 1 << 16;
+
+Error MeetingError(const Instruction& inst, std::string message) {
+  Error error(ExitCode::kNo, "R040", std::move(message), inst.range());
+  error.source = inst.module().source;
+  return error;
+}
+
+// ---- Who takes part ------------------------------------------------------------------------------------------------
+
+GroupMode ModeOf(const Instruction& inst) {
+  if (EndsManualRegion(inst)) return GroupMode::kCrossPartition;
+  const auto* permute = inst.attributes().GetIf<PermuteAttrs>();
+  if (permute == nullptr) return GroupModeOf(inst);
+  return permute->channel_id ? GroupMode::kCrossPartition : GroupMode::kCrossReplica;
+}
+
+// How many ids there are, and what they are.
+std::pair<int64_t, std::string_view> IdsOf(GroupMode mode, const DeviceGrid& grid) {
+  switch (mode) {
+    case GroupMode::kCrossPartition: return {grid.partitions, "partition"};
+    case GroupMode::kFlattenedId: return {grid.count(), "device"};
+    default: return {grid.replicas, "replica"};
+  }
+}
+
+// The devices that each list of ids means: one group, or one for each partition or replica.
+std::vector<std::vector<int>> OnDevices(std::span<const std::vector<int64_t>> lists, GroupMode mode,
+                                        const DeviceGrid& grid) {
+  std::vector<std::vector<int>> groups;
+  const auto add = [&](const std::vector<int64_t>& ids, auto&& device_of) {
+    std::vector<int>& group = groups.emplace_back();
+    for (const int64_t id : ids) group.push_back(static_cast<int>(device_of(id)));
+  };
+  for (const std::vector<int64_t>& ids : lists) {
+    switch (mode) {
+      case GroupMode::kCrossReplica:
+        for (int64_t p = 0; p < grid.partitions; ++p) add(ids, [&](int64_t r) { return r * grid.partitions + p; });
+        break;
+      case GroupMode::kCrossPartition:
+        for (int64_t r = 0; r < grid.replicas; ++r) add(ids, [&](int64_t p) { return r * grid.partitions + p; });
+        break;
+      case GroupMode::kCrossReplicaAndPartition: {
+        std::vector<int64_t> all;
+        for (const int64_t r : ids) {
+          for (int64_t p = 0; p < grid.partitions; ++p) all.push_back(r * grid.partitions + p);
+        }
+        add(all, [](int64_t device) { return device; });
+        break;
+      }
+      case GroupMode::kFlattenedId: add(ids, [](int64_t device) { return device; }); break;
+    }
+  }
+  return groups;
+}
+
+// Ids that pairs connect, directly or through others; ascending.
+std::vector<std::vector<int64_t>> Connected(const ListOfLists& pairs, int64_t ids) {
+  std::vector<int64_t> leader(ids);
+  std::iota(leader.begin(), leader.end(), 0);
+  const auto find = [&](int64_t id) {
+    while (leader[id] != id) id = leader[id] = leader[leader[id]];
+    return id;
+  };
+  std::vector<bool> named(ids, false);
+  for (const std::vector<int64_t>& pair : pairs) {
+    named[pair[0]] = named[pair[1]] = true;
+    leader[find(pair[1])] = find(pair[0]);
+  }
+  std::vector<std::vector<int64_t>> by_leader(ids), connected;
+  for (int64_t id = 0; id < ids; ++id) {
+    if (named[id]) by_leader[find(id)].push_back(id);
+  }
+  for (std::vector<int64_t>& list : by_leader) {
+    if (!list.empty()) connected.push_back(std::move(list));
+  }
+  return connected;
+}
+
+bool MayStayAway(Opcode opcode) {
+  return opcode == Opcode::kCollectiveBroadcast || opcode == Opcode::kCollectivePermute ||
+         opcode == Opcode::kCollectivePermuteStart;
+}
+
+// ---- What they get -------------------------------------------------------------------------------------------------
+
+std::vector<int64_t> Origin(const Literal& literal) { return std::vector<int64_t>(literal.shape().rank(), 0); }
+
+}  // namespace
+
+void CopyBox(const Literal& from, std::span<const int64_t> from_start, Literal& to, std::span<const int64_t> to_start,
+             std::span<const int64_t> sizes) {
+  if (Product(sizes) == 0) return;
+  const int64_t bytes = ByteWidth(from.shape().type());
+  const std::vector<int64_t> from_strides = RowMajorStrides(from.shape().dims());
+  const std::vector<int64_t> to_strides = RowMajorStrides(to.shape().dims());
+  CopyStrided(sizes, from.raw() + Dot(from_start, from_strides) * bytes, from_strides,
+              to.mutable_raw() + Dot(to_start, to_strides) * bytes, to_strides, bytes);
+}
+
+namespace {
+
+// Block number `index` of `count` equal ones along a dimension that they divide.
+Literal Block(const Literal& whole, int64_t dimension, int64_t index, int64_t count) {
+  Shape shape = whole.shape();
+  shape.SetDim(dimension, shape.dim(dimension) / count);
+  Literal block = Literal::Uninitialized(shape);
+  std::vector<int64_t> start = Origin(whole);
+  start[dimension] = index * shape.dim(dimension);
+  CopyBox(whole, start, block, Origin(block), shape.dims());
+  return block;
+}
+
+Literal Concatenated(std::span<const Literal> parts, int64_t dimension) {
+  Shape shape = parts[0].shape();
+  int64_t size = 0;
+  for (const Literal& part : parts) size += part.shape().dim(dimension);
+  shape.SetDim(dimension, size);
+  Literal whole = Literal::Uninitialized(shape);
+  std::vector<int64_t> at = Origin(whole);
+  for (const Literal& part : parts) {
+    CopyBox(part, Origin(part), whole, at, part.shape().dims());
+    at[dimension] += part.shape().dim(dimension);
+  }
+  return whole;
+}
+
+Literal OneOrTuple(std::vector<Literal> values) {
+  return values.size() == 1 ? std::move(values[0]) : Literal::Tuple(std::move(values));
+}
+
+int64_t SizeOf(const Gathering& g) { return static_cast<int64_t>(g.devices.size()); }
+int64_t OperandsOf(const Gathering& g) { return static_cast<int64_t>(g.operands[0].size()); }
+
+// The dimension along which operand `i` is cut or joined.
+Result<int64_t> DimensionOf(const Gathering& g, int64_t i) {
+  const auto& dimension = g.inst.attrs<CollectiveAttrs>().dimension;
+  const Shape& shape = g.operands[0][i].shape();
+  if (dimension && shape.IsArray() && dimension->value >= 0 && dimension->value < shape.rank()) return dimension->value;
+  FAIL(ErrorAt(g.inst, "V218", Str("'", g.inst.opcode(), "' has no dimension of ", shape)));
+}
+
+// Operand `i` of all members, folded one after the other.
+Result<Literal> Folded(Gathering& g, int64_t i) {
+  const Computation* to_apply = g.inst.attrs<CollectiveAttrs>().to_apply;
+  Literal sum = std::move(g.operands[0][i]);
+  if (g.operands.size() == 1) return sum;
+  if (to_apply == nullptr) FAIL(ErrorAt(g.inst, "V309", Str("'", g.inst.opcode(), "' has no to_apply")));
+  const ScalarBody& body = *TRY(g.session.Body(*to_apply));
+  ScalarBody::Scratch scratch;
+  const int64_t count = sum.shape().NumElements(), bytes = ByteWidth(sum.shape().type());
+  for (size_t m = 1; m < g.operands.size(); ++m) {
+    const Literal& next = g.operands[m][i];
+    TRY(CheckBody(g.inst, body, 1, {&sum, 1}, {&next, 1}));
+    std::byte* const into = sum.mutable_raw();
+    for (int64_t begin = 0; begin < count; begin += ScalarBody::kLanes) {
+      const std::byte* in[] = {into + begin * bytes, next.raw() + begin * bytes};
+      std::byte* out = into + begin * bytes;
+      TRY(body.Run(in, &out, std::min(ScalarBody::kLanes, count - begin), scratch));
+    }
+  }
+  return sum;
+}
+
+Result<std::vector<Literal>> AllReduced(Gathering& g) {
+  std::vector<Literal> sums;
+  for (int64_t i = 0; i < OperandsOf(g); ++i) sums.push_back(TRY(Folded(g, i)));
+  return std::vector<Literal>(g.devices.size(), OneOrTuple(std::move(sums)));
+}
+
+// ---- Roots ---------------------------------------------------------------------------------------------------------
+
+bool HasDynamicRoot(const Instruction& inst) { return inst.attrs<CollectiveAttrs>().has_dynamic_root.value_or(false); }
+
+// Without the roots.
+int64_t DataOperandsOf(const Gathering& g) { return OperandsOf(g) - (HasDynamicRoot(g.inst) ? 1 : 0); }
+
+// The place in the group of the root for operand `i`: the first, or the one that the last operand of all members names.
+// Source: openxla/stablehlo pull requests 2981 and 2990.
+Result<int64_t> RootOf(const Gathering& g, int64_t i) {
+  if (!HasDynamicRoot(g.inst)) return 0;
+  const Shape& roots = g.operands[0].back().shape();
+  if (!roots.IsArray() || !IsInteger(roots.type()) || roots.NumElements() != DataOperandsOf(g))
+    FAIL(ErrorAt(g.inst, "V308", Str("roots are ", roots, ", expected s32[", DataOperandsOf(g), "]")));
+  const int64_t root = g.operands[0].back().GetInt(i);
+  for (const std::vector<Literal>& operands : g.operands) {
+    if (operands.back().GetInt(i) == root) continue;
+    FAIL(MeetingError(
+        g.inst, Str("'", g.inst.name(), "': roots ", root, " and ", operands.back().GetInt(i), " for operand ", i)));
+  }
+  if (root < 0 || root >= SizeOf(g)) {
+    FAIL(MeetingError(g.inst, Str("'", g.inst.name(), "': root ", root, " for operand ", i, " in a group of ",
+                                  SizeOf(g), " ", g.grid.noun(), SizeOf(g) == 1 ? "" : "s")));
+  }
+  return root;
+}
+
+// With a dynamic root, a result of one value may be written as a tuple.
+Literal ResultOf(const Instruction& inst, std::vector<Literal> values) {
+  return inst.shape().IsTuple() ? Literal::Tuple(std::move(values)) : OneOrTuple(std::move(values));
+}
+
+// The sum is the root's alone. What the others hold is left undefined by StableHLO; here zeros, as on those that a
+// collective-permute sends nothing.
+Result<std::vector<Literal>> CollectiveReduced(Gathering& g) {
+  std::vector<std::vector<Literal>> values(g.devices.size());
+  for (int64_t i = 0; i < DataOperandsOf(g); ++i) {
+    const int64_t root = TRY(RootOf(g, i));
+    Literal sum = TRY(Folded(g, i));
+    for (int64_t m = 0; m < SizeOf(g); ++m) {
+      if (m != root) values[m].emplace_back(sum.shape());
+    }
+    values[root].push_back(std::move(sum));
+  }
+  std::vector<Literal> results;
+  for (std::vector<Literal>& value : values) results.push_back(ResultOf(g.inst, std::move(value)));
+  return results;
+}
+
+Result<std::vector<Literal>> Broadcast(Gathering& g) {
+  std::vector<Literal> values;
+  for (int64_t i = 0; i < DataOperandsOf(g); ++i) values.push_back(g.operands[TRY(RootOf(g, i))][i]);
+  return std::vector<Literal>(g.devices.size(), ResultOf(g.inst, std::move(values)));
+}
+
+// ---- Parts ---------------------------------------------------------------------------------------------------------
+
+Result<std::vector<Literal>> ReduceScattered(Gathering& g) {
+  std::vector<std::vector<Literal>> parts(g.devices.size());
+  for (int64_t i = 0; i < OperandsOf(g); ++i) {
+    const int64_t d = TRY(DimensionOf(g, i));
+    const Literal sum = TRY(Folded(g, i));
+    if (sum.shape().dim(d) % SizeOf(g) != 0) {
+      FAIL(MeetingError(g.inst, Str("'", g.inst.name(), "' cuts dimension ", d, " of ", sum.shape(), " among ",
+                                    SizeOf(g), " devices")));
+    }
+    for (int64_t m = 0; m < SizeOf(g); ++m) parts[m].push_back(Block(sum, d, m, SizeOf(g)));
+  }
+  std::vector<Literal> results;
+  for (std::vector<Literal>& part : parts) results.push_back(OneOrTuple(std::move(part)));
+  return results;
+}
+
+Result<std::vector<Literal>> AllGathered(Gathering& g) {
+  std::vector<Literal> gathered;
+  for (int64_t i = 0; i < OperandsOf(g); ++i) {
+    const int64_t d = TRY(DimensionOf(g, i));
+    std::vector<Literal> parts;
+    for (const std::vector<Literal>& operands : g.operands) parts.push_back(operands[i]);
+    gathered.push_back(Concatenated(parts, d));
+  }
+  const Literal all = OneOrTuple(std::move(gathered));
+  if (!g.inst.Is(Opcode::kAllGatherStart)) return std::vector<Literal>(g.devices.size(), all);
+  std::vector<Literal> results;
+  for (std::vector<Literal>& operands : g.operands)
+    results.push_back(Literal::Tuple({OneOrTuple(std::move(operands)), all}));
+  return results;
+}
+
+Result<std::vector<Literal>> AllToAll(Gathering& g) {
+  std::vector<Literal> results;
+  if (g.inst.attrs<CollectiveAttrs>().dimension) {
+    const int64_t d = TRY(DimensionOf(g, 0));
+    const Shape& shape = g.operands[0][0].shape();
+    if (shape.dim(d) % SizeOf(g) != 0) {
+      FAIL(MeetingError(
+          g.inst, Str("'", g.inst.name(), "' cuts dimension ", d, " of ", shape, " among ", SizeOf(g), " devices")));
+    }
+    for (int64_t to = 0; to < SizeOf(g); ++to) {
+      std::vector<Literal> blocks;
+      for (const std::vector<Literal>& operands : g.operands) blocks.push_back(Block(operands[0], d, to, SizeOf(g)));
+      results.push_back(Concatenated(blocks, d));
+    }
+    return results;
+  }
+  if (OperandsOf(g) != SizeOf(g)) {
+    FAIL(MeetingError(g.inst, Str("'", g.inst.name(), "' has ", OperandsOf(g), " operands, one for each of ", SizeOf(g),
+                                  " devices wanted")));
+  }
+  for (int64_t to = 0; to < SizeOf(g); ++to) {
+    std::vector<Literal> parts;
+    for (const std::vector<Literal>& operands : g.operands) parts.push_back(operands[to]);
+    results.push_back(g.inst.shape().IsTuple() ? Literal::Tuple(std::move(parts)) : std::move(parts[0]));
+  }
+  return results;
+}
+
+// (input, output, input offsets, send sizes, output offsets, receive sizes): rows go from the input of the sender into
+// the output of the receiver. Updates for one peer lie together.
+Result<std::vector<Literal>> RaggedAllToAll(Gathering& g) {
+  const int64_t updates = g.operands[0][2].shape().NumElements() / SizeOf(g);
+  if (updates * SizeOf(g) != g.operands[0][2].shape().NumElements()) {
+    FAIL(MeetingError(
+        g.inst, Str("'", g.inst.name(), "' has offsets ", g.operands[0][2].shape(), " for ", SizeOf(g), " devices")));
+  }
+  const auto fail = [&](const std::string& message) {
+    Error error(ExitCode::kNo, "R041", Str("'", g.inst.name(), "': ", message), g.inst.range());
+    error.source = g.inst.module().source;
+    return error;
+  };
+  std::vector<Literal> results;
+  for (int64_t to = 0; to < SizeOf(g); ++to) {
+    Literal output = g.operands[to][1];
+    if (output.shape().rank() < 1 || output.shape().rank() != g.operands[to][0].shape().rank())
+      FAIL(UnsupportedAt(g.inst, "U002",
+                         Str("'ragged-all-to-all' from ", g.operands[to][0].shape(), " into ", output.shape())));
+    for (int64_t from = 0; from < SizeOf(g); ++from) {
+      const std::vector<Literal>& sender = g.operands[from];
+      const Literal& input = sender[0];
+      for (int64_t u = 0; u < updates; ++u) {
+        const int64_t out = to * updates + u, in = from * updates + u;
+        const int64_t first = sender[2].GetInt(out), rows = sender[3].GetInt(out), place = sender[4].GetInt(out);
+        const int64_t expected = g.operands[to][5].GetInt(in);
+        const std::string pair =
+            Str(g.grid.Name(g.devices.subspan(from, 1)), " sends ", g.grid.Name(g.devices.subspan(to, 1)));
+        if (rows != expected) FAIL(fail(Str(pair, " ", rows, " rows, which expects ", expected)));
+        const auto inside = [&](int64_t start, int64_t size) {
+          return rows >= 0 && start >= 0 && rows <= size && start <= size - rows;
+        };
+        if (!inside(first, input.shape().dim(0)))
+          FAIL(fail(Str(pair, " ", rows, " rows from row ", first, " on of ", input.shape())));
+        if (!inside(place, output.shape().dim(0)))
+          FAIL(fail(Str(pair, " ", rows, " rows to row ", place, " on of ", output.shape())));
+        std::vector<int64_t> sizes = input.shape().dims(), from_start = Origin(input), to_start = Origin(output);
+        sizes[0] = rows;
+        from_start[0] = first;
+        to_start[0] = place;
+        CopyBox(input, from_start, output, to_start, sizes);
+      }
+    }
+    results.push_back(std::move(output));
+  }
+  return results;
+}
+
+// ---- collective-permute --------------------------------------------------------------------------------------------
+
+bool IsStart(const Instruction& inst) { return inst.Is(Opcode::kCollectivePermuteStart); }
+
+// What the start of a permute gives beside the result: its operands, and zeros.
+Literal WithContext(const Instruction& inst, std::span<const Literal> operands, Literal result) {
+  if (!IsStart(inst)) return result;
+  std::vector<Literal> elements;
+  for (const Shape& element : inst.shape().elements()) elements.emplace_back(element);
+  elements[0] = OneOrTuple({operands.begin(), operands.end()});
+  elements[1] = std::move(result);
+  return Literal::Tuple(std::move(elements));
+}
+
+// A tuple of scalars, or a tuple of such tuples: where one slice begins, or several.
+void AppendStarts(const Literal& starts, std::vector<std::vector<int64_t>>& out) {
+  const bool several = !starts.elements().empty() && starts.elements()[0].shape().IsTuple();
+  if (several) {
+    for (const Literal& part : starts.elements()) AppendStarts(part, out);
+    return;
+  }
+  std::vector<int64_t>& start = out.emplace_back();
+  for (const Literal& index : starts.elements()) start.push_back(index.GetInt(0));
+}
+
+// Slices of `input` into `output`; starts are clamped, as those of dynamic-slice are. `next`: of slice_sizes.
+Status CopySlices(const Instruction& inst, const Literal& input, Literal& output, const Literal& input_starts,
+                  const Literal& output_starts, size_t& next) {
+  if (input.shape().IsTuple()) {
+    for (size_t i = 0; i < input.elements().size(); ++i) {
+      TRY(CopySlices(inst, input.elements()[i], output.mutable_elements()[i], input_starts.elements()[i],
+                     output_starts.elements()[i], next));
+    }
+    return {};
+  }
+  const ListOfLists& all_sizes = *inst.attrs<PermuteAttrs>().slice_sizes;
+  std::vector<std::vector<int64_t>> from, to;
+  AppendStarts(input_starts, from);
+  AppendStarts(output_starts, to);
+  for (size_t i = 0; i < from.size(); ++i, ++next) {
+    const auto fits = [&](const Literal& buffer) {
+      const auto& dims = buffer.shape().dims();
+      bool inside = next < all_sizes.size() && all_sizes[next].size() == dims.size();
+      for (size_t d = 0; inside && d < dims.size(); ++d)
+        inside = all_sizes[next][d] >= 0 && all_sizes[next][d] <= dims[d];
+      return inside;
+    };
+    if (from.size() != to.size() || !fits(input) || !fits(output) || input.shape().type() != output.shape().type()) {
+      FAIL(UnsupportedAt(inst, "U002",
+                         Str("'", inst.opcode(), "' whose slice_sizes do not fit its offsets, ", input.shape(), " and ",
+                             output.shape())));
+    }
+    for (size_t d = 0; d < from[i].size(); ++d) {
+      const int64_t size = all_sizes[next][d];
+      from[i][d] = std::clamp<int64_t>(from[i][d], 0, input.shape().dim(d) - size);
+      to[i][d] = std::clamp<int64_t>(to[i][d], 0, output.shape().dim(d) - size);
+    }
+    CopyBox(input, from[i], output, to[i], all_sizes[next]);
+  }
+  return {};
+}
+
+Result<std::vector<Literal>> Permuted(Gathering& g) {
+  const PermuteAttrs& attrs = g.inst.attrs<PermuteAttrs>();
+  std::unordered_map<int64_t, int64_t> places;  // In the group, by id.
+  for (int64_t i = 0; i < SizeOf(g); ++i)
+    places[attrs.channel_id ? g.devices[i] % g.grid.partitions : g.devices[i] / g.grid.partitions] = i;
+  std::vector<int64_t> source_of(g.devices.size(), -1);  // By place.
+  std::vector<bool> sends(g.devices.size(), false);
+  for (const std::vector<int64_t>& pair : attrs.source_target_pairs) {
+    if (!places.contains(pair[1])) continue;  // Of another group.
+    const int64_t from = places.at(pair[0]), to = places.at(pair[1]);
+    if (source_of[to] >= 0 || sends[from]) {
+      FAIL(UnsupportedAt(g.inst, "U002", Str("'", g.inst.opcode(), "' with a source or target that stands twice")));
+    }
+    sends[from] = true;
+    source_of[to] = from;
+  }
+  std::vector<Literal> results;
+  for (int64_t to = 0; to < SizeOf(g); ++to) {
+    const std::vector<Literal>& own = g.operands[to];
+    if (source_of[to] < 0) {
+      results.push_back(AloneAt(g.inst, own));
+      continue;
+    }
+    const std::vector<Literal>& sent = g.operands[source_of[to]];
+    if (!attrs.slice_sizes) {
+      results.push_back(WithContext(g.inst, own, OneOrTuple(sent)));
+      continue;
+    }
+    if (own.size() != 4) FAIL(ErrorAt(g.inst, "V226", Str("slice_sizes needs 4 operands, found ", own.size())));
+    // The sender reads where its own starts say, the receiver writes where its own say.
+    Literal output = own[1];
+    size_t next = 0;
+    TRY(CopySlices(g.inst, sent[0], output, sent[2], own[3], next));
+    results.push_back(WithContext(g.inst, own, std::move(output)));
+  }
+  return results;
+}
+
+Result<std::vector<Literal>> ExchangeByOpcode(Gathering& g) {
+  switch (g.inst.opcode()) {
+    case Opcode::kAllReduce:
+    case Opcode::kAllReduceStart: return AllReduced(g);
+    case Opcode::kAllGather:
+    case Opcode::kAllGatherStart: return AllGathered(g);
+    case Opcode::kReduceScatter: return ReduceScattered(g);
+    case Opcode::kAllToAll: return AllToAll(g);
+    case Opcode::kRaggedAllToAll: return RaggedAllToAll(g);
+    case Opcode::kCollectiveBroadcast: return Broadcast(g);
+    case Opcode::kCollectiveReduce: return CollectiveReduced(g);
+    case Opcode::kCollectivePermute:
+    case Opcode::kCollectivePermuteStart: return Permuted(g);
+    case Opcode::kCustomCall: return EndManualRegion(g);
+    default: CHECK(false, "no collective: ", g.inst.opcode()); __builtin_unreachable();
+  }
+}
+
+}  // namespace
+
+std::string DeviceGrid::Name(std::span<const int> devices) const {
+  constexpr size_t kMostNames = 12;
+  std::string out = Str(noun(), devices.size() == 1 ? " " : "s ");
+  if (devices.size() <= kMostNames) return out + Join(devices, ", ");
+  return Str(out, Join(devices.first(kMostNames - 1), ", "), " and ", devices.size() - kMostNames + 1, " more");
+}
+
+Result<DeviceGrid> GridOf(const Module& module) {
+  const DeviceGrid grid = {module.header.replica_count, module.header.num_partitions};
+  if (grid.replicas < 1 || grid.partitions < 1) {
+    FAIL(
+        Rejected("R040", Str("the module has replica_count=", grid.replicas, " and num_partitions=", grid.partitions)));
+  }
+  if (grid.replicas > kMostDevices || grid.partitions > kMostDevices || grid.count() > kMostDevices) {
+    FAIL(LimitError("R004", Str(grid.replicas, " replicas of ", grid.partitions, " partitions are more than ",
+                                kMostDevices, " devices (--num_replicas, --num_partitions)")));
+  }
+  return grid;
+}
+
+Result<DeviceGroups> GroupsAt(const Instruction& inst, const DeviceGrid& grid) {
+  if (IsStart(inst) && (!inst.shape().IsTuple() || inst.shape().elements().size() < 2))
+    FAIL(UnsupportedAt(inst, "U002", Str("'", inst.opcode(), "' with result ", inst.shape())));
+  const GroupMode mode = ModeOf(inst);
+  const auto [ids, noun] = IdsOf(mode, grid);
+  if (const int64_t named = DevicesNamed(inst); named > ids) {
+    Error error = MeetingError(inst, Str("'", inst.name(), "' names ", noun, " ", named - 1, ", there ",
+                                         ids == 1 ? "is " : "are ", ids, " ", noun, ids == 1 ? "" : "s"));
+    return std::unexpected(std::move(error).Hint(noun == "partition" ? Str("--num_partitions=", named, " runs as many")
+                                                                     : Str("--num_replicas=", named, " runs as many")));
+  }
+  std::vector<std::vector<int64_t>> lists;
+  if (const auto* permute = inst.attributes().GetIf<PermuteAttrs>()) {
+    for (const std::vector<int64_t>& pair : permute->source_target_pairs) {
+      if (pair.size() != 2 || pair[0] < 0 || pair[1] < 0)
+        FAIL(MeetingError(inst, Str("'", inst.name(), "' has a pair that is none")));
+    }
+    lists = Connected(permute->source_target_pairs, ids);
+  } else {
+    if (const auto* collective = inst.attributes().GetIf<CollectiveAttrs>())
+      lists = ListGroups(collective->replica_groups);
+    if (lists.empty()) {
+      lists.emplace_back(ids);
+      std::iota(lists[0].begin(), lists[0].end(), 0);
+    }
+  }
+  DeviceGroups result;
+  result.group_of.assign(grid.count(), -1);
+  for (const std::vector<int64_t>& list : lists) {
+    if (std::ranges::any_of(list, [](int64_t id) { return id < 0; }))
+      FAIL(MeetingError(inst, Str("'", inst.name(), "' names ", noun, " ", *std::ranges::min_element(list))));
+  }
+  result.groups = OnDevices(lists, mode, grid);
+  for (size_t i = 0; i < result.groups.size(); ++i) {
+    for (const int device : result.groups[i]) {
+      if (result.group_of[device] >= 0)
+        FAIL(MeetingError(inst, Str("'", inst.name(), "' names ", grid.Name({&device, 1}), " twice")));
+      result.group_of[device] = static_cast<int>(i);
+    }
+  }
+  if (MayStayAway(inst.opcode())) return result;
+  for (int device = 0; device < grid.count(); ++device) {
+    if (result.group_of[device] >= 0) continue;
+    FAIL(MeetingError(inst, Str(grid.Name({&device, 1}), " is in no group of '", inst.name(), "'")));
+  }
+  return result;
+}
+
+Result<std::vector<Literal>> Exchange(Gathering& gathering) {
+  const Instruction& inst = gathering.inst;
+  std::vector<Literal> results = TRY(ExchangeByOpcode(gathering));
+  for (const Literal& result : results) {
+    if (Compatible(result.shape(), inst.shape())) continue;
+    FAIL(MeetingError(
+        inst, Str("'", inst.name(), "' gives ", result.shape(), " in a group of ", SizeOf(gathering), " ",
+                  gathering.grid.noun(), SizeOf(gathering) == 1 ? "" : "s", ", ", inst.shape(), " is written")));
+  }
+  return results;
+}
+
+Literal AloneAt(const Instruction& inst, std::span<const Literal> operands) {
+  const auto* permute = inst.attributes().GetIf<PermuteAttrs>();
+  if (permute != nullptr && permute->slice_sizes) return WithContext(inst, operands, operands[1]);
+  if (IsStart(inst)) return WithContext(inst, operands, Literal(inst.shape().element(1)));
+  return Literal(inst.shape());
+}
+
+}  // namespace hlo

@@ -1,0 +1,284 @@
+#include "interp/devices/manual_regions.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/text.h"
+#include "interp/custom_call.h"
+#include "interp/devices/shardy_text.h"
+#include "interp/strided.h"
+#include "ir/device_groups.h"
+#include "ir/markers.h"
+#include "ir/module.h"
+#include "ir/verifier/checks.h"
+
+namespace hlo {
+namespace {
+
+constexpr char kMeshes[] = "xla.sdy.meshes", kManualAxes[] = "xla.sdy.manual_axes";
+
+// ---- How a sharding deals out tiles --------------------------------------------------------------------------------
+
+// An array of devices: into how many tiles each dimension is split, and which tile a device has.
+struct Dealt {
+  std::vector<int64_t> tiles;
+  std::map<int64_t, std::vector<int64_t>> tile_of;  // By device.
+  std::vector<int64_t> devices;                     // In the order of the sharding.
+};
+
+std::vector<int64_t> Unravelled(int64_t number, std::span<const int64_t> sizes) {
+  std::vector<int64_t> index(sizes.size());
+  for (size_t d = sizes.size(); d-- > 0; number /= sizes[d]) index[d] = number % sizes[d];
+  return index;
+}
+
+Dealt DealtBy(const Tiles& tiles) {
+  Dealt dealt;
+  const size_t rank = tiles.dims.size() - tiles.subgroups.size();
+  dealt.tiles.assign(tiles.dims.begin(), tiles.dims.begin() + static_cast<int64_t>(rank));
+  dealt.devices = Listed(tiles.devices);
+  for (size_t i = 0; i < dealt.devices.size(); ++i) {
+    std::vector<int64_t> index = Unravelled(static_cast<int64_t>(i), tiles.dims);
+    index.resize(rank);
+    dealt.tile_of[dealt.devices[i]] = std::move(index);
+  }
+  return dealt;
+}
+
+// Of `axis`, the part that the reference names: major parts before it are left out, minor ones behind it too.
+int64_t PlaceAlong(const Mesh& mesh, const AxisRef& axis, std::span<const int64_t> place) {
+  if (axis.size == 0) return place[axis.axis];
+  return place[axis.axis] / (mesh.axes[axis.axis].size / (axis.before * axis.size)) % axis.size;
+}
+
+Dealt DealtBy(const NamedSharding& named) {
+  Dealt dealt;
+  for (const NamedSharding::Dim& dim : named.dims) {
+    int64_t& tiles = dealt.tiles.emplace_back(1);
+    for (const AxisRef& axis : dim.axes) tiles *= named.mesh.SizeOf(axis);
+  }
+  std::vector<int64_t> sizes;
+  for (const MeshAxis& axis : named.mesh.axes) sizes.push_back(axis.size);
+  dealt.devices = Listed(named.mesh.devices);
+  for (size_t i = 0; i < dealt.devices.size(); ++i) {
+    const std::vector<int64_t> place = Unravelled(static_cast<int64_t>(i), sizes);
+    std::vector<int64_t>& tile = dealt.tile_of[dealt.devices[i]];
+    for (const NamedSharding::Dim& dim : named.dims) {
+      int64_t& number = tile.emplace_back(0);
+      for (const AxisRef& axis : dim.axes)
+        number = number * named.mesh.SizeOf(axis) + PlaceAlong(named.mesh, axis, place);
+    }
+  }
+  return dealt;
+}
+
+// ---- Parts ---------------------------------------------------------------------------------------------------------
+
+struct Parts {
+  std::vector<std::vector<int64_t>> start;  // By partition: of its part, in the whole.
+  std::vector<int> kind;                    // Partitions of one kind hold all parts between them, each once.
+};
+
+int64_t RoundedUp(int64_t x, int64_t y) { return (x + y - 1) / y; }
+
+// How many parts of `part` make up `whole`, of tiles that may be smaller; 0 when they do not.
+int64_t PartsAlong(int64_t whole, int64_t part, int64_t tiles) {
+  if (whole == part) return 1;
+  if (RoundedUp(whole, tiles) == part) return tiles;
+  return part > 0 && whole % part == 0 && tiles % (whole / part) == 0 ? whole / part : 0;
+}
+
+class Region {
+ public:
+  Region(const Instruction& marker, const DeviceGrid& grid) : marker_(marker), grid_(grid) {}
+
+  // Of value `i` of the marker.
+  Result<Parts> PartsOf(int64_t i, const Shape& whole, const Shape& part) const {
+    if (whole == part || Compatible(whole, part)) return Same(whole);
+    if (!whole.IsArray() || !part.IsArray() || whole.rank() != part.rank() || whole.type() != part.type())
+      FAIL(Misfit(whole, part, "they differ in more than sizes"));
+    const Dealt dealt = TRY(DealtOf(i, whole, part));
+    if (static_cast<int64_t>(dealt.devices.size()) != grid_.partitions) {
+      const size_t wanted = dealt.devices.size();
+      FAIL(Misfit(whole, part,
+                  Str("that is for ", wanted, wanted == 1 ? " partition" : " partitions", ", and there ",
+                      grid_.partitions == 1 ? "is " : "are ", grid_.partitions))
+               .Hint(Str("--platform=interpreter --num_partitions=", wanted)));
+    }
+    if (static_cast<int64_t>(dealt.tiles.size()) != whole.rank())
+      FAIL(Misfit(whole, part, Str("the sharding has ", dealt.tiles.size(), " dimensions")));
+    std::vector<int64_t> parts;
+    for (int64_t d = 0; d < whole.rank(); ++d) {
+      parts.push_back(PartsAlong(whole.dim(d), part.dim(d), dealt.tiles[d]));
+      if (parts.back() == 0)
+        FAIL(Misfit(whole, part, Str("the sharding splits dimension ", d, " into ", dealt.tiles[d])));
+    }
+    Parts result;
+    result.start.resize(grid_.partitions);
+    result.kind.resize(grid_.partitions);
+    std::map<std::vector<int64_t>, int> seen;
+    for (const int64_t device : dealt.devices) {
+      std::vector<int64_t> start = dealt.tile_of.at(device);
+      for (int64_t d = 0; d < whole.rank(); ++d) start[d] = start[d] * parts[d] / dealt.tiles[d] * part.dim(d);
+      if (device < 0 || device >= grid_.partitions)
+        FAIL(Misfit(whole, part, Str("the sharding names partition ", device)));
+      result.kind[device] = seen[start]++;
+      result.start[device] = std::move(start);
+    }
+    return result;
+  }
+
+  // 0: the sharding does not say.
+  int64_t PartitionsFor(int64_t i, const Shape& whole, const Shape& part) const {
+    const auto dealt = DealtOf(i, whole, part);
+    return dealt ? static_cast<int64_t>(dealt->devices.size()) : 0;
+  }
+
+ private:
+  // Each has the whole.
+  Parts Same(const Shape& whole) const {
+    Parts parts;
+    parts.start.assign(grid_.partitions, std::vector<int64_t>(whole.IsArray() ? whole.rank() : 0, 0));
+    for (int64_t p = 0; p < grid_.partitions; ++p) parts.kind.push_back(static_cast<int>(p));
+    return parts;
+  }
+
+  Result<Dealt> DealtOf(int64_t i, const Shape& whole, const Shape& part) const {
+    const bool begins = MarkerOf(marker_) == Marker::kShard;
+    const auto text = FrontendAttribute(marker_, begins ? "xla.sdy.in_shardings" : "xla.sdy.out_shardings");
+    if (text) return DealtByShardy(i, *text, whole, part);
+    const Instruction& says = begins ? marker_.operand(i) : marker_;
+    const Boxed<Tiles>* tiles = nullptr;
+    if (says.HasCommon() && !says.common().sharding.empty()) {
+      const Sharding& sharding = *says.common().sharding;
+      if (sharding.kind == ShardingKind::kTiled) tiles = &sharding.tiles;
+      if (sharding.kind == ShardingKind::kNamed && !sharding.named->mesh.single_device) return DealtBy(*sharding.named);
+    }
+    if (tiles != nullptr) return DealtBy(**tiles);
+    FAIL(Misfit(whole, part, Str("'", says.name(), "' has no sharding that splits it")));
+  }
+
+  // The manual axes only: the region sees the others whole.
+  Result<Dealt> DealtByShardy(int64_t i, const std::string& text, const Shape& whole, const Shape& part) const {
+    const std::string meshes = FrontendAttribute(marker_.module().header.frontend_attributes, kMeshes).value_or("");
+    auto shardings = ReadShardySharding(text, meshes);
+    const std::string axes_text = FrontendAttribute(marker_, kManualAxes).value_or("");
+    const auto manual = ReadShardyAxes(axes_text);
+    if (!shardings || i >= static_cast<int64_t>(shardings->size()))
+      FAIL(Misfit(whole, part, Str("no sharding of value ", i, " over a mesh of the module is in ", text)));
+    if (!manual) FAIL(Misfit(whole, part, Str(kManualAxes, " names no axes: ", axes_text)));
+    NamedSharding& sharding = (*shardings)[i];
+    for (NamedSharding::Dim& dim : sharding.dims) {
+      std::erase_if(dim.axes, [&](const AxisRef& axis) {
+        return std::ranges::find(*manual, sharding.mesh.axes[axis.axis].name) == manual->end();
+      });
+    }
+    return DealtBy(sharding);
+  }
+
+  Error Misfit(const Shape& whole, const Shape& part, std::string_view why) const {
+    return UnsupportedAt(marker_, "U007",
+                         Str("custom-call target \"", Escaped(marker_.attrs<CustomCallAttrs>().target), "\" has parts ",
+                             part, " of ", whole, ": ", why));
+  }
+
+  const Instruction& marker_;
+  const DeviceGrid& grid_;
+};
+
+const Shape& ResultShape(const Instruction& marker, int64_t i) {
+  return marker.operand_count() == 1 && !marker.shape().IsTuple() ? marker.shape() : marker.shape().element(i);
+}
+
+Status CheckResults(const Instruction& marker) {
+  const Shape& shape = marker.shape();
+  const int64_t values = shape.IsTuple() ? static_cast<int64_t>(shape.elements().size()) : 1;
+  if (values == marker.operand_count()) return {};
+  FAIL(UnsupportedCall(marker, Str("of ", marker.operand_count(), " operands with result ", shape)));
+}
+
+// The elements of a part that lie in the whole.
+std::vector<int64_t> Inside(const Shape& whole, const Shape& part, std::span<const int64_t> start) {
+  std::vector<int64_t> sizes;
+  for (int64_t d = 0; d < whole.rank(); ++d) {
+    const int64_t left = std::max<int64_t>(0, whole.dim(d) - start[d]);
+    sizes.push_back(std::min(part.dim(d), left));
+  }
+  return sizes;
+}
+
+Literal OneOrTuple(const Instruction& marker, std::vector<Literal> values) {
+  return marker.shape().IsTuple() ? Literal::Tuple(std::move(values)) : std::move(values[0]);
+}
+
+}  // namespace
+
+Result<Literal> BeginManualRegion(Evaluation& e) {
+  TRY(CheckResults(e.inst));
+  const ModuleHeader& header = e.inst.module().header;
+  const auto& place = e.session.place();
+  const DeviceGrid grid = {header.replica_count, header.num_partitions};
+  const Region region(e.inst, grid);
+  std::vector<Literal> parts;
+  for (int64_t i = 0; i < e.inst.operand_count(); ++i) {
+    const Literal& whole = e.operands[i];
+    const Shape& shape = ResultShape(e.inst, i);
+    if (Compatible(whole.shape(), shape)) {
+      parts.push_back(whole);
+      continue;
+    }
+    // One partition alone has no part, whichever way round.
+    const bool begins = MarkerOf(e.inst) == Marker::kShard;
+    const Parts where = TRY(begins ? region.PartsOf(i, whole.shape(), shape) : region.PartsOf(i, shape, whole.shape()));
+    if (!place) FAIL(UnsupportedCall(e.inst, "of one partition alone"));
+    const std::vector<int64_t>& start = where.start[place->partition];
+    Literal part(shape);
+    const std::vector<int64_t> sizes = Inside(whole.shape(), shape, start), origin(shape.rank(), 0);
+    CopyBox(whole, start, part, origin, sizes);
+    parts.push_back(std::move(part));
+  }
+  return OneOrTuple(e.inst, std::move(parts));
+}
+
+Result<std::vector<Literal>> EndManualRegion(Gathering& g) {
+  TRY(CheckResults(g.inst));
+  const Region region(g.inst, g.grid);
+  const int64_t partitions = g.grid.partitions;
+  std::vector<std::vector<Literal>> values(partitions);
+  for (int64_t i = 0; i < g.inst.operand_count(); ++i) {
+    const Shape& whole = ResultShape(g.inst, i);
+    const Parts where = TRY(region.PartsOf(i, whole, g.inst.operand(i).shape()));
+    std::map<int, Literal> by_kind;
+    for (int64_t p = 0; p < partitions; ++p) {
+      const Literal& part = g.operands[p][i];
+      Literal& joined = by_kind.try_emplace(where.kind[p], whole).first->second;
+      const std::vector<int64_t> origin(part.shape().IsArray() ? part.shape().rank() : 0, 0);
+      if (Compatible(part.shape(), whole)) joined = part;
+      else CopyBox(part, origin, joined, where.start[p], Inside(whole, part.shape(), where.start[p]));
+    }
+    for (int64_t p = 0; p < partitions; ++p) values[p].push_back(by_kind.at(where.kind[p]));
+  }
+  std::vector<Literal> results;
+  for (std::vector<Literal>& value : values) results.push_back(OneOrTuple(g.inst, std::move(value)));
+  return results;
+}
+
+bool EndsManualRegion(const Instruction& inst) {
+  return inst.Is(Opcode::kCustomCall) && MarkerOf(inst) == Marker::kWhole && !IsIdentityMarker(inst);
+}
+
+int64_t PartitionsOfManualRegions(const Module& module) {
+  const DeviceGrid one;
+  for (const Computation* computation : module.Computations()) {
+    for (const Instruction* inst : computation->Instructions()) {
+      if (MarkerOf(*inst) != Marker::kShard || !CheckResults(*inst)) continue;
+      for (int64_t i = 0; i < inst->operand_count(); ++i) {
+        const Shape &whole = inst->operand(i).shape(), &part = ResultShape(*inst, i);
+        if (!Compatible(whole, part)) return Region(*inst, one).PartitionsFor(i, whole, part);
+      }
+    }
+  }
+  return 0;
+}
+
+}  // namespace hlo

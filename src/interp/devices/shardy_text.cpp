@@ -1,0 +1,198 @@
+#include "interp/devices/shardy_text.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace hlo {
+namespace {
+
+class Scanner {
+ public:
+  explicit Scanner(std::string_view text) : left_(text) {}
+
+  bool AtEnd() {
+    SkipSpace();
+    return left_.empty();
+  }
+  bool Take(std::string_view token) {
+    SkipSpace();
+    if (!left_.starts_with(token)) return false;
+    left_.remove_prefix(token.size());
+    return true;
+  }
+  // mesh, mesh_0; after @ also "any text".
+  std::optional<std::string_view> Name() {
+    SkipSpace();
+    if (left_.starts_with('"')) return Quoted();
+    size_t size = 0;
+    while (size < left_.size() && (isalnum(static_cast<unsigned char>(left_[size])) != 0 || left_[size] == '_' ||
+                                   left_[size] == '.' || left_[size] == '-'))
+      ++size;
+    return size == 0 ? std::nullopt : std::optional(Cut(size));
+  }
+  std::optional<std::string_view> Quoted() {
+    if (!Take("\"")) return std::nullopt;
+    const size_t end = left_.find('"');
+    if (end == std::string_view::npos) return std::nullopt;
+    const std::string_view text = Cut(end);
+    left_.remove_prefix(1);
+    return text;
+  }
+  std::optional<int64_t> Int() {
+    SkipSpace();
+    size_t size = 0;
+    while (size < left_.size() && isdigit(static_cast<unsigned char>(left_[size])) != 0) ++size;
+    int64_t value = 0;
+    return ParseInt(Cut(size), &value) ? std::optional(value) : std::nullopt;
+  }
+  // item() for each one up to `end`, with commas between them; false when one is wrong.
+  template <class F>
+  bool List(std::string_view end, F&& item) {
+    if (Take(end)) return true;
+    do {
+      if (!item()) return false;
+    } while (Take(","));
+    return Take(end);
+  }
+
+ private:
+  void SkipSpace() {
+    while (left_.starts_with(' ')) left_.remove_prefix(1);
+  }
+  std::string_view Cut(size_t size) {
+    const std::string_view text = left_.substr(0, size);
+    left_.remove_prefix(size);
+    return text;
+  }
+  std::string_view left_;
+};
+
+// ["x"=2, "y"=4], device_ids=[3, 2, 1, 0]>
+bool ReadMesh(Scanner& in, Mesh& mesh) {
+  if (!in.Take("[")) return false;
+  int64_t count = 1;
+  const bool axes = in.List("]", [&] {
+    const auto name = in.Quoted();
+    if (!name || !in.Take("=")) return false;
+    const auto size = in.Int();
+    // Counts of devices are small; sizes without bound would not be counts.
+    if (!size || *size < 1 || *size > (1 << 20) / count) return false;
+    count *= *size;
+    mesh.axes.push_back({std::string(*name), *size});
+    return true;
+  });
+  if (!axes) return false;
+  mesh.devices = CountingOrder(count);
+  if (in.Take(",")) {
+    std::vector<int64_t> ids;
+    const auto id = [&] {
+      const auto value = in.Int();
+      if (value) ids.push_back(*value);
+      return value.has_value();
+    };
+    if (!in.Take("device_ids") || !in.Take("=") || !in.Take("[") || !in.List("]", id)) return false;
+    if (static_cast<int64_t>(ids.size()) != count) return false;
+    if (mesh.axes.empty()) mesh.single_device = ids[0];
+    mesh.devices = {std::move(ids), {}, {}};
+  }
+  return in.Take(">");
+}
+
+// @mesh, from {mesh = #sdy.mesh<["x"=2]>, other = ...}
+std::optional<Mesh> FindMesh(std::string_view name, std::string_view meshes) {
+  Scanner in(meshes);
+  std::optional<Mesh> found;
+  if (!in.Take("{")) return std::nullopt;
+  in.List("}", [&] {
+    const auto key = in.Name();
+    Mesh mesh;
+    if (!key || !in.Take("=") || !in.Take("#sdy.mesh<") || !ReadMesh(in, mesh)) return false;
+    if (*key == name) found = std::move(mesh);
+    return true;
+  });
+  return found;
+}
+
+// "x" or "x":(2)4
+bool ReadAxis(Scanner& in, const Mesh& mesh, std::vector<AxisRef>& axes) {
+  const auto name = in.Quoted();
+  if (!name) return false;
+  const auto axis = std::ranges::find(mesh.axes, *name, &MeshAxis::name);
+  if (axis == mesh.axes.end()) return false;
+  AxisRef ref = {axis - mesh.axes.begin()};
+  if (in.Take(":")) {
+    if (!in.Take("(")) return false;
+    const auto before = in.Int();
+    if (!before || !in.Take(")")) return false;
+    const auto size = in.Int();
+    if (!size || *before < 1 || *size < 1 || *before > axis->size || *size > axis->size ||
+        axis->size % (*before * *size) != 0)
+      return false;
+    ref.before = *before;
+    ref.size = *size;
+  }
+  axes.push_back(ref);
+  return true;
+}
+
+// {"x", "y", ?}p1
+bool ReadDim(Scanner& in, const Mesh& mesh, NamedSharding::Dim& dim) {
+  if (!in.Take("{")) return false;
+  const bool fine = in.List("}", [&] {
+    if (!in.Take("?")) return ReadAxis(in, mesh, dim.axes);
+    dim.open = true;
+    return true;
+  });
+  return fine && (!in.Take("p") || in.Int().has_value());
+}
+
+// @mesh, [{"x"}, {}], replicated={"y"}>
+bool ReadOne(Scanner& in, std::string_view meshes, NamedSharding& sharding) {
+  if (in.Take("@")) {
+    const auto name = in.Name();
+    auto mesh = name ? FindMesh(*name, meshes) : std::nullopt;
+    if (!mesh) return false;
+    sharding.mesh = std::move(*mesh);
+  } else if (!in.Take("mesh<") || !ReadMesh(in, sharding.mesh)) {
+    return false;
+  }
+  if (!in.Take(",") || !in.Take("[")) return false;
+  if (!in.List("]", [&] { return ReadDim(in, sharding.mesh, sharding.dims.emplace_back()); })) return false;
+  while (in.Take(",")) {
+    std::vector<AxisRef> axes;
+    if (!in.Name() || !in.Take("=") || !in.Take("{")) return false;
+    if (!in.List("}", [&] { return ReadAxis(in, sharding.mesh, axes); })) return false;
+  }
+  return in.Take(">");
+}
+
+}  // namespace
+
+std::optional<std::vector<NamedSharding>> ReadShardySharding(std::string_view text, std::string_view meshes) {
+  Scanner in(text);
+  std::vector<NamedSharding> shardings;
+  if (in.Take("#sdy.sharding<")) {
+    if (!ReadOne(in, meshes, shardings.emplace_back()) || !in.AtEnd()) return std::nullopt;
+    return shardings;
+  }
+  if (!in.Take("#sdy.sharding_per_value<") || !in.Take("[")) return std::nullopt;
+  const bool fine = in.List("]", [&] { return in.Take("<") && ReadOne(in, meshes, shardings.emplace_back()); });
+  if (!fine || !in.Take(">") || !in.AtEnd()) return std::nullopt;
+  return shardings;
+}
+
+std::optional<std::vector<std::string_view>> ReadShardyAxes(std::string_view text) {
+  Scanner in(text);
+  std::vector<std::string_view> names;
+  if (!in.Take("#sdy<") || !in.Take("manual_axes") || !in.Take("{")) return std::nullopt;
+  const bool fine = in.List("}", [&] {
+    const auto name = in.Quoted();
+    if (name) names.push_back(*name);
+    return name.has_value();
+  });
+  if (!fine || !in.Take(">") || !in.AtEnd()) return std::nullopt;
+  return names;
+}
+
+}  // namespace hlo

@@ -1,0 +1,95 @@
+#include "interp/ops/elementwise.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/check.h"
+#include "base/text.h"
+#include "interp/ops/elementwise_rows.h"
+
+namespace hlo {
+
+void SetIntegerRange(PrimitiveType type, ElementwiseOp& op);
+
+namespace {
+
+// By opcode; null for what is not elementwise.
+constexpr auto kRows = [] {
+  std::array<ElementwiseRow, 256> rows = {};
+#define HLO_OP(Name, text, arity, attrs, shape_rule, traits) \
+  if constexpr (((traits) & kElementwise) != 0) rows[static_cast<int>(Opcode::k##Name)] = &Name##Row;
+#include "ir/ops.def"
+  return rows;
+}();
+
+constexpr int64_t kChunk = 256;  // Elements on their way through the compute type: fits the first-level cache.
+constexpr int64_t kWidest = 16;  // Bytes of a c128.
+
+}  // namespace
+
+Result<ElementwiseOp> ElementwiseOp::Make(const Instruction& inst) {
+  ElementwiseOp op;
+  op.operands_ = static_cast<int>(inst.operand_count());
+  for (int i = 0; i < op.operands_; ++i) {
+    const PrimitiveType type = inst.operand(i).shape().type();
+    op.in_bytes_[i] = ByteWidth(type);
+    op.in_compute_bytes_[i] = ByteWidth(ComputeOf(type));
+    op.load[i] = LoaderOf(type);
+  }
+  op.bits = BitWidth(inst.operand(0).shape().type());
+  op.out_bytes_ = ByteWidth(inst.shape().type());
+  op.store = StorerOf(inst.shape().type());
+  if (inst.Is(Opcode::kStochasticConvert)) SetIntegerRange(inst.shape().type(), op);
+  const ElementwiseRow row = kRows[static_cast<int>(inst.opcode())];
+  CHECK(row != nullptr, inst.opcode());
+  row(inst, op);
+  if (op.kernel == nullptr) {
+    FAIL(UnsupportedAt(
+        inst, "U002",
+        Str("'", inst.opcode(), "' of ", inst.operand(0).shape().type(), " has no meaning in the interpreter")));
+  }
+  for (int i = 0; i < op.operands_; ++i) {
+    if (op.load[i] == nullptr) op.in_compute_bytes_[i] = op.in_bytes_[i];
+  }
+  return op;
+}
+
+void ElementwiseOp::Run(const std::byte* const* in, std::byte* out, int64_t count, uint32_t scalars) const {
+  const bool direct =
+      store == nullptr && scalars == 0 && load[0] == nullptr && load[1] == nullptr && load[2] == nullptr;
+  if (direct) {
+    const void* operands[] = {in[0], operands_ > 1 ? in[1] : nullptr, operands_ > 2 ? in[2] : nullptr};
+    kernel(*this, operands, out, count);
+    return;
+  }
+  alignas(64) std::byte staged[kMaxOperands][kChunk * kWidest];
+  alignas(64) std::byte result[kChunk * kWidest];
+  const void* operands[kMaxOperands] = {};
+  for (int i = 0; i < operands_; ++i) {
+    if (!((scalars >> i) & 1)) continue;
+    alignas(16) std::byte one[kWidest];
+    const std::byte* element = in[i];
+    if (load[i] != nullptr) {
+      load[i](in[i], one, 1);
+      element = one;
+    }
+    Fill(element, in_compute_bytes_[i], staged[i], std::min(count, kChunk));
+    operands[i] = staged[i];
+  }
+  for (int64_t begin = 0; begin < count; begin += kChunk) {
+    const int64_t part = std::min(kChunk, count - begin);
+    for (int i = 0; i < operands_; ++i) {
+      if ((scalars >> i) & 1) continue;
+      const std::byte* from = in[i] + begin * in_bytes_[i];
+      operands[i] = from;
+      if (load[i] == nullptr) continue;
+      load[i](from, staged[i], part);
+      operands[i] = staged[i];
+    }
+    std::byte* to = out + begin * out_bytes_;
+    kernel(*this, operands, store == nullptr ? to : result, part);
+    if (store != nullptr) store(result, to, part);
+  }
+}
+
+}  // namespace hlo

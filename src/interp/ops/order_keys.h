@@ -1,0 +1,16 @@
+// Elements as integers that are in the same order.
+#ifndef HLO_INTERP_OPS_ORDER_KEYS_H_
+#define HLO_INTERP_OPS_ORDER_KEYS_H_
+
+#include <cstdint>
+
+#include "ir/primitive_type.h"
+
+namespace hlo {
+
+// Of integers, pred, and floats in their total order (-NaN < -inf < ... < -0 < +0 < ... < +NaN). Not for complex.
+void TotalOrderKeys(PrimitiveType type, const void* elements, int64_t* keys, int64_t count);
+
+}  // namespace hlo
+
+#endif  // HLO_INTERP_OPS_ORDER_KEYS_H_

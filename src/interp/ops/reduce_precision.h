@@ -1,0 +1,53 @@
+// reduce-precision of one element.
+#ifndef HLO_INTERP_OPS_REDUCE_PRECISION_H_
+#define HLO_INTERP_OPS_REDUCE_PRECISION_H_
+
+#include <bit>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+namespace hlo {
+
+class Instruction;
+
+struct ReducedPrecision {
+  int64_t exponent_bits = 0, mantissa_bits = 0;
+  int64_t own_exponent_bits = 0;  // Of the element's type.
+};
+ReducedPrecision ReducedPrecisionOf(const Instruction& inst);
+
+// docs/ops.md#bits says what it is. Works on the bits of T, which holds the element.
+template <class T>
+T Reduced(const ReducedPrecision& to, T x) {
+  using Bits = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
+  constexpr int kMantissa = std::numeric_limits<T>::digits - 1;
+  constexpr int kExponent = sizeof(T) * 8 - 1 - kMantissa;
+  constexpr Bits kSign = Bits{1} << (sizeof(T) * 8 - 1);
+  constexpr Bits kInfinity = ((Bits{1} << kExponent) - 1) << kMantissa;
+  Bits bits = std::bit_cast<Bits>(x);
+  const Bits sign = bits & kSign;
+  if (x != x) return to.mantissa_bits > 0 ? x : std::bit_cast<T>(kInfinity);
+  bits &= ~kSign;
+  if (bits == kInfinity) return x;
+  if (to.mantissa_bits < kMantissa) {
+    const int dropped = kMantissa - static_cast<int>(to.mantissa_bits);
+    const Bits last = Bits{1} << dropped;
+    bits += (last >> 1) - 1 + ((bits >> dropped) & 1);  // To nearest, ties to even; the carry may bump the exponent.
+    bits &= ~(last - 1);
+  }
+  // The element's own format is no restriction: f16 keeps its subnormals in e5m10, though f32 could not tell them
+  // apart.
+  if (to.exponent_bits < kExponent && to.exponent_bits < to.own_exponent_bits) {
+    constexpr int64_t kBias = (int64_t{1} << (kExponent - 1)) - 1;
+    const int64_t bias = (int64_t{1} << (to.exponent_bits - 1)) - 1;
+    const int64_t exponent = static_cast<int64_t>(bits >> kMantissa);
+    if (exponent > kBias + bias) bits = kInfinity;
+    if (exponent <= kBias - bias) bits = 0;
+  }
+  return std::bit_cast<T>(sign | bits);
+}
+
+}  // namespace hlo
+
+#endif  // HLO_INTERP_OPS_REDUCE_PRECISION_H_

@@ -1,0 +1,22 @@
+// A window of one array over another, as the runs of elements that lie together in both.
+#ifndef HLO_INTERP_OPS_WINDOW_RUNS_H_
+#define HLO_INTERP_OPS_WINDOW_RUNS_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace hlo {
+
+struct Run {
+  int64_t from, to;  // Offsets in elements from the window's origin in each array.
+  int64_t count;
+};
+
+// The window {i: i < dims} with strides in either array, in row-major order of i.
+std::vector<Run> WindowRuns(std::span<const int64_t> dims, std::span<const int64_t> from_strides,
+                            std::span<const int64_t> to_strides);
+
+}  // namespace hlo
+
+#endif  // HLO_INTERP_OPS_WINDOW_RUNS_H_

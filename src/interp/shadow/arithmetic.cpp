@@ -1,0 +1,172 @@
+// Bounds of add, subtract, multiply, divide, maximum and minimum. The rules: docs/comparison.md#elementwise-rules.
+//
+// Blocks of elements go through plain loops that the compiler vectorises; an element that is infinite, NaN,
+// undetermined or may overflow fails the loop's check and is done again by the careful rule.
+#include <algorithm>
+
+#include "interp/shadow/elementwise.h"
+
+namespace hlo::shadow {
+namespace {
+
+// (a+da) + (b+db) - (a+b) = da + db.
+struct AddRule {
+  static double Value(double a, double b) { return a + b; }
+  static double Before(double, double ea, double, double eb) { return ea + eb; }
+};
+
+struct SubtractRule {
+  static double Value(double a, double b) { return a - b; }
+  static double Before(double, double ea, double, double eb) { return ea + eb; }
+};
+
+// (a+da)(b+db) - ab = a db + b da + da db.
+struct MultiplyRule {
+  static double Value(double a, double b) { return a * b; }
+  static double Before(double a, double ea, double b, double eb) {
+    return std::fabs(a) * eb + std::fabs(b) * ea + ea * eb;
+  }
+};
+
+// (a+da)/(b+db) - a/b = (b da - a db) / (b (b+db)), and |b+db| >= |b| - eb, which must be positive.
+struct DivideRule {
+  static double Value(double a, double b) { return a / b; }
+  static double Before(double a, double ea, double b, double eb) {
+    const double size = std::fabs(b);
+    const double before = (std::fabs(a) * eb + size * ea) / (size * (size - eb));
+    return size > eb ? before : kUndetermined;
+  }
+};
+
+// Where an exact infinity or zero meets a bounded value, the result is exact as long as the other operand's sign is
+// known.
+Pair CarefulArithmetic(Opcode opcode, Pair a, Pair b, double value, double before, const Finish& finish) {
+  if (!IsDecided(a) || !IsDecided(b)) return {0, kUndetermined};
+  const bool special = !std::isfinite(a.value) || !std::isfinite(b.value);
+  if (std::isfinite(value) && !special) {
+    return std::isfinite(before) ? Rounded(finish, value, before) : Pair{0, kUndetermined};
+  }
+  if (IsExact(a) && IsExact(b)) return {value, 0};
+  if (std::isnan(a.value) || std::isnan(b.value)) return {value, 0};
+  const bool additive = opcode == Opcode::kAdd || opcode == Opcode::kSubtract;
+  if (special && additive) return {value, 0};
+  if (special && opcode == Opcode::kMultiply) {
+    const Pair other = std::isinf(a.value) ? b : a;
+    return IsNonZero(other) ? Pair{value, 0} : Pair{0, kUndetermined};
+  }
+  if (opcode == Opcode::kDivide && std::isinf(a.value)) return IsNonZero(b) ? Pair{value, 0} : Pair{0, kUndetermined};
+  if (opcode == Opcode::kDivide && std::isinf(b.value)) return {value, IsNonZero(a) ? 0 : kTiny};
+  if (opcode == Opcode::kDivide && b.value == 0 && IsExact(b) && IsNonZero(a)) return {value, 0};
+  return {0, kUndetermined};
+}
+
+// Is `value`, which f64 makes of two exact numbers, the exact result, and one that the types have? Then nothing is
+// rounded, by whatever type it passes, in an fma or without.
+bool IsExactResult(Opcode opcode, double a, double b, double value, const Finish& finish) {
+  if (!Holds(finish.compute, value) || !Holds(finish.target, value)) return false;
+  switch (opcode) {
+    case Opcode::kSubtract: b = -b; [[fallthrough]];
+    case Opcode::kAdd: {  // Knuth's error of a sum.
+      const double part = value - a;
+      return (a - (value - part)) + (b - part) == 0;
+    }
+    case Opcode::kMultiply:
+      if (a == 0 || b == 0) return true;
+      return std::fabs(value) > 0x1p-900 && std::fma(a, b, -value) == 0;
+    case Opcode::kDivide:
+      if (a == 0) return b != 0;
+      return std::fabs(value) > 0x1p-900 && std::fabs(a) > 0x1p-900 && std::fma(value, b, -a) == 0;
+    default: return false;
+  }
+}
+
+template <class Rule>
+BlockRule Arithmetic(Opcode opcode, const Finish& finish) {
+  return [opcode, finish](const Lane* in, double* value, double* bound, int64_t count) {
+    const double *a = in[0].value, *ea = in[0].bound, *b = in[1].value, *eb = in[1].bound;
+    const Finish f = finish;
+    int64_t fine = 0;
+    for (int64_t i = 0; i < count; ++i) {
+      const double v = Rule::Value(a[i], b[i]);
+      const double e = WithRounding(f, v, Rule::Before(a[i], ea[i], b[i], eb[i]));
+      value[i] = v;
+      bound[i] = e;
+      fine += std::fabs(v) + e < f.overflow ? 1 : 0;
+    }
+    for (int64_t i = 0; f.nearest && i < count; ++i) {
+      if (ea[i] == 0 && eb[i] == 0 && std::fabs(value[i]) < f.overflow &&
+          IsExactResult(opcode, a[i], b[i], value[i], f))
+        bound[i] = 0;
+    }
+    if (fine == count) return;
+    for (int64_t i = 0; i < count; ++i) {
+      if (std::fabs(value[i]) + bound[i] < f.overflow) continue;
+      const Pair x = CarefulArithmetic(opcode, {a[i], ea[i]}, {b[i], eb[i]}, Rule::Value(a[i], b[i]),
+                                       Rule::Before(a[i], ea[i], b[i], eb[i]), f);
+      value[i] = x.value;
+      bound[i] = x.bound;
+    }
+  };
+}
+
+}  // namespace
+
+// The larger of two values moves by no more than the larger of their bounds; when they cannot meet, by the winner's.
+// Nothing is rounded. 0 and -0 may come out as either.
+Pair MaximumOf(Pair a, Pair b) {
+  if (!IsDecided(a) || !IsDecided(b)) return {0, kUndetermined};
+  if (std::isnan(a.value)) return a;
+  if (std::isnan(b.value)) return b;
+  const bool left = a.value > b.value;
+  const Pair& winner = left ? a : b;
+  if (std::fabs(a.value - b.value) > a.bound + b.bound) return winner;
+  const bool zeros = a.value == 0 && b.value == 0 && std::signbit(a.value) != std::signbit(b.value);
+  return {winner.value, std::max({a.bound, b.bound, zeros ? kTiny : 0})};
+}
+
+Pair MinimumOf(Pair a, Pair b) {
+  const Pair x = MaximumOf({-a.value, a.bound}, {-b.value, b.bound});
+  return {-x.value, x.bound};
+}
+
+namespace {
+
+template <bool kMinimum>
+BlockRule Extreme() {
+  return [](const Lane* in, double* value, double* bound, int64_t count) {
+    const double *a = in[0].value, *ea = in[0].bound, *b = in[1].value, *eb = in[1].bound;
+    int64_t fine = 0;
+    for (int64_t i = 0; i < count; ++i) {
+      const bool left = kMinimum ? a[i] < b[i] : a[i] > b[i];
+      const double distance = std::fabs(a[i] - b[i]);
+      const double either = ea[i] > eb[i] ? ea[i] : eb[i];
+      value[i] = left ? a[i] : b[i];
+      bound[i] = distance > ea[i] + eb[i] ? (left ? ea[i] : eb[i]) : either;
+      // False for NaN, for anything undetermined, and for equal zeros.
+      fine += distance + ea[i] + eb[i] > 0 ? 1 : 0;
+    }
+    if (fine == count) return;
+    for (int64_t i = 0; i < count; ++i) {
+      const Pair x{a[i], ea[i]}, y{b[i], eb[i]};
+      const Pair z = kMinimum ? MinimumOf(x, y) : MaximumOf(x, y);
+      value[i] = z.value;
+      bound[i] = z.bound;
+    }
+  };
+}
+
+}  // namespace
+
+BlockRule ArithmeticRule(Opcode opcode, const Finish& finish) {
+  switch (opcode) {
+    case Opcode::kAdd: return Arithmetic<AddRule>(opcode, finish);
+    case Opcode::kSubtract: return Arithmetic<SubtractRule>(opcode, finish);
+    case Opcode::kMultiply: return Arithmetic<MultiplyRule>(opcode, finish);
+    case Opcode::kDivide: return Arithmetic<DivideRule>(opcode, finish);
+    case Opcode::kMaximum: return Extreme<false>();
+    case Opcode::kMinimum: return Extreme<true>();
+    default: return nullptr;
+  }
+}
+
+}  // namespace hlo::shadow

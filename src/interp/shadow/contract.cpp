@@ -1,0 +1,303 @@
+// Bounds of sums of products, for dot and convolution. The rule: docs/comparison.md#sums.
+//
+// With A = |a| + e_a and B = |b| + e_b, a product of permitted operands lies within A B - |a||b| of a b, and is no
+// larger than A B. So three sums give value and bound: of a b, of |a||b| and, when operands have bounds at all, of A B.
+// The kernel below computes the first two at once; it is run a second time on A and B for the third.
+#include <immintrin.h>
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/parallel.h"
+#include "interp/shadow/contract.h"
+#include "interp/shadow/elements.h"
+
+namespace hlo::shadow {
+namespace {
+
+// Tiles: two rows by eight columns in registers; blocks of 64 by 64 results and 256 terms in the cache.
+constexpr int64_t kRows = 2, kColumns = 8;
+constexpr int64_t kBlock = 64, kTerms = 256;
+
+// Adds to values[2][8] the products of rows[terms][2] and columns[terms][8], and to sizes their magnitudes.
+void Tile(const double* rows, const double* columns, int64_t terms, double* values, double* sizes) {
+  const __m256d sign = _mm256_set1_pd(-0.0);
+  __m256d v[2][2], m[2][2];
+  for (int r = 0; r < 2; ++r) {
+    for (int c = 0; c < 2; ++c) {
+      v[r][c] = _mm256_loadu_pd(values + r * kBlock + 4 * c);
+      m[r][c] = _mm256_loadu_pd(sizes + r * kBlock + 4 * c);
+    }
+  }
+  for (int64_t k = 0; k < terms; ++k) {
+    const __m256d b0 = _mm256_load_pd(columns + 8 * k), b1 = _mm256_load_pd(columns + 8 * k + 4);
+    const __m256d size_b0 = _mm256_andnot_pd(sign, b0), size_b1 = _mm256_andnot_pd(sign, b1);
+    for (int r = 0; r < 2; ++r) {
+      const __m256d a = _mm256_broadcast_sd(rows + 2 * k + r);
+      const __m256d size_a = _mm256_andnot_pd(sign, a);
+      v[r][0] = _mm256_fmadd_pd(a, b0, v[r][0]);
+      v[r][1] = _mm256_fmadd_pd(a, b1, v[r][1]);
+      m[r][0] = _mm256_fmadd_pd(size_a, size_b0, m[r][0]);
+      m[r][1] = _mm256_fmadd_pd(size_a, size_b1, m[r][1]);
+    }
+  }
+  for (int r = 0; r < 2; ++r) {
+    for (int c = 0; c < 2; ++c) {
+      _mm256_storeu_pd(values + r * kBlock + 4 * c, v[r][c]);
+      _mm256_storeu_pd(sizes + r * kBlock + 4 * c, m[r][c]);
+    }
+  }
+}
+
+// What is multiplied: values, or sizes with bounds.
+struct Factors {
+  const double* left;
+  const double* right;
+};
+
+struct Block {
+  alignas(64) double values[kBlock * kBlock];
+  alignas(64) double sizes[kBlock * kBlock];
+};
+
+struct Packing {
+  alignas(64) double rows[kBlock * kTerms];
+  alignas(64) double columns[kBlock * kTerms];
+  std::vector<int64_t> bases;
+};
+
+void MultiplyBlock(const Contraction& c, const Factors& factors, int64_t group, int64_t row, int64_t rows,
+                   int64_t column, int64_t columns, Packing& packing, Block& block) {
+  std::fill_n(block.values, kBlock * kBlock, 0.0);
+  std::fill_n(block.sizes, kBlock * kBlock, 0.0);
+  const int64_t run = static_cast<int64_t>(c.left_offset.size());
+  const int64_t padded_rows = (rows + kRows - 1) / kRows * kRows,
+                padded_columns = (columns + kColumns - 1) / kColumns * kColumns;
+  for (int64_t first = 0; first < c.terms; first += kTerms) {
+    const int64_t terms = std::min(kTerms, c.terms - first);
+    for (int64_t r = 0; r < padded_rows; ++r) {
+      double* to = packing.rows + r / kRows * kRows * terms + r % kRows;
+      const int64_t* bases = packing.bases.data() + r * c.positions;
+      for (int64_t k = 0; k < terms;) {
+        const int64_t position = (first + k) / run, within = (first + k) % run;
+        const int64_t length = std::min(terms - k, run - within);
+        const int64_t base = r < rows ? bases[position] : -1;
+        const int64_t* offset = c.left_offset.data() + within;
+        for (int64_t i = 0; i < length; ++i) to[(k + i) * kRows] = base < 0 ? 0 : factors.left[base + offset[i]];
+        k += length;
+      }
+    }
+    for (int64_t n = 0; n < padded_columns; ++n) {
+      double* to = packing.columns + n / kColumns * kColumns * terms + n % kColumns;
+      if (n >= columns) {
+        for (int64_t k = 0; k < terms; ++k) to[k * kColumns] = 0;
+        continue;
+      }
+      const double* from = factors.right + c.right_group[group] + c.right_column[column + n];
+      const int64_t* offset = c.right_term.data() + first;
+      for (int64_t k = 0; k < terms; ++k) to[k * kColumns] = from[offset[k]];
+    }
+    for (int64_t n = 0; n < padded_columns; n += kColumns) {
+      for (int64_t r = 0; r < padded_rows; r += kRows) {
+        Tile(packing.rows + r * terms, packing.columns + n * terms, terms, block.values + r * kBlock + n,
+             block.sizes + r * kBlock + n);
+      }
+    }
+  }
+}
+
+// Operands as factors: their values; and their sizes with bounds, where they have some.
+class Operand {
+ public:
+  Operand(const ShadowValue& x, const Rounding& rounding) : value_(Values(x.value)) {
+    const int64_t count = x.shape.NumElements();
+    const double* bound = BoundsOrNull(x.bound);
+    const double* likely = BoundsOrNull(x.likely);
+    if (bound == nullptr && rounding.relative == 0) return;
+    const auto sizes = [&](const double* e) {
+      std::vector<double> size(count);
+      ParallelFor(count, 1 << 14, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          const double s = (std::fabs(value_[i]) + (e ? e[i] : 0)) * kUp;
+          size[i] = s + (rounding.relative == 0 ? 0 : HalfStep(rounding, s));
+        }
+      });
+      return size;
+    };
+    sizes_ = sizes(bound);
+    if (likely) likely_ = sizes(likely);
+  }
+
+  bool HasBounds() const { return !sizes_.empty(); }
+  bool HasLikely() const { return !likely_.empty(); }
+  const double* value() const { return value_; }
+  const double* sizes() const { return sizes_.empty() ? value_ : sizes_.data(); }
+  const double* likely() const { return likely_.empty() ? sizes() : likely_.data(); }
+
+ private:
+  const double* value_;
+  std::vector<double> sizes_, likely_;
+};
+
+// `value` sums a b, `exact_sizes` |a||b|, `sizes` A B (the same when operands are exact).
+Bounds Finished(const SumRule& rule, double overflow, double value, double exact_sizes, double sizes,
+                double likely_sizes) {
+  const double bounds = std::max(0.0, sizes - exact_sizes), likely_bounds = std::max(0.0, likely_sizes - exact_sizes);
+  if (!std::isfinite(value)) return {value, std::isfinite(exact_sizes) ? kUndetermined : 0, 0};
+  if (!std::isfinite(sizes)) return {0, kUndetermined, kUndetermined};
+  const double worst = rule.Worst(value, bounds, sizes);
+  if (OverflowIsOpen(value, worst, sizes, overflow)) return {value, kUndetermined, kUndetermined};
+  const Pair pair = AfterOverflow(rule.finish, value, worst);
+  return {pair.value, pair.bound,
+          std::isfinite(pair.bound) ? std::min(pair.bound, rule.Likely(value, likely_bounds, likely_sizes))
+                                    : kUndetermined};
+}
+
+void FillBases(const Contraction& c, int64_t group, int64_t row, int64_t rows, std::vector<int64_t>& bases) {
+  bases.resize(kBlock * c.positions);
+  for (int64_t r = 0; r < rows; ++r) c.left_bases(group, row + r, bases.data() + r * c.positions);
+}
+
+// One result, term by term. `bases`: of its row.
+Bounds OneResult(const Contraction& c, const Operand& left, const Operand& right, const SumRule& rule, double overflow,
+                 const int64_t* bases, int64_t right_base) {
+  const int64_t run = static_cast<int64_t>(c.left_offset.size());
+  double value = 0, exact = 0, finite = 0, sizes = 0, likely = 0;
+  bool open = false, beyond = false, infinite = false;
+  for (int64_t k = 0; k < c.terms; ++k) {
+    const int64_t base = bases[k / run], b = right_base + c.right_term[k];
+    // Whether padding is left out or is zeros that are multiplied is the implementation's business.
+    if (base < 0) {
+      open |= !std::isfinite(right.value()[b]);
+      continue;
+    }
+    const int64_t a = base + c.left_offset[k % run];
+    const double product = left.value()[a] * right.value()[b];
+    if (std::isinf(product)) {
+      const bool finite_factors = std::isfinite(left.value()[a]) && std::isfinite(right.value()[b]);
+      (finite_factors ? beyond : infinite) = true;
+    }
+    value += product;
+    exact += std::fabs(product);
+    if (std::isfinite(product)) finite += std::fabs(product);
+    sizes += std::fabs(left.sizes()[a] * right.sizes()[b]);
+    likely += std::fabs(left.likely()[a] * right.likely()[b]);
+  }
+  // An infinity among the terms, and the others may come to the other one on their way.
+  open |= std::isinf(value) && finite >= overflow;
+  // A product of finite factors beyond f64 is infinite when it is rounded, and a number for a fused addition: certain
+  // is only what an infinity of the same sign makes of the sum.
+  open |= beyond && (std::isnan(value) || !infinite);
+  if (open) return {value, kUndetermined, kUndetermined};
+  return Finished(rule, overflow, value, exact, sizes, likely);
+}
+
+// Every result.
+void MultiplyAll(const Contraction& c, const Operand& left, const Operand& right, const SumRule& rule, double overflow,
+                 const Sink& out) {
+  const bool bounded = left.HasBounds() || right.HasBounds();
+  const bool likely = left.HasLikely() || right.HasLikely();
+  const int64_t row_blocks = (c.rows + kBlock - 1) / kBlock, column_blocks = (c.columns + kBlock - 1) / kBlock;
+  ParallelFor(c.groups * row_blocks * column_blocks, 1, [&](int64_t begin, int64_t end) {
+    auto packing = std::make_unique<Packing>();
+    std::unique_ptr<Block> blocks[3] = {std::make_unique<Block>(), bounded ? std::make_unique<Block>() : nullptr,
+                                        likely ? std::make_unique<Block>() : nullptr};
+    for (int64_t task = begin; task < end; ++task) {
+      const int64_t group = task / (row_blocks * column_blocks);
+      const int64_t row = task % (row_blocks * column_blocks) / column_blocks * kBlock,
+                    column = task % column_blocks * kBlock;
+      const int64_t rows = std::min(kBlock, c.rows - row), columns = std::min(kBlock, c.columns - column);
+      FillBases(c, group, row, rows, packing->bases);
+      const auto multiply = [&](const double* a, const double* b, Block& block) {
+        MultiplyBlock(c, {a, b}, group, row, rows, column, columns, *packing, block);
+      };
+      multiply(left.value(), right.value(), *blocks[0]);
+      if (bounded) multiply(left.sizes(), right.sizes(), *blocks[1]);
+      if (likely) multiply(left.likely(), right.likely(), *blocks[2]);
+      const double* sizes = bounded ? blocks[1]->sizes : blocks[0]->sizes;
+      const double* likely_sizes = likely ? blocks[2]->sizes : sizes;
+      for (int64_t r = 0; r < rows; ++r) {
+        const int64_t at = c.result_row(group, row + r);
+        for (int64_t n = 0; n < columns; ++n) {
+          const int64_t i = r * kBlock + n;
+          // Padding took part as zeros above.
+          if (!std::isfinite(blocks[0]->values[i])) {
+            const int64_t right_base = c.right_group[group] + c.right_column[column + n];
+            out.Put(at + c.result_column[group * c.columns + column + n],
+                    OneResult(c, left, right, rule, overflow, packing->bases.data() + r * c.positions, right_base));
+            continue;
+          }
+          out.Put(at + c.result_column[group * c.columns + column + n],
+                  Finished(rule, overflow, blocks[0]->values[i], blocks[0]->sizes[i], sizes[i], likely_sizes[i]));
+        }
+      }
+    }
+  });
+}
+
+// The results that `wanted` marks; the others become undetermined.
+void MultiplyWanted(const Contraction& c, const Operand& left, const Operand& right, const SumRule& rule,
+                    double overflow, const Mask& wanted, const Sink& out) {
+  ParallelFor(c.groups * c.rows, 16, [&](int64_t begin, int64_t end) {
+    std::vector<int64_t> bases(c.positions);
+    for (int64_t task = begin; task < end; ++task) {
+      const int64_t group = task / c.rows, row = task % c.rows;
+      c.left_bases(group, row, bases.data());
+      const int64_t at = c.result_row(group, row);
+      for (int64_t n = 0; n < c.columns; ++n) {
+        const int64_t index = at + c.result_column[group * c.columns + n];
+        if (!wanted[index]) {
+          out.Put(index, {0, kUndetermined, kUndetermined});
+          continue;
+        }
+        const int64_t right_base = c.right_group[group] + c.right_column[n];
+        out.Put(index, OneResult(c, left, right, rule, overflow, bases.data(), right_base));
+      }
+    }
+  });
+}
+
+// What an operand is rounded to before it is multiplied: the narrow formats of tensor cores, where the plan says so;
+// and the result's type, where that is narrower (docs/ops.md#accumulation).
+Rounding OperandRounding(const Context& context, const Instruction& inst, const ShadowValue& operand) {
+  if (context.options.widened) return kNoRounding;
+  const InstructionPlan* plan = context.PlanOf(inst);
+  if (plan && plan->sum && plan->sum->operand_bits != 0) {
+    const int bits = plan->sum->operand_bits;
+    return bits < SignificandBits(operand.held) ? Rounding{std::ldexp(1.0, -bits), 0x1p-150} : kNoRounding;
+  }
+  if (SignificandBits(operand.held) <= SignificandBits(inst.shape().type())) return kNoRounding;
+  return RoundingTo(inst.shape().type(), context.ftz());
+}
+
+}  // namespace
+
+Result<ShadowValue> Contract(Context& context, const Instruction& inst, Operands operands, const Mask& wanted,
+                             const Contraction& c) {
+  const ShadowValue &a = *operands[0], &b = *operands[1];
+  const InstructionPlan* plan = context.PlanOf(inst);
+  int product_bits = SignificandBits(a.held) + SignificandBits(b.held);
+  if (plan && plan->sum && plan->sum->operand_bits != 0)
+    product_bits = std::min(product_bits, 2 * plan->sum->operand_bits);
+  if (context.options.widened) product_bits = 106;
+  SumRule rule = SumRuleOf(context, inst, c.terms, product_bits);
+  rule.integers = AreIntegers(a) && AreIntegers(b);
+  const PrimitiveType accumulator = context.options.widened ? PrimitiveType::kF64
+                                    : plan && plan->sum     ? plan->sum->accumulator
+                                                        : DefaultSum(inst.opcode(), inst.shape().type()).accumulator;
+  const double overflow = RoundingTo(accumulator, false).overflow;
+  // Products that the accumulator's significand holds may underflow in it all the same: 2^-126 * 2^-126 of bf16.
+  const auto half_step = [&](PrimitiveType type) { return RoundingTo(type, context.ftz()).least; };
+  if (4 * half_step(a.held) * half_step(b.held) < 2 * half_step(accumulator))
+    rule.each = std::max(rule.each, static_cast<double>(c.terms) * half_step(accumulator));
+  const Operand left(a, OperandRounding(context, inst, a)), right(b, OperandRounding(context, inst, b));
+  Sink out(inst.shape(), context.Held(inst), rule.HasLikely() || left.HasLikely() || right.HasLikely());
+  if (wanted.empty()) {
+    MultiplyAll(c, left, right, rule, overflow, out);
+  } else {
+    MultiplyWanted(c, left, right, rule, overflow, wanted, out);
+  }
+  return out.TakeWithBounds();
+}
+
+}  // namespace hlo::shadow

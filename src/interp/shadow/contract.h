@@ -1,0 +1,31 @@
+// Sums of products: what dot and convolution share. Private to interp/shadow*.cpp.
+#ifndef HLO_INTERP_SHADOW_CONTRACT_H_
+#define HLO_INTERP_SHADOW_CONTRACT_H_
+
+#include <functional>
+
+#include "interp/shadow/rules.h"
+
+namespace hlo::shadow {
+
+// A contraction as groups of matrix products: result (group, row, column) sums over terms
+// left[Left(group, row, term)] * right[Right(group, column, term)].
+struct Contraction {
+  int64_t groups = 1, rows = 1, columns = 1, terms = 1;
+  // Left: a base for each row and window position, then an offset for each term within one; -1 is padding, which counts
+  // 0.
+  int64_t positions = 1;
+  std::function<void(int64_t group, int64_t row, int64_t* bases)> left_bases;
+  std::vector<int64_t> left_offset;  // [terms / positions]
+  std::vector<int64_t> right_group, right_column, right_term;
+  std::function<int64_t(int64_t group, int64_t row)> result_row;  // Result index = result_row + result_column.
+  std::vector<int64_t> result_column;
+};
+
+// The results that `wanted` marks, by the first two operands.
+Result<ShadowValue> Contract(Context& context, const Instruction& inst, Operands operands, const Mask& wanted,
+                             const Contraction& contraction);
+
+}  // namespace hlo::shadow
+
+#endif  // HLO_INTERP_SHADOW_CONTRACT_H_

@@ -1,0 +1,168 @@
+// Bounds of convert and reduce-precision. The rules: docs/comparison.md#elementwise-rules.
+#include <algorithm>
+
+#include "interp/ops/reduce_precision.h"
+#include "interp/shadow/elementwise.h"
+
+namespace hlo::shadow {
+namespace {
+
+// Does every number of `from` have its place in `to`?
+bool Includes(PrimitiveType to, PrimitiveType from) {
+  const Rounding a = RoundingTo(to, false), b = RoundingTo(from, false);
+  return a.relative <= b.relative && a.least <= b.least && a.overflow >= b.overflow;
+}
+
+ShadowValue FloatToFloat(Context& context, const Instruction& inst, const ShadowValue& x) {
+  const PrimitiveType held = context.Held(inst);
+  if (context.options.widened || Includes(held, x.held)) {
+    ShadowValue result = x;
+    result.shape = inst.shape();
+    return result;
+  }
+  Finish finish = context.FinishOf(inst, 0.5);
+  finish.compute = kNoRounding;  // One rounding, straight to the target.
+  finish.target = RoundingTo(held, context.ftz());
+  const auto rule = [finish](const Pair* in) -> Pair {
+    if (!IsDecided(in[0])) return {0, kUndetermined};
+    if (!std::isfinite(in[0].value)) return {in[0].value, 0};
+    return Rounded(finish, in[0].value, in[0].bound);
+  };
+  const ShadowValue* operands[] = {&x};
+  const double overflow = finish.overflow;
+  const PairRule careful = rule;
+  return Apply(
+      [finish, overflow, careful](const Lane* in, double* value, double* bound, int64_t count) {
+        const double *a = in[0].value, *ea = in[0].bound;
+        int64_t fine = 0;
+        for (int64_t i = 0; i < count; ++i) {
+          const double size = (std::fabs(a[i]) + ea[i]) * kUp;
+          value[i] = a[i];
+          bound[i] = (ea[i] + HalfStep(finish.target, size)) * kUp;
+          fine += std::fabs(a[i]) + bound[i] < overflow ? 1 : 0;
+        }
+        for (int64_t i = 0; fine != count && i < count; ++i) {
+          const Pair pair{a[i], ea[i]};
+          const Pair y = careful(&pair);
+          value[i] = y.value;
+          bound[i] = y.bound;
+        }
+      },
+      inst, operands, held);
+}
+
+ShadowValue IntegerToFloat(Context& context, const Instruction& inst, const ShadowValue& x) {
+  const PrimitiveType held = context.Held(inst);
+  const Rounding target = RoundingTo(held, context.ftz()), single = RoundingTo(PrimitiveType::kF32, false);
+  const double whole = 1 / target.relative;  // Integers below this are representable.
+  ShadowValue result;
+  result.shape = inst.shape();
+  result.held = held;
+  result.value = NewBuffer(inst.shape());
+  result.bound = NewBuffer(inst.shape());
+  double* value = result.value.mutable_data<double>().data();
+  double* bound = result.bound.mutable_data<double>().data();
+  const bool is_u64 = x.shape.type() == PrimitiveType::kU64;
+  for (int64_t i = 0; i < inst.shape().NumElements(); ++i) {
+    const int64_t n = x.exact.GetInt(i);
+    value[i] = is_u64 ? static_cast<double>(static_cast<uint64_t>(n)) : static_cast<double>(n);
+    const double size = std::fabs(value[i]);
+    double e = size < whole ? 0 : HalfStep(target, size) + size * kOwn;
+    // 64-bit integers may go through f32 on their way to a narrower type.
+    if (size >= 0x1p24 && BitWidth(held) < 32) e += HalfStep(single, size);
+    if (x.HasOpen() && x.open.GetInt(i) != 0) e = kUndetermined;
+    bound[i] = e * kUp;
+  }
+  DropZeroBound(result);
+  return result;
+}
+
+// Truncates and saturates; NaN becomes 0. Undetermined where an integer boundary lies within the bound.
+ShadowValue FloatToInteger(const Instruction& inst, const ShadowValue& x) {
+  const PrimitiveType type = inst.shape().type();
+  const int bits = BitWidth(type);
+  const double highest = std::ldexp(1.0, IsSigned(type) ? bits - 1 : bits);
+  const double lowest = IsSigned(type) ? -highest : 0;
+  const auto convert = [&](double v) -> int64_t {
+    if (std::isnan(v)) return 0;
+    if (v >= highest)
+      return static_cast<int64_t>(IsSigned(type) ? (uint64_t{1} << (bits - 1)) - 1 : ~uint64_t{0} >> (64 - bits));
+    if (v <= lowest) return IsSigned(type) ? static_cast<int64_t>(~uint64_t{0} << (bits - 1)) : 0;
+    return v >= 0x1p63 ? static_cast<int64_t>(static_cast<uint64_t>(v)) : static_cast<int64_t>(v);
+  };
+  ShadowValue result;
+  result.shape = inst.shape();
+  result.exact = Literal(inst.shape());
+  Literal open(inst.shape().WithType(PrimitiveType::kPred));
+  auto undecided = open.mutable_data<uint8_t>();
+  const double* value = Values(x.value);
+  const double* bound = BoundsOrNull(x.bound);
+  bool any_open = false;
+  for (int64_t i = 0; i < inst.shape().NumElements(); ++i) {
+    const double e = bound ? bound[i] : 0;
+    if (type == PrimitiveType::kPred) {
+      result.exact.SetInt(i, value[i] != 0);
+      undecided[i] = e != 0 && !(std::fabs(value[i]) > e);
+    } else {
+      result.exact.SetInt(i, convert(value[i]));
+      undecided[i] = e != 0 && !(std::isfinite(e) && convert(value[i] - e) == convert(value[i] + e));
+    }
+    any_open = any_open || undecided[i] != 0;
+  }
+  if (any_open) result.open = std::move(open);
+  return result;
+}
+
+// Rounding is monotone: what lies within the bound of x is rounded to between the ends' roundings. Two modules that
+// round the same x, one of which knows it without a bound, are so held to the same number.
+auto ReducedBetween(const ReducedPrecision& to) {
+  return [to](const Pair* in) -> Pair {
+    const auto [x, e] = in[0];
+    if (!IsDecided(in[0])) return {0, kUndetermined};
+    if (!std::isfinite(x)) return {Reduced(to, x), 0};  // Without a mantissa a NaN is infinite.
+    const double middle = Reduced(to, x), low = Reduced(to, x - e * kUp), high = Reduced(to, x + e * kUp);
+    if (low == high) return {middle, 0};
+    if (!std::isfinite(low) || !std::isfinite(high)) return {0, kUndetermined};
+    return {middle, std::max(high - middle, middle - low) * kUp};
+  };
+}
+
+}  // namespace
+
+ShadowValue ConvertRule(Context& context, const Instruction& inst, const ShadowValue& x) {
+  if (!hlo::IsFloat(inst.shape().type())) return FloatToInteger(inst, x);
+  return x.IsFloat() ? FloatToFloat(context, inst, x) : IntegerToFloat(context, inst, x);
+}
+
+ShadowValue ReducePrecision(Context& context, const Instruction& inst, Operands operands) {
+  // To the element's own format it does nothing, whatever number stands for the element in f64.
+  const ReducedPrecision to = ReducedPrecisionOf(inst);
+  const int64_t own_mantissa_bits = SignificandBits(inst.shape().type()) - 1;
+  if (context.options.widened && to.exponent_bits >= to.own_exponent_bits && to.mantissa_bits >= own_mantissa_bits)
+    return *operands[0];
+  // Of what is known exactly the rounding is known too.
+  if (!operands[0]->HasBound()) {
+    auto exact = ThroughInterpreter(context, inst, operands);
+    if (exact && !exact->HasBound()) {
+      exact->held = operands[0]->held;
+      return std::move(*exact);
+    }
+  }
+  if (context.options.widened) return Apply(Blocks(ReducedBetween(to), 1), inst, operands, operands[0]->held);
+  const ReducePrecisionAttrs& attrs = inst.attrs<ReducePrecisionAttrs>();
+  const Rounding own = RoundingTo(inst.shape().type(), context.ftz());
+  const Rounding reduced = RoundingTo(std::min<int>(attrs.exponent_bits, 11), std::min<int>(attrs.mantissa_bits, 52));
+  Finish finish = context.FinishOf(inst, 0.5);
+  finish.compute = kNoRounding;
+  finish.target = {std::max(own.relative, reduced.relative), std::max(own.least, reduced.least), 0};
+  finish.overflow = std::min(own.overflow, reduced.overflow);
+  finish.is_output = finish.is_output && reduced.overflow >= own.overflow;  // The comparator knows the type's alone.
+  const auto rule = [finish, to](const Pair* in) -> Pair {
+    if (!IsDecided(in[0])) return {0, kUndetermined};
+    if (!std::isfinite(in[0].value)) return {Reduced(to, in[0].value), 0};
+    return Rounded(finish, in[0].value, in[0].bound);
+  };
+  return Apply(Blocks(rule, 1), inst, operands, operands[0]->held);
+}
+
+}  // namespace hlo::shadow

@@ -1,0 +1,248 @@
+#include "interp/shadow/exact_plan.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "base/text.h"
+#include "interp/shadow/rules.h"
+#include "ir/instruction.h"
+#include "ir/module.h"
+
+namespace hlo {
+namespace {
+
+using shadow::Combiner;
+using shadow::CombinerOf;
+using shadow::Rounding;
+using shadow::RoundingTo;
+using shadow::SignificandBits;
+
+constexpr int kNoUnit = 4000;  // Of zeros alone: a multiple of anything.
+constexpr int kTf32Bits = 11;
+
+int LowestBit(double x) {
+  int exponent;
+  const double fraction = std::frexp(x, &exponent);
+  return exponent - 53 + std::countr_zero(static_cast<uint64_t>(std::fabs(std::ldexp(fraction, 53))));
+}
+
+Magnitude Sum(const Magnitude& a, const Magnitude& b) { return {a.most + b.most, std::min(a.unit, b.unit)}; }
+Magnitude Product(const Magnitude& a, const Magnitude& b) {
+  return {a.most * b.most, a.most == 0 || b.most == 0 ? kNoUnit : a.unit + b.unit};
+}
+
+bool HasBits(const Magnitude& magnitude, int bits) {
+  return magnitude.most == 0 || magnitude.most <= std::ldexp(1.0, bits + magnitude.unit);
+}
+
+// Chooses among its operands, or computes with integers: nothing it does can round.
+bool OnlyChooses(const Computation& body) {
+  const auto is_float = [](const Instruction* inst) {
+    return inst->shape().IsArray() && !IsInteger(inst->shape().type()) && inst->shape().type() != PrimitiveType::kPred;
+  };
+  return std::ranges::all_of(body.Instructions(), [&](const Instruction* inst) {
+    switch (inst->opcode()) {
+      case Opcode::kParameter:
+      case Opcode::kConstant:
+      case Opcode::kTuple:
+      case Opcode::kGetTupleElement:
+      case Opcode::kSelect:
+      case Opcode::kCompare:
+      case Opcode::kMaximum:
+      case Opcode::kMinimum:
+      case Opcode::kClamp:
+      case Opcode::kCopy: return true;
+      default: return !is_float(inst) && std::ranges::none_of(inst->operands(), is_float);
+    }
+  });
+}
+
+std::string Rounds(const Instruction& inst, std::string_view why) {
+  return Str("'", inst.name(), "' (", inst.opcode(), ") ", why);
+}
+
+}  // namespace
+
+Magnitude MagnitudeOf(const Literal& literal) {
+  Magnitude magnitude{.unit = kNoUnit};
+  const auto take = [&](double x) {
+    if (x == 0 || !std::isfinite(x)) return;
+    magnitude.most = std::max(magnitude.most, std::fabs(x));
+    if (std::ldexp(std::nearbyint(std::ldexp(x, -magnitude.unit)), magnitude.unit) != x)
+      magnitude.unit = std::min(magnitude.unit, LowestBit(x));
+  };
+  const int64_t count = literal.shape().NumElements();
+  if (literal.shape().type() == PrimitiveType::kF32) {
+    for (const float x : literal.data<float>()) take(x);
+  } else {
+    for (int64_t i = 0; i < count; ++i) take(literal.GetDouble(i));
+  }
+  return magnitude;
+}
+
+void ExactPlan::Saw(const Instruction& inst, const Literal& value) {
+  if (!exact()) return;
+  ++instructions_;
+  if (value.shape().IsArray() && !IsComplex(value.shape().type())) seen_[&inst] = MagnitudeOf(value);
+  reason_ = ReasonOf(inst);
+}
+
+Magnitude ExactPlan::Of(const Instruction& inst) {
+  const auto found = seen_.find(&inst);
+  return found == seen_.end() ? Magnitude{std::numeric_limits<double>::infinity(), 0} : found->second;
+}
+
+std::string ExactPlan::Fits(const Instruction& inst, const Magnitude& magnitude, const char* what) const {
+  const PrimitiveType type = inst.shape().IsArray() ? inst.shape().type() : inst.operand(0).shape().type();
+  if (!IsFloat(type)) return "";
+  const Rounding rounding = RoundingTo(type, false);
+  const int bits = SignificandBits(type);
+  if (magnitude.most == 0) return "";
+  if (HasBits(magnitude, bits) && magnitude.most < rounding.overflow &&
+      std::ldexp(0.5, magnitude.unit) >= rounding.least)
+    return "";
+  return Rounds(
+      inst, Str(what, " to at most ", magnitude.most, magnitude.unit == 0 ? "" : Str(" in steps of 2^", magnitude.unit),
+                ", and ", type, " has ", bits, bits == 1 ? " bit" : " bits"));
+}
+
+std::string ExactPlan::SumFits(const Instruction& inst, const Magnitude& term, double terms, const Magnitude& init) {
+  const PrimitiveType type = inst.shape().IsArray() ? inst.shape().type() : inst.operand(0).shape().type();
+  if (IsFloat(type)) sums_ = true;
+  return Fits(inst, Sum({term.most * terms, term.unit}, init), "adds up");
+}
+
+// `terms` values folded into one by the computation that the instruction calls.
+std::string ExactPlan::Folds(const Instruction& inst, const Magnitude& term, double terms, const Magnitude& init) {
+  const std::vector<Computation*> called = CalledComputations(inst);
+  const Computation& body = *called.back();
+  if (OnlyChooses(body)) {
+    const bool in_order = CombinerOf(body) == Combiner::kAssign && inst.Is(Opcode::kScatter) &&
+                          !inst.attrs<ScatterAttrs>().unique_indices;
+    return in_order ? Rounds(inst, "keeps one of several updates, and which is open") : "";
+  }
+  switch (CombinerOf(body)) {
+    case Combiner::kAdd: return SumFits(inst, term, terms, init);
+    case Combiner::kMultiply: {
+      Magnitude all = init;
+      all.most *= std::pow(std::max(1.0, term.most), terms);
+      all.unit = static_cast<int>(std::max(-4000.0, init.unit + std::min(0, term.unit) * terms));
+      return Fits(inst, all, "multiplies");
+    }
+    default: return Rounds(inst, Str("folds by '", body.name(), "', which may round"));
+  }
+}
+
+std::string ExactPlan::Products(const Instruction& inst, double terms) {
+  const Magnitude a = Of(inst.operand(0)), b = Of(inst.operand(1));
+  if (options_.allow_tf32 && inst.shape().type() == PrimitiveType::kF32 &&
+      !(HasBits(a, kTf32Bits) && HasBits(b, kTf32Bits)))
+    return Rounds(inst, "has operands of more than the 11 bits of tf32");
+  return SumFits(inst, Product(a, b), terms, {});
+}
+
+std::string ExactPlan::ReasonOf(const Instruction& inst) {
+  const auto is_float = [](const Shape& shape) { return shape.IsArray() && IsFloat(shape.type()); };
+  const auto elements = [](const Instruction& of) { return static_cast<double>(of.shape().NumElements()); };
+  if (inst.shape().IsArray() && IsComplex(inst.shape().type()) && !inst.Is(Opcode::kParameter))
+    return Rounds(inst, "is of complex numbers, which are not looked at");
+  switch (inst.opcode()) {
+    case Opcode::kAdd:
+    case Opcode::kSubtract:
+      if (!is_float(inst.shape())) return "";
+      return SumFits(inst, Of(inst.operand(0)), 1, Of(inst.operand(1)));
+    case Opcode::kMultiply: return Fits(inst, Product(Of(inst.operand(0)), Of(inst.operand(1))), "multiplies");
+    case Opcode::kDivide: {
+      if (!is_float(inst.shape())) return "";
+      const Magnitude by = Of(inst.operand(1)), x = Of(inst.operand(0));
+      if (by.most == 0 || by.most != std::ldexp(1.0, by.unit))
+        return Rounds(inst, "rounds: its divisors are not one power of two");
+      return Fits(inst, {x.most / by.most, x.unit == kNoUnit ? kNoUnit : x.unit - by.unit}, "divides");
+    }
+    case Opcode::kConvert: return Fits(inst, Of(inst.operand(0)), "converts what comes");
+    case Opcode::kReducePrecision: {
+      const auto& attrs = inst.attrs<ReducePrecisionAttrs>();
+      const Magnitude x = Of(inst.operand(0));
+      const bool fits = x.most == 0 || (HasBits(x, static_cast<int>(attrs.mantissa_bits) + 1) &&
+                                        std::ilogb(x.most) < (1 << (attrs.exponent_bits - 1)) &&
+                                        x.unit > 2 - (1 << (attrs.exponent_bits - 1)));
+      return fits ? "" : Rounds(inst, Str("leaves ", attrs.mantissa_bits + 1, " bits, which are too few"));
+    }
+    case Opcode::kIota: return Fits(inst, {elements(inst) == 0 ? 0 : Of(inst).most + 1, 0}, "counts");
+    case Opcode::kDot: {
+      if (!is_float(inst.shape())) return "";
+      const DotAttrs& attrs = inst.attrs<DotAttrs>();
+      if (attrs.algorithm != DotAlgorithm::kUnset) return Rounds(inst, "has an algorithm of its own");
+      double terms = 1;
+      for (const int64_t d : attrs.lhs_contracting) terms *= static_cast<double>(inst.operand(0).shape().dim(d));
+      return Products(inst, terms);
+    }
+    case Opcode::kConvolution: {
+      if (!is_float(inst.shape())) return "";
+      const Shape& kernel = inst.operand(1).shape();
+      const int64_t outputs = kernel.dim(inst.attrs<ConvolutionAttrs>().dim_labels.rhs_output_feature);
+      return Products(inst,
+                      static_cast<double>(kernel.NumElements()) / static_cast<double>(std::max<int64_t>(1, outputs)));
+    }
+    case Opcode::kReduce: {
+      const Shape& result = inst.shape().IsTuple() ? inst.shape().element(0) : inst.shape();
+      const double terms = elements(inst.operand(0)) / static_cast<double>(std::max<int64_t>(1, result.NumElements()));
+      return Folds(inst, Of(inst.operand(0)), terms, Of(inst.operand(inst.operand_count() / 2)));
+    }
+    case Opcode::kReduceWindow:
+    case Opcode::kSelectAndScatter: {
+      const bool reduces = inst.Is(Opcode::kReduceWindow);
+      const Window& window =
+          reduces ? inst.attrs<ReduceWindowAttrs>().window : inst.attrs<SelectAndScatterAttrs>().window;
+      double terms = 1;
+      for (const WindowDim& dim : window.dims) terms *= static_cast<double>(dim.size);
+      return Folds(inst, Of(inst.operand(reduces ? 0 : 1)), terms,
+                   Of(inst.operand(reduces ? inst.operand_count() / 2 : 2)));
+    }
+    case Opcode::kScatter: {
+      const int64_t arrays = (inst.operand_count() - 1) / 2;
+      const Instruction& updates = inst.operand(arrays + 1);
+      return Folds(inst, Of(updates), elements(updates), Of(inst.operand(0)));
+    }
+    case Opcode::kMap:
+      return OnlyChooses(*inst.attrs<MapAttrs>().to_apply) ? "" : Rounds(inst, "applies what may round");
+    case Opcode::kSort: {
+      const SortAttrs& attrs = inst.attrs<SortAttrs>();
+      const bool plain = inst.operand_count() == 1 && attrs.to_apply->root().Is(Opcode::kCompare) &&
+                         attrs.to_apply->root().operand(0).Is(Opcode::kParameter);
+      return attrs.is_stable || plain ? "" : Rounds(inst, "leaves the order of equal keys open");
+    }
+    case Opcode::kCustomCall:
+    case Opcode::kCholesky:
+    case Opcode::kTriangularSolve:
+    case Opcode::kFft:
+    case Opcode::kBatchNormGrad:
+    case Opcode::kBatchNormInference:
+    case Opcode::kBatchNormTraining:
+    case Opcode::kScaledDot:
+    case Opcode::kRaggedDot:
+    case Opcode::kScan:
+    case Opcode::kStochasticConvert: return Rounds(inst, "may round");
+    case Opcode::kAbs:
+    case Opcode::kCeil:
+    case Opcode::kClamp:
+    case Opcode::kFloor:
+    case Opcode::kMaximum:
+    case Opcode::kMinimum:
+    case Opcode::kImag:
+    case Opcode::kNegate:
+    case Opcode::kReal:
+    case Opcode::kRemainder:
+    case Opcode::kRoundNearestAfz:
+    case Opcode::kRoundNearestEven:
+    case Opcode::kSelect:
+    case Opcode::kSign: return "";
+    // What computes with integers, moves or hands on is left, and functions that round.
+    default:
+      return inst.Is(kElementwise) && is_float(inst.shape()) && !inst.Is(Opcode::kCopy) ? Rounds(inst, "rounds")
+                                                                                        : std::string();
+  }
+}
+
+}  // namespace hlo

@@ -1,0 +1,425 @@
+#include "interp/shadow/known_values.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "interp/dynamic.h"
+#include "interp/interpreter.h"
+#include "interp/shadow/rules.h"
+#include "ir/module.h"
+
+namespace hlo {
+namespace {
+
+// What is not the same everywhere is known up to this size: constant folding makes no larger constants.
+constexpr int64_t kMostElements = 4096;
+constexpr int64_t kMostOperandElements = 1 << 16;
+
+// The operands whose elements the result consists of, whatever the others are; none: not a movement of splats.
+std::vector<const Instruction*> MovedOperands(const Instruction& inst) {
+  std::vector<const Instruction*> moved;
+  switch (inst.opcode()) {
+    case Opcode::kBroadcast:
+    case Opcode::kReshape:
+    case Opcode::kTranspose:
+    case Opcode::kReverse:
+    case Opcode::kShuffle:
+    case Opcode::kSlice:
+    case Opcode::kDynamicSlice:
+    case Opcode::kGather:
+    case Opcode::kCopy: moved.push_back(&inst.operand(0)); break;
+    case Opcode::kBitcast:
+      if (inst.shape().type() == inst.operand(0).shape().type()) moved.push_back(&inst.operand(0));
+      break;
+    case Opcode::kConcatenate:
+    case Opcode::kDynamicUpdateSlice: {
+      const int64_t count = inst.Is(Opcode::kConcatenate) ? inst.operand_count() : 2;
+      for (int64_t i = 0; i < count; ++i) moved.push_back(&inst.operand(i));
+      break;
+    }
+    case Opcode::kPad: {
+      const auto adds = [](const PaddingDim& dim) { return dim.low > 0 || dim.high > 0 || dim.interior > 0; };
+      moved.push_back(&inst.operand(0));
+      if (std::ranges::any_of(inst.attrs<PadAttrs>().padding.dims, adds)) moved.push_back(&inst.operand(1));
+      break;
+    }
+    case Opcode::kSelect: moved = {&inst.operand(1), &inst.operand(2)}; break;
+    default: break;
+  }
+  std::erase_if(moved, [](const Instruction* operand) { return operand->shape().NumElements() == 0; });
+  return moved;
+}
+
+bool IsEvaluated(const Instruction& inst) {
+  switch (inst.opcode()) {
+    case Opcode::kCall:
+    case Opcode::kConditional:
+    case Opcode::kCustomCall:
+    case Opcode::kFusion:
+    case Opcode::kRngBitGenerator:
+    case Opcode::kWhile: return false;
+    default: return inst.operand_count() > 0 && !inst.Is(kSideEffect) && !inst.Is(kCollective) && !MayBeDynamic(inst);
+  }
+}
+
+// `inst` by itself, on parameters; on one element of each where `scalar`.
+struct Alone {
+  Module module{"alone"};
+  Instruction* inst;
+
+  Alone(const Instruction& from, bool scalar) {
+    Computation& entry = module.AddComputation("entry");
+    const auto shape_of = [&](const Shape& shape) { return scalar ? Shape(shape.type(), {}) : shape; };
+    std::vector<Instruction*> operands;
+    for (int64_t i = 0; i < from.operand_count(); ++i)
+      operands.push_back(&entry.AddParameter(i, shape_of(from.operand(i).shape())));
+    inst = &entry.AddClone(from, shape_of(from.shape()), operands);
+    entry.SetRoot(*inst);
+    module.SetEntry(entry);
+  }
+};
+
+// Four half steps of its type, for each element: what a few operations in another order may round differently.
+Literal FewRoundings(const Literal& literal) {
+  Literal bound = shadow::NewBuffer(literal.shape());
+  const shadow::Rounding rounding = shadow::RoundingTo(literal.shape().type(), false);
+  auto bounds = bound.mutable_data<double>();
+  for (size_t i = 0; i < bounds.size(); ++i) {
+    const double x = literal.GetDouble(static_cast<int64_t>(i));
+    bounds[i] = std::isfinite(x) ? 4 * shadow::HalfStep(rounding, std::fabs(x)) : 0;
+  }
+  return bound;
+}
+
+// What arithmetic makes of it in a type: f8e8m0fnu has none, and its bytes of 0 are another number.
+Literal ZeroOf(PrimitiveType type) { return IsFloat(type) ? Literal::Scalar(type, 0.0) : Literal(Shape(type, {})); }
+
+// Parts of complex numbers. A product's, (ac - bd) + (ad + bc)i, may cancel: they are off by roundings of its size
+// |a + bi| |c + di|, which is that of the result, whatever is left of them.
+ShadowValue ComplexOfFewRoundings(const Literal& literal) {
+  ShadowValue parted = shadow::Parted(hlo::ToShadow(literal));
+  ShadowValue &real = parted.elements[0], &imaginary = parted.elements[1];
+  const shadow::Rounding rounding = shadow::RoundingTo(real.shape.type(), false);
+  real.bound = shadow::Zeros(real.shape);
+  auto bounds = real.bound.mutable_data<double>();
+  for (size_t i = 0; i < bounds.size(); ++i) {
+    const double size = std::hypot(shadow::Values(real.value)[i], shadow::Values(imaginary.value)[i]);
+    bounds[i] = std::isfinite(size) ? 4 * shadow::HalfStep(rounding, size) : 0;
+  }
+  imaginary.bound = real.bound;
+  return parted;
+}
+
+// A conversion that every element survives as the number it was rounds nothing, in whatever types it is done.
+bool ConvertsExactly(const Instruction& inst, const Literal& operand, const Literal& value) {
+  if (!inst.Is(Opcode::kConvert) || IsComplex(operand.shape().type())) return false;
+  constexpr double kMostInDouble = 0x1p53;  // Beyond it GetDouble rounds a 64-bit integer.
+  for (int64_t i = 0; i < value.shape().NumElements(); ++i) {
+    const double x = operand.GetDouble(i);
+    if (!(std::fabs(x) <= kMostInDouble) || value.GetDouble(i) != x) return false;
+  }
+  return true;
+}
+
+ShadowValue ToShadow(const Literal& value, const Literal& bound) {
+  ShadowValue shadow = hlo::ToShadow(value);
+  if (shadow.IsFloat()) shadow.bound = bound;
+  return shadow;
+}
+
+// How far from `value`, which the interpreter made of the operands in the declared types, any other evaluation may be:
+// all of them, and the one in f64, lie within the shadow's bound e of its v, and so within e + |value - v|. This is
+// what a sum needs, whose roundings grow with its terms. Where the shadow knows no bound, or decides on what is not
+// decided, the few roundings are left.
+void WidenByRule(const Instruction& alone, std::span<const ShadowValue> operands, const Literal& value,
+                 Literal* bound) {
+  const auto shadow = EvaluateShadowOf(alone, operands);
+  if (!shadow || !shadow->HasBound()) return;
+  auto bounds = bound->mutable_data<double>();
+  for (size_t i = 0; i < bounds.size(); ++i) {
+    const double is = value.GetDouble(static_cast<int64_t>(i)), v = shadow->value.data<double>()[i];
+    const double other = is == v ? 0 : std::fabs(is - v);
+    const double wide = (shadow->bound.data<double>()[i] + other) * shadow::kUp;
+    if (std::isfinite(wide)) bounds[i] = std::max(bounds[i], wide);
+  }
+}
+
+// Whose value is that of a computation on its operands, or for all elements.
+const Computation* CalleeOf(const Instruction& inst) {
+  switch (inst.opcode()) {
+    case Opcode::kCall: return inst.attrs<CallAttrs>().to_apply;
+    case Opcode::kFusion: return inst.attrs<FusionAttrs>().calls;
+    case Opcode::kMap: return inst.attrs<MapAttrs>().to_apply;
+    default: return nullptr;
+  }
+}
+
+}  // namespace
+
+KnownValues::KnownValues(const Module& module, const std::function<bool(const Literal&)>& written) {
+  const std::vector<Computation*> order = module.PostOrder();
+  for (const Computation* computation : order) {
+    for (const Instruction* inst : computation->Instructions()) {
+      for (const Computation* callee : CalledComputations(*inst)) callers_[callee].push_back(inst);
+      if (!inst->Is(Opcode::kConstant) || !inst->shape().IsArray() || inst->shape().NumElements() == 0) continue;
+      const bool made = !written(inst->literal());
+      Literal bound = made && IsFloat(inst->shape().type()) ? FewRoundings(inst->literal()) : Literal();
+      known_.emplace(inst, Made(inst->literal(), std::move(bound), made));
+    }
+  }
+  for (auto computation = order.rbegin(); computation != order.rend(); ++computation) Visit(**computation);
+}
+
+// Of a splat one element, with the largest bound of all.
+KnownValues::Known KnownValues::Made(Literal value, Literal bound, bool rounded) {
+  if (!value.IsSplat()) return {std::move(value), std::move(bound), false, rounded, {}};
+  Known known{Literal::Uninitialized(Shape(value.shape().type(), {})), Literal(), true, rounded, {}};
+  std::memcpy(known.value.mutable_raw(), value.raw(), static_cast<size_t>(known.value.byte_size()));
+  if (bound.byte_size() != 0)
+    known.bound = Literal::Scalar(PrimitiveType::kF64, std::ranges::max(bound.data<double>()));
+  return known;
+}
+
+const KnownValues::Known* KnownValues::Get(const Instruction& inst) const {
+  const auto it = known_.find(&inst);
+  return it == known_.end() ? nullptr : &it->second;
+}
+
+std::optional<ShadowValue> KnownValues::Rounded(const Instruction& inst) const {
+  const Known* known = inst.shape().IsArray() ? Get(inst) : nullptr;
+  if (known == nullptr || !known->rounded) return std::nullopt;
+  ShadowValue value =
+      IsComplex(inst.shape().type()) ? ComplexOfFewRoundings(known->value) : ToShadow(known->value, known->bound);
+  if (known->splat) return Splat(value, inst.shape());
+  value.shape = inst.shape();
+  return value;
+}
+
+void KnownValues::ForEachExact(const std::function<void(const Literal&)>& f) const {
+  for (const auto& [inst, known] : known_) {
+    if (inst->shape().IsArray() && !known.rounded) f(known.value);
+  }
+}
+
+void KnownValues::Visit(const Computation& computation) {
+  if (!visited_.insert(&computation).second) return;
+  struct Frame {
+    std::vector<Instruction*> order;
+    size_t next = 0;
+  };
+  std::vector<Frame> frames;
+  frames.push_back({computation.PostOrder()});
+  while (!frames.empty()) {
+    Frame& frame = frames.back();
+    if (frame.next == frame.order.size()) {
+      frames.pop_back();
+      continue;
+    }
+    const Instruction& inst = *frame.order[frame.next];
+    // What is called goes first, and then the call itself.
+    const Computation* callee = known_.contains(&inst) ? nullptr : CalleeOf(inst);
+    if (callee != nullptr && visited_.insert(callee).second) {
+      PassArguments(inst, *callee);
+      frames.push_back({callee->PostOrder()});
+      continue;
+    }
+    ++frame.next;
+    if (known_.contains(&inst)) continue;
+    if (auto known = Find(inst)) known_.emplace(&inst, std::move(*known));
+  }
+}
+
+std::optional<KnownValues::Known> KnownValues::Find(const Instruction& inst) const {
+  switch (inst.opcode()) {
+    case Opcode::kCall:
+    case Opcode::kFusion: return OfCallee(*CalleeOf(inst));
+    case Opcode::kWhile: return OfLoop(inst);
+    case Opcode::kOptimizationBarrier: {
+      const Known* operand = Get(inst.operand(0));
+      return operand == nullptr ? std::nullopt : std::optional(*operand);
+    }
+    case Opcode::kTuple: {
+      Known tuple;
+      for (const Instruction* operand : inst.operands()) {
+        const Known* element = Get(*operand);
+        tuple.elements.push_back(element == nullptr ? std::nullopt : std::optional(*element));
+      }
+      return tuple;
+    }
+    case Opcode::kGetTupleElement: {
+      const Known* tuple = Get(inst.operand(0));
+      return tuple == nullptr ? std::nullopt : tuple->elements[inst.tuple_index()];
+    }
+    default: break;
+  }
+  if (!inst.shape().IsArray() || inst.shape().NumElements() == 0) return std::nullopt;
+  // Along a dimension of size 1 it is 0.
+  if (inst.Is(Opcode::kIota) && inst.shape().dim(inst.attrs<IotaAttrs>().iota_dimension) == 1)
+    return Known{ZeroOf(inst.shape().type()), Literal(), true, false, {}};
+  if (auto moved = Moved(inst)) return moved;
+  if (auto decided = ByIdentity(inst)) return decided;
+  if (auto evaluated = Evaluated(inst)) return evaluated;
+  // A body that makes the same of everything, or of what it is given everywhere.
+  return inst.Is(Opcode::kMap) ? OfCallee(*CalleeOf(inst)) : std::nullopt;
+}
+
+// What `caller` passes as parameter i, where that is known: a map passes the elements one by one.
+const KnownValues::Known* KnownValues::Passed(const Instruction& caller, int64_t i) const {
+  const bool maps = caller.Is(Opcode::kMap);
+  if (!maps && !caller.Is(Opcode::kCall) && !caller.Is(Opcode::kFusion)) return nullptr;
+  const Known* known = Get(caller.operand(i));
+  return known != nullptr && maps && !known->splat ? nullptr : known;
+}
+
+// What all who call `callee` pass alike is known inside.
+void KnownValues::PassArguments(const Instruction& caller, const Computation& callee) {
+  for (int64_t i = 0; i < caller.operand_count(); ++i) {
+    const Known* mine = Passed(caller, i);
+    if (mine == nullptr) continue;
+    const bool alike = std::ranges::all_of(callers_[&callee], [&](const Instruction* other) {
+      if (other == &caller) return true;
+      const Known* theirs = Passed(*other, i);
+      return theirs != nullptr && mine->elements.empty() && theirs->elements.empty() && mine->splat == theirs->splat &&
+             mine->value.BitEquals(theirs->value);
+    });
+    if (alike) known_.emplace(&callee.parameter(i), *mine);
+  }
+}
+
+std::optional<KnownValues::Known> KnownValues::OfCallee(const Computation& callee) const {
+  const Known* result = Get(callee.root());
+  return result == nullptr ? std::nullopt : std::optional(*result);
+}
+
+// Outside, an element that the body hands on is what the loop began with.
+std::optional<KnownValues::Known> KnownValues::OfLoop(const Instruction& loop) const {
+  const Computation& body = *loop.attrs<WhileAttrs>().body;
+  const Known* init = Get(loop.operand(0));
+  if (init == nullptr || !body.root().Is(Opcode::kTuple)) return std::nullopt;
+  Known result;
+  for (int64_t i = 0; i < body.root().operand_count(); ++i) {
+    const Instruction& next = body.root().operand(i);
+    const bool invariant =
+        next.Is(Opcode::kGetTupleElement) && next.tuple_index() == i && next.operand(0).Is(Opcode::kParameter);
+    result.elements.push_back(invariant ? init->elements[i] : std::nullopt);
+  }
+  return result;
+}
+
+std::optional<KnownValues::Known> KnownValues::SameEverywhere(std::span<const Instruction* const> operands) const {
+  std::optional<Known> same;
+  for (const Instruction* operand : operands) {
+    const Known* known = Get(*operand);
+    if (known == nullptr || !known->splat) return std::nullopt;
+    if (!same) {
+      same = *known;
+      continue;
+    }
+    if (!same->value.BitEquals(known->value)) return std::nullopt;
+    same->rounded = same->rounded || known->rounded;
+    if (known->bound.byte_size() == 0) continue;
+    if (same->bound.byte_size() == 0 || same->bound.GetDouble(0) < known->bound.GetDouble(0))
+      same->bound = known->bound;
+  }
+  return same;
+}
+
+std::optional<KnownValues::Known> KnownValues::Moved(const Instruction& inst) const {
+  if (MayBeDynamic(inst)) return std::nullopt;
+  const Known* selector = inst.Is(Opcode::kSelect) ? Get(inst.operand(0)) : nullptr;
+  if (selector == nullptr || !selector->splat) return SameEverywhere(MovedOperands(inst));
+  const Instruction* selected[] = {&inst.operand(selector->value.GetInt(0) != 0 ? 1 : 2)};
+  auto moved = SameEverywhere(selected);
+  if (moved) moved->rounded = moved->rounded || selector->rounded;
+  return moved;
+}
+
+// What the same is whatever x is: passes know it, and fold what follows.
+std::optional<KnownValues::Known> KnownValues::ByIdentity(const Instruction& inst) const {
+  const auto all = [&](int64_t number) {
+    return Known{Literal::Scalar(inst.shape().type(), number), Literal(), true, false, {}};
+  };
+  const auto is = [&](int64_t i, int64_t number) {
+    const Known* known = Get(inst.operand(i));
+    return known != nullptr && known->splat && known->value.IsAll(static_cast<double>(number));
+  };
+  const auto is_whole = [](const Instruction& x) {
+    return IsInteger(x.shape().type()) || x.shape().type() == PrimitiveType::kPred;
+  };
+  const auto is_empty = [](const Instruction& x) { return x.shape().IsArray() && x.shape().NumElements() == 0; };
+  const bool twice = inst.operand_count() == 2 && &inst.operand(0) == &inst.operand(1) && is_whole(inst.operand(0));
+  switch (inst.opcode()) {
+    case Opcode::kXor: return twice ? std::optional(all(0)) : std::nullopt;
+    case Opcode::kSubtract: return twice && IsInteger(inst.shape().type()) ? std::optional(all(0)) : std::nullopt;
+    case Opcode::kAnd:
+    case Opcode::kMultiply: return is_whole(inst) && (is(0, 0) || is(1, 0)) ? std::optional(all(0)) : std::nullopt;
+    case Opcode::kOr: {
+      const int64_t ones = inst.shape().type() == PrimitiveType::kPred ? 1 : -1;
+      const bool exact = ones == 1 || IsSigned(inst.shape().type());
+      return exact && (is(0, ones) || is(1, ones)) ? std::optional(all(ones)) : std::nullopt;
+    }
+    case Opcode::kCompare: {
+      const ComparisonDirection direction = inst.attrs<CompareAttrs>().direction;
+      const bool above = IsUnsigned(inst.operand(0).shape().type()) && is(1, 0);
+      const bool below = IsUnsigned(inst.operand(0).shape().type()) && is(0, 0);
+      if ((twice || above) && direction == ComparisonDirection::kGe) return all(1);
+      if ((twice || above) && direction == ComparisonDirection::kLt) return all(0);
+      if ((twice || below) && direction == ComparisonDirection::kLe) return all(1);
+      if ((twice || below) && direction == ComparisonDirection::kGt) return all(0);
+      if (!twice) return std::nullopt;
+      return all(direction == ComparisonDirection::kEq ? 1 : 0);
+    }
+    case Opcode::kImag:
+      if (!IsFloat(inst.operand(0).shape().type())) return std::nullopt;
+      return Known{ZeroOf(inst.shape().type()), Literal(), true, false, {}};
+    case Opcode::kPower:
+      if (!IsFloat(inst.shape().type()) || !is(1, 0)) return std::nullopt;
+      return Known{Literal::Scalar(inst.shape().type(), 1.0), Literal(), true, false, {}};
+    case Opcode::kDot:
+    case Opcode::kConvolution:
+      if (!is_empty(inst.operand(0)) && !is_empty(inst.operand(1))) return std::nullopt;
+      return Known{ZeroOf(inst.shape().type()), Literal(), true, false, {}};
+    case Opcode::kReduce: {
+      const Known* init = is_empty(inst.operand(0)) ? Get(inst.operand(1)) : nullptr;
+      return init != nullptr ? std::optional(*init) : std::nullopt;
+    }
+    default: return std::nullopt;
+  }
+}
+
+std::optional<KnownValues::Known> KnownValues::Evaluated(const Instruction& inst) const {
+  if (!IsEvaluated(inst)) return std::nullopt;
+  const bool pointwise = inst.Is(kElementwise) || inst.Is(Opcode::kMap);
+  bool splats = pointwise, rounded_before = false;
+  for (const Instruction* operand : inst.operands()) {
+    const Known* known = Get(*operand);
+    if (known == nullptr || !operand->shape().IsArray()) return std::nullopt;
+    splats = splats && known->splat;
+    rounded_before = rounded_before || known->rounded;
+  }
+  if (!splats && inst.shape().NumElements() > kMostElements) return std::nullopt;
+  std::vector<Literal> values;
+  std::vector<ShadowValue> shadows;
+  for (const Instruction* operand : inst.operands()) {
+    const Known& known = *Get(*operand);
+    const bool expand = known.splat && !splats;
+    if (expand && operand->shape().NumElements() > kMostOperandElements) return std::nullopt;
+    values.push_back(expand ? Splat(known.value, operand->shape()) : known.value);
+    shadows.push_back(ToShadow(known.value, known.bound));
+    if (expand) shadows.back() = Splat(shadows.back(), operand->shape());
+  }
+  const Alone alone(inst, splats);
+  Result<Literal> value = Evaluate(*alone.inst, values);
+  if (!value || !Compatible(value->shape(), alone.inst->shape())) return std::nullopt;
+  const bool rounds = (pointwise || !shadow::IsMovement(inst)) && !ConvertsExactly(inst, values[0], *value);
+  const bool rounded = rounded_before || rounds;
+  Literal bound;
+  if (rounded && IsFloat(inst.shape().type())) {
+    bound = FewRoundings(*value);
+    WidenByRule(*alone.inst, shadows, *value, &bound);
+  }
+  return Made(std::move(*value), std::move(bound), rounded);
+}
+
+}  // namespace hlo

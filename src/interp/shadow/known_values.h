@@ -1,0 +1,66 @@
+// What constants alone determine, as the declared types make it: a pass may have folded it, so what was rounded on the
+// way, and decided on after that (a convert to s32, a compare, bits), need not be what f64 makes of it. Both sides of
+// interp/compare/widened.h take these values.
+//
+// A value that is the same everywhere is kept as one element, so that its size does not matter, and movements whose
+// indices are not known keep it. Fusions and calls are looked into: folding may come after they were dissolved.
+#ifndef HLO_INTERP_SHADOW_KNOWN_VALUES_H_
+#define HLO_INTERP_SHADOW_KNOWN_VALUES_H_
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "interp/shadow/shadow.h"
+#include "ir/literal.h"
+
+namespace hlo {
+
+class Computation;
+class Instruction;
+class Module;
+
+class KnownValues {
+ public:
+  // A constant that was not `written` was made by a pass, and rounded by it.
+  KnownValues(const Module& module, const std::function<bool(const Literal&)>& written);
+
+  // Of an array that was rounded or decided on: its value in the declared type, and how far from it what another order
+  // of folding, or none at all, may be. Nothing where it is not known, or is no other value in f64.
+  std::optional<ShadowValue> Rounded(const Instruction& inst) const;
+  // Each array's value that nothing rounded; one element where all are equal. In no order.
+  void ForEachExact(const std::function<void(const Literal&)>& f) const;
+
+ private:
+  struct Known {
+    Literal value;  // In the declared type; one element where splat.
+    Literal bound;  // f64; no bytes: 0.
+    bool splat = false;
+    bool rounded = false;
+    std::vector<std::optional<Known>> elements;  // Of a tuple.
+  };
+
+  static Known Made(Literal value, Literal bound, bool rounded);
+  void Visit(const Computation& computation);
+  std::optional<Known> Find(const Instruction& inst) const;
+  const Known* Passed(const Instruction& caller, int64_t i) const;
+  void PassArguments(const Instruction& caller, const Computation& callee);
+  std::optional<Known> OfCallee(const Computation& callee) const;
+  std::optional<Known> OfLoop(const Instruction& loop) const;
+  std::optional<Known> SameEverywhere(std::span<const Instruction* const> operands) const;
+  std::optional<Known> Moved(const Instruction& inst) const;
+  std::optional<Known> ByIdentity(const Instruction& inst) const;
+  std::optional<Known> Evaluated(const Instruction& inst) const;
+  const Known* Get(const Instruction& inst) const;
+
+  std::unordered_map<const Computation*, std::vector<const Instruction*>> callers_;
+  std::unordered_map<const Instruction*, Known> known_;
+  std::unordered_set<const Computation*> visited_;
+};
+
+}  // namespace hlo
+
+#endif  // HLO_INTERP_SHADOW_KNOWN_VALUES_H_

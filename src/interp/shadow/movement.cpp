@@ -1,0 +1,184 @@
+// Movements of data: the interpreter moves values, bounds and flags alike, and tells where each element comes from.
+#include <algorithm>
+#include <unordered_set>
+
+#include "interp/interpreter.h"
+#include "interp/shadow/rules.h"
+
+namespace hlo::shadow {
+namespace {
+
+// The movement `inst` on elements of another type.
+class Movement {
+ public:
+  Movement(const Instruction& inst, PrimitiveType type) : module_("movement"), data_(DataOperands(inst)) {
+    Computation& entry = module_.AddComputation("entry");
+    std::vector<Instruction*> operands;
+    for (int64_t i = 0; i < inst.operand_count(); ++i) {
+      const Shape& shape = inst.operand(i).shape();
+      operands.push_back(&entry.AddParameter(i, i < data_ ? shape.WithType(type) : shape));
+    }
+    Shape result = inst.shape().WithType(type);
+    result.SetLayout(inst.shape().layout());
+    for (int64_t i = 0; i < data_; ++i) {
+      Shape shape = operands[i]->shape();
+      shape.SetLayout(inst.operand(i).shape().layout());
+      operands[i]->SetShape(shape);
+    }
+    clone_ = &entry.AddClone(inst, result, operands);
+    entry.SetRoot(*clone_);
+    module_.SetEntry(entry);
+  }
+
+  Result<Literal> operator()(std::vector<Literal> operands) const { return Evaluate(*clone_, operands); }
+
+ private:
+  Module module_;
+  int64_t data_;
+  Instruction* clone_;
+};
+
+// The operands' literals that `part` picks (zeros where absent), with the index operands as they are.
+std::vector<Literal> Parts(const Instruction& inst, Operands operands, Literal ShadowValue::* part,
+                           PrimitiveType type) {
+  std::vector<Literal> parts;
+  for (int64_t i = 0; i < inst.operand_count(); ++i) {
+    const ShadowValue& operand = *operands[i];
+    if (i >= DataOperands(inst)) {
+      parts.push_back(operand.exact);
+    } else if ((operand.*part).byte_size() != 0) {
+      parts.push_back(operand.*part);
+    } else if (part == &ShadowValue::likely && operand.HasBound()) {
+      parts.push_back(operand.bound);
+    } else {
+      parts.push_back(Literal(operand.shape.WithType(type)));
+    }
+  }
+  return parts;
+}
+
+// The elements of the one operand that has choices keep theirs where they go.
+Result<std::shared_ptr<const Choices>> MovedChoices(const Instruction& inst, Operands operands) {
+  const auto data = operands.first(DataOperands(inst));
+  const auto has_choices = [](const ShadowValue* operand) { return operand->choices != nullptr; };
+  if (std::ranges::count_if(data, has_choices) != 1) return nullptr;
+  const int64_t number = std::ranges::find_if(data, has_choices) - data.begin();
+  Choices moved = *operands[number]->choices;
+  const Literal source = TRY(SourceOf(inst, number, operands));
+  std::vector<int64_t> of;
+  for (const int64_t from : source.data<int64_t>()) of.push_back(from < 0 ? -1 : moved.DecisionOf(from));
+  moved.of = std::move(of);
+  return std::make_shared<const Choices>(std::move(moved));
+}
+
+}  // namespace
+
+int64_t DataOperands(const Instruction& inst) {
+  switch (inst.opcode()) {
+    case Opcode::kDynamicUpdateSlice:
+    case Opcode::kPad: return 2;
+    case Opcode::kConcatenate: return inst.operand_count();
+    default: return 1;
+  }
+}
+
+bool IsMovement(const Instruction& inst) {
+  switch (inst.opcode()) {
+    case Opcode::kBroadcast:
+    case Opcode::kReshape:
+    case Opcode::kTranspose:
+    case Opcode::kReverse:
+    case Opcode::kShuffle:
+    case Opcode::kSlice:
+    case Opcode::kPad:
+    case Opcode::kConcatenate:
+    case Opcode::kDynamicSlice:
+    case Opcode::kDynamicUpdateSlice:
+    case Opcode::kGather: return true;
+    case Opcode::kBitcast: return inst.shape().type() == inst.operand(0).shape().type();
+    default: return false;
+  }
+}
+
+Result<ShadowValue> Move(Context& context, const Instruction& inst, Operands operands) {
+  const int64_t data = DataOperands(inst);
+  for (int64_t i = data; i < inst.operand_count(); ++i) {
+    if (AnyOpen(*operands[i])) return Undetermined(inst.shape());
+  }
+  ShadowValue result;
+  result.shape = inst.shape();
+  result.choices = TRY(MovedChoices(inst, operands));
+  const auto any = [&](auto&& has) {
+    return std::ranges::any_of(operands.first(data), [&](const ShadowValue* operand) { return has(*operand); });
+  };
+  if (!result.IsFloat()) {
+    result.exact = TRY(Evaluate(inst, Parts(inst, operands, &ShadowValue::exact, inst.shape().type())));
+    if (any([](const ShadowValue& v) { return v.HasOpen(); })) {
+      const Movement move(inst, PrimitiveType::kPred);
+      result.open = TRY(move(Parts(inst, operands, &ShadowValue::open, PrimitiveType::kPred)));
+    }
+    return result;
+  }
+  const PrimitiveType wide = PrimitiveType::kF64;
+  const Movement move(inst, wide);
+  result.held = operands[0]->held;
+  for (const ShadowValue* operand : operands.first(data)) {
+    if (BitWidth(operand->held) > BitWidth(result.held)) result.held = operand->held;
+  }
+  result.value = TRY(move(Parts(inst, operands, &ShadowValue::value, wide)));
+  if (!any([](const ShadowValue& v) { return v.HasBound(); })) return result;
+  result.bound = TRY(move(Parts(inst, operands, &ShadowValue::bound, wide)));
+  if (any([](const ShadowValue& v) { return v.HasLikely(); })) {
+    result.likely = TRY(move(Parts(inst, operands, &ShadowValue::likely, wide)));
+  }
+  return result;
+}
+
+Result<Literal> SourceOf(const Instruction& inst, int64_t number, Operands operands) {
+  std::vector<Literal> parts;
+  for (int64_t i = 0; i < inst.operand_count(); ++i) {
+    if (i >= DataOperands(inst)) {
+      if (operands.empty()) FAIL(UnsupportedAt(inst, "U040", Str("the source of '", inst.name(), "' depends on data")));
+      parts.push_back(operands[i]->exact);
+      continue;
+    }
+    Literal indices(inst.operand(i).shape().WithType(PrimitiveType::kS64));
+    auto data = indices.mutable_data<int64_t>();
+    for (size_t j = 0; j < data.size(); ++j) data[j] = i == number ? static_cast<int64_t>(j) : -1;
+    parts.push_back(std::move(indices));
+  }
+  const Movement move(inst, PrimitiveType::kS64);
+  return move(std::move(parts));
+}
+
+bool KeepsBitsOfNaN(const Context& context, const Instruction& inst) {
+  std::vector<const Instruction*> pending{&inst};
+  std::unordered_set<const Instruction*> seen;
+  while (!pending.empty()) {
+    const Instruction& next = *pending.back();
+    pending.pop_back();
+    if (!seen.insert(&next).second || (context.options.given && context.options.given(next))) continue;
+    int64_t first = 0, end = next.operand_count();
+    switch (next.opcode()) {
+      case Opcode::kConstant:
+      case Opcode::kBitcastConvert: continue;
+      case Opcode::kParameter:
+        if (&next.computation() != context.top) return false;  // Of a call: it is the caller's to say.
+        continue;
+      case Opcode::kSelect: first = 1; break;
+      case Opcode::kTuple:
+      case Opcode::kGetTupleElement:
+      case Opcode::kOptimizationBarrier: break;
+      case Opcode::kCopy:
+        if (next.shape().type() != next.operand(0).shape().type()) return false;
+        break;
+      default:
+        if (!IsMovement(next)) return false;
+        end = DataOperands(next);
+    }
+    for (int64_t i = first; i < end; ++i) pending.push_back(&next.operand(i));
+  }
+  return true;
+}
+
+}  // namespace hlo::shadow

@@ -1,0 +1,350 @@
+// Bounds of reduce: by the combiner's rule where it has one; through the elements that may be left where the reducer
+// picks one (interp/shadow/choices.cpp); otherwise by its body, applied in two orders. The rules:
+// docs/comparison.md#sums.
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <numeric>
+
+#include "base/parallel.h"
+#include "interp/shadow/totals.h"
+
+namespace hlo::shadow {
+namespace {
+
+constexpr int64_t kLanes = 32;
+
+// totals[k] takes the `rows` elements at k, k + stride, ...; all of them side by side.
+template <class Rule>
+void FoldColumns(const Source& from, int64_t at, int64_t rows, int64_t stride, int64_t width, Total* totals) {
+  for (int64_t r = 0; r < rows; ++r, at += stride) {
+    for (int64_t k = 0; k < width; ++k)
+      Rule::Take(totals[k], from.value[at + k], from.Bound(at + k), from.Likely(at + k));
+  }
+}
+
+// The sum of exact elements, which is most of what there is: plain accumulators, side by side.
+void FoldExactRow(const double* v, int64_t count, Total& total) {
+  constexpr int kWays = 16;
+  double sum[kWays], size[kWays] = {};
+  std::ranges::fill(sum, -0.0);
+  int64_t i = 0;
+  for (; i + kWays <= count; i += kWays) {
+    for (int k = 0; k < kWays; ++k) {
+      sum[k] += v[i + k];
+      size[k] += std::fabs(v[i + k]) < kInfinity ? std::fabs(v[i + k]) : 0;
+    }
+  }
+  for (int k = 0; k < kWays; ++k) {
+    total.value += sum[k];
+    total.magnitudes += size[k];
+  }
+  for (; i < count; ++i) Add::Take(total, v[i], 0, 0);
+}
+
+// As [outer, reduced, inner]: the reduced dimensions lie side by side.
+struct Grouping {
+  int64_t outer, reduced, inner;
+};
+
+bool GroupsSideBySide(const Shape& shape, const std::vector<int64_t>& dimensions, Grouping* grouping) {
+  *grouping = {1, 1, 1};
+  int phase = 0;  // 0: before, 1: in, 2: after the reduced run.
+  for (int64_t d = 0; d < shape.rank(); ++d) {
+    if (shape.dim(d) == 1) continue;
+    const bool reduced = std::ranges::find(dimensions, d) != dimensions.end();
+    if (reduced && phase == 2) return false;
+    if (reduced) phase = 1;
+    if (!reduced && phase == 1) phase = 2;
+    (phase == 0 ? grouping->outer : phase == 1 ? grouping->reduced : grouping->inner) *= shape.dim(d);
+  }
+  return true;
+}
+
+ShadowValue Fold(const Context& context, const Instruction& inst, const ShadowValue& x, const ShadowValue& init,
+                 Combiner combiner, const Grouping& g) {
+  const Closing close(context, inst, combiner, g.reduced + (init.HasBound() || Values(init.value)[0] != 0 ? 1 : 0),
+                      AreIntegers(x) && AreIntegers(init));
+  const Source from(x), start(init);
+  const bool extreme = combiner == Combiner::kMaximum || combiner == Combiner::kMinimum;
+  Sink sink(inst.shape(), extreme ? x.held : context.Held(inst), close.HasLikely() || x.HasLikely());
+  WithRule(combiner, [&]<class Rule>(Rule) {
+    const auto finish = [&](int64_t output, Total total) {
+      Rule::Take(total, start.value[0], start.Bound(0), start.Likely(0));
+      sink.Put(output, close(total));
+    };
+    if (g.inner == 1) {
+      ParallelFor(g.outer, std::max<int64_t>(1, (1 << 15) / std::max<int64_t>(1, g.reduced)),
+                  [&](int64_t begin, int64_t end) {
+                    for (int64_t o = begin; o < end; ++o) {
+                      const int64_t at = o * g.reduced;
+                      Total total = Rule::kNothing;
+                      if (std::is_same_v<Rule, Add> && from.bound == nullptr) {
+                        FoldExactRow(from.value + at, g.reduced, total);
+                        finish(o, total);
+                        continue;
+                      }
+                      std::array<Total, 8> lanes;
+                      lanes.fill(Rule::kNothing);
+                      FoldColumns<Rule>(from, at, g.reduced / 8, 8, 8, lanes.data());
+                      for (const Total& lane : lanes) Rule::Merge(total, lane);
+                      for (int64_t i = g.reduced / 8 * 8; i < g.reduced; ++i)
+                        Rule::Take(total, from.value[at + i], from.Bound(at + i), from.Likely(at + i));
+                      finish(o, total);
+                    }
+                  });
+      return;
+    }
+    const int64_t strips = (g.inner + kLanes - 1) / kLanes;
+    ParallelFor(g.outer * strips, std::max<int64_t>(1, (1 << 15) / std::max<int64_t>(1, g.reduced * kLanes)),
+                [&](int64_t begin, int64_t end) {
+                  for (int64_t s = begin; s < end; ++s) {
+                    const int64_t outer = s / strips, first = s % strips * kLanes;
+                    const int64_t width = std::min(kLanes, g.inner - first);
+                    std::array<Total, kLanes> totals;
+                    totals.fill(Rule::kNothing);
+                    FoldColumns<Rule>(from, outer * g.reduced * g.inner + first, g.reduced, g.inner, width,
+                                      totals.data());
+                    for (int64_t k = 0; k < width; ++k) finish(outer * g.inner + first + k, totals[k]);
+                  }
+                });
+  });
+  return sink.Take();
+}
+
+// Elements [.., at, ..] of [outer, reduced, inner], as an array of `shape`.
+ShadowValue SliceAt(const ShadowValue& x, const Shape& shape, const Grouping& g, int64_t at) {
+  ShadowValue slice;
+  slice.shape = shape;
+  slice.held = x.held;
+  const auto take = [&](const Literal& from, PrimitiveType type) {
+    if (from.byte_size() == 0 && x.shape.NumElements() != 0) return Literal();
+    Literal to(shape.WithType(type));
+    const int64_t width = ByteWidth(type) * g.inner;
+    for (int64_t o = 0; o < g.outer; ++o)
+      std::memcpy(to.mutable_raw() + o * width, from.raw() + (o * g.reduced + at) * width, width);
+    return to;
+  };
+  if (x.IsFloat()) {
+    slice.value = take(x.value, PrimitiveType::kF64);
+    slice.bound = take(x.bound, PrimitiveType::kF64);
+    slice.likely = take(x.likely, PrimitiveType::kF64);
+    return slice;
+  }
+  slice.exact = take(x.exact, shape.type());
+  slice.open = take(x.open, PrimitiveType::kPred);
+  return slice;
+}
+
+// Anything between the two.
+ShadowValue Hull(const ShadowValue& a, const ShadowValue& b) {
+  ShadowValue hull = a;
+  hull.choices = nullptr;
+  if (a.shape.IsTuple()) {
+    for (size_t i = 0; i < a.elements.size(); ++i) hull.elements[i] = Hull(a.elements[i], b.elements[i]);
+    return hull;
+  }
+  const int64_t count = a.shape.NumElements();
+  if (!a.IsFloat()) {
+    Literal open(a.shape.WithType(PrimitiveType::kPred));
+    for (int64_t i = 0; i < count; ++i) {
+      const bool is_open = (a.HasOpen() && a.open.GetInt(i)) || (b.HasOpen() && b.open.GetInt(i)) ||
+                           a.exact.GetInt(i) != b.exact.GetInt(i);
+      open.SetInt(i, is_open);
+    }
+    hull.open = std::move(open);
+    return hull;
+  }
+  const Source x(a), y(b);
+  hull.likely = Literal();
+  hull.bound = NewBuffer(a.shape);
+  auto bound = hull.bound.mutable_data<double>();
+  for (int64_t i = 0; i < count; ++i) {
+    const double same = x.value[i] == y.value[i] ? 0 : std::fabs(x.value[i] - y.value[i]);
+    bound[i] = std::max(x.Bound(i), same + y.Bound(i)) * kUp;
+    if (std::isnan(x.Bound(i)) || std::isnan(y.Bound(i))) bound[i] = kUndetermined;
+  }
+  return hull;
+}
+
+// A broadcast of its own.
+class Spread {
+ public:
+  Spread(const Shape& from, const std::vector<int64_t>& dims, const std::vector<int64_t>& along) {
+    Computation& entry = module_.AddComputation("entry");
+    Instruction& parameter = entry.AddParameter(0, from.WithDefaultLayout());
+    inst_ = &entry.Add(Opcode::kBroadcast, Shape(from.type(), dims), {&parameter}, DimensionsAttrs{along});
+    entry.SetRoot(*inst_);
+    module_.SetEntry(entry);
+  }
+  const Instruction& inst() const { return *inst_; }
+
+ private:
+  Module module_{"broadcast"};
+  Instruction* inst_;
+};
+
+Result<ShadowValue> SpreadOver(Context& context, const ShadowValue& x, const std::vector<int64_t>& dims,
+                               const std::vector<int64_t>& along) {
+  const Spread spread(x.shape, dims, along);
+  const ShadowValue* args[] = {&x};
+  return Move(context, spread.inst(), args);
+}
+
+// The body applied element after element, and in a balanced tree; the truth is taken to lie between.
+Result<ShadowValue> ReduceByBody(Context& context, const Instruction& inst, const Computation& body, Operands operands,
+                                 const std::vector<int64_t>& dimensions) {
+  const size_t arity = operands.size() / 2;
+  const Shape& first = inst.shape().IsTuple() ? inst.shape().element(0) : inst.shape();
+  Grouping g;
+  std::vector<ShadowValue> inputs;
+  const bool side_by_side = GroupsSideBySide(operands[0]->shape, dimensions, &g);
+  for (size_t i = 0; i < arity; ++i) {
+    inputs.push_back(side_by_side ? *operands[i] : TRY(ReducedLast(context, *operands[i], dimensions)));
+  }
+  if (!side_by_side) {
+    const int64_t outputs = first.NumElements();
+    g = {outputs, outputs == 0 ? 0 : operands[0]->shape.NumElements() / outputs, 1};
+  }
+  const Lifted apply(body, first.dims());
+  const auto combine = [&](const std::vector<ShadowValue>& a,
+                           const std::vector<ShadowValue>& b) -> Result<std::vector<ShadowValue>> {
+    std::vector<const ShadowValue*> args;
+    for (const ShadowValue& x : a) args.push_back(&x);
+    for (const ShadowValue& x : b) args.push_back(&x);
+    ShadowValue result = TRY(apply(context, args));
+    if (result.shape.IsTuple()) return std::move(result.elements);
+    std::vector<ShadowValue> one;
+    one.push_back(std::move(result));
+    return one;
+  };
+  std::vector<ShadowValue> start;
+  for (size_t i = 0; i < arity; ++i) {
+    start.push_back(TRY(SpreadOver(context, *operands[arity + i], first.dims(), {})));
+  }
+  const auto at = [&](int64_t r) {
+    std::vector<ShadowValue> slice;
+    for (const ShadowValue& input : inputs)
+      slice.push_back(SliceAt(input, Shape(input.shape.type(), first.dims()), g, r));
+    return slice;
+  };
+  std::vector<ShadowValue> sequential = start;
+  for (int64_t r = 0; r < g.reduced; ++r) sequential = TRY(combine(sequential, at(r)));
+  // Subtotals of 2^k elements, largest first, as a binary counter holds them.
+  std::vector<std::pair<int64_t, std::vector<ShadowValue>>> subtotals;
+  for (int64_t r = 0; r < g.reduced; ++r) {
+    subtotals.emplace_back(1, at(r));
+    while (subtotals.size() >= 2 && subtotals.back().first == subtotals[subtotals.size() - 2].first) {
+      auto last = std::move(subtotals.back());
+      subtotals.pop_back();
+      subtotals.back().second = TRY(combine(subtotals.back().second, last.second));
+      subtotals.back().first *= 2;
+    }
+  }
+  std::vector<ShadowValue> tree = start;
+  for (const auto& [count, subtotal] : subtotals) tree = TRY(combine(tree, subtotal));
+  context.heuristic = true;
+
+  std::vector<ShadowValue> result;
+  for (size_t i = 0; i < arity; ++i) result.push_back(Hull(sequential[i], tree[i]));
+  if (!inst.shape().IsTuple()) {
+    result[0].shape = inst.shape();
+    return std::move(result[0]);
+  }
+  ShadowValue tuple;
+  tuple.shape = inst.shape();
+  tuple.elements = std::move(result);
+  return tuple;
+}
+
+// Of what ReduceByPicking does not follow. A reducer that picks the better of its sides leaves one that no other is
+// better than. There are several where it does not tell equals apart, or NaNs, and then it is the order that decides:
+// what is left in row-major order, or anything that stays in its place when the two meet, on either side.
+Status OpenTies(Context& context, const Instruction& inst, Operands operands, ShadowValue& result) {
+  const ReduceAttrs& attrs = inst.attrs<ReduceAttrs>();
+  const size_t arity = operands.size() / 2;
+  const bool tuple = inst.shape().IsTuple();
+  const auto place = [&](size_t k) -> ShadowValue& { return tuple ? result.elements[k] : result; };
+  const std::vector<int64_t> dims = operands[0]->shape.dims();
+  std::vector<int64_t> kept;
+  for (int64_t d = 0; d < static_cast<int64_t>(dims.size()); ++d) {
+    if (std::ranges::find(attrs.dimensions, d) == attrs.dimensions.end()) kept.push_back(d);
+  }
+  std::vector<ShadowValue> winners;
+  for (size_t k = 0; k < arity; ++k) winners.push_back(place(k));
+
+  // Elements with these dims meet the winner at their index of the dimensions `along`.
+  const auto meet = [&](const std::vector<ShadowValue>& elements, const std::vector<int64_t>& sizes,
+                        const std::vector<int64_t>& along) -> Status {
+    std::vector<ShadowValue> spread;
+    for (const ShadowValue& winner : winners) spread.push_back(TRY(SpreadOver(context, winner, sizes, along)));
+    const Literal outputs = TRY(SourceOf(Spread(winners[0].shape, sizes, along).inst(), 0, {}));
+    const Lifted apply(*attrs.to_apply, sizes);
+    for (const bool left : {true, false}) {
+      std::vector<const ShadowValue*> args;
+      for (const ShadowValue& x : left ? spread : elements) args.push_back(&x);
+      for (const ShadowValue& x : left ? elements : spread) args.push_back(&x);
+      const ShadowValue met = TRY(apply(context, args));
+      for (size_t k = 0; k < arity; ++k) OpenTo(tuple ? met.elements[k] : met, outputs.data<int64_t>(), place(k));
+    }
+    return {};
+  };
+  std::vector<ShadowValue> elements, starts;
+  for (size_t k = 0; k < arity; ++k) {
+    elements.push_back(*operands[k]);
+    starts.push_back(TRY(SpreadOver(context, *operands[arity + k], winners[0].shape.dims(), {})));
+  }
+  std::vector<int64_t> all(winners[0].shape.rank());
+  std::iota(all.begin(), all.end(), 0);
+  TRY(meet(starts, winners[0].shape.dims(), all));
+  return meet(elements, dims, kept);
+}
+
+}  // namespace
+
+Result<ShadowValue> Transposed(Context& context, const ShadowValue& x, const std::vector<int64_t>& order) {
+  std::vector<int64_t> dims;
+  for (const int64_t d : order) dims.push_back(x.shape.dim(d));
+  Module module("transpose");
+  Computation& entry = module.AddComputation("entry");
+  Instruction& parameter = entry.AddParameter(0, x.shape.WithDefaultLayout());
+  Instruction& transpose = entry.Add(Opcode::kTranspose, x.shape.WithDims(dims), {&parameter}, DimensionsAttrs{order});
+  entry.SetRoot(transpose);
+  module.SetEntry(entry);
+  const ShadowValue* operands[] = {&x};
+  return Move(context, transpose, operands);
+}
+
+Result<ShadowValue> ReducedLast(Context& context, const ShadowValue& x, const std::vector<int64_t>& dimensions) {
+  std::vector<int64_t> order;
+  for (const bool reduced : {false, true}) {
+    for (int64_t d = 0; d < x.shape.rank(); ++d) {
+      if ((std::ranges::find(dimensions, d) != dimensions.end()) == reduced) order.push_back(d);
+    }
+  }
+  return Transposed(context, x, order);
+}
+
+Result<ShadowValue> Reduce(Context& context, const Instruction& inst, Operands operands) {
+  const ReduceAttrs& attrs = inst.attrs<ReduceAttrs>();
+  const Combiner combiner = CombinerOf(*attrs.to_apply);
+  const bool one = operands.size() == 2;
+  if (one && operands[0]->IsFloat() && HasRule(combiner)) {
+    Grouping grouping;
+    if (GroupsSideBySide(operands[0]->shape, attrs.dimensions, &grouping)) {
+      return Fold(context, inst, *operands[0], *operands[1], combiner, grouping);
+    }
+    const ShadowValue moved = TRY(ReducedLast(context, *operands[0], attrs.dimensions));
+    const int64_t outputs = inst.shape().NumElements();
+    grouping = {outputs, outputs == 0 ? 0 : moved.shape.NumElements() / outputs, 1};
+    return Fold(context, inst, moved, *operands[1], combiner, grouping);
+  }
+  if (auto picked = TRY(ReduceByPicking(context, inst, operands))) return std::move(*picked);
+  const bool exact = NeverRounds(*attrs.to_apply) && AllExact(operands);
+  ShadowValue result = exact ? TRY(ThroughInterpreter(context, inst, operands))
+                             : TRY(ReduceByBody(context, inst, *attrs.to_apply, operands, attrs.dimensions));
+  if (PicksASide(*attrs.to_apply)) TRY(OpenTies(context, inst, operands, result));
+  return result;
+}
+
+}  // namespace hlo::shadow

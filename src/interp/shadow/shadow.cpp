@@ -1,0 +1,328 @@
+// Running a computation: which instructions are needed, control flow, and which rule each instruction has.
+#include "interp/shadow/shadow.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "interp/shadow/rules.h"
+#include "ir/markers.h"
+
+namespace hlo {
+namespace shadow {
+
+const Mask& Context::WantedOf(const Instruction& inst) const {
+  static const Mask kAll;
+  if (options.wanted == nullptr) return kAll;
+  const auto it = options.wanted->find(&inst);
+  return it == options.wanted->end() ? kAll : it->second;
+}
+
+namespace {
+
+// Each level is several frames of the stack, and large ones.
+constexpr int kDeepest = 500;
+
+// What the root needs, operands first; instructions with a given value are needed, their operands are not.
+std::vector<const Instruction*> NeededOrder(const Context& context, const Instruction& root) {
+  std::unordered_map<const Instruction*, bool> needed{{&root, true}};
+  std::vector<Instruction*> order = root.computation().PostOrder();
+  std::vector<const Instruction*> result;
+  for (auto it = order.rbegin(); it != order.rend(); ++it) {
+    if (!needed.contains(*it)) continue;
+    result.push_back(*it);
+    if (*it != &root && context.options.given && context.options.given(**it)) continue;
+    for (const Instruction* operand : (*it)->operands()) needed.emplace(operand, true);
+  }
+  std::ranges::reverse(result);
+  return result;
+}
+
+// Of a scalar that control follows.
+bool IsOpen(const ShadowValue& scalar) { return scalar.HasOpen() && scalar.open.GetInt(0) != 0; }
+// Then control follows the value all the same.
+bool HasComputed(const Context& context, const ShadowValue& scalar) {
+  return context.options.widened && (scalar.open.data<uint8_t>()[0] & kLost) == 0;
+}
+
+Result<ShadowValue> RunWhile(Context& context, const Instruction& loop, const ShadowValue& init) {
+  const WhileAttrs& attrs = loop.attrs<WhileAttrs>();
+  ShadowValue state = init;
+  bool decided = true;
+  for (int64_t iteration = 0;; ++iteration) {
+    const ShadowValue* args[] = {&state};
+    if (context.options.exact_loop_states) state = DropBounds(std::move(state));
+    const ShadowValue go_on = TRY(Run(context, *attrs.condition, args));
+    if (IsOpen(go_on)) {
+      decided = false;
+      if (!HasComputed(context, go_on)) return Undetermined(loop.shape());
+    }
+    if (go_on.exact.GetInt(0) == 0) return decided ? state : UndeterminedOf(std::move(state));
+    if (context.options.max_loop_iterations > 0 && iteration >= context.options.max_loop_iterations) {
+      FAIL(LimitError("L010", Str("'", loop.name(), "' exceeded ", iteration, " iterations (--max_loop_iterations)"),
+                      loop.range()));
+    }
+    if (context.options.on_iteration) context.options.on_iteration(loop, iteration, state);
+    state = TRY(Run(context, *attrs.body, args));
+  }
+}
+
+Result<ShadowValue> RunConditional(Context& context, const Instruction& inst, Operands operands) {
+  const std::vector<Computation*> branches = inst.attrs<ConditionalAttrs>().branches();
+  const ShadowValue& selector = *operands[0];
+  if (IsOpen(selector) && !HasComputed(context, selector)) return Undetermined(inst.shape());
+  const int64_t count = static_cast<int64_t>(branches.size());
+  int64_t branch = selector.exact.GetInt(0);
+  if (selector.shape.type() == PrimitiveType::kPred) branch = branch != 0 ? 0 : 1;
+  if (branch < 0 || branch >= count) branch = count - 1;
+  ShadowValue result = TRY(Run(context, *branches[branch], operands.subspan(branch + 1, 1)));
+  return IsOpen(selector) ? UndeterminedOf(std::move(result)) : std::move(result);
+}
+
+Result<ShadowValue> ByRule(Context& context, const Instruction& inst, Operands operands, const Mask& wanted) {
+  // Without elements there is nothing to bound.
+  if (inst.shape().IsArray() && inst.shape().NumElements() == 0) return ToShadow(Literal(inst.shape()));
+  switch (inst.opcode()) {
+    case Opcode::kConstant: {
+      ShadowValue value = ToShadow(inst.literal());
+      value.shape = inst.shape();
+      return value;
+    }
+    case Opcode::kTuple: {
+      ShadowValue tuple;
+      tuple.shape = inst.shape();
+      for (const ShadowValue* operand : operands) tuple.elements.push_back(*operand);
+      return tuple;
+    }
+    case Opcode::kGetTupleElement: return operands[0]->elements[inst.tuple_index()];
+    case Opcode::kOptimizationBarrier:
+    case Opcode::kDomain:
+    case Opcode::kAddDependency: return *operands[0];
+    case Opcode::kCopy: {
+      if (inst.shape().type() != inst.operand(0).shape().type()) break;
+      ShadowValue copy = *operands[0];
+      copy.shape = inst.shape();
+      return copy;
+    }
+    case Opcode::kCustomCall: {
+      if (!IsIdentityMarker(inst)) break;
+      const bool one = operands.size() == 1 && Compatible(operands[0]->shape, inst.shape());
+      ShadowValue marked = one ? *operands[0] : ShadowValue();
+      marked.shape = inst.shape();
+      for (size_t i = 0; !one && i < inst.shape().elements().size(); ++i) marked.elements.push_back(*operands[i]);
+      return marked;
+    }
+    case Opcode::kCall: return Run(context, *inst.attrs<CallAttrs>().to_apply, operands);
+    case Opcode::kFusion: return Run(context, *inst.attrs<FusionAttrs>().calls, operands);
+    case Opcode::kMap: {
+      const Lifted body(*inst.attrs<MapAttrs>().to_apply, inst.shape().dims());
+      return body(context, operands);
+    }
+    case Opcode::kWhile: return RunWhile(context, inst, *operands[0]);
+    case Opcode::kConditional: return RunConditional(context, inst, operands);
+    case Opcode::kBatchNormTraining:
+    case Opcode::kBatchNormInference:
+    case Opcode::kBatchNormGrad: return BatchNorm(context, inst, operands);
+    case Opcode::kReduce: return Reduce(context, inst, operands);
+    case Opcode::kReduceWindow: return ReduceWindow(context, inst, operands);
+    case Opcode::kSelectAndScatter: return SelectAndScatter(context, inst, operands);
+    case Opcode::kScatter: return Scatter(context, inst, operands);
+    case Opcode::kDot: return Dot(context, inst, operands, wanted);
+    case Opcode::kConvolution: return Convolution(context, inst, operands, wanted);
+    default: break;
+  }
+  if (IsMovement(inst)) return Move(context, inst, operands);
+  if (IsElementwiseRule(inst)) return Elementwise(context, inst, operands);
+
+  // What is left and touches floats is exact by nature or has no rule.
+  const auto is_exact_type = [](const Shape& shape) {
+    bool exact = true;
+    ForEachLeaf(shape, [&](const ShapeIndex&, const Shape& leaf) {
+      exact = exact && !IsFloat(leaf.type()) && !IsComplex(leaf.type());
+    });
+    return exact;
+  };
+  const bool integers =
+      is_exact_type(inst.shape()) &&
+      std::ranges::all_of(inst.operands(), [&](const Instruction* operand) { return is_exact_type(operand->shape()); });
+  switch (inst.opcode()) {
+    case Opcode::kSort:
+    case Opcode::kTopK:
+      if (auto ranked = TRY(SortByRanks(context, inst, operands))) return std::move(*ranked);
+      return ThroughInterpreter(context, inst, operands);
+    case Opcode::kIota:
+    case Opcode::kRng:
+    case Opcode::kRngBitGenerator:
+    case Opcode::kGetDimensionSize:
+    case Opcode::kSetDimensionSize: return ThroughInterpreter(context, inst, operands);
+    case Opcode::kBitcastConvert:
+    case Opcode::kBitcast: return BitsOf(context, inst, operands);
+    default: break;
+  }
+  if (integers) return ThroughInterpreter(context, inst, operands);
+  FAIL(UnsupportedAt(inst, "U041", Str("no error bounds for '", inst.opcode(), "' on ", inst.shape())));
+}
+
+// An output's overflow is left to the comparator (AfterOverflow). Whoever reads the value inside the kernel may have it
+// rounded, which is infinite, or as it was held. Nothing: it does not overflow.
+std::optional<ShadowValue> AsRead(const Context& context, const Instruction& output, const ShadowValue& value) {
+  if (!value.shape.IsArray() || !value.IsFloat() || context.options.widened) return std::nullopt;
+  const double overflow = RoundingTo(output.shape().type(), context.ftz()).overflow;
+  const double* v = Values(value.value);
+  const double* e = value.HasBound() ? Values(value.bound) : nullptr;
+  const auto overflows = [&](int64_t i) {
+    return std::isfinite(v[i]) && std::fabs(v[i]) + (e == nullptr ? 0 : e[i]) >= overflow;
+  };
+  std::optional<ShadowValue> read;
+  for (int64_t i = 0; i < value.shape.NumElements(); ++i) {
+    if (!overflows(i)) continue;
+    if (!read) {
+      read = value;
+      if (!read->HasBound()) read->bound = Zeros(value.shape);
+    }
+    read->bound.mutable_data<double>()[i] = kUndetermined;
+    if (read->HasLikely()) read->likely.mutable_data<double>()[i] = kUndetermined;
+  }
+  return read;
+}
+
+Result<ShadowValue> RunInOrder(Context& context, const Instruction& root, Operands args) {
+  const std::vector<const Instruction*> order = NeededOrder(context, root);
+  std::unordered_map<const Instruction*, ShadowValue> values, read;  // `read`: where that is another one.
+  std::unordered_map<const Instruction*, int64_t> uses;
+  for (const Instruction* inst : order) {
+    for (const Instruction* operand : inst->operands()) ++uses[operand];
+  }
+  ++uses[&root];
+  for (const Instruction* inst : order) {
+    std::optional<ShadowValue> given;
+    if (context.options.given && inst != &root) given = context.options.given(*inst);
+    const bool cut = given.has_value();
+    if (cut) {
+      values[inst] = std::move(*given);
+    } else if (inst->Is(Opcode::kParameter)) {
+      values[inst] = *args[inst->parameter_number()];
+    } else {
+      std::vector<const ShadowValue*> operands;
+      for (const Instruction* operand : inst->operands()) {
+        const auto other = inst->Is(Opcode::kTuple) ? read.end() : read.find(operand);
+        operands.push_back(other != read.end() ? &other->second : &values[operand]);
+      }
+      values[inst] = TRY(RunInstruction(context, *inst, operands, context.WantedOf(*inst)));
+      if (uses[inst] > 1 && context.IsOutput(*inst)) {
+        if (auto other = AsRead(context, *inst, values[inst])) read[inst] = std::move(*other);
+      }
+    }
+    if (context.options.on_value && !cut) context.options.on_value(*inst, values[inst]);
+    for (const Instruction* operand : inst->operands()) {
+      if (--uses[operand] > 0) continue;
+      values.erase(operand);
+      read.erase(operand);
+    }
+  }
+  return std::move(values[&root]);
+}
+
+// The results of a kernel are rounded to their declared types, also where what they come from was held wider.
+void RoundToDeclared(ShadowValue& value, bool ftz) {
+  for (ShadowValue& element : value.elements) RoundToDeclared(element, ftz);
+  if (value.choices) {
+    Choices rounded = *value.choices;
+    RoundToDeclared(rounded.candidates, ftz);
+    value.choices = std::make_shared<const Choices>(std::move(rounded));
+  }
+  if (!value.shape.IsArray() || !value.IsFloat() || BitWidth(value.held) <= BitWidth(value.shape.type())) return;
+  const Rounding rounding = RoundingTo(value.shape.type(), ftz);
+  if (!value.HasBound()) return;  // Exact values of the declared type: arguments and constants.
+  for (Literal* literal : {&value.bound, &value.likely}) {
+    if (literal->byte_size() == 0) continue;
+    auto bound = literal->mutable_data<double>();
+    const double* v = Values(value.value);
+    for (size_t i = 0; i < bound.size(); ++i)
+      bound[i] = (bound[i] + HalfStep(rounding, (std::fabs(v[i]) + bound[i]) * kUp)) * kUp;
+  }
+  value.held = value.shape.type();
+}
+
+// Of what its rule leaves undetermined in one of two modules that are compared: what it gives for its operands' values.
+Status AddComputed(Context& context, const Instruction& inst, Operands operands, const Mask& wanted,
+                   ShadowValue& result) {
+  switch (inst.opcode()) {
+    case Opcode::kCall:
+    case Opcode::kConditional:
+    case Opcode::kFusion:
+    case Opcode::kMap:
+    case Opcode::kWhile: return {};  // The instructions inside have it.
+    default: break;
+  }
+  if (!AnyUndetermined(result)) return {};
+  std::vector<ShadowValue> computed;
+  for (const ShadowValue* operand : operands) computed.push_back(AsComputed(*operand));
+  std::vector<const ShadowValue*> pointers;
+  for (const ShadowValue& operand : computed) pointers.push_back(&operand);
+  TakeComputed(TRY(ByRule(context, inst, pointers, wanted)), result);
+  return {};
+}
+
+}  // namespace
+
+Result<ShadowValue> RunInstruction(Context& context, const Instruction& inst, Operands operands, const Mask& wanted) {
+  const bool empty = inst.shape().IsArray() && inst.shape().NumElements() == 0;
+  if (context.options.widened && !empty && IsOfComplex(inst)) return OfComplex(context, inst, operands);
+  auto by_rule = ByRule(context, inst, operands, wanted);
+  if (!by_rule && context.options.widened && by_rule.error().exit == ExitCode::kUnsupported)
+    return Interpreted(context, inst, operands);
+  ShadowValue result = TRY(std::move(by_rule));
+  if (context.options.widened) TRY(AddComputed(context, inst, operands, wanted, result));
+  const bool copies = inst.Is(Opcode::kCopy) && inst.shape().type() == operands[0]->shape.type();
+  if (!inst.Is(kElementwise) || copies) return result;
+  result.choices = operands.size() == 1 ? TRY(ChoicesOfUnary(context, inst, *operands[0])) : nullptr;
+  return result;
+}
+
+Result<ShadowValue> Run(Context& context, const Computation& computation, Operands args) {
+  if (context.options.given) {
+    if (auto given = context.options.given(computation.root())) return std::move(*given);
+  }
+  return RunTo(context, computation.root(), args);
+}
+
+Result<ShadowValue> RunTo(Context& context, const Instruction& root, Operands args) {
+  if (context.depth == kDeepest) {
+    FAIL(UnsupportedAt(root, "U002", Str("the shadow does not follow calls that are nested deeper than ", kDeepest)));
+  }
+  ++context.depth;
+  auto result = RunInOrder(context, root, args);
+  --context.depth;
+  return result;
+}
+
+}  // namespace shadow
+
+Result<Shadow> EvaluateShadow(const Computation& computation, std::span<const ShadowValue> args,
+                              const ShadowOptions& options) {
+  shadow::Context context{.options = options, .top = &computation};
+  std::vector<const ShadowValue*> pointers;
+  for (const ShadowValue& arg : args) pointers.push_back(&arg);
+  Shadow result;
+  result.value = TRY(shadow::Run(context, computation, pointers));
+  if (!options.widened) shadow::RoundToDeclared(result.value, context.ftz());
+  result.heuristic = context.heuristic;
+  return result;
+}
+
+Result<ShadowValue> EvaluateShadowOf(const Instruction& inst, std::span<const ShadowValue> args,
+                                     const ShadowOptions& options) {
+  shadow::Context context{.options = options, .top = &inst.computation()};
+  std::vector<const ShadowValue*> pointers;
+  for (const ShadowValue& arg : args) pointers.push_back(&arg);
+  return shadow::RunTo(context, inst, pointers);
+}
+
+Result<Shadow> EvaluateShadow(const Computation& computation, std::span<const Literal> args,
+                              const ShadowOptions& options) {
+  std::vector<ShadowValue> values;
+  for (const Literal& arg : args) values.push_back(ToShadow(arg));
+  return EvaluateShadow(computation, std::span<const ShadowValue>(values), options);
+}
+
+}  // namespace hlo

@@ -1,0 +1,578 @@
+// Which results are computed when all of them would be too much work, which elements those need, and the computation of
+// just these.
+#include "interp/shadow/slice.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "interp/interpreter.h"
+#include "interp/shadow/rules.h"
+#include "interp/strided.h"
+
+namespace hlo::shadow {
+namespace {
+
+// Deterministic and independent of everything but the seed (SplitMix64).
+uint64_t Mix(uint64_t x) {
+  x += 0x9E3779B97F4A7C15;
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EB;
+  return x ^ (x >> 31);
+}
+
+void SortUnique(std::vector<int64_t>& at) {
+  if (!std::ranges::is_sorted(at)) std::ranges::sort(at);
+  at.erase(std::unique(at.begin(), at.end()), at.end());
+}
+
+// One of each of `wanted` strata of `count`, and both ends.
+std::vector<int64_t> Stratified(int64_t count, int64_t wanted, uint64_t seed) {
+  std::vector<int64_t> at;
+  wanted = std::min(wanted, count);
+  const auto edge = [&](int64_t k) { return static_cast<int64_t>(static_cast<__int128>(count) * k / wanted); };
+  for (int64_t i = 0; i < wanted; ++i)
+    at.push_back(edge(i) + static_cast<int64_t>(Mix(seed + i) % (edge(i + 1) - edge(i))));
+  if (count > 0) {
+    at.push_back(0);
+    at.push_back(count - 1);
+  }
+  SortUnique(at);
+  return at;
+}
+
+// How the points of a result lie.
+enum class Spread { kEverywhere, kInRows, kInColumns };
+
+// At least `wanted` points, or all. Everywhere: the ends, the ends of rows spread over the whole, and one of each of as
+// many strata. In rows or columns: as many of these as each has points.
+std::vector<int64_t> Points(const Shape& shape, Spread spread, int64_t wanted, uint64_t seed) {
+  const int64_t count = shape.NumElements();
+  std::vector<int64_t> points;
+  if (count <= wanted) {
+    points.resize(count);
+    std::iota(points.begin(), points.end(), 0);
+    return points;
+  }
+  const int64_t row = shape.dims().back(), rows = count / row;
+  if (spread == Spread::kEverywhere || rows == 1) {
+    constexpr int64_t kEnds = 64, kRowEnds = 512;
+    points = Stratified(count, wanted, seed);
+    for (int64_t i = 0; i < std::min(count, kEnds); ++i) {
+      points.push_back(i);
+      points.push_back(count - 1 - i);
+    }
+    for (int64_t i = 0; i < std::min(rows, kRowEnds); ++i) {
+      const int64_t r = rows * i / std::min(rows, kRowEnds);
+      points.push_back(r * row);
+      points.push_back(r * row + row - 1);
+    }
+    SortUnique(points);
+    return points;
+  }
+  const int64_t lines = spread == Spread::kInRows ? rows : row, length = count / lines;
+  const int64_t each = std::min<int64_t>(length, 64), chosen = std::min(lines, (wanted + each - 1) / each);
+  const int64_t of_each = std::min(length, (wanted + chosen - 1) / chosen);
+  for (const int64_t line : Stratified(lines, chosen, seed)) {
+    for (const int64_t at : Stratified(length, of_each, Mix(seed + line)))
+      points.push_back(spread == Spread::kInRows ? line * row + at : at * row + line);
+  }
+  SortUnique(points);
+  return points;
+}
+
+// Which elements of an instruction are needed.
+struct Places {
+  bool all = false;
+  std::vector<int64_t> at;
+};
+
+// Where results of a movement come from: element index[j] of operand number[j].
+struct Origins {
+  std::vector<int32_t> number;
+  std::vector<int64_t> index;
+};
+
+class Slicer {
+ public:
+  Slicer(const Cone& cone, std::vector<std::vector<int64_t>> points) : cone_(cone), points_(std::move(points)) {
+    const Instruction& root = cone.module->entry().root();
+    outputs_.assign(1, &root);
+    if (root.Is(Opcode::kTuple)) outputs_.assign(root.operands().begin(), root.operands().end());
+  }
+
+  // Which elements every instruction is needed at.
+  Status Plan() {
+    for (size_t i = 0; i < outputs_.size(); ++i) Want(*outputs_[i], points_[i]);
+    order_ = cone_.module->entry().PostOrder();
+    for (auto it = order_.rbegin(); it != order_.rend(); ++it) {
+      const auto found = places_.find(*it);
+      if (found == places_.end()) continue;
+      Places& places = found->second;
+      const Shape& shape = (*it)->shape();
+      SortUnique(places.at);
+      places.all = places.all || !shape.IsArray() || std::ssize(places.at) == shape.NumElements();
+      if (places.all) places.at.clear();
+      TRY(WantOperands(**it, places));
+    }
+    return {};
+  }
+
+  int64_t steps() const { return steps_; }
+
+  Result<Slice> Build() {
+    slice_.module = std::make_unique<Module>("slice");
+    entry_ = &slice_.module->AddComputation("slice");
+    slice_.module->SetEntry(*entry_);
+    slice_.plan.contract = cone_.plan.contract;
+    slice_.plan.ftz = cone_.plan.ftz;
+    for (const Instruction* inst : order_) {
+      const auto found = places_.find(inst);
+      if (found == places_.end() || (inst->IsRoot() && inst->Is(Opcode::kTuple))) continue;
+      TRY(Make(*inst, found->second));
+    }
+    std::vector<Instruction*> results;
+    for (size_t i = 0; i < outputs_.size(); ++i) {
+      Instruction& result = At(*outputs_[i], points_[i]);
+      // Twice the same output is one.
+      const bool again = std::ranges::find(results, &result) != results.end();
+      results.push_back(again ? &entry_->Add(Opcode::kCopy, result.shape(), {&result}) : &result);
+    }
+    const bool tuple = cone_.module->entry().root().Is(Opcode::kTuple);
+    entry_->SetRoot(tuple ? entry_->AddTuple(results) : *results[0]);
+    slice_.points = std::move(points_);
+    return std::move(slice_);
+  }
+
+ private:
+  void Want(const Instruction& inst, const std::vector<int64_t>& at) {
+    Places& places = places_[&inst];
+    if (places.all) return;
+    if (places.at.empty()) places.at = at;
+    else if (places.at != at) places.at.insert(places.at.end(), at.begin(), at.end());
+  }
+  void WantAll(const Instruction& inst) { places_[&inst].all = true; }
+  const Places& PlacesOf(const Instruction& inst) const { return places_.at(&inst); }
+
+  Status WantOperands(const Instruction& inst, Places& places) {
+    const bool array = inst.shape().IsArray();
+    const int64_t count = array ? inst.shape().NumElements() : 0;
+    steps_ += StepsOf(inst, places.all ? count : std::ssize(places.at));
+    if (!places.all && SameIndex(inst)) {
+      for (const Instruction* operand : inst.operands()) {
+        if (operand->shape().NumElements() == count) Want(*operand, places.at);
+        else WantAll(*operand);
+      }
+      return {};
+    }
+    if (!places.all && IsMovement(inst)) {
+      if (auto origins = TRY(OriginsOf(inst, places.at))) {
+        std::vector<std::vector<int64_t>> from(inst.operand_count());
+        for (size_t j = 0; j < origins->index.size(); ++j) from[origins->number[j]].push_back(origins->index[j]);
+        for (int64_t i = 0; i < DataOperands(inst); ++i) {
+          if (!from[i].empty()) Want(inst.operand(i), from[i]);
+        }
+        origins_[&inst] = std::move(*origins);
+        return {};
+      }
+    }
+    if (!places.all && IsPlainReduce(inst)) {
+      const int64_t arity = inst.operand_count() / 2;
+      const std::vector<int64_t> terms = TermsOf(inst, places.at);
+      for (int64_t i = 0; i < arity; ++i) {
+        Want(inst.operand(i), terms);
+        WantAll(inst.operand(arity + i));
+      }
+      return {};
+    }
+    const bool made = inst.Is(Opcode::kParameter) || inst.Is(Opcode::kConstant) || inst.Is(Opcode::kIota);
+    const bool masked = inst.Is(Opcode::kDot) || inst.Is(Opcode::kConvolution);
+    if (masked && !places.all) steps_ += 3 * StepsOf(inst, std::ssize(places.at)) + 8 * count;  // One by one.
+    if (!made && !masked && !places.all) {
+      steps_ += StepsOf(inst, count) - StepsOf(inst, std::ssize(places.at));
+      places = {.all = true};
+    }
+    for (const Instruction* operand : inst.operands()) WantAll(*operand);
+    return {};
+  }
+
+  // Element i needs elements i only, and scalars.
+  static bool SameIndex(const Instruction& inst) {
+    if (!inst.Is(kElementwise) && !inst.Is(Opcode::kMap)) return false;
+    return std::ranges::all_of(inst.operands(), [&](const Instruction* operand) {
+      return operand->shape().IsArray() &&
+             (operand->shape().rank() == 0 || operand->shape().dims() == inst.shape().dims());
+    });
+  }
+
+  static bool IsPlainReduce(const Instruction& inst) {
+    return inst.Is(Opcode::kReduce) && inst.shape().IsArray() && inst.operand_count() == 2;
+  }
+
+  // The elements that each of the results `at` of a reduction combines, side by side.
+  static std::vector<int64_t> TermsOf(const Instruction& reduce, const std::vector<int64_t>& at) {
+    const std::vector<int64_t>& reduced = reduce.attrs<ReduceAttrs>().dimensions;
+    const Shape& shape = reduce.operand(0).shape();
+    const std::vector<int64_t> strides = RowMajorStrides(shape.dims());
+    std::vector<int64_t> kept_dims, kept_strides, dims, dim_strides;
+    for (int64_t d = 0; d < shape.rank(); ++d) {
+      const bool gone = std::ranges::find(reduced, d) != reduced.end();
+      (gone ? dims : kept_dims).push_back(shape.dim(d));
+      (gone ? dim_strides : kept_strides).push_back(strides[d]);
+    }
+    std::vector<int64_t> offsets, terms;
+    for (IndexWalk walk(dims); walk.Valid(); walk.Next()) offsets.push_back(hlo::Dot(walk.index(), dim_strides));
+    terms.reserve(offsets.size() * at.size());
+    IndexWalk kept(kept_dims);
+    for (const int64_t result : at) {
+      kept.Seek(result);
+      const int64_t base = hlo::Dot(kept.index(), kept_strides);
+      for (const int64_t offset : offsets) terms.push_back(base + offset);
+    }
+    return terms;
+  }
+
+  // Integers that nothing but arguments and constants decide, such as where a slice starts. Operands first.
+  Result<std::optional<Literal>> Known(const Instruction& inst) {
+    std::vector<const Instruction*> stack = {&inst};
+    while (!stack.empty()) {
+      const Instruction& top = *stack.back();
+      if (known_.contains(&top)) {
+        stack.pop_back();
+        continue;
+      }
+      const bool computed = (top.Is(kElementwise) || IsMovement(top)) && top.shape().IsArray() &&
+                            !IsFloat(top.shape().type()) && !top.Is(Opcode::kParameter) && !top.Is(Opcode::kConstant);
+      const size_t before = stack.size();
+      for (size_t i = 0; computed && i < top.operands().size(); ++i) {
+        if (!known_.contains(top.operands()[i])) stack.push_back(top.operands()[i]);
+      }
+      if (stack.size() == before) known_[&top] = TRY(computed ? KnownOfOperands(top) : KnownAlone(top));
+    }
+    return known_.at(&inst);
+  }
+
+  Result<std::optional<Literal>> KnownAlone(const Instruction& inst) const {
+    if (!inst.shape().IsArray() || IsFloat(inst.shape().type())) return std::nullopt;
+    if (inst.Is(Opcode::kConstant)) return inst.literal();
+    if (!inst.Is(Opcode::kParameter)) return std::nullopt;
+    const ConeArgument& argument = cone_.args[inst.parameter_number()];
+    if (argument.literal != nullptr) return *argument.literal;
+    if (argument.value.HasOpen()) return std::nullopt;
+    return argument.value.exact;
+  }
+
+  Result<std::optional<Literal>> KnownOfOperands(const Instruction& inst) const {
+    std::vector<Literal> operands;
+    for (const Instruction* operand : inst.operands()) {
+      const std::optional<Literal>& value = known_.at(operand);
+      if (!value) return std::nullopt;
+      operands.push_back(*value);
+    }
+    return TRY(Evaluate(inst, operands));
+  }
+
+  // Nothing: they depend on what is not known.
+  Result<std::optional<Origins>> OriginsOf(const Instruction& inst, const std::vector<int64_t>& at) {
+    Origins origins{.number = std::vector<int32_t>(at.size()), .index = std::vector<int64_t>(at.size())};
+    const Shape& shape = inst.shape();
+    const auto by_index = [&](auto&& place) {  // place(index, j)
+      IndexWalk walk(shape.dims());
+      for (size_t j = 0; j < at.size(); ++j) {
+        walk.Seek(at[j]);
+        place(walk.index(), j);
+      }
+      return std::optional(std::move(origins));
+    };
+    const std::vector<int64_t> strides = RowMajorStrides(inst.operand(0).shape().dims());
+    switch (inst.opcode()) {
+      case Opcode::kBitcast:
+        if (!shape.HasDefaultLayout() || !inst.operand(0).shape().HasDefaultLayout()) break;
+        [[fallthrough]];
+      case Opcode::kReshape: origins.index = at; return std::optional(std::move(origins));
+      case Opcode::kBroadcast:
+      case Opcode::kTranspose: {
+        const std::vector<int64_t>& dimensions = inst.attrs<DimensionsAttrs>().dimensions;
+        return by_index([&](const std::vector<int64_t>& index, size_t j) {
+          // broadcast: operand dimension d lies at dimensions[d]; transpose: result dimension d is dimensions[d].
+          for (size_t d = 0; d < dimensions.size(); ++d) {
+            origins.index[j] +=
+                inst.Is(Opcode::kBroadcast) ? index[dimensions[d]] * strides[d] : index[d] * strides[dimensions[d]];
+          }
+        });
+      }
+      case Opcode::kSlice: {
+        const std::vector<SliceDim>& dims = inst.attrs<SliceAttrs>().slice.dims;
+        return by_index([&](const std::vector<int64_t>& index, size_t j) {
+          for (size_t d = 0; d < dims.size(); ++d)
+            origins.index[j] += (dims[d].start + index[d] * dims[d].stride) * strides[d];
+        });
+      }
+      case Opcode::kConcatenate: {
+        const int64_t along = inst.attrs<OneDimensionAttrs>().dimension.value;
+        return by_index([&](const std::vector<int64_t>& index, size_t j) {
+          std::vector<int64_t> within = index;
+          int32_t number = 0;
+          while (within[along] >= inst.operand(number).shape().dim(along))
+            within[along] -= inst.operand(number++).shape().dim(along);
+          origins.number[j] = number;
+          origins.index[j] = hlo::Dot(within, RowMajorStrides(inst.operand(number).shape().dims()));
+        });
+      }
+      case Opcode::kPad: {
+        const std::vector<PaddingDim>& padding = inst.attrs<PadAttrs>().padding.dims;
+        return by_index([&](const std::vector<int64_t>& index, size_t j) {
+          for (size_t d = 0; d < padding.size(); ++d) {
+            const int64_t from = index[d] - padding[d].low, step = padding[d].interior + 1;
+            if (from < 0 || from % step != 0 || from / step >= inst.operand(0).shape().dim(d)) {
+              origins.number[j] = 1;
+              origins.index[j] = 0;
+              return;
+            }
+            origins.index[j] += from / step * strides[d];
+          }
+        });
+      }
+      default: break;
+    }
+    std::vector<ShadowValue> values(inst.operand_count());
+    std::vector<const ShadowValue*> operands;
+    for (int64_t i = 0; i < inst.operand_count(); ++i) {
+      if (i >= DataOperands(inst)) {
+        const std::optional<Literal> index = TRY(Known(inst.operand(i)));
+        if (!index) return std::optional<Origins>();
+        values[i] = ToShadow(*index);
+      }
+      operands.push_back(&values[i]);
+    }
+    for (int32_t i = 0; i < DataOperands(inst); ++i) {
+      const Literal source = TRY(SourceOf(inst, i, operands));
+      for (size_t j = 0; j < at.size(); ++j) {
+        if (source.data<int64_t>()[at[j]] < 0) continue;
+        origins.number[j] = i;
+        origins.index[j] = source.data<int64_t>()[at[j]];
+      }
+    }
+    return std::optional(std::move(origins));
+  }
+
+  // ---- Building
+
+  Shape List(const Instruction& inst, size_t size) const {
+    return Shape(inst.shape().type(), {static_cast<int64_t>(size)});
+  }
+
+  // Elements `at` of a list.
+  Instruction& Pick(Instruction& list, const std::vector<int64_t>& at) {
+    if (list.shape().rank() == 0)
+      return entry_->Add(Opcode::kBroadcast, List(list, at.size()), {&list}, DimensionsAttrs{});
+    const auto count = static_cast<int64_t>(at.size());
+    if (count == list.shape().NumElements()) {
+      int64_t next = 0;
+      if (std::ranges::all_of(at, [&](int64_t i) { return i == next++; })) return list;
+    }
+    Literal indices(Shape(PrimitiveType::kS64, {count, 1}));
+    std::ranges::copy(at, indices.mutable_data<int64_t>().begin());
+    return entry_->Add(
+        Opcode::kGather, List(list, at.size()), {&list, &entry_->AddConstant(std::move(indices))},
+        GatherAttrs{.collapsed_slice_dims = {0}, .start_index_map = {0}, .index_vector_dim = 1, .slice_sizes = {1}});
+  }
+
+  // Elements `at`, in any order and as often as they stand there.
+  Instruction& At(const Instruction& inst, const std::vector<int64_t>& at) {
+    Instruction& made = *made_.at(&inst);
+    const Places& places = PlacesOf(inst);
+    const bool in_full = places.all || slice_.wanted.contains(&made);
+    if (in_full) {
+      Instruction*& flat = flat_[&inst];
+      if (flat == nullptr)
+        flat = made.shape().rank() < 2
+                   ? &made
+                   : &entry_->Add(Opcode::kReshape, List(made, made.shape().NumElements()), {&made}, ReshapeAttrs{});
+      return Pick(*flat, at);
+    }
+    if (places.at == at) return made;
+    std::vector<int64_t> positions(at.size());
+    for (size_t j = 0; j < at.size(); ++j)
+      positions[j] = std::ranges::lower_bound(places.at, at[j]) - places.at.begin();
+    return Pick(made, positions);
+  }
+
+  Instruction& Clone(const Instruction& inst, Shape shape, const std::vector<Instruction*>& operands) {
+    Instruction& clone = entry_->AddClone(inst, std::move(shape), operands);
+    if (const InstructionPlan* plan = cone_.plan.Find(inst.id())) slice_.plan.instructions[clone.id()] = *plan;
+    return clone;
+  }
+
+  Instruction& AddArgument(const Instruction& inst, ShadowValue value) {
+    slice_.args.push_back(std::move(value));
+    return entry_->AddParameter(static_cast<int64_t>(slice_.args.size()) - 1, slice_.args.back().shape, inst.name());
+  }
+
+  static Literal TakeFrom(const Literal& literal, const std::vector<int64_t>& at) {
+    Literal taken = Literal::Uninitialized(Shape(literal.shape().type(), {static_cast<int64_t>(at.size())}));
+    const int64_t width = ByteWidth(literal.shape().type());
+    std::byte* to = taken.mutable_raw();
+    for (size_t j = 0; j < at.size(); ++j) std::memcpy(to + j * width, literal.raw() + at[j] * width, width);
+    return taken;
+  }
+
+  Status Make(const Instruction& inst, const Places& places) {
+    Instruction*& made = made_[&inst];
+    if (inst.Is(Opcode::kParameter)) {
+      const ConeArgument& argument = cone_.args[inst.parameter_number()];
+      if (places.all) {
+        ShadowValue value = argument.All();
+        value.shape = inst.shape();
+        made = &AddArgument(inst, std::move(value));
+      } else if (argument.literal != nullptr) {
+        made = &AddArgument(inst, ToShadow(TakeFrom(*argument.literal, places.at)));
+      } else {
+        made = &AddArgument(inst, Take(argument.value, places.at, {std::ssize(places.at)}));
+      }
+      return {};
+    }
+    if (places.all) {
+      std::vector<Instruction*> operands;
+      for (const Instruction* operand : inst.operands()) operands.push_back(made_.at(operand));
+      made = &Clone(inst, inst.shape(), operands);
+      return {};
+    }
+    if (inst.Is(Opcode::kConstant)) {
+      made = &entry_->AddConstant(TakeFrom(inst.literal(), places.at));
+      return {};
+    }
+    if (inst.Is(Opcode::kIota)) {
+      made = &MakeIota(inst, places.at);
+      return {};
+    }
+    if (SameIndex(inst)) {
+      std::vector<Instruction*> operands;
+      for (const Instruction* operand : inst.operands())
+        operands.push_back(operand->shape().rank() == 0 ? made_.at(operand) : &At(*operand, places.at));
+      made = &Clone(inst, List(inst, places.at.size()), operands);
+      return {};
+    }
+    if (const auto origins = origins_.find(&inst); origins != origins_.end()) {
+      made = &MakeMovement(inst, origins->second);
+      return {};
+    }
+    if (IsPlainReduce(inst)) {
+      const auto count = static_cast<int64_t>(places.at.size());
+      Instruction& terms = At(inst.operand(0), TermsOf(inst, places.at));
+      const Shape rows(terms.shape().type(), {count, terms.shape().NumElements() / std::max<int64_t>(1, count)});
+      ReduceAttrs attrs = inst.attrs<ReduceAttrs>();
+      attrs.dimensions = {1};
+      Instruction& table = entry_->Add(Opcode::kReshape, rows, {&terms}, ReshapeAttrs{});
+      made = &entry_->AddLike(inst, Opcode::kReduce, List(inst, places.at.size()), {&table, made_.at(&inst.operand(1))},
+                              attrs);
+      if (const InstructionPlan* plan = cone_.plan.Find(inst.id())) slice_.plan.instructions[made->id()] = *plan;
+      return {};
+    }
+    std::vector<Instruction*> operands;  // A dot or convolution: some results of an instruction in full.
+    for (const Instruction* operand : inst.operands()) operands.push_back(made_.at(operand));
+    made = &Clone(inst, inst.shape(), operands);
+    std::vector<uint8_t>& wanted = slice_.wanted[made];
+    wanted.resize(inst.shape().NumElements());
+    for (const int64_t i : places.at) wanted[i] = 1;
+    return {};
+  }
+
+  Instruction& MakeIota(const Instruction& inst, const std::vector<int64_t>& at) {
+    const int64_t along = inst.attrs<IotaAttrs>().iota_dimension;
+    const int64_t stride = RowMajorStrides(inst.shape().dims())[along], size = inst.shape().dim(along);
+    Instruction& line = entry_->Add(Opcode::kIota, Shape(inst.shape().type(), {size}), {}, IotaAttrs{0});
+    std::vector<int64_t> numbers;
+    for (const int64_t i : at) numbers.push_back(i / stride % size);
+    return Pick(line, numbers);
+  }
+
+  Instruction& MakeMovement(const Instruction& inst, const Origins& origins) {
+    const int64_t data = DataOperands(inst);
+    std::vector<std::vector<int64_t>> from(data);
+    for (size_t j = 0; j < origins.index.size(); ++j) from[origins.number[j]].push_back(origins.index[j]);
+    std::vector<Instruction*> parts;
+    std::vector<int64_t> begin(data);  // Of each part, side by side.
+    int64_t end = 0;
+    for (int64_t i = 0; i < data; ++i) {
+      begin[i] = end;
+      if (from[i].empty()) continue;
+      parts.push_back(&At(inst.operand(i), from[i]));
+      end += static_cast<int64_t>(from[i].size());
+    }
+    if (parts.size() == 1) return *parts[0];
+    Instruction& all =
+        entry_->Add(Opcode::kConcatenate, List(inst, origins.index.size()), parts, OneDimensionAttrs{{0}});
+    std::vector<int64_t> positions;
+    for (const int32_t number : origins.number) positions.push_back(begin[number]++);
+    return Pick(all, positions);
+  }
+
+  const Cone& cone_;
+  std::vector<std::vector<int64_t>> points_;
+  std::vector<const Instruction*> outputs_;
+  std::vector<Instruction*> order_;
+  std::unordered_map<const Instruction*, Places> places_;
+  std::unordered_map<const Instruction*, Origins> origins_;
+  std::unordered_map<const Instruction*, std::optional<Literal>> known_;
+  int64_t steps_ = 0;
+
+  Slice slice_;
+  Computation* entry_ = nullptr;
+  std::unordered_map<const Instruction*, Instruction*> made_, flat_;
+};
+
+std::vector<const Instruction*> OutputsOf(const Instruction& root) {
+  std::vector<const Instruction*> outputs{&root};
+  if (root.Is(Opcode::kTuple)) outputs.assign(root.operands().begin(), root.operands().end());
+  return outputs;
+}
+
+}  // namespace
+
+Result<std::optional<Slice>> SliceAt(const Cone& cone, const std::vector<std::vector<int64_t>>& points) {
+  const std::vector<const Instruction*> outputs = OutputsOf(cone.module->entry().root());
+  for (const Instruction* output : outputs) {
+    if (!output->shape().IsArray()) return std::optional<Slice>();
+  }
+  if (outputs.size() != points.size()) return std::optional<Slice>();
+  Slicer slicer(cone, points);
+  TRY(slicer.Plan());
+  return std::optional(TRY(slicer.Build()));
+}
+
+Result<std::optional<Slice>> SliceOf(const Cone& cone, int64_t limit, uint64_t seed) {
+  const std::vector<const Instruction*> outputs = OutputsOf(cone.module->entry().root());
+  int64_t largest = 0;
+  for (const Instruction* output : outputs) {
+    if (!output->shape().IsArray()) return std::optional<Slice>();
+    largest = std::max(largest, output->shape().NumElements());
+  }
+  if (largest <= kFewestPoints) return std::optional<Slice>();
+  const auto plan = [&](Spread spread, int64_t wanted) -> Result<Slicer> {
+    std::vector<std::vector<int64_t>> points;
+    for (const Instruction* output : outputs) points.push_back(Points(output->shape(), spread, wanted, seed));
+    Slicer slicer(cone, std::move(points));
+    TRY(slicer.Plan());
+    return slicer;
+  };
+  std::optional<Slicer> best;
+  Spread spread = Spread::kEverywhere;
+  for (const Spread other : {Spread::kEverywhere, Spread::kInRows, Spread::kInColumns}) {
+    Slicer slicer = TRY(plan(other, kFewestPoints));
+    if (best && best->steps() <= slicer.steps()) continue;
+    best.emplace(std::move(slicer));
+    spread = other;
+    if (best->steps() <= limit) break;
+  }
+  constexpr int64_t kMostPoints = int64_t{1} << 18;
+  const double room = static_cast<double>(limit) / static_cast<double>(std::max<int64_t>(1, best->steps()));
+  if (room > 2) {
+    Slicer larger = TRY(plan(spread, static_cast<int64_t>(std::min<double>(kMostPoints, kFewestPoints * room / 2))));
+    if (larger.steps() <= limit) best.emplace(std::move(larger));
+  }
+  if (best->steps() >= cone.steps) return std::optional<Slice>();
+  return std::optional(TRY(best->Build()));
+}
+
+}  // namespace hlo::shadow

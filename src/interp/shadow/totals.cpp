@@ -1,0 +1,134 @@
+#include "interp/shadow/totals.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace hlo::shadow {
+namespace {
+
+// A sum of terms: see SumRule. Infinite and NaN terms decide the sum in any order, unless the finite ones could
+// overflow on the way, to the other infinity; so does nothing else once the terms could.
+Bounds FinishSum(const SumRule& rule, double overflow, const Total& t) {
+  if (!std::isfinite(t.bounds)) return {0, kUndetermined, kUndetermined};
+  if (!std::isfinite(t.value)) {
+    const bool decided = t.magnitudes < (std::isnan(t.value) ? kInfinity : overflow);
+    return {t.value, decided ? 0 : kUndetermined, decided ? 0 : kUndetermined};
+  }
+  const double worst = rule.Worst(t.value, t.bounds, t.magnitudes);
+  const double likely = std::min(worst, rule.Likely(t.value, t.likely, t.magnitudes));
+  const Pair pair = AfterOverflow(rule.finish, t.value, worst);
+  if (OverflowIsOpen(t.value, worst, t.magnitudes, overflow)) return {t.value, kUndetermined, kUndetermined};
+  return {pair.value, pair.bound, std::isfinite(pair.bound) ? std::min(likely, pair.bound) : kUndetermined};
+}
+
+// Each of n - 1 products is rounded: |t| <= prod(|v| + e) (1 + u)^(n-1), and t has the sign of v unless a factor may be
+// 0. One that underflows is off by half a step at most, which the factors of 1 and more magnify; if those alone
+// overflow, so may a product on the way. An infinite factor decides, unless the factors below 1 could come to 0 before
+// they meet it: above `normal` they cannot, since roundings are relative there. When the product of the finite factors
+// is beyond f64, where an infinity comes from is not known; if no factor is below 1, it comes in any order.
+Bounds FinishProduct(const SumRule& rule, const Rounding& accumulator, int64_t terms, const Total& t) {
+  constexpr Bounds kOpen{0, kUndetermined, kUndetermined};
+  if (std::isnan(t.bounds)) return {kUndetermined, 0, 0};  // A NaN among the factors.
+  if (std::isnan(t.likely)) return kOpen;
+  if (!std::isfinite(t.value)) {
+    const double normal = accumulator.least / accumulator.relative;
+    const bool vanishes = t.likely * (1 - rule.worst) < normal;
+    const bool decided = std::isfinite(t.bounds) ? !vanishes : !std::isnan(t.value) && t.likely == 1;
+    return decided ? Bounds{t.value, 0, 0} : kOpen;
+  }
+  if (t.bounds >= accumulator.overflow && std::fabs(t.value) < accumulator.overflow) return kOpen;
+  const double underflow = static_cast<double>(terms) * accumulator.least;
+  const double before = t.magnitudes * (1 + rule.worst) - std::fabs(t.value) + underflow * t.bounds;
+  const double size = (std::fabs(t.value) + before) * kUp;
+  const double worst = (before + HalfStep(rule.finish.target, size)) * kUp;
+  const Pair pair = AfterOverflow(rule.finish, t.value, worst);
+  return {pair.value, pair.bound, pair.bound};
+}
+
+// The largest of t_i lies between the largest lower end and the largest upper end.
+Bounds FinishExtreme(bool minimum, const Total& t) {
+  const double value = minimum ? -t.value : t.value;
+  if (std::isnan(t.value)) return {value, 0, 0};
+  if (std::isnan(t.bounds)) return {0, kUndetermined, kUndetermined};  // It may be one.
+  if (!std::isfinite(t.bounds) && !std::isinf(t.value)) return {value, kUndetermined, kUndetermined};
+  double bound = std::isinf(t.value) ? 0 : std::max(t.bounds - t.value, t.value - t.magnitudes) * kUp;
+  if (t.value == 0) bound = std::max(bound, kTiny);  // 0 and -0 may come out as either.
+  return {value, bound, bound};
+}
+
+}  // namespace
+
+Combiner CombinerOf(const Computation& computation) {
+  const Instruction& root = computation.root();
+  if (computation.parameters().size() != 2) return Combiner::kOther;
+  if (root.Is(Opcode::kParameter)) return root.parameter_number() == 1 ? Combiner::kAssign : Combiner::kOther;
+  if (root.operand_count() != 2 || !root.operand(0).Is(Opcode::kParameter) || !root.operand(1).Is(Opcode::kParameter) ||
+      &root.operand(0) == &root.operand(1)) {
+    return Combiner::kOther;
+  }
+  switch (root.opcode()) {
+    case Opcode::kAdd: return Combiner::kAdd;
+    case Opcode::kMultiply: return Combiner::kMultiply;
+    case Opcode::kMaximum: return Combiner::kMaximum;
+    case Opcode::kMinimum: return Combiner::kMinimum;
+    default: return Combiner::kOther;
+  }
+}
+
+bool HasRule(Combiner combiner) {
+  return combiner == Combiner::kAdd || combiner == Combiner::kMultiply || combiner == Combiner::kMaximum ||
+         combiner == Combiner::kMinimum;
+}
+
+Closing::Closing(const Context& context, const Instruction& inst, Combiner combiner, int64_t terms, bool integers)
+    : combiner_(combiner), rule_(SumRuleOf(context, inst, terms)), terms_(terms) {
+  rule_.integers = integers;
+  const InstructionPlan* plan = context.PlanOf(inst);
+  const PrimitiveType accumulator = context.options.widened  ? PrimitiveType::kF64
+                                    : plan && plan->sum      ? plan->sum->accumulator
+                                    : inst.shape().IsArray() ? inst.shape().type()
+                                                             : PrimitiveType::kF32;
+  accumulator_ = RoundingTo(accumulator, context.ftz());
+}
+
+Bounds Closing::operator()(const Total& total) const {
+  switch (combiner_) {
+    case Combiner::kAdd: return FinishSum(rule_, accumulator_.overflow, total);
+    case Combiner::kMultiply: return FinishProduct(rule_, accumulator_, terms_, total);
+    case Combiner::kMaximum: return FinishExtreme(false, total);
+    default: return FinishExtreme(true, total);
+  }
+}
+
+Totals::Totals(const ShadowValue& start)
+    : from_(start), totals_(start.shape.NumElements(), Add::kNothing), terms_(totals_.size()) {}
+
+void Totals::Add(int64_t at, double value, double bound, double likely) {
+  hlo::shadow::Add::Take(totals_[at], value, bound, likely);
+  ++terms_[at];
+}
+
+void Totals::Loosen(int64_t at, double bound) {
+  totals_[at].bounds += bound;
+  totals_[at].likely += bound;
+  totals_[at].magnitudes += bound;
+  ++terms_[at];
+}
+
+ShadowValue Totals::Close(const Context& context, const Instruction& inst) {
+  Sink sink(inst.shape(), context.Held(inst), true);
+  std::unordered_map<int64_t, Closing> closings;  // By number of terms.
+  for (size_t i = 0; i < totals_.size(); ++i) {
+    const Bounds start{from_.value[i], from_.Bound(i), from_.Likely(i)};
+    if (terms_[i] == 0) {
+      sink.Put(i, start);
+      continue;
+    }
+    hlo::shadow::Add::Take(totals_[i], start.value, start.bound, start.likely);
+    const auto close = closings.try_emplace(terms_[i], context, inst, Combiner::kAdd, terms_[i] + 1).first;
+    sink.Put(i, close->second(totals_[i]));
+  }
+  return sink.Take();
+}
+
+}  // namespace hlo::shadow

@@ -1,0 +1,123 @@
+// Many elements combined into one: what is kept of those seen so far, and the bounds that close a total. For reduce,
+// reduce-window and the scatters. Private to interp/shadow*.cpp. The rules: docs/comparison.md#sums.
+//
+// A permitted implementation may combine in any order, so every rule is one that no order can break; the shadow is then
+// free to use the order that is fastest.
+#ifndef HLO_INTERP_SHADOW_TOTALS_H_
+#define HLO_INTERP_SHADOW_TOTALS_H_
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "interp/shadow/elements.h"
+
+namespace hlo::shadow {
+
+// What is kept of the elements combined so far. For sums: the sum of values, of bounds, of likely bounds, of the finite
+// magnitudes. For maxima: the largest value, value + bound, value - bound (`bounds`, `magnitudes`). For products: of
+// values, of magnitudes |v| + e (`magnitudes`), of the finite ones of 1 and more (`bounds`; NaN once a factor is), and
+// of the least magnitudes |v| - e below 1 (`likely`; NaN once a factor is undetermined), zeros left out.
+struct Total {
+  double value, bounds, likely, magnitudes;
+};
+
+// The larger, and NaN once there was one.
+inline double Larger(double a, double b) { return a > b || a != a ? a : b; }
+
+struct Add {
+  static constexpr Total kNothing{-0.0, 0, 0, 0};  // -0 + x is x, for -0 too.
+  static void Take(Total& t, double v, double e, double l) {
+    t.value += v;
+    t.bounds += e;
+    t.likely += l;
+    t.magnitudes += std::fabs(v) < kInfinity ? std::fabs(v) + e : 0;
+  }
+  static void Merge(Total& t, const Total& o) {
+    t.value += o.value;
+    t.bounds += o.bounds;
+    t.likely += o.likely;
+    t.magnitudes += o.magnitudes;
+  }
+};
+
+struct Multiply {
+  static constexpr Total kNothing{1, 1, 1, 1};
+  static void Take(Total& t, double v, double e, double) {
+    const double size = std::fabs(v);
+    t.value *= v;
+    t.magnitudes *= size + e;
+    t.bounds *= std::isnan(v) ? v : size < kInfinity ? std::max(1.0, size + e) : 1;
+    t.likely *= !std::isfinite(e) ? kUndetermined : v == 0 && e == 0 ? 1 : std::clamp(size - e, 0.0, 1.0);
+  }
+  static void Merge(Total& t, const Total& o) {
+    t.value *= o.value;
+    t.magnitudes *= o.magnitudes;
+    t.bounds *= o.bounds;
+    t.likely *= o.likely;
+  }
+};
+
+template <bool kMinimum>
+struct Extreme {
+  static constexpr Total kNothing{-kInfinity, -kInfinity, 0, -kInfinity};
+  static void Take(Total& t, double v, double e, double) {
+    if constexpr (kMinimum) v = -v;
+    t.value = Larger(t.value, v);
+    t.bounds = Larger(t.bounds, v + e);
+    t.magnitudes = Larger(t.magnitudes, v - e);
+  }
+  static void Merge(Total& t, const Total& o) {
+    t.value = Larger(t.value, o.value);
+    t.bounds = Larger(t.bounds, o.bounds);
+    t.magnitudes = Larger(t.magnitudes, o.magnitudes);
+  }
+};
+
+// f(Rule) with the rule of a combiner.
+template <class F>
+void WithRule(Combiner combiner, F&& f) {
+  switch (combiner) {
+    case Combiner::kAdd: return f(Add());
+    case Combiner::kMultiply: return f(Multiply());
+    case Combiner::kMaximum: return f(Extreme<false>());
+    case Combiner::kMinimum: return f(Extreme<true>());
+    default: CHECK(false, "no rule");
+  }
+}
+bool HasRule(Combiner combiner);
+
+// Finishes totals by the combiner's rule.
+class Closing {
+ public:
+  // `integers`: all terms are.
+  Closing(const Context& context, const Instruction& inst, Combiner combiner, int64_t terms, bool integers = false);
+
+  bool HasLikely() const { return combiner_ == Combiner::kAdd && rule_.HasLikely(); }
+  Bounds operator()(const Total& total) const;
+
+ private:
+  Combiner combiner_;
+  SumRule rule_;
+  Rounding accumulator_;
+  int64_t terms_;
+};
+
+// Totals by destination, for the scatters.
+class Totals {
+ public:
+  explicit Totals(const ShadowValue& start);
+
+  void Add(int64_t at, double value, double bound, double likely);
+  void Loosen(int64_t at, double bound);
+  // Sums the start value and the terms; what received none is left as it was.
+  ShadowValue Close(const Context& context, const Instruction& inst);
+
+ private:
+  Source from_;
+  std::vector<Total> totals_;
+  std::vector<int64_t> terms_;
+};
+
+}  // namespace hlo::shadow
+
+#endif  // HLO_INTERP_SHADOW_TOTALS_H_

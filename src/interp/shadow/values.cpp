@@ -1,0 +1,174 @@
+// Shadow values made of literals and of each other.
+#include <algorithm>
+#include <cstring>
+
+#include "base/parallel.h"
+#include "interp/shadow/rules.h"
+
+namespace hlo {
+namespace shadow {
+namespace {
+
+constexpr int64_t kGrain = 1 << 14;
+
+// The elements of a float literal as f64.
+Literal Widen(const Literal& literal) {
+  if (literal.shape().type() == PrimitiveType::kF64) return literal;
+  Literal wide = NewBuffer(literal.shape());
+  double* out = wide.mutable_data<double>().data();
+  const int64_t count = literal.shape().NumElements();
+  if (literal.shape().type() == PrimitiveType::kF32) {
+    const float* in = literal.data<float>().data();
+    ParallelFor(count, kGrain, [&](int64_t begin, int64_t end) { std::copy(in + begin, in + end, out + begin); });
+    return wide;
+  }
+  ParallelFor(count, kGrain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) out[i] = literal.GetDouble(i);
+  });
+  return wide;
+}
+
+}  // namespace
+
+Literal NewBuffer(const Shape& shape) { return Literal::Uninitialized(shape.WithType(PrimitiveType::kF64)); }
+Literal Zeros(const Shape& shape) { return Literal(shape.WithType(PrimitiveType::kF64)); }
+
+ShadowValue Undetermined(const Shape& shape) {
+  ShadowValue value;
+  value.shape = shape;
+  if (shape.IsTuple()) {
+    for (const Shape& element : shape.elements()) value.elements.push_back(Undetermined(element));
+    return value;
+  }
+  if (!shape.IsArray()) {
+    value.exact = Literal(shape);
+    return value;
+  }
+  if (value.IsFloat()) {
+    value.value = Zeros(shape);
+    value.bound = NewBuffer(shape);
+    std::ranges::fill(value.bound.mutable_data<double>(), kUndetermined);
+    return value;
+  }
+  value.exact = Literal(shape);
+  value.open = Literal(shape.WithType(PrimitiveType::kPred));
+  std::ranges::fill(value.open.mutable_data<uint8_t>(), 1);
+  return value;
+}
+
+void DropZeroBound(ShadowValue& value) {
+  if (std::ranges::all_of(value.bound.data<double>(), [](double e) { return e == 0; }))
+    value.bound = value.likely = Literal();
+}
+
+bool AnyOpen(const ShadowValue& x) {
+  return x.HasOpen() && std::ranges::any_of(x.open.data<uint8_t>(), [](uint8_t mark) { return mark != 0; });
+}
+
+bool AnyUndetermined(const ShadowValue& x) {
+  if (std::ranges::any_of(x.elements, AnyUndetermined)) return true;
+  return AnyOpen(x) ||
+         (x.HasBound() && std::ranges::any_of(x.bound.data<double>(), [](double e) { return !std::isfinite(e); }));
+}
+
+ShadowValue UndeterminedOf(ShadowValue value) {
+  for (ShadowValue& element : value.elements) element = UndeterminedOf(std::move(element));
+  value.choices = nullptr;
+  if (!value.elements.empty() || !value.shape.IsArray()) return value;
+  if (value.IsFloat()) {
+    if (!value.HasBound()) value.bound = Zeros(value.shape);
+    for (double& e : value.bound.mutable_data<double>()) e = IsComputed(e) ? kUndeterminedButComputed : kUndetermined;
+    value.likely = Literal();
+    return value;
+  }
+  if (!value.HasOpen()) value.open = Literal(value.shape.WithType(PrimitiveType::kPred));
+  for (uint8_t& mark : value.open.mutable_data<uint8_t>()) mark = (mark & kLost) != 0 ? kLost : kComputed;
+  return value;
+}
+
+ShadowValue AsComputed(ShadowValue x) {
+  for (ShadowValue& element : x.elements) element = AsComputed(std::move(element));
+  x.choices = nullptr;
+  if (x.HasBound()) {
+    for (double& e : x.bound.mutable_data<double>()) e = IsComputed(e) ? 0 : kUndetermined;
+    DropZeroBound(x);
+  }
+  x.likely = Literal();
+  if (x.HasOpen()) {
+    for (uint8_t& mark : x.open.mutable_data<uint8_t>()) mark &= kLost;
+    if (!AnyOpen(x)) x.open = Literal();
+  }
+  return x;
+}
+
+void TakeComputed(const ShadowValue& from, ShadowValue& to) {
+  for (size_t i = 0; i < to.elements.size(); ++i) TakeComputed(from.elements[i], to.elements[i]);
+  if (to.HasBound()) {
+    auto value = to.value.mutable_data<double>(), bound = to.bound.mutable_data<double>();
+    const double* other = Values(from.value);
+    const double* e = BoundsOrNull(from.bound);
+    for (size_t i = 0; i < bound.size(); ++i) {
+      if (std::isfinite(bound[i])) continue;
+      value[i] = other[i];
+      bound[i] = e == nullptr || IsComputed(e[i]) ? kUndeterminedButComputed : kUndetermined;
+    }
+  }
+  if (!to.HasOpen()) return;
+  auto open = to.open.mutable_data<uint8_t>();
+  const auto size = static_cast<size_t>(ByteWidth(to.exact.shape().type()));
+  std::byte* value = to.exact.mutable_raw();
+  for (size_t i = 0; i < open.size(); ++i) {
+    if (open[i] == 0) continue;
+    std::memcpy(value + i * size, from.exact.raw() + i * size, size);
+    const bool lost = from.HasOpen() && (from.open.data<uint8_t>()[i] & kLost) != 0;
+    open[i] = lost ? kLost : kComputed;
+  }
+}
+
+}  // namespace shadow
+
+ShadowValue ToShadow(const Literal& literal) {
+  ShadowValue value;
+  value.shape = literal.shape();
+  if (literal.shape().IsTuple()) {
+    for (const Literal& element : literal.elements()) value.elements.push_back(ToShadow(element));
+    return value;
+  }
+  if (!value.IsFloat()) {
+    value.exact = literal;
+    return value;
+  }
+  value.held = literal.shape().type();
+  value.value = shadow::Widen(literal);
+  return value;
+}
+
+Literal Splat(const Literal& element, const Shape& shape) {
+  Literal splat = Literal::Uninitialized(shape.WithType(element.shape().type()));
+  const auto size = static_cast<size_t>(element.byte_size());
+  std::byte* to = splat.mutable_raw();
+  for (int64_t i = 0; i < shape.NumElements(); ++i) std::memcpy(to + i * size, element.raw(), size);
+  return splat;
+}
+
+ShadowValue Splat(const ShadowValue& element, const Shape& shape) {
+  ShadowValue splat;
+  splat.shape = shape;
+  for (const ShadowValue& part : element.elements)
+    splat.elements.push_back(Splat(part, shape.WithType(part.shape.type())));
+  splat.held = element.held;
+  for (Literal ShadowValue::* part :
+       {&ShadowValue::value, &ShadowValue::bound, &ShadowValue::likely, &ShadowValue::exact, &ShadowValue::open}) {
+    if ((element.*part).byte_size() != 0) splat.*part = Splat(element.*part, shape);
+  }
+  return splat;
+}
+
+ShadowValue DropBounds(ShadowValue value) {
+  for (ShadowValue& element : value.elements) element = DropBounds(std::move(element));
+  value.bound = value.likely = Literal();
+  value.choices = nullptr;
+  return value;
+}
+
+}  // namespace hlo

@@ -1,0 +1,211 @@
+// Bounds of reduce-window and select-and-scatter: what the windows of a base combine or select. The rules:
+// docs/comparison.md#sums.
+#include <algorithm>
+#include <optional>
+
+#include "base/parallel.h"
+#include "interp/shadow/totals.h"
+
+namespace hlo::shadow {
+namespace {
+
+// Where windows lie: for each result index, the base elements that its window covers (docs/ops.md#windows).
+class Windows {
+ public:
+  Windows(const Window& window, std::span<const int64_t> base, std::span<const int64_t> result)
+      : base_strides_(RowMajorStrides(base)), result_(result.begin(), result.end()) {
+    for (size_t d = 0; d < result.size(); ++d) {
+      const WindowDim& w = window.dims[d];
+      std::vector<int64_t> offsets;
+      for (int64_t o = 0; o < result[d]; ++o) {
+        for (int64_t k = 0; k < w.size; ++k) {
+          const int64_t dilated = o * w.stride + k * w.window_dilation - w.pad_low;
+          const int64_t at = dilated % w.base_dilation == 0 ? dilated / w.base_dilation : -1;
+          offsets.push_back(dilated >= 0 && at >= 0 && at < base[d] ? at * base_strides_[d] : -1);
+        }
+      }
+      offsets_.push_back(std::move(offsets));
+      sizes_.push_back(w.size);
+    }
+  }
+
+  // f(row-major base index), in row-major window order.
+  template <class F>
+  void ForEach(int64_t result_index, F&& f) const {
+    const int64_t rank = static_cast<int64_t>(result_.size());
+    const int64_t* tables[16];
+    int64_t position[16] = {};
+    CHECK(rank <= 16, "rank ", rank);
+    for (int64_t d = rank - 1; d >= 0; --d) {
+      tables[d] = &offsets_[d][result_index % result_[d] * sizes_[d]];
+      result_index /= result_[d];
+    }
+    for (;;) {
+      int64_t index = 0;
+      bool inside = true;
+      for (int64_t d = 0; d < rank; ++d) {
+        const int64_t offset = tables[d][position[d]];
+        inside = inside && offset >= 0;
+        index += offset;
+      }
+      if (inside) f(index);
+      int64_t d = rank - 1;
+      while (d >= 0 && ++position[d] == sizes_[d]) position[d--] = 0;
+      if (d < 0) return;
+    }
+  }
+
+ private:
+  std::vector<int64_t> base_strides_, result_, sizes_;
+  std::vector<std::vector<int64_t>> offsets_;  // [d][o * size + k]: the base offset, or -1 for padding and holes.
+};
+
+// A window along one dimension, which moves by one element: `size` elements at most, from `pad_low` before the place of
+// the result.
+struct Line {
+  int64_t dimension, size, pad_low;
+};
+
+std::optional<Line> SlidingLine(const Window& window) {
+  std::optional<Line> line;
+  for (int64_t d = 0; d < std::ssize(window.dims); ++d) {
+    const WindowDim& w = window.dims[d];
+    const bool plain = w.stride == 1 && w.window_dilation == 1 && w.base_dilation == 1;
+    if (!plain) return std::nullopt;
+    if (w.size == 1 && w.pad_low == 0 && w.pad_high == 0) continue;
+    if (line) return std::nullopt;
+    line = Line{d, w.size, w.pad_low};
+  }
+  return line;
+}
+
+// Each result merges the end of one block of `size` places and the begin of the next: three steps for each, however
+// long windows are (van Herk, Gil and Werman). Any order is permitted, so this one is too. Places are counted from
+// pad_low before the first element; those without one have nothing.
+template <class Rule>
+void Slide(const Line& line, const Shape& base, const Shape& results, const Source& from, const Source& start,
+           const Closing& close, const Sink& sink) {
+  const int64_t count = base.dim(line.dimension), windows = results.dim(line.dimension);
+  const int64_t stride = RowMajorStrides(base.dims())[line.dimension];
+  const int64_t places = windows + line.size - 1, lines = results.NumElements() / windows;
+  ParallelFor(lines, std::max<int64_t>(1, (1 << 14) / places), [&](int64_t begin, int64_t end) {
+    std::vector<Total> heads(places), tails(places);  // From the begin of the block, to its end.
+    for (int64_t at = begin; at < end; ++at) {
+      const int64_t outer = at / stride, inner = at % stride;
+      const auto take = [&](Total total, int64_t place) {
+        const int64_t i = place - line.pad_low;
+        if (i < 0 || i >= count) return total;
+        const int64_t index = (outer * count + i) * stride + inner;
+        Rule::Take(total, from.value[index], from.Bound(index), from.Likely(index));
+        return total;
+      };
+      for (int64_t p = 0; p < places; ++p) heads[p] = take(p % line.size == 0 ? Rule::kNothing : heads[p - 1], p);
+      for (int64_t p = places; p-- > 0;)
+        tails[p] = take(p + 1 == places || (p + 1) % line.size == 0 ? Rule::kNothing : tails[p + 1], p);
+      for (int64_t o = 0; o < windows; ++o) {
+        Total total = heads[o + line.size - 1];
+        if (o % line.size != 0) Rule::Merge(total, tails[o]);
+        Rule::Take(total, start.value[0], start.Bound(0), start.Likely(0));
+        sink.Put((outer * windows + o) * stride + inner, close(total));
+      }
+    }
+  });
+}
+
+}  // namespace
+
+Result<ShadowValue> ReduceWindow(Context& context, const Instruction& inst, Operands operands) {
+  const ReduceWindowAttrs& attrs = inst.attrs<ReduceWindowAttrs>();
+  const Combiner combiner = CombinerOf(*attrs.to_apply);
+  if (operands.size() != 2 || !operands[0]->IsFloat() || !HasRule(combiner)) {
+    if (NeverRounds(*attrs.to_apply) && AllExact(operands)) return ThroughInterpreter(context, inst, operands);
+    FAIL(UnsupportedAt(inst, "U042", Str("no error bounds for reduce-window with '", attrs.to_apply->name(), "'")));
+  }
+  const ShadowValue& x = *operands[0];
+  int64_t places = 1;  // Of one window.
+  for (const WindowDim& dim : attrs.window.dims) places *= dim.size;
+  const Closing close(context, inst, combiner, places + 1, AreIntegers(x) && AreIntegers(*operands[1]));
+  const Source from(x), start(*operands[1]);
+  const bool extreme = combiner == Combiner::kMaximum || combiner == Combiner::kMinimum;
+  Sink sink(inst.shape(), extreme ? x.held : context.Held(inst), close.HasLikely() || x.HasLikely());
+  const std::optional<Line> line = SlidingLine(attrs.window);
+  constexpr int64_t kLongWindow = 16;
+  if (line && line->size >= kLongWindow && inst.shape().NumElements() > 0) {
+    WithRule(combiner, [&]<class Rule>(Rule) { Slide<Rule>(*line, x.shape, inst.shape(), from, start, close, sink); });
+    return sink.Take();
+  }
+  const Windows windows(attrs.window, x.shape.dims(), inst.shape().dims());  // Of a long line, a table of gigabytes.
+  WithRule(combiner, [&]<class Rule>(Rule) {
+    ParallelFor(inst.shape().NumElements(), std::max<int64_t>(1, (1 << 14) / places), [&](int64_t begin, int64_t end) {
+      for (int64_t o = begin; o < end; ++o) {
+        Total total = Rule::kNothing;
+        Rule::Take(total, start.value[0], start.Bound(0), start.Likely(0));
+        windows.ForEach(o, [&](int64_t i) { Rule::Take(total, from.value[i], from.Bound(i), from.Likely(i)); });
+        sink.Put(o, close(total));
+      }
+    });
+  });
+  return sink.Take();
+}
+
+// The winner of a window is known unless another element comes within the bounds; then each of them may receive the
+// source, or not.
+Result<ShadowValue> SelectAndScatter(Context& context, const Instruction& inst, Operands operands) {
+  const SelectAndScatterAttrs& attrs = inst.attrs<SelectAndScatterAttrs>();
+  const Instruction& select = attrs.select->root();
+  const bool in_order = select.Is(Opcode::kCompare) && select.operand(0).Is(Opcode::kParameter) &&
+                        select.operand(1).Is(Opcode::kParameter) && select.operand(0).parameter_number() == 0 &&
+                        select.operand(1).parameter_number() == 1;
+  if (!operands[0]->IsFloat() || !in_order || CombinerOf(*attrs.scatter) != Combiner::kAdd) {
+    if (AllExact(operands) && NeverRounds(*attrs.scatter)) return ThroughInterpreter(context, inst, operands);
+    FAIL(UnsupportedAt(inst, "U042",
+                       Str("no error bounds for select-and-scatter with '", attrs.select->name(), "' and '",
+                           attrs.scatter->name(), "'")));
+  }
+  const ComparisonDirection direction = select.attrs<CompareAttrs>().direction;
+  const bool largest = direction == ComparisonDirection::kGe || direction == ComparisonDirection::kGt;
+  const bool earlier = direction == ComparisonDirection::kGe || direction == ComparisonDirection::kLe;
+  if (direction == ComparisonDirection::kEq || direction == ComparisonDirection::kNe) {
+    FAIL(UnsupportedAt(inst, "U042", "no error bounds for select-and-scatter that selects by equality"));
+  }
+  const ShadowValue& x = *operands[0];
+  const ShadowValue& source = *operands[1];
+  const Windows windows(attrs.window, x.shape.dims(), source.shape.dims());
+  const Source from(x), add(source);
+
+  ShadowValue start;
+  start.shape = inst.shape();
+  start.value = NewBuffer(inst.shape());
+  std::ranges::fill(start.value.mutable_data<double>(), Values(operands[2]->value)[0]);
+  if (operands[2]->HasBound()) {
+    start.bound = NewBuffer(inst.shape());
+    std::ranges::fill(start.bound.mutable_data<double>(), Values(operands[2]->bound)[0]);
+  }
+  Totals totals(start);
+  for (int64_t s = 0; s < source.shape.NumElements(); ++s) {
+    int64_t best = -1;
+    double best_value = 0;
+    windows.ForEach(s, [&](int64_t i) {
+      const double v = largest ? from.value[i] : -from.value[i];
+      const bool keep = best >= 0 && (earlier ? best_value >= v : best_value > v);
+      if (keep) return;
+      best = i;
+      best_value = v;
+    });
+    if (best < 0) continue;
+    totals.Add(best, add.value[s], add.Bound(s), add.Likely(s));
+    if (from.bound == nullptr) continue;
+    bool contested = false;
+    windows.ForEach(s, [&](int64_t i) {
+      const double v = largest ? from.value[i] : -from.value[i];
+      if (i == best || best_value - v > from.Bound(i) + from.Bound(best) || from.Bound(i) + from.Bound(best) == 0)
+        return;
+      contested = true;
+      totals.Loosen(i, std::fabs(add.value[s]) + add.Bound(s));
+    });
+    if (contested) totals.Loosen(best, std::fabs(add.value[s]) + add.Bound(s));
+  }
+  return totals.Close(context, inst);
+}
+
+}  // namespace hlo::shadow

@@ -1,0 +1,63 @@
+#include "ir/text/async_sugar.h"
+
+#include "ir/module.h"
+
+namespace hlo {
+
+bool HasAsyncSugar(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kAllGather:
+    case Opcode::kAllReduce:
+    case Opcode::kCollectivePermute:
+    case Opcode::kConstant:
+    case Opcode::kCopy:
+    case Opcode::kParameter:
+    case Opcode::kRecv:
+    case Opcode::kSend: return false;
+    default: return true;
+  }
+}
+
+namespace {
+
+// The async-start at the beginning of a chain; null when it came through a tuple.
+const Instruction* StartOf(const Instruction& async) {
+  const Instruction* at = &async;
+  while (at->Is(Opcode::kAsyncUpdate) || at->Is(Opcode::kAsyncDone)) at = &at->operand(0);
+  return at->Is(Opcode::kAsyncStart) ? at : nullptr;
+}
+
+}  // namespace
+
+const Instruction* WrappedInstruction(const Instruction& async) {
+  if (async.attributes().GetIf<AsyncAttrs>() == nullptr) return nullptr;
+  const Instruction* start = StartOf(async);
+  if (start == nullptr) return nullptr;
+  const Computation* calls = start->attrs<AsyncAttrs>().calls;
+  if (calls == nullptr || !calls->has_root()) return nullptr;
+  const Instruction& root = calls->root();
+  const auto parameters = calls->parameters();
+  if (root.operand_count() != static_cast<int64_t>(parameters.size()) ||
+      calls->InstructionCount() != root.operand_count() + 1)
+    return nullptr;
+  for (int64_t i = 0; i < root.operand_count(); ++i) {
+    if (&root.operand(i) != parameters[i]) return nullptr;
+  }
+  return &root;
+}
+
+bool ReadsBackFromSugar(const Instruction& async) {
+  const Instruction* wrapped = WrappedInstruction(async);
+  if (wrapped == nullptr || !HasAsyncSugar(wrapped->opcode())) return false;
+  const Shape& state = StartOf(async)->shape();
+  if (!state.IsTuple() || state.elements().size() < 2 || !state.element(0).IsTuple() ||
+      state.element(0).elements().size() != static_cast<size_t>(wrapped->operand_count()) ||
+      state.element(1) != wrapped->shape())
+    return false;
+  for (int64_t i = 0; i < wrapped->operand_count(); ++i) {
+    if (state.element(0).element(i) != wrapped->operand(i).shape()) return false;
+  }
+  return true;
+}
+
+}  // namespace hlo

@@ -1,0 +1,631 @@
+#include "ir/text/printer.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "base/text.h"
+#include "ir/text/async_sugar.h"
+#include "ir/text/print_order.h"
+#include "ir/text/reserved_words.h"
+
+namespace hlo {
+namespace {
+
+// How floats compare is said when it is not the order of the type; `type` is its older spelling, which
+// readers of before `order` take.
+std::string_view WrittenOrder(const Instruction& compare) {
+  const PrimitiveType element = compare.operand(0).shape().type();
+  const ComparisonType type = compare.attrs<CompareAttrs>().type;
+  if (!IsFloat(element) && !IsComplex(element)) return type == ComparisonType::kFloat ? "PARTIAL" : "";
+  return type == ComparisonType::kDefault || type == ComparisonType::kFloat ? "" : "TOTAL";
+}
+
+class Printer {
+ public:
+  explicit Printer(const PrintOptions& options) : options_(options) {}
+
+  std::string Take() { return std::move(out_); }
+
+  void PrintModule(const Module& module);
+  void PrintComputation(const Computation& computation);
+  void PrintInstruction(const Instruction& inst);
+
+ private:
+  void Name(std::string_view name) {
+    if (options_.percent || IsReserved(name)) out_ += '%';
+    out_ += name;
+  }
+  void NameOf(const Instruction& inst) {
+    if (!options_.canonical_names) return Name(inst.name());
+    out_ += Str("tmp_", numbers_[inst.id()]);
+  }
+  void Indent() { out_.append(2 * depth_, ' '); }
+
+  // Finds the computations that the short spelling of asynchronous ops says all of.
+  void FindUnwritten(std::span<Computation* const> computations);
+  // What the short spelling of an asynchronous op says; null when it is written out.
+  const Instruction* Sugared(const Instruction& inst) const {
+    const Instruction* wrapped = unwritten_.empty() ? nullptr : WrappedInstruction(inst);
+    return wrapped != nullptr && unwritten_.contains(&wrapped->computation()) ? wrapped : nullptr;
+  }
+
+  void PrintHeader(const Module& module);
+  // From the signature to the closing brace.
+  void PrintBody(const Computation& computation, std::span<Instruction* const> order);
+  void PrintSignatureShape(const Shape& shape);
+  void PrintShape(const Shape& shape);
+  void PrintOperands(const Instruction& inst);
+  void PrintAttributes(const Instruction& inst);
+  void PrintCommon(const Instruction& inst);
+  template <class Struct>
+  void PrintFields(const Instruction& inst, const Struct& attrs);
+
+  // With bodies XLA says calls for some to_apply.
+  std::string_view NameOfCallee(const Instruction& inst, std::string_view attribute) const {
+    const bool renamed = inst.Is(Opcode::kReduceScatter) || inst.Is(Opcode::kScan);
+    return options_.bodies && renamed ? "calls" : attribute;
+  }
+  void Begin(std::string_view name) {
+    out_ += ", ";
+    out_ += name;
+    out_ += '=';
+  }
+
+  // ---- Values, one overload for each type ----
+  void Value(bool value) { AppendTo(out_, value); }
+  void Value(int64_t value) { AppendTo(out_, value); }
+  void Value(double value) { out_ += Format("%g", value); }
+  void Value(const std::string& value) { out_ += Quoted(value); }
+  void Value(Interned value) { out_ += Quoted(value); }
+  void Value(const RawText& value) { out_ += value.text; }
+  void Value(const Shared<Sharding>& value) { AppendTo(out_, *value, options_.metadata); }
+  void Value(const Domain& value) { AppendTo(out_, value); }
+  void Value(const ReplicaGroups& value) { AppendTo(out_, value); }
+  void Value(const SparsePattern& value) { out_ += Str(value.non_zeros, "x", value.block_size); }
+  void Value(const GroupModeWord& value) { out_ += ToString(value.mode); }
+  void Value(const OneDimension& value) { out_ += Str("{", value.value, "}"); }
+  void Value(const std::vector<int64_t>& value) {
+    out_ += '{';
+    for (size_t i = 0; i < value.size(); ++i) {
+      if (i > 0) out_ += ',';
+      AppendTo(out_, value[i]);
+    }
+    out_ += '}';
+  }
+  void Value(const Window& window);
+  void Value(const DimLabels& labels);
+  void Value(const PaddingConfig& padding);
+  void Value(const SliceRanges& slice);
+  void Value(const OperandAliases& aliases);
+  void Value(const Shape& shape) { out_ += shape.ToStringWithLayout(); }
+  void Value(const ShapeList& list) { out_ += Str("{", Join(Texts(list.shapes), ", "), "}"); }
+  void Value(const LiteralValue& literal) { ShapedLiteral(*literal.value); }
+  void ShapedLiteral(const Literal& literal);
+  // {a=1 b=2}
+  template <class Struct>
+    requires requires { Struct::Fields(); }
+  void Value(const Struct& items);
+  void Value(Computation* called);
+  void Value(const std::vector<Computation*>& called) {
+    out_ += '{';
+    for (size_t i = 0; i < called.size(); ++i) {
+      if (i > 0) out_ += options_.bodies ? "," : ", ";
+      Value(called[i]);
+    }
+    out_ += options_.bodies ? "\n}" : "}";
+  }
+  template <class T>
+  void Value(const std::optional<T>& value) {
+    Value(*value);
+  }
+  template <class Enum>
+    requires std::is_enum_v<Enum>
+  void Value(Enum value) {
+    out_ += ToString(value);
+  }
+  void Value(const std::vector<Precision>& list) {
+    out_ += '{';
+    for (size_t i = 0; i < list.size(); ++i) {
+      if (i > 0) out_ += ',';
+      out_ += ToString(list[i]);
+    }
+    out_ += '}';
+  }
+  void Value(const ListOfLists& lists) {
+    out_ += '{';
+    for (size_t i = 0; i < lists.size(); ++i) {
+      if (i > 0) out_ += ',';
+      Value(lists[i]);
+    }
+    out_ += '}';
+  }
+
+  static std::vector<std::string> Texts(const std::vector<Shape>& shapes) {
+    std::vector<std::string> texts;
+    for (const Shape& shape : shapes) texts.push_back(shape.ToStringWithLayout());
+    return texts;
+  }
+
+  PrintOptions options_;
+  std::string out_;
+  std::unordered_set<const Computation*> unwritten_;
+  PrintOrder order_;
+  std::vector<int64_t> numbers_;  // By id: N of the canonical name tmp_N.
+  int64_t depth_ = 0;             // Of bodies in bodies; 0 is outside of all.
+};
+
+// ---- Module ------------------------------------------------------------------------------------------------------
+
+void Printer::FindUnwritten(std::span<Computation* const> computations) {
+  if (options_.async_sugar == AsyncSugar::kNone) return;
+  std::vector<const Computation*> written;  // Called by name, too.
+  for (const Computation* computation : computations) {
+    for (const Instruction* inst : computation->instructions()) {
+      if (inst->attributes().GetIf<AsyncAttrs>() == nullptr) {
+        for (const Computation* called : CalledComputations(*inst)) written.push_back(called);
+      } else if (const Instruction* wrapped = WrappedInstruction(*inst)) {
+        const bool sugar = options_.async_sugar == AsyncSugar::kAsXla || ReadsBackFromSugar(*inst);
+        if (sugar) unwritten_.insert(&wrapped->computation());
+        else written.push_back(&wrapped->computation());
+      }
+    }
+  }
+  for (const Computation* computation : written) unwritten_.erase(computation);
+}
+
+void Printer::PrintModule(const Module& module) {
+  PrintHeader(module);
+  const std::vector<Computation*> order = PrintOrder::Of(module, options_.module_order);
+  FindUnwritten(order);
+  for (const Computation* computation : order) {
+    if (unwritten_.contains(computation)) continue;
+    if (computation->IsEntry()) out_ += "ENTRY ";
+    PrintComputation(*computation);
+    out_ += "\n\n";
+  }
+  if (!options_.final_blank_line) out_.pop_back();
+}
+
+// Whether the boundary's layouts are those of the entry's own parameters and root, so that reading infers them.
+bool LayoutIsImplied(const Module& module) {
+  const ModuleHeader& header = module.header;
+  const Computation& entry = module.entry();
+  if (!header.entry_result) return true;
+  if (*header.entry_result != entry.root().shape() ||
+      header.entry_parameters->elements().size() != entry.parameters().size())
+    return false;
+  for (size_t i = 0; i < entry.parameters().size(); ++i) {
+    if (header.entry_parameters->element(i) != entry.parameter(i).shape()) return false;
+  }
+  return true;
+}
+
+void Printer::PrintHeader(const Module& module) {
+  const ModuleHeader& header = module.header;
+  out_ += Str("HloModule ", options_.names ? std::string_view(module.name()) : "");
+  if (header.is_scheduled) out_ += ", is_scheduled=true";
+  if (!header.aliases.empty()) {
+    out_ += ", input_output_alias={ ";
+    for (size_t i = 0; i < header.aliases.size(); ++i) {
+      const InputOutputAlias& alias = header.aliases[i];
+      out_ += Str(i > 0 ? ", " : "", "{", Join(alias.output, ", "), "}: (", alias.parameter, ", {",
+                  Join(alias.parameter_index, ", "), "}, ", alias.must ? "must-alias" : "may-alias", ")");
+    }
+    out_ += " }";
+  }
+  if (!header.donors.empty()) {
+    out_ += ", buffer_donor={ ";
+    for (size_t i = 0; i < header.donors.size(); ++i) {
+      const BufferDonor& donor = header.donors[i];
+      out_ += Str(i > 0 ? ", " : "", "(", donor.parameter, ", {", Join(donor.parameter_index, ", "), "})");
+    }
+    out_ += " }";
+  }
+  if (header.alias_passthrough_params) out_ += ", alias_passthrough_params=true";
+  if (header.entry_result && (options_.layouts || !LayoutIsImplied(module))) {
+    out_ += ", entry_computation_layout={(";
+    const std::vector<Shape>& parameters = header.entry_parameters->elements();
+    for (size_t i = 0; i < parameters.size(); ++i) {
+      if (i > 0) out_ += ", ";
+      if (i > 0 && i % 5 == 0) out_ += Str("/*index=", i, "*/");
+      out_ += parameters[i].ToStringWithLayout();
+    }
+    out_ += Str(")->", header.entry_result->ToStringWithLayout(), "}");
+  }
+  const auto raw = [&](std::string_view name, const RawText& value) {
+    if (!value.empty()) out_ += Str(", ", name, "=", value.text);
+  };
+  raw("allow_spmd_sharding_propagation_to_parameters", header.propagation_to_parameters);
+  raw("allow_spmd_sharding_propagation_to_output", header.propagation_to_output);
+  if (header.replica_count != 1) out_ += Str(", replica_count=", header.replica_count);
+  if (header.num_partitions != 1) out_ += Str(", num_partitions=", header.num_partitions);
+  raw("frontend_attributes", header.frontend_attributes);
+  raw("backend_config", header.backend_config);
+  raw("origin_recovery_table", header.origin_recovery_table);
+  raw("debug_attributes", header.debug_attributes);
+  out_ += "\n\n";
+  if (options_.metadata && !header.stack_frames.empty()) out_ += Str(header.stack_frames, "\n\n");
+}
+
+// Without layouts.
+void Printer::PrintSignatureShape(const Shape& shape) {
+  if (!shape.IsTuple()) return AppendTo(out_, shape);
+  out_ += '(';
+  for (size_t i = 0; i < shape.elements().size(); ++i) {
+    if (i > 0) out_ += ", ";
+    if (i > 0 && i % 5 == 0 && options_.index_comments) out_ += Str("/*index=", i, "*/");
+    PrintSignatureShape(shape.element(i));
+  }
+  out_ += ')';
+}
+
+void Printer::PrintComputation(const Computation& computation) {
+  if (options_.names) {
+    Name(computation.name());
+    out_ += ' ';
+  }
+  if (computation.module().header.is_scheduled) return PrintBody(computation, computation.Instructions());
+  PrintBody(computation, options_.text_order ? computation.PostOrder() : order_.Of(computation));
+}
+
+void Printer::PrintBody(const Computation& computation, std::span<Instruction* const> order) {
+  if (options_.signature) {
+    out_ += '(';
+    for (size_t i = 0; i < computation.parameters().size(); ++i) {
+      if (i > 0) out_ += ", ";
+      const Instruction& parameter = computation.parameter(i);
+      out_ += Str(parameter.name(), ": ");
+      PrintSignatureShape(parameter.shape());
+    }
+    out_ += ") -> ";
+    PrintSignatureShape(computation.root().shape());
+    out_ += ' ';
+  }
+  out_ += "{\n";
+  ++depth_;
+  if (options_.canonical_names) {
+    numbers_.resize(computation.module().id_limit());
+    for (size_t i = 0; i < order.size(); ++i) numbers_[order[i]->id()] = static_cast<int64_t>(i);
+  }
+  for (const Instruction* inst : order) {
+    Indent();
+    if (inst->IsRoot()) out_ += "ROOT ";
+    PrintInstruction(*inst);
+    out_ += '\n';
+  }
+  --depth_;
+  Indent();
+  out_ += '}';
+  if (options_.names && computation.execution_thread != "main")
+    out_ += Str(", execution_thread=\"", computation.execution_thread, "\"");
+}
+
+// ---- Instruction -------------------------------------------------------------------------------------------------
+
+void Printer::PrintShape(const Shape& shape) {
+  if (options_.layouts) {
+    out_ += shape.ToStringWithLayout();
+    return;
+  }
+  out_ += shape.HasDefaultLayout() ? shape.ToString() : shape.ToStringWithLayout();
+}
+
+void Printer::PrintInstruction(const Instruction& inst) {
+  const bool canonical_alone = options_.canonical_names && depth_ == 0;
+  if (!canonical_alone) {
+    NameOf(inst);
+    out_ += " = ";
+  }
+  PrintShape(inst.shape());
+  out_ += ' ';
+  const Instruction* wrapped = Sugared(inst);
+  if (wrapped != nullptr) {
+    out_ += ToString(wrapped->opcode());
+    out_ += ToString(inst.opcode()).substr(std::string_view("async").size());
+  } else {
+    out_ += ToString(inst.opcode());
+  }
+  out_ += '(';
+  PrintOperands(inst);
+  out_ += ')';
+  PrintAttributes(inst);
+  PrintCommon(inst);
+}
+
+void Printer::PrintOperands(const Instruction& inst) {
+  if (inst.Is(Opcode::kParameter)) return AppendTo(out_, inst.parameter_number());
+  if (inst.Is(Opcode::kConstant) || inst.Is(Opcode::kElidedConstant)) {
+    out_ += ConstantText(inst.literal(), options_.constants);
+    return;
+  }
+  for (int64_t i = 0; i < inst.operand_count(); ++i) {
+    if (i > 0) out_ += ", ";
+    if (i > 0 && i % 5 == 0 && options_.index_comments) out_ += Str("/*index=", i, "*/");
+    if (options_.operand_shapes) PrintShape(inst.operand(i).shape());
+    if (options_.canonical_names && depth_ == 0) continue;  // No computation, no numbers.
+    if (options_.operand_shapes) out_ += ' ';
+    NameOf(inst.operand(i));
+  }
+}
+
+template <class Struct>
+void Printer::PrintFields(const Instruction& inst, const Struct& attrs) {
+  [[maybe_unused]] static const Struct kDefaults{};
+  ForEachField<Struct>([&](const auto& field) {
+    const auto& value = attrs.*field.member;
+    using T = std::remove_cvref_t<decltype(value)>;
+    if (field.presence == Presence::kOptional && value == kDefaults.*field.member) return;
+    if constexpr (std::is_same_v<T, std::vector<Precision>>) {
+      if (std::all_of(value.begin(), value.end(), [](Precision p) { return p == Precision::kDefault; })) return;
+    }
+    std::string_view name = field.name;
+    if constexpr (std::is_same_v<T, Computation*>) {
+      if (value == nullptr) return;
+      name = NameOfCallee(inst, name);
+    }
+    Begin(name);
+    Value(value);
+  });
+}
+
+void Printer::PrintAttributes(const Instruction& inst) {
+  switch (inst.opcode()) {
+    case Opcode::kCompare: {
+      const CompareAttrs& a = inst.attrs<CompareAttrs>();
+      out_ += Str(", direction=", a.direction);
+      if (const std::string_view order = WrittenOrder(inst); !order.empty()) out_ += Str(", order=", order);
+      return;
+    }
+    case Opcode::kOutfeed: {  // The shape is written even where it says nothing.
+      OutfeedAttrs a = inst.attrs<OutfeedAttrs>();
+      if (!a.shape) a.shape = inst.operand(0).shape();
+      return PrintFields(inst, a);
+    }
+    case Opcode::kAsyncStart: {
+      const Instruction* wrapped = Sugared(inst);
+      if (wrapped == nullptr) return PrintFields(inst, inst.attrs<AsyncAttrs>());
+      AsyncAttrs a = inst.attrs<AsyncAttrs>();
+      a.calls = nullptr;
+      const OperandAliases aliases = std::exchange(a.aliases, {});
+      PrintFields(inst, a);
+      PrintAttributes(*wrapped);
+      if (!aliases.empty()) {
+        Begin("output_to_operand_aliasing");
+        Value(aliases);
+      }
+      if (!options_.bodies) return;
+      Begin("calls");
+      return Value(inst.attrs<AsyncAttrs>().calls);
+    }
+    case Opcode::kAsyncUpdate:
+    case Opcode::kAsyncDone: {  // What a chain's start says holds for all of it.
+      AsyncAttrs a = inst.attrs<AsyncAttrs>();
+      a.calls = nullptr;
+      a.thread = AsyncAttrs().thread;
+      return PrintFields(inst, a);
+    }
+    case Opcode::kCustomCall: {  // `to_apply=f` is read as `called_computations={f}` and never written.
+      CustomCallAttrs a = inst.attrs<CustomCallAttrs>();
+      if (a.to_apply != nullptr) a.called_computations = {std::exchange(a.to_apply, nullptr)};
+      return PrintFields(inst, a);
+    }
+    case Opcode::kCollectiveBroadcast:
+    case Opcode::kCollectiveReduce: {
+      CollectiveAttrs a = inst.attrs<CollectiveAttrs>();
+      if (!a.has_dynamic_root) a.has_dynamic_root = false;
+      return PrintFields(inst, a);
+    }
+    case Opcode::kReduceScatter: {  // The dimension comes later than in the other collectives.
+      CollectiveAttrs a = inst.attrs<CollectiveAttrs>();
+      Computation* to_apply = std::exchange(a.to_apply, nullptr);
+      const auto dimension = std::exchange(a.dimension, std::nullopt);
+      PrintFields(inst, a);
+      if (dimension) {
+        Begin("dimensions");
+        Value(dimension);
+      }
+      if (to_apply == nullptr) return;
+      Begin(NameOfCallee(inst, "to_apply"));
+      return Value(to_apply);
+    }
+    default: Visit(inst.attributes(), [&](const auto& attrs) { PrintFields(inst, attrs); });
+  }
+}
+
+void Printer::PrintCommon(const Instruction& inst) {
+  const auto predecessors = [&] {
+    if (inst.control_predecessors().empty() || !options_.control_dependencies) return;
+    Begin("control-predecessors");
+    out_ += '{';
+    for (size_t i = 0; i < inst.control_predecessors().size(); ++i) {
+      if (i > 0) out_ += ", ";
+      NameOf(*inst.control_predecessors()[i]);
+    }
+    out_ += '}';
+  };
+  if (!inst.HasCommon()) return predecessors();
+  const CommonAttrs& common = inst.common();
+  ForEachField<CommonAttrs>([&](const auto& field) {
+    const auto& value = common.*field.member;
+    const std::string_view name = field.name;
+    if (name == "statistics") predecessors();  // They stand before it.
+    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(value)>, Metadata>) {
+      if (!options_.metadata || value == Metadata()) return;
+      // What is left of a record without any of these is not printed.
+      if (value.op_type.empty() && value.op_name.empty() && value.source_file.empty() &&
+          value.scheduling_name.empty() && value.stack_frame_id == 0 && value.payload.empty())
+        return;
+      Begin(field.name);
+      AppendTo(out_, value, inst.name());
+    } else {
+      if (value.empty() || (name == "backend_config" && !options_.backend_config)) return;
+      if (name == "parameter_replication" && !options_.names) return;
+      Begin(field.name);
+      Value(value);
+    }
+  });
+}
+
+// ---- Values ------------------------------------------------------------------------------------------------------
+
+// A body in the place of a name is in the order of the data also where the module has a schedule, as XLA has it.
+void Printer::Value(Computation* called) {
+  if (!options_.bodies) return Name(called->name());
+  out_ += '\n';
+  Indent();
+  PrintBody(*called, order_.Of(*called));
+}
+
+void Printer::Value(const Window& window) {
+  const auto item = [&](const char* name, auto&& is_default, auto&& text) {
+    if (std::all_of(window.dims.begin(), window.dims.end(), is_default)) return;
+    out_ += name;
+    for (size_t i = 0; i < window.dims.size(); ++i) {
+      if (i > 0) out_ += 'x';
+      out_ += text(window.dims[i]);
+    }
+  };
+  out_ += '{';
+  if (!window.dims.empty()) {
+    item("size=", [](const WindowDim&) { return false; }, [](const WindowDim& d) { return Str(d.size); });
+  }
+  item(" stride=", [](const WindowDim& d) { return d.stride == 1; }, [](const WindowDim& d) { return Str(d.stride); });
+  item(
+      " pad=", [](const WindowDim& d) { return d.pad_low == 0 && d.pad_high == 0; },
+      [](const WindowDim& d) { return Str(d.pad_low, "_", d.pad_high); });
+  item(
+      " lhs_dilate=", [](const WindowDim& d) { return d.base_dilation == 1; },
+      [](const WindowDim& d) { return Str(d.base_dilation); });
+  item(
+      " rhs_dilate=", [](const WindowDim& d) { return d.window_dilation == 1; },
+      [](const WindowDim& d) { return Str(d.window_dilation); });
+  item(
+      " rhs_reversal=", [](const WindowDim& d) { return !d.reversed; },
+      [](const WindowDim& d) { return Str(d.reversed ? 1 : 0); });
+  out_ += '}';
+}
+
+void Printer::Value(const DimLabels& labels) {
+  const auto word = [&](char first, int64_t first_at, char second, int64_t second_at,
+                        const std::vector<int64_t>& spatial) {
+    int64_t last = std::max(first_at, second_at);
+    for (const int64_t at : spatial) last = std::max(last, at);
+    std::string text(last + 1, '?');
+    text[first_at] = first;
+    text[second_at] = second;
+    for (size_t i = 0; i < spatial.size(); ++i) text[spatial[i]] = static_cast<char>('0' + i);
+    out_ += text;
+  };
+  word('b', labels.lhs_batch, 'f', labels.lhs_feature, labels.lhs_spatial);
+  out_ += '_';
+  word('i', labels.rhs_input_feature, 'o', labels.rhs_output_feature, labels.rhs_spatial);
+  out_ += "->";
+  word('b', labels.out_batch, 'f', labels.out_feature, labels.out_spatial);
+}
+
+void Printer::Value(const PaddingConfig& padding) {
+  const bool interior =
+      std::any_of(padding.dims.begin(), padding.dims.end(), [](const PaddingDim& d) { return d.interior != 0; });
+  for (size_t i = 0; i < padding.dims.size(); ++i) {
+    const PaddingDim& dim = padding.dims[i];
+    out_ += Str(i > 0 ? "x" : "", dim.low, "_", dim.high);
+    if (interior) out_ += Str("_", dim.interior);
+  }
+}
+
+void Printer::Value(const SliceRanges& slice) {
+  const bool strides =
+      std::any_of(slice.dims.begin(), slice.dims.end(), [](const SliceDim& d) { return d.stride != 1; });
+  out_ += '{';
+  for (size_t i = 0; i < slice.dims.size(); ++i) {
+    const SliceDim& dim = slice.dims[i];
+    out_ += Str(i > 0 ? ", " : "", "[", dim.start, ":", dim.limit);
+    if (strides) out_ += Str(":", dim.stride);
+    out_ += ']';
+  }
+  out_ += '}';
+}
+
+void Printer::Value(const OperandAliases& aliases) {
+  out_ += '{';
+  for (size_t i = 0; i < aliases.size(); ++i) {
+    const OperandAlias& alias = aliases[i];
+    out_ += Str(i > 0 ? ", " : "", "{", Join(alias.output, ", "), "}: (", alias.operand, ", {",
+                Join(alias.operand_index, ", "), "})");
+  }
+  out_ += '}';
+}
+
+void Printer::ShapedLiteral(const Literal& literal) {
+  if (!literal.shape().IsTuple()) {
+    out_ += Str(literal.shape().ToStringWithLayout(), " ", Print(literal));
+    return;
+  }
+  out_ += "( ";
+  for (size_t i = 0; i < literal.elements().size(); ++i) {
+    if (i > 0) out_ += ", ";
+    ShapedLiteral(literal.elements()[i]);
+  }
+  out_ += " )";
+}
+
+template <class Struct>
+  requires requires { Struct::Fields(); }
+void Printer::Value(const Struct& items) {
+  static const Struct kDefaults;
+  out_ += '{';
+  bool first = true;
+  ForEachField<Struct>([&](const auto& field) {
+    if (field.presence == Presence::kOptional && items.*field.member == kDefaults.*field.member) return;
+    if (!first) out_ += ' ';
+    first = false;
+    out_ += field.name;
+    out_ += '=';
+    Value(items.*field.member);
+  });
+  out_ += '}';
+}
+
+}  // namespace
+
+std::string Quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    switch (c) {
+      case '\n': out += "\\n"; break;
+      case '\r': out += "\\r"; break;
+      case '\t': out += "\\t"; break;
+      case '"': out += "\\\""; break;
+      case '\'': out += "\\'"; break;
+      case '\\': out += "\\\\"; break;
+      default:
+        if (c >= 0x20 && c < 0x7F) {
+          out += c;
+        } else {
+          out += Format("\\%03o", static_cast<unsigned char>(c));
+        }
+    }
+  }
+  out += '"';
+  return out;
+}
+
+std::string Print(const Module& module, const PrintOptions& options) {
+  Printer printer(options);
+  printer.PrintModule(module);
+  return printer.Take();
+}
+
+std::string Print(const Computation& computation, const PrintOptions& options) {
+  Printer printer(options);
+  printer.PrintComputation(computation);
+  return printer.Take();
+}
+
+std::string Print(const Instruction& inst, const PrintOptions& options) {
+  Printer printer(options);
+  printer.PrintInstruction(inst);
+  return printer.Take();
+}
+
+}  // namespace hlo

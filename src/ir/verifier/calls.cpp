@@ -1,0 +1,169 @@
+// Rules of what calls computations: threads, composites, shardings of loops and branches, fusions, aliasing of
+// operands. Shapes of arguments and results are in shapes/control.cpp.
+#include <algorithm>
+#include <unordered_map>
+
+#include "base/text.h"
+#include "ir/shapes/shape_checks.h"
+#include "ir/verifier/checks.h"
+
+namespace hlo {
+
+// V152, V153
+Status CheckThreads(const Instruction& inst) {
+  if (inst.attributes().GetIf<AsyncAttrs>() != nullptr) return {};
+  const bool always = inst.Is(Opcode::kFusion) || inst.Is(Opcode::kWhile) || inst.Is(Opcode::kConditional);
+  const std::string& thread = inst.computation().execution_thread;
+  for (const Computation* callee : CalledComputations(inst)) {
+    if (callee->execution_thread == thread) continue;
+    FAIL(ErrorAtOpcode(
+        inst, always ? "V152" : "V153",
+        Str("'", callee->name(), "' runs on \"", callee->execution_thread, "\", its caller on \"", thread, "\"")));
+  }
+  return {};
+}
+
+std::optional<std::string> FrontendAttribute(const Instruction& inst, std::string_view name) {
+  if (!inst.HasCommon()) return std::nullopt;
+  return FrontendAttribute(inst.common().frontend_attributes, name);
+}
+
+std::optional<std::string> FrontendAttribute(const FrontendAttributes& attributes, std::string_view name) {
+  // {name="value",other={...}}: names stand at depth 1.
+  const std::string_view text = attributes.text;
+  int depth = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '"') {
+      for (++i; i < text.size() && text[i] != '"';) i += text[i] == '\\' ? 2 : 1;
+      continue;
+    }
+    depth += (c == '{') - (c == '}');
+    const bool at_name = depth == 1 && (c == '{' || c == ',');
+    if (!at_name) continue;
+    size_t begin = i + 1;
+    while (begin < text.size() && text[begin] == ' ') ++begin;
+    if (!text.substr(begin).starts_with(name)) continue;
+    size_t at = begin + name.size();
+    while (at < text.size() && text[at] == ' ') ++at;
+    if (at >= text.size() || text[at] != '=') continue;
+    for (++at; at < text.size() && text[at] == ' ';) ++at;
+    size_t end = at;
+    if (at < text.size() && text[at] == '"') {
+      std::string value;
+      for (++at; at < text.size() && text[at] != '"'; ++at) {
+        if (text[at] == '\\' && at + 1 < text.size() && (text[at + 1] == '"' || text[at + 1] == '\\')) ++at;
+        value += text[at];
+      }
+      return value;
+    }
+    for (int nested = 0; end < text.size() && (nested > 0 || (text[end] != ',' && text[end] != '}')); ++end)
+      nested += (text[end] == '{') - (text[end] == '}');
+    return std::string(text.substr(at, end - at));
+  }
+  return std::nullopt;
+}
+
+// V143
+Status CheckComposite(const Instruction& inst) {
+  const auto* call = inst.attributes().GetIf<CallAttrs>();
+  if (call == nullptr || !call->is_composite) return {};
+  const auto fail = [&](const std::string& message) {
+    return ErrorAtAttribute(inst, inst.common().frontend_attributes.empty() ? "is_composite" : "frontend_attributes",
+                            "V143", message);
+  };
+  const auto name = FrontendAttribute(inst, "composite.name");
+  if (!name || name->empty()) FAIL(fail("is_composite=true needs the frontend attribute composite.name"));
+  const auto attributes = FrontendAttribute(inst, "composite.attributes");
+  if (attributes && attributes->empty()) FAIL(fail("composite.attributes is empty"));
+  const auto version = FrontendAttribute(inst, "composite.version");
+  int64_t number = 0;
+  if (version && (!ParseInt(*version, &number) || number < 0))
+    FAIL(fail(Str("composite.version is \"", Escaped(*version), "\", expected a number of 0 or more")));
+  return {};
+}
+
+// V154: those that have a sharding have the same one.
+Status CheckBranchShardings(const Instruction& inst) {
+  // By role, since names of called computations may be other ones than in the text.
+  std::vector<std::pair<std::string_view, const Instruction*>> related = {{"the result", &inst}};
+  if (const auto* loop = inst.attributes().GetIf<WhileAttrs>()) {
+    related.emplace_back("what the body returns", &loop->body->root());
+    if (!loop->body->parameters().empty()) related.emplace_back("the body's parameter", &loop->body->parameter(0));
+    if (!loop->condition->parameters().empty())
+      related.emplace_back("the condition's parameter", &loop->condition->parameter(0));
+  } else if (const auto* conditional = inst.attributes().GetIf<ConditionalAttrs>()) {
+    for (const Computation* branch : conditional->branches())
+      related.emplace_back("what a branch returns", &branch->root());
+  } else {
+    return {};
+  }
+  std::erase_if(related, [](const auto& one) { return one.second->common().sharding.empty(); });
+  for (const auto& [role, other] : related) {
+    const auto& [first_role, first] = related[0];
+    if (other->common().sharding == first->common().sharding) continue;
+    FAIL(ErrorAtOpcode(inst, "V154",
+                       Str(first_role, " has sharding ", *first->common().sharding, ", ", role, " ",
+                           *other->common().sharding, ", expected one sharding"))
+             .AddNote(Str(first_role, " stands here"), NameRange(*first))
+             .AddNote(Str(role, " stands here"), NameRange(*other)));
+  }
+  return {};
+}
+
+const Shape* FindSubShape(const Shape& shape, const ShapeIndex& index) {
+  const Shape* at = &shape;
+  for (const int64_t i : index) {
+    if (i < 0 || i >= static_cast<int64_t>(at->elements().size())) return nullptr;
+    at = &at->element(i);
+  }
+  return at;
+}
+
+Status CheckOperandAliases(const Instruction& inst, const OperandAliases& aliases, const AliasRule& rule) {
+  for (const OperandAlias& alias : aliases) {
+    const auto fail = [&](const std::string& message) {
+      return ErrorAtAttribute(
+          inst, "output_to_operand_aliasing", rule.code,
+          Str("alias ", Braced(alias.output), ": (", alias.operand, ", ", Braced(alias.operand_index), "): ", message));
+    };
+    if (alias.operand < 0 || alias.operand >= inst.operand_count()) {
+      FAIL(fail(
+          Str("there ", inst.operand_count() == 1 ? "is 1 operand" : Str("are ", inst.operand_count(), " operands"))));
+    }
+    const Shape* to = FindSubShape(inst.shape(), alias.output);
+    const Shape* from = FindSubShape(inst.operand(alias.operand).shape(), alias.operand_index);
+    if (to == nullptr) FAIL(fail(Str("the result is ", inst.shape())));
+    if (from == nullptr) FAIL(fail(Str("the operand is ", inst.operand(alias.operand).shape())));
+    if (!rule.any_shape && !Compatible(*from, *to)) FAIL(fail(Str("the operand is ", *from, ", the result ", *to)));
+  }
+  return {};
+}
+
+// V157-V161
+void CheckFusions(Findings& findings) {
+  std::unordered_map<const Computation*, const Instruction*> owners;
+  const auto check = [&](const Instruction& inst) -> Status {
+    const FusionAttrs& a = inst.attrs<FusionAttrs>();
+    const Computation& fused = *a.calls;
+    if (fused.IsEntry()) FAIL(ErrorAtAttribute(inst, "calls", "V161", "a fusion cannot call the entry computation"));
+    const auto [owner, first] = owners.emplace(&fused, &inst);
+    if (!first) {
+      FAIL(ErrorAtAttribute(inst, "calls", "V159", Str("'", fused.name(), "' belongs to another fusion"))
+               .AddNote(Str("'", owner->second->name(), "' is that fusion"), NameRange(*owner->second)));
+    }
+    if (!fused.root().users().empty())
+      FAIL(ErrorAtCallee(inst, "calls", "V157", Str("the root of '", fused.name(), "' has users"), fused.root()));
+    for (const Instruction* inner : fused.instructions()) {
+      if (!inner->IsDead() || inner->Is(kSideEffect)) continue;
+      FAIL(ErrorAt(*inner, "V158",
+                   Str("'", inner->name(), "' in the fused computation '", fused.name(), "' is unused")));
+    }
+    return CheckOperandAliases(inst, a.aliases, {"V160"});
+  };
+  for (const Instruction* inst : findings.notable()) {
+    if (inst->Is(Opcode::kFusion) && !findings.Full()) findings.Add(*inst, check(*inst));
+  }
+}
+
+}  // namespace hlo

@@ -1,0 +1,448 @@
+#include "ir/verifier/verifier.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "base/text.h"
+#include "ir/shapes/shape_checks.h"
+#include "ir/verifier/checks.h"
+#include "ir/verifier/rules.h"
+
+namespace hlo {
+namespace {
+
+constexpr size_t kMaxErrors = 20;
+
+// Ops that hand values on as they are: docs/verifier.md#written-and-inferred-shapes.
+bool HasExactTypes(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kCall:
+    case Opcode::kConditional:
+    case Opcode::kConstant:
+    case Opcode::kElidedConstant:
+    case Opcode::kDynamicUpdateSlice:
+    case Opcode::kFusion:
+    case Opcode::kGetTupleElement:
+    case Opcode::kOptimizationBarrier:
+    case Opcode::kTuple:
+    case Opcode::kWhile: return true;
+    default: return false;
+  }
+}
+
+// What V006 lets mix float types: docs/verifier.md#mixed-float-types.
+bool MayMixFloats(const Instruction& inst) {
+  if (HasExactTypes(inst.opcode()) || inst.Is(kCollective)) return true;
+  switch (inst.opcode()) {
+    case Opcode::kConvolution:
+    case Opcode::kDot:
+    case Opcode::kRaggedDot:
+    case Opcode::kScaledDot:
+    case Opcode::kAsyncStart:
+    case Opcode::kAsyncUpdate:
+    case Opcode::kAsyncDone:
+    case Opcode::kCopyStart:
+    case Opcode::kCopyDone:
+    case Opcode::kCustomCall:
+    case Opcode::kDomain:
+    case Opcode::kInfeed:
+    case Opcode::kOutfeed:
+    case Opcode::kParameter:
+    case Opcode::kRecv:
+    case Opcode::kRecvDone:
+    case Opcode::kReducePrecision:
+    case Opcode::kReduceWindow:
+    case Opcode::kSend:
+    case Opcode::kSendDone:
+    case Opcode::kSort: return true;
+    default: return false;
+  }
+}
+
+class Verifier {
+ public:
+  Verifier(const Module& module, VerifyLevel level) : module_(module), findings_(module, level) {}
+
+  Status Run(std::vector<Diagnostic>* warnings) {
+    // Each step needs what the one before has made sure of.
+    if (CheckStructure() && CheckCallGraph()) {
+      for (const Instruction* inst : findings_.notable()) {
+        if (inst->Is(Opcode::kFusion)) fused_.insert(inst->attrs<FusionAttrs>().calls);
+      }
+      for (const Computation* computation : module_.Computations()) CheckComputation(*computation);
+      CheckFusions(findings_);
+      CheckAsyncChains(findings_);
+      CheckLayoutConstraints(findings_);
+      CheckBufferWriters(findings_);
+      CheckHeader(findings_);
+      if (findings_.strict()) CheckNames();
+      if (findings_.strict() && module_.header.is_scheduled) CheckDeadlocks(findings_);
+      if (warnings != nullptr && findings_.empty()) FindWarnings(findings_);
+    }
+    return findings_.Finish(warnings);
+  }
+
+ private:
+  // False.
+  bool Report(Error error) { return findings_.Add(std::move(error)), false; }
+  bool Report(const Instruction& inst, Error error) { return findings_.Add(inst, std::move(error)), false; }
+
+  bool CheckStructure();
+  bool CheckAcyclic(const Computation& computation);
+  bool CheckCallGraph();
+  void CheckComputation(const Computation& computation);
+  Status CheckInstruction(const Instruction& inst);
+  Status CheckShape(const Instruction& inst);
+  Status CheckElementwise(const Instruction& inst);
+  Status CheckPrecision(const Instruction& inst);
+  void CheckNames();
+
+  const Module& module_;
+  Findings findings_;
+  std::unordered_set<const Computation*> fused_;
+  std::vector<int> number_;  // By place, for the computation that CheckAcyclic looks at.
+};
+
+// ---- Structure ---------------------------------------------------------------------------------------------------
+
+bool Verifier::CheckStructure() {
+  if (!module_.has_entry()) return Report(Rejected("V008", "the module has no entry computation"));
+  struct Uses {
+    size_t users = 0;
+    int64_t ids = 0;  // Their sum.
+    const Instruction* last = nullptr;
+    void Add(const Instruction& user) {
+      ++users;
+      ids += user.id();
+    }
+  };
+  std::vector<Uses> uses;  // By place.
+  std::unordered_set<const Computation*> here;
+  for (const Computation* computation : module_.Computations()) here.insert(computation);
+  for (const Computation* computation : module_.Computations()) {
+    if (!computation->has_root())
+      return Report(Rejected("V008", Str("computation '", computation->name(), "' has no root"), computation->range));
+    const auto inside = [&](const Instruction& inst) { return &inst.computation() == computation && !inst.removed(); };
+    if (!inside(computation->root()))
+      return Report(Rejected("V008", Str("the root of '", computation->name(), "' is not in it"), computation->range));
+    for (const Instruction* parameter : computation->parameters()) {
+      if (parameter == nullptr)
+        Report(Rejected("V051",
+                        Str("the parameters of '", computation->name(), "' are not numbered 0 to ",
+                            computation->parameters().size() - 1),
+                        computation->range));
+    }
+    const LiveInstructions instructions = computation->instructions();
+    uses.assign(computation->place_limit(), {});
+    for (const Instruction* inst : instructions) {
+      const OpRow& row = RowOf(inst->opcode());
+      if (row.arity != kVariadic && row.arity != inst->operand_count()) {
+        Report(*inst, ErrorAtOperandListEnd(
+                          *inst, "V001",
+                          Str("'", inst->opcode(), "' takes ", row.arity, row.arity == 1 ? " operand" : " operands",
+                              ", found ", inst->operand_count())));
+      }
+      for (const Instruction* operand : inst->operands()) {
+        if (!inside(*operand))
+          return Report(*inst, ErrorAt(*inst, "V008",
+                                       Str("operand '", operand->name(), "' of '", inst->name(),
+                                           "' is not at hand in '", computation->name(), "'")));
+        Uses& of_operand = uses[operand->place()];
+        if (of_operand.last != inst) of_operand.Add(*inst);
+        of_operand.last = inst;
+      }
+      for (const Instruction* before : inst->control_predecessors()) {
+        if (!inside(*before))
+          return Report(
+              *inst, ErrorAt(*inst, "V267",
+                             Str("control predecessor '", before->name(), "' of '", inst->name(), "' is not at hand")));
+      }
+      const std::vector<Computation*> called = CalledComputations(*inst);
+      for (const Computation* callee : called) {
+        if (!here.contains(callee))
+          return Report(
+              *inst, ErrorAt(*inst, "V008", Str("'", inst->name(), "' calls a computation that is not in the module")));
+      }
+      if (!called.empty() || IsAsyncPart(*inst) || HasBuffer(inst->shape())) findings_.AddNotable(*inst);
+      // Rules read called computations without asking.
+      bool missing = false;
+      Visit(inst->attributes(), [&]<class A>(const A& attrs) {
+        ForEachField<A>([&](const auto& field) {
+          if constexpr (std::is_same_v<std::remove_cvref_t<decltype(attrs.*field.member)>, Computation*>) {
+            missing = missing || (field.presence == Presence::kRequired && attrs.*field.member == nullptr);
+          }
+        });
+      });
+      if (missing) return Report(*inst, ErrorAt(*inst, "V009", Str("'", inst->name(), "' lacks a called computation")));
+    }
+    // A search for each user among the operands of each would take the square of a tuple's length.
+    for (const Instruction* inst : instructions) {
+      Uses listed;
+      for (const Instruction* user : inst->users()) {
+        if (inside(*user)) listed.Add(*user);
+      }
+      const Uses& found = uses[inst->place()];
+      if (found.users == inst->users().size() && found.users == listed.users && found.ids == listed.ids) continue;
+      return Report(*inst, ErrorAt(*inst, "V008",
+                                   Str("the users of '", inst->name(), "' are not those that have it as an operand")));
+    }
+    if (!CheckAcyclic(*computation)) return false;
+  }
+  return findings_.empty();
+}
+
+// Operands and control predecessors, walked with a stack; and their order when the module is scheduled.
+bool Verifier::CheckAcyclic(const Computation& computation) {
+  const LiveInstructions instructions = computation.instructions();
+  int next = 0;
+  number_.resize(computation.place_limit());
+  for (const Instruction* inst : instructions) number_[inst->place()] = next++;
+  bool ordered = true;
+  const Instruction* early = nullptr;
+  for (const Instruction* inst : instructions) {
+    const auto is_later = [&](const Instruction* before) { return number_[before->place()] >= number_[inst->place()]; };
+    if (std::any_of(inst->operands().begin(), inst->operands().end(), is_later) ||
+        std::any_of(inst->control_predecessors().begin(), inst->control_predecessors().end(), is_later)) {
+      ordered = false;
+      early = inst;
+      break;
+    }
+  }
+  if (ordered) return true;  // So there is no cycle either.
+  if (module_.header.is_scheduled) {
+    return Report(*early, ErrorAt(*early, "V266", Str("'", early->name(), "' is scheduled before what it needs")));
+  }
+  std::vector<int>& waiting = number_;
+  std::unordered_map<const Instruction*, std::vector<const Instruction*>> controlled;
+  std::vector<const Instruction*> ready;
+  for (const Instruction* inst : instructions) {
+    std::unordered_set<const Instruction*> distinct(inst->operands().begin(), inst->operands().end());
+    waiting[inst->place()] = static_cast<int>(distinct.size() + inst->control_predecessors().size());
+    for (const Instruction* before : inst->control_predecessors()) controlled[before].push_back(inst);
+    if (waiting[inst->place()] == 0) ready.push_back(inst);
+  }
+  int64_t done = 0;
+  while (!ready.empty()) {
+    const Instruction* inst = ready.back();
+    ready.pop_back();
+    ++done;
+    for (const Instruction* user : inst->users()) {
+      if (--waiting[user->place()] == 0) ready.push_back(user);
+    }
+    const auto found = controlled.find(inst);
+    if (found == controlled.end()) continue;
+    for (const Instruction* after : found->second) {
+      if (--waiting[after->place()] == 0) ready.push_back(after);
+    }
+  }
+  if (done == computation.InstructionCount()) return true;
+  auto stuck = instructions.begin();
+  while (waiting[(*stuck)->place()] == 0) ++stuck;
+  return Report(**stuck, ErrorAt(**stuck, "V267", Str("'", (*stuck)->name(), "' depends on itself")));
+}
+
+// Callees before callers must exist as an order. The text cannot break it, since calls look upwards; passes can.
+bool Verifier::CheckCallGraph() {
+  std::unordered_map<const Computation*, int> waiting;
+  std::unordered_map<const Computation*, std::vector<const Computation*>> callers;
+  std::vector<const Computation*> ready;
+  for (const Instruction* inst : findings_.notable()) {
+    for (const Computation* callee : CalledComputations(*inst)) {
+      ++waiting[&inst->computation()];
+      callers[callee].push_back(&inst->computation());
+    }
+  }
+  const std::vector<Computation*> computations = module_.Computations();
+  for (const Computation* computation : computations) {
+    if (waiting[computation] == 0) ready.push_back(computation);
+  }
+  size_t done = 0;
+  while (!ready.empty()) {
+    const Computation* computation = ready.back();
+    ready.pop_back();
+    ++done;
+    for (const Computation* caller : callers[computation]) {
+      if (--waiting[caller] == 0) ready.push_back(caller);
+    }
+  }
+  if (done == computations.size()) return true;
+  for (const Computation* computation : computations) {
+    if (waiting[computation] > 0)
+      return Report(Rejected("V163",
+                             Str("computation '", computation->name(), "' calls itself, directly or through others"),
+                             computation->range));
+  }
+  return false;
+}
+
+// ---- Instructions ------------------------------------------------------------------------------------------------
+
+void Verifier::CheckComputation(const Computation& computation) {
+  const bool fused = fused_.contains(&computation);
+  for (const Instruction* inst : computation.instructions()) {
+    if (findings_.Full()) return;
+    bool judged = true;
+    for (const Instruction* operand : inst->operands()) judged = judged && !findings_.IsWrong(*operand);
+    for (const Computation* callee : CalledComputations(*inst)) judged = judged && !findings_.IsWrong(callee->root());
+    if (!judged) continue;
+    findings_.Add(*inst, CheckInstruction(*inst));
+    if (findings_.strict() && !fused && !findings_.IsWrong(*inst))
+      findings_.Add(*inst, CheckReshapeMovesNothing(*inst));
+    if (!findings_.strict() && !findings_.IsWrong(*inst)) findings_.Add(*inst, CheckExtras(*inst, false));
+  }
+}
+
+Status Verifier::CheckInstruction(const Instruction& inst) {
+  TRY(CheckThreads(inst));
+  TRY(CheckTokens(inst));
+  TRY(CheckShape(inst));
+  TRY(CheckElementwise(inst));
+  TRY(CheckComposite(inst));
+  TRY(CheckBranchShardings(inst));
+  if (inst.Is(kCollective)) TRY(CheckCollective(inst));
+  TRY(CheckCustomCall(inst));
+  TRY(CheckBufferUse(inst));
+  TRY(CheckSharding(inst));
+  TRY(CheckLeafAttributes(inst));
+  if (!findings_.strict()) return {};
+  TRY(CheckExtras(inst, true));
+  TRY(CheckPrecision(inst));
+  return CheckLayouts(inst);
+}
+
+Status Verifier::CheckShape(const Instruction& inst) {
+  Status leaves;
+  ForEachLeaf(inst.shape(), [&](const ShapeIndex&, const Shape& leaf) {
+    for (int64_t i = 0; i < leaf.rank(); ++i) {
+      if (leaf.dim(i) == Shape::kUnbounded && leaves)
+        leaves = std::unexpected(ErrorAtResult(inst, "V003", Str("dimension ", i, " of the result is unbounded")));
+    }
+    std::string fault = LayoutFault(leaf);
+    if (!fault.empty() && leaves) leaves = std::unexpected(ErrorAtResult(inst, "V300", std::move(fault)));
+  });
+  TRY(std::move(leaves));
+  const Shape inferred = TRY(InferShape(inst));
+  const TypeMatch types =
+      findings_.strict() || HasExactTypes(inst.opcode()) ? TypeMatch::kExact : TypeMatch::kFloatsMayDiffer;
+  if (ShapesMatch(inst.shape(), inferred, types)) return {};
+  switch (inst.opcode()) {
+    case Opcode::kCall:
+      FAIL(ErrorAtResult(inst, "V142", Str("written ", inst.shape(), ", the called computation returns ", inferred)));
+    case Opcode::kFusion:
+      FAIL(ErrorAtResult(inst, "V155", Str("written ", inst.shape(), ", the fused computation returns ", inferred)));
+    case Opcode::kOptimizationBarrier:
+      FAIL(ErrorAtResult(inst, "V162", Str("written ", inst.shape(), ", the operand is ", inferred)));
+    default:
+      FAIL(ErrorAtResult(inst, "V002",
+                         Str("'", inst.opcode(), "' is written ", inst.shape(), " but its operands give ", inferred)));
+  }
+}
+
+// V031. What clamp and select take instead of full shapes is a matter of their rules.
+Status Verifier::CheckElementwise(const Instruction& inst) {
+  if (!inst.Is(kElementwise) || inst.Is(Opcode::kClamp) || inst.Is(Opcode::kSelect) || !inst.shape().IsArray())
+    return {};
+  for (int64_t i = 0; i < inst.operand_count(); ++i) {
+    const Shape& operand = inst.operand(i).shape();
+    if (SameSizes(operand.dims(), inst.shape().dims())) continue;
+    FAIL(ErrorAtOperand(
+             inst, i, "V031",
+             Str("operand ", i, " is ", operand, ", result ", inst.shape(), ", there is no implicit broadcast"))
+             .Hint("write a broadcast"));
+  }
+  return {};
+}
+
+// V006
+Status Verifier::CheckPrecision(const Instruction& inst) {
+  if (MayMixFloats(inst)) return {};
+  std::optional<PrimitiveType> first;
+  for (int64_t i = 0; i < inst.operand_count(); ++i) {
+    Status status;
+    ForEachLeaf(inst.operand(i).shape(), [&](const ShapeIndex&, const Shape& leaf) {
+      if (!IsFloat(leaf.type())) return;
+      if (!first) first = leaf.type();
+      if (*first != leaf.type() && status)
+        status = std::unexpected(ErrorAtOperand(inst, i, "V006", Str("operands mix ", *first, " and ", leaf.type())));
+    });
+    TRY(std::move(status));
+  }
+  return {};
+}
+
+// The first of that name.
+const Instruction& FindNamed(const Module& module, std::string_view name) {
+  for (const Computation* computation : module.Computations()) {
+    for (const Instruction* inst : computation->instructions()) {
+      if (inst->name() == name) return *inst;
+    }
+  }
+  CHECK(false, "no instruction is called ", name);
+}
+
+// Strict alone: the module's table of names gives none twice, so this finds errors of that table.
+void Verifier::CheckNames() {
+  NameSet names;
+  for (const Computation* computation : module_.Computations()) {
+    for (const Instruction* inst : computation->instructions()) {
+      if (names.Insert(names.Prepare(inst->name())) || findings_.Full()) continue;
+      Report(ErrorAt(*inst, "V007", Str("two instructions are called '", inst->name(), "'"))
+                 .AddNote("the other one", FindNamed(module_, inst->name()).range()));
+    }
+  }
+}
+
+}  // namespace
+
+bool Findings::Full() const { return errors_.size() >= kMaxErrors; }
+
+bool Findings::Add(Error error) {
+  bool is_error = false;
+  for (Diagnostic& diagnostic : error.diagnostics) {
+    const VerifierRule* rule = FindRule(diagnostic.code);
+    const RuleLevel level = rule != nullptr ? rule->level : RuleLevel::kText;
+    if (level == RuleLevel::kWarning || (level == RuleLevel::kWarned && !strict_)) {
+      warnings_.push_back(std::move(diagnostic));
+      continue;
+    }
+    if (level == RuleLevel::kStrict && !strict_) continue;
+    is_error = true;
+    if (error.exit != ExitCode::kRejected) exit_ = error.exit;
+    if (!Full()) errors_.push_back(std::move(diagnostic));
+  }
+  return is_error;
+}
+
+bool Findings::Add(const Instruction& inst, Error error) {
+  if (!Add(std::move(error))) return false;
+  wrong_[inst.id()] = true;
+  return true;
+}
+
+void Findings::Add(const Instruction& inst, Status status) {
+  if (!status) Add(inst, std::move(status).error());
+}
+
+Status Findings::Finish(std::vector<Diagnostic>* warnings) {
+  // In the order of the text, whichever rule found it.
+  const auto sort = [](std::vector<Diagnostic>& diagnostics) {
+    std::stable_sort(diagnostics.begin(), diagnostics.end(),
+                     [](const Diagnostic& a, const Diagnostic& b) { return a.range.begin < b.range.begin; });
+  };
+  sort(errors_);
+  sort(warnings_);
+  if (warnings != nullptr) *warnings = std::move(warnings_);
+  if (errors_.empty()) return {};
+  Error error(exit_, "", "");
+  error.diagnostics = std::move(errors_);
+  error.source = module_.source;
+  FAIL(std::move(error));
+}
+
+Status Verify(const Module& module, VerifyLevel level, std::vector<Diagnostic>* warnings) {
+  if (level == VerifyLevel::kOff) return {};
+  return Verifier(module, level).Run(warnings);
+}
+
+}  // namespace hlo

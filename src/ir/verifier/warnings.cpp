@@ -1,0 +1,284 @@
+// What is valid and seldom meant. Some rules of ir/verifier/extras.cpp are warnings too, at default.
+#include <algorithm>
+#include <functional>
+#include <unordered_set>
+
+#include "base/text.h"
+#include "ir/shapes/shape_checks.h"
+#include "ir/side_effects.h"
+#include "ir/trip_count.h"
+#include "ir/verifier/checks.h"
+
+namespace hlo {
+namespace {
+
+// W001: elements that go round the loop untouched and that nobody looks at.
+Status WarnOfCarried(const Instruction& loop) {
+  const WhileAttrs& a = loop.attrs<WhileAttrs>();
+  const Instruction& next = a.body->root();
+  const auto only_elements = [](const Instruction& tuple) {
+    return std::all_of(tuple.users().begin(), tuple.users().end(),
+                       [](const Instruction* user) { return user->Is(Opcode::kGetTupleElement); });
+  };
+  const Instruction& state = a.body->parameter(0);
+  const Instruction& asked = a.condition->parameter(0);
+  if (!next.Is(Opcode::kTuple) || loop.IsRoot() || !only_elements(loop) || !only_elements(state) ||
+      !only_elements(asked))
+    return {};
+  std::vector<int> readers(next.operand_count());  // Beside the one that hands the element on.
+  const auto count = [&](const Instruction& tuple) {
+    for (const Instruction* element : tuple.users()) ++readers[element->tuple_index()];
+  };
+  count(loop);
+  count(asked);
+  for (const Instruction* element : state.users()) {
+    const int64_t i = element->tuple_index();
+    const bool passed = &next.operand(i) == element && element->UseCount() == 1;
+    readers[i] += passed ? 0 : 1;
+  }
+  for (int64_t i = 0; i < next.operand_count(); ++i) {
+    const Instruction& element = next.operand(i);
+    const bool passed =
+        element.Is(Opcode::kGetTupleElement) && &element.operand(0) == &state && element.tuple_index() == i;
+    if (!passed || readers[i] > 0) continue;
+    FAIL(ErrorAtOpcode(loop, "W001",
+                       Str("the loop carries element ", i, ", ", element.shape(), ", and nobody reads it")));
+  }
+  return {};
+}
+
+bool IsArithmetic(const Instruction& inst) {
+  return (inst.Is(kElementwise) && !inst.Is(Opcode::kConvert) && !inst.Is(Opcode::kCopy)) || inst.Is(Opcode::kDot);
+}
+
+// W003
+Status WarnOfDoubles(const Instruction& inst) {
+  if (!IsArithmetic(inst) || inst.shape().type() != PrimitiveType::kF64) return {};
+  for (int64_t i = 0; i < inst.operand_count(); ++i) {
+    const Instruction& from = inst.operand(i);
+    if (from.Is(Opcode::kConvert) && from.operand(0).shape().type() == PrimitiveType::kF32)
+      FAIL(ErrorAtOperand(inst, i, "W003", Str("f64 '", inst.opcode(), "' of a value converted from f32")));
+  }
+  return {};
+}
+
+// Whether `f` is just `opcode` of its two parameters.
+bool Applies(const Computation& f, Opcode opcode) {
+  return f.root().Is(opcode) && f.root().operand_count() == 2 && f.root().operand(0).Is(Opcode::kParameter) &&
+         f.root().operand(1).Is(Opcode::kParameter);
+}
+
+// W006: of the reducers that change their result when an initial value is applied twice.
+Status WarnOfInitialValue(const Instruction& inst) {
+  if ((!inst.Is(Opcode::kReduce) && !inst.Is(Opcode::kReduceWindow)) || inst.operand_count() != 2) return {};
+  const Computation& f = *CalledComputations(inst)[0];
+  const Instruction& init = inst.operand(1);
+  for (const auto& [opcode, identity] : {std::pair(Opcode::kAdd, 0), std::pair(Opcode::kMultiply, 1)}) {
+    if (!Applies(f, opcode) || !init.Is(Opcode::kConstant) || init.IsConstantOf(identity)) continue;
+    FAIL(ErrorAtOperand(
+        inst, 1, "W006",
+        Str("the initial value of '", opcode, "' is not ", identity, ", and may be applied repeatedly")));
+  }
+  return {};
+}
+
+// W007
+Status WarnOfComparator(const Instruction& inst) {
+  if (!inst.Is(Opcode::kSort)) return {};
+  const Computation& f = *inst.attrs<SortAttrs>().to_apply;
+  if (!Applies(f, Opcode::kCompare)) return {};
+  const CompareAttrs& a = f.root().attrs<CompareAttrs>();
+  const bool strict = a.direction == ComparisonDirection::kLt || a.direction == ComparisonDirection::kGt;
+  const bool total = !IsFloat(f.root().operand(0).shape().type()) || a.type == ComparisonType::kTotalOrder;
+  if (strict && total) return {};
+  FAIL(ErrorAtCallee(inst, "to_apply", "W007",
+                     strict ? Str("'", f.name(), "' compares floats, and puts NaN nowhere; expected type=TOTALORDER")
+                            : Str("'", f.name(), "' compares with ", a.direction, ", expected LT or GT"),
+                     f.root()));
+}
+
+// W008
+Status WarnOfDevices(const Instruction& inst) {
+  if (!inst.Is(kCollective)) return {};
+  const ModuleHeader& header = inst.module().header;
+  const int64_t named = DevicesNamed(inst);
+  int64_t devices = 0;
+  if (__builtin_mul_overflow(header.replica_count, header.num_partitions, &devices) || named <= devices) return {};
+  FAIL(ErrorAtAttribute(inst, inst.attributes().GetIf<PermuteAttrs>() ? "source_target_pairs" : "replica_groups",
+                        "W008",
+                        Str(named, " devices are named, the module has replica_count=", header.replica_count,
+                            " and num_partitions=", header.num_partitions)));
+}
+
+// W011
+Status WarnOfShortSums(const Instruction& inst) {
+  constexpr int64_t kTerms = 256;
+  if (!inst.Is(Opcode::kReduce) || inst.operand_count() != 2) return {};
+  const PrimitiveType type = inst.shape().type();
+  if (!IsFloat(type) || BitWidth(type) > 16 || !Applies(*inst.attrs<ReduceAttrs>().to_apply, Opcode::kAdd)) return {};
+  int64_t terms = 1;
+  for (const int64_t d : inst.attrs<ReduceAttrs>().dimensions) {
+    if (__builtin_mul_overflow(terms, inst.operand(0).shape().dim(d), &terms)) terms = INT64_MAX;
+  }
+  if (terms <= kTerms) return {};
+  FAIL(ErrorAtOpcode(inst, "W011", Str("a sum of ", terms, " terms accumulates in ", type)));
+}
+
+// W012: the indices of dynamic-slice and dynamic-update-slice.
+Status WarnOfIndices(const Instruction& inst) {
+  const bool slice = inst.Is(Opcode::kDynamicSlice);
+  if (!slice && !inst.Is(Opcode::kDynamicUpdateSlice)) return {};
+  const Shape& whole = inst.operand(0).shape();
+  const Shape& part = slice ? inst.shape() : inst.operand(1).shape();
+  const int64_t first = slice ? 1 : 2;
+  if (inst.operand_count() != first + whole.rank()) return {};
+  for (int64_t d = 0; d < whole.rank(); ++d) {
+    const Instruction& index = inst.operand(first + d);
+    if (!index.Is(Opcode::kConstant)) continue;
+    const int64_t value = index.literal().GetInt(0);
+    const int64_t last = whole.dim(d) - part.dim(d);
+    if (value >= 0 && value <= last) continue;
+    FAIL(ErrorAtOperand(inst, first + d, "W012",
+                        Str("index ", value, " of dim ", d, " is clamped to ", value < 0 ? 0 : last)));
+  }
+  return {};
+}
+
+// W002: in each process XLA fills the elements that a text leaves out with 0, 1, 2, ... in 32-bit words, which are no
+// sensible floats.
+Status WarnOfCounter(const Instruction& inst) {
+  constexpr size_t kFewest = 8;
+  if (!inst.Is(Opcode::kConstant) || !inst.shape().IsArray() || !IsFloat(inst.shape().type())) return {};
+  const std::span<const uint32_t> words = inst.literal().data<uint32_t>();
+  if (words.size() < kFewest) return {};
+  const auto counts = [](uint32_t word, uint32_t next) { return next == word + 1; };
+  if (std::adjacent_find(words.begin(), words.end(), std::not_fn(counts)) != words.end()) return {};
+  FAIL(ErrorAtOpcode(inst, "W002", "the elements count up in 32-bit words, as where XLA reads constant({...})"));
+}
+
+// Left over as a rule, and nothing to compute.
+bool IsFree(const Instruction& inst) {
+  return inst.Is(Opcode::kParameter) || inst.Is(Opcode::kGetTupleElement) || inst.Is(Opcode::kAfterAll) ||
+         inst.Is(Opcode::kConstant) || inst.Is(Opcode::kElidedConstant);
+}
+
+// The instruction after which the value is not read any more, by its place in the order of the text; what is handed on
+// whole counts too.
+class LastReads {
+ public:
+  explicit LastReads(const Computation& computation) : place_(computation.module().id_limit()) {
+    order_ = computation.Instructions();
+    for (size_t i = 0; i < order_.size(); ++i) place_[order_[i]->id()] = i;
+    last_ = place_;
+    for (size_t i = order_.size(); i-- > 0;) {
+      const Instruction& inst = *order_[i];
+      const bool hands_on = !inst.shape().IsArray() || inst.Is(Opcode::kBitcast) || inst.Is(Opcode::kReshape);
+      const size_t last = inst.IsRoot() && hands_on ? order_.size() : hands_on ? last_[inst.id()] : i;
+      for (const Instruction* operand : inst.operands()) last_[operand->id()] = std::max(last_[operand->id()], last);
+    }
+  }
+  size_t Of(const Instruction& inst) const { return last_[inst.id()]; }
+  size_t PlaceOf(const Instruction& inst) const { return place_[inst.id()]; }
+
+ private:
+  std::vector<Instruction*> order_;
+  std::vector<size_t> place_, last_;  // By instruction id.
+};
+
+// A part of the entry's parameters or of its result, and the instruction that stands for it.
+struct BoundaryLeaf {
+  const Instruction* value;
+  int64_t parameter;
+  ShapeIndex index;
+};
+
+// Elements of tuples are those that get-tuple-element takes out, and that the root's tuple puts in: one level.
+std::vector<BoundaryLeaf> ParameterLeaves(const Computation& entry) {
+  std::vector<BoundaryLeaf> leaves;
+  for (const Instruction* parameter : entry.parameters()) {
+    if (parameter->shape().IsArray()) leaves.push_back({parameter, parameter->parameter_number(), {}});
+    for (const Instruction* user : parameter->users()) {
+      if (user->Is(Opcode::kGetTupleElement) && user->shape().IsArray())
+        leaves.push_back({user, parameter->parameter_number(), {user->tuple_index()}});
+    }
+  }
+  return leaves;
+}
+std::vector<BoundaryLeaf> ResultLeaves(const Computation& entry) {
+  std::vector<BoundaryLeaf> leaves;
+  const Instruction& root = entry.root();
+  if (root.shape().IsArray()) leaves.push_back({&root, 0, {}});
+  for (int64_t i = 0; root.Is(Opcode::kTuple) && i < root.operand_count(); ++i) {
+    if (root.operand(i).shape().IsArray()) leaves.push_back({&root.operand(i), 0, {i}});
+  }
+  return leaves;
+}
+
+// W005
+void WarnOfUnsharedMemory(Findings& findings) {
+  constexpr int64_t kWorthSharing = 1 << 20;  // Bytes; below, the header line costs more than it saves.
+  const Module& module = findings.module();
+  const ModuleHeader& header = module.header;
+  std::vector<BoundaryLeaf> results = ResultLeaves(module.entry());
+  std::erase_if(results, [&](const BoundaryLeaf& result) {
+    const auto same = [&](const InputOutputAlias& alias) { return alias.output == result.index; };
+    return result.value->Is(Opcode::kParameter) || result.value->shape().ByteSize() < kWorthSharing ||
+           std::any_of(header.aliases.begin(), header.aliases.end(), same);
+  });
+  if (results.empty()) return;
+  const LastReads reads(module.entry());
+  for (const BoundaryLeaf& leaf : ParameterLeaves(module.entry())) {
+    const auto taken = [&](const auto& entry) {
+      return entry.parameter == leaf.parameter && entry.parameter_index == leaf.index;
+    };
+    if (std::any_of(header.aliases.begin(), header.aliases.end(), taken) ||
+        std::any_of(header.donors.begin(), header.donors.end(), taken))
+      continue;
+    const auto fits = std::find_if(results.begin(), results.end(), [&](const BoundaryLeaf& result) {
+      return result.value->shape() == leaf.value->shape() && reads.Of(*leaf.value) < reads.PlaceOf(*result.value);
+    });
+    if (fits == results.end()) continue;
+    Error error = ErrorAt(*leaf.value, "W005",
+                          Str("parameter ", leaf.parameter, " ", leaf.value->shape(), " dies before '",
+                              fits->value->name(), "' is written, and could lend it its memory"));
+    findings.Add(*leaf.value,
+                 std::move(error).Hint(Str("input_output_alias={ {", Join(fits->index, ","), "}: (", leaf.parameter,
+                                           ", {", Join(leaf.index, ","), "}) }, where the caller lets it go")));
+    results.erase(fits);
+  }
+}
+
+}  // namespace
+
+void FindWarnings(Findings& findings) {
+  const Module& module = findings.module();
+  WarnOfUnsharedMemory(findings);
+  std::unordered_set<const Computation*> called;
+  for (const Instruction* inst : findings.notable()) {
+    for (const Computation* callee : CalledComputations(*inst)) called.insert(callee);
+  }
+  for (const Computation* computation : module.Computations()) {
+    if (!computation->IsEntry() && !called.contains(computation)) {
+      findings.Add(Rejected("W009", Str("nothing calls '", computation->name(), "'"), computation->range));
+      continue;
+    }
+    for (const Instruction* inst : computation->instructions()) {
+      if (inst->IsDead() && !IsFree(*inst) && !HasSideEffect(*inst))
+        findings.Add(*inst, ErrorAt(*inst, "W009", Str("nothing uses '", inst->name(), "'")));
+      if (inst->Is(Opcode::kWhile)) {
+        findings.Add(*inst, WarnOfCarried(*inst));
+        if (!TripCount(*inst))
+          findings.Add(*inst, ErrorAtOpcode(*inst, "W004", "how often the loop runs cannot be told"));
+      }
+      findings.Add(*inst, WarnOfCounter(*inst));
+      findings.Add(*inst, WarnOfDoubles(*inst));
+      findings.Add(*inst, WarnOfInitialValue(*inst));
+      findings.Add(*inst, WarnOfComparator(*inst));
+      findings.Add(*inst, WarnOfDevices(*inst));
+      findings.Add(*inst, WarnOfShortSums(*inst));
+      findings.Add(*inst, WarnOfIndices(*inst));
+    }
+  }
+}
+
+}  // namespace hlo
