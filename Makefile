@@ -13,7 +13,7 @@ LLVM_INCLUDE = $(shell $(LLVM_CONFIG) --includedir 2>/dev/null)
 # By file, not by component: "nvptx" is not expanded for static linking. --as-needed and gc keep the rest out.
 LLVM_LIBS = $(shell $(LLVM_CONFIG) --link-static --ldflags --libs NVPTXCodeGen NVPTXDesc NVPTXInfo X86CodeGen X86Desc X86Info OrcJIT Passes IRReader Linker BitReader Coroutines 2>/dev/null)
 
-CPPFLAGS += -Isrc -I. -DHLO_VERSION='"$(VERSION)"'
+CPPFLAGS += -Isrc -I. -I$(BUILD)/gen -DHLO_VERSION='"$(VERSION)"'
 # No fused multiply-add but where the source writes one: the interpreter's results are those of the definition.
 MARCH = -march=x86-64-v3
 FLAGS = -std=c++23 $(MARCH) -ffp-contract=off $(OPT) -g1 -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers \
@@ -59,7 +59,15 @@ $(BUILD)/tests/%.o: CPPFLAGS += -DGTEST_DONT_DEFINE_FAIL=1
 # function of math, whose setting keeps a loop from being vectorised; no result is another without them.
 $(BUILD)/src/interp/%.o: OPT := $(if $(filter -O2,$(OPT)),-O3,$(OPT)) -fno-math-errno -fno-trapping-math
 
-$(BUILD)/%.o: %.cpp Makefile
+# What every reader of opcodes is compiled with; all else that a row of ops.def says is edited without compiling them again.
+OPCODES := $(BUILD)/gen/ir/opcodes.inc
+$(OPCODES): src/ir/ops.def
+	@mkdir -p $(@D)
+	@awk -F'[(,]' '/^HLO_OP/ { name = $$2; getline; print "HLO_OPCODE(" name ", " (/kElementwise/ ? "true" : "false") ")" } \
+	  END { print "#undef HLO_OPCODE" }' $< >$@.new
+	@cmp -s $@.new $@ || cp $@.new $@
+
+$(BUILD)/%.o: %.cpp Makefile | $(OPCODES)
 	@mkdir -p $(@D)
 	$(call say,CXX)
 	$(Q)$(CCACHE) $(CXX) $(CPPFLAGS) $(FLAGS) -MMD -MP -c $< -o $@
@@ -78,7 +86,7 @@ $(BUILD)/bin/hlo-test: $(OBJECTS) $(TEST_OBJECTS)
 
 # Without LLVM; and what fails a check must end in a way that libFuzzer sees (tests/fuzz/target.h).
 FUZZ_SOURCES := $(filter-out src/base/check.cpp,$(filter src/base/% src/ir/% src/parser/% src/driver/lsp/%,$(SOURCES))) \
-                src/driver/format.cpp src/driver/inspect/text.cpp src/driver/load.cpp src/driver/opcode_prose.cpp \
+                src/driver/format.cpp src/driver/inspect/text.cpp src/driver/load.cpp \
                 $(filter tests/properties/%,$(TEST_SOURCES))
 FUZZ_OBJECTS := $(FUZZ_SOURCES:%.cpp=$(BUILD)/%.o)
 $(BUILD)/bin/fuzz-%: $(BUILD)/tests/fuzz/%.o $(FUZZ_OBJECTS)
@@ -203,7 +211,7 @@ format:  ## Rewrite the sources as clang-format has them
 	@scripts/deps lint
 	clang-format-19 -i $$(git ls-files '*.cpp' '*.h')
 
-compile_commands.json: Makefile  ## For editors and clang-tidy
+compile_commands.json: Makefile | $(OPCODES)  ## For editors and clang-tidy
 	@{ echo '['; first=; for f in $(SOURCES) $(TOOL_SOURCES) $(TEST_SOURCES) $(FUZZ_TARGETS); do \
 	  [ -z "$$first" ] || echo ','; first=1; \
 	  printf '{"directory":"%s","file":"%s","command":"clang++-19 -std=c++23 $(subst ",\\",$(subst ','\'',$(CPPFLAGS))) -isystem $(LLVM_INCLUDE) -march=x86-64-v3 -DGTEST_DONT_DEFINE_FAIL=1 -c %s"}' "$(CURDIR)" $$f $$f; \

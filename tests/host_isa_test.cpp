@@ -1,8 +1,10 @@
 // What kernels may use of the processor changes how fast they are, never what they compute.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 #include <span>
 
 #include "base/text.h"
@@ -20,16 +22,10 @@ constexpr PrimitiveType kTypes[] = {
     PrimitiveType::kBF16, PrimitiveType::kF32, PrimitiveType::kF64};
 constexpr int64_t kElements = 75;  // Whole vectors of all widths, and a rest.
 
-struct ScalarOp {
-  std::string_view text;
-  int arity;
-};
-
-std::vector<ScalarOp> ScalarOps() {
-  std::vector<ScalarOp> ops;
-#define HLO_OP(Name, text, arity, attrs, rule, ...) \
-  if constexpr (((__VA_ARGS__) & kElementwise) != 0) ops.push_back({text, arity});
-#include "ir/ops.def"
+std::vector<OpRow> ScalarOps() {
+  std::vector<OpRow> ops;
+  std::ranges::copy_if(AllOps(), std::back_inserter(ops),
+                       [](const OpRow& op) { return (op.traits & kElementwise) != 0; });
   return ops;
 }
 
@@ -50,7 +46,7 @@ struct Variant {
   std::string attributes;
 };
 
-std::string ModuleOf(const ScalarOp& op, PrimitiveType from, std::span<const Variant> variants) {
+std::string ModuleOf(const OpRow& op, PrimitiveType from, std::span<const Variant> variants) {
   std::string text = "ENTRY e {", results;
   std::vector<std::string> names;
   for (int i = 0; i < op.arity; ++i) {
@@ -68,7 +64,7 @@ std::string ModuleOf(const ScalarOp& op, PrimitiveType from, std::span<const Var
 }
 
 // Those that are valid and have a kernel.
-std::vector<Variant> VariantsOf(const ScalarOp& op, PrimitiveType from) {
+std::vector<Variant> VariantsOf(const OpRow& op, PrimitiveType from) {
   std::vector<Variant> variants;
   for (const PrimitiveType to : kTypes) {
     for (const std::string& attributes : AttributesOf(op.text)) {
@@ -94,7 +90,7 @@ void ExpectSameBits(const Literal& a, const Literal& b) {
 // Also that every function that LLVM calls for an op is one that the loader of kernels knows (kernel/jit.cpp).
 TEST(HostIsa, EveryScalarOpHasTheSameBitsAtEveryLevel) {
   size_t cells = 0;
-  for (const ScalarOp& op : ScalarOps()) {
+  for (const OpRow& op : ScalarOps()) {
     for (const PrimitiveType from : kTypes) {
       const std::vector<Variant> variants = VariantsOf(op, from);
       if (variants.empty()) continue;

@@ -7,7 +7,6 @@
 
 #include "base/text.h"
 #include "driver/fuzz/grower.h"
-#include "driver/opcode_prose.h"
 #include "interp/interpreter.h"
 #include "interp/shadow/shadow.h"
 #include "ir/cost.h"
@@ -71,7 +70,7 @@ TEST(OpKnowledge, OfElementwiseOpsIsComplete) {
   for (int k = 0; k < std::ssize(AllOps()); ++k) {
     const auto opcode = static_cast<Opcode>(k);
     const std::string op = Str("'", ToString(opcode), "' ");
-    EXPECT_FALSE(ProseOf(opcode).empty()) << op << "has no sentence in src/driver/opcode_prose.cpp";
+    EXPECT_FALSE(RowOf(opcode).prose.empty()) << op << "has no sentence in src/ir/ops.def";
     if ((RowOf(opcode).traits & kElementwise) == 0) continue;
     EXPECT_TRUE(IsGrown(opcode)) << op << "is in no random module: src/driver/fuzz/grow_elementwise.cpp";
     const auto module = Use(opcode, PrimitiveType::kF32);
@@ -81,12 +80,12 @@ TEST(OpKnowledge, OfElementwiseOpsIsComplete) {
     if (!Rounds(opcode)) continue;
     ++rounding;
     const double ulps = DefaultUlps(opcode, PrimitiveType::kF32);
-    EXPECT_GE(ulps, 0.5) << op << "rounds, and has no budget in src/ir/precision_plan.cpp";
+    EXPECT_GE(ulps, 0.5) << op << "rounds, and its row in src/ir/ops.def says exact";
     if (ulps <= 0.5) continue;
     ++functions;
-    EXPECT_GT(InstructionCost(module->entry().root()), 1) << op << "costs what an add does: src/ir/fusion.cpp";
+    EXPECT_GT(InstructionCost(module->entry().root()), 1) << op << "costs what an add does: src/ir/ops.def";
     EXPECT_GT(CostAnalysis(*module).Of(module->entry().root()).transcendentals, 0)
-        << op << "is no function in src/ir/cost.cpp";
+        << op << "is no function in src/ir/ops.def";
   }
   EXPECT_GT(rounding, 20);
   EXPECT_GT(functions, 15);

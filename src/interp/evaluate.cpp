@@ -24,10 +24,10 @@ constexpr bool IsFrameOp(Opcode opcode) {
 
 constexpr auto kHandlers = [] {
   std::array<Handler, 256> handlers = {};
-#define HLO_OP(Name, text, arity, attrs, shape_rule, traits)                                                    \
-  if constexpr (((traits) & kElementwise) != 0) handlers[static_cast<int>(Opcode::k##Name)] = &EvalElementwise; \
+#define HLO_OPCODE(Name, elementwise)                                                        \
+  if constexpr (elementwise) handlers[static_cast<int>(Opcode::k##Name)] = &EvalElementwise; \
   else if constexpr (!IsFrameOp(Opcode::k##Name)) handlers[static_cast<int>(Opcode::k##Name)] = &Eval##Name;
-#include "ir/ops.def"
+#include "ir/opcodes.inc"
   return handlers;
 }();
 

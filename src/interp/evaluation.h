@@ -79,8 +79,8 @@ constexpr bool MeetsDevices(Opcode opcode) {
 
 // One function for each opcode that is not elementwise; one that is missing does not link, with its name in the
 // message.
-#define HLO_OP(Name, ...) Result<Literal> Eval##Name(Evaluation& e);
-#include "ir/ops.def"
+#define HLO_OPCODE(Name, ...) Result<Literal> Eval##Name(Evaluation& e);
+#include "ir/opcodes.inc"
 Result<Literal> EvalElementwise(Evaluation& e);
 
 // EvaluateComputation inside an evaluation.

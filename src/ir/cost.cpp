@@ -40,46 +40,13 @@ Cost Arithmetic(double count) { return {.flops = count, .scalar_work = count}; }
 
 // ---- Arithmetic, a family each -----------------------------------------------------------------------------------
 
-// One element of an elementwise op. Complex: (a+bi)(c+di) is 4 multiplies and 2 adds; a quotient 3 multiplies for each
-// part, 3 adds and 2 divides; other arithmetic works on each part.
+// One element of an elementwise op.
 Cost OfOneElement(const Instruction& inst) {
-  const double parts = IsComplexOp(inst) ? 2 : 1;
-  Cost cost;
-  cost.scalar_work = InstructionCost(inst);
-  switch (inst.opcode()) {
-    case Opcode::kCopy:
-    case Opcode::kReal:
-    case Opcode::kImag:
-    case Opcode::kComplex: break;
-    case Opcode::kAcos:
-    case Opcode::kAcosh:
-    case Opcode::kAsin:
-    case Opcode::kAsinh:
-    case Opcode::kAtan2:
-    case Opcode::kAtanh:
-    case Opcode::kCbrt:
-    case Opcode::kCos:
-    case Opcode::kCosh:
-    case Opcode::kErf:
-    case Opcode::kExp:
-    case Opcode::kExp2:
-    case Opcode::kExpm1:
-    case Opcode::kLog:
-    case Opcode::kLog1p:
-    case Opcode::kLog2:
-    case Opcode::kLogistic:
-    case Opcode::kPower:
-    case Opcode::kRsqrt:
-    case Opcode::kSin:
-    case Opcode::kSinh:
-    case Opcode::kSqrt:
-    case Opcode::kTan:
-    case Opcode::kTanh: cost.transcendentals = parts; break;
-    case Opcode::kMultiply: cost.flops = parts == 2 ? 6 : 1; break;
-    case Opcode::kDivide: cost.flops = parts == 2 ? 11 : 1; break;
-    default: cost.flops = parts;
-  }
-  return cost;
+  const ElementCost& cost = RowOf(inst.opcode()).cost;
+  const bool is_complex = IsComplexOp(inst);
+  return {.flops = is_complex ? cost.complex_flops : cost.flops,
+          .transcendentals = cost.function ? (is_complex ? 2.0 : 1.0) : 0,
+          .scalar_work = InstructionCost(inst)};
 }
 
 // Products are summed: a multiply and an add for each term, 8 operations when complex.
@@ -177,7 +144,7 @@ double ComparisonsPerElement(int64_t length) {
 // What `user` reads of `operand`: slices and gathers what they take, a dynamic-update-slice nothing of what it updates,
 // a scatter what it adds to.
 double BytesReadOf(const Instruction& operand, const Instruction& user) {
-  if (OnlyNames(user)) return 0;
+  if (user.Is(kOnlyNames)) return 0;
   double sum = 0;
   for (int64_t i = 0; i < user.operand_count(); ++i) {
     if (&user.operand(i) != &operand) continue;
@@ -214,7 +181,7 @@ void AddTrafficOfFusion(const Instruction& fusion, Cost& cost) {
     std::vector<const Instruction*> names = {parameter};
     for (size_t n = 0; n < names.size(); ++n) {
       for (const Instruction* user : names[n]->users()) {
-        if (!OnlyNames(*user)) {
+        if (!user->Is(kOnlyNames)) {
           read += BytesReadOf(*names[n], *user);
         } else if (user->operand_count() == 1) {
           names.push_back(user);
@@ -227,7 +194,7 @@ void AddTrafficOfFusion(const Instruction& fusion, Cost& cost) {
 }
 
 void AddTraffic(const Instruction& inst, Cost& cost) {
-  if (OnlyNames(inst)) return;
+  if (inst.Is(kOnlyNames)) return;
   std::vector<const Instruction*> operands(inst.operands().begin(), inst.operands().end());
   std::sort(operands.begin(), operands.end(), [](const auto* a, const auto* b) { return a->id() < b->id(); });
   operands.erase(std::unique(operands.begin(), operands.end()), operands.end());
@@ -236,30 +203,6 @@ void AddTraffic(const Instruction& inst, Cost& cost) {
 }
 
 }  // namespace
-
-bool OnlyNames(const Instruction& inst) {
-  switch (inst.opcode()) {
-    case Opcode::kAddDependency:
-    case Opcode::kAfterAll:
-    case Opcode::kAllGatherDone:
-    case Opcode::kAllReduceDone:
-    case Opcode::kAsyncDone:
-    case Opcode::kAsyncUpdate:
-    case Opcode::kBitcast:
-    case Opcode::kCollectivePermuteDone:
-    case Opcode::kConstant:
-    case Opcode::kElidedConstant:
-    case Opcode::kCopyDone:
-    case Opcode::kDomain:
-    case Opcode::kGetDimensionSize:
-    case Opcode::kGetTupleElement:
-    case Opcode::kOptimizationBarrier:
-    case Opcode::kParameter:
-    case Opcode::kReshape:  // Of the same bytes; one that moves them has a copy beside it.
-    case Opcode::kTuple: return true;
-    default: return false;
-  }
-}
 
 Cost& Cost::operator+=(const Cost& other) {
   flops += other.flops;
@@ -414,7 +357,8 @@ Cost CostAnalysis::CostOf(const Instruction& inst) {
         cost.scalar_work = elements * InstructionCost(inst);  // Moves: the index arithmetic.
       }
   }
-  if (inst.Is(kCollective) && !OnlyNames(inst)) gaps_.push_back({&inst, "the links between devices are not modelled"});
+  if (inst.Is(kCollective) && !inst.Is(kOnlyNames))
+    gaps_.push_back({&inst, "the links between devices are not modelled"});
   AddTraffic(inst, cost);
   return cost;
 }

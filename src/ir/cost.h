@@ -39,9 +39,6 @@ struct Cost {
   Cost Times(double count) const;
 };
 
-// It gives a value another name or form of handing on, and moves nothing: no kernel.
-bool OnlyNames(const Instruction& inst);
-
 // Where the numbers fall short, and how.
 struct CostGap {
   const Instruction* inst;

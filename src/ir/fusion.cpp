@@ -139,54 +139,8 @@ bool StandsAlone(Opcode opcode) {
 
 double InstructionCost(const Instruction& inst) {
   const bool is_complex = inst.shape().IsArray() && IsComplex(inst.shape().type());
-  switch (inst.opcode()) {
-    case Opcode::kParameter:
-    case Opcode::kConstant:
-    case Opcode::kElidedConstant:
-    case Opcode::kBroadcast:
-    case Opcode::kBitcast:
-    case Opcode::kReshape:
-    case Opcode::kTuple:
-    case Opcode::kGetTupleElement:
-    case Opcode::kCopy: return 0;
-    case Opcode::kDivide:
-    case Opcode::kRemainder: return is_complex ? 24 : 8;
-    case Opcode::kSqrt:
-    case Opcode::kRsqrt: return is_complex ? 40 : 4;
-    case Opcode::kExp:
-    case Opcode::kExp2:
-    case Opcode::kLogistic: return is_complex ? 50 : 10;
-    case Opcode::kLog:
-    case Opcode::kLog1p:
-    case Opcode::kLog2:
-    case Opcode::kExpm1:
-    case Opcode::kCbrt: return is_complex ? 60 : 14;
-    case Opcode::kSin:
-    case Opcode::kCos:
-    case Opcode::kTan:
-    case Opcode::kTanh:
-    case Opcode::kErf:
-    case Opcode::kAtan2:
-    case Opcode::kPower:
-    case Opcode::kAcos:
-    case Opcode::kAcosh:
-    case Opcode::kAsin:
-    case Opcode::kAsinh:
-    case Opcode::kAtanh:
-    case Opcode::kCosh:
-    case Opcode::kSinh: return is_complex ? 90 : 30;
-    case Opcode::kMultiply: return is_complex ? 6 : 1;
-    case Opcode::kSlice:
-    case Opcode::kTranspose:
-    case Opcode::kReverse:
-    case Opcode::kIota: return 1;
-    case Opcode::kPad:
-    case Opcode::kConcatenate:
-    case Opcode::kDynamicSlice:
-    case Opcode::kDynamicUpdateSlice:
-    case Opcode::kGather: return 4;
-    default: return 1;
-  }
+  const ElementCost& cost = RowOf(inst.opcode()).cost;
+  return is_complex ? cost.complex_work : cost.work;
 }
 
 std::string ConfigText(const Instruction& inst) {
@@ -234,7 +188,7 @@ std::vector<Computation*> SequentialComputations(const Module& module) {
   std::unordered_set<const Computation*> sequential = {&module.entry()};
   for (size_t i = 0; i < found.size(); ++i) {
     for (const Instruction* inst : found[i]->instructions()) {
-      if (!inst->Is(Opcode::kWhile) && !inst->Is(Opcode::kConditional) && !inst->Is(Opcode::kCall)) continue;
+      if (!inst->Is(kControl)) continue;
       for (Computation* called : CalledComputations(*inst)) {
         if (sequential.insert(called).second) found.push_back(called);
       }

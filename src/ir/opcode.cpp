@@ -6,10 +6,16 @@
 namespace hlo {
 
 constinit const OpRow kOpRows[] = {
-#define HLO_OP(Name, text, arity, Attrs, shape_rule, traits)                                        \
-  {text, arity, shape_rule, static_cast<uint32_t>(traits), AttributeStructs::IndexOf<Attrs>(), [] { \
-     return Attributes(Attrs());                                                                    \
-   }},
+#define HLO_OP(Name, text, arity, Attrs, shape_rule, traits, cost, ulps, prose) \
+  {text,                                                                        \
+   arity,                                                                       \
+   shape_rule,                                                                  \
+   static_cast<uint32_t>(traits),                                               \
+   AttributeStructs::IndexOf<Attrs>(),                                          \
+   [] { return Attributes(Attrs()); },                                          \
+   cost,                                                                        \
+   ulps,                                                                        \
+   prose},
 #include "ir/ops.def"
 };
 

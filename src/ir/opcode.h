@@ -14,8 +14,8 @@ namespace hlo {
 class Instruction;
 
 enum class Opcode : uint8_t {
-#define HLO_OP(Name, ...) k##Name,
-#include "ir/ops.def"
+#define HLO_OPCODE(Name, ...) k##Name,
+#include "ir/opcodes.inc"
 };
 
 inline constexpr int kVariadic = -1;
@@ -26,7 +26,29 @@ enum OpTrait : uint32_t {
   kInferable = 1 << 2,    // The text may leave out the result shape (docs/language.md#omitted-shapes).
   kSideEffect = 1 << 3,   // Kept although nothing uses it.
   kCollective = 1 << 4,
+  kControl = 1 << 5,       // Runs computations that it calls as steps of their own: while, conditional, call.
+  kHoldsLiteral = 1 << 6,  // A constant, known or elided.
+  kOnlyNames = 1 << 7,     // Its result is where its operands are, or is known: nothing runs, nothing moves.
 };
+
+// What one element of a result costs: `work` in additions of f32, which fusion weighs against memory, and what an
+// analysis counts as XLA's does. Complex: (a+bi)(c+di) is 4 multiplies and 2 adds; a quotient 3 multiplies for each
+// part, 3 adds and 2 divides; other arithmetic works on each part.
+struct ElementCost {
+  double work, complex_work;
+  double flops, complex_flops;
+  bool function;  // A call of a function of math for each part, which counts no flops.
+};
+inline constexpr ElementCost kFree = {0, 0, 0, 0, false};
+inline constexpr ElementCost kLight = {1, 1, 0, 0, false};    // Index arithmetic, or parts of a number.
+inline constexpr ElementCost kGuarded = {4, 4, 0, 0, false};  // Index arithmetic with bounds to look at.
+inline constexpr ElementCost kArithmetic = {1, 1, 1, 2, false};
+inline constexpr ElementCost kProduct = {1, 6, 1, 6, false};
+inline constexpr ElementCost kQuotient = {8, 24, 1, 11, false};
+inline constexpr ElementCost kRoot = {4, 40, 0, 0, true};
+inline constexpr ElementCost kExponential = {10, 50, 0, 0, true};
+inline constexpr ElementCost kLogarithm = {14, 60, 0, 0, true};
+inline constexpr ElementCost kFunction = {30, 90, 0, 0, true};
 
 struct OpRow {
   std::string_view text;
@@ -35,6 +57,9 @@ struct OpRow {
   uint32_t traits;
   int attrs_kind;              // Attributes::kind().
   Attributes (*make_attrs)();  // Default attributes of that kind.
+  ElementCost cost;
+  double ulps;
+  std::string_view prose;  // What the op is, in a line; at length: docs/ops.md.
 };
 
 extern const OpRow kOpRows[];

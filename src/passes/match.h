@@ -70,7 +70,7 @@ OpPattern<Operands...> Op(Opcode opcode, Instruction** capture, Operands... oper
 }
 
 // A builder for each opcode: m::Add(p, q), m::Add(&add), m::Add(&add, p, q).
-#define HLO_OP(Name, ...)                                        \
+#define HLO_OPCODE(Name, ...)                                    \
   template <class... Operands>                                   \
   auto Name(Operands... operands) {                              \
     return Op(Opcode::k##Name, nullptr, std::move(operands)...); \
@@ -79,7 +79,7 @@ OpPattern<Operands...> Op(Opcode opcode, Instruction** capture, Operands... oper
   auto Name(Instruction** capture, Operands... operands) {       \
     return Op(Opcode::k##Name, capture, std::move(operands)...); \
   }
-#include "ir/ops.def"
+#include "ir/opcodes.inc"
 
 // A constant, scalar or splat, equal to `value`; or a broadcast of one.
 inline auto ConstantOf(double value) {

@@ -60,7 +60,7 @@ class Estimator {
       case Opcode::kAsyncStart:
         for (const Computation* called : CalledComputations(inst)) time += sums_.at(called);
         return time;
-      default: return OnlyNames(inst) ? time : OfKernel(costs_.Of(inst), device_);
+      default: return inst.Is(kOnlyNames) ? time : OfKernel(costs_.Of(inst), device_);
     }
   }
 

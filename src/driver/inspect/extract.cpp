@@ -104,7 +104,7 @@ std::vector<bool> Cone(const Module& module, std::vector<const Instruction*> lev
     for (const Instruction* inst : level) {
       for (const Instruction* operand : inst->operands()) {
         if (inside[operand->id()] || operand->Is(Opcode::kParameter)) continue;
-        const bool is_constant = operand->Is(Opcode::kConstant) || operand->Is(Opcode::kElidedConstant);
+        const bool is_constant = operand->Is(kHoldsLiteral);
         if (height >= 0 && depth >= height && !is_constant) continue;
         inside[operand->id()] = true;
         next.push_back(operand);

@@ -49,7 +49,7 @@ std::vector<LiteralStats> LiteralsOf(const Module& module) {
   std::vector<LiteralStats> literals;
   for (const Computation* computation : module.Computations()) {
     for (const Instruction* inst : computation->Instructions()) {
-      if (inst->Is(Opcode::kConstant) || inst->Is(Opcode::kElidedConstant)) literals.push_back(StatsOf(*inst));
+      if (inst->Is(kHoldsLiteral)) literals.push_back(StatsOf(*inst));
     }
   }
   std::stable_sort(literals.begin(), literals.end(), [](const LiteralStats& a, const LiteralStats& b) {

@@ -7,7 +7,6 @@
 #include "base/utf8.h"
 #include "driver/inspect/text.h"
 #include "driver/lsp/features.h"
-#include "driver/opcode_prose.h"
 #include "ir/cost.h"
 #include "ir/source_parts.h"
 
@@ -111,7 +110,7 @@ std::string OpcodeText(Opcode opcode, const HoverText& hover) {
   if ((row.traits & kCollective) != 0) parts.emplace_back("collective");
   if ((row.traits & kSideEffect) != 0) parts.emplace_back("kept although nothing uses it");
   parts.emplace_back((row.traits & kInferable) != 0 ? "its shape may be left out" : "its shape must be written");
-  std::string text = Str(hover.Word(row.text), ": ", ProseOf(opcode), " (", Join(parts, ", "), ")");
+  std::string text = Str(hover.Word(row.text), ": ", row.prose, " (", Join(parts, ", "), ")");
   if (const auto attributes = AttributesOf(opcode); !attributes.empty())
     text += Str("; attributes ", hover.Words(attributes));
   return text;

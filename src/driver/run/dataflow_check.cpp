@@ -110,7 +110,7 @@ const Instruction* DataflowCheck::Due() {
     const Instruction& inst = *frame.order[frame.next];
     if (gpu::IsStep(inst) && !gpu::MovesBytes(inst)) return &inst;
     ++frame.next;
-    if (inst.Is(Opcode::kWhile) || inst.Is(Opcode::kConditional) || inst.Is(Opcode::kCall)) {
+    if (inst.Is(kControl)) {
       Enter(inst);
     } else {
       View(inst);

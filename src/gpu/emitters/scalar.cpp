@@ -232,9 +232,9 @@ UNSUPPORTED(StochasticConvert)
 #undef BINARY
 #undef UNSUPPORTED
 
-template <Opcode opcode, uint32_t traits>
+template <Opcode opcode, bool elementwise>
 constexpr ScalarFunction RowFor() {
-  if constexpr ((traits & kElementwise) != 0) {
+  if constexpr (elementwise) {
     return ScalarRow<opcode>::kEmit;
   } else {
     return nullptr;
@@ -242,8 +242,8 @@ constexpr ScalarFunction RowFor() {
 }
 
 constexpr ScalarFunction kRows[] = {
-#define HLO_OP(Name, text, arity, attrs, rule, ...) RowFor<Opcode::k##Name, (__VA_ARGS__)>(),
-#include "ir/ops.def"
+#define HLO_OPCODE(Name, elementwise) RowFor<Opcode::k##Name, elementwise>(),
+#include "ir/opcodes.inc"
 };
 
 }  // namespace

@@ -77,7 +77,7 @@ class Compiler {
   // Everything that runs, in order, through control flow.
   void ListSteps(const Computation& computation) {
     for (const Instruction* inst : RunOrder(computation)) {
-      if (inst->Is(Opcode::kWhile) || inst->Is(Opcode::kConditional) || inst->Is(Opcode::kCall)) {
+      if (inst->Is(kControl)) {
         for (const Computation* called : CalledComputations(*inst)) ListSteps(*called);
         continue;
       }

@@ -15,9 +15,7 @@ bool HasDynamicDims(const Shape& shape) {
   return found;
 }
 
-bool EntersComputations(const Instruction& inst) {
-  return inst.Is(Opcode::kWhile) || inst.Is(Opcode::kConditional) || inst.Is(Opcode::kCall);
-}
+bool EntersComputations(const Instruction& inst) { return inst.Is(kControl); }
 
 // Gives each entered computation its own copy, from the entry down: buffers and live ranges are then those of one
 // place.

@@ -16,9 +16,9 @@ namespace {
 // By opcode; null for what is not elementwise.
 constexpr auto kRows = [] {
   std::array<ElementwiseRow, 256> rows = {};
-#define HLO_OP(Name, text, arity, attrs, shape_rule, traits) \
-  if constexpr (((traits) & kElementwise) != 0) rows[static_cast<int>(Opcode::k##Name)] = &Name##Row;
-#include "ir/ops.def"
+#define HLO_OPCODE(Name, elementwise) \
+  if constexpr (elementwise) rows[static_cast<int>(Opcode::k##Name)] = &Name##Row;
+#include "ir/opcodes.inc"
   return rows;
 }();
 

@@ -11,8 +11,8 @@
 namespace hlo {
 
 // One function for each opcode; only those of elementwise opcodes are defined and used.
-#define HLO_OP(Name, ...) void Name##Row(const Instruction& inst, ElementwiseOp& op);
-#include "ir/ops.def"
+#define HLO_OPCODE(Name, ...) void Name##Row(const Instruction& inst, ElementwiseOp& op);
+#include "ir/opcodes.inc"
 
 namespace rows {
 

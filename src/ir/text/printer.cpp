@@ -334,7 +334,7 @@ void Printer::PrintInstruction(const Instruction& inst) {
 
 void Printer::PrintOperands(const Instruction& inst) {
   if (inst.Is(Opcode::kParameter)) return AppendTo(out_, inst.parameter_number());
-  if (inst.Is(Opcode::kConstant) || inst.Is(Opcode::kElidedConstant)) {
+  if (inst.Is(kHoldsLiteral)) {
     out_ += ConstantText(inst.literal(), options_.constants);
     return;
   }

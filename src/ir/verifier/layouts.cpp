@@ -177,7 +177,7 @@ int64_t MemoryOf(const Shape& shape) { return shape.IsArray() ? shape.layout().t
 bool IsConstantCopy(const Instruction& inst) {
   const Instruction* at = &inst;
   while (at->Is(Opcode::kCopy)) at = &at->operand(0);
-  return at->Is(Opcode::kConstant) || at->Is(Opcode::kElidedConstant);
+  return at->Is(kHoldsLiteral);
 }
 
 // V292-V295

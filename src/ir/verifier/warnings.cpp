@@ -159,7 +159,7 @@ Status WarnOfCounter(const Instruction& inst) {
 // Left over as a rule, and nothing to compute.
 bool IsFree(const Instruction& inst) {
   return inst.Is(Opcode::kParameter) || inst.Is(Opcode::kGetTupleElement) || inst.Is(Opcode::kAfterAll) ||
-         inst.Is(Opcode::kConstant) || inst.Is(Opcode::kElidedConstant);
+         inst.Is(kHoldsLiteral);
 }
 
 // The instruction after which the value is not read any more, by its place in the order of the text; what is handed on

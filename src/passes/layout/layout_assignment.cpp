@@ -111,7 +111,7 @@ Result<bool> AssignLayouts(Module& module, const PassContext&) {
     for (Instruction* inst : computation->Instructions()) {
       Shape shape = inst->shape().WithDefaultLayout();
       if (shape == inst->shape()) continue;
-      if (inst->Is(Opcode::kConstant) || inst->Is(Opcode::kElidedConstant))
+      if (inst->Is(kHoldsLiteral))
         inst->mutable_attrs<ConstantAttrs>().literal.SetLayout(shape.IsArray() ? shape.layout() : Layout());
       inst->SetShape(std::move(shape));
     }
