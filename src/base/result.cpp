@@ -3,11 +3,23 @@
 namespace hlo {
 
 Error::Error(ExitCode exit, std::string code, std::string message, SourceRange range) : exit(exit) {
-  diagnostics.push_back({std::move(code), std::move(message), range, {}, {}});
+  diagnostics.push_back({std::move(code), std::move(message), range, {}, {}, {}, {}});
 }
 
 Error&& Error::Hint(std::string hint) && {
   diagnostics.back().hint = std::move(hint);
+  return std::move(*this);
+}
+
+Error&& Error::Advise(std::string flag, std::string_view does) && {
+  diagnostics.back().hint = "--" + flag + (does.empty() ? "" : " ") + std::string(does);
+  diagnostics.back().flag = std::move(flag);
+  return std::move(*this);
+}
+
+Error&& Error::RaisedBy(std::string flag) && {
+  diagnostics.back().message += " (--" + flag + ")";
+  diagnostics.back().flag = std::move(flag);
   return std::move(*this);
 }
 

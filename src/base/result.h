@@ -8,6 +8,7 @@
 #include <expected>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -50,6 +51,9 @@ struct Diagnostic {
   SourceRange range;
   std::vector<Note> notes;
   std::string hint;  // At most one, or empty.
+  // For what reads diagnostics instead of showing them; empty where there is none.
+  std::string instruction;  // The name of the one that is wrong.
+  std::string flag;         // That changes it: "memory_limit", which raises a limit; "platform=interpreter".
 };
 
 // What went wrong: at least one diagnostic, in the order of the text.
@@ -57,10 +61,15 @@ struct Error {
   ExitCode exit = ExitCode::kInternal;
   std::vector<Diagnostic> diagnostics;
   std::shared_ptr<const SourceText> source;  // What the ranges refer to; null when nothing has a place.
+  std::string pass;                          // The instance that failed, "algsimp#2", or empty.
 
   Error(ExitCode exit, std::string code, std::string message, SourceRange range = {});
 
   Error&& Hint(std::string hint) &&;
+  // The hint "--platform=interpreter runs all of them", of its flag and what that does.
+  Error&& Advise(std::string flag, std::string_view does = {}) &&;
+  // The message ends with the flag that raises the limit: " (--memory_limit)".
+  Error&& RaisedBy(std::string flag) &&;
   Error&& AddNote(std::string message, SourceRange range = {}) &&;
   const std::string& message() const { return diagnostics.front().message; }
   const std::string& code() const { return diagnostics.front().code; }

@@ -106,8 +106,8 @@ Result<std::shared_ptr<const SourceText>> ReadSource(const std::string& path, in
   if (failed) FAIL(cannot_read());
   if (refused != nullptr) FAIL(Rejected("A010", Str("cannot read '", Escaped(path), "': ", refused)));
   if (too_long) {
-    FAIL(LimitError("P090", Str("input '", Escaped(path), "' is larger than the limit of ", HumanBytes(max_bytes),
-                                " (--max_input)")));
+    FAIL(LimitError("P090", Str("input '", Escaped(path), "' is larger than the limit of ", HumanBytes(max_bytes)))
+             .RaisedBy("max_input"));
   }
   return std::make_shared<const SourceText>(is_stdin ? "<stdin>" : path, std::move(text));
 }

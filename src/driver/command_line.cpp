@@ -15,7 +15,12 @@ std::string ShellWord(std::string_view word) {
 }
 
 std::string RunAgain(std::span<const std::string> flags, std::string_view more, std::string_view path) {
-  const auto name_of = [](std::string_view flag) { return flag.substr(0, flag.find('=')); };
+  // --nofallback is of --fallback.
+  const auto name_of = [](std::string_view flag) {
+    flag = flag.substr(0, flag.find('='));
+    if (!flag.starts_with("--")) return flag;
+    return flag.substr(flag.starts_with("--no") ? 4 : 2);
+  };
   std::string command = "hlo-run";
   for (const std::string& flag : flags) {
     const auto replaces = [&](std::string_view other) { return name_of(other) == name_of(flag); };

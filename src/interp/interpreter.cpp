@@ -94,8 +94,8 @@ class Runner {
   // Takes the arguments. `caller`: whose values they are; null for the first frame.
   Status Push(const Computation& computation, std::span<Literal> args, const Step* caller = nullptr) {
     if (static_cast<int64_t>(frames_.size()) >= options_.max_depth) {
-      FAIL(LimitError("R005", Str("calls nested deeper than ", options_.max_depth, " at '", computation.name(),
-                                  "' (--max_depth)")));
+      FAIL(LimitError("R005", Str("calls nested deeper than ", options_.max_depth, " at '", computation.name(), "'"))
+               .RaisedBy("max_depth"));
     }
     if (caller != nullptr && caller->dynamic) TRY(CheckParameters(*caller->inst, computation, args));
     Frame& frame = frames_.emplace_back();
@@ -115,7 +115,8 @@ class Runner {
       FAIL(Error(ExitCode::kInterrupted, "I001", "interrupted"));
     }
     if (options_.max_steps > 0 && ++steps_ > options_.max_steps) {
-      FAIL(LimitAt(inst, Str("step limit ", options_.max_steps, " reached at '", inst.name(), "' (--max_steps)")));
+      FAIL(LimitAt(inst, Str("step limit ", options_.max_steps, " reached at '", inst.name(), "'"))
+               .RaisedBy("max_steps"));
     }
     if (step.given) return Finish(frame, step, *options_.given(inst));
     if (inst.Is(Opcode::kParameter)) return Finish(frame, step, std::move(frame.slots[step.result]));
@@ -288,8 +289,8 @@ class Runner {
     frame.in_condition = false;
     if (value.GetInt(0) == 0) return Finish(frame, step, std::move(frame.state));
     if (options_.max_loop_iterations > 0 && frame.iteration >= options_.max_loop_iterations) {
-      FAIL(LimitAt(inst, Str("while '", inst.name(), "' exceeded ", options_.max_loop_iterations,
-                             " iterations (--max_loop_iterations)")));
+      FAIL(LimitAt(inst, Str("while '", inst.name(), "' exceeded ", options_.max_loop_iterations, " iterations"))
+               .RaisedBy("max_loop_iterations"));
     }
     if (options_.on_iteration) options_.on_iteration(inst, frame.iteration, frame.state);
     Literal state = std::move(frame.state);
@@ -297,9 +298,7 @@ class Runner {
   }
 
   static Error LimitAt(const Instruction& inst, std::string message) {
-    Error error = LimitError("R005", std::move(message), inst.range());
-    error.source = inst.module().source;
-    return error;
+    return ErrorAt(inst, "R005", std::move(message), ExitCode::kLimit);
   }
 
   const InterpretOptions& options_;
@@ -335,18 +334,17 @@ Status CheckMemory(const Computation& computation, const InterpretOptions& optio
   const Peak peak = PlannedPeak(computation);
   if (peak.bytes <= limit / devices) return {};
   const Instruction& largest = *peak.largest;
-  const std::string bound = Str("limit ", HumanBytes(static_cast<double>(limit)), " (--memory_limit)");
+  const std::string bound = Str("limit ", HumanBytes(static_cast<double>(limit)));
   const double size = static_cast<double>(largest.shape().ByteSize());
-  Error error = LimitError(
-      "R004",
-      size > static_cast<double>(limit)
-          ? Str("instruction '", largest.name(), "' needs ", HumanBytes(size), " for ", largest.shape(), ", ", bound)
-          : Str("values alive at once need ", HumanBytes(static_cast<double>(peak.bytes)),
-                devices == 1 ? "" : Str(" on each of ", devices, " devices"), ", of which '", largest.name(), "' ",
-                largest.shape(), " is the largest with ", HumanBytes(size), "; ", bound),
-      largest.range());
-  error.source = largest.module().source;
-  return std::unexpected(std::move(error));
+  FAIL(ErrorAt(largest, "R004",
+               size > static_cast<double>(limit)
+                   ? Str("instruction '", largest.name(), "' needs ", HumanBytes(size), " for ", largest.shape(), ", ",
+                         bound)
+                   : Str("values alive at once need ", HumanBytes(static_cast<double>(peak.bytes)),
+                         devices == 1 ? "" : Str(" on each of ", devices, " devices"), ", of which '", largest.name(),
+                         "' ", largest.shape(), " is the largest with ", HumanBytes(size), "; ", bound),
+               ExitCode::kLimit)
+           .RaisedBy("memory_limit"));
 }
 
 Result<Literal> EvaluateNested(const Computation& computation, std::span<const Literal> args,
@@ -357,7 +355,8 @@ Result<Literal> EvaluateNested(const Computation& computation, std::span<const L
     TRY(runner.Start(computation, args));
     return *TRY(runner.Run());
   } catch (const std::bad_alloc&) {
-    FAIL(LimitError("R004", Str("out of memory while interpreting '", computation.name(), "' (--memory_limit)")));
+    FAIL(LimitError("R004", Str("out of memory while interpreting '", computation.name(), "'"))
+             .RaisedBy("memory_limit"));
   }
 }
 
@@ -414,7 +413,8 @@ Result<Literal> EvaluateComputation(const Computation& computation, std::span<co
   try {
     return RunAlone(computation.module(), options, [&](Runner& runner) { return runner.Start(computation, args); });
   } catch (const std::bad_alloc&) {
-    FAIL(LimitError("R004", Str("out of memory while interpreting '", computation.name(), "' (--memory_limit)")));
+    FAIL(LimitError("R004", Str("out of memory while interpreting '", computation.name(), "'"))
+             .RaisedBy("memory_limit"));
   }
 }
 
@@ -435,7 +435,8 @@ Result<std::vector<Literal>> InterpretDevices(const Module& module, std::span<co
   try {
     return RunTogether(module, grid, args, options);
   } catch (const std::bad_alloc&) {
-    FAIL(LimitError("R004", Str("out of memory while interpreting ", grid.count(), " devices (--memory_limit)")));
+    FAIL(LimitError("R004", Str("out of memory while interpreting ", grid.count(), " devices"))
+             .RaisedBy("memory_limit"));
   }
 }
 
@@ -447,7 +448,7 @@ Result<Literal> Evaluate(const Instruction& inst, std::span<const Literal> opera
       return Status();
     });
   } catch (const std::bad_alloc&) {
-    FAIL(LimitError("R004", Str("out of memory at '", inst.name(), "' (--memory_limit)")));
+    FAIL(LimitError("R004", Str("out of memory at '", inst.name(), "'")).RaisedBy("memory_limit"));
   }
 }
 
@@ -489,7 +490,7 @@ Result<Literal> StepInterpreter::Run(const Instruction& inst, std::span<const Li
     return value;
   } catch (const std::bad_alloc&) {
     Restart();
-    FAIL(LimitError("R004", Str("out of memory at '", inst.name(), "' (--memory_limit)")));
+    FAIL(LimitError("R004", Str("out of memory at '", inst.name(), "'")).RaisedBy("memory_limit"));
   }
 }
 

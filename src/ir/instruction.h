@@ -139,7 +139,7 @@ bool SameOperation(const Instruction& a, const Instruction& b);
 uint64_t HashOperation(const Instruction& inst);
 
 // An error at the instruction, with the module's source.
-Error ErrorAt(const Instruction& inst, std::string code, std::string message);
+Error ErrorAt(const Instruction& inst, std::string code, std::string message, ExitCode exit = ExitCode::kRejected);
 Error UnsupportedAt(const Instruction& inst, std::string code, std::string message);
 
 }  // namespace hlo

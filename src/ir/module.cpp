@@ -332,9 +332,14 @@ void Module::Sweep() {
   }
 }
 
+void Module::SetMaker(std::string pass) {
+  if (!makers_.empty() && makers_.back().first == next_id_) makers_.pop_back();  // It made nothing.
+  makers_.emplace_back(next_id_, std::move(pass));
+}
+
 std::string_view Module::MakerOf(const Instruction& inst) const {
-  const auto next = std::ranges::upper_bound(makers_, inst.id(), {}, &std::pair<int, std::string_view>::first);
-  return next == makers_.begin() ? std::string_view() : std::prev(next)->second;
+  const auto next = std::ranges::upper_bound(makers_, inst.id(), {}, &std::pair<int, std::string>::first);
+  return next == makers_.begin() ? std::string_view() : std::string_view(std::prev(next)->second);
 }
 
 std::unique_ptr<Module> Module::Clone(bool as_input) const {

@@ -186,8 +186,8 @@ class Module {
   bool RemoveUnreachable();
 
   int id_limit() const { return next_id_; }
-  // What is added from here on is made by this pass; "": by nobody in particular. The name must outlive the module.
-  void SetMaker(std::string_view pass) { makers_.emplace_back(next_id_, pass); }
+  // What is added from here on is made by this pass instance, "fusion#2"; "": by nobody in particular.
+  void SetMaker(std::string pass);
   std::string_view MakerOf(const Instruction& inst) const;  // "" for what was read.
   int64_t InstructionCount() const;
 
@@ -220,7 +220,7 @@ class Module {
   std::vector<std::unique_ptr<Computation>> computations_;
   int next_id_ = 0;
   uint64_t versions_ = 0;
-  std::vector<std::pair<int, std::string_view>> makers_;  // From which id on.
+  std::vector<std::pair<int, std::string>> makers_;  // From which id on.
   NameTable names_;
   NameTable computation_names_;
 };

@@ -184,6 +184,9 @@ Error At(const Instruction& inst, SourceRange range, std::string code, std::stri
          ExitCode exit = ExitCode::kRejected) {
   Error error(exit, std::move(code), WithWrittenName(inst, std::move(message)), range);
   error.source = inst.module().source;
+  const std::string_view written = WrittenName(inst);
+  const bool is_written = !written.empty() && inst.module().MakerOf(inst).empty();
+  error.diagnostics.front().instruction = is_written ? written : inst.name();
   return error;
 }
 
@@ -224,8 +227,8 @@ SourceRange AttributeRange(const Instruction& inst, std::string_view name) {
   return parts.opcode;
 }
 
-Error ErrorAt(const Instruction& inst, std::string code, std::string message) {
-  return At(inst, inst.range(), std::move(code), std::move(message));
+Error ErrorAt(const Instruction& inst, std::string code, std::string message, ExitCode exit) {
+  return At(inst, inst.range(), std::move(code), std::move(message), exit);
 }
 
 Error UnsupportedAt(const Instruction& inst, std::string code, std::string message) {

@@ -124,7 +124,9 @@ bool Reader::ReadInstructions() {
     if (token_.kind == TokenKind::kEnd) return FailExpected("an instruction or '}'");
     const uint32_t begin = token_.begin;
     const int64_t depth = depth_;
-    if (ReadInstruction()) continue;
+    const bool read = ReadInstruction();
+    defining_ = {};
+    if (read) continue;
     good = false;
     depth_ = depth;
     if (!fatal_) Resume(begin, token_.begin);

@@ -39,7 +39,7 @@ bool Reader::FailExpected(std::string_view what) {
 
 bool Reader::Fail(const char* code, std::string message, SourceRange range) {
   if (Stopped()) return false;
-  diagnostics_.push_back({code, std::move(message), range, {}, {}});
+  diagnostics_.push_back({code, std::move(message), range, {}, {}, std::string(defining_), {}});
   return false;
 }
 
@@ -61,8 +61,10 @@ void Reader::AddHint(std::string hint) {
 bool Reader::EnterDepth(int64_t levels) {
   depth_ += levels;
   if (depth_ <= options_.max_depth) return true;
-  return FailLimit("P091", Str("nested deeper than the limit of ", options_.max_depth, " levels (--max_depth)"),
-                   token_.range());
+  FailLimit("P091", Str("nested deeper than the limit of ", options_.max_depth, " levels (--max_depth)"),
+            token_.range());
+  if (!diagnostics_.empty()) diagnostics_.back().flag = "max_depth";
+  return false;
 }
 
 Error Reader::TakeError() {

@@ -283,7 +283,7 @@ class Reader {
   Computation* computation_ = nullptr;
   std::unique_ptr<Scope> scope_;
   std::vector<std::unique_ptr<Scope>> spare_scopes_;
-  std::string_view defining_;  // The name of the instruction whose operands are read.
+  std::string_view defining_;  // The name of the instruction that is read.
   Instruction* root_ = nullptr;
   SourceRange root_keyword_;
   bool lone_ = false;  // A single instruction: undefined operands become parameters.

@@ -30,6 +30,9 @@ struct PassRun {
   int64_t instructions = 0;       // Afterwards.
 };
 
+// "algsimp#2".
+std::string NameOf(const PassRun& run);
+
 // Called for each instance with the module as it is then (before) or has become (after). An error stops the run and is
 // the run's result.
 using PassObserver = std::function<Status(const PassRun&, Module&)>;

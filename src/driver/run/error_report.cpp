@@ -4,43 +4,6 @@
 #include "driver/command_line.h"
 
 namespace hlo {
-namespace {
-
-// "algsimp#2": the pipeline adds the note "in pass 7, algsimp#2 of simplify" to what a pass fails with.
-std::string GuiltyPass(const Error& error) {
-  for (const Diagnostic& diagnostic : error.diagnostics) {
-    for (const Note& note : diagnostic.notes) {
-      if (!note.message.starts_with("in pass ")) continue;
-      const size_t begin = note.message.find(", "), end = note.message.find(" of ");
-      if (begin != std::string::npos && end != std::string::npos && begin < end)
-        return note.message.substr(begin + 2, end - begin - 2);
-    }
-  }
-  return "";
-}
-
-// The instruction on whose line the error stands: "ROOT %r = f32[2] add(...)" gives r.
-std::string InstructionAt(const Error& error) {
-  const SourceRange range = error.diagnostics.front().range;
-  if (error.source == nullptr || range == SourceRange{}) return "";
-  std::string_view line = Trim(error.source->Line(error.source->PlaceOf(range.begin).line));
-  if (line.starts_with("ROOT ")) line.remove_prefix(5);
-  const size_t equals = line.find(" = ");
-  if (equals == std::string_view::npos) return "";
-  line = Trim(line.substr(0, equals));
-  if (line.starts_with('%')) line.remove_prefix(1);
-  return line.find(' ') == std::string_view::npos ? std::string(line) : "";
-}
-
-// The first flag that the text names: "(--memory_limit)" gives "--memory_limit".
-std::string FlagIn(const std::string& text) {
-  const size_t begin = text.find("--");
-  if (begin == std::string::npos) return "";
-  const size_t end = text.find_first_not_of("abcdefghijklmnopqrstuvwxyz_", begin + 2);
-  return text.substr(begin, end == std::string::npos ? end : end - begin);
-}
-
-}  // namespace
 
 std::string VerdictOf(const Error& error) {
   switch (error.exit) {
@@ -64,16 +27,12 @@ std::string DetailOf(const Error& error) {
 }
 
 std::string NextOf(const Error& error, const RunOptions& options, const std::string& path) {
-  const auto again = [&](const std::string& flag) { return RunAgain(options.flags, flag, path); };
+  const auto again = [&](const std::string& flag) { return RunAgain(options.flags, "--" + flag, path); };
+  const std::string& flag = error.diagnostics.front().flag;
   const std::string& hint = error.diagnostics.front().hint;
-  if (error.exit == ExitCode::kLimit) {
-    const std::string flag = FlagIn(error.message());
-    return flag.empty() ? "" : again(flag + "=N") + "   with a larger N";
-  }
+  if (error.exit == ExitCode::kLimit) return flag.empty() ? "" : again(flag + "=N") + "   with a larger N";
   if (error.exit != ExitCode::kUnsupported) return "";
-  // The hint of an unsupported op is the flag that helps, where one does.
-  const std::string flag = FlagIn(hint);
-  if (flag == "--platform") return again("--platform=interpreter");
+  if (!flag.empty()) return again(flag);
   if (!hint.empty()) return hint;
   return "'hlo ops' shows what is supported where; 'hlo-inspect extract' cuts out the part that is";
 }
@@ -100,10 +59,10 @@ std::string ErrorJson(const std::string& schema, const std::string& path, const 
     json.Close('}');
   }
   json.Close(']');
-  const std::string pass = GuiltyPass(error), instruction = InstructionAt(error);
-  if (!pass.empty() || !instruction.empty()) {
-    json.Key("culprit").Open('{').Key("kind").Value(pass.empty() ? "instruction" : "pass");
-    json.Key("name").Value(pass.empty() ? instruction : pass).Close('}');
+  const std::string& instruction = error.diagnostics.front().instruction;
+  if (!error.pass.empty() || !instruction.empty()) {
+    json.Key("culprit").Open('{').Key("kind").Value(error.pass.empty() ? "instruction" : "pass");
+    json.Key("name").Value(error.pass.empty() ? instruction : error.pass).Close('}');
   }
   if (!next.empty()) json.Key("next").Value(next);
   json.Close('}');

@@ -305,7 +305,7 @@ Status CheckOneDeviceIsEnough(const Module& module, RunReport* report) {
   }
   return std::unexpected(
       UnsupportedAt(*inst, "U102", Str("'", inst->opcode(), "' among ", devices, ": kernels run on one device"))
-          .Hint("--platform=interpreter runs all of them"));
+          .Advise("platform=interpreter", "runs all of them"));
 }
 
 // What has no kernel may run all the same.
@@ -316,7 +316,7 @@ Error WithAdvice(Error error, const Module& module) {
       if (!CanInterpret(*inst)) return error;
     }
   }
-  return std::move(error).Hint("--fallback runs what has no kernel in the interpreter");
+  return std::move(error).Advise("fallback", "runs what has no kernel in the interpreter");
 }
 
 // The result as text: leaf by leaf.
@@ -352,8 +352,8 @@ Status CheckNesting(const Module& module, int64_t max_depth) {
       for (const Computation* callee : CalledComputations(*inst)) level = std::max(level, levels[callee] + branches);
     }
     if (level < max_depth) continue;
-    FAIL(LimitError("R005", Str("loops and branches nested deeper than ", max_depth, " in '", computation->name(),
-                                "' (--max_depth)")));
+    FAIL(LimitError("R005", Str("loops and branches nested deeper than ", max_depth, " in '", computation->name(), "'"))
+             .RaisedBy("max_depth"));
   }
   return {};
 }

@@ -72,11 +72,9 @@ class SerialRunner {
       TRY(device_.CopyOut(&again, binding_.Pointer(node.predicate), 1));
       if (again == 0 || (node.planted_early && loops_.back().iteration == 1)) break;
       if (most > 0 && loops_.back().iteration >= most) {
-        Error error = LimitError(
-            "R021", Str("while '", node.loop->name(), "' exceeded ", most, " iterations (--max_loop_iterations)"),
-            node.loop->range());
-        error.source = program_.module->source;
-        FAIL(std::move(error));
+        FAIL(ErrorAt(*node.loop, "R021", Str("while '", node.loop->name(), "' exceeded ", most, " iterations"),
+                     ExitCode::kLimit)
+                 .RaisedBy("max_loop_iterations"));
       }
       TRY(RunBlock(node.body));
       TRY(RunCopies(node.back));

@@ -765,8 +765,9 @@ Result<int64_t> FillElidedConstants(Module& module, const ElidedFill& fill) {
         *largest, "P093",
         Str("the values of ", elided.size(), elided.size() == 1 ? " elided constant" : " elided constants",
             " would take ", HumanBytes(bytes), ", the limit is ", HumanBytes(static_cast<double>(fill.memory_limit)),
-            " (--memory_limit); the largest is '", largest->name(), "'"));
-    error.exit = ExitCode::kLimit;
+            " (--memory_limit); the largest is '", largest->name(), "'"),
+        ExitCode::kLimit);
+    error.diagnostics.front().flag = "memory_limit";
     return std::unexpected(std::move(error));
   }
   const Ranges ranges = CollectRanges(module);

@@ -19,9 +19,7 @@ namespace {
 constexpr int64_t kMostDevices = 1 << 16;
 
 Error MeetingError(const Instruction& inst, std::string message) {
-  Error error(ExitCode::kNo, "R040", std::move(message), inst.range());
-  error.source = inst.module().source;
-  return error;
+  return ErrorAt(inst, "R040", std::move(message), ExitCode::kNo);
 }
 
 // ---- Who takes part ------------------------------------------------------------------------------------------------
@@ -312,9 +310,7 @@ Result<std::vector<Literal>> RaggedAllToAll(Gathering& g) {
         g.inst, Str("'", g.inst.name(), "' has offsets ", g.operands[0][2].shape(), " for ", SizeOf(g), " devices")));
   }
   const auto fail = [&](const std::string& message) {
-    Error error(ExitCode::kNo, "R041", Str("'", g.inst.name(), "': ", message), g.inst.range());
-    error.source = g.inst.module().source;
-    return error;
+    return ErrorAt(g.inst, "R041", Str("'", g.inst.name(), "': ", message), ExitCode::kNo);
   };
   std::vector<Literal> results;
   for (int64_t to = 0; to < SizeOf(g); ++to) {
@@ -499,8 +495,8 @@ Result<DeviceGroups> GroupsAt(const Instruction& inst, const DeviceGrid& grid) {
   if (const int64_t named = DevicesNamed(inst); named > ids) {
     Error error = MeetingError(inst, Str("'", inst.name(), "' names ", noun, " ", named - 1, ", there ",
                                          ids == 1 ? "is " : "are ", ids, " ", noun, ids == 1 ? "" : "s"));
-    return std::unexpected(std::move(error).Hint(noun == "partition" ? Str("--num_partitions=", named, " runs as many")
-                                                                     : Str("--num_replicas=", named, " runs as many")));
+    const std::string_view flag = noun == "partition" ? "num_partitions=" : "num_replicas=";
+    return std::unexpected(std::move(error).Advise(Str(flag, named), "runs as many"));
   }
   std::vector<std::vector<int64_t>> lists;
   if (const auto* permute = inst.attributes().GetIf<PermuteAttrs>()) {

@@ -103,7 +103,7 @@ class Region {
       FAIL(Misfit(whole, part,
                   Str("that is for ", wanted, wanted == 1 ? " partition" : " partitions", ", and there ",
                       grid_.partitions == 1 ? "is " : "are ", grid_.partitions))
-               .Hint(Str("--platform=interpreter --num_partitions=", wanted)));
+               .Advise(Str("platform=interpreter --num_partitions=", wanted)));
     }
     if (static_cast<int64_t>(dealt.tiles.size()) != whole.rank())
       FAIL(Misfit(whole, part, Str("the sharding has ", dealt.tiles.size(), " dimensions")));

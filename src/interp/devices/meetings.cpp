@@ -11,9 +11,7 @@ namespace hlo {
 namespace {
 
 Error MeetingError(const Instruction& inst, std::string message) {
-  Error error(ExitCode::kNo, "R040", std::move(message), inst.range());
-  error.source = inst.module().source;
-  return error;
+  return ErrorAt(inst, "R040", std::move(message), ExitCode::kNo);
 }
 
 }  // namespace

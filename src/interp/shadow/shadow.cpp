@@ -58,8 +58,8 @@ Result<ShadowValue> RunWhile(Context& context, const Instruction& loop, const Sh
     }
     if (go_on.exact.GetInt(0) == 0) return decided ? state : UndeterminedOf(std::move(state));
     if (context.options.max_loop_iterations > 0 && iteration >= context.options.max_loop_iterations) {
-      FAIL(LimitError("L010", Str("'", loop.name(), "' exceeded ", iteration, " iterations (--max_loop_iterations)"),
-                      loop.range()));
+      FAIL(LimitError("L010", Str("'", loop.name(), "' exceeded ", iteration, " iterations"), loop.range())
+               .RaisedBy("max_loop_iterations"));
     }
     if (context.options.on_iteration) context.options.on_iteration(loop, iteration, state);
     state = TRY(Run(context, *attrs.body, args));

@@ -165,7 +165,7 @@ class Runner {
       context.fault = injection_->fault;
     }
     const Clock::time_point start = Clock::now();
-    module_.SetMaker(pass.name);
+    module_.SetMaker(NameOf(run));
     bool reported = TRY(Named(run, pass.function(module_, context)));
     module_.SetMaker("");
     module_.Sweep();
@@ -208,9 +208,9 @@ class Runner {
   template <class T>
   static Result<T> Named(const PassRun& run, Result<T> result) {
     if (result) return result;
+    result.error().pass = NameOf(run);
     return std::unexpected(
-        std::move(result.error())
-            .AddNote(Str("in pass ", run.number, ", ", run.pass->name, "#", run.instance, " of ", run.pipeline)));
+        std::move(result.error()).AddNote(Str("in pass ", run.number, ", ", NameOf(run), " of ", run.pipeline)));
   }
 
   Module& module_;
@@ -229,6 +229,8 @@ class Runner {
 };
 
 }  // namespace
+
+std::string NameOf(const PassRun& run) { return Str(run.pass->name, "#", run.instance); }
 
 std::shared_ptr<const SourceText> TextOf(const PipelineOptions& options) {
   if (options.passes) return std::make_shared<const SourceText>("--passes", *options.passes);
