@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 #include <optional>
+#include <queue>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -56,37 +57,43 @@ bool SameDecision(const ShadowValue& a, const ShadowValue& b, size_t i) {
   return hash(a, at) == hash(b, at) && elements(*a.choices) == elements(*b.choices);
 }
 
+// Is element i what operations give for their operands' values, on both sides, and has it the same bits? Equal values
+// that stand for nothing say nothing.
+bool IsSameComputed(const ShadowValue& a, const ShadowValue& b, int64_t i) {
+  if (a.IsFloat()) {
+    const auto computed = [i](const ShadowValue& x) {
+      return !x.HasBound() || shadow::IsComputed(shadow::Values(x.bound)[i]);
+    };
+    const auto bits = [i](const ShadowValue& x) { return std::bit_cast<uint64_t>(shadow::Values(x.value)[i]); };
+    return computed(a) && computed(b) && bits(a) == bits(b);
+  }
+  const auto computed = [i](const ShadowValue& x) {
+    return !x.HasOpen() || (x.open.data<uint8_t>()[i] & shadow::kLost) == 0;
+  };
+  if (b.exact.shape().type() != a.exact.shape().type() || !computed(a) || !computed(b)) return false;
+  const int64_t bytes = ByteWidth(a.exact.shape().type());
+  return std::memcmp(a.exact.raw() + i * bytes, b.exact.raw() + i * bytes, bytes) == 0;
+}
+
 // Both modules compute from the same values. Where bounds decide nothing (behind a tie, a division by 0, an op without
-// a rule) but what their operations give has the same bits, they do the same: nothing is left to decide. Equal values
-// that stand for nothing say nothing. How many elements were decided so.
+// a rule) but what their operations give has the same bits, they do the same: nothing is left to decide. How many
+// elements were decided so.
 int64_t DecideWhatIsEqual(ShadowValue& joined, const ShadowValue& expected, const ShadowValue& actual) {
   int64_t decided = 0;
   const int64_t count = joined.shape.NumElements();
   if (joined.IsFloat()) {
     auto bound = joined.bound.mutable_data<double>();
-    const double* value = shadow::Values(joined.value);
-    const double* other = shadow::Values(actual.value);
-    const double* before = shadow::BoundsOrNull(expected.bound);
-    const double* after = shadow::BoundsOrNull(actual.bound);
     for (int64_t i = 0; i < count; ++i) {
-      const bool computed =
-          (before == nullptr || shadow::IsComputed(before[i])) && (after == nullptr || shadow::IsComputed(after[i]));
-      const bool same = std::bit_cast<uint64_t>(value[i]) == std::bit_cast<uint64_t>(other[i]);
-      if (std::isfinite(bound[i]) || !computed || !same) continue;
+      if (std::isfinite(bound[i]) || !IsSameComputed(expected, actual, i)) continue;
       bound[i] = 0;
       ++decided;
     }
     return decided;
   }
-  if (!joined.HasOpen() || actual.exact.shape().type() != joined.exact.shape().type()) return 0;
+  if (!joined.HasOpen()) return 0;
   auto open = joined.open.mutable_data<uint8_t>();
-  const int64_t bytes = ByteWidth(joined.exact.shape().type());
-  const auto computed = [](const ShadowValue& x, int64_t i) {
-    return !x.HasOpen() || (x.open.data<uint8_t>()[i] & shadow::kLost) == 0;
-  };
   for (int64_t i = 0; i < count; ++i) {
-    const bool same = std::memcmp(joined.exact.raw() + i * bytes, actual.exact.raw() + i * bytes, bytes) == 0;
-    if (open[i] == 0 || !same || !computed(expected, i) || !computed(actual, i)) continue;
+    if (open[i] == 0 || !IsSameComputed(expected, actual, i)) continue;
     open[i] = 0;
     ++decided;
   }
@@ -169,29 +176,43 @@ Literal AsLiteral(const ShadowValue& value) {
   return value.IsFloat() ? value.value : value.exact;
 }
 
-// `expected` with the elements of `actual` where it is not determined: what is computed from them otherwise, from
-// constants that a pass folded or by a copy of the instruction, has those.
-ShadowValue WithDecisionsOf(ShadowValue expected, const ShadowValue& from) {
+// What both sides are given instead of `expected` and `actual`: the value without bounds. Where bounds do not determine
+// it, and bits do not either, it is that of `actual`, which copies of the instruction have, and stays undetermined: a
+// side that has the number from elsewhere (the mean beside a variance) may have another outcome.
+ShadowValue KeptOf(ShadowValue expected, const ShadowValue& from) {
   expected = shadow::Parted(expected);
   const ShadowValue actual = shadow::Parted(from);
   for (size_t i = 0; i < expected.elements.size(); ++i)
-    expected.elements[i] = WithDecisionsOf(std::move(expected.elements[i]), actual.elements[i]);
-  if (expected.IsFloat() && expected.HasBound()) {
-    const double* bound = shadow::BoundsOrNull(expected.bound);
-    const double* other = shadow::Values(actual.value);
-    auto value = expected.value.mutable_data<double>();
+    expected.elements[i] = KeptOf(std::move(expected.elements[i]), actual.elements[i]);
+  const ShadowValue both = std::move(expected);
+  ShadowValue kept = DropBounds(both);
+  if (both.IsFloat() && both.HasBound()) {
+    const double* bound = shadow::BoundsOrNull(both.bound);
+    auto value = kept.value.mutable_data<double>();
     for (size_t i = 0; i < value.size(); ++i) {
-      if (!std::isfinite(bound[i])) value[i] = other[i];
+      if (std::isfinite(bound[i])) continue;
+      const bool same = IsSameComputed(both, actual, static_cast<int64_t>(i)) || SameDecision(both, actual, i);
+      value[i] = shadow::Values(actual.value)[i];
+      if (same) continue;
+      if (!kept.HasBound()) kept.bound = shadow::Zeros(kept.shape);
+      kept.bound.mutable_data<double>()[i] = shadow::kUndeterminedButComputed;
     }
   }
-  if (expected.HasOpen() && actual.exact.shape().type() == expected.exact.shape().type()) {
-    const auto size = static_cast<size_t>(ByteWidth(expected.exact.shape().type()));
-    std::byte* value = expected.exact.mutable_raw();
-    for (int64_t i = 0; i < expected.shape.NumElements(); ++i) {
-      if (expected.open.GetInt(i) != 0) std::memcpy(value + i * size, actual.exact.raw() + i * size, size);
+  if (both.HasOpen()) {
+    const bool same_type = actual.exact.shape().type() == both.exact.shape().type();
+    const auto size = static_cast<size_t>(ByteWidth(both.exact.shape().type()));
+    kept.open = both.open;
+    auto open = kept.open.mutable_data<uint8_t>();
+    std::byte* value = kept.exact.mutable_raw();
+    for (size_t i = 0; i < open.size(); ++i) {
+      if (open[i] == 0) continue;
+      const bool same = IsSameComputed(both, actual, static_cast<int64_t>(i)) || SameDecision(both, actual, i);
+      if (same_type) std::memcpy(value + i * size, actual.exact.raw() + i * size, size);
+      open[i] = same ? 0 : shadow::kComputed;
     }
+    if (!shadow::AnyOpen(kept)) kept.open = Literal();
   }
-  return expected;
+  return kept;
 }
 
 // Of comparing it: both sides of an instruction cost about what the optimized one does.
@@ -429,8 +450,8 @@ class Comparer {
   Result<void> ComparePair(const Computation& before, const Computation& after, std::vector<shadow::ConeArgument> args,
                            const std::string& where) {
     Pair pair{.before = &before, .args = std::move(args)};
-    const std::vector<Instruction*> order = after.PostOrder();
-    const auto last_need = LastNeeds(before, after);
+    const std::vector<Instruction*> order = OrderOf(before, after);
+    const auto last_need = LastNeeds(before, after, order);
     for (size_t i = 0; i < order.size(); ++i) {
       const Instruction& inst = *order[i];
       const Instruction* origin = inst.IsRoot() ? &before.root() : OriginOf(inst, before);
@@ -464,12 +485,46 @@ class Comparer {
     return it->second;
   }
 
+  // Operands first, and of what could be next, what is so in the input: a value is compared after those it is computed
+  // from there, although another instruction here gives it beside them.
+  std::vector<Instruction*> OrderOf(const Computation& before, const Computation& after) {
+    std::unordered_map<const Instruction*, size_t> rank;
+    for (const Instruction* inst : before.PostOrder()) rank.emplace(inst, rank.size());
+    using Next = std::pair<size_t, size_t>;  // Rank of the origin, or of the operands'; position.
+    const std::vector<Instruction*> given = after.PostOrder();
+    std::unordered_map<const Instruction*, size_t> position, waits_for;
+    std::vector<size_t> ranks(given.size());
+    std::priority_queue<Next, std::vector<Next>, std::greater<>> ready;
+    for (size_t i = 0; i < given.size(); ++i) {
+      const Instruction& inst = *given[i];
+      position[&inst] = i;
+      const Instruction* origin = OriginOf(inst, before);
+      const auto known = origin == nullptr ? rank.end() : rank.find(origin);
+      if (known != rank.end()) ranks[i] = known->second;
+      for (const Instruction* operand : inst.operands()) {
+        if (known == rank.end()) ranks[i] = std::max(ranks[i], ranks[position[operand]]);
+      }
+      waits_for[&inst] = std::unordered_set<const Instruction*>(inst.operands().begin(), inst.operands().end()).size();
+      if (inst.operands().empty()) ready.emplace(ranks[i], i);
+    }
+    std::vector<Instruction*> order;
+    while (!ready.empty()) {
+      Instruction& inst = *given[ready.top().second];
+      ready.pop();
+      order.push_back(&inst);
+      for (const Instruction* user : inst.users()) {
+        if (--waits_for[user] == 0) ready.emplace(ranks[position[user]], position[user]);
+      }
+    }
+    return order;
+  }
+
   // By position in the order of `after`: the kept values that nothing needs any more afterwards. A kept value is needed
   // by what follows it directly, or through instructions that have no origin, on either side; keeping to the last user
   // on the optimized side and recomputing on the input's side where it was dropped early is right for all but those
   // that are given to the end.
-  std::vector<std::vector<const Instruction*>> LastNeeds(const Computation& before, const Computation& after) {
-    const std::vector<Instruction*> order = after.PostOrder();
+  std::vector<std::vector<const Instruction*>> LastNeeds(const Computation& before, const Computation& after,
+                                                         const std::vector<Instruction*>& order) {
     std::unordered_map<const Instruction*, size_t> last;  // Latest position that may read the value.
     for (size_t i = order.size(); i-- > 0;) {
       size_t latest = i;
@@ -523,7 +578,8 @@ class Comparer {
     }
     int64_t by_bits = 0;
     Comparison comparison = CompareWithBounds(Joined(*before, *after, &by_bits), AsLiteral(*after), options_.compare);
-    if (by_bits > 0) pair.given_to_the_end.insert(&inst);
+    const bool is_open = by_bits > 0 || comparison.Count(ElementClass::kUndetermined) > 0;
+    if (is_open) pair.given_to_the_end.insert(&inst);
     result_.by_bits += by_bits;
     ++result_.instructions;
     result_.elements += comparison.elements();
@@ -532,15 +588,14 @@ class Comparer {
       Found(origin, inst, where, std::move(comparison));
       return {};
     }
-    Keep(pair, origin, inst, WithDecisionsOf(std::move(*before), *after));
+    Keep(pair, origin, inst, KeptOf(std::move(*before), *after));
     return {};
   }
 
   void Keep(Pair& pair, const Instruction& origin, const Instruction& inst, ShadowValue value) {
-    ShadowValue exact = DropBounds(std::move(value));
-    pair.given_before[&origin] = exact;
-    exact.shape = inst.shape();
-    pair.given_after[&inst] = std::move(exact);
+    pair.given_before[&origin] = value;
+    value.shape = inst.shape();
+    pair.given_after[&inst] = std::move(value);
   }
 
   // Bodies and conditions on the same states: of the first, the last and some seeded iterations of the input's loop;
@@ -596,7 +651,7 @@ class Comparer {
       if (!result_.finding && !state.ends) TRY(ComparePair(*before.body, *after.body, {{.value = state.value}}, place));
       if (result_.finding) return {};
     }
-    Keep(pair, origin, inst, std::move(*value));
+    Keep(pair, origin, inst, KeptOf(*value, *value));
     return {};
   }
 
