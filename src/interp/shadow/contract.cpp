@@ -6,6 +6,8 @@
 #include <immintrin.h>
 
 #include <algorithm>
+#include <numeric>
+#include <optional>
 
 #include "base/check.h"
 #include "base/parallel.h"
@@ -158,30 +160,84 @@ void FillBases(const Contraction& c, int64_t group, int64_t row, int64_t rows, s
   for (int64_t r = 0; r < rows; ++r) c.left_bases(group, row + r, bases.data() + r * c.positions);
 }
 
-// One result, term by term. `bases`: of its row.
-Bounds OneResult(const Contraction& c, const Operand& left, const Operand& right, const SumRule& rule, double overflow,
-                 const int64_t* bases, int64_t right_base) {
+// The right factors of a column's results: that of term k is values[at[k]].
+struct Column {
+  const double *values, *sizes, *likely;
+  const int64_t* at;
+};
+
+// Sums of products and of their magnitudes, in four chains: one would wait for each of its additions.
+class Sums {
+ public:
+  void Add(const double* left, const int64_t* left_at, const double* right, const int64_t* right_at, int64_t terms) {
+    int64_t k = 0;
+    for (; k + 4 <= terms; k += 4) {
+      for (int64_t i = 0; i < 4; ++i) AddTo(i, left[left_at[k + i]] * right[right_at[k + i]]);
+    }
+    for (; k < terms; ++k) AddTo(0, left[left_at[k]] * right[right_at[k]]);
+  }
+  double value() const { return (values_[0] + values_[1]) + (values_[2] + values_[3]); }
+  double size() const { return (sizes_[0] + sizes_[1]) + (sizes_[2] + sizes_[3]); }
+
+ private:
+  void AddTo(int64_t i, double product) {
+    values_[i] += product;
+    sizes_[i] += std::fabs(product);
+  }
+  double values_[4] = {}, sizes_[4] = {};
+};
+
+// One result, where neither an infinity nor a NaN is among its terms. `bases`: of its row.
+std::optional<Bounds> OneFiniteResult(const Contraction& c, const Operand& left, const Column& right,
+                                      const SumRule& rule, double overflow, const int64_t* bases) {
+  const int64_t run = static_cast<int64_t>(c.left_offset.size());
+  const auto sum = [&](const double* a, const double* b) {
+    Sums sums;
+    for (int64_t k = 0; k < c.terms; k += run) {
+      if (bases[k / run] >= 0) sums.Add(a + bases[k / run], c.left_offset.data(), b, right.at + k, run);
+    }
+    return sums;
+  };
+  for (int64_t k = 0; k < c.terms; k += run) {
+    if (bases[k / run] >= 0) continue;
+    for (int64_t i = k; i < k + run; ++i) {
+      if (!std::isfinite(right.values[right.at[i]])) return std::nullopt;
+    }
+  }
+  const Sums exact = sum(left.value(), right.values);
+  if (!std::isfinite(exact.size())) return std::nullopt;
+  const bool bounded = left.HasBounds() || right.sizes != right.values;
+  const bool likely = left.HasLikely() || right.likely != right.sizes;
+  const double sizes = bounded ? sum(left.sizes(), right.sizes).size() : exact.size();
+  return Finished(rule, overflow, exact.value(), exact.size(), sizes,
+                  likely ? sum(left.likely(), right.likely).size() : sizes);
+}
+
+// One result, term by term.
+Bounds OneResult(const Contraction& c, const Operand& left, const Column& right, const SumRule& rule, double overflow,
+                 const int64_t* bases) {
+  if (const auto result = OneFiniteResult(c, left, right, rule, overflow, bases)) return *result;
   const int64_t run = static_cast<int64_t>(c.left_offset.size());
   double value = 0, exact = 0, finite = 0, sizes = 0, likely = 0;
   bool open = false, beyond = false, infinite = false;
   for (int64_t k = 0; k < c.terms; ++k) {
-    const int64_t base = bases[k / run], b = right_base + c.right_term[k];
+    const int64_t base = bases[k / run], b = right.at[k];
     // Whether padding is left out or is zeros that are multiplied is the implementation's business.
     if (base < 0) {
-      open |= !std::isfinite(right.value()[b]);
+      open |= !std::isfinite(right.values[b]);
       continue;
     }
     const int64_t a = base + c.left_offset[k % run];
-    const double product = left.value()[a] * right.value()[b];
+    const double product = left.value()[a] * right.values[b];
     if (std::isinf(product)) {
-      const bool finite_factors = std::isfinite(left.value()[a]) && std::isfinite(right.value()[b]);
+      const bool finite_factors = std::isfinite(left.value()[a]) && std::isfinite(right.values[b]);
       (finite_factors ? beyond : infinite) = true;
     }
     value += product;
     exact += std::fabs(product);
     if (std::isfinite(product)) finite += std::fabs(product);
-    sizes += std::fabs(left.sizes()[a] * right.sizes()[b]);
-    likely += std::fabs(left.likely()[a] * right.likely()[b]);
+    sizes += std::fabs(left.sizes()[a] * right.sizes[b]);
+    likely += std::fabs(left.likely()[a] * right.likely[b]);
   }
   // An infinity among the terms, and the others may come to the other one on their way.
   open |= std::isinf(value) && finite >= overflow;
@@ -190,6 +246,11 @@ Bounds OneResult(const Contraction& c, const Operand& left, const Operand& right
   open |= beyond && (std::isnan(value) || !infinite);
   if (open) return {value, kUndetermined, kUndetermined};
   return Finished(rule, overflow, value, exact, sizes, likely);
+}
+
+Column ColumnOf(const Contraction& c, const Operand& right, int64_t group, int64_t column) {
+  const int64_t base = c.right_group[group] + c.right_column[column];
+  return {right.value() + base, right.sizes() + base, right.likely() + base, c.right_term.data()};
 }
 
 // Every result.
@@ -222,9 +283,9 @@ void MultiplyAll(const Contraction& c, const Operand& left, const Operand& right
           const int64_t i = r * kBlock + n;
           // Padding took part as zeros above.
           if (!std::isfinite(blocks[0]->values[i])) {
-            const int64_t right_base = c.right_group[group] + c.right_column[column + n];
             out.Put(at + c.result_column[group * c.columns + column + n],
-                    OneResult(c, left, right, rule, overflow, packing->bases.data() + r * c.positions, right_base));
+                    OneResult(c, left, ColumnOf(c, right, group, column + n), rule, overflow,
+                              packing->bases.data() + r * c.positions));
             continue;
           }
           out.Put(at + c.result_column[group * c.columns + column + n],
@@ -235,23 +296,84 @@ void MultiplyAll(const Contraction& c, const Operand& left, const Operand& right
   });
 }
 
+// Some neighbouring columns, the factors of each side by side: in the operand they often lie a cache line apart or
+// more, of which they share each.
+class Strip {
+ public:
+  static constexpr int64_t kColumns = 8;
+
+  Strip(const Contraction& c, const Operand& right) : c_(c), right_(right), is_packed_(c.terms <= kMostTerms) {
+    if (!is_packed_) return;
+    in_order_.resize(c.terms);
+    std::iota(in_order_.begin(), in_order_.end(), 0);
+  }
+
+  void Pack(int64_t group, int64_t first, int64_t columns) {
+    group_ = group;
+    first_ = first;
+    if (!is_packed_) return;
+    const auto pack = [&](const double* from, std::vector<double>& to) {
+      to.resize(columns * c_.terms);
+      for (int64_t k = 0; k < c_.terms; ++k) {
+        for (int64_t n = 0; n < columns; ++n)
+          to[n * c_.terms + k] = from[c_.right_group[group] + c_.right_column[first + n] + c_.right_term[k]];
+      }
+    };
+    pack(right_.value(), values_);
+    if (right_.HasBounds()) pack(right_.sizes(), sizes_);
+    if (right_.HasLikely()) pack(right_.likely(), likely_);
+  }
+
+  Column Of(int64_t column) const {
+    if (!is_packed_) return ColumnOf(c_, right_, group_, column);
+    const int64_t begin = (column - first_) * c_.terms;
+    const double* values = values_.data() + begin;
+    const double* sizes = right_.HasBounds() ? sizes_.data() + begin : values;
+    return {values, sizes, right_.HasLikely() ? likely_.data() + begin : sizes, in_order_.data()};
+  }
+
+ private:
+  static constexpr int64_t kMostTerms = int64_t{1} << 16;
+
+  const Contraction& c_;
+  const Operand& right_;
+  const bool is_packed_;
+  std::vector<int64_t> in_order_;
+  std::vector<double> values_, sizes_, likely_;
+  int64_t group_ = 0, first_ = 0;
+};
+
 // The results that `wanted` marks; the others become undetermined.
 void MultiplyWanted(const Contraction& c, const Operand& left, const Operand& right, const SumRule& rule,
                     double overflow, const Mask& wanted, const Sink& out) {
-  ParallelFor(c.groups * c.rows, 16, [&](int64_t begin, int64_t end) {
+  const int64_t strips = (c.columns + Strip::kColumns - 1) / Strip::kColumns;
+  // Where there are few columns, rows are shared out too.
+  const int64_t pieces =
+      std::clamp<int64_t>(64 / std::max<int64_t>(1, c.groups * strips), 1, std::max<int64_t>(1, c.rows));
+  ParallelFor(c.groups * strips * pieces, 1, [&](int64_t begin, int64_t end) {
     std::vector<int64_t> bases(c.positions);
+    std::vector<std::pair<int64_t, int64_t>> places;  // Row and column.
+    Strip strip(c, right);
     for (int64_t task = begin; task < end; ++task) {
-      const int64_t group = task / c.rows, row = task % c.rows;
-      c.left_bases(group, row, bases.data());
-      const int64_t at = c.result_row(group, row);
-      for (int64_t n = 0; n < c.columns; ++n) {
-        const int64_t index = at + c.result_column[group * c.columns + n];
-        if (!wanted[index]) {
-          out.Put(index, {0, kUndetermined, kUndetermined});
-          continue;
+      const int64_t group = task / (strips * pieces), piece = task % pieces;
+      const int64_t first = task / pieces % strips * Strip::kColumns;
+      const int64_t columns = std::min(Strip::kColumns, c.columns - first);
+      places.clear();
+      for (int64_t row = c.rows * piece / pieces; row < c.rows * (piece + 1) / pieces; ++row) {
+        const int64_t at = c.result_row(group, row);
+        for (int64_t n = first; n < first + columns; ++n) {
+          const int64_t index = at + c.result_column[group * c.columns + n];
+          if (wanted[index]) places.emplace_back(row, n);
+          else out.Put(index, {0, kUndetermined, kUndetermined});
         }
-        const int64_t right_base = c.right_group[group] + c.right_column[n];
-        out.Put(index, OneResult(c, left, right, rule, overflow, bases.data(), right_base));
+      }
+      if (places.empty()) continue;
+      strip.Pack(group, first, columns);
+      for (size_t i = 0; i < places.size(); ++i) {
+        const auto [row, n] = places[i];
+        if (i == 0 || places[i - 1].first != row) c.left_bases(group, row, bases.data());
+        out.Put(c.result_row(group, row) + c.result_column[group * c.columns + n],
+                OneResult(c, left, strip.Of(n), rule, overflow, bases.data()));
       }
     }
   });
