@@ -45,7 +45,7 @@ const std::map<std::string, std::set<std::string>> kMayIncludeWithin = {
     {"passes/pipelines", {"passes"}},
     {"passes/simplify", {"passes"}},
     {"gpu/kernel", {}},
-    {"gpu/plan", {"gpu/emitters", "gpu/kernel"}},
+    {"gpu/plan", {"gpu/kernel"}},
     {"gpu/emitters", {"gpu/kernel", "gpu/plan"}},
     {"gpu/device", {"gpu/kernel"}},
     {"gpu/libraries", {"gpu/device"}},

@@ -148,7 +148,8 @@ Value EmitReducePrecision(const Instruction& inst, Value x) {
 
 using ScalarFunction = Value (*)(const Instruction&, std::span<const Value>);
 
-// One for each elementwise op of ops.def; a missing one is a build error with the op's name.
+// One for each elementwise op of ops.def that planners take (IsScalarOp); a missing one is a build error with the op's
+// name.
 template <Opcode>
 struct ScalarRow;
 
@@ -160,11 +161,6 @@ struct ScalarRow;
   };
 #define UNARY(Name, ...) ROW(Name, const Value x = v[0]; return __VA_ARGS__;)
 #define BINARY(Name, ...) ROW(Name, const Value x = v[0]; const Value y = v[1]; return __VA_ARGS__;)
-#define UNSUPPORTED(Name)                            \
-  template <>                                        \
-  struct ScalarRow<Opcode::k##Name> {                \
-    static constexpr ScalarFunction kEmit = nullptr; \
-  };
 
 UNARY(Abs, EmitAbs(x))
 UNARY(Acos, Acos(x))
@@ -224,17 +220,13 @@ UNARY(Tan, Tan(x))
 UNARY(Tanh, Tanh(x))
 BINARY(Xor, x ^ y)
 
-UNSUPPORTED(Complex)
-UNSUPPORTED(StochasticConvert)
-
 #undef ROW
 #undef UNARY
 #undef BINARY
-#undef UNSUPPORTED
 
 template <Opcode opcode, bool elementwise>
 constexpr ScalarFunction RowFor() {
-  if constexpr (elementwise) {
+  if constexpr (IsScalarOp(opcode, elementwise)) {
     return ScalarRow<opcode>::kEmit;
   } else {
     return nullptr;
@@ -248,73 +240,6 @@ constexpr ScalarFunction kRows[] = {
 
 }  // namespace
 
-Type KernelTypeOf(PrimitiveType type) {
-  switch (type) {
-    case PrimitiveType::kPred: return Type::kPred;
-    case PrimitiveType::kS8: return Type::kS8;
-    case PrimitiveType::kS16: return Type::kS16;
-    case PrimitiveType::kS32: return Type::kS32;
-    case PrimitiveType::kS64: return Type::kS64;
-    case PrimitiveType::kU8: return Type::kU8;
-    case PrimitiveType::kU16: return Type::kU16;
-    case PrimitiveType::kU32: return Type::kU32;
-    case PrimitiveType::kU64: return Type::kU64;
-    case PrimitiveType::kF16: return Type::kF16;
-    case PrimitiveType::kBF16: return Type::kBF16;
-    case PrimitiveType::kF32: return Type::kF32;
-    case PrimitiveType::kF64: return Type::kF64;
-    default: CHECK(false, "no kernel type for ", type);
-  }
-  __builtin_unreachable();
-}
-
-Result<Type> KernelType(const Instruction& inst, PrimitiveType type) {
-  if (type <= PrimitiveType::kF64 && (BitWidth(type) >= 8 || type == PrimitiveType::kPred)) return KernelTypeOf(type);
-  if (type == PrimitiveType::kTuple) FAIL(UnsupportedAt(inst, "U102", Str("no emitter for '", inst.opcode(), "'")));
-  FAIL(UnsupportedAt(inst, "U101", Str("no kernels for element type ", type, " ('", inst.name(), "')")));
-}
-
-Status CheckOneFloatType(const Instruction& inst) {
-  if (inst.Is(Opcode::kConvert) || inst.Is(Opcode::kBitcast) || inst.Is(Opcode::kBitcastConvert)) return {};
-  if (inst.Is(Opcode::kDot) || inst.Is(Opcode::kConvolution)) return {};  // They convert what they read.
-  // What stands side by side in a fold or a map has a type of its own: arrays that may differ from each other.
-  const bool by_array = inst.Is(Opcode::kReduce) || inst.Is(Opcode::kReduceWindow) || inst.Is(Opcode::kMap);
-  const int64_t arrays = !by_array ? 1 : inst.Is(Opcode::kMap) ? inst.operand_count() : inst.operand_count() / 2;
-  std::vector<std::optional<PrimitiveType>> types(arrays);
-  bool one = true;
-  const auto add = [&](int64_t place, const Shape& shape) {
-    if (!IsFloat(shape.type())) return;
-    std::optional<PrimitiveType>& type = types[place % arrays];
-    one = one && type.value_or(shape.type()) == shape.type();
-    type = shape.type();
-  };
-  for (int64_t i = 0; i < inst.operand_count(); ++i) add(i, inst.operand(i).shape());
-  for (const Computation* computation : CalledComputations(inst)) {
-    for (const Instruction* parameter : computation->parameters())
-      add(parameter->parameter_number(), parameter->shape());
-  }
-  if (!by_array) add(0, inst.shape());
-  if (one) return {};
-  FAIL(UnsupportedAt(inst, "U101",
-                     Str("no kernels for '", inst.opcode(), "' of different float types; XLA compiles none either")));
-}
-
-Status CheckScalar(const Instruction& inst) {
-  TRY(CheckOneFloatType(inst));
-  TRY(KernelType(inst, inst.shape().type()));
-  for (const Instruction* operand : inst.operands()) TRY(KernelType(*operand, operand->shape().type()));
-  if (kRows[static_cast<int>(inst.opcode())] == nullptr) {
-    FAIL(UnsupportedAt(inst, "U102", Str("no emitter for '", ToString(inst.opcode()), "'")));
-  }
-  // XLA's verifier lets these pass with floats, which gives them no meaning (V301).
-  const bool integers_only = inst.Is(Opcode::kShiftLeft) || inst.Is(Opcode::kShiftRightArithmetic) ||
-                             inst.Is(Opcode::kShiftRightLogical) || inst.Is(Opcode::kMulhi);
-  if (integers_only && !IsInteger(inst.shape().type())) {
-    FAIL(UnsupportedAt(inst, "U102", Str("no emitter for '", ToString(inst.opcode()), "' of ", inst.shape().type())));
-  }
-  return {};
-}
-
 Value EmitScalar(const Instruction& inst, std::span<const Value> operands, const std::string& fault) {
   if (inst.Is(Opcode::kMaximum) && fault == "max_ignores_nan")
     return Select(operands[0] > operands[1], operands[0], operands[1]);
@@ -326,31 +251,6 @@ Value EmitScalar(const Instruction& inst, std::span<const Value> operands, const
 
 Value EmitBits(Value value, Type type) {
   return Bitcast(value.type() == Type::kPred && type != Type::kPred ? Convert(value, Type::kU8) : value, type);
-}
-
-Status CheckScalarComputation(const Computation& computation) {
-  for (const Instruction* inst : computation.PostOrder()) {
-    switch (inst->opcode()) {
-      case Opcode::kTuple: break;
-      case Opcode::kParameter:
-      case Opcode::kConstant: TRY(KernelType(*inst, inst->shape().type())); break;
-      case Opcode::kBitcastConvert:
-        if (inst->shape().type() == PrimitiveType::kPred) {
-          FAIL(UnsupportedAt(*inst, "U102", Str("no emitter for '", ToString(inst->opcode()), "' to pred")));
-        }
-        TRY(KernelType(*inst, inst->shape().type()));
-        break;
-      case Opcode::kCall: TRY(CheckScalarComputation(*inst->attrs<CallAttrs>().to_apply)); break;
-      case Opcode::kFusion: TRY(CheckScalarComputation(*inst->attrs<FusionAttrs>().calls)); break;
-      default: TRY(CheckScalar(*inst));
-    }
-    if (!inst->Is(Opcode::kTuple) && !inst->shape().IsScalar()) {
-      FAIL(UnsupportedAt(*inst, "U103",
-                         Str("no emitter for '", inst->name(), "' of shape ", inst->shape(),
-                             " inside the scalar computation '", computation.name(), "'")));
-    }
-  }
-  return {};
 }
 
 std::vector<Value> EmitScalarComputation(KernelBuilder& k, const Computation& computation,
@@ -389,15 +289,6 @@ Value LiteralValue(KernelBuilder& k, const Literal& literal, int64_t linear) {
   }
 }
 
-std::optional<SimpleReducer> AsSimpleReducer(const Computation& computation) {
-  const Instruction& root = computation.root();
-  if (root.operand_count() != 2 || computation.parameters().size() != 2) return std::nullopt;
-  const Instruction *a = &root.operand(0), *b = &root.operand(1);
-  if (!a->Is(Opcode::kParameter) || !b->Is(Opcode::kParameter) || a == b) return std::nullopt;
-  if (a->parameter_number() == 1 && !root.Is(kCommutative)) return std::nullopt;
-  return SimpleReducer{root.opcode(), &root};
-}
-
 std::optional<Value> IdentityOf(KernelBuilder& k, const SimpleReducer& reducer, Type type) {
   const bool is_float = kernel::IsFloat(type);
   const double infinity = std::numeric_limits<double>::infinity();
@@ -419,15 +310,6 @@ std::optional<Value> IdentityOf(KernelBuilder& k, const SimpleReducer& reducer, 
     case Opcode::kXor: return k.Constant(type, int64_t{0});
     default: return std::nullopt;
   }
-}
-
-kernel::Type AccumulatorType(const Instruction& fold, kernel::Type type) {
-  if (!kernel::IsSmallFloat(type)) return type;
-  if (fold.Is(Opcode::kDot) || fold.Is(Opcode::kConvolution)) return kernel::Type::kF32;
-  const Computation& reducer =
-      fold.Is(Opcode::kReduce) ? *fold.attrs<ReduceAttrs>().to_apply : *fold.attrs<ReduceWindowAttrs>().to_apply;
-  const auto simple = AsSimpleReducer(reducer);
-  return simple && simple->opcode == Opcode::kAdd ? kernel::Type::kF32 : type;
 }
 
 }  // namespace hlo::gpu

@@ -1,8 +1,8 @@
 // The planner of dots and convolutions that no library takes.
 #include "base/text.h"
-#include "gpu/emitters/scalar.h"
 #include "gpu/plan/contraction_space.h"
 #include "gpu/plan/planner.h"
+#include "gpu/plan/scalar.h"
 
 namespace hlo::gpu {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "gpu/emitters/scalar.h"
+#include "gpu/plan/scalar.h"
 
 namespace hlo::gpu {
 namespace {

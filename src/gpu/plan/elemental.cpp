@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "gpu/emitters/scalar.h"
+#include "gpu/plan/scalar.h"
 
 namespace hlo::gpu {
 namespace {

@@ -1,9 +1,10 @@
 // Planners of kernels that go element by element: loops, and those with tiles for what is transposed.
 #include <algorithm>
 
-#include "gpu/emitters/scalar.h"
+#include "gpu/kernel/builder.h"
 #include "gpu/plan/launch_shape.h"
 #include "gpu/plan/planner.h"
+#include "gpu/plan/scalar.h"
 #include "gpu/plan/transpose_space.h"
 
 namespace hlo::gpu {

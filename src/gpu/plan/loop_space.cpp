@@ -5,7 +5,7 @@
 
 #include "base/check.h"
 #include "base/text.h"
-#include "gpu/emitters/scalar.h"
+#include "gpu/plan/scalar.h"
 
 namespace hlo::gpu {
 namespace {

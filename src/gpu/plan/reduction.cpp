@@ -2,10 +2,11 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "gpu/emitters/scalar.h"
+#include "gpu/kernel/builder.h"
 #include "gpu/plan/launch_shape.h"
 #include "gpu/plan/planner.h"
 #include "gpu/plan/reduction_space.h"
+#include "gpu/plan/scalar.h"
 
 namespace hlo::gpu {
 namespace {

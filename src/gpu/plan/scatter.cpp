@@ -1,8 +1,8 @@
 // The planner of scatters.
 #include "base/text.h"
-#include "gpu/emitters/scalar.h"
 #include "gpu/plan/launch_shape.h"
 #include "gpu/plan/planner.h"
+#include "gpu/plan/scalar.h"
 #include "gpu/plan/scatter_space.h"
 
 namespace hlo::gpu {
