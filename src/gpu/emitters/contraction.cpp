@@ -2,11 +2,12 @@
 // memory. The fallback for library calls: right first, 35-40 % of a library's speed on the host at best.
 #include "gpu/plan/contraction_space.h"
 
-#include <algorithm>
+#include <array>
 
 #include "base/text.h"
 #include "gpu/emitters/frame.h"
 #include "gpu/emitters/scalar.h"
+#include "gpu/plan/launch_shape.h"
 
 namespace hlo::gpu {
 namespace {
@@ -30,137 +31,183 @@ bool RunsAlong(const ContractionSpace& space, NodeId node, IndexExpr variable) {
   return false;
 }
 
-EmittedKernel EmitTiles(ContractionSpace& space, const Instruction& hero, const EmitRequest& request) {
-  const KernelPlan& plan = request.plan;
-  const Type declared = KernelTypeOf(hero.shape().type()), type = AccumulatorType(hero, declared);
-  const int64_t tile_rows = plan.tile[0], tile_columns = plan.tile[1], panel = plan.tile[2];
-  const int64_t warps = plan.threads / 32, warp_rows = tile_rows / warps;
-  const int width = static_cast<int>(plan.vector);
-  const int64_t row_tiles = CeilDiv(space.rows, tile_rows), column_tiles = CeilDiv(space.columns, tile_columns);
-  const int64_t panels = CeilDiv(space.terms, panel);
+class TiledProduct {
+ public:
+  TiledProduct(ContractionSpace& space, const Instruction& hero, const EmitRequest& request)
+      : space_(space),
+        hero_(hero),
+        declared_(KernelTypeOf(hero.shape().type())),
+        type_(AccumulatorType(hero, declared_)),
+        tile_rows_(request.plan.tile[0]),
+        tile_columns_(request.plan.tile[1]),
+        panel_(request.plan.tile[2]),
+        warps_(request.plan.threads / 32),
+        warp_rows_(tile_rows_ / warps_),
+        width_(static_cast<int>(request.plan.vector)),
+        summed_(request.fault == "dropped_term" && space.term().size > 1 ? space.term().size - 1 : space.term().size),
+        frame_(space.graph, space.Needed(), LaunchOf(space, Axes(space), request.plan), request),
+        k_(frame_.k()),
+        emission_(frame_.emission()) {}
 
-  std::vector<NodeId> needed = space.Epilogues();
-  needed.push_back(space.lhs);
-  needed.push_back(space.rhs);
-  KernelFrame frame(space.graph, needed, space.groups * row_tiles * column_tiles, static_cast<int>(plan.threads),
-                    request);
-  std::vector<Array> outputs;
-  for (const auto& output : space.outputs) outputs.push_back(frame.Output(*output.root));
-  KernelBuilder& k = frame.k();
-  // 128 registers a thread at most. Left to itself, ptxas takes 48 of the 56 that are needed, for one more block on the
-  // SM, and spills the others.
-  k.SetMinBlocksPerSm(2);
-  Emission& emission = frame.emission();
-  const Array a_tile = k.Shared("lhs", type, tile_rows * panel), b_tile = k.Shared("rhs", type, panel * tile_columns);
-  const Value column0 = k.block() % column_tiles * tile_columns;
-  const Value row0 = k.block() / column_tiles % row_tiles * tile_rows;
-  emission.Bind(space.group, k.block() / (column_tiles * row_tiles));
-
-  std::vector<Slot> sums;
-  const auto zero = [&] { return kernel::IsFloat(type) ? k.Constant(type, 0.0) : k.Constant(type, int64_t{0}); };
-  for (int64_t r = 0; r < warp_rows; ++r) {
-    sums.push_back(k.MakeSlot(type, width));
-    k.Fill(sums.back(), zero());
+  EmittedKernel Emit() && {
+    for (const auto& output : space_.outputs) outputs_.push_back(frame_.Output(*output.root));
+    // 128 registers a thread at most. Left to itself, ptxas takes 48 of the 56 that are needed, for one more block on
+    // the SM, and spills the others.
+    k_.SetMinBlocksPerSm(2);
+    lhs_tile_ = k_.Shared("lhs", type_, tile_rows_ * panel_);
+    rhs_tile_ = k_.Shared("rhs", type_, panel_ * tile_columns_);
+    const int64_t row_tiles = CeilDiv(space_.row().size, tile_rows_);
+    const int64_t column_tiles = CeilDiv(space_.column().size, tile_columns_);
+    column0_ = k_.block() % column_tiles * tile_columns_;
+    row0_ = k_.block() / column_tiles % row_tiles * tile_rows_;
+    emission_.Bind(space_.group().e, k_.block() / (column_tiles * row_tiles));
+    for (int64_t r = 0; r < warp_rows_; ++r) {
+      sums_.push_back(k_.MakeSlot(type_, width_));
+      k_.Fill(sums_.back(), Zero());
+    }
+    const int64_t positions = space_.position().size, panels = CeilDiv(space_.term().size, panel_);
+    k_.Loop(int64_t{0}, positions * panels, 1, [&](Value step) {
+      Emission::Scope scope(emission_);
+      emission_.Bind(space_.position().e, panels == 1 ? step : step / panels);
+      FillTiles(panels == 1 ? k_.Index(0) : (positions == 1 ? step : step % panels) * panel_);
+      Multiply();
+    });
+    Store();
+    EmittedKernel result = std::move(frame_).Finish(hero_.Is(Opcode::kDot) ? "dot, tiled" : "convolution, tiled");
+    if (IsFloat(hero_.shape().type())) {
+      result.precision.instructions[hero_.id()].sum =
+          SumPlan{.accumulator = type_ == declared_ ? hero_.shape().type() : PrimitiveType::kF32,
+                  .longest_chain = space_.Size(Role::kReduced)};
+    }
+    return result;
   }
 
-  // An operand's tile: `line` is the variable that a warp steps along, `lane` the one its lanes take. Indices beyond
-  // the end read the last element, and terms beyond the end are 0 on both sides.
-  const auto fill = [&](const Array& tile, NodeId node, std::span<const IndexCondition> conditions, IndexExpr line,
-                        Value line0, int64_t lines, int64_t line_size, IndexExpr lane, Value lane0, int64_t lanes,
-                        int64_t lane_size, int64_t line_pitch, int64_t lane_pitch) {
-    const int64_t terms = request.fault == "dropped_term" && space.terms > 1 ? space.terms - 1 : space.terms;
-    const auto within = [&](Value index, int64_t size, int64_t step) {
-      return size % step == 0 ? index : Min(index, k.Index(size - 1));
+ private:
+  using Dimension = ContractionSpace::Variable;
+
+  // A way through a variable: from where, how far, and how far apart its neighbours lie in the tile.
+  struct Way {
+    const Dimension& variable;
+    Value from;
+    int64_t steps, pitch;
+  };
+
+  static std::array<TileAxis, 3> Axes(const ContractionSpace& space) {
+    return {TileAxis{space.row().size, Role::kKept}, TileAxis{space.column().size, Role::kKept},
+            TileAxis{space.term().size, Role::kReduced}};
+  }
+
+  Value Zero() { return kernel::IsFloat(type_) ? k_.Constant(type_, 0.0) : k_.Constant(type_, int64_t{0}); }
+
+  // An operand's tile: a warp steps along `line`, its lanes take `lane`. Indices beyond the end read the last element,
+  // and terms beyond the end are 0 on both sides.
+  void Fill(const Array& tile, NodeId node, std::span<const IndexCondition> conditions, const Way& line,
+            const Way& lane) {
+    const auto within = [&](Value index, const Way& way) {
+      return way.variable.size % way.steps == 0 ? index : Min(index, k_.Index(way.variable.size - 1));
     };
-    emission.SetLane(lane);
-    k.Warps([&] {
-      k.Loop(k.warp(), k.Index(lines), warps, [&](Value i) {
-        Emission::Scope scope(emission);
-        const Value at_line = line0 + i;
-        emission.Bind(line, within(at_line, line_size, lines));
+    emission_.SetLane(lane.variable.e);
+    k_.Warps([&] {
+      k_.Loop(k_.warp(), k_.Index(line.steps), warps_, [&](Value i) {
+        Emission::Scope scope(emission_);
+        const Value at_line = line.from + i;
+        emission_.Bind(line.variable.e, within(at_line, line));
         const NodeId nodes[] = {node};
-        emission.Hoist(nodes);
-        for (const IndexCondition& condition : conditions) emission.Hoist(condition.expression);
-        k.Tile(static_cast<int>(lanes / 32), [&](Value j) {
-          Emission::Scope in_tile(emission);
-          const Value at_lane = lane0 + j;
-          emission.Bind(lane, within(at_lane, lane_size, lanes));
-          Value value = Convert(Convert(emission.Emit(node), declared), type);
-          if (!conditions.empty()) value = Select(emission.All(conditions), value, zero());
-          if (terms % panel != 0) value = Select((line == space.term ? at_line : at_lane) < terms, value, zero());
-          tile.Store(i * line_pitch + j * lane_pitch, value);
+        emission_.Hoist(nodes);
+        for (const IndexCondition& condition : conditions) emission_.Hoist(condition.expression);
+        k_.Tile(static_cast<int>(lane.steps / 32), [&](Value j) {
+          Emission::Scope in_tile(emission_);
+          const Value at_lane = lane.from + j;
+          emission_.Bind(lane.variable.e, within(at_lane, lane));
+          Value value = Convert(Convert(emission_.Emit(node), declared_), type_);
+          if (!conditions.empty()) value = Select(emission_.All(conditions), value, Zero());
+          if (summed_ % panel_ != 0)
+            value = Select((&line.variable == &space_.term() ? at_line : at_lane) < summed_, value, Zero());
+          tile.Store(i * line.pitch + j * lane.pitch, value);
         });
       });
     });
-  };
+  }
 
-  k.Loop(int64_t{0}, space.positions * panels, 1, [&](Value step) {
-    Emission::Scope scope(emission);
-    emission.Bind(space.position, panels == 1 ? step : step / panels);
-    const Value term0 = panels == 1 ? k.Index(0) : (space.positions == 1 ? step : step % panels) * panel;
-    if (tile_rows % 32 == 0 && RunsAlong(space, space.lhs, space.row)) {
-      fill(a_tile, space.lhs, space.lhs_conditions, space.term, term0, panel, space.terms, space.row, row0, tile_rows,
-           space.rows, 1, panel);
+  void FillTiles(Value term0) {
+    const auto rows = [&](int64_t pitch) { return Way{space_.row(), row0_, tile_rows_, pitch}; };
+    const auto columns = [&](int64_t pitch) { return Way{space_.column(), column0_, tile_columns_, pitch}; };
+    const auto terms = [&](int64_t pitch) { return Way{space_.term(), term0, panel_, pitch}; };
+    if (tile_rows_ % 32 == 0 && RunsAlong(space_, space_.lhs, space_.row().e)) {
+      Fill(lhs_tile_, space_.lhs, space_.lhs_conditions, terms(1), rows(panel_));
     } else {
-      fill(a_tile, space.lhs, space.lhs_conditions, space.row, row0, tile_rows, space.rows, space.term, term0, panel,
-           space.terms, panel, 1);
+      Fill(lhs_tile_, space_.lhs, space_.lhs_conditions, rows(panel_), terms(1));
     }
-    if (RunsAlong(space, space.rhs, space.term)) {
-      fill(b_tile, space.rhs, {}, space.column, column0, tile_columns, space.columns, space.term, term0, panel,
-           space.terms, 1, tile_columns);
+    if (RunsAlong(space_, space_.rhs, space_.term().e)) {
+      Fill(rhs_tile_, space_.rhs, {}, columns(1), terms(tile_columns_));
     } else {
-      fill(b_tile, space.rhs, {}, space.term, term0, panel, space.terms, space.column, column0, tile_columns,
-           space.columns, tile_columns, 1);
+      Fill(rhs_tile_, space_.rhs, {}, terms(tile_columns_), columns(1));
     }
-    k.Warps([&] {
-      const Value first = k.warp() * (warp_rows * panel);
-      k.Tile(width, [&](Value i) {
+  }
+
+  void Multiply() {
+    k_.Warps([&] {
+      const Value first = k_.warp() * (warp_rows_ * panel_);
+      k_.Tile(width_, [&](Value i) {
         std::vector<Variable> running;
-        for (const Slot& sum : sums) running.push_back(k.MakeVariable(sum.Get()));
-        k.Loop(
-            int64_t{0}, panel, 1,
+        for (const Slot& sum : sums_) running.push_back(k_.MakeVariable(sum.Get()));
+        k_.Loop(
+            int64_t{0}, panel_, 1,
             [&](Value t) {
-              const Value b = b_tile.Load(t * tile_columns + i);
-              for (int64_t r = 0; r < warp_rows; ++r) {
-                const Value a = a_tile.Load(first + (t + r * panel));
-                running[r].Set(kernel::IsFloat(type) ? Fma(a, b, running[r].Get()) : running[r].Get() + a * b);
+              const Value b = rhs_tile_.Load(t * tile_columns_ + i);
+              for (int64_t r = 0; r < warp_rows_; ++r) {
+                const Value a = lhs_tile_.Load(first + (t + r * panel_));
+                running[r].Set(kernel::IsFloat(type_) ? Fma(a, b, running[r].Get()) : running[r].Get() + a * b);
               }
             },
             8);
-        for (size_t r = 0; r < sums.size(); ++r) sums[r].Set(running[r].Get());
+        for (size_t r = 0; r < sums_.size(); ++r) sums_[r].Set(running[r].Get());
       });
     });
-  });
-
-  emission.SetLane(space.column);
-  k.Warps([&] {
-    for (int64_t r = 0; r < warp_rows; ++r) {
-      const Value row = row0 + k.warp() * warp_rows + r;
-      k.If(row < space.rows, [&] {
-        Emission::Scope scope(emission);
-        emission.Bind(space.row, row);
-        emission.Hoist(space.Epilogues());
-        for (const auto& output : space.outputs) emission.Hoist(output.offset);
-        TileOver(k, width, space.columns, column0, tile_columns, [&](Value j) {
-          Emission::Scope in_tile(emission);
-          emission.Bind(space.column, column0 + j);
-          for (const NodeId given : space.given) emission.Bind(given, {Convert(sums[r].Get(), declared)});
-          std::vector<Value> results;
-          for (const auto& output : space.outputs) results.push_back(emission.Emit(output.value));
-          for (size_t o = 0; o < results.size(); ++o)
-            outputs[o].Store(emission.Lower(space.outputs[o].offset), results[o]);
-        });
-      });
-    }
-  });
-  EmittedKernel result = std::move(frame).Finish(hero.Is(Opcode::kDot) ? "dot, tiled" : "convolution, tiled");
-  if (IsFloat(hero.shape().type())) {
-    result.precision.instructions[hero.id()].sum =
-        SumPlan{.accumulator = type == declared ? hero.shape().type() : PrimitiveType::kF32,
-                .longest_chain = space.positions * space.terms};
   }
-  return result;
-}
+
+  void Store() {
+    emission_.SetLane(space_.column().e);
+    k_.Warps([&] {
+      for (int64_t r = 0; r < warp_rows_; ++r) {
+        const Value row = row0_ + k_.warp() * warp_rows_ + r;
+        k_.If(row < space_.row().size, [&] {
+          Emission::Scope scope(emission_);
+          emission_.Bind(space_.row().e, row);
+          StoreRow(sums_[r]);
+        });
+      }
+    });
+  }
+
+  void StoreRow(const Slot& sum) {
+    emission_.Hoist(space_.Values());
+    for (const auto& output : space_.outputs) emission_.Hoist(output.offset);
+    TileOver(k_, width_, space_.column().size, column0_, tile_columns_, [&](Value j) {
+      Emission::Scope in_tile(emission_);
+      emission_.Bind(space_.column().e, column0_ + j);
+      for (const NodeId given : space_.given) emission_.Bind(given, {Convert(sum.Get(), declared_)});
+      std::vector<Value> results;
+      for (const auto& output : space_.outputs) results.push_back(emission_.Emit(output.value));
+      for (size_t o = 0; o < results.size(); ++o)
+        outputs_[o].Store(emission_.Lower(space_.outputs[o].offset), results[o]);
+    });
+  }
+
+  ContractionSpace& space_;
+  const Instruction& hero_;
+  const Type declared_, type_;
+  const int64_t tile_rows_, tile_columns_, panel_, warps_, warp_rows_;
+  const int width_;
+  const int64_t summed_;  // Terms that count.
+  KernelFrame frame_;
+  KernelBuilder& k_;
+  Emission& emission_;
+  std::vector<Array> outputs_;
+  Array lhs_tile_, rhs_tile_;
+  Value column0_, row0_;
+  std::vector<Slot> sums_;
+};
 
 }  // namespace
 
@@ -186,7 +233,7 @@ Result<EmittedKernel> EmitContraction(const EmitRequest& request) {
   std::string why_not;
   const auto space = TRY(ContractionSpaceOf(request.body, hero, &why_not));
   TRY(request.Require(space != nullptr, why_not.empty() ? "the product has no terms" : why_not));
-  return EmitTiles(*space, hero, request);
+  return TiledProduct(*space, hero, request).Emit();
 }
 
 }  // namespace hlo::gpu

@@ -54,10 +54,10 @@ std::vector<int64_t> LiteralBits(const Literal& literal) {
 
 }  // namespace
 
-KernelFrame::KernelFrame(ElementGraph& graph, std::span<const NodeId> needed, int64_t blocks, int threads,
+KernelFrame::KernelFrame(ElementGraph& graph, std::span<const NodeId> needed, LaunchShape launch,
                          const EmitRequest& request)
     : graph_(graph),
-      k_(KernelName(graph.body().source(), request.suffix), std::max<int64_t>(blocks, 1), threads),
+      k_(KernelName(graph.body().source(), request.suffix), std::max<int64_t>(launch.blocks, 1), launch.threads),
       fault_(request.fault),
       needed_(graph.Reachable(needed)) {
   std::map<const Instruction*, Array> literals;

@@ -11,14 +11,14 @@
 #include "gpu/emitters/emitter.h"
 #include "gpu/kernel/builder.h"
 #include "gpu/plan/elemental.h"
+#include "gpu/plan/launch_shape.h"
 
 namespace hlo::gpu {
 
 class KernelFrame {
  public:
   // Parameters: the leaves and large literals that `needed` reads.
-  KernelFrame(ElementGraph& graph, std::span<const NodeId> needed, int64_t blocks, int threads,
-              const EmitRequest& request);
+  KernelFrame(ElementGraph& graph, std::span<const NodeId> needed, LaunchShape launch, const EmitRequest& request);
 
   kernel::KernelBuilder& k() { return k_; }
   Emission& emission() { return *emission_; }

@@ -15,12 +15,6 @@ using kernel::CeilDiv;
 using kernel::Value;
 using Kind = ElementNode::Kind;
 
-int64_t Product(std::span<const int64_t> values) {
-  int64_t product = 1;
-  for (const int64_t value : values) product *= value;
-  return product;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<LoopSpace>> LoopTarget::SpaceOf(const EmitRequest& request, bool flat) {
@@ -123,8 +117,8 @@ Result<EmittedKernel> EmitLoop(const EmitRequest& request) {
   const auto space = TRY(target.SpaceOf(request, /*flat=*/plan.tile.size() == 1));
   TRY(request.RequireBlock(plan.tile.size() == 1 ? 1 : 2));
   const bool by_row = plan.tile.size() > 1;
-  const int64_t row = space->sizes.back(), rows = Product(space->sizes) / row, warps = plan.threads / 32;
-  TRY(request.Require(!by_row || space->sizes.size() > 1,
+  const int64_t row = space->minor().size, rows = space->Size() / row, warps = plan.threads / 32;
+  TRY(request.Require(!by_row || space->variables.size() > 1,
                       Str("its ", row, " elements are one row: a tile is [", plan.threads * plan.vector, "]")));
   TRY(request.Require(!by_row || row % plan.vector == 0,
                       Str("rows of ", row, " elements are no multiple of vector, ", plan.vector)));
@@ -134,12 +128,11 @@ Result<EmittedKernel> EmitLoop(const EmitRequest& request) {
                           "], [1,", plan.threads * plan.vector, "] or [", warps, ",", 32 * plan.vector, "]")));
   TRY(request.Require(!by_warp || row <= plan.tile[1], Str("rows of ", row, " elements are longer than the ",
                                                            by_warp ? plan.tile[1] : 0, " of a tile")));
-  const IndexExpr lane = space->variables.back();
-  const int width = static_cast<int>(plan.vector), threads = static_cast<int>(plan.threads);
-  const int64_t step = int64_t{threads} * width, chunks = CeilDiv(row, step);
-  const int64_t blocks = by_warp ? CeilDiv(rows, warps) : rows * chunks;
+  const IndexExpr lane = space->minor().e;
+  const int width = static_cast<int>(plan.vector);
+  const int64_t step = plan.threads * width, chunks = CeilDiv(row, step);
 
-  KernelFrame frame(space->graph, space->Values(), blocks, threads, request);
+  KernelFrame frame(space->graph, space->Values(), LaunchOf(*space, ElementAxes(*space, by_row), plan), request);
   const std::vector<Array> arrays = MakeOutputs(*space, frame);
   kernel::KernelBuilder& k = frame.k();
   k.CountsTo(rows * row);
@@ -147,8 +140,9 @@ Result<EmittedKernel> EmitLoop(const EmitRequest& request) {
   emission.SetLane(lane);
   const auto bind_row = [&](Value index) {
     for (size_t i = space->variables.size() - 1; i-- > 0;) {
-      emission.Bind(space->variables[i], i == 0 ? index : index % space->sizes[i]);
-      if (i > 0) index = index / space->sizes[i];
+      const LoopSpace::Variable& variable = space->variables[i];
+      emission.Bind(variable.e, i == 0 ? index : index % variable.size);
+      if (i > 0) index = index / variable.size;
     }
   };
   if (by_warp) {

@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "gpu/emitters/frame.h"
 #include "gpu/emitters/scalar.h"
-#include "gpu/plan/reduction_space.h"
+#include "gpu/plan/launch_shape.h"
 
 namespace hlo::gpu {
 namespace {
@@ -32,7 +32,7 @@ class ReductionBody {
  public:
   ReductionBody(ReductionSpace& space, KernelFrame& frame)
       : space_(space), frame_(frame), k_(frame.k()), emission_(frame.emission()) {
-    for (const Output& output : space_.epilogues) epilogues_.push_back(frame.Output(*output.root));
+    for (const Output& output : space_.outputs) epilogues_.push_back(frame.Output(*output.root));
     for (const Output& output : space_.stores) stores_.push_back(frame.Output(*output.root));
     for (const auto& hero : space_.heroes) {
       const auto simple = AsSimpleReducer(*hero.inst->attrs<ReduceAttrs>().to_apply);
@@ -112,6 +112,16 @@ class ReductionBody {
     if (counts_) results.push_back(a.back() | b.back());
     return results;
   }
+  // Onto `sums`, at a partial result of another block.
+  void AddPartial(const std::vector<Slot>& sums, const std::vector<Array>& partials, const std::function<Value()>& at) {
+    std::vector<Value> a, b;
+    for (size_t j = 0; j < sums.size(); ++j) {
+      a.push_back(sums[j].Get());
+      b.push_back(partials[j].Load(at()));
+    }
+    const std::vector<Value> combined = Combine(a, b);
+    for (size_t j = 0; j < sums.size(); ++j) sums[j].Set(combined[j]);
+  }
   KernelBuilder::CombineMany Combiner() {
     return [this](std::span<const Value> a, std::span<const Value> b) { return Combine(a, b); };
   }
@@ -132,14 +142,14 @@ class ReductionBody {
       for (const NodeId given : hero.given) emission_.Bind(given, values);
     }
     std::vector<Value> results;
-    for (const Output& output : space_.epilogues) results.push_back(emission_.Emit(output.value));
+    for (const Output& output : space_.outputs) results.push_back(emission_.Emit(output.value));
     for (size_t i = 0; i < results.size(); ++i)
-      epilogues_[i].Store(emission_.Lower(space_.epilogues[i].offset), results[i]);
+      epilogues_[i].Store(emission_.Lower(space_.outputs[i].offset), results[i]);
   }
   // Before a tile in which Finish stands: what does not vary in it.
   void HoistEpilogues() {
     emission_.Hoist(space_.Epilogues());
-    for (const Output& output : space_.epilogues) emission_.Hoist(output.offset);
+    for (const Output& output : space_.outputs) emission_.Hoist(output.offset);
   }
 
  private:
@@ -164,11 +174,11 @@ class ReductionBody {
   bool counts_ = false;
 };
 
-// Binds the variables of one class, but for the last of all (the lane), from one number.
-void BindAll(ReductionSpace& space, Emission& emission, bool reduced, Value linear) {
+// Binds the variables of one role, but for the last of all (the lane), from one number.
+void BindAll(ReductionSpace& space, Emission& emission, Role role, Value linear) {
   std::vector<const ReductionSpace::Variable*> bound;
   for (size_t i = 0; i + 1 < space.variables.size(); ++i) {
-    if (space.variables[i].reduced == reduced) bound.push_back(&space.variables[i]);
+    if (space.variables[i].role == role) bound.push_back(&space.variables[i]);
   }
   for (size_t i = bound.size(); i-- > 0;) {
     emission.Bind(bound[i]->e, i == 0 ? linear : linear % bound[i]->size);
@@ -200,254 +210,297 @@ EmittedKernel WithChain(EmittedKernel kernel, const ReductionSpace& reduction, i
     const bool adds = simple && simple->opcode == Opcode::kAdd;
     promise.sum = SumPlan{
         .accumulator = accumulator == hero.types[0] ? hero.inst->operand(0).shape().type() : PrimitiveType::kF32,
-        .longest_chain = adds ? chain : reduction.Size(true)};
+        .longest_chain = adds ? chain : reduction.Size(Role::kReduced)};
   }
   return kernel;
 }
 
-EmittedKernel EmitRows(ReductionSpace& space, const EmitRequest& request) {
-  const KernelPlan& plan = request.plan;
-  const int64_t row = space.variables.back().size, outer = space.Size(true) / row, rows = space.Size(false);
-  const int width = static_cast<int>(plan.vector), threads = static_cast<int>(plan.threads), warps = threads / 32;
-  const bool by_warp = plan.tile[0] > 1;
-  const int64_t step = plan.tile[1];
-  // What is also stored needs all of the row: then no term can be dropped.
-  const bool dropped = request.fault == "dropped_term" && row > 1 && space.stores.empty();
-  const int64_t terms = dropped ? row - 1 : row;
-  const int64_t chunks = CeilDiv(terms, step), steps = outer * chunks;
-  const bool whole = row % step == 0 && !dropped;
-  const int64_t unroll = whole ? plan.unroll : 1, splits = plan.splits;
-  const int64_t blocks = by_warp ? CeilDiv(rows, warps) : rows * splits;
+// A block or a warp for each row, or several blocks.
+class RowKernel {
+ public:
+  RowKernel(ReductionSpace& space, const EmitRequest& request)
+      : space_(space),
+        plan_(request.plan),
+        width_(static_cast<int>(plan_.vector)),
+        row_(space.minor().size),
+        outer_(space.Size(Role::kReduced) / row_),
+        // What is also stored needs all of the row: then no term can be dropped.
+        dropped_(request.fault == "dropped_term" && row_ > 1 && space.stores.empty()),
+        terms_(dropped_ ? row_ - 1 : row_),
+        step_(plan_.tile[1]),
+        chunks_(CeilDiv(terms_, step_)),
+        steps_(outer_ * chunks_),
+        whole_(row_ % step_ == 0 && !dropped_),
+        unroll_(whole_ ? plan_.unroll : 1),
+        frame_(space.graph, space.Needed(), LaunchOf(space, ReductionAxes(space), plan_), request),
+        k_(frame_.k()),
+        emission_(frame_.emission()),
+        body_(space, frame_) {
+    k_.CountsTo(space.Size());
+    emission_.SetLane(space.minor().e);
+  }
 
-  KernelFrame frame(space.graph, space.All(), blocks, threads, request);
-  KernelBuilder& k = frame.k();
-  k.CountsTo(space.Size(true) * space.Size(false));
-  Emission& emission = frame.emission();
-  emission.SetLane(space.variables.back().e);
-  ReductionBody body(space, frame);
-  Partials partials;
-  if (splits > 1) partials = MakePartials(frame, body.AccumulatorTypes(), rows * splits, rows);
+  EmittedKernel Emit() && {
+    const int64_t splits = plan_.splits, rows = space_.Size(Role::kKept), warps = plan_.threads / 32;
+    if (plan_.tile[0] > 1) {
+      EmitByWarp(rows, warps);
+      return Finish("row reduction, a warp for each row", steps_ + width_ + 5 + 1);
+    }
+    Partials partials;
+    if (splits > 1) partials = MakePartials(frame_, body_.AccumulatorTypes(), rows * splits, rows);
+    Emission::Scope scope(emission_);
+    const Value index = splits == 1 ? k_.block() : k_.block() / splits;
+    BindAll(space_, emission_, Role::kKept, index);
+    const std::vector<Slot> slots = body_.MakeSlots(width_);
+    if (splits == 1) {
+      Walk(slots, k_.Index(0), k_.Index(steps_));
+      body_.Finish(k_.BlockReduce(slots, body_.Combiner()));
+      return Finish("row reduction, a block for each row", steps_ + width_ + 5 + warps + 1);
+    }
+    const int64_t share = CeilDiv(CeilDiv(steps_, splits), unroll_) * unroll_;
+    const Value split = k_.block() % splits, first = split * share;
+    Walk(slots, first, Min(first + share, k_.Index(steps_)));
+    EmitLast(partials, index, k_.BlockReduce(slots, body_.Combiner()));
+    const int64_t chain = share + width_ + 5 + warps + CeilDiv(splits, plan_.threads) + 5 + warps + 1;
+    return Finish(Str("row reduction, ", splits, " blocks for each row"), chain);
+  }
 
-  // A lane that takes part in any step takes part in the first.
-  const bool start_together = chunks == 1 || splits == 1 || whole;
+ private:
+  EmittedKernel Finish(std::string_view how, int64_t chain) {
+    return WithChain(std::move(frame_).Finish(how), space_, chain);
+  }
+
   // One row, or the steps [first, last) of it. Several whole steps at once: more loads in flight, fewer passes over the
   // accumulators.
-  const auto walk = [&](const std::vector<Slot>& slots, Value first, Value last) {
-    body.HoistInputs();
-    k.Loop(
-        first, last, unroll,
+  void Walk(const std::vector<Slot>& slots, Value first, Value last) {
+    // A lane that takes part in any step takes part in the first.
+    const bool start_together = chunks_ == 1 || plan_.splits == 1 || whole_;
+    body_.HoistInputs();
+    k_.Loop(
+        first, last, unroll_,
         [&](Value at) {
           std::vector<Emission::ScopeData> scopes;
           std::vector<Value> begins;
-          for (int64_t u = 0; u < unroll; ++u) {
+          for (int64_t u = 0; u < unroll_; ++u) {
             const Value each = at + u;
-            emission.Enter();
-            BindAll(space, emission, true, chunks == 1 ? each : each / chunks);
-            begins.push_back(chunks == 1 ? k.Index(0) : outer == 1 ? each * step : each % chunks * step);
-            body.HoistInputs();
-            scopes.push_back(emission.Leave());
+            emission_.Enter();
+            BindAll(space_, emission_, Role::kReduced, chunks_ == 1 ? each : each / chunks_);
+            begins.push_back(chunks_ == 1 ? k_.Index(0) : outer_ == 1 ? each * step_ : each % chunks_ * step_);
+            body_.HoistInputs();
+            scopes.push_back(emission_.Leave());
           }
-          const Value is_first = body.counts() && start_together ? at == first : Value();
-          TileOver(k, width, terms, begins[0], step, [&](Value i) {
-            const auto bind = [&](size_t u) { emission.Bind(space.variables.back().e, begins[u] + i); };
-            body.Accumulate(slots, scopes, bind, is_first);
+          const Value is_first = body_.counts() && start_together ? at == first : Value();
+          TileOver(k_, width_, terms_, begins[0], step_, [&](Value i) {
+            const auto bind = [&](size_t u) { emission_.Bind(space_.minor().e, begins[u] + i); };
+            body_.Accumulate(slots, scopes, bind, is_first);
           });
         },
-        unroll == 1 ? 4 : 1);
-  };
-
-  if (by_warp) {
-    k.Warps([&] {
-      const Value index = k.block() * warps + k.warp();
-      k.If(index < rows, [&] {
-        Emission::Scope scope(emission);
-        BindAll(space, emission, false, index);
-        const std::vector<Slot> slots = body.MakeSlots(width);
-        walk(slots, k.Index(0), k.Index(steps));
-        body.Finish(k.WarpReduce(slots, body.Combiner()));
-      });
-    });
-    return WithChain(std::move(frame).Finish("row reduction, a warp for each row"), space, steps + width + 5 + 1);
+        unroll_ == 1 ? 4 : 1);
   }
 
-  Emission::Scope scope(emission);
-  const Value index = splits == 1 ? k.block() : k.block() / splits;
-  BindAll(space, emission, false, index);
-  const std::vector<Slot> slots = body.MakeSlots(width);
-  if (splits == 1) {
-    walk(slots, k.Index(0), k.Index(steps));
-    body.Finish(k.BlockReduce(slots, body.Combiner()));
-    return WithChain(std::move(frame).Finish("row reduction, a block for each row"), space,
-                     steps + width + 5 + threads / 32 + 1);
-  }
-  const int64_t share = CeilDiv(CeilDiv(steps, splits), unroll) * unroll;
-  const Value split = k.block() % splits, first = split * share;
-  walk(slots, first, Min(first + share, k.Index(steps)));
-  const std::vector<Value> mine = k.BlockReduce(slots, body.Combiner());
-  for (size_t i = 0; i < mine.size(); ++i) partials.values[i].Store(k.block(), mine[i]);
-  k.If(k.ArriveLast(partials.counters, index, splits), [&] {
-    Emission::Scope last(emission);
-    const std::vector<Slot> sums = body.MakeSlots(1);
-    k.Loop(int64_t{0}, splits, threads, [&](Value begin) {
-      k.Tile(1, k.Index(splits) - begin, [&](Value i) {
-        std::vector<Value> a, b;
-        for (size_t j = 0; j < sums.size(); ++j) {
-          a.push_back(sums[j].Get());
-          b.push_back(partials.values[j].Load(index * splits + begin + i));
-        }
-        const std::vector<Value> combined = body.Combine(a, b);
-        for (size_t j = 0; j < sums.size(); ++j) sums[j].Set(combined[j]);
+  void EmitByWarp(int64_t rows, int64_t warps) {
+    k_.Warps([&] {
+      const Value index = k_.block() * warps + k_.warp();
+      k_.If(index < rows, [&] {
+        Emission::Scope scope(emission_);
+        BindAll(space_, emission_, Role::kKept, index);
+        const std::vector<Slot> slots = body_.MakeSlots(width_);
+        Walk(slots, k_.Index(0), k_.Index(steps_));
+        body_.Finish(k_.WarpReduce(slots, body_.Combiner()));
       });
     });
-    body.Finish(k.BlockReduce(sums, body.Combiner()));
-  });
-  const int64_t chain = share + width + 5 + threads / 32 + CeilDiv(splits, threads) + 5 + threads / 32 + 1;
-  return WithChain(std::move(frame).Finish(Str("row reduction, ", splits, " blocks for each row")), space, chain);
-}
+  }
 
-EmittedKernel EmitColumns(ReductionSpace& space, const EmitRequest& request) {
-  const KernelPlan& plan = request.plan;
-  const int64_t columns = space.variables.back().size, outer = space.Size(false) / columns, terms = space.Size(true);
-  const int width = static_cast<int>(plan.vector), threads = static_cast<int>(plan.threads), warps = threads / 32;
-  // Narrow: the warps of a block take different rows.
-  const bool narrow = plan.tile[0] > 1;
-  const int64_t strip = narrow ? columns : int64_t{threads} * width;
-  const int64_t strips = CeilDiv(columns, strip), groups = outer * strips;
-  const int64_t splits = plan.splits;
-  // Rows that one pass over the accumulators takes: their loads are in flight together.
-  const int64_t block_rows = narrow ? warps : 1;
-  const int64_t unroll = request.fault != "dropped_term" ? plan.unroll : 1;
-  const int64_t share = CeilDiv(CeilDiv(terms, splits), unroll * block_rows) * unroll * block_rows;
+  // Each block leaves what it has; the last to arrive combines that in order.
+  void EmitLast(const Partials& partials, Value index, const std::vector<Value>& mine) {
+    const int64_t splits = plan_.splits;
+    for (size_t i = 0; i < mine.size(); ++i) partials.values[i].Store(k_.block(), mine[i]);
+    k_.If(k_.ArriveLast(partials.counters, index, splits), [&] {
+      Emission::Scope last(emission_);
+      const std::vector<Slot> sums = body_.MakeSlots(1);
+      k_.Loop(int64_t{0}, splits, plan_.threads, [&](Value begin) {
+        k_.Tile(1, k_.Index(splits) - begin,
+                [&](Value i) { body_.AddPartial(sums, partials.values, [&] { return index * splits + begin + i; }); });
+      });
+      body_.Finish(k_.BlockReduce(sums, body_.Combiner()));
+    });
+  }
 
-  KernelFrame frame(space.graph, space.All(), groups * splits, threads, request);
-  KernelBuilder& k = frame.k();
-  k.CountsTo(space.Size(true) * space.Size(false));
-  Emission& emission = frame.emission();
-  const IndexExpr lane = space.variables.back().e;
-  emission.SetLane(lane);
-  ReductionBody body(space, frame);
-  const std::vector<Type> types = body.AccumulatorTypes();
-  Partials partials;
-  if (splits > 1) partials = MakePartials(frame, types, outer * columns * splits, groups);
+  ReductionSpace& space_;
+  const KernelPlan& plan_;
+  const int width_;
+  const int64_t row_, outer_;
+  const bool dropped_;
+  const int64_t terms_, step_, chunks_, steps_;
+  const bool whole_;
+  const int64_t unroll_;
+  KernelFrame frame_;
+  KernelBuilder& k_;
+  Emission& emission_;
+  ReductionBody body_;
+};
 
-  Emission::Scope scope(emission);
-  const Value group = splits == 1 ? k.block() : k.block() / splits;
-  const Value split = splits == 1 ? k.Index(0) : k.block() % splits;
-  const Value batch = strips == 1 ? group : group / strips;
-  const Value begin = strips == 1 ? k.Index(0) : group % strips * strip;
-  const auto tile = [&](const KernelBuilder::IndexBody& in_tile) {
-    TileOver(k, width, columns, begin, narrow ? int64_t{32} * width : strip, in_tile);
-  };
-  BindAll(space, emission, false, batch);
-  const Value first = splits == 1 ? k.Index(0) : split * share;
-  Value last = splits == 1 ? k.Index(terms) : Min(first + share, k.Index(terms));
-  if (frame.fault() == "dropped_term") last = Min(last, k.Index(terms - 1));
-  body.HoistInputs();
+// A block for each strip of neighbouring columns, or several. Narrow: the columns are one strip, and the warps of a
+// block take different rows of it.
+class ColumnKernel {
+ public:
+  ColumnKernel(ReductionSpace& space, const EmitRequest& request)
+      : space_(space),
+        plan_(request.plan),
+        width_(static_cast<int>(plan_.vector)),
+        warps_(static_cast<int>(plan_.threads) / 32),
+        narrow_(plan_.tile[0] > 1),
+        columns_(space.minor().size),
+        outer_(space.Size(Role::kKept) / columns_),
+        terms_(space.Size(Role::kReduced)),
+        strip_(narrow_ ? columns_ : plan_.tile[1]),
+        strips_(CeilDiv(columns_, strip_)),
+        splits_(plan_.splits),
+        unroll_(request.fault != "dropped_term" ? plan_.unroll : 1),
+        // Rows that one pass over the accumulators takes: their loads are in flight together.
+        share_(CeilDiv(CeilDiv(terms_, splits_), unroll_ * plan_.tile[0]) * unroll_ * plan_.tile[0]),
+        frame_(space.graph, space.Needed(), LaunchOf(space, ReductionAxes(space), plan_), request),
+        k_(frame_.k()),
+        emission_(frame_.emission()),
+        lane_(space.minor().e),
+        body_(space, frame_) {
+    k_.CountsTo(space.Size());
+    emission_.SetLane(lane_);
+  }
 
-  const auto block_tile = [&](const KernelBuilder::IndexBody& in_tile) {
-    TileOver(k, width, columns, begin, int64_t{threads} * width, in_tile);
-  };
+  EmittedKernel Emit() && {
+    const std::vector<Type> types = body_.AccumulatorTypes();
+    Partials partials;
+    if (splits_ > 1) partials = MakePartials(frame_, types, outer_ * columns_ * splits_, outer_ * strips_);
+    Emission::Scope scope(emission_);
+    const Value group = splits_ == 1 ? k_.block() : k_.block() / splits_;
+    const Value split = splits_ == 1 ? k_.Index(0) : k_.block() % splits_;
+    const Value batch = strips_ == 1 ? group : group / strips_;
+    begin_ = strips_ == 1 ? k_.Index(0) : group % strips_ * strip_;
+    BindAll(space_, emission_, Role::kKept, batch);
+    const Value first = splits_ == 1 ? k_.Index(0) : split * share_;
+    last_ = splits_ == 1 ? k_.Index(terms_) : Min(first + share_, k_.Index(terms_));
+    if (frame_.fault() == "dropped_term") last_ = Min(last_, k_.Index(terms_ - 1));
+    body_.HoistInputs();
+    const std::vector<Slot> slots = body_.MakeSlots(width_);
+    if (narrow_) WalkByWarp(slots, types, first);
+    else Walk(slots, first, 1);
+    if (splits_ == 1) Finish(slots);
+    else EmitLast(slots, partials, batch, split, group);
+    const std::string how =
+        Str("column reduction, ", splits_, " blocks for each ", narrow_ ? "narrow matrix" : "strip");
+    const int64_t chain = (narrow_ ? CeilDiv(share_, warps_) + warps_ : share_) + (splits_ > 1 ? splits_ : 0) + 1;
+    return WithChain(std::move(frame_).Finish(how), space_, chain);
+  }
 
-  const std::vector<Slot> slots = body.MakeSlots(width);
-  const auto walk = [&](Value from, int64_t stride) {
-    k.Loop(
-        from, last, stride * unroll,
+ private:
+  // The strip, by a warp where that takes all of it; and by the whole block.
+  void Tile(const KernelBuilder::IndexBody& in_tile) { TileOver(k_, width_, columns_, begin_, plan_.tile[1], in_tile); }
+  void BlockTile(const KernelBuilder::IndexBody& in_tile) {
+    TileOver(k_, width_, columns_, begin_, plan_.threads * width_, in_tile);
+  }
+
+  void Walk(const std::vector<Slot>& slots, Value from, int64_t stride) {
+    k_.Loop(
+        from, last_, stride * unroll_,
         [&](Value term) {
           std::vector<Emission::ScopeData> scopes;
-          for (int64_t u = 0; u < unroll; ++u) {
-            emission.Enter();
-            BindAll(space, emission, true, term + u * stride);
-            body.HoistInputs();
-            scopes.push_back(emission.Leave());
+          for (int64_t u = 0; u < unroll_; ++u) {
+            emission_.Enter();
+            BindAll(space_, emission_, Role::kReduced, term + u * stride);
+            body_.HoistInputs();
+            scopes.push_back(emission_.Leave());
           }
-          const Value is_first = body.counts() ? term == from : Value();
-          tile([&](Value i) {
-            body.Accumulate(slots, scopes, [&](size_t) { emission.Bind(lane, begin + i); }, is_first);
+          const Value is_first = body_.counts() ? term == from : Value();
+          Tile([&](Value i) {
+            body_.Accumulate(slots, scopes, [&](size_t) { emission_.Bind(lane_, begin_ + i); }, is_first);
           });
         },
-        unroll == 1 ? 4 : 1);
-  };
-  if (!narrow) {
-    walk(first, 1);
-  } else {
-    // Each warp leaves a row of sums in shared memory; the first threads add them up.
+        unroll_ == 1 ? 4 : 1);
+  }
+
+  // Each warp leaves a row of sums in shared memory; the first threads add them up.
+  void WalkByWarp(const std::vector<Slot>& slots, const std::vector<Type>& types, Value first) {
     std::vector<Array> shared;
-    for (size_t j = 0; j < types.size(); ++j) shared.push_back(k.Shared(Str("sums", j), types[j], warps * columns));
-    k.Warps([&] {
-      Emission::Scope inner(emission);
-      walk(first + k.warp(), warps);
-      tile([&](Value i) {
-        for (size_t j = 0; j < slots.size(); ++j) shared[j].Store(k.warp() * columns + i, slots[j].Get());
+    for (size_t j = 0; j < types.size(); ++j) shared.push_back(k_.Shared(Str("sums", j), types[j], warps_ * columns_));
+    k_.Warps([&] {
+      Emission::Scope inner(emission_);
+      Walk(slots, first + k_.warp(), warps_);
+      Tile([&](Value i) {
+        for (size_t j = 0; j < slots.size(); ++j) shared[j].Store(k_.warp() * columns_ + i, slots[j].Get());
       });
     });
-    k.Tile(width, k.Index(columns), [&](Value i) {
+    k_.Tile(width_, k_.Index(columns_), [&](Value i) {
       std::vector<Value> sums;
       for (size_t j = 0; j < shared.size(); ++j) sums.push_back(shared[j].Load(i));
-      for (int warp = 1; warp < warps; ++warp) {
+      for (int warp = 1; warp < warps_; ++warp) {
         std::vector<Value> more;
-        for (size_t j = 0; j < shared.size(); ++j) more.push_back(shared[j].Load(i + warp * columns));
-        sums = body.Combine(sums, more);
+        for (size_t j = 0; j < shared.size(); ++j) more.push_back(shared[j].Load(i + warp * columns_));
+        sums = body_.Combine(sums, more);
       }
       for (size_t j = 0; j < slots.size(); ++j) slots[j].Set(sums[j]);
     });
   }
-  const auto finish = [&](const std::vector<Slot>& sums) {
-    body.HoistEpilogues();
-    block_tile([&](Value i) {
-      Emission::Scope in_tile(emission);
-      emission.Bind(lane, begin + i);
+
+  void Finish(const std::vector<Slot>& sums) {
+    body_.HoistEpilogues();
+    BlockTile([&](Value i) {
+      Emission::Scope in_tile(emission_);
+      emission_.Bind(lane_, begin_ + i);
       std::vector<Value> totals;
       for (const Slot& sum : sums) totals.push_back(sum.Get());
-      body.Finish(totals);
+      body_.Finish(totals);
     });
-  };
-  const std::string how = Str("column reduction, ", splits, " blocks for each ", narrow ? "narrow matrix" : "strip");
-  const int64_t chain = (narrow ? CeilDiv(share, warps) + warps : share) + (splits > 1 ? splits : 0) + 1;
-  if (splits == 1) {
-    finish(slots);
-    return WithChain(std::move(frame).Finish(how), space, chain);
   }
-  // Partial results lie as [batch][split][column].
-  const Value mine = (batch * splits + split) * columns + begin;
-  block_tile([&](Value i) {
-    for (size_t j = 0; j < slots.size(); ++j) partials.values[j].Store(mine + i, slots[j].Get());
-  });
-  k.If(k.ArriveLast(partials.counters, group, splits), [&] {
-    Emission::Scope final_scope(emission);
-    const std::vector<Slot> sums = body.MakeSlots(width);
-    k.Loop(
-        int64_t{0}, splits, 1,
-        [&](Value part) {
-          const Value from = (batch * splits + part) * columns + begin;
-          block_tile([&](Value i) {
-            std::vector<Value> a, b;
-            for (size_t j = 0; j < sums.size(); ++j) {
-              a.push_back(sums[j].Get());
-              b.push_back(partials.values[j].Load(from + i));
-            }
-            const std::vector<Value> combined = body.Combine(a, b);
-            for (size_t j = 0; j < sums.size(); ++j) sums[j].Set(combined[j]);
-          });
-        },
-        4);
-    finish(sums);
-  });
-  return WithChain(std::move(frame).Finish(how), space, chain);
-}
+
+  // Partial results lie as [batch][split][column]; the last block to arrive combines them in order.
+  void EmitLast(const std::vector<Slot>& slots, const Partials& partials, Value batch, Value split, Value group) {
+    const Value mine = (batch * splits_ + split) * columns_ + begin_;
+    BlockTile([&](Value i) {
+      for (size_t j = 0; j < slots.size(); ++j) partials.values[j].Store(mine + i, slots[j].Get());
+    });
+    k_.If(k_.ArriveLast(partials.counters, group, splits_), [&] {
+      Emission::Scope final_scope(emission_);
+      const std::vector<Slot> sums = body_.MakeSlots(width_);
+      k_.Loop(
+          int64_t{0}, splits_, 1,
+          [&](Value part) {
+            const Value from = (batch * splits_ + part) * columns_ + begin_;
+            BlockTile([&](Value i) { body_.AddPartial(sums, partials.values, [&] { return from + i; }); });
+          },
+          4);
+      Finish(sums);
+    });
+  }
+
+  ReductionSpace& space_;
+  const KernelPlan& plan_;
+  const int width_, warps_;
+  const bool narrow_;
+  const int64_t columns_, outer_, terms_, strip_, strips_, splits_, unroll_, share_;
+  KernelFrame frame_;
+  KernelBuilder& k_;
+  Emission& emission_;
+  const IndexExpr lane_;
+  ReductionBody body_;
+  Value begin_, last_;
+};
 
 // What both kinds ask of a plan.
-Result<std::unique_ptr<ReductionSpace>> SpaceFor(const EmitRequest& request, bool rows) {
+Result<std::unique_ptr<ReductionSpace>> SpaceFor(const EmitRequest& request, Role minor_role) {
   const KernelPlan& plan = request.plan;
   const std::vector<const Instruction*> heroes = TRY(request.Heroes());
   for (const Instruction* hero : heroes)
     TRY(request.Require(hero->Is(Opcode::kReduce), Str("'", hero->name(), "' is no reduce")));
+  TRY(request.Require(heroes[0]->operand(0).shape().NumElements() > 0, "it reduces no elements"));
   std::string why_not;
   auto space = TRY(ReductionSpaceOf(request.body, heroes, &why_not));
   TRY(request.Require(space != nullptr, why_not));
-  TRY(request.Require(!space->variables.empty() && space->variables.back().reduced == rows,
-                      rows ? "it keeps the minor dimension" : "it reduces the minor dimension"));
+  TRY(request.Require(
+      !space->variables.empty() && space->minor().role == minor_role,
+      minor_role == Role::kReduced ? "it keeps the minor dimension" : "it reduces the minor dimension"));
   TRY(request.RequireBlock(2));
-  const int64_t minor = space->variables.back().size, warps = plan.threads / 32;
+  const int64_t minor = space->minor().size, warps = plan.threads / 32;
   TRY(request.Require(minor % plan.vector == 0,
                       Str("the minor dimension, ", minor, ", is no multiple of vector, ", plan.vector)));
   TRY(request.Require(
@@ -461,26 +514,25 @@ Result<std::unique_ptr<ReductionSpace>> SpaceFor(const EmitRequest& request, boo
 
 Result<EmittedKernel> EmitRowReduction(const EmitRequest& request) {
   const KernelPlan& plan = request.plan;
-  const auto space = TRY(SpaceFor(request, /*rows=*/true));
-  const int64_t row = space->variables.back().size, step = plan.tile[1];
-  const int64_t steps = space->Size(true) / row * CeilDiv(row, step);
+  const auto space = TRY(SpaceFor(request, /*minor_role=*/Role::kReduced));
+  const int64_t row = space->minor().size, step = plan.tile[1], steps = StepsOf(*space, plan);
   TRY(request.Require(plan.unroll == 1 || (row % step == 0 && steps % plan.unroll == 0),
                       Str(steps, " steps of ", step, " elements cannot be unrolled by ", plan.unroll)));
   TRY(request.Require(plan.splits == 1 || (plan.tile[0] == 1 && plan.splits <= steps),
                       Str(steps, " steps of a row cannot be split over ", plan.splits, " blocks")));
-  return EmitRows(*space, request);
+  return RowKernel(*space, request).Emit();
 }
 
 Result<EmittedKernel> EmitColumnReduction(const EmitRequest& request) {
   const KernelPlan& plan = request.plan;
-  const auto space = TRY(SpaceFor(request, /*rows=*/false));
-  const int64_t columns = space->variables.back().size, terms = space->Size(true);
+  const auto space = TRY(SpaceFor(request, /*minor_role=*/Role::kKept));
+  const int64_t columns = space->minor().size, terms = StepsOf(*space, plan);
   TRY(request.Require(plan.tile[0] == 1 || columns <= plan.tile[1],
                       Str(columns, " columns are more than the ", plan.tile[1], " of a tile")));
   TRY(request.Require(plan.unroll == 1 || terms % (plan.unroll * plan.tile[0]) == 0,
                       Str(terms, " terms cannot be unrolled by ", plan.unroll)));
   TRY(request.Require(plan.splits <= terms, Str(terms, " terms cannot be split over ", plan.splits, " blocks")));
-  return EmitColumns(*space, request);
+  return ColumnKernel(*space, request).Emit();
 }
 
 }  // namespace hlo::gpu

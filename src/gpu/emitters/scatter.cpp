@@ -12,16 +12,9 @@ namespace hlo::gpu {
 namespace {
 
 using kernel::Array;
-using kernel::CeilDiv;
 using kernel::KernelBuilder;
 using kernel::Type;
 using kernel::Value;
-
-int64_t Product(std::span<const int64_t> values) {
-  int64_t product = 1;
-  for (const int64_t value : values) product *= value;
-  return product;
-}
 
 }  // namespace
 
@@ -36,25 +29,26 @@ Result<EmittedKernel> EmitScatter(const EmitRequest& request) {
                       "the scatter has several operands, or no updates"));
   TRY(request.RequireBlock(0));
   const auto space = TRY(ScatterSpaceOf(request.body));
-  TRY(request.Require(!plan.in_place || space->in_place_leaf >= 0, "its operand cannot be updated in place"));
-  const int64_t window = Product(space->window_sizes), count = Product(space->scatter_sizes);
-  const int threads = static_cast<int>(plan.threads);
+  TRY(request.Require(!plan.in_place || space->outputs[0].in_place_leaf >= 0,
+                      "its operand cannot be updated in place"));
+  const ScatterSpace::Output& output = space->outputs[0];
+  const int64_t window = space->window().size, count = space->indices().size;
   const std::vector<NodeId> needed = space->Needed();
-  KernelFrame frame(space->graph, needed, space->windows_overlap ? 1 : CeilDiv(window, threads), threads, request);
-  const Array out = frame.WrittenOutput(root, plan.in_place ? space->in_place_leaf : -1);
+  KernelFrame frame(space->graph, needed, LaunchOf(*space, plan), request);
+  const Array out = frame.WrittenOutput(root, plan.in_place ? output.in_place_leaf : -1);
   KernelBuilder& k = frame.k();
   Emission& emission = frame.emission();
-  emission.SetLane(space->window);
-  const Value begin = k.block() * threads;
+  emission.SetLane(space->window().e);
+  const Value begin = k.block() * plan.threads;
   const auto update = [&](Value start, Value at) {
-    emission.Bind(space->window, at);
-    const Value offset = start + emission.Lower(space->window_offset);
-    const Value arguments[] = {out.Load(offset), emission.Emit(space->update)};
+    emission.Bind(space->window().e, at);
+    const Value offset = start + emission.Lower(output.offset);
+    const Value arguments[] = {out.Load(offset), emission.Emit(output.value)};
     out.Store(offset, EmitScalarComputation(k, *inst.attrs<ScatterAttrs>().to_apply, arguments, frame.fault())[0]);
   };
   k.Loop(int64_t{0}, frame.fault() == "dropped_term" ? count - 1 : count, 1, [&](Value i) {
     Emission::Scope scope(emission);
-    emission.Bind(space->scatter, i);
+    emission.Bind(space->indices().e, i);
     // A window that does not fit is left out altogether.
     Value fits = k.Constant(Type::kPred, int64_t{1}), start = k.Index(0);
     for (const auto& each : space->starts) {
@@ -74,8 +68,8 @@ Result<EmittedKernel> EmitScatter(const EmitRequest& request) {
         return;
       }
       emission.Hoist(needed);
-      emission.Hoist(space->window_offset);
-      TileOver(k, 1, window, begin, threads, [&](Value j) {
+      emission.Hoist(output.offset);
+      TileOver(k, 1, window, begin, plan.threads, [&](Value j) {
         Emission::Scope in_tile(emission);
         update(start, begin + j);
       });

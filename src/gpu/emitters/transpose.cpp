@@ -24,20 +24,18 @@ Result<EmittedKernel> EmitTranspose(const EmitRequest& request) {
   const auto is_side = [](int64_t size) { return size == 32 || size == 64; };
   TRY(request.Require(std::ranges::all_of(plan.tile, is_side), "the sides of its tile are 32 or 64"));
   const size_t across = staged.across;
-  const int64_t rows = space->sizes[across], columns = space->sizes.back();
+  const LoopSpace::Variable &row_variable = space->variables[across], &column_variable = space->minor();
+  const int64_t rows = row_variable.size, columns = column_variable.size;
   const int64_t tile_rows = plan.tile[0], tile_columns = plan.tile[1];
-  const int threads = static_cast<int>(plan.threads);
   const int64_t row_tiles = CeilDiv(rows, tile_rows), column_tiles = CeilDiv(columns, tile_columns);
-  int64_t batches = 1;
-  for (size_t v = 0; v + 1 < space->variables.size(); ++v) batches *= v == across ? 1 : space->sizes[v];
 
-  KernelFrame frame(space->graph, space->Values(), batches * row_tiles * column_tiles, threads, request);
+  const TileAxis axes[] = {{rows, Role::kKept}, {columns, Role::kKept}};
+  KernelFrame frame(space->graph, space->Values(), LaunchOf(*space, axes, plan), request);
   const std::vector<Array> arrays = MakeOutputs(*space, frame);
   kernel::KernelBuilder& k = frame.k();
-  k.CountsTo(batches * rows * columns);
+  k.CountsTo(space->Size());
   Emission& emission = frame.emission();
   const int warps = k.warps();
-  const IndexExpr row_variable = space->variables[across], column_variable = space->variables.back();
 
   // Neighbouring blocks take neighbouring rows of the outputs, which lie side by side in what they read: long runs of
   // reading are worth more than long runs of writing, since what is read has to be waited for.
@@ -47,14 +45,14 @@ Result<EmittedKernel> EmitTranspose(const EmitRequest& request) {
   rest = rest / column_tiles;
   for (size_t v = space->variables.size() - 1; v-- > 0;) {
     if (v == across) continue;
-    emission.Bind(space->variables[v], rest % space->sizes[v]);
-    rest = rest / space->sizes[v];
+    emission.Bind(space->variables[v].e, rest % space->variables[v].size);
+    rest = rest / space->variables[v].size;
   }
 
   const Value tile_height = Min(k.Index(tile_rows), k.Index(rows) - row0);
   const Value tile_width = Min(k.Index(tile_columns), k.Index(columns) - column0);
   std::vector<Array> tiles;
-  emission.SetLane(row_variable);
+  emission.SetLane(row_variable.e);
   for (const NodeId load : staged.loads) {
     const ElementNode& node = space->graph.node(load);
     const Array tile =
@@ -65,11 +63,11 @@ Result<EmittedKernel> EmitTranspose(const EmitRequest& request) {
           k.warp(), tile_width, warps,
           [&](Value column) {
             Emission::Scope scope(emission);
-            emission.Bind(column_variable, column0 + column);
+            emission.Bind(column_variable.e, column0 + column);
             emission.Hoist(node.offset);
             TileOver(k, static_cast<int>(tile_rows / 32), rows, row0, tile_rows, [&](Value row) {
               Emission::Scope in_tile(emission);
-              emission.Bind(row_variable, row0 + row);
+              emission.Bind(row_variable.e, row0 + row);
               tile.StoreAt(column, row, emission.Emit(load));
             });
           },
@@ -77,14 +75,14 @@ Result<EmittedKernel> EmitTranspose(const EmitRequest& request) {
     });
   }
   for (const Array tile : tiles) k.Turn(tile, tile_width, tile_height);
-  emission.SetLane(column_variable);
+  emission.SetLane(column_variable.e);
   k.Warps([&] {
     k.Loop(
         k.warp(), tile_height, warps,
         [&](Value row) {
           Emission::Scope scope(emission);
-          emission.Bind(row_variable, row0 + row);
-          EmitTile(*space, frame, arrays, static_cast<int>(tile_columns / 32), column_variable, column0, tile_columns,
+          emission.Bind(row_variable.e, row0 + row);
+          EmitTile(*space, frame, arrays, static_cast<int>(tile_columns / 32), column_variable.e, column0, tile_columns,
                    [&](Value column) {
                      for (size_t j = 0; j < tiles.size(); ++j)
                        emission.Bind(staged.loads[j], {tiles[j].LoadTurned(column, row)});

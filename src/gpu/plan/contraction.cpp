@@ -56,7 +56,7 @@ Result<PlanAnswer> PlanContraction(PlanRequest& request) {
   KernelPlan plan{.kind = KernelKind::kContraction};
   if (body.source().Is(Opcode::kFusion)) plan.heroes.emplace_back(hero->name());
   // Rows of a warp: fewer where there are few rows.
-  const int64_t rows = space->rows;
+  const int64_t rows = space->row().size;
   const int64_t warp_rows = rows <= kWarps ? 1 : rows <= 2 * kWarps ? 2 : rows <= 4 * kWarps ? 4 : 8;
   plan.tile = {warp_rows * kWarps, kColumns, kPanel};
   plan.vector = kColumns / 32;

@@ -1,16 +1,28 @@
 #include "gpu/plan/contraction_space.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "gpu/plan/scalar.h"
 
 namespace hlo::gpu {
 namespace {
 
-int64_t Product(std::span<const int64_t> values) {
-  int64_t product = 1;
-  for (const int64_t value : values) product *= value;
-  return product;
+// Nothing where there is no element or no term.
+struct Sizes {
+  int64_t groups = 1, rows = 1, columns = 1, positions = 1, terms = 1;
+};
+bool MakeVariables(ContractionSpace& space, const Sizes& sizes) {
+  if (sizes.groups * sizes.rows * sizes.columns * sizes.positions * sizes.terms == 0) return false;
+  const auto add = [&](int64_t size, Role role) {
+    space.variables.push_back({space.pool.Variable(0, size - 1), size, role});
+  };
+  add(sizes.groups, Role::kKept);
+  add(sizes.rows, Role::kKept);
+  add(sizes.columns, Role::kKept);
+  add(sizes.positions, Role::kReduced);
+  add(sizes.terms, Role::kReduced);
+  return true;
 }
 
 Status PlanDot(const Instruction& dot, ContractionSpace& space) {
@@ -33,12 +45,11 @@ Status PlanDot(const Instruction& dot, ContractionSpace& space) {
   const std::vector<int64_t> rhs_free = free_dims(rhs, attrs.rhs_batch, attrs.rhs_contracting);
   const std::vector<int64_t> batch_sizes = sizes(lhs, attrs.lhs_batch), row_sizes = sizes(lhs, lhs_free);
   const std::vector<int64_t> column_sizes = sizes(rhs, rhs_free), term_sizes = sizes(lhs, attrs.lhs_contracting);
-  space.groups = Product(batch_sizes);
-  space.rows = Product(row_sizes);
-  space.columns = Product(column_sizes);
-  space.terms = Product(term_sizes);
-  if (space.groups * space.rows * space.columns * space.terms == 0) return {};
-  space.MakeVariables();
+  if (!MakeVariables(space, {.groups = Product(batch_sizes),
+                             .rows = Product(row_sizes),
+                             .columns = Product(column_sizes),
+                             .terms = Product(term_sizes)}))
+    return {};
   std::vector<IndexExpr> a(lhs.rank()), b(rhs.rank());
   const auto place = [&](IndexExpr e, const std::vector<int64_t>& dims_sizes, const std::vector<int64_t>* in_a,
                          const std::vector<int64_t>* in_b, bool is_result) {
@@ -49,10 +60,10 @@ Status PlanDot(const Instruction& dot, ContractionSpace& space) {
       if (is_result) space.result.push_back(parts[i]);
     }
   };
-  place(space.group, batch_sizes, &attrs.lhs_batch, &attrs.rhs_batch, true);
-  place(space.row, row_sizes, &lhs_free, nullptr, true);
-  place(space.column, column_sizes, nullptr, &rhs_free, true);
-  place(space.term, term_sizes, &attrs.lhs_contracting, &attrs.rhs_contracting, false);
+  place(space.group().e, batch_sizes, &attrs.lhs_batch, &attrs.rhs_batch, true);
+  place(space.row().e, row_sizes, &lhs_free, nullptr, true);
+  place(space.column().e, column_sizes, nullptr, &rhs_free, true);
+  place(space.term().e, term_sizes, &attrs.lhs_contracting, &attrs.rhs_contracting, false);
   space.lhs = TRY(space.graph.Plan(dot.operand(0), a));
   space.rhs = TRY(space.graph.Plan(dot.operand(1), b));
   return {};
@@ -66,29 +77,26 @@ Status PlanConvolution(const Instruction& convolution, ContractionSpace& space) 
   std::vector<int64_t> window_sizes, row_sizes = {out.dim(labels.out_batch)};
   for (const WindowDim& window : attrs.window.dims) window_sizes.push_back(window.size);
   for (const int64_t d : labels.out_spatial) row_sizes.push_back(out.dim(d));
-  space.groups = attrs.feature_group_count;
-  space.rows = Product(row_sizes);
-  space.columns = out.dim(labels.out_feature) / space.groups;
-  space.positions = Product(window_sizes);
-  space.terms = features;
-  if (space.groups * space.rows * space.columns * space.positions * space.terms == 0) return {};
+  Sizes sizes{.groups = attrs.feature_group_count,
+              .rows = Product(row_sizes),
+              .columns = out.dim(labels.out_feature) / attrs.feature_group_count,
+              .positions = Product(window_sizes),
+              .terms = features};
   // Few features: the window joins them, so that panels are full.
   const bool joined = features < 16;
-  if (joined) {
-    space.terms *= space.positions;
-    space.positions = 1;
-  }
-  space.MakeVariables();
+  if (joined) sizes.terms *= std::exchange(sizes.positions, 1);
+  if (!MakeVariables(space, sizes)) return {};
   IndexPool& pool = space.pool;
-  const IndexExpr feature = joined ? pool.Mod(space.term, features) : space.term;
+  const IndexExpr term = space.term().e;
+  const IndexExpr feature = joined ? pool.Mod(term, features) : term;
   const std::vector<IndexExpr> w =
-      pool.Delinearize(joined ? pool.Div(space.term, features) : space.position, window_sizes);
-  const std::vector<IndexExpr> at = pool.Delinearize(space.row, row_sizes);
-  const IndexExpr out_feature = pool.Add(pool.Multiply(space.group, space.columns), space.column);
+      pool.Delinearize(joined ? pool.Div(term, features) : space.position().e, window_sizes);
+  const std::vector<IndexExpr> at = pool.Delinearize(space.row().e, row_sizes);
+  const IndexExpr out_feature = pool.Add(pool.Multiply(space.group().e, sizes.columns), space.column().e);
   std::vector<IndexExpr> a(lhs.rank()), b(rhs.rank());
   space.result.resize(out.rank());
   a[labels.lhs_batch] = space.result[labels.out_batch] = at[0];
-  a[labels.lhs_feature] = pool.Add(pool.Multiply(space.group, features), feature);
+  a[labels.lhs_feature] = pool.Add(pool.Multiply(space.group().e, features), feature);
   b[labels.rhs_input_feature] = feature;
   b[labels.rhs_output_feature] = space.result[labels.out_feature] = out_feature;
   for (size_t i = 0; i < labels.lhs_spatial.size(); ++i) {
@@ -105,6 +113,13 @@ Status PlanConvolution(const Instruction& convolution, ContractionSpace& space) 
 
 }  // namespace
 
+std::vector<NodeId> ContractionSpace::Needed() const {
+  std::vector<NodeId> needed = Values();
+  needed.push_back(lhs);
+  needed.push_back(rhs);
+  return needed;
+}
+
 Result<std::unique_ptr<ContractionSpace>> ContractionSpaceOf(const FusionBody& body, const Instruction& hero,
                                                              std::string* why_not) {
   const auto no = [&](std::string_view why) {
@@ -120,18 +135,13 @@ Result<std::unique_ptr<ContractionSpace>> ContractionSpaceOf(const FusionBody& b
     TRY(KernelType(*root.inst, root.shape->type()));
     if (root.shape->NumElements() != shape.NumElements()) return no("a result has other elements than the product");
     if (!root.shape->layout().tiling->tiles.empty()) return no("the layout of a result has tiles");
-    const std::vector<IndexExpr> at =
-        root.shape->dims() == shape.dims()
-            ? space->result
-            : space->pool.Delinearize(space->pool.Linearize(space->result, shape.dims()), root.shape->dims());
-    space->outputs.push_back(
-        {&root, TRY(space->graph.Plan(*root.inst, at, root.result)), space->pool.Dot(at, LayoutStrides(*root.shape))});
+    space->outputs.push_back(TRY(OutputAt(*space, root, space->result, shape.dims())));
   }
   const NodeId operands[] = {space->lhs, space->rhs};
   for (const NodeId id : space->graph.Reachable(operands)) {
     if (space->graph.node(id).kind == ElementNode::Kind::kGiven) return no("the product reads its own result");
   }
-  for (const NodeId id : space->graph.Reachable(space->Epilogues())) {
+  for (const NodeId id : space->graph.Reachable(space->Values())) {
     const ElementNode& node = space->graph.node(id);
     if (node.kind != ElementNode::Kind::kGiven) continue;
     if (node.index != space->result) return no("the product is used at another place than its own");

@@ -28,12 +28,6 @@ void Require(const IndexPool& pool, IndexCondition condition, std::vector<IndexC
   if (node.low < condition.low || node.high >= condition.high) conditions->push_back(condition);
 }
 
-int64_t Product(std::span<const int64_t> values) {
-  int64_t product = 1;
-  for (const int64_t value : values) product *= value;
-  return product;
-}
-
 std::vector<int64_t> PhysicalDims(const Shape& shape) {
   const auto& minor_to_major = shape.layout().minor_to_major;
   std::vector<int64_t> dims;
@@ -130,6 +124,12 @@ int FusionBody::LeafOf(const Instruction& inst) const {
 }
 
 // ---- Index helpers -----------------------------------------------------------------------------------------------
+
+int64_t Product(std::span<const int64_t> values) {
+  int64_t product = 1;
+  for (const int64_t value : values) product *= value;
+  return product;
+}
 
 IndexExpr Within(IndexPool& pool, IndexExpr e, int64_t low, int64_t high, std::vector<IndexCondition>* conditions) {
   Require(pool, {e, low, high}, conditions);

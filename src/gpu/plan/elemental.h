@@ -170,6 +170,8 @@ class ElementGraph {
   std::map<std::tuple<NodeId, int64_t>, IndexExpr> loaded_variables_;
 };
 
+int64_t Product(std::span<const int64_t> values);
+
 // Where the base element of a window position lies: offset + position * stride + w * dilation - pad, divided by the
 // base dilation; the conditions say whether there is one. Appends what is not certain.
 IndexExpr WindowBase(IndexPool& pool, IndexExpr position, IndexExpr w, const WindowDim& window, int64_t size,

@@ -35,23 +35,23 @@ Result<KernelPlan> LoopKernel(const LoopSpace& merged, const DeviceDescription& 
   KernelPlan plan = KernelOf(KernelKind::kLoop, merged);
   const LoopSpace* space = &merged;
   std::unique_ptr<LoopSpace> flat;
-  if (merged.sizes.size() > 1 && merged.sizes.back() < kShortRow) {
+  if (merged.variables.size() > 1 && merged.minor().size < kShortRow) {
     LoopRequest request{.in_place = plan.in_place};
     for (const auto& output : merged.outputs) request.roots.push_back(output.root);
     flat = TRY(LoopSpaceOf(merged.graph.body(), request, /*flat=*/true));
     space = flat.get();
   }
-  const int64_t row = space->sizes.empty() ? 1 : space->sizes.back();
   int width = VectorWidth(space->graph, space->Values(), space->graph.body().roots());
-  // One row of everything: blocks cut it.
-  const bool by_row = space->sizes.size() > 1;
-  while (width > 1 && (by_row ? row % width != 0 : row / (256 * width) < device.multiprocessors)) width /= 2;
-  const bool by_warp = by_row && CeilDiv(row, width) <= 32;
+  if (space->variables.size() > 1) {
+    ShapeAlongMinor(space->minor().size, width, /*warp_lanes=*/32, plan);
+    return plan;
+  }
+  // One row of everything: blocks cut it, with narrower vectors until there is one for each multiprocessor.
+  const int64_t elements = space->Size();
+  while (width > 1 && elements / (256 * width) < device.multiprocessors) width /= 2;
   plan.vector = width;
-  plan.threads = by_warp ? 256 : ThreadsFor(CeilDiv(row, width));
-  if (!by_row) plan.tile = {plan.threads * width};
-  else if (by_warp) plan.tile = {plan.threads / 32, 32 * width};
-  else plan.tile = {1, plan.threads * width};
+  plan.threads = ThreadsFor(CeilDiv(elements, width));
+  plan.tile = {plan.threads * width};
   return plan;
 }
 
@@ -61,7 +61,7 @@ std::optional<KernelPlan> TransposeKernel(const LoopSpace& space) {
   constexpr int64_t kSharedBytes = 40 << 10, kLine = 64;
   const Staged staged = FindStaged(space);
   if (staged.loads.empty() || space.outputs[0].in_place_leaf >= 0) return std::nullopt;
-  const int64_t rows = space.sizes[staged.across], columns = space.sizes.back();
+  const int64_t rows = space.variables[staged.across].size, columns = space.minor().size;
   int64_t element_bytes = 0, output_bytes = kLine;
   for (const NodeId load : staged.loads)
     element_bytes += kernel::Bytes(KernelTypeOf(space.graph.node(load).inst->shape().type()));

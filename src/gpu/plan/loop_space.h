@@ -5,30 +5,16 @@
 #include <memory>
 #include <vector>
 
-#include "gpu/plan/elemental.h"
+#include "gpu/plan/iteration_space.h"
 
 namespace hlo::gpu {
 
-// The outputs of one kernel over one space of indices, whose neighbouring dimensions are merged where no access tells
-// them apart.
-struct LoopSpace {
-  explicit LoopSpace(const FusionBody& body) : graph(body, pool) {}
-  LoopSpace(const LoopSpace&) = delete;
+// The outputs of one kernel. Variables are in the memory order of the first root, and kept.
+struct LoopSpace : IterationSpace {
+  using IterationSpace::IterationSpace;
 
-  struct Output {
-    const FusionBody::Root* root;
-    NodeId value;
-    IndexExpr offset;        // In elements of the root's buffer.
-    int in_place_leaf = -1;  // The rest of the root comes from this leaf.
-  };
-
-  IndexPool pool;
-  ElementGraph graph;
-  std::vector<IndexExpr> variables;  // Major to minor, in the memory order of the first root.
-  std::vector<int64_t> sizes;
-  std::vector<Output> outputs;
-
-  std::vector<NodeId> Values() const;
+  std::vector<NodeId> Needed() const { return Values(); }
+  std::vector<IndexExpr> Offsets() const;
 };
 using LoopSpaces = std::vector<std::unique_ptr<LoopSpace>>;
 

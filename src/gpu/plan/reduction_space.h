@@ -3,71 +3,37 @@
 #define HLO_GPU_PLAN_REDUCTION_SPACE_H_
 
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "gpu/kernel/kernel.h"
-#include "gpu/plan/elemental.h"
+#include "gpu/plan/iteration_space.h"
 
 namespace hlo::gpu {
 
-// What is reduced, over which variables.
-struct ReductionSpace {
-  explicit ReductionSpace(const FusionBody& body) : graph(body, pool) {}
-  ReductionSpace(const ReductionSpace&) = delete;
+// What is reduced, over which variables: those of the reduces' operand. `outputs` have one element for each result of
+// the reduction, after it.
+struct ReductionSpace : IterationSpace {
+  using IterationSpace::IterationSpace;
 
-  struct Output {
-    const FusionBody::Root* root;
-    NodeId value;
-    IndexExpr offset;
-  };
-  struct Variable {
-    IndexExpr e;
-    int64_t size;
-    bool reduced;
-  };
   struct Hero {
     const Instruction* inst;
     std::vector<NodeId> inputs, initial;
     std::vector<kernel::Type> types, accumulators;
-    std::vector<NodeId> given;  // Its uses in the epilogues.
+    std::vector<NodeId> given;  // Its uses in the outputs.
   };
 
-  IndexPool pool;
-  ElementGraph graph;
-  std::vector<Variable> variables;  // Major to minor in memory.
   std::vector<Hero> heroes;
-  std::vector<Output> epilogues;  // One element for each result of the reduction...
-  std::vector<Output> stores;     // ...or for each element that is reduced.
+  std::vector<Output> stores;  // Written on the way, for each element that is reduced.
 
-  std::vector<NodeId> Inputs() const {
-    std::vector<NodeId> nodes;
-    for (const Hero& hero : heroes) nodes.insert(nodes.end(), hero.inputs.begin(), hero.inputs.end());
-    for (const Output& store : stores) nodes.push_back(store.value);
-    return nodes;
-  }
-  std::vector<NodeId> Epilogues() const {
-    std::vector<NodeId> nodes;
-    for (const Hero& hero : heroes) nodes.insert(nodes.end(), hero.initial.begin(), hero.initial.end());
-    for (const Output& epilogue : epilogues) nodes.push_back(epilogue.value);
-    return nodes;
-  }
-  std::vector<NodeId> All() const {
-    std::vector<NodeId> nodes = Inputs();
-    const std::vector<NodeId> more = Epilogues();
-    nodes.insert(nodes.end(), more.begin(), more.end());
-    return nodes;
-  }
-  int64_t Size(bool reduced) const {
-    int64_t size = 1;
-    for (const Variable& variable : variables) size *= variable.reduced == reduced ? variable.size : 1;
-    return size;
-  }
+  std::vector<NodeId> Inputs() const;     // What is needed on the way...
+  std::vector<NodeId> Epilogues() const;  // ...and at its end.
+  std::vector<NodeId> Needed() const;
+  std::vector<IndexExpr> Offsets() const;
 };
 
-// The space that the reduces `heroes` walk, neighbouring dimensions merged where no access tells them apart. Null, and
-// why, when they are not over the same dimensions of equal arrays, or some root is none of what such a kernel writes.
+// The space that the reduces `heroes` walk. Null, and why, when they are not over the same dimensions of equal arrays,
+// or some root is none of what such a kernel writes.
 Result<std::unique_ptr<ReductionSpace>> ReductionSpaceOf(const FusionBody& body,
                                                          const std::vector<const Instruction*>& heroes,
                                                          std::string* why_not);

@@ -25,10 +25,8 @@ Result<PlanAnswer> PlanScatter(PlanRequest& request) {
   const bool updates = inst.operand(2).shape().NumElements() > 0;
   if (updates) {
     const auto space = TRY(ScatterSpaceOf(body));
-    int64_t window = 1;
-    for (const int64_t size : space->window_sizes) window *= size;
-    plan.in_place = space->in_place_leaf >= 0;
-    plan.threads = space->windows_overlap ? 32 : ThreadsFor(window);
+    plan.in_place = space->outputs[0].in_place_leaf >= 0;
+    plan.threads = space->windows_overlap ? 32 : ThreadsFor(space->window().size);
     if (space->windows_overlap) answer.why = "one thread makes all updates: windows of the scatter may overlap";
   }
   std::vector<KernelPlan> kernels;

@@ -5,20 +5,18 @@
 #include <memory>
 #include <vector>
 
-#include "gpu/plan/elemental.h"
+#include "gpu/plan/iteration_space.h"
 
 namespace hlo::gpu {
 
-struct ScatterSpace {
-  explicit ScatterSpace(const FusionBody& body) : graph(body, pool) {}
-  ScatterSpace(const ScatterSpace&) = delete;
+// Indices, in their order, and the elements of the window that each of them moves. The one output is the update, at its
+// place in the window; where that starts is loaded.
+struct ScatterSpace : IterationSpace {
+  using IterationSpace::IterationSpace;
 
-  IndexPool pool;
-  ElementGraph graph;
-  std::vector<int64_t> scatter_sizes, window_sizes;
-  IndexExpr scatter, window;  // Linear, row-major.
-  NodeId update = -1;
-  IndexExpr window_offset;  // In the output, from where the window starts.
+  const Variable& indices() const { return variables[0]; }
+  const Variable& window() const { return variables[1]; }
+
   bool windows_overlap = false;
   struct Start {  // A dimension whose start is loaded.
     NodeId index;
@@ -26,7 +24,6 @@ struct ScatterSpace {
     int64_t stride;
   };
   std::vector<Start> starts;
-  int in_place_leaf = -1;  // The leaf that the scatter updates, where nothing else of the fusion reads it.
 
   std::vector<NodeId> Needed() const;
 };

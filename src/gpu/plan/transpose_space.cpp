@@ -10,20 +10,21 @@ constexpr int64_t kLeastRun = 16;  // Shorter runs than this are not worth a til
 Staged FindStaged(const LoopSpace& space) {
   Staged staged;
   if (space.variables.size() < 2) return staged;
-  const IndexExpr minor = space.variables.back();
+  const IndexExpr minor = space.minor().e;
   for (const NodeId id : space.graph.Reachable(space.Values())) {
     const ElementNode& node = space.graph.node(id);
     if (node.kind != ElementNode::Kind::kLoad || !space.pool.DependsOn(node.offset, minor)) continue;
     const int64_t stride = space.pool.Coefficient(node.offset, minor);
     if (stride == 1 || stride == IndexPool::kNotLinear) continue;
     for (size_t v = 0; v + 1 < space.variables.size(); ++v) {
-      if (space.pool.Coefficient(node.offset, space.variables[v]) != 1) continue;
+      if (space.pool.Coefficient(node.offset, space.variables[v].e) != 1) continue;
       if (!staged.loads.empty() && staged.across != v) return {};
       staged.across = v;
       staged.loads.push_back(id);
     }
   }
-  if (!staged.loads.empty() && (space.sizes[staged.across] < kLeastRun || space.sizes.back() < kLeastRun)) return {};
+  if (!staged.loads.empty() && (space.variables[staged.across].size < kLeastRun || space.minor().size < kLeastRun))
+    return {};
   return staged;
 }
 
