@@ -143,8 +143,17 @@ class ElementGraph {
   std::pair<const Instruction*, int64_t> SourceOf(const Instruction& inst, int64_t result) const;
   Result<NodeId> PlanOperandsFirst(Element wanted);
   std::vector<Element> OperandsOf(const Element& element);
+  // The operand's index of what only moves elements, by a rule that needs no conditions. Null: something else.
   std::optional<std::vector<IndexExpr>> Moved(const Instruction& inst, const std::vector<IndexExpr>& index);
   Result<NodeId> Build(const Instruction& inst, const std::vector<IndexExpr>& index);
+  // By opcode, in element_builders.cpp; BuildScalar where there is none.
+  struct Builder;
+  static const Builder kBuilders[];
+  Result<NodeId> BuildScalar(const Instruction& inst, const std::vector<IndexExpr>& index);
+  Result<NodeId> BuildConstant(const Instruction& inst, const std::vector<IndexExpr>& index);
+  Result<NodeId> BuildIota(const Instruction& inst, const std::vector<IndexExpr>& index);
+  Result<NodeId> BuildBitcastConvert(const Instruction& inst, const std::vector<IndexExpr>& index);
+  Result<NodeId> BuildMap(const Instruction& inst, const std::vector<IndexExpr>& index);
   Result<NodeId> BuildBitcast(const Instruction& inst, const std::vector<IndexExpr>& index);
   Result<NodeId> BuildConcatenate(const Instruction& inst, const std::vector<IndexExpr>& index);
   Result<NodeId> BuildPad(const Instruction& inst, const std::vector<IndexExpr>& index);
