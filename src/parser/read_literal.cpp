@@ -54,6 +54,25 @@ IntRange RangeOf(PrimitiveType type) {
   return {0, ~uint64_t{0} >> (64 - bits)};
 }
 
+// A NaN as ReadFloat gives its payload.
+void SetNan(Literal& literal, int64_t i, uint64_t payload) {
+  const PrimitiveType type = literal.shape().type();
+  const uint64_t sign = payload >> 63;
+  const uint64_t pattern = payload << 1 >> 1;
+  if (type == PrimitiveType::kF64) {
+    DataAs<uint64_t>(literal)[i] = uint64_t{0x7FF} << 52 | pattern | sign << 63;
+    return;
+  }
+  const FloatFormat format = FormatOf(type);
+  const uint64_t exponent = ((uint64_t{1} << format.exponent_bits) - 1) << PayloadBits(type);
+  const auto nan = static_cast<uint32_t>(exponent | pattern | sign << (format.bits() - 1));
+  if (ByteWidth(type) == 2) {
+    DataAs<uint16_t>(literal)[i] = static_cast<uint16_t>(nan);
+  } else {
+    DataAs<uint8_t>(literal)[i] = static_cast<uint8_t>(nan);
+  }
+}
+
 }  // namespace
 
 bool Reader::Read(LiteralValue& value) {
@@ -273,172 +292,171 @@ bool Reader::ReadFloat(const char*& p, PrimitiveType type, double& value, uint64
   return FailAt("P043", Str("expected a number for ", type), begin, std::max<size_t>(1, q + length - begin));
 }
 
+bool Reader::FailRange(PrimitiveType type, const char* p, size_t length) {
+  return FailAt("P042", Str("'", std::string_view(p, length), "' does not fit ", type), p, length);
+}
+
+bool Reader::ReadInteger64(const char*& p, PrimitiveType type, int64_t& value) {
+  const char* begin = p;
+  const bool negative = *p == '-';
+  if (!IsDigit(p[negative])) {
+    size_t length = negative;
+    while (p + length < lexer_.end() && IsWordByte(p[length])) ++length;
+    return FailAt("P043", Str("expected an integer for ", type), p, std::max<size_t>(1, length));
+  }
+  uint64_t bits = 0;
+  std::from_chars_result result;
+  if (negative) {
+    result = std::from_chars(p, lexer_.end(), value);
+  } else {
+    result = std::from_chars(p, lexer_.end(), bits);
+    value = static_cast<int64_t>(bits);
+  }
+  p = result.ptr;
+  if (result.ec != std::errc()) return FailRange(type, begin, p - begin);
+  if (!EndsNumber(*p)) {
+    while (!EndsNumber(*p)) ++p;
+    return FailAt("P043", Str("expected an integer for ", type), begin, p - begin);
+  }
+  return true;
+}
+
+// ---- Arrays, by type ---------------------------------------------------------------------------------------------
+
+bool Reader::ReadPreds(const char*& p, Literal& literal) {
+  auto* data = DataAs<uint8_t>(literal);
+  return ReadDense(p, literal.shape(), literal, [&](const char*& at, int64_t i) {
+    int64_t value = 0;
+    const std::string_view rest(at, lexer_.end() - at);
+    if (rest.starts_with("true") && EndsNumber(at[4])) {
+      value = 1;
+      at += 4;
+    } else if (rest.starts_with("false") && EndsNumber(at[5])) {
+      at += 5;
+    } else if (!ReadInteger64(at, PrimitiveType::kPred, value)) {
+      return false;
+    }
+    data[i] = value != 0;
+    return true;
+  });
+}
+
+bool Reader::ReadIntegers(const char*& p, Literal& literal) {
+  const PrimitiveType type = literal.shape().type();
+  const IntRange range = RangeOf(type);
+  const bool wide = BitWidth(type) == 64;  // s64 and u64 take each other's patterns, as in XLA.
+  return ReadDense(p, literal.shape(), literal, [&](const char*& at, int64_t i) {
+    const char* begin = at;
+    int64_t value = 0;
+    if (!ReadInteger64(at, type, value)) return false;
+    const bool fits =
+        value < 0 ? value >= range.lowest && *begin == '-' : static_cast<uint64_t>(value) <= range.highest;
+    if (!fits && !wide) return FailRange(type, begin, at - begin);
+    literal.SetInt(i, value);
+    return true;
+  });
+}
+
+bool Reader::ReadComplexNumbers(const char*& p, Literal& literal) {
+  const PrimitiveType type = literal.shape().type();
+  const int bits = PayloadBits(type);
+  const double largest =
+      type == PrimitiveType::kC64 ? std::numeric_limits<float>::max() : std::numeric_limits<double>::max();
+  return ReadDense(p, literal.shape(), literal, [&](const char*& at, int64_t i) {
+    if (*at != '(') return FailAt("P043", Str("expected '(real, imaginary)' for ", type), at);
+    double parts[2];
+    for (double& part : parts) {
+      ++at;
+      uint64_t payload = 0;
+      if (!SkipSpace(at)) return false;
+      const char* begin = at;
+      if (!ReadFloat(at, type, part, payload)) return false;
+      if (std::isfinite(part) &&
+          (type == PrimitiveType::kC64 ? std::isinf(static_cast<float>(part)) : std::abs(part) > largest))
+        return FailRange(type, begin, at - begin);
+      if (payload != 0) part = NanWithPayload(payload >> 63, payload << 1 >> 1, bits);
+      if (!SkipSpace(at)) return false;
+      if (*at != (&part == parts ? ',' : ')'))
+        return FailAt("P043", Str("expected '(real, imaginary)' for ", type), at);
+    }
+    ++at;
+    literal.SetComplex(i, {parts[0], parts[1]});
+    return true;
+  });
+}
+
+bool Reader::ReadF32s(const char*& p, Literal& literal) {
+  auto* data = DataAs<float>(literal);
+  return ReadDense(p, literal.shape(), literal, [&](const char*& at, int64_t i) {
+    const char* begin = at;
+    double value;
+    uint64_t payload;
+    if (!ReadFloat(at, PrimitiveType::kF32, value, payload)) return false;
+    data[i] = static_cast<float>(value);
+    if (payload != 0)
+      data[i] = std::bit_cast<float>(static_cast<uint32_t>(0x7F800000 | (payload & 0x7FFFFF) | (payload >> 63 << 31)));
+    if (std::isinf(data[i]) && std::isfinite(value)) return FailRange(PrimitiveType::kF32, begin, at - begin);
+    return true;
+  });
+}
+
+bool Reader::ReadFloats(const char*& p, Literal& literal) {
+  const PrimitiveType type = literal.shape().type();
+  return ReadDense(p, literal.shape(), literal, [&](const char*& at, int64_t i) {
+    const char* begin = at;
+    double value;
+    uint64_t payload;
+    if (!ReadFloat(at, type, value, payload)) return false;
+    if (payload != 0) return SetNan(literal, i, payload), true;
+    literal.SetDouble(i, value);
+    if (std::isfinite(value) && !std::isfinite(literal.GetDouble(i))) return FailRange(type, begin, at - begin);
+    return true;
+  });
+}
+
+bool Reader::ReadTupleLiteral(const char*& p, const Shape& shape, Literal& literal) {
+  if (*p != '(') return FailAt("P041", Str("expected '(' of a literal of ", shape), p);
+  if (!EnterDepth(kTupleLevels)) return false;
+  ++p;
+  std::vector<Literal> elements(shape.elements().size());
+  for (size_t i = 0; i < elements.size(); ++i) {
+    if (!SkipSpace(p)) return false;
+    if (*p == ')')
+      return FailAt("P041", Str("a literal of ", shape, " has ", elements.size(), " elements, found ", i), p);
+    if (i > 0 && *p == ',') ++p;
+    if (!ReadLiteralBytes(p, shape.element(i), elements[i])) return false;
+  }
+  if (!SkipSpace(p)) return false;
+  if (*p != ')') return FailAt("P041", Str("expected ')' after ", elements.size(), " elements of ", shape), p);
+  ++p;
+  literal = Literal::Tuple(std::move(elements));
+  LeaveDepth(kTupleLevels);
+  return true;
+}
+
 bool Reader::ReadLiteralBytes(const char*& p, const Shape& shape, Literal& literal) {
   if (!SkipSpace(p)) return false;
-  if (shape.IsTuple()) {
-    if (*p != '(') return FailAt("P041", Str("expected '(' of a literal of ", shape), p);
-    if (!EnterDepth(kTupleLevels)) return false;
-    ++p;
-    std::vector<Literal> elements(shape.elements().size());
-    for (size_t i = 0; i < elements.size(); ++i) {
-      if (!SkipSpace(p)) return false;
-      if (*p == ')')
-        return FailAt("P041", Str("a literal of ", shape, " has ", elements.size(), " elements, found ", i), p);
-      if (i > 0 && *p == ',') ++p;
-      if (!ReadLiteralBytes(p, shape.element(i), elements[i])) return false;
-    }
-    if (!SkipSpace(p)) return false;
-    if (*p != ')') return FailAt("P041", Str("expected ')' after ", elements.size(), " elements of ", shape), p);
-    ++p;
-    literal = Literal::Tuple(std::move(elements));
-    LeaveDepth(kTupleLevels);
-    return true;
-  }
+  if (shape.IsTuple()) return ReadTupleLiteral(p, shape, literal);
   if (!shape.IsArray()) return FailAt("P043", Str("a literal of ", shape, " cannot be written"), p);
   const PrimitiveType type = shape.type();
-  // Each element takes a byte of text or more, which bounds what is worth allocating.
-  if (std::find(shape.dims().begin(), shape.dims().end(), Shape::kUnbounded) != shape.dims().end()) {
+  if (std::find(shape.dims().begin(), shape.dims().end(), Shape::kUnbounded) != shape.dims().end())
     return FailAt("P041", Str("a constant of ", shape, " has no size"), p);
-  }
   const int64_t count = shape.NumElements();
   const char* inside = p + 1;
   if (*p == '{' && !SkipSpace(inside)) return false;
   if (*p == '{' && *inside == '.') return ReadElided(p, shape, literal);
   const bool in_braces = shape.rank() == 0 || *p == '{' || *p == ',' || *p == '.';
   if (!in_braces && count > 0 && !IsComplex(type)) return ReadFirstElement(p, shape, literal);
+  // Each element takes a byte of text or more, which bounds what is worth allocating.
   if (count > lexer_.end() - p)
     return FailAt("P041",
                   Str("constant of ", shape, " has ", count, " elements, more than the text behind it can hold"), p);
   literal = Literal::Uninitialized(shape);
-
-  const auto out_of_range = [&](const char* at, size_t length) {
-    return FailAt("P042", Str("'", std::string_view(at, length), "' does not fit ", type), at, length);
-  };
-  const auto read_int = [&](const char*& at, int64_t& value) {
-    const char* begin = at;
-    const bool negative = *at == '-';
-    if (!IsDigit(at[negative])) {
-      size_t length = negative;
-      while (at + length < lexer_.end() && IsWordByte(at[length])) ++length;
-      return FailAt("P043", Str("expected an integer for ", type), at, std::max<size_t>(1, length));
-    }
-    uint64_t bits = 0;
-    std::from_chars_result result;
-    if (negative) {
-      result = std::from_chars(at, lexer_.end(), value);
-    } else {
-      result = std::from_chars(at, lexer_.end(), bits);
-      value = static_cast<int64_t>(bits);
-    }
-    at = result.ptr;
-    if (result.ec != std::errc()) return out_of_range(begin, at - begin);
-    if (!EndsNumber(*at)) {
-      while (!EndsNumber(*at)) ++at;
-      return FailAt("P043", Str("expected an integer for ", type), begin, at - begin);
-    }
-    return true;
-  };
-
-  if (type == PrimitiveType::kPred) {
-    auto* data = DataAs<uint8_t>(literal);
-    return ReadDense(p, shape, literal, [&](const char*& at, int64_t i) {
-      int64_t value = 0;
-      const std::string_view rest(at, lexer_.end() - at);
-      if (rest.starts_with("true") && EndsNumber(at[4])) {
-        value = 1;
-        at += 4;
-      } else if (rest.starts_with("false") && EndsNumber(at[5])) {
-        at += 5;
-      } else if (!read_int(at, value)) {
-        return false;
-      }
-      data[i] = value != 0;
-      return true;
-    });
-  }
-  if (IsInteger(type)) {
-    const IntRange range = RangeOf(type);
-    const bool wide = BitWidth(type) == 64;  // s64 and u64 take each other's patterns, as in XLA.
-    return ReadDense(p, shape, literal, [&](const char*& at, int64_t i) {
-      const char* begin = at;
-      int64_t value = 0;
-      if (!read_int(at, value)) return false;
-      const bool fits =
-          value < 0 ? value >= range.lowest && *begin == '-' : static_cast<uint64_t>(value) <= range.highest;
-      if (!fits && !wide) return out_of_range(begin, at - begin);
-      literal.SetInt(i, value);
-      return true;
-    });
-  }
-  if (IsComplex(type)) {
-    const int bits = PayloadBits(type);
-    const double largest =
-        type == PrimitiveType::kC64 ? std::numeric_limits<float>::max() : std::numeric_limits<double>::max();
-    return ReadDense(p, shape, literal, [&](const char*& at, int64_t i) {
-      if (*at != '(') return FailAt("P043", Str("expected '(real, imaginary)' for ", type), at);
-      double parts[2];
-      for (double& part : parts) {
-        ++at;
-        uint64_t payload = 0;
-        if (!SkipSpace(at)) return false;
-        const char* begin = at;
-        if (!ReadFloat(at, type, part, payload)) return false;
-        if (std::isfinite(part) &&
-            (type == PrimitiveType::kC64 ? std::isinf(static_cast<float>(part)) : std::abs(part) > largest))
-          return out_of_range(begin, at - begin);
-        if (payload != 0) part = NanWithPayload(payload >> 63, payload << 1 >> 1, bits);
-        if (!SkipSpace(at)) return false;
-        if (*at != (&part == parts ? ',' : ')'))
-          return FailAt("P043", Str("expected '(real, imaginary)' for ", type), at);
-      }
-      ++at;
-      literal.SetComplex(i, {parts[0], parts[1]});
-      return true;
-    });
-  }
-  // Floats. The text is rounded to double first, then to the type, as in XLA.
-  if (type == PrimitiveType::kF32) {
-    auto* data = DataAs<float>(literal);
-    return ReadDense(p, shape, literal, [&](const char*& at, int64_t i) {
-      const char* begin = at;
-      double value;
-      uint64_t payload;
-      if (!ReadFloat(at, type, value, payload)) return false;
-      data[i] = static_cast<float>(value);
-      if (payload != 0)
-        data[i] =
-            std::bit_cast<float>(static_cast<uint32_t>(0x7F800000 | (payload & 0x7FFFFF) | (payload >> 63 << 31)));
-      if (std::isinf(data[i]) && std::isfinite(value)) return out_of_range(begin, at - begin);
-      return true;
-    });
-  }
-  const int bits = PayloadBits(type);
-  return ReadDense(p, shape, literal, [&](const char*& at, int64_t i) {
-    const char* begin = at;
-    double value;
-    uint64_t payload;
-    if (!ReadFloat(at, type, value, payload)) return false;
-    if (payload != 0) {
-      const uint64_t sign = payload >> 63;
-      const uint64_t pattern = payload << 1 >> 1;
-      if (type == PrimitiveType::kF64) {
-        DataAs<uint64_t>(literal)[i] = uint64_t{0x7FF} << 52 | pattern | sign << 63;
-        return true;
-      }
-      const FloatFormat format = FormatOf(type);
-      const uint32_t nan = static_cast<uint32_t>(((uint64_t{1} << format.exponent_bits) - 1) << bits | pattern |
-                                                 sign << (format.bits() - 1));
-      if (ByteWidth(type) == 2) {
-        DataAs<uint16_t>(literal)[i] = static_cast<uint16_t>(nan);
-      } else {
-        DataAs<uint8_t>(literal)[i] = static_cast<uint8_t>(nan);
-      }
-      return true;
-    }
-    literal.SetDouble(i, value);
-    if (std::isfinite(value) && !std::isfinite(literal.GetDouble(i))) return out_of_range(begin, at - begin);
-    return true;
-  });
+  if (type == PrimitiveType::kPred) return ReadPreds(p, literal);
+  if (IsInteger(type)) return ReadIntegers(p, literal);
+  if (IsComplex(type)) return ReadComplexNumbers(p, literal);
+  // The text is rounded to double first, then to the type, as in XLA.
+  return type == PrimitiveType::kF32 ? ReadF32s(p, literal) : ReadFloats(p, literal);
 }
 
 }  // namespace hlo

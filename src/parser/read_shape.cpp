@@ -1,6 +1,5 @@
 // Shapes and layouts, read by the byte. What they mean: docs/language.md#shapes.
 #include <algorithm>
-#include <bit>
 
 #include "base/text.h"
 #include "parser/reader.h"
@@ -9,15 +8,6 @@ namespace hlo {
 namespace {
 
 constexpr int64_t kMaxRank = 64;  // More than any program has; a bit each in a mask.
-
-bool IsPermutation(const DimOrder& order) {
-  uint64_t seen = 0;
-  for (const int64_t dim : order) {
-    if (dim < 0 || dim >= std::ssize(order)) return false;
-    seen |= uint64_t{1} << dim;
-  }
-  return std::popcount(seen) == std::ssize(order);
-}
 
 }  // namespace
 
@@ -219,150 +209,6 @@ bool Reader::ReadArrayShapeBytes(const char*& p, Shape& shape) {
   if (!IsDigit(*q) && *q != '-' && *q != ':') return true;
   p = brace;
   return ReadLayoutBytes(p, shape);
-}
-
-// `{1,0:T(8,128)(2,1)L(2)#(u32)*(u32)E(4)S(1)SC(0:3)M(4)}`.
-bool Reader::ReadLayoutBytes(const char*& p, Shape& shape) {
-  const char* begin = p++;
-  Layout layout;
-  const auto number = [&](int64_t& value, const char* what) {
-    if (!SkipSpace(p)) return false;
-    const char* stop = ReadInteger(p, lexer_.end(), value);
-    if (stop == nullptr) return FailAt("P053", Str("expected ", what, " in a layout"), p);
-    p = stop;
-    return SkipSpace(p);
-  };
-  const auto expect = [&](char c) {
-    if (!SkipSpace(p)) return false;
-    if (*p != c) return FailAt("P053", Str("expected '", c, "' in a layout"), p);
-    ++p;
-    return SkipSpace(p);
-  };
-  const auto comma = [&] {  // Between what stands in parentheses, which it does not end.
-    if (*p != ',') return FailAt("P053", "expected ',' or ')' in a layout", p);
-    ++p;
-    return SkipSpace(p);
-  };
-  if (!SkipSpace(p)) return false;
-  while (*p != ':' && *p != '}') {
-    int64_t dim = 0;
-    const char* const at = p;
-    if (!number(dim, "a dimension")) return false;
-    if (dim < 0 || dim != static_cast<int16_t>(dim))
-      return FailAt("P053", Str("a layout has no dimension ", dim), at, WordEnd(at, lexer_.end()) - at);
-    layout.minor_to_major.push_back(static_cast<int16_t>(dim));
-    if (*p == ',') {
-      ++p;
-      if (!SkipSpace(p)) return false;
-      if (*p == '}' || *p == ':') return FailAt("P053", "expected a dimension in a layout", p);
-    } else if (*p != ':' && *p != '}') {
-      return FailAt("P053", "expected ',', ':' or '}' after a dimension in a layout", p);
-    }
-  }
-  if (*p == ':') {
-    ++p;
-    if (!SkipSpace(p)) return false;
-    Tiling& tiling = layout.tiling.Mutable();
-    // The parts come in one order, each at most once.
-    const auto part = [&](std::string_view name) {
-      if (!std::string_view(p, lexer_.end() - p).starts_with(name)) return false;
-      const char* after = p + name.size();
-      while (*after == ' ') ++after;
-      return *after == '(';
-    };
-    const auto in_parentheses = [&](int64_t& value) { return expect('(') && number(value, "a number") && expect(')'); };
-    const auto integer_type = [&](char name) {  // `()` says nothing.
-      ++p;
-      if (!expect('(')) return false;
-      const std::string_view word(p, WordEnd(p, lexer_.end()) - p);
-      if (!word.empty()) {
-        const std::optional<PrimitiveType> type = PrimitiveTypeFromText(word);
-        if (!type || !IsInteger(*type) || IsSigned(*type))
-          return FailAt("P053", "expected an unsigned integer type in a layout", p, word.size());
-        tiling.others += Str(name, "(", word, ")");
-      }
-      p += word.size();
-      return expect(')');
-    };
-    // Level types of dimensions, D(D,C+): an older form, which says nothing any more.
-    if (part("D")) {
-      ++p;
-      if (!expect('(')) return false;
-      for (bool first = true; *p != ')'; first = false) {
-        if (!first && !comma()) return false;
-        if (std::string_view("DCSH").find(*p) == std::string_view::npos || IsWordByte(p[1]))
-          return FailAt("P053", "expected a level type in a layout: D, C, S or H", p);
-        ++p;
-        for (const char mark : {'+', '~'}) {
-          if (!SkipSpace(p)) return false;
-          p += *p == mark;
-        }
-        if (!SkipSpace(p)) return false;
-      }
-      if (!expect(')')) return false;
-    }
-    if (part("T")) {
-      ++p;
-      if (!SkipSpace(p)) return false;
-      while (*p == '(') {
-        ++p;
-        std::vector<int64_t>& tile = tiling.tiles.emplace_back();
-        if (!SkipSpace(p)) return false;
-        for (bool first = true; *p != ')'; first = false) {
-          if (!first && !comma()) return false;
-          if (*p == '*') {
-            ++p;
-            tile.push_back(Tiling::kCombine);
-            if (!SkipSpace(p)) return false;
-          } else if (!number(tile.emplace_back(), "a tile size or '*'")) {
-            return false;
-          }
-        }
-        ++p;
-        if (!SkipSpace(p)) return false;
-      }
-    }
-    if (part("L") && (++p, !in_parentheses(tiling.tail_padding_alignment))) return false;
-    if (part("#") && !integer_type('#')) return false;
-    if (part("*") && !integer_type('*')) return false;
-    if (part("E") && (++p, !in_parentheses(tiling.element_size_in_bits))) return false;
-    if (part("S") && (++p, !in_parentheses(tiling.memory_space))) return false;
-    if (part("SC")) {  // Where dimensions are split: SC(0:3)(1:2,4).
-      p += 2;
-      if (!SkipSpace(p)) return false;
-      tiling.others += "SC";
-      while (*p == '(') {
-        ++p;
-        int64_t value = 0;
-        if (!number(value, "a dimension") || !expect(':')) return false;
-        tiling.others += Str("(", value, ":");
-        for (bool first = true; *p != ')'; first = false) {
-          if ((!first && !comma()) || !number(value, "an index")) return false;
-          tiling.others += Str(first ? "" : ",", value);
-        }
-        if (!expect(')')) return false;
-        tiling.others += ')';
-      }
-    }
-    if (part("P")) return FailAt("P053", "a physical shape belongs to a sparse array, which this is not", p);
-    int64_t prefix_bytes = 0;
-    if (part("M") && (++p, !in_parentheses(prefix_bytes))) return false;
-    if (prefix_bytes > 0) tiling.others += Str("M(", prefix_bytes, ")");
-  }
-  if (*p != '}')
-    return FailAt("P053", "expected '}' or a further part of the layout, in the order T L # * E S SC M", p);
-  ++p;
-  const size_t rank = shape.dims().size();
-  if (layout.minor_to_major.size() != rank) {
-    return FailAt("V004", Str("the layout lists ", layout.minor_to_major.size(), " dimensions of ", shape), begin,
-                  p - begin);
-  }
-  if (!IsPermutation(layout.minor_to_major)) {
-    layout.tiling.Mutable().wrong_order = layout.minor_to_major;
-    layout.minor_to_major = shape.layout().minor_to_major;
-  }
-  if (shape.IsArray()) shape.SetLayout(std::move(layout));
-  return true;
 }
 
 }  // namespace hlo

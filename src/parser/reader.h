@@ -119,7 +119,7 @@ class Reader {
   bool ReadIndexedAlias(ShapeIndex& output, int64_t& number, ShapeIndex& index, bool* must);
 
  private:
-  struct Pending;  // An instruction whose operands are being read (read_instruction.cpp).
+  struct Pending;  // An instruction whose parts are being read (parser/pending.h).
 
   // ---- Tokens (reader.cpp) ----
   void Advance() {
@@ -171,7 +171,8 @@ class Reader {
   const char* ReadPlainShape(const char* p, Shape& shape) const;
   bool ReadShapeBytes(const char*& p, Shape& shape);
   bool ReadArrayShapeBytes(const char*& p, Shape& shape);
-  bool ReadLayoutBytes(const char*& p, Shape& shape);
+  struct LayoutText;
+  bool ReadLayoutBytes(const char*& p, Shape& shape);  // read_layout.cpp
   // Limits: the number of dimensions, and bytes that 64 bits can count; dimensions of 0 count as 1, so that partial
   // products fit too.
   bool CheckSize(const Shape& shape, SourceRange range);
@@ -204,7 +205,15 @@ class Reader {
   bool ReadElided(const char*& p, const Shape& shape, Literal& literal);
   bool ReadFirstElement(const char*& p, const Shape& shape, Literal& literal);
   bool FailLiteral(const Shape& shape, std::span<const int64_t> counts, int64_t depth, const char* p);
+  bool ReadTupleLiteral(const char*& p, const Shape& shape, Literal& literal);
+  bool ReadInteger64(const char*& p, PrimitiveType type, int64_t& value);
   bool ReadFloat(const char*& p, PrimitiveType type, double& value, uint64_t& nan_bits);
+  bool ReadPreds(const char*& p, Literal& literal);
+  bool ReadIntegers(const char*& p, Literal& literal);
+  bool ReadComplexNumbers(const char*& p, Literal& literal);
+  bool ReadF32s(const char*& p, Literal& literal);
+  bool ReadFloats(const char*& p, Literal& literal);
+  bool FailRange(PrimitiveType type, const char* p, size_t length);
 
   // ---- Instructions (read_instruction.cpp) ----
   bool ReadInstructions();  // Up to the brace that closes the computation, going on after errors.
