@@ -1,5 +1,6 @@
 // Arguments are the same everywhere and mean something to the module.
 #include "interp/arguments/arguments.h"
+#include "interp/arguments/philox.h"
 
 #include <gtest/gtest.h>
 

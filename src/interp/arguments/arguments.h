@@ -96,12 +96,6 @@ struct ElidedFill {
 // more than the limit.
 Result<int64_t> FillElidedConstants(Module& module, const ElidedFill& fill);
 
-// Philox 4x32-10: four words for a counter under a key. Source: Salmon et al., SC 2011.
-struct PhiloxBlock {
-  uint32_t words[4];
-};
-PhiloxBlock Philox(uint64_t key, uint64_t counter_low, uint64_t counter_high);
-
 }  // namespace hlo
 
 #endif  // HLO_INTERP_ARGUMENTS_ARGUMENTS_H_

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "interp/arguments/arguments.h"
+#include "interp/arguments/philox.h"
 #include "interp/shadow/rules.h"
 #include "ir/module.h"
 

@@ -1,0 +1,39 @@
+// One array of an argument being made up.
+#ifndef HLO_INTERP_ARGUMENTS_LEAF_MAKER_H_
+#define HLO_INTERP_ARGUMENTS_LEAF_MAKER_H_
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "interp/arguments/arguments.h"
+#include "interp/arguments/philox.h"
+#include "interp/arguments/ranges.h"
+
+namespace hlo {
+
+// The array of `shape` that is leaf `leaf` of parameter `parameter`: as options.profile says, within `range` (without
+// options.constrain only what a profile makes worse on purpose is taken of it), floats scaled by `tighten`.
+Literal MakeLeaf(const Shape& shape, const LeafRange& range, const ArgumentOptions& options, int64_t parameter,
+                 int64_t leaf, double tighten = 1);
+
+// The high words of the counters that a leaf draws from.
+inline uint64_t CounterOf(int64_t parameter, int64_t leaf) {
+  return static_cast<uint64_t>(parameter) << 32 | static_cast<uint32_t>(leaf);
+}
+
+// Uniform in [low, high], by the high part of a product.
+int64_t Between(const PhiloxBlock& random, int64_t low, int64_t high);
+
+// `f(shape, leaf number)` for each leaf, put together again.
+template <class F>
+Result<Literal> ByLeaf(const Shape& shape, int64_t& leaf, F&& f) {
+  if (!shape.IsTuple()) return f(shape, leaf++);
+  std::vector<Literal> elements;
+  for (const Shape& element : shape.elements()) elements.push_back(TRY(ByLeaf(element, leaf, f)));
+  return Literal::Tuple(std::move(elements));
+}
+
+}  // namespace hlo
+
+#endif  // HLO_INTERP_ARGUMENTS_LEAF_MAKER_H_
