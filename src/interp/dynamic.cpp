@@ -362,6 +362,8 @@ bool HasDynamicDims(const Shape& shape) {
 }
 
 bool MayBeDynamic(const Instruction& inst) {
+  // Its element's sizes are its own; looking at a large tuple for each of its elements would be quadratic.
+  if (inst.Is(Opcode::kGetTupleElement)) return HasDynamicDims(inst.shape());
   const auto dynamic = [](const Instruction* operand) { return HasDynamicDims(operand->shape()); };
   return HasDynamicDims(inst.shape()) || std::any_of(inst.operands().begin(), inst.operands().end(), dynamic);
 }

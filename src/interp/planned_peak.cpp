@@ -55,17 +55,21 @@ int64_t ScratchOf(const Instruction& inst) {
   // The text need not have been verified.
   if (!InferShape(inst)) return 0;
   const Shape& shape = inst.shape();
-  int64_t operands = 0;
-  for (const Instruction* operand : inst.operands()) operands += ElementsOf(operand->shape());
+  const auto operand_elements = [&] {
+    int64_t count = 0;
+    for (const Instruction* operand : inst.operands()) count += ElementsOf(operand->shape());
+    return count;
+  };
   switch (inst.opcode()) {
     case Opcode::kBatchNormTraining:
     case Opcode::kBatchNormInference:
-    case Opcode::kBatchNormGrad: return 8 * operands + 16 * ElementsOf(shape);
+    case Opcode::kBatchNormGrad: return 8 * operand_elements() + 16 * ElementsOf(shape);
     case Opcode::kFft: {
       // In c128: the operand, what is transformed, and for IRFFT what that was made from, with the roots of unity and
       // lines before and after; then the result in place of these.
       const FftAttrs& attrs = inst.attrs<FftAttrs>();
       const int64_t longest = std::ranges::max(attrs.fft_length), results = ElementsOf(shape);
+      const int64_t operands = operand_elements();
       const int64_t transformed = operands + std::max(operands, results);
       const int64_t lines = longest * (1 + 2 * LinesAtOnce(std::max(operands, results), longest));
       const int64_t made_from = attrs.fft_type == FftType::kIrfft ? operands : 0;
@@ -136,6 +140,7 @@ struct Origin {
 struct Rehearsed {
   int64_t bytes = 0;  // At most.
   const Instruction* largest = nullptr;
+  int64_t largest_bytes = -1;
   std::vector<Origin> result;
 };
 
@@ -161,9 +166,9 @@ class Rehearsal {
   }
 
   Rehearsed Run() {
-    result_.largest = &computation_.root();
+    NoteLargest(&computation_.root(), computation_.root().shape().ByteSize());
     for (const Step& step : program_.steps) {
-      if (step.inst->shape().ByteSize() > result_.largest->shape().ByteSize()) result_.largest = step.inst;
+      NoteLargest(step.inst, step.inst->shape().ByteSize());
       if (step.inst->Is(Opcode::kParameter)) continue;
       Leaves value = Do(step);
       Note(live_ + ScratchOf(*step.inst));
@@ -292,9 +297,10 @@ class Rehearsal {
     return bytes;
   }
 
-  void NoteCallee(const Rehearsed& callee) {
-    if (callee.largest->shape().ByteSize() > result_.largest->shape().ByteSize()) result_.largest = callee.largest;
+  void NoteLargest(const Instruction* inst, int64_t bytes) {
+    if (bytes > result_.largest_bytes) result_.largest = inst, result_.largest_bytes = bytes;
   }
+  void NoteCallee(const Rehearsed& callee) { NoteLargest(callee.largest, callee.largest_bytes); }
 
   // Both are bounds: nothing of what is given goes early, or all arguments count above.
   void NoteFrame(const Computation* callee, int64_t given) {

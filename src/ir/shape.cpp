@@ -140,10 +140,15 @@ Shape Shape::WithType(PrimitiveType type) const {
 Shape Shape::WithDims(Dims dims) const { return Shape(type_, std::move(dims)); }
 
 Shape Shape::WithDefaultLayout() const {
-  Shape shape = *this;
-  for (Shape& element : shape.elements_) element = element.WithDefaultLayout();
-  if (!IsTuple()) shape.layout_ = DefaultLayout(rank());
-  return shape;
+  Shape whole = *this;
+  std::vector<Shape*> left = {&whole};
+  while (!left.empty()) {
+    Shape& shape = *left.back();
+    left.pop_back();
+    for (Shape& element : shape.elements_) left.push_back(&element);
+    if (!shape.IsTuple()) shape.layout_ = DefaultLayout(shape.rank());
+  }
+  return whole;
 }
 
 std::string Shape::ToString() const {

@@ -2,6 +2,7 @@
 // side effect or a state is left alone. Constants are compared by bits. Computations that do the same count as the
 // same.
 #include <algorithm>
+#include <bit>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -31,7 +32,7 @@ bool MayShare(const Instruction& inst) {
 uint64_t HashWithOperands(const Instruction& inst) {
   uint64_t hash = HashOperation(inst);
   for (const Instruction* operand : inst.operands()) hash = (hash ^ operand->id()) * 0x9E3779B97F4A7C15;
-  return hash;
+  return hash ^ hash >> 32;
 }
 
 bool SameValue(const Instruction& a, const Instruction& b) {
@@ -43,24 +44,43 @@ bool SameValue(const Instruction& a, const Instruction& b) {
   return SameOperation(a, b);
 }
 
+// Instructions by hash, in one array: as many lookups as instructions, and no memory for each.
+class SeenInstructions {
+ public:
+  explicit SeenInstructions(size_t most) : slots_(std::bit_ceil(2 * most + 1)) {}
+
+  // The one that gives the same value; without one `inst` is kept, and null returned.
+  Instruction* FindOrAdd(Instruction& inst) {
+    const uint64_t hash = HashWithOperands(inst);
+    for (size_t at = hash;; ++at) {
+      Slot& slot = slots_[at & (slots_.size() - 1)];
+      if (slot.inst == nullptr) {
+        slot = {hash, &inst};
+        return nullptr;
+      }
+      if (slot.hash == hash && SameValue(*slot.inst, inst)) return slot.inst;
+    }
+  }
+
+ private:
+  struct Slot {
+    uint64_t hash = 0;
+    Instruction* inst = nullptr;
+  };
+  std::vector<Slot> slots_;
+};
+
 bool ShareIn(Computation& computation) {
   bool changed = false;
   std::unordered_set<const Instruction*> awaited;  // Somebody waits for these very instructions.
   for (const Instruction* inst : computation.Instructions())
     awaited.insert(inst->control_predecessors().begin(), inst->control_predecessors().end());
-  std::unordered_multimap<uint64_t, Instruction*> seen;
-  for (Instruction* inst : computation.PostOrder()) {
+  const std::vector<Instruction*> order = computation.PostOrder();
+  SeenInstructions seen(order.size());
+  for (Instruction* inst : order) {
     if (!MayShare(*inst) || awaited.contains(inst)) continue;
-    const uint64_t hash = HashWithOperands(*inst);
-    const auto [begin, end] = seen.equal_range(hash);
-    Instruction* earlier = nullptr;
-    for (auto it = begin; it != end && earlier == nullptr; ++it) {
-      if (SameValue(*it->second, *inst)) earlier = it->second;
-    }
-    if (earlier == nullptr) {
-      seen.emplace(hash, inst);
-      continue;
-    }
+    Instruction* const earlier = seen.FindOrAdd(*inst);
+    if (earlier == nullptr) continue;
     inst->ReplaceAllUses(*earlier);
     computation.Remove(*inst);
     changed = true;
