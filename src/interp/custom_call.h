@@ -14,7 +14,7 @@ namespace hlo {
 // U007 at the instruction: the target is known, but `what` is not supported.
 Error UnsupportedCall(const Instruction& inst, std::string_view what);
 
-// library_calls.cpp. Results beyond those that a target defines are workspace: zeros.
+// Of libraries, calls/<library>_calls.cpp. Results beyond those that a target defines are workspace: zeros.
 Result<Literal> CallMatmul(Evaluation& e);    // __cublas$gemm, __cublas$lt$matmul
 Result<Literal> CallMatmulF8(Evaluation& e);  // __cublas$lt$matmul$f8
 Result<Literal> CallTriangularSolve(Evaluation& e);

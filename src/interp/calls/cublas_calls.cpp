@@ -1,0 +1,235 @@
+// Custom calls of cuBLAS.
+#include <algorithm>
+
+#include "base/text.h"
+#include "interp/calls/meaning.h"
+
+namespace hlo {
+namespace {
+
+// Parts of "BIAS_GELU_AUX".
+struct Epilogue {
+  bool bias = false, aux = false;
+  std::string activation;  // "", RELU, GELU, SILU
+
+  static std::optional<Epilogue> Of(std::string_view name) {
+    Epilogue epilogue;
+    if (name.empty() || name == "DEFAULT") return epilogue;
+    if (name == "BIAS") return Epilogue{.bias = true};
+    epilogue.bias = name.starts_with("BIAS_");
+    if (epilogue.bias) name.remove_prefix(5);
+    epilogue.aux = name.ends_with("_AUX");
+    if (epilogue.aux) name.remove_suffix(4);
+    epilogue.activation = name;
+    const bool known = name == "RELU" || name == "GELU" || name == "SILU";
+    return known && (!epilogue.aux || name == "GELU") ? std::optional(epilogue) : std::nullopt;
+  }
+};
+
+struct MatmulConfig {
+  std::complex<double> alpha;
+  double beta = 0;
+  bool amax = false;
+  Epilogue epilogue;
+  DotAttrs dot;
+};
+
+Result<MatmulConfig> ReadMatmul(const Instruction& inst) {
+  const JsonValue json = TRY(ConfigOf(inst, "gemm_backend_config"));
+  const JsonValue& numbers = json["dot_dimension_numbers"];
+  if (numbers.IsNull()) FAIL(UnsupportedCall(inst, "without dot_dimension_numbers in its backend_config"));
+  MatmulConfig config;
+  config.alpha = {NumberOf(json["alpha_real"]), NumberOf(json["alpha_imag"])};
+  config.beta = NumberOf(json["beta"]);
+  config.amax = json["damax_output"].IsTrue();
+  config.dot.lhs_contracting = IntsOf(numbers["lhs_contracting_dimensions"]);
+  config.dot.rhs_contracting = IntsOf(numbers["rhs_contracting_dimensions"]);
+  config.dot.lhs_batch = IntsOf(numbers["lhs_batch_dimensions"]);
+  config.dot.rhs_batch = IntsOf(numbers["rhs_batch_dimensions"]);
+  const std::string* name = json["epilogue"].String();
+  const auto epilogue = Epilogue::Of(name == nullptr ? "" : *name);
+  if (!epilogue) FAIL(UnsupportedCall(inst, Str("with epilogue ", *name)));
+  config.epilogue = *epilogue;
+  return config;
+}
+
+// alpha * A * B in the wide type. An operand without batch dimensions (stride 0) is the same for all of the batch.
+Result<Instruction*> Product(Evaluation& e, Meaning& m, const MatmulConfig& config) {
+  DotAttrs attrs = config.dot;
+  Instruction *lhs = m.operand(0), *const rhs = m.operand(1);
+  const auto fits = [](const Shape& shape, const std::vector<int64_t>& dims) {
+    return std::all_of(dims.begin(), dims.end(), [&](int64_t d) { return d >= 0 && d < shape.rank(); });
+  };
+  if (!fits(lhs->shape(), attrs.lhs_batch) || !fits(lhs->shape(), attrs.lhs_contracting) ||
+      !fits(rhs->shape(), attrs.rhs_batch) || !fits(rhs->shape(), attrs.rhs_contracting) ||
+      attrs.lhs_contracting.size() != attrs.rhs_contracting.size()) {
+    FAIL(UnsupportedCall(e.inst, "whose dot_dimension_numbers do not fit its operands"));
+  }
+  if (attrs.lhs_batch.empty() && !attrs.rhs_batch.empty()) {
+    Dims dims;
+    std::vector<int64_t> kept;
+    for (const int64_t d : attrs.rhs_batch) dims.push_back(rhs->shape().dim(d));
+    const int64_t batch = static_cast<int64_t>(dims.size());
+    for (int64_t d = 0; d < lhs->shape().rank(); ++d) dims.push_back(lhs->shape().dim(d)), kept.push_back(batch + d);
+    lhs = m.Broadcast(lhs, Shape(lhs->shape().type(), dims), kept);
+    for (int64_t& d : attrs.lhs_contracting) d += batch;
+    for (int64_t d = 0; d < batch; ++d) attrs.lhs_batch.push_back(d);
+  } else if (attrs.rhs_batch.empty() && !attrs.lhs_batch.empty()) {
+    // The batch is then rows of the product, and stands first like a batch if it does in the operand.
+    if (!std::is_sorted(attrs.lhs_batch.begin(), attrs.lhs_batch.end()) ||
+        attrs.lhs_batch.back() + 1 != static_cast<int64_t>(attrs.lhs_batch.size())) {
+      FAIL(UnsupportedCall(e.inst, "with a batch on the left alone that does not come first"));
+    }
+    attrs.lhs_batch.clear();
+  }
+  Dims dims;
+  const auto has = [](const std::vector<int64_t>& list, int64_t d) {
+    return std::find(list.begin(), list.end(), d) != list.end();
+  };
+  for (const int64_t d : attrs.lhs_batch) dims.push_back(lhs->shape().dim(d));
+  for (int64_t d = 0; d < lhs->shape().rank(); ++d) {
+    if (!has(attrs.lhs_batch, d) && !has(attrs.lhs_contracting, d)) dims.push_back(lhs->shape().dim(d));
+  }
+  for (int64_t d = 0; d < rhs->shape().rank(); ++d) {
+    if (!has(attrs.rhs_batch, d) && !has(attrs.rhs_contracting, d)) dims.push_back(rhs->shape().dim(d));
+  }
+  const PrimitiveType type = MainShape(e.inst).type();
+  const bool integers = IsInteger(lhs->shape().type()) && IsInteger(rhs->shape().type());
+  const PrimitiveType sum_type = integers ? PrimitiveType::kS32 : WideTypeOf(type);
+  Instruction* product = m.Add(Opcode::kDot, Shape(sum_type, dims), {lhs, rhs}, attrs);
+  if (!IsInteger(type)) product = m.Converted(product, WideTypeOf(type));
+  return m.Scaled(product, config.alpha);
+}
+
+// The bias goes along the columns: the dimensions that are the most minor ones in memory.
+Result<Instruction*> AlongColumns(Evaluation& e, Meaning& m, Instruction* bias, Instruction* product) {
+  const Layout &of_result = MainShape(e.inst).layout(), &of_bias = bias->shape().layout();
+  const int64_t rank = bias->shape().rank();
+  std::vector<int64_t> dimensions(rank);
+  bool fits = rank <= product->shape().rank();
+  for (int64_t i = 0; fits && i < rank; ++i) {
+    const int64_t to = of_result.minor_to_major[i], from = of_bias.minor_to_major[i];
+    dimensions[from] = to;
+    fits = bias->shape().dim(from) == product->shape().dim(to);
+  }
+  if (!fits)
+    FAIL(
+        UnsupportedCall(e.inst, Str("whose bias ", bias->shape(), " does not fit the columns of ", MainShape(e.inst))));
+  return m.Broadcast(m.Converted(bias, product->shape().type()), product->shape(), dimensions);
+}
+
+// epilogue(product + beta * c + bias), and what comes beside it.
+struct Finished {
+  Instruction* value = nullptr;
+  Instruction* before_activation = nullptr;
+};
+Result<Finished> Finish(Evaluation& e, Meaning& m, const MatmulConfig& config, Instruction* product, Instruction* c,
+                        Instruction* bias) {
+  Instruction* x = product;
+  if (c != nullptr) {
+    if (!SameDims(c->shape(), x->shape())) FAIL(UnsupportedCall(e.inst, Str("that adds ", c->shape())));
+    x = m.Plus(x, m.Scaled(m.Converted(c, x->shape().type()), config.beta));
+  }
+  if (bias != nullptr) x = m.Plus(x, TRY(AlongColumns(e, m, bias, x)));
+  Finished finished{x, x};
+  const std::string& activation = config.epilogue.activation;
+  if (!activation.empty() && !IsFloat(x->shape().type()))
+    FAIL(UnsupportedCall(e.inst, Str("with an activation of ", x->shape().type())));
+  if (activation == "RELU") finished.value = Relu(m, x);
+  if (activation == "GELU") finished.value = GeluOfTanh(m, x);
+  if (activation == "SILU") finished.value = m.Times(x, m.Unary(Opcode::kLogistic, x));
+  return finished;
+}
+
+}  // namespace
+
+// (A, B[, C][, bias]) -> D or (D[, aux], workspace)
+Result<Literal> CallMatmul(Evaluation& e) {
+  const MatmulConfig config = TRY(ReadMatmul(e.inst));
+  const size_t expected = 2 + (config.beta != 0) + config.epilogue.bias;
+  if (e.operands.size() != expected) FAIL(WrongOperands(e));
+  Meaning m(e);
+  Instruction* const c = config.beta != 0 ? m.operand(2) : nullptr;
+  Instruction* const bias = config.epilogue.bias ? m.operand(static_cast<int64_t>(expected) - 1) : nullptr;
+  const Finished finished = TRY(Finish(e, m, config, TRY(Product(e, m, config)), c, bias));
+  std::vector<Instruction*> results = {m.Rounded(finished.value, MainShape(e.inst).type())};
+  if (config.epilogue.aux) results.push_back(m.Rounded(finished.before_activation, MainShape(e.inst).type()));
+  return m.Evaluate(results);
+}
+
+// (A, B[, C], a_scale, b_scale[, bias][, d_scale]) -> (D[, amax][, workspace]); amax is taken before d_scale.
+Result<Literal> CallMatmulF8(Evaluation& e) {
+  MatmulConfig config = TRY(ReadMatmul(e.inst));
+  const size_t fixed = 4 + (config.beta != 0) + config.epilogue.bias;
+  if (e.operands.size() != fixed && e.operands.size() != fixed + 1) FAIL(WrongOperands(e));
+  Meaning m(e);
+  int64_t next = 2;
+  Instruction* const c = config.beta != 0 ? m.operand(next++) : nullptr;
+  Instruction *const a_scale = m.operand(next), *const b_scale = m.operand(next + 1);
+  next += 2;
+  Instruction* const bias = config.epilogue.bias ? m.operand(next++) : nullptr;
+  Instruction* const d_scale = e.operands.size() > fixed ? m.operand(next) : nullptr;
+  for (const Instruction* scale : {a_scale, b_scale, d_scale}) {
+    if (scale != nullptr && !scale->shape().IsScalar())
+      FAIL(UnsupportedCall(e.inst, Str("with scales ", scale->shape(), ", one for each block")));
+  }
+  Instruction* product = TRY(Product(e, m, config));
+  const Shape wide = product->shape();
+  const auto scale = [&](Instruction* x, Instruction* by) {
+    return m.Times(x, m.Broadcast(m.Converted(by, wide.type()), wide, {}));
+  };
+  product = m.Times(
+      product, m.Broadcast(m.Times(m.Converted(a_scale, wide.type()), m.Converted(b_scale, wide.type())), wide, {}));
+  const Finished finished = TRY(Finish(e, m, config, product, c, bias));
+  Instruction* const value = d_scale != nullptr ? scale(finished.value, d_scale) : finished.value;
+  std::vector<Instruction*> results = {m.Rounded(value, MainShape(e.inst).type())};
+  if (config.epilogue.aux) results.push_back(m.Rounded(finished.before_activation, MainShape(e.inst).type()));
+  if (config.amax) {
+    std::vector<int64_t> all;
+    for (int64_t d = 0; d < wide.rank(); ++d) all.push_back(d);
+    results.push_back(m.Reduced(m.Unary(Opcode::kAbs, finished.value), all, Opcode::kMaximum, 0));
+  }
+  return m.Evaluate(results);
+}
+
+// (a, b) -> x or (x, workspace); the configuration holds the attributes of triangular-solve.
+Result<Literal> CallTriangularSolve(Evaluation& e) {
+  if (e.operands.size() != 2) FAIL(WrongOperands(e));
+  const JsonValue json = TRY(ConfigOf(e.inst, "triangular_solve_backend_config"));
+  TriangularSolveAttrs attrs;
+  attrs.left_side = json["left_side"].IsTrue();
+  attrs.lower = json["lower"].IsTrue();
+  attrs.unit_diagonal = json["unit_diagonal"].IsTrue();
+  const std::string* transpose = json["transpose_a"].String();
+  attrs.transpose_a = transpose != nullptr && *transpose == "TRANSPOSE" ? TransposeKind::kTranspose
+                      : transpose != nullptr && *transpose == "ADJOINT" ? TransposeKind::kAdjoint
+                                                                        : TransposeKind::kNoTranspose;
+  Meaning m(e);
+  return m.Evaluate(m.Add(Opcode::kTriangularSolve, m.operand(1)->shape(), {m.operand(0), m.operand(1)}, attrs));
+}
+
+// (lhs, rhs, lhs_scale[, rhs_scale]) -> D[batch..., m, n]: scaled-dot over the last dimension of both sides.
+Result<Literal> CallBlockScaledDot(Evaluation& e) {
+  if (e.operands.size() != 3 && e.operands.size() != 4) FAIL(WrongOperands(e));
+  const Shape &lhs = e.operands[0].shape(), &rhs = e.operands[1].shape();
+  const int64_t rank = lhs.rank();
+  if (rank < 2 || rhs.rank() != rank) FAIL(UnsupportedCall(e.inst, Str("of ", lhs, " and ", rhs)));
+  Meaning m(e);
+  DotAttrs attrs;
+  Dims dims;
+  for (int64_t d = 0; d + 2 < rank; ++d) {
+    attrs.lhs_batch.push_back(d);
+    attrs.rhs_batch.push_back(d);
+    dims.push_back(lhs.dim(d));
+  }
+  attrs.lhs_contracting = attrs.rhs_contracting = {rank - 1};
+  for (const Shape* side : {&lhs, &rhs}) dims.push_back(side->dim(rank - 2));
+  // A scalar stands for a scale that is not there.
+  Instruction* const rhs_scale = e.operands.size() == 4 ? m.operand(3) : m.Constant(1, Shape::Scalar(rhs.type()));
+  const PrimitiveType type = MainShape(e.inst).type();
+  Instruction* const product = m.Add(Opcode::kScaledDot, Shape(WideTypeOf(type), dims),
+                                     {m.operand(0), m.operand(1), m.operand(2), rhs_scale}, attrs);
+  return m.Evaluate(m.Rounded(product, type));
+}
+
+}  // namespace hlo
