@@ -23,6 +23,11 @@ WidenedOptions OptionsOf(const RunOptions& options) {
   return widened;
 }
 
+void OwnBytes(Literal& literal) {
+  literal.mutable_raw();
+  for (Literal& element : literal.mutable_elements()) OwnBytes(element);
+}
+
 // Values by id of the instruction. What is left of them when so many bytes are there is not taken.
 Result<std::unordered_map<int, Literal>> TakeLargeValues(const Module& optimized, gpu::Executable& executable,
                                                          const WidenedOptions& options) {
@@ -40,7 +45,7 @@ Result<std::unordered_map<int, Literal>> TakeLargeValues(const Module& optimized
                    std::span<const gpu::LoopStep> loops) { return loops.empty() && wanted.contains(inst.id()); },
       .observe = [&](const Instruction& inst, std::span<const gpu::LoopStep>, std::span<const Literal>,
                      const Literal& output) -> Status {
-        values[inst.id()] = output;
+        OwnBytes(values[inst.id()] = output);  // The next step may write over those of the output.
         return {};
       }};
   TRY(executable.Execute({.observer = &take}));

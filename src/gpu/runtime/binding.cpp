@@ -167,6 +167,15 @@ Status Binding::MakeOutputs() {
   return {};
 }
 
+Status Binding::SpoilResults() {
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    const int64_t bytes = program_->buffers.output_bytes[i];
+    void* const to = Resolve({.area = Area::kOutput, .number = static_cast<int64_t>(i)});
+    if (bytes > 0) TRY(device_.Fill(to, 0xFF, 1, bytes));
+  }
+  return {};
+}
+
 // Weights that stay packed until the next Bind.
 Status Binding::PackWeights() {
   if (program_->packed_bytes == 0) return {};
@@ -220,13 +229,13 @@ Status Binding::UploadSized(const Shape& shape, const Literal& literal, void* to
   return device_.CopyIn(to, staged.data(), std::ssize(staged));
 }
 
-Result<Literal> Binding::Read(const Instruction& inst) const {
+Result<Literal> Binding::Read(const Instruction& inst, Lent lent) const {
   if (inst.Is(Opcode::kConstant)) return inst.literal();
   std::vector<Literal> leaves;
   Status status;
   ForEachLeaf(inst.shape(), [&](const ShapeIndex&, const Shape& shape) {
     if (!status) return;
-    auto leaf = ReadLeaf(inst, static_cast<int>(leaves.size()), shape);
+    auto leaf = ReadLeaf(inst, static_cast<int>(leaves.size()), shape, lent);
     if (leaf) {
       leaves.push_back(std::move(*leaf));
     } else {
@@ -238,9 +247,22 @@ Result<Literal> Binding::Read(const Instruction& inst) const {
   return Assemble(inst.shape(), leaves, next);
 }
 
-Result<Literal> Binding::ReadLeaf(const Instruction& inst, int leaf, const Shape& shape) const {
+// Whose bytes the host uses as they lie. Null: a copy is needed.
+const Literal* Binding::LiteralAt(const Place& place, const Shape& shape, Lent lent) const {
+  if (!device_.IsHost() || !shape.HasDefaultLayout() || shape.HasDynamicDims()) return nullptr;
+  const Literal* literal = nullptr;
+  if (place.area == Area::kParameter) literal = &leaves_[place.number].literal;
+  if (place.area == Area::kOutput && lent == Lent::kResultsToo) literal = &outputs_[place.number].literal;
+  const bool in_place = literal != nullptr && literal->raw() == Resolve(place);
+  return in_place && literal->shape().type() == shape.type() && literal->byte_size() == shape.ByteSize() ? literal
+                                                                                                         : nullptr;
+}
+
+Result<Literal> Binding::ReadLeaf(const Instruction& inst, int leaf, const Shape& shape, Lent lent) const {
   if (BytesInMemory(shape) == 0) return Literal(shape);
-  const void* from = Resolve(program_->buffers.PlaceOf(inst, leaf));
+  const Place& place = program_->buffers.PlaceOf(inst, leaf);
+  if (const Literal* literal = LiteralAt(place, shape, lent)) return literal->WithShape(shape);
+  const void* from = Resolve(place);
   if (shape.HasDynamicDims()) return ReadSized(shape, from);
   Literal literal = Literal::Uninitialized(shape);
   if (device_.IsHost()) {

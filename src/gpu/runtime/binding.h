@@ -55,6 +55,8 @@ class Binding {
   // What a run wants done before it: donated arguments back where the last run wrote over them, results in memory that
   // nobody else holds, weights packed.
   Status MakeReady();
+  // Bytes of ones where results go (no number, -1): their memory may hold from before what a kernel should write.
+  Status SpoilResults();
 
   void* Pointer(PlaceNumber place) const { return pointers_[place]; }
   std::span<void* const> Pointers(PlaceRange range) const {
@@ -67,9 +69,12 @@ class Binding {
   // Zero the counters that a run which failed has left as they were.
   Status ResetCounters();
 
+  // Of what lies in literals on the host, the bytes are lent, not copied: those of arguments, which no step writes, or
+  // those of results too, which the next one may.
+  enum class Lent { kArguments, kResultsToo };
   // The value of an instruction, or a leaf of it, as it lies in memory now.
-  Result<Literal> Read(const Instruction& inst) const;
-  Result<Literal> ReadLeaf(const Instruction& inst, int leaf, const Shape& shape) const;
+  Result<Literal> Read(const Instruction& inst, Lent lent = Lent::kArguments) const;
+  Result<Literal> ReadLeaf(const Instruction& inst, int leaf, const Shape& shape, Lent lent = Lent::kArguments) const;
   // From a literal of the shape, or smaller where the shape says <=, to memory.
   Status Upload(const Shape& shape, const Literal& literal, void* to) const;
   // The results of the last run; the bytes are the caller's.
@@ -102,6 +107,7 @@ class Binding {
   Status MakeOutputs();
   Status PackWeights();
   void* Resolve(const Place& place) const;
+  const Literal* LiteralAt(const Place& place, const Shape& shape, Lent lent) const;
   Result<Literal> Give(const Instruction& root, int number, const Shape& shape);
 
   std::shared_ptr<const Program> program_;

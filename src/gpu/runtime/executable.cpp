@@ -37,6 +37,7 @@ class BoundProgram : public Executable {
 
   Status Execute(const RunOptions& options) override {
     TRY(MakeReady());
+    if (options.observer != nullptr) TRY(binding_->SpoilResults());
     ready_ = false;
     ran_ = false;
     TRY(RunSerially(*binding_, options, &host_call_seconds_));

@@ -126,7 +126,8 @@ class SerialRunner {
       (*options_.step_seconds)[step.info] += SecondsSince(start);
     }
     if (!observed) return {};
-    return observer->observe(*step.instruction, loops_, inputs, TRY(binding_.Read(*step.instruction)));
+    const Literal output = TRY(binding_.Read(*step.instruction, Binding::Lent::kResultsToo));
+    return observer->observe(*step.instruction, loops_, inputs, output);
   }
 
   Status RunWork(const Step& step) {
