@@ -187,7 +187,9 @@ class Slicer {
     }
     const bool made = inst.Is(Opcode::kParameter) || inst.Is(Opcode::kConstant) || inst.Is(Opcode::kIota);
     const bool masked = inst.Is(Opcode::kDot) || inst.Is(Opcode::kConvolution);
-    if (masked && !places.all) steps_ += 3 * StepsOf(inst, std::ssize(places.at)) + 8 * count;  // One by one.
+    // One by one, from columns that are packed.
+    if (masked && !places.all)
+      steps_ += 3 * StepsOf(inst, std::ssize(places.at)) + 8 * count + inst.operand(1).shape().NumElements();
     if (!made && !masked && !places.all) {
       steps_ += StepsOf(inst, count) - StepsOf(inst, std::ssize(places.at));
       places = {.all = true};
