@@ -1,5 +1,6 @@
 #include "driver/run/verdict.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -100,11 +101,20 @@ void Judge(RunReport* report, const RunOptions& options, int64_t outputs, int64_
   SetVerdict(report, Verdict::kMatch, "");
 }
 
+// The work limit as it was given. Without one, what 10 seconds of judging are, or 20 runs of the program if these take
+// longer.
+int64_t WorkLimitOf(const RunOptions& options, double run_ms) {
+  constexpr double kTenSeconds = 10'000, kRuns = 20;
+  if (options.work_limit != RunOptions().work_limit) return options.work_limit;
+  return options.work_limit * std::max<int64_t>(1, static_cast<int64_t>(kRuns * run_ms / kTenSeconds));
+}
+
 // Kernels and what goes on between them, then the passes. A wrong kernel says nothing of the passes, so both are looked
 // at; the first wrong thing in the order of work is named.
 Status CheckParts(const Compiled& compiled, std::span<const Literal> arguments, bool kernels, bool passes,
-                  const RunOptions& options, Progress& progress, RunReport* report) {
+                  RunOptions options, Progress& progress, RunReport* report) {
   if (compiled.executable == nullptr) return {};
+  options.work_limit = WorkLimitOf(options, report->times.run);
   if (kernels) {
     progress.Stage("checking");
     TRY(CheckRun(*compiled.executable, *compiled.device, arguments, options, progress, report));
