@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "driver/run/oracles.h"
 #include "ir/verifier/rules.h"
 #include "passes/pipelines/text.h"
 #include "passes/rewrite.h"
@@ -99,6 +100,24 @@ void PrintPipelines() {
   }
 }
 
+void PrintOracles() {
+  std::printf("Who judges a run, in this order; 'hlo help WORD' says more of each.\n\n");
+  const auto row = [](std::string_view name, std::string_view needs, std::string_view beyond, std::string_view what) {
+    std::printf("  %-10s %-12s %-14s %s\n", std::string(name).c_str(), std::string(needs).c_str(),
+                std::string(beyond).c_str(), std::string(what).c_str());
+  };
+  row("", "needs", "beyond limit", "judges");
+  for (const Oracle& oracle : AllOracles())
+    row(oracle.name, ToString(oracle.need), ToString(oracle.beyond), oracle.what);
+  std::printf(
+      "\nKernels: the interpreter is not the platform. A reference: the interpreter's results for the whole module, or "
+      "a "
+      "file's\n(--reference). The limit is --work_limit, in scalar steps.\n\nWho of them does, by --compare_mode:\n\n");
+  for (const CompareMode& mode : AllCompareModes())
+    std::printf("  %-10s %-50s %s\n", std::string(mode.name).c_str(), std::string(mode.what).c_str(),
+                Join(mode.oracles, ", ").c_str());
+}
+
 // As people type it: in any case, '_' for a space.
 std::string Folded(std::string_view text) {
   std::string folded(text);
@@ -129,7 +148,7 @@ Error Unknown(const std::string& asked, std::span<const std::string_view> comman
                                 near.empty() ? "" : Str("; did you mean '", Join(near, "', '"), "'?")))
       .Hint(
           "'hlo help' lists the commands, 'hlo help codes' the codes, 'hlo help words' the words, 'hlo help algebra' "
-          "the rewrite rules, 'hlo help pipelines' how passes are put together");
+          "the rewrite rules, 'hlo help pipelines' how passes are put together, 'hlo help oracles' who judges a run");
 }
 
 }  // namespace
@@ -154,6 +173,10 @@ Result<ExitCode> HelpOnTopic(const std::string& asked, std::span<const std::stri
   }
   if (asked == "pipelines") {
     PrintPipelines();
+    return ExitCode::kOk;
+  }
+  if (asked == "oracles") {
+    PrintOracles();
     return ExitCode::kOk;
   }
   if (asked == "algebra") {

@@ -19,6 +19,7 @@
 #include "base/text.h"
 #include "driver/run/arguments.h"
 #include "driver/run/error_report.h"
+#include "driver/run/oracles.h"
 #include "driver/run/run.h"
 #include "tools/command.h"
 #include "tools/flags.h"
@@ -41,14 +42,7 @@ struct RunFlags {
   std::string path;  // The first module that was given.
 };
 
-FlagSet MakeFlags(RunFlags* f) {
-  FlagSet flags("hlo-run", "[flags] MODULE...",
-                "Parse, verify, make arguments, optimize, compile, run; compare every kernel and the passes with the "
-                "interpreter; say who is wrong.",
-                {"hlo-run model.hlo", "hlo-run --args=args.npz --save_outputs=out.npz model.hlo",
-                 "hlo-run --platform=cpu --reference_platform=none --bench model.hlo",
-                 "hlo-run --platform=interpreter --num_replicas=4 --arg=r1.x=ones step.hlo      all devices",
-                 "hlo-run 'dumps/*before_optimizations.txt'      one line a module"});
+void AddComparisonFlags(FlagSet& flags, RunFlags* f) {
   RunOptions* run = &f->run;
   flags.Group("Where and against what");
   flags.String(
@@ -60,12 +54,12 @@ FlagSet MakeFlags(RunFlags* f) {
       "what the results are compared with; default: the interpreter, where that takes seconds; none: only run");
   flags.String("reference", &run->reference_file, "FILE",
                "expected outputs, .npz or a snapshot, instead of a reference run");
-  flags.Choice(
-      "compare_mode", &run->compare_mode,
-      {"auto", "local", "widened", "exact", "ensemble", "all", "tolerance", "bitwise"},
-      "local: each kernel within derived bounds; widened: the passes; auto: both; exact: on integers that nothing "
-      "rounds; ensemble: is the difference what roundings do, else suspect; all: these four; tolerance, bitwise: the "
-      "outputs");
+  std::vector<std::string> modes, about;
+  for (const CompareMode& mode : AllCompareModes()) {
+    modes.emplace_back(mode.name);
+    about.push_back(Str(mode.name, ": ", mode.what));
+  }
+  flags.Choice("compare_mode", &run->compare_mode, modes, Str(Join(about, "; "), "; 'hlo help oracles'"));
   flags.Double("abs_error_bound", &f->abs_bound, "selects tolerance; bad when beyond both bounds");
   flags.Alias("atol", "abs_error_bound");
   flags.Double("rel_error_bound", &f->rel_bound, "as above");
@@ -78,26 +72,9 @@ FlagSet MakeFlags(RunFlags* f) {
             "scalar steps of judging the kernels, and of the passes; beyond, a seeded sample of the largest; 0: all");
   flags.Int("max_mismatches", &run->compare.max_mismatches, "rows shown for each wrong output");
   flags.Choice("top_by", &f->top_by, {"rel", "abs", "ulp", "index"}, "their order");
+}
 
-  AddArgumentFlags(flags, run);
-  flags.Int("iterations", &f->iterations, "runs on different data: seed, seed + 1, ...", 1);
-  flags.Choice("hlo_argument_mode", &run->argument_mode, {"use_shared_random_inputs", "use_device_id_as_input"},
-               "of several devices: all have the same, or each its number in every element");
-  flags.String("save_args", &run->save_args, "FILE.npz", "keep what it ran with");
-  flags.String("save_outputs", &run->save_outputs, "FILE.npz", "keep what came out");
-  flags.String("infeed", &run->infeed, "FILE.npz",
-               "what infeeds read, as in0, in1 ... or out0, out1 ..., in the order of execution");
-  flags.String("outfeed", &run->outfeed, "FILE.npz",
-               "keep what outfeeds (of device 0) send, as out0, out1 ...; else it is dropped");
-
-  flags.Group("Several devices (--platform=interpreter runs them all, in turns)");
-  AddDeviceFlags(flags, &run->load);
-  flags.Bool("check_replicas", &run->check_replicas, "replicas must have the same results, bit for bit");
-  flags.Choice("output_mode", &run->output_mode, {"return_device_0_outputs", "return_outputs"},
-               "whose results --print_literals and --save_outputs give: return_outputs: of all");
-
-  AddPassFlags(flags, &f->passes);
-  flags.Bool("reoptimize", &run->reoptimize, "run passes even over a module that is optimized already");
+void AddRunningFlags(FlagSet& flags, RunOptions* run) {
   flags.Group("Code generation");
   flags.List("library_path", &run->library_path, "DIR", "where to look first for oneDNN, CUDA, cuBLASLt");
   flags.Bool("fallback", &run->fallback,
@@ -127,6 +104,38 @@ FlagSet MakeFlags(RunFlags* f) {
   flags.Alias("xla_gpu_detect_inf", "detect_inf");
   flags.Bool("log_minmax", &run->watch.log_minmax, "a table of smallest and largest values by instruction");
   flags.Bool("stats", &run->watch.stats, "tables of time by opcode and by instruction");
+}
+
+FlagSet MakeFlags(RunFlags* f) {
+  FlagSet flags("hlo-run", "[flags] MODULE...",
+                "Parse, verify, make arguments, optimize, compile, run; compare every kernel and the passes with the "
+                "interpreter; say who is wrong.",
+                {"hlo-run model.hlo", "hlo-run --args=args.npz --save_outputs=out.npz model.hlo",
+                 "hlo-run --platform=cpu --reference_platform=none --bench model.hlo",
+                 "hlo-run --platform=interpreter --num_replicas=4 --arg=r1.x=ones step.hlo      all devices",
+                 "hlo-run 'dumps/*before_optimizations.txt'      one line a module"});
+  RunOptions* run = &f->run;
+  AddComparisonFlags(flags, f);
+  AddArgumentFlags(flags, run);
+  flags.Int("iterations", &f->iterations, "runs on different data: seed, seed + 1, ...", 1);
+  flags.Choice("hlo_argument_mode", &run->argument_mode, {"use_shared_random_inputs", "use_device_id_as_input"},
+               "of several devices: all have the same, or each its number in every element");
+  flags.String("save_args", &run->save_args, "FILE.npz", "keep what it ran with");
+  flags.String("save_outputs", &run->save_outputs, "FILE.npz", "keep what came out");
+  flags.String("infeed", &run->infeed, "FILE.npz",
+               "what infeeds read, as in0, in1 ... or out0, out1 ..., in the order of execution");
+  flags.String("outfeed", &run->outfeed, "FILE.npz",
+               "keep what outfeeds (of device 0) send, as out0, out1 ...; else it is dropped");
+
+  flags.Group("Several devices (--platform=interpreter runs them all, in turns)");
+  AddDeviceFlags(flags, &run->load);
+  flags.Bool("check_replicas", &run->check_replicas, "replicas must have the same results, bit for bit");
+  flags.Choice("output_mode", &run->output_mode, {"return_device_0_outputs", "return_outputs"},
+               "whose results --print_literals and --save_outputs give: return_outputs: of all");
+
+  AddPassFlags(flags, &f->passes);
+  flags.Bool("reoptimize", &run->reoptimize, "run passes even over a module that is optimized already");
+  AddRunningFlags(flags, run);
 
   flags.Group("Report");
   flags.Bool("print_literals", &run->print_literals, "the outputs as text");

@@ -96,19 +96,10 @@ VerifyLevel VerifyLevelOf(const LoadOptions& options) {
                                       : VerifyLevel::kDefault;
 }
 
-Result<std::unique_ptr<Module>> LoadModule(const std::string& path, const LoadOptions& options,
-                                           std::vector<Diagnostic>* warnings) {
-  const auto [file, piece] = FileAndPiece(path);
-  const auto source = TRY(ReadSource(file, options.max_input));
-  ParseOptions parse = ParseOptionsOf(options);
-  if (piece > 0) {
-    const std::vector<SourceRange> pieces = SplitInput(*source);
-    if (piece > static_cast<int64_t>(pieces.size())) {
-      FAIL(UsageError("F006", Str("'", Escaped(file), "' holds ", pieces.size(),
-                                  pieces.size() == 1 ? " module" : " modules", ", not ", piece)));
-    }
-    parse.piece = pieces[piece - 1];
-  }
+namespace {
+
+Result<std::unique_ptr<Module>> ReadAndVerify(const std::shared_ptr<const SourceText>& source, ParseOptions parse,
+                                              const LoadOptions& options, std::vector<Diagnostic>* warnings) {
   const VerifyLevel level = VerifyLevelOf(options);
   const bool off = level == VerifyLevel::kOff;
   std::vector<Diagnostic> of_text, of_rules;
@@ -131,6 +122,29 @@ Result<std::unique_ptr<Module>> LoadModule(const std::string& path, const LoadOp
   std::stable_sort(warnings->begin(), warnings->end(),
                    [](const Diagnostic& a, const Diagnostic& b) { return a.range.begin < b.range.begin; });
   return module;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Module>> LoadModule(const std::string& path, const LoadOptions& options,
+                                           std::vector<Diagnostic>* warnings) {
+  const auto [file, piece] = FileAndPiece(path);
+  const auto source = TRY(ReadSource(file, options.max_input));
+  ParseOptions parse = ParseOptionsOf(options);
+  if (piece > 0) {
+    const std::vector<SourceRange> pieces = SplitInput(*source);
+    if (piece > static_cast<int64_t>(pieces.size())) {
+      FAIL(UsageError("F006", Str("'", Escaped(file), "' holds ", pieces.size(),
+                                  pieces.size() == 1 ? " module" : " modules", ", not ", piece)));
+    }
+    parse.piece = pieces[piece - 1];
+  }
+  return ReadAndVerify(source, parse, options, warnings);
+}
+
+Result<std::unique_ptr<Module>> LoadModule(std::shared_ptr<const SourceText> text, const LoadOptions& options,
+                                           std::vector<Diagnostic>* warnings) {
+  return ReadAndVerify(text, ParseOptionsOf(options), options, warnings);
 }
 
 Result<int64_t> FillElided(Module& module, const LoadOptions& options, uint64_t seed, int64_t memory_limit) {

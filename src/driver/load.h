@@ -27,6 +27,8 @@ struct LoadOptions {
   // Nothing is run, rewritten or counted: --verify=off leaves everything out. Elsewhere it leaves out the warnings
   // alone, since evaluation and passes take the rules of the default level for granted (dimensions in range, say).
   bool text_only = false;
+
+  bool operator==(const LoadOptions&) const = default;
 };
 
 ParseOptions ParseOptionsOf(const LoadOptions& options);
@@ -36,6 +38,10 @@ VerifyLevel VerifyLevelOf(const LoadOptions& options);
 // module that its file does not name gets the file's name. `warnings`, where wanted, gets what is valid and seldom
 // meant, in the order of the text; none when nothing is verified.
 Result<std::unique_ptr<Module>> LoadModule(const std::string& path, const LoadOptions& options = {},
+                                           std::vector<Diagnostic>* warnings = nullptr);
+
+// The same of a text at hand.
+Result<std::unique_ptr<Module>> LoadModule(std::shared_ptr<const SourceText> text, const LoadOptions& options = {},
                                            std::vector<Diagnostic>* warnings = nullptr);
 
 // What options.fill_elided_constants has the elided constants become; how many there were. `memory_limit` bounds their

@@ -1,13 +1,11 @@
 #include "driver/fuzz/fuzz.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <cctype>
 
 #include "base/parallel.h"
 #include "base/source_text.h"
 #include "base/text.h"
+#include "driver/run/experiment.h"
 #include "interp/arguments/arguments.h"
 #include "interp/interpreter.h"
 #include "ir/text/printer.h"
@@ -23,23 +21,6 @@ std::string ProfileOf(uint64_t seed) {
                                               "exact",  "normal", "iota",   "special"};
   return kProfiles[seed % std::size(kProfiles)];
 }
-
-// A text under a path, for what reads files.
-class TextFile {
- public:
-  explicit TextFile(const std::string& text) : handle_(memfd_create("grown", 0)) {
-    for (size_t at = 0; at < text.size();) {
-      const ssize_t count = write(handle_, text.data() + at, text.size() - at);
-      if (count <= 0) break;
-      at += static_cast<size_t>(count);
-    }
-  }
-  ~TextFile() { close(handle_); }
-  std::string path() const { return Str("/proc/self/fd/", handle_); }
-
- private:
-  int handle_;
-};
 
 void Count(const Module& module, FuzzOutcome* outcome) {
   outcome->instructions = module.InstructionCount();
@@ -111,9 +92,19 @@ void CheckThreads(const Module& module, uint64_t seed, FuzzOutcome* outcome) {
   });
 }
 
-void CheckKernels(const std::string& path, const std::string& oracle, const RunOptions& run, FuzzOutcome* outcome) {
-  Progress progress(true);
-  const auto report = RunModule(path, run, progress);
+// What kernels are made from.
+struct KernelOracle {
+  const char* name;
+  const char* passes;  // Null: the pipeline.
+};
+constexpr KernelOracle kKernelOracles[] = {
+    {"optimized", nullptr},
+    // What has no kernel of its own is expanded all the same.
+    {"unfused", "batchnorm_expander,shuffle-expander"},
+};
+
+void CheckKernels(Experiment experiment, const std::string& oracle, FuzzOutcome* outcome) {
+  const auto report = Run(experiment);
   if (!report) return AddError(report.error(), oracle, outcome);
   if (report->exit == ExitCode::kOk) return;
   if (report->exit == ExitCode::kInconclusive) {
@@ -141,7 +132,6 @@ FuzzOutcome CheckAll(const Module& module, const std::string& text, uint64_t see
   CheckPrinting(module, text, &outcome);
   CheckThreads(module, seed, &outcome);
 
-  const TextFile file(text);
   RunOptions options = run;
   options.platform = "cpu";
   options.reoptimize = true;  // Also where it has fusions.
@@ -150,12 +140,16 @@ FuzzOutcome CheckAll(const Module& module, const std::string& text, uint64_t see
   // For some of the seeds little enough that kernels are sampled.
   options.work_limit = seed % 4 == 3 ? 100'000 : 0;
   if (options.reference_platform == "default") options.reference_platform = "interpreter";  // Beyond the limit too.
-  CheckKernels(file.path(), "optimized", options, &outcome);
-  // A fault planted in a pass shows where passes run.
-  if (!run.pipeline.inject.empty()) return outcome;
-  // What has no kernel of its own is expanded all the same.
-  options.pipeline.passes = "batchnorm_expander,shuffle-expander";
-  CheckKernels(file.path(), "unfused", options, &outcome);
+  Progress progress(true);
+  const Experiment experiment(std::make_shared<const SourceText>("grown", text), options, progress);
+  for (const KernelOracle& oracle : kKernelOracles) {
+    // A fault planted in a pass shows where passes run.
+    if (oracle.passes != nullptr && !run.pipeline.inject.empty()) continue;
+    const auto set_passes = [&](RunOptions& own) {
+      if (oracle.passes != nullptr) own.pipeline.passes = oracle.passes;
+    };
+    CheckKernels(experiment.With(set_passes), oracle.name, &outcome);
+  }
   return outcome;
 }
 

@@ -18,6 +18,8 @@ struct RunArguments {
   double reference_ms = 0;                      // Of the last interpretation.
   double non_finite_share = 0;
   std::vector<std::string> notes;
+  std::optional<ExactSummary> exact;  // Of PrepareExact (exact_check.h): what rounds them.
+  double ms = 0;                      // Without the reference.
 };
 
 // Of --input_profile: one name; a list of names, of which "all" is all.

@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/hash_bytes.h"
 #include "base/text.h"
+#include "driver/inspect/text.h"
 #include "gpu/runtime/prepare.h"
 #include "gpu/runtime/relayout.h"
 #include "ir/instruction.h"
@@ -199,6 +200,37 @@ void DataflowCheck::Leave() {
     Of(attrs.condition->parameter(0)) = result;
     Push(*attrs.condition, done.caller, done.iteration + 1);
   }
+}
+
+Result<FollowedRun> Follow(gpu::Executable& executable, std::span<const Literal> arguments, bool until_fault) {
+  FollowedRun followed{.runs = std::vector<int64_t>(executable.steps().size())};
+  std::map<int, size_t> step_by_id;
+  for (size_t i = 0; i < executable.steps().size(); ++i) step_by_id[executable.steps()[i].instruction->id()] = i;
+  DataflowCheck check(executable.module(), arguments);
+  const gpu::Observer observer = {.observe = [&](const Instruction& inst, std::span<const gpu::LoopStep> loops,
+                                                 std::span<const Literal> inputs, const Literal& output) -> Status {
+    for (const gpu::LoopStep& step : loops) {
+      int64_t& last = followed.last_iterations[step.loop->id()];
+      last = std::max(last, step.iteration);
+    }
+    ++followed.runs[step_by_id.at(inst.id())];
+    check.Step(inst, loops, inputs, output);
+    if (until_fault && !check.fault().empty()) FAIL(InternalError(check.fault()));
+    return {};
+  }};
+  const Status ran = executable.Execute({.observer = &observer});
+  if (ran) check.End(TRY(executable.Output()));
+  else if (check.fault().empty()) FAIL(ran.error());
+  followed.fault = check.fault();
+  followed.guilty = check.guilty();
+  followed.summary = {.steps = check.steps(), .operands = check.operands(), .sound = check.fault().empty()};
+  return followed;
+}
+
+std::string ToString(const DataflowSummary& dataflow) {
+  if (!dataflow.sound) return Str("MISMATCH  after ", Counted(dataflow.steps, "step"));
+  return Str("MATCH  ", Counted(dataflow.steps, "step"), " in order, ", Counted(dataflow.operands, "operand"),
+             " read unchanged");
 }
 
 }  // namespace hlo

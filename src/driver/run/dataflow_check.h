@@ -6,10 +6,13 @@
 #define HLO_DRIVER_RUN_DATAFLOW_CHECK_H_
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "base/result.h"
+#include "driver/run/run.h"
 #include "gpu/runtime/executable.h"
 #include "ir/literal.h"
 #include "ir/module.h"
@@ -72,6 +75,19 @@ class DataflowCheck {
   std::string fault_, guilty_;
   int64_t steps_ = 0, operands_ = 0;
 };
+
+struct FollowedRun {
+  DataflowSummary summary;
+  std::string fault, guilty;               // As of DataflowCheck.
+  std::map<int, int64_t> last_iterations;  // By the id of the loop.
+  std::vector<int64_t> runs;               // How often each of Executable::steps() ran.
+};
+
+// Executes with the bound arguments, which are `arguments`, and follows the values from step to step. With
+// `until_fault` the run ends there. Errors: those of the run, when there was no fault before.
+Result<FollowedRun> Follow(gpu::Executable& executable, std::span<const Literal> arguments, bool until_fault = false);
+
+std::string ToString(const DataflowSummary& dataflow);
 
 // "" or " in iteration 12 of 'while.3'".
 std::string LoopText(std::span<const gpu::LoopStep> loops);

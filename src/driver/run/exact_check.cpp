@@ -1,8 +1,10 @@
 #include "driver/run/exact_check.h"
 
 #include <set>
+#include <utility>
 
 #include "base/text.h"
+#include "driver/inspect/text.h"
 #include "driver/run/run_check.h"
 #include "driver/run/step_alone.h"
 #include "interp/shadow/exact_plan.h"
@@ -25,91 +27,132 @@ Comparison CompareExact(const Literal& expected, const Literal& actual, const Ex
 
 }  // namespace
 
-Result<RunArguments> PrepareExact(const Module& module, const RunOptions& options, const InterpretOptions& interpreter,
-                                  ExactSummary* summary) {
+Result<RunArguments> PrepareExact(const Module& module, const RunOptions& options,
+                                  const InterpretOptions& interpreter) {
   RunOptions own = options;
   if (own.input_profile == "normal") own.input_profile = "exact";
   const bool made = own.args.empty() && own.input_profile == "exact";
   while (true) {
     ExactPlan plan({.allow_tf32 = options.allow_tf32});
     RunArguments arguments = TRY(PrepareArguments(module, own, true, Watching(interpreter, plan)));
-    *summary = {.bound = made ? own.exact_bound : 0,
-                .instructions = plan.instructions(),
-                .zeros_have_signs = plan.zeros_have_signs(),
-                .reason = plan.reason()};
+    arguments.exact = {.bound = made ? own.exact_bound : 0,
+                       .instructions = plan.instructions(),
+                       .zeros_have_signs = plan.zeros_have_signs(),
+                       .reason = plan.reason()};
     if (made) arguments.description += Str(", up to ", own.exact_bound);
     if (plan.exact() || !made || own.exact_bound <= 1) return arguments;
     own.exact_bound /= 2;
   }
 }
 
-Status JudgeExact(const Module* optimized, const RunArguments& arguments, const Literal& expected,
-                  const Literal& outputs, const RunOptions& options, RunReport* report) {
-  ExactSummary& summary = *report->exact;
+namespace {
+
+// Who is wrong where results that are to be equal are not. `after`: the interpreter's for the optimized module.
+Culprit BlameExact(const Literal& expected, const std::optional<Literal>& after, const ExactSummary& summary,
+                   const Comparison& comparison, const RunOptions& options) {
+  const bool pass = after && CompareExact(expected, *after, summary, options.compare).verdict == Verdict::kMismatch;
+  Culprit culprit{.kind = pass ? Culprit::Kind::kPass : Culprit::Kind::kKernel,
+                  .name = pass ? "a pass" : "code that ran"};
+  culprit.text = pass ? "a pass: the interpreter gives other results for the optimized module"
+                      : "a kernel, library call or the run time: for what the passes made, the interpreter gives the "
+                        "right results";
+  culprit.text += Str("\n                look:  --compare_mode=", pass ? "widened" : "local", " names it");
+  culprit.comparison = comparison;
+  return culprit;
+}
+
+// The outputs against the reference's, where nothing is rounded.
+Result<Comparison> JudgeOutputs(Experiment& experiment, RunReport* report) {
+  const RunOptions& options = experiment.options();
+  const RunArguments& arguments = *TRY(experiment.Arguments());
+  const Literal& expected = TRY(experiment.Reference())->outputs;
+  ExactSummary& summary = report->exact.emplace(*arguments.exact);
   // Passes may write the same value another way, through larger numbers.
   std::optional<Literal> after;
-  if (optimized != nullptr && summary.reason.empty()) {
+  if (!experiment.IsInterpreted() && summary.reason.empty()) {
     ExactPlan plan({.allow_tf32 = options.allow_tf32});
-    after = TRY(Interpret(*optimized, arguments.values, Watching(InterpreterOptions(options), plan)));
+    const Module& optimized = *TRY(experiment.Optimized())->module;
+    after = TRY(Interpret(optimized, arguments.values, Watching(InterpreterOptions(options), plan)));
     if (!plan.exact()) summary.reason = "after the passes, " + plan.reason();
     summary.zeros_have_signs = summary.zeros_have_signs && plan.zeros_have_signs();
   }
-  Comparison comparison = CompareExact(expected, outputs, summary, options.compare);
-  if (summary.reason.empty()) summary.verdict = comparison.verdict;
-  else summary.verdict = Verdict::kInconclusive;
-  if (summary.verdict == Verdict::kMismatch && report->culprit.kind == Culprit::Kind::kNone) {
-    Culprit& culprit = report->culprit;
-    const bool pass = after && CompareExact(expected, *after, summary, options.compare).verdict == Verdict::kMismatch;
-    culprit.kind = pass ? Culprit::Kind::kPass : Culprit::Kind::kKernel;
-    culprit.name = pass ? "a pass" : "code that ran";
-    culprit.text = pass ? "a pass: the interpreter gives other results for the optimized module"
-                        : "a kernel, library call or the run time: for what the passes made, the interpreter gives the "
-                          "right results";
-    culprit.text += Str("\n                look:  --compare_mode=", pass ? "widened" : "local", " names it");
-    culprit.comparison = comparison;
-  }
-  if (options.compare_mode == "exact") report->ends = std::move(comparison);
-  return {};
+  Comparison comparison = CompareExact(expected, TRY(experiment.Results())->outputs, summary, options.compare);
+  summary.verdict = summary.reason.empty() ? comparison.verdict : Verdict::kInconclusive;
+  if (summary.verdict == Verdict::kMismatch && report->culprit.kind == Culprit::Kind::kNone)
+    report->culprit = BlameExact(expected, after, summary, comparison, options);
+  return comparison;
 }
 
-Status JudgeExactSteps(const gpu::Executable& executable, gpu::Device& device, const RunOptions& options,
-                       Progress& progress, RunReport* report) {
+// Of a program that rounds something, the parts that do not: each kernel and library call alone, on integers of its
+// own, against the interpreter.
+Status JudgeSteps(Experiment& experiment, RunReport* report) {
+  const RunOptions& options = experiment.options();
+  const Code& code = *TRY(experiment.Compiled());
   ExactSummary& all = *report->exact;
   RunOptions own = options;
   own.args.clear();
   own.arg.clear();
   own.input_profile = "exact";
   std::set<uint64_t> seen;
-  for (const gpu::StepInfo& step : executable.steps()) {
+  for (const gpu::StepInfo& step : code.executable->steps()) {
     if (step.kind == gpu::StepKind::kCopy || step.kind == gpu::StepKind::kFill || step.kind == gpu::StepKind::kHostCall)
       continue;
     const std::unique_ptr<Module> module = ExtractStep(*step.instruction);
     if (!seen.insert(Fingerprint(*module)).second) continue;
-    progress.Step(++all.steps, std::ssize(executable.steps()), "kernel on integers");
-    ExactSummary summary;
-    const auto arguments = PrepareExact(*module, own, InterpreterOptions(options), &summary);
-    if (!arguments || !summary.reason.empty()) continue;
-    const std::unique_ptr<gpu::Executable> alone = CompileAlone(*module, device, options);
+    experiment.progress().Step(++all.steps, std::ssize(code.executable->steps()), "kernel on integers");
+    const auto arguments = PrepareExact(*module, own, InterpreterOptions(options));
+    if (!arguments || !arguments->exact->reason.empty()) continue;
+    const std::unique_ptr<gpu::Executable> alone = CompileAlone(*module, *code.device, options);
     if (alone == nullptr) continue;
     const Literal output = TRY(alone->Run(arguments->values));
     ++all.exact_steps;
-    Comparison comparison = CompareExact(*arguments->reference, output, summary, options.compare);
+    Comparison comparison = CompareExact(*arguments->reference, output, *arguments->exact, options.compare);
     if (comparison.verdict != Verdict::kMismatch) continue;
     all.verdict = Verdict::kMismatch;
     if (report->culprit.kind != Culprit::Kind::kNone) continue;
     report->culprit = CulpritOf(step, {}, std::move(comparison));
-    report->culprit.text += Str(", on integers up to ", summary.bound);
+    report->culprit.text += Str(", on integers up to ", arguments->exact->bound);
   }
   return {};
 }
 
-Status RunExact(const Module& module, const Module& optimized, gpu::Executable& executable, gpu::Device& device,
-                const RunOptions& options, const InterpretOptions& interpreter, Progress& progress, RunReport* report) {
-  const RunArguments arguments = TRY(PrepareExact(module, options, interpreter, &report->exact.emplace()));
-  TRY(executable.Bind(arguments.values));
-  TRY(executable.Execute());
-  TRY(JudgeExact(&optimized, arguments, *arguments.reference, TRY(executable.Output()), options, report));
-  return report->exact->reason.empty() ? Status() : JudgeExactSteps(executable, device, options, progress, report);
+}  // namespace
+
+Status JudgeExact(Experiment& experiment, RunReport* report) {
+  const bool alone = experiment.options().compare_mode == "exact";
+  experiment.progress().Stage(alone ? "checking" : "checking on exact numbers");
+  // Beside others: once more, on arguments of its own.
+  Experiment exact = experiment.With([&](RunOptions& options) {
+    if (alone) return;
+    options.compare_mode = "exact";
+    options.reference_file.clear();
+    options.bench = options.profile = false;
+    options.num_repeats = 1;
+  });
+  TRY(exact.Where());
+  Comparison ends = TRY(JudgeOutputs(exact, report));
+  if (alone) report->ends = std::move(ends);
+  if (exact.IsInterpreted() || report->exact->reason.empty()) return {};
+  return JudgeSteps(exact, report);
+}
+
+std::string ToString(const ExactSummary& exact) {
+  std::string out = Str(exact.verdict == Verdict::kMatch      ? "MATCH"
+                        : exact.verdict == Verdict::kMismatch ? "MISMATCH"
+                                                              : "INCONCLUSIVE",
+                        "  ");
+  if (exact.bound > 0) out += Str("on integers up to ", exact.bound, ": ");
+  if (!exact.reason.empty()) {
+    out += exact.reason;
+    if (exact.exact_steps > 0) {
+      out += Str("; ", exact.exact_steps, " of ", exact.steps, " different kernels and calls round nothing when alone",
+                 exact.verdict == Verdict::kMismatch ? ", and not all of these are right" : ", and are right");
+    }
+    return out;
+  }
+  out += Str(Counted(exact.instructions, "instruction"), exact.instructions == 1 ? " rounds" : " round",
+             " nothing, so the results must be equal");
+  return out + (exact.zeros_have_signs ? "" : ", signs of zeros aside");
 }
 
 }  // namespace hlo

@@ -54,26 +54,22 @@ Result<std::unordered_map<int, Literal>> TakeLargeValues(const Module& optimized
 
 // The first pass instance after which the module means something else. What the whole pipeline does is known to be
 // wrong, what no pass does to be right.
-Result<PassRun> FirstWrongPass(const Module& input, std::span<const Literal> arguments, const RunOptions& options,
-                               Progress& progress, int instances) {
+Result<PassRun> FirstWrongPass(Experiment& experiment, std::span<const Literal> arguments) {
+  const Module& input = *TRY(experiment.Input())->module;
+  const std::vector<PassRun> runs = TRY(experiment.Optimized())->passes.runs;
+  const int instances = static_cast<int>(runs.size());
+  if (instances == 0) FAIL(InternalError("a module that no pass changed differs from itself"));
+  const WidenedOptions widened = OptionsOf(TRY(experiment.Judging()));
   int right = 0, wrong = instances;
-  PassRun found;
-  while (true) {
-    const int limit = wrong - right > 1 ? right + (wrong - right) / 2 : wrong;
-    progress.Step(limit, instances, "pass instance");
-    const auto module = input.Clone(true);
-    PipelineOptions pipeline = options.pipeline;
-    pipeline.opt_bisect_limit = limit;
-    const PipelineReport report = TRY(Optimize(*module, std::move(pipeline), nullptr));
-    if (limit == wrong) {
-      for (const PassRun& run : report.runs) {
-        if (run.number == wrong) found = run;
-      }
-      return found;
-    }
-    const WidenedResult result = TRY(CompareWidened(input, *module, arguments, OptionsOf(options)));
+  while (wrong - right > 1) {
+    const int limit = right + (wrong - right) / 2;
+    experiment.progress().Step(limit, instances, "pass instance");
+    Experiment part = experiment.With([&](RunOptions& options) { options.pipeline.opt_bisect_limit = limit; });
+    const Module& module = *TRY(part.Optimized())->module;
+    const WidenedResult result = TRY(CompareWidened(input, module, arguments, widened));
     (result.verdict == Verdict::kMismatch ? wrong : right) = limit;
   }
+  return runs[wrong - 1];
 }
 
 // Shows what the wrong instance changes, in the pipeline as it was run.
@@ -114,54 +110,53 @@ std::optional<WidenedResult> CompareMadeUp(const Module& input, const Module& op
   return best;
 }
 
-}  // namespace
-
-Status CheckPasses(const Module& input, const Module& optimized, std::span<const Literal> arguments,
-                   gpu::Executable& executable, const RunOptions& options, Progress& progress, std::string* summary,
-                   Verdict* verdict, Culprit* culprit) {
+// How the module changed its meaning. `arguments` get those that showed it.
+Result<WidenedResult> CompareInputAndOptimized(Experiment& experiment, std::vector<Literal>* arguments,
+                                               std::string* summary) {
+  const Module& input = *TRY(experiment.Input())->module;
+  const Module& optimized = *TRY(experiment.Optimized())->module;
+  const RunOptions options = TRY(experiment.Judging());
   WidenedOptions widened = OptionsOf(options);
-  std::unordered_map<int, Literal> left = TRY(TakeLargeValues(optimized, executable, widened));
+  std::unordered_map<int, Literal> left = TRY(TakeLargeValues(optimized, *TRY(experiment.Placed()), widened));
   widened.left = [&](const Instruction& inst) -> std::optional<Literal> {
     const auto value = left.extract(inst.id());
     return value ? std::optional(std::move(value.mapped())) : std::nullopt;
   };
-  WidenedResult result = TRY(CompareWidened(input, optimized, arguments, widened));
+  WidenedResult result = TRY(CompareWidened(input, optimized, *arguments, widened));
   *summary = ToString(result);
-  std::vector<Literal> made;
-  if (!IsDecidedByBounds(result)) {
-    if (auto decided = CompareMadeUp(input, optimized, options, result.verdict, &made)) {
-      *summary = Str(ToString(*decided), ", on made-up arguments; of its own ", result.undetermined + result.by_bits,
-                     " of ", result.elements, " undetermined");
-      result = std::move(*decided);
-      arguments = made;
-    }
-  }
-  *verdict = result.verdict;
+  if (IsDecidedByBounds(result)) return result;
+  auto decided = CompareMadeUp(input, optimized, options, result.verdict, arguments);
+  if (!decided) return result;
+  *summary = Str(ToString(*decided), ", on made-up arguments; of its own ", result.undetermined + result.by_bits,
+                 " of ", result.elements, " undetermined");
+  return std::move(*decided);
+}
+
+}  // namespace
+
+Status JudgePasses(Experiment& experiment, RunReport* report) {
+  std::vector<Literal> arguments = TRY(experiment.Arguments())->values;
+  WidenedResult result = TRY(CompareInputAndOptimized(experiment, &arguments, &report->widened));
+  report->widened_verdict = result.verdict;
   if (result.verdict != Verdict::kMismatch) return {};
-  summary->resize(std::min(summary->size(), summary->find('\n')));  // The table follows with the culprit.
-  summary->insert(0, "MISMATCH  ");
-  progress.Stage("looking for the wrong pass");
-  int instances = 0;
-  const PassObserver count = [&](const PassRun& run, Module&) -> Status {
-    instances = run.number;
-    return {};
-  };
-  PipelineOptions pipeline = options.pipeline;
-  pipeline.after = count;
-  const auto again = input.Clone(true);
-  TRY(Optimize(*again, std::move(pipeline), nullptr));
-  const PassRun wrong = TRY(FirstWrongPass(input, arguments, options, progress, instances));
-  culprit->kind = Culprit::Kind::kPass;
-  culprit->name = Str(wrong.pass->name, "#", wrong.instance);
-  culprit->text = Describe(wrong);
+  std::string& summary = report->widened;
+  summary.resize(std::min(summary.size(), summary.find('\n')));  // The table follows with the culprit.
+  summary.insert(0, "MISMATCH  ");
+  experiment.progress().Stage("looking for the wrong pass");
+  const PassRun wrong = TRY(FirstWrongPass(experiment, arguments));
+  Culprit& culprit = report->culprit;
+  culprit.kind = Culprit::Kind::kPass;
+  culprit.name = NameOf(wrong);
+  culprit.text = Describe(wrong);
   if (result.finding) {
-    culprit->text += Str("\n                changed the value of '", result.finding->input->name(), "'",
-                         result.finding->loop.empty() ? "" : Str(" (", result.finding->loop, ")"));
+    culprit.text += Str("\n                changed the value of '", result.finding->input->name(), "'",
+                        result.finding->loop.empty() ? "" : Str(" (", result.finding->loop, ")"));
     if (!result.finding->input->metadata().op_name.empty())
-      culprit->text += Str("  op_name=\"", result.finding->input->metadata().op_name, "\"");
-    culprit->comparison = std::move(result.finding->comparison);
+      culprit.text += Str("  op_name=\"", result.finding->input->metadata().op_name, "\"");
+    culprit.comparison = std::move(result.finding->comparison);
   }
-  culprit->text += Str("\n                look:  ", LookCommand(input, options, wrong.number));
+  const Module& input = *TRY(experiment.Input())->module;
+  culprit.text += Str("\n                look:  ", LookCommand(input, experiment.options(), wrong.number));
   return {};
 }
 

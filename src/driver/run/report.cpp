@@ -1,8 +1,9 @@
-// What a person, and a program, gets to read of a run. Text and JSON come from the same struct.
+// What a person gets to read of a run; a program: report_json.cpp, from the same struct.
 #include <algorithm>
 
-#include "base/json.h"
 #include "base/text.h"
+#include "driver/inspect/text.h"
+#include "driver/run/oracles.h"
 #include "driver/run/run.h"
 
 namespace hlo {
@@ -43,44 +44,6 @@ std::string EndsTable(const Comparison& ends) {
   return out;
 }
 
-// "1 kernel", "2 kernels".
-std::string Counted(int64_t count, std::string_view what) { return Str(count, " ", what, count == 1 ? "" : "s"); }
-
-std::string Share(int64_t part, int64_t whole) {
-  if (part == 0) return "0";
-  return Format("%lld (%.3g%%)", static_cast<long long>(part),
-                100.0 * static_cast<double>(part) / static_cast<double>(std::max<int64_t>(1, whole)));
-}
-
-std::string LocalText(const LocalSummary& local) {
-  const auto count = [&](ElementClass c) { return local.counts[static_cast<int>(c)]; };
-  const bool wrong = count(ElementClass::kViolation) > 0 || !local.wrong.empty();
-  if (local.steps == 0 && local.interpreted > 0)
-    return Str(
-        "nothing to check: ", local.interpreted == 1 ? "the one step is" : Str("all ", local.interpreted, " steps are"),
-        " by the interpreter, which is the reference");
-  std::string out =
-      Str(wrong                     ? "MISMATCH  "
-          : local.unchecked.empty() ? "MATCH  "
-                                    : "",
-          local.checked, " of ", local.steps, " kernels and calls checked, ", local.elements_checked, " elements");
-  if (local.sampled > 0) {
-    out += Str(", sampled ", local.sampled_checked, " of ", local.sampled_elements, " in ",
-               Counted(local.sampled, "kernel"));
-  }
-  const std::pair<ElementClass, const char*> kClasses[] = {{ElementClass::kViolation, "BEYOND BOUND"},
-                                                           {ElementClass::kUndetermined, "undetermined"},
-                                                           {ElementClass::kVacuous, "vacuous"},
-                                                           {ElementClass::kSuspicious, "suspicious"}};
-  for (const auto& [element_class, word] : kClasses) {
-    if (count(element_class) > 0) out += Str(", ", Share(count(element_class), local.elements_checked), " ", word);
-  }
-  if (local.decided > 0) out += Str("; ", Counted(local.decided, "kernel"), " decided on made-up arguments");
-  if (local.worst_ratio > 0)
-    out += Format("; worst err/bound %.2f", local.worst_ratio) + Str(" ('", local.worst_step, "')");
-  return out;
-}
-
 // "2 of 180 steps by the interpreter: sort.3, fft.1 (31 % of the run time)"
 std::string FallbackText(const FallbackSummary& fallback) {
   constexpr size_t kMostNames = 8;
@@ -92,12 +55,6 @@ std::string FallbackText(const FallbackSummary& fallback) {
                     100 * fallback.share));
 }
 
-std::string DataflowText(const DataflowSummary& dataflow) {
-  if (!dataflow.sound) return Str("MISMATCH  after ", Counted(dataflow.steps, "step"));
-  return Str("MATCH  ", Counted(dataflow.steps, "step"), " in order, ", Counted(dataflow.operands, "operand"),
-             " read unchanged");
-}
-
 // Every step is judged from what it read, so that each of these is wrong in itself.
 std::string AlsoWrong(const LocalSummary& local, const std::string& culprit) {
   constexpr size_t kMostNames = 5;
@@ -107,29 +64,6 @@ std::string AlsoWrong(const LocalSummary& local, const std::string& culprit) {
   const size_t shown = std::min(others.size(), kMostNames);
   const std::string rest = others.size() > shown ? Str(" and ", others.size() - shown, " more") : "";
   return Str("  also wrong: '", Join(std::span(others).first(shown), "', '"), "'", rest, "\n");
-}
-
-std::string ExactText(const ExactSummary& exact) {
-  std::string out = Str(exact.verdict == Verdict::kMatch      ? "MATCH"
-                        : exact.verdict == Verdict::kMismatch ? "MISMATCH"
-                                                              : "INCONCLUSIVE",
-                        "  ");
-  if (exact.bound > 0) out += Str("on integers up to ", exact.bound, ": ");
-  if (!exact.reason.empty()) {
-    out += exact.reason;
-    if (exact.exact_steps > 0) {
-      out += Str("; ", exact.exact_steps, " of ", exact.steps, " different kernels and calls round nothing when alone",
-                 exact.verdict == Verdict::kMismatch ? ", and not all of these are right" : ", and are right");
-    }
-    return out;
-  }
-  out += Str(Counted(exact.instructions, "instruction"), exact.instructions == 1 ? " rounds" : " round",
-             " nothing, so the results must be equal");
-  return out + (exact.zeros_have_signs ? "" : ", signs of zeros aside");
-}
-
-std::string EnsembleText(const EnsembleResult& ensemble) {
-  return Str(!ensemble.unsupported.empty() ? "" : ensemble.suspect ? "SUSPECT  " : "MATCH  ", ToString(ensemble));
 }
 
 std::string DevicesText(const DevicesSummary& devices) {
@@ -224,9 +158,11 @@ std::string ReportText(const RunReport& report) {
   if (times.compile > 0) {
     out += Str("  ", report.platform, " ", report.device, "\n");
     out += Str("    compile ", HumanMilliseconds(times.ready()), " (read ", HumanMilliseconds(times.parse), ", passes ",
-               HumanMilliseconds(times.passes), ", kernels ", HumanMilliseconds(times.compile), ")   run ",
-               HumanMilliseconds(times.run), " (median of ", times.runs, "; ", HumanMilliseconds(times.run_min), " to ",
-               HumanMilliseconds(times.run_max), ")\n");
+               HumanMilliseconds(times.passes), ", kernels ", HumanMilliseconds(times.compile), ")");
+    if (times.runs > 0)
+      out += Str("   run ", HumanMilliseconds(times.run), " (median of ", times.runs, "; ",
+                 HumanMilliseconds(times.run_min), " to ", HumanMilliseconds(times.run_max), ")");
+    out += "\n";
   }
   if (report.platform == "interpreter") out += Str("  interpreter   run ", HumanMilliseconds(times.run), "\n");
   if (report.devices) out += Str("  devices  ", DevicesText(*report.devices), "\n");
@@ -249,11 +185,10 @@ std::string ReportText(const RunReport& report) {
   if (report.ends && ends_decide && !report.exact) {
     for (const TensorComparison& tensor : report.ends->outputs) out += Details(tensor);
   }
-  if (report.local) out += Str("  local    ", LocalText(*report.local), "\n");
-  if (report.dataflow) out += Str("  dataflow ", DataflowText(*report.dataflow), "\n");
-  if (!report.widened.empty()) out += Str("  passes   ", report.widened, "\n");
-  if (report.exact) out += Str("  exact    ", ExactText(*report.exact), "\n");
-  if (report.ensemble) out += Str("  ensemble ", EnsembleText(*report.ensemble), "\n");
+  for (const Oracle& oracle : AllOracles()) {
+    const std::string line = oracle.line(report);
+    if (!line.empty()) out += Format("  %-8s ", std::string(oracle.name).c_str()) + line + "\n";
+  }
   out += report.profile + report.literals;
   out += report.verdict;
   if (!report.detail.empty()) out += Str("  ", report.detail);
@@ -275,143 +210,6 @@ std::string ReportText(const RunReport& report) {
   out += UnnoticedText(report);
   if (!report.next.empty()) out += Str("  next: ", report.next, "\n");
   return out;
-}
-
-std::string ReportJson(const RunReport& report) {
-  JsonWriter json;
-  json.Open('{')
-      .Key("schema")
-      .Value("hlo.run/1")
-      .Key("path")
-      .Value(report.path)
-      .Key("module")
-      .Value(report.module_name);
-  json.Key("verdict")
-      .Value(report.verdict)
-      .Key("exit")
-      .Value(static_cast<int>(report.exit))
-      .Key("detail")
-      .Value(report.detail);
-  json.Key("platform").Value(report.platform).Key("device").Value(report.device).Key("inputs").Value(report.inputs);
-  json.Key("instructions").Value(report.instructions).Key("parameter_bytes").Value(report.parameter_bytes);
-  const RunTimes& times = report.times;
-  json.Key("parse_ms").Value(times.parse).Key("passes_ms").Value(times.passes).Key("kernels_ms").Value(times.compile);
-  json.Key("compile_ms").Value(times.ready()).Key("run_ms").Value(times.run).Key("run_min_ms").Value(times.run_min);
-  json.Key("run_max_ms").Value(times.run_max).Key("runs").Value(times.runs).Key("reference_ms").Value(times.reference);
-  json.Key("check_ms").Value(times.check).Key("arguments_ms").Value(times.arguments);
-  json.Key("placing_ms").Value(times.placing).Key("all_runs_ms").Value(times.all_runs);
-  json.Key("first_run_ms").Value(times.first_run);
-  json.Key("results_ms").Value(times.results).Key("saving_ms").Value(times.saving).Key("all_ms").Value(times.all);
-  if (report.memory) {
-    json.Key("memory")
-        .Open('{')
-        .Key("peak_bytes")
-        .Value(report.memory->peak_bytes())
-        .Key("parameter_bytes")
-        .Value(report.memory->parameter_bytes);
-    json.Key("constant_bytes")
-        .Value(report.memory->constant_bytes)
-        .Key("output_bytes")
-        .Value(report.memory->output_bytes);
-    json.Key("arena_bytes")
-        .Value(report.memory->arena_bytes)
-        .Key("live_bytes")
-        .Value(report.memory->arena_lower_bound)
-        .Close('}');
-  }
-  if (report.devices) {
-    json.Key("devices").Open('{').Key("replicas").Value(report.devices->replicas);
-    json.Key("partitions").Value(report.devices->partitions);
-    json.Key("differing").Value(report.devices->differing).Close('}');
-  }
-  json.Key("process_peak_bytes").Value(report.process_peak_bytes);
-  if (report.compile) {
-    json.Key("kernels").Value(report.compile->kernels).Key("distinct_kernels").Value(report.compile->distinct_kernels);
-    json.Key("library_calls").Value(report.compile->library_calls);
-  }
-  if (report.compile) {
-    json.Key("by_interpreter").Open('{').Key("steps").Value(report.fallback.steps);
-    json.Key("share").Value(report.fallback.share).Key("names").Open('[');
-    for (const std::string& name : report.fallback.names) json.Value(name);
-    json.Close(']').Close('}');
-  }
-  if (report.local) {
-    json.Key("local").Open('{').Key("steps").Value(report.local->steps).Key("checked").Value(report.local->checked);
-    json.Key("elements").Value(report.local->elements).Key("elements_checked").Value(report.local->elements_checked);
-    json.Key("sampled").Value(report.local->sampled);
-    for (int c = 0; c < kElementClasses; ++c)
-      json.Key(ToString(static_cast<ElementClass>(c))).Value(report.local->counts[c]);
-    json.Key("decided").Value(report.local->decided);
-    json.Key("worst_ratio").Value(report.local->worst_ratio).Key("worst_step").Value(report.local->worst_step);
-    json.Key("unchecked").Open('[');
-    for (const std::string& step : report.local->unchecked) json.Value(step);
-    json.Close(']').Key("wrong").Open('[');
-    for (const std::string& step : report.local->wrong) json.Value(step);
-    json.Close(']').Close('}');
-  }
-  if (report.dataflow) {
-    json.Key("dataflow").Open('{').Key("sound").Value(report.dataflow->sound);
-    json.Key("steps").Value(report.dataflow->steps).Key("operands").Value(report.dataflow->operands).Close('}');
-  }
-  if (!report.widened.empty()) {
-    json.Key("passes").Open('{').Key("verdict").Value(VerdictText(report.widened_verdict, ""));
-    json.Key("text").Value(report.widened).Close('}');
-  }
-  if (report.exact) {
-    json.Key("exact").Open('{').Key("verdict").Value(VerdictText(report.exact->verdict, ""));
-    json.Key("bound").Value(report.exact->bound).Key("instructions").Value(report.exact->instructions);
-    json.Key("zeros_have_signs").Value(report.exact->zeros_have_signs).Key("reason").Value(report.exact->reason);
-    json.Key("steps").Value(report.exact->steps).Key("exact_steps").Value(report.exact->exact_steps);
-    json.Close('}');
-  }
-  if (report.ensemble) {
-    json.Key("ensemble");
-    WriteJson(json, *report.ensemble);
-  }
-  if (report.ends) {
-    json.Key("outputs");
-    WriteJson(json, *report.ends);
-  }
-  if (report.culprit.kind != Culprit::Kind::kNone) {
-    constexpr const char* kKinds[] = {"none",    "pass",      "kernel",   "library",
-                                      "runtime", "reference", "rounding", "unknown"};
-    json.Key("culprit")
-        .Open('{')
-        .Key("kind")
-        .Value(kKinds[static_cast<int>(report.culprit.kind)])
-        .Key("name")
-        .Value(report.culprit.name);
-    json.Key("text").Value(report.culprit.text);
-    if (report.culprit.comparison) {
-      json.Key("comparison");
-      WriteJson(json, *report.culprit.comparison);
-    }
-    json.Close('}');
-  }
-  if (!report.planted.empty()) {
-    json.Key("planted").Open('[');
-    for (const PlantedFault& planted : report.planted)
-      json.Open('{').Key("fault").Value(planted.fault).Key("times").Value(planted.times).Close('}');
-    json.Close(']');
-  }
-  if (!report.stubs.empty()) {
-    json.Key("stubs").Open('[');
-    for (const CustomCallStub& stub : report.stubs) {
-      json.Open('{').Key("target").Value(stub.target).Key("policy").Value(stub.policy);
-      json.Key("calls").Value(stub.calls).Close('}');
-    }
-    json.Close(']');
-  }
-  if (!report.reference_file.empty()) json.Key("reference").Value(report.reference_file);
-  if (!report.reference_skipped.empty()) json.Key("reference_skipped").Value(report.reference_skipped);
-  if (!report.next.empty()) json.Key("next").Value(report.next);
-  if (report.filled_constants > 0) json.Key("filled_constants").Value(report.filled_constants);
-  json.Key("notes").Open('[');
-  for (const std::string& note : report.notes) json.Value(note);
-  json.Close(']');
-  if (!report.bits.empty()) json.Key("bits").Value(report.bits);
-  json.Close('}');
-  return json.text() + "\n";
 }
 
 }  // namespace hlo

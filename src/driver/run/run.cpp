@@ -1,99 +1,22 @@
 #include "driver/run/run.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
-#include <chrono>
-#include <numeric>
-#include <unordered_map>
 #include <utility>
 
 #include "base/hash_bytes.h"
-#include "base/log.h"
 #include "base/parallel.h"
 #include "base/text.h"
-#include "driver/dump/dump_compiled.h"
-#include "driver/optimize.h"
-#include "driver/run/arguments.h"
-#include "driver/run/exact_check.h"
-#include "driver/run/fallback.h"
+#include "driver/run/experiment.h"
+#include "driver/run/timing.h"
 #include "driver/run/verdict.h"
-#include "gpu/plan/planner.h"
 #include "interp/arguments/argument_files.h"
-#include "interp/devices/manual_regions.h"
-#include "interp/interpreter.h"
-#include "interp/shadow/slice.h"
-#include "ir/cost.h"
-#include "ir/markers.h"
 #include "ir/text/printer.h"
 
 namespace hlo {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-double MillisecondsSince(Clock::time_point begin) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
-}
-
-// The most memory that the process has held so far.
-int64_t ProcessPeakBytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return int64_t{usage.ru_maxrss} * 1024;
-}
-
-bool WantsReference(const RunOptions& options) {
-  return options.reference_platform == "default" || options.reference_platform == "interpreter";
-}
-
-// Of interpreting a module, about a nanosecond each: a product's additions are fast, and memory is touched for the
-// first time. Loops whose number of iterations depends on data count once. A long window that slides takes a few steps
-// a result, however long it is.
-double StepsOfInterpreting(const Module& module) {
-  constexpr double kDotFlopsAStep = 20, kStepsAByte = 0.5;
-  const CostAnalysis costs(module);
-  const Cost& cost = costs.Of(module.entry());
-  const double dots = std::accumulate(cost.dot_flops.begin(), cost.dot_flops.end(), 0.0);
-  double steps = cost.scalar_work + dots / kDotFlopsAStep + cost.bytes() * kStepsAByte;
-  for (const Computation* computation : module.Computations()) {
-    for (const Instruction* inst : computation->Instructions()) {
-      if (!inst->Is(Opcode::kReduceWindow) || !inst->shape().IsArray()) continue;
-      const auto windows = static_cast<double>(shadow::StepsOf(*inst, inst->shape().NumElements()));
-      steps -= std::max(0.0, costs.Of(*inst).scalar_work - windows);
-    }
-  }
-  return steps;
-}
-
-// Why the interpreter does not run over the whole module; "": it does. Kernels and passes are judged without it.
-std::string WhyNoReference(const Module& module, const RunOptions& options) {
-  const std::string& mode = options.compare_mode;
-  const bool without = mode == "auto" || mode == "local" || mode == "widened";
-  if (!without || options.reference_platform != "default" || options.work_limit == 0) return "";
-  const double steps = StepsOfInterpreting(module);
-  if (steps <= static_cast<double>(options.work_limit)) return "";
-  return Format("about %.2g steps, beyond --work_limit", steps);
-}
-
-// Values from and to the host. A run that is done again reads and writes them again.
-struct Feeds {
-  NpzArrays in;
-  std::vector<Literal> out;
-};
-
-InterpretOptions InterpreterOptions(const RunOptions& options, Feeds& feeds) {
-  InterpretOptions interpret = InterpreterOptions(options);
-  if (!options.infeed.empty()) {
-    interpret.infeed = [&](const Instruction& infeed, int64_t number) {
-      return ReadFed(feeds.in, options.infeed, number, infeed.shape().element(0), Str("'", infeed.name(), "'"));
-    };
-  }
-  interpret.outfeed = [&](int64_t number, const Literal& value) {
-    feeds.out.resize(number);
-    feeds.out.push_back(value);
-  };
-  return interpret;
+void Append(std::vector<std::string>* notes, const std::vector<std::string>& more) {
+  notes->insert(notes->end(), more.begin(), more.end());
 }
 
 // Of an array or what is no array; large ones are hashed in pieces, on all threads.
@@ -116,102 +39,6 @@ std::string Bits(const Literal& literal) {
     hash = (hash ^ HashOf(literal.At(index))) * 0x100000001B3;
   });
   return Format("%016llx", static_cast<unsigned long long>(hash));
-}
-
-void SetRunTimes(std::vector<double> runs, RunTimes* times) {
-  std::sort(runs.begin(), runs.end());
-  times->runs = std::ssize(runs);
-  times->run = runs[runs.size() / 2];
-  times->run_min = runs.front();
-  times->run_max = runs.back();
-}
-
-// Warm up, then run until the figures are steady: at least 10 times and 3 s with --bench, else num_repeats times.
-Status TimeRuns(gpu::Executable& executable, const RunOptions& options, Progress& progress, RunReport* report) {
-  constexpr double kWarmUpMs = 200, kBenchMs = 3000;
-  constexpr int64_t kBenchRuns = 10;
-  progress.Stage("running");
-  const auto warm_up = Clock::now();
-  do {
-    TRY(executable.Execute());
-    if (report->times.first_run == 0) report->times.first_run = MillisecondsSince(warm_up);
-  } while (options.bench && MillisecondsSince(warm_up) < kWarmUpMs);
-  std::vector<double> runs;
-  double interpreted = 0;
-  const auto begin = Clock::now();
-  while (static_cast<int64_t>(runs.size()) < std::max<int64_t>(1, options.bench ? kBenchRuns : options.num_repeats) ||
-         (options.bench && MillisecondsSince(begin) < kBenchMs)) {
-    TRY(executable.MakeReady());
-    const auto start = Clock::now();
-    TRY(executable.Execute());
-    runs.push_back(MillisecondsSince(start));
-    interpreted += 1000 * executable.HostCallSeconds();
-    progress.Step(static_cast<int64_t>(runs.size()), 0, "run");
-  }
-  report->fallback.share = interpreted / std::max(1e-9, std::accumulate(runs.begin(), runs.end(), 0.0));
-  SetRunTimes(std::move(runs), &report->times);
-  return {};
-}
-
-// Milliseconds of one execution spent in each kernel and library call, the longest first; a loop's are summed up. Steps
-// are waited for one by one, so the sum is more than an execution takes.
-Result<std::string> Profile(gpu::Executable& executable) {
-  constexpr int kRuns = 10;
-  constexpr size_t kMostRows = 25;
-  std::vector<double> seconds(executable.steps().size()), one(seconds.size());
-  for (int run = 0; run < kRuns; ++run) {
-    TRY(executable.Execute({.step_seconds = &one}));
-    for (size_t i = 0; i < seconds.size(); ++i) seconds[i] += one[i];
-  }
-  std::vector<size_t> order(seconds.size());
-  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return seconds[a] > seconds[b]; });
-  double total = 0;
-  for (const double s : seconds) total += s;
-  std::string out = Str("  profile (mean of ", kRuns, " runs, each step waited for)\n               ms      %  step\n");
-  for (size_t i = 0; i < std::min(order.size(), kMostRows); ++i) {
-    const gpu::StepInfo& step = executable.steps()[order[i]];
-    out += Format("  %16.4f  %5.1f  %s (%s, %s)\n", 1000 * seconds[order[i]] / kRuns,
-                  total > 0 ? 100 * seconds[order[i]] / total : 0.0, std::string(step.instruction->name()).c_str(),
-                  std::string(ToString(step.kind)).c_str(), step.how.c_str());
-  }
-  if (order.size() > kMostRows) out += Format("  ... and %zu steps that take less\n", order.size() - kMostRows);
-  return out;
-}
-
-// The interpreter as the platform: there is nothing more basic to compare it with, but for a file of expected results.
-// The run that judged the arguments is the first of those asked for. Results by device.
-Result<std::vector<Literal>> RunInterpreter(const Module& module, RunArguments& arguments, const RunOptions& options,
-                                            const InterpretOptions& interpret, Progress& progress, RunReport* report) {
-  progress.Stage("interpreting");
-  if (options.watch.any()) progress.Clear();  // Values are printed as they come.
-  report->platform = "interpreter";
-  const bool several = !arguments.by_device.empty();
-  if (options.watch.any() && several)
-    FAIL(UsageError("F004", "--trace_values, --detect_nan, --detect_inf, --log_minmax and --stats watch one device"));
-  std::vector<Literal> outputs;
-  std::vector<double> runs;
-  if (!options.watch.any() && !several && arguments.reference) {
-    outputs.push_back(std::move(*arguments.reference));
-    runs.push_back(arguments.reference_ms);
-  }
-  while (std::ssize(runs) < options.num_repeats) {
-    outputs.clear();
-    const auto begin = Clock::now();
-    if (options.watch.any()) {
-      Watched watched = TRY(InterpretWatched(module, arguments.values, interpret, options.watch));
-      report->profile = std::move(watched.report);
-      report->notes.insert(report->notes.end(), watched.notes.begin(), watched.notes.end());
-      outputs.push_back(std::move(watched.result));
-    } else if (several) {
-      outputs = TRY(InterpretDevices(module, arguments.by_device, interpret));
-    } else {
-      outputs.push_back(TRY(Interpret(module, arguments.values, interpret)));
-    }
-    runs.push_back(MillisecondsSince(begin));
-  }
-  SetRunTimes(std::move(runs), &report->times);
-  return outputs;
 }
 
 // The first output that has other bits, or "".
@@ -251,74 +78,6 @@ void CheckReplicas(std::span<const Literal> outputs, int64_t partitions, RunRepo
   report->detail = Str(outputs.size() / partitions, " replicas have the same results");
 }
 
-// An op that other devices have a part in, or that tells them apart; null if there is none.
-const Instruction* FindDeviceOp(const Module& module) {
-  for (const Computation* computation : module.Computations()) {
-    for (const Instruction* inst : computation->Instructions()) {
-      const bool channel = inst->Is(Opcode::kSend) || inst->Is(Opcode::kRecv);
-      const bool splits = MarkerOf(*inst) == Marker::kShard || MarkerOf(*inst) == Marker::kWhole;
-      if (channel ? !inst->attrs<ChannelAttrs>().is_host_transfer
-                  : inst->Is(kCollective) || inst->Is(Opcode::kReplicaId) || inst->Is(Opcode::kPartitionId) ||
-                        (splits && !IsIdentityMarker(*inst)))
-        return inst;
-    }
-  }
-  return nullptr;
-}
-
-// A text with shard_map has the number of its partitions in the meshes alone: JAX hands it over beside the text.
-void TakePartitionsOfMeshes(Module& module, const LoadOptions& options, RunReport* report) {
-  if (options.num_partitions > 0 || module.header.num_partitions > 1) return;
-  const int64_t partitions = PartitionsOfManualRegions(module);
-  if (partitions <= 1) return;
-  module.header.num_partitions = partitions;
-  report->notes.push_back(Str("the header names no number of partitions; the meshes have ", partitions,
-                              ", as --num_partitions=", partitions));
-}
-
-std::string DevicesText(const ModuleHeader& header) {
-  return Str(header.replica_count, header.replica_count == 1 ? " replica" : " replicas", " and ", header.num_partitions,
-             header.num_partitions == 1 ? " partition" : " partitions");
-}
-
-// Where nobody chose the platform, the interpreter runs what kernels on one device cannot: all devices.
-bool IsInterpreted(const Module& module, const RunOptions& options, RunReport* report) {
-  if (options.platform != "auto") return options.platform == "interpreter";
-  const ModuleHeader& header = module.header;
-  if (header.replica_count == 1 && header.num_partitions == 1) return false;
-  const Instruction* inst = FindDeviceOp(module);
-  if (inst == nullptr) return false;
-  report->notes.push_back(Str("kernels run on one device, and '", inst->name(), "' needs ", DevicesText(header),
-                              ": all run in the interpreter"));
-  return true;
-}
-
-// Kernels run on one device: that must be enough, or be said.
-Status CheckOneDeviceIsEnough(const Module& module, RunReport* report) {
-  const ModuleHeader& header = module.header;
-  if (header.replica_count == 1 && header.num_partitions == 1) return {};
-  const std::string devices = DevicesText(header);
-  const Instruction* inst = FindDeviceOp(module);
-  if (inst == nullptr) {
-    report->notes.push_back(Str("the module is for ", devices, ", which do not depend on each other; one runs"));
-    return {};
-  }
-  return std::unexpected(
-      UnsupportedAt(*inst, "U102", Str("'", inst->opcode(), "' among ", devices, ": kernels run on one device"))
-          .Advise("platform=interpreter", "runs all of them"));
-}
-
-// What has no kernel may run all the same.
-Error WithAdvice(Error error, const Module& module) {
-  if (error.exit != ExitCode::kUnsupported) return error;
-  for (const Computation* computation : module.Computations()) {
-    for (const Instruction* inst : computation->Instructions()) {
-      if (!CanInterpret(*inst)) return error;
-    }
-  }
-  return std::move(error).Advise("fallback", "runs what has no kernel in the interpreter");
-}
-
 // The result as text: leaf by leaf.
 std::string LiteralsText(const Literal& result) {
   std::string out;
@@ -341,20 +100,110 @@ std::string LiteralsText(std::span<const Literal> results, int64_t partitions) {
   return out;
 }
 
-// What plans memory looks at pairs of values that live at once, which is many of them in control flow that is nested
-// deep. Calls are inlined.
-Status CheckNesting(const Module& module, int64_t max_depth) {
-  std::unordered_map<const Computation*, int64_t> levels;
-  for (const Computation* computation : module.PostOrder()) {
-    int64_t& level = levels[computation];
-    for (const Instruction* inst : computation->Instructions()) {
-      const bool branches = inst->Is(Opcode::kWhile) || inst->Is(Opcode::kConditional);
-      for (const Computation* callee : CalledComputations(*inst)) level = std::max(level, levels[callee] + branches);
-    }
-    if (level < max_depth) continue;
-    FAIL(LimitError("R005", Str("loops and branches nested deeper than ", max_depth, " in '", computation->name(), "'"))
-             .RaisedBy("max_depth"));
+Status ReportInput(Experiment& experiment, RunReport* report) {
+  const InputModule& input = *TRY(experiment.Input());
+  report->warnings = input.warnings;
+  report->times.parse = input.ms;
+  report->stubs = input.stubs;
+  report->filled_constants = input.filled_constants;
+  report->module_name = input.module->name();
+  report->instructions = input.module->InstructionCount();
+  report->parameters = std::ssize(input.module->entry().parameters());
+  for (const Instruction* parameter : input.module->entry().parameters())
+    report->parameter_bytes += parameter->shape().ByteSize();
+  Append(&report->notes, input.notes);
+  return {};
+}
+
+Status ReportCode(Experiment& experiment, RunReport* report) {
+  const OptimizedModule& optimized = *TRY(experiment.Optimized());
+  report->passes = optimized.passes;
+  report->times.passes = optimized.ms;
+  Append(&report->notes, optimized.notes);
+  const Code& code = *TRY(experiment.Compiled());
+  report->times.compile = code.ms;
+  report->memory = code.executable->memory();
+  report->compile = code.executable->report();
+  report->fallback = {.names = report->compile->host_calls, .steps = std::ssize(code.executable->steps())};
+  Append(&report->notes, report->compile->notes);
+  return {};
+}
+
+void ReportPlanted(const RunOptions& options, RunReport* report) {
+  if (!options.pipeline.inject.empty())
+    report->planted.push_back({Str("pass:", options.pipeline.inject), report->passes.planted});
+  if (!options.inject.empty())
+    report->planted.push_back({options.inject, report->compile ? report->compile->planted : 0});
+}
+
+Status ReportArguments(Experiment& experiment, RunReport* report) {
+  const RunArguments& arguments = *TRY(experiment.Arguments());
+  report->inputs = arguments.description;
+  report->times.reference = arguments.reference_ms;
+  report->times.arguments = arguments.ms;
+  report->non_finite_outputs = arguments.non_finite_share;
+  Append(&report->notes, arguments.notes);
+  const std::string& file = experiment.options().save_args;
+  if (file.empty()) return {};
+  experiment.progress().Stage("saving the arguments");
+  const Stopwatch watch;
+  const int64_t partitions = TRY(experiment.Input())->module->header.num_partitions;
+  TRY(arguments.by_device.empty() ? WriteNpz(file, "arg", arguments.values)
+                                  : WriteArgumentsByDevice(file, arguments.by_device, partitions));
+  report->times.saving = watch.ms();
+  return {};
+}
+
+void ReportTimes(const RunTimes& of_results, bool interpreted, RunTimes* times) {
+  times->placing = of_results.placing;
+  times->run = of_results.run;
+  times->run_min = of_results.run_min;
+  times->run_max = of_results.run_max;
+  times->runs = of_results.runs;
+  times->all_runs = of_results.all_runs;
+  times->first_run = of_results.first_run;
+  times->results = of_results.results;
+  if (interpreted) times->reference = 0;  // It is one of the runs.
+}
+
+Status ReportResults(Experiment& experiment, const RunResults& results, RunReport* report) {
+  const RunOptions& options = experiment.options();
+  ReportTimes(results.times, experiment.IsInterpreted(), &report->times);
+  report->fallback.share = results.fallback_share;
+  report->process_peak_bytes = results.process_peak_bytes;
+  report->profile = results.profile;
+  Append(&report->notes, results.notes);
+  const Stopwatch taking;
+  const int64_t partitions = TRY(experiment.Input())->module->header.num_partitions;
+  const bool all_outputs = options.output_mode == "return_outputs" && !results.by_device.empty();
+  report->bits = Bits(results.outputs);
+  if (options.print_literals)
+    report->literals = all_outputs ? LiteralsText(results.by_device, partitions) : LiteralsText(results.outputs);
+  report->times.results += taking.ms();
+  const Stopwatch saving;
+  if (!options.outfeed.empty()) TRY(WriteNpz(options.outfeed, "out", experiment.fed_out()));
+  if (!options.save_outputs.empty()) {
+    experiment.progress().Stage("saving the results");
+    TRY(all_outputs ? WriteOutputsByDevice(options.save_outputs, results.by_device, partitions)
+                    : WriteOutputs(options.save_outputs, results.outputs));
   }
+  if (!options.outfeed.empty() || !options.save_outputs.empty()) report->times.saving += saving.ms();
+  return {};
+}
+
+Status ReportVerdict(Experiment& experiment, const RunResults& results, RunReport* report) {
+  const RunOptions& options = experiment.options();
+  const Stopwatch watch;
+  const ModuleHeader& header = TRY(experiment.Input())->module->header;
+  if (!results.by_device.empty()) report->devices = CompareDevices(results.by_device, header);
+  if (!results.by_device.empty() && options.check_replicas)
+    CheckReplicas(results.by_device, header.num_partitions, report);
+  if (!options.reference_file.empty()) {
+    Append(&report->notes, TRY(experiment.Reference())->notes);
+    report->reference_file = options.reference_file;
+  }
+  TRY(JudgeRun(experiment, report));
+  report->times.check = watch.ms();
   return {};
 }
 
@@ -381,168 +230,31 @@ InterpretOptions InterpreterOptions(const RunOptions& options) {
   return interpret;
 }
 
-Result<RunReport> RunModule(const std::string& path, const RunOptions& asked, Progress& progress) {
-  RunOptions options = asked;
+Result<RunReport> Run(Experiment& experiment) {
+  const Stopwatch watch;
   RunReport report;
-  report.path = path == "-" ? "<stdin>" : path;
-  progress.Stage("reading");
-  const auto start = Clock::now();
-  auto begin = start;
-  std::vector<Diagnostic> warnings;
-  const auto module = TRY(LoadModule(path, options.load, &warnings));
-  report.warnings = SummaryOf(warnings, path);
-  report.times.parse = MillisecondsSince(begin);
-  for (CustomCallStub& stub : TRY(StubCustomCalls(*module, options.custom_call, options.load))) {
-    if (stub.calls > 0) report.stubs.push_back(std::move(stub));
-    else report.notes.push_back(Str("--custom_call: the module does not call \"", Escaped(stub.target), "\""));
-  }
-  report.filled_constants =
-      TRY(FillElided(*module, options.load, static_cast<uint64_t>(options.seed), options.memory_limit));
-  if (report.filled_constants > 0) report.notes.push_back(FilledText(report.filled_constants, options.load));
-  TakePartitionsOfMeshes(*module, options.load, &report);
-  if (IsInterpreted(*module, options, &report)) options.platform = "interpreter";
-  report.module_name = module->name();
-  report.instructions = module->InstructionCount();
-  report.parameters = static_cast<int64_t>(module->entry().parameters().size());
-  for (const Instruction* parameter : module->entry().parameters())
-    report.parameter_bytes += parameter->shape().ByteSize();
-
-  Dumper dumper = TRY(Dumper::Make(options.dump, *module));
-  TRY(dumper.Before(*module));
-  Feeds feeds;
-  if (!options.infeed.empty()) feeds.in = TRY(ReadNpz(options.infeed));
-  const InterpretOptions interpret = InterpreterOptions(options, feeds);
+  report.path = experiment.path() == "-" ? "<stdin>" : experiment.path();
+  TRY(ReportInput(experiment, &report));
+  TRY(experiment.DumpTo(experiment.options().dump));
+  const Platform& where = *TRY(experiment.Where());
+  Append(&report.notes, where.notes);
+  report.platform = where.device == nullptr ? "interpreter" : where.device->name();
+  if (where.device != nullptr) report.device = where.device->description();
   // Compiled before arguments are made: what is unsupported is said at once.
-  std::unique_ptr<Module> optimized;
-  std::unique_ptr<gpu::Device> device;
-  std::unique_ptr<gpu::Executable> executable;
-  const bool interpreter_only = options.platform == "interpreter";
-  if (!interpreter_only) {
-    TRY(CheckOneDeviceIsEnough(*module, &report));
-    TRY(CheckNesting(*module, options.load.max_depth));
-    device = TRY(OpenPlatform(options.platform, &report.notes));
-    report.platform = device->name();
-    report.device = device->description();
-    optimized = module->Clone(true);
-    progress.Stage("optimizing");
-    begin = Clock::now();
-    if (!options.pipeline.passes && !options.reoptimize && IsOptimized(*module, path)) {
-      report.notes.emplace_back("the module is optimized already; no passes run (--reoptimize runs them)");
-    } else {
-      report.passes = TRY(Optimize(*optimized, options.pipeline, &dumper));
-      if (std::string todo = TodoText(report.passes); !todo.empty()) report.notes.push_back(std::move(todo));
-    }
-    report.times.passes = MillisecondsSince(begin);
-    const std::string_view platform = device->IsHost() ? "cpu" : "gpu";
-    if (dumper.active()) TRY(gpu::PlanModule(*optimized, *options.pipeline.device));
-    TRY(dumper.After(platform, *optimized));
-    for (std::string& note : dumper.Notes()) report.notes.push_back(std::move(note));
-    TRY(dumper.Passes(report.passes));
-    progress.Stage("compiling");
-    begin = Clock::now();
-    gpu::CompileOptions compile = CompilerOptions(options);
-    if (options.fallback) compile.host = InterpreterCalls(interpret);
-    auto compiled = gpu::Compile(*optimized, *device, compile);
-    if (!compiled && options.fallback) FAIL(std::move(compiled).error());
-    if (!compiled) FAIL(WithAdvice(std::move(compiled).error(), *module));
-    executable = std::move(*compiled);
-    report.times.compile = MillisecondsSince(begin);
-    report.memory = executable->memory();
-    report.compile = executable->report();
-    report.fallback = {.names = report.compile->host_calls, .steps = std::ssize(executable->steps())};
-    report.notes.insert(report.notes.end(), executable->report().notes.begin(), executable->report().notes.end());
-    TRY(DumpCompiled(*executable, platform, dumper));
-  }
-
-  if (!options.pipeline.inject.empty())
-    report.planted.push_back({Str("pass:", options.pipeline.inject), report.passes.planted});
-  if (!options.inject.empty()) report.planted.push_back({options.inject, report.compile ? report.compile->planted : 0});
-
-  // The reference runs while arguments are made: that they suit the program is judged by its results. Where a file has
-  // the results, it runs for that alone: so the same seed makes the same arguments as without the file.
-  const bool reference_given = !options.reference_file.empty();
-  if (WantsReference(options) && !interpreter_only && !reference_given)
-    report.reference_skipped = WhyNoReference(*module, options);
-  const bool reference_wanted = WantsReference(options) && !interpreter_only &&
-                                (!reference_given || options.args.empty()) && report.reference_skipped.empty();
-  progress.Stage(options.args.empty() ? "making arguments" : "reading arguments");
-  begin = Clock::now();
-  const std::string& mode = options.compare_mode;
-  const bool wants_exact = mode == "exact" && (reference_wanted || reference_given);
-  RunArguments arguments =
-      wants_exact ? TRY(PrepareExact(*module, options, interpret, &report.exact.emplace()))
-                  : TRY(PrepareArguments(*module, options, reference_wanted || interpreter_only, interpret, &progress));
-  report.inputs = arguments.description;
-  report.times.reference = arguments.reference_ms;
-  report.times.arguments = MillisecondsSince(begin) - arguments.reference_ms;
-  report.non_finite_outputs = arguments.non_finite_share;
-  report.notes.insert(report.notes.end(), arguments.notes.begin(), arguments.notes.end());
-  const int64_t partitions = module->header.num_partitions;
-  begin = Clock::now();
-  if (!options.save_args.empty()) {
-    progress.Stage("saving the arguments");
-    TRY(arguments.by_device.empty() ? WriteNpz(options.save_args, "arg", arguments.values)
-                                    : WriteArgumentsByDevice(options.save_args, arguments.by_device, partitions));
-    report.times.saving = MillisecondsSince(begin);
-  }
-
-  std::optional<Literal> outputs;
-  std::vector<Literal> by_device;  // Where there are several.
-  begin = Clock::now();
-  if (interpreter_only) {
-    by_device = TRY(RunInterpreter(*module, arguments, options, interpret, progress, &report));
-    outputs = by_device[0];
-    // What judged the arguments is one of the runs.
-    report.times.all_runs = MillisecondsSince(begin) + report.times.reference;
-    report.times.reference = 0;
-    if (by_device.size() == 1) by_device.clear();
-  } else {
-    progress.Stage("placing the arguments");
-    TRY(executable->Bind(arguments.values));
-    report.times.placing = MillisecondsSince(begin);
-    begin = Clock::now();
-    TRY(TimeRuns(*executable, options, progress, &report));
-    if (options.profile) report.profile = TRY(Profile(*executable));
-    report.times.all_runs = MillisecondsSince(begin);
-  }
-  begin = Clock::now();
-  progress.Stage("taking the results");
-  if (executable) outputs = TRY(executable->Output());
-  report.process_peak_bytes = ProcessPeakBytes();
-  report.bits = Bits(*outputs);
-  const bool all_outputs = options.output_mode == "return_outputs" && !by_device.empty();
-  if (options.print_literals)
-    report.literals = all_outputs ? LiteralsText(by_device, partitions) : LiteralsText(*outputs);
-  report.times.results = MillisecondsSince(begin);
-  begin = Clock::now();
-  if (!options.outfeed.empty()) TRY(WriteNpz(options.outfeed, "out", feeds.out));
-  if (!options.save_outputs.empty()) {
-    progress.Stage("saving the results");
-    TRY(all_outputs ? WriteOutputsByDevice(options.save_outputs, by_device, partitions)
-                    : WriteOutputs(options.save_outputs, *outputs));
-  }
-  if (!options.outfeed.empty() || !options.save_outputs.empty()) report.times.saving += MillisecondsSince(begin);
-  begin = Clock::now();
-  if (!by_device.empty()) report.devices = CompareDevices(by_device, module->header);
-  if (!by_device.empty() && options.check_replicas) CheckReplicas(by_device, partitions, &report);
-
-  std::optional<Literal> expected = std::move(arguments.reference);
-  if (interpreter_only) expected.reset();
-  std::optional<Literal> interpreted;  // Beside a reference that was given.
-  if (reference_given) {
-    interpreted = std::exchange(expected, TRY(ReadExpected(options.reference_file, outputs->shape(), &report.notes)));
-    report.reference_file = options.reference_file;
-  }
-  const Compiled compiled = {*module, optimized.get(), executable.get(), device.get()};
-  if (expected) {
-    TRY(CompareResults(compiled, arguments, *expected, std::move(interpreted), *outputs, interpret, options, progress,
-                       &report));
-  } else if (!report.reference_skipped.empty()) {
-    TRY(JudgeParts(compiled, arguments.values, outputs->shape(), options, progress, &report));
-  }
-  report.times.check = MillisecondsSince(begin);
-  report.times.all = MillisecondsSince(start);
+  if (where.device != nullptr) TRY(ReportCode(experiment, &report));
+  ReportPlanted(experiment.options(), &report);
+  report.reference_skipped = TRY(experiment.WhyNoReference());
+  TRY(ReportArguments(experiment, &report));
+  const RunResults& results = *TRY(experiment.Results());
+  TRY(ReportResults(experiment, results, &report));
+  TRY(ReportVerdict(experiment, results, &report));
+  report.times.all = watch.ms();
   return report;
+}
+
+Result<RunReport> RunModule(const std::string& path, const RunOptions& options, Progress& progress) {
+  Experiment experiment(path, options, progress);
+  return Run(experiment);
 }
 
 }  // namespace hlo

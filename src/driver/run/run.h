@@ -70,6 +70,10 @@ struct RunOptions {
   WatchOptions watch;    // Of the interpreter as the platform, one device.
   std::string save_args, save_outputs;
   std::string infeed, outfeed;  // .npz of values in0, in1 ...; out0, out1 ...
+
+  bool wants_interpreter() const {  // As the reference.
+    return reference_platform == "default" || reference_platform == "interpreter";
+  }
 };
 
 // Milliseconds, wall time. Those of a line of the report add up to `all`, less what takes no time worth a figure.
@@ -197,6 +201,9 @@ struct RunReport {
 gpu::CompileOptions CompilerOptions(const RunOptions& options);
 InterpretOptions InterpreterOptions(const RunOptions& options);
 
+class Experiment;
+// Makes all stages of it, and has them judged.
+Result<RunReport> Run(Experiment& experiment);
 Result<RunReport> RunModule(const std::string& path, const RunOptions& options, Progress& progress);
 
 // The report (docs/reports.md#a-run), and the same as JSON ("hlo.run/1").

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "driver/inspect/text.h"
 #include "driver/run/dataflow_check.h"
 #include "driver/run/step_alone.h"
 #include "interp/arguments/arguments.h"
@@ -19,19 +20,11 @@ namespace {
 
 constexpr int64_t kSeededIterations = 8;
 
-// The iterations of each loop that are looked at, by the loop's id.
+// The iterations of each loop that are looked at: the first, the last and some others.
 class ChosenIterations {
  public:
-  // Sees every iteration of a first execution.
-  void Count(std::span<const gpu::LoopStep> loops) {
-    for (const gpu::LoopStep& step : loops) {
-      int64_t& last = last_[step.loop->id()];
-      last = std::max(last, step.iteration);
-    }
-  }
-
-  void Choose(uint64_t seed) {
-    for (const auto& [loop, last] : last_) {
+  ChosenIterations(const std::map<int, int64_t>& last_by_loop, uint64_t seed) {
+    for (const auto& [loop, last] : last_by_loop) {
       std::set<int64_t>& chosen = chosen_[loop];
       chosen = {0, last};
       uint64_t state = seed ^ (static_cast<uint64_t>(loop) << 32);
@@ -48,8 +41,7 @@ class ChosenIterations {
   }
 
  private:
-  std::map<int, int64_t> last_;
-  std::map<int, std::set<int64_t>> chosen_;
+  std::map<int, std::set<int64_t>> chosen_;  // By the loop's id.
 };
 
 // An instruction that no pass put in a fusion, as a computation of its own.
@@ -137,6 +129,154 @@ int64_t LimitOfEach(std::span<const gpu::StepInfo> steps, std::span<const int64_
   return shadow::LimitOfEach(std::move(work), limit);
 }
 
+// "12 (3.4%)".
+std::string Share(int64_t part, int64_t whole) {
+  if (part == 0) return "0";
+  return Format("%lld (%.3g%%)", static_cast<long long>(part),
+                100.0 * static_cast<double>(part) / static_cast<double>(std::max<int64_t>(1, whole)));
+}
+
+// One look at the steps of a run, from what each of them read.
+class LocalCheck {
+ public:
+  LocalCheck(gpu::Executable& executable, gpu::Device& device, const FollowedRun& followed, const RunOptions& options,
+             Progress& progress, RunReport* report)
+      : executable_(executable),
+        device_(device),
+        steps_(executable.steps()),
+        options_(options),
+        progress_(progress),
+        iterations_(followed.last_iterations, static_cast<uint64_t>(options.seed)),
+        summary_(report->local.emplace()),
+        culprit_(report->culprit) {
+    for (size_t i = 0; i < steps_.size(); ++i) step_by_id_[steps_[i].instruction->id()] = i;
+    summary_.interpreted = std::ranges::count(steps_, gpu::StepKind::kHostCall, &gpu::StepInfo::kind);
+    summary_.steps = std::ssize(steps_) - summary_.interpreted;
+    local_.work_limit = LimitOfEach(steps_, followed.runs, options.work_limit);
+    local_.seed = static_cast<uint64_t>(options.seed);
+    static_cast<CompareOptions&>(local_) = options.compare;
+  }
+
+  Status Run() {
+    const gpu::Observer look = {
+        .wants =
+            [&](const Instruction& inst, std::span<const gpu::LoopStep> loops) {
+              return steps_[step_by_id_.at(inst.id())].kind != gpu::StepKind::kHostCall && iterations_.Has(loops);
+            },
+        .observe = [&](const Instruction& inst, std::span<const gpu::LoopStep> loops, std::span<const Literal> inputs,
+                       const Literal& output) { return Look(step_by_id_.at(inst.id()), loops, inputs, output); }};
+    TRY(executable_.Execute({.observer = &look}));
+    DecideDoubtful();
+    DecideOpen();
+    summary_.checked = static_cast<int64_t>(seen_.size());
+    summary_.sampled = static_cast<int64_t>(sampled_.size());
+    summary_.unchecked.assign(unchecked_.begin(), unchecked_.end());
+    return {};
+  }
+
+ private:
+  Result<Comparison> Compare(const gpu::StepInfo& step, std::span<const Literal> inputs, const Literal& output) const {
+    const Instruction& inst = *step.instruction;
+    if (inst.Is(Opcode::kCopy)) return CompareBitwise(inputs[0], output, options_.compare);
+    LocalOptions local = local_;
+    if (inst.Is(Opcode::kFusion)) {
+      local.plan = &step.precision;
+      return CompareLocal(*inst.attrs<FusionAttrs>().calls, inputs, output, local);
+    }
+    const auto alone = Alone(inst);  // The plan goes by ids, and these are others.
+    return CompareLocal(*alone->Computations().front(), inputs, output, local);
+  }
+
+  Status Look(size_t i, std::span<const gpu::LoopStep> loops, std::span<const Literal> inputs, const Literal& output) {
+    const gpu::StepInfo& step = steps_[i];
+    const std::string_view name = step.instruction->name();
+    progress_.Step(static_cast<int64_t>(seen_.size()) + 1, summary_.steps, "kernel");
+    Comparison comparison = TRY(Compare(step, inputs, output));
+    if (comparison.verdict == Verdict::kUnsupported) {
+      unchecked_.insert(Str("'", name, "': ", comparison.reason));
+      return {};
+    }
+    Count(i, comparison);
+    if (comparison.worst_ratio() > summary_.worst_ratio) {
+      summary_.worst_ratio = comparison.worst_ratio();
+      summary_.worst_step = name;
+    }
+    if (step.instruction->Is(Opcode::kFusion) && comparison.Count(ElementClass::kSuspicious) > 0) doubtful_.insert(i);
+    if (comparison.verdict == Verdict::kMismatch) IsWrong(step, loops, std::move(comparison), "");
+    return {};
+  }
+
+  void Count(size_t i, const Comparison& comparison) {
+    seen_.insert(i);
+    ++summary_.runs_checked;
+    summary_.elements += comparison.elements();
+    summary_.elements_checked += comparison.checked();
+    if (comparison.checked() < comparison.elements()) {
+      sampled_.insert(i);
+      summary_.sampled_elements += comparison.elements();
+      summary_.sampled_checked += comparison.checked();
+    }
+    for (int c = 0; c < kElementClasses; ++c) {
+      const int64_t count = comparison.Count(static_cast<ElementClass>(c));
+      summary_.counts[c] += count;
+      counts_[i][c] += count;
+    }
+  }
+
+  // The first is the culprit.
+  void IsWrong(const gpu::StepInfo& step, std::span<const gpu::LoopStep> loops, Comparison comparison,
+               std::string_view where) {
+    summary_.wrong.emplace(step.instruction->name());
+    if (culprit_.kind != Culprit::Kind::kNone) return;
+    culprit_ = CulpritOf(step, loops, std::move(comparison));
+    culprit_.text += where;
+  }
+  bool IsKnownWrong(size_t i) const { return summary_.wrong.contains(std::string(steps_[i].instruction->name())); }
+
+  // Kernels beyond what roundings do in all likelihood.
+  void DecideDoubtful() {
+    for (const size_t i : doubtful_) {
+      if (IsKnownWrong(i)) continue;
+      progress_.Stage("checking on integers");
+      std::optional<Comparison> comparison = CompareOnIntegers(*steps_[i].instruction, device_, options_, local_);
+      if (comparison && comparison->verdict == Verdict::kMismatch)
+        IsWrong(steps_[i], {}, std::move(*comparison), ", on small integers");
+    }
+  }
+
+  // Kernels that leave much open, where that is too much of all.
+  void DecideOpen() {
+    if (!SharesOpen(summary_).TooMany()) return;
+    for (const auto& [i, of_step] : counts_) {
+      const int64_t elements = std::accumulate(of_step.begin(), of_step.end(), int64_t{0});
+      if (!SharesOf(of_step, elements).TooMany() || IsKnownWrong(i)) continue;
+      progress_.Stage("checking on made-up arguments");
+      std::optional<Comparison> comparison = CompareWhereDecided(*steps_[i].instruction, device_, options_, local_);
+      if (!comparison) continue;
+      if (comparison->verdict == Verdict::kMismatch) {
+        IsWrong(steps_[i], {}, std::move(*comparison), ", on made-up arguments");
+        continue;
+      }
+      ++summary_.decided;
+      for (int c = 0; c < kElementClasses; ++c) summary_.decided_counts[c] += of_step[c];
+    }
+  }
+
+  gpu::Executable& executable_;
+  gpu::Device& device_;
+  const std::span<const gpu::StepInfo> steps_;
+  const RunOptions& options_;
+  Progress& progress_;
+  const ChosenIterations iterations_;
+  std::map<int, size_t> step_by_id_;
+  LocalOptions local_;
+  LocalSummary& summary_;
+  Culprit& culprit_;
+  std::set<size_t> seen_, doubtful_, sampled_;  // Steps.
+  std::map<size_t, Counts> counts_;             // By step.
+  std::set<std::string> unchecked_;
+};
+
 }  // namespace
 
 OpenShares SharesOpen(const LocalSummary& local) {
@@ -158,128 +298,41 @@ Culprit CulpritOf(const gpu::StepInfo& step, std::span<const gpu::LoopStep> loop
   return culprit;
 }
 
-Status CheckRun(gpu::Executable& executable, gpu::Device& device, std::span<const Literal> arguments,
-                const RunOptions& options, Progress& progress, RunReport* report) {
-  LocalSummary* summary = &report->local.emplace();
-  Culprit* culprit = &report->culprit;
-  std::map<int, size_t> step_by_id;
-  for (size_t i = 0; i < executable.steps().size(); ++i) step_by_id[executable.steps()[i].instruction->id()] = i;
-  summary->interpreted = std::ranges::count(executable.steps(), gpu::StepKind::kHostCall, &gpu::StepInfo::kind);
-  summary->steps = std::ssize(executable.steps()) - summary->interpreted;
+Status JudgeKernels(Experiment& experiment, RunReport* report) {
+  const FollowedRun& followed = *TRY(experiment.Followed());
+  gpu::Executable& executable = *TRY(experiment.Placed());
+  gpu::Device& device = *TRY(experiment.Compiled())->device;
+  const RunOptions options = TRY(experiment.Judging());
+  return LocalCheck(executable, device, followed, options, experiment.progress(), report).Run();
+}
 
-  ChosenIterations iterations;
-  std::vector<int64_t> runs(executable.steps().size());
-  DataflowCheck dataflow(executable.module(), arguments);
-  const gpu::Observer follow = {.observe = [&](const Instruction& inst, std::span<const gpu::LoopStep> loops,
-                                               std::span<const Literal> inputs, const Literal& output) -> Status {
-    iterations.Count(loops);
-    ++runs[step_by_id.at(inst.id())];
-    dataflow.Step(inst, loops, inputs, output);
-    return {};
-  }};
-  TRY(executable.Execute({.observer = &follow}));
-  dataflow.End(TRY(executable.Output()));
-  report->dataflow = {.steps = dataflow.steps(), .operands = dataflow.operands(), .sound = dataflow.fault().empty()};
-  if (!dataflow.fault().empty())
-    *culprit = {
-        .kind = Culprit::Kind::kRuntime, .name = dataflow.guilty(), .text = Str("run time: ", dataflow.fault())};
-  iterations.Choose(static_cast<uint64_t>(options.seed));
-
-  const int64_t work_limit = LimitOfEach(executable.steps(), runs, options.work_limit);
-  std::set<size_t> seen, doubtful, sampled;
-  std::map<size_t, Counts> counts;
-  std::set<std::string> unchecked;
-  const auto local_options = [&] {
-    LocalOptions local;
-    static_cast<CompareOptions&>(local) = options.compare;
-    local.work_limit = work_limit;
-    local.seed = static_cast<uint64_t>(options.seed);
-    return local;
-  };
-  gpu::Observer look;
-  look.wants = [&](const Instruction& inst, std::span<const gpu::LoopStep> loops) {
-    return executable.steps()[step_by_id.at(inst.id())].kind != gpu::StepKind::kHostCall && iterations.Has(loops);
-  };
-  look.observe = [&](const Instruction& inst, std::span<const gpu::LoopStep> loops, std::span<const Literal> inputs,
-                     const Literal& output) -> Status {
-    const gpu::StepInfo& step = executable.steps()[step_by_id.at(inst.id())];
-    progress.Step(static_cast<int64_t>(seen.size()) + 1, summary->steps, "kernel");
-    Comparison comparison;
-    LocalOptions local = local_options();
-    if (inst.Is(Opcode::kCopy)) {
-      comparison = CompareBitwise(inputs[0], output, options.compare);
-    } else if (inst.Is(Opcode::kFusion)) {
-      local.plan = &step.precision;
-      comparison = TRY(CompareLocal(*inst.attrs<FusionAttrs>().calls, inputs, output, local));
-    } else {
-      const auto alone = Alone(inst);  // The plan goes by ids, and these are others.
-      comparison = TRY(CompareLocal(*alone->Computations().front(), inputs, output, local));
-    }
-    if (comparison.verdict == Verdict::kUnsupported) {
-      unchecked.insert(Str("'", inst.name(), "': ", comparison.reason));
-      return {};
-    }
-    seen.insert(step_by_id.at(inst.id()));
-    ++summary->runs_checked;
-    summary->elements += comparison.elements();
-    summary->elements_checked += comparison.checked();
-    if (comparison.checked() < comparison.elements()) {
-      sampled.insert(step_by_id.at(inst.id()));
-      summary->sampled_elements += comparison.elements();
-      summary->sampled_checked += comparison.checked();
-    }
-    for (int c = 0; c < kElementClasses; ++c) {
-      const int64_t count = comparison.Count(static_cast<ElementClass>(c));
-      summary->counts[c] += count;
-      counts[step_by_id.at(inst.id())][c] += count;
-    }
-    if (comparison.worst_ratio() > summary->worst_ratio) {
-      summary->worst_ratio = comparison.worst_ratio();
-      summary->worst_step = inst.name();
-    }
-    if (inst.Is(Opcode::kFusion) && comparison.Count(ElementClass::kSuspicious) > 0)
-      doubtful.insert(step_by_id.at(inst.id()));
-    if (comparison.verdict == Verdict::kMismatch) summary->wrong.emplace(inst.name());
-    if (comparison.verdict == Verdict::kMismatch && culprit->kind == Culprit::Kind::kNone) {
-      *culprit = CulpritOf(step, loops, std::move(comparison));
-    }
-    return {};
-  };
-  TRY(executable.Execute({.observer = &look}));
-  const auto is_wrong = [&](const gpu::StepInfo& step, Comparison comparison, std::string_view where) {
-    summary->wrong.emplace(step.instruction->name());
-    if (culprit->kind != Culprit::Kind::kNone) return;
-    *culprit = CulpritOf(step, {}, std::move(comparison));
-    culprit->text += where;
-  };
-  for (const size_t i : doubtful) {
-    const gpu::StepInfo& step = executable.steps()[i];
-    if (summary->wrong.contains(std::string(step.instruction->name()))) continue;
-    progress.Stage("checking on integers");
-    std::optional<Comparison> comparison = CompareOnIntegers(*step.instruction, device, options, local_options());
-    if (comparison && comparison->verdict == Verdict::kMismatch)
-      is_wrong(step, std::move(*comparison), ", on small integers");
+std::string ToString(const LocalSummary& local) {
+  const auto count = [&](ElementClass c) { return local.counts[static_cast<int>(c)]; };
+  const bool wrong = count(ElementClass::kViolation) > 0 || !local.wrong.empty();
+  if (local.steps == 0 && local.interpreted > 0)
+    return Str(
+        "nothing to check: ", local.interpreted == 1 ? "the one step is" : Str("all ", local.interpreted, " steps are"),
+        " by the interpreter, which is the reference");
+  std::string out =
+      Str(wrong                     ? "MISMATCH  "
+          : local.unchecked.empty() ? "MATCH  "
+                                    : "",
+          local.checked, " of ", local.steps, " kernels and calls checked, ", local.elements_checked, " elements");
+  if (local.sampled > 0) {
+    out += Str(", sampled ", local.sampled_checked, " of ", local.sampled_elements, " in ",
+               Counted(local.sampled, "kernel"));
   }
-  const bool too_many = SharesOpen(*summary).TooMany();
-  for (const auto& [i, of_step] : counts) {
-    const Instruction& inst = *executable.steps()[i].instruction;
-    const int64_t elements = std::accumulate(of_step.begin(), of_step.end(), int64_t{0});
-    if (!too_many || !SharesOf(of_step, elements).TooMany() || summary->wrong.contains(std::string(inst.name())))
-      continue;
-    progress.Stage("checking on made-up arguments");
-    std::optional<Comparison> comparison = CompareWhereDecided(inst, device, options, local_options());
-    if (!comparison) continue;
-    if (comparison->verdict == Verdict::kMismatch) {
-      is_wrong(executable.steps()[i], std::move(*comparison), ", on made-up arguments");
-      continue;
-    }
-    ++summary->decided;
-    for (int c = 0; c < kElementClasses; ++c) summary->decided_counts[c] += of_step[c];
+  const std::pair<ElementClass, const char*> kClasses[] = {{ElementClass::kViolation, "BEYOND BOUND"},
+                                                           {ElementClass::kUndetermined, "undetermined"},
+                                                           {ElementClass::kVacuous, "vacuous"},
+                                                           {ElementClass::kSuspicious, "suspicious"}};
+  for (const auto& [element_class, word] : kClasses) {
+    if (count(element_class) > 0) out += Str(", ", Share(count(element_class), local.elements_checked), " ", word);
   }
-  summary->checked = static_cast<int64_t>(seen.size());
-  summary->sampled = static_cast<int64_t>(sampled.size());
-  summary->unchecked.assign(unchecked.begin(), unchecked.end());
-  return {};
+  if (local.decided > 0) out += Str("; ", Counted(local.decided, "kernel"), " decided on made-up arguments");
+  if (local.worst_ratio > 0)
+    out += Format("; worst err/bound %.2f", local.worst_ratio) + Str(" ('", local.worst_step, "')");
+  return out;
 }
 
 }  // namespace hlo

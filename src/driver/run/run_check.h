@@ -1,21 +1,21 @@
-// A run, judged: every kernel and library call against the shadow of its HLO, from its actual inputs (comparator
-// `local`), and what goes on between them (dataflow_check.h).
+// Comparator `local`: every kernel and library call against the shadow of its HLO, from what it read. What goes on
+// between them: dataflow_check.h.
 #ifndef HLO_DRIVER_RUN_RUN_CHECK_H_
 #define HLO_DRIVER_RUN_RUN_CHECK_H_
 
 #include <span>
+#include <string>
 
 #include "base/result.h"
-#include "driver/progress.h"
+#include "driver/run/experiment.h"
 #include "driver/run/run.h"
 #include "gpu/runtime/executable.h"
 
 namespace hlo {
 
-// Executes twice with the bound arguments: once to follow the values from step to step, once to look at the steps. Of
-// those in loops the first, the last and 8 seeded iterations are judged. What breaks first becomes the culprit, and the
-// run goes on: later steps are judged from what they were given, so one wrong kernel does not taint the others. Fills
-// in report->local, dataflow and culprit.
+// One more run with the experiment's arguments, in which each step is looked at; of those in loops the first, the last
+// and 8 seeded iterations. What breaks first becomes the culprit, and the run goes on: later steps are judged from what
+// they were given, so one wrong kernel does not taint the others. Fills in report->local and culprit.
 //
 // A kernel that is within its bounds, but beyond what roundings do in all likelihood, runs once more, alone, on small
 // integers, whose sums are exact in any order: a term that is missing shows there, however long the sum.
@@ -23,8 +23,8 @@ namespace hlo {
 // Where too much of the whole is open, so do the kernels that leave it open: bounds that their own arguments make
 // infinite or vacuous (ties, NaN, cancellation) say nothing of the code, and other arguments decide it. What is open
 // stays counted.
-Status CheckRun(gpu::Executable& executable, gpu::Device& device, std::span<const Literal> arguments,
-                const RunOptions& options, Progress& progress, RunReport* report);
+Status JudgeKernels(Experiment& experiment, RunReport* report);
+std::string ToString(const LocalSummary& local);
 
 // Of all checked elements, what is open, without the steps that made-up arguments decided.
 struct OpenShares {

@@ -1,23 +1,14 @@
 #include "driver/run/verdict.h"
 
-#include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include "base/text.h"
 #include "driver/command_line.h"
-#include "driver/run/exact_check.h"
-#include "driver/run/pass_check.h"
+#include "driver/run/oracles.h"
 #include "driver/run/run_check.h"
 
 namespace hlo {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double MillisecondsSince(Clock::time_point begin) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
-}
 
 // Why nothing is decided, and the flag that may decide it, because of what it does.
 struct Doubt {
@@ -25,6 +16,7 @@ struct Doubt {
 };
 constexpr const char* kOnIntegers = "on small integers, which nothing rounds";
 constexpr const char* kByOutputs = "compares the outputs with the interpreter's";
+constexpr std::string_view kExplained = ": rounding explains it, not a fault";
 
 // From what `local` and `widened` found; none: it is decided. Integers that nothing rounds decide most of what bounds
 // leave open.
@@ -101,73 +93,31 @@ void Judge(RunReport* report, const RunOptions& options, int64_t outputs, int64_
   SetVerdict(report, Verdict::kMatch, "");
 }
 
-// The work limit as it was given. Without one, what 10 seconds of judging are, or 20 runs of the program if these take
-// longer.
-int64_t WorkLimitOf(const RunOptions& options, double run_ms) {
-  constexpr double kTenSeconds = 10'000, kRuns = 20;
-  if (options.work_limit != RunOptions().work_limit) return options.work_limit;
-  return options.work_limit * std::max<int64_t>(1, static_cast<int64_t>(kRuns * run_ms / kTenSeconds));
+// Those that judge parts of the run, whatever the mode asks for.
+Status JudgeParts(Experiment& experiment, RunReport* report) {
+  if (experiment.IsInterpreted()) return {};
+  for (const Oracle& oracle : AllOracles()) {
+    if (oracle.need == Need::kCode) TRY(oracle.judge(experiment, report));
+  }
+  return {};
 }
 
-// Kernels and what goes on between them, then the passes. A wrong kernel says nothing of the passes, so both are looked
-// at; the first wrong thing in the order of work is named.
-Status CheckParts(const Compiled& compiled, std::span<const Literal> arguments, bool kernels, bool passes,
-                  RunOptions options, Progress& progress, RunReport* report) {
-  if (compiled.executable == nullptr) return {};
-  options.work_limit = WorkLimitOf(options, report->times.run);
-  if (kernels) {
-    progress.Stage("checking");
-    TRY(CheckRun(*compiled.executable, *compiled.device, arguments, options, progress, report));
-  }
-  if (!passes) return {};
-  progress.Stage("checking the passes");
-  return CheckPasses(compiled.module, *compiled.optimized, arguments, *compiled.executable, options, progress,
-                     &report->widened, &report->widened_verdict, &report->culprit);
-}
-
-// Results that are not those of a file: is it us, is it nothing but roundings, or is it the file?
-Status BlameForReference(const Compiled& compiled, const RunArguments& arguments, const Literal& expected,
-                         std::optional<Literal> interpreted, const Literal& outputs, const InterpretOptions& interpret,
-                         const RunOptions& options, Progress& progress, RunReport* report) {
-  if (!arguments.by_device.empty()) return {};
-  TRY(CheckParts(compiled, arguments.values, true, true, options, progress, report));
-  Culprit& culprit = report->culprit;
-  if (culprit.kind != Culprit::Kind::kNone) return {};
-  culprit.kind = Culprit::Kind::kUnknown;
-  if (const auto doubt = DoubtOf(*report)) {
-    culprit.text = Str("not known: ", doubt->reason);
-    return {};
-  }
-  double interpretation_ms = compiled.executable == nullptr ? report->times.run : report->times.reference;
-  if (compiled.executable == nullptr) {
-    interpreted = outputs;
-  } else if (!interpreted) {
-    progress.Stage("interpreting: is it the reference?");
-    const auto begin = Clock::now();
-    interpreted = TRY(Interpret(compiled.module, arguments.values, interpret));
-    interpretation_ms = MillisecondsSince(begin);
-  }
-  const std::string_view right = compiled.executable == nullptr ? "the interpreter is the ground truth"
-                                                                : "every kernel is within its rounding bounds";
-  constexpr std::string_view kRounding = ": rounding explains it, not a fault";
-  const Comparison truth = options.compare_mode == "bitwise"
-                               ? CompareBitwise(expected, *interpreted, options.compare)
-                               : CompareTolerance(expected, *interpreted, options.tolerance, options.compare);
-  if (truth.verdict == Verdict::kMatch) {
-    culprit.kind = Culprit::Kind::kRounding;
-    culprit.text = Str("nobody: ", right, ", and the interpreter's results are those of the reference", kRounding);
-    return {};
-  }
+// Whether roundings account for what the file has, who is not `culprit` yet. `right`: why we are.
+Status BlameRoundings(Experiment& experiment, double interpretation_ms, std::string_view right, RunReport* report) {
   // The ensemble only explains, so it is run where it fits in half a minute.
   constexpr double kMostMs = 30'000;
-  EnsembleOptions ensemble = {.seed = static_cast<uint64_t>(options.seed), .interpret = interpret};
+  Culprit& culprit = report->culprit;
+  const EnsembleOptions ensemble = {.seed = static_cast<uint64_t>(experiment.options().seed),
+                                    .interpret = TRY(experiment.Interpreter())};
   if (interpretation_ms * (ensemble.runs + 1) > kMostMs) {
     culprit.text = Str("not known: ", right, ", so it is '", report->reference_file,
                        "' or roundings; telling which takes ", ensemble.runs + 1, " interpretations");
     return {};
   }
-  progress.Stage("interpreting with other roundings");
-  const EnsembleResult roundings = TRY(CompareEnsemble(compiled.module, arguments.values, expected, ensemble));
+  experiment.progress().Stage("interpreting with other roundings");
+  const Module& module = *TRY(experiment.Input())->module;
+  const EnsembleResult roundings =
+      TRY(CompareEnsemble(module, TRY(experiment.Arguments())->values, TRY(experiment.Reference())->outputs, ensemble));
   if (!roundings.unsupported.empty()) {
     culprit.text = Str("not known: ", right, ", so it is '", report->reference_file,
                        "' or roundings (no ensemble: ", roundings.unsupported, ")");
@@ -179,9 +129,74 @@ Status BlameForReference(const Compiled& compiled, const RunArguments& arguments
                        "the ensemble met (", ToString(roundings), ")");
   } else {
     culprit.kind = Culprit::Kind::kRounding;
-    culprit.text = Str("nobody: ", right, kRounding, " (", ToString(roundings), ")");
+    culprit.text = Str("nobody: ", right, kExplained, " (", ToString(roundings), ")");
   }
   return {};
+}
+
+// Results that are not those of a file: is it us, is it nothing but roundings, or is it the file?
+Status BlameForReference(Experiment& experiment, RunReport* report) {
+  const RunOptions& options = experiment.options();
+  if (!TRY(experiment.Arguments())->by_device.empty()) return {};
+  TRY(JudgeParts(experiment, report));
+  Culprit& culprit = report->culprit;
+  if (culprit.kind != Culprit::Kind::kNone) return {};
+  culprit.kind = Culprit::Kind::kUnknown;
+  if (const auto doubt = DoubtOf(*report)) {
+    culprit.text = Str("not known: ", doubt->reason);
+    return {};
+  }
+  const Interpretation& interpretation = *TRY(experiment.Interpreted());
+  const Literal& expected = TRY(experiment.Reference())->outputs;
+  const std::string_view right =
+      experiment.IsInterpreted() ? "the interpreter is the ground truth" : "every kernel is within its rounding bounds";
+  const Comparison truth = options.compare_mode == "bitwise"
+                               ? CompareBitwise(expected, interpretation.outputs, options.compare)
+                               : CompareTolerance(expected, interpretation.outputs, options.tolerance, options.compare);
+  if (truth.verdict != Verdict::kMatch) return BlameRoundings(experiment, interpretation.ms, right, report);
+  culprit.kind = Culprit::Kind::kRounding;
+  culprit.text = Str("nobody: ", right, ", and the interpreter's results are those of the reference", kExplained);
+  return {};
+}
+
+// Tolerances beside which the outputs are small say nothing, whatever the file has: then the parts decide.
+Status DecideByParts(Experiment& experiment, RunReport* report) {
+  if (experiment.IsInterpreted()) return {};
+  TRY(JudgeParts(experiment, report));
+  if (report->culprit.kind != Culprit::Kind::kNone || DoubtOf(*report)) return {};
+  report->notes.push_back(Str("the outputs are too small for the tolerances of the comparison with '",
+                              report->reference_file, "' (", report->ends->reason,
+                              "); the kernels and passes decide (--abs_error_bound sets another)"));
+  SetVerdict(report, Verdict::kMatch, "");
+  return {};
+}
+
+// The verdict of the outputs, where they have it.
+Status DecideByOutputs(Experiment& experiment, bool replicas_differ, RunReport* report) {
+  if (report->exact) {
+    const std::string& why = report->exact->reason;
+    if (!replicas_differ) SetVerdict(report, report->exact->verdict, why.empty() ? "" : "exact: " + why);
+    if (report->exit == ExitCode::kInconclusive)
+      report->next = Again(experiment.options(), *report, "--compare_mode=tolerance", kByOutputs);
+    return {};
+  }
+  if (!replicas_differ) SetVerdict(report, report->ends->verdict, report->ends->reason);
+  if (report->reference_file.empty()) return {};
+  if (report->ends->verdict == Verdict::kMismatch) TRY(BlameForReference(experiment, report));
+  if (report->ends->verdict == Verdict::kInconclusive && !replicas_differ) TRY(DecideByParts(experiment, report));
+  return {};
+}
+
+// How many outputs, and elements of them, a verdict is on.
+std::pair<int64_t, int64_t> SizeOf(const RunReport& report, const Literal& results) {
+  if (report.ends) return {std::ssize(report.ends->outputs), report.ends->elements()};
+  int64_t outputs = 0, elements = 0;
+  ForEachLeaf(results.shape(), [&](const ShapeIndex&, const Shape& leaf) {
+    if (!leaf.IsArray()) return;
+    ++outputs;
+    elements += leaf.NumElements();
+  });
+  return {outputs, elements};
 }
 
 }  // namespace
@@ -193,77 +208,20 @@ void SetVerdict(RunReport* report, Verdict verdict, std::string_view reason) {
   report->exit = ExitCodeOf(verdict);
 }
 
-namespace {
-
-// Tolerances beside which the outputs are small say nothing, whatever the file has: then the parts decide.
-Status DecideByParts(const Compiled& compiled, std::span<const Literal> arguments, const RunOptions& options,
-                     Progress& progress, RunReport* report) {
-  if (compiled.executable == nullptr) return {};
-  TRY(CheckParts(compiled, arguments, true, true, options, progress, report));
-  if (report->culprit.kind != Culprit::Kind::kNone || DoubtOf(*report)) return {};
-  report->notes.push_back(Str("the outputs are too small for the tolerances of the comparison with '",
-                              report->reference_file, "' (", report->ends->reason,
-                              "); the kernels and passes decide (--abs_error_bound sets another)"));
-  SetVerdict(report, Verdict::kMatch, "");
-  return {};
-}
-
-}  // namespace
-
-Status CompareResults(const Compiled& compiled, const RunArguments& arguments, const Literal& expected,
-                      std::optional<Literal> interpreted, const Literal& outputs, const InterpretOptions& interpret,
-                      const RunOptions& options, Progress& progress, RunReport* report) {
-  const std::string& mode = options.compare_mode;
-  report->ends_decide = mode == "tolerance" || mode == "bitwise" || mode == "exact";
-  progress.Stage("comparing the results");
-  report->ends = mode == "bitwise" ? CompareBitwise(expected, outputs, options.compare)
-                                   : CompareTolerance(expected, outputs, options.tolerance, options.compare);
+Status JudgeRun(Experiment& experiment, RunReport* report) {
+  const bool has_reference = TRY(experiment.Reference()) != nullptr;
+  if (!has_reference && report->reference_skipped.empty()) return {};  // Nothing was asked for.
+  const CompareMode& mode = ModeOf(experiment.options());
   const bool replicas_differ = report->exit == ExitCode::kNo;
-  if (mode == "exact") {
-    progress.Stage("checking");
-    TRY(JudgeExact(compiled.optimized, arguments, expected, outputs, options, report));
-    const std::string& why = report->exact->reason;
-    if (compiled.executable != nullptr && !why.empty())
-      TRY(JudgeExactSteps(*compiled.executable, *compiled.device, options, progress, report));
-    if (!replicas_differ) SetVerdict(report, report->exact->verdict, why.empty() ? "" : "exact: " + why);
-    if (report->exit == ExitCode::kInconclusive)
-      report->next = Again(options, *report, "--compare_mode=tolerance", kByOutputs);
-  } else if (report->ends_decide) {
-    if (!replicas_differ) SetVerdict(report, report->ends->verdict, report->ends->reason);
-    if (!report->reference_file.empty() && report->ends->verdict == Verdict::kMismatch)
-      TRY(BlameForReference(compiled, arguments, expected, std::move(interpreted), outputs, interpret, options,
-                            progress, report));
-    if (!report->reference_file.empty() && report->ends->verdict == Verdict::kInconclusive && !replicas_differ)
-      TRY(DecideByParts(compiled, arguments.values, options, progress, report));
+  for (const Oracle& oracle : AllOracles()) {
+    const bool can = oracle.need == Need::kCode ? !experiment.IsInterpreted() : has_reference;
+    if (can && mode.Has(oracle)) TRY(oracle.judge(experiment, report));
   }
-  const bool all = mode == "auto" || mode == "all";
-  TRY(CheckParts(compiled, arguments.values, all || mode == "local", all || mode == "widened", options, progress,
-                 report));
-  if (mode == "ensemble" || mode == "all") {
-    progress.Stage("interpreting with other roundings");
-    EnsembleOptions ensemble = {.seed = static_cast<uint64_t>(options.seed), .interpret = interpret};
-    report->ensemble = TRY(CompareEnsemble(compiled.module, arguments.values, outputs, ensemble));
-  }
-  if (mode == "all" && compiled.executable != nullptr) {
-    progress.Stage("checking on exact numbers");
-    TRY(RunExact(compiled.module, *compiled.optimized, *compiled.executable, *compiled.device, options, interpret,
-                 progress, report));
-  }
-  if (!replicas_differ) Judge(report, options, std::ssize(report->ends->outputs), report->ends->elements());
-  return {};
-}
-
-Status JudgeParts(const Compiled& compiled, std::span<const Literal> arguments, const Shape& result,
-                  const RunOptions& options, Progress& progress, RunReport* report) {
-  const std::string& mode = options.compare_mode;
-  TRY(CheckParts(compiled, arguments, mode != "widened", mode != "local", options, progress, report));
-  int64_t outputs = 0, elements = 0;
-  ForEachLeaf(result, [&](const ShapeIndex&, const Shape& leaf) {
-    if (!leaf.IsArray()) return;
-    ++outputs;
-    elements += leaf.NumElements();
-  });
-  Judge(report, options, outputs, elements);
+  report->ends_decide = mode.outputs_decide;
+  if (mode.outputs_decide) TRY(DecideByOutputs(experiment, replicas_differ, report));
+  if (replicas_differ) return {};
+  const auto [outputs, elements] = SizeOf(*report, TRY(experiment.Results())->outputs);
+  Judge(report, experiment.options(), outputs, elements);
   return {};
 }
 

@@ -21,6 +21,7 @@ struct WatchOptions {
   bool stats = false;      // Time by opcode and by instruction.
   bool to_stderr = false;  // Traced values; stdout otherwise.
 
+  bool operator==(const WatchOptions&) const = default;
   bool any() const {
     return !trace_values.empty() || detect_nan != "none" || detect_inf != "none" || log_minmax || stats;
   }

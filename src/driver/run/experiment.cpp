@@ -1,0 +1,381 @@
+#include "driver/run/experiment.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <numeric>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include "base/text.h"
+#include "driver/dump/dump_compiled.h"
+#include "driver/optimize.h"
+#include "driver/run/exact_check.h"
+#include "driver/run/fallback.h"
+#include "driver/run/oracles.h"
+#include "driver/run/platform.h"
+#include "driver/run/timing.h"
+#include "gpu/plan/planner.h"
+#include "interp/arguments/argument_files.h"
+#include "interp/devices/manual_regions.h"
+#include "ir/module.h"
+
+namespace hlo {
+namespace {
+
+// What of the options each stage depends on, beside the stages before it.
+auto InputKey(const RunOptions& o) { return std::tie(o.load, o.custom_call, o.memory_limit); }
+auto PassKey(const RunOptions& o) {
+  const PipelineOptions& p = o.pipeline;
+  return std::tie(p.passes, p.pipeline, p.text, p.disabled, p.only, p.opt_bisect_limit, p.disabled_rules, p.fuel,
+                  p.inject, p.device, o.reoptimize);
+}
+auto InterpreterKey(const RunOptions& o) {
+  return std::tie(o.max_loop_iterations, o.load.max_depth, o.memory_limit, o.seed, o.infeed);
+}
+auto CodeKey(const RunOptions& o) {
+  return std::tuple_cat(InterpreterKey(o), std::tie(o.platform, o.libraries, o.allow_tf32, o.library_path, o.fallback,
+                                                    o.inject, o.dump.directory));
+}
+auto ArgumentKey(const RunOptions& o) {
+  const bool interpreted = o.platform == "interpreter";
+  return std::tuple_cat(
+      InterpreterKey(o),
+      std::tie(o.args, o.arg, o.argument_mode, o.input_profile, o.constrain_inputs, o.cast_args, o.arg_range,
+               o.exact_bound, o.reference_platform, o.reference_file, o.compare_mode, o.work_limit, o.allow_tf32),
+      std::tuple(interpreted));
+}
+auto ResultKey(const RunOptions& o) { return std::tie(o.bench, o.num_repeats, o.profile, o.watch, o.outfeed); }
+
+// Keeps what `make` makes, where nothing is kept yet.
+template <class T, class Make>
+Result<T*> Keep(std::optional<T>& kept, Make make) {
+  if (!kept) {
+    Result<T> made = make();
+    if (!made) FAIL(std::move(made).error());
+    kept = std::move(*made);
+  }
+  return &*kept;
+}
+
+// A text with shard_map has the number of its partitions in the meshes alone: JAX hands it over beside the text.
+void TakePartitionsOfMeshes(Module& module, const LoadOptions& options, std::vector<std::string>* notes) {
+  if (options.num_partitions > 0 || module.header.num_partitions > 1) return;
+  const int64_t partitions = PartitionsOfManualRegions(module);
+  if (partitions <= 1) return;
+  module.header.num_partitions = partitions;
+  notes->push_back(Str("the header names no number of partitions; the meshes have ", partitions,
+                       ", as --num_partitions=", partitions));
+}
+
+// What has no kernel may run all the same.
+Error WithAdvice(Error error, const Module& module) {
+  if (error.exit != ExitCode::kUnsupported) return error;
+  for (const Computation* computation : module.Computations()) {
+    for (const Instruction* inst : computation->Instructions()) {
+      if (!CanInterpret(*inst)) return error;
+    }
+  }
+  return std::move(error).Advise("fallback", "runs what has no kernel in the interpreter");
+}
+
+// The most memory that the process has held so far.
+int64_t ProcessPeakBytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return int64_t{usage.ru_maxrss} * 1024;
+}
+
+std::string_view NameOf(const gpu::Device* device) { return device == nullptr || device->IsHost() ? "cpu" : "gpu"; }
+
+}  // namespace
+
+Experiment::Experiment(std::string path, RunOptions options, Progress& progress)
+    : path_(std::move(path)),
+      options_(std::move(options)),
+      progress_(&progress),
+      feeds_(std::make_shared<Feeds>()),
+      input_(std::make_shared<std::optional<InputModule>>()),
+      where_(std::make_shared<std::optional<Platform>>()),
+      optimized_(std::make_shared<std::optional<OptimizedModule>>()),
+      code_(std::make_shared<std::optional<Code>>()),
+      arguments_(std::make_shared<std::optional<RunArguments>>()),
+      results_(std::make_shared<std::optional<RunResults>>()),
+      reference_(std::make_shared<std::optional<Expected>>()),
+      interpretation_(std::make_shared<std::optional<Interpretation>>()),
+      followed_(std::make_shared<std::optional<FollowedRun>>()) {}
+
+Experiment::Experiment(std::shared_ptr<const SourceText> text, RunOptions options, Progress& progress)
+    : Experiment(text->name(), std::move(options), progress) {
+  text_ = std::move(text);
+}
+
+Experiment Experiment::With(const std::function<void(RunOptions&)>& change) const {
+  Experiment other(path_, options_, *progress_);
+  other.text_ = text_;
+  change(other.options_);
+  const auto same = [&](const auto& key) { return key(options_) == key(other.options_); };
+  // The seed is of the values that elided constants get.
+  const bool filled = !*input_ || (*input_)->filled_constants > 0;
+  if (!same(InputKey) || (filled && options_.seed != other.options_.seed)) return other;
+  other.input_ = input_;
+  if (options_.platform == other.options_.platform) other.where_ = where_;
+  const bool same_passes = same(PassKey), same_code = same_passes && same(CodeKey), same_arguments = same(ArgumentKey);
+  if (same_passes) other.optimized_ = optimized_;
+  if (same_code) other.code_ = code_, other.feeds_ = feeds_;
+  if (same_arguments) other.arguments_ = arguments_, other.interpretation_ = interpretation_;
+  if (!same_code || !same_arguments) return other;
+  other.followed_ = followed_;
+  if (same(ResultKey)) other.results_ = results_, other.reference_ = reference_;
+  return other;
+}
+
+Status Experiment::DumpTo(const DumpOptions& options) {
+  const InputModule& input = *TRY(Input());
+  dumper_ = TRY(Dumper::Make(options, *input.module));
+  return dumper_->Before(*input.module);
+}
+
+Result<const InputModule*> Experiment::Input() {
+  return Keep(*input_, [&]() -> Result<InputModule> {
+    progress_->Stage("reading");
+    const Stopwatch watch;
+    InputModule input;
+    std::vector<Diagnostic> warnings;
+    input.module = text_ == nullptr ? TRY(LoadModule(path_, options_.load, &warnings))
+                                    : TRY(LoadModule(text_, options_.load, &warnings));
+    input.warnings = SummaryOf(warnings, path_);
+    input.ms = watch.ms();
+    for (CustomCallStub& stub : TRY(StubCustomCalls(*input.module, options_.custom_call, options_.load))) {
+      if (stub.calls > 0) input.stubs.push_back(std::move(stub));
+      else input.notes.push_back(Str("--custom_call: the module does not call \"", Escaped(stub.target), "\""));
+    }
+    input.filled_constants =
+        TRY(FillElided(*input.module, options_.load, static_cast<uint64_t>(options_.seed), options_.memory_limit));
+    if (input.filled_constants > 0) input.notes.push_back(FilledText(input.filled_constants, options_.load));
+    TakePartitionsOfMeshes(*input.module, options_.load, &input.notes);
+    return input;
+  });
+}
+
+Result<const Platform*> Experiment::Where() {
+  return Keep(*where_, [&]() -> Result<Platform> {
+    const Module& module = *TRY(Input())->module;
+    Platform platform;
+    if (MustInterpret(module, options_.platform, &platform.notes)) return platform;
+    TRY(CheckKernelsSuffice(module, options_.load.max_depth, &platform.notes));
+    platform.device = TRY(OpenPlatform(options_.platform, &platform.notes));
+    return platform;
+  });
+}
+
+Result<const OptimizedModule*> Experiment::Optimized() {
+  return Keep(*optimized_, [&]() -> Result<OptimizedModule> {
+    const Module& module = *TRY(Input())->module;
+    OptimizedModule optimized{.module = module.Clone(true)};
+    progress_->Stage("optimizing");
+    const Stopwatch watch;
+    if (!options_.pipeline.passes && !options_.reoptimize && IsOptimized(module, path_)) {
+      optimized.notes.emplace_back("the module is optimized already; no passes run (--reoptimize runs them)");
+    } else {
+      optimized.passes = TRY(Optimize(*optimized.module, options_.pipeline, dumper_ ? &*dumper_ : nullptr));
+      if (std::string todo = TodoText(optimized.passes); !todo.empty()) optimized.notes.push_back(std::move(todo));
+    }
+    optimized.ms = watch.ms();
+    if (!dumper_) return optimized;
+    if (dumper_->active()) TRY(gpu::PlanModule(*optimized.module, *options_.pipeline.device));
+    TRY(dumper_->After(NameOf(TRY(Where())->device.get()), *optimized.module));
+    for (std::string& note : dumper_->Notes()) optimized.notes.push_back(std::move(note));
+    TRY(dumper_->Passes(optimized.passes));
+    return optimized;
+  });
+}
+
+Result<const Code*> Experiment::Compiled() {
+  return Keep(*code_, [&]() -> Result<Code> {
+    const OptimizedModule& optimized = *TRY(Optimized());
+    Code code{.device = TRY(Where())->device};
+    progress_->Stage("compiling");
+    const Stopwatch watch;
+    gpu::CompileOptions compile = CompilerOptions(options_);
+    if (options_.fallback) compile.host = InterpreterCalls(TRY(Interpreter()));
+    auto compiled = gpu::Compile(*optimized.module, *code.device, compile);
+    if (!compiled && options_.fallback) FAIL(std::move(compiled).error());
+    if (!compiled) FAIL(WithAdvice(std::move(compiled).error(), *TRY(Input())->module));
+    code.executable = std::move(*compiled);
+    code.ms = watch.ms();
+    if (dumper_) TRY(DumpCompiled(*code.executable, NameOf(code.device.get()), *dumper_));
+    return code;
+  });
+}
+
+Result<InterpretOptions> Experiment::Interpreter() {
+  InterpretOptions interpret = InterpreterOptions(options_);
+  if (!options_.infeed.empty()) {
+    if (!feeds_->in) feeds_->in = TRY(ReadNpz(options_.infeed));
+    interpret.infeed = [feeds = feeds_, path = options_.infeed](const Instruction& infeed, int64_t number) {
+      return ReadFed(*feeds->in, path, number, infeed.shape().element(0), Str("'", infeed.name(), "'"));
+    };
+  }
+  interpret.outfeed = [feeds = feeds_](int64_t number, const Literal& value) {
+    feeds->out.resize(number);
+    feeds->out.push_back(value);
+  };
+  return interpret;
+}
+
+Result<std::string> Experiment::WhyNoReference() {
+  if (!options_.wants_interpreter() || !options_.reference_file.empty() || IsInterpreted()) return "";
+  // Kernels and passes are judged without it.
+  const bool without = ModeOf(options_).parts_decide;
+  if (!without || options_.reference_platform != "default" || options_.work_limit == 0) return "";
+  const double steps = StepsOfInterpreting(*TRY(Input())->module);
+  if (steps <= static_cast<double>(options_.work_limit)) return "";
+  return Format("about %.2g steps, beyond --work_limit", steps);
+}
+
+Result<RunOptions> Experiment::Judging() {
+  constexpr double kTenSeconds = 10'000, kRuns = 20;
+  RunOptions options = options_;
+  if (options.work_limit != RunOptions().work_limit) return options;
+  options.work_limit *= std::max<int64_t>(1, static_cast<int64_t>(kRuns * TRY(Results())->times.run / kTenSeconds));
+  return options;
+}
+
+// The reference runs while arguments are made: that they suit the program is judged by its results. Where a file has
+// the results, it runs for that alone: so the same seed makes the same arguments as without the file.
+Result<RunArguments> Experiment::MakeArguments() {
+  const Module& module = *TRY(Input())->module;
+  const bool given = !options_.reference_file.empty();
+  const bool wanted = options_.wants_interpreter() && !IsInterpreted() && (!given || options_.args.empty()) &&
+                      TRY(WhyNoReference()).empty();
+  const InterpretOptions interpret = TRY(Interpreter());
+  RunOptions own = options_;
+  if (IsInterpreted()) own.platform = "interpreter";
+  progress_->Stage(own.args.empty() ? "making arguments" : "reading arguments");
+  const Stopwatch watch;
+  RunArguments arguments = own.compare_mode == "exact" && (wanted || given)
+                               ? TRY(PrepareExact(module, own, interpret))
+                               : TRY(PrepareArguments(module, own, wanted || IsInterpreted(), interpret, progress_));
+  arguments.ms = watch.ms() - arguments.reference_ms;
+  return arguments;
+}
+
+Result<const RunArguments*> Experiment::Arguments() {
+  TRY(Where());
+  return Keep(*arguments_, [&] { return MakeArguments(); });
+}
+
+Result<gpu::Executable*> Experiment::Placed() {
+  TRY(Compiled());
+  const RunArguments& arguments = *TRY(Arguments());
+  Code& code = **code_;
+  if (code.placed == arguments_) return code.executable.get();
+  code.placed = nullptr;
+  TRY(code.executable->Bind(arguments.values));
+  code.placed = arguments_;
+  return code.executable.get();
+}
+
+Result<RunResults> Experiment::RunKernels() {
+  RunResults results;
+  TRY(Arguments());
+  TRY(Compiled());
+  progress_->Stage("placing the arguments");
+  const Stopwatch placing;
+  gpu::Executable& executable = *TRY(Placed());
+  results.times.placing = placing.ms();
+  const Stopwatch running;
+  results.fallback_share = TRY(TimeRuns(executable, options_, *progress_, &results.times));
+  if (options_.profile) results.profile = TRY(Profile(executable));
+  results.times.all_runs = running.ms();
+  progress_->Stage("taking the results");
+  const Stopwatch taking;
+  results.outputs = TRY(executable.Output());
+  results.times.results = taking.ms();
+  return results;
+}
+
+// There is nothing more basic to compare it with, but for a file of expected results. The run that judged the arguments
+// is the first of those asked for.
+Result<RunResults> Experiment::RunInterpreter() {
+  const Module& module = *TRY(Input())->module;
+  const RunArguments& arguments = *TRY(Arguments());
+  const InterpretOptions interpret = TRY(Interpreter());
+  const WatchOptions& watch = options_.watch;
+  RunResults results;
+  progress_->Stage("interpreting");
+  if (watch.any()) progress_->Clear();  // Values are printed as they come.
+  const Stopwatch all;
+  const bool several = !arguments.by_device.empty();
+  if (watch.any() && several)
+    FAIL(UsageError("F004", "--trace_values, --detect_nan, --detect_inf, --log_minmax and --stats watch one device"));
+  std::vector<double> runs;
+  if (!watch.any() && !several && arguments.reference) {
+    results.outputs = *arguments.reference;
+    runs.push_back(arguments.reference_ms);
+  }
+  while (std::ssize(runs) < options_.num_repeats) {
+    const Stopwatch one;
+    if (watch.any()) {
+      Watched watched = TRY(InterpretWatched(module, arguments.values, interpret, watch));
+      results.profile = std::move(watched.report);
+      results.notes.insert(results.notes.end(), watched.notes.begin(), watched.notes.end());
+      results.outputs = std::move(watched.result);
+    } else if (several) {
+      results.by_device = TRY(InterpretDevices(module, arguments.by_device, interpret));
+      results.outputs = results.by_device[0];
+    } else {
+      results.outputs = TRY(Interpret(module, arguments.values, interpret));
+    }
+    runs.push_back(one.ms());
+  }
+  SetRunTimes(std::move(runs), &results.times);
+  // What judged the arguments is one of the runs.
+  results.times.all_runs = all.ms() + arguments.reference_ms;
+  return results;
+}
+
+Result<const RunResults*> Experiment::Results() {
+  return Keep(*results_, [&]() -> Result<RunResults> {
+    TRY(Where());
+    RunResults results = IsInterpreted() ? TRY(RunInterpreter()) : TRY(RunKernels());
+    results.process_peak_bytes = ProcessPeakBytes();
+    return results;
+  });
+}
+
+Result<const Expected*> Experiment::Reference() {
+  const std::string& file = options_.reference_file;
+  const RunArguments& arguments = *TRY(Arguments());
+  if (file.empty() && (IsInterpreted() || !arguments.reference)) return nullptr;
+  return Keep(*reference_, [&]() -> Result<Expected> {
+    if (file.empty()) return Expected{.outputs = *arguments.reference};
+    Expected expected;
+    expected.outputs = TRY(ReadExpected(file, TRY(Results())->outputs.shape(), &expected.notes));
+    return expected;
+  });
+}
+
+Result<const Interpretation*> Experiment::Interpreted() {
+  return Keep(*interpretation_, [&]() -> Result<Interpretation> {
+    const RunArguments& arguments = *TRY(Arguments());
+    if (IsInterpreted()) return Interpretation{TRY(Results())->outputs, TRY(Results())->times.run};
+    if (arguments.reference) return Interpretation{*arguments.reference, arguments.reference_ms};
+    progress_->Stage("interpreting: is it the reference?");
+    const Stopwatch watch;
+    Literal outputs = TRY(Interpret(*TRY(Input())->module, arguments.values, TRY(Interpreter())));
+    return Interpretation{std::move(outputs), watch.ms()};
+  });
+}
+
+Result<const FollowedRun*> Experiment::Followed() {
+  return Keep(*followed_, [&]() -> Result<FollowedRun> {
+    gpu::Executable& executable = *TRY(Placed());
+    return Follow(executable, (*arguments_)->values);
+  });
+}
+
+}  // namespace hlo

@@ -1,0 +1,141 @@
+#include "driver/run/oracles.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/check.h"
+#include "base/text.h"
+#include "driver/run/exact_check.h"
+#include "driver/run/pass_check.h"
+#include "driver/run/run_check.h"
+#include "interp/compare/compare.h"
+#include "interp/compare/ensemble.h"
+#include "interp/shadow/slice.h"
+#include "ir/cost.h"
+
+namespace hlo {
+namespace {
+
+Status JudgeOutputs(Experiment& experiment, RunReport* report) {
+  const RunOptions& options = experiment.options();
+  const Literal& expected = TRY(experiment.Reference())->outputs;
+  const Literal& outputs = TRY(experiment.Results())->outputs;
+  experiment.progress().Stage("comparing the results");
+  report->ends = options.compare_mode == "bitwise"
+                     ? CompareBitwise(expected, outputs, options.compare)
+                     : CompareTolerance(expected, outputs, options.tolerance, options.compare);
+  return {};
+}
+
+Status JudgeDataflow(Experiment& experiment, RunReport* report) {
+  const FollowedRun& followed = *TRY(experiment.Followed());
+  report->dataflow = followed.summary;
+  // What reads something else than was left for it computes something else, so this comes ahead of any kernel.
+  if (!followed.fault.empty())
+    report->culprit = {
+        .kind = Culprit::Kind::kRuntime, .name = followed.guilty, .text = Str("run time: ", followed.fault)};
+  return {};
+}
+
+Status JudgeEnsemble(Experiment& experiment, RunReport* report) {
+  const Module& module = *TRY(experiment.Input())->module;
+  const Literal& outputs = TRY(experiment.Results())->outputs;
+  experiment.progress().Stage("interpreting with other roundings");
+  const EnsembleOptions ensemble = {.seed = static_cast<uint64_t>(experiment.options().seed),
+                                    .interpret = TRY(experiment.Interpreter())};
+  report->ensemble = TRY(CompareEnsemble(module, TRY(experiment.Arguments())->values, outputs, ensemble));
+  return {};
+}
+
+std::string EnsembleLine(const EnsembleResult& ensemble) {
+  return Str(!ensemble.unsupported.empty() ? "" : ensemble.suspect ? "SUSPECT  " : "MATCH  ", ToString(ensemble));
+}
+
+constexpr Oracle kOracles[] = {
+    {"reference", "the outputs against the interpreter's or a file's, by a tolerance or by the bits", Need::kReference,
+     Beyond::kLeaveOut, JudgeOutputs, [](const RunReport&) { return std::string(); }},
+    {"local", "each kernel and library call, from what it read, within bounds derived for it", Need::kCode,
+     Beyond::kSample, JudgeKernels,
+     [](const RunReport& report) { return report.local ? ToString(*report.local) : ""; }},
+    {"dataflow", "each step ran when the module says and read what was left for it, by the bits", Need::kCode,
+     Beyond::kAllTheSame, JudgeDataflow,
+     [](const RunReport& report) { return report.dataflow ? ToString(*report.dataflow) : ""; }},
+    {"passes", "the input against the optimized module, both in f64, value by value", Need::kCode, Beyond::kSample,
+     JudgePasses, [](const RunReport& report) { return report.widened; }},
+    {"exact", "the outputs, or kernels one by one, on integers that nothing rounds, to the bit", Need::kReference,
+     Beyond::kAllTheSame, JudgeExact,
+     [](const RunReport& report) { return report.exact ? ToString(*report.exact) : ""; }},
+    {"ensemble", "whether the difference of the outputs is what other roundings make of the module", Need::kReference,
+     Beyond::kAllTheSame, JudgeEnsemble,
+     [](const RunReport& report) { return report.ensemble ? EnsembleLine(*report.ensemble) : ""; }},
+};
+
+const CompareMode kModes[] = {
+    {.name = "auto",
+     .what = "local and widened",
+     .oracles = {"reference", "local", "dataflow", "passes"},
+     .parts_decide = true},
+    {.name = "local",
+     .what = "each kernel within derived bounds",
+     .oracles = {"reference", "local", "dataflow"},
+     .parts_decide = true},
+    {.name = "widened", .what = "the passes", .oracles = {"reference", "passes"}, .parts_decide = true},
+    {.name = "exact",
+     .what = "on integers that nothing rounds",
+     .oracles = {"reference", "exact"},
+     .outputs_decide = true},
+    {.name = "ensemble",
+     .what = "is the difference what roundings do, else suspect",
+     .oracles = {"reference", "ensemble"}},
+    {.name = "all", .what = "these four", .oracles = {"reference", "local", "dataflow", "passes", "exact", "ensemble"}},
+    {.name = "tolerance",
+     .what = "the outputs within a fixed tolerance",
+     .oracles = {"reference"},
+     .outputs_decide = true},
+    {.name = "bitwise", .what = "the bits of the outputs", .oracles = {"reference"}, .outputs_decide = true},
+};
+
+}  // namespace
+
+std::span<const Oracle> AllOracles() { return kOracles; }
+
+std::string_view ToString(Need need) { return need == Need::kCode ? "kernels" : "a reference"; }
+
+std::string_view ToString(Beyond beyond) {
+  switch (beyond) {
+    case Beyond::kSample: return "a sample";
+    case Beyond::kLeaveOut: return "left out";
+    case Beyond::kAllTheSame: return "all the same";
+  }
+  return "";
+}
+
+bool CompareMode::Has(const Oracle& oracle) const { return std::ranges::find(oracles, oracle.name) != oracles.end(); }
+
+std::span<const CompareMode> AllCompareModes() { return kModes; }
+
+const CompareMode& ModeOf(const RunOptions& options) {
+  const CompareMode* const mode = std::ranges::find(kModes, options.compare_mode, &CompareMode::name);
+  CHECK(mode != std::end(kModes), "no such --compare_mode: ", options.compare_mode);
+  return *mode;
+}
+
+// A product's additions are fast, and memory is touched for the first time. Loops whose number of iterations depends on
+// data count once. A long window that slides takes a few steps a result, however long it is.
+double StepsOfInterpreting(const Module& module) {
+  constexpr double kDotFlopsAStep = 20, kStepsAByte = 0.5;
+  const CostAnalysis costs(module);
+  const Cost& cost = costs.Of(module.entry());
+  const double dots = std::accumulate(cost.dot_flops.begin(), cost.dot_flops.end(), 0.0);
+  double steps = cost.scalar_work + dots / kDotFlopsAStep + cost.bytes() * kStepsAByte;
+  for (const Computation* computation : module.Computations()) {
+    for (const Instruction* inst : computation->Instructions()) {
+      if (!inst->Is(Opcode::kReduceWindow) || !inst->shape().IsArray()) continue;
+      const auto windows = static_cast<double>(shadow::StepsOf(*inst, inst->shape().NumElements()));
+      steps -= std::max(0.0, costs.Of(*inst).scalar_work - windows);
+    }
+  }
+  return steps;
+}
+
+}  // namespace hlo

@@ -1,0 +1,76 @@
+#include "driver/run/platform.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "base/text.h"
+#include "ir/instruction.h"
+#include "ir/markers.h"
+
+namespace hlo {
+namespace {
+
+// An op that other devices have a part in, or that tells them apart; null if there is none.
+const Instruction* FindDeviceOp(const Module& module) {
+  for (const Computation* computation : module.Computations()) {
+    for (const Instruction* inst : computation->Instructions()) {
+      const bool channel = inst->Is(Opcode::kSend) || inst->Is(Opcode::kRecv);
+      const bool splits = MarkerOf(*inst) == Marker::kShard || MarkerOf(*inst) == Marker::kWhole;
+      if (channel ? !inst->attrs<ChannelAttrs>().is_host_transfer
+                  : inst->Is(kCollective) || inst->Is(Opcode::kReplicaId) || inst->Is(Opcode::kPartitionId) ||
+                        (splits && !IsIdentityMarker(*inst)))
+        return inst;
+    }
+  }
+  return nullptr;
+}
+
+std::string DevicesText(const ModuleHeader& header) {
+  return Str(header.replica_count, header.replica_count == 1 ? " replica" : " replicas", " and ", header.num_partitions,
+             header.num_partitions == 1 ? " partition" : " partitions");
+}
+
+// What plans memory looks at pairs of values that live at once, which is many of them in control flow that is nested
+// deep. Calls are inlined.
+Status CheckNesting(const Module& module, int64_t max_depth) {
+  std::unordered_map<const Computation*, int64_t> levels;
+  for (const Computation* computation : module.PostOrder()) {
+    int64_t& level = levels[computation];
+    for (const Instruction* inst : computation->Instructions()) {
+      const bool branches = inst->Is(Opcode::kWhile) || inst->Is(Opcode::kConditional);
+      for (const Computation* callee : CalledComputations(*inst)) level = std::max(level, levels[callee] + branches);
+    }
+    if (level < max_depth) continue;
+    FAIL(LimitError("R005", Str("loops and branches nested deeper than ", max_depth, " in '", computation->name(), "'"))
+             .RaisedBy("max_depth"));
+  }
+  return {};
+}
+
+}  // namespace
+
+bool MustInterpret(const Module& module, const std::string& platform, std::vector<std::string>* notes) {
+  if (platform != "auto") return platform == "interpreter";
+  const ModuleHeader& header = module.header;
+  if (header.replica_count == 1 && header.num_partitions == 1) return false;
+  const Instruction* inst = FindDeviceOp(module);
+  if (inst == nullptr) return false;
+  notes->push_back(Str("kernels run on one device, and '", inst->name(), "' needs ", DevicesText(header),
+                       ": all run in the interpreter"));
+  return true;
+}
+
+Status CheckKernelsSuffice(const Module& module, int64_t max_depth, std::vector<std::string>* notes) {
+  const ModuleHeader& header = module.header;
+  if (header.replica_count != 1 || header.num_partitions != 1) {
+    const std::string devices = DevicesText(header);
+    if (const Instruction* inst = FindDeviceOp(module); inst != nullptr) {
+      FAIL(UnsupportedAt(*inst, "U102", Str("'", inst->opcode(), "' among ", devices, ": kernels run on one device"))
+               .Advise("platform=interpreter", "runs all of them"));
+    }
+    notes->push_back(Str("the module is for ", devices, ", which do not depend on each other; one runs"));
+  }
+  return CheckNesting(module, max_depth);
+}
+
+}  // namespace hlo

@@ -1,0 +1,39 @@
+// How long a run takes, and its parts.
+#ifndef HLO_DRIVER_RUN_TIMING_H_
+#define HLO_DRIVER_RUN_TIMING_H_
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "driver/progress.h"
+#include "driver/run/run.h"
+#include "gpu/runtime/executable.h"
+
+namespace hlo {
+
+class Stopwatch {
+ public:
+  // Since it was made.
+  double ms() const { return std::chrono::duration<double, std::milli>(Clock::now() - begin_).count(); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point begin_ = Clock::now();
+};
+
+// The median of at least one run, in milliseconds, and the range.
+void SetRunTimes(std::vector<double> runs, RunTimes* times);
+
+// Warms up, then runs until the figures are steady: at least 10 times and 3 s with --bench, else num_repeats times. The
+// share of the time that was spent in host calls.
+Result<double> TimeRuns(gpu::Executable& executable, const RunOptions& options, Progress& progress, RunTimes* times);
+
+// Milliseconds of one execution spent in each kernel and library call, the longest first; a loop's are summed up. Steps
+// are waited for one by one, so the sum is more than an execution takes.
+Result<std::string> Profile(gpu::Executable& executable);
+
+}  // namespace hlo
+
+#endif  // HLO_DRIVER_RUN_TIMING_H_

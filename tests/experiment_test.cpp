@@ -1,0 +1,93 @@
+// An experiment makes each stage once, and with one thing changed makes only what depends on it.
+#include <gtest/gtest.h>
+
+#include "base/source_text.h"
+#include "driver/run/experiment.h"
+#include "driver/run/oracles.h"
+
+namespace hlo {
+namespace {
+
+std::shared_ptr<const SourceText> Text() {
+  return std::make_shared<const SourceText>("experiment.hlo", R"(HloModule experiment
+ENTRY main {
+  x = f32[2,3] parameter(0)
+  zero = f32[] constant(0)
+  zeros = f32[2,3] broadcast(zero), dimensions={}
+  a = f32[2,3] add(x, zeros)
+  ROOT m = f32[2,3] multiply(a, a)
+})");
+}
+
+RunOptions OnHost() {
+  RunOptions options;
+  options.platform = "cpu";
+  return options;
+}
+
+TEST(Experiment, KeepsItsStages) {
+  Progress progress(true);
+  Experiment experiment(Text(), OnHost(), progress);
+  const auto first = experiment.Results(), again = experiment.Results();
+  ASSERT_TRUE(first && again);
+  EXPECT_EQ(*first, *again);
+  EXPECT_EQ((*first)->outputs.shape().ByteSize(), 24);
+}
+
+TEST(Experiment, AnotherPipelineRunsOnTheSameModuleAndArguments) {
+  Progress progress(true);
+  Experiment experiment(Text(), OnHost(), progress);
+  Experiment none = experiment.With([](RunOptions& options) { options.pipeline.passes = ""; });
+  EXPECT_EQ(*experiment.Input(), *none.Input());
+  EXPECT_EQ(*experiment.Arguments(), *none.Arguments());
+  ASSERT_NE(*experiment.Optimized(), *none.Optimized());
+  EXPECT_GT((*none.Optimized())->module->InstructionCount(), 0);
+  EXPECT_TRUE((*none.Optimized())->passes.runs.empty());
+  EXPECT_FALSE((*experiment.Optimized())->passes.runs.empty());
+  EXPECT_TRUE((*experiment.Results())->outputs.BitEquals((*none.Results())->outputs));
+}
+
+// The code is shared, so that each has to put its own arguments in place.
+TEST(Experiment, OtherArgumentsRunThroughTheSameCode) {
+  Progress progress(true);
+  Experiment experiment(Text(), OnHost(), progress);
+  const Literal outputs = (*experiment.Results())->outputs;
+  Experiment ones = experiment.With([](RunOptions& options) { options.input_profile = "ones"; });
+  EXPECT_EQ(*experiment.Compiled(), *ones.Compiled());
+  ASSERT_TRUE((*ones.Results())->outputs.IsAll(1));
+  EXPECT_TRUE((*experiment.Results())->outputs.BitEquals(outputs));
+  ASSERT_TRUE(experiment.Placed() && (*experiment.Placed())->Execute());
+  EXPECT_TRUE((*experiment.Placed())->Output()->BitEquals(outputs));
+}
+
+TEST(Experiment, AnotherLimitChangesNothingThatWasMade) {
+  Progress progress(true);
+  Experiment experiment(Text(), OnHost(), progress);
+  ASSERT_TRUE(experiment.Results());
+  Experiment strict = experiment.With([](RunOptions& options) { options.compare.strict_nan = true; });
+  EXPECT_EQ(*experiment.Results(), *strict.Results());
+  EXPECT_EQ(*experiment.Interpreted(), *strict.Interpreted());
+}
+
+TEST(Experiment, AnErrorIsNotKept) {
+  Progress progress(true);
+  RunOptions options = OnHost();
+  options.input_profile = "of_nobody";
+  Experiment experiment(Text(), options, progress);
+  EXPECT_FALSE(experiment.Results());
+  Experiment right = experiment.With([](RunOptions& o) { o.input_profile = "normal"; });
+  EXPECT_TRUE(right.Results());
+}
+
+// What the table says of a mode must be there.
+TEST(Oracles, ModesNameOraclesThatThereAre) {
+  for (const CompareMode& mode : AllCompareModes()) {
+    for (const std::string_view name : mode.oracles) {
+      EXPECT_TRUE(std::ranges::any_of(AllOracles(), [&](const Oracle& oracle) { return oracle.name == name; }))
+          << mode.name << " has " << name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hlo
