@@ -245,9 +245,12 @@ Result<RunReport> Run(Experiment& experiment) {
   ReportPlanted(experiment.options(), &report);
   report.reference_skipped = TRY(experiment.WhyNoReference());
   TRY(ReportArguments(experiment, &report));
-  const RunResults& results = *TRY(experiment.Results());
-  TRY(ReportResults(experiment, results, &report));
-  TRY(ReportVerdict(experiment, results, &report));
+  if (auto results = experiment.Results()) {
+    TRY(ReportResults(experiment, **results, &report));
+    TRY(ReportVerdict(experiment, **results, &report));
+  } else {
+    TRY(JudgeUnfinished(experiment, std::move(results).error(), &report));
+  }
   report.times.all = watch.ms();
   return report;
 }

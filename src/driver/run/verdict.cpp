@@ -225,4 +225,21 @@ Status JudgeRun(Experiment& experiment, RunReport* report) {
   return {};
 }
 
+Status JudgeUnfinished(Experiment& experiment, Error error, RunReport* report) {
+  const bool is_loop = error.exit == ExitCode::kLimit && error.diagnostics.front().flag == "max_loop_iterations";
+  const bool judged = experiment.options().wants_interpreter() || !experiment.options().reference_file.empty();
+  if (!is_loop || !judged || experiment.IsInterpreted()) FAIL(std::move(error));
+  experiment.progress().Stage("checking");
+  const auto followed = Follow(*TRY(experiment.Placed()), TRY(experiment.Arguments())->values, true);
+  if (!followed || followed->fault.empty()) FAIL(std::move(error));
+  report->dataflow = followed->summary;
+  report->culprit = {
+      .kind = Culprit::Kind::kRuntime, .name = followed->guilty, .text = Str("run time: ", followed->fault)};
+  report->notes.push_back(Str("the run did not end: ", error.message()));
+  SetVerdict(report, Verdict::kMismatch, "");
+  report->detail = "no outputs; wrong: run time";
+  report->memory.reset();  // Nothing came of the plan.
+  return {};
+}
+
 }  // namespace hlo

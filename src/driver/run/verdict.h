@@ -16,6 +16,10 @@ void SetVerdict(RunReport* report, Verdict verdict, std::string_view reason);
 // The oracles that --compare_mode asks for and that have what they need, and the verdict.
 Status JudgeRun(Experiment& experiment, RunReport* report);
 
+// The run ended with `error`, which is returned unless it is the run time's doing: values that did not come through
+// make a loop go on for ever.
+Status JudgeUnfinished(Experiment& experiment, Error error, RunReport* report);
+
 }  // namespace hlo
 
 #endif  // HLO_DRIVER_RUN_VERDICT_H_
