@@ -77,6 +77,7 @@ void WriteCulprit(JsonWriter& json, const Culprit& culprit) {
   constexpr const char* kKinds[] = {"none", "pass", "kernel", "library", "runtime", "reference", "rounding", "unknown"};
   json.Key("culprit").Open('{').Key("kind").Value(kKinds[static_cast<int>(culprit.kind)]);
   json.Key("name").Value(culprit.name);
+  if (!culprit.made_by.empty()) json.Key("made_by").Value(culprit.made_by);
   json.Key("text").Value(culprit.text);
   if (culprit.comparison) WriteJson(json.Key("comparison"), *culprit.comparison);
   json.Close('}');

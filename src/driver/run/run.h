@@ -148,8 +148,9 @@ struct Culprit {
   // that is not known.
   enum class Kind : uint8_t { kNone, kPass, kKernel, kLibrary, kRuntime, kReference, kRounding, kUnknown };
   Kind kind = Kind::kNone;
-  std::string name;  // "algsimp#2", "fusion.7"
-  std::string text;  // One line for the report.
+  std::string name;     // "algsimp#2", "fusion.7"
+  std::string text;     // One line for the report.
+  std::string made_by;  // Of a kernel: the pass instance that made what it computes, "fusion#2"; "": it was read.
   // The outputs of the guilty step against their bounds.
   std::optional<Comparison> comparison;
 };

@@ -290,8 +290,9 @@ Culprit CulpritOf(const gpu::StepInfo& step, std::span<const gpu::LoopStep> loop
   const bool library = step.kind == gpu::StepKind::kGemm || step.kind == gpu::StepKind::kConvolution;
   culprit.kind = library ? Culprit::Kind::kLibrary : Culprit::Kind::kKernel;
   culprit.name = step.instruction->name();
+  culprit.made_by = step.instruction->module().MakerOf(*step.instruction);
   culprit.text = Str(library ? "library call '" : "kernel '", culprit.name, "' (", step.kind, ", ", step.how, ")",
-                     LoopText(loops));
+                     culprit.made_by.empty() ? "" : ", made by ", culprit.made_by, LoopText(loops));
   if (!step.instruction->metadata().op_name.empty())
     culprit.text += Str("  op_name=\"", step.instruction->metadata().op_name, "\"");
   culprit.comparison = std::move(comparison);
