@@ -28,6 +28,10 @@ Result<std::vector<const Rule*>> RulesOf(std::string_view flag, std::string_view
   return rules;
 }
 
+// What rounds of a fixed point may add to a module. Each is in itself no growth: what expands, outlines or unrolls is
+// done after a round or two, and adds less than this.
+constexpr int64_t kMostGrowth = 4, kGrowthOfAny = 10'000;
+
 class Runner {
  public:
   Runner(Module& module, const PipelineOptions& options) : module_(module), options_(options) {}
@@ -105,10 +109,17 @@ class Runner {
     std::unordered_map<uint64_t, size_t> seen = {{fingerprint_, report_.runs.size()}};  // First run from there on.
     bool changed = false;
     size_t from = 0;
+    const int64_t at_first = module_.InstructionCount();
     for (int round = 0; round < item.repeat.most; ++round) {
       from = report_.runs.size();
       if (!TRY(once())) return changed;
       changed = true;
+      if (const int64_t now = module_.InstructionCount(); now > kMostGrowth * at_first + kGrowthOfAny) {
+        TRY(DoesNotEnd(item, from,
+                       Str("it grows the module, from ", at_first, " to ", now, " instructions in ", round + 1,
+                           round == 0 ? " round" : " rounds")));
+        return changed;
+      }
       const auto [before, fresh] = seen.try_emplace(fingerprint_, report_.runs.size());
       if (fresh) continue;
       TRY(DoesNotEnd(item, before->second, Str("it comes back to the same module after ", round + 1, " rounds")));

@@ -97,8 +97,15 @@ class Parser {
       item.gate.comparison = comparison;
       value.remove_prefix(comparison.size());
     }
-    if (item.gate.comparison.empty() || !ParseDouble(Trim(value), &item.gate.value))
+    value.remove_prefix(std::min(value.find_first_not_of(" \t"), value.size()));
+    const std::string_view number = value.substr(0, value.find_first_of(" \t"));
+    if (item.gate.comparison.empty() || !ParseDouble(number, &item.gate.value))
       FAIL(ErrorAt(Str("expected a comparison with a number, as in '", name, ">1'"), from, from + condition.size()));
+    if (const std::string_view more = Trim(value.substr(number.size())); !more.empty()) {
+      const size_t at = more.data() - text_.data();
+      FAIL(ErrorAt(Str("expected '{' behind '", text_.substr(from, number.end() - (text_.begin() + from)), "'"), at,
+                   at + more.size()));
+    }
     item.items = TRY(Block(depth));
     return item;
   }
@@ -128,6 +135,12 @@ class Parser {
       item.repeat = TRY(Repeated(item.repeat));
       return item;
     }
+    if (stage == nullptr && FindPreset(name) != nullptr) {
+      FAIL(Located(UsageError("F009", Str("'", name, "' is a whole pipeline, which cannot stand in another"))
+                       .Hint(Str("--pipeline=", name, " runs it; 'hlo-opt --print_pipeline --pipeline=", name,
+                                 "' prints it, to be changed")),
+                   begin, begin + name.size()));
+    }
     if (stage == nullptr) FAIL(Located(UnknownPass(name), begin, begin + name.size()));
     if (has_options) FAIL(ErrorAt(Str("'", stage->name, "' is a pipeline, which has no options"), brace, at_));
     PipelineItem item = *stage;
@@ -140,11 +153,15 @@ class Parser {
     const size_t close = text_.find_first_of("}\n", at_);
     if (close == std::string_view::npos || text_[close] == '\n') FAIL(ErrorAt("'{' is not closed", brace, brace + 1));
     const std::string_view inside = text_.substr(at_, close - at_);
+    std::vector<std::string_view> given;
     for (const std::string_view entry : Split(inside, ',')) {
       if (Trim(entry).empty()) continue;
       const size_t from = entry.data() - text_.data(), equals = entry.find('=');
       const std::string_view name = Trim(entry.substr(0, equals));
       const std::string_view value = equals == std::string_view::npos ? "" : Trim(entry.substr(equals + 1));
+      if (std::ranges::find(given, name) != given.end())
+        FAIL(ErrorAt(Str("'", pass, "': option '", name, "' is given twice"), from, from + entry.size()));
+      given.push_back(name);
       Status set = SetOption(pass, name, value, options);
       if (!set) FAIL(Located(std::move(set.error()), from, from + entry.size()));
     }
