@@ -120,6 +120,7 @@ Result<std::string> OutputOf(const std::string& path, const OptFlags& f, Pipelin
   } else {
     const PipelineReport report = TRY(Optimize(*module, std::move(pipeline), &dumper));
     TRY(dumper.Passes(report));
+    for (const std::string& finding : FindingsOf(report)) std::fprintf(stderr, "warning: %s\n", finding.c_str());
     if (const std::string todo = TodoText(report); !todo.empty()) std::fprintf(stderr, "note: %s\n", todo.c_str());
     if (f.time_passes) std::fputs((PassTable(report) + RuleTable(report)).c_str(), stderr);
   }
@@ -145,6 +146,9 @@ Result<ExitCode> OptCommand(Args args) {
   if (f.list_stages) ListStages();
   if (f.list_passes || f.list_stages) return ExitCode::kOk;
   if (f.print_pipeline) {
+    if (!positionals.empty())
+      FAIL(UsageError("F002", Str("--print_pipeline reads no module, found '", Escaped(positionals[0]), "'"))
+               .Hint("--pipeline=FILE is the one to print"));
     std::fputs(TRY(PipelineTextOf(f)).c_str(), stdout);
     return ExitCode::kOk;
   }

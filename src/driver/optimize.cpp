@@ -32,17 +32,27 @@ Result<PipelineReport> Optimize(Module& module, PipelineOptions options, Dumper*
                        : " unchanged",
          ", ", HumanMilliseconds(run.milliseconds), ", ", run.instructions, " instructions");
     if (run.changed) VLOG(3, Print(m));
-    if (run.misreported)
-      VLOG(0, "warning: [I010] ", run.pass->name, " says ", run.changed ? "unchanged" : "changed",
-           ", the module says otherwise");
     if (dumper != nullptr) TRY(dumper->AfterPass(run.number, run.pipeline, run.pass->name, run.changed, m));
     return after ? after(run, m) : Status();
   };
   auto report = RunPipeline(module, options);
   if (!report) return report;
-  for (const std::string& cycle : report->cycles) VLOG(0, "warning: [I011] ", cycle, "; it was stopped there");
   if (report->changed) RemovePlans(module);  // They were for what the fusions were before.
   return report;
+}
+
+std::vector<std::string> FindingsOf(const PipelineReport& report) {
+  std::vector<std::string> findings;
+  const auto add = [&](std::string finding) {
+    if (std::ranges::find(findings, finding) == findings.end()) findings.push_back(std::move(finding));
+  };
+  for (const PassRun& run : report.runs) {
+    if (run.misreported)
+      add(Str("[I010] ", run.pass->name, " says ", run.changed ? "unchanged" : "changed",
+              ", the module says otherwise"));
+  }
+  for (const std::string& cycle : report.cycles) add(Str("[I011] ", cycle, "; it was stopped there"));
+  return findings;
 }
 
 std::string Describe(const PassRun& run) {

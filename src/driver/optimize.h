@@ -3,6 +3,7 @@
 #define HLO_DRIVER_OPTIMIZE_H_
 
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "driver/dump/dump.h"
@@ -16,6 +17,9 @@ bool IsOptimized(const Module& module, const std::string& path);
 
 // Runs the pipeline over `module` with the verifier after each changed pass; `dumper` may be null.
 Result<PipelineReport> Optimize(Module& module, PipelineOptions options, Dumper* dumper);
+
+// Faults of ours that harm nobody, once each: "[I011] the fixed point of 'fusion' does not end: ...".
+std::vector<std::string> FindingsOf(const PipelineReport& report);
 
 // "pass algsimp#2 (instance 31 of the pipeline)".
 std::string Describe(const PassRun& run);

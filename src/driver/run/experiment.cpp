@@ -181,6 +181,7 @@ Result<const OptimizedModule*> Experiment::Optimized() {
       optimized.notes.emplace_back("the module is optimized already; no passes run (--reoptimize runs them)");
     } else {
       optimized.passes = TRY(Optimize(*optimized.module, options_.pipeline, dumper_ ? &*dumper_ : nullptr));
+      optimized.notes = FindingsOf(optimized.passes);
       if (std::string todo = TodoText(optimized.passes); !todo.empty()) optimized.notes.push_back(std::move(todo));
     }
     optimized.ms = watch.ms();
