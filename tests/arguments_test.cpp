@@ -219,7 +219,9 @@ ENTRY main {
   const auto made = MakeArgumentsChecked(*module, {});
   ASSERT_TRUE(made.has_value());
   ASSERT_EQ(made->notes.size(), 1u);
-  EXPECT_EQ(made->notes[0], "'i' has 5 rows of indices that are to be unique, of 3 that are in range");
+  EXPECT_EQ(
+      made->notes[0],
+      "'i' holds 5 indices for an op that takes them for unique, and only 3 are in range, so some are there twice");
 }
 
 constexpr const char* kSorts = R"(HloModule m

@@ -38,7 +38,7 @@ struct RunFlags {
   double abs_bound = -1, rel_bound = -1;
   int64_t max_ulp = -1, iterations = 1;
   std::string nan = "equal", top_by = "rel";
-  bool quiet = false;
+  bool quiet = false, silent = false;
   std::string path;  // The first module that was given.
 };
 
@@ -141,6 +141,7 @@ FlagSet MakeFlags(RunFlags* f) {
   flags.Bool("print_literals", &run->print_literals, "the outputs as text");
   flags.OptionalString("json", &f->json, "FILE", "the report as JSON on stdout instead, or in FILE too");
   flags.Bool("q", &f->quiet, "no notes, no progress");
+  flags.Bool("qq", &f->silent, "nor the report: the exit code alone");
 
   AddLoadFlags(flags, &run->load, {"random", "zeros", "iota", "error"});
   AddSplitFlag(flags, &run->load);
@@ -158,6 +159,7 @@ FlagSet MakeFlags(RunFlags* f) {
 
 Status Settle(RunFlags* f) {
   RunOptions& run = f->run;
+  f->quiet |= f->silent;
   TRY(ReadTargetFlag(&f->passes));
   run.pipeline = TRY(PipelineOf(f->passes, f->inject));
   TRY(CheckCustomCallPolicies(run.custom_call));
@@ -200,7 +202,7 @@ Result<ExitCode> RunOne(const std::string& path, const RunFlags& f) {
   progress.Clear();
   if (!report) {
     const bool verdict = report.error().exit == ExitCode::kUnsupported || report.error().exit == ExitCode::kLimit;
-    if (verdict && !(f.json && f.json->empty())) {
+    if (verdict && !f.silent && !(f.json && f.json->empty())) {
       const std::string next = NextOf(report.error(), f.run, path);
       std::printf("%s: %s\n%s", path.c_str(), VerdictOf(report.error()).c_str(),
                   next.empty() ? "" : Str("  next: ", next, "\n").c_str());
@@ -213,7 +215,7 @@ Result<ExitCode> RunOne(const std::string& path, const RunFlags& f) {
     TRY(WriteFile(f.json->empty() ? "-" : *f.json, ReportJson(*report)));
     if (f.json->empty()) return report->exit;
   }
-  std::fputs(ReportText(*report).c_str(), stdout);
+  if (!f.silent) std::fputs(ReportText(*report).c_str(), stdout);
   return report->exit;
 }
 
@@ -327,7 +329,7 @@ Result<std::vector<Job>> JobsOf(const std::vector<std::string>& paths, const Run
 }
 
 Result<ExitCode> RunMany(const std::vector<Job>& jobs, const RunFlags& f) {
-  const bool table = !f.json || !f.json->empty();
+  const bool table = !f.silent && (!f.json || !f.json->empty());
   size_t width = 6;
   for (const Job& job : jobs) width = std::max(width, job.title.size());
   const auto print = [&](const std::string& number, const std::string& path, const Row& row) {

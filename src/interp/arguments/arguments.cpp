@@ -39,8 +39,8 @@ std::string TooManyRows(const Instruction& parameter, const LeafRange& range, co
   for (const Interval& interval : components) possible *= std::max(0.0, interval.high - interval.low + 1);
   const int64_t rows = shape.NumElements() / static_cast<int64_t>(components.size());
   if (static_cast<double>(rows) <= possible) return "";
-  return Str("'", parameter.name(), "' has ", rows, " rows of indices that are to be unique, of ", possible,
-             " that are in range");
+  return Str("'", parameter.name(), "' holds ", rows, " indices for an op that takes them for unique, and only ",
+             possible, " are in range, so some are there twice");
 }
 
 Result<std::vector<Literal>> MakeAll(const Module& module, const std::vector<std::vector<LeafRange>>& ranges,
