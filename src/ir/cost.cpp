@@ -141,68 +141,80 @@ double ComparisonsPerElement(int64_t length) {
 
 // ---- Traffic -----------------------------------------------------------------------------------------------------
 
-// What `user` reads of `operand`: slices and gathers what they take, a dynamic-update-slice nothing of what it updates,
-// a scatter what it adds to.
-double BytesReadOf(const Instruction& operand, const Instruction& user) {
-  if (user.Is(kOnlyNames)) return 0;
-  double sum = 0;
-  for (int64_t i = 0; i < user.operand_count(); ++i) {
-    if (&user.operand(i) != &operand) continue;
-    const bool first = i == 0;
-    switch (user.opcode()) {
-      case Opcode::kSlice:
-      case Opcode::kDynamicSlice:
-      case Opcode::kGather: sum += Bytes(first ? user.shape() : operand.shape()); break;
-      case Opcode::kDynamicUpdateSlice: sum += first ? 0 : Bytes(operand.shape()); break;
-      case Opcode::kScatter: {
-        const int64_t inputs = user.operand_count() / 2;  // inputs, indices, updates
-        sum += Bytes(i < inputs ? user.operand(inputs + 1 + i).shape() : operand.shape());
-        break;
+// The operand as the fused computation reads it, through what only names it. A fusion in a fusion is taken to read all.
+double BytesReadInside(const Instruction& parameter) {
+  double read = 0;
+  std::vector<const Instruction*> names = {&parameter};
+  for (size_t n = 0; n < names.size(); ++n) {
+    for (const Instruction* user : names[n]->users()) {
+      if (user->Is(kOnlyNames)) {
+        if (user->operand_count() == 1) names.push_back(user);
+        continue;
       }
-      default: sum += Bytes(operand.shape());
+      double by_user = 0;
+      for (int64_t i = 0; i < user->operand_count(); ++i) {
+        if (&user->operand(i) != names[n]) continue;
+        by_user += user->Is(Opcode::kFusion) ? Bytes(names[n]->shape()) : BytesRead(*user, i);
+      }
+      read += std::min(by_user, Bytes(names[n]->shape()));
     }
   }
-  return std::min(sum, Bytes(operand.shape()));
+  return std::min(read, Bytes(parameter.shape()));
 }
 
-// What it writes: all of its result, but updates go in place.
+void AddTraffic(const Instruction& inst, Cost& cost) {
+  if (inst.Is(kOnlyNames)) return;
+  // Each value once, however many operands it is.
+  std::vector<std::pair<const Instruction*, double>> reads;
+  for (int64_t i = 0; i < inst.operand_count(); ++i) reads.emplace_back(&inst.operand(i), BytesRead(inst, i));
+  std::ranges::stable_sort(reads, {}, [](const auto& read) { return read.first->id(); });
+  for (size_t i = 0; i < reads.size();) {
+    const Instruction* value = reads[i].first;
+    double sum = 0;
+    for (; i < reads.size() && reads[i].first == value; ++i) sum += reads[i].second;
+    cost.bytes_read += std::min(sum, Bytes(value->shape()));
+  }
+  cost.bytes_written += BytesWritten(inst);
+}
+
+}  // namespace
+
+double BytesRead(const Instruction& inst, int64_t operand) {
+  if (inst.Is(kOnlyNames)) return 0;
+  const double all = Bytes(inst.operand(operand).shape());
+  const bool first = operand == 0;
+  switch (inst.opcode()) {
+    case Opcode::kSlice:
+    case Opcode::kDynamicSlice:
+    case Opcode::kGather: return first ? Bytes(inst.shape()) : all;
+    case Opcode::kDynamicUpdateSlice: return first ? 0 : all;
+    case Opcode::kScatter: {
+      const int64_t inputs = inst.operand_count() / 2;  // inputs, indices, updates
+      return operand < inputs ? Bytes(inst.operand(inputs + 1 + operand).shape()) : all;
+    }
+    case Opcode::kFusion: return BytesReadInside(FusedComputation(inst).parameter(operand));
+    default: return all;
+  }
+}
+
+double BytesMoved(const Instruction& inst) {
+  Cost cost;
+  AddTraffic(inst, cost);
+  return cost.bytes();
+}
+
 double BytesWritten(const Instruction& inst) {
+  if (inst.Is(Opcode::kFusion)) {
+    double sum = 0;
+    for (const Instruction* root : FusionRoots(inst)) sum += BytesWritten(*root);
+    return sum;
+  }
   if (inst.Is(Opcode::kDynamicUpdateSlice)) return Bytes(inst.operand(1).shape());
   if (!inst.Is(Opcode::kScatter)) return Bytes(inst.shape());
   double sum = 0;
   for (int64_t i = inst.operand_count() / 2 + 1; i < inst.operand_count(); ++i) sum += Bytes(inst.operand(i).shape());
   return sum;
 }
-
-// The operands as the fused computation reads them, through what only names them; the roots as they write.
-void AddTrafficOfFusion(const Instruction& fusion, Cost& cost) {
-  for (const Instruction* parameter : FusedComputation(fusion).parameters()) {
-    double read = 0;
-    std::vector<const Instruction*> names = {parameter};
-    for (size_t n = 0; n < names.size(); ++n) {
-      for (const Instruction* user : names[n]->users()) {
-        if (!user->Is(kOnlyNames)) {
-          read += BytesReadOf(*names[n], *user);
-        } else if (user->operand_count() == 1) {
-          names.push_back(user);
-        }
-      }
-    }
-    cost.bytes_read += std::min(read, Bytes(parameter->shape()));
-  }
-  for (const Instruction* root : FusionRoots(fusion)) cost.bytes_written += BytesWritten(*root);
-}
-
-void AddTraffic(const Instruction& inst, Cost& cost) {
-  if (inst.Is(kOnlyNames)) return;
-  std::vector<const Instruction*> operands(inst.operands().begin(), inst.operands().end());
-  std::sort(operands.begin(), operands.end(), [](const auto* a, const auto* b) { return a->id() < b->id(); });
-  operands.erase(std::unique(operands.begin(), operands.end()), operands.end());
-  for (const Instruction* operand : operands) cost.bytes_read += BytesReadOf(*operand, inst);
-  cost.bytes_written += BytesWritten(inst);
-}
-
-}  // namespace
 
 Cost& Cost::operator+=(const Cost& other) {
   flops += other.flops;
@@ -255,7 +267,8 @@ Cost CostAnalysis::CostOfCalls(const Instruction& inst) {
     case Opcode::kFusion: {
       Cost cost = Of(FusedComputation(inst));
       cost.bytes_read = cost.bytes_written = 0;
-      AddTrafficOfFusion(inst, cost);
+      for (int64_t i = 0; i < inst.operand_count(); ++i) cost.bytes_read += BytesRead(inst, i);
+      cost.bytes_written = BytesWritten(inst);
       return cost;
     }
     default: {  // call, async-start: what they call once.

@@ -45,6 +45,12 @@ struct CostGap {
   std::string_view what;
 };
 
+// Traffic of one instruction. Of an operand: slices and gathers read what they take, a dynamic-update-slice nothing of
+// what it updates, a scatter what it adds to, a fusion what its computation does. Of the result: updates go in place.
+double BytesRead(const Instruction& inst, int64_t operand);
+double BytesWritten(const Instruction& inst);
+double BytesMoved(const Instruction& inst);  // Both, each value read once, however many operands it is.
+
 class CostAnalysis {
  public:
   // Of all computations that the entry reaches; called ones first, so nothing recurses.

@@ -14,6 +14,7 @@
 namespace hlo {
 
 class Module;
+struct FusionLog;
 struct RuleBook;
 
 struct PassContext {
@@ -21,7 +22,8 @@ struct PassContext {
   PassOptions options;  // Those of the pass, or none: then its defaults.
   // Rewrites that the pass may still make; null: as many as it likes. For bisecting inside of a pass.
   int64_t* fuel = nullptr;
-  RuleBook* rules = nullptr;  // What rules may do and have done (rewrite.h); null: anything, and nobody counts.
+  RuleBook* rules = nullptr;     // What rules may do and have done (rewrite.h); null: anything, and nobody counts.
+  FusionLog* fusions = nullptr;  // Where passes that fuse write why (fusion/log.h); null: nobody asks.
   // A planted fault of this pass ("drop_add_zero_sign"), or "". Tests of the tools that find wrong passes ask for it;
   // nothing else can. The faults there are stand in FaultsOf.
   std::string_view fault;

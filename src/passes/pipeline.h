@@ -56,6 +56,7 @@ struct PipelineOptions {
   // Check after each pass that the module is sound; null: nothing is checked. The driver passes Verify.
   std::function<Status(const Module&)> verify;
   PassObserver before, after;
+  FusionLog* fusions = nullptr;  // Where passes that fuse write why (fusion/log.h); null: nobody asks.
 
   const DeviceDescription* device = &DefaultDevice();
 };

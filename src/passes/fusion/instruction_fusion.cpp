@@ -9,7 +9,6 @@
 // each result element, after the reduction (ir/fusion.h, kInput).
 #include <algorithm>
 #include <iterator>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -17,7 +16,7 @@
 #include "ir/fusion.h"
 #include "ir/id_span.h"
 #include "ir/module.h"
-#include "passes/fusion/outline.h"
+#include "passes/fusion/graph.h"
 #include "passes/pass.h"
 
 namespace hlo {
@@ -31,26 +30,31 @@ enum class Place : uint8_t {
 };
 
 // A member that asks for another at an index of its own making, by IdSpan, and how many copies of it there are; or that
-// the index is the root's. Sorted.
+// the index is the root's.
 using Asker = std::pair<int, int64_t>;
 constexpr Asker kAtRoot = {-1, 1};
 
+// A part of the table of all.
+struct Range {
+  int begin = 0, end = 0;
+  bool operator==(const Range&) const = default;
+};
+constexpr Range kByRoot = {0, 1};  // Of askers: kAtRoot.
+
 // An instruction's part in a kernel.
 struct Member {
-  int kernel;
+  GroupId kernel;
   double evaluations;  // How often an element of it is computed in all.
   Place place;
-  std::vector<Asker> askers;
+  Range askers;        // Sorted.
   int64_t copies = 1;  // In the code of the kernel: one for each index that it is computed at.
 };
 
 struct Kernel {
-  Instruction* root = nullptr;
-  Instruction* reduce = nullptr;      // The first, if any.
-  bool alone = false;                 // Takes no one else in.
-  std::vector<Instruction*> members;  // Users first.
-  std::unordered_set<int> operands;   // Ids of what members use from outside, as far as decided.
-  int64_t code = 0;                   // Copies of all members.
+  const Instruction* reduce = nullptr;  // The first, if any.
+  bool alone = false;                   // Takes no one else in.
+  int64_t code = 0;                     // Copies of all members.
+  size_t join = 0;                      // Its number among the joins of the last instruction that had it.
 };
 
 double Elements(const Instruction& inst) {
@@ -101,24 +105,46 @@ bool KeepsIndex(const Instruction& user, const Instruction& operand) {
   return user.Is(kElementwise) && user.shape().IsArray() && SameDims(user.shape(), operand.shape());
 }
 
-class Planner {
+// Instructions before what they are needed for, where the copies of what is trivial stand beside the originals: what is
+// trivial and used both by kernels and from outside exists twice, so that a kernel never reads it.
+std::vector<Instruction*> SplitTrivial(Computation& computation) {
+  std::vector<Instruction*> order;
+  for (Instruction* inst : computation.PostOrder()) {
+    order.push_back(inst);
+    if (!IsTrivial(*inst) || inst->users().size() < 2) continue;
+    const std::vector<Instruction*> users(inst->users().begin(), inst->users().end());
+    const auto outside = std::ranges::count_if(users, [](const Instruction* user) { return !IsFusible(*user); });
+    if ((outside == 0 && !inst->IsRoot()) || outside == std::ssize(users)) continue;
+    // The kernels' users move to the copy, since the root may be among what is outside.
+    Instruction& copy = computation.AddClone(*inst, {inst->operands().begin(), inst->operands().end()});
+    order.push_back(&copy);
+    for (Instruction* user : users) {
+      if (!IsFusible(*user)) continue;
+      for (int64_t i = 0; i < user->operand_count(); ++i) {
+        if (&user->operand(i) == inst) user->SetOperand(i, copy);
+      }
+    }
+  }
+  return order;
+}
+
+class InstructionFusion {
  public:
-  Planner(Computation& computation, const PassContext& context)
+  InstructionFusion(Computation& computation, const PassContext& context)
       : computation_(computation),
         options_(context.Get<FusionOptions>()),
         device_(*context.device),
-        order_(computation.PostOrder()) {}
+        graph_(computation, SplitTrivial(computation), context),
+        ids_(graph_.order()),
+        roles_(ids_.size()),
+        askers_({kAtRoot}) {}
 
   bool Run() {
-    SplitTrivial();
-    ids_ = IdSpan(order_);
-    roles_.resize(ids_.size());
+    const std::vector<Instruction*>& order = graph_.order();
     EstimateSubtrees();
-    for (size_t i = order_.size(); i-- > 0;) Decide(*order_[i]);
+    for (size_t i = order.size(); i-- > 0;) Decide(*order[i]);
     for (size_t i = bitcasts_.size(); i-- > 0;) ToBitcast(*bitcasts_[i]);
-    // Producers' kernels first, for the sake of names in order.
-    for (size_t i = kernels_.size(); i-- > 0;) Emit(kernels_[i]);
-    return changed_;
+    return graph_.Outline([&](GroupId id) { return ShapeOf(id); }) || !bitcasts_.empty();
   }
 
  private:
@@ -127,34 +153,9 @@ class Planner {
     int size = 0;      // Instructions, shared ones counted twice, as far as that matters.
   };
 
-  // What is trivial and used both by kernels and from outside exists twice: a kernel never reads it.
-  void SplitTrivial() {
-    std::vector<Instruction*> order;
-    for (Instruction* inst : order_) {
-      order.push_back(inst);
-      if (!IsTrivial(*inst) || inst->users().size() < 2) continue;
-      std::vector<Instruction*> outside;
-      for (Instruction* user : inst->users()) {
-        if (!IsFusible(*user)) outside.push_back(user);
-      }
-      if ((outside.empty() && !inst->IsRoot()) || outside.size() == inst->users().size()) continue;
-      // The kernels' users move to the copy, since the root may be among what is outside.
-      Instruction& copy = computation_.AddClone(*inst, {inst->operands().begin(), inst->operands().end()});
-      order.push_back(&copy);
-      const std::vector<Instruction*> users(inst->users().begin(), inst->users().end());
-      for (Instruction* user : users) {
-        if (!IsFusible(*user)) continue;
-        for (int64_t i = 0; i < user->operand_count(); ++i) {
-          if (&user->operand(i) == inst) user->SetOperand(i, copy);
-        }
-      }
-    }
-    order_ = std::move(order);
-  }
-
   void EstimateSubtrees() {
     subtrees_.resize(ids_.size());
-    for (const Instruction* inst : order_) {
+    for (const Instruction* inst : graph_.order()) {
       Subtree& subtree = subtrees_[ids_.Of(*inst)];
       if (!IsFusible(*inst) || inst->Is(Opcode::kReduce) || StandsAlone(inst->opcode())) {
         subtree.bytes = IsScalarConstant(*inst) ? 0 : Bytes(*inst);
@@ -173,57 +174,74 @@ class Planner {
   void Decide(Instruction& inst) {
     if (!IsFusible(inst)) return;
     if (inst.users().empty() && !inst.IsRoot()) return;
-    std::vector<Member> joins;
-    if (Joins(inst, &joins)) {
-      for (const Member& member : joins) Join(inst, member);
+    if (Joins(inst)) {
+      for (const Member& join : joins_) Join(inst, join);
+      SetRoles(inst, joins_);
       return;
     }
     if (inst.Is(Opcode::kReshape) && inst.operand(0).shape().HasDefaultLayout() && inst.shape().HasDefaultLayout()) {
       bitcasts_.push_back(&inst);  // No kernel: the bytes are in place.
       return;
     }
-    Kernel kernel;
-    kernel.root = &inst;
-    kernel.alone = StandsAlone(inst.opcode());
-    kernels_.push_back(std::move(kernel));
-    join_of_kernel_.push_back(0);
-    Join(inst, {static_cast<int>(kernels_.size()) - 1, Elements(inst), Place::kRoot, {kAtRoot}});
+    const Member root{graph_.Open(inst, &why_), Elements(inst), Place::kRoot, kByRoot};
+    kernels_.push_back(
+        {inst.Is(Opcode::kReduce) ? &inst : nullptr, StandsAlone(inst.opcode()), /*code=*/1, /*join=*/0});
+    SetRoles(inst, {&root, 1});
   }
 
-  void Join(Instruction& inst, const Member& member) {
-    Kernel& kernel = kernels_[member.kernel];
-    roles_[ids_.Of(inst)].push_back(member);
-    kernel.members.push_back(&inst);
-    kernel.code += member.copies;
+  void Join(Instruction& inst, const Member& join) {
+    Kernel& kernel = kernels_[join.kernel];
+    kernel.code += join.copies;
     if (inst.Is(Opcode::kReduce) && kernel.reduce == nullptr) kernel.reduce = &inst;
-    kernel.operands.erase(inst.id());
-    for (const Instruction* operand : inst.operands()) {
-      if (!IsScalarConstant(*operand)) kernel.operands.insert(operand->id());
-    }
+    graph_.Copy(inst, join.kernel, join.evaluations,
+                IsTrivial(inst)      ? FusionReason::kTrivial
+                : joins_.size() == 1 ? FusionReason::kOneKernel
+                                     : FusionReason::kRecomputed);
   }
 
-  // Its part in the kernel of each user, if it should have no kernel of its own.
-  bool Joins(const Instruction& inst, std::vector<Member>* joins) {
-    if (inst.IsRoot() || StandsAlone(inst.opcode()) || !inst.shape().IsArray()) return false;
+  std::span<const Member> RolesOf(const Instruction& inst) const {
+    const Range& range = roles_[ids_.Of(inst)];
+    return std::span(members_).subspan(range.begin, range.end - range.begin);
+  }
+  void SetRoles(const Instruction& inst, std::span<const Member> roles) {
+    const int begin = static_cast<int>(members_.size());
+    members_.insert(members_.end(), roles.begin(), roles.end());
+    roles_[ids_.Of(inst)] = {begin, static_cast<int>(members_.size())};
+  }
+
+  bool Refuse(FusionReason reason, const Instruction& about, double first = 0, double second = 0) {
+    why_ = {reason, &about, first, second};
+    return false;
+  }
+
+  // Its part in the kernel of each user (joins_), if it should have no kernel of its own; else why_.
+  bool Joins(const Instruction& inst) {
+    joins_.clear();
+    if (inst.IsRoot()) return Refuse(FusionReason::kResult, inst);
+    if (StandsAlone(inst.opcode())) return Refuse(FusionReason::kByItself, inst);
+    if (!inst.shape().IsArray()) return Refuse(FusionReason::kSeveralValues, inst);
     for (const Instruction* user : inst.users()) {
-      const std::vector<Member>& roles = roles_[ids_.Of(*user)];
-      if (roles.empty()) return false;  // Used from outside of kernels.
-      for (const Member& role : roles) AddUse(inst, *user, role, joins);
+      if (roles_[ids_.Of(*user)] == Range())
+        return Refuse(user->IsRoot() && user->Is(Opcode::kTuple) ? FusionReason::kResult : FusionReason::kReadOutside,
+                      *user);
+      for (const Member& role : RolesOf(*user)) AddUse(inst, *user, role);
     }
     // An asker computes it once for each index that it is computed at itself.
-    for (Member& join : *joins) {
+    for (Member& join : joins_) {
       join.copies = 0;
-      for (const auto& [asker, copies] : join.askers) join.copies += copies;
+      for (int i = join.askers.begin; i < join.askers.end; ++i) join.copies += askers_[i].second;
     }
-    if (IsTrivial(inst))
-      return std::none_of(joins->begin(), joins->end(), [&](const Member& m) { return kernels_[m.kernel].alone; });
-    for (const Member& join : *joins) {
-      if (!Fits(inst, join, joins->size())) return false;
+    if (IsTrivial(inst)) {
+      const auto alone = std::ranges::find_if(joins_, [&](const Member& join) { return kernels_[join.kernel].alone; });
+      return alone == joins_.end() || Refuse(FusionReason::kUserByItself, RootOf(*alone));
     }
-    return WorthIt(inst, *joins);
+    for (const Member& join : joins_) {
+      if (!Fits(inst, join)) return false;
+    }
+    return WorthIt(inst);
   }
 
-  void AddUse(const Instruction& inst, const Instruction& user, const Member& role, std::vector<Member>* joins) {
+  void AddUse(const Instruction& inst, const Instruction& user, const Member& role) {
     Member use = role;
     if (user.Is(Opcode::kReduce)) {
       use.evaluations = Elements(inst);
@@ -237,18 +255,24 @@ class Planner {
       }
       if (inst.shape().IsScalar()) use.evaluations = 1;  // Computed once a thread at most.
     }
-    if (!KeepsIndex(user, inst)) use.askers = {{static_cast<int>(ids_.Of(user)), role.copies}};
+    if (!KeepsIndex(user, inst)) {
+      use.askers = AddAskers([&](auto out) { *out = Asker(static_cast<int>(ids_.Of(user)), role.copies); });
+    }
     // Where among the joins the kernel is, as far as it is there: a value may have as many users as there are kernels.
-    const size_t at = join_of_kernel_[use.kernel];
-    if (at >= joins->size() || (*joins)[at].kernel != use.kernel) {
-      join_of_kernel_[use.kernel] = joins->size();
-      joins->push_back(use);
+    size_t& at = kernels_[use.kernel].join;
+    if (at >= joins_.size() || joins_[at].kernel != use.kernel) {
+      at = joins_.size();
+      joins_.push_back(use);
       return;
     }
-    Member& join = (*joins)[at];
-    std::vector<Asker> askers;
-    std::ranges::set_union(join.askers, use.askers, std::back_inserter(askers));
-    join.askers = std::move(askers);
+    Member& join = joins_[at];
+    if (join.askers != use.askers) {
+      const auto asked = [&](Range range) { return askers_.begin() + range.begin; };
+      std::vector<Asker> both;
+      std::set_union(asked(join.askers), asked(join.askers) + (join.askers.end - join.askers.begin), asked(use.askers),
+                     asked(use.askers) + (use.askers.end - use.askers.begin), std::back_inserter(both));
+      join.askers = AddAskers([&](auto out) { std::ranges::copy(both, out); });
+    }
     if (join.place == use.place && use.place != Place::kElsewhere) {
       join.evaluations = std::max(join.evaluations, use.evaluations);
     } else {
@@ -257,33 +281,56 @@ class Planner {
     }
   }
 
-  bool Fits(const Instruction& inst, const Member& join, size_t kernels) const {
-    const Kernel& kernel = kernels_[join.kernel];
-    if (kernel.alone) return false;
-    if (static_cast<int64_t>(kernel.members.size()) >= options_.instructions) return false;
-    if (static_cast<int64_t>(kernel.operands.size()) + inst.operand_count() > options_.parameters) return false;
-    if (join.copies > 1 && kernel.code + join.copies > kMostCode) return false;
-    if (!inst.Is(Opcode::kReduce)) return true;
-    // One kernel only, and at the root's index.
-    if (kernels != 1 || join.place != Place::kRoot || inst.operand_count() != 2) return false;
-    if (kernel.reduce == nullptr) return kernel.root->shape().IsArray();
-    return SameDims(kernel.reduce->operand(0).shape(), inst.operand(0).shape()) &&
-           kernel.reduce->attrs<ReduceAttrs>().dimensions == inst.attrs<ReduceAttrs>().dimensions;
+  template <class Fill>
+  Range AddAskers(Fill fill) {
+    const int begin = static_cast<int>(askers_.size());
+    fill(std::back_inserter(askers_));
+    return {begin, static_cast<int>(askers_.size())};
   }
 
-  bool WorthIt(const Instruction& inst, const std::vector<Member>& joins) const {
+  const Instruction& RootOf(const Member& join) const { return *graph_.Members(join.kernel).front(); }
+
+  bool Fits(const Instruction& inst, const Member& join) {
+    const Kernel& kernel = kernels_[join.kernel];
+    const Instruction& root = RootOf(join);
+    if (kernel.alone) return Refuse(FusionReason::kUserByItself, root);
+    const auto size = std::ssize(graph_.Members(join.kernel));
+    if (size >= options_.instructions)
+      return Refuse(FusionReason::kInstructions, root, static_cast<double>(size + 1),
+                    static_cast<double>(options_.instructions));
+    const int64_t reads = graph_.ReadCount(join.kernel) + inst.operand_count();
+    if (reads > options_.parameters)
+      return Refuse(FusionReason::kParameters, root, static_cast<double>(reads + 1),
+                    static_cast<double>(options_.parameters));
+    if (join.copies > 1 && kernel.code + join.copies > kMostCode)
+      return Refuse(FusionReason::kCopies, inst, static_cast<double>(join.copies));
+    if (!inst.Is(Opcode::kReduce)) return true;
+    // One kernel only, and at the root's index.
+    if (joins_.size() != 1) return Refuse(FusionReason::kSumOfSeveral, inst);
+    if (join.place != Place::kRoot || inst.operand_count() != 2) return Refuse(FusionReason::kSumOnTheWay, root);
+    if (kernel.reduce == nullptr) return root.shape().IsArray() || Refuse(FusionReason::kSeveralValues, root);
+    return (SameDims(kernel.reduce->operand(0).shape(), inst.operand(0).shape()) &&
+            kernel.reduce->attrs<ReduceAttrs>().dimensions == inst.attrs<ReduceAttrs>().dimensions) ||
+           Refuse(FusionReason::kOtherSums, *kernel.reduce);
+  }
+
+  bool WorthIt(const Instruction& inst) {
     double evaluations = 0;
-    for (const Member& join : joins) evaluations += join.evaluations;
+    for (const Member& join : joins_) evaluations += join.evaluations;
     const double again = std::max(0.0, evaluations - Elements(inst)) * InstructionCost(inst) / device_.instruction_rate;
-    const double kernels = static_cast<double>(joins.size());
+    const auto kernels = static_cast<double>(joins_.size());
     const double bytes = Bytes(inst);
-    if (joins.size() == 1) return again <= device_.launch_seconds + 2 * bytes / device_.memory_rate;
+    if (joins_.size() == 1) {
+      const double memory = device_.launch_seconds + 2 * bytes / device_.memory_rate;
+      return again <= memory || Refuse(FusionReason::kAgainInOne, inst, again, memory);
+    }
     const Subtree& subtree = subtrees_[ids_.Of(inst)];
-    if (subtree.size > kMostCopied) return false;
-    if (InstructionCost(inst) >= kCostlyInstruction && kernels > 2) return false;
+    if (subtree.size > kMostCopied) return Refuse(FusionReason::kTooMuchAgain, inst, kernels, kMostCopied);
+    if (InstructionCost(inst) >= kCostlyInstruction && kernels > 2)
+      return Refuse(FusionReason::kCostlyAgain, inst, kernels, InstructionCost(inst));
     const double inlined = again + kernels * subtree.bytes / device_.memory_rate;
     const double stored = device_.launch_seconds + (subtree.bytes + (1 + kernels) * bytes) / device_.memory_rate;
-    return inlined <= stored;
+    return inlined <= stored || Refuse(FusionReason::kAgain, inst, inlined, stored);
   }
 
   void ToBitcast(Instruction& reshape) {
@@ -291,17 +338,13 @@ class Planner {
     bitcast.SetOrigin(reshape.origin());
     reshape.ReplaceAllUses(bitcast);
     computation_.Remove(reshape);
-    changed_ = true;
   }
 
-  void Emit(const Kernel& kernel) {
-    std::vector<Instruction*> members(kernel.members.rbegin(), kernel.members.rend());
-    const bool reduces = kernel.reduce != nullptr;
-    std::string name = reduces ? "input_reduce" : Str(kernel.alone ? "" : "loop_", kernel.root->opcode());
+  FusionGraph::Shape ShapeOf(GroupId id) const {
+    if (kernels_[id].reduce != nullptr) return {FusionKind::kInput, "input_reduce"};
+    std::string name = Str(kernels_[id].alone ? "" : "loop_", graph_.Members(id).front()->opcode());
     std::replace(name.begin(), name.end(), '-', '_');
-    Instruction* const roots[] = {kernel.root};
-    Outline(computation_, members, roots, reduces ? FusionKind::kInput : FusionKind::kLoop, name);
-    changed_ = true;
+    return {FusionKind::kLoop, name};
   }
 
   // An instruction with more than this many below it, and one that costs this many adds, are not worth copying.
@@ -316,21 +359,24 @@ class Planner {
   Computation& computation_;
   const FusionOptions options_;
   const DeviceDescription& device_;
-  std::vector<Instruction*> order_;
-  IdSpan ids_;
-  std::vector<std::vector<Member>> roles_;  // By id; empty: outside of kernels.
-  std::vector<Subtree> subtrees_;
-  std::vector<Kernel> kernels_;         // Users' kernels first.
-  std::vector<size_t> join_of_kernel_;  // By kernel: its number among the joins of the last instruction that had it.
+  FusionGraph graph_;
+  const IdSpan ids_;
+  std::vector<Range> roles_;     // By id, of members_; empty: outside of kernels.
+  std::vector<Member> members_;  // The roles of one instruction stand together.
+  std::vector<Asker> askers_;
+  std::vector<Subtree> subtrees_;  // By id.
+  std::vector<Kernel> kernels_;    // By group.
+  std::vector<Member> joins_;      // Of the instruction that is decided now.
+  FusionNote why_ = {};            // It has a kernel of its own.
   std::vector<Instruction*> bitcasts_;
-  bool changed_ = false;
 };
 
 }  // namespace
 
 Result<bool> FuseInstructions(Module& module, const PassContext& context) {
   bool changed = false;
-  for (Computation* computation : SequentialComputations(module)) changed |= Planner(*computation, context).Run();
+  for (Computation* computation : SequentialComputations(module))
+    changed |= InstructionFusion(*computation, context).Run();
   return changed;
 }
 

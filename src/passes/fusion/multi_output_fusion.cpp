@@ -9,15 +9,14 @@
 // way through a third. Exact.
 #include <algorithm>
 #include <map>
-#include <unordered_map>
+#include <optional>
 #include <unordered_set>
 #include <utility>
 
-#include "base/text.h"
 #include "ir/fusion.h"
 #include "ir/module.h"
 #include "ir/side_effects.h"
-#include "passes/fusion/wait_graph.h"
+#include "passes/fusion/graph.h"
 #include "passes/pass.h"
 
 namespace hlo {
@@ -28,8 +27,8 @@ constexpr int64_t kSmallBytes = 1 << 20;
 // Kernels tried in vain for each of those, and for each that reads a value: what is far away mostly waits.
 constexpr int kMostTries = 8;
 
-struct Kernel {
-  std::vector<Instruction*> parts;  // Fusions that it is made of, producers first. Empty: joined to another.
+// What a kernel goes through.
+struct Walk {
   Shape iteration;
   std::vector<int64_t> reduced;  // Dimensions; empty when it does not reduce.
   bool reduces = false;
@@ -56,39 +55,35 @@ bool ReadsAtIteration(const Instruction& value) {
   return true;
 }
 
-class Joiner {
+class MultiOutputFusion {
  public:
-  Joiner(Computation& computation, const PassContext& context)
+  MultiOutputFusion(Computation& computation, const PassContext& context)
       : computation_(computation),
         options_(context.Get<FusionOptions>()),
-        order_(computation.PostOrder()),
-        graph_(order_) {
-    position_.resize(computation.place_limit());
-    for (size_t i = 0; i < order_.size(); ++i) position_[order_[i]->place()] = i;
-  }
+        graph_(computation, computation.PostOrder(), context) {}
 
   bool Run() {
     FindKernels();
-    if (kernels_.size() < 2) return false;
+    if (walks_.size() < 2) return false;
     JoinConsumers();
     JoinSiblings();
     JoinSmall();
-    bool changed = false;
-    for (Kernel& kernel : kernels_) {
-      if (kernel.parts.size() < 2) continue;
-      Emit(kernel);
-      changed = true;
-    }
-    return changed;
+    return graph_.Outline([&](GroupId id) {
+      return walks_[id].reduces ? FusionGraph::Shape{FusionKind::kInput, "input_multi"}
+                                : FusionGraph::Shape{FusionKind::kLoop, "loop_multi"};
+    });
   }
 
  private:
+  using Veto = std::optional<FusionNote>;
+
   // By place. What nothing needs is left to dce, and no kernel is joined to it.
   std::vector<bool> Needed() const {
-    std::vector<bool> needed(position_.size(), false);
+    const std::vector<Instruction*>& order = graph_.order();
+    std::vector<bool> needed(computation_.place_limit(), false);
     needed[computation_.root().place()] = true;
-    for (size_t i = order_.size(); i-- > 0;) {
-      const Instruction& inst = *order_[i];
+    for (size_t i = order.size(); i-- > 0;) {
+      const Instruction& inst = *order[i];
       if (!needed[inst.place()] && !HasSideEffect(inst)) continue;
       needed[inst.place()] = true;
       for (const Instruction* operand : inst.operands()) needed[operand->place()] = true;
@@ -98,20 +93,17 @@ class Joiner {
   }
 
   void FindKernels() {
-    number_.assign(position_.size(), -1);
     const std::vector<bool> needed = Needed();
-    for (Instruction* inst : order_) {
-      if (!needed[inst->place()]) continue;
-      // One of several results comes with the others.
-      if (inst->Is(Opcode::kGetTupleElement) && KernelOf(*inst) >= 0) graph_.Join(inst->operand(0), *inst);
-      if (!IsKernel(*inst) || !MayJoin(*inst)) continue;
-      Kernel kernel{
-          {inst}, IterationShape(*inst).WithDefaultLayout(), {}, false, FusedComputation(*inst).InstructionCount()};
+    for (Instruction* inst : graph_.order()) {
+      if (!needed[inst->place()] || !IsKernel(*inst) || !MayJoin(*inst)) continue;
       const Instruction& hero = FusionHero(*inst);
-      kernel.reduces = hero.Is(Opcode::kReduce);
-      if (kernel.reduces) kernel.reduced = hero.attrs<ReduceAttrs>().dimensions;
-      number_[inst->place()] = static_cast<int>(kernels_.size());
-      kernels_.push_back(std::move(kernel));
+      Walk walk{IterationShape(*inst).WithDefaultLayout(),
+                {},
+                hero.Is(Opcode::kReduce),
+                FusedComputation(*inst).InstructionCount()};
+      if (walk.reduces) walk.reduced = hero.attrs<ReduceAttrs>().dimensions;
+      graph_.Open(*inst);
+      walks_.push_back(std::move(walk));
     }
   }
 
@@ -131,81 +123,78 @@ class Joiner {
     return true;
   }
 
-  int KernelOf(const Instruction& inst) const {
-    // A result of several is read through get-tuple-element.
-    const Instruction& value = inst.Is(Opcode::kGetTupleElement) ? inst.operand(0) : inst;
-    return number_[value.place()];
-  }
+  bool IsGone(GroupId id) const { return graph_.Members(id).empty(); }
 
-  bool WaitsFor(const Kernel& kernel, const Kernel& other) {
-    return graph_.WaitsFor(*kernel.parts.front(), *other.parts.front());
-  }
-
-  bool SameWalk(const Kernel& a, const Kernel& b) const {
-    if (!SameDims(a.iteration, b.iteration)) return false;
-    return !a.reduces || !b.reduces || a.reduced == b.reduced;
-  }
-
-  bool FitsLimits(const Kernel& a, const Kernel& b) const {
-    if (a.instructions + b.instructions > options_.instructions) return false;
-    std::vector<const Instruction*> values;
-    int64_t results = 0;
-    for (const Kernel* kernel : {&a, &b}) {
-      for (const Instruction* part : kernel->parts) {
-        values.insert(values.end(), part->operands().begin(), part->operands().end());
-        results += part->shape().LeafCount();
-      }
+  // `b` joins `a`, unless something is against it.
+  bool TryJoin(GroupId a, GroupId b, const FusionNote& why, const Veto& veto) {
+    if (veto) {
+      graph_.KeepApart(a, b, *veto);
+      return false;
     }
-    std::sort(values.begin(), values.end());
-    const int64_t operands = std::unique(values.begin(), values.end()) - values.begin();
-    return operands + results <= options_.parameters;
-  }
-
-  // `b` joins `a`. Whoever waits for one of them waits for both from here on.
-  void Join(int a, int b) {
-    Kernel &into = kernels_[a], &from = kernels_[b];
-    graph_.Join(*into.parts.front(), *from.parts.front());
-    for (Instruction* part : from.parts) {
-      number_[part->place()] = a;
-      into.parts.push_back(part);
-    }
+    graph_.Union(a, b, why);
+    Walk &into = walks_[a], &from = walks_[b];
     into.instructions += from.instructions;
     if (from.reduces) {
       into.reduces = true;
       into.reduced = from.reduced;
     }
-    from.parts.clear();
+    return true;
   }
 
+  Veto VetoOfWalks(GroupId a, GroupId b) const {
+    const Walk &x = walks_[a], &y = walks_[b];
+    if (!SameDims(x.iteration, y.iteration)) return FusionNote{FusionReason::kOtherDimensions};
+    if (x.reduces && y.reduces && x.reduced != y.reduced) return FusionNote{FusionReason::kOtherReduction};
+    return {};
+  }
+
+  Veto VetoOfLimits(GroupId a, GroupId b) const {
+    const int64_t instructions = walks_[a].instructions + walks_[b].instructions;
+    if (instructions > options_.instructions)
+      return Limit(FusionReason::kInstructions, instructions, options_.instructions);
+    int64_t parameters = graph_.ReadCountOfUnion(a, b);
+    for (const GroupId id : {a, b}) {
+      for (const Instruction* member : graph_.Members(id)) parameters += member->shape().LeafCount();
+    }
+    if (parameters > options_.parameters) return Limit(FusionReason::kParameters, parameters, options_.parameters);
+    return {};
+  }
+
+  static FusionNote Limit(FusionReason reason, int64_t count, int64_t limit) {
+    return {reason, nullptr, static_cast<double>(count), static_cast<double>(limit)};
+  }
+
+  // ---- Producer and consumer
+
   void JoinConsumers() {
-    for (Instruction* consumer : order_) {
-      if (number_[consumer->place()] < 0) continue;
+    for (Instruction* consumer : graph_.order()) {
+      if (graph_.GroupOf(*consumer) == kNoGroup) continue;
       for (int64_t i = 0; i < consumer->operand_count(); ++i) {
-        const int a = KernelOf(consumer->operand(i)), b = number_[consumer->place()];
-        if (a < 0 || a == b || kernels_[b].parts.size() != 1) continue;
-        if (MayReadInside(*consumer, a, b)) Join(a, b);
+        const GroupId a = graph_.GroupOf(consumer->operand(i)), b = graph_.GroupOf(*consumer);
+        if (a == kNoGroup || a == b || graph_.Members(b).size() != 1) continue;
+        TryJoin(a, b, {FusionReason::kReadsWhatIsMade}, VetoOfReading(*consumer, a, b));
       }
     }
   }
 
-  bool MayReadInside(const Instruction& consumer, int a, int b) {
-    const Kernel &producer = kernels_[a], &kernel = kernels_[b];
-    if (producer.reduces && !kernel.reduces)
-      return false;  // Nothing is known of a reduce's result before the walk ends.
-    if (!SameWalk(producer, kernel) || !FitsLimits(producer, kernel) || WaitsFor(producer, kernel)) return false;
+  Veto VetoOfReading(const Instruction& consumer, GroupId a, GroupId b) {
+    const Walk &producer = walks_[a], &kernel = walks_[b];
+    // Nothing is known of a reduce's result before the walk ends.
+    if (producer.reduces && !kernel.reduces) return FusionNote{FusionReason::kNeedsAll};
+    if (Veto veto = VetoOfWalks(a, b)) return veto;
+    if (Veto veto = VetoOfLimits(a, b)) return veto;
     const Computation& fused = FusedComputation(consumer);
     for (int64_t i = 0; i < consumer.operand_count(); ++i) {
       const Instruction& value = consumer.operand(i);
-      if (KernelOf(value) != a) {
-        if (graph_.WaitsFor(value, *producer.parts.front())) return false;  // The way through a third.
-        continue;
-      }
+      if (graph_.GroupOf(value) != a) continue;
       // Not a reduced value, and read at its own index.
-      if (!SameDims(value.shape(), kernel.iteration) || !ReadsAtIteration(fused.parameter(i))) return false;
+      if (!SameDims(value.shape(), kernel.iteration) || !ReadsAtIteration(fused.parameter(i)))
+        return FusionNote{FusionReason::kReadsElsewhere, &value};
       if (producer.reduces && producer.iteration.NumElements() == value.shape().NumElements() && IsReduced(value))
-        return false;
+        return FusionNote{FusionReason::kNeedsAll};
     }
-    return true;
+    if (const Instruction* third = graph_.WaitsRoundAbout(b, a)) return FusionNote{FusionReason::kWaits, third};
+    return {};
   }
 
   // Is the value (a result of a kernel that reduces) made after the walk?
@@ -215,127 +204,69 @@ class Joiner {
     return HeroOf(*FusionRoots(fusion)[element ? value.tuple_index() : 0]) == Hero::kReduce;
   }
 
-  bool TryJoin(int a, int b) {
-    if (a == b || kernels_[a].parts.empty() || kernels_[b].parts.empty()) return false;
-    if (!SameWalk(kernels_[a], kernels_[b]) || !FitsLimits(kernels_[a], kernels_[b])) return false;
-    if (WaitsFor(kernels_[a], kernels_[b]) || WaitsFor(kernels_[b], kernels_[a])) return false;
-    Join(a, b);
-    return true;
+  // ---- Kernels side by side
+
+  Veto VetoOfSiblings(GroupId a, GroupId b) {
+    if (Veto veto = VetoOfWalks(a, b)) return veto;
+    if (Veto veto = VetoOfLimits(a, b)) return veto;
+    if (graph_.WaitsFor(a, b)) return Waits(a, b);
+    if (graph_.WaitsFor(b, a)) return Waits(b, a);
+    return {};
+  }
+
+  FusionNote Waits(GroupId group, GroupId before) {
+    const Instruction* third = graph_.WaitsRoundAbout(group, before);
+    return {third != nullptr ? FusionReason::kWaits : FusionReason::kNeedsResult, third};
   }
 
   void JoinSiblings() {
-    std::vector<const Instruction*> read(kernels_.size());  // By kernel: the value that it was last found to read.
-    for (Instruction* value : order_) {
+    std::vector<const Instruction*> read(walks_.size());  // By group: the value that it was last found to read.
+    for (const Instruction* value : graph_.order()) {
       if (!value->shape().IsArray() || value->users().size() < 2) continue;
-      std::vector<int> readers;
+      std::vector<GroupId> readers;
       for (const Instruction* user : value->users()) {
-        const int reader = number_[user->place()];
-        if (reader < 0 || !SameDims(kernels_[reader].iteration, value->shape())) continue;
+        const GroupId reader = graph_.GroupOf(*user);
+        if (reader == kNoGroup || !SameDims(walks_[reader].iteration, value->shape())) continue;
         if (std::exchange(read[reader], value) != value) readers.push_back(reader);
       }
       for (size_t i = 0; i < readers.size(); ++i) {
-        int tries = kernels_[readers[i]].parts.empty() ? 0 : kMostTries;
+        const GroupId a = readers[i];
+        int tries = IsGone(a) ? 0 : kMostTries;
         for (size_t k = i + 1; k < readers.size() && tries > 0; ++k) {
-          if (!kernels_[readers[k]].parts.empty() && !TryJoin(readers[i], readers[k])) --tries;
+          if (IsGone(readers[k])) continue;
+          if (!TryJoin(a, readers[k], {FusionReason::kReadsTheSame, value}, VetoOfSiblings(a, readers[k]))) --tries;
         }
       }
     }
   }
 
   void JoinSmall() {
-    std::map<std::vector<int64_t>, std::vector<int>> open;
-    for (Instruction* inst : order_) {
-      const int kernel = number_[inst->place()];
-      if (kernel < 0 || kernels_[kernel].parts.empty() || kernels_[kernel].parts.front() != inst) continue;
-      if (kernels_[kernel].reduces || inst->shape().ByteSize() > kSmallBytes) continue;
-      std::vector<int>& same = open[kernels_[kernel].iteration.dims()];
+    std::map<std::vector<int64_t>, std::vector<GroupId>> open;
+    for (GroupId id = 0; id < static_cast<GroupId>(walks_.size()); ++id) {
+      if (IsGone(id) || walks_[id].reduces) continue;
+      if (graph_.Members(id).front()->shape().ByteSize() > kSmallBytes) continue;
+      std::vector<GroupId>& same = open[walks_[id].iteration.dims()];
       bool joined = false;
-      for (size_t i = same.size(), tries = 0; i-- > 0 && tries < kMostTries && !joined; ++tries)
-        joined = TryJoin(same[i], kernel);
-      if (!joined) same.push_back(kernel);
-    }
-  }
-
-  // One fusion from the parts: their computations one after the other, with a value that one part makes for another
-  // taken directly.
-  void Emit(Kernel& kernel) {
-    std::vector<Instruction*> parts = kernel.parts;
-    std::ranges::sort(parts, {}, [&](const Instruction* part) { return position_[part->place()]; });
-    const std::string name = kernel.reduces ? "input_multi" : "loop_multi";
-    Computation& fused = computation_.module().AddComputation(Str("fused_", name));
-    std::vector<Instruction*> operands;
-    std::unordered_map<const Instruction*, Instruction*> inside;  // Value outside -> parameter or copy inside.
-    std::vector<std::pair<Instruction*, Instruction*>> results;   // Value outside -> copy inside.
-    const auto value_of = [&](Instruction& outside) {
-      if (const auto found = inside.find(&outside); found != inside.end()) return found->second;
-      Instruction& parameter = fused.AddParameter(static_cast<int64_t>(operands.size()), outside.shape());
-      operands.push_back(&outside);
-      return inside[&outside] = &parameter;
-    };
-    for (Instruction* part : parts) {
-      std::unordered_map<const Instruction*, Instruction*> copies;
-      const Computation& from = FusedComputation(*part);
-      for (const Instruction* inst : from.PostOrder()) {
-        if (inst->Is(Opcode::kParameter)) {
-          copies[inst] = value_of(part->operand(inst->parameter_number()));
-          continue;
-        }
-        if (inst == &from.root() && inst->Is(Opcode::kTuple)) continue;
-        std::vector<Instruction*> inner;
-        for (const Instruction* operand : inst->operands()) inner.push_back(copies.at(operand));
-        copies[inst] = &fused.AddClone(*inst, inner);
+      for (size_t i = same.size(), tries = 0; i-- > 0 && tries < kMostTries && !joined; ++tries) {
+        if (IsGone(same[i]) || VetoOfSiblings(same[i], id)) continue;
+        joined = TryJoin(same[i], id, {FusionReason::kSmall}, {});
       }
-      const std::vector<const Instruction*> roots = FusionRoots(*part);
-      if (!from.root().Is(Opcode::kTuple)) {
-        inside[part] = copies.at(roots.front());
-        results.emplace_back(part, inside[part]);
-        continue;
-      }
-      const std::vector<Instruction*> users(part->users().begin(), part->users().end());
-      for (Instruction* element : users) {
-        inside[element] = copies.at(roots[element->tuple_index()]);
-        results.emplace_back(element, inside[element]);
-      }
+      if (!joined) same.push_back(id);
     }
-    // What only the parts themselves read is no result.
-    std::erase_if(results, [&](const auto& result) { return !IsReadOutside(*result.first, parts); });
-    std::vector<Instruction*> values;
-    for (const auto& [outside, copy] : results) values.push_back(copy);
-    Instruction& root = values.size() == 1 ? *values.front() : fused.AddTuple(values);
-    fused.SetRoot(root);
-    Instruction& fusion =
-        computation_.Add(Opcode::kFusion, root.shape(), operands,
-                         FusionAttrs{.kind = kernel.reduces ? FusionKind::kInput : FusionKind::kLoop, .calls = &fused},
-                         Str(name, "_fusion"));
-    fusion.SetRange(parts.front()->range());
-    for (size_t i = 0; i < results.size(); ++i) {
-      Instruction& value =
-          values.size() == 1 ? fusion : computation_.AddGetTupleElement(fusion, static_cast<int64_t>(i));
-      value.SetOrigin(results[i].first->origin());
-      results[i].first->ReplaceAllUses(value);
-    }
-  }
-
-  static bool IsReadOutside(const Instruction& value, const std::vector<Instruction*>& parts) {
-    if (value.IsRoot()) return true;
-    return std::any_of(value.users().begin(), value.users().end(),
-                       [&](Instruction* user) { return std::find(parts.begin(), parts.end(), user) == parts.end(); });
   }
 
   Computation& computation_;
   const FusionOptions options_;
-  std::vector<Instruction*> order_;
-  WaitGraph graph_;
-  std::vector<size_t> position_;  // In order_, by place.
-  std::vector<Kernel> kernels_;
-  std::vector<int> number_;  // Of the kernel, by place; -1: none.
+  FusionGraph graph_;
+  std::vector<Walk> walks_;  // By group.
 };
 
 }  // namespace
 
 Result<bool> JoinKernels(Module& module, const PassContext& context) {
   bool changed = false;
-  for (Computation* computation : SequentialComputations(module)) changed |= Joiner(*computation, context).Run();
+  for (Computation* computation : SequentialComputations(module))
+    changed |= MultiOutputFusion(*computation, context).Run();
   return changed;
 }
 

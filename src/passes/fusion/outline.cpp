@@ -5,9 +5,39 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "ir/fusion.h"
 #include "ir/module.h"
 
 namespace hlo {
+
+namespace {
+
+// Copies what stands in a fused computation. `value_of`: the value there of an operand of the fusion.
+template <class ValueOf>
+void CopyBody(Instruction& fusion, Computation& fused, ValueOf value_of,
+              std::unordered_map<const Instruction*, Instruction*>& outer) {
+  const Computation& body = FusedComputation(fusion);
+  const bool is_tuple = body.root().Is(Opcode::kTuple);
+  std::unordered_map<const Instruction*, Instruction*> copies;
+  for (const Instruction* inst : body.PostOrder()) {
+    if (inst->Is(Opcode::kParameter)) {
+      copies[inst] = value_of(fusion.operand(inst->parameter_number()));
+      continue;
+    }
+    if (is_tuple && inst == &body.root()) continue;
+    std::vector<Instruction*> operands;
+    for (const Instruction* operand : inst->operands()) operands.push_back(copies.at(operand));
+    copies[inst] = &fused.AddClone(*inst, operands);
+  }
+  if (!is_tuple) {
+    outer[&fusion] = copies.at(&body.root());
+    return;
+  }
+  for (const Instruction* element : fusion.users())
+    outer[element] = copies.at(&body.root().operand(element->tuple_index()));
+}
+
+}  // namespace
 
 Instruction& Outline(Computation& computation, std::span<Instruction* const> members,
                      std::span<Instruction* const> roots, FusionKind kind, std::string_view name) {
@@ -15,21 +45,24 @@ Instruction& Outline(Computation& computation, std::span<Instruction* const> mem
   Computation& fused = module.AddComputation(Str("fused_", name));
   std::unordered_map<const Instruction*, Instruction*> copies;
   std::vector<Instruction*> operands;
-  const auto value_of = [&](Instruction& outside) -> Instruction* {
-    if (const auto found = copies.find(&outside); found != copies.end()) return found->second;
-    Instruction* copy;
-    if (outside.Is(Opcode::kConstant) && outside.shape().IsScalar()) {
-      copy = &fused.AddClone(outside, {});
-    } else {
-      copy =
-          &fused.AddParameter(static_cast<int64_t>(operands.size()), outside.shape(), Str("param_", operands.size()));
-      operands.push_back(&outside);
-    }
-    copies[&outside] = copy;
+  const auto operand_of = [&](Instruction& outside) -> Instruction* {
+    Instruction*& copy = copies[&outside];
+    if (copy != nullptr) return copy;
+    copy = &fused.AddParameter(static_cast<int64_t>(operands.size()), outside.shape());
+    operands.push_back(&outside);
     return copy;
+  };
+  const auto value_of = [&](Instruction& outside) -> Instruction* {
+    if (!outside.Is(Opcode::kConstant) || !outside.shape().IsScalar()) return operand_of(outside);
+    Instruction*& copy = copies[&outside];
+    return copy != nullptr ? copy : copy = &fused.AddClone(outside, {});
   };
   for (Instruction* member : members) {
     CHECK(&member->computation() == &computation, member->name());
+    if (IsFusion(*member)) {
+      CopyBody(*member, fused, operand_of, copies);
+      continue;
+    }
     std::vector<Instruction*> inner;
     for (Instruction* operand : member->operands()) inner.push_back(value_of(*operand));
     copies[member] = &fused.AddClone(*member, inner);
@@ -41,7 +74,9 @@ Instruction& Outline(Computation& computation, std::span<Instruction* const> mem
   Instruction& fusion = computation.Add(Opcode::kFusion, fused.root().shape(), operands,
                                         FusionAttrs{.kind = kind, .calls = &fused}, Str(name, "_fusion"));
   fusion.SetRange(roots.front()->range());
-  if (roots.front()->metadata() != Metadata()) fusion.mutable_common().metadata = roots.front()->metadata();
+  // Kernels that were joined have none in common.
+  if (!IsFusion(*members.front()) && roots.front()->metadata() != Metadata())
+    fusion.mutable_common().metadata = roots.front()->metadata();
   if (roots.size() == 1) {
     fusion.SetOrigin(roots.front()->origin());
     roots.front()->ReplaceAllUses(fusion);

@@ -6,56 +6,94 @@
 #include "ir/module.h"
 
 namespace hlo {
+namespace {
 
-WaitGraph::WaitGraph(const std::vector<Instruction*>& order) : groups_(order.size()) {
+constexpr int64_t kGap = int64_t{1} << 32;  // Between two labels, when all are new.
+
+}  // namespace
+
+WaitGraph::WaitGraph(const std::vector<Instruction*>& order)
+    : order_(order), group_of_(order.size()), next_member_(order.size()), groups_(order.size()) {
   if (!order.empty()) number_of_.resize(order.front()->computation().place_limit());
-  int number = 0;
-  for (const Instruction* inst : order) {
-    number_of_[inst->place()] = number;
-    Group& group = groups_[number];
-    group.members = {number};
-    group.position = number;
-    for (const Instruction* operand : inst->operands()) group.before.push_back(number_of_[operand->place()]);
-    for (const Instruction* before : inst->control_predecessors()) group.before.push_back(number_of_[before->place()]);
-    group_of_.push_back(number);
-    at_.push_back(number);
-    ++number;
+  int last = -1;
+  for (int number = 0; number < static_cast<int>(order.size()); ++number) {
+    const Instruction& inst = *order[number];
+    number_of_[inst.place()] = number;
+    group_of_[number] = next_member_[number] = number;
+    // What waits for an element of a tuple waits for all that the tuple waits for, and the element for nothing else.
+    if (inst.Is(Opcode::kGetTupleElement) && inst.control_predecessors().empty()) {
+      const int tuple = number_of_[inst.operand(0).place()];
+      group_of_[number] = group_of_[tuple];
+      std::swap(next_member_[number], next_member_[tuple]);
+      ++groups_[group_of_[tuple]].size;
+      continue;
+    }
+    groups_[number].previous = last;
+    (last < 0 ? first_ : groups_[last].next) = number;
+    last = number;
   }
+  Relabel();
+}
+
+const Instruction* WaitGraph::Before(int member, size_t index) const {
+  const auto operands = order_[member]->operands();
+  if (index < operands.size()) return operands[index];
+  const auto& control = order_[member]->control_predecessors();
+  index -= operands.size();
+  return index < control.size() ? control[index] : nullptr;
 }
 
 bool WaitGraph::WaitsFor(const Instruction& inst, const Instruction& before) {
   const int from = GroupOf(inst), target = GroupOf(before);
-  if (groups_[from].position < groups_[target].position) return false;
+  if (groups_[from].label < groups_[target].label) return false;
   if (target_ != target) {
     target_ = target;
     ++search_;
   }
-  return groups_[from].seen == search_ ? groups_[from].waits : Search(from, groups_[target].position, target);
+  return groups_[from].seen == search_ ? groups_[from].waits : Search(from, groups_[target].label, target);
 }
 
-// Depth first, from `lowest` on. What it has left does not wait for the target; when it finds that, all that it is
-// within does. Without a target (-1) it sees all that `from` waits for.
-bool WaitGraph::Search(int from, int lowest, int target) {
+const Instruction* WaitGraph::WaitsRoundAbout(const Instruction& inst, const Instruction& before) {
+  const int from = GroupOf(inst), target = GroupOf(before);
+  if (groups_[from].label < groups_[target].label) return nullptr;
+  int member = number_of_[inst.place()];
+  do {
+    for (size_t i = 0; const Instruction* third = Before(member, i); ++i) {
+      const int group = GroupOf(*third);
+      if (group != from && group != target && WaitsFor(*third, before)) return third;
+    }
+    member = next_member_[member];
+  } while (member != number_of_[inst.place()]);
+  return nullptr;
+}
+
+// Depth first, among the groups behind `lowest`. What it has left does not wait for the target; when it finds that, all
+// that it is within does. Without a target (-1) it sees all that `from` waits for.
+bool WaitGraph::Search(int from, int64_t lowest, int target) {
   struct Frame {
-    int group;
+    int group, member;
     size_t next;
   };
   std::vector<Frame> stack;
   const auto enter = [&](int group) {
     groups_[group].seen = search_;
     groups_[group].waits = false;
-    stack.push_back({group, 0});
+    stack.push_back({group, group, 0});
   };
   enter(from);
   while (!stack.empty()) {
     Frame& frame = stack.back();
-    const Group& group = groups_[frame.group];
-    if (frame.next == group.before.size()) {
+    const Instruction* next = Before(frame.member, frame.next++);
+    if (next == nullptr) {
+      frame.member = next_member_[frame.member];
+      frame.next = 0;
+      if (frame.member != frame.group) continue;
+      if (target < 0) found_.push_back(frame.group);
       stack.pop_back();
       continue;
     }
-    const int before = group_of_[group.before[frame.next++]];
-    if (before == frame.group || groups_[before].position < lowest) continue;
+    const int before = GroupOf(*next);
+    if (before == frame.group || groups_[before].label < lowest) continue;
     const bool seen = groups_[before].seen == search_;
     if (before == target || (seen && groups_[before].waits)) {
       for (const Frame& within : stack) groups_[within.group].waits = true;
@@ -66,34 +104,60 @@ bool WaitGraph::Search(int from, int lowest, int target) {
   return false;
 }
 
+// What the later one waits for, as far as it stands behind the earlier one, moves in front of that; then the earlier
+// one's place is right for both. The rest, of which some wait for the earlier one, stays where it is.
 void WaitGraph::Join(const Instruction& a, const Instruction& b) {
   int first = GroupOf(a), last = GroupOf(b);
-  if (groups_[first].position > groups_[last].position) std::swap(first, last);
-  const int begin = groups_[first].position, end = groups_[last].position;
+  if (groups_[first].label > groups_[last].label) std::swap(first, last);
   target_ = -1;
   ++search_;
-  Search(last, begin + 1, -1);
-
-  // What the later one waits for comes first, then the two, then the rest, of which some wait for the earlier one.
-  std::vector<int> order, rest;
-  for (int i = begin + 1; i < end; ++i) {
-    if (at_[i] >= 0) (groups_[at_[i]].seen == search_ ? order : rest).push_back(at_[i]);
+  found_.clear();
+  Search(last, groups_[first].label + 1, -1);
+  found_.pop_back();  // The later one itself.
+  std::ranges::sort(found_, {}, [&](int group) { return groups_[group].label; });
+  for (const int before : found_) {
+    Unlink(before);
+    LinkBefore(before, first);
   }
-  const bool larger = groups_[first].members.size() >= groups_[last].members.size();
-  const int into = larger ? first : last;
-  Group& gone = groups_[larger ? last : first];
-  for (const int member : gone.members) group_of_[member] = into;
-  groups_[into].members.insert(groups_[into].members.end(), gone.members.begin(), gone.members.end());
-  groups_[into].before.insert(groups_[into].before.end(), gone.before.begin(), gone.before.end());
-  gone = Group();
-
-  order.push_back(into);
-  order.insert(order.end(), rest.begin(), rest.end());
-  std::fill(at_.begin() + begin, at_.begin() + end + 1, -1);
-  for (size_t i = 0; i < order.size(); ++i) {
-    at_[begin + i] = order[i];
-    groups_[order[i]].position = begin + static_cast<int>(i);
+  // The smaller one's members are renamed.
+  int into = first, gone = last;
+  if (groups_[into].size < groups_[gone].size) {
+    std::swap(into, gone);
+    Unlink(into);
+    LinkBefore(into, gone);
   }
+  Unlink(gone);
+  groups_[into].size += groups_[gone].size;
+  int member = gone;
+  do {
+    group_of_[member] = into;
+    member = next_member_[member];
+  } while (member != gone);
+  std::swap(next_member_[into], next_member_[gone]);
+}
+
+void WaitGraph::Unlink(int group) {
+  const auto [previous, next] = std::pair(groups_[group].previous, groups_[group].next);
+  (previous < 0 ? first_ : groups_[previous].next) = next;
+  if (next >= 0) groups_[next].previous = previous;
+}
+
+// Close to what stands there, so that many more find room in front of `next`.
+void WaitGraph::LinkBefore(int group, int next) {
+  const int previous = groups_[next].previous;
+  groups_[group].previous = previous;
+  groups_[group].next = next;
+  (previous < 0 ? first_ : groups_[previous].next) = group;
+  groups_[next].previous = group;
+  const int64_t from = previous < 0 ? groups_[next].label - kGap : groups_[previous].label;
+  const int64_t room = groups_[next].label - from;
+  groups_[group].label = from + (room + 63) / 64;
+  if (room < 2) Relabel();
+}
+
+void WaitGraph::Relabel() {
+  int64_t label = 0;
+  for (int group = first_; group >= 0; group = groups_[group].next) groups_[group].label = label += kGap;
 }
 
 }  // namespace hlo

@@ -164,7 +164,8 @@ class Runner {
     }
     if (options_.before) TRY(options_.before(run, module_));
 
-    PassContext context{.device = options_.device, .options = item.options, .rules = &book_};
+    PassContext context{
+        .device = options_.device, .options = item.options, .rules = &book_, .fusions = options_.fusions};
     if (const auto fuel = fuel_.find(&pass); fuel != fuel_.end()) context.fuel = &fuel->second;
     // The same pass without the fault tells whether it does anything.
     std::unique_ptr<Module> sound;

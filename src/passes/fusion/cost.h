@@ -1,0 +1,24 @@
+// What a group of instructions would cost as one kernel, from what it reads, writes and computes and a device's rates.
+#ifndef HLO_PASSES_FUSION_COST_H_
+#define HLO_PASSES_FUSION_COST_H_
+
+#include <algorithm>
+
+#include "ir/device_description.h"
+
+namespace hlo {
+
+struct GroupCost {
+  double bytes_read = 0, bytes_written = 0;  // From and to memory; what stays within the group is in neither.
+  double work = 0;                           // In adds; what is computed again counts again.
+
+  double bytes() const { return bytes_read + bytes_written; }
+  // Memory and arithmetic overlap; the launch comes on top.
+  double Seconds(const DeviceDescription& device) const {
+    return std::max(bytes() / device.memory_rate, work / device.instruction_rate) + device.launch_seconds;
+  }
+};
+
+}  // namespace hlo
+
+#endif  // HLO_PASSES_FUSION_COST_H_

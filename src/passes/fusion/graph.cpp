@@ -1,0 +1,310 @@
+#include "passes/fusion/graph.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "base/check.h"
+#include "base/text.h"
+#include "ir/cost.h"
+#include "ir/fusion.h"
+#include "ir/module.h"
+#include "passes/fusion/outline.h"
+
+namespace hlo {
+namespace {
+
+constexpr double kMadeInside = -1;  // Of Read::bytes.
+
+double Elements(const Instruction& inst) {
+  return inst.shape().IsArray() ? static_cast<double>(inst.shape().NumElements()) : 1;
+}
+
+}  // namespace
+
+FusionGraph::FusionGraph(Computation& computation, std::vector<Instruction*> order, const PassContext& context)
+    : computation_(computation),
+      order_(std::move(order)),
+      log_(context.fusions),
+      position_(computation.place_limit()),
+      group_of_(computation.place_limit(), kNoGroup),
+      held_by_(computation.place_limit()) {
+  for (size_t i = 0; i < order_.size(); ++i) position_[order_[i]->place()] = static_cast<int>(i);
+}
+
+WaitGraph& FusionGraph::Waits() {
+  if (!waits_) waits_.emplace(order_);
+  return *waits_;
+}
+
+GroupId FusionGraph::Open(Instruction& root, const FusionNote* why) {
+  const auto id = static_cast<GroupId>(groups_.size());
+  Group& group = groups_.emplace_back();
+  part_of_.push_back(id);
+  group_of_[root.place()] = id;
+  held_by_[root.place()].Add(id);
+  group.members.reserve(4);
+  group.members.push_back(&root);
+  group.reads.reserve(4);
+  group.work = IsFusion(root) ? 0 : Elements(root) * InstructionCost(root);
+  AddReads(root, &group);
+  if (why != nullptr) KeepAlone(id, *why);
+  return id;
+}
+
+void FusionGraph::Copy(Instruction& producer, GroupId id, double evaluations, FusionReason why) {
+  Group& group = groups_[id];
+  group.members.push_back(&producer);
+  held_by_[producer.place()].Add(id);
+  group.work += evaluations * InstructionCost(producer);
+  const auto read = std::ranges::lower_bound(group.reads, producer.place(), {}, &Read::place);
+  if (read != group.reads.end() && read->place == producer.place() && read->bytes >= 0) {
+    read->bytes = kMadeInside;
+    --group.read_count;
+  }
+  AddReads(producer, &group);
+  if (log_ == nullptr) return;
+  ++log_->counts[static_cast<int>(why)];
+  joined_.push_back({id, why, &producer});
+}
+
+// Scalar constants are copied into the kernel. A value that several members read is read once, as far as any reads it.
+void FusionGraph::AddReads(const Instruction& member, Group* group) {
+  scratch_.clear();
+  for (int64_t i = 0; i < member.operand_count(); ++i) {
+    const Instruction& operand = member.operand(i);
+    if (!IsFusion(member) && operand.Is(Opcode::kConstant) && operand.shape().IsScalar()) continue;
+    scratch_.push_back({operand.place(), BytesRead(member, i)});
+  }
+  std::ranges::sort(scratch_, {}, &Read::place);
+  for (const Read& read : scratch_) {
+    const auto at = std::ranges::lower_bound(group->reads, read.place, {}, &Read::place);
+    if (at == group->reads.end() || at->place != read.place) {
+      group->reads.insert(at, read);
+      ++group->read_count;
+      continue;
+    }
+    if (at->bytes < 0) {
+      ++group->read_count;
+      at->bytes = 0;
+    }
+    at->bytes =
+        std::min(at->bytes + read.bytes, static_cast<double>(order_[position_[read.place]]->shape().ByteSize()));
+  }
+}
+
+void FusionGraph::Union(GroupId a, GroupId b, const FusionNote& why) {
+  CHECK(a != b && !Members(a).empty() && !Members(b).empty(), "groups ", a, " and ", b);
+  if (log_ != nullptr) {
+    ++log_->counts[static_cast<int>(why.reason)];
+    noted_.push_back({a, b, &Root(b), why, BytesSaved(a, b)});
+  }
+  Waits().Join(Root(a), Root(b));
+  Group &into = groups_[a], &gone = groups_[b];
+  for (Instruction* member : gone.members) {
+    GroupId& stored_by = group_of_[member->place()];
+    if (stored_by == b) stored_by = a;
+    // Of what both compute for themselves one copy is enough.
+    Holders& holders = held_by_[member->place()];
+    const bool both = holders.count > 1 && std::ranges::find(into.members, member) != into.members.end();
+    holders.Remove(b);
+    if (both) continue;
+    holders.Add(a);
+    into.members.push_back(member);
+  }
+  into.work += gone.work;
+  into.read_count = ReadCountOfUnion(a, b);
+  std::vector<Read> reads;
+  reads.reserve(into.reads.size() + gone.reads.size());
+  std::ranges::merge(into.reads, gone.reads, std::back_inserter(reads), {}, &Read::place, &Read::place);
+  size_t kept = 0;
+  for (const Read& read : reads) {
+    if (read.bytes < 0) continue;
+    if (kept > 0 && reads[kept - 1].place == read.place) {
+      const auto all = static_cast<double>(order_[position_[read.place]]->shape().ByteSize());
+      reads[kept - 1].bytes = std::min(reads[kept - 1].bytes + read.bytes, all);
+    } else {
+      reads[kept++] = read;
+    }
+  }
+  reads.resize(kept);
+  into.reads = std::move(reads);
+  gone = Group();
+  part_of_[b] = a;
+}
+
+void FusionGraph::KeepApart(GroupId a, GroupId b, const FusionNote& why) {
+  if (log_ == nullptr) return;
+  ++log_->counts[static_cast<int>(why.reason)];
+  if (b == kNoGroup) noted_.push_back({a, b, &Root(a), why, 0});
+  else noted_.push_back({a, b, &Root(b), why, BytesSaved(a, b)});
+}
+
+void FusionGraph::KeepAlone(GroupId group, const FusionNote& why) { KeepApart(group, kNoGroup, why); }
+
+int64_t FusionGraph::ReadCountOfUnion(GroupId a, GroupId b) const {
+  const std::vector<Read>&x = groups_[a].reads, &y = groups_[b].reads;
+  int64_t count = 0;
+  for (size_t i = 0, k = 0; i < x.size() || k < y.size();) {
+    const int place = k == y.size() || (i < x.size() && x[i].place < y[k].place) ? x[i].place : y[k].place;
+    bool read = false;
+    if (i < x.size() && x[i].place == place) read |= x[i++].bytes >= 0;
+    if (k < y.size() && y[k].place == place) read |= y[k++].bytes >= 0;
+    count += read;
+  }
+  return count;
+}
+
+// Does somebody else than the two groups read the value?
+bool FusionGraph::IsStored(const Instruction& value, GroupId a, GroupId b) const {
+  if (value.IsRoot()) return true;
+  for (const Instruction* user : value.users()) {
+    const Holders& holders = held_by_[user->place()];
+    if (!holders.IsOne(a) && !holders.IsOne(b)) return true;
+  }
+  return false;
+}
+
+// In order of the members that give them; of a fusion with several results its get-tuple-elements.
+void FusionGraph::AddStoredValues(GroupId a, GroupId b, std::vector<Instruction*>* values) const {
+  if (a == b && groups_[a].members.size() == 1 && !IsFusion(Root(a))) return values->push_back(&Root(a));
+  std::vector<Instruction*> givers;
+  for (const GroupId group : {a, b}) {
+    for (Instruction* member : groups_[group].members) {
+      if (group_of_[member->place()] == group) givers.push_back(member);
+    }
+    if (a == b) break;
+  }
+  if (givers.size() == 1 && !IsFusion(*givers.front())) return values->push_back(givers.front());
+  std::ranges::sort(givers, {}, [&](const Instruction* giver) { return position_[giver->place()]; });
+  for (Instruction* giver : givers) {
+    if (!IsFusion(*giver) || !giver->shape().IsTuple()) {
+      if (IsStored(*giver, a, b)) values->push_back(giver);
+      continue;
+    }
+    for (Instruction* element : giver->users()) {
+      if (IsStored(*element, a, b)) values->push_back(element);
+    }
+  }
+}
+
+GroupCost FusionGraph::CostOfUnion(GroupId a, GroupId b) const {
+  GroupCost cost;
+  cost.work = groups_[a].work + (a == b ? 0 : groups_[b].work);
+  const std::vector<Read>&x = groups_[a].reads, &y = groups_[a == b ? a : b].reads;
+  const auto add = [&](int place, double bytes) {
+    const Instruction& value = *order_[position_[place]];
+    const GroupId maker = GroupOf(value);
+    if (maker != kNoGroup && (maker == a || maker == b)) return;
+    cost.bytes_read += std::min(bytes, static_cast<double>(value.shape().ByteSize()));
+  };
+  for (size_t i = 0, k = a == b ? y.size() : 0; i < x.size() || k < y.size();) {
+    const int place = k == y.size() || (i < x.size() && x[i].place < y[k].place) ? x[i].place : y[k].place;
+    double bytes = 0;
+    if (i < x.size() && x[i].place == place) bytes += std::max(0.0, x[i++].bytes);
+    if (k < y.size() && y[k].place == place) bytes += std::max(0.0, y[k++].bytes);
+    add(place, bytes);
+  }
+  std::vector<Instruction*> stored;
+  AddStoredValues(a, b, &stored);
+  for (const Instruction* value : stored) {
+    const bool element = value->Is(Opcode::kGetTupleElement) && group_of_[value->place()] == kNoGroup;
+    cost.bytes_written +=
+        element ? BytesWritten(*FusionRoots(value->operand(0))[value->tuple_index()]) : BytesWritten(*value);
+  }
+  return cost;
+}
+
+double FusionGraph::BytesSaved(GroupId a, GroupId b) const {
+  return CostOf(a).bytes() + CostOf(b).bytes() - CostOfUnion(a, b).bytes();
+}
+
+GroupId FusionGraph::Find(GroupId group) const {
+  while (part_of_[group] != group) group = part_of_[group];
+  return group;
+}
+
+bool FusionGraph::Outline(const std::function<Shape(GroupId)>& shape_of) {
+  const auto position = [&](const Instruction* inst) { return position_[inst->place()]; };
+  std::vector<GroupId> made;
+  for (GroupId id = 0; id < static_cast<GroupId>(groups_.size()); ++id) {
+    const std::vector<Instruction*>& members = groups_[id].members;
+    if (members.size() > 1 || (members.size() == 1 && !IsFusion(*members.front()))) made.push_back(id);
+  }
+  std::ranges::sort(made, {}, [&](GroupId id) { return position(&Root(id)); });
+  // What is stored hangs on who uses it now.
+  std::vector<Instruction*> values;
+  std::vector<size_t> ends;
+  for (const GroupId id : made) {
+    AddStoredValues(id, id, &values);
+    ends.push_back(values.size());
+  }
+  if (log_ != nullptr) StartLog();
+  for (size_t i = 0; i < made.size(); ++i) {
+    const Shape shape = shape_of(made[i]);
+    std::vector<Instruction*>& members = groups_[made[i]].members;
+    std::ranges::sort(members, {}, position);
+    const size_t begin = i == 0 ? 0 : ends[i - 1];
+    const std::span<Instruction* const> roots(values.data() + begin, ends[i] - begin);
+    const Instruction& fusion = hlo::Outline(computation_, members, roots, shape.kind, shape.name);
+    if (log_ != nullptr) names_[made[i]] = fusion.name();
+  }
+  if (log_ != nullptr) WriteLog();
+  return !made.empty();
+}
+
+void FusionGraph::StartLog() {
+  for (const Group& group : groups_) {
+    const bool stays = group.members.size() == 1;  // If it is made, it gets another.
+    names_.emplace_back(stays ? group.members.front()->name() : std::string_view());
+  }
+}
+
+void FusionGraph::WriteLog() {
+  std::vector<int> copies(position_.size());
+  for (const Group& group : groups_) {
+    for (const Instruction* member : group.members) ++copies[member->place()];
+  }
+  for (GroupId id = 0; id < static_cast<GroupId>(groups_.size()); ++id) {
+    if (!groups_[id].members.empty()) WriteMembers(id, copies);
+  }
+  for (const Joined& joined : joined_) {
+    std::vector<FusionLog::Note>& notes = log_->groups[names_[Find(joined.group)]].notes;
+    auto note = std::ranges::find(notes, joined.reason, &FusionLog::Note::reason);
+    if (note == notes.end()) note = notes.insert(note, {joined.reason, Text({joined.reason}), {}, false, 0});
+    note->names.emplace_back(joined.inst->name());
+  }
+  for (const auto& [group, other, root, note, bytes] : noted_) {
+    const std::string& name = names_[Find(group)];
+    if (other == kNoGroup || Joins(note.reason)) {
+      log_->groups[name].notes.push_back(
+          {note.reason, Text(note), {std::string(root->name())}, other != kNoGroup, bytes});
+      continue;
+    }
+    const std::string& other_name = names_[Find(other)];
+    if (name == other_name) continue;  // They came together after all.
+    log_->groups[name].notes.push_back({note.reason, Text(note), {other_name}, true, bytes});
+    log_->groups[other_name].notes.push_back({note.reason, Text(note), {name}, true, bytes});
+  }
+}
+
+void FusionGraph::WriteMembers(GroupId id, const std::vector<int>& copies) {
+  const std::vector<Instruction*>& members = groups_[id].members;
+  FusionLog::Group entry;
+  for (const Instruction* member : members) {
+    const int kernels = copies[member->place()];
+    entry.shared += kernels > 1;
+    if (!IsFusion(*member)) {
+      entry.bytes_alone += BytesMoved(*member) / kernels;
+    } else if (log_->groups.contains(std::string(member->name()))) {
+      entry.parts.emplace_back(member->name());
+    } else {
+      for (const Instruction* inst : FusedComputation(*member).instructions()) entry.bytes_alone += BytesMoved(*inst);
+    }
+  }
+  entry.made = members.size() > 1 || !IsFusion(*members.front());
+  // One that stays as it is keeps what was written of it.
+  if (entry.made || entry.parts.empty()) log_->groups[names_[id]] = std::move(entry);
+}
+
+}  // namespace hlo
