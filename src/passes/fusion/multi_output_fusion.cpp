@@ -109,6 +109,12 @@ class MultiOutputFusion {
 
   static bool MayJoin(const Instruction& fusion) {
     if (!fusion.control_predecessors().empty() || !fusion.attrs<FusionAttrs>().aliases.empty()) return false;
+    // Several results are taken one by one, or they are one value to whoever has them.
+    if (fusion.shape().IsTuple() &&
+        (fusion.IsRoot() || std::ranges::any_of(fusion.users(), [](const Instruction* user) {
+           return !user->Is(Opcode::kGetTupleElement);
+         })))
+      return false;
     const std::vector<const Instruction*> roots = FusionRoots(fusion);
     if (roots.empty()) return false;  // An empty tuple walks nothing.
     for (size_t i = 0; i < roots.size(); ++i) {
