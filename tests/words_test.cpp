@@ -46,6 +46,7 @@ TEST(Words, OfReportsAreExplained) {
     said.merge(Found(source, "\"(?:\\\\n)?  ([a-z]+(?: [a-z]+)*)(?:  |:? *\")"));
     said.merge(Found(source, "\"([A-Z][A-Z]+(?: [A-Z]+)?)(?:\\(|  |\")"));
   }
+  said.merge(Found("src/driver/inspect/fusion_report.cpp", "(?:AddLine|list)\\((?:[a-z_.]+ \\? )?\"([a-z]+)\""));
   for (const std::string& line : Found("src/interp/compare/report.cpp", "(\\{\"[^}]*\"(?:, \"[^}]*\")+)")) {
     for (const std::string_view cell : Split(line, '"'))
       if (cell.find_first_of("{},") == std::string::npos && !Trim(cell).empty()) said.emplace(Trim(cell));

@@ -4,6 +4,7 @@
 #include "base/files.h"
 #include "base/source_text.h"
 #include "base/text.h"
+#include "driver/inspect/fusion_report.h"
 #include "driver/lower.h"
 #include "driver/optimize.h"
 #include "gpu/plan/planner.h"
@@ -22,6 +23,7 @@ struct OptFlags {
   LogFlags log;
   std::string stage = "hlo", output = "-", print_changed = "none", kernel;
   std::vector<std::string> inject;
+  std::optional<std::string> print_fusion_plan;
   bool list_passes = false, list_stages = false, print_pipeline = false, time_passes = false,
        print_pass_instances = false, reoptimize = false;
   PrintFlags print;
@@ -76,6 +78,10 @@ FlagSet MakeFlags(OptFlags* f) {
   flags.Bool("list_stages", &f->list_stages, "the stages, one line each");
   flags.Bool("list_passes", &f->list_passes, "the passes, one line each: name, what it preserves, what it does");
   flags.Bool("print_pipeline", &f->print_pipeline, "the text of the pipeline that would run, and nothing else");
+  flags.OptionalString(
+      "print_fusion_plan", &f->print_fusion_plan, "all",
+      "instead of the module: its kernels, why they are what they are, what they save; 'all': no list is "
+      "cut short");
   flags.Bool("reoptimize", &f->reoptimize, "run passes even over a module that is optimized already");
   AddPassFlags(flags, &f->passes);
   flags.Group("Output");
@@ -115,6 +121,8 @@ Result<std::string> OutputOf(const std::string& path, const OptFlags& f, Pipelin
   if (filled > 0) std::fprintf(stderr, "note: %s\n", FilledText(filled, f.load).c_str());
   Dumper dumper = TRY(Dumper::Make(f.dump, *module));
   TRY(dumper.Before(*module));
+  FusionLog fusions;
+  if (f.print_fusion_plan) pipeline.fusions = &fusions;
   if (!pipeline.passes && IsOptimized(*module, path) && !f.reoptimize) {
     std::fprintf(stderr, "note: the module is optimized already; no passes run (--reoptimize runs them)\n");
   } else {
@@ -124,10 +132,15 @@ Result<std::string> OutputOf(const std::string& path, const OptFlags& f, Pipelin
     if (const std::string todo = TodoText(report); !todo.empty()) std::fprintf(stderr, "note: %s\n", todo.c_str());
     if (f.time_passes) std::fputs((PassTable(report) + RuleTable(report)).c_str(), stderr);
   }
-  if (f.stage == "hlo-backend" || dumper.active()) TRY(gpu::PlanModule(*module, device));
+  if (f.stage == "hlo-backend" || dumper.active() || f.print_fusion_plan) TRY(gpu::PlanModule(*module, device));
   TRY(dumper.After("cpu", *module));
   for (const std::string& note : dumper.Notes()) std::fprintf(stderr, "note: %s\n", note.c_str());
 
+  if (f.print_fusion_plan) {
+    FusionReportOptions options;
+    if (*f.print_fusion_plan == "all") options = {.blocks = SIZE_MAX, .lines = SIZE_MAX, .names = SIZE_MAX, .least = 0};
+    return FusionReport(*module, fusions, options);
+  }
   if (const std::optional<LowerStage> lower = LowerStageOf(f.stage)) return Lower(*module, *lower, f.kernel, device);
   return PrintAs(*module, f.print);
 }
@@ -158,6 +171,9 @@ Result<ExitCode> OptCommand(Args args) {
   if (!LowerStageOf(f.stage) && f.stage != "hlo" && f.stage != "hlo-backend") {
     FAIL(UsageError("F004", Str("--stage: unknown stage '", Escaped(f.stage), "'")).Hint("hlo-opt --list_stages"));
   }
+  if (f.print_fusion_plan && !f.print_fusion_plan->empty() && *f.print_fusion_plan != "all")
+    FAIL(UsageError("F004",
+                    Str("--print_fusion_plan wants nothing or 'all', not '", Escaped(*f.print_fusion_plan), "'")));
   TRY(Apply(f.log));
   for (const std::string& fault : f.inject) {
     if (!fault.starts_with("pass:"))
