@@ -1,0 +1,150 @@
+#include "gpu/kernel/host/emission.h"
+
+#include <algorithm>
+
+namespace hlo::kernel {
+
+using LlvmValue = llvm::Value*;
+
+llvm::Value* HostEmission::LoadLanes(int32_t slot) {
+  const Type type = kernel_.slots[slot].type;
+  auto* const vector = llvm::FixedVectorType::get(SlotElement(slot), kWarpSize);
+  return scalar_.FromMemory(b_.CreateAlignedLoad(vector, WarpBase(slot), llvm::Align(32)), type);
+}
+
+void HostEmission::StoreLanes(int32_t slot, LlvmValue value) {
+  b_.CreateAlignedStore(scalar_.ToMemory(value, kernel_.slots[slot].type), WarpBase(slot), llvm::Align(32));
+}
+
+HostEmission::Values HostEmission::LoadAllLanes(const Instruction& instruction) {
+  Values values;
+  for (const int32_t slot : instruction.slots) values.push_back(LoadLanes(slot));
+  return values;
+}
+
+// Lane l of the result is lane source(l) of `vector`.
+llvm::Value* HostEmission::Permute(LlvmValue vector, int lanes, const std::function<int(int)>& source) {
+  llvm::SmallVector<int, kWarpSize> mask;
+  for (int lane = 0; lane < lanes; ++lane) mask.push_back(source(lane));
+  return b_.CreateShuffleVector(vector, mask);
+}
+
+namespace {
+
+bool HasStructure(const Region& region) {
+  return std::ranges::any_of(region.body, [](const Instruction& instruction) { return !instruction.regions.empty(); });
+}
+
+}  // namespace
+
+// Branches and loops do not come in vectors (sin and rem have some): lane by lane.
+HostEmission::Values HostEmission::CombineByLane(const Instruction& instruction, const Values& a, const Values& b) {
+  const auto lanes_of = [](LlvmValue value) {
+    return llvm::cast<llvm::FixedVectorType>(value->getType())->getNumElements();
+  };
+  Values combined;
+  for (LlvmValue const value : a) combined.push_back(llvm::PoisonValue::get(value->getType()));
+  for (uint64_t lane = 0; lane < lanes_of(a[0]); ++lane) {
+    Values left, right;
+    for (size_t i = 0; i < a.size(); ++i) {
+      left.push_back(b_.CreateExtractElement(a[i], lane));
+      right.push_back(b_.CreateExtractElement(b[i], lane));
+    }
+    const Values one = Combine(instruction, left, right);
+    for (size_t i = 0; i < a.size(); ++i) combined[i] = b_.CreateInsertElement(combined[i], one[i], lane);
+  }
+  return combined;
+}
+
+HostEmission::Values HostEmission::Combine(const Instruction& instruction, const Values& a, const Values& b) {
+  const Region& region = instruction.regions[0];
+  if (a[0]->getType()->isVectorTy() && HasStructure(region)) return CombineByLane(instruction, a, b);
+  for (size_t i = 0; i < a.size(); ++i) {
+    Set(region.arguments[i], a[i]);
+    Set(region.arguments[a.size() + i], b[i]);
+  }
+  EmitRegion(region);
+  Values combined;
+  for (size_t i = 0; i < a.size(); ++i) {
+    LlvmValue value = Get(region.yields[i]);
+    const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(a[i]->getType());
+    if (vector && !value->getType()->isVectorTy()) value = b_.CreateVectorSplat(vector->getNumElements(), value);
+    combined.push_back(value);
+  }
+  return combined;
+}
+
+// Neighbours first; half as many lanes after each step. The same tree as the GPU's for lane 0.
+void HostEmission::EmitWarpReduce(const Instruction& reduce) {
+  Values values = LoadAllLanes(reduce);
+  for (int lanes = kWarpSize / 2; lanes >= 1; lanes /= 2) {
+    Values even, odd;
+    for (LlvmValue const value : values) {
+      even.push_back(Permute(value, lanes, [](int lane) { return 2 * lane; }));
+      odd.push_back(Permute(value, lanes, [](int lane) { return 2 * lane + 1; }));
+    }
+    values = Combine(reduce, even, odd);
+  }
+  for (size_t i = 0; i < values.size(); ++i) {
+    Set(reduce.result + static_cast<int32_t>(i), b_.CreateExtractElement(values[i], uint64_t{0}));
+  }
+}
+
+void HostEmission::EmitGroupReduce(const Instruction& reduce) {
+  const int group = static_cast<int>(reduce.imm2);
+  Values values = LoadAllLanes(reduce);
+  for (int distance = 1; distance < group; distance *= 2) {
+    Values others;
+    for (LlvmValue const value : values) {
+      others.push_back(
+          Permute(value, kWarpSize, [&](int lane) { return lane + distance < kWarpSize ? lane + distance : lane; }));
+    }
+    values = Combine(reduce, values, others);
+  }
+  for (size_t i = 0; i < values.size(); ++i) {
+    StoreLanes(reduce.slots[i], Permute(values[i], kWarpSize, [&](int lane) { return lane & ~(group - 1); }));
+  }
+}
+
+void HostEmission::EmitWarpScan(const Instruction& scan) {
+  Values values = LoadAllLanes(scan);
+  for (int distance = 1; distance < kWarpSize; distance *= 2) {
+    Values before;
+    for (LlvmValue const value : values) {
+      before.push_back(Permute(value, kWarpSize, [&](int lane) { return lane >= distance ? lane - distance : lane; }));
+    }
+    const Values combined = Combine(scan, before, values);
+    llvm::SmallVector<int, kWarpSize> mask;
+    for (int lane = 0; lane < kWarpSize; ++lane) mask.push_back(lane >= distance ? kWarpSize + lane : lane);
+    for (size_t i = 0; i < values.size(); ++i) values[i] = b_.CreateShuffleVector(values[i], combined[i], mask);
+  }
+  for (size_t i = 0; i < values.size(); ++i) StoreLanes(scan.slots[i], values[i]);
+}
+
+void HostEmission::EmitShuffle(const Instruction& shuffle) {
+  const int amount = static_cast<int>(shuffle.imm2);
+  LlvmValue const from = LoadLanes(shuffle.slots[1]);
+  const auto permute = [&](auto source) { StoreLanes(shuffle.slots[0], Permute(from, kWarpSize, source)); };
+  switch (static_cast<ShuffleMode>(shuffle.imm)) {
+    case ShuffleMode::kDown: return permute([&](int lane) { return lane + amount < kWarpSize ? lane + amount : lane; });
+    case ShuffleMode::kUp: return permute([&](int lane) { return lane >= amount ? lane - amount : lane; });
+    case ShuffleMode::kXor: return permute([&](int lane) { return lane ^ amount; });
+    case ShuffleMode::kIndexed: break;
+  }
+  LlvmValue const lanes =
+      b_.CreateAnd(LoadLanes(shuffle.slots[2]),
+                   llvm::ConstantVector::getSplat(llvm::ElementCount::getFixed(kWarpSize), b_.getInt32(31)));
+  LlvmValue result = llvm::PoisonValue::get(from->getType());
+  for (int lane = 0; lane < kWarpSize; ++lane) {
+    result = b_.CreateInsertElement(result, b_.CreateExtractElement(from, b_.CreateExtractElement(lanes, lane)), lane);
+  }
+  StoreLanes(shuffle.slots[0], result);
+}
+
+void HostEmission::EmitWarpBroadcast(const Instruction& broadcast) {
+  const int32_t slot = broadcast.slots[0];
+  LlvmValue const address = b_.CreateInBoundsGEP(SlotElement(slot), WarpBase(slot), Get(broadcast.operands[0]));
+  Set(broadcast.result, LoadFrom(address, broadcast.type, false));
+}
+
+}  // namespace hlo::kernel

@@ -1,0 +1,163 @@
+#include "gpu/kernel/host/emission.h"
+
+#include <llvm/IR/Intrinsics.h>
+
+#include "base/check.h"
+#include "gpu/kernel/host/vectors.h"
+#include "gpu/kernel/host_lowering.h"
+#include "gpu/kernel/streaming.h"
+
+namespace hlo::kernel {
+
+using llvm::BasicBlock;
+using LlvmValue = llvm::Value*;
+
+HostEmission::HostEmission(const Kernel& kernel, bool masked_tails, llvm::Module& module)
+    : kernel_(kernel),
+      facts_(kernel),
+      masked_tails_(masked_tails),
+      context_(module.getContext()),
+      module_(module),
+      b_(context_),
+      scalar_(b_, Place::kHost, kernel.wide_index),
+      values_(kernel.values) {}
+
+void HostEmission::Lower(const std::string& name) {
+  parameters_ = kernel_.Parameters();
+  const bool direct = parameters_.size() <= kMostDirectArguments;
+  MakeBody(direct ? name : name + ".blocks",
+           direct ? llvm::GlobalValue::ExternalLinkage : llvm::GlobalValue::InternalLinkage);
+  if (!direct) MakeEntry(name);
+}
+
+// Unpacks the arguments: `noalias` says more on parameters than on loaded pointers.
+void HostEmission::MakeEntry(const std::string& name) {
+  llvm::Type* const types[] = {b_.getInt64Ty(), b_.getInt64Ty(), b_.getPtrTy()};
+  auto* const entry = llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), types, false),
+                                             llvm::GlobalValue::ExternalLinkage, name, module_);
+  entry->addFnAttr(llvm::Attribute::NoUnwind);
+  b_.SetInsertPoint(BasicBlock::Create(context_, "entry", entry));
+  llvm::SmallVector<LlvmValue> arguments = {entry->getArg(0), entry->getArg(1)};
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    arguments.push_back(b_.CreateLoad(b_.getPtrTy(), b_.CreateConstGEP1_64(b_.getPtrTy(), entry->getArg(2), i)));
+  }
+  b_.CreateCall(function_, arguments)->setIsNoInline();
+  b_.CreateRetVoid();
+}
+
+void HostEmission::MakeBody(const std::string& name, llvm::GlobalValue::LinkageTypes linkage) {
+  llvm::SmallVector<llvm::Type*> types(2, b_.getInt64Ty());
+  types.append(parameters_.size(), b_.getPtrTy());
+  function_ = llvm::Function::Create(llvm::FunctionType::get(b_.getVoidTy(), types, false), linkage, name, module_);
+  function_->addFnAttr(llvm::Attribute::NoUnwind);
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    const ArrayInfo& array = kernel_.arrays[parameters_[i]];
+    if (!array.may_alias) function_->addParamAttr(2 + i, llvm::Attribute::NoAlias);
+    if (array.kind == ArrayKind::kInput) function_->addParamAttr(2 + i, llvm::Attribute::ReadOnly);
+    if (IsStreamed(array)) MarkStreamed(*function_, 2 + i);
+  }
+  BasicBlock* const entry = BasicBlock::Create(context_, "entry", function_);
+  BasicBlock* const body = BasicBlock::Create(context_, "body", function_);
+  b_.SetInsertPoint(entry);
+  allocas_ = b_.CreateBr(body);
+  b_.SetInsertPoint(allocas_);
+  MakeStorage();
+  b_.SetInsertPoint(body);
+  Loop(function_->getArg(0), function_->getArg(1), Index(1), {.unroll = false}, [&](LlvmValue block) {
+    block_ = block;
+    EmitRegion(kernel_.body);
+  });
+  b_.CreateRetVoid();
+}
+
+void HostEmission::MakeStorage() {
+  int parameter = 2;
+  for (const ArrayInfo& array : kernel_.arrays) {
+    auto* const type = llvm::ArrayType::get(scalar_.MemoryTypeOf(array.type), array.elements);
+    if (array.IsParameter()) {
+      arrays_.push_back(function_->getArg(parameter++));
+    } else if (array.kind == ArrayKind::kTable) {
+      std::vector<llvm::Constant*> elements;
+      for (const int64_t bits : array.table) {
+        elements.push_back(array.type == Type::kPred ? b_.getInt8(bits) : scalar_.Constant(array.type, bits));
+      }
+      arrays_.push_back(new llvm::GlobalVariable(module_, type, true, llvm::GlobalValue::PrivateLinkage,
+                                                 llvm::ConstantArray::get(type, elements)));
+    } else {
+      arrays_.push_back(Alloca(type));
+    }
+    turned_.push_back(array.pitch ? Alloca(TurnedType(array)) : nullptr);
+  }
+  for (const SlotInfo& slot : kernel_.slots) {
+    const int64_t threads = slot.level == Level::kBlock ? kernel_.threads : kWarpSize;
+    slots_.push_back(Alloca(llvm::ArrayType::get(scalar_.MemoryTypeOf(slot.type), threads * slot.width)));
+  }
+  for (const VariableInfo& variable : kernel_.variables) variables_.push_back(Alloca(scalar_.TypeOf(variable.type)));
+}
+
+llvm::AllocaInst* HostEmission::Alloca(llvm::Type* type) {
+  llvm::AllocaInst* const alloca = b_.CreateAlloca(type);
+  if (type->isArrayTy()) alloca->setAlignment(llvm::Align(64));
+  return alloca;
+}
+
+llvm::Value* HostEmission::Get(int32_t id) {
+  const int group = strip_ ? strip_->plan->group_of[id] : 0;
+  if (group != 0 && group != strip_->current) return FromOtherGroup(id);
+  CHECK(values_[id], "kernel '", kernel_.name, "': %", id, " has no value yet");
+  return values_[id];
+}
+
+void HostEmission::EmitRegion(const Region& region) {
+  for (const Instruction& instruction : region.body) Emit(instruction);
+}
+
+void HostEmission::Emit(const Instruction& instruction) {
+  const auto define = [&](LlvmValue value) { Set(instruction.result, value); };
+  switch (instruction.op) {
+    case Op::kBlock: return define(block_);
+    case Op::kWarp: return define(warp_);
+    case Op::kLane: return define(lane_);
+    case Op::kThread: return define(thread_);
+    case Op::kLoad: return define(LoadElement(instruction.imm, Get(instruction.operands[0])));
+    case Op::kLoadTurned: return define(LoadTurned(instruction));
+    case Op::kTurn: return EmitTurn(instruction);
+    case Op::kStore: return StoreElement(instruction.imm, Get(instruction.operands[0]), Get(instruction.operands[1]));
+    case Op::kLoadVector: return EmitLoadVector(instruction);
+    case Op::kStoreVector: return EmitStoreVector(instruction);
+    case Op::kAtomic:
+    case Op::kAtomicFetch:
+    case Op::kAtomicCas: return EmitAtomic(instruction);
+    case Op::kSlotGet: return define(LoadFrom(SlotAddress(instruction), instruction.type, true));
+    case Op::kSlotSet: return EmitSlotSet(instruction);
+    case Op::kVariableGet: return EmitVariableGet(instruction);
+    case Op::kVariableSet: return EmitVariableSet(instruction);
+    case Op::kPhase: return EmitPhase(instruction);
+    case Op::kTile: return EmitTile(instruction);
+    case Op::kWarps: return EmitWarps(instruction);
+    case Op::kLoop: return EmitLoop(instruction);
+    case Op::kIf: return EmitIf(instruction);
+    case Op::kBarrier:
+    case Op::kWarpBarrier: return;  // The loops over threads end between phases.
+    case Op::kWarpReduce: return EmitWarpReduce(instruction);
+    case Op::kGroupReduce: return EmitGroupReduce(instruction);
+    case Op::kWarpScan: return EmitWarpScan(instruction);
+    case Op::kShuffle: return EmitShuffle(instruction);
+    case Op::kWarpBroadcast: return EmitWarpBroadcast(instruction);
+    case Op::kArrive: return EmitArrive(instruction);
+    default: return define(Compute(instruction));
+  }
+}
+
+llvm::Value* HostEmission::Compute(const Instruction& instruction) {
+  if (LlvmValue const value = InSegment(instruction)) return value;
+  llvm::SmallVector<LlvmValue, 4> operands;
+  llvm::SmallVector<Type, 4> types;
+  for (const int32_t operand : instruction.operands) {
+    operands.push_back(Get(operand));
+    types.push_back(facts_.types[operand]);
+  }
+  return scalar_.Emit(instruction, operands, types);
+}
+
+}  // namespace hlo::kernel

@@ -1,0 +1,147 @@
+// The last pass of the host lowering: LLVM IR for a kernel, by the plans of the passes before it.
+#ifndef HLO_GPU_KERNEL_HOST_EMISSION_H_
+#define HLO_GPU_KERNEL_HOST_EMISSION_H_
+
+#include <functional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+
+#include "gpu/kernel/host/facts.h"
+#include "gpu/kernel/host/segments.h"
+#include "gpu/kernel/host/strips.h"
+#include "gpu/kernel/scalar.h"
+
+namespace hlo::kernel {
+
+class HostEmission {
+ public:
+  HostEmission(const Kernel& kernel, bool masked_tails, llvm::Module& module);
+  void Lower(const std::string& name);
+
+ private:
+  using LlvmValue = llvm::Value*;
+  using Values = llvm::SmallVector<LlvmValue, 2>;
+
+  // emission.cpp: the function, and one instruction after the other.
+  void MakeEntry(const std::string& name);
+  void MakeBody(const std::string& name, llvm::GlobalValue::LinkageTypes linkage);
+  void MakeStorage();
+  llvm::AllocaInst* Alloca(llvm::Type* type);
+  LlvmValue Index(int64_t value) { return b_.getInt64(value); }
+  LlvmValue Get(int32_t id);
+  void Set(int32_t id, LlvmValue value) { values_[id] = value; }
+  void EmitRegion(const Region& region);
+  void Emit(const Instruction& instruction);
+  LlvmValue Compute(const Instruction& instruction);
+
+  // loops.cpp
+  struct LoopKind {
+    bool lanes = false;  // Iterations are independent: the loop to vectorise.
+    bool unroll = true;
+    int interleave = 1;  // So many vectors by turns.
+  };
+  // for (index = begin; index < end; index += step) body(index).
+  void Loop(LlvmValue begin, LlvmValue end, LlvmValue step, LoopKind kind, const std::function<void(LlvmValue)>& body);
+  void LoopWithSteps(LlvmValue begin, LlvmValue end, LoopKind kind, const std::function<LlvmValue(LlvmValue)>& body);
+  void Lanes(LlvmValue end, const std::function<void(LlvmValue)>& body, int interleave = 1);
+  void ForWarps(const std::function<void()>& body);
+  llvm::MDNode* LoopProperties(LoopKind kind);
+  void EmitLoop(const Instruction& loop);
+  void EmitIf(const Instruction& branch);
+  // emit(0) where the condition holds, emit(1) where it does not.
+  void Branch(LlvmValue condition, bool has_else, const std::function<void(int)>& emit);
+
+  // threads.cpp: the bodies of phases and tiles.
+  struct Segment {
+    const SegmentPlan* plan;
+    std::unordered_map<const Instruction*, LlvmValue> at_begin = {};
+    LlvmValue begin = nullptr, position = nullptr;
+  };
+  struct Strip {
+    const StripPlan* plan;
+    std::function<void(LlvmValue)> bind;
+    std::vector<llvm::AllocaInst*> values, variables;  // The arrays of what is kept; null for the others.
+    LlvmValue begin = nullptr, count = nullptr, lane = nullptr;
+    int next_group = 1, current = 0;
+  };
+  void EmitWarps(const Instruction& warps);
+  void EmitPhase(const Instruction& phase);
+  void EmitTile(const Instruction& tile);
+  void EmitElements(const Instruction& tile, LlvmValue end);
+  LlvmValue AtBegin(const Segment& segment, int32_t id);
+  LlvmValue BeginSegment(Segment& segment, LlvmValue begin, LlvmValue left);
+  LlvmValue InSegment(const Instruction& instruction);
+  void EmitThreads(const Region& region, LlvmValue end, const SegmentPlan* segments,
+                   const std::function<void(LlvmValue)>& bind);
+  void EmitStrips(const Region& region, LlvmValue end, const StripPlan& plan,
+                  const std::function<void(LlvmValue)>& bind);
+  llvm::AllocaInst* StripArray(Type type);
+  void EmitStripRegion(const Region& region);
+  void EmitGroup(const std::vector<const Instruction*>& members);
+  void EmitCut(const Instruction& cut);
+  LlvmValue StripElement(llvm::AllocaInst* array);
+  void KeepResults(const Instruction& instruction);
+  LlvmValue FromOtherGroup(int32_t id);
+  LlvmValue StripVariable(const Instruction& access);
+
+  // memory.cpp
+  LlvmValue LoadFrom(LlvmValue address, Type type, bool lanes, bool constant = false);
+  void StoreTo(LlvmValue address, Type type, LlvmValue value, bool lanes);
+  LlvmValue Address(int64_t array, LlvmValue index);
+  LlvmValue LoadElement(int64_t array, LlvmValue index);
+  void StoreElement(int64_t array, LlvmValue index, LlvmValue value);
+  void EmitLoadVector(const Instruction& load);
+  void EmitStoreVector(const Instruction& store);
+  llvm::ArrayType* TurnedType(const ArrayInfo& tile);
+  LlvmValue TurnedAddress(int64_t tile, LlvmValue row, LlvmValue column);
+  LlvmValue LoadTurned(const Instruction& load);
+  void EmitTurn(const Instruction& turn);
+  void EmitVariableGet(const Instruction& access);
+  void EmitVariableSet(const Instruction& access);
+  void EmitSlotSet(const Instruction& access);
+  llvm::Type* SlotElement(int64_t slot);
+  LlvmValue WarpBase(int64_t slot);
+  LlvmValue SlotAddress(const Instruction& access);
+  void EmitAtomic(const Instruction& atomic);
+  void EmitArrive(const Instruction& arrive);
+
+  // collectives.cpp: the slots of a warp as one vector.
+  LlvmValue LoadLanes(int32_t slot);
+  void StoreLanes(int32_t slot, LlvmValue value);
+  Values LoadAllLanes(const Instruction& instruction);
+  LlvmValue Permute(LlvmValue vector, int lanes, const std::function<int(int)>& source);
+  Values CombineByLane(const Instruction& instruction, const Values& a, const Values& b);
+  Values Combine(const Instruction& instruction, const Values& a, const Values& b);
+  void EmitWarpReduce(const Instruction& reduce);
+  void EmitGroupReduce(const Instruction& reduce);
+  void EmitWarpScan(const Instruction& scan);
+  void EmitShuffle(const Instruction& shuffle);
+  void EmitWarpBroadcast(const Instruction& broadcast);
+
+  const Kernel& kernel_;
+  const HostFacts facts_;
+  const bool masked_tails_;
+  llvm::LLVMContext& context_;
+  llvm::Module& module_;
+  llvm::IRBuilder<> b_;
+  ScalarEmitter scalar_;
+  llvm::Function* function_ = nullptr;
+  llvm::Instruction* allocas_ = nullptr;  // Allocas go before it.
+  std::vector<int> parameters_;
+  std::vector<LlvmValue> arrays_, turned_, slots_, variables_;
+  std::vector<LlvmValue> values_;
+  Strip* strip_ = nullptr;
+  Segment* segment_ = nullptr;
+  LlvmValue block_ = nullptr, warp_ = nullptr, lane_ = nullptr, thread_ = nullptr, tile_index_ = nullptr;
+  llvm::MDNode* access_group_ = nullptr;  // Of the loop over lanes; null outside.
+  bool in_warps_ = false;
+};
+
+}  // namespace hlo::kernel
+
+#endif  // HLO_GPU_KERNEL_HOST_EMISSION_H_

@@ -1,0 +1,106 @@
+#include "gpu/kernel/host/emission.h"
+
+namespace hlo::kernel {
+
+using llvm::BasicBlock;
+using LlvmValue = llvm::Value*;
+
+void HostEmission::Loop(LlvmValue begin, LlvmValue end, LlvmValue step, LoopKind kind,
+                        const std::function<void(LlvmValue)>& body) {
+  LoopWithSteps(begin, end, kind, [&](LlvmValue index) {
+    body(index);
+    return step;
+  });
+}
+
+// In rotated form: if (begin < end) do { index += body(index) } while (index < end).
+void HostEmission::LoopWithSteps(LlvmValue begin, LlvmValue end, LoopKind kind,
+                                 const std::function<LlvmValue(LlvmValue)>& body) {
+  const auto *first = llvm::dyn_cast<llvm::ConstantInt>(begin), *last = llvm::dyn_cast<llvm::ConstantInt>(end);
+  const bool runs = first && last && first->getSExtValue() < last->getSExtValue();
+  BasicBlock* const loop = BasicBlock::Create(context_, "loop", function_);
+  BasicBlock* const after = BasicBlock::Create(context_, "after", function_);
+  BasicBlock* const before = b_.GetInsertBlock();
+  if (runs) b_.CreateBr(loop);
+  else b_.CreateCondBr(b_.CreateICmpSLT(begin, end), loop, after);
+  b_.SetInsertPoint(loop);
+  llvm::PHINode* const index = b_.CreatePHI(b_.getInt64Ty(), 2);
+  index->addIncoming(begin, before);
+  llvm::MDNode* const outer = access_group_;
+  if (kind.lanes) access_group_ = llvm::MDNode::getDistinct(context_, {});
+  LlvmValue const step = body(index);
+  LlvmValue const next = b_.CreateAdd(index, step, "", true, true);
+  index->addIncoming(next, b_.GetInsertBlock());
+  llvm::BranchInst* const back = b_.CreateCondBr(b_.CreateICmpSLT(next, end), loop, after);
+  back->setMetadata(llvm::LLVMContext::MD_loop, LoopProperties(kind));
+  access_group_ = outer;
+  b_.SetInsertPoint(after);
+}
+
+// What the passes are told of a loop.
+llvm::MDNode* HostEmission::LoopProperties(LoopKind kind) {
+  llvm::SmallVector<llvm::Metadata*, 3> nodes = {nullptr};
+  if (kind.lanes)
+    nodes.push_back(
+        llvm::MDNode::get(context_, {llvm::MDString::get(context_, "llvm.loop.parallel_accesses"), access_group_}));
+  if (kind.lanes && masked_tails_) {
+    nodes.push_back(llvm::MDNode::get(context_, {llvm::MDString::get(context_, "llvm.loop.vectorize.predicate.enable"),
+                                                 llvm::ConstantAsMetadata::get(b_.getTrue())}));
+  }
+  if (kind.interleave > 1) {
+    nodes.push_back(llvm::MDNode::get(context_, {llvm::MDString::get(context_, "llvm.loop.interleave.count"),
+                                                 llvm::ConstantAsMetadata::get(b_.getInt32(kind.interleave))}));
+  }
+  if (!kind.unroll)
+    nodes.push_back(llvm::MDNode::get(context_, llvm::MDString::get(context_, "llvm.loop.unroll.disable")));
+  llvm::MDNode* const node = llvm::MDNode::getDistinct(context_, nodes);
+  node->replaceOperandWith(0, node);
+  return node;
+}
+
+void HostEmission::Lanes(LlvmValue end, const std::function<void(LlvmValue)>& body, int interleave) {
+  Loop(Index(0), end, Index(1), {.lanes = true, .interleave = interleave}, body);
+}
+
+void HostEmission::ForWarps(const std::function<void()>& body) {
+  Loop(Index(0), Index(kernel_.warps()), Index(1), {.unroll = false}, [&](LlvmValue warp) {
+    warp_ = warp;
+    body();
+  });
+}
+
+void HostEmission::EmitLoop(const Instruction& loop) {
+  const Region& region = loop.regions[0];
+  const auto body = [&](LlvmValue index) {
+    Set(region.arguments[0], index);
+    EmitRegion(region);
+  };
+  if (access_group_ && facts_.IsWrittenOut(loop)) {
+    const int64_t begin = facts_.constants[loop.operands[0]]->imm, step = facts_.constants[loop.operands[2]]->imm;
+    for (int64_t i = 0; i < facts_.Steps(loop); ++i) body(Index(begin + i * step));
+    return;
+  }
+  Loop(Get(loop.operands[0]), Get(loop.operands[1]), Get(loop.operands[2]), {}, body);
+}
+
+void HostEmission::EmitIf(const Instruction& branch) {
+  Branch(Get(branch.operands[0]), branch.regions.size() == 2, [&](int side) { EmitRegion(branch.regions[side]); });
+}
+
+void HostEmission::Branch(LlvmValue condition, bool has_else, const std::function<void(int)>& emit) {
+  BasicBlock* const then = BasicBlock::Create(context_, "then", function_);
+  BasicBlock* const otherwise = has_else ? BasicBlock::Create(context_, "else", function_) : nullptr;
+  BasicBlock* const join = BasicBlock::Create(context_, "join", function_);
+  b_.CreateCondBr(condition, then, otherwise ? otherwise : join);
+  b_.SetInsertPoint(then);
+  emit(0);
+  b_.CreateBr(join);
+  if (otherwise) {
+    b_.SetInsertPoint(otherwise);
+    emit(1);
+    b_.CreateBr(join);
+  }
+  b_.SetInsertPoint(join);
+}
+
+}  // namespace hlo::kernel

@@ -1,0 +1,167 @@
+#include "gpu/kernel/host/emission.h"
+
+#include <algorithm>
+
+#include <llvm/IR/Intrinsics.h>
+
+#include "gpu/kernel/in_register_transpose.h"
+
+namespace hlo::kernel {
+
+using LlvmValue = llvm::Value*;
+
+namespace {
+int64_t TileRows(const ArrayInfo& tile) { return tile.elements / tile.pitch; }
+}  // namespace
+
+llvm::Value* HostEmission::LoadFrom(LlvmValue address, Type type, bool lanes, bool constant) {
+  llvm::LoadInst* const load = b_.CreateAlignedLoad(scalar_.MemoryTypeOf(type), address, llvm::Align(Bytes(type)));
+  if (lanes && access_group_) load->setMetadata(llvm::LLVMContext::MD_access_group, access_group_);
+  if (constant) load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context_, {}));
+  return scalar_.FromMemory(load, type);
+}
+
+void HostEmission::StoreTo(LlvmValue address, Type type, LlvmValue value, bool lanes) {
+  llvm::StoreInst* const store =
+      b_.CreateAlignedStore(scalar_.ToMemory(value, type), address, llvm::Align(Bytes(type)));
+  if (lanes && access_group_) store->setMetadata(llvm::LLVMContext::MD_access_group, access_group_);
+}
+
+llvm::Value* HostEmission::Address(int64_t array, LlvmValue index) {
+  return b_.CreateInBoundsGEP(scalar_.MemoryTypeOf(kernel_.arrays[array].type), arrays_[array], index);
+}
+
+// What nobody writes is read once, whatever is stored between two loads of it: all rows of a tile share what belongs
+// to its columns.
+llvm::Value* HostEmission::LoadElement(int64_t array, LlvmValue index) {
+  const ArrayInfo& info = kernel_.arrays[array];
+  const bool constant = info.kind == ArrayKind::kTable || (info.kind == ArrayKind::kInput && !info.may_alias);
+  return LoadFrom(Address(array, index), info.type, true, constant);
+}
+
+void HostEmission::StoreElement(int64_t array, LlvmValue index, LlvmValue value) {
+  StoreTo(Address(array, index), kernel_.arrays[array].type, value, true);
+}
+
+void HostEmission::EmitLoadVector(const Instruction& load) {
+  for (int64_t i = 0; i < load.imm2; ++i) {
+    LlvmValue const index = b_.CreateNSWAdd(Get(load.operands[0]), Index(i));
+    Set(load.result + static_cast<int32_t>(i), LoadElement(load.imm, index));
+  }
+}
+
+void HostEmission::EmitStoreVector(const Instruction& store) {
+  for (int64_t i = 0; i < store.imm2; ++i) {
+    StoreElement(store.imm, b_.CreateNSWAdd(Get(store.operands[0]), Index(i)), Get(store.operands[1 + i]));
+  }
+}
+
+// ---- Tiles that are read across: a second array has the columns of the tile as its rows ----
+
+llvm::Value* HostEmission::TurnedAddress(int64_t tile, LlvmValue row, LlvmValue column) {
+  const ArrayInfo& array = kernel_.arrays[tile];
+  LlvmValue const index = b_.CreateNSWAdd(b_.CreateNSWMul(column, Index(TileRows(array))), row);
+  return b_.CreateInBoundsGEP(scalar_.MemoryTypeOf(array.type), turned_[tile], index);
+}
+
+llvm::ArrayType* HostEmission::TurnedType(const ArrayInfo& tile) {
+  return llvm::ArrayType::get(scalar_.MemoryTypeOf(tile.type), (tile.pitch - 1) * TileRows(tile));
+}
+
+llvm::Value* HostEmission::LoadTurned(const Instruction& load) {
+  LlvmValue const address = TurnedAddress(load.imm, Get(load.operands[1]), Get(load.operands[2]));
+  return LoadFrom(address, load.type, true);
+}
+
+void HostEmission::EmitTurn(const Instruction& turn) {
+  const ArrayInfo& tile = kernel_.arrays[turn.imm];
+  // A square of as many rows as a vector has elements.
+  const int64_t side = std::min<int64_t>(kMostTurned, (masked_tails_ ? 64 : 32) / Bytes(tile.type));
+  auto* const vector = llvm::FixedVectorType::get(b_.getIntNTy(8 * Bytes(tile.type)), side);
+  const auto square = [&](LlvmValue row, LlvmValue column) {
+    llvm::SmallVector<LlvmValue> lines;
+    for (int64_t i = 0; i < side; ++i) {
+      LlvmValue const index =
+          b_.CreateNSWAdd(b_.CreateNSWMul(b_.CreateNSWAdd(row, Index(i)), Index(tile.pitch)), column);
+      lines.push_back(b_.CreateAlignedLoad(vector, Address(turn.imm, index), llvm::Align(Bytes(tile.type))));
+    }
+    TransposeInRegisters(b_, lines);
+    for (int64_t i = 0; i < side; ++i) {
+      b_.CreateAlignedStore(lines[i], TurnedAddress(turn.imm, row, b_.CreateNSWAdd(column, Index(i))),
+                            llvm::Align(side * Bytes(tile.type)));
+    }
+  };
+  Loop(Index(0), Get(turn.operands[0]), Index(side), {.unroll = false}, [&](LlvmValue row) {
+    Loop(Index(0), Get(turn.operands[1]), Index(side), {.unroll = false},
+         [&](LlvmValue column) { square(row, column); });
+  });
+}
+
+// ---- Variables and slots ----
+
+void HostEmission::EmitVariableGet(const Instruction& access) {
+  if (LlvmValue const address = StripVariable(access)) return Set(access.result, LoadFrom(address, access.type, true));
+  Set(access.result, b_.CreateLoad(scalar_.TypeOf(access.type), variables_[access.imm]));
+}
+
+void HostEmission::EmitVariableSet(const Instruction& access) {
+  if (LlvmValue const address = StripVariable(access))
+    return StoreTo(address, access.type, Get(access.operands[0]), true);
+  b_.CreateStore(Get(access.operands[0]), variables_[access.imm]);
+}
+
+void HostEmission::EmitSlotSet(const Instruction& access) {
+  LlvmValue const address = SlotAddress(access);
+  StoreTo(address, kernel_.slots[access.imm].type, Get(access.operands[0]), true);
+}
+
+llvm::Type* HostEmission::SlotElement(int64_t slot) { return scalar_.MemoryTypeOf(kernel_.slots[slot].type); }
+
+// The elements of the current warp.
+llvm::Value* HostEmission::WarpBase(int64_t slot) {
+  const SlotInfo& info = kernel_.slots[slot];
+  if (info.level == Level::kWarp) return slots_[slot];
+  return b_.CreateInBoundsGEP(SlotElement(slot), slots_[slot],
+                              b_.CreateMul(warp_, Index(kWarpSize * info.width), "", true, true));
+}
+
+llvm::Value* HostEmission::SlotAddress(const Instruction& access) {
+  const int64_t slot = access.imm;
+  LlvmValue const base = in_warps_ ? WarpBase(slot) : slots_[slot];
+  LlvmValue index = tile_index_;
+  if (access.imm2 != kTileElement) {
+    LlvmValue const thread = in_warps_ ? lane_ : thread_;
+    index = b_.CreateMul(thread, Index(kernel_.slots[slot].width), "", true, true);
+    index = b_.CreateAdd(index, Index(access.imm2), "", true, true);
+  }
+  return b_.CreateInBoundsGEP(SlotElement(slot), base, index);
+}
+
+// ---- What other threads see ----
+
+void HostEmission::EmitAtomic(const Instruction& atomic) {
+  LlvmValue const address = Address(atomic.imm, Get(atomic.operands[0]));
+  const llvm::MaybeAlign align(Bytes(atomic.type));
+  LlvmValue old;
+  if (atomic.op == Op::kAtomicCas) {
+    old =
+        b_.CreateExtractValue(b_.CreateAtomicCmpXchg(address, Get(atomic.operands[1]), Get(atomic.operands[2]), align,
+                                                     llvm::AtomicOrdering::Monotonic, llvm::AtomicOrdering::Monotonic),
+                              0);
+  } else {
+    old = b_.CreateAtomicRMW(AtomicOperation(static_cast<AtomicOp>(atomic.imm2), atomic.type), address,
+                             Get(atomic.operands[1]), align, llvm::AtomicOrdering::Monotonic);
+  }
+  if (atomic.result >= 0) Set(atomic.result, old);
+}
+
+void HostEmission::EmitArrive(const Instruction& arrive) {
+  LlvmValue const counter = Address(arrive.imm, Get(arrive.operands[0]));
+  LlvmValue const count = b_.CreateTrunc(Get(arrive.operands[1]), b_.getInt32Ty());
+  // Wraps to zero in the last block.
+  LlvmValue const old = b_.CreateAtomicRMW(llvm::AtomicRMWInst::UIncWrap, counter, b_.CreateSub(count, b_.getInt32(1)),
+                                           llvm::MaybeAlign(4), llvm::AtomicOrdering::AcquireRelease);
+  Set(arrive.result, b_.CreateICmpEQ(old, b_.CreateSub(count, b_.getInt32(1))));
+}
+
+}  // namespace hlo::kernel

@@ -1,0 +1,64 @@
+#include "gpu/kernel/host/segments.h"
+
+#include <algorithm>
+
+namespace hlo::kernel {
+namespace {
+
+class Finder {
+ public:
+  Finder(const HostFacts& facts, SegmentPlan& plan)
+      : facts_(facts), plan_(plan), line_(facts.kernel.values), fixed_(facts.kernel.values) {
+    plan_.inside[plan_.index] = line_[plan_.index] = true;
+  }
+
+  void Walk(const Region& region) {
+    for (const Instruction& instruction : region.body) {
+      for (int i = 0; i < Results(instruction); ++i) plan_.inside[instruction.result + i] = true;
+      for (const Region& inner : instruction.regions) {
+        for (const int32_t argument : inner.arguments) plan_.inside[argument] = true;
+        Walk(inner);
+      }
+      if (instruction.result >= 0 && instruction.type == Type::kIndex) Visit(instruction);
+    }
+  }
+
+ private:
+  bool Fixed(int32_t id) const { return !plan_.inside[id] || fixed_[id]; }
+
+  void Visit(const Instruction& instruction) {
+    const int32_t id = instruction.result;
+    plan_.definition[id] = &instruction;
+    if (instruction.op == Op::kConstant) fixed_[id] = true;
+    if (instruction.operands.size() != 2 || instruction.op > Op::kRem) return;
+    const int32_t a = instruction.operands[0], b = instruction.operands[1];
+    fixed_[id] = Fixed(a) && Fixed(b);
+    if (instruction.op == Op::kAdd) line_[id] = (line_[a] && Fixed(b)) || (line_[b] && Fixed(a));
+    if (instruction.op == Op::kSub) line_[id] = line_[a] && Fixed(b);
+    if (instruction.op != Op::kDiv && instruction.op != Op::kRem) return;
+    if (!line_[a] || !facts_.constants[b] || facts_.constants[b]->imm < kLeastSegment) return;
+    plan_.divisions.push_back(&instruction);
+    (instruction.op == Op::kDiv ? fixed_ : line_)[id] = true;
+  }
+
+  const HostFacts& facts_;
+  SegmentPlan& plan_;
+  std::vector<bool> line_, fixed_;  // By value: counts up with the index; the same for all, and index arithmetic.
+};
+
+}  // namespace
+
+bool SegmentPlan::IsQuotient(const Instruction& instruction) const {
+  return instruction.op == Op::kDiv && std::ranges::find(divisions, &instruction) != divisions.end();
+}
+
+SegmentPlan PlanSegments(const HostFacts& facts, const Region& tile) {
+  SegmentPlan plan{.divisions = {},
+                   .inside = std::vector<bool>(facts.kernel.values),
+                   .definition = std::vector<const Instruction*>(facts.kernel.values),
+                   .index = tile.arguments[0]};
+  Finder(facts, plan).Walk(tile);
+  return plan;
+}
+
+}  // namespace hlo::kernel

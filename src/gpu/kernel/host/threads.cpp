@@ -1,0 +1,202 @@
+#include "gpu/kernel/host/emission.h"
+
+#include <llvm/IR/Intrinsics.h>
+
+#include "gpu/kernel/host/vectors.h"
+
+namespace hlo::kernel {
+
+using LlvmValue = llvm::Value*;
+
+void HostEmission::EmitWarps(const Instruction& warps) {
+  in_warps_ = true;
+  ForWarps([&] { EmitRegion(warps.regions[0]); });
+  in_warps_ = false;
+}
+
+void HostEmission::EmitPhase(const Instruction& phase) {
+  const Region& region = phase.regions[0];
+  const auto lanes = [&] {
+    LlvmValue const first = b_.CreateMul(warp_, Index(kWarpSize), "", true, true);
+    EmitThreads(region, Index(kWarpSize), nullptr, [&, first](LlvmValue lane) {
+      lane_ = lane;
+      thread_ = b_.CreateAdd(first, lane, "", true, true);
+    });
+  };
+  if (in_warps_) return lanes();
+  ForWarps(lanes);
+}
+
+void HostEmission::EmitTile(const Instruction& tile) {
+  const int64_t elements = (in_warps_ ? kWarpSize : kernel_.threads) * tile.imm;
+  if (tile.operands.empty()) return EmitElements(tile, Index(elements));
+  LlvmValue const limit = Get(tile.operands[0]);
+  if (!IsWorthTwice(facts_, tile.regions[0]))
+    return EmitElements(tile, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, limit, Index(elements)));
+  Branch(b_.CreateICmpSGE(limit, Index(elements)), true,
+         [&](int side) { EmitElements(tile, side == 0 ? Index(elements) : limit); });
+}
+
+void HostEmission::EmitElements(const Instruction& tile, LlvmValue end) {
+  const int32_t index = tile.regions[0].arguments[0];
+  const auto bind = [this, index](LlvmValue element) {
+    tile_index_ = element;
+    Set(index, element);
+  };
+  const SegmentPlan plan = PlanSegments(facts_, tile.regions[0]);
+  if (plan.divisions.empty()) return EmitThreads(tile.regions[0], end, nullptr, bind);
+  Segment segment{.plan = &plan};
+  LoopWithSteps(Index(0), end, {.unroll = false}, [&](LlvmValue begin) {
+    LlvmValue const count = BeginSegment(segment, begin, b_.CreateNSWSub(end, begin));
+    segment_ = &segment;
+    EmitThreads(tile.regions[0], count, &plan, [&](LlvmValue position) {
+      segment.position = position;
+      bind(b_.CreateAdd(begin, position, "", true, true));
+    });
+    segment_ = nullptr;
+    return count;
+  });
+}
+
+// Index arithmetic at the first element of the segment.
+llvm::Value* HostEmission::AtBegin(const Segment& segment, int32_t id) {
+  if (id == segment.plan->index) return segment.begin;
+  if (!segment.plan->inside[id]) return Get(id);
+  const Instruction& definition = *segment.plan->definition[id];
+  if (const auto found = segment.at_begin.find(&definition); found != segment.at_begin.end()) return found->second;
+  llvm::SmallVector<LlvmValue, 2> operands;
+  for (const int32_t operand : definition.operands) operands.push_back(AtBegin(segment, operand));
+  const Type types[] = {Type::kIndex, Type::kIndex};
+  return scalar_.Emit(definition, operands, types);
+}
+
+// The values of the divisions at `begin`; returns how many elements the segment has, at most `left`.
+llvm::Value* HostEmission::BeginSegment(Segment& segment, LlvmValue begin, LlvmValue left) {
+  segment.begin = begin;
+  segment.at_begin.clear();
+  LlvmValue count = left;
+  for (const Instruction* division : segment.plan->divisions) {
+    LlvmValue const dividend = AtBegin(segment, division->operands[0]);
+    LlvmValue const divisor = Index(facts_.constants[division->operands[1]]->imm);
+    LlvmValue const operands[] = {dividend, divisor};
+    const Type types[] = {Type::kIndex, Type::kIndex};
+    LlvmValue const value = scalar_.Emit(*division, operands, types);
+    LlvmValue const remainder = division->op == Op::kRem ? value : b_.CreateSub(dividend, b_.CreateMul(value, divisor));
+    // Below zero nothing divides, behind some guard; the elements from zero on are segments of their own. What comes
+    // out there is no quotient: 0 instead, since a division of it by the next must not make that one's bound
+    // negative.
+    LlvmValue const negative = b_.CreateICmpSLT(dividend, Index(0));
+    segment.at_begin[division] = b_.CreateSelect(negative, Index(0), value);
+    LlvmValue const bound = b_.CreateSelect(negative, b_.CreateNeg(dividend), b_.CreateSub(divisor, remainder));
+    count = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, count, bound);
+  }
+  return count;
+}
+
+// The value of a division in the current element of the segment; null if it is none.
+llvm::Value* HostEmission::InSegment(const Instruction& instruction) {
+  if (!segment_) return nullptr;
+  const auto found = segment_->at_begin.find(&instruction);
+  if (found == segment_->at_begin.end()) return nullptr;
+  return instruction.op == Op::kDiv ? found->second : b_.CreateAdd(found->second, segment_->position, "", true, true);
+}
+
+// The body of a phase or tile for lanes (elements) 0 to `end`; `bind` says which one is being emitted.
+void HostEmission::EmitThreads(const Region& region, LlvmValue end, const SegmentPlan* segments,
+                               const std::function<void(LlvmValue)>& bind) {
+  const StripPlan plan = PlanStrips(facts_, region, segments);
+  if (plan.needed) return EmitStrips(region, end, plan, bind);
+  const auto* const elements = llvm::dyn_cast<llvm::ConstantInt>(end);
+  const int interleave = elements ? Interleave(facts_, region, elements->getSExtValue(), masked_tails_) : 1;
+  Lanes(
+      end,
+      [&](LlvmValue lane) {
+        bind(lane);
+        EmitRegion(region);
+      },
+      interleave);
+}
+
+void HostEmission::EmitStrips(const Region& region, LlvmValue end, const StripPlan& plan,
+                              const std::function<void(LlvmValue)>& bind) {
+  Strip strip{.plan = &plan,
+              .bind = bind,
+              .values = std::vector<llvm::AllocaInst*>(kernel_.values),
+              .variables = std::vector<llvm::AllocaInst*>(kernel_.variables.size())};
+  for (const int32_t variable : plan.kept_variables)
+    strip.variables[variable] = StripArray(kernel_.variables[variable].type);
+  for (const int32_t value : plan.kept_values) strip.values[value] = StripArray(facts_.types[value]);
+  strip_ = &strip;
+  Loop(Index(0), end, Index(kStrip), {.unroll = false}, [&](LlvmValue begin) {
+    strip.begin = begin;
+    strip.count = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateNSWSub(end, begin), Index(kStrip));
+    strip.next_group = 1;
+    EmitStripRegion(region);
+  });
+  strip_ = nullptr;
+}
+
+llvm::AllocaInst* HostEmission::StripArray(Type type) {
+  llvm::IRBuilder<>::InsertPointGuard guard(b_);
+  b_.SetInsertPoint(allocas_);
+  return Alloca(llvm::ArrayType::get(scalar_.MemoryTypeOf(type), kStrip));
+}
+
+void HostEmission::EmitStripRegion(const Region& region) {
+  WalkStrip(
+      facts_, *strip_->plan, region, [&](const Instruction& instruction) { Emit(instruction); },
+      [&](const std::vector<const Instruction*>& members) { EmitGroup(members); },
+      [&](const Instruction& cut) { EmitCut(cut); });
+}
+
+void HostEmission::EmitGroup(const std::vector<const Instruction*>& members) {
+  Strip& strip = *strip_;
+  strip.current = strip.next_group++;
+  Lanes(strip.count, [&](LlvmValue lane) {
+    strip.lane = lane;
+    strip.bind(b_.CreateAdd(strip.begin, lane, "", true, true));
+    for (const Instruction* member : members) {
+      Emit(*member);
+      if (member->result >= 0 && member->regions.empty()) KeepResults(*member);
+    }
+  });
+  strip.current = 0;
+}
+
+void HostEmission::EmitCut(const Instruction& cut) {
+  if (cut.op == Op::kIf) {
+    Branch(Get(cut.operands[0]), cut.regions.size() == 2, [&](int side) { EmitStripRegion(cut.regions[side]); });
+    return;
+  }
+  Loop(Get(cut.operands[0]), Get(cut.operands[1]), Get(cut.operands[2]), {.unroll = false}, [&](LlvmValue index) {
+    Set(cut.regions[0].arguments[0], index);
+    EmitStripRegion(cut.regions[0]);
+  });
+}
+
+llvm::Value* HostEmission::StripElement(llvm::AllocaInst* array) {
+  return b_.CreateInBoundsGEP(array->getAllocatedType()->getArrayElementType(), array, strip_->lane);
+}
+
+void HostEmission::KeepResults(const Instruction& instruction) {
+  for (int32_t id = instruction.result; id < instruction.result + Results(instruction); ++id) {
+    if (llvm::AllocaInst* array = strip_->values[id]) StoreTo(StripElement(array), instruction.type, values_[id], true);
+  }
+}
+
+// A value of another group: from its array, or computed again.
+llvm::Value* HostEmission::FromOtherGroup(int32_t id) {
+  if (llvm::AllocaInst* array = strip_->values[id]) return LoadFrom(StripElement(array), facts_.types[id], true);
+  const Instruction& definition = *strip_->plan->definition[id];
+  if (definition.op == Op::kLane) return lane_;
+  if (definition.op == Op::kThread) return thread_;
+  return Compute(definition);
+}
+
+// Where a variable of the lane is kept; null when it is an alloca of its own.
+llvm::Value* HostEmission::StripVariable(const Instruction& access) {
+  if (!strip_ || !strip_->variables[access.imm]) return nullptr;
+  return StripElement(strip_->variables[access.imm]);
+}
+
+}  // namespace hlo::kernel

@@ -1,0 +1,79 @@
+#include "gpu/kernel/host/vectors.h"
+
+#include <algorithm>
+
+#include "gpu/kernel/streaming.h"
+
+namespace hlo::kernel {
+namespace {
+
+// The scheduler of a CPU holds about a hundred instructions that wait. Of a body of this many it holds few iterations,
+// too few to hide the latency of its chain; so several vectors go by turns (a gelu in the cache: 0.8 of the time), in
+// kernels over arrays of kMuchWork elements.
+constexpr int64_t kLongBody = 24;
+constexpr int64_t kMuchWork = 1 << 18;
+
+bool IsLarge(const ArrayInfo& array) { return array.IsParameter() && array.elements >= kMuchWork; }
+
+// Is the body a long chain in a kernel that runs long enough to pay for more code?
+bool IsWorthInterleaving(const HostFacts& facts, const Region& body) {
+  return std::ranges::any_of(facts.kernel.arrays, IsLarge) && facts.WrittenOut(body) >= kLongBody;
+}
+
+bool StoresStreamed(const Kernel& kernel, const Region& region) {
+  return std::ranges::any_of(region.body, [&](const Instruction& instruction) {
+    if (instruction.op == Op::kStore && IsStreamed(kernel.arrays[instruction.imm])) return true;
+    return std::ranges::any_of(instruction.regions, [&](const Region& inner) { return StoresStreamed(kernel, inner); });
+  });
+}
+
+// The widest type that the body keeps in memory: the vectoriser's vectors have as many elements as fit of it.
+int64_t WidestInMemory(const Kernel& kernel, const Region& region) {
+  int64_t bytes = 1;
+  for (const Instruction& instruction : region.body) {
+    switch (instruction.op) {
+      case Op::kLoad:
+      case Op::kLoadVector:
+      case Op::kLoadTurned:
+      case Op::kStore:
+      case Op::kStoreVector: bytes = std::max<int64_t>(bytes, Bytes(kernel.arrays[instruction.imm].type)); break;
+      case Op::kSlotGet:
+      case Op::kSlotSet: bytes = std::max<int64_t>(bytes, Bytes(kernel.slots[instruction.imm].type)); break;
+      default: break;
+    }
+    for (const Region& inner : instruction.regions) bytes = std::max(bytes, WidestInMemory(kernel, inner));
+  }
+  return bytes;
+}
+
+}  // namespace
+
+bool IsStreamed(const ArrayInfo& array) {
+  return array.kind == ArrayKind::kOutput && array.elements * Bytes(array.type) >= kLeastStreamedBytes;
+}
+
+void ForgetForHost(Kernel& kernel) {
+  kernel.blocks = 1;
+  for (ArrayInfo& array : kernel.arrays) {
+    if (array.IsParameter()) array.elements = IsStreamed(array) ? 2 : IsLarge(array) ? 1 : 0;
+  }
+}
+
+bool IsWorthTwice(const HostFacts& facts, const Region& body) {
+  return StoresStreamed(facts.kernel, body) || IsWorthInterleaving(facts, body);
+}
+
+// No more vectors by turns than there are, and no tail where one vector at a time leaves none: under a mask, what is
+// loaded with gaps between is loaded one by one, in branches, and the vectoriser takes 20 s to move a chain of bf16
+// maxima into them.
+int Interleave(const HostFacts& facts, const Region& body, int64_t elements, bool masked_tails) {
+  if (!IsWorthInterleaving(facts, body)) return 1;
+  const int64_t vector = (masked_tails ? 64 : 32) / WidestInMemory(facts.kernel, body);
+  const bool whole = elements % vector == 0;
+  int interleave = masked_tails ? 4 : 2;  // Half the registers without AVX-512.
+  while (interleave > 1 && (elements < vector * interleave || (whole && elements % (vector * interleave) != 0)))
+    interleave /= 2;
+  return interleave;
+}
+
+}  // namespace hlo::kernel
