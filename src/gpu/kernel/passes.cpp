@@ -21,8 +21,11 @@ Status RunPasses(llvm::Module& module, llvm::TargetMachine& target, Pipeline pip
   builder.crossRegisterProxies(loops, functions, components, modules);
 
   constexpr const char* kTexts[] = {
-      "function(sroa,early-cse<memssa>,instcombine<max-iterations=1;no-verify-fixpoint>,simplifycfg,"
-      "loop-unroll,early-cse<memssa>,instcombine<max-iterations=1;no-verify-fixpoint>,simplifycfg)",
+      // What early-cse<memssa> finds besides are loads that stores stand between; those of inputs are marked as
+      // invariant,
+      // which early-cse knows.
+      "function(sroa,early-cse,instcombine<max-iterations=1;no-verify-fixpoint>,simplifycfg,"
+      "loop-unroll,early-cse,instcombine<max-iterations=1;no-verify-fixpoint>,simplifycfg)",
       "function(sroa,early-cse,simplifycfg,loop-mssa(licm),loop-vectorize,early-cse,instcombine<max-iterations=1;no-"
       "verify-fixpoint>,simplifycfg)",
       "coro-early,cgscc(coro-split),coro-cleanup,function(sroa,early-cse,instcombine<max-iterations=1;no-verify-"
