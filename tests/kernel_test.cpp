@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "gpu/kernel/builder.h"
+#include "gpu/kernel/distinct.h"
 #include "gpu/kernel/host.h"
 #include "gpu/kernel/nvptx.h"
 
@@ -118,6 +119,50 @@ TEST(Kernel, PtxHasWideAccesses) {
   EXPECT_NE(ptx->text.find("st.global.v4.f32"), std::string::npos) << ptx->text;
   EXPECT_EQ(ptx->text.find("fma"), std::string::npos) << "x * 2 + 1 was contracted";
   EXPECT_EQ(ptx->text.find(".local"), std::string::npos) << ptx->text;
+}
+
+// No guard: how many blocks there are shows nowhere in the code.
+Kernel WholeTiles(int64_t blocks) {
+  KernelBuilder k("whole_tiles", blocks, 256);
+  const Array x = k.Input("x", Type::kF32, blocks * 1024), y = k.Output("y", Type::kF32, blocks * 1024);
+  k.Tile(4, [&](Value i) { y.Store(k.block() * 1024 + i, x.Load(k.block() * 1024 + i) + 1.0); });
+  return std::move(k).Build();
+}
+
+// What is compiled once for kernels that differ in their names is what each would be alone.
+TEST(Kernel, EqualKernelsShareTheirPtxNamesApart) {
+  std::vector<Kernel> kernels = {Scale(8192), RowSum(5, 1000), Scale(8192), WholeTiles(16), WholeTiles(48)};
+  kernels[0].name = "a";
+  kernels[2].name = "fusion.a_kernel-7";
+  std::vector<const Kernel*> pointers;
+  for (const Kernel& kernel : kernels) pointers.push_back(&kernel);
+  const auto together = EmitPtx(pointers);
+  ASSERT_TRUE(together) << together.error().message();
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    const auto alone = EmitPtx(kernels[i]);
+    ASSERT_TRUE(alone) << alone.error().message();
+    EXPECT_EQ((*together)[i].text, alone->text);
+    EXPECT_EQ((*together)[i].entry, alone->entry);
+    EXPECT_EQ((*together)[i].dynamic_shared_bytes, alone->dynamic_shared_bytes);
+  }
+}
+
+TEST(Kernel, DistinctKernelsComeWithTheLargestFirst) {
+  const Kernel small = Scale(1000), large = RowSum(5, 1000);
+  Kernel renamed = large;
+  renamed.name = "another";
+  const Kernel few = WholeTiles(16), many = WholeTiles(64);
+  const Kernel* const kernels[] = {&small, &large, &renamed, &few, &many};
+  const DistinctKernels distinct = FindDistinct(kernels, [](Kernel& kernel) {
+    kernel.blocks = 1;
+    for (ArrayInfo& array : kernel.arrays) array.elements = 0;
+  });
+  EXPECT_EQ(distinct.kernels.front(), &large);
+  EXPECT_EQ(distinct.kernels.size(), 3u);
+  EXPECT_EQ(distinct.which[1], distinct.which[2]);
+  EXPECT_EQ(distinct.which[3], distinct.which[4]);
+  EXPECT_NE(distinct.which[0], distinct.which[3]);
+  EXPECT_GT(CodeSize(large), CodeSize(small));
 }
 
 }  // namespace

@@ -1,7 +1,10 @@
 #include "driver/lower.h"
 
 #include <algorithm>
+#include <functional>
+#include <span>
 
+#include "base/parallel.h"
 #include "base/text.h"
 #include "gpu/emitters/emitter.h"
 #include "gpu/kernel/host.h"
@@ -28,49 +31,80 @@ constexpr StageRow kStages[] = {
 
 const StageRow& RowOf(LowerStage stage) { return kStages[static_cast<int>(stage)]; }
 
-// What ptxas makes of the kernels, and which of them keep registers in memory.
-class SpillList {
- public:
-  Result<std::string> Assemble(const kernel::Kernel& kernel, const kernel::NvptxOptions& options) {
-    const kernel::PtxasReport report = TRY(kernel::Ptxas(TRY(kernel::EmitPtx(kernel, options)).text, options.arch));
-    const kernel::PtxasKernel& found = report.kernels.front();
-    const std::string spilled =
-        Str(found.spill_store_bytes, " bytes of spill stores, ", found.spill_load_bytes, " of spill loads");
-    ++kernels_;
-    if (found.spill_store_bytes + found.spill_load_bytes > 0)
-      spilling_ += Str("//   ", kernel.name, ": ", spilled, "\n");
-    return Str(found.registers, " registers, ", spilled, ", ", found.stack_bytes, " of stack, ", found.shared_bytes,
-               " of shared memory\n");
-  }
-
-  std::string Summary() const {
-    if (spilling_.empty()) return Str("// no spills in ", kernels_, " kernels\n");
-    return Str("// spills in ", std::ranges::count(spilling_, '\n'), " of ", kernels_, " kernels:\n", spilling_);
-  }
-
- private:
-  int64_t kernels_ = 0;
-  std::string spilling_;  // A line for each.
+// A fusion and its kernels, or why it has none.
+struct Lowered {
+  const Instruction* inst = nullptr;
+  Result<std::vector<gpu::EmittedKernel>> kernels;
 };
-
-Result<std::string> TextOf(const gpu::EmittedKernel& emitted, LowerStage stage, const kernel::NvptxOptions& options,
-                           SpillList* spills) {
-  const kernel::Kernel& kernel = *emitted.kernel;
-  switch (stage) {
-    case LowerStage::kKernels: return Str(Print(*emitted.source), "\n");
-    case LowerStage::kLlvmBefore: return kernel::EmitNvptxIr(kernel, false, options);
-    case LowerStage::kLlvm: return kernel::EmitNvptxIr(kernel, true, options);
-    case LowerStage::kPtx: return TRY(kernel::EmitPtx(kernel, options)).text;
-    case LowerStage::kPtxas: return TRY(spills->Assemble(kernel, options));
-    case LowerStage::kHostLlvm: return kernel::EmitHost(kernel, kernel::HostStage::kOptimized);
-    case LowerStage::kHostAsm: return kernel::EmitHost(kernel, kernel::HostStage::kAssembly);
-  }
-  return std::string();
-}
 
 // What runs, or would in place of a library call or a fill.
 Result<std::vector<gpu::EmittedKernel>> KernelsOf(const Instruction& inst, const DeviceDescription& device) {
   return gpu::EmitFusion(inst, TRY(gpu::KernelPlanOf(inst, device)));
+}
+
+std::vector<Lowered> LowerFusions(const Module& module, const std::string& name, const DeviceDescription& device) {
+  std::vector<Lowered> fusions;
+  for (const Computation* computation : module.PostOrder()) {
+    for (const Instruction* inst : computation->Instructions()) {
+      if (inst->Is(Opcode::kFusion) && (name.empty() || inst->name() == name)) fusions.push_back({.inst = inst});
+    }
+  }
+  ParallelFor(std::ssize(fusions), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) fusions[i].kernels = KernelsOf(*fusions[i].inst, device);
+  });
+  return fusions;
+}
+
+using Texts = std::vector<Result<std::string>>;  // Of kernels.
+using Emitted = std::vector<const gpu::EmittedKernel*>;
+
+Texts Each(const Emitted& kernels, const std::function<Result<std::string>(size_t)>& text) {
+  Texts texts(kernels.size());
+  ParallelFor(std::ssize(kernels), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) texts[i] = text(i);
+  });
+  return texts;
+}
+
+// What ptxas makes of the kernels; `spills`: which of them keep registers in memory.
+Texts Assemble(const Emitted& kernels, std::span<const kernel::Ptx> ptx, const std::string& arch, std::string* spills) {
+  std::vector<std::string> spilling(kernels.size());
+  Texts texts = Each(kernels, [&](size_t i) -> Result<std::string> {
+    const kernel::PtxasReport report = TRY(kernel::Ptxas(ptx[i].text, arch));
+    const kernel::PtxasKernel& found = report.kernels.front();
+    const std::string spilled =
+        Str(found.spill_store_bytes, " bytes of spill stores, ", found.spill_load_bytes, " of spill loads");
+    if (found.spill_store_bytes + found.spill_load_bytes > 0)
+      spilling[i] = Str("//   ", kernels[i]->kernel->name, ": ", spilled, "\n");
+    return Str(found.registers, " registers, ", spilled, ", ", found.stack_bytes, " of stack, ", found.shared_bytes,
+               " of shared memory\n");
+  });
+  const int64_t bad = std::ranges::count_if(spilling, [](const std::string& line) { return !line.empty(); });
+  *spills = bad == 0 ? Str("// no spills in ", kernels.size(), " kernels\n")
+                     : Str("// spills in ", bad, " of ", kernels.size(), " kernels:\n", Join(spilling, ""));
+  return texts;
+}
+
+// One text for each kernel; `after` comes at the end.
+Result<Texts> TextsOf(const Emitted& kernels, LowerStage stage, const kernel::NvptxOptions& options,
+                      std::string* after) {
+  std::vector<const kernel::Kernel*> plain;
+  for (const gpu::EmittedKernel* each : kernels) plain.push_back(each->kernel.get());
+  std::vector<kernel::Ptx> ptx;
+  if (stage == LowerStage::kPtx || stage == LowerStage::kPtxas) ptx = TRY(kernel::EmitPtx(plain, options));
+  if (stage == LowerStage::kPtxas) return Assemble(kernels, ptx, options.arch, after);
+  return Each(kernels, [&](size_t i) -> Result<std::string> {
+    switch (stage) {
+      case LowerStage::kKernels: return Str(Print(*kernels[i]->source), "\n");
+      case LowerStage::kLlvmBefore: return kernel::EmitNvptxIr(*plain[i], false, options);
+      case LowerStage::kLlvm: return kernel::EmitNvptxIr(*plain[i], true, options);
+      case LowerStage::kPtx: return std::move(ptx[i].text);
+      case LowerStage::kPtxas: break;
+      case LowerStage::kHostLlvm: return kernel::EmitHost(*plain[i], kernel::HostStage::kOptimized);
+      case LowerStage::kHostAsm: return kernel::EmitHost(*plain[i], kernel::HostStage::kAssembly);
+    }
+    return std::string();
+  });
 }
 
 }  // namespace
@@ -80,33 +114,36 @@ std::string_view About(LowerStage stage) { return RowOf(stage).about; }
 
 Result<std::string> Lower(const Module& module, LowerStage stage, const std::string& name,
                           const DeviceDescription& device) {
-  std::string out;
-  SpillList spills;
   // Kernels for what is no GPU, and for later ones than LLVM knows, are shown as those of sm_90.
   kernel::NvptxOptions options;
   if (device.is_gpu) options.arch = Str("sm_", std::min(device.compute_capability, 90));
-  bool found = name.empty();
-  for (const Computation* computation : module.PostOrder()) {
-    for (const Instruction* inst : computation->Instructions()) {
-      if (!inst->Is(Opcode::kFusion) || (!name.empty() && inst->name() != name)) continue;
-      found = true;
-      const auto kernels = KernelsOf(*inst, device);
-      if (!kernels) {
-        if (!name.empty() || kernels.error().exit != ExitCode::kUnsupported) FAIL(kernels.error());
-        out += Str(RowOf(stage).comment, " ", inst->name(), ": ", kernels.error().message(), "\n");
-        continue;
-      }
-      for (const gpu::EmittedKernel& kernel : *kernels) {
-        out += Str(RowOf(stage).comment, " ", inst->name(), ": ", kernel.emitter, ", ", kernel.kernel->blocks,
-                   " blocks of ", kernel.kernel->threads, " threads\n", TRY(TextOf(kernel, stage, options, &spills)));
-      }
-    }
-  }
-  if (!found)
+  const std::vector<Lowered> fusions = LowerFusions(module, name, device);
+  if (fusions.empty() && !name.empty())
     FAIL(UsageError("F008", Str("no fusion is called '", Escaped(name), "'"))
              .Hint("hlo-opt --stage=kernels lists them"));
-  if (stage == LowerStage::kPtxas) out += spills.Summary();
-  return out;
+  Emitted kernels;
+  for (const Lowered& fusion : fusions) {
+    if (fusion.kernels) {
+      for (const gpu::EmittedKernel& kernel : *fusion.kernels) kernels.push_back(&kernel);
+    } else if (!name.empty() || fusion.kernels.error().exit != ExitCode::kUnsupported) {
+      FAIL(fusion.kernels.error());
+    }
+  }
+  std::string out, after;
+  const Texts texts = TRY(TextsOf(kernels, stage, options, &after));
+  size_t next = 0;
+  for (const Lowered& fusion : fusions) {
+    const std::string begin = Str(RowOf(stage).comment, " ", fusion.inst->name(), ": ");
+    if (!fusion.kernels) {
+      out += Str(begin, fusion.kernels.error().message(), "\n");
+      continue;
+    }
+    for (const gpu::EmittedKernel& kernel : *fusion.kernels) {
+      out += Str(begin, kernel.emitter, ", ", kernel.kernel->blocks, " blocks of ", kernel.kernel->threads,
+                 " threads\n", TRY(texts[next++]));
+    }
+  }
+  return out + after;
 }
 
 }  // namespace hlo

@@ -274,19 +274,14 @@ class CudaDevice : public Device {
 
   Result<std::vector<std::shared_ptr<const KernelCode>>> Compile(
       std::span<const kernel::Kernel* const> kernels) override {
-    std::map<kernel::KernelHash, size_t> first;
-    std::vector<size_t> same_as(kernels.size()), todo;
+    std::map<kernel::KernelHash, std::shared_ptr<const KernelCode>> code_of;  // One is loaded for all that are equal.
+    std::vector<std::shared_ptr<const KernelCode>> code;
+    std::vector<kernel::Ptx> ptx = TRY(kernel::EmitPtx(kernels, {.arch = Arch()}));
     for (size_t i = 0; i < kernels.size(); ++i) {
-      const auto [at, is_new] = first.emplace(kernel::Hash(*kernels[i]), i);
-      same_as[i] = at->second;
-      if (is_new) todo.push_back(i);
+      auto& one = code_of[kernel::Hash(*kernels[i])];
+      if (one == nullptr) one = CodeOf(*kernels[i], std::move(ptx[i]));
+      code.push_back(one);
     }
-    std::vector<std::shared_ptr<const KernelCode>> code(kernels.size());
-    TRY(OnAllThreads(todo, [&](size_t i) -> Status {
-      code[i] = TRY(CompileOne(*kernels[i]));
-      return {};
-    }));
-    for (size_t i = 0; i < kernels.size(); ++i) code[i] = code[same_as[i]];
     return code;
   }
 
@@ -352,9 +347,9 @@ class CudaDevice : public Device {
     return {};
   }
 
-  Result<std::shared_ptr<const KernelCode>> CompileOne(const kernel::Kernel& kernel) const {
+  static std::shared_ptr<const KernelCode> CodeOf(const kernel::Kernel& kernel, kernel::Ptx ptx) {
     auto code = std::make_shared<CudaCode>();
-    code->ptx = TRY(kernel::EmitPtx(kernel, {.arch = Arch()}));
+    code->ptx = std::move(ptx);
     code->name = kernel.name;
     code->blocks = kernel.blocks;
     code->threads = kernel.threads;

@@ -4,6 +4,8 @@
 #include <chrono>
 #include <map>
 #include <mutex>
+#include <numeric>
+#include <set>
 
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/Support/raw_ostream.h>
@@ -12,6 +14,9 @@
 #include "base/host_isa.h"
 #include "base/parallel.h"
 #include "base/text.h"
+#include "gpu/kernel/compile_times.h"
+#include "gpu/kernel/distinct.h"
+#include "gpu/kernel/host/vectors.h"
 #include "gpu/kernel/host_lowering.h"
 #include "gpu/kernel/jit.h"
 #include "gpu/kernel/passes.h"
@@ -57,8 +62,25 @@ Cache& TheCache() {
 // One module of several kernels saves the set-up of the code generator.
 constexpr int64_t kMostPerModule = 8;
 
-Status CompileModule(std::span<const Kernel* const> kernels, std::span<const KernelHash> hashes) {
+// Where modules end, of kernels that come with the largest first: several pieces for each thread, so that none waits
+// long for another at the end.
+std::vector<size_t> CutIntoModules(std::span<const int64_t> sizes) {
+  const int64_t enough = std::reduce(sizes.begin(), sizes.end(), int64_t{0}) / (4 * Threads());
+  std::vector<size_t> ends;
+  int64_t size = 0, count = 0;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    size += sizes[i];
+    ++count;
+    if (size < enough && count < kMostPerModule && i + 1 < sizes.size()) continue;
+    ends.push_back(i + 1);
+    size = count = 0;
+  }
+  return ends;
+}
+
+Status CompileModule(std::span<const Kernel* const> kernels, std::span<const KernelHash> hashes, CompileTimes& times) {
   const auto start = std::chrono::steady_clock::now();
+  PhaseClock clock(times);
   llvm::TargetMachine* const target = TRY(HostTarget());
   llvm::LLVMContext context;
   llvm::Module module(kernels.front()->name, context);
@@ -68,10 +90,14 @@ Status CompileModule(std::span<const Kernel* const> kernels, std::span<const Ker
     instructions.push_back(module.getInstructionCount());
   }
   Prepare(module, *target);
+  clock.Ended(CompilePhase::kLower);
   TRY(RunPasses(module, *target, Pipeline::kHost));
+  clock.Ended(CompilePhase::kPasses);
   llvm::SmallVector<char, 0> bytes;
   TRY(Generate(module, *target, /*object=*/true, bytes));
+  clock.Ended(CompilePhase::kCode);
   const auto object = TRY(LoadObject(bytes));
+  clock.Ended(CompilePhase::kLoad);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   for (size_t i = 0; i < hashes.size(); ++i) {
     void* const function = object->Symbol("k" + hashes[i].ToString());
@@ -118,35 +144,32 @@ Result<HostKernel> CompileHost(const Kernel& kernel) {
 
 Result<std::vector<HostKernel>> CompileHost(std::span<const Kernel* const> kernels) {
   std::vector<KernelHash> hashes;
-  for (const Kernel* kernel : kernels) hashes.push_back(Hash(*kernel));
-  std::map<KernelHash, const Kernel*> missing;
+  for (const Kernel* kernel : kernels) hashes.push_back(HashOfCode(*kernel, ForgetForHost));
+  CompileTimes times;
+  std::vector<const Kernel*> missing;
   for (size_t i = 0; i < kernels.size(); ++i) {
-    if (Compiled ignored; !TheCache().Find(hashes[i], &ignored)) missing.emplace(hashes[i], kernels[i]);
+    if (Compiled ignored; !TheCache().Find(hashes[i], &ignored)) missing.push_back(kernels[i]);
   }
-  std::vector<KernelHash> missing_hashes;
-  std::vector<const Kernel*> missing_kernels;
-  for (const auto& [hash, kernel] : missing) {
-    missing_hashes.push_back(hash);
-    missing_kernels.push_back(kernel);
-  }
-  const int64_t count = static_cast<int64_t>(missing.size());
-  const int64_t per_module = std::clamp<int64_t>(count / (2 * Threads()), 1, kMostPerModule);
-  std::mutex mutex;
-  Status status;
-  ParallelFor(count, per_module, [&](int64_t first, int64_t last) {
-    Status compiled = CompileModule(std::span(missing_kernels).subspan(first, last - first),
-                                    std::span(missing_hashes).subspan(first, last - first));
-    const std::lock_guard lock(mutex);
-    if (!compiled && status) status = std::move(compiled);
+  const DistinctKernels distinct = FindDistinct(missing, ForgetForHost);
+  const std::vector<size_t> ends = CutIntoModules(distinct.sizes);
+  std::vector<Status> done(ends.size());
+  ParallelFor(std::ssize(ends), 1, [&](int64_t first, int64_t last) {
+    for (int64_t i = first; i < last; ++i) {
+      const size_t begin = i == 0 ? 0 : ends[i - 1];
+      done[i] = CompileModule(std::span(distinct.kernels).subspan(begin, ends[i] - begin),
+                              std::span(distinct.hashes).subspan(begin, ends[i] - begin), times);
+    }
   });
-  TRY(std::move(status));
+  for (Status& one : done) TRY(std::move(one));
+  if (!missing.empty()) times.Log("host", kernels.size(), distinct.kernels.size());
+  const std::set<KernelHash> is_new(distinct.hashes.begin(), distinct.hashes.end());
   std::vector<HostKernel> result;
   for (size_t i = 0; i < kernels.size(); ++i) {
     Compiled compiled;
     CHECK(TheCache().Find(hashes[i], &compiled), "kernel '", kernels[i]->name, "' vanished from the cache");
     HostKernel kernel;
     kernel.function_ = compiled.function;
-    kernel.compile_seconds_ = missing.contains(hashes[i]) ? compiled.seconds : 0;
+    kernel.compile_seconds_ = is_new.contains(hashes[i]) ? compiled.seconds : 0;
     kernel.direct_ = kernels[i]->Parameters().size() <= kMostDirectArguments;
     kernel.blocks_ = kernels[i]->blocks;
     kernel.elements_per_block_ = ElementsPerBlock(*kernels[i]);

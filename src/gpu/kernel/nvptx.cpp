@@ -1,27 +1,78 @@
 #include "gpu/kernel/nvptx.h"
 
 #include <string_view>
+#include <utility>
 
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/Support/raw_ostream.h>
 
+#include "base/check.h"
+#include "base/parallel.h"
+#include "gpu/kernel/compile_times.h"
+#include "gpu/kernel/distinct.h"
 #include "gpu/kernel/nvptx_lowering.h"
 #include "gpu/kernel/passes.h"
 #include "gpu/kernel/target.h"
 
 namespace hlo::kernel {
+namespace {
 
-Result<Ptx> EmitPtx(const Kernel& kernel, const NvptxOptions& options) {
+// A name that stands for that of any kernel, and for nothing else.
+constexpr const char* kAnyName = "hlo_kernel_of_any_name";
+
+std::string Replaced(std::string_view text, std::string_view what, std::string_view by) {
+  std::string replaced;
+  size_t from = 0;
+  for (size_t at; (at = text.find(what, from)) != std::string_view::npos; from = at + what.size())
+    replaced.append(text, from, at - from).append(by);
+  return replaced.append(text, from);
+}
+
+Result<Ptx> Compile(const Kernel& kernel, const NvptxOptions& options, CompileTimes& times) {
+  PhaseClock clock(times);
   llvm::TargetMachine* const target = TRY(NvptxTarget(options.arch, options.ptx_version));
   llvm::LLVMContext context;
   const auto module = LowerToNvptx(kernel, options, context);
   Prepare(*module, *target);
+  clock.Ended(CompilePhase::kLower);
   TRY(RunPasses(*module, *target, Pipeline::kNvptx));
+  clock.Ended(CompilePhase::kPasses);
   llvm::SmallVector<char, 0> text;
   TRY(Generate(*module, *target, /*object=*/false, text));
   Ptx ptx{.text = std::string(text.begin(), text.end()), .entry = EntryName(kernel)};
   if (module->getNamedGlobal("dynamic_shared")) ptx.dynamic_shared_bytes = kernel.SharedBytes();
+  clock.Ended(CompilePhase::kCode);
   return ptx;
+}
+
+}  // namespace
+
+Result<Ptx> EmitPtx(const Kernel& kernel, const NvptxOptions& options) {
+  CompileTimes times;
+  return Compile(kernel, options, times);
+}
+
+Result<std::vector<Ptx>> EmitPtx(std::span<const Kernel* const> kernels, const NvptxOptions& options) {
+  CHECK(options.fault == KernelFault::kNone, "faults are planted in one kernel");
+  CompileTimes times;
+  const DistinctKernels distinct = FindDistinct(kernels, ForgetForNvptx);
+  std::vector<Result<Ptx>> compiled(distinct.kernels.size());
+  ParallelFor(std::ssize(compiled), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      Kernel kernel = *distinct.kernels[i];
+      kernel.name = kAnyName;
+      compiled[i] = Compile(kernel, options, times);
+    }
+  });
+  times.Log("ptx", kernels.size(), distinct.kernels.size());
+  std::vector<Ptx> all;
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    Ptx ptx = TRY(std::as_const(compiled[distinct.which[i]]));
+    ptx.entry = EntryName(*kernels[i]);
+    ptx.text = Replaced(ptx.text, kAnyName, ptx.entry);
+    all.push_back(std::move(ptx));
+  }
+  return all;
 }
 
 std::string JoinPtx(std::span<const Ptx> parts) {

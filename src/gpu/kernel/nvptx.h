@@ -38,6 +38,9 @@ struct Ptx {
 
 Result<Ptx> EmitPtx(const Kernel& kernel, const NvptxOptions& options = {});
 
+// Several kernels, on all threads, the largest first. Those that differ in names only are compiled once.
+Result<std::vector<Ptx>> EmitPtx(std::span<const Kernel* const> kernels, const NvptxOptions& options = {});
+
 // One text with the kernels of all; entries must have different names. Starting ptxas is most of its time.
 std::string JoinPtx(std::span<const Ptx> parts);
 

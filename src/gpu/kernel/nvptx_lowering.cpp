@@ -1,5 +1,6 @@
 #include "gpu/kernel/nvptx_lowering.h"
 
+#include <algorithm>
 #include <bit>
 #include <functional>
 #include <limits>
@@ -24,7 +25,23 @@ using LlvmValue = llvm::Value*;
 
 constexpr int kGlobalSpace = 1, kSharedSpace = 3, kConstantSpace = 4;
 constexpr int64_t kNeverUnroll = -1;
+constexpr int64_t kMostBlocks = (int64_t{1} << 31) - 1;  // Of any launch.
 constexpr int64_t kStaticSharedLimit = 48 << 10;
+
+// Whether it compares, divides or bounds what it counts, so that the number of blocks can decide a condition.
+bool ComparesIndices(const Region& region) {
+  return std::ranges::any_of(region.body, [](const Instruction& instruction) {
+    const Op op = instruction.op;
+    if (op == Op::kIf || (op == Op::kTile && !instruction.operands.empty())) return true;
+    if (op >= Op::kEqual && op <= Op::kSelect) return true;
+    const bool bounds = op == Op::kDiv || op == Op::kRem || op == Op::kMin || op == Op::kMax;
+    if (bounds && instruction.type == Type::kIndex) return true;
+    return std::ranges::any_of(instruction.regions, ComparesIndices);
+  });
+}
+
+// What the code may assume: a number that says nothing where none of its conditions asks.
+int64_t BlocksInCode(const Kernel& kernel) { return ComparesIndices(kernel.body) ? kernel.blocks : kMostBlocks; }
 
 class NvptxLowering {
  public:
@@ -50,7 +67,7 @@ class NvptxLowering {
       slots_.push_back(b_.CreateAlloca(llvm::ArrayType::get(scalar_.TypeOf(slot.type), slot.width)));
     }
     thread_ = ReadIndex(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x, kernel_.threads);
-    block_ = ReadIndex(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x, kernel_.blocks);
+    block_ = ReadIndex(llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x, BlocksInCode(kernel_));
     warp_ = b_.CreateLShr(thread_, 5);
     lane_ = b_.CreateAnd(thread_, 31);
     allocas_ = b_.CreateBr(body);
@@ -767,6 +784,13 @@ class NvptxLowering {
 };
 
 }  // namespace
+
+void ForgetForNvptx(Kernel& kernel) {
+  kernel.blocks = BlocksInCode(kernel);
+  for (ArrayInfo& array : kernel.arrays) {
+    if (array.IsParameter()) array.elements = 0;
+  }
+}
 
 std::string EntryName(const Kernel& kernel) {
   std::string name = kernel.name;

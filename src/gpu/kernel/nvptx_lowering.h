@@ -18,6 +18,9 @@ std::unique_ptr<llvm::Module> LowerToNvptx(const Kernel& kernel, const NvptxOpti
                                            llvm::LLVMContext& context);
 
 // The entry's name in PTX: the kernel's with everything but letters, digits and '_' replaced.
+// What of the launch does not show in the code.
+void ForgetForNvptx(Kernel& kernel);
+
 std::string EntryName(const Kernel& kernel);
 
 }  // namespace hlo::kernel

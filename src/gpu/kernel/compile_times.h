@@ -1,0 +1,51 @@
+// Where the time of compiling kernels goes: processor time by phase, over all threads. One line of the log for each
+// batch of kernels (--vmodule=compile_times=1), which bench/kernel_compile.py reads.
+#ifndef HLO_GPU_KERNEL_COMPILE_TIMES_H_
+#define HLO_GPU_KERNEL_COMPILE_TIMES_H_
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <string_view>
+
+namespace hlo::kernel {
+
+enum class CompilePhase : uint8_t {
+  kLower,   // Kernel to LLVM IR.
+  kPasses,  // LLVM's passes.
+  kCode,    // LLVM's code generator: PTX or an object.
+  kLoad,    // An object into memory.
+};
+
+class CompileTimes {
+ public:
+  void Add(CompilePhase phase, int64_t nanoseconds) { nanoseconds_[static_cast<size_t>(phase)] += nanoseconds; }
+  // `target`: what for, "ptx" or "host".
+  void Log(std::string_view target, size_t kernels, size_t different) const;
+
+ private:
+  std::array<std::atomic<int64_t>, 4> nanoseconds_ = {};
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+// The phases of one thread, one after the other.
+class PhaseClock {
+ public:
+  explicit PhaseClock(CompileTimes& times) : times_(times), last_(Now()) {}
+  void Ended(CompilePhase phase) {
+    const int64_t now = Now();
+    times_.Add(phase, now - last_);
+    last_ = now;
+  }
+
+ private:
+  static int64_t Now();  // Processor time of this thread.
+
+  CompileTimes& times_;
+  int64_t last_;
+};
+
+}  // namespace hlo::kernel
+
+#endif  // HLO_GPU_KERNEL_COMPILE_TIMES_H_
