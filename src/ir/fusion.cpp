@@ -115,27 +115,7 @@ std::optional<int64_t> CanUpdateInPlace(const Instruction& fusion, int64_t root)
   return number;
 }
 
-bool StandsAlone(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kReduceWindow:
-    case Opcode::kSelectAndScatter:
-    case Opcode::kScatter:
-    case Opcode::kSort:
-    case Opcode::kTopK:
-    case Opcode::kDot:
-    case Opcode::kConvolution:
-    case Opcode::kCholesky:
-    case Opcode::kTriangularSolve:
-    case Opcode::kFft:
-    case Opcode::kRngBitGenerator:
-    case Opcode::kMap:
-    case Opcode::kScan:
-    case Opcode::kBatchNormGrad:
-    case Opcode::kBatchNormInference:
-    case Opcode::kBatchNormTraining: return true;
-    default: return false;
-  }
-}
+bool StandsAlone(Opcode opcode) { return (RowOf(opcode).traits & kStandsAlone) != 0; }
 
 double InstructionCost(const Instruction& inst) {
   const bool is_complex = inst.shape().IsArray() && IsComplex(inst.shape().type());

@@ -29,6 +29,13 @@ enum OpTrait : uint32_t {
   kControl = 1 << 5,       // Runs computations that it calls as steps of their own: while, conditional, call.
   kHoldsLiteral = 1 << 6,  // A constant, known or elided.
   kOnlyNames = 1 << 7,     // Its result is where its operands are, or is known: nothing runs, nothing moves.
+  kMoves = 1 << 8,         // Elements of an operand to other places, or padding: no arithmetic.
+  kHandsOn = 1 << 9,       // Whole values of operands, as they are.
+  kChooses = 1 << 10,      // Each element is one of an operand's, by order or by a predicate: nothing is rounded.
+  kStandsAlone = 1 << 11,  // A kernel, a library call or a step of its own: fusion takes nothing behind it.
+  kExactTypes = 1 << 12,   // Its float types are the inferred ones (docs/verifier.md#written-and-inferred-shapes).
+  kMixesFloats = 1 << 13,  // Operands and result may differ in theirs (docs/verifier.md#mixed-float-types).
+  kKeepsLayout = 1 << 14,  // Its result lies as its operands do (docs/verifier.md#layouts).
 };
 
 // What one element of a result costs: `work` in additions of f32, which fusion weighs against memory, and what an

@@ -14,22 +14,9 @@ namespace {
 bool MayFold(const Instruction& inst, const FoldingOptions& options) {
   if (inst.operand_count() == 0 || !inst.shape().IsArray() || inst.shape().HasDynamicDims()) return false;
   if (inst.Is(kSideEffect) || inst.Is(kCollective) || !inst.control_predecessors().empty()) return false;
-  switch (inst.opcode()) {
-    case Opcode::kBroadcast:
-    case Opcode::kBitcast:
-    case Opcode::kCall:
-    case Opcode::kConditional:
-    case Opcode::kCopy:
-    case Opcode::kCustomCall:
-    case Opcode::kFusion:
-    case Opcode::kGetTupleElement:
-    case Opcode::kOptimizationBarrier:
-    case Opcode::kRngBitGenerator:
-    case Opcode::kSetDimensionSize:
-    case Opcode::kTuple:
-    case Opcode::kWhile: return false;
-    default: break;
-  }
+  if (inst.Is(kControl) || inst.Is(kHandsOn) || inst.Is(Opcode::kFusion) || inst.Is(Opcode::kCustomCall)) return false;
+  if (inst.Is(Opcode::kBroadcast) || inst.Is(Opcode::kBitcast) || inst.Is(Opcode::kCopy)) return false;
+  if (inst.Is(Opcode::kRngBitGenerator) || inst.Is(Opcode::kSetDimensionSize)) return false;
   if (inst.shape().NumElements() > options.result_elements) return false;
   for (const Instruction* operand : inst.operands()) {
     if (!operand->Is(Opcode::kConstant) || operand->shape().NumElements() > options.operand_elements) return false;

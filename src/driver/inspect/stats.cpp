@@ -45,12 +45,8 @@ std::vector<std::pair<std::string, int64_t>> RolesOf(const std::vector<Computati
 }
 
 bool IsValue(const Instruction& inst) {
-  switch (inst.opcode()) {
-    case Opcode::kBitcast:
-    case Opcode::kGetTupleElement:
-    case Opcode::kReshape: return false;
-    default: return inst.shape().IsArray();
-  }
+  return inst.shape().IsArray() && !inst.Is(Opcode::kBitcast) && !inst.Is(Opcode::kGetTupleElement) &&
+         !inst.Is(Opcode::kReshape);
 }
 
 std::string CountsText(const std::vector<std::pair<std::string, int64_t>>& counts) {
@@ -91,14 +87,7 @@ std::string OpcodeTable(const ModuleStats& stats) {
 
 // What it calls is counted where that stands.
 bool IsCaller(const Instruction& inst) {
-  switch (inst.opcode()) {
-    case Opcode::kWhile:
-    case Opcode::kConditional:
-    case Opcode::kCall:
-    case Opcode::kFusion:
-    case Opcode::kAsyncStart: return true;
-    default: return false;
-  }
+  return inst.Is(kControl) || inst.Is(Opcode::kFusion) || inst.Is(Opcode::kAsyncStart);
 }
 
 }  // namespace

@@ -39,20 +39,11 @@ void FlattenCalls(Module& module) {
 }  // namespace
 
 bool IsControlOrView(const Instruction& inst) {
-  switch (inst.opcode()) {
-    case Opcode::kParameter:
-    case Opcode::kConstant:
-    case Opcode::kTuple:
-    case Opcode::kGetTupleElement:
-    case Opcode::kAddDependency:
-    case Opcode::kAfterAll:
-    case Opcode::kOptimizationBarrier:
-    case Opcode::kDomain: return true;
-    case Opcode::kBitcast: return !HasDynamicSizes(inst);
-    case Opcode::kReshape:  // Row-major on both sides: the same bytes.
-      return inst.shape().HasDefaultLayout() && inst.operand(0).shape().HasDefaultLayout() && !HasDynamicSizes(inst);
-    default: return EntersComputations(inst);
-  }
+  if (inst.Is(Opcode::kBitcast)) return !HasDynamicSizes(inst);
+  if (inst.Is(Opcode::kReshape))  // Row-major on both sides: the same bytes.
+    return inst.shape().HasDefaultLayout() && inst.operand(0).shape().HasDefaultLayout() && !HasDynamicSizes(inst);
+  return inst.Is(kHandsOn) || inst.Is(Opcode::kParameter) || inst.Is(Opcode::kConstant) || inst.Is(Opcode::kAfterAll) ||
+         EntersComputations(inst);
 }
 
 bool IsStep(const Instruction& inst) {

@@ -20,23 +20,10 @@ PrimitiveType PartOf(PrimitiveType type) {
 
 // Hands values on as they are, or to computations that compute.
 bool IsStructural(const Instruction& inst) {
-  switch (inst.opcode()) {
-    case Opcode::kAddDependency:
-    case Opcode::kCall:
-    case Opcode::kConditional:
-    case Opcode::kConstant:
-    case Opcode::kDomain:
-    case Opcode::kFusion:
-    case Opcode::kGetTupleElement:
-    case Opcode::kMap:
-    case Opcode::kOptimizationBarrier:
-    case Opcode::kParameter:
-    case Opcode::kTuple:
-    case Opcode::kWhile: return true;
-    case Opcode::kCopy: return inst.shape().type() == inst.operand(0).shape().type();
-    case Opcode::kCustomCall: return IsIdentityMarker(inst);
-    default: return false;
-  }
+  if (inst.Is(Opcode::kCopy)) return inst.shape().type() == inst.operand(0).shape().type();
+  if (inst.Is(Opcode::kCustomCall)) return IsIdentityMarker(inst);
+  return inst.Is(kHandsOn) || inst.Is(kControl) || inst.Is(Opcode::kFusion) || inst.Is(Opcode::kMap) ||
+         inst.Is(Opcode::kConstant) || inst.Is(Opcode::kParameter);
 }
 
 // An instruction on the parts of its operands: a module whose parameters are these, and whose root is the result or the

@@ -167,20 +167,9 @@ bool NeverRounds(const Computation& computation) {
       floats = floats || IsFloat(leaf.type()) || IsComplex(leaf.type());
     });
     if (!floats) continue;
-    switch (inst->opcode()) {
-      case Opcode::kParameter:
-      case Opcode::kConstant:
-      case Opcode::kSelect:
-      case Opcode::kMaximum:
-      case Opcode::kMinimum:
-      case Opcode::kAbs:
-      case Opcode::kNegate:
-      case Opcode::kClamp:
-      case Opcode::kCopy:
-      case Opcode::kTuple:
-      case Opcode::kGetTupleElement: continue;
-      default: return false;
-    }
+    const bool exact = inst->Is(kChooses) || inst->Is(kHandsOn) || inst->Is(Opcode::kAbs) ||
+                       inst->Is(Opcode::kNegate) || inst->Is(Opcode::kCopy);
+    if (!exact && !inst->Is(Opcode::kParameter) && !inst->Is(Opcode::kConstant)) return false;
   }
   return true;
 }

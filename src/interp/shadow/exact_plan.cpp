@@ -42,19 +42,9 @@ bool OnlyChooses(const Computation& body) {
     return inst->shape().IsArray() && !IsInteger(inst->shape().type()) && inst->shape().type() != PrimitiveType::kPred;
   };
   return std::ranges::all_of(body.Instructions(), [&](const Instruction* inst) {
-    switch (inst->opcode()) {
-      case Opcode::kParameter:
-      case Opcode::kConstant:
-      case Opcode::kTuple:
-      case Opcode::kGetTupleElement:
-      case Opcode::kSelect:
-      case Opcode::kCompare:
-      case Opcode::kMaximum:
-      case Opcode::kMinimum:
-      case Opcode::kClamp:
-      case Opcode::kCopy: return true;
-      default: return !is_float(inst) && std::ranges::none_of(inst->operands(), is_float);
-    }
+    const bool chooses = inst->Is(kChooses) || inst->Is(kHandsOn) || inst->Is(Opcode::kCompare) ||
+                         inst->Is(Opcode::kCopy) || inst->Is(Opcode::kParameter) || inst->Is(Opcode::kConstant);
+    return chooses || (!is_float(inst) && std::ranges::none_of(inst->operands(), is_float));
   });
 }
 

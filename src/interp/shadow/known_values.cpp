@@ -52,15 +52,10 @@ std::vector<const Instruction*> MovedOperands(const Instruction& inst) {
 }
 
 bool IsEvaluated(const Instruction& inst) {
-  switch (inst.opcode()) {
-    case Opcode::kCall:
-    case Opcode::kConditional:
-    case Opcode::kCustomCall:
-    case Opcode::kFusion:
-    case Opcode::kRngBitGenerator:
-    case Opcode::kWhile: return false;
-    default: return inst.operand_count() > 0 && !inst.Is(kSideEffect) && !inst.Is(kCollective) && !MayBeDynamic(inst);
-  }
+  if (inst.Is(kControl) || inst.Is(Opcode::kFusion) || inst.Is(Opcode::kCustomCall) ||
+      inst.Is(Opcode::kRngBitGenerator))
+    return false;
+  return inst.operand_count() > 0 && !inst.Is(kSideEffect) && !inst.Is(kCollective) && !MayBeDynamic(inst);
 }
 
 // `inst` by itself, on parameters; on one element of each where `scalar`.

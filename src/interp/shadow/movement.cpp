@@ -83,21 +83,7 @@ int64_t DataOperands(const Instruction& inst) {
 }
 
 bool IsMovement(const Instruction& inst) {
-  switch (inst.opcode()) {
-    case Opcode::kBroadcast:
-    case Opcode::kReshape:
-    case Opcode::kTranspose:
-    case Opcode::kReverse:
-    case Opcode::kShuffle:
-    case Opcode::kSlice:
-    case Opcode::kPad:
-    case Opcode::kConcatenate:
-    case Opcode::kDynamicSlice:
-    case Opcode::kDynamicUpdateSlice:
-    case Opcode::kGather: return true;
-    case Opcode::kBitcast: return inst.shape().type() == inst.operand(0).shape().type();
-    default: return false;
-  }
+  return inst.Is(kMoves) || (inst.Is(Opcode::kBitcast) && inst.shape().type() == inst.operand(0).shape().type());
 }
 
 Result<ShadowValue> Move(Context& context, const Instruction& inst, Operands operands) {

@@ -246,14 +246,8 @@ void RoundToDeclared(ShadowValue& value, bool ftz) {
 // Of what its rule leaves undetermined in one of two modules that are compared: what it gives for its operands' values.
 Status AddComputed(Context& context, const Instruction& inst, Operands operands, const Mask& wanted,
                    ShadowValue& result) {
-  switch (inst.opcode()) {
-    case Opcode::kCall:
-    case Opcode::kConditional:
-    case Opcode::kFusion:
-    case Opcode::kMap:
-    case Opcode::kWhile: return {};  // The instructions inside have it.
-    default: break;
-  }
+  // The instructions inside have it.
+  if (inst.Is(kControl) || inst.Is(Opcode::kFusion) || inst.Is(Opcode::kMap)) return {};
   if (!AnyUndetermined(result)) return {};
   std::vector<ShadowValue> computed;
   for (const ShadowValue* operand : operands) computed.push_back(AsComputed(*operand));

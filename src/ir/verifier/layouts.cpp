@@ -117,38 +117,10 @@ Status CheckHandedOn(const Instruction& inst) {
 // What cannot change a layout: docs/verifier.md#layouts.
 bool KeepsLayout(const Instruction& inst) {
   if (inst.Is(kElementwise)) return !inst.Is(Opcode::kCopy);
-  switch (inst.opcode()) {
-    case Opcode::kAddDependency:
-    case Opcode::kAllGather:
-    case Opcode::kAllToAll:
-    case Opcode::kBitcastConvert:
-    case Opcode::kCholesky:
-    case Opcode::kCollectiveBroadcast:
-    case Opcode::kCollectivePermute:
-    case Opcode::kConcatenate:
-    case Opcode::kDynamicSlice:
-    case Opcode::kDynamicUpdateSlice:
-    case Opcode::kFft:
-    case Opcode::kMap:
-    case Opcode::kPad:
-    case Opcode::kRaggedAllToAll:
-    case Opcode::kReduceWindow:
-    case Opcode::kReverse:
-    case Opcode::kScan:
-    case Opcode::kScatter:
-    case Opcode::kSelectAndScatter:
-    case Opcode::kSetDimensionSize:
-    case Opcode::kSlice:
-    case Opcode::kSort:
-    case Opcode::kStochasticConvert:
-    case Opcode::kTopK:
-    case Opcode::kTriangularSolve: return true;
-    case Opcode::kAllReduce:
-    case Opcode::kAllReduceStart:
-    case Opcode::kReduceScatter: return inst.attrs<CollectiveAttrs>().constrain_layout;
-    case Opcode::kCustomCall: return inst.attrs<CustomCallAttrs>().target == "LayoutConstraint";
-    default: return false;
-  }
+  if (inst.Is(Opcode::kAllReduce) || inst.Is(Opcode::kAllReduceStart) || inst.Is(Opcode::kReduceScatter))
+    return inst.attrs<CollectiveAttrs>().constrain_layout;
+  if (inst.Is(Opcode::kCustomCall)) return inst.attrs<CustomCallAttrs>().target == "LayoutConstraint";
+  return inst.Is(kKeepsLayout);
 }
 
 // V291

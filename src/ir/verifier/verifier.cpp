@@ -14,50 +14,9 @@ namespace {
 
 constexpr size_t kMaxErrors = 20;
 
-// Ops that hand values on as they are: docs/verifier.md#written-and-inferred-shapes.
-bool HasExactTypes(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kCall:
-    case Opcode::kConditional:
-    case Opcode::kConstant:
-    case Opcode::kElidedConstant:
-    case Opcode::kDynamicUpdateSlice:
-    case Opcode::kFusion:
-    case Opcode::kGetTupleElement:
-    case Opcode::kOptimizationBarrier:
-    case Opcode::kTuple:
-    case Opcode::kWhile: return true;
-    default: return false;
-  }
-}
-
 // What V006 lets mix float types: docs/verifier.md#mixed-float-types.
 bool MayMixFloats(const Instruction& inst) {
-  if (HasExactTypes(inst.opcode()) || inst.Is(kCollective)) return true;
-  switch (inst.opcode()) {
-    case Opcode::kConvolution:
-    case Opcode::kDot:
-    case Opcode::kRaggedDot:
-    case Opcode::kScaledDot:
-    case Opcode::kAsyncStart:
-    case Opcode::kAsyncUpdate:
-    case Opcode::kAsyncDone:
-    case Opcode::kCopyStart:
-    case Opcode::kCopyDone:
-    case Opcode::kCustomCall:
-    case Opcode::kDomain:
-    case Opcode::kInfeed:
-    case Opcode::kOutfeed:
-    case Opcode::kParameter:
-    case Opcode::kRecv:
-    case Opcode::kRecvDone:
-    case Opcode::kReducePrecision:
-    case Opcode::kReduceWindow:
-    case Opcode::kSend:
-    case Opcode::kSendDone:
-    case Opcode::kSort: return true;
-    default: return false;
-  }
+  return inst.Is(kExactTypes) || inst.Is(kMixesFloats) || inst.Is(kCollective);
 }
 
 class Verifier {
@@ -323,8 +282,7 @@ Status Verifier::CheckShape(const Instruction& inst) {
   });
   TRY(std::move(leaves));
   const Shape inferred = TRY(InferShape(inst));
-  const TypeMatch types =
-      findings_.strict() || HasExactTypes(inst.opcode()) ? TypeMatch::kExact : TypeMatch::kFloatsMayDiffer;
+  const TypeMatch types = findings_.strict() || inst.Is(kExactTypes) ? TypeMatch::kExact : TypeMatch::kFloatsMayDiffer;
   if (ShapesMatch(inst.shape(), inferred, types)) return {};
   switch (inst.opcode()) {
     case Opcode::kCall:
