@@ -146,6 +146,26 @@ Result<Instruction*> ConcatenateSlices(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kConcatenate, parts, inst.attributes());
 }
 
+// A concatenation of one value with itself along a dimension of size 1 only repeats it. (A dynamic dimension of at most
+// 1 may be empty.)
+Result<Instruction*> ConcatenateOfSame(Instruction& inst, const PassContext&) {
+  if (!inst.Is(Opcode::kConcatenate)) return nullptr;
+  const int64_t dim = inst.attrs<OneDimensionAttrs>().dimension.value;
+  Instruction& x = inst.operand(0);
+  if (x.shape().dim(dim) != 1 || x.shape().HasDynamicDims()) return nullptr;
+  for (const Instruction* operand : inst.operands()) {
+    if (operand != &x) return nullptr;
+  }
+  std::vector<int64_t> sizes, dims;
+  for (int64_t d = 0; d < inst.shape().rank(); ++d) {
+    if (d == dim) continue;
+    sizes.push_back(inst.shape().dim(d));
+    dims.push_back(d);
+  }
+  Instruction* once = Step(inst, Opcode::kReshape, inst.shape().WithDims(sizes), {&x});
+  return Replace(inst, Opcode::kBroadcast, {once}, DimensionsAttrs{dims});
+}
+
 // Padding by nothing.
 Result<Instruction*> PadByNothing(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kPad) || inst.operand(0).shape() != inst.shape()) return nullptr;
@@ -265,6 +285,7 @@ constexpr Rule kRules[] = {
     {"A.cat.1",    Opcode::kConcatenate,        ConcatenateOfOne,   Preserves::kExact, "concatenate(x) => x; empty parts go"},
     {"A.cat.2",    Opcode::kConcatenate,        ConcatenateTwice,   Preserves::kExact, "concatenate(concatenate(x, y), z) => concatenate(x, y, z)"},
     {"A.cat.3",    Opcode::kConcatenate,        ConcatenateSlices,  Preserves::kExact, "concatenate(x[a:b], x[b:c]) => x[a:c]"},
+    {"A.cat.5",    Opcode::kConcatenate,        ConcatenateOfSame,  Preserves::kExact, "concatenate(x, x, ..., x) => broadcast(reshape(x)), along a dimension of size 1"},
     {"A.pad.1",    Opcode::kPad,                PadByNothing,       Preserves::kExact, "pad(x) => x, by nothing"},
     {"A.ds.5",     Opcode::kDynamicSlice,       SliceAtConstant,    Preserves::kExact, "dynamic-slice(x, constants) => slice(x)"},
     {"A.dus.1",    Opcode::kDynamicUpdateSlice, UpdateOfAll,        Preserves::kExact, "dynamic-update-slice(x, u) => u, when it is all of x; => x, when u is empty"},
