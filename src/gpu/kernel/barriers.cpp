@@ -8,25 +8,25 @@ namespace {
 constexpr int32_t kNobody = -1, kSeveral = -2;
 
 // The arrays that statements touch; by index into Kernel::arrays.
-struct Effects {
+struct Touched {
   std::vector<bool> reads;
   std::vector<int32_t> writers;  // A statement, kNobody or kSeveral.
 
-  explicit Effects(size_t arrays) : reads(arrays), writers(arrays, kNobody) {}
+  explicit Touched(size_t arrays) : reads(arrays), writers(arrays, kNobody) {}
 
   void Write(size_t array, int32_t statement) {
     int32_t& writer = writers[array];
     writer = writer == kNobody || writer == statement ? statement : kSeveral;
   }
 
-  void Merge(const Effects& other) {
+  void Merge(const Touched& other) {
     for (size_t i = 0; i < reads.size(); ++i) {
       if (other.reads[i]) reads[i] = true;
       if (other.writers[i] != kNobody) Write(i, other.writers[i]);
     }
   }
 
-  bool ConflictsWith(const Effects& other) const {
+  bool ConflictsWith(const Touched& other) const {
     for (size_t i = 0; i < reads.size(); ++i) {
       const bool writes = writers[i] != kNobody, other_writes = other.writers[i] != kNobody;
       if ((writes && other.reads[i]) || (reads[i] && other_writes)) return true;
@@ -42,7 +42,7 @@ class Placer {
   explicit Placer(Kernel& kernel) : kernel_(kernel), nothing_(kernel.arrays.size()) { Number(kernel.body); }
 
   // Walks one region with what is pending at its begin; leaves what is pending at its end.
-  void Walk(Region& region, Op barrier, Effects& pending) {
+  void Walk(Region& region, Op barrier, Touched& pending) {
     std::vector<Instruction> body;
     body.reserve(region.body.size());
     for (Instruction& instruction : region.body) {
@@ -50,18 +50,18 @@ class Placer {
         case Op::kLoop: {
           // The begin of the body follows its own end.
           Region trial = instruction.regions[0];
-          Effects end = pending;
+          Touched end = pending;
           Walk(trial, barrier, end);
-          Effects begin = pending;
+          Touched begin = pending;
           begin.Merge(end);
           Walk(instruction.regions[0], barrier, begin);
           pending.Merge(begin);
           break;
         }
         case Op::kIf: {
-          Effects joined = instruction.regions.size() == 1 ? pending : nothing_;
+          Touched joined = instruction.regions.size() == 1 ? pending : nothing_;
           for (Region& branch : instruction.regions) {
-            Effects end = pending;
+            Touched end = pending;
             Walk(branch, barrier, end);
             joined.Merge(end);
           }
@@ -70,14 +70,14 @@ class Placer {
         }
         case Op::kArrive: pending = nothing_; break;
         default: {
-          const Effects effects = EffectsOf(instruction);
-          if (pending.ConflictsWith(effects)) {
+          const Touched touched = TouchedBy(instruction);
+          if (pending.ConflictsWith(touched)) {
             body.push_back({.op = barrier, .source = instruction.source});
             pending = nothing_;
           }
-          pending.Merge(effects);
+          pending.Merge(touched);
           if (instruction.op == Op::kWarps) {
-            Effects in_warp = nothing_;
+            Touched in_warp = nothing_;
             Walk(instruction.regions[0], Op::kWarpBarrier, in_warp);
           }
         }
@@ -95,35 +95,35 @@ class Placer {
     }
   }
 
-  Effects EffectsOf(const Instruction& instruction) const {
-    Effects effects = nothing_;
-    AddEffects(instruction, instruction.statement, effects);
-    return effects;
+  Touched TouchedBy(const Instruction& instruction) const {
+    Touched touched = nothing_;
+    AddTouched(instruction, instruction.statement, touched);
+    return touched;
   }
 
-  void AddEffects(const Instruction& instruction, int32_t statement, Effects& effects) const {
-    const Op op = instruction.op;
-    if (op >= Op::kLoad && op <= Op::kAtomicCas) {
+  void AddTouched(const Instruction& instruction, int32_t statement, Touched& touched) const {
+    const int effects = instruction.op == Op::kArrive ? int{kNoEffects} : InfoOf(instruction.op).effects;
+    if (effects & (kReads | kWrites)) {
       const ArrayKind kind = kernel_.arrays[instruction.imm].kind;
       if (kind == ArrayKind::kShared || kind == ArrayKind::kInOut) {
-        if (op < Op::kStore || op >= Op::kAtomic) effects.reads[instruction.imm] = true;
-        if (op >= Op::kStore) effects.Write(instruction.imm, statement);
+        if (effects & kReads) touched.reads[instruction.imm] = true;
+        if (effects & kWrites) touched.Write(instruction.imm, statement);
       }
     }
     for (const Region& region : instruction.regions) {
-      for (const Instruction& inner : region.body) AddEffects(inner, statement, effects);
+      for (const Instruction& inner : region.body) AddTouched(inner, statement, touched);
     }
   }
 
   Kernel& kernel_;
-  const Effects nothing_;
+  const Touched nothing_;
   int32_t statements_ = 0;
 };
 
 }  // namespace
 
 void PlaceBarriers(Kernel& kernel) {
-  Effects pending(kernel.arrays.size());
+  Touched pending(kernel.arrays.size());
   Placer(kernel).Walk(kernel.body, Op::kBarrier, pending);
 }
 

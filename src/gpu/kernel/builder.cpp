@@ -480,6 +480,9 @@ void KernelBuilder::Use(Value value) const {
 }
 
 Instruction& KernelBuilder::Append(Op op, Type type, std::span<const Value> operands) {
+  const int expected = InfoOf(op).operands;
+  CHECK(expected == kSeveral || operands.size() == static_cast<size_t>(expected), ToString(op), " of ",
+        operands.size());
   Instruction instruction{.op = op, .type = type, .source = source_};
   instruction.operands.reserve(operands.size());
   for (const Value operand : operands) {

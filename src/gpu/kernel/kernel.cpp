@@ -13,73 +13,10 @@ constexpr std::string_view kTypeNames[] = {"pred", "s8",  "s16", "s32",  "s64", 
                                            "u32",  "u64", "f16", "bf16", "f32", "f64", "index"};
 constexpr int kTypeBits[] = {1, 8, 16, 32, 64, 8, 16, 32, 64, 16, 16, 32, 64, 64};
 
-constexpr std::string_view kOpNames[] = {"constant",
-                                         "block",
-                                         "warp",
-                                         "lane",
-                                         "thread",
-                                         "add",
-                                         "sub",
-                                         "mul",
-                                         "div",
-                                         "rem",
-                                         "min",
-                                         "max",
-                                         "and",
-                                         "or",
-                                         "xor",
-                                         "shift-left",
-                                         "shift-right",
-                                         "mul-high",
-                                         "fma",
-                                         "negate",
-                                         "abs",
-                                         "not",
-                                         "sqrt",
-                                         "floor",
-                                         "ceil",
-                                         "truncate",
-                                         "round-even",
-                                         "round-away",
-                                         "copy-sign",
-                                         "count-leading-zeros",
-                                         "population-count",
-                                         "equal",
-                                         "not-equal",
-                                         "less",
-                                         "less-equal",
-                                         "greater",
-                                         "greater-equal",
-                                         "select",
-                                         "convert",
-                                         "bitcast",
-                                         "load",
-                                         "load-vector",
-                                         "load-turned",
-                                         "turn",
-                                         "store",
-                                         "store-vector",
-                                         "atomic",
-                                         "atomic-fetch",
-                                         "atomic-cas",
-                                         "slot-get",
-                                         "slot-set",
-                                         "variable-get",
-                                         "variable-set",
-                                         "phase",
-                                         "tile",
-                                         "warps",
-                                         "loop",
-                                         "if",
-                                         "barrier",
-                                         "warp-barrier",
-                                         "warp-reduce",
-                                         "group-reduce",
-                                         "warp-scan",
-                                         "shuffle",
-                                         "warp-broadcast",
-                                         "arrive"};
-static_assert(std::size(kOpNames) == static_cast<size_t>(Op::kArrive) + 1);
+constexpr OpInfo kOps[] = {
+#define HLO_KERNEL_OP(Name, text, operands, effects, sameness) {text, operands, effects, Sameness::sameness},
+#include "gpu/kernel/kernel_ops.def"
+};
 
 // Two rounds of multiply-and-fold per word, in two lanes with different constants.
 class Hasher {
@@ -134,8 +71,9 @@ void Print(std::string& out, const Kernel& kernel, const Region& region, int ind
     out += Str("(", ids(instruction.operands), ")");
     const Op op = instruction.op;
     if (op == Op::kConstant) out += Str(" ", instruction.imm);
-    if (op >= Op::kLoad && op <= Op::kAtomicCas) out += Str(" ", kernel.arrays[instruction.imm].name);
-    if (op >= Op::kLoad && op <= Op::kVariableSet && op != Op::kLoad && op != Op::kStore)
+    const uint8_t effects = InfoOf(op).effects;
+    if (effects & (kReads | kWrites)) out += Str(" ", kernel.arrays[instruction.imm].name);
+    if (effects & (kReads | kWrites | kState) && !(effects & kMeets) && op != Op::kLoad && op != Op::kStore)
       out += Str(" ", instruction.imm, " ", instruction.imm2);
     if (op == Op::kTile || op == Op::kLoop || op == Op::kShuffle)
       out += Str(" ", instruction.imm, " ", instruction.imm2);
@@ -153,9 +91,20 @@ void Print(std::string& out, const Kernel& kernel, const Region& region, int ind
 }  // namespace
 
 std::string_view ToString(Type type) { return kTypeNames[static_cast<int>(type)]; }
-std::string_view ToString(Op op) { return kOpNames[static_cast<int>(op)]; }
+const OpInfo& InfoOf(Op op) { return kOps[static_cast<int>(op)]; }
+std::string_view ToString(Op op) { return InfoOf(op).text; }
 int Bits(Type type) { return kTypeBits[static_cast<int>(type)]; }
 int Bytes(Type type) { return (Bits(type) + 7) / 8; }
+
+bool IsOwn(const Kernel& kernel, const Instruction& instruction) {
+  switch (InfoOf(instruction.op).sameness) {
+    case Sameness::kOwn: return true;
+    case Sameness::kOfVariable: return kernel.variables[instruction.imm].level == Level::kThread;
+    case Sameness::kSame:
+    case Sameness::kNoResult: break;
+  }
+  return false;
+}
 
 std::vector<int> Kernel::Parameters() const {
   std::vector<int> parameters;

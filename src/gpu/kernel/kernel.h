@@ -55,88 +55,31 @@ constexpr int kWarpSize = 32;
 // From here on an index has 64 bits. What is below 2^31 is for counts that are rounded up to whole tiles and blocks.
 constexpr int64_t kLeastWideIndex = (int64_t{1} << 31) - (1 << 20);
 
+// What they are is said in kernel_ops.def.
 enum class Op : uint8_t {
-  // No operands.
-  kConstant,  // imm: the bits of a float, the value of an integer.
-  kBlock,     // Index of the block in the grid.
-  kWarp,      // Index of the warp in the block. Warp or thread level.
-  kLane,      // Index of the thread in the warp. kPhase only.
-  kThread,    // Index of the thread in the block. kPhase only.
-
-  // Arithmetic, on kPred (kAnd, kOr, kXor, kNot only), integers, kIndex, kF32, kF64. Two's complement wraps. Division
-  // of
-  // integers is undefined for a zero divisor and for MIN / -1 (the builder guards it); shifts are undefined for amounts
-  // >= width (the builder guards them).
-  kAdd,
-  kSub,
-  kMul,
-  kDiv,
-  kRem,
-  kMin,
-  kMax,  // Floats: NaN if either is NaN; -0 < +0.
-  kAnd,
-  kOr,
-  kXor,
-  kShiftLeft,
-  kShiftRight,  // kShiftRight: arithmetic for signed types, logical for unsigned.
-  kMulHigh,     // High half of the double-width product; 32 and 64 bits.
-  kFma,
-  kNegate,
-  kAbs,
-  kNot,
-  kSqrt,
-  kFloor,
-  kCeil,
-  kTruncate,
-  kRoundEven,
-  kRoundAway,
-  kCopySign,
-  kCountLeadingZeros,
-  kPopulationCount,
-  kEqual,
-  kNotEqual,
-  kLess,
-  kLessEqual,
-  kGreater,
-  kGreaterEqual,  // Type kPred; float: false on NaN, kNotEqual true.
-  kSelect,
-  kConvert,  // Round to nearest even; float to integer saturates, NaN gives 0; integer to integer wraps.
-  kBitcast,
-
-  // Memory. imm: array. At block level (warp level) a store is done once per block (warp).
-  kLoad,         // (index)
-  kLoadVector,   // (index); imm2: width; as many results. index must be a multiple of width.
-  kLoadTurned,   // (index, row, column): the element at index = row * pitch + column of a turned tile.
-  kTurn,         // Block level. (rows, columns): so much of the tile will be read by kLoadTurned. No result.
-  kStore,        // (index, value)
-  kStoreVector,  // (index, values...)
-  kAtomic,       // (index, value); imm2: AtomicOp. No result.
-  kAtomicFetch,  // The same; the result is the old value.
-  kAtomicCas,    // (index, expected, desired); the result is the old value.
-
-  // Mutable values. imm: slot or variable.
-  kSlotGet,
-  kSlotSet,  // imm2: element, or kTileElement.
-  kVariableGet,
-  kVariableSet,
-
-  // Structure.
-  kPhase,  // region 0 once for each thread.
-  kTile,   // (limit); imm: V. region 0 (argument: index i) for the i in [thread * V, thread * V + V) below limit.
-  kWarps,  // region 0 once for each warp.
-  kLoop,   // (begin, end, step); imm: unroll factor hint. region 0 (argument: index).
-  kIf,     // (condition). regions 0 (then), 1 (else, may be absent).
-
-  // Collectives.
-  kBarrier,      // Block level. Placed by Build().
-  kWarpBarrier,  // Warp level. Placed by Build().
-  kWarpReduce,   // imm: first of `slots`. region 0 combines: arguments a0.. b0.., yields. Results: the reduced values.
-  kGroupReduce,  // The same in groups of imm2 adjacent lanes; every lane's slots get the result of its group.
-  kWarpScan,     // Inclusive, in place.
-  kShuffle,      // slots = {to, from}; imm: ShuffleMode, imm2: amount; kIndexed: slots[2] holds the lane (kS32).
-  kWarpBroadcast,  // (lane); slots = {from}. Result: the value in that lane.
-  kArrive,         // Block level. (index, expected); imm: array (kU32). See KernelBuilder::ArriveLast.
+#define HLO_KERNEL_OP(Name, ...) k##Name,
+#include "gpu/kernel/kernel_ops.def"
 };
+
+// What an op touches besides its operands.
+enum Effects : uint8_t {
+  kNoEffects = 0,
+  kReads = 1,   // The array imm.
+  kWrites = 2,  // The array imm.
+  kState = 4,   // Slots or variables.
+  kMeets = 8,   // Threads meet: it never stands in divergent code.
+};
+// Whether a result is the same for all threads (when the operands are).
+enum class Sameness : uint8_t { kSame, kOwn, kOfVariable, kNoResult };
+constexpr int kSeveral = -1;  // Operands: their number differs.
+
+struct OpInfo {
+  std::string_view text;
+  int operands;
+  uint8_t effects;
+  Sameness sameness;
+};
+const OpInfo& InfoOf(Op op);
 std::string_view ToString(Op op);
 
 enum class AtomicOp : uint8_t { kAdd, kMin, kMax, kAnd, kOr, kXor, kExchange };
@@ -218,6 +161,9 @@ struct Kernel {
   std::vector<int> Parameters() const;  // Indices into `arrays`, in argument order.
   int64_t SharedBytes() const;
 };
+
+// Whether each thread has a result of its own, even of equal operands.
+bool IsOwn(const Kernel& kernel, const Instruction& instruction);
 
 // For reading; one instruction per line.
 std::string ToString(const Kernel& kernel);

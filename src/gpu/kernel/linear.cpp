@@ -44,8 +44,7 @@ class Forms {
     if (instruction.result < 0) return;
     if (op == Op::kConstant) constants_[instruction.result] = instruction.imm;
     // What a thread changes, or what each copy does for itself, differs from element to element.
-    const bool own = op == Op::kSlotGet || op == Op::kLoadVector || op == Op::kAtomicFetch || op == Op::kAtomicCas ||
-                     (op == Op::kVariableGet && kernel_.variables[instruction.imm].level == Level::kThread);
+    const bool own = op == Op::kLoadVector || (IsOwn(kernel_, instruction) && op != Op::kLane && op != Op::kThread);
     if (own && tile_width > 0) varies = true;
     if (op == Op::kLoadVector) {
       for (int64_t i = 0; i < instruction.imm2; ++i)

@@ -123,6 +123,9 @@ llvm::Value* ScalarEmitter::DivideIndex(bool quotient, llvm::Value* a, llvm::Val
   return b_.CreateZExt(divide(b_.CreateTrunc(a, i32), b_.CreateTrunc(b, i32)), a->getType());
 }
 
+// A scalar op without a case ends the build, with its name.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic error "-Wswitch"
 llvm::Value* ScalarEmitter::Emit(const Instruction& instruction, std::span<llvm::Value* const> given,
                                  std::span<const Type> types) const {
   if (instruction.op == Op::kConstant) return Constant(instruction.type, instruction.imm);
@@ -195,9 +198,14 @@ llvm::Value* ScalarEmitter::Emit(const Instruction& instruction, std::span<llvm:
     case Op::kSelect: return b_.CreateSelect(x, y, operands[2]);
     case Op::kConvert: return Convert(x, type, instruction.type);
     case Op::kBitcast: return b_.CreateBitCast(x, Shaped(TypeOf(instruction.type), x));
-    default: CHECK(false, "no scalar op: ", ToString(instruction.op));
+    case Op::kConstant: break;  // Above.
+#define HLO_SCALAR_OP(Name, ...)
+#define HLO_KERNEL_OP(Name, ...) case Op::k##Name:
+#include "gpu/kernel/kernel_ops.def"
+      CHECK(false, "no scalar op: ", ToString(instruction.op));
   }
   return nullptr;
 }
+#pragma GCC diagnostic pop
 
 }  // namespace hlo::kernel

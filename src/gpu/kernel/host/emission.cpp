@@ -113,41 +113,24 @@ void HostEmission::EmitRegion(const Region& region) {
 }
 
 void HostEmission::Emit(const Instruction& instruction) {
-  const auto define = [&](LlvmValue value) { Set(instruction.result, value); };
-  switch (instruction.op) {
-    case Op::kBlock: return define(block_);
-    case Op::kWarp: return define(warp_);
-    case Op::kLane: return define(lane_);
-    case Op::kThread: return define(thread_);
-    case Op::kLoad: return define(LoadElement(instruction.imm, Get(instruction.operands[0])));
-    case Op::kLoadTurned: return define(LoadTurned(instruction));
-    case Op::kTurn: return EmitTurn(instruction);
-    case Op::kStore: return StoreElement(instruction.imm, Get(instruction.operands[0]), Get(instruction.operands[1]));
-    case Op::kLoadVector: return EmitLoadVector(instruction);
-    case Op::kStoreVector: return EmitStoreVector(instruction);
-    case Op::kAtomic:
-    case Op::kAtomicFetch:
-    case Op::kAtomicCas: return EmitAtomic(instruction);
-    case Op::kSlotGet: return define(LoadFrom(SlotAddress(instruction), instruction.type, true));
-    case Op::kSlotSet: return EmitSlotSet(instruction);
-    case Op::kVariableGet: return EmitVariableGet(instruction);
-    case Op::kVariableSet: return EmitVariableSet(instruction);
-    case Op::kPhase: return EmitPhase(instruction);
-    case Op::kTile: return EmitTile(instruction);
-    case Op::kWarps: return EmitWarps(instruction);
-    case Op::kLoop: return EmitLoop(instruction);
-    case Op::kIf: return EmitIf(instruction);
-    case Op::kBarrier:
-    case Op::kWarpBarrier: return;  // The loops over threads end between phases.
-    case Op::kWarpReduce: return EmitWarpReduce(instruction);
-    case Op::kGroupReduce: return EmitGroupReduce(instruction);
-    case Op::kWarpScan: return EmitWarpScan(instruction);
-    case Op::kShuffle: return EmitShuffle(instruction);
-    case Op::kWarpBroadcast: return EmitWarpBroadcast(instruction);
-    case Op::kArrive: return EmitArrive(instruction);
-    default: return define(Compute(instruction));
-  }
+  using Emitter = void (HostEmission::*)(const Instruction&);
+  static constexpr Emitter kEmitters[] = {
+#define HLO_SCALAR_OP(Name, ...) &HostEmission::EmitScalar,
+#define HLO_KERNEL_OP(Name, ...) &HostEmission::Emit##Name,
+#include "gpu/kernel/kernel_ops.def"
+  };
+  (this->*kEmitters[static_cast<int>(instruction.op)])(instruction);
 }
+
+void HostEmission::EmitScalar(const Instruction& instruction) { Set(instruction.result, Compute(instruction)); }
+void HostEmission::EmitBlock(const Instruction& instruction) { Set(instruction.result, block_); }
+void HostEmission::EmitWarp(const Instruction& instruction) { Set(instruction.result, warp_); }
+void HostEmission::EmitLane(const Instruction& instruction) { Set(instruction.result, lane_); }
+void HostEmission::EmitThread(const Instruction& instruction) { Set(instruction.result, thread_); }
+
+// The loops over threads end between phases.
+void HostEmission::EmitBarrier(const Instruction&) {}
+void HostEmission::EmitWarpBarrier(const Instruction&) {}
 
 llvm::Value* HostEmission::Compute(const Instruction& instruction) {
   if (LlvmValue const value = InSegment(instruction)) return value;

@@ -37,6 +37,11 @@ class HostEmission {
   void Set(int32_t id, LlvmValue value) { values_[id] = value; }
   void EmitRegion(const Region& region);
   void Emit(const Instruction& instruction);
+  void EmitScalar(const Instruction& instruction);
+  // EmitLoad, EmitTile, ... in the file of their kind.
+#define HLO_SCALAR_OP(Name, ...)
+#define HLO_KERNEL_OP(Name, ...) void Emit##Name(const Instruction& instruction);
+#include "gpu/kernel/kernel_ops.def"
   LlvmValue Compute(const Instruction& instruction);
 
   // loops.cpp
@@ -51,8 +56,6 @@ class HostEmission {
   void Lanes(LlvmValue end, const std::function<void(LlvmValue)>& body, int interleave = 1);
   void ForWarps(const std::function<void()>& body);
   llvm::MDNode* LoopProperties(LoopKind kind);
-  void EmitLoop(const Instruction& loop);
-  void EmitIf(const Instruction& branch);
   // emit(0) where the condition holds, emit(1) where it does not.
   void Branch(LlvmValue condition, bool has_else, const std::function<void(int)>& emit);
 
@@ -69,9 +72,6 @@ class HostEmission {
     LlvmValue begin = nullptr, count = nullptr, lane = nullptr;
     int next_group = 1, current = 0;
   };
-  void EmitWarps(const Instruction& warps);
-  void EmitPhase(const Instruction& phase);
-  void EmitTile(const Instruction& tile);
   void EmitElements(const Instruction& tile, LlvmValue end);
   LlvmValue AtBegin(const Segment& segment, int32_t id);
   LlvmValue BeginSegment(Segment& segment, LlvmValue begin, LlvmValue left);
@@ -95,20 +95,11 @@ class HostEmission {
   LlvmValue Address(int64_t array, LlvmValue index);
   LlvmValue LoadElement(int64_t array, LlvmValue index);
   void StoreElement(int64_t array, LlvmValue index, LlvmValue value);
-  void EmitLoadVector(const Instruction& load);
-  void EmitStoreVector(const Instruction& store);
   llvm::ArrayType* TurnedType(const ArrayInfo& tile);
   LlvmValue TurnedAddress(int64_t tile, LlvmValue row, LlvmValue column);
-  LlvmValue LoadTurned(const Instruction& load);
-  void EmitTurn(const Instruction& turn);
-  void EmitVariableGet(const Instruction& access);
-  void EmitVariableSet(const Instruction& access);
-  void EmitSlotSet(const Instruction& access);
   llvm::Type* SlotElement(int64_t slot);
   LlvmValue WarpBase(int64_t slot);
   LlvmValue SlotAddress(const Instruction& access);
-  void EmitAtomic(const Instruction& atomic);
-  void EmitArrive(const Instruction& arrive);
 
   // collectives.cpp: the slots of a warp as one vector.
   LlvmValue LoadLanes(int32_t slot);
@@ -117,11 +108,6 @@ class HostEmission {
   LlvmValue Permute(LlvmValue vector, int lanes, const std::function<int(int)>& source);
   Values CombineByLane(const Instruction& instruction, const Values& a, const Values& b);
   Values Combine(const Instruction& instruction, const Values& a, const Values& b);
-  void EmitWarpReduce(const Instruction& reduce);
-  void EmitGroupReduce(const Instruction& reduce);
-  void EmitWarpScan(const Instruction& scan);
-  void EmitShuffle(const Instruction& shuffle);
-  void EmitWarpBroadcast(const Instruction& broadcast);
 
   const Kernel& kernel_;
   const HostFacts facts_;

@@ -43,6 +43,13 @@ void HostEmission::StoreElement(int64_t array, LlvmValue index, LlvmValue value)
   StoreTo(Address(array, index), kernel_.arrays[array].type, value, true);
 }
 
+void HostEmission::EmitLoad(const Instruction& load) { Set(load.result, LoadElement(load.imm, Get(load.operands[0]))); }
+
+void HostEmission::EmitStore(const Instruction& store) {
+  LlvmValue const value = Get(store.operands[1]);
+  StoreElement(store.imm, Get(store.operands[0]), value);
+}
+
 void HostEmission::EmitLoadVector(const Instruction& load) {
   for (int64_t i = 0; i < load.imm2; ++i) {
     LlvmValue const index = b_.CreateNSWAdd(Get(load.operands[0]), Index(i));
@@ -68,9 +75,10 @@ llvm::ArrayType* HostEmission::TurnedType(const ArrayInfo& tile) {
   return llvm::ArrayType::get(scalar_.MemoryTypeOf(tile.type), (tile.pitch - 1) * TileRows(tile));
 }
 
-llvm::Value* HostEmission::LoadTurned(const Instruction& load) {
-  LlvmValue const address = TurnedAddress(load.imm, Get(load.operands[1]), Get(load.operands[2]));
-  return LoadFrom(address, load.type, true);
+void HostEmission::EmitLoadTurned(const Instruction& load) {
+  LlvmValue const column = Get(load.operands[2]);
+  LlvmValue const address = TurnedAddress(load.imm, Get(load.operands[1]), column);
+  Set(load.result, LoadFrom(address, load.type, true));
 }
 
 void HostEmission::EmitTurn(const Instruction& turn) {
@@ -108,6 +116,10 @@ void HostEmission::EmitVariableSet(const Instruction& access) {
   if (LlvmValue const address = StripVariable(access))
     return StoreTo(address, access.type, Get(access.operands[0]), true);
   b_.CreateStore(Get(access.operands[0]), variables_[access.imm]);
+}
+
+void HostEmission::EmitSlotGet(const Instruction& access) {
+  Set(access.result, LoadFrom(SlotAddress(access), access.type, true));
 }
 
 void HostEmission::EmitSlotSet(const Instruction& access) {
@@ -154,6 +166,9 @@ void HostEmission::EmitAtomic(const Instruction& atomic) {
   }
   if (atomic.result >= 0) Set(atomic.result, old);
 }
+
+void HostEmission::EmitAtomicFetch(const Instruction& atomic) { EmitAtomic(atomic); }
+void HostEmission::EmitAtomicCas(const Instruction& atomic) { EmitAtomic(atomic); }
 
 void HostEmission::EmitArrive(const Instruction& arrive) {
   LlvmValue const counter = Address(arrive.imm, Get(arrive.operands[0]));

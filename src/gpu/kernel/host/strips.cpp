@@ -48,10 +48,7 @@ class Planner {
   void FindVarying(const Region& region) {
     for (const Instruction& instruction : region.body) {
       const Op op = instruction.op;
-      bool varies = op == Op::kLane || op == Op::kThread || op == Op::kSlotGet || op == Op::kAtomicFetch ||
-                    op == Op::kAtomicCas ||
-                    (op == Op::kVariableGet && facts_.kernel.variables[instruction.imm].level == Level::kThread);
-      varies = varies || Varies(instruction, plan_.varying);
+      bool varies = IsOwn(facts_.kernel, instruction) || Varies(instruction, plan_.varying);
       if (segments_ && segments_->IsQuotient(instruction)) varies = false;
       for (int i = 0; i < Results(instruction); ++i) plan_.varying[instruction.result + i] = varies;
       if (op == Op::kLoop) plan_.varying[instruction.regions[0].arguments[0]] = varies;
