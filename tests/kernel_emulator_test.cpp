@@ -60,6 +60,32 @@ TEST(Kernel, PtxasTakesAllPtx) {
   EXPECT_NE(rejected.error().message().find("fatal"), std::string::npos) << rejected.error().message();
 }
 
+// The emulator copies as late as it may, the host at once.
+TEST(Kernel, ACopyThatIsNotWaitedForIsNotThere) {
+  for (const bool waits : {true, false}) {
+    const Kernel kernel = AsyncRows(Type::kF32, waits);
+    const Buffers before = MakeBuffers(kernel), gpu = before.CopyWritten(kernel), host = before.CopyWritten(kernel);
+    ASSERT_TRUE(Emulate(kernel, gpu.arguments));
+    const auto compiled = CompileHost(kernel);
+    ASSERT_TRUE(compiled) << compiled.error().message();
+    compiled->Launch(host.arguments);
+    EXPECT_EQ(CompareWritten(kernel, before, host, gpu).differences.empty(), waits);
+  }
+}
+
+TEST(Kernel, AsynchronousCopiesAreAssembledForAmpereAndHopper) {
+  if (FindPtxas().empty()) GTEST_SKIP() << "ptxas not found on PATH, in $CUDA_HOME/bin or in /usr/local/cuda/bin";
+  for (const char* arch : {"sm_80", "sm_90"}) {
+    const auto ptx = EmitPtx(AsyncRows(Type::kF32), {.arch = arch});
+    ASSERT_TRUE(ptx) << ptx.error().message();
+    EXPECT_NE(ptx->text.find("cp.async.cg.shared.global"), std::string::npos) << ptx->text;
+    EXPECT_NE(ptx->text.find("cp.async.wait_group 1"), std::string::npos) << ptx->text;
+    const auto assembled = Ptxas(ptx->text, arch, 300);
+    ASSERT_TRUE(assembled) << assembled.error().message();
+    EXPECT_EQ(assembled->kernels.front().spill_store_bytes, 0);
+  }
+}
+
 struct PlantedBug {
   const char* name;
   KernelFault fault;

@@ -28,6 +28,34 @@ inline Kernel Elementwise(std::string name, Type type, int64_t count, int width,
   return std::move(k).Build();
 }
 
+// Rows of 256 through shared memory, backwards, while the next row is on its way. `waits`: as it must.
+inline Kernel AsyncRows(Type type, bool waits = true) {
+  constexpr int64_t kRows = 4, kColumns = 256;
+  const int64_t each = 16 / Bytes(type);  // Elements of a copy.
+  KernelBuilder k("async_rows", 3, 128);
+  const Array x = k.Input("x", type, 3 * kRows * kColumns), y = k.Output("y", type, 3 * kRows * kColumns);
+  const Array rows = k.Shared("rows", type, 2 * kColumns);
+  k.SetSource("copy.3");
+  const Value first = k.block() * kRows;
+  const auto fetch = [&](Value row) {
+    k.Phase([&] {
+      k.If(k.thread() < kColumns / each, [&] {
+        const Value column = k.thread() * each;
+        k.CopyAsync(rows, row % 2 * kColumns + column, x, (first + row) * kColumns + column);
+      });
+    });
+  };
+  fetch(k.Index(0));
+  k.CopyWait(1);
+  k.Loop(0, kRows, 1, [&](Value row) {
+    k.If(row + 1 < kRows, [&] { fetch(row + 1); });
+    k.CopyWait(waits ? 1 : 2);
+    k.Tile(2,
+           [&](Value i) { y.Store((first + row) * kColumns + i, rows.Load(row % 2 * kColumns + (kColumns - 1) - i)); });
+  });
+  return std::move(k).Build();
+}
+
 inline Kernel RowReduce(int64_t rows, int64_t columns, int width, Type type = Type::kF32) {
   KernelBuilder k("row_sum", rows, 256);
   const Array x = k.Input("x", type, rows * columns);
@@ -426,6 +454,8 @@ inline std::vector<Kernel> SampleKernels() {
                  Convert(Convert(Convert(y, Type::kF16), Type::kPred), type);
         }));
   }
+  kernels.push_back(AsyncRows(Type::kF32));
+  kernels.push_back(AsyncRows(Type::kBF16));
   kernels.push_back(RowReduce(5, 1000, 4));
   kernels.push_back(RowReduce(3, 2051, 4));
   kernels.push_back(RowReduce(3, 4096, 8, Type::kBF16));

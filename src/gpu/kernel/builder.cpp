@@ -272,6 +272,21 @@ void Array::StoreVector(Value index, std::span<const Value> values) const {
   store.imm2 = static_cast<int64_t>(values.size());
 }
 
+void KernelBuilder::CopyAsync(Array to, Value to_index, Array from, Value from_index) {
+  const ArrayInfo &target = kernel_.arrays[to.id_], &source = kernel_.arrays[from.id_];
+  CHECK(target.kind == ArrayKind::kShared && source.kind == ArrayKind::kInput && target.type == source.type,
+        "asynchronous copy from '", source.name, "' to '", target.name, "'");
+  CHECK(level() == Level::kThread && source.alignment % 16 == 0, "asynchronous copy of '", source.name, "'");
+  Instruction& copy = Append(Op::kCopyAsync, target.type, std::array{to_index, from_index});
+  copy.imm = to.id_;
+  copy.imm2 = from.id_;
+}
+
+void KernelBuilder::CopyWait(int on_their_way) {
+  CHECK(level() == Level::kBlock, "a wait in divergent code");
+  Append(Op::kCopyWait, Type::kPred, {}).imm = on_their_way;
+}
+
 void Array::StoreAt(Value row, Value column, Value value) const {
   Store(row * builder_->kernel_.arrays[id_].pitch + column, value);
 }

@@ -298,6 +298,18 @@ class KernelBuilder {
   // Block level, between writing and reading. Only the first `rows` and `columns` will be read. The GPU reads columns
   // as they are (a spare element in each row keeps the lanes on different banks); the host transposes in registers.
   void Turn(Array tile, Value rows, Value columns);
+  // 16 bytes from an input to a shared array of its type, on their way while other work is done; the indices are
+  // multiples of 16 bytes. In a Phase. They are there after the CopyWait that ends them, at block level, which waits
+  // until at most `on_their_way` of the groups that CopyWaits ended are missing. With two halves of an array by turns:
+  //
+  //   fetch(0); k.CopyWait(1);
+  //   k.Loop(0, stages, 1, [&](Value stage) {
+  //     k.If(stage + 1 < stages, [&] { fetch(stage + 1); });
+  //     k.CopyWait(1);  // All but the last.
+  //     ...             // Reads what was fetched for `stage`.
+  //   });
+  void CopyAsync(Array to, Value to_index, Array from, Value from_index);
+  void CopyWait(int on_their_way = 0);
   Array Table(std::string name, Type type, std::vector<int64_t> bits);
 
   Value Constant(Type type, int64_t value);

@@ -1,8 +1,10 @@
 #include "gpu/kernel/emulator.h"
 
 #include <cstring>
+#include <deque>
 #include <memory>
 #include <numeric>
+#include <utility>
 
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Analysis/ValueTracking.h>
@@ -67,6 +69,18 @@ class Machine {
   void Fence() {
     if (sanitizer_) sanitizer_->Fence();
   }
+  // Asynchronous copies happen as late as they may, so that a kernel which does not wait for them reads something else.
+  void Copy(int thread, void* to, const void* from) { threads_[thread].copies.push_back({to, from}); }
+  void EndGroup(int thread) {
+    Thread& own = threads_[thread];
+    own.groups.push_back(std::exchange(own.copies, {}));
+  }
+  void WaitForCopies(int thread, int on_their_way) {
+    std::deque<std::vector<AsyncCopy>>& groups = threads_[thread].groups;
+    for (; std::ssize(groups) > on_their_way; groups.pop_front()) {
+      for (const AsyncCopy& copy : groups.front()) std::memcpy(copy.to, copy.from, kAsyncBytes);
+    }
+  }
 
   using Start = void* (*)(void* const* arguments, int32_t thread, int32_t block);
 
@@ -88,11 +102,18 @@ class Machine {
   }
 
  private:
+  static constexpr int kAsyncBytes = 16;
+  struct AsyncCopy {
+    void* to;
+    const void* from;
+  };
   struct Thread {
     void* frame = nullptr;
     Wait wait = Wait::kNothing;
     int site = 0;
     uint32_t value = 0, operand = 0, received = 0;
+    std::vector<AsyncCopy> copies;              // Of no group yet.
+    std::deque<std::vector<AsyncCopy>> groups;  // On their way.
   };
 
   // The first word of a coroutine's frame is the function that continues it; null at the end.
@@ -187,6 +208,11 @@ void SuspendHook(Machine* machine, int32_t thread, int32_t wait, int32_t site, u
 uint32_t ShuffledHook(Machine* machine, int32_t thread) { return machine->Shuffled(thread); }
 void* AccessHook(Machine* machine, int32_t site, int32_t thread, void* address) {
   return machine->Access(site, thread, address);
+}
+void CopyHook(Machine* machine, int32_t thread, void* to, const void* from) { machine->Copy(thread, to, from); }
+void EndGroupHook(Machine* machine, int32_t thread) { machine->EndGroup(thread); }
+void WaitForCopiesHook(Machine* machine, int32_t thread, int32_t on_their_way) {
+  machine->WaitForCopies(thread, on_their_way);
 }
 void FenceHook(Machine* machine) { machine->Fence(); }
 
@@ -356,6 +382,15 @@ class Converter {
         LlvmValue const low = b_.CreateZExt(ToBF16(call.getArgOperand(1)), I32());
         return replace(b_.CreateBitCast(b_.CreateOr(high, low), call.getType()));
       }
+      case llvm::Intrinsic::nvvm_cp_async_cg_shared_global_16: return RewriteCopy(call);
+      case llvm::Intrinsic::nvvm_cp_async_commit_group:
+        CallHook(EndGroupHook, b_.getVoidTy(), {thread_});
+        call.eraseFromParent();
+        return;
+      case llvm::Intrinsic::nvvm_cp_async_wait_group:
+        CallHook(WaitForCopiesHook, b_.getVoidTy(), {thread_, call.getArgOperand(0)});
+        call.eraseFromParent();
+        return;
       case llvm::Intrinsic::nvvm_membar_gl:
         CallHook(FenceHook, b_.getVoidTy(), {});
         call.eraseFromParent();
@@ -407,6 +442,22 @@ class Converter {
     machine_.sites.push_back(site);
     LlvmValue const index = b_.getInt32(machine_.sites.size() - 1);
     instruction.setOperand(pointer_operand, CallHook(AccessHook, Ptr(), {index, thread_, pointer}));
+  }
+
+  // The sanitizer sees the write where it is asked for: from there on nobody else may touch the place.
+  void RewriteCopy(llvm::IntrinsicInst& call) {
+    LlvmValue addresses[] = {call.getArgOperand(0), call.getArgOperand(1)};
+    for (int i = 0; i < 2; ++i) {
+      AccessSite site{.bytes = 16, .alignment = 16, .writes = i == 0};
+      if (!sanitize_ || !Identify(addresses[i], &site.array)) continue;
+      if (llvm::MDNode* node = call.getMetadata("hlo.source"))
+        site.source = static_cast<int>(llvm::mdconst::extract<llvm::ConstantInt>(node->getOperand(0))->getZExtValue());
+      machine_.sites.push_back(site);
+      LlvmValue const index = b_.getInt32(machine_.sites.size() - 1);
+      addresses[i] = CallHook(AccessHook, Ptr(), {index, thread_, addresses[i]});
+    }
+    CallHook(CopyHook, b_.getVoidTy(), {thread_, addresses[0], addresses[1]});
+    call.eraseFromParent();
   }
 
   // Which array a pointer points into; false when it is none of the kernel's. -1: to be found by address.

@@ -63,6 +63,18 @@ void HostEmission::EmitStoreVector(const Instruction& store) {
   }
 }
 
+// At once: a kernel must not care when, before the wait.
+void HostEmission::EmitCopyAsync(const Instruction& copy) {
+  LlvmValue const to = Get(copy.operands[0]);
+  LlvmValue const from = Get(copy.operands[1]);
+  for (int i = 0; i < 16 / Bytes(copy.type); ++i) {
+    LlvmValue const element = LoadElement(copy.imm2, b_.CreateNSWAdd(from, Index(i)));
+    StoreElement(copy.imm, b_.CreateNSWAdd(to, Index(i)), element);
+  }
+}
+
+void HostEmission::EmitCopyWait(const Instruction&) {}
+
 // ---- Tiles that are read across: a second array has the columns of the tile as its rows ----
 
 llvm::Value* HostEmission::TurnedAddress(int64_t tile, LlvmValue row, LlvmValue column) {

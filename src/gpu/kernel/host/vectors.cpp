@@ -35,6 +35,7 @@ int64_t WidestInMemory(const Kernel& kernel, const Region& region) {
       case Op::kLoad:
       case Op::kLoadVector:
       case Op::kLoadTurned:
+      case Op::kCopyAsync:
       case Op::kStore:
       case Op::kStoreVector: bytes = std::max<int64_t>(bytes, Bytes(kernel.arrays[instruction.imm].type)); break;
       case Op::kSlotGet:

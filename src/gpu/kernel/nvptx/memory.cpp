@@ -244,4 +244,17 @@ void NvptxEmission::EmitVariableSet(const Instruction& access) {
     b_.CreateStore(Get(access.operands[0], copy), VariableElement(access.imm, copy));
 }
 
+void NvptxEmission::EmitCopyAsync(const Instruction& copy) {
+  for (int each = copies_.begin; each < copies_.end; ++each) {
+    LlvmValue const to = Address(copy.imm, Get(copy.operands[0], each));
+    LlvmValue const from = Address(copy.imm2, Get(copy.operands[1], each));
+    Mark(b_.CreateIntrinsic(llvm::Intrinsic::nvvm_cp_async_cg_shared_global_16, {}, {to, from}), copy.imm);
+  }
+}
+
+void NvptxEmission::EmitCopyWait(const Instruction& wait) {
+  b_.CreateIntrinsic(llvm::Intrinsic::nvvm_cp_async_commit_group, {}, {});
+  b_.CreateIntrinsic(llvm::Intrinsic::nvvm_cp_async_wait_group, {}, {b_.getInt32(wait.imm)});
+}
+
 }  // namespace hlo::kernel
