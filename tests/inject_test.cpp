@@ -221,6 +221,15 @@ grow { s = (s32[], f32[64]) parameter(0)
       {"library:*:zero", dot},
       {"runtime:*:early", loop, {}, loops},
       {"runtime:*:branch", choice},
+      // In the condition, which the body does not show.
+      {"pass:call-inliner:wrong_constant", loop, {}, loops},
+      {"pass:dce#1:swapped_operands",
+       "x = c64[64] parameter(0)\n y = c64[64] parameter(1)\n ROOT r = c64[64] divide(x, y)"},
+      {"pass:dce#1:swapped_operands",
+       "x = c64[64] parameter(0)\n y = c64[64] parameter(1)\n ROOT r = c64[64] power(x, y)"},
+      {"pass:dce#1:wrong_constant",
+       "x = f32[64] parameter(0)\n c = f32[] constant(0.5)\n cs = f32[64] broadcast(c), dimensions={}\n"
+       " z = c64[64] complex(x, cs)\n ROOT r = c64[64] exponential(z)"},
       {"pass:dce#1:wrong_direction", argmax, ties},
       {"kernel:*:wrong_direction", argmax, ties},
       {"pass:algsimp:multiply_by_zero",

@@ -1,11 +1,16 @@
 // Complex numbers in one of two modules that are compared (`widened`): two floats each, its parts, with bounds of their
 // own. What an operation does with complex numbers is a computation on their parts, and has the bounds of that; so a
-// product's are those of two products and a sum. Division, functions and decompositions have no rule: the interpreter
-// computes them, and what both modules make of the same is equal.
+// product's are those of two products and a sum. What is computed so encloses the exact result, whatever formula a pass
+// puts in its place, since each of its steps does. Where a formula in parts overflows, divides by 0 or lies on a cut
+// (the sign of a zero decides there), the interpreter computes the element, as it does other functions and
+// decompositions: what both modules make of the same is equal.
 //
 // Such a value has the two parts as `elements`, though its shape is an array's. A literal of complex numbers has none,
 // and is exact; Parted makes one of the other.
+#include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <optional>
 
 #include "interp/shadow/rules.h"
 #include "ir/markers.h"
@@ -45,6 +50,8 @@ class OnParts {
   }
 
   bool HasRule() const { return root_ != nullptr; }
+  // Its elements may be ones that the formula does not have.
+  bool IsFunction() const { return is_function_; }
 
   Result<ShadowValue> operator()(Context& context, Operands operands) const {
     std::vector<ShadowValue> parted;
@@ -103,6 +110,95 @@ class OnParts {
     return true;
   }
 
+  // ---- Functions. z = a + bi with size r = |z| and angle t in (-pi, pi].
+
+  struct Number {
+    Instruction *real, *imaginary;
+  };
+  Number Operand(size_t i) const { return {real_[i], imaginary_[i]}; }
+  Instruction* Of(Opcode opcode, Instruction* a) { return &entry_.Add(opcode, part_, {a}); }
+  Instruction* Plus(Instruction* a, Instruction* b) { return &Add(Opcode::kAdd, a, b); }
+  Instruction* Minus(Instruction* a, Instruction* b) { return &Add(Opcode::kSubtract, a, b); }
+  Instruction* Times(Instruction* a, Instruction* b) { return &Add(Opcode::kMultiply, a, b); }
+  Instruction* Over(Instruction* a, Instruction* b) { return &Add(Opcode::kDivide, a, b); }
+  Instruction* Everywhere(double x) {
+    Instruction& scalar = entry_.AddConstant(Literal::Scalar(part_.type(), x));
+    return &entry_.Add(Opcode::kBroadcast, part_, {&scalar}, DimensionsAttrs{});
+  }
+  Instruction* SquareOfSize(Number z) { return Plus(Times(z.real, z.real), Times(z.imaginary, z.imaginary)); }
+  Instruction* SizeOf(Number z) { return Of(Opcode::kSqrt, SquareOfSize(z)); }
+  Instruction* AngleOf(Number z) { return &Add(Opcode::kAtan2, z.imaginary, z.real); }
+  Number AtAngle(Instruction* size, Instruction* angle) {
+    return {Times(size, Of(Opcode::kCos, angle)), Times(size, Of(Opcode::kSin, angle))};
+  }
+
+  Number Product(Number x, Number y) {
+    return {Minus(Times(x.real, y.real), Times(x.imaginary, y.imaginary)),
+            Plus(Times(x.real, y.imaginary), Times(x.imaginary, y.real))};
+  }
+  // x / y = x conj(y) / |y|^2.
+  Number Quotient(Number x, Number y) {
+    const Number above = Product(x, {y.real, Of(Opcode::kNegate, y.imaginary)});
+    Instruction* const below = SquareOfSize(y);
+    return {Over(above.real, below), Over(above.imaginary, below)};
+  }
+  // e^z = e^a (cos b + i sin b).
+  Number Exp(Number z) { return AtAngle(Of(Opcode::kExp, z.real), z.imaginary); }
+  // log z = log r + i t.
+  Number Log(Number z) { return {Of(Opcode::kLog, SizeOf(z)), AngleOf(z)}; }
+  // sqrt z = sqrt r (cos(t/2) + i sin(t/2)).
+  Number Sqrt(Number z) { return AtAngle(Of(Opcode::kSqrt, SizeOf(z)), Times(AngleOf(z), Everywhere(0.5))); }
+  // e^z - 1 = (expm1 a cos b - 2 sin^2(b/2)) + i e^a sin b, since cos b - 1 = -2 sin^2(b/2): nothing cancels near 0.
+  Number Expm1(Number z) {
+    Instruction* const half = Of(Opcode::kSin, Times(z.imaginary, Everywhere(0.5)));
+    return {Minus(Times(Of(Opcode::kExpm1, z.real), Of(Opcode::kCos, z.imaginary)),
+                  Times(Everywhere(2), Times(half, half))),
+            Times(Of(Opcode::kExp, z.real), Of(Opcode::kSin, z.imaginary))};
+  }
+  // log(1 + z): |1 + z|^2 = 1 + a (2 + a) + b^2.
+  Number Log1p(Number z) {
+    Instruction* const over_one = Plus(Times(z.real, Plus(Everywhere(2), z.real)), Times(z.imaginary, z.imaginary));
+    return {Times(Everywhere(0.5), Of(Opcode::kLog1p, over_one)), AngleOf({Plus(Everywhere(1), z.real), z.imaginary})};
+  }
+  // sin(a + bi) = sin a cosh b + i cos a sinh b; cos(a + bi) = cos a cosh b - i sin a sinh b.
+  Number Sine(Number z) {
+    return {Times(Of(Opcode::kSin, z.real), Of(Opcode::kCosh, z.imaginary)),
+            Times(Of(Opcode::kCos, z.real), Of(Opcode::kSinh, z.imaginary))};
+  }
+  Number Cosine(Number z) {
+    return {Times(Of(Opcode::kCos, z.real), Of(Opcode::kCosh, z.imaginary)),
+            Of(Opcode::kNegate, Times(Of(Opcode::kSin, z.real), Of(Opcode::kSinh, z.imaginary)))};
+  }
+  // tanh(a + bi) = (sinh 2a + i sin 2b) / (cosh 2a + cos 2b).
+  Number Tanh(Number z) {
+    Instruction *const a = Plus(z.real, z.real), *const b = Plus(z.imaginary, z.imaginary);
+    Instruction* const below = Plus(Of(Opcode::kCosh, a), Of(Opcode::kCos, b));
+    return {Over(Of(Opcode::kSinh, a), below), Over(Of(Opcode::kSin, b), below)};
+  }
+  Number One() { return {Everywhere(1), Everywhere(0)}; }
+
+  std::optional<Number> Function() {
+    const Number z = Operand(0);
+    switch (inst_.opcode()) {
+      case Opcode::kDivide: return Quotient(z, Operand(1));
+      case Opcode::kPower: return Exp(Product(Operand(1), Log(z)));  // x^y = e^(y log x).
+      case Opcode::kExp: return Exp(z);
+      case Opcode::kExpm1: return Expm1(z);
+      case Opcode::kLog: return Log(z);
+      case Opcode::kLog1p: return Log1p(z);
+      case Opcode::kSqrt: return Sqrt(z);
+      case Opcode::kRsqrt: return Quotient(One(), Sqrt(z));
+      case Opcode::kSin: return Sine(z);
+      case Opcode::kCos: return Cosine(z);
+      case Opcode::kTanh: return Tanh(z);
+      case Opcode::kLogistic: {  // 1 / (1 + e^-z)
+        const Number e = Exp({Of(Opcode::kNegate, z.real), Of(Opcode::kNegate, z.imaginary)});
+        return Quotient(One(), {Plus(Everywhere(1), e.real), e.imaginary});
+      }
+      default: return std::nullopt;
+    }
+  }
+
   bool Build() {
     const auto both = [this] { return imaginary_[0] != nullptr && imaginary_[1] != nullptr; };
     switch (inst_.opcode()) {
@@ -127,7 +223,14 @@ class OnParts {
       case Opcode::kImag: root_ = imaginary_[0]; return true;
       case Opcode::kComplex: SetParts(*real_[0], *real_[1]); return true;
       case Opcode::kConvert: return Convert();
+      case Opcode::kAbs: root_ = SizeOf(Operand(0)); return is_function_ = true;
       default: break;
+    }
+    if (complex_ && inst_.Is(kElementwise)) {
+      const std::optional<Number> result = Function();
+      if (!result) return false;
+      SetParts(*result->real, *result->imaginary);
+      return is_function_ = true;
     }
     if (!IsMovement(inst_) || !complex_) return false;
     EachPart();
@@ -154,7 +257,47 @@ class OnParts {
   bool complex_;
   Shape part_;  // Of a part of the result.
   Instruction* root_ = nullptr;
+  bool is_function_ = false;
 };
+
+// By element: does a function's formula not have it? A part that is none, or that nothing bounds; and what lies on the
+// negative axis, where roots, logarithms and powers are cut and the sign of a zero decides.
+Mask OffFormula(const Instruction& inst, Operands operands, const ShadowValue& value) {
+  Mask off(inst.shape().NumElements());
+  const auto look = [&](const ShadowValue& part) {
+    const double* bound = BoundsOrNull(part.bound);
+    for (size_t i = 0; i < off.size(); ++i)
+      off[i] |= !std::isfinite(Values(part.value)[i]) || (bound != nullptr && !std::isfinite(bound[i]));
+  };
+  if (value.elements.empty()) look(value);
+  for (const ShadowValue& part : value.elements) look(part);
+  const bool is_cut = inst.Is(Opcode::kLog) || inst.Is(Opcode::kLog1p) || inst.Is(Opcode::kSqrt) ||
+                      inst.Is(Opcode::kRsqrt) || inst.Is(Opcode::kPower);
+  if (!is_cut) return off;
+  const ShadowValue base = Parted(*operands[0]);
+  const double *real = Values(base.elements[0].value), *imaginary = Values(base.elements[1].value);
+  const bool is_scalar = base.shape.NumElements() == 1;
+  for (size_t i = 0; i < off.size(); ++i) {
+    const size_t at = is_scalar ? 0 : i;
+    off[i] |= imaginary[at] == 0 && real[at] <= (inst.Is(Opcode::kLog1p) ? -1 : 0);
+  }
+  return off;
+}
+
+// Elements of `value` as in `from`.
+void Take(const Mask& which, const ShadowValue& from, ShadowValue& value) {
+  for (size_t i = 0; i < value.elements.size(); ++i) Take(which, from.elements[i], value.elements[i]);
+  if (!value.elements.empty()) return;
+  if (!value.HasBound()) value.bound = Zeros(value.shape);
+  value.likely = Literal();
+  auto values = value.value.mutable_data<double>(), bounds = value.bound.mutable_data<double>();
+  const double* bound = BoundsOrNull(from.bound);
+  for (size_t i = 0; i < which.size(); ++i) {
+    if (!which[i]) continue;
+    values[i] = Values(from.value)[i];
+    bounds[i] = bound == nullptr ? 0 : bound[i];
+  }
+}
 
 }  // namespace
 
@@ -206,7 +349,13 @@ Result<ShadowValue> OfComplex(Context& context, const Instruction& inst, Operand
   });
   if (!tuples) {
     const OnParts on_parts(inst);
-    if (on_parts.HasRule()) return on_parts(context, operands);
+    if (on_parts.HasRule() && !on_parts.IsFunction()) return on_parts(context, operands);
+    if (on_parts.HasRule()) {
+      ShadowValue value = TRY(on_parts(context, operands));
+      const Mask off = OffFormula(inst, operands, value);
+      if (std::ranges::find(off, 1) != off.end()) Take(off, Parted(TRY(Interpreted(context, inst, operands))), value);
+      return value;
+    }
   }
   return Interpreted(context, inst, operands);
 }

@@ -1,0 +1,93 @@
+// Functions of complex numbers in one of two modules that are compared: a formula in their parts, which has to enclose
+// what the interpreter makes of the same numbers, and to say no more than it knows.
+#include <complex>
+
+#include "tests/compare_shadow_cases.h"
+
+namespace hlo {
+namespace {
+
+constexpr PrimitiveType kC128 = PrimitiveType::kC128;
+
+Literal RandomComplex(int64_t count, uint32_t seed, double size) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<double> part(-size, size);
+  Literal literal(Shape(kC128, {count}));
+  for (int64_t i = 0; i < count; ++i) literal.SetComplex(i, {part(random), part(random)});
+  return literal;
+}
+
+// How far element i is from what the interpreter gives, and the bound of it; of both parts the worse.
+struct Off {
+  double error = 0, bound = 0;
+};
+Off OffOf(const ShadowValue& value, const Literal& interpreted, int64_t i) {
+  const std::complex<double> right = interpreted.GetComplex(i);
+  const auto part = [&](const ShadowValue& x, double number) {
+    const double bound = x.HasBound() ? x.bound.data<double>()[i] : 0;
+    return Off{std::fabs(x.value.data<double>()[i] - number), bound};
+  };
+  if (value.elements.empty()) return part(value, right.real());
+  const Off real = part(value.elements[0], right.real()), imaginary = part(value.elements[1], right.imag());
+  return {std::max(real.error, imaginary.error), std::max(real.bound, imaginary.bound)};
+}
+
+class ComplexFunction : public testing::TestWithParam<Opcode> {};
+
+TEST_P(ComplexFunction, EnclosesWhatTheInterpreterGives) {
+  const bool binary = GetParam() == Opcode::kDivide || GetParam() == Opcode::kPower;
+  for (const double size : {1e-3, 1.0, 8.0}) {
+    Program p;
+    Instruction& x = p.Parameter(kC128, {500});
+    std::vector<Instruction*> operands = {&x};
+    if (binary) operands.push_back(&p.Parameter(kC128, {500}));
+    const Shape shape = GetParam() == Opcode::kAbs ? Shape(PrimitiveType::kF64, {500}) : x.shape();
+    p.entry.SetRoot(p.entry.Add(GetParam(), shape, operands));
+    std::vector<Literal> args = {RandomComplex(500, 1, size)};
+    if (binary) args.push_back(RandomComplex(500, 2, size));
+    const auto shadow = EvaluateShadow(p.entry, args, {.widened = true});
+    const auto interpreted = EvaluateComputation(p.entry, args);
+    ASSERT_TRUE(shadow && interpreted);
+    for (int64_t i = 0; i < 500; ++i) {
+      const Off off = OffOf(shadow->value, *interpreted, i);
+      const double magnitude = std::abs(interpreted->GetComplex(i));
+      // The interpreter's own, which the bound knows nothing of: a few roundings of its formula.
+      EXPECT_LE(off.error, off.bound + 1e-14 * magnitude)
+          << ToString(GetParam()) << " " << i << ", numbers up to " << size;
+      EXPECT_LE(off.bound, 1e-12 * (magnitude + size))
+          << ToString(GetParam()) << " " << i << ", numbers up to " << size;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ComplexFunction,
+                         testing::Values(Opcode::kAbs, Opcode::kCos, Opcode::kDivide, Opcode::kExp, Opcode::kExpm1,
+                                         Opcode::kLog, Opcode::kLog1p, Opcode::kLogistic, Opcode::kPower,
+                                         Opcode::kRsqrt, Opcode::kSin, Opcode::kSqrt, Opcode::kTanh),
+                         [](const auto& info) { return Str("Opcode", static_cast<int>(info.param)); });
+
+// On the cut, and where a part overflows.
+TEST(ComplexFunction, IsTheInterpretersWhereTheFormulaIsNone) {
+  for (const Opcode opcode : {Opcode::kLog, Opcode::kSqrt, Opcode::kRsqrt, Opcode::kExp}) {
+    Program p;
+    Instruction& x = p.Parameter(kC128, {3});
+    p.entry.SetRoot(p.entry.Add(opcode, x.shape(), {&x}));
+    Literal arg(x.shape());
+    const bool overflows = opcode == Opcode::kExp;
+    const std::complex<double> hard[] = {{-2, -0.0}, {-0.25, 0}, {-3, 0}}, large[] = {{1000, 1}, {710, 2}, {1e300, 3}};
+    for (int64_t i = 0; i < 3; ++i) arg.SetComplex(i, overflows ? large[i] : hard[i]);
+    const auto shadow = EvaluateShadow(p.entry, std::vector<Literal>{arg}, {.widened = true});
+    const auto interpreted = EvaluateComputation(p.entry, {&arg, 1});
+    ASSERT_TRUE(shadow && interpreted);
+    for (int64_t i = 0; i < 3; ++i) {
+      EXPECT_FALSE(std::isfinite(OffOf(shadow->value, *interpreted, i).bound)) << ToString(opcode) << " " << i;
+      EXPECT_EQ(shadow->value.elements[0].value.data<double>()[i], interpreted->GetComplex(i).real())
+          << ToString(opcode);
+      EXPECT_EQ(shadow->value.elements[1].value.data<double>()[i], interpreted->GetComplex(i).imag())
+          << ToString(opcode);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hlo
