@@ -127,8 +127,9 @@ Result<WidenedResult> CompareInputAndOptimized(Experiment& experiment, std::vect
   if (IsDecidedByBounds(result)) return result;
   auto decided = CompareMadeUp(input, optimized, options, result.verdict, arguments);
   if (!decided) return result;
-  *summary = Str(ToString(*decided), ", on made-up arguments; of its own ", result.undetermined + result.by_bits,
-                 " of ", result.elements, " undetermined");
+  *summary =
+      Str(ToString(*decided), ", on made-up arguments; of its own ", result.undetermined + result.by_bits, " of ",
+          result.elements, " undetermined", result.vacuous == 0 ? "" : Str(", ", result.vacuous, " vacuous"));
   return std::move(*decided);
 }
 

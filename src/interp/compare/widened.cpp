@@ -282,6 +282,10 @@ class Comparer {
       result_.verdict = Verdict::kInconclusive;
       result_.reason = Str(result_.undetermined, " of ", result_.elements, " elements undetermined, first of ",
                            first_undetermined_->opcode(), " '", first_undetermined_->name(), "'");
+    } else if (!result_.finding && static_cast<double>(result_.vacuous) > kMostVacuous * result_.elements) {
+      result_.verdict = Verdict::kInconclusive;
+      result_.reason = Str(result_.vacuous, " of ", result_.elements, " bounds vacuous, first of ",
+                           first_vacuous_->opcode(), " '", first_vacuous_->name(), "'");
     }
     // What passes made of a value that was not compared is not known.
     if (!result_.finding && !result_.notes.empty()) {
@@ -352,7 +356,9 @@ class Comparer {
 
   void Note(const Instruction& inst, const Comparison& comparison) {
     result_.undetermined += comparison.Count(ElementClass::kUndetermined);
+    result_.vacuous += comparison.Count(ElementClass::kVacuous);
     if (first_undetermined_ == nullptr && result_.undetermined > 0) first_undetermined_ = &inst;
+    if (first_vacuous_ == nullptr && result_.vacuous > 0) first_vacuous_ = &inst;
   }
 
   void Found(const Instruction& origin, const Instruction& inst, const std::string& where, Comparison comparison) {
@@ -666,7 +672,7 @@ class Comparer {
   std::optional<KnownValues> known_before_, known_after_;
   std::unordered_map<const Instruction*, size_t> positions_;
   const Computation* positions_of_ = nullptr;
-  const Instruction* first_undetermined_ = nullptr;
+  const Instruction *first_undetermined_ = nullptr, *first_vacuous_ = nullptr;
   WidenedResult result_;
 };
 
@@ -690,6 +696,7 @@ std::string ToString(const WidenedResult& result) {
   if (!result.finding) {
     return Str(VerdictText(result.verdict, result.reason), "  ", result.instructions, " instructions, ",
                result.elements, " elements compared in f64, ", result.undetermined, " undetermined",
+               result.vacuous == 0 ? "" : Str(", ", result.vacuous, " vacuous"),
                result.by_bits == 0 ? "" : Str(", ", result.by_bits, " by their bits alone"),
                result.sampled == 0 ? ""
                                    : Str(", sampled ", result.sampled_checked, " of ", result.sampled_elements, " in ",
