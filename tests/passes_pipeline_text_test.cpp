@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "driver/optimize.h"
 #include "ir/fusion.h"
 #include "ir/module.h"
 #include "ir/text/printer.h"
@@ -237,6 +238,17 @@ TEST(PipelineText, DeepNestingIsRefused) {
   const auto pipeline = ParsePipeline(Text(text));
   ASSERT_FALSE(pipeline);
   EXPECT_NE(pipeline.error().message().find("nested deeper than"), std::string::npos);
+}
+
+TEST(Findings, OfARunAreSaidOnce) {
+  PipelineReport report;
+  report.cycles = {"the fixed point of 'fusion' does not end", "the fixed point of 'fusion' does not end"};
+  report.runs = {{.pass = FindPass("dce"), .instance = 1, .changed = true, .misreported = true},
+                 {.pass = FindPass("dce"), .instance = 2, .changed = true, .misreported = true}};
+  const std::vector<std::string> findings = FindingsOf(report);
+  ASSERT_EQ(findings.size(), 2u);
+  EXPECT_EQ(findings[0], "[I010] dce says unchanged, the module says otherwise");
+  EXPECT_EQ(findings[1], "[I011] the fixed point of 'fusion' does not end; it was stopped there");
 }
 
 }  // namespace

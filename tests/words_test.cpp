@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/text.h"
+#include "driver/run/oracles.h"
 #include "interp/compare/compare.h"
 
 namespace hlo {
@@ -41,8 +42,11 @@ TEST(Words, OfReportsAreExplained) {
   std::set<std::string> said;
   for (int c = 0; c < kElementClasses; ++c) said.emplace(ToString(static_cast<ElementClass>(c)));
   // Rows and verdicts as the sources of the reports have them, and the heads of their tables.
-  for (const char* source : {"src/driver/run/report.cpp", "src/driver/run/run.cpp", "src/interp/compare/report.cpp",
-                             "src/interp/compare/compare.cpp", "tools/run.cpp"}) {
+  for (const Oracle& oracle : AllOracles()) said.emplace(oracle.name);
+  for (const char* source :
+       {"src/driver/run/report.cpp", "src/driver/run/run.cpp", "src/driver/run/run_check.cpp",
+        "src/driver/run/dataflow_check.cpp", "src/driver/run/exact_check.cpp", "src/driver/run/oracles.cpp",
+        "src/interp/compare/report.cpp", "src/interp/compare/compare.cpp", "tools/run.cpp"}) {
     said.merge(Found(source, "\"(?:\\\\n)?  ([a-z]+(?: [a-z]+)*)(?:  |:? *\")"));
     said.merge(Found(source, "\"([A-Z][A-Z]+(?: [A-Z]+)?)(?:\\(|  |\")"));
   }
