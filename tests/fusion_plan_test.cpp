@@ -3,6 +3,7 @@
 
 #include "base/source_text.h"
 #include "emitters_harness.h"
+#include "gpu/kernel/host.h"
 #include "gpu/runtime/executable.h"
 #include "ir/fusion.h"
 #include "ir/text/printer.h"
@@ -137,6 +138,25 @@ TEST(FusionPlan, OtherNumbersAreObeyed) {
     EXPECT_NE(*plan, planned) << kernel;
     Check(*module, Inputs::kIntegers);
   }
+}
+
+// No processor at hand compares f16: a reduction that did would be 20 times as slow as in bf16.
+TEST(FusionPlan, MaximaOfF16AreComparedInF32) {
+  const auto module = Fused(
+      "max { a = f16[] parameter(0) b = f16[] parameter(1) ROOT r = f16[] maximum(a, b) } "
+      "ENTRY e { x = f16[40,700] parameter(0) z = f16[] constant(-inf)"
+      " ROOT r = f16[40] reduce(x, z), dimensions={1}, to_apply=max }");
+  const auto kernels = EmitFusion(module->entry().root(), PlanOfRoot(*module));
+  ASSERT_TRUE(kernels) << kernels.error().message();
+  const auto emitted = kernel::EmitHost(*kernels->front().kernel, kernel::HostStage::kOptimized);
+  ASSERT_TRUE(emitted) << emitted.error().message();
+  const std::string& code = *emitted;
+  EXPECT_NE(code.find("fcmp"), std::string::npos) << code;
+  for (size_t at = code.find("fcmp"); at != std::string::npos; at = code.find("fcmp", at + 1)) {
+    const std::string line = code.substr(at, code.find('\n', at) - at);
+    EXPECT_EQ(line.find("half"), std::string::npos) << line;
+  }
+  Check(*module, Inputs::kIntegers);
 }
 
 }  // namespace

@@ -123,7 +123,9 @@ Type AccumulatorType(const Instruction& fold, kernel::Type type) {
   const Computation& reducer =
       fold.Is(Opcode::kReduce) ? *fold.attrs<ReduceAttrs>().to_apply : *fold.attrs<ReduceWindowAttrs>().to_apply;
   const auto simple = AsSimpleReducer(reducer);
-  return simple && simple->opcode == Opcode::kAdd ? kernel::Type::kF32 : type;
+  if (!simple) return type;
+  const bool compares = simple->opcode == Opcode::kMaximum || simple->opcode == Opcode::kMinimum;
+  return simple->opcode == Opcode::kAdd || (compares && type == Type::kF16) ? Type::kF32 : type;
 }
 
 }  // namespace hlo::gpu

@@ -38,7 +38,9 @@ struct SimpleReducer {
 };
 std::optional<SimpleReducer> AsSimpleReducer(const Computation& computation);
 
-// Accumulators of additions of f16 and bf16 are f32; all others have the type of the value.
+// Accumulators of additions of f16 and bf16 are f32, and so are those of maxima and minima of f16: no processor at hand
+// compares f16, so that each step would go there and back, one element at a time; the bits are the same. All others
+// have the type of the value.
 kernel::Type AccumulatorType(const Instruction& fold, kernel::Type type);
 
 }  // namespace hlo::gpu
