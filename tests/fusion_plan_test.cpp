@@ -140,6 +140,22 @@ TEST(FusionPlan, OtherNumbersAreObeyed) {
   }
 }
 
+// What passes foresee comes true: the planner writes the update alone.
+TEST(FusionPlan, WhatMayBeInPlaceIs) {
+  int64_t foreseen = 0;
+  for (const Case& each : Cases()) {
+    const auto module = Fused(each.text);
+    const Instruction& fusion = module->entry().root();
+    const FusionPlan plan = PlanOfRoot(*module);
+    for (size_t root = 0; root < FusionRoots(fusion).size(); ++root) {
+      if (!CanUpdateInPlace(fusion, static_cast<int64_t>(root))) continue;
+      ++foreseen;
+      EXPECT_TRUE(plan.kernels[root].in_place) << ToJson(plan);
+    }
+  }
+  EXPECT_GT(foreseen, 0);
+}
+
 // No processor at hand compares f16: a reduction that did would be 20 times as slow as in bf16.
 TEST(FusionPlan, MaximaOfF16AreComparedInF32) {
   const auto module = Fused(

@@ -66,9 +66,10 @@ const Instruction& FusionHero(const Instruction& fusion);
 // The elements that the kernel walks: of the reduce's operand, or of the root.
 const Shape& IterationShape(const Instruction& fusion);
 
-// Root number `root` of the fusion is a dynamic-update-slice whose operand is parameter k and nothing else in the
-// fusion reads k but through this instruction: its result may lie where operand k lies, and the kernel then writes the
-// update only. Gives k.
+// What passes may rely on before there is a plan: root number `root` of the fusion is a dynamic-update-slice whose
+// operand is parameter k and nothing else in the fusion reads k but through this instruction. The planner (gpu/plan/
+// in_place.h), who decides and may find more, will then write the update only, and the result may lie where operand k
+// lies; a test holds it to that. Gives k.
 std::optional<int64_t> CanUpdateInPlace(const Instruction& fusion, int64_t root);
 
 // `inst` must be evaluated alone: nothing is fused into it or it into something.

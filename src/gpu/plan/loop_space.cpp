@@ -3,22 +3,11 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "gpu/plan/in_place.h"
 #include "gpu/plan/scalar.h"
 
 namespace hlo::gpu {
 namespace {
-
-using Kind = ElementNode::Kind;
-
-// May the root write into the leaf that it updates, as far as that is seen from it alone? Of an empty update nothing
-// would be written at all.
-bool IsInPlaceRoot(const FusionBody& body, const FusionBody::Root& root) {
-  const Instruction& inst = *root.inst;
-  if (!inst.Is(Opcode::kDynamicUpdateSlice) || inst.operand_count() != 2 + inst.shape().rank()) return false;
-  if (inst.operand(1).shape().NumElements() == 0) return false;
-  const int leaf = body.LeafOf(inst.operand(0));
-  return leaf >= 0 && body.leaves()[leaf].shape->layout().minor_to_major == inst.shape().layout().minor_to_major;
-}
 
 const Shape& IterationShape(const FusionBody::Root& root, bool in_place) {
   return in_place ? root.inst->operand(1).shape() : *root.shape;
@@ -48,23 +37,19 @@ Result<std::unique_ptr<LoopSpace>> SpaceOver(const FusionBody& body, const LoopR
           pool.Add(index[d], TRY(space->graph.Loaded(inst.operand(2 + d), {}, inst.shape().dim(d) - shape.dim(d)))));
     }
     const NodeId update = TRY(space->graph.Plan(inst.operand(1), index));
-    space->outputs.push_back({root, update, pool.Dot(to, LayoutStrides(*root->shape)), body.LeafOf(inst.operand(0))});
+    space->outputs.push_back({root, update, pool.Dot(to, LayoutStrides(*root->shape)), UpdatedLeaf(body, *root)});
   }
   return space;
 }
 
-// The leaf of an in-place root must be read nowhere else.
+// The leaf of an in-place root must be read nowhere else, but for what is about to be written.
 bool ReadsOnlyInPlace(const LoopSpaces& spaces, const LoopSpace& owner) {
-  const int leaf = owner.outputs[0].in_place_leaf;
-  for (const auto& space : spaces) {
-    for (const NodeId id : space->graph.Reachable(space->Values())) {
-      const ElementNode& node = space->graph.node(id);
-      if (node.kind != Kind::kLoad || node.leaf != leaf) continue;
-      if (space.get() != &owner || node.offset != owner.outputs[0].offset) return false;
-    }
-    if (space.get() != &owner && space->outputs[0].in_place_leaf == leaf) return false;
-  }
-  return true;
+  const LoopSpace::Output& output = owner.outputs[0];
+  return std::ranges::none_of(spaces, [&](const auto& space) {
+    if (space.get() == &owner) return ReadsLeaf(owner, owner.Values(), output.in_place_leaf, output.offset);
+    return space->outputs[0].in_place_leaf == output.in_place_leaf ||
+           ReadsLeaf(*space, space->Values(), output.in_place_leaf);
+  });
 }
 
 }  // namespace
@@ -83,7 +68,8 @@ std::vector<const FusionBody::Root*> AllRoots(const FusionBody& body) {
 
 Result<LoopSpaces> LoopSpacesOf(const FusionBody& body, const std::vector<const FusionBody::Root*>& roots) {
   std::vector<bool> in_place;
-  for (const FusionBody::Root* root : roots) in_place.push_back(IsInPlaceRoot(body, *root));
+  for (const FusionBody::Root* root : roots)
+    in_place.push_back(root->inst->Is(Opcode::kDynamicUpdateSlice) && UpdatedLeaf(body, *root) >= 0);
   for (;;) {
     std::vector<LoopRequest> requests;
     for (size_t i = 0; i < roots.size(); ++i) {

@@ -30,8 +30,7 @@ Result<std::unique_ptr<LoopSpace>> LoopSpaceOf(const FusionBody& body, const Loo
 std::vector<const FusionBody::Root*> AllRoots(const FusionBody& body);
 
 // A space for each kernel that it takes to write all `roots`: those with the same number of elements share one. A
-// dynamic-update-slice is written in place where nothing else reads the leaf that it updates, but for elements that the
-// same thread is about to write; nowhere else is that decided.
+// dynamic-update-slice is written in place where that may be (in_place.h).
 Result<LoopSpaces> LoopSpacesOf(const FusionBody& body, const std::vector<const FusionBody::Root*>& roots);
 
 }  // namespace hlo::gpu

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "gpu/plan/in_place.h"
+
 namespace hlo::gpu {
 namespace {
 
@@ -71,14 +73,8 @@ Result<std::unique_ptr<ScatterSpace>> ScatterSpaceOf(const FusionBody& body) {
   const FusionBody::Root& root = body.roots()[0];
   auto space = std::make_unique<ScatterSpace>(body);
   TRY(PlanUpdates(root, *space));
-  // In place when the operand is a leaf in the result's layout that the updates do not read.
-  int leaf = body.LeafOf(root.inst->operand(0));
-  if (leaf >= 0 && body.leaves()[leaf].shape->layout().minor_to_major != root.shape->layout().minor_to_major) leaf = -1;
-  for (const NodeId id : space->graph.Reachable(space->Needed())) {
-    const ElementNode& node = space->graph.node(id);
-    if (node.kind == ElementNode::Kind::kLoad && node.leaf == leaf) leaf = -1;
-  }
-  space->outputs[0].in_place_leaf = leaf;
+  const int leaf = UpdatedLeaf(body, root);
+  if (leaf >= 0 && !ReadsLeaf(*space, space->Needed(), leaf)) space->outputs[0].in_place_leaf = leaf;
   return space;
 }
 
