@@ -175,5 +175,32 @@ TEST(FusionPlan, MaximaOfF16AreComparedInF32) {
   Check(*module, Inputs::kIntegers);
 }
 
+// Of the processors and GPUs at hand.
+TEST(DeviceDescription, IsTheNearestRow) {
+  EXPECT_EQ(NearestDevice("NVIDIA H200", 90).name, "h200");
+  EXPECT_EQ(NearestDevice("NVIDIA A100-SXM4-80GB", 80).name, "a100");
+  EXPECT_EQ(NearestDevice("NVIDIA A10", 86).name, "a10");
+  EXPECT_EQ(NearestDevice("NVIDIA L40S", 89).name, "l40s");
+  EXPECT_EQ(NearestDevice("NVIDIA GeForce RTX 3090", 86).name, "a10");
+  EXPECT_EQ(NearestDevice("NVIDIA B200", 100).name, "h200");
+  EXPECT_EQ(FindDevice("host")->shared_memory_bytes, std::nullopt);
+  const DeviceDescription host = HostDescription(8, 64);
+  EXPECT_EQ(host.multiprocessors, 8);
+  EXPECT_EQ(host.instruction_rate, 8 * FindDevice("host")->instruction_rate);
+}
+
+// Vectors of elements that stand by themselves are as wide as the device's; reductions combine in one order anywhere.
+TEST(FusionPlan, VectorsAreThoseOfTheDevice) {
+  const auto loop = Fused("ENTRY e { x = f32[4000,700] parameter(0) ROOT r = f32[4000,700] negate(x) }");
+  const auto rows = Fused(std::string(kAdd) +
+                          "ENTRY e { x = f32[40,704] parameter(0) z = f32[] constant(0)"
+                          " ROOT r = f32[40] reduce(x, z), dimensions={1}, to_apply=add }");
+  for (const int bytes : {16, 32, 64}) {
+    const DeviceDescription device = HostDescription(2, bytes);
+    EXPECT_EQ(PlanOfRoot(*loop, device).kernels[0].vector, bytes / 4);
+    EXPECT_EQ(PlanOfRoot(*rows, device).kernels[0].vector, 4);
+  }
+}
+
 }  // namespace
 }  // namespace hlo::gpu

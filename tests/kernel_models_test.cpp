@@ -51,6 +51,7 @@ class Collector : public gpu::Device {
 
   std::string name() const override { return host_->name(); }
   std::string description() const override { return host_->description(); }
+  DeviceDescription Describe() const override { return host_->Describe(); }
   bool IsHost() const override { return true; }
   Result<void*> Allocate(int64_t bytes) override { return host_->Allocate(bytes); }
   void Free(void* memory) override { host_->Free(memory); }

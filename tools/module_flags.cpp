@@ -11,6 +11,7 @@
 #include "base/source_text.h"
 #include "base/text.h"
 #include "driver/pattern.h"
+#include "gpu/device/device.h"
 #include "interp/arguments/arguments.h"
 #include "passes/pipelines/text.h"
 
@@ -244,7 +245,10 @@ Status OneStdin(const PassFlags& passes, const std::vector<std::string>& modules
 }
 
 Status ReadTargetFlag(PassFlags* passes) {
-  if (!passes->target.empty()) passes->device = TRY(FindTarget(passes->target));
+  if (passes->target.empty()) return {};
+  // This machine: its cores, and vectors of the level that --host_isa allows.
+  passes->device =
+      passes->target == "host" ? TargetOf(gpu::OpenHostDevice()->Describe()) : TRY(FindTarget(passes->target));
   return {};
 }
 

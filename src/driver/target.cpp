@@ -211,6 +211,10 @@ std::shared_ptr<const Target> Owned(std::string name, DeviceDescription device) 
 
 }  // namespace
 
+std::shared_ptr<const Target> TargetOf(const DeviceDescription& device) {
+  return Owned(std::string(device.name), device);
+}
+
 std::string TargetNames() {
   std::vector<std::string_view> names;
   for (const DeviceDescription& row : AllDevices()) names.push_back(row.name);

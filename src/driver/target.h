@@ -23,6 +23,9 @@ struct Target {
 // names); a file that is none (A017, located).
 Result<std::shared_ptr<const Target>> FindTarget(const std::string& name);
 
+// A device that is there, as it describes itself.
+std::shared_ptr<const Target> TargetOf(const DeviceDescription& device);
+
 // "h200, h100, a100, host": those that have a name.
 std::string TargetNames();
 

@@ -24,9 +24,15 @@ using DevicePointer = unsigned long long;
 using CudaHandle = void*;
 
 enum { kCudaOutOfMemory = 2, kCudaNoDevice = 100 };
-enum { kMultiprocessors = 16, kComputeMajor = 75, kComputeMinor = 76 };  // CUdevice_attribute.
-enum { kJitErrorLog = 5, kJitErrorLogBytes = 6 };                        // CUjit_option.
-enum { kMaxDynamicShared = 8 };                                          // CUfunction_attribute.
+enum {
+  kMultiprocessors = 16,
+  kCacheBytes = 38,
+  kComputeMajor = 75,
+  kComputeMinor = 76,
+  kSharedBytes = 97
+};                                                 // CUdevice_attribute.
+enum { kJitErrorLog = 5, kJitErrorLogBytes = 6 };  // CUjit_option.
+enum { kMaxDynamicShared = 8 };                    // CUfunction_attribute.
 enum { kStreamNonBlocking = 1 };
 
 constexpr int kOldestDriver = 12030;  // The first that reads PTX 8.3.
@@ -186,6 +192,8 @@ class CudaDevice : public Device {
     CUDA_TRY("cuDeviceGetName", driver_.device_name(name, sizeof name, device_));
     device_name_ = name;
     CUDA_TRY("cuDeviceGetAttribute", driver_.device_attribute(&multiprocessors_, kMultiprocessors, device_));
+    CUDA_TRY("cuDeviceGetAttribute", driver_.device_attribute(&cache_, kCacheBytes, device_));
+    CUDA_TRY("cuDeviceGetAttribute", driver_.device_attribute(&shared_memory_, kSharedBytes, device_));
     int major = 0, minor = 0;
     CUDA_TRY("cuDeviceGetAttribute", driver_.device_attribute(&major, kComputeMajor, device_));
     CUDA_TRY("cuDeviceGetAttribute", driver_.device_attribute(&minor, kComputeMinor, device_));
@@ -207,6 +215,17 @@ class CudaDevice : public Device {
   }
 
   std::string target() const override { return Arch(); }
+
+  DeviceDescription Describe() const override {
+    DeviceDescription device = NearestDevice(device_name_, compute_);
+    device.compute_capability = compute_;
+    device.multiprocessors = multiprocessors_;
+    device.shared_memory_bytes = shared_memory_;
+    device.memory_bytes = static_cast<int64_t>(total_memory_);
+    device.cache_bytes = cache_;
+    return device;
+  }
+
   bool IsHost() const override { return false; }
   void* stream() const override { return stream_; }
 
@@ -385,7 +404,7 @@ class CudaDevice : public Device {
   int device_ = 0;
   int version_ = 0;
   int compute_ = 0;
-  int multiprocessors_ = 0;
+  int multiprocessors_ = 0, cache_ = 0, shared_memory_ = 0;
   size_t total_memory_ = 0;
   std::string device_name_;
   CudaHandle context_ = nullptr, stream_ = nullptr;

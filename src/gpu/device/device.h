@@ -17,6 +17,7 @@
 
 #include "base/result.h"
 #include "gpu/kernel/kernel.h"
+#include "ir/device_description.h"
 
 namespace hlo::gpu {
 
@@ -46,6 +47,8 @@ class Device {
   virtual std::string description()
       const = 0;  // "AVX-512, 16 threads"; "NVIDIA H200, sm_90, 132 SMs, 139.8 GiB, driver 570.86".
   virtual std::string target() const = 0;  // What its code is made for: "AVX-512", "sm_90".
+  // What planners would know of it: the row nearest to it (ir/devices.def), with its own numbers where they are known.
+  virtual DeviceDescription Describe() const = 0;
   // Its memory is the process's memory: pointers may be read and written here, and arguments need no copy.
   virtual bool IsHost() const = 0;
 

@@ -37,6 +37,8 @@ class HostDevice : public Device {
 
   std::string target() const override { return HostIsaText(); }
 
+  DeviceDescription Describe() const override { return HostDescription(Threads(), MayUseAvx512() ? 64 : 32); }
+
   bool IsHost() const override { return true; }
 
   Result<void*> Allocate(int64_t bytes) override {

@@ -41,7 +41,7 @@ Result<KernelPlan> LoopKernel(const LoopSpace& merged, const DeviceDescription& 
     flat = TRY(LoopSpaceOf(merged.graph.body(), request, /*flat=*/true));
     space = flat.get();
   }
-  int width = VectorWidth(space->graph, space->Values(), space->graph.body().roots());
+  int width = VectorWidth(space->graph, space->Values(), space->graph.body().roots(), device.vector_bytes);
   if (space->variables.size() > 1) {
     ShapeAlongMinor(space->minor().size, width, /*warp_lanes=*/32, plan);
     return plan;

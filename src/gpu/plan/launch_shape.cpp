@@ -64,7 +64,8 @@ int64_t StepsOf(const ReductionSpace& space, const KernelPlan& plan) {
   return ReducesMinor(space) ? terms / row * CeilDiv(row, plan.tile[1]) : terms;
 }
 
-int VectorWidth(const ElementGraph& graph, std::span<const NodeId> nodes, const std::vector<FusionBody::Root>& roots) {
+int VectorWidth(const ElementGraph& graph, std::span<const NodeId> nodes, const std::vector<FusionBody::Root>& roots,
+                int bytes) {
   int widest = 1;
   for (const FusionBody::Root& root : roots) widest = std::max(widest, kernel::Bytes(KernelTypeOf(root.shape->type())));
   for (const NodeId id : graph.Reachable(nodes)) {
@@ -72,7 +73,7 @@ int VectorWidth(const ElementGraph& graph, std::span<const NodeId> nodes, const 
     if (node.kind != ElementNode::Kind::kLoad || node.variables.empty()) continue;
     widest = std::max(widest, kernel::Bytes(KernelTypeOf(node.inst->shape().type())));
   }
-  return 16 / widest;
+  return std::min(bytes / widest, 16);
 }
 
 int ThreadsFor(int64_t work, int most) {
@@ -93,7 +94,8 @@ void ShapeReduction(const ReductionSpace& space, const DeviceDescription& device
   const bool rows = ReducesMinor(space);
   const ReductionNumbers& numbers = rows ? kRows : kColumns;
   const int64_t minor = space.minor().size;
-  ShapeAlongMinor(minor, VectorWidth(space.graph, space.Inputs(), {}), numbers.warp_lanes, plan);
+  // 16 bytes on any device: the width decides in which order terms are combined, and so the bits.
+  ShapeAlongMinor(minor, VectorWidth(space.graph, space.Inputs(), {}, 16), numbers.warp_lanes, plan);
   const bool by_warp = CeilDiv(minor, plan.vector) <= numbers.warp_lanes;
   const int64_t steps = StepsOf(space, plan), groups = LaunchOf(space, ReductionAxes(space), plan).blocks;
   // Whole steps only: of elements of a row, or of the warps of a block.

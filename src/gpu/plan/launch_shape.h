@@ -39,8 +39,9 @@ std::vector<TileAxis> ReductionAxes(const ReductionSpace& space);
 // Steps that one block, or one warp, goes through for a reduction that is not split: tiles of rows, or terms.
 int64_t StepsOf(const ReductionSpace& space, const KernelPlan& plan);
 
-// 16 bytes of the widest type that `nodes` load or that goes out.
-int VectorWidth(const ElementGraph& graph, std::span<const NodeId> nodes, const std::vector<FusionBody::Root>& roots);
+// Elements in `bytes` of the widest type that `nodes` load or that goes out; at most 16, which a tile phase takes.
+int VectorWidth(const ElementGraph& graph, std::span<const NodeId> nodes, const std::vector<FusionBody::Root>& roots,
+                int bytes);
 
 // Threads for `work` items: a multiple of 32, at most `most`.
 int ThreadsFor(int64_t work, int most = 256);
