@@ -72,19 +72,37 @@ const Instruction& HeroInstruction(const Instruction& root) {
   return root;
 }
 
+namespace {
+
+// Ops with an emitter of their own.
+struct HeroRow {
+  Opcode opcode;
+  Hero hero;
+};
+constexpr HeroRow kHeroes[] = {
+    {Opcode::kReduce, Hero::kReduce},
+    {Opcode::kTranspose, Hero::kTranspose},
+    {Opcode::kDynamicUpdateSlice, Hero::kUpdateSlice},
+    {Opcode::kReduceWindow, Hero::kReduceWindow},
+    {Opcode::kSelectAndScatter, Hero::kSelectAndScatter},
+    {Opcode::kScatter, Hero::kScatter},
+    {Opcode::kSort, Hero::kSort},
+    {Opcode::kDot, Hero::kDot},
+    {Opcode::kConvolution, Hero::kConvolution},
+};
+
+Hero HeroOf(Opcode opcode) {
+  const auto row = std::ranges::find(kHeroes, opcode, &HeroRow::opcode);
+  if (row != std::end(kHeroes)) return row->hero;
+  return StandsAlone(opcode) ? Hero::kOther : Hero::kLoop;
+}
+
+}  // namespace
+
 Hero HeroOf(const Instruction& root) {
-  switch (HeroInstruction(root).opcode()) {
-    case Opcode::kReduce: return Hero::kReduce;
-    case Opcode::kTranspose: return MovesMinorDimension(HeroInstruction(root)) ? Hero::kTranspose : Hero::kLoop;
-    case Opcode::kDynamicUpdateSlice: return Hero::kUpdateSlice;
-    case Opcode::kReduceWindow: return Hero::kReduceWindow;
-    case Opcode::kSelectAndScatter: return Hero::kSelectAndScatter;
-    case Opcode::kScatter: return Hero::kScatter;
-    case Opcode::kSort: return Hero::kSort;
-    case Opcode::kDot: return Hero::kDot;
-    case Opcode::kConvolution: return Hero::kConvolution;
-    default: return StandsAlone(root.opcode()) ? Hero::kOther : Hero::kLoop;
-  }
+  const Instruction& hero = HeroInstruction(root);
+  if (hero.Is(Opcode::kTranspose) && !MovesMinorDimension(hero)) return Hero::kLoop;
+  return HeroOf(hero.opcode());
 }
 
 const Instruction& FusionHero(const Instruction& fusion) {
@@ -186,21 +204,10 @@ KernelCounts CountKernels(const Module& module) {
   KernelCounts counts;
   for (const Computation* computation : SequentialComputations(module)) {
     for (const Instruction* inst : computation->instructions()) {
-      switch (inst->opcode()) {
-        case Opcode::kParameter:
-        case Opcode::kConstant:
-        case Opcode::kElidedConstant:
-        case Opcode::kTuple:
-        case Opcode::kGetTupleElement:
-        case Opcode::kBitcast:
-        case Opcode::kWhile:
-        case Opcode::kConditional:
-        case Opcode::kCall:
-        case Opcode::kAfterAll: break;
-        case Opcode::kCopy: ++counts.copies; break;
-        case Opcode::kFusion: ++(IsLibraryCall(*inst) ? counts.libraries : counts.kernels); break;
-        default: ++counts.others;
-      }
+      if (inst->Is(kControl) || (inst->Is(kOnlyNames) && !inst->Is(Opcode::kReshape))) continue;
+      if (inst->Is(Opcode::kCopy)) ++counts.copies;
+      else if (!inst->Is(Opcode::kFusion)) ++counts.others;
+      else ++(IsLibraryCall(*inst) ? counts.libraries : counts.kernels);
     }
   }
   return counts;

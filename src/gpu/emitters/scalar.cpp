@@ -263,17 +263,13 @@ std::vector<Value> EmitScalarComputation(KernelBuilder& k, const Computation& co
       operands.insert(operands.end(), of_operand.begin(), of_operand.end());
     }
     std::vector<Value>& result = values[inst];
-    switch (inst->opcode()) {
-      case Opcode::kParameter: result = {arguments[inst->parameter_number()]}; break;
-      case Opcode::kConstant: result = {LiteralValue(k, inst->literal(), 0)}; break;
-      case Opcode::kTuple: result = operands; break;
-      case Opcode::kBitcastConvert: result = {EmitBits(operands[0], KernelTypeOf(inst->shape().type()))}; break;
-      case Opcode::kCall: result = EmitScalarComputation(k, *inst->attrs<CallAttrs>().to_apply, operands, fault); break;
-      case Opcode::kFusion:
-        result = EmitScalarComputation(k, *inst->attrs<FusionAttrs>().calls, operands, fault);
-        break;
-      default: result = {EmitScalar(*inst, operands, fault)};
-    }
+    const std::vector<Computation*> called = CalledComputations(*inst);
+    if (inst->Is(Opcode::kParameter)) result = {arguments[inst->parameter_number()]};
+    else if (inst->Is(Opcode::kConstant)) result = {LiteralValue(k, inst->literal(), 0)};
+    else if (inst->Is(Opcode::kTuple)) result = operands;
+    else if (inst->Is(Opcode::kBitcastConvert)) result = {EmitBits(operands[0], KernelTypeOf(inst->shape().type()))};
+    else if (!called.empty()) result = EmitScalarComputation(k, *called.front(), operands, fault);  // call, fusion
+    else result = {EmitScalar(*inst, operands, fault)};
   }
   return values.at(&computation.root());
 }

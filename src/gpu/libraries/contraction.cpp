@@ -123,22 +123,27 @@ const Instruction* FindProduct(const Computation& computation) {
   return product;
 }
 
+struct StepOp {
+  Opcode opcode;
+  EpilogueOp op;
+};
+constexpr StepOp kStepOps[] = {
+    {Opcode::kAdd, EpilogueOp::kAdd},
+    {Opcode::kSubtract, EpilogueOp::kSubtract},
+    {Opcode::kMultiply, EpilogueOp::kMultiply},
+    {Opcode::kMaximum, EpilogueOp::kRelu},
+};
+
 // Reads `user` as a step on `value`; false when it is none.
 bool ReadStep(const Instruction& user, const Instruction& value, EpilogueStep* step) {
   if (user.operand_count() != 2 || user.shape().type() != value.shape().type()) return false;
   const bool left = &user.operand(0) == &value;
   const Instruction& other = user.operand(left ? 1 : 0);
   if (&other == &value) return false;
-  switch (user.opcode()) {
-    case Opcode::kAdd: step->op = EpilogueOp::kAdd; break;
-    case Opcode::kMultiply: step->op = EpilogueOp::kMultiply; break;
-    case Opcode::kSubtract:
-      if (!left) return false;
-      step->op = EpilogueOp::kSubtract;
-      break;
-    case Opcode::kMaximum: step->op = EpilogueOp::kRelu; return other.IsConstantOf(0);
-    default: return false;
-  }
+  const auto row = std::ranges::find(kStepOps, user.opcode(), &StepOp::opcode);
+  if (row == std::end(kStepOps) || (!left && !user.Is(kCommutative))) return false;
+  step->op = row->op;
+  if (step->op == EpilogueOp::kRelu) return other.IsConstantOf(0);
   const auto view = ViewOf(other);
   if (!view) return false;
   step->view = *view;
