@@ -5,13 +5,16 @@
 #include <cmath>
 #include <thread>
 
+#include "base/source_text.h"
 #include "base/text.h"
 #include "gpu/device/device.h"
 #include "gpu/libraries/onednn.h"
 #include "gpu/runtime/doctor.h"
 #include "gpu/runtime/executable.h"
 #include "interp/interpreter.h"
+#include "ir/fusion_plan.h"
 #include "ir/module.h"
+#include "ir/text/printer.h"
 #include "parser/parser.h"
 
 namespace hlo::gpu {
@@ -363,15 +366,16 @@ ENTRY main {
   ASSERT_TRUE(executable) << executable.error().message();
   EXPECT_EQ((*executable)->report().library_calls, 0);
   EXPECT_EQ((*executable)->report().notes.size(), 1u);
+  const std::vector<std::string> refused = {"hlokit: it is for f32 only, not f64",
+                                            "oneDNN: oneDNN is asked for f32 only, not f64"};
+  EXPECT_EQ((*executable)->steps()[0].plan.refused, refused);
   const auto result = (*executable)->Run(arguments), expected = Interpret(*module, arguments);
   ASSERT_TRUE(result && expected);
   EXPECT_TRUE(result->BitEquals(*expected));
 }
 
 // Above the size that our own product takes.
-TEST(LibraryCall, LargerProductsGoToOneDnn) {
-  if (!OneDnnVersion({})) GTEST_SKIP() << "no oneDNN";
-  const auto module = ParseText(R"(
+constexpr const char* kLargeProduct = R"(
 fused {
   a = f32[130,128] parameter(0)
   b = f32[128,144] parameter(1)
@@ -385,7 +389,11 @@ ENTRY main {
   b = f32[128,144] parameter(1)
   v = f32[144] parameter(2)
   ROOT f = f32[130,144] fusion(a, b, v), kind=kCustom, calls=fused, backend_config={"library":"gemm"}
-})");
+})";
+
+TEST(LibraryCall, LargerProductsGoToOneDnn) {
+  if (!OneDnnVersion({})) GTEST_SKIP() << "no oneDNN";
+  const auto module = ParseText(kLargeProduct);
   const auto device = OpenHostDevice();
   const std::vector<Literal> arguments = SmallIntegers(*module);
   auto executable = Compile(*module, *device);
@@ -394,6 +402,85 @@ ENTRY main {
   const auto result = (*executable)->Run(arguments), expected = Interpret(*module, arguments);
   ASSERT_TRUE(result && expected);
   EXPECT_TRUE(result->BitEquals(*expected));
+}
+
+// What was taken stands in the step's plan, which prints, parses back and is obeyed.
+TEST(LibraryCall, ItsPlanIsReplayed) {
+  if (!OneDnnVersion({})) GTEST_SKIP() << "no oneDNN";
+  const auto module = ParseText(kLargeProduct);
+  const auto device = OpenHostDevice();
+  const std::vector<Literal> arguments = SmallIntegers(*module);
+  const auto first = Compile(*module, *device);
+  ASSERT_TRUE(first) << first.error().message();
+  const StepInfo& step = (*first)->steps()[0];
+  ASSERT_EQ(step.plan.kernels.size(), 1u);
+  EXPECT_EQ(step.plan.kernels[0].library, "oneDNN");
+  EXPECT_TRUE(step.how.ends_with(step.plan.kernels[0].algorithm)) << step.how;
+  EXPECT_EQ(step.plan.refused, std::vector<std::string>{"hlokit: it is for 4 million operations at most"});
+
+  SetPlan(module->entry().root(), step.plan);
+  const auto read = Parse(std::make_shared<SourceText>("plan.hlo", Print(*module)));
+  ASSERT_TRUE(read) << read.error().message();
+  const auto second = Compile(**read, *device);
+  ASSERT_TRUE(second) << second.error().message();
+  EXPECT_EQ((*second)->steps()[0].plan, step.plan) << ToJson((*second)->steps()[0].plan);
+  EXPECT_EQ((*second)->steps()[0].how, step.how);
+  const auto result = (*second)->Run(arguments), expected = Interpret(*module, arguments);
+  ASSERT_TRUE(result && expected);
+  EXPECT_TRUE(result->BitEquals(*expected));
+}
+
+TEST(LibraryCall, APlanThatItsLibraryDoesNotTakeIsAnError) {
+  if (!OneDnnVersion({})) GTEST_SKIP() << "no oneDNN";
+  const auto device = OpenHostDevice();
+  const struct {
+    const char *kernel, *error;
+  } cases[] = {
+      {R"("library":"hlokit")", "hlokit: it is for 4 million operations at most"},
+      {R"("library":"oneDNN","algorithm":"magic")", "oneDNN: there is no algorithm 'magic' for it; there are "},
+      {R"("library":"cuBLASLt")", "no library for a dot on cpu is called 'cuBLASLt'; there are hlokit, oneDNN"},
+  };
+  for (const auto& each : cases) {
+    const auto module = ParseText(kLargeProduct);
+    module->entry().root().mutable_common().backend_config.text =
+        Str(R"({"library":"gemm","plan":{"target":"h200","kernels":[{"kind":"gemm",)", each.kernel, "}]}}");
+    const auto compiled = Compile(*module, *device);
+    ASSERT_FALSE(compiled) << each.kernel;
+    EXPECT_EQ(compiled.error().code(), "C001");
+    EXPECT_NE(compiled.error().message().find(each.error), std::string::npos) << compiled.error().message();
+  }
+}
+
+// Each implementation that oneDNN has for it can be asked for.
+TEST(LibraryCall, ItsAlgorithmIsObeyed) {
+  if (!OneDnnVersion({})) GTEST_SKIP() << "no oneDNN";
+  const auto device = OpenHostDevice();
+  const auto with = [&](std::string_view algorithm) {
+    auto module = ParseText(kLargeProduct);
+    module->entry().root().mutable_common().backend_config.text =
+        Str(R"({"library":"gemm","plan":{"target":"h200","kernels":[{"kind":"gemm","library":"oneDNN","algorithm":")",
+            algorithm, "\"}]}}");
+    return module;
+  };
+  const std::string message = Compile(*with("magic"), *device).error().message();
+  constexpr std::string_view kBefore = "there are ";
+  std::string names = message.substr(message.find(kBefore) + kBefore.size());
+  int obeyed = 0;
+  for (size_t comma = 0; !names.empty(); names = comma == names.npos ? "" : names.substr(comma + 2)) {
+    comma = names.find(", ");
+    const std::string name = names.substr(0, comma);
+    if (name.starts_with("ref")) continue;
+    const auto module = with(name);
+    const auto compiled = Compile(*module, *device);
+    ASSERT_TRUE(compiled) << compiled.error().message();
+    EXPECT_TRUE((*compiled)->steps()[0].how.ends_with(name)) << (*compiled)->steps()[0].how;
+    const std::vector<Literal> arguments = SmallIntegers(*module);
+    const auto result = (*compiled)->Run(arguments), expected = Interpret(*module, arguments);
+    ASSERT_TRUE(result && expected);
+    EXPECT_TRUE(result->BitEquals(*expected)) << name;
+    ++obeyed;
+  }
+  EXPECT_GT(obeyed, 0) << message;
 }
 
 TEST(LibraryCall, ReluKeepsNaN) {

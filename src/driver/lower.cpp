@@ -9,7 +9,9 @@
 #include "gpu/emitters/emitter.h"
 #include "gpu/kernel/host.h"
 #include "gpu/kernel/nvptx.h"
+#include "gpu/libraries/open.h"
 #include "gpu/plan/planner.h"
+#include "ir/fusion.h"
 #include "ir/text/printer.h"
 
 namespace hlo {
@@ -107,6 +109,16 @@ Result<Texts> TextsOf(const Emitted& kernels, LowerStage stage, const kernel::Nv
   });
 }
 
+// What libraries say to a call whose kernels are shown in its place.
+std::string LibrariesText(const Instruction& call) {
+  std::string out;
+  for (const gpu::Refusal& refusal : gpu::AskLibraries(call)) {
+    out += Str("// ", call.name(), ": ", refusal.library,
+               refusal.why.empty() ? " is asked when it is compiled" : Str(" does not take it: ", refusal.why), "\n");
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string_view ToString(LowerStage stage) { return RowOf(stage).name; }
@@ -133,6 +145,7 @@ Result<std::string> Lower(const Module& module, LowerStage stage, const std::str
   const Texts texts = TRY(TextsOf(kernels, stage, options, &after));
   size_t next = 0;
   for (const Lowered& fusion : fusions) {
+    if (stage == LowerStage::kKernels && IsLibraryCall(*fusion.inst)) out += LibrariesText(*fusion.inst);
     const std::string begin = Str(RowOf(stage).comment, " ", fusion.inst->name(), ": ");
     if (!fusion.kernels) {
       out += Str(begin, fusion.kernels.error().message(), "\n");

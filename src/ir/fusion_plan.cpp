@@ -113,8 +113,9 @@ class Reader {
       const JsonValue& value = object->values[i];
       if (key == "target") Take(key, value, plan.target);
       else if (key == "slow") Take(key, value, plan.slow);
+      else if (key == "refused") Take(key, value, plan.refused);
       else if (key != "kernels")
-        Fail(Str("a plan has no \"", key, "\"", DidYouMean(key, {"target", "kernels", "slow"})));
+        Fail(Str("a plan has no \"", key, "\"", DidYouMean(key, {"target", "kernels", "slow", "refused"})));
       else if (value.Items() == nullptr) Fail("\"kernels\" wants a list");
       else
         for (const JsonValue& kernel : *value.Items()) plan.kernels.push_back(Kernel(kernel));
@@ -214,6 +215,10 @@ std::string ToJson(const FusionPlan& plan) {
   for (const KernelPlan& kernel : plan.kernels) Write(json, kernel);
   json.Close(']');
   if (!plan.slow.empty()) json.Key("slow").Value(plan.slow);
+  if (!plan.refused.empty()) {
+    json.Key("refused");
+    Write(json, plan.refused);
+  }
   return json.Close('}').text();
 }
 

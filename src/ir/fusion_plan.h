@@ -64,6 +64,8 @@ struct FusionPlan {
   std::string target;               // The device that it was made for (DeviceDescription::name); empty: any.
   std::vector<KernelPlan> kernels;  // In the order in which they run.
   std::string slow;                 // Why this is a slow, generic form; empty: it is none.
+  // Libraries that were asked first, each with its reason: "oneDNN: its input is dilated". Known once it is compiled.
+  std::vector<std::string> refused;
 
   bool operator==(const FusionPlan&) const = default;
 };

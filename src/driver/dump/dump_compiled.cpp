@@ -110,6 +110,8 @@ std::string StepsText(const gpu::Executable& executable) {
     const gpu::StepInfo& step = executable.steps()[i];
     out += Format("%4zu  %-12s %s  (%s)\n", i, std::string(ToString(step.kind)).c_str(),
                   std::string(step.instruction->name()).c_str(), step.how.c_str());
+    const bool is_call = !step.plan.kernels.empty() && !step.plan.kernels.front().library.empty();
+    if (is_call) out += Str("      backend_config={\"plan\":", ToJson(step.plan), "}\n");
   }
   return out;
 }

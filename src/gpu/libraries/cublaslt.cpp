@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "base/check.h"
+#include "base/text.h"
 #include "gpu/device/shared_library.h"
 
 namespace hlo::gpu {
@@ -20,6 +21,8 @@ enum { kBatchCount = 5, kBatchStride = 6 };                                  // 
 enum { kMaxWorkspace = 1 };                                                  // cublasLtMatmulPreferenceAttributes_t
 enum { kEpilogueDefault = 1, kEpilogueRelu = 2, kEpilogueBias = 4 };
 constexpr int64_t kWorkspaceBytes = 32 << 20;
+constexpr int kMostAlgorithms = 16;
+constexpr std::string_view kHeuristic = "heuristic_";
 
 struct Algorithm {  // cublasLtMatmulHeuristicResult_t
   uint64_t algo[8];
@@ -226,8 +229,8 @@ class Descriptors {
   const Api& api_;
 };
 
-// The heuristic's first algorithm; of state 1 where it has none.
-Result<Algorithm> ChooseAlgorithm(const Api& api, Device& device, const Plan& plan) {
+// The heuristic's answer of that number, of the first; of state 1 where it has none.
+Result<Algorithm> ChooseAlgorithm(const Api& api, Device& device, const Plan& plan, int number) {
   TRY(device.MakeCurrent());
   const Handle handle = TRY(GetHandle(api, device));
   Descriptors descriptors(api);
@@ -236,14 +239,21 @@ Result<Algorithm> ChooseAlgorithm(const Api& api, Device& device, const Plan& pl
   if (const int status = api.preference_create(&preference)) FAIL(api.Failed("cublasLtMatmulPreferenceCreate", status));
   const uint64_t workspace = kWorkspaceBytes;
   api.preference_set(preference, kMaxWorkspace, &workspace, sizeof workspace);
-  Algorithm algorithm = {};
+  Algorithm algorithms[kMostAlgorithms] = {};
   int found = 0;
   const int status = api.heuristic(handle, descriptors.operation, descriptors.a, descriptors.b, descriptors.c,
-                                   descriptors.d, preference, 1, &algorithm, &found);
+                                   descriptors.d, preference, number + 1, algorithms, &found);
   api.preference_destroy(preference);
   if (status != 0) FAIL(api.Failed("cublasLtMatmulAlgoGetHeuristic", status));
-  if (found == 0) algorithm.state = 1;
-  return algorithm;
+  if (found <= number) algorithms[number].state = 1;
+  return algorithms[number];
+}
+
+// "heuristic_2": the third of cuBLASLt's own order, which is the same for a device and a version. Empty: the first.
+int NumberOf(std::string_view algorithm) {
+  int64_t number = algorithm.empty() ? 0 : -1;
+  if (algorithm.starts_with(kHeuristic)) ParseInt(algorithm.substr(kHeuristic.size()), &number);
+  return number >= 0 && number < kMostAlgorithms ? static_cast<int>(number) : -1;
 }
 
 // Its descriptors are its own: the bias is told by its pointer.
@@ -289,10 +299,11 @@ class BoundCublasLtCall : public BoundCall {
 
 class CublasLtCall : public LibraryCall {
  public:
-  CublasLtCall(const Api& api, const Plan& plan, const Algorithm& algorithm)
-      : api_(api), plan_(plan), algorithm_(algorithm) {}
+  CublasLtCall(const Api& api, const Plan& plan, const Algorithm& algorithm, int number)
+      : api_(api), plan_(plan), algorithm_(algorithm), number_(number) {}
 
   std::string how() const override { return Str("cuBLASLt ", api_.VersionText()); }
+  std::string algorithm() const override { return Str(kHeuristic, number_); }
   int64_t ScratchBytes() const override { return static_cast<int64_t>(algorithm_.workspace_bytes); }
 
   Result<std::unique_ptr<BoundCall>> Bind(Device& device) const override {
@@ -305,6 +316,7 @@ class CublasLtCall : public LibraryCall {
   const Api& api_;
   Plan plan_;
   Algorithm algorithm_;
+  int number_;
 };
 
 }  // namespace
@@ -313,16 +325,21 @@ Result<std::string> CublasLtVersion(const std::vector<std::string>& search) {
   return TRY(GetApi(search))->VersionText();
 }
 
-Result<LibraryAnswer> CublasLtMatrixProduct(const MatrixProduct& product, Device& device,
+Result<LibraryAnswer> CublasLtMatrixProduct(const MatrixProduct& product, Device* device,
                                             const LibraryOptions& options) {
   Plan plan;
-  if (std::string why_not = MakePlan(product, options.allow_tf32, &plan); !why_not.empty())
-    return LibraryAnswer{nullptr, std::move(why_not)};
+  std::string why_not = MakePlan(product, options.allow_tf32, &plan);
+  if (device == nullptr || !why_not.empty()) return LibraryAnswer{nullptr, std::move(why_not)};
   const auto api = GetApi(options.search);
   if (!api) return LibraryAnswer{nullptr, api.error().message()};
-  const Algorithm algorithm = TRY(ChooseAlgorithm(**api, device, plan));
+  const int number = NumberOf(options.algorithm);
+  if (number < 0) {
+    return LibraryAnswer{nullptr, Str("there is no algorithm '", Escaped(options.algorithm), "' for it; there are ",
+                                      kHeuristic, "0 to ", kHeuristic, kMostAlgorithms - 1)};
+  }
+  const Algorithm algorithm = TRY(ChooseAlgorithm(**api, *device, plan, number));
   if (algorithm.state != 0) return LibraryAnswer{nullptr, "cuBLASLt has no algorithm for it"};
-  return LibraryAnswer{std::make_unique<CublasLtCall>(**api, plan, algorithm), ""};
+  return LibraryAnswer{std::make_unique<CublasLtCall>(**api, plan, algorithm, number), ""};
 }
 
 }  // namespace hlo::gpu

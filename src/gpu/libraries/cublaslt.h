@@ -15,7 +15,8 @@ namespace hlo::gpu {
 // "13.0.2", or why there is none. Needs no GPU.
 Result<std::string> CublasLtVersion(const std::vector<std::string>& search);
 
-Result<LibraryAnswer> CublasLtMatrixProduct(const MatrixProduct& product, Device& device,
+// Null `device`: what can be said without opening it.
+Result<LibraryAnswer> CublasLtMatrixProduct(const MatrixProduct& product, Device* device,
                                             const LibraryOptions& options);
 
 }  // namespace hlo::gpu

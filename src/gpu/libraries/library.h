@@ -29,6 +29,8 @@ class LibraryCall {
   virtual ~LibraryCall() = default;
 
   virtual std::string how() const = 0;  // "oneDNN 2.6.3 brgconv:avx512_core".
+  // The same in a plan, where it chooses: "brgconv:avx512_core". Empty: the library has one way only.
+  virtual std::string algorithm() const { return ""; }
   virtual int64_t ScratchBytes() const { return 0; }
   // The operand that must lie in the result when the call runs, by sharing its buffer or by a copy: a residual that is
   // added in place. -1: none.

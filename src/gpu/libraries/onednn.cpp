@@ -1,186 +1,19 @@
-// The C interface of oneDNN 2 and 3, declared here so that the build needs no header. They differ in what a memory
-// descriptor is (2: a struct that the caller owns; 3: a handle) and in how primitive descriptors are made (2: through a
-// descriptor of the operation). Blobs larger than the structs of any 2.x stand for those.
 #include "gpu/libraries/onednn.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <mutex>
 
 #include "base/check.h"
-#include "base/host_isa.h"
 #include "base/parallel.h"
 #include "gpu/device/device.h"
-#include "gpu/device/shared_library.h"
+#include "gpu/libraries/onednn_api.h"
 
 namespace hlo::gpu {
+
+using namespace onednn;  // NOLINT: this file is its only user.
+
 namespace {
-
-// ---- The interface -----------------------------------------------------------------------------------------------
-
-using Handle = void*;
-constexpr int kMaxDims = 12;
-using Dims = int64_t[kMaxDims];
-
-enum { kSuccess = 0, kOutOfMemory = 1 };
-enum { kTypeF16 = 1, kTypeBF16 = 2, kTypeF32 = 3 };
-enum { kIsaAll = 0, kIsaAvx2 = 0x7, kIsaAvx512 = 0x27 };
-enum { kCpu = 1, kInOrder = 1, kTagAny = 1, kUserScratchpad = 1, kForwardInference = 96, kConvolutionDirect = 1 };
-enum { kBinaryAdd = 0x1fff0, kBinaryMul = 0x1fff1, kBinarySub = 0x1fff5 };
-enum { kQueryImplementation = 8, kQueryWeights = 131, kQueryScratchpad = 136, kQueryArgument = 255 };
-enum { kArgSource = 1, kArgSecondSource = 2, kArgResult = 17, kArgWeights = 33, kArgScratchpad = 80 };
-
-struct Argument {
-  int what;
-  Handle memory;
-};
-
-struct Version {
-  int major, minor, patch;
-};
-
-constexpr size_t kDescriptorBytes = 16384;  // sizeof(dnnl_convolution_desc_t) is 5,928 in 2.6.
-
-struct Api {
-  SharedLibrary library;
-  const Version* (*version)();
-  int (*set_max_cpu_isa)(int);
-  int (*engine_create)(Handle*, int kind, size_t index);
-  int (*stream_create)(Handle*, Handle engine, unsigned flags);
-  size_t (*memory_desc_get_size)(const void*);
-  int (*memory_desc_equal)(const void*, const void*);
-  int (*memory_create)(Handle*, const void* descriptor, Handle engine, void* data);
-  int (*memory_get_memory_desc)(Handle, const void** descriptor);
-  int (*memory_set_data_handle)(Handle, void* data);
-  int (*memory_destroy)(Handle);
-  int (*attr_create)(Handle*);
-  int (*attr_destroy)(Handle);
-  int (*attr_set_scratchpad_mode)(Handle, int);
-  int (*attr_set_post_ops)(Handle, Handle);
-  int (*post_ops_create)(Handle*);
-  int (*post_ops_destroy)(Handle);
-  int (*post_ops_append_binary)(Handle, int algorithm, const void* descriptor);
-  void* post_ops_append_sum;  // 2: (Handle, float scale); 3: (Handle, float scale, int32_t zero_point, int type).
-  int (*reorder_create)(Handle*, const void* from, Handle from_engine, const void* to, Handle to_engine, Handle attr);
-  int (*primitive_desc_query)(Handle, int what, int index, void* result);
-  const void* (*primitive_desc_query_md)(Handle, int what, int index);
-  int (*primitive_desc_destroy)(Handle);
-  int (*primitive_create)(Handle*, Handle primitive_desc);
-  int (*primitive_destroy)(Handle);
-  int (*primitive_execute)(Handle, Handle stream, int count, const Argument*);
-  void (*omp_set_num_threads)(int) = nullptr;
-  // 2.
-  int (*memory_desc_init_by_strides)(void*, int rank, const int64_t*, int type, const int64_t*) = nullptr;
-  int (*memory_desc_init_by_tag)(void*, int rank, const int64_t*, int type, int tag) = nullptr;
-  int (*matmul_desc_init)(void*, const void*, const void*, const void*, const void*) = nullptr;
-  int (*convolution_desc_init)(void*, int, int, const void*, const void*, const void*, const void*, const int64_t*,
-                               const int64_t*, const int64_t*, const int64_t*) = nullptr;
-  int (*primitive_desc_create)(Handle*, const void*, Handle attr, Handle engine, Handle hint) = nullptr;
-  // 3.
-  int (*memory_desc_create_with_strides)(void**, int rank, const int64_t*, int type, const int64_t*) = nullptr;
-  int (*memory_desc_create_with_tag)(void**, int rank, const int64_t*, int type, int tag) = nullptr;
-  int (*memory_desc_destroy)(void*) = nullptr;
-  int (*matmul_create)(Handle*, Handle engine, const void*, const void*, const void*, const void*,
-                       Handle attr) = nullptr;
-  int (*convolution_create)(Handle*, Handle engine, int, int, const void*, const void*, const void*, const void*,
-                            const int64_t*, const int64_t*, const int64_t*, const int64_t*, Handle attr) = nullptr;
-
-  Handle engine = nullptr, stream = nullptr;
-
-  // result = what was in it + value.
-  int AppendSum(Handle post_ops) const {
-    if (IsVersion3())
-      return reinterpret_cast<int (*)(Handle, float, int32_t, int)>(post_ops_append_sum)(post_ops, 1.0f, 0, 0);
-    return reinterpret_cast<int (*)(Handle, float)>(post_ops_append_sum)(post_ops, 1.0f);
-  }
-
-  bool IsVersion3() const { return version()->major >= 3; }
-  std::string VersionText() const { return Str(version()->major, ".", version()->minor, ".", version()->patch); }
-};
-
-Error Failed(std::string_view call, int status) {
-  return DeviceError("R015", Str("oneDNN: ", call, " failed with status ", status));
-}
-
-int MaxIsa() {
-  switch (ChosenHostIsa()) {
-    case HostIsa::kAvx2: return kIsaAvx2;
-    case HostIsa::kAvx512: return kIsaAvx512;
-    case HostIsa::kNative: break;
-  }
-  return kIsaAll;
-}
-
-Result<Api> LoadApi(const std::vector<std::string>& search) {
-  // Its threads must sleep while ours work: by default they spin, and two pools that spin on the same cores slow each
-  // other down many times. libgomp reads this when it is loaded.
-  setenv("OMP_WAIT_POLICY", "passive", 0);
-  Api api;
-  constexpr std::string_view kNames[] = {"libdnnl.so.3", "libdnnl.so.2", "libdnnl.so"};
-  api.library = TRY(SharedLibrary::Open(kNames, search));
-  SharedLibrary& library = api.library;
-  library.Load("dnnl_version", &api.version);
-  TRY(library.Complete());
-  library.Load("dnnl_set_max_cpu_isa", &api.set_max_cpu_isa);
-  library.Load("dnnl_engine_create", &api.engine_create);
-  library.Load("dnnl_stream_create", &api.stream_create);
-  library.Load("dnnl_memory_desc_get_size", &api.memory_desc_get_size);
-  library.Load("dnnl_memory_desc_equal", &api.memory_desc_equal);
-  library.Load("dnnl_memory_create", &api.memory_create);
-  library.Load("dnnl_memory_get_memory_desc", &api.memory_get_memory_desc);
-  library.Load("dnnl_memory_set_data_handle", &api.memory_set_data_handle);
-  library.Load("dnnl_memory_destroy", &api.memory_destroy);
-  library.Load("dnnl_primitive_attr_create", &api.attr_create);
-  library.Load("dnnl_primitive_attr_destroy", &api.attr_destroy);
-  library.Load("dnnl_primitive_attr_set_scratchpad_mode", &api.attr_set_scratchpad_mode);
-  library.Load("dnnl_primitive_attr_set_post_ops", &api.attr_set_post_ops);
-  library.Load("dnnl_post_ops_create", &api.post_ops_create);
-  library.Load("dnnl_post_ops_destroy", &api.post_ops_destroy);
-  library.Load("dnnl_post_ops_append_binary", &api.post_ops_append_binary);
-  api.post_ops_append_sum = library.Find("dnnl_post_ops_append_sum");
-  library.Load("dnnl_reorder_primitive_desc_create", &api.reorder_create);
-  library.Load("dnnl_primitive_desc_query", &api.primitive_desc_query);
-  library.Load("dnnl_primitive_desc_query_md", &api.primitive_desc_query_md);
-  library.Load("dnnl_primitive_desc_destroy", &api.primitive_desc_destroy);
-  library.Load("dnnl_primitive_create", &api.primitive_create);
-  library.Load("dnnl_primitive_destroy", &api.primitive_destroy);
-  library.Load("dnnl_primitive_execute", &api.primitive_execute);
-  if (api.IsVersion3()) {
-    library.Load("dnnl_memory_desc_create_with_strides", &api.memory_desc_create_with_strides);
-    library.Load("dnnl_memory_desc_create_with_tag", &api.memory_desc_create_with_tag);
-    library.Load("dnnl_memory_desc_destroy", &api.memory_desc_destroy);
-    library.Load("dnnl_matmul_primitive_desc_create", &api.matmul_create);
-    library.Load("dnnl_convolution_forward_primitive_desc_create", &api.convolution_create);
-  } else {
-    library.Load("dnnl_memory_desc_init_by_strides", &api.memory_desc_init_by_strides);
-    library.Load("dnnl_memory_desc_init_by_tag", &api.memory_desc_init_by_tag);
-    library.Load("dnnl_matmul_desc_init", &api.matmul_desc_init);
-    library.Load("dnnl_dilated_convolution_forward_desc_init", &api.convolution_desc_init);
-    library.Load("dnnl_primitive_desc_create", &api.primitive_desc_create);
-  }
-  TRY(library.Complete());
-  api.omp_set_num_threads =
-      reinterpret_cast<void (*)(int)>(library.Find("omp_set_num_threads"));  // Of its own libgomp.
-  // Before its first use; afterwards it keeps what it found.
-  if (const int isa = MaxIsa(); isa != kIsaAll) {
-    if (const int status = api.set_max_cpu_isa(isa)) FAIL(Failed("dnnl_set_max_cpu_isa", status));
-  }
-  if (const int status = api.engine_create(&api.engine, kCpu, 0)) FAIL(Failed("dnnl_engine_create", status));
-  if (const int status = api.stream_create(&api.stream, api.engine, kInOrder))
-    FAIL(Failed("dnnl_stream_create", status));
-  return api;
-}
-
-// One for the process, whatever came of it.
-Result<const Api*> GetApi(const std::vector<std::string>& search) {
-  static std::mutex mutex;
-  static Result<Api>* api = nullptr;
-  const std::lock_guard lock(mutex);
-  if (api == nullptr) api = new Result<Api>(LoadApi(search));
-  if (!*api) FAIL(api->error());
-  return &**api;
-}
 
 // ---- Descriptors and primitives ----------------------------------------------------------------------------------
 
@@ -264,7 +97,8 @@ class OneDnnCall : public LibraryCall {
  public:
   OneDnnCall(const Api& api) : api_(api) {}
 
-  std::string how() const override { return how_; }
+  std::string how() const override { return Str("oneDNN ", api_.VersionText(), " ", algorithm_); }
+  std::string algorithm() const override { return algorithm_; }
   int64_t ScratchBytes() const override { return scratch_bytes_; }
   int64_t InPlaceOperand() const override { return in_place_operand_; }
   int64_t PackedBytes() const override { return packed_bytes_; }
@@ -282,7 +116,7 @@ class OneDnnCall : public LibraryCall {
   int64_t scratch_bytes_ = 0;
   int64_t relu_elements_ = 0;
   int threads_ = Threads();
-  std::string how_;
+  std::string algorithm_;
 };
 
 // With memory objects of its own, since running tells them where their data lie.
@@ -395,7 +229,9 @@ bool IsMisread(const std::vector<BinaryStep>& steps, const Tensor& result) {
 
 class Builder {
  public:
-  explicit Builder(const Api& api) : api_(api), call_(std::make_unique<OneDnnCall>(api)) {}
+  // `algorithm`: the implementation to take; empty: the library's first choice.
+  Builder(const Api& api, std::string_view algorithm)
+      : api_(api), algorithm_(algorithm), call_(std::make_unique<OneDnnCall>(api)) {}
 
   struct Window {
     std::vector<int64_t> strides, dilates, pad_low, pad_high;
@@ -438,12 +274,12 @@ class Builder {
     const void* wanted = rhs_any ? any.get() : weights.get();
     if (!Describe(&descriptor.handle, source.get(), wanted, destination.get(), attr.handle, window))
       return No("oneDNN does not take it");
-    const char* implementation = "";
-    api_.primitive_desc_query(descriptor.handle, kQueryImplementation, 0, &implementation);
+    if (std::string why_not = ChooseImplementation(descriptor, attr.handle); !why_not.empty()) return No(why_not);
+    const char* const implementation = ImplementationOf(descriptor.handle);
     if (std::string_view(implementation).starts_with("ref")) return No("oneDNN has its reference implementation only");
     if (window != nullptr && std::string_view(implementation).ends_with("gemm:jit") && IsMisread(steps, result))
       return No("oneDNN's gemm:jit reads an operand of its epilogue by channel only");
-    call_->how_ = Str("oneDNN ", api_.VersionText(), " ", implementation);
+    call_->algorithm_ = implementation;
 
     Primitive primitive{Owned(api_.primitive_destroy), {}};
     if (api_.primitive_create(&primitive.primitive.handle, descriptor.handle))
@@ -494,14 +330,45 @@ class Builder {
       return api_.convolution_create(descriptor, api_.engine, kForwardInference, kConvolutionDirect, source, weights,
                                      nullptr, destination, strides, dilates, low, high, attr) == kSuccess;
     }
-    alignas(64) static thread_local std::byte operation[kDescriptorBytes];
-    std::memset(operation, 0, sizeof operation);
+    std::memset(operation_, 0, sizeof operation_);
     const int status = window == nullptr
-                           ? api_.matmul_desc_init(operation, source, weights, nullptr, destination)
-                           : api_.convolution_desc_init(operation, kForwardInference, kConvolutionDirect, source,
+                           ? api_.matmul_desc_init(operation_, source, weights, nullptr, destination)
+                           : api_.convolution_desc_init(operation_, kForwardInference, kConvolutionDirect, source,
                                                         weights, nullptr, destination, strides, dilates, low, high);
     return status == kSuccess &&
-           api_.primitive_desc_create(descriptor, operation, attr, api_.engine, nullptr) == kSuccess;
+           api_.primitive_desc_create(descriptor, operation_, attr, api_.engine, nullptr) == kSuccess;
+  }
+
+  const char* ImplementationOf(Handle descriptor) const {
+    const char* implementation = "";
+    api_.primitive_desc_query(descriptor, kQueryImplementation, 0, &implementation);
+    return implementation;
+  }
+
+  // Puts the implementation that is asked for in place of the first. Why there is none; empty: it is there.
+  std::string ChooseImplementation(Owned& descriptor, Handle attr) const {
+    if (algorithm_.empty()) return "";
+    std::vector<std::string> names;
+    const auto found = [&](Handle each) {
+      names.emplace_back(ImplementationOf(each));
+      return names.back() == algorithm_;
+    };
+    if (api_.IsVersion3()) {
+      do {
+        if (found(descriptor.handle)) return "";
+      } while (api_.primitive_desc_next_impl(descriptor.handle) == kSuccess);
+    } else {
+      Owned iterator(api_.iterator_destroy);
+      if (api_.iterator_create(&iterator.handle, operation_, attr, api_.engine, nullptr)) return "oneDNN lists nothing";
+      do {
+        Owned each(api_.primitive_desc_destroy);
+        each.handle = api_.iterator_fetch(iterator.handle);
+        if (!found(each.handle)) continue;
+        std::swap(descriptor.handle, each.handle);
+        return "";
+      } while (api_.iterator_next(iterator.handle) == kSuccess);
+    }
+    return Str("there is no algorithm '", Escaped(algorithm_), "' for it; there are ", Join(names, ", "));
   }
 
   void AddSlot(Primitive& primitive, int what, const void* descriptor, Slot::Source source, int64_t number,
@@ -539,6 +406,8 @@ class Builder {
   }
 
   const Api& api_;
+  const std::string_view algorithm_;
+  alignas(64) std::byte operation_[kDescriptorBytes];  // 2.
   std::unique_ptr<OneDnnCall> call_;
 };
 
@@ -564,7 +433,7 @@ bool TakeRelu(std::vector<Step>& steps, bool* relu) {
 
 Result<std::string> OneDnnVersion(const std::vector<std::string>& search) { return TRY(GetApi(search))->VersionText(); }
 
-Result<LibraryAnswer> OneDnnMatrixProduct(const MatrixProduct& original, const std::vector<std::string>& search) {
+Result<LibraryAnswer> OneDnnMatrixProduct(const MatrixProduct& original, const LibraryOptions* options) {
   MatrixProduct product = original;
   for (const PrimitiveType type : {product.lhs_type, product.rhs_type, product.result_type}) {
     if (type != PrimitiveType::kF32) return NotTaken(Str("oneDNN is asked for f32 only, not ", type));
@@ -585,12 +454,9 @@ Result<LibraryAnswer> OneDnnMatrixProduct(const MatrixProduct& original, const s
     if (product.result.column != 1 && product.n > 1)
       return NotTaken("neither rows nor columns of the result are contiguous");
   }
-  const Api* opened = nullptr;
-  if (auto api = GetApi(search)) {
-    opened = *api;
-  } else {
-    return NotTaken(api.error().message());
-  }
+  if (options == nullptr) return LibraryAnswer{};
+  const auto api = GetApi(options->search);
+  if (!api) return NotTaken(api.error().message());
   const bool batched = product.batch > 1;
   const auto tensor = [&](const MatrixView& view, int64_t rows, int64_t columns) {
     Tensor tensor{kTypeF32, {rows, columns}, {view.row, view.column}};
@@ -607,12 +473,12 @@ Result<LibraryAnswer> OneDnnMatrixProduct(const MatrixProduct& original, const s
     steps.push_back({BinaryAlgorithm(step.op), step.operand, step.constant,
                      tensor(step.strides, rows ? product.m : 1, columns ? product.n : 1)});
   }
-  return Builder(*opened).Build(tensor(product.lhs, product.m, product.k), product.lhs_operand,
-                                tensor(product.rhs, product.k, product.n), product.rhs_operand, false,
-                                tensor(product.result, product.m, product.n), steps, relu, nullptr);
+  return Builder(**api, options->algorithm)
+      .Build(tensor(product.lhs, product.m, product.k), product.lhs_operand, tensor(product.rhs, product.k, product.n),
+             product.rhs_operand, false, tensor(product.result, product.m, product.n), steps, relu, nullptr);
 }
 
-Result<LibraryAnswer> OneDnnConvolution(const Contraction& contraction, const std::vector<std::string>& search) {
+Result<LibraryAnswer> OneDnnConvolution(const Contraction& contraction, const LibraryOptions* options) {
   const Instruction& convolution = *contraction.product;
   const auto& attrs = convolution.attrs<ConvolutionAttrs>();
   for (const PrimitiveType type : {contraction.lhs.type, contraction.rhs.type, contraction.result.type}) {
@@ -700,14 +566,12 @@ Result<LibraryAnswer> OneDnnConvolution(const Contraction& contraction, const st
         std::none_of(steps.begin(), steps.end(), [](const BinaryStep& other) { return other.in_place; });
     steps.push_back({BinaryAlgorithm(step.op), step.view.operand, step.view.constant, std::move(operand), in_place});
   }
-  const Api* opened = nullptr;
-  if (auto api = GetApi(search)) {
-    opened = *api;
-  } else {
-    return NotTaken(api.error().message());
-  }
-  return Builder(*opened).Build(closed(source), contraction.lhs.operand, weights, contraction.rhs.operand, true,
-                                closed(result), steps, relu, &window);
+  if (options == nullptr) return LibraryAnswer{};
+  const auto api = GetApi(options->search);
+  if (!api) return NotTaken(api.error().message());
+  return Builder(**api, options->algorithm)
+      .Build(closed(source), contraction.lhs.operand, weights, contraction.rhs.operand, true, closed(result), steps,
+             relu, &window);
 }
 
 }  // namespace hlo::gpu

@@ -17,9 +17,9 @@ namespace hlo::gpu {
 // "2.6.3", or why there is none.
 Result<std::string> OneDnnVersion(const std::vector<std::string>& search);
 
-// Not taken is an answer; errors are the library's own failures.
-Result<LibraryAnswer> OneDnnMatrixProduct(const MatrixProduct& product, const std::vector<std::string>& search);
-Result<LibraryAnswer> OneDnnConvolution(const Contraction& contraction, const std::vector<std::string>& search);
+// Not taken is an answer; errors are the library's own failures. Null options: what can be said without opening it.
+Result<LibraryAnswer> OneDnnMatrixProduct(const MatrixProduct& product, const LibraryOptions* options);
+Result<LibraryAnswer> OneDnnConvolution(const Contraction& contraction, const LibraryOptions* options);
 
 }  // namespace hlo::gpu
 

@@ -1,5 +1,6 @@
 #include "gpu/libraries/open.h"
 
+#include "base/text.h"
 #include "gpu/libraries/contraction.h"
 #include "gpu/libraries/cublaslt.h"
 #include "gpu/libraries/onednn.h"
@@ -12,31 +13,123 @@ namespace {
 // ms as a convolution with its weights; at 49 rows, 512 to 2048 channels, 2.38 and 2.24 + 1.75; at 784 it is a draw.
 constexpr int64_t kFewRows = 256;
 
+// Null `device`: what can be said without opening the library.
+using Open = Result<LibraryAnswer>(const Contraction& contraction, Device* device, const LibraryOptions& options);
+
+LibraryAnswer No(std::string why) { return {nullptr, std::move(why)}; }
+
+Result<LibraryAnswer> OpenSmallProduct(const Contraction& contraction, Device* device, const LibraryOptions&) {
+  const MatrixAnswer matrix = ReadMatrixProduct(contraction);
+  if (!matrix.why_not.empty()) return No(matrix.why_not);
+  return SmallMatrixProduct(matrix.product, /*open=*/device != nullptr);
+}
+
+Result<LibraryAnswer> OpenOneDnnProduct(const Contraction& contraction, Device* device, const LibraryOptions& options) {
+  const MatrixAnswer matrix = ReadMatrixProduct(contraction);
+  if (!matrix.why_not.empty()) return No(matrix.why_not);
+  return OneDnnMatrixProduct(matrix.product, device ? &options : nullptr);
+}
+
+// Few rows: a convolution would spend more on putting the weights in its order than on the product.
+Result<LibraryAnswer> OpenPointwise(const Contraction& contraction, Device* device, const LibraryOptions& options) {
+  const MatrixAnswer point = ReadPointwiseConvolution(contraction);
+  if (!point.why_not.empty()) return No(point.why_not);
+  if (options.library.empty() && point.product.m > kFewRows)
+    return No(Str("more than ", kFewRows, " rows are as fast as a convolution"));
+  return OneDnnMatrixProduct(point.product, device ? &options : nullptr);
+}
+
+Result<LibraryAnswer> OpenOneDnnConvolution(const Contraction& contraction, Device* device,
+                                            const LibraryOptions& options) {
+  return OneDnnConvolution(contraction, device ? &options : nullptr);
+}
+
+Result<LibraryAnswer> OpenCublasLt(const Contraction& contraction, Device* device, const LibraryOptions& options) {
+  const MatrixAnswer matrix = ReadMatrixProduct(contraction);
+  if (!matrix.why_not.empty()) return No(matrix.why_not);
+  return CublasLtMatrixProduct(matrix.product, device, options);
+}
+
+// In the order of preference.
+struct Library {
+  std::string_view name;  // In plans.
+  Opcode product;
+  bool on_host;
+  Open* open;
+};
+constexpr Library kLibraries[] = {
+    {"hlokit", Opcode::kDot, true, OpenSmallProduct},
+    {"oneDNN", Opcode::kDot, true, OpenOneDnnProduct},
+    {"oneDNN matmul", Opcode::kConvolution, true, OpenPointwise},
+    {"oneDNN", Opcode::kConvolution, true, OpenOneDnnConvolution},
+    {"cuBLASLt", Opcode::kDot, false, OpenCublasLt},
+};
+
+std::vector<const Library*> LibrariesFor(Opcode product, bool on_host) {
+  std::vector<const Library*> libraries;
+  for (const Library& library : kLibraries) {
+    if (library.product == product && library.on_host == on_host) libraries.push_back(&library);
+  }
+  return libraries;
+}
+
+// The one that the plan names alone, where it names one.
+Result<std::vector<const Library*>> Candidates(const Instruction& fusion, const KernelPlan& plan, Opcode product,
+                                               bool on_host) {
+  std::vector<const Library*> libraries = LibrariesFor(product, on_host);
+  if (plan.library.empty()) return libraries;
+  std::vector<std::string_view> names;
+  for (const Library* library : libraries) names.push_back(library->name);
+  std::erase_if(libraries, [&](const Library* library) { return library->name != plan.library; });
+  if (!libraries.empty()) return libraries;
+  FAIL(PlanError(fusion, Str("no library for a ", ToString(product), " on ", on_host ? "cpu" : "cuda", " is called '",
+                             Escaped(plan.library), "'", names.empty() ? "" : Str("; there are ", Join(names, ", ")))));
+}
+
 }  // namespace
 
-Result<LibraryAnswer> OpenLibraryCall(const Instruction& fusion, Device& device, const LibraryOptions& options) {
+Result<LibraryChoice> OpenLibraryCall(const Instruction& fusion, const KernelPlan& plan, Device& device,
+                                      const LibraryOptions& options) {
   const ContractionAnswer read = ReadContraction(fusion);
-  if (!read.why_not.empty()) return LibraryAnswer{nullptr, read.why_not};
-  const bool is_dot = read.contraction.product->Is(Opcode::kDot);
-  if (!is_dot) {
-    if (device.IsHost()) {
-      // Few rows: a convolution would spend more on putting the weights in its order than on the product.
-      const MatrixAnswer point = ReadPointwiseConvolution(read.contraction);
-      if (point.why_not.empty() && point.product.m <= kFewRows) {
-        LibraryAnswer answer = TRY(OneDnnMatrixProduct(point.product, options.search));
-        if (answer.call != nullptr) return answer;
-      }
-      return OneDnnConvolution(read.contraction, options.search);
+  LibraryChoice choice;
+  if (!read.why_not.empty()) {
+    choice.refusals.push_back({"", read.why_not});
+    return choice;
+  }
+  const Opcode product = read.contraction.product->opcode();
+  LibraryOptions own = options;
+  own.library = plan.library;
+  own.algorithm = plan.algorithm;
+  for (const Library* library : TRY(Candidates(fusion, plan, product, device.IsHost()))) {
+    LibraryAnswer answer = TRY(library->open(read.contraction, &device, own));
+    const int64_t workspace = answer.call ? answer.call->ScratchBytes() : 0;
+    if (plan.workspace > 0 && workspace > plan.workspace)
+      answer = No(Str("it takes ", workspace, " bytes of workspace, more than ", plan.workspace));
+    if (answer.call != nullptr) {
+      choice.plan = {.kind = plan.kind,
+                     .library = std::string(library->name),
+                     .algorithm = answer.call->algorithm(),
+                     .workspace = workspace};
+      choice.call = std::move(answer.call);
+      return choice;
     }
-    return LibraryAnswer{nullptr, "no convolution library on cuda yet"};
+    if (!plan.library.empty()) FAIL(PlanError(fusion, Str(library->name, ": ", answer.why_not)));
+    choice.refusals.push_back({library->name, std::move(answer.why_not)});
   }
-  const MatrixAnswer matrix = ReadMatrixProduct(read.contraction);
-  if (!matrix.why_not.empty()) return LibraryAnswer{nullptr, matrix.why_not};
-  if (device.IsHost()) {
-    if (auto small = SmallMatrixProduct(matrix.product)) return LibraryAnswer{std::move(small), ""};
-    return OneDnnMatrixProduct(matrix.product, options.search);
+  if (choice.refusals.empty()) choice.refusals.push_back({"", Str("no ", ToString(product), " library on cuda yet")});
+  return choice;
+}
+
+std::vector<Refusal> AskLibraries(const Instruction& fusion) {
+  const ContractionAnswer read = ReadContraction(fusion);
+  if (!read.why_not.empty()) return {{"any", read.why_not}};
+  std::vector<Refusal> refusals;
+  for (const Library& library : kLibraries) {
+    if (library.product != read.contraction.product->opcode()) continue;
+    auto answer = library.open(read.contraction, nullptr, {});
+    refusals.push_back({library.name, answer ? std::move(answer->why_not) : answer.error().message()});
   }
-  return CublasLtMatrixProduct(matrix.product, device, options);
+  return refusals;
 }
 
 }  // namespace hlo::gpu

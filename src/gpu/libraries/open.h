@@ -4,11 +4,13 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
 #include "gpu/device/device.h"
 #include "gpu/libraries/library.h"
+#include "ir/fusion_plan.h"
 #include "ir/instruction.h"
 
 namespace hlo::gpu {
@@ -16,15 +18,35 @@ namespace hlo::gpu {
 struct LibraryOptions {
   std::vector<std::string> search;  // Folders to look in first.
   bool allow_tf32 = false;
+  std::string library, algorithm;  // What a plan names.
 };
 
+// One library's.
 struct LibraryAnswer {
-  std::unique_ptr<LibraryCall> call;  // Null: no library takes it.
+  std::unique_ptr<LibraryCall> call;  // Null: it does not take it.
   std::string why_not;
 };
 
-// `fusion` is kCustom and holds a dot or a convolution with its epilogue.
-Result<LibraryAnswer> OpenLibraryCall(const Instruction& fusion, Device& device, const LibraryOptions& options);
+// A library that was asked, and why it does not take the call.
+struct Refusal {
+  std::string_view library;
+  std::string why;
+};
+
+struct LibraryChoice {
+  std::unique_ptr<LibraryCall> call;  // Null: no library takes it.
+  KernelPlan plan;                    // What was taken: library, algorithm, workspace.
+  std::vector<Refusal> refusals;      // Of those before it, in the order of preference.
+};
+
+// `fusion` is kCustom and holds a dot or a convolution with its epilogue. Obeys what `plan` says: that library, that
+// algorithm, no more workspace; errors (C001) where that does not take it.
+Result<LibraryChoice> OpenLibraryCall(const Instruction& fusion, const KernelPlan& plan, Device& device,
+                                      const LibraryOptions& options);
+
+// Each library of any device, with the reason why it does not take `fusion`, as far as that is known without opening
+// it; empty where it would be tried.
+std::vector<Refusal> AskLibraries(const Instruction& fusion);
 
 }  // namespace hlo::gpu
 

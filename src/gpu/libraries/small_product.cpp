@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/host_isa.h"
+#include "base/text.h"
 
 #define HLO_AVX512 __attribute__((target("avx512f")))
 
@@ -103,22 +104,32 @@ class SmallProductCall : public LibraryCall {
   MatrixProduct product_;
 };
 
-}  // namespace
-
-std::unique_ptr<LibraryCall> SmallMatrixProduct(const MatrixProduct& product) {
-  if (!MayUseAvx512()) return nullptr;
+// Empty: nothing but the processor can be against it.
+std::string WhyNot(const MatrixProduct& product) {
   for (const PrimitiveType type : {product.lhs_type, product.rhs_type, product.result_type}) {
-    if (type != PrimitiveType::kF32) return nullptr;
+    if (type != PrimitiveType::kF32) return Str("it is for f32 only, not ", type);
   }
   const double flop =
       2.0 * static_cast<double>(product.m) * static_cast<double>(product.n) * static_cast<double>(product.k);
+  if (flop == 0) return "it is empty";
+  if (product.batch != 1) return "it is a batch of products";
+  if (flop > kMostFlop) return Format("it is for %.0f million operations at most", kMostFlop / 1e6);
   const bool rows = (product.rhs.column == 1 || product.n == 1) && (product.result.column == 1 || product.n == 1);
-  if (product.batch != 1 || flop > kMostFlop || flop == 0 || !rows) return nullptr;
+  if (!rows) return "neighbours in a row of rhs or of the result are apart";
   for (const MatrixStep& step : product.epilogue) {
     if (step.op != EpilogueOp::kRelu && step.operand >= 0 && step.strides.column != 0 && step.strides.column != 1)
-      return nullptr;
+      return "neighbours in a row of an operand of its epilogue are apart";
   }
-  return std::make_unique<SmallProductCall>(product);
+  return "";
+}
+
+}  // namespace
+
+LibraryAnswer SmallMatrixProduct(const MatrixProduct& product, bool open) {
+  std::string why_not = WhyNot(product);
+  if (why_not.empty() && open && !MayUseAvx512()) why_not = "it is for AVX-512";
+  if (!why_not.empty() || !open) return {nullptr, std::move(why_not)};
+  return {std::make_unique<SmallProductCall>(product), ""};
 }
 
 }  // namespace hlo::gpu

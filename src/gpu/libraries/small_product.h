@@ -3,15 +3,14 @@
 #ifndef HLO_GPU_LIBRARIES_SMALL_PRODUCT_H_
 #define HLO_GPU_LIBRARIES_SMALL_PRODUCT_H_
 
-#include <memory>
-
 #include "gpu/libraries/contraction.h"
-#include "gpu/libraries/library.h"
+#include "gpu/libraries/open.h"
 
 namespace hlo::gpu {
 
-// Null when it is too large, not f32, a batch, laid out in another way than by rows, or this CPU has no AVX-512.
-std::unique_ptr<LibraryCall> SmallMatrixProduct(const MatrixProduct& product);
+// Not taken when it is too large, not f32, a batch, laid out in another way than by rows, or this CPU has no AVX-512.
+// `open`: else no call is made, and the CPU does not matter.
+LibraryAnswer SmallMatrixProduct(const MatrixProduct& product, bool open);
 
 }  // namespace hlo::gpu
 

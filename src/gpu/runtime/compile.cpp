@@ -159,13 +159,17 @@ class Compiler {
         continue;
       }
       const LibraryOptions library_options{.search = options().library_path, .allow_tf32 = options().allow_tf32};
-      LibraryAnswer answer = TRY(OpenLibraryCall(*plan.inst, device_, library_options));
-      if (answer.call == nullptr) {
-        kernels_by_reason[answer.why_not].push_back(plan.inst->name());
+      LibraryChoice choice = TRY(OpenLibraryCall(*plan.inst, plan.plan.kernels.front(), device_, library_options));
+      if (plan.plan.kernels.front().library.empty()) plan.plan.refused.clear();
+      for (const Refusal& refusal : choice.refusals)
+        plan.plan.refused.push_back(refusal.library.empty() ? refusal.why : Str(refusal.library, ": ", refusal.why));
+      if (choice.call == nullptr) {
+        kernels_by_reason[choice.refusals.back().why].push_back(plan.inst->name());
         plan.kind = StepKind::kKernel;
         continue;
       }
-      plan.call = std::move(answer.call);
+      plan.plan.kernels = {std::move(choice.plan)};
+      plan.call = std::move(choice.call);
       ++report().library_calls;
     }
     for (const auto& [reason, names] : kernels_by_reason) AddNote(names, " is a kernel: ", " are kernels: ", reason);
@@ -178,7 +182,11 @@ class Compiler {
   Result<std::vector<EmittedKernel>> Emit(StepPlan& step) {
     const std::string fault = FaultOf(step);
     const Mutation* const mutation = FindMutation(fault);
-    if (KindOf(step.plan) != StepKind::kKernel) step.plan = TRY(KernelPlanOf(*step.inst, target()));
+    if (KindOf(step.plan) != StepKind::kKernel) {
+      std::vector<std::string> refused = std::move(step.plan.refused);
+      step.plan = TRY(KernelPlanOf(*step.inst, target()));
+      step.plan.refused = std::move(refused);
+    }
     if (mutation == nullptr) return EmitFusion(*step.inst, step.plan, fault);
     Instruction& own = const_cast<Instruction&>(*step.inst);  // Of program_.module, which is ours.
     // What it fuses, and what that calls: scalar computations of reductions.

@@ -1,0 +1,111 @@
+// The C interface of oneDNN 2 and 3, declared here so that the build needs no header. They differ in what a memory
+// descriptor is (2: a struct that the caller owns; 3: a handle) and in how primitive descriptors are made (2: through a
+// descriptor of the operation). Blobs larger than the structs of any 2.x stand for those.
+#ifndef HLO_GPU_LIBRARIES_ONEDNN_API_H_
+#define HLO_GPU_LIBRARIES_ONEDNN_API_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/text.h"
+#include "gpu/device/shared_library.h"
+
+namespace hlo::gpu::onednn {
+
+using Handle = void*;
+constexpr int kMaxDims = 12;
+using Dims = int64_t[kMaxDims];
+
+enum { kSuccess = 0, kOutOfMemory = 1 };
+enum { kTypeF16 = 1, kTypeBF16 = 2, kTypeF32 = 3 };
+enum { kIsaAll = 0, kIsaAvx2 = 0x7, kIsaAvx512 = 0x27 };
+enum { kCpu = 1, kInOrder = 1, kTagAny = 1, kUserScratchpad = 1, kForwardInference = 96, kConvolutionDirect = 1 };
+enum { kBinaryAdd = 0x1fff0, kBinaryMul = 0x1fff1, kBinarySub = 0x1fff5 };
+enum { kQueryImplementation = 8, kQueryWeights = 131, kQueryScratchpad = 136, kQueryArgument = 255 };
+enum { kArgSource = 1, kArgSecondSource = 2, kArgResult = 17, kArgWeights = 33, kArgScratchpad = 80 };
+
+struct Argument {
+  int what;
+  Handle memory;
+};
+
+struct Version {
+  int major, minor, patch;
+};
+
+constexpr size_t kDescriptorBytes = 16384;  // sizeof(dnnl_convolution_desc_t) is 5,928 in 2.6.
+
+struct Api {
+  SharedLibrary library;
+  const Version* (*version)();
+  int (*set_max_cpu_isa)(int);
+  int (*engine_create)(Handle*, int kind, size_t index);
+  int (*stream_create)(Handle*, Handle engine, unsigned flags);
+  size_t (*memory_desc_get_size)(const void*);
+  int (*memory_desc_equal)(const void*, const void*);
+  int (*memory_create)(Handle*, const void* descriptor, Handle engine, void* data);
+  int (*memory_get_memory_desc)(Handle, const void** descriptor);
+  int (*memory_set_data_handle)(Handle, void* data);
+  int (*memory_destroy)(Handle);
+  int (*attr_create)(Handle*);
+  int (*attr_destroy)(Handle);
+  int (*attr_set_scratchpad_mode)(Handle, int);
+  int (*attr_set_post_ops)(Handle, Handle);
+  int (*post_ops_create)(Handle*);
+  int (*post_ops_destroy)(Handle);
+  int (*post_ops_append_binary)(Handle, int algorithm, const void* descriptor);
+  void* post_ops_append_sum;  // 2: (Handle, float scale); 3: (Handle, float scale, int32_t zero_point, int type).
+  int (*reorder_create)(Handle*, const void* from, Handle from_engine, const void* to, Handle to_engine, Handle attr);
+  int (*primitive_desc_query)(Handle, int what, int index, void* result);
+  const void* (*primitive_desc_query_md)(Handle, int what, int index);
+  int (*primitive_desc_destroy)(Handle);
+  int (*primitive_create)(Handle*, Handle primitive_desc);
+  int (*primitive_destroy)(Handle);
+  int (*primitive_execute)(Handle, Handle stream, int count, const Argument*);
+  void (*omp_set_num_threads)(int) = nullptr;
+  // 2.
+  int (*memory_desc_init_by_strides)(void*, int rank, const int64_t*, int type, const int64_t*) = nullptr;
+  int (*memory_desc_init_by_tag)(void*, int rank, const int64_t*, int type, int tag) = nullptr;
+  int (*matmul_desc_init)(void*, const void*, const void*, const void*, const void*) = nullptr;
+  int (*convolution_desc_init)(void*, int, int, const void*, const void*, const void*, const void*, const int64_t*,
+                               const int64_t*, const int64_t*, const int64_t*) = nullptr;
+  int (*primitive_desc_create)(Handle*, const void*, Handle attr, Handle engine, Handle hint) = nullptr;
+  int (*iterator_create)(Handle*, const void*, Handle attr, Handle engine, Handle hint) = nullptr;
+  int (*iterator_next)(Handle) = nullptr;
+  Handle (*iterator_fetch)(Handle) = nullptr;
+  int (*iterator_destroy)(Handle) = nullptr;
+  // 3.
+  int (*memory_desc_create_with_strides)(void**, int rank, const int64_t*, int type, const int64_t*) = nullptr;
+  int (*memory_desc_create_with_tag)(void**, int rank, const int64_t*, int type, int tag) = nullptr;
+  int (*memory_desc_destroy)(void*) = nullptr;
+  int (*matmul_create)(Handle*, Handle engine, const void*, const void*, const void*, const void*,
+                       Handle attr) = nullptr;
+  int (*convolution_create)(Handle*, Handle engine, int, int, const void*, const void*, const void*, const void*,
+                            const int64_t*, const int64_t*, const int64_t*, const int64_t*, Handle attr) = nullptr;
+  int (*primitive_desc_next_impl)(Handle) = nullptr;
+
+  Handle engine = nullptr, stream = nullptr;
+
+  // result = what was in it + value.
+  int AppendSum(Handle post_ops) const {
+    if (IsVersion3())
+      return reinterpret_cast<int (*)(Handle, float, int32_t, int)>(post_ops_append_sum)(post_ops, 1.0f, 0, 0);
+    return reinterpret_cast<int (*)(Handle, float)>(post_ops_append_sum)(post_ops, 1.0f);
+  }
+
+  bool IsVersion3() const { return version()->major >= 3; }
+  std::string VersionText() const { return Str(version()->major, ".", version()->minor, ".", version()->patch); }
+};
+
+Error Failed(std::string_view call, int status);
+
+// One for the process, opened when it is first asked for, whatever came of it.
+Result<const Api*> GetApi(const std::vector<std::string>& search);
+
+}  // namespace hlo::gpu::onednn
+
+#endif  // HLO_GPU_LIBRARIES_ONEDNN_API_H_
