@@ -161,6 +161,7 @@ Status Settle(RunFlags* f) {
   RunOptions& run = f->run;
   f->quiet |= f->silent;
   TRY(ReadTargetFlag(&f->passes));
+  if (f->passes.device == nullptr) f->passes.device = TargetOfPlatform(run.platform);
   run.pipeline = TRY(PipelineOf(f->passes, f->inject));
   TRY(CheckCustomCallPolicies(run.custom_call));
   for (const std::string& fault : f->inject) {

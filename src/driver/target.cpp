@@ -6,6 +6,7 @@
 
 #include "base/source_text.h"
 #include "base/text.h"
+#include "gpu/device/device.h"
 
 namespace hlo {
 namespace {
@@ -213,6 +214,12 @@ std::shared_ptr<const Target> Owned(std::string name, DeviceDescription device) 
 
 std::shared_ptr<const Target> TargetOf(const DeviceDescription& device) {
   return Owned(std::string(device.name), device);
+}
+
+std::shared_ptr<const Target> TargetOfPlatform(const std::string& platform) {
+  if (platform == "interpreter") return nullptr;
+  const auto device = gpu::OpenDevice(platform == "auto" ? "cuda" : platform);
+  return device && !(*device)->IsHost() ? TargetOf((*device)->Describe()) : nullptr;
 }
 
 std::string TargetNames() {
