@@ -623,7 +623,7 @@ Result<std::shared_ptr<const Choices>> ChoicesOfUnary(Context& context, const In
   options.plan = nullptr;
   Context alone{.options = options};
   const ShadowValue* operands[] = {&choices.candidates};
-  choices.candidates = TRY(RunInstruction(alone, entry.root(), operands, {}));
+  choices.candidates = TRY(RunInstruction(alone, entry.root(), operands, nullptr));
   return std::make_shared<const Choices>(std::move(choices));
 }
 

@@ -343,16 +343,21 @@ class Strip {
   int64_t group_ = 0, first_ = 0;
 };
 
-// The results that `wanted` marks; the others become undetermined.
+// The results `at`, one after the other.
 void MultiplyWanted(const Contraction& c, const Operand& left, const Operand& right, const SumRule& rule,
-                    double overflow, const Mask& wanted, const Sink& out) {
+                    double overflow, const std::vector<int64_t>& at, const Sink& out) {
+  std::vector<bool> wanted(at.empty() ? 0 : at.back() + 1);
+  for (const int64_t index : at) wanted[index] = true;
   const int64_t strips = (c.columns + Strip::kColumns - 1) / Strip::kColumns;
   // Where there are few columns, rows are shared out too.
   const int64_t pieces =
       std::clamp<int64_t>(64 / std::max<int64_t>(1, c.groups * strips), 1, std::max<int64_t>(1, c.rows));
   ParallelFor(c.groups * strips * pieces, 1, [&](int64_t begin, int64_t end) {
     std::vector<int64_t> bases(c.positions);
-    std::vector<std::pair<int64_t, int64_t>> places;  // Row and column.
+    struct Place {
+      int64_t row, column, index;
+    };
+    std::vector<Place> places;
     Strip strip(c, right);
     for (int64_t task = begin; task < end; ++task) {
       const int64_t group = task / (strips * pieces), piece = task % pieces;
@@ -360,19 +365,18 @@ void MultiplyWanted(const Contraction& c, const Operand& left, const Operand& ri
       const int64_t columns = std::min(Strip::kColumns, c.columns - first);
       places.clear();
       for (int64_t row = c.rows * piece / pieces; row < c.rows * (piece + 1) / pieces; ++row) {
-        const int64_t at = c.result_row(group, row);
+        const int64_t base = c.result_row(group, row);
         for (int64_t n = first; n < first + columns; ++n) {
-          const int64_t index = at + c.result_column[group * c.columns + n];
-          if (wanted[index]) places.emplace_back(row, n);
-          else out.Put(index, {0, kUndetermined, kUndetermined});
+          const int64_t index = base + c.result_column[group * c.columns + n];
+          if (index < std::ssize(wanted) && wanted[index]) places.push_back({row, n, index});
         }
       }
       if (places.empty()) continue;
       strip.Pack(group, first, columns);
       for (size_t i = 0; i < places.size(); ++i) {
-        const auto [row, n] = places[i];
-        if (i == 0 || places[i - 1].first != row) c.left_bases(group, row, bases.data());
-        out.Put(c.result_row(group, row) + c.result_column[group * c.columns + n],
+        const auto [row, n, index] = places[i];
+        if (i == 0 || places[i - 1].row != row) c.left_bases(group, row, bases.data());
+        out.Put(std::ranges::lower_bound(at, index) - at.begin(),
                 OneResult(c, left, strip.Of(n), rule, overflow, bases.data()));
       }
     }
@@ -394,7 +398,7 @@ Rounding OperandRounding(const Context& context, const Instruction& inst, const 
 
 }  // namespace
 
-Result<ShadowValue> Contract(Context& context, const Instruction& inst, Operands operands, const Mask& wanted,
+Result<ShadowValue> Contract(Context& context, const Instruction& inst, Operands operands, const WantedResults* wanted,
                              const Contraction& c) {
   const ShadowValue &a = *operands[0], &b = *operands[1];
   const InstructionPlan* plan = context.PlanOf(inst);
@@ -414,10 +418,10 @@ Result<ShadowValue> Contract(Context& context, const Instruction& inst, Operands
     rule.each = std::max(rule.each, static_cast<double>(c.terms) * half_step(accumulator));
   const Operand left(a, OperandRounding(context, inst, a)), right(b, OperandRounding(context, inst, b));
   Sink out(inst.shape(), context.Held(inst), rule.HasLikely() || left.HasLikely() || right.HasLikely());
-  if (wanted.empty()) {
+  if (wanted == nullptr) {
     MultiplyAll(c, left, right, rule, overflow, out);
   } else {
-    MultiplyWanted(c, left, right, rule, overflow, wanted, out);
+    MultiplyWanted(c, left, right, rule, overflow, wanted->at, out);
   }
   return out.TakeWithBounds();
 }

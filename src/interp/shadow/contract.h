@@ -22,8 +22,8 @@ struct Contraction {
   std::vector<int64_t> result_column;
 };
 
-// The results that `wanted` marks, by the first two operands.
-Result<ShadowValue> Contract(Context& context, const Instruction& inst, Operands operands, const Mask& wanted,
+// By the first two operands. Of the results those that are wanted, as a list; null: all.
+Result<ShadowValue> Contract(Context& context, const Instruction& inst, Operands operands, const WantedResults* wanted,
                              const Contraction& contraction);
 
 }  // namespace hlo::shadow

@@ -3,7 +3,8 @@
 
 namespace hlo::shadow {
 
-Result<ShadowValue> Convolution(Context& context, const Instruction& inst, Operands operands, const Mask& wanted) {
+Result<ShadowValue> Convolution(Context& context, const Instruction& inst, Operands operands,
+                                const WantedResults* wanted) {
   const ShadowValue &x = *operands[0], &filter = *operands[1];
   const ConvolutionAttrs& attrs = inst.attrs<ConvolutionAttrs>();
   if (!x.IsFloat() || !filter.IsFloat() || !hlo::IsFloat(inst.shape().type())) {
@@ -15,7 +16,7 @@ Result<ShadowValue> Convolution(Context& context, const Instruction& inst, Opera
     FAIL(UnsupportedAt(inst, "U041", "no error bounds for this kind of 'convolution'"));
   }
   const DimLabels& labels = attrs.dim_labels;
-  const Shape &in = x.shape, &rhs = filter.shape, &out = inst.shape();
+  const Shape &in = x.shape, &rhs = filter.shape, &out = wanted != nullptr ? wanted->whole : inst.shape();
   const auto in_strides = RowMajorStrides(in.dims()), rhs_strides = RowMajorStrides(rhs.dims()),
              out_strides = RowMajorStrides(out.dims());
   const size_t spatial = labels.lhs_spatial.size();

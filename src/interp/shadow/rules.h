@@ -64,7 +64,7 @@ struct Finish {
   bool as_computed = false;    // The value is what the operands' values give, not the middle of what it may be.
 };
 
-// Which of an instruction's elements are wanted; empty: all. One byte an element.
+// One byte an element.
 using Mask = std::vector<uint8_t>;
 
 struct Context {
@@ -77,7 +77,7 @@ struct Context {
     return options.plan ? options.plan->Find(inst.id()) : nullptr;
   }
   bool ftz() const { return options.plan && options.plan->ftz; }
-  const Mask& WantedOf(const Instruction& inst) const;
+  const WantedResults* WantedOf(const Instruction& inst) const;  // Null: all.
   bool IsOutput(const Instruction& inst) const;
   // The type that the float result of `inst` is rounded to, and the type it is computed in before.
   PrimitiveType Held(const Instruction& inst) const;
@@ -131,8 +131,9 @@ Result<ShadowValue> Reduce(Context& context, const Instruction& inst, Operands o
 Result<ShadowValue> ReduceWindow(Context& context, const Instruction& inst, Operands operands);
 Result<ShadowValue> SelectAndScatter(Context& context, const Instruction& inst, Operands operands);
 Result<ShadowValue> Scatter(Context& context, const Instruction& inst, Operands operands);
-Result<ShadowValue> Dot(Context& context, const Instruction& inst, Operands operands, const Mask& wanted);
-Result<ShadowValue> Convolution(Context& context, const Instruction& inst, Operands operands, const Mask& wanted);
+Result<ShadowValue> Dot(Context& context, const Instruction& inst, Operands operands, const WantedResults* wanted);
+Result<ShadowValue> Convolution(Context& context, const Instruction& inst, Operands operands,
+                                const WantedResults* wanted);
 
 // Of one of two modules that are compared: undetermined throughout, or nearly so, but with the interpreter's value, of
 // operands rounded to their types. What both modules make of what they were given alike needs no bounds to be equal.
@@ -176,7 +177,8 @@ class Lifted {
 };
 
 // One instruction, from its operands; `wanted` as above.
-Result<ShadowValue> RunInstruction(Context& context, const Instruction& inst, Operands operands, const Mask& wanted);
+Result<ShadowValue> RunInstruction(Context& context, const Instruction& inst, Operands operands,
+                                   const WantedResults* wanted);
 // The value of an instruction, from the arguments of its computation; and of a computation.
 Result<ShadowValue> RunTo(Context& context, const Instruction& root, Operands args);
 Result<ShadowValue> Run(Context& context, const Computation& computation, Operands args);

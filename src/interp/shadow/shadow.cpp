@@ -10,11 +10,10 @@
 namespace hlo {
 namespace shadow {
 
-const Mask& Context::WantedOf(const Instruction& inst) const {
-  static const Mask kAll;
-  if (options.wanted == nullptr) return kAll;
+const WantedResults* Context::WantedOf(const Instruction& inst) const {
+  if (options.wanted == nullptr) return nullptr;
   const auto it = options.wanted->find(&inst);
-  return it == options.wanted->end() ? kAll : it->second;
+  return it == options.wanted->end() ? nullptr : &it->second;
 }
 
 namespace {
@@ -78,7 +77,7 @@ Result<ShadowValue> RunConditional(Context& context, const Instruction& inst, Op
   return IsOpen(selector) ? UndeterminedOf(std::move(result)) : std::move(result);
 }
 
-Result<ShadowValue> ByRule(Context& context, const Instruction& inst, Operands operands, const Mask& wanted) {
+Result<ShadowValue> ByRule(Context& context, const Instruction& inst, Operands operands, const WantedResults* wanted) {
   // Without elements there is nothing to bound.
   if (inst.shape().IsArray() && inst.shape().NumElements() == 0) return ToShadow(Literal(inst.shape()));
   switch (inst.opcode()) {
@@ -244,7 +243,7 @@ void RoundToDeclared(ShadowValue& value, bool ftz) {
 }
 
 // Of what its rule leaves undetermined in one of two modules that are compared: what it gives for its operands' values.
-Status AddComputed(Context& context, const Instruction& inst, Operands operands, const Mask& wanted,
+Status AddComputed(Context& context, const Instruction& inst, Operands operands, const WantedResults* wanted,
                    ShadowValue& result) {
   // The instructions inside have it.
   if (inst.Is(kControl) || inst.Is(Opcode::kFusion) || inst.Is(Opcode::kMap)) return {};
@@ -259,7 +258,8 @@ Status AddComputed(Context& context, const Instruction& inst, Operands operands,
 
 }  // namespace
 
-Result<ShadowValue> RunInstruction(Context& context, const Instruction& inst, Operands operands, const Mask& wanted) {
+Result<ShadowValue> RunInstruction(Context& context, const Instruction& inst, Operands operands,
+                                   const WantedResults* wanted) {
   const bool empty = inst.shape().IsArray() && inst.shape().NumElements() == 0;
   if (context.options.widened && !empty && IsOfComplex(inst)) return OfComplex(context, inst, operands);
   auto by_rule = ByRule(context, inst, operands, wanted);

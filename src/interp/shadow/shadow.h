@@ -76,6 +76,12 @@ struct Choices {
   int64_t DecisionOf(int64_t element) const { return of.empty() ? element : of[element]; }
 };
 
+// Of a dot or convolution that stands for some of its results, and has the shape of a list of them.
+struct WantedResults {
+  Shape whole;
+  std::vector<int64_t> at;  // Row-major, ascending.
+};
+
 struct ShadowOptions {
   const PrecisionPlan* plan = nullptr;
   // Every float type is f64, and rounds like it; conversions between floats do nothing; reduce-precision stays.
@@ -85,9 +91,8 @@ struct ShadowOptions {
   // Each iteration of a loop starts from a state without bounds: what an iteration does is judged by itself.
   bool exact_loop_states = false;
 
-  // Of dots and convolutions of the computation itself: the results that are computed, row-major; the others are
-  // undetermined. Null, or not in it: all.
-  const std::unordered_map<const Instruction*, std::vector<uint8_t>>* wanted = nullptr;
+  // By dot and convolution of the computation itself. Null, or not in it: all.
+  const std::unordered_map<const Instruction*, WantedResults>* wanted = nullptr;
 
   // Cuts and views, as in InterpretOptions; for the instructions of the computation itself and of what it calls.
   std::function<std::optional<ShadowValue>(const Instruction&)> given;

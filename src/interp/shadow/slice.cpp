@@ -186,10 +186,11 @@ class Slicer {
       return {};
     }
     const bool made = inst.Is(Opcode::kParameter) || inst.Is(Opcode::kConstant) || inst.Is(Opcode::kIota);
-    const bool masked = inst.Is(Opcode::kDot) || inst.Is(Opcode::kConvolution);
+    const bool is_contraction = inst.Is(Opcode::kDot) || inst.Is(Opcode::kConvolution);
+    const bool masked = is_contraction && std::ranges::all_of(inst.operands(), IsFloatArray) && IsFloatArray(&inst);
     // One by one, from columns that are packed.
     if (masked && !places.all)
-      steps_ += 3 * StepsOf(inst, std::ssize(places.at)) + 8 * count + inst.operand(1).shape().NumElements();
+      steps_ += 3 * StepsOf(inst, std::ssize(places.at)) + count + inst.operand(1).shape().NumElements();
     if (!made && !masked && !places.all) {
       steps_ += StepsOf(inst, count) - StepsOf(inst, std::ssize(places.at));
       places = {.all = true};
@@ -197,6 +198,8 @@ class Slicer {
     for (const Instruction* operand : inst.operands()) WantAll(*operand);
     return {};
   }
+
+  static bool IsFloatArray(const Instruction* inst) { return inst->shape().IsArray() && IsFloat(inst->shape().type()); }
 
   // Element i needs elements i only, and scalars.
   static bool SameIndex(const Instruction& inst) {
@@ -384,8 +387,7 @@ class Slicer {
   Instruction& At(const Instruction& inst, const std::vector<int64_t>& at) {
     Instruction& made = *made_.at(&inst);
     const Places& places = PlacesOf(inst);
-    const bool in_full = places.all || slice_.wanted.contains(&made);
-    if (in_full) {
+    if (places.all) {
       Instruction*& flat = flat_[&inst];
       if (flat == nullptr)
         flat = made.shape().rank() < 2
@@ -471,12 +473,10 @@ class Slicer {
       if (const InstructionPlan* plan = cone_.plan.Find(inst.id())) slice_.plan.instructions[made->id()] = *plan;
       return {};
     }
-    std::vector<Instruction*> operands;  // A dot or convolution: some results of an instruction in full.
+    std::vector<Instruction*> operands;  // A dot or convolution.
     for (const Instruction* operand : inst.operands()) operands.push_back(made_.at(operand));
-    made = &Clone(inst, inst.shape(), operands);
-    std::vector<uint8_t>& wanted = slice_.wanted[made];
-    wanted.resize(inst.shape().NumElements());
-    for (const int64_t i : places.at) wanted[i] = 1;
+    made = &Clone(inst, List(inst, places.at.size()), operands);
+    slice_.wanted[made] = {inst.shape(), places.at};
     return {};
   }
 

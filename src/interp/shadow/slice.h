@@ -50,8 +50,7 @@ struct Slice {
   std::unique_ptr<Module> module;  // Of rank 1, over the points.
   std::vector<ShadowValue> args;
   PrecisionPlan plan;
-  // Instructions that stand in full although only some of their results are wanted.
-  std::unordered_map<const Instruction*, std::vector<uint8_t>> wanted;
+  std::unordered_map<const Instruction*, WantedResults> wanted;
   // By leaf of the cone's root: row-major, ascending. At least kFewestPoints, or all.
   std::vector<std::vector<int64_t>> points;
 };
