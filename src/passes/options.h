@@ -63,7 +63,15 @@ struct FusionOptions {
   }
 };
 
-using PassOptions = std::variant<NoPassOptions, InliningOptions, FoldingOptions, SharingOptions, FusionOptions>;
+struct SplittingOptions {
+  int64_t operands = 128;
+  static constexpr auto Fields() {
+    return std::tuple(Option("operands", &SplittingOptions::operands, "of one concatenate, at most; at least 2"));
+  }
+};
+
+using PassOptions =
+    std::variant<NoPassOptions, InliningOptions, FoldingOptions, SharingOptions, FusionOptions, SplittingOptions>;
 
 // Name, value and meaning of each field.
 struct OptionText {
