@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "driver/fuzz/grower.h"
+#include "ir/shapes/shape_rules.h"
 
 namespace hlo {
 namespace {
@@ -25,9 +26,7 @@ bool Bounding(Grower& g, Opcode opcode, Instruction& x, double most, double low,
 }
 
 bool GrowFloatUnary(Grower& g, Opcode opcode) {
-  const bool complex_too = opcode != Opcode::kCeil && opcode != Opcode::kFloor && opcode != Opcode::kCbrt &&
-                           opcode != Opcode::kErf && opcode != Opcode::kRoundNearestAfz &&
-                           opcode != Opcode::kRoundNearestEven;
+  const bool complex_too = RowOf(opcode).shape_rule == ShapeOfComplexUnary;
   Instruction& x = g.PickOf([&](PrimitiveType type) { return IsFloat(type) || (complex_too && IsComplex(type)); });
   const double size = g.IntervalOf(x).size();
   const double small = std::min(4.0, std::log(Grower::LimitOf(x.shape().type())));
