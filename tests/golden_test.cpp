@@ -40,6 +40,7 @@ std::string ReadFile(const fs::path& path) {
 
 struct Expectation {
   std::string run;
+  int runs = 0;  // RUN lines; only the first would be obeyed.
   bool requires_gpu = false;
   std::string input;  // All up to the first block.
   std::string out, err;
@@ -52,7 +53,7 @@ Expectation ReadExpectation(const std::string& text) {
   bool in_input = true;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
-    if (line.starts_with("// RUN: ") && golden.run.empty()) golden.run = line.substr(8);
+    if (line.starts_with("// RUN: ") && golden.runs++ == 0) golden.run = line.substr(8);
     if (line == "// REQUIRES: gpu") golden.requires_gpu = true;
     if (line == "// STDOUT:" || line == "// STDERR:" || line.starts_with("// EXIT: ")) in_input = false;
     if (line == "// STDOUT:") {
@@ -113,6 +114,7 @@ class Golden : public testing::TestWithParam<std::string> {};
 TEST_P(Golden, SaysWhatItsEndSays) {
   const std::string text = ReadFile(GetParam());
   const Expectation golden = ReadExpectation(text);
+  ASSERT_EQ(golden.runs, 1) << "one RUN line a file; ';' joins commands";
   if (golden.requires_gpu) GTEST_SKIP() << "needs a GPU";
   std::string command = golden.run;
   for (size_t at; (at = command.find("%s")) != std::string::npos;) command.replace(at, 2, GetParam());
