@@ -33,7 +33,7 @@ std::vector<HostIsa> HostIsaLevels() {
 bool MayUseAvx512() { return g_isa != HostIsa::kAvx2 && HasAvx512(); }
 
 std::string HostIsaText() {
-  const std::string vectors = MayUseAvx512() ? "AVX-512" : "AVX2";
+  std::string vectors = MayUseAvx512() ? "AVX-512" : "AVX2";
   if (g_isa == HostIsa::kNative) return vectors;
   return Str(vectors, " (--host_isa=", kHostIsaNames[static_cast<size_t>(g_isa)], ")");
 }
