@@ -84,7 +84,7 @@ void AddPassFlags(FlagSet& flags, PassFlags* passes) {
 void AddTargetFlag(FlagSet& flags, std::string* target) {
   flags.String("target", target, "DEVICE",
                Str("for which device is optimized and planned, whether it is there or not: ", TargetNames(),
-                   ", sm_NN, or a file as XLA's --xla_gpu_target_config_filename takes"));
+                   ", sm_NN, or a file as XLA's --xla_gpu_target_config_filename takes; host is this machine"));
   flags.Alias("xla_gpu_target_config_filename", "target");
 }
 
