@@ -3,10 +3,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <chrono>
-#include <numeric>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 
 #include "base/text.h"

@@ -22,8 +22,7 @@ Status RunPasses(llvm::Module& module, llvm::TargetMachine& target, Pipeline pip
 
   constexpr const char* kTexts[] = {
       // What early-cse<memssa> finds besides are loads that stores stand between; those of inputs are marked as
-      // invariant,
-      // which early-cse knows.
+      // invariant, which early-cse knows.
       "function(sroa,early-cse,instcombine<max-iterations=1;no-verify-fixpoint>,simplifycfg,"
       "loop-unroll,early-cse,instcombine<max-iterations=1;no-verify-fixpoint>,simplifycfg)",
       "function(sroa,early-cse,simplifycfg,loop-mssa(licm),loop-vectorize,early-cse,instcombine<max-iterations=1;no-"

@@ -1,10 +1,6 @@
-// What a group of instructions would cost as one kernel, from what it reads, writes and computes and a device's rates.
+// What a group of instructions would cost as one kernel, from what it reads, writes and computes.
 #ifndef HLO_PASSES_FUSION_COST_H_
 #define HLO_PASSES_FUSION_COST_H_
-
-#include <algorithm>
-
-#include "ir/device_description.h"
 
 namespace hlo {
 
@@ -13,10 +9,6 @@ struct GroupCost {
   double work = 0;                           // In adds; what is computed again counts again.
 
   double bytes() const { return bytes_read + bytes_written; }
-  // Memory and arithmetic overlap; the launch comes on top.
-  double Seconds(const DeviceDescription& device) const {
-    return std::max(bytes() / device.memory_rate, work / device.instruction_rate) + device.launch_seconds;
-  }
 };
 
 }  // namespace hlo

@@ -5,8 +5,7 @@
 //
 //   who waits for whom    WaitsFor, WaitsRoundAbout: would the union of two groups wait for itself?
 //   what a group costs    CostOf, CostOfUnion: of a union, too, that does not exist
-//   why                   Each join and each veto has a reason (reasons.def), counted, and kept when somebody asks
-//   (log.h)
+//   why                   Each join and each veto has a reason (reasons.def), counted, and kept for a log.h
 //
 // At first no instruction is in a group. One may be in several: as the member that its value is stored from in one at
 // most, as a copy in any. The computation stays as it is until Outline, which makes a fusion of each group.
