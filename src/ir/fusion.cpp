@@ -94,7 +94,7 @@ constexpr HeroRow kHeroes[] = {
 Hero HeroOf(Opcode opcode) {
   const auto row = std::ranges::find(kHeroes, opcode, &HeroRow::opcode);
   if (row != std::end(kHeroes)) return row->hero;
-  return StandsAlone(opcode) ? Hero::kOther : Hero::kLoop;
+  return (RowOf(opcode).traits & kStandsAlone) != 0 ? Hero::kOther : Hero::kLoop;
 }
 
 }  // namespace
@@ -132,8 +132,6 @@ std::optional<int64_t> CanUpdateInPlace(const Instruction& fusion, int64_t root)
   if (std::count(operands.begin(), operands.end(), operands[number]) != 1) return std::nullopt;
   return number;
 }
-
-bool StandsAlone(Opcode opcode) { return (RowOf(opcode).traits & kStandsAlone) != 0; }
 
 double InstructionCost(const Instruction& inst) {
   const bool is_complex = inst.shape().IsArray() && IsComplex(inst.shape().type());

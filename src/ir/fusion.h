@@ -72,9 +72,6 @@ const Shape& IterationShape(const Instruction& fusion);
 // lies; a test holds it to that. Gives k.
 std::optional<int64_t> CanUpdateInPlace(const Instruction& fusion, int64_t root);
 
-// `inst` must be evaluated alone: nothing is fused into it or it into something.
-bool StandsAlone(Opcode opcode);
-
 // Rough cost of one element of the result, in adds; 0 for what only moves or names elements.
 double InstructionCost(const Instruction& inst);
 

@@ -95,7 +95,7 @@ bool IsFusible(const Instruction& inst) {
     case Opcode::kGetDimensionSize:
     case Opcode::kSetDimensionSize:
     case Opcode::kDynamicReshape: return false;
-    default: return inst.shape().IsArray() || StandsAlone(inst.opcode()) || inst.Is(Opcode::kReduce);
+    default: return inst.shape().IsArray() || inst.Is(kStandsAlone) || inst.Is(Opcode::kReduce);
   }
 }
 
@@ -157,7 +157,7 @@ class InstructionFusion {
     subtrees_.resize(ids_.size());
     for (const Instruction* inst : graph_.order()) {
       Subtree& subtree = subtrees_[ids_.Of(*inst)];
-      if (!IsFusible(*inst) || inst->Is(Opcode::kReduce) || StandsAlone(inst->opcode())) {
+      if (!IsFusible(*inst) || inst->Is(Opcode::kReduce) || inst->Is(kStandsAlone)) {
         subtree.bytes = IsScalarConstant(*inst) ? 0 : Bytes(*inst);
         continue;
       }
@@ -184,8 +184,7 @@ class InstructionFusion {
       return;
     }
     const Member root{graph_.Open(inst, &why_), Elements(inst), Place::kRoot, kByRoot};
-    kernels_.push_back(
-        {inst.Is(Opcode::kReduce) ? &inst : nullptr, StandsAlone(inst.opcode()), /*code=*/1, /*join=*/0});
+    kernels_.push_back({inst.Is(Opcode::kReduce) ? &inst : nullptr, inst.Is(kStandsAlone), /*code=*/1, /*join=*/0});
     SetRoles(inst, {&root, 1});
   }
 
@@ -218,7 +217,7 @@ class InstructionFusion {
   bool Joins(const Instruction& inst) {
     joins_.clear();
     if (inst.IsRoot()) return Refuse(FusionReason::kResult, inst);
-    if (StandsAlone(inst.opcode())) return Refuse(FusionReason::kByItself, inst);
+    if (inst.Is(kStandsAlone)) return Refuse(FusionReason::kByItself, inst);
     if (!inst.shape().IsArray()) return Refuse(FusionReason::kSeveralValues, inst);
     for (const Instruction* user : inst.users()) {
       if (roles_[ids_.Of(*user)] == Range())
