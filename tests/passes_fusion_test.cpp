@@ -1,6 +1,8 @@
 // What becomes a kernel, what a library call, and with what.
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "ir/fusion.h"
 #include "ir/module.h"
 #include "parser/parser.h"
@@ -74,6 +76,32 @@ ENTRY e {
   EXPECT_EQ(sum.operand(1).parameter_number(), 1);
   EXPECT_EQ(FusedComputation(fusion).parameters().size(), 2u);
   EXPECT_EQ(module->entry().InstructionCount(), 3);
+}
+
+// Over all models and files of passes: each strategy ends only when it finds no more.
+TEST(Fusion, ASecondRunFindsNothing) {
+  constexpr char kPasses[] =
+      "call-inliner,layout-assignment,simplification(fixed-point),cublas-gemm-rewriter,dce,"
+      "fusion,fusion,multi_output_fusion,multi_output_fusion,dce,fusion,multi_output_fusion";
+  int modules = 0;
+  for (const char* folder : {"testdata/models", "testdata/passes", "testdata/run"}) {
+    if (!std::filesystem::exists(folder)) GTEST_SKIP() << "run from the project's folder";
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+      if (entry.path().extension() != ".hlo") continue;
+      const auto source = ReadSource(entry.path().string());
+      ASSERT_TRUE(source);
+      const auto parsed = Parse(*source);
+      if (!parsed) continue;  // It shows an error.
+      const auto report = RunPipeline(**parsed, {.passes = kPasses});
+      ASSERT_TRUE(report) << entry.path() << ": " << report.error().message();
+      ++modules;
+      for (const PassRun& run : report->runs) {
+        const bool fuses = run.pass->name == "fusion" || run.pass->name == "multi_output_fusion";
+        if (fuses && run.instance > 1) EXPECT_FALSE(run.changed) << entry.path() << ": " << NameOf(run);
+      }
+    }
+  }
+  EXPECT_GT(modules, 200);
 }
 
 TEST(Fusion, OneResidualOnly) {

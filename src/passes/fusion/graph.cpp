@@ -9,6 +9,7 @@
 #include "ir/cost.h"
 #include "ir/fusion.h"
 #include "ir/module.h"
+#include "ir/side_effects.h"
 #include "passes/fusion/outline.h"
 
 namespace hlo {
@@ -22,11 +23,31 @@ double Elements(const Instruction& inst) {
 
 }  // namespace
 
+std::vector<bool> NeededPlaces(const Computation& computation, std::span<Instruction* const> order) {
+  std::vector<bool> needed(computation.place_limit(), false);
+  needed[computation.root().place()] = true;
+  for (size_t i = order.size(); i-- > 0;) {
+    const Instruction& inst = *order[i];
+    if (!needed[inst.place()] && !HasSideEffect(inst)) continue;
+    needed[inst.place()] = true;
+    for (const Instruction* operand : inst.operands()) needed[operand->place()] = true;
+    for (const Instruction* before : inst.control_predecessors()) needed[before->place()] = true;
+  }
+  return needed;
+}
+
+std::vector<Instruction*> NeededOrder(Computation& computation) {
+  std::vector<Instruction*> order = computation.PostOrder();
+  const std::vector<bool> needed = NeededPlaces(computation, order);
+  std::erase_if(order, [&](const Instruction* inst) { return !needed[inst->place()]; });
+  return order;
+}
+
 FusionGraph::FusionGraph(Computation& computation, std::vector<Instruction*> order, const PassContext& context)
     : computation_(computation),
       order_(std::move(order)),
       log_(context.fusions),
-      position_(computation.place_limit()),
+      position_(computation.place_limit(), -1),
       group_of_(computation.place_limit(), kNoGroup),
       held_by_(computation.place_limit()) {
   for (size_t i = 0; i < order_.size(); ++i) position_[order_[i]->place()] = static_cast<int>(i);
@@ -135,7 +156,6 @@ void FusionGraph::Union(GroupId a, GroupId b, const FusionNote& why) {
 
 void FusionGraph::KeepApart(GroupId a, GroupId b, const FusionNote& why) {
   if (log_ == nullptr) return;
-  ++log_->counts[static_cast<int>(why.reason)];
   if (b == kNoGroup) noted_.push_back({a, b, &Root(a), why, 0});
   else noted_.push_back({a, b, &Root(b), why, BytesSaved(a, b)});
 }
@@ -159,6 +179,7 @@ int64_t FusionGraph::ReadCountOfUnion(GroupId a, GroupId b) const {
 bool FusionGraph::IsStored(const Instruction& value, GroupId a, GroupId b) const {
   if (value.IsRoot()) return true;
   for (const Instruction* user : value.users()) {
+    if (!IsNeeded(*user)) continue;
     const Holders& holders = held_by_[user->place()];
     if (!holders.IsOne(a) && !holders.IsOne(b)) return true;
   }
@@ -276,16 +297,27 @@ void FusionGraph::WriteLog() {
   }
   for (const auto& [group, other, root, note, bytes] : noted_) {
     const std::string& name = names_[Find(group)];
-    if (other == kNoGroup || Joins(note.reason)) {
-      log_->groups[name].notes.push_back(
-          {note.reason, Text(note), {std::string(root->name())}, other != kNoGroup, bytes});
+    if (Joins(note.reason)) {
+      log_->groups[name].notes.push_back({note.reason, Text(note), {std::string(root->name())}, true, bytes});
       continue;
     }
-    const std::string& other_name = names_[Find(other)];
-    if (name == other_name) continue;  // They came together after all.
-    log_->groups[name].notes.push_back({note.reason, Text(note), {other_name}, true, bytes});
-    log_->groups[other_name].notes.push_back({note.reason, Text(note), {name}, true, bytes});
+    const std::string& other_name = other == kNoGroup ? std::string(root->name()) : names_[Find(other)];
+    if (other != kNoGroup && name == other_name) continue;  // They came together after all.
+    const FusionLog::Note apart{note.reason, Text(note), {other_name}, other != kNoGroup, bytes};
+    if (!AddNote(name, apart)) continue;  // A run before has said so of the same kernels.
+    ++log_->counts[static_cast<int>(note.reason)];
+    if (other != kNoGroup) AddNote(other_name, {note.reason, apart.text, {name}, true, bytes});
   }
+}
+
+bool FusionGraph::AddNote(const std::string& name, const FusionLog::Note& note) {
+  std::vector<FusionLog::Note>& notes = log_->groups[name].notes;
+  const auto same = [&](const FusionLog::Note& other) {
+    return other.reason == note.reason && other.names == note.names && other.of_two == note.of_two;
+  };
+  if (std::ranges::any_of(notes, same)) return false;
+  notes.push_back(note);
+  return true;
 }
 
 void FusionGraph::WriteMembers(GroupId id, const std::vector<int>& copies) {

@@ -14,6 +14,7 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,13 +30,20 @@ namespace hlo {
 using GroupId = int;
 inline constexpr GroupId kNoGroup = -1;
 
+// By place: what the computation's root or an effect hangs on. The rest is left to dce: no strategy looks at it, so
+// that a second run of one finds what is there, and not what the first one has copied.
+std::vector<bool> NeededPlaces(const Computation& computation, std::span<Instruction* const> order);
+// What is needed, operands and control predecessors first.
+std::vector<Instruction*> NeededOrder(Computation& computation);
+
 class FusionGraph {
  public:
-  // `order` holds all instructions of the computation, operands and control predecessors first.
+  // `order` holds all instructions that are needed, operands and control predecessors first.
   FusionGraph(Computation& computation, std::vector<Instruction*> order, const PassContext& context);
 
   const std::vector<Instruction*>& order() const { return order_; }
   bool logging() const { return log_ != nullptr; }
+  bool IsNeeded(const Instruction& inst) const { return position_[inst.place()] >= 0; }
 
   // A group that stores the value of `root`: an instruction, or a fusion, which is taken apart when others join it.
   // `why` its users' groups do not compute it themselves, where that was a question.
@@ -117,12 +125,13 @@ class FusionGraph {
   GroupId Find(GroupId group) const;
   void StartLog();
   void WriteLog();
+  bool AddNote(const std::string& name, const FusionLog::Note& note);  // Unless it is there.
   void WriteMembers(GroupId id, const std::vector<int>& copies);
 
   Computation& computation_;
   const std::vector<Instruction*> order_;
   FusionLog* const log_;
-  std::vector<int> position_;      // In the order, by place.
+  std::vector<int> position_;      // In the order, by place; -1: it is not needed.
   std::vector<GroupId> group_of_;  // By place: who stores it...
   std::vector<Holders> held_by_;   // ...and who computes it.
   std::vector<Group> groups_;

@@ -108,11 +108,15 @@ bool KeepsIndex(const Instruction& user, const Instruction& operand) {
 // Instructions before what they are needed for, where the copies of what is trivial stand beside the originals: what is
 // trivial and used both by kernels and from outside exists twice, so that a kernel never reads it.
 std::vector<Instruction*> SplitTrivial(Computation& computation) {
+  const std::vector<Instruction*> all = computation.PostOrder();
+  const std::vector<bool> needed = NeededPlaces(computation, all);
   std::vector<Instruction*> order;
-  for (Instruction* inst : computation.PostOrder()) {
+  for (Instruction* inst : all) {
+    if (!needed[inst->place()]) continue;
     order.push_back(inst);
     if (!IsTrivial(*inst) || inst->users().size() < 2) continue;
-    const std::vector<Instruction*> users(inst->users().begin(), inst->users().end());
+    std::vector<Instruction*> users(inst->users().begin(), inst->users().end());
+    std::erase_if(users, [&](const Instruction* user) { return !needed[user->place()]; });
     const auto outside = std::ranges::count_if(users, [](const Instruction* user) { return !IsFusible(*user); });
     if ((outside == 0 && !inst->IsRoot()) || outside == std::ssize(users)) continue;
     // The kernels' users move to the copy, since the root may be among what is outside.
@@ -173,7 +177,8 @@ class InstructionFusion {
 
   void Decide(Instruction& inst) {
     if (!IsFusible(inst)) return;
-    if (inst.users().empty() && !inst.IsRoot()) return;
+    const auto is_needed = [&](const Instruction* user) { return graph_.IsNeeded(*user); };
+    if (!inst.IsRoot() && std::ranges::none_of(inst.users(), is_needed)) return;
     if (Joins(inst)) {
       for (const Member& join : joins_) Join(inst, join);
       SetRoles(inst, joins_);
@@ -220,6 +225,7 @@ class InstructionFusion {
     if (inst.Is(kStandsAlone)) return Refuse(FusionReason::kByItself, inst);
     if (!inst.shape().IsArray()) return Refuse(FusionReason::kSeveralValues, inst);
     for (const Instruction* user : inst.users()) {
+      if (!graph_.IsNeeded(*user)) continue;
       if (roles_[ids_.Of(*user)] == Range())
         return Refuse(user->IsRoot() && user->Is(Opcode::kTuple) ? FusionReason::kResult : FusionReason::kReadOutside,
                       *user);

@@ -15,7 +15,6 @@
 
 #include "ir/fusion.h"
 #include "ir/module.h"
-#include "ir/side_effects.h"
 #include "passes/fusion/graph.h"
 #include "passes/pass.h"
 
@@ -58,9 +57,7 @@ bool ReadsAtIteration(const Instruction& value) {
 class MultiOutputFusion {
  public:
   MultiOutputFusion(Computation& computation, const PassContext& context)
-      : computation_(computation),
-        options_(context.Get<FusionOptions>()),
-        graph_(computation, computation.PostOrder(), context) {}
+      : options_(context.Get<FusionOptions>()), graph_(computation, NeededOrder(computation), context) {}
 
   bool Run() {
     FindKernels();
@@ -77,25 +74,9 @@ class MultiOutputFusion {
  private:
   using Veto = std::optional<FusionNote>;
 
-  // By place. What nothing needs is left to dce, and no kernel is joined to it.
-  std::vector<bool> Needed() const {
-    const std::vector<Instruction*>& order = graph_.order();
-    std::vector<bool> needed(computation_.place_limit(), false);
-    needed[computation_.root().place()] = true;
-    for (size_t i = order.size(); i-- > 0;) {
-      const Instruction& inst = *order[i];
-      if (!needed[inst.place()] && !HasSideEffect(inst)) continue;
-      needed[inst.place()] = true;
-      for (const Instruction* operand : inst.operands()) needed[operand->place()] = true;
-      for (const Instruction* before : inst.control_predecessors()) needed[before->place()] = true;
-    }
-    return needed;
-  }
-
   void FindKernels() {
-    const std::vector<bool> needed = Needed();
     for (Instruction* inst : graph_.order()) {
-      if (!needed[inst->place()] || !IsKernel(*inst) || !MayJoin(*inst)) continue;
+      if (!IsKernel(*inst) || !MayJoin(*inst)) continue;
       const Instruction& hero = FusionHero(*inst);
       Walk walk{IterationShape(*inst).WithDefaultLayout(),
                 {},
@@ -177,27 +158,29 @@ class MultiOutputFusion {
       if (graph_.GroupOf(*consumer) == kNoGroup) continue;
       for (int64_t i = 0; i < consumer->operand_count(); ++i) {
         const GroupId a = graph_.GroupOf(consumer->operand(i)), b = graph_.GroupOf(*consumer);
-        if (a == kNoGroup || a == b || graph_.Members(b).size() != 1) continue;
-        TryJoin(a, b, {FusionReason::kReadsWhatIsMade}, VetoOfReading(*consumer, a, b));
+        if (a == kNoGroup || a == b) continue;
+        TryJoin(a, b, {FusionReason::kReadsWhatIsMade}, VetoOfReading(a, b));
       }
     }
   }
 
-  Veto VetoOfReading(const Instruction& consumer, GroupId a, GroupId b) {
+  // `b` reads what `a` makes.
+  Veto VetoOfReading(GroupId a, GroupId b) {
     const Walk &producer = walks_[a], &kernel = walks_[b];
     // Nothing is known of a reduce's result before the walk ends.
     if (producer.reduces && !kernel.reduces) return FusionNote{FusionReason::kNeedsAll};
     if (Veto veto = VetoOfWalks(a, b)) return veto;
     if (Veto veto = VetoOfLimits(a, b)) return veto;
-    const Computation& fused = FusedComputation(consumer);
-    for (int64_t i = 0; i < consumer.operand_count(); ++i) {
-      const Instruction& value = consumer.operand(i);
-      if (graph_.GroupOf(value) != a) continue;
-      // Not a reduced value, and read at its own index.
-      if (!SameDims(value.shape(), kernel.iteration) || !ReadsAtIteration(fused.parameter(i)))
-        return FusionNote{FusionReason::kReadsElsewhere, &value};
-      if (producer.reduces && producer.iteration.NumElements() == value.shape().NumElements() && IsReduced(value))
-        return FusionNote{FusionReason::kNeedsAll};
+    for (const Instruction* consumer : graph_.Members(b)) {
+      for (int64_t i = 0; i < consumer->operand_count(); ++i) {
+        const Instruction& value = consumer->operand(i);
+        if (graph_.GroupOf(value) != a) continue;
+        // Not a reduced value, and read at its own index.
+        if (!SameDims(value.shape(), kernel.iteration) || !ReadsAtIteration(FusedComputation(*consumer).parameter(i)))
+          return FusionNote{FusionReason::kReadsElsewhere, &value};
+        if (producer.reduces && producer.iteration.NumElements() == value.shape().NumElements() && IsReduced(value))
+          return FusionNote{FusionReason::kNeedsAll};
+      }
     }
     if (const Instruction* third = graph_.WaitsRoundAbout(b, a)) return FusionNote{FusionReason::kWaits, third};
     return {};
@@ -261,7 +244,6 @@ class MultiOutputFusion {
     }
   }
 
-  Computation& computation_;
   const FusionOptions options_;
   FusionGraph graph_;
   std::vector<Walk> walks_;  // By group.
@@ -271,8 +253,10 @@ class MultiOutputFusion {
 
 Result<bool> JoinKernels(Module& module, const PassContext& context) {
   bool changed = false;
-  for (Computation* computation : SequentialComputations(module))
-    changed |= MultiOutputFusion(*computation, context).Run();
+  // Kernels that have joined are looked at again: one of them may join what the others could not.
+  for (Computation* computation : SequentialComputations(module)) {
+    while (MultiOutputFusion(*computation, context).Run()) changed = true;
+  }
   return changed;
 }
 
