@@ -184,6 +184,11 @@ bench-parse: all  ## Compare the parser with XLA's on the largest of TEXTS=..., 
 bench-scale: all  ## Time of each stage and pass at 10k, 30k, 100k instructions on five shapes of modules, and its exponent
 	@python3 bench/scale.py
 
+bench-fusion: all  ## Kernels and bytes after the passes, against XLA:GPU, for each single-device row of $(CORPUS)/bench/xla-gpu-kernels.csv
+	@mkdir -p $(BUILD)/corpus
+	@for archive in models xla-hlo-large; do tar -xJf $(CORPUS)/corpus/$$archive.tar.xz -C $(BUILD)/corpus; done
+	@python3 bench/fusion.py $(CORPUS) $(BUILD)/corpus/models $(BUILD)/corpus/xla-hlo $(CORPUS)/corpus/xla-hlo
+
 PEER_PYTHON ?= build/venv/bin/python
 corpus: all  ## Do we read and print what XLA does? Every text of $(CORPUS)/corpus and 1000 mutants; PEER_PYTHON=... with jaxlib 0.12
 	[ -x $(PEER_PYTHON) ] || bench/models/regenerate.sh muladd_reduce
@@ -232,4 +237,4 @@ install: all  ## Copy the program and its links below PREFIX
 clean:  ## Remove what was built
 	rm -rf $(BUILD) build-asan build-fuzz compile_commands.json
 
-.PHONY: all help deps demo test run-tests fuzz diff golden golden-check test-exhaustive test-inject kernel-check verifier-coverage asan gpu-check bench bench-interp bench-parse bench-scale corpus models lint tidy format dist install clean
+.PHONY: all help deps demo test run-tests fuzz diff golden golden-check test-exhaustive test-inject kernel-check verifier-coverage asan gpu-check bench bench-interp bench-parse bench-scale bench-fusion corpus models lint tidy format dist install clean
