@@ -9,6 +9,7 @@
 #include "ir/fusion.h"
 #include "ir/text/printer.h"
 #include "parser/parser.h"
+#include "passes/fusion/walk.h"
 
 namespace hlo::gpu {
 namespace {
@@ -155,6 +156,23 @@ TEST(FusionPlan, WhatMayBeInPlaceIs) {
     }
   }
   EXPECT_GT(foreseen, 0);
+}
+
+// What strategies of fusion take for a reduction is one, or the plan says why not; what they take for none is none.
+TEST(FusionPlan, WhatWalksAsAReductionIsOne) {
+  int64_t reductions = 0;
+  for (const Case& each : Cases()) {
+    const auto module = Fused(each.text);
+    const auto walk = WalkOf(module->entry().root());
+    if (!walk) continue;
+    const FusionPlan plan = PlanOfRoot(*module);
+    const KernelKind kind = plan.kernels.front().kind;
+    const bool reduction = kind == KernelKind::kRowReduction || kind == KernelKind::kColumnReduction;
+    reductions += reduction;
+    if (reduction) EXPECT_TRUE(walk->reduces) << ToJson(plan);
+    else EXPECT_TRUE(!walk->reduces || !plan.slow.empty()) << ToJson(plan);
+  }
+  EXPECT_GT(reductions, 0);
 }
 
 // No processor at hand compares f16: a reduction that did would be 20 times as slow as in bf16.

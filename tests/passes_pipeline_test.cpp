@@ -5,6 +5,7 @@
 
 #include "ir/fusion.h"
 #include "ir/module.h"
+#include "passes/fusion/walk.h"
 
 namespace hlo {
 namespace {
@@ -39,8 +40,9 @@ TEST(Pipeline, MulAddReduceIsOneKernel) {
   const Instruction& root = module->entry().root();
   ASSERT_TRUE(IsKernel(root));
   EXPECT_EQ(root.attrs<FusionAttrs>().kind, FusionKind::kInput);
-  EXPECT_EQ(HeroOf(*FusionRoots(root).front()), Hero::kReduce);
-  EXPECT_EQ(IterationShape(root), F32({4, 8}));
+  ASSERT_TRUE(WalkOf(root));
+  EXPECT_TRUE(WalkOf(root)->reduces);
+  EXPECT_EQ(WalkOf(root)->iteration, F32({4, 8}));
   EXPECT_EQ(root.operand_count(), 3);
   EXPECT_EQ(root.origin(), origin);
   EXPECT_TRUE(module->header.is_scheduled);

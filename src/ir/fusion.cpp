@@ -23,23 +23,6 @@ std::optional<std::pair<size_t, size_t>> FindValue(const std::string& text, std:
   return std::pair(begin, end);
 }
 
-bool MovesMinorDimension(const Instruction& transpose) {
-  const std::vector<int64_t>& order = transpose.dimensions();
-  // Dimensions of size 1 lie nowhere.
-  for (int64_t i = static_cast<int64_t>(order.size()) - 1, j = i; i >= 0 && j >= 0;) {
-    if (transpose.shape().dim(i) == 1) {
-      --i;
-      continue;
-    }
-    if (transpose.operand(0).shape().dim(j) == 1) {
-      --j;
-      continue;
-    }
-    return order[i] != j;
-  }
-  return false;
-}
-
 }  // namespace
 
 bool IsLibraryCall(const Instruction& inst) { return !LibraryOf(inst).empty(); }
@@ -54,69 +37,6 @@ std::vector<const Instruction*> FusionRoots(const Instruction& fusion) {
   const Instruction& root = FusedComputation(fusion).root();
   if (!root.Is(Opcode::kTuple)) return {&root};
   return {root.operands().begin(), root.operands().end()};
-}
-
-const Instruction& HeroInstruction(const Instruction& root) {
-  std::vector<const Instruction*> worklist = {&root};
-  std::unordered_set<const Instruction*> seen;
-  while (!worklist.empty()) {
-    const Instruction* inst = worklist.back();
-    worklist.pop_back();
-    if (!seen.insert(inst).second) continue;
-    if (inst->Is(Opcode::kReduce)) return *inst;
-    if (inst->Is(Opcode::kTranspose) && MovesMinorDimension(*inst)) return *inst;
-    if (inst->Is(kElementwise) || inst->Is(Opcode::kReshape) || inst->Is(Opcode::kBitcast)) {
-      for (const Instruction* operand : inst->operands()) worklist.push_back(operand);
-    }
-  }
-  return root;
-}
-
-namespace {
-
-// Ops with an emitter of their own.
-struct HeroRow {
-  Opcode opcode;
-  Hero hero;
-};
-constexpr HeroRow kHeroes[] = {
-    {Opcode::kReduce, Hero::kReduce},
-    {Opcode::kTranspose, Hero::kTranspose},
-    {Opcode::kDynamicUpdateSlice, Hero::kUpdateSlice},
-    {Opcode::kReduceWindow, Hero::kReduceWindow},
-    {Opcode::kSelectAndScatter, Hero::kSelectAndScatter},
-    {Opcode::kScatter, Hero::kScatter},
-    {Opcode::kSort, Hero::kSort},
-    {Opcode::kDot, Hero::kDot},
-    {Opcode::kConvolution, Hero::kConvolution},
-};
-
-Hero HeroOf(Opcode opcode) {
-  const auto row = std::ranges::find(kHeroes, opcode, &HeroRow::opcode);
-  if (row != std::end(kHeroes)) return row->hero;
-  return (RowOf(opcode).traits & kStandsAlone) != 0 ? Hero::kOther : Hero::kLoop;
-}
-
-}  // namespace
-
-Hero HeroOf(const Instruction& root) {
-  const Instruction& hero = HeroInstruction(root);
-  if (hero.Is(Opcode::kTranspose) && !MovesMinorDimension(hero)) return Hero::kLoop;
-  return HeroOf(hero.opcode());
-}
-
-const Instruction& FusionHero(const Instruction& fusion) {
-  const std::vector<const Instruction*> roots = FusionRoots(fusion);
-  for (const Instruction* root : roots) {
-    const Instruction& hero = HeroInstruction(*root);
-    if (hero.Is(Opcode::kReduce)) return hero;
-  }
-  return HeroInstruction(*roots.front());
-}
-
-const Shape& IterationShape(const Instruction& fusion) {
-  const Instruction& hero = FusionHero(fusion);
-  return hero.Is(Opcode::kReduce) ? hero.operand(0).shape() : FusionRoots(fusion).front()->shape();
 }
 
 std::optional<int64_t> CanUpdateInPlace(const Instruction& fusion, int64_t root) {

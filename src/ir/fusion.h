@@ -6,9 +6,8 @@
 // root, and no constant with more than one element: those are operands.
 //
 //   kLoop    Each element of each root by itself. Several roots form a tuple; they have equal dimensions. A fusion
-//   around
-//            one instruction that has an emitter of its own (scatter, sort, reduce-window, select-and-scatter, dot...)
-//            is kLoop, too; HeroOf tells.
+//            around one instruction that has an emitter of its own (scatter, sort, reduce-window, dot...) is kLoop,
+//            too.
 //   kInput   One or more reduces, all over operands of equal dimensions and with equal `dimensions`; nothing below a
 //            reduce leads to another one. Roots, each one of:
 //              - a reduce, or an elementwise function (reshapes included) of reduces and of other values *of as many
@@ -16,6 +15,9 @@
 //              - a value of the reduces' operand dimensions, stored while the operand is walked (multi-output).
 //   kCustom  A library call: backend_config={"library":"gemm"} or {"library":"convolution"}; the computation holds the
 //            dot or convolution with its epilogue as plain HLO (passes/libraries says which epilogues there are).
+//
+// Which kernel it becomes, its plan says (ir/fusion_plan.h). What strategies of fusion ask before there is one:
+// passes/fusion/walk.h.
 //
 // The fusion instruction has the root's origin, and so has the get-tuple-element of each root of several.
 #ifndef HLO_IR_FUSION_H_
@@ -33,21 +35,6 @@ namespace hlo {
 class Computation;
 class Module;
 
-// What an instruction needs from the emitter of the kernel that holds it.
-enum class Hero : uint8_t {
-  kLoop,
-  kReduce,
-  kTranspose,    // A transpose at the root's index, that moves the minor dimension.
-  kUpdateSlice,  // dynamic-update-slice as the root: may write in place, see CanUpdateInPlace.
-  kReduceWindow,
-  kSelectAndScatter,
-  kScatter,
-  kSort,
-  kDot,  // No library takes it, or it is too small for one.
-  kConvolution,
-  kOther,  // Stands alone and is what its opcode says.
-};
-
 inline bool IsFusion(const Instruction& inst) { return inst.Is(Opcode::kFusion); }
 bool IsLibraryCall(const Instruction& inst);  // A kCustom fusion with a library.
 bool IsKernel(const Instruction& inst);       // A fusion of another kind.
@@ -55,16 +42,6 @@ bool IsKernel(const Instruction& inst);       // A fusion of another kind.
 const Computation& FusedComputation(const Instruction& fusion);
 // The operands of the computation's tuple root, or its root.
 std::vector<const Instruction*> FusionRoots(const Instruction& fusion);
-
-// What the value of `root` hangs on within its computation: the reduce (scatter, transpose...) that one reaches from it
-// through elementwise instructions and reshapes, or `root` itself.
-const Instruction& HeroInstruction(const Instruction& root);
-Hero HeroOf(const Instruction& root);
-// The first reduce hero of the fusion's roots, if any; else the hero of the first root.
-const Instruction& FusionHero(const Instruction& fusion);
-
-// The elements that the kernel walks: of the reduce's operand, or of the root.
-const Shape& IterationShape(const Instruction& fusion);
 
 // What passes may rely on before there is a plan: root number `root` of the fusion is a dynamic-update-slice whose
 // operand is parameter k and nothing else in the fusion reads k but through this instruction. The planner (gpu/plan/

@@ -64,7 +64,9 @@ void AddNotes(const FusionLog& log, const std::string& name, Kernel* kernel) {
         // What was said first of another is what decided.
         const bool again =
             note.of_two && std::ranges::find(kernel->apart, note.names, &FusionLog::Note::names) != kernel->apart.end();
-        if (!again) (note.of_two ? kernel->apart : kernel->stored).push_back(note);
+        const bool said = note.names.empty() && std::ranges::find(kernel->stored, note.reason,
+                                                                  &FusionLog::Note::reason) != kernel->stored.end();
+        if (!again && !said) (note.of_two ? kernel->apart : kernel->stored).push_back(note);
         continue;
       }
       const auto same = [&](const FusionLog::Note& other) { return other.text == note.text; };
@@ -152,14 +154,16 @@ void AddBlock(const std::vector<Kernel>& alike, const FusionReportOptions& optio
   const auto list = [&](std::string_view word, const std::vector<FusionLog::Note>& notes, std::string_view would) {
     for (size_t i = 0; i < notes.size() && i < options.lines; ++i) {
       const std::string saves = notes[i].bytes > 0 ? Str(" (", HumanBytes(notes[i].bytes), would, ")") : "";
-      AddLine(word, Str(notes[i].names.front(), ": ", notes[i].text, saves), out);
+      const std::string_view name = notes[i].names.empty() ? "all others" : std::string_view(notes[i].names.front());
+      AddLine(word, Str(name, ": ", notes[i].text, saves), out);
     }
     if (notes.size() > options.lines) AddLine(word, Str("... and ", notes.size() - options.lines, " more"), out);
   };
   list("stored", kernel.stored, "");
   std::vector<FusionLog::Note> apart = kernel.apart;
-  std::erase_if(
-      apart, [&](const FusionLog::Note& note) { return note.bytes < options.least * (kernel.read + kernel.written); });
+  std::erase_if(apart, [&](const FusionLog::Note& note) {
+    return !note.names.empty() && note.bytes < options.least * (kernel.read + kernel.written);
+  });
   list("apart", apart, " less to move otherwise");
   *out += "\n";
 }

@@ -21,6 +21,13 @@ double Elements(const Instruction& inst) {
   return inst.shape().IsArray() ? static_cast<double>(inst.shape().NumElements()) : 1;
 }
 
+// What the instructions of a fusion would move, each by itself.
+double BytesOfBody(const Instruction& fusion) {
+  double bytes = 0;
+  for (const Instruction* inst : FusedComputation(fusion).instructions()) bytes += BytesMoved(*inst);
+  return bytes;
+}
+
 }  // namespace
 
 std::vector<bool> NeededPlaces(const Computation& computation, std::span<Instruction* const> order) {
@@ -162,6 +169,10 @@ void FusionGraph::KeepApart(GroupId a, GroupId b, const FusionNote& why) {
 
 void FusionGraph::KeepAlone(GroupId group, const FusionNote& why) { KeepApart(group, kNoGroup, why); }
 
+void FusionGraph::KeepFromAll(const Instruction& kernel, const FusionNote& why) {
+  if (log_ != nullptr) noted_.push_back({kNoGroup, kNoGroup, &kernel, why, 0});
+}
+
 int64_t FusionGraph::ReadCountOfUnion(GroupId a, GroupId b) const {
   const std::vector<Read>&x = groups_[a].reads, &y = groups_[b].reads;
   int64_t count = 0;
@@ -296,6 +307,12 @@ void FusionGraph::WriteLog() {
     note->names.emplace_back(joined.inst->name());
   }
   for (const auto& [group, other, root, note, bytes] : noted_) {
+    if (group == kNoGroup) {
+      const std::string name(root->name());
+      if (!log_->groups.contains(name)) log_->groups[name].bytes_alone = BytesOfBody(*root);
+      log_->counts[static_cast<int>(note.reason)] += AddNote(name, {note.reason, Text(note), {}, true, 0});
+      continue;
+    }
     const std::string& name = names_[Find(group)];
     if (Joins(note.reason)) {
       log_->groups[name].notes.push_back({note.reason, Text(note), {std::string(root->name())}, true, bytes});
@@ -331,7 +348,7 @@ void FusionGraph::WriteMembers(GroupId id, const std::vector<int>& copies) {
     } else if (log_->groups.contains(std::string(member->name()))) {
       entry.parts.emplace_back(member->name());
     } else {
-      for (const Instruction* inst : FusedComputation(*member).instructions()) entry.bytes_alone += BytesMoved(*inst);
+      entry.bytes_alone += BytesOfBody(*member);
     }
   }
   entry.made = members.size() > 1 || !IsFusion(*members.front());

@@ -55,6 +55,8 @@ class FusionGraph {
   void Union(GroupId a, GroupId b, const FusionNote& why);
   void KeepApart(GroupId a, GroupId b, const FusionNote& why);
   void KeepAlone(GroupId group, const FusionNote& why);
+  // A kernel in no group, that joins no other.
+  void KeepFromAll(const Instruction& kernel, const FusionNote& why);
 
   // The root it was opened with, then others in the order in which they came. Empty: it is part of another.
   const std::vector<Instruction*>& Members(GroupId group) const { return groups_[group].members; }
@@ -110,7 +112,7 @@ class FusionGraph {
     const Instruction* inst;
   };
   struct Noted {
-    GroupId group, other;     // other: kNoGroup when it is about the group alone.
+    GroupId group, other;     // other: kNoGroup when it is about the group alone. Both: about `root` and all others.
     const Instruction* root;  // Of the other, as it was then; or of the group.
     FusionNote note;
     double bytes;

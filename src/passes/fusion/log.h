@@ -37,7 +37,7 @@ struct FusionLog {
   struct Note {
     FusionReason reason;
     std::string text;
-    std::vector<std::string> names;  // The instructions that joined; the other kernel; what is stored.
+    std::vector<std::string> names;  // The instructions that joined; the other kernel, or none: all; what is stored.
     bool of_two = false;             // Kernels.
     double bytes = 0;                // Of traffic that the union saves, or would.
   };

@@ -4,7 +4,7 @@
 //   siblings                both read the same large value: one read less
 //   small ones              of equal dimensions and nothing to do with each other: one launch less
 //
-// Kernels walk the same elements when the dimensions of what they iterate over are equal (ir/fusion.h, IterationShape)
+// Kernels walk the same elements when the dimensions of what they iterate over are equal (walk.h)
 // and, if both reduce, they reduce the same dimensions. Two kernels may be joined unless one waits for the other by a
 // way through a third. Exact.
 #include <algorithm>
@@ -16,6 +16,7 @@
 #include "ir/fusion.h"
 #include "ir/module.h"
 #include "passes/fusion/graph.h"
+#include "passes/fusion/walk.h"
 #include "passes/pass.h"
 
 namespace hlo {
@@ -25,14 +26,6 @@ namespace {
 constexpr int64_t kSmallBytes = 1 << 20;
 // Kernels tried in vain for each of those, and for each that reads a value: what is far away mostly waits.
 constexpr int kMostTries = 8;
-
-// What a kernel goes through.
-struct Walk {
-  Shape iteration;
-  std::vector<int64_t> reduced;  // Dimensions; empty when it does not reduce.
-  bool reduces = false;
-  int64_t instructions = 0;
-};
 
 // Does every use of the value within the fused computation read it at the index of the iteration?
 bool ReadsAtIteration(const Instruction& value) {
@@ -61,7 +54,7 @@ class MultiOutputFusion {
 
   bool Run() {
     FindKernels();
-    if (walks_.size() < 2) return false;
+    if (walks_.size() < 2 && !graph_.logging()) return false;
     JoinConsumers();
     JoinSiblings();
     JoinSmall();
@@ -75,39 +68,17 @@ class MultiOutputFusion {
   using Veto = std::optional<FusionNote>;
 
   void FindKernels() {
+    FusionNote why_not = {};
     for (Instruction* inst : graph_.order()) {
-      if (!IsKernel(*inst) || !MayJoin(*inst)) continue;
-      const Instruction& hero = FusionHero(*inst);
-      Walk walk{IterationShape(*inst).WithDefaultLayout(),
-                {},
-                hero.Is(Opcode::kReduce),
-                FusedComputation(*inst).InstructionCount()};
-      if (walk.reduces) walk.reduced = hero.attrs<ReduceAttrs>().dimensions;
-      graph_.Open(*inst);
-      walks_.push_back(std::move(walk));
-    }
-  }
-
-  static bool MayJoin(const Instruction& fusion) {
-    if (!fusion.control_predecessors().empty() || !fusion.attrs<FusionAttrs>().aliases.empty()) return false;
-    // Several results are taken one by one, or they are one value to whoever has them.
-    if (fusion.shape().IsTuple() &&
-        (fusion.IsRoot() || std::ranges::any_of(fusion.users(), [](const Instruction* user) {
-           return !user->Is(Opcode::kGetTupleElement);
-         })))
-      return false;
-    const std::vector<const Instruction*> roots = FusionRoots(fusion);
-    if (roots.empty()) return false;  // An empty tuple walks nothing.
-    for (size_t i = 0; i < roots.size(); ++i) {
-      if (!roots[i]->shape().IsArray()) return false;
-      const Hero hero = HeroOf(*roots[i]);
-      if (hero == Hero::kUpdateSlice) {
-        if (CanUpdateInPlace(fusion, static_cast<int64_t>(i))) return false;
+      if (!IsKernel(*inst)) continue;
+      std::optional<Walk> walk = WalkOf(*inst, &why_not);
+      if (!walk) {
+        graph_.KeepFromAll(*inst, why_not);
         continue;
       }
-      if (hero != Hero::kLoop && hero != Hero::kReduce) return false;
+      graph_.Open(*inst);
+      walks_.push_back(*std::move(walk));
     }
-    return true;
   }
 
   bool IsGone(GroupId id) const { return graph_.Members(id).empty(); }
@@ -178,7 +149,8 @@ class MultiOutputFusion {
         // Not a reduced value, and read at its own index.
         if (!SameDims(value.shape(), kernel.iteration) || !ReadsAtIteration(FusedComputation(*consumer).parameter(i)))
           return FusionNote{FusionReason::kReadsElsewhere, &value};
-        if (producer.reduces && producer.iteration.NumElements() == value.shape().NumElements() && IsReduced(value))
+        if (producer.reduces && producer.iteration.NumElements() == value.shape().NumElements() &&
+            IsReduced(RootOf(value)))
           return FusionNote{FusionReason::kNeedsAll};
       }
     }
@@ -186,11 +158,10 @@ class MultiOutputFusion {
     return {};
   }
 
-  // Is the value (a result of a kernel that reduces) made after the walk?
-  static bool IsReduced(const Instruction& value) {
+  // The root of its fusion that `value` is.
+  static const Instruction& RootOf(const Instruction& value) {
     const bool element = value.Is(Opcode::kGetTupleElement);
-    const Instruction& fusion = element ? value.operand(0) : value;
-    return HeroOf(*FusionRoots(fusion)[element ? value.tuple_index() : 0]) == Hero::kReduce;
+    return *FusionRoots(element ? value.operand(0) : value)[element ? value.tuple_index() : 0];
   }
 
   // ---- Kernels side by side
