@@ -3,9 +3,11 @@
 #include <algorithm>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "driver/inspect/stats.h"
 #include "driver/inspect/text.h"
 #include "ir/fusion.h"
+#include "ir/fusion_plan.h"
 #include "ir/trip_count.h"
 
 namespace hlo {
@@ -72,7 +74,13 @@ class Estimator {
   std::unordered_map<const Computation*, TimeEstimate> sums_;
 };
 
+// As its plan says; without one, what is known of it.
 std::string KindOf(const Instruction& inst) {
+  if (const auto plan = ReadPlan(inst); plan && *plan) {
+    std::vector<std::string_view> kinds;
+    for (const KernelPlan& kernel : (*plan)->kernels) kinds.push_back(ToString(kernel.kind));
+    return Join(kinds, " + ");
+  }
   if (IsLibraryCall(inst)) return LibraryOf(inst);
   if (inst.Is(Opcode::kFusion)) return std::string(ToString(inst.attrs<FusionAttrs>().kind));
   if (!inst.Is(Opcode::kWhile)) return std::string(ToString(inst.opcode()));

@@ -28,7 +28,7 @@ struct TimeEstimate {
 
 struct CostRow {
   const Instruction* inst;
-  std::string kind;  // kLoop, gemm, the opcode; "while, 12 trips".
+  std::string kind;  // row_reduction, by its plan; else kLoop, gemm, the opcode; "while, 12 trips".
   Cost cost;
   TimeEstimate time;
 };
