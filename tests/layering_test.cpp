@@ -43,6 +43,7 @@ const std::map<std::string, std::set<std::string>> kMayIncludeWithin = {
     {"passes/layout", {"passes"}},
     {"passes/libraries", {"passes", "passes/fusion", "passes/simplify"}},
     {"passes/pipelines", {"passes"}},
+    {"passes/reductions", {"passes", "passes/simplify"}},
     {"passes/simplify", {"passes"}},
     {"gpu/kernel", {"gpu/kernel/host", "gpu/kernel/nvptx"}},
     {"gpu/kernel/host", {"gpu/kernel"}},

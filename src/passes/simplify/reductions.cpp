@@ -14,16 +14,15 @@ std::optional<Opcode> ReducerOp(const Computation& reducer) {
   return root.opcode();
 }
 
-namespace {
-namespace m = match;
-
-// A dynamic dimension of at most 1 may be empty, and a reducer may be of another float type than what it reduces.
 bool IsPlainReduce(const Instruction& inst) {
   if (!inst.Is(Opcode::kReduce) || inst.operand_count() != 2) return false;
   const PrimitiveType type = inst.shape().type();
   const Shape& x = inst.operand(0).shape();
   return !x.HasDynamicDims() && x.type() == type && inst.operand(1).shape().type() == type;
 }
+
+namespace {
+namespace m = match;
 
 Instruction* WidenedInit(Instruction& inst) {
   Instruction& init = inst.operand(1);

@@ -47,6 +47,9 @@ std::optional<std::vector<int64_t>> PairDimensions(const Shape& from, const Shap
 // The op of a reducer that is one op of its two parameters.
 std::optional<Opcode> ReducerOp(const Computation& reducer);
 
+// One array, reduced by a computation of its own type. Without dynamic dimensions: one of at most 1 may be empty.
+bool IsPlainReduce(const Instruction& inst);
+
 }  // namespace hlo
 
 #endif  // HLO_PASSES_SIMPLIFY_RULES_H_

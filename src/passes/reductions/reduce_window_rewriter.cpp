@@ -2,32 +2,13 @@
 // short rows and one of the rows' totals, so that n results take about kBase * n steps instead of n * n / 2. As
 // XLA's pass of that name.
 #include "passes/pass.h"
+#include "passes/reductions/reduction.h"
 #include "passes/simplify/rules.h"
 
 namespace hlo {
 namespace {
 
 constexpr int64_t kBase = 16;  // XLA's --xla_reduce_window_rewrite_base_length.
-
-bool IsConstant(const Instruction& inst, int64_t value) {
-  return inst.Is(Opcode::kConstant) && inst.shape().IsScalar() &&
-         inst.literal().BitEquals(Literal::Scalar(inst.shape().type(), static_cast<double>(value)));
-}
-
-// May terms be grouped at will, and the initial value taken once for each group? A float product may not: of a group it
-// can be infinite where the whole is small.
-bool MaySplit(Opcode op, const Instruction& init) {
-  const PrimitiveType type = init.shape().type();
-  switch (op) {
-    case Opcode::kMaximum:
-    case Opcode::kMinimum: return true;  // x op x is x.
-    case Opcode::kAnd:
-    case Opcode::kOr: return true;
-    case Opcode::kAdd: return !IsComplex(type) && IsConstant(init, 0);
-    case Opcode::kMultiply: return IsInteger(type) && IsConstant(init, 1);
-    default: return false;
-  }
-}
 
 // Builds in the place of one reduce-window.
 class RunningSum {
@@ -120,7 +101,7 @@ Result<Instruction*> SplitRunningSum(Instruction& inst, const PassContext&) {
   const Shape& shape = inst.operand(0).shape();
   const ReduceWindowAttrs& attrs = inst.attrs<ReduceWindowAttrs>();
   const auto op = ReducerOp(*attrs.to_apply);
-  if (!op || !MaySplit(*op, inst.operand(1)) || shape.HasDynamicDims() || inst.shape().HasDynamicDims() ||
+  if (!op || !MayGroup(*op, inst.operand(1)) || shape.HasDynamicDims() || inst.shape().HasDynamicDims() ||
       inst.shape().type() != shape.type() || inst.operand(1).shape().type() != shape.type())
     return nullptr;
   int64_t along = -1;
