@@ -78,7 +78,7 @@ ends part them.
   }
   simplification                          the stage of that name of the default pipeline
   if cc>=8.0 { ... }                      a gate: ==, !=, <, <=, >, >= and a number
-  todo(dot-merger)                        a pass that XLA has and hlokit does not: skipped, and counted
+  todo(sharding-propagation)              a pass that XLA has and hlokit does not: skipped, and counted
   // ...                                  a comment
 
 'hlo-opt --print_pipeline --pipeline=2022' prints one.

@@ -7,15 +7,23 @@ namespace {
 
 std::string ValueText(int64_t value) { return Str(value); }
 std::string ValueText(bool value) { return value ? "true" : "false"; }
+std::string ValueText(PrimitiveType value) { return std::string(ToString(value)); }
 
 bool ParseValue(std::string_view text, int64_t* value) { return ParseInt(text, value) && *value >= 0; }
 bool ParseValue(std::string_view text, bool* value) {
   *value = text == "true";
   return *value || text == "false";
 }
+bool ParseValue(std::string_view text, PrimitiveType* value) {
+  const auto type = PrimitiveTypeFromText(text);
+  if (!type || !IsArrayType(*type)) return false;
+  *value = *type;
+  return true;
+}
 
 constexpr std::string_view ValuesOf(const int64_t*) { return "a number from 0"; }
 constexpr std::string_view ValuesOf(const bool*) { return "true or false"; }
+constexpr std::string_view ValuesOf(const PrimitiveType*) { return "a type of elements, as f16"; }
 
 Error UnknownOption(std::string_view pass, std::string_view name, const PassOptions& options) {
   std::vector<std::string_view> known;

@@ -11,13 +11,14 @@
 #include <vector>
 
 #include "base/result.h"
+#include "ir/primitive_type.h"
 
 namespace hlo {
 
 template <class Struct, class T>
 struct OptionField {
   std::string_view name;
-  T Struct::* member;  // int64_t, at least 0, or bool.
+  T Struct::* member;  // int64_t, at least 0, bool, or a type of elements.
   std::string_view what;
 };
 template <class Struct, class T>
@@ -70,8 +71,25 @@ struct SplittingOptions {
   }
 };
 
-using PassOptions =
-    std::variant<NoPassOptions, InliningOptions, FoldingOptions, SharingOptions, FusionOptions, SplittingOptions>;
+struct DotMergingOptions {
+  int64_t max_bytes = 16 << 20;
+  static constexpr auto Fields() {
+    return std::tuple(
+        Option("max_bytes", &DotMergingOptions::max_bytes, "operands and result of the smaller of two dots, at most"));
+  }
+};
+
+struct GemmPaddingOptions {
+  PrimitiveType type = PrimitiveType::kF16;
+  int64_t multiple = 8;
+  static constexpr auto Fields() {
+    return std::tuple(Option("type", &GemmPaddingOptions::type, "of both operands"),
+                      Option("multiple", &GemmPaddingOptions::multiple, "that rows and columns become"));
+  }
+};
+
+using PassOptions = std::variant<NoPassOptions, InliningOptions, FoldingOptions, SharingOptions, FusionOptions,
+                                 SplittingOptions, DotMergingOptions, GemmPaddingOptions>;
 
 // Name, value and meaning of each field.
 struct OptionText {

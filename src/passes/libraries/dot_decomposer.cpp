@@ -95,6 +95,28 @@ bool IsBatchOfMatrices(const Shape& shape, const std::vector<int64_t>& batch, co
   return minor != count - 1 || std::ranges::count_if(batch, [&](int64_t d) { return position[d] >= 0; }) == count;
 }
 
+bool IsMatrixProduct(const Instruction& dot) {
+  if (!dot.Is(Opcode::kDot) || dot.operand_count() != 2) return false;
+  const auto& attrs = dot.attrs<DotAttrs>();
+  const Shape &lhs = dot.operand(0).shape(), &rhs = dot.operand(1).shape();
+  const PrimitiveType type = dot.shape().type();
+  const bool is_number = type == PrimitiveType::kF16 || type == PrimitiveType::kBF16 || type == PrimitiveType::kF32 ||
+                         type == PrimitiveType::kF64 || IsComplex(type);
+  const bool is_sum_of_bytes =
+      type == PrimitiveType::kS32 && lhs.type() == PrimitiveType::kS8 && rhs.type() == PrimitiveType::kS8;
+  const int64_t rank = static_cast<int64_t>(attrs.lhs_batch.size()) + 2;
+  return (is_number || is_sum_of_bytes) && attrs.lhs_contracting.size() == 1 && lhs.rank() == rank &&
+         rhs.rank() == rank && lhs.NumElements() != 0 && rhs.NumElements() != 0;
+}
+
+bool HasLeadingBatch(const Instruction& dot) {
+  const auto& attrs = dot.attrs<DotAttrs>();
+  for (int64_t i = 0; i < std::ssize(attrs.lhs_batch); ++i) {
+    if (attrs.lhs_batch[i] != i || attrs.rhs_batch[i] != i) return false;
+  }
+  return true;
+}
+
 Result<bool> DecomposeDots(Module& module, const PassContext& context) {
   return RewriteEach(SequentialComputations(module), context, kRules);
 }

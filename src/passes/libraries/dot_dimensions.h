@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "ir/shape.h"
+#include "ir/instruction.h"
 
 namespace hlo {
 
@@ -18,6 +18,13 @@ std::vector<int64_t> FreeDimensions(int64_t rank, const std::vector<int64_t>& ba
 // order listed, and the most minor dimension is a batch dimension only where all are, so that each matrix is one
 // element. Dimensions of size 1 lie anywhere.
 bool IsBatchOfMatrices(const Shape& shape, const std::vector<int64_t>& batch, const std::vector<int64_t>& contracting);
+
+// A batch of products of two matrices that cuBLAS takes, whatever its dimensions are called: one contracting and one
+// free dimension of each operand, floats, complex numbers, or s8 into s32, and no operand empty.
+bool IsMatrixProduct(const Instruction& dot);
+
+// The batch dimensions of both operands are the first ones, in order.
+bool HasLeadingBatch(const Instruction& dot);
 
 }  // namespace hlo
 

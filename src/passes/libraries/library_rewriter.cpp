@@ -15,6 +15,7 @@
 #include "ir/fusion.h"
 #include "ir/module.h"
 #include "passes/fusion/outline.h"
+#include "passes/libraries/library_call.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 
@@ -108,6 +109,16 @@ Result<bool> Rewrite(Module& module, const PassContext& context, Opcode opcode, 
 }
 
 }  // namespace
+
+const Instruction* ProductOf(const Instruction& call) {
+  const Instruction* product = nullptr;
+  for (const Instruction* inst : FusedComputation(call).instructions()) {
+    if (!inst->Is(Opcode::kDot) && !inst->Is(Opcode::kConvolution)) continue;
+    if (product != nullptr) return nullptr;
+    product = inst;
+  }
+  return product;
+}
 
 Result<bool> RewriteGemms(Module& module, const PassContext& context) {
   return Rewrite(module, context, Opcode::kDot, "gemm");

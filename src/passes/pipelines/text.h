@@ -9,7 +9,7 @@
 //   }
 //   simplification                          the stage of that name of the default pipeline
 //   if cc>=8.0 { ... }                      a gate
-//   todo(dot-merger)                        a pass that XLA has and hlokit does not: skipped, and counted
+//   todo(sharding-propagation)              a pass that XLA has and hlokit does not: skipped, and counted
 //
 // Items stand one behind the other, parted by commas or line ends.
 #ifndef HLO_PASSES_PIPELINES_TEXT_H_
