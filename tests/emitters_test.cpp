@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include "base/text.h"
+#include "interp/functions.h"
 #include "tests/emitters_harness.h"
 
 namespace hlo::gpu {
@@ -34,13 +36,14 @@ TEST(EmitLoop, BitsOfAPredAreAByte) {
 }
 
 TEST(EmitLoop, FunctionsWithSpecialValues) {
-  for (const char* op :
-       {"exponential", "tanh", "logistic", "sqrt", "rsqrt", "abs", "negate", "sign", "floor", "ceil",
-        "round-nearest-even", "round-nearest-afz", "cbrt", "erf", "sine", "cosine", "exponential-minus-one"}) {
-    SCOPED_TRACE(op);
-    // Twice the budget of the widest function (erf, 6.5 ulp): the interpreter's own result is rounded, too.
-    Check(*Fused(std::string("ENTRY e { a = f32[260] parameter(0) ROOT r = f32[260] ") + op + "(a) }"), Inputs::kReals,
-          13);
+  std::vector<Opcode> ops = {Opcode::kAbs,  Opcode::kNegate,           Opcode::kSign,           Opcode::kFloor,
+                             Opcode::kCeil, Opcode::kRoundNearestEven, Opcode::kRoundNearestAfz};
+  for (const FloatFunction& function : FloatFunctions()) ops.push_back(function.opcode);
+  for (const Opcode op : ops) {
+    SCOPED_TRACE(ToString(op));
+    // The interpreter's own result is rounded, too.
+    Check(*Fused(Str("ENTRY e { a = f32[260] parameter(0) ROOT r = f32[260] ", ToString(op), "(a) }")), Inputs::kReals,
+          RowOf(op).ulps + 1);
   }
   Check(*Fused("ENTRY e { a = f32[260] parameter(0) b = f32[260] parameter(1) x = f32[260] maximum(a, b) n = f32[260] "
                "minimum(a, b)"

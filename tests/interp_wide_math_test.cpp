@@ -6,15 +6,12 @@
 #include <cstdlib>
 
 #include "base/text.h"
+#include "interp/functions.h"
+#include "interp/ops/wide_math.h"
 #include "tests/interp_values.h"
 
 namespace hlo {
 namespace {
-
-struct Function {
-  const char* opcode;
-  double (*reference)(double);
-};
 
 // What a result may be off: half an ulp for its own rounding, and 2^-27 of one for both errors of f64.
 constexpr double kMostUlps = 0.5 + 0x1p-27;
@@ -25,10 +22,11 @@ double Ulps(float actual, double expected) {
   return std::fabs(actual - expected) / std::ldexp(1.0, exponent - 23);
 }
 
-class WideMathExhaustive : public testing::TestWithParam<Function> {};
+class WideMathExhaustive : public testing::TestWithParam<Opcode> {};
 
 TEST_P(WideMathExhaustive, IsCorrectlyRoundedButForTies) {
-  const auto& [opcode, reference] = GetParam();
+  const std::string opcode(ToString(GetParam()));
+  double (*const reference)(double) = FloatFunctionOf(GetParam())->f64;
   const bool full = std::getenv("FULL") != nullptr;
   const int64_t step = full ? 1 : 509, count = int64_t{1} << 18;
   const std::string shape = Str("f32[", count, "]");
@@ -55,21 +53,19 @@ TEST_P(WideMathExhaustive, IsCorrectlyRoundedButForTies) {
       ASSERT_LE(worst, kMostUlps) << opcode << " of " << in[i];
     }
   }
-  if (full) std::printf("%-22s differs for %lld f32, worst %.10f ulp\n", opcode, static_cast<long long>(differ), worst);
+  if (full)
+    std::printf("%-22s differs for %lld f32, worst %.10f ulp\n", opcode.c_str(), static_cast<long long>(differ), worst);
 }
 
-INSTANTIATE_TEST_SUITE_P(Interp, WideMathExhaustive,
-                         testing::Values(Function{"cosine", std::cos}, Function{"erf", std::erf},
-                                         Function{"exponential", std::exp},
-                                         Function{"exponential-minus-one", std::expm1}, Function{"log", std::log},
-                                         Function{"log-plus-one", std::log1p}, Function{"log2", std::log2},
-                                         Function{"logistic", [](double x) { return 1 / (1 + std::exp(-x)); }},
-                                         Function{"sine", std::sin}, Function{"tanh", std::tanh}),
-                         [](const auto& info) {
-                           std::string name = info.param.opcode;
-                           std::erase(name, '-');
-                           return name;
-                         });
+#define HLO_OPCODE_OF(Name) Opcode::k##Name,
+constexpr Opcode kWide[] = {HLO_WIDE_FUNCTIONS(HLO_OPCODE_OF)};
+#undef HLO_OPCODE_OF
+
+INSTANTIATE_TEST_SUITE_P(Interp, WideMathExhaustive, testing::ValuesIn(kWide), [](const auto& info) {
+  std::string name(ToString(info.param));
+  std::erase(name, '-');
+  return name;
+});
 
 }  // namespace
 }  // namespace hlo

@@ -12,10 +12,12 @@
 #include <string>
 #include <vector>
 
+#include "gpu/emitters/scalar.h"
 #include "gpu/kernel/builder.h"
 #include "gpu/kernel/host.h"
 #include "gpu/kernel/math.h"
-#include "ir/opcode.h"
+#include "interp/functions.h"
+#include "ir/module.h"
 #include "tests/host_isa_levels.h"
 
 namespace hlo::kernel {
@@ -72,42 +74,29 @@ struct Function {
   double low, high;  // Where half of the samples are taken.
 };
 
-Function Unary(Opcode op, Value (*kernel)(Value), long double (*reference)(long double), double low, double high) {
-  return {op, [=](Value x, Value) { return kernel(x); }, [=](long double x, long double) { return reference(x); }, low,
-          high};
+// What gpu/emitters/scalar.cpp makes of an op of one float.
+std::function<Value(Value, Value)> KernelOf(Opcode op) {
+  static Module module("functions");
+  Computation& computation = module.AddComputation(ToString(op));
+  const Shape shape = Shape::Scalar(PrimitiveType::kF32);
+  const hlo::Instruction& inst = computation.Add(op, shape, {&computation.AddParameter(0, shape)});
+  return [&inst](Value x, Value) { return gpu::EmitScalar(inst, {&x, 1}); };
 }
 
 const std::vector<Function>& Functions() {
-  static const std::vector<Function> functions = {
-      Unary(Opcode::kExp, Exp, std::exp, -105, 90),
-      Unary(Opcode::kExp2, Exp2, std::exp2, -151, 129),
-      Unary(Opcode::kExpm1, Expm1, std::expm1, -20, 90),
-      Unary(Opcode::kLog, Log, std::log, 0, 3),
-      Unary(Opcode::kLog2, Log2, std::log2, 0, 3),
-      Unary(Opcode::kLog1p, Log1p, std::log1p, -1, 3),
-      Unary(Opcode::kTanh, Tanh, std::tanh, -10, 10),
-      Unary(
-          Opcode::kLogistic, Logistic, [](long double x) { return 1 / (1 + std::exp(-x)); }, -105, 20),
-      Unary(Opcode::kErf, Erf, std::erf, -5, 5),
-      Unary(Opcode::kSin, Sin, std::sin, -100, 100),
-      Unary(Opcode::kCos, Cos, std::cos, -100, 100),
-      Unary(Opcode::kTan, Tan, std::tan, -100, 100),
-      Unary(Opcode::kAsin, Asin, std::asin, -1, 1),
-      Unary(Opcode::kAcos, Acos, std::acos, -1, 1),
-      Unary(Opcode::kSinh, Sinh, std::sinh, -95, 95),
-      Unary(Opcode::kCosh, Cosh, std::cosh, -95, 95),
-      Unary(Opcode::kAsinh, Asinh, std::asinh, -10, 10),
-      Unary(Opcode::kAcosh, Acosh, std::acosh, 1, 10),
-      Unary(Opcode::kAtanh, Atanh, std::atanh, -1, 1),
-      Unary(
-          Opcode::kRsqrt, Rsqrt, [](long double x) { return 1 / std::sqrt(x); }, 0, 10),
-      Unary(Opcode::kCbrt, Cbrt, std::cbrt, -10, 10),
-      Unary(Opcode::kSqrt, Sqrt, std::sqrt, 0, 10),
-      {Opcode::kPower, Pow, [](long double x, long double y) { return std::pow(x, y); }, 0, 20},
-      {Opcode::kAtan2, Atan2, [](long double y, long double x) { return std::atan2(y, x); }, -10, 10},
-      {Opcode::kRemainder, [](Value x, Value y) { return x % y; },
-       [](long double x, long double y) { return std::fmod(x, y); }, -100, 100},
-  };
+  static const std::vector<Function> functions = [] {
+    std::vector<Function> all;
+    for (const FloatFunction& function : FloatFunctions()) {
+      all.push_back({function.opcode, KernelOf(function.opcode),
+                     [f = function.f80](long double x, long double) { return f(x); }, function.facts.samples.low,
+                     function.facts.samples.high});
+    }
+    all.push_back({Opcode::kPower, Pow, [](long double x, long double y) { return std::pow(x, y); }, 0, 20});
+    all.push_back({Opcode::kAtan2, Atan2, [](long double y, long double x) { return std::atan2(y, x); }, -10, 10});
+    all.push_back({Opcode::kRemainder, [](Value x, Value y) { return x % y; },
+                   [](long double x, long double y) { return std::fmod(x, y); }, -100, 100});
+    return all;
+  }();
   return functions;
 }
 
@@ -181,16 +170,15 @@ TEST(MathFunctions, AreAllMeasured) {
   for (int i = 0; i < std::ssize(AllOps()); ++i) {
     const auto op = static_cast<Opcode>(i);
     if ((RowOf(op).traits & kElementwise) == 0 || RowOf(op).ulps <= 0.5) continue;
-    EXPECT_TRUE(std::ranges::count(Functions(), op, &Function::op) == 1) << ToString(op) << " is not in Functions()";
+    EXPECT_TRUE(std::ranges::count(Functions(), op, &Function::op) == 1)
+        << ToString(op) << " is neither in src/interp/functions.def nor in Functions() of tests/kernel_math_test.cpp";
   }
 }
 
 // Every f32 there is, against f64, whose own error is a billionth of an ulp: what DefaultUlps rests on. A minute or two
 // for each function, so only with FULL=1.
 struct Unrounded {
-  const char* name;
-  Value (*kernel)(Value);
-  double (*reference)(double);
+  Opcode op;
   double most;  // Half an ulp less than DefaultUlps.
 };
 
@@ -198,12 +186,17 @@ class MathExhaustive : public testing::TestWithParam<Unrounded> {};
 
 TEST_P(MathExhaustive, EveryF32) {
   if (std::getenv("FULL") == nullptr) GTEST_SKIP() << "without FULL=1";
-  const Unrounded& function = GetParam();
+  const Unrounded& measured = GetParam();
+  const FloatFunction& function = *FloatFunctionOf(measured.op);
+  const auto kernel = KernelOf(measured.op);
   constexpr int64_t kCount = int64_t{1} << 22;
   KernelBuilder k("function", kCount / 1024, 256);
   const Array in = k.Input("x", Type::kF32, kCount), out = k.Output("z", Type::kF32, kCount);
   const Value base = k.block() * 1024;
-  k.Tile(4, kCount - base, [&](Value i) { out.Store(base + i, function.kernel(in.Load(base + i))); });
+  k.Tile(4, kCount - base, [&](Value i) {
+    const Value x = in.Load(base + i);
+    out.Store(base + i, kernel(x, x));
+  });
   const auto compiled = CompileHost(std::move(k).Build());
   ASSERT_TRUE(compiled) << (compiled ? "" : compiled.error().message());
   std::vector<float> x(kCount), z(kCount);
@@ -214,21 +207,21 @@ TEST_P(MathExhaustive, EveryF32) {
     void* const arguments[] = {x.data(), z.data()};
     compiled->Launch(arguments);
     for (int64_t i = 0; i < kCount; ++i) {
-      const double expected = function.reference(x[i]);
+      const double expected = function.f64(x[i]);
       if (!(std::fabs(z[i] - expected) > 0) && !std::isnan(z[i])) continue;
       const double ulps = Ulps<float>(z[i], expected);
       if (ulps > worst) worst = ulps, at = x[i];
     }
   }
-  std::printf("%-10s f32 worst %.4f ulp at %a\n", function.name, worst, static_cast<double>(at));
-  EXPECT_LE(worst, function.most) << function.name << " of " << at;
+  std::printf("%-10s f32 worst %.4f ulp at %a\n", std::string(ToString(measured.op)).c_str(), worst,
+              static_cast<double>(at));
+  EXPECT_LE(worst, measured.most) << ToString(measured.op) << " of " << at;
 }
 
 INSTANTIATE_TEST_SUITE_P(Functions, MathExhaustive,
-                         testing::Values(Unrounded{"tanh", Tanh, std::tanh, 1.5}, Unrounded{"erf", Erf, std::erf, 1.5},
-                                         Unrounded{"logistic", Logistic,
-                                                   [](double x) { return 1 / (1 + std::exp(-x)); }, 2.5}),
-                         [](const auto& info) { return info.param.name; });
+                         testing::Values(Unrounded{Opcode::kTanh, 1.5}, Unrounded{Opcode::kErf, 1.5},
+                                         Unrounded{Opcode::kLogistic, 2.5}),
+                         [](const auto& info) { return std::string(ToString(info.param.op)); });
 
 TEST(MathF16, IsComputedInF32AndRoundedOnce) {
   std::vector<_Float16> x;

@@ -7,7 +7,9 @@
 
 #include "base/text.h"
 #include "driver/fuzz/grower.h"
+#include "interp/functions.h"
 #include "interp/interpreter.h"
+#include "interp/shadow/elementwise.h"
 #include "interp/shadow/shadow.h"
 #include "ir/cost.h"
 #include "ir/fusion.h"
@@ -73,6 +75,9 @@ TEST(OpKnowledge, OfElementwiseOpsIsComplete) {
     EXPECT_FALSE(RowOf(opcode).prose.empty()) << op << "has no sentence in src/ir/ops.def";
     if ((RowOf(opcode).traits & kElementwise) == 0) continue;
     EXPECT_TRUE(IsGrown(opcode)) << op << "is in no random module: src/driver/fuzz/grow_elementwise.cpp";
+    if (RowOf(opcode).cost.function && RowOf(opcode).arity == 1) {
+      EXPECT_NE(FloatFunctionOf(opcode), nullptr) << op << "has no row in src/interp/functions.def";
+    }
     const auto module = Use(opcode, PrimitiveType::kF32);
     if (module == nullptr) continue;
     const auto shadow = EvaluateShadow(module->entry(), Arguments(*module, 0));
@@ -89,6 +94,80 @@ TEST(OpKnowledge, OfElementwiseOpsIsComplete) {
   }
   EXPECT_GT(rounding, 20);
   EXPECT_GT(functions, 15);
+}
+
+constexpr const char* kTable = " in src/interp/functions.def";
+
+TEST(OpKnowledge, FunctionsAreDefinedWhereTheirRowsSay) {
+  for (const FloatFunction& function : FloatFunctions()) {
+    SCOPED_TRACE(Str("the row of '", ToString(function.opcode), "'", kTable));
+    EXPECT_TRUE(RowOf(function.opcode).cost.function) << "src/ir/ops.def says that it is no function";
+    EXPECT_EQ(function.of_complex, Use(function.opcode, PrimitiveType::kC64) != nullptr)
+        << "of complex numbers, or not, as the shape rule in src/ir/ops.def says";
+    const auto& [domain, made_up, samples, slope, period, tame, tame_complex, complex_values, weight] = function.facts;
+    EXPECT_TRUE(domain.low <= made_up.low && made_up.high <= domain.high) << "made_up";
+    for (const double end : {domain.low, domain.high}) {
+      if (std::isinf(end)) continue;
+      const double inside = end == domain.low ? HUGE_VAL : -HUGE_VAL;
+      EXPECT_FALSE(std::isnan(function.f64(std::nextafter(end, inside)))) << "domain";
+      EXPECT_TRUE(std::isnan(function.f64(std::nextafter(end, -inside)))) << "domain";
+    }
+    for (int i = 0; i <= 1000; ++i) {
+      const double x = samples.low + (samples.high - samples.low) * i / 1000;
+      EXPECT_EQ(std::isnan(function.f64(x)), x < domain.low || x > domain.high) << "domain: of " << x;
+    }
+  }
+}
+
+// What a shadow says of [a - e, a + e] holds for the values there.
+TEST(OpKnowledge, FunctionsMoveAsTheirRowsSay) {
+  for (const FloatFunction& function : FloatFunctions()) {
+    const auto rule = shadow::FunctionRule(function.opcode, {});
+    const auto& [domain, made_up, samples, slope, period, tame, tame_complex, complex_values, weight] = function.facts;
+    int decided = 0, wrong = 0;
+    for (int i = 0; i <= 600 && wrong < 3; ++i) {
+      const double a = samples.low + (samples.high - samples.low) * i / 600;
+      for (const double e : {1e-9, 1e-3, 0.3, 2.0}) {
+        const shadow::Pair of = {a, e};
+        const shadow::Pair said = rule(&of);
+        if (!std::isfinite(said.bound) || !std::isfinite(said.value)) continue;
+        ++decided;
+        for (int k = -8; k <= 8; ++k) {
+          const double x = a + e * k / 8;
+          // Not NaN either.
+          if (std::fabs(function.f64(x) - said.value) <= said.bound) continue;
+          ++wrong;
+          ADD_FAILURE() << "'" << ToString(function.opcode) << "' does not move as its row says" << kTable << ": of "
+                        << x << " it is " << function.f64(x) << ", not " << said.value << " +- " << said.bound;
+        }
+      }
+    }
+    EXPECT_GT(decided, 500) << ToString(function.opcode) << ": nearly everything is undetermined";
+  }
+}
+
+TEST(OpKnowledge, FunctionsOfTameComplexNumbersAreAsLargeAsTheirRowsSay) {
+  for (const FloatFunction& function : FloatFunctions()) {
+    const double most = function.facts.complex_values;
+    const auto module = Use(function.opcode, PrimitiveType::kC128);
+    if (module == nullptr || most == 0) continue;
+    Literal z(module->entry().parameter(0).shape());
+    auto parts = reinterpret_cast<double*>(z.mutable_raw());
+    // Around the square: what is analytic is largest there.
+    for (int64_t i = 0; i < kElements; ++i) {
+      const double along = -1 + 8.0 * static_cast<double>(i % (kElements / 4)) / kElements;
+      const double sides[4][2] = {{1, along}, {-1, along}, {along, 1}, {along, -1}};
+      for (int part = 0; part < 2; ++part)
+        parts[2 * i + part] = sides[4 * i / kElements][part] * function.facts.tame_complex;
+    }
+    const auto values = Interpret(*module, {{z}});
+    ASSERT_TRUE(values.has_value());
+    const auto* result = reinterpret_cast<const double*>(values->raw());
+    EXPECT_LE(std::fabs(*std::max_element(result, result + 2 * kElements,
+                                          [](double x, double y) { return std::fabs(x) < std::fabs(y); })),
+              most)
+        << "complex_values of '" << ToString(function.opcode) << "'" << kTable;
+  }
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "driver/fuzz/grower.h"
-#include "ir/shapes/shape_rules.h"
+#include "interp/functions.h"
 
 namespace hlo {
 namespace {
@@ -20,41 +20,46 @@ bool KeepWithin(Grower& g, Instruction& inst, double low, double high) {
   return true;
 }
 
-// Of floats and complex numbers: operand at most `most`, result at most `high`.
-bool Bounding(Grower& g, Opcode opcode, Instruction& x, double most, double low, double high) {
-  return KeepWithin(g, g.Add(opcode, {&g.Bounded(x, most)}), low, high);
+// Within the domain of the function and away from its poles, which is where it begins if that is at 0; a square root is
+// too steep there.
+Instruction& Tamed(Grower& g, const FloatFunction& function, Instruction& x) {
+  const auto& [domain, made_up, samples, slope, period, tame, tame_complex, complex_values, weight] = function.facts;
+  if (domain.high < HUGE_VAL) return g.Bounded(x, 0.75 * domain.high);
+  if (domain.low > -HUGE_VAL) return g.Positive(x, domain.low == 0 ? 0.25 : std::max(0.0, made_up.low));
+  if (IsComplex(x.shape().type())) return g.Bounded(x, tame_complex);
+  // What narrow types do not hold comes of less: nothing here grows faster than e^x.
+  const double limit = Grower::LimitOf(x.shape().type());
+  const bool too_much = tame < HUGE_VAL && function.f64(tame) > limit;
+  return g.Bounded(x, too_much ? std::min(tame, std::log(limit)) : tame);
 }
 
-bool GrowFloatUnary(Grower& g, Opcode opcode) {
-  const bool complex_too = RowOf(opcode).shape_rule == ShapeOfComplexUnary;
-  Instruction& x = g.PickOf([&](PrimitiveType type) { return IsFloat(type) || (complex_too && IsComplex(type)); });
-  const double size = g.IntervalOf(x).size();
-  const double small = std::min(4.0, std::log(Grower::LimitOf(x.shape().type())));
-  switch (opcode) {
-    case Opcode::kExp:
-    case Opcode::kExp2:
-    case Opcode::kExpm1: return Bounding(g, opcode, x, small, -1, std::exp(small));
-    case Opcode::kSinh:
-    case Opcode::kCosh: return Bounding(g, opcode, x, std::min(3.0, small), -std::exp(small), std::exp(small));
-    case Opcode::kLog:
-    case Opcode::kLog2: return KeepWithin(g, g.Add(opcode, {&g.Positive(x, 0.25)}), -4, 2 + std::log2(2 + size));
-    case Opcode::kLog1p: return KeepWithin(g, g.Add(opcode, {&g.Positive(x, 0)}), 0, 2 + std::log2(2 + size));
-    case Opcode::kSqrt: return KeepWithin(g, g.Add(opcode, {&g.Positive(x, 0.25)}), 0, 1 + size);
-    case Opcode::kRsqrt: return KeepWithin(g, g.Add(opcode, {&g.Positive(x, 0.25)}), 0, 2.25);
-    case Opcode::kSin:
-    case Opcode::kCos: return Bounding(g, opcode, x, IsComplex(x.shape().type()) ? 2 : 100, -4, 4);
-    case Opcode::kTan: return Bounding(g, opcode, x, 1, -2, 2);
-    case Opcode::kTanh:
-      return IsFloat(x.shape().type()) ? Bounding(g, opcode, x, HUGE_VAL, -1, 1) : Bounding(g, opcode, x, 1, -2, 2);
-    case Opcode::kLogistic: return Bounding(g, opcode, x, IsFloat(x.shape().type()) ? HUGE_VAL : 1, -2, 2);
-    case Opcode::kErf: return Bounding(g, opcode, x, HUGE_VAL, -1, 1);
-    case Opcode::kAsin:
-    case Opcode::kAcos:
-    case Opcode::kAtanh: return Bounding(g, opcode, x, 0.75, -3.5, 3.5);
-    case Opcode::kAcosh: return KeepWithin(g, g.Add(opcode, {&g.Positive(x, 1)}), -4, 4 + std::log(2 + size));
-    case Opcode::kAsinh: return Bounding(g, opcode, x, HUGE_VAL, -4 - std::log(2 + size), 4 + std::log(2 + size));
-    default: return Bounding(g, opcode, x, HUGE_VAL, -size - 1, size + 1);  // Roundings, cbrt.
+// Where the values over an interval of the domain lie.
+Interval ValuesOf(const FloatFunction& function, Interval x) {
+  if (function.course == Course::kWaves) return {-1, 1};
+  const double a = function.f64(std::max(x.low, function.facts.domain.low)), b = function.f64(x.high);
+  const double between = function.course == Course::kFallsThenRises && x.low < 0 && x.high > 0 ? function.f64(0) : a;
+  return {std::min({a, b, between}), std::max(a, b)};
+}
+
+bool GrowFunction(Grower& g, Opcode opcode) {
+  const FloatFunction& function = *FloatFunctionOf(opcode);
+  Instruction& x =
+      Tamed(g, function,
+            g.PickOf([&](PrimitiveType type) { return IsFloat(type) || (function.of_complex && IsComplex(type)); }));
+  const Interval is = g.IntervalOf(x);
+  Interval values = ValuesOf(function, is);
+  if (IsComplex(x.shape().type())) {
+    const double most = function.facts.complex_values > 0 ? function.facts.complex_values : is.size() + 4;
+    values = {-most, most};
   }
+  // A quarter more: types of one bit of mantissa round so far.
+  return KeepWithin(g, g.Add(opcode, {&x}), values.low - values.size() / 4, values.high + values.size() / 4);
+}
+
+bool GrowRounding(Grower& g, Opcode opcode) {
+  Instruction& x = g.PickOf(IsFloat);
+  const double size = g.IntervalOf(x).size();
+  return KeepWithin(g, g.Add(opcode, {&x}), -size - 1, size + 1);
 }
 
 bool GrowSignUnary(Grower& g, Opcode opcode) {
@@ -256,73 +261,62 @@ bool GrowStochasticConvert(Grower& g, Opcode opcode) {
                     kMost + 1);
 }
 
+// The rows before and behind those of the functions of one float.
+constexpr GrowRow kBefore[] = {
+    {Opcode::kAbs, 2, true, GrowSignUnary},
+    {Opcode::kNegate, 2, true, GrowSignUnary},
+    {Opcode::kSign, 1, true, GrowSignUnary},
+    {Opcode::kNot, 2, true, GrowBitUnary},
+    {Opcode::kPopulationCount, 1, true, GrowBitUnary},
+    {Opcode::kCountLeadingZeros, 1, true, GrowBitUnary},
+    {Opcode::kIsFinite, 1, true, GrowIsFinite},
+    {Opcode::kCopy, 2, true, GrowAsItIs},
+    {Opcode::kOptimizationBarrier, 1, true, GrowAsItIs},
+    {Opcode::kReal, 1, true, GrowRealImag},
+    {Opcode::kImag, 1, true, GrowRealImag},
+    {Opcode::kComplex, 4, false, GrowComplex},
+    {Opcode::kConvert, 6, true, GrowConvert},
+    {Opcode::kBitcastConvert, 2, true, GrowBitcastConvert},
+    {Opcode::kReducePrecision, 1, true, GrowReducePrecision},
+    {Opcode::kStochasticConvert, 1, false, GrowStochasticConvert},
+};
+constexpr GrowRow kBehind[] = {
+    {Opcode::kFloor, 1, true, GrowRounding},
+    {Opcode::kCeil, 1, true, GrowRounding},
+    {Opcode::kRoundNearestAfz, 1, true, GrowRounding},
+    {Opcode::kRoundNearestEven, 1, true, GrowRounding},
+    {Opcode::kAdd, 6, true, GrowBinary},
+    {Opcode::kSubtract, 4, true, GrowBinary},
+    {Opcode::kMultiply, 6, true, GrowBinary},
+    {Opcode::kDivide, 3, true, GrowBinary},
+    {Opcode::kRemainder, 2, true, GrowBinary},
+    {Opcode::kPower, 1, true, GrowBinary},
+    {Opcode::kMaximum, 3, true, GrowBinary},
+    {Opcode::kMinimum, 3, true, GrowBinary},
+    {Opcode::kAtan2, 1, true, GrowAtan2},
+    {Opcode::kAnd, 2, true, GrowBits},
+    {Opcode::kOr, 2, true, GrowBits},
+    {Opcode::kXor, 2, true, GrowBits},
+    {Opcode::kShiftLeft, 1, true, GrowShift},
+    {Opcode::kShiftRightArithmetic, 1, true, GrowShift},
+    {Opcode::kShiftRightLogical, 1, true, GrowShift},
+    {Opcode::kMulhi, 1, true, GrowMulhi},
+    {Opcode::kCompare, 5, true, GrowCompare},
+    {Opcode::kSelect, 5, true, GrowSelect},
+    {Opcode::kClamp, 3, true, GrowClamp},
+};
+
 }  // namespace
 
 std::span<const GrowRow> ElementwiseRows() {
-  static constexpr GrowRow kRows[] = {
-      {Opcode::kAbs, 2, true, GrowSignUnary},
-      {Opcode::kNegate, 2, true, GrowSignUnary},
-      {Opcode::kSign, 1, true, GrowSignUnary},
-      {Opcode::kNot, 2, true, GrowBitUnary},
-      {Opcode::kPopulationCount, 1, true, GrowBitUnary},
-      {Opcode::kCountLeadingZeros, 1, true, GrowBitUnary},
-      {Opcode::kIsFinite, 1, true, GrowIsFinite},
-      {Opcode::kCopy, 2, true, GrowAsItIs},
-      {Opcode::kOptimizationBarrier, 1, true, GrowAsItIs},
-      {Opcode::kReal, 1, true, GrowRealImag},
-      {Opcode::kImag, 1, true, GrowRealImag},
-      {Opcode::kComplex, 4, false, GrowComplex},
-      {Opcode::kConvert, 6, true, GrowConvert},
-      {Opcode::kBitcastConvert, 2, true, GrowBitcastConvert},
-      {Opcode::kReducePrecision, 1, true, GrowReducePrecision},
-      {Opcode::kStochasticConvert, 1, false, GrowStochasticConvert},
-      {Opcode::kExp, 2, true, GrowFloatUnary},
-      {Opcode::kExp2, 1, true, GrowFloatUnary},
-      {Opcode::kExpm1, 1, true, GrowFloatUnary},
-      {Opcode::kLog, 1, true, GrowFloatUnary},
-      {Opcode::kLog2, 1, true, GrowFloatUnary},
-      {Opcode::kLog1p, 1, true, GrowFloatUnary},
-      {Opcode::kSqrt, 1, true, GrowFloatUnary},
-      {Opcode::kRsqrt, 1, true, GrowFloatUnary},
-      {Opcode::kCbrt, 1, true, GrowFloatUnary},
-      {Opcode::kSin, 1, true, GrowFloatUnary},
-      {Opcode::kCos, 1, true, GrowFloatUnary},
-      {Opcode::kTan, 1, true, GrowFloatUnary},
-      {Opcode::kSinh, 1, true, GrowFloatUnary},
-      {Opcode::kCosh, 1, true, GrowFloatUnary},
-      {Opcode::kTanh, 2, true, GrowFloatUnary},
-      {Opcode::kAsin, 1, true, GrowFloatUnary},
-      {Opcode::kAcos, 1, true, GrowFloatUnary},
-      {Opcode::kAsinh, 1, true, GrowFloatUnary},
-      {Opcode::kAcosh, 1, true, GrowFloatUnary},
-      {Opcode::kAtanh, 1, true, GrowFloatUnary},
-      {Opcode::kErf, 1, true, GrowFloatUnary},
-      {Opcode::kLogistic, 1, true, GrowFloatUnary},
-      {Opcode::kFloor, 1, true, GrowFloatUnary},
-      {Opcode::kCeil, 1, true, GrowFloatUnary},
-      {Opcode::kRoundNearestAfz, 1, true, GrowFloatUnary},
-      {Opcode::kRoundNearestEven, 1, true, GrowFloatUnary},
-      {Opcode::kAdd, 6, true, GrowBinary},
-      {Opcode::kSubtract, 4, true, GrowBinary},
-      {Opcode::kMultiply, 6, true, GrowBinary},
-      {Opcode::kDivide, 3, true, GrowBinary},
-      {Opcode::kRemainder, 2, true, GrowBinary},
-      {Opcode::kPower, 1, true, GrowBinary},
-      {Opcode::kMaximum, 3, true, GrowBinary},
-      {Opcode::kMinimum, 3, true, GrowBinary},
-      {Opcode::kAtan2, 1, true, GrowAtan2},
-      {Opcode::kAnd, 2, true, GrowBits},
-      {Opcode::kOr, 2, true, GrowBits},
-      {Opcode::kXor, 2, true, GrowBits},
-      {Opcode::kShiftLeft, 1, true, GrowShift},
-      {Opcode::kShiftRightArithmetic, 1, true, GrowShift},
-      {Opcode::kShiftRightLogical, 1, true, GrowShift},
-      {Opcode::kMulhi, 1, true, GrowMulhi},
-      {Opcode::kCompare, 5, true, GrowCompare},
-      {Opcode::kSelect, 5, true, GrowSelect},
-      {Opcode::kClamp, 3, true, GrowClamp},
-  };
-  return kRows;
+  static const std::vector<GrowRow> rows = [] {
+    std::vector<GrowRow> all(std::begin(kBefore), std::end(kBefore));
+    for (const FloatFunction& function : FloatFunctions())
+      all.push_back({function.opcode, function.facts.weight, true, GrowFunction});
+    all.insert(all.end(), std::begin(kBehind), std::end(kBehind));
+    return all;
+  }();
+  return rows;
 }
 
 }  // namespace hlo

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "interp/functions.h"
 
 namespace hlo {
 namespace {
@@ -205,18 +206,6 @@ class Collector {
         return AskForInit(inst.operand(2), IdentitiesOf(*inst.attrs<SelectAndScatterAttrs>().scatter, 1)[0]);
       case Opcode::kSort: return AskForSort(inst);
       case Opcode::kTopK: return AskForKeys(inst.operand(0), inst.operand(0).shape().rank() - 1, Wish::kDistinct);
-      case Opcode::kRsqrt:
-      case Opcode::kLog:
-      case Opcode::kLog2: return AskPositive(inst.operand(0), 0.25);
-      case Opcode::kSqrt: return AskPositive(inst.operand(0), 0);
-      case Opcode::kLog1p: return AskPositive(inst.operand(0), -0.5);
-      case Opcode::kAcosh: return AskPositive(inst.operand(0), 1);
-      case Opcode::kAcos:
-      case Opcode::kAsin:
-      case Opcode::kAtanh:
-        if (IsFloat(inst.shape().type()))
-          Ask(inst.operand(0), {}, {.kind = Wish::Kind::kInterval, .interval = {-0.875, 0.875}});
-        return;
       case Opcode::kDivide:
       case Opcode::kRemainder:
         if (IsInteger(inst.shape().type()) && !ConstantOf(inst.operand(1)))
@@ -236,7 +225,8 @@ class Collector {
         return AskForScale(inst, attrs.lhs_contracting);
       }
       case Opcode::kConvolution: return AskForScale(inst, {});
-      default: return;
+      default:
+        if (const FloatFunction* function = FloatFunctionOf(inst.opcode())) AskForArgument(inst, *function);
     }
   }
 
@@ -396,6 +386,13 @@ class Collector {
       Ask(inst.operand(side), {}, {.kind = Wish::Kind::kScale, .number = std::sqrt(3 / terms)});
       return;
     }
+  }
+
+  void AskForArgument(const Instruction& inst, const FloatFunction& function) {
+    const auto [low, high] = function.facts.made_up;
+    if (high < kInfinity && IsFloat(inst.shape().type()))
+      return Ask(inst.operand(0), {}, {.kind = Wish::Kind::kInterval, .interval = {low, high}});
+    if (high == kInfinity && low > -kInfinity) AskPositive(inst.operand(0), low);
   }
 
   void AskPositive(const Instruction& inst, double low) {

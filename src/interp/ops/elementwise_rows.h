@@ -26,6 +26,7 @@ enum Types : unsigned {
   kUnsigned = 1 << 2,
   kFloat = 1 << 3 | 1 << 4,
   kComplex = 1 << 5 | 1 << 6,
+  kFloatOrComplex = kFloat | kComplex,
   kInt = kSigned | kUnsigned,
   kReal = kInt | kFloat,
   kArith = kReal | kComplex,
@@ -90,6 +91,16 @@ void SetKernel(const Instruction& inst, ElementwiseOp& op, F) {
   });
 }
 
+// F, and for f32 what wide_math.h has, where it has something.
+template <Opcode opcode, unsigned kTypes, class F>
+void SetFunction(const Instruction& inst, ElementwiseOp& op, F f) {
+  SetKernel<kTypes, 1>(inst, op, f);
+  if constexpr (requires { typename wide::FunctionOf<opcode>::Type; }) {
+    if (ComputeOf(inst.operand(0).shape().type()) == Compute::kF32)
+      op.kernel = WideLoop<typename wide::FunctionOf<opcode>::Type, F>;
+  }
+}
+
 // Integers of 32 bits as they lie in memory, for F whose low bits hang on the low bits of the operands alone.
 template <unsigned kTypes, int kOperands, class F>
 void SetWordKernel(const Instruction& inst, ElementwiseOp& op, F f) {
@@ -133,26 +144,6 @@ using Wide = typename WideOf<T>::Type;
   void Name##Row(const Instruction& inst, ElementwiseOp& op) {                                                      \
     rows::SetKernel<(rows::types), 1>(inst, op, []<class T>(const ElementwiseOp& op, T x) { return __VA_ARGS__; }); \
   }
-// FUNCTION(Cbrt, kFloat, std::cbrt(x)): x is wider than the compute type (f64 for f32, 80 bits for f64, c128 for c64),
-// and the result is rounded once.
-#define FUNCTION(Name, types, ...)                                                            \
-  void Name##Row(const Instruction& inst, ElementwiseOp& op) {                                \
-    rows::SetKernel<(rows::types), 1>(inst, op, []<class T>(const ElementwiseOp&, T narrow) { \
-      const auto x = static_cast<rows::Wide<T>>(narrow);                                      \
-      return static_cast<T>(__VA_ARGS__);                                                     \
-    });                                                                                       \
-  }
-// As FUNCTION, with f32 by wide::Name: its rounded result is as good, and comes several at a time.
-#define WIDE_FUNCTION(Name, types, ...)                             \
-  void Name##Row(const Instruction& inst, ElementwiseOp& op) {      \
-    auto f = []<class T>(const ElementwiseOp&, T narrow) {          \
-      const auto x = static_cast<rows::Wide<T>>(narrow);            \
-      return static_cast<T>(__VA_ARGS__);                           \
-    };                                                              \
-    rows::SetKernel<(rows::types), 1>(inst, op, f);                 \
-    if (ComputeOf(inst.operand(0).shape().type()) == Compute::kF32) \
-      op.kernel = rows::WideLoop<wide::Name, decltype(f)>;          \
-  }
 #define BINARY(Name, types, ...)                                                                               \
   void Name##Row(const Instruction& inst, ElementwiseOp& op) {                                                 \
     rows::SetKernel<(rows::types), 2>(inst, op,                                                                \
@@ -164,6 +155,7 @@ using Wide = typename WideOf<T>::Type;
     rows::SetWordKernel<(rows::types), 2>(inst, op,                                                                \
                                           []<class T>(const ElementwiseOp& op, T x, T y) { return __VA_ARGS__; }); \
   }
+// x and y are wider than the compute type, and the result is rounded once.
 #define BINARY_FUNCTION(Name, types, ...)                                                                   \
   void Name##Row(const Instruction& inst, ElementwiseOp& op) {                                              \
     rows::SetKernel<(rows::types), 2>(inst, op, []<class T>(const ElementwiseOp&, T narrow_x, T narrow_y) { \

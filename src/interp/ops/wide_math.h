@@ -14,6 +14,8 @@
 #include <limits>
 #include <utility>
 
+#include "ir/opcode.h"
+
 namespace hlo::wide {
 
 // first + x * (second + x * (...)).
@@ -240,6 +242,19 @@ struct Erf {
     before = std::exchange(term, next);
   }
 };
+
+// The functions above, by opcode.
+#define HLO_WIDE_FUNCTIONS(F) F(Cos) F(Erf) F(Exp) F(Expm1) F(Log) F(Log1p) F(Log2) F(Logistic) F(Sin) F(Tanh)
+
+template <Opcode>
+struct FunctionOf;
+#define HLO_WIDE_FUNCTION(Name)        \
+  template <>                          \
+  struct FunctionOf<Opcode::k##Name> { \
+    using Type = Name;                 \
+  };
+HLO_WIDE_FUNCTIONS(HLO_WIDE_FUNCTION)
+#undef HLO_WIDE_FUNCTION
 
 }  // namespace hlo::wide
 

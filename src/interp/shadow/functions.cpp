@@ -2,70 +2,69 @@
 // arguments move within their bounds: docs/comparison.md#elementwise-rules.
 #include <algorithm>
 
+#include "interp/functions.h"
 #include "interp/shadow/elementwise.h"
 
 namespace hlo::shadow {
 namespace {
 
-// A function that is monotone on [low, high] and undefined outside. While the argument stays inside, its extremes over
-// [a - e, a + e] lie at the ends.
-struct Function {
-  double (*f)(double);
-  double low = -kInfinity;
-  double high = kInfinity;
-};
-
-Pair Monotone(const Function& function, const Finish& finish, Pair a) {
+// While the argument stays inside the domain, the extremes over [a - e, a + e] lie at the ends.
+Pair Monotone(const FloatFunction& function, const Finish& finish, Pair a) {
   if (!IsDecided(a)) return {0, kUndetermined};
-  const double value = function.f(a.value);
+  const double value = function.f64(a.value);
   if (IsExact(a) || std::isnan(a.value)) return std::isfinite(value) ? Rounded(finish, value, 0) : Pair{value, 0};
   const double low = a.value - a.bound, high = a.value + a.bound;
-  if (low < function.low || high > function.high) return {0, kUndetermined};
-  const double before = std::max(std::fabs(function.f(low) - value), std::fabs(function.f(high) - value));
+  if (low < function.facts.domain.low || high > function.facts.domain.high) return {0, kUndetermined};
+  const double before = std::max(std::fabs(function.f64(low) - value), std::fabs(function.f64(high) - value));
   return std::isfinite(before) ? Rounded(finish, value, before) : Pair{0, kUndetermined};
 }
 
-double Rsqrt(double x) { return 1 / std::sqrt(x); }
-
-// Where e^-x overflows, the result does not underflow yet.
-double Logistic(double x) {
-  const double e = std::exp(-x);
-  return std::isinf(e) ? std::exp(x) : 1 / (1 + e);
-}
-
-// Bounded slope 1; the values stay in [-1, 1].
-Pair SineLike(double (*f)(double), const Finish& finish, Pair a) {
+Pair Waves(const FloatFunction& function, const Finish& finish, Pair a) {
   if (!IsDecided(a)) return {0, kUndetermined};
-  const double value = f(a.value);
+  const double value = function.f64(a.value);
   if (!std::isfinite(value)) return {value, 0};
-  return Rounded(finish, value, std::min(2.0, a.bound));
+  return Rounded(finish, value, std::min(2.0, function.facts.slope * a.bound));
 }
 
-Pair TanRule(const Finish& finish, Pair a) {
+Pair RisesBetweenPoles(const FloatFunction& function, const Finish& finish, Pair a) {
   if (!IsDecided(a)) return {0, kUndetermined};
-  const auto period = [](double x) { return std::floor(x / M_PI + 0.5); };  // Poles where this jumps.
-  if (!IsExact(a) && period(a.value - a.bound * 1.0001) != period(a.value + a.bound * 1.0001))
+  const auto between = [&](double x) { return std::floor(x / function.facts.period + 0.5); };  // Jumps at poles.
+  if (!IsExact(a) && between(a.value - a.bound * 1.0001) != between(a.value + a.bound * 1.0001))
     return {0, kUndetermined};
-  return Monotone({std::tan}, finish, a);
+  return Monotone(function, finish, a);
 }
 
-// Falls, then rises: the least value over an interval around 0 is 1.
-Pair CoshRule(const Finish& finish, Pair a) {
-  const Pair ends = Monotone({std::cosh}, finish, a);
+// Around 0 the least value over an interval is that of 0.
+Pair FallsThenRises(const FloatFunction& function, const Finish& finish, Pair a) {
+  const Pair ends = Monotone(function, finish, a);
   if (!IsDecided(a) || !IsDecided(ends) || std::fabs(a.value) > a.bound) return ends;
-  return {ends.value, ends.bound + (std::cosh(a.value) - 1)};
+  return {ends.value, ends.bound + (function.f64(a.value) - function.f64(0))};
 }
 
 // 1 / (1 + exp(-x)) literally gives 0 where exp overflows, although the exact value is a small number yet.
-Pair LogisticRule(const Finish& finish, Pair a) {
-  const Pair x = Monotone({Logistic}, finish, a);
+Pair Vanishes(const FloatFunction& function, const Finish& finish, Pair a) {
+  const Pair x = Monotone(function, finish, a);
   if (IsDecided(x) && std::isfinite(x.value) && x.value < finish.compute.least * 0x1p26)
     return {x.value, x.bound + x.value};
   return x;
 }
 
+using CourseRule = Pair (*)(const FloatFunction& function, const Finish& finish, Pair a);
+CourseRule RuleOf(Course course) {
+  switch (course) {
+    case Course::kMonotone: return Monotone;
+    case Course::kVanishes: return Vanishes;
+    case Course::kFallsThenRises: return FallsThenRises;
+    case Course::kWaves: return Waves;
+    case Course::kRisesBetweenPoles: return RisesBetweenPoles;
+  }
+  __builtin_unreachable();
+}
+
 // floor and its like, for increasing step functions: decided when both ends agree, else anything between.
-Pair Steps(double (*f)(double), const Finish& finish, Pair a) {
+template <double (*f)(double)>
+Pair Steps(const Finish& finish, const Pair* in) {
+  const Pair a = in[0];
   if (!IsDecided(a)) return {0, kUndetermined};
   if (IsExact(a) || !std::isfinite(a.value)) return {f(a.value), 0};
   const double low = f(a.value - a.bound), high = f(a.value + a.bound);
@@ -75,8 +74,6 @@ Pair Steps(double (*f)(double), const Finish& finish, Pair a) {
 }
 
 double SignOf(double x) { return std::isnan(x) ? x : std::copysign(x != 0 ? 1.0 : 0.0, x); }
-
-double RoundToEven(double x) { return std::nearbyint(x); }
 
 // Monotone in each argument for a positive base, so the extremes lie at the corners. A negative base needs an exact
 // integer exponent; then x^b is monotone on either side of 0.
@@ -130,49 +127,34 @@ Pair RemainderRule(const Finish& finish, const Pair* in) {
   return Rounded(finish, value, a.bound + std::fabs(quotient) * b.bound);
 }
 
+Pair ClampRule(const Finish&, const Pair* in) { return MinimumOf(in[2], MaximumOf(in[1], in[0])); }
+
+struct Rule {
+  Opcode opcode;
+  Pair (*rule)(const Finish& finish, const Pair* in);
+};
+constexpr Rule kRules[] = {
+    {Opcode::kAtan2, Atan2Rule},
+    {Opcode::kCeil, Steps<std::ceil>},
+    {Opcode::kClamp, ClampRule},
+    {Opcode::kFloor, Steps<std::floor>},
+    {Opcode::kPower, PowerRule},
+    {Opcode::kRemainder, RemainderRule},
+    {Opcode::kRoundNearestAfz, Steps<std::round>},
+    {Opcode::kRoundNearestEven, Steps<std::nearbyint>},
+    {Opcode::kSign, Steps<SignOf>},
+};
+
 }  // namespace
 
-PairRule FunctionRule(Opcode opcode, const Finish& f) {
-  const auto monotone = [&](Function function) -> PairRule {
-    return [function, f](const Pair* in) { return Monotone(function, f, in[0]); };
-  };
-  const auto steps = [&](double (*function)(double)) -> PairRule {
-    return [function, f](const Pair* in) { return Steps(function, f, in[0]); };
-  };
-  switch (opcode) {
-    case Opcode::kExp: return monotone({std::exp});
-    case Opcode::kExp2: return monotone({std::exp2});
-    case Opcode::kExpm1: return monotone({std::expm1});
-    case Opcode::kLog: return monotone({std::log, 0});
-    case Opcode::kLog2: return monotone({std::log2, 0});
-    case Opcode::kLog1p: return monotone({std::log1p, -1});
-    case Opcode::kSqrt: return monotone({std::sqrt, 0});
-    case Opcode::kRsqrt: return monotone({Rsqrt, kTiny});
-    case Opcode::kCbrt: return monotone({std::cbrt});
-    case Opcode::kTanh: return monotone({std::tanh});
-    case Opcode::kErf: return monotone({std::erf});
-    case Opcode::kSinh: return monotone({std::sinh});
-    case Opcode::kAsin: return monotone({std::asin, -1, 1});
-    case Opcode::kAcos: return monotone({std::acos, -1, 1});
-    case Opcode::kAsinh: return monotone({std::asinh});
-    case Opcode::kAcosh: return monotone({std::acosh, 1});
-    case Opcode::kAtanh: return monotone({std::atanh, -1, 1});
-    case Opcode::kLogistic: return [f](const Pair* in) { return LogisticRule(f, in[0]); };
-    case Opcode::kCosh: return [f](const Pair* in) { return CoshRule(f, in[0]); };
-    case Opcode::kTan: return [f](const Pair* in) { return TanRule(f, in[0]); };
-    case Opcode::kSin: return [f](const Pair* in) { return SineLike(std::sin, f, in[0]); };
-    case Opcode::kCos: return [f](const Pair* in) { return SineLike(std::cos, f, in[0]); };
-    case Opcode::kFloor: return steps(std::floor);
-    case Opcode::kCeil: return steps(std::ceil);
-    case Opcode::kRoundNearestAfz: return steps(std::round);
-    case Opcode::kRoundNearestEven: return steps(RoundToEven);
-    case Opcode::kSign: return steps(SignOf);
-    case Opcode::kPower: return [f](const Pair* in) { return PowerRule(f, in); };
-    case Opcode::kAtan2: return [f](const Pair* in) { return Atan2Rule(f, in); };
-    case Opcode::kRemainder: return [f](const Pair* in) { return RemainderRule(f, in); };
-    case Opcode::kClamp: return [](const Pair* in) { return MinimumOf(in[2], MaximumOf(in[1], in[0])); };
-    default: return nullptr;
+PairRule FunctionRule(Opcode opcode, const Finish& finish) {
+  if (const FloatFunction* function = FloatFunctionOf(opcode)) {
+    return
+        [function, rule = RuleOf(function->course), finish](const Pair* in) { return rule(*function, finish, in[0]); };
   }
+  const auto row = std::ranges::find(kRules, opcode, &Rule::opcode);
+  if (row == std::end(kRules)) return nullptr;
+  return [rule = row->rule, finish](const Pair* in) { return rule(finish, in); };
 }
 
 }  // namespace hlo::shadow
