@@ -152,8 +152,9 @@ Result<std::string> Lower(const Module& module, LowerStage stage, const std::str
       continue;
     }
     for (const gpu::EmittedKernel& kernel : *fusion.kernels) {
-      out += Str(begin, kernel.emitter, ", ", kernel.kernel->blocks, " blocks of ", kernel.kernel->threads,
-                 " threads\n", TRY(texts[next++]));
+      out += Str(begin, kernel.emitter, ", ", kernel.kernel->blocks,
+                 kernel.kernel->blocks == 1 ? " block of " : " blocks of ", kernel.kernel->threads, " threads\n",
+                 TRY(texts[next++]));
     }
   }
   return out + after;
