@@ -33,28 +33,14 @@ Error SizeError(const Instruction& inst, std::string message) { return ErrorAt(i
 
 // Asks its operands' values for their shapes, or looks at no shape at all.
 bool FollowsItsOperands(const Instruction& inst) {
-  switch (inst.opcode()) {
-    case Opcode::kTuple:
-    case Opcode::kGetTupleElement:
-    case Opcode::kOptimizationBarrier:
-    case Opcode::kDomain:
-    case Opcode::kAddDependency:
-    case Opcode::kAfterAll:
-    case Opcode::kCopyStart:
-    case Opcode::kCopyDone:
-    case Opcode::kAsyncUpdate:
-    case Opcode::kAsyncDone:
-    case Opcode::kOutfeed:
-    case Opcode::kGetDimensionSize:
-    case Opcode::kSetDimensionSize:
-    case Opcode::kDynamicReshape: return true;
-    case Opcode::kCopy: return !inst.shape().IsArray() || inst.shape().type() == inst.operand(0).shape().type();
-    case Opcode::kCustomCall: {
-      const std::string& target = inst.attrs<CustomCallAttrs>().target;
-      return target == "PadToStatic" || target == "SliceToDynamic";
-    }
-    default: return false;
+  if (inst.Is(Opcode::kCopy)) return !inst.shape().IsArray() || inst.shape().type() == inst.operand(0).shape().type();
+  if (inst.Is(Opcode::kCustomCall)) {
+    const std::string& target = inst.attrs<CustomCallAttrs>().target;
+    return target == "PadToStatic" || target == "SliceToDynamic";
   }
+  const bool has_sizes_of_its_own = inst.Is(Opcode::kBitcast) || inst.Is(Opcode::kReshape);
+  return (inst.Is(kOnlyNames) && !has_sizes_of_its_own) || inst.Is(Opcode::kCopyStart) || inst.Is(Opcode::kOutfeed) ||
+         inst.Is(Opcode::kSetDimensionSize) || inst.Is(Opcode::kDynamicReshape);
 }
 
 // One instruction on operands that are smaller than their shapes.

@@ -246,37 +246,27 @@ CostAnalysis::CostAnalysis(const Module& module) : costs_(module.id_limit()) {
 
 // Control flow and fusions: what they call, as often as it runs.
 Cost CostAnalysis::CostOfCalls(const Instruction& inst) {
-  switch (inst.opcode()) {
-    case Opcode::kWhile: {
-      const auto& attrs = inst.attrs<WhileAttrs>();
-      const auto trips = TripCount(inst);
-      if (!trips) gaps_.push_back({&inst, "the trip count hangs on data; counted once"});
-      const auto count = static_cast<double>(trips.value_or(1));
-      Cost cost = Of(*attrs.body).Times(count);
-      return cost += Of(*attrs.condition).Times(count + 1);
-    }
-    case Opcode::kConditional: {
-      gaps_.push_back({&inst, "the branch hangs on data; the one with most work and traffic is counted"});
-      const Cost* most = nullptr;
-      const auto weight = [](const Cost& c) { return c.flops + c.scalar_work + c.bytes(); };
-      for (const Computation* branch : inst.attrs<ConditionalAttrs>().branches()) {
-        if (most == nullptr || weight(Of(*branch)) > weight(*most)) most = &Of(*branch);
-      }
-      return *most;
-    }
-    case Opcode::kFusion: {
-      Cost cost = Of(FusedComputation(inst));
-      cost.bytes_read = cost.bytes_written = 0;
-      for (int64_t i = 0; i < inst.operand_count(); ++i) cost.bytes_read += BytesRead(inst, i);
-      cost.bytes_written = BytesWritten(inst);
-      return cost;
-    }
-    default: {  // call, async-start: what they call once.
-      Cost cost;
-      for (const Computation* called : CalledComputations(inst)) cost += Of(*called);
-      return cost;
-    }
+  if (inst.Is(Opcode::kFusion)) {
+    Cost cost = Of(FusedComputation(inst));
+    cost.bytes_read = cost.bytes_written = 0;
+    for (int64_t i = 0; i < inst.operand_count(); ++i) cost.bytes_read += BytesRead(inst, i);
+    cost.bytes_written = BytesWritten(inst);
+    return cost;
   }
+  if (inst.Is(Opcode::kConditional)) {
+    gaps_.push_back({&inst, "the branch hangs on data; the one with most work and traffic is counted"});
+    const Cost* most = nullptr;
+    const auto weight = [](const Cost& c) { return c.flops + c.scalar_work + c.bytes(); };
+    for (const Computation* branch : inst.attrs<ConditionalAttrs>().branches()) {
+      if (most == nullptr || weight(Of(*branch)) > weight(*most)) most = &Of(*branch);
+    }
+    return *most;
+  }
+  if (inst.Is(Opcode::kWhile) && !TripCount(inst))
+    gaps_.push_back({&inst, "the trip count hangs on data; counted once"});
+  Cost cost;
+  for (const auto& [called, times] : RunsOf(inst)) cost += Of(*called).Times(times);
+  return cost;
 }
 
 Cost CostAnalysis::CostOf(const Instruction& inst) {

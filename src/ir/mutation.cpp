@@ -30,19 +30,10 @@ bool SwapAnyTwo(Instruction& inst, int64_t first) {
   return false;
 }
 
+// Of a compare that is another direction.
 bool SwappedOperands(Instruction& inst) {
-  switch (inst.opcode()) {
-    case Opcode::kSubtract:
-    case Opcode::kDivide:
-    case Opcode::kRemainder:
-    case Opcode::kPower:
-    case Opcode::kAtan2:
-    case Opcode::kComplex:
-    case Opcode::kShiftLeft:
-    case Opcode::kShiftRightArithmetic:
-    case Opcode::kShiftRightLogical: return SwapOperands(inst, 0, 1);
-    default: return false;
-  }
+  const bool by_place = inst.Is(kElementwise) && !inst.Is(kCommutative) && RowOf(inst.opcode()).arity == 2;
+  return by_place && !inst.Is(Opcode::kCompare) && SwapOperands(inst, 0, 1);
 }
 
 bool SwappedCases(Instruction& inst) { return inst.Is(Opcode::kSelect) && SwapOperands(inst, 1, 2); }

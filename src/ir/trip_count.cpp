@@ -159,4 +159,14 @@ std::optional<int64_t> TripCount(const Instruction& inst) {
   return count ? count : from(right, left, Swapped(direction));
 }
 
+std::vector<Runs> RunsOf(const Instruction& caller) {
+  std::vector<Runs> runs;
+  for (const Computation* called : CalledComputations(caller)) runs.push_back({called, 1});
+  if (caller.Is(Opcode::kWhile)) {  // The condition also says when it is enough.
+    const auto trips = static_cast<double>(TripCount(caller).value_or(1));
+    for (Runs& each : runs) each.times = each.computation == caller.attrs<WhileAttrs>().condition ? trips + 1 : trips;
+  }
+  return runs;
+}
+
 }  // namespace hlo

@@ -1,4 +1,4 @@
-// How often a loop's body runs, where the text says it.
+// How often a loop's body, and whatever else is called, runs where the text says it.
 #ifndef HLO_IR_TRIP_COUNT_H_
 #define HLO_IR_TRIP_COUNT_H_
 
@@ -13,6 +13,14 @@ namespace hlo {
 // the state that begins at a constant and moves by a constant with a constant, perhaps inside fusions. nullopt when the
 // count hangs on data, or the loop does not end.
 std::optional<int64_t> TripCount(const Instruction& loop);
+
+// A computation that an instruction calls, and how often it runs for one run of the caller.
+struct Runs {
+  const Computation* computation;
+  double times;
+};
+// In the order of the attributes; of a loop whose trips are not known one is counted, and of branches each.
+std::vector<Runs> RunsOf(const Instruction& caller);
 
 }  // namespace hlo
 

@@ -45,25 +45,15 @@ class Estimator {
 
   // As CostAnalysis counts: loops by their trips, of branches the longest.
   TimeEstimate Of(const Instruction& inst) const {
+    if (!inst.Is(kControl) && !inst.Is(Opcode::kAsyncStart))
+      return inst.Is(kOnlyNames) ? TimeEstimate() : OfKernel(costs_.Of(inst), device_);
     TimeEstimate time;
-    switch (inst.opcode()) {
-      case Opcode::kWhile: {
-        const auto& attrs = inst.attrs<WhileAttrs>();
-        const auto trips = static_cast<double>(TripCount(inst).value_or(1));
-        time = sums_.at(attrs.body).Times(trips);
-        return time += sums_.at(attrs.condition).Times(trips + 1);
-      }
-      case Opcode::kConditional:
-        for (const Computation* branch : CalledComputations(inst)) {
-          if (sums_.at(branch).total() > time.total()) time = sums_.at(branch);
-        }
-        return time;
-      case Opcode::kCall:
-      case Opcode::kAsyncStart:
-        for (const Computation* called : CalledComputations(inst)) time += sums_.at(called);
-        return time;
-      default: return inst.Is(kOnlyNames) ? time : OfKernel(costs_.Of(inst), device_);
+    for (const auto& [called, times] : RunsOf(inst)) {
+      const TimeEstimate& sum = sums_.at(called);
+      if (!inst.Is(Opcode::kConditional)) time += sum.Times(times);
+      else if (sum.total() > time.total()) time = sum;
     }
+    return time;
   }
 
   const TimeEstimate& Of(const Computation& computation) const { return sums_.at(&computation); }

@@ -149,49 +149,45 @@ std::string DotText(std::string_view text) {
   return out + '"';
 }
 
+// What no trait says.
+struct FamilyRow {
+  Opcode opcode;
+  OpFamily family;
+};
+constexpr FamilyRow kFamilies[] = {
+    {Opcode::kBitcast, OpFamily::kMovement},
+    {Opcode::kCholesky, OpFamily::kContraction},
+    {Opcode::kConvolution, OpFamily::kContraction},
+    {Opcode::kCopy, OpFamily::kMovement},
+    {Opcode::kDot, OpFamily::kContraction},
+    {Opcode::kFft, OpFamily::kContraction},
+    {Opcode::kFusion, OpFamily::kControl},
+    {Opcode::kGetTupleElement, OpFamily::kMovement},
+    {Opcode::kIota, OpFamily::kConstant},
+    {Opcode::kParameter, OpFamily::kParameter},
+    {Opcode::kRaggedDot, OpFamily::kContraction},
+    {Opcode::kReduce, OpFamily::kReduction},
+    {Opcode::kReduceWindow, OpFamily::kReduction},
+    {Opcode::kScaledDot, OpFamily::kContraction},
+    {Opcode::kScan, OpFamily::kReduction},
+    {Opcode::kScatter, OpFamily::kReduction},
+    {Opcode::kSelectAndScatter, OpFamily::kReduction},
+    {Opcode::kSort, OpFamily::kReduction},
+    {Opcode::kTopK, OpFamily::kReduction},
+    {Opcode::kTriangularSolve, OpFamily::kContraction},
+    {Opcode::kTuple, OpFamily::kMovement},
+};
+
 }  // namespace
 
 OpFamily FamilyOf(const Instruction& inst) {
-  switch (inst.opcode()) {
-    case Opcode::kParameter: return OpFamily::kParameter;
-    case Opcode::kConstant:
-    case Opcode::kElidedConstant:
-    case Opcode::kIota: return OpFamily::kConstant;
-    case Opcode::kDot:
-    case Opcode::kScaledDot:
-    case Opcode::kRaggedDot:
-    case Opcode::kConvolution:
-    case Opcode::kCholesky:
-    case Opcode::kTriangularSolve:
-    case Opcode::kFft: return OpFamily::kContraction;
-    case Opcode::kReduce:
-    case Opcode::kReduceWindow:
-    case Opcode::kSelectAndScatter:
-    case Opcode::kScatter:
-    case Opcode::kScan:
-    case Opcode::kSort:
-    case Opcode::kTopK: return OpFamily::kReduction;
-    case Opcode::kBitcast:
-    case Opcode::kBroadcast:
-    case Opcode::kConcatenate:
-    case Opcode::kCopy:
-    case Opcode::kDynamicSlice:
-    case Opcode::kDynamicUpdateSlice:
-    case Opcode::kGather:
-    case Opcode::kGetTupleElement:
-    case Opcode::kPad:
-    case Opcode::kReshape:
-    case Opcode::kReverse:
-    case Opcode::kShuffle:
-    case Opcode::kSlice:
-    case Opcode::kTranspose:
-    case Opcode::kTuple: return OpFamily::kMovement;
-    case Opcode::kCall:
-    case Opcode::kConditional:
-    case Opcode::kWhile: return OpFamily::kControl;
-    case Opcode::kFusion: return IsLibraryCall(inst) ? OpFamily::kContraction : OpFamily::kControl;
-    default: return inst.Is(kElementwise) ? OpFamily::kElementwise : OpFamily::kOther;
-  }
+  if (IsLibraryCall(inst)) return OpFamily::kContraction;
+  const auto row = std::ranges::find(kFamilies, inst.opcode(), &FamilyRow::opcode);
+  if (row != std::end(kFamilies)) return row->family;
+  if (inst.Is(kHoldsLiteral)) return OpFamily::kConstant;
+  if (inst.Is(kMoves)) return OpFamily::kMovement;
+  if (inst.Is(kControl)) return OpFamily::kControl;
+  return inst.Is(kElementwise) ? OpFamily::kElementwise : OpFamily::kOther;
 }
 
 Graph GraphOf(const Computation& computation, const GraphOptions& options) {

@@ -20,14 +20,13 @@ std::vector<std::pair<std::string, int64_t>> MostFirst(const Counts& counts) {
 
 // What a computation is to its caller.
 std::string RoleFor(const Instruction& caller) {
-  switch (caller.opcode()) {
-    case Opcode::kFusion: return "fused";
-    case Opcode::kWhile: return "loop body or condition";
-    case Opcode::kConditional: return "branch";
-    case Opcode::kCall: return "called";
-    case Opcode::kAsyncStart: return "asynchronous";
-    default: return Str("of ", ToString(caller.opcode()));
-  }
+  constexpr std::pair<Opcode, std::string_view> kRoles[] = {{Opcode::kAsyncStart, "asynchronous"},
+                                                            {Opcode::kCall, "called"},
+                                                            {Opcode::kConditional, "branch"},
+                                                            {Opcode::kFusion, "fused"},
+                                                            {Opcode::kWhile, "loop body or condition"}};
+  const auto role = std::ranges::find(kRoles, caller.opcode(), &std::pair<Opcode, std::string_view>::first);
+  return role != std::end(kRoles) ? std::string(role->second) : Str("of ", ToString(caller.opcode()));
 }
 
 // By role, the entry first.

@@ -8,6 +8,7 @@
 #include "interp/arguments/arguments.h"
 #include "interp/arguments/philox.h"
 #include "interp/shadow/rules.h"
+#include "interp/shadow/terms.h"
 #include "ir/module.h"
 
 namespace hlo {
@@ -109,6 +110,7 @@ Result<std::unique_ptr<Module>> Widened(const Module& module) {
 enum class How : uint8_t { kNot, kOnce, kSum };
 
 How HowOf(const Instruction& inst) {
+  if (inst.Is(kElementwise)) return RowOf(inst.opcode()).ulps > 0 ? How::kOnce : How::kNot;
   switch (inst.opcode()) {
     case Opcode::kDot:
     case Opcode::kConvolution: return How::kSum;
@@ -123,53 +125,18 @@ How HowOf(const Instruction& inst) {
     case Opcode::kBatchNormTraining:
     case Opcode::kCholesky:
     case Opcode::kTriangularSolve: return How::kOnce;
-    case Opcode::kAbs:
-    case Opcode::kCeil:
-    case Opcode::kClamp:
-    case Opcode::kCompare:
-    case Opcode::kCopy:
-    case Opcode::kFloor:
-    case Opcode::kMaximum:
-    case Opcode::kMinimum:
-    case Opcode::kNegate:
-    case Opcode::kRoundNearestAfz:
-    case Opcode::kRoundNearestEven:
-    case Opcode::kSelect:
-    case Opcode::kSign: return How::kNot;
-    default: return inst.Is(kElementwise) ? How::kOnce : How::kNot;
+    default: return How::kNot;
   }
 }
 
-// The largest number of terms of one result.
+// The largest number of terms of one result. Of a scatter: as many updates as there are, over the elements that they
+// may go to.
 double TermsOf(const Instruction& inst) {
+  if (!inst.Is(Opcode::kScatter)) return shadow::TermsOf(inst);
   const auto elements = [](const Shape& shape) {
     return static_cast<double>(std::max<int64_t>(1, shape.NumElements()));
   };
-  switch (inst.opcode()) {
-    case Opcode::kDot: {
-      double terms = 1;
-      for (const int64_t d : inst.attrs<DotAttrs>().lhs_contracting)
-        terms *= static_cast<double>(inst.operand(0).shape().dim(d));
-      return terms;
-    }
-    case Opcode::kConvolution: {
-      const Shape& kernel = inst.operand(1).shape();
-      return elements(kernel) / static_cast<double>(std::max<int64_t>(
-                                    1, kernel.dim(inst.attrs<ConvolutionAttrs>().dim_labels.rhs_output_feature)));
-    }
-    case Opcode::kReduce: return elements(inst.operand(0).shape()) / elements(inst.shape());
-    case Opcode::kReduceWindow:
-    case Opcode::kSelectAndScatter: {
-      double terms = 1;
-      for (const WindowDim& dim : inst.Is(Opcode::kReduceWindow) ? inst.attrs<ReduceWindowAttrs>().window.dims
-                                                                 : inst.attrs<SelectAndScatterAttrs>().window.dims)
-        terms *= static_cast<double>(dim.size);
-      return terms;
-    }
-    // As many updates as there are, over the elements that they may go to.
-    case Opcode::kScatter: return 1 + elements(inst.operand(2).shape()) / elements(inst.shape());
-    default: return 1;
-  }
+  return 1 + elements(inst.operand(2).shape()) / elements(inst.shape());
 }
 
 // Random numbers of one instruction in one run.

@@ -447,22 +447,26 @@ Result<std::vector<Literal>> Permuted(Gathering& g) {
   return results;
 }
 
+using Exchange = Result<std::vector<Literal>> (*)(Gathering& g);
+constexpr std::pair<Opcode, Exchange> kExchanges[] = {
+    {Opcode::kAllGather, AllGathered},
+    {Opcode::kAllGatherStart, AllGathered},
+    {Opcode::kAllReduce, AllReduced},
+    {Opcode::kAllReduceStart, AllReduced},
+    {Opcode::kAllToAll, AllToAll},
+    {Opcode::kCollectiveBroadcast, Broadcast},
+    {Opcode::kCollectivePermute, Permuted},
+    {Opcode::kCollectivePermuteStart, Permuted},
+    {Opcode::kCollectiveReduce, CollectiveReduced},
+    {Opcode::kCustomCall, EndManualRegion},
+    {Opcode::kRaggedAllToAll, RaggedAllToAll},
+    {Opcode::kReduceScatter, ReduceScattered},
+};
+
 Result<std::vector<Literal>> ExchangeByOpcode(Gathering& g) {
-  switch (g.inst.opcode()) {
-    case Opcode::kAllReduce:
-    case Opcode::kAllReduceStart: return AllReduced(g);
-    case Opcode::kAllGather:
-    case Opcode::kAllGatherStart: return AllGathered(g);
-    case Opcode::kReduceScatter: return ReduceScattered(g);
-    case Opcode::kAllToAll: return AllToAll(g);
-    case Opcode::kRaggedAllToAll: return RaggedAllToAll(g);
-    case Opcode::kCollectiveBroadcast: return Broadcast(g);
-    case Opcode::kCollectiveReduce: return CollectiveReduced(g);
-    case Opcode::kCollectivePermute:
-    case Opcode::kCollectivePermuteStart: return Permuted(g);
-    case Opcode::kCustomCall: return EndManualRegion(g);
-    default: CHECK(false, "no collective: ", g.inst.opcode()); __builtin_unreachable();
-  }
+  const auto row = std::ranges::find(kExchanges, g.inst.opcode(), &std::pair<Opcode, Exchange>::first);
+  CHECK(row != std::end(kExchanges), "no collective: ", g.inst.opcode());
+  return row->second(g);
 }
 
 }  // namespace

@@ -13,17 +13,11 @@ constexpr int64_t kRegisterBytes = ScalarBody::kLanes * 16;
 constexpr int kMaxNesting = 100;  // Of interpretations within scalar computations; each takes stack.
 constexpr int kMaxInlined = 200;  // Of calls within scalar computations, likewise.
 
-// Same element, same type: reshape and its like of scalars.
+// Same element, same type: what moves the only element, and its like.
 bool IsIdentity(const Instruction& inst) {
-  switch (inst.opcode()) {
-    case Opcode::kReshape:
-    case Opcode::kBroadcast:
-    case Opcode::kTranspose:
-    case Opcode::kBitcast:
-    case Opcode::kOptimizationBarrier:
-    case Opcode::kCopy: return inst.shape().type() == inst.operand(0).shape().type();
-    default: return false;
-  }
+  const bool moves = inst.Is(kMoves) && inst.operand_count() == 1;
+  return (moves || inst.Is(Opcode::kBitcast) || inst.Is(Opcode::kOptimizationBarrier) || inst.Is(Opcode::kCopy)) &&
+         inst.operand(0).shape().IsScalar() && inst.shape().type() == inst.operand(0).shape().type();
 }
 
 // Values of a computation while it is compiled: by instruction, and for tuples one for each element.

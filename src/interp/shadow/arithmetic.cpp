@@ -80,9 +80,9 @@ bool IsExactResult(Opcode opcode, double a, double b, double value, const Finish
   }
 }
 
-template <class Rule>
-BlockRule Arithmetic(Opcode opcode, const Finish& finish) {
-  return [opcode, finish](const Lane* in, double* value, double* bound, int64_t count) {
+template <Opcode opcode, class Rule>
+BlockRule Arithmetic(const Finish& finish) {
+  return [finish](const Lane* in, double* value, double* bound, int64_t count) {
     const double *a = in[0].value, *ea = in[0].bound, *b = in[1].value, *eb = in[1].bound;
     const Finish f = finish;
     int64_t fine = 0;
@@ -132,7 +132,7 @@ Pair MinimumOf(Pair a, Pair b) {
 namespace {
 
 template <bool kMinimum>
-BlockRule Extreme() {
+BlockRule Extreme(const Finish&) {
   return [](const Lane* in, double* value, double* bound, int64_t count) {
     const double *a = in[0].value, *ea = in[0].bound, *b = in[1].value, *eb = in[1].bound;
     int64_t fine = 0;
@@ -155,18 +155,24 @@ BlockRule Extreme() {
   };
 }
 
+struct Rule {
+  Opcode opcode;
+  BlockRule (*make)(const Finish& finish);
+};
+constexpr Rule kRules[] = {
+    {Opcode::kAdd, Arithmetic<Opcode::kAdd, AddRule>},
+    {Opcode::kDivide, Arithmetic<Opcode::kDivide, DivideRule>},
+    {Opcode::kMaximum, Extreme<false>},
+    {Opcode::kMinimum, Extreme<true>},
+    {Opcode::kMultiply, Arithmetic<Opcode::kMultiply, MultiplyRule>},
+    {Opcode::kSubtract, Arithmetic<Opcode::kSubtract, SubtractRule>},
+};
+
 }  // namespace
 
 BlockRule ArithmeticRule(Opcode opcode, const Finish& finish) {
-  switch (opcode) {
-    case Opcode::kAdd: return Arithmetic<AddRule>(opcode, finish);
-    case Opcode::kSubtract: return Arithmetic<SubtractRule>(opcode, finish);
-    case Opcode::kMultiply: return Arithmetic<MultiplyRule>(opcode, finish);
-    case Opcode::kDivide: return Arithmetic<DivideRule>(opcode, finish);
-    case Opcode::kMaximum: return Extreme<false>();
-    case Opcode::kMinimum: return Extreme<true>();
-    default: return nullptr;
-  }
+  const auto row = std::ranges::find(kRules, opcode, &Rule::opcode);
+  return row == std::end(kRules) ? nullptr : row->make(finish);
 }
 
 }  // namespace hlo::shadow

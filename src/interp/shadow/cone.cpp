@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "interp/shadow/slice.h"
+#include "interp/shadow/terms.h"
 
 namespace hlo::shadow {
 namespace {
@@ -97,35 +98,19 @@ int64_t Count(const Shape& shape) {
   return count;
 }
 
-int64_t TermsOf(const Instruction& inst) {
-  int64_t terms = 1;
-  if (inst.Is(Opcode::kDot)) {
-    for (const int64_t d : inst.attrs<DotAttrs>().lhs_contracting) terms *= inst.operand(0).shape().dim(d);
-  } else if (inst.Is(Opcode::kConvolution)) {
-    const DimLabels& labels = inst.attrs<ConvolutionAttrs>().dim_labels;
-    const Shape& filter = inst.operand(1).shape();
-    for (const int64_t d : labels.rhs_spatial) terms *= filter.dim(d);
-    terms *= filter.dim(labels.rhs_input_feature);
-  } else if (inst.Is(Opcode::kReduceWindow)) {
-    for (const WindowDim& d : inst.attrs<ReduceWindowAttrs>().window.dims) terms *= d.size;
-  } else if (inst.Is(Opcode::kSelectAndScatter)) {
-    for (const WindowDim& d : inst.attrs<SelectAndScatterAttrs>().window.dims) terms *= d.size;
-  }
-  return terms;
-}
-
 // Of computing; `results` as below.
 int64_t OperationsOf(const Instruction& inst, int64_t results) {
   const bool is_float = inst.shape().IsArray() && IsFloat(inst.shape().type());
+  const auto terms = static_cast<int64_t>(TermsOf(inst));
   switch (inst.opcode()) {
     case Opcode::kTuple:
     case Opcode::kGetTupleElement: return 0;
     case Opcode::kParameter:
     case Opcode::kConstant: return is_float ? 2 * results : 0;
     case Opcode::kDot:
-    case Opcode::kConvolution: return results * TermsOf(inst) / 4 + 20 * results;  // Sixteen products at a time.
+    case Opcode::kConvolution: return results * terms / 4 + 20 * results;  // Sixteen products at a time.
     case Opcode::kReduceWindow:
-    case Opcode::kSelectAndScatter: return 4 * results * std::min<int64_t>(TermsOf(inst), 16) + 20 * results;
+    case Opcode::kSelectAndScatter: return 4 * results * std::min<int64_t>(terms, 16) + 20 * results;
     case Opcode::kReduce: {
       const int64_t whole = std::max<int64_t>(1, Count(inst.shape()));
       const int64_t each = std::max<int64_t>(1, Count(inst.operand(0).shape()) / whole);

@@ -129,12 +129,13 @@ auto ReducedBetween(const ReducedPrecision& to) {
 
 }  // namespace
 
-ShadowValue ConvertRule(Context& context, const Instruction& inst, const ShadowValue& x) {
+Result<ShadowValue> ConvertRule(Context& context, const Instruction& inst, Operands operands) {
+  const ShadowValue& x = *operands[0];
   if (!hlo::IsFloat(inst.shape().type())) return FloatToInteger(inst, x);
   return x.IsFloat() ? FloatToFloat(context, inst, x) : IntegerToFloat(context, inst, x);
 }
 
-ShadowValue ReducePrecision(Context& context, const Instruction& inst, Operands operands) {
+Result<ShadowValue> ReducePrecision(Context& context, const Instruction& inst, Operands operands) {
   // To the element's own format it does nothing, whatever number stands for the element in f64.
   const ReducedPrecision to = ReducedPrecisionOf(inst);
   const int64_t own_mantissa_bits = SignificandBits(inst.shape().type()) - 1;

@@ -37,7 +37,7 @@ int TotalOrder(double a, double b) {
 // Decided when the intervals do not meet, when both sides are exact, when one is a NaN whatever the other is, or when
 // they are one value, which is equal to itself if it is no NaN. The total order has NaNs of either sign at either end,
 // so it wants their bits.
-ShadowValue Compare(const Context& context, const Instruction& inst, Operands operands) {
+Result<ShadowValue> Compare(Context& context, const Instruction& inst, Operands operands) {
   const CompareAttrs& attrs = inst.attrs<CompareAttrs>();
   const bool total = attrs.type == ComparisonType::kTotalOrder;
   const bool any_sign[] = {total && !KeepsBitsOfNaN(context, inst.operand(0)),
@@ -73,7 +73,7 @@ ShadowValue Compare(const Context& context, const Instruction& inst, Operands op
   return result;
 }
 
-ShadowValue AndOr(const Instruction& inst, Operands operands) {
+Result<ShadowValue> AndOr(Context&, const Instruction& inst, Operands operands) {
   const bool deciding = inst.Is(Opcode::kOr);
   const int64_t count = inst.shape().NumElements();
   ShadowValue result;
@@ -98,7 +98,9 @@ ShadowValue AndOr(const Instruction& inst, Operands operands) {
   return result;
 }
 
-ShadowValue IsFiniteRule(const Instruction& inst, const ShadowValue& x, const Rounding& rounding) {
+Result<ShadowValue> IsFiniteRule(Context&, const Instruction& inst, Operands operands) {
+  const ShadowValue& x = *operands[0];
+  const Rounding rounding = RoundingTo(x.held, false);
   ShadowValue result;
   result.shape = inst.shape();
   result.exact = Literal(inst.shape());

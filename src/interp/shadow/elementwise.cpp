@@ -33,7 +33,8 @@ void ApplyTo(const BlockRule& rule, Operands operands, const Literal ShadowValue
   });
 }
 
-ShadowValue NegateOrAbs(const Instruction& inst, const ShadowValue& x) {
+Result<ShadowValue> NegateOrAbs(Context&, const Instruction& inst, Operands operands) {
+  const ShadowValue& x = *operands[0];
   ShadowValue result = x;
   result.shape = inst.shape();
   result.value = NewBuffer(inst.shape());
@@ -44,6 +45,44 @@ ShadowValue NegateOrAbs(const Instruction& inst, const ShadowValue& x) {
     for (int64_t i = begin; i < begin + size; ++i) out[i] = negate ? -in[i] : std::fabs(in[i]);
   });
   return result;
+}
+
+// The parts of a real number.
+Result<ShadowValue> Itself(Context&, const Instruction&, Operands operands) { return *operands[0]; }
+Result<ShadowValue> Zero(Context&, const Instruction& inst, Operands) {
+  return Splat(ToShadow(Literal::Scalar(inst.shape().type(), 0.0)), inst.shape());
+}
+
+bool GivesFloats(const Instruction& inst) { return hlo::IsFloat(inst.shape().type()); }
+bool TakesFloats(const Instruction& inst) { return hlo::IsFloat(inst.operand(0).shape().type()); }
+bool TakesOrGivesFloats(const Instruction& inst) { return GivesFloats(inst) || TakesFloats(inst); }
+bool GivesPred(const Instruction& inst) { return inst.shape().type() == PrimitiveType::kPred; }
+bool GivesArray(const Instruction& inst) { return inst.shape().IsArray(); }
+
+// The operations whose rule is not one of single elements: of which types it is, and the rule.
+struct Row {
+  Opcode opcode;
+  bool (*applies)(const Instruction& inst);
+  Result<ShadowValue> (*evaluate)(Context& context, const Instruction& inst, Operands operands);
+};
+constexpr Row kRows[] = {
+    {Opcode::kAbs, GivesFloats, NegateOrAbs},
+    {Opcode::kAnd, GivesPred, AndOr},
+    {Opcode::kCompare, TakesFloats, Compare},
+    {Opcode::kConvert, TakesOrGivesFloats, ConvertRule},
+    {Opcode::kCopy, TakesOrGivesFloats, ConvertRule},
+    {Opcode::kImag, GivesFloats, Zero},
+    {Opcode::kIsFinite, TakesFloats, IsFiniteRule},
+    {Opcode::kNegate, GivesFloats, NegateOrAbs},
+    {Opcode::kOr, GivesPred, AndOr},
+    {Opcode::kReal, GivesFloats, Itself},
+    {Opcode::kReducePrecision, GivesFloats, ReducePrecision},
+    {Opcode::kSelect, GivesArray, Select},
+};
+
+const Row* RowOf(const Instruction& inst) {
+  const auto row = std::ranges::find(kRows, inst.opcode(), &Row::opcode);
+  return row == std::end(kRows) ? nullptr : row;
 }
 
 }  // namespace
@@ -92,71 +131,24 @@ PrimitiveType WidestHeld(Operands operands) {
 
 bool IsElementwiseRule(const Instruction& inst) {
   if (!inst.Is(kElementwise)) return false;
-  const auto is_float = [](const Shape& shape) { return hlo::IsFloat(shape.type()); };
   for (const Instruction* operand : inst.operands()) {
     if (IsComplex(operand->shape().type())) return false;
   }
   if (IsComplex(inst.shape().type())) return false;
-  switch (inst.opcode()) {
-    case Opcode::kConvert:
-    case Opcode::kCopy: return is_float(inst.shape()) || is_float(inst.operand(0).shape());
-    case Opcode::kCompare:
-    case Opcode::kIsFinite: return is_float(inst.operand(0).shape());
-    case Opcode::kSelect: return inst.shape().IsArray();
-    case Opcode::kAnd:
-    case Opcode::kOr: return inst.shape().type() == PrimitiveType::kPred;
-    case Opcode::kNegate:
-    case Opcode::kAbs:
-    case Opcode::kReal:
-    case Opcode::kImag:
-    case Opcode::kReducePrecision: return is_float(inst.shape());
-    default: return is_float(inst.shape()) && RuleOf(inst.opcode(), inst.operand_count(), {}) != nullptr;
-  }
+  if (const Row* row = RowOf(inst)) return row->applies(inst);
+  return GivesFloats(inst) && RuleOf(inst.opcode(), inst.operand_count(), {}) != nullptr;
 }
 
 Result<ShadowValue> Elementwise(Context& context, const Instruction& inst, Operands operands) {
-  switch (inst.opcode()) {
-    case Opcode::kCompare: return Compare(context, inst, operands);
-    case Opcode::kIsFinite: return IsFiniteRule(inst, *operands[0], RoundingTo(operands[0]->held, false));
-    case Opcode::kAnd:
-    case Opcode::kOr: return AndOr(inst, operands);
-    case Opcode::kSelect: return Select(context, inst, operands);
-    case Opcode::kNegate:
-    case Opcode::kAbs: return NegateOrAbs(inst, *operands[0]);
-    case Opcode::kReal: return *operands[0];
-    case Opcode::kImag: return Splat(ToShadow(Literal::Scalar(inst.shape().type(), 0.0)), inst.shape());
-    case Opcode::kReducePrecision: return ReducePrecision(context, inst, operands);
-    case Opcode::kConvert:
-    case Opcode::kCopy: return ConvertRule(context, inst, *operands[0]);
-    default: break;
-  }
+  if (const Row* row = RowOf(inst)) return row->evaluate(context, inst, operands);
   const InstructionPlan* plan = context.PlanOf(inst);
   double ulps = DefaultUlps(inst.opcode(), context.Computed(inst));
   if (plan != nullptr && plan->ulps && !context.options.widened) ulps = *plan->ulps;
   const BlockRule rule = RuleOf(inst.opcode(), inst.operand_count(), context.FinishOf(inst, ulps));
-  switch (inst.opcode()) {
-    case Opcode::kAdd:
-    case Opcode::kSubtract:
-    case Opcode::kMultiply:
-    case Opcode::kDivide: {
-      ShadowValue result = Apply(rule, inst, operands, context.Held(inst));
-      DropZeroBound(result);
-      return result;
-    }
-    case Opcode::kMaximum:
-    case Opcode::kMinimum:
-    case Opcode::kClamp:
-    case Opcode::kFloor:
-    case Opcode::kCeil:
-    case Opcode::kRoundNearestAfz:
-    case Opcode::kRoundNearestEven:
-    case Opcode::kSign: {  // Nothing is rounded.
-      ShadowValue result = Apply(rule, inst, operands, WidestHeld(operands));
-      DropZeroBound(result);
-      return result;
-    }
-    default: return Apply(rule, inst, operands, context.Held(inst));
-  }
+  const bool rounds = hlo::RowOf(inst.opcode()).ulps > 0;
+  ShadowValue result = Apply(rule, inst, operands, rounds ? context.Held(inst) : WidestHeld(operands));
+  DropZeroBound(result);
+  return result;
 }
 
 }  // namespace hlo::shadow

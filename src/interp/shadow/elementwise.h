@@ -85,14 +85,17 @@ PairRule FunctionRule(Opcode opcode, const Finish& finish);
 Pair MaximumOf(Pair a, Pair b);
 Pair MinimumOf(Pair a, Pair b);
 
-ShadowValue Compare(const Context& context, const Instruction& inst, Operands operands);
+// ---- Rules of whole operations
+// ---------------------------------------------------------------------------------------
+
+Result<ShadowValue> Compare(Context& context, const Instruction& inst, Operands operands);
 // Of pred: one side may decide, whatever the other is.
-ShadowValue AndOr(const Instruction& inst, Operands operands);
-ShadowValue IsFiniteRule(const Instruction& inst, const ShadowValue& x, const Rounding& rounding);
+Result<ShadowValue> AndOr(Context& context, const Instruction& inst, Operands operands);
+Result<ShadowValue> IsFiniteRule(Context& context, const Instruction& inst, Operands operands);
 Result<ShadowValue> Select(Context& context, const Instruction& inst, Operands operands);
 // Of floats to floats, integers to floats and floats to integers.
-ShadowValue ConvertRule(Context& context, const Instruction& inst, const ShadowValue& x);
-ShadowValue ReducePrecision(Context& context, const Instruction& inst, Operands operands);
+Result<ShadowValue> ConvertRule(Context& context, const Instruction& inst, Operands operands);
+Result<ShadowValue> ReducePrecision(Context& context, const Instruction& inst, Operands operands);
 
 }  // namespace hlo::shadow
 

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "interp/shadow/rules.h"
+#include "interp/shadow/terms.h"
 #include "ir/instruction.h"
 #include "ir/module.h"
 
@@ -17,6 +18,7 @@ using shadow::CombinerOf;
 using shadow::Rounding;
 using shadow::RoundingTo;
 using shadow::SignificandBits;
+using shadow::TermsOf;
 
 constexpr int kNoUnit = 4000;  // Of zeros alone: a multiple of anything.
 constexpr int kTf32Bits = 11;
@@ -124,115 +126,119 @@ std::string ExactPlan::Folds(const Instruction& inst, const Magnitude& term, dou
   }
 }
 
-std::string ExactPlan::Products(const Instruction& inst, double terms) {
+std::string ExactPlan::OfSum(const Instruction& inst) {
+  return SumFits(inst, Of(inst.operand(0)), 1, Of(inst.operand(1)));
+}
+
+std::string ExactPlan::OfProduct(const Instruction& inst) {
+  return Fits(inst, Product(Of(inst.operand(0)), Of(inst.operand(1))), "multiplies");
+}
+
+std::string ExactPlan::OfQuotient(const Instruction& inst) {
+  if (!IsFloat(inst.shape().type())) return "";
+  const Magnitude by = Of(inst.operand(1)), x = Of(inst.operand(0));
+  if (by.most == 0 || by.most != std::ldexp(1.0, by.unit))
+    return Rounds(inst, "rounds: its divisors are not one power of two");
+  return Fits(inst, {x.most / by.most, x.unit == kNoUnit ? kNoUnit : x.unit - by.unit}, "divides");
+}
+
+std::string ExactPlan::OfConvert(const Instruction& inst) {
+  return Fits(inst, Of(inst.operand(0)), "converts what comes");
+}
+
+std::string ExactPlan::OfReducePrecision(const Instruction& inst) {
+  const auto& attrs = inst.attrs<ReducePrecisionAttrs>();
+  const Magnitude x = Of(inst.operand(0));
+  const bool fits = x.most == 0 || (HasBits(x, static_cast<int>(attrs.mantissa_bits) + 1) &&
+                                    std::ilogb(x.most) < (1 << (attrs.exponent_bits - 1)) &&
+                                    x.unit > 2 - (1 << (attrs.exponent_bits - 1)));
+  return fits ? "" : Rounds(inst, Str("leaves ", attrs.mantissa_bits + 1, " bits, which are too few"));
+}
+
+std::string ExactPlan::OfIota(const Instruction& inst) {
+  return Fits(inst, {inst.shape().NumElements() == 0 ? 0 : Of(inst).most + 1, 0}, "counts");
+}
+
+std::string ExactPlan::OfProducts(const Instruction& inst) {
+  if (!IsFloat(inst.shape().type())) return "";
+  if (inst.Is(Opcode::kDot) && inst.attrs<DotAttrs>().algorithm != DotAlgorithm::kUnset)
+    return Rounds(inst, "has an algorithm of its own");
   const Magnitude a = Of(inst.operand(0)), b = Of(inst.operand(1));
   if (options_.allow_tf32 && inst.shape().type() == PrimitiveType::kF32 &&
       !(HasBits(a, kTf32Bits) && HasBits(b, kTf32Bits)))
     return Rounds(inst, "has operands of more than the 11 bits of tf32");
-  return SumFits(inst, Product(a, b), terms, {});
+  return SumFits(inst, Product(a, b), TermsOf(inst), {});
 }
 
+std::string ExactPlan::OfReduction(const Instruction& inst) {
+  return Folds(inst, Of(inst.operand(0)), TermsOf(inst), Of(inst.operand(inst.operand_count() / 2)));
+}
+
+std::string ExactPlan::OfSelectAndScatter(const Instruction& inst) {
+  return Folds(inst, Of(inst.operand(1)), TermsOf(inst), Of(inst.operand(2)));
+}
+
+std::string ExactPlan::OfScatter(const Instruction& inst) {
+  const Instruction& updates = inst.operand((inst.operand_count() - 1) / 2 + 1);
+  return Folds(inst, Of(updates), static_cast<double>(updates.shape().NumElements()), Of(inst.operand(0)));
+}
+
+std::string ExactPlan::OfMap(const Instruction& inst) {
+  return OnlyChooses(*inst.attrs<MapAttrs>().to_apply) ? "" : Rounds(inst, "applies what may round");
+}
+
+std::string ExactPlan::OfSort(const Instruction& inst) {
+  const SortAttrs& attrs = inst.attrs<SortAttrs>();
+  const bool plain = inst.operand_count() == 1 && attrs.to_apply->root().Is(Opcode::kCompare) &&
+                     attrs.to_apply->root().operand(0).Is(Opcode::kParameter);
+  return attrs.is_stable || plain ? "" : Rounds(inst, "leaves the order of equal keys open");
+}
+
+std::string ExactPlan::MayRound(const Instruction& inst) { return Rounds(inst, "may round"); }
+
+// The rules of floats; what computes with integers, moves or hands on has none, nor has what the row of its op says is
+// exact.
 std::string ExactPlan::ReasonOf(const Instruction& inst) {
-  const auto is_float = [](const Shape& shape) { return shape.IsArray() && IsFloat(shape.type()); };
-  const auto elements = [](const Instruction& of) { return static_cast<double>(of.shape().NumElements()); };
-  if (inst.shape().IsArray() && IsComplex(inst.shape().type()) && !inst.Is(Opcode::kParameter))
+  struct Rule {
+    Opcode opcode;
+    std::string (ExactPlan::*reason)(const Instruction&);
+  };
+  static constexpr Rule kRules[] = {
+      {Opcode::kAdd, &ExactPlan::OfSum},
+      {Opcode::kBatchNormGrad, &ExactPlan::MayRound},
+      {Opcode::kBatchNormInference, &ExactPlan::MayRound},
+      {Opcode::kBatchNormTraining, &ExactPlan::MayRound},
+      {Opcode::kCholesky, &ExactPlan::MayRound},
+      {Opcode::kConvert, &ExactPlan::OfConvert},
+      {Opcode::kConvolution, &ExactPlan::OfProducts},
+      {Opcode::kCustomCall, &ExactPlan::MayRound},
+      {Opcode::kDivide, &ExactPlan::OfQuotient},
+      {Opcode::kDot, &ExactPlan::OfProducts},
+      {Opcode::kFft, &ExactPlan::MayRound},
+      {Opcode::kIota, &ExactPlan::OfIota},
+      {Opcode::kMap, &ExactPlan::OfMap},
+      {Opcode::kMultiply, &ExactPlan::OfProduct},
+      {Opcode::kRaggedDot, &ExactPlan::MayRound},
+      {Opcode::kReduce, &ExactPlan::OfReduction},
+      {Opcode::kReducePrecision, &ExactPlan::OfReducePrecision},
+      {Opcode::kReduceWindow, &ExactPlan::OfReduction},
+      {Opcode::kScaledDot, &ExactPlan::MayRound},
+      {Opcode::kScan, &ExactPlan::MayRound},
+      {Opcode::kScatter, &ExactPlan::OfScatter},
+      {Opcode::kSelectAndScatter, &ExactPlan::OfSelectAndScatter},
+      {Opcode::kSort, &ExactPlan::OfSort},
+      {Opcode::kStochasticConvert, &ExactPlan::MayRound},
+      {Opcode::kSubtract, &ExactPlan::OfSum},
+      {Opcode::kTriangularSolve, &ExactPlan::MayRound},
+  };
+  const bool is_array = inst.shape().IsArray();
+  if (is_array && IsComplex(inst.shape().type()) && !inst.Is(Opcode::kParameter))
     return Rounds(inst, "is of complex numbers, which are not looked at");
-  switch (inst.opcode()) {
-    case Opcode::kAdd:
-    case Opcode::kSubtract:
-      if (!is_float(inst.shape())) return "";
-      return SumFits(inst, Of(inst.operand(0)), 1, Of(inst.operand(1)));
-    case Opcode::kMultiply: return Fits(inst, Product(Of(inst.operand(0)), Of(inst.operand(1))), "multiplies");
-    case Opcode::kDivide: {
-      if (!is_float(inst.shape())) return "";
-      const Magnitude by = Of(inst.operand(1)), x = Of(inst.operand(0));
-      if (by.most == 0 || by.most != std::ldexp(1.0, by.unit))
-        return Rounds(inst, "rounds: its divisors are not one power of two");
-      return Fits(inst, {x.most / by.most, x.unit == kNoUnit ? kNoUnit : x.unit - by.unit}, "divides");
-    }
-    case Opcode::kConvert: return Fits(inst, Of(inst.operand(0)), "converts what comes");
-    case Opcode::kReducePrecision: {
-      const auto& attrs = inst.attrs<ReducePrecisionAttrs>();
-      const Magnitude x = Of(inst.operand(0));
-      const bool fits = x.most == 0 || (HasBits(x, static_cast<int>(attrs.mantissa_bits) + 1) &&
-                                        std::ilogb(x.most) < (1 << (attrs.exponent_bits - 1)) &&
-                                        x.unit > 2 - (1 << (attrs.exponent_bits - 1)));
-      return fits ? "" : Rounds(inst, Str("leaves ", attrs.mantissa_bits + 1, " bits, which are too few"));
-    }
-    case Opcode::kIota: return Fits(inst, {elements(inst) == 0 ? 0 : Of(inst).most + 1, 0}, "counts");
-    case Opcode::kDot: {
-      if (!is_float(inst.shape())) return "";
-      const DotAttrs& attrs = inst.attrs<DotAttrs>();
-      if (attrs.algorithm != DotAlgorithm::kUnset) return Rounds(inst, "has an algorithm of its own");
-      double terms = 1;
-      for (const int64_t d : attrs.lhs_contracting) terms *= static_cast<double>(inst.operand(0).shape().dim(d));
-      return Products(inst, terms);
-    }
-    case Opcode::kConvolution: {
-      if (!is_float(inst.shape())) return "";
-      const Shape& kernel = inst.operand(1).shape();
-      const int64_t outputs = kernel.dim(inst.attrs<ConvolutionAttrs>().dim_labels.rhs_output_feature);
-      return Products(inst,
-                      static_cast<double>(kernel.NumElements()) / static_cast<double>(std::max<int64_t>(1, outputs)));
-    }
-    case Opcode::kReduce: {
-      const Shape& result = inst.shape().IsTuple() ? inst.shape().element(0) : inst.shape();
-      const double terms = elements(inst.operand(0)) / static_cast<double>(std::max<int64_t>(1, result.NumElements()));
-      return Folds(inst, Of(inst.operand(0)), terms, Of(inst.operand(inst.operand_count() / 2)));
-    }
-    case Opcode::kReduceWindow:
-    case Opcode::kSelectAndScatter: {
-      const bool reduces = inst.Is(Opcode::kReduceWindow);
-      const Window& window =
-          reduces ? inst.attrs<ReduceWindowAttrs>().window : inst.attrs<SelectAndScatterAttrs>().window;
-      double terms = 1;
-      for (const WindowDim& dim : window.dims) terms *= static_cast<double>(dim.size);
-      return Folds(inst, Of(inst.operand(reduces ? 0 : 1)), terms,
-                   Of(inst.operand(reduces ? inst.operand_count() / 2 : 2)));
-    }
-    case Opcode::kScatter: {
-      const int64_t arrays = (inst.operand_count() - 1) / 2;
-      const Instruction& updates = inst.operand(arrays + 1);
-      return Folds(inst, Of(updates), elements(updates), Of(inst.operand(0)));
-    }
-    case Opcode::kMap:
-      return OnlyChooses(*inst.attrs<MapAttrs>().to_apply) ? "" : Rounds(inst, "applies what may round");
-    case Opcode::kSort: {
-      const SortAttrs& attrs = inst.attrs<SortAttrs>();
-      const bool plain = inst.operand_count() == 1 && attrs.to_apply->root().Is(Opcode::kCompare) &&
-                         attrs.to_apply->root().operand(0).Is(Opcode::kParameter);
-      return attrs.is_stable || plain ? "" : Rounds(inst, "leaves the order of equal keys open");
-    }
-    case Opcode::kCustomCall:
-    case Opcode::kCholesky:
-    case Opcode::kTriangularSolve:
-    case Opcode::kFft:
-    case Opcode::kBatchNormGrad:
-    case Opcode::kBatchNormInference:
-    case Opcode::kBatchNormTraining:
-    case Opcode::kScaledDot:
-    case Opcode::kRaggedDot:
-    case Opcode::kScan:
-    case Opcode::kStochasticConvert: return Rounds(inst, "may round");
-    case Opcode::kAbs:
-    case Opcode::kCeil:
-    case Opcode::kClamp:
-    case Opcode::kFloor:
-    case Opcode::kMaximum:
-    case Opcode::kMinimum:
-    case Opcode::kImag:
-    case Opcode::kNegate:
-    case Opcode::kReal:
-    case Opcode::kRemainder:
-    case Opcode::kRoundNearestAfz:
-    case Opcode::kRoundNearestEven:
-    case Opcode::kSelect:
-    case Opcode::kSign: return "";
-    // What computes with integers, moves or hands on is left, and functions that round.
-    default:
-      return inst.Is(kElementwise) && is_float(inst.shape()) && !inst.Is(Opcode::kCopy) ? Rounds(inst, "rounds")
-                                                                                        : std::string();
-  }
+  const auto rule = std::ranges::find(kRules, inst.opcode(), &Rule::opcode);
+  if (rule != std::end(kRules)) return (this->*rule->reason)(inst);
+  const bool rounds =
+      inst.Is(kElementwise) && is_array && IsFloat(inst.shape().type()) && RowOf(inst.opcode()).ulps > 0;
+  return rounds ? Rounds(inst, "rounds") : "";
 }
 
 }  // namespace hlo

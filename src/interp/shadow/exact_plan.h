@@ -48,7 +48,20 @@ class ExactPlan {
   std::string Fits(const Instruction& inst, const Magnitude& magnitude, const char* what) const;
   std::string SumFits(const Instruction& inst, const Magnitude& term, double terms, const Magnitude& init);
   std::string Folds(const Instruction& inst, const Magnitude& term, double terms, const Magnitude& init);
-  std::string Products(const Instruction& inst, double terms);
+  // The rules, by op.
+  std::string OfSum(const Instruction& inst);
+  std::string OfProduct(const Instruction& inst);
+  std::string OfQuotient(const Instruction& inst);
+  std::string OfConvert(const Instruction& inst);
+  std::string OfReducePrecision(const Instruction& inst);
+  std::string OfIota(const Instruction& inst);
+  std::string OfProducts(const Instruction& inst);
+  std::string OfReduction(const Instruction& inst);
+  std::string OfSelectAndScatter(const Instruction& inst);
+  std::string OfScatter(const Instruction& inst);
+  std::string OfMap(const Instruction& inst);
+  std::string OfSort(const Instruction& inst);
+  std::string MayRound(const Instruction& inst);
 
   ExactOptions options_;
   std::unordered_map<const Instruction*, Magnitude> seen_;

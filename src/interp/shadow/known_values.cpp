@@ -19,34 +19,13 @@ constexpr int64_t kMostOperandElements = 1 << 16;
 // The operands whose elements the result consists of, whatever the others are; none: not a movement of splats.
 std::vector<const Instruction*> MovedOperands(const Instruction& inst) {
   std::vector<const Instruction*> moved;
-  switch (inst.opcode()) {
-    case Opcode::kBroadcast:
-    case Opcode::kReshape:
-    case Opcode::kTranspose:
-    case Opcode::kReverse:
-    case Opcode::kShuffle:
-    case Opcode::kSlice:
-    case Opcode::kDynamicSlice:
-    case Opcode::kGather:
-    case Opcode::kCopy: moved.push_back(&inst.operand(0)); break;
-    case Opcode::kBitcast:
-      if (inst.shape().type() == inst.operand(0).shape().type()) moved.push_back(&inst.operand(0));
-      break;
-    case Opcode::kConcatenate:
-    case Opcode::kDynamicUpdateSlice: {
-      const int64_t count = inst.Is(Opcode::kConcatenate) ? inst.operand_count() : 2;
-      for (int64_t i = 0; i < count; ++i) moved.push_back(&inst.operand(i));
-      break;
-    }
-    case Opcode::kPad: {
-      const auto adds = [](const PaddingDim& dim) { return dim.low > 0 || dim.high > 0 || dim.interior > 0; };
-      moved.push_back(&inst.operand(0));
-      if (std::ranges::any_of(inst.attrs<PadAttrs>().padding.dims, adds)) moved.push_back(&inst.operand(1));
-      break;
-    }
-    case Opcode::kSelect: moved = {&inst.operand(1), &inst.operand(2)}; break;
-    default: break;
+  if (inst.Is(Opcode::kSelect)) moved = {&inst.operand(1), &inst.operand(2)};
+  if (inst.Is(Opcode::kCopy)) moved = {&inst.operand(0)};
+  if (shadow::IsMovement(inst)) {
+    for (int64_t i = 0; i < shadow::DataOperands(inst); ++i) moved.push_back(&inst.operand(i));
   }
+  const auto adds = [](const PaddingDim& dim) { return dim.low > 0 || dim.high > 0 || dim.interior > 0; };
+  if (inst.Is(Opcode::kPad) && std::ranges::none_of(inst.attrs<PadAttrs>().padding.dims, adds)) moved.pop_back();
   std::erase_if(moved, [](const Instruction* operand) { return operand->shape().NumElements() == 0; });
   return moved;
 }

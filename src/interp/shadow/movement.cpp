@@ -74,12 +74,8 @@ Result<std::shared_ptr<const Choices>> MovedChoices(const Instruction& inst, Ope
 }  // namespace
 
 int64_t DataOperands(const Instruction& inst) {
-  switch (inst.opcode()) {
-    case Opcode::kDynamicUpdateSlice:
-    case Opcode::kPad: return 2;
-    case Opcode::kConcatenate: return inst.operand_count();
-    default: return 1;
-  }
+  if (inst.Is(Opcode::kConcatenate)) return inst.operand_count();
+  return inst.Is(Opcode::kDynamicUpdateSlice) || inst.Is(Opcode::kPad) ? 2 : 1;
 }
 
 bool IsMovement(const Instruction& inst) {

@@ -1,21 +1,14 @@
 #include "ir/text/async_sugar.h"
 
+#include "base/text.h"
 #include "ir/module.h"
 
 namespace hlo {
 
+// What has a start and a done of its own is not written as all-reduce-start for an async-start that calls it.
 bool HasAsyncSugar(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kAllGather:
-    case Opcode::kAllReduce:
-    case Opcode::kCollectivePermute:
-    case Opcode::kConstant:
-    case Opcode::kCopy:
-    case Opcode::kParameter:
-    case Opcode::kRecv:
-    case Opcode::kSend: return false;
-    default: return true;
-  }
+  if (opcode == Opcode::kConstant || opcode == Opcode::kParameter) return false;
+  return !OpcodeFromText(Str(ToString(opcode), "-done"));
 }
 
 namespace {

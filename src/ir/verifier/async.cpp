@@ -182,11 +182,8 @@ bool AsyncChecker::Wraps(const Instruction& inst, const Computation& wrapped) co
 Status AsyncChecker::Check(const Instruction& inst) {
   if (const StartAndDone* pair = PairOfStart(inst.opcode())) return CheckPairStart(inst, *pair);
   if (const StartAndDone* pair = PairOfDone(inst.opcode())) return CheckPairDone(inst, *pair);
-  switch (inst.opcode()) {
-    case Opcode::kAsyncStart: return CheckStart(inst);
-    case Opcode::kAsyncUpdate: return CheckUpdate(inst);
-    default: return CheckDone(inst);
-  }
+  if (inst.Is(Opcode::kAsyncStart)) return CheckStart(inst);
+  return inst.Is(Opcode::kAsyncUpdate) ? CheckUpdate(inst) : CheckDone(inst);
 }
 
 // ---- async-start, -update, -done -----------------------------------------------------------------------------------

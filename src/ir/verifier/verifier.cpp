@@ -284,17 +284,19 @@ Status Verifier::CheckShape(const Instruction& inst) {
   const Shape inferred = TRY(InferShape(inst));
   const TypeMatch types = findings_.strict() || inst.Is(kExactTypes) ? TypeMatch::kExact : TypeMatch::kFloatsMayDiffer;
   if (ShapesMatch(inst.shape(), inferred, types)) return {};
-  switch (inst.opcode()) {
-    case Opcode::kCall:
-      FAIL(ErrorAtResult(inst, "V142", Str("written ", inst.shape(), ", the called computation returns ", inferred)));
-    case Opcode::kFusion:
-      FAIL(ErrorAtResult(inst, "V155", Str("written ", inst.shape(), ", the fused computation returns ", inferred)));
-    case Opcode::kOptimizationBarrier:
-      FAIL(ErrorAtResult(inst, "V162", Str("written ", inst.shape(), ", the operand is ", inferred)));
-    default:
-      FAIL(ErrorAtResult(inst, "V002",
-                         Str("'", inst.opcode(), "' is written ", inst.shape(), " but its operands give ", inferred)));
+  struct Handing {
+    Opcode opcode;
+    const char *code, *whose;
+  };
+  constexpr Handing kHandings[] = {{Opcode::kCall, "V142", "the called computation returns"},
+                                   {Opcode::kFusion, "V155", "the fused computation returns"},
+                                   {Opcode::kOptimizationBarrier, "V162", "the operand is"}};
+  const auto handing = std::ranges::find(kHandings, inst.opcode(), &Handing::opcode);
+  if (handing != std::end(kHandings)) {
+    FAIL(ErrorAtResult(inst, handing->code, Str("written ", inst.shape(), ", ", handing->whose, " ", inferred)));
   }
+  FAIL(ErrorAtResult(inst, "V002",
+                     Str("'", inst.opcode(), "' is written ", inst.shape(), " but its operands give ", inferred)));
 }
 
 // V031. What clamp and select take instead of full shapes is a matter of their rules.
