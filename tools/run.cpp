@@ -69,7 +69,8 @@ void AddComparisonFlags(FlagSet& flags, RunFlags* f) {
                "selects tolerance: the table by type, 1e-3, or equality");
   flags.Choice("nan", &f->nan, {"equal", "strict"}, "strict: NaNs compare by their bits where they are only moved");
   flags.Int("work_limit", &run->work_limit,
-            "scalar steps of judging the kernels, and of the passes; beyond, a seeded sample of the largest; 0: all");
+            "scalar steps of judging the kernels, and of the passes; beyond, a seeded sample of the largest; 0: all; "
+            "-1: 3e9, more where a run takes long");
   flags.Int("max_mismatches", &run->compare.max_mismatches, "rows shown for each wrong output");
   flags.Choice("top_by", &f->top_by, {"rel", "abs", "ulp", "index"}, "their order");
 }

@@ -230,15 +230,18 @@ Result<std::string> Experiment::WhyNoReference() {
   const bool without = ModeOf(options_).parts_decide;
   if (!without || options_.reference_platform != "default" || options_.work_limit == 0) return "";
   const double steps = StepsOfInterpreting(*TRY(Input())->module);
-  if (steps <= static_cast<double>(options_.work_limit)) return "";
+  if (steps <= static_cast<double>(options_.work_limit < 0 ? kWorkLimit : options_.work_limit)) return "";
   return Format("about %.2g steps, beyond --work_limit", steps);
 }
 
 Result<RunOptions> Experiment::Judging() {
-  constexpr double kTenSeconds = 10'000, kRuns = 20;
+  // Of the time of a run, estimated, so that a report says the same every time. With what the check does beside judging
+  // (it runs the program three times, and reads all that it leaves) it stays well within 20 runs.
+  constexpr double kRuns = 4, kSecondsOfTheLimit = 10;
   RunOptions options = options_;
-  if (options.work_limit != RunOptions().work_limit) return options;
-  options.work_limit *= std::max<int64_t>(1, static_cast<int64_t>(kRuns * TRY(Results())->times.run / kTenSeconds));
+  if (options.work_limit >= 0) return options;
+  const double runs = kRuns * SecondsOfRunning(*TRY(Optimized())->module) / kSecondsOfTheLimit;
+  options.work_limit = static_cast<int64_t>(kWorkLimit * std::max(1.0, runs));
   return options;
 }
 

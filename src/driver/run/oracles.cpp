@@ -138,4 +138,12 @@ double StepsOfInterpreting(const Module& module) {
   return steps;
 }
 
+double SecondsOfRunning(const Module& module) {
+  constexpr double kDotFlops = 1e11, kOperations = 4e9, kBytes = 1e10;  // Each second.
+  const CostAnalysis costs(module);
+  const Cost& cost = costs.Of(module.entry());
+  const double dots = std::accumulate(cost.dot_flops.begin(), cost.dot_flops.end(), 0.0);
+  return dots / kDotFlops + cost.scalar_work / kOperations + cost.bytes() / kBytes;
+}
+
 }  // namespace hlo

@@ -54,6 +54,9 @@ const CompareMode& ModeOf(const RunOptions& options);
 // What interpreting the whole module takes, in scalar steps, to be held against --work_limit.
 double StepsOfInterpreting(const Module& module);
 
+// What running it takes on two cores of 2020, by its counts of operations and bytes alone.
+double SecondsOfRunning(const Module& module);
+
 }  // namespace hlo
 
 #endif  // HLO_DRIVER_RUN_ORACLES_H_

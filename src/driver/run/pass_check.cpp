@@ -10,6 +10,7 @@
 #include "driver/run/step_alone.h"
 #include "interp/arguments/arguments.h"
 #include "interp/compare/widened.h"
+#include "interp/interpreter.h"
 
 namespace hlo {
 namespace {
@@ -28,16 +29,16 @@ void OwnBytes(Literal& literal) {
   for (Literal& element : literal.mutable_elements()) OwnBytes(element);
 }
 
-// Values by id of the instruction. What is left of them when so many bytes are there is not taken.
+// Values by id of the instruction. What is left of them when a quarter of the machine's memory is full is not taken.
 Result<std::unordered_map<int, Literal>> TakeLargeValues(const Module& optimized, gpu::Executable& executable,
                                                          const WidenedOptions& options) {
-  constexpr int64_t kMostBytes = int64_t{2} << 30;
+  const int64_t most_bytes = DefaultMemoryLimit() / 3;
   std::unordered_map<int, Literal> values;
   int64_t bytes = 0;
   std::unordered_set<int> wanted;
   for (const Instruction* inst : LargeValues(optimized, options)) {
     bytes += inst->shape().ByteSize();
-    if (bytes <= kMostBytes) wanted.insert(inst->id());
+    if (bytes <= most_bytes) wanted.insert(inst->id());
   }
   if (wanted.empty()) return values;
   const gpu::Observer take = {

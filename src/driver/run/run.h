@@ -25,6 +25,8 @@
 
 namespace hlo {
 
+inline constexpr int64_t kWorkLimit = 3'000'000'000;  // With what goes on around it some ten seconds.
+
 struct RunOptions {
   std::vector<std::string> flags;  // As they were given: what to do next repeats them.
   LoadOptions load{.fill_elided_constants = "random"};
@@ -35,8 +37,9 @@ struct RunOptions {
   std::optional<Tolerance> tolerance;          // Of `tolerance`; empty: the table by type.
   CompareOptions compare;
   // Scalar steps (interp/shadow/slice.h) of judging the kernels, and as many of judging the passes; beyond, the largest
-  // are judged by a sample. What takes more to interpret as a whole is not. 0: all, whatever it takes.
-  int64_t work_limit = 3'000'000'000;
+  // are judged by a sample. What takes more to interpret as a whole is not. 0: all, whatever it takes; -1: kWorkLimit,
+  // for judging more of what runs long (Experiment::Judging).
+  int64_t work_limit = -1;
 
   std::string args;                                        // .npz, .npy, a snapshot
   std::vector<std::string> arg;                            // WHICH=SPEC, rR.WHICH=SPEC

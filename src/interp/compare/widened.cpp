@@ -4,8 +4,10 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <queue>
+#include <ranges>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -108,14 +110,28 @@ class Comparer {
   }
 
  private:
+  // A value without bounds, or what a run left, which stays in its own type.
+  struct Kept {
+    ShadowValue value;
+    std::shared_ptr<const Literal> left;
+
+    shadow::ConeArgument Argument() const {
+      return left != nullptr ? shadow::ConeArgument{.literal = left.get()} : shadow::ConeArgument{.value = value};
+    }
+  };
+
   // A computation of the input and what became of it, run on the same arguments.
   struct Pair {
     const Computation* before;
-    std::vector<shadow::ConeArgument> args;  // In f64 from when all of one is needed.
-    std::unordered_map<const Instruction*, ShadowValue> given_before, given_after;  // Kept values, without bounds.
-    // Whose kept value is not what evaluating them again would give: left by a run, or of rounded operands.
-    std::unordered_set<const Instruction*> given_to_the_end;
-    std::unordered_map<const Computation*, std::vector<shadow::ConeArgument>> callee_args;
+    std::vector<shadow::ConeArgument> args;
+    std::unordered_map<const Instruction*, Kept> given_before, given_after;
+    // Of the input, whose kept value evaluating them again need not give: left by a run, or of rounded operands.
+    std::unordered_set<const Instruction*> given_for_good;
+    struct CalleeArgs {
+      std::vector<shadow::ConeArgument> args;
+      std::vector<std::shared_ptr<const Literal>> left;  // What they point to.
+    };
+    std::unordered_map<const Computation*, CalleeArgs> callee_args;
   };
 
   // Compares a sample of the elements, of a value that nothing else is computed from or that a run left. False: it is
@@ -128,13 +144,13 @@ class Comparer {
     if (is_needed && !options_.left) return false;
     if (HasComplex(inst.shape())) return false;
     if (known_before_->Rounded(origin) || known_after_->Rounded(inst)) return false;
-    const shadow::Cone after = shadow::ConeOf(inst, pair.args, nullptr, options_after.given);
+    const shadow::Cone after = shadow::ConeOf(inst, pair.args, nullptr, Cuts(pair.given_after, *known_after_));
     const auto has_parts = [](const shadow::ConeArgument& arg) {
       return arg.literal != nullptr ? HasComplex(arg.literal->shape()) : HasParts(arg.value);
     };
     if (2 * after.steps <= limit_ || std::ranges::any_of(after.args, has_parts)) return false;
-    const shadow::Cone before =
-        shadow::ConeOf(origin, *TRY(ArgsOf(pair, &origin.computation())), nullptr, options_before.given);
+    const shadow::Cone before = shadow::ConeOf(origin, *TRY(ArgsOf(pair, &origin.computation())), nullptr,
+                                               Cuts(pair.given_before, *known_before_));
     if (std::ranges::any_of(before.args, has_parts)) return false;
     const auto sliced_after = TRY(shadow::SliceOf(after, limit_ / 2, options_.seed));
     if (!sliced_after) return false;
@@ -158,10 +174,9 @@ class Comparer {
     Note(inst, comparison);
     if (comparison.bad() > 0) Found(origin, inst, where, std::move(comparison));
     if (!left) return true;
-    ShadowValue value = ToShadow(*left);
-    value.shape = origin.shape();
-    Keep(pair, origin, inst, std::move(value));
-    pair.given_to_the_end.insert(&inst);
+    const auto kept = std::make_shared<const Literal>(std::move(*left));
+    pair.given_before[&origin] = pair.given_after[&inst] = {.value = {}, .left = kept};
+    pair.given_for_good.insert(&origin);
     return true;
   }
 
@@ -178,15 +193,27 @@ class Comparer {
     result_.finding = {&inst, &origin, where, std::move(comparison)};
   }
 
-  ShadowOptions Options(const std::unordered_map<const Instruction*, ShadowValue>& given,
-                        const KnownValues& known) const {
+  // What evaluating stops at: kept values and known ones.
+  shadow::Given Cuts(const std::unordered_map<const Instruction*, Kept>& given, const KnownValues& known) const {
+    return [this, &given, &known](const Instruction& inst) -> std::optional<shadow::ConeArgument> {
+      const auto kept = given.find(&inst);
+      if (kept != given.end()) return kept->second.Argument();
+      auto value = &known == &*known_after_ ? KnownAfter(inst) : known.Rounded(inst);
+      if (!value) return std::nullopt;
+      return shadow::ConeArgument{.value = std::move(*value)};
+    };
+  }
+
+  ShadowOptions Options(const std::unordered_map<const Instruction*, Kept>& given, const KnownValues& known) const {
     ShadowOptions options;
     options.widened = true;
     options.max_loop_iterations = options_.max_loop_iterations;
-    options.given = [this, &given, &known](const Instruction& inst) -> std::optional<ShadowValue> {
-      const auto kept = given.find(&inst);
-      if (kept != given.end()) return kept->second;
-      return &known == &*known_after_ ? KnownAfter(inst) : known.Rounded(inst);
+    options.given = [cuts = Cuts(given, known)](const Instruction& inst) -> std::optional<ShadowValue> {
+      const auto cut = cuts(inst);
+      if (!cut) return std::nullopt;
+      ShadowValue value = cut->All();
+      value.shape = inst.shape();
+      return value;
     };
     return options;
   }
@@ -224,31 +251,35 @@ class Comparer {
   Result<std::vector<shadow::ConeArgument>*> ArgsOf(Pair& pair, const Computation* computation) {
     if (computation == pair.before) return &pair.args;
     const auto known = pair.callee_args.find(computation);
-    if (known != pair.callee_args.end()) return &known->second;
+    if (known != pair.callee_args.end()) return &known->second.args;
     const Instruction* caller = callers_[computation].front();
-    std::vector<shadow::ConeArgument> args;
+    Pair::CalleeArgs args;
     for (const Instruction* operand : caller->operands()) {
       const auto given = pair.given_before.find(operand);
-      args.push_back({.value = given != pair.given_before.end() ? given->second : TRY(ValueBefore(pair, *operand))});
+      const Kept kept = given != pair.given_before.end() ? given->second : Kept{TRY(ValueBefore(pair, *operand)), {}};
+      args.args.push_back(kept.Argument());
+      args.left.push_back(kept.left);
     }
-    return &(pair.callee_args[computation] = std::move(args));
+    return &(pair.callee_args[computation] = std::move(args)).args;
   }
 
-  // Of the arguments those that `inst` is computed from; the others stay as small as they are.
+  // Of the arguments those that `inst` is computed from, in f64. Only small ones stay so.
   static std::vector<ShadowValue> Needed(std::vector<shadow::ConeArgument>& args, const Instruction& inst,
-                                         const ShadowOptions& options) {
+                                         const shadow::Given& cuts) {
+    constexpr int64_t kSmallBytes = 1 << 20;
     std::vector<ShadowValue> values(args.size());
     std::vector<const Instruction*> pending{&inst};
     std::unordered_set<const Instruction*> seen;
     while (!pending.empty()) {
       const Instruction& next = *pending.back();
       pending.pop_back();
-      if (!seen.insert(&next).second || (&next != &inst && options.given(next))) continue;
+      if (!seen.insert(&next).second || (&next != &inst && cuts(next))) continue;
       pending.insert(pending.end(), next.operands().begin(), next.operands().end());
       if (!next.Is(Opcode::kParameter)) continue;
       shadow::ConeArgument& argument = args[next.parameter_number()];
-      if (argument.literal != nullptr) argument = {.value = argument.All()};
-      values[next.parameter_number()] = argument.value;
+      const bool is_small = next.shape().IsArray() && next.shape().ByteSize() <= kSmallBytes;
+      if (argument.literal != nullptr && is_small) argument = {.value = argument.All()};
+      values[next.parameter_number()] = argument.All();
     }
     return values;
   }
@@ -256,44 +287,55 @@ class Comparer {
   Result<ShadowValue> ValueBefore(Pair& pair, const Instruction& inst) {
     if (auto rounded = known_before_->Rounded(inst)) return std::move(*rounded);
     const ShadowOptions options = Options(pair.given_before, *known_before_);
-    return EvaluateShadowOf(inst, Needed(*TRY(ArgsOf(pair, &inst.computation())), inst, options), options);
+    const auto args = Needed(*TRY(ArgsOf(pair, &inst.computation())), inst, Cuts(pair.given_before, *known_before_));
+    return EvaluateShadowOf(inst, args, options);
   }
 
   Result<ShadowValue> ValueAfter(Pair& pair, const Instruction& inst) {
     const ShadowOptions options = Options(pair.given_after, *known_after_);
-    return EvaluateShadowOf(inst, Needed(pair.args, inst, options), options);
+    return EvaluateShadowOf(inst, Needed(pair.args, inst, Cuts(pair.given_after, *known_after_)), options);
   }
 
   Result<void> ComparePair(const Computation& before, const Computation& after, std::vector<shadow::ConeArgument> args,
                            const std::string& where) {
     Pair pair{.before = &before, .args = std::move(args)};
     const std::vector<Instruction*> order = OrderOf(before, after);
-    const auto last_need = LastNeeds(before, after, order);
+    const Lifetimes lifetimes = LifetimesOf(before, after, order);
     for (size_t i = 0; i < order.size(); ++i) {
       const Instruction& inst = *order[i];
-      const Instruction* origin = inst.IsRoot() ? &before.root() : OriginOf(inst, before);
-      // A parameter is compared where it is what the root became.
-      if (origin == nullptr || inst.Is(Opcode::kTuple) || (inst.Is(Opcode::kParameter) && !inst.IsRoot())) continue;
-      if (!Compatible(origin->shape(), inst.shape()) || inst.shape().IsToken()) continue;
-      TRY(CompareInstruction(pair, *origin, inst, where));
-      if (result_.finding) return {};
-      for (const Instruction* done : last_need.at(i)) {
-        if (pair.given_to_the_end.contains(done)) continue;
-        pair.given_after.erase(done);
-        pair.given_before.erase(OriginOf(*done, before));
+      if (const Instruction* origin = ComparedWith(inst, before)) {
+        TRY(CompareInstruction(pair, *origin, inst, where));
+        if (result_.finding) return {};
       }
+      for (const Instruction* done : lifetimes.after[i]) {
+        pair.given_after.erase(done);
+        const Instruction* origin = ComparedWith(*done, before);
+        if (!pair.given_for_good.contains(origin)) pair.given_before.erase(origin);
+      }
+      for (const Instruction* done : lifetimes.before[i]) pair.given_before.erase(done);
+      for (const Computation* done : lifetimes.callees[i]) pair.callee_args.erase(done);
     }
     // A root tuple: what its elements are was compared; which element is which is left.
     const Instruction& root = after.root();
     if (!root.Is(Opcode::kTuple)) return {};
-    // What was compared by a sample was not kept. It is where it was; what is not is compared again.
-    if (!before.root().Is(Opcode::kTuple) || limit_ == std::numeric_limits<int64_t>::max())
-      return CompareInstruction(pair, before.root(), root, where);
+    if (!RootsCompareByElement(before)) return CompareInstruction(pair, before.root(), root, where);
     for (int64_t i = 0; i < root.operand_count() && !result_.finding; ++i) {
       if (OriginOf(root.operand(i), before) != &before.root().operand(i))
         TRY(CompareInstruction(pair, before.root().operand(i), root.operand(i), where));
     }
     return {};
+  }
+
+  // What was compared by a sample was not kept. It is where it was; what is not is compared again.
+  bool RootsCompareByElement(const Computation& before) const {
+    return before.root().Is(Opcode::kTuple) && limit_ < std::numeric_limits<int64_t>::max();
+  }
+
+  // Whose value it should have; null: it is not compared. A parameter is where it is what the root became.
+  const Instruction* ComparedWith(const Instruction& inst, const Computation& before) {
+    const Instruction* origin = inst.IsRoot() ? &before.root() : OriginOf(inst, before);
+    if (origin == nullptr || inst.Is(Opcode::kTuple) || (inst.Is(Opcode::kParameter) && !inst.IsRoot())) return nullptr;
+    return Compatible(origin->shape(), inst.shape()) && !inst.shape().IsToken() ? origin : nullptr;
   }
 
   const Instruction* OriginOf(const Instruction& inst, const Computation& before) {
@@ -336,44 +378,95 @@ class Comparer {
     return order;
   }
 
-  // By position in the order of `after`: the kept values that nothing needs any more afterwards. A kept value is needed
-  // by what follows it directly, or through instructions that have no origin, on either side; keeping to the last user
-  // on the optimized side and recomputing on the input's side where it was dropped early is right for all but those
-  // that are given to the end.
-  std::vector<std::vector<const Instruction*>> LastNeeds(const Computation& before, const Computation& after,
-                                                         const std::vector<Instruction*>& order) {
-    std::unordered_map<const Instruction*, size_t> last;  // Latest position that may read the value.
-    for (size_t i = order.size(); i-- > 0;) {
-      size_t latest = i;
-      for (const Instruction* user : order[i]->users()) {
-        // Through a user without an origin, whoever reads that one.
-        const bool kept = OriginOf(*user, before) != nullptr;
-        const auto it = last.find(user);
-        const size_t position = it == last.end() ? order.size() - 1 : kept ? Position(order, user) : it->second;
-        latest = std::max(latest, position);
-      }
-      if (order[i]->IsRoot() ||
-          (after.root().Is(Opcode::kTuple) &&
-           std::ranges::find(after.root().operands(), order[i]) != after.root().operands().end())) {
-        latest = order.size();
-      }
-      last[order[i]] = latest;
+  bool IsLarge(const Instruction& inst) const { return StepsOf(inst) > limit_; }
+
+  // By position in the order of `after`: what nothing reads any more afterwards. An instruction that is compared reads
+  // its operands then, on both sides, and hands on its kept value; another whenever one of its users is evaluated.
+  //
+  // On the input's side a value goes with the one that it was compared with, and what still reads it there computes it
+  // again, with bounds: it may be that the other side has no such value any more. For good, until nothing reads it
+  // either, directly or through what is computed again, stay those of which that cannot be had, and large ones.
+  struct Lifetimes {
+    explicit Lifetimes(size_t positions) : after(positions), before(positions), callees(positions) {}
+    std::vector<std::vector<const Instruction*>> after, before;
+    std::vector<std::vector<const Computation*>> callees;
+  };
+  struct Reading {
+    size_t at = 0;
+    bool hands_on = false;  // The kept value stays as long as anything reads it.
+  };
+  using Readings = std::unordered_map<const Instruction*, Reading>;
+
+  Lifetimes LifetimesOf(const Computation& before, const Computation& after, const std::vector<Instruction*>& order) {
+    const size_t end = order.size();
+    const Instruction &root = after.root(), &root_before = before.root();
+    Readings compared, compared_before;                    // Of an origin the last time.
+    std::unordered_map<const Computation*, size_t> inner;  // The last time of any of its own.
+    for (size_t i = 0; i < end; ++i) {
+      const Instruction* origin = ComparedWith(*order[i], before);
+      if (origin == nullptr) continue;
+      compared[order[i]] = {i, !OnlyReturned(*order[i])};  // What is returned and was sampled is not kept.
+      compared_before[origin] = {i, IsLarge(*order[i]) && !OnlyReturned(*origin)};
+      for (const Computation* at = &origin->computation(); at != &before; at = &callers_[at].front()->computation())
+        inner[at] = i;
     }
-    std::vector<std::vector<const Instruction*>> needs(order.size());
-    for (const Instruction* inst : order) {
-      const size_t at = last[inst];
-      if (at < order.size() && !inst->Is(Opcode::kParameter) && !inst->Is(Opcode::kConstant)) needs[at].push_back(inst);
+    // Read at the end: what of the root is compared again.
+    std::unordered_map<const Instruction*, size_t> read, read_before;
+    if (root.Is(Opcode::kTuple) && !RootsCompareByElement(before)) {
+      read[&root] = end;
+      read_before[&root_before] = end;
+    } else if (root.Is(Opcode::kTuple)) {
+      for (int64_t i = 0; i < root.operand_count(); ++i) {
+        if (OriginOf(root.operand(i), before) == &root_before.operand(i)) continue;
+        read[&root.operand(i)] = end;
+        read_before[&root_before.operand(i)] = end;
+      }
     }
-    return needs;
+    Lifetimes lifetimes(end + 1);
+    for (size_t i = end; i-- > 0;) {
+      const Instruction& inst = *order[i];
+      const size_t last = std::max(i, LastRead(inst, compared, read));
+      if (compared.contains(&inst)) lifetimes.after[last].push_back(&inst);
+    }
+    std::vector<const Computation*> inside{&before};  // Callers first.
+    for (size_t i = 0; i < inside.size(); ++i) {
+      if (const auto it = inner.find(inside[i]); it != inner.end()) lifetimes.callees[it->second].push_back(inside[i]);
+      const std::vector<Instruction*> instructions = inside[i]->PostOrder();
+      for (const Instruction* inst : instructions | std::views::reverse) {
+        if (inst->IsRoot() && inside[i] != &before) {
+          size_t& last = read_before[inst];
+          last = std::max(last, read_before[callers_[inside[i]].front()]);
+        }
+        const size_t last = LastRead(*inst, compared_before, read_before, &inner);
+        const auto it = compared_before.find(inst);
+        if (it != compared_before.end()) lifetimes.before[std::max(last, it->second.at)].push_back(inst);
+        for (const Computation* callee : CalledComputations(*inst)) {
+          if (inner.contains(callee)) inside.push_back(callee);
+        }
+      }
+    }
+    return lifetimes;
   }
 
-  size_t Position(const std::vector<Instruction*>& order, const Instruction* inst) {
-    if (positions_of_ != &inst->computation()) {
-      positions_.clear();
-      positions_of_ = &inst->computation();
-      for (size_t i = 0; i < order.size(); ++i) positions_[order[i]] = i;
+  // Puts it into `read`, which has that of its users and what is read besides. `inner`: what is called reads its
+  // arguments when what is inside is compared.
+  static size_t LastRead(const Instruction& inst, const Readings& compared,
+                         std::unordered_map<const Instruction*, size_t>& read,
+                         const std::unordered_map<const Computation*, size_t>* inner = nullptr) {
+    size_t last = 0;
+    if (const auto it = read.find(&inst); it != read.end()) last = it->second;
+    for (const Instruction* user : inst.users()) {
+      const auto at = compared.find(user);
+      const auto through = read.find(user);
+      if (at != compared.end()) last = std::max(last, at->second.at);
+      if ((at == compared.end() || !at->second.hands_on) && through != read.end())
+        last = std::max(last, through->second);
+      if (inner == nullptr) continue;
+      for (const Computation* callee : CalledComputations(*user)) {
+        if (const auto it = inner->find(callee); it != inner->end()) last = std::max(last, it->second);
+      }
     }
-    return positions_[inst];
+    return read[&inst] = last;
   }
 
   Result<void> CompareInstruction(Pair& pair, const Instruction& origin, const Instruction& inst,
@@ -395,8 +488,6 @@ class Comparer {
     }
     int64_t by_bits = 0;
     Comparison comparison = CompareWithBounds(Joined(*before, *after, &by_bits), AsLiteral(*after), options_.compare);
-    const bool is_open = by_bits > 0 || comparison.Count(ElementClass::kUndetermined) > 0;
-    if (is_open) pair.given_to_the_end.insert(&inst);
     result_.by_bits += by_bits;
     ++result_.instructions;
     result_.elements += comparison.elements();
@@ -405,14 +496,14 @@ class Comparer {
       Found(origin, inst, where, std::move(comparison));
       return {};
     }
+    const bool is_open = by_bits > 0 || comparison.Count(ElementClass::kUndetermined) > 0;
+    if (is_open || IsLarge(inst)) pair.given_for_good.insert(&origin);
     Keep(pair, origin, inst, KeptOf(std::move(*before), *after));
     return {};
   }
 
   void Keep(Pair& pair, const Instruction& origin, const Instruction& inst, ShadowValue value) {
-    pair.given_before[&origin] = value;
-    value.shape = inst.shape();
-    pair.given_after[&inst] = std::move(value);
+    pair.given_before[&origin] = pair.given_after[&inst] = {.value = std::move(value), .left = nullptr};
   }
 
   // Bodies and conditions on the same states: of the first, the last and some seeded iterations of the input's loop;
@@ -440,7 +531,9 @@ class Comparer {
                                static_cast<uint64_t>(iteration));
       if (slot + 1 < slots) sample[slot + 1] = {iteration, state};
     };
-    auto value = EvaluateShadowOf(origin, Needed(*TRY(ArgsOf(pair, &origin.computation())), origin, options), options);
+    const auto args =
+        Needed(*TRY(ArgsOf(pair, &origin.computation())), origin, Cuts(pair.given_before, *known_before_));
+    auto value = EvaluateShadowOf(origin, args, options);
     if (!value) {
       if (value.error().exit != ExitCode::kUnsupported) FAIL(value.error());
       result_.notes.push_back(Str("loop '", inst.name(), "' not compared: ", value.error().message()));
@@ -481,8 +574,6 @@ class Comparer {
   const int64_t limit_;                     // Of one instruction.
   std::unordered_map<const Computation*, std::unordered_map<const Computation*, bool>> runs_once_;  // By the top.
   std::optional<KnownValues> known_before_, known_after_;
-  std::unordered_map<const Instruction*, size_t> positions_;
-  const Computation* positions_of_ = nullptr;
   const Instruction *first_undetermined_ = nullptr, *first_vacuous_ = nullptr;
   WidenedResult result_;
 };

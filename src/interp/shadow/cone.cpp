@@ -43,8 +43,8 @@ class ConeBuilder {
     for (auto it = order.rbegin(); it != order.rend(); ++it) {
       if (!needed.contains(*it)) continue;
       if (*it != top_ && given_) {
-        if (auto value = given_(**it)) {
-          copies[*it] = AddArgument(**it, {.value = std::move(*value)});
+        if (auto argument = given_(**it)) {
+          copies[*it] = AddArgument(**it, std::move(*argument));
           continue;
         }
       }

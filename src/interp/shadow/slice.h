@@ -35,7 +35,7 @@ struct Cone {
   int64_t steps = 0;  // Of evaluating all of it.
 };
 
-using Given = std::function<std::optional<ShadowValue>(const Instruction&)>;
+using Given = std::function<std::optional<ConeArgument>(const Instruction&)>;
 
 // `given` is not asked for the root itself; null: nothing is given.
 Cone ConeOf(const Instruction& root, std::span<const ConeArgument> args, const PrecisionPlan* plan, const Given& given);
