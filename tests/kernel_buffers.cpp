@@ -11,6 +11,10 @@ namespace {
 
 bool IsWritten(const ArrayInfo& array) { return array.kind == ArrayKind::kOutput || array.kind == ArrayKind::kInOut; }
 
+int64_t ElementsOf(const ArrayInfo& array, int64_t member) {
+  return array.member_elements.empty() ? array.elements : array.member_elements[member];
+}
+
 void FindCounters(const Region& region, std::set<int64_t>& counters) {
   for (const Instruction& instruction : region.body) {
     if (instruction.op == Op::kArrive) counters.insert(instruction.imm);
@@ -58,9 +62,9 @@ bool IsNan(Type type, const char* at) {
 
 Buffers Buffers::CopyWritten(const Kernel& kernel) const {
   Buffers copy = *this;
-  const std::vector<int> parameters = kernel.Parameters();
-  for (size_t p = 0; p < parameters.size(); ++p) {
-    if (!IsWritten(kernel.arrays[parameters[p]])) continue;
+  const std::vector<KernelArgument> given = kernel.Arguments();
+  for (size_t p = 0; p < given.size(); ++p) {
+    if (!IsWritten(kernel.arrays[given[p].array])) continue;
     copy.storage[p] = std::make_shared<std::vector<char>>(*storage[p]);
     copy.arguments[p] = copy.storage[p]->data();
   }
@@ -72,13 +76,14 @@ Buffers MakeBuffers(const Kernel& kernel) {
   FindCounters(kernel.body, counters);
   uint64_t state = 11;
   Buffers buffers;
-  for (const int parameter : kernel.Parameters()) {
-    const ArrayInfo& array = kernel.arrays[parameter];
+  for (const KernelArgument& argument : kernel.Arguments()) {
+    const ArrayInfo& array = kernel.arrays[argument.array];
     const int bytes = Bytes(array.type);
-    const char fill = counters.contains(parameter) ? 0 : 0x55;
-    auto data = std::make_shared<std::vector<char>>(array.elements * bytes, fill);
-    if (array.kind != ArrayKind::kOutput && !counters.contains(parameter)) {
-      for (int64_t i = 0; i < array.elements; ++i) StoreRandom(array.type, Next(state), data->data() + i * bytes);
+    const int64_t elements = ElementsOf(array, argument.member);
+    const char fill = counters.contains(argument.array) ? 0 : 0x55;
+    auto data = std::make_shared<std::vector<char>>(elements * bytes, fill);
+    if (array.kind != ArrayKind::kOutput && !counters.contains(argument.array)) {
+      for (int64_t i = 0; i < elements; ++i) StoreRandom(array.type, Next(state), data->data() + i * bytes);
     }
     buffers.arguments.push_back(data->data());
     buffers.storage.push_back(std::move(data));
@@ -88,13 +93,14 @@ Buffers MakeBuffers(const Kernel& kernel) {
 
 Written CompareWritten(const Kernel& kernel, const Buffers& before, const Buffers& a, const Buffers& b) {
   Written written;
-  const std::vector<int> parameters = kernel.Parameters();
-  for (size_t p = 0; p < parameters.size(); ++p) {
-    const ArrayInfo& array = kernel.arrays[parameters[p]];
+  const std::vector<KernelArgument> given = kernel.Arguments();
+  for (size_t p = 0; p < given.size(); ++p) {
+    const ArrayInfo& array = kernel.arrays[given[p].array];
     if (!IsWritten(array)) continue;
     const int bytes = Bytes(array.type);
+    const int64_t elements = ElementsOf(array, given[p].member);
     int64_t different = 0, first = -1;
-    for (int64_t i = 0; i < array.elements; ++i) {
+    for (int64_t i = 0; i < elements; ++i) {
       const char* const x = a.storage[p]->data() + i * bytes;
       const char* const y = b.storage[p]->data() + i * bytes;
       const bool nan = IsNan(array.type, x);
@@ -107,7 +113,7 @@ Written CompareWritten(const Kernel& kernel, const Buffers& before, const Buffer
     }
     if (different > 0)
       written.differences +=
-          Str("'", array.name, "': ", different, " of ", array.elements, " elements differ, first ", first, "\n");
+          Str("'", array.name, "': ", different, " of ", elements, " elements differ, first ", first, "\n");
   }
   return written;
 }

@@ -11,7 +11,7 @@
 
 namespace hlo::kernel {
 
-// One for each parameter.
+// One for each of Kernel::Arguments.
 struct Buffers {
   std::vector<std::shared_ptr<std::vector<char>>> storage;
   std::vector<void*> arguments;

@@ -10,6 +10,7 @@
 
 #include "gpu/kernel/builder.h"
 #include "gpu/kernel/math.h"
+#include "gpu/kernel/mma.h"
 
 namespace hlo::kernel {
 
@@ -428,6 +429,187 @@ inline Kernel NestedLoops() {
   return std::move(k).Build();
 }
 
+// A product of matrices of 64 x 64, through shared memory: 32 x 32 of it for a block, 16 x 16 for a warp.
+inline Kernel MatrixProduct(MmaShape shape, MatrixOrder left_order = MatrixOrder::kRowMajor,
+                            MatrixOrder right_order = MatrixOrder::kRowMajor) {
+  constexpr int64_t kSize = 64, kTile = 32, kPart = 16;
+  const MmaInfo& info = InfoOf(shape);
+  const int64_t pitch = kTile + 16 / Bytes(info.operand);
+  KernelBuilder k("matrix_product", (kSize / kTile) * (kSize / kTile), 128);
+  const Array a = k.Input("a", info.operand, kSize * kSize), b = k.Input("b", info.operand, kSize * kSize);
+  const Array c = k.Output("c", info.accumulator, kSize * kSize);
+  const Array left = k.Shared("left", info.operand, kTile * pitch),
+              right = k.Shared("right", info.operand, kTile * pitch);
+  const SumFragment sums[] = {k.MakeSum(shape), k.MakeSum(shape)};
+  for (const SumFragment sum : sums) k.Fill(sum, k.Constant(info.accumulator, 0));
+  const Value row0 = k.block() / 2 * kTile, column0 = k.block() % 2 * kTile;
+  const auto at = [](MatrixOrder order, Value row, Value column, int64_t pitch) {
+    return order == MatrixOrder::kRowMajor ? row * pitch + column : row + column * pitch;
+  };
+  const auto part = [&] { return std::pair(k.warp() / 2 * kPart, k.warp() % 2 * kPart); };
+  k.SetSource("dot.5");
+  k.Loop(0, kSize, kTile, [&](Value first) {
+    const Value from_a = at(left_order, row0, first, kSize), from_b = at(right_order, first, column0, kSize);
+    k.Tile(8, [&](Value i) {
+      const Value line = i / kTile, place = i % kTile;
+      left.Store(line * pitch + place, a.Load(from_a + line * kSize + place));
+      right.Store(line * pitch + place, b.Load(from_b + line * kSize + place));
+    });
+    k.Warps([&] {
+      const LeftFragment x = k.MakeLeft(shape);
+      const RightFragment y = k.MakeRight(shape);
+      const auto [row, column] = part();
+      for (int64_t term = 0; term < kTile; term += info.terms) {
+        k.LoadFragment(x, left, at(left_order, row, k.Index(term), pitch), pitch, left_order);
+        for (int64_t n = 0; n < 2; ++n) {
+          k.LoadFragment(y, right, at(right_order, k.Index(term), column + n * kMmaColumns, pitch), pitch, right_order);
+          k.Mma(sums[n], x, y);
+        }
+      }
+    });
+  });
+  k.Warps([&] {
+    const auto [row, column] = part();
+    k.Phase([&, row, column] {
+      for (int64_t n = 0; n < 2; ++n) {
+        for (int i = 0; i < sums[n].width(); ++i) {
+          const Value to_row = row0 + row + sums[n].Row(i),
+                      to_column = column0 + column + n * kMmaColumns + sums[n].Column(i);
+          c.Store(to_row * kSize + to_column, sums[n].Get(i));
+        }
+      }
+    });
+  });
+  return std::move(k).Build();
+}
+
+// One product, of matrices that stand in no shared memory, on top of a sum; the left one negated on the way. `spare`:
+// elements at the end of each line, so that nothing is aligned.
+inline Kernel OneProduct(MmaShape shape, MatrixOrder order, int64_t spare) {
+  const MmaInfo& info = InfoOf(shape);
+  const bool rows = order == MatrixOrder::kRowMajor;
+  const int64_t left_pitch = (rows ? info.terms : kMmaRows) + spare,
+                right_pitch = (rows ? kMmaColumns : info.terms) + spare,
+                sum_pitch = (rows ? kMmaColumns : kMmaRows) + spare;
+  KernelBuilder k("one_product", 2, 32);
+  const Array a = k.Input("a", info.operand, 2 + left_pitch * (rows ? kMmaRows : info.terms)),
+              b = k.Input("b", info.operand, right_pitch * (rows ? info.terms : kMmaColumns)),
+              c = k.Input("c", info.accumulator, sum_pitch * (rows ? kMmaRows : kMmaColumns));
+  const Array d = k.Output("d", info.accumulator, 2 * kMmaRows * kMmaColumns);
+  const LeftFragment left = k.MakeLeft(shape);
+  const RightFragment right = k.MakeRight(shape);
+  const SumFragment sum = k.MakeSum(shape);
+  k.Warps([&] {
+    k.LoadFragment(left, a, k.block() * (spare + 1), left_pitch, order);
+    k.LoadFragment(right, b, k.Index(0), right_pitch, order);
+    k.LoadFragment(sum, c, k.Index(0), sum_pitch, order);
+    k.Phase([&] {
+      for (int i = 0; i < left.width(); ++i) left.Set(i, -left.Get(i));
+    });
+    k.Mma(sum, left, right);
+    k.Mma(sum, left, right);
+  });
+  k.Phase([&] {
+    for (int i = 0; i < sum.width(); ++i)
+      d.Store(k.block() * (kMmaRows * kMmaColumns) + sum.Row(i) * kMmaColumns + sum.Column(i), sum.Get(i));
+  });
+  return std::move(k).Build();
+}
+
+// Rows too long for one block: each block of the cluster sums a part, and all read the parts of all.
+inline Kernel ClusterRowSum(int64_t rows, int64_t columns, int cluster) {
+  constexpr int kThreads = 128;
+  const int64_t part = CeilDiv(columns, cluster);
+  KernelBuilder k("cluster_row_sum", rows * cluster, kThreads);
+  k.SetCluster(cluster);
+  const Array x = k.Input("x", Type::kF32, rows * columns), y = k.Output("y", Type::kF32, rows);
+  const Array share = k.Output("share", Type::kF32, rows * cluster), sums = k.Shared("sums", Type::kF32, 1);
+  const Slot sum = k.MakeSlot(Type::kF32, 2);
+  k.SetSource("reduce.7");
+  const Value row = k.cluster_index(), first = k.cluster_rank() * part, end = Min(first + part, k.Index(columns));
+  // Twice: the second time with squares, so that the shared array is written again after others read it.
+  for (const bool squares : {false, true}) {
+    k.Fill(sum, 0.0);
+    k.Loop(first, end, kThreads * 2, [&](Value begin) {
+      k.Tile(2, end - begin, [&](Value i) {
+        const Value value = x.Load(row * columns + begin + i);
+        sum.Set(sum.Get() + (squares ? value * value : value));
+      });
+    });
+    const Value own = k.BlockReduce(sum, Sum);
+    sums.Store(0, own);
+    Value total = sums.LoadFrom(k.Index(0), k.Index(0));
+    for (int rank = 1; rank < cluster; ++rank) total = total + sums.LoadFrom(k.Index(rank), k.Index(0));
+    if (squares) share.Store(k.block(), own / total);
+    else k.If(k.cluster_rank() == 0, [&] { y.Store(row, total); });
+  }
+  return std::move(k).Build();
+}
+
+// Blocks pass their rows around: in a loop of the cluster, every thread reads its neighbour's.
+inline Kernel ClusterRotation(int cluster) {
+  constexpr int kThreads = 64;
+  KernelBuilder k("cluster_rotation", 2 * cluster, kThreads);
+  k.SetCluster(cluster);
+  const Array x = k.Input("x", Type::kS32, 2 * cluster * kThreads),
+              y = k.Output("y", Type::kS32, 2 * cluster * kThreads);
+  const Array row = k.Shared("row", Type::kS32, kThreads);
+  const Slot value = k.MakeSlot(Type::kS32);
+  const Value at = k.block() * kThreads;
+  k.Tile(1, [&](Value i) { value.Set(x.Load(at + i)); });
+  k.Loop(0, 3, 1, [&](Value round) {
+    k.Tile(1, [&](Value i) { row.Store(i, value.Get()); });
+    const Value neighbour = (k.cluster_rank() + 1 + round) % k.Index(cluster);
+    k.Tile(1, [&](Value i) { value.Set(value.Get() * 3 + row.LoadFrom(neighbour, kThreads - 1 - i)); });
+  });
+  k.Tile(1, [&](Value i) { y.Store(at + i, value.Get()); });
+  return std::move(k).Build();
+}
+
+// y += a * x of twenty tensors in one launch: a block for each chunk, which tables say the place of.
+inline Kernel AxpyOfMany(int64_t overrun = 0) {
+  constexpr int64_t kTensors = 20, kChunk = 512;
+  std::vector<int64_t> sizes, tensor_of, chunk_of;
+  for (int64_t tensor = 0; tensor < kTensors; ++tensor) {
+    sizes.push_back(tensor % 3 == 0 ? 512 * (tensor / 3 + 1) : 37 * tensor);
+    for (int64_t begin = 0; begin < sizes.back(); begin += kChunk) {
+      tensor_of.push_back(tensor);
+      chunk_of.push_back(begin / kChunk);
+    }
+  }
+  KernelBuilder k("axpy_of_many", std::ssize(tensor_of), 128);
+  const Array a = k.Input("a", Type::kF32, 1);
+  const ArrayGroup x = k.InputGroup("x", Type::kF32, sizes), y = k.InOutGroup("y", Type::kF32, sizes);
+  const Array tensors = k.Table("tensors", Type::kS32, tensor_of), chunks = k.Table("chunks", Type::kS32, chunk_of),
+              counts = k.Table("counts", Type::kS32, sizes);
+  k.SetSource("axpy.9");
+  const Value tensor = Convert(tensors.Load(k.block()), Type::kIndex);
+  const Value begin = Convert(chunks.Load(k.block()), Type::kIndex) * kChunk;
+  const Value count = Convert(counts.Load(tensor), Type::kIndex) + overrun;
+  k.Tile(4, count - begin, [&](Value i) {
+    const Value at = begin + i;
+    y.Store(tensor, at, y.Load(tensor, at) + a.Load(0) * x.Load(tensor, at));
+  });
+  return std::move(k).Build();
+}
+
+// The same where the launch says how many elements each has; a thread for each tensor.
+inline Kernel SumOfMany(int64_t overrun = 0) {
+  constexpr int64_t kTensors = 40, kMost = 50;
+  KernelBuilder k("sum_of_many", 1, 64);
+  const Array sizes = k.Input("sizes", Type::kS64, kTensors), sums = k.Output("sums", Type::kF64, kTensors);
+  const ArrayGroup x = k.Group(ArrayKind::kInput, "x", Type::kF16, kTensors, kMost, sizes);
+  k.Tile(1, k.Index(kTensors), [&](Value tensor) {
+    const Variable sum = k.MakeVariable(k.Constant(Type::kF64, 0.0));
+    k.Loop(k.Index(0), Convert(sizes.Load(tensor), Type::kIndex) + overrun, 1,
+           [&](Value i) { sum.Set(sum.Get() + Convert(x.Load(tensor, i), Type::kF64)); });
+    sums.Store(tensor, sum.Get());
+  });
+  return std::move(k).Build();
+}
+
+constexpr MmaShape kMmaShapes[] = {MmaShape::kF16, MmaShape::kBF16, MmaShape::kTF32, MmaShape::kS8};
+
 inline std::vector<Kernel> SampleKernels() {
   std::vector<Kernel> kernels;
   kernels.push_back(Elementwise("gelu", Type::kF32, 3000, 4, [](Value x, Value y) { return Gelu(x) + Exp(y); }));
@@ -482,6 +664,17 @@ inline std::vector<Kernel> SampleKernels() {
   kernels.push_back(Histogram(3000));
   kernels.push_back(LargeShared());
   kernels.push_back(SwapPairs(100));
+  for (const MmaShape shape : kMmaShapes) {
+    for (const MatrixOrder order : {MatrixOrder::kRowMajor, MatrixOrder::kColumnMajor}) {
+      kernels.push_back(MatrixProduct(shape, order, order));
+      kernels.push_back(OneProduct(shape, order, 0));
+      kernels.push_back(OneProduct(shape, order, 1));
+    }
+  }
+  kernels.push_back(ClusterRowSum(3, 5000, 4));
+  kernels.push_back(ClusterRowSum(2, 777, 2));
+  kernels.push_back(ClusterRotation(8));
+  kernels.push_back(AxpyOfMany());
   kernels.push_back(BroadcastAdd(9, 64));
   kernels.push_back(BroadcastAdd(9, 65));
   return kernels;

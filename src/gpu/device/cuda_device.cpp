@@ -30,7 +30,7 @@ enum {
   kComputeMajor = 75,
   kComputeMinor = 76,
   kSharedBytes = 97
-};                                                 // CUdevice_attribute.
+};  // CUdevice_attribute.
 enum { kJitErrorLog = 5, kJitErrorLogBytes = 6 };  // CUjit_option.
 enum { kMaxDynamicShared = 8 };                    // CUfunction_attribute.
 enum { kStreamNonBlocking = 1 };
@@ -145,6 +145,7 @@ struct CudaCode : KernelCode {
   kernel::Ptx ptx;
   std::string name;
   int64_t blocks = 1, threads = 32;
+  std::vector<size_t> first_arguments;  // Of each parameter: where its pointers begin among those of a launch.
 };
 
 struct CudaKernel : LoadedKernel {
@@ -159,6 +160,7 @@ struct CudaKernel : LoadedKernel {
   CudaHandle context;
   CudaHandle module = nullptr, function = nullptr;
   unsigned blocks = 1, threads = 32, dynamic_shared = 0;
+  std::vector<size_t> first_arguments;
   std::string name;
 };
 
@@ -325,9 +327,9 @@ class CudaDevice : public Device {
   Status Launch(const LoadedKernel& loaded, std::span<void* const> arguments) override {
     const auto& kernel = static_cast<const CudaKernel&>(loaded);
     TRY(MakeCurrent());
-    // The driver wants the address of each argument.
+    // The driver wants the address of each parameter; that of a group of arrays is all their pointers in a row.
     parameters_.clear();
-    for (void* const& argument : arguments) parameters_.push_back(const_cast<void**>(&argument));
+    for (const size_t first : kernel.first_arguments) parameters_.push_back(const_cast<void**>(&arguments[first]));
     const Status32 status = driver_.launch(kernel.function, kernel.blocks, 1, 1, kernel.threads, 1, 1,
                                            kernel.dynamic_shared, stream_, parameters_.data(), nullptr);
     if (status != 0) {
@@ -372,6 +374,10 @@ class CudaDevice : public Device {
     code->name = kernel.name;
     code->blocks = kernel.blocks;
     code->threads = kernel.threads;
+    const std::vector<kernel::KernelArgument> arguments = kernel.Arguments();
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      if (arguments[i].member == 0) code->first_arguments.push_back(i);
+    }
     return code;
   }
 
@@ -380,6 +386,7 @@ class CudaDevice : public Device {
     loaded->name = code.name;
     loaded->blocks = static_cast<unsigned>(code.blocks);
     loaded->threads = static_cast<unsigned>(code.threads);
+    loaded->first_arguments = code.first_arguments;
     loaded->dynamic_shared = static_cast<unsigned>(code.ptx.dynamic_shared_bytes);
     TRY(MakeCurrent());  // This may be any thread.
     char log[4096] = {};

@@ -10,9 +10,10 @@ constexpr int32_t kNobody = -1, kSeveral = -2;
 // The arrays that statements touch; by index into Kernel::arrays.
 struct Touched {
   std::vector<bool> reads;
+  std::vector<bool> far_reads;   // Of other blocks' arrays.
   std::vector<int32_t> writers;  // A statement, kNobody or kSeveral.
 
-  explicit Touched(size_t arrays) : reads(arrays), writers(arrays, kNobody) {}
+  explicit Touched(size_t arrays) : reads(arrays), far_reads(arrays), writers(arrays, kNobody) {}
 
   void Write(size_t array, int32_t statement) {
     int32_t& writer = writers[array];
@@ -22,6 +23,7 @@ struct Touched {
   void Merge(const Touched& other) {
     for (size_t i = 0; i < reads.size(); ++i) {
       if (other.reads[i]) reads[i] = true;
+      if (other.far_reads[i]) far_reads[i] = true;
       if (other.writers[i] != kNobody) Write(i, other.writers[i]);
     }
   }
@@ -35,6 +37,26 @@ struct Touched {
     }
     return false;
   }
+
+  // Whether blocks of a cluster must meet between the two.
+  bool ConflictsAfar(const Touched& other) const {
+    for (size_t i = 0; i < reads.size(); ++i) {
+      const bool writes = writers[i] != kNobody, other_writes = other.writers[i] != kNobody;
+      if ((writes && other.far_reads[i]) || (far_reads[i] && other_writes)) return true;
+    }
+    return false;
+  }
+};
+
+// What was touched since the last barrier of the block (of the warp), and of the cluster.
+struct Pending {
+  Touched block, cluster;
+
+  explicit Pending(size_t arrays) : block(arrays), cluster(arrays) {}
+  void Merge(const Pending& other) {
+    block.Merge(other.block);
+    cluster.Merge(other.cluster);
+  }
 };
 
 class Placer {
@@ -42,7 +64,7 @@ class Placer {
   explicit Placer(Kernel& kernel) : kernel_(kernel), nothing_(kernel.arrays.size()) { Number(kernel.body); }
 
   // Walks one region with what is pending at its begin; leaves what is pending at its end.
-  void Walk(Region& region, Op barrier, Touched& pending) {
+  void Walk(Region& region, Op barrier, Pending& pending) {
     std::vector<Instruction> body;
     body.reserve(region.body.size());
     for (Instruction& instruction : region.body) {
@@ -50,34 +72,39 @@ class Placer {
         case Op::kLoop: {
           // The begin of the body follows its own end.
           Region trial = instruction.regions[0];
-          Touched end = pending;
+          Pending end = pending;
           Walk(trial, barrier, end);
-          Touched begin = pending;
+          Pending begin = pending;
           begin.Merge(end);
           Walk(instruction.regions[0], barrier, begin);
           pending.Merge(begin);
           break;
         }
         case Op::kIf: {
-          Touched joined = instruction.regions.size() == 1 ? pending : nothing_;
+          Pending joined = instruction.regions.size() == 1 ? pending : Nothing();
           for (Region& branch : instruction.regions) {
-            Touched end = pending;
+            Pending end = pending;
             Walk(branch, barrier, end);
             joined.Merge(end);
           }
           pending = std::move(joined);
           break;
         }
-        case Op::kArrive: pending = nothing_; break;
+        case Op::kArrive: pending.block = nothing_; break;
         default: {
           const Touched touched = TouchedBy(instruction);
-          if (pending.ConflictsWith(touched)) {
-            body.push_back({.op = barrier, .source = instruction.source});
-            pending = nothing_;
+          if (barrier == Op::kBarrier && pending.cluster.ConflictsAfar(touched)) {
+            body.push_back({.op = Op::kClusterBarrier, .source = instruction.source});
+            pending = Nothing();
           }
-          pending.Merge(touched);
+          if (pending.block.ConflictsWith(touched)) {
+            body.push_back({.op = barrier, .source = instruction.source});
+            pending.block = nothing_;
+          }
+          pending.block.Merge(touched);
+          pending.cluster.Merge(touched);
           if (instruction.op == Op::kWarps) {
-            Touched in_warp = nothing_;
+            Pending in_warp = Nothing();
             Walk(instruction.regions[0], Op::kWarpBarrier, in_warp);
           }
         }
@@ -86,6 +113,9 @@ class Placer {
     }
     region.body = std::move(body);
   }
+
+  bool ReadsAfar(const Touched& touched) const { return touched.far_reads != nothing_.far_reads; }
+  Pending Nothing() const { return Pending(kernel_.arrays.size()); }
 
  private:
   void Number(Region& region) {
@@ -107,6 +137,7 @@ class Placer {
       const ArrayKind kind = kernel_.arrays[instruction.imm].kind;
       if (kind == ArrayKind::kShared || kind == ArrayKind::kInOut) {
         if (effects & kReads) touched.reads[instruction.imm] = true;
+        if (instruction.op == Op::kLoadCluster) touched.far_reads[instruction.imm] = true;
         if (effects & kWrites) touched.Write(instruction.imm, statement);
       }
     }
@@ -123,8 +154,10 @@ class Placer {
 }  // namespace
 
 void PlaceBarriers(Kernel& kernel) {
-  Touched pending(kernel.arrays.size());
-  Placer(kernel).Walk(kernel.body, Op::kBarrier, pending);
+  Placer placer(kernel);
+  Pending pending = placer.Nothing();
+  placer.Walk(kernel.body, Op::kBarrier, pending);
+  if (placer.ReadsAfar(pending.cluster)) kernel.body.body.push_back({.op = Op::kClusterBarrier});
 }
 
 }  // namespace hlo::kernel

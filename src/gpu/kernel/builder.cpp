@@ -1,14 +1,21 @@
 #include "gpu/kernel/builder.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <utility>
 
 #include "base/check.h"
 #include "gpu/kernel/barriers.h"
+#include "gpu/kernel/verify.h"
 
 namespace hlo::kernel {
 namespace {
+
+// The space for parameters has 32,764 bytes; some of it is left to others.
+constexpr int64_t kMostMembers = 4000;
+// What every GPU with clusters has.
+constexpr int kMostInCluster = 8;
 
 uint64_t FloatBits(Type type, double value) {
   if (type == Type::kF64) return std::bit_cast<uint64_t>(value);
@@ -83,6 +90,55 @@ Array KernelBuilder::InOut(std::string name, Type type, int64_t elements, int64_
       {.name = std::move(name), .kind = ArrayKind::kInOut, .type = type, .elements = elements, .alignment = alignment});
 }
 
+ArrayGroup KernelBuilder::AddGroup(ArrayInfo info) {
+  CHECK(info.members > 0 && info.members <= kMostMembers, "group '", info.name, "' of ", info.members);
+  ArrayGroup group;
+  group.builder_ = this;
+  group.id_ = AddArray(std::move(info)).id_;
+  return group;
+}
+
+namespace {
+
+ArrayInfo GroupOf(ArrayKind kind, std::string name, Type type, std::vector<int64_t> elements, int64_t alignment) {
+  CHECK(!elements.empty(), "group '", name, "' of none");
+  return {.name = std::move(name),
+          .kind = kind,
+          .type = type,
+          .elements = std::ranges::max(elements),
+          .alignment = alignment,
+          .members = std::ssize(elements),
+          .member_elements = std::move(elements)};
+}
+
+}  // namespace
+
+ArrayGroup KernelBuilder::InputGroup(std::string name, Type type, std::vector<int64_t> elements, int64_t alignment) {
+  return AddGroup(GroupOf(ArrayKind::kInput, std::move(name), type, std::move(elements), alignment));
+}
+
+ArrayGroup KernelBuilder::OutputGroup(std::string name, Type type, std::vector<int64_t> elements, int64_t alignment) {
+  return AddGroup(GroupOf(ArrayKind::kOutput, std::move(name), type, std::move(elements), alignment));
+}
+
+ArrayGroup KernelBuilder::InOutGroup(std::string name, Type type, std::vector<int64_t> elements, int64_t alignment) {
+  return AddGroup(GroupOf(ArrayKind::kInOut, std::move(name), type, std::move(elements), alignment));
+}
+
+ArrayGroup KernelBuilder::Group(ArrayKind kind, std::string name, Type type, int64_t members, int64_t elements,
+                                Array sizes, int64_t alignment) {
+  const ArrayInfo& input = kernel_.arrays[sizes.id_];
+  CHECK(input.kind == ArrayKind::kInput && input.type == Type::kS64 && input.elements >= members, "'", input.name,
+        "' as the sizes of '", name, "'");
+  return AddGroup({.name = std::move(name),
+                   .kind = kind,
+                   .type = type,
+                   .elements = elements,
+                   .alignment = alignment,
+                   .members = members,
+                   .sizes = sizes.id_});
+}
+
 void KernelBuilder::SetMayAlias(Array array) { kernel_.arrays[array.id_].may_alias = true; }
 
 Array KernelBuilder::Shared(std::string name, Type type, int64_t elements) {
@@ -143,6 +199,15 @@ bool KernelBuilder::IsConstant(Value value, int64_t* bits) const {
 }
 
 Value KernelBuilder::block() { return Record(Op::kBlock, Type::kIndex, {}); }
+
+void KernelBuilder::SetCluster(int blocks) {
+  CHECK(blocks >= 1 && blocks <= kMostInCluster && kernel_.blocks % blocks == 0, "clusters of ", blocks, " of ",
+        kernel_.blocks, " blocks");
+  kernel_.cluster = blocks;
+}
+
+Value KernelBuilder::cluster_rank() { return Record(Op::kClusterRank, Type::kIndex, {}); }
+Value KernelBuilder::cluster_index() { return block() / kernel_.cluster; }
 
 Value KernelBuilder::warp() {
   CHECK(current().in_warps || current().in_phase, "warp() at block level or in a tile of the block");
@@ -483,6 +548,8 @@ Kernel KernelBuilder::Build() && {
   CHECK(open_.size() == 1, "Build() inside a body");
   kernel_.body = std::move(open_[0].region);
   PlaceBarriers(kernel_);
+  const Status verified = Verify(kernel_);
+  CHECK(verified.has_value(), "kernel '", kernel_.name, "': ", verified.error().message());
   return std::move(kernel_);
 }
 

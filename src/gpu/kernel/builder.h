@@ -224,10 +224,26 @@ class Array {
   // Of a SharedTile. LoadTurned after KernelBuilder::Turn, with neighbouring rows in neighbouring threads.
   void StoreAt(Value row, Value column, Value value) const;
   Value LoadTurned(Value row, Value column) const;
+  // Of a shared array: that of block `rank` of the cluster.
+  Value LoadFrom(Value rank, Value index) const;
   // Relaxed, device wide. Thread level. 32 and 64 bits; float: kAdd and kExchange only.
   void Atomic(AtomicOp op, Value index, Value value) const;
   Value AtomicFetch(AtomicOp op, Value index, Value value) const;                 // The old value.
   Value AtomicCompareExchange(Value index, Value expected, Value desired) const;  // The old value; integers.
+
+ private:
+  friend class KernelBuilder;
+  KernelBuilder* builder_ = nullptr;
+  int32_t id_ = -1;
+};
+
+// Parameters of one type, chosen by number: what one launch does to many arrays. Indices are kIndex values.
+class ArrayGroup {
+ public:
+  Type type() const;
+  int64_t size() const;
+  Value Load(Value member, Value index) const;
+  void Store(Value member, Value index, Value value) const;
 
  private:
   friend class KernelBuilder;
@@ -248,10 +264,36 @@ class Slot {
   void Set(int element, Value value) const;
 
  private:
+  friend class Fragment;
   friend class KernelBuilder;
   KernelBuilder* builder_ = nullptr;
   int32_t id_ = -1;
 };
+
+enum class MatrixOrder : uint8_t { kRowMajor, kColumnMajor };
+
+// A matrix of a warp, in the shape that a product of matrices takes (mma.h): `width()` elements in each lane.
+class Fragment {
+ public:
+  FragmentKind kind() const;
+  Type type() const { return slot_.type(); }
+  int width() const { return slot_.width(); }
+  // In a Phase: element j of the lane, and where in the matrix it stands. What tf32 loses is lost when it is set.
+  Value Get(int element) const { return slot_.Get(element); }
+  void Set(int element, Value value) const;
+  Value Row(int element) const;
+  Value Column(int element) const;
+
+ private:
+  friend class KernelBuilder;
+  Slot slot_;
+};
+// By what a product takes them as, so that nothing else is given to it.
+template <FragmentRole role>
+class FragmentOf : public Fragment {};
+using LeftFragment = FragmentOf<FragmentRole::kLeft>;
+using RightFragment = FragmentOf<FragmentRole::kRight>;
+using SumFragment = FragmentOf<FragmentRole::kSum>;
 
 // A mutable value of the level it was made at: one per block, per warp or per thread. Written at that level (also in
 // the loops and ifs of it), read there and below. In a Tile it is one per element.
@@ -292,6 +334,13 @@ class KernelBuilder {
   Array InOut(std::string name, Type type, int64_t elements, int64_t alignment = 256);
   // The parameter shares memory with another one (in-place update): equal elements at equal indices, or none.
   void SetMayAlias(Array array);
+  // Groups of parameters: one pointer for each member, with its number of elements; or `members` of them with at most
+  // `elements`, and the input `sizes` (kS64) says at launch how many each has.
+  ArrayGroup InputGroup(std::string name, Type type, std::vector<int64_t> elements, int64_t alignment = 256);
+  ArrayGroup OutputGroup(std::string name, Type type, std::vector<int64_t> elements, int64_t alignment = 256);
+  ArrayGroup InOutGroup(std::string name, Type type, std::vector<int64_t> elements, int64_t alignment = 256);
+  ArrayGroup Group(ArrayKind kind, std::string name, Type type, int64_t members, int64_t elements, Array sizes,
+                   int64_t alignment = 256);
   Array Shared(std::string name, Type type, int64_t elements);
   // For what is written along rows and read along columns; rows and columns are multiples of 16.
   Array SharedTile(std::string name, Type type, int64_t rows, int64_t columns);
@@ -318,12 +367,19 @@ class KernelBuilder {
   Value Bits(Type type, int64_t bits);  // Of a float, as they stand in memory.
   Value Index(int64_t value) { return Constant(Type::kIndex, value); }
 
-  Value block();   // Any level.
-  Value warp();    // Warp level and Phase.
-  Value lane();    // Phase.
-  Value thread();  // Phase.
+  Value block();  // Any level.
+  // Blocks in clusters: k.SetCluster(4). Then a.LoadFrom(rank, index) reads the shared array `a` of another block of
+  // the cluster. Build() places barriers of the cluster where it does its own, and one at the end, so that no block
+  // leaves while its arrays are read. They stand in code that all blocks of a cluster run alike. sm_90.
+  void SetCluster(int blocks);
+  Value cluster_rank();   // Any level.
+  Value cluster_index();  // block() / cluster(): the same for all blocks of a cluster.
+  Value warp();           // Warp level and Phase.
+  Value lane();           // Phase.
+  Value thread();         // Phase.
 
   int64_t blocks() const { return kernel_.blocks; }
+  int cluster() const { return kernel_.cluster; }
   int threads() const { return kernel_.threads; }
   int warps() const { return kernel_.warps(); }
 
@@ -370,6 +426,17 @@ class KernelBuilder {
   Value WarpBroadcast(Slot slot, Value lane);
   Value WarpBroadcast(Slot slot, int lane) { return WarpBroadcast(slot, Index(lane)); }
 
+  // Products of matrices, one of each warp. Fragments at block or warp level; the rest at warp level.
+  LeftFragment MakeLeft(MmaShape shape);
+  RightFragment MakeRight(MmaShape shape);
+  SumFragment MakeSum(MmaShape shape);
+  void Fill(SumFragment sum, Value value);
+  // Element [row, column] is at index + row * pitch + column, or at index + row + column * pitch. An array of f32 fills
+  // tf32. From a shared array where index and pitch are multiples of 16 bytes, it is an instruction for a whole matrix.
+  void LoadFragment(const Fragment& to, Array from, Value index, int64_t pitch, MatrixOrder order);
+  // sum += left * right.
+  void Mma(SumFragment sum, LeftFragment left, RightFragment right);
+
   // Block level. Counts the blocks that came here, in counters[index] (kU32 InOut, zero before the launch); true in the
   // last of `expected` blocks, which also puts the counter back to zero. What the others wrote to kInOut arrays before
   // they came is visible to the last one. For reductions split over blocks.
@@ -385,6 +452,8 @@ class KernelBuilder {
 
  private:
   friend class Array;
+  friend class ArrayGroup;
+  friend class Fragment;
   friend class Slot;
   friend class Variable;
 
@@ -410,6 +479,8 @@ class KernelBuilder {
   Region Nest(Level level, bool in_phase, int tile_width, Value* argument, const Body& body);
   Region Combiner(std::span<const Slot> slots, const CombineMany& combine);
   Array AddArray(ArrayInfo info);
+  ArrayGroup AddGroup(ArrayInfo info);
+  void MakeFragment(FragmentKind kind, Fragment& fragment);
   std::vector<Slot> Narrow(std::span<const Slot> slots, const CombineMany& combine);
   void Shuffle(ShuffleMode mode, Slot to, Slot from, int amount, std::initializer_list<Slot> lane);
 

@@ -1,7 +1,7 @@
 #include "gpu/kernel/emulator.h"
 
 #include <cstring>
-#include <deque>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <utility>
@@ -18,7 +18,9 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "gpu/kernel/emulator_machine.h"
 #include "gpu/kernel/jit.h"
+#include "gpu/kernel/mma.h"
 #include "gpu/kernel/nvptx_lowering.h"
 #include "gpu/kernel/passes.h"
 #include "gpu/kernel/sanitizer.h"
@@ -30,185 +32,21 @@ namespace {
 using llvm::BasicBlock;
 using LlvmValue = llvm::Value*;
 
-// What a thread waits for.
-enum class Wait : int32_t {
-  kNothing,
-  kBarrier,
-  kWarpBarrier,
-  kShuffleDown,
-  kShuffleUp,
-  kShuffleXor,
-  kShuffleIndexed,
-  kDone
-};
-
-// ---- The machine: one block at a time, all its threads in turns ----
-
-class Machine {
- public:
-  Machine(const Kernel& kernel, std::span<void* const> arguments)
-      : kernel_(kernel), arguments_(arguments), threads_(kernel.threads) {}
-
-  std::vector<AccessSite> sites;
-
-  // Called by the emulated code.
-  void* Frame(int64_t bytes) {
-    bytes = (bytes + 63) / 64 * 64;
-    if (frames_.empty()) frames_.resize(bytes * kernel_.threads + 64);
-    char* const aligned = reinterpret_cast<char*>((reinterpret_cast<uintptr_t>(frames_.data()) + 63) / 64 * 64);
-    return aligned + bytes * current_;
-  }
-  void Suspend(int thread, Wait wait, int site, uint32_t value, uint32_t operand) {
-    threads_[thread].wait = wait;
-    threads_[thread].site = site;
-    threads_[thread].value = value;
-    threads_[thread].operand = operand;
-  }
-  uint32_t Shuffled(int thread) const { return threads_[thread].received; }
-  void* Access(int site, int thread, void* address) { return sanitizer_->Access(sites[site], thread, address); }
-  void Fence() {
-    if (sanitizer_) sanitizer_->Fence();
-  }
-  // Asynchronous copies happen as late as they may, so that a kernel which does not wait for them reads something else.
-  void Copy(int thread, void* to, const void* from) { threads_[thread].copies.push_back({to, from}); }
-  void EndGroup(int thread) {
-    Thread& own = threads_[thread];
-    own.groups.push_back(std::exchange(own.copies, {}));
-  }
-  void WaitForCopies(int thread, int on_their_way) {
-    std::deque<std::vector<AsyncCopy>>& groups = threads_[thread].groups;
-    for (; std::ssize(groups) > on_their_way; groups.pop_front()) {
-      for (const AsyncCopy& copy : groups.front()) std::memcpy(copy.to, copy.from, kAsyncBytes);
-    }
-  }
-
-  using Start = void* (*)(void* const* arguments, int32_t thread, int32_t block);
-
-  void Run(Start start, std::span<const int64_t> blocks, Sanitizer* sanitizer,
-           const std::vector<std::pair<char*, int64_t>>& shared) {
-    sanitizer_ = sanitizer;
-    for (const int64_t block : blocks) {
-      for (const auto& [base, bytes] : shared) std::memset(base, 0xff, bytes);  // NaN, -1.
-      if (sanitizer_) sanitizer_->BeginBlock(block);
-      for (current_ = 0; current_ < kernel_.threads; ++current_) {
-        Thread& thread = threads_[current_];
-        thread = {};
-        thread.frame = start(arguments_.data(), current_, static_cast<int32_t>(block));
-        NoteEnd(thread);
-      }
-      while (Step()) {
-      }
-    }
-  }
-
- private:
-  static constexpr int kAsyncBytes = 16;
-  struct AsyncCopy {
-    void* to;
-    const void* from;
-  };
-  struct Thread {
-    void* frame = nullptr;
-    Wait wait = Wait::kNothing;
-    int site = 0;
-    uint32_t value = 0, operand = 0, received = 0;
-    std::vector<AsyncCopy> copies;              // Of no group yet.
-    std::deque<std::vector<AsyncCopy>> groups;  // On their way.
-  };
-
-  // The first word of a coroutine's frame is the function that continues it; null at the end.
-  static void NoteEnd(Thread& thread) {
-    if (*static_cast<void**>(thread.frame) == nullptr) thread.wait = Wait::kDone;
-  }
-
-  static void Resume(Thread& thread) {
-    thread.wait = Wait::kNothing;
-    (*static_cast<void (**)(void*)>(thread.frame))(thread.frame);
-    NoteEnd(thread);
-  }
-
-  // Goes on with all warps until every thread stands at a barrier of the block or is done, then passes the barrier.
-  bool Step() {
-    for (int warp = 0; warp < kernel_.warps(); ++warp) {
-      while (StepWarp(warp)) {
-      }
-    }
-    int waiting = 0, done = 0, site = -1;
-    bool same = true;
-    for (const Thread& thread : threads_) {
-      if (thread.wait == Wait::kDone) {
-        ++done;
-        continue;
-      }
-      ++waiting;
-      same = same && (site < 0 || site == thread.site);
-      site = thread.site;
-    }
-    if (waiting == 0) return false;
-    if ((done > 0 || !same) && sanitizer_) {
-      for (int thread = 0; thread < kernel_.threads; ++thread) {
-        if (threads_[thread].wait == Wait::kBarrier) sanitizer_->Diverged(Finding::kDivergentBarrier, thread);
-      }
-    }
-    if (sanitizer_) sanitizer_->PassBarrier();
-    for (Thread& thread : threads_) {
-      if (thread.wait != Wait::kDone) Resume(thread);
-    }
-    return true;
-  }
-
-  // Serves the warp's shuffles and warp barriers; false when there is none.
-  bool StepWarp(int warp) {
-    const std::span<Thread> lanes(threads_.data() + warp * kWarpSize, kWarpSize);
-    const auto collective = [](const Thread& thread) {
-      return thread.wait > Wait::kBarrier && thread.wait < Wait::kDone;
-    };
-    int waiting = 0, first = -1;
-    bool same = true;
-    for (int lane = 0; lane < kWarpSize; ++lane) {
-      if (!collective(lanes[lane])) continue;
-      ++waiting;
-      if (first < 0) first = lane;
-      same = same && lanes[lane].site == lanes[first].site;
-    }
-    if (waiting == 0) return false;
-    if (!same || waiting < kWarpSize) {
-      if (sanitizer_) sanitizer_->Diverged(Finding::kDivergentShuffle, warp * kWarpSize + first);
-    }
-    if (sanitizer_ && lanes[first].wait == Wait::kWarpBarrier) sanitizer_->PassWarpBarrier(warp);
-    for (int lane = 0; lane < kWarpSize; ++lane) lanes[lane].received = lanes[SourceLane(lanes[lane], lane)].value;
-    for (Thread& thread : lanes) {
-      if (collective(thread)) Resume(thread);
-    }
-    return true;
-  }
-
-  static int SourceLane(const Thread& thread, int lane) {
-    const int operand = static_cast<int>(thread.operand);
-    int source = lane;
-    if (thread.wait == Wait::kShuffleDown) source = lane + operand;
-    if (thread.wait == Wait::kShuffleUp) source = lane - operand;
-    if (thread.wait == Wait::kShuffleXor) source = lane ^ operand;
-    if (thread.wait == Wait::kShuffleIndexed) source = operand & (kWarpSize - 1);
-    return source >= 0 && source < kWarpSize ? source : lane;
-  }
-
-  const Kernel& kernel_;
-  const std::span<void* const> arguments_;
-  std::vector<Thread> threads_;
-  std::vector<char> frames_;
-  int current_ = 0;
-  Sanitizer* sanitizer_ = nullptr;
-};
+// ---- What the emulated code calls ----
 
 void* FrameHook(Machine* machine, int64_t bytes) { return machine->Frame(bytes); }
 void SuspendHook(Machine* machine, int32_t thread, int32_t wait, int32_t site, uint32_t value, uint32_t operand) {
   machine->Suspend(thread, static_cast<Wait>(wait), site, value, operand);
 }
-uint32_t ShuffledHook(Machine* machine, int32_t thread) { return machine->Shuffled(thread); }
-void* AccessHook(Machine* machine, int32_t site, int32_t thread, void* address) {
-  return machine->Access(site, thread, address);
+void GiveWordHook(Machine* machine, int32_t thread, int32_t which, uint64_t word) {
+  machine->GiveWord(thread, which, word);
 }
+uint32_t TakeWordHook(Machine* machine, int32_t thread, int32_t which) { return machine->TakeWord(thread, which); }
+uint32_t ShuffledHook(Machine* machine, int32_t thread) { return machine->Shuffled(thread); }
+void* AccessHook(Machine* machine, int32_t site, int32_t thread, void* address, const void* member, int32_t rank) {
+  return machine->Access(site, thread, address, member, rank);
+}
+void* InBlockHook(Machine* machine, void* shared, int32_t rank) { return machine->InBlock(shared, rank); }
 void CopyHook(Machine* machine, int32_t thread, void* to, const void* from) { machine->Copy(thread, to, from); }
 void EndGroupHook(Machine* machine, int32_t thread) { machine->EndGroup(thread); }
 void WaitForCopiesHook(Machine* machine, int32_t thread, int32_t on_their_way) {
@@ -238,6 +76,7 @@ class Converter {
     for (llvm::Instruction& instruction : llvm::instructions(coroutine_)) instructions.push_back(&instruction);
     AddFrame();
     for (llvm::Instruction* instruction : instructions) Rewrite(*instruction);
+    for (llvm::IntrinsicInst* map : maps_) map->eraseFromParent();
     MakeStart();
   }
 
@@ -326,8 +165,35 @@ class Converter {
              {thread_, b_.getInt32(static_cast<int>(wait)), b_.getInt32(next_wait_++), value, operand});
     Suspend(false, after);
     b_.SetInsertPoint(&call);
-    if (!call.getType()->isVoidTy()) call.replaceAllUsesWith(CallHook(ShuffledHook, I32(), {thread_}));
+    if (!call.getType()->isVoidTy()) call.replaceAllUsesWith(Received(call.getType()));
     call.eraseFromParent();
+  }
+
+  // What comes of a wait: one word of a shuffle, several of an operation on matrices.
+  LlvmValue Received(llvm::Type* type) {
+    auto* const words = llvm::dyn_cast<llvm::StructType>(type);
+    if (!words) return CallHook(ShuffledHook, I32(), {thread_});
+    LlvmValue result = llvm::PoisonValue::get(type);
+    for (unsigned i = 0; i < words->getNumElements(); ++i) {
+      LlvmValue const word = CallHook(TakeWordHook, I32(), {thread_, b_.getInt32(i)});
+      result = b_.CreateInsertValue(result, b_.CreateBitCast(word, words->getElementType(i)), i);
+    }
+    return result;
+  }
+
+  void Give(int which, LlvmValue word) {
+    CallHook(GiveWordHook, b_.getVoidTy(), {thread_, b_.getInt32(which), b_.CreateZExt(word, b_.getInt64Ty())});
+  }
+
+  void RewriteProduct(llvm::IntrinsicInst& call, MmaShape shape) {
+    for (unsigned i = 0; i < call.arg_size(); ++i) Give(i, b_.CreateBitCast(call.getArgOperand(i), I32()));
+    RewriteWait(call, Wait::kMultiply, b_.getInt32(static_cast<int>(shape)), b_.getInt32(0));
+  }
+
+  void RewriteLoadMatrices(llvm::IntrinsicInst& call, int matrices, bool transposed) {
+    LlvmValue const row = Watched(call, call.getArgOperand(0), {.bytes = 16, .alignment = 16});
+    Give(0, b_.CreatePtrToInt(row, b_.getInt64Ty()));
+    RewriteWait(call, Wait::kLoadMatrices, b_.getInt32(matrices), b_.getInt32(transposed));
   }
 
   void Rewrite(llvm::Instruction& instruction) {
@@ -370,6 +236,12 @@ class Converter {
     switch (call.getIntrinsicID()) {
       case llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x: return replace(thread_);
       case llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x: return replace(block_);
+      case llvm::Intrinsic::nvvm_read_ptx_sreg_cluster_ctarank:
+        return replace(b_.CreateURem(block_, b_.getInt32(kernel_.cluster)));
+      case llvm::Intrinsic::nvvm_mapa: maps_.push_back(&call); return;  // Of use to the load that it is for.
+      case llvm::Intrinsic::nvvm_barrier_cluster_arrive_aligned: call.eraseFromParent(); return;
+      case llvm::Intrinsic::nvvm_barrier_cluster_wait_aligned:
+        return RewriteWait(call, Wait::kClusterBarrier, b_.getInt32(0), b_.getInt32(0));
       case llvm::Intrinsic::nvvm_barrier0: return RewriteWait(call, Wait::kBarrier, b_.getInt32(0), b_.getInt32(0));
       case llvm::Intrinsic::nvvm_bar_warp_sync:
         return RewriteWait(call, Wait::kWarpBarrier, b_.getInt32(0), b_.getInt32(0));
@@ -382,6 +254,14 @@ class Converter {
         LlvmValue const low = b_.CreateZExt(ToBF16(call.getArgOperand(1)), I32());
         return replace(b_.CreateBitCast(b_.CreateOr(high, low), call.getType()));
       }
+      case llvm::Intrinsic::nvvm_mma_m16n8k16_row_col_f32_f32: return RewriteProduct(call, MmaShape::kF16);
+      case llvm::Intrinsic::nvvm_mma_m16n8k16_row_col_bf16: return RewriteProduct(call, MmaShape::kBF16);
+      case llvm::Intrinsic::nvvm_mma_m16n8k8_row_col_tf32: return RewriteProduct(call, MmaShape::kTF32);
+      case llvm::Intrinsic::nvvm_mma_m16n8k32_row_col_s8: return RewriteProduct(call, MmaShape::kS8);
+      case llvm::Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x2_b16: return RewriteLoadMatrices(call, 2, false);
+      case llvm::Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x4_b16: return RewriteLoadMatrices(call, 4, false);
+      case llvm::Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x2_trans_b16: return RewriteLoadMatrices(call, 2, true);
+      case llvm::Intrinsic::nvvm_ldmatrix_sync_aligned_m8n8_x4_trans_b16: return RewriteLoadMatrices(call, 4, true);
       case llvm::Intrinsic::nvvm_cp_async_cg_shared_global_16: return RewriteCopy(call);
       case llvm::Intrinsic::nvvm_cp_async_commit_group:
         CallHook(EndGroupHook, b_.getVoidTy(), {thread_});
@@ -434,29 +314,43 @@ class Converter {
     } else {
       return;
     }
-    LlvmValue const pointer = instruction.getOperand(pointer_operand);
-    if (!sanitize_ || !Identify(pointer, &site.array)) return;
-    if (llvm::MDNode* node = instruction.getMetadata("hlo.source")) {
-      site.source = static_cast<int>(llvm::mdconst::extract<llvm::ConstantInt>(node->getOperand(0))->getZExtValue());
+    instruction.setOperand(pointer_operand, Watched(instruction, instruction.getOperand(pointer_operand), site));
+  }
+
+  // The address to use where `instruction` accesses `pointer`, after the sanitizer was told.
+  LlvmValue Watched(const llvm::Instruction& instruction, LlvmValue pointer, AccessSite site) {
+    LlvmValue member = llvm::ConstantPointerNull::get(b_.getPtrTy()), rank = b_.getInt32(kOwnBlock);
+    const llvm::Value* const object = llvm::getUnderlyingObject(pointer, 0);
+    const auto* const map = llvm::dyn_cast<llvm::IntrinsicInst>(object);
+    const bool is_far = map && map->getIntrinsicID() == llvm::Intrinsic::nvvm_mapa;
+    if (is_far) {
+      pointer = map->getArgOperand(0);
+      rank = map->getArgOperand(1);
     }
+    if (!sanitize_) return is_far ? CallHook(InBlockHook, Ptr(), {pointer, rank}) : pointer;
+    if (const auto pointer_of = member_pointers_.find(object); pointer_of != member_pointers_.end()) {
+      site.array = pointer_of->second;
+      member = const_cast<llvm::Value*>(object);
+    } else if (!Identify(pointer, &site.array)) {
+      return pointer;
+    }
+    if (llvm::isa<llvm::Argument>(object) && kernel_.arrays[site.array].members > 0) {
+      site.pointer = true;
+      member = const_cast<llvm::Value*>(object);
+      member_pointers_[&instruction] = site.array;
+    }
+    if (llvm::MDNode* node = instruction.getMetadata("hlo.source"))
+      site.source = static_cast<int>(llvm::mdconst::extract<llvm::ConstantInt>(node->getOperand(0))->getZExtValue());
     machine_.sites.push_back(site);
     LlvmValue const index = b_.getInt32(machine_.sites.size() - 1);
-    instruction.setOperand(pointer_operand, CallHook(AccessHook, Ptr(), {index, thread_, pointer}));
+    return CallHook(AccessHook, Ptr(), {index, thread_, pointer, member, rank});
   }
 
   // The sanitizer sees the write where it is asked for: from there on nobody else may touch the place.
   void RewriteCopy(llvm::IntrinsicInst& call) {
-    LlvmValue addresses[] = {call.getArgOperand(0), call.getArgOperand(1)};
-    for (int i = 0; i < 2; ++i) {
-      AccessSite site{.bytes = 16, .alignment = 16, .writes = i == 0};
-      if (!sanitize_ || !Identify(addresses[i], &site.array)) continue;
-      if (llvm::MDNode* node = call.getMetadata("hlo.source"))
-        site.source = static_cast<int>(llvm::mdconst::extract<llvm::ConstantInt>(node->getOperand(0))->getZExtValue());
-      machine_.sites.push_back(site);
-      LlvmValue const index = b_.getInt32(machine_.sites.size() - 1);
-      addresses[i] = CallHook(AccessHook, Ptr(), {index, thread_, addresses[i]});
-    }
-    CallHook(CopyHook, b_.getVoidTy(), {thread_, addresses[0], addresses[1]});
+    LlvmValue const to = Watched(call, call.getArgOperand(0), {.bytes = 16, .alignment = 16, .writes = true});
+    LlvmValue const from = Watched(call, call.getArgOperand(1), {.bytes = 16, .alignment = 16});
+    CallHook(CopyHook, b_.getVoidTy(), {thread_, to, from});
     call.eraseFromParent();
   }
 
@@ -485,8 +379,12 @@ class Converter {
                                                llvm::GlobalValue::ExternalLinkage, "start", module_);
     b_.SetInsertPoint(BasicBlock::Create(context_, "entry", start));
     llvm::SmallVector<LlvmValue> arguments;
-    for (size_t i = 0; i + 2 < coroutine_->arg_size(); ++i) {
-      arguments.push_back(b_.CreateLoad(Ptr(), b_.CreateConstGEP1_64(Ptr(), start->getArg(0), i)));
+    const std::vector<KernelArgument> given = kernel_.Arguments();
+    for (size_t i = 0; i < given.size(); ++i) {
+      if (given[i].member > 0) continue;
+      LlvmValue const place = b_.CreateConstGEP1_64(Ptr(), start->getArg(0), i);
+      const bool is_group = kernel_.arrays[given[i].array].members > 0;
+      arguments.push_back(is_group ? place : b_.CreateLoad(Ptr(), place));
     }
     arguments.append({start->getArg(1), start->getArg(2)});
     llvm::CallInst* const call = b_.CreateCall(coroutine_, arguments);
@@ -504,21 +402,47 @@ class Converter {
   LlvmValue thread_ = nullptr, block_ = nullptr, handle_ = nullptr;
   BasicBlock* leave_ = nullptr;
   int next_wait_ = 0;
+  std::vector<llvm::IntrinsicInst*> maps_;
+  std::map<const llvm::Value*, int> member_pointers_;  // What was loaded as the pointer of a member: of which group.
 };
 
 // The text of the finished GPU module with one address space. Going through text renames every pointer type at once.
 Result<std::string> FinishedText(const Kernel& kernel, const NvptxOptions& options) {
   std::string text = TRY(EmitNvptxIr(kernel, /*optimized=*/true, options));
-  for (const char* space : {" addrspace(1)", " addrspace(3)", " addrspace(4)"}) {
-    const size_t length = std::strlen(space);
-    std::string plain;
-    size_t from = 0;
-    for (size_t at; (at = text.find(space, from)) != std::string::npos; from = at + length)
-      plain.append(text, from, at - from);
-    plain.append(text, from);
-    text = std::move(plain);
+  for (const char* space : {" addrspace(1)", " addrspace(3)", " addrspace(4)"}) text = Replaced(text, space, "");
+  return Replaced(text, "addrspacecast", "bitcast");
+}
+
+// Where each array is, by member: in the arguments, or in the emulated code.
+std::vector<std::vector<ArrayPlace>> Places(const Kernel& kernel, std::span<void* const> arguments,
+                                            const LoadedObject& object) {
+  std::vector<std::vector<ArrayPlace>> places(kernel.arrays.size());
+  const std::vector<KernelArgument> given = kernel.Arguments();
+  for (size_t i = 0; i < given.size(); ++i)
+    places[given[i].array].push_back({static_cast<char*>(arguments[i]), kernel.arrays[given[i].array].elements});
+  char* const pool = static_cast<char*>(object.Symbol("dynamic_shared"));
+  int64_t offset = 0;
+  for (size_t i = 0; i < kernel.arrays.size(); ++i) {
+    const ArrayInfo& array = kernel.arrays[i];
+    for (int64_t m = 0; m < array.members; ++m) {
+      int64_t& elements = places[i][m].elements;
+      if (array.sizes < 0) elements = array.member_elements[m];
+      else std::memcpy(&elements, places[array.sizes].front().base + m * sizeof elements, sizeof elements);
+    }
+    if (array.IsParameter()) continue;
+    char* base = nullptr;
+    if (array.kind == ArrayKind::kTable) {
+      base = static_cast<char*>(object.Symbol(Str("table", i, "_", EntryName(kernel))));
+    } else if (pool) {
+      offset = (offset + 15) / 16 * 16;
+      base = pool + offset;
+      offset += array.elements * Bytes(array.type);
+    } else {
+      base = static_cast<char*>(object.Symbol(Str("shared", i)));
+    }
+    places[i].push_back({base, array.elements});
   }
-  return text;
+  return places;
 }
 
 }  // namespace
@@ -540,26 +464,12 @@ Result<SanitizerReport> Emulate(const Kernel& kernel, std::span<void* const> arg
   TRY(Generate(*module, *target, /*object=*/true, bytes));
   const auto object = TRY(LoadObject(bytes));
 
-  std::vector<char*> bases;
+  const std::vector<std::vector<ArrayPlace>> places = Places(kernel, arguments, *object);
   std::vector<std::pair<char*, int64_t>> shared;
-  size_t parameter = 0;
-  int64_t offset = 0;
-  char* const pool = static_cast<char*>(object->Symbol("dynamic_shared"));
   for (size_t i = 0; i < kernel.arrays.size(); ++i) {
     const ArrayInfo& array = kernel.arrays[i];
-    const int64_t array_bytes = array.elements * Bytes(array.type);
-    if (array.IsParameter()) {
-      bases.push_back(static_cast<char*>(arguments[parameter++]));
-    } else if (array.kind == ArrayKind::kTable) {
-      bases.push_back(static_cast<char*>(object->Symbol(Str("table", i, "_", EntryName(kernel)))));
-    } else if (pool) {
-      offset = (offset + 15) / 16 * 16;
-      bases.push_back(pool + offset);
-      offset += array_bytes;
-    } else {
-      bases.push_back(static_cast<char*>(object->Symbol(Str("shared", i))));
-    }
-    if (array.kind == ArrayKind::kShared && bases.back()) shared.emplace_back(bases.back(), array_bytes);
+    char* const base = places[i].front().base;
+    if (array.kind == ArrayKind::kShared && base) shared.emplace_back(base, array.elements * Bytes(array.type));
   }
   const auto start = reinterpret_cast<Machine::Start>(object->Symbol("start"));
   CHECK(start, "emulated kernel without its start");
@@ -572,7 +482,7 @@ Result<SanitizerReport> Emulate(const Kernel& kernel, std::span<void* const> arg
     machine.Run(start, blocks, nullptr, shared);
     return SanitizerReport{.kernel = kernel.name};
   }
-  Sanitizer sanitizer(kernel, std::move(bases));
+  Sanitizer sanitizer(kernel, places);
   machine.Run(start, blocks, &sanitizer, shared);
   return sanitizer.TakeReport();
 }

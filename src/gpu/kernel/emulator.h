@@ -30,6 +30,7 @@ enum class Finding : uint8_t {
   kUninitialisedShared,
   kDivergentBarrier,  // Some threads of the block wait where others never come.
   kDivergentShuffle,
+  kEarlyExit,  // A block may have left its cluster when another one reads its shared memory.
 };
 std::string_view ToString(Finding finding);
 
@@ -57,11 +58,11 @@ struct SanitizerReport {
 
 struct EmulateOptions {
   bool sanitize = true;
-  std::vector<int64_t> blocks;  // Only these run, in this order; empty: all.
+  std::vector<int64_t> blocks;  // Only these (and those of their clusters) run, in this order; empty: all.
   NvptxOptions nvptx;
 };
 
-// `arguments`: one pointer per parameter, of as many elements as the kernel says. With `sanitize`, accesses out of
+// `arguments`: as Kernel::Arguments, of as many elements as the kernel says. With `sanitize`, accesses out of
 // bounds are reported and not made.
 Result<SanitizerReport> Emulate(const Kernel& kernel, std::span<void* const> arguments,
                                 const EmulateOptions& options = {});

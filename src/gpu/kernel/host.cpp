@@ -111,7 +111,7 @@ Status CompileModule(std::span<const Kernel* const> kernels, std::span<const Ker
 int64_t ElementsPerBlock(const Kernel& kernel) {
   int64_t elements = kernel.threads;
   for (const ArrayInfo& array : kernel.arrays) {
-    if (array.IsParameter()) elements = std::max(elements, array.elements / std::max<int64_t>(1, kernel.blocks));
+    if (array.IsParameter()) elements = std::max(elements, array.AllElements() / std::max<int64_t>(1, kernel.blocks));
   }
   return elements;
 }
@@ -133,8 +133,9 @@ void HostKernel::Run(std::span<void* const> arguments, int64_t first_block, int6
 }
 
 void HostKernel::Launch(std::span<void* const> arguments) const {
-  const int64_t blocks_per_piece = std::max<int64_t>(1, kElementsPerPiece / elements_per_block_);
-  ParallelFor(blocks_, blocks_per_piece, [&](int64_t first, int64_t last) { Run(arguments, first, last); });
+  const int64_t clusters_per_piece = std::max<int64_t>(1, kElementsPerPiece / (elements_per_block_ * cluster_));
+  ParallelFor(blocks_ / cluster_, clusters_per_piece,
+              [&](int64_t first, int64_t last) { Run(arguments, first * cluster_, last * cluster_); });
 }
 
 Result<HostKernel> CompileHost(const Kernel& kernel) {
@@ -170,7 +171,8 @@ Result<std::vector<HostKernel>> CompileHost(std::span<const Kernel* const> kerne
     HostKernel kernel;
     kernel.function_ = compiled.function;
     kernel.compile_seconds_ = is_new.contains(hashes[i]) ? compiled.seconds : 0;
-    kernel.direct_ = kernels[i]->Parameters().size() <= kMostDirectArguments;
+    kernel.direct_ = TakesArgumentsOneByOne(*kernels[i]);
+    kernel.cluster_ = kernels[i]->cluster;
     kernel.blocks_ = kernels[i]->blocks;
     kernel.elements_per_block_ = ElementsPerBlock(*kernels[i]);
     kernel.object_ = compiled.object;

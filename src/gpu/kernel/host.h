@@ -20,7 +20,8 @@ class HostKernel {
  public:
   HostKernel() = default;
 
-  // Runs blocks [first_block, last_block) on this thread. One pointer per parameter, in order, aligned to its element;
+  // Runs blocks [first_block, last_block), of whole clusters, on this thread. Pointers as Kernel::Arguments, aligned to
+  // their elements;
   // those of outputs of kLeastStreamedBytes (streaming.h) to 64 bytes.
   void Run(std::span<void* const> arguments, int64_t first_block, int64_t last_block) const;
 
@@ -37,6 +38,7 @@ class HostKernel {
   void* function_ = nullptr;
   bool direct_ = true;  // host_lowering.h: kMostDirectArguments.
   int64_t blocks_ = 0;
+  int64_t cluster_ = 1;
   double compile_seconds_ = 0;
   int64_t elements_per_block_ = 1;  // Work, roughly; so that small launches stay on one thread.
   std::shared_ptr<const LoadedObject> object_;

@@ -15,6 +15,7 @@ namespace hlo::kernel {
 // come in an array: `void name(int64 first_block, int64 last_block, void* const* arguments)`, a second function, which
 // costs as much time in the code generator as half a small kernel.
 constexpr int kMostDirectArguments = 12;
+bool TakesArgumentsOneByOne(const Kernel& kernel);  // Not with groups of arrays either, whose pointers lie in a row.
 
 // Adds the kernel's function to the module. `masked_tails`: the end of a loop over elements is a masked vector, not a
 // scalar loop; for CPUs with masks (AVX-512): half the code.

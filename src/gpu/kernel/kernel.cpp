@@ -1,6 +1,8 @@
 #include "gpu/kernel/kernel.h"
 
+#include <algorithm>
 #include <bit>
+#include <numeric>
 #include <span>
 
 #include "base/check.h"
@@ -73,7 +75,8 @@ void Print(std::string& out, const Kernel& kernel, const Region& region, int ind
     if (op == Op::kConstant) out += Str(" ", instruction.imm);
     const uint8_t effects = InfoOf(op).effects;
     if (effects & (kReads | kWrites)) out += Str(" ", kernel.arrays[instruction.imm].name);
-    if (effects & (kReads | kWrites | kState) && !(effects & kMeets) && op != Op::kLoad && op != Op::kStore)
+    if (effects & (kReads | kWrites | kState) && !(effects & (kMeets | kWarpMeets)) && op != Op::kLoad &&
+        op != Op::kStore)
       out += Str(" ", instruction.imm, " ", instruction.imm2);
     if (op == Op::kTile || op == Op::kLoop || op == Op::kShuffle)
       out += Str(" ", instruction.imm, " ", instruction.imm2);
@@ -114,6 +117,21 @@ std::vector<int> Kernel::Parameters() const {
   return parameters;
 }
 
+std::vector<KernelArgument> Kernel::Arguments() const {
+  std::vector<KernelArgument> arguments;
+  for (const int array : Parameters()) {
+    for (int64_t member = 0; member < std::max<int64_t>(1, arrays[array].members); ++member)
+      arguments.push_back({.array = array, .member = member});
+  }
+  return arguments;
+}
+
+int64_t ArrayInfo::AllElements() const {
+  if (members == 0) return elements;
+  if (member_elements.empty()) return members * elements;
+  return std::accumulate(member_elements.begin(), member_elements.end(), int64_t{0});
+}
+
 int64_t Kernel::SharedBytes() const {
   int64_t bytes = 0;
   for (const ArrayInfo& array : arrays) {
@@ -123,11 +141,12 @@ int64_t Kernel::SharedBytes() const {
 }
 
 std::string ToString(const Kernel& kernel) {
-  std::string out = Str("kernel ", kernel.name, " blocks=", kernel.blocks, " threads=", kernel.threads, "\n");
+  std::string out = Str("kernel ", kernel.name, " blocks=", kernel.blocks, " threads=", kernel.threads,
+                        kernel.cluster > 1 ? Str(" cluster=", kernel.cluster) : "", "\n");
   constexpr std::string_view kKinds[] = {"input", "output", "inout", "shared", "table"};
   for (const ArrayInfo& array : kernel.arrays) {
     out += Str("  ", kKinds[static_cast<int>(array.kind)], " ", array.name, " ", ToString(array.type), "[",
-               array.elements, "]\n");
+               array.elements, "]", array.members > 0 ? Str(" x ", array.members) : "", "\n");
   }
   for (const SlotInfo& slot : kernel.slots) out += Str("  slot ", ToString(slot.type), " x ", slot.width, "\n");
   Print(out, kernel, kernel.body, 2);
@@ -139,6 +158,7 @@ std::string KernelHash::ToString() const { return Format("%016lx%016lx", high, l
 KernelHash Hash(const Kernel& kernel) {
   Hasher hasher;
   hasher.Add(kernel.blocks);
+  hasher.Add(kernel.cluster);
   hasher.Add(kernel.threads);
   hasher.Add(kernel.min_blocks_per_sm);
   hasher.Add(kernel.wide_index);
@@ -147,11 +167,17 @@ KernelHash Hash(const Kernel& kernel) {
     hasher.Add(array.elements);
     hasher.Add(array.alignment);
     hasher.Add(array.pitch);
+    hasher.Add(array.members);
+    hasher.Add(array.sizes);
+    for (const int64_t elements : array.member_elements) hasher.Add(elements);
     for (const int64_t bits : array.table) hasher.Add(bits);
   }
-  for (const SlotInfo& slot : kernel.slots)
+  for (const SlotInfo& slot : kernel.slots) {
     hasher.Add(static_cast<uint64_t>(slot.type) << 32 | static_cast<uint64_t>(slot.width) << 8 |
                static_cast<uint64_t>(slot.level));
+    if (slot.fragment)
+      hasher.Add(static_cast<uint64_t>(slot.fragment->shape) << 8 | static_cast<uint64_t>(slot.fragment->role));
+  }
   for (const VariableInfo& variable : kernel.variables)
     hasher.Add(static_cast<uint64_t>(variable.type) << 8 | static_cast<uint64_t>(variable.level));
   AddTo(hasher, kernel.body);

@@ -17,6 +17,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -67,7 +68,9 @@ enum Effects : uint8_t {
   kReads = 1,   // The array imm.
   kWrites = 2,  // The array imm.
   kState = 4,   // Slots or variables.
-  kMeets = 8,   // Threads meet: it never stands in divergent code.
+  // Threads meet: it never stands in divergent code.
+  kMeets = 8,       // Those of the block. Block level.
+  kWarpMeets = 16,  // Those of the warp. Warp level.
 };
 // Whether a result is the same for all threads (when the operands are).
 enum class Sameness : uint8_t { kSame, kOwn, kOfVariable, kNoResult };
@@ -124,17 +127,32 @@ struct ArrayInfo {
   bool may_alias = false;      // Shares memory with another parameter: elements of the same index only.
   int64_t pitch = 0;           // kShared: of the rows of a tile; they have one element less. 0: no tile.
   std::vector<int64_t> table;  // kTable: bits.
+  // A parameter that is a group of arrays, one pointer each: how many. 0: it is one array. `elements`: of the largest.
+  int64_t members = 0;
+  std::vector<int64_t> member_elements;  // By member; empty: the elements of the input `sizes` say it (kS64).
+  int32_t sizes = -1;
 
   bool IsParameter() const { return kind <= ArrayKind::kInOut; }
+  int64_t AllElements() const;  // Of all members; where only the launch knows them, the most there can be.
 };
 
 enum class Level : uint8_t { kBlock, kWarp, kThread };
+
+// A matrix of which every lane of a warp holds some elements: mma.h.
+enum class MmaShape : uint8_t { kF16, kBF16, kTF32, kS8 };
+enum class FragmentRole : uint8_t { kLeft, kRight, kSum };
+struct FragmentKind {
+  MmaShape shape;
+  FragmentRole role;
+  bool operator==(const FragmentKind&) const = default;
+};
 
 // One value per thread, `width` wide, that lives across phases.
 struct SlotInfo {
   Type type;
   int width;
   Level level;  // kBlock or kWarp: where it was declared.
+  std::optional<FragmentKind> fragment = std::nullopt;
 };
 
 // One value per block, warp or thread, by where it was declared.
@@ -143,9 +161,16 @@ struct VariableInfo {
   Level level;
 };
 
+// A pointer of a launch.
+struct KernelArgument {
+  int array;  // Into Kernel::arrays.
+  int64_t member = 0;
+};
+
 struct Kernel {
   std::string name;
   int64_t blocks = 1;
+  int cluster = 1;  // So many adjacent blocks run together, and read each other's shared arrays. Divides `blocks`.
   int threads = kWarpSize;
   int min_blocks_per_sm = 0;  // 0: no wish.
   bool wide_index = false;    // kLeastWideIndex is reached: by the elements of an array, or by what is iterated over.
@@ -159,6 +184,7 @@ struct Kernel {
 
   int warps() const { return threads / kWarpSize; }
   std::vector<int> Parameters() const;  // Indices into `arrays`, in argument order.
+  std::vector<KernelArgument> Arguments() const;
   int64_t SharedBytes() const;
 };
 

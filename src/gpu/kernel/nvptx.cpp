@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/parallel.h"
+#include "base/text.h"
 #include "gpu/kernel/compile_times.h"
 #include "gpu/kernel/distinct.h"
 #include "gpu/kernel/nvptx_lowering.h"
@@ -20,15 +21,26 @@ namespace {
 // A name that stands for that of any kernel, and for nothing else.
 constexpr const char* kAnyName = "hlo_kernel_of_any_name";
 
-std::string Replaced(std::string_view text, std::string_view what, std::string_view by) {
-  std::string replaced;
-  size_t from = 0;
-  for (size_t at; (at = text.find(what, from)) != std::string_view::npos; from = at + what.size())
-    replaced.append(text, from, at - from).append(by);
-  return replaced.append(text, from);
+constexpr int kLeastWithClusters = 90;
+
+Status CheckTarget(const Kernel& kernel, const NvptxOptions& options) {
+  int64_t number = 0;
+  ParseInt(std::string_view(options.arch).substr(options.arch.find('_') + 1, 2), &number);
+  if (kernel.cluster == 1 || number >= kLeastWithClusters) return {};
+  FAIL(Unsupported("U112", Str("kernel '", kernel.name, "' runs in clusters of ", kernel.cluster, " blocks; ",
+                               options.arch, " has none, sm_", kLeastWithClusters, " has")));
+}
+
+// LLVM 19 does not write how many blocks a cluster has.
+std::string WithCluster(std::string text, int blocks) {
+  constexpr std::string_view kBlockSize = ".maxntid ";
+  const size_t at = text.find(kBlockSize);
+  CHECK(at != std::string::npos, "PTX without the size of a block");
+  return text.insert(at, Str(".explicitcluster\n.reqnctapercluster ", blocks, ", 1, 1\n"));
 }
 
 Result<Ptx> Compile(const Kernel& kernel, const NvptxOptions& options, CompileTimes& times) {
+  TRY(CheckTarget(kernel, options));
   PhaseClock clock(times);
   llvm::TargetMachine* const target = TRY(NvptxTarget(options.arch, options.ptx_version));
   llvm::LLVMContext context;
@@ -40,6 +52,7 @@ Result<Ptx> Compile(const Kernel& kernel, const NvptxOptions& options, CompileTi
   llvm::SmallVector<char, 0> text;
   TRY(Generate(*module, *target, /*object=*/false, text));
   Ptx ptx{.text = std::string(text.begin(), text.end()), .entry = EntryName(kernel)};
+  if (kernel.cluster > 1) ptx.text = WithCluster(std::move(ptx.text), kernel.cluster);
   if (module->getNamedGlobal("dynamic_shared")) ptx.dynamic_shared_bytes = kernel.SharedBytes();
   clock.Ended(CompilePhase::kCode);
   return ptx;
@@ -87,6 +100,7 @@ std::string JoinPtx(std::span<const Ptx> parts) {
 }
 
 Result<std::string> EmitNvptxIr(const Kernel& kernel, bool optimized, const NvptxOptions& options) {
+  TRY(CheckTarget(kernel, options));
   llvm::TargetMachine* const target = TRY(NvptxTarget(options.arch, options.ptx_version));
   llvm::LLVMContext context;
   const auto module = LowerToNvptx(kernel, options, context);

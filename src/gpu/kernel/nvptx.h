@@ -15,13 +15,16 @@ namespace hlo::kernel {
 // Bugs planted in the generated GPU IR, to prove that the sanitizer finds them. Tests only.
 enum class KernelFault : uint8_t {
   kNone,
-  kMissingBarrier,       // The first barrier is left out.
-  kSharedRace,           // The first store to shared memory goes to the element of the neighbouring thread as well.
-  kOutOfBounds,          // The first global store goes behind the array.
-  kMisalignedVector,     // The first vector load is one element off.
-  kUninitialisedShared,  // The first store to shared memory is left out.
-  kDivergentBarrier,     // The first barrier is reached by half a warp only.
-  kCrossBlockRace,       // Odd blocks store to the begin of the arrays.
+  kMissingBarrier,         // The first barrier is left out.
+  kSharedRace,             // The first store to shared memory goes to the element of the neighbouring thread as well.
+  kOutOfBounds,            // The first global store goes behind the array.
+  kMisalignedVector,       // The first vector load is one element off.
+  kUninitialisedShared,    // The first store to shared memory is left out.
+  kDivergentBarrier,       // The first barrier is reached by half a warp only.
+  kCrossBlockRace,         // Odd blocks store to the begin of the arrays.
+  kMissingClusterBarrier,  // The first barrier of the cluster is left out.
+  kEarlyExit,              // The last one is.
+  kWrongFragmentLane,      // In the first load of a matrix, lanes take the place of their neighbours.
 };
 
 struct NvptxOptions {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <string_view>
 
 #include "gpu/kernel/nvptx/emission.h"
 
@@ -29,8 +30,18 @@ int64_t BlocksInCode(const Kernel& kernel) { return ComparesIndices(kernel.body)
 void ForgetForNvptx(Kernel& kernel) {
   kernel.blocks = BlocksInCode(kernel);
   for (ArrayInfo& array : kernel.arrays) {
-    if (array.IsParameter()) array.elements = 0;
+    if (!array.IsParameter()) continue;
+    array.elements = 0;
+    array.member_elements.clear();
   }
+}
+
+std::string Replaced(std::string_view text, std::string_view what, std::string_view by) {
+  std::string replaced;
+  size_t from = 0;
+  for (size_t at; (at = text.find(what, from)) != std::string_view::npos; from = at + what.size())
+    replaced.append(text, from, at - from).append(by);
+  return replaced.append(text, from);
 }
 
 std::string EntryName(const Kernel& kernel) {

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
@@ -17,11 +18,14 @@ namespace hlo::kernel {
 std::unique_ptr<llvm::Module> LowerToNvptx(const Kernel& kernel, const NvptxOptions& options,
                                            llvm::LLVMContext& context);
 
-// The entry's name in PTX: the kernel's with everything but letters, digits and '_' replaced.
 // What of the launch does not show in the code.
 void ForgetForNvptx(Kernel& kernel);
 
+// The entry's name in PTX: the kernel's with everything but letters, digits and '_' replaced.
 std::string EntryName(const Kernel& kernel);
+
+// Of a module's text.
+std::string Replaced(std::string_view text, std::string_view what, std::string_view by);
 
 }  // namespace hlo::kernel
 

@@ -3,6 +3,7 @@
 #include <llvm/IR/Intrinsics.h>
 
 #include "base/check.h"
+#include "gpu/kernel/mma.h"
 
 namespace hlo::kernel {
 
@@ -68,6 +69,16 @@ llvm::Value* ScalarEmitter::RoundToBF16(llvm::Value* value) const {
       b_.CreateLShr(b_.CreateAdd(b_.CreateAdd(bits, word(0x7fff)), b_.CreateAnd(high, word(1))), word(16));
   llvm::Value* const is_nan = b_.CreateFCmpUNO(value, value);
   return b_.CreateTrunc(b_.CreateSelect(is_nan, word(0x7fff), rounded), i16);
+}
+
+// Halves go away from zero: as cvt.rna.tf32.f32 does.
+llvm::Value* ScalarEmitter::RoundToTf32(llvm::Value* value) const {
+  llvm::Type* const i32 = Shaped(b_.getInt32Ty(), value);
+  const auto word = [&](uint32_t bits) { return llvm::ConstantInt::get(i32, bits); };
+  llvm::Value* const above = b_.CreateAdd(b_.CreateBitCast(value, i32), word(~kTf32Bits / 2 + 1));
+  llvm::Value* const is_nan = b_.CreateFCmpUNO(value, value);
+  return b_.CreateBitCast(b_.CreateSelect(is_nan, word(0x7fffe000), b_.CreateAnd(above, word(kTf32Bits))),
+                          value->getType());
 }
 
 llvm::Value* ScalarEmitter::Convert(llvm::Value* value, Type from, Type to) const {
@@ -198,6 +209,7 @@ llvm::Value* ScalarEmitter::Emit(const Instruction& instruction, std::span<llvm:
     case Op::kSelect: return b_.CreateSelect(x, y, operands[2]);
     case Op::kConvert: return Convert(x, type, instruction.type);
     case Op::kBitcast: return b_.CreateBitCast(x, Shaped(TypeOf(instruction.type), x));
+    case Op::kRoundTf32: return RoundToTf32(x);
     case Op::kConstant: break;  // Above.
 #define HLO_SCALAR_OP(Name, ...)
 #define HLO_KERNEL_OP(Name, ...) case Op::k##Name:

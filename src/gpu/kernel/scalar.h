@@ -38,6 +38,7 @@ class ScalarEmitter {
  private:
   llvm::Value* Convert(llvm::Value* value, Type from, Type to) const;
   llvm::Value* RoundToBF16(llvm::Value* value) const;
+  llvm::Value* RoundToTf32(llvm::Value* value) const;
   llvm::Value* MinMax(bool max, llvm::Value* a, llvm::Value* b, Type type) const;
   llvm::Value* DivideIndex(bool quotient, llvm::Value* a, llvm::Value* b) const;
   // `scalar`, or a vector of it as long as `like`.

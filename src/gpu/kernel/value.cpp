@@ -270,6 +270,28 @@ Value Array::LoadTurned(Value row, Value column) const {
   return builder_->Record(Op::kLoadTurned, type(), {row * pitch + column, row, column}, id_);
 }
 
+Value Array::LoadFrom(Value rank, Value index) const {
+  CHECK(rank.type() == Type::kIndex && index.type() == Type::kIndex, "index of type ", ToString(index.type()));
+  return builder_->Record(Op::kLoadCluster, type(), {index, rank}, id_);
+}
+
+Type ArrayGroup::type() const { return builder_->kernel_.arrays[id_].type; }
+int64_t ArrayGroup::size() const { return builder_->kernel_.arrays[id_].members; }
+
+Value ArrayGroup::Load(Value member, Value index) const {
+  CHECK(member.type() == Type::kIndex && index.type() == Type::kIndex, "index of type ", ToString(index.type()));
+  CHECK(builder_->kernel_.arrays[id_].kind != ArrayKind::kOutput, "load from output '",
+        builder_->kernel_.arrays[id_].name, "'");
+  return builder_->Record(Op::kLoadMember, type(), {index, member}, id_);
+}
+
+void ArrayGroup::Store(Value member, Value index, Value value) const {
+  CHECK(member.type() == Type::kIndex && index.type() == Type::kIndex && value.type() == type(), "store of ",
+        ToString(value.type()), " to ", ToString(type()));
+  CHECK(builder_->kernel_.arrays[id_].kind != ArrayKind::kInput, "store to '", builder_->kernel_.arrays[id_].name, "'");
+  builder_->Append(Op::kStoreMember, type(), std::array{index, value, member}).imm = id_;
+}
+
 void Array::Atomic(AtomicOp op, Value index, Value value) const {
   CHECK(builder_->level() == Level::kThread && value.type() == type(), "atomic on ", ToString(type()));
   Instruction& atomic = builder_->Append(Op::kAtomic, type(), std::array{index, value});

@@ -20,11 +20,12 @@ HostEmission::HostEmission(const Kernel& kernel, bool masked_tails, llvm::Module
       module_(module),
       b_(context_),
       scalar_(b_, Place::kHost, kernel.wide_index),
-      values_(kernel.values) {}
+      values_(kernel.values),
+      kept_of_blocks_(kernel.values) {}
 
 void HostEmission::Lower(const std::string& name) {
   parameters_ = kernel_.Parameters();
-  const bool direct = parameters_.size() <= kMostDirectArguments;
+  const bool direct = TakesArgumentsOneByOne(kernel_);
   MakeBody(direct ? name : name + ".blocks",
            direct ? llvm::GlobalValue::ExternalLinkage : llvm::GlobalValue::InternalLinkage);
   if (!direct) MakeEntry(name);
@@ -38,8 +39,12 @@ void HostEmission::MakeEntry(const std::string& name) {
   entry->addFnAttr(llvm::Attribute::NoUnwind);
   b_.SetInsertPoint(BasicBlock::Create(context_, "entry", entry));
   llvm::SmallVector<LlvmValue> arguments = {entry->getArg(0), entry->getArg(1)};
-  for (size_t i = 0; i < parameters_.size(); ++i) {
-    arguments.push_back(b_.CreateLoad(b_.getPtrTy(), b_.CreateConstGEP1_64(b_.getPtrTy(), entry->getArg(2), i)));
+  const std::vector<KernelArgument> given = kernel_.Arguments();
+  for (size_t i = 0; i < given.size(); ++i) {
+    if (given[i].member > 0) continue;
+    LlvmValue const place = b_.CreateConstGEP1_64(b_.getPtrTy(), entry->getArg(2), i);
+    const bool is_group = kernel_.arrays[given[i].array].members > 0;
+    arguments.push_back(is_group ? place : b_.CreateLoad(b_.getPtrTy(), place));
   }
   b_.CreateCall(function_, arguments)->setIsNoInline();
   b_.CreateRetVoid();
@@ -53,7 +58,7 @@ void HostEmission::MakeBody(const std::string& name, llvm::GlobalValue::LinkageT
   for (size_t i = 0; i < parameters_.size(); ++i) {
     const ArrayInfo& array = kernel_.arrays[parameters_[i]];
     if (!array.may_alias) function_->addParamAttr(2 + i, llvm::Attribute::NoAlias);
-    if (array.kind == ArrayKind::kInput) function_->addParamAttr(2 + i, llvm::Attribute::ReadOnly);
+    if (array.kind == ArrayKind::kInput || array.members > 0) function_->addParamAttr(2 + i, llvm::Attribute::ReadOnly);
     if (IsStreamed(array)) MarkStreamed(*function_, 2 + i);
   }
   BasicBlock* const entry = BasicBlock::Create(context_, "entry", function_);
@@ -62,10 +67,12 @@ void HostEmission::MakeBody(const std::string& name, llvm::GlobalValue::LinkageT
   allocas_ = b_.CreateBr(body);
   b_.SetInsertPoint(allocas_);
   MakeStorage();
+  of_all_blocks_ = {.arrays = arrays_, .turned = turned_, .slots = slots_, .variables = variables_};
   b_.SetInsertPoint(body);
-  Loop(function_->getArg(0), function_->getArg(1), Index(1), {.unroll = false}, [&](LlvmValue block) {
-    block_ = block;
-    EmitRegion(kernel_.body);
+  Loop(function_->getArg(0), function_->getArg(1), Index(kernel_.cluster), {.unroll = false}, [&](LlvmValue block) {
+    block_ = first_block_ = block;
+    if (kernel_.cluster > 1) EmitCluster(kernel_.body);
+    else EmitRegion(kernel_.body);
   });
   b_.CreateRetVoid();
 }
@@ -84,15 +91,15 @@ void HostEmission::MakeStorage() {
       arrays_.push_back(new llvm::GlobalVariable(module_, type, true, llvm::GlobalValue::PrivateLinkage,
                                                  llvm::ConstantArray::get(type, elements)));
     } else {
-      arrays_.push_back(Alloca(type));
+      arrays_.push_back(Storage(type));
     }
-    turned_.push_back(array.pitch ? Alloca(TurnedType(array)) : nullptr);
+    turned_.push_back(array.pitch ? Storage(TurnedType(array)) : nullptr);
   }
   for (const SlotInfo& slot : kernel_.slots) {
     const int64_t threads = slot.level == Level::kBlock ? kernel_.threads : kWarpSize;
-    slots_.push_back(Alloca(llvm::ArrayType::get(scalar_.MemoryTypeOf(slot.type), threads * slot.width)));
+    slots_.push_back(Storage(llvm::ArrayType::get(scalar_.MemoryTypeOf(slot.type), threads * slot.width)));
   }
-  for (const VariableInfo& variable : kernel_.variables) variables_.push_back(Alloca(scalar_.TypeOf(variable.type)));
+  for (const VariableInfo& variable : kernel_.variables) variables_.push_back(Storage(scalar_.TypeOf(variable.type)));
 }
 
 llvm::AllocaInst* HostEmission::Alloca(llvm::Type* type) {
@@ -130,6 +137,7 @@ void HostEmission::EmitThread(const Instruction& instruction) { Set(instruction.
 
 // The loops over threads end between phases.
 void HostEmission::EmitBarrier(const Instruction&) {}
+void HostEmission::EmitClusterBarrier(const Instruction&) {}
 void HostEmission::EmitWarpBarrier(const Instruction&) {}
 
 llvm::Value* HostEmission::Compute(const Instruction& instruction) {

@@ -3,6 +3,8 @@
 #define HLO_GPU_KERNEL_HOST_EMISSION_H_
 
 #include <functional>
+#include <map>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -89,7 +91,18 @@ class HostEmission {
   LlvmValue FromOtherGroup(int32_t id);
   LlvmValue StripVariable(const Instruction& access);
 
+  // clusters.cpp: the blocks of a cluster by turns, from barrier to barrier.
+  LlvmValue Storage(llvm::Type* type);
+  void EmitCluster(const Region& region);
+  void EmitByTurns(const std::vector<const Instruction*>& instructions);
+  void EnterBlock(LlvmValue rank);
+  LlvmValue OfBlock(LlvmValue storage, LlvmValue rank);
+  void KeepOfBlock(int32_t id);
+  void TakeUp(std::span<const int32_t> values);
+  void TakeUp(const Instruction& instruction);
+
   // memory.cpp
+  void AtMember(int64_t array, int32_t member, const std::function<void()>& access);
   LlvmValue LoadFrom(LlvmValue address, Type type, bool lanes, bool constant = false);
   void StoreTo(LlvmValue address, Type type, LlvmValue value, bool lanes);
   LlvmValue Address(int64_t array, LlvmValue index);
@@ -100,6 +113,10 @@ class HostEmission {
   llvm::Type* SlotElement(int64_t slot);
   LlvmValue WarpBase(int64_t slot);
   LlvmValue SlotAddress(const Instruction& access);
+  LlvmValue InFragment(FragmentKind kind, int64_t element);
+
+  // matrices.cpp
+  LlvmValue Factor(LlvmValue bits, MmaShape shape);
 
   // collectives.cpp: the slots of a warp as one vector.
   LlvmValue LoadLanes(int32_t slot);
@@ -126,6 +143,13 @@ class HostEmission {
   LlvmValue block_ = nullptr, warp_ = nullptr, lane_ = nullptr, thread_ = nullptr, tile_index_ = nullptr;
   llvm::MDNode* access_group_ = nullptr;  // Of the loop over lanes; null outside.
   bool in_warps_ = false;
+  // Of clusters.
+  LlvmValue first_block_ = nullptr, rank_ = nullptr;
+  std::map<LlvmValue, int64_t> block_bytes_;  // Of storage: from block to block.
+  struct {
+    std::vector<LlvmValue> arrays, turned, slots, variables;
+  } of_all_blocks_;
+  std::vector<llvm::AllocaInst*> kept_of_blocks_;  // By value: that of each block; null for what is not kept.
 };
 
 }  // namespace hlo::kernel

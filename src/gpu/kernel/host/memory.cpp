@@ -50,6 +50,26 @@ void HostEmission::EmitStore(const Instruction& store) {
   StoreElement(store.imm, Get(store.operands[0]), value);
 }
 
+// Accesses of the group go to this member of it.
+void HostEmission::AtMember(int64_t array, int32_t member, const std::function<void()>& access) {
+  LlvmValue const group = arrays_[array];
+  LlvmValue const place = b_.CreateInBoundsGEP(b_.getPtrTy(), group, Get(member));
+  llvm::LoadInst* const pointer = b_.CreateLoad(b_.getPtrTy(), place);
+  pointer->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context_, {}));
+  if (access_group_) pointer->setMetadata(llvm::LLVMContext::MD_access_group, access_group_);
+  arrays_[array] = pointer;
+  access();
+  arrays_[array] = group;
+}
+
+void HostEmission::EmitLoadMember(const Instruction& load) {
+  AtMember(load.imm, load.operands[1], [&] { EmitLoad(load); });
+}
+
+void HostEmission::EmitStoreMember(const Instruction& store) {
+  AtMember(store.imm, store.operands[2], [&] { EmitStore(store); });
+}
+
 void HostEmission::EmitLoadVector(const Instruction& load) {
   for (int64_t i = 0; i < load.imm2; ++i) {
     LlvmValue const index = b_.CreateNSWAdd(Get(load.operands[0]), Index(i));
@@ -151,6 +171,8 @@ llvm::Value* HostEmission::WarpBase(int64_t slot) {
 
 llvm::Value* HostEmission::SlotAddress(const Instruction& access) {
   const int64_t slot = access.imm;
+  if (const auto kind = kernel_.slots[slot].fragment)
+    return b_.CreateInBoundsGEP(SlotElement(slot), WarpBase(slot), InFragment(*kind, access.imm2));
   LlvmValue const base = in_warps_ ? WarpBase(slot) : slots_[slot];
   LlvmValue index = tile_index_;
   if (access.imm2 != kTileElement) {

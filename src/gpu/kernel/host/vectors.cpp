@@ -34,9 +34,12 @@ int64_t WidestInMemory(const Kernel& kernel, const Region& region) {
     switch (instruction.op) {
       case Op::kLoad:
       case Op::kLoadVector:
+      case Op::kLoadMember:
+      case Op::kLoadCluster:
       case Op::kLoadTurned:
       case Op::kCopyAsync:
       case Op::kStore:
+      case Op::kStoreMember:
       case Op::kStoreVector: bytes = std::max<int64_t>(bytes, Bytes(kernel.arrays[instruction.imm].type)); break;
       case Op::kSlotGet:
       case Op::kSlotSet: bytes = std::max<int64_t>(bytes, Bytes(kernel.slots[instruction.imm].type)); break;
@@ -50,13 +53,16 @@ int64_t WidestInMemory(const Kernel& kernel, const Region& region) {
 }  // namespace
 
 bool IsStreamed(const ArrayInfo& array) {
-  return array.kind == ArrayKind::kOutput && array.elements * Bytes(array.type) >= kLeastStreamedBytes;
+  return array.kind == ArrayKind::kOutput && array.members == 0 &&
+         array.elements * Bytes(array.type) >= kLeastStreamedBytes;
 }
 
 void ForgetForHost(Kernel& kernel) {
   kernel.blocks = 1;
   for (ArrayInfo& array : kernel.arrays) {
-    if (array.IsParameter()) array.elements = IsStreamed(array) ? 2 : IsLarge(array) ? 1 : 0;
+    if (!array.IsParameter()) continue;
+    array.elements = IsStreamed(array) ? 2 : IsLarge(array) ? 1 : 0;
+    array.member_elements.clear();
   }
 }
 

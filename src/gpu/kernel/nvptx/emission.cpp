@@ -57,13 +57,23 @@ std::unique_ptr<llvm::Module> NvptxEmission::Lower() {
 void NvptxEmission::MakeFunction() {
   std::vector<llvm::Type*> types;
   const std::vector<int> parameters = kernel_.Parameters();
-  for (size_t i = 0; i < parameters.size(); ++i) types.push_back(llvm::PointerType::get(context_, kGlobalSpace));
+  // The pointers of a group come by value, in the space of parameters, which code reads at any index.
+  for (const int array : parameters)
+    types.push_back(llvm::PointerType::get(context_, kernel_.arrays[array].members > 0 ? 0 : kGlobalSpace));
   auto* const type = llvm::FunctionType::get(b_.getVoidTy(), types, false);
   function_ = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, EntryName(kernel_), *module_);
   function_->addFnAttr(llvm::Attribute::NoUnwind);
   for (size_t i = 0; i < parameters.size(); ++i) {
     const ArrayInfo& array = kernel_.arrays[parameters[i]];
     llvm::AttrBuilder attributes(context_);
+    if (array.members > 0) {
+      attributes.addByValAttr(
+          llvm::ArrayType::get(llvm::PointerType::get(context_, kGlobalSpace), static_cast<uint64_t>(array.members)));
+      attributes.addAlignmentAttr(llvm::Align(sizeof(void*)));
+      function_->addParamAttrs(i, attributes);
+      function_->getArg(i)->setName("p" + std::to_string(i));
+      continue;
+    }
     // Threads talk through kInOut arrays; `noalias` would let LLVM keep their elements in registers across barriers.
     if (!array.may_alias && array.kind != ArrayKind::kInOut) attributes.addAttribute(llvm::Attribute::NoAlias);
     if (array.kind == ArrayKind::kInput) attributes.addAttribute(llvm::Attribute::ReadOnly);
@@ -189,6 +199,11 @@ void NvptxEmission::EmitLane(const Instruction& instruction) {
 }
 void NvptxEmission::EmitThread(const Instruction& instruction) {
   Define(instruction, [&](int) { return thread_; });
+}
+
+void NvptxEmission::EmitClusterRank(const Instruction& instruction) {
+  Define(instruction,
+         [&](int) { return ReadIndex(llvm::Intrinsic::nvvm_read_ptx_sreg_cluster_ctarank, kernel_.cluster); });
 }
 
 // True once: at the first place where the fault of the options fits.

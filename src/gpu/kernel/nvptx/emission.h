@@ -74,6 +74,7 @@ class NvptxEmission {
     }
     return access;
   }
+  void AtMember(int64_t array, int32_t member, const std::function<void()>& access);
   LlvmValue LoadScalar(int64_t array, LlvmValue index);
   void StoreScalar(int64_t array, LlvmValue index, LlvmValue value);
   int VectorWidth(int64_t array, int32_t index) const;
@@ -85,6 +86,13 @@ class NvptxEmission {
   LlvmValue LoadSlot(int32_t slot);
   void StoreSlot(int32_t slot, LlvmValue value) { b_.CreateStore(value, SlotElement(slot, 0, 0)); }
   LlvmValue VariableElement(int64_t variable, int copy);
+
+  // matrices.cpp
+  LlvmValue LoadWord(int32_t slot, int word);
+  void StoreElement(int32_t slot, int element, LlvmValue value);
+  void StoreWord(int32_t slot, int word, LlvmValue packed);
+  void LoadMatrices(const Instruction& load, bool crosses);
+  void LoadElements(const Instruction& load, bool contiguous);
 
   // ---- Collectives ----
 

@@ -11,6 +11,12 @@ using BasicBlock = llvm::BasicBlock;
 using Intr = llvm::Intrinsic::ID;
 using LlvmValue = llvm::Value*;
 
+namespace {
+
+constexpr int kGlobalSpace = 1;
+
+}  // namespace
+
 // ---- Memory ----
 
 LlvmValue NvptxEmission::Address(int64_t array, LlvmValue index) {
@@ -159,6 +165,41 @@ void NvptxEmission::EmitStore(const Instruction& store) {
     for (int i = 0; i < width; ++i) elements.push_back(Get(store.operands[1], copy + i));
     StorePacked(store.imm, index_of(copy), elements);
   }
+}
+
+// Accesses of the group go to this member of it.
+void NvptxEmission::AtMember(int64_t array, int32_t member, const std::function<void()>& access) {
+  ForCopies(std::span(&member, 1), [&] {
+    auto* const pointer = llvm::PointerType::get(context_, kGlobalSpace);
+    auto* const pointers = llvm::ArrayType::get(pointer, kernel_.arrays[array].members);
+    LlvmValue const group = arrays_[array];
+    LlvmValue const place = b_.CreateInBoundsGEP(pointers, group, {Index(0), Get(member, copies_.begin)});
+    llvm::LoadInst* const load = b_.CreateAlignedLoad(pointer, place, llvm::Align(sizeof(void*)));
+    load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context_, {}));
+    arrays_[array] = Mark(load, array);
+    access();
+    arrays_[array] = group;
+  });
+}
+
+void NvptxEmission::EmitLoadMember(const Instruction& load) {
+  AtMember(load.imm, load.operands[1], [&] { EmitLoad(load); });
+}
+
+void NvptxEmission::EmitStoreMember(const Instruction& store) {
+  AtMember(store.imm, store.operands[2], [&] { EmitStore(store); });
+}
+
+// Through generic addresses: ld.shared means the own block's.
+void NvptxEmission::EmitLoadCluster(const Instruction& load) {
+  const Type type = kernel_.arrays[load.imm].type;
+  Define(load, [&](int copy) {
+    LlvmValue const own = b_.CreateAddrSpaceCast(Address(load.imm, Get(load.operands[0], copy)), b_.getPtrTy());
+    LlvmValue const rank = b_.CreateIntCast(Get(load.operands[1], copy), b_.getInt32Ty(), false);
+    LlvmValue const address = b_.CreateIntrinsic(llvm::Intrinsic::nvvm_mapa, {}, {own, rank});
+    llvm::LoadInst* const far = b_.CreateAlignedLoad(scalar_.MemoryTypeOf(type), address, llvm::Align(Bytes(type)));
+    return scalar_.FromMemory(Mark(far, load.imm), type);
+  });
 }
 
 void NvptxEmission::EmitLoadVector(const Instruction& load) {

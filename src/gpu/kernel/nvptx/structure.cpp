@@ -181,6 +181,13 @@ void NvptxEmission::EmitBarrier(const Instruction&) {
   barrier();
 }
 
+void NvptxEmission::EmitClusterBarrier(const Instruction& barrier) {
+  if (Plant(KernelFault::kMissingClusterBarrier)) return;
+  if (&barrier == &kernel_.body.body.back() && Plant(KernelFault::kEarlyExit)) return;
+  b_.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier_cluster_arrive_aligned, {}, {});
+  b_.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier_cluster_wait_aligned, {}, {});
+}
+
 void NvptxEmission::EmitWarpBarrier(const Instruction&) {
   b_.CreateIntrinsic(llvm::Intrinsic::nvvm_bar_warp_sync, {}, {b_.getInt32(-1)});
 }

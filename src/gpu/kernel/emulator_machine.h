@@ -1,0 +1,103 @@
+// What the emulator runs its threads on: the blocks of one cluster (of one block, mostly) at a time, their threads in
+// turns. Knows nothing of LLVM.
+#ifndef HLO_GPU_KERNEL_EMULATOR_MACHINE_H_
+#define HLO_GPU_KERNEL_EMULATOR_MACHINE_H_
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <vector>
+
+#include "gpu/kernel/kernel.h"
+#include "gpu/kernel/sanitizer.h"
+
+namespace hlo::kernel {
+
+// What a thread waits for: those of the cluster, of the block, of the warp.
+enum class Wait : int32_t {
+  kNothing,
+  kClusterBarrier,
+  kBarrier,
+  kWarpBarrier,
+  kShuffleDown,
+  kShuffleUp,
+  kShuffleXor,
+  kShuffleIndexed,
+  kLoadMatrices,
+  kMultiply,
+  kDone
+};
+
+class Machine {
+ public:
+  Machine(const Kernel& kernel, std::span<void* const> arguments);
+
+  std::vector<AccessSite> sites;
+
+  // Called by the emulated code. Threads are those of the block that runs.
+  void* Frame(int64_t bytes);
+  void Suspend(int thread, Wait wait, int site, uint32_t value, uint32_t operand);
+  uint32_t Shuffled(int thread) { return Own(thread).received; }
+  // What a thread brings to the next operation on matrices, and what it takes from the last one, word by word.
+  void GiveWord(int thread, int which, uint64_t word) { Own(thread).words[which] = word; }
+  uint32_t TakeWord(int thread, int which) { return static_cast<uint32_t>(Own(thread).words[which]); }
+  // The address to use: see Sanitizer::Access.
+  void* Access(int site, int thread, void* address, const void* member, int rank);
+  void* InBlock(void* shared, int rank);
+  void Fence();
+  // Asynchronous copies happen as late as they may, so that a kernel which does not wait for them reads something else.
+  void Copy(int thread, void* to, const void* from) { Own(thread).copies.push_back({to, from}); }
+  void EndGroup(int thread);
+  void WaitForCopies(int thread, int on_their_way);
+
+  using Start = void* (*)(void* const* arguments, int32_t thread, int32_t block);
+
+  // `shared`: where the code has its shared arrays, and how many bytes. `sanitizer` may be null.
+  void Run(Start start, std::span<const int64_t> blocks, Sanitizer* sanitizer,
+           const std::vector<std::pair<char*, int64_t>>& shared);
+
+ private:
+  static constexpr int kAsyncBytes = 16;
+  static constexpr int kMostWords = 10;
+  struct AsyncCopy {
+    void* to;
+    const void* from;
+  };
+  struct Thread {
+    void* frame = nullptr;
+    Wait wait = Wait::kNothing;
+    int site = 0;
+    uint32_t value = 0, operand = 0, received = 0;
+    std::array<uint64_t, kMostWords> words = {};
+    std::vector<AsyncCopy> copies;              // Of no group yet.
+    std::deque<std::vector<AsyncCopy>> groups;  // On their way.
+  };
+
+  std::span<Thread> Block() { return std::span(threads_).subspan(rank_ * kernel_.threads, kernel_.threads); }
+  Thread& Own(int thread) { return threads_[rank_ * kernel_.threads + thread]; }
+  static void NoteEnd(Thread& thread);
+  static void Resume(Thread& thread);
+  void RunCluster(Start start, int64_t first);
+  void Enter(int rank);
+  void PassClusterBarrier();
+  bool Step();
+  bool StepWarp(int warp);
+  static int SourceLane(const Thread& thread, int lane);
+  static void LoadMatrices(std::span<Thread> lanes);
+  static void MultiplyMatrices(std::span<Thread> lanes);
+
+  const Kernel& kernel_;
+  const std::span<void* const> arguments_;
+  std::vector<Thread> threads_;  // Of the cluster, block after block.
+  std::vector<char> frames_;
+  std::vector<std::pair<char*, int64_t>> shared_;
+  std::vector<std::vector<std::vector<char>>> kept_;  // By rank and array: the shared memory of blocks that do not run.
+  int rank_ = 0;                                      // Of the block that runs.
+  int current_ = 0;                                   // The thread that starts.
+  Sanitizer* sanitizer_ = nullptr;
+};
+
+}  // namespace hlo::kernel
+
+#endif  // HLO_GPU_KERNEL_EMULATOR_MACHINE_H_
