@@ -5,9 +5,8 @@
 // while, conditional, call, custom-call, and what has no emitter. A fused computation holds no fusion, no tuple but its
 // root, and no constant with more than one element: those are operands.
 //
-//   kLoop    Each element of each root by itself. Several roots form a tuple; they have equal dimensions. A fusion
-//            around one instruction that has an emitter of its own (scatter, sort, reduce-window, dot...) is kLoop,
-//            too.
+//   kLoop    Each element of each root by itself. Several roots form a tuple, of equal dimensions but for kernels side
+//            by side. A fusion around one instruction with its own emitter (scatter, sort, dot...) is kLoop, too.
 //   kInput   One or more reduces, all over operands of equal dimensions and with equal `dimensions`; nothing below a
 //            reduce leads to another one. Roots, each one of:
 //              - a reduce, or an elementwise function (reshapes included) of reduces and of other values *of as many

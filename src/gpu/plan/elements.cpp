@@ -80,6 +80,12 @@ std::optional<KernelPlan> TransposeKernel(const LoopSpace& space) {
   return plan;
 }
 
+// Results of different sizes are not one kernel's yet.
+std::string WhySeveral(const std::vector<KernelPlan>& plans) {
+  const bool in_place = std::ranges::any_of(plans, &KernelPlan::in_place);
+  return plans.size() > 1 && !in_place ? "a launch for each number of elements that its results have" : "";
+}
+
 }  // namespace
 
 Result<std::vector<KernelPlan>> PlanElements(std::span<const LoopSpace* const> spaces, const DeviceDescription& device,
@@ -96,11 +102,14 @@ Result<PlanAnswer> PlanTranspose(PlanRequest& request) {
   auto plans = TRY(PlanElements(TRY(request.Loops()), request.device(), /*tiles=*/true));
   const auto is_transpose = [](const KernelPlan& plan) { return plan.kind == KernelKind::kTranspose; };
   if (std::ranges::none_of(plans, is_transpose)) return PlanAnswer{};
-  return PlanAnswer{.candidates = {std::move(plans)}};
+  std::string why = WhySeveral(plans);
+  return PlanAnswer{.candidates = {std::move(plans)}, .why = std::move(why)};
 }
 
 Result<PlanAnswer> PlanLoop(PlanRequest& request) {
-  return PlanAnswer{.candidates = {TRY(PlanElements(TRY(request.Loops()), request.device(), /*tiles=*/false))}};
+  auto plans = TRY(PlanElements(TRY(request.Loops()), request.device(), /*tiles=*/false));
+  std::string why = WhySeveral(plans);
+  return PlanAnswer{.candidates = {std::move(plans)}, .why = std::move(why)};
 }
 
 }  // namespace hlo::gpu

@@ -2,6 +2,10 @@
 #ifndef HLO_PASSES_FUSION_COST_H_
 #define HLO_PASSES_FUSION_COST_H_
 
+#include <algorithm>
+
+#include "ir/device_description.h"
+
 namespace hlo {
 
 struct GroupCost {
@@ -9,6 +13,10 @@ struct GroupCost {
   double work = 0;                           // In adds; what is computed again counts again.
 
   double bytes() const { return bytes_read + bytes_written; }
+  // A roofline: memory and arithmetic overlap, the launch does not.
+  double Seconds(const DeviceDescription& device) const {
+    return device.launch_seconds + std::max(bytes() / device.memory_rate, work / device.instruction_rate);
+  }
 };
 
 }  // namespace hlo

@@ -21,6 +21,15 @@ double Elements(const Instruction& inst) {
   return inst.shape().IsArray() ? static_cast<double>(inst.shape().NumElements()) : 1;
 }
 
+// In adds, over all elements once.
+double WorkOf(const Instruction& inst) {
+  if (!IsFusion(inst)) return Elements(inst) * InstructionCost(inst);
+  double work = 0;
+  for (const Instruction* inner : FusedComputation(inst).instructions())
+    work += Elements(inner->Is(Opcode::kReduce) ? inner->operand(0) : *inner) * InstructionCost(*inner);
+  return work;
+}
+
 // What the instructions of a fusion would move, each by itself.
 double BytesOfBody(const Instruction& fusion) {
   double bytes = 0;
@@ -74,26 +83,55 @@ GroupId FusionGraph::Open(Instruction& root, const FusionNote* why) {
   group.members.reserve(4);
   group.members.push_back(&root);
   group.reads.reserve(4);
-  group.work = IsFusion(root) ? 0 : Elements(root) * InstructionCost(root);
+  group.work = WorkOf(root);
   AddReads(root, &group);
   if (why != nullptr) KeepAlone(id, *why);
   return id;
 }
 
 void FusionGraph::Copy(Instruction& producer, GroupId id, double evaluations, FusionReason why) {
-  Group& group = groups_[id];
-  group.members.push_back(&producer);
-  held_by_[producer.place()].Add(id);
-  group.work += evaluations * InstructionCost(producer);
-  const auto read = std::ranges::lower_bound(group.reads, producer.place(), {}, &Read::place);
-  if (read != group.reads.end() && read->place == producer.place() && read->bytes >= 0) {
-    read->bytes = kMadeInside;
-    --group.read_count;
-  }
-  AddReads(producer, &group);
+  groups_[id].work += evaluations * InstructionCost(producer);
+  AddCopy(producer, id);
   if (log_ == nullptr) return;
   ++log_->counts[static_cast<int>(why)];
   joined_.push_back({id, why, &producer});
+}
+
+void FusionGraph::AddCopy(Instruction& producer, GroupId id) {
+  Group& group = groups_[id];
+  group.members.push_back(&producer);
+  held_by_[producer.place()].Add(id);
+  IsMade(producer, &group);
+  AddReads(producer, &group);
+}
+
+void FusionGraph::IsMade(const Instruction& value, Group* group) {
+  const auto read = std::ranges::lower_bound(group->reads, value.place(), {}, &Read::place);
+  if (read == group->reads.end() || read->place != value.place() || read->bytes < 0) return;
+  read->bytes = kMadeInside;
+  --group->read_count;
+}
+
+void FusionGraph::CopyGroup(GroupId from, GroupId id, double times, FusionReason why) {
+  groups_[id].work += times * groups_[from].work;
+  const std::vector<Instruction*>& members = groups_[id].members;
+  // In order of time the last first, as copies come: whoever reads a value comes before it is made inside.
+  std::vector<Instruction*> copies = groups_[from].members;
+  std::erase_if(copies, [&](const Instruction* copy) { return std::ranges::find(members, copy) != members.end(); });
+  std::ranges::sort(copies, std::greater(), [&](const Instruction* copy) { return position_[copy->place()]; });
+  for (Instruction* copy : copies) AddCopy(*copy, id);
+  for (const Instruction* member : groups_[from].members) IsMade(*member, &groups_[id]);
+  if (log_ == nullptr) return;
+  ++log_->counts[static_cast<int>(why)];
+  joined_.push_back({id, why, &Root(from)});
+}
+
+void FusionGraph::Dissolve(GroupId id) {
+  for (const Instruction* member : groups_[id].members) {
+    held_by_[member->place()].Remove(id);
+    if (group_of_[member->place()] == id) group_of_[member->place()] = kNoGroup;
+  }
+  groups_[id] = Group();
 }
 
 // Scalar constants are copied into the kernel. A value that several members read is read once, as far as any reads it.
@@ -102,7 +140,7 @@ void FusionGraph::AddReads(const Instruction& member, Group* group) {
   for (int64_t i = 0; i < member.operand_count(); ++i) {
     const Instruction& operand = member.operand(i);
     if (!IsFusion(member) && operand.Is(Opcode::kConstant) && operand.shape().IsScalar()) continue;
-    scratch_.push_back({operand.place(), BytesRead(member, i)});
+    scratch_.push_back({operand.place(), hlo::BytesRead(member, i)});
   }
   std::ranges::sort(scratch_, {}, &Read::place);
   for (const Read& read : scratch_) {
@@ -220,15 +258,14 @@ void FusionGraph::AddStoredValues(GroupId a, GroupId b, std::vector<Instruction*
   }
 }
 
-GroupCost FusionGraph::CostOfUnion(GroupId a, GroupId b) const {
-  GroupCost cost;
-  cost.work = groups_[a].work + (a == b ? 0 : groups_[b].work);
+double FusionGraph::BytesRead(GroupId a, GroupId b) const {
+  double sum = 0;
   const std::vector<Read>&x = groups_[a].reads, &y = groups_[a == b ? a : b].reads;
   const auto add = [&](int place, double bytes) {
     const Instruction& value = *order_[position_[place]];
     const GroupId maker = GroupOf(value);
     if (maker != kNoGroup && (maker == a || maker == b)) return;
-    cost.bytes_read += std::min(bytes, static_cast<double>(value.shape().ByteSize()));
+    sum += std::min(bytes, static_cast<double>(value.shape().ByteSize()));
   };
   for (size_t i = 0, k = a == b ? y.size() : 0; i < x.size() || k < y.size();) {
     const int place = k == y.size() || (i < x.size() && x[i].place < y[k].place) ? x[i].place : y[k].place;
@@ -237,14 +274,30 @@ GroupCost FusionGraph::CostOfUnion(GroupId a, GroupId b) const {
     if (k < y.size() && y[k].place == place) bytes += std::max(0.0, y[k++].bytes);
     add(place, bytes);
   }
+  return sum;
+}
+
+double FusionGraph::BytesStored(GroupId a, GroupId b) const {
+  double sum = 0;
   std::vector<Instruction*> stored;
   AddStoredValues(a, b, &stored);
   for (const Instruction* value : stored) {
     const bool element = value->Is(Opcode::kGetTupleElement) && group_of_[value->place()] == kNoGroup;
-    cost.bytes_written +=
-        element ? BytesWritten(*FusionRoots(value->operand(0))[value->tuple_index()]) : BytesWritten(*value);
+    sum += element ? BytesWritten(*FusionRoots(value->operand(0))[value->tuple_index()]) : BytesWritten(*value);
   }
-  return cost;
+  return sum;
+}
+
+GroupCost FusionGraph::CostOfUnion(GroupId a, GroupId b) const {
+  return {.bytes_read = BytesRead(a, b),
+          .bytes_written = BytesStored(a, b),
+          .work = groups_[a].work + (a == b ? 0 : groups_[b].work)};
+}
+
+GroupCost FusionGraph::CostWithCopy(GroupId from, GroupId group, double times) const {
+  return {.bytes_read = BytesRead(group, from),
+          .bytes_written = BytesStored(group, group),
+          .work = groups_[group].work + times * groups_[from].work};
 }
 
 double FusionGraph::BytesSaved(GroupId a, GroupId b) const {
@@ -301,6 +354,7 @@ void FusionGraph::WriteLog() {
     if (!groups_[id].members.empty()) WriteMembers(id, copies);
   }
   for (const Joined& joined : joined_) {
+    if (names_[Find(joined.group)].empty()) continue;  // It was dissolved.
     std::vector<FusionLog::Note>& notes = log_->groups[names_[Find(joined.group)]].notes;
     auto note = std::ranges::find(notes, joined.reason, &FusionLog::Note::reason);
     if (note == notes.end()) note = notes.insert(note, {joined.reason, Text({joined.reason}), {}, false, 0});
@@ -314,6 +368,7 @@ void FusionGraph::WriteLog() {
       continue;
     }
     const std::string& name = names_[Find(group)];
+    if (name.empty()) continue;  // It was dissolved.
     if (Joins(note.reason)) {
       log_->groups[name].notes.push_back({note.reason, Text(note), {std::string(root->name())}, true, bytes});
       continue;

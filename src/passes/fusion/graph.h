@@ -51,6 +51,11 @@ class FusionGraph {
   // `group`, which reads the producer's value, computes it itself: so many elements, those computed again counted
   // again.
   void Copy(Instruction& producer, GroupId group, double evaluations, FusionReason why);
+  // `group`, which reads what `from` stores, computes all that `from` computes itself, `times` as often as that. `from`
+  // stays, for others that read it.
+  void CopyGroup(GroupId from, GroupId group, double times, FusionReason why);
+  // Nobody reads what the group stores any more: it is none. Its instructions stay until dce.
+  void Dissolve(GroupId group);
   // `b` becomes part of `a`. No way may lead from one to the other through a third.
   void Union(GroupId a, GroupId b, const FusionNote& why);
   void KeepApart(GroupId a, GroupId b, const FusionNote& why);
@@ -77,6 +82,8 @@ class FusionGraph {
   int64_t ReadCountOfUnion(GroupId a, GroupId b) const;
   GroupCost CostOf(GroupId group) const { return CostOfUnion(group, group); }
   GroupCost CostOfUnion(GroupId a, GroupId b) const;
+  // What CopyGroup would make of `group`.
+  GroupCost CostWithCopy(GroupId from, GroupId group, double times) const;
 
   struct Shape {
     FusionKind kind;
@@ -121,6 +128,10 @@ class FusionGraph {
   Instruction& Root(GroupId group) const { return *groups_[group].members.front(); }
   WaitGraph& Waits();
   void AddReads(const Instruction& member, Group* group);
+  void AddCopy(Instruction& producer, GroupId group);
+  static void IsMade(const Instruction& value, Group* group);
+  double BytesRead(GroupId a, GroupId b) const;
+  double BytesStored(GroupId a, GroupId b) const;
   bool IsStored(const Instruction& value, GroupId a, GroupId b) const;
   void AddStoredValues(GroupId a, GroupId b, std::vector<Instruction*>* values) const;
   double BytesSaved(GroupId a, GroupId b) const;

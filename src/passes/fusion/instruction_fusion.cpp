@@ -16,6 +16,7 @@
 #include "ir/fusion.h"
 #include "ir/id_span.h"
 #include "ir/module.h"
+#include "passes/fusion/body_reads.h"
 #include "passes/fusion/graph.h"
 #include "passes/pass.h"
 
@@ -97,12 +98,6 @@ bool IsFusible(const Instruction& inst) {
     case Opcode::kDynamicReshape: return false;
     default: return inst.shape().IsArray() || inst.Is(kStandsAlone) || inst.Is(Opcode::kReduce);
   }
-}
-
-// Result element i needs operand element i, in row-major order.
-bool KeepsIndex(const Instruction& user, const Instruction& operand) {
-  if (user.Is(Opcode::kReshape)) return true;
-  return user.Is(kElementwise) && user.shape().IsArray() && SameDims(user.shape(), operand.shape());
 }
 
 // Instructions before what they are needed for, where the copies of what is trivial stand beside the originals: what is
@@ -248,17 +243,11 @@ class InstructionFusion {
 
   void AddUse(const Instruction& inst, const Instruction& user, const Member& role) {
     Member use = role;
+    use.evaluations = EvaluationsFor(inst, user, role.evaluations);
     if (user.Is(Opcode::kReduce)) {
-      use.evaluations = Elements(inst);
       use.place = inst.shape().IsScalar() && !user.operand(0).shape().IsScalar() ? Place::kElsewhere : Place::kReduced;
     } else if (!KeepsIndex(user, inst)) {
       use.place = Place::kElsewhere;
-      // Of several side by side each is asked for its own part.
-      if (user.Is(Opcode::kConcatenate) || (user.Is(Opcode::kPad) && !inst.shape().IsScalar()) ||
-          user.Is(Opcode::kDynamicUpdateSlice)) {
-        use.evaluations = role.evaluations * Elements(inst) / std::max(1.0, Elements(user));
-      }
-      if (inst.shape().IsScalar()) use.evaluations = 1;  // Computed once a thread at most.
     }
     if (!KeepsIndex(user, inst)) {
       use.askers = AddAskers([&](auto out) { *out = Asker(static_cast<int>(ids_.Of(user)), role.copies); });

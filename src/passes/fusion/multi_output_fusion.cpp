@@ -90,20 +90,8 @@ class MultiOutputFusion {
       return false;
     }
     graph_.Union(a, b, why);
-    Walk &into = walks_[a], &from = walks_[b];
-    into.instructions += from.instructions;
-    if (from.reduces) {
-      into.reduces = true;
-      into.reduced = from.reduced;
-    }
+    Join(walks_[b], &walks_[a]);
     return true;
-  }
-
-  Veto VetoOfWalks(GroupId a, GroupId b) const {
-    const Walk &x = walks_[a], &y = walks_[b];
-    if (!SameDims(x.iteration, y.iteration)) return FusionNote{FusionReason::kOtherDimensions};
-    if (x.reduces && y.reduces && x.reduced != y.reduced) return FusionNote{FusionReason::kOtherReduction};
-    return {};
   }
 
   Veto VetoOfLimits(GroupId a, GroupId b) const {
@@ -140,7 +128,7 @@ class MultiOutputFusion {
     const Walk &producer = walks_[a], &kernel = walks_[b];
     // Nothing is known of a reduce's result before the walk ends.
     if (producer.reduces && !kernel.reduces) return FusionNote{FusionReason::kNeedsAll};
-    if (Veto veto = VetoOfWalks(a, b)) return veto;
+    if (Veto veto = OtherWalk(walks_[a], walks_[b])) return veto;
     if (Veto veto = VetoOfLimits(a, b)) return veto;
     for (const Instruction* consumer : graph_.Members(b)) {
       for (int64_t i = 0; i < consumer->operand_count(); ++i) {
@@ -167,7 +155,7 @@ class MultiOutputFusion {
   // ---- Kernels side by side
 
   Veto VetoOfSiblings(GroupId a, GroupId b) {
-    if (Veto veto = VetoOfWalks(a, b)) return veto;
+    if (Veto veto = OtherWalk(walks_[a], walks_[b])) return veto;
     if (Veto veto = VetoOfLimits(a, b)) return veto;
     if (graph_.WaitsFor(a, b)) return Waits(a, b);
     if (graph_.WaitsFor(b, a)) return Waits(b, a);

@@ -37,6 +37,20 @@ void CopyBody(Instruction& fusion, Computation& fused, ValueOf value_of,
     outer[element] = copies.at(&body.root().operand(element->tuple_index()));
 }
 
+// Results that nobody takes may leave some of a body unused, and operands with that.
+void RemoveUnused(Computation& fused, std::vector<Instruction*>* operands) {
+  const std::vector<Instruction*> order = fused.PostOrder();
+  for (size_t i = order.size(); i-- > 0;) {
+    Instruction& inst = *order[i];
+    if (!inst.IsRoot() && inst.users().empty() && !inst.Is(Opcode::kParameter)) fused.Remove(inst);
+  }
+  for (int64_t i = std::ssize(*operands); i-- > 0;) {
+    if (fused.parameter(i).IsRoot() || !fused.parameter(i).users().empty()) continue;
+    fused.RemoveParameter(i);
+    operands->erase(operands->begin() + i);
+  }
+}
+
 }  // namespace
 
 Instruction& Outline(Computation& computation, std::span<Instruction* const> members,
@@ -70,6 +84,7 @@ Instruction& Outline(Computation& computation, std::span<Instruction* const> mem
   std::vector<Instruction*> values;
   for (Instruction* root : roots) values.push_back(copies.at(root));
   fused.SetRoot(values.size() == 1 ? *values.front() : fused.AddTuple(values));
+  RemoveUnused(fused, &operands);
 
   Instruction& fusion = computation.Add(Opcode::kFusion, fused.root().shape(), operands,
                                         FusionAttrs{.kind = kind, .calls = &fused}, Str(name, "_fusion"));

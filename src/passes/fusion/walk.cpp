@@ -44,15 +44,21 @@ const Instruction& HeroOf(const Instruction& root) {
   return root;
 }
 
+}  // namespace
+
+bool TakenOneByOne(const Instruction& fusion) {
+  const auto is_element = [](const Instruction* user) { return user->Is(Opcode::kGetTupleElement); };
+  return !fusion.shape().IsTuple() || (!fusion.IsRoot() && std::ranges::all_of(fusion.users(), is_element));
+}
+
+namespace {
+
 // Why the kernel goes its own way, if it does.
 std::optional<FusionNote> OwnWay(const Instruction& fusion, std::span<const Instruction* const> roots) {
   if (!fusion.control_predecessors().empty())
     return FusionNote{FusionReason::kControlled, fusion.control_predecessors().front()};
   if (!fusion.attrs<FusionAttrs>().aliases.empty()) return FusionNote{FusionReason::kUpdatesInPlace};
-  // Several results are taken one by one, or they are one value to whoever has them.
-  const auto is_element = [](const Instruction* user) { return user->Is(Opcode::kGetTupleElement); };
-  if (fusion.shape().IsTuple() && (fusion.IsRoot() || !std::ranges::all_of(fusion.users(), is_element)))
-    return FusionNote{FusionReason::kUsedWhole};
+  if (!TakenOneByOne(fusion)) return FusionNote{FusionReason::kUsedWhole};
   if (roots.empty()) return FusionNote{FusionReason::kSeveralValues};  // An empty tuple walks nothing.
   for (size_t i = 0; i < roots.size(); ++i) {
     const Instruction& hero = HeroOf(*roots[i]);
@@ -76,10 +82,28 @@ std::optional<Walk> WalkOf(const Instruction& fusion, FusionNote* why_not) {
   Walk walk{.instructions = FusedComputation(fusion).InstructionCount()};
   const auto reduced = std::ranges::find_if(roots, [](const Instruction* root) { return IsReduced(*root); });
   walk.reduces = reduced != roots.end();
+  const auto as_first = [&](const Instruction* root) { return SameDims(root->shape(), roots.front()->shape()); };
+  if (!walk.reduces && !std::ranges::all_of(roots, as_first)) {
+    if (why_not != nullptr) *why_not = {FusionReason::kSeveralWalks};
+    return std::nullopt;
+  }
   const Instruction& hero = HeroOf(walk.reduces ? **reduced : *roots.front());
   walk.iteration = (walk.reduces ? hero.operand(0) : *roots.front()).shape().WithDefaultLayout();
   if (walk.reduces) walk.reduced = hero.attrs<ReduceAttrs>().dimensions;
   return walk;
+}
+
+std::optional<FusionNote> OtherWalk(const Walk& a, const Walk& b) {
+  if (!SameDims(a.iteration, b.iteration)) return FusionNote{FusionReason::kOtherDimensions};
+  if (a.reduces && b.reduces && a.reduced != b.reduced) return FusionNote{FusionReason::kOtherReduction};
+  return std::nullopt;
+}
+
+void Join(const Walk& other, Walk* walk) {
+  walk->instructions += other.instructions;
+  if (!other.reduces) return;
+  walk->reduces = true;
+  walk->reduced = other.reduced;
 }
 
 bool IsReduced(const Instruction& root) { return HeroOf(root).Is(Opcode::kReduce); }

@@ -22,6 +22,14 @@ struct Walk {
 // Of a kernel (ir/fusion.h) that may become one with others; null, and why not, of one that goes its own way.
 std::optional<Walk> WalkOf(const Instruction& fusion, FusionNote* why_not = nullptr);
 
+// Why two kernels do not walk the same elements, if they do not.
+std::optional<FusionNote> OtherWalk(const Walk& a, const Walk& b);
+// `walk` becomes that of both, which walk the same elements.
+void Join(const Walk& other, Walk* walk);
+
+// Its results, where it has several, are taken by get-tuple-elements only; else they are one value to whoever has them.
+bool TakenOneByOne(const Instruction& fusion);
+
 // Is the value of `root`, which is one of a kernel's, made when the walk is over?
 bool IsReduced(const Instruction& root);
 

@@ -1,0 +1,69 @@
+#include "passes/fusion/body_reads.h"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "ir/fusion.h"
+#include "ir/module.h"
+
+namespace hlo {
+namespace {
+
+double Elements(const Instruction& inst) {
+  return inst.shape().IsArray() ? static_cast<double>(inst.shape().NumElements()) : 1;
+}
+
+// Who makes the indices that an instruction is computed at, and how often it asks for elements. The root's are its own;
+// those of several roots are the same.
+using Askers = std::map<const Instruction*, double>;
+
+}  // namespace
+
+bool KeepsIndex(const Instruction& user, const Instruction& operand) {
+  if (user.Is(Opcode::kReshape) || user.Is(Opcode::kBitcast)) return true;
+  return user.Is(kElementwise) && user.shape().IsArray() && SameDims(user.shape(), operand.shape());
+}
+
+double EvaluationsFor(const Instruction& inst, const Instruction& user, double of_user) {
+  if (user.Is(Opcode::kReduce)) return Elements(inst);
+  if (KeepsIndex(user, inst)) return of_user;
+  if (inst.shape().IsScalar()) return 1;  // Computed once a thread at most.
+  // Of several side by side each is asked for its own part.
+  if (user.Is(Opcode::kConcatenate) || user.Is(Opcode::kPad) || user.Is(Opcode::kDynamicUpdateSlice))
+    return of_user * Elements(inst) / std::max(1.0, Elements(user));
+  return of_user;
+}
+
+std::vector<BodyRead> BodyReads(const Instruction& fusion) {
+  const Computation& body = FusedComputation(fusion);
+  const Instruction& root = body.root();
+  std::unordered_map<const Instruction*, Askers> askers;
+  std::unordered_map<const Instruction*, BodyRead> reads;
+  const std::vector<Instruction*> order = body.PostOrder();
+  for (size_t i = order.size(); i-- > 0;) {
+    const Instruction& inst = *order[i];
+    Askers& asked = askers[&inst];
+    if (&inst == &root) asked[nullptr] = Elements(inst);
+    for (const Instruction* user : inst.users()) {
+      if (user == &root && user->Is(Opcode::kTuple)) {
+        asked[nullptr] = Elements(inst);
+      } else if (KeepsIndex(*user, inst)) {
+        asked.insert(askers[user].begin(), askers[user].end());
+      } else {
+        asked[user] = EvaluationsFor(inst, *user, reads[user].evaluations);
+      }
+    }
+    BodyRead& read = reads[&inst];
+    for (const auto& [asker, evaluations] : asked) {
+      read.evaluations += evaluations;
+      read.copies += asker == nullptr ? 1 : reads[asker].copies;
+    }
+    read.copies = std::min<int64_t>(read.copies, 1 << 20);  // A chain of prefix sums doubles it at every step.
+  }
+  std::vector<BodyRead> by_operand;
+  for (const Instruction* parameter : body.parameters()) by_operand.push_back(reads[parameter]);
+  return by_operand;
+}
+
+}  // namespace hlo

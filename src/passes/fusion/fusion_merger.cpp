@@ -1,0 +1,198 @@
+// fusion_merger: a kernel that all of its readers compute for themselves is none.
+//
+// Where fusion stopped at an instruction, whole kernels are looked at, producers first: each is merged into all of its
+// users or into none, since it must be launched and stored for one as well as for all. Reasons against it are XLA's of
+// January 2022: what would be computed again (costly functions, elements that a user reads several times), what would
+// be moved (more than 1.1 times the bytes), how large the code would become. One is ours: the kernels together must not
+// take longer than before, by the description of the device.
+#include <algorithm>
+#include <optional>
+
+#include "base/text.h"
+#include "ir/fusion.h"
+#include "ir/module.h"
+#include "passes/fusion/body_reads.h"
+#include "passes/fusion/graph.h"
+#include "passes/fusion/walk.h"
+#include "passes/pass.h"
+
+namespace hlo {
+namespace {
+
+// XLA's thresholds.
+constexpr double kMostTraffic = 1.1;                        // Bytes, of those without merging.
+constexpr double kWorthCostly = 0.3, kLeastTraffic = 1024;  // Where costly functions are computed again.
+constexpr int64_t kMostCopies = 15;                         // Of the producer in one kernel's code.
+constexpr double kCostlyInstruction = 10;                   // As in fusion.
+
+class FusionMerger {
+ public:
+  FusionMerger(Computation& computation, const PassContext& context)
+      : options_(context.Get<FusionOptions>()),
+        device_(*context.device),
+        graph_(computation, NeededOrder(computation), context) {}
+
+  bool Run() {
+    for (Instruction* inst : graph_.order()) {
+      if (!IsKernel(*inst) || !MayTakePart(*inst)) continue;
+      graph_.Open(*inst);
+      kernels_.push_back(KernelOf(*inst));
+    }
+    for (Instruction* inst : graph_.order()) {
+      const GroupId id = graph_.GroupOf(*inst);
+      if (id == kNoGroup || !IsFusion(*inst) || !kernels_[id].may_merge) continue;
+      if (const auto veto = Merge(*inst, id)) graph_.KeepAlone(id, *veto);
+    }
+    return graph_.Outline([&](GroupId id) { return kernels_[id].shape; });
+  }
+
+ private:
+  struct Kernel {
+    bool may_merge = false;  // Into its users.
+    bool alone = false;      // Takes no one else in.
+    bool costly = false;     // A function that costs many adds is computed for each element.
+    int64_t instructions = 0;
+    int64_t copies = 1;  // In its code, of what it has taken in: the most.
+    FusionGraph::Shape shape;
+  };
+  // A kernel that reads the producer's value, and how. Producers come first: it has not been merged itself.
+  struct User {
+    const Instruction* fusion;
+    GroupId id;
+    BodyRead read;
+    double times;  // How often each element is computed there.
+  };
+
+  // An outlined kernel has no control dependencies and no aliases, and results that are arrays.
+  static bool MayTakePart(const Instruction& fusion) {
+    const auto is_array = [](const Instruction* root) { return root->shape().IsArray(); };
+    const std::vector<const Instruction*> roots = FusionRoots(fusion);
+    return fusion.control_predecessors().empty() && fusion.attrs<FusionAttrs>().aliases.empty() &&
+           TakenOneByOne(fusion) && !roots.empty() && std::ranges::all_of(roots, is_array);
+  }
+
+  static Kernel KernelOf(const Instruction& fusion) {
+    const Computation& body = FusedComputation(fusion);
+    Kernel kernel{.instructions = body.InstructionCount()};
+    bool reduces = false;
+    for (const Instruction* inst : body.instructions()) {
+      kernel.alone |= inst->Is(kStandsAlone);
+      kernel.costly |= InstructionCost(*inst) >= kCostlyInstruction;
+      reduces |= inst->Is(Opcode::kReduce);
+    }
+    const FusionKind kind = fusion.attrs<FusionAttrs>().kind;
+    const bool in_place = !fusion.shape().IsTuple() && CanUpdateInPlace(fusion, 0).has_value();
+    kernel.may_merge = kind == FusionKind::kLoop && fusion.shape().IsArray() && !fusion.IsRoot() && !kernel.alone &&
+                       !reduces && !in_place;
+    std::string root(ToString(body.root().opcode()));
+    std::ranges::replace(root, '-', '_');
+    if (kind == FusionKind::kInput) root = body.root().Is(Opcode::kTuple) ? "multi" : "reduce";
+    if (body.root().Is(Opcode::kTuple)) root = "multi";
+    kernel.shape = {kind, Str(kind == FusionKind::kInput ? "input_" : "loop_", root)};
+    return kernel;
+  }
+
+  // Why it stays, if it does.
+  std::optional<FusionNote> Merge(const Instruction& fusion, GroupId id) {
+    std::vector<User> users;
+    for (const Instruction* inst : fusion.users()) {
+      if (!graph_.IsNeeded(*inst)) continue;
+      const GroupId group = IsFusion(*inst) ? graph_.GroupOf(*inst) : kNoGroup;
+      const bool is_result = inst->IsRoot() && inst->Is(Opcode::kTuple);
+      if (group == kNoGroup) return FusionNote{is_result ? FusionReason::kResult : FusionReason::kReadOutside, inst};
+      users.push_back({inst, group, {}, 0});
+      if (const auto veto = VetoOfUser(fusion, id, &users.back())) return veto;
+    }
+    if (const auto veto = VetoOfCost(id, users)) return veto;
+    for (const User& user : users) {
+      Kernel& kernel = kernels_[user.id];
+      kernel.instructions += kernels_[id].instructions;
+      kernel.costly |= kernels_[id].costly;
+      kernel.copies = std::max(kernel.copies, user.read.copies * kernels_[id].copies);
+      graph_.CopyGroup(id, user.id, user.times,
+                       users.size() == 1 ? FusionReason::kOneKernel : FusionReason::kRecomputed);
+    }
+    graph_.Dissolve(id);
+    return std::nullopt;
+  }
+
+  std::optional<FusionNote> VetoOfUser(const Instruction& fusion, GroupId id, User* user) const {
+    const Kernel& kernel = kernels_[user->id];
+    if (kernel.alone) return FusionNote{FusionReason::kUserByItself, user->fusion};
+    if (UpdatesWhatIsRead(*user->fusion, fusion)) return FusionNote{FusionReason::kReadsUpdated, user->fusion};
+    const int64_t instructions = kernel.instructions + kernels_[id].instructions;
+    if (instructions > options_.instructions)
+      return Counts(FusionReason::kInstructions, user->fusion, instructions, options_.instructions);
+    const int64_t reads = graph_.ReadCountOfUnion(user->id, id) - 1;  // Not the producer's value.
+    const int64_t parameters = reads + user->fusion->shape().LeafCount();
+    if (reads > graph_.ReadCount(user->id) && parameters > options_.parameters)
+      return Counts(FusionReason::kParameters, user->fusion, parameters, options_.parameters);
+    const std::vector<BodyRead> reads_of = BodyReads(*user->fusion);
+    for (int64_t i = 0; i < user->fusion->operand_count(); ++i) {
+      if (&user->fusion->operand(i) != &fusion) continue;
+      user->read.evaluations += reads_of[i].evaluations;
+      user->read.copies += reads_of[i].copies;
+    }
+    user->times = user->read.evaluations / static_cast<double>(std::max<int64_t>(1, fusion.shape().NumElements()));
+    const int64_t copies = user->read.copies * kernels_[id].copies;
+    if (copies > kMostCopies) return Counts(FusionReason::kCopies, user->fusion, copies, kMostCopies);
+    return std::nullopt;
+  }
+
+  // Would the user then read the array that it writes a part of where that lies?
+  static bool UpdatesWhatIsRead(const Instruction& user, const Instruction& producer) {
+    const int64_t roots = std::ssize(FusionRoots(user));
+    for (int64_t root = 0; root < roots; ++root) {
+      const auto updated = CanUpdateInPlace(user, root);
+      if (!updated) continue;
+      const Instruction& array = user.operand(*updated);
+      if (&array == &producer || std::ranges::find(producer.operands(), &array) != producer.operands().end())
+        return true;
+    }
+    return false;
+  }
+
+  std::optional<FusionNote> VetoOfCost(GroupId id, const std::vector<User>& users) const {
+    const auto count = static_cast<double>(users.size());
+    const GroupCost before = graph_.CostOf(id);
+    double seconds_before = before.Seconds(device_), seconds_after = 0;
+    const double traffic = before.bytes() + count * before.bytes_written;  // The producer's part: users read it.
+    bool again = false;
+    double more = -before.bytes();
+    for (const User& user : users) {
+      const GroupCost cost = graph_.CostOf(user.id), merged = graph_.CostWithCopy(id, user.id, user.times);
+      more += merged.bytes() - cost.bytes();
+      seconds_before += cost.Seconds(device_);
+      seconds_after += merged.Seconds(device_);
+      again |= user.times > 1;
+    }
+    const double ratio = traffic > 0 ? (traffic + more) / traffic : 1;
+    const bool worth_costly = !again && (users.size() == 1 || (ratio < kWorthCostly && traffic > kLeastTraffic));
+    if (kernels_[id].costly && !worth_costly) {
+      if (users.size() == 1) return FusionNote{FusionReason::kAgainInOne, nullptr, seconds_after, seconds_before};
+      return FusionNote{FusionReason::kCostlyAgain, nullptr, count, kCostlyInstruction};
+    }
+    if (ratio > kMostTraffic) return FusionNote{FusionReason::kMoreTraffic, nullptr, count, more};
+    if (seconds_after > seconds_before) return FusionNote{FusionReason::kAgain, nullptr, seconds_after, seconds_before};
+    return std::nullopt;
+  }
+
+  static FusionNote Counts(FusionReason reason, const Instruction* about, int64_t count, int64_t limit) {
+    return {reason, about, static_cast<double>(count), static_cast<double>(limit)};
+  }
+
+  const FusionOptions options_;
+  const DeviceDescription& device_;
+  FusionGraph graph_;
+  std::vector<Kernel> kernels_;  // By group.
+};
+
+}  // namespace
+
+Result<bool> MergeFusions(Module& module, const PassContext& context) {
+  bool changed = false;
+  for (Computation* computation : SequentialComputations(module)) changed |= FusionMerger(*computation, context).Run();
+  return changed;
+}
+
+}  // namespace hlo
