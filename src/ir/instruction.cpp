@@ -225,12 +225,14 @@ const CommonAttrs& Instruction::common() const {
 
 CommonAttrs& Instruction::mutable_common() {
   if (common_ == nullptr) common_ = new (module().commons_.Take()) CommonAttrs;
+  computation_->Touch();
   return *common_;
 }
 
 void Instruction::SetCommon(CommonAttrs common) {
   if (common_ == nullptr) common_ = new (module().commons_.Take()) CommonAttrs(std::move(common));
   else *common_ = std::move(common);
+  computation_->Touch();
 }
 
 void Instruction::SetLiteral(Literal literal) {

@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "base/check.h"
+#include "base/hash_bytes.h"
 #include "ir/callees.h"
 #include "ir/side_effects.h"
 
@@ -406,6 +407,9 @@ uint64_t Fingerprint(const Computation& computation) {
   for (const Instruction* inst : computation.instructions()) {
     position[inst->place()] = next++;
     hash = Mix(hash, HashOperation(*inst));
+    // What passes decide of kernels and loops stands there.
+    if (inst->HasCommon() && !inst->common().backend_config.empty())
+      hash = Mix(hash, HashBytes(inst->common().backend_config.text));
   }
   for (const Instruction* inst : computation.instructions()) {
     for (const Instruction* operand : inst->operands()) hash = Mix(hash, position[operand->place()]);
