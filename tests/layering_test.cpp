@@ -39,6 +39,8 @@ const std::map<std::string, std::set<std::string>> kMayIncludeWithin = {
     {"interp/arguments", {"interp"}},
     {"interp/compare", {"interp", "interp/arguments", "interp/shadow"}},
     {"passes", {"passes/simplify"}},
+    {"passes/control", {"passes"}},
+    {"passes/expanders", {"passes", "passes/simplify"}},
     {"passes/fusion", {"passes"}},
     {"passes/layout", {"passes"}},
     {"passes/libraries", {"passes", "passes/fusion", "passes/simplify"}},

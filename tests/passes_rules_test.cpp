@@ -2,6 +2,7 @@
 // those that undo each other.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <regex>
 #include <set>
@@ -37,10 +38,17 @@ TEST(Rules, IdsAreUniqueAndOfOneForm) {
   }
 }
 
+// Spaces in a name are dashes in the folder's.
+fs::path FolderOf(std::string_view pass) {
+  std::string name(pass);
+  std::ranges::replace(name, ' ', '-');
+  return fs::path("testdata/passes") / name;
+}
+
 // What the files in testdata/passes/PASS make the pass apply.
 std::set<std::string_view> AppliedBy(std::string_view pass) {
   std::set<std::string_view> applied;
-  for (const auto& entry : fs::directory_iterator(fs::path("testdata/passes") / pass)) {
+  for (const auto& entry : fs::directory_iterator(FolderOf(pass))) {
     if (entry.path().extension() != ".hlo") continue;
     const auto source = ReadSource(entry.path().string());
     const auto module = source ? ParsedOrNull(std::string((*source)->text())) : nullptr;

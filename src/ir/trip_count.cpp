@@ -41,7 +41,10 @@ std::optional<int64_t> IntegerOf(Place place) {
   if (!inst.Is(Opcode::kConstant) || !inst.shape().IsArray() || !IsInteger(inst.shape().type()) ||
       inst.shape().NumElements() != 1)
     return std::nullopt;
-  return inst.literal().GetInt(0);
+  const int64_t value = inst.literal().GetInt(0);
+  // An unsigned number of 2^63 or more, as its bits.
+  if (value < 0 && !IsSigned(inst.shape().type())) return std::nullopt;
+  return value;
 }
 
 // The element of the loop's state that the value is, in the condition or the body: -1 when the state is no tuple.
@@ -140,6 +143,18 @@ std::optional<int64_t> TripCount(const Instruction& inst) {
     int64_t known;
     if (const auto n = ConfigValue(inst, "n"); n && ParseInt(*n, &known) && known >= 0) return known;
   }
+  return DerivedTripCount(inst);
+}
+
+std::optional<Induction> InductionOf(const Instruction& inst, int64_t i) {
+  if (!IsInteger(inst.shape().element(i).type())) return std::nullopt;
+  const Loop loop{inst.operand(0), inst.attrs<WhileAttrs>().body->root()};
+  const auto first = loop.Initial(i), step = loop.Step(i);
+  if (!first || !step) return std::nullopt;
+  return Induction{*first, *step};
+}
+
+std::optional<int64_t> DerivedTripCount(const Instruction& inst) {
   const auto& attrs = inst.attrs<WhileAttrs>();
   const Loop loop{inst.operand(0), attrs.body->root()};
   const Place compare = Resolve({&attrs.condition->root()});

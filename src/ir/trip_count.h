@@ -13,6 +13,15 @@ namespace hlo {
 // the state that begins at a constant and moves by a constant with a constant, perhaps inside fusions. nullopt when the
 // count hangs on data, or the loop does not end.
 std::optional<int64_t> TripCount(const Instruction& loop);
+// The same, whatever `known_trip_count` says: for those who change the program by it.
+std::optional<int64_t> DerivedTripCount(const Instruction& loop);
+
+// An integer element of the state that is `first` before the first trip and moves by `step` in each, wrapping around.
+struct Induction {
+  int64_t first = 0, step = 0;
+};
+// Of element `i` of the state, which is a tuple.
+std::optional<Induction> InductionOf(const Instruction& loop, int64_t i);
 
 // A computation that an instruction calls, and how often it runs for one run of the caller.
 struct Runs {

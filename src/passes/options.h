@@ -64,6 +64,14 @@ struct FusionOptions {
   }
 };
 
+struct MotionOptions {
+  bool inflating = false;
+  static constexpr auto Fields() {
+    return std::tuple(
+        Option("inflating", &MotionOptions::inflating, "also what is cheap, and larger than all that it is made of"));
+  }
+};
+
 struct SplittingOptions {
   int64_t operands = 128;
   static constexpr auto Fields() {
@@ -88,8 +96,9 @@ struct GemmPaddingOptions {
   }
 };
 
-using PassOptions = std::variant<NoPassOptions, InliningOptions, FoldingOptions, SharingOptions, FusionOptions,
-                                 SplittingOptions, DotMergingOptions, GemmPaddingOptions>;
+using PassOptions =
+    std::variant<NoPassOptions, InliningOptions, FoldingOptions, SharingOptions, MotionOptions,
+                 FusionOptions, SplittingOptions, DotMergingOptions, GemmPaddingOptions>;
 
 // Name, value and meaning of each field.
 struct OptionText {

@@ -1,0 +1,233 @@
+// simplify-conditional: branches that are known, cheap, or given and asked for too much.
+//
+//   known       a selector that is a constant, or one branch only: its body stands where the conditional stood
+//   cheap       both branches of a pred compute little: both are computed, and select chooses, leaf by leaf
+//   duplicates  result elements that are the same value in every branch are one
+//   unread      result elements that nobody reads are not computed; operand elements that a branch does not read are
+//   not
+//               handed to it
+#include <algorithm>
+#include <map>
+
+#include "ir/fusion.h"
+#include "ir/module.h"
+#include "ir/side_effects.h"
+#include "passes/control/call_sites.h"
+#include "passes/pass.h"
+
+namespace hlo {
+namespace {
+
+// The get-tuple-elements of a tuple that somebody uses; nullopt when the tuple is used whole.
+std::optional<std::vector<Instruction*>> ReadElements(const Instruction& tuple) {
+  if (tuple.IsRoot() || !tuple.shape().IsTuple()) return std::nullopt;
+  std::vector<Instruction*> elements;
+  for (Instruction* user : tuple.users()) {
+    if (!user->Is(Opcode::kGetTupleElement)) return std::nullopt;
+    if (!user->IsDead()) elements.push_back(user);
+  }
+  return elements;
+}
+
+// By element: the number that it has among those that are read, or -1.
+struct Numbering {
+  std::vector<int64_t> numbers;
+  std::vector<int64_t> read;  // In ascending order.
+
+  Numbering(const Instruction& tuple, std::span<Instruction* const> elements)
+      : numbers(tuple.shape().elements().size(), -1) {
+    for (const Instruction* element : elements) numbers[element->tuple_index()] = 0;
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      if (numbers[i] < 0) continue;
+      numbers[i] = static_cast<int64_t>(read.size());
+      read.push_back(static_cast<int64_t>(i));
+    }
+  }
+  bool ReadsAll() const { return read.size() == numbers.size(); }
+};
+
+Instruction& TupleOf(Instruction& whole, std::span<const int64_t> elements) {
+  std::vector<Instruction*> operands;
+  for (const int64_t i : elements) operands.push_back(&ElementOf(whole, i));
+  return whole.computation().AddTuple(operands);
+}
+
+// `tuple`, whose elements these are, becomes one of those that are read.
+void Renumber(Instruction& tuple, const Numbering& numbering) {
+  std::vector<Shape> shapes;
+  for (const int64_t i : numbering.read) shapes.push_back(tuple.shape().element(i));
+  const std::vector<Instruction*> users(tuple.users().begin(), tuple.users().end());
+  for (Instruction* user : users) {
+    const int64_t number = numbering.numbers[user->tuple_index()];
+    if (number >= 0) {
+      user->mutable_attrs<IndexAttrs>().index = number;
+    } else {
+      tuple.computation().Remove(*user);  // Dead.
+    }
+  }
+  tuple.SetShape(Shape::Tuple(std::move(shapes)));
+}
+
+bool MergeDuplicates(Instruction& conditional) {
+  const auto elements = ReadElements(conditional);
+  const auto branches = conditional.attrs<ConditionalAttrs>().branches();
+  if (!elements) return false;
+  for (const Computation* branch : branches) {
+    if (!branch->root().Is(Opcode::kTuple)) return false;
+  }
+  std::map<std::vector<const Instruction*>, int64_t> first;  // Looked up only: the order is of no account.
+  std::vector<int64_t> same(conditional.shape().elements().size());
+  for (size_t i = 0; i < same.size(); ++i) {
+    std::vector<const Instruction*> values;
+    for (const Computation* branch : branches) values.push_back(&branch->root().operand(i));
+    same[i] = first.emplace(std::move(values), i).first->second;
+  }
+  bool changed = false;
+  for (Instruction* element : *elements) {
+    const int64_t i = element->tuple_index();
+    if (same[i] == i || conditional.shape().element(same[i]) != element->shape()) continue;
+    element->mutable_attrs<IndexAttrs>().index = same[i];
+    changed = true;
+  }
+  return changed;
+}
+
+bool DropUnreadResults(Instruction& conditional, CallSites& calls) {
+  const auto elements = ReadElements(conditional);
+  if (!elements) return false;
+  const Numbering numbering(conditional, *elements);
+  if (numbering.ReadsAll()) return false;
+  ForEachCalled(conditional.attributes(), [&](Computation*& branch) {
+    Computation& own = calls.Own(branch);
+    own.SetRoot(TupleOf(own.root(), numbering.read));
+  });
+  Renumber(conditional, numbering);
+  return true;
+}
+
+bool DropUnreadOperands(Instruction& conditional, CallSites& calls) {
+  bool changed = false;
+  int64_t number = 0;
+  ForEachCalled(conditional.attributes(), [&](Computation*& branch) {
+    ++number;  // Operand 0 is the selector.
+    const auto elements = ReadElements(branch->parameter(0));
+    if (!elements || Numbering(branch->parameter(0), *elements).ReadsAll()) return;
+    Instruction& parameter = calls.Own(branch).parameter(0);
+    const Numbering numbering(parameter, *ReadElements(parameter));
+    conditional.SetOperand(number, TupleOf(conditional.operand(number), numbering.read));
+    Renumber(parameter, numbering);
+    changed = true;
+  });
+  return changed;
+}
+
+bool IsCheap(const Instruction& inst) {
+  switch (inst.opcode()) {
+    case Opcode::kBroadcast:
+    case Opcode::kConcatenate:
+    case Opcode::kConstant:
+    case Opcode::kDynamicSlice:
+    case Opcode::kGetTupleElement:
+    case Opcode::kPad:
+    case Opcode::kParameter:
+    case Opcode::kReduce:
+    case Opcode::kReshape:
+    case Opcode::kSlice:
+    case Opcode::kTuple: return true;
+    default: return inst.Is(kElementwise);
+  }
+}
+
+// Hands on what it is given: it runs faster than a select of the same.
+bool ComputesNothing(const Computation& branch) {
+  return std::ranges::all_of(branch.Instructions(), [](const Instruction* inst) {
+    return inst->Is(Opcode::kParameter) || inst->Is(Opcode::kTuple) || inst->Is(Opcode::kGetTupleElement);
+  });
+}
+
+bool IsStaticArrays(const Shape& shape) {
+  bool all = true;
+  ForEachLeaf(shape, [&](const ShapeIndex&, const Shape& leaf) { all &= leaf.IsArray() && !leaf.HasDynamicDims(); });
+  return all;
+}
+
+Instruction& Select(Instruction& conditional, Instruction& pred, Instruction& on_true, Instruction& on_false) {
+  Computation& computation = conditional.computation();
+  const Shape& shape = on_true.shape();
+  if (!shape.IsTuple()) {
+    Instruction* mask = &pred;
+    if (!shape.IsScalar())
+      mask = &computation.AddLike(conditional, Opcode::kBroadcast, shape.WithType(PrimitiveType::kPred), {&pred},
+                                  DimensionsAttrs{});
+    return computation.AddLike(conditional, Opcode::kSelect, shape, {mask, &on_true, &on_false});
+  }
+  std::vector<Instruction*> elements;
+  for (size_t i = 0; i < shape.elements().size(); ++i)
+    elements.push_back(&Select(conditional, pred, ElementOf(on_true, i), ElementOf(on_false, i)));
+  return computation.AddTuple(elements);
+}
+
+Instruction& InlineBranch(Instruction& conditional, int64_t branch, CallSites& calls) {
+  Instruction* const argument = &conditional.operand(branch + 1);
+  return calls.Inline(conditional.computation(), *conditional.attrs<ConditionalAttrs>().branches()[branch],
+                      {&argument, 1});
+}
+
+// The branch that is always taken: an index that is none of a branch takes the last one.
+std::optional<int64_t> TakenBranch(const Instruction& conditional) {
+  const int64_t branches = conditional.operand_count() - 1;
+  if (branches == 1) return 0;
+  const Instruction& selector = conditional.operand(0);
+  if (!selector.Is(Opcode::kConstant)) return std::nullopt;
+  const int64_t value = selector.literal().GetInt(0);
+  if (selector.shape().type() == PrimitiveType::kPred) return value != 0 ? 0 : 1;
+  return value < 0 || value >= branches ? branches - 1 : value;
+}
+
+bool MaySelect(const Instruction& conditional) {
+  if (!conditional.operand(0).shape().IsScalarOf(PrimitiveType::kPred) || !IsStaticArrays(conditional.shape()))
+    return false;
+  const auto branches = conditional.attrs<ConditionalAttrs>().branches();
+  return std::ranges::all_of(branches, [](const Computation* branch) {
+    return std::ranges::all_of(branch->Instructions(), [](const Instruction* inst) { return IsCheap(*inst); }) &&
+           !ComputesNothing(*branch);
+  });
+}
+
+bool RemoveConditional(Instruction& conditional, CallSites& calls) {
+  Instruction* value = nullptr;
+  if (const auto taken = TakenBranch(conditional)) {
+    value = &InlineBranch(conditional, *taken, calls);
+  } else if (MaySelect(conditional)) {
+    Instruction &on_true = InlineBranch(conditional, 0, calls), &on_false = InlineBranch(conditional, 1, calls);
+    value = &Select(conditional, conditional.operand(0), on_true, on_false);
+  } else {
+    return false;
+  }
+  conditional.ReplaceAllUses(*value);
+  conditional.computation().Remove(conditional);
+  return true;
+}
+
+}  // namespace
+
+Result<bool> SimplifyConditionals(Module& module, const PassContext& context) {
+  CallSites calls(module);
+  bool changed = false;
+  // Callees first: what a branch has become is what is copied out of it.
+  for (Computation* computation : SequentialComputations(module)) {
+    const bool waits = HasWaits(*computation);
+    for (Instruction* inst : computation->PostOrder()) {
+      if (!inst->Is(Opcode::kConditional) || (inst->IsDead() && !HasSideEffect(*inst))) continue;
+      if (!context.ConsumeFuel()) continue;
+      changed |= MergeDuplicates(*inst);
+      changed |= DropUnreadResults(*inst, calls);
+      changed |= DropUnreadOperands(*inst, calls);
+      if (!waits) changed |= RemoveConditional(*inst, calls);
+    }
+  }
+  module.RemoveUnreachable();  // Not a change: nothing that is reached is another.
+  return changed;
+}
+
+}  // namespace hlo

@@ -1,0 +1,44 @@
+#include "passes/control/loop.h"
+
+#include "ir/module.h"
+
+namespace hlo {
+namespace {
+
+// The get-tuple-elements of `tuple`, or nothing when it is used in another way.
+std::optional<std::vector<Instruction*>> ElementsOf(const Instruction& tuple) {
+  std::vector<Instruction*> elements;
+  if (tuple.IsRoot()) return std::nullopt;
+  for (Instruction* user : tuple.users()) {
+    if (!user->Is(Opcode::kGetTupleElement)) return std::nullopt;
+    elements.push_back(user);
+  }
+  return elements;
+}
+
+}  // namespace
+
+Instruction& Loop::Next(int64_t i) const { return body->root().operand(i); }
+
+bool Loop::IsInvariant(int64_t i) const { return ElementInBody(Next(i)) == i; }
+
+std::optional<int64_t> Loop::ElementInBody(const Instruction& value) const {
+  if (!value.Is(Opcode::kGetTupleElement) || &value.operand(0) != &body->parameter(0)) return std::nullopt;
+  return value.tuple_index();
+}
+
+std::optional<Loop> ReadLoop(Instruction& inst) {
+  if (!inst.Is(Opcode::kWhile) || !inst.operand(0).Is(Opcode::kTuple)) return std::nullopt;
+  const auto& attrs = inst.attrs<WhileAttrs>();
+  Loop loop{&inst, &inst.operand(0), attrs.condition, attrs.body, {}, {}, {}};
+  if (!loop.body->root().Is(Opcode::kTuple)) return std::nullopt;
+  const auto in_body = ElementsOf(loop.body->parameter(0)), in_condition = ElementsOf(loop.condition->parameter(0)),
+             outside = ElementsOf(inst);
+  if (!in_body || !in_condition || !outside) return std::nullopt;
+  loop.in_body = *in_body;
+  loop.in_condition = *in_condition;
+  loop.outside = *outside;
+  return loop;
+}
+
+}  // namespace hlo

@@ -1,0 +1,43 @@
+// while-loop-trip-count-annotator: a loop whose number of trips is known says it, as
+// backend_config={"known_trip_count":{"n":"12"}}. What changes a loop's number of trips must not run behind it.
+#include "base/text.h"
+#include "ir/fusion.h"
+#include "ir/module.h"
+#include "passes/control/count_trips.h"
+#include "passes/pass.h"
+
+namespace hlo {
+namespace {
+
+// As many as XLA's interprets of a loop whose counter has no form that it knows.
+constexpr int64_t kMostInterpreted = 128;
+
+// The configuration is an object or nothing; what else it says stays.
+void Annotate(Instruction& loop, int64_t trips) {
+  std::string text = ConfigText(loop);
+  const std::string entry = Str("\"known_trip_count\":{\"n\":\"", trips, "\"}");
+  if (text.size() <= 2) {
+    text = Str("{", entry, "}");
+  } else {
+    text.insert(text.size() - 1, "," + entry);
+  }
+  loop.mutable_common().backend_config.text = text;
+}
+
+}  // namespace
+
+Result<bool> AnnotateTripCounts(Module& module, const PassContext& context) {
+  bool changed = false;
+  for (Computation* computation : SequentialComputations(module)) {
+    for (Instruction* inst : computation->instructions()) {
+      if (!inst->Is(Opcode::kWhile) || ConfigValue(*inst, "known_trip_count")) continue;
+      const auto trips = CountTrips(*inst, kMostInterpreted);
+      if (!trips || !context.ConsumeFuel()) continue;
+      Annotate(*inst, *trips);
+      changed = true;
+    }
+  }
+  return changed;
+}
+
+}  // namespace hlo

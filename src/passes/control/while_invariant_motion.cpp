@@ -1,0 +1,216 @@
+// while-loop-invariant-code-motion: what a body computes anew in each trip from nothing that changes is computed once,
+// in front of the loop, and handed through the state.
+//
+// A value in the state is read from memory where one in the body is computed on the way, in the kernel that needs it.
+// So what is cheap moves only where that reads no more: not a mask made of a scalar. XLA moves that too, which
+// {inflating=true} asks for.
+#include <algorithm>
+
+#include "ir/fusion.h"
+#include "ir/module.h"
+#include "ir/side_effects.h"
+#include "ir/trip_count.h"
+#include "passes/control/call_sites.h"
+#include "passes/control/loop.h"
+#include "passes/pass.h"
+
+namespace hlo {
+namespace {
+
+// Adds for an element, from which on reading it is cheaper: a division, or a function of math.
+constexpr double kWorthReading = 8;
+
+// Free where it is used, as part of another instruction: it moves with what needs it only.
+bool MovesWithUsersOnly(const Instruction& inst) {
+  switch (inst.opcode()) {
+    case Opcode::kBitcast:
+    case Opcode::kBroadcast:
+    case Opcode::kConstant:
+    case Opcode::kGetTupleElement:
+    case Opcode::kIota:
+    case Opcode::kReshape:
+    case Opcode::kReverse:
+    case Opcode::kSlice:
+    case Opcode::kTranspose:
+    case Opcode::kTuple: return true;
+    default: return false;
+  }
+}
+
+// Those of a library call or a kernel of its own that reads its operands from memory, whoever computes them.
+bool FeedsMemory(const Instruction& inst) {
+  return std::ranges::any_of(inst.users(), [](const Instruction* user) { return user->Is(kStandsAlone); });
+}
+
+bool IsStatic(const Shape& shape) {
+  bool all = true;
+  ForEachLeaf(shape, [&](const ShapeIndex&, const Shape& leaf) { all &= leaf.IsArray() && !leaf.HasDynamicDims(); });
+  return all;
+}
+
+class Motion {
+ public:
+  Motion(const Loop& loop, bool inflating)
+      : loop_(loop),
+        inflating_(inflating),
+        runs_(DerivedTripCount(*loop.loop).has_value()),
+        order_(loop.body->PostOrder()),
+        facts_(loop.body->place_limit()) {}
+
+  // True when something moved.
+  bool Run(const PassContext& context) {
+    for (Instruction* inst : order_) Look(*inst);
+    if (std::ranges::none_of(facts_, [](const Fact& fact) { return fact.moves; }) || !context.ConsumeFuel())
+      return false;
+    CopyOut();
+    HandIn();
+    for (size_t i = order_.size(); i-- > 0;) {
+      if (Of(*order_[i]).invariant && order_[i]->IsDead()) loop_.body->Remove(*order_[i]);
+    }
+    return true;
+  }
+
+ private:
+  struct Fact {
+    bool invariant = false;
+    bool moves = false;   // For its own sake...
+    bool needed = false;  // ...or for that of another one.
+    bool gone = false;    // Nobody in the body uses it any more.
+    double work = 0;      // In adds, and...
+    double bytes = 0;     // ...what is read, to have the value in the body.
+    Instruction* outside = nullptr;
+  };
+  Fact& Of(const Instruction& inst) { return facts_[inst.place()]; }
+
+  void Look(Instruction& inst) {
+    Fact& fact = Of(inst);
+    if (const auto element = loop_.ElementInBody(inst)) {
+      fact.invariant = loop_.IsInvariant(*element);
+      fact.bytes = static_cast<double>(inst.shape().ByteSize());
+      fact.outside = fact.invariant ? &loop_.init->operand(*element) : nullptr;
+      return;
+    }
+    fact.invariant = IsInvariant(inst);
+    if (!fact.invariant) return;
+    const auto bytes = static_cast<double>(inst.shape().ByteSize());
+    fact.work = inst.shape().IsArray() ? InstructionCost(inst) * static_cast<double>(inst.shape().NumElements()) : 0;
+    fact.bytes = inst.Is(Opcode::kConstant) ? bytes : 0;
+    for (const Instruction* operand : inst.operands()) {
+      fact.work += Of(*operand).work;
+      fact.bytes += Of(*operand).bytes;
+    }
+    if (inst.Is(kMoves)) fact.bytes = std::min(fact.bytes, bytes);
+    fact.moves = IsWorthMoving(inst, fact, bytes);
+    if (!fact.moves) return;
+    fact.work = 0;
+    fact.bytes = bytes;
+  }
+
+  bool IsInvariant(const Instruction& inst) {
+    // A barrier says: not across here.
+    if (inst.Is(Opcode::kParameter) || inst.Is(Opcode::kDomain) || inst.Is(Opcode::kOptimizationBarrier) ||
+        inst.Is(Opcode::kElidedConstant) || inst.IsDead() || inst.IsRoot())
+      return false;
+    if (inst.Is(kCollective) || !IsStatic(inst.shape())) return false;
+    if (std::ranges::any_of(inst.operands(), [&](const Instruction* operand) { return !Of(*operand).invariant; }))
+      return false;
+    // A loop within may not end; one that is not reached at all ends. So does what nobody knows.
+    if ((inst.Is(kControl) || inst.Is(Opcode::kCustomCall)) && !runs_) return false;
+    return !HasSideEffect(inst);
+  }
+
+  bool IsWorthMoving(const Instruction& inst, const Fact& fact, double bytes) {
+    // What a tuple that moved holds.
+    if (inst.Is(Opcode::kGetTupleElement)) return Of(inst.operand(0)).moves;
+    const bool feeds_memory = inst.Is(Opcode::kBroadcast) && FeedsMemory(inst);
+    if (MovesWithUsersOnly(inst)) return feeds_memory;
+    if (inst.shape().IsTuple()) {
+      return std::ranges::all_of(inst.users(),
+                                 [](const Instruction* user) { return user->Is(Opcode::kGetTupleElement); });
+    }
+    if (inflating_ || !(inst.Is(kElementwise) || inst.Is(kMoves))) return true;
+    if (bytes <= fact.bytes || FeedsMemory(inst)) return true;
+    return fact.work >= kWorthReading * static_cast<double>(inst.shape().NumElements());
+  }
+
+  void CopyOut() {
+    for (size_t i = order_.size(); i-- > 0;) {
+      const Fact& fact = Of(*order_[i]);
+      if (fact.outside != nullptr || !(fact.moves || fact.needed)) continue;
+      for (const Instruction* operand : order_[i]->operands()) Of(*operand).needed = true;
+    }
+    Computation& caller = loop_.loop->computation();
+    for (const Instruction* inst : order_) {
+      Fact& fact = Of(*inst);
+      if (fact.outside != nullptr || !(fact.moves || fact.needed)) continue;
+      std::vector<Instruction*> operands;
+      for (const Instruction* operand : inst->operands()) operands.push_back(Of(*operand).outside);
+      fact.outside = &caller.AddClone(*inst, operands);
+      fact.outside->SetOrigin(-1);  // It is the value of each trip, and runs in none.
+    }
+  }
+
+  // The state grows by what moved and is used by what stays.
+  void HandIn() {
+    Computation& body = *loop_.body;
+    Instruction& root = body.root();
+    std::vector<Instruction*> first(loop_.init->operands().begin(), loop_.init->operands().end());
+    std::vector<Shape> shapes = loop_.loop->shape().elements();
+    std::vector<std::pair<Instruction*, int64_t>> inside;
+    for (size_t i = order_.size(); i-- > 0;) {
+      Fact& fact = Of(*order_[i]);
+      const auto is_gone = [&](const Instruction* user) { return Of(*user).gone; };
+      fact.gone = fact.invariant && (fact.moves || std::ranges::all_of(order_[i]->users(), is_gone));
+    }
+    for (Instruction* inst : order_) {
+      const auto stays = [&](const Instruction* user) { return !Of(*user).gone; };
+      if (!Of(*inst).moves || inst->shape().IsTuple() || std::ranges::none_of(inst->users(), stays)) continue;
+      inside.emplace_back(inst, std::ssize(first));
+      first.push_back(Of(*inst).outside);
+      shapes.push_back(inst->shape());
+    }
+    const Shape state = Shape::Tuple(std::move(shapes));
+    body.parameter(0).SetShape(state);
+    loop_.condition->parameter(0).SetShape(state);
+    std::vector<Instruction*> next(root.operands().begin(), root.operands().end());
+    for (const auto& [inst, element] : inside) {
+      Instruction& value = body.AddGetTupleElement(body.parameter(0), element);
+      std::ranges::replace(next, inst, &value);
+      inst->ReplaceAllUses(value);
+      value.SetOrigin(-1);
+      next.push_back(&value);
+    }
+    body.SetRoot(body.AddTuple(next));
+    body.Remove(root);
+    loop_.loop->SetOperand(0, loop_.loop->computation().AddTuple(first));
+    loop_.loop->SetShape(state);
+  }
+
+  const Loop& loop_;
+  const bool inflating_;
+  const bool runs_;  // At least once.
+  const std::vector<Instruction*> order_;
+  std::vector<Fact> facts_;  // By place.
+};
+
+}  // namespace
+
+Result<bool> MoveLoopInvariants(Module& module, const PassContext& context) {
+  const CallSites calls(module);
+  const bool inflating = context.Get<MotionOptions>().inflating;
+  bool changed = false;
+  // Callees first: what leaves a loop within may leave the one around it.
+  for (Computation* computation : SequentialComputations(module)) {
+    for (Instruction* inst : computation->PostOrder()) {
+      if (inst->IsDead()) continue;
+      const auto loop = ReadLoop(*inst);
+      if (!loop || calls.Count(*loop->body) != 1 || calls.Count(*loop->condition) != 1 || HasWaits(*loop->body))
+        continue;
+      if (const auto trips = DerivedTripCount(*inst); trips && *trips <= 1) continue;
+      changed |= Motion(*loop, inflating).Run(context);
+    }
+  }
+  return changed;
+}
+
+}  // namespace hlo
