@@ -72,6 +72,13 @@ struct MotionOptions {
   }
 };
 
+struct ExpansionOptions {
+  bool simple_only = false;
+  static constexpr auto Fields() {
+    return std::tuple(Option("simple_only", &ExpansionOptions::simple_only, "only where there is one index"));
+  }
+};
+
 struct SplittingOptions {
   int64_t operands = 128;
   static constexpr auto Fields() {
@@ -97,7 +104,7 @@ struct GemmPaddingOptions {
 };
 
 using PassOptions =
-    std::variant<NoPassOptions, InliningOptions, FoldingOptions, SharingOptions, MotionOptions,
+    std::variant<NoPassOptions, InliningOptions, FoldingOptions, SharingOptions, MotionOptions, ExpansionOptions,
                  FusionOptions, SplittingOptions, DotMergingOptions, GemmPaddingOptions>;
 
 // Name, value and meaning of each field.

@@ -1,0 +1,79 @@
+// simplify-sorts: what a sort carries along and nobody asks for, and sorts of nothing.
+#include <algorithm>
+
+#include "passes/pass.h"
+#include "passes/simplify/rules.h"
+
+namespace hlo {
+namespace {
+
+// Along a dimension of at most one element there is nothing to sort.
+Result<Instruction*> SortOfOne(Instruction& inst, const PassContext&) {
+  const Shape& shape = inst.operand(0).shape();
+  if (shape.HasDynamicDims() || shape.dim(inst.attrs<SortAttrs>().dimension.value) > 1) return nullptr;
+  if (!inst.shape().IsTuple()) return &inst.operand(0);
+  return Replace(inst, Opcode::kTuple, {inst.operands().begin(), inst.operands().end()});
+}
+
+// By operand: is it read, as a result or by the comparator?
+std::vector<bool> ReadOperands(const Instruction& sort) {
+  const Computation& comparator = *sort.attrs<SortAttrs>().to_apply;
+  std::vector<bool> read(sort.operand_count());
+  for (int64_t i = 0; i < sort.operand_count(); ++i)
+    read[i] = !comparator.parameter(2 * i).IsDead() || !comparator.parameter(2 * i + 1).IsDead();
+  for (const Instruction* user : sort.users()) {
+    if (!user->Is(Opcode::kGetTupleElement)) return std::vector<bool>(sort.operand_count(), true);
+    if (!user->IsDead()) read[user->tuple_index()] = true;
+  }
+  return read;
+}
+
+// (k, v) of which v is neither compared nor asked for: a sort of k. In its place stands v as it was.
+Result<Instruction*> SortOfUnread(Instruction& inst, const PassContext&) {
+  if (!inst.shape().IsTuple() || inst.IsRoot()) return nullptr;
+  const std::vector<bool> read = ReadOperands(inst);
+  const auto count = std::ranges::count(read, true);
+  if (count == inst.operand_count() || count == 0) return nullptr;
+  auto attrs = inst.attrs<SortAttrs>();
+  attrs.to_apply = &inst.module().CloneComputation(*attrs.to_apply, attrs.to_apply->name());
+  std::vector<Instruction*> kept;
+  std::vector<Shape> shapes;
+  for (int64_t i = inst.operand_count() - 1; i >= 0; --i) {
+    if (read[i]) continue;
+    attrs.to_apply->RemoveParameter(2 * i + 1);
+    attrs.to_apply->RemoveParameter(2 * i);
+  }
+  for (int64_t i = 0; i < inst.operand_count(); ++i) {
+    if (!read[i]) continue;
+    kept.push_back(&inst.operand(i));
+    shapes.push_back(inst.shape().element(i));
+  }
+  Instruction* const sort = Step(inst, Opcode::kSort, count == 1 ? shapes[0] : Shape::Tuple(shapes), kept, attrs);
+  std::vector<Instruction*> results;
+  int64_t next = 0;
+  for (int64_t i = 0; i < inst.operand_count(); ++i) {
+    if (!read[i]) {
+      results.push_back(&inst.operand(i));
+    } else if (count == 1) {
+      results.push_back(sort);
+    } else {
+      results.push_back(&inst.computation().AddGetTupleElement(*sort, next++));
+    }
+  }
+  return Replace(inst, Opcode::kTuple, results);
+}
+
+// clang-format off: a table.
+constexpr Rule kRules[] = {
+    {"O.sort.1", Opcode::kSort, SortOfOne,    Preserves::kExact, "sort(x) => x, along a dimension of at most one element"},
+    {"O.sort.2", Opcode::kSort, SortOfUnread, Preserves::kExact, "sort(k, v) => sort(k), where v is neither compared nor asked for"},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const Rule> SortRules() { return kRules; }
+
+Result<bool> SimplifySorts(Module& module, const PassContext& context) { return RewriteEach(module, context, kRules); }
+
+}  // namespace hlo
