@@ -32,11 +32,11 @@ void Count(const Literal& literal, Finiteness& counts) {
 std::string TooManyRows(const Instruction& parameter, const LeafRange& range, const Shape& shape) {
   if (!range.rows_unique || !shape.IsArray()) return "";
   const bool vectors = !range.components.empty() && range.component_dim < shape.rank();
-  const std::vector<Interval> components =
+  const std::vector<ClosedInterval> components =
       vectors ? range.components
-              : std::vector<Interval>{range.components.empty() ? range.interval : range.components.front()};
+              : std::vector<ClosedInterval>{range.components.empty() ? range.interval : range.components.front()};
   double possible = 1;
-  for (const Interval& interval : components) possible *= std::max(0.0, interval.high - interval.low + 1);
+  for (const ClosedInterval& interval : components) possible *= std::max(0.0, interval.high - interval.low + 1);
   const int64_t rows = shape.NumElements() / static_cast<int64_t>(components.size());
   if (static_cast<double>(rows) <= possible) return "";
   return Str("'", parameter.name(), "' holds ", rows, " indices for an op that takes them for unique, and only ",

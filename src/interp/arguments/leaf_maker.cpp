@@ -282,17 +282,17 @@ class Maker {
   bool HasComponents() const { return !range_.components.empty() && range_.component_dim < shape_.rank(); }
   int64_t ComponentAt(int64_t i) const { return i / strides_[range_.component_dim] % shape_.dim(range_.component_dim); }
 
-  Interval IntervalAt(int64_t i) const {
+  ClosedInterval IntervalAt(int64_t i) const {
     if (range_.components.empty()) return range_.interval;
     return HasComponents() ? range_.components[ComponentAt(i)] : range_.components.front();
   }
 
   // Rows of indices are numbers in a mixed radix: distinct ones are distinct rows, ascending ones ascending.
   void PrepareRows() {
-    row_intervals_ = HasComponents() ? range_.components : std::vector<Interval>{IntervalAt(0)};
+    row_intervals_ = HasComponents() ? range_.components : std::vector<ClosedInterval>{IntervalAt(0)};
     rows_ = static_cast<uint64_t>(shape_.NumElements()) / row_intervals_.size();
     vectors_ = 1;
-    for (const Interval& interval : row_intervals_) {
+    for (const ClosedInterval& interval : row_intervals_) {
       const double width = interval.Bounded() ? interval.high - interval.low + 1 : 0;
       // Beyond 2^62 nothing is lost by taking fewer.
       vectors_ = std::min(vectors_ * std::max(width, 0.0), 0x1p62);
@@ -336,7 +336,7 @@ class Maker {
         return std::isinf(*range_.exactly) ? (*range_.exactly < 0 ? smallest : largest)
                                            : static_cast<int64_t>(*range_.exactly);
       if (vectors_ >= 1) return RowElement(i);
-      const Interval interval = IntervalAt(i);
+      const ClosedInterval interval = IntervalAt(i);
       if (interval.low > -kInfinity || interval.high < kInfinity) return Within(i, block, interval);
     }
     switch (options_.profile) {
@@ -379,7 +379,7 @@ class Maker {
     return Between(block, IsSigned(type) ? std::max(smallest, -bound) : 0, bound);
   }
 
-  int64_t Within(int64_t i, const PhiloxBlock& block, const Interval& interval) const {
+  int64_t Within(int64_t i, const PhiloxBlock& block, const ClosedInterval& interval) const {
     const int64_t smallest = SmallestIntegerOf(shape_.type()), largest = LargestIntegerOf(shape_.type());
     if (options_.profile == InputProfile::kEdge && range_.is_index && !range_.is_promised && block.words[2] % 10 == 0)
       return OutOfRange(block, interval);
@@ -403,7 +403,7 @@ class Maker {
   }
 
   // -1, the first beyond, the smallest and the largest number.
-  int64_t OutOfRange(const PhiloxBlock& block, const Interval& interval) const {
+  int64_t OutOfRange(const PhiloxBlock& block, const ClosedInterval& interval) const {
     const int64_t beyond = static_cast<int64_t>(interval.high) + 1;
     switch (block.words[3] % 4) {
       case 0: return IsSigned(shape_.type()) ? -1 : LargestIntegerOf(shape_.type());
@@ -419,7 +419,7 @@ class Maker {
   uint64_t high_, key_, first_;
   double tighten_;
   std::vector<int64_t> strides_;
-  std::vector<Interval> row_intervals_;
+  std::vector<ClosedInterval> row_intervals_;
   uint64_t rows_ = 0;
   double vectors_ = 0;  // That a row of indices may be; 0: rows are not looked at as a whole.
   double low_ = -1, high_end_ = 1;

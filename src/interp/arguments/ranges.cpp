@@ -16,8 +16,8 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // One wish on its way from a use to parameters.
 struct Wish {
   enum class Kind { kIndex, kPositive, kInterval, kExactly, kScale, kKey, kSummed } kind = Kind::kInterval;
-  Interval interval;
-  std::vector<Interval> components;
+  ClosedInterval interval;
+  std::vector<ClosedInterval> components;
   int64_t component_dim = -1;
   double number = 0;  // kExactly, kScale.
   int64_t dim = -1;   // kKey, kSummed.
@@ -39,7 +39,8 @@ struct Wish {
   // Every component in what all may be.
   void Flatten() {
     if (components.size() > 1) Drop(kSorted | kUnique);
-    for (const Interval& c : components) interval = {std::max(interval.low, c.low), std::min(interval.high, c.high)};
+    for (const ClosedInterval& c : components)
+      interval = {std::max(interval.low, c.low), std::min(interval.high, c.high)};
     components.clear();
     component_dim = -1;
   }
@@ -232,7 +233,7 @@ class Collector {
 
   void AskForGather(const Instruction& inst) {
     const GatherAttrs& attrs = inst.attrs<GatherAttrs>();
-    std::vector<Interval> ranges;
+    std::vector<ClosedInterval> ranges;
     for (const int64_t d : attrs.start_index_map)
       ranges.push_back({0, static_cast<double>(inst.operand(0).shape().dim(d) - attrs.slice_sizes[d])});
     AskIndex(inst.operand(1), std::move(ranges), attrs.index_vector_dim,
@@ -252,7 +253,7 @@ class Collector {
       if (!in(attrs.inserted_window_dims, d) && !in(attrs.input_batching_dims, d))
         extent[d] = updates.dim(attrs.update_window_dims[next++]);
     }
-    std::vector<Interval> ranges;
+    std::vector<ClosedInterval> ranges;
     for (const int64_t d : attrs.scatter_dims_to_operand_dims)
       ranges.push_back({0, static_cast<double>(operand.dim(d) - extent[d])});
     AskIndex(inst.operand(arrays), std::move(ranges), attrs.index_vector_dim,
@@ -260,7 +261,7 @@ class Collector {
                  (attrs.unique_indices ? Wish::kUnique | Wish::kPromised : 0));
   }
 
-  void AskIndex(const Instruction& indices, std::vector<Interval> ranges, int64_t dim, int flags) {
+  void AskIndex(const Instruction& indices, std::vector<ClosedInterval> ranges, int64_t dim, int flags) {
     Wish wish{.kind = Wish::Kind::kIndex, .components = std::move(ranges), .component_dim = dim, .flags = flags};
     if (wish.components.empty()) return;
     if (dim >= indices.shape().rank() || wish.components.size() == 1) wish.Flatten();
@@ -580,22 +581,22 @@ class Collector {
     const Instruction& rest = inst.operand(left ? 0 : 1);
     const auto shift = [&](auto&& map) {
       wish.interval = map(wish.interval);
-      for (Interval& component : wish.components) component = map(component);
+      for (ClosedInterval& component : wish.components) component = map(component);
       Ask(rest, {}, wish);
     };
     switch (inst.opcode()) {
-      case Opcode::kAdd: return shift([&](Interval i) { return Interval{i.low - c, i.high - c}; });
+      case Opcode::kAdd: return shift([&](ClosedInterval i) { return ClosedInterval{i.low - c, i.high - c}; });
       case Opcode::kSubtract:
         if (!left) wish.Drop(Wish::kSorted);
-        if (left) return shift([&](Interval i) { return Interval{i.low + c, i.high + c}; });
-        return shift([&](Interval i) { return Interval{c - i.high, c - i.low}; });
+        if (left) return shift([&](ClosedInterval i) { return ClosedInterval{i.low + c, i.high + c}; });
+        return shift([&](ClosedInterval i) { return ClosedInterval{c - i.high, c - i.low}; });
       case Opcode::kMultiply:
         if (c <= 0) return;
-        return shift([&](Interval i) { return Interval{std::ceil(i.low / c), std::floor(i.high / c)}; });
+        return shift([&](ClosedInterval i) { return ClosedInterval{std::ceil(i.low / c), std::floor(i.high / c)}; });
       case Opcode::kMaximum:
       case Opcode::kMinimum:
       case Opcode::kRemainder:
-      case Opcode::kAnd: wish.Drop(Wish::kSorted | Wish::kUnique); return shift([](Interval i) { return i; });
+      case Opcode::kAnd: wish.Drop(Wish::kSorted | Wish::kUnique); return shift([](ClosedInterval i) { return i; });
       default: return;
     }
   }
@@ -660,8 +661,8 @@ class Collector {
       return;
     }
     wish.Flatten();
-    const Interval meet{std::max(range.interval.low, wish.interval.low),
-                        std::min(range.interval.high, wish.interval.high)};
+    const ClosedInterval meet{std::max(range.interval.low, wish.interval.low),
+                              std::min(range.interval.high, wish.interval.high)};
     if (meet.low <= meet.high) {
       range.interval = meet;
       return;

@@ -14,22 +14,22 @@
 
 namespace hlo {
 
-// Inclusive.
-struct Interval {
+// Both ends are in it.
+struct ClosedInterval {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
 
   bool Bounded() const {
     return low > -std::numeric_limits<double>::infinity() && high < std::numeric_limits<double>::infinity();
   }
-  bool operator==(const Interval&) const = default;
+  bool operator==(const ClosedInterval&) const = default;
 };
 
 // What is known of the wishes for one leaf of a parameter.
 struct LeafRange {
-  Interval interval;  // The meet of all uses.
+  ClosedInterval interval;  // The meet of all uses.
   // Component c along `component_dim` has components[c] (vectors of gather and scatter indices); empty: all alike.
-  std::vector<Interval> components;
+  std::vector<ClosedInterval> components;
   int64_t component_dim = -1;
   bool is_index = false;       // Of gather, scatter or a dynamic slice: profile `edge` goes out of range here ...
   bool is_promised = false;    // ... unless the op relies on what it is told of them.

@@ -1,6 +1,6 @@
 // Ops whose result element i needs operand elements i only: what each does to a run of elements.
-// The rows are in elementwise_unary.cpp and elementwise_binary.cpp; an elementwise opcode of ir/ops.def without a row
-// does not link, with its name in the message.
+// The rows are in elementwise_unary.cpp, elementwise_binary.cpp and interp/functions.def; an elementwise opcode of
+// ir/ops.def without a row does not link, with its name in the message.
 #ifndef HLO_INTERP_OPS_ELEMENTWISE_H_
 #define HLO_INTERP_OPS_ELEMENTWISE_H_
 
