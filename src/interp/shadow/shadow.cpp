@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "interp/shadow/rules.h"
 #include "ir/markers.h"
+#include "ir/side_effects.h"
 
 namespace hlo {
 namespace shadow {
@@ -21,13 +23,17 @@ namespace {
 // Each level is several frames of the stack, and large ones.
 constexpr int kDeepest = 500;
 
-// What the root needs, operands first; instructions with a given value are needed, their operands are not.
-std::vector<const Instruction*> NeededOrder(const Context& context, const Instruction& root) {
+using ValueMap = std::unordered_map<const Instruction*, ShadowValue>;
+
+// What the root needs, operands first; instructions with a given value are needed, their operands are not. Those of
+// `kept` have values already.
+std::vector<const Instruction*> NeededOrder(const Context& context, const Instruction& root,
+                                            const ValueMap* kept = nullptr) {
   std::unordered_map<const Instruction*, bool> needed{{&root, true}};
   std::vector<Instruction*> order = root.computation().PostOrder();
   std::vector<const Instruction*> result;
   for (auto it = order.rbegin(); it != order.rend(); ++it) {
-    if (!needed.contains(*it)) continue;
+    if (!needed.contains(*it) || (kept != nullptr && kept->contains(*it))) continue;
     result.push_back(*it);
     if (*it != &root && context.options.given && context.options.given(**it)) continue;
     for (const Instruction* operand : (*it)->operands()) needed.emplace(operand, true);
@@ -43,14 +49,74 @@ bool HasComputed(const Context& context, const ShadowValue& scalar) {
   return context.options.widened && (scalar.open.data<uint8_t>()[0] & kLost) == 0;
 }
 
+// A computation that runs again and again on a state, of which some elements stay what they are. What is computed from
+// those alone is computed in the first trip; in later ones it is what it was. A sum of a million elements in a loop of
+// a million trips would take hours.
+class Repeated {
+ public:
+  // `unchanged`: by element of the state.
+  Repeated(const Computation& computation, const std::vector<bool>& unchanged)
+      : root_(computation.root()), unchanged_(unchanged) {}
+
+  Result<ShadowValue> Run(Context& context, const ShadowValue& state);
+
+ private:
+  bool IsUnchanged(const Context& context, const Instruction& inst,
+                   const std::unordered_set<const Instruction*>& known) const {
+    if (inst.Is(Opcode::kParameter) || &inst == &root_) return false;
+    if (inst.Is(Opcode::kGetTupleElement) && inst.operand(0).Is(Opcode::kParameter))
+      return unchanged_[inst.tuple_index()];
+    if (context.options.given && context.options.given(inst)) return false;
+    const auto is_known = [&](const Instruction* operand) { return known.contains(operand); };
+    return std::ranges::all_of(inst.operands(), is_known) && !HasSideEffect(inst);
+  }
+  // What later trips begin with: unchanged, and used by what is not.
+  std::unordered_set<const Instruction*> Frontier(const Context& context) const {
+    std::unordered_set<const Instruction*> known, frontier;
+    for (const Instruction* inst : order_) {
+      if (IsUnchanged(context, *inst, known)) {
+        known.insert(inst);
+        continue;
+      }
+      for (const Instruction* operand : inst->operands()) {
+        if (known.contains(operand) && operand->shape().IsArray() && operand->shape().NumElements() <= kMostKept)
+          frontier.insert(operand);
+      }
+    }
+    return frontier;
+  }
+
+  static constexpr int64_t kMostKept = 1 << 20;  // Elements of a value; larger ones take too much memory.
+
+  const Instruction& root_;
+  const std::vector<bool>& unchanged_;
+  std::vector<const Instruction*> order_;  // Of the trips to come.
+  ValueMap kept_;
+  bool is_first_ = true;
+};
+
+// By element: does the body hand on what it was given?
+std::vector<bool> UnchangedElements(const Instruction& loop) {
+  const Computation& body = *loop.attrs<WhileAttrs>().body;
+  std::vector<bool> unchanged(loop.shape().IsTuple() ? loop.shape().elements().size() : 0, false);
+  if (!body.root().Is(Opcode::kTuple)) return unchanged;
+  for (size_t i = 0; i < unchanged.size(); ++i) {
+    const Instruction& next = body.root().operand(i);
+    unchanged[i] = next.Is(Opcode::kGetTupleElement) && next.operand(0).Is(Opcode::kParameter) &&
+                   next.tuple_index() == static_cast<int64_t>(i);
+  }
+  return unchanged;
+}
+
 Result<ShadowValue> RunWhile(Context& context, const Instruction& loop, const ShadowValue& init) {
   const WhileAttrs& attrs = loop.attrs<WhileAttrs>();
+  const std::vector<bool> unchanged = UnchangedElements(loop);
+  Repeated condition(*attrs.condition, unchanged), body(*attrs.body, unchanged);
   ShadowValue state = init;
   bool decided = true;
   for (int64_t iteration = 0;; ++iteration) {
-    const ShadowValue* args[] = {&state};
     if (context.options.exact_loop_states) state = DropBounds(std::move(state));
-    const ShadowValue go_on = TRY(Run(context, *attrs.condition, args));
+    const ShadowValue go_on = TRY(condition.Run(context, state));
     if (IsOpen(go_on)) {
       decided = false;
       if (!HasComputed(context, go_on)) return Undetermined(loop.shape());
@@ -61,7 +127,7 @@ Result<ShadowValue> RunWhile(Context& context, const Instruction& loop, const Sh
                .RaisedBy("max_loop_iterations"));
     }
     if (context.options.on_iteration) context.options.on_iteration(loop, iteration, state);
-    state = TRY(Run(context, *attrs.body, args));
+    state = TRY(body.Run(context, state));
   }
 }
 
@@ -184,9 +250,11 @@ std::optional<ShadowValue> AsRead(const Context& context, const Instruction& out
   return read;
 }
 
-Result<ShadowValue> RunInOrder(Context& context, const Instruction& root, Operands args) {
-  const std::vector<const Instruction*> order = NeededOrder(context, root);
-  std::unordered_map<const Instruction*, ShadowValue> values, read;  // `read`: where that is another one.
+// The root's value. `values` has those that are known; with `keep` it has afterwards those of `keep` too.
+Result<ShadowValue> RunInOrder(Context& context, const Instruction& root, Operands args,
+                               const std::vector<const Instruction*>& order, ValueMap values,
+                               const std::unordered_set<const Instruction*>* keep = nullptr, ValueMap* kept = nullptr) {
+  ValueMap read;  // Where what is read is another one.
   std::unordered_map<const Instruction*, int64_t> uses;
   for (const Instruction* inst : order) {
     for (const Instruction* operand : inst->operands()) ++uses[operand];
@@ -212,6 +280,7 @@ Result<ShadowValue> RunInOrder(Context& context, const Instruction& root, Operan
       }
     }
     if (context.options.on_value && !cut) context.options.on_value(*inst, values[inst]);
+    if (keep != nullptr && keep->contains(inst)) (*kept)[inst] = values[inst];
     for (const Instruction* operand : inst->operands()) {
       if (--uses[operand] > 0) continue;
       values.erase(operand);
@@ -219,6 +288,25 @@ Result<ShadowValue> RunInOrder(Context& context, const Instruction& root, Operan
     }
   }
   return std::move(values[&root]);
+}
+
+Result<ShadowValue> Repeated::Run(Context& context, const ShadowValue& state) {
+  const ShadowValue* args[] = {&state};
+  if (context.options.given) {
+    if (auto given = context.options.given(root_)) return std::move(*given);
+  }
+  if (context.depth == kDeepest) return RunTo(context, root_, args);  // Says so.
+  ++context.depth;
+  std::unordered_set<const Instruction*> frontier;
+  if (is_first_) {
+    order_ = NeededOrder(context, root_);
+    frontier = Frontier(context);
+  }
+  auto result = RunInOrder(context, root_, args, order_, kept_, is_first_ ? &frontier : nullptr, &kept_);
+  if (is_first_) order_ = NeededOrder(context, root_, &kept_);
+  is_first_ = false;
+  --context.depth;
+  return result;
 }
 
 // The results of a kernel are rounded to their declared types, also where what they come from was held wider.
@@ -285,7 +373,7 @@ Result<ShadowValue> RunTo(Context& context, const Instruction& root, Operands ar
     FAIL(UnsupportedAt(root, "U002", Str("the shadow does not follow calls that are nested deeper than ", kDeepest)));
   }
   ++context.depth;
-  auto result = RunInOrder(context, root, args);
+  auto result = RunInOrder(context, root, args, NeededOrder(context, root), {});
   --context.depth;
   return result;
 }
