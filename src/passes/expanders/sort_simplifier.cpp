@@ -28,6 +28,25 @@ std::vector<bool> ReadOperands(const Instruction& sort) {
   return read;
 }
 
+// The comparator without the parameters of operands that it does not read.
+Computation& WithoutUnread(const Computation& comparator, const std::vector<bool>& read) {
+  Computation& result = comparator.module().AddComputation(comparator.name());
+  std::vector<Instruction*> copies(comparator.place_limit());  // By place.
+  int64_t next = 0;
+  for (const Instruction* parameter : comparator.parameters()) {
+    if (!read[parameter->parameter_number() / 2]) continue;
+    copies[parameter->place()] = &result.AddParameter(next++, parameter->shape(), parameter->name());
+  }
+  for (const Instruction* inst : comparator.PostOrder()) {
+    if (inst->Is(Opcode::kParameter)) continue;
+    std::vector<Instruction*> operands;
+    for (const Instruction* operand : inst->operands()) operands.push_back(copies[operand->place()]);
+    copies[inst->place()] = &result.AddClone(*inst, operands);
+  }
+  result.SetRoot(*copies[comparator.root().place()]);
+  return result;
+}
+
 // (k, v) of which v is neither compared nor asked for: a sort of k. In its place stands v as it was.
 Result<Instruction*> SortOfUnread(Instruction& inst, const PassContext&) {
   if (!inst.shape().IsTuple() || inst.IsRoot()) return nullptr;
@@ -35,14 +54,9 @@ Result<Instruction*> SortOfUnread(Instruction& inst, const PassContext&) {
   const auto count = std::ranges::count(read, true);
   if (count == inst.operand_count() || count == 0) return nullptr;
   auto attrs = inst.attrs<SortAttrs>();
-  attrs.to_apply = &inst.module().CloneComputation(*attrs.to_apply, attrs.to_apply->name());
+  attrs.to_apply = &WithoutUnread(*attrs.to_apply, read);
   std::vector<Instruction*> kept;
   std::vector<Shape> shapes;
-  for (int64_t i = inst.operand_count() - 1; i >= 0; --i) {
-    if (read[i]) continue;
-    attrs.to_apply->RemoveParameter(2 * i + 1);
-    attrs.to_apply->RemoveParameter(2 * i);
-  }
   for (int64_t i = 0; i < inst.operand_count(); ++i) {
     if (!read[i]) continue;
     kept.push_back(&inst.operand(i));
