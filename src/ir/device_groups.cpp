@@ -41,12 +41,9 @@ std::vector<std::vector<int64_t>> GroupsAlong(const MeshGroups& value) {
 GroupMode GroupModeOf(const Instruction& inst) {
   const CollectiveAttrs& a = inst.attrs<CollectiveAttrs>();
   if (!a.channel_id) return GroupMode::kCrossReplica;
-  switch (inst.opcode()) {
-    case Opcode::kAllToAll:
-    case Opcode::kCollectiveBroadcast:
-    case Opcode::kRaggedAllToAll: return GroupMode::kCrossPartition;
-    default: return a.use_global_device_ids ? GroupMode::kFlattenedId : GroupMode::kCrossReplicaAndPartition;
-  }
+  if (inst.Is(Opcode::kAllToAll) || inst.Is(Opcode::kCollectiveBroadcast) || inst.Is(Opcode::kRaggedAllToAll))
+    return GroupMode::kCrossPartition;
+  return a.use_global_device_ids ? GroupMode::kFlattenedId : GroupMode::kCrossReplicaAndPartition;
 }
 
 std::vector<std::vector<int64_t>> ListGroups(const ReplicaGroups& value) {

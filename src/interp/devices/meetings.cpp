@@ -36,12 +36,9 @@ Result<Meetings::Place*> Meetings::PlaceOf(const Instruction& inst) {
 
 Result<std::optional<Literal>> Meetings::Arrive(int device, const Instruction& inst, std::vector<Literal> operands,
                                                 Session& session) {
-  switch (inst.opcode()) {
-    case Opcode::kSend: return Send(device, inst, std::move(operands));
-    case Opcode::kRecv: return Receive(device, inst);
-    case Opcode::kRecvDone: return ReceiveDone(device, inst, operands[0]);
-    default: break;
-  }
+  if (inst.Is(Opcode::kSend)) return Send(device, inst, std::move(operands));
+  if (inst.Is(Opcode::kRecv)) return Receive(device, inst);
+  if (inst.Is(Opcode::kRecvDone)) return ReceiveDone(device, inst, operands[0]);
   Place& place = *TRY(PlaceOf(inst));
   const auto [number, own] = place.of[device];
   if (number < 0) return AloneAt(inst, operands);

@@ -121,12 +121,8 @@ void WidenByRule(const Instruction& alone, std::span<const ShadowValue> operands
 
 // Whose value is that of a computation on its operands, or for all elements.
 const Computation* CalleeOf(const Instruction& inst) {
-  switch (inst.opcode()) {
-    case Opcode::kCall: return inst.attrs<CallAttrs>().to_apply;
-    case Opcode::kFusion: return inst.attrs<FusionAttrs>().calls;
-    case Opcode::kMap: return inst.attrs<MapAttrs>().to_apply;
-    default: return nullptr;
-  }
+  if (!inst.Is(Opcode::kCall) && !inst.Is(Opcode::kFusion) && !inst.Is(Opcode::kMap)) return nullptr;
+  return CalledComputations(inst)[0];
 }
 
 }  // namespace

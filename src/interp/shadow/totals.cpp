@@ -66,13 +66,12 @@ Combiner CombinerOf(const Computation& computation) {
       &root.operand(0) == &root.operand(1)) {
     return Combiner::kOther;
   }
-  switch (root.opcode()) {
-    case Opcode::kAdd: return Combiner::kAdd;
-    case Opcode::kMultiply: return Combiner::kMultiply;
-    case Opcode::kMaximum: return Combiner::kMaximum;
-    case Opcode::kMinimum: return Combiner::kMinimum;
-    default: return Combiner::kOther;
-  }
+  constexpr std::pair<Opcode, Combiner> kCombiners[] = {{Opcode::kAdd, Combiner::kAdd},
+                                                        {Opcode::kMaximum, Combiner::kMaximum},
+                                                        {Opcode::kMinimum, Combiner::kMinimum},
+                                                        {Opcode::kMultiply, Combiner::kMultiply}};
+  const auto row = std::ranges::find(kCombiners, root.opcode(), &std::pair<Opcode, Combiner>::first);
+  return row != std::end(kCombiners) ? row->second : Combiner::kOther;
 }
 
 bool HasRule(Combiner combiner) {
