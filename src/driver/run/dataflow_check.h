@@ -83,9 +83,10 @@ struct FollowedRun {
   std::vector<int64_t> runs;               // How often each of Executable::steps() ran.
 };
 
-// Executes with the bound arguments, which are `arguments`, and follows the values from step to step. With
-// `until_fault` the run ends there. Errors: those of the run, when there was no fault before.
-Result<FollowedRun> Follow(gpu::Executable& executable, std::span<const Literal> arguments, bool until_fault = false);
+// Executes with the bound arguments, which are `arguments`, and follows the values from step to step. An `unfinished`
+// run, which a limit ends, is followed to the first fault or to there. Errors: those of the run, when there was no
+// fault before.
+Result<FollowedRun> Follow(gpu::Executable& executable, std::span<const Literal> arguments, bool unfinished = false);
 
 std::string ToString(const DataflowSummary& dataflow);
 

@@ -55,7 +55,10 @@ constexpr Oracle kOracles[] = {
     {"reference", "the outputs against the interpreter's or a file's, by a tolerance or by the bits", Need::kReference,
      Beyond::kLeaveOut, JudgeOutputs, [](const RunReport&) { return std::string(); }},
     {"local", "each kernel and library call, from what it read, within bounds derived for it", Need::kCode,
-     Beyond::kSample, JudgeKernels,
+     Beyond::kSample,
+     [](Experiment& experiment, RunReport* report) -> Status {
+       return JudgeKernels(experiment, *TRY(experiment.Followed()), report);
+     },
      [](const RunReport& report) { return report.local ? ToString(*report.local) : ""; }},
     {"dataflow", "each step ran when the module says and read what was left for it, by the bits", Need::kCode,
      Beyond::kAllTheSame, JudgeDataflow,

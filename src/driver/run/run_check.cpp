@@ -165,7 +165,8 @@ class LocalCheck {
             },
         .observe = [&](const Instruction& inst, std::span<const gpu::LoopStep> loops, std::span<const Literal> inputs,
                        const Literal& output) { return Look(step_by_id_.at(inst.id()), loops, inputs, output); }};
-    TRY(executable_.Execute({.observer = &look}));
+    const Status ran = executable_.Execute({.observer = &look});
+    if (!ran && ran.error().exit != ExitCode::kLimit) FAIL(ran.error());  // An unfinished run: Follow.
     DecideDoubtful();
     DecideOpen();
     summary_.checked = static_cast<int64_t>(seen_.size());
@@ -299,8 +300,7 @@ Culprit CulpritOf(const gpu::StepInfo& step, std::span<const gpu::LoopStep> loop
   return culprit;
 }
 
-Status JudgeKernels(Experiment& experiment, RunReport* report) {
-  const FollowedRun& followed = *TRY(experiment.Followed());
+Status JudgeKernels(Experiment& experiment, const FollowedRun& followed, RunReport* report) {
   gpu::Executable& executable = *TRY(experiment.Placed());
   gpu::Device& device = *TRY(experiment.Compiled())->device;
   const RunOptions options = TRY(experiment.Judging());

@@ -23,7 +23,7 @@ namespace hlo {
 // Where too much of the whole is open, so do the kernels that leave it open: bounds that their own arguments make
 // infinite or vacuous (ties, NaN, cancellation) say nothing of the code, and other arguments decide it. What is open
 // stays counted.
-Status JudgeKernels(Experiment& experiment, RunReport* report);
+Status JudgeKernels(Experiment& experiment, const FollowedRun& followed, RunReport* report);
 std::string ToString(const LocalSummary& local);
 
 // Of all checked elements, what is open, without the steps that made-up arguments decided.

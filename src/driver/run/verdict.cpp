@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "driver/command_line.h"
 #include "driver/run/oracles.h"
+#include "driver/run/pass_check.h"
 #include "driver/run/run_check.h"
 
 namespace hlo {
@@ -231,13 +232,20 @@ Status JudgeUnfinished(Experiment& experiment, Error error, RunReport* report) {
   if (!is_loop || !judged || experiment.IsInterpreted()) FAIL(std::move(error));
   experiment.progress().Stage("checking");
   const auto followed = Follow(*TRY(experiment.Placed()), TRY(experiment.Arguments())->values, true);
-  if (!followed || followed->fault.empty()) FAIL(std::move(error));
+  if (!followed) FAIL(std::move(error));
   report->dataflow = followed->summary;
-  report->culprit = {
-      .kind = Culprit::Kind::kRuntime, .name = followed->guilty, .text = Str("run time: ", followed->fault)};
+  Culprit& culprit = report->culprit;
+  if (!followed->fault.empty())
+    culprit = {.kind = Culprit::Kind::kRuntime, .name = followed->guilty, .text = "run time: " + followed->fault};
+  if (culprit.kind == Culprit::Kind::kNone) TRY(JudgeKernels(experiment, *followed, report));
+  // The input's loops end, since the interpreter came to an end with them.
+  const bool ends = TRY(experiment.Arguments())->reference.has_value();
+  if (culprit.kind == Culprit::Kind::kNone && ends) TRY(JudgePasses(experiment, report));
+  if (culprit.kind == Culprit::Kind::kNone) FAIL(std::move(error));
   report->notes.push_back(Str("the run did not end: ", error.message()));
   SetVerdict(report, Verdict::kMismatch, "");
-  report->detail = "no outputs; wrong: run time";
+  report->next = NextOf(culprit, experiment.options(), *report);
+  report->detail = Str("no outputs; wrong: ", culprit.kind == Culprit::Kind::kRuntime ? "run time" : culprit.name);
   report->memory.reset();  // Nothing came of the plan.
   return {};
 }

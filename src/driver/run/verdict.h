@@ -16,8 +16,8 @@ void SetVerdict(RunReport* report, Verdict verdict, std::string_view reason);
 // The oracles that --compare_mode asks for and that have what they need, and the verdict.
 Status JudgeRun(Experiment& experiment, RunReport* report);
 
-// The run ended with `error`, which is returned unless it is the run time's doing: values that did not come through
-// make a loop go on for ever.
+// The run ended with `error`, which is returned unless somebody here makes a loop go on for ever: the run time, by
+// values that do not come through, a kernel or a pass.
 Status JudgeUnfinished(Experiment& experiment, Error error, RunReport* report);
 
 }  // namespace hlo
