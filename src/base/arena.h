@@ -18,7 +18,7 @@ class Arena {
  public:
   void* Allocate(size_t bytes, size_t alignment) {
     const size_t skipped = -reinterpret_cast<size_t>(at_) & (alignment - 1);
-    if (skipped + bytes > left_) return AllocateBlock(bytes);
+    if (skipped + bytes > left_) return AllocateBlock(bytes, alignment);
     std::byte* const place = at_ + skipped;
     at_ = place + bytes;
     left_ -= skipped + bytes;
@@ -34,13 +34,12 @@ class Arena {
 
  private:
   // Blocks grow with what is there, so that small arenas stay small.
-  void* AllocateBlock(size_t bytes) {
+  void* AllocateBlock(size_t bytes, size_t alignment) {
     next_block_ = std::clamp<size_t>(2 * next_block_, 1 << 10, 1 << 18);
-    const size_t size = std::max(bytes, next_block_);
-    blocks_.emplace_back(new std::byte[size]);
-    at_ = blocks_.back().get() + bytes;
-    left_ = size - bytes;
-    return blocks_.back().get();
+    left_ = std::max(bytes + alignment, next_block_);
+    blocks_.emplace_back(new std::byte[left_]);
+    at_ = blocks_.back().get();
+    return Allocate(bytes, alignment);
   }
 
   std::byte* at_ = nullptr;
@@ -54,14 +53,14 @@ class Pool {
  public:
   void* Take() {
 #ifdef __SANITIZE_ADDRESS__
-    return ::operator new(sizeof(T));  // So that use after freeing is noticed.
+    return ::operator new(sizeof(T), std::align_val_t(alignof(T)));  // So that use after freeing is noticed.
 #endif
     if (free_ == nullptr) return arena_.Allocate(std::max(sizeof(T), sizeof(Free)), alignof(T));
     return std::exchange(free_, free_->next);
   }
   void Give(void* place) {
 #ifdef __SANITIZE_ADDRESS__
-    return ::operator delete(place);
+    return ::operator delete(place, std::align_val_t(alignof(T)));
 #endif
     free_ = new (place) Free{free_};
   }

@@ -7,7 +7,10 @@
 namespace hlo {
 
 class Computation;
+class Instruction;
 
+// Is it of those whose attributes name computations?
+bool MayCall(const Instruction& inst);
 // By its instructions, in their order and that of their fields; once for each call.
 std::vector<Computation*> CalleesOf(const Computation& computation);
 

@@ -144,12 +144,10 @@ bool SameLeaves(const Shape& a, const Shape& b) {
 
 Instruction::Instruction(Computation& computation, int id, Opcode opcode, Shape&& shape, std::string_view name,
                          Attributes&& attrs)
-    : opcode_(opcode),
-      id_(id),
-      computation_(&computation),
-      shape_(std::move(shape)),
-      name_(computation.module().texts_.Copy(name)),
-      attrs_(std::move(attrs)) {}
+    : opcode_(opcode), id_(id), computation_(&computation), attrs_(std::move(attrs)), shape_(std::move(shape)) {
+  static_assert(sizeof(Instruction) == 256);
+  SetName(computation.module().texts_.Copy(name));
+}
 
 Instruction::~Instruction() {
   if (common_ == nullptr) return;
@@ -158,6 +156,11 @@ Instruction::~Instruction() {
 }
 
 Module& Instruction::module() const { return computation_->module(); }
+
+void Instruction::SetName(std::string_view name) {
+  name_ = name.data();
+  name_size_ = static_cast<uint32_t>(name.size());
+}
 
 void Instruction::SetShape(Shape shape) {
   if (!SameLeaves(shape_, shape)) {
@@ -194,7 +197,7 @@ void Instruction::ReplaceAllUses(Instruction& replacement) {
   if (replacement.origin_ < 0) replacement.origin_ = origin_;
   for (Instruction* user : users()) {
     const bool is_user = user->operands_.Holds(replacement);
-    replacement.use_count_ += user->operands_.Replace(*this, replacement);
+    replacement.use_count_ += static_cast<int32_t>(user->operands_.Replace(*this, replacement));
     if (!is_user) replacement.users_.Add(*user);
   }
   users_.Clear();
@@ -204,12 +207,13 @@ void Instruction::ReplaceAllUses(Instruction& replacement) {
 }
 
 void Instruction::AddControlPredecessor(Instruction& before) {
-  control_predecessors_.push_back(&before);
+  if (control_predecessors_ == nullptr) control_predecessors_ = std::make_unique<std::vector<Instruction*>>();
+  control_predecessors_->push_back(&before);
   computation_->Touch();
 }
 
 void Instruction::ClearControlPredecessors() {
-  control_predecessors_.clear();
+  control_predecessors_.reset();
   computation_->Touch();
 }
 
@@ -271,17 +275,20 @@ constexpr bool NamesComputations() {
   return names;
 }
 
-// By Attributes::kind(). Nine instructions in ten call nothing.
+// By OpRow::attrs_kind. Nine instructions in ten call nothing.
 template <class... Structs>
 constexpr auto NamesComputationsByKind(const StructList<Structs...>*) {
   return std::array{NamesComputations<Structs>()...};
 }
-constexpr auto kNamesComputations = NamesComputationsByKind(static_cast<const AttributeStructs*>(nullptr));
-
 }  // namespace
 
+bool MayCall(const Instruction& inst) {
+  static constexpr auto kByKind = NamesComputationsByKind(static_cast<const AttributeStructs*>(nullptr));
+  return kByKind[RowOf(inst.opcode()).attrs_kind];
+}
+
 std::vector<Computation*> CalledComputations(const Instruction& inst) {
-  if (!kNamesComputations[inst.attributes().kind()]) return {};
+  if (!MayCall(inst)) return {};
   std::vector<Computation*> called;
   // The visitor only reads.
   ForEachCalled(const_cast<Attributes&>(inst.attributes()), [&](Computation*& c) { called.push_back(c); });
@@ -292,7 +299,7 @@ std::vector<Computation*> CalleesOf(const Computation& computation) {
   std::vector<Computation*> callees;
   const auto add = [&](Computation*& callee) { callees.push_back(callee); };
   for (const Instruction* inst : computation.instructions()) {
-    if (kNamesComputations[inst->attributes().kind()]) ForEachCalled(const_cast<Attributes&>(inst->attributes()), add);
+    if (MayCall(*inst)) ForEachCalled(const_cast<Attributes&>(inst->attributes()), add);
   }
   return callees;
 }

@@ -6,6 +6,7 @@
 #define HLO_IR_INSTRUCTION_H_
 
 #include <functional>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -19,14 +20,12 @@ namespace hlo {
 class Computation;
 class Module;
 
-using Predecessors = InlineVector<Instruction*, 1>;
-
-class Instruction {
+class alignas(64) Instruction {
  public:
   Opcode opcode() const { return opcode_; }
   bool Is(Opcode opcode) const { return opcode_ == opcode; }
   bool Is(OpTrait trait) const { return (RowOf(opcode_).traits & trait) != 0; }
-  std::string_view name() const { return name_; }  // As long as the module lives.
+  std::string_view name() const { return {name_, name_size_}; }  // As long as the module lives.
   const Shape& shape() const { return shape_; }
   // What was said of each leaf (sharding, origin, parameter_replication) and the origin go when the tree of leaves or
   // their dimensions change: it is another value.
@@ -60,7 +59,10 @@ class Instruction {
   void ReplaceAllUses(Instruction& replacement);
 
   // Earlier instructions of the computation that must run first, though no value flows.
-  std::span<Instruction* const> control_predecessors() const { return control_predecessors_; }
+  std::span<Instruction* const> control_predecessors() const {
+    return control_predecessors_ != nullptr ? std::span<Instruction* const>(*control_predecessors_)
+                                            : std::span<Instruction* const>();
+  }
   void AddControlPredecessor(Instruction& before);
   void ClearControlPredecessors();
 
@@ -111,21 +113,27 @@ class Instruction {
 
   void RemoveUser(Instruction& user);
 
+  void SetName(std::string_view name);
+
+  // Four cache lines: what a walk over operands reads, what one over users and changes of them read, the rest.
   Opcode opcode_;
   bool removed_ = false;
   int id_;
   int place_ = 0;
   int origin_ = -1;
-  SourceRange range_;
-  Computation* computation_;
-  Shape shape_;
-  std::string_view name_;  // In the module's memory.
   OperandList operands_;
+  std::unique_ptr<std::vector<Instruction*>> control_predecessors_;  // Few have any.
+
   UserList users_;
-  int64_t use_count_ = 0;
-  Predecessors control_predecessors_;
-  Attributes attrs_;
+  Computation* computation_;
   CommonAttrs* common_ = nullptr;  // In the module's pool.
+
+  Attributes attrs_;
+  const char* name_ = nullptr;  // In the module's memory.
+  uint32_t name_size_ = 0;
+  int32_t use_count_ = 0;
+  SourceRange range_;
+  Shape shape_;
 };
 
 // The computations that the instruction's attributes name, in field order (while: condition, body).

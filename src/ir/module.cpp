@@ -1,7 +1,8 @@
 #include "ir/module.h"
 
 #include <algorithm>
-#include <unordered_set>
+#include <iterator>
+#include <utility>
 
 #include "base/check.h"
 #include "base/hash_bytes.h"
@@ -11,10 +12,13 @@
 namespace hlo {
 // ---- Computation -------------------------------------------------------------------------------------------------
 
-Computation::Computation(Module& module, std::string name) : module_(&module), name_(std::move(name)) { Touch(); }
+Computation::Computation(Module& module, std::string name)
+    : module_(&module), id_(module.next_computation_id_++), name_(std::move(name)) {
+  Touch();
+}
 
 Computation::~Computation() {
-  for (Instruction* inst : instructions_) Free(inst);
+  for (size_t i = instructions_.size(); i-- > 0;) Free(instructions_[i]);
 }
 
 Instruction& Computation::New(int id, Opcode opcode, Shape&& shape, std::string_view name, Attributes&& attrs) {
@@ -43,7 +47,18 @@ void Computation::SetRoot(Instruction& root) {
   Touch();
 }
 
+template <class T, class Find>
+const T& Computation::Keep(Kept<T>& kept, Find&& find) const {
+  if (kept.version.load(std::memory_order_acquire) == version_) return kept.value;
+  const std::lock_guard lock(module_->keeping_);
+  if (kept.version.load(std::memory_order_relaxed) == version_) return kept.value;
+  kept.value = find();
+  kept.version.store(version_, std::memory_order_release);
+  return kept.value;
+}
+
 std::vector<Instruction*> Computation::Instructions() const {
+  if (static_cast<size_t>(live_count_) == instructions_.size()) return instructions_;
   std::vector<Instruction*> live;
   live.reserve(live_count_);
   for (Instruction* inst : instructions_) {
@@ -53,6 +68,86 @@ std::vector<Instruction*> Computation::Instructions() const {
 }
 
 std::vector<Instruction*> Computation::PostOrder() const {
+  const std::vector<Instruction*>& order =
+      Keep(post_order_, [&] { return IsInPostOrder() ? std::vector<Instruction*>() : FindPostOrder(); });
+  return order.empty() ? Instructions() : order;
+}
+
+const std::vector<Computation*>& Computation::Callees() const {
+  return Keep(callees_, [&] { return CalleesOf(*this); });
+}
+
+namespace {
+
+// `first` and what it reaches, callees first; not what is done, nor what is reached through that alone.
+template <class AnyComputation, class IsDone>
+std::vector<AnyComputation*> PostOrderFrom(AnyComputation& first, IsDone is_done) {
+  std::vector<AnyComputation*> order;
+  std::vector<bool> seen(first.module().computation_id_limit());
+  struct Frame {
+    AnyComputation* computation;
+    const std::vector<Computation*>& callees;
+    size_t next = 0;
+  };
+  std::vector<Frame> stack;
+  const auto open = [&](AnyComputation& computation) {
+    if (seen[computation.id()] || is_done(computation)) return;
+    seen[computation.id()] = true;
+    stack.push_back({&computation, computation.Callees()});
+  };
+  open(first);
+  while (!stack.empty()) {
+    Frame& frame = stack.back();
+    if (frame.next < frame.callees.size()) {
+      open(*frame.callees[frame.next++]);
+      continue;
+    }
+    order.push_back(frame.computation);
+    stack.pop_back();
+  }
+  return order;
+}
+
+}  // namespace
+
+bool Computation::HasOwnSideEffect() const {
+  return Keep(own_side_effect_, [&] {
+    for (const Instruction* inst : instructions()) {
+      if (IsSideEffect(*inst)) return true;
+    }
+    return false;
+  });
+}
+
+bool Computation::HasSideEffect() const {
+  if (HasOwnSideEffect() || Callees().empty()) return HasOwnSideEffect();
+  const uint64_t now = module_->versions_;
+  const auto is_known = [&](const Computation& computation) {
+    return computation.side_effect_.version.load(std::memory_order_acquire) == now;
+  };
+  if (is_known(*this)) return side_effect_.value;
+  for (const Computation* computation : PostOrderFrom(*this, is_known)) {
+    const bool own = computation->HasOwnSideEffect();
+    const std::vector<Computation*>& callees = computation->Callees();
+    const std::lock_guard lock(module_->keeping_);
+    Kept<bool>& kept = computation->side_effect_;
+    if (kept.version.load(std::memory_order_relaxed) == now) continue;
+    kept.value = own || std::ranges::any_of(callees, [](const auto* callee) { return callee->side_effect_.value; });
+    kept.version.store(now, std::memory_order_release);
+  }
+  return side_effect_.value;
+}
+
+bool Computation::IsInPostOrder() const {
+  for (const Instruction* inst : instructions()) {
+    const auto is_later = [&](const Instruction* before) { return before->place_ >= inst->place_; };
+    if (std::ranges::any_of(inst->operands(), is_later) || std::ranges::any_of(inst->control_predecessors(), is_later))
+      return false;
+  }
+  return true;
+}
+
+std::vector<Instruction*> Computation::FindPostOrder() const {
   std::vector<Instruction*> order;
   order.reserve(live_count_);
   enum : uint8_t { kNew, kOpen, kDone };
@@ -70,8 +165,9 @@ std::vector<Instruction*> Computation::PostOrder() const {
       auto& [inst, next] = stack.back();
       state(*inst) = kOpen;
       const size_t operands = inst->operands().size();
-      if (next < operands + inst->control_predecessors_.size()) {
-        Instruction* before = next < operands ? inst->operands()[next] : inst->control_predecessors_[next - operands];
+      const std::span<Instruction* const> predecessors = inst->control_predecessors();
+      if (next < operands + predecessors.size()) {
+        Instruction* before = next < operands ? inst->operands()[next] : predecessors[next - operands];
         ++next;
         CHECK(state(*before) != kOpen, "cycle through ", before->name());
         if (state(*before) == kNew) stack.push_back({before, 0});
@@ -86,15 +182,19 @@ std::vector<Instruction*> Computation::PostOrder() const {
 }
 
 void Computation::SetOrder(const std::vector<Instruction*>& order) {
+  if (order == Instructions()) return;
   CHECK(static_cast<int64_t>(order.size()) == live_count_, name_);
   std::vector<bool> seen(place_limit());
+  std::vector<Instruction*> removed;
+  if (order.size() < instructions_.size())
+    std::ranges::copy_if(instructions_, std::back_inserter(removed), [](const auto* inst) { return inst->removed_; });
   for (const Instruction* inst : order) {
     CHECK(inst->computation_ == this && !inst->removed_, inst->name(), " is not at hand in ", name_);
     CHECK(!seen[inst->place_], inst->name(), " stands twice in an order");
     seen[inst->place_] = true;
   }
-  std::erase_if(instructions_, [](const Instruction* inst) { return !inst->removed_; });
-  instructions_.insert(instructions_.begin(), order.begin(), order.end());
+  instructions_ = order;
+  instructions_.insert(instructions_.end(), removed.begin(), removed.end());
   NumberPlaces();
   Touch();
 }
@@ -146,7 +246,7 @@ Instruction& Computation::AddClone(const Instruction& from, Operands operands) {
 }
 
 Instruction& Computation::AddClone(const Instruction& from, Shape shape, Operands operands) {
-  Instruction& inst = Add(from.opcode_, from.shape_, std::move(operands), from.attrs_, from.name_);
+  Instruction& inst = Add(from.opcode_, from.shape_, std::move(operands), from.attrs_, from.name());
   inst.range_ = from.range_;
   inst.origin_ = from.origin_;
   if (from.HasCommon()) inst.SetCommon(from.common());
@@ -199,19 +299,55 @@ void Computation::RemoveDeadTree(Instruction& inst) {
     const Operands operands = dead->operands_.list();
     Remove(*dead);
     for (Instruction* operand : operands) {
-      if (!operand->removed_ && operand->IsDead() && !operand->Is(Opcode::kParameter) && !HasSideEffect(*operand)) {
+      if (!operand->removed_ && operand->IsDead() && !operand->Is(Opcode::kParameter) &&
+          !hlo::HasSideEffect(*operand)) {
         worklist.push_back(operand);
       }
     }
   }
 }
 
-void Computation::RemoveParameter(int64_t i) {
-  if (parameters_[i] != nullptr) Remove(*parameters_[i]);
-  parameters_.erase(parameters_.begin() + i);
-  for (size_t number = i; number < parameters_.size(); ++number) {
-    parameters_[number]->mutable_attrs<ParameterAttrs>().number = static_cast<int64_t>(number);
+void Computation::RemoveAll(std::span<Instruction* const> dead) {
+  for (Instruction* inst : dead) {
+    CHECK(inst->computation_ == this && !inst->removed_, inst->name());
+    CHECK(root_ != inst, "removing the root: ", inst->name());
+    inst->removed_ = true;
   }
+  // Each value that stays loses its users in one go.
+  std::vector<Instruction*> used;
+  std::vector<bool> seen(place_limit());
+  for (Instruction* inst : dead) {
+    for (const Instruction* user : inst->users())
+      CHECK(user->removed_, "removing an instruction that is still used: ", inst->name());
+    inst->users_.Clear();
+    inst->use_count_ = 0;
+    for (Instruction* operand : inst->operands()) {
+      if (operand->removed_) continue;
+      --operand->use_count_;
+      if (seen[operand->place_]) continue;
+      seen[operand->place_] = true;
+      used.push_back(operand);
+    }
+    inst->operands_ = Operands();
+    if (inst->Is(Opcode::kParameter)) parameters_[inst->parameter_number()] = nullptr;
+  }
+  for (Instruction* operand : used) operand->users_.RemoveIf([](const Instruction& user) { return user.removed_; });
+  live_count_ -= static_cast<int64_t>(dead.size());
+  if (!dead.empty()) Touch();
+}
+
+void Computation::RemoveParameters(const std::vector<bool>& goes) {
+  size_t kept = 0;
+  for (size_t i = 0; i < parameters_.size(); ++i) {
+    Instruction* const parameter = parameters_[i];
+    if (goes[i]) {
+      Remove(*parameter);
+      continue;
+    }
+    if (kept != i) parameter->mutable_attrs<ParameterAttrs>().number = static_cast<int64_t>(kept);
+    parameters_[kept++] = parameter;
+  }
+  parameters_.resize(kept);
 }
 
 bool Computation::IsEntry() const { return module_->entry_ == this; }
@@ -235,44 +371,17 @@ std::vector<Computation*> Module::Computations() const {
   return all;
 }
 
-namespace {
-
-// `entry` and what it reaches, callees first; callees(computation) are those of one, in order.
-template <class Callees>
-std::vector<Computation*> PostOrderFrom(Computation& entry, Callees&& callees) {
-  std::vector<Computation*> order;
-  std::unordered_set<const Computation*> seen = {&entry};
-  struct Frame {
-    Computation* computation;
-    std::vector<Computation*> callees;
-    size_t next = 0;
-  };
-  std::vector<Frame> stack;
-  stack.push_back({&entry, callees(entry)});
-  while (!stack.empty()) {
-    Frame& frame = stack.back();
-    if (frame.next == frame.callees.size()) {
-      order.push_back(frame.computation);
-      stack.pop_back();
-      continue;
-    }
-    Computation* const callee = frame.callees[frame.next++];
-    if (seen.insert(callee).second) stack.push_back({callee, callees(*callee)});
-  }
-  return order;
+std::vector<Computation*> Module::PostOrder() const {
+  return PostOrderFrom(*entry_, [](const Computation&) { return false; });
 }
-
-}  // namespace
-
-std::vector<Computation*> Module::PostOrder() const { return PostOrderFrom(*entry_, CalleesOf); }
 
 void Module::ClaimNames(Computation& computation) {
   names_.Claim(
-      computation.instructions_.size(), [&](size_t i) { return computation.instructions_[i]->name_; },
+      computation.instructions_.size(), [&](size_t i) { return computation.instructions_[i]->name(); },
       [&](size_t i) {
         Instruction& inst = *computation.instructions_[i];
-        const std::string_view wish = inst.name_;
-        inst.name_ = names_.Unique(wish, texts_);
+        const std::string_view wish = inst.name();
+        inst.SetName(names_.Unique(wish, texts_));
         if (!inst.HasCommon() || !inst.metadata().scheduling_name.is_own) return;
         inst.mutable_common().metadata.scheduling_name = {.other = wish};  // That is not its name any more.
       });
@@ -307,9 +416,10 @@ Computation& Module::CloneComputation(const Computation& from, std::string_view 
 bool Module::RemoveUnreachable() {
   const std::vector<Computation*> order = PostOrder();
   if (order.size() == computations_.size()) return false;
-  const std::unordered_set<const Computation*> reached(order.begin(), order.end());
+  std::vector<bool> reached(next_computation_id_);
+  for (const Computation* computation : order) reached[computation->id_] = true;
   return std::erase_if(computations_, [&](const auto& computation) {
-           if (reached.contains(computation.get())) return false;
+           if (reached[computation->id_]) return false;
            computation_names_.Release(computation->name());
            return true;
          }) > 0;
@@ -324,11 +434,12 @@ int64_t Module::InstructionCount() const {
 void Module::Sweep() {
   for (const auto& computation : computations_) {
     if (static_cast<int64_t>(computation->instructions_.size()) == computation->live_count_) continue;
-    std::erase_if(computation->instructions_, [&](Instruction* inst) {
-      if (!inst->removed_) return false;
-      computation->Free(inst);
-      return true;
-    });
+    // The last first: what is made next then takes their places in order.
+    for (size_t i = computation->instructions_.size(); i-- > 0;) {
+      Instruction*& inst = computation->instructions_[i];
+      if (inst->removed_) computation->Free(std::exchange(inst, nullptr));
+    }
+    std::erase(computation->instructions_, nullptr);
     computation->NumberPlaces();
   }
 }
@@ -348,19 +459,20 @@ std::unique_ptr<Module> Module::Clone(bool as_input) const {
   copy->header = header;
   copy->source = source;
   copy->makers_ = makers_;
-  std::unordered_map<const Computation*, Computation*> computations;
-  std::vector<Instruction*> clones(next_id_);  // By id.
+  std::vector<Computation*> computations(next_computation_id_);  // By id.
+  std::vector<Instruction*> clones(next_id_);                    // By id.
   const auto clone_of = [&](const Instruction* inst) { return clones[inst->id_]; };
   for (const auto& from : computations_) {
     copy->computations_.emplace_back(new Computation(*copy, from->name_));
     Computation& to = *copy->computations_.back();
-    computations[from.get()] = &to;
+    computations[from->id_] = &to;
     to.execution_thread = from->execution_thread;
     to.range = from->range;
     to.live_count_ = from->live_count_;
     to.parameters_.resize(from->parameters_.size());
     for (const Instruction* inst : from->instructions()) {
-      Instruction& clone = to.New(inst->id_, inst->opcode_, Shape(inst->shape_), inst->name_, Attributes(inst->attrs_));
+      Instruction& clone =
+          to.New(inst->id_, inst->opcode_, Shape(inst->shape_), inst->name(), Attributes(inst->attrs_));
       clone.origin_ = as_input ? inst->id_ : inst->origin_;
       clone.range_ = inst->range_;
       clone.use_count_ = inst->use_count_;
@@ -369,20 +481,20 @@ std::unique_ptr<Module> Module::Clone(bool as_input) const {
       clones[inst->id_] = &clone;
     }
   }
-  for (const auto& [from, to] : computations) {
+  for (const auto& from : computations_) {
+    Computation* const to = computations[from->id_];
     for (const Instruction* inst : from->instructions()) {
       Instruction& clone = *clone_of(inst);
       Operands operands;
       for (const Instruction* operand : inst->operands()) operands.push_back(clone_of(operand));
       clone.operands_ = std::move(operands);
       for (const Instruction* user : inst->users()) clone.users_.Add(*clone_of(user));
-      for (const Instruction* before : inst->control_predecessors())
-        clone.control_predecessors_.push_back(clone_of(before));
-      ForEachCalled(clone.attrs_, [&](Computation*& called) { called = computations.at(called); });
+      for (Instruction* before : inst->control_predecessors()) clone.AddControlPredecessor(*clone_of(before));
+      ForEachCalled(clone.attrs_, [&](Computation*& called) { called = computations[called->id_]; });
     }
     if (from->root_ != nullptr) to->root_ = clone_of(from->root_);
   }
-  if (entry_ != nullptr) copy->entry_ = computations.at(entry_);
+  if (entry_ != nullptr) copy->entry_ = computations[entry_->id_];
   copy->next_id_ = next_id_;
   copy->names_ = names_;
   copy->names_.Settle();  // The names lie in this module.
@@ -421,15 +533,13 @@ uint64_t Fingerprint(const Computation& computation) {
 uint64_t Fingerprint(const Module& module) { return Fingerprinter().Of(module); }
 
 uint64_t Fingerprinter::Of(const Module& module) {
-  const auto callees = [&](const Computation& computation) {
-    Known& known = known_[&computation];
-    if (known.version != computation.version())
-      known = {computation.version(), Fingerprint(computation), CalleesOf(computation)};
-    return known.callees;
-  };
   uint64_t hash = module.header.is_scheduled;
-  for (const Computation* computation : PostOrderFrom(module.entry(), callees))
-    hash = Mix(hash, known_.at(computation).hash);
+  known_.resize(module.computation_id_limit());
+  for (const Computation* computation : module.PostOrder()) {
+    Known& known = known_[computation->id()];
+    if (known.version != computation->version()) known = {computation->version(), Fingerprint(*computation)};
+    hash = Mix(hash, known.hash);
+  }
   return hash;
 }
 

@@ -2,7 +2,9 @@
 #ifndef HLO_IR_MODULE_H_
 #define HLO_IR_MODULE_H_
 
+#include <atomic>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -51,6 +53,8 @@ class LiveInstructions {
 
 class Computation {
  public:
+  // Dense in the module, never reused: side tables are vectors by id, of Module::computation_id_limit() entries.
+  int id() const { return id_; }
   const std::string& name() const { return name_; }
   Module& module() const { return *module_; }
 
@@ -73,6 +77,10 @@ class Computation {
   uint64_t version() const { return version_; }
   // Operands and control predecessors before users, ties in order of Instructions(). All that were not removed.
   std::vector<Instruction*> PostOrder() const;
+  // Who is called by the instructions, in their order and that of their fields; once for each call. Until this changes.
+  const std::vector<Computation*>& Callees() const;
+  // Does one of the instructions have a side effect (ir/side_effects.h)?
+  bool HasSideEffect() const;
   // The order of execution from here on; must hold each live instruction once, operands first.
   void SetOrder(const std::vector<Instruction*>& order);
 
@@ -98,8 +106,10 @@ class Computation {
   void Remove(Instruction& inst);
   // Removes it and then operands that have become dead and have no side effect (parameters of the entry stay).
   void RemoveDeadTree(Instruction& inst);
-  // Parameters of this computation are renumbered to close the gap; parameter `i` must be dead.
-  void RemoveParameter(int64_t i);
+  // Several at once, which nothing else uses.
+  void RemoveAll(std::span<Instruction* const> dead);
+  // Those for which `goes`, by number; they must be dead. The others are numbered anew.
+  void RemoveParameters(const std::vector<bool>& goes);
 
   bool IsEntry() const;
   // What calls this, kept by nobody: found by a walk over the module. Empty for the entry.
@@ -115,18 +125,36 @@ class Computation {
   friend class Instruction;
   Computation(Module& module, std::string name);
 
+  // What was found of this when it had that version. Several threads may ask; where it is not known yet, one of them
+  // finds it, under the module's lock.
+  template <class T>
+  struct Kept {
+    std::atomic<uint64_t> version = 0;
+    T value;
+  };
+  template <class T, class Find>
+  const T& Keep(Kept<T>& kept, Find&& find) const;
+
   Instruction& New(int id, Opcode opcode, Shape&& shape, std::string_view name, Attributes&& attrs);
   void Free(Instruction* inst);
   void Touch();  // It may have changed.
   void NumberPlaces();
+  bool IsInPostOrder() const;
+  std::vector<Instruction*> FindPostOrder() const;
+  bool HasOwnSideEffect() const;  // Not by what it calls.
 
   Module* module_;
+  int id_;
   std::string name_;
   Instruction* root_ = nullptr;
   std::vector<Instruction*> instructions_;  // In the module's pool; removed ones too, until the sweep.
   std::vector<Instruction*> parameters_;
   int64_t live_count_ = 0;
   uint64_t version_ = 0;
+  mutable Kept<std::vector<Instruction*>> post_order_;  // Empty: as it is.
+  mutable Kept<std::vector<Computation*>> callees_;
+  mutable Kept<bool> own_side_effect_;
+  mutable Kept<bool> side_effect_;  // Of this version of the module.
 };
 
 // input_output_alias={ {0}: (0, {}, must-alias) }
@@ -186,6 +214,7 @@ class Module {
   bool RemoveUnreachable();
 
   int id_limit() const { return next_id_; }
+  int computation_id_limit() const { return next_computation_id_; }
   // What is added from here on is made by this pass instance, "fusion#2"; "": by nobody in particular.
   void SetMaker(std::string pass);
   std::string_view MakerOf(const Instruction& inst) const;  // "" for what was read.
@@ -219,7 +248,9 @@ class Module {
   Computation* entry_ = nullptr;
   std::vector<std::unique_ptr<Computation>> computations_;
   int next_id_ = 0;
+  int next_computation_id_ = 0;
   uint64_t versions_ = 0;
+  mutable std::mutex keeping_;                       // Computation::Keep
   std::vector<std::pair<int, std::string>> makers_;  // From which id on.
   NameTable names_;
   NameTable computation_names_;
@@ -238,9 +269,8 @@ class Fingerprinter {
   struct Known {
     uint64_t version = 0;  // Of none: they start at 1.
     uint64_t hash = 0;
-    std::vector<Computation*> callees;
   };
-  std::unordered_map<const Computation*, Known> known_;
+  std::vector<Known> known_;  // By id.
 };
 
 }  // namespace hlo

@@ -81,7 +81,7 @@ Shape::Shape(PrimitiveType type, Dims dims, Layout layout)
 
 Shape Shape::Tuple(std::vector<Shape> elements) {
   Shape shape;
-  shape.elements_ = std::move(elements);
+  if (!elements.empty()) shape.mutable_elements() = std::move(elements);
   return shape;
 }
 
@@ -93,7 +93,7 @@ void Shape::SetDynamic(int64_t i, bool dynamic) {
 
 bool Shape::HasDefaultLayout() const {
   if (IsTuple()) {
-    for (const Shape& element : elements_) {
+    for (const Shape& element : elements()) {
       if (!element.HasDefaultLayout()) return false;
     }
     return true;
@@ -114,20 +114,20 @@ int64_t Shape::NumElements() const {
 int64_t Shape::ByteSize() const {
   if (!IsTuple()) return IsArray() ? NumElements() * ByteWidth(type_) : 0;
   int64_t bytes = 0;
-  for (const Shape& element : elements_) bytes += element.ByteSize();
+  for (const Shape& element : elements()) bytes += element.ByteSize();
   return bytes;
 }
 
 int64_t Shape::LeafCount() const {
   if (!IsTuple()) return 1;
   int64_t count = 0;
-  for (const Shape& element : elements_) count += element.LeafCount();
+  for (const Shape& element : elements()) count += element.LeafCount();
   return count;
 }
 
 int64_t Shape::FirstLeaf(int64_t i) const {
   int64_t first = 0;
-  for (const Shape& element : std::span(elements_).first(i)) first += element.LeafCount();
+  for (const Shape& element : std::span(elements()).first(i)) first += element.LeafCount();
   return first;
 }
 
@@ -145,8 +145,11 @@ Shape Shape::WithDefaultLayout() const {
   while (!left.empty()) {
     Shape& shape = *left.back();
     left.pop_back();
-    for (Shape& element : shape.elements_) left.push_back(&element);
-    if (!shape.IsTuple()) shape.layout_ = DefaultLayout(shape.rank());
+    if (shape.IsTuple()) {
+      for (Shape& element : shape.mutable_elements()) left.push_back(&element);
+    } else {
+      shape.layout_ = DefaultLayout(shape.rank());
+    }
   }
   return whole;
 }

@@ -84,9 +84,9 @@ class Shape {
   void SetBuffer(bool buffer) { buffer_ = buffer; }
 
   // Tuples.
-  const std::vector<Shape>& elements() const { return elements_; }
-  std::vector<Shape>& mutable_elements() { return elements_; }
-  const Shape& element(int64_t i) const { return elements_[i]; }
+  const std::vector<Shape>& elements() const { return *elements_; }
+  std::vector<Shape>& mutable_elements() { return elements_.Mutable(); }
+  const Shape& element(int64_t i) const { return (*elements_)[i]; }
 
   // Of an array: product of the dimensions. The parser rejects shapes whose byte size does not fit int64.
   int64_t NumElements() const;
@@ -113,7 +113,7 @@ class Shape {
   uint64_t dynamic_ = 0;  // A bit for each dimension.
   Dims dims_;
   Layout layout_;
-  std::vector<Shape> elements_;
+  Boxed<std::vector<Shape>> elements_;  // Few are tuples.
 };
 
 bool Compatible(const Shape& a, const Shape& b);

@@ -6,7 +6,9 @@ namespace hlo {
 
 class Instruction;
 
-// Acts on the world or keeps a state: by its opcode, as a custom call that says so, or in what it calls.
+// Acts on the world or keeps a state: by its opcode, or as a custom call that says so...
+bool IsSideEffect(const Instruction& inst);
+// ...or in what it calls.
 bool HasSideEffect(const Instruction& inst);
 
 }  // namespace hlo

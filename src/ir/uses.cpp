@@ -1,6 +1,8 @@
 #include "ir/uses.h"
 
 #include <algorithm>
+#include <bit>
+#include <utility>
 
 namespace hlo {
 namespace {
@@ -11,8 +13,70 @@ constexpr size_t kFew = 16;
 
 // ---- UserList ----------------------------------------------------------------------------------------------------
 
+// A hash table without memory of each entry's own, in which a search goes on to the next slots.
+class UserList::Places {
+ public:
+  static constexpr size_t kNone = SIZE_MAX;
+
+  explicit Places(const Operands& users) : slots_(std::bit_ceil(4 * users.size())) {
+    for (size_t i = 0; i < users.size(); ++i) Add(*users[i], i);
+  }
+
+  void Add(const Instruction& user, size_t place) {
+    if (2 * ++count_ > slots_.size()) Grow();
+    slots_[Find(user)] = {&user, place};
+  }
+
+  // Where it was, or kNone.
+  size_t Take(const Instruction& user) {
+    size_t hole = Find(user);
+    const auto [taken, place] = slots_[hole];
+    if (taken == nullptr) return kNone;
+    --count_;
+    // What stands behind comes up, unless it would come before its own slot.
+    for (size_t at = Next(hole); slots_[at].user != nullptr; at = Next(at)) {
+      if (Distance(Home(*slots_[at].user), at) < Distance(hole, at)) continue;
+      slots_[hole] = slots_[at];
+      hole = at;
+    }
+    slots_[hole] = {};
+    return place;
+  }
+
+ private:
+  struct Slot {
+    const Instruction* user = nullptr;
+    size_t place = 0;
+  };
+
+  size_t Home(const Instruction& user) const {
+    const uint64_t hash = reinterpret_cast<uintptr_t>(&user) * 0x9E3779B97F4A7C15;
+    return hash >> 32 & (slots_.size() - 1);
+  }
+  size_t Next(size_t at) const { return (at + 1) & (slots_.size() - 1); }
+  size_t Distance(size_t from, size_t to) const { return (to - from) & (slots_.size() - 1); }
+  // Its slot, or the free one where it belongs.
+  size_t Find(const Instruction& user) const {
+    size_t at = Home(user);
+    while (slots_[at].user != nullptr && slots_[at].user != &user) at = Next(at);
+    return at;
+  }
+  void Grow() {
+    const std::vector<Slot> before = std::exchange(slots_, std::vector<Slot>(2 * slots_.size()));
+    for (const Slot& slot : before) {
+      if (slot.user != nullptr) slots_[Find(*slot.user)] = slot;
+    }
+  }
+
+  std::vector<Slot> slots_;  // A power of two, at most half of them taken.
+  size_t count_ = 0;
+};
+
+UserList::UserList() = default;
+UserList::~UserList() = default;
+
 void UserList::Add(Instruction& user) {
-  if (places_ != nullptr) places_->emplace(&user, list_.size());
+  if (places_ != nullptr) places_->Add(user, list_.size());
   list_.push_back(&user);
 }
 
@@ -22,30 +86,18 @@ bool UserList::Remove(const Instruction& user) {
     place = std::find(list_.begin(), list_.end(), &user) - list_.begin();
     if (place == list_.size()) return false;
   } else {
-    if (places_ == nullptr) {
-      places_ = std::make_unique<std::unordered_map<const Instruction*, size_t>>();
-      for (size_t i = 0; i < list_.size(); ++i) places_->emplace(list_[i], i);
-    }
-    const auto found = places_->find(&user);
-    if (found == places_->end()) return false;
-    place = found->second;
-    places_->erase(found);
+    if (places_ == nullptr) places_ = std::make_unique<Places>(list_);
+    place = places_->Take(user);
+    if (place == Places::kNone) return false;
   }
   list_[place] = nullptr;
   ++holes_;
   for (; !list_.empty() && list_.back() == nullptr; --holes_) list_.pop_back();
-  const bool few = list_.size() <= kFew;
-  if (few) places_.reset();
-  if (few || 2 * holes_ > list_.size()) RemoveHoles();
+  if (list_.size() <= kFew || 2 * holes_ > list_.size()) RemoveIf([](const Instruction&) { return false; });
   return true;
 }
 
-void UserList::RemoveHoles() {
-  list_.resize(std::remove(list_.begin(), list_.end(), nullptr) - list_.begin());
-  holes_ = 0;
-  if (places_ == nullptr) return;
-  for (size_t i = 0; i < list_.size(); ++i) (*places_)[list_[i]] = i;
-}
+void UserList::ForgetPlaces() { places_.reset(); }
 
 void UserList::Clear() {
   list_ = Operands();

@@ -4,6 +4,7 @@
 #ifndef HLO_IR_USES_H_
 #define HLO_IR_USES_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <iterator>
 #include <memory>
@@ -69,19 +70,30 @@ class Users {
 // Who goes leaves a hole; no more than every other place is one, and never the last.
 class UserList {
  public:
+  UserList();
+  ~UserList();
   Users users() const { return {list_, holes_}; }
   bool empty() const { return list_.empty(); }
   bool EndsWith(const Instruction& user) const { return !list_.empty() && list_.back() == &user; }
   void Add(Instruction& user);           // Is no user yet.
   bool Remove(const Instruction& user);  // False when it was none.
+  template <class Goes>
+  void RemoveIf(Goes goes) {
+    const auto is_gone = [&](const Instruction* user) { return user == nullptr || goes(*user); };
+    list_.resize(std::remove_if(list_.begin(), list_.end(), is_gone) - list_.begin());
+    holes_ = 0;
+    ForgetPlaces();
+  }
   void Clear();
 
  private:
-  void RemoveHoles();
+  class Places;
+
+  void ForgetPlaces();
 
   Operands list_;
   size_t holes_ = 0;
-  std::unique_ptr<std::unordered_map<const Instruction*, size_t>> places_;  // In list_, of many.
+  std::unique_ptr<Places> places_;  // In list_, of many.
 };
 
 class OperandList {

@@ -1,6 +1,7 @@
 // dce: what nobody needs goes. Needed are the root, side effects, parameters (a signature is not ours to change, but
 // for fused computations: their fusion drops the operand too), and what those use.
 #include <algorithm>
+#include <iterator>
 
 #include "ir/fusion.h"
 #include "ir/module.h"
@@ -10,43 +11,55 @@
 namespace hlo {
 namespace {
 
+bool MayGo(const Instruction& inst) { return !inst.Is(Opcode::kParameter) && !HasSideEffect(inst); }
+
+// The last of what is dead has no user.
+bool HasDead(const Computation& computation) {
+  for (const Instruction* inst : computation.instructions()) {
+    if (inst->IsDead() && MayGo(*inst)) return true;
+  }
+  return false;
+}
+
 bool RemoveDeadIn(Computation& computation) {
+  if (!HasDead(computation)) return false;
   // Marks from what must stay; one walk backwards over the order is enough.
   const std::vector<Instruction*> order = computation.PostOrder();
   std::vector<bool> needed(computation.place_limit(), false);
   needed[computation.root().place()] = true;
   for (size_t i = order.size(); i-- > 0;) {
     Instruction& inst = *order[i];
-    if (!needed[inst.place()] && !inst.Is(Opcode::kParameter) && !HasSideEffect(inst)) continue;
+    if (!needed[inst.place()] && MayGo(inst)) continue;
     needed[inst.place()] = true;
     for (const Instruction* operand : inst.operands()) needed[operand->place()] = true;
     for (const Instruction* before : inst.control_predecessors()) needed[before->place()] = true;
   }
-  bool changed = false;
-  for (size_t i = order.size(); i-- > 0;) {
-    if (needed[order[i]->place()]) continue;
-    computation.Remove(*order[i]);
-    changed = true;
-  }
-  return changed;
+  std::vector<Instruction*> dead;
+  std::ranges::copy_if(order, std::back_inserter(dead), [&](const auto* inst) { return !needed[inst->place()]; });
+  computation.RemoveAll(dead);
+  return !dead.empty();
 }
 
-// A parameter that a fused computation does not read is no operand of the fusion.
-bool RemoveUnusedOperands(Computation& caller) {
+bool HasUnusedParameter(const Computation& computation) {
+  return std::ranges::any_of(computation.parameters(),
+                             [](const Instruction* parameter) { return parameter->IsDead(); });
+}
+
+// A parameter that a fused computation does not read is no operand of the fusion. `unused`: by computation, does it
+// have such?
+bool RemoveUnusedOperands(Computation& caller, const std::vector<bool>& unused) {
   bool changed = false;
   for (Instruction* inst : caller.Instructions()) {
     if (!IsFusion(*inst) || !inst->attrs<FusionAttrs>().aliases.empty()) continue;
     Computation& fused = *inst->attrs<FusionAttrs>().calls;
+    if (!unused[fused.id()]) continue;
     std::vector<Instruction*> operands;
-    for (int64_t i = inst->operand_count() - 1; i >= 0; --i) {
-      if (fused.parameter(i).IsDead()) {
-        fused.RemoveParameter(i);
-      } else {
-        operands.push_back(&inst->operand(i));
-      }
+    std::vector<bool> goes(inst->operand_count());
+    for (int64_t i = 0; i < inst->operand_count(); ++i) {
+      goes[i] = fused.parameter(i).IsDead();
+      if (!goes[i]) operands.push_back(&inst->operand(i));
     }
-    if (static_cast<int64_t>(operands.size()) == inst->operand_count()) continue;
-    std::reverse(operands.begin(), operands.end());
+    fused.RemoveParameters(goes);
     Instruction& smaller = caller.AddClone(*inst, operands);
     inst->ReplaceAllUses(smaller);
     caller.Remove(*inst);
@@ -61,11 +74,14 @@ Result<bool> RemoveDead(Module& module, const PassContext&) {
   bool changed = false;
   const std::vector<Computation*> computations = module.PostOrder();
   // Callers first: with a dead call its computation's needs go, too.
+  std::vector<bool> unused(module.computation_id_limit());
   for (size_t i = computations.size(); i-- > 0;) {
     changed |= RemoveDeadIn(*computations[i]);
+    unused[computations[i]->id()] = HasUnusedParameter(*computations[i]);
   }
-  for (Computation* computation : SequentialComputations(module)) {
-    while (RemoveUnusedOperands(*computation)) {
+  if (std::ranges::find(unused, true) != unused.end()) {
+    for (Computation* computation : SequentialComputations(module)) {
+      if (!RemoveUnusedOperands(*computation, unused)) continue;
       RemoveDeadIn(*computation);
       changed = true;
     }

@@ -44,11 +44,14 @@ void RemoveUnused(Computation& fused, std::vector<Instruction*>* operands) {
     Instruction& inst = *order[i];
     if (!inst.IsRoot() && inst.users().empty() && !inst.Is(Opcode::kParameter)) fused.Remove(inst);
   }
-  for (int64_t i = std::ssize(*operands); i-- > 0;) {
-    if (fused.parameter(i).IsRoot() || !fused.parameter(i).users().empty()) continue;
-    fused.RemoveParameter(i);
-    operands->erase(operands->begin() + i);
+  std::vector<bool> goes;
+  std::vector<Instruction*> read;
+  for (int64_t i = 0; i < std::ssize(*operands); ++i) {
+    goes.push_back(fused.parameter(i).IsDead());
+    if (!goes.back()) read.push_back((*operands)[i]);
   }
+  fused.RemoveParameters(goes);
+  *operands = std::move(read);
 }
 
 }  // namespace
