@@ -25,6 +25,7 @@ bool KeepFreedBlocks() {
   mallopt(M_TRIM_THRESHOLD, 128 << 20);
   return true;
 }
+[[maybe_unused]] const bool kKept = KeepFreedBlocks();  // From the start: lists of a large module come and go, too.
 
 // Blocks that malloc gives back to the system at once. A page that is touched for the first time costs more than the
 // work on it: in a virtual machine, seconds for a GiB.
@@ -95,7 +96,6 @@ LargeBlocks& TheLargeBlocks() {
 }  // namespace
 
 void* AllocateArray(int64_t bytes, size_t alignment) {
-  [[maybe_unused]] static const bool kept = KeepFreedBlocks();
   const auto size = static_cast<size_t>(std::max<int64_t>(bytes, 1));
   // A smaller block would leave much of its pages to nobody.
   const bool large = size >= 2 * kHugePage;

@@ -101,19 +101,21 @@ std::string LibraryOf(const Instruction& inst) {
 
 std::vector<Computation*> SequentialComputations(const Module& module) {
   std::vector<Computation*> found = {&module.entry()};
-  std::unordered_set<const Computation*> sequential = {&module.entry()};
+  std::vector<bool> sequential(module.computation_id_limit());
+  sequential[module.entry().id()] = true;
   for (size_t i = 0; i < found.size(); ++i) {
     for (const Instruction* inst : found[i]->instructions()) {
       if (!inst->Is(kControl)) continue;
       for (Computation* called : CalledComputations(*inst)) {
-        if (sequential.insert(called).second) found.push_back(called);
+        if (!sequential[called->id()]) found.push_back(called);
+        sequential[called->id()] = true;
       }
     }
   }
   if (found.size() == 1) return found;
   std::vector<Computation*> order;
   for (Computation* computation : module.PostOrder()) {
-    if (sequential.contains(computation)) order.push_back(computation);
+    if (sequential[computation->id()]) order.push_back(computation);
   }
   return order;
 }

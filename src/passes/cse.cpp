@@ -73,7 +73,7 @@ class SeenInstructions {
 bool ShareIn(Computation& computation) {
   bool changed = false;
   std::unordered_set<const Instruction*> awaited;  // Somebody waits for these very instructions.
-  for (const Instruction* inst : computation.Instructions())
+  for (const Instruction* inst : computation.instructions())
     awaited.insert(inst->control_predecessors().begin(), inst->control_predecessors().end());
   const std::vector<Instruction*> order = computation.PostOrder();
   SeenInstructions seen(order.size());
@@ -107,10 +107,10 @@ bool SameComputation(const Computation& a, const Computation& b) {
 bool ShareComputations(Module& module) {
   std::unordered_multimap<uint64_t, Computation*> seen;
   std::unordered_map<Computation*, Computation*> same;
-  const std::vector<Computation*> once = SequentialComputations(module);
-  const std::unordered_set<const Computation*> sequential(once.begin(), once.end());
+  std::vector<bool> sequential(module.computation_id_limit());
+  for (const Computation* computation : SequentialComputations(module)) sequential[computation->id()] = true;
   for (Computation* computation : module.PostOrder()) {
-    if (sequential.contains(computation)) continue;
+    if (sequential[computation->id()]) continue;
     if (computation->InstructionCount() > 8) continue;
     const uint64_t hash = Fingerprint(*computation);
     const auto [begin, end] = seen.equal_range(hash);

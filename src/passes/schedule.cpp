@@ -7,14 +7,12 @@
 namespace hlo {
 
 Result<bool> ScheduleModule(Module& module, const PassContext&) {
+  const bool was_scheduled = module.header.is_scheduled;
   Fingerprinter fingerprints;
-  const uint64_t before = fingerprints.Of(module);
-  for (Computation* computation : module.PostOrder()) {
-    const std::vector<Instruction*> order = computation->PostOrder();
-    if (order != computation->Instructions()) computation->SetOrder(order);
-  }
+  const uint64_t before = was_scheduled ? fingerprints.Of(module) : 0;
+  for (Computation* computation : module.PostOrder()) computation->SetOrder(computation->PostOrder());
   module.header.is_scheduled = true;
-  return fingerprints.Of(module) != before;
+  return !was_scheduled || fingerprints.Of(module) != before;
 }
 
 }  // namespace hlo

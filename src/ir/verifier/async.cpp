@@ -535,7 +535,8 @@ void AsyncChecker::CheckHostChannels() {
 }  // namespace
 
 bool IsAsyncPart(const Instruction& inst) {
-  return kPaired[static_cast<size_t>(inst.opcode())] || inst.attributes().GetIf<AsyncAttrs>() != nullptr;
+  return kPaired[static_cast<size_t>(inst.opcode())] ||
+         RowOf(inst.opcode()).attrs_kind == AttributeStructs::IndexOf<AsyncAttrs>();
 }
 
 void CheckAsyncChains(Findings& findings) { AsyncChecker(findings).Run(); }

@@ -10,7 +10,7 @@
 namespace hlo {
 
 bool HasBuffer(const Shape& shape) {
-  return shape.IsBuffer() || std::any_of(shape.elements().begin(), shape.elements().end(), HasBuffer);
+  return shape.IsTuple() ? std::any_of(shape.elements().begin(), shape.elements().end(), HasBuffer) : shape.IsBuffer();
 }
 
 namespace {

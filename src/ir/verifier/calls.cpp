@@ -1,9 +1,11 @@
 // Rules of what calls computations: threads, composites, shardings of loops and branches, fusions, aliasing of
 // operands. Shapes of arguments and results are in shapes/control.cpp.
 #include <algorithm>
-#include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "base/text.h"
+#include "ir/callees.h"
 #include "ir/shapes/shape_checks.h"
 #include "ir/verifier/checks.h"
 
@@ -11,7 +13,7 @@ namespace hlo {
 
 // V152, V153
 Status CheckThreads(const Instruction& inst) {
-  if (inst.attributes().GetIf<AsyncAttrs>() != nullptr) return {};
+  if (!MayCall(inst) || inst.attributes().GetIf<AsyncAttrs>() != nullptr) return {};
   const bool always = inst.Is(Opcode::kFusion) || inst.Is(Opcode::kWhile) || inst.Is(Opcode::kConditional);
   const std::string& thread = inst.computation().execution_thread;
   for (const Computation* callee : CalledComputations(inst)) {
@@ -142,15 +144,15 @@ Status CheckOperandAliases(const Instruction& inst, const OperandAliases& aliase
 
 // V157-V161
 void CheckFusions(Findings& findings) {
-  std::unordered_map<const Computation*, const Instruction*> owners;
+  std::vector<const Instruction*> owners(findings.module().computation_id_limit());
   const auto check = [&](const Instruction& inst) -> Status {
     const FusionAttrs& a = inst.attrs<FusionAttrs>();
     const Computation& fused = *a.calls;
     if (fused.IsEntry()) FAIL(ErrorAtAttribute(inst, "calls", "V161", "a fusion cannot call the entry computation"));
-    const auto [owner, first] = owners.emplace(&fused, &inst);
-    if (!first) {
+    if (const Instruction* owner = std::exchange(owners[fused.id()], &inst)) {
+      owners[fused.id()] = owner;
       FAIL(ErrorAtAttribute(inst, "calls", "V159", Str("'", fused.name(), "' belongs to another fusion"))
-               .AddNote(Str("'", owner->second->name(), "' is that fusion"), NameRange(*owner->second)));
+               .AddNote(Str("'", owner->name(), "' is that fusion"), NameRange(*owner)));
     }
     if (!fused.root().users().empty())
       FAIL(ErrorAtCallee(inst, "calls", "V157", Str("the root of '", fused.name(), "' has users"), fused.root()));

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "base/text.h"
+#include "ir/callees.h"
 #include "ir/shapes/shape_checks.h"
 #include "ir/verifier/checks.h"
 #include "ir/verifier/rules.h"
@@ -26,8 +26,9 @@ class Verifier {
   Status Run(std::vector<Diagnostic>* warnings) {
     // Each step needs what the one before has made sure of.
     if (CheckStructure() && CheckCallGraph()) {
+      fused_.resize(module_.computation_id_limit());
       for (const Instruction* inst : findings_.notable()) {
-        if (inst->Is(Opcode::kFusion)) fused_.insert(inst->attrs<FusionAttrs>().calls);
+        if (inst->Is(Opcode::kFusion)) fused_[inst->attrs<FusionAttrs>().calls->id()] = true;
       }
       for (const Computation* computation : module_.Computations()) CheckComputation(*computation);
       CheckFusions(findings_);
@@ -59,8 +60,10 @@ class Verifier {
 
   const Module& module_;
   Findings findings_;
-  std::unordered_set<const Computation*> fused_;
-  std::vector<int> number_;  // By place, for the computation that CheckAcyclic looks at.
+  std::vector<bool> fused_;  // By computation.
+  // For the computation that CheckAcyclic looks at.
+  std::vector<int> number_;  // By place.
+  std::vector<const Instruction*> operands_;
 };
 
 // ---- Structure ---------------------------------------------------------------------------------------------------
@@ -77,8 +80,9 @@ bool Verifier::CheckStructure() {
     }
   };
   std::vector<Uses> uses;  // By place.
-  std::unordered_set<const Computation*> here;
-  for (const Computation* computation : module_.Computations()) here.insert(computation);
+  // Sorted: what is not here may be nowhere, so nothing can be asked of it.
+  std::vector<Computation*> here = module_.Computations();
+  std::ranges::sort(here);
   for (const Computation* computation : module_.Computations()) {
     if (!computation->has_root())
       return Report(Rejected("V008", Str("computation '", computation->name(), "' has no root"), computation->range));
@@ -118,13 +122,14 @@ bool Verifier::CheckStructure() {
                              Str("control predecessor '", before->name(), "' of '", inst->name(), "' is not at hand")));
       }
       const std::vector<Computation*> called = CalledComputations(*inst);
-      for (const Computation* callee : called) {
-        if (!here.contains(callee))
+      for (Computation* callee : called) {
+        if (!std::ranges::binary_search(here, callee))
           return Report(
               *inst, ErrorAt(*inst, "V008", Str("'", inst->name(), "' calls a computation that is not in the module")));
       }
       if (!called.empty() || IsAsyncPart(*inst) || HasBuffer(inst->shape())) findings_.AddNotable(*inst);
       // Rules read called computations without asking.
+      if (!MayCall(*inst)) continue;
       bool missing = false;
       Visit(inst->attributes(), [&]<class A>(const A& attrs) {
         ForEachField<A>([&](const auto& field) {
@@ -176,8 +181,10 @@ bool Verifier::CheckAcyclic(const Computation& computation) {
   std::unordered_map<const Instruction*, std::vector<const Instruction*>> controlled;
   std::vector<const Instruction*> ready;
   for (const Instruction* inst : instructions) {
-    std::unordered_set<const Instruction*> distinct(inst->operands().begin(), inst->operands().end());
-    waiting[inst->place()] = static_cast<int>(distinct.size() + inst->control_predecessors().size());
+    operands_.assign(inst->operands().begin(), inst->operands().end());
+    std::ranges::sort(operands_);
+    const auto distinct = std::unique(operands_.begin(), operands_.end()) - operands_.begin();
+    waiting[inst->place()] = static_cast<int>(distinct + std::ssize(inst->control_predecessors()));
     for (const Instruction* before : inst->control_predecessors()) controlled[before].push_back(inst);
     if (waiting[inst->place()] == 0) ready.push_back(inst);
   }
@@ -203,31 +210,31 @@ bool Verifier::CheckAcyclic(const Computation& computation) {
 
 // Callees before callers must exist as an order. The text cannot break it, since calls look upwards; passes can.
 bool Verifier::CheckCallGraph() {
-  std::unordered_map<const Computation*, int> waiting;
-  std::unordered_map<const Computation*, std::vector<const Computation*>> callers;
+  std::vector<int> waiting(module_.computation_id_limit());
+  std::vector<std::vector<const Computation*>> callers(module_.computation_id_limit());
   std::vector<const Computation*> ready;
   for (const Instruction* inst : findings_.notable()) {
     for (const Computation* callee : CalledComputations(*inst)) {
-      ++waiting[&inst->computation()];
-      callers[callee].push_back(&inst->computation());
+      ++waiting[inst->computation().id()];
+      callers[callee->id()].push_back(&inst->computation());
     }
   }
   const std::vector<Computation*> computations = module_.Computations();
   for (const Computation* computation : computations) {
-    if (waiting[computation] == 0) ready.push_back(computation);
+    if (waiting[computation->id()] == 0) ready.push_back(computation);
   }
   size_t done = 0;
   while (!ready.empty()) {
     const Computation* computation = ready.back();
     ready.pop_back();
     ++done;
-    for (const Computation* caller : callers[computation]) {
-      if (--waiting[caller] == 0) ready.push_back(caller);
+    for (const Computation* caller : callers[computation->id()]) {
+      if (--waiting[caller->id()] == 0) ready.push_back(caller);
     }
   }
   if (done == computations.size()) return true;
   for (const Computation* computation : computations) {
-    if (waiting[computation] > 0)
+    if (waiting[computation->id()] > 0)
       return Report(Rejected("V163",
                              Str("computation '", computation->name(), "' calls itself, directly or through others"),
                              computation->range));
@@ -238,7 +245,7 @@ bool Verifier::CheckCallGraph() {
 // ---- Instructions ------------------------------------------------------------------------------------------------
 
 void Verifier::CheckComputation(const Computation& computation) {
-  const bool fused = fused_.contains(&computation);
+  const bool fused = fused_[computation.id()];
   for (const Instruction* inst : computation.instructions()) {
     if (findings_.Full()) return;
     bool judged = true;
