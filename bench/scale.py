@@ -5,10 +5,12 @@
 
 A stage is a command, and its time the user and system time of that process; passes are timed by the pipeline itself
 (passes.json of --xla_dump_to): all runs of a pass, and `between` what the pipeline does after each, the fingerprint and
-the verifier. Best of the rounds. The exponent is the slope of log time over log size, by least squares over the sizes that
-take --least milliseconds or more; without two of them there is none, and what takes less at all of them is not listed.
-Exits 1 where an exponent is above --exponent, `check` takes more than --check seconds at the largest size, or `scheduled`
-more than --scheduled.
+the verifier. Best of the rounds. Passes are timed by the clock on the wall: where other programs took part of that time in
+every round, the last line says so, and what is said of passes is no measurement. The exponent is the slope of log time
+over log size, by least squares over the sizes that take --least milliseconds or more; without two of them there is none,
+and what takes less at all of them is not listed.
+Exits 1 where an exponent is above --exponent, `check` takes more than --check seconds at the largest size, `scheduled`
+more than --scheduled, or the machine was busy.
 """
 import argparse
 import glob
@@ -19,6 +21,7 @@ import resource
 import subprocess
 import sys
 import tempfile
+import time
 
 import compare
 
@@ -146,16 +149,19 @@ def seconds(command, options):
 
 
 def pass_seconds(path, options):
-    """By pass, and `between`, of one run of the pipeline."""
+    """By pass, and `between`, of one run of the pipeline; `waited` is how much longer it took than it computed."""
     with tempfile.TemporaryDirectory() as folder:
         command = [os.path.join(options.binaries, 'hlo'), 'opt', '--stage=hlo-backend', '--xla_dump_to=' + folder, path, '-o']
+        before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
         try:
             subprocess.run(command + [os.devnull], stderr=subprocess.DEVNULL, timeout=options.timeout, check=True)
         except subprocess.SubprocessError:
             return {}
+        wall, after = time.monotonic() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
         with open(glob.glob(folder + '/*.passes.json')[0], encoding='utf-8') as file:
             runs = json.load(file)['passes']
-    sums = {}
+    computed = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    sums = {'waited': wall / computed - 1}
     for run in runs:
         for key, milliseconds in ((run['pass'], run['ms']), ('between', run['after_ms'])):
             sums[key] = sums.get(key, 0) + milliseconds / 1e3
@@ -194,7 +200,7 @@ def main():
     options = options.parse_args()
     sizes = [int(size) for size in options.sizes.split(',')]
     limits = {'check': options.check, 'scheduled': options.scheduled}
-    late = []
+    late, waited = [], 0
     for shape in options.shapes.split(','):
         with tempfile.TemporaryDirectory() as temporary:
             folder, columns = options.write or temporary, []
@@ -206,6 +212,7 @@ def main():
                     columns.append(times(path, options))
         if options.write:
             continue
+        waited = max([waited] + [column.pop('waited', 0) for column in columns])
         rows = []
         for name in max(columns, key=len):
             values = [column.get(name, math.inf) for column in columns]
@@ -217,6 +224,8 @@ def main():
             if values[-1] >= options.least / 1e3:
                 rows.append([name] + ['%.0f' % (1e3 * value) for value in values] + ['-' if slope is None else '%.2f' % slope])
         print(compare.table([shape] + ['%d ms' % size for size in sizes] + ['exponent'], rows) + '\n', flush=True)
+    if waited > 0.2:
+        late.append('the machine was busy: in the best round, passes waited for others %.1f times as long as they ran' % waited)
     print('\n'.join(late))
     sys.exit(bool(late))
 
