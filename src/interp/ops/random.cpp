@@ -74,7 +74,7 @@ uint64_t ThreeFryBits(uint64_t key, uint64_t counter, const Shape& shape, Scratc
     });
     return count;
   }
-  std::vector<int64_t> dims = shape.dims();
+  Dims dims = shape.dims();
   if (dims.empty()) dims.push_back(1);
   size_t split = std::find_if(dims.begin(), dims.end(), [](int64_t dim) { return dim % 2 == 0; }) - dims.begin();
   if (split == dims.size()) split = std::max_element(dims.begin(), dims.end()) - dims.begin();
