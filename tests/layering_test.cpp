@@ -44,6 +44,7 @@ const std::map<std::string, std::set<std::string>> kMayIncludeWithin = {
     {"passes/fusion", {"passes"}},
     {"passes/layout", {"passes"}},
     {"passes/libraries", {"passes", "passes/fusion", "passes/simplify"}},
+    {"passes/linear_algebra", {"passes", "passes/simplify"}},
     {"passes/pipelines", {"passes"}},
     {"passes/reductions", {"passes", "passes/simplify"}},
     {"passes/simplify", {"passes"}},

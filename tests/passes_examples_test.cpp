@@ -2,7 +2,7 @@
 // of testdata/passes/PASS.
 //
 //   meaning    every module that the interpreter takes means the same, to the bit, after simplification, after the
-//              whole pipeline and after PASS
+//              whole pipeline and after PASS, which is the one that an example of the catalogue is of
 //   form       after simplification it is what its after module is after the same; how many are is printed and must not
 //              become fewer
 #include <gtest/gtest.h>
@@ -10,6 +10,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <functional>
+#include <optional>
 #include <random>
 #include <set>
 
@@ -129,6 +131,53 @@ uint64_t TreeHash(const Instruction& root) {
   return hashes.at(&root);
 }
 
+// The passes of the catalogue by number; null for one that is not there yet, and for what is no example of a pass.
+const PassRow* PassOfExample(const fs::path& path) {
+  constexpr std::pair<std::string_view, std::string_view> kNumbers[] = {
+      {"P01", "call-inliner"},
+      {"P02", "zero_sized_hlo_elimination"},
+      {"P03", "conditional canonicalizer"},
+      {"P05", "simplify-sorts"},
+      {"P06", "tuple-simplifier"},
+      {"P07", "scatter_expander"},
+      {"P08", "gather_expander"},
+      {"P09", "while-loop-constant-sinking"},
+      {"P10", "simplify-while-loops"},
+      {"P11", "reshape-mover"},
+      {"P12", "constant_folding"},
+      {"P13", "simplify-conditional"},
+      {"P19", "operand_upcaster"},
+      {"P20", "result_caster"},
+      {"P23", "comparison-expander"},
+      {"P27", "dynamic-index-splitter"},
+      {"P28", "dot_decomposer"},
+      {"P29", "convolution_4d_expander"},
+      {"P30", "stable-sort-expander"},
+      {"P31", "bf16-normalization"},
+      {"P32", "batchnorm_expander"},
+      {"P33", "logistic-expander"},
+      {"P36", "bitcast_dtypes_expander"},
+      {"P37", "dot-merger"},
+      {"P38", "real_imag_expander"},
+      {"P39", "transpose-folding"},
+      {"P40", "cse"},
+      {"P41", "while-loop-trip-count-annotator"},
+      {"P46", "gpusolver-rewriter"},
+      {"P52", "flatten-call-graph"},
+      {"P54", "cublas-pad-for-gemms"},
+      {"P55", "reduction-degenerate-dim-remover"},
+      {"P56", "reduction-layout-normalizer"},
+      {"P57", "reduction-dimension-grouper"},
+      {"P58", "reduction-splitter"},
+      {"P59", "gpu-tree-reduction-rewriter"},
+  };
+  const std::string name = path.filename().string();
+  for (const auto& [number, pass] : kNumbers) {
+    if (name.starts_with(std::string(number) + "-")) return FindPass(pass);
+  }
+  return nullptr;
+}
+
 constexpr char kSimplify[] = "call-inliner,tuple-simplifier,dce,layout-assignment,simplification(fixed-point)";
 
 class Example : public testing::TestWithParam<std::string> {};
@@ -142,6 +191,7 @@ TEST_P(Example, KeepsItsMeaning) {
   if (!expected) GTEST_SKIP() << "not interpreted: " << expected.error().message();
   std::vector<PipelineOptions> pipelines = {{}, {.passes = kSimplify}};
   if (path.string().starts_with("testdata")) pipelines.push_back({.passes = path.parent_path().filename().string()});
+  if (const PassRow* pass = PassOfExample(path)) pipelines.push_back({.passes = std::string(pass->name)});
   for (const PipelineOptions& options : pipelines) {
     auto module = before->Clone();
     const auto report = RunPipeline(*module, options);
@@ -169,24 +219,59 @@ std::string NameOf(const testing::TestParamInfo<std::string>& info) {
 INSTANTIATE_TEST_SUITE_P(Catalogue, Example, testing::ValuesIn(Modules()), NameOf);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Example);
 
-TEST(Examples, TakeTheCatalogueForm) {
+// The catalogue has bitcasts where our passes say reshape: the same between row-major arrays.
+void SayReshape(Module& module) {
+  for (Instruction* inst : module.entry().Instructions()) {
+    if (!inst->Is(Opcode::kBitcast) || !inst->shape().HasDefaultLayout() ||
+        !inst->operand(0).shape().HasDefaultLayout() || inst->shape().type() != inst->operand(0).shape().type())
+      continue;
+    inst->ReplaceAllUses(
+        module.entry().AddLike(*inst, Opcode::kReshape, inst->shape(), {&inst->operand(0)}, ReshapeAttrs()));
+  }
+}
+
+// What there are of algebraic examples, or of those of single passes, and how many take the form of the catalogue.
+struct Forms {
   int all = 0, same = 0;
   std::string others;
+};
+Forms TakenForms(const std::function<std::optional<std::string>(const fs::path& path)>& passes_of) {
+  Forms forms;
   for (const std::string& path : Examples()) {
-    if (!fs::path(path).filename().string().starts_with("A.")) continue;
+    const auto passes = passes_of(path);
+    if (!passes) continue;
     const auto before = Read(path + ".before.hlo"), after = Read(path + ".after.hlo");
     if (before == nullptr || after == nullptr) continue;
-    ++all;
-    if (!RunPipeline(*before, {.passes = kSimplify}) || !RunPipeline(*after, {.passes = kSimplify})) continue;
-    if (TreeHash(before->entry().root()) == TreeHash(after->entry().root())) {
-      ++same;
-    } else {
-      others += " " + fs::path(path).filename().string();
-    }
+    ++forms.all;
+    SayReshape(*after);
+    if (!RunPipeline(*before, {.passes = *passes}) || !RunPipeline(*before, {.passes = kSimplify}) ||
+        !RunPipeline(*after, {.passes = kSimplify}))
+      continue;
+    if (TreeHash(before->entry().root()) == TreeHash(after->entry().root())) ++forms.same;
+    else forms.others += " " + fs::path(path).filename().string();
   }
-  if (all == 0) GTEST_SKIP() << "no corpus at hand";
-  std::printf("%d of %d algebraic examples take the form of the catalogue; not:%s\n", same, all, others.c_str());
-  EXPECT_GE(same, 63);  // What is missing is inexact (other roundings, NaN, signs of zero), or not written yet.
+  return forms;
+}
+
+TEST(Examples, TakeTheCatalogueForm) {
+  const Forms forms = TakenForms([](const fs::path& path) {
+    return path.filename().string().starts_with("A.") ? std::optional("dce") : std::nullopt;
+  });
+  if (forms.all == 0) GTEST_SKIP() << "no corpus at hand";
+  std::printf("%d of %d algebraic examples take the form of the catalogue; not:%s\n", forms.same, forms.all,
+              forms.others.c_str());
+  EXPECT_GE(forms.same, 63);  // What is missing is inexact (other roundings, NaN, signs of zero), or not written yet.
+}
+
+TEST(Examples, TakeTheFormOfTheirPass) {
+  const Forms forms = TakenForms([](const fs::path& path) {
+    const PassRow* const pass = PassOfExample(path);
+    return pass == nullptr ? std::nullopt : std::optional(std::string(pass->name));
+  });
+  if (forms.all == 0) GTEST_SKIP() << "no corpus at hand";
+  std::printf("%d of %d examples of passes take the form of the catalogue; not:%s\n", forms.same, forms.all,
+              forms.others.c_str());
+  EXPECT_GE(forms.same, 22);  // P19 and P46: other products and another frame; others are not written yet.
 }
 
 }  // namespace

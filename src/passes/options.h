@@ -94,6 +94,13 @@ struct DotMergingOptions {
   }
 };
 
+struct NormalizationOptions {
+  bool dots = true;
+  static constexpr auto Fields() {
+    return std::tuple(Option("dots", &NormalizationOptions::dots, "too; else they stay as they are"));
+  }
+};
+
 struct GemmPaddingOptions {
   PrimitiveType type = PrimitiveType::kF16;
   int64_t multiple = 8;
@@ -105,7 +112,7 @@ struct GemmPaddingOptions {
 
 using PassOptions =
     std::variant<NoPassOptions, InliningOptions, FoldingOptions, SharingOptions, MotionOptions, ExpansionOptions,
-                 FusionOptions, SplittingOptions, DotMergingOptions, GemmPaddingOptions>;
+                 FusionOptions, SplittingOptions, DotMergingOptions, GemmPaddingOptions, NormalizationOptions>;
 
 // Name, value and meaning of each field.
 struct OptionText {

@@ -1,0 +1,90 @@
+// bf16-normalization: what computes in bf16 computes in f32 and rounds its result once. What only moves, compares or
+// hands on values stays: it rounds nothing. Convolutions stay too: libraries take them as they are, from Ampere on.
+//
+// A reduce sums in f32 and rounds at its end, not at each step as XLA's normalised reducers do: our kernels and
+// interpreter sum wide as well.
+#include "ir/fusion.h"
+#include "ir/module.h"
+#include "passes/pass.h"
+#include "passes/simplify/rules.h"
+
+namespace hlo {
+namespace {
+
+constexpr PrimitiveType kNarrow = PrimitiveType::kBF16, kWide = PrimitiveType::kF32;
+
+Instruction* Widened(Instruction& inst, Instruction& operand) {
+  if (operand.shape().type() != kNarrow) return &operand;
+  return Step(inst, Opcode::kConvert, operand.shape().WithType(kWide), {&operand});
+}
+
+// `inst` of operands in f32, and with a result of f32 that is converted, where it had any of bf16.
+Instruction* InWideType(Instruction& inst, Attributes attrs) {
+  std::vector<Instruction*> operands;
+  for (Instruction* operand : inst.operands()) operands.push_back(Widened(inst, *operand));
+  if (inst.shape().type() != kNarrow) return Replace(inst, inst.opcode(), operands, std::move(attrs));
+  Instruction* const wide = Step(inst, inst.opcode(), inst.shape().WithType(kWide), operands, std::move(attrs));
+  return Replace(inst, Opcode::kConvert, {wide});
+}
+
+bool HasNarrow(const Instruction& inst) {
+  if (inst.shape().type() == kNarrow) return true;
+  for (const Instruction* operand : inst.operands()) {
+    if (operand->shape().type() == kNarrow) return true;
+  }
+  return false;
+}
+
+Result<Instruction*> WidenElementwise(Instruction& inst, const PassContext&) {
+  if (!HasNarrow(inst) || inst.Is(kChooses) || inst.Is(kMoves) || inst.Is(kHandsOn)) return nullptr;
+  switch (inst.opcode()) {
+    case Opcode::kConvert:
+    case Opcode::kBitcastConvert:
+    case Opcode::kCopy:
+    case Opcode::kCompare:
+    case Opcode::kReducePrecision: return nullptr;  // They round as they say, or not at all.
+    default: break;
+  }
+  // What of these is a scalar may have a type of its own; a map calls.
+  if (!CalledComputations(inst).empty()) return nullptr;
+  return InWideType(inst, inst.attributes());
+}
+
+Result<Instruction*> WidenDot(Instruction& inst, const PassContext& context) {
+  if (!context.Get<NormalizationOptions>().dots || !HasNarrow(inst) || inst.operand_count() != 2) return nullptr;
+  if (inst.attrs<DotAttrs>().algorithm != DotAlgorithm::kUnset) return nullptr;
+  return InWideType(inst, inst.attrs<DotAttrs>());
+}
+
+// A reducer of one op, in f32.
+Result<Instruction*> WidenReduce(Instruction& inst, const PassContext&) {
+  if (!IsPlainReduce(inst) || inst.shape().type() != kNarrow) return nullptr;
+  ReduceAttrs attrs = inst.attrs<ReduceAttrs>();
+  const auto op = ReducerOp(*attrs.to_apply);
+  if (!op || (RowOf(*op).traits & kChooses) != 0) return nullptr;
+  Computation& reducer = inst.module().AddComputation(attrs.to_apply->name());
+  const Shape scalar = Shape::Scalar(kWide);
+  Instruction& a = reducer.AddParameter(0, scalar);
+  Instruction& b = reducer.AddParameter(1, scalar);
+  reducer.SetRoot(reducer.Add(*op, scalar, {&a, &b}));
+  attrs.to_apply = &reducer;
+  return InWideType(inst, attrs);
+}
+
+// clang-format off: a table.
+constexpr Rule kRules[] = {
+    {"H.dot.1",    Opcode::kDot,    WidenDot,         Preserves::kChangesPrecision, "dot(x, y) => convert(dot(convert(x), convert(y)))"},
+    {"H.reduce.1", Opcode::kReduce, WidenReduce,      Preserves::kChangesPrecision, "reduce(x) => convert(reduce(convert(x))), of bf16 in f32"},
+    {"H.each.1",   kElementwise,    WidenElementwise, Preserves::kChangesPrecision, "f(x) => convert(f(convert(x))), elementwise f"},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const Rule> BFloat16Rules() { return kRules; }
+
+Result<bool> NormalizeBFloat16(Module& module, const PassContext& context) {
+  return RewriteEach(SequentialComputations(module), context, kRules);
+}
+
+}  // namespace hlo
