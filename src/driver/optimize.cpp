@@ -11,6 +11,18 @@
 #include "passes/rewrite.h"
 
 namespace hlo {
+namespace {
+
+bool HasPlans(const Module& module) {
+  for (const auto& computation : module.Computations()) {
+    for (const Instruction* inst : computation->instructions()) {
+      if (HasPlan(*inst)) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
 
 bool IsOptimized(const Module& module, const std::string& path) {
   if (module.header.is_scheduled) return true;
@@ -35,9 +47,11 @@ Result<PipelineReport> Optimize(Module& module, PipelineOptions options, Dumper*
     if (dumper != nullptr) TRY(dumper->AfterPass(run.number, run.pipeline, run.pass->name, run.changed, m));
     return after ? after(run, m) : Status();
   };
+  const bool had_plans = HasPlans(module);
   auto report = RunPipeline(module, options);
   if (!report) return report;
-  if (report->changed) RemovePlans(module);  // They were for what the fusions were before.
+  // They were for what the fusions were before. What passes chose goes with them; without them it stays.
+  if (report->changed && had_plans) RemovePlans(module);
   return report;
 }
 

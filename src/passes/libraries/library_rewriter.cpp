@@ -1,5 +1,6 @@
-// cublas-gemm-rewriter and gpu-conv-rewriter: a dot or convolution of floats becomes a library call with its epilogue,
-// that is a kCustom fusion whose computation says exactly what is computed:
+// cublas-gemm-rewriter, gpu-conv-rewriter and cudnn-fused-convolution-rewriter: a dot of floats becomes a library call
+// with its epilogue, a convolution one without, which then takes its epilogue. A call is a kCustom fusion whose
+// computation says exactly what is computed:
 //
 //   product   the dot or convolution of two operands of the fusion
 //   steps     each elementwise on the value before, which nobody else uses:
@@ -13,9 +14,9 @@
 #include <algorithm>
 
 #include "ir/fusion.h"
+#include "ir/fusion_plan.h"
 #include "ir/module.h"
 #include "passes/fusion/outline.h"
-#include "passes/libraries/library_call.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 
@@ -80,12 +81,13 @@ Epilogue FindEpilogue(Instruction& product) {
   return epilogue;
 }
 
-void MakeLibraryCall(Instruction& product, std::string_view library) {
-  Epilogue epilogue = FindEpilogue(product);
-  std::vector<Instruction*> members = {&product};
+// A call of what `value`, a product or a call of one, and its epilogue compute.
+void MakeLibraryCall(Instruction& value, const Epilogue& epilogue, std::string_view library) {
+  std::vector<Instruction*> members = {&value};
   members.insert(members.end(), epilogue.members.begin(), epilogue.members.end());
   Instruction* const roots[] = {epilogue.last};
-  Instruction& fusion = Outline(product.computation(), members, roots, FusionKind::kCustom, library);
+  Instruction& fusion = Outline(value.computation(), members, roots, FusionKind::kCustom, library);
+  if (epilogue.last->metadata() != Metadata()) fusion.mutable_common().metadata = epilogue.last->metadata();
   SetConfigValue(fusion, "library", library);
 }
 
@@ -95,13 +97,16 @@ bool TakesTypes(const Instruction& product) {
   return IsLibraryType(type) && type == product.operand(1).shape().type() && IsLibraryType(product.shape().type());
 }
 
-Result<bool> Rewrite(Module& module, const PassContext& context, Opcode opcode, std::string_view library) {
+using EpilogueOf = Epilogue (*)(Instruction& product);
+
+Result<bool> Rewrite(Module& module, const PassContext& context, Opcode opcode, std::string_view library,
+                     EpilogueOf epilogue_of) {
   bool changed = false;
   for (Computation* computation : SequentialComputations(module)) {
     for (Instruction* inst : computation->PostOrder()) {
       // What an epilogue has taken is dead.
       if (!inst->Is(opcode) || inst->IsDead() || !TakesTypes(*inst) || !context.ConsumeFuel()) continue;
-      MakeLibraryCall(*inst, library);
+      MakeLibraryCall(*inst, epilogue_of(*inst), library);
       changed = true;
     }
   }
@@ -110,22 +115,29 @@ Result<bool> Rewrite(Module& module, const PassContext& context, Opcode opcode, 
 
 }  // namespace
 
-const Instruction* ProductOf(const Instruction& call) {
-  const Instruction* product = nullptr;
-  for (const Instruction* inst : FusedComputation(call).instructions()) {
-    if (!inst->Is(Opcode::kDot) && !inst->Is(Opcode::kConvolution)) continue;
-    if (product != nullptr) return nullptr;
-    product = inst;
-  }
-  return product;
-}
-
 Result<bool> RewriteGemms(Module& module, const PassContext& context) {
-  return Rewrite(module, context, Opcode::kDot, "gemm");
+  return Rewrite(module, context, Opcode::kDot, "gemm", FindEpilogue);
 }
 
 Result<bool> RewriteConvolutions(Module& module, const PassContext& context) {
-  return Rewrite(module, context, Opcode::kConvolution, "convolution");
+  const auto none = [](Instruction& product) { return Epilogue{{}, &product}; };
+  return Rewrite(module, context, Opcode::kConvolution, "convolution", none);
+}
+
+// cuDNN's fused call takes a scale, a bias, a side input and relu; later its graphs took more, and so do ours.
+Result<bool> FuseConvolutions(Module& module, const PassContext& context) {
+  bool changed = false;
+  for (Computation* computation : SequentialComputations(module)) {
+    for (Instruction* inst : computation->PostOrder()) {
+      if (LibraryOf(*inst) != "convolution" || inst->IsDead() || HasPlan(*inst)) continue;
+      if (!FusedComputation(*inst).root().Is(Opcode::kConvolution)) continue;  // It has an epilogue.
+      const Epilogue epilogue = FindEpilogue(*inst);
+      if (epilogue.members.empty() || !context.ConsumeFuel()) continue;
+      MakeLibraryCall(*inst, epilogue, "convolution");
+      changed = true;
+    }
+  }
+  return changed;
 }
 
 }  // namespace hlo
