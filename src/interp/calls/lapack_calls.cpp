@@ -125,7 +125,7 @@ int32_t Potrf(T* a, int64_t n, bool lower) {
       return static_cast<int32_t>(j + 1);
     }
     const Real<T> root = std::sqrt(value);
-    at(j, j) = T(root);
+    at(j, j) = T(value / root);  // As the op has it, so that gpusolver-rewriter may put a call in its place.
     for (int64_t i = j + 1; i < n; ++i) {
       T sum = at(i, j);
       for (int64_t k = 0; k < j; ++k) sum -= at(i, k) * Conjugate(at(j, k));

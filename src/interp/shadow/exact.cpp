@@ -1,6 +1,7 @@
 // What is exact by nature: the interpreter computes it, and what it is given that is not exact makes the result
 // undetermined.
 #include <algorithm>
+#include <string_view>
 
 #include "interp/interpreter.h"
 #include "interp/shadow/rules.h"
@@ -88,16 +89,18 @@ Result<Literal> EvaluateWhole(Context& context, const Instruction& inst, std::sp
       Str("no error bounds for '", inst.name(), "', a ", inst.shape(), " which is ", value.shape(), " at run time")));
 }
 
-// No pass writes these another way: of operands that are exact both modules have the same bits.
+// No pass writes these another way: of operands that are exact both modules have the same bits. Decompositions become
+// loops, or a library's call, which round otherwise.
 bool IsLeftAlone(const Instruction& inst) {
+  constexpr std::string_view kDecompositions[] = {"Qr", "ProductOfElementaryHouseholderReflectors", "Eigh"};
   if (std::ranges::any_of(inst.operands(), [](const Instruction* operand) { return operand->shape().IsTuple(); }))
     return false;
   switch (inst.opcode()) {
     case Opcode::kFft:
-    case Opcode::kCholesky:
     case Opcode::kTriangularSolve:
-    case Opcode::kScan:
-    case Opcode::kCustomCall: return true;
+    case Opcode::kScan: return true;
+    case Opcode::kCustomCall:
+      return std::ranges::find(kDecompositions, inst.attrs<CustomCallAttrs>().target) == std::end(kDecompositions);
     default: return false;
   }
 }
