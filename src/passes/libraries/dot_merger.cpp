@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <unordered_set>
 
 #include "ir/fusion.h"
 #include "ir/module.h"
@@ -39,7 +40,8 @@ struct Member {
 
 struct Group {
   std::vector<Member> members;
-  int64_t bytes = 0;  // Operands and result of the merged dot.
+  int64_t bytes = 0;                           // Operands and result of the merged dot.
+  std::unordered_set<const Instruction*> own;  // Of its members.
 };
 
 bool MayMerge(const Instruction& dot) {
@@ -87,7 +89,7 @@ class DotMerger {
       for (const int64_t side : {1, 0}) {
         const Member member{inst, side};
         if (!HasOneFreeDimension(*inst, side)) continue;
-        sharing[{number[member.shared().place()], side}].push_back({{member}, Bytes(member)});
+        sharing[{number[member.shared().place()], side}].push_back({{member}, Bytes(member), {&member.own()}});
       }
     }
     std::vector<Group> merged;
@@ -118,11 +120,12 @@ class DotMerger {
     const int64_t limit = context_.Get<DotMergingOptions>().max_bytes;
     if (!SameProduct(first, member) || (group.bytes > limit && single.bytes > limit)) return false;
     // Equal dots are cse's business.
-    if (std::ranges::any_of(group.members, [&](const Member& m) { return &m.own() == &member.own(); })) return false;
+    if (group.own.contains(&member.own())) return false;
     if (waits_.WaitsFor(*member.dot, *first.dot) || waits_.WaitsFor(*first.dot, *member.dot)) return false;
     if (!context_.ConsumeFuel()) return false;
     waits_.Join(*first.dot, *member.dot);
     group.members.push_back(member);
+    group.own.insert(&member.own());
     group.bytes += single.bytes - member.shared().shape().ByteSize();
     return true;
   }
