@@ -7,6 +7,7 @@
 #include "ir/module.h"
 #include "ir/side_effects.h"
 #include "passes/pass.h"
+#include "passes/rewrite.h"
 
 namespace hlo {
 namespace {
@@ -47,7 +48,7 @@ bool HasUnusedParameter(const Computation& computation) {
 
 // A parameter that a fused computation does not read is no operand of the fusion. `unused`: by computation, does it
 // have such?
-bool RemoveUnusedOperands(Computation& caller, const std::vector<bool>& unused) {
+bool RemoveUnusedOperandsIn(Computation& caller, const std::vector<bool>& unused) {
   bool changed = false;
   for (Instruction* inst : caller.Instructions()) {
     if (!IsFusion(*inst) || !inst->attrs<FusionAttrs>().aliases.empty()) continue;
@@ -70,21 +71,25 @@ bool RemoveUnusedOperands(Computation& caller, const std::vector<bool>& unused) 
 
 }  // namespace
 
+bool RemoveUnusedOperands(Module& module) {
+  std::vector<bool> unused(module.computation_id_limit());
+  for (const Computation* computation : module.Computations())
+    unused[computation->id()] = HasUnusedParameter(*computation);
+  if (std::ranges::find(unused, true) == unused.end()) return false;
+  bool changed = false;
+  for (Computation* computation : SequentialComputations(module))
+    changed |= RemoveUnusedOperandsIn(*computation, unused);
+  return changed;
+}
+
 Result<bool> RemoveDead(Module& module, const PassContext&) {
   bool changed = false;
   const std::vector<Computation*> computations = module.PostOrder();
   // Callers first: with a dead call its computation's needs go, too.
-  std::vector<bool> unused(module.computation_id_limit());
-  for (size_t i = computations.size(); i-- > 0;) {
-    changed |= RemoveDeadIn(*computations[i]);
-    unused[computations[i]->id()] = HasUnusedParameter(*computations[i]);
-  }
-  if (std::ranges::find(unused, true) != unused.end()) {
-    for (Computation* computation : SequentialComputations(module)) {
-      if (!RemoveUnusedOperands(*computation, unused)) continue;
-      RemoveDeadIn(*computation);
-      changed = true;
-    }
+  for (size_t i = computations.size(); i-- > 0;) changed |= RemoveDeadIn(*computations[i]);
+  if (RemoveUnusedOperands(module)) {
+    for (Computation* computation : SequentialComputations(module)) RemoveDeadIn(*computation);
+    changed = true;
   }
   module.RemoveUnreachable();  // Not a change: nothing that is reached is another.
   return changed;

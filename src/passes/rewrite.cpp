@@ -199,7 +199,9 @@ Result<bool> RewriteEach(std::span<Computation* const> computations, const PassC
 
 Result<bool> RewriteEach(Module& module, const PassContext& context, std::span<const Rule> rules,
                          const std::source_location& where) {
-  return RewriteEach(module.PostOrder(), context, rules, where);
+  const bool changed = TRY(RewriteEach(module.PostOrder(), context, rules, where));
+  if (changed) RemoveUnusedOperands(module);
+  return changed;
 }
 
 std::span<const RuleSet> AllRules() {

@@ -83,6 +83,8 @@ struct RuleBook {
 Result<bool> RewriteEach(std::span<Computation* const> computations, const PassContext& context,
                          std::span<const Rule> rules,
                          const std::source_location& where = std::source_location::current());
+// Operands that their fused computations do not read any more, go (dce.cpp): a valid fusion has none.
+bool RemoveUnusedOperands(Module& module);
 // All computations, fused ones too.
 Result<bool> RewriteEach(Module& module, const PassContext& context, std::span<const Rule> rules,
                          const std::source_location& where = std::source_location::current());
