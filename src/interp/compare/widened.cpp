@@ -284,9 +284,11 @@ class Comparer {
     return values;
   }
 
-  Result<ShadowValue> ValueBefore(Pair& pair, const Instruction& inst) {
+  // `as_declared`: with bounds for what the declared types round.
+  Result<ShadowValue> ValueBefore(Pair& pair, const Instruction& inst, bool as_declared = false) {
     if (auto rounded = known_before_->Rounded(inst)) return std::move(*rounded);
-    const ShadowOptions options = Options(pair.given_before, *known_before_);
+    ShadowOptions options = Options(pair.given_before, *known_before_);
+    options.widened = !as_declared;
     const auto args = Needed(*TRY(ArgsOf(pair, &inst.computation())), inst, Cuts(pair.given_before, *known_before_));
     return EvaluateShadowOf(inst, args, options);
   }
@@ -469,6 +471,32 @@ class Comparer {
     return read[&inst] = last;
   }
 
+  struct Compared {
+    ShadowValue before, after;
+    Comparison comparison;
+    int64_t by_bits = 0;
+  };
+
+  Compared Compare(ShadowValue before, ShadowValue after) const {
+    Compared compared{.before = std::move(before), .after = std::move(after), .comparison = {}};
+    compared.comparison = CompareWithBounds(Joined(compared.before, compared.after, &compared.by_bits),
+                                            AsLiteral(compared.after), options_.compare);
+    return compared;
+  }
+
+  // Passes may know what the input's constants alone do not tell: a loop makes it, or an update covers what was there. It
+  // is folded as the declared types round it: right within bounds for these, and it goes on as it is on both sides.
+  Result<std::optional<Compared>> CompareFolded(Pair& pair, const Instruction& origin, const Instruction& inst) {
+    auto folded = known_after_->Value(inst);
+    if (!folded || known_before_->Value(origin) || HasComplex(inst.shape())) return std::nullopt;
+    auto before = ValueBefore(pair, origin, true);
+    if (!before) return std::nullopt;
+    Compared compared = Compare(std::move(*before), *folded);
+    if (compared.comparison.bad() > 0) return std::nullopt;
+    compared.before = std::move(*folded);
+    return compared;
+  }
+
   Result<void> CompareInstruction(Pair& pair, const Instruction& origin, const Instruction& inst,
                                   const std::string& where) {
     const bool loops = inst.Is(Opcode::kWhile) && origin.Is(Opcode::kWhile);
@@ -486,9 +514,12 @@ class Comparer {
       result_.notes.push_back(Str("'", inst.name(), "' not compared: ", error.message()));
       return {};
     }
-    int64_t by_bits = 0;
-    Comparison comparison = CompareWithBounds(Joined(*before, *after, &by_bits), AsLiteral(*after), options_.compare);
-    result_.by_bits += by_bits;
+    Compared compared = Compare(std::move(*before), std::move(*after));
+    if (compared.comparison.bad() > 0) {
+      if (auto folded = TRY(CompareFolded(pair, origin, inst))) compared = std::move(*folded);
+    }
+    Comparison& comparison = compared.comparison;
+    result_.by_bits += compared.by_bits;
     ++result_.instructions;
     result_.elements += comparison.elements();
     Note(inst, comparison);
@@ -496,9 +527,9 @@ class Comparer {
       Found(origin, inst, where, std::move(comparison));
       return {};
     }
-    const bool is_open = by_bits > 0 || comparison.Count(ElementClass::kUndetermined) > 0;
+    const bool is_open = compared.by_bits > 0 || comparison.Count(ElementClass::kUndetermined) > 0;
     if (is_open || IsLarge(inst)) pair.given_for_good.insert(&origin);
-    Keep(pair, origin, inst, KeptOf(std::move(*before), *after));
+    Keep(pair, origin, inst, KeptOf(std::move(compared.before), compared.after));
     return {};
   }
 

@@ -157,8 +157,13 @@ const KnownValues::Known* KnownValues::Get(const Instruction& inst) const {
 }
 
 std::optional<ShadowValue> KnownValues::Rounded(const Instruction& inst) const {
+  const Known* known = Get(inst);
+  return known != nullptr && known->rounded ? Value(inst) : std::nullopt;
+}
+
+std::optional<ShadowValue> KnownValues::Value(const Instruction& inst) const {
   const Known* known = inst.shape().IsArray() ? Get(inst) : nullptr;
-  if (known == nullptr || !known->rounded) return std::nullopt;
+  if (known == nullptr) return std::nullopt;
   ShadowValue value =
       IsComplex(inst.shape().type()) ? ComplexOfFewRoundings(known->value) : ToShadow(known->value, known->bound);
   if (known->splat) return Splat(value, inst.shape());

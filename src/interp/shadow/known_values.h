@@ -31,6 +31,8 @@ class KnownValues {
   // Of an array that was rounded or decided on: its value in the declared type, and how far from it what another order
   // of folding, or none at all, may be. Nothing where it is not known, or is no other value in f64.
   std::optional<ShadowValue> Rounded(const Instruction& inst) const;
+  // Of any array that is known.
+  std::optional<ShadowValue> Value(const Instruction& inst) const;
   // Each array's value that nothing rounded; one element where all are equal. In no order.
   void ForEachExact(const std::function<void(const Literal&)>& f) const;
 
