@@ -484,8 +484,8 @@ class Comparer {
     return compared;
   }
 
-  // Passes may know what the input's constants alone do not tell: a loop makes it, or an update covers what was there. It
-  // is folded as the declared types round it: right within bounds for these, and it goes on as it is on both sides.
+  // Passes may know what the input's constants alone do not tell: a loop makes it, or an update covers what was there.
+  // It is folded as the declared types round it: right within bounds for these, and it goes on as it is on both sides.
   Result<std::optional<Compared>> CompareFolded(Pair& pair, const Instruction& origin, const Instruction& inst) {
     auto folded = known_after_->Value(inst);
     if (!folded || known_before_->Value(origin) || HasComplex(inst.shape())) return std::nullopt;
