@@ -26,8 +26,8 @@ Result<std::shared_ptr<const Target>> FindTarget(const std::string& name);
 // A device that is there, as it describes itself.
 std::shared_ptr<const Target> TargetOf(const DeviceDescription& device);
 
-// The GPU that a platform ("cuda:1", "auto") stands for, where there is one: what a run is planned for when nothing else
-// is said. Null: none; the host runs kernels as they are planned for the default device.
+// The GPU that a platform ("cuda:1", "auto") stands for, where there is one: what a run is planned for when nothing
+// else is said. Null: none; the host runs kernels as they are planned for the default device.
 std::shared_ptr<const Target> TargetOfPlatform(const std::string& platform);
 
 // "h200, h100, a100, host": those that have a name.

@@ -110,8 +110,8 @@ class Experiment {
   bool IsInterpreted() const { return (*where_)->device == nullptr; }
   // Why the interpreter does not run over the whole module; "": it does, or nobody wants it to.
   Result<std::string> WhyNoReference();
-  // The options, with the work limit that judging the results has. As it was given; without one, kWorkLimit, or what some
-  // runs of the program take, if these are longer.
+  // The options, with the work limit that judging the results has. As it was given; without one, kWorkLimit, or what
+  // some runs of the program take, if these are longer.
   Result<RunOptions> Judging();
   // Of the interpreter wherever it takes part. Infeeds and outfeeds are connected.
   Result<InterpretOptions> Interpreter();
