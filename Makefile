@@ -150,7 +150,8 @@ kernel-check: $(BUILD)/bin/hlo-test  ## Every kernel of every model: host agains
 
 asan:  ## The tests under AddressSanitizer and UndefinedBehaviorSanitizer, in build-asan/
 	@# LeakSanitizer crashes on the threads of the OpenMP that oneDNN brings.
-	@ASAN_OPTIONS=detect_leaks=0 $(MAKE) --no-print-directory $(JOBS) run-tests BUILD=build-asan OPT='-O1' \
+	@# Frames are larger there: a test of nested loops overruns 8 MB of stack.
+	@ulimit -s 1000000 && ASAN_OPTIONS=detect_leaks=0 $(MAKE) --no-print-directory $(JOBS) run-tests BUILD=build-asan OPT='-O1' \
 	  CXXFLAGS='-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer' LDFLAGS='-fsanitize=address,undefined'
 
 # T seconds for each target of TARGETS=...
