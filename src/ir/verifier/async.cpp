@@ -339,26 +339,34 @@ Status AsyncChecker::CheckDone(const Instruction& inst) {
   return {};
 }
 
+// What takes a state as its operand `i`.
+enum class Taker : uint8_t {
+  kNone,     // Nothing may; V177.
+  kHandsOn,  // The state, or what holds it, is its value.
+  kEnds,     // Done with it, or it goes out of sight.
+  kWaits,    // There for its order only.
+};
+Taker TakerOf(const Instruction& user, int64_t i) {
+  switch (user.opcode()) {
+    case Opcode::kTuple:
+    case Opcode::kGetTupleElement:
+    case Opcode::kOptimizationBarrier:
+    case Opcode::kDomain:
+    case Opcode::kCopy: return Taker::kHandsOn;
+    case Opcode::kAsyncUpdate: return i == 0 ? Taker::kHandsOn : Taker::kNone;
+    case Opcode::kAsyncDone: return i == 0 ? Taker::kEnds : Taker::kNone;
+    case Opcode::kWhile:
+    case Opcode::kCall:
+    case Opcode::kConditional: return Taker::kEnds;
+    default: return IsMetadataCall(user) ? Taker::kHandsOn : IsControlCall(user) ? Taker::kWaits : Taker::kNone;
+  }
+}
+
 // V177
 Status AsyncChecker::CheckUsers(const Instruction& inst) {
   for (const Instruction* user : inst.users()) {
     for (int64_t i = 0; i < user->operand_count(); ++i) {
-      if (&user->operand(i) != &inst) continue;
-      bool fine = IsMetadataCall(*user) || IsControlCall(*user);
-      switch (user->opcode()) {
-        case Opcode::kAsyncUpdate:
-        case Opcode::kAsyncDone: fine = i == 0; break;
-        case Opcode::kTuple:
-        case Opcode::kGetTupleElement:
-        case Opcode::kWhile:
-        case Opcode::kCall:
-        case Opcode::kConditional:
-        case Opcode::kOptimizationBarrier:
-        case Opcode::kDomain:
-        case Opcode::kCopy: fine = true; break;
-        default: break;
-      }
-      if (fine) continue;
+      if (&user->operand(i) != &inst || TakerOf(*user, i) != Taker::kNone) continue;
       Error error = ErrorAtOperand(*user, i, "V177",
                                    Str("'", user->opcode(), "' cannot take the state of '", inst.opcode(),
                                        "', only async-update and async-done can"));
@@ -368,7 +376,7 @@ Status AsyncChecker::CheckUsers(const Instruction& inst) {
   return {};
 }
 
-// V178: some way leads from the start to a done, or out of sight.
+// V178: some way leads from the start to a done, or out of sight. What may not take the state (V177) has been said.
 void AsyncChecker::CheckIsDone(const Instruction& start) {
   std::vector<const Instruction*> ready = {&start};
   std::unordered_set<const Instruction*> seen = {&start};
@@ -377,10 +385,8 @@ void AsyncChecker::CheckIsDone(const Instruction& start) {
     ready.pop_back();
     if (at->IsRoot() || findings_.IsWrong(*at)) return;
     for (const Instruction* user : at->users()) {
-      const bool hands_on = user->Is(Opcode::kTuple) || user->Is(Opcode::kGetTupleElement) ||
-                            user->Is(Opcode::kOptimizationBarrier) || user->Is(Opcode::kDomain) ||
-                            user->Is(Opcode::kCopy) || user->Is(Opcode::kAsyncUpdate) || IsMetadataCall(*user);
-      if (!hands_on && !IsControlCall(*user)) return;  // A done, a loop, a call.
+      const Taker taker = TakerOf(*user, 0);
+      if (taker == Taker::kEnds || taker == Taker::kNone) return;
       if (seen.insert(user).second) ready.push_back(user);
     }
   }
