@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "gpu/kernel/math.h"
 #include "ir/module.h"
+#include "ir/reducer.h"
 
 namespace hlo::gpu {
 namespace {
@@ -286,26 +287,9 @@ Value LiteralValue(KernelBuilder& k, const Literal& literal, int64_t linear) {
 }
 
 std::optional<Value> IdentityOf(KernelBuilder& k, const SimpleReducer& reducer, Type type) {
-  const bool is_float = kernel::IsFloat(type);
-  const double infinity = std::numeric_limits<double>::infinity();
-  const int bits = kernel::Bits(type);
-  const bool is_signed = kernel::IsSigned(type);
-  switch (reducer.opcode) {
-    case Opcode::kAdd: return is_float ? k.Constant(type, -0.0) : k.Constant(type, int64_t{0});  // -0 + -0 is -0.
-    case Opcode::kMultiply: return is_float ? k.Constant(type, 1.0) : k.Constant(type, int64_t{1});
-    case Opcode::kMaximum:
-      if (is_float) return k.Constant(type, -infinity);
-      return k.Constant(type, is_signed ? INT64_MIN >> (64 - bits) : int64_t{0});
-    case Opcode::kMinimum:
-      if (is_float) return k.Constant(type, infinity);
-      if (type == Type::kPred) return k.Constant(type, int64_t{1});
-      return k.Constant(type, static_cast<int64_t>(is_signed ? static_cast<uint64_t>(INT64_MAX) >> (64 - bits)
-                                                             : UINT64_MAX >> (64 - bits)));
-    case Opcode::kAnd: return k.Constant(type, type == Type::kPred ? int64_t{1} : int64_t{-1});
-    case Opcode::kOr:
-    case Opcode::kXor: return k.Constant(type, int64_t{0});
-    default: return std::nullopt;
-  }
+  const std::optional<Literal> identity = hlo::IdentityOf(reducer.opcode, reducer.inst->shape().type());
+  if (!identity) return std::nullopt;
+  return kernel::IsFloat(type) ? k.Constant(type, identity->GetDouble(0)) : k.Constant(type, identity->GetInt(0));
 }
 
 }  // namespace hlo::gpu

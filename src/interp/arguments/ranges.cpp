@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "interp/functions.h"
+#include "ir/reducer.h"
 
 namespace hlo {
 namespace {
@@ -136,15 +137,11 @@ std::vector<std::optional<double>> IdentitiesOf(const Computation& body, int64_t
     if (root->Is(Opcode::kTuple)) root = &root->operand(k);
     root = &Bare(*root);
     if (root->operand_count() == 2 && are_both(root->operand(0), root->operand(1), k)) {
-      switch (root->opcode()) {
-        case Opcode::kAdd:
-        case Opcode::kOr:
-        case Opcode::kXor: identities[k] = 0; break;
-        case Opcode::kMultiply: identities[k] = 1; break;
-        case Opcode::kAnd: identities[k] = root->shape().type() == PrimitiveType::kPred ? 1 : -1; break;
-        case Opcode::kMaximum: identities[k] = -kInfinity; break;
-        case Opcode::kMinimum: identities[k] = kInfinity; break;
-        default: break;
+      // As a number, which is brought into the range of the type where it is used; of sums +0, as programs write it.
+      if (const auto number = IdentityOf(root->opcode(), PrimitiveType::kF64)) {
+        identities[k] = number->GetDouble(0) + 0.0;
+      } else if (const auto bits = IdentityOf(root->opcode(), root->shape().type())) {
+        identities[k] = static_cast<double>(bits->GetInt(0));
       }
     }
     if (root->Is(Opcode::kSelect) && are_both(root->operand(1), root->operand(2), k)) {

@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "base/text.h"
+#include "ir/reducer.h"
 #include "ir/shapes/shape_checks.h"
 #include "ir/side_effects.h"
 #include "ir/trip_count.h"
@@ -73,13 +74,12 @@ Status WarnOfInitialValue(const Instruction& inst) {
   if ((!inst.Is(Opcode::kReduce) && !inst.Is(Opcode::kReduceWindow)) || inst.operand_count() != 2) return {};
   const Computation& f = *CalledComputations(inst)[0];
   const Instruction& init = inst.operand(1);
-  for (const auto& [opcode, identity] : {std::pair(Opcode::kAdd, 0), std::pair(Opcode::kMultiply, 1)}) {
-    if (!Applies(f, opcode) || !init.Is(Opcode::kConstant) || init.IsConstantOf(identity)) continue;
-    FAIL(ErrorAtOperand(
-        inst, 1, "W006",
-        Str("the initial value of '", opcode, "' is not ", identity, ", and may be applied repeatedly")));
-  }
-  return {};
+  const Opcode opcode = f.root().opcode();
+  if ((opcode != Opcode::kAdd && opcode != Opcode::kMultiply) || !Applies(f, opcode)) return {};
+  const auto identity = static_cast<int64_t>(IdentityOf(opcode, f.root().shape().type())->GetDouble(0));
+  if (!init.Is(Opcode::kConstant) || init.IsConstantOf(static_cast<double>(identity))) return {};
+  FAIL(ErrorAtOperand(inst, 1, "W006",
+                      Str("the initial value of '", opcode, "' is not ", identity, ", and may be applied repeatedly")));
 }
 
 // W007

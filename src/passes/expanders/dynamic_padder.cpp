@@ -5,46 +5,21 @@
 //
 // What ends in a dynamic size stays as it is, and so does what no rule here takes a size through.
 #include <algorithm>
-#include <limits>
 
 #include "ir/fusion.h"
 #include "ir/module.h"
+#include "ir/reducer.h"
 #include "passes/pass.h"
 #include "passes/simplify/rules.h"
 
 namespace hlo {
 namespace {
 
-// What leaves the other operand as it is, to the bit. Null where the reducer has none that is known.
+// Null where the reducer has none that is known.
 std::optional<Literal> IdentityOf(const Computation& reducer, PrimitiveType type) {
   const auto op = ReducerOp(reducer);
-  if (!op || reducer.parameter(0).shape().type() != type ||
-      !(IsFloat(type) || IsInteger(type) || type == PrimitiveType::kPred))
-    return std::nullopt;
-  const bool is_float = IsFloat(type);
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  const auto extreme = [&](bool largest) -> std::optional<Literal> {
-    if (type == PrimitiveType::kPred) return Literal::Scalar(type, int64_t{largest});
-    if (is_float) {
-      const Literal infinite = Literal::Scalar(type, largest ? kInfinity : -kInfinity);
-      // Some narrow types have none.
-      return infinite.GetDouble(0) == (largest ? kInfinity : -kInfinity) ? std::optional(infinite) : std::nullopt;
-    }
-    const uint64_t ones = ~uint64_t{0} >> (64 - BitWidth(type));
-    if (!IsSigned(type)) return Literal::Scalar(type, static_cast<int64_t>(largest ? ones : 0));
-    const auto top = static_cast<int64_t>(ones >> 1);
-    return Literal::Scalar(type, largest ? top : -top - 1);
-  };
-  switch (*op) {
-    // 0 turns -0 into +0, -0 nothing.
-    case Opcode::kAdd: return is_float ? Literal::Scalar(type, -0.0) : Literal::Scalar(type, int64_t{0});
-    case Opcode::kMultiply: return is_float ? Literal::Scalar(type, 1.0) : Literal::Scalar(type, int64_t{1});
-    case Opcode::kOr: return Literal::Scalar(type, int64_t{0});
-    case Opcode::kAnd: return Literal::Scalar(type, type == PrimitiveType::kPred ? int64_t{1} : int64_t{-1});
-    case Opcode::kMaximum: return extreme(false);
-    case Opcode::kMinimum: return extreme(true);
-    default: return std::nullopt;
-  }
+  if (!op || reducer.parameter(0).shape().type() != type || IsComplex(type)) return std::nullopt;
+  return IdentityOf(*op, type);
 }
 
 Shape Static(const Shape& shape) {

@@ -1,0 +1,53 @@
+#include "ir/reducer.h"
+
+#include <limits>
+
+namespace hlo {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// The lowest or the largest value.
+std::optional<Literal> ExtremeOf(PrimitiveType type, bool largest) {
+  if (type == PrimitiveType::kPred) return Literal::Scalar(type, int64_t{largest});
+  if (IsFloat(type)) {
+    const double wanted = largest ? kInfinity : -kInfinity;
+    const Literal infinite = Literal::Scalar(type, wanted);
+    // Some narrow types have none.
+    return infinite.GetDouble(0) == wanted ? std::optional(infinite) : std::nullopt;
+  }
+  if (!IsInteger(type)) return std::nullopt;
+  const uint64_t ones = ~uint64_t{0} >> (64 - BitWidth(type));
+  if (!IsSigned(type)) return Literal::Scalar(type, static_cast<int64_t>(largest ? ones : 0));
+  const auto top = static_cast<int64_t>(ones >> 1);
+  return Literal::Scalar(type, largest ? top : -top - 1);
+}
+
+// Of floats -0: 0 turns -0 into +0.
+Literal Zero(PrimitiveType type) {
+  if (!IsComplex(type)) return IsFloat(type) ? Literal::Scalar(type, -0.0) : Literal::Scalar(type, int64_t{0});
+  Literal zero{Shape::Scalar(type)};
+  zero.SetComplex(0, {-0.0, -0.0});
+  return zero;
+}
+
+}  // namespace
+
+std::optional<Literal> IdentityOf(Opcode op, PrimitiveType type) {
+  const bool of_bits = IsInteger(type) || type == PrimitiveType::kPred;
+  if (!of_bits && !IsFloat(type) && !IsComplex(type)) return std::nullopt;
+  switch (op) {
+    case Opcode::kAdd: return Zero(type);
+    case Opcode::kMultiply: return of_bits ? Literal::Scalar(type, int64_t{1}) : Literal::Scalar(type, 1.0);
+    case Opcode::kMaximum: return ExtremeOf(type, false);
+    case Opcode::kMinimum: return ExtremeOf(type, true);
+    case Opcode::kOr:
+    case Opcode::kXor: return of_bits ? std::optional(Literal::Scalar(type, int64_t{0})) : std::nullopt;
+    case Opcode::kAnd:
+      if (!of_bits) return std::nullopt;
+      return Literal::Scalar(type, type == PrimitiveType::kPred ? int64_t{1} : int64_t{-1});
+    default: return std::nullopt;
+  }
+}
+
+}  // namespace hlo
