@@ -74,13 +74,18 @@ struct Function {
   double low, high;  // Where half of the samples are taken.
 };
 
-// What gpu/emitters/scalar.cpp makes of an op of one float.
+// What gpu/emitters/scalar.cpp makes of an op of one float, or of two.
 std::function<Value(Value, Value)> KernelOf(Opcode op) {
   static Module module("functions");
   Computation& computation = module.AddComputation(ToString(op));
   const Shape shape = Shape::Scalar(PrimitiveType::kF32);
-  const hlo::Instruction& inst = computation.Add(op, shape, {&computation.AddParameter(0, shape)});
-  return [&inst](Value x, Value) { return gpu::EmitScalar(inst, {&x, 1}); };
+  std::vector<hlo::Instruction*> operands;
+  for (int i = 0; i < RowOf(op).arity; ++i) operands.push_back(&computation.AddParameter(i, shape));
+  const hlo::Instruction& inst = computation.Add(op, shape, operands);
+  return [&inst](Value x, Value y) {
+    const Value arguments[] = {x, y};
+    return gpu::EmitScalar(inst, std::span(arguments).first(inst.operand_count()));
+  };
 }
 
 const std::vector<Function>& Functions() {
@@ -91,10 +96,8 @@ const std::vector<Function>& Functions() {
                      [f = function.f80](long double x, long double) { return f(x); }, function.facts.samples.low,
                      function.facts.samples.high});
     }
-    all.push_back({Opcode::kPower, Pow, [](long double x, long double y) { return std::pow(x, y); }, 0, 20});
-    all.push_back({Opcode::kAtan2, Atan2, [](long double y, long double x) { return std::atan2(y, x); }, -10, 10});
-    all.push_back({Opcode::kRemainder, [](Value x, Value y) { return x % y; },
-                   [](long double x, long double y) { return std::fmod(x, y); }, -100, 100});
+    for (const auto& [opcode, f64, f80, samples] : FloatFunctionsOfTwo())
+      all.push_back({opcode, KernelOf(opcode), f80, samples.low, samples.high});
     return all;
   }();
   return functions;

@@ -30,7 +30,16 @@ static_assert(std::ranges::all_of(kFunctions,
                                   }),
               "a row of interp/functions.def without samples");
 
+constexpr FloatFunctionOfTwo kFunctionsOfTwo[] = {
+#define FLOAT_FUNCTION_OF_TWO(Name, of_x_and_y, ...)                         \
+  {Opcode::k##Name, [](double x, double y) -> double { return of_x_and_y; }, \
+   [](long double x, long double y) -> long double { return of_x_and_y; }, __VA_ARGS__},
+#include "interp/functions.def"
+};
+
 }  // namespace
+
+std::span<const FloatFunctionOfTwo> FloatFunctionsOfTwo() { return kFunctionsOfTwo; }
 
 std::span<const FloatFunction> FloatFunctions() { return kFunctions; }
 

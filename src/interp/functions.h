@@ -49,6 +49,15 @@ struct FloatFunction {
 std::span<const FloatFunction> FloatFunctions();
 const FloatFunction* FloatFunctionOf(Opcode opcode);  // Null: it is none.
 
+struct FloatFunctionOfTwo {
+  Opcode opcode;
+  double (*f64)(double, double);
+  long double (*f80)(long double, long double);
+  FunctionFacts::Range samples;
+};
+
+std::span<const FloatFunctionOfTwo> FloatFunctionsOfTwo();
+
 }  // namespace hlo
 
 #endif  // HLO_INTERP_FUNCTIONS_H_

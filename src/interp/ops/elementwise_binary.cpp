@@ -55,10 +55,17 @@ T DivideOf(T x, T y) {
   return x / y;
 }
 
+#define FLOAT_FUNCTION_OF_TWO(Name, of_x_and_y, ...) \
+  template <class T>                                 \
+  T Float##Name(T x, T y) {                          \
+    return of_x_and_y;                               \
+  }
+#include "interp/functions.def"
+
 // Sign of the dividend; x rem 0 = x.
 template <class T>
 T RemainderOf(T x, T y) {
-  if constexpr (kIsFloat<T>) return std::fmod(x, y);
+  if constexpr (kIsFloat<T>) return FloatRemainder(x, y);
   if constexpr (kIsInt<T>) {
     if (y == 0) return x;
     if constexpr (kIsSigned<T>) {
@@ -70,7 +77,7 @@ T RemainderOf(T x, T y) {
 
 template <class T>
 T PowerOf(T x, T y) {
-  if constexpr (kIsFloat<T>) return std::pow(x, y);
+  if constexpr (kIsFloat<T>) return FloatPower(x, y);
   if constexpr (kIsInt<T>) {
     if constexpr (kIsSigned<T>) {
       // By the parity for -1; of the other bases, the fractions are dropped.
@@ -137,7 +144,7 @@ T MulhiOf(T x, T y, int bits) {
 template <class T>
 T Atan2Of(T y, T x) {
   if constexpr (kIsFloat<T>) {
-    return std::atan2(y, x);
+    return FloatAtan2(y, x);
   } else {
     const T i(0, 1);
     return -i * std::log((x + i * y) / std::sqrt(x * x + y * y));

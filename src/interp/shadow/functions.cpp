@@ -73,6 +73,10 @@ Pair Steps(const Finish& finish, const Pair* in) {
   return {value, std::max(high - value, value - low) * kUp};
 }
 
+#define FLOAT_FUNCTION_OF_TWO(Name, of_x_and_y, ...) \
+  double Name##Of(double x, double y) { return of_x_and_y; }
+#include "interp/functions.def"
+
 double SignOf(double x) { return std::isnan(x) ? x : std::copysign(x != 0 ? 1.0 : 0.0, x); }
 
 // Monotone in each argument for a positive base, so the extremes lie at the corners. A negative base needs an exact
@@ -82,7 +86,7 @@ Pair PowerRule(const Finish& finish, const Pair* in) {
   if (IsExact(b) && b.value == 0) return {1, 0};
   if (IsExact(a) && a.value == 1) return {1, 0};
   if (!IsDecided(a) || !IsDecided(b)) return {0, kUndetermined};
-  const double value = std::pow(a.value, b.value);
+  const double value = PowerOf(a.value, b.value);
   if (IsExact(a) && IsExact(b)) return std::isfinite(value) ? Rounded(finish, value, 0) : Pair{value, 0};
   const bool integer = IsExact(b) && b.value == std::trunc(b.value);
   if (!(a.value > a.bound) && !integer) return {0, kUndetermined};
@@ -91,7 +95,7 @@ Pair PowerRule(const Finish& finish, const Pair* in) {
   double before = meets_zero ? std::fabs(value) : 0;
   for (const double x : {a.value - a.bound, a.value + a.bound}) {
     for (const double y : {b.value - b.bound, b.value + b.bound})
-      before = std::max(before, std::fabs(std::pow(x, y) - value));
+      before = std::max(before, std::fabs(PowerOf(x, y) - value));
   }
   return std::isfinite(before) ? Rounded(finish, value, before) : Pair{0, kUndetermined};
 }
@@ -99,14 +103,14 @@ Pair PowerRule(const Finish& finish, const Pair* in) {
 Pair Atan2Rule(const Finish& finish, const Pair* in) {
   const Pair y = in[0], x = in[1];
   if (!IsDecided(x) || !IsDecided(y)) return {0, kUndetermined};
-  const double value = std::atan2(y.value, x.value);
+  const double value = Atan2Of(y.value, x.value);
   if (std::isnan(value)) return {value, 0};
   // The cut runs along y = 0, x <= 0; at an exact zero the sign of y decides, and is known.
   if (!(IsExact(x) && IsExact(y)) && !IsNonZero(y) && x.value - x.bound <= 0) return {0, kUndetermined};
   double before = 0;
   for (const double dy : {-y.bound, y.bound}) {
     for (const double dx : {-x.bound, x.bound})
-      before = std::max(before, std::fabs(std::atan2(y.value + dy, x.value + dx) - value));
+      before = std::max(before, std::fabs(Atan2Of(y.value + dy, x.value + dx) - value));
   }
   return std::isfinite(before) ? Rounded(finish, value, before) : Pair{0, kUndetermined};
 }
@@ -115,7 +119,7 @@ Pair Atan2Rule(const Finish& finish, const Pair* in) {
 Pair RemainderRule(const Finish& finish, const Pair* in) {
   const Pair a = in[0], b = in[1];
   if (!IsDecided(a) || !IsDecided(b)) return {0, kUndetermined};
-  const double value = std::fmod(a.value, b.value);
+  const double value = RemainderOf(a.value, b.value);
   if ((IsExact(a) && IsExact(b)) || std::isnan(value)) return {value, 0};
   if (!IsNonZero(b)) return {0, kUndetermined};
   const double quotient = std::trunc(a.value / b.value);
