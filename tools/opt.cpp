@@ -49,7 +49,7 @@ void ListPasses() {
 
 void ListStages() {
   std::printf("hlo          after the passes, but for the last ones, which schedule\n");
-  std::printf("hlo-backend  fused, scheduled, planned: what is compiled\n");
+  std::printf("hlo-backend  fused, scheduled, planned: what is compiled; which library a call goes to: kernels\n");
   for (const LowerStage stage : kLowerStages)
     std::printf("%-12s %s\n", std::string(ToString(stage)).c_str(), std::string(About(stage)).c_str());
 }
