@@ -2,7 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <set>
+#include <string_view>
 
+#include "base/text.h"
 #include "ir/fusion.h"
 #include "ir/module.h"
 #include "parser/parser.h"
@@ -79,11 +82,9 @@ ENTRY e {
   EXPECT_EQ(module->entry().InstructionCount(), 3);
 }
 
-// Over all models and files of passes: each strategy ends only when it finds no more.
-TEST(Fusion, ASecondRunFindsNothing) {
-  constexpr char kPasses[] =
-      "call-inliner,layout-assignment,simplification(fixed-point),cublas-gemm-rewriter,dce,"
-      "fusion,fusion,multi_output_fusion,multi_output_fusion,dce,fusion,multi_output_fusion";
+// Over all models and files of passes, with these passes, of which `strategies` run several times: all but the first
+// run find nothing.
+void ExpectNoSecondFinding(const std::string& passes, const std::set<std::string_view>& strategies) {
   int modules = 0;
   for (const char* folder : {"testdata/models", "testdata/passes", "testdata/run"}) {
     if (!std::filesystem::exists(folder)) GTEST_SKIP() << "run from the project's folder";
@@ -93,16 +94,33 @@ TEST(Fusion, ASecondRunFindsNothing) {
       ASSERT_TRUE(source);
       const auto parsed = Parse(*source);
       if (!parsed) continue;  // It shows an error.
-      const auto report = RunPipeline(**parsed, {.passes = kPasses});
+      const auto report = RunPipeline(**parsed, {.passes = passes});
       ASSERT_TRUE(report) << entry.path() << ": " << report.error().message();
       ++modules;
       for (const PassRun& run : report->runs) {
-        const bool fuses = run.pass->name == "fusion" || run.pass->name == "multi_output_fusion";
-        if (fuses && run.instance > 1) EXPECT_FALSE(run.changed) << entry.path() << ": " << NameOf(run);
+        if (strategies.contains(run.pass->name) && run.instance > 1)
+          EXPECT_FALSE(run.changed) << entry.path() << ": " << NameOf(run);
       }
     }
   }
   EXPECT_GT(modules, 200);
+}
+
+constexpr char kBeforeFusion[] =
+    "call-inliner,layout-assignment,simplification(fixed-point),cublas-gemm-rewriter,dce,fusion,";
+
+TEST(Fusion, ASecondRunFindsNothing) {
+  ExpectNoSecondFinding(
+      Str(kBeforeFusion, "fusion,multi_output_fusion,multi_output_fusion,dce,fusion,multi_output_fusion"),
+      {"fusion", "multi_output_fusion"});
+}
+
+// Side by side without multi_output_fusion before: it would leave them less.
+TEST(Fusion, ASecondMergerAndASecondRunSideBySideFindNothing) {
+  ExpectNoSecondFinding(Str(kBeforeFusion,
+                            "fusion_merger,fusion_merger,gpu_horizontal_loop_fusion,gpu_horizontal_loop_fusion,"
+                            "gpu_horizontal_input_fusion,gpu_horizontal_input_fusion,gpu_horizontal_loop_fusion"),
+                        {"fusion_merger", "gpu_horizontal_loop_fusion", "gpu_horizontal_input_fusion"});
 }
 
 TEST(Fusion, OneResidualOnly) {

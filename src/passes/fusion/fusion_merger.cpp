@@ -191,7 +191,10 @@ class FusionMerger {
 
 Result<bool> MergeFusions(Module& module, const PassContext& context) {
   bool changed = false;
-  for (Computation* computation : SequentialComputations(module)) changed |= FusionMerger(*computation, context).Run();
+  // A kernel whose readers are others now, since they were merged themselves, is looked at again.
+  for (Computation* computation : SequentialComputations(module)) {
+    while (FusionMerger(*computation, context).Run()) changed = true;
+  }
   return changed;
 }
 

@@ -172,8 +172,10 @@ class HorizontalFusion {
 
 Result<bool> FuseSideBySide(Module& module, const PassContext& context, bool reductions) {
   bool changed = false;
-  for (Computation* computation : SequentialComputations(module))
-    changed |= HorizontalFusion(*computation, context, reductions).Run();
+  // Kernels that have joined are looked at again: two of them may be alike where what they were made of was not.
+  for (Computation* computation : SequentialComputations(module)) {
+    while (HorizontalFusion(*computation, context, reductions).Run()) changed = true;
+  }
   return changed;
 }
 
