@@ -36,7 +36,8 @@ bool IsOptimized(const Module& module, const std::string& path) {
 }
 
 Result<PipelineReport> Optimize(Module& module, PipelineOptions options, Dumper* dumper) {
-  if (!options.verify) options.verify = [](const Module& m) { return Verify(m); };
+  Verified verified;
+  if (!options.verify) options.verify = [&](const Module& m) { return VerifyAgain(m, &verified); };
   options.after = [dumper, after = std::move(options.after)](const PassRun& run, Module& m) -> Status {
     VLOG(1, run.pipeline, ": ", run.pass->name,
          run.skipped   ? " skipped"

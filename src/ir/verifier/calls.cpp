@@ -154,6 +154,7 @@ void CheckFusions(Findings& findings) {
       FAIL(ErrorAtAttribute(inst, "calls", "V159", Str("'", fused.name(), "' belongs to another fusion"))
                .AddNote(Str("'", owner->name(), "' is that fusion"), NameRange(*owner)));
     }
+    if (!findings.IsSuspect(fused)) return CheckOperandAliases(inst, a.aliases, {"V160"});
     if (!fused.root().users().empty())
       FAIL(ErrorAtCallee(inst, "calls", "V157", Str("the root of '", fused.name(), "' has users"), fused.root()));
     for (const Instruction* inner : fused.instructions()) {

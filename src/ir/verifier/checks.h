@@ -18,13 +18,19 @@ namespace hlo {
 class Findings {
  public:
   Findings(const Module& module, VerifyLevel level)
-      : module_(module), strict_(level == VerifyLevel::kStrict), wrong_(module.id_limit()) {}
+      : module_(module),
+        strict_(level == VerifyLevel::kStrict),
+        wrong_(module.id_limit()),
+        suspect_(module.computation_id_limit(), true) {}
 
   const Module& module() const { return module_; }
   // What the rules of the whole module look at, in its order: those that call computations, are part of something
   // asynchronous, or hold a buffer. A walk over all instructions costs as much as the rule.
   std::span<const Instruction* const> notable() const { return notable_; }
   void AddNotable(const Instruction& inst) { notable_.push_back(&inst); }
+  // False: it is as it was when it was found valid, and so is all that it calls.
+  bool IsSuspect(const Computation& computation) const { return suspect_[computation.id()]; }
+  void SetSuspect(const Computation& computation, bool suspect) { suspect_[computation.id()] = suspect; }
   bool strict() const { return strict_; }
   bool Full() const;  // No more errors are wanted.
   bool empty() const { return errors_.empty(); }
@@ -43,7 +49,8 @@ class Findings {
   const Module& module_;
   bool strict_;
   std::vector<const Instruction*> notable_;
-  std::vector<bool> wrong_;  // By instruction id.
+  std::vector<bool> wrong_;    // By instruction id.
+  std::vector<bool> suspect_;  // By computation id.
   ExitCode exit_ = ExitCode::kRejected;
   std::vector<Diagnostic> errors_, warnings_;
 };

@@ -21,7 +21,15 @@ bool MayMixFloats(const Instruction& inst) {
 
 class Verifier {
  public:
-  Verifier(const Module& module, VerifyLevel level) : module_(module), findings_(module, level) {}
+  Verifier(const Module& module, VerifyLevel level, Verified* verified = nullptr)
+      : module_(module), findings_(module, level), verified_(verified), ordered_(module.computation_id_limit()) {
+    if (verified == nullptr) return;
+    // Rules of collectives and shardings count devices.
+    const ModuleHeader& header = module.header;
+    if (verified->replica_count != header.replica_count || verified->num_partitions != header.num_partitions)
+      *verified = {.replica_count = header.replica_count, .num_partitions = header.num_partitions};
+    verified->computations.resize(module.computation_id_limit());
+  }
 
   Status Run(std::vector<Diagnostic>* warnings) {
     // Each step needs what the one before has made sure of.
@@ -30,7 +38,9 @@ class Verifier {
       for (const Instruction* inst : findings_.notable()) {
         if (inst->Is(Opcode::kFusion)) fused_[inst->attrs<FusionAttrs>().calls->id()] = true;
       }
-      for (const Computation* computation : module_.Computations()) CheckComputation(*computation);
+      for (const Computation* computation : module_.Computations()) {
+        if (findings_.IsSuspect(*computation)) CheckComputation(*computation);
+      }
       CheckFusions(findings_);
       CheckAsyncChains(findings_);
       CheckLayoutConstraints(findings_);
@@ -40,6 +50,7 @@ class Verifier {
       if (findings_.strict() && module_.header.is_scheduled) CheckDeadlocks(findings_);
       if (warnings != nullptr && findings_.empty()) FindWarnings(findings_);
     }
+    if (verified_ != nullptr && findings_.empty()) Remember();
     return findings_.Finish(warnings);
   }
 
@@ -48,28 +59,7 @@ class Verifier {
   bool Report(Error error) { return findings_.Add(std::move(error)), false; }
   bool Report(const Instruction& inst, Error error) { return findings_.Add(inst, std::move(error)), false; }
 
-  bool CheckStructure();
-  bool CheckAcyclic(const Computation& computation);
-  bool CheckCallGraph();
-  void CheckComputation(const Computation& computation);
-  Status CheckInstruction(const Instruction& inst);
-  Status CheckShape(const Instruction& inst);
-  Status CheckElementwise(const Instruction& inst);
-  Status CheckPrecision(const Instruction& inst);
-  void CheckNames();
-
-  const Module& module_;
-  Findings findings_;
-  std::vector<bool> fused_;  // By computation.
-  // For the computation that CheckAcyclic looks at.
-  std::vector<int> number_;  // By place.
-  std::vector<const Instruction*> operands_;
-};
-
-// ---- Structure ---------------------------------------------------------------------------------------------------
-
-bool Verifier::CheckStructure() {
-  if (!module_.has_entry()) return Report(Rejected("V008", "the module has no entry computation"));
+  // Who has a value as an operand.
   struct Uses {
     size_t users = 0;
     int64_t ids = 0;  // Their sum.
@@ -79,81 +69,141 @@ bool Verifier::CheckStructure() {
       ids += user.id();
     }
   };
-  std::vector<Uses> uses;  // By place.
+
+  bool CheckStructure();
+  bool IsKnown(const Computation& computation) const;
+  bool CheckKnown(const Computation& computation);
+  bool CheckOperands(const Computation& computation);
+  bool CheckCallees(const Instruction& inst);
+  bool CheckUsers(const Computation& computation);
+  bool CheckAcyclic(const Computation& computation);
+  bool CheckCallGraph();
+  void CheckComputation(const Computation& computation);
+  Status CheckInstruction(const Instruction& inst);
+  Status CheckShape(const Instruction& inst);
+  Status CheckElementwise(const Instruction& inst);
+  Status CheckPrecision(const Instruction& inst);
+  void CheckNames();
+  void Remember();
+
+  const Module& module_;
+  Findings findings_;
+  Verified* const verified_;
   // Sorted: what is not here may be nowhere, so nothing can be asked of it.
-  std::vector<Computation*> here = module_.Computations();
-  std::ranges::sort(here);
+  std::vector<Computation*> here_;
+  std::vector<bool> fused_, ordered_;  // By computation.
+  // For the computation that is looked at.
+  std::vector<Uses> uses_;   // By place.
+  std::vector<int> number_;  // By place.
+  std::vector<const Instruction*> operands_;
+};
+
+// ---- Structure ---------------------------------------------------------------------------------------------------
+
+bool Verifier::CheckStructure() {
+  if (!module_.has_entry()) return Report(Rejected("V008", "the module has no entry computation"));
+  here_ = module_.Computations();
+  std::ranges::sort(here_);
   for (const Computation* computation : module_.Computations()) {
-    if (!computation->has_root())
-      return Report(Rejected("V008", Str("computation '", computation->name(), "' has no root"), computation->range));
-    const auto inside = [&](const Instruction& inst) { return &inst.computation() == computation && !inst.removed(); };
-    if (!inside(computation->root()))
-      return Report(Rejected("V008", Str("the root of '", computation->name(), "' is not in it"), computation->range));
-    for (const Instruction* parameter : computation->parameters()) {
-      if (parameter == nullptr)
-        Report(Rejected("V051",
-                        Str("the parameters of '", computation->name(), "' are not numbered 0 to ",
-                            computation->parameters().size() - 1),
-                        computation->range));
-    }
-    const LiveInstructions instructions = computation->instructions();
-    uses.assign(computation->place_limit(), {});
-    for (const Instruction* inst : instructions) {
-      const OpRow& row = RowOf(inst->opcode());
-      if (row.arity != kVariadic && row.arity != inst->operand_count()) {
-        Report(*inst, ErrorAtOperandListEnd(
-                          *inst, "V001",
-                          Str("'", inst->opcode(), "' takes ", row.arity, row.arity == 1 ? " operand" : " operands",
-                              ", found ", inst->operand_count())));
-      }
-      for (const Instruction* operand : inst->operands()) {
-        if (!inside(*operand))
-          return Report(*inst, ErrorAt(*inst, "V008",
-                                       Str("operand '", operand->name(), "' of '", inst->name(),
-                                           "' is not at hand in '", computation->name(), "'")));
-        Uses& of_operand = uses[operand->place()];
-        if (of_operand.last != inst) of_operand.Add(*inst);
-        of_operand.last = inst;
-      }
-      for (const Instruction* before : inst->control_predecessors()) {
-        if (!inside(*before))
-          return Report(
-              *inst, ErrorAt(*inst, "V267",
-                             Str("control predecessor '", before->name(), "' of '", inst->name(), "' is not at hand")));
-      }
-      const std::vector<Computation*> called = CalledComputations(*inst);
-      for (Computation* callee : called) {
-        if (!std::ranges::binary_search(here, callee))
-          return Report(
-              *inst, ErrorAt(*inst, "V008", Str("'", inst->name(), "' calls a computation that is not in the module")));
-      }
-      if (!called.empty() || IsAsyncPart(*inst) || HasBuffer(inst->shape())) findings_.AddNotable(*inst);
-      // Rules read called computations without asking.
-      if (!MayCall(*inst)) continue;
-      bool missing = false;
-      Visit(inst->attributes(), [&]<class A>(const A& attrs) {
-        ForEachField<A>([&](const auto& field) {
-          if constexpr (std::is_same_v<std::remove_cvref_t<decltype(attrs.*field.member)>, Computation*>) {
-            missing = missing || (field.presence == Presence::kRequired && attrs.*field.member == nullptr);
-          }
-        });
-      });
-      if (missing) return Report(*inst, ErrorAt(*inst, "V009", Str("'", inst->name(), "' lacks a called computation")));
-    }
-    // A search for each user among the operands of each would take the square of a tuple's length.
-    for (const Instruction* inst : instructions) {
-      Uses listed;
-      for (const Instruction* user : inst->users()) {
-        if (inside(*user)) listed.Add(*user);
-      }
-      const Uses& found = uses[inst->place()];
-      if (found.users == inst->users().size() && found.users == listed.users && found.ids == listed.ids) continue;
-      return Report(*inst, ErrorAt(*inst, "V008",
-                                   Str("the users of '", inst->name(), "' are not those that have it as an operand")));
-    }
-    if (!CheckAcyclic(*computation)) return false;
+    const bool sound = IsKnown(*computation)
+                           ? CheckKnown(*computation)
+                           : CheckOperands(*computation) && CheckUsers(*computation) && CheckAcyclic(*computation);
+    if (!sound) return false;
   }
   return findings_.empty();
+}
+
+bool Verifier::IsKnown(const Computation& computation) const {
+  return verified_ != nullptr && verified_->computations[computation.id()].version == computation.version();
+}
+
+// It is as it was; but not so, perhaps, what it calls, or that it has to be in order.
+bool Verifier::CheckKnown(const Computation& computation) {
+  const Verified::Known& known = verified_->computations[computation.id()];
+  findings_.SetSuspect(computation, false);
+  for (const Instruction* inst : known.notable) {
+    if (!CheckCallees(*inst)) return false;
+    findings_.AddNotable(*inst);
+  }
+  ordered_[computation.id()] = known.is_ordered;
+  return known.is_ordered || !module_.header.is_scheduled || CheckAcyclic(computation);
+}
+
+bool Verifier::CheckOperands(const Computation& computation) {
+  if (!computation.has_root())
+    return Report(Rejected("V008", Str("computation '", computation.name(), "' has no root"), computation.range));
+  const auto inside = [&](const Instruction& inst) { return &inst.computation() == &computation && !inst.removed(); };
+  if (!inside(computation.root()))
+    return Report(Rejected("V008", Str("the root of '", computation.name(), "' is not in it"), computation.range));
+  for (const Instruction* parameter : computation.parameters()) {
+    if (parameter == nullptr)
+      Report(Rejected("V051",
+                      Str("the parameters of '", computation.name(), "' are not numbered 0 to ",
+                          computation.parameters().size() - 1),
+                      computation.range));
+  }
+  uses_.assign(computation.place_limit(), {});
+  for (const Instruction* inst : computation.instructions()) {
+    const OpRow& row = RowOf(inst->opcode());
+    if (row.arity != kVariadic && row.arity != inst->operand_count()) {
+      Report(*inst,
+             ErrorAtOperandListEnd(*inst, "V001",
+                                   Str("'", inst->opcode(), "' takes ", row.arity,
+                                       row.arity == 1 ? " operand" : " operands", ", found ", inst->operand_count())));
+    }
+    for (const Instruction* operand : inst->operands()) {
+      if (!inside(*operand))
+        return Report(*inst, ErrorAt(*inst, "V008",
+                                     Str("operand '", operand->name(), "' of '", inst->name(), "' is not at hand in '",
+                                         computation.name(), "'")));
+      Uses& of_operand = uses_[operand->place()];
+      if (of_operand.last != inst) of_operand.Add(*inst);
+      of_operand.last = inst;
+    }
+    for (const Instruction* before : inst->control_predecessors()) {
+      if (!inside(*before))
+        return Report(
+            *inst, ErrorAt(*inst, "V267",
+                           Str("control predecessor '", before->name(), "' of '", inst->name(), "' is not at hand")));
+    }
+    if (MayCall(*inst) && !CheckCallees(*inst)) return false;
+    const bool calls = MayCall(*inst) && !CalledComputations(*inst).empty();
+    if (calls || IsAsyncPart(*inst) || HasBuffer(inst->shape())) findings_.AddNotable(*inst);
+  }
+  return true;
+}
+
+bool Verifier::CheckCallees(const Instruction& inst) {
+  for (Computation* callee : CalledComputations(inst)) {
+    if (!std::ranges::binary_search(here_, callee))
+      return Report(inst,
+                    ErrorAt(inst, "V008", Str("'", inst.name(), "' calls a computation that is not in the module")));
+  }
+  // Rules read called computations without asking.
+  bool missing = false;
+  Visit(inst.attributes(), [&]<class A>(const A& attrs) {
+    ForEachField<A>([&](const auto& field) {
+      if constexpr (std::is_same_v<std::remove_cvref_t<decltype(attrs.*field.member)>, Computation*>) {
+        missing = missing || (field.presence == Presence::kRequired && attrs.*field.member == nullptr);
+      }
+    });
+  });
+  return !missing || Report(inst, ErrorAt(inst, "V009", Str("'", inst.name(), "' lacks a called computation")));
+}
+
+// A search for each user among the operands of each would take the square of a tuple's length.
+bool Verifier::CheckUsers(const Computation& computation) {
+  for (const Instruction* inst : computation.instructions()) {
+    Uses listed;
+    for (const Instruction* user : inst->users()) {
+      if (&user->computation() == &computation && !user->removed()) listed.Add(*user);
+    }
+    const Uses& found = uses_[inst->place()];
+    if (found.users == inst->users().size() && found.users == listed.users && found.ids == listed.ids) continue;
+    return Report(*inst, ErrorAt(*inst, "V008",
+                                 Str("the users of '", inst->name(), "' are not those that have it as an operand")));
+  }
+  return true;
 }
 
 // Operands and control predecessors, walked with a stack; and their order when the module is scheduled.
@@ -173,6 +223,7 @@ bool Verifier::CheckAcyclic(const Computation& computation) {
       break;
     }
   }
+  ordered_[computation.id()] = ordered;
   if (ordered) return true;  // So there is no cycle either.
   if (module_.header.is_scheduled) {
     return Report(*early, ErrorAt(*early, "V266", Str("'", early->name(), "' is scheduled before what it needs")));
@@ -229,6 +280,7 @@ bool Verifier::CheckCallGraph() {
     ready.pop_back();
     ++done;
     for (const Computation* caller : callers[computation->id()]) {
+      if (findings_.IsSuspect(*computation)) findings_.SetSuspect(*caller, true);
       if (--waiting[caller->id()] == 0) ready.push_back(caller);
     }
   }
@@ -338,6 +390,18 @@ Status Verifier::CheckPrecision(const Instruction& inst) {
   return {};
 }
 
+void Verifier::Remember() {
+  for (const Computation* computation : module_.Computations()) {
+    if (!findings_.IsSuspect(*computation)) continue;
+    verified_->computations[computation->id()] = {
+        .version = computation->version(), .is_ordered = ordered_[computation->id()], .notable = {}};
+  }
+  for (const Instruction* inst : findings_.notable()) {
+    const Computation& computation = inst->computation();
+    if (findings_.IsSuspect(computation)) verified_->computations[computation.id()].notable.push_back(inst);
+  }
+}
+
 // The first of that name.
 const Instruction& FindNamed(const Module& module, std::string_view name) {
   for (const Computation* computation : module.Computations()) {
@@ -410,6 +474,10 @@ Status Findings::Finish(std::vector<Diagnostic>* warnings) {
 Status Verify(const Module& module, VerifyLevel level, std::vector<Diagnostic>* warnings) {
   if (level == VerifyLevel::kOff) return {};
   return Verifier(module, level).Run(warnings);
+}
+
+Status VerifyAgain(const Module& module, Verified* verified) {
+  return Verifier(module, VerifyLevel::kDefault, verified).Run(nullptr);
 }
 
 }  // namespace hlo

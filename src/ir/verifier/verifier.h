@@ -24,6 +24,21 @@ enum class VerifyLevel : uint8_t { kOff, kDefault, kStrict };
 Status Verify(const Module& module, VerifyLevel level = VerifyLevel::kDefault,
               std::vector<Diagnostic>* warnings = nullptr);
 
+// What was found valid of a module, at the default level.
+struct Verified {
+  struct Known {
+    uint64_t version = 0;                     // Of none: they start at 1.
+    bool is_ordered = false;                  // Operands come first.
+    std::vector<const Instruction*> notable;  // Findings::notable
+  };
+  std::vector<Known> computations;                // By id.
+  int64_t replica_count = 0, num_partitions = 0;  // That the module had.
+};
+
+// The same of one module again and again, as passes change it: a computation that has changed since, and what calls it,
+// is looked at; of the others only what rules of the whole module look at.
+Status VerifyAgain(const Module& module, Verified* verified);
+
 }  // namespace hlo
 
 #endif  // HLO_IR_VERIFIER_VERIFIER_H_

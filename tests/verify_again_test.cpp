@@ -1,0 +1,77 @@
+// What VerifyAgain finds in a module that changed since it was found valid is what Verify finds in it.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <random>
+
+#include "ir/module.h"
+#include "ir/verifier/verifier.h"
+#include "parser/parser.h"
+
+namespace hlo {
+namespace {
+
+std::string TextOf(const Status& status) {
+  std::string text;
+  if (status) return text;
+  for (const Diagnostic& diagnostic : status.error().diagnostics)
+    text += diagnostic.code + " " + diagnostic.message + "\n";
+  return text;
+}
+
+// Changes that a wrong pass could make, in a computation and in the header.
+void Break(Module& module, uint32_t how, std::mt19937& random) {
+  std::vector<Instruction*> all;
+  for (Computation* computation : module.Computations()) {
+    for (Instruction* inst : computation->Instructions()) all.push_back(inst);
+  }
+  Instruction& inst = *all[random() % all.size()];
+  Computation& computation = inst.computation();
+  switch (how % 6) {
+    case 0: inst.SetShape(Shape(PrimitiveType::kPred, {7})); break;
+    case 1: computation.root().SetShape(Shape(PrimitiveType::kPred, {7})); break;
+    case 2: computation.SetRoot(inst); break;
+    case 3:
+      for (Instruction* call : all) {
+        if (!call->Is(Opcode::kFusion)) continue;
+        call->computation().AddClone(*call, {call->operands().begin(), call->operands().end()});
+        break;
+      }
+      break;
+    case 4: module.header.is_scheduled = true; break;
+    case 5: module.header.num_partitions += 6; break;
+  }
+}
+
+TEST(VerifyAgain, FindsWhatVerifyFinds) {
+  std::mt19937 random(15);
+  int modules = 0, wrong = 0, inside = 0;
+  for (const char* folder : {"testdata/passes", "testdata/run", "testdata/verify"}) {
+    if (!std::filesystem::exists(folder)) GTEST_SKIP() << "run from the project's folder";
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+      if (entry.path().extension() != ".hlo") continue;
+      const auto source = ReadSource(entry.path().string());
+      ASSERT_TRUE(source);
+      const auto parsed = Parse(*source);
+      if (!parsed || !Verify(**parsed)) continue;  // It shows an error.
+      ++modules;
+      for (uint32_t how = 0; how < 6; ++how) {
+        const auto module = (*parsed)->Clone();
+        Verified verified;
+        ASSERT_TRUE(VerifyAgain(*module, &verified)) << entry.path();
+        EXPECT_TRUE(VerifyAgain(*module, &verified)) << entry.path();
+        Break(*module, how, random);
+        const std::string expected = TextOf(Verify(*module));
+        EXPECT_EQ(TextOf(VerifyAgain(*module, &verified)), expected) << entry.path() << ", change " << how;
+        wrong += !expected.empty();
+        inside += !expected.empty() && module->Computations().size() > 1;
+      }
+    }
+  }
+  EXPECT_GT(modules, 400);
+  EXPECT_GT(wrong, 500);
+  EXPECT_GT(inside, 100);
+}
+
+}  // namespace
+}  // namespace hlo
