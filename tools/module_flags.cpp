@@ -78,6 +78,10 @@ void AddPassFlags(FlagSet& flags, PassFlags* passes) {
              "leave these rewrite rules out: ids, or their first parts (A.add.1, A.add, A); 'hlo help algebra'");
   flags.List("xla_fuel", &passes->fuel, "WHAT=N", "at most N rewrites of a pass or of a rule");
   flags.Int("opt_bisect_limit", &passes->opt_bisect_limit, "skip pass instances with a higher number; -1: none", -1);
+  flags.String("stop_after", &passes->stop_after, "NAME",
+               "skip what comes behind this: a pass (its first instance), an instance (algsimp#2), a pipeline");
+  flags.String("stop_before", &passes->stop_before, "NAME", "skip this and what comes behind it");
+  flags.String("start_from", &passes->start_from, "NAME", "skip what comes before this");
   AddTargetFlag(flags, &passes->target);
 }
 
@@ -127,8 +131,11 @@ void AddDumpFlags(FlagSet& flags, DumpOptions* dump) {
 
 void AddLogFlags(FlagSet& flags, LogFlags* log) {
   flags.Group("Logging and threads");
-  flags.Int("v", &log->v, "verbosity: 1 a line per pass and kernel, 2 decisions, 3 module text, 4 each instruction");
-  flags.List("vmodule", &log->vmodule, "FILE=N", "verbosity by source file, * and ? allowed (also TF_CPP_VMODULE)");
+  flags.Int("v", &log->v,
+            "verbosity: 1 a line per pass and kernel, 2 decisions, 3 module text, 4 each instruction and why");
+  flags.List("vmodule", &log->vmodule, "FILE=N",
+             "verbosity by source file, * and ? allowed, ours or XLA's name of it (also TF_CPP_VMODULE)");
+  flags.Bool("logtostderr", &log->to_stderr, "where they go in any case");
   flags.Int("threads", &log->threads, "threads to use; 0: as many as there are cores");
   AddHostIsaFlag(flags, &log->host_isa);
 }
@@ -209,6 +216,9 @@ Status Apply(const LogFlags& log) {
     options.modules.emplace_back(entry.substr(0, equals), static_cast<int>(level));
   }
   if (const char* path = std::getenv("TF_CPP_VLOG_FILENAME")) options.path = path;
+  int64_t thread_id = 0;
+  const char* const wants_thread_id = std::getenv("TF_CPP_LOG_THREAD_ID");
+  options.thread_id = wants_thread_id != nullptr && ParseInt(wants_thread_id, &thread_id) && thread_id != 0;
   SetLogOptions(std::move(options));
   return {};
 }
@@ -265,6 +275,9 @@ Result<PipelineOptions> PipelineOf(const PassFlags& passes, const std::vector<st
   options.only = passes.only;
   options.disabled_rules = passes.disabled_rules;
   options.opt_bisect_limit = static_cast<int>(passes.opt_bisect_limit);
+  options.start_from = passes.start_from;
+  options.stop_before = passes.stop_before;
+  options.stop_after = passes.stop_after;
   for (const std::string& entry : passes.fuel) {
     const size_t equals = entry.find('=');
     int64_t units = 0;

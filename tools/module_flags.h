@@ -20,6 +20,7 @@ namespace hlo {
 struct LogFlags {
   int64_t v = 0;
   std::vector<std::string> vmodule;
+  bool to_stderr = true;
   int64_t threads = 0;
   std::string host_isa;
 };
@@ -30,6 +31,7 @@ struct PassFlags {
   std::vector<std::string> disabled, only, disabled_rules, fuel;
   bool disable_all = false;
   int64_t opt_bisect_limit = -1;
+  std::string start_from, stop_before, stop_after;
   std::string target;
   std::shared_ptr<const Target> device;  // What it names, from ReadTargetFlag on.
 };

@@ -1,14 +1,22 @@
 // hlo opt: HLO in, HLO (or LLVM IR, PTX, host code) out.
+#include <unistd.h>
+
 #include <cstdio>
+#include <cstdlib>
 
 #include "base/files.h"
 #include "base/source_text.h"
 #include "base/text.h"
 #include "driver/inspect/fusion_report.h"
+#include "driver/inspect/pass_stats.h"
+#include "driver/list_pipelines.h"
 #include "driver/lower.h"
 #include "driver/optimize.h"
+#include "driver/pass_watch.h"
+#include "driver/run/each_pass_check.h"
 #include "gpu/plan/planner.h"
 #include "ir/text/printer.h"
+#include "ir/verifier/verifier.h"
 #include "tools/command.h"
 #include "tools/flags.h"
 #include "tools/module_flags.h"
@@ -21,11 +29,13 @@ struct OptFlags {
   PassFlags passes;
   DumpOptions dump;
   LogFlags log;
-  std::string stage = "hlo", output = "-", print_changed = "none", kernel;
+  std::string stage = "hlo", output = "-", kernel, verify_each = "changed", color = "auto", platform = "gpu";
   std::vector<std::string> inject;
-  std::optional<std::string> print_fusion_plan;
-  bool list_passes = false, list_stages = false, print_pipeline = false, time_passes = false,
-       print_pass_instances = false, reoptimize = false;
+  std::optional<std::string> print_fusion_plan, pass_stats, check_each_pass;
+  bool list_passes = false, list_pipelines = false, list_stages = false, print_pipeline = false, time_passes = false,
+       reoptimize = false;
+  PassWatchOptions watch;
+  RunOptions run;  // Arguments of --check_each_pass.
   PrintFlags print;
 };
 
@@ -54,22 +64,41 @@ void ListStages() {
     std::printf("%-12s %s\n", std::string(ToString(stage)).c_str(), std::string(About(stage)).c_str());
 }
 
-// "ok" and "changed" for each instance that ran, before the module is printed; for --print_changed and
-// --print_pass_instances.
-Status Show(const OptFlags& f, const PassRun& run, const Module& module) {
-  if (f.print_pass_instances)
-    std::fprintf(stderr, "%4d %s %s#%d%s\n", run.number, run.skipped ? "SKIP" : "run ",
-                 std::string(run.pass->name).c_str(), run.instance, run.changed ? " changed" : "");
-  if (f.print_changed == "full" && run.changed)
-    std::fprintf(stderr, "*** after %s ***\n%s\n", Describe(run).c_str(), Print(module).c_str());
-  return {};
+void AddSeeingFlags(FlagSet& flags, OptFlags* f) {
+  flags.Group("Output");
+  flags.String("o", &f->output, "FILE", "where the result goes; - is stdout");
+  AddPrintFlags(flags, &f->print);
+  flags.Group("Seeing the passes (on stderr)");
+  flags.OptionalString("print_before", &f->watch.print_before, "LIST",
+                       "the module before these: names, pipelines, instances (algsimp#2); all");
+  flags.OptionalString("print_after", &f->watch.print_after, "LIST", "the same after them, where they changed it");
+  flags.Choice("print_changed", &f->watch.print_changed, {"none", "full", "diff", "cdiff"},
+               "after each pass that changed the module: full: all of it; diff: its rules, and the instructions that "
+               "went and came; cdiff: in colours");
+  flags.Choice("color", &f->color, {"auto", "always", "never"}, "of diff; auto: on a terminal, unless NO_COLOR is set");
+  flags.Bool("time_passes", &f->time_passes, "a table of the passes and one of the rules");
+  flags.Alias("xla_gpu_print_compilation_stats", "time_passes");
+  flags.OptionalString("pass_stats", &f->pass_stats, "all|json",
+                       "a table of what each pass did to instructions, kernels, bytes moved and estimated time; all: "
+                       "also of those that did nothing");
+  flags.Bool("print_pass_instances", &f->watch.print_pass_instances,
+             "a line for each pass instance; numbers for --opt_bisect_limit");
+  flags.Group("Trust");
+  flags.Choice("verify_each", &f->verify_each, {"off", "changed", "all"}, "the verifier after these pass instances");
+  flags.OptionalString("check_each_pass", &f->check_each_pass, "RE",
+                       "each pass that changes the module is judged: the module before it against the one after it, "
+                       "on the same arguments. The report takes the module's place, and names the first wrong pass, "
+                       "the instruction and the rule; RE: only instances that match (algsimp#2)");
+  flags.Int("work_limit", &f->run.work_limit, "scalar steps of judging one pass; -1: 3e8; 0: any number", -1);
+  AddArgumentFlags(flags, &f->run);
 }
 
 FlagSet MakeFlags(OptFlags* f) {
   FlagSet flags("hlo-opt", "[flags] MODULE [-o FILE]",
                 "Run the pipeline to a stage, or passes by name, and print what comes out.",
                 {"hlo-opt model.hlo", "hlo-opt --passes=algsimp,dce --hlo_print=short model.hlo",
-                 "hlo-opt --stage=ptx --kernel=fusion.3 model.hlo", "hlo-opt --time_passes model.hlo -o /dev/null",
+                 "hlo-opt --stage=ptx --kernel=fusion.3 model.hlo", "hlo-opt --pass_stats model.hlo -o /dev/null",
+                 "hlo-opt --print_changed=diff model.hlo -o /dev/null", "hlo-opt --check_each_pass model.hlo",
                  "hlo-opt model.hlo | hlo-run -"});
   flags.Group("What");
   flags.String("stage", &f->stage, "S",
@@ -77,6 +106,7 @@ FlagSet MakeFlags(OptFlags* f) {
   flags.String("kernel", &f->kernel, "NAME", "below hlo-backend: only this instruction's kernels");
   flags.Bool("list_stages", &f->list_stages, "the stages, one line each");
   flags.Bool("list_passes", &f->list_passes, "the passes, one line each: name, what it preserves, what it does");
+  flags.Bool("list_pipelines", &f->list_pipelines, "the pipelines of each preset, in their order, and their counts");
   flags.Bool("print_pipeline", &f->print_pipeline, "the text of the pipeline that would run, and nothing else");
   flags.OptionalString(
       "print_fusion_plan", &f->print_fusion_plan, "all",
@@ -84,14 +114,9 @@ FlagSet MakeFlags(OptFlags* f) {
       "cut short");
   flags.Bool("reoptimize", &f->reoptimize, "run passes even over a module that is optimized already");
   AddPassFlags(flags, &f->passes);
-  flags.Group("Output");
-  flags.String("o", &f->output, "FILE", "where the result goes; - is stdout");
-  AddPrintFlags(flags, &f->print);
-  flags.Bool("time_passes", &f->time_passes, "a table of the passes and one of the rules to stderr");
-  flags.Choice("print_changed", &f->print_changed, {"none", "full"},
-               "the module after each pass that changed it, to stderr");
-  flags.Bool("print_pass_instances", &f->print_pass_instances,
-             "a line for each pass instance, to stderr; numbers for --opt_bisect_limit");
+  flags.Choice("platform", &f->platform, {"gpu", "cuda", "cpu", "host"},
+               "as XLA's hlo-opt has it; cpu is --target=host");
+  AddSeeingFlags(flags, f);
   AddLoadFlags(flags, &f->load, {"keep", "error", "random", "zeros", "iota"});
   AddDeviceFlags(flags, &f->load);
   AddSplitFlag(flags, &f->load);
@@ -111,8 +136,120 @@ Result<std::string> PipelineTextOf(const OptFlags& f) {
   return text;
 }
 
-// What comes out of one module, as text.
-Result<std::string> OutputOf(const std::string& path, const OptFlags& f, PipelineOptions pipeline) {
+// True when a list was asked for.
+Result<bool> ListWhatIsAsked(const OptFlags& f, const std::vector<std::string>& positionals) {
+  if (f.list_passes) ListPasses();
+  if (f.list_pipelines) std::fputs(PipelineList().c_str(), stdout);
+  if (f.list_stages) ListStages();
+  if (f.list_passes || f.list_pipelines || f.list_stages) return true;
+  if (!f.print_pipeline) return false;
+  if (!positionals.empty())
+    FAIL(UsageError("F002", Str("--print_pipeline reads no module, found '", Escaped(positionals[0]), "'"))
+             .Hint("--pipeline=FILE is the one to print"));
+  std::fputs(TRY(PipelineTextOf(f)).c_str(), stdout);
+  return true;
+}
+
+Status CheckFlags(const OptFlags& f) {
+  if (!LowerStageOf(f.stage) && f.stage != "hlo" && f.stage != "hlo-backend")
+    FAIL(UsageError("F004", Str("--stage: unknown stage '", Escaped(f.stage), "'")).Hint("hlo-opt --list_stages"));
+  if (f.print_fusion_plan && !f.print_fusion_plan->empty() && *f.print_fusion_plan != "all")
+    FAIL(UsageError("F004",
+                    Str("--print_fusion_plan wants nothing or 'all', not '", Escaped(*f.print_fusion_plan), "'")));
+  if (f.pass_stats && !f.pass_stats->empty() && *f.pass_stats != "all" && *f.pass_stats != "json")
+    FAIL(UsageError("F004", Str("--pass_stats wants nothing, 'all' or 'json', not '", Escaped(*f.pass_stats), "'")));
+  for (const std::string& fault : f.inject) {
+    if (!fault.starts_with("pass:"))
+      FAIL(UsageError("F004", Str("--inject: expected pass:NAME:FAULT, got '", Escaped(fault), "'")));
+  }
+  return {};
+}
+
+// Those who look at the passes of one module.
+struct Observers {
+  PassWatch watch;
+  std::optional<PassStats> stats;
+  std::optional<EachPassCheck> check;
+};
+
+Result<Observers> ObserversOf(const OptFlags& f, const PipelineOptions& pipeline, Progress& progress) {
+  PassWatchOptions watch = f.watch;
+  watch.color =
+      f.color == "always" || (f.color == "auto" && isatty(STDERR_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr);
+  Observers observers{
+      .watch = TRY(PassWatch::Make(watch, pipeline, [&f](const Module& module) { return PrintAs(module, f.print); })),
+      .stats = {},
+      .check = {}};
+  if (f.pass_stats) observers.stats.emplace(*pipeline.device);
+  if (!f.check_each_pass) return observers;
+  std::optional<Pattern> only;
+  if (!f.check_each_pass->empty()) only = TRY(Pattern::Compile(*f.check_each_pass, "check_each_pass"));
+  RunOptions run = f.run;
+  run.pipeline = pipeline;
+  const bool color =
+      f.color == "always" || (f.color == "auto" && isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr);
+  constexpr size_t kMostLines = 40;
+  observers.check.emplace(run, std::move(only), DiffOptions{.color = color, .most_lines = kMostLines}, progress);
+  return observers;
+}
+
+// Also of what says that it changed nothing.
+Status VerifyUnchanged(const PassRun& run, const Module& module) {
+  if (run.changed || run.skipped) return {};
+  auto sound = Verify(module);
+  if (sound) return {};
+  sound.error().exit = ExitCode::kInternal;
+  FAIL(std::move(sound.error()).AddNote(Str("after ", Describe(run), ", which changed nothing")));
+}
+
+Result<PipelineReport> RunPasses(Module& module, const OptFlags& f, PipelineOptions pipeline, Observers& observers,
+                                 Dumper& dumper) {
+  observers.watch.Begin(module);
+  if (observers.stats) TRY(observers.stats->Begin(module));
+  if (observers.check) TRY(observers.check->Begin(module));
+  if (f.verify_each == "off") pipeline.verify = [](const Module&) { return Status(); };
+  pipeline.before = [&](const PassRun& run, Module& m) -> Status {
+    TRY(observers.watch.Before(run, m));
+    return observers.check ? observers.check->Before(run, m) : Status();
+  };
+  pipeline.after = [&](const PassRun& run, Module& m) -> Status {
+    if (f.verify_each == "all") TRY(VerifyUnchanged(run, m));
+    TRY(observers.watch.After(run, m));
+    if (observers.stats) TRY(observers.stats->After(run, m));
+    return observers.check ? observers.check->After(run, m) : Status();
+  };
+  return Optimize(module, std::move(pipeline), &dumper);
+}
+
+// What is said of the passes that ran, on stderr.
+Status Tell(const PipelineReport& report, const OptFlags& f, const Observers& observers, const Module& module,
+            const PipelineOptions& pipeline) {
+  for (const std::string& finding : FindingsOf(report)) std::fprintf(stderr, "warning: %s\n", finding.c_str());
+  for (const std::string& end : report.unmet)
+    std::fprintf(stderr, "note: %s: no such pass instance was come to\n", end.c_str());
+  for (const std::string& note : observers.watch.Notes()) std::fprintf(stderr, "note: %s\n", note.c_str());
+  if (const std::string todo = TodoText(report); !todo.empty()) std::fprintf(stderr, "note: %s\n", todo.c_str());
+  if (f.time_passes) std::fputs((PassTable(report) + RuleTable(report)).c_str(), stderr);
+  if (!observers.stats) return {};
+  if (*f.pass_stats == "json") {
+    std::fputs(observers.stats->Json().c_str(), stderr);
+    return {};
+  }
+  const Pipeline parsed = TRY(ParsePipeline(TextOf(pipeline)));
+  std::fputs((observers.stats->Text(*f.pass_stats == "all") +
+              Str("  the pipeline: ", ToString(CountsOf(parsed, module, *pipeline.device)), "\n"))
+                 .c_str(),
+             stderr);
+  return {};
+}
+
+struct Output {
+  std::string text;
+  ExitCode exit = ExitCode::kOk;
+};
+
+// What comes out of one module.
+Result<Output> OutputOf(const std::string& path, const OptFlags& f, const PipelineOptions& pipeline) {
   const DeviceDescription& device = *pipeline.device;
   std::vector<Diagnostic> warnings;
   const auto module = TRY(LoadModule(path, f.load, &warnings));
@@ -122,27 +259,35 @@ Result<std::string> OutputOf(const std::string& path, const OptFlags& f, Pipelin
   Dumper dumper = TRY(Dumper::Make(f.dump, *module));
   TRY(dumper.Before(*module));
   FusionLog fusions;
-  if (f.print_fusion_plan) pipeline.fusions = &fusions;
+  PipelineOptions watched = pipeline;
+  if (f.print_fusion_plan) watched.fusions = &fusions;
+  Progress progress;
+  Observers observers = TRY(ObserversOf(f, pipeline, progress));
   if (!pipeline.passes && IsOptimized(*module, path) && !f.reoptimize) {
     std::fprintf(stderr, "note: the module is optimized already; no passes run (--reoptimize runs them)\n");
   } else {
-    const PipelineReport report = TRY(Optimize(*module, std::move(pipeline), &dumper));
-    TRY(dumper.Passes(report));
-    for (const std::string& finding : FindingsOf(report)) std::fprintf(stderr, "warning: %s\n", finding.c_str());
-    if (const std::string todo = TodoText(report); !todo.empty()) std::fprintf(stderr, "note: %s\n", todo.c_str());
-    if (f.time_passes) std::fputs((PassTable(report) + RuleTable(report)).c_str(), stderr);
+    const auto report = RunPasses(*module, f, std::move(watched), observers, dumper);
+    progress.Clear();
+    if (!report && !(observers.check && observers.check->is_wrong())) FAIL(report.error());
+    if (report) {
+      TRY(dumper.Passes(*report));
+      TRY(Tell(*report, f, observers, *module, pipeline));
+    }
   }
+  const bool is_judged = observers.check.has_value();
   if (f.stage == "hlo-backend" || dumper.active() || f.print_fusion_plan) TRY(gpu::PlanModule(*module, device));
   TRY(dumper.After("cpu", *module));
   for (const std::string& note : dumper.Notes()) std::fprintf(stderr, "note: %s\n", note.c_str());
 
+  if (is_judged) return Output{observers.check->Report(), observers.check->exit()};
   if (f.print_fusion_plan) {
     FusionReportOptions options;
     if (*f.print_fusion_plan == "all") options = {.blocks = SIZE_MAX, .lines = SIZE_MAX, .names = SIZE_MAX, .least = 0};
-    return FusionReport(*module, fusions, options);
+    return Output{FusionReport(*module, fusions, options)};
   }
-  if (const std::optional<LowerStage> lower = LowerStageOf(f.stage)) return Lower(*module, *lower, f.kernel, device);
-  return PrintAs(*module, f.print);
+  if (const std::optional<LowerStage> lower = LowerStageOf(f.stage))
+    return Output{TRY(Lower(*module, *lower, f.kernel, device))};
+  return Output{TRY(PrintAs(*module, f.print))};
 }
 
 }  // namespace
@@ -155,48 +300,34 @@ Result<ExitCode> OptCommand(Args args) {
     std::fputs(flags.Help().c_str(), stdout);
     return ExitCode::kOk;
   }
-  if (f.list_passes) ListPasses();
-  if (f.list_stages) ListStages();
-  if (f.list_passes || f.list_stages) return ExitCode::kOk;
-  if (f.print_pipeline) {
-    if (!positionals.empty())
-      FAIL(UsageError("F002", Str("--print_pipeline reads no module, found '", Escaped(positionals[0]), "'"))
-               .Hint("--pipeline=FILE is the one to print"));
-    std::fputs(TRY(PipelineTextOf(f)).c_str(), stdout);
-    return ExitCode::kOk;
-  }
+  if (TRY(ListWhatIsAsked(f, positionals))) return ExitCode::kOk;
   if (positionals.size() != 1)
     FAIL(flags.WrongFiles(Str("expected one module, got ", positionals.size()), positionals)
              .Hint("hlo-opt model.hlo; '-' is stdin"));
-  if (!LowerStageOf(f.stage) && f.stage != "hlo" && f.stage != "hlo-backend") {
-    FAIL(UsageError("F004", Str("--stage: unknown stage '", Escaped(f.stage), "'")).Hint("hlo-opt --list_stages"));
-  }
-  if (f.print_fusion_plan && !f.print_fusion_plan->empty() && *f.print_fusion_plan != "all")
-    FAIL(UsageError("F004",
-                    Str("--print_fusion_plan wants nothing or 'all', not '", Escaped(*f.print_fusion_plan), "'")));
+  TRY(CheckFlags(f));
   TRY(Apply(f.log));
-  for (const std::string& fault : f.inject) {
-    if (!fault.starts_with("pass:"))
-      FAIL(UsageError("F004", Str("--inject: expected pass:NAME:FAULT, got '", Escaped(fault), "'")));
-  }
   TRY(OneStdin(f.passes, positionals));
+  if (f.passes.target.empty() && (f.platform == "cpu" || f.platform == "host")) f.passes.target = "host";
   TRY(ReadTargetFlag(&f.passes));
   PipelineOptions pipeline = TRY(PipelineOf(f.passes, f.inject));
-  pipeline.after = [&f](const PassRun& run, Module& module) { return Show(f, run, module); };
-  // Kernels and what they lie in need values.
-  if (LowerStageOf(f.stage) && f.load.fill_elided_constants == "keep") f.load.fill_elided_constants = "random";
+  // Kernels and what they lie in need values, and so does who is interpreted.
+  if ((LowerStageOf(f.stage) || f.check_each_pass) && f.load.fill_elided_constants == "keep")
+    f.load.fill_elided_constants = "random";
   f.load.text_only = !LowerStageOf(f.stage) && pipeline.passes && pipeline.passes->empty();
   if (f.stage == "hlo" && !pipeline.passes) pipeline.disabled.emplace_back("gpu-schedule");
 
-  std::string output;
+  std::string text;
+  ExitCode exit = ExitCode::kOk;
   const std::vector<std::string> paths = f.load.split_input_file ? TRY(ExpandPaths(positionals, f.load)) : positionals;
   for (const std::string& path : paths) {
-    if (!output.empty()) output += "// -----\n\n";
-    output += TRY(OutputOf(path, f, pipeline));
+    if (!text.empty()) text += "// -----\n\n";
+    Output output = TRY(OutputOf(path, f, pipeline));
+    text += output.text;
+    exit = WorseOf(exit, output.exit);
   }
-  TRY(WriteFile(f.output, output));
+  TRY(WriteFile(f.output, text));
   WarnOfUnmetPatterns(f.log);
-  return ExitCode::kOk;
+  return exit;
 }
 
 }  // namespace hlo

@@ -44,7 +44,9 @@ Result<PipelineReport> Optimize(Module& module, PipelineOptions options, Dumper*
          : run.changed ? " changed"
                        : " unchanged",
          ", ", HumanMilliseconds(run.milliseconds), ", ", run.instructions, " instructions");
-    if (run.changed) VLOG(3, Print(m));
+    if (run.changed && !run.rewrites.empty()) VLOG(2, NameOf(run), " applied ", RulesText(run));
+    if (run.changed) VLOG(2, NameOf(run), " left ", Format("%016llx", static_cast<unsigned long long>(Fingerprint(m))));
+    if (run.changed) VLOG(3, NameOf(run), " left\n", Print(m));
     if (dumper != nullptr) TRY(dumper->AfterPass(run.number, run.pipeline, run.pass->name, run.changed, m));
     return after ? after(run, m) : Status();
   };
@@ -73,6 +75,15 @@ std::vector<std::string> FindingsOf(const PipelineReport& report) {
 std::string Describe(const PassRun& run) {
   return Str("pass ", run.pass->name, "#", run.instance, " (instance ", run.number, " of the pipeline, in ",
              run.pipeline, ")");
+}
+
+// A stable sort, so that two runs say the same.
+std::string RulesText(const PassRun& run) {
+  std::vector<std::pair<std::string_view, int64_t>> rules(run.rewrites);
+  std::ranges::stable_sort(rules, [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::vector<std::string> texts;
+  for (const auto& [id, count] : rules) texts.push_back(count == 1 ? std::string(id) : Str(id, " ", count, "x"));
+  return Join(texts, ", ");
 }
 
 std::string PassTable(const PipelineReport& report) {

@@ -24,6 +24,9 @@ std::vector<std::string> FindingsOf(const PipelineReport& report);
 // "pass algsimp#2 (instance 31 of the pipeline)".
 std::string Describe(const PassRun& run);
 
+// Rules that it applied, most often first: "A.add.1 3x, A.resh.1b".
+std::string RulesText(const PassRun& run);
+
 // The table of --time_passes: passes by name, in order of first run; those that changed nothing are counted.
 std::string PassTable(const PipelineReport& report);
 

@@ -28,6 +28,10 @@ struct PassRun {
   double milliseconds = 0;
   double after_milliseconds = 0;  // Fingerprint and verifier.
   int64_t instructions = 0;       // Afterwards.
+  PassOptions options;
+  std::string_view fault;  // Planted in it, or "".
+  // Of the rules that it applied, how often each.
+  std::vector<std::pair<std::string_view, int64_t>> rewrites;
 };
 
 // "algsimp#2".
@@ -47,6 +51,9 @@ struct PipelineOptions {
   // When not empty, only these run. The same spellings.
   std::vector<std::string> only;
   int opt_bisect_limit = -1;  // Instances with a higher number are skipped; -1: no limit.
+  // A slice: what stands before `start_from`, from `stop_before` on, or behind `stop_after`, is skipped. The first
+  // instance counts, or `name#k`; of a stage its beginning, and for `stop_after` its end. The spellings of `disabled`.
+  std::string start_from, stop_before, stop_after;
   // Rules that no pass applies: ids, or what several begin with (rewrite.h).
   std::vector<std::string> disabled_rules;
   // "algsimp=5", "A.add.1=5": rewrites over the whole run, of a pass (for passes that count theirs) or of a rule.
@@ -69,6 +76,7 @@ struct PipelineReport {
   int items = 0;                                 // Passes that the text names, gates that were shut left out...
   std::vector<std::string> todo;                 // ...and those of them that are still to be written.
   int planted = 0;                               // Instances that the planted fault made do something else.
+  std::vector<std::string> unmet;                // Ends of the slice that were not come to: "--stop_after=dce#9".
 };
 
 // What is run.
@@ -78,7 +86,11 @@ std::shared_ptr<const SourceText> TextOf(const PipelineOptions& options);
 // verifier returns. A verifier's error after a pass is our bug: it keeps its words and names the pass.
 Result<PipelineReport> RunPipeline(Module& module, const PipelineOptions& options = {});
 
-// The names in `passes`, `disabled`, `only`, `disabled_rules`, `fuel` and `inject` are known ones.
+// One pass on a module, as a pipeline runs it: named as the maker of what is new, the planted fault `context.fault` in
+// it, the schedule of a scheduled module whole again. True when it says that the module changed.
+Result<bool> RunOnePass(Module& module, const PassRun& run, const PassContext& context);
+
+// The names in `passes`, `disabled`, `only`, `disabled_rules`, `fuel`, `inject` and of the slice are known ones.
 Status CheckNames(const PipelineOptions& options);
 
 }  // namespace hlo

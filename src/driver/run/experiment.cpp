@@ -27,7 +27,7 @@ auto InputKey(const RunOptions& o) { return std::tie(o.load, o.custom_call, o.me
 auto PassKey(const RunOptions& o) {
   const PipelineOptions& p = o.pipeline;
   return std::tie(p.passes, p.pipeline, p.text, p.disabled, p.only, p.opt_bisect_limit, p.disabled_rules, p.fuel,
-                  p.inject, p.device, o.reoptimize);
+                  p.inject, p.device, p.start_from, p.stop_before, p.stop_after, o.reoptimize);
 }
 auto InterpreterKey(const RunOptions& o) {
   return std::tie(o.max_loop_iterations, o.load.max_depth, o.memory_limit, o.seed, o.infeed);
@@ -179,6 +179,8 @@ Result<const OptimizedModule*> Experiment::Optimized() {
     } else {
       optimized.passes = TRY(Optimize(*optimized.module, options_.pipeline, dumper_ ? &*dumper_ : nullptr));
       optimized.notes = FindingsOf(optimized.passes);
+      for (const std::string& end : optimized.passes.unmet)
+        optimized.notes.push_back(Str(end, ": no such pass instance was come to"));
       if (std::string todo = TodoText(optimized.passes); !todo.empty()) optimized.notes.push_back(std::move(todo));
     }
     optimized.ms = watch.ms();

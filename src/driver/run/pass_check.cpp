@@ -115,15 +115,24 @@ std::optional<WidenedResult> CompareMadeUp(const Module& input, const Module& op
 // How the module changed its meaning. `arguments` get those that showed it.
 Result<WidenedResult> CompareInputAndOptimized(Experiment& experiment, std::vector<Literal>* arguments,
                                                std::string* summary) {
-  const Module& input = *TRY(experiment.Input())->module;
   const Module& optimized = *TRY(experiment.Optimized())->module;
   const RunOptions options = TRY(experiment.Judging());
-  WidenedOptions widened = OptionsOf(options);
-  std::unordered_map<int, Literal> left = TRY(TakeLargeValues(optimized, *TRY(experiment.Placed()), widened));
-  widened.left = [&](const Instruction& inst) -> std::optional<Literal> {
-    const auto value = left.extract(inst.id());
+  std::unordered_map<int, Literal> values =
+      TRY(TakeLargeValues(optimized, *TRY(experiment.Placed()), OptionsOf(options)));
+  const auto left = [&](const Instruction& inst) -> std::optional<Literal> {
+    const auto value = values.extract(inst.id());
     return value ? std::optional(std::move(value.mapped())) : std::nullopt;
   };
+  return CompareAroundPasses(*TRY(experiment.Input())->module, optimized, options, arguments, summary, left);
+}
+
+}  // namespace
+
+Result<WidenedResult> CompareAroundPasses(const Module& input, const Module& optimized, const RunOptions& options,
+                                          std::vector<Literal>* arguments, std::string* summary,
+                                          std::function<std::optional<Literal>(const Instruction&)> left) {
+  WidenedOptions widened = OptionsOf(options);
+  widened.left = std::move(left);
   WidenedResult result = TRY(CompareWidened(input, optimized, *arguments, widened));
   *summary = ToString(result);
   if (IsDecidedByBounds(result)) return result;
@@ -134,8 +143,6 @@ Result<WidenedResult> CompareInputAndOptimized(Experiment& experiment, std::vect
           result.elements, " undetermined", result.vacuous == 0 ? "" : Str(", ", result.vacuous, " vacuous"));
   return std::move(*decided);
 }
-
-}  // namespace
 
 Status JudgePasses(Experiment& experiment, RunReport* report) {
   std::vector<Literal> arguments = TRY(experiment.Arguments())->values;

@@ -2,11 +2,23 @@
 #ifndef HLO_DRIVER_RUN_PASS_CHECK_H_
 #define HLO_DRIVER_RUN_PASS_CHECK_H_
 
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "base/result.h"
 #include "driver/run/experiment.h"
 #include "driver/run/run.h"
+#include "interp/compare/widened.h"
 
 namespace hlo {
+
+// Compares `input` with what passes made of it, on `arguments`; where bounds leave it undetermined there, on made-up
+// ones, which `arguments` get then. `summary` says what was compared. `left`: WidenedOptions::left.
+Result<WidenedResult> CompareAroundPasses(const Module& input, const Module& optimized, const RunOptions& options,
+                                          std::vector<Literal>* arguments, std::string* summary,
+                                          std::function<std::optional<Literal>(const Instruction&)> left = nullptr);
 
 // Compares the input with the optimized module, cut at what the passes kept. On a difference the pipeline is run again
 // with ever different --opt_bisect_limit until the first instance is found after which the values differ; it becomes

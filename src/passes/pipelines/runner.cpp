@@ -32,6 +32,33 @@ Result<std::vector<const Rule*>> RulesOf(std::string_view flag, std::string_view
 // done after a round or two, and adds less than this.
 constexpr int64_t kMostGrowth = 4, kGrowthOfAny = 10'000;
 
+// An error in a pass says in which.
+template <class T>
+Result<T> Named(const PassRun& run, Result<T> result) {
+  if (result) return result;
+  result.error().pass = NameOf(run);
+  return std::unexpected(
+      std::move(result.error()).AddNote(Str("in pass ", run.number, ", ", NameOf(run), " of ", run.pipeline)));
+}
+
+// One of --start_from, --stop_before, --stop_after.
+struct SliceEnd {
+  std::string_view flag;
+  const std::string& text;
+  std::optional<Selector> where;
+  bool met = false;
+
+  bool Names(const PassRun& run, std::span<const std::string_view> stages) const {
+    // A pass and a stage may have one name: here it is the pass.
+    const bool is_named =
+        where->name.empty() || where->name == run.pass->class_name || SamePassName(where->name, run.pass->name);
+    return is_named && where->Matches(run, stages);
+  }
+  void Look(const PassRun& run, std::span<const std::string_view> stages) {
+    met |= where.has_value() && Names(run, stages);
+  }
+};
+
 class Runner {
  public:
   Runner(Module& module, const PipelineOptions& options) : module_(module), options_(options) {}
@@ -43,12 +70,18 @@ class Runner {
     TRY(ReadRules());
     TRY(ReadFuel());
     injection_ = TRY(ParseInjection(options_.inject, pipeline_));
+    for (SliceEnd* end : {&from_, &before_, &after_}) {
+      if (!end->text.empty()) end->where = TRY(ParseSelector(end->text, pipeline_));
+    }
     fingerprint_ = fingerprints_.Of(module_);
     TRY(RunItems(pipeline_.items));
     for (const auto& [id, entry] : book_.entries) {
       if (entry.rewrites > 0) report_.rewrites[id] = entry.rewrites;
     }
     report_.cycles.insert(report_.cycles.end(), book_.cycles.begin(), book_.cycles.end());
+    for (const SliceEnd* end : {&from_, &before_, &after_}) {
+      if (end->where && !end->met) report_.unmet.push_back(Str(end->flag, "=", end->text));
+    }
     return std::move(report_);
   }
 
@@ -155,15 +188,15 @@ class Runner {
                 .pipeline = std::string(stages_.empty() ? "passes" : stages_.back()),
                 .pass = &pass,
                 .instance = ++instances_[&pass]};
-    run.skipped = Skips(run);
+    run.skipped = IsOutsideOfSlice(run) || Skips(run);
     run.instructions = module_.InstructionCount();
     if (run.skipped) {
       report_.runs.push_back(run);
       if (options_.after) TRY(options_.after(run, module_));
       return false;
     }
-    if (options_.before) TRY(options_.before(run, module_));
 
+    run.options = item.options;
     PassContext context{
         .device = options_.device, .options = item.options, .rules = &book_, .fusions = options_.fusions};
     if (const auto fuel = fuel_.find(&pass); fuel != fuel_.end()) context.fuel = &fuel->second;
@@ -174,20 +207,18 @@ class Runner {
       RuleBook aside = book_;
       TRY(pass.function(*sound, {.device = options_.device, .options = item.options, .rules = &aside}));
       sound->Sweep();
-      context.fault = injection_->fault;
+      run.fault = context.fault = injection_->fault;
     }
+    if (options_.before) TRY(options_.before(run, module_));
+    const std::map<std::string_view, int64_t> rewrites = Rewrites();
     const Clock::time_point start = Clock::now();
-    module_.SetMaker(NameOf(run));
-    bool reported = TRY(Named(run, pass.function(module_, context)));
-    module_.SetMaker("");
-    module_.Sweep();
-    if (const Mutation* mutation = FindMutation(context.fault); mutation != nullptr)
-      reported |= Plant(*mutation, module_) != nullptr;
-    // What is new in a module that came with a schedule stands behind everything, also behind what needs it.
-    if (reported && module_.header.is_scheduled) {
-      for (Computation* computation : module_.PostOrder()) computation->SetOrder(computation->PostOrder());
-    }
+    const bool reported = TRY(RunOnePass(module_, run, context));
     const Clock::time_point end = Clock::now();
+    for (const auto& [rule, count] : Rewrites()) {
+      const auto at_first = rewrites.find(rule);
+      const int64_t now = count - (at_first == rewrites.end() ? 0 : at_first->second);
+      if (now > 0) run.rewrites.emplace_back(rule, now);
+    }
     run.milliseconds = Milliseconds(end - start);
 
     const uint64_t before = std::exchange(fingerprint_, fingerprints_.Of(module_));
@@ -209,20 +240,30 @@ class Runner {
     return run.changed;
   }
 
+  // How often each rule was applied so far.
+  std::map<std::string_view, int64_t> Rewrites() const {
+    std::map<std::string_view, int64_t> rewrites;
+    for (const auto& [id, entry] : book_.entries) {
+      if (entry.rewrites > 0) rewrites[id] = entry.rewrites;
+    }
+    return rewrites;
+  }
+
+  // Instances come in order.
+  bool IsOutsideOfSlice(const PassRun& run) {
+    from_.Look(run, stages_);
+    before_.Look(run, stages_);
+    // A stage lasts as long as its instances come.
+    const bool is_behind = after_.met && !(after_.where->name.empty() && after_.Names(run, stages_));
+    after_.Look(run, stages_);
+    return (from_.where && !from_.met) || before_.met || is_behind;
+  }
+
   bool Skips(const PassRun& run) const {
     if (options_.opt_bisect_limit >= 0 && run.number > options_.opt_bisect_limit) return true;
     const auto matches = [&](const Selector& selector) { return selector.Matches(run, stages_); };
     if (std::any_of(disabled_.begin(), disabled_.end(), matches)) return true;
     return !only_.empty() && std::none_of(only_.begin(), only_.end(), matches);
-  }
-
-  // An error in a pass says in which.
-  template <class T>
-  static Result<T> Named(const PassRun& run, Result<T> result) {
-    if (result) return result;
-    result.error().pass = NameOf(run);
-    return std::unexpected(
-        std::move(result.error()).AddNote(Str("in pass ", run.number, ", ", NameOf(run), " of ", run.pipeline)));
   }
 
   Module& module_;
@@ -236,6 +277,8 @@ class Runner {
   std::map<const PassRow*, int64_t> fuel_;
   RuleBook book_;
   std::optional<Injection> injection_;
+  SliceEnd from_{"--start_from", options_.start_from}, before_{"--stop_before", options_.stop_before},
+      after_{"--stop_after", options_.stop_after};
   Fingerprinter fingerprints_;
   uint64_t fingerprint_ = 0;
 };
@@ -254,11 +297,28 @@ Result<PipelineReport> RunPipeline(Module& module, const PipelineOptions& option
   return Runner(module, options).Run();
 }
 
+Result<bool> RunOnePass(Module& module, const PassRun& run, const PassContext& context) {
+  module.SetMaker(NameOf(run));
+  bool changed = TRY(Named(run, run.pass->function(module, context)));
+  module.SetMaker("");
+  module.Sweep();
+  if (const Mutation* mutation = FindMutation(context.fault); mutation != nullptr)
+    changed |= Plant(*mutation, module) != nullptr;
+  // What is new in a module that came with a schedule stands behind everything, also behind what needs it.
+  if (changed && module.header.is_scheduled) {
+    for (Computation* computation : module.PostOrder()) computation->SetOrder(computation->PostOrder());
+  }
+  return changed;
+}
+
 Status CheckNames(const PipelineOptions& options) {
   const Pipeline pipeline = TRY(ParsePipeline(TextOf(options)));
   TRY(ParseSelectors(options.disabled, pipeline));
   TRY(ParseSelectors(options.only, pipeline));
   TRY(ParseInjection(options.inject, pipeline));
+  for (const std::string* end : {&options.start_from, &options.stop_before, &options.stop_after}) {
+    if (!end->empty()) TRY(ParseSelector(*end, pipeline));
+  }
   for (const std::string& selector : options.disabled_rules) TRY(RulesOf("--disable_rules", selector));
   for (const auto& [name, amount] : options.fuel) {
     if (FindPass(name) == nullptr) TRY(RulesOf("--xla_fuel", name));

@@ -1,0 +1,57 @@
+// What a person sees of the passes as they run: modules before and after, what changed, a line for each instance.
+#ifndef HLO_DRIVER_PASS_WATCH_H_
+#define HLO_DRIVER_PASS_WATCH_H_
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "driver/module_diff.h"
+#include "passes/pipeline.h"
+#include "passes/pipelines/selectors.h"
+
+namespace hlo {
+
+struct PassWatchOptions {
+  // Lists of names, as --xla_disable_hlo_passes has them; "all". Absent: none.
+  std::optional<std::string> print_before, print_after;
+  std::string print_changed = "none";  // none, full, diff, cdiff
+  bool print_pass_instances = false;
+  bool color = false;  // Of diff; cdiff has colours always.
+};
+
+class PassWatch {
+ public:
+  // Errors (usage): unknown names.
+  static Result<PassWatch> Make(const PassWatchOptions& options, const PipelineOptions& pipeline,
+                                std::function<Result<std::string>(const Module&)> print);
+
+  // A pipeline begins; then its observers. All goes to stderr.
+  void Begin(const Module& module);
+  Status Before(const PassRun& run, const Module& module);
+  Status After(const PassRun& run, const Module& module);
+  // What was asked for and met nothing: "--print_after=dce: no such pass ran".
+  std::vector<std::string> Notes() const;
+
+ private:
+  struct Names {
+    std::string_view flag;
+    std::string text;
+    bool all = false, met = false;
+    std::vector<Selector> selectors;
+    bool Have(const PassRun& run);
+  };
+  static Result<std::optional<Names>> NamesOf(std::string_view flag, const std::optional<std::string>& text,
+                                              const PipelineOptions& pipeline);
+
+  PassWatchOptions options_;
+  std::function<Result<std::string>(const Module&)> print_;
+  std::optional<Names> before_, after_;
+  ModuleLines last_;  // Of --print_changed=diff.
+};
+
+}  // namespace hlo
+
+#endif  // HLO_DRIVER_PASS_WATCH_H_

@@ -1,0 +1,210 @@
+#include "driver/run/each_pass_check.h"
+
+#include <algorithm>
+#include <tuple>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "base/text.h"
+#include "driver/command_line.h"
+#include "driver/inspect/text.h"
+#include "driver/run/arguments.h"
+#include "driver/run/oracles.h"
+#include "driver/run/pass_check.h"
+#include "interp/compare/compare.h"
+#include "interp/interpreter.h"
+#include "passes/rewrite.h"
+
+namespace hlo {
+namespace {
+
+// Scalar steps of judging one pass. There are tens of instances, and each is to take a second at most.
+constexpr int64_t kStepsOfAPass = 300'000'000;
+
+RunOptions Judging(RunOptions options) {
+  if (options.work_limit < 0) options.work_limit = kStepsOfAPass;
+  return options;
+}
+
+// The interpreter's, of what is too large to be computed in f64 for each pass: what comes after it is computed from
+// them on both sides. They must belong together, since what died may stand in the module still.
+std::unordered_map<int, Literal> ValuesOfLarge(const Module& module, std::span<const Literal> arguments,
+                                               const RunOptions& options) {
+  std::unordered_set<int> wanted;
+  for (const Instruction* inst : LargeValues(module, {.work_limit = options.work_limit})) wanted.insert(inst->id());
+  std::unordered_map<int, Literal> values;
+  if (wanted.empty()) return values;
+  InterpretOptions taking = InterpreterOptions(options);
+  taking.on_value = [&](const Instruction& inst, const Literal& value) {
+    if (wanted.contains(inst.id())) values.insert_or_assign(inst.id(), value);
+  };
+  std::ignore = Interpret(module, arguments, taking);  // An unfinished run leaves some.
+  return values;
+}
+
+}  // namespace
+
+EachPassCheck::EachPassCheck(const RunOptions& options, std::optional<Pattern> only, const DiffOptions& diff,
+                             Progress& progress)
+    : options_(Judging(options)), only_(std::move(only)), diff_(diff), progress_(progress) {}
+
+Status EachPassCheck::Begin(const Module& module) {
+  progress_.Stage("making arguments");
+  path_ = module.source->name();
+  RunArguments arguments =
+      TRY(PrepareArguments(module, options_, /*interpret=*/false, InterpreterOptions(options_), &progress_));
+  arguments_ = std::move(arguments.values);
+  inputs_ = std::move(arguments.description);
+  return {};
+}
+
+Status EachPassCheck::Before(const PassRun& run, const Module& module) {
+  before_ = !only_ || only_->FoundIn(NameOf(run)) ? module.Clone(/*as_input=*/true) : nullptr;
+  return {};
+}
+
+Status EachPassCheck::After(const PassRun& run, const Module&) {
+  if (!run.changed || before_ == nullptr) return {};
+  progress_.Stage(Str("judging ", NameOf(run)));
+  return Judge(run);
+}
+
+Status EachPassCheck::Judge(const PassRun& run) {
+  ++judged_;
+  Line line{Str(run.number), NameOf(run), "ok", ""};
+  const Part after = TRY(RunPart(run, INT64_MAX));
+  std::string summary;
+  const WidenedResult result = TRY(Compare(*after.module, &summary));
+  if (result.verdict == Verdict::kMismatch) {
+    wrong_ = true;
+    line.verdict = "WRONG";
+    line.detail = Str("the value of '", result.finding->input->name(), "' changed",
+                      result.finding->loop.empty() ? "" : Str(" (", result.finding->loop, ")"));
+  } else if (const std::optional<Comparison> bits = TRY(CompareBits(run, *after.module));
+             bits && bits->verdict == Verdict::kMismatch) {
+    wrong_ = true;
+    line.verdict = "WRONG";
+    line.detail = Str("it is to keep every bit, and ", bits->bad(), " of ", bits->elements(), " results differ");
+    summary.clear();
+    for (const TensorComparison& tensor : bits->outputs) summary += tensor.bad() > 0 ? Details(tensor) : "";
+  } else {
+    const bool is_open = result.verdict != Verdict::kMatch;
+    open_ += is_open;
+    line.verdict = is_open ? "open" : "ok";
+    line.detail = is_open
+                      ? result.reason
+                      : Str(Counted(result.elements, "element"), " in ", Counted(result.instructions, "instruction"),
+                            result.undetermined == 0 ? "" : Str(", ", result.undetermined, " undetermined"),
+                            bits ? ", and the results' bits" : "");
+  }
+  lines_.push_back(std::move(line));
+  if (!wrong_) return {};
+  blame_ = TRY(Blame(run, summary));
+  FAIL(Error(ExitCode::kNo, "", Str(NameOf(run), " is wrong")));  // Whoever asks `is_wrong` shows the report.
+}
+
+Result<WidenedResult> EachPassCheck::Compare(const Module& after, std::string* summary) const {
+  std::vector<Literal> arguments = arguments_;
+  auto values = ValuesOfLarge(after, arguments, options_);
+  WidenedResult result =
+      TRY(CompareAroundPasses(*before_, after, options_, &arguments, summary, [&](const Instruction& inst) {
+        const auto value = values.extract(inst.id());
+        return value ? std::optional(std::move(value.mapped())) : std::nullopt;
+      }));
+  if (result.verdict != Verdict::kMismatch || result.sampled == 0) return result;
+  // Of two equal large values before the pass, one of which is left after it, one was rounded and one is not. Whoever
+  // is accused is judged by all that there is.
+  RunOptions whole = options_;
+  whole.work_limit = 0;
+  arguments = arguments_;
+  return CompareAroundPasses(*before_, after, whole, &arguments, summary);
+}
+
+Result<std::optional<Comparison>> EachPassCheck::CompareBits(const PassRun& run, const Module& after) const {
+  constexpr double kMostSteps = 1e8;
+  if (run.pass->preserves != Preserves::kExact || StepsOfInterpreting(*before_) > kMostSteps) return std::nullopt;
+  const auto expected = Interpret(*before_, arguments_, InterpreterOptions(options_));
+  const auto actual = Interpret(after, arguments_, InterpreterOptions(options_));
+  if (!expected || !actual) return std::nullopt;  // What it cannot run, widened has judged.
+  return CompareBitwise(*expected, *actual, options_.compare);
+}
+
+Result<EachPassCheck::Part> EachPassCheck::RunPart(const PassRun& run, int64_t fuel) const {
+  Part part{.module = before_->Clone(/*as_input=*/true), .rewrites = {}};
+  RuleBook book;
+  for (const std::string& selector : options_.pipeline.disabled_rules) {
+    for (const Rule* rule : FindRules(Trim(selector))) book.entries[rule->id].disabled = true;
+  }
+  PassContext context{.device = options_.pipeline.device, .options = run.options, .fuel = &fuel, .rules = &book};
+  context.fault = run.fault;
+  TRY(RunOnePass(*part.module, run, context));
+  // What it left dead has nobody to compute it for, and would be judged, and its values given to others, all the same.
+  TRY(FindPass("dce")->function(*part.module, {.device = options_.pipeline.device}));
+  part.module->Sweep();
+  for (const auto& [id, entry] : book.entries) {
+    if (entry.rewrites > 0) part.rewrites[id] = entry.rewrites;
+  }
+  return part;
+}
+
+// The first rewrite after which the module means something else: fewer of them are right, more are wrong.
+Result<std::string> EachPassCheck::Blame(const PassRun& run, const std::string& summary) const {
+  const auto judged = [&](int64_t fuel) -> Result<Part> {
+    Part part = TRY(RunPart(run, fuel));
+    std::string ignored;
+    const auto result = Compare(*part.module, &ignored);
+    part.is_wrong = !result || result->verdict == Verdict::kMismatch;
+    if (result && !part.is_wrong) {
+      const auto bits = TRY(CompareBits(run, *part.module));
+      part.is_wrong = bits && bits->verdict == Verdict::kMismatch;
+    }
+    return part;
+  };
+  Part right{.module = before_->Clone(/*as_input=*/true), .rewrites = {}}, wrong = TRY(judged(INT64_MAX));
+  int64_t good = 0, bad = 0;
+  for (const auto& [rule, count] : wrong.rewrites) bad += count;
+  std::string out;
+  const bool by_rules = bad > 0 && !TRY(judged(0)).is_wrong;
+  while (by_rules && bad - good > 1) {
+    const int64_t middle = good + (bad - good) / 2;
+    progress_.Stage(Str("looking for the wrong rewrite of ", NameOf(run), ", ", good, " to ", bad));
+    Part part = TRY(judged(middle));
+    (part.is_wrong ? bad : good) = middle;
+    (part.is_wrong ? wrong : right) = std::move(part);
+  }
+  if (by_rules && good > 0 && right.rewrites.empty()) right = TRY(judged(good));
+  if (by_rules) wrong = TRY(judged(bad));
+  out += Str("\nstopped at #", run.number, " ", NameOf(run), " of ", run.pipeline,
+             ", the first pass instance that changes results\n", summary);
+  for (const auto& [id, count] : wrong.rewrites) {
+    const auto before = right.rewrites.find(id);
+    if (!by_rules || (before != right.rewrites.end() && before->second == count)) continue;
+    const std::vector<const Rule*> rules = FindRules(id);  // None of a planted one.
+    out += Str("rule: ", id, rules.empty() ? "" : Str("  ", rules.front()->law), "   (rewrite ", bad, " of ",
+               NameOf(run), ")\n");
+  }
+  if (!by_rules) out += wrong.rewrites.empty() ? "rule: none, the pass itself\n" : "rule: none of its rules alone\n";
+  out += Str("what it changed:\n", DiffOf(LinesOf(*right.module), LinesOf(*wrong.module), diff_));
+  return out;
+}
+
+std::string EachPassCheck::Report() const {
+  std::string out = Str("inputs: ", inputs_,
+                        "     judged: the module before each pass against the module after it, in "
+                        "f64 ('hlo help passes')\n");
+  TextTable table({">#", "pass", "verdict", "what was compared"});
+  for (const Line& line : lines_) table.Row({line.number, line.name, line.verdict, line.detail});
+  if (!lines_.empty()) out += table.Text();
+  if (wrong_) return out + blame_;
+  if (judged_ == 0 && only_) return out + "no pass instance that changed the module matches\n";
+  return out + Str(Counted(judged_, "pass instance"),
+                   " changed the module: ", judged_ == open_ && judged_ > 0 ? "" : Str(judged_ - open_, " right"),
+                   open_ == 0 ? "" : Str(judged_ == open_ ? "" : ", ", open_, " open"), "\n");
+}
+
+ExitCode EachPassCheck::exit() const {
+  return wrong_ ? ExitCode::kNo : open_ > 0 || (judged_ == 0 && only_) ? ExitCode::kInconclusive : ExitCode::kOk;
+}
+
+}  // namespace hlo

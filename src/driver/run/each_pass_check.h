@@ -1,0 +1,72 @@
+// --check_each_pass: each pass instance that changes the module is judged by itself, the module before it against the
+// module after it, on the same arguments, by the oracle of the passes (pass_check.h); a pass that is kExact also by the
+// bits of the results, where interpreting them takes a moment. The first that is wrong ends it, with the instruction
+// whose value changed, the rule that did it and what it changed.
+#ifndef HLO_DRIVER_RUN_EACH_PASS_CHECK_H_
+#define HLO_DRIVER_RUN_EACH_PASS_CHECK_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "driver/module_diff.h"
+#include "driver/pattern.h"
+#include "driver/progress.h"
+#include "driver/run/run.h"
+#include "interp/compare/widened.h"
+#include "ir/module.h"
+#include "passes/pipeline.h"
+
+namespace hlo {
+
+class EachPassCheck {
+ public:
+  // `only`: names of passes; null: all. Options: arguments, judging and the pipeline.
+  EachPassCheck(const RunOptions& options, std::optional<Pattern> only, const DiffOptions& diff, Progress& progress);
+
+  // Makes the arguments. Then `Before` and `After` are the pipeline's observers; `After` fails at what is wrong, and
+  // `is_wrong` says that it was that.
+  Status Begin(const Module& module);
+  Status Before(const PassRun& run, const Module& module);
+  Status After(const PassRun& run, const Module& module);
+
+  bool is_wrong() const { return wrong_; }
+  // A line for each instance that was judged, and what is wrong or how many there were.
+  std::string Report() const;
+  ExitCode exit() const;
+
+ private:
+  struct Line {
+    std::string number, name, verdict, detail;
+  };
+  Status Judge(const PassRun& run);
+  Result<WidenedResult> Compare(const Module& after, std::string* summary) const;
+  // By the interpreter, where all that is to be kept are bits.
+  Result<std::optional<Comparison>> CompareBits(const PassRun& run, const Module& after) const;
+  // The module after the first `fuel` rewrites of the pass, and how often its rules had been applied.
+  struct Part {
+    std::unique_ptr<Module> module;
+    std::map<std::string_view, int64_t> rewrites;
+    bool is_wrong = false;
+  };
+  Result<Part> RunPart(const PassRun& run, int64_t fuel) const;
+  Result<std::string> Blame(const PassRun& run, const std::string& summary) const;
+
+  const RunOptions options_;
+  const std::optional<Pattern> only_;
+  const DiffOptions diff_;
+  Progress& progress_;
+  std::string path_, inputs_;
+  std::vector<Literal> arguments_;
+  std::unique_ptr<Module> before_;
+  std::vector<Line> lines_;
+  int judged_ = 0, open_ = 0;
+  bool wrong_ = false;
+  std::string blame_;
+};
+
+}  // namespace hlo
+
+#endif  // HLO_DRIVER_RUN_EACH_PASS_CHECK_H_
