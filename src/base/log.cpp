@@ -1,6 +1,10 @@
 #include "base/log.h"
 
+#include <sys/time.h>
+#include <unistd.h>
+
 #include <cstdio>
+#include <ctime>
 #include <mutex>
 #include <set>
 
@@ -29,6 +33,42 @@ std::string_view Stem(std::string_view file) {
   const size_t slash = file.rfind('/');
   if (slash != std::string_view::npos) file.remove_prefix(slash + 1);
   return file.substr(0, file.rfind('.'));
+}
+
+// XLA's file that says what this one does.
+struct OtherName {
+  std::string_view stem, xla;
+};
+constexpr OtherName kOtherNames[] = {
+    {"compile_times", "gpu_compiler"},
+    {"compile_times", "nvptx_compiler"},
+    {"library_rewriter", "gemm_rewriter"},
+    {"library_rewriter", "conv_rewriter"},
+    {"optimize", "hlo_pass_pipeline"},
+    {"while_simplifier", "while_loop_simplifier"},
+    {"horizontal_fusion", "horizontal_loop_fusion"},
+    {"constant_folding", "hlo_constant_folding"},
+    {"cse", "hlo_cse"},
+    {"dce", "hlo_dce"},
+};
+
+bool NamesFile(std::string_view pattern, std::string_view stem) {
+  if (GlobMatches(pattern, stem)) return true;
+  for (const OtherName& other : kOtherNames) {
+    if (other.stem == stem && GlobMatches(pattern, other.xla)) return true;
+  }
+  return false;
+}
+
+// "2026-11-23 12:01:02.123456"
+std::string Now() {
+  timeval now{};
+  gettimeofday(&now, nullptr);
+  tm local{};
+  localtime_r(&now.tv_sec, &local);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &local);
+  return Format("%s.%06ld", text, static_cast<long>(now.tv_usec));
 }
 
 }  // namespace
@@ -67,7 +107,7 @@ namespace internal {
 
 int VlogLevelOf(const char* file) {
   for (const auto& [pattern, level] : Options().modules) {
-    if (!GlobMatches(pattern, Stem(file))) continue;
+    if (!NamesFile(pattern, Stem(file))) continue;
     const std::lock_guard lock(MetPatterns().mutex);
     MetPatterns().patterns.insert(pattern);
     return level;
@@ -76,7 +116,8 @@ int VlogLevelOf(const char* file) {
 }
 
 void WriteLog(const char* file, int line, const std::string& message) {
-  const std::string text = Str("I ", Stem(file), ":", line, "] ", message, "\n");
+  const std::string thread = Options().thread_id ? Str(" ", static_cast<int64_t>(gettid())) : "";
+  const std::string text = Str(Now(), ": I", thread, " ", file, ":", line, "] ", message, "\n");
   std::FILE* out = Options().path.empty() ? stderr : std::fopen(Options().path.c_str(), "a");
   if (out == nullptr) out = stderr;
   std::fwrite(text.data(), 1, text.size(), out);

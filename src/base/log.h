@@ -1,6 +1,7 @@
 // VLOG-style logging with TF's controls: a level for all (--v, TF_CPP_MAX_VLOG_LEVEL) and levels by file name pattern
 // (--vmodule, TF_CPP_VMODULE). The tool sets it up once; nothing below tools/ reads the environment. Lines go to
-// stderr. What the levels mean, --help says.
+// stderr, as TF writes them. What the levels mean, --help says. XLA's names of the files that do what ours do are
+// theirs too, so that the patterns people have keep working.
 #ifndef HLO_BASE_LOG_H_
 #define HLO_BASE_LOG_H_
 
@@ -18,6 +19,7 @@ struct LogOptions {
   int level = 0;
   std::vector<std::pair<std::string, int>> modules;  // Base name without extension, may hold * and ?; -> level.
   std::string path;                                  // Appended to instead of stderr when not empty.
+  bool thread_id = false;                            // A column of it.
 };
 void SetLogOptions(LogOptions options);
 

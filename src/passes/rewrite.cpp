@@ -33,7 +33,7 @@ std::string PlaceOf(const Instruction& inst) {
 class Rewriter {
  public:
   Rewriter(const PassContext& context, std::span<const Rule> rules, const std::source_location& where)
-      : context_(context), where_(where), logs_(internal::VlogLevelOf(where.file_name()) >= 2) {
+      : context_(context), where_(where), logs_(internal::VlogLevelOf(where.file_name()) >= 4) {
     for (const Rule& rule : rules) {
       RuleBook::Entry* const entry = context.rules == nullptr ? nullptr : &context.rules->entries[rule.id];
       if (entry != nullptr && entry->disabled) continue;
@@ -135,14 +135,15 @@ class Rewriter {
     }
   }
 
-  // Rule, place, before, after.
+  // Rule, place, before, after, why.
   void Log(const Rule& rule, const Instruction& inst, const Instruction& replacement,
            const std::vector<Instruction*>& made) const {
     std::vector<std::string> after;
     for (size_t i = made.size(); i-- > 0;) after.push_back(ToString(*made[i]));
     if (after.empty()) after.push_back(ToString(replacement));
-    internal::WriteLog(where_.file_name(), static_cast<int>(where_.line()),
-                       Str(rule.id, " at ", PlaceOf(inst), ": ", ToString(inst), " => ", Join(after, "; ")));
+    internal::WriteLog(
+        where_.file_name(), static_cast<int>(where_.line()),
+        Str(rule.id, " at ", PlaceOf(inst), ": ", ToString(inst), " => ", Join(after, "; "), "   since ", rule.law));
   }
 
   // The shortest sequence of rules that the last rewrites repeat.
