@@ -1,5 +1,7 @@
 #include "gpu/kernel/streaming.h"
 
+#include <algorithm>
+
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
@@ -12,12 +14,13 @@ namespace {
 
 constexpr const char* kMark = "hlo-streamed";
 
-// A store of 32 or 64 bytes to a multiple of that.
+// A store of whole vectors of 32 or 64 bytes to a multiple of that.
 bool CanStream(llvm::StoreInst& store, const llvm::DataLayout& layout) {
   const auto* to = llvm::dyn_cast<llvm::Argument>(llvm::getUnderlyingObject(store.getPointerOperand(), 0));
   if (to == nullptr || !to->getParent()->getAttributes().hasParamAttr(to->getArgNo(), kMark)) return false;
   const uint64_t bytes = layout.getTypeStoreSize(store.getValueOperand()->getType());
-  return (bytes == 32 || bytes == 64) && llvm::getKnownAlignment(store.getPointerOperand(), layout).value() >= bytes;
+  const uint64_t vector = std::min<uint64_t>(bytes, 64);
+  return bytes % 32 == 0 && llvm::getKnownAlignment(store.getPointerOperand(), layout).value() >= vector;
 }
 
 bool StreamStores(llvm::Function& function) {

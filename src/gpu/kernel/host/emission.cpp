@@ -21,6 +21,7 @@ HostEmission::HostEmission(const Kernel& kernel, bool masked_tails, llvm::Module
       b_(context_),
       scalar_(b_, Place::kHost, kernel.wide_index),
       values_(kernel.values),
+      wide_variables_(kernel.variables.size()),
       kept_of_blocks_(kernel.values) {}
 
 void HostEmission::Lower(const std::string& name) {
@@ -116,7 +117,11 @@ llvm::Value* HostEmission::Get(int32_t id) {
 }
 
 void HostEmission::EmitRegion(const Region& region) {
-  for (const Instruction& instruction : region.body) Emit(instruction);
+  const std::span<const Instruction> body = region.body;
+  for (size_t i = 0; i < body.size(); ++i) {
+    if (body[i].op == Op::kTile) i += EmitTiles(body.subspan(i)) - 1;
+    else Emit(body[i]);
+  }
 }
 
 void HostEmission::Emit(const Instruction& instruction) {
@@ -144,8 +149,9 @@ llvm::Value* HostEmission::Compute(const Instruction& instruction) {
   if (LlvmValue const value = InSegment(instruction)) return value;
   llvm::SmallVector<LlvmValue, 4> operands;
   llvm::SmallVector<Type, 4> types;
+  const bool wide = wide_ && wide_->stride[instruction.result] == kOwnValue;
   for (const int32_t operand : instruction.operands) {
-    operands.push_back(Get(operand));
+    operands.push_back(wide && wide_->stride[operand] != 0 ? Wide(operand) : Get(operand));
     types.push_back(facts_.types[operand]);
   }
   return scalar_.Emit(instruction, operands, types);

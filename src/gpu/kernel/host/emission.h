@@ -16,6 +16,7 @@
 #include "gpu/kernel/host/facts.h"
 #include "gpu/kernel/host/segments.h"
 #include "gpu/kernel/host/strips.h"
+#include "gpu/kernel/host/wide.h"
 #include "gpu/kernel/scalar.h"
 
 namespace hlo::kernel {
@@ -50,12 +51,17 @@ class HostEmission {
   struct LoopKind {
     bool lanes = false;  // Iterations are independent: the loop to vectorise.
     bool unroll = true;
-    int interleave = 1;  // So many vectors by turns.
+    int interleave = 1;    // So many vectors by turns.
+    bool is_done = false;  // Nothing is left to the vectoriser.
   };
   // for (index = begin; index < end; index += step) body(index).
   void Loop(LlvmValue begin, LlvmValue end, LlvmValue step, LoopKind kind, const std::function<void(LlvmValue)>& body);
   void LoopWithSteps(LlvmValue begin, LlvmValue end, LoopKind kind, const std::function<LlvmValue(LlvmValue)>& body);
   void Lanes(LlvmValue end, const std::function<void(LlvmValue)>& body, int interleave = 1);
+  void Lanes(LlvmValue end, const WidePlan& wide, const std::function<void(LlvmValue)>& body, int interleave = 1);
+  int64_t VectorBytes() const { return masked_tails_ ? 64 : 32; }
+  LlvmValue Wide(int32_t id);
+  bool IsLine(int32_t id) const { return wide_ && wide_->stride[id] == 1; }
   void ForWarps(const std::function<void()>& body);
   llvm::MDNode* LoopProperties(LoopKind kind);
   // emit(0) where the condition holds, emit(1) where it does not.
@@ -70,17 +76,23 @@ class HostEmission {
   struct Strip {
     const StripPlan* plan;
     std::function<void(LlvmValue)> bind;
+    const SegmentPlan* segments;
+    std::span<const int32_t> indices;                  // Values that count elements.
     std::vector<llvm::AllocaInst*> values, variables;  // The arrays of what is kept; null for the others.
     LlvmValue begin = nullptr, count = nullptr, lane = nullptr;
     int next_group = 1, current = 0;
   };
+  size_t EmitTiles(std::span<const Instruction> instructions);
+  int64_t Elements(const Instruction& tile) const;
+  LlvmValue EndOf(const Instruction& tile);
+  void BindElement(const Instruction& tile, LlvmValue element);
   void EmitElements(const Instruction& tile, LlvmValue end);
   LlvmValue AtBegin(const Segment& segment, int32_t id);
   LlvmValue BeginSegment(Segment& segment, LlvmValue begin, LlvmValue left);
   LlvmValue InSegment(const Instruction& instruction);
   void EmitThreads(const Region& region, LlvmValue end, const SegmentPlan* segments,
                    const std::function<void(LlvmValue)>& bind);
-  void EmitStrips(const Region& region, LlvmValue end, const StripPlan& plan,
+  void EmitStrips(const Region& region, LlvmValue end, const StripPlan& plan, const SegmentPlan* segments,
                   const std::function<void(LlvmValue)>& bind);
   llvm::AllocaInst* StripArray(Type type);
   void EmitStripRegion(const Region& region);
@@ -103,10 +115,11 @@ class HostEmission {
 
   // memory.cpp
   void AtMember(int64_t array, int32_t member, const std::function<void()>& access);
-  LlvmValue LoadFrom(LlvmValue address, Type type, bool lanes, bool constant = false);
+  // Of one lane; in a vector body `wide` ones are of all.
+  LlvmValue LoadFrom(LlvmValue address, Type type, bool lanes, bool constant = false, bool wide = false);
   void StoreTo(LlvmValue address, Type type, LlvmValue value, bool lanes);
   LlvmValue Address(int64_t array, LlvmValue index);
-  LlvmValue LoadElement(int64_t array, LlvmValue index);
+  LlvmValue LoadElement(int64_t array, LlvmValue index, bool wide = false);
   void StoreElement(int64_t array, LlvmValue index, LlvmValue value);
   llvm::ArrayType* TurnedType(const ArrayInfo& tile);
   LlvmValue TurnedAddress(int64_t tile, LlvmValue row, LlvmValue column);
@@ -138,6 +151,10 @@ class HostEmission {
   std::vector<int> parameters_;
   std::vector<LlvmValue> arrays_, turned_, slots_, variables_;
   std::vector<LlvmValue> values_;
+  // The vector body that is being emitted, null outside; its lanes, and the variables of its threads.
+  const WidePlan* wide_ = nullptr;
+  unsigned width_ = 1;
+  std::vector<LlvmValue> wide_variables_;
   Strip* strip_ = nullptr;
   Segment* segment_ = nullptr;
   LlvmValue block_ = nullptr, warp_ = nullptr, lane_ = nullptr, thread_ = nullptr, tile_index_ = nullptr;

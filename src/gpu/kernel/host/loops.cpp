@@ -1,5 +1,7 @@
 #include "gpu/kernel/host/emission.h"
 
+#include <llvm/IR/Intrinsics.h>
+
 namespace hlo::kernel {
 
 using llvm::BasicBlock;
@@ -43,7 +45,11 @@ llvm::MDNode* HostEmission::LoopProperties(LoopKind kind) {
   if (kind.lanes)
     nodes.push_back(
         llvm::MDNode::get(context_, {llvm::MDString::get(context_, "llvm.loop.parallel_accesses"), access_group_}));
-  if (kind.lanes && masked_tails_) {
+  if (kind.is_done) {
+    nodes.push_back(llvm::MDNode::get(context_, {llvm::MDString::get(context_, "llvm.loop.isvectorized"),
+                                                 llvm::ConstantAsMetadata::get(b_.getInt32(1))}));
+  }
+  if (kind.lanes && !kind.is_done && masked_tails_) {
     nodes.push_back(llvm::MDNode::get(context_, {llvm::MDString::get(context_, "llvm.loop.vectorize.predicate.enable"),
                                                  llvm::ConstantAsMetadata::get(b_.getTrue())}));
   }
@@ -60,6 +66,37 @@ llvm::MDNode* HostEmission::LoopProperties(LoopKind kind) {
 
 void HostEmission::Lanes(LlvmValue end, const std::function<void(LlvmValue)>& body, int interleave) {
   Loop(Index(0), end, Index(1), {.lanes = true, .interleave = interleave}, body);
+}
+
+// Whole vectors, then what is left one by one. With masks the vectoriser takes what is not a whole number of vectors.
+void HostEmission::Lanes(LlvmValue end, const WidePlan& wide, const std::function<void(LlvmValue)>& body,
+                         int interleave) {
+  const int64_t width = wide.lanes * interleave;
+  const auto* const elements = llvm::dyn_cast<llvm::ConstantInt>(end);
+  const bool is_whole = elements && width > 0 && elements->getSExtValue() % width == 0;
+  const bool is_short = elements && elements->getSExtValue() < width;
+  if (width < 2 || is_short || (masked_tails_ && !is_whole)) return Lanes(end, body, interleave);
+  LlvmValue const most = elements ? end : b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, end, Index(0));
+  LlvmValue const whole = b_.CreateAnd(most, Index(-width));
+  Loop(Index(0), whole, Index(width), {.lanes = true, .unroll = false, .is_done = true}, [&](LlvmValue index) {
+    wide_ = &wide;
+    width_ = static_cast<unsigned>(width);
+    body(index);
+    wide_ = nullptr;
+  });
+  if (!is_whole) Loop(whole, end, Index(1), {.lanes = true, .unroll = false, .is_done = true}, body);
+}
+
+// The value in all lanes of a vector body; outside of one, just the value.
+llvm::Value* HostEmission::Wide(int32_t id) {
+  LlvmValue const value = Get(id);
+  if (!wide_ || value->getType()->isVectorTy()) return value;
+  LlvmValue const same = b_.CreateVectorSplat(width_, value);
+  const int64_t stride = wide_->stride[id];
+  if (stride == 0) return same;
+  llvm::SmallVector<llvm::Constant*> steps;
+  for (unsigned lane = 0; lane < width_; ++lane) steps.push_back(b_.getInt64(stride * lane));
+  return b_.CreateAdd(same, llvm::ConstantVector::get(steps), "", false, true);
 }
 
 void HostEmission::ForWarps(const std::function<void()>& body) {

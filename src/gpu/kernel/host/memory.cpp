@@ -14,8 +14,10 @@ namespace {
 int64_t TileRows(const ArrayInfo& tile) { return tile.elements / tile.pitch; }
 }  // namespace
 
-llvm::Value* HostEmission::LoadFrom(LlvmValue address, Type type, bool lanes, bool constant) {
-  llvm::LoadInst* const load = b_.CreateAlignedLoad(scalar_.MemoryTypeOf(type), address, llvm::Align(Bytes(type)));
+llvm::Value* HostEmission::LoadFrom(LlvmValue address, Type type, bool lanes, bool constant, bool wide) {
+  llvm::Type* in_memory = scalar_.MemoryTypeOf(type);
+  if (wide && wide_) in_memory = llvm::FixedVectorType::get(in_memory, width_);
+  llvm::LoadInst* const load = b_.CreateAlignedLoad(in_memory, address, llvm::Align(Bytes(type)));
   if (lanes && access_group_) load->setMetadata(llvm::LLVMContext::MD_access_group, access_group_);
   if (constant) load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context_, {}));
   return scalar_.FromMemory(load, type);
@@ -33,20 +35,23 @@ llvm::Value* HostEmission::Address(int64_t array, LlvmValue index) {
 
 // What nobody writes is read once, whatever is stored between two loads of it: all rows of a tile share what belongs
 // to its columns.
-llvm::Value* HostEmission::LoadElement(int64_t array, LlvmValue index) {
+llvm::Value* HostEmission::LoadElement(int64_t array, LlvmValue index, bool wide) {
   const ArrayInfo& info = kernel_.arrays[array];
   const bool constant = info.kind == ArrayKind::kTable || (info.kind == ArrayKind::kInput && !info.may_alias);
-  return LoadFrom(Address(array, index), info.type, true, constant);
+  return LoadFrom(Address(array, index), info.type, true, constant, wide);
 }
 
 void HostEmission::StoreElement(int64_t array, LlvmValue index, LlvmValue value) {
   StoreTo(Address(array, index), kernel_.arrays[array].type, value, true);
 }
 
-void HostEmission::EmitLoad(const Instruction& load) { Set(load.result, LoadElement(load.imm, Get(load.operands[0]))); }
+void HostEmission::EmitLoad(const Instruction& load) {
+  const int32_t index = load.operands[0];
+  Set(load.result, LoadElement(load.imm, Get(index), IsLine(index)));
+}
 
 void HostEmission::EmitStore(const Instruction& store) {
-  LlvmValue const value = Get(store.operands[1]);
+  LlvmValue const value = Wide(store.operands[1]);
   StoreElement(store.imm, Get(store.operands[0]), value);
 }
 
@@ -140,23 +145,29 @@ void HostEmission::EmitTurn(const Instruction& turn) {
 // ---- Variables and slots ----
 
 void HostEmission::EmitVariableGet(const Instruction& access) {
-  if (LlvmValue const address = StripVariable(access)) return Set(access.result, LoadFrom(address, access.type, true));
+  if (LlvmValue const address = StripVariable(access))
+    return Set(access.result, LoadFrom(address, access.type, true, false, true));
+  if (wide_ && wide_->stride[access.result] != 0) return Set(access.result, wide_variables_[access.imm]);
   Set(access.result, b_.CreateLoad(scalar_.TypeOf(access.type), variables_[access.imm]));
 }
 
 void HostEmission::EmitVariableSet(const Instruction& access) {
   if (LlvmValue const address = StripVariable(access))
-    return StoreTo(address, access.type, Get(access.operands[0]), true);
+    return StoreTo(address, kernel_.variables[access.imm].type, Wide(access.operands[0]), true);
+  if (wide_) {
+    wide_variables_[access.imm] = Wide(access.operands[0]);
+    return;
+  }
   b_.CreateStore(Get(access.operands[0]), variables_[access.imm]);
 }
 
 void HostEmission::EmitSlotGet(const Instruction& access) {
-  Set(access.result, LoadFrom(SlotAddress(access), access.type, true));
+  Set(access.result, LoadFrom(SlotAddress(access), access.type, true, false, true));
 }
 
 void HostEmission::EmitSlotSet(const Instruction& access) {
   LlvmValue const address = SlotAddress(access);
-  StoreTo(address, kernel_.slots[access.imm].type, Get(access.operands[0]), true);
+  StoreTo(address, kernel_.slots[access.imm].type, Wide(access.operands[0]), true);
 }
 
 llvm::Type* HostEmission::SlotElement(int64_t slot) { return scalar_.MemoryTypeOf(kernel_.slots[slot].type); }

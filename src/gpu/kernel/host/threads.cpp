@@ -2,6 +2,7 @@
 
 #include <llvm/IR/Intrinsics.h>
 
+#include "gpu/kernel/host/adjacent.h"
 #include "gpu/kernel/host/vectors.h"
 
 namespace hlo::kernel {
@@ -27,22 +28,58 @@ void HostEmission::EmitPhase(const Instruction& phase) {
   ForWarps(lanes);
 }
 
+int64_t HostEmission::Elements(const Instruction& tile) const {
+  return (in_warps_ ? kWarpSize : kernel_.threads) * tile.imm;
+}
+
+// How far the tile goes, if its limit cuts it short.
+llvm::Value* HostEmission::EndOf(const Instruction& tile) {
+  LlvmValue const elements = Index(Elements(tile));
+  if (tile.operands.empty()) return elements;
+  return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, Get(tile.operands[0]), elements);
+}
+
+// The tile that `instructions` begin with, and those that share its loop; how many instructions that were.
+size_t HostEmission::EmitTiles(std::span<const Instruction> instructions) {
+  const std::vector<const Instruction*> tiles = AdjacentTiles(kernel_, instructions);
+  if (tiles.size() == 1) {
+    EmitTile(*tiles[0]);
+    return 1;
+  }
+  const size_t count = tiles.back() - instructions.data() + 1;
+  for (const Instruction& instruction : instructions.first(count)) {
+    if (instruction.op != Op::kTile) Emit(instruction);
+  }
+  std::vector<const Instruction*> together;
+  std::vector<int32_t> indices;
+  for (const Instruction* tile : tiles) {
+    for (const Instruction& instruction : tile->regions[0].body) together.push_back(&instruction);
+    indices.push_back(tile->regions[0].arguments[0]);
+  }
+  const WidePlan wide = PlanWide(facts_, together, indices, {}, VectorBytes());
+  Lanes(Index(Elements(*tiles[0])), wide, [&](LlvmValue element) {
+    for (const Instruction* tile : tiles) {
+      BindElement(*tile, element);
+      EmitRegion(tile->regions[0]);
+    }
+  });
+  return count;
+}
+
 void HostEmission::EmitTile(const Instruction& tile) {
-  const int64_t elements = (in_warps_ ? kWarpSize : kernel_.threads) * tile.imm;
-  if (tile.operands.empty()) return EmitElements(tile, Index(elements));
+  if (tile.operands.empty() || !IsWorthTwice(facts_, tile.regions[0])) return EmitElements(tile, EndOf(tile));
   LlvmValue const limit = Get(tile.operands[0]);
-  if (!IsWorthTwice(facts_, tile.regions[0]))
-    return EmitElements(tile, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, limit, Index(elements)));
-  Branch(b_.CreateICmpSGE(limit, Index(elements)), true,
-         [&](int side) { EmitElements(tile, side == 0 ? Index(elements) : limit); });
+  LlvmValue const elements = Index(Elements(tile));
+  Branch(b_.CreateICmpSGE(limit, elements), true, [&](int side) { EmitElements(tile, side == 0 ? elements : limit); });
+}
+
+void HostEmission::BindElement(const Instruction& tile, LlvmValue element) {
+  tile_index_ = element;
+  Set(tile.regions[0].arguments[0], element);
 }
 
 void HostEmission::EmitElements(const Instruction& tile, LlvmValue end) {
-  const int32_t index = tile.regions[0].arguments[0];
-  const auto bind = [this, index](LlvmValue element) {
-    tile_index_ = element;
-    Set(index, element);
-  };
+  const auto bind = [this, &tile](LlvmValue element) { BindElement(tile, element); };
   const SegmentPlan plan = PlanSegments(facts_, tile.regions[0]);
   if (plan.divisions.empty()) return EmitThreads(tile.regions[0], end, nullptr, bind);
   Segment segment{.plan = &plan};
@@ -105,11 +142,14 @@ llvm::Value* HostEmission::InSegment(const Instruction& instruction) {
 void HostEmission::EmitThreads(const Region& region, LlvmValue end, const SegmentPlan* segments,
                                const std::function<void(LlvmValue)>& bind) {
   const StripPlan plan = PlanStrips(facts_, region, segments);
-  if (plan.needed) return EmitStrips(region, end, plan, bind);
+  if (plan.needed) return EmitStrips(region, end, plan, segments, bind);
   const auto* const elements = llvm::dyn_cast<llvm::ConstantInt>(end);
   const int interleave = elements ? Interleave(facts_, region, elements->getSExtValue(), masked_tails_) : 1;
+  std::vector<const Instruction*> body;
+  for (const Instruction& instruction : region.body) body.push_back(&instruction);
+  const WidePlan wide = PlanWide(facts_, body, region.arguments, {.segments = segments}, VectorBytes());
   Lanes(
-      end,
+      end, wide,
       [&](LlvmValue lane) {
         bind(lane);
         EmitRegion(region);
@@ -117,22 +157,34 @@ void HostEmission::EmitThreads(const Region& region, LlvmValue end, const Segmen
       interleave);
 }
 
-void HostEmission::EmitStrips(const Region& region, LlvmValue end, const StripPlan& plan,
+void HostEmission::EmitStrips(const Region& region, LlvmValue end, const StripPlan& plan, const SegmentPlan* segments,
                               const std::function<void(LlvmValue)>& bind) {
   Strip strip{.plan = &plan,
               .bind = bind,
+              .segments = segments,
+              .indices = region.arguments,
               .values = std::vector<llvm::AllocaInst*>(kernel_.values),
               .variables = std::vector<llvm::AllocaInst*>(kernel_.variables.size())};
   for (const int32_t variable : plan.kept_variables)
     strip.variables[variable] = StripArray(kernel_.variables[variable].type);
   for (const int32_t value : plan.kept_values) strip.values[value] = StripArray(facts_.types[value]);
   strip_ = &strip;
-  Loop(Index(0), end, Index(kStrip), {.unroll = false}, [&](LlvmValue begin) {
+  const auto emit = [&](LlvmValue begin, LlvmValue count) {
     strip.begin = begin;
-    strip.count = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateNSWSub(end, begin), Index(kStrip));
+    strip.count = count;
     strip.next_group = 1;
     EmitStripRegion(region);
-  });
+  };
+  const auto* const elements = llvm::dyn_cast<llvm::ConstantInt>(end);
+  if (elements && elements->getSExtValue() > 0 && elements->getSExtValue() <= kStrip) {
+    emit(Index(0), end);
+  } else {
+    const bool whole = elements && elements->getSExtValue() % kStrip == 0;
+    Loop(Index(0), end, Index(kStrip), {.unroll = false}, [&](LlvmValue begin) {
+      LlvmValue const left = b_.CreateNSWSub(end, begin);
+      emit(begin, whole ? Index(kStrip) : b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, Index(kStrip)));
+    });
+  }
   strip_ = nullptr;
 }
 
@@ -152,7 +204,9 @@ void HostEmission::EmitStripRegion(const Region& region) {
 void HostEmission::EmitGroup(const std::vector<const Instruction*>& members) {
   Strip& strip = *strip_;
   strip.current = strip.next_group++;
-  Lanes(strip.count, [&](LlvmValue lane) {
+  const WideContext context = {.segments = strip.segments, .strip = strip.plan, .group = strip.current};
+  const WidePlan wide = PlanWide(facts_, members, strip.indices, context, VectorBytes());
+  Lanes(strip.count, wide, [&](LlvmValue lane) {
     strip.lane = lane;
     strip.bind(b_.CreateAdd(strip.begin, lane, "", true, true));
     for (const Instruction* member : members) {
@@ -180,13 +234,14 @@ llvm::Value* HostEmission::StripElement(llvm::AllocaInst* array) {
 
 void HostEmission::KeepResults(const Instruction& instruction) {
   for (int32_t id = instruction.result; id < instruction.result + Results(instruction); ++id) {
-    if (llvm::AllocaInst* array = strip_->values[id]) StoreTo(StripElement(array), instruction.type, values_[id], true);
+    if (llvm::AllocaInst* array = strip_->values[id]) StoreTo(StripElement(array), instruction.type, Wide(id), true);
   }
 }
 
 // A value of another group: from its array, or computed again.
 llvm::Value* HostEmission::FromOtherGroup(int32_t id) {
-  if (llvm::AllocaInst* array = strip_->values[id]) return LoadFrom(StripElement(array), facts_.types[id], true);
+  if (llvm::AllocaInst* array = strip_->values[id])
+    return LoadFrom(StripElement(array), facts_.types[id], true, false, true);
   const Instruction& definition = *strip_->plan->definition[id];
   if (definition.op == Op::kLane) return lane_;
   if (definition.op == Op::kThread) return thread_;

@@ -1,0 +1,158 @@
+#include "gpu/kernel/host/wide.h"
+
+#include <algorithm>
+
+namespace hlo::kernel {
+namespace {
+
+class WidePlanner {
+ public:
+  WidePlanner(const HostFacts& facts, WideContext context, WidePlan& plan)
+      : facts_(facts),
+        context_(context),
+        plan_(plan),
+        known_(facts.kernel.values),
+        is_set_(facts.kernel.variables.size()) {
+    plan_.stride.resize(facts.kernel.values);
+  }
+
+  void Know(int32_t id, int64_t stride) {
+    plan_.stride[id] = stride;
+    known_[id] = true;
+  }
+
+  bool Take(const Instruction& instruction) {
+    switch (instruction.op) {
+      case Op::kLoad: return TakeLoad(instruction);
+      case Op::kStore:
+        Touch(instruction.operands[1]);
+        return Accesses(instruction, StrideOf(instruction.operands[0]) == 1);
+      case Op::kSlotGet: Know(instruction.result, kOwnValue); return TakeSlot(instruction);
+      case Op::kSlotSet: Touch(instruction.operands[0]); return TakeSlot(instruction);
+      case Op::kVariableGet: return TakeVariableGet(instruction);
+      case Op::kVariableSet: return TakeVariableSet(instruction);
+      case Op::kLoop: return TakeLoop(instruction);
+      case Op::kBlock:
+      case Op::kWarp:
+      case Op::kLane:
+      case Op::kThread:
+#define HLO_SCALAR_OP(Name, ...) case Op::k##Name:
+#define HLO_KERNEL_OP(Name, ...)
+#include "gpu/kernel/kernel_ops.def"
+        Know(instruction.result, StrideOfResult(instruction));
+        return true;
+      default: return false;
+    }
+  }
+
+  int64_t widest() const { return widest_; }
+
+ private:
+  // Also for what is computed again here, or kept in an array, because another group of the strip defines it.
+  int64_t StrideOf(int32_t id) {
+    if (known_[id]) return plan_.stride[id];
+    int64_t stride = 0;
+    const StripPlan* const strip = context_.strip;
+    if (strip && strip->group_of[id] != 0 && strip->group_of[id] != context_.group)
+      stride = IsKept(strip->kept_values, id) ? kOwnValue : StrideOfResult(*strip->definition[id]);
+    Know(id, stride);
+    return stride;
+  }
+
+  static bool IsKept(const std::vector<int32_t>& kept, int64_t id) { return std::ranges::find(kept, id) != kept.end(); }
+
+  void Touch(int32_t id) { StrideOf(id); }
+
+  int64_t StrideOfResult(const Instruction& instruction) {
+    if (instruction.op == Op::kLane || instruction.op == Op::kThread) return 1;
+    int64_t strides[3] = {};
+    bool same = true, lines = instruction.type == Type::kIndex;
+    for (size_t i = 0; i < instruction.operands.size(); ++i) {
+      strides[i] = StrideOf(instruction.operands[i]);
+      same = same && strides[i] == 0;
+      lines = lines && strides[i] != kOwnValue;
+    }
+    if (same) return 0;
+    if (IsOfSegments(instruction)) return instruction.op == Op::kDiv ? 0 : 1;
+    if (!lines) return kOwnValue;
+    if (instruction.op == Op::kAdd) return strides[0] + strides[1];
+    if (instruction.op == Op::kSub) return strides[0] - strides[1];
+    if (instruction.op != Op::kMul) return kOwnValue;
+    const Instruction *a = facts_.constants[instruction.operands[0]], *b = facts_.constants[instruction.operands[1]];
+    int64_t stride = kOwnValue;
+    if (!a && !b) return stride;
+    const bool overflows =
+        a ? __builtin_mul_overflow(a->imm, strides[1], &stride) : __builtin_mul_overflow(strides[0], b->imm, &stride);
+    return overflows ? kOwnValue : stride;
+  }
+
+  bool IsOfSegments(const Instruction& instruction) const {
+    return context_.segments &&
+           std::ranges::find(context_.segments->divisions, &instruction) != context_.segments->divisions.end();
+  }
+
+  void Note(Type type) { widest_ = std::max<int64_t>(widest_, Bytes(type)); }
+
+  bool Accesses(const Instruction& instruction, bool contiguous) {
+    Note(facts_.kernel.arrays[instruction.imm].type);
+    return contiguous;
+  }
+
+  bool TakeLoad(const Instruction& load) {
+    const int64_t stride = StrideOf(load.operands[0]);
+    Know(load.result, stride == 0 ? 0 : kOwnValue);
+    return Accesses(load, stride == 0 || stride == 1);
+  }
+
+  bool TakeSlot(const Instruction& access) {
+    const SlotInfo& slot = facts_.kernel.slots[access.imm];
+    Note(slot.type);
+    return !slot.fragment && (access.imm2 == kTileElement || slot.width == 1);
+  }
+
+  bool IsOfThread(const Instruction& access) const {
+    return facts_.kernel.variables[access.imm].level == Level::kThread;
+  }
+  bool InArray(const Instruction& access) const {
+    return context_.strip && IsKept(context_.strip->kept_variables, access.imm);
+  }
+
+  bool TakeVariableGet(const Instruction& access) {
+    Know(access.result, IsOfThread(access) ? kOwnValue : 0);
+    if (InArray(access)) Note(access.type);
+    return !IsOfThread(access) || InArray(access) || is_set_[access.imm];
+  }
+
+  bool TakeVariableSet(const Instruction& access) {
+    Touch(access.operands[0]);
+    if (InArray(access)) Note(facts_.kernel.variables[access.imm].type);
+    else is_set_[access.imm] = true;
+    return IsOfThread(access);
+  }
+
+  bool TakeLoop(const Instruction& loop) {
+    if (!facts_.IsWrittenOut(loop)) return false;
+    Know(loop.regions[0].arguments[0], 0);
+    return std::ranges::all_of(loop.regions[0].body, [&](const Instruction& inner) { return Take(inner); });
+  }
+
+  const HostFacts& facts_;
+  const WideContext context_;
+  WidePlan& plan_;
+  std::vector<bool> known_, is_set_;  // By value; by variable.
+  int64_t widest_ = 0;
+};
+
+}  // namespace
+
+WidePlan PlanWide(const HostFacts& facts, std::span<const Instruction* const> body, std::span<const int32_t> indices,
+                  WideContext context, int64_t vector_bytes) {
+  WidePlan plan;
+  WidePlanner planner(facts, context, plan);
+  for (const int32_t index : indices) planner.Know(index, 1);
+  const bool possible = std::ranges::all_of(body, [&](const Instruction* each) { return planner.Take(*each); });
+  if (possible && planner.widest() > 0) plan.lanes = vector_bytes / planner.widest();
+  return plan;
+}
+
+}  // namespace hlo::kernel

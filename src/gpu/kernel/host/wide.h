@@ -1,0 +1,39 @@
+// Bodies that can be emitted in vectors, a pass of the host lowering. LLVM's vectoriser takes a quarter of the time of
+// compiling a kernel, to find out again what is known here: that elements are independent, which accesses are
+// contiguous and what is the same for all. What this does not take (gathers, branches, masks) is left to it.
+#ifndef HLO_GPU_KERNEL_HOST_WIDE_H_
+#define HLO_GPU_KERNEL_HOST_WIDE_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "gpu/kernel/host/facts.h"
+#include "gpu/kernel/host/segments.h"
+#include "gpu/kernel/host/strips.h"
+
+namespace hlo::kernel {
+
+// Not a line: a value of its own for each lane.
+constexpr int64_t kOwnValue = INT64_MIN;
+
+struct WidePlan {
+  int64_t lanes = 0;  // That make a vector of the widest type in memory; 0: the body cannot be emitted so.
+  // By value: from one lane to the next. 0: the same for all; others are emitted as the scalar of the first lane.
+  std::vector<int64_t> stride;
+};
+
+// Where a body stands. Null: not there.
+struct WideContext {
+  const SegmentPlan* segments = nullptr;
+  const StripPlan* strip = nullptr;
+  int group = 0;  // Of the strip.
+};
+
+// `body`: instructions in their order; `indices`: values that count lanes.
+WidePlan PlanWide(const HostFacts& facts, std::span<const Instruction* const> body, std::span<const int32_t> indices,
+                  WideContext context, int64_t vector_bytes);
+
+}  // namespace hlo::kernel
+
+#endif  // HLO_GPU_KERNEL_HOST_WIDE_H_
