@@ -168,15 +168,21 @@ class TiledProduct {
 
   void Store() {
     emission_.SetLane(space_.column().e);
+    const int64_t rows = space_.row().size;
     k_.Warps([&] {
-      for (int64_t r = 0; r < warp_rows_; ++r) {
-        const Value row = row0_ + k_.warp() * warp_rows_ + r;
-        k_.If(row < space_.row().size, [&] {
-          Emission::Scope scope(emission_);
-          emission_.Bind(space_.row().e, row);
-          StoreRow(sums_[r]);
-        });
-      }
+      const Value first = row0_ + k_.warp() * warp_rows_;
+      const auto store = [&](int64_t r) {
+        Emission::Scope scope(emission_);
+        emission_.Bind(space_.row().e, first + r);
+        StoreRow(sums_[r]);
+      };
+      const auto store_all = [&] {
+        for (int64_t r = 0; r < warp_rows_; ++r) store(r);
+      };
+      // A warp has all of its rows or none, where they come in whole numbers of its own.
+      if (rows % tile_rows_ == 0) return store_all();
+      if (rows % warp_rows_ == 0) return k_.If(first < rows, store_all);
+      for (int64_t r = 0; r < warp_rows_; ++r) k_.If(first + r < rows, [&] { store(r); });
     });
   }
 
