@@ -295,7 +295,14 @@ class Comparer {
 
   Result<ShadowValue> ValueAfter(Pair& pair, const Instruction& inst) {
     const ShadowOptions options = Options(pair.given_after, *known_after_);
-    return EvaluateShadowOf(inst, Needed(pair.args, inst, Cuts(pair.given_after, *known_after_)), options);
+    const shadow::Given cuts = Cuts(pair.given_after, *known_after_);
+    const bool is_one_of_several = inst.Is(Opcode::kGetTupleElement) && inst.operand(0).Is(Opcode::kFusion);
+    if (!is_one_of_several) return EvaluateShadowOf(inst, Needed(pair.args, inst, cuts), options);
+    // Of a kernel with several results just what this one needs.
+    const shadow::Cone cone = shadow::ConeOf(inst, pair.args, nullptr, cuts);
+    std::vector<ShadowValue> args;
+    for (const shadow::ConeArgument& arg : cone.args) args.push_back(arg.All());
+    return TRY(EvaluateShadow(cone.module->entry(), std::span<const ShadowValue>(args), options)).value;
   }
 
   Result<void> ComparePair(const Computation& before, const Computation& after, std::vector<shadow::ConeArgument> args,

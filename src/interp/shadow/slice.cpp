@@ -298,6 +298,7 @@ class Slicer {
       case Opcode::kBroadcast:
       case Opcode::kTranspose: {
         const std::vector<int64_t>& dimensions = inst.attrs<DimensionsAttrs>().dimensions;
+        if (dimensions.empty()) return std::optional(std::move(origins));  // Of a scalar.
         return by_index([&](const std::vector<int64_t>& index, size_t j) {
           // broadcast: operand dimension d lies at dimensions[d]; transpose: result dimension d is dimensions[d].
           for (size_t d = 0; d < dimensions.size(); ++d) {
