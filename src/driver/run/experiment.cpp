@@ -282,6 +282,12 @@ Result<gpu::Executable*> Experiment::Placed() {
   return code.executable.get();
 }
 
+void Experiment::Displace() {
+  if (!*code_) return;
+  (*code_)->executable->Unbind();
+  (*code_)->placed = nullptr;
+}
+
 Result<RunResults> Experiment::RunKernels() {
   RunResults results;
   TRY(Arguments());

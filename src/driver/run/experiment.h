@@ -106,6 +106,8 @@ class Experiment {
 
   // The code with these arguments in place, to be executed again. Other experiments may put theirs there.
   Result<gpu::Executable*> Placed();
+  // Gives back the memory that this takes, until it is asked for again.
+  void Displace();
   // All of it runs in the interpreter, since kernels cannot or shall not. Needs Where().
   bool IsInterpreted() const { return (*where_)->device == nullptr; }
   // Why the interpreter does not run over the whole module; "": it does, or nobody wants it to.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "base/text.h"
 #include "driver/command_line.h"
@@ -29,30 +28,62 @@ void OwnBytes(Literal& literal) {
   for (Literal& element : literal.mutable_elements()) OwnBytes(element);
 }
 
-// Values by id of the instruction. What is left of them when a quarter of the machine's memory is full is not taken.
-Result<std::unordered_map<int, Literal>> TakeLargeValues(const Module& optimized, gpu::Executable& executable,
-                                                         const WidenedOptions& options) {
-  const int64_t most_bytes = DefaultMemoryLimit() / 3;
-  std::unordered_map<int, Literal> values;
-  int64_t bytes = 0;
-  std::unordered_set<int> wanted;
-  for (const Instruction* inst : LargeValues(optimized, options)) {
-    bytes += inst->shape().ByteSize();
-    if (bytes <= most_bytes) wanted.insert(inst->id());
+// What runs of the program left of its large values, those of a kernel with several results by their
+// get-tuple-element. All of them may be more than memory holds: a run takes as many as a fifth of the machine's memory
+// does, and the next run is done when one beyond those is asked for, which is about the order that they are made in.
+class LeftValues {
+ public:
+  LeftValues(Experiment& experiment, const Module& optimized, const WidenedOptions& options) : experiment_(experiment) {
+    const int64_t most_bytes = DefaultMemoryLimit() / 4;
+    int64_t bytes = 0;
+    for (const Instruction* inst : LargeValues(optimized, options)) {
+      bytes += inst->shape().ByteSize();
+      if (runs_.empty() || bytes > most_bytes) {
+        runs_.emplace_back();
+        bytes = inst->shape().ByteSize();
+      }
+      const Instruction& step = inst->Is(Opcode::kGetTupleElement) ? inst->operand(0) : *inst;
+      runs_.back()[step.id()].push_back(inst);
+      run_of_[inst->id()] = runs_.size() - 1;
+    }
   }
-  if (wanted.empty()) return values;
-  const gpu::Observer take = {
-      .wants = [&](const Instruction& inst,
-                   std::span<const gpu::LoopStep> loops) { return loops.empty() && wanted.contains(inst.id()); },
-      .observe = [&](const Instruction& inst, std::span<const gpu::LoopStep>, std::span<const Literal>,
-                     const Literal& output) -> Status {
-        OwnBytes(values[inst.id()] = output);  // The next step may write over those of the output.
-        return {};
-      }};
-  const Status ran = executable.Execute({.observer = &take});
-  if (!ran && ran.error().exit != ExitCode::kLimit) FAIL(ran.error());  // An unfinished run leaves some.
-  return values;
-}
+
+  // Once each. Nothing: it is none of these, or an unfinished run did not come to it.
+  Result<std::optional<Literal>> Take(const Instruction& inst) {
+    const auto run = run_of_.find(inst.id());
+    if (run == run_of_.end()) return std::nullopt;
+    if (Steps& steps = runs_[run->second]; !steps.empty()) TRY(Run(std::exchange(steps, {})));
+    const auto value = values_.extract(inst.id());
+    return value ? std::optional(std::move(value.mapped())) : std::nullopt;
+  }
+
+ private:
+  using Steps = std::unordered_map<int, std::vector<const Instruction*>>;  // What of it is wanted, by its id.
+
+  Status Run(const Steps& wanted) {
+    const gpu::Observer take = {
+        .wants = [&](const Instruction& inst,
+                     std::span<const gpu::LoopStep> loops) { return loops.empty() && wanted.contains(inst.id()); },
+        .observe = [&](const Instruction& inst, std::span<const gpu::LoopStep>, std::span<const Literal>,
+                       const Literal& output) -> Status {
+          for (const Instruction* value : wanted.at(inst.id())) {
+            const bool is_element = value->Is(Opcode::kGetTupleElement);
+            const Literal& bytes = is_element ? output.elements()[value->attrs<IndexAttrs>().index] : output;
+            OwnBytes(values_[value->id()] = bytes);  // The next step may write over those of the output.
+          }
+          return {};
+        }};
+    const Status ran = TRY(experiment_.Placed())->Execute({.observer = &take});
+    if (!ran && ran.error().exit != ExitCode::kLimit) FAIL(ran.error());  // An unfinished run leaves some.
+    experiment_.Displace();                                               // Comparing takes memory, too.
+    return {};
+  }
+
+  Experiment& experiment_;
+  std::vector<Steps> runs_;                 // Those that were done are empty.
+  std::unordered_map<int, size_t> run_of_;  // By id of the value.
+  std::unordered_map<int, Literal> values_;
+};
 
 // The first pass instance after which the module means something else. What the whole pipeline does is known to be
 // wrong, what no pass does to be right.
@@ -117,20 +148,16 @@ Result<WidenedResult> CompareInputAndOptimized(Experiment& experiment, std::vect
                                                std::string* summary) {
   const Module& optimized = *TRY(experiment.Optimized())->module;
   const RunOptions options = TRY(experiment.Judging());
-  std::unordered_map<int, Literal> values =
-      TRY(TakeLargeValues(optimized, *TRY(experiment.Placed()), OptionsOf(options)));
-  const auto left = [&](const Instruction& inst) -> std::optional<Literal> {
-    const auto value = values.extract(inst.id());
-    return value ? std::optional(std::move(value.mapped())) : std::nullopt;
-  };
-  return CompareAroundPasses(*TRY(experiment.Input())->module, optimized, options, arguments, summary, left);
+  LeftValues left(experiment, optimized, OptionsOf(options));
+  experiment.Displace();
+  return CompareAroundPasses(*TRY(experiment.Input())->module, optimized, options, arguments, summary,
+                             [&](const Instruction& inst) { return left.Take(inst); });
 }
 
 }  // namespace
 
 Result<WidenedResult> CompareAroundPasses(const Module& input, const Module& optimized, const RunOptions& options,
-                                          std::vector<Literal>* arguments, std::string* summary,
-                                          std::function<std::optional<Literal>(const Instruction&)> left) {
+                                          std::vector<Literal>* arguments, std::string* summary, LeftFunction left) {
   WidenedOptions widened = OptionsOf(options);
   widened.left = std::move(left);
   WidenedResult result = TRY(CompareWidened(input, optimized, *arguments, widened));

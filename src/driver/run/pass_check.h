@@ -2,8 +2,6 @@
 #ifndef HLO_DRIVER_RUN_PASS_CHECK_H_
 #define HLO_DRIVER_RUN_PASS_CHECK_H_
 
-#include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,12 +16,12 @@ namespace hlo {
 // ones, which `arguments` get then. `summary` says what was compared. `left`: WidenedOptions::left.
 Result<WidenedResult> CompareAroundPasses(const Module& input, const Module& optimized, const RunOptions& options,
                                           std::vector<Literal>* arguments, std::string* summary,
-                                          std::function<std::optional<Literal>(const Instruction&)> left = nullptr);
+                                          LeftFunction left = nullptr);
 
 // Compares the input with the optimized module, cut at what the passes kept. On a difference the pipeline is run again
 // with ever different --opt_bisect_limit until the first instance is found after which the values differ; it becomes
 // the culprit, ahead of any kernel, since a kernel that computes a wrong module rightly is not to blame. Large values
-// are taken from a run of the code. Fills in report->widened, its verdict and culprit.
+// are taken from runs of the code. Fills in report->widened, its verdict and culprit.
 Status JudgePasses(Experiment& experiment, RunReport* report);
 
 }  // namespace hlo

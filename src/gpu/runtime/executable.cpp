@@ -11,21 +11,27 @@ namespace {
 class BoundProgram : public Executable {
  public:
   BoundProgram(std::shared_ptr<const Program> program, std::unique_ptr<Binding> binding)
-      : program_(std::move(program)), binding_(std::move(binding)) {}
+      : program_(std::move(program)), device_(binding->device()), binding_(std::move(binding)) {}
 
   std::shared_ptr<const Program> program() const override { return program_; }
   const Module& module() const override { return *program_->module; }
-  const Device& device() const override { return binding_->device(); }
+  const Device& device() const override { return device_; }
   std::span<const StepInfo> steps() const override { return program_->steps; }
   const MemoryReport& memory() const override { return program_->memory; }
   const CompileReport& report() const override { return program_->report; }
   std::string BuffersText() const override { return ToString(program_->buffers); }
 
   Status Bind(std::span<const Literal> arguments) override {
+    if (binding_ == nullptr) binding_ = TRY(Binding::Make(program_, device_));
     TRY(binding_->Bind(arguments));
     bound_ = true;
     ready_ = false;
     return {};
+  }
+
+  void Unbind() override {
+    binding_ = nullptr;
+    bound_ = ready_ = ran_ = false;
   }
 
   Status MakeReady() override {
@@ -54,7 +60,8 @@ class BoundProgram : public Executable {
 
  private:
   std::shared_ptr<const Program> program_;
-  std::unique_ptr<Binding> binding_;
+  Device& device_;
+  std::unique_ptr<Binding> binding_;  // Null after Unbind.
   double host_call_seconds_ = 0;
   bool bound_ = false, ready_ = false, ran_ = false;
 };

@@ -157,6 +157,8 @@ class Executable {
   // One literal for each parameter of the entry. Kept (not copied on the host, where the layout allows) until the next
   // Bind. Errors: A-codes for the wrong number or shape.
   virtual Status Bind(std::span<const Literal> arguments) = 0;
+  // Gives back all that it holds of the device, until the next Bind.
+  virtual void Unbind() = 0;
   // What has to be done before a run and is no part of it: donated arguments back in their place, memory for results
   // that were given away, weights packed once. Execute does it where nobody has since the last run.
   virtual Status MakeReady() = 0;

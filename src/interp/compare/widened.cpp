@@ -157,7 +157,7 @@ class Comparer {
     const auto sliced_before = TRY(shadow::SliceAt(before, sliced_after->points));
     if (!sliced_before) return false;
     std::optional<Literal> left;
-    if (is_needed && !(left = options_.left(inst))) return false;
+    if (is_needed && !(left = TRY(options_.left(inst)))) return false;
     const auto evaluate = [](const shadow::Slice& slice, ShadowOptions options) -> Result<ShadowValue> {
       options.wanted = &slice.wanted;
       return TRY(EvaluateShadow(slice.module->entry(), std::span<const ShadowValue>(slice.args), options)).value;

@@ -20,16 +20,19 @@ namespace hlo {
 class Instruction;
 class Module;
 
+// What a run left as the value of an instruction of the optimized module, once; or nothing.
+using LeftFunction = std::function<Result<std::optional<Literal>>(const Instruction&)>;
+
 struct WidenedOptions {
   uint64_t seed = 0;
   int64_t loop_iterations = 8;  // Of each loop beside the first and the last; seeded.
   int64_t max_loop_iterations = 1'000'000;
   // Scalar steps of the whole; above it the largest values are compared at a sample of their elements. 0: none is.
   int64_t work_limit = 0;
-  // What a run left as the value of one of LargeValues, once. Such a value is compared at a sample too, and what comes
-  // after it is computed from what was left, on both sides: any value serves that is the same on both. Null, or
-  // nothing: it is computed, and compared, as a whole.
-  std::function<std::optional<Literal>(const Instruction& optimized)> left;
+  // Of LargeValues what a run left. Such a value is compared at a sample too, and what comes after it is computed from
+  // what was left, on both sides: any value serves that is the same on both. Null, or nothing: it is computed, and
+  // compared, as a whole.
+  LeftFunction left;
   CompareOptions compare;
 };
 
