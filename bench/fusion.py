@@ -34,14 +34,27 @@ def files_below(folders):
 
 
 def plans_of(text):
-    """(fusions, launches that their plans make of them) of a module printed with plans; each computation once."""
-    fusions = launches = 0
+    """(fusions, launches that their plans make of them) of a module printed with plans; each computation once, a region
+    as one fusion, which is launches of the kernels in it."""
+    called, lines_of, current = {}, {}, None
     for line in text.splitlines():
-        if ' fusion(' not in line:
-            continue
-        fusions += 1
-        plan = re.search(r'"kernels":\[(.*)\]', line)
-        launches += max(1, plan.group(1).count('"kind":')) if plan else 1
+        if line and line[0] not in ' }':
+            current = line.split()[1 if line.startswith('ENTRY') else 0].lstrip('%')
+        lines_of.setdefault(current, []).append(line)
+        called.setdefault(current, []).extend(re.findall(r'(?:calls|body|condition)=%?([^\s,]+)', line))
+    held = [name for line in text.splitlines() if '"region":' in line for name in re.findall(r' calls=%?([^\s,]+)', line)]
+    for name in held:
+        held += [other for other in called.get(name, []) if other not in held]
+    inside = set(held)
+    fusions = launches = 0
+    for name, lines in lines_of.items():
+        for line in lines:
+            if ' fusion(' not in line:
+                continue
+            fusions += name not in inside
+            plan = re.search(r'"kernels":\[(.*)\]', line)
+            if '"region":' not in line:
+                launches += max(1, plan.group(1).count('"kind":')) if plan else 1
     return fusions, launches
 
 

@@ -13,6 +13,7 @@
 #include "gpu/runtime/prepare.h"
 #include "interp/arguments/arguments.h"
 #include "interp/interpreter.h"
+#include "ir/region.h"
 #include "ir/verifier/verifier.h"
 #include "parser/parser.h"
 
@@ -192,7 +193,9 @@ bool HasKernels(const Module& module) {
   const Status emitted = EmitKernels(module.entry());
   if (emitted || emitted.error().code() == "U101") return emitted.has_value();
   const auto optimized = module.Clone(true);
-  return Optimize(*optimized, {}, nullptr) && EmitKernels(optimized->entry());
+  if (!Optimize(*optimized, {}, nullptr)) return false;
+  TakeRegionsApart(*optimized);
+  return EmitKernels(optimized->entry()).has_value();
 }
 
 Support Measure(const std::string& probe, PrimitiveType type) {

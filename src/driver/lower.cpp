@@ -12,6 +12,7 @@
 #include "gpu/libraries/open.h"
 #include "gpu/plan/planner.h"
 #include "ir/fusion.h"
+#include "ir/region.h"
 #include "ir/text/printer.h"
 
 namespace hlo {
@@ -48,7 +49,7 @@ std::vector<Lowered> LowerFusions(const Module& module, const std::string& name,
   std::vector<Lowered> fusions;
   for (const Computation* computation : module.PostOrder()) {
     for (const Instruction* inst : computation->Instructions()) {
-      if (inst->Is(Opcode::kFusion) && (name.empty() || inst->name() == name)) fusions.push_back({.inst = inst});
+      if (inst->Is(Opcode::kFusion) && !IsRegion(*inst) && (name.empty() || inst->name() == name)) fusions.push_back({.inst = inst});
     }
   }
   ParallelFor(std::ssize(fusions), 1, [&](int64_t begin, int64_t end) {

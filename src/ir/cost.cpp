@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "ir/fusion.h"
+#include "ir/region.h"
 #include "ir/trip_count.h"
 
 namespace hlo {
@@ -141,25 +142,47 @@ double ComparisonsPerElement(int64_t length) {
 
 // ---- Traffic -----------------------------------------------------------------------------------------------------
 
-// The operand as the fused computation reads it, through what only names it. A fusion in a fusion is taken to read all.
-double BytesReadInside(const Instruction& parameter) {
+// What a fusion in a fusion reads of an operand: all, but kernels of a region what they would by themselves.
+double BytesReadInside(const Instruction& parameter, bool in_region);
+double BytesReadByFusion(const Instruction& fusion, int64_t operand, bool in_region) {
+  if (!in_region) return Bytes(fusion.operand(operand).shape());
+  return BytesReadInside(FusedComputation(fusion).parameter(operand), false);
+}
+
+// The operand as the fused computation reads it, through what only names it. What a region's loop begins with is read.
+double BytesReadInside(const Instruction& parameter, bool in_region) {
   double read = 0;
   std::vector<const Instruction*> names = {&parameter};
   for (size_t n = 0; n < names.size(); ++n) {
     for (const Instruction* user : names[n]->users()) {
       if (user->Is(kOnlyNames)) {
-        if (user->operand_count() == 1) names.push_back(user);
+        if (in_region && user->Is(Opcode::kTuple) && !user->IsRoot()) read += Bytes(names[n]->shape());
+        else if (user->operand_count() == 1) names.push_back(user);
         continue;
       }
       double by_user = 0;
       for (int64_t i = 0; i < user->operand_count(); ++i) {
         if (&user->operand(i) != names[n]) continue;
-        by_user += user->Is(Opcode::kFusion) ? Bytes(names[n]->shape()) : BytesRead(*user, i);
+        by_user += user->Is(Opcode::kFusion) ? BytesReadByFusion(*user, i, in_region) : BytesRead(*user, i);
       }
       read += std::min(by_user, Bytes(names[n]->shape()));
     }
   }
   return std::min(read, Bytes(parameter.shape()));
+}
+
+// The roots of a fusion; those of a region's kernels where they are its own.
+std::vector<const Instruction*> WrittenBy(const Instruction& fusion) {
+  std::vector<const Instruction*> roots = FusionRoots(fusion);
+  if (!IsRegion(fusion)) return roots;
+  for (const Instruction*& root : roots) {
+    const bool is_element = root->Is(Opcode::kGetTupleElement);
+    const Instruction& kernel = is_element ? root->operand(0) : *root;
+    if (!IsFusion(kernel) || IsRegion(kernel)) continue;
+    if (is_element != FusedComputation(kernel).root().Is(Opcode::kTuple)) continue;
+    root = FusionRoots(kernel)[is_element ? root->tuple_index() : 0];
+  }
+  return roots;
 }
 
 void AddTraffic(const Instruction& inst, Cost& cost) {
@@ -192,7 +215,7 @@ double BytesRead(const Instruction& inst, int64_t operand) {
       const int64_t inputs = inst.operand_count() / 2;  // inputs, indices, updates
       return operand < inputs ? Bytes(inst.operand(inputs + 1 + operand).shape()) : all;
     }
-    case Opcode::kFusion: return BytesReadInside(FusedComputation(inst).parameter(operand));
+    case Opcode::kFusion: return BytesReadInside(FusedComputation(inst).parameter(operand), IsRegion(inst));
     default: return all;
   }
 }
@@ -206,7 +229,7 @@ double BytesMoved(const Instruction& inst) {
 double BytesWritten(const Instruction& inst) {
   if (inst.Is(Opcode::kFusion)) {
     double sum = 0;
-    for (const Instruction* root : FusionRoots(inst)) sum += BytesWritten(*root);
+    for (const Instruction* root : WrittenBy(inst)) sum += BytesWritten(*root);
     return sum;
   }
   if (inst.Is(Opcode::kDynamicUpdateSlice)) return Bytes(inst.operand(1).shape());

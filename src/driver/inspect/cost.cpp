@@ -8,6 +8,7 @@
 #include "driver/inspect/text.h"
 #include "ir/fusion.h"
 #include "ir/fusion_plan.h"
+#include "ir/region.h"
 #include "ir/trip_count.h"
 
 namespace hlo {
@@ -18,8 +19,9 @@ std::string_view ToString(Bound bound) {
   return kWords[static_cast<int>(bound)];
 }
 
-// The longest of three that overlap, and the launch, which does not.
-TimeEstimate OfKernel(const Cost& cost, const DeviceDescription& device) {
+// The longest of three that overlap, and the launch, which does not. One block has one multiprocessor's share.
+TimeEstimate OfKernel(const Cost& whole, const DeviceDescription& device, bool is_block) {
+  const Cost cost = is_block ? whole.Times(std::max(1, device.multiprocessors)) : whole;
   const double memory = cost.bytes() / device.memory_rate;
   double dots = 0;
   for (int width = 0; width < kDotWidths; ++width) dots += cost.dot_flops[width] / device.dot_rates[width];
@@ -46,7 +48,7 @@ class Estimator {
   // As CostAnalysis counts: loops by their trips, of branches the longest.
   TimeEstimate Of(const Instruction& inst) const {
     if (!inst.Is(kControl) && !inst.Is(Opcode::kAsyncStart))
-      return inst.Is(kOnlyNames) ? TimeEstimate() : OfKernel(costs_.Of(inst), device_);
+      return inst.Is(kOnlyNames) ? TimeEstimate() : OfKernel(costs_.Of(inst), device_, RegionOf(inst) == "block");
     TimeEstimate time;
     for (const auto& [called, times] : RunsOf(inst)) {
       const TimeEstimate& sum = sums_.at(called);
@@ -72,6 +74,7 @@ std::string KindOf(const Instruction& inst) {
     return Join(kinds, " + ");
   }
   if (IsLibraryCall(inst)) return LibraryOf(inst);
+  if (IsRegion(inst)) return Str("region, ", RegionOf(inst));
   if (inst.Is(Opcode::kFusion)) return std::string(ToString(inst.attrs<FusionAttrs>().kind));
   if (!inst.Is(Opcode::kWhile)) return std::string(ToString(inst.opcode()));
   const auto trips = TripCount(inst);

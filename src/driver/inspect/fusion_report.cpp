@@ -8,6 +8,7 @@
 #include "ir/cost.h"
 #include "ir/fusion.h"
 #include "ir/fusion_plan.h"
+#include "ir/region.h"
 
 namespace hlo {
 namespace {
@@ -37,8 +38,9 @@ std::string KernelText(const KernelPlan& plan) {
 
 struct Kernel {
   const Instruction* fusion;
-  std::string plan;  // In words.
-  std::string slow;  // Why it is a slow form, if it is one.
+  const Instruction* region = nullptr;  // That it is in.
+  std::string plan;                     // In words.
+  std::string slow;                     // Why it is a slow form, if it is one.
   std::vector<FusionLog::Note> joins, stored, apart;
   bool known = false, made = false;  // The log has it; the passes made it.
   int64_t instructions = 0, shared = 0;
@@ -108,8 +110,9 @@ Kernel KernelOf(const Instruction& fusion, const CostAnalysis& costs, const Fusi
 
 // Kernels that differ in names alone.
 std::string Likeness(const Kernel& kernel) {
-  std::string key = Str(kernel.fusion->shape(), kernel.plan.substr(0, kernel.plan.find(" of ")), kernel.read, "/",
-                        kernel.written, "/", kernel.alone, kernel.slow);
+  std::string key = Str(kernel.fusion->shape(), kernel.region != nullptr ? RegionOf(*kernel.region) : "",
+                        kernel.plan.substr(0, kernel.plan.find(" of ")), kernel.read, "/", kernel.written, "/",
+                        kernel.alone, kernel.slow);
   std::map<std::string_view, int> opcodes;
   for (const Instruction* inst : FusedComputation(*kernel.fusion).instructions()) ++opcodes[ToString(inst->opcode())];
   for (const auto& [opcode, count] : opcodes) key += Str(" ", opcode, count);
@@ -135,6 +138,9 @@ void AddBlock(const std::vector<Kernel>& alike, const FusionReportOptions& optio
   AddLine(library ? "library" : "kernel", kernel.plan.empty() ? "none: nothing compiles it as it stands" : kernel.plan,
           out);
   if (!kernel.slow.empty()) AddLine("slow", kernel.slow, out);
+  if (kernel.region != nullptr)
+    AddLine("region", Str(kernel.region->name(), ", of kind ", RegionOf(*kernel.region), ": one launch in the text"),
+            out);
   const std::string shared = kernel.shared > 0 ? Str(", ", kernel.shared, " of them in other kernels, too") : "";
   AddLine("computes", Counted(kernel.instructions, "instruction") + shared, out);
   AddLine(
@@ -188,10 +194,18 @@ std::string FusionReport(const Module& module, const FusionLog& log, const Fusio
   std::vector<std::vector<Kernel>> blocks;
   Kernel sum{};
   int64_t kernels = 0, libraries = 0;
-  for (const Computation* computation : SequentialComputations(module)) {
+  std::map<const Computation*, const Instruction*> regions;
+  const std::vector<Computation*> computations = ComputationsOfKernels(module);
+  for (const Computation* computation : computations) {
     for (const Instruction* inst : computation->instructions()) {
-      if (!IsFusion(*inst)) continue;
+      if (IsRegion(*inst)) regions[&FusedComputation(*inst)] = inst;
+    }
+  }
+  for (const Computation* computation : computations) {
+    for (const Instruction* inst : computation->instructions()) {
+      if (!IsFusion(*inst) || IsRegion(*inst)) continue;
       Kernel kernel = KernelOf(*inst, costs, log);
+      if (const auto region = regions.find(computation); region != regions.end()) kernel.region = region->second;
       ++(IsLibraryCall(*inst) ? libraries : kernels);
       sum.read += kernel.read;
       sum.written += kernel.written;

@@ -18,6 +18,7 @@
 #include "interp/arguments/argument_files.h"
 #include "interp/devices/manual_regions.h"
 #include "ir/module.h"
+#include "ir/region.h"
 
 namespace hlo {
 namespace {
@@ -177,12 +178,16 @@ Result<const OptimizedModule*> Experiment::Optimized() {
     if (!options_.pipeline.passes && !options_.reoptimize && IsOptimized(module, path_)) {
       optimized.notes.emplace_back("the module is optimized already; no passes run (--reoptimize runs them)");
     } else {
-      optimized.passes = TRY(Optimize(*optimized.module, options_.pipeline, dumper_ ? &*dumper_ : nullptr));
+      // What would be taken apart is not put together, so that parts keep who made them.
+      PipelineOptions pipeline = options_.pipeline;
+      if (!pipeline.passes && !pipeline.text) pipeline.disabled.emplace_back("regions");
+      optimized.passes = TRY(Optimize(*optimized.module, std::move(pipeline), dumper_ ? &*dumper_ : nullptr));
       optimized.notes = FindingsOf(optimized.passes);
       for (const std::string& end : optimized.passes.unmet)
         optimized.notes.push_back(Str(end, ": no such pass instance was come to"));
       if (std::string todo = TodoText(optimized.passes); !todo.empty()) optimized.notes.push_back(std::move(todo));
     }
+    TakeRegionsApart(*optimized.module);  // As compiling does: reports and checks speak of kernels that run.
     optimized.ms = watch.ms();
     if (!dumper_) return optimized;
     if (dumper_->active()) TRY(gpu::PlanModule(*optimized.module, *options_.pipeline.device));

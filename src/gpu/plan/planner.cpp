@@ -7,6 +7,7 @@
 #include "gpu/plan/fill.h"
 #include "ir/fusion.h"
 #include "ir/module.h"
+#include "ir/region.h"
 
 namespace hlo::gpu {
 namespace {
@@ -91,9 +92,9 @@ Result<FusionPlan> KernelPlanOf(const Instruction& inst, const DeviceDescription
 
 Status PlanModule(Module& module, const DeviceDescription& device) {
   std::vector<Instruction*> fusions;
-  for (Computation* computation : SequentialComputations(module)) {
+  for (Computation* computation : ComputationsOfKernels(module)) {
     for (Instruction* inst : computation->Instructions()) {
-      if (inst->Is(Opcode::kFusion)) fusions.push_back(inst);
+      if (inst->Is(Opcode::kFusion) && !IsRegion(*inst)) fusions.push_back(inst);
     }
   }
   std::vector<std::optional<Result<FusionPlan>>> plans(fusions.size());

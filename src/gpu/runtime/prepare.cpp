@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "base/check.h"
+#include "ir/region.h"
 #include "ir/side_effects.h"
 
 namespace hlo::gpu {
@@ -71,6 +72,7 @@ bool MovesBytes(const Instruction& inst) { return inst.Is(Opcode::kCopy) && inst
 std::unique_ptr<Module> Prepare(const Module& module) {
   std::unique_ptr<Module> copy = module.Clone();
   CHECK(copy->has_entry(), module.name());
+  TakeRegionsApart(*copy);
   FlattenCalls(*copy);
   return copy;
 }

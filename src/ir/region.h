@@ -1,0 +1,44 @@
+// Regions: kernels that are to be one launch.
+//
+//   region.1 = f32[64,128] fusion(x), kind=kCustom, calls=region_rows, backend_config={"region":"rows"}
+//
+// The computation holds kernels and library calls (fusions, copies), loops of them, and what only names values; its
+// operands and results are all that the launch reads and writes in memory. Until an emitter takes a kind of region, the
+// compiler takes it apart: then the kernels run one by one, as they would have without.
+//
+//   block      One block of threads runs the kernels, and loops of them, in turn.
+//   rows       Each block makes one row of all values, from rows of others: what a reduction gives stays on chip.
+//   attention  The same around a softmax between two products of matrices, a part of a row at a time.
+//   segments   Kernels that do not read each other's results share the blocks of one launch.
+#ifndef HLO_IR_REGION_H_
+#define HLO_IR_REGION_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/instruction.h"
+
+namespace hlo {
+
+class Computation;
+class Module;
+
+// "rows", or "" when this is no region.
+std::string RegionOf(const Instruction& inst);
+inline bool IsRegion(const Instruction& inst) { return !RegionOf(inst).empty(); }
+
+// The computations whose instructions are kernels or call such: those that run step by step (ir/fusion.h), those of
+// regions, and of loops in them. Callees first.
+std::vector<Computation*> ComputationsOfKernels(const Module& module);
+
+// A copy of `inst`, which goes, with its name.
+Instruction& AddInPlaceOf(Computation& computation, const Instruction& inst, std::vector<Instruction*> operands);
+
+// What stands in a region stands in its place, in the order in which the module runs if it is scheduled. True when
+// there was one.
+bool TakeRegionsApart(Module& module);
+
+}  // namespace hlo
+
+#endif  // HLO_IR_REGION_H_
