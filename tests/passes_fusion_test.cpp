@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "ir/fusion.h"
 #include "ir/module.h"
+#include "ir/region.h"
 #include "parser/parser.h"
 #include "passes/fusion/walk.h"
 #include "passes/pipeline.h"
@@ -23,6 +24,7 @@ std::unique_ptr<Module> Optimized(const std::string& text, const PipelineOptions
   const auto report = RunPipeline(*copy, options);
   EXPECT_TRUE(report) << report.error().message();
   for (const PassRun& run : report->runs) EXPECT_FALSE(run.misreported) << run.pass->name << "#" << run.instance;
+  TakeRegionsApart(*copy);
   return copy;
 }
 

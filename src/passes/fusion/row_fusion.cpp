@@ -1,0 +1,204 @@
+// row-fusion: kernels that make a row of their results from the same row of each other's become one launch (a region
+// "rows"): softmax, layer norms and their gradients, cross entropy, running sums. A row stays on chip between them.
+// attention-fusion: the same around a softmax between two products of matrices (a region "attention"). Its rows may be
+// longer than what fits, since they are taken a part at a time: the products of parts are rescaled and added.
+//
+// Always true: a region's kernels run as they would by themselves. Worth it when the launches and the traffic that are
+// saved are more than what is lost where there are fewer rows than multiprocessors.
+#include <algorithm>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "ir/cost.h"
+#include "ir/fusion.h"
+#include "ir/module.h"
+#include "ir/region.h"
+#include "passes/fusion/regions.h"
+#include "passes/fusion/rows.h"
+#include "passes/pass.h"
+
+namespace hlo {
+namespace {
+
+constexpr int64_t kMostInstructions = 4000;  // Of the code of a region.
+constexpr int64_t kMostPointers = 128;       // Its operands and results.
+constexpr double kMostOfCluster = 1.4e6;     // Bytes of a row that eight blocks hold, from sm_90 on.
+constexpr double kBlocksOfCluster = 8;
+constexpr double kMostOfHead = 256;  // Elements of a query, key or value.
+
+bool IsDotCall(const Instruction& launch) { return IsFusion(launch) && LibraryOf(launch) == "gemm"; }
+
+const Instruction& DotOf(const Instruction& call) {
+  for (const Instruction* inst : FusedComputation(call).instructions()) {
+    if (inst->Is(Opcode::kDot)) return *inst;
+  }
+  return FusedComputation(call).root();
+}
+
+class RowFusion {
+ public:
+  RowFusion(Computation& computation, const CostAnalysis& costs, const DeviceDescription& device, bool attention)
+      : graph_(computation), costs_(costs), device_(device), attention_(attention) {}
+
+  bool Run() {
+    for (const Instruction* launch : graph_.launches()) {
+      if (IsKernel(*launch) || (attention_ && IsDotCall(*launch))) Place(*launch);
+    }
+    return graph_.Build(attention_ ? "attention" : "rows", [&](const std::vector<Instruction*>& group) {
+      return group.size() > 1 && (!attention_ || IsAttention(group));
+    });
+  }
+
+ private:
+  struct Group {
+    int64_t rows = 0;  // 0: not known, of a launch by itself.
+    int64_t code = 0;
+    int64_t dots = 0;
+  };
+
+  void Place(const Instruction& launch) {
+    groups_[&launch] = {.code = FusedComputation(launch).InstructionCount(), .dots = IsDotCall(launch)};
+    for (const Instruction* producer : graph_.Producers(launch)) {
+      if (groups_.contains(producer) && !graph_.AreOne(*producer, launch)) JoinIfItMay(*producer, launch);
+    }
+  }
+
+  // Kept for one launch of each group.
+  Group& GroupOf(const Instruction& launch) { return groups_.at(graph_.LaunchesOf(launch).front()); }
+
+  void JoinIfItMay(const Instruction& producer, const Instruction& launch) {
+    const Group a = GroupOf(producer), b = GroupOf(launch);
+    // Behind its second product an attention ends.
+    if (a.dots + b.dots > 2 || (attention_ && a.dots == 2)) return;
+    if (a.code + b.code > kMostInstructions) return;
+    if (graph_.PointerCount(producer) + graph_.PointerCount(launch) > kMostPointers) return;
+    std::vector<const Instruction*> both;
+    for (const Instruction* one : {&producer, &launch}) {
+      const std::vector<Instruction*>& launches = graph_.LaunchesOf(*one);
+      both.insert(both.end(), launches.begin(), launches.end());
+    }
+    for (const int64_t rows : RowCountsOf(both)) {
+      if (!MakeRows(both, rows) || !IsWorthIt(both, rows) || !graph_.CanJoin(producer, launch)) continue;
+      graph_.Join(producer, launch);
+      GroupOf(launch) = {.rows = rows, .code = a.code + b.code, .dots = a.dots + b.dots};
+      return;
+    }
+  }
+
+  // The most first: shorter ones need less space.
+  static std::vector<int64_t> RowCountsOf(const std::vector<const Instruction*>& launches) {
+    std::vector<int64_t> counts;
+    for (const Instruction* launch : launches) {
+      for (const int64_t rows : RowCounts(*launch)) {
+        if (std::ranges::find(counts, rows) == counts.end()) counts.push_back(rows);
+      }
+    }
+    std::ranges::sort(counts, std::greater());
+    return counts;
+  }
+
+  // Who of the launches makes the value.
+  static const Instruction* MakerOf(Instruction& value, const std::vector<const Instruction*>& launches) {
+    const Instruction* maker = LaunchOf(value);
+    return std::ranges::find(launches, maker) != launches.end() ? maker : nullptr;
+  }
+
+  static bool MakeRows(const std::vector<const Instruction*>& launches, int64_t rows) {
+    return std::ranges::all_of(launches, [&](const Instruction* launch) {
+      return MakesRows(*launch, rows, [&](int64_t i) { return MakerOf(launch->operand(i), launches) != nullptr; });
+    });
+  }
+
+  bool IsWorthIt(const std::vector<const Instruction*>& launches, int64_t rows) {
+    double apart = 0, bytes = 0, on_chip = 0;
+    std::unordered_map<const Instruction*, double> reads;  // From outside.
+    for (const Instruction* launch : launches) {
+      apart += device_.launch_seconds + costs_.Of(*launch).bytes() / device_.memory_rate;
+      bytes += costs_.Of(*launch).bytes_written;
+      for (int64_t i = 0; i < launch->operand_count(); ++i) {
+        const double read = BytesRead(*launch, i);
+        double& known = reads[&launch->operand(i)];
+        if (MakerOf(launch->operand(i), launches) != nullptr) {
+          if (known == 0) on_chip += read;
+          if (known == 0 && !IsReadOutside(launch->operand(i), launches)) bytes -= read;
+          known = read;
+          continue;
+        }
+        if (known > 0) on_chip += read;
+        else bytes += read;
+        known = std::max(known, read);
+      }
+    }
+    const double row = on_chip / static_cast<double>(rows);
+    const bool has_clusters = device_.compute_capability >= 90;
+    const double block = static_cast<double>(device_.shared_memory_bytes.value_or(0));
+    if (!attention_ && row > (has_clusters ? std::max(block, kMostOfCluster) : block)) return false;
+    const double blocks = static_cast<double>(rows) * (row > block && has_clusters ? kBlocksOfCluster : 1);
+    const double filled = std::min(1.0, blocks / device_.multiprocessors);
+    return device_.launch_seconds + bytes / (device_.memory_rate * filled) <= apart;
+  }
+
+  static bool IsReadOutside(const Instruction& value, const std::vector<const Instruction*>& launches) {
+    std::vector<const Instruction*> names = {&value};
+    for (size_t i = 0; i < names.size(); ++i) {
+      if (names[i]->IsRoot()) return true;
+      for (const Instruction* user : names[i]->users()) {
+        if (user->Is(Opcode::kBitcast) || user->Is(Opcode::kGetTupleElement)) names.push_back(user);
+        else if (std::ranges::find(launches, user) == launches.end()) return true;
+      }
+    }
+    return false;
+  }
+
+  // Two products with a softmax between: nothing of the size of the scores is read by others, and a query, key or value
+  // is no longer than what a kernel of attention takes.
+  bool IsAttention(const std::vector<Instruction*>& group) {
+    const std::vector<const Instruction*> launches(group.begin(), group.end());
+    int64_t dots = 0, reductions = 0;
+    const Instruction* first = nullptr;  // The call that makes the scores.
+    for (const Instruction* launch : launches) {
+      if (!IsDotCall(*launch)) reductions += std::ssize(RowCounts(*launch));
+      else if (++dots == 1) first = launch;
+    }
+    if (dots != 2 || reductions == 0) return false;
+    const Instruction& scores = DotOf(*first);
+    double head = 1;
+    for (const int64_t d : scores.attrs<DotAttrs>().lhs_contracting)
+      head *= static_cast<double>(scores.operand(0).shape().dim(d));
+    if (head > kMostOfHead) return false;
+    const auto rows = static_cast<double>(GroupOf(*group.front()).rows);
+    return std::ranges::all_of(launches, [&](const Instruction* launch) {
+      const double most = IsDotCall(*launch) && launch != first ? kMostOfHead : 1;
+      const auto escapes_long = [&](const Instruction& value) {
+        return value.shape().IsArray() && IsReadOutside(value, launches) &&
+               static_cast<double>(value.shape().NumElements()) / rows > most;
+      };
+      if (!launch->shape().IsTuple()) return !escapes_long(*launch);
+      return std::ranges::none_of(launch->users(), [&](const Instruction* user) { return escapes_long(*user); });
+    });
+  }
+
+  RegionGraph graph_;
+  const CostAnalysis& costs_;
+  const DeviceDescription& device_;
+  const bool attention_;
+  std::unordered_map<const Instruction*, Group> groups_;
+};
+
+Result<bool> Fuse(Module& module, const PassContext& context, bool attention) {
+  const CostAnalysis costs(module);
+  bool changed = false;
+  for (Computation* computation : SequentialComputations(module))
+    changed |= RowFusion(*computation, costs, *context.device, attention).Run();
+  return changed;
+}
+
+}  // namespace
+
+Result<bool> FuseRows(Module& module, const PassContext& context) { return Fuse(module, context, /*attention=*/false); }
+Result<bool> FuseAttention(Module& module, const PassContext& context) {
+  return Fuse(module, context, /*attention=*/true);
+}
+
+}  // namespace hlo

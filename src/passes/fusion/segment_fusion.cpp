@@ -1,0 +1,98 @@
+// segment-fusion: kernels that do not wait for each other become one launch (a region "segments"), of which each has
+// some of the blocks: the many tensors of an optimizer, and what else is so small that it leaves the device idle.
+// Always true: a region's kernels run as they would by themselves.
+#include <algorithm>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/text.h"
+#include "ir/fusion.h"
+#include "ir/module.h"
+#include "ir/region.h"
+#include "passes/fusion/regions.h"
+#include "passes/fusion/walk.h"
+#include "passes/pass.h"
+
+namespace hlo {
+namespace {
+
+constexpr int64_t kMostElements = 4 << 20;   // Of a kernel: a larger one fills the device by itself.
+constexpr int64_t kMostPointers = 1200;      // A table of so many is a parameter of the kernel.
+constexpr int64_t kMostInstructions = 4000;  // Of kernels that are not alike.
+constexpr size_t kGroupsAsked = 8;           // The last ones.
+
+class SegmentFusion {
+ public:
+  explicit SegmentFusion(Computation& computation) : graph_(computation) {}
+
+  bool Run() {
+    for (const Instruction* launch : graph_.launches()) {
+      if (IsSegment(*launch)) Place(*launch);
+    }
+    return graph_.Build("segments", [](const std::vector<Instruction*>& group) { return group.size() > 1; });
+  }
+
+ private:
+  struct Group {
+    int64_t pointers = 0;
+    int64_t code = 0;  // Of kernels that are not alike.
+    std::set<std::string> kernels;
+  };
+
+  bool IsSegment(const Instruction& launch) const {
+    if (RegionOf(launch) == "block") return true;
+    if (!IsKernel(launch)) return false;
+    const auto walk = WalkOf(launch);
+    return walk && walk->iteration.NumElements() <= kMostElements;
+  }
+
+  // Equal for kernels that differ in dimensions alone.
+  static std::string LikenessOf(const Instruction& kernel) {
+    std::string key;
+    for (const Instruction* inst : FusedComputation(kernel).PostOrder()) {
+      key += ToString(inst->opcode());
+      if (inst->shape().IsArray())
+        key += Str(" ", ToString(inst->shape().type()), inst->shape().rank() == 0 ? "s" : "");
+      key += ";";
+    }
+    return key;
+  }
+
+  void Place(const Instruction& kernel) {
+    const std::string key = LikenessOf(kernel);
+    Group one{
+        .pointers = graph_.PointerCount(kernel), .code = FusedComputation(kernel).InstructionCount(), .kernels = {key}};
+    for (size_t i = last_.size(); i-- > 0;) {
+      Group& group = groups_.at(last_[i]);
+      const int64_t code = group.code + (group.kernels.contains(key) ? 0 : one.code);
+      if (group.pointers + one.pointers > kMostPointers || code > kMostInstructions) continue;
+      if (!graph_.AreIndependent(*last_[i], kernel)) continue;
+      graph_.Join(*last_[i], kernel);
+      group.pointers += one.pointers;
+      group.code = code;
+      group.kernels.insert(key);
+      const auto joined = last_.begin() + static_cast<std::ptrdiff_t>(i);
+      std::rotate(joined, joined + 1, last_.end());
+      return;
+    }
+    groups_[&kernel] = std::move(one);
+    last_.push_back(&kernel);
+    if (last_.size() > kGroupsAsked) last_.erase(last_.begin());
+  }
+
+  RegionGraph graph_;
+  std::unordered_map<const Instruction*, Group> groups_;  // By the first of a group.
+  std::vector<const Instruction*> last_;                  // Firsts of those that may take more.
+};
+
+}  // namespace
+
+Result<bool> FuseSegments(Module& module, const PassContext&) {
+  bool changed = false;
+  for (Computation* computation : SequentialComputations(module)) changed |= SegmentFusion(*computation).Run();
+  return changed;
+}
+
+}  // namespace hlo
