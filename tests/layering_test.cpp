@@ -62,6 +62,7 @@ const std::map<std::string, std::set<std::string>> kMayIncludeWithin = {
     {"driver/lsp", {"driver", "driver/inspect"}},
     {"driver/run", {"driver", "driver/dump", "driver/inspect"}},
     {"driver/fuzz", {"driver", "driver/run"}},
+    {"driver/search", {"driver", "driver/inspect", "driver/run"}},
 };
 
 // Third-party headers, and the only folder or file that may name them. <regex> recurses for each character that it

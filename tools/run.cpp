@@ -24,6 +24,7 @@
 #include "tools/command.h"
 #include "tools/flags.h"
 #include "tools/module_flags.h"
+#include "tools/run_ablate.h"
 
 namespace hlo {
 namespace {
@@ -39,6 +40,7 @@ struct RunFlags {
   int64_t max_ulp = -1, iterations = 1;
   std::string nan = "equal", top_by = "rel";
   bool quiet = false, silent = false;
+  AblateFlags ablate;
   std::string path;  // The first module that was given.
 };
 
@@ -114,6 +116,7 @@ FlagSet MakeFlags(RunFlags* f) {
                 {"hlo-run model.hlo", "hlo-run --args=args.npz --save_outputs=out.npz model.hlo",
                  "hlo-run --platform=cpu --reference_platform=none --bench model.hlo",
                  "hlo-run --platform=interpreter --num_replicas=4 --arg=r1.x=ones step.hlo      all devices",
+                 "hlo-run --ablate --pipeline=2022 --target=a100 --svg=worth.svg model.hlo",
                  "hlo-run 'dumps/*before_optimizations.txt'      one line a module"});
   RunOptions* run = &f->run;
   AddComparisonFlags(flags, f);
@@ -137,6 +140,8 @@ FlagSet MakeFlags(RunFlags* f) {
   AddPassFlags(flags, &f->passes);
   flags.Bool("reoptimize", &run->reoptimize, "run passes even over a module that is optimized already");
   AddRunningFlags(flags, run);
+
+  AddAblateFlags(flags, &f->ablate);
 
   flags.Group("Report");
   flags.Bool("print_literals", &run->print_literals, "the outputs as text");
@@ -384,6 +389,7 @@ Result<ExitCode> RunParsed(Args args, RunFlags& f) {
   TRY(OneStdin(f.passes, positionals));
   TRY(Settle(&f));
   const std::vector<std::string> paths = TRY(ExpandPaths(positionals, f.run.load));
+  if (f.ablate.asked()) return AblateModules(paths, f.run, f.ablate, f.json, f.quiet);
   const std::vector<Job> jobs = TRY(JobsOf(paths, f));
   if (jobs.size() != 1) return RunMany(jobs, f);
   f.run.input_profile = jobs[0].profile;

@@ -1,0 +1,200 @@
+#include "driver/search/ablate.h"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <numeric>
+#include <random>
+#include <set>
+
+#include "base/text.h"
+#include "driver/load.h"
+#include "passes/pass.h"
+
+namespace hlo {
+namespace {
+
+double Median(std::vector<double> values) {
+  std::ranges::sort(values);
+  const size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+// Of the median: 2,000 samples as large as the one at hand, drawn from it with replacement; their middle 95 %.
+Interval BootstrapOfMedian(const std::vector<double>& values, uint64_t seed) {
+  constexpr int kSamples = 2000;
+  std::mt19937_64 random(seed);
+  std::uniform_int_distribution<size_t> any(0, values.size() - 1);
+  std::vector<double> medians, sample(values.size());
+  for (int i = 0; i < kSamples; ++i) {
+    for (double& value : sample) value = values[any(random)];
+    medians.push_back(Median(sample));
+  }
+  std::ranges::sort(medians);
+  return {medians[kSamples * 25 / 1000], medians[kSamples * 975 / 1000 - 1]};
+}
+
+// What is switched off, and how.
+struct Candidate {
+  std::string name;
+  std::vector<std::string> disabled, disabled_rules;
+  bool all = false;
+};
+
+// Where a stage has the pass's name too, the pass alone.
+std::vector<std::string> SelectorsOf(const std::string& pass, const std::vector<VariantOutcome::Instance>& instances) {
+  std::set<std::string> stages;
+  bool is_stage = false;
+  for (const VariantOutcome::Instance& instance : instances) {
+    is_stage |= SamePassName(instance.stage, pass);
+    if (instance.pass == pass) stages.insert(instance.stage);
+  }
+  if (!is_stage) return {pass};
+  std::vector<std::string> selectors;
+  for (const std::string& stage : stages) selectors.push_back(Str(stage, "/", pass));
+  return selectors;
+}
+
+std::vector<Candidate> CandidatesOf(const VariantOutcome& baseline, AblateBy by, std::vector<std::string>* unchanged) {
+  if (by == AblateBy::kAll) return {{.name = "all passes", .all = true}};
+  std::vector<Candidate> candidates;
+  if (by == AblateBy::kRule) {
+    for (const std::string& rule : baseline.rules) candidates.push_back({.name = rule, .disabled_rules = {rule}});
+    return candidates;
+  }
+  std::vector<std::string> names;
+  std::set<std::string> changed;
+  for (const VariantOutcome::Instance& instance : baseline.instances) {
+    const std::string& name = by == AblateBy::kPass       ? instance.pass
+                              : by == AblateBy::kPipeline ? instance.stage
+                                                          : instance.name;
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+    if (instance.changed) changed.insert(name);
+  }
+  for (const std::string& name : names) {
+    if (!changed.contains(name)) unchanged->push_back(name);
+    else if (by == AblateBy::kPass)
+      candidates.push_back({.name = name, .disabled = SelectorsOf(name, baseline.instances)});
+    else candidates.push_back({.name = name, .disabled = {name}});
+  }
+  return candidates;
+}
+
+RunOptions Without(RunOptions options, const Candidate& candidate) {
+  PipelineOptions& pipeline = options.pipeline;
+  pipeline.disabled.insert(pipeline.disabled.end(), candidate.disabled.begin(), candidate.disabled.end());
+  pipeline.disabled_rules.insert(pipeline.disabled_rules.end(), candidate.disabled_rules.begin(),
+                                 candidate.disabled_rules.end());
+  if (candidate.all) pipeline.passes = "";
+  return options;
+}
+
+// Each row's process and the baseline's run once in each round, in random order.
+void Measure(std::span<std::unique_ptr<VariantProcess>> processes, std::span<AblationRow*> rows,
+             const AblateOptions& options, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<size_t> order(processes.size());
+  std::iota(order.begin(), order.end(), 0);
+  for (const auto& process : processes) process->Run();  // Warm.
+  for (int64_t round = 0; round < options.rounds; ++round) {
+    std::ranges::shuffle(order, random);
+    for (const size_t i : order) {
+      if (const std::optional<double> ms = processes[i]->Run()) rows[i]->ms.push_back(*ms);
+    }
+  }
+  const std::vector<double>& baseline = rows[0]->ms;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    AblationRow* const row = rows[i];
+    row->outcome = processes[i]->outcome();
+    if (row->ms.size() != baseline.size() || baseline.empty()) continue;
+    std::vector<double> effects;
+    for (size_t round = 0; round < baseline.size(); ++round) effects.push_back(row->ms[round] / baseline[round] - 1);
+    row->effect = Median(effects);
+    row->interval = BootstrapOfMedian(effects, seed + 1);
+    row->ms_interval = BootstrapOfMedian(row->ms, seed + 2);
+  }
+}
+
+void MeasureAll(const std::string& path, const AblateOptions& options, const std::vector<Candidate>& candidates,
+                Ablation* ablation, const std::function<void(const std::string&)>& tell) {
+  constexpr size_t kTogether = 7;  // And the baseline: so many modules' code and values are in memory at once.
+  std::vector<double> baseline_ms;
+  for (size_t first = 0; first < ablation->rows.size(); first += kTogether) {
+    const size_t end = std::min(first + kTogether, ablation->rows.size());
+    AblationRow baseline = ablation->baseline;
+    std::vector<std::unique_ptr<VariantProcess>> processes;
+    std::vector<AblationRow*> rows = {&baseline};
+    processes.push_back(std::make_unique<VariantProcess>(path, options.run, /*runs=*/true));
+    processes.back()->outcome();
+    for (size_t i = first; i < end; ++i) {
+      tell(Str("judging without ", ablation->rows[i].name, ", ", i + 1, " of ", ablation->rows.size()));
+      if (!ablation->rows[i].outcome.failure.empty() || ablation->rows[i].same) continue;
+      const auto candidate = std::ranges::find(candidates, ablation->rows[i].name, &Candidate::name);
+      processes.push_back(std::make_unique<VariantProcess>(path, Without(options.run, *candidate), /*runs=*/true));
+      processes.back()->outcome();  // One after the other: judging takes all cores.
+      rows.push_back(&ablation->rows[i]);
+    }
+    tell(Str("measuring ", first + 1, " to ", end, " of ", ablation->rows.size()));
+    Measure(processes, rows, options, static_cast<uint64_t>(options.run.seed) + first);
+    ablation->baseline.outcome = baseline.outcome;
+    baseline_ms.insert(baseline_ms.end(), baseline.ms.begin(), baseline.ms.end());
+  }
+  ablation->baseline.ms = std::move(baseline_ms);
+  if (!ablation->baseline.ms.empty())
+    ablation->baseline.ms_interval = BootstrapOfMedian(ablation->baseline.ms, static_cast<uint64_t>(options.run.seed));
+}
+
+}  // namespace
+
+std::optional<AblateBy> AblateByFromText(std::string_view text) {
+  constexpr std::pair<std::string_view, AblateBy> kWords[] = {
+      {"pass", AblateBy::kPass},         {"name", AblateBy::kPass},
+      {"passes", AblateBy::kPass},       {"instance", AblateBy::kInstance},
+      {"pipeline", AblateBy::kPipeline}, {"pipelines", AblateBy::kPipeline},
+      {"group", AblateBy::kPipeline},    {"rule", AblateBy::kRule},
+      {"rules", AblateBy::kRule},        {"all", AblateBy::kAll}};
+  for (const auto& [word, by] : kWords) {
+    if (word == text) return by;
+  }
+  return std::nullopt;
+}
+
+double AblationRow::milliseconds() const { return ms.empty() ? 1e3 * outcome.seconds : Median(ms); }
+
+Result<Ablation> Ablate(const std::string& path, const AblateOptions& options,
+                        const std::function<void(const std::string&)>& tell) {
+  Ablation ablation{.path = path, .baseline = {}, .rows = {}, .unchanged = {}};
+  TRY(LoadModule(path, options.run.load));  // What is wrong with it, at its place.
+  tell("the baseline");
+  ablation.baseline.name = "nothing";
+  ablation.baseline.outcome = VariantProcess(path, options.run, /*runs=*/false).outcome();
+  const VariantOutcome& baseline = ablation.baseline.outcome;
+  if (!baseline.failure.empty()) FAIL(InternalError(Str(path, ", with all passes: ", baseline.failure)));
+  std::set<std::string> passes;
+  for (const VariantOutcome::Instance& instance : baseline.instances) passes.insert(instance.pass);
+  ablation.passes = static_cast<int>(passes.size());
+  std::vector<Candidate> candidates = CandidatesOf(baseline, options.by, &ablation.unchanged);
+  if (options.only) {
+    std::erase_if(candidates, [&](const Candidate& candidate) { return !options.only->FoundIn(candidate.name); });
+    if (candidates.empty())
+      FAIL(UsageError("F004", MetNothing("ablate", options.pattern,
+                                         Str("nothing that changed the module has such a name, ", path))));
+  }
+  for (const Candidate& candidate : candidates) {
+    tell(Str("without ", candidate.name));
+    AblationRow row{.name = candidate.name, .outcome = {}, .ms = {}};
+    row.outcome = VariantProcess(path, Without(options.run, candidate), /*runs=*/false).outcome();
+    row.same = row.outcome.fingerprint == baseline.fingerprint;
+    if (baseline.seconds > 0 && row.outcome.failure.empty()) row.effect = row.outcome.seconds / baseline.seconds - 1;
+    if (row.same) row.effect = 0;
+    ablation.rows.push_back(std::move(row));
+  }
+  if (options.measured) MeasureAll(path, options, candidates, &ablation, tell);
+  std::ranges::stable_sort(ablation.rows, [](const AblationRow& a, const AblationRow& b) {
+    if (a.outcome.failure.empty() != b.outcome.failure.empty()) return a.outcome.failure.empty();
+    return a.effect > b.effect;
+  });
+  return ablation;
+}
+
+}  // namespace hlo

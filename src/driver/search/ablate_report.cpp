@@ -1,0 +1,259 @@
+// Ablations as tables, JSON and charts.
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "driver/inspect/text.h"
+#include "driver/search/ablate.h"
+#include "driver/search/bar_chart.h"
+#include "passes/pass.h"
+
+namespace hlo {
+namespace {
+
+// What chooses without measuring: whoever reads that it is worth nothing must know.
+constexpr std::string_view kChoosesByRule[] = {"gpu-conv-algorithm-picker", "gemm-algorithm-picker"};
+
+std::string_view WordOf(AblateBy by) {
+  switch (by) {
+    case AblateBy::kPass: return "pass";
+    case AblateBy::kInstance: return "pass instance";
+    case AblateBy::kPipeline: return "pipeline";
+    case AblateBy::kRule: return "rule";
+    case AblateBy::kAll: return "";
+  }
+  return "";
+}
+
+std::string TimeText(double ms) { return ms < 1 ? Format("%.1f us", ms * 1e3) : Format("%.2f ms", ms); }
+std::string EffectText(double effect) {
+  const std::string text = Format("%+.1f %%", 100 * effect);
+  return text == "-0.0 %" ? "+0.0 %" : text;
+}
+std::string IntervalText(const std::optional<Interval>& interval) {
+  return interval ? Format("[%.1f, %.1f]", 100 * interval->low, 100 * interval->high) : "";
+}
+
+std::string DeltaText(double with, double without, const std::function<std::string(double)>& text) {
+  const double delta = without - with;
+  return delta == 0 ? "" : Str(delta > 0 ? "+" : "-", text(std::abs(delta)));
+}
+
+std::string How(const AblateOptions& options) {
+  if (!options.measured)
+    return Str("time modelled for ", options.run.pipeline.device->name, " from its description: exact, no interval");
+  return Str("time measured on ", options.run.platform, ": median of ", options.rounds,
+             " rounds in random order; effect: median over the rounds of time by the baseline's, 95 % interval by "
+             "bootstrap (2,000 samples of the rounds, percentiles)");
+}
+
+std::string ResultOf(const AblationRow& row) {
+  if (!row.outcome.failure.empty()) return row.outcome.failure;
+  if (row.same) return "same module";
+  return row.outcome.verdict;
+}
+
+bool IsWrong(const AblationRow& row) { return row.outcome.verdict.starts_with("MISMATCH"); }
+
+std::string BaselineLine(const Ablation& ablation, const AblateOptions& options) {
+  const VariantOutcome& outcome = ablation.baseline.outcome;
+  std::set<std::string> changed;
+  for (const VariantOutcome::Instance& instance : outcome.instances) {
+    if (instance.changed) changed.insert(instance.pass);
+  }
+  const double ms = ablation.baseline.milliseconds();
+  return Str(ablation.path, ": ", TimeText(ms),
+             options.examples_per_run > 0
+                 ? Format(" (%.1f images/s)", static_cast<double>(options.examples_per_run) / ms * 1e3)
+                 : "",
+             ", ", HumanCount(outcome.kernels), outcome.kernels == 1 ? " kernel, " : " kernels, ",
+             HumanBytes(outcome.bytes), "; ", ablation.passes, " passes ran, ", changed.size(), " changed the module",
+             outcome.verdict.empty() ? "" : Str("; ", outcome.verdict), "\n  ", How(options), "\n");
+}
+
+std::string NotesOf(const Ablation& ablation) {
+  std::string out;
+  for (const AblationRow& row : ablation.rows) {
+    if (std::ranges::find(kChoosesByRule, row.name) != std::end(kChoosesByRule))
+      out += Str("  ", row.name, " chooses by a rule and measures nothing: its effect here is none of autotuning\n");
+  }
+  return out;
+}
+
+// Of one module.
+std::string TableOf(const Ablation& ablation, const AblateOptions& options) {
+  const VariantOutcome& baseline = ablation.baseline.outcome;
+  std::vector<std::string> titles = {Str("without the ", WordOf(options.by)), ">time", ">effect"};
+  if (options.measured) titles.emplace_back(">95 %");
+  for (const char* title : {">kernels", ">bytes", "result"}) titles.emplace_back(title);
+  TextTable table(titles);
+  int64_t small = 0, same = 0;
+  for (const AblationRow& row : ablation.rows) {
+    const bool failed = !row.outcome.failure.empty();
+    same += row.same;
+    if (!failed && !IsWrong(row) && std::abs(row.effect) < options.threshold) {
+      small += !row.same;
+      if (options.threshold > 0) continue;
+    }
+    std::vector<std::string> cells = {row.name};
+    if (failed) {
+      cells.resize(titles.size() - 1);
+    } else {
+      cells.push_back(TimeText(row.milliseconds()));
+      cells.push_back(EffectText(row.effect));
+      if (options.measured) cells.push_back(IntervalText(row.interval));
+      cells.push_back(DeltaText(baseline.kernels, row.outcome.kernels, HumanCount));
+      cells.push_back(DeltaText(baseline.bytes, row.outcome.bytes, HumanBytes));
+    }
+    cells.push_back(ResultOf(row));
+    table.Row(std::move(cells));
+  }
+  std::string out = table.empty() ? "" : table.Text();
+  if (small > 0 && options.threshold > 0)
+    out += Format("  %lld within %g %% (--ablate_threshold=0 lists them)\n", static_cast<long long>(small),
+                  100 * options.threshold);
+  std::vector<std::string> breaks, wrong;
+  for (const AblationRow& row : ablation.rows) {
+    if (!row.outcome.failure.empty()) breaks.push_back(row.name);
+    if (IsWrong(row)) wrong.push_back(row.name);
+  }
+  out += Str("  breaks compilation without: ", breaks.empty() ? "-" : Join(breaks, ", "), "\n");
+  if (options.measured) out += Str("  wrong without: ", wrong.empty() ? "-" : Join(wrong, ", "), "\n");
+  if (same > 0) out += Str("  the module is the same without: ", same, ", whose work others do\n");
+  if (!ablation.unchanged.empty())
+    out += Str("  not tried, since ", ablation.unchanged.size() == 1 ? "it" : "they",
+               " changed nothing: ", ablation.unchanged.size(), "\n");
+  return out + NotesOf(ablation);
+}
+
+double RateOf(const AblationRow& row, const AblateOptions& options) {
+  return static_cast<double>(options.examples_per_run) / row.milliseconds() * 1e3;
+}
+
+// All passes against none, of several modules.
+std::string TableOfModels(std::span<const Ablation> ablations, const AblateOptions& options) {
+  std::vector<std::string> titles = {"module", ">with passes", ">without", ">speedup"};
+  if (options.measured) titles.emplace_back(">95 %");
+  if (options.examples_per_run > 0) titles.insert(titles.end(), {">images/s", ">without"});
+  for (const char* title : {">kernels", ">without", ">bytes", ">without", "result"}) titles.emplace_back(title);
+  TextTable table(titles);
+  double logs = 0;
+  int64_t counted = 0;
+  for (const Ablation& ablation : ablations) {
+    const AblationRow &with = ablation.baseline, &without = ablation.rows.front();
+    std::vector<std::string> cells = {ablation.path, TimeText(with.milliseconds())};
+    if (!without.outcome.failure.empty()) {
+      cells.resize(titles.size() - 1);
+    } else {
+      logs += std::log(1 + without.effect);
+      ++counted;
+      cells.push_back(TimeText(without.milliseconds()));
+      cells.push_back(Format("%.2fx", 1 + without.effect));
+      if (options.measured)
+        cells.push_back(without.interval ? Format("[%.2f, %.2f]", 1 + without.interval->low, 1 + without.interval->high)
+                                         : "");
+      if (options.examples_per_run > 0) {
+        cells.push_back(Format("%.1f", RateOf(with, options)));
+        cells.push_back(Format("%.1f", RateOf(without, options)));
+      }
+      cells.push_back(HumanCount(with.outcome.kernels));
+      cells.push_back(HumanCount(without.outcome.kernels));
+      cells.push_back(HumanBytes(with.outcome.bytes));
+      cells.push_back(HumanBytes(without.outcome.bytes));
+    }
+    cells.push_back(ResultOf(without));
+    table.Row(std::move(cells));
+  }
+  std::string out = Str("all passes against none; ", How(options), "\n", table.Text());
+  if (counted > 1)
+    out += Format("  geometric mean of the speedups: %.2fx over %lld modules\n",
+                  std::exp(logs / static_cast<double>(counted)), static_cast<long long>(counted));
+  return out;
+}
+
+void WriteRow(const AblationRow& row, JsonWriter* json) {
+  json->Open('{').Key("off").Value(row.name).Key("same_module").Value(row.same);
+  json->Key("ms").Value(row.milliseconds()).Key("effect").Value(row.effect);
+  if (row.interval) json->Key("effect_95").Open('[').Value(row.interval->low).Value(row.interval->high).Close(']');
+  if (row.ms_interval) json->Key("ms_95").Open('[').Value(row.ms_interval->low).Value(row.ms_interval->high).Close(']');
+  json->Key("rounds").Open('[');
+  for (const double ms : row.ms) json->Value(ms);
+  json->Close(']').Key("kernels").Value(row.outcome.kernels).Key("bytes").Value(row.outcome.bytes);
+  json->Key("modelled_us").Value(row.outcome.seconds * 1e6).Key("instructions").Value(row.outcome.instructions);
+  json->Key("verdict").Value(row.outcome.verdict).Key("failure").Value(row.outcome.failure).Close('}');
+}
+
+std::vector<Bar> BarsOf(const Ablation& ablation, const AblateOptions& options) {
+  std::vector<Bar> bars;
+  for (const AblationRow& row : ablation.rows) {
+    const bool failed = !row.outcome.failure.empty();
+    if (!failed && std::abs(row.effect) < options.threshold) continue;
+    Bar bar{.name = row.name, .label = failed ? "breaks compilation" : EffectText(row.effect)};
+    bar.value = 100 * row.effect;
+    bar.is_failure = failed;
+    if (row.interval) bar.interval = {100 * row.interval->low, 100 * row.interval->high};
+    if (IsWrong(row)) bar.label += "  MISMATCH";
+    bars.push_back(std::move(bar));
+  }
+  return bars;
+}
+
+}  // namespace
+
+std::string AblationText(std::span<const Ablation> ablations, const AblateOptions& options) {
+  if (options.by == AblateBy::kAll) return TableOfModels(ablations, options);
+  std::string out;
+  for (const Ablation& ablation : ablations)
+    out += Str(out.empty() ? "" : "\n", BaselineLine(ablation, options), TableOf(ablation, options));
+  return out;
+}
+
+std::string AblationJson(std::span<const Ablation> ablations, const AblateOptions& options) {
+  JsonWriter json;
+  json.Open('{').Key("schema").Value("hlo.ablate/1").Key("pipeline").Value(options.run.pipeline.pipeline);
+  json.Key("by").Value(options.by == AblateBy::kAll ? "all" : WordOf(options.by)).Key("time").Value(How(options));
+  json.Key("modules").Open('[');
+  for (const Ablation& ablation : ablations) {
+    json.Open('{').Key("path").Value(ablation.path).Key("passes").Value(ablation.passes).Key("baseline");
+    WriteRow(ablation.baseline, &json);
+    json.Key("rows").Open('[');
+    for (const AblationRow& row : ablation.rows) WriteRow(row, &json);
+    json.Close(']').Key("unchanged").Open('[');
+    for (const std::string& name : ablation.unchanged) json.Value(name);
+    json.Close(']').Close('}');
+  }
+  return json.Close(']').Close('}').text() + "\n";
+}
+
+std::string AblationSvg(std::span<const Ablation> ablations, const AblateOptions& options) {
+  const std::string time = options.measured
+                               ? Str("measured on ", options.run.platform, ", bars: median, whiskers: 95 %")
+                               : Str("modelled for ", options.run.pipeline.device->name);
+  BarChart chart;
+  chart.subtitle = Str("pipeline ", options.run.pipeline.pipeline, ", time ", time);
+  if (options.by == AblateBy::kAll) {
+    chart.title = "All passes against none";
+    chart.axis = "time without passes / time with them";
+    BarGroup& group = chart.groups.emplace_back();
+    for (const Ablation& ablation : ablations) {
+      const AblationRow& row = ablation.rows.front();
+      Bar bar{.name = ablation.path.substr(ablation.path.rfind('/') + 1), .value = 1 + row.effect};
+      bar.label = Format("%.2fx", bar.value);
+      bar.is_failure = !row.outcome.failure.empty();
+      if (bar.is_failure) bar.label = "cannot be compiled";
+      else if (options.examples_per_run > 0) bar.label += Format("  %.1f images/s", RateOf(ablation.baseline, options));
+      if (row.interval) bar.interval = {1 + row.interval->low, 1 + row.interval->high};
+      group.bars.push_back(std::move(bar));
+    }
+    return ChartSvg(chart);
+  }
+  chart.title = Str("What each ", WordOf(options.by), " is worth");
+  chart.axis = Str("% more time without the ", WordOf(options.by));
+  for (const Ablation& ablation : ablations)
+    chart.groups.push_back({ablation.path.substr(ablation.path.rfind('/') + 1), BarsOf(ablation, options)});
+  return ChartSvg(chart);
+}
+
+}  // namespace hlo

@@ -1,0 +1,61 @@
+// One way to compile a module among several, tried in a process of its own, so that whatever happens to it is one row
+// of a table: what comes of the passes, the verdict, and how long it runs, as often as it is asked.
+#ifndef HLO_DRIVER_SEARCH_VARIANT_H_
+#define HLO_DRIVER_SEARCH_VARIANT_H_
+
+#include <sys/types.h>
+
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "driver/run/run.h"
+
+namespace hlo {
+
+struct VariantOutcome {
+  // Of what the passes made.
+  std::string fingerprint;  // "" where they failed.
+  int64_t instructions = 0;
+  double kernels = 0, bytes = 0, seconds = 0;  // The last by the description of the pipeline's device.
+  // Pass instances and rules that changed the module: "fusion", "algsimp#2", their stage; ids of rules.
+  struct Instance {
+    std::string pass, name, stage;
+    bool changed = false;
+  };
+  std::vector<Instance> instances;
+  std::vector<std::string> rules;
+  std::string failure;  // "FAILED(passes): ..."; "" where nothing failed.
+  std::string verdict;  // Of a run; "" where none was made.
+};
+
+// A child process that holds one variant.
+class VariantProcess {
+ public:
+  // Starts it. `runs`: the module is compiled, run and judged too, and then waits for Run.
+  VariantProcess(const std::string& path, const RunOptions& options, bool runs);
+  ~VariantProcess();
+  VariantProcess(const VariantProcess&) = delete;
+  VariantProcess& operator=(const VariantProcess&) = delete;
+
+  // Waits for what it tells first. What ends it is a failure of the variant.
+  const VariantOutcome& outcome();
+  // Milliseconds of one execution, the median of those of a tenth of a second; nothing where it cannot run.
+  std::optional<double> Run();
+
+ private:
+  std::optional<std::string> ReadLine();
+  std::string EndText();
+
+  pid_t child_ = -1;
+  int commands_ = -1;
+  std::FILE* answers_ = nullptr;
+  std::optional<VariantOutcome> outcome_;
+};
+
+}  // namespace hlo
+
+#endif  // HLO_DRIVER_SEARCH_VARIANT_H_

@@ -1,0 +1,77 @@
+#include "tools/run_ablate.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "driver/search/ablate.h"
+
+namespace hlo {
+
+void AddAblateFlags(FlagSet& flags, AblateFlags* f) {
+  flags.Group("Ablation: what is each pass worth");
+  flags.OptionalString("ablate", &f->ablate, "RE",
+                       "the module with each pass off in turn, of those that change it (and match): time, kernels, "
+                       "bytes, what breaks; also passes, pipelines, rules, instances, as --ablate_by");
+  flags.String("ablate_by", &f->by, "WHAT",
+               "what is off: pass, instance, pipeline, rule; all: no passes at all, over several modules in one table");
+  flags.Choice("ablate_metric", &f->metric, {"model", "time"},
+               "time by the description of --target's device; or measured on the platform, with verdicts and 95 % "
+               "intervals");
+  flags.Int("ablate_repeats", &f->repeats, "rounds of measuring; all variants run once in each, in random order", 3);
+  flags.Double("ablate_threshold", &f->threshold, "effects below this share are counted, not listed");
+  flags.Int("examples_per_run", &f->examples_per_run, "of the batch: shows images/s");
+  flags.String("svg", &f->svg, "FILE", "a chart of the effects");
+}
+
+namespace {
+
+Result<AblateOptions> OptionsOf(const RunOptions& run, const AblateFlags& f) {
+  AblateOptions options{.run = run, .only = {}, .pattern = {}};
+  std::string by = f.by;
+  if (f.ablate && !f.ablate->empty()) {
+    const bool is_kind = AblateByFromText(*f.ablate).has_value() && *f.ablate != "all";
+    if (is_kind && by.empty()) by = *f.ablate;
+    else options.only = TRY(Pattern::Compile(*f.ablate, "ablate")), options.pattern = *f.ablate;
+  }
+  const auto kind = AblateByFromText(by.empty() ? "pass" : by);
+  if (!kind)
+    FAIL(UsageError("F004", Str("--ablate_by wants pass, instance, pipeline, rule or all, not '", Escaped(by), "'")));
+  options.by = *kind;
+  options.measured = f.metric == "time";
+  options.rounds = f.repeats;
+  options.threshold = f.threshold;
+  options.examples_per_run = f.examples_per_run;
+  // Whether a module is optimized already is no question here: no passes at all is one of the variants.
+  options.run.reoptimize = true;
+  // The passes are what is compared; without a target they are for what the time is of.
+  if (options.measured && run.platform == "auto") options.run.platform = "cpu";
+  return options;
+}
+
+}  // namespace
+
+Result<ExitCode> AblateModules(const std::vector<std::string>& paths, const RunOptions& run, const AblateFlags& f,
+                               const std::optional<std::string>& json, bool quiet) {
+  const AblateOptions options = TRY(OptionsOf(run, f));
+  const bool shows = !quiet && isatty(STDERR_FILENO) != 0;
+  std::vector<Ablation> ablations;
+  ExitCode exit = ExitCode::kOk;
+  for (const std::string& path : paths) {
+    ablations.push_back(TRY(Ablate(path, options, [&](const std::string& what) {
+      if (shows) std::fprintf(stderr, "\r\033[K%s: %s", path.c_str(), what.c_str());
+    })));
+    for (const AblationRow& row : ablations.back().rows) {
+      if (row.outcome.verdict.starts_with("MISMATCH")) exit = ExitCode::kNo;
+    }
+  }
+  if (shows) std::fputs("\r\033[K", stderr);
+  if (!f.svg.empty()) TRY(WriteFile(f.svg, AblationSvg(ablations, options)));
+  if (json) TRY(WriteFile(json->empty() ? "-" : *json, AblationJson(ablations, options)));
+  if (!json || !json->empty()) std::fputs(AblationText(ablations, options).c_str(), stdout);
+  return exit;
+}
+
+}  // namespace hlo
