@@ -74,20 +74,70 @@ HostEmission::Values HostEmission::Combine(const Instruction& instruction, const
   return combined;
 }
 
-// Neighbours first; half as many lanes after each step. The same tree as the GPU's for lane 0.
-void HostEmission::EmitWarpReduce(const Instruction& reduce) {
-  Values values = LoadAllLanes(reduce);
-  for (int lanes = kWarpSize / 2; lanes >= 1; lanes /= 2) {
-    Values even, odd;
-    for (LlvmValue const value : values) {
-      even.push_back(Permute(value, lanes, [](int lane) { return 2 * lane; }));
-      odd.push_back(Permute(value, lanes, [](int lane) { return 2 * lane + 1; }));
+HostEmission::LanePiece HostEmission::LoadPiece(const Instruction& reduce, int first, int lanes) {
+  LanePiece piece;
+  for (const int32_t slot : reduce.slots) {
+    llvm::Type* const element = SlotElement(slot);
+    LlvmValue const address = b_.CreateInBoundsGEP(element, WarpBase(slot), Index(first));
+    const uint64_t bytes = first * Bytes(kernel_.slots[slot].type);
+    auto* const load = b_.CreateAlignedLoad(llvm::FixedVectorType::get(element, lanes), address,
+                                            llvm::commonAlignment(llvm::Align(32), bytes));
+    piece.values.push_back(scalar_.FromMemory(load, kernel_.slots[slot].type));
+  }
+  for (int lane = 0; lane < lanes; ++lane) piece.places.push_back(first + lane);
+  return piece;
+}
+
+// Each pair of neighbours combined. Of two pieces, the pairs of a block of 128 bits stay in it: one shuffle brings the
+// left ones of both together, one the right ones.
+HostEmission::LanePiece HostEmission::CombineNeighbours(const Instruction& reduce, const LanePiece& a,
+                                                        const LanePiece* b, int block) {
+  const int lanes = static_cast<int>(a.places.size());
+  LanePiece combined;
+  llvm::SmallVector<int> left, right;
+  const auto take = [&](const LanePiece& piece, int from, int to, int offset) {
+    for (int lane = from; lane < to; ++lane) {
+      if (piece.places[lane] % 2 != 0) continue;
+      const auto* const other = std::ranges::find(piece.places, piece.places[lane] + 1);
+      left.push_back(offset + lane);
+      right.push_back(offset + static_cast<int>(other - piece.places.begin()));
+      combined.places.push_back(piece.places[lane] / 2);
     }
-    values = Combine(reduce, even, odd);
+  };
+  for (int from = 0; from < lanes; from += block) {
+    take(a, from, std::min(lanes, from + block), 0);
+    if (b) take(*b, from, std::min(lanes, from + block), lanes);
   }
-  for (size_t i = 0; i < values.size(); ++i) {
-    Set(reduce.result + static_cast<int32_t>(i), b_.CreateExtractElement(values[i], uint64_t{0}));
+  const auto pick = [&](size_t i, const llvm::SmallVector<int>& mask) -> LlvmValue {
+    if (mask.size() == 1) return b_.CreateExtractElement(a.values[i], mask[0]);
+    return b ? b_.CreateShuffleVector(a.values[i], b->values[i], mask) : b_.CreateShuffleVector(a.values[i], mask);
+  };
+  Values lefts, rights;
+  for (size_t i = 0; i < a.values.size(); ++i) {
+    lefts.push_back(pick(i, left));
+    rights.push_back(pick(i, right));
   }
+  combined.values = Combine(reduce, lefts, rights);
+  return combined;
+}
+
+// Neighbours first; half as many lanes after each step. The same tree as the GPU's for lane 0. In pieces of a register,
+// whose shuffles are instructions: shuffles of all 32 lanes take LLVM longer than the rest of a row's sum.
+void HostEmission::EmitWarpReduce(const Instruction& reduce) {
+  int64_t widest = 4;
+  for (const int32_t slot : reduce.slots) widest = std::max<int64_t>(widest, Bytes(kernel_.slots[slot].type));
+  const int lanes = static_cast<int>(VectorBytes() / widest);
+  std::vector<LanePiece> pieces;
+  for (int first = 0; first < kWarpSize; first += lanes) pieces.push_back(LoadPiece(reduce, first, lanes));
+  for (int left = kWarpSize; left > 1; left /= 2) {
+    std::vector<LanePiece> next;
+    for (size_t i = 0; i < pieces.size(); i += 2) {
+      const LanePiece* const second = i + 1 < pieces.size() ? &pieces[i + 1] : nullptr;
+      next.push_back(CombineNeighbours(reduce, pieces[i], second, static_cast<int>(16 / widest)));
+    }
+    pieces = std::move(next);
+  }
+  for (size_t i = 0; i < reduce.slots.size(); ++i) Set(reduce.result + static_cast<int32_t>(i), pieces[0].values[i]);
 }
 
 void HostEmission::EmitGroupReduce(const Instruction& reduce) {

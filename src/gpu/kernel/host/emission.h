@@ -132,6 +132,12 @@ class HostEmission {
   LlvmValue Factor(LlvmValue bits, MmaShape shape);
 
   // collectives.cpp: the slots of a warp as one vector.
+  struct LanePiece {
+    Values values;                  // Of each slot; scalars when one is left.
+    llvm::SmallVector<int> places;  // By lane: where it stands in the order of the warp.
+  };
+  LanePiece LoadPiece(const Instruction& reduce, int first, int lanes);
+  LanePiece CombineNeighbours(const Instruction& reduce, const LanePiece& a, const LanePiece* b, int block);
   LlvmValue LoadLanes(int32_t slot);
   void StoreLanes(int32_t slot, LlvmValue value);
   Values LoadAllLanes(const Instruction& instruction);
