@@ -234,8 +234,10 @@ double BytesWritten(const Instruction& inst) {
   }
   if (inst.Is(Opcode::kDynamicUpdateSlice)) return Bytes(inst.operand(1).shape());
   if (!inst.Is(Opcode::kScatter)) return Bytes(inst.shape());
-  double sum = 0;
-  for (int64_t i = inst.operand_count() / 2 + 1; i < inst.operand_count(); ++i) sum += Bytes(inst.operand(i).shape());
+  double sum = 0;  // What many updates fall on is written once.
+  const int64_t inputs = inst.operand_count() / 2;
+  for (int64_t i = 0; i < inputs; ++i)
+    sum += std::min(Bytes(inst.operand(i).shape()), Bytes(inst.operand(inputs + 1 + i).shape()));
   return sum;
 }
 
