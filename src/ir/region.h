@@ -9,6 +9,7 @@
 //   block      One block of threads runs the kernels, and loops of them, in turn.
 //   rows       Each block makes one row of all values, from rows of others: what a reduction gives stays on chip.
 //   attention  The same around a softmax between two products of matrices, a part of a row at a time.
+//   product    A product of matrices reads operands as they lie, in another type or as part of a stack.
 //   segments   Kernels that do not read each other's results share the blocks of one launch.
 #ifndef HLO_IR_REGION_H_
 #define HLO_IR_REGION_H_

@@ -148,6 +148,18 @@ Instruction* LaunchOf(Instruction& value) {
   return IsLaunch(*inst) ? inst : nullptr;
 }
 
+bool IsReadByOthers(const Instruction& value, const std::vector<const Instruction*>& launches) {
+  std::vector<const Instruction*> names = {&value};
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (names[i]->IsRoot()) return true;
+    for (const Instruction* user : names[i]->users()) {
+      if (NamesPart(*user)) names.push_back(user);
+      else if (std::ranges::find(launches, user) == launches.end()) return true;
+    }
+  }
+  return false;
+}
+
 RegionGraph::RegionGraph(Computation& computation)
     : computation_(computation),
       order_(computation.PostOrder()),

@@ -19,6 +19,9 @@ bool IsLaunch(const Instruction& inst);
 // begins with; itself when it is one; else null.
 Instruction* LaunchOf(Instruction& value);
 
+// Does anyone but the launches read the value, by any of its names or as an element?
+bool IsReadByOthers(const Instruction& value, const std::vector<const Instruction*>& launches);
+
 class RegionGraph {
  public:
   explicit RegionGraph(Computation& computation);

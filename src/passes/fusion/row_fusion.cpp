@@ -121,7 +121,7 @@ class RowFusion {
         double& known = reads[&launch->operand(i)];
         if (MakerOf(launch->operand(i), launches) != nullptr) {
           if (known == 0) on_chip += read;
-          if (known == 0 && !IsReadOutside(launch->operand(i), launches)) bytes -= read;
+          if (known == 0 && !IsReadByOthers(launch->operand(i), launches)) bytes -= read;
           known = read;
           continue;
         }
@@ -137,18 +137,6 @@ class RowFusion {
     const double blocks = static_cast<double>(rows) * (row > block && has_clusters ? kBlocksOfCluster : 1);
     const double filled = std::min(1.0, blocks / device_.multiprocessors);
     return device_.launch_seconds + bytes / (device_.memory_rate * filled) <= apart;
-  }
-
-  static bool IsReadOutside(const Instruction& value, const std::vector<const Instruction*>& launches) {
-    std::vector<const Instruction*> names = {&value};
-    for (size_t i = 0; i < names.size(); ++i) {
-      if (names[i]->IsRoot()) return true;
-      for (const Instruction* user : names[i]->users()) {
-        if (user->Is(Opcode::kBitcast) || user->Is(Opcode::kGetTupleElement)) names.push_back(user);
-        else if (std::ranges::find(launches, user) == launches.end()) return true;
-      }
-    }
-    return false;
   }
 
   // Two products with a softmax between: nothing of the size of the scores is read by others, and a query, key or value
@@ -171,7 +159,7 @@ class RowFusion {
     return std::ranges::all_of(launches, [&](const Instruction* launch) {
       const double most = IsDotCall(*launch) && launch != first ? kMostOfHead : 1;
       const auto escapes_long = [&](const Instruction& value) {
-        return value.shape().IsArray() && IsReadOutside(value, launches) &&
+        return value.shape().IsArray() && IsReadByOthers(value, launches) &&
                static_cast<double>(value.shape().NumElements()) / rows > most;
       };
       if (!launch->shape().IsTuple()) return !escapes_long(*launch);

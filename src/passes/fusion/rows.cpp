@@ -84,6 +84,18 @@ bool MultipliesByRows(const Instruction& dot, int64_t rows, bool lhs_has_rows) {
   return !lhs_has_rows || KeepsRowDims(dot.shape(), lhs, rows, [&](int64_t d) { return dimensions[d]; });
 }
 
+// Where the vectors of indices are rows, so are the slices that they point to.
+bool GathersByRows(const Instruction& gather, int64_t rows) {
+  const auto& attrs = gather.attrs<GatherAttrs>();
+  const Shape& indices = gather.operand(1).shape();
+  std::vector<int64_t> dimensions;  // Of the indices, of each of the result's; -1: of the slice.
+  for (int64_t d = 0, next = 0; d < gather.shape().rank(); ++d) {
+    next += next == attrs.index_vector_dim;
+    dimensions.push_back(Contains(attrs.offset_dims, d) ? -1 : next++);
+  }
+  return KeepsRowDims(gather.shape(), indices, rows, [&](int64_t d) { return dimensions[d]; });
+}
+
 // Given that operand number `operand` is there by rows, is the result?
 bool KeepsRows(const Instruction& inst, int64_t operand, int64_t rows) {
   const Shape &to = inst.shape(), &from = inst.operand(operand).shape();
@@ -114,6 +126,7 @@ bool KeepsRows(const Instruction& inst, int64_t operand, int64_t rows) {
              });
     case Opcode::kReduce: return operand < inst.operand_count() / 2;  // It was asked by itself.
     case Opcode::kReduceWindow: return operand < inst.operand_count() / 2;
+    case Opcode::kGather: return operand == 1 && GathersByRows(inst, rows);
     case Opcode::kDot: return operand == 0 && MultipliesByRows(inst, rows, true);
     case Opcode::kTuple:
     case Opcode::kGetTupleElement: return true;
@@ -143,6 +156,10 @@ std::vector<int64_t> RowCounts(const Instruction& kernel) {
     } else if (inst->Is(Opcode::kReduceWindow)) {
       const std::vector<WindowDim>& windows = inst->attrs<ReduceWindowAttrs>().window.dims;
       while (first < std::ssize(windows) && IsTrivial(windows[first])) ++first;
+    } else if (inst->Is(Opcode::kGather)) {
+      const int64_t rows = inst->operand(1).shape().NumElements();  // Of indices of one number each.
+      if (rows > 1 && HasRows(inst->shape(), rows)) counts.insert(rows);
+      continue;
     } else {
       continue;
     }

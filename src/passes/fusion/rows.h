@@ -14,7 +14,7 @@
 namespace hlo {
 
 // How many rows the reductions and running sums of a kernel (ir/fusion.h) may be said to have: what stands before the
-// first dimension that they go along. More than one; ascending, each once.
+// first dimension that they go along; and a gather, one for each index. More than one; ascending, each once.
 std::vector<int64_t> RowCounts(const Instruction& kernel);
 
 // Can each row of the results be made by itself, where only the same row is there of operands for which `has_rows`?

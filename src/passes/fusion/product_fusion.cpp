@@ -1,0 +1,93 @@
+// product-fusion: what only converts or picks an operand of a product, for it alone, is read by the product as it lies:
+// both are one launch (a region "product"). Weights that are kept in another type than they are multiplied in, or
+// stacked by layer, are read once then, and not stored in between. A vector or a few rows times weights is bound by
+// memory, and its kernel reads anything that is made element by element; what is larger takes converts and parts.
+// Always true: a region's kernels run as they would by themselves.
+#include <algorithm>
+#include <vector>
+
+#include "ir/fusion.h"
+#include "ir/module.h"
+#include "passes/fusion/regions.h"
+#include "passes/pass.h"
+
+namespace hlo {
+namespace {
+
+constexpr int64_t kFewRows = 16;  // Of one side of a product: matrix units are not what it waits for.
+
+const Instruction* DotOf(const Instruction& launch) {
+  if (!IsFusion(launch) || LibraryOf(launch) != "gemm") return nullptr;
+  for (const Instruction* inst : FusedComputation(launch).instructions()) {
+    if (inst->Is(Opcode::kDot)) return inst;
+  }
+  return nullptr;
+}
+
+// Rows or columns of the product that an operand has, those of a batch aside.
+int64_t FreeElements(const Shape& shape, const std::vector<int64_t>& batch, const std::vector<int64_t>& contracting) {
+  int64_t elements = 1;
+  for (int64_t d = 0; d < shape.rank(); ++d) {
+    const auto is_d = [&](int64_t other) { return other == d; };
+    if (std::ranges::none_of(batch, is_d) && std::ranges::none_of(contracting, is_d)) elements *= shape.dim(d);
+  }
+  return elements;
+}
+
+bool IsSkinny(const Instruction& dot) {
+  const auto& attrs = dot.attrs<DotAttrs>();
+  return FreeElements(dot.operand(0).shape(), attrs.lhs_batch, attrs.lhs_contracting) <= kFewRows ||
+         FreeElements(dot.operand(1).shape(), attrs.rhs_batch, attrs.rhs_contracting) <= kFewRows;
+}
+
+bool IsRead(const Instruction& inst, bool skinny) {
+  switch (inst.opcode()) {
+    case Opcode::kParameter:
+    case Opcode::kConstant:
+    case Opcode::kConvert:
+    case Opcode::kReshape:
+    case Opcode::kBitcast:
+    case Opcode::kSlice:
+    case Opcode::kDynamicSlice: return true;
+    case Opcode::kBroadcast:
+    case Opcode::kTranspose:
+    case Opcode::kMultiply:
+    case Opcode::kAdd:
+    case Opcode::kSubtract: return skinny;
+    default: return inst.shape().IsScalar() && inst.Is(kElementwise);  // Of an index.
+  }
+}
+
+bool IsPrologue(const Instruction& launch, bool skinny) {
+  if (!IsKernel(launch) || !launch.shape().IsArray()) return false;
+  for (const Instruction* inst : FusedComputation(launch).instructions()) {
+    if (!IsRead(*inst, skinny)) return false;
+  }
+  return true;
+}
+
+bool FuseInto(Computation& computation) {
+  RegionGraph graph(computation);
+  for (const Instruction* launch : graph.launches()) {
+    const Instruction* dot = DotOf(*launch);
+    if (dot == nullptr) continue;
+    const bool skinny = IsSkinny(*dot);
+    for (const Instruction* producer : graph.Producers(*launch)) {
+      if (graph.LaunchesOf(*producer).size() == 1 && IsPrologue(*producer, skinny) &&
+          std::ranges::find(graph.launches(), producer) != graph.launches().end() &&
+          !IsReadByOthers(*producer, {launch}) && graph.CanJoin(*producer, *launch))
+        graph.Join(*producer, *launch);
+    }
+  }
+  return graph.Build("product", [](const std::vector<Instruction*>& group) { return group.size() > 1; });
+}
+
+}  // namespace
+
+Result<bool> FuseProducts(Module& module, const PassContext&) {
+  bool changed = false;
+  for (Computation* computation : SequentialComputations(module)) changed |= FuseInto(*computation);
+  return changed;
+}
+
+}  // namespace hlo
