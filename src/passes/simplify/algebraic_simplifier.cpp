@@ -1,5 +1,15 @@
-// algsimp: the algebra of single instructions and small trees of them. Every rule here is exact: for floats it keeps
-// NaN, infinities and the sign of zero, so that a difference after this pass is always a fault.
+// The algebra of single instructions and small trees of them, in four passes:
+//
+//   algsimp           every rule is exact: for floats it keeps NaN, infinities and the sign of zero, so that a
+//   difference
+//                     after this pass is always a fault
+//   algsimp-rounding  what XLA's algsimp has, too, and what rounds otherwise
+//   algsimp-optional  what is exact but not always better: what XLA has behind options of its own
+//   algsimp-layouts   what XLA has where layouts are given: what keeps its place in memory is a bitcast
+#include <algorithm>
+#include <unordered_set>
+
+#include "ir/fusion.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 #include "passes/simplify/rules.h"
@@ -51,25 +61,72 @@ constexpr Fault kFaults[] = {
       "transpose(transpose(x)) => transpose(x), the wrong way round"}},
 };
 
-}  // namespace
+// reduce(reduce(x)) and reduce(reshape(x)) undo what gpu-tree-reduction-rewriter and reduction-dimension-grouper have
+// done before algsimp runs; dot.8 and trans.2 undo each other.
+constexpr std::string_view kOptional[] = {"A.cond.1", "A.cvt.4",  "A.dot.8",   "A.red.4a",  "A.red.5b",
+                                          "A.red.5d", "A.resh.7", "A.slice.7", "A.trans.5", "A.trans.7"};
+constexpr std::string_view kOfLayouts[] = {"A.bitc.3", "A.cc.1",   "A.copy.1c", "A.copy.2",
+                                           "A.copy.3", "A.resh.5", "A.resh.8",  "A.trans.4"};
 
-std::span<const Rule> AlgebraRules() {
+enum class Home { kAlgebra, kRounding, kOptional, kLayouts };
+Home HomeOf(const Rule& rule) {
+  if (rule.preserves != Preserves::kExact) return Home::kRounding;
+  if (std::ranges::find(kOptional, rule.id) != std::end(kOptional)) return Home::kOptional;
+  return std::ranges::find(kOfLayouts, rule.id) != std::end(kOfLayouts) ? Home::kLayouts : Home::kAlgebra;
+}
+
+template <Home home>
+std::span<const Rule> RulesOf() {
   static const std::vector<Rule> kRules = [] {
     std::vector<Rule> rules;
     for (const auto family :
-         {ArithmeticRules(), LogicRules(), ReshapeRules(), BroadcastRules(), MovementRules(), ReductionRules()})
-      rules.insert(rules.end(), family.begin(), family.end());
+         {ArithmeticRules(), LogicRules(), IntegerRules(), ReshapeRules(), BroadcastRules(), MovementRules(),
+          ReductionRules(), UpdateRules(), ViewRules(), SumRules(), ContractionRules(), CallRules(), RoundingRules()}) {
+      std::ranges::copy_if(family, std::back_inserter(rules), [](const Rule& rule) { return HomeOf(rule) == home; });
+    }
     return rules;
   }();
   return kRules;
 }
+
+// What a library computes stays in the form that its call is written for.
+Result<bool> Rewrite(Module& module, const PassContext& context, std::span<const Rule> rules) {
+  std::unordered_set<const Computation*> of_libraries;
+  std::vector<Computation*> computations = module.PostOrder();
+  for (const Computation* computation : computations) {
+    for (const Instruction* inst : computation->instructions()) {
+      if (IsLibraryCall(*inst)) of_libraries.insert(&FusedComputation(*inst));
+    }
+  }
+  std::erase_if(computations, [&](const Computation* computation) { return of_libraries.contains(computation); });
+  const bool changed = TRY(RewriteEach(computations, context, rules));
+  if (changed) RemoveUnusedOperands(module);
+  return changed;
+}
+
+}  // namespace
+
+std::span<const Rule> AlgebraRules() { return RulesOf<Home::kAlgebra>(); }
+std::span<const Rule> RoundingAlgebraRules() { return RulesOf<Home::kRounding>(); }
+std::span<const Rule> OptionalAlgebraRules() { return RulesOf<Home::kOptional>(); }
+std::span<const Rule> LayoutAlgebraRules() { return RulesOf<Home::kLayouts>(); }
 
 Result<bool> SimplifyAlgebra(Module& module, const PassContext& context) {
   std::vector<Rule> rules(AlgebraRules().begin(), AlgebraRules().end());
   for (const Fault& fault : kFaults) {
     if (context.fault == fault.name) rules.insert(rules.begin(), fault.rule);
   }
-  return RewriteEach(module, context, rules);
+  return Rewrite(module, context, rules);
+}
+Result<bool> RoundAlgebra(Module& module, const PassContext& context) {
+  return Rewrite(module, context, RoundingAlgebraRules());
+}
+Result<bool> RearrangeAlgebra(Module& module, const PassContext& context) {
+  return Rewrite(module, context, OptionalAlgebraRules());
+}
+
+Result<bool> SimplifyLayouts(Module& module, const PassContext& context) {
+  return Rewrite(module, context, LayoutAlgebraRules());
 }
 
 }  // namespace hlo

@@ -4,10 +4,31 @@
 
 #include "passes/match.h"
 #include "passes/simplify/rules.h"
+#include "passes/simplify/values.h"
 
 namespace hlo {
 namespace {
 namespace m = match;
+
+// Every value of `from` is one of `to`.
+bool HoldsAllOf(PrimitiveType to, PrimitiveType from) {
+  if (from == to) return true;
+  // A signed bit is 0 or -1, and f8e8m0fnu has no 0.
+  if (from == PrimitiveType::kPred)
+    return (IsInteger(to) && to != PrimitiveType::kS1) || (IsFloat(to) && to != PrimitiveType::kF8E8M0FNU);
+  if (IsInteger(from) && IsInteger(to)) {
+    if (IsSigned(from) && IsUnsigned(to)) return false;
+    return BitWidth(to) > BitWidth(from) || (BitWidth(to) == BitWidth(from) && IsSigned(from) == IsSigned(to));
+  }
+  const auto is_ieee = [](PrimitiveType t) {
+    return t == PrimitiveType::kF16 || t == PrimitiveType::kBF16 || t == PrimitiveType::kF32 ||
+           t == PrimitiveType::kF64;
+  };
+  if (is_ieee(from) && is_ieee(to)) return BitWidth(to) > BitWidth(from);
+  if (IsInteger(from) && to == PrimitiveType::kF64) return BitWidth(from) <= 32;
+  if (IsInteger(from) && to == PrimitiveType::kF32) return BitWidth(from) <= 16;
+  return false;
+}
 
 bool IsNumberWithoutZeroSign(PrimitiveType type) { return IsInteger(type); }
 
@@ -18,36 +39,13 @@ Result<Instruction*> ConstantToTheRight(Instruction& inst, const PassContext&) {
   return Replace(inst, inst.opcode(), {&inst.operand(1), &inst.operand(0)}, inst.attributes());
 }
 
-// The sign of a zero constant.
-bool IsNegativeZero(const Instruction& constant) {
-  const Instruction& scalar = constant.Is(Opcode::kBroadcast) ? constant.operand(0) : constant;
-  return IsFloat(scalar.shape().type()) && std::signbit(scalar.literal().GetDouble(0));
-}
-
-// Cannot be -0: squares of reals, absolute values, exponentials, sums that start from +0.
-bool IsNeverNegativeZero(const Instruction& x) {
-  switch (x.opcode()) {
-    case Opcode::kAbs:
-    case Opcode::kExp:
-    case Opcode::kExp2:
-    case Opcode::kLogistic: return true;
-    case Opcode::kMultiply: return &x.operand(0) == &x.operand(1);
-    case Opcode::kReduce: {
-      const Instruction& init = x.operand(x.operand_count() - 1);
-      return x.operand_count() == 2 && ReducerOp(*x.attrs<ReduceAttrs>().to_apply) == Opcode::kAdd &&
-             init.IsConstantOf(0) && init.Is(Opcode::kConstant) && !IsNegativeZero(init);
-    }
-    default: return false;
-  }
-}
-
 // x + 0 => x. For floats -0 is the neutral element; +0 is only where x is never -0.
 Result<Instruction*> AddZero(Instruction& inst, const PassContext&) {
   Instruction *x, *zero;
   if (!m::Add(m::Any(&x), m::AnyConstant(&zero))(&inst) || !zero->IsConstantOf(0)) return nullptr;
   if (x->shape() != inst.shape()) return nullptr;
   const bool neutral = IsNumberWithoutZeroSign(inst.shape().type()) ||
-                       (IsFloat(inst.shape().type()) && (IsNegativeZero(*zero) || IsNeverNegativeZero(*x)));
+                       (IsFloat(inst.shape().type()) && (!NeverNegativeZero(*zero) || NeverNegativeZero(*x)));
   return neutral ? x : nullptr;
 }
 
@@ -55,7 +53,7 @@ Result<Instruction*> AddZero(Instruction& inst, const PassContext&) {
 Result<Instruction*> SubtractZero(Instruction& inst, const PassContext&) {
   Instruction *x, *zero;
   if (!m::Subtract(m::Any(&x), m::AnyConstant(&zero))(&inst) || !zero->IsConstantOf(0)) return nullptr;
-  if (x->shape() != inst.shape() || IsComplex(inst.shape().type()) || IsNegativeZero(*zero)) return nullptr;
+  if (x->shape() != inst.shape() || IsComplex(inst.shape().type()) || !NeverNegativeZero(*zero)) return nullptr;
   return x;
 }
 
@@ -92,9 +90,6 @@ Result<Instruction*> MultiplyByZero(Instruction& inst, const PassContext&) {
   if (!m::Multiply(m::Any(), m::AnyConstant(&zero))(&inst) || !zero->IsConstantOf(0)) return nullptr;
   return IsInteger(inst.shape().type()) && zero->shape() == inst.shape() ? zero : nullptr;
 }
-
-// f8e8m0fnu has no sign: there every negation is NaN.
-bool HasNegatives(PrimitiveType type) { return type != PrimitiveType::kF8E8M0FNU; }
 
 // (-a) * (-b) => a * b, abs(a) * abs(a) => a * a, for reals: abs of a complex number is one, too.
 Result<Instruction*> MultiplySigns(Instruction& inst, const PassContext&) {
@@ -143,23 +138,14 @@ Result<Instruction*> NegateTwice(Instruction& inst, const PassContext&) {
   return m::Negate(m::Negate(m::Any(&x)))(&inst) && HasNegatives(inst.shape().type()) ? x : nullptr;
 }
 
-bool IsNonNegative(const Instruction& x) {
-  switch (x.opcode()) {
-    case Opcode::kAbs: return true;
-    case Opcode::kExp:
-    case Opcode::kLogistic: return !IsComplex(x.shape().type());
-    default: return false;
-  }
-}
-
 // abs(x) => x for x that is never negative, nor a NaN with a sign.
 Result<Instruction*> AbsOfNonNegative(Instruction& inst, const PassContext&) {
   Instruction* x;
   if (!m::Abs(m::Any(&x))(&inst) || x->shape() != inst.shape()) return nullptr;
-  return IsNonNegative(*x) ? x : nullptr;
+  return NeverNegative(*x) && NeverNegativeZero(*x) ? x : nullptr;
 }
 
-// pow(x, 1) => x, pow(x, 0) => 1 (of NaN too, by definition). Other exponents round differently.
+// pow(x, 1) => x, pow(x, 0) => 1 (of NaN too, by definition).
 Result<Instruction*> PowerOfOneOrZero(Instruction& inst, const PassContext&) {
   Instruction* x;
   if (IsComplex(inst.shape().type())) return nullptr;
@@ -168,14 +154,56 @@ Result<Instruction*> PowerOfOneOrZero(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
+// pow(x, 2) => x * x, pow(x, 3) => x * x * x, for integers. pow(x, 2) and pow(x, -1) => 1 / x of floats that are
+// computed in a wider type: one rounding of the same number. Others round more often (A.pow.1c).
+Result<Instruction*> PowerOfSmallNumber(Instruction& inst, const PassContext&) {
+  Instruction& x = inst.operand(0);
+  const PrimitiveType type = inst.shape().type();
+  if (!IsStaticOfOneType(inst)) return nullptr;
+  const auto number = NumberOf(inst.operand(1));
+  const auto integer = IntegerOf(inst.operand(1));
+  const bool is_narrow = IsIeee(type) && type != PrimitiveType::kF64;
+  if (is_narrow && number == -1.0) return Replace(inst, Opcode::kDivide, {ConstantLike(inst, 1), &x});
+  const bool square = integer == 2 || (is_narrow && number == 2.0);
+  if (!square && integer != 3) return nullptr;
+  Instruction* product = Replace(inst, Opcode::kMultiply, {&x, &x});
+  return square ? product : Replace(inst, Opcode::kMultiply, {product, &x});
+}
+
+// exp(0) => 1.
+Result<Instruction*> ExponentialOfZero(Instruction& inst, const PassContext&) {
+  if (!IsFloat(inst.shape().type()) || NumberOf(inst.operand(0)) != 0.0) return nullptr;
+  return ConstantLike(inst, 1);
+}
+
+// x - c => x + (-c), so that sums look alike: the same sum, zeros and their signs included.
+Result<Instruction*> SubtractConstant(Instruction& inst, const PassContext&) {
+  Instruction &x = inst.operand(0), &c = inst.operand(1);
+  if (!m::AnyConstant()(&c) || m::AnyConstant()(&x) || !IsStaticOfOneType(inst) || !HasNegatives(inst.shape().type()) ||
+      inst.shape().type() == PrimitiveType::kPred)
+    return nullptr;
+  return Replace(inst, Opcode::kAdd, {&x, Replace(inst, Opcode::kNegate, {&c})});
+}
+
+// convert(p) * y => select(p, y, 0), for a predicate p. Of floats 0 * y is 0 only where y is a finite number without a
+// sign: a constant.
+Result<Instruction*> MultiplyByPredicate(Instruction& inst, const PassContext&) {
+  Instruction *p, *y;
+  const PrimitiveType type = inst.shape().type();
+  if (!IsStaticOfOneType(inst) || !m::Multiply(m::Convert(m::Any(&p)), m::Any(&y))(&inst) ||
+      p->shape().type() != PrimitiveType::kPred || !SameDims(p->shape(), inst.shape()) ||
+      !HoldsAllOf(type, p->shape().type()))
+    return nullptr;
+  const auto value = NumberOf(*y);
+  const bool is_plain = value && std::isfinite(*value) && !std::signbit(*value);
+  return IsInteger(type) || is_plain ? Replace(inst, Opcode::kSelect, {p, y, ConstantLike(inst, 0)}) : nullptr;
+}
+
 // max(x, lowest) => x, min(x, highest) => x. max and min give NaN when x is one, and so does x.
 Result<Instruction*> ExtremeOfBound(Instruction& inst, const PassContext&) {
-  const bool is_max = inst.Is(Opcode::kMaximum);
-  if (!is_max && !inst.Is(Opcode::kMinimum)) return nullptr;
-  if (!IsFloat(inst.shape().type())) return nullptr;
-  const double bound = is_max ? -INFINITY : INFINITY;
   for (int i = 0; i < 2; ++i) {
-    if (inst.operand(i).IsConstantOf(bound)) return &inst.operand(1 - i);
+    Instruction& x = inst.operand(1 - i);
+    if (IsNeutral(inst.operand(i), inst.opcode()) && x.shape() == inst.shape()) return &x;
   }
   return nullptr;
 }
@@ -196,26 +224,6 @@ Result<Instruction*> ClampTwice(Instruction& inst, const PassContext&) {
   Instruction* inner;
   if (!m::Clamp(m::Any(), m::Clamp(&inner), m::Any())(&inst)) return nullptr;
   return &inner->operand(0) == &inst.operand(0) && &inner->operand(2) == &inst.operand(2) ? inner : nullptr;
-}
-
-// Every value of `from` is one of `to`.
-bool HoldsAllOf(PrimitiveType to, PrimitiveType from) {
-  if (from == to) return true;
-  // A signed bit is 0 or -1, and f8e8m0fnu has no 0.
-  if (from == PrimitiveType::kPred)
-    return (IsInteger(to) && to != PrimitiveType::kS1) || (IsFloat(to) && to != PrimitiveType::kF8E8M0FNU);
-  if (IsInteger(from) && IsInteger(to)) {
-    if (IsSigned(from) && IsUnsigned(to)) return false;
-    return BitWidth(to) > BitWidth(from) || (BitWidth(to) == BitWidth(from) && IsSigned(from) == IsSigned(to));
-  }
-  const auto is_ieee = [](PrimitiveType t) {
-    return t == PrimitiveType::kF16 || t == PrimitiveType::kBF16 || t == PrimitiveType::kF32 ||
-           t == PrimitiveType::kF64;
-  };
-  if (is_ieee(from) && is_ieee(to)) return BitWidth(to) > BitWidth(from);
-  if (IsInteger(from) && to == PrimitiveType::kF64) return BitWidth(from) <= 32;
-  if (IsInteger(from) && to == PrimitiveType::kF32) return BitWidth(from) <= 16;
-  return false;
 }
 
 // A conversion to the type that it has.
@@ -298,27 +306,49 @@ Result<Instruction*> ComplexParts(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
+// real(x) => x, imag(x) => 0, for a real x.
+Result<Instruction*> PartsOfReal(Instruction& inst, const PassContext&) {
+  if (inst.operand(0).shape() != inst.shape()) return nullptr;
+  return inst.Is(Opcode::kReal) ? &inst.operand(0) : ConstantLike(inst, 0);
+}
+
+// convert(c) => c in the narrower type.
+Result<Instruction*> ConvertConstant(Instruction& inst, const PassContext&) {
+  Instruction& c = inst.operand(0);
+  const PrimitiveType from = c.shape().type(), to = inst.shape().type();
+  if (ScalarOf(c) == nullptr || BitWidth(to) >= BitWidth(from)) return nullptr;
+  if (!(IsFloat(from) && IsFloat(to)) && !(IsInteger(from) && IsInteger(to))) return nullptr;
+  const Literal& value = *ScalarOf(c);
+  Instruction& narrow = inst.computation().AddConstant(IsFloat(from) ? Literal::Scalar(to, value.GetDouble(0))
+                                                                     : Literal::Scalar(to, value.GetInt(0)));
+  return inst.shape().IsScalar() ? &narrow : Replace(inst, Opcode::kBroadcast, {&narrow}, DimensionsAttrs{});
+}
+
 // clang-format off: a table.
 constexpr Rule kRules[] = {
     {"A.add.2",   kCommutative,             ConstantToTheRight,   Preserves::kExact, "f(c, x) => f(x, c), for commutative f, so that equal trees look equal"},
     {"A.add.1",   Opcode::kAdd,             AddZero,              Preserves::kExact, "x + 0 => x; of floats x + -0, and x + 0 where x is never -0"},
     {"A.sub.2",   Opcode::kSubtract,        SubtractZero,         Preserves::kExact, "x - 0 => x"},
     {"A.sub.1",   Opcode::kSubtract,        SubtractSelf,         Preserves::kExact, "x - x => 0, for integers"},
+    {"A.sub.3",   Opcode::kSubtract,        SubtractConstant,     Preserves::kExact, "x - c => x + (-c)"},
     {"A.add.5",   Opcode::kAdd,             CancelIntegers,       Preserves::kExact, "x + (y - x) => y, for integers"},
     {"A.sub.4",   Opcode::kSubtract,        CancelIntegers,       Preserves::kExact, "(x + y) - x => y, for integers"},
     {"A.mul.1",   Opcode::kMultiply,        MultiplyByOne,        Preserves::kExact, "x * 1 => x"},
     {"A.mul.2",   Opcode::kMultiply,        MultiplyByZero,       Preserves::kExact, "x * 0 => 0, for integers"},
     {"A.mul.3",   Opcode::kMultiply,        MultiplySigns,        Preserves::kExact, "(-a) * (-b) => a * b; abs(a) * abs(a) => a * a"},
+    {"A.mul.4",   Opcode::kMultiply,        MultiplyByPredicate,  Preserves::kExact, "convert(p) * y => select(p, y, 0), for a predicate p, and integers or a constant y"},
     {"A.div.1",   Opcode::kDivide,          DivideByOne,          Preserves::kExact, "x / 1 => x"},
-    {"A.div.6",   Opcode::kDivide,          DivideByPowerOfTwo,   Preserves::kExact, "x / 2^k => x * 2^-k"},
+    {"A.div.6a",  Opcode::kDivide,          DivideByPowerOfTwo,   Preserves::kExact, "x / 2^k => x * 2^-k"},
     {"A.rem.4",   Opcode::kRemainder,       RemainderTwice,       Preserves::kExact, "(a % b) % b => a % b"},
     {"A.neg.1",   Opcode::kNegate,          NegateTwice,          Preserves::kExact, "-(-x) => x"},
     {"A.abs.1",   Opcode::kAbs,             AbsOfNonNegative,     Preserves::kExact, "abs(x) => x, where x is never negative"},
-    {"A.pow.1",   Opcode::kPower,           PowerOfOneOrZero,     Preserves::kExact, "pow(x, 1) => x; pow(x, 0) => 1"},
-    {"A.max.1",   Opcode::kMaximum,         ExtremeOfBound,       Preserves::kExact, "max(x, -inf) => x"},
-    {"A.min.1",   Opcode::kMinimum,         ExtremeOfBound,       Preserves::kExact, "min(x, inf) => x"},
-    {"A.max.2",   Opcode::kMaximum,         IdempotentOp,         Preserves::kExact, "max(x, x) => x"},
-    {"A.min.2",   Opcode::kMinimum,         IdempotentOp,         Preserves::kExact, "min(x, x) => x"},
+    {"A.pow.1a",  Opcode::kPower,           PowerOfOneOrZero,     Preserves::kExact, "pow(x, 1) => x; pow(x, 0) => 1"},
+    {"A.pow.1b",  Opcode::kPower,           PowerOfSmallNumber,   Preserves::kExact, "pow(x, 2) => x * x; pow(x, 3) => x * x * x, for integers; pow(x, -1) => 1 / x"},
+    {"A.exp.1",   Opcode::kExp,             ExponentialOfZero,    Preserves::kExact, "exp(0) => 1"},
+    {"A.max.1",   Opcode::kMaximum,         ExtremeOfBound,       Preserves::kExact, "max(x, lowest) => x, of floats max(x, -inf)"},
+    {"A.min.1",   Opcode::kMinimum,         ExtremeOfBound,       Preserves::kExact, "min(x, highest) => x, of floats min(x, inf)"},
+    {"A.max.2a",  Opcode::kMaximum,         IdempotentOp,         Preserves::kExact, "max(x, x) => x"},
+    {"A.min.2a",  Opcode::kMinimum,         IdempotentOp,         Preserves::kExact, "min(x, x) => x"},
     {"A.and.3",   Opcode::kAnd,             IdempotentOp,         Preserves::kExact, "x & x => x"},
     {"A.or.2",    Opcode::kOr,              IdempotentOp,         Preserves::kExact, "x | x => x"},
     {"A.clamp.1", Opcode::kClamp,           ClampTwice,           Preserves::kExact, "clamp(a, clamp(a, x, b), b) => clamp(a, x, b)"},
@@ -329,6 +359,9 @@ constexpr Rule kRules[] = {
     {"A.map.1",   Opcode::kMap,             MapOfElementwise,     Preserves::kExact, "map(x) => its body on whole arrays, when that is elementwise"},
     {"A.real.1",  Opcode::kReal,            ComplexParts,         Preserves::kExact, "real(complex(r, i)) => r"},
     {"A.imag.1",  Opcode::kImag,            ComplexParts,         Preserves::kExact, "imag(complex(r, i)) => i"},
+    {"A.real.2a", Opcode::kReal,            PartsOfReal,          Preserves::kExact, "real(x) => x, for a real x"},
+    {"A.real.2b", Opcode::kImag,            PartsOfReal,          Preserves::kExact, "imag(x) => 0, for a real x"},
+    {"A.cvt.4",   Opcode::kConvert,         ConvertConstant,      Preserves::kExact, "convert(c) => c in a narrower type"},
     {"A.cplx.1",  Opcode::kComplex,         ComplexParts,         Preserves::kExact, "complex(real(c), imag(c)) => c"},
 };
 // clang-format on

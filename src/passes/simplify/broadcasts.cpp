@@ -160,6 +160,34 @@ Result<Instruction*> SplatConstant(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kBroadcast, {&constant}, DimensionsAttrs{});
 }
 
+constexpr int64_t kShort = 4;  // As cheap as an iota, and rules read it.
+
+// A constant of 0, s, 2s, ... => iota * s.
+Result<Instruction*> CountingConstant(Instruction& inst, const PassContext&) {
+  const Shape& shape = inst.shape();
+  if (!shape.IsArray() || shape.rank() != 1 || shape.dim(0) <= kShort || !IsInteger(shape.type())) return nullptr;
+  const Literal& literal = inst.literal();
+  const int64_t step = literal.GetInt(1);
+  if (step == 0) return nullptr;
+  Literal expected = Literal::Scalar(shape.type(), int64_t{0});
+  for (int64_t i = 0; i < shape.dim(0); ++i) {
+    expected.SetInt(0, static_cast<int64_t>(static_cast<uint64_t>(i) * static_cast<uint64_t>(step)));
+    if (literal.GetInt(i) != expected.GetInt(0)) return nullptr;
+  }
+  Instruction* iota = Replace(inst, Opcode::kIota, {}, IotaAttrs{0});
+  if (step == 1) return iota;
+  Instruction& scalar = inst.computation().AddConstant(Literal::Scalar(shape.type(), step));
+  return Replace(inst, Opcode::kMultiply, {iota, Replace(inst, Opcode::kBroadcast, {&scalar}, DimensionsAttrs{})});
+}
+
+// A constant tuple => a tuple of constants.
+Result<Instruction*> TupleConstant(Instruction& inst, const PassContext&) {
+  if (!inst.shape().IsTuple() || !inst.literal().IsKnown()) return nullptr;
+  std::vector<Instruction*> elements;
+  for (const Literal& element : inst.literal().elements()) elements.push_back(&inst.computation().AddConstant(element));
+  return Replace(inst, Opcode::kTuple, elements);
+}
+
 // Along a dimension of size 1 an iota is 0.
 Result<Instruction*> IotaOfOne(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kIota) || inst.shape().dim(inst.attrs<IotaAttrs>().iota_dimension) > 1) return nullptr;
@@ -177,7 +205,9 @@ constexpr Rule kRules[] = {
     {"A.trans.6",  Opcode::kTranspose,                                        TransposeOfBroadcast, Preserves::kExact, "transpose(broadcast(x)) => broadcast(x), when x's dimensions keep their order"},
     {"A.bcast.5",  {Opcode::kSlice, Opcode::kReverse, Opcode::kDynamicSlice}, PartOfBroadcast,      Preserves::kExact, "slice(broadcast(x)) => broadcast(x), of dimensions that only repeat; reverse and dynamic-slice too"},
     {"A.bcast.4",  kElementwise,                                              SinkBroadcast,        Preserves::kExact, "f(broadcast(x), broadcast(y)) => broadcast(f(x, y)), for elementwise f"},
-    {"A.const.1",  Opcode::kConstant,                                         SplatConstant,        Preserves::kExact, "constant({c, c, ...}) => broadcast(c)"},
+    {"A.const.1a", Opcode::kConstant,                                         SplatConstant,        Preserves::kExact, "constant({c, c, ...}) => broadcast(c)"},
+    {"A.const.1b", Opcode::kConstant,                                         CountingConstant,     Preserves::kExact, "constant({0, s, 2s, ...}) => iota * s, for integers, of more than four elements"},
+    {"A.const.1c", Opcode::kConstant,                                         TupleConstant,        Preserves::kExact, "constant((a, b)) => tuple(constant(a), constant(b))"},
     {"A.iota.1",   Opcode::kIota,                                             IotaOfOne,            Preserves::kExact, "iota => 0, along a dimension of size 1"},
 };
 // clang-format on

@@ -1,6 +1,7 @@
 // algsimp: predicates, bits, comparisons, selections.
 #include "passes/match.h"
 #include "passes/simplify/rules.h"
+#include "passes/simplify/values.h"
 
 namespace hlo {
 namespace {
@@ -71,6 +72,25 @@ Result<Instruction*> SelectOfTruth(Instruction& inst, const PassContext&) {
   return nullptr;
 }
 
+// select(x == y, x, y) => y, select(x != y, x, y) => x, for what has no NaN and no -0; of predicates select(x > y, x,
+// y)
+// => x | y and select(x < y, x, y) => x & y.
+Result<Instruction*> SelectByComparison(Instruction& inst, const PassContext&) {
+  Instruction *p, *x, *y;
+  if (!m::Select(m::Compare(&p), m::Any(&x), m::Any(&y))(&inst) || &p->operand(0) != x || &p->operand(1) != y)
+    return nullptr;
+  if (!(IsInteger(inst.shape().type()) || IsPred(inst)) || !SameDims(p->shape(), inst.shape())) return nullptr;
+  switch (p->attrs<CompareAttrs>().direction) {
+    case ComparisonDirection::kEq: return y;
+    case ComparisonDirection::kNe: return x;
+    case ComparisonDirection::kGt:
+    case ComparisonDirection::kGe: return IsPred(inst) ? Replace(inst, Opcode::kOr, {x, y}) : nullptr;
+    case ComparisonDirection::kLt:
+    case ComparisonDirection::kLe: return IsPred(inst) ? Replace(inst, Opcode::kAnd, {x, y}) : nullptr;
+  }
+  __builtin_unreachable();
+}
+
 // compare(x, x) is decided for integers; a NaN differs from itself.
 Result<Instruction*> CompareSelf(Instruction& inst, const PassContext&) {
   if (!inst.Is(Opcode::kCompare) || &inst.operand(0) != &inst.operand(1)) return nullptr;
@@ -82,13 +102,6 @@ Result<Instruction*> CompareSelf(Instruction& inst, const PassContext&) {
     case ComparisonDirection::kLe: return ConstantLike(inst, 1);
     default: return ConstantLike(inst, 0);
   }
-}
-
-// An iota whose last number the signed type holds; beyond that it wraps.
-bool IsCountThatFits(const Instruction& x) {
-  if (!x.Is(Opcode::kIota) || !IsSigned(x.shape().type())) return false;
-  const int64_t count = x.shape().dim(x.attrs<IotaAttrs>().iota_dimension);
-  return static_cast<uint64_t>(count) <= uint64_t{1} << (BitWidth(x.shape().type()) - 1);
 }
 
 // Nothing unsigned is below zero; neither is an iota that does not wrap.
@@ -132,7 +145,8 @@ constexpr Rule kRules[] = {
     {"A.not.1",  Opcode::kNot,     NotTwice,                Preserves::kExact, "!!x => x"},
     {"A.sel.1",  Opcode::kSelect,  SelectDecided,           Preserves::kExact, "select(p, x, x) => x; select(true, x, y) => x; select(false, x, y) => y"},
     {"A.sel.2",  Opcode::kSelect,  SelectNot,               Preserves::kExact, "select(!p, x, y) => select(p, y, x)"},
-    {"A.sel.3",  Opcode::kSelect,  SelectOfTruth,           Preserves::kExact, "select(p, true, false) => p; select(p, false, true) => !p"},
+    {"A.sel.3a", Opcode::kSelect,  SelectOfTruth,           Preserves::kExact, "select(p, true, false) => p; select(p, false, true) => !p"},
+    {"A.sel.3b", Opcode::kSelect,  SelectByComparison,      Preserves::kExact, "select(x == y, x, y) => y, for integers; select(x > y, x, y) => x | y, for predicates"},
     {"A.cmp.3",  Opcode::kCompare, CompareSelf,             Preserves::kExact, "compare(x, x) => true or false, by direction, for integers"},
     {"A.cmp.1",  Opcode::kCompare, CompareUnsignedWithZero, Preserves::kExact, "x < 0 => false; x >= 0 => true, for unsigned x and for iotas that do not wrap"},
     {"A.cmp.5",  Opcode::kCompare, ComparePredicate,        Preserves::kExact, "p == true => p; p != true => !p, and so on"},

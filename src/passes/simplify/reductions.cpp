@@ -92,7 +92,7 @@ constexpr Rule kRules[] = {
     {"A.conv.1", Opcode::kConvolution, ProductOfNothing,       Preserves::kExact, "convolution(x, y) => 0, when one is empty"},
     {"A.red.1",  Opcode::kReduce,      ReduceOfNothing,        Preserves::kExact, "reduce(x, init) => broadcast(init), when x is empty"},
     {"A.red.2",  Opcode::kReduce,      ReduceOfOne,            Preserves::kExact, "reduce(x, init) => op(init, reshape(x)), over dimensions of size 1"},
-    {"A.red.5",  Opcode::kReduce,      ReduceOfReshape,        Preserves::kExact, "reduce(reshape(x)) => reduce(x), when the reshape only adds and removes dimensions of size 1"},
+    {"A.red.5a", Opcode::kReduce,      ReduceOfReshape,        Preserves::kExact, "reduce(reshape(x)) => reduce(x), when the reshape only adds and removes dimensions of size 1"},
     {"A.red.13", Opcode::kReduce,      SortedReduceDimensions, Preserves::kExact, "dimensions={1,0} => dimensions={0,1}, so that equal reduces look equal"},
 };
 // clang-format on

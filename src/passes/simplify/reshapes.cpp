@@ -114,7 +114,7 @@ constexpr Rule kRules[] = {
     {"A.trans.1b", Opcode::kTranspose, TransposeTwice,     Preserves::kExact, "transpose(transpose(x)) => transpose(x)"},
     {"A.trans.3",  Opcode::kTranspose, TransposeOfOnes,    Preserves::kExact, "transpose(x) => reshape(x), when only dimensions of size 1 move"},
     {"A.rev.1",    Opcode::kReverse,   ReverseOfNothing,   Preserves::kExact, "reverse(x) => x, of dimensions of size 1; reverse(reverse(x)) => reverse(x)"},
-    {"A.copy.1",   Opcode::kCopy,      CopyToSame,         Preserves::kExact, "copy(x) => x, when the layout stays"},
+    {"A.copy.1a",  Opcode::kCopy,      CopyToSame,         Preserves::kExact, "copy(x) => x, when the layout stays"},
 };
 // clang-format on
 

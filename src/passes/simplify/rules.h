@@ -21,6 +21,13 @@ std::span<const Rule> ReshapeRules();
 std::span<const Rule> BroadcastRules();
 std::span<const Rule> MovementRules();  // Slices, pads, concatenations, gathers, updates.
 std::span<const Rule> ReductionRules();
+std::span<const Rule> IntegerRules();
+std::span<const Rule> RoundingRules();
+std::span<const Rule> UpdateRules();
+std::span<const Rule> ViewRules();
+std::span<const Rule> SumRules();          // Reduces and windows.
+std::span<const Rule> ContractionRules();  // Dots and convolutions.
+std::span<const Rule> CallRules();         // Conditionals, barriers, custom calls, collectives.
 
 // In place of `inst`, with its shape; range and metadata of `inst`.
 inline Instruction* Replace(Instruction& inst, Opcode opcode, const std::vector<Instruction*>& operands,

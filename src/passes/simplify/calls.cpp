@@ -1,0 +1,131 @@
+// algsimp: conditionals, barriers, custom calls that only mark sizes and layouts, collectives of constants.
+#include <algorithm>
+
+#include "ir/device_groups.h"
+#include "ir/module.h"
+#include "passes/match.h"
+#include "passes/simplify/rules.h"
+#include "passes/simplify/values.h"
+
+namespace hlo {
+namespace {
+namespace m = match;
+
+// conditional(convert(p), a, b), {f, g} => conditional(p, b, a), true g, false f: number 0 is false.
+Result<Instruction*> ConditionalOfPredicate(Instruction& inst, const PassContext&) {
+  const auto& attrs = inst.attrs<ConditionalAttrs>();
+  Instruction* p;
+  if (attrs.branch_computations.size() != 2 || inst.operand_count() != 3 || !m::Convert(m::Any(&p))(&inst.operand(0)) ||
+      !p->shape().IsScalarOf(PrimitiveType::kPred))
+    return nullptr;
+  ConditionalAttrs chosen;
+  chosen.true_computation = attrs.branch_computations[1];
+  chosen.false_computation = attrs.branch_computations[0];
+  return Replace(inst, Opcode::kConditional, {p, &inst.operand(2), &inst.operand(1)}, chosen);
+}
+
+// Elements of an opt-barrier's tuple that nobody reads go around it.
+Result<Instruction*> BarrierOfUnread(Instruction& inst, const PassContext&) {
+  Instruction& tuple = inst.operand(0);
+  if (!tuple.Is(Opcode::kTuple) || inst.IsRoot()) return nullptr;
+  std::vector<bool> read(tuple.operand_count());
+  for (const Instruction* user : inst.users()) {
+    if (!user->Is(Opcode::kGetTupleElement)) return nullptr;
+    read[user->tuple_index()] = true;
+  }
+  if (std::ranges::find(read, false) == read.end() || std::ranges::find(read, true) == read.end()) return nullptr;
+  std::vector<Instruction*> elements(tuple.operands().begin(), tuple.operands().end()), kept;
+  std::vector<Shape> shapes;
+  for (size_t i = 0; i < read.size(); ++i) {
+    if (!read[i]) continue;
+    kept.push_back(elements[i]);
+    shapes.push_back(elements[i]->shape());
+  }
+  const Shape shape = Shape::Tuple(shapes);
+  Instruction* smaller = Step(inst, Opcode::kTuple, shape, kept);
+  Instruction* barrier = Step(inst, Opcode::kOptimizationBarrier, shape, {smaller}, inst.attributes());
+  int64_t next = 0;
+  for (size_t i = 0; i < read.size(); ++i) {
+    if (!read[i]) continue;
+    elements[i] = Step(inst, Opcode::kGetTupleElement, elements[i]->shape(), {barrier}, IndexAttrs{next++});
+  }
+  return Replace(inst, Opcode::kTuple, elements);
+}
+
+bool Calls(const Instruction& inst, std::string_view target) {
+  return inst.Is(Opcode::kCustomCall) && inst.attrs<CustomCallAttrs>().target == target;
+}
+
+// SliceToDynamic(PadToStatic(x)) => x, of the sizes that PadToStatic gives. LayoutConstraint(x) => x, or a copy into
+// its layout.
+Result<Instruction*> CallOfMarker(Instruction& inst, const PassContext&) {
+  if (Calls(inst, "LayoutConstraint") && inst.operand_count() == 1) {
+    Instruction& x = inst.operand(0);
+    if (!inst.shape().IsArray() || !Compatible(x.shape(), inst.shape())) return nullptr;
+    return x.shape() == inst.shape() ? &x : Replace(inst, Opcode::kCopy, {&x});
+  }
+  if (!Calls(inst, "SliceToDynamic") || inst.operand_count() == 0) return nullptr;
+  Instruction* padded = nullptr;
+  for (int64_t i = 0; i < inst.operand_count(); ++i) {
+    Instruction& part = inst.operand(i);
+    if (!part.Is(Opcode::kGetTupleElement) || part.tuple_index() != i) return nullptr;
+    if (padded != nullptr && padded != &part.operand(0)) return nullptr;
+    padded = &part.operand(0);
+  }
+  if (!Calls(*padded, "PadToStatic") || padded->operand_count() != 1) return nullptr;
+  return padded->operand(0).shape() == inst.shape() ? &padded->operand(0) : nullptr;
+}
+
+// How many devices take part in each group; nullopt where that is not said, or differs.
+std::optional<int64_t> GroupSize(const Instruction& inst) {
+  const auto& attrs = inst.attrs<CollectiveAttrs>();
+  if (attrs.channel_id && !attrs.use_global_device_ids && inst.module().header.num_partitions != 1)
+    return std::nullopt;  // A group has all partitions of its replicas.
+  const std::vector<std::vector<int64_t>> groups = ListGroups(attrs.replica_groups);
+  if (groups.empty() || groups[0].empty()) return std::nullopt;
+  for (const auto& group : groups) {
+    if (group.size() != groups[0].size()) return std::nullopt;
+  }
+  return groups[0].size();
+}
+
+// What devices exchange is the same constant everywhere: nothing is. A sum is as many times as much; of floats only of
+// zeros, since others may round on the way.
+Result<Instruction*> CollectiveOfConstant(Instruction& inst, const PassContext&) {
+  if (inst.operand_count() != 1 || !inst.shape().IsArray() || !IsStaticOfOneType(inst)) return nullptr;
+  const Literal* value = ScalarOf(inst.operand(0));
+  if (value == nullptr) return nullptr;
+  Literal result = *value;
+  const Computation* reducer = inst.attrs<CollectiveAttrs>().to_apply;
+  if (reducer != nullptr) {
+    const auto op = ReducerOp(*reducer);
+    const auto count = GroupSize(inst);
+    if (op == Opcode::kAdd && (!IsInteger(inst.shape().type()) || !count)) {
+      if (!IsFloat(inst.shape().type()) || NumberOf(inst.operand(0)) != 0.0 || !NeverNegativeZero(inst.operand(0)))
+        return nullptr;
+    } else if (op == Opcode::kAdd) {
+      result = Literal::Scalar(inst.shape().type(), static_cast<int64_t>(static_cast<uint64_t>(value->GetInt(0)) *
+                                                                         static_cast<uint64_t>(*count)));
+    } else if (op != Opcode::kMaximum && op != Opcode::kMinimum && op != Opcode::kAnd && op != Opcode::kOr) {
+      return nullptr;
+    }
+  }
+  Instruction& scalar = inst.computation().AddConstant(std::move(result));
+  return inst.shape().IsScalar() ? &scalar : Replace(inst, Opcode::kBroadcast, {&scalar}, DimensionsAttrs{});
+}
+
+// clang-format off: a table.
+constexpr Rule kRules[] = {
+    {"A.cond.1",  Opcode::kConditional,                                         ConditionalOfPredicate, Preserves::kExact, "conditional(convert(p), a, b) => conditional(p, b, a)"},
+    {"A.ob.1",    Opcode::kOptimizationBarrier,                                 BarrierOfUnread,        Preserves::kExact, "opt-barrier((a, b)) => opt-barrier((a)) beside b, when nobody reads b from it"},
+    {"A.cc.1",    Opcode::kCustomCall,                                          CallOfMarker,           Preserves::kExact, "SliceToDynamic(PadToStatic(x)) => x; LayoutConstraint(x) => x or copy(x)"},
+    {"A.coll.1a", {Opcode::kAllGather, Opcode::kAllToAll},                      CollectiveOfConstant,   Preserves::kExact, "all-gather(broadcast(c)) => broadcast(c); all-to-all too"},
+    {"A.coll.1b", {Opcode::kAllReduce, Opcode::kReduceScatter},                 CollectiveOfConstant,   Preserves::kExact, "all-reduce(broadcast(c)) => broadcast(c), for max, min, and, or; broadcast(n * c), for a sum of n integers"},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const Rule> CallRules() { return kRules; }
+
+}  // namespace hlo

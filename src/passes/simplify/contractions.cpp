@@ -1,0 +1,655 @@
+// algsimp: dots and convolutions. Sums of products of floats depend on the order of their terms, so most of this is
+// algsimp-rounding.
+#include <algorithm>
+#include <numeric>
+
+#include "ir/module.h"
+#include "passes/match.h"
+#include "passes/simplify/rules.h"
+#include "passes/simplify/values.h"
+
+namespace hlo {
+namespace {
+namespace m = match;
+
+bool Contains(const std::vector<int64_t>& list, int64_t value) { return std::ranges::find(list, value) != list.end(); }
+
+std::vector<int64_t> FreeDims(const Shape& shape, const std::vector<int64_t>& batch,
+                              const std::vector<int64_t>& contracting) {
+  std::vector<int64_t> dims;
+  for (int64_t d = 0; d < shape.rank(); ++d) {
+    if (!Contains(batch, d) && !Contains(contracting, d)) dims.push_back(d);
+  }
+  return dims;
+}
+std::vector<int64_t> LhsFree(const Instruction& dot) {
+  const auto& a = dot.attrs<DotAttrs>();
+  return FreeDims(dot.operand(0).shape(), a.lhs_batch, a.lhs_contracting);
+}
+std::vector<int64_t> RhsFree(const Instruction& dot) {
+  const auto& a = dot.attrs<DotAttrs>();
+  return FreeDims(dot.operand(1).shape(), a.rhs_batch, a.rhs_contracting);
+}
+
+// Two arrays of fixed sizes, nothing scaled or left out.
+bool IsPlainDot(const Instruction& inst) {
+  if (!inst.Is(Opcode::kDot) || inst.operand_count() != 2 || !IsStatic(inst)) return false;
+  return inst.attrs<DotAttrs>().sparsity.empty() && inst.attrs<DotAttrs>().block_scaling.empty();
+}
+// [m, k] x [k, n].
+bool IsMatrixProduct(const Instruction& inst) {
+  if (!IsPlainDot(inst) || !IsStaticOfOneType(inst)) return false;
+  const auto& a = inst.attrs<DotAttrs>();
+  return inst.shape().rank() == 2 && a.lhs_batch.empty() && inst.operand(0).shape().rank() == 2 &&
+         a.lhs_contracting == std::vector<int64_t>{1} && a.rhs_contracting == std::vector<int64_t>{0};
+}
+
+DotAttrs Swapped(DotAttrs attrs) {
+  std::swap(attrs.lhs_batch, attrs.rhs_batch);
+  std::swap(attrs.lhs_contracting, attrs.rhs_contracting);
+  if (attrs.precision.size() == 2) std::swap(attrs.precision[0], attrs.precision[1]);
+  return attrs;
+}
+
+std::vector<int64_t> Iota(int64_t count) {
+  std::vector<int64_t> numbers(count);
+  std::iota(numbers.begin(), numbers.end(), 0);
+  return numbers;
+}
+
+// The order that dimensions of dot(b, a) have in dot(a, b): those of the batch, then the last `lhs`, then the others.
+std::vector<int64_t> SwappedOrder(int64_t batch, int64_t lhs, int64_t rhs) {
+  std::vector<int64_t> order = Iota(batch + lhs + rhs);
+  std::rotate(order.begin() + batch, order.begin() + batch + rhs, order.end());
+  return order;
+}
+
+bool IsGiven(const Instruction& x) { return x.Is(Opcode::kParameter) || x.Is(Opcode::kGetTupleElement); }
+
+// dot(parameter, b) => transpose(dot(b, parameter)). (The other way round, A.trans.2, is transpose-folding's. Products
+// of complex numbers round otherwise when they are swapped.)
+Result<Instruction*> ParameterToTheRight(Instruction& inst, const PassContext&) {
+  if (!IsPlainDot(inst) || !IsGiven(inst.operand(0)) || IsGiven(inst.operand(1)) || IsComplex(inst.shape().type()))
+    return nullptr;
+  const int64_t batch = inst.attrs<DotAttrs>().lhs_batch.size(), lhs = LhsFree(inst).size(), rhs = RhsFree(inst).size();
+  const std::vector<int64_t> order = SwappedOrder(batch, lhs, rhs);
+  std::vector<int64_t> sizes(order.size());
+  for (size_t i = 0; i < order.size(); ++i) sizes[order[i]] = inst.shape().dim(i);
+  Instruction* dot = Step(inst, Opcode::kDot, inst.shape().WithDims(sizes), {&inst.operand(1), &inst.operand(0)},
+                          Swapped(inst.attrs<DotAttrs>()));
+  return Replace(inst, Opcode::kTranspose, {dot}, DimensionsAttrs{order});
+}
+
+// `x` with its dimension i at places[i] of `shape`; null where they do not ascend.
+Instruction* BroadcastTo(Instruction& inst, const Shape& shape, Instruction& x, const std::vector<int64_t>& places) {
+  if (!std::ranges::is_sorted(places)) return nullptr;
+  if (SameDims(x.shape(), shape)) return &x;
+  return Step(inst, Opcode::kBroadcast, shape.WithType(x.shape().type()), {&x}, DimensionsAttrs{places});
+}
+
+// dot(a, b) => a * b, where nothing is added up.
+Result<Instruction*> DotToMultiply(Instruction& inst, const PassContext&) {
+  const auto& attrs = inst.attrs<DotAttrs>();
+  if (!IsPlainDot(inst) || !IsStaticOfOneType(inst) || !attrs.lhs_contracting.empty()) return nullptr;
+  const std::vector<int64_t> lhs_free = LhsFree(inst), rhs_free = RhsFree(inst);
+  std::vector<int64_t> lhs(inst.operand(0).shape().rank()), rhs(inst.operand(1).shape().rank());
+  int64_t at = 0;
+  for (size_t i = 0; i < attrs.lhs_batch.size(); ++i) lhs[attrs.lhs_batch[i]] = rhs[attrs.rhs_batch[i]] = at++;
+  for (const int64_t d : lhs_free) lhs[d] = at++;
+  for (const int64_t d : rhs_free) rhs[d] = at++;
+  if (!std::ranges::is_sorted(lhs) || !std::ranges::is_sorted(rhs)) return nullptr;
+  Instruction* a = BroadcastTo(inst, inst.shape(), inst.operand(0), lhs);
+  Instruction* b = BroadcastTo(inst, inst.shape(), inst.operand(1), rhs);
+  return Replace(inst, Opcode::kMultiply, {a, b});
+}
+
+Computation* Adder(Module& module, PrimitiveType type) {
+  Computation& adder = module.AddComputation("add");
+  const Shape scalar = Shape::Scalar(type);
+  Instruction &a = adder.AddParameter(0, scalar), &b = adder.AddParameter(1, scalar);
+  adder.SetRoot(adder.Add(Opcode::kAdd, scalar, {&a, &b}));
+  return &adder;
+}
+
+// dot(a, v) => reduce(a * broadcast(v)), for a v that has no dimensions of its own; dot(v, a) too.
+Result<Instruction*> DotToReduce(Instruction& inst, const PassContext&) {
+  const auto& attrs = inst.attrs<DotAttrs>();
+  const PrimitiveType type = inst.shape().type();
+  if (!IsPlainDot(inst) || !IsStaticOfOneType(inst) || attrs.lhs_contracting.empty() || BitWidth(type) < 32)
+    return nullptr;
+  const bool rhs_is_vector = RhsFree(inst).empty();
+  if (!rhs_is_vector && !LhsFree(inst).empty()) return nullptr;
+  Instruction &a = inst.operand(rhs_is_vector ? 0 : 1), &v = inst.operand(rhs_is_vector ? 1 : 0);
+  const DotAttrs of = rhs_is_vector ? attrs : Swapped(attrs);  // a's dimensions are the left ones.
+  std::vector<int64_t> places(v.shape().rank());
+  for (size_t i = 0; i < of.lhs_batch.size(); ++i) places[of.rhs_batch[i]] = of.lhs_batch[i];
+  for (size_t i = 0; i < of.lhs_contracting.size(); ++i) places[of.rhs_contracting[i]] = of.lhs_contracting[i];
+  std::vector<int64_t> kept = of.lhs_batch;
+  const std::vector<int64_t> free = FreeDims(a.shape(), of.lhs_batch, of.lhs_contracting);
+  kept.insert(kept.end(), free.begin(), free.end());
+  if (!std::ranges::is_sorted(places) || !std::ranges::is_sorted(kept)) return nullptr;
+  Instruction* product = Step(inst, Opcode::kMultiply, a.shape(), {&a, BroadcastTo(inst, a.shape(), v, places)});
+  Instruction& zero = inst.computation().AddConstant(Literal::Scalar(type, 0.0));
+  std::vector<int64_t> dims = of.lhs_contracting;
+  std::ranges::sort(dims);
+  return Replace(inst, Opcode::kReduce, {product, &zero}, ReduceAttrs{dims, Adder(inst.module(), type)});
+}
+
+Instruction* SliceOfDim(Instruction& inst, Instruction& x, int64_t dim, int64_t start, int64_t limit) {
+  SliceRanges ranges;
+  for (int64_t d = 0; d < x.shape().rank(); ++d)
+    ranges.dims.push_back(d == dim ? SliceDim{start, limit, 1} : SliceDim{0, x.shape().dim(d), 1});
+  Shape shape = x.shape().WithDims({x.shape().dims().begin(), x.shape().dims().end()});
+  shape.SetDim(dim, limit - start);
+  return Step(inst, Opcode::kSlice, shape, {&x}, SliceAttrs{ranges});
+}
+
+// dot(concatenate(a, b), c) => dot(a, c's first rows) + dot(b, the others), for a constant c; on the other side too.
+Result<Instruction*> DotOfConcatenate(Instruction& inst, const PassContext&) {
+  constexpr int64_t kMostParts = 8;
+  const auto& attrs = inst.attrs<DotAttrs>();
+  if (!IsPlainDot(inst) || !IsStaticOfOneType(inst) || inst.shape().rank() != 2 || !attrs.lhs_batch.empty() ||
+      attrs.lhs_contracting.size() != 1)
+    return nullptr;
+  for (int i = 0; i < 2; ++i) {
+    Instruction &whole = inst.operand(i), &c = inst.operand(1 - i);
+    const int64_t dim = (i == 0 ? attrs.lhs_contracting : attrs.rhs_contracting)[0];
+    const int64_t other = (i == 0 ? attrs.rhs_contracting : attrs.lhs_contracting)[0];
+    if (!whole.Is(Opcode::kConcatenate) || !c.Is(Opcode::kConstant) || whole.operand_count() > kMostParts ||
+        whole.operand_count() < 2 || whole.attrs<OneDimensionAttrs>().dimension.value != dim)
+      continue;
+    Instruction* sum = nullptr;
+    int64_t start = 0;
+    for (Instruction* part : whole.operands()) {
+      const int64_t limit = start + part->shape().dim(dim);
+      Instruction* rows = SliceOfDim(inst, c, other, start, limit);
+      Instruction* dot = Replace(inst, Opcode::kDot, {i == 0 ? part : rows, i == 0 ? rows : part}, attrs);
+      sum = sum == nullptr ? dot : Replace(inst, Opcode::kAdd, {sum, dot});
+      start = limit;
+    }
+    return sum;
+  }
+  return nullptr;
+}
+
+// dot(dynamic-slice(a, i), b) => dynamic-slice(dot(a, b), i), for constants a and b, of rows of a; on the other side
+// too.
+Result<Instruction*> DotOfDynamicSlice(Instruction& inst, const PassContext&) {
+  if (!IsPlainDot(inst)) return nullptr;
+  const auto& attrs = inst.attrs<DotAttrs>();
+  for (int side = 0; side < 2; ++side) {
+    Instruction &part = inst.operand(side), &other = inst.operand(1 - side);
+    if (!part.Is(Opcode::kDynamicSlice) || !part.operand(0).Is(Opcode::kConstant) || !other.Is(Opcode::kConstant) ||
+        part.operand_count() != 1 + part.shape().rank() || part.shape().rank() == 0)
+      continue;
+    Instruction& whole = part.operand(0);
+    const std::vector<int64_t> free = side == 0 ? LhsFree(inst) : RhsFree(inst);
+    const int64_t first = attrs.lhs_batch.size() + (side == 0 ? 0 : LhsFree(inst).size());
+    Instruction& zero = inst.computation().AddConstant(Literal::Scalar(part.operand(1).shape().type(), int64_t{0}));
+    Shape shape = inst.shape();
+    std::vector<Instruction*> indices(inst.shape().rank(), &zero);
+    bool fits = true;
+    for (int64_t d = 0; d < whole.shape().rank(); ++d) {
+      const auto found = std::ranges::find(free, d);
+      fits &= found != free.end() || whole.shape().dim(d) == part.shape().dim(d);
+      if (found == free.end()) continue;
+      const int64_t to = first + (found - free.begin());
+      shape.SetDim(to, whole.shape().dim(d));
+      indices[to] = &part.operand(1 + d);
+    }
+    if (!fits) continue;
+    Instruction* dot =
+        Step(inst, Opcode::kDot, shape, {side == 0 ? &whole : &other, side == 0 ? &other : &whole}, attrs);
+    indices.insert(indices.begin(), dot);
+    const std::vector<int64_t> sizes(inst.shape().dims().begin(), inst.shape().dims().end());
+    return Replace(inst, Opcode::kDynamicSlice, indices, DynamicSliceAttrs{sizes});
+  }
+  return nullptr;
+}
+
+// dot(reshape(transpose(x)), c) => dot(reshape(x), c in x's order), for a constant c, where only what is added up is
+// transposed, and then made one dimension.
+Result<Instruction*> DotOfSquished(Instruction& inst, const PassContext&) {
+  Instruction *reshape, *transpose, *x, *c;
+  if (!IsPlainDot(inst) || !m::Dot(m::Reshape(&reshape, m::Transpose(&transpose, m::Any(&x))), m::Constant(&c))(&inst))
+    return nullptr;
+  const auto& attrs = inst.attrs<DotAttrs>();
+  const int64_t kept = reshape->shape().rank() - 1, merged = x->shape().rank() - kept;
+  if (attrs.lhs_contracting != std::vector<int64_t>{kept} || attrs.rhs_contracting.size() != 1 || merged < 2)
+    return nullptr;
+  for (int64_t d = 0; d < kept; ++d) {
+    if (transpose->dimensions()[d] != d || transpose->shape().dim(d) != reshape->shape().dim(d)) return nullptr;
+  }
+  // c with the merged dimension taken apart, in x's order, and put together again.
+  const int64_t dim = attrs.rhs_contracting[0];
+  std::vector<int64_t> apart, in_order, order;
+  for (int64_t d = 0; d < c->shape().rank(); ++d) {
+    if (d != dim) {
+      apart.push_back(c->shape().dim(d));
+      in_order.push_back(c->shape().dim(d));
+      order.push_back(d < dim ? d : d + merged - 1);
+      continue;
+    }
+    for (int64_t i = 0; i < merged; ++i) {
+      apart.push_back(transpose->shape().dim(kept + i));
+      in_order.push_back(x->shape().dim(kept + i));
+      const auto found = std::ranges::find(transpose->dimensions(), kept + i);
+      order.push_back(dim + (found - transpose->dimensions().begin()) - kept);
+    }
+  }
+  Instruction* taken = Step(inst, Opcode::kReshape, c->shape().WithDims(apart), {c});
+  Instruction* turned = Step(inst, Opcode::kTranspose, c->shape().WithDims(in_order), {taken}, DimensionsAttrs{order});
+  Instruction* again = Step(inst, Opcode::kReshape, c->shape(), {turned});
+  Instruction* squished = Step(inst, Opcode::kReshape, reshape->shape(), {x});
+  return Replace(inst, Opcode::kDot, {squished, again}, attrs);
+}
+
+// The dimensions that stay of `dims`, by their new numbers.
+std::vector<int64_t> Renumbered(const std::vector<int64_t>& dims, const std::vector<int64_t>& numbers) {
+  std::vector<int64_t> stay;
+  for (const int64_t d : dims) {
+    if (numbers[d] >= 0) stay.push_back(numbers[d]);
+  }
+  return stay;
+}
+
+// A dot without dimensions of size 1, of the batch and of the sum (one stays), in front of a reshape.
+Result<Instruction*> DotOfOnes(Instruction& inst, const PassContext&) {
+  if (!IsPlainDot(inst)) return nullptr;
+  DotAttrs attrs = inst.attrs<DotAttrs>();
+  const Shape* shapes[] = {&inst.operand(0).shape(), &inst.operand(1).shape()};
+  std::vector<bool> goes[] = {std::vector<bool>(shapes[0]->rank()), std::vector<bool>(shapes[1]->rank())};
+  bool changed = false;
+  for (size_t i = 0; i < attrs.lhs_batch.size(); ++i) {
+    if (shapes[0]->dim(attrs.lhs_batch[i]) != 1) continue;
+    goes[0][attrs.lhs_batch[i]] = goes[1][attrs.rhs_batch[i]] = changed = true;
+  }
+  size_t left = attrs.lhs_contracting.size();
+  for (size_t i = 0; i < attrs.lhs_contracting.size() && left > 1; ++i) {
+    if (shapes[0]->dim(attrs.lhs_contracting[i]) != 1) continue;
+    goes[0][attrs.lhs_contracting[i]] = goes[1][attrs.rhs_contracting[i]] = changed = true;
+    --left;
+  }
+  if (!changed) return nullptr;
+  Instruction* operands[2];
+  std::vector<int64_t> numbers[2];
+  for (int side = 0; side < 2; ++side) {
+    std::vector<int64_t> sizes;
+    for (int64_t d = 0; d < shapes[side]->rank(); ++d) {
+      numbers[side].push_back(goes[side][d] ? -1 : static_cast<int64_t>(sizes.size()));
+      if (!goes[side][d]) sizes.push_back(shapes[side]->dim(d));
+    }
+    operands[side] = Step(inst, Opcode::kReshape, shapes[side]->WithDims(sizes), {&inst.operand(side)});
+  }
+  std::vector<int64_t> sizes;
+  for (int64_t d = 0; d < inst.shape().rank(); ++d) {
+    if (d >= std::ssize(attrs.lhs_batch) || shapes[0]->dim(attrs.lhs_batch[d]) != 1)
+      sizes.push_back(inst.shape().dim(d));
+  }
+  attrs.lhs_batch = Renumbered(attrs.lhs_batch, numbers[0]);
+  attrs.rhs_batch = Renumbered(attrs.rhs_batch, numbers[1]);
+  attrs.lhs_contracting = Renumbered(attrs.lhs_contracting, numbers[0]);
+  attrs.rhs_contracting = Renumbered(attrs.rhs_contracting, numbers[1]);
+  const Shape shape = inst.shape().WithDims(sizes);
+  Instruction* dot = Step(inst, Opcode::kDot, shape, {operands[0], operands[1]}, attrs);
+  return SameDims(shape, inst.shape()) ? dot : Replace(inst, Opcode::kReshape, {dot});
+}
+
+// dot(transpose(a), transpose(b)) => transpose(dot(a, b)), where the batch alone is transposed, on both sides alike.
+Result<Instruction*> DotOfTransposedBatch(Instruction& inst, const PassContext&) {
+  Instruction *a, *b;
+  if (!IsPlainDot(inst) || !m::Dot(m::OneUse(m::Transpose(&a)), m::OneUse(m::Transpose(&b)))(&inst)) return nullptr;
+  const auto& attrs = inst.attrs<DotAttrs>();
+  const int64_t batch = attrs.lhs_batch.size();
+  if (attrs.lhs_batch != Iota(batch) || attrs.rhs_batch != Iota(batch)) return nullptr;
+  const auto moves_batch_only = [&](const Instruction& transpose) {
+    for (int64_t d = batch; d < transpose.shape().rank(); ++d) {
+      if (transpose.dimensions()[d] != d) return false;
+    }
+    return true;
+  };
+  if (!moves_batch_only(*a) || !moves_batch_only(*b) ||
+      !std::equal(a->dimensions().begin(), a->dimensions().begin() + batch, b->dimensions().begin()))
+    return nullptr;
+  std::vector<int64_t> order = Iota(inst.shape().rank()), sizes(inst.shape().dims().begin(), inst.shape().dims().end());
+  std::copy_n(a->dimensions().begin(), batch, order.begin());
+  for (int64_t d = 0; d < batch; ++d) sizes[order[d]] = inst.shape().dim(d);
+  Instruction* dot = Step(inst, Opcode::kDot, inst.shape().WithDims(sizes), {&a->operand(0), &b->operand(0)}, attrs);
+  return Replace(inst, Opcode::kTranspose, {dot}, DimensionsAttrs{order});
+}
+
+// dot(dot(a, b), c) => dot(a, dot(b, c)), and back, where that takes at most half the products.
+Result<Instruction*> DotTwice(Instruction& inst, const PassContext&) {
+  if (!IsMatrixProduct(inst)) return nullptr;
+  constexpr double kRatio = 2;
+  const auto cost = [](const Shape& a, const Shape& b) {
+    return static_cast<double>(a.NumElements()) * static_cast<double>(b.dim(1));
+  };
+  for (int side = 0; side < 2; ++side) {
+    Instruction& inner = inst.operand(side);
+    if (!m::OneUse(m::Any())(&inner) || !IsMatrixProduct(inner)) continue;
+    Instruction& a = side == 0 ? inner.operand(0) : inst.operand(0);
+    Instruction& b = side == 0 ? inner.operand(1) : inner.operand(0);
+    Instruction& c = side == 0 ? inst.operand(1) : inner.operand(1);
+    const Shape ab = inst.shape().WithDims({a.shape().dim(0), b.shape().dim(1)});
+    const Shape bc = inst.shape().WithDims({b.shape().dim(0), c.shape().dim(1)});
+    const double left = cost(a.shape(), b.shape()) + cost(ab, c.shape());
+    const double right = cost(b.shape(), c.shape()) + cost(a.shape(), bc);
+    if (side == 0 && left >= kRatio * right)
+      return Replace(inst, Opcode::kDot, {&a, Step(inst, Opcode::kDot, bc, {&b, &c}, inner.attributes())},
+                     inst.attributes());
+    if (side == 1 && right >= kRatio * left)
+      return Replace(inst, Opcode::kDot, {Step(inst, Opcode::kDot, ab, {&a, &b}, inner.attributes()), &c},
+                     inst.attributes());
+  }
+  return nullptr;
+}
+
+// slice(dot(a, b)) => dot(slice(a), slice(b)).
+Result<Instruction*> SliceOfDot(Instruction& inst, const PassContext&) {
+  Instruction& dot = inst.operand(0);
+  if (!m::OneUse(m::Any())(&dot) || !IsPlainDot(dot)) return nullptr;
+  const auto& attrs = dot.attrs<DotAttrs>();
+  std::vector<int64_t> of_lhs = attrs.lhs_batch, of_rhs = attrs.rhs_batch;
+  const std::vector<int64_t> lhs_free = LhsFree(dot), rhs_free = RhsFree(dot);
+  of_lhs.insert(of_lhs.end(), lhs_free.begin(), lhs_free.end());
+  of_rhs.resize(of_lhs.size(), -1);
+  of_rhs.insert(of_rhs.end(), rhs_free.begin(), rhs_free.end());
+  of_lhs.resize(of_rhs.size(), -1);
+  const auto part = [&](Instruction& x, const std::vector<int64_t>& places) {
+    SliceRanges ranges;
+    Shape shape = x.shape().WithDims({x.shape().dims().begin(), x.shape().dims().end()});
+    for (const int64_t size : x.shape().dims()) ranges.dims.push_back({0, size, 1});
+    for (size_t d = 0; d < places.size(); ++d) {
+      if (places[d] < 0) continue;
+      ranges.dims[places[d]] = inst.attrs<SliceAttrs>().slice.dims[d];
+      shape.SetDim(places[d], inst.shape().dim(d));
+    }
+    return shape == x.shape() ? &x : Step(inst, Opcode::kSlice, shape, {&x}, SliceAttrs{ranges});
+  };
+  return Replace(inst, Opcode::kDot, {part(dot.operand(0), of_lhs), part(dot.operand(1), of_rhs)}, attrs);
+}
+
+bool IsSumFromZero(const Instruction& inst) {
+  return IsPlainReduce(inst) && ReducerOp(*inst.attrs<ReduceAttrs>().to_apply) == Opcode::kAdd &&
+         IsNeutral(inst.operand(1), Opcode::kAdd);
+}
+
+// sum(dot(a, b)) over dimensions of the batch => dot(a, b), which adds them up.
+Result<Instruction*> SumOfBatch(Instruction& inst, const PassContext&) {
+  Instruction& dot = inst.operand(0);
+  if (!IsSumFromZero(inst) || !m::OneUse(m::Any())(&dot) || !IsPlainDot(dot) || !IsStaticOfOneType(dot)) return nullptr;
+  DotAttrs attrs = dot.attrs<DotAttrs>();
+  const DotAttrs& old = dot.attrs<DotAttrs>();
+  attrs.lhs_batch.clear();
+  attrs.rhs_batch.clear();
+  const auto& dims = inst.attrs<ReduceAttrs>().dimensions;
+  for (const int64_t d : dims) {
+    if (d >= std::ssize(old.lhs_batch)) return nullptr;
+  }
+  for (int64_t d = 0; d < std::ssize(old.lhs_batch); ++d) {
+    const bool summed = Contains(dims, d);
+    (summed ? attrs.lhs_contracting : attrs.lhs_batch).push_back(old.lhs_batch[d]);
+    (summed ? attrs.rhs_contracting : attrs.rhs_batch).push_back(old.rhs_batch[d]);
+  }
+  return Replace(inst, Opcode::kDot, {&dot.operand(0), &dot.operand(1)}, attrs);
+}
+
+// sum(dot(a, b)) over more than two rows of a => dot(sum(a), b).
+Result<Instruction*> SumOfRows(Instruction& inst, const PassContext&) {
+  Instruction& dot = inst.operand(0);
+  if (!IsSumFromZero(inst) || !m::OneUse(m::Any())(&dot) || !IsPlainDot(dot) || !IsStaticOfOneType(dot)) return nullptr;
+  constexpr int64_t kRatio = 2;
+  DotAttrs attrs = dot.attrs<DotAttrs>();
+  const std::vector<int64_t> free = LhsFree(dot);
+  std::vector<int64_t> dims, numbers, sizes;
+  int64_t rows = 1;
+  for (const int64_t d : inst.attrs<ReduceAttrs>().dimensions) {
+    const int64_t i = d - std::ssize(attrs.lhs_batch);
+    if (i < 0 || i >= std::ssize(free)) return nullptr;
+    dims.push_back(free[i]);
+    rows *= dot.shape().dim(d);
+  }
+  if (rows <= kRatio) return nullptr;
+  const Shape& lhs = dot.operand(0).shape();
+  for (int64_t d = 0; d < lhs.rank(); ++d) {
+    numbers.push_back(Contains(dims, d) ? -1 : static_cast<int64_t>(sizes.size()));
+    if (!Contains(dims, d)) sizes.push_back(lhs.dim(d));
+  }
+  std::ranges::sort(dims);
+  Instruction* sum = Step(inst, Opcode::kReduce, lhs.WithDims(sizes), {&dot.operand(0), &inst.operand(1)},
+                          ReduceAttrs{dims, inst.attrs<ReduceAttrs>().to_apply});
+  attrs.lhs_batch = Renumbered(attrs.lhs_batch, numbers);
+  attrs.lhs_contracting = Renumbered(attrs.lhs_contracting, numbers);
+  return Replace(inst, Opcode::kDot, {sum, &dot.operand(1)}, attrs);
+}
+
+// ---- Convolutions ---------------------------------------------------------------------------------------------------
+
+bool IsPlainConvolution(const Instruction& inst) {
+  if (!inst.Is(Opcode::kConvolution) || inst.operand_count() != 2 || !IsStaticOfOneType(inst)) return false;
+  const auto& attrs = inst.attrs<ConvolutionAttrs>();
+  return IsFloat(inst.shape().type()) && attrs.sparsity.empty() && attrs.block_scaling.empty();
+}
+
+// What the padding of dimension `d` of an operand is for, if it is a spatial one.
+std::optional<size_t> SpatialOf(const std::vector<int64_t>& spatial, int64_t d) {
+  const auto found = std::ranges::find(spatial, d);
+  return found == spatial.end() ? std::nullopt : std::optional<size_t>(found - spatial.begin());
+}
+
+// convolution(pad(x, 0), w) => convolution(x, w) with padding of its own. That multiplies nothing, not even an infinite
+// w, by what is not there.
+Result<Instruction*> ConvolutionOfPad(Instruction& inst, const PassContext&) {
+  Instruction& pad = inst.operand(0);
+  if (!IsPlainConvolution(inst) || !pad.Is(Opcode::kPad) || NumberOf(pad.operand(1)) != 0.0 || !IsStatic(pad))
+    return nullptr;
+  auto attrs = inst.attrs<ConvolutionAttrs>();
+  for (int64_t d = 0; d < pad.shape().rank(); ++d) {
+    const PaddingDim& by = pad.attrs<PadAttrs>().padding.dims[d];
+    if (by == PaddingDim()) continue;
+    const auto spatial = SpatialOf(attrs.dim_labels.lhs_spatial, d);
+    if (!spatial || by.low < 0 || by.high < 0) return nullptr;
+    WindowDim& dim = attrs.window.dims[*spatial];
+    if (dim.base_dilation != 1) return nullptr;
+    if (by.interior != 0 && (dim.pad_low != 0 || dim.pad_high != 0)) return nullptr;
+    dim.base_dilation = by.interior + 1;
+    dim.pad_low += by.low;
+    dim.pad_high += by.high;
+  }
+  return Replace(inst, Opcode::kConvolution, {&pad.operand(0), &inst.operand(1)}, attrs);
+}
+
+// convolution(x, pad(w, 0)) => convolution(x, w) with holes, where zeros stand between the elements of w alone.
+Result<Instruction*> ConvolutionWithPad(Instruction& inst, const PassContext&) {
+  Instruction& pad = inst.operand(1);
+  if (!IsPlainConvolution(inst) || !pad.Is(Opcode::kPad) || NumberOf(pad.operand(1)) != 0.0 || !IsStatic(pad))
+    return nullptr;
+  auto attrs = inst.attrs<ConvolutionAttrs>();
+  for (int64_t d = 0; d < pad.shape().rank(); ++d) {
+    const PaddingDim& by = pad.attrs<PadAttrs>().padding.dims[d];
+    if (by == PaddingDim()) continue;
+    const auto spatial = SpatialOf(attrs.dim_labels.rhs_spatial, d);
+    if (!spatial || by.low != 0 || by.high != 0) return nullptr;
+    WindowDim& dim = attrs.window.dims[*spatial];
+    if (dim.window_dilation != 1) return nullptr;
+    dim.window_dilation = by.interior + 1;
+    dim.size = pad.operand(0).shape().dim(d);
+  }
+  return Replace(inst, Opcode::kConvolution, {&inst.operand(0), &pad.operand(0)}, attrs);
+}
+
+// convolution(x, w) => convolution(w, x), both reversed, where w has the larger window: with base x of I elements and
+// kernel w of K, dilated to i and k, low padding becomes low + i - k, and high the same.
+Result<Instruction*> SwapConvolution(Instruction& inst, const PassContext&) {
+  if (!IsPlainConvolution(inst)) return nullptr;
+  auto attrs = inst.attrs<ConvolutionAttrs>();
+  if (attrs.feature_group_count != 1 || attrs.batch_group_count != 1 || attrs.window.dims.empty()) return nullptr;
+  const Shape &x = inst.operand(0).shape(), &w = inst.operand(1).shape();
+  std::vector<int64_t> reversed;
+  int64_t base = 1, window = 1;
+  for (size_t d = 0; d < attrs.window.dims.size(); ++d) {
+    WindowDim& dim = attrs.window.dims[d];
+    const int64_t of_x = x.dim(attrs.dim_labels.lhs_spatial[d]), of_w = dim.size;
+    if (of_x == 0 || of_w == 0) return nullptr;
+    base *= of_x;
+    window *= of_w;
+    const int64_t difference = (of_x - 1) * dim.base_dilation - (of_w - 1) * dim.window_dilation;
+    if (!dim.reversed) reversed.push_back(attrs.dim_labels.rhs_spatial[d]);
+    dim.reversed = true;
+    dim.size = of_x;
+    std::swap(dim.base_dilation, dim.window_dilation);
+    dim.pad_low += difference;
+    dim.pad_high += difference;
+    if (dim.pad_low < 0 || dim.pad_high < 0) return nullptr;
+  }
+  if (window <= base) return nullptr;
+  DimLabels& labels = attrs.dim_labels;
+  const DimLabels old = labels;
+  labels.lhs_batch = old.rhs_output_feature;
+  labels.lhs_feature = old.rhs_input_feature;
+  labels.lhs_spatial = old.rhs_spatial;
+  labels.rhs_output_feature = old.lhs_batch;
+  labels.rhs_input_feature = old.lhs_feature;
+  labels.rhs_spatial = old.lhs_spatial;
+  std::swap(labels.out_batch, labels.out_feature);
+  if (attrs.precision.size() == 2) std::swap(attrs.precision[0], attrs.precision[1]);
+  Instruction* kernel = &inst.operand(1);
+  std::ranges::sort(reversed);
+  if (!reversed.empty()) kernel = Step(inst, Opcode::kReverse, w, {kernel}, DimensionsAttrs{reversed});
+  return Replace(inst, Opcode::kConvolution, {kernel, &inst.operand(0)}, attrs);
+}
+
+bool IsPointwise(const Instruction& inst) {
+  return std::ranges::all_of(inst.attrs<ConvolutionAttrs>().window.dims,
+                             [](WindowDim dim) { return dim.reversed = false, dim == WindowDim(); });
+}
+bool KeepsPlaces(const DimLabels& labels) {
+  return labels.lhs_batch == labels.out_batch && labels.lhs_feature == labels.out_feature &&
+         labels.lhs_spatial == labels.out_spatial;
+}
+
+// A convolution with a kernel of one element and features in the last dimension => dot.
+Result<Instruction*> ConvolutionToDot(Instruction& inst, const PassContext&) {
+  if (!IsPlainConvolution(inst) || !IsPointwise(inst)) return nullptr;
+  const auto& attrs = inst.attrs<ConvolutionAttrs>();
+  const DimLabels& labels = attrs.dim_labels;
+  Instruction &x = inst.operand(0), &w = inst.operand(1);
+  if (attrs.feature_group_count != 1 || attrs.batch_group_count != 1 || !KeepsPlaces(labels) ||
+      labels.lhs_feature != x.shape().rank() - 1 || labels.rhs_input_feature > labels.rhs_output_feature ||
+      !x.shape().HasDefaultLayout() || !w.shape().HasDefaultLayout() || !inst.shape().HasDefaultLayout())
+    return nullptr;
+  const int64_t in = x.shape().dim(labels.lhs_feature), out = inst.shape().dim(labels.out_feature);
+  if (in == 0 || out == 0) return nullptr;
+  const int64_t rows = x.shape().NumElements() / in;
+  Instruction* lhs = Step(inst, Opcode::kBitcast, x.shape().WithDims({rows, in}), {&x});
+  Instruction* rhs = Step(inst, Opcode::kBitcast, x.shape().WithDims({in, out}), {&w});
+  DotAttrs dot_attrs{.lhs_contracting = {1}, .rhs_contracting = {0}, .precision = attrs.precision};
+  Instruction* dot = Step(inst, Opcode::kDot, inst.shape().WithDims({rows, out}), {lhs, rhs}, dot_attrs);
+  return Replace(inst, Opcode::kBitcast, {dot});
+}
+
+// A convolution with one number for each feature => x * broadcast(w).
+Result<Instruction*> ConvolutionToMultiply(Instruction& inst, const PassContext&) {
+  if (!IsPlainConvolution(inst) || !IsPointwise(inst)) return nullptr;
+  const auto& attrs = inst.attrs<ConvolutionAttrs>();
+  const int64_t features = inst.shape().dim(attrs.dim_labels.out_feature);
+  Instruction &x = inst.operand(0), &w = inst.operand(1);
+  if (attrs.batch_group_count != 1 || attrs.feature_group_count != features || !KeepsPlaces(attrs.dim_labels) ||
+      x.shape() != inst.shape() || w.shape().NumElements() != features)
+    return nullptr;
+  Instruction* numbers = Step(inst, Opcode::kReshape, w.shape().WithDims({features}), {&w});
+  return Replace(inst, Opcode::kMultiply,
+                 {&x, Replace(inst, Opcode::kBroadcast, {numbers}, DimensionsAttrs{{attrs.dim_labels.out_feature}})});
+}
+
+bool ScalesFreely(const Instruction& convolution) {
+  const PrimitiveType type = convolution.shape().type();
+  return IsPlainConvolution(convolution) && (type == PrimitiveType::kF32 || type == PrimitiveType::kBF16);
+}
+
+// convolution(x, w), one of them times c: the smaller one.
+Instruction* ScaledConvolution(Instruction& inst, Instruction& x, Instruction& w, const Instruction& factor,
+                               const Instruction& convolution) {
+  const bool of_x = x.shape().NumElements() < w.shape().NumElements();
+  Instruction& to = of_x ? x : w;
+  Instruction* number = &inst.computation().AddConstant(*ScalarOf(factor));
+  if (!to.shape().IsScalar()) number = Step(inst, Opcode::kBroadcast, to.shape(), {number}, DimensionsAttrs{});
+  Instruction* scaled = Step(inst, Opcode::kMultiply, to.shape(), {&to, number});
+  return Replace(inst, Opcode::kConvolution, {of_x ? scaled : &x, of_x ? &w : scaled}, convolution.attributes());
+}
+
+// convolution(x * c, w) => convolution(x, w * c), where w is smaller, and the other way round.
+Result<Instruction*> ConvolutionOfScaled(Instruction& inst, const PassContext&) {
+  if (!ScalesFreely(inst)) return nullptr;
+  for (int side = 0; side < 2; ++side) {
+    Instruction *x, *c, &other = inst.operand(1 - side);
+    if (!m::OneUse(m::Multiply(m::Any(&x), m::AnyConstant(&c)))(&inst.operand(side)) || ScalarOf(*c) == nullptr ||
+        ScalarOf(*x) != nullptr || other.shape().NumElements() >= x->shape().NumElements())
+      continue;
+    return ScaledConvolution(inst, side == 0 ? *x : other, side == 0 ? other : *x, *c, inst);
+  }
+  return nullptr;
+}
+
+// convolution(x, w) * c => convolution(x, w * c), or (x * c, w), where that is smaller than the result.
+Result<Instruction*> ScaleOfConvolution(Instruction& inst, const PassContext&) {
+  Instruction *convolution, *c;
+  if (!m::Multiply(m::OneUse(m::Convolution(&convolution)), m::AnyConstant(&c))(&inst) || ScalarOf(*c) == nullptr ||
+      !ScalesFreely(*convolution))
+    return nullptr;
+  Instruction &x = convolution->operand(0), &w = convolution->operand(1);
+  if (std::min(x.shape().NumElements(), w.shape().NumElements()) >= inst.shape().NumElements()) return nullptr;
+  return ScaledConvolution(inst, x, w, *c, *convolution);
+}
+
+// (convolution(x, w) + b) * c => convolution(x, w * c) + b * c, for a constant w and constants c by feature.
+Result<Instruction*> ScaleOfBiased(Instruction& inst, const PassContext&) {
+  Instruction *convolution, *b, *c;
+  if (!IsStaticOfOneType(inst) ||
+      !m::Multiply(m::OneUse(m::Add(m::OneUse(m::Convolution(&convolution)), m::Any(&b))), m::Broadcast(&c))(&inst))
+    return nullptr;
+  const auto& attrs = convolution->attrs<ConvolutionAttrs>();
+  Instruction& w = convolution->operand(1);
+  if (!IsPlainConvolution(*convolution) || !w.Is(Opcode::kConstant) || !c->operand(0).Is(Opcode::kConstant) ||
+      c->dimensions() != std::vector<int64_t>{attrs.dim_labels.out_feature})
+    return nullptr;
+  Instruction* factors = Step(inst, Opcode::kBroadcast, w.shape(), {&c->operand(0)},
+                              DimensionsAttrs{{attrs.dim_labels.rhs_output_feature}});
+  Instruction* scaled = Step(inst, Opcode::kMultiply, w.shape(), {&w, factors});
+  Instruction* sum = Replace(inst, Opcode::kConvolution, {&convolution->operand(0), scaled}, attrs);
+  return Replace(inst, Opcode::kAdd, {sum, Replace(inst, Opcode::kMultiply, {b, c})});
+}
+
+constexpr Preserves kRegroups = Preserves::kReassociates;
+
+// clang-format off: a table.
+constexpr Rule kRules[] = {
+    {"A.dot.5",   Opcode::kDot,         DotOfDynamicSlice,     Preserves::kExact, "dot(dynamic-slice(a, i), b) => dynamic-slice(dot(a, b), i), for constants"},
+    {"A.dot.7a",  Opcode::kDot,         DotOfOnes,             Preserves::kExact, "dot(a, b) => reshape(dot(reshape(a), reshape(b))), without dimensions of size 1 in the batch and in the sum"},
+    {"A.dot.7b",  Opcode::kDot,         DotOfTransposedBatch,  Preserves::kExact, "dot(transpose(a), transpose(b)) => transpose(dot(a, b)), of the batch"},
+    {"A.dot.8",   Opcode::kDot,         ParameterToTheRight,   Preserves::kExact, "dot(parameter, b) => transpose(dot(b, parameter))"},
+    {"A.slice.7", Opcode::kSlice,       SliceOfDot,            Preserves::kExact, "slice(dot(a, b)) => dot(slice(a), slice(b))"},
+    {"A.dot.2",   Opcode::kDot,         DotToMultiply,         kRegroups,         "dot(a, b) => a * b, when nothing is added up"},
+    {"A.dot.4",   Opcode::kDot,         DotOfConcatenate,      kRegroups,         "dot(concatenate(a, b), c) => dot(a, slice(c)) + dot(b, slice(c)), for a constant c"},
+    {"A.dot.6",   Opcode::kDot,         DotOfSquished,         kRegroups,         "dot(reshape(transpose(x)), c) => dot(reshape(x), c in x's order), for a constant c"},
+    {"A.dot.9",   Opcode::kDot,         DotTwice,              kRegroups,         "dot(dot(a, b), c) => dot(a, dot(b, c)), when that takes half the products"},
+    {"A.dot.3",   Opcode::kDot,         DotToReduce,           kRegroups,         "dot(a, v) => reduce(a * broadcast(v)), for a v without dimensions of its own"},
+    {"A.red.7",   Opcode::kReduce,      SumOfBatch,            kRegroups,         "sum(dot(a, b)) over the batch => dot(a, b), which adds it up"},
+    {"A.red.12",  Opcode::kReduce,      SumOfRows,             kRegroups,         "sum(dot(a, b)) over rows of a => dot(sum(a), b)"},
+    {"A.conv.2",  Opcode::kConvolution, ConvolutionOfPad,      kRegroups,         "convolution(pad(x, 0), w) => convolution(x, w) with padding"},
+    {"A.conv.3",  Opcode::kConvolution, ConvolutionWithPad,    kRegroups,         "convolution(x, pad(w, 0)) => convolution(x, w) with holes"},
+    {"A.conv.5",  Opcode::kConvolution, ConvolutionToDot,      kRegroups,         "convolution(x, w) => dot(x, w), for one element in the window"},
+    {"A.conv.6",  Opcode::kConvolution, ConvolutionToMultiply, kRegroups,         "convolution(x, w) => x * broadcast(w), for one number by feature"},
+    {"A.conv.7a", Opcode::kConvolution, ConvolutionOfScaled,   kRegroups,         "convolution(x * c, w) => convolution(x, w * c), the smaller one"},
+    {"A.conv.7b", Opcode::kMultiply,    ScaleOfConvolution,    kRegroups,         "convolution(x, w) * c => convolution(x, w * c)"},
+    {"A.mul.10",  Opcode::kMultiply,    ScaleOfBiased,         kRegroups,         "(convolution(x, w) + b) * c => convolution(x, w * c) + b * c, for constants w and c"},
+    {"A.conv.4",  Opcode::kConvolution, SwapConvolution,       kRegroups,         "convolution(x, w) => convolution(reverse(w), x), reversed, when w has the larger window"},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const Rule> ContractionRules() { return kRules; }
+
+}  // namespace hlo

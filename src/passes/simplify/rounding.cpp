@@ -1,0 +1,353 @@
+// algsimp: laws of real numbers that floats keep but for their rounding, and where numbers leave their range. They are
+// algsimp-rounding, and XLA's algsimp has them. Of integers some are exact, and hold always.
+#include <cmath>
+
+#include "passes/match.h"
+#include "passes/simplify/rules.h"
+#include "passes/simplify/values.h"
+
+namespace hlo {
+namespace {
+namespace m = match;
+
+// A law with two rows: of integers it is exact, of floats and complex numbers it rounds otherwise.
+template <bool kRounds>
+bool IsOfRow(const Instruction& inst) {
+  const PrimitiveType type = inst.shape().type();
+  return (kRounds ? IsFloat(type) || IsComplex(type) : IsInteger(type)) && IsStaticOfOneType(inst);
+}
+
+bool IsReal(const Instruction& inst) { return IsIeee(inst.shape().type()) && IsStaticOfOneType(inst); }
+
+// Neither 0 nor infinite, and so far from both that a device that flushes what is not normal has it too.
+bool IsTame(double value, PrimitiveType type) {
+  const double most = type == PrimitiveType::kF16 ? 0x1p13 : 0x1p125;
+  return std::fabs(value) <= most && std::fabs(value) >= 1 / most;
+}
+
+// 1 / x, of floats.
+Instruction* Reciprocal(Instruction& inst, Instruction* x) {
+  Instruction& one = inst.computation().AddConstant(Literal::Scalar(x->shape().type(), 1.0));
+  Instruction* ones =
+      x->shape().IsScalar() ? &one : Step(inst, Opcode::kBroadcast, x->shape(), {&one}, DimensionsAttrs{});
+  return Step(inst, Opcode::kDivide, x->shape(), {ones, x});
+}
+
+// (x + c) + d => x + (c + d).
+template <bool kRounds>
+Result<Instruction*> AddConstants(Instruction& inst, const PassContext&) {
+  Instruction *x, *c, *d;
+  if (!IsOfRow<kRounds>(inst)) return nullptr;
+  if (!m::Add(m::Add(m::Any(&x), m::AnyConstant(&c)), m::AnyConstant(&d))(&inst) || m::AnyConstant()(x)) return nullptr;
+  return Replace(inst, Opcode::kAdd, {x, Replace(inst, Opcode::kAdd, {c, d})});
+}
+
+// (c - x) + d => (c + d) - x.
+template <bool kRounds>
+Result<Instruction*> AddToConstantLess(Instruction& inst, const PassContext&) {
+  Instruction *x, *c, *d;
+  if (!IsOfRow<kRounds>(inst)) return nullptr;
+  if (!m::Add(m::Subtract(m::AnyConstant(&c), m::Any(&x)), m::AnyConstant(&d))(&inst) || m::AnyConstant()(x))
+    return nullptr;
+  return Replace(inst, Opcode::kSubtract, {Replace(inst, Opcode::kAdd, {c, d}), x});
+}
+
+// (convolution + c) + d => convolution + (c + d), for c and d that differ by channel.
+Result<Instruction*> AddToConvolution(Instruction& inst, const PassContext&) {
+  Instruction *x, *c, *d;
+  if (!IsOfRow<true>(inst)) return nullptr;
+  if (!m::Add(m::Add(m::Convolution(&x), m::Broadcast(&c)), m::Broadcast(&d))(&inst)) return nullptr;
+  const bool constants = c->operand(0).Is(Opcode::kConstant) && d->operand(0).Is(Opcode::kConstant);
+  if (!constants || c->operand(0).shape() != d->operand(0).shape() || c->dimensions() != d->dimensions())
+    return nullptr;
+  Instruction* sum = Step(inst, Opcode::kAdd, c->operand(0).shape(), {&c->operand(0), &d->operand(0)});
+  return Replace(inst, Opcode::kAdd, {x, Replace(inst, Opcode::kBroadcast, {sum}, c->attributes())});
+}
+
+// a * c + b * c => (a + b) * c, where nothing else uses the products; of floats where c is a power of two.
+template <bool kRounds>
+Result<Instruction*> FactorOut(Instruction& inst, const PassContext&) {
+  Instruction *p, *q;
+  if (!IsOfRow<kRounds>(inst)) return nullptr;
+  if (!m::Add(m::OneUse(m::Multiply(&p)), m::OneUse(m::Multiply(&q)))(&inst)) return nullptr;
+  for (int i = 0; i < 4; ++i) {
+    Instruction &c = p->operand(i / 2), &a = p->operand(1 - i / 2), &d = q->operand(i % 2), &b = q->operand(1 - i % 2);
+    if (&c != &d) continue;
+    int exponent;
+    const auto value = NumberOf(c);
+    if (kRounds && (!value || std::fabs(std::frexp(*value, &exponent)) != 0.5)) continue;
+    return Replace(inst, Opcode::kMultiply, {Replace(inst, Opcode::kAdd, {&a, &b}), &c});
+  }
+  return nullptr;
+}
+
+// The constant factors of a product, as long as their own product is neither 0 nor infinite.
+template <bool kRounds>
+bool MayMultiply(const Instruction& c, const Instruction& d) {
+  if (ScalarOf(c) == nullptr || ScalarOf(d) == nullptr) return false;
+  if (!kRounds) return true;
+  const auto x = NumberOf(c), y = NumberOf(d);
+  return x && y && IsIeee(c.shape().type()) && IsTame(*x * *y, c.shape().type());
+}
+
+// (x * c) * (y * d) => (x * y) * (c * d); (x * c) * d => x * (c * d).
+template <bool kRounds>
+Result<Instruction*> MultiplyConstants(Instruction& inst, const PassContext&) {
+  Instruction *x, *y, *c, *d, *p, *q;
+  if (!IsOfRow<kRounds>(inst)) return nullptr;
+  if (m::Multiply(m::Multiply(&p, m::Any(&x), m::AnyConstant(&c)), m::AnyConstant(&d))(&inst)) {
+    if (m::AnyConstant()(x) || !MayMultiply<kRounds>(*c, *d)) return nullptr;
+    return Replace(inst, Opcode::kMultiply, {x, Replace(inst, Opcode::kMultiply, {c, d})});
+  }
+  if (!m::Multiply(m::OneUse(m::Multiply(&p, m::Any(&x), m::AnyConstant(&c))),
+                   m::OneUse(m::Multiply(&q, m::Any(&y), m::AnyConstant(&d))))(&inst))
+    return nullptr;
+  if (m::AnyConstant()(x) || m::AnyConstant()(y) || !MayMultiply<kRounds>(*c, *d)) return nullptr;
+  return Replace(inst, Opcode::kMultiply,
+                 {Replace(inst, Opcode::kMultiply, {x, y}), Replace(inst, Opcode::kMultiply, {c, d})});
+}
+
+// (x * c) * broadcast(b) => x * broadcast(b * c): the smaller one is scaled.
+template <bool kRounds>
+Result<Instruction*> ScaleTheSmaller(Instruction& inst, const PassContext&) {
+  Instruction *x, *c, *b;
+  if (!IsOfRow<kRounds>(inst)) return nullptr;
+  if (!m::Multiply(m::OneUse(m::Multiply(m::Any(&x), m::AnyConstant(&c))), m::Broadcast(&b))(&inst)) return nullptr;
+  if (ScalarOf(*c) == nullptr || m::AnyConstant()(b) || m::AnyConstant()(x) || x->Is(Opcode::kBroadcast))
+    return nullptr;
+  Instruction& small = b->operand(0);
+  if (small.shape().NumElements() >= inst.shape().NumElements()) return nullptr;
+  if (kRounds && (!NumberOf(*c) || !IsIeee(c->shape().type()) || !IsTame(*NumberOf(*c), c->shape().type())))
+    return nullptr;
+  Instruction* factor = &c->operand(0);
+  if (!small.shape().IsScalar()) factor = Step(inst, Opcode::kBroadcast, small.shape(), {factor}, DimensionsAttrs{});
+  Instruction* scaled = Step(inst, Opcode::kMultiply, small.shape(), {&small, factor});
+  return Replace(inst, Opcode::kMultiply, {x, Replace(inst, Opcode::kBroadcast, {scaled}, b->attributes())});
+}
+
+// exp(a) * exp(b) => exp(a + b).
+Result<Instruction*> MultiplyExponentials(Instruction& inst, const PassContext&) {
+  Instruction *a, *b;
+  if (!IsReal(inst) || !m::Multiply(m::Exp(m::Any(&a)), m::Exp(m::Any(&b)))(&inst)) return nullptr;
+  return Replace(inst, Opcode::kExp, {Replace(inst, Opcode::kAdd, {a, b})});
+}
+
+// The x of root(x) * root(x), for x that is neither negative nor -0.
+Instruction* UnderSquaredRoot(const Instruction& inst, Opcode root) {
+  Instruction& factor = inst.operand(0);
+  if (!IsReal(inst) || &factor != &inst.operand(1) || !factor.Is(root)) return nullptr;
+  Instruction& x = factor.operand(0);
+  return NeverNegative(x) && NeverNegativeZero(x) && x.shape() == inst.shape() ? &x : nullptr;
+}
+
+// rsqrt(x) * rsqrt(x) => 1 / x.
+Result<Instruction*> SquareOfInverseRoot(Instruction& inst, const PassContext&) {
+  Instruction* x = UnderSquaredRoot(inst, Opcode::kRsqrt);
+  return x == nullptr ? nullptr : Reciprocal(inst, x);
+}
+
+// sqrt(x) * sqrt(x) => x.
+Result<Instruction*> SquareOfRoot(Instruction& inst, const PassContext&) {
+  return UnderSquaredRoot(inst, Opcode::kSqrt);
+}
+
+// exp(a) / exp(b) => exp(a - b); a / exp(b) => a * exp(-b).
+Result<Instruction*> DivideByExponential(Instruction& inst, const PassContext&) {
+  Instruction *a, *b;
+  if (!IsReal(inst) || !m::Divide(m::Any(&a), m::Exp(m::Any(&b)))(&inst)) return nullptr;
+  if (a->Is(Opcode::kExp)) return Replace(inst, Opcode::kExp, {Replace(inst, Opcode::kSubtract, {&a->operand(0), b})});
+  return Replace(inst, Opcode::kMultiply, {a, Replace(inst, Opcode::kExp, {Replace(inst, Opcode::kNegate, {b})})});
+}
+
+// a / pow(b, c) => a * pow(b, -c).
+Result<Instruction*> DivideByPower(Instruction& inst, const PassContext&) {
+  Instruction *a, *b, *c;
+  if (!IsReal(inst) || !m::Divide(m::Any(&a), m::OneUse(m::Power(m::Any(&b), m::Any(&c))))(&inst)) return nullptr;
+  Instruction* power = Replace(inst, Opcode::kPower, {b, Replace(inst, Opcode::kNegate, {c})});
+  return Replace(inst, Opcode::kMultiply, {a, power});
+}
+
+// a / sqrt(b) => a * rsqrt(b); a / rsqrt(b) => a * sqrt(b).
+Result<Instruction*> DivideByRoot(Instruction& inst, const PassContext&) {
+  Instruction &a = inst.operand(0), &root = inst.operand(1);
+  if (!IsReal(inst) || !m::OneUse(m::Any())(&root)) return nullptr;
+  if (!root.Is(Opcode::kSqrt) && !root.Is(Opcode::kRsqrt)) return nullptr;
+  Instruction* factor = Replace(inst, root.Is(Opcode::kSqrt) ? Opcode::kRsqrt : Opcode::kSqrt, {&root.operand(0)});
+  return Replace(inst, Opcode::kMultiply, {&a, factor});
+}
+
+// x / c => x * (1 / c).
+Result<Instruction*> DivideByConstant(Instruction& inst, const PassContext&) {
+  const auto c = NumberOf(inst.operand(1));
+  if (!IsReal(inst) || !c || !IsTame(*c, inst.shape().type()) || m::AnyConstant()(&inst.operand(0))) return nullptr;
+  return Replace(inst, Opcode::kMultiply, {&inst.operand(0), ConstantLike(inst, 1 / *c)});
+}
+
+// (a / b) / (c / d) => (a * d) / (b * c); (a / b) / c => a / (b * c); a / (b / c) => (a * c) / b.
+Result<Instruction*> DivideQuotients(Instruction& inst, const PassContext&) {
+  Instruction &p = inst.operand(0), &q = inst.operand(1);
+  if (!IsOfRow<true>(inst)) return nullptr;
+  const auto times = [&](Instruction& x, Instruction& y) { return Replace(inst, Opcode::kMultiply, {&x, &y}); };
+  if (p.Is(Opcode::kDivide) && q.Is(Opcode::kDivide)) {
+    return Replace(inst, Opcode::kDivide, {times(p.operand(0), q.operand(1)), times(p.operand(1), q.operand(0))});
+  }
+  if (p.Is(Opcode::kDivide)) return Replace(inst, Opcode::kDivide, {&p.operand(0), times(p.operand(1), q)});
+  if (q.Is(Opcode::kDivide)) return Replace(inst, Opcode::kDivide, {times(p, q.operand(1)), &q.operand(0)});
+  return nullptr;
+}
+
+// a / broadcast(b) => a * broadcast(1 / b): one division for all that it is repeated for.
+Result<Instruction*> DivideByRepeated(Instruction& inst, bool of_choices) {
+  Instruction &a = inst.operand(0), &b = inst.operand(1);
+  if (!IsReal(inst) || !b.Is(Opcode::kBroadcast) || m::AnyConstant()(&b) || m::AnyConstant()(&a)) return nullptr;
+  Instruction& small = b.operand(0);
+  if (small.shape().NumElements() >= inst.shape().NumElements()) return nullptr;
+  if (of_choices &&
+      (!small.shape().IsScalar() || !a.Is(Opcode::kConvert) || a.operand(0).shape().type() != PrimitiveType::kPred))
+    return nullptr;
+  Instruction* factor = Replace(inst, Opcode::kBroadcast, {Reciprocal(inst, &small)}, b.attributes());
+  return Replace(inst, Opcode::kMultiply, {&a, factor});
+}
+// The same for a that is 0 or 1.
+Result<Instruction*> DivideChoice(Instruction& inst, const PassContext&) { return DivideByRepeated(inst, true); }
+Result<Instruction*> DivideByBroadcast(Instruction& inst, const PassContext&) { return DivideByRepeated(inst, false); }
+
+// pow(x, 3) => x * x * x, and of f64 pow(x, 2) => x * x.
+Result<Instruction*> PowerOfFewFactors(Instruction& inst, const PassContext&) {
+  Instruction& x = inst.operand(0);
+  const auto exponent = NumberOf(inst.operand(1));
+  if (!IsReal(inst)) return nullptr;
+  if (exponent == -1.0) return Reciprocal(inst, &x);
+  if (exponent != 2.0 && exponent != 3.0) return nullptr;
+  Instruction* square = Replace(inst, Opcode::kMultiply, {&x, &x});
+  return exponent == 2.0 ? square : Replace(inst, Opcode::kMultiply, {square, &x});
+}
+
+// pow(exp(a), b) => exp(a * b).
+Result<Instruction*> PowerOfExponential(Instruction& inst, const PassContext&) {
+  Instruction *a, *b;
+  if (!IsReal(inst) || !m::Power(m::Exp(m::Any(&a)), m::Any(&b))(&inst)) return nullptr;
+  return Replace(inst, Opcode::kExp, {Replace(inst, Opcode::kMultiply, {a, b})});
+}
+
+// pow(x, 0.5) => sqrt(x), for x that is neither negative nor -0: pow(-inf, 0.5) is inf, and pow(-0, 0.5) is 0.
+Result<Instruction*> PowerToRoot(Instruction& inst, const PassContext&) {
+  Instruction& x = inst.operand(0);
+  if (!IsReal(inst) || NumberOf(inst.operand(1)) != 0.5 || !NeverNegative(x) || !NeverNegativeZero(x)) return nullptr;
+  return Replace(inst, Opcode::kSqrt, {&x});
+}
+
+// sqrt(x * x) => abs(x).
+Result<Instruction*> RootOfSquare(Instruction& inst, const PassContext&) {
+  Instruction *x, *y;
+  if (!IsReal(inst) || !m::Sqrt(m::Multiply(m::Any(&x), m::Any(&y)))(&inst) || x != y) return nullptr;
+  return Replace(inst, Opcode::kAbs, {x});
+}
+
+// rsqrt(pow(x, -2)) => abs(x).
+Result<Instruction*> RootOfInverseSquare(Instruction& inst, const PassContext&) {
+  Instruction *x, *exponent;
+  if (!IsReal(inst) || !m::Rsqrt(m::Power(m::Any(&x), m::Any(&exponent)))(&inst) || NumberOf(*exponent) != -2.0)
+    return nullptr;
+  return Replace(inst, Opcode::kAbs, {x});
+}
+
+// rsqrt(1 / x) => sqrt(x), for x that is neither negative nor -0.
+Result<Instruction*> RootOfInverse(Instruction& inst, const PassContext&) {
+  Instruction* x;
+  if (!IsReal(inst) || !m::Rsqrt(m::Divide(m::ConstantOf(1), m::Any(&x)))(&inst)) return nullptr;
+  return NeverNegative(*x) && NeverNegativeZero(*x) ? Replace(inst, Opcode::kSqrt, {x}) : nullptr;
+}
+
+// log(exp(x)) => x.
+Result<Instruction*> LogOfExponential(Instruction& inst, const PassContext&) {
+  Instruction* x;
+  return IsReal(inst) && m::Log(m::Exp(m::Any(&x)))(&inst) && x->shape() == inst.shape() ? x : nullptr;
+}
+
+// log(pow(a, b)) => b * log(abs(a)), and 0 where b is 0; for a that is never negative or b an even number: of odd
+// powers of a negative number there is no logarithm.
+Result<Instruction*> LogOfPower(Instruction& inst, const PassContext&) {
+  Instruction *a, *b;
+  if (!IsReal(inst) || !m::Log(m::Power(m::Any(&a), m::Any(&b)))(&inst)) return nullptr;
+  const auto exponent = NumberOf(*b);
+  const bool is_even = exponent && std::isfinite(*exponent) && std::fmod(*exponent, 2) == 0;
+  if (!is_even && !(NeverNegative(*a) && NeverNegativeZero(*a))) return nullptr;
+  Instruction* size = NeverNegative(*a) ? a : Replace(inst, Opcode::kAbs, {a});
+  Instruction* product = Replace(inst, Opcode::kMultiply, {b, Replace(inst, Opcode::kLog, {size})});
+  if (exponent && *exponent != 0) return product;
+  Instruction* zero = ConstantLike(inst, 0);
+  Instruction* is_zero = Step(inst, Opcode::kCompare, inst.shape().WithType(PrimitiveType::kPred), {b, zero},
+                              CompareAttrs{.direction = ComparisonDirection::kEq});
+  return Replace(inst, Opcode::kSelect, {is_zero, zero, product});
+}
+
+// log(sqrt(x)) => 0.5 * log(x); log(rsqrt(x)) => -0.5 * log(x), for x that is never -0, of which rsqrt is -inf.
+Result<Instruction*> LogOfRoot(Instruction& inst, const PassContext&) {
+  Instruction& root = inst.operand(0);
+  if (!IsReal(inst) || (!root.Is(Opcode::kSqrt) && !root.Is(Opcode::kRsqrt))) return nullptr;
+  if (root.Is(Opcode::kRsqrt) && !NeverNegativeZero(root.operand(0))) return nullptr;
+  return Replace(
+      inst, Opcode::kMultiply,
+      {Replace(inst, Opcode::kLog, {&root.operand(0)}), ConstantLike(inst, root.Is(Opcode::kSqrt) ? 0.5 : -0.5)});
+}
+
+// max(f(x), f(y)) => f(max(x, y)), for f that never falls; min too. A kernel's f may fall by its error.
+Result<Instruction*> ExtremeOfMonotone(Instruction& inst, const PassContext&) {
+  Instruction &f = inst.operand(0), &g = inst.operand(1);
+  if (!IsReal(inst) || f.opcode() != g.opcode() || &f == &g || !m::OneUse(m::Any())(&f) || !m::OneUse(m::Any())(&g))
+    return nullptr;
+  switch (f.opcode()) {
+    case Opcode::kTanh:
+    case Opcode::kErf:
+    case Opcode::kLogistic:
+    case Opcode::kCbrt: break;
+    default: return nullptr;
+  }
+  return Replace(inst, f.opcode(), {Replace(inst, inst.opcode(), {&f.operand(0), &g.operand(0)})}, f.attributes());
+}
+
+constexpr Preserves kPrecision = Preserves::kChangesPrecision;
+
+// clang-format off: a table.
+constexpr Rule kRules[] = {
+    {"A.add.3a",  Opcode::kAdd,      AddConstants<false>,      Preserves::kExact,        "(x + c) + d => x + (c + d), for integers"},
+    {"A.add.10",  Opcode::kAdd,      AddToConvolution,         Preserves::kReassociates, "(convolution + c) + d => convolution + (c + d), by channel"},
+    {"A.add.3b",  Opcode::kAdd,      AddConstants<true>,       Preserves::kReassociates, "(x + c) + d => x + (c + d)"},
+    {"A.add.4a",  Opcode::kAdd,      AddToConstantLess<false>, Preserves::kExact,        "(c - x) + d => (c + d) - x, for integers"},
+    {"A.add.4b",  Opcode::kAdd,      AddToConstantLess<true>,  Preserves::kReassociates, "(c - x) + d => (c + d) - x"},
+    {"A.add.7a",  Opcode::kAdd,      FactorOut<false>,         Preserves::kExact,        "a * c + b * c => (a + b) * c, for integers"},
+    {"A.add.7b",  Opcode::kAdd,      FactorOut<true>,          Preserves::kReassociates, "a * c + b * c => (a + b) * c, for c = 2^k"},
+    {"A.mul.5a",  Opcode::kMultiply, MultiplyConstants<false>, Preserves::kExact,        "(x * c) * d => x * (c * d); (x * c) * (y * d) => (x * y) * (c * d); for integers"},
+    {"A.mul.5b",  Opcode::kMultiply, MultiplyConstants<true>,  Preserves::kReassociates, "(x * c) * d => x * (c * d); (x * c) * (y * d) => (x * y) * (c * d)"},
+    {"A.mul.6a",  Opcode::kMultiply, ScaleTheSmaller<false>,   Preserves::kExact,        "(x * c) * broadcast(b) => x * broadcast(b * c), for integers"},
+    {"A.mul.6b",  Opcode::kMultiply, ScaleTheSmaller<true>,    Preserves::kReassociates, "(x * c) * broadcast(b) => x * broadcast(b * c)"},
+    {"A.mul.7",   Opcode::kMultiply, MultiplyExponentials,     kPrecision,               "exp(a) * exp(b) => exp(a + b)"},
+    {"A.mul.8",   Opcode::kMultiply, SquareOfInverseRoot,      kPrecision,               "rsqrt(x) * rsqrt(x) => 1 / x, where x is never negative"},
+    {"A.mul.9",   Opcode::kMultiply, SquareOfRoot,             kPrecision,               "sqrt(x) * sqrt(x) => x, where x is never negative"},
+    {"A.div.3",   Opcode::kDivide,   DivideByExponential,      kPrecision,               "exp(a) / exp(b) => exp(a - b); a / exp(b) => a * exp(-b)"},
+    {"A.div.4",   Opcode::kDivide,   DivideByPower,            kPrecision,               "a / pow(b, c) => a * pow(b, -c)"},
+    {"A.div.5",   Opcode::kDivide,   DivideByRoot,             kPrecision,               "a / sqrt(b) => a * rsqrt(b); a / rsqrt(b) => a * sqrt(b)"},
+    {"A.div.6b",  Opcode::kDivide,   DivideByConstant,         kPrecision,               "x / c => x * (1 / c)"},
+    {"A.div.7",   Opcode::kDivide,   DivideQuotients,          Preserves::kReassociates, "(a / b) / c => a / (b * c); a / (b / c) => (a * c) / b"},
+    {"A.div.8",   Opcode::kDivide,   DivideChoice,             kPrecision,               "convert(p) / broadcast(y) => convert(p) * broadcast(1 / y), for a predicate p"},
+    {"A.div.9",   Opcode::kDivide,   DivideByBroadcast,        kPrecision,               "a / broadcast(b) => a * broadcast(1 / b)"},
+    {"A.pow.1c",  Opcode::kPower,    PowerOfFewFactors,        kPrecision,               "pow(x, 3) => x * x * x; pow(x, 2) => x * x; pow(x, -1) => 1 / x"},
+    {"A.pow.2",   Opcode::kPower,    PowerOfExponential,       kPrecision,               "pow(exp(a), b) => exp(a * b)"},
+    {"A.pow.3",   Opcode::kPower,    PowerToRoot,              kPrecision,               "pow(x, 0.5) => sqrt(x), where x is never negative"},
+    {"A.sqrt.1",  Opcode::kSqrt,     RootOfSquare,             kPrecision,               "sqrt(x * x) => abs(x)"},
+    {"A.rsqrt.1", Opcode::kRsqrt,    RootOfInverseSquare,      kPrecision,               "rsqrt(pow(x, -2)) => abs(x)"},
+    {"A.rsqrt.2", Opcode::kRsqrt,    RootOfInverse,            kPrecision,               "rsqrt(1 / x) => sqrt(x), where x is never negative"},
+    {"A.log.1",   Opcode::kLog,      LogOfExponential,         kPrecision,               "log(exp(x)) => x"},
+    {"A.log.2",   Opcode::kLog,      LogOfPower,               kPrecision,               "log(pow(a, b)) => b * log(a), where a is never negative; b * log(abs(a)) for even b"},
+    {"A.log.3",   Opcode::kLog,      LogOfRoot,                kPrecision,               "log(sqrt(x)) => 0.5 * log(x); log(rsqrt(x)) => -0.5 * log(x)"},
+    {"A.max.5",   Opcode::kMaximum,  ExtremeOfMonotone,        kPrecision,               "max(f(x), f(y)) => f(max(x, y)), for f that never falls"},
+    {"A.min.5",   Opcode::kMinimum,  ExtremeOfMonotone,        kPrecision,               "min(f(x), f(y)) => f(min(x, y)), for f that never falls"},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const Rule> RoundingRules() { return kRules; }
+
+}  // namespace hlo
