@@ -13,6 +13,7 @@
 
 #include "base/text.h"
 #include "interp/compare/joined.h"
+#include "interp/compare/loop_runs.h"
 #include "interp/shadow/known_values.h"
 #include "interp/shadow/rules.h"
 #include "interp/shadow/shadow.h"
@@ -68,7 +69,11 @@ bool OnlyReturned(const Instruction& inst) {
 class Comparer {
  public:
   Comparer(const Module& input, const Module& optimized, const WidenedOptions& options)
-      : input_(input), optimized_(optimized), options_(options), limit_(LimitOf(optimized, options)) {
+      : input_(input),
+        optimized_(optimized),
+        options_(options),
+        limit_(LimitOf(optimized, options)),
+        loop_runs_(options.seed, options.loop_iterations) {
     for (const Computation* computation : input.Computations()) {
       for (const Instruction* inst : computation->Instructions()) {
         by_id_[inst->id()] = inst;
@@ -547,59 +552,37 @@ class Comparer {
   // Bodies and conditions on the same states: of the first, the last and some seeded iterations of the input's loop;
   // and conditions on the state it ends with, on which the other loop has to end too.
   Result<void> CompareLoops(Pair& pair, const Instruction& origin, const Instruction& inst, const std::string& where) {
-    struct State {
-      int64_t iteration;
-      ShadowValue value;
-      bool ends = false;
-    };
-    std::vector<State> sample;
-    std::optional<State> last;
-    ShadowOptions options = Options(pair.given_before, *known_before_);
-    options.exact_loop_states = true;  // Both loops are given these states. Others keep what they differ by.
-    options.on_iteration = [&](const Instruction& loop, int64_t iteration, const ShadowValue& state) {
-      if (&loop != &origin) return;
-      last = State{iteration, state};
-      const int64_t slots = options_.loop_iterations + 1;  // The first stays.
-      if (iteration < slots) {
-        sample.push_back({iteration, state});
-        return;
+    auto start = ValueBefore(pair, origin.operand(0));
+    auto run = start ? loop_runs_.Noted(origin, *start) : std::nullopt;
+    if (!run) {
+      const auto args =
+          Needed(*TRY(ArgsOf(pair, &origin.computation())), origin, Cuts(pair.given_before, *known_before_));
+      auto fresh = loop_runs_.Run(origin, args, Options(pair.given_before, *known_before_));
+      if (!fresh) {
+        if (fresh.error().exit != ExitCode::kUnsupported) FAIL(fresh.error());
+        result_.notes.push_back(Str("loop '", inst.name(), "' not compared: ", fresh.error().message()));
+        return {};
       }
-      const int64_t slot =
-          static_cast<int64_t>(Mix(options_.seed ^ static_cast<uint64_t>(iteration * 0x9E3779B97F4A7C15)) %
-                               static_cast<uint64_t>(iteration));
-      if (slot + 1 < slots) sample[slot + 1] = {iteration, state};
-    };
-    const auto args =
-        Needed(*TRY(ArgsOf(pair, &origin.computation())), origin, Cuts(pair.given_before, *known_before_));
-    auto value = EvaluateShadowOf(origin, args, options);
-    if (!value) {
-      if (value.error().exit != ExitCode::kUnsupported) FAIL(value.error());
-      result_.notes.push_back(Str("loop '", inst.name(), "' not compared: ", value.error().message()));
-      return {};
+      run = std::move(*fresh);
     }
     // The states that both loops start from must agree too.
-    const ShadowValue start = TRY(ValueBefore(pair, origin.operand(0)));
+    const ShadowValue start_before = TRY(std::move(start));
     const ShadowValue start_after = TRY(ValueAfter(pair, inst.operand(0)));
-    Comparison starts =
-        CompareWithBounds(Joined(start, start_after, &result_.by_bits), AsLiteral(start_after), options_.compare);
+    Comparison starts = CompareWithBounds(Joined(start_before, start_after, &result_.by_bits), AsLiteral(start_after),
+                                          options_.compare);
     if (starts.bad() > 0) {
       Found(origin.operand(0), inst.operand(0), where, std::move(starts));
       return {};
     }
-    const int64_t last_iteration = last ? last->iteration : -1;
-    if (last && std::ranges::none_of(sample, [&](const State& s) { return s.iteration == last->iteration; }))
-      sample.push_back(std::move(*last));
-    if (!shadow::AnyUndetermined(*value)) sample.push_back({last_iteration + 1, *value, true});
-    std::ranges::sort(sample, {}, &State::iteration);
     const WhileAttrs &before = origin.attrs<WhileAttrs>(), &after = inst.attrs<WhileAttrs>();
-    for (const State& state : sample) {
+    for (const LoopState& state : run->states) {
       const std::string place =
           Str(where.empty() ? "" : where + ", ", "iteration ", state.iteration, " of '", inst.name(), "'");
       TRY(ComparePair(*before.condition, *after.condition, {{.value = state.value}}, place));
       if (!result_.finding && !state.ends) TRY(ComparePair(*before.body, *after.body, {{.value = state.value}}, place));
       if (result_.finding) return {};
     }
-    Keep(pair, origin, inst, KeptOf(*value, *value));
+    Keep(pair, origin, inst, KeptOf(run->result, run->result));
     return {};
   }
 
@@ -610,6 +593,7 @@ class Comparer {
   std::unordered_map<const Computation*, std::vector<const Instruction*>> callers_;
   std::unordered_set<uint64_t> constants_;  // Of the input, and what follows from them without a rounding.
   const int64_t limit_;                     // Of one instruction.
+  LoopRuns loop_runs_;                      // Of the input.
   std::unordered_map<const Computation*, std::unordered_map<const Computation*, bool>> runs_once_;  // By the top.
   std::optional<KnownValues> known_before_, known_after_;
   const Instruction *first_undetermined_ = nullptr, *first_vacuous_ = nullptr;

@@ -1,0 +1,76 @@
+#include "interp/compare/loop_runs.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "interp/compare/joined.h"
+#include "interp/shadow/rules.h"
+#include "ir/instruction.h"
+
+namespace hlo {
+namespace {
+
+constexpr int64_t kMostBytes = 1 << 20;  // Of a state that is noted.
+
+// With the same bits; bounds are not looked at, since an iteration starts without.
+bool SameValues(const ShadowValue& a, const ShadowValue& b) {
+  if (a.elements.size() != b.elements.size() || !Compatible(a.shape, b.shape)) return false;
+  for (size_t i = 0; i < a.elements.size(); ++i) {
+    if (!SameValues(a.elements[i], b.elements[i])) return false;
+  }
+  return a.value.BitEquals(b.value) && a.exact.BitEquals(b.exact) && a.open.BitEquals(b.open);
+}
+
+void AddEnd(LoopRun& run) {
+  const int64_t iterations = run.states.empty() ? 0 : run.states.back().iteration + 1;
+  if (!shadow::AnyUndetermined(run.result)) run.states.push_back({iterations, run.result, true});
+}
+
+}  // namespace
+
+std::optional<LoopRun> LoopRuns::Noted(const Instruction& loop, const ShadowValue& start) const {
+  const auto noted = once_.find(&loop);
+  if (noted == once_.end() || !noted->second.result || !SameValues(noted->second.start, start)) return std::nullopt;
+  LoopRun run{.states = {{0, noted->second.start}}, .result = *noted->second.result};
+  AddEnd(run);
+  return run;
+}
+
+Result<LoopRun> LoopRuns::Run(const Instruction& loop, std::span<const ShadowValue> args, ShadowOptions options) {
+  LoopRun run;
+  std::optional<LoopState> last;
+  options.exact_loop_states = true;  // Both loops are given these states. Others keep what they differ by.
+  options.on_iteration = [&](const Instruction& at, int64_t iteration, const ShadowValue& state) {
+    if (&at != &loop) return NoteIteration(at, iteration, state);
+    last = LoopState{iteration, state};
+    const int64_t slots = iterations_ + 1;  // The first stays.
+    if (iteration < slots) {
+      run.states.push_back({iteration, state});
+      return;
+    }
+    const int64_t slot = static_cast<int64_t>(Mix(seed_ ^ static_cast<uint64_t>(iteration * 0x9E3779B97F4A7C15)) %
+                                              static_cast<uint64_t>(iteration));
+    if (slot + 1 < slots) run.states[slot + 1] = {iteration, state};
+  };
+  options.on_value = [this](const Instruction& inst, const ShadowValue& value) {
+    if (inst.Is(Opcode::kWhile)) NoteResult(inst, value);
+  };
+  run.result = TRY(EvaluateShadowOf(loop, args, options));
+  if (last && std::ranges::none_of(run.states, [&](const auto& s) { return s.iteration == last->iteration; }))
+    run.states.push_back(std::move(*last));
+  std::ranges::sort(run.states, {}, &LoopState::iteration);
+  AddEnd(run);
+  return run;
+}
+
+void LoopRuns::NoteIteration(const Instruction& loop, int64_t iteration, const ShadowValue& state) {
+  if (iteration > 0 || state.shape.ByteSize() > kMostBytes) once_.erase(&loop);
+  else once_[&loop] = {.start = state, .result = std::nullopt};
+}
+
+void LoopRuns::NoteResult(const Instruction& loop, const ShadowValue& result) {
+  const auto noted = once_.find(&loop);
+  if (noted != once_.end() && !noted->second.result) noted->second.result = result;
+}
+
+}  // namespace hlo
