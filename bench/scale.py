@@ -1,27 +1,31 @@
 #!/usr/bin/env python3
 """How time grows with instructions: modules of five shapes and three sizes through every stage and pass.
 
-    scale.py [--shapes chain,hub] [--sizes 10000,30000,100000] [--rounds 3] [--write FOLDER]
+    scale.py [--shapes chain,hub] [--sizes 10000,30000,100000] [--rounds 3] [--instructions] [--write FOLDER]
 
-A stage is a command, and its time the user and system time of that process; passes are timed by the pipeline itself
-(passes.json of --xla_dump_to): all runs of a pass, and `between` what the pipeline does after each, the fingerprint and
-the verifier. Best of the rounds. Passes are timed by the clock on the wall: where other programs took part of that time in
-every round, the last line says so, and what is said of passes is no measurement. The exponent is the slope of log time
-over log size, by least squares over the sizes that take --least milliseconds or more; without two of them there is none,
-and what takes less at all of them is not listed.
-Exits 1 where an exponent is above --exponent, `check` takes more than --check seconds at the largest size, `scheduled`
-more than --scheduled, or the machine was busy.
+All times are processor time. A stage is a command, and its time the user and system time of that process; passes are timed
+by the pipeline itself (passes.json of --xla_dump_to): all runs of a pass, `between` what the pipeline does after each, the
+fingerprint and the verifier, and `all passes` both. Best of the rounds. The exponent is the slope of log time over log size,
+by least squares over the sizes that take --least milliseconds or more; without two of them there is none, and what takes
+less at all of them is not listed.
+
+--instructions adds the exponent of the machine instructions that are executed, as valgrind counts them, fifty times
+slower and so at the two smallest sizes. Where it is 1 and that of time is above it, the work is linear and the memory is not: what fits a cache at 10,000
+instructions does not at 100,000.
+
+Exits 1 where an exponent is above --exponent, `check` takes more than --check seconds at the largest size, or `scheduled`
+more than --scheduled.
 """
 import argparse
 import glob
 import json
 import math
 import os
+import re
 import resource
 import subprocess
 import sys
 import tempfile
-import time
 
 import compare
 
@@ -149,22 +153,20 @@ def seconds(command, options):
 
 
 def pass_seconds(path, options):
-    """By pass, and `between`, of one run of the pipeline; `waited` is how much longer it took than it computed."""
+    """By pass, `between` and `all passes`, of one run of the pipeline."""
     with tempfile.TemporaryDirectory() as folder:
         command = [os.path.join(options.binaries, 'hlo'), 'opt', '--stage=hlo-backend', '--xla_dump_to=' + folder, path, '-o']
-        before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
         try:
             subprocess.run(command + [os.devnull], stderr=subprocess.DEVNULL, timeout=options.timeout, check=True)
         except subprocess.SubprocessError:
             return {}
-        wall, after = time.monotonic() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
         with open(glob.glob(folder + '/*.passes.json')[0], encoding='utf-8') as file:
             runs = json.load(file)['passes']
-    computed = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    sums = {'waited': wall / computed - 1}
+    sums = {}
     for run in runs:
-        for key, milliseconds in ((run['pass'], run['ms']), ('between', run['after_ms'])):
-            sums[key] = sums.get(key, 0) + milliseconds / 1e3
+        for key, milliseconds in ((run['pass'], run['processor_ms']), ('between', run['after_processor_ms'])):
+            for name in (key, 'all passes'):
+                sums[name] = sums.get(name, 0) + milliseconds / 1e3
     return sums
 
 
@@ -174,6 +176,41 @@ def times(path, options):
     for _ in range(options.rounds):
         for name, value in pass_seconds(path, options).items():
             found[name] = min(found.get(name, math.inf), value)
+    return found
+
+
+def pass_functions():
+    """The function of each pass, by the rows of passes.def."""
+    with open(os.path.join(compare.ROOT, 'src/passes/passes.def'), encoding='ascii') as file:
+        rows = re.findall(r'^PASS\("([^"]*)",\s*"[^"]*",\s*(\w+)', file.read(), re.MULTILINE)
+    return {function: name for name, function in rows}
+
+
+def executed(command):
+    """Instructions that a process executes, by function with what it calls, and in all as ''."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = folder + '/callgrind.out'
+        subprocess.run(['valgrind', '--tool=callgrind', '--callgrind-out-file=' + out, *command],
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+        text = subprocess.run(['callgrind_annotate', '--inclusive=yes', '--threshold=100', '--show-percs=no', out],
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout.decode()
+    counts = {}
+    for count, name in re.findall(r'^ *([\d,]+) +(?:\S+:hlo::([\w:]+)\(|PROGRAM TOTALS)', text, re.MULTILINE):
+        counts[name] = max(counts.get(name, 0), int(count.replace(',', '')))
+    return counts
+
+
+def instructions(path, options):
+    """Counts under the names that `times` gives."""
+    found = {}
+    for stage, command in STAGES.items():
+        counts = executed([os.path.join(options.binaries, command[0]), *command[1:], path])
+        found[stage] = counts['']
+    # Those of the last stage, which runs the passes.
+    found['all passes'] = counts.get('RunPipeline', 0)
+    found['between'] = counts.get('VerifyAgain', 0) + counts.get('Fingerprinter::Of', 0)
+    for function, name in pass_functions().items():
+        found[name] = counts.get(function, 0)
     return found
 
 
@@ -195,37 +232,43 @@ def main():
     options.add_argument('--exponent', type=float, default=1.15, help='(default 1.15)')
     options.add_argument('--check', type=float, default=0.5, help='seconds (default 0.5)')
     options.add_argument('--scheduled', type=float, default=3, help='seconds (default 3)')
+    options.add_argument('--instructions', action='store_true', help='count executed instructions too (slow)')
     options.add_argument('--write', metavar='FOLDER', help='write the modules there, and time nothing')
     options.add_argument('--binaries', default=os.path.join(compare.ROOT, 'build/bin'), help='(default build/bin)')
     options = options.parse_args()
     sizes = [int(size) for size in options.sizes.split(',')]
     limits = {'check': options.check, 'scheduled': options.scheduled}
-    late, waited = [], 0
+    late = []
     for shape in options.shapes.split(','):
         with tempfile.TemporaryDirectory() as temporary:
-            folder, columns = options.write or temporary, []
+            folder, columns, counts = options.write or temporary, [], []
             for size in sizes:
                 path = os.path.join(folder, '%s_%d.hlo' % (shape, size))
                 with open(path, 'w', encoding='ascii') as file:
                     file.write(SHAPES[shape](size))
-                if not options.write:
-                    columns.append(times(path, options))
+                if options.write:
+                    continue
+                columns.append(times(path, options))
+                if options.instructions and len(counts) < 2:
+                    counts.append(instructions(path, options))
         if options.write:
             continue
-        waited = max([waited] + [column.pop('waited', 0) for column in columns])
         rows = []
         for name in max(columns, key=len):
             values = [column.get(name, math.inf) for column in columns]
             slope = exponent(sizes, values, options.least / 1e3)
+            work = exponent(sizes[:2], [column.get(name, 0) for column in counts], 1) if counts else None
             if (slope or 0) > options.exponent:
-                late.append('%s: %s has exponent %.2f' % (shape, name, slope))
+                of_work = '' if work is None else ', of instructions executed %.2f' % work
+                late.append('%s: %s has exponent %.2f%s' % (shape, name, slope, of_work))
             if values[-1] > limits.get(name, options.timeout):
                 late.append('%s: %s takes %.2f s' % (shape, name, values[-1]))
             if values[-1] >= options.least / 1e3:
-                rows.append([name] + ['%.0f' % (1e3 * value) for value in values] + ['-' if slope is None else '%.2f' % slope])
-        print(compare.table([shape] + ['%d ms' % size for size in sizes] + ['exponent'], rows) + '\n', flush=True)
-    if waited > 0.2:
-        late.append('the machine was busy: in the best round, passes waited for others %.1f times as long as they ran' % waited)
+                slopes = [slope, work] if counts else [slope]
+                rows.append([name] + ['%.0f' % (1e3 * value) for value in values] +
+                            ['-' if one is None else '%.2f' % one for one in slopes])
+        head = [shape] + ['%d ms' % size for size in sizes] + ['exponent']
+        print(compare.table(head + (['of instructions'] if counts else []), rows) + '\n', flush=True)
     print('\n'.join(late))
     sys.exit(bool(late))
 

@@ -27,7 +27,9 @@ struct PassRun {
       false;  // [I010]: its own report and the fingerprint disagree; `changed` is the fingerprint's word.
   double milliseconds = 0;
   double after_milliseconds = 0;  // Fingerprint and verifier.
-  int64_t instructions = 0;       // Afterwards.
+  // What the process computed in that time, on all of its threads: waiting for others does not count.
+  double processor_milliseconds = 0, after_processor_milliseconds = 0;
+  int64_t instructions = 0;  // Afterwards.
   PassOptions options;
   std::string_view fault;  // Planted in it, or "".
   // Of the rules that it applied, how often each.

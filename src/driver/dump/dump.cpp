@@ -257,7 +257,9 @@ Status Dumper::Passes(const PipelineReport& report) {
     json.Open('{').Key("number").Value(run.number).Key("pass").Value(run.pass->name);
     json.Key("instance").Value(run.instance).Key("pipeline").Value(run.pipeline).Key("skipped").Value(run.skipped);
     json.Key("changed").Value(run.changed).Key("instructions").Value(run.instructions);
-    json.Key("ms").Value(run.milliseconds).Key("after_ms").Value(run.after_milliseconds).Close('}');
+    json.Key("ms").Value(run.milliseconds).Key("after_ms").Value(run.after_milliseconds);
+    json.Key("processor_ms").Value(run.processor_milliseconds);
+    json.Key("after_processor_ms").Value(run.after_processor_milliseconds).Close('}');
   }
   json.Close(']').Key("rules").Open('[');
   for (const auto& [rule, rewrites] : report.rewrites)

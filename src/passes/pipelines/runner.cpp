@@ -1,6 +1,7 @@
 // Runs a pipeline: what is switched off, counted, checked and timed, once for each pass instance.
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 #include <map>
 #include <set>
 #include <unordered_map>
@@ -18,7 +19,16 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double Milliseconds(Clock::duration time) { return std::chrono::duration<double, std::milli>(time).count(); }
+struct Moment {
+  Clock::time_point wall = Clock::now();
+  std::clock_t processor = std::clock();
+};
+
+void SetTimes(const Moment& start, double* wall, double* processor) {
+  const Moment now;
+  *wall = std::chrono::duration<double, std::milli>(now.wall - start.wall).count();
+  *processor = 1e3 * static_cast<double>(now.processor - start.processor) / CLOCKS_PER_SEC;
+}
 
 Result<std::vector<const Rule*>> RulesOf(std::string_view flag, std::string_view selector) {
   std::vector<const Rule*> rules = FindRules(Trim(selector));
@@ -211,15 +221,15 @@ class Runner {
     }
     if (options_.before) TRY(options_.before(run, module_));
     const std::map<std::string_view, int64_t> rewrites = Rewrites();
-    const Clock::time_point start = Clock::now();
+    const Moment start;
     const bool reported = TRY(RunOnePass(module_, run, context));
-    const Clock::time_point end = Clock::now();
+    SetTimes(start, &run.milliseconds, &run.processor_milliseconds);
+    const Moment end;
     for (const auto& [rule, count] : Rewrites()) {
       const auto at_first = rewrites.find(rule);
       const int64_t now = count - (at_first == rewrites.end() ? 0 : at_first->second);
       if (now > 0) run.rewrites.emplace_back(rule, now);
     }
-    run.milliseconds = Milliseconds(end - start);
 
     const uint64_t before = std::exchange(fingerprint_, fingerprints_.Of(module_));
     run.changed = before != fingerprint_;
@@ -234,7 +244,7 @@ class Runner {
         TRY(Named(run, std::move(sound)));
       }
     }
-    run.after_milliseconds = Milliseconds(Clock::now() - end);
+    SetTimes(end, &run.after_milliseconds, &run.after_processor_milliseconds);
     report_.runs.push_back(run);
     if (options_.after) TRY(options_.after(run, module_));
     return run.changed;
