@@ -117,6 +117,8 @@ void FreeArray(void* memory) {
   if (!may_be_large || !TheLargeBlocks().Free(memory)) std::free(memory);
 }
 
+void FreeKeptBlocks() { TheLargeBlocks().Clear(); }
+
 void AskForHugePages(void* memory, size_t bytes) {
   // Whole pages only: what is beside them may be somebody else's. Refusal costs no more than speed.
   const uintptr_t start = reinterpret_cast<uintptr_t>(memory), end = start + bytes;

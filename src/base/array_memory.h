@@ -12,6 +12,8 @@ namespace hlo {
 void* AllocateArray(int64_t bytes, size_t alignment);
 // Gives it back; null is nothing. Some large blocks are kept for the next one of about their size.
 void FreeArray(void* memory);
+// Gives those back, too: when what is wanted next is of other sizes.
+void FreeKeptBlocks();
 
 // Asks for huge pages under memory that is large and was not written to yet. It costs nothing where there are none.
 void AskForHugePages(void* memory, size_t bytes);

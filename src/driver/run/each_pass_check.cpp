@@ -29,17 +29,18 @@ RunOptions Judging(RunOptions options) {
 
 // The interpreter's, of what is too large to be computed in f64 for each pass: what comes after it is computed from
 // them on both sides. They must belong together, since what died may stand in the module still.
-std::unordered_map<int, Literal> ValuesOfLarge(const Module& module, std::span<const Literal> arguments,
-                                               const RunOptions& options) {
+std::unordered_map<int, Literal> ValuesOfLarge(const Module& before, const Module& after,
+                                               std::span<const Literal> arguments, const RunOptions& options) {
   std::unordered_set<int> wanted;
-  for (const Instruction* inst : LargeValues(module, {.work_limit = options.work_limit})) wanted.insert(inst->id());
+  for (const Instruction* inst : LargeValues(before, after, {.work_limit = options.work_limit}))
+    wanted.insert(inst->id());
   std::unordered_map<int, Literal> values;
   if (wanted.empty()) return values;
   InterpretOptions taking = InterpreterOptions(options);
   taking.on_value = [&](const Instruction& inst, const Literal& value) {
     if (wanted.contains(inst.id())) values.insert_or_assign(inst.id(), value);
   };
-  std::ignore = Interpret(module, arguments, taking);  // An unfinished run leaves some.
+  std::ignore = Interpret(after, arguments, taking);  // An unfinished run leaves some.
   return values;
 }
 
@@ -106,7 +107,7 @@ Status EachPassCheck::Judge(const PassRun& run) {
 
 Result<WidenedResult> EachPassCheck::Compare(const Module& after, std::string* summary) const {
   std::vector<Literal> arguments = arguments_;
-  auto values = ValuesOfLarge(after, arguments, options_);
+  auto values = ValuesOfLarge(*before_, after, arguments, options_);
   WidenedResult result =
       TRY(CompareAroundPasses(*before_, after, options_, &arguments, summary, [&](const Instruction& inst) {
         const auto value = values.extract(inst.id());

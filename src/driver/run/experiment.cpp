@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/array_memory.h"
 #include "base/text.h"
 #include "driver/dump/dump_compiled.h"
 #include "driver/optimize.h"
@@ -290,6 +291,7 @@ Result<gpu::Executable*> Experiment::Placed() {
 void Experiment::Displace() {
   if (!*code_) return;
   (*code_)->executable->Unbind();
+  FreeKeptBlocks();
   (*code_)->placed = nullptr;
 }
 

@@ -29,14 +29,15 @@ void OwnBytes(Literal& literal) {
 }
 
 // What runs of the program left of its large values, those of a kernel with several results by their
-// get-tuple-element. All of them may be more than memory holds: a run takes as many as a fifth of the machine's memory
-// does, and the next run is done when one beyond those is asked for, which is about the order that they are made in.
+// get-tuple-element. All of them may be more than memory holds: a run takes as many as an eighth of the machine's
+// memory does, and the next run is done when one beyond those is asked for.
 class LeftValues {
  public:
-  LeftValues(Experiment& experiment, const Module& optimized, const WidenedOptions& options) : experiment_(experiment) {
-    const int64_t most_bytes = DefaultMemoryLimit() / 4;
+  LeftValues(Experiment& experiment, const Module& input, const Module& optimized, const WidenedOptions& options)
+      : experiment_(experiment) {
+    const int64_t most_bytes = DefaultMemoryLimit() / 6;
     int64_t bytes = 0;
-    for (const Instruction* inst : LargeValues(optimized, options)) {
+    for (const Instruction* inst : LargeValues(input, optimized, options)) {
       bytes += inst->shape().ByteSize();
       if (runs_.empty() || bytes > most_bytes) {
         runs_.emplace_back();
@@ -148,9 +149,10 @@ Result<WidenedResult> CompareInputAndOptimized(Experiment& experiment, std::vect
                                                std::string* summary) {
   const Module& optimized = *TRY(experiment.Optimized())->module;
   const RunOptions options = TRY(experiment.Judging());
-  LeftValues left(experiment, optimized, OptionsOf(options));
+  const Module& input = *TRY(experiment.Input())->module;
+  LeftValues left(experiment, input, optimized, OptionsOf(options));
   experiment.Displace();
-  return CompareAroundPasses(*TRY(experiment.Input())->module, optimized, options, arguments, summary,
+  return CompareAroundPasses(input, optimized, options, arguments, summary,
                              [&](const Instruction& inst) { return left.Take(inst); });
 }
 

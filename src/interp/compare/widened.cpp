@@ -13,7 +13,9 @@
 
 #include "base/text.h"
 #include "interp/compare/joined.h"
+#include "interp/compare/limits.h"
 #include "interp/compare/loop_runs.h"
+#include "interp/compare/twins.h"
 #include "interp/shadow/known_values.h"
 #include "interp/shadow/rules.h"
 #include "interp/shadow/shadow.h"
@@ -27,32 +29,6 @@ namespace {
 uint64_t ConstantKey(const Literal& literal) {
   if (literal.IsSplat()) return Literal::Scalar(literal.shape().type(), literal.GetDouble(0)).Hash();
   return literal.Hash();
-}
-
-// Of comparing it: both sides of an instruction cost about what the optimized one does.
-int64_t StepsOf(const Instruction& inst) {
-  if (inst.Is(Opcode::kFusion)) return 2 * shadow::StepsOf(*inst.attrs<FusionAttrs>().calls);
-  return 2 * shadow::StepsOf(inst, inst.shape().IsArray() ? inst.shape().NumElements() : 0);
-}
-
-// The limit of one instruction. Of loops some iterations are looked at.
-int64_t LimitOf(const Module& optimized, const WidenedOptions& options) {
-  if (options.work_limit == 0) return std::numeric_limits<int64_t>::max();
-  std::unordered_map<const Computation*, const Instruction*> callers;
-  for (const Computation* computation : optimized.PostOrder()) {
-    for (const Instruction* inst : computation->Instructions()) {
-      for (const Computation* callee : CalledComputations(*inst)) callers[callee] = inst;
-    }
-  }
-  std::vector<shadow::Work> work;
-  for (const Computation* computation : optimized.PostOrder()) {
-    const auto it = callers.find(computation);
-    if (it != callers.end() && it->second->Is(Opcode::kFusion)) continue;
-    const bool again = it != callers.end() && it->second->Is(Opcode::kWhile);
-    for (const Instruction* inst : computation->Instructions())
-      work.push_back({StepsOf(*inst), again ? options.loop_iterations + 2 : 1});
-  }
-  return shadow::LimitOfEach(std::move(work), options.work_limit);
 }
 
 bool HasComplex(const Shape& shape) {
@@ -72,7 +48,7 @@ class Comparer {
       : input_(input),
         optimized_(optimized),
         options_(options),
-        limit_(LimitOf(optimized, options)),
+        limit_(LimitOfComparing(optimized, options.work_limit, options.loop_iterations)),
         loop_runs_(options.seed, options.loop_iterations) {
     for (const Computation* computation : input.Computations()) {
       for (const Instruction* inst : computation->Instructions()) {
@@ -90,6 +66,17 @@ class Comparer {
     known_before_.emplace(input, always);
     known_before_->ForEachExact([this](const Literal& literal) { constants_.insert(ConstantKey(literal)); });
     known_after_.emplace(optimized, written);
+    if (limit_ < std::numeric_limits<int64_t>::max()) twins_.emplace(input, optimized);
+  }
+
+  std::vector<const Instruction*> LargeValues() {
+    std::vector<const Instruction*> large;
+    for (const Instruction* inst : OrderOf(input_.entry(), optimized_.entry())) {
+      // In the input the others of a kernel's results may be computed from one that here is only returned.
+      const bool is_read = !OnlyReturned(*inst) || IsOneOfSeveral(*inst);
+      if (IsLarge(*inst) && is_read) large.push_back(inst);
+    }
+    return large;
   }
 
   Result<WidenedResult> Run(std::span<const Literal> args) {
@@ -179,8 +166,7 @@ class Comparer {
     Note(inst, comparison);
     if (comparison.bad() > 0) Found(origin, inst, where, std::move(comparison));
     if (!left) return true;
-    const auto kept = std::make_shared<const Literal>(std::move(*left));
-    pair.given_before[&origin] = pair.given_after[&inst] = {.value = {}, .left = kept};
+    Keep(pair, origin, inst, {.value = {}, .left = std::make_shared<const Literal>(std::move(*left))});
     pair.given_for_good.insert(&origin);
     return true;
   }
@@ -198,10 +184,13 @@ class Comparer {
     result_.finding = {&inst, &origin, where, std::move(comparison)};
   }
 
+  // The one whose kept value it has, too.
+  const Instruction* Twin(const Instruction& inst) const { return twins_ ? &twins_->Of(inst) : &inst; }
+
   // What evaluating stops at: kept values and known ones.
   shadow::Given Cuts(const std::unordered_map<const Instruction*, Kept>& given, const KnownValues& known) const {
     return [this, &given, &known](const Instruction& inst) -> std::optional<shadow::ConeArgument> {
-      const auto kept = given.find(&inst);
+      const auto kept = given.find(Twin(inst));
       if (kept != given.end()) return kept->second.Argument();
       auto value = &known == &*known_after_ ? KnownAfter(inst) : known.Rounded(inst);
       if (!value) return std::nullopt;
@@ -260,7 +249,7 @@ class Comparer {
     const Instruction* caller = callers_[computation].front();
     Pair::CalleeArgs args;
     for (const Instruction* operand : caller->operands()) {
-      const auto given = pair.given_before.find(operand);
+      const auto given = pair.given_before.find(Twin(*operand));
       const Kept kept = given != pair.given_before.end() ? given->second : Kept{TRY(ValueBefore(pair, *operand)), {}};
       args.args.push_back(kept.Argument());
       args.left.push_back(kept.left);
@@ -301,12 +290,14 @@ class Comparer {
   Result<ShadowValue> ValueAfter(Pair& pair, const Instruction& inst) {
     const ShadowOptions options = Options(pair.given_after, *known_after_);
     const shadow::Given cuts = Cuts(pair.given_after, *known_after_);
-    const bool is_one_of_several = inst.Is(Opcode::kGetTupleElement) && inst.operand(0).Is(Opcode::kFusion);
-    if (!is_one_of_several) return EvaluateShadowOf(inst, Needed(pair.args, inst, cuts), options);
+    if (!IsOneOfSeveral(inst)) return EvaluateShadowOf(inst, Needed(pair.args, inst, cuts), options);
     // Of a kernel with several results just what this one needs.
     const shadow::Cone cone = shadow::ConeOf(inst, pair.args, nullptr, cuts);
-    std::vector<ShadowValue> args;
-    for (const shadow::ConeArgument& arg : cone.args) args.push_back(arg.All());
+    std::vector<ShadowValue> args(cone.args.size());
+    for (const Instruction* parameter : cone.module->entry().parameters()) {
+      const int64_t i = parameter->parameter_number();
+      if (parameter->IsRoot() || !parameter->users().empty()) args[i] = cone.args[i].All();
+    }
     return TRY(EvaluateShadow(cone.module->entry(), std::span<const ShadowValue>(args), options)).value;
   }
 
@@ -322,7 +313,7 @@ class Comparer {
         if (result_.finding) return {};
       }
       for (const Instruction* done : lifetimes.after[i]) {
-        pair.given_after.erase(done);
+        Forget(pair, *done);
         const Instruction* origin = ComparedWith(*done, before);
         if (!pair.given_for_good.contains(origin)) pair.given_before.erase(origin);
       }
@@ -392,7 +383,7 @@ class Comparer {
     return order;
   }
 
-  bool IsLarge(const Instruction& inst) const { return StepsOf(inst) > limit_; }
+  bool IsLarge(const Instruction& inst) const { return StepsOfComparing(inst) > limit_; }
 
   // By position in the order of `after`: what nothing reads any more afterwards. An instruction that is compared reads
   // its operands then, on both sides, and hands on its kept value; another whenever one of its users is evaluated.
@@ -439,10 +430,13 @@ class Comparer {
     Lifetimes lifetimes(end + 1);
     for (size_t i = end; i-- > 0;) {
       const Instruction& inst = *order[i];
-      const size_t last = std::max(i, LastRead(inst, compared, read));
-      if (compared.contains(&inst)) lifetimes.after[last].push_back(&inst);
+      size_t last = std::max(i, LastRead(inst, compared, read));
+      if (!compared.contains(&inst)) continue;
+      if (IsOneOfSeveral(inst)) last = std::max(last, LastOf(inst.operand(0).users(), compared));
+      lifetimes.after[last].push_back(&inst);
     }
-    std::vector<const Computation*> inside{&before};  // Callers first.
+    std::unordered_map<const Instruction*, size_t> ends;  // Of the input's.
+    std::vector<const Computation*> inside{&before};      // Callers first.
     for (size_t i = 0; i < inside.size(); ++i) {
       if (const auto it = inner.find(inside[i]); it != inner.end()) lifetimes.callees[it->second].push_back(inside[i]);
       const std::vector<Instruction*> instructions = inside[i]->PostOrder();
@@ -452,14 +446,26 @@ class Comparer {
           last = std::max(last, read_before[callers_[inside[i]].front()]);
         }
         const size_t last = LastRead(*inst, compared_before, read_before, &inner);
-        const auto it = compared_before.find(inst);
-        if (it != compared_before.end()) lifetimes.before[std::max(last, it->second.at)].push_back(inst);
+        size_t& end_of_twin = ends[Twin(*inst)];
+        end_of_twin = std::max(end_of_twin, last);
         for (const Computation* callee : CalledComputations(*inst)) {
           if (inner.contains(callee)) inside.push_back(callee);
         }
       }
     }
+    for (const auto& [inst, last] : ends) {
+      const auto it = compared_before.find(inst);
+      if (it != compared_before.end()) lifetimes.before[std::max(last, it->second.at)].push_back(inst);
+    }
     return lifetimes;
+  }
+
+  static size_t LastOf(Users results, const Readings& compared) {
+    size_t last = 0;
+    for (const Instruction* result : results) {
+      if (const auto at = compared.find(result); at != compared.end()) last = std::max(last, at->second.at);
+    }
+    return last;
   }
 
   // Puts it into `read`, which has that of its users and what is read besides. `inner`: what is called reads its
@@ -541,12 +547,23 @@ class Comparer {
     }
     const bool is_open = compared.by_bits > 0 || comparison.Count(ElementClass::kUndetermined) > 0;
     if (is_open || IsLarge(inst)) pair.given_for_good.insert(&origin);
-    Keep(pair, origin, inst, KeptOf(std::move(compared.before), compared.after));
+    Keep(pair, origin, inst, {.value = KeptOf(std::move(compared.before), compared.after), .left = nullptr});
     return {};
   }
 
-  void Keep(Pair& pair, const Instruction& origin, const Instruction& inst, ShadowValue value) {
-    pair.given_before[&origin] = pair.given_after[&inst] = {.value = std::move(value), .left = nullptr};
+  static const Instruction* InsideOf(const Instruction& inst) {
+    return IsOneOfSeveral(inst) ? InsideKernel(inst) : nullptr;
+  }
+
+  // Where a kernel has several results, one may be computed from another, which in the input is kept, too.
+  static void Keep(Pair& pair, const Instruction& origin, const Instruction& inst, Kept kept) {
+    if (const Instruction* inside = InsideOf(inst)) pair.given_after[inside] = kept;
+    pair.given_before[&origin] = pair.given_after[&inst] = std::move(kept);
+  }
+
+  static void Forget(Pair& pair, const Instruction& inst) {
+    if (const Instruction* inside = InsideOf(inst)) pair.given_after.erase(inside);
+    pair.given_after.erase(&inst);
   }
 
   // Bodies and conditions on the same states: of the first, the last and some seeded iterations of the input's loop;
@@ -582,7 +599,7 @@ class Comparer {
       if (!result_.finding && !state.ends) TRY(ComparePair(*before.body, *after.body, {{.value = state.value}}, place));
       if (result_.finding) return {};
     }
-    Keep(pair, origin, inst, KeptOf(run->result, run->result));
+    Keep(pair, origin, inst, {.value = KeptOf(run->result, run->result), .left = nullptr});
     return {};
   }
 
@@ -592,6 +609,7 @@ class Comparer {
   std::unordered_map<int, const Instruction*> by_id_;
   std::unordered_map<const Computation*, std::vector<const Instruction*>> callers_;
   std::unordered_set<uint64_t> constants_;  // Of the input, and what follows from them without a rounding.
+  std::optional<Twins> twins_;              // Where values are left by runs, which round them.
   const int64_t limit_;                     // Of one instruction.
   LoopRuns loop_runs_;                      // Of the input.
   std::unordered_map<const Computation*, std::unordered_map<const Computation*, bool>> runs_once_;  // By the top.
@@ -607,13 +625,9 @@ Result<WidenedResult> CompareWidened(const Module& input, const Module& optimize
   return Comparer(input, optimized, options).Run(args);
 }
 
-std::vector<const Instruction*> LargeValues(const Module& optimized, const WidenedOptions& options) {
-  const int64_t limit = LimitOf(optimized, options);
-  std::vector<const Instruction*> large;
-  for (const Instruction* inst : optimized.entry().Instructions()) {
-    if (StepsOf(*inst) > limit && !OnlyReturned(*inst)) large.push_back(inst);
-  }
-  return large;
+std::vector<const Instruction*> LargeValues(const Module& input, const Module& optimized,
+                                            const WidenedOptions& options) {
+  return Comparer(input, optimized, options).LargeValues();
 }
 
 std::string ToString(const WidenedResult& result) {

@@ -63,8 +63,9 @@ Result<WidenedResult> CompareWidened(const Module& input, const Module& optimize
                                      const WidenedOptions& options = {});
 
 // The instructions of the optimized module's entry that take more than their share of the work limit although other
-// instructions need them.
-std::vector<const Instruction*> LargeValues(const Module& optimized, const WidenedOptions& options);
+// instructions need them, in the order in which they are asked for.
+std::vector<const Instruction*> LargeValues(const Module& input, const Module& optimized,
+                                            const WidenedOptions& options);
 
 // "a pass is wrong: 'fusion.7' differs from 'add.3' ..." or what was compared.
 std::string ToString(const WidenedResult& result);

@@ -1,6 +1,7 @@
 // What an instruction is computed from, with calls and fusions dissolved, and how much work that is.
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 #include <unordered_set>
 
 #include "interp/shadow/slice.h"
@@ -25,6 +26,7 @@ class ConeBuilder {
   Cone Build(const Instruction& root) && {
     top_ = &root;
     entry_->SetRoot(*Copy(root, nullptr));
+    RemoveUnused();
     cone_.steps = StepsOf(*entry_);
     return std::move(cone_);
   }
@@ -33,6 +35,13 @@ class ConeBuilder {
   Instruction* AddArgument(const Instruction& inst, ConeArgument argument) {
     cone_.args.push_back(std::move(argument));
     return &entry_->AddParameter(static_cast<int64_t>(cone_.args.size()) - 1, inst.shape(), inst.name());
+  }
+
+  // Other results of a kernel of which one is the root.
+  void RemoveUnused() {
+    for (Instruction* inst : entry_->Instructions() | std::views::reverse) {
+      if (!inst->IsRoot() && inst->users().empty() && !inst->Is(Opcode::kParameter)) entry_->Remove(*inst);
+    }
   }
 
   // `params`: those of a called computation; null at the top, where they are arguments.
