@@ -39,6 +39,7 @@ const std::map<std::string, std::set<std::string>> kMayIncludeWithin = {
     {"interp/arguments", {"interp"}},
     {"interp/compare", {"interp", "interp/arguments", "interp/shadow"}},
     {"passes", {"passes/simplify"}},
+    {"passes/collectives", {"passes", "passes/fusion", "passes/simplify"}},
     {"passes/control", {"passes"}},
     {"passes/expanders", {"passes", "passes/simplify"}},
     {"passes/fusion", {"passes"}},

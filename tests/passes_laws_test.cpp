@@ -114,17 +114,25 @@ void Sprinkle(size_t first, Literal* x) {
 
 constexpr size_t kArguments = 4;
 
-// Set number 0 as they are made up for a run.
-Result<std::vector<Literal>> ArgumentsOf(const Module& module, size_t number) {
-  std::vector<Literal> arguments = TRY(MakeArguments(module, {.seed = 3 + number}));
-  for (Literal& argument : arguments) {
-    if (number > 0) Sprinkle(number - 1, &argument);
+// Of each device. Set number 0 as they are made up for a run.
+Result<std::vector<std::vector<Literal>>> ArgumentsOf(const Module& module, size_t number) {
+  std::vector<std::vector<Literal>> all(module.header.replica_count * module.header.num_partitions);
+  for (size_t device = 0; device < all.size(); ++device) {
+    all[device] = TRY(MakeArguments(module, {.seed = 3 + number + kArguments * device}));
+    for (Literal& argument : all[device]) {
+      if (number > 0) Sprinkle(number - 1, &argument);
+    }
   }
-  return arguments;
+  return all;
 }
 
 // A counter of two bits never reaches its bound.
 const InterpretOptions kLimits = {.max_loop_iterations = 1000};
+
+// The results of all devices.
+Result<Literal> RunAll(const Module& module, std::span<const std::vector<Literal>> arguments) {
+  return Literal::Tuple(TRY(InterpretDevices(module, arguments, kLimits)));
+}
 
 enum class Outcome { kNotTried, kKept, kBroken };
 
@@ -142,9 +150,9 @@ Outcome Try(const Module& module, const PassRow& pass, const std::string& inject
   for (size_t number = 0; number < kArguments; ++number) {
     const auto arguments = ArgumentsOf(module, number);
     if (!arguments) return Outcome::kNotTried;
-    const auto expected = Interpret(module, *arguments, kLimits);
+    const auto expected = RunAll(module, *arguments);
     if (!expected) return Outcome::kNotTried;
-    const auto actual = Interpret(*after, *arguments, kLimits);
+    const auto actual = RunAll(*after, *arguments);
     if (!actual) {
       *how = actual.error().message();
       return Outcome::kBroken;

@@ -110,9 +110,18 @@ struct GemmPaddingOptions {
   }
 };
 
-using PassOptions =
-    std::variant<NoPassOptions, InliningOptions, FoldingOptions, SharingOptions, MotionOptions, ExpansionOptions,
-                 FusionOptions, SplittingOptions, DotMergingOptions, GemmPaddingOptions, NormalizationOptions>;
+struct CombiningOptions {
+  int64_t max_bytes = 30 << 20;
+  int64_t max_operands = 256;
+  static constexpr auto Fields() {
+    return std::tuple(Option("max_bytes", &CombiningOptions::max_bytes, "of the results of one collective, at most"),
+                      Option("max_operands", &CombiningOptions::max_operands, "of one collective, at most"));
+  }
+};
+
+using PassOptions = std::variant<NoPassOptions, InliningOptions, FoldingOptions, SharingOptions, MotionOptions,
+                                 ExpansionOptions, FusionOptions, SplittingOptions, DotMergingOptions,
+                                 GemmPaddingOptions, NormalizationOptions, CombiningOptions>;
 
 // Name, value and meaning of each field.
 struct OptionText {

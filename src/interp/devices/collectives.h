@@ -1,5 +1,6 @@
 // What collectives mean: which devices exchange values, and what each of them gets. Plain functions of the operands of
-// all; who waits for whom is the business of meetings.h. docs/ops.md#collectives. Internal to interp/.
+// all; who waits for whom is the business of meetings.h. docs/ops.md#collectives. Internal to
+// interp/, but for who takes part, which passes ask too.
 //
 // Devices are numbered replica * partitions + partition. Sums fold in the order of the group, so that they have the
 // same bits everywhere.

@@ -1,0 +1,88 @@
+// async-collective-creator and collectives-schedule-linearizer: when collectives begin, and in which order.
+#include <algorithm>
+#include <unordered_map>
+
+#include "ir/fusion.h"
+#include "ir/module.h"
+#include "passes/pass.h"
+
+namespace hlo {
+namespace {
+
+// all-reduce(x) => all-reduce-done(all-reduce-start(x)), so that a schedule can put between them what does not wait for
+// it. What was to run before, runs before the start; what waited, waits for the end.
+void Split(Instruction& inst, std::unordered_map<const Instruction*, Instruction*>* ends) {
+  Computation& computation = inst.computation();
+  Instruction& start = computation.AddLike(inst, Opcode::kAllReduceStart, inst.shape(),
+                                           {inst.operands().begin(), inst.operands().end()}, inst.attributes());
+  Instruction& done = computation.AddLike(inst, Opcode::kAllReduceDone, inst.shape(), {&start});
+  for (Instruction* before : inst.control_predecessors()) start.AddControlPredecessor(*before);
+  inst.ClearControlPredecessors();
+  inst.ReplaceAllUses(done);
+  (*ends)[&inst] = &done;
+}
+
+bool SplitIn(Computation& computation, const PassContext& context) {
+  std::unordered_map<const Instruction*, Instruction*> ends;
+  for (Instruction* inst : computation.Instructions()) {
+    if (inst->Is(Opcode::kAllReduce) && context.ConsumeFuel()) Split(*inst, &ends);
+  }
+  if (ends.empty()) return false;
+  for (Instruction* inst : computation.Instructions()) {
+    const std::vector<Instruction*> before(inst->control_predecessors().begin(), inst->control_predecessors().end());
+    if (std::ranges::none_of(before, [&](const Instruction* other) { return ends.contains(other); })) continue;
+    inst->ClearControlPredecessors();
+    for (Instruction* other : before) {
+      const auto end = ends.find(other);
+      inst->AddControlPredecessor(end == ends.end() ? *other : *end->second);
+    }
+  }
+  for (Instruction* inst : computation.Instructions()) {
+    if (ends.contains(inst)) computation.Remove(*inst);
+  }
+  return true;
+}
+
+// What a device has to be there for, by which the others wait: the start of what has one.
+bool IsMeeting(const Instruction& inst) {
+  return inst.Is(kCollective) && !inst.Is(kOnlyNames) && !inst.Is(Opcode::kPartitionId) && !inst.Is(Opcode::kReplicaId);
+}
+
+// One meeting behind the other, in post-order, by a control edge where nothing else says so. The last meeting that an
+// instruction waits for says which: by the edges, that one waits for all before it.
+bool LinearizeIn(Computation& computation) {
+  const std::vector<Instruction*> order = computation.PostOrder();
+  std::vector<int64_t> last(computation.place_limit(), -1);
+  std::vector<Instruction*> meetings;
+  bool changed = false;
+  for (Instruction* inst : order) {
+    int64_t& waits_for = last[inst->place()];
+    for (const Instruction* operand : inst->operands()) waits_for = std::max(waits_for, last[operand->place()]);
+    for (const Instruction* before : inst->control_predecessors())
+      waits_for = std::max(waits_for, last[before->place()]);
+    if (!IsMeeting(*inst)) continue;
+    if (waits_for + 1 < std::ssize(meetings)) {
+      inst->AddControlPredecessor(*meetings.back());
+      changed = true;
+    }
+    waits_for = std::ssize(meetings);
+    meetings.push_back(inst);
+  }
+  return changed;
+}
+
+}  // namespace
+
+Result<bool> CreateAsyncCollectives(Module& module, const PassContext& context) {
+  bool changed = false;
+  for (Computation* computation : SequentialComputations(module)) changed |= SplitIn(*computation, context);
+  return changed;
+}
+
+Result<bool> LinearizeCollectives(Module& module, const PassContext&) {
+  bool changed = false;
+  for (Computation* computation : SequentialComputations(module)) changed |= LinearizeIn(*computation);
+  return changed;
+}
+
+}  // namespace hlo
