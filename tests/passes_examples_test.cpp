@@ -156,6 +156,7 @@ const PassRow* PassOfExample(const fs::path& path) {
       {"P13", "simplify-conditional"},
       {"P19", "operand_upcaster"},
       {"P20", "result_caster"},
+      {"P21", "rng-expander"},
       {"P23", "comparison-expander"},
       {"P27", "dynamic-index-splitter"},
       {"P28", "dot_decomposer"},

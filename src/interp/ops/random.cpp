@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "interp/elements.h"
 #include "interp/evaluation.h"
+#include "interp/functions.h"
 #include "interp/scratch.h"
 #include "interp/strided.h"
 
@@ -154,38 +155,93 @@ Result<Literal> EvalRngGetAndUpdateState(Evaluation& e) {
   return old;
 }
 
-// Philox, keyed by the run's seed and the instruction; only the distribution is promised.
+namespace {
+
+// 32 or 64 bits for each element, from philox: its key is the run's seed and the replica, its counter the session's
+// state, which goes on by the words that were asked for.
+Scratch<uint64_t> Draw(Session& session, int width, int64_t count) {
+  Scratch<uint64_t> bits(count + count % 2);
+  const uint64_t replica = session.place() ? static_cast<uint64_t>(session.place()->replica) : 0;
+  uint64_t* const state = session.rng_state;
+  PhiloxBits(session.options().seed ^ replica, static_cast<unsigned __int128>(state[1]) << 64 | state[0],
+             width == 64 ? PrimitiveType::kU64 : PrimitiveType::kU32, bits);
+  const uint64_t words = static_cast<uint64_t>(count) * (width / 32);
+  state[0] += words;
+  state[1] += state[0] < words;
+  return bits;
+}
+
+// Of [0, 1): the highest bits as a fraction.
+template <class F>
+F Fraction(uint64_t bits) {
+  if constexpr (std::is_same_v<F, double>) return static_cast<double>(bits >> 12) * 0x1p-52;
+  else return static_cast<float>(bits >> 9) * 0x1p-23F;
+}
+
+template <class F>
+F Rounded(Opcode function, F x) {
+  return static_cast<F>(FloatFunctionOf(function)->f64(x));
+}
+
+// Box and Muller's: of two fractions two normal numbers, the sine and the cosine of one angle.
+template <class F>
+F Normal(const Scratch<uint64_t>& bits, int64_t i) {
+  const F u = std::max(Fraction<F>(bits[i & ~int64_t{1}]), static_cast<F>(1e-7));
+  const F angle = static_cast<F>(2 * M_PI) * Fraction<F>(bits[i | 1]);
+  const F radius = Rounded<F>(Opcode::kSqrt, F{-2} * Rounded<F>(Opcode::kLog, u));
+  return Rounded<F>(i % 2 == 0 ? Opcode::kSin : Opcode::kCos, angle) * radius;
+}
+
+// Floats narrower than f32 are computed in f32. Rounding may reach `b`, which is outside: then it is `a`.
+template <class F>
+void DrawFloats(Evaluation& e, Literal& result) {
+  const double low = e.operands[0].GetDouble(0), high = e.operands[1].GetDouble(0);
+  const F a = static_cast<F>(low), b = static_cast<F>(high);
+  const bool normal = e.inst.attrs<RngAttrs>().distribution == RandomDistribution::kNormal;
+  const int64_t count = result.shape().NumElements();
+  const Scratch<uint64_t> bits = Draw(e.session, sizeof(F) * 8, count);
+  for (int64_t i = 0; i < count; ++i) {
+    if (normal) {
+      result.SetDouble(i, Normal<F>(bits, i) * b + a);
+      continue;
+    }
+    const F scaled = Fraction<F>(bits[i]) * (b - a);
+    result.SetDouble(i, scaled + a);
+    if (low < high && result.GetDouble(i) >= high) result.SetDouble(i, low);
+  }
+}
+
+// Of [a, b); nothing lies in an empty interval, and then it is `a`.
+void DrawIntegers(Evaluation& e, Literal& result) {
+  const PrimitiveType type = result.shape().type();
+  const int64_t low = e.operands[0].GetInt(0), high = e.operands[1].GetInt(0), count = result.shape().NumElements();
+  const bool some = IsSigned(type) ? low < high : static_cast<uint64_t>(low) < static_cast<uint64_t>(high);
+  const uint64_t range = some ? static_cast<uint64_t>(high) - static_cast<uint64_t>(low) : 1;
+  const Scratch<uint64_t> bits = Draw(e.session, BitWidth(type) == 64 ? 64 : 32, count);
+  for (int64_t i = 0; i < count; ++i)
+    result.SetInt(i, static_cast<int64_t>(static_cast<uint64_t>(low) + bits[i] % range));
+}
+
+}  // namespace
+
+// The formulas that passes/expanders/rng_expander.cpp writes out, to the bit; only the distribution is promised.
 Result<Literal> EvalRng(Evaluation& e) {
-  const Shape& shape = e.inst.shape();
-  const PrimitiveType type = shape.type();
+  const PrimitiveType type = e.inst.shape().type();
   const bool normal = e.inst.attrs<RngAttrs>().distribution == RandomDistribution::kNormal;
   if (IsComplex(type) || (normal && !IsFloat(type)))
-    FAIL(UnsupportedAt(e.inst, "U002", Str("'rng' of ", shape, " is not supported by the interpreter")));
-  Literal result(shape);
-  const double a = e.operands[0].GetDouble(0), b = e.operands[1].GetDouble(0);
-  const uint64_t key = e.session.options().seed ^ static_cast<uint64_t>(e.inst.id()) << 32;
-  unsigned __int128 counter = e.session.rng_state[0] | static_cast<unsigned __int128>(e.session.rng_state[1]) << 64;
-  for (int64_t i = 0; i < shape.NumElements(); ++i, ++counter) {
-    const auto words = Philox(key, counter);
-    const uint64_t bits = words[0] | uint64_t{words[1]} << 32;
-    const double u = static_cast<double>(bits >> 11) * 0x1p-53;
-    if (normal) {
-      const double v = static_cast<double>((words[2] | uint64_t{words[3]} << 32) >> 11) * 0x1p-53;
-      result.SetDouble(i, a + b * std::sqrt(-2 * std::log1p(-u)) * std::cos(2 * M_PI * v));
-    } else if (IsFloat(type)) {
-      // Rounding to a narrow type may reach b, which is outside.
-      result.SetDouble(i, a + u * (b - a));
-      if (a < b && result.GetDouble(i) >= b) result.SetDouble(i, a);
-    } else if (type == PrimitiveType::kPred) {
-      result.SetInt(i, static_cast<int64_t>(bits & 1));
-    } else {
-      const int64_t low = e.operands[0].GetInt(0);
-      const uint64_t range = static_cast<uint64_t>(e.operands[1].GetInt(0)) - static_cast<uint64_t>(low);
-      result.SetInt(i, static_cast<int64_t>(static_cast<uint64_t>(low) + (range == 0 ? 0 : bits % range)));
-    }
+    FAIL(UnsupportedAt(e.inst, "U002", Str("'rng' of ", e.inst.shape(), " is not supported by the interpreter")));
+  Literal result(e.inst.shape());
+  if (type == PrimitiveType::kPred) {
+    const int64_t count = result.shape().NumElements();
+    const Scratch<uint64_t> bits = Draw(e.session, 32, count);
+    for (int64_t i = 0; i < count; ++i) result.SetInt(i, static_cast<int64_t>(bits[i] & 1));
+  } else if (type == PrimitiveType::kF64) {
+    DrawFloats<double>(e, result);
+  } else if (IsFloat(type)) {
+    DrawFloats<float>(e, result);
+  } else {
+    DrawIntegers(e, result);
   }
-  e.session.rng_state[0] = static_cast<uint64_t>(counter);
-  e.session.rng_state[1] = static_cast<uint64_t>(counter >> 64);
   return result;
 }
 
