@@ -41,6 +41,7 @@ const std::map<std::string, std::set<std::string>> kMayIncludeWithin = {
     {"passes", {"passes/simplify"}},
     {"passes/collectives", {"passes", "passes/fusion", "passes/simplify"}},
     {"passes/control", {"passes"}},
+    {"passes/emission", {"passes", "passes/fusion"}},
     {"passes/expanders", {"passes", "passes/simplify"}},
     {"passes/fusion", {"passes"}},
     {"passes/layout", {"passes"}},

@@ -534,6 +534,8 @@ uint64_t Fingerprint(const Module& module) { return Fingerprinter().Of(module); 
 
 uint64_t Fingerprinter::Of(const Module& module) {
   uint64_t hash = module.header.is_scheduled;
+  for (const InputOutputAlias& alias : module.header.aliases)
+    hash = Mix(hash, static_cast<uint64_t>(alias.parameter) + 1);
   known_.resize(module.computation_id_limit());
   for (const Computation* computation : module.PostOrder()) {
     Known& known = known_[computation->id()];

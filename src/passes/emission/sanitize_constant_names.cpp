@@ -1,0 +1,62 @@
+// sanitize-constant-names: constants have names that are symbols of a linker: letters, digits and '_'.
+#include <string>
+
+#include "base/text.h"
+#include "ir/fusion.h"
+#include "ir/module.h"
+#include "passes/pass.h"
+
+namespace hlo {
+namespace {
+
+std::string SymbolOf(std::string_view name) {
+  std::string symbol(name);
+  for (char& c : symbol) {
+    const bool legal = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+    if (!legal) c = '_';
+  }
+  return symbol;
+}
+
+bool IsConstant(const Instruction& inst) { return inst.Is(Opcode::kConstant) || inst.Is(Opcode::kElidedConstant); }
+
+// The same constant under a name that is a symbol and nobody else's: a name stays taken when its owner has gone.
+Instruction& Renamed(const Instruction& constant, const std::string& symbol) {
+  Computation& computation = constant.computation();
+  std::string name = symbol;
+  for (int i = 1;; ++i) {
+    Instruction& copy = computation.Add(constant.opcode(), constant.shape(), {}, constant.attributes(), name);
+    if (copy.name() == name) {
+      copy.SetRange(constant.range());
+      if (constant.HasCommon()) copy.SetCommon(constant.common());
+      return copy;
+    }
+    computation.Remove(copy);
+    name = Str(symbol, "__", i);
+  }
+}
+
+}  // namespace
+
+// Of what runs step by step: within a fusion a constant is a number in the code. What control edges wait for keeps its
+// name.
+Result<bool> SanitizeConstantNames(Module& module, const PassContext& context) {
+  bool changed = false;
+  for (Computation* computation : SequentialComputations(module)) {
+    std::vector<bool> awaited(computation->place_limit());
+    for (const Instruction* inst : computation->instructions()) {
+      for (const Instruction* before : inst->control_predecessors()) awaited[before->place()] = true;
+    }
+    for (Instruction* inst : computation->Instructions()) {
+      if (!IsConstant(*inst) || awaited[inst->place()] || !inst->control_predecessors().empty()) continue;
+      const std::string symbol = SymbolOf(inst->name());
+      if (symbol == inst->name() || !context.ConsumeFuel()) continue;
+      inst->ReplaceAllUses(Renamed(*inst, symbol));
+      computation->Remove(*inst);
+      changed = true;
+    }
+  }
+  return changed;
+}
+
+}  // namespace hlo
