@@ -1,8 +1,9 @@
 // The before and after modules of the pass catalogue (CORPUS/spec/examples), where the corpus is at hand, and the files
 // of testdata/passes/PASS.
 //
-//   meaning    every module that the interpreter takes means the same, to the bit, after simplification, after the
-//              whole pipeline and after PASS, which is the one that an example of the catalogue is of
+//   meaning    every module that the interpreter takes means the same, to the bit and on each of its devices, after
+//              simplification, after the whole pipeline and after PASS, which is the one that an example of the
+//              catalogue is of
 //   form       after simplification it is what its after module is after the same; how many are is printed and must not
 //              become fewer
 #include <gtest/gtest.h>
@@ -211,6 +212,7 @@ TEST_P(Example, KeepsItsMeaning) {
   const auto expected = RunAll(*before, arguments);
   if (!expected) GTEST_SKIP() << "not interpreted: " << expected.error().message();
   std::vector<PipelineOptions> pipelines = {{}, {.passes = kSimplify}};
+  if (arguments.size() > 1) pipelines.push_back({.pipeline = "2022"});  // Where what changes collectives runs.
   if (path.string().starts_with("testdata")) pipelines.push_back({.passes = path.parent_path().filename().string()});
   if (path.filename().string().starts_with("A.") || path.string().starts_with("testdata/passes/algsimp"))
     pipelines.push_back({.passes = kRounding});

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "ir/fusion_plan.h"
 #include "ir/text/printer.h"
+#include "ir/verifier/normal_layouts.h"
 #include "ir/verifier/verifier.h"
 #include "passes/rewrite.h"
 
@@ -37,8 +38,16 @@ bool IsOptimized(const Module& module, const std::string& path) {
 
 Result<PipelineReport> Optimize(Module& module, PipelineOptions options, Dumper* dumper) {
   Verified verified;
-  if (!options.verify) options.verify = [&](const Module& m) { return VerifyAgain(m, &verified); };
-  options.after = [dumper, after = std::move(options.after)](const PassRun& run, Module& m) -> Status {
+  bool layouts_are_normal = false;  // From layout assignment on.
+  if (!options.verify) {
+    options.verify = [&](const Module& m) -> Status {
+      TRY(VerifyAgain(m, &verified));
+      return layouts_are_normal ? CheckNormalLayouts(m) : Status();
+    };
+  }
+  options.after = [dumper, &layouts_are_normal, after = std::move(options.after)](const PassRun& run,
+                                                                                  Module& m) -> Status {
+    layouts_are_normal |= run.pass->name == "layout-assignment" && !run.skipped;
     VLOG(1, run.pipeline, ": ", run.pass->name,
          run.skipped   ? " skipped"
          : run.changed ? " changed"

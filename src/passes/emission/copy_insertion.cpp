@@ -61,26 +61,40 @@ std::vector<Instruction*> ReadersOf(const Instruction& value) {
   return readers;
 }
 
-// Does each element of the result hang on the same element of the operand alone, and on no other of it? Then the result
-// may be written over the operand as it is read.
-bool WritesOver(const Instruction& maker, const Instruction& old) {
+// The instruction that computes the value: a fusion of several roots, of which it is one.
+const Instruction& MakerOf(const Instruction& value) {
+  const Instruction* maker = &value;
+  while (maker->Is(Opcode::kGetTupleElement)) maker = &maker->operand(0);
+  return *maker;
+}
+
+// Within a fusion: is all that hangs on parameter k elementwise, in its dimensions?
+bool HangsElementwise(const Computation& fused, int64_t k) {
+  const Shape& shape = fused.parameter(k).shape();
+  std::vector<bool> hangs(fused.place_limit());
+  hangs[fused.parameter(k).place()] = true;
+  for (const Instruction* inst : fused.PostOrder()) {
+    if (inst->Is(Opcode::kTuple)) continue;  // The roots.
+    const bool on_it =
+        std::ranges::any_of(inst->operands(), [&](const Instruction* operand) { return hangs[operand->place()]; });
+    if (on_it && (!inst->Is(kElementwise) || inst->shape().dims() != shape.dims())) return false;
+    hangs[inst->place()] = hangs[inst->place()] || on_it;
+  }
+  return true;
+}
+
+// Does each element of `next` hang on the same element of `old` alone, as far as on `old` at all? Then it may be
+// written over that as it is read.
+bool WritesOver(const Instruction& next, const Instruction& old) {
+  const Instruction& maker = MakerOf(next);
   for (int64_t k = 0; k < maker.operand_count(); ++k) {
     if (&SourceOf(maker.operand(k)) != &old) continue;
-    if (maker.operand(k).shape() != maker.shape()) return false;
-    if (!IsFusion(maker)) {
-      if (!maker.Is(kElementwise) && !(maker.Is(Opcode::kDynamicUpdateSlice) && k == 0)) return false;
-      continue;
-    }
-    const Computation& fused = FusedComputation(maker);
-    if (!fused.root().shape().IsArray()) return false;
-    if (CanUpdateInPlace(maker, 0) == k) continue;
-    std::vector<bool> hangs(fused.place_limit());
-    hangs[fused.parameter(k).place()] = true;
-    for (const Instruction* inst : fused.PostOrder()) {
-      const bool on_it =
-          std::ranges::any_of(inst->operands(), [&](const Instruction* operand) { return hangs[operand->place()]; });
-      if (on_it && (!inst->Is(kElementwise) || inst->shape().dims() != maker.shape().dims())) return false;
-      hangs[inst->place()] = hangs[inst->place()] || on_it;
+    if (maker.operand(k).shape() != next.shape()) return false;
+    if (IsKernel(maker)) {
+      const int64_t root = next.Is(Opcode::kGetTupleElement) ? next.tuple_index() : 0;
+      if (CanUpdateInPlace(maker, root) != k && !HangsElementwise(FusedComputation(maker), k)) return false;
+    } else if (!maker.Is(kElementwise) && !(maker.Is(Opcode::kDynamicUpdateSlice) && k == 0)) {
+      return false;
     }
   }
   return true;
@@ -95,8 +109,8 @@ struct Place {
 // Finds all of one computation before anything changes.
 class Finder {
  public:
-  explicit Finder(const Computation& computation)
-      : computation_(computation), order_(computation.PostOrder()), waits_(order_) {}
+  Finder(const Computation& computation, bool is_body)
+      : computation_(computation), is_body_(is_body), order_(computation.PostOrder()), waits_(order_) {}
 
   std::vector<Place> Run() {
     if (computation_.IsEntry()) FindInResult();
@@ -113,10 +127,14 @@ class Finder {
     Instruction& root = computation_.root();
     std::set<const Instruction*> seen;
     if (!root.Is(Opcode::kTuple)) return {};
+    std::vector<std::vector<Instruction*>> old_values(root.operand_count());
+    for (Instruction* user : computation_.parameter(0).users()) {
+      if (user->Is(Opcode::kGetTupleElement)) old_values[user->tuple_index()].push_back(user);
+    }
     for (int64_t i = 0; i < root.operand_count(); ++i) {
       Instruction& next = SourceOf(root.operand(i));
       if (!next.shape().IsArray() || IsStateElement(next, i)) continue;
-      if (IsArgument(next) || IsConstant(next) || !seen.insert(&next).second || OldIsNeeded(next, i))
+      if (IsArgument(next) || IsConstant(next) || !seen.insert(&next).second || OldIsNeeded(next, old_values[i]))
         places_.push_back({&root, i});
     }
     return std::exchange(places_, {});
@@ -164,9 +182,9 @@ class Finder {
     return value.Is(Opcode::kGetTupleElement) && value.operand(0).Is(Opcode::kParameter) && value.tuple_index() == i;
   }
 
-  // By whom, besides `user`, that does not run before it? An argument is the caller's.
+  // By whom, besides `user`, that does not run before it? An argument is the caller's, but a body's is its own.
   bool IsNeeded(Instruction& value, Instruction& user) {
-    if (IsConstant(value) || (IsArgument(value) && computation_.IsEntry())) return true;
+    if (IsConstant(value) || (IsArgument(value) && !is_body_)) return true;
     if (value.IsRoot()) return true;
     return std::ranges::any_of(ReadersOf(value), [&](const Instruction* reader) {
       return reader != &user && !waits_.WaitsFor(user, *reader);
@@ -185,18 +203,14 @@ class Finder {
     }
   }
 
-  // Of a body: is element i of the state read while or after its next value is made?
-  bool OldIsNeeded(Instruction& next, int64_t i) {
-    Instruction* maker = &next;
-    while (maker->Is(Opcode::kGetTupleElement)) maker = &maker->operand(0);
-    for (Instruction* old : computation_.parameter(0).users()) {
-      if (!old->Is(Opcode::kGetTupleElement) || old->tuple_index() != i) continue;
-      if (!WritesOver(*maker, *old)) return true;
-      for (const Instruction* reader : ReadersOf(*old)) {
-        if (reader != maker && !waits_.WaitsFor(*maker, *reader)) return true;
-      }
-    }
-    return false;
+  // Of a body: is what an element of the state was read while or after its next value is made?
+  bool OldIsNeeded(const Instruction& next, const std::vector<Instruction*>& old_values) {
+    const Instruction& maker = MakerOf(next);
+    return std::ranges::any_of(old_values, [&](const Instruction* old) {
+      return !WritesOver(next, *old) || std::ranges::any_of(ReadersOf(*old), [&](const Instruction* reader) {
+        return reader != &maker && !waits_.WaitsFor(maker, *reader);
+      });
+    });
   }
 
   static int64_t UpdatedBy(const Instruction& inst) {
@@ -207,6 +221,7 @@ class Finder {
   }
 
   const Computation& computation_;
+  const bool is_body_;  // Of a loop.
   const std::vector<Instruction*> order_;
   WaitGraph waits_;
   std::vector<Place> places_;
@@ -233,9 +248,10 @@ std::vector<Place> FindAll(const Module& module) {
   }
   const auto add = [&](std::vector<Place> places) { all.insert(all.end(), places.begin(), places.end()); };
   for (const Computation* computation : computations) {
-    Finder finder(*computation);
+    const bool is_body = bodies.contains(computation);
+    Finder finder(*computation, is_body);
     add(finder.Run());
-    if (bodies.contains(computation)) add(finder.RunBody());
+    if (is_body) add(finder.RunBody());
     else if (branches.contains(computation)) add(finder.RunBranch());
   }
   return all;

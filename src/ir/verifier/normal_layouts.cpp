@@ -1,0 +1,45 @@
+#include "ir/verifier/normal_layouts.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "ir/module.h"
+
+namespace hlo {
+namespace {
+
+bool IsRowMajor(const Shape& shape) {
+  if (shape.IsTuple()) return std::ranges::all_of(shape.elements(), IsRowMajor);
+  return !shape.IsArray() || shape.HasDefaultLayout();
+}
+
+bool MayLieAsTheCallersValues(const Instruction& inst) {
+  switch (inst.opcode()) {
+    case Opcode::kParameter:
+    case Opcode::kConstant:  // A copy that was folded.
+    case Opcode::kElidedConstant:
+    case Opcode::kCopy:
+    case Opcode::kFusion:
+    case Opcode::kTuple:
+    case Opcode::kGetTupleElement:
+    case Opcode::kBitcast: return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+Status CheckNormalLayouts(const Module& module) {
+  for (const Computation* computation : module.PostOrder()) {
+    for (const Instruction* inst : computation->instructions()) {
+      if (IsRowMajor(inst->shape()) || MayLieAsTheCallersValues(*inst)) continue;
+      FAIL(ErrorAt(*inst, "I012",
+                   Str("'", inst->name(), "' computes ", inst->shape().ToStringWithLayout(),
+                       " behind layout assignment, expected ", inst->shape().WithDefaultLayout().ToStringWithLayout()),
+                   ExitCode::kInternal));
+    }
+  }
+  return {};
+}
+
+}  // namespace hlo
