@@ -10,7 +10,7 @@ by least squares over the sizes that take --least milliseconds or more; without 
 less at all of them is not listed.
 
 --instructions adds the exponent of the machine instructions that are executed, as valgrind counts them, fifty times
-slower and so at the two smallest sizes. Where it is 1 and that of time is above it, the work is linear and the memory is not: what fits a cache at 10,000
+slower, at the smallest size and the largest. Where it is 1 and that of time is above it, the work is linear and the memory is not: what fits a cache at 10,000
 instructions does not at 100,000.
 
 Exits 1 where an exponent is above --exponent, `check` takes more than --check seconds at the largest size, or `scheduled`
@@ -249,7 +249,7 @@ def main():
                 if options.write:
                     continue
                 columns.append(times(path, options))
-                if options.instructions and len(counts) < 2:
+                if options.instructions and size in (sizes[0], sizes[-1]):
                     counts.append(instructions(path, options))
         if options.write:
             continue
@@ -257,7 +257,7 @@ def main():
         for name in max(columns, key=len):
             values = [column.get(name, math.inf) for column in columns]
             slope = exponent(sizes, values, options.least / 1e3)
-            work = exponent(sizes[:2], [column.get(name, 0) for column in counts], 1) if counts else None
+            work = exponent((sizes[0], sizes[-1]), [column.get(name, 0) for column in counts], 1) if counts else None
             if (slope or 0) > options.exponent:
                 of_work = '' if work is None else ', of instructions executed %.2f' % work
                 late.append('%s: %s has exponent %.2f%s' % (shape, name, slope, of_work))
