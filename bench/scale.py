@@ -10,8 +10,8 @@ by least squares over the sizes that take --least milliseconds or more; without 
 less at all of them is not listed.
 
 --instructions adds the exponent of the machine instructions that are executed, as valgrind counts them, fifty times
-slower, at the smallest size and the largest. Where it is 1 and that of time is above it, the work is linear and the memory is not: what fits a cache at 10,000
-instructions does not at 100,000.
+slower, at the smallest size and the largest. Where it is 1 and that of time is above it, the work is linear and the
+memory is not: what fits a cache at 10,000 instructions does not at 100,000.
 
 Exits 1 where an exponent is above --exponent, `check` takes more than --check seconds at the largest size, or `scheduled`
 more than --scheduled.
