@@ -46,8 +46,10 @@ VariantOutcome OutcomeOf(Experiment& experiment, bool runs) {
   outcome.kernels = figures->kernels;
   outcome.bytes = figures->bytes;
   outcome.seconds = figures->seconds;
-  for (const PassRun& run : (*optimized)->passes.runs)
+  for (const PassRun& run : (*optimized)->passes.runs) {
+    if (run.skipped) continue;  // As the regions are, of which no kernels are made yet.
     outcome.instances.push_back({std::string(run.pass->name), NameOf(run), run.pipeline, run.changed});
+  }
   for (const auto& [rule, rewrites] : (*optimized)->passes.rewrites) outcome.rules.emplace_back(rule);
   const auto planned = (*optimized)->module->Clone();
   if (const Status plan = gpu::PlanModule(*planned, device); !plan) outcome.failure = FailureOf("plan", plan.error());
