@@ -49,7 +49,8 @@ std::vector<Lowered> LowerFusions(const Module& module, const std::string& name,
   std::vector<Lowered> fusions;
   for (const Computation* computation : module.PostOrder()) {
     for (const Instruction* inst : computation->Instructions()) {
-      if (inst->Is(Opcode::kFusion) && !IsRegion(*inst) && (name.empty() || inst->name() == name)) fusions.push_back({.inst = inst});
+      if (inst->Is(Opcode::kFusion) && !IsRegion(*inst) && (name.empty() || inst->name() == name))
+        fusions.push_back({.inst = inst});
     }
   }
   ParallelFor(std::ssize(fusions), 1, [&](int64_t begin, int64_t end) {
