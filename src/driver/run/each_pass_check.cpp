@@ -199,6 +199,7 @@ std::string EachPassCheck::Report() const {
   if (!lines_.empty()) out += table.Text();
   if (wrong_) return out + blame_;
   if (judged_ == 0 && only_) return out + "no pass instance that changed the module matches\n";
+  if (!options_.pipeline.inject.empty()) out += "planted, and nothing came of it: no pass is found wrong\n";
   return out + Str(Counted(judged_, "pass instance"),
                    " changed the module: ", judged_ == open_ && judged_ > 0 ? "" : Str(judged_ - open_, " right"),
                    open_ == 0 ? "" : Str(judged_ == open_ ? "" : ", ", open_, " open"), "\n");
