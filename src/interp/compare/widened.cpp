@@ -627,6 +627,8 @@ Result<WidenedResult> CompareWidened(const Module& input, const Module& optimize
 
 std::vector<const Instruction*> LargeValues(const Module& input, const Module& optimized,
                                             const WidenedOptions& options) {
+  const int64_t limit = LimitOfComparing(optimized, options.work_limit, options.loop_iterations);
+  if (limit == std::numeric_limits<int64_t>::max()) return {};  // Of most modules, at once.
   return Comparer(input, optimized, options).LargeValues();
 }
 
