@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "ir/module.h"
-#include "ir/verifier/normal_layouts.h"
+#include "ir/verifier/module_layouts.h"
 #include "parser/parser.h"
 #include "passes/pipeline.h"
 

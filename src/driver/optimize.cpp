@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "ir/fusion_plan.h"
 #include "ir/text/printer.h"
-#include "ir/verifier/normal_layouts.h"
+#include "ir/verifier/module_layouts.h"
 #include "ir/verifier/verifier.h"
 #include "passes/rewrite.h"
 
@@ -59,9 +59,14 @@ Result<PipelineReport> Optimize(Module& module, PipelineOptions options, Dumper*
     if (dumper != nullptr) TRY(dumper->AfterPass(run.number, run.pipeline, run.pass->name, run.changed, m));
     return after ? after(run, m) : Status();
   };
+  // A layout never changes a value, but for bitcast, which reads the bytes: where values change theirs on the way, a
+  // pass that takes such a step away, or a kernel that reads what was handed to it, would change what a bitcast sees.
+  const bool fits = !!CheckLayoutsFit(module);
+  if (!fits) TRY(RunOnePass(module, {.pass = FindPass("layout-assignment")}, {}));
   const bool had_plans = HasPlans(module);
   auto report = RunPipeline(module, options);
   if (!report) return report;
+  report->changed |= !fits;
   // They were for what the fusions were before. What passes chose goes with them; without them it stays.
   if (report->changed && had_plans) RemovePlans(module);
   return report;

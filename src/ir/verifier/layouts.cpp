@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "ir/shapes/shape_checks.h"
 #include "ir/verifier/checks.h"
+#include "ir/verifier/module_layouts.h"
 
 namespace hlo {
 namespace {
@@ -229,6 +230,16 @@ std::string LayoutFault(const Shape& array) {
     }
   }
   return "";
+}
+
+Status CheckLayoutsFit(const Module& module) {
+  for (const Computation* computation : module.PostOrder()) {
+    for (const Instruction* inst : computation->instructions()) {
+      TRY(CheckHandedOn(*inst));
+      TRY(CheckKept(*inst));
+    }
+  }
+  return {};
 }
 
 Status CheckLayouts(const Instruction& inst) {

@@ -1,4 +1,4 @@
-#include "ir/verifier/normal_layouts.h"
+#include "ir/verifier/module_layouts.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // Whether a module is valid, by the rules of ir/verifier/rules.def, which says what holds afterwards at which level.
-// The files ir/verifier_*.cpp have a family of them each (ir/verifier/checks.h); the preconditions of each op stand
+// The files ir/verifier/*.cpp have a family of them each (ir/verifier/checks.h); the preconditions of each op stand
 // with the inference of its shape (ir/shapes/shape_rules.h). This file has what the others build on:
 //   - every computation has a root; operands, users and control predecessors live in the same computation, not removed;
 //     operands and control edges have no cycle; a scheduled computation runs operands first (V008, V051, V266, V267)

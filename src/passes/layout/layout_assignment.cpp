@@ -46,8 +46,9 @@ Result<bool> SayBitcast(Instruction& bitcast) {
                           {&bitcast.operand(0)}, DimensionsAttrs{from_order});
   Instruction& reshaped =
       computation.AddLike(bitcast, Opcode::kReshape, to.WithDims(Permuted(to.dims(), to_order)), {&physical});
-  Instruction& logical = computation.AddLike(bitcast, Opcode::kTranspose, to.WithDims(to.dims()), {&reshaped},
-                                             DimensionsAttrs{Inverse(to_order)});
+  // In the layout that a bitcast of this one reads.
+  Instruction& logical =
+      computation.AddLike(bitcast, Opcode::kTranspose, to, {&reshaped}, DimensionsAttrs{Inverse(to_order)});
   bitcast.ReplaceAllUses(logical);
   computation.Remove(bitcast);
   return true;
@@ -64,6 +65,14 @@ Instruction& InLayout(Instruction& value, const Shape& wanted) {
     elements.push_back(&InLayout(element, wanted.element(i)));
   }
   return computation.AddTuple(elements);
+}
+
+bool IsAwaited(const Instruction& inst) {
+  for (const Instruction* other : inst.computation().instructions()) {
+    const auto before = other->control_predecessors();
+    if (std::ranges::find(before, &inst) != before.end()) return true;
+  }
+  return false;
 }
 
 bool FitEntry(Module& module) {
@@ -92,6 +101,7 @@ bool FitEntry(Module& module) {
     Instruction& result = InLayout(root, *module.header.entry_result);
     result.SetOrigin(root.origin());
     entry.SetRoot(result);
+    if (root.Is(Opcode::kTuple) && root.IsDead() && !IsAwaited(root)) entry.RemoveDeadTree(root);
     changed = true;
   }
   return changed;
