@@ -67,7 +67,10 @@ int64_t StepsOf(const ReductionSpace& space, const KernelPlan& plan) {
 int VectorWidth(const ElementGraph& graph, std::span<const NodeId> nodes, const std::vector<FusionBody::Root>& roots,
                 int bytes) {
   int widest = 1;
-  for (const FusionBody::Root& root : roots) widest = std::max(widest, kernel::Bytes(KernelTypeOf(root.shape->type())));
+  for (const FusionBody::Root& root : roots) {
+    if (root.shape->NumElements() == 0) continue;  // Nobody writes it; its type may be one that no kernel has.
+    widest = std::max(widest, kernel::Bytes(KernelTypeOf(root.shape->type())));
+  }
   for (const NodeId id : graph.Reachable(nodes)) {
     const ElementNode& node = graph.node(id);
     if (node.kind != ElementNode::Kind::kLoad || node.variables.empty()) continue;

@@ -1,5 +1,6 @@
 // Bounds of convert and reduce-precision. The rules: docs/comparison.md#elementwise-rules.
 #include <algorithm>
+#include <limits>
 
 #include "interp/ops/reduce_precision.h"
 #include "interp/shadow/elementwise.h"
@@ -13,8 +14,21 @@ bool Includes(PrimitiveType to, PrimitiveType from) {
   return a.relative <= b.relative && a.least <= b.least && a.overflow >= b.overflow;
 }
 
+// f8e8m0fnu has neither 0 nor a sign: what is not above 0 becomes a NaN.
+Pair AboveZero(const Pair* in) {
+  const auto [x, e] = in[0];
+  if (!IsDecided(in[0])) return {0, kUndetermined};
+  if (x > e) return {x, e};
+  return x + e <= 0 || e == 0 ? Pair{std::numeric_limits<double>::quiet_NaN(), 0} : Pair{0, kUndetermined};
+}
+
 ShadowValue FloatToFloat(Context& context, const Instruction& inst, const ShadowValue& x) {
   const PrimitiveType held = context.Held(inst);
+  const PrimitiveType to = inst.shape().type();
+  if (context.options.widened && to == PrimitiveType::kF8E8M0FNU && x.shape.type() != to) {
+    const ShadowValue* operands[] = {&x};
+    return Apply(Blocks(AboveZero, 1), inst, operands, held);
+  }
   if (context.options.widened || Includes(held, x.held)) {
     ShadowValue result = x;
     result.shape = inst.shape();

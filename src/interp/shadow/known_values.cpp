@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "interp/count_trips.h"
 #include "interp/dynamic.h"
 #include "interp/interpreter.h"
 #include "interp/shadow/rules.h"
@@ -54,8 +55,29 @@ struct Alone {
   }
 };
 
-// Four half steps of its type, for each element: what a few operations in another order may round differently.
+// What arithmetic makes of it in a type: f8e8m0fnu has none, and its bytes of 0 are another number.
+Literal ZeroOf(PrimitiveType type) { return IsFloat(type) ? Literal::Scalar(type, 0.0) : Literal(Shape(type, {})); }
+
+// Parts of complex numbers. A product's, (ac - bd) + (ad + bc)i, may cancel: they are off by roundings of its size
+// |a + bi| |c + di|, which is that of the result, whatever is left of them.
+Literal FewComplexRoundings(const Literal& literal) {
+  const ShadowValue parted = shadow::Parted(hlo::ToShadow(literal));
+  const ShadowValue &real = parted.elements[0], &imaginary = parted.elements[1];
+  const shadow::Rounding rounding = shadow::RoundingTo(real.shape.type(), false);
+  Literal bound = shadow::Zeros(real.shape);
+  auto bounds = bound.mutable_data<double>();
+  for (size_t i = 0; i < bounds.size(); ++i) {
+    const double size = std::hypot(shadow::Values(real.value)[i], shadow::Values(imaginary.value)[i]);
+    bounds[i] = std::isfinite(size) ? 4 * shadow::HalfStep(rounding, size) : 0;
+  }
+  return bound;
+}
+
+// Four half steps of its type, for each element: what a few operations in another order may round differently. No bytes
+// for what is not rounded.
 Literal FewRoundings(const Literal& literal) {
+  if (IsComplex(literal.shape().type())) return FewComplexRoundings(literal);
+  if (!IsFloat(literal.shape().type())) return Literal();
   Literal bound = shadow::NewBuffer(literal.shape());
   const shadow::Rounding rounding = shadow::RoundingTo(literal.shape().type(), false);
   auto bounds = bound.mutable_data<double>();
@@ -64,25 +86,6 @@ Literal FewRoundings(const Literal& literal) {
     bounds[i] = std::isfinite(x) ? 4 * shadow::HalfStep(rounding, std::fabs(x)) : 0;
   }
   return bound;
-}
-
-// What arithmetic makes of it in a type: f8e8m0fnu has none, and its bytes of 0 are another number.
-Literal ZeroOf(PrimitiveType type) { return IsFloat(type) ? Literal::Scalar(type, 0.0) : Literal(Shape(type, {})); }
-
-// Parts of complex numbers. A product's, (ac - bd) + (ad + bc)i, may cancel: they are off by roundings of its size
-// |a + bi| |c + di|, which is that of the result, whatever is left of them.
-ShadowValue ComplexOfFewRoundings(const Literal& literal) {
-  ShadowValue parted = shadow::Parted(hlo::ToShadow(literal));
-  ShadowValue &real = parted.elements[0], &imaginary = parted.elements[1];
-  const shadow::Rounding rounding = shadow::RoundingTo(real.shape.type(), false);
-  real.bound = shadow::Zeros(real.shape);
-  auto bounds = real.bound.mutable_data<double>();
-  for (size_t i = 0; i < bounds.size(); ++i) {
-    const double size = std::hypot(shadow::Values(real.value)[i], shadow::Values(imaginary.value)[i]);
-    bounds[i] = std::isfinite(size) ? 4 * shadow::HalfStep(rounding, size) : 0;
-  }
-  imaginary.bound = real.bound;
-  return parted;
 }
 
 // A conversion that every element survives as the number it was rounds nothing, in whatever types it is done.
@@ -96,10 +99,25 @@ bool ConvertsExactly(const Instruction& inst, const Literal& operand, const Lite
   return true;
 }
 
+// A complex number's bound is that of each of its parts.
 ShadowValue ToShadow(const Literal& value, const Literal& bound) {
   ShadowValue shadow = hlo::ToShadow(value);
   if (shadow.IsFloat()) shadow.bound = bound;
-  return shadow;
+  if (!IsComplex(value.shape().type()) || bound.byte_size() == 0) return shadow;
+  ShadowValue parted = shadow::Parted(shadow);
+  for (ShadowValue& part : parted.elements) part.bound = bound;
+  return parted;
+}
+
+// Raises each bound to that of a value of the rule, and how far that value is from `is`.
+void WidenTo(const ShadowValue& rule, const std::function<double(int64_t)>& is, std::span<double> bounds) {
+  if (!rule.HasBound()) return;
+  for (size_t i = 0; i < bounds.size(); ++i) {
+    const double value = is(static_cast<int64_t>(i)), v = rule.value.data<double>()[i];
+    const double other = value == v ? 0 : std::fabs(value - v);
+    const double wide = (rule.bound.data<double>()[i] + other) * shadow::kUp;
+    if (std::isfinite(wide)) bounds[i] = std::max(bounds[i], wide);
+  }
 }
 
 // How far from `value`, which the interpreter made of the operands in the declared types, any other evaluation may be:
@@ -109,20 +127,16 @@ ShadowValue ToShadow(const Literal& value, const Literal& bound) {
 void WidenByRule(const Instruction& alone, std::span<const ShadowValue> operands, const Literal& value,
                  Literal* bound) {
   const auto shadow = EvaluateShadowOf(alone, operands);
-  if (!shadow || !shadow->HasBound()) return;
+  if (!shadow) return;
   auto bounds = bound->mutable_data<double>();
-  for (size_t i = 0; i < bounds.size(); ++i) {
-    const double is = value.GetDouble(static_cast<int64_t>(i)), v = shadow->value.data<double>()[i];
-    const double other = is == v ? 0 : std::fabs(is - v);
-    const double wide = (shadow->bound.data<double>()[i] + other) * shadow::kUp;
-    if (std::isfinite(wide)) bounds[i] = std::max(bounds[i], wide);
-  }
-}
-
-// Whose value is that of a computation on its operands, or for all elements.
-const Computation* CalleeOf(const Instruction& inst) {
-  if (!inst.Is(Opcode::kCall) && !inst.Is(Opcode::kFusion) && !inst.Is(Opcode::kMap)) return nullptr;
-  return CalledComputations(inst)[0];
+  if (!IsComplex(value.shape().type()))
+    return WidenTo(
+        *shadow, [&](int64_t i) { return value.GetDouble(i); }, bounds);
+  const ShadowValue parted = shadow::Parted(*shadow);
+  WidenTo(
+      parted.elements[0], [&](int64_t i) { return value.GetComplex(i).real(); }, bounds);
+  WidenTo(
+      parted.elements[1], [&](int64_t i) { return value.GetComplex(i).imag(); }, bounds);
 }
 
 }  // namespace
@@ -134,7 +148,7 @@ KnownValues::KnownValues(const Module& module, const std::function<bool(const Li
       for (const Computation* callee : CalledComputations(*inst)) callers_[callee].push_back(inst);
       if (!inst->Is(Opcode::kConstant) || !inst->shape().IsArray() || inst->shape().NumElements() == 0) continue;
       const bool made = !written(inst->literal());
-      Literal bound = made && IsFloat(inst->shape().type()) ? FewRoundings(inst->literal()) : Literal();
+      Literal bound = made ? FewRoundings(inst->literal()) : Literal();
       known_.emplace(inst, Made(inst->literal(), std::move(bound), made));
     }
   }
@@ -164,8 +178,9 @@ std::optional<ShadowValue> KnownValues::Rounded(const Instruction& inst) const {
 std::optional<ShadowValue> KnownValues::Value(const Instruction& inst) const {
   const Known* known = inst.shape().IsArray() ? Get(inst) : nullptr;
   if (known == nullptr) return std::nullopt;
-  ShadowValue value =
-      IsComplex(inst.shape().type()) ? ComplexOfFewRoundings(known->value) : ToShadow(known->value, known->bound);
+  // Complex arithmetic is done in parts on both sides, and never exactly.
+  const bool is_exact_complex = IsComplex(inst.shape().type()) && known->bound.byte_size() == 0;
+  ShadowValue value = ToShadow(known->value, is_exact_complex ? FewRoundings(known->value) : known->bound);
   if (known->splat) return Splat(value, inst.shape());
   value.shape = inst.shape();
   return value;
@@ -193,10 +208,10 @@ void KnownValues::Visit(const Computation& computation) {
     }
     const Instruction& inst = *frame.order[frame.next];
     // What is called goes first, and then the call itself.
-    const Computation* callee = known_.contains(&inst) ? nullptr : CalleeOf(inst);
-    if (callee != nullptr && visited_.insert(callee).second) {
-      PassArguments(inst, *callee);
-      frames.push_back({callee->PostOrder()});
+    const Callee callee = known_.contains(&inst) ? Callee() : CalleeOf(inst);
+    if (callee.computation != nullptr && visited_.insert(callee.computation).second) {
+      PassArguments(inst, callee);
+      frames.push_back({callee.computation->PostOrder()});
       continue;
     }
     ++frame.next;
@@ -205,10 +220,14 @@ void KnownValues::Visit(const Computation& computation) {
   }
 }
 
-std::optional<KnownValues::Known> KnownValues::Find(const Instruction& inst) const {
+std::optional<KnownValues::Known> KnownValues::Find(const Instruction& inst) {
   switch (inst.opcode()) {
     case Opcode::kCall:
-    case Opcode::kFusion: return OfCallee(*CalleeOf(inst));
+    case Opcode::kFusion:
+    case Opcode::kConditional: {
+      const Callee called = CalleeOf(inst);
+      return called.computation == nullptr ? std::nullopt : OfCallee(*called.computation);
+    }
     case Opcode::kWhile: return OfLoop(inst);
     case Opcode::kOptimizationBarrier: {
       const Known* operand = Get(inst.operand(0));
@@ -236,25 +255,64 @@ std::optional<KnownValues::Known> KnownValues::Find(const Instruction& inst) con
   if (auto decided = ByIdentity(inst)) return decided;
   if (auto evaluated = Evaluated(inst)) return evaluated;
   // A body that makes the same of everything, or of what it is given everywhere.
-  return inst.Is(Opcode::kMap) ? OfCallee(*CalleeOf(inst)) : std::nullopt;
+  return inst.Is(Opcode::kMap) ? OfCallee(*CalleeOf(inst).computation) : std::nullopt;
 }
 
-// What `caller` passes as parameter i, where that is known: a map passes the elements one by one.
-const KnownValues::Known* KnownValues::Passed(const Instruction& caller, int64_t i) const {
-  const bool maps = caller.Is(Opcode::kMap);
-  if (!maps && !caller.Is(Opcode::kCall) && !caller.Is(Opcode::kFusion)) return nullptr;
-  const Known* known = Get(caller.operand(i));
-  return known != nullptr && maps && !known->splat ? nullptr : known;
+KnownValues::Callee KnownValues::CalleeOf(const Instruction& inst) {
+  switch (inst.opcode()) {
+    case Opcode::kCall:
+    case Opcode::kFusion:
+    case Opcode::kMap: return {CalledComputations(inst)[0], 0, true};
+    case Opcode::kWhile: return {inst.attrs<WhileAttrs>().body, 0, TripsOf(inst) == 1};
+    case Opcode::kConditional: {
+      const std::vector<Computation*> branches = inst.attrs<ConditionalAttrs>().branches();
+      const Known* selector = Get(inst.operand(0));
+      if (selector == nullptr || !selector->splat) return {};
+      const auto last = std::ssize(branches) - 1;
+      const int64_t value = selector->value.GetInt(0);
+      const bool is_pred = inst.operand(0).shape().type() == PrimitiveType::kPred;
+      const int64_t taken = is_pred ? (value != 0 ? 0 : last) : value < 0 || value > last ? last : value;
+      return {branches[taken], taken + 1, true};
+    }
+    default: return {};
+  }
+}
+
+// Of a loop whose state is known at its start.
+std::optional<int64_t> KnownValues::TripsOf(const Instruction& loop) {
+  constexpr int64_t kMostTrips = 64;
+  const auto [found, is_new] = trips_.emplace(&loop, std::nullopt);
+  if (is_new) {
+    found->second = CountTrips(loop, kMostTrips, ScalarKnown());
+  }
+  return found->second;
+}
+
+std::function<const Literal*(const Instruction&)> KnownValues::ScalarKnown() const {
+  return [this](const Instruction& inst) {
+    const Known* known = inst.shape().IsScalar() ? Get(inst) : nullptr;
+    return known == nullptr ? nullptr : &known->value;
+  };
+}
+
+// What `caller` passes as parameter i of `callee`, where that is known: a map passes the elements one by one.
+const KnownValues::Known* KnownValues::Passed(const Instruction& caller, const Computation& callee, int64_t i) {
+  const Callee called = CalleeOf(caller);
+  if (called.computation != &callee || !called.once) return nullptr;
+  const Known* known = Get(caller.operand(called.first + i));
+  return known != nullptr && caller.Is(Opcode::kMap) && !known->splat ? nullptr : known;
 }
 
 // What all who call `callee` pass alike is known inside.
-void KnownValues::PassArguments(const Instruction& caller, const Computation& callee) {
-  for (int64_t i = 0; i < caller.operand_count(); ++i) {
-    const Known* mine = Passed(caller, i);
+void KnownValues::PassArguments(const Instruction& caller, const Callee& called) {
+  const Computation& callee = *called.computation;
+  for (size_t k = 0; k < callee.parameters().size(); ++k) {
+    const auto i = static_cast<int64_t>(k);
+    const Known* mine = Passed(caller, callee, i);
     if (mine == nullptr) continue;
     const bool alike = std::ranges::all_of(callers_[&callee], [&](const Instruction* other) {
       if (other == &caller) return true;
-      const Known* theirs = Passed(*other, i);
+      const Known* theirs = Passed(*other, callee, i);
       return theirs != nullptr && mine->elements.empty() && theirs->elements.empty() && mine->splat == theirs->splat &&
              mine->value.BitEquals(theirs->value);
     });
@@ -267,17 +325,29 @@ std::optional<KnownValues::Known> KnownValues::OfCallee(const Computation& calle
   return result == nullptr ? std::nullopt : std::optional(*result);
 }
 
-// Outside, an element that the body hands on is what the loop began with.
-std::optional<KnownValues::Known> KnownValues::OfLoop(const Instruction& loop) const {
+// Outside, an element that the body hands on is what the loop began with; one that each trip computes anew from nothing
+// that changes is that, once there was a trip; and counters are followed.
+std::optional<KnownValues::Known> KnownValues::OfLoop(const Instruction& loop) {
   const Computation& body = *loop.attrs<WhileAttrs>().body;
+  const auto trips = TripsOf(loop);
+  if (trips == 1) return OfCallee(body);
   const Known* init = Get(loop.operand(0));
+  if (trips == 0) return init == nullptr ? std::nullopt : std::optional(*init);
   if (init == nullptr || !body.root().Is(Opcode::kTuple)) return std::nullopt;
   Known result;
   for (int64_t i = 0; i < body.root().operand_count(); ++i) {
     const Instruction& next = body.root().operand(i);
     const bool invariant =
         next.Is(Opcode::kGetTupleElement) && next.tuple_index() == i && next.operand(0).Is(Opcode::kParameter);
-    result.elements.push_back(invariant ? init->elements[i] : std::nullopt);
+    const Known* anew = trips ? Get(next) : nullptr;
+    if (invariant || anew != nullptr) {
+      result.elements.push_back(invariant ? init->elements[i] : *anew);
+      continue;
+    }
+    auto counted = trips ? ScalarAfter(loop, i, *trips, ScalarKnown()) : std::nullopt;
+    // Only integers are followed without rounding.
+    const bool exact = counted && !IsFloat(counted->shape().type()) && !IsComplex(counted->shape().type());
+    result.elements.push_back(exact ? std::optional(Made(std::move(*counted), Literal(), false)) : std::nullopt);
   }
   return result;
 }
@@ -390,10 +460,8 @@ std::optional<KnownValues::Known> KnownValues::Evaluated(const Instruction& inst
   const bool rounds = (pointwise || !shadow::IsMovement(inst)) && !ConvertsExactly(inst, values[0], *value);
   const bool rounded = rounded_before || rounds;
   Literal bound;
-  if (rounded && IsFloat(inst.shape().type())) {
-    bound = FewRoundings(*value);
-    WidenByRule(*alone.inst, shadows, *value, &bound);
-  }
+  if (rounded) bound = FewRoundings(*value);
+  if (bound.byte_size() != 0) WidenByRule(*alone.inst, shadows, *value, &bound);
   return Made(std::move(*value), std::move(bound), rounded);
 }
 

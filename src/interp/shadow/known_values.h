@@ -3,7 +3,8 @@
 // interp/compare/widened.h take these values.
 //
 // A value that is the same everywhere is kept as one element, so that its size does not matter, and movements whose
-// indices are not known keep it. Fusions and calls are looked into: folding may come after they were dissolved.
+// indices are not known keep it. Fusions, calls, branches that are taken and loops of one trip are looked into: folding
+// may come after they were dissolved.
 #ifndef HLO_INTERP_SHADOW_KNOWN_VALUES_H_
 #define HLO_INTERP_SHADOW_KNOWN_VALUES_H_
 
@@ -45,13 +46,24 @@ class KnownValues {
     std::vector<std::optional<Known>> elements;  // Of a tuple.
   };
 
+  // Whose parameters are the operands from `first` on, and whose root is the value, where it runs once. None: of a
+  // branch that is not known, and of what calls nothing.
+  struct Callee {
+    const Computation* computation = nullptr;
+    int64_t first = 0;
+    bool once = false;
+  };
+
   static Known Made(Literal value, Literal bound, bool rounded);
   void Visit(const Computation& computation);
-  std::optional<Known> Find(const Instruction& inst) const;
-  const Known* Passed(const Instruction& caller, int64_t i) const;
-  void PassArguments(const Instruction& caller, const Computation& callee);
+  std::optional<Known> Find(const Instruction& inst);
+  Callee CalleeOf(const Instruction& inst);
+  std::optional<int64_t> TripsOf(const Instruction& loop);
+  std::function<const Literal*(const Instruction&)> ScalarKnown() const;  // While this object lives.
+  const Known* Passed(const Instruction& caller, const Computation& callee, int64_t i);
+  void PassArguments(const Instruction& caller, const Callee& called);
   std::optional<Known> OfCallee(const Computation& callee) const;
-  std::optional<Known> OfLoop(const Instruction& loop) const;
+  std::optional<Known> OfLoop(const Instruction& loop);
   std::optional<Known> SameEverywhere(std::span<const Instruction* const> operands) const;
   std::optional<Known> Moved(const Instruction& inst) const;
   std::optional<Known> ByIdentity(const Instruction& inst) const;
@@ -60,6 +72,7 @@ class KnownValues {
 
   std::unordered_map<const Computation*, std::vector<const Instruction*>> callers_;
   std::unordered_map<const Instruction*, Known> known_;
+  std::unordered_map<const Instruction*, std::optional<int64_t>> trips_;  // Of loops.
   std::unordered_set<const Computation*> visited_;
 };
 

@@ -1,9 +1,9 @@
 // while-loop-trip-count-annotator: a loop whose number of trips is known says it, as
 // backend_config={"known_trip_count":{"n":"12"}}. What changes a loop's number of trips must not run behind it.
 #include "base/text.h"
+#include "interp/count_trips.h"
 #include "ir/fusion.h"
 #include "ir/module.h"
-#include "passes/control/count_trips.h"
 #include "passes/pass.h"
 
 namespace hlo {

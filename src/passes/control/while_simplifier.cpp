@@ -13,13 +13,13 @@
 #include <map>
 #include <unordered_set>
 
+#include "interp/count_trips.h"
 #include "ir/fusion.h"
 #include "ir/id_span.h"
 #include "ir/module.h"
 #include "ir/side_effects.h"
 #include "ir/trip_count.h"
 #include "passes/control/call_sites.h"
-#include "passes/control/count_trips.h"
 #include "passes/control/loop.h"
 #include "passes/pass.h"
 
@@ -151,12 +151,9 @@ Instruction* LastValue(const Loop& loop, int64_t i, int64_t trips) {
     constant.SetOrigin(-1);
     return &constant;
   }
-  if (!next.shape().IsScalar()) return nullptr;
-  const auto induction = InductionOf(*loop.loop, i);
+  const auto induction = next.shape().IsScalar() ? InductionOf(*loop.loop, i) : std::nullopt;
   if (!induction || induction->step == 0) return nullptr;
-  const uint64_t last =
-      static_cast<uint64_t>(induction->first) + static_cast<uint64_t>(induction->step) * static_cast<uint64_t>(trips);
-  return &caller.AddConstant(Literal::Scalar(next.shape().type(), static_cast<int64_t>(last)));
+  return &caller.AddConstant(*ScalarAfter(*loop.loop, i, trips));
 }
 
 bool UseLastValues(const Loop& loop) {
