@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "driver/inspect/graph.h"
 #include "driver/inspect/layout.h"
+#include "driver/xml.h"
 #include "ir/text/printer.h"
 
 namespace hlo {
@@ -11,20 +12,6 @@ namespace {
 
 constexpr double kCharWidth = 6.7, kLineHeight = 13, kPadding = 6, kFramePadding = 10, kFrameTitle = 18, kMargin = 20;
 constexpr int64_t kMostPoints = 1'000'000;
-
-std::string Xml(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      default: out += static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t' ? ' ' : c;
-    }
-  }
-  return out;
-}
 
 double TextWidth(std::string_view text) { return static_cast<double>(text.size()) * kCharWidth; }
 
@@ -184,13 +171,13 @@ class Drawing {
     if (!node.inst->metadata().op_name.empty()) about += Str("\n", node.inst->metadata().op_name.view());
     out += Str("<g id=\"n", index, "\" class=\"n ",
                node.is_frame ? std::string("frame") : Str("f", static_cast<int>(FamilyOf(*node.inst))), "\" data-in=\"",
-               inputs, "\"><title>", Xml(about), "</title><rect x=\"", Number(place.x), "\" y=\"", Number(place.y),
+               inputs, "\"><title>", XmlText(about), "</title><rect x=\"", Number(place.x), "\" y=\"", Number(place.y),
                "\" width=\"", Number(place.width), "\" height=\"", Number(place.height), "\"/>");
     double y = place.y + kLineHeight - 1;
     const std::vector<std::string> lines = node.is_frame ? std::vector{Title(node)} : node.lines;
     for (size_t i = 0; i < lines.size(); ++i, y += kLineHeight) {
       out += Str("<text", i == 0 ? " class=\"o\"" : "", " x=\"", Number(place.x + kPadding), "\" y=\"", Number(y),
-                 "\">", Xml(lines[i]), "</text>");
+                 "\">", XmlText(lines[i]), "</text>");
     }
     out += "</g>\n";
   }
@@ -299,7 +286,7 @@ Result<std::string> GraphSvg(const Graph& graph) {
 Result<std::string> GraphHtml(const Graph& graph, const std::string& title) {
   const std::string svg = TRY(GraphSvg(graph));
   std::string page(kPage);
-  Replace(page, "TITLE", Xml(title));
+  Replace(page, "TITLE", XmlText(title));
   const size_t at = page.find("SVG<script>");
   return page.replace(at, 3, svg);
 }

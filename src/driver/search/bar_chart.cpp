@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "driver/xml.h"
 
 namespace hlo {
 namespace {
@@ -13,24 +14,10 @@ namespace {
 constexpr double kRow = 22, kBarHeight = 14, kPlot = 560, kCharacter = 6.9, kMargin = 16, kHead = 64, kGroup = 30,
                  kAxis = 46;
 
-std::string Xml(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      default: out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
-    }
-  }
-  return out;
-}
-
 std::string Number(double value) { return Format("%.1f", value); }
 
 std::string Text(double x, double y, std::string_view style, std::string_view text) {
-  return Str("<text x=\"", Number(x), "\" y=\"", Number(y), "\" ", style, ">", Xml(text), "</text>\n");
+  return Str("<text x=\"", Number(x), "\" y=\"", Number(y), "\" ", style, ">", XmlText(text), "</text>\n");
 }
 
 std::string Line(double x1, double y1, double x2, double y2, std::string_view style) {
