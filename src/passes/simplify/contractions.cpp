@@ -438,15 +438,21 @@ std::optional<size_t> SpatialOf(const std::vector<int64_t>& spatial, int64_t d) 
   return found == spatial.end() ? std::nullopt : std::optional<size_t>(found - spatial.begin());
 }
 
+// The pad by zeros that is operand `number` of a plain convolution, or null.
+Instruction* ZeroPadOf(Instruction& convolution, int64_t number) {
+  if (!IsPlainConvolution(convolution)) return nullptr;
+  Instruction& pad = convolution.operand(number);
+  return pad.Is(Opcode::kPad) && NumberOf(pad.operand(1)) == 0.0 && IsStatic(pad) ? &pad : nullptr;
+}
+
 // convolution(pad(x, 0), w) => convolution(x, w) with padding of its own. That multiplies nothing, not even an infinite
 // w, by what is not there.
 Result<Instruction*> ConvolutionOfPad(Instruction& inst, const PassContext&) {
-  Instruction& pad = inst.operand(0);
-  if (!IsPlainConvolution(inst) || !pad.Is(Opcode::kPad) || NumberOf(pad.operand(1)) != 0.0 || !IsStatic(pad))
-    return nullptr;
+  Instruction* pad = ZeroPadOf(inst, 0);
+  if (pad == nullptr) return nullptr;
   auto attrs = inst.attrs<ConvolutionAttrs>();
-  for (int64_t d = 0; d < pad.shape().rank(); ++d) {
-    const PaddingDim& by = pad.attrs<PadAttrs>().padding.dims[d];
+  for (int64_t d = 0; d < pad->shape().rank(); ++d) {
+    const PaddingDim& by = pad->attrs<PadAttrs>().padding.dims[d];
     if (by == PaddingDim()) continue;
     const auto spatial = SpatialOf(attrs.dim_labels.lhs_spatial, d);
     if (!spatial || by.low < 0 || by.high < 0) return nullptr;
@@ -457,26 +463,25 @@ Result<Instruction*> ConvolutionOfPad(Instruction& inst, const PassContext&) {
     dim.pad_low += by.low;
     dim.pad_high += by.high;
   }
-  return Replace(inst, Opcode::kConvolution, {&pad.operand(0), &inst.operand(1)}, attrs);
+  return Replace(inst, Opcode::kConvolution, {&pad->operand(0), &inst.operand(1)}, attrs);
 }
 
 // convolution(x, pad(w, 0)) => convolution(x, w) with holes, where zeros stand between the elements of w alone.
 Result<Instruction*> ConvolutionWithPad(Instruction& inst, const PassContext&) {
-  Instruction& pad = inst.operand(1);
-  if (!IsPlainConvolution(inst) || !pad.Is(Opcode::kPad) || NumberOf(pad.operand(1)) != 0.0 || !IsStatic(pad))
-    return nullptr;
+  Instruction* pad = ZeroPadOf(inst, 1);
+  if (pad == nullptr) return nullptr;
   auto attrs = inst.attrs<ConvolutionAttrs>();
-  for (int64_t d = 0; d < pad.shape().rank(); ++d) {
-    const PaddingDim& by = pad.attrs<PadAttrs>().padding.dims[d];
+  for (int64_t d = 0; d < pad->shape().rank(); ++d) {
+    const PaddingDim& by = pad->attrs<PadAttrs>().padding.dims[d];
     if (by == PaddingDim()) continue;
     const auto spatial = SpatialOf(attrs.dim_labels.rhs_spatial, d);
     if (!spatial || by.low != 0 || by.high != 0) return nullptr;
     WindowDim& dim = attrs.window.dims[*spatial];
     if (dim.window_dilation != 1) return nullptr;
     dim.window_dilation = by.interior + 1;
-    dim.size = pad.operand(0).shape().dim(d);
+    dim.size = pad->operand(0).shape().dim(d);
   }
-  return Replace(inst, Opcode::kConvolution, {&inst.operand(0), &pad.operand(0)}, attrs);
+  return Replace(inst, Opcode::kConvolution, {&inst.operand(0), &pad->operand(0)}, attrs);
 }
 
 // convolution(x, w) => convolution(w, x), both reversed, where w has the larger window: with base x of I elements and
