@@ -8,6 +8,7 @@
 
 #include "base/source_text.h"
 #include "parser/parser.h"
+#include "tests/module_files.h"
 
 namespace hlo {
 namespace {
@@ -16,17 +17,17 @@ namespace fs = std::filesystem;
 
 TEST(Format, IsStable) {
   int formatted = 0;
-  for (const auto& entry : fs::recursive_directory_iterator("testdata")) {
-    if (entry.path().extension() != ".hlo" || entry.file_size() > 300'000) continue;
-    const auto source = ReadSource(entry.path().string());
+  for (const std::string& path : ModuleFilesBelow("testdata")) {
+    if (fs::file_size(path) > 300'000) continue;
+    const auto source = ReadSource(path);
     ASSERT_TRUE(source.has_value());
     const auto module = Parse(*source);
     if (!module) continue;
     const auto once = FormatText(**module);
-    ASSERT_TRUE(once.has_value()) << entry.path() << ": " << once.error().message();
+    ASSERT_TRUE(once.has_value()) << path << ": " << once.error().message();
     const auto again = Parse(std::make_shared<const SourceText>("again", *once));
-    ASSERT_TRUE(again.has_value()) << entry.path();
-    EXPECT_EQ(FormatText(**again).value_or(""), *once) << entry.path();
+    ASSERT_TRUE(again.has_value()) << path;
+    EXPECT_EQ(FormatText(**again).value_or(""), *once) << path;
     ++formatted;
   }
   EXPECT_GT(formatted, 100);

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "ir/text/async_sugar.h"
 #include "parser/parser.h"
+#include "tests/module_files.h"
 
 namespace hlo {
 namespace {
@@ -87,9 +88,9 @@ SymbolIndex IndexOf(const SourceText& source) {
 
 TEST(LspSymbols, AgreeWithTheModule) {
   int texts = 0, names = 0;
-  for (const auto& entry : fs::recursive_directory_iterator("testdata")) {
-    if (entry.path().extension() != ".hlo" || entry.file_size() > 300'000) continue;
-    const auto source = ReadSource(entry.path().string());
+  for (const std::string& path : ModuleFilesBelow("testdata")) {
+    if (fs::file_size(path) > 300'000) continue;
+    const auto source = ReadSource(path);
     ASSERT_TRUE(source.has_value());
     const auto module = Parse(*source);
     const bool alone = (*source)->text().find('{') == std::string_view::npos;  // Operands are made up there.
@@ -98,10 +99,10 @@ TEST(LspSymbols, AgreeWithTheModule) {
     for (const auto& [name, uses] : expected) {
       const auto found = actual.find(name);
       const std::string_view line = (*source)->Line((*source)->PlaceOf(name).line);
-      ASSERT_NE(found, actual.end()) << entry.path() << ": " << line;
-      EXPECT_EQ(found->second, uses) << entry.path() << ": " << line;
+      ASSERT_NE(found, actual.end()) << path << ": " << line;
+      EXPECT_EQ(found->second, uses) << path << ": " << line;
     }
-    EXPECT_EQ(actual.size(), expected.size()) << entry.path();
+    EXPECT_EQ(actual.size(), expected.size()) << path;
     ++texts;
     names += static_cast<int>(expected.size());
   }

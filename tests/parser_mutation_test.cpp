@@ -13,6 +13,7 @@
 
 #include "base/text.h"
 #include "parser/lexer.h"
+#include "tests/module_files.h"
 #include "tests/properties/properties.h"
 
 namespace hlo {
@@ -191,13 +192,9 @@ class Mutator {
 // The modules of the small files below `folder`.
 std::vector<std::string> SmallTexts(const fs::path& folder) {
   constexpr size_t kLongest = 4096;
-  std::vector<std::string> files, texts;
-  if (!fs::exists(folder)) return texts;
-  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-    if (entry.path().extension() == ".hlo" && entry.file_size() <= kLongest) files.push_back(entry.path().string());
-  }
-  std::sort(files.begin(), files.end());
-  for (const std::string& file : files) {
+  std::vector<std::string> texts;
+  for (const std::string& file : ModuleFilesBelow(folder)) {
+    if (fs::file_size(file) > kLongest) continue;
     std::ifstream stream(file, std::ios::binary);
     texts.emplace_back(std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>());
   }

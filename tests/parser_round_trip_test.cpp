@@ -14,21 +14,12 @@
 #include "ir/text/printer.h"
 #include "ir/verifier/verifier.h"
 #include "parser/parser.h"
+#include "tests/module_files.h"
 
 namespace hlo {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::vector<std::string> FilesBelow(const fs::path& folder) {
-  std::vector<std::string> files;
-  if (!fs::exists(folder)) return files;
-  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-    if (entry.path().extension() == ".hlo") files.push_back(entry.path().string());
-  }
-  std::sort(files.begin(), files.end());
-  return files;
-}
 
 // The lines without those of the stack-frame tables, whose entries are numbered in order of use; what instructions say
 // of them is spelled out.
@@ -99,10 +90,10 @@ int RoundTrip(const std::vector<std::string>& files) {
   return parsed;
 }
 
-TEST(RoundTrip, Testdata) { EXPECT_GE(RoundTrip(FilesBelow("testdata")), 12); }
+TEST(RoundTrip, Testdata) { EXPECT_GE(RoundTrip(ModuleFilesBelow("testdata")), 12); }
 
 TEST(RoundTrip, ModelsAreValid) {
-  for (const std::string& file : FilesBelow("testdata/models")) {
+  for (const std::string& file : ModuleFilesBelow("testdata/models")) {
     const auto module = Parse(*ReadSource(file));
     ASSERT_TRUE(module.has_value()) << Render(module.error(), "parse");
     // Not strict: before layout assignment, operands and results may lie differently.
@@ -113,7 +104,7 @@ TEST(RoundTrip, ModelsAreValid) {
 
 TEST(RoundTrip, Corpus) {
   const char* corpus = std::getenv("CORPUS");
-  const auto files = FilesBelow(fs::path(corpus != nullptr ? corpus : "../shared") / "corpus" / "xla-hlo");
+  const auto files = ModuleFilesBelow(fs::path(corpus != nullptr ? corpus : "../shared") / "corpus" / "xla-hlo");
   if (files.empty()) GTEST_SKIP() << "no corpus";
   // 430 of the 436 that XLA reads; what is refused is named in the parser's own tests.
   EXPECT_GE(RoundTrip(files), 400);

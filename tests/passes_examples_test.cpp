@@ -20,6 +20,7 @@
 #include "ir/module.h"
 #include "parser/parser.h"
 #include "passes/pipeline.h"
+#include "tests/module_files.h"
 
 namespace hlo {
 namespace {
@@ -42,10 +43,7 @@ std::vector<std::string> Examples() {
 std::vector<std::string> Modules() {
   std::vector<std::string> paths;
   for (const std::string& example : Examples()) paths.push_back(example + ".before.hlo");
-  if (!fs::exists("testdata/passes")) return paths;
-  for (const auto& entry : fs::recursive_directory_iterator("testdata/passes")) {
-    if (entry.path().extension() == ".hlo") paths.push_back(entry.path().string());
-  }
+  for (const std::string& file : ModuleFilesBelow("testdata/passes")) paths.push_back(file);
   std::sort(paths.begin(), paths.end());
   return paths;
 }

@@ -12,6 +12,7 @@
 #include "parser/parser.h"
 #include "passes/fusion/walk.h"
 #include "passes/pipeline.h"
+#include "tests/module_files.h"
 
 namespace hlo {
 namespace {
@@ -90,18 +91,17 @@ void ExpectNoSecondFinding(const std::string& passes, const std::set<std::string
   int modules = 0;
   for (const char* folder : {"testdata/models", "testdata/passes", "testdata/run"}) {
     if (!std::filesystem::exists(folder)) GTEST_SKIP() << "run from the project's folder";
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
-      if (entry.path().extension() != ".hlo") continue;
-      const auto source = ReadSource(entry.path().string());
+    for (const std::string& path : ModuleFilesBelow(folder)) {
+      const auto source = ReadSource(path);
       ASSERT_TRUE(source);
       const auto parsed = Parse(*source);
       if (!parsed) continue;  // It shows an error.
       const auto report = RunPipeline(**parsed, {.passes = passes});
-      ASSERT_TRUE(report) << entry.path() << ": " << report.error().message();
+      ASSERT_TRUE(report) << path << ": " << report.error().message();
       ++modules;
       for (const PassRun& run : report->runs) {
         if (strategies.contains(run.pass->name) && run.instance > 1)
-          EXPECT_FALSE(run.changed) << entry.path() << ": " << NameOf(run);
+          EXPECT_FALSE(run.changed) << path << ": " << NameOf(run);
       }
     }
   }

@@ -7,6 +7,7 @@
 #include "ir/module.h"
 #include "ir/verifier/verifier.h"
 #include "parser/parser.h"
+#include "tests/module_files.h"
 
 namespace hlo {
 namespace {
@@ -48,9 +49,8 @@ TEST(VerifyAgain, FindsWhatVerifyFinds) {
   int modules = 0, wrong = 0, inside = 0;
   for (const char* folder : {"testdata/passes", "testdata/run", "testdata/verify"}) {
     if (!std::filesystem::exists(folder)) GTEST_SKIP() << "run from the project's folder";
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
-      if (entry.path().extension() != ".hlo") continue;
-      const auto source = ReadSource(entry.path().string());
+    for (const std::string& path : ModuleFilesBelow(folder)) {
+      const auto source = ReadSource(path);
       ASSERT_TRUE(source);
       const auto parsed = Parse(*source);
       if (!parsed || !Verify(**parsed)) continue;  // It shows an error.
@@ -58,11 +58,11 @@ TEST(VerifyAgain, FindsWhatVerifyFinds) {
       for (uint32_t how = 0; how < 6; ++how) {
         const auto module = (*parsed)->Clone();
         Verified verified;
-        ASSERT_TRUE(VerifyAgain(*module, &verified)) << entry.path();
-        EXPECT_TRUE(VerifyAgain(*module, &verified)) << entry.path();
+        ASSERT_TRUE(VerifyAgain(*module, &verified)) << path;
+        EXPECT_TRUE(VerifyAgain(*module, &verified)) << path;
         Break(*module, how, random);
         const std::string expected = TextOf(Verify(*module));
-        EXPECT_EQ(TextOf(VerifyAgain(*module, &verified)), expected) << entry.path() << ", change " << how;
+        EXPECT_EQ(TextOf(VerifyAgain(*module, &verified)), expected) << path << ", change " << how;
         wrong += !expected.empty();
         inside += !expected.empty() && module->Computations().size() > 1;
       }
