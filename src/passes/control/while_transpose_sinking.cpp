@@ -1,0 +1,126 @@
+// while-loop-transpose-sinking: what is transposed in front of a loop only to be read a slice at a time in it, weights
+// stacked by layer above all, is handed in as it lies, and each slice is transposed by itself:
+//
+//   dynamic-slice(transpose(x, p), i) => transpose(dynamic-slice(x, i by p), p)
+//
+// Always true. The whole is never written and read again, and a slice's transpose often is none (it moves a dimension
+// of size 1), or part of the product that reads it. Worth it where the slices of all trips are no more than the whole.
+// What was handed through the loop before goes with simplify-while-loops, and the transpose with dce.
+#include <algorithm>
+
+#include "ir/fusion.h"
+#include "ir/module.h"
+#include "ir/trip_count.h"
+#include "passes/control/call_sites.h"
+#include "passes/control/loop.h"
+#include "passes/pass.h"
+
+namespace hlo {
+namespace {
+
+// The dynamic-slices in the body that read the element; nothing where anybody else does.
+std::vector<Instruction*> SlicesOf(const Loop& loop, int64_t i) {
+  const auto is_it = [&](const Instruction* element) { return element->tuple_index() == i && !element->IsDead(); };
+  if (std::ranges::any_of(loop.in_condition, is_it) || std::ranges::any_of(loop.outside, is_it)) return {};
+  std::vector<Instruction*> slices;
+  for (const Instruction* element : loop.in_body) {
+    if (element->tuple_index() != i) continue;
+    for (Instruction* user : element->users()) {
+      if (user == &loop.body->root()) continue;  // Element i alone, which IsInvariant says; others are asked below.
+      const bool reads = user->Is(Opcode::kDynamicSlice) && &user->operand(0) == element;
+      if (!reads || user->operand_count() != 1 + element->shape().rank()) return {};
+      slices.push_back(user);
+    }
+  }
+  const Instruction& root = loop.body->root();
+  for (int64_t k = 0; k < root.operand_count(); ++k) {
+    if (k != i && loop.ElementInBody(root.operand(k)) == i) return {};
+  }
+  return slices;
+}
+
+bool ReadNoMoreThan(const std::vector<Instruction*>& slices, const Shape& whole, int64_t trips) {
+  double elements = 0;
+  for (const Instruction* slice : slices) elements += static_cast<double>(slice->shape().NumElements());
+  return elements * static_cast<double>(trips) <= static_cast<double>(whole.NumElements());
+}
+
+// Dimension p[d] of what is transposed is dimension d of the result.
+template <class T>
+std::vector<T> BeforeTranspose(const std::vector<T>& of_result, const std::vector<int64_t>& p) {
+  std::vector<T> before(of_result);
+  for (size_t d = 0; d < p.size(); ++d) before[p[d]] = of_result[d];
+  return before;
+}
+
+void SliceThenTranspose(Instruction& slice, Instruction& whole, const Instruction& transpose) {
+  const std::vector<int64_t>& p = transpose.attrs<DimensionsAttrs>().dimensions;
+  const std::vector<int64_t> sizes = BeforeTranspose(slice.attrs<DynamicSliceAttrs>().sizes, p);
+  const std::vector<Instruction*> starts(slice.operands().begin() + 1, slice.operands().end());
+  std::vector<Instruction*> operands = BeforeTranspose(starts, p);
+  operands.insert(operands.begin(), &whole);
+  Computation& body = slice.computation();
+  Instruction& part = body.AddLike(slice, Opcode::kDynamicSlice, Shape(slice.shape().type(), sizes), operands,
+                                   DynamicSliceAttrs{.sizes = sizes});
+  slice.ReplaceAllUses(
+      body.AddLike(slice, Opcode::kTranspose, slice.shape(), {&part}, DimensionsAttrs{.dimensions = p}));
+  body.Remove(slice);
+}
+
+// The state grows by `value`, which does not change. Gives it in the body.
+Instruction& HandIn(Loop& loop, Instruction& value) {
+  std::vector<Instruction*> first(loop.init->operands().begin(), loop.init->operands().end());
+  Instruction& root = loop.body->root();
+  std::vector<Instruction*> next(root.operands().begin(), root.operands().end());
+  first.push_back(&value);
+  loop.init = &loop.loop->computation().AddTuple(first);
+  for (Instruction* state : {&loop.body->parameter(0), &loop.condition->parameter(0), loop.loop})
+    state->SetShape(loop.init->shape());
+  loop.loop->SetOperand(0, *loop.init);
+  Instruction& inside = loop.body->AddGetTupleElement(loop.body->parameter(0), std::ssize(first) - 1);
+  inside.SetOrigin(-1);
+  loop.in_body.push_back(&inside);
+  next.push_back(&inside);
+  loop.body->SetRoot(loop.body->AddTuple(next));
+  loop.body->Remove(root);
+  return inside;
+}
+
+bool Sink(Loop& loop, const PassContext& context) {
+  const auto trips = TripCount(*loop.loop);
+  if (!trips || loop.init->UseCount() != 1) return false;
+  bool changed = false;
+  for (int64_t i = 0, size = loop.Size(); i < size; ++i) {
+    const Instruction& transpose = loop.init->operand(i);
+    if (!transpose.Is(Opcode::kTranspose) || !loop.IsInvariant(i)) continue;
+    Instruction& whole = transpose.operand(0);
+    if (!whole.shape().HasDefaultLayout() || !transpose.shape().HasDefaultLayout() || whole.shape().HasDynamicDims())
+      continue;
+    const std::vector<Instruction*> slices = SlicesOf(loop, i);
+    if (slices.empty() || !ReadNoMoreThan(slices, whole.shape(), *trips)) continue;
+    const auto needs_it = [&](const Instruction* user) { return user != loop.init && !user->IsDead(); };
+    if (std::ranges::any_of(transpose.users(), needs_it) || !context.ConsumeFuel()) continue;
+    Instruction& inside = HandIn(loop, whole);
+    for (Instruction* slice : slices) SliceThenTranspose(*slice, inside, transpose);
+    changed = true;
+  }
+  return changed;
+}
+
+}  // namespace
+
+Result<bool> SinkLoopTransposes(Module& module, const PassContext& context) {
+  const CallSites calls(module);
+  bool changed = false;
+  for (Computation* computation : SequentialComputations(module)) {
+    for (Instruction* inst : computation->PostOrder()) {
+      if (inst->IsDead()) continue;
+      auto loop = ReadLoop(*inst);
+      if (!loop || calls.Count(*loop->body) != 1 || calls.Count(*loop->condition) != 1) continue;
+      changed |= Sink(*loop, context);
+    }
+  }
+  return changed;
+}
+
+}  // namespace hlo
