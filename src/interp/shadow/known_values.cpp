@@ -310,12 +310,13 @@ void KnownValues::PassArguments(const Instruction& caller, const Callee& called)
     const auto i = static_cast<int64_t>(k);
     const Known* mine = Passed(caller, callee, i);
     if (mine == nullptr) continue;
-    const bool alike = std::ranges::all_of(callers_[&callee], [&](const Instruction* other) {
-      if (other == &caller) return true;
-      const Known* theirs = Passed(*other, callee, i);
-      return theirs != nullptr && mine->elements.empty() && theirs->elements.empty() && mine->splat == theirs->splat &&
-             mine->value.BitEquals(theirs->value);
-    });
+    const std::vector<const Instruction*>& callers = callers_[&callee];
+    const bool alike =
+        callers.size() == 1 || (mine->elements.empty() && std::ranges::all_of(callers, [&](const Instruction* other) {
+                                  const Known* theirs = other == &caller ? mine : Passed(*other, callee, i);
+                                  return theirs != nullptr && theirs->elements.empty() &&
+                                         mine->splat == theirs->splat && mine->value.BitEquals(theirs->value);
+                                }));
     if (alike) known_.emplace(&callee.parameter(i), *mine);
   }
 }
