@@ -38,11 +38,9 @@ std::optional<LoopRun> LoopRuns::Noted(const Instruction& loop, const ShadowValu
 
 Result<LoopRun> LoopRuns::Run(const Instruction& loop, std::span<const ShadowValue> args, ShadowOptions options) {
   LoopRun run;
-  std::optional<LoopState> last;
   options.exact_loop_states = true;  // Both loops are given these states. Others keep what they differ by.
   options.on_iteration = [&](const Instruction& at, int64_t iteration, const ShadowValue& state) {
     if (&at != &loop) return NoteIteration(at, iteration, state);
-    last = LoopState{iteration, state};
     const int64_t slots = iterations_ + 1;  // The first stays.
     if (iteration < slots) {
       run.states.push_back({iteration, state});
@@ -52,12 +50,12 @@ Result<LoopRun> LoopRuns::Run(const Instruction& loop, std::span<const ShadowVal
                                               static_cast<uint64_t>(iteration));
     if (slot + 1 < slots) run.states[slot + 1] = {iteration, state};
   };
-  options.on_value = [this](const Instruction& inst, const ShadowValue& value) {
-    if (inst.Is(Opcode::kWhile)) NoteResult(inst, value);
+  options.on_loop_end = [&](const Instruction& at, int64_t trips, ShadowValue last, const ShadowValue& result) {
+    if (&at != &loop) return NoteResult(at, result);
+    const auto is_last = [&](const LoopState& state) { return state.iteration == trips - 1; };
+    if (trips > 0 && std::ranges::none_of(run.states, is_last)) run.states.push_back({trips - 1, std::move(last)});
   };
   run.result = TRY(EvaluateShadowOf(loop, args, options));
-  if (last && std::ranges::none_of(run.states, [&](const auto& s) { return s.iteration == last->iteration; }))
-    run.states.push_back(std::move(*last));
   std::ranges::sort(run.states, {}, &LoopState::iteration);
   AddEnd(run);
   return run;

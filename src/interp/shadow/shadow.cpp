@@ -144,23 +144,29 @@ Result<ShadowValue> RunWhile(Context& context, const Instruction& loop, const Sh
   const WhileAttrs& attrs = loop.attrs<WhileAttrs>();
   const std::vector<bool> unchanged = UnchangedElements(loop);
   Repeated condition(*attrs.condition, unchanged), body(*attrs.body, unchanged);
-  ShadowValue state = init;
+  ShadowValue state = init, last;
   const ShadowValue* const args[] = {&state};
   bool decided = true;
   for (int64_t iteration = 0;; ++iteration) {
     if (context.options.exact_loop_states) state = DropBounds(std::move(state));
     const ShadowValue go_on = TRY(condition.Run(context, args));
-    if (IsOpen(go_on)) {
-      decided = false;
-      if (!HasComputed(context, go_on)) return Undetermined(loop.shape());
+    const bool ends = IsOpen(go_on) && !HasComputed(context, go_on);
+    decided = decided && !IsOpen(go_on);
+    if (ends || go_on.exact.GetInt(0) == 0) {
+      ShadowValue result = ends      ? Undetermined(loop.shape())
+                           : decided ? std::move(state)
+                                     : UndeterminedOf(std::move(state));
+      if (context.options.on_loop_end) context.options.on_loop_end(loop, iteration, std::move(last), result);
+      return result;
     }
-    if (go_on.exact.GetInt(0) == 0) return decided ? state : UndeterminedOf(std::move(state));
     if (context.options.max_loop_iterations > 0 && iteration >= context.options.max_loop_iterations) {
       FAIL(LimitError("L010", Str("'", loop.name(), "' exceeded ", iteration, " iterations"), loop.range())
                .RaisedBy("max_loop_iterations"));
     }
     if (context.options.on_iteration) context.options.on_iteration(loop, iteration, state);
-    state = TRY(body.Run(context, args));
+    ShadowValue next = TRY(body.Run(context, args));
+    if (context.options.on_loop_end) last = std::move(state);
+    state = std::move(next);
   }
 }
 
@@ -296,8 +302,7 @@ Result<ShadowValue> RunInOrder(Context& context, const Instruction& root, Operan
   for (const Instruction* inst : order) {
     std::optional<ShadowValue> given;
     if (context.options.given && inst != &root) given = context.options.given(*inst);
-    const bool cut = given.has_value();
-    if (cut) {
+    if (given) {
       values[inst] = std::move(*given);
     } else if (inst->Is(Opcode::kParameter)) {
       values[inst] = *args[inst->parameter_number()];
@@ -312,7 +317,6 @@ Result<ShadowValue> RunInOrder(Context& context, const Instruction& root, Operan
         if (auto other = AsRead(context, *inst, values[inst])) read[inst] = std::move(*other);
       }
     }
-    if (context.options.on_value && !cut) context.options.on_value(*inst, values[inst]);
     if (keep != nullptr && keep->contains(inst)) (*kept)[inst] = values[inst];
     for (const Instruction* operand : inst->operands()) {
       if (--uses[operand] > 0) continue;
@@ -402,7 +406,6 @@ Result<ShadowValue> Repeated::LaterTrip(Context& context, Operands args) {
       made_[i] = TRY(RunStep(context, step));
       value = &made_[i];
     }
-    if (context.options.on_value && !step.is_given) context.options.on_value(inst, *value);
     for (const int place : step.operands) {
       if (--left_[place] == 0 && IsMade(place) && steps_[place - kept].is_large) made_[place - kept] = ShadowValue();
     }

@@ -96,8 +96,9 @@ struct ShadowOptions {
 
   // Cuts and views, as in InterpretOptions; for the instructions of the computation itself and of what it calls.
   std::function<std::optional<ShadowValue>(const Instruction&)> given;
-  std::function<void(const Instruction&, const ShadowValue&)> on_value;
   std::function<void(const Instruction& loop, int64_t iteration, const ShadowValue& state)> on_iteration;
+  // How many trips there were, what the last of them began with (of none: nothing), and the loop's value.
+  std::function<void(const Instruction& loop, int64_t trips, ShadowValue last, const ShadowValue& result)> on_loop_end;
 };
 
 struct Shadow {
