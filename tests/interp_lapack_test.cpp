@@ -486,7 +486,9 @@ TEST(LapackErrors, OperandsThatDoNotFitTheTarget) {
   expect(wide, "(f32[2,3], s32[]) custom-call(a), custom_call_target=\"lapack_spotrf_ffi\"", "not square");
   expect(wide, "(f32[2,3], f32[2]) custom-call(a), custom_call_target=\"lapack_dgeqrf_ffi\"", "of f32");
   expect(wide, "(f32[2,3], f32[3]) custom-call(a), custom_call_target=\"lapack_sgeqrf_ffi\"", "f32[2]");
-  expect(wide, "f32[2,3] custom-call(a), custom_call_target=\"lapack_sorgqr_ffi\"", "fewer than 2");
+  expect(wide, "f32[2,3] custom-call(a), custom_call_target=\"lapack_sorgqr_ffi\"", "fewer than 2 arrays");
+  expect(wide + tau, "(f32[2,3], f32[2]) custom-call(a, t), custom_call_target=\"lapack_sgeqrf_ffi\"",
+         "more than 1 array");
   expect(wide + tau, "f32[2,3] custom-call(a, t), custom_call_target=\"lapack_sorgqr_ffi\"", "3 reflections");
   expect(wide + tau, "f32[2,3] custom-call(a, t, a), custom_call_target=\"lapack_sormqr_ffi\"", "reflections");
   expect("  a = f32[3,3] parameter(0)\n",

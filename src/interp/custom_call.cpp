@@ -35,6 +35,15 @@ Result<Literal> MarkedValue(Evaluation& e) {
   return Literal::Tuple({std::make_move_iterator(e.operands.begin()), std::make_move_iterator(e.operands.end())});
 }
 
+// Of T[..., n]: (T[..., k], s32[..., k]) with k <= n, values and places.
+bool FitsTopK(const Shape& from, const Shape& result) {
+  if (!from.IsArray() || from.rank() == 0 || IsComplex(from.type())) return false;
+  if (!result.IsTuple() || result.elements().size() != 2 || result.element(0).rank() != from.rank()) return false;
+  Shape values = from;
+  values.SetDim(from.rank() - 1, std::min(from.dims().back(), result.element(0).dims().back()));
+  return Compatible(values, result.element(0)) && Compatible(values.WithType(PrimitiveType::kS32), result.element(1));
+}
+
 // Largest first unless a comparator says LT.
 Result<Literal> TopK(Evaluation& e) {
   const CustomCallAttrs& attrs = e.inst.attrs<CustomCallAttrs>();
@@ -44,9 +53,10 @@ Result<Literal> TopK(Evaluation& e) {
     largest = !root.Is(Opcode::kCompare) || root.attrs<CompareAttrs>().direction == ComparisonDirection::kGt;
   }
   const Shape& shape = e.inst.shape();
-  if (!shape.IsTuple() || shape.elements().size() != 2 || shape.element(1).type() != PrimitiveType::kS32 ||
-      e.operands.size() != 1) {
-    FAIL(UnsupportedAt(e.inst, "U007", Str("custom-call target \"TopK\" with result ", shape)));
+  if (e.operands.size() != 1 || !FitsTopK(e.operands[0].shape(), shape)) {
+    std::vector<Shape> from;
+    for (const Literal& operand : e.operands) from.push_back(operand.shape());
+    FAIL(UnsupportedCall(e.inst, Str("of (", Join(from, ", "), ") with result ", shape)));
   }
   return TopKOf(e.operands[0], shape.element(0).dims().back(), largest, shape.element(0), shape.element(1));
 }

@@ -343,7 +343,11 @@ std::vector<std::string> LapackTargets() {
 Result<Literal> CallLapack(Evaluation& e) {
   const auto [row, type] = TargetOf(e.inst.attrs<CustomCallAttrs>().target);
   const Call call(e, {row->name, type});
-  if (!call.HasArrays(row->arrays)) FAIL(UnsupportedCall(e.inst, Str("of fewer than ", row->arrays, " arrays")));
+  const std::string arrays = Str(row->arrays, row->arrays == 1 ? " array" : " arrays");
+  if (!call.HasArrays(row->arrays)) FAIL(UnsupportedCall(e.inst, Str("of fewer than ", arrays)));
+  // Numbers may follow: the factor of trsm.
+  if (call.HasArrays(row->arrays + 1) && call.array(row->arrays).shape().rank() > 0)
+    FAIL(UnsupportedCall(e.inst, Str("of more than ", arrays)));
   const Shape& shape = call.array(0).shape();
   // The diagonals of a tridiagonal matrix are vectors.
   const int64_t rank = row->handler == CallGtsv ? 1 : 2;

@@ -105,7 +105,9 @@ class Call {
   Status CheckVectors(size_t i, const Dims& batch, int64_t size, PrimitiveType type) const {
     const Shape& shape = array(i).shape();
     Dims dims = batch;
-    if (size < 0 && shape.rank() > 0) size = shape.dim(shape.rank() - 1);
+    if (size < 0 && shape.rank() == 0)
+      FAIL(UnsupportedCall(e_.inst, Str("whose operand ", i, " is ", shape, " and not vectors of ", type, ",")));
+    if (size < 0) size = shape.dim(shape.rank() - 1);
     dims.push_back(size);
     if (shape.type() == type && shape.dims() == dims) return {};
     FAIL(UnsupportedCall(e_.inst, Str("whose operand ", i, " is ", shape, " and not ", Shape(type, dims), ",")));

@@ -113,10 +113,15 @@ Result<Literal> CallOrmqr(const Call& call) {
   const PrimitiveType type = call.array(0).shape().type();
   const bool left = call.Option("left", 'T') == 'T', adjoint = call.Option("transpose", 'F') == 'T';
   return WithLapackType(call.e(), type, [&]<class T>() -> Result<Literal> {
-    Matrices<T> a(call.array(0)), c(call.array(2));
+    Matrices<T> a(call.array(0));
     int64_t count = 0;
     TRY(CheckReflections(call, a, type, &count));
-    TRY(call.CheckMatrices(2, a.batch(), left ? a.rows() : c.rows(), left ? c.columns() : a.rows(), type));
+    const Shape& shape = call.array(2).shape();
+    const int64_t rank = shape.rank();
+    if (rank < 2) FAIL(UnsupportedCall(call.e().inst, Str("with ", shape, " to apply reflections to")));
+    TRY(call.CheckMatrices(2, a.batch(), left ? a.rows() : shape.dim(rank - 2), left ? shape.dim(rank - 1) : a.rows(),
+                           type));
+    Matrices<T> c(call.array(2));
     Literal tau = call.array(1), info = Vectors(PrimitiveType::kS32, a.batch(), -1);
     const int64_t rows = c.rows(), length = a.rows();
     for (int64_t i = 0; i < a.count(); ++i) {
