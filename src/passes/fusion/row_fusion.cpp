@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "ir/cost.h"
@@ -105,8 +106,13 @@ class RowFusion {
   }
 
   static bool MakeRows(const std::vector<const Instruction*>& launches, int64_t rows) {
+    std::unordered_set<const Instruction*> read;
+    for (const Instruction* launch : launches) {
+      for (Instruction* operand : launch->operands()) read.insert(MakerOf(*operand, launches));
+    }
     return std::ranges::all_of(launches, [&](const Instruction* launch) {
-      return MakesRows(*launch, rows, [&](int64_t i) { return MakerOf(launch->operand(i), launches) != nullptr; });
+      return MakesRows(*launch, rows, read.contains(launch),
+                       [&](int64_t i) { return MakerOf(launch->operand(i), launches) != nullptr; });
     });
   }
 

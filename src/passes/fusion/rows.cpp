@@ -84,6 +84,18 @@ bool MultipliesByRows(const Instruction& dot, int64_t rows, bool lhs_has_rows) {
   return !lhs_has_rows || KeepsRowDims(dot.shape(), lhs, rows, [&](int64_t d) { return dimensions[d]; });
 }
 
+// Rows of a product are rows of its right operand, which is contracted along them: as columns of the result they may be
+// stored, but nobody finds them there by rows.
+bool MakesColumns(const Instruction& dot, int64_t rows) {
+  const auto& attrs = dot.attrs<DotAttrs>();
+  const auto dims = RowDims(dot.operand(1).shape(), rows);
+  if (!dims) return false;
+  for (int64_t d = 0; d < *dims; ++d) {
+    if (Contains(attrs.rhs_contracting, d)) return false;
+  }
+  return *dims + std::ssize(attrs.rhs_contracting) == dot.operand(1).shape().rank();
+}
+
 // Where the vectors of indices are rows, so are the slices that they point to.
 bool GathersByRows(const Instruction& gather, int64_t rows) {
   const auto& attrs = gather.attrs<GatherAttrs>();
@@ -170,7 +182,8 @@ std::vector<int64_t> RowCounts(const Instruction& kernel) {
   return {counts.begin(), counts.end()};
 }
 
-bool MakesRows(const Instruction& kernel, int64_t rows, const std::function<bool(int64_t operand)>& has_rows) {
+bool MakesRows(const Instruction& kernel, int64_t rows, bool is_read,
+               const std::function<bool(int64_t operand)>& has_rows) {
   const Computation& body = FusedComputation(kernel);
   std::vector<bool> by_rows(body.place_limit());  // There is only its row of it.
   for (const Instruction* inst : body.PostOrder()) {
@@ -179,9 +192,14 @@ bool MakesRows(const Instruction& kernel, int64_t rows, const std::function<bool
       if (by_rows[inst->place()] && !HasRows(inst->shape(), rows)) return false;
       continue;
     }
+    const auto is_by_rows = [&](int64_t i) { return by_rows[inst->operand(i).place()]; };
+    if (inst->Is(Opcode::kDot) && inst->IsRoot() && !is_read && is_by_rows(1) && !is_by_rows(0)) {
+      if (!MakesColumns(*inst, rows)) return false;
+      continue;
+    }
     if (!StaysInRows(*inst, rows)) return false;
     for (int64_t i = 0; i < inst->operand_count(); ++i) {
-      if (!by_rows[inst->operand(i).place()]) continue;
+      if (!is_by_rows(i)) continue;
       if (!KeepsRows(*inst, i, rows)) return false;
       by_rows[inst->place()] = true;
     }

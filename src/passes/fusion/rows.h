@@ -18,8 +18,10 @@ namespace hlo {
 std::vector<int64_t> RowCounts(const Instruction& kernel);
 
 // Can each row of the results be made by itself, where only the same row is there of operands for which `has_rows`?
-// Reductions and products stay in their row; what is read of other operands may be anything.
-bool MakesRows(const Instruction& kernel, int64_t rows, const std::function<bool(int64_t operand)>& has_rows);
+// Reductions and products stay in their row; what is read of other operands may be anything. Unless others read the
+// results by rows (`is_read`), a product may store them as columns.
+bool MakesRows(const Instruction& kernel, int64_t rows, bool is_read,
+               const std::function<bool(int64_t operand)>& has_rows);
 
 }  // namespace hlo
 
