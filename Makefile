@@ -130,8 +130,9 @@ N ?= 200
 SEED ?= $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 DIFF_ISAS = $(or $(HOST_ISA),$(if $(shell grep -w avx512vl /proc/cpuinfo),avx2) native)
 diff: SEED := $(SEED)
-diff: all  ## Random modules through every oracle, N=200 of them from SEED=(drawn), at each level of instructions
+diff: all  ## Random modules through every oracle, N=200 of them from SEED=(drawn), at each level of instructions, and through random passes
 	$(foreach isa,$(DIFF_ISAS),$(BUILD)/bin/hlo-fuzz --host_isa=$(isa) --count=$(N) --seed=$(SEED) &&) :
+	$(BUILD)/bin/hlo-fuzz --passes=random --count=$(N) --seed=$(SEED)
 
 golden-check: $(BUILD)/bin/hlo-test  ## The interpreter (PLATFORM=cpu: passes and kernels) against XLA:CPU's results in $(CORPUS)/golden and of the programs in $(CORPUS)/corpus
 	@mkdir -p $(BUILD)/golden

@@ -1,12 +1,16 @@
-// Grown modules: the same for the same seed, without findings, and with findings once a fault is planted.
+// Grown modules and drawn passes: the same for the same seed, without findings, and with findings once a fault is
+// planted.
 #include <gtest/gtest.h>
 
 #include <map>
 #include <set>
 
+#include "base/source_text.h"
+#include "driver/fuzz/draw_passes.h"
 #include "driver/fuzz/fuzz.h"
 #include "driver/fuzz/grower.h"
 #include "ir/verifier/verifier.h"
+#include "passes/pipelines/text.h"
 
 namespace hlo {
 namespace {
@@ -116,6 +120,49 @@ TEST(FuzzOracles, FindAFaultInAPass) {
   run.pipeline.inject = "algsimp:swapped_permutation";
   const auto found = Findings(run, {.max_elems = 64, .ops = "transpose"}, 100, 130);
   EXPECT_GT(found.count("optimized"), 0u);
+}
+
+TEST(DrawnPasses, DependOnTheSeedAloneAndHoldAllPassesAndOptions) {
+  std::set<std::string_view> passes;
+  std::set<std::string> options;
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    const std::string text = DrawPasses(seed);
+    EXPECT_EQ(text, DrawPasses(seed));
+    const auto pipeline = ParsePipeline(std::make_shared<const SourceText>("drawn", text));
+    ASSERT_TRUE(pipeline) << text << ": " << pipeline.error().message();
+    for (const PipelineItem& item : pipeline->items) {
+      passes.insert(item.pass->name);
+      const auto given = Describe(item.options), defaults = Describe(item.pass->defaults());
+      for (size_t i = 0; i < given.size(); ++i) {
+        if (given[i].value != defaults[i].value) options.insert(Str(item.pass->name, "{", given[i].name, "}"));
+      }
+    }
+  }
+  for (const PassRow& pass : AllPasses()) {
+    EXPECT_TRUE(passes.contains(pass.name)) << pass.name;
+    for (const OptionText& option : Describe(pass.defaults()))
+      EXPECT_TRUE(options.contains(Str(pass.name, "{", option.name, "}"))) << pass.name << ": " << option.name;
+  }
+}
+
+// A pass that keeps its promise of bits is told from one that does not by no other oracle.
+TEST(FuzzOracles, FindAFaultInAPassOfAList) {
+  RunOptions run;
+  run.pipeline.passes = "cse,algsimp,dce";
+  const GrowOptions options{.ops = "^(multiply|add|constant)$"};
+  EXPECT_EQ(Findings(run, options, 15, 18), (std::map<std::string, int>()));
+  run.pipeline.inject = "algsimp:drop_add_zero_sign";
+  EXPECT_EQ(Findings(run, options, 15, 16), (std::map<std::string, int>{{"passes", 1}}));
+}
+
+TEST(FuzzOracles, FindNothingInFortyModulesBehindRandomPasses) {
+  for (uint64_t seed = 7000; seed < 7040; ++seed) {
+    const Grown grown = GrowFrom(seed);
+    RunOptions run;
+    run.pipeline.passes = DrawPasses(seed);
+    for (const FuzzFinding& finding : CheckAll(*grown.module, grown.text, seed, run).findings)
+      ADD_FAILURE() << finding.oracle << ": " << finding.what << "\n" << *run.pipeline.passes << "\n" << grown.text;
+  }
 }
 
 TEST(FuzzOracles, FindAModuleThatIsNotValid) {

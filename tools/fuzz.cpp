@@ -13,6 +13,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "driver/fuzz/draw_passes.h"
 #include "driver/fuzz/fuzz.h"
 #include "tools/command.h"
 #include "tools/flags.h"
@@ -30,7 +31,8 @@ constexpr int64_t kMostInstructions = 100'000;
 struct FuzzFlags {
   GrowOptions grow;
   RunOptions run;
-  PassFlags passes;  // Of which --target is a flag here.
+  PassFlags passes;  // Of which --passes and --target are flags here.
+  bool random_passes = false;
   LogFlags log;
   std::string mode = "grow", save;
   std::vector<std::string> inject;
@@ -44,7 +46,7 @@ FlagSet MakeFlags(FuzzFlags* f) {
                 "and reading, the interpreter with 1 and 2 threads, kernels on the host with and without the passes. "
                 "Exit 1 when there is a finding.",
                 {"hlo fuzz --count=1000 --seed=1", "hlo fuzz --focus=scatter,gather --count=200 --stats",
-                 "hlo fuzz --seed=17 --count=1 --print | hlo-run -"});
+                 "hlo fuzz --passes=random --count=1000 --seed=5", "hlo fuzz --seed=17 --count=1 --print | hlo-run -"});
   flags.Group("What grows");
   flags.Choice("mode", &f->mode, {"grow"}, "grow: new modules, op by op");
   flags.Int("seed", &f->seed, "of the first module; the next has the next number");
@@ -54,6 +56,9 @@ FlagSet MakeFlags(FuzzFlags* f) {
   flags.Int("max_instructions", &f->grow.max_instructions, "of an entry, about", 1, kMostInstructions);
   flags.Int("max_elems", &f->grow.max_elems, "of one value", 1);
   flags.Int("depth", &f->grow.depth, "of loops, branches and calls in each other");
+  flags.Group("What is judged");
+  flags.String("passes", &f->passes.passes, "LIST|random",
+               "these passes instead of the pipeline; random: for each module others, any in any order");
   AddTargetFlag(flags, &f->passes.target);
   flags.Group("Output");
   flags.Bool("print", &f->print, "print the modules instead of judging them");
@@ -84,10 +89,27 @@ GrowOptions OptionsOf(const FuzzFlags& f, uint64_t seed) {
   return options;
 }
 
-// With the level of instructions where it is not what there is.
+// Those that are judged on the module of `seed`; nullopt: the pipeline.
+std::optional<std::string> PassesOf(const FuzzFlags& f, uint64_t seed) {
+  return f.random_passes ? DrawPasses(seed) : f.passes.passes;
+}
+
+// The passes by name, so that it is the same also when there are others to draw from; the level of instructions where
+// it is not what there is.
 std::string Replay(const FuzzFlags& f, uint64_t seed) {
-  const std::string isa = f.log.host_isa.empty() ? "" : Str(" --host_isa=", f.log.host_isa);
-  return ReplayCommand(OptionsOf(f, seed)) + isa;
+  std::string command = ReplayCommand(OptionsOf(f, seed));
+  if (const auto passes = PassesOf(f, seed)) command += Str(" '--passes=", *passes, "'");
+  if (!f.passes.target.empty()) command += Str(" --target=", f.passes.target);
+  for (const std::string& fault : f.inject) command += Str(" '--inject=", fault, "'");
+  if (!f.log.host_isa.empty()) command += Str(" --host_isa=", f.log.host_isa);
+  return command;
+}
+
+// Under a line of comment that says what to do with it.
+std::string ModuleText(const FuzzFlags& f, uint64_t seed) {
+  const GrowOptions options = OptionsOf(f, seed);
+  const auto passes = PassesOf(f, seed);
+  return Str(passes ? Str("// Passes: ", *passes, "\n") : "", GrownText(*Grow(options), options));
 }
 
 // One field a line: children send what they found through a pipe.
@@ -111,7 +133,10 @@ void SetTimeLimits() {
     SetTimeLimits();
     const GrowOptions options = OptionsOf(f, seed);
     const auto module = Grow(options);
-    const FuzzOutcome outcome = CheckAll(*module, GrownText(*module, options), seed, f.run);
+    RunOptions run = f.run;
+    run.pipeline.passes = PassesOf(f, seed);
+    const FuzzOutcome outcome = CheckAll(*module, GrownText(*module, options), seed, run,
+                                         [&](const std::string& what) { Send(out, 'D', what); });
     for (const FuzzFinding& finding : outcome.findings) Send(out, 'F', Str(finding.oracle, "\t", finding.what));
     for (const std::string& reason : outcome.unsupported) Send(out, 'U', reason);
     for (const std::string& reason : outcome.inconclusive) Send(out, 'I', reason);
@@ -124,7 +149,6 @@ void SetTimeLimits() {
 }
 
 void SaveFinding(const FuzzFlags& f, const Finding& finding) {
-  const GrowOptions options = OptionsOf(f, finding.seed);
   const std::string folder = Str(f.save, "/", finding.seed);
   const std::string command = Replay(f, finding.seed) + "\n";
   // A crash while growing would be one here too.
@@ -133,7 +157,7 @@ void SaveFinding(const FuzzFlags& f, const Finding& finding) {
     TRY(MakeDirectories(folder));
     TRY(WriteFile(folder + "/cmd", command));
     TRY(WriteFile(folder + "/log", Str(finding.finding.oracle, ": ", finding.finding.what, "\n")));
-    if (grows) TRY(WriteFile(folder + "/module.hlo", GrownText(*Grow(options), options)));
+    if (grows) TRY(WriteFile(folder + "/module.hlo", ModuleText(f, finding.seed)));
     return {};
   }();
   if (!saved) std::fprintf(stderr, "hlo-fuzz: %s\n", saved.error().message().c_str());
@@ -154,6 +178,7 @@ struct Reader {
   Totals* totals;
   uint64_t last;
   bool judging = false;
+  std::string doing;  // When it ends, "running cse#2", or "".
 
   void Reason(std::string_view what, const std::string& why) {
     auto& [count, seed] = totals->reasons[Str(what, KindOf(why))];
@@ -168,7 +193,9 @@ struct Reader {
         ParseInt(text, &number);
         last = static_cast<uint64_t>(number);
         judging = true;
+        doing = "";
         break;
+      case 'D': doing = text; break;
       case 'E':
         ParseInt(text, &number);
         totals->instructions += number;
@@ -259,7 +286,8 @@ Result<uint64_t> RunChunk(const FuzzFlags& f, uint64_t first, uint64_t end, Tota
   if (child < 0) FAIL(DeviceError("A011", "cannot start a child"));
   if (!reader.judging) return reader.last + 1;
   ++totals->modules;
-  Found(f, reader.last, {"crash", HowItEnded(status, last_words)}, totals);
+  Found(f, reader.last, {"crash", Str(reader.doing, reader.doing.empty() ? "" : ": ", HowItEnded(status, last_words))},
+        totals);
   return reader.last + 1;
 }
 
@@ -317,6 +345,8 @@ Result<ExitCode> FuzzCommand(Args args) {
     FAIL(UsageError("F002", Str("hlo-fuzz takes no file, found '", Escaped(positionals[0]), "'")));
   TRY(CheckGrowOptions(f.grow));
   TRY(ReadTargetFlag(&f.passes));
+  f.random_passes = f.passes.passes == "random";
+  if (f.random_passes) f.passes.passes.reset();
   f.run.pipeline = TRY(PipelineOf(f.passes, f.inject));
   for (const std::string& fault : f.inject) {
     if (fault.starts_with("pass:")) continue;
@@ -326,10 +356,8 @@ Result<ExitCode> FuzzCommand(Args args) {
   TRY(Apply(f.log));
   const auto first = static_cast<uint64_t>(f.seed), end = first + static_cast<uint64_t>(f.count);
   if (f.print) {
-    for (uint64_t seed = first; seed < end; ++seed) {
-      const GrowOptions options = OptionsOf(f, seed);
-      std::printf("%s%s", seed > first ? "// -----\n" : "", GrownText(*Grow(options), options).c_str());
-    }
+    for (uint64_t seed = first; seed < end; ++seed)
+      std::printf("%s%s", seed > first ? "// -----\n" : "", ModuleText(f, seed).c_str());
     return ExitCode::kOk;
   }
   Totals totals;

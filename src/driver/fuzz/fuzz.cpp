@@ -5,6 +5,8 @@
 #include "base/parallel.h"
 #include "base/source_text.h"
 #include "base/text.h"
+#include "driver/optimize.h"
+#include "driver/run/each_pass_check.h"
 #include "driver/run/experiment.h"
 #include "interp/arguments/arguments.h"
 #include "interp/interpreter.h"
@@ -120,17 +122,49 @@ void CheckKernels(Experiment experiment, const std::string& oracle, FuzzOutcome*
   outcome->findings.push_back({oracle, what});
 }
 
+// Each that changes the module is verified, and judged by itself.
+void CheckPasses(const Module& grown, const RunOptions& options, const std::function<void(const std::string&)>& doing,
+                 FuzzOutcome* outcome) {
+  Progress progress(true);
+  EachPassCheck check(options, std::nullopt, {}, progress);
+  if (const Status begun = check.Begin(grown); !begun) return AddError(begun.error(), "passes", outcome);
+  PipelineOptions pipeline = options.pipeline;
+  const auto tell = [&](std::string_view what, const PassRun& run) {
+    if (doing) doing(Str(what, " ", NameOf(run)));
+  };
+  pipeline.before = [&](const PassRun& run, Module& module) {
+    tell("running", run);
+    return check.Before(run, module);
+  };
+  pipeline.after = [&](const PassRun& run, Module& module) {
+    tell("judging", run);
+    return check.After(run, module);
+  };
+  const auto report = Optimize(*grown.Clone(), std::move(pipeline), nullptr);
+  if (check.is_wrong()) outcome->findings.push_back({"passes", report.error().message()});
+  else if (!report && report.error().exit == ExitCode::kInternal)
+    outcome->findings.push_back({"passes", Str("after ", report.error().pass, ": ", Words(report.error()))});
+  else if (!report) AddError(report.error(), "passes", outcome);
+  else if (check.exit() == ExitCode::kInconclusive) outcome->inconclusive.push_back("passes: some are open");
+  if (!report) return;
+  for (const std::string& finding : FindingsOf(*report)) outcome->findings.push_back({"passes", finding});
+}
+
 }  // namespace
 
-FuzzOutcome CheckAll(const Module& module, const std::string& text, uint64_t seed, const RunOptions& run) {
+FuzzOutcome CheckAll(const Module& module, const std::string& text, uint64_t seed, const RunOptions& run,
+                     const std::function<void(const std::string&)>& doing) {
   FuzzOutcome outcome;
   Count(module, &outcome);
   if (const Status valid = Verify(module); !valid) {
     outcome.findings.push_back({"verify", Words(valid.error())});
     return outcome;  // What is not valid means nothing.
   }
-  CheckPrinting(module, text, &outcome);
-  CheckThreads(module, seed, &outcome);
+  const bool of_passes = run.pipeline.passes.has_value();
+  if (!of_passes) {
+    CheckPrinting(module, text, &outcome);
+    CheckThreads(module, seed, &outcome);
+  }
 
   RunOptions options = run;
   options.platform = "cpu";
@@ -140,11 +174,23 @@ FuzzOutcome CheckAll(const Module& module, const std::string& text, uint64_t see
   // For some of the seeds little enough that kernels are sampled.
   options.work_limit = seed % 4 == 3 ? 100'000 : 0;
   if (options.reference_platform == "default") options.reference_platform = "interpreter";  // Beyond the limit too.
+  const auto source = std::make_shared<const SourceText>("grown", text);
+  if (of_passes) {
+    // As text it is read again: what a finding names is found in what --print shows.
+    const auto read = Parse(source);
+    if (!read) {
+      AddError(read.error(), "print", &outcome);
+      return outcome;
+    }
+    CheckPasses(**read, options, doing, &outcome);
+    if (!outcome.findings.empty()) return outcome;  // Once is enough.
+    if (doing) doing("running its kernels");
+  }
   Progress progress(true);
-  const Experiment experiment(std::make_shared<const SourceText>("grown", text), options, progress);
+  const Experiment experiment(source, options, progress);
   for (const KernelOracle& oracle : kKernelOracles) {
     // A fault planted in a pass shows where passes run.
-    if (oracle.passes != nullptr && !run.pipeline.inject.empty()) continue;
+    if (oracle.passes != nullptr && (of_passes || !run.pipeline.inject.empty())) continue;
     const auto set_passes = [&](RunOptions& own) {
       if (oracle.passes != nullptr) own.pipeline.passes = oracle.passes;
     };

@@ -1,8 +1,10 @@
 // Every oracle there is, over one module: the verifier, printing and reading, the interpreter
-// with one thread and with two, kernels with the passes and without.
+// with one thread and with two, kernels with the passes and without. Or passes that were asked for, one by one, and
+// the kernels of what they leave.
 #ifndef HLO_DRIVER_FUZZ_FUZZ_H_
 #define HLO_DRIVER_FUZZ_FUZZ_H_
 
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -15,7 +17,7 @@
 namespace hlo {
 
 struct FuzzFinding {
-  std::string oracle;  // verify, print, threads, optimized, unfused, crash
+  std::string oracle;  // verify, print, threads, passes, optimized, unfused, crash
   std::string what;    // One line.
 };
 
@@ -30,8 +32,10 @@ struct FuzzOutcome {
   FuzzCells cells;
 };
 
-// What to judge besides the planted faults of `run`, whose other fields are set here.
-FuzzOutcome CheckAll(const Module& module, const std::string& text, uint64_t seed, const RunOptions& run);
+// What to judge besides the planted faults and the passes of `run`, whose other fields are set here. With a list of
+// passes the oracles are `passes` and `optimized`, and `doing` is told what is done next: "running cse#2".
+FuzzOutcome CheckAll(const Module& module, const std::string& text, uint64_t seed, const RunOptions& run,
+                     const std::function<void(const std::string&)>& doing = nullptr);
 
 // What of `what` tells one finding, or one reason, from another: names and numbers aside.
 std::string KindOf(std::string_view what);

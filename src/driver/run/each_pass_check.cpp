@@ -99,10 +99,11 @@ Status EachPassCheck::Judge(const PassRun& run) {
                             result.undetermined == 0 ? "" : Str(", ", result.undetermined, " undetermined"),
                             bits ? ", and the results' bits" : "");
   }
-  lines_.push_back(std::move(line));
+  lines_.push_back(line);
   if (!wrong_) return {};
   blame_ = TRY(Blame(run, summary));
-  FAIL(Error(ExitCode::kNo, "", Str(NameOf(run), " is wrong")));  // Whoever asks `is_wrong` shows the report.
+  FAIL(Error(ExitCode::kNo, "",
+             Str(NameOf(run), " is wrong: ", line.detail)));  // Whoever asks `is_wrong` shows the report.
 }
 
 Result<WidenedResult> EachPassCheck::Compare(const Module& after, std::string* summary) const {
