@@ -275,7 +275,15 @@ Result<Instruction*> MapOfElementwise(Instruction& inst, const PassContext&) {
     if (!SameDims(shape, inst.shape()) || shape.type() != body.parameter(i).shape().type()) return nullptr;
   }
   if (body.root().shape().type() != inst.shape().type()) return nullptr;
-  const std::vector<Instruction*> order = body.PostOrder();
+  // What its root needs: in a fused computation nothing may stand that nobody reads.
+  std::vector<Instruction*> order = body.PostOrder();
+  std::vector<bool> needed(body.place_limit());
+  needed[body.root().place()] = true;
+  for (size_t i = order.size(); i-- > 0;) {
+    if (!needed[order[i]->place()]) continue;
+    for (const Instruction* operand : order[i]->operands()) needed[operand->place()] = true;
+  }
+  std::erase_if(order, [&](const Instruction* inner) { return !needed[inner->place()]; });
   for (const Instruction* inner : order) {
     if (!inner->Is(kElementwise) && !inner->Is(Opcode::kParameter) && !inner->Is(Opcode::kConstant)) return nullptr;
   }
