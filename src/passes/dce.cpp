@@ -46,14 +46,13 @@ bool HasUnusedParameter(const Computation& computation) {
                              [](const Instruction* parameter) { return parameter->IsDead(); });
 }
 
-// A parameter that a fused computation does not read is no operand of the fusion. `unused`: by computation, does it
-// have such?
-bool RemoveUnusedOperandsIn(Computation& caller, const std::vector<bool>& unused) {
+// A parameter that a fused computation does not read is no operand of the fusion.
+bool RemoveUnusedOperandsIn(Computation& caller) {
   bool changed = false;
   for (Instruction* inst : caller.Instructions()) {
     if (!IsFusion(*inst) || !inst->attrs<FusionAttrs>().aliases.empty()) continue;
     Computation& fused = *inst->attrs<FusionAttrs>().calls;
-    if (!unused[fused.id()]) continue;
+    if (!HasUnusedParameter(fused)) continue;
     std::vector<Instruction*> operands;
     std::vector<bool> goes(inst->operand_count());
     for (int64_t i = 0; i < inst->operand_count(); ++i) {
@@ -72,13 +71,16 @@ bool RemoveUnusedOperandsIn(Computation& caller, const std::vector<bool>& unused
 }  // namespace
 
 bool RemoveUnusedOperands(Module& module) {
-  std::vector<bool> unused(module.computation_id_limit());
-  for (const Computation* computation : module.Computations())
-    unused[computation->id()] = HasUnusedParameter(*computation);
-  if (std::ranges::find(unused, true) == unused.end()) return false;
+  if (std::ranges::none_of(module.Computations(), [](const auto* c) { return HasUnusedParameter(*c); })) return false;
+  std::vector<bool> is_sequential(module.computation_id_limit());
+  for (const Computation* computation : SequentialComputations(module)) is_sequential[computation->id()] = true;
   bool changed = false;
-  for (Computation* computation : SequentialComputations(module))
-    changed |= RemoveUnusedOperandsIn(*computation, unused);
+  // Kernels before the regions that hold them, which may read less then, and must not compute what nobody reads.
+  for (Computation* computation : module.PostOrder()) {
+    if (!RemoveUnusedOperandsIn(*computation)) continue;
+    changed = true;
+    if (!is_sequential[computation->id()]) RemoveDeadIn(*computation);
+  }
   return changed;
 }
 
