@@ -175,7 +175,8 @@ RegionGraph::RegionGraph(Computation& computation)
     if (IsLaunch(*inst)) {
       part_of_[inst->place()] = inst->place();
       members_[inst->place()] = {inst};
-      if (!awaited[inst->place()] && !HasSideEffect(*inst)) launches_.push_back(inst);
+      // What nobody reads would be a part of a region that nobody reads.
+      if (!awaited[inst->place()] && !HasSideEffect(*inst) && !inst->IsDead()) launches_.push_back(inst);
     } else if (inst->Is(Opcode::kBitcast) && LaunchOf(*inst) != nullptr) {
       waits_.Join(*LaunchOf(*inst), *inst);
     } else if (Instruction* loop = LoopOf(*inst)) {
