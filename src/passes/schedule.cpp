@@ -10,7 +10,8 @@ Result<bool> ScheduleModule(Module& module, const PassContext&) {
   const bool was_scheduled = module.header.is_scheduled;
   Fingerprinter fingerprints;
   const uint64_t before = was_scheduled ? fingerprints.Of(module) : 0;
-  for (Computation* computation : module.PostOrder()) computation->SetOrder(computation->PostOrder());
+  // Also of those that nothing calls any more: the module is valid with them.
+  for (Computation* computation : module.Computations()) computation->SetOrder(computation->PostOrder());
   module.header.is_scheduled = true;
   return !was_scheduled || fingerprints.Of(module) != before;
 }

@@ -316,7 +316,7 @@ Result<bool> RunOnePass(Module& module, const PassRun& run, const PassContext& c
     changed |= Plant(*mutation, module) != nullptr;
   // What is new in a module that came with a schedule stands behind everything, also behind what needs it.
   if (changed && module.header.is_scheduled) {
-    for (Computation* computation : module.PostOrder()) computation->SetOrder(computation->PostOrder());
+    for (Computation* computation : module.Computations()) computation->SetOrder(computation->PostOrder());
   }
   return changed;
 }
