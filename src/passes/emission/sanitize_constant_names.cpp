@@ -39,9 +39,10 @@ Instruction& Renamed(const Instruction& constant, const std::string& symbol) {
 }  // namespace
 
 // Of what runs step by step: within a fusion a constant is a number in the code. What control edges wait for keeps its
-// name.
+// name. Names have no meaning: what changes is the order at most, where a new constant stands behind what reads it.
 Result<bool> SanitizeConstantNames(Module& module, const PassContext& context) {
-  bool changed = false;
+  Fingerprinter fingerprints;
+  const uint64_t before = fingerprints.Of(module);
   for (Computation* computation : SequentialComputations(module)) {
     std::vector<bool> awaited(computation->place_limit());
     for (const Instruction* inst : computation->instructions()) {
@@ -53,10 +54,10 @@ Result<bool> SanitizeConstantNames(Module& module, const PassContext& context) {
       if (symbol == inst->name() || !context.ConsumeFuel()) continue;
       inst->ReplaceAllUses(Renamed(*inst, symbol));
       computation->Remove(*inst);
-      changed = true;
     }
+    if (module.header.is_scheduled) computation->SetOrder(computation->PostOrder());
   }
-  return changed;
+  return fingerprints.Of(module) != before;
 }
 
 }  // namespace hlo
