@@ -1,0 +1,123 @@
+// Preset 2022 against the pass catalogue, where that is at hand: its 14 pipelines pass by pass, in order, and what is
+// run to a fixed point.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include "base/source_text.h"
+#include "base/text.h"
+#include "passes/pipelines/text.h"
+
+namespace hlo {
+namespace {
+
+struct Row {
+  std::string stage;
+  bool fixed_point = false;
+  std::vector<std::string> items;  // "P04 FIX(layout-sensitive)", "pipeline 4".
+};
+
+// "a; b(c; d); [e; f]" => "a", "b(c; d)"; what is in brackets stood behind a flag that was off.
+std::vector<std::string> ItemsOf(std::string text) {
+  text = std::regex_replace(text, std::regex("\\. partitions == 1:"), ";");
+  std::vector<std::string> items(1);
+  int depth = 0;
+  for (const char c : text) {
+    depth += (c == '(' || c == '[') - (c == ')' || c == ']');
+    if (c == ';' && depth == 0) items.emplace_back();
+    else items.back() += c;
+  }
+  std::erase_if(items, [](const std::string& item) { return Trim(item).starts_with("["); });
+  return items;
+}
+
+struct Catalogue {
+  std::map<std::string, std::string> names;  // By id: "P04" => "algsimp".
+  std::map<std::string, Row> rows;           // By number.
+
+  explicit Catalogue(const std::string& text) {
+    const std::regex pass(R"(\| ([PE]\d+) \| [^|]* \| `([^`]*)`.*)");
+    const std::regex pipeline(R"(\| (\d+) \| `([^`]*)`[^|]* \| (yes|no) \| (.*) \|)");
+    bool is_table = false;
+    for (const std::string_view view : Split(text, '\n')) {
+      const std::string line(view);
+      if (line.starts_with("### ")) is_table = line.starts_with("### 1.3") || line.starts_with("### 1.4");
+      std::smatch found;
+      if (is_table && std::regex_match(line, found, pass)) names[found[1]] = found[2];
+      if (is_table && std::regex_match(line, found, pipeline))
+        rows[found[1]] = {found[2], found[3] == "yes", ItemsOf(found[4])};
+    }
+  }
+
+  // One line for each pass, "algsimp fixed-point", and around those of a stage "pipeline NAME {" and "}".
+  void Append(const Row& row, std::vector<std::string>* lines) const {
+    lines->push_back(Str("pipeline ", row.stage, row.fixed_point ? " fixed-point" : "", " {"));
+    const std::regex nested(" *pipeline (\\d+)"), id("[PE]\\d+");
+    std::string last;
+    for (const std::string& item : row.items) {
+      std::smatch found;
+      if (std::regex_match(item, found, nested)) {
+        Append(rows.at(found[1]), lines);
+        continue;
+      }
+      // "P07 ... if deterministic-ops flag else P24" is P24; "(S8,4) and (F16,8)" is the pass before it, twice.
+      std::string name = last;
+      for (std::sregex_iterator at(item.begin(), item.end(), id); at != std::sregex_iterator(); ++at)
+        name = names.at(at->str());
+      const auto times = item.find_first_of("PE") == std::string::npos ? std::ranges::count(item, '(') : 1;
+      const PassRow* const known = FindPass(name);
+      for (int64_t i = 0; i < times; ++i)
+        lines->push_back(Str(known ? known->name : name, item.find(" FIX") == std::string::npos ? "" : " fixed-point"));
+      last = name;
+    }
+    lines->push_back("}");
+  }
+};
+
+// What a gate asks for stands in the catalogue beside the pass.
+void Append(const std::vector<PipelineItem>& items, std::vector<std::string>* lines) {
+  for (const PipelineItem& item : items) {
+    const std::string fixed_point = item.repeat.fixed_point ? " fixed-point" : "";
+    switch (item.kind) {
+      case PipelineItem::Kind::kPass: lines->push_back(Str(item.pass->name, fixed_point)); break;
+      case PipelineItem::Kind::kTodo: lines->push_back(item.name); break;
+      case PipelineItem::Kind::kGate: Append(item.items, lines); break;
+      case PipelineItem::Kind::kStage:
+        lines->push_back(Str("pipeline ", item.name, fixed_point, " {"));
+        Append(item.items, lines);
+        lines->push_back("}");
+    }
+  }
+}
+
+TEST(Pipeline2022, IsTheCataloguesPassByPass) {
+  const char* corpus = std::getenv("CORPUS");
+  const auto source =
+      ReadSource((std::filesystem::path(corpus == nullptr ? "../shared" : corpus) / "spec/passes.md").string());
+  if (!source) GTEST_SKIP() << "no corpus at hand";
+  const Catalogue catalogue{std::string((*source)->text())};
+  ASSERT_EQ(catalogue.rows.size(), 14u);
+  ASSERT_EQ(catalogue.names.size(), 79u);
+  std::vector<std::string> expected;
+  for (int number = 1; number <= 14; ++number) {
+    const bool is_nested = number == 2 || number == 4;
+    if (!is_nested) catalogue.Append(catalogue.rows.at(Str(number)), &expected);
+  }
+  const auto pipeline = ParsePipeline(FindPreset("2022")->source);
+  ASSERT_TRUE(pipeline) << pipeline.error().message();
+  std::vector<PipelineItem> items = pipeline->items;
+  ASSERT_EQ(items.back().name, "schedule");  // Which XLA does outside of its pipelines.
+  items.pop_back();
+  std::vector<std::string> actual;
+  Append(items, &actual);
+  EXPECT_EQ(Join(actual, "\n"), Join(expected, "\n"));
+}
+
+}  // namespace
+}  // namespace hlo
