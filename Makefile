@@ -198,6 +198,9 @@ corpus: all  ## Do we read and print what XLA does? Every text of $(CORPUS)/corp
 	@for archive in $(CORPUS)/corpus/*.tar.xz; do tar -xJf $$archive -C $(BUILD)/corpus; done
 	@$(PEER_PYTHON) bench/corpus.py $(CORPUS)/corpus/xla-hlo $(BUILD)/corpus
 
+pass-pairs: all  ## N=100 pairs of a text of $(CORPUS)/corpus/xla-hlo and a pass, drawn from SEED=(drawn), each pass judged by itself
+	bench/pass_pairs.py --binary=$(BUILD)/bin/hlo-opt --count=$(if $(filter command line,$(origin N)),$(N),100) --seed=$(SEED) $(CORPUS)/corpus/xla-hlo
+
 models:  ## Lower the programs of bench/models again (needs Python; makes a venv)
 	bench/models/regenerate.sh
 
@@ -239,4 +242,4 @@ install: all  ## Copy the program and its links below PREFIX
 clean:  ## Remove what was built
 	rm -rf $(BUILD) build-asan build-fuzz compile_commands.json
 
-.PHONY: all help deps demo test run-tests fuzz diff golden golden-check test-exhaustive test-inject kernel-check verifier-coverage asan gpu-check bench bench-interp bench-parse bench-scale bench-fusion corpus models lint tidy format dist install clean
+.PHONY: all help deps demo test run-tests fuzz diff golden golden-check test-exhaustive test-inject kernel-check verifier-coverage asan gpu-check bench bench-interp bench-parse bench-scale bench-fusion corpus pass-pairs models lint tidy format dist install clean
