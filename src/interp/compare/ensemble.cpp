@@ -10,6 +10,7 @@
 #include "interp/shadow/rules.h"
 #include "interp/shadow/terms.h"
 #include "ir/module.h"
+#include "ir/precision_plan.h"
 
 namespace hlo {
 namespace {
@@ -189,6 +190,7 @@ class Rounder {
     const bool narrow = SignificandBits(type) < SignificandBits(PrimitiveType::kF32);
     const PrimitiveType wider = narrow ? PrimitiveType::kF32 : type;
     if (how == How::kSum) TRY(AddSumError(inst, operands, wider, way, dice, value));
+    if (inst.Is(kElementwise)) AddFunctionError(DefaultUlps(inst.opcode(), wider), wider, dice, value);
     const bool as_declared = way.Unit(0) < 0.5;
     if (!as_declared && !narrow) return {};
     const PrimitiveType target = as_declared ? type : wider;
@@ -240,6 +242,19 @@ class Rounder {
       if (std::isfinite(size)) sums[i] += each * size * dice.Normal(static_cast<int64_t>(i));
     }
     return {};
+  }
+
+  // A function is off by up to as many ulps as its row allows, half of one being the rounding that follows. Anywhere
+  // between: 1 / sqrt(3) of it in the mean square.
+  static void AddFunctionError(double ulps, PrimitiveType type, const Dice& dice, Literal& value) {
+    if (ulps <= 0.5) return;
+    const Rounding rounding = RoundingTo(type, false);
+    const double each = (2 * ulps - 1) / std::sqrt(3.0);
+    const std::span<double> x = value.mutable_data<double>();
+    for (size_t i = 0; i < x.size(); ++i) {
+      if (x[i] == 0 || !std::isfinite(x[i])) continue;
+      x[i] += each * HalfStep(rounding, std::fabs(x[i])) * dice.Normal(static_cast<int64_t>(i));
+    }
   }
 
   const std::unordered_map<int, PrimitiveType>& declared_;

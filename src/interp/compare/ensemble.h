@@ -1,7 +1,8 @@
 // Is a difference between two results what rounding does? The module is interpreted without the roundings of its types
-// (m), and N times with roundings drawn at random: up or down by chance, to the declared type or kept wider, sums over
-// chains of a random length. The runs' deviations s from m say what an honest implementation may come to: t is suspect
-// when it is further from m than they account for. It explains, and decides nothing.
+// (m), and N times with roundings drawn at random: up or down by chance, to the declared type or kept wider, functions
+// as far off as their rows allow, sums over chains of a random length. The runs' deviations s from m say what an honest
+// implementation may come to: t is suspect when it is further from m than they account for. It explains, and decides
+// nothing.
 //
 // The roundings inside a sum are not carried out but drawn: over a chain of h additions their variance is h times that
 // of one rounding of a partial sum, whose mean square is S^2 / 3 + Q / 6 for a sum S of terms with squares adding up
