@@ -198,9 +198,11 @@ class Tally {
     if (judgement.element_class != ElementClass::kViolation) return;
     bad_.push_back(first + i);
     if (std::isfinite(judgement.ratio)) worst_bad_ = std::max(worst_bad_, judgement.ratio);
+    // No bound passes what is not finite on one side alone, and no relative one what should be 0.
+    constexpr double kNone = std::numeric_limits<double>::infinity();
+    tensor_.max_abs_bad = std::max(tensor_.max_abs_bad, finite ? error : kNone);
+    tensor_.max_rel_bad = std::max(tensor_.max_rel_bad, finite && v != 0 ? error / std::fabs(v) : kNone);
     if (!finite) return;
-    tensor_.max_abs_bad = std::max(tensor_.max_abs_bad, error);
-    if (v != 0) tensor_.max_rel_bad = std::max(tensor_.max_rel_bad, error / std::fabs(v));
     if (error > 0) ++tensor_.error_decades[static_cast<int>(std::floor(std::log10(error)))];
   }
 

@@ -123,10 +123,10 @@ std::string Details(const TensorComparison& t) {
     text += Str("  ", name, " |error| by decade: ", Join(decades, "  "), "\n");
   }
   for (const std::string& guess : t.looks_like) text += Str("  ", name, " looks like: ", guess, "\n");
-  // No bound passes what is not finite.
-  if (t.max_abs_bad > 0)
-    text += Str("  ", name, " smallest passing bounds: abs ", Format("%.3g", t.max_abs_bad), " or rel ",
-                Format("%.3g", t.max_rel_bad), "\n");
+  if (t.max_abs_bad > 0 && std::isfinite(t.max_abs_bad)) {
+    text += Str("  ", name, " smallest passing bounds: abs ", Format("%.3g", t.max_abs_bad));
+    text += std::isfinite(t.max_rel_bad) ? Format(" or rel %.3g\n", t.max_rel_bad) : "; no rel\n";
+  }
   return text;
 }
 
