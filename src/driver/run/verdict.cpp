@@ -47,6 +47,8 @@ std::string NextOf(const Culprit& culprit, const RunOptions& options, const RunR
       return Str("hlo-opt --stage=llvm --kernel=", ShellWord(culprit.name), " ", ShellWord(report.path),
                  "   shows its code");
     case Culprit::Kind::kLibrary: return Again(options, report, "--nolibraries", "runs our own kernel instead");
+    case Culprit::Kind::kRuntime:
+      return Str("hlo-opt --stage=hlo-backend ", ShellWord(report.path), "   shows the steps in their order");
     case Culprit::Kind::kReference:
       return Again(options, report, report.platform == "interpreter" ? "--platform=cpu --reference=" : "--reference=",
                    "compares with the interpreter instead");

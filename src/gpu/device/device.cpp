@@ -24,7 +24,8 @@ Result<std::unique_ptr<Device>> OpenDevice(std::string_view platform) {
     return OpenHostDevice();
   }
   if (kind == "cuda" || kind == "gpu") return OpenCudaDevice(static_cast<int>(ordinal));
-  FAIL(UsageError("F004", Str("unknown device '", Escaped(platform), "'; expected cpu or cuda[:N]")));
+  FAIL(UsageError("F004",
+                  Str("unknown platform '", Escaped(platform), "'; expected auto, interpreter, cpu or cuda[:N]")));
 }
 
 }  // namespace hlo::gpu
