@@ -112,11 +112,13 @@ Result<Texts> TextsOf(const Emitted& kernels, LowerStage stage, const kernel::Nv
 }
 
 // What libraries say to a call whose kernels are shown in its place.
-std::string LibrariesText(const Instruction& call) {
+std::string LibrariesText(const Instruction& call, bool on_host) {
   std::string out;
-  for (const gpu::Refusal& refusal : gpu::AskLibraries(call)) {
-    out += Str("// ", call.name(), ": ", refusal.library,
-               refusal.why.empty() ? " is asked when it is compiled" : Str(" does not take it: ", refusal.why), "\n");
+  for (const gpu::Refusal& refusal : gpu::AskLibraries(call, on_host)) {
+    out += Str("// ", call.name(), ": ");
+    if (refusal.library.empty()) out += Str(refusal.why, "\n");
+    else if (refusal.why.empty()) out += Str(refusal.library, " is asked when it is compiled\n");
+    else out += Str(refusal.library, " does not take it: ", refusal.why, "\n");
   }
   return out;
 }
@@ -147,7 +149,8 @@ Result<std::string> Lower(const Module& module, LowerStage stage, const std::str
   const Texts texts = TRY(TextsOf(kernels, stage, options, &after));
   size_t next = 0;
   for (const Lowered& fusion : fusions) {
-    if (stage == LowerStage::kKernels && IsLibraryCall(*fusion.inst)) out += LibrariesText(*fusion.inst);
+    if (stage == LowerStage::kKernels && IsLibraryCall(*fusion.inst))
+      out += LibrariesText(*fusion.inst, !device.is_gpu);
     const std::string begin = Str(RowOf(stage).comment, " ", fusion.inst->name(), ": ");
     if (!fusion.kernels) {
       out += Str(begin, fusion.kernels.error().message(), "\n");

@@ -73,6 +73,8 @@ std::vector<const Library*> LibrariesFor(Opcode product, bool on_host) {
   return libraries;
 }
 
+Refusal NoLibrary(Opcode product) { return {"", Str("no ", ToString(product), " library on cuda yet")}; }
+
 // The one that the plan names alone, where it names one.
 Result<std::vector<const Library*>> Candidates(const Instruction& fusion, const KernelPlan& plan, Opcode product,
                                                bool on_host) {
@@ -116,19 +118,20 @@ Result<LibraryChoice> OpenLibraryCall(const Instruction& fusion, const KernelPla
     if (!plan.library.empty()) FAIL(PlanError(fusion, Str(library->name, ": ", answer.why_not)));
     choice.refusals.push_back({library->name, std::move(answer.why_not)});
   }
-  if (choice.refusals.empty()) choice.refusals.push_back({"", Str("no ", ToString(product), " library on cuda yet")});
+  if (choice.refusals.empty()) choice.refusals.push_back(NoLibrary(product));
   return choice;
 }
 
-std::vector<Refusal> AskLibraries(const Instruction& fusion) {
+std::vector<Refusal> AskLibraries(const Instruction& fusion, bool on_host) {
   const ContractionAnswer read = ReadContraction(fusion);
-  if (!read.why_not.empty()) return {{"any", read.why_not}};
+  if (!read.why_not.empty()) return {{"", read.why_not}};
+  const Opcode product = read.contraction.product->opcode();
   std::vector<Refusal> refusals;
-  for (const Library& library : kLibraries) {
-    if (library.product != read.contraction.product->opcode()) continue;
-    auto answer = library.open(read.contraction, nullptr, {});
-    refusals.push_back({library.name, answer ? std::move(answer->why_not) : answer.error().message()});
+  for (const Library* library : LibrariesFor(product, on_host)) {
+    auto answer = library->open(read.contraction, nullptr, {});
+    refusals.push_back({library->name, answer ? std::move(answer->why_not) : answer.error().message()});
   }
+  if (refusals.empty()) refusals.push_back(NoLibrary(product));
   return refusals;
 }
 

@@ -44,9 +44,9 @@ struct LibraryChoice {
 Result<LibraryChoice> OpenLibraryCall(const Instruction& fusion, const KernelPlan& plan, Device& device,
                                       const LibraryOptions& options);
 
-// Each library of any device, with the reason why it does not take `fusion`, as far as that is known without opening
-// it; empty where it would be tried.
-std::vector<Refusal> AskLibraries(const Instruction& fusion);
+// Each library of such a device, with the reason why it does not take `fusion`, as far as that is known without opening
+// it; empty where it would be tried. Where no library is named, there is none.
+std::vector<Refusal> AskLibraries(const Instruction& fusion, bool on_host);
 
 }  // namespace hlo::gpu
 
