@@ -1,6 +1,8 @@
 // Plans print and parse back, what is read from text is obeyed, and what does not fit is an error.
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "base/source_text.h"
 #include "driver/target.h"
 #include "emitters_harness.h"
@@ -63,6 +65,16 @@ std::vector<kernel::KernelHash> HashesOf(const std::vector<EmittedKernel>& kerne
   std::vector<kernel::KernelHash> hashes;
   for (const EmittedKernel& kernel : kernels) hashes.push_back(kernel::Hash(*kernel.kernel));
   return hashes;
+}
+
+// What follows here holds of all kinds only if each is there.
+TEST(FusionPlan, EachKindHasACase) {
+  std::set<std::string_view> kinds;
+  for (const Case& each : Cases()) kinds.insert(each.kind);
+#define OTHER_KIND(Name, text, fields, what)
+#define KERNEL_KIND(Name, text, fields, what) \
+  EXPECT_TRUE(kinds.contains(text)) << "Cases() of tests/fusion_plan_test.cpp has no '" << text << "'";
+#include "ir/kernel_kinds.def"
 }
 
 TEST(FusionPlan, PrintsParsesAndIsObeyed) {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 
 #include "gpu/kernel/emulator.h"
 #include "gpu/kernel/host.h"
@@ -12,6 +13,22 @@
 
 namespace hlo::kernel {
 namespace {
+
+void AddOps(const Region& region, std::set<Op>* ops) {
+  for (const Instruction& instruction : region.body) {
+    ops->insert(instruction.op);
+    for (const Region& inner : instruction.regions) AddOps(inner, ops);
+  }
+}
+
+// What no sample has, the test below has never compared.
+TEST(Kernel, EachOpIsInASample) {
+  std::set<Op> ops;
+  for (const Kernel& kernel : SampleKernels()) AddOps(kernel.body, &ops);
+#define HLO_KERNEL_OP(Name, text, operands, effects, sameness) \
+  EXPECT_TRUE(ops.contains(Op::k##Name)) << "no kernel of tests/kernel_samples.h has '" << text << "'";
+#include "gpu/kernel/kernel_ops.def"
+}
 
 TEST(Kernel, HostAndEmulatedGpuAgreeToTheBit) {
   const std::vector<Kernel> kernels = SampleKernels();

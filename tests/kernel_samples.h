@@ -316,6 +316,33 @@ inline Kernel Histogram(int64_t count) {
   return std::move(k).Build();
 }
 
+// Each thread changes an element of its own twice: the second time, by turns, it finds what it expects or does not.
+inline Kernel OldValues() {
+  KernelBuilder k("old_values", 2, 64);
+  const Array x = k.Input("x", Type::kS32, 128), cells = k.InOut("cells", Type::kS32, 128),
+              old = k.Output("old", Type::kS32, 128);
+  const Value base = k.block() * 64;
+  k.Tile(1, k.Index(64), [&](Value i) {
+    const Value before = cells.AtomicFetch(AtomicOp::kAdd, base + i, x.Load(base + i));
+    const Value expected = before + x.Load(base + i) + Convert(i % 2, Type::kS32);
+    old.Store(base + i, before ^ cells.AtomicCompareExchange(base + i, expected, expected * 3));
+  });
+  return std::move(k).Build();
+}
+
+// Each warp turns its 32 elements around in shared memory.
+inline Kernel WarpReverse() {
+  KernelBuilder k("warp_reverse", 2, 64);
+  const Array x = k.Input("x", Type::kF32, 128), y = k.Output("y", Type::kF32, 128);
+  const Array shared = k.Shared("shared", Type::kF32, 64);
+  k.Warps([&] {
+    const Value first = k.warp() * 32, at = k.block() * 64 + first;
+    k.Tile(1, [&](Value i) { shared.Store(first + i, x.Load(at + i)); });
+    k.Tile(1, [&](Value i) { y.Store(at + i, shared.Load(first + 31 - i)); });
+  });
+  return std::move(k).Build();
+}
+
 // 64 KiB of shared memory: more than fits statically.
 inline Kernel LargeShared() {
   KernelBuilder k("large_shared", 2, 256);
@@ -621,6 +648,12 @@ inline std::vector<Kernel> SampleKernels() {
       Elementwise("f64", Type::kF64, 1000, 2, [](Value x, Value y) { return Pow(Abs(x), y) + Sin(x) * Erf(y); }));
   kernels.push_back(Elementwise("sin", Type::kF32, 1001, 4,
                                 [](Value x, Value y) { return Sin(x * 1e6) + Cos(y) + Atan2(x, y) + x % y; }));
+  for (const Type type : {Type::kF32, Type::kF64}) {
+    kernels.push_back(Elementwise("round", type, 1001, 2, [](Value x, Value y) {
+      return Select(x <= y, Sqrt(Abs(x)) + Ceil(y * 3.5),
+                    Truncate(x * 2.5) + RoundEven(y * 1.5) + RoundAwayFromZero(x * 0.5));
+    }));
+  }
   for (const Type type :
        {Type::kS8, Type::kU8, Type::kS16, Type::kU16, Type::kS32, Type::kU32, Type::kS64, Type::kU64}) {
     kernels.push_back(Elementwise(
@@ -662,6 +695,8 @@ inline std::vector<Kernel> SampleKernels() {
   kernels.push_back(Dot(3, 1025, 5));
   kernels.push_back(NestedLoops());
   kernels.push_back(Histogram(3000));
+  kernels.push_back(OldValues());
+  kernels.push_back(WarpReverse());
   kernels.push_back(LargeShared());
   kernels.push_back(SwapPairs(100));
   for (const MmaShape shape : kMmaShapes) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 
 #include "base/text.h"
 #include "driver/fuzz/grower.h"
@@ -65,6 +66,15 @@ bool IsGrown(Opcode opcode) {
     if (std::ranges::find(family, opcode, &GrowRow::opcode) != family.end()) return true;
   }
   return false;
+}
+
+// It is the op's documentation, which docs/ops.md and `hlo ops` lean on.
+TEST(OpKnowledge, EachOpHasAFile) {
+  if (!std::filesystem::exists("testdata/interp")) GTEST_SKIP() << "run from the project's folder";
+  for (int k = 0; k < std::ssize(AllOps()); ++k) {
+    const std::string path = Str("testdata/interp/", ToString(static_cast<Opcode>(k)), ".hlo");
+    EXPECT_TRUE(std::filesystem::exists(path)) << path << " is missing";
+  }
 }
 
 TEST(OpKnowledge, OfElementwiseOpsIsComplete) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <regex>
 #include <set>
@@ -14,6 +15,7 @@
 #include "parser/parser.h"
 #include "passes/pipeline.h"
 #include "passes/rewrite.h"
+#include "tests/module_files.h"
 
 namespace hlo {
 namespace {
@@ -50,9 +52,8 @@ fs::path FolderOf(std::string_view pass) {
 // What the files in testdata/passes/PASS make the pass apply.
 std::set<std::string_view> AppliedBy(std::string_view pass) {
   std::set<std::string_view> applied;
-  for (const auto& entry : fs::directory_iterator(FolderOf(pass))) {
-    if (entry.path().extension() != ".hlo") continue;
-    const auto source = ReadSource(entry.path().string());
+  for (const std::string& path : ModuleFilesBelow(FolderOf(pass))) {
+    const auto source = ReadSource(path);
     const auto module = source ? ParsedOrNull(std::string((*source)->text())) : nullptr;
     if (module == nullptr) continue;
     const auto report = RunPipeline(*module, {.passes = std::string(pass)});
@@ -65,7 +66,23 @@ std::set<std::string_view> AppliedBy(std::string_view pass) {
 TEST(Rules, EachIsAppliedInAFileOfItsPass) {
   for (const RuleSet& set : AllRules()) {
     const std::set<std::string_view> applied = AppliedBy(set.pass);
-    for (const Rule& rule : set.rules) EXPECT_TRUE(applied.contains(rule.id)) << set.pass << ": " << rule.id;
+    for (const Rule& rule : set.rules)
+      EXPECT_TRUE(applied.contains(rule.id)) << "no file of " << FolderOf(set.pass) << " applies " << rule.id;
+  }
+}
+
+// Tests of laws, of meaning and of the verifier go through a pass's files, and find nothing where there are none.
+TEST(Rules, EachPassHasAFile) {
+  for (const PassRow& pass : AllPasses()) {
+    const fs::path folder = FolderOf(pass.name);
+    const std::vector<std::string> paths = ModuleFilesBelow(folder);
+    const bool runs = std::ranges::any_of(paths, [&](const std::string& path) {
+      std::ifstream file(path);
+      std::string line;
+      std::getline(file, line);
+      return line.contains(pass.name);
+    });
+    EXPECT_TRUE(runs) << "no file of " << folder << " runs '" << pass.name << "' in its first line";
   }
 }
 
