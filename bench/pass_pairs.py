@@ -47,8 +47,10 @@ def judge(options, command):
     report = done.stdout + done.stderr
     if 'no pass instance that changed the module matches' in report:
         return 'changes nothing', report
+    if re.search(r'\[R\d+\]|has no implementation in the interpreter', report):  # As a collective of one device.
+        return 'not interpreted', report
     if re.search(r'\d+ open$', report, re.M):
-        return 'not interpreted' if 'has no implementation in the interpreter' in report else 'open', report
+        return 'open', report
     return {0: 'right', 1: 'WRONG', 3: 'not read', 4: 'not interpreted', 5: 'not interpreted'}.get(
         done.returncode, 'exit %d' % done.returncode), report
 
