@@ -208,7 +208,8 @@ Result<ShadowValue> ByRule(Context& context, const Instruction& inst, Operands o
       return copy;
     }
     case Opcode::kCustomCall: {
-      if (!IsIdentityMarker(inst)) break;
+      const bool nothing = inst.shape().IsTuple() && inst.shape().elements().empty();
+      if (!nothing && !IsIdentityMarker(inst)) break;
       const bool one = operands.size() == 1 && Compatible(operands[0]->shape, inst.shape());
       ShadowValue marked = one ? *operands[0] : ShadowValue();
       marked.shape = inst.shape();
