@@ -41,6 +41,10 @@ Instruction& CallSites::Inline(Computation& caller, const Computation& callee, s
     }
     std::vector<Instruction*> operands;
     for (const Instruction* operand : inst->operands()) operands.push_back(copies[operand->place()]);
+    if (inst->Is(Opcode::kGetTupleElement) && operands[0]->Is(Opcode::kTuple) && inst->control_predecessors().empty()) {
+      copies[inst->place()] = &operands[0]->operand(inst->tuple_index());
+      continue;
+    }
     Instruction& copy = caller.AddClone(*inst, operands);
     copy.SetOrigin(-1);
     for (const Instruction* before : inst->control_predecessors()) copy.AddControlPredecessor(*copies[before->place()]);

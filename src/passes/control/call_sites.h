@@ -24,8 +24,9 @@ class CallSites {
   // Makes the computation that an instruction names in `slot` its own: a copy, when it is not. The copy computes what
   // several instructions of the input did, so none of its instructions has an origin.
   Computation& Own(Computation*& slot);
-  // A copy of the body of `callee`, which computes it on `arguments`, in `caller`. Gives the root's; what was made of
-  // loops, branches and calls goes to `control`, when that is not null.
+  // A copy of the body of `callee`, which computes it on `arguments`, in `caller`; an element of a tuple there is, is
+  // what the tuple was made of. Gives the root's; what was made of loops, branches and calls goes to `control`, when
+  // that is not null.
   Instruction& Inline(Computation& caller, const Computation& callee, std::span<Instruction* const> arguments,
                       std::vector<Instruction*>* control = nullptr);
 
