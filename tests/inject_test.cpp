@@ -180,6 +180,7 @@ std::vector<Case> OwnFaults() {
   init = (s32[], f32[64]) tuple(z, x)
   w = (s32[], f32[64]) while(init), condition=below, body=grow
   ROOT r = f32[64] get-tuple-element(w), index=1)";
+  // What reads its neighbours stays a loop.
   const std::string loops = R"(
 below { s = (s32[], f32[64]) parameter(0)
   i = s32[] get-tuple-element(s), index=0
@@ -190,7 +191,8 @@ grow { s = (s32[], f32[64]) parameter(0)
   x = f32[64] get-tuple-element(s), index=1
   one = s32[] constant(1)
   j = s32[] add(i, one)
-  y = f32[64] sine(x)
+  sines = f32[64] sine(x)
+  y = f32[64] reverse(sines), dimensions={0}
   z = f32[64] add(x, y)
   ROOT r = (s32[], f32[64]) tuple(j, z) })";
   // The last of equal ones, whatever the order: what it leaves is determined.

@@ -72,6 +72,22 @@ struct MotionOptions {
   }
 };
 
+// The limits are XLA's.
+struct UnrollingOptions {
+  int64_t trips = 64;
+  int64_t instructions = 800;
+  int64_t copies = 10'000;
+  int64_t module_copies = 100'000;
+  bool one_kernel = false;
+  static constexpr auto Fields() {
+    return std::tuple(Option("trips", &UnrollingOptions::trips, "of one loop, at most"),
+                      Option("instructions", &UnrollingOptions::instructions, "of one body, at most"),
+                      Option("copies", &UnrollingOptions::copies, "of instructions that one loop becomes, at most"),
+                      Option("module_copies", &UnrollingOptions::module_copies, "that all loops become, at most"),
+                      Option("one_kernel", &UnrollingOptions::one_kernel, "only what can become one kernel"));
+  }
+};
+
 struct ExpansionOptions {
   bool simple_only = false;
   static constexpr auto Fields() {
@@ -120,7 +136,7 @@ struct CombiningOptions {
 };
 
 using PassOptions = std::variant<NoPassOptions, InliningOptions, FoldingOptions, SharingOptions, MotionOptions,
-                                 ExpansionOptions, FusionOptions, SplittingOptions, DotMergingOptions,
+                                 UnrollingOptions, ExpansionOptions, FusionOptions, SplittingOptions, DotMergingOptions,
                                  GemmPaddingOptions, NormalizationOptions, CombiningOptions>;
 
 // Name, value and meaning of each field.
