@@ -10,6 +10,8 @@
 
 namespace hlo {
 
+struct PassContext;
+
 struct Loop {
   Instruction* loop;
   Instruction* init;  // A tuple instruction.
@@ -30,6 +32,11 @@ std::optional<Loop> ReadLoop(Instruction& inst);
 // Elements that begin as constants and are invariant are those constants in body and condition, which nobody else calls
 // (while_constant_sinking.cpp). True when something changed.
 bool SinkConstants(const Loop& loop);
+// In a body that nobody else calls, what follows from the counters' ranges and from the condition (loop_ranges.cpp).
+bool UseRanges(const Loop& loop, const PassContext& context);
+// A counter that moves together with another one is computed from it, in such a body and behind the loop
+// (loop_counters.cpp). Elements of the state are read that `loop` does not know.
+bool MergeCounters(const Loop& loop, const PassContext& context);
 
 }  // namespace hlo
 

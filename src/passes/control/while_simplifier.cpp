@@ -5,6 +5,8 @@
 //   invariant  element i of the state is what the body was given: outside, the loop's result i is the initial value;
 //   and
 //              inside, where that is a constant
+//   ranges     what follows in the body from the condition and from where counters begin and end (loop_ranges.cpp)
+//   counters   counters that move together are one (loop_counters.cpp)
 //   known      what is left in element i after a known number of trips: a counter's last value, or what every trip
 //              computes anew from nothing that changes
 //   same       elements that begin as one value and go on as one are one
@@ -304,6 +306,11 @@ Simplified SimplifyLoop(Instruction& inst, CallSites& calls, bool waits, const P
   result.changed |= UseLastValues(*loop);
   if (!owns) return result;
   result.changed |= SinkConstants(*loop);
+  result.changed |= UseRanges(*loop, context);
+  if (MergeCounters(*loop, context)) {
+    result.changed = true;
+    loop = ReadLoop(inst);
+  }
   if (MergeSame(*loop)) {
     result.changed = true;
     loop = ReadLoop(inst);
