@@ -1,11 +1,11 @@
 // while-loop-transpose-sinking: what is transposed in front of a loop only to be read a slice at a time in it, weights
-// stacked by layer above all, is handed in as it lies, and each slice is transposed by itself:
+// stacked by layer above all, is handed in as it lies:
 //
-//   dynamic-slice(transpose(x, p), i) => transpose(dynamic-slice(x, i by p), p)
+//   dynamic-slice(transpose(x, p), i) => reshape(dynamic-slice(x, i by p))
 //
-// Always true. The whole is never written and read again, and a slice's transpose often is none (it moves a dimension
-// of size 1), or part of the product that reads it. Worth it where the slices of all trips are no more than the whole.
-// What was handed through the loop before goes with simplify-while-loops, and the transpose with dce.
+// True where p moves only dimensions of which the slice has one place: its elements stand in the same order then. The
+// whole is not written and read again. Worth it where the slices of all trips are no more than the whole. What was
+// handed through the loop before goes with simplify-while-loops, and the transpose with dce.
 #include <algorithm>
 
 #include "ir/fusion.h"
@@ -39,6 +39,16 @@ std::vector<Instruction*> SlicesOf(const Loop& loop, int64_t i) {
   return slices;
 }
 
+bool KeepsOrder(const Instruction& slice, const std::vector<int64_t>& p) {
+  int64_t last = -1;
+  for (size_t d = 0; d < p.size(); ++d) {
+    if (slice.shape().dim(static_cast<int64_t>(d)) == 1) continue;
+    if (p[d] < last) return false;
+    last = p[d];
+  }
+  return true;
+}
+
 bool ReadNoMoreThan(const std::vector<Instruction*>& slices, const Shape& whole, int64_t trips) {
   double elements = 0;
   for (const Instruction* slice : slices) elements += static_cast<double>(slice->shape().NumElements());
@@ -53,8 +63,7 @@ std::vector<T> BeforeTranspose(const std::vector<T>& of_result, const std::vecto
   return before;
 }
 
-void SliceThenTranspose(Instruction& slice, Instruction& whole, const Instruction& transpose) {
-  const std::vector<int64_t>& p = transpose.attrs<DimensionsAttrs>().dimensions;
+void SliceBefore(Instruction& slice, Instruction& whole, const std::vector<int64_t>& p) {
   const std::vector<int64_t> sizes = BeforeTranspose(slice.attrs<DynamicSliceAttrs>().sizes, p);
   const std::vector<Instruction*> starts(slice.operands().begin() + 1, slice.operands().end());
   std::vector<Instruction*> operands = BeforeTranspose(starts, p);
@@ -62,8 +71,7 @@ void SliceThenTranspose(Instruction& slice, Instruction& whole, const Instructio
   Computation& body = slice.computation();
   Instruction& part = body.AddLike(slice, Opcode::kDynamicSlice, Shape(slice.shape().type(), sizes), operands,
                                    DynamicSliceAttrs{.sizes = sizes});
-  slice.ReplaceAllUses(
-      body.AddLike(slice, Opcode::kTranspose, slice.shape(), {&part}, DimensionsAttrs{.dimensions = p}));
+  slice.ReplaceAllUses(body.AddLike(slice, Opcode::kReshape, slice.shape(), {&part}));
   body.Remove(slice);
 }
 
@@ -97,11 +105,14 @@ bool Sink(Loop& loop, const PassContext& context) {
     if (!whole.shape().HasDefaultLayout() || !transpose.shape().HasDefaultLayout() || whole.shape().HasDynamicDims())
       continue;
     const std::vector<Instruction*> slices = SlicesOf(loop, i);
-    if (slices.empty() || !ReadNoMoreThan(slices, whole.shape(), *trips)) continue;
+    const std::vector<int64_t>& p = transpose.dimensions();
+    const auto keeps_order = [&](const Instruction* slice) { return KeepsOrder(*slice, p); };
+    if (slices.empty() || !std::ranges::all_of(slices, keeps_order) || !ReadNoMoreThan(slices, whole.shape(), *trips))
+      continue;
     const auto needs_it = [&](const Instruction* user) { return user != loop.init && !user->IsDead(); };
     if (std::ranges::any_of(transpose.users(), needs_it) || !context.ConsumeFuel()) continue;
     Instruction& inside = HandIn(loop, whole);
-    for (Instruction* slice : slices) SliceThenTranspose(*slice, inside, transpose);
+    for (Instruction* slice : slices) SliceBefore(*slice, inside, p);
     changed = true;
   }
   return changed;
@@ -116,7 +127,8 @@ Result<bool> SinkLoopTransposes(Module& module, const PassContext& context) {
     for (Instruction* inst : computation->PostOrder()) {
       if (inst->IsDead()) continue;
       auto loop = ReadLoop(*inst);
-      if (!loop || calls.Count(*loop->body) != 1 || calls.Count(*loop->condition) != 1) continue;
+      if (!loop || calls.Count(*loop->body) != 1 || calls.Count(*loop->condition) != 1 || HasWaits(*loop->body))
+        continue;
       changed |= Sink(*loop, context);
     }
   }
