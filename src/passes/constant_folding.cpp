@@ -3,31 +3,41 @@
 // large.
 #include <algorithm>
 
+#include "base/text.h"
 #include "interp/interpreter.h"
 #include "ir/fusion.h"
 #include "ir/module.h"
+#include "ir/text/printer.h"
+#include "passes/log_why.h"
 #include "passes/pass.h"
 
 namespace hlo {
 namespace {
 
-bool MayFold(const Instruction& inst, const FoldingOptions& options) {
-  if (inst.operand_count() == 0 || !inst.shape().IsArray() || inst.shape().HasDynamicDims()) return false;
-  if (inst.Is(kSideEffect) || inst.Is(kCollective) || !inst.control_predecessors().empty()) return false;
-  if (inst.Is(kControl) || inst.Is(kHandsOn) || inst.Is(Opcode::kFusion) || inst.Is(Opcode::kCustomCall)) return false;
-  if (inst.Is(Opcode::kBroadcast) || inst.Is(Opcode::kBitcast) || inst.Is(Opcode::kCopy)) return false;
-  if (inst.Is(Opcode::kRngBitGenerator) || inst.Is(Opcode::kSetDimensionSize)) return false;
-  if (inst.shape().NumElements() > options.result_elements) return false;
+// Why it is not computed now, or "".
+std::string_view WhyNotFolded(const Instruction& inst, const FoldingOptions& options) {
+  if (inst.operand_count() == 0) return "it has no operands";
+  if (!inst.shape().IsArray() || inst.shape().HasDynamicDims()) return "its value is no array of static shape";
+  if (inst.Is(kSideEffect) || inst.Is(kCollective)) return "it has an effect besides its value";
+  if (!inst.control_predecessors().empty()) return "it is told to wait for others";
+  if (inst.Is(kControl) || inst.Is(kHandsOn) || inst.Is(Opcode::kFusion) || inst.Is(Opcode::kCustomCall))
+    return "it calls others or hands values on";
+  if (inst.Is(Opcode::kBroadcast)) return "a broadcast is small as it stands";
+  if (inst.Is(Opcode::kBitcast) || inst.Is(Opcode::kCopy)) return "it is about how a value lies";
+  if (inst.Is(Opcode::kRngBitGenerator) || inst.Is(Opcode::kSetDimensionSize)) return "it makes a state or a size";
+  if (inst.shape().NumElements() > options.result_elements) return "its result would make the module large";
   for (const Instruction* operand : inst.operands()) {
-    if (!operand->Is(Opcode::kConstant) || operand->shape().NumElements() > options.operand_elements) return false;
+    if (!operand->Is(Opcode::kConstant)) return "an operand is no constant";
+    if (operand->shape().NumElements() > options.operand_elements) return "an operand is large";
   }
-  return CanInterpret(inst);
+  return CanInterpret(inst) ? "" : "the interpreter does not have it";
 }
 
 }  // namespace
 
 Result<bool> FoldConstants(Module& module, const PassContext& context) {
   const auto options = context.Get<FoldingOptions>();
+  const bool logs = LOGS_WHY();
   bool changed = false;
   for (Computation* computation : module.PostOrder()) {
     const std::vector<Instruction*> order = computation->PostOrder();
@@ -35,15 +45,24 @@ Result<bool> FoldConstants(Module& module, const PassContext& context) {
     const bool removes =
         std::ranges::all_of(order, [](const Instruction* inst) { return inst->control_predecessors().empty(); });
     for (Instruction* inst : order) {
-      if (inst->removed() || inst->IsDead() || !MayFold(*inst, options) || !context.ConsumeFuel()) continue;
+      if (inst->removed() || inst->IsDead()) continue;
+      if (const std::string_view why_not = WhyNotFolded(*inst, options); !why_not.empty()) {
+        if (logs && inst->operand_count() > 0) LogWhy("constant_folding", *inst, "stays", why_not);
+        continue;
+      }
+      if (!context.ConsumeFuel()) continue;
       std::vector<Literal> operands;
       for (const Instruction* operand : inst->operands()) operands.push_back(operand->literal());
       // What the interpreter refuses stays.
       Result<Literal> value = Evaluate(*inst, operands);
-      if (!value) continue;
+      if (!value) {
+        if (logs) LogWhy("constant_folding", *inst, "stays", value.error().message());
+        continue;
+      }
       value->SetLayout(inst->shape().layout());
       Instruction& constant = computation->AddConstant(std::move(*value));
       constant.SetRange(inst->range());
+      if (logs) LogWhy("constant_folding", *inst, Str("=> ", ToString(constant)), "its operands are constants");
       inst->ReplaceAllUses(constant);
       if (removes) computation->RemoveDeadTree(*inst);
       changed = true;

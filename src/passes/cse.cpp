@@ -6,26 +6,31 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/text.h"
 #include "ir/fusion.h"
 #include "ir/module.h"
+#include "passes/log_why.h"
 #include "passes/pass.h"
 
 namespace hlo {
 namespace {
 
-bool MayShare(const Instruction& inst) {
-  if (inst.Is(kSideEffect) || inst.Is(kCollective) || !inst.control_predecessors().empty()) return false;
+// Why it is left alone, or "".
+std::string_view WhyNotShared(const Instruction& inst) {
+  if (inst.Is(kSideEffect)) return "it has an effect besides its value";
+  if (inst.Is(kCollective)) return "devices meet in it";
+  if (!inst.control_predecessors().empty()) return "it is told to wait for others";
   switch (inst.opcode()) {
-    case Opcode::kParameter:
+    case Opcode::kParameter: return "no parameter is another";
     case Opcode::kWhile:
     case Opcode::kConditional:
     case Opcode::kCall:
-    case Opcode::kCustomCall:
-    case Opcode::kRngBitGenerator:
-    case Opcode::kAfterAll:
-    case Opcode::kCopy:  // A copy is there to be another buffer.
-    case Opcode::kOptimizationBarrier: return false;
-    default: return true;
+    case Opcode::kCustomCall: return "calls are not compared";
+    case Opcode::kRngBitGenerator: return "it makes a state";
+    case Opcode::kAfterAll: return "tokens say an order";
+    case Opcode::kCopy: return "a copy is there to be another buffer";
+    case Opcode::kOptimizationBarrier: return "a barrier keeps what stands on its two sides apart";
+    default: return "";
   }
 }
 
@@ -75,12 +80,18 @@ bool ShareIn(Computation& computation) {
   std::unordered_set<const Instruction*> awaited;  // Somebody waits for these very instructions.
   for (const Instruction* inst : computation.instructions())
     awaited.insert(inst->control_predecessors().begin(), inst->control_predecessors().end());
+  const bool logs = LOGS_WHY();
   const std::vector<Instruction*> order = computation.PostOrder();
   SeenInstructions seen(order.size());
   for (Instruction* inst : order) {
-    if (!MayShare(*inst) || awaited.contains(inst)) continue;
+    const std::string_view why_not = awaited.contains(inst) ? "others are told to wait for it" : WhyNotShared(*inst);
+    if (!why_not.empty()) {
+      if (logs) LogWhy("cse", *inst, "stays", why_not);
+      continue;
+    }
     Instruction* const earlier = seen.FindOrAdd(*inst);
     if (earlier == nullptr) continue;
+    if (logs) LogWhy("cse", *inst, Str("=> ", earlier->name()), "both do the same to the same operands");
     inst->ReplaceAllUses(*earlier);
     computation.Remove(*inst);
     changed = true;

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/text.h"
 #include "ir/fusion.h"
 #include "ir/module.h"
 #include "ir/side_effects.h"
+#include "passes/log_why.h"
 #include "passes/pass.h"
 #include "passes/rewrite.h"
 
@@ -22,7 +24,18 @@ bool HasDead(const Computation& computation) {
   return false;
 }
 
+// Of what nobody uses and stays all the same.
+void LogKept(const Computation& computation) {
+  for (const Instruction* inst : computation.instructions()) {
+    if (!inst->IsDead() || MayGo(*inst)) continue;
+    LogWhy("dce", *inst, "stays",
+           inst->Is(Opcode::kParameter) ? "a signature is not ours to change" : "it has an effect besides its value");
+  }
+}
+
 bool RemoveDeadIn(Computation& computation) {
+  const bool logs = LOGS_WHY();
+  if (logs) LogKept(computation);
   if (!HasDead(computation)) return false;
   // Marks from what must stay; one walk backwards over the order is enough.
   const std::vector<Instruction*> order = computation.PostOrder();
@@ -37,6 +50,9 @@ bool RemoveDeadIn(Computation& computation) {
   }
   std::vector<Instruction*> dead;
   std::ranges::copy_if(order, std::back_inserter(dead), [&](const auto* inst) { return !needed[inst->place()]; });
+  if (logs) {
+    for (const Instruction* inst : dead) LogWhy("dce", *inst, "=> nothing", "nobody needs it");
+  }
   computation.RemoveAll(dead);
   return !dead.empty();
 }
@@ -59,6 +75,7 @@ bool RemoveUnusedOperandsIn(Computation& caller) {
       goes[i] = fused.parameter(i).IsDead();
       if (!goes[i]) operands.push_back(&inst->operand(i));
     }
+    if (LOGS_WHY()) LogWhy("dce", *inst, Str("=> with ", operands.size(), " operands"), "it does not read the others");
     fused.RemoveParameters(goes);
     Instruction& smaller = caller.AddClone(*inst, operands);
     inst->ReplaceAllUses(smaller);

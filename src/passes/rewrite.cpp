@@ -3,11 +3,11 @@
 #include <deque>
 #include <set>
 
-#include "base/log.h"
 #include "base/text.h"
 #include "ir/module.h"
 #include "ir/side_effects.h"
 #include "ir/text/printer.h"
+#include "passes/log_why.h"
 
 namespace hlo {
 
@@ -20,15 +20,6 @@ namespace {
 constexpr int64_t kMostRewritesEach = 50;
 
 constexpr size_t kOpcodes = static_cast<size_t>(Opcode::kElidedConstant) + 1;
-
-// "x.hlo:5:3 in 'main'".
-std::string PlaceOf(const Instruction& inst) {
-  const Module& module = inst.computation().module();
-  const std::string in = Str("in '", inst.computation().name(), "'");
-  if (module.source == nullptr || inst.range().empty()) return in;
-  const SourceText::Place place = module.source->PlaceOf(inst.range().begin);
-  return Str(module.source->name(), ":", place.line, ":", place.column, " ", in);
-}
 
 class Rewriter {
  public:
@@ -141,9 +132,7 @@ class Rewriter {
     std::vector<std::string> after;
     for (size_t i = made.size(); i-- > 0;) after.push_back(ToString(*made[i]));
     if (after.empty()) after.push_back(ToString(replacement));
-    internal::WriteLog(
-        where_.file_name(), static_cast<int>(where_.line()),
-        Str(rule.id, " at ", PlaceOf(inst), ": ", ToString(inst), " => ", Join(after, "; "), "   since ", rule.law));
+    LogWhy(rule.id, inst, Str("=> ", Join(after, "; ")), rule.law, where_);
   }
 
   // The shortest sequence of rules that the last rewrites repeat.

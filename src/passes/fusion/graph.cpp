@@ -11,6 +11,7 @@
 #include "ir/module.h"
 #include "ir/side_effects.h"
 #include "passes/fusion/outline.h"
+#include "passes/log_why.h"
 
 namespace hlo {
 namespace {
@@ -59,14 +60,22 @@ std::vector<Instruction*> NeededOrder(Computation& computation) {
   return order;
 }
 
-FusionGraph::FusionGraph(Computation& computation, std::vector<Instruction*> order, const PassContext& context)
+FusionGraph::FusionGraph(Computation& computation, std::vector<Instruction*> order, const PassContext& context,
+                         const std::source_location& where)
     : computation_(computation),
       order_(std::move(order)),
       log_(context.fusions),
+      where_(where),
+      logs_why_(internal::VlogLevelOf(where.file_name()) >= 4),
       position_(computation.place_limit(), -1),
       group_of_(computation.place_limit(), kNoGroup),
       held_by_(computation.place_limit()) {
   for (size_t i = 0; i < order_.size(); ++i) position_[order_[i]->place()] = static_cast<int>(i);
+}
+
+// On a log's level 4; else no words are made.
+void FusionGraph::Say(const Instruction& inst, std::string_view became, const FusionNote& why) const {
+  LogWhy(NameOf(why.reason), inst, became, Text(why), where_);
 }
 
 WaitGraph& FusionGraph::Waits() {
@@ -92,6 +101,7 @@ GroupId FusionGraph::Open(Instruction& root, const FusionNote* why) {
 void FusionGraph::Copy(Instruction& producer, GroupId id, double evaluations, FusionReason why) {
   groups_[id].work += evaluations * InstructionCost(producer);
   AddCopy(producer, id);
+  if (logs_why_) Say(producer, Str("=> the kernel of ", Root(id).name()), {why, &producer});
   if (log_ == nullptr) return;
   ++log_->counts[static_cast<int>(why)];
   joined_.push_back({id, why, &producer});
@@ -121,6 +131,7 @@ void FusionGraph::CopyGroup(GroupId from, GroupId id, double times, FusionReason
   std::ranges::sort(copies, std::greater(), [&](const Instruction* copy) { return position_[copy->place()]; });
   for (Instruction* copy : copies) AddCopy(*copy, id);
   for (const Instruction* member : groups_[from].members) IsMade(*member, &groups_[id]);
+  if (logs_why_) Say(Root(from), Str("and its kernel => the kernel of ", Root(id).name()), {why, &Root(from)});
   if (log_ == nullptr) return;
   ++log_->counts[static_cast<int>(why)];
   joined_.push_back({id, why, &Root(from)});
@@ -161,6 +172,7 @@ void FusionGraph::AddReads(const Instruction& member, Group* group) {
 
 void FusionGraph::Union(GroupId a, GroupId b, const FusionNote& why) {
   CHECK(a != b && !Members(a).empty() && !Members(b).empty(), "groups ", a, " and ", b);
+  if (logs_why_) Say(Root(b), Str("=> one kernel with ", Root(a).name()), why);
   if (log_ != nullptr) {
     ++log_->counts[static_cast<int>(why.reason)];
     noted_.push_back({a, b, &Root(b), why, BytesSaved(a, b)});
@@ -200,6 +212,8 @@ void FusionGraph::Union(GroupId a, GroupId b, const FusionNote& why) {
 }
 
 void FusionGraph::KeepApart(GroupId a, GroupId b, const FusionNote& why) {
+  if (logs_why_ && b == kNoGroup) Say(Root(a), "is stored", why);
+  if (logs_why_ && b != kNoGroup) Say(Root(b), Str("stays apart from ", Root(a).name()), why);
   if (log_ == nullptr) return;
   if (b == kNoGroup) noted_.push_back({a, b, &Root(a), why, 0});
   else noted_.push_back({a, b, &Root(b), why, BytesSaved(a, b)});
@@ -208,6 +222,7 @@ void FusionGraph::KeepApart(GroupId a, GroupId b, const FusionNote& why) {
 void FusionGraph::KeepAlone(GroupId group, const FusionNote& why) { KeepApart(group, kNoGroup, why); }
 
 void FusionGraph::KeepFromAll(const Instruction& kernel, const FusionNote& why) {
+  if (logs_why_) Say(kernel, "joins no other", why);
   if (log_ != nullptr) noted_.push_back({kNoGroup, kNoGroup, &kernel, why, 0});
 }
 

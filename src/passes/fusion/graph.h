@@ -14,8 +14,10 @@
 
 #include <functional>
 #include <optional>
+#include <source_location>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ir/attrs.h"
@@ -39,10 +41,12 @@ std::vector<Instruction*> NeededOrder(Computation& computation);
 class FusionGraph {
  public:
   // `order` holds all instructions that are needed, operands and control predecessors first.
-  FusionGraph(Computation& computation, std::vector<Instruction*> order, const PassContext& context);
+  // Decisions are logged as those of the file `where`.
+  FusionGraph(Computation& computation, std::vector<Instruction*> order, const PassContext& context,
+              const std::source_location& where = std::source_location::current());
 
   const std::vector<Instruction*>& order() const { return order_; }
-  bool logging() const { return log_ != nullptr; }
+  bool logging() const { return log_ != nullptr || logs_why_; }
   bool IsNeeded(const Instruction& inst) const { return position_[inst.place()] >= 0; }
 
   // A group that stores the value of `root`: an instruction, or a fusion, which is taken apart when others join it.
@@ -125,6 +129,7 @@ class FusionGraph {
     double bytes;
   };
 
+  void Say(const Instruction& inst, std::string_view became, const FusionNote& why) const;
   Instruction& Root(GroupId group) const { return *groups_[group].members.front(); }
   WaitGraph& Waits();
   void AddReads(const Instruction& member, Group* group);
@@ -144,6 +149,8 @@ class FusionGraph {
   Computation& computation_;
   const std::vector<Instruction*> order_;
   FusionLog* const log_;
+  const std::source_location where_;
+  const bool logs_why_;            // Somebody reads decisions as they are made.
   std::vector<int> position_;      // In the order, by place; -1: it is not needed.
   std::vector<GroupId> group_of_;  // By place: who stores it...
   std::vector<Holders> held_by_;   // ...and who computes it.

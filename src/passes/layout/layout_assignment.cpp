@@ -7,8 +7,10 @@
 // first said as transpose and reshape.
 #include <algorithm>
 
+#include "base/text.h"
 #include "ir/fusion.h"
 #include "ir/module.h"
+#include "passes/log_why.h"
 #include "passes/pass.h"
 
 namespace hlo {
@@ -49,6 +51,8 @@ Result<bool> SayBitcast(Instruction& bitcast) {
   // In the layout that a bitcast of this one reads.
   Instruction& logical =
       computation.AddLike(bitcast, Opcode::kTranspose, to, {&reshaped}, DimensionsAttrs{Inverse(to_order)});
+  if (LOGS_WHY())
+    LogWhy("layout-assignment", bitcast, "=> transpose, reshape, transpose", "it reads the bytes as they lie");
   bitcast.ReplaceAllUses(logical);
   computation.Remove(bitcast);
   return true;
@@ -75,6 +79,12 @@ bool IsAwaited(const Instruction& inst) {
   return false;
 }
 
+void LogEntry(const Instruction& inst, const Shape& wanted) {
+  if (!LOGS_WHY()) return;
+  LogWhy("layout-assignment", inst, Str("=> ", wanted.ToStringWithLayout(), " and a copy"),
+         "entry_computation_layout says how it lies outside");
+}
+
 bool FitEntry(Module& module) {
   Computation& entry = module.entry();
   bool changed = false;
@@ -82,6 +92,7 @@ bool FitEntry(Module& module) {
     for (Instruction* parameter : entry.parameters()) {
       const Shape& wanted = module.header.entry_parameters->element(parameter->parameter_number());
       if (!Compatible(wanted, parameter->shape()) || wanted == parameter->shape()) continue;
+      LogEntry(*parameter, wanted);
       const Shape inside = parameter->shape();
       const std::vector<Instruction*> users(parameter->users().begin(), parameter->users().end());
       parameter->SetShape(wanted);
@@ -98,6 +109,7 @@ bool FitEntry(Module& module) {
   if (module.header.entry_result && Compatible(*module.header.entry_result, entry.root().shape()) &&
       *module.header.entry_result != entry.root().shape()) {
     Instruction& root = entry.root();
+    LogEntry(root, *module.header.entry_result);
     Instruction& result = InLayout(root, *module.header.entry_result);
     result.SetOrigin(root.origin());
     entry.SetRoot(result);
@@ -110,6 +122,7 @@ bool FitEntry(Module& module) {
 }  // namespace
 
 Result<bool> AssignLayouts(Module& module, const PassContext&) {
+  const bool logs = LOGS_WHY();
   Fingerprinter fingerprints;
   const uint64_t before = fingerprints.Of(module);
   for (Computation* computation : module.PostOrder()) {
@@ -121,6 +134,8 @@ Result<bool> AssignLayouts(Module& module, const PassContext&) {
     for (Instruction* inst : computation->Instructions()) {
       Shape shape = inst->shape().WithDefaultLayout();
       if (shape == inst->shape()) continue;
+      if (logs)
+        LogWhy("layout-assignment", *inst, Str("=> ", shape.ToStringWithLayout()), "every array inside is row-major");
       if (inst->Is(kHoldsLiteral))
         inst->mutable_attrs<ConstantAttrs>().literal.SetLayout(shape.IsArray() ? shape.layout() : Layout());
       inst->SetShape(std::move(shape));

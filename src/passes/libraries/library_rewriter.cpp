@@ -13,10 +13,12 @@
 // wider type between the steps says so in its precision plan.
 #include <algorithm>
 
+#include "base/text.h"
 #include "ir/fusion.h"
 #include "ir/fusion_plan.h"
 #include "ir/module.h"
 #include "passes/fusion/outline.h"
+#include "passes/log_why.h"
 #include "passes/match.h"
 #include "passes/pass.h"
 
@@ -89,23 +91,38 @@ void MakeLibraryCall(Instruction& value, const Epilogue& epilogue, std::string_v
   Instruction& fusion = Outline(value.computation(), members, roots, FusionKind::kCustom, library);
   if (epilogue.last->metadata() != Metadata()) fusion.mutable_common().metadata = epilogue.last->metadata();
   SetConfigValue(fusion, "library", library);
+  if (!LOGS_WHY()) return;
+  const size_t steps = epilogue.members.size();
+  LogWhy(library, fusion,
+         Str("is a library call with ", steps, steps == 1 ? " more instruction" : " more instructions"),
+         steps == 0 ? "nothing behind the product is a step that libraries take"
+                    : "they are steps that libraries take behind a product");
 }
 
-bool TakesTypes(const Instruction& product) {
-  if (product.operand_count() != 2 || product.shape().NumElements() == 0) return false;
+// Why no library takes it, or "".
+std::string_view WhyNotTaken(const Instruction& product) {
+  if (product.operand_count() != 2) return "it has more than two operands";
+  if (product.shape().NumElements() == 0) return "its result is empty";
   const PrimitiveType type = product.operand(0).shape().type();
-  return IsLibraryType(type) && type == product.operand(1).shape().type() && IsLibraryType(product.shape().type());
+  if (!IsLibraryType(type) || !IsLibraryType(product.shape().type())) return "libraries take f16, bf16, f32 and f64";
+  return type == product.operand(1).shape().type() ? "" : "its operands have different types";
 }
 
 using EpilogueOf = Epilogue (*)(Instruction& product);
 
 Result<bool> Rewrite(Module& module, const PassContext& context, Opcode opcode, std::string_view library,
                      EpilogueOf epilogue_of) {
+  const bool logs = LOGS_WHY();
   bool changed = false;
   for (Computation* computation : SequentialComputations(module)) {
     for (Instruction* inst : computation->PostOrder()) {
       // What an epilogue has taken is dead.
-      if (!inst->Is(opcode) || inst->IsDead() || !TakesTypes(*inst) || !context.ConsumeFuel()) continue;
+      if (!inst->Is(opcode) || inst->IsDead()) continue;
+      if (const std::string_view why_not = WhyNotTaken(*inst); !why_not.empty()) {
+        if (logs) LogWhy(library, *inst, "stays", why_not);
+        continue;
+      }
+      if (!context.ConsumeFuel()) continue;
       MakeLibraryCall(*inst, epilogue_of(*inst), library);
       changed = true;
     }

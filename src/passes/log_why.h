@@ -1,0 +1,28 @@
+// What becomes of an instruction, and why, on a log's level 4: for passes that have no rules, in the form in which
+// those are logged. Whoever asks whether anybody listens, LOGS_WHY, makes its file known to --vmodule.
+//
+//   dce at m.hlo:5:3 in 'main': b = f32[2] negate(a) => nothing   since nobody needs it
+#ifndef HLO_PASSES_LOG_WHY_H_
+#define HLO_PASSES_LOG_WHY_H_
+
+#include <source_location>
+#include <string>
+#include <string_view>
+
+#include "base/log.h"
+#include "ir/instruction.h"
+
+namespace hlo {
+
+#define LOGS_WHY() VLOG_IS_ON(4)
+
+// "x.hlo:5:3 in 'main'".
+std::string PlaceOf(const Instruction& inst);
+
+// `who`: a pass, a rule, or the reason's own name. `became`: "=> nothing", "stays".
+void LogWhy(std::string_view who, const Instruction& inst, std::string_view became, std::string_view why,
+            const std::source_location& where = std::source_location::current());
+
+}  // namespace hlo
+
+#endif  // HLO_PASSES_LOG_WHY_H_
