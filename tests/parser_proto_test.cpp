@@ -12,6 +12,7 @@
 #include "ir/verifier/verifier.h"
 #include "parser/input_format.h"
 #include "parser/read_proto.h"
+#include "parser/write_proto.h"
 #include "tests/properties/properties.h"
 
 namespace hlo {
@@ -44,6 +45,46 @@ std::vector<fs::path> FilesWith(std::string_view extension) {
 std::string OneConstant(std::string_view instruction) {
   return Str("computations { id: 1 root_id: 2 instructions { name: 'c' opcode: 'constant' id: 2 ", instruction,
              " } }\nentry_computation_id: 1\n");
+}
+
+// But for metadata, whose stack frames reading numbers anew.
+std::string Printed(std::string bytes) {
+  const auto module = Read(std::move(bytes));
+  return module ? Print(**module, {.metadata = false}) : Str(module.error().code(), ": ", module.error().message());
+}
+
+// WriteProto reads back what it wrote, and refuses what is not the same; so a module that is written is one.
+TEST(ParserProto, WhatIsWrittenIsTheModule) {
+  int written = 0;
+  for (const char* folder :
+       {"testdata/models", "testdata/proto", "testdata/run", "testdata/interp", "testdata/parse", "testdata/print"}) {
+    if (!fs::exists(folder)) continue;
+    for (const auto& entry : fs::directory_iterator(folder)) {
+      const std::string name = entry.path().filename().string();
+      if (entry.path().extension() != ".hlo" || name.starts_with("bad_")) continue;
+      const auto module = Parse(*ReadSource(entry.path().string()));
+      if (!module) continue;  // It is about an error.
+      const auto proto = WriteProto(**module);
+      // Of models all is said; a text may say what no field does, as the last operand of a sparse dot.
+      const bool may_refuse = !std::string_view(folder).ends_with("models");
+      EXPECT_TRUE(proto || (may_refuse && (proto.error().code() == "U008" || proto.error().code() == "P040")))
+          << entry.path() << ": " << proto.error().message();
+      if (!proto) continue;
+      EXPECT_EQ(Printed(*proto), Print(**module, {.metadata = false})) << entry.path();
+      ++written;
+    }
+  }
+  EXPECT_GE(written, 200);
+}
+
+TEST(ParserProto, WhatNoFieldSaysIsNotWritten) {
+  const auto module = Parse(std::make_shared<const SourceText>(
+      "test", "HloModule m, alias_passthrough_params=true\n\nENTRY e {\n  ROOT p = f32[2] parameter(0)\n}\n"));
+  ASSERT_TRUE(module);
+  const auto proto = WriteProto(**module);
+  ASSERT_FALSE(proto);
+  EXPECT_EQ(proto.error().code(), "U008");
+  EXPECT_NE(proto.error().message().find("alias_passthrough_params"), std::string::npos) << proto.error().message();
 }
 
 TEST(ParserProto, SaysWhatTheTextSays) {

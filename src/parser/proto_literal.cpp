@@ -10,15 +10,6 @@
 namespace hlo {
 namespace {
 
-// Its elements' field is called after the type: `f32s`. Null for what has no elements.
-const ProtoField* FieldOf(PrimitiveType type) {
-  const std::string name = Str(type, "s");
-  for (const ProtoField& field : FieldsOf(ProtoType::kLiteralProto)) {
-    if (field.name == name) return &field;
-  }
-  return nullptr;
-}
-
 // From the order of the memory to the logical one.
 Literal RowMajor(Literal stored) {
   const Shape& shape = stored.shape();
@@ -45,6 +36,14 @@ Literal RowMajor(Literal stored) {
 
 }  // namespace
 
+const ProtoField* LiteralField(PrimitiveType type) {
+  const std::string name = Str(type, "s");
+  for (const ProtoField& field : FieldsOf(ProtoType::kLiteralProto)) {
+    if (field.name == name) return &field;
+  }
+  return nullptr;
+}
+
 Result<Literal> LiteralFromProto(const ProtoBytes& bytes, const WireMessage& literal) {
   using L = proto::LiteralProto;
   const WireMessage shape_proto = literal.Message(L::shape);
@@ -58,7 +57,7 @@ Result<Literal> LiteralFromProto(const ProtoBytes& bytes, const WireMessage& lit
   const auto shape = ParseShape(text);
   if (!shape)
     FAIL(bytes.At(shape.error().code(), Str("a literal's shape: ", shape.error().message()), literal.begin()));
-  const ProtoField* field = FieldOf(shape->type());  // Numbers, or the elements' bytes.
+  const ProtoField* field = LiteralField(shape->type());  // Numbers, or the elements' bytes.
   if (field == nullptr || std::any_of(shape->dims().begin(), shape->dims().end(), [](int64_t d) { return d < 0; }))
     FAIL(bytes.At("P043", Str("no literal has the shape ", *shape), literal.begin()));
   const auto wrong_count = [&](size_t found) {
