@@ -59,7 +59,7 @@ const std::map<std::string, std::set<std::string>> kMayIncludeWithin = {
     {"gpu/libraries", {"gpu/device"}},
     {"gpu/runtime", {"gpu/device", "gpu/emitters", "gpu/kernel", "gpu/libraries", "gpu/plan"}},
     {"driver", {"driver/dump"}},
-    {"driver/dump", {"driver"}},
+    {"driver/dump", {"driver", "driver/inspect"}},
     {"driver/inspect", {"driver"}},
     {"driver/lsp", {"driver", "driver/inspect"}},
     {"driver/run", {"driver", "driver/dump", "driver/inspect"}},

@@ -123,6 +123,11 @@ void AddDumpFlags(FlagSet& flags, DumpOptions* dump) {
                "also the module after each pass that changed it and matches");
   flags.String("xla_dump_emitter_re", &dump->emitter_pattern, "RE",
                "code of the compiled kernels to keep: of llvm, ptx, host; empty: all");
+  flags.Bool("xla_dump_hlo_as_text", &dump->as_text, "in any case, so that each state runs alone");
+  flags.Alias("xla_dump_hlo_as_long_text", "xla_dump_hlo_as_text");
+  flags.Bool("xla_dump_hlo_as_proto", &dump->as_proto, "also each state as a protocol buffer, in full");
+  flags.Bool("xla_dump_hlo_as_dot", &dump->as_dot, "also the entry's graph, for Graphviz");
+  flags.Bool("xla_dump_hlo_as_html", &dump->as_html, "also the entry's graph as one page, unless it is too large");
   flags.Bool("xla_dump_large_constants", &dump->large_constants,
              "off: constants of more than 10 elements, and tuples, are dumped as {...}");
   flags.Bool("xla_dump_disable_metadata", &dump->disable_metadata, "modules are dumped without metadata");

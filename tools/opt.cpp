@@ -277,7 +277,7 @@ Result<Output> OutputOf(const std::string& path, const OptFlags& f, const Pipeli
   const bool is_judged = observers.check.has_value();
   if (f.stage == "hlo-backend" || dumper.active() || f.print_fusion_plan) TRY(gpu::PlanModule(*module, device));
   TRY(dumper.After("cpu", *module));
-  for (const std::string& note : dumper.Notes()) std::fprintf(stderr, "note: %s\n", note.c_str());
+  for (const std::string& note : dumper.TakeNotes()) std::fprintf(stderr, "note: %s\n", note.c_str());
 
   if (is_judged) return Output{observers.check->Report(), observers.check->exit()};
   if (f.print_fusion_plan) {

@@ -10,10 +10,13 @@
 #include <filesystem>
 #include <map>
 #include <tuple>
+#include <utility>
 
 #include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "driver/inspect/graph.h"
+#include "parser/write_proto.h"
 
 namespace hlo {
 namespace {
@@ -59,7 +62,7 @@ int64_t ModuleNumber(std::string_view name) {
   return ParseInt(name.substr(0, name.find('.')), &number) && number < kMost ? number : -1;
 }
 
-constexpr std::string_view kFirstState = "before_optimizations.txt";
+constexpr std::string_view kText = ".txt", kFirstState = "before_optimizations";
 
 // module_N.NAME, with N above those that are there. It is nobody else's: the file of its first state is there, empty.
 Result<std::string> TakePrefix(const std::string& directory, const std::string& module) {
@@ -68,7 +71,7 @@ Result<std::string> TakePrefix(const std::string& directory, const std::string& 
   for (const std::string& name : TRY(NamesIn(directory))) number = std::max(number, ModuleNumber(name) + 1);
   for (;; ++number) {
     std::string prefix = Str("module_", Format("%04lld", static_cast<long long>(number)), ".", module);
-    const std::string path = Str(directory, "/", prefix, ".", kFirstState);
+    const std::string path = Str(directory, "/", prefix, ".", kFirstState, kText);
     const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (file >= 0) {
       close(file);
@@ -85,14 +88,18 @@ struct DumpFile {
   int64_t number = 0;          // Of the module.
   int64_t instance = -1;       // Of the pass: all instances of a run are numbered.
   int64_t bytes = 0;
-  std::string parent;  // What it was made from.
+  std::string parent;      // What it was made from.
+  bool is_beside = false;  // A picture of a state, or its proto: beside its text.
 };
+
+// What a state of the module is written as, beside its text.
+constexpr std::string_view kBesideText[] = {".dot", ".html", ".hlo.pb"};
 
 // "0017.simplification.after_algsimp.before_cse.txt"
 void ReadPassState(std::string_view suffix, DumpFile* file) {
   constexpr std::string_view kAfter = ".after_", kBefore = ".before_";
   const size_t dot = suffix.find('.'), before = suffix.rfind(kBefore);
-  if (before == suffix.npos || !suffix.ends_with(".txt")) return;
+  if (before == suffix.npos || !suffix.ends_with(kText)) return;
   const size_t after = suffix.substr(0, before).rfind(kAfter);
   int64_t instance = 0;
   if (after == suffix.npos || after <= dot || !ParseInt(suffix.substr(0, dot), &instance)) return;
@@ -104,8 +111,8 @@ void ReadPassState(std::string_view suffix, DumpFile* file) {
 
 std::string_view StageOf(std::string_view suffix) {
   for (const std::string_view stage : std::initializer_list<std::string_view>{
-           kFirstState, "after_optimizations.txt", "buffer-assignment.txt", "thunk_sequence.txt", "passes.json",
-           "kernels.json", "ir-no-opt.ll", "ir-with-opt.ll", "host.ll", "ptx"}) {
+           "before_optimizations.txt", "after_optimizations.txt", "buffer-assignment.txt", "thunk_sequence.txt",
+           "passes.json", "kernels.json", "ir-no-opt.ll", "ir-with-opt.ll", "host.ll", "ptx"}) {
     if (suffix.ends_with(stage)) return stage.substr(0, stage.find('.'));
   }
   return "other";
@@ -122,7 +129,7 @@ Result<std::vector<DumpFile>> FilesOf(const std::string& directory) {
     std::error_code error;
     file.bytes = static_cast<int64_t>(fs::file_size(directory + "/" + name, error));
     if (error) continue;  // No file, or one that somebody has removed.
-    const std::string first = Str(".", kFirstState);
+    const std::string first = Str(".", kFirstState, kText);
     if (file.name.ends_with(first))
       module_by_number[file.number] = file.name.substr(dot + 1, file.name.size() - first.size() - dot - 1);
     files.push_back(std::move(file));
@@ -134,7 +141,12 @@ Result<std::vector<DumpFile>> FilesOf(const std::string& directory) {
     file.module = known != module_by_number.end() ? known->second
                                                   : file.name.substr(dot + 1, file.name.find('.', dot + 1) - dot - 1);
     if (file.name.size() <= dot + 2 + file.module.size()) continue;
-    const std::string suffix = file.name.substr(dot + 2 + file.module.size());
+    std::string suffix = file.name.substr(dot + 2 + file.module.size());
+    for (const std::string_view extension : kBesideText) {
+      if (!suffix.ends_with(extension)) continue;
+      suffix.replace(suffix.size() - extension.size(), extension.size(), kText);
+      file.is_beside = true;
+    }
     file.stage = StageOf(suffix);
     ReadPassState(suffix, &file);
   }
@@ -150,13 +162,14 @@ void SetParents(std::vector<DumpFile>& files) {
                                                  : 3;
   };
   std::stable_sort(files.begin(), files.end(), [&](const DumpFile& a, const DumpFile& b) {
-    return std::tuple(a.number, rank(a), a.instance) < std::tuple(b.number, rank(b), b.instance);
+    return std::tuple(a.number, rank(a), a.instance, a.is_beside) <
+           std::tuple(b.number, rank(b), b.instance, b.is_beside);
   });
   const DumpFile* state = nullptr;
   for (DumpFile& file : files) {
     if (state != nullptr && state->number != file.number) state = nullptr;
     if (state != nullptr) file.parent = state->name;
-    if (rank(file) < 3) state = &file;
+    if (rank(file) < 3 && !file.is_beside) state = &file;
   }
 }
 
@@ -191,6 +204,9 @@ Result<Dumper> Dumper::Make(const DumpOptions& options, const Module& module) {
   dumper.directory_ = options.directory;
   dumper.prefix_ = TRY(TakePrefix(options.directory, FileNamePart(module.name())));
   dumper.pass_pattern_ = options.pass_pattern;
+  dumper.as_proto_ = options.as_proto;
+  dumper.as_dot_ = options.as_dot;
+  dumper.as_html_ = options.as_html;
   if (std::ranges::none_of(kEmitters, [&](std::string_view emitter) { return dumper.WantsEmitter(emitter); })) {
     dumper.notes_.push_back(
         MetNothing("xla_dump_emitter_re", options.emitter_pattern, Str("none of ", Join(kEmitters, ", "))));
@@ -198,14 +214,28 @@ Result<Dumper> Dumper::Make(const DumpOptions& options, const Module& module) {
   return dumper;
 }
 
-std::vector<std::string> Dumper::Notes() const {
-  std::vector<std::string> notes = notes_;
+std::vector<std::string> Dumper::TakeNotes() {
+  std::vector<std::string> notes = std::exchange(notes_, {});
   if (any_pass_ && !met_pass_)
     notes.push_back(MetNothing("xla_dump_hlo_pass_re", pass_pattern_, "no pass that ran has such a name"));
+  any_pass_ = false;
+  const std::lock_guard lock(failure_->mutex);
+  if (const std::string message = std::exchange(failure_->message, ""); !message.empty()) {
+    notes.push_back(Str("the dump ends there: ", message, "; the files that are there are whole, and the run goes on"));
+  }
   return notes;
 }
 
-Status Dumper::Before(const Module& module) { return Write(kFirstState, module); }
+bool Dumper::active() const { return !prefix_.empty() && !failure_->is_there; }
+
+Status Dumper::Before(const Module& module) {
+  TRY(Write(kFirstState, StateFiles(module)));
+  // The name was taken with an empty file, which says nothing where the state did not fit.
+  const std::string first = Str(directory_, "/", FileName(kFirstState), kText);
+  std::error_code error;
+  if (!prefix_.empty() && !active() && fs::is_empty(first, error)) fs::remove(first, error);
+  return {};
+}
 
 Status Dumper::AfterPass(int number, std::string_view pipeline, std::string_view pass, bool changed,
                          const Module& module) {
@@ -215,14 +245,14 @@ Status Dumper::AfterPass(int number, std::string_view pipeline, std::string_view
   any_pass_ = true;
   met_pass_ |= met;
   if (changed && met) {
-    pending_ = Pending{number, FileNamePart(pipeline), FileNamePart(pass), Print(module, print_)};
+    pending_ = Pending{number, FileNamePart(pipeline), FileNamePart(pass), StateFiles(module)};
   }
   return {};
 }
 
 Status Dumper::After(std::string_view platform, const Module& module) {
   TRY(Flush("end"));
-  TRY(Write(Str(platform, "_after_optimizations.txt"), module));
+  TRY(Write(Str(platform, "_after_optimizations"), StateFiles(module)));
   return WriteIndex();
 }
 
@@ -231,17 +261,47 @@ Status Dumper::Flush(std::string_view next_pass) {
   const Pending state = std::move(*pending_);
   pending_.reset();
   return Write(Str(Format("%04d", state.number), ".", state.pipeline, ".after_", state.pass, ".before_",
-                   FileNamePart(next_pass), ".txt"),
-               state.text);
+                   FileNamePart(next_pass)),
+               state.files);
 }
 
-Status Dumper::Write(std::string_view suffix, const Module& module) {
-  return active() ? Write(suffix, Print(module, print_)) : Status();
+Dumper::Files Dumper::StateFiles(const Module& module) {
+  if (!active()) return {};
+  Files files = {{kText, Print(module, print_)}};
+  if (as_proto_) {
+    auto proto = WriteProto(module);
+    if (proto) files.emplace_back(".hlo.pb", std::move(*proto));
+    else NoteMissing("xla_dump_hlo_as_proto", proto.error());
+  }
+  if (!as_dot_ && !as_html_) return files;
+  const Graph graph = GraphOf(module.entry(), {});
+  const std::string title = Str(module.name(), ": ", module.entry().name());
+  if (as_dot_) files.emplace_back(".dot", GraphDot(graph, title));
+  if (!as_html_) return files;
+  auto html = GraphHtml(graph, title);
+  if (html) files.emplace_back(".html", std::move(*html));
+  else NoteMissing("xla_dump_hlo_as_html", html.error());
+  return files;
+}
+
+// The first state that could not be written so stands for the others.
+void Dumper::NoteMissing(std::string_view flag, const Error& error) {
+  if (missing_.insert(std::string(flag)).second)
+    notes_.push_back(Str("--", flag, ": ", error.message(), "; the text is there"));
+}
+
+Status Dumper::Write(std::string_view suffix, const Files& files) {
+  for (const auto& [extension, bytes] : files) TRY(Write(Str(suffix, extension), bytes));
+  return {};
 }
 
 Status Dumper::Write(std::string_view suffix, std::string_view bytes) {
   if (!active()) return {};
-  return WriteFile(Str(directory_, "/", FileName(suffix)), bytes);
+  const auto written = WriteFile(Str(directory_, "/", FileName(suffix)), bytes);
+  if (written) return {};
+  const std::lock_guard lock(failure_->mutex);
+  if (!failure_->is_there.exchange(true)) failure_->message = written.error().message();
+  return {};
 }
 
 std::string Dumper::FileName(std::string_view suffix) const { return Str(prefix_, ".", suffix); }
@@ -269,7 +329,7 @@ Status Dumper::Passes(const PipelineReport& report) {
 }
 
 Status Dumper::WriteIndex() const {
-  if (!active()) return {};
+  if (prefix_.empty()) return {};
   const DirectoryLock lock(directory_);
   std::vector<DumpFile> files = TRY(FilesOf(directory_));
   SetParents(files);
@@ -285,7 +345,8 @@ Status Dumper::WriteIndex() const {
     json.Close('}');
   }
   json.Close(']').Close('}');
-  return WriteFile(Str(directory_, "/index.json"), json.text() + "\n");
+  Status written = WriteFile(Str(directory_, "/index.json"), json.text() + "\n");
+  return active() ? written : Status();  // In a folder that is full it may fit or not.
 }
 
 }  // namespace hlo

@@ -5,8 +5,13 @@
 #ifndef HLO_DRIVER_DUMP_DUMP_H_
 #define HLO_DRIVER_DUMP_DUMP_H_
 
+#include <atomic>
+#include <memory>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -22,6 +27,8 @@ struct DumpOptions {
   std::string pass_pattern;     // Regular expression; empty: no module per pass.
   std::string module_pattern;   // Modules to dump; empty: all.
   std::string emitter_pattern;  // Of kEmitters: which code of the kernels; empty: all.
+  // Beside the text, which every state has: a protocol buffer, pictures of the entry.
+  bool as_text = true, as_proto = false, as_dot = false, as_html = false;
   bool large_constants = true;  // Else {...}, which does not read back.
   bool disable_metadata = false;
 };
@@ -38,7 +45,8 @@ class Dumper {
   // does nothing.
   static Result<Dumper> Make(const DumpOptions& options, const Module& module);
 
-  bool active() const { return !prefix_.empty(); }
+  // Until something cannot be written: that ends the dump, not the run. TakeNotes says so.
+  bool active() const;
   Status Before(const Module& module);
   // A pass instance ended. `number` counts all instances of the run.
   Status AfterPass(int number, std::string_view pipeline, std::string_view pass, bool changed, const Module& module);
@@ -53,11 +61,15 @@ class Dumper {
   bool WantsEmitter(std::string_view emitter) const;
   // index.json of the whole directory, from the names of its files.
   Status WriteIndex() const;
-  // Which patterns met nothing.
-  std::vector<std::string> Notes() const;
+  // What was not told yet: which patterns met nothing; what ended the dump.
+  std::vector<std::string> TakeNotes();
 
  private:
-  Status Write(std::string_view suffix, const Module& module);
+  // A state of the module as files: of which extension, and what is in them.
+  using Files = std::vector<std::pair<std::string_view, std::string>>;
+  Files StateFiles(const Module& module);
+  void NoteMissing(std::string_view flag, const Error& error);
+  Status Write(std::string_view suffix, const Files& files);
   Status Flush(std::string_view next_pass);
 
   std::string directory_;
@@ -66,13 +78,22 @@ class Dumper {
   std::string pass_pattern_;
   bool any_pass_ = false, met_pass_ = false;
   std::vector<std::string> notes_;
+  std::set<std::string> missing_;  // Flags whose files were not all written.
   PrintOptions print_;
   // The state after the last dumped pass waits for the name of the pass that comes next: it is part of the file name.
   struct Pending {
     int number;
-    std::string pipeline, pass, text;
+    std::string pipeline, pass;
+    Files files;
   };
   std::optional<Pending> pending_;
+  bool as_proto_ = false, as_dot_ = false, as_html_ = false;
+  struct Failure {
+    std::atomic<bool> is_there = false;
+    std::mutex mutex;
+    std::string message;  // Of the first, until it is told.
+  };
+  std::shared_ptr<Failure> failure_ = std::make_shared<Failure>();
 };
 
 }  // namespace hlo

@@ -193,7 +193,7 @@ Result<const OptimizedModule*> Experiment::Optimized() {
     if (!dumper_) return optimized;
     if (dumper_->active()) TRY(gpu::PlanModule(*optimized.module, *options_.pipeline.device));
     TRY(dumper_->After(NameOf(TRY(Where())->device.get()), *optimized.module));
-    for (std::string& note : dumper_->Notes()) optimized.notes.push_back(std::move(note));
+    for (std::string& note : dumper_->TakeNotes()) optimized.notes.push_back(std::move(note));
     TRY(dumper_->Passes(optimized.passes));
     return optimized;
   });
@@ -212,7 +212,9 @@ Result<const Code*> Experiment::Compiled() {
     if (!compiled) FAIL(WithAdvice(std::move(compiled).error(), *TRY(Input())->module));
     code.executable = std::move(*compiled);
     code.ms = watch.ms();
-    if (dumper_) TRY(DumpCompiled(*code.executable, NameOf(code.device.get()), *dumper_));
+    if (!dumper_) return code;
+    TRY(DumpCompiled(*code.executable, NameOf(code.device.get()), *dumper_));
+    code.notes = dumper_->TakeNotes();
     return code;
   });
 }

@@ -55,6 +55,7 @@ struct Code {
   std::shared_ptr<gpu::Device> device;  // Which the executable needs to the end.
   std::unique_ptr<gpu::Executable> executable;
   std::shared_ptr<const void> placed;  // The arguments in it.
+  std::vector<std::string> notes;
   double ms = 0;
 };
 

@@ -126,6 +126,7 @@ Status ReportCode(Experiment& experiment, RunReport* report) {
   report->compile = code.executable->report();
   report->fallback = {.names = report->compile->host_calls, .steps = std::ssize(code.executable->steps())};
   Append(&report->notes, report->compile->notes);
+  Append(&report->notes, code.notes);
   return {};
 }
 
