@@ -1,8 +1,10 @@
 // hlo opt: HLO in, HLO (or LLVM IR, PTX, host code) out.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 
 #include "base/files.h"
 #include "base/source_text.h"
@@ -12,6 +14,7 @@
 #include "driver/list_pipelines.h"
 #include "driver/lower.h"
 #include "driver/optimize.h"
+#include "driver/pass_times.h"
 #include "driver/pass_watch.h"
 #include "driver/run/each_pass_check.h"
 #include "gpu/plan/planner.h"
@@ -31,9 +34,8 @@ struct OptFlags {
   LogFlags log;
   std::string stage = "hlo", output = "-", kernel, verify_each = "changed", color = "auto", platform = "gpu";
   std::vector<std::string> inject;
-  std::optional<std::string> print_fusion_plan, pass_stats, check_each_pass;
-  bool list_passes = false, list_pipelines = false, list_stages = false, print_pipeline = false, time_passes = false,
-       reoptimize = false;
+  std::optional<std::string> print_fusion_plan, time_passes, pass_stats, check_each_pass;
+  bool list_passes = false, list_pipelines = false, list_stages = false, print_pipeline = false, reoptimize = false;
   PassWatchOptions watch;
   RunOptions run;  // Arguments of --check_each_pass.
   PrintFlags print;
@@ -76,7 +78,9 @@ void AddSeeingFlags(FlagSet& flags, OptFlags* f) {
                "after each pass that changed the module: full: all of it; diff: its rules, and the instructions that "
                "went and came; cdiff: in colours");
   flags.Choice("color", &f->color, {"auto", "always", "never"}, "of diff; auto: on a terminal, unless NO_COLOR is set");
-  flags.Bool("time_passes", &f->time_passes, "a table of the passes and one of the rules");
+  flags.OptionalString("time_passes", &f->time_passes, "table|tree|json",
+                       "time of the passes. table: by pass, and what each rule did; tree: by stage and pass, wall and "
+                       "processor time; json: the tree and each instance");
   flags.Alias("xla_gpu_print_compilation_stats", "time_passes");
   flags.OptionalString("pass_stats", &f->pass_stats, "all|json",
                        "a table of what each pass did to instructions, kernels, bytes moved and estimated time; all: "
@@ -150,6 +154,10 @@ Result<bool> ListWhatIsAsked(const OptFlags& f, const std::vector<std::string>& 
   return true;
 }
 
+// --time_passes was a switch, and is one under XLA's name.
+constexpr std::string_view kTimeForms[] = {"", "true", "1", "table", "tree", "json", "false", "0"};
+bool IsOff(std::string_view form) { return form == "false" || form == "0"; }
+
 Status CheckFlags(const OptFlags& f) {
   if (!LowerStageOf(f.stage) && f.stage != "hlo" && f.stage != "hlo-backend")
     FAIL(UsageError("F004", Str("--stage: unknown stage '", Escaped(f.stage), "'")).Hint("hlo-opt --list_stages"));
@@ -158,6 +166,8 @@ Status CheckFlags(const OptFlags& f) {
                     Str("--print_fusion_plan wants nothing or 'all', not '", Escaped(*f.print_fusion_plan), "'")));
   if (f.pass_stats && !f.pass_stats->empty() && *f.pass_stats != "all" && *f.pass_stats != "json")
     FAIL(UsageError("F004", Str("--pass_stats wants nothing, 'all' or 'json', not '", Escaped(*f.pass_stats), "'")));
+  if (f.time_passes && std::ranges::find(kTimeForms, *f.time_passes) == std::end(kTimeForms))
+    FAIL(UsageError("F004", Str("--time_passes wants 'table', 'tree' or 'json', not '", Escaped(*f.time_passes), "'")));
   for (const std::string& fault : f.inject) {
     if (!fault.starts_with("pass:"))
       FAIL(UsageError("F004", Str("--inject: expected pass:NAME:FAULT, got '", Escaped(fault), "'")));
@@ -221,6 +231,13 @@ Result<PipelineReport> RunPasses(Module& module, const OptFlags& f, PipelineOpti
   return Optimize(module, std::move(pipeline), &dumper);
 }
 
+// `form`: of kTimeForms.
+std::string TimesText(const PipelineReport& report, std::string_view form) {
+  if (form == "tree") return PassTree(report);
+  if (form == "json") return PassTimesJson(report);
+  return IsOff(form) ? "" : PassTable(report) + RuleTable(report);
+}
+
 // What is said of the passes that ran, on stderr.
 Status Tell(const PipelineReport& report, const OptFlags& f, const Observers& observers, const Module& module,
             const PipelineOptions& pipeline) {
@@ -229,7 +246,7 @@ Status Tell(const PipelineReport& report, const OptFlags& f, const Observers& ob
     std::fprintf(stderr, "note: %s: no such pass instance was come to\n", end.c_str());
   for (const std::string& note : observers.watch.Notes()) std::fprintf(stderr, "note: %s\n", note.c_str());
   if (const std::string todo = TodoText(report); !todo.empty()) std::fprintf(stderr, "note: %s\n", todo.c_str());
-  if (f.time_passes) std::fputs((PassTable(report) + RuleTable(report)).c_str(), stderr);
+  if (f.time_passes) std::fputs(TimesText(report, *f.time_passes).c_str(), stderr);
   if (!observers.stats) return {};
   if (*f.pass_stats == "json") {
     std::fputs(observers.stats->Json().c_str(), stderr);

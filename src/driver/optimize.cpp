@@ -1,7 +1,6 @@
 #include "driver/optimize.h"
 
 #include <algorithm>
-#include <map>
 
 #include "base/log.h"
 #include "base/text.h"
@@ -9,7 +8,6 @@
 #include "ir/text/printer.h"
 #include "ir/verifier/module_layouts.h"
 #include "ir/verifier/verifier.h"
-#include "passes/rewrite.h"
 
 namespace hlo {
 namespace {
@@ -100,45 +98,6 @@ std::string RulesText(const PassRun& run) {
   return Join(texts, ", ");
 }
 
-std::string PassTable(const PipelineReport& report) {
-  struct Row {
-    std::string_view name;
-    int runs = 0, changed = 0;
-    double ms = 0;
-    int64_t instructions = 0;
-  };
-  std::vector<Row> rows;
-  std::map<std::string_view, size_t> by_name;
-  double total_ms = 0;
-  int64_t before = report.runs.empty() ? 0 : report.runs.front().instructions;
-  for (const PassRun& run : report.runs) {
-    const auto [at, fresh] = by_name.try_emplace(run.pass->name, rows.size());
-    if (fresh) rows.push_back({run.pass->name});
-    Row& row = rows[at->second];
-    ++row.runs;
-    row.changed += run.changed;
-    row.ms += run.milliseconds;
-    row.instructions += run.instructions - before;
-    before = run.instructions;
-    total_ms += run.milliseconds;
-  }
-  std::string out = "  #  pass                                   runs  changed        ms      %     instr\n";
-  int number = 0, unchanged = 0;
-  for (const Row& row : rows) {
-    ++number;
-    if (row.changed == 0) {
-      ++unchanged;
-      continue;
-    }
-    out += Format("%3d  %-38s %5d  %7d  %8.1f  %5.1f  %+8lld\n", number, std::string(row.name).c_str(), row.runs,
-                  row.changed, row.ms, total_ms > 0 ? 100 * row.ms / total_ms : 0.0,
-                  static_cast<long long>(row.instructions));
-  }
-  out += Format("     %-38s %5zu  %7s  %8.1f  100.0\n", "total", report.runs.size(), "", total_ms);
-  out += Format("not changed by: %d of %zu passes\n", unchanged, rows.size());
-  return out;
-}
-
 std::string TodoText(const PipelineReport& report) {
   if (report.todo.empty()) return "";
   std::vector<std::string> names;
@@ -151,20 +110,6 @@ std::string TodoText(const PipelineReport& report) {
       shown == names.size() ? "" : Str(" and ", names.size() - shown, " more; --print_pipeline has all");
   return Str("skipped ", report.todo.size(), " of the pipeline's ", report.items,
              " passes, which hlokit does not have yet: ", Join(std::span(names).first(shown), ", "), rest);
-}
-
-std::string RuleTable(const PipelineReport& report) {
-  std::vector<std::pair<int64_t, const Rule*>> rows;
-  for (const auto& [id, count] : report.rewrites) {
-    for (const Rule* rule : FindRules(id)) rows.emplace_back(count, rule);
-  }
-  if (rows.empty()) return "";
-  std::ranges::stable_sort(rows, [](const auto& a, const auto& b) { return a.first > b.first; });
-  std::string out = "rewrites  rule          law\n";
-  for (const auto& [count, rule] : rows)
-    out +=
-        Format("%8lld  %-12s  ", static_cast<long long>(count), std::string(rule->id).c_str()) + Str(rule->law, "\n");
-  return out;
 }
 
 }  // namespace hlo

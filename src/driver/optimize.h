@@ -27,14 +27,8 @@ std::string Describe(const PassRun& run);
 // Rules that it applied, most often first: "A.add.1 3x, A.resh.1b".
 std::string RulesText(const PassRun& run);
 
-// The table of --time_passes: passes by name, in order of first run; those that changed nothing are counted.
-std::string PassTable(const PipelineReport& report);
-
 // A note on what the pipeline names and hlokit does not have yet; "" when it has all.
 std::string TodoText(const PipelineReport& report);
-
-// The rules that were applied, most often first.
-std::string RuleTable(const PipelineReport& report);
 
 }  // namespace hlo
 

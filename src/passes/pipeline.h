@@ -17,8 +17,9 @@ namespace hlo {
 
 // One pass instance that was to run.
 struct PassRun {
-  int number = 0;        // 1, 2, ... over the whole run, skipped ones counted.
-  std::string pipeline;  // Its innermost stage.
+  int number = 0;                   // 1, 2, ... over the whole run, skipped ones counted.
+  std::string pipeline;             // Its innermost stage.
+  std::vector<std::string> stages;  // All that it is in, from the outside; none in a list without any.
   const PassRow* pass = nullptr;
   int instance = 0;      // 1, 2, ... of this pass: `algsimp#2`.
   bool skipped = false;  // Disabled, or beyond the bisection limit.

@@ -196,6 +196,7 @@ class Runner {
     const PassRow& pass = *item.pass;
     PassRun run{.number = static_cast<int>(report_.runs.size()) + 1,
                 .pipeline = std::string(stages_.empty() ? "passes" : stages_.back()),
+                .stages = {stages_.begin(), stages_.end()},
                 .pass = &pass,
                 .instance = ++instances_[&pass]};
     run.skipped = IsOutsideOfSlice(run) || Skips(run);
