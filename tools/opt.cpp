@@ -20,6 +20,7 @@
 #include "gpu/plan/planner.h"
 #include "ir/text/printer.h"
 #include "ir/verifier/verifier.h"
+#include "parser/read_back.h"
 #include "tools/command.h"
 #include "tools/flags.h"
 #include "tools/module_flags.h"
@@ -35,7 +36,8 @@ struct OptFlags {
   std::string stage = "hlo", output = "-", kernel, verify_each = "changed", color = "auto", platform = "gpu";
   std::vector<std::string> inject;
   std::optional<std::string> print_fusion_plan, time_passes, pass_stats, check_each_pass;
-  bool list_passes = false, list_pipelines = false, list_stages = false, print_pipeline = false, reoptimize = false;
+  bool list_passes = false, list_pipelines = false, list_stages = false, print_pipeline = false, reoptimize = false,
+       round_trip = false;
   PassWatchOptions watch;
   RunOptions run;  // Arguments of --check_each_pass.
   PrintFlags print;
@@ -89,6 +91,7 @@ void AddSeeingFlags(FlagSet& flags, OptFlags* f) {
              "a line for each pass instance; numbers for --opt_bisect_limit");
   flags.Group("Trust");
   flags.Choice("verify_each", &f->verify_each, {"off", "changed", "all"}, "the verifier after these pass instances");
+  flags.Bool("round_trip", &f->round_trip, "what comes out is printed, read again and compared with what it was");
   flags.OptionalString("check_each_pass", &f->check_each_pass, "RE",
                        "each pass that changes the module is judged: the module before it against the one after it, "
                        "on the same arguments. The report takes the module's place, and names the first wrong pass, "
@@ -296,6 +299,7 @@ Result<Output> OutputOf(const std::string& path, const OptFlags& f, const Pipeli
   TRY(dumper.After("cpu", *module));
   for (const std::string& note : dumper.TakeNotes()) std::fprintf(stderr, "note: %s\n", note.c_str());
 
+  if (f.round_trip) TRY(CheckTextRoundTrip(*module));
   if (is_judged) return Output{observers.check->Report(), observers.check->exit()};
   if (f.print_fusion_plan) {
     FusionReportOptions options;
