@@ -312,6 +312,16 @@ ENTRY main {
 }
 
 // Bits of a declared type, within a module that is widened.
+TEST(Ensemble, WhatTakesTooLongIsNotRun) {
+  const auto module = Parsed(kSum);
+  const std::vector<Literal> args = Made(*module, {});
+  const Literal sums(module->entry().root().shape());
+  const auto result = CompareEnsemble(*module, args, sums, {.most_seconds = 1e-9});
+  ASSERT_TRUE(result);
+  EXPECT_TRUE(result->unsupported.starts_with("24 runs take about ")) << result->unsupported;
+  EXPECT_TRUE(result->outputs.empty());
+}
+
 TEST(Ensemble, BitsKeepTheirTypes) {
   const auto module = Parsed(R"(HloModule m
 ENTRY main {

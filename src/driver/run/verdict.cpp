@@ -111,7 +111,8 @@ Status BlameRoundings(Experiment& experiment, double interpretation_ms, std::str
   constexpr double kMostMs = 30'000;
   Culprit& culprit = report->culprit;
   const EnsembleOptions ensemble = {.seed = static_cast<uint64_t>(experiment.options().seed),
-                                    .interpret = TRY(experiment.Interpreter())};
+                                    .interpret = TRY(experiment.Interpreter()),
+                                    .most_seconds = kMostMs / 1000};
   if (interpretation_ms * (ensemble.runs + 1) > kMostMs) {
     culprit.text = Str("not known: ", right, ", so it is '", report->reference_file,
                        "' or roundings; telling which takes ", ensemble.runs + 1, " interpretations");

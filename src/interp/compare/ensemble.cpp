@@ -1,6 +1,7 @@
 #include "interp/compare/ensemble.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <unordered_map>
 
@@ -354,6 +355,7 @@ Result<EnsembleResult> CompareEnsemble(const Module& module, std::span<const Lit
   interpret.on_value = nullptr;
   const Literal middle = TRY(Interpret(**widened, wide_args, interpret));
   std::vector<Literal> runs;
+  const auto start = std::chrono::steady_clock::now();
   for (int run = 0; run < options.runs; ++run) {
     Rounder rounder(declared, options, run);
     interpret.perturb = [&](const Instruction& inst, std::span<const Literal> operands, Literal& value) {
@@ -361,6 +363,11 @@ Result<EnsembleResult> CompareEnsemble(const Module& module, std::span<const Lit
     };
     runs.push_back(TRY(Interpret(**widened, wide_args, interpret)));
     rounder.Store(module.entry().root().shape(), runs.back());
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+    const double all = taken.count() * options.runs;
+    if (run > 0 || options.most_seconds == 0 || all <= options.most_seconds) continue;
+    result.unsupported = Format("%d runs take about %.0f s", options.runs, all);
+    return result;
   }
   result.runs = options.runs;
   ForEachLeaf(module.entry().root().shape(), [&](const ShapeIndex& index, const Shape& shape) {

@@ -27,6 +27,7 @@ struct EnsembleOptions {
   int runs = 24;
   uint64_t seed = 0;
   InterpretOptions interpret;
+  double most_seconds = 0;  // There are no runs where the first says that all take longer; 0: however long.
 };
 
 struct EnsembleOutput {
