@@ -296,12 +296,15 @@ Status Dumper::Write(std::string_view suffix, const Files& files) {
 }
 
 Status Dumper::Write(std::string_view suffix, std::string_view bytes) {
-  if (!active()) return {};
-  const auto written = WriteFile(Str(directory_, "/", FileName(suffix)), bytes);
-  if (written) return {};
+  if (active()) Put(FileName(suffix), bytes);
+  return {};
+}
+
+void Dumper::Put(std::string_view name, std::string_view bytes) const {
+  const auto written = WriteFile(Str(directory_, "/", name), bytes);
+  if (written) return;
   const std::lock_guard lock(failure_->mutex);
   if (!failure_->is_there.exchange(true)) failure_->message = written.error().message();
-  return {};
 }
 
 std::string Dumper::FileName(std::string_view suffix) const { return Str(prefix_, ".", suffix); }
@@ -345,8 +348,8 @@ Status Dumper::WriteIndex() const {
     json.Close('}');
   }
   json.Close(']').Close('}');
-  Status written = WriteFile(Str(directory_, "/index.json"), json.text() + "\n");
-  return active() ? written : Status();  // In a folder that is full it may fit or not.
+  Put("index.json", json.text() + "\n");  // In a folder that is full it may fit or not.
+  return {};
 }
 
 }  // namespace hlo

@@ -70,6 +70,8 @@ class Dumper {
   Files StateFiles(const Module& module);
   void NoteMissing(std::string_view flag, const Error& error);
   Status Write(std::string_view suffix, const Files& files);
+  // A file of the directory. Where it cannot be written the dump ends.
+  void Put(std::string_view name, std::string_view bytes) const;
   Status Flush(std::string_view next_pass);
 
   std::string directory_;
