@@ -86,7 +86,8 @@ class BlockFusion {
   bool Run(std::unordered_set<const Computation*>* taken) {
     for (const Instruction* launch : graph_.launches()) Place(*launch);
     return graph_.Build("block", [&](const std::vector<Instruction*>& group) {
-      if (!pointers_.contains(group.front()) || (group.size() == 1 && !group.front()->Is(Opcode::kWhile))) return false;
+      if (!runs_in_block_.contains(group.front()) || (group.size() == 1 && !group.front()->Is(Opcode::kWhile)))
+        return false;
       for (const Instruction* member : group) {
         if (!member->Is(Opcode::kWhile)) continue;
         taken->insert(member->attrs<WhileAttrs>().condition);
@@ -100,7 +101,7 @@ class BlockFusion {
   void Place(const Instruction& launch) {
     const int64_t code = blocks_.CodeOf(launch);
     if (code == 0 || code > kMostInstructions) return;
-    pointers_[&launch] = graph_.PointerCount(launch);
+    runs_in_block_.insert(&launch);
     for (const Instruction* producer : graph_.Producers(launch)) JoinIfItMay(*producer, launch);
     for (const Instruction* other : last_) JoinIfItMay(*other, launch);
     std::erase_if(last_, [&](const Instruction* other) { return graph_.AreOne(*other, launch); });
@@ -109,19 +110,31 @@ class BlockFusion {
   }
 
   void JoinIfItMay(const Instruction& a, const Instruction& b) {
-    if (!pointers_.contains(&a) || graph_.AreOne(a, b)) return;
-    int64_t code = 0;
-    for (const Instruction* launch : {&a, &b}) {
-      for (const Instruction* member : graph_.LaunchesOf(*launch)) code += blocks_.CodeOf(*member);
-    }
-    if (code > kMostInstructions || graph_.PointerCount(a) + graph_.PointerCount(b) > kMostPointers) return;
+    if (!runs_in_block_.contains(&a) || graph_.AreOne(a, b)) return;
+    const Size of_a = SizeOf(a), of_b = SizeOf(b);
+    if (of_a.code + of_b.code > kMostInstructions || of_a.pointers + of_b.pointers > kMostPointers) return;
     if (graph_.CanJoin(a, b)) graph_.Join(a, b);
+  }
+
+  // Of a group, which is asked for by many and only grows.
+  struct Size {
+    size_t launches = 0;
+    int64_t code = 0, pointers = 0;
+  };
+  Size SizeOf(const Instruction& launch) {
+    const std::vector<Instruction*>& group = graph_.LaunchesOf(launch);
+    Size& size = sizes_[&group];
+    if (size.launches == group.size()) return size;
+    size = {.launches = group.size(), .pointers = graph_.PointerCount(launch)};
+    for (const Instruction* member : group) size.code += blocks_.CodeOf(*member);
+    return size;
   }
 
   RegionGraph graph_;
   Blocks& blocks_;
-  std::unordered_map<const Instruction*, int64_t> pointers_;  // Of launches that a block runs.
-  std::vector<const Instruction*> last_;                      // One of each of the last groups.
+  std::unordered_set<const Instruction*> runs_in_block_;
+  std::unordered_map<const std::vector<Instruction*>*, Size> sizes_;
+  std::vector<const Instruction*> last_;  // One of each of the last groups.
 };
 
 }  // namespace
