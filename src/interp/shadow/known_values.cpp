@@ -111,11 +111,10 @@ ShadowValue ToShadow(const Literal& value, const Literal& bound) {
 
 // Raises each bound to that of a value of the rule, and how far that value is from `is`.
 void WidenTo(const ShadowValue& rule, const std::function<double(int64_t)>& is, std::span<double> bounds) {
-  if (!rule.HasBound()) return;
   for (size_t i = 0; i < bounds.size(); ++i) {
     const double value = is(static_cast<int64_t>(i)), v = rule.value.data<double>()[i];
     const double other = value == v ? 0 : std::fabs(value - v);
-    const double wide = (rule.bound.data<double>()[i] + other) * shadow::kUp;
+    const double wide = ((rule.HasBound() ? rule.bound.data<double>()[i] : 0) + other) * shadow::kUp;
     if (std::isfinite(wide)) bounds[i] = std::max(bounds[i], wide);
   }
 }
@@ -126,7 +125,9 @@ void WidenTo(const ShadowValue& rule, const std::function<double(int64_t)>& is, 
 // decided, the few roundings are left.
 void WidenByRule(const Instruction& alone, std::span<const ShadowValue> operands, const Literal& value,
                  Literal* bound) {
-  const auto shadow = EvaluateShadowOf(alone, operands);
+  auto shadow = EvaluateShadowOf(alone, operands);
+  // Complex arithmetic has rules in f64 alone: what it made of the operands there is what nobody rounded.
+  if (!shadow && IsComplex(value.shape().type())) shadow = EvaluateShadowOf(alone, operands, {.widened = true});
   if (!shadow) return;
   auto bounds = bound->mutable_data<double>();
   if (!IsComplex(value.shape().type()))
