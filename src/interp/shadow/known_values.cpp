@@ -130,14 +130,10 @@ void WidenByRule(const Instruction& alone, std::span<const ShadowValue> operands
   if (!shadow && IsComplex(value.shape().type())) shadow = EvaluateShadowOf(alone, operands, {.widened = true});
   if (!shadow) return;
   auto bounds = bound->mutable_data<double>();
-  if (!IsComplex(value.shape().type()))
-    return WidenTo(
-        *shadow, [&](int64_t i) { return value.GetDouble(i); }, bounds);
+  if (!IsComplex(value.shape().type())) return WidenTo(*shadow, [&](int64_t i) { return value.GetDouble(i); }, bounds);
   const ShadowValue parted = shadow::Parted(*shadow);
-  WidenTo(
-      parted.elements[0], [&](int64_t i) { return value.GetComplex(i).real(); }, bounds);
-  WidenTo(
-      parted.elements[1], [&](int64_t i) { return value.GetComplex(i).imag(); }, bounds);
+  WidenTo(parted.elements[0], [&](int64_t i) { return value.GetComplex(i).real(); }, bounds);
+  WidenTo(parted.elements[1], [&](int64_t i) { return value.GetComplex(i).imag(); }, bounds);
 }
 
 }  // namespace

@@ -41,8 +41,7 @@ Computation& WherePresent(const Computation& reducer, Module& module) {
     const Shape& shape = shapes.emplace_back(sides[0][i]->shape());
     Instruction* of_both = combined;
     if (combined->shape().IsTuple())
-      of_both =
-          &computation.Add(Opcode::kGetTupleElement, shape, {combined}, IndexAttrs{static_cast<int64_t>(i)});
+      of_both = &computation.Add(Opcode::kGetTupleElement, shape, {combined}, IndexAttrs{static_cast<int64_t>(i)});
     Instruction& one = computation.Add(Opcode::kSelect, shape, {has[0], sides[0][i], sides[1][i]});
     results.push_back(&computation.Add(Opcode::kSelect, shape, {&both, of_both, &one}));
   }
