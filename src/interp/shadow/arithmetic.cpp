@@ -28,12 +28,13 @@ struct MultiplyRule {
   }
 };
 
-// (a+da)/(b+db) - a/b = (b da - a db) / (b (b+db)), and |b+db| >= |b| - eb, which must be positive.
+// (a+da)/(b+db) - a/b = (da - a/b db) / (b+db), and |b+db| >= |b| - eb, which must be positive. As written: squares of
+// b are beyond f64 where b is large.
 struct DivideRule {
   static double Value(double a, double b) { return a / b; }
   static double Before(double a, double ea, double b, double eb) {
     const double size = std::fabs(b);
-    const double before = (std::fabs(a) * eb + size * ea) / (size * (size - eb));
+    const double before = (std::fabs(a / b) * eb + ea) / (size - eb);
     return size > eb ? before : kUndetermined;
   }
 };

@@ -118,7 +118,8 @@ bool GoesByOrder(const Computation& body, int64_t arity) {
 // Two sides of one place in every order there is.
 std::vector<std::pair<double, double>> OrdersOf(PrimitiveType type) {
   if (IsComplex(type)) return {};
-  if (!IsFloat(type)) return {{0, 1}, {1, 0}, {1, 1}, {0, 0}};  // Of pred, all there is.
+  if (IsSigned(type) && !IsFloat(type)) return {{-1, 0}, {0, -1}, {0, 0}};  // s1 has no 1.
+  if (!IsFloat(type)) return {{0, 1}, {1, 0}, {1, 1}, {0, 0}};              // Of pred, all there is.
   const double nan = std::numeric_limits<double>::quiet_NaN();
   // Equal are zeros of unlike signs, to see whose is left.
   return {{1, 2}, {2, 1}, {0.0, -0.0}, {nan, 1}, {1, nan}, {nan, nan}};

@@ -213,13 +213,20 @@ std::optional<Bounds> OneFiniteResult(const Contraction& c, const Operand& left,
                   likely ? sum(left.likely(), right.likely).size() : sizes);
 }
 
+// May x, no larger than `size`, be 0 or have either sign? Not a zero that is known. A size that is NaN beside a value
+// that is not: undetermined.
+bool SignIsOpen(double x, double size) {
+  if (std::isnan(x)) return false;
+  return std::isnan(size) || (x == 0 ? size != 0 : size >= 2 * std::fabs(x));
+}
+
 // One result, term by term.
 Bounds OneResult(const Contraction& c, const Operand& left, const Column& right, const SumRule& rule, double overflow,
                  const int64_t* bases) {
   if (const auto result = OneFiniteResult(c, left, right, rule, overflow, bases)) return *result;
   const int64_t run = static_cast<int64_t>(c.left_offset.size());
   double value = 0, exact = 0, finite = 0, sizes = 0, likely = 0;
-  bool open = false, beyond = false, infinite = false;
+  bool open = false, beyond = false, infinite = false, nan = false;
   for (int64_t k = 0; k < c.terms; ++k) {
     const int64_t base = bases[k / run], b = right.at[k];
     // Whether padding is left out or is zeros that are multiplied is the implementation's business.
@@ -229,9 +236,14 @@ Bounds OneResult(const Contraction& c, const Operand& left, const Column& right,
     }
     const int64_t a = base + c.left_offset[k % run];
     const double product = left.value()[a] * right.values[b];
-    if (std::isinf(product)) {
-      const bool finite_factors = std::isfinite(left.value()[a]) && std::isfinite(right.values[b]);
-      (finite_factors ? beyond : infinite) = true;
+    const bool finite_factors = std::isfinite(left.value()[a]) && std::isfinite(right.values[b]);
+    if (std::isnan(left.value()[a]) || std::isnan(right.values[b])) {
+      nan = true;
+    } else if (SignIsOpen(left.value()[a], left.sizes()[a]) || SignIsOpen(right.values[b], right.sizes[b])) {
+      // Of finite factors it is for the bounds to say what the product may be.
+      open |= !std::isfinite(product) || std::isnan(left.sizes()[a] * right.sizes[b]);
+    } else if (!std::isfinite(product)) {
+      (std::isnan(product) ? nan : finite_factors ? beyond : infinite) = true;
     }
     value += product;
     exact += std::fabs(product);
@@ -244,6 +256,7 @@ Bounds OneResult(const Contraction& c, const Operand& left, const Column& right,
   // A product of finite factors beyond f64 is infinite when it is rounded, and a number for a fused addition: certain
   // is only what an infinity of the same sign makes of the sum.
   open |= beyond && (std::isnan(value) || !infinite);
+  if (nan) return {std::numeric_limits<double>::quiet_NaN(), 0, 0};
   if (open) return {value, kUndetermined, kUndetermined};
   return Finished(rule, overflow, value, exact, sizes, likely);
 }

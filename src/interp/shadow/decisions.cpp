@@ -120,17 +120,20 @@ Result<ShadowValue> IsFiniteRule(Context&, const Instruction& inst, Operands ope
   return result;
 }
 
-namespace {
-
-// An undecided predicate leaves anything between the two outcomes, of which one is `picked`.
-Pair HullOf(Pair a, Pair b, bool as_computed, double picked) {
-  const double low = std::min(a.value - a.bound, b.value - b.bound),
-               high = std::max(a.value + a.bound, b.value + b.bound);
-  const double value = as_computed ? picked : low + (high - low) / 2;
-  const double bound = std::max(high - value, value - low) * kUp;
-  if (!std::isfinite(bound) || !IsDecided(a) || !IsDecided(b)) return {0, kUndetermined};
+Pair HullOf(Pair a, Pair b, std::optional<double> picked) {
+  if (!IsDecided(a) || !IsDecided(b)) return {0, kUndetermined};
+  const bool same =
+      SameNumber(a.value, b.value) && (std::isnan(a.value) || std::signbit(a.value) == std::signbit(b.value));
+  if (same && IsExact(a) && IsExact(b)) return a;
+  const double low = std::fmin(a.value - a.bound, b.value - b.bound);
+  const double high = std::fmax(a.value + a.bound, b.value + b.bound);
+  const double value = picked ? *picked : low + (high - low) / 2;
+  const double bound = std::fmax(high - value, value - low) * kUp;
+  if (std::isnan(a.value) || std::isnan(b.value) || !std::isfinite(bound)) return {0, kUndetermined};
   return {value, bound + kTiny};
 }
+
+namespace {
 
 // Undecided only where the two outcomes differ, or the chosen one is undecided itself.
 Result<ShadowValue> SelectOfIntegers(Context& context, const Instruction& inst, Operands operands) {
@@ -172,7 +175,8 @@ ShadowValue SelectOfFloats(const Instruction& inst, Operands operands, bool as_c
         const Lane& from = picks[p] != 0 ? a : b;
         Pair x{from.value[i], from.bound[i]};
         if (open != nullptr && open[p] != 0)
-          x = HullOf({a.value[i], a.bound[i]}, {b.value[i], b.bound[i]}, as_computed, x.value);
+          x = HullOf({a.value[i], a.bound[i]}, {b.value[i], b.bound[i]},
+                     as_computed ? std::optional(x.value) : std::nullopt);
         if (value) value[begin + i] = x.value;
         if (bound) bound[begin + i] = x.bound;
       }

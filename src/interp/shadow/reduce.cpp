@@ -159,11 +159,8 @@ ShadowValue Hull(const ShadowValue& a, const ShadowValue& b) {
   hull.likely = Literal();
   hull.bound = NewBuffer(a.shape);
   auto bound = hull.bound.mutable_data<double>();
-  for (int64_t i = 0; i < count; ++i) {
-    const double same = x.value[i] == y.value[i] ? 0 : std::fabs(x.value[i] - y.value[i]);
-    bound[i] = std::max(x.Bound(i), same + y.Bound(i)) * kUp;
-    if (std::isnan(x.Bound(i)) || std::isnan(y.Bound(i))) bound[i] = kUndetermined;
-  }
+  for (int64_t i = 0; i < count; ++i)
+    bound[i] = HullOf({x.value[i], x.Bound(i)}, {y.value[i], y.Bound(i)}, x.value[i]).bound;
   return hull;
 }
 

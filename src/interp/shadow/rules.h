@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 
 #include "interp/shadow/shadow.h"
@@ -98,6 +99,9 @@ struct Pair {
   double value;
   double bound;
 };
+
+// Anything between two outcomes, of which it is open which: around their middle, or around what was `picked`.
+Pair HullOf(Pair a, Pair b, std::optional<double> picked = {});
 
 // ---- The rules, by family; each takes the values of the operands ---------------------------------------------------
 

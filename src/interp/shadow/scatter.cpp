@@ -87,7 +87,10 @@ class Destinations {
 ShadowValue Overwrite(const Context& context, const Instruction& inst, const ShadowValue& x, const ShadowValue& updates,
                       const std::vector<int64_t>& destination) {
   const Source from(x), with(updates);
-  const bool bounded = x.HasBound() || updates.HasBound() || !inst.attrs<ScatterAttrs>().unique_indices;
+  // unique_indices is a promise, which these may break.
+  std::vector<uint8_t> written(x.shape.NumElements());
+  const bool meet = std::ranges::any_of(destination, [&](int64_t at) { return at >= 0 && written[at]++ != 0; });
+  const bool bounded = x.HasBound() || updates.HasBound() || meet;
   ShadowValue result = x;
   result.shape = inst.shape();
   result.likely = Literal();
@@ -95,21 +98,16 @@ ShadowValue Overwrite(const Context& context, const Instruction& inst, const Sha
   if (bounded && !x.HasBound()) result.bound = Zeros(x.shape);
   double* value = result.value.mutable_data<double>().data();
   double* bound = bounded ? result.bound.mutable_data<double>().data() : nullptr;
-  std::vector<uint8_t> written(x.shape.NumElements());
+  std::ranges::fill(written, 0);
   for (size_t u = 0; u < destination.size(); ++u) {
     const int64_t at = destination[u];
     if (at < 0) continue;
-    const double e = with.Bound(u);
-    if (written[at] && (value[at] != with.value[u] || e != 0 || bound[at] != 0)) {
-      const double low = std::min(value[at] - bound[at], with.value[u] - e),
-                   high = std::max(value[at] + bound[at], with.value[u] + e);
-      value[at] = context.options.widened ? with.value[u] : low + (high - low) / 2;
-      bound[at] = std::isfinite(high - low) ? std::max(high - value[at], value[at] - low) * kUp + kTiny : kUndetermined;
-      continue;
-    }
+    Pair x{with.value[u], with.Bound(u)};
+    if (written[at])
+      x = HullOf({value[at], bound[at]}, x, context.options.widened ? std::optional(x.value) : std::nullopt);
     written[at] = 1;
-    value[at] = with.value[u];
-    if (bound) bound[at] = e;
+    value[at] = x.value;
+    if (bound) bound[at] = x.bound;
   }
   return result;
 }
