@@ -86,7 +86,7 @@ TEST(FuzzOracles, FindNothingInSixtyModules) {
   int64_t judged = 0;
   for (uint64_t seed = 5000; seed < 5060; ++seed) {
     const Grown grown = GrowFrom(seed);
-    const FuzzOutcome outcome = CheckAll(*grown.module, grown.text, seed, {});
+    const FuzzOutcome outcome = CheckAll(*grown.module, grown.text, JudgedAs(seed));
     for (const FuzzFinding& finding : outcome.findings)
       ADD_FAILURE() << finding.oracle << ": " << finding.what << "\n" << grown.text;
     judged += outcome.unsupported.empty() && outcome.inconclusive.empty();
@@ -99,7 +99,7 @@ std::map<std::string, int> Findings(const RunOptions& run, const GrowOptions& op
   std::map<std::string, int> by_oracle;
   for (uint64_t seed = first; seed < end; ++seed) {
     const Grown grown = GrowFrom(seed, options);
-    for (const FuzzFinding& finding : CheckAll(*grown.module, grown.text, seed, run).findings)
+    for (const FuzzFinding& finding : CheckAll(*grown.module, grown.text, JudgedAs(seed, run)).findings)
       ++by_oracle[finding.oracle];
   }
   return by_oracle;
@@ -160,7 +160,7 @@ TEST(FuzzOracles, FindNothingInFortyModulesBehindRandomPasses) {
     const Grown grown = GrowFrom(seed);
     RunOptions run;
     run.pipeline.passes = DrawPasses(seed);
-    for (const FuzzFinding& finding : CheckAll(*grown.module, grown.text, seed, run).findings)
+    for (const FuzzFinding& finding : CheckAll(*grown.module, grown.text, JudgedAs(seed, run)).findings)
       ADD_FAILURE() << finding.oracle << ": " << finding.what << "\n" << *run.pipeline.passes << "\n" << grown.text;
   }
 }
@@ -170,7 +170,7 @@ TEST(FuzzOracles, FindAModuleThatIsNotValid) {
   for (Instruction* inst : grown.module->entry().Instructions()) {
     if (!inst->Is(Opcode::kAdd)) continue;
     inst->SetShape(inst->shape().WithType(PrimitiveType::kU8));
-    const FuzzOutcome outcome = CheckAll(*grown.module, grown.text, 1, {});
+    const FuzzOutcome outcome = CheckAll(*grown.module, grown.text, JudgedAs(1));
     ASSERT_EQ(outcome.findings.size(), 1u);
     EXPECT_EQ(outcome.findings[0].oracle, "verify");
     return;

@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "driver/fuzz/draw_passes.h"
 #include "driver/fuzz/fuzz.h"
+#include "driver/run/arguments.h"
 #include "tools/command.h"
 #include "tools/flags.h"
 #include "tools/module_flags.h"
@@ -34,7 +35,8 @@ struct FuzzFlags {
   PassFlags passes;  // Of which --passes and --target are flags here.
   bool random_passes = false;
   LogFlags log;
-  std::string mode = "grow", save;
+  std::string mode = "grow", save, input_profile;
+  std::vector<std::string> profiles;  // Of it.
   std::vector<std::string> inject;
   int64_t seed = 0, count = 100;
   bool print = false, stats = false;
@@ -57,6 +59,8 @@ FlagSet MakeFlags(FuzzFlags* f) {
   flags.Int("max_elems", &f->grow.max_elems, "of one value", 1);
   flags.Int("depth", &f->grow.depth, "of loops, branches and calls in each other");
   flags.Group("What is judged");
+  flags.String("input_profile", &f->input_profile, "LIST",
+               "how arguments are made up, as in hlo-run: each module's by one of these; otherwise mostly normal");
   flags.String("passes", &f->passes.passes, "LIST|random",
                "these passes instead of the pipeline; random: for each module others, any in any order");
   AddTargetFlag(flags, &f->passes.target);
@@ -73,6 +77,7 @@ FlagSet MakeFlags(FuzzFlags* f) {
 struct Finding {
   uint64_t seed = 0;
   FuzzFinding finding;
+  std::string report;  // The command that shows it, or "".
 };
 
 struct Totals {
@@ -94,15 +99,33 @@ std::optional<std::string> PassesOf(const FuzzFlags& f, uint64_t seed) {
   return f.random_passes ? DrawPasses(seed) : f.passes.passes;
 }
 
-// The passes by name, so that it is the same also when there are others to draw from; the level of instructions where
-// it is not what there is.
+RunOptions RunOf(const FuzzFlags& f, uint64_t seed) {
+  RunOptions run = f.run;
+  run.pipeline.passes = PassesOf(f, seed);
+  return JudgedAs(seed, std::move(run), f.profiles);
+}
+
+// What commands of more than one kind take. The passes by name, so that it is the same also when there are others to
+// draw from; the level of instructions where it is not what there is.
+std::string SharedFlags(const FuzzFlags& f, uint64_t seed) {
+  std::string shared;
+  if (const auto passes = PassesOf(f, seed)) shared += Str(" '--passes=", *passes, "'");
+  if (!f.passes.target.empty()) shared += Str(" --target=", f.passes.target);
+  for (const std::string& fault : f.inject) shared += Str(" '--inject=", fault, "'");
+  if (!f.log.host_isa.empty()) shared += Str(" --host_isa=", f.log.host_isa);
+  return shared;
+}
+
 std::string Replay(const FuzzFlags& f, uint64_t seed) {
-  std::string command = ReplayCommand(OptionsOf(f, seed));
-  if (const auto passes = PassesOf(f, seed)) command += Str(" '--passes=", *passes, "'");
-  if (!f.passes.target.empty()) command += Str(" --target=", f.passes.target);
-  for (const std::string& fault : f.inject) command += Str(" '--inject=", fault, "'");
-  if (!f.log.host_isa.empty()) command += Str(" --host_isa=", f.log.host_isa);
-  return command;
+  const std::string profile = f.profiles.empty() ? "" : Str(" --input_profile=", RunOf(f, seed).input_profile);
+  return Str(ReplayCommand(OptionsOf(f, seed)), profile, SharedFlags(f, seed));
+}
+
+// Shows in full what `oracle` has found, or "".
+std::string ReportOf(const FuzzFlags& f, uint64_t seed, std::string_view oracle) {
+  const std::string report = ReportCommand(oracle, RunOf(f, seed));
+  if (report.empty()) return "";
+  return Str(ReplayCommand(OptionsOf(f, seed)), " --print | ", report, SharedFlags(f, seed), " -");
 }
 
 // Under a line of comment that says what to do with it.
@@ -133,9 +156,7 @@ void SetTimeLimits() {
     SetTimeLimits();
     const GrowOptions options = OptionsOf(f, seed);
     const auto module = Grow(options);
-    RunOptions run = f.run;
-    run.pipeline.passes = PassesOf(f, seed);
-    const FuzzOutcome outcome = CheckAll(*module, GrownText(*module, options), seed, run,
+    const FuzzOutcome outcome = CheckAll(*module, GrownText(*module, options), RunOf(f, seed),
                                          [&](const std::string& what) { Send(out, 'D', what); });
     for (const FuzzFinding& finding : outcome.findings) Send(out, 'F', Str(finding.oracle, "\t", finding.what));
     for (const std::string& reason : outcome.unsupported) Send(out, 'U', reason);
@@ -150,7 +171,7 @@ void SetTimeLimits() {
 
 void SaveFinding(const FuzzFlags& f, const Finding& finding) {
   const std::string folder = Str(f.save, "/", finding.seed);
-  const std::string command = Replay(f, finding.seed) + "\n";
+  const std::string command = Str(Replay(f, finding.seed), "\n", finding.report, finding.report.empty() ? "" : "\n");
   // A crash while growing would be one here too.
   const bool grows = finding.finding.what.find("while growing") == std::string::npos;
   const auto saved = [&]() -> Status {
@@ -163,11 +184,13 @@ void SaveFinding(const FuzzFlags& f, const Finding& finding) {
   if (!saved) std::fprintf(stderr, "hlo-fuzz: %s\n", saved.error().message().c_str());
 }
 
-void Found(const FuzzFlags& f, uint64_t seed, FuzzFinding found, Totals* totals) {
-  totals->findings.push_back({seed, std::move(found)});
+// By `oracle`, or what was done when it crashed.
+void Found(const FuzzFlags& f, uint64_t seed, FuzzFinding found, std::string_view oracle, Totals* totals) {
+  totals->findings.push_back({seed, std::move(found), ReportOf(f, seed, oracle)});
   const Finding& finding = totals->findings.back();
   std::printf("[%s] seed %llu: %s\n  replay: %s\n", finding.finding.oracle.c_str(),
               static_cast<unsigned long long>(seed), finding.finding.what.c_str(), Replay(f, seed).c_str());
+  if (!finding.report.empty()) std::printf("  report: %s\n", finding.report.c_str());
   std::fflush(stdout);
   if (!f.save.empty()) SaveFinding(f, finding);
 }
@@ -178,7 +201,7 @@ struct Reader {
   Totals* totals;
   uint64_t last;
   bool judging = false;
-  std::string doing;  // When it ends, "running cse#2", or "".
+  std::string doing;  // When it ends, as CheckAll tells it, or "".
 
   void Reason(std::string_view what, const std::string& why) {
     auto& [count, seed] = totals->reasons[Str(what, KindOf(why))];
@@ -204,7 +227,8 @@ struct Reader {
         break;
       case 'F': {
         const size_t tab = text.find("\\t");
-        Found(f, last, {text.substr(0, tab), text.substr(tab + 2)}, totals);
+        const std::string oracle = text.substr(0, tab);
+        Found(f, last, {oracle, text.substr(tab + 2)}, oracle, totals);
         break;
       }
       case 'U':
@@ -287,7 +311,7 @@ Result<uint64_t> RunChunk(const FuzzFlags& f, uint64_t first, uint64_t end, Tota
   if (!reader.judging) return reader.last + 1;
   ++totals->modules;
   Found(f, reader.last, {"crash", Str(reader.doing, reader.doing.empty() ? "" : ": ", HowItEnded(status, last_words))},
-        totals);
+        reader.doing, totals);
   return reader.last + 1;
 }
 
@@ -345,6 +369,7 @@ Result<ExitCode> FuzzCommand(Args args) {
     FAIL(UsageError("F002", Str("hlo-fuzz takes no file, found '", Escaped(positionals[0]), "'")));
   TRY(CheckGrowOptions(f.grow));
   TRY(ReadTargetFlag(&f.passes));
+  if (!f.input_profile.empty()) f.profiles = TRY(ParseProfiles(f.input_profile));
   f.random_passes = f.passes.passes == "random";
   if (f.random_passes) f.passes.passes.reset();
   f.run.pipeline = TRY(PipelineOf(f.passes, f.inject));

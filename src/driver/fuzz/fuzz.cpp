@@ -1,5 +1,6 @@
 #include "driver/fuzz/fuzz.h"
 
+#include <algorithm>
 #include <cctype>
 
 #include "base/parallel.h"
@@ -17,11 +18,15 @@
 namespace hlo {
 namespace {
 
-// Values made up by other profiles than `normal` for some of the seeds.
-std::string ProfileOf(uint64_t seed) {
+// Of one in so many modules kernels are sampled.
+constexpr uint64_t kSampled = 4;
+
+// Values made up by other profiles than `normal` for some of the seeds; of `profiles`, each in turn for all kinds of
+// modules that JudgedAs tells apart.
+std::string ProfileOf(uint64_t seed, const std::vector<std::string>& profiles) {
   static constexpr const char* kProfiles[] = {"normal", "normal", "normal", "normal",
                                               "exact",  "normal", "iota",   "special"};
-  return kProfiles[seed % std::size(kProfiles)];
+  return profiles.empty() ? kProfiles[seed % std::size(kProfiles)] : profiles[seed / kSampled % profiles.size()];
 }
 
 void Count(const Module& module, FuzzOutcome* outcome) {
@@ -76,8 +81,9 @@ void AddError(const Error& error, const std::string& oracle, FuzzOutcome* outcom
   else outcome->findings.push_back({oracle, Words(error)});
 }
 
-void CheckThreads(const Module& module, uint64_t seed, FuzzOutcome* outcome) {
-  const auto arguments = MakeArguments(module, {.seed = seed, .profile = *InputProfileFromText(ProfileOf(seed))});
+void CheckThreads(const Module& module, const RunOptions& run, FuzzOutcome* outcome) {
+  const auto arguments = MakeArguments(
+      module, {.seed = static_cast<uint64_t>(run.seed), .profile = *InputProfileFromText(run.input_profile)});
   if (!arguments) return AddError(arguments.error(), "threads", outcome);
   const int before = Threads();
   SetThreads(1);
@@ -96,7 +102,7 @@ void CheckThreads(const Module& module, uint64_t seed, FuzzOutcome* outcome) {
 
 // What kernels are made from.
 struct KernelOracle {
-  const char* name;
+  std::string_view name;
   const char* passes;  // Null: the pipeline.
 };
 constexpr KernelOracle kKernelOracles[] = {
@@ -152,7 +158,29 @@ void CheckPasses(const Module& grown, const RunOptions& options, const std::func
 
 }  // namespace
 
-FuzzOutcome CheckAll(const Module& module, const std::string& text, uint64_t seed, const RunOptions& run,
+RunOptions JudgedAs(uint64_t seed, RunOptions run, const std::vector<std::string>& profiles) {
+  run.platform = "cpu";
+  run.reoptimize = true;                   // Also where it has fusions.
+  run.reference_platform = "interpreter";  // Beyond the limit too.
+  run.input_profile = ProfileOf(seed, profiles);
+  run.seed = static_cast<int64_t>(seed);
+  run.work_limit = seed % kSampled == kSampled - 1 ? 100'000 : 0;
+  return run;
+}
+
+std::string ReportCommand(std::string_view oracle, const RunOptions& run) {
+  const std::string judged =
+      Str(" --input_profile=", run.input_profile, " --random_seed=", run.seed, " --work_limit=", run.work_limit);
+  if (oracle == "passes" || oracle.starts_with("running ") || oracle.starts_with("judging "))
+    return Str("hlo-opt --check_each_pass", judged);
+  const auto row = std::ranges::find(kKernelOracles, oracle, &KernelOracle::name);
+  if (row == std::end(kKernelOracles)) return "";
+  return Str("hlo-run --platform=", run.platform, run.reoptimize ? " --reoptimize" : "",
+             " --reference_platform=", run.reference_platform, judged,
+             row->passes == nullptr ? "" : Str(" --passes=", row->passes));
+}
+
+FuzzOutcome CheckAll(const Module& module, const std::string& text, const RunOptions& run,
                      const std::function<void(const std::string&)>& doing) {
   FuzzOutcome outcome;
   Count(module, &outcome);
@@ -163,17 +191,9 @@ FuzzOutcome CheckAll(const Module& module, const std::string& text, uint64_t see
   const bool of_passes = run.pipeline.passes.has_value();
   if (!of_passes) {
     CheckPrinting(module, text, &outcome);
-    CheckThreads(module, seed, &outcome);
+    CheckThreads(module, run, &outcome);
   }
 
-  RunOptions options = run;
-  options.platform = "cpu";
-  options.reoptimize = true;  // Also where it has fusions.
-  options.input_profile = ProfileOf(seed);
-  options.seed = static_cast<int64_t>(seed);
-  // For some of the seeds little enough that kernels are sampled.
-  options.work_limit = seed % 4 == 3 ? 100'000 : 0;
-  if (options.reference_platform == "default") options.reference_platform = "interpreter";  // Beyond the limit too.
   const auto source = std::make_shared<const SourceText>("grown", text);
   if (of_passes) {
     // As text it is read again: what a finding names is found in what --print shows.
@@ -182,19 +202,19 @@ FuzzOutcome CheckAll(const Module& module, const std::string& text, uint64_t see
       AddError(read.error(), "print", &outcome);
       return outcome;
     }
-    CheckPasses(**read, options, doing, &outcome);
+    CheckPasses(**read, run, doing, &outcome);
     if (!outcome.findings.empty()) return outcome;  // Once is enough.
-    if (doing) doing("running its kernels");
   }
   Progress progress(true);
-  const Experiment experiment(source, options, progress);
+  const Experiment experiment(source, run, progress);
   for (const KernelOracle& oracle : kKernelOracles) {
     // A fault planted in a pass shows where passes run.
     if (oracle.passes != nullptr && (of_passes || !run.pipeline.inject.empty())) continue;
     const auto set_passes = [&](RunOptions& own) {
       if (oracle.passes != nullptr) own.pipeline.passes = oracle.passes;
     };
-    CheckKernels(experiment.With(set_passes), oracle.name, &outcome);
+    if (doing) doing(std::string(oracle.name));
+    CheckKernels(experiment.With(set_passes), std::string(oracle.name), &outcome);
   }
   return outcome;
 }

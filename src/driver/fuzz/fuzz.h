@@ -32,10 +32,18 @@ struct FuzzOutcome {
   FuzzCells cells;
 };
 
-// What to judge besides the planted faults and the passes of `run`, whose other fields are set here. With a list of
-// passes the oracles are `passes` and `optimized`, and `doing` is told what is done next: "running cse#2".
-FuzzOutcome CheckAll(const Module& module, const std::string& text, uint64_t seed, const RunOptions& run,
+// How the module of `seed` is judged: `run`, which has the passes and the planted faults, with all else set. Its
+// arguments have one of `profiles`; without any mostly `normal`, or another.
+RunOptions JudgedAs(uint64_t seed, RunOptions run = {}, const std::vector<std::string>& profiles = {});
+
+// `run` is what JudgedAs gives. With a list of passes the oracles are `passes` and `optimized`. `doing` is told what is
+// done next: "optimized", "running cse#2".
+FuzzOutcome CheckAll(const Module& module, const std::string& text, const RunOptions& run,
                      const std::function<void(const std::string&)>& doing = nullptr);
+
+// Of what `oracle`, or what `doing` was told, found: the command that judges a module on stdin so, by itself, but for
+// the passes, the target and the faults: "hlo-run --platform=cpu ...". "": no command does.
+std::string ReportCommand(std::string_view oracle, const RunOptions& run);
 
 // What of `what` tells one finding, or one reason, from another: names and numbers aside.
 std::string KindOf(std::string_view what);
