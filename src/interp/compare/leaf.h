@@ -145,12 +145,14 @@ class Judge {
     return Is(std::memcmp(leaf_.actual.raw() + i * width, leaf_.exact.raw() + i * width, width) == 0);
   }
 
-  // Where the bound reaches the overflow threshold, the format's way to overflow is as right as a finite neighbour.
+  // Where the bound reaches the overflow threshold, the format's way to overflow is as right as a finite neighbour: of
+  // the sign on whose side that is.
   bool MayOverflow(double t, double v, double e) const {
     if (!(std::fabs(v) + e >= rounding_.overflow)) return false;
+    const bool on_its_side = (std::signbit(t) ? -v : v) + e >= rounding_.overflow;
     switch (specials_) {
-      case Specials::kIeee: return std::isinf(t) && std::signbit(t) == std::signbit(v);
-      case Specials::kFinite: return std::fabs(t) + e >= rounding_.overflow && std::signbit(t) == std::signbit(v);
+      case Specials::kIeee: return std::isinf(t) && on_its_side;
+      case Specials::kFinite: return std::fabs(t) + e >= rounding_.overflow && on_its_side;
       default: return std::isnan(t);
     }
   }
