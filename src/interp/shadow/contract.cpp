@@ -108,7 +108,8 @@ void MultiplyBlock(const Contraction& c, const Factors& factors, int64_t group, 
   }
 }
 
-// Operands as factors: their values; and their sizes with bounds, where they have some.
+// Operands as factors: their values; and their sizes with bounds, where they have some. Where a rounding may make them
+// infinite, so is the size.
 class Operand {
  public:
   Operand(const ShadowValue& x, const Rounding& rounding) : value_(Values(x.value)) {
@@ -121,7 +122,7 @@ class Operand {
       ParallelFor(count, 1 << 14, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
           const double s = (std::fabs(value_[i]) + (e ? e[i] : 0)) * kUp;
-          size[i] = s + (rounding.relative == 0 ? 0 : HalfStep(rounding, s));
+          size[i] = s >= rounding.overflow ? kInfinity : s + (rounding.relative == 0 ? 0 : HalfStep(rounding, s));
         }
       });
       return size;

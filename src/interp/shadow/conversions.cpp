@@ -67,6 +67,7 @@ ShadowValue FloatToFloat(Context& context, const Instruction& inst, const Shadow
 
 ShadowValue IntegerToFloat(Context& context, const Instruction& inst, const ShadowValue& x) {
   const PrimitiveType held = context.Held(inst);
+  const Finish finish = context.FinishOf(inst, 0.5);
   const Rounding target = RoundingTo(held, context.ftz()), single = RoundingTo(PrimitiveType::kF32, false);
   const double whole = 1 / target.relative;  // Integers below this are representable.
   ShadowValue result;
@@ -85,7 +86,9 @@ ShadowValue IntegerToFloat(Context& context, const Instruction& inst, const Shad
     // 64-bit integers may go through f32 on their way to a narrower type.
     if (size >= 0x1p24 && BitWidth(held) < 32) e += HalfStep(single, size);
     if (x.HasOpen() && x.open.GetInt(i) != 0) e = kUndetermined;
-    bound[i] = e * kUp;
+    const Pair pair = AfterOverflow(finish, value[i], e * kUp);
+    value[i] = pair.value;
+    bound[i] = pair.bound;
   }
   DropZeroBound(result);
   return result;

@@ -34,7 +34,8 @@ inline double WithRounding(const Finish& finish, double value, double before) {
 
 inline Pair Rounded(const Finish& finish, double value, double before) {
   Pair x = AfterOverflow(finish, value, WithRounding(finish, value, before));
-  if (!std::isfinite(x.bound)) x.bound = finish.has_infinity && !finish.is_output ? kInfinity : kUndetermined;
+  const bool no_nan = finish.has_infinity && !finish.is_output && !std::isnan(x.value);
+  if (!std::isfinite(x.bound)) x.bound = no_nan ? kInfinity : kUndetermined;
   return x;
 }
 

@@ -41,11 +41,12 @@ Pair FallsThenRises(const FloatFunction& function, const Finish& finish, Pair a)
   return {ends.value, ends.bound + (function.f64(a.value) - function.f64(0))};
 }
 
-// 1 / (1 + exp(-x)) literally gives 0 where exp overflows, although the exact value is a small number yet.
+// 1 / (1 + exp(-x)) literally gives 0 where exp overflows, although the exact value is a small number yet: in f64 from
+// 2^-1024 on, which has 50 bits more below it.
 Pair Vanishes(const FloatFunction& function, const Finish& finish, Pair a) {
   const Pair x = Monotone(function, finish, a);
-  if (IsDecided(x) && std::isfinite(x.value) && x.value < finish.compute.least * 0x1p26)
-    return {x.value, x.bound + x.value};
+  const double next_to_nothing = std::max(finish.compute.least * 0x1p26, 2 / finish.compute.overflow);
+  if (IsDecided(x) && std::isfinite(x.value) && x.value < next_to_nothing) return {x.value, x.bound + x.value};
   return x;
 }
 
@@ -88,6 +89,8 @@ Pair PowerRule(const Finish& finish, const Pair* in) {
   if (!IsDecided(a) || !IsDecided(b)) return {0, kUndetermined};
   const double value = PowerOf(a.value, b.value);
   if (IsExact(a) && IsExact(b)) return std::isfinite(value) ? Rounded(finish, value, 0) : Pair{value, 0};
+  // pow(NaN, 0) and pow(1, NaN) are 1, and the other one may be that.
+  if (std::isnan(value)) return {0, kUndetermined};
   const bool integer = IsExact(b) && b.value == std::trunc(b.value);
   if (!(a.value > a.bound) && !integer) return {0, kUndetermined};
   const bool meets_zero = !IsNonZero(a);
@@ -120,7 +123,9 @@ Pair RemainderRule(const Finish& finish, const Pair* in) {
   const Pair a = in[0], b = in[1];
   if (!IsDecided(a) || !IsDecided(b)) return {0, kUndetermined};
   const double value = RemainderOf(a.value, b.value);
-  if ((IsExact(a) && IsExact(b)) || std::isnan(value)) return {value, 0};
+  if (IsExact(a) && IsExact(b)) return {value, 0};
+  // Of a NaN, an infinity and by an exact 0 it is NaN in any case.
+  if (std::isnan(value) && (IsExact(b) || std::isnan(b.value) || !std::isfinite(a.value))) return {value, 0};
   if (!IsNonZero(b)) return {0, kUndetermined};
   const double quotient = std::trunc(a.value / b.value);
   for (const double da : {-a.bound, a.bound}) {
