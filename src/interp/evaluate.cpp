@@ -3,7 +3,6 @@
 #include <array>
 
 #include "base/check.h"
-#include "base/parallel.h"
 #include "base/text.h"
 #include "interp/evaluation.h"
 #include "interp/ops/elementwise.h"
@@ -12,8 +11,6 @@
 
 namespace hlo {
 namespace {
-
-constexpr int64_t kGrain = 1 << 15;  // Elements of one piece of a parallel elementwise loop.
 
 // What the frames of the interpreter do.
 constexpr bool IsFrameOp(Opcode opcode) {
@@ -53,13 +50,6 @@ Result<Literal> EvalElementwise(Evaluation& e) {
   if (inst.Is(Opcode::kCopy) && (!shape.IsArray() || shape.type() == e.operands[0].shape().type()))
     return std::move(e.operands[0]);
   const ElementwiseOp op = TRY(ElementwiseOp::Make(inst));
-  const int64_t count = shape.NumElements();
-
-  // select and clamp take scalars beside arrays.
-  uint32_t scalars = 0;
-  for (size_t i = 0; i < e.operands.size(); ++i) {
-    if (e.operands[i].shape().rank() == 0 && shape.rank() != 0) scalars |= 1u << i;
-  }
   // The result may take the place of an operand that nobody needs any more.
   Literal result;
   std::array<const std::byte*, ElementwiseOp::kMaxOperands> in = {};
@@ -73,17 +63,7 @@ Result<Literal> EvalElementwise(Evaluation& e) {
     reused = true;
   }
   if (!reused) result = Literal::Uninitialized(shape);
-  std::byte* const out = result.mutable_raw();
-
-  const int64_t out_bytes = ByteWidth(shape.type());
-  std::array<int64_t, ElementwiseOp::kMaxOperands> in_bytes = {};
-  for (size_t i = 0; i < e.operands.size(); ++i)
-    in_bytes[i] = (scalars >> i) & 1 ? 0 : ByteWidth(inst.operand(i).shape().type());
-  ParallelFor(count, kGrain, [&](int64_t begin, int64_t end) {
-    const std::byte* part[ElementwiseOp::kMaxOperands];
-    for (int i = 0; i < ElementwiseOp::kMaxOperands; ++i) part[i] = in[i] + begin * in_bytes[i];
-    op.Run(part, out + begin * out_bytes, end - begin, scalars);
-  });
+  op.RunAll(in.data(), result.mutable_raw(), shape.NumElements());
   return result;
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/check.h"
+#include "base/parallel.h"
 #include "base/text.h"
 #include "interp/ops/elementwise_rows.h"
 
@@ -22,8 +23,9 @@ constexpr auto kRows = [] {
   return rows;
 }();
 
-constexpr int64_t kChunk = 256;  // Elements on their way through the compute type: fits the first-level cache.
-constexpr int64_t kWidest = 16;  // Bytes of a c128.
+constexpr int64_t kGrain = 1 << 15;  // Elements of one piece of a parallel loop.
+constexpr int64_t kChunk = 256;      // Elements on their way through the compute type: fits the first-level cache.
+constexpr int64_t kWidest = 16;      // Bytes of a c128.
 
 }  // namespace
 
@@ -35,6 +37,7 @@ Result<ElementwiseOp> ElementwiseOp::Make(const Instruction& inst) {
     op.in_bytes_[i] = ByteWidth(type);
     op.in_compute_bytes_[i] = ByteWidth(ComputeOf(type));
     op.load[i] = LoaderOf(type);
+    if (inst.operand(i).shape().rank() == 0 && inst.shape().rank() != 0) op.scalars_ |= 1u << i;
   }
   op.bits = BitWidth(inst.operand(0).shape().type());
   op.out_bytes_ = ByteWidth(inst.shape().type());
@@ -52,6 +55,15 @@ Result<ElementwiseOp> ElementwiseOp::Make(const Instruction& inst) {
     if (op.load[i] == nullptr) op.in_compute_bytes_[i] = op.in_bytes_[i];
   }
   return op;
+}
+
+void ElementwiseOp::RunAll(const std::byte* const* in, std::byte* out, int64_t count) const {
+  if (count <= kGrain) return Run(in, out, count, scalars_);
+  ParallelFor(count, kGrain, [&](int64_t begin, int64_t end) {
+    const std::byte* part[kMaxOperands];
+    for (int i = 0; i < kMaxOperands; ++i) part[i] = in[i] + ((scalars_ >> i) & 1 ? 0 : begin * in_bytes_[i]);
+    Run(part, out + begin * out_bytes_, end - begin, scalars_);
+  });
 }
 
 void ElementwiseOp::Run(const std::byte* const* in, std::byte* out, int64_t count, uint32_t scalars) const {

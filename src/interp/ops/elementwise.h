@@ -24,6 +24,9 @@ class ElementwiseOp {
   // element that serves for all.
   void Run(const std::byte* const* in, std::byte* out, int64_t count, uint32_t scalars = 0) const;
 
+  // `count` elements, all that the instruction gives, by all threads.
+  void RunAll(const std::byte* const* in, std::byte* out, int64_t count) const;
+
   // What the rows set.
   Kernel kernel = nullptr;
   Loader load[kMaxOperands] = {};  // Null: memory form is compute form.
@@ -39,6 +42,7 @@ class ElementwiseOp {
   int64_t in_bytes_[kMaxOperands] = {};  // Of one element in memory.
   int64_t in_compute_bytes_[kMaxOperands] = {};
   int64_t out_bytes_ = 0;
+  uint32_t scalars_ = 0;  // Operands of select and clamp beside arrays.
 };
 
 // A row: sets the kernel for the instruction's types (and replaces loaders where it reads another form).

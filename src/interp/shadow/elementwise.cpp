@@ -20,19 +20,6 @@ BlockRule RuleOf(Opcode opcode, int64_t operands, const Finish& finish) {
   return rule ? Blocks(rule, operands) : nullptr;
 }
 
-void ApplyTo(const BlockRule& rule, Operands operands, const Literal ShadowValue::* part, int64_t count, double* value,
-             double* bound) {
-  std::vector<Reader> readers;
-  readers.reserve(operands.size());
-  for (const ShadowValue* operand : operands) readers.emplace_back(*operand, part, count);
-  ForEachBlock(count, [&](int64_t begin, int64_t size) {
-    Lane lanes[3];
-    alignas(64) double discarded[kBlock];
-    for (size_t k = 0; k < readers.size(); ++k) lanes[k] = readers[k].At(begin);
-    rule(lanes, value ? value + begin : discarded, bound + begin, size);
-  });
-}
-
 Result<ShadowValue> NegateOrAbs(Context&, const Instruction& inst, Operands operands) {
   const ShadowValue& x = *operands[0];
   ShadowValue result = x;
@@ -87,6 +74,25 @@ const Row* RowOf(const Instruction& inst) {
 
 }  // namespace
 
+void ApplyTo(const BlockRule& rule, Operands operands, const Literal ShadowValue::* part, int64_t count, double* value,
+             double* bound) {
+  if (count == 1) {  // Loops count.
+    Lane lanes[3];
+    double discarded;
+    for (size_t k = 0; k < operands.size(); ++k) lanes[k] = LaneOf(*operands[k], part);
+    return rule(lanes, value ? value : &discarded, bound, 1);
+  }
+  std::vector<Reader> readers;
+  readers.reserve(operands.size());
+  for (const ShadowValue* operand : operands) readers.emplace_back(*operand, part, count);
+  ForEachBlock(count, [&](int64_t begin, int64_t size) {
+    Lane lanes[3];
+    alignas(64) double discarded[kBlock];
+    for (size_t k = 0; k < readers.size(); ++k) lanes[k] = readers[k].At(begin);
+    rule(lanes, value ? value + begin : discarded, bound + begin, size);
+  });
+}
+
 BlockRule Blocks(const PairRule& rule, int64_t operands) {
   return [rule, operands](const Lane* in, double* value, double* bound, int64_t count) {
     Pair pairs[3];
@@ -139,14 +145,20 @@ bool IsElementwiseRule(const Instruction& inst) {
   return GivesFloats(inst) && RuleOf(inst.opcode(), inst.operand_count(), {}) != nullptr;
 }
 
-Result<ShadowValue> Elementwise(Context& context, const Instruction& inst, Operands operands) {
-  if (const Row* row = RowOf(inst)) return row->evaluate(context, inst, operands);
+ElementRule ElementRuleOf(const Context& context, const Instruction& inst) {
+  if (RowOf(inst) != nullptr) return {};
   const InstructionPlan* plan = context.PlanOf(inst);
   double ulps = DefaultUlps(inst.opcode(), context.Computed(inst));
   if (plan != nullptr && plan->ulps && !context.options.widened) ulps = *plan->ulps;
-  const BlockRule rule = RuleOf(inst.opcode(), inst.operand_count(), context.FinishOf(inst, ulps));
   const bool rounds = hlo::RowOf(inst.opcode()).ulps > 0;
-  ShadowValue result = Apply(rule, inst, operands, rounds ? context.Held(inst) : WidestHeld(operands));
+  return {RuleOf(inst.opcode(), inst.operand_count(), context.FinishOf(inst, ulps)),
+          rounds ? std::optional(context.Held(inst)) : std::nullopt};
+}
+
+Result<ShadowValue> Elementwise(Context& context, const Instruction& inst, Operands operands) {
+  if (const Row* row = RowOf(inst)) return row->evaluate(context, inst, operands);
+  const auto [rule, held] = ElementRuleOf(context, inst);
+  ShadowValue result = Apply(rule, inst, operands, held ? *held : WidestHeld(operands));
   DropZeroBound(result);
   return result;
 }

@@ -46,6 +46,13 @@ inline bool Holds(const Rounding& rounding, double x) {
   return steps == std::nearbyint(steps);
 }
 
+// Of an operand, from its first element on, with one of the two bounds.
+inline Lane LaneOf(const ShadowValue& from, const Literal ShadowValue::* part) {
+  const double* bound = BoundsOrNull(from.*part);
+  if (bound == nullptr && part == &ShadowValue::likely) bound = BoundsOrNull(from.bound);
+  return {Values(from.value), bound ? bound : kNoBounds};
+}
+
 // Elements [begin, begin + count) of an operand, which may be one scalar for all.
 class Reader {
  public:
@@ -75,7 +82,17 @@ class Reader {
 void ForEachBlock(int64_t count, const std::function<void(int64_t begin, int64_t size)>& body);
 // Value and bound, and once more with the operands' likely bounds where there are some.
 ShadowValue Apply(const BlockRule& rule, const Instruction& inst, Operands operands, PrimitiveType held);
+// One of the two bounds, and the value unless it is null.
+void ApplyTo(const BlockRule& rule, Operands operands, const Literal ShadowValue::* part, int64_t count, double* value,
+             double* bound);
 PrimitiveType WidestHeld(Operands operands);
+// Of an instruction whose rule is one of single elements, else null; and the type its results are held in, nothing
+// being that of the operands.
+struct ElementRule {
+  BlockRule rule;
+  std::optional<PrimitiveType> held;
+};
+ElementRule ElementRuleOf(const Context& context, const Instruction& inst);
 // A rule for blocks from one for elements.
 BlockRule Blocks(const PairRule& rule, int64_t operands);
 

@@ -68,11 +68,14 @@ struct Finish {
 // One byte an element.
 using Mask = std::vector<uint8_t>;
 
+class Loop;
+
 struct Context {
   const ShadowOptions& options;
   const Computation* top = nullptr;
   bool heuristic = false;
-  int depth = 0;  // Of calls in each other.
+  int depth = 0;                                                        // Of calls in each other.
+  std::unordered_map<const Instruction*, std::shared_ptr<Loop>> loops;  // Made ready, by the while.
 
   const InstructionPlan* PlanOf(const Instruction& inst) const {
     return options.plan ? options.plan->Find(inst.id()) : nullptr;
@@ -183,6 +186,10 @@ class Lifted {
 // One instruction, from its operands; `wanted` as above.
 Result<ShadowValue> RunInstruction(Context& context, const Instruction& inst, Operands operands,
                                    const WantedResults* wanted);
+// Each level is several frames of the stack, and large ones.
+inline constexpr int kDeepest = 500;
+// What the root needs, operands first; instructions with a given value are needed, their operands are not.
+std::vector<const Instruction*> NeededOrder(const Context& context, const Instruction& root);
 // The value of an instruction, from the arguments of its computation; and of a computation.
 Result<ShadowValue> RunTo(Context& context, const Instruction& root, Operands args);
 Result<ShadowValue> Run(Context& context, const Computation& computation, Operands args);
@@ -196,9 +203,18 @@ bool AnyUndetermined(const ShadowValue& x);
 ShadowValue AsComputed(ShadowValue x);
 // What is undetermined in `to` has the values of `from`, if these are some.
 void TakeComputed(const ShadowValue& from, ShadowValue& to);
+// The same within one value: what is undetermined is marked as computed where it has a value.
+void MarkComputed(ShadowValue& value);
+// As DropBounds.
+void TakeAsExact(ShadowValue& value);
 // Drops a bound that is 0 everywhere: exactness spreads through maxima and clamps.
 void DropZeroBound(ShadowValue& value);
 bool AnyOpen(const ShadowValue& x);
+// Of a scalar that control follows: is it not decided, and does control follow the value all the same?
+inline bool IsOpen(const ShadowValue& scalar) { return scalar.HasOpen() && scalar.open.GetInt(0) != 0; }
+inline bool HasComputed(const Context& context, const ShadowValue& scalar) {
+  return context.options.widened && (scalar.open.data<uint8_t>()[0] & kLost) == 0;
+}
 
 // How a reducing computation combines: a binary op of its two parameters, in either order.
 enum class Combiner { kAdd, kMultiply, kMaximum, kMinimum, kAssign, kOther };

@@ -94,7 +94,8 @@ struct ShadowOptions {
   // By dot and convolution of the computation itself. Null, or not in it: all.
   const std::unordered_map<const Instruction*, WantedResults>* wanted = nullptr;
 
-  // Cuts and views, as in InterpretOptions; for the instructions of the computation itself and of what it calls.
+  // Cuts and views, as in InterpretOptions; for the instructions of the computation itself and of what it calls. Which
+  // they are a loop asks once.
   std::function<std::optional<ShadowValue>(const Instruction&)> given;
   std::function<void(const Instruction& loop, int64_t iteration, const ShadowValue& state)> on_iteration;
   // How many trips there were, what the last of them began with (of none: nothing), and the loop's value.

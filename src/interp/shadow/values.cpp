@@ -125,6 +125,17 @@ void TakeComputed(const ShadowValue& from, ShadowValue& to) {
   }
 }
 
+void MarkComputed(ShadowValue& value) {
+  if (AnyUndetermined(value)) TakeComputed(AsComputed(value), value);
+}
+
+void TakeAsExact(ShadowValue& value) {
+  for (ShadowValue& element : value.elements) TakeAsExact(element);
+  if (value.HasBound()) value.bound = Literal();
+  if (value.HasLikely()) value.likely = Literal();
+  value.choices = nullptr;
+}
+
 }  // namespace shadow
 
 ShadowValue ToShadow(const Literal& literal) {
@@ -165,9 +176,7 @@ ShadowValue Splat(const ShadowValue& element, const Shape& shape) {
 }
 
 ShadowValue DropBounds(ShadowValue value) {
-  for (ShadowValue& element : value.elements) element = DropBounds(std::move(element));
-  value.bound = value.likely = Literal();
-  value.choices = nullptr;
+  shadow::TakeAsExact(value);
   return value;
 }
 
