@@ -1,0 +1,391 @@
+// convolution-layout-assignment: convolutions on tensor cores have their channels last, and so has what stands between
+// them; transposes remain where they cost least.
+//
+// Which convolutions: XLA's rule (PrefersChannelsLast). Their libraries would transpose what lies otherwise, in front
+// of and behind each call. Said in the module instead, transposes of neighbours cancel: from each such convolution the
+// order spreads to all that can be computed in it as well (order.h), and of those a minimal cut takes what is worth it:
+//
+//   channels first   costs a convolution the transposes of its library
+//   channels last    costs nothing
+//   between both     costs the transpose of the value, once for all who read it so; less where a kernel reads or makes
+//   it
+//                    that can do that on the way; nothing where no element moves
+//
+// So a transpose goes to the narrowest place of a chain, or none is made. A transpose of the module itself is not
+// computed but looked through, and cancels where that is cheaper. Where both ways cost the same all stays as it is: one
+// convolution between parameters and results is left to its library. Kernels of convolutions too: a library packs them.
+//
+// It changes the order of elements in memory and nothing else, in normal form: other dim_labels, row-major arrays.
+#include <algorithm>
+#include <map>
+
+#include "base/text.h"
+#include "ir/fusion.h"
+#include "ir/id_span.h"
+#include "ir/module.h"
+#include "ir/side_effects.h"
+#include "ir/text/printer.h"
+#include "passes/layout/minimal_cut.h"
+#include "passes/layout/order.h"
+#include "passes/log_why.h"
+#include "passes/pass.h"
+
+namespace hlo {
+namespace {
+
+// XLA's rule of today, where it moves channels to the end; what it leaves channels-first stays as it is. Convolutions
+// of one input feature are no products of matrices, and none for tensor cores.
+bool PrefersChannelsLast(const Instruction& inst, const DeviceDescription& device) {
+  if (!inst.Is(Opcode::kConvolution) || !device.is_gpu || device.compute_capability < 70) return false;
+  const auto& attrs = inst.attrs<ConvolutionAttrs>();
+  const auto spatial = std::ssize(attrs.window.dims);
+  const PrimitiveType type = inst.operand(0).shape().type();
+  if (spatial < 1 || spatial > 2 || attrs.batch_group_count != 1) return false;
+  if (inst.operand(1).shape().dim(attrs.dim_labels.rhs_input_feature) == 1 && attrs.feature_group_count != 1)
+    return false;
+  if (IsInteger(type)) return true;
+  if (device.compute_capability >= 90) return IsFloat(type) && type != PrimitiveType::kF64;
+  return spatial == 2 && (type == PrimitiveType::kF16 || type == PrimitiveType::kBF16);
+}
+
+// Where an operand comes from, through transposes: transpose(base, view) is the operand; no view where it is the base.
+struct Source {
+  Instruction* base;
+  Order view;
+};
+Source SourceOf(Instruction& operand) {
+  Source source{&operand, {}};
+  while (source.base->Is(Opcode::kTranspose)) {
+    const Order& dimensions = source.base->dimensions();
+    source.view = source.view.empty() ? dimensions : BeforeView(dimensions, source.view);
+    source.base = &source.base->operand(0);
+  }
+  return source;
+}
+Order OfBase(const Source& source, const Order& order) {
+  return source.view.empty() ? order : BeforeView(source.view, order);
+}
+
+struct Use {
+  Instruction* user;  // Null: it is the computation's result.
+  int64_t operand;
+  Order view;
+};
+
+class ConvolutionLayouts {
+ public:
+  ConvolutionLayouts(Computation& computation, const PassContext& context)
+      : computation_(computation),
+        device_(*context.device),
+        order_(computation.PostOrder()),
+        ids_(order_),
+        spaces_(ids_.size()),
+        waits_(ids_.size()) {}
+
+  // True where a convolution wants another order than it has.
+  bool Spread() {
+    for (const Instruction* inst : order_) {
+      for (const Instruction* before : inst->control_predecessors()) waits_[ids_.Of(*before)] = true;
+    }
+    for (Instruction* inst : order_) {
+      if (!PrefersChannelsLast(*inst, device_)) continue;
+      Order last(std::ssize(inst->attrs<ConvolutionAttrs>().window.dims) + 2);
+      for (size_t i = 0; i < last.size(); ++i) last[i] = static_cast<int64_t>(i);
+      GiveSpace(*inst, last);
+    }
+    if (spread_.empty()) return false;
+    seeds_ = spread_;
+    for (size_t i = 0; i < spread_.size(); ++i) SpreadFrom(*spread_[i]);
+    return true;
+  }
+
+  // True where something is worth it.
+  bool Choose();
+  void Rewrite();
+
+ private:
+  const Order& SpaceOf(const Instruction& inst) const { return spaces_[ids_.Of(inst)]; }  // Empty: it stays.
+  bool IsLast(const Instruction& inst) const {
+    const int node = nodes_.empty() ? 0 : nodes_[ids_.Of(inst)];
+    return node > 0 && first_side_[node];
+  }
+
+  bool CanMove(const Instruction& inst) const {
+    const auto is_plain = [](const Shape& shape) {
+      return shape.IsArray() && !shape.IsBuffer() && !shape.HasDynamicDims() && shape.HasDefaultLayout();
+    };
+    if (!HasSpace(inst) || !is_plain(inst.shape())) return false;
+    if (!std::ranges::all_of(inst.operands(), [&](const Instruction* operand) { return is_plain(operand->shape()); }))
+      return false;
+    return inst.control_predecessors().empty() && !waits_[ids_.Of(inst)] && inst.common().sharding.empty() &&
+           !HasSideEffect(inst);
+  }
+
+  void GiveSpace(Instruction& inst, const Order& space) {
+    if (!CanMove(inst) || !SpaceOf(inst).empty() || !MayWalk(inst, space)) return;
+    bool other = !IsAsItLies(OrderOfResult(inst, space));
+    for (int64_t i = 0; i < inst.operand_count(); ++i) other |= !IsAsItLies(OrderOfOperand(inst, i, space));
+    if (!other) return;
+    spaces_[ids_.Of(inst)] = space;
+    spread_.push_back(&inst);
+  }
+
+  void SpreadFrom(Instruction& inst) {
+    const Order space = SpaceOf(inst);
+    for (int64_t i = 0; i < inst.operand_count(); ++i) {
+      const Order order = OrderOfOperand(inst, i, space);
+      if (order.empty()) continue;
+      const Source source = SourceOf(inst.operand(i));
+      const Order of_base = OfBase(source, order);
+      if (!HasSpace(*source.base) || IsAsItLies(of_base)) continue;
+      if (const auto wanted = SpaceOfResult(*source.base, of_base)) GiveSpace(*source.base, *wanted);
+    }
+    const Order result = OrderOfResult(inst, space);
+    if (result.empty()) return;
+    for (const Use& use : UsesOf(inst)) {
+      const Order order = use.view.empty() ? result : BehindView(use.view, result);
+      if (use.user == nullptr || !HasSpace(*use.user) || IsAsItLies(order)) continue;
+      if (const auto wanted = SpaceOfOperand(*use.user, use.operand, order)) GiveSpace(*use.user, *wanted);
+    }
+  }
+
+  // Through transposes.
+  std::vector<Use> UsesOf(Instruction& base) const {
+    std::vector<Use> uses;
+    std::vector<Source> values = {{&base, {}}};
+    for (size_t v = 0; v < values.size(); ++v) {
+      const Source value = values[v];
+      if (value.base->IsRoot()) uses.push_back({nullptr, 0, value.view});
+      for (Instruction* user : value.base->users()) {
+        if (user->Is(Opcode::kTranspose)) {
+          values.push_back(
+              {user, value.view.empty() ? user->dimensions() : BeforeView(value.view, user->dimensions())});
+          continue;
+        }
+        for (int64_t i = 0; i < user->operand_count(); ++i) {
+          if (&user->operand(i) == value.base) uses.push_back({user, i, value.view});
+        }
+      }
+    }
+    return uses;
+  }
+
+  double SecondsOf(const Shape& array, double passes) const {
+    return device_.launch_seconds + passes * static_cast<double>(array.ByteSize()) / device_.memory_rate;
+  }
+  // In picoseconds, as costs of a cut.
+  static int64_t Cost(double seconds) { return static_cast<int64_t>(seconds * 1e12); }
+
+  int64_t CostOfLibrary(const Instruction& convolution) const;
+  int64_t CostOfTranspose(const Instruction& base, const Order& from, const Order& to, bool on_the_way) const;
+  void ConnectValue(Instruction& base, const std::vector<Use>& uses);
+
+  Instruction& Lying(Instruction& base, const Order& order);
+  void Log() const;
+
+  Computation& computation_;
+  const DeviceDescription& device_;
+  const std::vector<Instruction*> order_;
+  const IdSpan ids_;
+  std::vector<Order> spaces_;         // By id.
+  std::vector<bool> waits_;           // Something waits for it.
+  std::vector<Instruction*> spread_;  // All that has a space.
+  std::vector<Instruction*> seeds_;   // The convolutions that it began with.
+  CutGraph graph_;
+  std::vector<CutGraph::Node> nodes_;  // By id; 0: none. On the first side: channels-last.
+  std::vector<bool> first_side_;
+  std::map<std::pair<int, Order>, Instruction*> lying_;  // What was made, by id and order.
+};
+
+Order AsItLies(const Instruction& inst) {
+  Order order(inst.shape().rank());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int64_t>(i);
+  return order;
+}
+
+// Part of a loop over elements, which can read or write in any order.
+bool IsLoop(const Instruction& inst) {
+  return (inst.Is(kElementwise) || inst.Is(kMoves)) && !inst.Is(Opcode::kReshape) &&
+         inst.control_predecessors().empty();
+}
+
+// Those of its images that would have to move.
+int64_t ConvolutionLayouts::CostOfLibrary(const Instruction& convolution) const {
+  const Order& space = SpaceOf(convolution);
+  const auto cost_of = [&](const Instruction& image, const Order& order) {
+    return order.empty() ? 0 : CostOfTranspose(image, AsItLies(image), order, false);
+  };
+  int64_t cost = cost_of(convolution, OrderOfResult(convolution, space));
+  for (int64_t i = 0; i < convolution.operand_count(); ++i)
+    cost += cost_of(convolution.operand(i), OrderOfOperand(convolution, i, space));
+  return cost;
+}
+
+int64_t ConvolutionLayouts::CostOfTranspose(const Instruction& base, const Order& from, const Order& to,
+                                            bool on_the_way) const {
+  // Made anew in either order.
+  if (base.Is(Opcode::kBroadcast) || base.Is(Opcode::kIota) || !MovesElements(base.shape(), from, to)) return 0;
+  // On the way it moves no more bytes, but goes through tiles in shared memory: about half of what it costs alone.
+  return Cost(on_the_way ? SecondsOf(base.shape(), 1) - device_.launch_seconds : SecondsOf(base.shape(), 2));
+}
+
+// What it costs that the value lies in one order and is asked for in others.
+void ConvolutionLayouts::ConnectValue(Instruction& base, const std::vector<Use>& uses) {
+  struct Asker {
+    CutGraph::Node node;  // 0: one that stays as it is.
+    bool first, second;   // On which side it asks.
+  };
+  std::map<Order, std::vector<Asker>> asked;
+  std::map<Order, bool> in_loops;
+  const Order as_it_lies = AsItLies(base);
+  for (const Use& use : uses) {
+    const Order& now = use.view.empty() ? as_it_lies : use.view;
+    const CutGraph::Node node = use.user == nullptr ? 0 : nodes_[ids_.Of(*use.user)];
+    Order last = node == 0 ? Order() : OrderOfOperand(*use.user, use.operand, SpaceOf(*use.user));
+    last = last.empty() ? now : use.view.empty() ? last : BeforeView(use.view, last);
+    asked[now].push_back({node, last == now, true});
+    if (last != now) asked[last].push_back({node, true, false});
+    const bool in_loop = use.user != nullptr && IsLoop(*use.user);
+    for (const Order& order : {now, last}) in_loops.try_emplace(order, true).first->second &= in_loop;
+  }
+  const CutGraph::Node node = nodes_[ids_.Of(base)];
+  Order last = node == 0 ? as_it_lies : OrderOfResult(base, SpaceOf(base));
+  if (last.empty()) last = as_it_lies;
+  for (const auto& [order, askers] : asked) {
+    // Directly behind a convolution it would come between that and its epilogue.
+    const bool on_the_way = IsLoop(base) || (in_loops.at(order) && !base.Is(Opcode::kConvolution));
+    const bool always = std::ranges::any_of(askers, [](const Asker& a) { return a.first && a.second; });
+    if (last != as_it_lies && order == as_it_lies) {  // To be made where the value has its channels last.
+      const int64_t cost = CostOfTranspose(base, last, order, on_the_way);
+      const CutGraph::Node made = always ? CutGraph::kSecond : graph_.Add();
+      graph_.Connect(node, made, cost);
+      for (const Asker& a : askers) {
+        if (!always && a.second) graph_.Connect(made, a.node, CutGraph::kNever);
+      }
+    } else if (last != as_it_lies && order == last) {  // To be made where it has not.
+      const int64_t cost = CostOfTranspose(base, as_it_lies, order, on_the_way);
+      const bool now = std::ranges::any_of(askers, &Asker::second);
+      const CutGraph::Node made = now ? CutGraph::kFirst : graph_.Add();
+      graph_.Connect(made, node, cost);
+      for (const Asker& a : askers) {
+        if (!now) graph_.Connect(a.node, made, CutGraph::kNever);
+      }
+    } else if (order != as_it_lies && !always) {  // To be made in any case, if somebody asks.
+      const int64_t cost = CostOfTranspose(base, as_it_lies, order, on_the_way);
+      const CutGraph::Node made_first = graph_.Add(), made_second = graph_.Add();
+      graph_.Connect(made_first, CutGraph::kSecond, cost);
+      graph_.Connect(CutGraph::kFirst, made_second, cost);
+      for (const Asker& a : askers) {
+        if (a.first) graph_.Connect(a.node, made_first, CutGraph::kNever);
+        else graph_.Connect(made_second, a.node, CutGraph::kNever);
+      }
+    }
+  }
+}
+
+bool ConvolutionLayouts::Choose() {
+  nodes_.assign(ids_.size(), 0);
+  for (const Instruction* inst : spread_) nodes_[ids_.Of(*inst)] = graph_.Add();
+  for (const Instruction* inst : seeds_) graph_.Connect(CutGraph::kFirst, nodes_[ids_.Of(*inst)], CostOfLibrary(*inst));
+  std::vector<bool> connected(ids_.size());
+  const auto connect = [&](Instruction& base) {
+    if (base.shape().IsArray() && base.shape().rank() > 1 && !connected[ids_.Of(base)])
+      ConnectValue(base, UsesOf(base));
+    connected[ids_.Of(base)] = true;
+  };
+  for (Instruction* inst : spread_) {
+    connect(*inst);
+    for (Instruction* operand : inst->operands()) connect(*SourceOf(*operand).base);
+  }
+  // Far above what models take; what takes more, stays as it is.
+  constexpr int64_t kMostSteps = 100'000'000;
+  const auto first = graph_.Cut(kMostSteps);
+  if (!first) {
+    VLOG(2, computation_.name(), ": no cheapest layout of ", spread_.size(), " instructions in ", kMostSteps,
+         " steps, so that convolutions stay as they are");
+    return false;
+  }
+  first_side_ = *first;
+  return std::ranges::any_of(spread_, [&](const Instruction* inst) { return IsLast(*inst); });
+}
+
+Instruction& ConvolutionLayouts::Lying(Instruction& base, const Order& order) {
+  Instruction*& made = lying_[{base.id(), order}];
+  if (made != nullptr) return *made;
+  const bool is_last = IsLast(base);
+  Order from = is_last ? OrderOfResult(base, SpaceOf(base)) : AsItLies(base);
+  if (from.empty()) from = AsItLies(base);
+  Instruction& is = is_last ? *lying_.at({base.id(), from}) : base;
+  if (order == from) return *(made = &is);
+  if (base.Is(Opcode::kIota)) return *(made = &InSpace(base, order, {}));
+  made = &computation_.AddLike(base, Opcode::kTranspose, InOrder(base.shape(), order), {&is},
+                               DimensionsAttrs{TransposeBetween(from, order)});
+  return *made;
+}
+
+// What was decided, and by which numbers.
+void ConvolutionLayouts::Log() const {
+  if (!VLOG_IS_ON(2)) return;
+  int64_t of_libraries = 0, convolutions = 0, moved = 0;
+  for (const Instruction* inst : seeds_) {
+    if (!IsLast(*inst)) continue;
+    of_libraries += CostOfLibrary(*inst);
+    ++convolutions;
+  }
+  for (const Instruction* inst : spread_) moved += IsLast(*inst);
+  VLOG(2, computation_.name(), ": ", convolutions, " of ", seeds_.size(),
+       " convolutions have their channels last now, ", moved - convolutions,
+       " other instructions with them; transposes are estimated at ",
+       Format("%.2f", static_cast<double>(graph_.cost()) * 1e-6), " us, those in libraries were at ",
+       Format("%.2f", static_cast<double>(of_libraries) * 1e-6), " us");
+}
+
+void ConvolutionLayouts::Rewrite() {
+  for (Instruction* inst : order_) {
+    if (!IsLast(*inst)) continue;
+    const Order& space = SpaceOf(*inst);
+    std::vector<Instruction*> operands;
+    for (int64_t i = 0; i < inst->operand_count(); ++i) {
+      const Source source = SourceOf(inst->operand(i));
+      const Order now = source.view.empty() ? AsItLies(*source.base) : source.view;
+      const Order order = OrderOfOperand(*inst, i, space);
+      const Order wanted = order.empty() ? now : OfBase(source, order);
+      const bool stays = wanted == now && !IsLast(*source.base);
+      operands.push_back(stays ? &inst->operand(i) : &Lying(*source.base, wanted));
+    }
+    Order result = OrderOfResult(*inst, space);
+    if (result.empty()) result = AsItLies(*inst);
+    Instruction& made = InSpace(*inst, space, operands);
+    lying_[{inst->id(), result}] = &made;
+    if (LOGS_WHY())
+      LogWhy("convolution-layout-assignment", *inst, Str("=> ", ToString(made)), "channels last is cheaper");
+  }
+  Log();
+  // Who stays as it is reads the value as it was.
+  for (size_t i = order_.size(); i-- > 0;) {
+    Instruction& inst = *order_[i];
+    if (inst.removed() || (!IsLast(inst) && !inst.Is(Opcode::kTranspose))) continue;
+    if (!inst.IsDead()) {
+      if (!IsLast(inst)) continue;
+      inst.ReplaceAllUses(Lying(inst, AsItLies(inst)));
+    }
+    computation_.RemoveDeadTree(inst);
+  }
+}
+
+}  // namespace
+
+Result<bool> AssignConvolutionLayouts(Module& module, const PassContext& context) {
+  bool changed = false;
+  for (Computation* computation : SequentialComputations(module)) {
+    const auto is_convolution = [](const Instruction* inst) { return inst->Is(Opcode::kConvolution); };
+    if (std::ranges::none_of(computation->Instructions(), is_convolution)) continue;
+    ConvolutionLayouts layouts(*computation, context);
+    if (!layouts.Spread() || !layouts.Choose() || !context.ConsumeFuel()) continue;
+    layouts.Rewrite();
+    changed = true;
+  }
+  return changed;
+}
+
+}  // namespace hlo
