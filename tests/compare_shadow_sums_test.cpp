@@ -273,6 +273,39 @@ TEST(Shadow, AboveTheWorkLimitASampleIsChecked) {
   EXPECT_GT(p.Local(turned, {a, b, c}, out, options).bad(), 300);
 }
 
+// Of a scatter a sample needs the updates that land there: windows of two rows and three columns, of which some do not
+// fit and many meet.
+TEST(Shadow, ASampleOfAScatter) {
+  constexpr int64_t kRows = 150, kColumns = 90, kUpdates = 3000;
+  Program p;
+  Literal places(Shape(PrimitiveType::kS32, {kUpdates, 2}));
+  std::mt19937 random(31);
+  for (int64_t i = 0; i < kUpdates; ++i) {
+    places.SetInt(2 * i, static_cast<int64_t>(random() % (kRows + 10)) - 5);
+    places.SetInt(2 * i + 1, static_cast<int64_t>(random() % (kColumns + 10)) - 5);
+  }
+  Instruction& start = p.Parameter(kF32, {kRows, kColumns});
+  Instruction& indices = p.Parameter(PrimitiveType::kS32, {kUpdates, 2});
+  Instruction& updates = p.Parameter(kF32, {kUpdates, 2, 3});
+  Instruction& sums =
+      p.entry.Add(Opcode::kScatter, start.shape(), {&start, &indices, &p.Op(Opcode::kNegate, {&updates})},
+                  ScatterAttrs{.update_window_dims = {1, 2},
+                               .scatter_dims_to_operand_dims = {0, 1},
+                               .index_vector_dim = 1,
+                               .to_apply = &p.Binary(Opcode::kAdd, kF32)});
+  p.entry.SetRoot(sums);
+  const std::vector<Literal> inputs{Random({kRows, kColumns}, 32), places, Random({kUpdates, 2, 3}, 33)};
+  Literal out = *Interpret(p.module, inputs);
+  LocalOptions options;
+  options.work_limit = 100'000;
+  const Comparison comparison = p.Local(sums, inputs, out, options);
+  EXPECT_EQ(comparison.verdict, Verdict::kMatch);
+  EXPECT_LT(comparison.checked(), 8000);
+  EXPECT_EQ(comparison.Count(ElementClass::kUndetermined), 0);
+  for (int64_t i = 0; i < kRows * kColumns; i += 7) out.SetDouble(i, out.GetDouble(i) + 0.01);  // One in seven: found.
+  EXPECT_GT(p.Local(sums, inputs, out, options).bad(), 300);
+}
+
 // A sample is what the whole says at its points, whatever lies between them and the arguments.
 TEST(Shadow, ASampleThroughMovementsAndReductions) {
   Program p;

@@ -171,6 +171,8 @@ int64_t DataOperands(const Instruction& inst);
 Result<ShadowValue> Move(Context& context, const Instruction& inst, Operands operands);
 // Where each result element of a movement comes from in operand `number`: row-major index, or -1.
 Result<Literal> SourceOf(const Instruction& inst, int64_t number, Operands operands);
+// By update of a scatter: the element of the operand that it lands on, row-major; -1: on none.
+std::vector<int64_t> DestinationsOf(const Instruction& scatter, const Literal& indices);
 
 // `computation` (scalars to scalars) applied at every index of arrays with the given dims.
 class Lifted {

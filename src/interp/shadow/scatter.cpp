@@ -114,6 +114,16 @@ ShadowValue Overwrite(const Context& context, const Instruction& inst, const Sha
 
 }  // namespace
 
+std::vector<int64_t> DestinationsOf(const Instruction& scatter, const Literal& indices) {
+  const Shape& updates = scatter.operands().back()->shape();
+  const Destinations destinations(scatter.attrs<ScatterAttrs>(), scatter.operand(0).shape(), indices.shape(), updates);
+  std::vector<int64_t> destination(updates.NumElements());
+  ParallelFor(updates.NumElements(), 1 << 13, [&](int64_t begin, int64_t end) {
+    for (int64_t u = begin; u < end; ++u) destination[u] = destinations.Of(u, indices);
+  });
+  return destination;
+}
+
 Result<ShadowValue> Scatter(Context& context, const Instruction& inst, Operands operands) {
   const ScatterAttrs& attrs = inst.attrs<ScatterAttrs>();
   const Combiner combiner = CombinerOf(*attrs.to_apply);
@@ -124,11 +134,7 @@ Result<ShadowValue> Scatter(Context& context, const Instruction& inst, Operands 
   const ShadowValue &x = *operands[0], &indices = *operands[1], &updates = *operands[2];
   if (AnyOpen(indices)) return Undetermined(inst.shape());
 
-  const Destinations destinations(attrs, x.shape, indices.shape, updates.shape);
-  std::vector<int64_t> destination(updates.shape.NumElements());
-  ParallelFor(updates.shape.NumElements(), 1 << 13, [&](int64_t begin, int64_t end) {
-    for (int64_t u = begin; u < end; ++u) destination[u] = destinations.Of(u, indices.exact);
-  });
+  const std::vector<int64_t> destination = DestinationsOf(inst, indices.exact);
   if (combiner == Combiner::kAssign) return Overwrite(context, inst, x, updates, destination);
   const Source add(updates);
   if (combiner == Combiner::kAdd) {

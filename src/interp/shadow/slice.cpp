@@ -93,6 +93,11 @@ struct Origins {
   std::vector<int64_t> index;
 };
 
+// Which updates land on the wanted results of a scatter, in their order, and on which of these.
+struct Landings {
+  std::vector<int64_t> update, on;
+};
+
 class Slicer {
  public:
   Slicer(const Cone& cone, std::vector<std::vector<int64_t>> points) : cone_(cone), points_(std::move(points)) {
@@ -185,6 +190,14 @@ class Slicer {
       }
       return {};
     }
+    if (!places.all && inst.Is(Opcode::kScatter)) {
+      if (auto landings = TRY(LandingsOf(inst, places.at))) {
+        Want(inst.operand(0), places.at);
+        if (!landings->update.empty()) Want(inst.operand(2), landings->update);
+        landings_[&inst] = std::move(*landings);
+        return {};
+      }
+    }
     const bool made = inst.Is(Opcode::kParameter) || inst.Is(Opcode::kConstant) || inst.Is(Opcode::kIota);
     const bool is_contraction = inst.Is(Opcode::kDot) || inst.Is(Opcode::kConvolution);
     const bool masked = is_contraction && std::ranges::all_of(inst.operands(), IsFloatArray) && IsFloatArray(&inst);
@@ -235,6 +248,22 @@ class Slicer {
       for (const int64_t offset : offsets) terms.push_back(base + offset);
     }
     return terms;
+  }
+
+  // Nothing: the indices depend on what is not known.
+  Result<std::optional<Landings>> LandingsOf(const Instruction& scatter, const std::vector<int64_t>& at) {
+    if (!scatter.shape().IsArray() || scatter.operand_count() != 3) return std::nullopt;
+    const std::optional<Literal> indices = TRY(Known(scatter.operand(1)));
+    if (!indices) return std::nullopt;
+    const std::vector<int64_t> destinations = DestinationsOf(scatter, *indices);
+    Landings landings;
+    for (size_t u = 0; u < destinations.size(); ++u) {
+      const auto on = std::ranges::lower_bound(at, destinations[u]);
+      if (on == at.end() || *on != destinations[u]) continue;
+      landings.update.push_back(static_cast<int64_t>(u));
+      landings.on.push_back(on - at.begin());
+    }
+    return landings;
   }
 
   // Integers that nothing but arguments and constants decide, such as where a slice starts. Operands first.
@@ -474,11 +503,34 @@ class Slicer {
       if (const InstructionPlan* plan = cone_.plan.Find(inst.id())) slice_.plan.instructions[made->id()] = *plan;
       return {};
     }
+    if (const auto landings = landings_.find(&inst); landings != landings_.end()) {
+      made = &MakeScatter(inst, places.at, landings->second);
+      return {};
+    }
     std::vector<Instruction*> operands;  // A dot or convolution.
     for (const Instruction* operand : inst.operands()) operands.push_back(made_.at(operand));
     made = &Clone(inst, List(inst, places.at.size()), operands);
     slice_.wanted[made] = {inst.shape(), places.at};
     return {};
+  }
+
+  // Onto a list, of updates that are one element each.
+  Instruction& MakeScatter(const Instruction& inst, const std::vector<int64_t>& at, const Landings& landings) {
+    Instruction& start = At(inst.operand(0), at);
+    if (landings.update.empty()) return start;
+    Literal indices(Shape(PrimitiveType::kS64, {std::ssize(landings.on), 1}));
+    std::ranges::copy(landings.on, indices.mutable_data<int64_t>().begin());
+    const ScatterAttrs& whole = inst.attrs<ScatterAttrs>();
+    const ScatterAttrs attrs = {.inserted_window_dims = {0},
+                                .scatter_dims_to_operand_dims = {0},
+                                .index_vector_dim = 1,
+                                .unique_indices = whole.unique_indices,
+                                .to_apply = whole.to_apply};
+    Instruction& made = entry_->AddLike(
+        inst, Opcode::kScatter, List(inst, at.size()),
+        {&start, &entry_->AddConstant(std::move(indices)), &At(inst.operand(2), landings.update)}, attrs);
+    if (const InstructionPlan* plan = cone_.plan.Find(inst.id())) slice_.plan.instructions[made.id()] = *plan;
+    return made;
   }
 
   Instruction& MakeIota(const Instruction& inst, const std::vector<int64_t>& at) {
@@ -517,6 +569,7 @@ class Slicer {
   std::vector<Instruction*> order_;
   std::unordered_map<const Instruction*, Places> places_;
   std::unordered_map<const Instruction*, Origins> origins_;
+  std::unordered_map<const Instruction*, Landings> landings_;
   std::unordered_map<const Instruction*, std::optional<Literal>> known_;
   int64_t steps_ = 0;
 
