@@ -13,10 +13,13 @@ bool HasAsyncSugar(Opcode opcode) {
 
 namespace {
 
-// The async-start at the beginning of a chain; null when it came through a tuple.
+// The async-start at the beginning of a chain; null when it came through a tuple, or one of the chain has no operand.
 const Instruction* StartOf(const Instruction& async) {
   const Instruction* at = &async;
-  while (at->Is(Opcode::kAsyncUpdate) || at->Is(Opcode::kAsyncDone)) at = &at->operand(0);
+  while (at->Is(Opcode::kAsyncUpdate) || at->Is(Opcode::kAsyncDone)) {
+    if (at->operands().empty()) return nullptr;
+    at = &at->operand(0);
+  }
   return at->Is(Opcode::kAsyncStart) ? at : nullptr;
 }
 
