@@ -11,9 +11,11 @@
 #include <set>
 
 #include "base/source_text.h"
+#include "base/text.h"
 #include "ir/module.h"
 #include "parser/parser.h"
 #include "passes/pipeline.h"
+#include "passes/pipelines/text.h"
 #include "passes/rewrite.h"
 #include "tests/module_files.h"
 
@@ -31,13 +33,15 @@ TEST(Rules, IdsAreUniqueAndOfOneForm) {
   const std::regex form("[A-Z]\\.[a-z]+\\.[1-9][0-9]*[a-z]?");
   std::set<std::string_view> ids;
   for (const RuleSet& set : AllRules()) {
-    EXPECT_NE(FindPass(set.pass), nullptr) << set.pass;
     for (const Rule& rule : set.rules) {
       EXPECT_TRUE(std::regex_match(std::string(rule.id), form)) << rule.id;
       EXPECT_TRUE(ids.insert(rule.id).second) << rule.id << " is there twice";
       ASSERT_EQ(FindRules(rule.id).size(), 1u) << rule.id;
+      const auto pipeline = ParsePipeline(std::make_shared<const SourceText>("set", Str(set.pass, rule.options)));
+      ASSERT_TRUE(pipeline) << rule.id << ": " << pipeline.error().message();
       // A pass keeps what its rules keep.
-      EXPECT_LE(rule.preserves, FindPass(set.pass)->preserves) << rule.id;
+      const PipelineItem& item = pipeline->items.front();
+      EXPECT_LE(rule.preserves, PreservesOf(*item.pass, item.options)) << rule.id;
     }
   }
 }
@@ -49,14 +53,14 @@ fs::path FolderOf(std::string_view pass) {
   return fs::path("testdata/passes") / name;
 }
 
-// What the files in testdata/passes/PASS make the pass apply.
-std::set<std::string_view> AppliedBy(std::string_view pass) {
+// What the files in testdata/passes/PASS make the pass apply, with these options.
+std::set<std::string_view> AppliedBy(std::string_view pass, std::string_view options) {
   std::set<std::string_view> applied;
   for (const std::string& path : ModuleFilesBelow(FolderOf(pass))) {
     const auto source = ReadSource(path);
     const auto module = source ? ParsedOrNull(std::string((*source)->text())) : nullptr;
     if (module == nullptr) continue;
-    const auto report = RunPipeline(*module, {.passes = std::string(pass)});
+    const auto report = RunPipeline(*module, {.passes = Str(pass, options)});
     if (!report) continue;
     for (const auto& [id, rewrites] : report->rewrites) applied.insert(id);
   }
@@ -65,9 +69,13 @@ std::set<std::string_view> AppliedBy(std::string_view pass) {
 
 TEST(Rules, EachIsAppliedInAFileOfItsPass) {
   for (const RuleSet& set : AllRules()) {
-    const std::set<std::string_view> applied = AppliedBy(set.pass);
-    for (const Rule& rule : set.rules)
-      EXPECT_TRUE(applied.contains(rule.id)) << "no file of " << FolderOf(set.pass) << " applies " << rule.id;
+    std::map<std::string_view, std::set<std::string_view>> applied;  // By options.
+    for (const Rule& rule : set.rules) {
+      const auto [of_options, is_new] = applied.try_emplace(rule.options);
+      if (is_new) of_options->second = AppliedBy(set.pass, rule.options);
+      EXPECT_TRUE(of_options->second.contains(rule.id))
+          << "no file of " << FolderOf(set.pass) << " applies " << rule.id;
+    }
   }
 }
 

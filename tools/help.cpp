@@ -51,14 +51,15 @@ void PrintRow(std::string_view code, std::string_view explanation) {
 
 // A line of `hlo help algebra`.
 void PrintRewrite(const Rule& rule) {
-  std::printf("  %-11s %-13s %s\n", std::string(rule.id).c_str(), std::string(ToString(rule.preserves)).c_str(),
-              std::string(rule.law).c_str());
+  std::printf("  %-11s %-13s %s%s%s\n", std::string(rule.id).c_str(), std::string(ToString(rule.preserves)).c_str(),
+              std::string(rule.law).c_str(), rule.options.empty() ? "" : "  ", std::string(rule.options).c_str());
 }
 
 // By pass.
 void PrintRewrites() {
   std::printf(
-      "Rewrite rules of each pass, in the order in which they are tried: id, what it preserves, the law.\n"
+      "Rewrite rules of each pass, in the order in which they are tried: id, what it preserves, the law, and in {}\n"
+      "the options that the pass must have for it, which may be its defaults (hlo help pipelines).\n"
       "--disable_rules=A.add.1,A.bcast takes some out; --vmodule=algebraic_simplifier=2 lists what is rewritten.\n");
   for (const RuleSet& set : AllRules()) {
     std::printf("\n%s\n", std::string(set.pass).c_str());

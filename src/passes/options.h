@@ -135,9 +135,88 @@ struct CombiningOptions {
   }
 };
 
-using PassOptions = std::variant<NoPassOptions, InliningOptions, FoldingOptions, SharingOptions, MotionOptions,
-                                 UnrollingOptions, ExpansionOptions, FusionOptions, SplittingOptions, DotMergingOptions,
-                                 GemmPaddingOptions, NormalizationOptions, CombiningOptions>;
+// What algsimp does is what its rules are (hlo help algebra), so that an option is a switch of some of them; which,
+// says algebraic_simplifier.cpp. Names and defaults are XLA's where nothing else is said.
+struct AlgebraOptions {
+  bool is_layout_sensitive = false;
+  bool rounding = false;
+  bool merge_reduces = false;
+  bool enable_broadcast_degenerate_dimension = true;
+  bool enable_conditional_simplification = false;
+  bool enable_conv_add_multiply_reorder = false;
+  bool enable_conv_operand_swap = true;
+  bool enable_conv_simplification = true;
+  bool enable_dot_strength_reduction = true;
+  bool enable_dot_to_multiply_rewrite = true;
+  bool enable_fold_transpose_into_scatter = false;
+  bool enable_hoist_transpose_of_reshape = false;
+  bool enable_move_dot_param_to_rhs = false;
+  bool enable_negative_padding_replacement = true;
+  bool enable_reduce_of_reshape = true;
+  bool enable_scalar_multiply_reduction = false;
+  bool enable_sink_broadcast = true;
+  bool enable_window_reduce_to_reduce_replacement = true;
+  bool executing_on_cpu = false;
+  bool raise_slice_and_reduce_through_dot = false;
+  bool replace_transpose_with_bitcast = true;
+  bool rewrite_reshape_transpose_as_slice_concatenate = false;
+  bool use_associative_reordering = false;
+  bool use_convert_constant_folding = false;
+  static constexpr auto Fields() {
+    return std::tuple(
+        Option("is_layout_sensitive", &AlgebraOptions::is_layout_sensitive,
+               "layouts are given: what keeps its place in memory is a bitcast, and what makes copies stays"),
+        Option("rounding", &AlgebraOptions::rounding,
+               "also by laws that round otherwise, which XLA's algsimp always has"),
+        Option("merge_reduces", &AlgebraOptions::merge_reduces,
+               "also reduce(reduce(x)) and reduce(reshape(x)), as XLA's until layouts are given: it undoes splits of "
+               "reduces"),
+        Option("enable_broadcast_degenerate_dimension", &AlgebraOptions::enable_broadcast_degenerate_dimension,
+               "broadcasts lose dimensions of size 1"),
+        Option("enable_conditional_simplification", &AlgebraOptions::enable_conditional_simplification,
+               "conditionals by a predicate instead of an index"),
+        Option("enable_conv_add_multiply_reorder", &AlgebraOptions::enable_conv_add_multiply_reorder,
+               "what scales a convolution with a bias scales its kernel"),
+        Option("enable_conv_operand_swap", &AlgebraOptions::enable_conv_operand_swap,
+               "the larger of image and kernel is the image"),
+        Option("enable_conv_simplification", &AlgebraOptions::enable_conv_simplification,
+               "convolutions that are products become those"),
+        Option("enable_dot_strength_reduction", &AlgebraOptions::enable_dot_strength_reduction,
+               "a product with a vector is a multiply and a reduce"),
+        Option("enable_dot_to_multiply_rewrite", &AlgebraOptions::enable_dot_to_multiply_rewrite,
+               "a product that adds nothing up is a multiply"),
+        Option("enable_fold_transpose_into_scatter", &AlgebraOptions::enable_fold_transpose_into_scatter,
+               "transpose(scatter(x)) => scatter(transpose(x))"),
+        Option("enable_hoist_transpose_of_reshape", &AlgebraOptions::enable_hoist_transpose_of_reshape,
+               "reshape(transpose(x)) => transpose(reshape(x))"),
+        Option("enable_move_dot_param_to_rhs", &AlgebraOptions::enable_move_dot_param_to_rhs,
+               "dot(parameter, x) => transpose(dot(x, parameter))"),
+        Option("enable_negative_padding_replacement", &AlgebraOptions::enable_negative_padding_replacement,
+               "pads by less than nothing are slices"),
+        Option("enable_reduce_of_reshape", &AlgebraOptions::enable_reduce_of_reshape,
+               "reduce(reshape(x)) => reduce(x)"),
+        Option("enable_scalar_multiply_reduction", &AlgebraOptions::enable_scalar_multiply_reduction,
+               "what scales a convolution scales the smallest of its arrays"),
+        Option("enable_sink_broadcast", &AlgebraOptions::enable_sink_broadcast, "f(broadcast(x)) => broadcast(f(x))"),
+        Option("enable_window_reduce_to_reduce_replacement",
+               &AlgebraOptions::enable_window_reduce_to_reduce_replacement, "one window over all is a reduce"),
+        Option("executing_on_cpu", &AlgebraOptions::executing_on_cpu, "x / broadcast(y) => x * broadcast(1 / y)"),
+        Option("raise_slice_and_reduce_through_dot", &AlgebraOptions::raise_slice_and_reduce_through_dot,
+               "slices and sums of a product are products of slices and sums"),
+        Option("replace_transpose_with_bitcast", &AlgebraOptions::replace_transpose_with_bitcast,
+               "transposes that keep their place in memory, too"),
+        Option("rewrite_reshape_transpose_as_slice_concatenate",
+               &AlgebraOptions::rewrite_reshape_transpose_as_slice_concatenate, "of few chunks; XLA's default is true"),
+        Option("use_associative_reordering", &AlgebraOptions::use_associative_reordering,
+               "(a b) c => a (b c), where that takes half the products"),
+        Option("use_convert_constant_folding", &AlgebraOptions::use_convert_constant_folding,
+               "constants that are narrowed, are narrow"));
+  }
+};
+
+using PassOptions = std::variant<NoPassOptions, AlgebraOptions, InliningOptions, FoldingOptions, SharingOptions,
+                                 MotionOptions, UnrollingOptions, ExpansionOptions, FusionOptions, SplittingOptions,
+                                 DotMergingOptions, GemmPaddingOptions, NormalizationOptions, CombiningOptions>;
 
 // Name, value and meaning of each field.
 struct OptionText {

@@ -33,6 +33,11 @@ std::string_view ToString(Preserves preserves) {
   return "";
 }
 
+Preserves PreservesOf(const PassRow& pass, const PassOptions& options) {
+  const AlgebraOptions* const algebra = std::get_if<AlgebraOptions>(&options);
+  return algebra != nullptr && algebra->rounding ? Preserves::kChangesPrecision : pass.preserves;
+}
+
 std::span<const PassRow> AllPasses() { return kPasses; }
 
 bool SamePassName(std::string_view a, std::string_view b) {

@@ -63,6 +63,9 @@ struct PassRow {
   std::string_view what;  // One line.
 };
 
+// With options: `preserves` is what it promises with its defaults.
+Preserves PreservesOf(const PassRow& pass, const PassOptions& options);
+
 std::span<const PassRow> AllPasses();
 // By name or class name; '-' and '_' are the same. Null when there is none.
 const PassRow* FindPass(std::string_view name);

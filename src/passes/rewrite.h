@@ -51,7 +51,8 @@ struct Rule {
   Roots roots;
   RuleFunction function;
   Preserves preserves;
-  std::string_view law;  // One line.
+  std::string_view law;           // One line.
+  std::string_view options = {};  // What its pass is to be given for it, as a pipeline has it: "{rounding=true}".
 };
 
 // The rules of each pass that is made of them, in the order in which they are tried. Ids are unique.

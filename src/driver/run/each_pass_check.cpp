@@ -125,7 +125,8 @@ Result<WidenedResult> EachPassCheck::Compare(const Module& after, std::string* s
 
 Result<std::optional<Comparison>> EachPassCheck::CompareBits(const PassRun& run, const Module& after) const {
   constexpr double kMostSteps = 1e8;
-  if (run.pass->preserves != Preserves::kExact || StepsOfInterpreting(*before_) > kMostSteps) return std::nullopt;
+  if (PreservesOf(*run.pass, run.options) != Preserves::kExact || StepsOfInterpreting(*before_) > kMostSteps)
+    return std::nullopt;
   const auto expected = Interpret(*before_, arguments_, InterpreterOptions(options_));
   const auto actual = Interpret(after, arguments_, InterpreterOptions(options_));
   if (!expected || !actual) return std::nullopt;  // What it cannot run, widened has judged.

@@ -1,14 +1,11 @@
-// The algebra of single instructions and small trees of them, in four passes:
-//
-//   algsimp           every rule is exact: for floats it keeps NaN, infinities and the sign of zero, so that a
-//   difference
-//                     after this pass is always a fault
-//   algsimp-rounding  what XLA's algsimp has, too, and what rounds otherwise
-//   algsimp-optional  what is exact but not always better: what XLA has behind options of its own
-//   algsimp-layouts   what XLA has where layouts are given: what keeps its place in memory is a bitcast
+// The algebra of single instructions and small trees of them. Without options every rule is exact: for floats it keeps
+// NaN, infinities and the sign of zero, so that a difference after this pass is always a fault. What XLA's has besides,
+// it has with options: what rounds otherwise, what is not always better, what is for where layouts are given.
 #include <algorithm>
+#include <deque>
 #include <unordered_set>
 
+#include "base/text.h"
 #include "ir/fusion.h"
 #include "passes/match.h"
 #include "passes/pass.h"
@@ -61,32 +58,92 @@ constexpr Fault kFaults[] = {
       "transpose(transpose(x)) => transpose(x), the wrong way round"}},
 };
 
-// reduce(reduce(x)) and reduce(reshape(x)) undo what gpu-tree-reduction-rewriter and reduction-dimension-grouper have
-// done before algsimp runs; dot.8 and trans.2 undo each other.
-constexpr std::string_view kOptional[] = {"A.cond.1", "A.cvt.4",  "A.dot.8",   "A.red.4a",  "A.red.5b",
-                                          "A.red.5d", "A.resh.7", "A.slice.7", "A.trans.5", "A.trans.7"};
-constexpr std::string_view kOfLayouts[] = {"A.bitc.3", "A.cc.1",   "A.copy.1c", "A.copy.2",
-                                           "A.copy.3", "A.resh.5", "A.resh.8",  "A.trans.4"};
+// ---- Switches ------------------------------------------------------------------------------------------------------
 
-enum class Home { kAlgebra, kRounding, kOptional, kLayouts };
-Home HomeOf(const Rule& rule) {
-  if (rule.preserves != Preserves::kExact) return Home::kRounding;
-  if (std::ranges::find(kOptional, rule.id) != std::end(kOptional)) return Home::kOptional;
-  return std::ranges::find(kOfLayouts, rule.id) != std::end(kOfLayouts) ? Home::kLayouts : Home::kAlgebra;
+using Option = bool AlgebraOptions::*;
+
+// An option without which its laws do not hold, or with which.
+struct Switch {
+  Option option;
+  bool value;
+  std::vector<std::string_view> laws;  // Ids.
+};
+
+const std::vector<Switch>& Switches() {
+  using A = AlgebraOptions;
+  static const std::vector<Switch> kSwitches = {
+      {&A::is_layout_sensitive,
+       true,
+       {"A.bitc.3", "A.cc.1", "A.conv.5", "A.copy.1c", "A.copy.2", "A.copy.3", "A.resh.5", "A.resh.8", "A.trans.4"}},
+      // What makes copies, or undoes what is done where layouts are given: variadic-op-splitter, reduction-*.
+      {&A::is_layout_sensitive,
+       false,
+       {"A.add.8a",  "A.add.8b", "A.add.9a", "A.add.9b", "A.bcast.7", "A.cat.2",   "A.cat.3",   "A.cat.4",
+        "A.cat.5",   "A.conv.4", "A.conv.6", "A.dot.4",  "A.dot.7a",  "A.dot.7b",  "A.ds.4",    "A.red.2",
+        "A.red.3a",  "A.red.3b", "A.red.4a", "A.red.4b", "A.red.5a",  "A.red.5b",  "A.red.5c",  "A.red.5d",
+        "A.red.5e",  "A.red.6a", "A.red.6b", "A.red.7",  "A.red.11a", "A.red.11b", "A.red.11c", "A.red.11d",
+        "A.red.11e", "A.resh.4", "A.rev.2a", "A.rev.2b", "A.slice.3", "A.trans.5"}},
+      {&A::merge_reduces, true, {"A.red.4a", "A.red.4b", "A.red.5b", "A.red.5c", "A.red.5d", "A.red.5e"}},
+      {&A::enable_broadcast_degenerate_dimension, true, {"A.bcast.7"}},
+      {&A::enable_conditional_simplification, true, {"A.cond.1"}},
+      {&A::enable_conv_add_multiply_reorder, true, {"A.mul.10"}},
+      {&A::enable_conv_operand_swap, true, {"A.conv.4"}},
+      {&A::enable_conv_simplification, true, {"A.conv.4", "A.conv.5", "A.conv.6"}},
+      {&A::enable_dot_strength_reduction, true, {"A.dot.3", "A.red.7"}},
+      {&A::enable_dot_to_multiply_rewrite, true, {"A.dot.2"}},
+      {&A::enable_fold_transpose_into_scatter, true, {"A.trans.7"}},
+      {&A::enable_hoist_transpose_of_reshape, true, {"A.resh.7"}},
+      {&A::enable_move_dot_param_to_rhs, true, {"A.dot.8"}},  // transpose-folding undoes it.
+      {&A::enable_negative_padding_replacement, true, {"A.pad.2"}},
+      {&A::enable_reduce_of_reshape, true, {"A.red.5a", "A.red.5b", "A.red.5c", "A.red.5d", "A.red.5e"}},
+      {&A::enable_scalar_multiply_reduction, true, {"A.conv.7a", "A.conv.7b"}},
+      {&A::enable_sink_broadcast, true, {"A.bcast.4"}},
+      {&A::enable_window_reduce_to_reduce_replacement, true, {"A.rw.3a", "A.rw.3b"}},
+      {&A::executing_on_cpu, true, {"A.div.9"}},
+      {&A::raise_slice_and_reduce_through_dot, true, {"A.red.12", "A.slice.7"}},
+      {&A::replace_transpose_with_bitcast, true, {"A.trans.4"}},
+      {&A::rewrite_reshape_transpose_as_slice_concatenate, true, {"A.trans.5"}},
+      {&A::use_associative_reordering, true, {"A.dot.9"}},
+      {&A::use_convert_constant_folding, true, {"A.cvt.4"}},
+  };
+  return kSwitches;
 }
 
-template <Home home>
-std::span<const Rule> RulesOf() {
-  static const std::vector<Rule> kRules = [] {
-    std::vector<Rule> rules;
+std::string_view NameOf(Option option) {
+  std::string_view name;
+  std::apply([&](const auto&... field) { ((field.member == option ? void(name = field.name) : void()), ...); },
+             AlgebraOptions::Fields());
+  return name;
+}
+
+// All of them, in the order in which they are tried, and what options each asks for.
+struct Laws {
+  std::vector<Rule> rules;
+  std::vector<std::vector<std::pair<Option, bool>>> needs;  // Of each rule.
+  std::deque<std::string> texts;
+
+  Laws() {
     for (const auto family :
          {ArithmeticRules(), LogicRules(), IntegerRules(), ReshapeRules(), BroadcastRules(), MovementRules(),
-          ReductionRules(), UpdateRules(), ViewRules(), SumRules(), ContractionRules(), CallRules(), RoundingRules()}) {
-      std::ranges::copy_if(family, std::back_inserter(rules), [](const Rule& rule) { return HomeOf(rule) == home; });
+          ReductionRules(), UpdateRules(), ViewRules(), SumRules(), ContractionRules(), CallRules(), RoundingRules()})
+      for (const Rule& rule : family) Add(rule);
+  }
+
+  void Add(Rule rule) {
+    auto& of_rule = needs.emplace_back();
+    if (rule.preserves != Preserves::kExact) of_rule.emplace_back(&AlgebraOptions::rounding, true);
+    for (const Switch& s : Switches()) {
+      if (std::ranges::find(s.laws, rule.id) != s.laws.end()) of_rule.emplace_back(s.option, s.value);
     }
-    return rules;
-  }();
-  return kRules;
+    std::vector<std::string> said;
+    for (const auto& [option, value] : of_rule) said.push_back(Str(NameOf(option), value ? "=true" : "=false"));
+    if (!said.empty()) rule.options = texts.emplace_back(Str("{", Join(said, ", "), "}"));
+    rules.push_back(rule);
+  }
+};
+const Laws& AllLaws() {
+  static const Laws kLaws;
+  return kLaws;
 }
 
 // What a library computes stays in the form that its call is written for.
@@ -106,27 +163,20 @@ Result<bool> Rewrite(Module& module, const PassContext& context, std::span<const
 
 }  // namespace
 
-std::span<const Rule> AlgebraRules() { return RulesOf<Home::kAlgebra>(); }
-std::span<const Rule> RoundingAlgebraRules() { return RulesOf<Home::kRounding>(); }
-std::span<const Rule> OptionalAlgebraRules() { return RulesOf<Home::kOptional>(); }
-std::span<const Rule> LayoutAlgebraRules() { return RulesOf<Home::kLayouts>(); }
+std::span<const Rule> AlgebraRules() { return AllLaws().rules; }
 
 Result<bool> SimplifyAlgebra(Module& module, const PassContext& context) {
-  std::vector<Rule> rules(AlgebraRules().begin(), AlgebraRules().end());
+  const AlgebraOptions options = context.Get<AlgebraOptions>();
+  const Laws& laws = AllLaws();
+  std::vector<Rule> rules;
+  for (size_t i = 0; i < laws.rules.size(); ++i) {
+    const auto is_given = [&](const auto& need) { return options.*need.first == need.second; };
+    if (std::ranges::all_of(laws.needs[i], is_given)) rules.push_back(laws.rules[i]);
+  }
   for (const Fault& fault : kFaults) {
     if (context.fault == fault.name) rules.insert(rules.begin(), fault.rule);
   }
   return Rewrite(module, context, rules);
-}
-Result<bool> RoundAlgebra(Module& module, const PassContext& context) {
-  return Rewrite(module, context, RoundingAlgebraRules());
-}
-Result<bool> RearrangeAlgebra(Module& module, const PassContext& context) {
-  return Rewrite(module, context, OptionalAlgebraRules());
-}
-
-Result<bool> SimplifyLayouts(Module& module, const PassContext& context) {
-  return Rewrite(module, context, LayoutAlgebraRules());
 }
 
 }  // namespace hlo

@@ -1,5 +1,5 @@
 // algsimp: dots and convolutions. Sums of products of floats depend on the order of their terms, so most of this is
-// algsimp-rounding.
+// algsimp{rounding=true}.
 #include <algorithm>
 #include <numeric>
 

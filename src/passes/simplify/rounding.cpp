@@ -1,5 +1,5 @@
 // algsimp: laws of real numbers that floats keep but for their rounding, and where numbers leave their range. They are
-// algsimp-rounding, and XLA's algsimp has them. Of integers some are exact, and hold always.
+// algsimp{rounding=true}, and XLA's algsimp has them. Of integers some are exact, and hold always.
 #include <cmath>
 
 #include "passes/match.h"

@@ -389,7 +389,7 @@ Result<Instruction*> CopyOfReshape(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kReshape, {&reshape.operand(0)});
 }
 
-// ---- Where layouts are given (algsimp-layouts) ----------------------------------------------------------------------
+// ---- Where layouts are given (layout_sensitive) ---------------------------------------------------------------------
 
 // Dimensions in the order in which they lie in memory, the outermost first, but for those of size 1. Nothing for tiles.
 std::optional<std::vector<int64_t>> InMemory(const Shape& shape) {
