@@ -74,7 +74,7 @@ const std::vector<Switch>& Switches() {
   static const std::vector<Switch> kSwitches = {
       {&A::is_layout_sensitive,
        true,
-       {"A.bitc.3", "A.cc.1", "A.conv.5", "A.copy.1c", "A.copy.2", "A.copy.3", "A.resh.5", "A.resh.8", "A.trans.4"}},
+       {"A.bitc.3", "A.cc.1b", "A.conv.5", "A.copy.1c", "A.copy.2", "A.copy.3", "A.resh.5", "A.resh.8", "A.trans.4"}},
       // What makes copies, or undoes what is done where layouts are given: variadic-op-splitter, reduction-*.
       {&A::is_layout_sensitive,
        false,

@@ -64,7 +64,7 @@ Result<Instruction*> SubtractSelf(Instruction& inst, const PassContext&) {
   return ConstantLike(inst, 0);
 }
 
-// x + (y - x) => y, (x + y) - x => y: integers wrap round and back.
+// x + (y - x) => y, (x + y) - x => y, x - (x - y) => y, x - (x + y) => -y: integers wrap round and back.
 Result<Instruction*> CancelIntegers(Instruction& inst, const PassContext&) {
   if (!IsInteger(inst.shape().type())) return nullptr;
   Instruction *x, *y, *difference;
@@ -73,6 +73,13 @@ Result<Instruction*> CancelIntegers(Instruction& inst, const PassContext&) {
   if (m::Subtract(m::Add(m::Any(&x), m::Any(&y)), m::Any(&difference))(&inst)) {
     if (difference == x) return y;
     if (difference == y) return x;
+  }
+  if (m::Subtract(m::Any(&x), m::Subtract(&difference))(&inst) && &difference->operand(0) == x)
+    return &difference->operand(1);
+  Instruction* sum;
+  if (!m::Subtract(m::Any(&x), m::Add(&sum, m::Any(), m::Any()))(&inst)) return nullptr;
+  for (int64_t i = 0; i < 2; ++i) {
+    if (&sum->operand(i) == x) return Replace(inst, Opcode::kNegate, {&sum->operand(1 - i)});
   }
   return nullptr;
 }
@@ -340,7 +347,7 @@ constexpr Rule kRules[] = {
     {"A.sub.1",   Opcode::kSubtract,        SubtractSelf,         Preserves::kExact, "x - x => 0, for integers"},
     {"A.sub.3",   Opcode::kSubtract,        SubtractConstant,     Preserves::kExact, "x - c => x + (-c)"},
     {"A.add.5",   Opcode::kAdd,             CancelIntegers,       Preserves::kExact, "x + (y - x) => y, for integers"},
-    {"A.sub.4",   Opcode::kSubtract,        CancelIntegers,       Preserves::kExact, "(x + y) - x => y, for integers"},
+    {"A.sub.4",   Opcode::kSubtract,        CancelIntegers,       Preserves::kExact, "(x + y) - x => y; x - (x - y) => y; x - (x + y) => -y; for integers"},
     {"A.mul.1",   Opcode::kMultiply,        MultiplyByOne,        Preserves::kExact, "x * 1 => x"},
     {"A.mul.2",   Opcode::kMultiply,        MultiplyByZero,       Preserves::kExact, "x * 0 => 0, for integers"},
     {"A.mul.3",   Opcode::kMultiply,        MultiplySigns,        Preserves::kExact, "(-a) * (-b) => a * b; abs(a) * abs(a) => a * a"},

@@ -3,6 +3,7 @@
 
 #include "passes/match.h"
 #include "passes/simplify/rules.h"
+#include "passes/simplify/values.h"
 
 namespace hlo {
 namespace {
@@ -65,19 +66,20 @@ Result<Instruction*> BroadcastOfOnes(Instruction& inst, const PassContext&) {
   return Replace(inst, Opcode::kBroadcast, {smaller}, DimensionsAttrs{dims});
 }
 
-// reshape(broadcast(x)) => broadcast(x): of a scalar always; of more when the reshape adds and removes only
-// dimensions of size 1 that are none of x's.
+// reshape(broadcast(x)) => broadcast(x): of a scalar always; of more when x's dimensions stay as they are, and what
+// only repeats is cut otherwise, or loses and gets dimensions of size 1.
 Result<Instruction*> ReshapeOfBroadcast(Instruction& inst, const PassContext&) {
   Instruction *broadcast, *x;
   if (!m::Reshape(m::Broadcast(&broadcast, m::Any(&x)))(&inst)) return nullptr;
   if (x->shape().IsScalar()) return Replace(inst, Opcode::kBroadcast, {x}, DimensionsAttrs{});
   const auto paired = PairDimensions(broadcast->shape(), inst.shape());
-  if (!paired) return nullptr;
+  if (!paired && (!IsStatic(inst) || inst.shape().NumElements() == 0)) return nullptr;
+  const std::vector<int64_t> places = paired ? *paired : SamePlaces(inst.shape(), broadcast->shape());
   std::vector<int64_t> dims;
   for (const int64_t d : broadcast->dimensions()) {
-    const auto found = std::find(paired->begin(), paired->end(), d);
-    if (found == paired->end()) return nullptr;
-    dims.push_back(found - paired->begin());
+    const auto found = std::ranges::find(places, d);
+    if (found == places.end()) return nullptr;
+    dims.push_back(found - places.begin());
   }
   return Replace(inst, Opcode::kBroadcast, {x}, DimensionsAttrs{dims});
 }

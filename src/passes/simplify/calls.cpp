@@ -1,5 +1,6 @@
 // algsimp: conditionals, barriers, custom calls that only mark sizes and layouts, collectives of constants.
 #include <algorithm>
+#include <cmath>
 
 #include "ir/device_groups.h"
 #include "ir/module.h"
@@ -56,14 +57,16 @@ bool Calls(const Instruction& inst, std::string_view target) {
   return inst.Is(Opcode::kCustomCall) && inst.attrs<CustomCallAttrs>().target == target;
 }
 
-// SliceToDynamic(PadToStatic(x)) => x, of the sizes that PadToStatic gives. LayoutConstraint(x) => x, or a copy into
-// its layout.
-Result<Instruction*> CallOfMarker(Instruction& inst, const PassContext&) {
-  if (Calls(inst, "LayoutConstraint") && inst.operand_count() == 1) {
-    Instruction& x = inst.operand(0);
-    if (!inst.shape().IsArray() || !Compatible(x.shape(), inst.shape())) return nullptr;
-    return x.shape() == inst.shape() ? &x : Replace(inst, Opcode::kCopy, {&x});
-  }
+// LayoutConstraint(x) => x, or a copy into its layout.
+Result<Instruction*> ConstrainedLayout(Instruction& inst, const PassContext&) {
+  if (!Calls(inst, "LayoutConstraint") || inst.operand_count() != 1) return nullptr;
+  Instruction& x = inst.operand(0);
+  if (!inst.shape().IsArray() || !Compatible(x.shape(), inst.shape())) return nullptr;
+  return x.shape() == inst.shape() ? &x : Replace(inst, Opcode::kCopy, {&x});
+}
+
+// SliceToDynamic(PadToStatic(x)) => x, of the sizes that PadToStatic gives.
+Result<Instruction*> DynamicAgain(Instruction& inst, const PassContext&) {
   if (!Calls(inst, "SliceToDynamic") || inst.operand_count() == 0) return nullptr;
   Instruction* padded = nullptr;
   for (int64_t i = 0; i < inst.operand_count(); ++i) {
@@ -89,8 +92,19 @@ std::optional<int64_t> GroupSize(const Instruction& inst) {
   return groups[0].size();
 }
 
-// What devices exchange is the same constant everywhere: nothing is. A sum is as many times as much; of floats only of
-// zeros, since others may round on the way.
+// That the sum of `count` times `x` is exact, in whatever order.
+bool SumsAreExact(const Literal& x, int64_t count) {
+  constexpr int64_t kMostDevices = 4096;
+  for (int64_t n = 1; n <= std::min(count, kMostDevices); ++n) {
+    const double number = x.GetDouble(0), sum = number * static_cast<double>(n);
+    const bool is_held = Literal::Scalar(x.shape().type(), sum).GetDouble(0) == sum;
+    if (!is_held || std::fma(number, static_cast<double>(n), -sum) != 0) return false;  // Nor NaN, nor infinite.
+  }
+  return count <= kMostDevices;
+}
+
+// What devices exchange is the same constant everywhere: nothing is. A sum is as many times as much; of floats only
+// where none rounds on the way.
 Result<Instruction*> CollectiveOfConstant(Instruction& inst, const PassContext&) {
   if (inst.operand_count() != 1 || !inst.shape().IsArray() || !IsStaticOfOneType(inst)) return nullptr;
   const Literal* value = ScalarOf(inst.operand(0));
@@ -100,12 +114,16 @@ Result<Instruction*> CollectiveOfConstant(Instruction& inst, const PassContext&)
   if (reducer != nullptr) {
     const auto op = ReducerOp(*reducer);
     const auto count = GroupSize(inst);
-    if (op == Opcode::kAdd && (!IsInteger(inst.shape().type()) || !count)) {
-      if (!IsFloat(inst.shape().type()) || NumberOf(inst.operand(0)) != 0.0 || !NeverNegativeZero(inst.operand(0)))
-        return nullptr;
-    } else if (op == Opcode::kAdd) {
-      result = Literal::Scalar(inst.shape().type(), static_cast<int64_t>(static_cast<uint64_t>(value->GetInt(0)) *
-                                                                         static_cast<uint64_t>(*count)));
+    const PrimitiveType type = inst.shape().type();
+    if (op == Opcode::kAdd && IsFloat(type) && NumberOf(inst.operand(0)) == 0.0) {
+      if (!NeverNegativeZero(inst.operand(0))) return nullptr;
+    } else if (op == Opcode::kAdd && !count) {
+      return nullptr;
+    } else if (op == Opcode::kAdd && IsInteger(type)) {
+      result = Literal::Scalar(
+          type, static_cast<int64_t>(static_cast<uint64_t>(value->GetInt(0)) * static_cast<uint64_t>(*count)));
+    } else if (op == Opcode::kAdd && IsFloat(type) && SumsAreExact(*value, *count)) {
+      result = Literal::Scalar(type, value->GetDouble(0) * static_cast<double>(*count));
     } else if (op != Opcode::kMaximum && op != Opcode::kMinimum && op != Opcode::kAnd && op != Opcode::kOr) {
       return nullptr;
     }
@@ -118,9 +136,10 @@ Result<Instruction*> CollectiveOfConstant(Instruction& inst, const PassContext&)
 constexpr Rule kRules[] = {
     {"A.cond.1",  Opcode::kConditional,                                         ConditionalOfPredicate, Preserves::kExact, "conditional(convert(p), a, b) => conditional(p, b, a)"},
     {"A.ob.1",    Opcode::kOptimizationBarrier,                                 BarrierOfUnread,        Preserves::kExact, "opt-barrier((a, b)) => opt-barrier((a)) beside b, when nobody reads b from it"},
-    {"A.cc.1",    Opcode::kCustomCall,                                          CallOfMarker,           Preserves::kExact, "SliceToDynamic(PadToStatic(x)) => x; LayoutConstraint(x) => x or copy(x)"},
+    {"A.cc.1a",   Opcode::kCustomCall,                                          DynamicAgain,           Preserves::kExact, "SliceToDynamic(PadToStatic(x)) => x"},
+    {"A.cc.1b",   Opcode::kCustomCall,                                          ConstrainedLayout,      Preserves::kExact, "LayoutConstraint(x) => x or copy(x)"},
     {"A.coll.1a", {Opcode::kAllGather, Opcode::kAllToAll},                      CollectiveOfConstant,   Preserves::kExact, "all-gather(broadcast(c)) => broadcast(c); all-to-all too"},
-    {"A.coll.1b", {Opcode::kAllReduce, Opcode::kReduceScatter},                 CollectiveOfConstant,   Preserves::kExact, "all-reduce(broadcast(c)) => broadcast(c), for max, min, and, or; broadcast(n * c), for a sum of n integers"},
+    {"A.coll.1b", {Opcode::kAllReduce, Opcode::kReduceScatter},                 CollectiveOfConstant,   Preserves::kExact, "all-reduce(broadcast(c)) => broadcast(c), for max, min, and, or; broadcast(n * c), for a sum of n that rounds nowhere"},
 };
 // clang-format on
 

@@ -387,11 +387,16 @@ Result<Instruction*> SumOfBatch(Instruction& inst, const PassContext&) {
   for (const int64_t d : dims) {
     if (d >= std::ssize(old.lhs_batch)) return nullptr;
   }
+  attrs.lhs_contracting.clear();
+  attrs.rhs_contracting.clear();
   for (int64_t d = 0; d < std::ssize(old.lhs_batch); ++d) {
     const bool summed = Contains(dims, d);
     (summed ? attrs.lhs_contracting : attrs.lhs_batch).push_back(old.lhs_batch[d]);
     (summed ? attrs.rhs_contracting : attrs.rhs_batch).push_back(old.rhs_batch[d]);
   }
+  // What is outermost in memory most often, first.
+  std::ranges::copy(old.lhs_contracting, std::back_inserter(attrs.lhs_contracting));
+  std::ranges::copy(old.rhs_contracting, std::back_inserter(attrs.rhs_contracting));
   return Replace(inst, Opcode::kDot, {&dot.operand(0), &dot.operand(1)}, attrs);
 }
 

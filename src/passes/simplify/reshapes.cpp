@@ -22,6 +22,21 @@ std::optional<std::vector<int64_t>> PairDimensions(const Shape& from, const Shap
   return paired;
 }
 
+std::vector<int64_t> SamePlaces(const Shape& shape, const Shape& x) {
+  std::vector<int64_t> places(shape.rank(), -1);
+  int64_t d = 0, before = 1, before_x = 1, at = 0;
+  for (; d < shape.rank(); ++d) {
+    while (at < x.rank() && (before_x < before || (before_x == before && x.dim(at) == 1 && shape.dim(d) != 1)))
+      before_x *= x.dim(at++);
+    if (before_x == before && at < x.rank() && x.dim(at) == shape.dim(d)) {
+      places[d] = at;
+      before_x *= x.dim(at++);
+    }
+    before *= shape.dim(d);
+  }
+  return places;
+}
+
 namespace {
 namespace m = match;
 

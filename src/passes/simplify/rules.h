@@ -51,6 +51,9 @@ inline Instruction* ConstantLike(Instruction& inst, double value) {
 // several ways, leftmost.
 std::optional<std::vector<int64_t>> PairDimensions(const Shape& from, const Shape& to);
 
+// For each dimension of `shape` the one of `x` that it is, of the same size and behind as many elements; or -1.
+std::vector<int64_t> SamePlaces(const Shape& shape, const Shape& x);
+
 // The op of a reducer that is one op of its two parameters.
 std::optional<Opcode> ReducerOp(const Computation& reducer);
 

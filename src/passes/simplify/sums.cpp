@@ -96,22 +96,6 @@ Result<Instruction*> ReduceTwice(Instruction& inst, const PassContext&) {
   return Reduced(inst, x, inst.operand(1), dims, inst.attrs<ReduceAttrs>().to_apply);
 }
 
-// For each dimension of `shape` the one of `x` that it is, of the same size and behind as many elements; or -1.
-std::vector<int64_t> SamePlaces(const Shape& shape, const Shape& x) {
-  std::vector<int64_t> places(shape.rank(), -1);
-  int64_t d = 0, before = 1, before_x = 1, at = 0;
-  for (; d < shape.rank(); ++d) {
-    while (at < x.rank() && (before_x < before || (before_x == before && x.dim(at) == 1 && shape.dim(d) != 1)))
-      before_x *= x.dim(at++);
-    if (before_x == before && at < x.rank() && x.dim(at) == shape.dim(d)) {
-      places[d] = at;
-      before_x *= x.dim(at++);
-    }
-    before *= shape.dim(d);
-  }
-  return places;
-}
-
 // reduce(reshape(x)) => reduce(x), where the reshape changes only what is reduced.
 template <bool kRounds>
 Result<Instruction*> ReduceOfReducedReshape(Instruction& inst, const PassContext&) {
