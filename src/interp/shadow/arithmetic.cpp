@@ -28,13 +28,13 @@ struct MultiplyRule {
   }
 };
 
-// (a+da)/(b+db) - a/b = (da - a/b db) / (b+db), and |b+db| >= |b| - eb, which must be positive. As written: squares of
-// b are beyond f64 where b is large.
+// (a+da)/(b+db) - a/b = (da - a/b db) / (b+db), and |b+db| >= |b| - eb, which must be positive. As written: the square
+// of b, and a/b times eb, may be beyond f64 or nothing in it.
 struct DivideRule {
   static double Value(double a, double b) { return a / b; }
   static double Before(double a, double ea, double b, double eb) {
     const double size = std::fabs(b);
-    const double before = (std::fabs(a / b) * eb + ea) / (size - eb);
+    const double before = std::fabs(a / b) * (eb / (size - eb)) + ea / (size - eb);
     return size > eb ? before : kUndetermined;
   }
 };

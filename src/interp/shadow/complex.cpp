@@ -136,10 +136,12 @@ class OnParts {
     return {Minus(Times(x.real, y.real), Times(x.imaginary, y.imaginary)),
             Plus(Times(x.real, y.imaginary), Times(x.imaginary, y.real))};
   }
-  // x / y = x conj(y) / |y|^2.
+  // x / y = x conj(y) / |y|^2. Where the square is beyond f64 a number by infinity would be a certain 0: 0 times the
+  // square makes a NaN of it, which is off the formula.
   Number Quotient(Number x, Number y) {
     const Number above = Product(x, {y.real, Of(Opcode::kNegate, y.imaginary)});
-    Instruction* const below = SquareOfSize(y);
+    Instruction* const square = SquareOfSize(y);
+    Instruction* const below = Plus(square, Times(square, Everywhere(0)));
     return {Over(above.real, below), Over(above.imaginary, below)};
   }
   // e^z = e^a (cos b + i sin b).

@@ -109,7 +109,7 @@ void MultiplyBlock(const Contraction& c, const Factors& factors, int64_t group, 
 }
 
 // Operands as factors: their values; and their sizes with bounds, where they have some. Where a rounding may make them
-// infinite, so is the size.
+// infinite, so is the size; of a NaN that is certain, too.
 class Operand {
  public:
   Operand(const ShadowValue& x, const Rounding& rounding) : value_(Values(x.value)) {
@@ -123,6 +123,7 @@ class Operand {
         for (int64_t i = begin; i < end; ++i) {
           const double s = (std::fabs(value_[i]) + (e ? e[i] : 0)) * kUp;
           size[i] = s >= rounding.overflow ? kInfinity : s + (rounding.relative == 0 ? 0 : HalfStep(rounding, s));
+          if (std::isnan(value_[i]) && (e == nullptr || e[i] == 0)) size[i] = kInfinity;
         }
       });
       return size;
@@ -214,12 +215,10 @@ std::optional<Bounds> OneFiniteResult(const Contraction& c, const Operand& left,
                   likely ? sum(left.likely(), right.likely).size() : sizes);
 }
 
-// May x, no larger than `size`, be 0 or have either sign? Not a zero that is known. A size that is NaN beside a value
-// that is not: undetermined.
-bool SignIsOpen(double x, double size) {
-  if (std::isnan(x)) return false;
-  return std::isnan(size) || (x == 0 ? size != 0 : size >= 2 * std::fabs(x));
-}
+// May x, no larger than `size`, be 0 or have either sign? Not a zero that is known. A size that is NaN: undetermined.
+bool SignIsOpen(double x, double size) { return std::isnan(size) || (x == 0 ? size != 0 : size >= 2 * std::fabs(x)); }
+
+bool IsCertainNaN(double x, double size, bool is_bounded) { return std::isnan(x) && !(is_bounded && std::isnan(size)); }
 
 // One result, term by term.
 Bounds OneResult(const Contraction& c, const Operand& left, const Column& right, const SumRule& rule, double overflow,
@@ -238,7 +237,8 @@ Bounds OneResult(const Contraction& c, const Operand& left, const Column& right,
     const int64_t a = base + c.left_offset[k % run];
     const double product = left.value()[a] * right.values[b];
     const bool finite_factors = std::isfinite(left.value()[a]) && std::isfinite(right.values[b]);
-    if (std::isnan(left.value()[a]) || std::isnan(right.values[b])) {
+    if (IsCertainNaN(left.value()[a], left.sizes()[a], left.HasBounds()) ||
+        IsCertainNaN(right.values[b], right.sizes[b], right.sizes != right.values)) {
       nan = true;
     } else if (SignIsOpen(left.value()[a], left.sizes()[a]) || SignIsOpen(right.values[b], right.sizes[b])) {
       // Of finite factors it is for the bounds to say what the product may be.

@@ -24,9 +24,9 @@ Bounds FinishSum(const SumRule& rule, double overflow, const Total& t) {
 // Each of n - 1 products is rounded: |t| <= prod(|v| + e) (1 + u)^(n-1), and t has the sign of v unless a factor may be
 // 0. One that underflows is off by half a step at most, which the factors of 1 and more magnify; if those alone
 // overflow, so may a product on the way. An infinite factor decides, unless the factors below 1 could come to 0 before
-// they meet it: above `normal` they cannot, since roundings are relative there; where the factors of 1 and more overflow
-// by themselves, the others may meet that infinity as zeros too. When the product of the finite factors is beyond f64,
-// where an infinity comes from is not known; if no factor is below 1, it comes in any order.
+// they meet it: above `normal` they cannot, since roundings are relative there; where the factors of 1 and more
+// overflow by themselves, the others may meet that infinity as zeros too. When the product of the finite factors is
+// beyond f64, where an infinity comes from is not known; if no factor is below 1, it comes in any order.
 Bounds FinishProduct(const SumRule& rule, const Rounding& accumulator, int64_t terms, const Total& t) {
   constexpr Bounds kOpen{0, kUndetermined, kUndetermined};
   if (std::isnan(t.bounds)) return {kUndetermined, 0, 0};  // A NaN among the factors.

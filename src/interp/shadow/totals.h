@@ -15,8 +15,9 @@ namespace hlo::shadow {
 
 // What is kept of the elements combined so far. For sums: the sum of values, of bounds, of likely bounds, of the finite
 // magnitudes. For maxima: the largest value, value + bound, value - bound (`bounds`, `magnitudes`). For products: of
-// values, of magnitudes |v| + e (`magnitudes`), of the finite ones of 1 and more (`bounds`; NaN once a factor is), and
-// of the least magnitudes |v| - e below 1 (`likely`; NaN once a factor is undetermined), zeros left out.
+// values, of magnitudes |v| + e (`magnitudes`), of the finite ones of 1 and more (`bounds`; NaN once a factor is one for
+// certain), and of the least magnitudes |v| - e below 1 (`likely`; NaN once a factor is undetermined), zeros left out.
+// The value of what is undetermined may be a NaN and says nothing.
 struct Total {
   double value, bounds, likely, magnitudes;
 };
@@ -46,7 +47,7 @@ struct Multiply {
     const double size = std::fabs(v);
     t.value *= v;
     t.magnitudes *= size + e;
-    t.bounds *= std::isnan(v) ? v : size < kInfinity ? std::max(1.0, size + e) : 1;
+    t.bounds *= std::isnan(v) && e == 0 ? v : size < kInfinity ? std::max(1.0, size + e) : 1;
     t.likely *= !std::isfinite(e) ? kUndetermined : v == 0 && e == 0 ? 1 : std::clamp(size - e, 0.0, 1.0);
   }
   static void Merge(Total& t, const Total& o) {
@@ -62,7 +63,7 @@ struct Extreme {
   static constexpr Total kNothing{-kInfinity, -kInfinity, 0, -kInfinity};
   static void Take(Total& t, double v, double e, double) {
     if constexpr (kMinimum) v = -v;
-    t.value = Larger(t.value, v);
+    t.value = Larger(t.value, std::isnan(e) ? -kInfinity : v);
     t.bounds = Larger(t.bounds, v + e);
     t.magnitudes = Larger(t.magnitudes, v - e);
   }
