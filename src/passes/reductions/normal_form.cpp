@@ -10,13 +10,6 @@
 namespace hlo {
 namespace {
 
-// The bytes of `x` as another shape.
-Instruction* Recast(Instruction& inst, const Shape& shape, Instruction* x) {
-  if (x->shape() == shape) return x;
-  const bool row_major = shape.HasDefaultLayout() && x->shape().HasDefaultLayout();
-  return Step(inst, row_major ? Opcode::kReshape : Opcode::kBitcast, shape, {x});
-}
-
 // The order of the dimensions is all that the layout says.
 bool HasPlainLayout(const Shape& shape) { return shape.layout().tiling == Boxed<Tiling>(); }
 

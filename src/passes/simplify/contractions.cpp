@@ -552,11 +552,11 @@ Result<Instruction*> ConvolutionToDot(Instruction& inst, const PassContext&) {
   const int64_t in = x.shape().dim(labels.lhs_feature), out = inst.shape().dim(labels.out_feature);
   if (in == 0 || out == 0) return nullptr;
   const int64_t rows = x.shape().NumElements() / in;
-  Instruction* lhs = Step(inst, Opcode::kBitcast, x.shape().WithDims({rows, in}), {&x});
-  Instruction* rhs = Step(inst, Opcode::kBitcast, x.shape().WithDims({in, out}), {&w});
+  Instruction* lhs = Recast(inst, x.shape().WithDims({rows, in}), &x);
+  Instruction* rhs = Recast(inst, x.shape().WithDims({in, out}), &w);
   DotAttrs dot_attrs{.lhs_contracting = {1}, .rhs_contracting = {0}, .precision = attrs.precision};
   Instruction* dot = Step(inst, Opcode::kDot, inst.shape().WithDims({rows, out}), {lhs, rhs}, dot_attrs);
-  return Replace(inst, Opcode::kBitcast, {dot});
+  return Recast(inst, inst.shape(), dot);
 }
 
 // A convolution with one number for each feature => x * broadcast(w).

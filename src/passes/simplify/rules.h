@@ -39,6 +39,13 @@ inline Instruction* Step(Instruction& inst, Opcode opcode, Shape shape, const st
                          Attributes attrs = NoAttrs()) {
   return &inst.computation().AddLike(inst, opcode, std::move(shape), operands, std::move(attrs));
 }
+// The bytes of `x` as another shape. Between row-major arrays a reshape says that as well as a bitcast, and is fused;
+// where none takes it in, fusion makes a bitcast of it.
+inline Instruction* Recast(Instruction& inst, const Shape& shape, Instruction* x) {
+  if (x->shape() == shape) return x;
+  const bool row_major = shape.HasDefaultLayout() && x->shape().HasDefaultLayout();
+  return Step(inst, row_major ? Opcode::kReshape : Opcode::kBitcast, shape, {x});
+}
 // A scalar constant, or a broadcast of it, with the shape of `inst`.
 inline Instruction* ConstantLike(Instruction& inst, double value) {
   Instruction& scalar = inst.computation().AddConstant(Literal::Scalar(inst.shape().type(), value));

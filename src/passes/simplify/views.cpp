@@ -406,20 +406,18 @@ std::optional<std::vector<int64_t>> InMemory(const Shape& shape) {
 Result<Instruction*> ReshapeToBitcast(Instruction& inst, const PassContext&) {
   const Shape& from = inst.operand(0).shape();
   if (!InMemory(from) || !InMemory(inst.shape())) return nullptr;
-  bool stays = from.HasDefaultLayout() && inst.shape().HasDefaultLayout();
-  // Or only dimensions of size 1 come and go, and the others lie in the same order.
-  if (!stays && PairDimensions(from, inst.shape())) {
-    const auto numbered = [](const Shape& shape) {
-      std::vector<int64_t> number(shape.rank(), -1), numbers;
-      int64_t next = 0;
-      for (int64_t d = 0; d < shape.rank(); ++d) number[d] = shape.dim(d) == 1 ? -1 : next++;
-      const std::vector<int64_t> in_memory = *InMemory(shape);
-      for (const int64_t d : in_memory) numbers.push_back(number[d]);
-      return numbers;
-    };
-    stays = numbered(from) == numbered(inst.shape());
-  }
-  return stays ? Replace(inst, Opcode::kBitcast, {&inst.operand(0)}) : nullptr;
+  if (from.HasDefaultLayout() && inst.shape().HasDefaultLayout()) return nullptr;  // As Recast says it.
+  // Only dimensions of size 1 come and go, and the others lie in the same order.
+  if (!PairDimensions(from, inst.shape())) return nullptr;
+  const auto numbered = [](const Shape& shape) {
+    std::vector<int64_t> number(shape.rank(), -1), numbers;
+    int64_t next = 0;
+    for (int64_t d = 0; d < shape.rank(); ++d) number[d] = shape.dim(d) == 1 ? -1 : next++;
+    const std::vector<int64_t> in_memory = *InMemory(shape);
+    for (const int64_t d : in_memory) numbers.push_back(number[d]);
+    return numbers;
+  };
+  return numbered(from) == numbered(inst.shape()) ? Recast(inst, inst.shape(), &inst.operand(0)) : nullptr;
 }
 
 // The same of transposes: the layout is transposed, too.
@@ -428,14 +426,14 @@ Result<Instruction*> TransposeToBitcast(Instruction& inst, const PassContext&) {
   if (!from || !to) return nullptr;
   std::vector<int64_t> as_operand;
   for (const int64_t d : *to) as_operand.push_back(inst.dimensions()[d]);
-  return as_operand == *from ? Replace(inst, Opcode::kBitcast, {&inst.operand(0)}) : nullptr;
+  return as_operand == *from ? Recast(inst, inst.shape(), &inst.operand(0)) : nullptr;
 }
 
 // A copy into a layout that lies in memory as before, for dimensions of size 1 that change places.
 Result<Instruction*> CopyToBitcast(Instruction& inst, const PassContext&) {
   if (!inst.shape().IsArray()) return nullptr;
   const auto from = InMemory(inst.operand(0).shape()), to = InMemory(inst.shape());
-  return from && from == to ? Replace(inst, Opcode::kBitcast, {&inst.operand(0)}) : nullptr;
+  return from && from == to ? Recast(inst, inst.shape(), &inst.operand(0)) : nullptr;
 }
 
 // `x`, with dimensions of size 1 added or removed, lying in memory as it does.
@@ -459,7 +457,7 @@ Result<Instruction*> ReshapeOfCopy(Instruction& inst, const PassContext&) {
   if (!InMemory(x.shape()) || !InMemory(inst.shape()) || x.shape().layout() == copy.shape().layout()) return nullptr;
   const auto paired = PairDimensions(x.shape(), inst.shape());
   if (!paired) return nullptr;
-  Instruction* view = Step(inst, Opcode::kBitcast, SameMemory(x.shape(), inst.shape(), *paired), {&x});
+  Instruction* view = Recast(inst, SameMemory(x.shape(), inst.shape(), *paired), &x);
   return Replace(inst, Opcode::kCopy, {view});
 }
 
@@ -485,7 +483,7 @@ Result<Instruction*> CopyOfBitcastOfCopy(Instruction& inst, const PassContext&) 
   Layout layout;
   for (const int64_t d : x.shape().layout().minor_to_major)
     layout.minor_to_major.push_back(std::ranges::find(*renamed, d) - renamed->begin());
-  Instruction* view = Step(inst, Opcode::kBitcast, Shape(x.shape().type(), bitcast->shape().dims(), layout), {&x});
+  Instruction* view = Recast(inst, Shape(x.shape().type(), bitcast->shape().dims(), layout), &x);
   return Replace(inst, Opcode::kCopy, {view});
 }
 
@@ -523,7 +521,7 @@ constexpr Rule kRules[] = {
     {"A.copy.1b",  Opcode::kCopy,                            CopyTwice,            Preserves::kExact, "copy(copy(x)) => copy(x)"},
     {"A.copy.2",   Opcode::kCopy,                            CopyOfReshape,        Preserves::kExact, "copy(reshape(x)) => reshape(x)"},
     {"A.resh.8",   Opcode::kReshape,                         ReshapeOfCopy,        Preserves::kExact, "reshape(copy(x)) => copy(bitcast(x)), of dimensions of size 1"},
-    {"A.resh.5",   Opcode::kReshape,                         ReshapeToBitcast,     Preserves::kExact, "reshape(x) => bitcast(x), when nothing moves in memory"},
+    {"A.resh.5",   Opcode::kReshape,                         ReshapeToBitcast,     Preserves::kExact, "reshape(x) => bitcast(x), when nothing moves in memory and that is not in row-major order"},
     {"A.trans.4",  Opcode::kTranspose,                       TransposeToBitcast,   Preserves::kExact, "transpose(x) => bitcast(x), when nothing moves in memory"},
     {"A.copy.1c",  Opcode::kCopy,                            CopyToBitcast,        Preserves::kExact, "copy(x) => bitcast(x), when nothing moves in memory"},
     {"A.copy.3",   Opcode::kCopy,                            CopyOfBitcastOfCopy,  Preserves::kExact, "copy(bitcast(copy(x))) => copy(bitcast(x))"},
