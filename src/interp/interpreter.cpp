@@ -16,6 +16,7 @@
 #include "interp/evaluation.h"
 #include "interp/program.h"
 #include "ir/module.h"
+#include "ir/taken_branch.h"
 
 namespace hlo {
 
@@ -150,7 +151,7 @@ class Runner {
         return PushCondition(frame, inst);
       case Opcode::kConditional: {
         const std::vector<Computation*> branches = inst.attrs<ConditionalAttrs>().branches();
-        const int64_t branch = BranchOf(inst, operands[0], branches.size());
+        const int64_t branch = TakenBranch(operands[0], std::ssize(branches));
         return Push(*branches[branch], operands.subspan(branch + 1, 1), &step);
       }
       default: break;
@@ -230,13 +231,6 @@ class Runner {
     for (const Shape& element : step.inst->shape().elements()) elements.emplace_back(element);
     elements[0] = Literal::Tuple({bound.begin(), bound.end()});
     return Finish(frame, step, Literal::Tuple(std::move(elements)));
-  }
-
-  // true: 0, false: 1; an index that is out of range: the last.
-  static int64_t BranchOf(const Instruction& inst, const Literal& selector, int64_t branches) {
-    if (selector.shape().type() == PrimitiveType::kPred) return selector.GetInt(0) != 0 ? 0 : 1;
-    const int64_t index = selector.GetInt(0);
-    return index < 0 || index >= branches ? branches - 1 : index;
   }
 
   // The values of the operands, until the next step; those whose last use this is leave the frame.

@@ -9,6 +9,7 @@
 #include "interp/interpreter.h"
 #include "interp/shadow/rules.h"
 #include "ir/module.h"
+#include "ir/taken_branch.h"
 
 namespace hlo {
 namespace {
@@ -265,10 +266,7 @@ KnownValues::Callee KnownValues::CalleeOf(const Instruction& inst) {
       const std::vector<Computation*> branches = inst.attrs<ConditionalAttrs>().branches();
       const Known* selector = Get(inst.operand(0));
       if (selector == nullptr || !selector->splat) return {};
-      const auto last = std::ssize(branches) - 1;
-      const int64_t value = selector->value.GetInt(0);
-      const bool is_pred = inst.operand(0).shape().type() == PrimitiveType::kPred;
-      const int64_t taken = is_pred ? (value != 0 ? 0 : last) : value < 0 || value > last ? last : value;
+      const int64_t taken = TakenBranch(selector->value, std::ssize(branches));
       return {branches[taken], taken + 1, true};
     }
     default: return {};

@@ -9,6 +9,7 @@
 #include "interp/shadow/loop.h"
 #include "interp/shadow/rules.h"
 #include "ir/markers.h"
+#include "ir/taken_branch.h"
 
 namespace hlo {
 namespace shadow {
@@ -48,10 +49,7 @@ Result<ShadowValue> RunConditional(Context& context, const Instruction& inst, Op
   const std::vector<Computation*> branches = inst.attrs<ConditionalAttrs>().branches();
   const ShadowValue& selector = *operands[0];
   if (IsOpen(selector) && !HasComputed(context, selector)) return Undetermined(inst.shape());
-  const int64_t count = static_cast<int64_t>(branches.size());
-  int64_t branch = selector.exact.GetInt(0);
-  if (selector.shape.type() == PrimitiveType::kPred) branch = branch != 0 ? 0 : 1;
-  if (branch < 0 || branch >= count) branch = count - 1;
+  const int64_t branch = TakenBranch(selector.exact, std::ssize(branches));
   ShadowValue result = TRY(Run(context, *branches[branch], operands.subspan(branch + 1, 1)));
   return IsOpen(selector) ? UndeterminedOf(std::move(result)) : std::move(result);
 }

@@ -12,6 +12,7 @@
 #include "ir/fusion.h"
 #include "ir/module.h"
 #include "ir/side_effects.h"
+#include "ir/taken_branch.h"
 #include "passes/control/call_sites.h"
 #include "passes/pass.h"
 
@@ -173,15 +174,12 @@ Instruction& InlineBranch(Instruction& conditional, int64_t branch, CallSites& c
                       {&argument, 1});
 }
 
-// The branch that is always taken: an index that is none of a branch takes the last one.
-std::optional<int64_t> TakenBranch(const Instruction& conditional) {
+std::optional<int64_t> AlwaysTaken(const Instruction& conditional) {
   const int64_t branches = conditional.operand_count() - 1;
   if (branches == 1) return 0;
   const Instruction& selector = conditional.operand(0);
   if (!selector.Is(Opcode::kConstant)) return std::nullopt;
-  const int64_t value = selector.literal().GetInt(0);
-  if (selector.shape().type() == PrimitiveType::kPred) return value != 0 ? 0 : 1;
-  return value < 0 || value >= branches ? branches - 1 : value;
+  return TakenBranch(selector.literal(), branches);
 }
 
 bool MaySelect(const Instruction& conditional) {
@@ -196,7 +194,7 @@ bool MaySelect(const Instruction& conditional) {
 
 bool RemoveConditional(Instruction& conditional, CallSites& calls) {
   Instruction* value = nullptr;
-  if (const auto taken = TakenBranch(conditional)) {
+  if (const auto taken = AlwaysTaken(conditional)) {
     value = &InlineBranch(conditional, *taken, calls);
   } else if (MaySelect(conditional)) {
     Instruction &on_true = InlineBranch(conditional, 0, calls), &on_false = InlineBranch(conditional, 1, calls);

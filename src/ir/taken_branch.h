@@ -1,0 +1,20 @@
+// Which branch of a conditional its selector takes.
+#ifndef HLO_IR_TAKEN_BRANCH_H_
+#define HLO_IR_TAKEN_BRANCH_H_
+
+#include <cstdint>
+
+#include "ir/literal.h"
+
+namespace hlo {
+
+// True the first, false the second; an index that is none of a branch the last.
+inline int64_t TakenBranch(const Literal& selector, int64_t branches) {
+  const int64_t value = selector.GetInt(0);
+  if (selector.shape().type() == PrimitiveType::kPred) return value != 0 ? 0 : 1;
+  return value < 0 || value >= branches ? branches - 1 : value;
+}
+
+}  // namespace hlo
+
+#endif  // HLO_IR_TAKEN_BRANCH_H_
