@@ -138,14 +138,13 @@ std::optional<int64_t> CountTrips(const Instruction& loop, int64_t most, const S
 }
 
 std::optional<Literal> ScalarAfter(const Instruction& loop, int64_t i, int64_t trips, const ScalarOf& known) {
-  constexpr int64_t kMostInterpreted = 64;
   if (!loop.shape().IsTuple() || !loop.shape().element(i).IsScalar()) return std::nullopt;
   if (const auto induction = InductionOf(loop, i)) {
     const uint64_t last =
         static_cast<uint64_t>(induction->first) + static_cast<uint64_t>(induction->step) * static_cast<uint64_t>(trips);
     return Literal::Scalar(loop.shape().element(i).type(), static_cast<int64_t>(last));
   }
-  auto counter = trips <= kMostInterpreted ? Counter::Of(loop, {i}, known) : std::nullopt;
+  auto counter = trips <= kMostInterpretedTrips ? Counter::Of(loop, {i}, known) : std::nullopt;
   for (int64_t trip = 0; counter && trip < trips; ++trip) {
     if (!counter->Advance()) counter.reset();
   }

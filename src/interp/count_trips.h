@@ -16,6 +16,9 @@ class Instruction;
 using ScalarOf = std::function<const Literal*(const Instruction&)>;  // Null where it is not known.
 const Literal* ScalarOfConstant(const Instruction& inst);
 
+// Of a counter whose form is not known.
+inline constexpr int64_t kMostInterpretedTrips = 64;
+
 // What `known_trip_count` says is not asked: a program is not changed on somebody's word. Where the counter has no form
 // that is known, and the condition hangs on a few scalars that begin at known values, trips are interpreted, `most` of
 // them at most. Nullopt when that does not tell.

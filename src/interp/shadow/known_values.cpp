@@ -275,10 +275,9 @@ KnownValues::Callee KnownValues::CalleeOf(const Instruction& inst) {
 
 // Of a loop whose state is known at its start.
 std::optional<int64_t> KnownValues::TripsOf(const Instruction& loop) {
-  constexpr int64_t kMostTrips = 64;
   const auto [found, is_new] = trips_.emplace(&loop, std::nullopt);
   if (is_new) {
-    found->second = CountTrips(loop, kMostTrips, ScalarKnown());
+    found->second = CountTrips(loop, kMostInterpretedTrips, ScalarKnown());
   }
   return found->second;
 }
@@ -321,8 +320,9 @@ std::optional<KnownValues::Known> KnownValues::OfCallee(const Computation& calle
   return result == nullptr ? std::nullopt : std::optional(*result);
 }
 
-// Outside, an element that the body hands on is what the loop began with; one that each trip computes anew from nothing
-// that changes is that, once there was a trip; and counters are followed.
+// Outside, an element that the body hands on is what the loop began with; one that it makes of such a one, or that each
+// trip computes anew from nothing that changes, is that, once there was a trip; and counters are followed. Passes have
+// the same law (while_simplifier.cpp, UseLastValues): tests/loop_laws_test.cpp holds them to each other.
 std::optional<KnownValues::Known> KnownValues::OfLoop(const Instruction& loop) {
   const Computation& body = *loop.attrs<WhileAttrs>().body;
   const auto trips = TripsOf(loop);
@@ -330,14 +330,21 @@ std::optional<KnownValues::Known> KnownValues::OfLoop(const Instruction& loop) {
   const Known* init = Get(loop.operand(0));
   if (trips == 0) return init == nullptr ? std::nullopt : std::optional(*init);
   if (init == nullptr || !body.root().Is(Opcode::kTuple)) return std::nullopt;
+  const auto handed_on = [&](int64_t i) -> std::optional<int64_t> {
+    const Instruction& next = body.root().operand(i);
+    const bool is_element = next.Is(Opcode::kGetTupleElement) && next.operand(0).Is(Opcode::kParameter);
+    return is_element ? std::optional(next.tuple_index()) : std::nullopt;
+  };
   Known result;
   for (int64_t i = 0; i < body.root().operand_count(); ++i) {
-    const Instruction& next = body.root().operand(i);
-    const bool invariant =
-        next.Is(Opcode::kGetTupleElement) && next.tuple_index() == i && next.operand(0).Is(Opcode::kParameter);
-    const Known* anew = trips ? Get(next) : nullptr;
-    if (invariant || anew != nullptr) {
-      result.elements.push_back(invariant ? init->elements[i] : *anew);
+    const auto from = handed_on(i);
+    const Known* anew = trips ? Get(body.root().operand(i)) : nullptr;
+    if (from && (*from == i || (trips && handed_on(*from) == from))) {
+      result.elements.push_back(init->elements[*from]);
+      continue;
+    }
+    if (anew != nullptr) {
+      result.elements.push_back(*anew);
       continue;
     }
     auto counted = trips ? ScalarAfter(loop, i, *trips, ScalarKnown()) : std::nullopt;
