@@ -13,7 +13,8 @@
 //
 // So a transpose goes to the narrowest place of a chain, or none is made. A transpose of the module itself is not
 // computed but looked through, and cancels where that is cheaper. Where both ways cost the same all stays as it is: one
-// convolution between parameters and results is left to its library. Kernels of convolutions too: a library packs them.
+// convolution between parameters and results is left to its library. Kernels of convolutions too: a library packs them,
+// from any order, so that a transpose of one is said in dim_labels.
 //
 // It changes the order of elements in memory and nothing else, in normal form: other dim_labels, row-major arrays.
 #include <algorithm>
@@ -36,7 +37,7 @@ namespace {
 // XLA's rule of today, where it moves channels to the end; what it leaves channels-first stays as it is. Convolutions
 // of one input feature are no products of matrices, and none for tensor cores.
 bool PrefersChannelsLast(const Instruction& inst, const DeviceDescription& device) {
-  if (!inst.Is(Opcode::kConvolution) || !device.is_gpu || device.compute_capability < 70) return false;
+  if (!inst.Is(Opcode::kConvolution)) return false;
   const auto& attrs = inst.attrs<ConvolutionAttrs>();
   const auto spatial = std::ssize(attrs.window.dims);
   const PrimitiveType type = inst.operand(0).shape().type();
@@ -373,13 +374,35 @@ void ConvolutionLayouts::Rewrite() {
   }
 }
 
+// convolution(x, transpose(w)) => convolution(x, w), under other dim_labels.
+bool FoldKernelTranspose(Instruction& convolution) {
+  if (!HasSpace(convolution) || ImagesOf(convolution).operand[1]) return false;
+  const Source source = SourceOf(convolution.operand(1));
+  if (source.view.empty() || !source.base->shape().HasDefaultLayout()) return false;
+  DimLabels& labels = convolution.mutable_attrs<ConvolutionAttrs>().dim_labels;
+  for (int64_t* d : {&labels.rhs_input_feature, &labels.rhs_output_feature}) *d = source.view[*d];
+  for (int64_t& d : labels.rhs_spatial) d = source.view[d];
+  Instruction& transpose = convolution.operand(1);
+  convolution.SetOperand(1, *source.base);
+  if (transpose.IsDead()) convolution.computation().RemoveDeadTree(transpose);
+  if (LOGS_WHY())
+    LogWhy("convolution-layout-assignment", convolution, "reads its kernel before a transpose", "libraries pack it");
+  return true;
+}
+
 }  // namespace
 
 Result<bool> AssignConvolutionLayouts(Module& module, const PassContext& context) {
+  if (!context.device->is_gpu || context.device->compute_capability < 70) return false;
   bool changed = false;
   for (Computation* computation : SequentialComputations(module)) {
-    const auto is_convolution = [](const Instruction* inst) { return inst->Is(Opcode::kConvolution); };
-    if (std::ranges::none_of(computation->Instructions(), is_convolution)) continue;
+    bool any = false;
+    for (Instruction* inst : computation->Instructions()) {
+      if (inst->removed() || !inst->Is(Opcode::kConvolution)) continue;
+      any = true;
+      changed |= FoldKernelTranspose(*inst);
+    }
+    if (!any) continue;
     ConvolutionLayouts layouts(*computation, context);
     if (!layouts.Spread() || !layouts.Choose() || !context.ConsumeFuel()) continue;
     layouts.Rewrite();

@@ -1,0 +1,66 @@
+// layout_normalization: what leads from one layout to another is a transpose of row-major arrays, between bitcasts that
+// only name the bytes of the entry's parameters and results. A copy is a kernel of its own; a transpose cancels with
+// others, and fuses.
+#include "base/text.h"
+#include "ir/module.h"
+#include "passes/layout/order.h"
+#include "passes/log_why.h"
+#include "passes/pass.h"
+
+namespace hlo {
+namespace {
+
+Order MajorToMinor(const Shape& shape) {
+  const auto& minor_to_major = shape.layout().minor_to_major;
+  return {minor_to_major.rbegin(), minor_to_major.rend()};
+}
+
+// A layout that says more than an order (tiles, a memory space) is left alone.
+bool IsOrderAlone(const Shape& shape) {
+  Shape plain = shape.WithDefaultLayout();
+  plain.mutable_order() = shape.layout().minor_to_major;
+  return plain == shape;
+}
+
+Instruction& Named(Instruction& like, Instruction& value, const Shape& shape) {
+  if (value.shape() == shape) return value;
+  return like.computation().AddLike(like, Opcode::kBitcast, shape, {&value});
+}
+
+// copy(x) => bitcast(transpose(bitcast(x))): x in the order of its memory, that put into the order of the result's
+// memory, and those bytes as the result.
+bool SayCopy(Instruction& copy) {
+  Instruction& x = copy.operand(0);
+  if (!copy.shape().IsArray() || copy.shape().IsBuffer() || copy.shape().HasDynamicDims()) return false;
+  if (x.shape().type() != copy.shape().type() || x.shape().layout() == copy.shape().layout()) return false;
+  if (!IsOrderAlone(x.shape()) || !IsOrderAlone(copy.shape())) return false;
+  if (!copy.control_predecessors().empty() || !copy.common().sharding.empty()) return false;
+  const Order from = MajorToMinor(x.shape()), to = MajorToMinor(copy.shape());
+  Instruction& bytes = Named(copy, x, InOrder(x.shape(), from));
+  Instruction& turned = copy.computation().AddLike(copy, Opcode::kTranspose, InOrder(copy.shape(), to), {&bytes},
+                                                   DimensionsAttrs{TransposeBetween(from, to)});
+  Instruction& result = Named(copy, turned, copy.shape());
+  if (LOGS_WHY())
+    LogWhy("layout_normalization", copy, "=> a transpose between bitcasts", "a copy is a kernel of its own");
+  copy.ReplaceAllUses(result);
+  return true;
+}
+
+}  // namespace
+
+Result<bool> NormalizeLayouts(Module& module, const PassContext& context) {
+  bool changed = false;
+  Computation& entry = module.entry();
+  std::vector<bool> awaited(entry.place_limit());
+  for (const Instruction* inst : entry.instructions()) {
+    for (const Instruction* before : inst->control_predecessors()) awaited[before->place()] = true;
+  }
+  for (Instruction* inst : entry.Instructions()) {
+    if (!inst->Is(Opcode::kCopy) || awaited[inst->place()] || !context.ConsumeFuel() || !SayCopy(*inst)) continue;
+    entry.Remove(*inst);
+    changed = true;
+  }
+  return changed;
+}
+
+}  // namespace hlo
