@@ -5,6 +5,7 @@
 #include <deque>
 #include <unordered_set>
 
+#include "base/check.h"
 #include "base/text.h"
 #include "ir/fusion.h"
 #include "passes/match.h"
@@ -88,7 +89,7 @@ const std::vector<Switch>& Switches() {
       {&A::enable_conditional_simplification, true, {"A.cond.1"}},
       {&A::enable_conv_add_multiply_reorder, true, {"A.mul.10"}},
       {&A::enable_conv_operand_swap, true, {"A.conv.4"}},
-      {&A::enable_conv_simplification, true, {"A.conv.4", "A.conv.5", "A.conv.6"}},
+      {&A::enable_conv_simplification, true, {"A.conv.5", "A.conv.6"}},
       {&A::enable_dot_strength_reduction, true, {"A.dot.3", "A.red.7"}},
       {&A::enable_dot_to_multiply_rewrite, true, {"A.dot.2"}},
       {&A::enable_fold_transpose_into_scatter, true, {"A.trans.7"}},
@@ -127,6 +128,10 @@ struct Laws {
          {ArithmeticRules(), LogicRules(), IntegerRules(), ReshapeRules(), BroadcastRules(), MovementRules(),
           ReductionRules(), UpdateRules(), ViewRules(), SumRules(), ContractionRules(), CallRules(), RoundingRules()})
       for (const Rule& rule : family) Add(rule);
+    for (const Switch& s : Switches()) {
+      for (const std::string_view id : s.laws)
+        CHECK(std::ranges::find(rules, id, &Rule::id) != rules.end(), "an option switches ", id, ", which is no rule");
+    }
   }
 
   void Add(Rule rule) {

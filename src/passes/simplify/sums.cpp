@@ -267,6 +267,11 @@ Result<Instruction*> ReduceBelowBroadcast(Instruction& inst, const PassContext&)
   return Replace(inst, Opcode::kBroadcast, {reduce}, DimensionsAttrs{kept});
 }
 
+// Adding the same number up again and again rounds the same way for long: the sum of n may be off by n / 2 roundings.
+// Of f64 no wider type says what it would have been, so that a comparison takes the sum's value for true, and not n *
+// x.
+bool MayCountInstead(PrimitiveType type) { return type != PrimitiveType::kF64; }
+
 // sum(broadcast(x)) => broadcast(x * n + init), where only what is repeated is added up and n is a number of the type.
 template <bool kRounds>
 Result<Instruction*> SumOfRepeated(Instruction& inst, const PassContext&) {
@@ -282,7 +287,7 @@ Result<Instruction*> SumOfRepeated(Instruction& inst, const PassContext&) {
   }
   Instruction& x = broadcast.operand(0);
   const PrimitiveType type = inst.shape().type();
-  if (attrs.dimensions.empty() || !(IsInteger(type) || IsFloat(type))) return nullptr;
+  if (attrs.dimensions.empty() || !(IsInteger(type) || IsFloat(type)) || !MayCountInstead(type)) return nullptr;
   if (kRounds && Literal::Scalar(type, static_cast<double>(count)).GetDouble(0) != static_cast<double>(count))
     return nullptr;
   Instruction* number = &inst.computation().AddConstant(Literal::Scalar(type, count));
@@ -413,7 +418,8 @@ template <bool kRounds>
 Result<Instruction*> RunningSumOfConstant(Instruction& inst, const PassContext&) {
   Instruction& x = inst.operand(0);
   if (OpOfRow<kRounds>(inst) != Opcode::kAdd || ScalarOf(x) == nullptr || !IsNeutral(inst.operand(1), Opcode::kAdd) ||
-      !(IsInteger(inst.shape().type()) || IsFloat(inst.shape().type())) || inst.operand(0).shape() != inst.shape())
+      !(IsInteger(inst.shape().type()) || IsFloat(inst.shape().type())) || inst.operand(0).shape() != inst.shape() ||
+      !MayCountInstead(inst.shape().type()))
     return nullptr;
   const auto running = RunningDim(inst);
   if (!running) return nullptr;
@@ -460,7 +466,7 @@ constexpr Rule kRules[] = {
     {"A.red.11b",  Opcode::kReduce,       ReduceBelowBroadcast<false>,   Preserves::kExact, "reduce(broadcast(x)) => broadcast(reduce(x)), over dimensions of x"},
     {"A.red.11c",  Opcode::kReduce,       ReduceBelowBroadcast<true>,    kRegroups,         "reduce(broadcast(x)) => broadcast(reduce(x)), over dimensions of x, for sums and products of floats"},
     {"A.red.11d",  Opcode::kReduce,       SumOfRepeated<false>,          Preserves::kExact, "sum(broadcast(x)) => broadcast(x * n + init), over what only repeats, for integers"},
-    {"A.red.11e",  Opcode::kReduce,       SumOfRepeated<true>,           kRegroups,         "sum(broadcast(x)) => broadcast(x * n + init), over what only repeats"},
+    {"A.red.11e",  Opcode::kReduce,       SumOfRepeated<true>,           kRegroups,         "sum(broadcast(x)) => broadcast(x * n + init), over what only repeats, but of f64"},
     {"A.rw.1",     Opcode::kReduceWindow, WindowOfNothing,               Preserves::kExact, "reduce-window(x, init) => broadcast(init), when x is empty; => op(init, x), of a scalar"},
     {"A.rw.2",     Opcode::kReduceWindow, WindowsOfOne,                  Preserves::kExact, "reduce-window(x, init) => op(init, x), of windows of one element"},
     {"A.rw.4",     Opcode::kReduceWindow, WindowOfPad,                   Preserves::kExact, "reduce-window(pad(x, init)) => reduce-window(x) with that padding"},
@@ -468,7 +474,7 @@ constexpr Rule kRules[] = {
     {"A.rw.3a",    Opcode::kReduceWindow, WindowOfAll<false>,            Preserves::kExact, "reduce-window(x) => reshape(reduce(x)), of one window over whole dimensions"},
     {"A.rw.3b",    Opcode::kReduceWindow, WindowOfAll<true>,             kRegroups,         "reduce-window(x) => reshape(reduce(x)), of one window over whole dimensions, for sums and products of floats"},
     {"A.rw.6a",    Opcode::kReduceWindow, RunningSumOfConstant<false>,   Preserves::kExact, "running sum of broadcast(c) => c * (iota + 1), for integers"},
-    {"A.rw.6b",    Opcode::kReduceWindow, RunningSumOfConstant<true>,    kRegroups,         "running sum of broadcast(c) => c * (iota + 1)"},
+    {"A.rw.6b",    Opcode::kReduceWindow, RunningSumOfConstant<true>,    kRegroups,         "running sum of broadcast(c) => c * (iota + 1), but of f64"},
     {"A.slice.8a", Opcode::kSlice,        LastOfRunningSum<false>,       Preserves::kExact, "the last of a running reduce-window => reshape(reduce(x))"},
     {"A.slice.8b", Opcode::kSlice,        LastOfRunningSum<true>,        kRegroups,         "the last of a running reduce-window => reshape(reduce(x)), for sums and products of floats"},
 };

@@ -357,6 +357,11 @@ Result<Instruction*> ChunksToConcatenate(Instruction& inst, const PassContext&) 
   return Replace(inst, Opcode::kConcatenate, parts, OneDimensionAttrs{{into}});
 }
 
+// Behind layout assignment what is computed is row-major (ir/verifier): a law may have it lie otherwise where it did.
+bool MayLieAs(const Shape& shape, const Shape& before) {
+  return shape.HasDefaultLayout() || !before.HasDefaultLayout();
+}
+
 // bitcast(f(bitcast(x))) => bitcast(f(x)), for an elementwise f of one operand and one type.
 Result<Instruction*> BitcastOfUnary(Instruction& inst, const PassContext&) {
   Instruction& f = inst.operand(0);
@@ -366,7 +371,7 @@ Result<Instruction*> BitcastOfUnary(Instruction& inst, const PassContext&) {
   Instruction &bitcast = f.operand(0), &x = bitcast.operand(0);
   const PrimitiveType type = inst.shape().type();
   if (f.shape().type() != type || bitcast.shape() != f.shape() || x.shape().type() != type || !IsStatic(bitcast) ||
-      !IsStatic(inst))
+      !IsStatic(inst) || !MayLieAs(x.shape(), f.shape()))
     return nullptr;
   return Replace(inst, Opcode::kBitcast, {Step(inst, f.opcode(), x.shape(), {&x}, f.attributes())});
 }
@@ -385,11 +390,13 @@ Result<Instruction*> CopyTwice(Instruction& inst, const PassContext&) {
 }
 Result<Instruction*> CopyOfReshape(Instruction& inst, const PassContext&) {
   Instruction& reshape = inst.operand(0);
-  if (!m::OneUse(m::Reshape())(&reshape) || !inst.shape().IsArray() || inst.shape().HasDynamicDims()) return nullptr;
+  if (!m::OneUse(m::Reshape())(&reshape) || !inst.shape().IsArray() || inst.shape().HasDynamicDims() ||
+      !MayLieAs(inst.shape(), reshape.shape()))
+    return nullptr;
   return Replace(inst, Opcode::kReshape, {&reshape.operand(0)});
 }
 
-// ---- Where layouts are given (layout_sensitive) ---------------------------------------------------------------------
+// ---- Where layouts are given (is_layout_sensitive) -----------------------------------------------------------------
 
 // Dimensions in the order in which they lie in memory, the outermost first, but for those of size 1. Nothing for tiles.
 std::optional<std::vector<int64_t>> InMemory(const Shape& shape) {
@@ -490,7 +497,7 @@ Result<Instruction*> CopyOfBitcastOfCopy(Instruction& inst, const PassContext&) 
 // bitcast(broadcast(x)) => broadcast(x), where the bitcast names dimensions anew and x's keep their order.
 Result<Instruction*> BitcastOfBroadcast(Instruction& inst, const PassContext&) {
   Instruction& broadcast = inst.operand(0);
-  if (!broadcast.Is(Opcode::kBroadcast)) return nullptr;
+  if (!broadcast.Is(Opcode::kBroadcast) || !MayLieAs(inst.shape(), broadcast.shape())) return nullptr;
   const auto renamed = Renaming(broadcast.shape(), inst.shape());
   if (!renamed) return nullptr;
   std::vector<int64_t> dims;
