@@ -23,6 +23,7 @@ WidenedOptions OptionsOf(const RunOptions& options) {
   return widened;
 }
 
+// A copy, unless nobody else has them.
 void OwnBytes(Literal& literal) {
   literal.mutable_raw();
   for (Literal& element : literal.mutable_elements()) OwnBytes(element);
@@ -65,12 +66,13 @@ class LeftValues {
     const gpu::Observer take = {
         .wants = [&](const Instruction& inst,
                      std::span<const gpu::LoopStep> loops) { return loops.empty() && wanted.contains(inst.id()); },
+        .reads_operands = false,
         .observe = [&](const Instruction& inst, std::span<const gpu::LoopStep>, std::span<const Literal>,
-                       const Literal& output) -> Status {
+                       Literal output) -> Status {
           for (const Instruction* value : wanted.at(inst.id())) {
             const bool is_element = value->Is(Opcode::kGetTupleElement);
-            const Literal& bytes = is_element ? output.elements()[value->attrs<IndexAttrs>().index] : output;
-            OwnBytes(values_[value->id()] = bytes);  // The next step may write over those of the output.
+            Literal& bytes = is_element ? output.mutable_elements()[value->tuple_index()] : output;
+            OwnBytes(values_[value->id()] = std::move(bytes));  // The next step may write over those of the output.
           }
           return {};
         }};

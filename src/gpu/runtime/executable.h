@@ -80,10 +80,10 @@ struct LoopStep {
 struct Observer {
   // Asked before the step. Null: all of them.
   std::function<bool(const Instruction&, std::span<const LoopStep>)> wants;
-  // After it, with its operands as they were before (values of the operands' shapes) and its result, which the next
-  // step may write over: who keeps it copies its bytes. An error ends the run.
-  std::function<Status(const Instruction&, std::span<const LoopStep>, std::span<const Literal> inputs,
-                       const Literal& output)>
+  bool reads_operands = true;  // False: `inputs` are none.
+  // After it, with its operands as they were before (values of the operands' shapes) and its result, whose bytes the
+  // next step may write over where they are shared: who keeps it copies those. An error ends the run.
+  std::function<Status(const Instruction&, std::span<const LoopStep>, std::span<const Literal> inputs, Literal output)>
       observe;
 };
 

@@ -115,7 +115,7 @@ class SerialRunner {
     const bool observed =
         observer != nullptr && step.info >= 0 && (!observer->wants || observer->wants(*step.instruction, loops_));
     std::vector<Literal> inputs;
-    if (observed) {
+    if (observed && observer->reads_operands) {
       for (const Instruction* operand : step.instruction->operands()) inputs.push_back(TRY(binding_.Read(*operand)));
     }
     const Clock::time_point start = Clock::now();
@@ -126,8 +126,8 @@ class SerialRunner {
       (*options_.step_seconds)[step.info] += SecondsSince(start);
     }
     if (!observed) return {};
-    const Literal output = TRY(binding_.Read(*step.instruction, Binding::Lent::kResultsToo));
-    return observer->observe(*step.instruction, loops_, inputs, output);
+    Literal output = TRY(binding_.Read(*step.instruction, Binding::Lent::kResultsToo));
+    return observer->observe(*step.instruction, loops_, inputs, std::move(output));
   }
 
   Status RunWork(const Step& step) {
