@@ -521,8 +521,9 @@ class Comparer {
     if (loops) return CompareLoops(pair, origin, inst, where);
     if (limit_ < std::numeric_limits<int64_t>::max() && TRY(CompareSampled(pair, origin, inst, where))) return {};
     auto before = ValueBefore(pair, origin);
+    const auto rounded = KnownAfter(inst);
     const auto evaluate = [&]() -> Result<ShadowValue> {
-      if (auto rounded = KnownAfter(inst)) return std::move(*rounded);
+      if (rounded) return *rounded;
       return ValueAfter(pair, inst);
     };
     const auto after = before ? evaluate() : std::unexpected(before.error());
@@ -547,6 +548,8 @@ class Comparer {
     }
     const bool is_open = compared.by_bits > 0 || comparison.Count(ElementClass::kUndetermined) > 0;
     if (is_open || IsLarge(inst)) pair.given_for_good.insert(&origin);
+    // What passes folded was rounded by that, and what they fold of it begins there.
+    if (rounded && !known_before_->Value(origin)) compared.before = compared.after;
     Keep(pair, origin, inst, {.value = KeptOf(std::move(compared.before), compared.after), .left = nullptr});
     return {};
   }
