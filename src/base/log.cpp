@@ -35,7 +35,7 @@ std::string_view Stem(std::string_view file) {
   return file.substr(0, file.rfind('.'));
 }
 
-// XLA's file that says what this one does.
+// XLA's file that says what this one does; or a pass of ours that shares the file of another.
 struct OtherName {
   std::string_view stem, xla;
 };
@@ -47,6 +47,7 @@ constexpr OtherName kOtherNames[] = {
     {"optimize", "hlo_pass_pipeline"},
     {"while_simplifier", "while_loop_simplifier"},
     {"horizontal_fusion", "horizontal_loop_fusion"},
+    {"row_fusion", "attention_fusion"},
     {"constant_folding", "hlo_constant_folding"},
     {"cse", "hlo_cse"},
     {"dce", "hlo_dce"},

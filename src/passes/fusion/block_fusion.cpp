@@ -2,6 +2,7 @@
 // become one launch (a region "block"), and so do loops whose bodies are made of such, over a state that stays near the
 // block: barriers stand where launches stood. Always true: a region's kernels run as they would by themselves.
 #include <algorithm>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "ir/module.h"
 #include "ir/region.h"
 #include "passes/fusion/regions.h"
+#include "passes/log_why.h"
 #include "passes/pass.h"
 
 namespace hlo {
@@ -26,15 +28,20 @@ class Blocks {
  public:
   Blocks(const Module& module, const DeviceDescription& device) : costs_(module), device_(device) {}
 
-  // Instructions of the launch's code when it is one that a block runs; else 0.
-  int64_t CodeOf(const Instruction& launch) {
-    const auto [at, fresh] = code_.try_emplace(&launch, 0);
-    if (fresh) at->second = launch.Is(Opcode::kWhile) ? CodeOfLoop(launch) : CodeOfKernel(launch);
-    return code_.at(&launch);
+  // Instructions of the launch's code when it is one that a block runs; else 0, and why not.
+  struct Code {
+    int64_t instructions = 0;
+    std::string_view why_not;
+  };
+  const Code& CodeOf(const Instruction& launch) {
+    const auto [at, fresh] = code_.try_emplace(&launch);
+    Code& code = at->second;
+    if (fresh) code = launch.Is(Opcode::kWhile) ? CodeOfLoop(launch) : CodeOfKernel(launch);
+    return code;
   }
 
  private:
-  int64_t CodeOfKernel(const Instruction& kernel) const {
+  Code CodeOfKernel(const Instruction& kernel) const {
     const Cost& cost = costs_.Of(kernel);
     double dots = 0, products = 0;
     for (int width = 0; width < kDotWidths; ++width) {
@@ -44,43 +51,47 @@ class Blocks {
     const double alone =
         std::max({cost.bytes() / device_.memory_rate, cost.scalar_work / device_.instruction_rate, dots}) *
         device_.multiprocessors;
-    if (alone > device_.launch_seconds || products > kMostProducts) return 0;
-    if (kernel.Is(Opcode::kCopy)) return kernel.shape().IsArray() ? 1 : 0;
-    if (!IsKernel(kernel) && LibraryOf(kernel) != "gemm") return 0;
-    return FusedComputation(kernel).InstructionCount();
+    if (alone > device_.launch_seconds) return {0, "one block takes longer for it than a launch does"};
+    if (products > kMostProducts) return {0, "its product is worth a library call"};
+    if (kernel.Is(Opcode::kCopy)) return kernel.shape().IsArray() ? Code{1, ""} : Code{0, "it copies a tuple"};
+    if (!IsKernel(kernel) && LibraryOf(kernel) != "gemm") return {0, "it is no kernel"};
+    return {FusedComputation(kernel).InstructionCount(), ""};
   }
 
   // Loops within it were asked before: nothing here goes deep.
-  int64_t CodeOfLoop(const Instruction& loop) {
-    if (!loop.shape().IsTuple()) return 0;
+  Code CodeOfLoop(const Instruction& loop) {
+    if (!loop.shape().IsTuple()) return {0, "its state is no tuple"};
     int64_t state = 0, code = 0;
     for (const Shape& element : loop.shape().elements()) {
-      if (!element.IsArray()) return 0;
+      if (!element.IsArray()) return {0, "its state has more than arrays"};
       state += element.NumElements();
     }
-    if (state > kMostState) return 0;
+    if (state > kMostState) return {0, "its state has more than 65536 elements"};
     const auto& attrs = loop.attrs<WhileAttrs>();
     for (const Computation* called : {attrs.condition, attrs.body}) {
       for (const Instruction* inst : called->instructions()) {
         if (inst->Is(kOnlyNames) || inst->Is(Opcode::kConstant) || inst->Is(Opcode::kParameter)) continue;
-        if (!IsLaunch(*inst) || !inst->control_predecessors().empty()) return 0;
+        if (!IsLaunch(*inst)) return {0, "its body does more than kernels do"};
+        if (!inst->control_predecessors().empty()) return {0, "in its body one is told to wait for another"};
         const auto known = code_.find(inst);
-        const int64_t of_inst = inst->Is(Opcode::kWhile) ? (known == code_.end() ? 0 : known->second) : CodeOf(*inst);
-        if (of_inst == 0) return 0;
+        const int64_t of_inst = !inst->Is(Opcode::kWhile) ? CodeOf(*inst).instructions
+                                : known == code_.end()    ? 0
+                                                          : known->second.instructions;
+        if (of_inst == 0) return {0, "its body has what no block runs"};
         code += of_inst;
       }
     }
-    return code;
+    return {code, code == 0 ? "its body is empty" : ""};
   }
 
   const CostAnalysis costs_;
   const DeviceDescription& device_;
-  std::unordered_map<const Instruction*, int64_t> code_;
+  std::unordered_map<const Instruction*, Code> code_;
 };
 
 class BlockFusion {
  public:
-  BlockFusion(Computation& computation, Blocks& blocks) : graph_(computation), blocks_(blocks) {}
+  BlockFusion(Computation& computation, Blocks& blocks) : graph_(computation), blocks_(blocks), logs_(LOGS_WHY()) {}
 
   // `taken`: computations of loops that are in a region now.
   bool Run(std::unordered_set<const Computation*>* taken) {
@@ -99,8 +110,11 @@ class BlockFusion {
 
  private:
   void Place(const Instruction& launch) {
-    const int64_t code = blocks_.CodeOf(launch);
-    if (code == 0 || code > kMostInstructions) return;
+    const auto [code, why_not] = blocks_.CodeOf(launch);
+    if (code == 0 || code > kMostInstructions) {
+      if (logs_) Say(launch, "stays", code == 0 ? why_not : "it has more than 4000 instructions");
+      return;
+    }
     runs_in_block_.insert(&launch);
     for (const Instruction* producer : graph_.Producers(launch)) JoinIfItMay(*producer, launch);
     for (const Instruction* other : last_) JoinIfItMay(*other, launch);
@@ -109,11 +123,24 @@ class BlockFusion {
     if (last_.size() > kGroupsAsked) last_.erase(last_.begin());
   }
 
+  static void Say(const Instruction& inst, std::string_view became, std::string_view why) {
+    LogWhy("block-fusion", inst, became, why);
+  }
+
   void JoinIfItMay(const Instruction& a, const Instruction& b) {
     if (!runs_in_block_.contains(&a) || graph_.AreOne(a, b)) return;
+    const std::string_view why_not = WhyNotJoined(a, b);
+    if (why_not.empty()) graph_.Join(a, b);
+    if (!logs_) return;
+    if (why_not.empty()) Say(b, Str("=> one region with ", a.name()), "one block is through with each in no time");
+    else Say(b, Str("stays apart from ", a.name()), why_not);
+  }
+
+  std::string_view WhyNotJoined(const Instruction& a, const Instruction& b) {
     const Size of_a = SizeOf(a), of_b = SizeOf(b);
-    if (of_a.code + of_b.code > kMostInstructions || of_a.pointers + of_b.pointers > kMostPointers) return;
-    if (graph_.CanJoin(a, b)) graph_.Join(a, b);
+    if (of_a.code + of_b.code > kMostInstructions) return "together they have more than 4000 instructions";
+    if (of_a.pointers + of_b.pointers > kMostPointers) return "together they have more than 128 operands and results";
+    return graph_.CanJoin(a, b) ? "" : "one waits for the other by way of a third";
   }
 
   // Of a group, which is asked for by many and only grows.
@@ -126,12 +153,13 @@ class BlockFusion {
     Size& size = sizes_[&group];
     if (size.launches == group.size()) return size;
     size = {.launches = group.size(), .pointers = graph_.PointerCount(launch)};
-    for (const Instruction* member : group) size.code += blocks_.CodeOf(*member);
+    for (const Instruction* member : group) size.code += blocks_.CodeOf(*member).instructions;
     return size;
   }
 
   RegionGraph graph_;
   Blocks& blocks_;
+  const bool logs_;
   std::unordered_set<const Instruction*> runs_in_block_;
   std::unordered_map<const std::vector<Instruction*>*, Size> sizes_;
   std::vector<const Instruction*> last_;  // One of each of the last groups.

@@ -4,11 +4,13 @@
 // memory, and its kernel reads anything that is made element by element; what is larger takes converts and parts.
 // Always true: a region's kernels run as they would by themselves.
 #include <algorithm>
+#include <string_view>
 #include <vector>
 
 #include "ir/fusion.h"
 #include "ir/module.h"
 #include "passes/fusion/regions.h"
+#include "passes/log_why.h"
 #include "passes/pass.h"
 
 namespace hlo {
@@ -58,25 +60,41 @@ bool IsRead(const Instruction& inst, bool skinny) {
   }
 }
 
-bool IsPrologue(const Instruction& launch, bool skinny) {
-  if (!IsKernel(launch) || !launch.shape().IsArray()) return false;
+// Why a product cannot read as it lies what the launch makes; "" where it can.
+std::string_view WhyNotRead(const Instruction& launch, bool skinny) {
+  if (!IsKernel(launch)) return "a product reads from kernels alone";
+  if (!launch.shape().IsArray()) return "it has several results";
   for (const Instruction* inst : FusedComputation(launch).instructions()) {
-    if (!IsRead(*inst, skinny)) return false;
+    if (IsRead(*inst, skinny)) continue;
+    return skinny ? "it does more than pick, convert, move and scale elements"
+                  : "it does more than pick and convert elements, and a product of more than 16 rows reads no more";
   }
-  return true;
+  return "";
+}
+
+std::string_view WhyNotJoined(RegionGraph& graph, const Instruction& producer, const Instruction& launch, bool skinny) {
+  if (graph.LaunchesOf(producer).size() != 1) return "it is one region with another product";
+  if (const std::string_view why = WhyNotRead(producer, skinny); !why.empty()) return why;
+  if (std::ranges::find(graph.launches(), &producer) == graph.launches().end())
+    return "others wait for it, or it acts on more than its value";
+  if (IsReadByOthers(producer, {&launch})) return "others read it";
+  return graph.CanJoin(producer, launch) ? "" : "one waits for the other by way of a third";
 }
 
 bool FuseInto(Computation& computation) {
+  const bool logs = LOGS_WHY();
   RegionGraph graph(computation);
   for (const Instruction* launch : graph.launches()) {
     const Instruction* dot = DotOf(*launch);
     if (dot == nullptr) continue;
     const bool skinny = IsSkinny(*dot);
     for (const Instruction* producer : graph.Producers(*launch)) {
-      if (graph.LaunchesOf(*producer).size() == 1 && IsPrologue(*producer, skinny) &&
-          std::ranges::find(graph.launches(), producer) != graph.launches().end() &&
-          !IsReadByOthers(*producer, {launch}) && graph.CanJoin(*producer, *launch))
-        graph.Join(*producer, *launch);
+      const std::string_view why_not = WhyNotJoined(graph, *producer, *launch, skinny);
+      if (why_not.empty()) graph.Join(*producer, *launch);
+      if (!logs) continue;
+      const bool joins = why_not.empty();
+      LogWhy("product-fusion", *producer, Str(joins ? "=> one region with " : "stays apart from ", launch->name()),
+             joins ? "the product reads what that is made of as it lies" : why_not);
     }
   }
   return graph.Build("product", [](const std::vector<Instruction*>& group) { return group.size() > 1; });

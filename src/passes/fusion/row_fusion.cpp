@@ -7,6 +7,7 @@
 // saved are more than what is lost where there are fewer rows than multiprocessors.
 #include <algorithm>
 #include <optional>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "ir/region.h"
 #include "passes/fusion/regions.h"
 #include "passes/fusion/rows.h"
+#include "passes/log_why.h"
 #include "passes/pass.h"
 
 namespace hlo {
@@ -40,14 +42,19 @@ const Instruction& DotOf(const Instruction& call) {
 class RowFusion {
  public:
   RowFusion(Computation& computation, const CostAnalysis& costs, const DeviceDescription& device, bool attention)
-      : graph_(computation), costs_(costs), device_(device), attention_(attention) {}
+      : graph_(computation), costs_(costs), device_(device), attention_(attention), logs_(LOGS_WHY()) {}
 
   bool Run() {
     for (const Instruction* launch : graph_.launches()) {
       if (IsKernel(*launch) || (attention_ && IsDotCall(*launch))) Place(*launch);
     }
     return graph_.Build(attention_ ? "attention" : "rows", [&](const std::vector<Instruction*>& group) {
-      return group.size() > 1 && (!attention_ || IsAttention(group));
+      if (group.size() < 2) return false;
+      const std::string_view why_not = attention_ ? WhyNoAttention(group) : "";
+      if (logs_ && attention_)
+        Say(*group.front(), Str(why_not.empty() ? "=> a region of " : "makes no region of ", group.size(), " launches"),
+            why_not.empty() ? "they are two products with a softmax between" : why_not);
+      return why_not.empty();
     });
   }
 
@@ -68,23 +75,47 @@ class RowFusion {
   // Kept for one launch of each group.
   Group& GroupOf(const Instruction& launch) { return groups_.at(graph_.LaunchesOf(launch).front()); }
 
+  void Say(const Instruction& inst, std::string_view became, std::string_view why) const {
+    LogWhy(attention_ ? "attention-fusion" : "row-fusion", inst, became, why);
+  }
+
   void JoinIfItMay(const Instruction& producer, const Instruction& launch) {
+    const std::string_view why_not = WhyNotJoined(producer, launch);
+    if (!logs_) return;
+    if (why_not.empty()) {
+      Say(launch, Str("=> one region with ", producer.name()), "a row of it needs the same row of that alone");
+    } else {
+      Say(launch, Str("stays apart from ", producer.name()), why_not);
+    }
+  }
+
+  // "" where they are one now.
+  std::string_view WhyNotJoined(const Instruction& producer, const Instruction& launch) {
     const Group a = GroupOf(producer), b = GroupOf(launch);
-    // Behind its second product an attention ends.
-    if (a.dots + b.dots > 2 || (attention_ && a.dots == 2)) return;
-    if (a.code + b.code > kMostInstructions) return;
-    if (graph_.PointerCount(producer) + graph_.PointerCount(launch) > kMostPointers) return;
+    if (a.dots + b.dots > 2) return "together they have more than two products";
+    if (attention_ && a.dots == 2) return "behind its second product an attention ends";
+    if (a.code + b.code > kMostInstructions) return "together they have more than 4000 instructions";
+    if (graph_.PointerCount(producer) + graph_.PointerCount(launch) > kMostPointers)
+      return "together they have more than 128 operands and results";
     std::vector<const Instruction*> both;
     for (const Instruction* one : {&producer, &launch}) {
       const std::vector<Instruction*>& launches = graph_.LaunchesOf(*one);
       both.insert(both.end(), launches.begin(), launches.end());
     }
+    std::string_view why_not = "none of them reduces along rows";
     for (const int64_t rows : RowCountsOf(both)) {
-      if (!MakeRows(both, rows) || !IsWorthIt(both, rows) || !graph_.CanJoin(producer, launch)) continue;
+      if (!MakeRows(both, rows)) {
+        why_not = "a row of one needs more than the same row of the other";
+        continue;
+      }
+      why_not = WhyNotWorthIt(both, rows);
+      if (!why_not.empty()) continue;
+      if (!graph_.CanJoin(producer, launch)) return "one waits for the other by way of a third";
       graph_.Join(producer, launch);
       GroupOf(launch) = {.rows = rows, .code = a.code + b.code, .dots = a.dots + b.dots};
-      return;
+      return "";
     }
+    return why_not;
   }
 
   // The most first: shorter ones need less space.
@@ -116,7 +147,8 @@ class RowFusion {
     });
   }
 
-  bool IsWorthIt(const std::vector<const Instruction*>& launches, int64_t rows) {
+  // "" where it is.
+  std::string_view WhyNotWorthIt(const std::vector<const Instruction*>& launches, int64_t rows) {
     double apart = 0, bytes = 0, on_chip = 0;
     std::unordered_map<const Instruction*, double> reads;  // From outside.
     for (const Instruction* launch : launches) {
@@ -139,15 +171,18 @@ class RowFusion {
     const double row = on_chip / static_cast<double>(rows);
     const bool has_clusters = device_.compute_capability >= 90;
     const double block = static_cast<double>(device_.shared_memory_bytes.value_or(0));
-    if (!attention_ && row > (has_clusters ? std::max(block, kMostOfCluster) : block)) return false;
+    if (!attention_ && row > (has_clusters ? std::max(block, kMostOfCluster) : block))
+      return has_clusters ? "a row is more than a cluster of blocks holds" : "a row is more than a block holds";
     const double blocks = static_cast<double>(rows) * (row > block && has_clusters ? kBlocksOfCluster : 1);
     const double filled = std::min(1.0, blocks / device_.multiprocessors);
-    return device_.launch_seconds + bytes / (device_.memory_rate * filled) <= apart;
+    return device_.launch_seconds + bytes / (device_.memory_rate * filled) <= apart
+               ? ""
+               : "so few rows leave multiprocessors idle for longer than a launch and the traffic between take";
   }
 
-  // Two products with a softmax between: nothing of the size of the scores is read by others, and a query, key or value
-  // is no longer than what a kernel of attention takes.
-  bool IsAttention(const std::vector<Instruction*>& group) {
+  // "" of two products with a softmax between: nothing of the size of the scores is read by others, and a query, key or
+  // value is no longer than what a kernel of attention takes.
+  std::string_view WhyNoAttention(const std::vector<Instruction*>& group) {
     const std::vector<const Instruction*> launches(group.begin(), group.end());
     int64_t dots = 0, reductions = 0;
     const Instruction* first = nullptr;  // The call that makes the scores.
@@ -155,14 +190,15 @@ class RowFusion {
       if (!IsDotCall(*launch)) reductions += std::ssize(RowCounts(*launch));
       else if (++dots == 1) first = launch;
     }
-    if (dots != 2 || reductions == 0) return false;
+    if (dots != 2) return "they have not two products";
+    if (reductions == 0) return "nothing is reduced between the products";
     const Instruction& scores = DotOf(*first);
     double head = 1;
     for (const int64_t d : scores.attrs<DotAttrs>().lhs_contracting)
       head *= static_cast<double>(scores.operand(0).shape().dim(d));
-    if (head > kMostOfHead) return false;
+    if (head > kMostOfHead) return "a query or key has more than 256 elements";
     const auto rows = static_cast<double>(GroupOf(*group.front()).rows);
-    return std::ranges::all_of(launches, [&](const Instruction* launch) {
+    const bool stays_inside = std::ranges::all_of(launches, [&](const Instruction* launch) {
       const double most = IsDotCall(*launch) && launch != first ? kMostOfHead : 1;
       const auto escapes_long = [&](const Instruction& value) {
         return value.shape().IsArray() && IsReadByOthers(value, launches) &&
@@ -171,12 +207,13 @@ class RowFusion {
       if (!launch->shape().IsTuple()) return !escapes_long(*launch);
       return std::ranges::none_of(launch->users(), [&](const Instruction* user) { return escapes_long(*user); });
     });
+    return stays_inside ? "" : "others read what has the size of the scores, or more than 256 elements a row";
   }
 
   RegionGraph graph_;
   const CostAnalysis& costs_;
   const DeviceDescription& device_;
-  const bool attention_;
+  const bool attention_, logs_;
   std::unordered_map<const Instruction*, Group> groups_;
 };
 

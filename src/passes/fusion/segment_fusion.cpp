@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "ir/region.h"
 #include "passes/fusion/regions.h"
 #include "passes/fusion/walk.h"
+#include "passes/log_why.h"
 #include "passes/pass.h"
 
 namespace hlo {
@@ -25,11 +27,13 @@ constexpr size_t kGroupsAsked = 8;           // The last ones.
 
 class SegmentFusion {
  public:
-  explicit SegmentFusion(Computation& computation) : graph_(computation) {}
+  explicit SegmentFusion(Computation& computation) : graph_(computation), logs_(LOGS_WHY()) {}
 
   bool Run() {
     for (const Instruction* launch : graph_.launches()) {
-      if (IsSegment(*launch)) Place(*launch);
+      const std::string_view why_not = WhyNoSegment(*launch);
+      if (why_not.empty()) Place(*launch);
+      else if (logs_) Say(*launch, "stays", why_not);
     }
     return graph_.Build("segments", [](const std::vector<Instruction*>& group) { return group.size() > 1; });
   }
@@ -41,11 +45,23 @@ class SegmentFusion {
     std::set<std::string> kernels;
   };
 
-  bool IsSegment(const Instruction& launch) const {
-    if (RegionOf(launch) == "block") return true;
-    if (!IsKernel(launch)) return false;
+  static void Say(const Instruction& inst, std::string_view became, std::string_view why) {
+    LogWhy("segment-fusion", inst, became, why);
+  }
+
+  static std::string_view WhyNoSegment(const Instruction& launch) {
+    if (RegionOf(launch) == "block") return "";
+    if (!IsKernel(launch)) return "it is no kernel, and no region of one block";
     const auto walk = WalkOf(launch);
-    return walk && walk->iteration.NumElements() <= kMostElements;
+    if (!walk) return "its results have different dimensions";
+    return walk->iteration.NumElements() <= kMostElements ? "" : "a kernel of so many elements fills the device";
+  }
+
+  // Why the kernel joins no group of which `first` is the first, which would have so much code; "" where it may.
+  std::string_view WhyNotJoined(const Instruction& first, const Instruction& kernel, int64_t pointers, int64_t code) {
+    if (pointers > kMostPointers) return "together they have more than 1200 operands and results";
+    if (code > kMostInstructions) return "together they have more than 4000 instructions of their own";
+    return graph_.AreIndependent(first, kernel) ? "" : "one waits for the other";
   }
 
   // Equal for kernels that differ in dimensions alone.
@@ -67,8 +83,12 @@ class SegmentFusion {
     for (size_t i = last_.size(); i-- > 0;) {
       Group& group = groups_.at(last_[i]);
       const int64_t code = group.code + (group.kernels.contains(key) ? 0 : one.code);
-      if (group.pointers + one.pointers > kMostPointers || code > kMostInstructions) continue;
-      if (!graph_.AreIndependent(*last_[i], kernel)) continue;
+      const std::string_view why_not = WhyNotJoined(*last_[i], kernel, group.pointers + one.pointers, code);
+      if (!why_not.empty()) {
+        if (logs_) Say(kernel, Str("stays apart from ", last_[i]->name()), why_not);
+        continue;
+      }
+      if (logs_) Say(kernel, Str("=> one region with ", last_[i]->name()), "neither waits for the other");
       graph_.Join(*last_[i], kernel);
       group.pointers += one.pointers;
       group.code = code;
@@ -83,6 +103,7 @@ class SegmentFusion {
   }
 
   RegionGraph graph_;
+  const bool logs_;
   std::unordered_map<const Instruction*, Group> groups_;  // By the first of a group.
   std::vector<const Instruction*> last_;                  // Firsts of those that may take more.
 };
