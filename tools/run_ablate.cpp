@@ -23,6 +23,13 @@ void AddAblateFlags(FlagSet& flags, AblateFlags* f) {
   flags.Int("ablate_repeats", &f->repeats, "rounds of measuring; all variants run once in each, in random order", 3);
   flags.Double("ablate_threshold", &f->threshold, "effects below this share are counted, not listed");
   flags.Int("examples_per_run", &f->examples_per_run, "of the batch: shows images/s");
+  constexpr int64_t kMostOfPairs = 20;  // 190 variants.
+  flags.Int("ablate_pairs", &f->pairs,
+            "so many of what is worth most are off two at a time, too: what both are worth beyond the sum of each; 0: "
+            "none",
+            0, kMostOfPairs);
+  flags.String("csv", &f->csv, "FILE",
+               "all rows, those of pairs too, for a spreadsheet; - is stdout, instead of the table");
   flags.String("svg", &f->svg, "FILE", "a chart of the effects");
 }
 
@@ -44,6 +51,9 @@ Result<AblateOptions> OptionsOf(const RunOptions& run, const AblateFlags& f) {
   options.rounds = f.repeats;
   options.threshold = f.threshold;
   options.examples_per_run = f.examples_per_run;
+  options.pairs = f.pairs;
+  if (f.pairs > 0 && *kind == AblateBy::kAll)
+    FAIL(UsageError("F004", "--ablate_pairs is of passes that are off two at a time; --ablate_by=all has one variant"));
   // Whether a module is optimized already is no question here: no passes at all is one of the variants.
   options.run.reoptimize = true;
   // The passes are what is compared; without a target they are for what the time is of.
@@ -70,7 +80,9 @@ Result<ExitCode> AblateModules(const std::vector<std::string>& paths, const RunO
   if (shows) std::fputs("\r\033[K", stderr);
   if (!f.svg.empty()) TRY(WriteFile(f.svg, AblationSvg(ablations, options)));
   if (json) TRY(WriteFile(json->empty() ? "-" : *json, AblationJson(ablations, options)));
-  if (!json || !json->empty()) std::fputs(AblationText(ablations, options).c_str(), stdout);
+  if (!f.csv.empty()) TRY(WriteFile(f.csv, AblationCsv(ablations)));
+  const bool is_told = (json && json->empty()) || f.csv == "-";
+  if (!is_told) std::fputs(AblationText(ablations, options).c_str(), stdout);
   return exit;
 }
 

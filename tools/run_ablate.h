@@ -13,8 +13,8 @@ namespace hlo {
 
 struct AblateFlags {
   std::optional<std::string> ablate;  // Which, or "".
-  std::string by, metric = "model", svg;
-  int64_t repeats = 11, examples_per_run = 0;
+  std::string by, metric = "model", svg, csv;
+  int64_t repeats = 11, examples_per_run = 0, pairs = 0;
   double threshold = 0.01;
 
   bool asked() const { return ablate.has_value() || !by.empty(); }

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <functional>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <random>
@@ -115,26 +118,29 @@ void Measure(std::span<std::unique_ptr<VariantProcess>> processes, std::span<Abl
   }
 }
 
+using Tell = std::function<void(const std::string&)>;
+
+// `rows_of_all`: those of the candidates, in any order.
 void MeasureAll(const std::string& path, const AblateOptions& options, const std::vector<Candidate>& candidates,
-                Ablation* ablation, const std::function<void(const std::string&)>& tell) {
+                std::vector<AblationRow>& rows_of_all, Ablation* ablation, const Tell& tell) {
   constexpr size_t kTogether = 7;  // And the baseline: so many modules' code and values are in memory at once.
-  std::vector<double> baseline_ms;
-  for (size_t first = 0; first < ablation->rows.size(); first += kTogether) {
-    const size_t end = std::min(first + kTogether, ablation->rows.size());
+  std::vector<double> baseline_ms = ablation->baseline.ms;
+  for (size_t first = 0; first < rows_of_all.size(); first += kTogether) {
+    const size_t end = std::min(first + kTogether, rows_of_all.size());
     AblationRow baseline = ablation->baseline;
     std::vector<std::unique_ptr<VariantProcess>> processes;
     std::vector<AblationRow*> rows = {&baseline};
     processes.push_back(std::make_unique<VariantProcess>(path, options.run, /*runs=*/true));
     processes.back()->outcome();
     for (size_t i = first; i < end; ++i) {
-      tell(Str("judging without ", ablation->rows[i].name, ", ", i + 1, " of ", ablation->rows.size()));
-      if (!ablation->rows[i].outcome.failure.empty() || ablation->rows[i].same) continue;
-      const auto candidate = std::ranges::find(candidates, ablation->rows[i].name, &Candidate::name);
+      tell(Str("judging without ", rows_of_all[i].name, ", ", i + 1, " of ", rows_of_all.size()));
+      if (!rows_of_all[i].outcome.failure.empty() || rows_of_all[i].same) continue;
+      const auto candidate = std::ranges::find(candidates, rows_of_all[i].name, &Candidate::name);
       processes.push_back(std::make_unique<VariantProcess>(path, Without(options.run, *candidate), /*runs=*/true));
       processes.back()->outcome();  // One after the other: judging takes all cores.
-      rows.push_back(&ablation->rows[i]);
+      rows.push_back(&rows_of_all[i]);
     }
-    tell(Str("measuring ", first + 1, " to ", end, " of ", ablation->rows.size()));
+    tell(Str("measuring ", first + 1, " to ", end, " of ", rows_of_all.size()));
     Measure(processes, rows, options, static_cast<uint64_t>(options.run.seed) + first);
     ablation->baseline.outcome = baseline.outcome;
     baseline_ms.insert(baseline_ms.end(), baseline.ms.begin(), baseline.ms.end());
@@ -142,6 +148,59 @@ void MeasureAll(const std::string& path, const AblateOptions& options, const std
   ablation->baseline.ms = std::move(baseline_ms);
   if (!ablation->baseline.ms.empty())
     ablation->baseline.ms_interval = BootstrapOfMedian(ablation->baseline.ms, static_cast<uint64_t>(options.run.seed));
+}
+
+// Each candidate off, by the description of the device.
+std::vector<AblationRow> TryEach(const std::string& path, const AblateOptions& options,
+                                 const std::vector<Candidate>& candidates, const VariantOutcome& baseline,
+                                 const Tell& tell) {
+  std::vector<AblationRow> rows;
+  for (const Candidate& candidate : candidates) {
+    tell(Str("without ", candidate.name, ", ", rows.size() + 1, " of ", candidates.size()));
+    AblationRow row{.name = candidate.name, .outcome = {}, .ms = {}};
+    row.outcome = VariantProcess(path, Without(options.run, candidate), /*runs=*/false).outcome();
+    row.same = row.outcome.fingerprint == baseline.fingerprint;
+    if (baseline.seconds > 0 && row.outcome.failure.empty()) row.effect = row.outcome.seconds / baseline.seconds - 1;
+    if (row.same) row.effect = 0;
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+// Two at a time of the rows with the largest effects, of either sign; then of those that do each other's work, too.
+void TryPairs(const std::string& path, const AblateOptions& options, const std::vector<Candidate>& candidates,
+              Ablation* ablation, const Tell& tell) {
+  std::vector<const AblationRow*> most;
+  for (const AblationRow& row : ablation->rows) {
+    if (row.outcome.failure.empty()) most.push_back(&row);
+  }
+  std::ranges::stable_sort(most, std::greater(), [](const AblationRow* row) { return std::abs(row->effect); });
+  if (std::ssize(most) > options.pairs) most.resize(options.pairs);
+  std::vector<Candidate> pairs;
+  std::map<std::string, std::array<const AblationRow*, 2>> rows_of;
+  for (size_t i = 0; i < most.size(); ++i) {
+    for (size_t j = i + 1; j < most.size(); ++j) {
+      Candidate pair = *std::ranges::find(candidates, most[i]->name, &Candidate::name);
+      const Candidate& other = *std::ranges::find(candidates, most[j]->name, &Candidate::name);
+      pair.name += Str(" + ", other.name);
+      pair.disabled.insert(pair.disabled.end(), other.disabled.begin(), other.disabled.end());
+      pair.disabled_rules.insert(pair.disabled_rules.end(), other.disabled_rules.begin(), other.disabled_rules.end());
+      rows_of[pair.name] = {most[i], most[j]};
+      pairs.push_back(std::move(pair));
+    }
+  }
+  ablation->pairs = TryEach(path, options, pairs, ablation->baseline.outcome, tell);
+  if (options.measured) MeasureAll(path, options, pairs, ablation->pairs, ablation, tell);
+  for (AblationRow& row : ablation->pairs) {
+    for (const AblationRow* one : rows_of.at(row.name)) {
+      row.both.push_back(one->name);
+      row.sum += one->effect;
+    }
+  }
+  std::ranges::stable_sort(ablation->pairs, [](const AblationRow& a, const AblationRow& b) {
+    if (a.outcome.failure.empty() != b.outcome.failure.empty()) return a.outcome.failure.empty();
+    return std::abs(a.effect - a.sum) > std::abs(b.effect - b.sum);
+  });
 }
 
 }  // namespace
@@ -161,9 +220,8 @@ std::optional<AblateBy> AblateByFromText(std::string_view text) {
 
 double AblationRow::milliseconds() const { return ms.empty() ? 1e3 * outcome.seconds : Median(ms); }
 
-Result<Ablation> Ablate(const std::string& path, const AblateOptions& options,
-                        const std::function<void(const std::string&)>& tell) {
-  Ablation ablation{.path = path, .baseline = {}, .rows = {}, .unchanged = {}};
+Result<Ablation> Ablate(const std::string& path, const AblateOptions& options, const Tell& tell) {
+  Ablation ablation{.path = path, .baseline = {}, .rows = {}, .pairs = {}, .unchanged = {}};
   TRY(LoadModule(path, options.run.load));  // What is wrong with it, at its place.
   tell("the baseline");
   ablation.baseline.name = "nothing";
@@ -180,16 +238,9 @@ Result<Ablation> Ablate(const std::string& path, const AblateOptions& options,
       FAIL(UsageError("F004", MetNothing("ablate", options.pattern,
                                          Str("nothing that changed the module has such a name, ", path))));
   }
-  for (const Candidate& candidate : candidates) {
-    tell(Str("without ", candidate.name));
-    AblationRow row{.name = candidate.name, .outcome = {}, .ms = {}};
-    row.outcome = VariantProcess(path, Without(options.run, candidate), /*runs=*/false).outcome();
-    row.same = row.outcome.fingerprint == baseline.fingerprint;
-    if (baseline.seconds > 0 && row.outcome.failure.empty()) row.effect = row.outcome.seconds / baseline.seconds - 1;
-    if (row.same) row.effect = 0;
-    ablation.rows.push_back(std::move(row));
-  }
-  if (options.measured) MeasureAll(path, options, candidates, &ablation, tell);
+  ablation.rows = TryEach(path, options, candidates, baseline, tell);
+  if (options.measured) MeasureAll(path, options, candidates, ablation.rows, &ablation, tell);
+  if (options.pairs > 0) TryPairs(path, options, candidates, &ablation, tell);
   std::ranges::stable_sort(ablation.rows, [](const AblationRow& a, const AblationRow& b) {
     if (a.outcome.failure.empty() != b.outcome.failure.empty()) return a.outcome.failure.empty();
     return a.effect > b.effect;

@@ -2,9 +2,10 @@
 // pipeline, pass instance, rule) that changed it; or with all passes against none, over several modules.
 //
 // Time is modelled from the description of --target's device, which is exact and the same every time, or measured on
-// the platform. Measured: each variant is a process; in each round all run once, in random order; the effect is the
-// median over the rounds of its time by the baseline's time in that round, with a 95 % interval by bootstrap over the
-// rounds.
+// the platform. Pairs of what is worth most are tried off together: what the two are worth beyond the sum of each is
+// their interaction. Measured: each variant is a process; in each round all run once, in random order; the effect is
+// the median over the rounds of its time by the baseline's time in that round, with a 95 % interval by bootstrap over
+// the rounds.
 #ifndef HLO_DRIVER_SEARCH_ABLATE_H_
 #define HLO_DRIVER_SEARCH_ABLATE_H_
 
@@ -34,6 +35,7 @@ struct AblateOptions {
   int64_t rounds = 11;
   double threshold = 0.01;  // Effects below it are counted.
   int64_t examples_per_run = 0;
+  int64_t pairs = 0;  // So many of the largest effects are tried two at a time, too.
 };
 
 struct Interval {
@@ -48,6 +50,9 @@ struct AblationRow {
   double effect = 0;                    // Time by the baseline's, less 1.
   std::optional<Interval> interval;     // Of `effect`, where it is measured.
   std::optional<Interval> ms_interval;  // Of the median of `ms`.
+  // Of a pair: the names of both, and the sum of their effects.
+  std::vector<std::string> both;
+  double sum = 0;
 
   double milliseconds() const;  // Modelled, or the median of `ms`.
 };
@@ -55,7 +60,8 @@ struct AblationRow {
 struct Ablation {
   std::string path;
   AblationRow baseline;
-  std::vector<AblationRow> rows;  // The largest effect first, then what failed. With kAll one: no passes at all.
+  std::vector<AblationRow> rows;   // The largest effect first, then what failed. With kAll one: no passes at all.
+  std::vector<AblationRow> pairs;  // What the two do together beyond what each does comes first.
   // Names that were not tried, since they changed nothing.
   std::vector<std::string> unchanged;
   int passes = 0;  // By name, that ran.
@@ -67,6 +73,8 @@ Result<Ablation> Ablate(const std::string& path, const AblateOptions& options,
 
 std::string AblationText(std::span<const Ablation> ablations, const AblateOptions& options);
 std::string AblationJson(std::span<const Ablation> ablations, const AblateOptions& options);  // "hlo.ablate/1"
+// A row for each variant, with a line of titles; RFC 4180.
+std::string AblationCsv(std::span<const Ablation> ablations);
 std::string AblationSvg(std::span<const Ablation> ablations, const AblateOptions& options);
 
 }  // namespace hlo

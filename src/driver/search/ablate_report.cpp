@@ -128,6 +128,44 @@ std::string TableOf(const Ablation& ablation, const AblateOptions& options) {
   return out + NotesOf(ablation);
 }
 
+// Two off together: what they are worth beyond the sum of each.
+std::string TableOfPairs(const Ablation& ablation, const AblateOptions& options) {
+  if (options.pairs == 0) return "";
+  std::vector<std::string> titles = {
+      Str("without both of these ", WordOf(options.by), options.by == AblateBy::kPass ? "es" : "s"), ">time",
+      ">effect"};
+  if (options.measured) titles.emplace_back(">95 %");
+  for (const char* title : {">sum of each", ">interaction", "result"}) titles.emplace_back(title);
+  TextTable table(titles);
+  int64_t small = 0;
+  for (const AblationRow& row : ablation.pairs) {
+    const bool failed = !row.outcome.failure.empty();
+    if (!failed && !IsWrong(row) && std::abs(row.effect - row.sum) < options.threshold) {
+      ++small;
+      if (options.threshold > 0) continue;
+    }
+    std::vector<std::string> cells = {row.name};
+    if (failed) {
+      cells.resize(titles.size() - 1);
+    } else {
+      cells.push_back(TimeText(row.milliseconds()));
+      cells.push_back(EffectText(row.effect));
+      if (options.measured) cells.push_back(IntervalText(row.interval));
+      cells.push_back(EffectText(row.sum));
+      cells.push_back(EffectText(row.effect - row.sum));
+    }
+    cells.push_back(ResultOf(row));
+    table.Row(std::move(cells));
+  }
+  std::string out = "\n";
+  if (!table.empty()) out += table.Text();
+  if (small > 0 && options.threshold > 0)
+    out += Str("  ", small, small == 1 ? " pair is" : " pairs are", Format(" within %g %%", 100 * options.threshold),
+               " of the sum of each\n");
+  if (ablation.pairs.empty()) out += "  no pairs: fewer than two of them are worth anything\n";
+  return out;
+}
+
 double RateOf(const AblationRow& row, const AblateOptions& options) {
   return static_cast<double>(options.examples_per_run) / row.milliseconds() * 1e3;
 }
@@ -173,8 +211,21 @@ std::string TableOfModels(std::span<const Ablation> ablations, const AblateOptio
   return out;
 }
 
+// In quotes where it must be.
+std::string CsvCell(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string out = "\"";
+  for (const char c : text) out += c == '"' ? "\"\"" : std::string(1, c);
+  return out + "\"";
+}
+
 void WriteRow(const AblationRow& row, JsonWriter* json) {
   json->Open('{').Key("off").Value(row.name).Key("same_module").Value(row.same);
+  if (!row.both.empty()) {
+    json->Key("both").Open('[');
+    for (const std::string& name : row.both) json->Value(name);
+    json->Close(']').Key("sum_of_effects").Value(row.sum).Key("interaction").Value(row.effect - row.sum);
+  }
   json->Key("ms").Value(row.milliseconds()).Key("effect").Value(row.effect);
   if (row.interval) json->Key("effect_95").Open('[').Value(row.interval->low).Value(row.interval->high).Close(']');
   if (row.ms_interval) json->Key("ms_95").Open('[').Value(row.ms_interval->low).Value(row.ms_interval->high).Close(']');
@@ -206,7 +257,8 @@ std::string AblationText(std::span<const Ablation> ablations, const AblateOption
   if (options.by == AblateBy::kAll) return TableOfModels(ablations, options);
   std::string out;
   for (const Ablation& ablation : ablations)
-    out += Str(out.empty() ? "" : "\n", BaselineLine(ablation, options), TableOf(ablation, options));
+    out += Str(out.empty() ? "" : "\n", BaselineLine(ablation, options), TableOf(ablation, options),
+               TableOfPairs(ablation, options));
   return out;
 }
 
@@ -220,11 +272,45 @@ std::string AblationJson(std::span<const Ablation> ablations, const AblateOption
     WriteRow(ablation.baseline, &json);
     json.Key("rows").Open('[');
     for (const AblationRow& row : ablation.rows) WriteRow(row, &json);
+    json.Close(']').Key("pairs").Open('[');
+    for (const AblationRow& row : ablation.pairs) WriteRow(row, &json);
     json.Close(']').Key("unchanged").Open('[');
     for (const std::string& name : ablation.unchanged) json.Value(name);
     json.Close(']').Close('}');
   }
   return json.Close(']').Close('}').text() + "\n";
+}
+
+std::string AblationCsv(std::span<const Ablation> ablations) {
+  std::string out =
+      "module,off,and,ms,effect,effect_low,effect_high,sum_of_effects,kernels,bytes,modelled_us,instructions,"
+      "same_module,verdict,failure\n";
+  const auto number = [](double value) { return Format("%.9g", value); };
+  for (const Ablation& ablation : ablations) {
+    const auto add = [&](const AblationRow& row) {
+      const bool failed = !row.outcome.failure.empty();
+      std::vector<std::string> cells = {ablation.path, row.both.empty() ? row.name : row.both[0],
+                                        row.both.empty() ? "" : row.both[1]};
+      cells.push_back(failed ? "" : number(row.milliseconds()));
+      cells.push_back(failed ? "" : number(row.effect));
+      cells.push_back(row.interval ? number(row.interval->low) : "");
+      cells.push_back(row.interval ? number(row.interval->high) : "");
+      cells.push_back(failed || row.both.empty() ? "" : number(row.sum));
+      for (const double figure : {row.outcome.kernels, row.outcome.bytes, 1e6 * row.outcome.seconds,
+                                  static_cast<double>(row.outcome.instructions)})
+        cells.push_back(failed ? "" : number(figure));
+      for (const std::string& text :
+           {std::string(row.same ? "true" : "false"), row.outcome.verdict, row.outcome.failure})
+        cells.push_back(text);
+      std::vector<std::string> quoted;
+      for (const std::string& cell : cells) quoted.push_back(CsvCell(cell));
+      out += Str(Join(quoted, ","), "\n");
+    };
+    add(ablation.baseline);
+    for (const AblationRow& row : ablation.rows) add(row);
+    for (const AblationRow& row : ablation.pairs) add(row);
+  }
+  return out;
 }
 
 std::string AblationSvg(std::span<const Ablation> ablations, const AblateOptions& options) {
