@@ -13,6 +13,7 @@
 #include "driver/pattern.h"
 #include "gpu/device/device.h"
 #include "interp/arguments/arguments.h"
+#include "passes/pipelines/selectors.h"
 #include "passes/pipelines/text.h"
 
 namespace hlo {
@@ -139,6 +140,13 @@ void AddLogFlags(FlagSet& flags, LogFlags* log) {
   flags.Int("v", &log->v,
             "verbosity: 1 a line per pass and kernel, 2 decisions, 3 module text, 4 each instruction and why");
   flags.List("vmodule", &log->vmodule, "FILE=N",
+void AddReproducerFlag(FlagSet& flags, ReproducerOptions* reproducer) {
+  flags.String("reproducer", &reproducer->directory, "DIR",
+               "of a pass that is found wrong, fails or crashes: a folder there with the module before it, the "
+               "arguments, the one command that shows it again, and what that printed");
+  flags.Alias("crash_reproducer", "reproducer");
+}
+
              "verbosity by source file, * and ? allowed, ours or XLA's name of it (also TF_CPP_VMODULE)");
   flags.Bool("logtostderr", &log->to_stderr, "where they go in any case");
   flags.Int("threads", &log->threads, "threads to use; 0: as many as there are cores");
@@ -257,6 +265,17 @@ Result<std::shared_ptr<const SourceText>> ReadPipeline(const std::string& path) 
 Status OneStdin(const PassFlags& passes, const std::vector<std::string>& modules) {
   if (passes.pipeline != "-" || std::ranges::find(modules, "-") == modules.end()) return {};
   FAIL(UsageError("F004", "--pipeline=-: the module comes from stdin already"));
+// The observer that ends the process where the pass begins.
+Result<PassObserver> CrashIn(const std::string& name, const PipelineOptions& pipeline) {
+  const Pipeline parsed = TRY(ParsePipeline(TextOf(pipeline)));
+  const Selector where = TRY(ParseSelector(name, parsed));
+  return [where](const PassRun& run, Module&) -> Status {
+    const std::vector<std::string_view> stages(run.stages.begin(), run.stages.end());
+    if (where.Matches(run, stages)) std::abort();
+    return {};
+  };
+}
+
 }
 
 Status ReadTargetFlag(PassFlags* passes) {
@@ -264,6 +283,18 @@ Status ReadTargetFlag(PassFlags* passes) {
   // This machine: its cores, and vectors of the level that --host_isa allows.
   passes->device =
       passes->target == "host" ? TargetOf(gpu::OpenHostDevice()->Describe()) : TRY(FindTarget(passes->target));
+void SettleReproducer(const PassFlags& passes, const LogFlags& log, const std::vector<std::string>& inject,
+                      ReproducerOptions* reproducer) {
+  reproducer->target = passes.target;
+  if (passes.target.empty() && passes.device != nullptr)
+    reproducer->target = Str("sm_", passes.device->device.compute_capability);
+  if (!log.host_isa.empty()) reproducer->flags.push_back(Str("--host_isa=", log.host_isa));
+  for (const std::string& entry : inject) {
+    // Whichever instance it was.
+    if (entry.starts_with(kCrash)) reproducer->flags.push_back(Str("--inject=", entry.substr(0, entry.find('#'))));
+  }
+}
+
   return {};
 }
 
@@ -298,6 +329,7 @@ Result<PipelineOptions> PipelineOf(const PassFlags& passes, const std::vector<st
     options.inject = entry.substr(kPass.size());
     if (options.inject.empty()) FAIL(UsageError("F004", "--inject: expected pass:NAME:FAULT, got 'pass:'"));
   }
+    if (entry.starts_with(kCrash)) options.before = TRY(CrashIn(entry.substr(kCrash.size()), options));
   TRY(CheckNames(options));
   return options;
 }

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "driver/dump/dump.h"
@@ -16,6 +17,9 @@
 #include "tools/flags.h"
 
 namespace hlo {
+
+// Of --inject: a pass that crashes.
+inline constexpr std::string_view kCrash = "crash:";
 
 struct LogFlags {
   int64_t v = 0;
@@ -56,6 +60,8 @@ void AddTargetFlag(FlagSet& flags, std::string* target);
 // -o comes from the command.
 void AddPrintFlags(FlagSet& flags, PrintFlags* print);
 void AddDumpFlags(FlagSet& flags, DumpOptions* dump);
+// After AddDumpFlags.
+void AddReproducerFlag(FlagSet& flags, ReproducerOptions* reproducer);
 void AddLogFlags(FlagSet& flags, LogFlags* log);
 // For commands without AddLogFlags. What it sets is for ChooseHostIsa, unless it is empty.
 void AddHostIsaFlag(FlagSet& flags, std::string* host_isa);
@@ -71,10 +77,13 @@ Status Apply(const LogFlags& log);
 void WarnOfUnmetPatterns(const LogFlags& log);
 // [F004] when the pipeline and a module would both be read from stdin.
 Status OneStdin(const PassFlags& passes, const std::vector<std::string>& modules);
+// What the command of a reproducer needs. After ReadTargetFlag.
+void SettleReproducer(const PassFlags& passes, const LogFlags& log, const std::vector<std::string>& inject,
+                      ReproducerOptions* reproducer);
 // Finds the device that --target names, before PipelineOf: it is the pipeline's, and must outlive that.
 Status ReadTargetFlag(PassFlags* passes);
 // `--passes=` is an empty list, no `--passes` the pipeline of `--pipeline`. Of `inject` it takes what is planted in a
-// pass.
+// pass, and the pass that is to crash.
 Result<PipelineOptions> PipelineOf(const PassFlags& passes, const std::vector<std::string>& inject);
 
 }  // namespace hlo

@@ -18,6 +18,7 @@
 #include "driver/pass_watch.h"
 #include "driver/run/each_pass_check.h"
 #include "gpu/plan/planner.h"
+#include "driver/run/reproducer.h"
 #include "ir/text/printer.h"
 #include "ir/verifier/verifier.h"
 #include "parser/read_back.h"
@@ -131,12 +132,14 @@ FlagSet MakeFlags(OptFlags* f) {
   AddLogFlags(flags, &f->log);
   flags.Group("Testing hlokit itself");
   flags.Repeated("inject", &f->inject, "KIND:NAME:FAULT",
-                 "plant a fault. pass:algsimp[#k]: multiply_by_zero, drop_add_zero_sign, swapped_permutation");
+                 "plant a fault. pass:algsimp[#k]: multiply_by_zero, drop_add_zero_sign, swapped_permutation; "
+                 "crash:algsimp[#k]: that pass crashes");
   return flags;
 }
 
 // Alone, so that it can be kept, changed and given to --pipeline.
 Result<std::string> PipelineTextOf(const OptFlags& f) {
+  AddReproducerFlag(flags, &f->run.reproducer);
   const auto source = TextOf(TRY(PipelineOf(f.passes, {})));
   std::string text(source->text());
   if (!text.ends_with('\n')) text += '\n';
@@ -172,8 +175,8 @@ Status CheckFlags(const OptFlags& f) {
   if (f.time_passes && std::ranges::find(kTimeForms, *f.time_passes) == std::end(kTimeForms))
     FAIL(UsageError("F004", Str("--time_passes wants 'table', 'tree' or 'json', not '", Escaped(*f.time_passes), "'")));
   for (const std::string& fault : f.inject) {
-    if (!fault.starts_with("pass:"))
-      FAIL(UsageError("F004", Str("--inject: expected pass:NAME:FAULT, got '", Escaped(fault), "'")));
+    if (!fault.starts_with("pass:") && !fault.starts_with(kCrash))
+      FAIL(UsageError("F004", Str("--inject: expected pass:NAME:FAULT or crash:NAME, got '", Escaped(fault), "'")));
   }
   return {};
 }
@@ -187,6 +190,15 @@ struct Observers {
 
 Result<Observers> ObserversOf(const OptFlags& f, const PipelineOptions& pipeline, Progress& progress) {
   PassWatchOptions watch = f.watch;
+// As whoever judges passes, and writes reproducers, takes them.
+RunOptions RunOptionsOf(const OptFlags& f, const PipelineOptions& pipeline) {
+  RunOptions run = f.run;
+  run.load = f.load;
+  run.pipeline = pipeline;
+  if (f.verify_each == "all") run.reproducer.flags.emplace_back("--verify_each=all");
+  return run;
+}
+
   watch.color =
       f.color == "always" || (f.color == "auto" && isatty(STDERR_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr);
   Observers observers{
@@ -197,8 +209,7 @@ Result<Observers> ObserversOf(const OptFlags& f, const PipelineOptions& pipeline
   if (!f.check_each_pass) return observers;
   std::optional<Pattern> only;
   if (!f.check_each_pass->empty()) only = TRY(Pattern::Compile(*f.check_each_pass, "check_each_pass"));
-  RunOptions run = f.run;
-  run.pipeline = pipeline;
+  const RunOptions run = RunOptionsOf(f, pipeline);
   const bool color =
       f.color == "always" || (f.color == "auto" && isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr);
   constexpr size_t kMostLines = 40;
@@ -221,7 +232,8 @@ Result<PipelineReport> RunPasses(Module& module, const OptFlags& f, PipelineOpti
   if (observers.stats) TRY(observers.stats->Begin(module));
   if (observers.check) TRY(observers.check->Begin(module));
   if (f.verify_each == "off") pipeline.verify = [](const Module&) { return Status(); };
-  pipeline.before = [&](const PassRun& run, Module& m) -> Status {
+  sound.error().pass = NameOf(run);
+  pipeline.before = [&, before = std::move(pipeline.before)](const PassRun& run, Module& m) -> Status {
     TRY(observers.watch.Before(run, m));
     return observers.check ? observers.check->Before(run, m) : Status();
   };
@@ -232,6 +244,7 @@ Result<PipelineReport> RunPasses(Module& module, const OptFlags& f, PipelineOpti
     return observers.check ? observers.check->After(run, m) : Status();
   };
   return Optimize(module, std::move(pipeline), &dumper);
+    if (before) TRY(before(run, m));
 }
 
 // `form`: of kTimeForms.
@@ -286,15 +299,19 @@ Result<Output> OutputOf(const std::string& path, const OptFlags& f, const Pipeli
   if (!pipeline.passes && IsOptimized(*module, path) && !f.reoptimize) {
     std::fprintf(stderr, "note: the module is optimized already; no passes run (--reoptimize runs them)\n");
   } else {
-    const auto report = RunPasses(*module, f, std::move(watched), observers, dumper);
+    const bool keeps = !f.run.reproducer.directory.empty();
+    const auto input = keeps ? module->Clone() : nullptr;
+    if (keeps) TRY(TryPasses(*input, RunOptionsOf(f, pipeline)));
+    auto report = RunPasses(*module, f, std::move(watched), observers, dumper);
     progress.Clear();
-    if (!report && !(observers.check && observers.check->is_wrong())) FAIL(report.error());
-    if (report) {
-      TRY(dumper.Passes(*report));
-      TRY(Tell(*report, f, observers, *module, pipeline));
+  TRY(MakeReproducerDirectory(f.run.reproducer));
+    if (!report && !(observers.check && observers.check->is_wrong())) {
+      if (keeps) FAIL(Reproduced(std::move(report).error(), *input, RunOptionsOf(f, pipeline)));
+      FAIL(std::move(report).error());
     }
   }
   const bool is_judged = observers.check.has_value();
+  std::optional<PipelineReport> passes;
   if (f.stage == "hlo-backend" || dumper.active() || f.print_fusion_plan) TRY(gpu::PlanModule(*module, device));
   TRY(dumper.After("cpu", *module));
   for (const std::string& note : dumper.TakeNotes()) std::fprintf(stderr, "note: %s\n", note.c_str());
@@ -305,10 +322,12 @@ Result<Output> OutputOf(const std::string& path, const OptFlags& f, const Pipeli
     FusionReportOptions options;
     if (*f.print_fusion_plan == "all") options = {.blocks = SIZE_MAX, .lines = SIZE_MAX, .names = SIZE_MAX, .least = 0};
     return Output{FusionReport(*module, fusions, options)};
+    if (report) TRY(Tell(passes.emplace(*std::move(report)), f, observers, *module, pipeline));
   }
   if (const std::optional<LowerStage> lower = LowerStageOf(f.stage))
     return Output{TRY(Lower(*module, *lower, f.kernel, device))};
   return Output{TRY(PrintAs(*module, f.print))};
+  if (passes) TRY(dumper.Passes(*passes));
 }
 
 }  // namespace
@@ -344,6 +363,7 @@ Result<ExitCode> OptCommand(Args args) {
     if (!text.empty()) text += "// -----\n\n";
     Output output = TRY(OutputOf(path, f, pipeline));
     text += output.text;
+  SettleReproducer(f.passes, f.log, f.inject, &f.run.reproducer);
     exit = WorseOf(exit, output.exit);
   }
   TRY(WriteFile(f.output, text));

@@ -152,6 +152,7 @@ FlagSet MakeFlags(RunFlags* f) {
   AddLoadFlags(flags, &run->load, {"random", "zeros", "iota", "error"});
   AddSplitFlag(flags, &run->load);
   AddDumpFlags(flags, &run->dump);
+  AddReproducerFlag(flags, &run->reproducer);
   AddLogFlags(flags, &f->log);
   flags.Group("Testing hlokit itself");
   flags.Repeated(
@@ -159,7 +160,8 @@ FlagSet MakeFlags(RunFlags* f) {
       "plant a fault. pass:algsimp[#k]: multiply_by_zero, drop_add_zero_sign, swapped_permutation; "
       "kernel:NAME or kernel:*: tail, dropped_term, max_ignores_nan, rounded_twice, wrong_index; of every pass "
       "and kernel: swapped_operands, wrong_constant, ... (an unknown one lists them); library:NAME or "
-      "library:*: bit, zero, scale; runtime:NAME or runtime:*: early, branch, copies, late, place");
+      "library:*: bit, zero, scale; runtime:NAME or runtime:*: early, branch, copies, late, place; "
+      "crash:algsimp[#k]: that pass crashes");
   return flags;
 }
 
@@ -169,9 +171,10 @@ Status Settle(RunFlags* f) {
   TRY(ReadTargetFlag(&f->passes));
   if (f->passes.device == nullptr) f->passes.device = TargetOfPlatform(run.platform);
   run.pipeline = TRY(PipelineOf(f->passes, f->inject));
+  SettleReproducer(f->passes, f->log, f->inject, &run.reproducer);
   TRY(CheckCustomCallPolicies(run.custom_call));
   for (const std::string& fault : f->inject) {
-    if (fault.starts_with("pass:")) continue;
+    if (fault.starts_with("pass:") || fault.starts_with(kCrash)) continue;
     TRY(gpu::CheckFault(fault));
     if (!run.inject.empty()) FAIL(UsageError("F004", "--inject plants one fault in what runs, not two"));
     run.inject = fault;

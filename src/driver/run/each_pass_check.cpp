@@ -12,6 +12,7 @@
 #include "driver/run/arguments.h"
 #include "driver/run/oracles.h"
 #include "driver/run/pass_check.h"
+#include "driver/run/reproducer.h"
 #include "interp/compare/compare.h"
 #include "interp/interpreter.h"
 #include "passes/rewrite.h"
@@ -48,7 +49,11 @@ std::unordered_map<int, Literal> ValuesOfLarge(const Module& before, const Modul
 
 EachPassCheck::EachPassCheck(const RunOptions& options, std::optional<Pattern> only, const DiffOptions& diff,
                              Progress& progress)
-    : options_(Judging(options)), only_(std::move(only)), diff_(diff), progress_(progress) {}
+    : options_(Judging(options)),
+      only_(std::move(only)),
+      diff_(diff),
+      progress_(progress),
+      given_work_limit_(options.work_limit) {}
 
 Status EachPassCheck::Begin(const Module& module) {
   progress_.Stage("making arguments");
@@ -102,6 +107,12 @@ Status EachPassCheck::Judge(const PassRun& run) {
   lines_.push_back(line);
   if (!wrong_) return {};
   blame_ = TRY(Blame(run, summary));
+  if (!options_.reproducer.directory.empty()) {
+    progress_.Stage("writing the reproducer");
+    RunOptions options = options_;
+    options.work_limit = given_work_limit_;
+    blame_ += Str("repro: ", ReproduceWrongPass(*before_, run, arguments_, options), "\n");
+  }
   FAIL(Error(ExitCode::kNo, "",
              Str(NameOf(run), " is wrong: ", line.detail)));  // Whoever asks `is_wrong` shows the report.
 }

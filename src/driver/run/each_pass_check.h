@@ -58,6 +58,7 @@ class EachPassCheck {
   const std::optional<Pattern> only_;
   const DiffOptions diff_;
   Progress& progress_;
+  const int64_t given_work_limit_;
   std::string path_, inputs_;
   std::vector<Literal> arguments_;
   std::unique_ptr<Module> before_;

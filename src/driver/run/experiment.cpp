@@ -14,6 +14,7 @@
 #include "driver/run/fallback.h"
 #include "driver/run/oracles.h"
 #include "driver/run/platform.h"
+#include "driver/run/reproducer.h"
 #include "driver/run/timing.h"
 #include "gpu/plan/planner.h"
 #include "interp/arguments/argument_files.h"
@@ -115,6 +116,7 @@ Experiment Experiment::With(const std::function<void(RunOptions&)>& change) cons
   Experiment other(path_, options_, *progress_);
   other.text_ = text_;
   change(other.options_);
+  other.options_.reproducer = {};
   const auto same = [&](const auto& key) { return key(options_) == key(other.options_); };
   // The seed is of the values that elided constants get.
   const bool filled = !*input_ || (*input_)->filled_constants > 0;
@@ -179,10 +181,11 @@ Result<const OptimizedModule*> Experiment::Optimized() {
     if (!options_.pipeline.passes && !options_.reoptimize && IsOptimized(module, path_)) {
       optimized.notes.emplace_back("the module is optimized already; no passes run (--reoptimize runs them)");
     } else {
-      // What would be taken apart is not put together, so that parts keep who made them.
-      PipelineOptions pipeline = options_.pipeline;
-      if (!pipeline.passes && !pipeline.text) pipeline.disabled.emplace_back("regions");
-      optimized.passes = TRY(Optimize(*optimized.module, std::move(pipeline), dumper_ ? &*dumper_ : nullptr));
+      const RunOptions running = Running();
+      if (!running.reproducer.directory.empty()) TRY(TryPasses(module, running));
+      auto passes = Optimize(*optimized.module, running.pipeline, dumper_ ? &*dumper_ : nullptr);
+      if (!passes) FAIL(Reproduced(std::move(passes).error(), module, running));
+      optimized.passes = std::move(*passes);
       optimized.notes = FindingsOf(optimized.passes);
       for (const std::string& end : optimized.passes.unmet)
         optimized.notes.push_back(Str(end, ": no such pass instance was come to"));
@@ -197,6 +200,13 @@ Result<const OptimizedModule*> Experiment::Optimized() {
     TRY(dumper_->Passes(optimized.passes));
     return optimized;
   });
+}
+
+// What would be taken apart is not put together, so that parts keep who made them.
+RunOptions Experiment::Running() const {
+  RunOptions options = options_;
+  if (!options.pipeline.passes && !options.pipeline.text) options.pipeline.disabled.emplace_back("regions");
+  return options;
 }
 
 Result<const Code*> Experiment::Compiled() {

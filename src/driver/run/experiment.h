@@ -87,7 +87,7 @@ class Experiment {
   // Of a text that is no file; `path` is its name.
   Experiment(std::shared_ptr<const SourceText> text, RunOptions options, Progress& progress);
 
-  // The same with other options. Nothing of it is dumped.
+  // The same with other options. Nothing of it is dumped, and no reproducer is written.
   Experiment With(const std::function<void(RunOptions&)>& change) const;
 
   const std::string& path() const { return path_; }
@@ -104,6 +104,9 @@ class Experiment {
   Result<const Expected*> Reference();  // Null: there is nothing to compare the results with.
   Result<const Interpretation*> Interpreted();
   Result<const FollowedRun*> Followed();  // One more run, in which the values are followed from step to step.
+
+  // The options, with the pipeline as it is run here.
+  RunOptions Running() const;
 
   // The code with these arguments in place, to be executed again. Other experiments may put theirs there.
   Result<gpu::Executable*> Placed();

@@ -7,6 +7,7 @@
 #include "base/parallel.h"
 #include "base/text.h"
 #include "driver/run/experiment.h"
+#include "driver/run/reproducer.h"
 #include "driver/run/timing.h"
 #include "driver/run/verdict.h"
 #include "interp/arguments/argument_files.h"
@@ -208,6 +209,16 @@ Status ReportVerdict(Experiment& experiment, const RunResults& results, RunRepor
   return {};
 }
 
+// Of a wrong pass, where it is wanted.
+Status ReportReproducer(Experiment& experiment, RunReport* report) {
+  if (report->culprit.kind != Culprit::Kind::kPass || experiment.options().reproducer.directory.empty()) return {};
+  experiment.progress().Stage("writing the reproducer");
+  report->culprit.text +=
+      Str("\n                repro: ", ReproduceWrongPass(*TRY(experiment.Input())->module, report->culprit.name,
+                                                          TRY(experiment.Arguments())->values, experiment.Running()));
+  return {};
+}
+
 }  // namespace
 
 gpu::CompileOptions CompilerOptions(const RunOptions& options) {
@@ -237,6 +248,7 @@ Result<RunReport> Run(Experiment& experiment) {
   report.path = experiment.path() == "-" ? "<stdin>" : experiment.path();
   TRY(ReportInput(experiment, &report));
   TRY(experiment.DumpTo(experiment.options().dump));
+  TRY(MakeReproducerDirectory(experiment.options().reproducer));
   const Platform& where = *TRY(experiment.Where());
   Append(&report.notes, where.notes);
   report.platform = where.device == nullptr ? "interpreter" : where.device->name();
@@ -252,6 +264,7 @@ Result<RunReport> Run(Experiment& experiment) {
   } else {
     TRY(JudgeUnfinished(experiment, std::move(results).error(), &report));
   }
+  TRY(ReportReproducer(experiment, &report));
   report.times.all = watch.ms();
   return report;
 }

@@ -27,6 +27,13 @@ namespace hlo {
 
 inline constexpr int64_t kWorkLimit = 3'000'000'000;  // With what goes on around it some ten seconds.
 
+// What --reproducer leaves (reproducer.h).
+struct ReproducerOptions {
+  std::string directory;           // Empty: nothing.
+  std::string target;              // As --target names the pipeline's device; empty: the default one.
+  std::vector<std::string> flags;  // More that the command needs.
+};
+
 struct RunOptions {
   std::vector<std::string> flags;  // As they were given: what to do next repeats them.
   LoadOptions load{.fill_elided_constants = "random"};
@@ -54,6 +61,7 @@ struct RunOptions {
   PipelineOptions pipeline;
   bool reoptimize = false;  // Run passes over a module that is optimized already.
   DumpOptions dump;
+  ReproducerOptions reproducer;
   bool libraries = true;
   bool fallback = true;  // What has no kernel runs in the interpreter.
   bool allow_tf32 = false;

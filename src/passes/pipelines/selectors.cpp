@@ -80,15 +80,19 @@ Result<std::optional<Injection>> ParseInjection(const std::string& text, const P
   const size_t colon = text.find(':');
   if (colon == std::string::npos)
     FAIL(UsageError("F004", Str("expected pass:NAME:FAULT, got 'pass:", Escaped(text), "'")));
-  Injection injection{TRY(ParseSelector(text.substr(0, colon), pipeline)), text.substr(colon + 1)};
+  Injection injection{TRY(ParseSelector(text.substr(0, colon), pipeline)), ""};
+  const std::string fault = text.substr(colon + 1);
   const PassRow* const pass = FindPass(injection.where.name);
   if (pass == nullptr) FAIL(UnknownPass(injection.where.name));
   std::vector<std::string_view> known(FaultsOf(pass->name).begin(), FaultsOf(pass->name).end());
   for (const Mutation& mutation : Mutations()) known.push_back(mutation.name);
-  if (std::ranges::find(known, injection.fault) != known.end()) return injection;
+  if (const auto found = std::ranges::find(known, fault); found != known.end()) {
+    injection.fault = *found;
+    return injection;
+  }
   std::string message =
-      Str("'", pass->name, "' has no fault '", Escaped(injection.fault), "' to plant; it has: ", Join(known, ", "));
-  const std::vector<std::string> near = NearNames(injection.fault, known);
+      Str("'", pass->name, "' has no fault '", Escaped(fault), "' to plant; it has: ", Join(known, ", "));
+  const std::vector<std::string> near = NearNames(fault, known);
   if (!near.empty()) message += Str("; did you mean '", Join(near, "' or '"), "'?");
   FAIL(UsageError("F004", std::move(message)));
 }

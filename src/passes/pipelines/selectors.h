@@ -30,7 +30,7 @@ Result<std::vector<Selector>> ParseSelectors(const std::vector<std::string>& tex
 // A planted fault, and the instances that have it: "algsimp#2:multiply_by_zero".
 struct Injection {
   Selector where;
-  std::string fault;
+  std::string_view fault;  // Of the table that has it.
 };
 Result<std::optional<Injection>> ParseInjection(const std::string& text, const Pipeline& pipeline);
 

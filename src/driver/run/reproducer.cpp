@@ -1,0 +1,270 @@
+#include "driver/run/reproducer.h"
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <new>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+#include "base/files.h"
+#include "base/parallel.h"
+#include "base/source_text.h"
+#include "base/text.h"
+#include "driver/command_line.h"
+#include "driver/dump/dump.h"
+#include "driver/optimize.h"
+#include "interp/arguments/argument_files.h"
+#include "ir/text/printer.h"
+
+namespace hlo {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Finding {
+  const Module& before;
+  const PassRun& run;
+  std::string what;  // "changes results"
+  std::optional<std::span<const Literal>> arguments;
+  int exit = 0;  // Of the command.
+};
+
+// A pass as --passes takes it, with the options that are not its defaults.
+std::string PassText(const PassRun& run) {
+  // Names with blanks are no words of a list.
+  const std::string_view name = run.pass->name.contains(' ') ? run.pass->class_name : run.pass->name;
+  std::vector<std::string> given;
+  const std::vector<OptionText> options = Describe(run.options), defaults = Describe(run.pass->defaults());
+  for (size_t i = 0; i < options.size(); ++i) {
+    if (options[i].value != defaults[i].value) given.push_back(Str(options[i].name, "=", options[i].value));
+  }
+  return given.empty() ? std::string(name) : Str(name, "{", Join(given, ","), "}");
+}
+
+// "algsimp:fault", of whichever instance it was.
+std::string FaultText(const PassRun& run) { return Str("pass:", run.pass->name, ":", run.fault); }
+
+std::string CommandOf(const Finding& finding, const RunOptions& options, const std::string& target) {
+  std::string command = Str("hlo-opt ", ShellWord(Str("--passes=", PassText(finding.run))));
+  const auto add = [&](const std::string& flag) { command += " " + ShellWord(flag); };
+  if (!target.empty()) add(Str("--target=", target));
+  if (!options.pipeline.disabled_rules.empty())
+    add(Str("--disable_rules=", Join(options.pipeline.disabled_rules, ",")));
+  if (!finding.run.fault.empty()) add(Str("--inject=", FaultText(finding.run)));
+  for (const std::string& flag : options.reproducer.flags) add(flag);
+  const LoadOptions defaults;
+  if (options.load.verify != defaults.verify) add(Str("--verify=", options.load.verify));
+  if (options.load.max_depth != defaults.max_depth) add(Str("--max_depth=", options.load.max_depth));
+  if (finding.arguments) {
+    command += " --check_each_pass --args=args.npz";
+    if (options.seed != 0) add(Str("--random_seed=", options.seed));
+    if (options.work_limit >= 0) add(Str("--work_limit=", options.work_limit));
+    return command + " before.hlo";
+  }
+  return command + " before.hlo -o /dev/null";
+}
+
+// Folder of the program that runs, for those who do not have it in their PATH.
+std::string FolderOfProgram() {
+  std::error_code error;
+  return fs::read_symlink("/proc/self/exe", error).parent_path().string();
+}
+
+std::string ScriptOf(const Finding& finding, const std::string& command) {
+  return Str("#!/bin/sh\n# ", NameOf(finding.run), " of ", finding.run.pipeline, " ", finding.what, ": exit ",
+             finding.exit, ", and output.txt is what it printed.\ncd \"$(dirname \"$0\")\" || exit\n",
+             "unset XLA_FLAGS HLO_FLAGS\nPATH=$PATH:", ShellWord(FolderOfProgram()), "\nexec ", command, "\n");
+}
+
+struct Tried {
+  std::string output;
+  int exit = 0;  // As a shell says it: 128 and the signal.
+};
+
+Result<Tried> RunScript(const std::string& folder) {
+  const std::string command = Str("exec 2>&1; cd ", ShellWord(folder), " && PATH=", ShellWord(FolderOfProgram()),
+                                  ":$PATH; sh ./cmd.sh </dev/null; exit $?");
+  std::fflush(nullptr);
+  std::FILE* const pipe = popen(command.c_str(), "re");
+  if (pipe == nullptr) FAIL(DeviceError("A010", Str("cannot run cmd.sh: ", std::strerror(errno))));
+  Tried tried;
+  char chunk[4096];
+  for (size_t count; (count = std::fread(chunk, 1, sizeof chunk, pipe)) > 0;) tried.output.append(chunk, count);
+  const int status = pclose(pipe);
+  tried.exit = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  return tried;
+}
+
+// The target as the command names it; a file of one becomes a file of the folder.
+Result<std::string> WriteTarget(const std::string& folder, const RunOptions& options) {
+  const std::string& target = options.reproducer.target;
+  std::error_code error;
+  if (target.empty() || !fs::is_regular_file(target, error)) return target;
+  TRY(WriteFile(Str(folder, "/target.txt"), TRY(ReadSource(target))->text()));
+  return "./target.txt";
+}
+
+// Fills a folder. True when the command shows what was found.
+Result<bool> Fill(const std::string& folder, const Finding& finding, const RunOptions& options) {
+  TRY(WriteFile(Str(folder, "/before.hlo"), Print(finding.before)));
+  if (finding.arguments) TRY(WriteNpz(Str(folder, "/args.npz"), "arg", *finding.arguments));
+  const std::string command = CommandOf(finding, options, TRY(WriteTarget(folder, options)));
+  TRY(WriteFile(Str(folder, "/cmd.sh"), ScriptOf(finding, command)));
+  const Tried tried = TRY(RunScript(folder));
+  TRY(WriteFile(Str(folder, "/output.txt"), Str(tried.output, "exit ", tried.exit, "\n")));
+  return tried.exit == finding.exit;
+}
+
+struct Folder {
+  std::string path;
+  bool shows = false;
+};
+
+// Made under a hidden name, and renamed: a folder that is there and not empty is never replaced by that.
+Result<Folder> MakeFolder(const Finding& finding, const RunOptions& options) {
+  const std::string& directory = options.reproducer.directory;
+  TRY(MakeReproducerDirectory(options.reproducer));
+  std::string hidden = Str(directory, "/.reproducer-XXXXXX");
+  if (mkdtemp(hidden.data()) == nullptr)
+    FAIL(DeviceError("A012", Str("cannot make a directory in '", Escaped(directory), "': ", std::strerror(errno))));
+  const auto shows = Fill(hidden, finding, options);
+  const std::string name =
+      Str(directory, "/", FileNamePart(finding.before.name()), ".", FileNamePart(NameOf(finding.run)));
+  std::error_code error;
+  if (shows) {
+    fs::permissions(hidden, fs::perms(0755), error);
+    constexpr int kMost = 10'000;
+    for (int number = 1; number < kMost; ++number) {
+      std::string path = number == 1 ? name : Str(name, "-", number);
+      if (std::rename(hidden.c_str(), path.c_str()) == 0) return Folder{std::move(path), *shows};
+      if (errno != ENOTEMPTY && errno != EEXIST && errno != ENOTDIR) break;
+    }
+  }
+  const int reason = errno;
+  fs::remove_all(hidden, error);
+  if (!shows) FAIL(shows.error());
+  FAIL(DeviceError("A012", Str("cannot make directory '", Escaped(name), "': ", std::strerror(reason))));
+}
+
+std::string Reproduce(const Finding& finding, const RunOptions& options) {
+  const auto folder = MakeFolder(finding, options);
+  if (!folder) return Str("none: ", folder.error().message());
+  const std::string script = ShellWord(folder->path + "/cmd.sh");
+  if (folder->shows) return Str("sh ", script, " shows it again");
+  return Str("sh ", script, " has the module and the pass, which alone do not show it (output.txt)");
+}
+
+struct State {
+  std::unique_ptr<Module> module;
+  PassRun run;
+};
+
+// The module before the first instance that is meant.
+std::optional<State> StateBefore(const Module& input, PipelineOptions pipeline,
+                                 const std::function<bool(const PassRun&)>& is_meant) {
+  std::optional<State> state;
+  pipeline.fusions = nullptr;
+  pipeline.after = nullptr;
+  pipeline.before = [&](const PassRun& run, Module& module) -> Status {
+    if (!is_meant(run)) return {};
+    state = State{module.Clone(/*as_input=*/true), run};
+    FAIL(InternalError("as far as was wanted"));
+  };
+  const auto module = input.Clone(/*as_input=*/true);
+  std::ignore = Optimize(*module, std::move(pipeline), nullptr);
+  return state;
+}
+
+// Ends the process. What passes say of themselves, they say to those who asked for it, when they run in earnest.
+[[noreturn]] void RunAsChild(const Module& input, PipelineOptions pipeline, int* number) {
+  rlimit no_core = {0, 0};
+  setrlimit(RLIMIT_CORE, &no_core);
+  SetThreads(1);  // A pool's threads stayed behind.
+  pipeline.fusions = nullptr;
+  pipeline.after = nullptr;
+  pipeline.before = [number, before = std::move(pipeline.before)](const PassRun& run, Module& module) -> Status {
+    *number = run.number;
+    return before ? before(run, module) : Status();
+  };
+  const auto module = input.Clone(/*as_input=*/true);
+  std::ignore = Optimize(*module, std::move(pipeline), nullptr);  // An error is found again.
+  std::fflush(nullptr);
+  std::_Exit(0);
+}
+
+}  // namespace
+
+Status MakeReproducerDirectory(const ReproducerOptions& options) {
+  return options.directory.empty() ? Status() : MakeDirectories(options.directory);
+}
+
+std::string ReproduceWrongPass(const Module& before, const PassRun& run, std::span<const Literal> arguments,
+                               const RunOptions& options) {
+  const Finding finding{.before = before,
+                        .run = run,
+                        .what = "changes results",
+                        .arguments = arguments,
+                        .exit = static_cast<int>(ExitCode::kNo)};
+  return Reproduce(finding, options);
+}
+
+std::string ReproduceWrongPass(const Module& input, const std::string& name, std::span<const Literal> arguments,
+                               const RunOptions& options) {
+  const auto state = StateBefore(input, options.pipeline, [&](const PassRun& run) { return NameOf(run) == name; });
+  if (!state) return "none: the passes ran otherwise this time";
+  return ReproduceWrongPass(*state->module, state->run, arguments, options);
+}
+
+Error Reproduced(Error error, const Module& input, const RunOptions& options) {
+  if (error.pass.empty() || options.reproducer.directory.empty()) return error;
+  const auto state =
+      StateBefore(input, options.pipeline, [&](const PassRun& run) { return NameOf(run) == error.pass; });
+  if (!state) return error;
+  const Finding finding{.before = *state->module,
+                        .run = state->run,
+                        .what = "fails",
+                        .arguments = {},
+                        .exit = static_cast<int>(error.exit)};
+  std::string line = Str("repro: ", Reproduce(finding, options));
+  return std::move(error).AddNote(std::move(line));
+}
+
+Status TryPasses(const Module& input, const RunOptions& options) {
+  void* const shared = mmap(nullptr, sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (shared == MAP_FAILED) return {};  // Where it cannot be tried, the run itself will tell.
+  int* const number = new (shared) int(0);
+  std::fflush(nullptr);
+  const pid_t child = fork();
+  if (child == 0) RunAsChild(input, options.pipeline, number);
+  int status = 0;
+  if (child > 0) waitpid(child, &status, 0);
+  const int last = *number;
+  munmap(shared, sizeof(int));
+  if (child < 0 || status == 0 || last == 0) return {};
+  const auto state = StateBefore(input, options.pipeline, [&](const PassRun& run) { return run.number == last; });
+  if (!state) return {};
+  const bool by_signal = WIFSIGNALED(status);
+  const std::string how = by_signal ? strsignal(WTERMSIG(status)) : "a check of ours failed";
+  const Finding finding{.before = *state->module,
+                        .run = state->run,
+                        .what = Str("crashes (", how, ")"),
+                        .arguments = {},
+                        .exit = by_signal ? 128 + WTERMSIG(status) : WEXITSTATUS(status)};
+  Error error = InternalError(Str(Describe(state->run), " crashes: ", how));
+  error.pass = NameOf(state->run);
+  FAIL(std::move(error).AddNote(Str("repro: ", Reproduce(finding, options))));
+}
+
+}  // namespace hlo
