@@ -132,14 +132,14 @@ void AddDumpFlags(FlagSet& flags, DumpOptions* dump) {
   flags.Bool("xla_dump_large_constants", &dump->large_constants,
              "off: constants of more than 10 elements, and tuples, are dumped as {...}");
   flags.Bool("xla_dump_disable_metadata", &dump->disable_metadata, "modules are dumped without metadata");
+  flags.Bool("xla_dump_hlo_snapshots", &dump->snapshots,
+             "hlo-run: also the module as it was read, its arguments and its result in one protocol buffer, which "
+             "--args and --reference take");
+  flags.Int("dump_limit_mib", &dump->limit_mib, "the dump of one module ends, with a note, before what is beyond", 1,
+            1 << 30);
   flags.String("xla_dump_hlo_module_re", &dump->module_pattern, "RE", "only modules whose name matches");
 }
 
-void AddLogFlags(FlagSet& flags, LogFlags* log) {
-  flags.Group("Logging and threads");
-  flags.Int("v", &log->v,
-            "verbosity: 1 a line per pass and kernel, 2 decisions, 3 module text, 4 each instruction and why");
-  flags.List("vmodule", &log->vmodule, "FILE=N",
 void AddReproducerFlag(FlagSet& flags, ReproducerOptions* reproducer) {
   flags.String("reproducer", &reproducer->directory, "DIR",
                "of a pass that is found wrong, fails or crashes: a folder there with the module before it, the "
@@ -147,6 +147,11 @@ void AddReproducerFlag(FlagSet& flags, ReproducerOptions* reproducer) {
   flags.Alias("crash_reproducer", "reproducer");
 }
 
+void AddLogFlags(FlagSet& flags, LogFlags* log) {
+  flags.Group("Logging and threads");
+  flags.Int("v", &log->v,
+            "verbosity: 1 a line per pass and kernel, 2 decisions, 3 module text, 4 each instruction and why");
+  flags.List("vmodule", &log->vmodule, "FILE=N",
              "verbosity by source file, * and ? allowed, ours or XLA's name of it (also TF_CPP_VMODULE)");
   flags.Bool("logtostderr", &log->to_stderr, "where they go in any case");
   flags.Int("threads", &log->threads, "threads to use; 0: as many as there are cores");
@@ -260,11 +265,6 @@ Result<std::shared_ptr<const SourceText>> ReadPipeline(const std::string& path) 
            .Hint(Str("besides files there are: ", Join(names, ", "))));
 }
 
-}  // namespace
-
-Status OneStdin(const PassFlags& passes, const std::vector<std::string>& modules) {
-  if (passes.pipeline != "-" || std::ranges::find(modules, "-") == modules.end()) return {};
-  FAIL(UsageError("F004", "--pipeline=-: the module comes from stdin already"));
 // The observer that ends the process where the pass begins.
 Result<PassObserver> CrashIn(const std::string& name, const PipelineOptions& pipeline) {
   const Pipeline parsed = TRY(ParsePipeline(TextOf(pipeline)));
@@ -276,13 +276,13 @@ Result<PassObserver> CrashIn(const std::string& name, const PipelineOptions& pip
   };
 }
 
+}  // namespace
+
+Status OneStdin(const PassFlags& passes, const std::vector<std::string>& modules) {
+  if (passes.pipeline != "-" || std::ranges::find(modules, "-") == modules.end()) return {};
+  FAIL(UsageError("F004", "--pipeline=-: the module comes from stdin already"));
 }
 
-Status ReadTargetFlag(PassFlags* passes) {
-  if (passes->target.empty()) return {};
-  // This machine: its cores, and vectors of the level that --host_isa allows.
-  passes->device =
-      passes->target == "host" ? TargetOf(gpu::OpenHostDevice()->Describe()) : TRY(FindTarget(passes->target));
 void SettleReproducer(const PassFlags& passes, const LogFlags& log, const std::vector<std::string>& inject,
                       ReproducerOptions* reproducer) {
   reproducer->target = passes.target;
@@ -295,6 +295,11 @@ void SettleReproducer(const PassFlags& passes, const LogFlags& log, const std::v
   }
 }
 
+Status ReadTargetFlag(PassFlags* passes) {
+  if (passes->target.empty()) return {};
+  // This machine: its cores, and vectors of the level that --host_isa allows.
+  passes->device =
+      passes->target == "host" ? TargetOf(gpu::OpenHostDevice()->Describe()) : TRY(FindTarget(passes->target));
   return {};
 }
 
@@ -324,12 +329,12 @@ Result<PipelineOptions> PipelineOf(const PassFlags& passes, const std::vector<st
   }
   constexpr std::string_view kPass = "pass:";
   for (const std::string& entry : inject) {
+    if (entry.starts_with(kCrash)) options.before = TRY(CrashIn(entry.substr(kCrash.size()), options));
     if (!entry.starts_with(kPass)) continue;
     if (!options.inject.empty()) FAIL(UsageError("F004", "--inject: one fault of a pass at a time"));
     options.inject = entry.substr(kPass.size());
     if (options.inject.empty()) FAIL(UsageError("F004", "--inject: expected pass:NAME:FAULT, got 'pass:'"));
   }
-    if (entry.starts_with(kCrash)) options.before = TRY(CrashIn(entry.substr(kCrash.size()), options));
   TRY(CheckNames(options));
   return options;
 }

@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "base/text.h"
+#include "driver/optimize.h"
 #include "ir/side_effects.h"
 #include "ir/text/printer.h"
 
@@ -212,6 +213,12 @@ std::string DiffOf(const ModuleLines& before, const ModuleLines& after, const Di
     if (old.contains(part.name)) differ.Gone(part);
   }
   return differ.Take();
+}
+
+std::string ChangeText(const PassRun& run, const ModuleLines& before, const ModuleLines& after, bool color) {
+  const std::string rules = RulesText(run), diff = DiffOf(before, after, {.color = color, .most_lines = 0});
+  return Str("*** ", Describe(run), rules.empty() ? "" : Str(": ", rules), " ***\n",
+             diff.empty() ? "(nothing but what was dead, or what instructions do not show)\n" : diff, "\n");
 }
 
 }  // namespace hlo

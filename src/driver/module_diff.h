@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ir/module.h"
+#include "passes/pipeline.h"
 
 namespace hlo {
 
@@ -30,6 +31,9 @@ struct DiffOptions {
 
 // "" where nothing differs.
 std::string DiffOf(const ModuleLines& before, const ModuleLines& after, const DiffOptions& options);
+
+// What one pass instance did: a line that names it and its rules, and the diff.
+std::string ChangeText(const PassRun& run, const ModuleLines& before, const ModuleLines& after, bool color);
 
 }  // namespace hlo
 

@@ -54,9 +54,15 @@ Result<PipelineReport> Optimize(Module& module, PipelineOptions options, Dumper*
     if (run.changed && !run.rewrites.empty()) VLOG(2, NameOf(run), " applied ", RulesText(run));
     if (run.changed) VLOG(2, NameOf(run), " left ", Format("%016llx", static_cast<unsigned long long>(Fingerprint(m))));
     if (run.changed) VLOG(3, NameOf(run), " left\n", Print(m));
-    if (dumper != nullptr) TRY(dumper->AfterPass(run.number, run.pipeline, run.pass->name, run.changed, m));
+    if (dumper != nullptr) TRY(dumper->AfterPass(run, m));
     return after ? after(run, m) : Status();
   };
+  if (dumper != nullptr) {
+    options.before = [dumper, before = std::move(options.before)](const PassRun& run, Module& m) -> Status {
+      dumper->BeforePass(run, m);
+      return before ? before(run, m) : Status();
+    };
+  }
   // A layout never changes a value, but for bitcast, which reads the bytes: where values change theirs on the way, a
   // pass that takes such a step away, or a kernel that reads what was handed to it, would change what a bitcast sees.
   const bool fits = !!CheckLayoutsFit(module);

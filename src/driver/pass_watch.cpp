@@ -66,11 +66,7 @@ Status PassWatch::After(const PassRun& run, const Module& module) {
   if (full) Out(Str("*** after ", Describe(run), " ***\n", TRY(print_(module)), "\n"));
   if (!run.changed || !options_.print_changed.ends_with("diff")) return {};
   ModuleLines now = LinesOf(module);
-  const std::string rules = RulesText(run);
-  const std::string diff =
-      DiffOf(last_, now, {.color = options_.color || options_.print_changed == "cdiff", .most_lines = 0});
-  Out(Str("*** ", Describe(run), rules.empty() ? "" : Str(": ", rules), " ***\n",
-          diff.empty() ? "(nothing but what was dead, or what instructions do not show)\n" : diff, "\n"));
+  Out(ChangeText(run, last_, now, options_.color || options_.print_changed == "cdiff"));
   last_ = std::move(now);
   return {};
 }

@@ -148,4 +148,29 @@ Result<std::string> WriteProto(const Module& module) {
   return wire;
 }
 
+Result<std::string> WriteSnapshot(const Module& module, std::span<const Literal> arguments, const Literal& result) {
+  using S = proto::HloSnapshot;
+  constexpr int64_t kMostBytes = (int64_t{1} << 31) - 1;
+  int64_t bytes = 0;
+  const auto check = [&](const Literal& literal) -> Status {
+    Status status;
+    ForEachLeaf(literal.shape(), [&](const ShapeIndex&, const Shape& leaf) {
+      if (!leaf.IsArray())
+        status = std::unexpected(Unsupported("U008", Str("a protocol buffer holds no value of ", leaf)));
+      else bytes += leaf.ByteSize();
+    });
+    return status;
+  };
+  for (const Literal& argument : arguments) TRY(check(argument));
+  TRY(check(result));
+  const std::string proto = TRY(WriteProto(module));
+  if (bytes + std::ssize(proto) > kMostBytes)
+    FAIL(Unsupported("U008", Str("a protocol buffer of ", bytes + std::ssize(proto), " bytes; 2 GiB are the most")));
+  MessageWriter snapshot;
+  snapshot.Bytes(S::hlo, proto);  // A message in another lies as bytes do.
+  for (const Literal& argument : arguments) WriteLiteral(argument, snapshot.Add(S::arguments));
+  WriteLiteral(result, snapshot.Part(S::result));
+  return snapshot.Wire();
+}
+
 }  // namespace hlo

@@ -8,13 +8,12 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <map>
-#include <tuple>
 #include <utility>
 
 #include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "driver/dump/dump_index.h"
 #include "driver/inspect/graph.h"
 #include "parser/write_proto.h"
 
@@ -42,28 +41,6 @@ class DirectoryLock {
   int file_;
 };
 
-// Names of what lies in a directory, in no order.
-Result<std::vector<std::string>> NamesIn(const std::string& directory) {
-  std::vector<std::string> names;
-  std::error_code error;
-  for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error))
-    names.push_back(at->path().filename().string());
-  if (error) FAIL(DeviceError("A012", Str("cannot list directory '", Escaped(directory), "': ", error.message())));
-  return names;
-}
-
-// N of module_N.*, or -1.
-int64_t ModuleNumber(std::string_view name) {
-  constexpr std::string_view kPrefix = "module_";
-  constexpr int64_t kMost = int64_t{1} << 53;  // Larger ones are not exact in JSON.
-  int64_t number = 0;
-  if (!name.starts_with(kPrefix)) return -1;
-  name.remove_prefix(kPrefix.size());
-  return ParseInt(name.substr(0, name.find('.')), &number) && number < kMost ? number : -1;
-}
-
-constexpr std::string_view kText = ".txt", kFirstState = "before_optimizations";
-
 // module_N.NAME, with N above those that are there. It is nobody else's: the file of its first state is there, empty.
 Result<std::string> TakePrefix(const std::string& directory, const std::string& module) {
   const DirectoryLock lock(directory);
@@ -78,98 +55,6 @@ Result<std::string> TakePrefix(const std::string& directory, const std::string& 
       return prefix;
     }
     if (errno != EEXIST) FAIL(DeviceError("A011", Str("cannot write '", Escaped(path), "': ", std::strerror(errno))));
-  }
-}
-
-// What a file of a dump is, from its name.
-struct DumpFile {
-  std::string name, module, stage;
-  std::string pipeline, pass;  // Of a state after a pass.
-  int64_t number = 0;          // Of the module.
-  int64_t instance = -1;       // Of the pass: all instances of a run are numbered.
-  int64_t bytes = 0;
-  std::string parent;      // What it was made from.
-  bool is_beside = false;  // A picture of a state, or its proto: beside its text.
-};
-
-// What a state of the module is written as, beside its text.
-constexpr std::string_view kBesideText[] = {".dot", ".html", ".hlo.pb"};
-
-// "0017.simplification.after_algsimp.before_cse.txt"
-void ReadPassState(std::string_view suffix, DumpFile* file) {
-  constexpr std::string_view kAfter = ".after_", kBefore = ".before_";
-  const size_t dot = suffix.find('.'), before = suffix.rfind(kBefore);
-  if (before == suffix.npos || !suffix.ends_with(kText)) return;
-  const size_t after = suffix.substr(0, before).rfind(kAfter);
-  int64_t instance = 0;
-  if (after == suffix.npos || after <= dot || !ParseInt(suffix.substr(0, dot), &instance)) return;
-  file->stage = "after_pass";
-  file->instance = instance;
-  file->pipeline = suffix.substr(dot + 1, after - dot - 1);
-  file->pass = suffix.substr(after + kAfter.size(), before - after - kAfter.size());
-}
-
-std::string_view StageOf(std::string_view suffix) {
-  for (const std::string_view stage : std::initializer_list<std::string_view>{
-           "before_optimizations.txt", "after_optimizations.txt", "buffer-assignment.txt", "thunk_sequence.txt",
-           "passes.json", "kernels.json", "ir-no-opt.ll", "ir-with-opt.ll", "host.ll", "ptx"}) {
-    if (suffix.ends_with(stage)) return stage.substr(0, stage.find('.'));
-  }
-  return "other";
-}
-
-// module_NUMBER.MODULE.SUFFIX: the module's name may have dots, so it is taken from the file that each module has.
-Result<std::vector<DumpFile>> FilesOf(const std::string& directory) {
-  std::vector<DumpFile> files;
-  std::map<int64_t, std::string> module_by_number;
-  for (const std::string& name : TRY(NamesIn(directory))) {
-    DumpFile file{.name = name, .number = ModuleNumber(name)};
-    const size_t dot = file.name.find('.');
-    if (file.number < 0 || dot == std::string::npos) continue;
-    std::error_code error;
-    file.bytes = static_cast<int64_t>(fs::file_size(directory + "/" + name, error));
-    if (error) continue;  // No file, or one that somebody has removed.
-    const std::string first = Str(".", kFirstState, kText);
-    if (file.name.ends_with(first))
-      module_by_number[file.number] = file.name.substr(dot + 1, file.name.size() - first.size() - dot - 1);
-    files.push_back(std::move(file));
-  }
-  std::sort(files.begin(), files.end(), [](const DumpFile& a, const DumpFile& b) { return a.name < b.name; });
-  for (DumpFile& file : files) {
-    const size_t dot = file.name.find('.');
-    const auto known = module_by_number.find(file.number);
-    file.module = known != module_by_number.end() ? known->second
-                                                  : file.name.substr(dot + 1, file.name.find('.', dot + 1) - dot - 1);
-    if (file.name.size() <= dot + 2 + file.module.size()) continue;
-    std::string suffix = file.name.substr(dot + 2 + file.module.size());
-    for (const std::string_view extension : kBesideText) {
-      if (!suffix.ends_with(extension)) continue;
-      suffix.replace(suffix.size() - extension.size(), extension.size(), kText);
-      file.is_beside = true;
-    }
-    file.stage = StageOf(suffix);
-    ReadPassState(suffix, &file);
-  }
-  return files;
-}
-
-// The state before each state, and for what was made from the last state, that one.
-void SetParents(std::vector<DumpFile>& files) {
-  const auto rank = [](const DumpFile& file) {
-    return file.stage == "before_optimizations"  ? 0
-           : file.stage == "after_pass"          ? 1
-           : file.stage == "after_optimizations" ? 2
-                                                 : 3;
-  };
-  std::stable_sort(files.begin(), files.end(), [&](const DumpFile& a, const DumpFile& b) {
-    return std::tuple(a.number, rank(a), a.instance, a.is_beside) <
-           std::tuple(b.number, rank(b), b.instance, b.is_beside);
-  });
-  const DumpFile* state = nullptr;
-  for (DumpFile& file : files) {
-    if (state != nullptr && state->number != file.number) state = nullptr;
-    if (state != nullptr) file.parent = state->name;
-    if (rank(file) < 3 && !file.is_beside) state = &file;
   }
 }
 
@@ -207,6 +92,8 @@ Result<Dumper> Dumper::Make(const DumpOptions& options, const Module& module) {
   dumper.as_proto_ = options.as_proto;
   dumper.as_dot_ = options.as_dot;
   dumper.as_html_ = options.as_html;
+  dumper.snapshots_ = options.snapshots;
+  dumper.limit_mib_ = options.limit_mib;
   if (std::ranges::none_of(kEmitters, [&](std::string_view emitter) { return dumper.WantsEmitter(emitter); })) {
     dumper.notes_.push_back(
         MetNothing("xla_dump_emitter_re", options.emitter_pattern, Str("none of ", Join(kEmitters, ", "))));
@@ -219,16 +106,17 @@ std::vector<std::string> Dumper::TakeNotes() {
   if (any_pass_ && !met_pass_)
     notes.push_back(MetNothing("xla_dump_hlo_pass_re", pass_pattern_, "no pass that ran has such a name"));
   any_pass_ = false;
-  const std::lock_guard lock(failure_->mutex);
-  if (const std::string message = std::exchange(failure_->message, ""); !message.empty()) {
+  const std::lock_guard lock(end_->mutex);
+  if (const std::string message = std::exchange(end_->message, ""); !message.empty()) {
     notes.push_back(Str("the dump ends there: ", message, "; the files that are there are whole, and the run goes on"));
   }
   return notes;
 }
 
-bool Dumper::active() const { return !prefix_.empty() && !failure_->is_there; }
+bool Dumper::active() const { return !prefix_.empty() && !end_->is_there; }
 
 Status Dumper::Before(const Module& module) {
+  first_count_ = module.InstructionCount();
   TRY(Write(kFirstState, StateFiles(module)));
   // The name was taken with an empty file, which says nothing where the state did not fit.
   const std::string first = Str(directory_, "/", FileName(kFirstState), kText);
@@ -237,16 +125,25 @@ Status Dumper::Before(const Module& module) {
   return {};
 }
 
-Status Dumper::AfterPass(int number, std::string_view pipeline, std::string_view pass, bool changed,
-                         const Module& module) {
+void Dumper::BeforePass(const PassRun& run, const Module& module) {
+  if (!active() || !passes_ || lines_ || !passes_->FoundIn(run.pass->name)) return;
+  lines_ = LinesOf(module);
+}
+
+Status Dumper::AfterPass(const PassRun& run, const Module& module) {
   if (!active() || !passes_) return {};
+  const std::string_view pass = run.pass->name;
   TRY(Flush(pass));
   const bool met = passes_->FoundIn(pass);
   any_pass_ = true;
   met_pass_ |= met;
-  if (changed && met) {
-    pending_ = Pending{number, FileNamePart(pipeline), FileNamePart(pass), StateFiles(module)};
-  }
+  if (!run.changed) return {};
+  const auto before = std::exchange(lines_, std::nullopt);
+  if (!met) return {};
+  pending_ = Pending{run.number, FileNamePart(run.pipeline), FileNamePart(pass), StateFiles(module)};
+  if (!before) return {};
+  lines_ = LinesOf(module);
+  pending_->files.emplace_back(".diff", ChangeText(run, *before, *lines_, /*color=*/false));
   return {};
 }
 
@@ -301,10 +198,31 @@ Status Dumper::Write(std::string_view suffix, std::string_view bytes) {
 }
 
 void Dumper::Put(std::string_view name, std::string_view bytes) const {
+  const int64_t limit = limit_mib_ << 20, size = std::ssize(bytes);
+  bool fits = false;
+  {
+    const std::lock_guard lock(end_->mutex);
+    if (end_->is_there) return;
+    const int64_t left = limit - end_->bytes;
+    fits = size <= left;
+    if (!fits) {
+      end_->is_there = end_->by_limit = true;
+      end_->message =
+          Str("--dump_limit_mib=", limit_mib_, ": '", name, "' takes ", HumanBytes(static_cast<double>(size)), ", and ",
+              HumanBytes(static_cast<double>(left)), " are left; it and what comes behind it are left out");
+    } else {
+      end_->bytes += size;
+    }
+  }
+  if (!fits) PutInAnyCase(FileName("left_out.txt"), Str("The dump ends here: ", end_->message, ".\n"));
+  else PutInAnyCase(name, bytes);
+}
+
+void Dumper::PutInAnyCase(std::string_view name, std::string_view bytes) const {
   const auto written = WriteFile(Str(directory_, "/", name), bytes);
   if (written) return;
-  const std::lock_guard lock(failure_->mutex);
-  if (!failure_->is_there.exchange(true)) failure_->message = written.error().message();
+  const std::lock_guard lock(end_->mutex);
+  if (!end_->is_there.exchange(true)) end_->message = written.error().message();
 }
 
 std::string Dumper::FileName(std::string_view suffix) const { return Str(prefix_, ".", suffix); }
@@ -313,9 +231,19 @@ bool Dumper::WantsEmitter(std::string_view emitter) const {
   return active() && (!emitters_ || emitters_->FoundIn(emitter));
 }
 
+Status Dumper::Snapshot(const Module& module, std::span<const Literal> arguments, const Literal& result) {
+  if (!active() || !snapshots_) return {};
+  const auto proto = WriteSnapshot(module, arguments, result);
+  if (proto) Put(FileName("execution_0000.hlo_snapshot.pb"), *proto);
+  else notes_.push_back(Str("--xla_dump_hlo_snapshots: ", proto.error().message()));
+  return WriteIndex();
+}
+
 Status Dumper::Passes(const PipelineReport& report) {
+  if (prefix_.empty()) return {};
   JsonWriter json;
-  json.Open('{').Key("schema").Value("hlo.passes/1").Key("passes").Open('[');
+  json.Open('{').Key("schema").Value("hlo.passes/1").Key("instructions").Value(first_count_);
+  json.Key("passes").Open('[');
   for (const PassRun& run : report.runs) {
     json.Open('{').Key("number").Value(run.number).Key("pass").Value(run.pass->name);
     json.Key("instance").Value(run.instance).Key("pipeline").Value(run.pipeline).Key("skipped").Value(run.skipped);
@@ -328,27 +256,17 @@ Status Dumper::Passes(const PipelineReport& report) {
   for (const auto& [rule, rewrites] : report.rewrites)
     json.Open('{').Key("rule").Value(rule).Key("rewrites").Value(rewrites).Close('}');
   json.Close(']').Close('}');
-  return Write("passes.json", json.text() + "\n");
+  if (active() || end_->by_limit) PutInAnyCase(FileName("passes.json"), json.text() + "\n");
+  return WriteIndex();
 }
 
 Status Dumper::WriteIndex() const {
   if (prefix_.empty()) return {};
   const DirectoryLock lock(directory_);
-  std::vector<DumpFile> files = TRY(FilesOf(directory_));
-  SetParents(files);
-  JsonWriter json;
-  json.Open('{').Key("schema").Value("hlo.dump/1").Key("files").Open('[');
-  for (const DumpFile& file : files) {
-    json.Open('{').Key("file").Value(file.name).Key("number").Value(file.number).Key("module").Value(file.module);
-    json.Key("stage").Value(file.stage);
-    if (file.instance >= 0)
-      json.Key("pipeline").Value(file.pipeline).Key("pass").Value(file.pass).Key("pass_number").Value(file.instance);
-    json.Key("bytes").Value(file.bytes);
-    if (!file.parent.empty()) json.Key("parent").Value(file.parent);
-    json.Close('}');
-  }
-  json.Close(']').Close('}');
-  Put("index.json", json.text() + "\n");  // In a folder that is full it may fit or not.
+  const std::vector<DumpFile> files = TRY(DumpFilesOf(directory_));
+  // In a folder that is full they may fit or not. What --dump_limit_mib leaves out, they name.
+  PutInAnyCase("index.json", DumpIndexJson(files));
+  PutInAnyCase("index.html", DumpIndexHtml(directory_, files));
   return {};
 }
 

@@ -1,7 +1,7 @@
 // The dump directory: the module before, after each pass that changed it, and after all; what was compiled from it.
 // File names are XLA's, so that scripts keep working. Only changed states are written; a directory with older dumps is
-// continued at the next module number and nothing is overwritten. index.json lists what lies there:
-// docs/reports.md#dumps.
+// continued at the next module number and nothing is overwritten. index.json and index.html list what lies
+// there (dump_index.h): docs/reports.md#dumps.
 #ifndef HLO_DRIVER_DUMP_DUMP_H_
 #define HLO_DRIVER_DUMP_DUMP_H_
 
@@ -10,12 +10,15 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/result.h"
+#include "driver/module_diff.h"
 #include "driver/pattern.h"
+#include "ir/literal.h"
 #include "ir/module.h"
 #include "ir/text/printer.h"
 #include "passes/pipeline.h"
@@ -31,6 +34,8 @@ struct DumpOptions {
   bool as_text = true, as_proto = false, as_dot = false, as_html = false;
   bool large_constants = true;  // Else {...}, which does not read back.
   bool disable_metadata = false;
+  bool snapshots = false;    // A run with its arguments and its result.
+  int64_t limit_mib = 1024;  // Of one module's dump.
 };
 
 // Whose code of a kernel is dumped.
@@ -48,18 +53,21 @@ class Dumper {
   // Until something cannot be written: that ends the dump, not the run. TakeNotes says so.
   bool active() const;
   Status Before(const Module& module);
-  // A pass instance ended. `number` counts all instances of the run.
-  Status AfterPass(int number, std::string_view pipeline, std::string_view pass, bool changed, const Module& module);
+  // A pass instance begins, and has ended.
+  void BeforePass(const PassRun& run, const Module& module);
+  Status AfterPass(const PassRun& run, const Module& module);
   // `platform`: "cpu" or "sm_9.0_gpu".
   Status After(std::string_view platform, const Module& module);
-  // The passes that ran, as JSON ("hlo.passes/1").
+  // A run of the module as it was read.
+  Status Snapshot(const Module& module, std::span<const Literal> arguments, const Literal& result);
+  // The passes that ran, as JSON ("hlo.passes/1"). Behind After: where room ends, it is the states that are there.
   Status Passes(const PipelineReport& report);
   // Anything else that belongs to this module: "kernels.json", "fusion.3.ptx". May be called from several threads.
   Status Write(std::string_view suffix, std::string_view bytes);
   // "module_0003.jit_f.kernels.json"
   std::string FileName(std::string_view suffix) const;
   bool WantsEmitter(std::string_view emitter) const;
-  // index.json of the whole directory, from the names of its files.
+  // index.json and index.html of the whole directory, from the names of its files.
   Status WriteIndex() const;
   // What was not told yet: which patterns met nothing; what ended the dump.
   std::vector<std::string> TakeNotes();
@@ -70,8 +78,9 @@ class Dumper {
   Files StateFiles(const Module& module);
   void NoteMissing(std::string_view flag, const Error& error);
   Status Write(std::string_view suffix, const Files& files);
-  // A file of the directory. Where it cannot be written the dump ends.
+  // A file of the directory. Where it cannot be written, or is beyond the limit, the dump ends.
   void Put(std::string_view name, std::string_view bytes) const;
+  void PutInAnyCase(std::string_view name, std::string_view bytes) const;
   Status Flush(std::string_view next_pass);
 
   std::string directory_;
@@ -89,13 +98,17 @@ class Dumper {
     Files files;
   };
   std::optional<Pending> pending_;
-  bool as_proto_ = false, as_dot_ = false, as_html_ = false;
-  struct Failure {
-    std::atomic<bool> is_there = false;
+  std::optional<ModuleLines> lines_;  // The module as it is now, where a diff begins with it.
+  int64_t first_count_ = 0;           // Instructions before the first pass.
+  bool as_proto_ = false, as_dot_ = false, as_html_ = false, snapshots_ = false;
+  int64_t limit_mib_ = 0;
+  struct End {
+    std::atomic<bool> is_there = false, by_limit = false;
     std::mutex mutex;
-    std::string message;  // Of the first, until it is told.
+    std::string message;  // Why, until it is told.
+    int64_t bytes = 0;    // Written so far.
   };
-  std::shared_ptr<Failure> failure_ = std::make_shared<Failure>();
+  std::shared_ptr<End> end_ = std::make_shared<End>();
 };
 
 }  // namespace hlo

@@ -196,8 +196,8 @@ Result<const OptimizedModule*> Experiment::Optimized() {
     if (!dumper_) return optimized;
     if (dumper_->active()) TRY(gpu::PlanModule(*optimized.module, *options_.pipeline.device));
     TRY(dumper_->After(NameOf(TRY(Where())->device.get()), *optimized.module));
-    for (std::string& note : dumper_->TakeNotes()) optimized.notes.push_back(std::move(note));
     TRY(dumper_->Passes(optimized.passes));
+    for (std::string& note : dumper_->TakeNotes()) optimized.notes.push_back(std::move(note));
     return optimized;
   });
 }
@@ -371,6 +371,9 @@ Result<const RunResults*> Experiment::Results() {
     TRY(Where());
     RunResults results = IsInterpreted() ? TRY(RunInterpreter()) : TRY(RunKernels());
     results.process_peak_bytes = ProcessPeakBytes();
+    if (!dumper_ || !results.by_device.empty()) return results;
+    TRY(dumper_->Snapshot(*TRY(Input())->module, TRY(Arguments())->values, results.outputs));
+    for (std::string& note : dumper_->TakeNotes()) results.notes.push_back(std::move(note));
     return results;
   });
 }

@@ -1,0 +1,253 @@
+// index.html of a dump directory.
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "base/json_reader.h"
+#include "base/source_text.h"
+#include "base/text.h"
+#include "driver/dump/dump_index.h"
+#include "driver/xml.h"
+
+namespace hlo {
+namespace {
+
+constexpr size_t kModulesInFull = 20;             // The last ones; of the others their files are listed.
+constexpr size_t kMostLines = 200;                // Of one diff; its file has all.
+constexpr size_t kMostOfDiffs = size_t{4} << 20;  // Bytes of the page.
+
+constexpr std::string_view kHead = R"html(<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><title>TITLE</title><style>
+:root{color-scheme:light dark}
+body{font:14px/1.5 system-ui,sans-serif;max-width:1200px;margin:0 auto;padding:0 16px 48px}
+h2{margin:40px 0 4px;border-top:1px solid #8886;padding-top:16px}
+table{border-collapse:collapse;margin:8px 0}
+th,td{text-align:left;padding:2px 14px 2px 0;vertical-align:top}
+th{font-weight:600;border-bottom:1px solid #8886}
+.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
+td.d{padding:0}
+.s{opacity:.65}
+.w{color:#b45309}
+pre{margin:2px 0 10px;padding:8px;overflow-x:auto;font:12px/1.4 ui-monospace,monospace;background:#8881;max-width:1150px}
+.m{color:#dc2626}.p{color:#16a34a}.h{color:#0891b2}
+summary{cursor:pointer}
+a{margin-right:10px}
+</style></head><body>
+)html";
+
+std::string HrefOf(std::string_view name) {
+  std::string out;
+  for (const char c : name) {
+    const bool is_plain = std::isalnum(static_cast<unsigned char>(c)) || std::string_view("_-.").contains(c);
+    out += is_plain ? std::string(1, c) : Format("%%%02X", static_cast<unsigned char>(c));
+  }
+  return out;
+}
+
+std::string Link(std::string_view name, std::string_view text) {
+  return Str("<a href=\"", HrefOf(name), "\">", XmlText(text), "</a>");
+}
+
+// "text", "graph": by what a file is.
+std::string_view KindOf(std::string_view name) {
+  constexpr std::pair<std::string_view, std::string_view> kKinds[] = {
+      {".txt", "text"}, {".diff", "diff"}, {".html", "graph"}, {".dot", "dot"}, {".hlo.pb", "proto"}};
+  for (const auto& [extension, kind] : kKinds) {
+    if (name.ends_with(extension)) return kind;
+  }
+  return name;
+}
+
+std::string TextOfFile(const std::string& directory, const std::string& name) {
+  const auto source = ReadSource(Str(directory, "/", name));
+  return source ? std::string((*source)->text()) : "";
+}
+
+class Page {
+ public:
+  Page(const std::string& directory, std::span<const DumpFile> files) : directory_(directory) {
+    for (const DumpFile& file : files) modules_[file.number].files.push_back(&file);
+  }
+
+  std::string Take() {
+    size_t place = 0;
+    for (auto& [number, module] : modules_) {
+      module.in_full = ++place + kModulesInFull > modules_.size();
+      if (module.in_full) ReadPasses(module);
+    }
+    out_ = kHead;
+    const std::string title = Str("Dump of ", modules_.size(), modules_.size() == 1 ? " module" : " modules");
+    out_.replace(out_.find("TITLE"), 5, title);
+    out_ += Str("<h1>", title, "</h1>\n");
+    Contents();
+    for (const auto& [number, module] : modules_) Section(number, module);
+    return std::move(out_) + "</body></html>\n";
+  }
+
+ private:
+  struct ModulePart {
+    std::vector<const DumpFile*> files;
+    bool in_full = false;
+    JsonValue passes;  // Of passes.json.
+    int64_t ran = 0, changed = 0, first_count = -1, last_count = -1;
+    double ms = 0;
+    const std::string& name() const { return files.front()->module; }
+  };
+
+  void ReadPasses(ModulePart& module) const {
+    const auto file = std::ranges::find(module.files, "passes", &DumpFile::stage);
+    if (file == module.files.end()) return;
+    auto json = ReadJson(TextOfFile(directory_, (*file)->name));
+    if (!json) return;
+    module.passes = std::move(*json);
+    module.first_count = module.last_count = module.passes["instructions"].Int().value_or(-1);
+    const JsonValue::Array* runs = module.passes["passes"].Items();
+    if (runs == nullptr) return;
+    for (const JsonValue& run : *runs) {
+      if (run["skipped"].IsTrue()) continue;
+      ++module.ran;
+      module.changed += run["changed"].IsTrue();
+      module.ms += run["ms"].Number().value_or(0);
+      module.last_count = run["instructions"].Int().value_or(-1);
+    }
+  }
+
+  static std::string Counts(const ModulePart& module) {
+    if (module.ran == 0) return "";
+    return Str(module.ran, module.ran == 1 ? " pass ran, " : " passes ran, ", module.changed, " changed it, ",
+               Format("%.1f ms; ", module.ms), module.first_count, " → ", module.last_count, " instructions");
+  }
+
+  void Contents() {
+    if (modules_.size() < 2) return;
+    out_ += "<ul>\n";
+    for (const auto& [number, module] : modules_)
+      out_ += Str("<li><a href=\"#", number, "\">", number, " ", XmlText(module.name()), "</a><span class=\"s\">",
+                  Counts(module), "</span></li>\n");
+    out_ += "</ul>\n";
+  }
+
+  void Section(int64_t number, const ModulePart& module) {
+    out_ += Str("<h2 id=\"", number, "\">", number, " ", XmlText(module.name()), "</h2>\n");
+    for (const DumpFile* file : module.files) {
+      if (file->stage == "left_out")
+        out_ += Str("<p class=\"w\">", XmlText(Trim(TextOfFile(directory_, file->name))), "</p>\n");
+    }
+    if (const std::string counts = Counts(module); !counts.empty()) out_ += Str("<p>", counts, "</p>\n");
+    out_ += "<table>\n";
+    State(module, "before_optimizations", "before the passes");
+    State(module, "after_optimizations", "after the passes");
+    out_ += "</table>\n";
+    if (module.changed > 0) Passes(module);
+    else DumpedStates(module);
+    Others(module);
+  }
+
+  // A row: the files of a state.
+  void State(const ModulePart& module, std::string_view stage, std::string_view title) {
+    std::string links;
+    for (const DumpFile* file : module.files) {
+      if (file->stage == stage) links += Link(file->name, KindOf(file->name));
+    }
+    if (!links.empty()) out_ += Str("<tr><td>", title, "</td><td>", links, "</td></tr>\n");
+  }
+
+  void Passes(const ModulePart& module) {
+    out_ +=
+        "<table>\n<tr><th class=\"n\">#</th><th>pass that changed it</th><th>pipeline</th><th class=\"n\">ms</th>"
+        "<th class=\"n\">instructions</th><th></th><th>after it</th></tr>\n";
+    int64_t count = module.first_count;
+    for (const JsonValue& run : *module.passes["passes"].Items()) {
+      const int64_t now = run["instructions"].Int().value_or(0), more = now - std::exchange(count, now);
+      if (!run["changed"].IsTrue()) continue;
+      const int64_t number = run["number"].Int().value_or(-1);
+      const auto text = [&](std::string_view key) {
+        const std::string* value = run[key].String();
+        return XmlText(value == nullptr ? "" : *value);
+      };
+      std::string links;
+      const DumpFile* diff = nullptr;
+      for (const DumpFile* file : module.files) {
+        if (file->instance != number) continue;
+        links += Link(file->name, KindOf(file->name));
+        if (file->name.ends_with(".diff")) diff = file;
+      }
+      out_ +=
+          Str("<tr><td class=\"n\">", number, "</td><td>", text("pass"), "#", run["instance"].Int().value_or(0),
+              "</td><td>", text("pipeline"), "</td><td class=\"n\">", Format("%.1f", run["ms"].Number().value_or(0)),
+              "</td><td class=\"n\">", now, "</td><td class=\"n s\">",
+              more == 0 ? "" : Format("%+lld", static_cast<long long>(more)), "</td><td>", links, "</td></tr>\n");
+      if (diff != nullptr) Diff(*diff);
+    }
+    out_ += "</table>\n";
+  }
+
+  // Where nobody wrote which passes ran: a dump that ended too soon, or is XLA's.
+  void DumpedStates(const ModulePart& module) {
+    std::map<int64_t, std::pair<const DumpFile*, std::string>> states;
+    for (const DumpFile* file : module.files) {
+      if (file->instance < 0) continue;
+      auto& [first, links] = states[file->instance];
+      if (first == nullptr) first = file;
+      links += Link(file->name, KindOf(file->name));
+    }
+    if (states.empty()) return;
+    out_ += "<table>\n";
+    for (const auto& [number, state] : states)
+      out_ += Str("<tr><td class=\"n\">", number, "</td><td>", XmlText(state.first->pass), "</td><td>",
+                  XmlText(state.first->pipeline), "</td><td>", state.second, "</td></tr>\n");
+    out_ += "</table>\n";
+  }
+
+  // Folded, coloured, in a row of its own.
+  void Diff(const DumpFile& file) {
+    if (diffs_ > kMostOfDiffs) return;
+    const size_t begin = out_.size();
+    out_ += "<tr><td></td><td class=\"d\" colspan=\"6\"><details><summary class=\"s\">what it changed</summary><pre>";
+    const std::string text = TextOfFile(directory_, file.name);
+    const std::vector<std::string_view> lines = Split(Trim(text), '\n');
+    for (size_t i = 0; i < std::min(lines.size(), kMostLines); ++i) {
+      const std::string_view line = lines[i];
+      const char* const color = line.starts_with("- ")    ? "m"
+                                : line.starts_with("+ ")  ? "p"
+                                : line.starts_with("@@ ") ? "h"
+                                                          : nullptr;
+      out_ += color == nullptr ? XmlText(line) : Str("<span class=\"", color, "\">", XmlText(line), "</span>");
+      out_ += "\n";
+    }
+    if (lines.size() > kMostLines) out_ += Str("... and ", lines.size() - kMostLines, " lines more in the file\n");
+    out_ += "</pre></details></td></tr>\n";
+    diffs_ += out_.size() - begin;
+  }
+
+  // What is no state of the module.
+  void Others(const ModulePart& module) {
+    std::string links;
+    int64_t count = 0;
+    for (const DumpFile* file : module.files) {
+      const bool is_told = file->instance >= 0 || file->stage == "before_optimizations" ||
+                           file->stage == "after_optimizations" || file->stage == "left_out";
+      if (is_told) continue;
+      ++count;
+      links += Str("<li>", Link(file->name, file->suffix), "<span class=\"s\">",
+                   HumanBytes(static_cast<double>(file->bytes)), "</span></li>\n");
+    }
+    constexpr int64_t kMostOpen = 8;
+    if (count > 0)
+      out_ += Str("<details", count <= kMostOpen ? " open" : "", "><summary>", count,
+                  count == 1 ? " other file" : " other files", "</summary><ul>\n", links, "</ul></details>\n");
+  }
+
+  const std::string& directory_;
+  std::map<int64_t, ModulePart> modules_;  // By number.
+  std::string out_;
+  size_t diffs_ = 0;  // Bytes of them.
+};
+
+}  // namespace
+
+std::string DumpIndexHtml(const std::string& directory, std::span<const DumpFile> files) {
+  return Page(directory, files).Take();
+}
+
+}  // namespace hlo
