@@ -9,6 +9,7 @@
 #include "base/files.h"
 #include "base/source_text.h"
 #include "base/text.h"
+#include "driver/inspect/emit.h"
 #include "driver/inspect/fusion_report.h"
 #include "driver/inspect/pass_stats.h"
 #include "driver/list_pipelines.h"
@@ -17,8 +18,8 @@
 #include "driver/pass_times.h"
 #include "driver/pass_watch.h"
 #include "driver/run/each_pass_check.h"
-#include "gpu/plan/planner.h"
 #include "driver/run/reproducer.h"
+#include "gpu/plan/planner.h"
 #include "ir/text/printer.h"
 #include "ir/verifier/verifier.h"
 #include "parser/read_back.h"
@@ -34,11 +35,12 @@ struct OptFlags {
   PassFlags passes;
   DumpOptions dump;
   LogFlags log;
-  std::string stage = "hlo", output = "-", kernel, verify_each = "changed", color = "auto", platform = "gpu";
+  std::string stage = "hlo", output = "-", emit = "hlo", kernel, verify_each = "changed", color = "auto",
+              platform = "gpu";
   std::vector<std::string> inject;
   std::optional<std::string> print_fusion_plan, time_passes, pass_stats, check_each_pass;
-  bool list_passes = false, list_pipelines = false, list_stages = false, print_pipeline = false, reoptimize = false,
-       round_trip = false;
+  bool list_passes = false, list_pipelines = false, list_stages = false, emit_proto = false, print_pipeline = false,
+       reoptimize = false, round_trip = false;
   PassWatchOptions watch;
   RunOptions run;  // Arguments of --check_each_pass.
   PrintFlags print;
@@ -72,6 +74,13 @@ void ListStages() {
 void AddSeeingFlags(FlagSet& flags, OptFlags* f) {
   flags.Group("Output");
   flags.String("o", &f->output, "FILE", "where the result goes; - is stdout");
+  std::vector<std::string> forms = {"hlo"}, about = {"hlo: text"};
+  for (const EmitForm& form : EmitForms()) {
+    forms.emplace_back(form.name);
+    about.push_back(Str(form.name, ": ", form.what));
+  }
+  flags.Choice("emit", &f->emit, forms, Str("the module, down to stage hlo-backend, as ", Join(about, "; ")));
+  flags.Bool("emit_proto", &f->emit_proto, "as XLA's hlo-opt has it: --emit=pbtxt");
   AddPrintFlags(flags, &f->print);
   flags.Group("Seeing the passes (on stderr)");
   flags.OptionalString("print_before", &f->watch.print_before, "LIST",
@@ -129,6 +138,7 @@ FlagSet MakeFlags(OptFlags* f) {
   AddDeviceFlags(flags, &f->load);
   AddSplitFlag(flags, &f->load);
   AddDumpFlags(flags, &f->dump);
+  AddReproducerFlag(flags, &f->run.reproducer);
   AddLogFlags(flags, &f->log);
   flags.Group("Testing hlokit itself");
   flags.Repeated("inject", &f->inject, "KIND:NAME:FAULT",
@@ -139,7 +149,6 @@ FlagSet MakeFlags(OptFlags* f) {
 
 // Alone, so that it can be kept, changed and given to --pipeline.
 Result<std::string> PipelineTextOf(const OptFlags& f) {
-  AddReproducerFlag(flags, &f->run.reproducer);
   const auto source = TextOf(TRY(PipelineOf(f.passes, {})));
   std::string text(source->text());
   if (!text.ends_with('\n')) text += '\n';
@@ -181,15 +190,6 @@ Status CheckFlags(const OptFlags& f) {
   return {};
 }
 
-// Those who look at the passes of one module.
-struct Observers {
-  PassWatch watch;
-  std::optional<PassStats> stats;
-  std::optional<EachPassCheck> check;
-};
-
-Result<Observers> ObserversOf(const OptFlags& f, const PipelineOptions& pipeline, Progress& progress) {
-  PassWatchOptions watch = f.watch;
 // As whoever judges passes, and writes reproducers, takes them.
 RunOptions RunOptionsOf(const OptFlags& f, const PipelineOptions& pipeline) {
   RunOptions run = f.run;
@@ -199,6 +199,15 @@ RunOptions RunOptionsOf(const OptFlags& f, const PipelineOptions& pipeline) {
   return run;
 }
 
+// Those who look at the passes of one module.
+struct Observers {
+  PassWatch watch;
+  std::optional<PassStats> stats;
+  std::optional<EachPassCheck> check;
+};
+
+Result<Observers> ObserversOf(const OptFlags& f, const PipelineOptions& pipeline, Progress& progress) {
+  PassWatchOptions watch = f.watch;
   watch.color =
       f.color == "always" || (f.color == "auto" && isatty(STDERR_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr);
   Observers observers{
@@ -223,6 +232,7 @@ Status VerifyUnchanged(const PassRun& run, const Module& module) {
   auto sound = Verify(module);
   if (sound) return {};
   sound.error().exit = ExitCode::kInternal;
+  sound.error().pass = NameOf(run);
   FAIL(std::move(sound.error()).AddNote(Str("after ", Describe(run), ", which changed nothing")));
 }
 
@@ -232,9 +242,9 @@ Result<PipelineReport> RunPasses(Module& module, const OptFlags& f, PipelineOpti
   if (observers.stats) TRY(observers.stats->Begin(module));
   if (observers.check) TRY(observers.check->Begin(module));
   if (f.verify_each == "off") pipeline.verify = [](const Module&) { return Status(); };
-  sound.error().pass = NameOf(run);
   pipeline.before = [&, before = std::move(pipeline.before)](const PassRun& run, Module& m) -> Status {
     TRY(observers.watch.Before(run, m));
+    if (before) TRY(before(run, m));
     return observers.check ? observers.check->Before(run, m) : Status();
   };
   pipeline.after = [&](const PassRun& run, Module& m) -> Status {
@@ -244,7 +254,6 @@ Result<PipelineReport> RunPasses(Module& module, const OptFlags& f, PipelineOpti
     return observers.check ? observers.check->After(run, m) : Status();
   };
   return Optimize(module, std::move(pipeline), &dumper);
-    if (before) TRY(before(run, m));
 }
 
 // `form`: of kTimeForms.
@@ -276,6 +285,9 @@ Status Tell(const PipelineReport& report, const OptFlags& f, const Observers& ob
   return {};
 }
 
+// Instead of the module: a report, or what is below it.
+bool IsModule(const OptFlags& f) { return !LowerStageOf(f.stage) && !f.check_each_pass && !f.print_fusion_plan; }
+
 struct Output {
   std::string text;
   ExitCode exit = ExitCode::kOk;
@@ -289,6 +301,7 @@ Result<Output> OutputOf(const std::string& path, const OptFlags& f, const Pipeli
   if (!warnings.empty()) std::fprintf(stderr, "note: %s\n", SummaryOf(warnings, path).c_str());
   const int64_t filled = TRY(FillElided(*module, f.load, /*seed=*/0));
   if (filled > 0) std::fprintf(stderr, "note: %s\n", FilledText(filled, f.load).c_str());
+  TRY(MakeReproducerDirectory(f.run.reproducer));
   Dumper dumper = TRY(Dumper::Make(f.dump, *module));
   TRY(dumper.Before(*module));
   FusionLog fusions;
@@ -296,6 +309,7 @@ Result<Output> OutputOf(const std::string& path, const OptFlags& f, const Pipeli
   if (f.print_fusion_plan) watched.fusions = &fusions;
   Progress progress;
   Observers observers = TRY(ObserversOf(f, pipeline, progress));
+  std::optional<PipelineReport> passes;
   if (!pipeline.passes && IsOptimized(*module, path) && !f.reoptimize) {
     std::fprintf(stderr, "note: the module is optimized already; no passes run (--reoptimize runs them)\n");
   } else {
@@ -304,16 +318,16 @@ Result<Output> OutputOf(const std::string& path, const OptFlags& f, const Pipeli
     if (keeps) TRY(TryPasses(*input, RunOptionsOf(f, pipeline)));
     auto report = RunPasses(*module, f, std::move(watched), observers, dumper);
     progress.Clear();
-  TRY(MakeReproducerDirectory(f.run.reproducer));
     if (!report && !(observers.check && observers.check->is_wrong())) {
       if (keeps) FAIL(Reproduced(std::move(report).error(), *input, RunOptionsOf(f, pipeline)));
       FAIL(std::move(report).error());
     }
+    if (report) TRY(Tell(passes.emplace(*std::move(report)), f, observers, *module, pipeline));
   }
   const bool is_judged = observers.check.has_value();
-  std::optional<PipelineReport> passes;
   if (f.stage == "hlo-backend" || dumper.active() || f.print_fusion_plan) TRY(gpu::PlanModule(*module, device));
   TRY(dumper.After("cpu", *module));
+  if (passes) TRY(dumper.Passes(*passes));
   for (const std::string& note : dumper.TakeNotes()) std::fprintf(stderr, "note: %s\n", note.c_str());
 
   if (f.round_trip) TRY(CheckTextRoundTrip(*module));
@@ -322,12 +336,12 @@ Result<Output> OutputOf(const std::string& path, const OptFlags& f, const Pipeli
     FusionReportOptions options;
     if (*f.print_fusion_plan == "all") options = {.blocks = SIZE_MAX, .lines = SIZE_MAX, .names = SIZE_MAX, .least = 0};
     return Output{FusionReport(*module, fusions, options)};
-    if (report) TRY(Tell(passes.emplace(*std::move(report)), f, observers, *module, pipeline));
   }
   if (const std::optional<LowerStage> lower = LowerStageOf(f.stage))
     return Output{TRY(Lower(*module, *lower, f.kernel, device))};
+  const auto form = std::ranges::find(EmitForms(), f.emit, &EmitForm::name);
+  if (form != EmitForms().end()) return Output{TRY(form->emit(*module))};
   return Output{TRY(PrintAs(*module, f.print))};
-  if (passes) TRY(dumper.Passes(*passes));
 }
 
 }  // namespace
@@ -349,6 +363,7 @@ Result<ExitCode> OptCommand(Args args) {
   TRY(OneStdin(f.passes, positionals));
   if (f.passes.target.empty() && (f.platform == "cpu" || f.platform == "host")) f.passes.target = "host";
   TRY(ReadTargetFlag(&f.passes));
+  SettleReproducer(f.passes, f.log, f.inject, &f.run.reproducer);
   PipelineOptions pipeline = TRY(PipelineOf(f.passes, f.inject));
   // Kernels and what they lie in need values, and so does who is interpreted.
   if ((LowerStageOf(f.stage) || f.check_each_pass) && f.load.fill_elided_constants == "keep")
@@ -356,14 +371,21 @@ Result<ExitCode> OptCommand(Args args) {
   f.load.text_only = !LowerStageOf(f.stage) && pipeline.passes && pipeline.passes->empty();
   if (f.stage == "hlo" && !pipeline.passes) pipeline.disabled.emplace_back("gpu-schedule");
 
+  if (f.emit_proto) f.emit = "pbtxt";
   std::string text;
   ExitCode exit = ExitCode::kOk;
   const std::vector<std::string> paths = f.load.split_input_file ? TRY(ExpandPaths(positionals, f.load)) : positionals;
+  if (f.emit != "hlo" && !IsModule(f))
+    FAIL(UsageError(
+        "F004", Str("--emit=", f.emit, " is a form of the module, and ",
+                    LowerStageOf(f.stage) ? Str("--stage=", f.stage) : "a report", " was asked for instead of it")));
+  if (f.emit != "hlo" && paths.size() > 1)
+    FAIL(UsageError("F004", Str("--emit=", f.emit, " writes one module, and there are ", paths.size()))
+             .Hint(Str(paths.front(), " is one of them")));
   for (const std::string& path : paths) {
     if (!text.empty()) text += "// -----\n\n";
     Output output = TRY(OutputOf(path, f, pipeline));
     text += output.text;
-  SettleReproducer(f.passes, f.log, f.inject, &f.run.reproducer);
     exit = WorseOf(exit, output.exit);
   }
   TRY(WriteFile(f.output, text));

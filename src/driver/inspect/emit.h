@@ -1,0 +1,24 @@
+// A module in the forms that `hlo-opt --emit` has.
+#ifndef HLO_DRIVER_INSPECT_EMIT_H_
+#define HLO_DRIVER_INSPECT_EMIT_H_
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "ir/module.h"
+
+namespace hlo {
+
+struct EmitForm {
+  std::string_view name;
+  std::string_view what;
+  Result<std::string> (*emit)(const Module& module);
+};
+// All but text, which is printed (ir/text/printer.h).
+std::span<const EmitForm> EmitForms();
+
+}  // namespace hlo
+
+#endif  // HLO_DRIVER_INSPECT_EMIT_H_
