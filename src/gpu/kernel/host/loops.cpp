@@ -71,6 +71,7 @@ void HostEmission::Lanes(LlvmValue end, const std::function<void(LlvmValue)>& bo
 // Whole vectors, then what is left one by one. With masks the vectoriser takes what is not a whole number of vectors.
 void HostEmission::Lanes(LlvmValue end, const WidePlan& wide, const std::function<void(LlvmValue)>& body,
                          int interleave) {
+  if (wide.is_scalar) return Loop(Index(0), end, Index(1), {.lanes = true, .unroll = false, .is_done = true}, body);
   const int64_t width = wide.lanes * interleave;
   const auto* const elements = llvm::dyn_cast<llvm::ConstantInt>(end);
   const bool is_whole = elements && width > 0 && elements->getSExtValue() % width == 0;

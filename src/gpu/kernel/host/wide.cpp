@@ -5,6 +5,9 @@
 namespace hlo::kernel {
 namespace {
 
+// The vectoriser takes elements this far apart from whole vectors, by shuffles.
+constexpr int64_t kMostInterleaved = 8;
+
 class WidePlanner {
  public:
   WidePlanner(const HostFacts& facts, WideContext context, WidePlan& plan)
@@ -40,12 +43,23 @@ class WidePlanner {
 #define HLO_KERNEL_OP(Name, ...)
 #include "gpu/kernel/kernel_ops.def"
         Know(instruction.result, StrideOfResult(instruction));
+        if (plan_.stride[instruction.result] == kOwnValue && !IsIndexArithmetic(instruction.type)) ++computed_;
         return true;
       default: return false;
     }
   }
 
   int64_t widest() const { return widest_; }
+
+  // What is not taken, but could be lane by lane: an access to elements that are far apart.
+  bool IsScattered(const Instruction& instruction) {
+    if (instruction.op != Op::kLoad && instruction.op != Op::kStore) return false;
+    const int64_t stride = StrideOf(instruction.operands[0]);
+    return stride == kOwnValue || stride > kMostInterleaved || stride < 0;
+  }
+
+  // Are `scattered` accesses, with their indices, most of the body?
+  bool MostlyMoves(int64_t scattered) const { return scattered > 0 && computed_ <= 2 * scattered; }
 
  private:
   // Also for what is computed again here, or kept in an array, because another group of the strip defines it.
@@ -60,6 +74,8 @@ class WidePlanner {
   }
 
   static bool IsKept(const std::vector<int32_t>& kept, int64_t id) { return std::ranges::find(kept, id) != kept.end(); }
+
+  static bool IsIndexArithmetic(Type type) { return type == Type::kIndex || type == Type::kPred; }
 
   void Touch(int32_t id) { StrideOf(id); }
 
@@ -140,7 +156,7 @@ class WidePlanner {
   const WideContext context_;
   WidePlan& plan_;
   std::vector<bool> known_, is_set_;  // By value; by variable.
-  int64_t widest_ = 0;
+  int64_t widest_ = 0, computed_ = 0;
 };
 
 }  // namespace
@@ -150,8 +166,14 @@ WidePlan PlanWide(const HostFacts& facts, std::span<const Instruction* const> bo
   WidePlan plan;
   WidePlanner planner(facts, context, plan);
   for (const int32_t index : indices) planner.Know(index, 1);
-  const bool possible = std::ranges::all_of(body, [&](const Instruction* each) { return planner.Take(*each); });
-  if (possible && planner.widest() > 0) plan.lanes = vector_bytes / planner.widest();
+  int64_t scattered = 0;
+  for (const Instruction* each : body) {
+    if (planner.Take(*each)) continue;
+    if (!planner.IsScattered(*each)) return plan;
+    ++scattered;
+  }
+  plan.is_scalar = planner.MostlyMoves(scattered);
+  if (scattered == 0 && planner.widest() > 0) plan.lanes = vector_bytes / planner.widest();
   return plan;
 }
 

@@ -1,6 +1,7 @@
 // Bodies that can be emitted in vectors, a pass of the host lowering. LLVM's vectoriser takes a quarter of the time of
 // compiling a kernel, to find out again what is known here: that elements are independent, which accesses are
-// contiguous and what is the same for all. What this does not take (gathers, branches, masks) is left to it.
+// contiguous and what is the same for all. What this does not take (branches, masks, narrow strides) is left to it; but
+// bodies that do little else than gather or scatter stay scalar.
 #ifndef HLO_GPU_KERNEL_HOST_WIDE_H_
 #define HLO_GPU_KERNEL_HOST_WIDE_H_
 
@@ -19,6 +20,9 @@ constexpr int64_t kOwnValue = INT64_MIN;
 
 struct WidePlan {
   int64_t lanes = 0;  // That make a vector of the widest type in memory; 0: the body cannot be emitted so.
+  // One lane after the other: vectors would be put together element by element, as slowly and in several times the
+  // code.
+  bool is_scalar = false;
   // By value: from one lane to the next. 0: the same for all; others are emitted as the scalar of the first lane.
   std::vector<int64_t> stride;
 };
