@@ -203,8 +203,10 @@ Result<Literal> RunKernels(const Module& module, std::span<const Literal> inputs
           break;
       }
     }
-    if (on == On::kHost) {
-      TRY(kernel::CompileHost(*plan.kernel)).Launch(arguments);
+    if (on != On::kEmulator) {
+      const kernel::Kernel* const kernels[] = {plan.kernel.get()};
+      const double share[] = {on == On::kHostQuickly ? 0.0 : 1.0};
+      TRY(kernel::CompileHost(kernels, share)).front().Launch(arguments);
       continue;
     }
     const kernel::SanitizerReport report = TRY(kernel::Emulate(*plan.kernel, arguments));

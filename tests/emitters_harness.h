@@ -18,7 +18,7 @@ enum class Inputs {
   kPlain,     // Uniform in [-2, 2).
 };
 
-enum class On { kHost, kEmulator };
+enum class On { kHost, kEmulator, kHostQuickly };  // The last: as kernels that take next to nothing of a run.
 
 // A module whose entry's root is a fusion of all that the entry of `text` computed.
 std::unique_ptr<Module> Fused(const std::string& text, FusionKind kind = FusionKind::kLoop);

@@ -293,8 +293,8 @@ class CudaDevice : public Device {
     return CopyIn(to, words.data(), 8 * count);
   }
 
-  Result<std::vector<std::shared_ptr<const KernelCode>>> Compile(
-      std::span<const kernel::Kernel* const> kernels) override {
+  Result<std::vector<std::shared_ptr<const KernelCode>>> Compile(std::span<const kernel::Kernel* const> kernels,
+                                                                 std::span<const double>) override {
     std::map<kernel::KernelHash, std::shared_ptr<const KernelCode>> code_of;  // One is loaded for all that are equal.
     std::vector<std::shared_ptr<const KernelCode>> code;
     std::vector<kernel::Ptx> ptx = TRY(kernel::EmitPtx(kernels, {.arch = Arch()}));

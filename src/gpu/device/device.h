@@ -64,9 +64,11 @@ class Device {
   // Queued. `count` times the low `width` bytes (1, 2, 4 or 8) of `pattern`.
   virtual Status Fill(void* to, uint64_t pattern, int width, int64_t count) = 0;
 
-  // Kernels to code for target(), on all threads; equal ones once. One result for each.
-  virtual Result<std::vector<std::shared_ptr<const KernelCode>>> Compile(
-      std::span<const kernel::Kernel* const> kernels) = 0;
+  // Kernels to code for target(), on all threads; equal ones once. One result for each. `shares`: which part of a run
+  // each of them takes, as far as known; what takes little may become slower code that is sooner made. Empty: all
+  // count.
+  virtual Result<std::vector<std::shared_ptr<const KernelCode>>> Compile(std::span<const kernel::Kernel* const> kernels,
+                                                                         std::span<const double> shares) = 0;
   // Code of this target onto this device. One result for each.
   virtual Result<std::vector<std::shared_ptr<const LoadedKernel>>> Load(
       std::span<const std::shared_ptr<const KernelCode>> code) = 0;

@@ -73,10 +73,10 @@ class HostDevice : public Device {
     return {};
   }
 
-  Result<std::vector<std::shared_ptr<const KernelCode>>> Compile(
-      std::span<const kernel::Kernel* const> kernels) override {
+  Result<std::vector<std::shared_ptr<const KernelCode>>> Compile(std::span<const kernel::Kernel* const> kernels,
+                                                                 std::span<const double> shares) override {
     std::vector<std::shared_ptr<const KernelCode>> code;
-    for (kernel::HostKernel& kernel : TRY(kernel::CompileHost(kernels)))
+    for (kernel::HostKernel& kernel : TRY(kernel::CompileHost(kernels, shares)))
       code.push_back(std::make_shared<HostCode>(std::move(kernel)));
     return code;
   }

@@ -21,8 +21,8 @@ enum class CompilePhase : uint8_t {
 class CompileTimes {
  public:
   void Add(CompilePhase phase, int64_t nanoseconds) { nanoseconds_[static_cast<size_t>(phase)] += nanoseconds; }
-  // `target`: what for, "ptx" or "host".
-  void Log(std::string_view target, size_t kernels, size_t different) const;
+  // `target`: what for, "ptx" or "host". `quick`: how many of the different ones were made with little effort.
+  void Log(std::string_view target, size_t kernels, size_t different, int64_t quick = 0) const;
 
  private:
   std::array<std::atomic<int64_t>, 4> nanoseconds_ = {};

@@ -4,6 +4,8 @@
 #include <map>
 #include <numeric>
 
+#include "base/parallel.h"
+
 namespace hlo::kernel {
 namespace {
 
@@ -23,15 +25,15 @@ int64_t SizeOf(const Region& region) {
   return size;
 }
 
-}  // namespace
-
-int64_t CodeSize(const Kernel& kernel) { return SizeOf(kernel.body); }
-
 KernelHash HashOfCode(const Kernel& kernel, Forget forget) {
   Kernel code = kernel;
   forget(code);
   return Hash(code);
 }
+
+}  // namespace
+
+int64_t CodeSize(const Kernel& kernel) { return SizeOf(kernel.body); }
 
 DistinctKernels FindDistinct(std::span<const Kernel* const> kernels, Forget forget) {
   std::map<KernelHash, size_t> number_of;
@@ -39,8 +41,13 @@ DistinctKernels FindDistinct(std::span<const Kernel* const> kernels, Forget forg
   std::vector<KernelHash> hashes;
   std::vector<int64_t> sizes;
   DistinctKernels distinct;
-  for (const Kernel* kernel : kernels) {
-    const KernelHash hash = HashOfCode(*kernel, forget);
+  std::vector<KernelHash> all(kernels.size());
+  ParallelFor(std::ssize(kernels), 8, [&](int64_t first, int64_t last) {
+    for (int64_t i = first; i < last; ++i) all[i] = HashOfCode(*kernels[i], forget);
+  });
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    const Kernel* const kernel = kernels[i];
+    const KernelHash& hash = all[i];
     const auto [at, is_new] = number_of.emplace(hash, found.size());
     distinct.which.push_back(at->second);
     if (!is_new) continue;

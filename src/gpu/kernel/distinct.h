@@ -23,7 +23,6 @@ struct DistinctKernels {
 };
 // Gives everything that does not show in the code of a lowering the same value in all kernels.
 using Forget = void (*)(Kernel& kernel);
-KernelHash HashOfCode(const Kernel& kernel, Forget forget);
 // Kernels that have the same plan and body are one, whatever their names: a loop over 512 elements that come in whole
 // tiles is one over 16384, by the number of blocks at launch.
 DistinctKernels FindDistinct(std::span<const Kernel* const> kernels, Forget forget);

@@ -32,21 +32,24 @@ struct Compiled {
   std::shared_ptr<const LoadedObject> object;
   void* function;
   double seconds;  // Of the module that it was compiled in, its share by instructions.
+  Effort effort;
 };
 
 class Cache {
  public:
-  bool Find(const KernelHash& hash, Compiled* compiled) {
+  // What was compiled with more effort will do.
+  bool Find(const KernelHash& hash, Effort effort, Compiled* compiled) {
     const std::lock_guard lock(mutex_);
     const auto found = entries_.find({ChosenHostIsa(), hash});
-    if (found == entries_.end()) return false;
+    if (found == entries_.end() || found->second.effort < effort) return false;
     *compiled = found->second;
     return true;
   }
 
   void Add(const KernelHash& hash, const Compiled& compiled) {
     const std::lock_guard lock(mutex_);
-    entries_.emplace(std::pair(ChosenHostIsa(), hash), compiled);
+    const auto [at, is_new] = entries_.emplace(std::pair(ChosenHostIsa(), hash), compiled);
+    if (!is_new && at->second.effort < compiled.effort) at->second = compiled;
   }
 
  private:
@@ -59,29 +62,71 @@ Cache& TheCache() {
   return cache;
 }
 
-// One module of several kernels saves the set-up of the code generator.
-constexpr int64_t kMostPerModule = 8;
+// Kernels that all together take no more of a run than this, by an estimate that may be several times too low, may be
+// slower: models all of whose kernels are compiled so take up to 1.4 of the time
+// (bench/results/2026-11-23-kernel-compile.md).
+constexpr double kUnnoticed = 0.01;
 
-// Where modules end, of kernels that come with the largest first: several pieces for each thread, so that none waits
-// long for another at the end.
-std::vector<size_t> CutIntoModules(std::span<const int64_t> sizes) {
-  const int64_t enough = std::reduce(sizes.begin(), sizes.end(), int64_t{0}) / (4 * Threads());
-  std::vector<size_t> ends;
-  int64_t size = 0, count = 0;
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    size += sizes[i];
-    ++count;
-    if (size < enough && count < kMostPerModule && i + 1 < sizes.size()) continue;
-    ends.push_back(i + 1);
-    size = count = 0;
+// By distinct kernel, from the shares of a run of all.
+std::vector<Effort> EffortsOf(const DistinctKernels& distinct, std::span<const double> shares) {
+  const size_t count = distinct.kernels.size();
+  std::vector<Effort> efforts(count, Effort::kFull);
+  if (shares.empty()) return efforts;
+  std::vector<double> own(count);
+  for (size_t i = 0; i < shares.size(); ++i) own[distinct.which[i]] += shares[i];
+  std::vector<size_t> order(count);
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::ranges::stable_sort(order, [&](size_t a, size_t b) { return own[a] < own[b]; });
+  double together = 0;
+  for (const size_t i : order) {
+    together += own[i];
+    if (together > kUnnoticed) break;
+    efforts[i] = Effort::kLittle;
   }
-  return ends;
+  return efforts;
 }
 
-Status CompileModule(std::span<const Kernel* const> kernels, std::span<const KernelHash> hashes, CompileTimes& times) {
+// One module of several kernels saves the set-up of the code generator.
+constexpr size_t kMostPerModule = 8;
+
+struct Batch {
+  Effort effort;
+  std::vector<const Kernel*> kernels = {};
+  std::vector<KernelHash> hashes = {};
+  int64_t size = 0;
+};
+
+// Modules of what is not in the cache. Those that take longest come first, several for each thread, so that none waits
+// long for another at the end.
+std::vector<Batch> BatchesOf(const DistinctKernels& distinct, std::span<const Effort> efforts) {
+  std::vector<Batch> batches;
+  for (const Effort effort : {Effort::kFull, Effort::kLittle}) {
+    std::vector<size_t> missing;
+    int64_t all = 0;
+    for (size_t i = 0; i < efforts.size(); ++i) {
+      if (Compiled ignored; efforts[i] != effort || TheCache().Find(distinct.hashes[i], effort, &ignored)) continue;
+      missing.push_back(i);
+      all += distinct.sizes[i];
+    }
+    const int64_t enough = all / (4 * Threads());
+    bool is_new = true;
+    for (const size_t i : missing) {
+      if (is_new) batches.push_back({.effort = effort});
+      Batch& batch = batches.back();
+      batch.kernels.push_back(distinct.kernels[i]);
+      batch.hashes.push_back(distinct.hashes[i]);
+      batch.size += distinct.sizes[i];
+      is_new = batch.size >= enough || batch.kernels.size() == kMostPerModule;
+    }
+  }
+  return batches;
+}
+
+Status CompileModule(const Batch& batch, CompileTimes& times) {
+  const auto& [effort, kernels, hashes, size] = batch;
   const auto start = std::chrono::steady_clock::now();
   PhaseClock clock(times);
-  llvm::TargetMachine* const target = TRY(HostTarget());
+  llvm::TargetMachine* const target = TRY(HostTarget(effort));
   llvm::LLVMContext context;
   llvm::Module module(kernels.front()->name, context);
   std::vector<unsigned> instructions;  // Up to the end of each.
@@ -91,7 +136,7 @@ Status CompileModule(std::span<const Kernel* const> kernels, std::span<const Ker
   }
   Prepare(module, *target);
   clock.Ended(CompilePhase::kLower);
-  TRY(RunPasses(module, *target, Pipeline::kHost));
+  TRY(RunPasses(module, *target, effort == Effort::kFull ? Pipeline::kHost : Pipeline::kHostQuick));
   clock.Ended(CompilePhase::kPasses);
   llvm::SmallVector<char, 0> bytes;
   TRY(Generate(module, *target, /*object=*/true, bytes));
@@ -103,7 +148,9 @@ Status CompileModule(std::span<const Kernel* const> kernels, std::span<const Ker
     void* const function = object->Symbol("k" + hashes[i].ToString());
     CHECK(function, "compiled kernel without its function");
     const unsigned own = instructions[i] - (i == 0 ? 0 : instructions[i - 1]);
-    TheCache().Add(hashes[i], {.object = object, .function = function, .seconds = seconds * own / instructions.back()});
+    TheCache().Add(
+        hashes[i],
+        {.object = object, .function = function, .seconds = seconds * own / instructions.back(), .effort = effort});
   }
   return {};
 }
@@ -143,34 +190,31 @@ Result<HostKernel> CompileHost(const Kernel& kernel) {
   return TRY(CompileHost(kernels)).front();
 }
 
-Result<std::vector<HostKernel>> CompileHost(std::span<const Kernel* const> kernels) {
-  std::vector<KernelHash> hashes;
-  for (const Kernel* kernel : kernels) hashes.push_back(HashOfCode(*kernel, ForgetForHost));
+Result<std::vector<HostKernel>> CompileHost(std::span<const Kernel* const> kernels, std::span<const double> shares) {
   CompileTimes times;
-  std::vector<const Kernel*> missing;
-  for (size_t i = 0; i < kernels.size(); ++i) {
-    if (Compiled ignored; !TheCache().Find(hashes[i], &ignored)) missing.push_back(kernels[i]);
-  }
-  const DistinctKernels distinct = FindDistinct(missing, ForgetForHost);
-  const std::vector<size_t> ends = CutIntoModules(distinct.sizes);
-  std::vector<Status> done(ends.size());
-  ParallelFor(std::ssize(ends), 1, [&](int64_t first, int64_t last) {
-    for (int64_t i = first; i < last; ++i) {
-      const size_t begin = i == 0 ? 0 : ends[i - 1];
-      done[i] = CompileModule(std::span(distinct.kernels).subspan(begin, ends[i] - begin),
-                              std::span(distinct.hashes).subspan(begin, ends[i] - begin), times);
-    }
+  const DistinctKernels distinct = FindDistinct(kernels, ForgetForHost);
+  const std::vector<Effort> efforts = EffortsOf(distinct, shares);
+  const std::vector<Batch> batches = BatchesOf(distinct, efforts);
+  std::vector<Status> done(batches.size());
+  ParallelFor(std::ssize(batches), 1, [&](int64_t first, int64_t last) {
+    for (int64_t i = first; i < last; ++i) done[i] = CompileModule(batches[i], times);
   });
-  for (Status& one : done) TRY(std::move(one));
-  if (!missing.empty()) times.Log("host", kernels.size(), distinct.kernels.size());
-  const std::set<KernelHash> is_new(distinct.hashes.begin(), distinct.hashes.end());
+  std::set<KernelHash> is_new;
+  int64_t quick = 0;
+  for (size_t i = 0; i < batches.size(); ++i) {
+    TRY(std::move(done[i]));
+    is_new.insert(batches[i].hashes.begin(), batches[i].hashes.end());
+    if (batches[i].effort == Effort::kLittle) quick += std::ssize(batches[i].kernels);
+  }
+  if (!is_new.empty()) times.Log("host", kernels.size(), is_new.size(), quick);
   std::vector<HostKernel> result;
   for (size_t i = 0; i < kernels.size(); ++i) {
+    const KernelHash& hash = distinct.hashes[distinct.which[i]];
     Compiled compiled;
-    CHECK(TheCache().Find(hashes[i], &compiled), "kernel '", kernels[i]->name, "' vanished from the cache");
+    CHECK(TheCache().Find(hash, Effort::kLittle, &compiled), "kernel '", kernels[i]->name, "' vanished from the cache");
     HostKernel kernel;
     kernel.function_ = compiled.function;
-    kernel.compile_seconds_ = is_new.contains(hashes[i]) ? compiled.seconds : 0;
+    kernel.compile_seconds_ = is_new.contains(hash) ? compiled.seconds : 0;
     kernel.direct_ = TakesArgumentsOneByOne(*kernels[i]);
     kernel.cluster_ = kernels[i]->cluster;
     kernel.blocks_ = kernels[i]->blocks;

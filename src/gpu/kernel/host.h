@@ -33,7 +33,8 @@ class HostKernel {
   explicit operator bool() const { return function_ != nullptr; }
 
  private:
-  friend Result<std::vector<HostKernel>> CompileHost(std::span<const Kernel* const> kernels);
+  friend Result<std::vector<HostKernel>> CompileHost(std::span<const Kernel* const> kernels,
+                                                     std::span<const double> shares);
 
   void* function_ = nullptr;
   bool direct_ = true;  // host_lowering.h: kMostDirectArguments.
@@ -47,10 +48,13 @@ class HostKernel {
 // Compiles, or takes from the cache of the process what has the same hash. May be called from several threads at once.
 Result<HostKernel> CompileHost(const Kernel& kernel);
 
-// Several kernels, on all threads; faster than one by one. Equal kernels are compiled once.
-Result<std::vector<HostKernel>> CompileHost(std::span<const Kernel* const> kernels);
+// Several kernels, on all threads; faster than one by one. Equal kernels are compiled once. `shares`: which part of a
+// run each of them takes; those that together take next to nothing become slower code, with the same results, in a
+// third of the time. Empty: all become the best code.
+Result<std::vector<HostKernel>> CompileHost(std::span<const Kernel* const> kernels,
+                                            std::span<const double> shares = {});
 
-// The LLVM IR before or after the passes, and the assembly; for reading.
+// The LLVM IR before or after the passes, and the assembly; for reading. As it is where the kernel counts.
 enum class HostStage : uint8_t { kLowered, kOptimized, kAssembly };
 Result<std::string> EmitHost(const Kernel& kernel, HostStage stage);
 

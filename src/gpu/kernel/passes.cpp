@@ -27,6 +27,7 @@ Status RunPasses(llvm::Module& module, llvm::TargetMachine& target, Pipeline pip
       "loop-unroll,early-cse,instcombine<max-iterations=1;no-verify-fixpoint>,simplifycfg)",
       "function(sroa,early-cse,simplifycfg,loop-mssa(licm),loop-vectorize,early-cse,instcombine<max-iterations=1;no-"
       "verify-fixpoint>,simplifycfg)",
+      "function(sroa,early-cse,simplifycfg,loop-mssa(licm),loop-vectorize,early-cse,simplifycfg)",
       "coro-early,cgscc(coro-split),coro-cleanup,function(sroa,early-cse,instcombine<max-iterations=1;no-verify-"
       "fixpoint>,simplifycfg)",
   };
@@ -35,7 +36,7 @@ Status RunPasses(llvm::Module& module, llvm::TargetMachine& target, Pipeline pip
     FAIL(InternalError("LLVM pass pipeline: " + llvm::toString(std::move(error))));
   }
   passes.run(module, modules);
-  if (pipeline == Pipeline::kHost) StreamStores(module);
+  if (pipeline == Pipeline::kHost || pipeline == Pipeline::kHostQuick) StreamStores(module);
   return {};
 }
 

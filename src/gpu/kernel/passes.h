@@ -10,9 +10,10 @@
 namespace hlo::kernel {
 
 enum class Pipeline : uint8_t {
-  kNvptx,     // Registers for slots, folding, unrolling.
-  kHost,      // The same and the loop vectoriser.
-  kEmulator,  // Coroutines split, then folding.
+  kNvptx,      // Registers for slots, folding, unrolling.
+  kHost,       // The same and the loop vectoriser.
+  kHostQuick,  // Without what takes longest, which is folding.
+  kEmulator,   // Coroutines split, then folding.
 };
 
 Status RunPasses(llvm::Module& module, llvm::TargetMachine& target, Pipeline pipeline);

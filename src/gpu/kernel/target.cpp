@@ -84,8 +84,8 @@ const HostCpu& Cpu() {
 Result<llvm::TargetMachine*> Make(const std::string& triple, const std::string& cpu, const std::string& features,
                                   llvm::CodeGenOptLevel level) {
   Initialise();
-  thread_local std::map<std::string, std::unique_ptr<llvm::TargetMachine>> machines;
-  std::unique_ptr<llvm::TargetMachine>& machine = machines[triple + cpu + features];
+  thread_local std::map<std::pair<std::string, llvm::CodeGenOptLevel>, std::unique_ptr<llvm::TargetMachine>> machines;
+  std::unique_ptr<llvm::TargetMachine>& machine = machines[{triple + cpu + features, level}];
   if (machine) return machine.get();
   std::string message;
   const llvm::Target* const target = llvm::TargetRegistry::lookupTarget(triple, message);
@@ -168,8 +168,9 @@ class CodeGenPasses : public llvm::legacy::PassManager {
 
 }  // namespace
 
-Result<llvm::TargetMachine*> HostTarget() {
-  return Make(llvm::sys::getProcessTriple(), Cpu().name, Cpu().features, llvm::CodeGenOptLevel::Default);
+Result<llvm::TargetMachine*> HostTarget(Effort effort) {
+  return Make(llvm::sys::getProcessTriple(), Cpu().name, Cpu().features,
+              effort == Effort::kFull ? llvm::CodeGenOptLevel::Default : llvm::CodeGenOptLevel::None);
 }
 
 Result<llvm::TargetMachine*> NvptxTarget(const std::string& arch, int ptx_version) {

@@ -12,8 +12,14 @@
 
 namespace hlo::kernel {
 
+// How long a kernel may take to compile for how fast it is.
+enum class Effort : uint8_t {
+  kLittle,  // Instructions one by one, registers block by block.
+  kFull,
+};
+
 // This machine, up to the level that was chosen (base/host_isa.h).
-Result<llvm::TargetMachine*> HostTarget();
+Result<llvm::TargetMachine*> HostTarget(Effort effort = Effort::kFull);
 Result<llvm::TargetMachine*> NvptxTarget(const std::string& arch, int ptx_version);
 
 // Triple and data layout of the target, and what its code needs of function attributes.

@@ -15,6 +15,7 @@
 #include "gpu/runtime/fault.h"
 #include "gpu/runtime/prepare.h"
 #include "gpu/runtime/program.h"
+#include "gpu/runtime/shares.h"
 #include "ir/fusion.h"
 #include "ir/mutation.h"
 
@@ -351,16 +352,19 @@ class Compiler {
   Status CompileKernels() {
     const Clock::time_point start = Clock::now();
     std::vector<const kernel::Kernel*> kernels;
+    std::vector<double> shares;
+    const auto share_of = SharesOfRun(*program_.module, target());
     std::set<kernel::KernelHash> distinct;
     for (const StepPlan& plan : plans_) {
       for (const EmittedKernel& kernel : plan.kernels) {
         kernels.push_back(kernel.kernel.get());
+        shares.push_back(share_of.at(plan.inst));
         distinct.insert(kernel::Hash(*kernel.kernel));
       }
     }
     report().kernels = static_cast<int>(kernels.size());
     report().distinct_kernels = static_cast<int>(distinct.size());
-    program_.code = TRY(device_.Compile(kernels));
+    program_.code = TRY(device_.Compile(kernels, shares));
     report().kernels_ms = MillisecondsSince(start);
     constexpr double kLong = 2;
     std::set<kernel::KernelHash> slow;

@@ -1,0 +1,71 @@
+#include "gpu/runtime/shares.h"
+
+#include <algorithm>
+#include <set>
+#include <vector>
+
+#include "gpu/runtime/prepare.h"
+#include "ir/cost.h"
+#include "ir/trip_count.h"
+
+namespace hlo::gpu {
+namespace {
+
+// A roofline.
+double Seconds(const Cost& cost, const DeviceDescription& device) {
+  double dots = 0;
+  for (int width = 0; width < kDotWidths; ++width) dots += cost.dot_flops[width] / device.dot_rates[width];
+  return std::max({cost.bytes() / device.memory_rate, dots, cost.scalar_work / device.instruction_rate});
+}
+
+struct Entered {
+  const Computation* computation;
+  double times;
+  bool known;
+};
+
+// Everything that is entered, with how often it is.
+std::vector<Entered> EnteredBy(const Module& module) {
+  std::vector<Entered> all = {{&module.entry(), 1, true}};
+  for (size_t i = 0; i < all.size(); ++i) {
+    for (const Instruction* inst : all[i].computation->Instructions()) {
+      if (!inst->Is(kControl)) continue;
+      const bool known = all[i].known && (!inst->Is(Opcode::kWhile) || TripCount(*inst).has_value());
+      for (const auto& [called, times] : RunsOf(*inst)) all.push_back({called, all[i].times * times, known});
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+std::unordered_map<const Instruction*, double> SharesOfRun(const Module& module, const DeviceDescription& device) {
+  const CostAnalysis costs(module);
+  std::set<const Computation*> with_gaps;
+  std::set<const Instruction*> gaps;
+  for (const CostGap& gap : costs.gaps()) {
+    gaps.insert(gap.inst);
+    with_gaps.insert(&gap.inst->computation());
+  }
+  const auto has_gap = [&](const Instruction& inst) {
+    return gaps.contains(&inst) || std::ranges::any_of(CalledComputations(inst), [&](const Computation* called) {
+             return with_gaps.contains(called);
+           });
+  };
+  std::unordered_map<const Instruction*, double> shares;
+  std::set<const Instruction*> unknown;
+  double all = 0;
+  for (const auto& [computation, times, known] : EnteredBy(module)) {
+    for (const Instruction* inst : computation->Instructions()) {
+      if (!IsStep(*inst)) continue;
+      const double seconds = times * Seconds(costs.Of(*inst), device);
+      shares[inst] = seconds;
+      all += seconds + times * device.launch_seconds;
+      if (!known || has_gap(*inst)) unknown.insert(inst);
+    }
+  }
+  for (auto& [inst, share] : shares) share = unknown.contains(inst) || all == 0 ? 1 : share / all;
+  return shares;
+}
+
+}  // namespace hlo::gpu
