@@ -33,19 +33,14 @@ const Window* WindowOf(const Instruction& inst) {
   return nullptr;
 }
 
-// A convolution's result is a gradient of its kernel where the windows are larger than what they leave, and what is
-// added up, the batch of the forward convolution, stands before what is not: frameworks write the batch first.
+// A convolution's result is a gradient of its kernel where what is added up, the batch of the forward convolution,
+// stands before what is not: frameworks write the batch first. Sizes do not tell: a window of 2x2 may leave 3x3.
 bool IsKernelGradient(const Instruction& convolution) {
   const auto& attrs = convolution.attrs<ConvolutionAttrs>();
   if (attrs.kind != ConvolutionKind::kUnset) return attrs.kind == ConvolutionKind::kWgrad;
-  if (attrs.dim_labels.lhs_feature > attrs.dim_labels.lhs_batch) return false;
-  double window = 1, result = 1;
-  for (size_t i = 0; i < attrs.window.dims.size(); ++i) {
-    if (attrs.window.dims[i].base_dilation != 1) return false;
-    window *= static_cast<double>(attrs.window.dims[i].size);
-    result *= static_cast<double>(convolution.shape().dim(attrs.dim_labels.out_spatial[i]));
-  }
-  return window > result;
+  const auto is_dilated = [](const WindowDim& dim) { return dim.base_dilation != 1; };
+  return attrs.dim_labels.lhs_feature < attrs.dim_labels.lhs_batch &&
+         std::ranges::none_of(attrs.window.dims, is_dilated);
 }
 
 Order ImageOf(int64_t batch, const std::vector<int64_t>& spatial, int64_t feature) {
