@@ -115,6 +115,17 @@ Instruction& Gradient(Formula& f) {
   return f.Results({&f.Multiply(f.Widen(factor), rest), &f.Multiply(product, inverse), &doffset});
 }
 
+// Where steps are held wider they overflow later, or not at all: what comes of an infinity is open.
+void OpenInfinities(ShadowValue& x) {
+  for (ShadowValue& element : x.elements) OpenInfinities(element);
+  if (!x.elements.empty()) return;
+  if (!x.HasBound()) x.bound = Zeros(x.shape);
+  auto bound = x.bound.mutable_data<double>();
+  for (size_t i = 0; i < bound.size(); ++i) {
+    if (!std::isfinite(Values(x.value)[i])) bound[i] = kUndetermined;
+  }
+}
+
 }  // namespace
 
 Result<ShadowValue> BatchNorm(Context& context, const Instruction& inst, Operands operands) {
@@ -125,6 +136,7 @@ Result<ShadowValue> BatchNorm(Context& context, const Instruction& inst, Operand
                         : inst.Is(Opcode::kBatchNormInference) ? Inference(f)
                                                                : Gradient(f);
   ShadowValue value = TRY(f.Value(context, result));
+  if (!context.options.widened) OpenInfinities(value);
   value.shape = inst.shape();
   for (size_t i = 0; i < value.elements.size(); ++i)
     value.elements[i].shape = inst.shape().element(static_cast<int64_t>(i));

@@ -116,13 +116,13 @@ class Operand {
     const int64_t count = x.shape.NumElements();
     const double* bound = BoundsOrNull(x.bound);
     const double* likely = BoundsOrNull(x.likely);
-    if (bound == nullptr && rounding.relative == 0) return;
+    if (bound == nullptr && std::isinf(rounding.overflow)) return;
     const auto sizes = [&](const double* e) {
       std::vector<double> size(count);
       ParallelFor(count, 1 << 14, [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
           const double s = (std::fabs(value_[i]) + (e ? e[i] : 0)) * kUp;
-          size[i] = s >= rounding.overflow ? kInfinity : s + (rounding.relative == 0 ? 0 : HalfStep(rounding, s));
+          size[i] = s >= rounding.overflow ? kInfinity : s + HalfStep(rounding, s);
           if (std::isnan(value_[i]) && (e == nullptr || e[i] == 0)) size[i] = kInfinity;
         }
       });
@@ -404,10 +404,16 @@ Rounding OperandRounding(const Context& context, const Instruction& inst, const 
   const InstructionPlan* plan = context.PlanOf(inst);
   if (plan && plan->sum && plan->sum->operand_bits != 0) {
     const int bits = plan->sum->operand_bits;
-    return bits < SignificandBits(operand.held) ? Rounding{std::ldexp(1.0, -bits), 0x1p-150} : kNoRounding;
+    if (bits >= SignificandBits(operand.held)) return kNoRounding;
+    return {std::ldexp(1.0, -bits), 0x1p-150, std::ldexp(2 - std::ldexp(1.0, -bits), 127)};
   }
-  if (SignificandBits(operand.held) <= SignificandBits(inst.shape().type())) return kNoRounding;
-  return RoundingTo(inst.shape().type(), context.ftz());
+  // Of bf16 f16 has the significands, and not the range.
+  Rounding rounding = RoundingTo(inst.shape().type(), context.ftz());
+  const Rounding held = RoundingTo(operand.held, context.ftz());
+  if (rounding.least <= held.least && rounding.overflow >= held.overflow && rounding.relative <= held.relative)
+    return kNoRounding;
+  if (rounding.relative <= held.relative) rounding.relative = 0;
+  return rounding;
 }
 
 }  // namespace

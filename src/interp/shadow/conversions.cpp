@@ -43,6 +43,13 @@ ShadowValue FloatToFloat(Context& context, const Instruction& inst, const Shadow
     return Rounded(finish, in[0].value, in[0].bound);
   };
   const ShadowValue* operands[] = {&x};
+  if (to == PrimitiveType::kF8E8M0FNU) {
+    // A NaN there, unless it is held wider.
+    const auto above_zero = [rule](const Pair* in) -> Pair {
+      return in[0].value > in[0].bound ? rule(in) : Pair{0, kUndetermined};
+    };
+    return Apply(Blocks(above_zero, 1), inst, operands, held);
+  }
   const double overflow = finish.overflow;
   const PairRule careful = rule;
   return Apply(

@@ -145,11 +145,12 @@ Result<ShadowValue> SelectAndScatter(Context& context, const Instruction& inst, 
     if (best < 0) continue;
     totals.Add(best, add.value[s], add.Bound(s), add.Likely(s));
     if (from.bound == nullptr) continue;
-    bool contested = false;
+    // A NaN is neither kept nor does it keep what it meets: behind one any other may be left.
+    bool contested = false, may_be_nan = false;
+    windows.ForEach(s, [&](int64_t i) { may_be_nan |= std::isnan(from.Bound(i)); });
     windows.ForEach(s, [&](int64_t i) {
-      const double v = largest ? from.value[i] : -from.value[i];
-      if (i == best || best_value - v > from.Bound(i) + from.Bound(best) || from.Bound(i) + from.Bound(best) == 0)
-        return;
+      const double v = largest ? from.value[i] : -from.value[i], bounds = from.Bound(i) + from.Bound(best);
+      if (i == best || (!may_be_nan && (best_value - v > bounds || bounds == 0))) return;
       contested = true;
       totals.Loosen(i, std::fabs(add.value[s]) + add.Bound(s));
     });
