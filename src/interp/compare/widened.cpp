@@ -515,10 +515,41 @@ class Comparer {
     return compared;
   }
 
+  // What passes folded so and fused into a kernel, it begins with: for as long as that is compared, the values that
+  // these come from in the input.
+  class FoldedInside {
+   public:
+    FoldedInside(Comparer& comparer, Pair& pair, const Instruction& compared_with, const Instruction& inst)
+        : pair_(pair) {
+      constexpr int64_t kMostElements = 1 << 16;
+      const Instruction& kernel = IsOneOfSeveral(inst) ? inst.operand(0) : inst;
+      if (!kernel.Is(Opcode::kFusion)) return;
+      for (const Instruction* inside : kernel.attrs<FusionAttrs>().calls->Instructions()) {
+        if (!inside->shape().IsArray() || inside->shape().NumElements() > kMostElements) continue;
+        const Instruction* origin = comparer.OriginOf(*inside, *pair.before);
+        if (origin == nullptr || origin == &compared_with || !Compatible(origin->shape(), inside->shape())) continue;
+        if (comparer.known_before_->Value(*origin) || pair.given_before.contains(origin)) continue;
+        if (!comparer.known_after_->Rounded(*inside)) continue;
+        auto folded = comparer.CompareFolded(pair, *origin, *inside);
+        if (!folded || !*folded) continue;
+        pair.given_before[origin] = {.value = KeptOf((*folded)->before, (*folded)->before), .left = nullptr};
+        given_.push_back(origin);
+      }
+    }
+    ~FoldedInside() {
+      for (const Instruction* origin : given_) pair_.given_before.erase(origin);
+    }
+
+   private:
+    Pair& pair_;
+    std::vector<const Instruction*> given_;
+  };
+
   Result<void> CompareInstruction(Pair& pair, const Instruction& origin, const Instruction& inst,
                                   const std::string& where) {
     const bool loops = inst.Is(Opcode::kWhile) && origin.Is(Opcode::kWhile);
     if (loops) return CompareLoops(pair, origin, inst, where);
+    const FoldedInside folded_inside(*this, pair, origin, inst);
     if (limit_ < std::numeric_limits<int64_t>::max() && TRY(CompareSampled(pair, origin, inst, where))) return {};
     auto before = ValueBefore(pair, origin);
     const auto rounded = KnownAfter(inst);
