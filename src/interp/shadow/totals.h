@@ -15,9 +15,9 @@ namespace hlo::shadow {
 
 // What is kept of the elements combined so far. For sums: the sum of values, of bounds, of likely bounds, of the finite
 // magnitudes. For maxima: the largest value, value + bound, value - bound (`bounds`, `magnitudes`). For products: of
-// values, of magnitudes |v| + e (`magnitudes`), of the finite ones of 1 and more (`bounds`; NaN once a factor is one for
-// certain), and of the least magnitudes |v| - e below 1 (`likely`; NaN once a factor is undetermined), zeros left out.
-// The value of what is undetermined may be a NaN and says nothing.
+// values, of magnitudes |v| + e (`magnitudes`), of the finite ones of 1 and more (`bounds`; NaN once a factor is one
+// for certain), and of the least magnitudes |v| - e below 1 (`likely`; NaN once a factor is undetermined), zeros left
+// out. The value of what is undetermined may be a NaN and says nothing.
 struct Total {
   double value, bounds, likely, magnitudes;
 };
