@@ -3,6 +3,8 @@
 #include <cmath>
 
 #include "interp/compare/compare.h"
+#include "interp/compare/widened.h"
+#include "ir/module.h"
 
 namespace hlo {
 namespace {
@@ -205,6 +207,25 @@ void WriteJson(JsonWriter& json, const Comparison& comparison) {
     json.Close(']').Close('}');
   }
   json.Close(']').Close('}');
+}
+
+std::string ToString(const WidenedResult& result) {
+  if (!result.finding) {
+    return Str(VerdictText(result.verdict, result.reason), "  ", result.instructions, " instructions, ",
+               result.elements, " elements compared in f64, ", result.undetermined, " undetermined",
+               result.vacuous == 0 ? "" : Str(", ", result.vacuous, " vacuous"),
+               result.by_bits == 0 ? "" : Str(", ", result.by_bits, " by their bits alone"),
+               result.sampled == 0 ? ""
+                                   : Str(", sampled ", result.sampled_checked, " of ", result.sampled_elements, " in ",
+                                         result.sampled, result.sampled == 1 ? " instruction" : " instructions"));
+  }
+  const WidenedFinding& finding = *result.finding;
+  std::string text =
+      Str("a pass is wrong: '", finding.optimized->name(), "' should have the value of '", finding.input->name(), "'");
+  if (!finding.loop.empty()) text += Str(" (", finding.loop, ")");
+  text += "\n";
+  for (const TensorComparison& tensor : finding.comparison.outputs) text += Details(tensor);
+  return text;
 }
 
 }  // namespace hlo

@@ -12,6 +12,7 @@
 #include <unordered_set>
 
 #include "base/text.h"
+#include "interp/compare/callers.h"
 #include "interp/compare/joined.h"
 #include "interp/compare/limits.h"
 #include "interp/compare/loop_runs.h"
@@ -48,17 +49,13 @@ class Comparer {
       : input_(input),
         optimized_(optimized),
         options_(options),
+        callers_(input),
         limit_(LimitOfComparing(optimized, options.work_limit, options.loop_iterations)),
         loop_runs_(options.seed, options.loop_iterations) {
     for (const Computation* computation : input.Computations()) {
       for (const Instruction* inst : computation->Instructions()) {
         by_id_[inst->id()] = inst;
         if (inst->Is(Opcode::kConstant) && inst->shape().IsArray()) constants_.insert(ConstantKey(inst->literal()));
-      }
-    }
-    for (const Computation* computation : input.PostOrder()) {
-      for (const Instruction* inst : computation->Instructions()) {
-        for (const Computation* callee : CalledComputations(*inst)) callers_[callee].push_back(inst);
       }
     }
     const auto always = [](const Literal&) { return true; };
@@ -158,6 +155,7 @@ class Comparer {
     if (!expected || !actual) return false;  // The whole says why.
     Comparison comparison = CompareSample(Joined(*expected, *actual, &result_.by_bits), AsLiteral(*actual),
                                           inst.shape(), sliced_after->points, options_.compare);
+    if (comparison.bad() > 0 && TookApart(pair, origin)) return false;  // The whole is compared as declared.
     ++result_.instructions;
     ++result_.sampled;
     result_.elements += comparison.checked();
@@ -221,34 +219,12 @@ class Comparer {
     return known_after_->Rounded(inst);
   }
 
-  // Is `computation` reached from `top` through calls that run once each?
-  bool RunsOnceIn(const Computation* computation, const Computation* top) {
-    std::unordered_map<const Computation*, bool>& known = runs_once_[top];
-    known[top] = true;
-    std::vector<const Computation*> passed;
-    bool once = true;
-    for (const Computation* at = computation; once;) {
-      if (const auto answer = known.find(at); answer != known.end()) {
-        once = answer->second;
-        break;
-      }
-      passed.push_back(at);
-      const auto it = callers_.find(at);
-      once = it != callers_.end() && it->second.size() == 1 &&
-             (it->second.front()->Is(Opcode::kCall) || it->second.front()->Is(Opcode::kFusion));
-      if (once) at = &it->second.front()->computation();
-    }
-    for (const Computation* at : passed) known[at] = once;
-    return once;
-  }
-
   Result<std::vector<shadow::ConeArgument>*> ArgsOf(Pair& pair, const Computation* computation) {
     if (computation == pair.before) return &pair.args;
     const auto known = pair.callee_args.find(computation);
     if (known != pair.callee_args.end()) return &known->second.args;
-    const Instruction* caller = callers_[computation].front();
     Pair::CalleeArgs args;
-    for (const Instruction* operand : caller->operands()) {
+    for (const Instruction* operand : callers_.Of(*computation).operands()) {
       const auto given = pair.given_before.find(Twin(*operand));
       const Kept kept = given != pair.given_before.end() ? given->second : Kept{TRY(ValueBefore(pair, *operand)), {}};
       args.args.push_back(kept.Argument());
@@ -287,8 +263,9 @@ class Comparer {
     return EvaluateShadowOf(inst, args, options);
   }
 
-  Result<ShadowValue> ValueAfter(Pair& pair, const Instruction& inst) {
-    const ShadowOptions options = Options(pair.given_after, *known_after_);
+  Result<ShadowValue> ValueAfter(Pair& pair, const Instruction& inst, bool as_declared = false) {
+    ShadowOptions options = Options(pair.given_after, *known_after_);
+    options.widened = !as_declared;
     const shadow::Given cuts = Cuts(pair.given_after, *known_after_);
     if (!IsOneOfSeveral(inst)) return EvaluateShadowOf(inst, Needed(pair.args, inst, cuts), options);
     // Of a kernel with several results just what this one needs.
@@ -324,16 +301,32 @@ class Comparer {
     const Instruction& root = after.root();
     if (!root.Is(Opcode::kTuple)) return {};
     if (!RootsCompareByElement(before)) return CompareInstruction(pair, before.root(), root, where);
-    for (int64_t i = 0; i < root.operand_count() && !result_.finding; ++i) {
-      if (OriginOf(root.operand(i), before) != &before.root().operand(i))
-        TRY(CompareInstruction(pair, before.root().operand(i), root.operand(i), where));
-    }
-    return {};
+    return CompareElements(pair, before.root(), root, where);
   }
 
-  // What was compared by a sample was not kept. It is where it was; what is not is compared again.
+  // What was compared by a sample was not kept.
   bool RootsCompareByElement(const Computation& before) const {
     return before.root().Is(Opcode::kTuple) && limit_ < std::numeric_limits<int64_t>::max();
+  }
+
+  // Of two tuples, what does not stand where the value that it was compared with does.
+  std::vector<int64_t> ElementsToCompare(const Instruction& origin, const Instruction& inst) {
+    std::vector<int64_t> elements;
+    for (int64_t i = 0; i < inst.operand_count(); ++i) {
+      const Instruction& element = inst.operand(i);
+      const bool is_there = OriginOf(element, origin.computation()) == &origin.operand(i);
+      if (!is_there || element.Is(Opcode::kTuple)) elements.push_back(i);
+    }
+    return elements;
+  }
+
+  Result<void> CompareElements(Pair& pair, const Instruction& origin, const Instruction& inst,
+                               const std::string& where) {
+    for (const int64_t i : ElementsToCompare(origin, inst)) {
+      TRY(CompareInstruction(pair, origin.operand(i), inst.operand(i), where));
+      if (result_.finding) return {};
+    }
+    return {};
   }
 
   // Whose value it should have; null: it is not compared. A parameter is where it is what the root became.
@@ -345,7 +338,7 @@ class Comparer {
 
   const Instruction* OriginOf(const Instruction& inst, const Computation& before) {
     const auto it = by_id_.find(inst.origin());
-    if (it == by_id_.end() || !RunsOnceIn(&it->second->computation(), &before)) return nullptr;
+    if (it == by_id_.end() || !callers_.RunsOnceIn(it->second->computation(), before)) return nullptr;
     return it->second;
   }
 
@@ -412,7 +405,7 @@ class Comparer {
       if (origin == nullptr) continue;
       compared[order[i]] = {i, !OnlyReturned(*order[i])};  // What is returned and was sampled is not kept.
       compared_before[origin] = {i, IsLarge(*order[i]) && !OnlyReturned(*origin)};
-      for (const Computation* at = &origin->computation(); at != &before; at = &callers_[at].front()->computation())
+      for (const Computation* at = &origin->computation(); at != &before; at = &callers_.Of(*at).computation())
         inner[at] = i;
     }
     // Read at the end: what of the root is compared again.
@@ -421,8 +414,7 @@ class Comparer {
       read[&root] = end;
       read_before[&root_before] = end;
     } else if (root.Is(Opcode::kTuple)) {
-      for (int64_t i = 0; i < root.operand_count(); ++i) {
-        if (OriginOf(root.operand(i), before) == &root_before.operand(i)) continue;
+      for (const int64_t i : ElementsToCompare(root_before, root)) {
         read[&root.operand(i)] = end;
         read_before[&root_before.operand(i)] = end;
       }
@@ -443,7 +435,7 @@ class Comparer {
       for (const Instruction* inst : instructions | std::views::reverse) {
         if (inst->IsRoot() && inside[i] != &before) {
           size_t& last = read_before[inst];
-          last = std::max(last, read_before[callers_[inside[i]].front()]);
+          last = std::max(last, read_before[&callers_.Of(*inside[i])]);
         }
         const size_t last = LastRead(*inst, compared_before, read_before, &inner);
         size_t& end_of_twin = ends[Twin(*inst)];
@@ -545,6 +537,40 @@ class Comparer {
     std::vector<const Instruction*> given_;
   };
 
+  // Does `origin` follow from what passes take apart? What they fold inside it stands for nothing in the input.
+  bool TookApart(const Pair& pair, const Instruction& origin) const {
+    std::vector<const Instruction*> pending{&origin};
+    std::unordered_set<const Instruction*> seen;
+    while (!pending.empty()) {
+      const Instruction& next = *pending.back();
+      pending.pop_back();
+      if (!seen.insert(&next).second || (&next != &origin && pair.given_before.contains(Twin(next)))) continue;
+      if (next.Is(Opcode::kBatchNormTraining) || next.Is(Opcode::kBatchNormInference) ||
+          next.Is(Opcode::kBatchNormGrad))
+        return true;
+      pending.insert(pending.end(), next.operands().begin(), next.operands().end());
+      for (const Computation* callee : CalledComputations(next)) pending.push_back(&callee->root());
+    }
+    return false;
+  }
+
+  // Within bounds for the declared types on both sides, and both go on from the same. Unsupported where there are none.
+  Result<std::optional<Compared>> CompareAsDeclared(Pair& pair, const Instruction& origin, const Instruction& inst) {
+    ShadowValue before = TRY(ValueBefore(pair, origin, true));
+    Compared compared = Compare(std::move(before), TRY(ValueAfter(pair, inst, true)));
+    if (compared.comparison.bad() > 0) return std::nullopt;
+    compared.before = compared.after;
+    pair.given_for_good.insert(&origin);
+    return compared;
+  }
+
+  Result<void> NotCompared(const Instruction& inst, const Error& error) {
+    if (error.exit != ExitCode::kUnsupported) FAIL(error);
+    result_.notes.push_back(
+        Str(inst.Is(Opcode::kWhile) ? "loop '" : "'", inst.name(), "' not compared: ", error.message()));
+    return {};
+  }
+
   Result<void> CompareInstruction(Pair& pair, const Instruction& origin, const Instruction& inst,
                                   const std::string& where) {
     const bool loops = inst.Is(Opcode::kWhile) && origin.Is(Opcode::kWhile);
@@ -558,15 +584,18 @@ class Comparer {
       return ValueAfter(pair, inst);
     };
     const auto after = before ? evaluate() : std::unexpected(before.error());
-    if (!after) {
-      const Error& error = after.error();
-      if (error.exit != ExitCode::kUnsupported) FAIL(error);
-      result_.notes.push_back(Str("'", inst.name(), "' not compared: ", error.message()));
-      return {};
-    }
+    if (!after) return NotCompared(inst, after.error());
     Compared compared = Compare(std::move(*before), std::move(*after));
+    if (compared.comparison.bad() > 0 && inst.Is(Opcode::kTuple) && origin.Is(Opcode::kTuple))
+      return CompareElements(pair, origin, inst, where);
     if (compared.comparison.bad() > 0) {
-      if (auto folded = TRY(CompareFolded(pair, origin, inst))) compared = std::move(*folded);
+      auto folded = TRY(CompareFolded(pair, origin, inst));
+      if (!folded && TookApart(pair, origin)) {
+        auto declared = CompareAsDeclared(pair, origin, inst);
+        if (!declared) return NotCompared(inst, declared.error());
+        folded = std::move(*declared);
+      }
+      if (folded) compared = std::move(*folded);
     }
     Comparison& comparison = compared.comparison;
     result_.by_bits += compared.by_bits;
@@ -609,11 +638,7 @@ class Comparer {
       const auto args =
           Needed(*TRY(ArgsOf(pair, &origin.computation())), origin, Cuts(pair.given_before, *known_before_));
       auto fresh = loop_runs_.Run(origin, args, Options(pair.given_before, *known_before_));
-      if (!fresh) {
-        if (fresh.error().exit != ExitCode::kUnsupported) FAIL(fresh.error());
-        result_.notes.push_back(Str("loop '", inst.name(), "' not compared: ", fresh.error().message()));
-        return {};
-      }
+      if (!fresh) return NotCompared(inst, fresh.error());
       run = std::move(*fresh);
     }
     // The states that both loops start from must agree too.
@@ -641,12 +666,11 @@ class Comparer {
   const Module& optimized_;
   const WidenedOptions& options_;
   std::unordered_map<int, const Instruction*> by_id_;
-  std::unordered_map<const Computation*, std::vector<const Instruction*>> callers_;
+  Callers callers_;                         // In the input.
   std::unordered_set<uint64_t> constants_;  // Of the input, and what follows from them without a rounding.
   std::optional<Twins> twins_;              // Where values are left by runs, which round them.
   const int64_t limit_;                     // Of one instruction.
   LoopRuns loop_runs_;                      // Of the input.
-  std::unordered_map<const Computation*, std::unordered_map<const Computation*, bool>> runs_once_;  // By the top.
   std::optional<KnownValues> known_before_, known_after_;
   const Instruction *first_undetermined_ = nullptr, *first_vacuous_ = nullptr;
   WidenedResult result_;
@@ -664,25 +688,6 @@ std::vector<const Instruction*> LargeValues(const Module& input, const Module& o
   const int64_t limit = LimitOfComparing(optimized, options.work_limit, options.loop_iterations);
   if (limit == std::numeric_limits<int64_t>::max()) return {};  // Of most modules, at once.
   return Comparer(input, optimized, options).LargeValues();
-}
-
-std::string ToString(const WidenedResult& result) {
-  if (!result.finding) {
-    return Str(VerdictText(result.verdict, result.reason), "  ", result.instructions, " instructions, ",
-               result.elements, " elements compared in f64, ", result.undetermined, " undetermined",
-               result.vacuous == 0 ? "" : Str(", ", result.vacuous, " vacuous"),
-               result.by_bits == 0 ? "" : Str(", ", result.by_bits, " by their bits alone"),
-               result.sampled == 0 ? ""
-                                   : Str(", sampled ", result.sampled_checked, " of ", result.sampled_elements, " in ",
-                                         result.sampled, result.sampled == 1 ? " instruction" : " instructions"));
-  }
-  const WidenedFinding& finding = *result.finding;
-  std::string text =
-      Str("a pass is wrong: '", finding.optimized->name(), "' should have the value of '", finding.input->name(), "'");
-  if (!finding.loop.empty()) text += Str(" (", finding.loop, ")");
-  text += "\n";
-  for (const TensorComparison& tensor : finding.comparison.outputs) text += Details(tensor);
-  return text;
 }
 
 }  // namespace hlo
