@@ -19,7 +19,7 @@ std::string QuotedBytes(std::string_view bytes) {
       case '"': out += "\\\""; break;
       case '\\': out += "\\\\"; break;
       default:
-        // UTF-8 is escaped too: whether the field is a string or bytes, the schema does not say.
+        // UTF-8 is escaped too, as protobuf's own printer does.
         out += c >= 0x20 && c < 0x7F ? std::string(1, c) : Format("\\%03o", static_cast<unsigned char>(c));
     }
   }

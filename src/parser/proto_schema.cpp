@@ -10,7 +10,8 @@ struct MessageRow {
 
 // The last entry of each list is none.
 #define PROTO_MESSAGE(Name) constexpr ProtoField k##Name##Fields[] = {
-#define PROTO_FIELD(name, number, kind, of) {#name, number, ProtoKind::kind, static_cast<uint8_t>(of)},
+#define PROTO_FIELD(name, number, count, kind, of) \
+  {#name, number, ProtoCount::count, ProtoKind::kind, static_cast<uint8_t>(of)},
 #define PROTO_END \
   {               \
   }               \
@@ -26,21 +27,21 @@ constexpr std::span<const ProtoField> WithoutLast(const ProtoField (&fields)[N])
 
 constexpr MessageRow kMessages[] = {
 #define PROTO_MESSAGE(Name) {#Name, WithoutLast(k##Name##Fields)},
-#define PROTO_FIELD(name, number, kind, of)
+#define PROTO_FIELD(name, number, count, kind, of)
 #define PROTO_END
 #define PROTO_ENUM(Name, ...)
 #include "parser/proto_schema.def"
 };
 
 #define PROTO_MESSAGE(Name)
-#define PROTO_FIELD(name, number, kind, of)
+#define PROTO_FIELD(name, number, count, kind, of)
 #define PROTO_END
 #define PROTO_ENUM(Name, ...) constexpr std::string_view k##Name##Words[] = {__VA_ARGS__};
 #include "parser/proto_schema.def"
 
 constexpr std::span<const std::string_view> kEnums[] = {
 #define PROTO_MESSAGE(Name)
-#define PROTO_FIELD(name, number, kind, of)
+#define PROTO_FIELD(name, number, count, kind, of)
 #define PROTO_END
 #define PROTO_ENUM(Name, ...) k##Name##Words,
 #include "parser/proto_schema.def"

@@ -10,6 +10,14 @@
 
 namespace hlo {
 
+enum class ProtoCount : uint8_t {
+  kOne,
+  kOptional,   // Of protobuf's `optional` or `oneof`: that it is not there says something.
+  kMany,       // Repeated.
+  kManyIfAny,  // Repeated, and of a message that has other readers without it.
+  kMap,        // Repeated: messages of a `key` and a `value`.
+};
+
 enum class ProtoKind : uint8_t {
   kInt,  // Any integer and bool: a varint.
   kEnum,
@@ -19,16 +27,21 @@ enum class ProtoKind : uint8_t {
   kMessage,
 };
 
+// What the kinds kInt and kBytes hold; on the wire all look alike.
+enum class ProtoInt : uint8_t { kBool, kInt32, kUint32, kInt64, kUint64 };
+enum class ProtoString : uint8_t { kText, kRaw };
+
 struct ProtoField {
   std::string_view name;
   int16_t number = 0;
+  ProtoCount count = ProtoCount::kOne;
   ProtoKind kind = ProtoKind::kInt;
-  uint8_t of = 0;  // The ProtoType or ProtoEnum.
+  uint8_t of = 0;  // The ProtoInt, ProtoString, ProtoType or ProtoEnum.
 };
 
 enum class ProtoType : uint8_t {
 #define PROTO_MESSAGE(Name) k##Name,
-#define PROTO_FIELD(name, number, kind, of)
+#define PROTO_FIELD(name, number, count, kind, of)
 #define PROTO_END
 #define PROTO_ENUM(Name, ...)
 #include "parser/proto_schema.def"
@@ -36,7 +49,7 @@ enum class ProtoType : uint8_t {
 
 enum class ProtoEnum : uint8_t {
 #define PROTO_MESSAGE(Name)
-#define PROTO_FIELD(name, number, kind, of)
+#define PROTO_FIELD(name, number, count, kind, of)
 #define PROTO_END
 #define PROTO_ENUM(Name, ...) k##Name,
 #include "parser/proto_schema.def"
@@ -44,8 +57,8 @@ enum class ProtoEnum : uint8_t {
 
 namespace proto {
 #define PROTO_MESSAGE(Name) struct Name {
-#define PROTO_FIELD(name, number, kind, of) \
-  static constexpr ProtoField name{#name, number, ProtoKind::kind, static_cast<uint8_t>(of)};
+#define PROTO_FIELD(name, number, count, kind, of) \
+  static constexpr ProtoField name{#name, number, ProtoCount::count, ProtoKind::kind, static_cast<uint8_t>(of)};
 #define PROTO_END \
   }               \
   ;

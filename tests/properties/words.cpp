@@ -46,7 +46,7 @@ std::set<std::string> WordsOfTables() {
 #define PROTO_MESSAGE(Name)                                    \
   for (const ProtoField& field : FieldsOf(ProtoType::k##Name)) \
     words.insert(Str(field.name, field.kind == ProtoKind::kMessage ? " {" : ": "));
-#define PROTO_FIELD(name, number, kind, of)
+#define PROTO_FIELD(name, number, count, kind, of)
 #define PROTO_END
 #define PROTO_ENUM(Name, ...) \
   for (const std::string_view word : WordsOf(ProtoEnum::k##Name)) words.emplace(word);

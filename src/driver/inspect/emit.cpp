@@ -13,11 +13,15 @@ std::string TitleOf(const Module& module) { return Str(module.name(), ": ", modu
 Result<std::string> EmitTextProto(const Module& module) {
   return PrintProto(TRY(WriteProto(module)), ProtoType::kHloProto);
 }
+Result<std::string> EmitJson(const Module& module) {
+  return PrintProtoJson(TRY(WriteProto(module)), ProtoType::kHloProto);
+}
 Result<std::string> EmitDot(const Module& module) { return GraphDot(GraphOf(module.entry(), {}), TitleOf(module)); }
 Result<std::string> EmitHtml(const Module& module) { return GraphHtml(GraphOf(module.entry(), {}), TitleOf(module)); }
 
 constexpr EmitForm kForms[] = {{"pb", "a protocol buffer (HloProto)", WriteProto},
                                {"pbtxt", "the same as text", EmitTextProto},
+                               {"json", "the same as XLA's hlo_proto_to_json prints it", EmitJson},
                                {"dot", "the entry's graph, for Graphviz", EmitDot},
                                {"html", "the entry's graph as one page", EmitHtml}};
 
