@@ -26,6 +26,11 @@ std::string QuotedBytes(std::string_view bytes) {
   return out + "\"";
 }
 
+std::string IntText(ProtoInt type, int64_t value) {
+  if (type == ProtoInt::kBool) return value != 0 ? "true" : "false";
+  return type == ProtoInt::kUint64 ? Str(static_cast<uint64_t>(value)) : Str(value);
+}
+
 std::string NumberText(double value, int digits) {
   if (std::isnan(value)) return std::signbit(value) ? "-nan" : "nan";
   if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
@@ -48,7 +53,8 @@ void AddMessage(const WireMessage& message, ProtoType type, const std::string& i
     if (!message.Has(field)) continue;
     switch (field.kind) {
       case ProtoKind::kInt:
-        for (const int64_t value : message.Ints(field)) *out += Str(indent, field.name, ": ", value, "\n");
+        for (const int64_t value : message.Ints(field))
+          *out += Str(indent, field.name, ": ", IntText(static_cast<ProtoInt>(field.of), value), "\n");
         break;
       case ProtoKind::kEnum:
         for (const int64_t value : message.Ints(field)) {
