@@ -135,6 +135,10 @@ void AddDumpFlags(FlagSet& flags, DumpOptions* dump) {
   flags.Bool("xla_dump_hlo_snapshots", &dump->snapshots,
              "hlo-run: also the module as it was read, its arguments and its result in one protocol buffer, which "
              "--args and --reference take");
+  flags.Choice(
+      "dump_diff", &dump->diff, {"instructions", "unified", "none"},
+      "beside each module after a pass: instructions: what the pass did, as --print_changed=diff; unified: the "
+      "lines that differ from the state dumped before it, which patch takes");
   flags.Int("dump_limit_mib", &dump->limit_mib, "the dump of one module ends, with a note, before what is beyond", 1,
             1 << 30);
   flags.String("xla_dump_hlo_module_re", &dump->module_pattern, "RE", "only modules whose name matches");

@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "base/text.h"
+#include "driver/line_diff.h"
 #include "driver/optimize.h"
 #include "ir/side_effects.h"
 #include "ir/text/printer.h"
@@ -36,21 +37,6 @@ PrintOptions LineForm() {
   form.constants = Constants::kSmall;
   form.index_comments = false;
   return form;
-}
-
-// Indices of `places` that form its longest increasing subsequence.
-std::vector<size_t> LongestIncreasing(const std::vector<size_t>& places) {
-  std::vector<size_t> tails, previous(places.size(), SIZE_MAX);  // tails[n]: where the best of length n + 1 ends.
-  for (size_t i = 0; i < places.size(); ++i) {
-    const auto at = std::ranges::lower_bound(tails, places[i], {}, [&](size_t tail) { return places[tail]; });
-    if (at != tails.begin()) previous[i] = *(at - 1);
-    if (at == tails.end()) tails.push_back(i);
-    else *at = i;
-  }
-  std::vector<size_t> longest;
-  for (size_t i = tails.empty() ? SIZE_MAX : tails.back(); i != SIZE_MAX; i = previous[i]) longest.push_back(i);
-  std::ranges::reverse(longest);
-  return longest;
 }
 
 // "x" of "ROOT x = ...".

@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "driver/dump/dump_index.h"
 #include "driver/inspect/graph.h"
+#include "driver/line_diff.h"
 #include "parser/write_proto.h"
 
 namespace hlo {
@@ -89,6 +90,7 @@ Result<Dumper> Dumper::Make(const DumpOptions& options, const Module& module) {
   dumper.directory_ = options.directory;
   dumper.prefix_ = TRY(TakePrefix(options.directory, FileNamePart(module.name())));
   dumper.pass_pattern_ = options.pass_pattern;
+  dumper.diff_ = options.diff;
   dumper.as_proto_ = options.as_proto;
   dumper.as_dot_ = options.as_dot;
   dumper.as_html_ = options.as_html;
@@ -117,7 +119,7 @@ bool Dumper::active() const { return !prefix_.empty() && !end_->is_there; }
 
 Status Dumper::Before(const Module& module) {
   first_count_ = module.InstructionCount();
-  TRY(Write(kFirstState, StateFiles(module)));
+  TRY(WriteState(kFirstState, StateFiles(module)));
   // The name was taken with an empty file, which says nothing where the state did not fit.
   const std::string first = Str(directory_, "/", FileName(kFirstState), kText);
   std::error_code error;
@@ -126,7 +128,7 @@ Status Dumper::Before(const Module& module) {
 }
 
 void Dumper::BeforePass(const PassRun& run, const Module& module) {
-  if (!active() || !passes_ || lines_ || !passes_->FoundIn(run.pass->name)) return;
+  if (!active() || !passes_ || diff_ != "instructions" || lines_ || !passes_->FoundIn(run.pass->name)) return;
   lines_ = LinesOf(module);
 }
 
@@ -149,17 +151,28 @@ Status Dumper::AfterPass(const PassRun& run, const Module& module) {
 
 Status Dumper::After(std::string_view platform, const Module& module) {
   TRY(Flush("end"));
-  TRY(Write(Str(platform, "_after_optimizations"), StateFiles(module)));
+  TRY(WriteState(Str(platform, "_after_optimizations"), StateFiles(module)));
   return WriteIndex();
 }
 
 Status Dumper::Flush(std::string_view next_pass) {
   if (!pending_) return {};
-  const Pending state = std::move(*pending_);
+  Pending state = std::move(*pending_);
   pending_.reset();
-  return Write(Str(Format("%04d", state.number), ".", state.pipeline, ".after_", state.pass, ".before_",
-                   FileNamePart(next_pass)),
-               state.files);
+  return WriteState(Str(Format("%04d", state.number), ".", state.pipeline, ".after_", state.pass, ".before_",
+                        FileNamePart(next_pass)),
+                    std::move(state.files));
+}
+
+Status Dumper::WriteState(std::string_view suffix, Files files) {
+  if (active() && diff_ == "unified" && !files.empty()) {
+    std::string name = Str(FileName(suffix), kText), text = files.front().second;
+    std::string diff = last_name_.empty() ? "" : UnifiedDiff(last_name_, last_text_, name, text);
+    if (!diff.empty()) files.emplace_back(".diff", std::move(diff));
+    last_name_ = std::move(name);
+    last_text_ = std::move(text);
+  }
+  return Write(suffix, files);
 }
 
 Dumper::Files Dumper::StateFiles(const Module& module) {

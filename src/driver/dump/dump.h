@@ -34,6 +34,9 @@ struct DumpOptions {
   bool as_text = true, as_proto = false, as_dot = false, as_html = false;
   bool large_constants = true;  // Else {...}, which does not read back.
   bool disable_metadata = false;
+  // Beside a state after a pass: "instructions", what the pass did; "unified", its text against the state that was
+  // dumped before it; "none".
+  std::string diff = "instructions";
   bool snapshots = false;    // A run with its arguments and its result.
   int64_t limit_mib = 1024;  // Of one module's dump.
 };
@@ -76,6 +79,8 @@ class Dumper {
   // A state of the module as files: of which extension, and what is in them.
   using Files = std::vector<std::pair<std::string_view, std::string>>;
   Files StateFiles(const Module& module);
+  // A state whose name is known. Of --dump_diff=unified it gets its diff, and the next one's begins with it.
+  Status WriteState(std::string_view suffix, Files files);
   void NoteMissing(std::string_view flag, const Error& error);
   Status Write(std::string_view suffix, const Files& files);
   // A file of the directory. Where it cannot be written, or is beyond the limit, the dump ends.
@@ -98,8 +103,10 @@ class Dumper {
     Files files;
   };
   std::optional<Pending> pending_;
-  std::optional<ModuleLines> lines_;  // The module as it is now, where a diff begins with it.
-  int64_t first_count_ = 0;           // Instructions before the first pass.
+  std::string diff_;
+  std::optional<ModuleLines> lines_;   // The module as it is now, where a diff of instructions begins with it.
+  std::string last_name_, last_text_;  // The last state that was dumped, where a unified diff begins with it.
+  int64_t first_count_ = 0;            // Instructions before the first pass.
   bool as_proto_ = false, as_dot_ = false, as_html_ = false, snapshots_ = false;
   int64_t limit_mib_ = 0;
   struct End {

@@ -208,10 +208,11 @@ class Page {
     const std::vector<std::string_view> lines = Split(Trim(text), '\n');
     for (size_t i = 0; i < std::min(lines.size(), kMostLines); ++i) {
       const std::string_view line = lines[i];
-      const char* const color = line.starts_with("- ")    ? "m"
-                                : line.starts_with("+ ")  ? "p"
-                                : line.starts_with("@@ ") ? "h"
-                                                          : nullptr;
+      const char* const color = line.starts_with("--- ") || line.starts_with("+++ ") ? nullptr
+                                : line.starts_with('-')                              ? "m"
+                                : line.starts_with('+')                              ? "p"
+                                : line.starts_with("@@ ")                            ? "h"
+                                                                                     : nullptr;
       out_ += color == nullptr ? XmlText(line) : Str("<span class=\"", color, "\">", XmlText(line), "</span>");
       out_ += "\n";
     }
