@@ -47,7 +47,7 @@ struct Variant {
 };
 
 std::string ModuleOf(const OpRow& op, PrimitiveType from, std::span<const Variant> variants) {
-  std::string text = "ENTRY e {", results;
+  std::string text = "ENTRY e {";
   std::vector<std::string> names;
   for (int i = 0; i < op.arity; ++i) {
     const bool is_condition = op.text == "select" && i == 0;

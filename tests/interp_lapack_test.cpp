@@ -425,7 +425,7 @@ TEST_P(Lapack, TridiagonalSystemsAreSolved) {
 
 TEST_P(Lapack, SingularTridiagonalSystemsAreSaidOrPerturbed) {
   const Literal zeros(Arrays({2, 4})), b = Some({2, 4, 1}, 14);
-  const Shape v = zeros.shape(), info(PrimitiveType::kS32, {2});
+  const Shape &v = zeros.shape(), info(PrimitiveType::kS32, {2});
   const auto plain = Call(Name("gtsv"), "{}", {zeros, zeros, zeros, b}, {v, v, v, b.shape(), info});
   EXPECT_EQ(plain[4].GetInt(0), 1);
   // An upper row that is twice the lower one.

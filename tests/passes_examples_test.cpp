@@ -275,7 +275,7 @@ Forms TakenForms(const std::function<std::optional<std::string>(const fs::path& 
     const auto before = Read(path + ".before.hlo"), after = Read(path + ".after.hlo");
     if (before == nullptr || after == nullptr) continue;
     ++forms.all;
-    if (!RunPipeline(*before, {.passes = *passes})) continue;
+    if (!RunPipeline(*before, {.passes = passes})) continue;
     SayReshape(*before);
     SayReshape(*after);
     if (!RunPipeline(*before, {.passes = kSimplify}) || !RunPipeline(*after, {.passes = kSimplify})) continue;

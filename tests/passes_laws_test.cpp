@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <filesystem>
 #include <limits>
@@ -87,7 +88,9 @@ int64_t Differences(const Literal& a, const Literal& b) {
   for (int64_t i = 0; i < a.shape().NumElements(); ++i) {
     if (std::memcmp(a.raw() + i * width, b.raw() + i * width, width) == 0) continue;
     const auto x = a.GetComplex(i), y = b.GetComplex(i);
-    const auto same = [](double p, double q) { return (p != p && q != q) || std::memcmp(&p, &q, sizeof p) == 0; };
+    const auto same = [](double p, double q) {
+      return (p != p && q != q) || std::bit_cast<uint64_t>(p) == std::bit_cast<uint64_t>(q);
+    };
     // What a double does not tell apart, a 64-bit integer does.
     const bool is_float = IsFloat(a.shape().type()) || IsComplex(a.shape().type());
     count += is_float && same(x.real(), y.real()) && same(x.imag(), y.imag()) ? 0 : 1;

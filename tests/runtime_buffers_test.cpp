@@ -447,7 +447,7 @@ TEST(RuntimeProgram, StepsInAnyOrderThatDependenciesAllowComputeTheSame) {
     ASSERT_TRUE(executable);
     std::vector<const Instruction*> steps, ran;
     Observer observer;
-    observer.observe = [&](const Instruction& inst, auto...) -> Status {
+    observer.observe = [&](const Instruction& inst, const auto&...) -> Status {
       ran.push_back(&inst);
       return {};
     };

@@ -41,6 +41,7 @@ void Break(Module& module, uint32_t how, std::mt19937& random) {
       break;
     case 4: module.header.is_scheduled = true; break;
     case 5: module.header.num_partitions += 6; break;
+    default: break;
   }
 }
 

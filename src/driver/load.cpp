@@ -142,7 +142,7 @@ Result<std::unique_ptr<Module>> LoadModule(const std::string& path, const LoadOp
   return ReadAndVerify(source, parse, options, warnings);
 }
 
-Result<std::unique_ptr<Module>> LoadModule(std::shared_ptr<const SourceText> text, const LoadOptions& options,
+Result<std::unique_ptr<Module>> LoadModule(const std::shared_ptr<const SourceText>& text, const LoadOptions& options,
                                            std::vector<Diagnostic>* warnings) {
   return ReadAndVerify(text, ParseOptionsOf(options), options, warnings);
 }

@@ -41,7 +41,8 @@ Result<std::unique_ptr<Module>> LoadModule(const std::string& path, const LoadOp
                                            std::vector<Diagnostic>* warnings = nullptr);
 
 // The same of a text at hand.
-Result<std::unique_ptr<Module>> LoadModule(std::shared_ptr<const SourceText> text, const LoadOptions& options = {},
+Result<std::unique_ptr<Module>> LoadModule(const std::shared_ptr<const SourceText>& text,
+                                           const LoadOptions& options = {},
                                            std::vector<Diagnostic>* warnings = nullptr);
 
 // What options.fill_elided_constants has the elided constants become; how many there were. `memory_limit` bounds their

@@ -19,7 +19,7 @@ void Inline(Instruction& region, std::vector<Instruction*>* order) {
     }
     std::vector<Instruction*> operands;
     for (const Instruction* operand : inst->operands()) operands.push_back(copies[operand->place()]);
-    Instruction& copy = AddInPlaceOf(computation, *inst, std::move(operands));
+    Instruction& copy = AddInPlaceOf(computation, *inst, operands);
     for (const Instruction* before : inst->control_predecessors()) copy.AddControlPredecessor(*copies[before->place()]);
     copies[inst->place()] = &copy;
     order->push_back(&copy);
@@ -87,7 +87,7 @@ std::vector<Computation*> ComputationsOfKernels(const Module& module) {
   return order;
 }
 
-Instruction& AddInPlaceOf(Computation& computation, const Instruction& inst, std::vector<Instruction*> operands) {
+Instruction& AddInPlaceOf(Computation& computation, const Instruction& inst, std::span<Instruction* const> operands) {
   Operands of_copy;
   for (Instruction* operand : operands) of_copy.push_back(operand);
   Instruction& copy = computation.AddNamed(inst.opcode(), Shape(inst.shape()), std::move(of_copy),

@@ -14,6 +14,7 @@
 #ifndef HLO_IR_REGION_H_
 #define HLO_IR_REGION_H_
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,7 +35,7 @@ inline bool IsRegion(const Instruction& inst) { return !RegionOf(inst).empty(); 
 std::vector<Computation*> ComputationsOfKernels(const Module& module);
 
 // A copy of `inst`, which goes, with its name.
-Instruction& AddInPlaceOf(Computation& computation, const Instruction& inst, std::vector<Instruction*> operands);
+Instruction& AddInPlaceOf(Computation& computation, const Instruction& inst, std::span<Instruction* const> operands);
 
 // What stands in a region stands in its place, in the order in which the module runs if it is scheduled. True when
 // there was one.

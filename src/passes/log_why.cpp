@@ -9,7 +9,7 @@ namespace hlo {
 
 std::string PlaceOf(const Instruction& inst) {
   const Module& module = inst.computation().module();
-  const std::string in = Str("in '", inst.computation().name(), "'");
+  std::string in = Str("in '", inst.computation().name(), "'");
   if (module.source == nullptr || inst.range().empty()) return in;
   const SourceText::Place place = module.source->PlaceOf(inst.range().begin);
   return Str(module.source->name(), ":", place.line, ":", place.column, " ", in);

@@ -128,8 +128,8 @@ std::vector<Refusal> AskLibraries(const Instruction& fusion, bool on_host) {
   const Opcode product = read.contraction.product->opcode();
   std::vector<Refusal> refusals;
   for (const Library* library : LibrariesFor(product, on_host)) {
-    auto answer = library->open(read.contraction, nullptr, {});
-    refusals.push_back({library->name, answer ? std::move(answer->why_not) : answer.error().message()});
+    const auto answer = library->open(read.contraction, nullptr, {});
+    refusals.push_back({library->name, answer ? answer->why_not : answer.error().message()});
   }
   if (refusals.empty()) refusals.push_back(NoLibrary(product));
   return refusals;

@@ -583,7 +583,7 @@ class Comparer {
       if (rounded) return *rounded;
       return ValueAfter(pair, inst);
     };
-    const auto after = before ? evaluate() : std::unexpected(before.error());
+    auto after = before ? evaluate() : std::unexpected(before.error());
     if (!after) return NotCompared(inst, after.error());
     Compared compared = Compare(std::move(*before), std::move(*after));
     if (compared.comparison.bad() > 0 && inst.Is(Opcode::kTuple) && origin.Is(Opcode::kTuple))

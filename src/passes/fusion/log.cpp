@@ -40,6 +40,7 @@ std::string Text(const FusionNote& note) {
       case 'x': out += note.inst != nullptr ? note.inst->name() : "it"; break;
       case '1': out += Figure(note.first, text[++i]); break;
       case '2': out += Figure(note.second, text[++i]); break;
+      default: break;
     }
   }
   return out;

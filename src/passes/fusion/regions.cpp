@@ -70,7 +70,7 @@ class Outliner {
     std::vector<Instruction*> operands;
     for (Instruction* operand : inst.operands()) operands.push_back(ValueOf(*operand));
     const bool stays = inst.Is(Opcode::kConstant) || (inst.Is(Opcode::kBitcast) && IsReadOutside(inst));
-    return stays ? &held_.AddClone(inst, operands) : &AddInPlaceOf(held_, inst, std::move(operands));
+    return stays ? &held_.AddClone(inst, operands) : &AddInPlaceOf(held_, inst, operands);
   }
 
   void CopyIn(Instruction& member) {

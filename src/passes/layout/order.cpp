@@ -196,7 +196,7 @@ Instruction& InSpace(Instruction& inst, const Order& space, std::vector<Instruct
     std::ranges::copy(Permuted(std::vector(indices.begin(), indices.end()), space), indices.begin());
   }
   const Shape shape = result.empty() ? inst.shape() : InOrder(inst.shape(), result);
-  Instruction& made = inst.computation().AddClone(inst, shape, std::move(operands));
+  Instruction& made = inst.computation().AddClone(inst, shape, operands);
   made.SetOrigin(-1);  // Its elements lie elsewhere.
   switch (inst.opcode()) {
     case Opcode::kBroadcast:

@@ -42,7 +42,9 @@ class RunningSum {
                     Attributes attrs = NoAttrs()) {
     return Step(inst_, opcode, std::move(shape), operands, std::move(attrs));
   }
-  static Shape WithDims(const Shape& shape, std::vector<int64_t> dims) { return Shape(shape.type(), std::move(dims)); }
+  static Shape WithDims(const Shape& shape, std::span<const int64_t> dims) {
+    return Shape(shape.type(), Dims(dims.begin(), dims.end()));
+  }
   static std::vector<int64_t> DimsOf(const Shape& shape) { return {shape.dims().begin(), shape.dims().end()}; }
 
   Shape Split(const Shape& shape, int64_t rows) const {

@@ -381,7 +381,7 @@ Result<Instruction*> CopyTwice(Instruction& inst, const PassContext&) {
   Instruction& inner = inst.operand(0);
   if (!m::OneUse(m::Copy())(&inner) || !inst.shape().IsArray()) return nullptr;
   const auto is_plain = [](const Shape& shape) {
-    Layout layout = shape.layout();
+    const Layout& layout = shape.layout();
     return Shape(shape.type(), shape.dims()).WithDefaultLayout().layout().tiling == layout.tiling;
   };
   // Tiles and memory spaces are what a copy may be for.
