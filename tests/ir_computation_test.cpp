@@ -143,5 +143,16 @@ TEST(Computation, SideEffectsAndCalleesAreThoseOfTheModuleAsItIs) {
   EXPECT_EQ(std::ssize(module.Computations()), 3);
 }
 
+TEST(Literal, TakesWhatIsNotZeroForTrue) {
+  Literal literal(Shape(PrimitiveType::kPred, {3}));
+  const uint8_t left[] = {0, 255, 1};
+  std::ranges::copy(left, literal.mutable_data<uint8_t>().begin());
+  const Literal bools = Literal::Tuple({literal}).WithBools();
+  EXPECT_EQ(bools.elements()[0].data<uint8_t>()[0], 0);
+  EXPECT_EQ(bools.elements()[0].data<uint8_t>()[1], 1);
+  EXPECT_EQ(bools.elements()[0].data<uint8_t>()[2], 1);
+  EXPECT_EQ(literal.data<uint8_t>()[1], 255) << "shared bytes are another's";
+}
+
 }  // namespace
 }  // namespace hlo

@@ -254,6 +254,16 @@ Literal Literal::WithShape(Shape shape) const {
   return literal;
 }
 
+Literal Literal::WithBools() const {
+  Literal same = *this;
+  for (Literal& element : same.elements_) element = element.WithBools();
+  if (!shape_.IsArray() || shape_.type() != PrimitiveType::kPred) return same;
+  const auto is_bool = [](uint8_t byte) { return byte <= 1; };
+  if (std::ranges::all_of(data<uint8_t>(), is_bool)) return same;
+  for (uint8_t& byte : same.mutable_data<uint8_t>()) byte = byte != 0;
+  return same;
+}
+
 bool Literal::IsSplat() const {
   if (!shape_.IsArray() || bytes_ == 0) return false;
   const int64_t width = ByteWidth(shape_.type());

@@ -176,9 +176,11 @@ class LocalCheck {
   }
 
  private:
-  Result<Comparison> Compare(const gpu::StepInfo& step, std::span<const Literal> inputs, const Literal& output) const {
+  Result<Comparison> Compare(const gpu::StepInfo& step, std::span<const Literal> read, const Literal& output) const {
     const Instruction& inst = *step.instruction;
-    if (inst.Is(Opcode::kCopy)) return CompareBitwise(inputs[0], output, options_.compare);
+    if (inst.Is(Opcode::kCopy)) return CompareBitwise(read[0], output, options_.compare);
+    std::vector<Literal> inputs;
+    for (const Literal& literal : read) inputs.push_back(literal.WithBools());
     LocalOptions local = local_;
     if (inst.Is(Opcode::kFusion)) {
       local.plan = &step.precision;

@@ -158,7 +158,7 @@ class SerialRunner {
     TRY(device_.Synchronize());
     const Clock::time_point start = Clock::now();
     std::vector<Literal> operands;
-    for (const Instruction* operand : inst.operands()) operands.push_back(TRY(binding_.Read(*operand)));
+    for (const Instruction* operand : inst.operands()) operands.push_back(TRY(binding_.Read(*operand)).WithBools());
     const Literal result = TRY(binding_.Caller().Call(inst, operands));
     CHECK(FitsInto(result.shape(), inst.shape()), inst.name(), ": ", result.shape(), " is not ", inst.shape());
     int leaf = 0;
