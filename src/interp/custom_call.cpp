@@ -106,7 +106,7 @@ Result<Literal> ApproxTopK(Evaluation& e) {
   const Shape sorted_shape = count == 1 ? shapes[0] : Shape::Tuple(shapes);
   Instruction& sort = entry.Add(Opcode::kSort, sorted_shape, parameters, attrs);
   if (const auto rule = RowOf(Opcode::kSort).shape_rule(sort); !rule)
-    FAIL(UnsupportedCall(e.inst, Str("whose parts do not fit: ", rule.error().message())));
+    FAIL(UnsupportedCall(e.inst, Str("whose parts do not fit (", rule.error().message(), ")")));
   Evaluation inner = {sort, e.operands.first(count), e.session};
   const Literal sorted = TRY(EvalSort(inner));
   std::vector<Literal> best;
@@ -270,6 +270,10 @@ CustomHandler Find(const Instruction& inst) {
   return IsLapackTarget(target) ? CallLapack : nullptr;
 }
 
+std::string StubFor(const std::string& target) {
+  return Str("--custom_call='", Escaped(target), "=zeros' or =FILE.hlo puts something in its place");
+}
+
 // What may have been meant, and what can be done about it.
 std::string HintFor(const std::string& target) {
   std::vector<std::string_view> known = MarkerTargets();
@@ -277,16 +281,17 @@ std::string HintFor(const std::string& target) {
   const std::vector<std::string> lapack = LapackTargets();
   known.insert(known.end(), lapack.begin(), lapack.end());
   const std::vector<std::string> near = NearNames(target, known);
-  return Str(near.empty() ? "" : Str("did you mean \"", Join(near, "\" or \""), "\"? "), "--custom_call='",
-             Escaped(target), "=zeros' or =FILE.hlo puts something in its place");
+  return Str(near.empty() ? "" : Str("did you mean \"", Join(near, "\" or \""), "\"? "), StubFor(target));
 }
 
 }  // namespace
 
 Error UnsupportedCall(const Instruction& inst, std::string_view what) {
-  return UnsupportedAt(inst, "U007",
-                       Str("custom-call target \"", Escaped(inst.attrs<CustomCallAttrs>().target), "\" ", what,
-                           " is not supported by the interpreter"));
+  const std::string& target = inst.attrs<CustomCallAttrs>().target;
+  return UnsupportedAt(
+             inst, "U007",
+             Str("custom-call target \"", Escaped(target), "\" ", what, " is not supported by the interpreter"))
+      .Hint(StubFor(target));
 }
 
 bool IsKnownCustomCall(const Instruction& inst) { return Find(inst) != nullptr; }

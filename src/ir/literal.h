@@ -73,8 +73,8 @@ class Literal {
   // The same bits under another shape of equal element count and type (reshape).
   Literal WithShape(Shape shape) const;
 
-  // The same with 0 or 1 for every element of pred. A wrong kernel may have left any byte there, and kernels read what is
-  // not 0 as true; C++ has no such bool.
+  // The same with 0 or 1 for every element of pred. A wrong kernel may have left any byte there, and kernels read what
+  // is not 0 as true; C++ has no such bool.
   Literal WithBools() const;
 
   // All elements have the bits of element 0. False for tuples and empty arrays.

@@ -235,11 +235,12 @@ bool Reader::ReadHead(Pending& pending) {
 
 namespace {
 
-// Opcodes of old texts. Source: the history of XLA's hlo_opcode.h.
-struct FormerOpcode {
+struct OtherName {
   std::string_view word, now;
 };
-constexpr FormerOpcode kFormerOpcodes[] = {
+
+// Opcodes of old texts. Source: the history of XLA's hlo_opcode.h.
+constexpr OtherName kFormerOpcodes[] = {
     {"equal-to", "compare(...), direction=EQ"},
     {"not-equal-to", "compare(...), direction=NE"},
     {"less-than", "compare(...), direction=LT"},
@@ -250,8 +251,17 @@ constexpr FormerOpcode kFormerOpcodes[] = {
     {"generate-token", "after-all(...)"},
 };
 
-const FormerOpcode* FindFormerOpcode(std::string_view word) {
-  const auto* found = std::ranges::find(kFormerOpcodes, word, &FormerOpcode::word);
+// What NumPy and StableHLO call an opcode, where HLO's name is too far off for a slip of the pen.
+constexpr OtherName kForeignNames[] = {
+    {"exp", "exponential"},    {"expm1", "exponential-minus-one"},
+    {"log1p", "log-plus-one"}, {"neg", "negate"},
+    {"mul", "multiply"},       {"div", "divide"},
+    {"pow", "power"},          {"dot_general", "dot"},
+    {"matmul", "dot"},         {"concat", "concatenate"},
+};
+
+const OtherName* FindFormerOpcode(std::string_view word) {
+  const auto* found = std::ranges::find(kFormerOpcodes, word, &OtherName::word);
   return found == std::end(kFormerOpcodes) ? nullptr : found;
 }
 
@@ -282,14 +292,17 @@ bool Reader::ReadOpcode(Pending& pending) {
     return true;
   }
   if (*lexer_.Pointer(token_.end) == '[') return Fail("P050", Str("unknown element type '", word, "'"), token_.range());
-  if (const FormerOpcode* former = FindFormerOpcode(word)) {
+  if (const OtherName* former = FindFormerOpcode(word)) {
     Fail("P031", Str("unknown opcode '", word, "'"), token_.range());
     AddHint(Str("XLA called it so until 2019; now it is ", former->now));
     return false;
   }
   std::vector<std::string_view> known;
   for (const OpRow& row : AllOps()) known.push_back(row.text);
-  const auto near = NearNames(word, known, 1);
+  auto near = NearNames(word, known, 1);
+  if (const auto* foreign = std::ranges::find(kForeignNames, word, &OtherName::word);
+      foreign != std::end(kForeignNames))
+    near = {std::string(foreign->now)};
   return Fail("P031",
               near.empty() ? Str("unknown opcode '", word, "'")
                            : Str("unknown opcode '", word, "'; did you mean '", near[0], "'?"),

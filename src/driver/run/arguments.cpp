@@ -268,8 +268,9 @@ Result<Literal> ReadExpected(const std::string& path, const Shape& shape, std::v
     std::vector<std::string> keys;
     for (const auto& [name, array] : arrays) keys.push_back(Str("'", Escaped(name), "'"));
     Error error = Rejected("A003", Str("--reference: ", Escaped(path), " has no key '", key, "' for a result ", leaf));
-    FAIL(
-        std::move(error).Hint(Str("its keys are ", FirstOf(keys), "; hlo-run --save_outputs=FILE writes such a file")));
+    const bool has_keys = arrays.size() != 1 || !arrays.begin()->first.empty();
+    FAIL(std::move(error).Hint(Str(has_keys ? Str("its keys are ", FirstOf(keys)) : "it is one array without a key",
+                                   "; hlo-run --save_outputs=FILE writes such a file")));
   };
   // Of a tuple each element is an output; one that is a tuple itself has its leaves under out1.0, out1.1, ...
   const std::function<Result<Literal>(const Shape&, const std::string&, const char*)> read_all =

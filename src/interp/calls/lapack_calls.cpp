@@ -234,7 +234,7 @@ Result<Literal> CallTrsm(const Call& call) {
   Instruction& right = computation.AddParameter(1, b.shape());
   const Instruction& solve = computation.Add(Opcode::kTriangularSolve, b.shape(), {&left, &right}, attrs);
   const auto shape = RowOf(Opcode::kTriangularSolve).shape_rule(solve);
-  if (!shape) FAIL(UnsupportedCall(e.inst, Str("whose parts do not fit: ", shape.error().message())));
+  if (!shape) FAIL(UnsupportedCall(e.inst, Str("whose parts do not fit (", shape.error().message(), ")")));
   Literal operands[] = {a, b};
   Evaluation inner = {solve, operands, e.session};
   return call.Results({TRY(EvalTriangularSolve(inner))});
@@ -366,7 +366,7 @@ Result<Literal> CallCusolverCholesky(Evaluation& e) {
   // Without a configuration: lower.
   const std::string text = ConfigText(e.inst);
   const auto config = ReadJson(text.empty() ? "{\"lower\":true}" : text);
-  if (!config) FAIL(UnsupportedCall(e.inst, Str("whose backend_config is no JSON: ", config.error().message())));
+  if (!config) FAIL(UnsupportedCall(e.inst, Str("whose backend_config is no JSON (", config.error().message(), ")")));
   const Shape& shape = e.inst.shape();
   if (!shape.IsTuple() || shape.elements().size() != 3) FAIL(UnsupportedCall(e.inst, Str("with result ", shape)));
   const Call call(e, {"potrf", 0});

@@ -25,7 +25,7 @@ Result<JsonValue> ConfigOf(const Instruction& inst, std::string_view key) {
   const std::string text = ConfigText(inst);
   if (text.empty()) return JsonValue();
   const auto config = ReadJson(text);
-  if (!config) FAIL(UnsupportedCall(inst, Str("whose backend_config is no JSON: ", config.error().message())));
+  if (!config) FAIL(UnsupportedCall(inst, Str("whose backend_config is no JSON (", config.error().message(), ")")));
   // In old dumps the inner object is all there is.
   const JsonValue& inner = (*config)[key];
   if (!inner.IsNull()) return inner;
@@ -133,8 +133,9 @@ Status Meaning::Check() const {
   for (const Instruction* inst : entry_.instructions()) {
     const auto shape = RowOf(inst->opcode()).shape_rule(*inst);
     if (shape && (!shape->IsArray() || SameDims(*shape, inst->shape()))) continue;
-    FAIL(UnsupportedCall(e_.inst, Str("whose parts do not fit: ",
-                                      shape ? Str("'", inst->opcode(), "' gives ", *shape) : shape.error().message())));
+    FAIL(UnsupportedCall(e_.inst,
+                         Str("whose parts do not fit (",
+                             shape ? Str("'", inst->opcode(), "' gives ", *shape) : shape.error().message(), ")")));
   }
   return {};
 }

@@ -107,7 +107,8 @@ Status WarnOfDevices(const Instruction& inst) {
   FAIL(ErrorAtAttribute(inst, inst.attributes().GetIf<PermuteAttrs>() ? "source_target_pairs" : "replica_groups",
                         "W008",
                         Str(named, " devices are named, the module has replica_count=", header.replica_count,
-                            " and num_partitions=", header.num_partitions)));
+                            " and num_partitions=", header.num_partitions))
+           .Hint("hlo-run --num_partitions=N or --num_replicas=N says what the text does not"));
 }
 
 // W011
