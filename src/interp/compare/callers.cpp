@@ -10,7 +10,7 @@ Callers::Callers(const Module& module) {
   }
 }
 
-bool Callers::RunsOnceIn(const Computation& computation, const Computation& top) {
+bool Callers::RunsOnceIn(const Computation& computation, const Computation& top) const {
   std::unordered_map<const Computation*, bool>& known = runs_once_[&top];
   known[&top] = true;
   std::vector<const Computation*> passed;

@@ -17,11 +17,11 @@ class Callers {
   const Instruction& Of(const Computation& computation) const { return *callers_.at(&computation).front(); }
   // Is `computation` reached from `top` through calls and fusions that are the only ones of what they call? A
   // computation is from itself.
-  bool RunsOnceIn(const Computation& computation, const Computation& top);
+  bool RunsOnceIn(const Computation& computation, const Computation& top) const;
 
  private:
   std::unordered_map<const Computation*, std::vector<const Instruction*>> callers_;
-  std::unordered_map<const Computation*, std::unordered_map<const Computation*, bool>> runs_once_;  // By the top.
+  mutable std::unordered_map<const Computation*, std::unordered_map<const Computation*, bool>> runs_once_;  // By top.
 };
 
 }  // namespace hlo

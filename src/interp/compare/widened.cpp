@@ -6,17 +6,14 @@
 #include <limits>
 #include <memory>
 #include <optional>
-#include <queue>
-#include <ranges>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "base/text.h"
-#include "interp/compare/callers.h"
+#include "interp/compare/correspondence.h"
 #include "interp/compare/joined.h"
 #include "interp/compare/limits.h"
 #include "interp/compare/loop_runs.h"
-#include "interp/compare/twins.h"
 #include "interp/shadow/known_values.h"
 #include "interp/shadow/rules.h"
 #include "interp/shadow/shadow.h"
@@ -38,23 +35,16 @@ bool HasComplex(const Shape& shape) {
   return complex;
 }
 
-bool OnlyReturned(const Instruction& inst) {
-  return std::ranges::all_of(inst.users(),
-                             [](const Instruction* user) { return user->IsRoot() && user->Is(Opcode::kTuple); });
-}
-
 class Comparer {
  public:
   Comparer(const Module& input, const Module& optimized, const WidenedOptions& options)
       : input_(input),
         optimized_(optimized),
         options_(options),
-        callers_(input),
-        limit_(LimitOfComparing(optimized, options.work_limit, options.loop_iterations)),
+        pairs_(input, optimized, LimitOfComparing(optimized, options.work_limit, options.loop_iterations)),
         loop_runs_(options.seed, options.loop_iterations) {
     for (const Computation* computation : input.Computations()) {
       for (const Instruction* inst : computation->Instructions()) {
-        by_id_[inst->id()] = inst;
         if (inst->Is(Opcode::kConstant) && inst->shape().IsArray()) constants_.insert(ConstantKey(inst->literal()));
       }
     }
@@ -63,15 +53,14 @@ class Comparer {
     known_before_.emplace(input, always);
     known_before_->ForEachExact([this](const Literal& literal) { constants_.insert(ConstantKey(literal)); });
     known_after_.emplace(optimized, written);
-    if (limit_ < std::numeric_limits<int64_t>::max()) twins_.emplace(input, optimized);
   }
 
   std::vector<const Instruction*> LargeValues() {
     std::vector<const Instruction*> large;
-    for (const Instruction* inst : OrderOf(input_.entry(), optimized_.entry())) {
+    for (const Instruction* inst : pairs_.OrderOf(input_.entry(), optimized_.entry())) {
       // In the input the others of a kernel's results may be computed from one that here is only returned.
       const bool is_read = !OnlyReturned(*inst) || IsOneOfSeveral(*inst);
-      if (IsLarge(*inst) && is_read) large.push_back(inst);
+      if (pairs_.IsLarge(*inst) && is_read) large.push_back(inst);
     }
     return large;
   }
@@ -137,11 +126,11 @@ class Comparer {
     const auto has_parts = [](const shadow::ConeArgument& arg) {
       return arg.literal != nullptr ? HasComplex(arg.literal->shape()) : HasParts(arg.value);
     };
-    if (2 * after.steps <= limit_ || std::ranges::any_of(after.args, has_parts)) return false;
+    if (2 * after.steps <= pairs_.limit() || std::ranges::any_of(after.args, has_parts)) return false;
     const shadow::Cone before = shadow::ConeOf(origin, *TRY(ArgsOf(pair, &origin.computation())), nullptr,
                                                Cuts(pair.given_before, *known_before_));
     if (std::ranges::any_of(before.args, has_parts)) return false;
-    const auto sliced_after = TRY(shadow::SliceOf(after, limit_ / 2, options_.seed));
+    const auto sliced_after = TRY(shadow::SliceOf(after, pairs_.limit() / 2, options_.seed));
     if (!sliced_after) return false;
     const auto sliced_before = TRY(shadow::SliceAt(before, sliced_after->points));
     if (!sliced_before) return false;
@@ -182,13 +171,10 @@ class Comparer {
     result_.finding = {&inst, &origin, where, std::move(comparison)};
   }
 
-  // The one whose kept value it has, too.
-  const Instruction* Twin(const Instruction& inst) const { return twins_ ? &twins_->Of(inst) : &inst; }
-
   // What evaluating stops at: kept values and known ones.
   shadow::Given Cuts(const std::unordered_map<const Instruction*, Kept>& given, const KnownValues& known) const {
     return [this, &given, &known](const Instruction& inst) -> std::optional<shadow::ConeArgument> {
-      const auto kept = given.find(Twin(inst));
+      const auto kept = given.find(pairs_.Twin(inst));
       if (kept != given.end()) return kept->second.Argument();
       auto value = &known == &*known_after_ ? KnownAfter(inst) : known.Rounded(inst);
       if (!value) return std::nullopt;
@@ -214,8 +200,8 @@ class Comparer {
   // and not before: then neither side is rounded as declared, since a decision (tanh(4) as u8, which bf16 rounds to 1)
   // would differ although the meaning is the same.
   std::optional<ShadowValue> KnownAfter(const Instruction& inst) const {
-    const auto origin = by_id_.find(inst.origin());
-    if (origin != by_id_.end() && !inst.Is(Opcode::kConstant) && !known_before_->Rounded(*origin->second)) return {};
+    const Instruction* origin = pairs_.OriginOf(inst);
+    if (origin != nullptr && !inst.Is(Opcode::kConstant) && !known_before_->Rounded(*origin)) return {};
     return known_after_->Rounded(inst);
   }
 
@@ -224,8 +210,8 @@ class Comparer {
     const auto known = pair.callee_args.find(computation);
     if (known != pair.callee_args.end()) return &known->second.args;
     Pair::CalleeArgs args;
-    for (const Instruction* operand : callers_.Of(*computation).operands()) {
-      const auto given = pair.given_before.find(Twin(*operand));
+    for (const Instruction* operand : pairs_.CallerOf(*computation).operands()) {
+      const auto given = pair.given_before.find(pairs_.Twin(*operand));
       const Kept kept = given != pair.given_before.end() ? given->second : Kept{TRY(ValueBefore(pair, *operand)), {}};
       args.args.push_back(kept.Argument());
       args.left.push_back(kept.left);
@@ -281,17 +267,17 @@ class Comparer {
   Result<void> ComparePair(const Computation& before, const Computation& after, std::vector<shadow::ConeArgument> args,
                            const std::string& where) {
     Pair pair{.before = &before, .args = std::move(args)};
-    const std::vector<Instruction*> order = OrderOf(before, after);
-    const Lifetimes lifetimes = LifetimesOf(before, after, order);
+    const std::vector<Instruction*> order = pairs_.OrderOf(before, after);
+    const Lifetimes lifetimes = pairs_.LifetimesOf(before, after, order);
     for (size_t i = 0; i < order.size(); ++i) {
       const Instruction& inst = *order[i];
-      if (const Instruction* origin = ComparedWith(inst, before)) {
+      if (const Instruction* origin = pairs_.ComparedWith(inst, before)) {
         TRY(CompareInstruction(pair, *origin, inst, where));
         if (result_.finding) return {};
       }
       for (const Instruction* done : lifetimes.after[i]) {
         Forget(pair, *done);
-        const Instruction* origin = ComparedWith(*done, before);
+        const Instruction* origin = pairs_.ComparedWith(*done, before);
         if (!pair.given_for_good.contains(origin)) pair.given_before.erase(origin);
       }
       for (const Instruction* done : lifetimes.before[i]) pair.given_before.erase(done);
@@ -300,185 +286,17 @@ class Comparer {
     // A root tuple: what its elements are was compared; which element is which is left.
     const Instruction& root = after.root();
     if (!root.Is(Opcode::kTuple)) return {};
-    if (!RootsCompareByElement(before)) return CompareInstruction(pair, before.root(), root, where);
+    if (!pairs_.RootsCompareByElement(before)) return CompareInstruction(pair, before.root(), root, where);
     return CompareElements(pair, before.root(), root, where);
-  }
-
-  // What was compared by a sample was not kept.
-  bool RootsCompareByElement(const Computation& before) const {
-    return before.root().Is(Opcode::kTuple) && limit_ < std::numeric_limits<int64_t>::max();
-  }
-
-  // Of two tuples, what does not stand where the value that it was compared with does.
-  std::vector<int64_t> ElementsToCompare(const Instruction& origin, const Instruction& inst) {
-    std::vector<int64_t> elements;
-    for (int64_t i = 0; i < inst.operand_count(); ++i) {
-      const Instruction& element = inst.operand(i);
-      const bool is_there = OriginOf(element, origin.computation()) == &origin.operand(i);
-      if (!is_there || element.Is(Opcode::kTuple)) elements.push_back(i);
-    }
-    return elements;
   }
 
   Result<void> CompareElements(Pair& pair, const Instruction& origin, const Instruction& inst,
                                const std::string& where) {
-    for (const int64_t i : ElementsToCompare(origin, inst)) {
+    for (const int64_t i : pairs_.ElementsToCompare(origin, inst)) {
       TRY(CompareInstruction(pair, origin.operand(i), inst.operand(i), where));
       if (result_.finding) return {};
     }
     return {};
-  }
-
-  // Whose value it should have; null: it is not compared. A parameter is where it is what the root became.
-  const Instruction* ComparedWith(const Instruction& inst, const Computation& before) {
-    const Instruction* origin = inst.IsRoot() ? &before.root() : OriginOf(inst, before);
-    if (origin == nullptr || inst.Is(Opcode::kTuple) || (inst.Is(Opcode::kParameter) && !inst.IsRoot())) return nullptr;
-    return Compatible(origin->shape(), inst.shape()) && !inst.shape().IsToken() ? origin : nullptr;
-  }
-
-  const Instruction* OriginOf(const Instruction& inst, const Computation& before) {
-    const auto it = by_id_.find(inst.origin());
-    if (it == by_id_.end() || !callers_.RunsOnceIn(it->second->computation(), before)) return nullptr;
-    return it->second;
-  }
-
-  // Operands first, and of what could be next, what is so in the input: a value is compared after those it is computed
-  // from there, although another instruction here gives it beside them.
-  std::vector<Instruction*> OrderOf(const Computation& before, const Computation& after) {
-    std::unordered_map<const Instruction*, size_t> rank;
-    for (const Instruction* inst : before.PostOrder()) rank.emplace(inst, rank.size());
-    using Next = std::pair<size_t, size_t>;  // Rank of the origin, or of the operands'; position.
-    const std::vector<Instruction*> given = after.PostOrder();
-    std::unordered_map<const Instruction*, size_t> position, waits_for;
-    std::vector<size_t> ranks(given.size());
-    std::priority_queue<Next, std::vector<Next>, std::greater<>> ready;
-    for (size_t i = 0; i < given.size(); ++i) {
-      const Instruction& inst = *given[i];
-      position[&inst] = i;
-      const Instruction* origin = OriginOf(inst, before);
-      const auto known = origin == nullptr ? rank.end() : rank.find(origin);
-      if (known != rank.end()) ranks[i] = known->second;
-      for (const Instruction* operand : inst.operands()) {
-        if (known == rank.end()) ranks[i] = std::max(ranks[i], ranks[position[operand]]);
-      }
-      waits_for[&inst] = std::unordered_set<const Instruction*>(inst.operands().begin(), inst.operands().end()).size();
-      if (inst.operands().empty()) ready.emplace(ranks[i], i);
-    }
-    std::vector<Instruction*> order;
-    while (!ready.empty()) {
-      Instruction& inst = *given[ready.top().second];
-      ready.pop();
-      order.push_back(&inst);
-      for (const Instruction* user : inst.users()) {
-        if (--waits_for[user] == 0) ready.emplace(ranks[position[user]], position[user]);
-      }
-    }
-    return order;
-  }
-
-  bool IsLarge(const Instruction& inst) const { return StepsOfComparing(inst) > limit_; }
-
-  // By position in the order of `after`: what nothing reads any more afterwards. An instruction that is compared reads
-  // its operands then, on both sides, and hands on its kept value; another whenever one of its users is evaluated.
-  //
-  // On the input's side a value goes with the one that it was compared with, and what still reads it there computes it
-  // again, with bounds: it may be that the other side has no such value any more. For good, until nothing reads it
-  // either, directly or through what is computed again, stay those of which that cannot be had, and large ones.
-  struct Lifetimes {
-    explicit Lifetimes(size_t positions) : after(positions), before(positions), callees(positions) {}
-    std::vector<std::vector<const Instruction*>> after, before;
-    std::vector<std::vector<const Computation*>> callees;
-  };
-  struct Reading {
-    size_t at = 0;
-    bool hands_on = false;  // The kept value stays as long as anything reads it.
-  };
-  using Readings = std::unordered_map<const Instruction*, Reading>;
-
-  Lifetimes LifetimesOf(const Computation& before, const Computation& after, const std::vector<Instruction*>& order) {
-    const size_t end = order.size();
-    const Instruction &root = after.root(), &root_before = before.root();
-    Readings compared, compared_before;                    // Of an origin the last time.
-    std::unordered_map<const Computation*, size_t> inner;  // The last time of any of its own.
-    for (size_t i = 0; i < end; ++i) {
-      const Instruction* origin = ComparedWith(*order[i], before);
-      if (origin == nullptr) continue;
-      compared[order[i]] = {i, !OnlyReturned(*order[i])};  // What is returned and was sampled is not kept.
-      compared_before[origin] = {i, IsLarge(*order[i]) && !OnlyReturned(*origin)};
-      for (const Computation* at = &origin->computation(); at != &before; at = &callers_.Of(*at).computation())
-        inner[at] = i;
-    }
-    // Read at the end: what of the root is compared again.
-    std::unordered_map<const Instruction*, size_t> read, read_before;
-    if (root.Is(Opcode::kTuple) && !RootsCompareByElement(before)) {
-      read[&root] = end;
-      read_before[&root_before] = end;
-    } else if (root.Is(Opcode::kTuple)) {
-      for (const int64_t i : ElementsToCompare(root_before, root)) {
-        read[&root.operand(i)] = end;
-        read_before[&root_before.operand(i)] = end;
-      }
-    }
-    Lifetimes lifetimes(end + 1);
-    for (size_t i = end; i-- > 0;) {
-      const Instruction& inst = *order[i];
-      size_t last = std::max(i, LastRead(inst, compared, read));
-      if (!compared.contains(&inst)) continue;
-      if (IsOneOfSeveral(inst)) last = std::max(last, LastOf(inst.operand(0).users(), compared));
-      lifetimes.after[last].push_back(&inst);
-    }
-    std::unordered_map<const Instruction*, size_t> ends;  // Of the input's.
-    std::vector<const Computation*> inside{&before};      // Callers first.
-    for (size_t i = 0; i < inside.size(); ++i) {
-      if (const auto it = inner.find(inside[i]); it != inner.end()) lifetimes.callees[it->second].push_back(inside[i]);
-      const std::vector<Instruction*> instructions = inside[i]->PostOrder();
-      for (const Instruction* inst : instructions | std::views::reverse) {
-        if (inst->IsRoot() && inside[i] != &before) {
-          size_t& last = read_before[inst];
-          last = std::max(last, read_before[&callers_.Of(*inside[i])]);
-        }
-        const size_t last = LastRead(*inst, compared_before, read_before, &inner);
-        size_t& end_of_twin = ends[Twin(*inst)];
-        end_of_twin = std::max(end_of_twin, last);
-        for (const Computation* callee : CalledComputations(*inst)) {
-          if (inner.contains(callee)) inside.push_back(callee);
-        }
-      }
-    }
-    for (const auto& [inst, last] : ends) {
-      const auto it = compared_before.find(inst);
-      if (it != compared_before.end()) lifetimes.before[std::max(last, it->second.at)].push_back(inst);
-    }
-    return lifetimes;
-  }
-
-  static size_t LastOf(Users results, const Readings& compared) {
-    size_t last = 0;
-    for (const Instruction* result : results) {
-      if (const auto at = compared.find(result); at != compared.end()) last = std::max(last, at->second.at);
-    }
-    return last;
-  }
-
-  // Puts it into `read`, which has that of its users and what is read besides. `inner`: what is called reads its
-  // arguments when what is inside is compared.
-  static size_t LastRead(const Instruction& inst, const Readings& compared,
-                         std::unordered_map<const Instruction*, size_t>& read,
-                         const std::unordered_map<const Computation*, size_t>* inner = nullptr) {
-    size_t last = 0;
-    if (const auto it = read.find(&inst); it != read.end()) last = it->second;
-    for (const Instruction* user : inst.users()) {
-      const auto at = compared.find(user);
-      const auto through = read.find(user);
-      if (at != compared.end()) last = std::max(last, at->second.at);
-      if ((at == compared.end() || !at->second.hands_on) && through != read.end())
-        last = std::max(last, through->second);
-      if (inner == nullptr) continue;
-      for (const Computation* callee : CalledComputations(*user)) {
-        if (const auto it = inner->find(callee); it != inner->end()) last = std::max(last, it->second);
-      }
-    }
-    return read[&inst] = last;
   }
 
   struct Compared {
@@ -518,7 +336,7 @@ class Comparer {
       if (!kernel.Is(Opcode::kFusion)) return;
       for (const Instruction* inside : kernel.attrs<FusionAttrs>().calls->Instructions()) {
         if (!inside->shape().IsArray() || inside->shape().NumElements() > kMostElements) continue;
-        const Instruction* origin = comparer.OriginOf(*inside, *pair.before);
+        const Instruction* origin = comparer.pairs_.OriginIn(*inside, *pair.before);
         if (origin == nullptr || origin == &compared_with || !Compatible(origin->shape(), inside->shape())) continue;
         if (comparer.known_before_->Value(*origin) || pair.given_before.contains(origin)) continue;
         if (!comparer.known_after_->Rounded(*inside)) continue;
@@ -544,7 +362,7 @@ class Comparer {
     while (!pending.empty()) {
       const Instruction& next = *pending.back();
       pending.pop_back();
-      if (!seen.insert(&next).second || (&next != &origin && pair.given_before.contains(Twin(next)))) continue;
+      if (!seen.insert(&next).second || (&next != &origin && pair.given_before.contains(pairs_.Twin(next)))) continue;
       if (next.Is(Opcode::kBatchNormTraining) || next.Is(Opcode::kBatchNormInference) ||
           next.Is(Opcode::kBatchNormGrad))
         return true;
@@ -576,7 +394,7 @@ class Comparer {
     const bool loops = inst.Is(Opcode::kWhile) && origin.Is(Opcode::kWhile);
     if (loops) return CompareLoops(pair, origin, inst, where);
     const FoldedInside folded_inside(*this, pair, origin, inst);
-    if (limit_ < std::numeric_limits<int64_t>::max() && TRY(CompareSampled(pair, origin, inst, where))) return {};
+    if (pairs_.HasLimit() && TRY(CompareSampled(pair, origin, inst, where))) return {};
     auto before = ValueBefore(pair, origin);
     const auto rounded = KnownAfter(inst);
     const auto evaluate = [&]() -> Result<ShadowValue> {
@@ -607,7 +425,7 @@ class Comparer {
       return {};
     }
     const bool is_open = compared.by_bits > 0 || comparison.Count(ElementClass::kUndetermined) > 0;
-    if (is_open || IsLarge(inst)) pair.given_for_good.insert(&origin);
+    if (is_open || pairs_.IsLarge(inst)) pair.given_for_good.insert(&origin);
     // What passes folded was rounded by that, and what they fold of it begins there.
     if (rounded && !known_before_->Value(origin)) compared.before = compared.after;
     Keep(pair, origin, inst, {.value = KeptOf(std::move(compared.before), compared.after), .left = nullptr});
@@ -665,11 +483,8 @@ class Comparer {
   const Module& input_;
   const Module& optimized_;
   const WidenedOptions& options_;
-  std::unordered_map<int, const Instruction*> by_id_;
-  Callers callers_;                         // In the input.
+  const Correspondence pairs_;
   std::unordered_set<uint64_t> constants_;  // Of the input, and what follows from them without a rounding.
-  std::optional<Twins> twins_;              // Where values are left by runs, which round them.
-  const int64_t limit_;                     // Of one instruction.
   LoopRuns loop_runs_;                      // Of the input.
   std::optional<KnownValues> known_before_, known_after_;
   const Instruction *first_undetermined_ = nullptr, *first_vacuous_ = nullptr;

@@ -1,0 +1,175 @@
+#include "interp/compare/correspondence.h"
+
+#include <algorithm>
+#include <queue>
+#include <ranges>
+#include <unordered_set>
+
+namespace hlo {
+namespace {
+
+struct Reading {
+  size_t at = 0;
+  bool hands_on = false;  // The kept value stays as long as anything reads it.
+};
+using Readings = std::unordered_map<const Instruction*, Reading>;
+
+size_t LastOf(Users results, const Readings& compared) {
+  size_t last = 0;
+  for (const Instruction* result : results) {
+    if (const auto at = compared.find(result); at != compared.end()) last = std::max(last, at->second.at);
+  }
+  return last;
+}
+
+// Puts it into `read`, which has that of its users and what is read besides. `inner`: what is called reads its
+// arguments when what is inside is compared.
+size_t LastRead(const Instruction& inst, const Readings& compared, std::unordered_map<const Instruction*, size_t>& read,
+                const std::unordered_map<const Computation*, size_t>* inner = nullptr) {
+  size_t last = 0;
+  if (const auto it = read.find(&inst); it != read.end()) last = it->second;
+  for (const Instruction* user : inst.users()) {
+    const auto at = compared.find(user);
+    const auto through = read.find(user);
+    if (at != compared.end()) last = std::max(last, at->second.at);
+    if ((at == compared.end() || !at->second.hands_on) && through != read.end()) last = std::max(last, through->second);
+    if (inner == nullptr) continue;
+    for (const Computation* callee : CalledComputations(*user)) {
+      if (const auto it = inner->find(callee); it != inner->end()) last = std::max(last, it->second);
+    }
+  }
+  return read[&inst] = last;
+}
+
+}  // namespace
+
+bool OnlyReturned(const Instruction& inst) {
+  return std::ranges::all_of(inst.users(),
+                             [](const Instruction* user) { return user->IsRoot() && user->Is(Opcode::kTuple); });
+}
+
+Correspondence::Correspondence(const Module& input, const Module& optimized, int64_t limit)
+    : callers_(input), limit_(limit) {
+  for (const Computation* computation : input.Computations()) {
+    for (const Instruction* inst : computation->Instructions()) by_id_[inst->id()] = inst;
+  }
+  if (HasLimit()) twins_.emplace(input, optimized);
+}
+
+const Instruction* Correspondence::OriginOf(const Instruction& inst) const {
+  const auto it = by_id_.find(inst.origin());
+  return it == by_id_.end() ? nullptr : it->second;
+}
+
+const Instruction* Correspondence::OriginIn(const Instruction& inst, const Computation& before) const {
+  const Instruction* origin = OriginOf(inst);
+  return origin != nullptr && callers_.RunsOnceIn(origin->computation(), before) ? origin : nullptr;
+}
+
+const Instruction* Correspondence::ComparedWith(const Instruction& inst, const Computation& before) const {
+  const Instruction* origin = inst.IsRoot() ? &before.root() : OriginIn(inst, before);
+  if (origin == nullptr || inst.Is(Opcode::kTuple) || (inst.Is(Opcode::kParameter) && !inst.IsRoot())) return nullptr;
+  return Compatible(origin->shape(), inst.shape()) && !inst.shape().IsToken() ? origin : nullptr;
+}
+
+std::vector<int64_t> Correspondence::ElementsToCompare(const Instruction& origin, const Instruction& inst) const {
+  std::vector<int64_t> elements;
+  for (int64_t i = 0; i < inst.operand_count(); ++i) {
+    const Instruction& element = inst.operand(i);
+    const bool is_there = OriginIn(element, origin.computation()) == &origin.operand(i);
+    if (!is_there || element.Is(Opcode::kTuple)) elements.push_back(i);
+  }
+  return elements;
+}
+
+std::vector<Instruction*> Correspondence::OrderOf(const Computation& before, const Computation& after) const {
+  std::unordered_map<const Instruction*, size_t> rank;
+  for (const Instruction* inst : before.PostOrder()) rank.emplace(inst, rank.size());
+  using Next = std::pair<size_t, size_t>;  // Rank of the origin, or of the operands'; position.
+  const std::vector<Instruction*> given = after.PostOrder();
+  std::unordered_map<const Instruction*, size_t> position, waits_for;
+  std::vector<size_t> ranks(given.size());
+  std::priority_queue<Next, std::vector<Next>, std::greater<>> ready;
+  for (size_t i = 0; i < given.size(); ++i) {
+    const Instruction& inst = *given[i];
+    position[&inst] = i;
+    const Instruction* origin = OriginIn(inst, before);
+    const auto known = origin == nullptr ? rank.end() : rank.find(origin);
+    if (known != rank.end()) ranks[i] = known->second;
+    for (const Instruction* operand : inst.operands()) {
+      if (known == rank.end()) ranks[i] = std::max(ranks[i], ranks[position[operand]]);
+    }
+    waits_for[&inst] = std::unordered_set<const Instruction*>(inst.operands().begin(), inst.operands().end()).size();
+    if (inst.operands().empty()) ready.emplace(ranks[i], i);
+  }
+  std::vector<Instruction*> order;
+  while (!ready.empty()) {
+    Instruction& inst = *given[ready.top().second];
+    ready.pop();
+    order.push_back(&inst);
+    for (const Instruction* user : inst.users()) {
+      if (--waits_for[user] == 0) ready.emplace(ranks[position[user]], position[user]);
+    }
+  }
+  return order;
+}
+
+Lifetimes Correspondence::LifetimesOf(const Computation& before, const Computation& after,
+                                      const std::vector<Instruction*>& order) const {
+  const size_t end = order.size();
+  const Instruction &root = after.root(), &root_before = before.root();
+  Readings compared, compared_before;                    // Of an origin the last time.
+  std::unordered_map<const Computation*, size_t> inner;  // The last time of any of its own.
+  for (size_t i = 0; i < end; ++i) {
+    const Instruction* origin = ComparedWith(*order[i], before);
+    if (origin == nullptr) continue;
+    compared[order[i]] = {i, !OnlyReturned(*order[i])};  // What is returned and was sampled is not kept.
+    compared_before[origin] = {i, IsLarge(*order[i]) && !OnlyReturned(*origin)};
+    for (const Computation* at = &origin->computation(); at != &before; at = &callers_.Of(*at).computation())
+      inner[at] = i;
+  }
+  // Read at the end: what of the root is compared again.
+  std::unordered_map<const Instruction*, size_t> read, read_before;
+  if (root.Is(Opcode::kTuple) && !RootsCompareByElement(before)) {
+    read[&root] = end;
+    read_before[&root_before] = end;
+  } else if (root.Is(Opcode::kTuple)) {
+    for (const int64_t i : ElementsToCompare(root_before, root)) {
+      read[&root.operand(i)] = end;
+      read_before[&root_before.operand(i)] = end;
+    }
+  }
+  Lifetimes lifetimes(end + 1);
+  for (size_t i = end; i-- > 0;) {
+    const Instruction& inst = *order[i];
+    size_t last = std::max(i, LastRead(inst, compared, read));
+    if (!compared.contains(&inst)) continue;
+    if (IsOneOfSeveral(inst)) last = std::max(last, LastOf(inst.operand(0).users(), compared));
+    lifetimes.after[last].push_back(&inst);
+  }
+  std::unordered_map<const Instruction*, size_t> ends;  // Of the input's.
+  std::vector<const Computation*> inside{&before};      // Callers first.
+  for (size_t i = 0; i < inside.size(); ++i) {
+    if (const auto it = inner.find(inside[i]); it != inner.end()) lifetimes.callees[it->second].push_back(inside[i]);
+    const std::vector<Instruction*> instructions = inside[i]->PostOrder();
+    for (const Instruction* inst : instructions | std::views::reverse) {
+      if (inst->IsRoot() && inside[i] != &before) {
+        size_t& last = read_before[inst];
+        last = std::max(last, read_before[&callers_.Of(*inside[i])]);
+      }
+      const size_t last = LastRead(*inst, compared_before, read_before, &inner);
+      size_t& end_of_twin = ends[Twin(*inst)];
+      end_of_twin = std::max(end_of_twin, last);
+      for (const Computation* callee : CalledComputations(*inst)) {
+        if (inner.contains(callee)) inside.push_back(callee);
+      }
+    }
+  }
+  for (const auto& [inst, last] : ends) {
+    const auto it = compared_before.find(inst);
+    if (it != compared_before.end()) lifetimes.before[std::max(last, it->second.at)].push_back(inst);
+  }
+  return lifetimes;
+}
+
+}  // namespace hlo
