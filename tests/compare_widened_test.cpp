@@ -138,6 +138,34 @@ ENTRY main {
   }
 }
 
+TEST(Widened, APaddingThatWasFoldedIsRoundedInItsType) {
+  // What is updated is one number everywhere, as a pass may find: exp(y - y + 3) as bf16.
+  constexpr const char* kUpdate = R"(HloModule m
+ENTRY main {
+  x = bf16[2] parameter(0)
+  y = bf16[4] parameter(1)
+  zeros = bf16[4] subtract(y, y)
+  c = bf16[] constant(3)
+  cs = bf16[4] broadcast(c), dimensions={}
+  threes = bf16[4] add(zeros, cs)
+  e = bf16[4] exponential(threes)
+  two = s32[] constant(2)
+  ROOT updated = bf16[4] dynamic-update-slice(e, x, two)
+})";
+  for (const double factor : {1.0, 1.05}) {
+    const WidenedResult result = Widened(
+        [&](Module& m) {
+          Instruction& updated = *Named(m, "updated");
+          Instruction& padding = m.entry().AddConstant(Literal::Scalar(PrimitiveType::kBF16, std::exp(3.0) * factor));
+          updated.ReplaceAllUses(m.entry().Add(Opcode::kPad, updated.shape(), {&updated.operand(1), &padding},
+                                               PadAttrs{.padding = PaddingConfig{{PaddingDim{.low = 2}}}}));
+          m.entry().RemoveDeadTree(updated);
+        },
+        kUpdate);
+    EXPECT_EQ(result.verdict, factor == 1.0 ? Verdict::kMatch : Verdict::kMismatch) << result.reason;
+  }
+}
+
 TEST(Widened, AConstantFoldedAfterInliningIsRoundedInItsType) {
   // high - low is 2 in f32, a tie: the difference from 1.99999994 is all that is left of 2 - it.
   constexpr const char* kInline = R"(HloModule m

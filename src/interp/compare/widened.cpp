@@ -219,23 +219,45 @@ class Comparer {
     return &(pair.callee_args[computation] = std::move(args)).args;
   }
 
+  // What `start` is computed from in its own computation: itself, then the nearest first; nothing behind what is cut.
+  static std::vector<const Instruction*> Upstream(const Instruction& start,
+                                                  const std::function<bool(const Instruction&)>& is_cut) {
+    std::vector<const Instruction*> upstream{&start};
+    std::unordered_set<const Instruction*> seen{&start};
+    for (size_t i = 0; i < upstream.size(); ++i) {
+      for (const Instruction* operand : upstream[i]->operands()) {
+        if (seen.insert(operand).second && !is_cut(*operand)) upstream.push_back(operand);
+      }
+    }
+    return upstream;
+  }
+
+  // ... and all that is in the computations which these call, whole.
+  static std::vector<const Instruction*> UpstreamAndInside(const Instruction& start,
+                                                           const std::function<bool(const Instruction&)>& is_cut) {
+    std::vector<const Instruction*> all = Upstream(start, is_cut);
+    std::unordered_set<const Computation*> seen;
+    for (size_t i = 0; i < all.size(); ++i) {
+      for (const Computation* callee : CalledComputations(*all[i])) {
+        if (!seen.insert(callee).second) continue;
+        for (const Instruction* inside : callee->Instructions()) all.push_back(inside);
+      }
+    }
+    return all;
+  }
+
   // Of the arguments those that `inst` is computed from, in f64. Only small ones stay so.
   static std::vector<ShadowValue> Needed(std::vector<shadow::ConeArgument>& args, const Instruction& inst,
                                          const shadow::Given& cuts) {
     constexpr int64_t kSmallBytes = 1 << 20;
     std::vector<ShadowValue> values(args.size());
-    std::vector<const Instruction*> pending{&inst};
-    std::unordered_set<const Instruction*> seen;
-    while (!pending.empty()) {
-      const Instruction& next = *pending.back();
-      pending.pop_back();
-      if (!seen.insert(&next).second || (&next != &inst && cuts(next))) continue;
-      pending.insert(pending.end(), next.operands().begin(), next.operands().end());
-      if (!next.Is(Opcode::kParameter)) continue;
-      shadow::ConeArgument& argument = args[next.parameter_number()];
-      const bool is_small = next.shape().IsArray() && next.shape().ByteSize() <= kSmallBytes;
+    const auto is_cut = [&](const Instruction& next) { return cuts(next).has_value(); };
+    for (const Instruction* next : Upstream(inst, is_cut)) {
+      if (!next->Is(Opcode::kParameter)) continue;
+      shadow::ConeArgument& argument = args[next->parameter_number()];
+      const bool is_small = next->shape().IsArray() && next->shape().ByteSize() <= kSmallBytes;
       if (argument.literal != nullptr && is_small) argument = {.value = argument.All()};
-      values[next.parameter_number()] = argument.All();
+      values[next->parameter_number()] = argument.All();
     }
     return values;
   }
@@ -355,21 +377,57 @@ class Comparer {
     std::vector<const Instruction*> given_;
   };
 
+  // What passes folded to a scalar may stand in the input as an array of nothing else, of which they left no
+  // instruction (the padding of a pad that took the place of an update is an element of what was updated). A value of
+  // the input that is such a scalar everywhere, within what the declared types round, is it here.
+  Result<std::optional<Compared>> CompareFoldedScalars(Pair& pair, const Instruction& origin, const Instruction& inst) {
+    constexpr int64_t kMostElements = 1 << 16;
+    constexpr size_t kMostValues = 256;
+    std::vector<ShadowValue> scalars;
+    const auto is_kept_after = [&](const Instruction& next) { return pair.given_after.contains(&next); };
+    for (const Instruction* next : UpstreamAndInside(inst, is_kept_after)) {
+      auto folded =
+          next->Is(Opcode::kConstant) && next->shape().IsScalar() ? known_after_->Rounded(*next) : std::nullopt;
+      if (folded) scalars.push_back(std::move(*folded));
+    }
+    if (scalars.empty()) return std::nullopt;
+
+    const auto is_kept = [&](const Instruction& next) { return pair.given_before.contains(pairs_.Twin(next)); };
+    std::vector<const Instruction*> upstream = Upstream(origin, is_kept), given;
+    upstream.resize(std::min(upstream.size(), kMostValues));
+    for (const Instruction* next : upstream) {
+      if (next == &origin || !next->shape().IsArray() || next->shape().NumElements() > kMostElements) continue;
+      if (known_before_->Value(*next)) continue;
+      const auto is_of_type = [&](const ShadowValue& scalar) { return scalar.shape.type() == next->shape().type(); };
+      if (std::ranges::none_of(scalars, is_of_type)) continue;
+      const auto declared = ValueBefore(pair, *next, true);
+      if (!declared) continue;
+      const auto folded = std::ranges::find_if(scalars, [&](const ShadowValue& scalar) {
+        if (!is_of_type(scalar)) return false;
+        const Comparison comparison = Compare(*declared, Splat(scalar, next->shape())).comparison;
+        return comparison.bad() + comparison.Count(ElementClass::kVacuous) +
+                   comparison.Count(ElementClass::kUndetermined) ==
+               0;
+      });
+      if (folded == scalars.end()) continue;
+      pair.given_before[pairs_.Twin(*next)] = {.value = DropBounds(Splat(*folded, next->shape())), .left = nullptr};
+      given.push_back(pairs_.Twin(*next));
+    }
+    auto before = given.empty() ? Result<ShadowValue>() : ValueBefore(pair, origin);
+    for (const Instruction* next : given) pair.given_before.erase(next);
+    if (given.empty()) return std::nullopt;
+    Compared compared = Compare(TRY(std::move(before)), TRY(ValueAfter(pair, inst)));
+    if (compared.comparison.bad() > 0) return std::nullopt;
+    return compared;
+  }
+
   // Does `origin` follow from what passes take apart? What they fold inside it stands for nothing in the input.
   bool TookApart(const Pair& pair, const Instruction& origin) const {
-    std::vector<const Instruction*> pending{&origin};
-    std::unordered_set<const Instruction*> seen;
-    while (!pending.empty()) {
-      const Instruction& next = *pending.back();
-      pending.pop_back();
-      if (!seen.insert(&next).second || (&next != &origin && pair.given_before.contains(pairs_.Twin(next)))) continue;
-      if (next.Is(Opcode::kBatchNormTraining) || next.Is(Opcode::kBatchNormInference) ||
-          next.Is(Opcode::kBatchNormGrad))
-        return true;
-      pending.insert(pending.end(), next.operands().begin(), next.operands().end());
-      for (const Computation* callee : CalledComputations(next)) pending.push_back(&callee->root());
-    }
-    return false;
+    const auto is_kept = [&](const Instruction& next) { return pair.given_before.contains(pairs_.Twin(next)); };
+    return std::ranges::any_of(UpstreamAndInside(origin, is_kept), [](const Instruction* next) {
+      return next->Is(Opcode::kBatchNormTraining) || next->Is(Opcode::kBatchNormInference) ||
+             next->Is(Opcode::kBatchNormGrad);
+    });
   }
 
   // Within bounds for the declared types on both sides, and both go on from the same. Unsupported where there are none.
@@ -408,6 +466,7 @@ class Comparer {
       return CompareElements(pair, origin, inst, where);
     if (compared.comparison.bad() > 0) {
       auto folded = TRY(CompareFolded(pair, origin, inst));
+      if (!folded) folded = TRY(CompareFoldedScalars(pair, origin, inst));
       if (!folded && TookApart(pair, origin)) {
         auto declared = CompareAsDeclared(pair, origin, inst);
         if (!declared) return NotCompared(inst, declared.error());
