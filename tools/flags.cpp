@@ -44,6 +44,25 @@ std::optional<int64_t> ParseCount(std::string_view text) {
   return static_cast<int64_t>(number);
 }
 
+// 2e9, or what HumanBytes prints, with or without its space.
+std::optional<int64_t> ParseBytes(std::string_view text) {
+  constexpr std::string_view kUnits[] = {"KiB", "MiB", "GiB", "TiB"};
+  constexpr double kMost = 9.2e18;
+  double scale = 1024;
+  for (const std::string_view unit : kUnits) {
+    std::string_view digits = text;
+    double number = 0;
+    if (digits.ends_with(unit)) {
+      digits.remove_suffix(unit.size());
+      if (digits.ends_with(' ')) digits.remove_suffix(1);
+      const bool fits = ParseDouble(digits, &number) && std::fabs(number) * scale < kMost;
+      return fits ? std::optional(static_cast<int64_t>(number * scale)) : std::nullopt;
+    }
+    scale *= 1024;
+  }
+  return ParseCount(text);
+}
+
 // `text` broken into lines of at most `width` bytes at spaces.
 std::vector<std::string> Wrap(std::string_view text, size_t width) {
   std::vector<std::string> lines(1);
@@ -95,6 +114,17 @@ void FlagSet::Int(const std::string& name, int64_t* value, std::string help, int
         if (!parsed) FAIL(BadValue(name, text, "an integer"));
         if (*parsed < least) FAIL(BadValue(name, text, Str("at least ", least)));
         if (*parsed > most) FAIL(BadValue(name, text, Str("at most ", most)));
+        *value = *parsed;
+        return {};
+      });
+}
+
+void FlagSet::Bytes(const std::string& name, int64_t* value, std::string help, int64_t least) {
+  Add(name, "BYTES", std::move(help), *value == 0 ? "0" : HumanBytes(static_cast<double>(*value)), true, false,
+      [name, value, least](std::string_view text) -> Status {
+        const std::optional<int64_t> parsed = ParseBytes(text);
+        if (!parsed) FAIL(BadValue(name, text, "a number of bytes, as 2e9 or 512MiB"));
+        if (*parsed < least) FAIL(BadValue(name, text, Str("at least ", least)));
         *value = *parsed;
         return {};
       });

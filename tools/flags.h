@@ -30,6 +30,8 @@ class FlagSet {
   void Bool(const std::string& name, std::optional<bool>* value, std::string help);
   // From `least` to `most`.
   void Int(const std::string& name, int64_t* value, std::string help, int64_t least = 0, int64_t most = INT64_MAX);
+  // 1073741824, 1GiB.
+  void Bytes(const std::string& name, int64_t* value, std::string help, int64_t least = 0);
   // At least 0.
   void Double(const std::string& name, double* value, std::string help);
   void String(std::string name, std::string* value, std::string placeholder, std::string help);

@@ -24,7 +24,7 @@ void AddLoadFlags(FlagSet& flags, LoadOptions* load, std::vector<std::string> el
       "verify", &load->verify, {"strict", "default", "off"},
       "how much of the input is verified; off: nothing where text alone is read and printed, no warnings where "
       "a module is run, rewritten or counted");
-  flags.Int("max_input", &load->max_input, "largest file, in bytes", 1);
+  flags.Bytes("max_input", &load->max_input, "largest file", 1);
   flags.Int("max_depth", &load->max_depth, "deepest nesting of shapes, literals, operands and calls", 1);
   std::string help = "what becomes of constant({...}), whose elements were not printed";
   if (std::ranges::find(elided, "keep") != elided.end()) help += "; keep: its value is not known";
