@@ -9,115 +9,207 @@
 #include <iterator>
 #include <map>
 #include <mutex>
+#include <set>
+#include <tuple>
 #include <unordered_map>
+#include <utility>
 
 namespace hlo {
 namespace {
 
 constexpr size_t kHugePage = size_t{2} << 20;
-
-constexpr size_t kLeastKept = size_t{32} << 20;
+constexpr size_t kLeastPooled = 2 * kHugePage;  // A smaller block would leave much of its pages to nobody.
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool kPools = false;  // It would not see what is read after it was freed.
+#else
+constexpr bool kPools = true;
+#endif
 
 // What is freed is soon wanted again. By default malloc gives much of it back to the system, which clears each page
 // that it hands out anew: a quarter of the time of a large product.
 bool KeepFreedBlocks() {
-  mallopt(M_MMAP_THRESHOLD, kLeastKept);  // The most that it takes.
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);  // The most that it takes.
   mallopt(M_TRIM_THRESHOLD, 128 << 20);
   return true;
 }
 [[maybe_unused]] const bool kKept = KeepFreedBlocks();  // From the start: lists of a large module come and go, too.
 
-// Blocks that malloc gives back to the system at once. A page that is touched for the first time costs more than the
-// work on it: in a virtual machine, seconds for a GiB.
-class LargeBlocks {
- public:
-  // One that was freed, of `size` bytes or a little more; null: there is none.
-  void* Take(size_t size, size_t alignment) {
-    const std::lock_guard lock(mutex_);
-    const auto found = free_.lower_bound(size);
-    if (found == free_.end() || found->first > size + size / 4 || alignment > kHugePage) return nullptr;
-    void* const memory = found->second;
-    in_use_.emplace(memory, found->first);
-    free_bytes_ -= found->first;
-    free_.erase(found);
-    return memory;
-  }
+size_t RoundUp(size_t bytes, size_t to) { return (bytes + to - 1) / to * to; }
 
-  void Add(void* memory, size_t size) {
+// Large blocks, in huge pages. A page that is touched for the first time costs more than the work on it (in a virtual
+// machine, seconds for a GiB), so what is freed is kept, whatever size is wanted next: ranges of memory are cut where
+// less is wanted, are one again when both sides are free, and their pages are moved together where more is wanted. What
+// is used and what is kept are together never more than what was used at once before.
+class Pool {
+ public:
+  // Null: there is no more memory.
+  void* Allocate(size_t bytes) {
+    const size_t size = RoundUp(bytes, kHugePage);
     const std::lock_guard lock(mutex_);
-    in_use_.emplace(memory, size);
+    const auto found = by_size_.lower_bound({size, 0});
+    uintptr_t start = 0;
+    if (found != by_size_.end()) {
+      size_t whole = 0;
+      std::tie(whole, start) = *found;
+      RemoveFree(start, whole);
+      if (whole > size) AddFree(start + size, whole - size);
+    } else {
+      start = Map(size);
+      if (start != 0 && !MoveFreeTo(start, size)) start = 0;
+      if (start == 0) {
+        ShrinkTo(0);
+        start = Map(size);
+      }
+      if (start == 0) return nullptr;
+    }
+    in_use_.emplace(start, size);
+    used_ += size;
+    most_used_ = std::max(most_used_, used_);
+    return reinterpret_cast<void*>(start);
   }
 
   // False: it is none of these.
   bool Free(void* memory) {
     const std::lock_guard lock(mutex_);
-    const auto found = in_use_.find(memory);
+    const auto found = in_use_.find(reinterpret_cast<uintptr_t>(memory));
     if (found == in_use_.end()) return false;
-    free_.emplace(found->second, memory);
-    free_bytes_ += found->second;
+    uintptr_t start = found->first;
+    size_t size = found->second;
     in_use_.erase(found);
-    Shrink(MostFree());
+    used_ -= size;
+    auto next = free_.lower_bound(start);
+    if (next != free_.end() && next->first == start + size) {
+      const auto [at, length] = *next;
+      RemoveFree(at, length);
+      size += length;
+    }
+    next = free_.lower_bound(start);
+    if (next != free_.begin() && std::prev(next)->first + std::prev(next)->second == start) {
+      const auto [at, length] = *std::prev(next);
+      RemoveFree(at, length);
+      start = at;
+      size += length;
+    }
+    AddFree(start, size);
+    ShrinkTo(MostFree());
     return true;
   }
 
   void Clear() {
     const std::lock_guard lock(mutex_);
-    Shrink(0);
+    ShrinkTo(0);
   }
 
  private:
-  // An eighth of the machine's memory.
-  static size_t MostFree() {
-    static const size_t most = static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE) / 8;
-    return most;
+  // Half of the machine's memory at most.
+  size_t MostFree() const {
+    static const size_t half = static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE) / 2;
+    return std::min(most_used_ - used_, half);
+  }
+
+  // Starts at a huge page; 0: there is none.
+  uintptr_t Map(size_t size) {
+    void* const memory = mmap(nullptr, size + kHugePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) return 0;
+    const auto begin = reinterpret_cast<uintptr_t>(memory), start = RoundUp(begin, kHugePage);
+    const uintptr_t end = begin + size + kHugePage;
+    if (start > begin) munmap(memory, start - begin);
+    if (end > start + size) munmap(reinterpret_cast<void*>(start + size), end - start - size);
+    SeamsAround(start, size);
+    AskForHugePages(reinterpret_cast<void*>(start), size);
+    return start;
+  }
+
+  // What [start, start + size) is, or was until now, is a mapping of its own.
+  void SeamsAround(uintptr_t start, size_t size) {
+    seams_.erase(seams_.lower_bound(start), seams_.lower_bound(start + size));
+    seams_.insert({start, start + size});
+  }
+
+  void Unmap(uintptr_t start, size_t size) {
+    if (size == 0) return;
+    munmap(reinterpret_cast<void*>(start), size);
+    SeamsAround(start, size);
+  }
+
+  void AddFree(uintptr_t start, size_t size) {
+    free_.emplace(start, size);
+    by_size_.emplace(size, start);
+    free_bytes_ += size;
+  }
+
+  void RemoveFree(uintptr_t start, size_t size) {
+    free_.erase(start);
+    by_size_.erase({size, start});
+    free_bytes_ -= size;
+  }
+
+  // No free range is long enough, but the pages of several may be: they take the place of the new ones. Linux before
+  // 6.17 moves no more than one mapping at a time. False: the system did not move them, and the new ones are gone, too.
+  bool MoveFreeTo(uintptr_t start, size_t size) {
+    for (size_t done = 0; done < size && !by_size_.empty();) {
+      const auto [length, from] = *by_size_.begin();
+      const size_t moved = std::min({length, size - done, *seams_.upper_bound(from) - from});
+      RemoveFree(from, length);
+      if (moved < length) AddFree(from + moved, length - moved);
+      void* const source = reinterpret_cast<void*>(from);
+      void* const target = reinterpret_cast<void*>(start + done);
+      const bool is_moved = mremap(source, moved, moved, MREMAP_MAYMOVE | MREMAP_FIXED, target) != MAP_FAILED;
+      SeamsAround(from, moved);
+      SeamsAround(start + done, moved);
+      if (!is_moved) {  // What was to be replaced may be unmapped by now, and somebody else's.
+        Unmap(from, moved);
+        Unmap(start, done);
+        Unmap(start + done + moved, size - done - moved);
+        return false;
+      }
+      done += moved;
+    }
+    return true;
   }
 
   // The largest go first: fewer are as large.
-  void Shrink(size_t most) {
+  void ShrinkTo(size_t most) {
     while (free_bytes_ > most) {
-      const auto largest = std::prev(free_.end());
-      std::free(largest->second);
-      free_bytes_ -= largest->first;
-      free_.erase(largest);
+      const auto [size, start] = *std::prev(by_size_.end());
+      RemoveFree(start, size);
+      const size_t gone = std::min(size, RoundUp(free_bytes_ + size - most, kHugePage));
+      Unmap(start + size - gone, gone);
+      if (gone < size) AddFree(start, size - gone);
     }
   }
 
   std::mutex mutex_;
-  std::unordered_map<void*, size_t> in_use_;
-  std::multimap<size_t, void*> free_;
-  size_t free_bytes_ = 0;
+  std::unordered_map<uintptr_t, size_t> in_use_;
+  std::map<uintptr_t, size_t> free_;                // By address.
+  std::set<std::pair<size_t, uintptr_t>> by_size_;  // The same.
+  std::set<uintptr_t> seams_;                       // Between two of them is one mapping, or none.
+  size_t free_bytes_ = 0, used_ = 0, most_used_ = 0;
 };
 
-LargeBlocks& TheLargeBlocks() {
-  static LargeBlocks& blocks = *new LargeBlocks;  // Lives to the end: statics hold arrays.
-  return blocks;
+Pool& ThePool() {
+  static Pool& pool = *new Pool;  // Lives to the end: statics hold arrays.
+  return pool;
 }
 
 }  // namespace
 
 void* AllocateArray(int64_t bytes, size_t alignment) {
   const auto size = static_cast<size_t>(std::max<int64_t>(bytes, 1));
-  // A smaller block would leave much of its pages to nobody.
-  const bool large = size >= 2 * kHugePage;
-  const size_t start = large ? std::max(alignment, kHugePage) : alignment;
-  const bool kept_when_freed = size >= kLeastKept;
-  void* memory = kept_when_freed ? TheLargeBlocks().Take(size, start) : nullptr;
-  if (memory != nullptr) return memory;
-  if (posix_memalign(&memory, start, size) != 0) {
-    TheLargeBlocks().Clear();
-    if (posix_memalign(&memory, start, size) != 0) return nullptr;
+  if (kPools && size >= kLeastPooled && alignment <= kHugePage) {
+    if (size > SIZE_MAX / 2) return nullptr;
+    return ThePool().Allocate(size);
   }
-  if (large) AskForHugePages(memory, size);
-  if (kept_when_freed) TheLargeBlocks().Add(memory, size);
-  return memory;
+  void* memory = nullptr;
+  if (posix_memalign(&memory, alignment, size) == 0) return memory;
+  ThePool().Clear();
+  return posix_memalign(&memory, alignment, size) == 0 ? memory : nullptr;
 }
 
 void FreeArray(void* memory) {
   const bool may_be_large = memory != nullptr && reinterpret_cast<uintptr_t>(memory) % kHugePage == 0;
-  if (!may_be_large || !TheLargeBlocks().Free(memory)) std::free(memory);
+  if (!may_be_large || !ThePool().Free(memory)) std::free(memory);
 }
-
-void FreeKeptBlocks() { TheLargeBlocks().Clear(); }
 
 void AskForHugePages(void* memory, size_t bytes) {
   // Whole pages only: what is beside them may be somebody else's. Refusal costs no more than speed.

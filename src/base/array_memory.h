@@ -10,10 +10,8 @@ namespace hlo {
 // Aligned, contents undefined; null when there is none. Large blocks ask for huge pages: fewer page faults, and kernels
 // that walk across rows stay within what the translation buffers hold.
 void* AllocateArray(int64_t bytes, size_t alignment);
-// Gives it back; null is nothing. Some large blocks are kept for the next one of about their size.
+// Gives it back; null is nothing. The pages of large blocks are kept for the next ones: as many as were used at once.
 void FreeArray(void* memory);
-// Gives those back, too: when what is wanted next is of other sizes.
-void FreeKeptBlocks();
 
 // Asks for huge pages under memory that is large and was not written to yet. It costs nothing where there are none.
 void AskForHugePages(void* memory, size_t bytes);

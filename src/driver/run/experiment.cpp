@@ -6,7 +6,6 @@
 #include <tuple>
 #include <utility>
 
-#include "base/array_memory.h"
 #include "base/text.h"
 #include "driver/dump/dump_compiled.h"
 #include "driver/optimize.h"
@@ -303,7 +302,6 @@ Result<gpu::Executable*> Experiment::Placed() {
 void Experiment::Displace() {
   if (!*code_) return;
   (*code_)->executable->Unbind();
-  FreeKeptBlocks();
   (*code_)->placed = nullptr;
 }
 
