@@ -273,6 +273,47 @@ TEST(Shadow, AboveTheWorkLimitASampleIsChecked) {
   EXPECT_GT(p.Local(turned, {a, b, c}, out, options).bad(), 300);
 }
 
+// Of a large dot a sample needs the rows and columns that it lies in, whatever order the dimensions stand in.
+TEST(Shadow, ASampleOfADotNeedsItsLinesAlone) {
+  struct Case {
+    std::vector<int64_t> left, right, result;
+    DotAttrs attrs;
+  };
+  const Case cases[] = {
+      {{1100, 8}, {8, 1100}, {1100, 1100}, {.lhs_contracting = {1}, .rhs_contracting = {0}}},
+      {{8, 1100}, {1100, 8}, {1100, 1100}, {.lhs_contracting = {0}, .rhs_contracting = {1}}},
+      {{1100, 3, 2, 2},
+       {3, 1200, 2, 2},
+       {2, 1100, 1200},
+       {.lhs_batch = {2}, .lhs_contracting = {1, 3}, .rhs_batch = {3}, .rhs_contracting = {0, 2}}},
+      {{5000, 2, 4}, {4, 12, 2}, {5000, 12}, {.lhs_contracting = {2, 1}, .rhs_contracting = {0, 2}}},
+      {{12, 8}, {8, 5000}, {12, 5000}, {.lhs_contracting = {1}, .rhs_contracting = {0}}},
+  };
+  for (const Case& c : cases) {
+    Program p;
+    Instruction& left = p.Parameter(kF32, c.left);
+    Instruction& right = p.Parameter(kF32, c.right);
+    Instruction& doubled = p.Op(Opcode::kAdd, {&right, &right});
+    Instruction& dot = p.entry.Add(Opcode::kDot, Shape(kF32, c.result), {&left, &doubled}, c.attrs);
+    p.entry.SetRoot(dot);
+    const std::vector<Literal> inputs{Random(c.left, 41), Random(c.right, 42)};
+    Literal out = *Interpret(p.module, inputs);
+    LocalOptions options;
+    options.work_limit = 10'000;
+    const Comparison right_one = p.Local(dot, inputs, out, options);
+    EXPECT_EQ(right_one.verdict, Verdict::kMatch) << out.shape().ToString();
+    EXPECT_GE(right_one.checked(), 4096);
+    EXPECT_LT(right_one.checked(), 8000);
+    EXPECT_EQ(right_one.Count(ElementClass::kUndetermined), 0);
+    const int64_t last = out.shape().NumElements() - 1;
+    out.SetDouble(last, out.GetDouble(last) + 0.01);
+    EXPECT_EQ(p.Local(dot, inputs, out, options).verdict, Verdict::kMismatch) << out.shape().ToString();
+    for (int64_t i = 0; i < last; ++i) out.SetDouble(i, out.GetDouble(i) + 0.01);
+    const Comparison wrong = p.Local(dot, inputs, out, options);
+    EXPECT_EQ(wrong.bad(), wrong.checked()) << out.shape().ToString();
+  }
+}
+
 // Of a scatter a sample needs the updates that land there: windows of two rows and three columns, of which some do not
 // fit and many meet.
 TEST(Shadow, ASampleOfAScatter) {

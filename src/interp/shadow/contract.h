@@ -3,6 +3,8 @@
 #define HLO_INTERP_SHADOW_CONTRACT_H_
 
 #include <functional>
+#include <span>
+#include <vector>
 
 #include "interp/shadow/rules.h"
 
@@ -25,6 +27,12 @@ struct Contraction {
 // By the first two operands. Of the results those that are wanted, as a list; null: all.
 Result<ShadowValue> Contract(Context& context, const Instruction& inst, Operands operands, const WantedResults* wanted,
                              const Contraction& contraction);
+
+// Row-major offsets of all index combinations of `dimensions` in `shape`, the last one fastest.
+std::vector<int64_t> OffsetsOf(const Shape& shape, std::span<const int64_t> dimensions);
+// Of a dot's operand.
+std::vector<int64_t> FreeDimensions(const Shape& shape, const std::vector<int64_t>& batch,
+                                    const std::vector<int64_t>& contracting);
 
 }  // namespace hlo::shadow
 

@@ -4,10 +4,8 @@
 #include "interp/shadow/contract.h"
 
 namespace hlo::shadow {
-namespace {
 
-// Row-major offsets of all index combinations of `dimensions` in `shape`, the last one fastest.
-std::vector<int64_t> Offsets(const Shape& shape, std::span<const int64_t> dimensions) {
+std::vector<int64_t> OffsetsOf(const Shape& shape, std::span<const int64_t> dimensions) {
   const std::vector<int64_t> strides = RowMajorStrides(shape.dims());
   std::vector<int64_t> offsets{0};
   for (const int64_t d : dimensions) {
@@ -31,8 +29,6 @@ std::vector<int64_t> FreeDimensions(const Shape& shape, const std::vector<int64_
   return free;
 }
 
-}  // namespace
-
 Result<ShadowValue> Dot(Context& context, const Instruction& inst, Operands operands, const WantedResults* wanted) {
   const ShadowValue &a = *operands[0], &b = *operands[1];
   const DotAttrs& attrs = inst.attrs<DotAttrs>();
@@ -42,14 +38,14 @@ Result<ShadowValue> Dot(Context& context, const Instruction& inst, Operands oper
   }
   if (!attrs.sparsity.empty() || operands.size() != 2)
     FAIL(UnsupportedAt(inst, "U041", "no error bounds for sparse 'dot'"));
-  const std::vector<int64_t> left_batch = Offsets(a.shape, attrs.lhs_batch);
+  const std::vector<int64_t> left_batch = OffsetsOf(a.shape, attrs.lhs_batch);
   const std::vector<int64_t> left_row =
-      Offsets(a.shape, FreeDimensions(a.shape, attrs.lhs_batch, attrs.lhs_contracting));
+      OffsetsOf(a.shape, FreeDimensions(a.shape, attrs.lhs_batch, attrs.lhs_contracting));
   Contraction c;
-  c.left_offset = Offsets(a.shape, attrs.lhs_contracting);
-  c.right_group = Offsets(b.shape, attrs.rhs_batch);
-  c.right_column = Offsets(b.shape, FreeDimensions(b.shape, attrs.rhs_batch, attrs.rhs_contracting));
-  c.right_term = Offsets(b.shape, attrs.rhs_contracting);
+  c.left_offset = OffsetsOf(a.shape, attrs.lhs_contracting);
+  c.right_group = OffsetsOf(b.shape, attrs.rhs_batch);
+  c.right_column = OffsetsOf(b.shape, FreeDimensions(b.shape, attrs.rhs_batch, attrs.rhs_contracting));
+  c.right_term = OffsetsOf(b.shape, attrs.rhs_contracting);
   c.groups = static_cast<int64_t>(left_batch.size());
   c.rows = static_cast<int64_t>(left_row.size());
   c.columns = static_cast<int64_t>(c.right_column.size());

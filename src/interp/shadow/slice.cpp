@@ -4,98 +4,38 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 
 #include "interp/interpreter.h"
+#include "interp/shadow/dot_lines.h"
 #include "interp/shadow/rules.h"
+#include "interp/shadow/sample_points.h"
 #include "interp/strided.h"
 
 namespace hlo::shadow {
 namespace {
 
-// Deterministic and independent of everything but the seed (SplitMix64).
-uint64_t Mix(uint64_t x) {
-  x += 0x9E3779B97F4A7C15;
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EB;
-  return x ^ (x >> 31);
-}
+// Of elements, row-major. What goes element by element through many instructions has one list.
+using Indices = std::shared_ptr<const std::vector<int64_t>>;
 
-void SortUnique(std::vector<int64_t>& at) {
-  if (!std::ranges::is_sorted(at)) std::ranges::sort(at);
-  at.erase(std::unique(at.begin(), at.end()), at.end());
-}
-
-// One of each of `wanted` strata of `count`, and both ends.
-std::vector<int64_t> Stratified(int64_t count, int64_t wanted, uint64_t seed) {
-  std::vector<int64_t> at;
-  wanted = std::min(wanted, count);
-  const auto edge = [&](int64_t k) { return static_cast<int64_t>(static_cast<__int128>(count) * k / wanted); };
-  for (int64_t i = 0; i < wanted; ++i)
-    at.push_back(edge(i) + static_cast<int64_t>(Mix(seed + i) % (edge(i + 1) - edge(i))));
-  if (count > 0) {
-    at.push_back(0);
-    at.push_back(count - 1);
-  }
-  SortUnique(at);
-  return at;
-}
-
-// How the points of a result lie.
-enum class Spread { kEverywhere, kInRows, kInColumns };
-
-// At least `wanted` points, or all. Everywhere: the ends, the ends of rows spread over the whole, and one of each of as
-// many strata. In rows or columns: as many of these as each has points.
-std::vector<int64_t> Points(const Shape& shape, Spread spread, int64_t wanted, uint64_t seed) {
-  const int64_t count = shape.NumElements();
-  std::vector<int64_t> points;
-  if (count <= wanted) {
-    points.resize(count);
-    std::iota(points.begin(), points.end(), 0);
-    return points;
-  }
-  const int64_t row = shape.dims().back(), rows = count / row;
-  if (spread == Spread::kEverywhere || rows == 1) {
-    constexpr int64_t kEnds = 64, kRowEnds = 512;
-    points = Stratified(count, wanted, seed);
-    for (int64_t i = 0; i < std::min(count, kEnds); ++i) {
-      points.push_back(i);
-      points.push_back(count - 1 - i);
-    }
-    for (int64_t i = 0; i < std::min(rows, kRowEnds); ++i) {
-      const int64_t r = rows * i / std::min(rows, kRowEnds);
-      points.push_back(r * row);
-      points.push_back(r * row + row - 1);
-    }
-    SortUnique(points);
-    return points;
-  }
-  const int64_t lines = spread == Spread::kInRows ? rows : row, length = count / lines;
-  const int64_t each = std::min<int64_t>(length, 64), chosen = std::min(lines, (wanted + each - 1) / each);
-  const int64_t of_each = std::min(length, (wanted + chosen - 1) / chosen);
-  for (const int64_t line : Stratified(lines, chosen, seed)) {
-    for (const int64_t at : Stratified(length, of_each, Mix(seed + line)))
-      points.push_back(spread == Spread::kInRows ? line * row + at : at * row + line);
-  }
-  SortUnique(points);
-  return points;
-}
+Indices Shared(std::vector<int64_t> at) { return std::make_shared<const std::vector<int64_t>>(std::move(at)); }
 
 // Which elements of an instruction are needed.
 struct Places {
   bool all = false;
-  std::vector<int64_t> at;
+  Indices at;  // If not all: ascending once nothing more is wanted.
 };
 
-// Where results of a movement come from: element index[j] of operand number[j].
+// Where results of a movement come from: result j is the next element in from[number[j]], a list by operand; where
+// there are no numbers, in from[0].
 struct Origins {
   std::vector<int32_t> number;
-  std::vector<int64_t> index;
+  std::vector<Indices> from;
 };
 
 // Which updates land on the wanted results of a scatter, in their order, and on which of these.
 struct Landings {
-  std::vector<int64_t> update, on;
+  Indices update;
+  std::vector<int64_t> on;
 };
 
 class Slicer {
@@ -108,16 +48,19 @@ class Slicer {
 
   // Which elements every instruction is needed at.
   Status Plan() {
-    for (size_t i = 0; i < outputs_.size(); ++i) Want(*outputs_[i], points_[i]);
+    for (size_t i = 0; i < outputs_.size(); ++i) Want(*outputs_[i], Shared(points_[i]));
     order_ = cone_.module->entry().PostOrder();
     for (auto it = order_.rbegin(); it != order_.rend(); ++it) {
       const auto found = places_.find(*it);
       if (found == places_.end()) continue;
       Places& places = found->second;
       const Shape& shape = (*it)->shape();
-      SortUnique(places.at);
-      places.all = places.all || !shape.IsArray() || std::ssize(places.at) == shape.NumElements();
-      if (places.all) places.at.clear();
+      places.all = places.all || !shape.IsArray();
+      if (!places.all) {
+        MakeAscending(places.at, shape.NumElements());
+        places.all = std::ssize(*places.at) == shape.NumElements();
+      }
+      if (places.all) places.at = nullptr;
       TRY(WantOperands(**it, places));
     }
     return {};
@@ -150,19 +93,31 @@ class Slicer {
   }
 
  private:
-  void Want(const Instruction& inst, const std::vector<int64_t>& at) {
+  void Want(const Instruction& inst, const Indices& at) {
     Places& places = places_[&inst];
     if (places.all) return;
-    if (places.at.empty()) places.at = at;
-    else if (places.at != at) places.at.insert(places.at.end(), at.begin(), at.end());
+    if (places.at == nullptr) {
+      places.at = at;
+    } else if (places.at != at && *places.at != *at) {
+      std::vector<int64_t> both = *places.at;
+      both.insert(both.end(), at->begin(), at->end());
+      places.at = Shared(std::move(both));
+    }
   }
-  void WantAll(const Instruction& inst) { places_[&inst].all = true; }
+  void WantAll(const Instruction& inst) { places_[&inst] = {.all = true}; }
+  static void MakeAscending(Indices& at, int64_t count) {
+    if (std::ranges::adjacent_find(*at, std::greater_equal<>()) == at->end()) return;
+    std::vector<int64_t> sorted = *at;
+    SortUnique(sorted, count);
+    at = Shared(std::move(sorted));
+  }
   const Places& PlacesOf(const Instruction& inst) const { return places_.at(&inst); }
 
   Status WantOperands(const Instruction& inst, Places& places) {
     const bool array = inst.shape().IsArray();
     const int64_t count = array ? inst.shape().NumElements() : 0;
-    steps_ += StepsOf(inst, places.all ? count : std::ssize(places.at));
+    const int64_t wanted = places.all ? count : std::ssize(*places.at);
+    steps_ += StepsOf(inst, wanted);
     if (!places.all && SameIndex(inst)) {
       for (const Instruction* operand : inst.operands()) {
         if (operand->shape().NumElements() == count) Want(*operand, places.at);
@@ -172,10 +127,8 @@ class Slicer {
     }
     if (!places.all && IsMovement(inst)) {
       if (auto origins = TRY(OriginsOf(inst, places.at))) {
-        std::vector<std::vector<int64_t>> from(inst.operand_count());
-        for (size_t j = 0; j < origins->index.size(); ++j) from[origins->number[j]].push_back(origins->index[j]);
-        for (int64_t i = 0; i < DataOperands(inst); ++i) {
-          if (!from[i].empty()) Want(inst.operand(i), from[i]);
+        for (size_t i = 0; i < origins->from.size(); ++i) {
+          if (!origins->from[i]->empty()) Want(inst.operand(static_cast<int64_t>(i)), origins->from[i]);
         }
         origins_[&inst] = std::move(*origins);
         return {};
@@ -183,7 +136,7 @@ class Slicer {
     }
     if (!places.all && IsPlainReduce(inst)) {
       const int64_t arity = inst.operand_count() / 2;
-      const std::vector<int64_t> terms = TermsOf(inst, places.at);
+      const Indices terms = terms_[&inst] = Shared(TermsOf(inst, *places.at));
       for (int64_t i = 0; i < arity; ++i) {
         Want(inst.operand(i), terms);
         WantAll(inst.operand(arity + i));
@@ -191,9 +144,9 @@ class Slicer {
       return {};
     }
     if (!places.all && inst.Is(Opcode::kScatter)) {
-      if (auto landings = TRY(LandingsOf(inst, places.at))) {
+      if (auto landings = TRY(LandingsOf(inst, *places.at))) {
         Want(inst.operand(0), places.at);
-        if (!landings->update.empty()) Want(inst.operand(2), landings->update);
+        if (!landings->update->empty()) Want(inst.operand(2), landings->update);
         landings_[&inst] = std::move(*landings);
         return {};
       }
@@ -201,15 +154,31 @@ class Slicer {
     const bool made = inst.Is(Opcode::kParameter) || inst.Is(Opcode::kConstant) || inst.Is(Opcode::kIota);
     const bool is_contraction = inst.Is(Opcode::kDot) || inst.Is(Opcode::kConvolution);
     const bool masked = is_contraction && std::ranges::all_of(inst.operands(), IsFloatArray) && IsFloatArray(&inst);
-    // One by one, from columns that are packed.
-    if (masked && !places.all)
-      steps_ += 3 * StepsOf(inst, std::ssize(places.at)) + count + inst.operand(1).shape().NumElements();
+    if (masked && !places.all) {
+      auto lines = inst.Is(Opcode::kDot) ? LinesOf(inst, *places.at) : std::nullopt;
+      // One by one, from columns that are packed.
+      const int64_t results = lines ? Shape(inst.shape().type(), lines->dims).NumElements() : count;
+      const bool all_columns = !lines || lines->right.all;
+      const int64_t packed = all_columns ? inst.operand(1).shape().NumElements() : std::ssize(lines->right.at);
+      steps_ += 3 * StepsOf(inst, wanted) + results + packed;
+      if (lines) {
+        WantLines(inst.operand(0), lines->left);
+        WantLines(inst.operand(1), lines->right);
+        lines_[&inst] = std::move(*lines);
+        return {};
+      }
+    }
     if (!made && !masked && !places.all) {
-      steps_ += StepsOf(inst, count) - StepsOf(inst, std::ssize(places.at));
+      steps_ += StepsOf(inst, count) - StepsOf(inst, wanted);
       places = {.all = true};
     }
     for (const Instruction* operand : inst.operands()) WantAll(*operand);
     return {};
+  }
+
+  void WantLines(const Instruction& operand, const DotLines::Side& side) {
+    if (side.all) WantAll(operand);
+    else Want(operand, Shared(side.at));
   }
 
   static bool IsFloatArray(const Instruction* inst) { return inst->shape().IsArray() && IsFloat(inst->shape().type()); }
@@ -256,14 +225,14 @@ class Slicer {
     const std::optional<Literal> indices = TRY(Known(scatter.operand(1)));
     if (!indices) return std::nullopt;
     const std::vector<int64_t> destinations = DestinationsOf(scatter, *indices);
-    Landings landings;
+    std::vector<int64_t> update, landed;
     for (size_t u = 0; u < destinations.size(); ++u) {
       const auto on = std::ranges::lower_bound(at, destinations[u]);
       if (on == at.end() || *on != destinations[u]) continue;
-      landings.update.push_back(static_cast<int64_t>(u));
-      landings.on.push_back(on - at.begin());
+      update.push_back(static_cast<int64_t>(u));
+      landed.push_back(on - at.begin());
     }
-    return landings;
+    return Landings{.update = Shared(std::move(update)), .on = std::move(landed)};
   }
 
   // Integers that nothing but arguments and constants decide, such as where a slice starts. Operands first.
@@ -307,31 +276,35 @@ class Slicer {
   }
 
   // Nothing: they depend on what is not known.
-  Result<std::optional<Origins>> OriginsOf(const Instruction& inst, const std::vector<int64_t>& at) {
-    Origins origins{.number = std::vector<int32_t>(at.size()), .index = std::vector<int64_t>(at.size())};
+  Result<std::optional<Origins>> OriginsOf(const Instruction& inst, const Indices& wanted) {
+    const std::vector<int64_t>& at = *wanted;
     const Shape& shape = inst.shape();
+    const int64_t data = DataOperands(inst);
+    std::vector<int64_t> from(at.size());  // Element from[j] of operand number[j].
+    std::vector<int32_t> number(data > 1 ? at.size() : 0);
+    const auto result = [&] { return std::optional(OriginsFrom(data, std::move(from), std::move(number))); };
     const auto by_index = [&](auto&& place) {  // place(index, j)
       IndexWalk walk(shape.dims());
       for (size_t j = 0; j < at.size(); ++j) {
         walk.Seek(at[j]);
         place(walk.index(), j);
       }
-      return std::optional(std::move(origins));
+      return result();
     };
     const std::vector<int64_t> strides = RowMajorStrides(inst.operand(0).shape().dims());
     switch (inst.opcode()) {
       case Opcode::kBitcast:
         if (!shape.HasDefaultLayout() || !inst.operand(0).shape().HasDefaultLayout()) break;
         [[fallthrough]];
-      case Opcode::kReshape: origins.index = at; return std::optional(std::move(origins));
+      case Opcode::kReshape: return std::optional(Origins{.number = {}, .from = {wanted}});
       case Opcode::kBroadcast:
       case Opcode::kTranspose: {
         const std::vector<int64_t>& dimensions = inst.attrs<DimensionsAttrs>().dimensions;
-        if (dimensions.empty()) return std::optional(std::move(origins));  // Of a scalar.
+        if (dimensions.empty()) return result();  // Of a scalar.
         return by_index([&](const std::vector<int64_t>& index, size_t j) {
           // broadcast: operand dimension d lies at dimensions[d]; transpose: result dimension d is dimensions[d].
           for (size_t d = 0; d < dimensions.size(); ++d) {
-            origins.index[j] +=
+            from[j] +=
                 inst.Is(Opcode::kBroadcast) ? index[dimensions[d]] * strides[d] : index[d] * strides[dimensions[d]];
           }
         });
@@ -339,32 +312,31 @@ class Slicer {
       case Opcode::kSlice: {
         const std::vector<SliceDim>& dims = inst.attrs<SliceAttrs>().slice.dims;
         return by_index([&](const std::vector<int64_t>& index, size_t j) {
-          for (size_t d = 0; d < dims.size(); ++d)
-            origins.index[j] += (dims[d].start + index[d] * dims[d].stride) * strides[d];
+          for (size_t d = 0; d < dims.size(); ++d) from[j] += (dims[d].start + index[d] * dims[d].stride) * strides[d];
         });
       }
       case Opcode::kConcatenate: {
         const int64_t along = inst.attrs<OneDimensionAttrs>().dimension.value;
         return by_index([&](const std::vector<int64_t>& index, size_t j) {
           std::vector<int64_t> within = index;
-          int32_t number = 0;
-          while (within[along] >= inst.operand(number).shape().dim(along))
-            within[along] -= inst.operand(number++).shape().dim(along);
-          origins.number[j] = number;
-          origins.index[j] = hlo::Dot(within, RowMajorStrides(inst.operand(number).shape().dims()));
+          int32_t part = 0;
+          while (within[along] >= inst.operand(part).shape().dim(along))
+            within[along] -= inst.operand(part++).shape().dim(along);
+          if (data > 1) number[j] = part;
+          from[j] = hlo::Dot(within, RowMajorStrides(inst.operand(part).shape().dims()));
         });
       }
       case Opcode::kPad: {
         const std::vector<PaddingDim>& padding = inst.attrs<PadAttrs>().padding.dims;
         return by_index([&](const std::vector<int64_t>& index, size_t j) {
           for (size_t d = 0; d < padding.size(); ++d) {
-            const int64_t from = index[d] - padding[d].low, step = padding[d].interior + 1;
-            if (from < 0 || from % step != 0 || from / step >= inst.operand(0).shape().dim(d)) {
-              origins.number[j] = 1;
-              origins.index[j] = 0;
+            const int64_t inside = index[d] - padding[d].low, step = padding[d].interior + 1;
+            if (inside < 0 || inside % step != 0 || inside / step >= inst.operand(0).shape().dim(d)) {
+              number[j] = 1;
+              from[j] = 0;
               return;
             }
-            origins.index[j] += from / step * strides[d];
+            from[j] += inside / step * strides[d];
           }
         });
       }
@@ -373,22 +345,31 @@ class Slicer {
     std::vector<ShadowValue> values(inst.operand_count());
     std::vector<const ShadowValue*> operands;
     for (int64_t i = 0; i < inst.operand_count(); ++i) {
-      if (i >= DataOperands(inst)) {
+      if (i >= data) {
         const std::optional<Literal> index = TRY(Known(inst.operand(i)));
         if (!index) return std::optional<Origins>();
         values[i] = ToShadow(*index);
       }
       operands.push_back(&values[i]);
     }
-    for (int32_t i = 0; i < DataOperands(inst); ++i) {
+    for (int32_t i = 0; i < data; ++i) {
       const Literal source = TRY(SourceOf(inst, i, operands));
       for (size_t j = 0; j < at.size(); ++j) {
         if (source.data<int64_t>()[at[j]] < 0) continue;
-        origins.number[j] = i;
-        origins.index[j] = source.data<int64_t>()[at[j]];
+        if (data > 1) number[j] = i;
+        from[j] = source.data<int64_t>()[at[j]];
       }
     }
-    return std::optional(std::move(origins));
+    return result();
+  }
+
+  static Origins OriginsFrom(int64_t data, std::vector<int64_t> from, std::vector<int32_t> number) {
+    if (data == 1) return {.number = {}, .from = {Shared(std::move(from))}};
+    std::vector<std::vector<int64_t>> lists(data);
+    for (size_t j = 0; j < from.size(); ++j) lists[number[j]].push_back(from[j]);
+    Origins origins{.number = std::move(number), .from = {}};
+    for (std::vector<int64_t>& list : lists) origins.from.push_back(Shared(std::move(list)));
+    return origins;
   }
 
   // ---- Building
@@ -425,11 +406,11 @@ class Slicer {
                    : &entry_->Add(Opcode::kReshape, List(made, made.shape().NumElements()), {&made}, ReshapeAttrs{});
       return Pick(*flat, at);
     }
-    if (places.at == at) return made;
-    std::vector<int64_t> positions(at.size());
-    for (size_t j = 0; j < at.size(); ++j)
-      positions[j] = std::ranges::lower_bound(places.at, at[j]) - places.at.begin();
-    return Pick(made, positions);
+    if (*places.at == at) return made;
+    return Pick(made, PositionsIn(*places.at, at, inst.shape().NumElements()));
+  }
+  Instruction& At(const Instruction& inst, const Indices& at) {
+    return PlacesOf(inst).at == at ? *made_.at(&inst) : At(inst, *at);
   }
 
   Instruction& Clone(const Instruction& inst, Shape shape, const std::vector<Instruction*>& operands) {
@@ -460,9 +441,9 @@ class Slicer {
         value.shape = inst.shape();
         made = &AddArgument(inst, std::move(value));
       } else if (argument.literal != nullptr) {
-        made = &AddArgument(inst, ToShadow(TakeFrom(*argument.literal, places.at)));
+        made = &AddArgument(inst, ToShadow(TakeFrom(*argument.literal, *places.at)));
       } else {
-        made = &AddArgument(inst, Take(argument.value, places.at, {std::ssize(places.at)}));
+        made = &AddArgument(inst, Take(argument.value, *places.at, {std::ssize(*places.at)}));
       }
       return {};
     }
@@ -473,18 +454,18 @@ class Slicer {
       return {};
     }
     if (inst.Is(Opcode::kConstant)) {
-      made = &entry_->AddConstant(TakeFrom(inst.literal(), places.at));
+      made = &entry_->AddConstant(TakeFrom(inst.literal(), *places.at));
       return {};
     }
     if (inst.Is(Opcode::kIota)) {
-      made = &MakeIota(inst, places.at);
+      made = &MakeIota(inst, *places.at);
       return {};
     }
     if (SameIndex(inst)) {
       std::vector<Instruction*> operands;
       for (const Instruction* operand : inst.operands())
         operands.push_back(operand->shape().rank() == 0 ? made_.at(operand) : &At(*operand, places.at));
-      made = &Clone(inst, List(inst, places.at.size()), operands);
+      made = &Clone(inst, List(inst, places.at->size()), operands);
       return {};
     }
     if (const auto origins = origins_.find(&inst); origins != origins_.end()) {
@@ -492,14 +473,14 @@ class Slicer {
       return {};
     }
     if (IsPlainReduce(inst)) {
-      const auto count = static_cast<int64_t>(places.at.size());
-      Instruction& terms = At(inst.operand(0), TermsOf(inst, places.at));
+      const auto count = std::ssize(*places.at);
+      Instruction& terms = At(inst.operand(0), terms_.at(&inst));
       const Shape rows(terms.shape().type(), {count, terms.shape().NumElements() / std::max<int64_t>(1, count)});
       ReduceAttrs attrs = inst.attrs<ReduceAttrs>();
       attrs.dimensions = {1};
       Instruction& table = entry_->Add(Opcode::kReshape, rows, {&terms}, ReshapeAttrs{});
-      made = &entry_->AddLike(inst, Opcode::kReduce, List(inst, places.at.size()), {&table, made_.at(&inst.operand(1))},
-                              attrs);
+      made = &entry_->AddLike(inst, Opcode::kReduce, List(inst, places.at->size()),
+                              {&table, made_.at(&inst.operand(1))}, attrs);
       if (const InstructionPlan* plan = cone_.plan.Find(inst.id())) slice_.plan.instructions[made->id()] = *plan;
       return {};
     }
@@ -507,17 +488,35 @@ class Slicer {
       made = &MakeScatter(inst, places.at, landings->second);
       return {};
     }
+    if (const auto lines = lines_.find(&inst); lines != lines_.end()) {
+      made = &MakeDot(inst, std::ssize(*places.at), lines->second);
+      return {};
+    }
     std::vector<Instruction*> operands;  // A dot or convolution.
     for (const Instruction* operand : inst.operands()) operands.push_back(made_.at(operand));
-    made = &Clone(inst, List(inst, places.at.size()), operands);
-    slice_.wanted[made] = {inst.shape(), places.at};
+    made = &Clone(inst, List(inst, places.at->size()), operands);
+    slice_.wanted[made] = {inst.shape(), *places.at};
     return {};
   }
 
+  Instruction& MakeDot(const Instruction& inst, int64_t count, const DotLines& lines) {
+    const auto operand = [&](int64_t i, const DotLines::Side& side) -> Instruction* {
+      if (side.all) return made_.at(&inst.operand(i));
+      Instruction& list = At(inst.operand(i), side.at);
+      return &entry_->Add(Opcode::kReshape, Shape(list.shape().type(), side.dims), {&list}, ReshapeAttrs{});
+    };
+    Instruction* const left = operand(0, lines.left);
+    Instruction* const right = operand(1, lines.right);
+    Instruction& made = entry_->AddLike(inst, Opcode::kDot, List(inst, count), {left, right}, lines.attrs);
+    if (const InstructionPlan* plan = cone_.plan.Find(inst.id())) slice_.plan.instructions[made.id()] = *plan;
+    slice_.wanted[&made] = {Shape(inst.shape().type(), lines.dims), lines.at};
+    return made;
+  }
+
   // Onto a list, of updates that are one element each.
-  Instruction& MakeScatter(const Instruction& inst, const std::vector<int64_t>& at, const Landings& landings) {
+  Instruction& MakeScatter(const Instruction& inst, const Indices& at, const Landings& landings) {
     Instruction& start = At(inst.operand(0), at);
-    if (landings.update.empty()) return start;
+    if (landings.update->empty()) return start;
     Literal indices(Shape(PrimitiveType::kS64, {std::ssize(landings.on), 1}));
     std::ranges::copy(landings.on, indices.mutable_data<int64_t>().begin());
     const ScatterAttrs& whole = inst.attrs<ScatterAttrs>();
@@ -527,7 +526,7 @@ class Slicer {
                                 .unique_indices = whole.unique_indices,
                                 .to_apply = whole.to_apply};
     Instruction& made = entry_->AddLike(
-        inst, Opcode::kScatter, List(inst, at.size()),
+        inst, Opcode::kScatter, List(inst, at->size()),
         {&start, &entry_->AddConstant(std::move(indices)), &At(inst.operand(2), landings.update)}, attrs);
     if (const InstructionPlan* plan = cone_.plan.Find(inst.id())) slice_.plan.instructions[made.id()] = *plan;
     return made;
@@ -543,21 +542,18 @@ class Slicer {
   }
 
   Instruction& MakeMovement(const Instruction& inst, const Origins& origins) {
-    const int64_t data = DataOperands(inst);
-    std::vector<std::vector<int64_t>> from(data);
-    for (size_t j = 0; j < origins.index.size(); ++j) from[origins.number[j]].push_back(origins.index[j]);
     std::vector<Instruction*> parts;
-    std::vector<int64_t> begin(data);  // Of each part, side by side.
+    std::vector<int64_t> begin;  // Of each part, side by side.
     int64_t end = 0;
-    for (int64_t i = 0; i < data; ++i) {
-      begin[i] = end;
-      if (from[i].empty()) continue;
-      parts.push_back(&At(inst.operand(i), from[i]));
-      end += static_cast<int64_t>(from[i].size());
+    for (size_t i = 0; i < origins.from.size(); ++i) {
+      begin.push_back(end);
+      if (origins.from[i]->empty()) continue;
+      parts.push_back(&At(inst.operand(static_cast<int64_t>(i)), origins.from[i]));
+      end += std::ssize(*origins.from[i]);
     }
     if (parts.size() == 1) return *parts[0];
     Instruction& all =
-        entry_->Add(Opcode::kConcatenate, List(inst, origins.index.size()), parts, OneDimensionAttrs{{0}});
+        entry_->Add(Opcode::kConcatenate, List(inst, origins.number.size()), parts, OneDimensionAttrs{{0}});
     std::vector<int64_t> positions;
     for (const int32_t number : origins.number) positions.push_back(begin[number]++);
     return Pick(all, positions);
@@ -570,6 +566,8 @@ class Slicer {
   std::unordered_map<const Instruction*, Places> places_;
   std::unordered_map<const Instruction*, Origins> origins_;
   std::unordered_map<const Instruction*, Landings> landings_;
+  std::unordered_map<const Instruction*, Indices> terms_;  // Of reductions.
+  std::unordered_map<const Instruction*, DotLines> lines_;
   std::unordered_map<const Instruction*, std::optional<Literal>> known_;
   int64_t steps_ = 0;
 
@@ -614,9 +612,10 @@ Result<std::optional<Slice>> SliceOf(const Cone& cone, int64_t limit, uint64_t s
   };
   std::optional<Slicer> best;
   Spread spread = Spread::kEverywhere;
-  for (const Spread other : {Spread::kEverywhere, Spread::kInRows, Spread::kInColumns}) {
+  for (const Spread other : {Spread::kEverywhere, Spread::kInGrid, Spread::kInRows, Spread::kInColumns}) {
     Slicer slicer = TRY(plan(other, kFewestPoints));
-    if (best && best->steps() <= slicer.steps()) continue;
+    // Everywhere says most: what says less is taken for much less work alone, or to stay within the limit.
+    if (best && slicer.steps() > limit && 2 * slicer.steps() > best->steps()) continue;
     best.emplace(std::move(slicer));
     spread = other;
     if (best->steps() <= limit) break;
