@@ -361,7 +361,7 @@ class Comparer {
         const Instruction* origin = comparer.pairs_.OriginIn(*inside, *pair.before);
         if (origin == nullptr || origin == &compared_with || !Compatible(origin->shape(), inside->shape())) continue;
         if (comparer.known_before_->Value(*origin) || pair.given_before.contains(origin)) continue;
-        if (!comparer.known_after_->Rounded(*inside)) continue;
+        if (!comparer.KnownAfter(*inside)) continue;
         auto folded = comparer.CompareFolded(pair, *origin, *inside);
         if (!folded || !*folded) continue;
         pair.given_before[origin] = {.value = KeptOf((*folded)->before, (*folded)->before), .left = nullptr};
