@@ -45,6 +45,18 @@ std::string EndsTable(const Comparison& ends) {
 }
 
 // "2 of 180 steps by the interpreter: sort.3, fft.1 (31 % of the run time)"
+// "3 kernels (2 different), 1 library call, 1 fill; 4 steps": a step may have several kernels.
+std::string CodeText(const RunReport& report) {
+  const gpu::CompileReport& compile = *report.compile;
+  std::string out = Str(Counted(compile.kernels, "kernel"), " (", compile.distinct_kernels, " different), ",
+                        Counted(compile.library_calls, "library call"));
+  if (report.fill_steps > 0) out += Str(", ", Counted(report.fill_steps, "fill"));
+  if (report.copy_steps > 0) out += Str(", ", report.copy_steps, report.copy_steps == 1 ? " copy" : " copies");
+  const int64_t others = compile.library_calls + report.fill_steps + report.copy_steps + std::ssize(compile.host_calls);
+  if (compile.kernels + others != report.fallback.steps) out += Str("; ", Counted(report.fallback.steps, "step"));
+  return out;
+}
+
 std::string FallbackText(const FallbackSummary& fallback) {
   constexpr size_t kMostNames = 8;
   const size_t shown = std::min(fallback.names.size(), kMostNames);
@@ -167,8 +179,7 @@ std::string ReportText(const RunReport& report) {
   if (report.platform == "interpreter") out += Str("  interpreter   run ", HumanMilliseconds(times.run), "\n");
   if (report.devices) out += Str("  devices  ", DevicesText(*report.devices), "\n");
   if (report.compile) {
-    out += Str("    ", Counted(report.compile->kernels, "kernel"), " (", report.compile->distinct_kernels,
-               " different), ", Counted(report.compile->library_calls, "library call"), "\n");
+    out += Str("    ", CodeText(report), "\n");
     if (!report.fallback.names.empty()) out += Str("    ", FallbackText(report.fallback), "\n");
   }
   if (report.memory) out += Str("    memory ", MemoryText(*report.memory, report.process_peak_bytes), "\n");

@@ -126,6 +126,10 @@ Status ReportCode(Experiment& experiment, RunReport* report) {
   report->memory = code.executable->memory();
   report->compile = code.executable->report();
   report->fallback = {.names = report->compile->host_calls, .steps = std::ssize(code.executable->steps())};
+  for (const gpu::StepInfo& step : code.executable->steps()) {
+    if (step.kind == gpu::StepKind::kCopy) ++report->copy_steps;
+    if (step.kind == gpu::StepKind::kFill) ++report->fill_steps;
+  }
   Append(&report->notes, report->compile->notes);
   Append(&report->notes, code.notes);
   return {};

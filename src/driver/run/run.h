@@ -182,6 +182,7 @@ struct RunReport {
   std::optional<gpu::MemoryReport> memory;  // What the plan says.
   int64_t process_peak_bytes = 0;           // Resident, up to the end of the runs; the reference is part of it.
   std::optional<gpu::CompileReport> compile;
+  int64_t copy_steps = 0, fill_steps = 0;  // Neither kernel nor call.
   FallbackSummary fallback;
   PipelineReport passes;
   std::vector<PlantedFault> planted;
