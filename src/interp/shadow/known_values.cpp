@@ -375,6 +375,13 @@ std::optional<KnownValues::Known> KnownValues::SameEverywhere(std::span<const In
 
 std::optional<KnownValues::Known> KnownValues::Moved(const Instruction& inst) const {
   if (MayBeDynamic(inst)) return std::nullopt;
+  // A slice of all that there is starts at 0, whatever its indices say.
+  const bool updates = inst.Is(Opcode::kDynamicUpdateSlice);
+  const Instruction* const slice = updates ? &inst.operand(1) : &inst;
+  if ((updates || inst.Is(Opcode::kDynamicSlice)) && Compatible(slice->shape(), inst.operand(0).shape())) {
+    const Known* whole = Get(inst.operand(updates ? 1 : 0));
+    return whole == nullptr ? std::nullopt : std::optional(*whole);
+  }
   const Known* selector = inst.Is(Opcode::kSelect) ? Get(inst.operand(0)) : nullptr;
   if (selector == nullptr || !selector->splat) return SameEverywhere(MovedOperands(inst));
   const Instruction* selected[] = {&inst.operand(selector->value.GetInt(0) != 0 ? 1 : 2)};
