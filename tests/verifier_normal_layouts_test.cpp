@@ -3,6 +3,7 @@
 
 #include "ir/module.h"
 #include "ir/verifier/module_layouts.h"
+#include "ir/verifier/verifier.h"
 #include "parser/parser.h"
 #include "passes/pipeline.h"
 
@@ -16,10 +17,16 @@ ENTRY e {
   ROOT r = f32[2,3]{0,1} abs(n)
 })";
 
+Status Check(const Module& module, Verified* verified) {
+  if (Status valid = VerifyAgain(module, verified); !valid) return valid;
+  return CheckNormalLayouts(module, verified);
+}
+
 TEST(NormalLayouts, WhatComputesInAnotherOrderIsNamed) {
   const auto module = Parse(std::make_shared<const SourceText>("test", kColumns));
   ASSERT_TRUE(module);
-  const auto status = CheckNormalLayouts(**module);
+  Verified verified;
+  const auto status = Check(**module, &verified);
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().message(), "'n' computes f32[2,3]{0,1} behind layout assignment, expected f32[2,3]{1,0}");
 }
@@ -29,8 +36,22 @@ TEST(NormalLayouts, HoldBehindLayoutAssignment) {
   const auto module = Parse(std::make_shared<const SourceText>("test", kColumns));
   ASSERT_TRUE(module);
   ASSERT_TRUE(RunPipeline(**module, {.passes = "layout-assignment"}));
-  EXPECT_TRUE(CheckNormalLayouts(**module));
+  Verified verified;
+  EXPECT_TRUE(Check(**module, &verified));
   EXPECT_FALSE((*module)->entry().parameter(0).shape().HasDefaultLayout());
+}
+
+TEST(NormalLayouts, AreLookedAtAgainWhereSomethingChanged) {
+  const auto module = Parse(std::make_shared<const SourceText>("test", kColumns));
+  ASSERT_TRUE(module);
+  ASSERT_TRUE(RunPipeline(**module, {.passes = "layout-assignment"}));
+  Verified verified;
+  ASSERT_TRUE(Check(**module, &verified));
+  ASSERT_TRUE(Check(**module, &verified));
+  Computation& entry = (*module)->entry();
+  Instruction& x = entry.parameter(0);
+  entry.SetRoot(entry.Add(Opcode::kNegate, x.shape(), {&x}));
+  EXPECT_FALSE(Check(**module, &verified));
 }
 
 }  // namespace

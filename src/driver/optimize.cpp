@@ -40,7 +40,7 @@ Result<PipelineReport> Optimize(Module& module, PipelineOptions options, Dumper*
   if (!options.verify) {
     options.verify = [&](const Module& m) -> Status {
       TRY(VerifyAgain(m, &verified));
-      return layouts_are_normal ? CheckNormalLayouts(m) : Status();
+      return layouts_are_normal ? CheckNormalLayouts(m, &verified) : Status();
     };
   }
   options.after = [dumper, &layouts_are_normal, after = std::move(options.after)](const PassRun& run,

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "ir/module.h"
+#include "ir/verifier/verifier.h"
 
 namespace hlo {
 namespace {
@@ -29,8 +30,10 @@ bool MayLieAsTheCallersValues(const Instruction& inst) {
 
 }  // namespace
 
-Status CheckNormalLayouts(const Module& module) {
+Status CheckNormalLayouts(const Module& module, Verified* verified) {
   for (const Computation* computation : module.PostOrder()) {
+    Verified::Known& known = verified->computations[computation->id()];
+    if (known.is_normal) continue;
     for (const Instruction* inst : computation->instructions()) {
       if (IsRowMajor(inst->shape()) || MayLieAsTheCallersValues(*inst)) continue;
       FAIL(ErrorAt(*inst, "I012",
@@ -38,6 +41,7 @@ Status CheckNormalLayouts(const Module& module) {
                        " behind layout assignment, expected ", inst->shape().WithDefaultLayout().ToStringWithLayout()),
                    ExitCode::kInternal));
     }
+    known.is_normal = true;
   }
   return {};
 }

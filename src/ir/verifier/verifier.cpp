@@ -393,8 +393,10 @@ Status Verifier::CheckPrecision(const Instruction& inst) {
 void Verifier::Remember() {
   for (const Computation* computation : module_.Computations()) {
     if (!findings_.IsSuspect(*computation)) continue;
-    verified_->computations[computation->id()] = {
-        .version = computation->version(), .is_ordered = ordered_[computation->id()], .notable = {}};
+    verified_->computations[computation->id()] = {.version = computation->version(),
+                                                  .is_ordered = ordered_[computation->id()],
+                                                  .is_normal = false,
+                                                  .notable = {}};
   }
   for (const Instruction* inst : findings_.notable()) {
     const Computation& computation = inst->computation();

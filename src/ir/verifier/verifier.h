@@ -29,6 +29,7 @@ struct Verified {
   struct Known {
     uint64_t version = 0;                     // Of none: they start at 1.
     bool is_ordered = false;                  // Operands come first.
+    bool is_normal = false;                   // CheckNormalLayouts found nothing.
     std::vector<const Instruction*> notable;  // Findings::notable
   };
   std::vector<Known> computations;                // By id.
