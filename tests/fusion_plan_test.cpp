@@ -40,6 +40,9 @@ std::vector<Case> Cases() {
        "ENTRY e { x = f32[40,70] parameter(0) u = f32[3,70] parameter(1) i = s32[] parameter(2)"
        " z = s32[] constant(0) ROOT r = f32[40,70] dynamic-update-slice(x, u, i, z) }"},
       {"transpose", "ENTRY e { x = f32[40,70] parameter(0) ROOT r = f32[70,40] transpose(x), dimensions={1,0} }"},
+      {"rows", add + "ENTRY e { x = f32[40,700] parameter(0) z = f32[] constant(0) e = f32[40,700] exponential(x)"
+                     " s = f32[40] reduce(e, z), dimensions={1}, to_apply=add"
+                     " b = f32[40,700] broadcast(s), dimensions={0} ROOT r = f32[40,700] divide(e, b) }"},
       {"row_reduction", add + "ENTRY e { x = f32[40,700] parameter(0) z = f32[] constant(0)"
                               " ROOT r = f32[40] reduce(x, z), dimensions={1}, to_apply=add }"},
       {"row_reduction", add + "ENTRY e { x = f32[3,70000] parameter(0) z = f32[] constant(0)"
@@ -118,6 +121,10 @@ TEST(FusionPlan, OtherNumbersAreObeyed) {
   const std::string transpose =
       "ENTRY e { x = f32[90,70] parameter(0) ROOT r = f32[70,90] transpose(x), "
       "dimensions={1,0} }";
+  const std::string stitched = std::string(kAdd) +
+                               "ENTRY e { x = f32[40,1024] parameter(0) z = f32[] constant(0)"
+                               " r = f32[40] reduce(x, z), dimensions={1}, to_apply=add"
+                               " b = f32[40,1024] broadcast(r), dimensions={0} ROOT d = f32[40,1024] subtract(x, b) }";
   const auto reduction = [](std::string_view rest) { return Str(R"("heroes":["r"],)", rest); };
   const struct {
     std::string text, kernel;
@@ -132,6 +139,9 @@ TEST(FusionPlan, OtherNumbersAreObeyed) {
       {columns, Str(R"({"kind":"column_reduction",)", reduction(R"("tile":[16,128],"vector":4,"threads":512})"))},
       {dot, Str(R"({"kind":"contraction",)", reduction(R"("tile":[16,128,32],"vector":4,"threads":128})"))},
       {dot, Str(R"({"kind":"contraction",)", reduction(R"("tile":[32,32,64],"threads":64})"))},
+      {stitched, Str(R"({"kind":"rows",)", reduction(R"("tile":[1,64],"vector":2,"threads":32})"))},
+      {stitched, Str(R"({"kind":"rows",)", reduction(R"("tile":[4,128],"vector":4,"threads":128,"unroll":2})"))},
+      {stitched, Str(R"({"kind":"rows",)", reduction(R"("tile":[1,1024],"threads":1024})"))},
       {loop, R"({"kind":"loop","tile":[2048],"vector":4,"threads":512})"},
       {loop, R"({"kind":"loop","tile":[1,64],"vector":2,"threads":32})"},
       {loop, R"({"kind":"loop","tile":[4,64],"vector":2,"threads":128})"},

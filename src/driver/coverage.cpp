@@ -194,7 +194,7 @@ bool HasKernels(const Module& module) {
   if (emitted || emitted.error().code() == "U101") return emitted.has_value();
   const auto optimized = module.Clone(true);
   if (!Optimize(*optimized, {}, nullptr)) return false;
-  TakeRegionsApart(*optimized);
+  gpu::TakeUnplannedRegionsApart(*optimized, DefaultDevice());
   return EmitKernels(optimized->entry()).has_value();
 }
 

@@ -49,8 +49,7 @@ std::vector<Lowered> LowerFusions(const Module& module, const std::string& name,
   std::vector<Lowered> fusions;
   for (const Computation* computation : module.PostOrder()) {
     for (const Instruction* inst : computation->Instructions()) {
-      if (inst->Is(Opcode::kFusion) && !IsRegion(*inst) && (name.empty() || inst->name() == name))
-        fusions.push_back({.inst = inst});
+      if (inst->Is(Opcode::kFusion) && (name.empty() || inst->name() == name)) fusions.push_back({.inst = inst});
     }
   }
   ParallelFor(std::ssize(fusions), 1, [&](int64_t begin, int64_t end) {
@@ -133,7 +132,9 @@ Result<std::string> Lower(const Module& module, LowerStage stage, const std::str
   // Kernels for what is no GPU, and for later ones than LLVM knows, are shown as those of sm_90.
   kernel::NvptxOptions options;
   if (device.is_gpu) options.arch = Str("sm_", std::min(device.compute_capability, 90));
-  const std::vector<Lowered> fusions = LowerFusions(module, name, device);
+  const std::unique_ptr<Module> compiled = module.Clone();
+  gpu::TakeUnplannedRegionsApart(*compiled, device);
+  const std::vector<Lowered> fusions = LowerFusions(*compiled, name, device);
   if (fusions.empty() && !name.empty())
     FAIL(UsageError("F008", Str("no fusion is called '", Escaped(name), "'"))
              .Hint("hlo-opt --stage=kernels lists them"));

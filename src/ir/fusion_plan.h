@@ -48,6 +48,8 @@ struct KernelPlan {
   bool in_place = false;
   // Instructions of the fused computation whose kind it is; empty where the instruction stands outside a fusion.
   std::vector<std::string> heroes;
+  // Of stitched rows: instructions whose elements stay on chip until later passes over the row have read them.
+  std::vector<std::string> kept;
   std::vector<int64_t> tile;  // What a block takes at a time; kernel_kinds.def says of what.
   int64_t vector = 1;         // Neighbouring elements of one thread.
   int64_t threads = 1;        // Of a block.

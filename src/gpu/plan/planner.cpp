@@ -1,6 +1,7 @@
 #include "gpu/plan/planner.h"
 
 #include <algorithm>
+#include <map>
 
 #include "base/parallel.h"
 #include "base/text.h"
@@ -40,6 +41,16 @@ Result<FusionPlan> PlanBy(bool kernels, const Instruction& inst, const DeviceDes
   }
   plan.slow = Join(reasons, "; ");
   return plan;
+}
+
+// Why what a region of rows computes is no kernel of rows; "" where it is one.
+std::string WhyNotRows(const Instruction& flat, const DeviceDescription& device) {
+  const FusionBody body(flat);
+  PlanRequest request(body, device);
+  const auto answer = PlanRows(request);
+  if (!answer) return answer.error().message();
+  if (!answer->candidates.empty()) return "";
+  return answer->why.empty() ? "no long reduction is used along the row that it reduced" : answer->why;
 }
 
 }  // namespace
@@ -88,6 +99,31 @@ Result<FusionPlan> PlanOf(const Instruction& inst, const DeviceDescription& devi
 Result<FusionPlan> KernelPlanOf(const Instruction& inst, const DeviceDescription& device) {
   FusionPlan plan = TRY(PlanOf(inst, device));
   return plan.kernels.empty() || IsOwnKernel(plan.kernels.front().kind) ? std::move(plan) : PlanKernels(inst, device);
+}
+
+std::vector<std::string> TakeUnplannedRegionsApart(Module& module, const DeviceDescription& device) {
+  std::map<std::string, std::vector<std::string_view>> apart;  // By reason.
+  for (Computation* computation : ComputationsOfKernels(module)) {
+    for (Instruction* region : computation->Instructions()) {
+      if (RegionOf(*region) != "rows") continue;
+      Instruction* flat = AddFlattened(*region);
+      const std::string why_not = flat == nullptr ? "it holds more than kernels" : WhyNotRows(*flat, device);
+      if (why_not.empty()) {
+        ReplaceRegion(*region, *flat);
+        continue;
+      }
+      apart[why_not].push_back(region->name());
+      if (flat != nullptr) computation->Remove(*flat);
+    }
+  }
+  std::vector<std::string> notes;
+  for (const auto& [why, names] : apart) {
+    const std::string more = names.size() > 1 ? Str(" and ", names.size() - 1, " more are") : " is";
+    notes.push_back(Str("'", names.front(), "'", more, " no kernel of rows: ", why));
+  }
+  TakeRegionsApart(module);
+  module.RemoveUnreachable();
+  return notes;
 }
 
 Status PlanModule(Module& module, const DeviceDescription& device) {

@@ -45,7 +45,7 @@ struct StepPlan {
 class Compiler {
  public:
   Compiler(const Module& module, Device& device, const CompileOptions& options) : device_(device) {
-    program_.module = Prepare(module);
+    program_.module = Prepare(module, *options.target);
     program_.options = options;
     program_.target = device.target();
     program_.places.push_back({});
