@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <functional>
+#include <memory>
 #include <span>
+#include <unordered_set>
 
 #include "base/parallel.h"
 #include "base/text.h"
@@ -47,7 +49,16 @@ Result<std::vector<gpu::EmittedKernel>> KernelsOf(const Instruction& inst, const
 
 std::vector<Lowered> LowerFusions(const Module& module, const std::string& name, const DeviceDescription& device) {
   std::vector<Lowered> fusions;
-  for (const Computation* computation : module.PostOrder()) {
+  std::unordered_set<const Computation*> in_regions;
+  const std::vector<Computation*> order = module.PostOrder();
+  for (size_t i = order.size(); i-- > 0;) {
+    for (const Instruction* inst : order[i]->instructions()) {
+      if (!IsRegion(*inst) && !in_regions.contains(order[i])) continue;
+      for (const Computation* called : CalledComputations(*inst)) in_regions.insert(called);
+    }
+  }
+  for (const Computation* computation : order) {
+    if (in_regions.contains(computation)) continue;
     for (const Instruction* inst : computation->Instructions()) {
       if (inst->Is(Opcode::kFusion) && (name.empty() || inst->name() == name)) fusions.push_back({.inst = inst});
     }

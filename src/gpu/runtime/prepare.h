@@ -11,8 +11,8 @@
 namespace hlo::gpu {
 
 // A copy of `module` (ids kept) in which every computation that control flow enters (while, conditional, call) is
-// entered from one place: buffers and live ranges are then those of one place. There are no regions left, of which
-// those that are one kernel on `device` became a fusion each.
+// entered from one place: buffers and live ranges are then those of one place. Of regions there are those that are one
+// kernel on `device` as they stand; of rows a fusion each.
 std::unique_ptr<Module> Prepare(const Module& module, const DeviceDescription& device);
 
 // No work of its own at run time: parameter, constant, tuple, get-tuple-element, bitcast, ... and control flow, whose

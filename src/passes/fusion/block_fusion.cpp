@@ -1,6 +1,7 @@
 // block-fusion: kernels so small that one block of threads is through with each sooner than the next could be launched
 // become one launch (a region "block"), and so do loops whose bodies are made of such, over a state that stays near the
-// block: barriers stand where launches stood. Always true: a region's kernels run as they would by themselves.
+// block: barriers stand where launches stood. Always true: a region's kernels run as they would by themselves. On a host,
+// where a launch costs next to nothing, loops alone gain.
 #include <algorithm>
 #include <string_view>
 #include <unordered_map>
@@ -23,6 +24,8 @@ constexpr int64_t kMostInstructions = 4000;  // Of the code of a block.
 constexpr int64_t kMostPointers = 128;       // Operands and results.
 constexpr size_t kGroupsAsked = 8;           // The last ones, by a kernel that reads none of them.
 constexpr double kMostProducts = 1 << 18;    // Of a matrix product that is worth no library call.
+// Of one kernel on a host: what takes longer is worth sharing among its cores.
+constexpr double kMostHostSeconds = 2e-5;
 
 class Blocks {
  public:
@@ -33,6 +36,7 @@ class Blocks {
     int64_t instructions = 0;
     std::string_view why_not;
   };
+  const DeviceDescription& device() const { return device_; }
   const Code& CodeOf(const Instruction& launch) {
     const auto [at, fresh] = code_.try_emplace(&launch);
     Code& code = at->second;
@@ -51,7 +55,9 @@ class Blocks {
     const double alone =
         std::max({cost.bytes() / device_.memory_rate, cost.scalar_work / device_.instruction_rate, dots}) *
         device_.multiprocessors;
-    if (alone > device_.launch_seconds) return {0, "one block takes longer for it than a launch does"};
+    if (device_.is_gpu && alone > device_.launch_seconds)
+      return {0, "one block takes longer for it than a launch does"};
+    if (!device_.is_gpu && alone > kMostHostSeconds) return {0, "one core takes long for it"};
     if (products > kMostProducts) return {0, "its product is worth a library call"};
     if (kernel.Is(Opcode::kCopy)) return kernel.shape().IsArray() ? Code{1, ""} : Code{0, "it copies a tuple"};
     if (!IsKernel(kernel) && LibraryOf(kernel) != "gemm") return {0, "it is no kernel"};
@@ -110,12 +116,15 @@ class BlockFusion {
 
  private:
   void Place(const Instruction& launch) {
+    const bool is_host = !blocks_.device().is_gpu;
+    if (is_host && !launch.Is(Opcode::kWhile)) return;
     const auto [code, why_not] = blocks_.CodeOf(launch);
     if (code == 0 || code > kMostInstructions) {
       if (logs_) Say(launch, "stays", code == 0 ? why_not : "it has more than 4000 instructions");
       return;
     }
     runs_in_block_.insert(&launch);
+    if (is_host) return;
     for (const Instruction* producer : graph_.Producers(launch)) JoinIfItMay(*producer, launch);
     for (const Instruction* other : last_) JoinIfItMay(*other, launch);
     std::erase_if(last_, [&](const Instruction* other) { return graph_.AreOne(*other, launch); });
