@@ -65,6 +65,12 @@ std::vector<Case> Cases() {
                                  " ROOT r = f32[36] reduce(x, z), dimensions={0}, to_apply=add }"},
       {"column_reduction", add + "ENTRY e { x = f32[400,1030] parameter(0) z = f32[] constant(0)"
                                  " ROOT r = f32[1030] reduce(x, z), dimensions={0}, to_apply=add }"},
+      {"scan", add + "ENTRY e { x = f32[70,700] parameter(0) z = f32[] constant(0) ROOT r = f32[70,700]"
+                     " reduce-window(x, z), window={size=1x700 pad=0_0x699_0}, to_apply=add }"},
+      {"scan", add + "ENTRY e { x = f32[3,70000] parameter(0) z = f32[] constant(0) ROOT r = f32[3,70000]"
+                     " reduce-window(x, z), window={size=1x70000 pad=0_0x0_69999}, to_apply=add }"},
+      {"scan", add + "ENTRY e { x = f32[400,1030] parameter(0) z = f32[] constant(0) ROOT r = f32[400,1030]"
+                     " reduce-window(x, z), window={size=400x1 pad=399_0x0_0}, to_apply=add }"},
       {"contraction",
        "ENTRY e { x = f32[40,70] parameter(0) y = f32[70,33] parameter(1)"
        " ROOT r = f32[40,33] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0} }"},
@@ -131,6 +137,12 @@ TEST(FusionPlan, OtherNumbersAreObeyed) {
   const std::string columns = std::string(kAdd) +
                               "ENTRY e { x = f32[1024,96] parameter(0) z = f32[] constant(0)"
                               " ROOT r = f32[96] reduce(x, z), dimensions={0}, to_apply=add }";
+  const std::string row_scan = std::string(kAdd) +
+                               "ENTRY e { x = f32[40,1000] parameter(0) z = f32[] constant(0) ROOT r = f32[40,1000]"
+                               " reduce-window(x, z), window={size=1x1000 pad=0_0x999_0}, to_apply=add }";
+  const std::string column_scan = std::string(kAdd) +
+                                  "ENTRY e { x = f32[100,96] parameter(0) z = f32[] constant(0) ROOT r = f32[100,96]"
+                                  " reduce-window(x, z), window={size=100x1 pad=0_99x0_0}, to_apply=add }";
   const std::string dot =
       "ENTRY e { x = f32[40,70] parameter(0) y = f32[70,100] parameter(1)"
       " ROOT r = f32[40,100] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0} }";
@@ -156,6 +168,11 @@ TEST(FusionPlan, OtherNumbersAreObeyed) {
       {columns,
        Str(R"({"kind":"column_reduction",)", reduction(R"("tile":[4,128],"vector":4,"threads":128,"splits":5})"))},
       {columns, Str(R"({"kind":"column_reduction",)", reduction(R"("tile":[16,128],"vector":4,"threads":512})"))},
+      {row_scan, Str(R"({"kind":"scan",)", reduction(R"("tile":[1,64],"vector":2,"threads":32})"))},
+      {row_scan, Str(R"({"kind":"scan",)", reduction(R"("tile":[1,256],"vector":4,"threads":64})"))},
+      {row_scan, Str(R"({"kind":"scan",)", reduction(R"("tile":[4,32],"threads":128})"))},
+      {column_scan, Str(R"({"kind":"scan",)", reduction(R"("tile":[1,64],"vector":2,"threads":32,"unroll":2})"))},
+      {column_scan, Str(R"({"kind":"scan",)", reduction(R"("tile":[1,128],"threads":128})"))},
       {dot, Str(R"({"kind":"contraction",)", reduction(R"("tile":[16,128,32],"vector":4,"threads":128})"))},
       {dot, Str(R"({"kind":"contraction",)", reduction(R"("tile":[32,32,64],"threads":64})"))},
       {stitched, Str(R"({"kind":"rows",)", reduction(R"("tile":[1,64],"vector":2,"threads":32})"))},

@@ -32,7 +32,13 @@ Status CheckRoots(const FusionBody& body, const FusionPlan& plan) {
   };
   std::vector<int64_t> written(body.roots().size());
   int64_t copies = 0;
-  for (const KernelPlan& kernel : plan.kernels) {
+  for (size_t i = 0; i < plan.kernels.size(); ++i) {
+    const KernelPlan& kernel = plan.kernels[i];
+    if (kernel.kind == KernelKind::kScan && kernel.splits > 1 && !kernel.totals) {
+      KernelPlan before = kernel;
+      before.totals = true;
+      TRY(require(i > 0 && plan.kernels[i - 1] == before, "a scan that blocks share comes after its totals"));
+    }
     if (kernel.kind == KernelKind::kScatter || kernel.operand)
       TRY(require(!written.empty() && body.roots()[0].inst->Is(Opcode::kScatter), "its root is no scatter"));
     if (kernel.kind == KernelKind::kScatter)
@@ -42,9 +48,9 @@ Status CheckRoots(const FusionBody& body, const FusionPlan& plan) {
       const Instruction& root = *body.roots()[0].inst;
       written[0] += root.Is(Opcode::kScatter) && root.operand(root.operand_count() - 1).shape().NumElements() == 0;
     }
-    if (kernel.operand) continue;
-    for (size_t i = 0; i < written.size(); ++i)
-      written[i] += kernel.roots.empty() ? 1 : std::ranges::count(kernel.roots, static_cast<int64_t>(i));
+    if (kernel.operand || kernel.totals) continue;
+    for (size_t root = 0; root < written.size(); ++root)
+      written[root] += kernel.roots.empty() ? 1 : std::ranges::count(kernel.roots, static_cast<int64_t>(root));
   }
   for (size_t i = 0; i < written.size(); ++i) {
     if (body.roots()[i].shape->NumElements() == 0) continue;

@@ -190,6 +190,17 @@ EmittedKernel KernelFrame::Finish(std::string_view emitter) && {
   return plan;
 }
 
+void BindAll(const IterationSpace& space, Emission& emission, Role role, kernel::Value linear) {
+  std::vector<const IterationSpace::Variable*> bound;
+  for (size_t i = 0; i + 1 < space.variables.size(); ++i) {
+    if (space.variables[i].role == role) bound.push_back(&space.variables[i]);
+  }
+  for (size_t i = bound.size(); i-- > 0;) {
+    emission.Bind(bound[i]->e, i == 0 ? linear : linear % bound[i]->size);
+    if (i > 0) linear = linear / bound[i]->size;
+  }
+}
+
 void TileOver(kernel::KernelBuilder& k, int width, int64_t size, kernel::Value begin, int64_t step,
               const kernel::KernelBuilder::IndexBody& body) {
   if (size % step == 0) return k.Tile(width, body);

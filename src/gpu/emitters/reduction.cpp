@@ -174,18 +174,6 @@ class ReductionBody {
   bool counts_ = false;
 };
 
-// Binds the variables of one role, but for the last of all (the lane), from one number.
-void BindAll(ReductionSpace& space, Emission& emission, Role role, Value linear) {
-  std::vector<const ReductionSpace::Variable*> bound;
-  for (size_t i = 0; i + 1 < space.variables.size(); ++i) {
-    if (space.variables[i].role == role) bound.push_back(&space.variables[i]);
-  }
-  for (size_t i = bound.size(); i-- > 0;) {
-    emission.Bind(bound[i]->e, i == 0 ? linear : linear % bound[i]->size);
-    if (i > 0) linear = linear / bound[i]->size;
-  }
-}
-
 // Every accumulator's partial results: [kept][split] in scratch, and one counter for each group of blocks.
 struct Partials {
   std::vector<Array> values;

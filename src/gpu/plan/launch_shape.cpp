@@ -63,6 +63,11 @@ std::vector<TileAxis> RowAxes(const RowsSpace& space) {
   return {{space.Size(Role::kKept), Role::kKept}, {space.minor().size, Role::kRow}};
 }
 
+std::vector<TileAxis> ScanAxes(const ScanSpace& space) {
+  if (space.ScansMinor()) return {{space.Size(Role::kKept), Role::kKept}, {space.minor().size, Role::kScanned}};
+  return {{space.scanned().size, Role::kScanned}, {space.minor().size, Role::kKept}};
+}
+
 int64_t StepsOf(const ReductionSpace& space, const KernelPlan& plan) {
   const int64_t terms = space.Size(Role::kReduced), row = space.minor().size;
   return ReducesMinor(space) ? terms / row * CeilDiv(row, plan.tile[1]) : terms;
@@ -134,6 +139,37 @@ void ShapeRows(const RowsSpace& space, const DeviceDescription& device, KernelPl
   ShapeAlongMinor(row, VectorWidth(space.graph, nodes, along, 16), kRows.warp_lanes, plan);
   const int64_t steps = row / plan.tile[1];
   plan.unroll = row % plan.tile[1] == 0 && steps % kRows.unroll == 0 ? kRows.unroll : 1;
+}
+
+// Blocks share a scan, which then reads its operand twice, where without that half of the multiprocessors had none.
+void ShapeScan(const ScanSpace& space, const DeviceDescription& device, KernelPlan& plan) {
+  constexpr int64_t kLeastSteps = 8, kLeastRows = 64;  // Of a block that shares a scan.
+  const int width = VectorWidth(space.graph, space.Needed(), space.graph.body().roots(), 16);
+  const int64_t minor = space.minor().size;
+  const auto blocks = [&] { return LaunchOf(space, ScanAxes(space), plan).blocks; };
+  const auto split = [&](int64_t steps, int64_t least) {
+    if (blocks() * 2 <= device.multiprocessors) plan.splits = SplitsFor(blocks(), steps, least, device);
+  };
+  if (space.ScansMinor()) {
+    // Neighbours of one thread are a vector for the GPU, where they lie in the order of the scan. On the host the lanes
+    // of a warp are, and one warp has a row for itself.
+    const bool by_lane = space.fold.reverse || !device.is_gpu;
+    ShapeAlongMinor(minor, by_lane ? 1 : width, /*warp_lanes=*/device.is_gpu ? 256 : minor, plan);
+    if (!device.is_gpu) {
+      plan.threads = 32;
+      plan.tile = {1, 32};
+    }
+    if (plan.tile[0] == 1) split(CeilDiv(minor, plan.tile[1]), kLeastSteps);
+    return;
+  }
+  ShapeAlongMinor(minor, width, /*warp_lanes=*/0, plan);
+  while (plan.threads > 32 && blocks() < device.multiprocessors) {
+    plan.threads = ThreadsFor(plan.threads / 2);
+    plan.tile[1] = plan.threads * plan.vector;
+  }
+  const int64_t rows = space.scanned().size;
+  plan.unroll = rows % 4 == 0 ? 4 : 1;
+  split(rows, kLeastRows);
 }
 
 }  // namespace hlo::gpu

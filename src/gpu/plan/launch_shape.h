@@ -9,6 +9,7 @@
 #include "gpu/plan/iteration_space.h"
 #include "gpu/plan/reduction_space.h"
 #include "gpu/plan/rows_space.h"
+#include "gpu/plan/scan_space.h"
 #include "gpu/plan/scatter_space.h"
 #include "ir/device_description.h"
 #include "ir/fusion_plan.h"
@@ -38,6 +39,8 @@ std::vector<TileAxis> ElementAxes(const IterationSpace& space, bool by_row);
 std::vector<TileAxis> ReductionAxes(const ReductionSpace& space);
 // ...rows and elements of one.
 std::vector<TileAxis> RowAxes(const RowsSpace& space);
+// ...what is kept and elements of a row; what is scanned and columns.
+std::vector<TileAxis> ScanAxes(const ScanSpace& space);
 
 // Steps that one block, or one warp, goes through for a reduction that is not split: tiles of rows, or terms.
 int64_t StepsOf(const ReductionSpace& space, const KernelPlan& plan);
@@ -58,6 +61,8 @@ void ShapeReduction(const ReductionSpace& space, const DeviceDescription& device
 
 // Vector, threads, tile and unroll of a kernel of kind rows.
 void ShapeRows(const RowsSpace& space, const DeviceDescription& device, KernelPlan& plan);
+// The same of a kernel of kind scan.
+void ShapeScan(const ScanSpace& space, const DeviceDescription& device, KernelPlan& plan);
 
 }  // namespace hlo::gpu
 
