@@ -193,10 +193,10 @@ class TiledProduct {
       Emission::Scope in_tile(emission_);
       emission_.Bind(space_.column().e, column0_ + j);
       for (const NodeId given : space_.given) emission_.Bind(given, {Convert(sum.Get(), declared_)});
-      std::vector<Value> results;
-      for (const auto& output : space_.outputs) results.push_back(emission_.Emit(output.value));
+      std::vector<std::vector<Value>> results;
+      for (const auto& output : space_.outputs) results.push_back(emission_.EmitParts(std::span(&output.value, 1)));
       for (size_t o = 0; o < results.size(); ++o)
-        outputs_[o].Store(emission_.Lower(space_.outputs[o].offset), results[o]);
+        StoreElement(outputs_[o], emission_.Lower(space_.outputs[o].offset), results[o]);
     });
   }
 
@@ -226,7 +226,7 @@ Result<EmittedKernel> EmitContraction(const EmitRequest& request) {
   const Instruction& hero = *heroes[0];
   const PrimitiveType type = hero.shape().type();
   TRY(KernelType(hero, type));
-  TRY(request.Require(hero.Is(Opcode::kDot) ? type != PrimitiveType::kPred
+  TRY(request.Require(hero.Is(Opcode::kDot) ? type != PrimitiveType::kPred && !IsComplex(type)
                                             : IsFloat(type) && hero.attrs<ConvolutionAttrs>().batch_group_count == 1,
                       Str("no tiles of '", hero.name(), "'")));
   TRY(request.RequireBlock(3));

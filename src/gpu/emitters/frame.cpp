@@ -30,17 +30,10 @@ double Magnitude(const IndexPool& pool, IndexExpr e, std::map<IndexExpr, double>
   return known[e] = magnitude;
 }
 
-std::vector<int64_t> LiteralBits(const Literal& literal) {
+std::vector<int64_t> TableOf(const Literal& literal) {
   std::vector<int64_t> bits;
-  for (int64_t i = 0; i < literal.shape().NumElements(); ++i) {
-    switch (KernelTypeOf(literal.shape().type())) {
-      case kernel::Type::kF16:
-      case kernel::Type::kBF16: bits.push_back(literal.data<uint16_t>()[i]); break;
-      case kernel::Type::kF32: bits.push_back(literal.data<uint32_t>()[i]); break;
-      case kernel::Type::kF64: bits.push_back(static_cast<int64_t>(literal.data<uint64_t>()[i])); break;
-      default: bits.push_back(literal.GetInt(i));
-    }
-  }
+  const int64_t parts = literal.shape().NumElements() * PartsOf(literal.shape().type());
+  for (int64_t i = 0; i < parts; ++i) bits.push_back(LiteralBits(literal, i));
   return bits;
 }
 
@@ -58,9 +51,9 @@ Array LiteralArray(kernel::KernelBuilder& k, const std::string& name, const Lite
                    std::vector<KernelBuffer>& buffers) {
   const kernel::Type type = KernelTypeOf(literal.shape().type());
   const int64_t elements = literal.shape().NumElements();
-  if (elements <= kTableElements) return k.Table(name, type, LiteralBits(literal));
+  if (elements <= kTableElements) return k.Table(name, type, TableOf(literal));
   buffers.push_back({.kind = KernelBuffer::Kind::kLiteral, .bytes = literal.byte_size(), .literal = literal});
-  return k.Input(name, type, elements);
+  return k.Input(name, type, elements * PartsOf(literal.shape().type()));
 }
 
 std::map<const Instruction*, Array> LiteralArrays(const ElementGraph& graph, std::span<const NodeId> needed,
@@ -77,8 +70,9 @@ std::map<const Instruction*, Array> LiteralArrays(const ElementGraph& graph, std
 void CountIndices(const ElementGraph& graph, std::span<const NodeId> needed, kernel::KernelBuilder& k) {
   std::map<IndexExpr, double> magnitudes;
   for (const NodeId id : needed) {
+    const int parts = PartsOf(graph.node(id).inst->shape());
     for (const IndexExpr e : graph.Expressions(id))
-      k.CountsTo(static_cast<int64_t>(std::min(Magnitude(graph.pool(), e, magnitudes), 0x1p62)));
+      k.CountsTo(static_cast<int64_t>(std::min(parts * Magnitude(graph.pool(), e, magnitudes), 0x1p62)));
   }
 }
 
@@ -126,7 +120,8 @@ KernelFrame::KernelFrame(ElementGraph& graph, std::span<const NodeId> needed, La
   }
   for (const int leaf : used) {
     const FusionBody::Leaf& from = graph.body().leaves()[leaf];
-    leaves_[leaf] = k_.Input(Str("in", leaf), KernelTypeOf(from.shape->type()), from.shape->NumElements());
+    leaves_[leaf] = k_.Input(Str("in", leaf), KernelTypeOf(from.shape->type()),
+                             from.shape->NumElements() * PartsOf(from.shape->type()));
     buffers_.push_back({.kind = KernelBuffer::Kind::kOperand,
                         .operand = from.operand,
                         .index = from.index,
@@ -140,8 +135,8 @@ KernelFrame::KernelFrame(ElementGraph& graph, std::span<const NodeId> needed, La
 Array KernelFrame::OutputAs(const FusionBody::Root& root, bool read, int in_place_leaf) {
   const kernel::Type type = KernelTypeOf(root.shape->type());
   const std::string name = Str("out", outputs_.size());
-  const Array array =
-      read ? k_.InOut(name, type, root.shape->NumElements()) : k_.Output(name, type, root.shape->NumElements());
+  const int64_t values = root.shape->NumElements() * PartsOf(root.shape->type());
+  const Array array = read ? k_.InOut(name, type, values) : k_.Output(name, type, values);
   KernelBuffer buffer{.kind = KernelBuffer::Kind::kOutput, .index = root.index, .bytes = root.shape->ByteSize()};
   if (in_place_leaf >= 0) {
     buffer.in_place_operand = graph_.body().leaves()[in_place_leaf].operand;

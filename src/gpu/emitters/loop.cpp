@@ -103,9 +103,10 @@ void EmitTile(LoopSpace& space, KernelFrame& frame, const std::vector<Array>& ar
       Emission::Scope scope(emission);
       emission.Bind(lane, begin + i);
       if (in_tile) in_tile(i);
-      std::vector<Value> results;
-      for (const auto& output : space.outputs) results.push_back(emission.Emit(output.value));
-      for (size_t j = 0; j < results.size(); ++j) arrays[j].Store(emission.Lower(space.outputs[j].offset), results[j]);
+      std::vector<std::vector<Value>> results;
+      for (const auto& output : space.outputs) results.push_back(emission.EmitParts(std::span(&output.value, 1)));
+      for (size_t j = 0; j < results.size(); ++j)
+        StoreElement(arrays[j], emission.Lower(space.outputs[j].offset), results[j]);
     });
   };
   emit(0);

@@ -76,14 +76,16 @@ class ReductionBody {
       emission_.Enter(steps[u]);
       emission_.Enter();
       bind(u);
-      std::vector<Value> terms, stored;
+      std::vector<Value> terms;
+      std::vector<std::vector<Value>> stored;
       for (const auto& hero : space_.heroes) {
-        for (const NodeId input : hero.inputs) terms.push_back(emission_.Emit(input));
+        for (const NodeId input : hero.inputs) emission_.EmitParts(input, &terms);
       }
       if (counts_) terms.push_back(k_.Constant(kFlag, int64_t{1}));
-      for (const Output& store : space_.stores) stored.push_back(emission_.Emit(store.value));
+      for (const Output& store : space_.stores) stored.push_back(emission_.EmitParts(std::span(&store.value, 1)));
       accumulators = Combine(accumulators, terms);
-      for (size_t i = 0; i < stored.size(); ++i) stores_[i].Store(emission_.Lower(space_.stores[i].offset), stored[i]);
+      for (size_t i = 0; i < stored.size(); ++i)
+        StoreElement(stores_[i], emission_.Lower(space_.stores[i].offset), stored[i]);
       emission_.Leave();
       emission_.Leave();
     }
@@ -133,18 +135,17 @@ class ReductionBody {
       std::vector<Value> values;
       for (size_t i = 0; i < hero.types.size(); ++i) values.push_back(totals[next + i]);
       next += hero.types.size();
-      std::vector<Value> arguments;
-      for (size_t i = 0; i < values.size(); ++i)
-        arguments.push_back(Convert(emission_.Emit(hero.initial[i]), hero.accumulators[i]));
+      std::vector<Value> arguments = emission_.EmitParts(hero.initial);
+      for (size_t i = 0; i < values.size(); ++i) arguments[i] = Convert(arguments[i], hero.accumulators[i]);
       arguments.insert(arguments.end(), values.begin(), values.end());
       values = EmitScalarComputation(k_, *hero.inst->attrs<ReduceAttrs>().to_apply, arguments, frame_.fault());
       for (size_t i = 0; i < values.size(); ++i) values[i] = Convert(values[i], hero.types[i]);
       for (const NodeId given : hero.given) emission_.Bind(given, values);
     }
-    std::vector<Value> results;
-    for (const Output& output : space_.outputs) results.push_back(emission_.Emit(output.value));
+    std::vector<std::vector<Value>> results;
+    for (const Output& output : space_.outputs) results.push_back(emission_.EmitParts(std::span(&output.value, 1)));
     for (size_t i = 0; i < results.size(); ++i)
-      epilogues_[i].Store(emission_.Lower(space_.outputs[i].offset), results[i]);
+      StoreElement(epilogues_[i], emission_.Lower(space_.outputs[i].offset), results[i]);
   }
   // Before a tile in which Finish stands: what does not vary in it.
   void HoistEpilogues() {

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "gpu/kernel/barriers.h"
+#include "gpu/kernel/byte_floats.h"
 #include "gpu/kernel/verify.h"
 
 namespace hlo::kernel {
@@ -20,6 +21,7 @@ constexpr int kMostInCluster = 8;
 uint64_t FloatBits(Type type, double value) {
   if (type == Type::kF64) return std::bit_cast<uint64_t>(value);
   if (type == Type::kF32) return std::bit_cast<uint32_t>(static_cast<float>(value));
+  if (IsByteFloat(type)) return EncodeFloat(FormatOf(type), value);
   const uint32_t bits = std::bit_cast<uint32_t>(static_cast<float>(value));
   if (type == Type::kBF16) {
     if (value != value) return 0x7fc0;

@@ -44,7 +44,7 @@ Result<PlanAnswer> PlanContraction(PlanRequest& request) {
   const PrimitiveType type = hero->shape().type();
   TRY(KernelType(*hero, type));
   const bool groups = hero->Is(Opcode::kConvolution) && hero->attrs<ConvolutionAttrs>().batch_group_count != 1;
-  if (type == PrimitiveType::kPred) answer.why = Str(kSlow, "no tiles of pred");
+  if (type == PrimitiveType::kPred || IsComplex(type)) answer.why = Str(kSlow, "no tiles of ", type);
   else if (groups) answer.why = Str(kSlow, "no tiles of a convolution with batch groups");
   else if (hero->Is(Opcode::kConvolution) && !IsFloat(type)) answer.why = Str(kSlow, "no tiles of ", type);
   if (!answer.why.empty()) return answer;

@@ -75,17 +75,17 @@ int64_t StepsOf(const ReductionSpace& space, const KernelPlan& plan) {
 
 int VectorWidth(const ElementGraph& graph, std::span<const NodeId> nodes, const std::vector<FusionBody::Root>& roots,
                 int bytes) {
-  int widest = 1;
+  int64_t widest = 1;
   for (const FusionBody::Root& root : roots) {
     if (root.shape->NumElements() == 0) continue;  // Nobody writes it; its type may be one that no kernel has.
-    widest = std::max(widest, kernel::Bytes(KernelTypeOf(root.shape->type())));
+    widest = std::max(widest, ByteWidth(root.shape->type()));
   }
   for (const NodeId id : graph.Reachable(nodes)) {
     const ElementNode& node = graph.node(id);
     if (node.kind != ElementNode::Kind::kLoad || node.variables.empty()) continue;
-    widest = std::max(widest, kernel::Bytes(KernelTypeOf(node.inst->shape().type())));
+    widest = std::max(widest, ByteWidth(node.inst->shape().type()));
   }
-  return std::min(bytes / widest, 16);
+  return static_cast<int>(std::min<int64_t>(bytes / widest, 16));
 }
 
 int ThreadsFor(int64_t work, int most) {
