@@ -127,6 +127,7 @@ class Finder {
   Status FindPart(const Instruction& inst) {
     if (space_->parts.contains(&inst)) return {};
     auto part = std::make_unique<BlockPart>(inst);
+    if (part->body.HasComplex()) return NotIn(inst);
     std::vector<const Instruction*> heroes;
     for (const Instruction* each : part->body.instructions()) {
       if (each->Is(Opcode::kReduce)) heroes.push_back(each);

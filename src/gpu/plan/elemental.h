@@ -44,6 +44,8 @@ class FusionBody {
   const std::vector<Root>& roots() const { return roots_; }
   // -1: computed inside.
   int LeafOf(const Instruction& inst) const;
+  // Whether some array, inside or outside, has elements of two parts.
+  bool HasComplex() const;
   // Operands first. Without the leaves.
   const std::vector<const Instruction*>& instructions() const { return instructions_; }
 

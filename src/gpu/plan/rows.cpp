@@ -137,6 +137,7 @@ Result<PlanAnswer> PlanRows(PlanRequest& request) {
   const std::vector<const Instruction*> heroes = StitchedReduces(body);
   if (heroes.empty() || heroes[0]->operand(0).shape().NumElements() == 0) return PlanAnswer{};
   PlanAnswer answer;
+  if (body.HasComplex()) return PlanAnswer{.why = "no rows of complex numbers"};
   const auto space = TRY(RowsSpaceOf(body, heroes, &answer.why));
   if (space == nullptr) return answer;
   KernelPlan plan{.kind = KernelKind::kRows};
