@@ -339,8 +339,9 @@ class RowScan {
       k_.Phase([&] {
         const Values before = body_.Choose(k_.lane() == 0, prefix, body_.Combine(prefix, Get(front)));
         for (int j = width_; j-- > 0;) {
-          if (exclusive) Set(terms, j, j == 0 ? before : body_.Combine(before, Get(terms, j - 1)));
-          else Set(terms, j, body_.Combine(before, Get(terms, j)));
+          const Value at = begin + (by_warp_ ? k_.lane() : k_.thread()) * width_ + j;
+          if (exclusive) Set(terms, j, j == 0 ? before : body_.CombineAt(before, Get(terms, j - 1), at));
+          else Set(terms, j, body_.CombineAt(before, Get(terms, j), at));
         }
       });
     }
