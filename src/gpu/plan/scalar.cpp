@@ -80,10 +80,10 @@ Status CheckScalar(const Instruction& inst) {
   TRY(KernelType(inst, inst.shape().type()));
   for (const Instruction* operand : inst.operands()) TRY(KernelType(*operand, operand->shape().type()));
   const bool complex = IsOfComplex(inst) || inst.Is(Opcode::kComplex);
-  if (complex && std::ranges::find(kComplexOps, inst.opcode()) == std::end(kComplexOps))
+  if (complex && inst.Is(kElementwise) && std::ranges::find(kComplexOps, inst.opcode()) == std::end(kComplexOps))
     FAIL(UnsupportedAt(inst, "U102", Str("no emitter for '", ToString(inst.opcode()), "' of complex numbers")));
   if (complex && IsOrder(inst)) FAIL(UnsupportedAt(inst, "U102", "no emitter for an order of complex numbers"));
-  if (!complex && !IsScalarOp(inst.opcode(), inst.Is(kElementwise))) {
+  if (!IsScalarOp(inst.opcode(), inst.Is(kElementwise)) && !inst.Is(Opcode::kComplex)) {
     FAIL(UnsupportedAt(inst, "U102", Str("no emitter for '", ToString(inst.opcode()), "'")));
   }
   if (inst.Is(Opcode::kStochasticConvert) && !IsSigned(inst.shape().type()))

@@ -13,9 +13,9 @@ namespace {
 
 using Complex = std::complex<double>;
 
-// The largest matrix of a step; of a length that is prime, when another way costs more; and the longest transform,
-// whose factors between the steps are a constant as long as it.
-constexpr int64_t kMostFactor = 32, kMostDirect = 96, kMostLength = 1 << 20;
+// The largest matrix of a step; and the longest transform, whose factors between the steps are a constant as long as
+// it.
+constexpr int64_t kMostFactor = 32, kMostLength = 1 << 20;
 
 // e^(2 pi i k / n); k may be beyond a turn.
 Complex Root(int64_t k, int64_t n) {
@@ -23,34 +23,12 @@ Complex Root(int64_t k, int64_t n) {
   return {std::cos(angle), std::sin(angle)};
 }
 
-// The first of as few factors as there may be, all about as large: a step costs an element as much as its factor.
+// The first of as few factors of a power of two as there may be, all about as large: a step costs an element as much as
+// its factor.
 int64_t FirstFactor(int64_t n) {
-  if (n <= kMostFactor) return n;
-  double steps = 1;
-  while (std::pow(kMostFactor, steps) < static_cast<double>(n)) ++steps;
-  const auto even = static_cast<int64_t>(std::ceil(std::pow(static_cast<double>(n), 1 / steps) - 1e-9));
-  for (int64_t factor = even; factor <= kMostFactor; ++factor) {
-    if (n % factor == 0) return factor;
-  }
-  int64_t factor = kMostFactor;
-  while (n % factor != 0) --factor;
-  return factor;
-}
-
-// The transform of a length that is a power of two, of the numbers of a constant.
-std::vector<Complex> Transformed(const std::vector<Complex>& x) {
-  const auto n = static_cast<int64_t>(x.size());
-  if (n == 1) return x;
-  std::vector<Complex> even, odd, result(n);
-  for (int64_t i = 0; i < n; ++i) (i % 2 == 0 ? even : odd).push_back(x[i]);
-  even = Transformed(even);
-  odd = Transformed(odd);
-  for (int64_t k = 0; k < n / 2; ++k) {
-    const Complex turned = std::conj(Root(k, n)) * odd[k];
-    result[k] = even[k] + turned;
-    result[k + n / 2] = even[k] - turned;
-  }
-  return result;
+  const int places = std::countr_zero(static_cast<uint64_t>(n)), most = std::countr_zero(uint64_t{kMostFactor});
+  const int steps = std::max(1, (places + most - 1) / most);
+  return int64_t{1} << (places + steps - 1) / steps;
 }
 
 // Along the last dimension of matrices, whose rows are independent: X[k] = sum of x[j] e^(-+2 pi i j k / n), over n
@@ -63,8 +41,7 @@ class Transforms {
     const int64_t rows = x->shape().dim(0), n = x->shape().dim(1);
     if (n == 1) return x;
     const int64_t first = FirstFactor(n), rest = n / first;
-    if (first == n || (first == 1 && n <= kMostDirect)) return Direct(x, 1, inverse);
-    if (first == 1) return Chirped(x, inverse);
+    if (first == n) return Direct(x, 1, inverse);
     // j = j1 * rest + j2, k = k1 + first * k2: over j1, turned by j2 k1, over j2.
     Instruction* const by_first = Direct(Reshaped(x, {rows, first, rest}), 1, inverse);
     Instruction* const turned =
@@ -131,25 +108,6 @@ class Transforms {
     return Add(Opcode::kDot, Shape(type_, std::move(dims)), {x, roots}, attrs);
   }
 
-  // Of any length, by one of a power of two (Bluestein): since 2 j k = j^2 + k^2 - (k - j)^2, the transform is a
-  // convolution of what is turned by j^2 with the turns of -j^2, turned by k^2.
-  Instruction* Chirped(Instruction* x, bool inverse) {
-    const int64_t rows = x->shape().dim(0), n = x->shape().dim(1);
-    const auto length = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(2 * n - 1)));
-    const auto chirp = [&](int64_t j) { return Turn(j * j % (2 * n), 2 * n, inverse); };
-    std::vector<Complex> kernel(length);
-    for (int64_t j = 0; j < n; ++j) kernel[j] = kernel[(length - j) % length] = std::conj(chirp(j));
-    kernel = Transformed(kernel);
-    const double scale = inverse ? 1 / static_cast<double>(n) : 1;
-    PaddingConfig padding;
-    padding.dims = {{0, 0, 0}, {0, length - n, 0}};
-    Instruction* const zero = &inst_.computation().AddConstant(Literal::Scalar(type_, 0.0));
-    Instruction* const padded =
-        Add(Opcode::kPad, Shape(type_, {rows, length}), {Times(x, Constant({n}, chirp)), zero}, PadAttrs{padding});
-    Instruction* const product = Times(Of(padded, false), Constant({length}, [&](int64_t i) { return kernel[i]; }));
-    return Times(Part(Of(product, true), 0, n), Constant({n}, [&](int64_t k) { return chirp(k) * scale; }));
-  }
-
   Instruction& inst_;
   PrimitiveType type_;
 };
@@ -189,8 +147,10 @@ Result<Instruction*> ExpandFft(Instruction& inst, const PassContext&) {
   const auto& attrs = inst.attrs<FftAttrs>();
   Instruction* x = &inst.operand(0);
   if (inst.shape().NumElements() == 0 || x->shape().NumElements() == 0 || x->shape().HasDynamicDims()) return nullptr;
+  // Of other lengths the factors of a product are roots that f32 has none of, and between two modules the bounds of
+  // such sums say nothing: those transforms stay as they are.
   for (const int64_t length : attrs.fft_length) {
-    if (length > kMostLength) return nullptr;
+    if (length > kMostLength || !std::has_single_bit(static_cast<uint64_t>(length))) return nullptr;
   }
   const bool from_real = attrs.fft_type == FftType::kRfft, to_real = attrs.fft_type == FftType::kIrfft;
   const bool inverse = attrs.fft_type == FftType::kIfft || to_real;
