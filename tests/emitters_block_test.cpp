@@ -13,7 +13,7 @@ namespace {
 // The loop of the text as passes make a region of it, alone.
 std::unique_ptr<Module> RegionOfText(const std::string& text) {
   const auto module = Parsed(text);
-  const auto passes = RunPipeline(*module, {.passes = "fusion,multi_output_fusion,dce,block-fusion"});
+  const auto passes = RunPipeline(*module, {.passes = "fusion,multi_output_fusion,dce,while-loop-fusion"});
   EXPECT_TRUE(passes) << passes.error().message();
   for (const Instruction* inst : module->entry().Instructions()) {
     if (IsRegion(*inst)) return ExtractStep(*inst);
@@ -75,16 +75,20 @@ TEST(EmittersBlock, UntilItConverges) {
     CheckLoop(std::string("HloModule m ") + kMax + "body { s = " + state +
                   " parameter(0) i = s32[] get-tuple-element(s), index=0 x = " + vector +
                   " get-tuple-element(s), index=1 one = s32[] constant(1) j = s32[] add(i, one)"
-                  " two = f32[] constant(2) twos = " + vector + " broadcast(two), dimensions={} half = f32[] constant(0.5)"
-                  " halves = " + vector + " broadcast(half), dimensions={} q = " + vector + " divide(twos, x) a = " +
-                  vector + " add(x, q) y = " + vector + " multiply(halves, a) d = " + vector + " subtract(y, x) m = " +
-                  vector + " abs(d) low = f32[] constant(-inf) change = f32[] reduce(m, low), dimensions=" + dims +
+                  " two = f32[] constant(2) twos = " +
+                  vector +
+                  " broadcast(two), dimensions={} half = f32[] constant(0.5)"
+                  " halves = " +
+                  vector + " broadcast(half), dimensions={} q = " + vector + " divide(twos, x) a = " + vector +
+                  " add(x, q) y = " + vector + " multiply(halves, a) d = " + vector + " subtract(y, x) m = " + vector +
+                  " abs(d) low = f32[] constant(-inf) change = f32[] reduce(m, low), dimensions=" + dims +
                   ", to_apply=max ROOT r = " + state + " tuple(j, y, change) } again { s = " + state +
                   " parameter(0) c = f32[] get-tuple-element(s), index=2 least = f32[] constant(1e-3)"
                   " i = s32[] get-tuple-element(s), index=0 most = s32[] constant(40)"
                   " few = pred[] compare(i, most), direction=LT far = pred[] compare(c, least), direction=GT"
-                  " ROOT r = pred[] and(few, far) } ENTRY e { x = " + vector +
-                  " parameter(0) a = " + vector + " abs(x) z = s32[] constant(0) one = f32[] constant(1) ones = " + vector +
+                  " ROOT r = pred[] and(few, far) } ENTRY e { x = " +
+                  vector + " parameter(0) a = " + vector +
+                  " abs(x) z = s32[] constant(0) one = f32[] constant(1) ones = " + vector +
                   " broadcast(one), dimensions={} b = " + vector + " add(a, ones) s = " + state +
                   " tuple(z, b, one) ROOT loop = " + state + " while(s), condition=again, body=body }",
               Inputs::kPlain);

@@ -143,8 +143,8 @@ Status PlanModule(Module& module, const DeviceDescription& device) {
     for (int64_t i = begin; i < end; ++i) plans[i] = PlanOf(*fusions[i], device);
   });
   for (size_t i = 0; i < fusions.size(); ++i) {
+    if (!*plans[i] && plans[i]->error().exit != ExitCode::kUnsupported) FAIL(std::move(*plans[i]).error());
     if (*plans[i] && !(*plans[i])->kernels.empty()) SetPlan(*fusions[i], **plans[i]);
-    else if (plans[i]->error().exit != ExitCode::kUnsupported) FAIL(std::move(*plans[i]).error());
   }
   return {};
 }
