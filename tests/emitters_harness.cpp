@@ -196,6 +196,13 @@ Result<Literal> RunKernels(const Module& module, std::span<const Literal> inputs
           arguments.push_back(it->second.data.get());
           break;
         }
+        case KernelBuffer::Kind::kTrips: {
+          keep.emplace_back(buffer.bytes, 0);
+          auto* const trips = reinterpret_cast<int64_t*>(keep.back().data.get());
+          trips[kStopAfter] = trips[kMostTrips] = std::numeric_limits<int64_t>::max();
+          arguments.push_back(trips);
+          break;
+        }
         case KernelBuffer::Kind::kLiteral:
           keep.emplace_back(buffer.bytes, 0);
           std::memcpy(keep.back().data.get(), buffer.literal.raw(), buffer.bytes);

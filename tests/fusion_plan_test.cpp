@@ -32,6 +32,20 @@ struct Case {
 std::vector<Case> Cases() {
   const std::string add = kAdd;
   return {
+      {"block",
+       "one_more { i = s32[] parameter(0) one = s32[] constant(1) ROOT r = s32[] add(i, one) }"
+       " twice { x = f32[70] parameter(0) ROOT r = f32[70] add(x, x) }"
+       " few { i = s32[] parameter(0) n = s32[] constant(9) ROOT r = pred[] compare(i, n), direction=LT }"
+       " body { s = (s32[], f32[70]) parameter(0) i = s32[] get-tuple-element(s), index=0"
+       " x = f32[70] get-tuple-element(s), index=1 j = s32[] fusion(i), kind=kLoop, calls=one_more"
+       " y = f32[70] fusion(x), kind=kLoop, calls=twice ROOT r = (s32[], f32[70]) tuple(j, y) }"
+       " again { s = (s32[], f32[70]) parameter(0) i = s32[] get-tuple-element(s), index=0"
+       " ROOT r = pred[] fusion(i), kind=kLoop, calls=few }"
+       " region { i = s32[] parameter(0) x = f32[70] parameter(1) s = (s32[], f32[70]) tuple(i, x)"
+       " loop = (s32[], f32[70]) while(s), condition=again, body=body"
+       " ROOT y = f32[70] get-tuple-element(loop), index=1 }"
+       " ENTRY e { i = s32[] parameter(0) x = f32[70] parameter(1) ROOT r = f32[70] fusion(i, x), kind=kCustom,"
+       " calls=region, backend_config={\"region\":\"block\"} }"},
       {"loop", "ENTRY e { x = f32[40,70] parameter(0) ROOT r = f32[40,70] negate(x) }"},
       {"loop",
        "ENTRY e { x = f32[40,70] parameter(0) y = f32[9] parameter(1) a = f32[40,70] negate(x)"
@@ -61,6 +75,11 @@ std::vector<Case> Cases() {
   };
 }
 
+// A region is written as it stands.
+std::unique_ptr<Module> ModuleOf(const Case& each) {
+  return each.kind == std::string_view("block") ? Parsed(each.text) : Fused(each.text);
+}
+
 std::vector<kernel::KernelHash> HashesOf(const std::vector<EmittedKernel>& kernels) {
   std::vector<kernel::KernelHash> hashes;
   for (const EmittedKernel& kernel : kernels) hashes.push_back(kernel::Hash(*kernel.kernel));
@@ -79,7 +98,7 @@ TEST(FusionPlan, EachKindHasACase) {
 
 TEST(FusionPlan, PrintsParsesAndIsObeyed) {
   for (const Case& each : Cases()) {
-    const auto module = Fused(each.text);
+    const auto module = ModuleOf(each);
     const FusionPlan plan = PlanOfRoot(*module);
     ASSERT_FALSE(plan.kernels.empty()) << each.text;
     EXPECT_EQ(ToString(plan.kernels.back().kind), each.kind) << each.text;
@@ -158,7 +177,7 @@ TEST(FusionPlan, OtherNumbersAreObeyed) {
 TEST(FusionPlan, WhatMayBeInPlaceIs) {
   int64_t foreseen = 0;
   for (const Case& each : Cases()) {
-    const auto module = Fused(each.text);
+    const auto module = ModuleOf(each);
     const Instruction& fusion = module->entry().root();
     const FusionPlan plan = PlanOfRoot(*module);
     for (size_t root = 0; root < FusionRoots(fusion).size(); ++root) {
@@ -174,7 +193,7 @@ TEST(FusionPlan, WhatMayBeInPlaceIs) {
 TEST(FusionPlan, WhatWalksAsAReductionIsOne) {
   int64_t reductions = 0;
   for (const Case& each : Cases()) {
-    const auto module = Fused(each.text);
+    const auto module = ModuleOf(each);
     const auto walk = WalkOf(module->entry().root());
     if (!walk) continue;
     const FusionPlan plan = PlanOfRoot(*module);

@@ -41,13 +41,15 @@ void Inline(Instruction& region, std::vector<Instruction*>* order) {
   computation.Remove(result);
 }
 
-bool TakeApart(Computation& computation) {
+using Stays = std::function<bool(const Instruction&)>;
+
+bool TakeApart(Computation& computation, const Stays& stays) {
   const std::vector<Instruction*> before = computation.Instructions();
   std::vector<Instruction*> order;
   bool changed = false;
   for (Instruction* inst : before) {
     if (inst->removed()) continue;
-    if (!IsRegion(*inst)) {
+    if (!IsRegion(*inst) || (stays && stays(*inst))) {
       order.push_back(inst);
       continue;
     }
@@ -98,12 +100,12 @@ Instruction& AddInPlaceOf(Computation& computation, const Instruction& inst, std
   return copy;
 }
 
-bool TakeRegionsApart(Module& module) {
+bool TakeRegionsApart(Module& module, const Stays& stays) {
   bool changed = false;
   // A region in a region is one of the computation that it has come to.
   for (bool again = true; again;) {
     again = false;
-    for (Computation* computation : ComputationsOfKernels(module)) again |= TakeApart(*computation);
+    for (Computation* computation : ComputationsOfKernels(module)) again |= TakeApart(*computation, stays);
     changed |= again;
   }
   if (changed) module.RemoveUnreachable();

@@ -190,7 +190,8 @@ Result<const OptimizedModule*> Experiment::Optimized() {
         optimized.notes.push_back(Str(end, ": no such pass instance was come to"));
       if (std::string todo = TodoText(optimized.passes); !todo.empty()) optimized.notes.push_back(std::move(todo));
     }
-    TakeRegionsApart(*optimized.module);  // As compiling does: reports and checks speak of kernels that run.
+    // As compiling does: reports and checks speak of kernels that run.
+    gpu::TakeUnplannedRegionsApart(*optimized.module, *options_.pipeline.device);
     optimized.ms = watch.ms();
     if (!dumper_) return optimized;
     if (dumper_->active()) TRY(gpu::PlanModule(*optimized.module, *options_.pipeline.device));

@@ -199,19 +199,8 @@ Partials MakePartials(KernelFrame& frame, const std::vector<Type>& types, int64_
   return partials;
 }
 
-// Says how many additions a term passes through. In a product every rounding is one of the result, whatever the order:
-// as many as there are terms.
 EmittedKernel WithChain(EmittedKernel kernel, const ReductionSpace& reduction, int64_t chain) {
-  for (const auto& hero : reduction.heroes) {
-    if (!IsFloat(hero.inst->operand(0).shape().type())) continue;
-    const Type accumulator = hero.accumulators[0];
-    InstructionPlan& promise = kernel.precision.instructions[hero.inst->id()];
-    const auto simple = AsSimpleReducer(*hero.inst->attrs<ReduceAttrs>().to_apply);
-    const bool adds = simple && simple->opcode == Opcode::kAdd;
-    promise.sum = SumPlan{
-        .accumulator = accumulator == hero.types[0] ? hero.inst->operand(0).shape().type() : PrimitiveType::kF32,
-        .longest_chain = adds ? chain : reduction.Size(Role::kReduced)};
-  }
+  AddChain(reduction, chain, kernel.precision);
   return kernel;
 }
 

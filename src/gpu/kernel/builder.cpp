@@ -335,6 +335,19 @@ void KernelBuilder::If(Value condition, const Body& then, const Body& otherwise)
   Append(Op::kIf, Type::kPred, std::array{condition}).regions = std::move(regions);
 }
 
+void KernelBuilder::While(const std::function<Value()>& condition, const Body& body) {
+  CHECK(level() == Level::kBlock, "While below block level");
+  std::vector<Region> regions;
+  regions.push_back(Nest(Level::kBlock, false, 0, nullptr, [&] {
+    const Value holds = condition();
+    CHECK(holds.type() == Type::kPred, "While of ", ToString(holds.type()));
+    Use(holds);
+    current().region.yields.push_back(holds.id_);
+  }));
+  regions.push_back(Nest(Level::kBlock, false, 0, nullptr, body));
+  Append(Op::kWhile, Type::kPred, {}).regions = std::move(regions);
+}
+
 Slot KernelBuilder::MakeSlot(Type type, int width) {
   CHECK(level() != Level::kThread, "MakeSlot in a thread body; MakeVariable is meant");
   kernel_.slots.push_back({.type = type, .width = width, .level = level()});

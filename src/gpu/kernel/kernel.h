@@ -4,7 +4,7 @@
 // A kernel is a tree of regions. The instructions of a region run in order, and each runs once for one block, one warp
 // or one thread, by the level of its region:
 //
-//   block level    the body of the kernel, and the bodies of kLoop and kIf in it
+//   block level    the body of the kernel, and the bodies of kLoop, kWhile and kIf in it
 //   warp level     the body of kWarps, and of kLoop and kIf in it
 //   thread level   the bodies of kPhase and kTile, and everything below them
 //

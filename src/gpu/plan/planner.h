@@ -60,6 +60,9 @@ Result<FusionPlan> PlanKernels(const Instruction& inst, const DeviceDescription&
 Result<FusionPlan> PlanOf(const Instruction& inst, const DeviceDescription& device);
 // The same, but for what is no kernel of ours: PlanKernels.
 Result<FusionPlan> KernelPlanOf(const Instruction& inst, const DeviceDescription& device);
+// Regions that no planner takes, or for which one kernel is worth less than those in it, are taken apart
+// (ir/region.h).
+void TakeUnplannedRegionsApart(Module& module, const DeviceDescription& device);
 // Writes a plan on each fusion that runs and has none; those that are there are read and stay. What has no kernels is
 // left without one.
 Status PlanModule(Module& module, const DeviceDescription& device);
