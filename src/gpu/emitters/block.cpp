@@ -100,7 +100,7 @@ class BlockEmitter {
   Home HomeOf(const Literal& literal) {
     const int64_t elements = literal.shape().NumElements();
     if (elements == 0) return {};
-    if (elements == 1) return LiteralValue(k_, literal, 0);
+    if (elements == 1) return LiteralValue(k_, literal, 0)[0];
     return LiteralArray(k_, Str("constant", kernel_.buffers.size()), literal, kernel_.buffers);
   }
 

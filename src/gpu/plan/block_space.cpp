@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "gpu/plan/in_place.h"
+#include "gpu/plan/rows_space.h"
 #include "gpu/plan/scalar.h"
 #include "ir/fusion.h"
 #include "ir/reducer.h"
@@ -95,7 +96,7 @@ class Finder {
   static Status CheckShape(const Instruction& inst) {
     const Shape& shape = inst.shape();
     const auto fits = [](const Shape& array) {
-      return array.IsArray() && array.HasDefaultLayout() && !array.HasDynamicDims();
+      return array.IsArray() && !IsComplex(array.type()) && array.HasDefaultLayout() && !array.HasDynamicDims();
     };
     const bool all = shape.IsTuple() ? std::ranges::all_of(shape.elements(), fits) : fits(shape);
     if (!all) return NotIn(inst);
@@ -127,7 +128,7 @@ class Finder {
   Status FindPart(const Instruction& inst) {
     if (space_->parts.contains(&inst)) return {};
     auto part = std::make_unique<BlockPart>(inst);
-    if (part->body.HasComplex()) return NotIn(inst);
+    if (part->body.HasComplex() || !StitchedReduces(part->body).empty()) return NotIn(inst);
     std::vector<const Instruction*> heroes;
     for (const Instruction* each : part->body.instructions()) {
       if (each->Is(Opcode::kReduce)) heroes.push_back(each);
