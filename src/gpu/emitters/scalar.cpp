@@ -254,10 +254,13 @@ Value EmitBits(Value value, Type type) {
   return Bitcast(value.type() == Type::kPred && type != Type::kPred ? Convert(value, Type::kU8) : value, type);
 }
 
-std::vector<Value> EmitScalarComputation(KernelBuilder& k, const Computation& computation,
-                                         std::span<const Value> arguments, const std::string& fault) {
+namespace {
+
+// The values of `part`, in a scalar computation.
+std::vector<Value> EmitPart(KernelBuilder& k, const Instruction& part, std::span<const Value> arguments,
+                            const std::string& fault) {
   std::map<const Instruction*, std::vector<Value>> values;
-  for (const Instruction* inst : computation.PostOrder()) {
+  for (const Instruction* inst : part.computation().PostOrder()) {
     std::vector<Value> operands;
     for (const Instruction* operand : inst->operands()) {
       const auto& of_operand = values.at(operand);
@@ -271,8 +274,21 @@ std::vector<Value> EmitScalarComputation(KernelBuilder& k, const Computation& co
     else if (inst->Is(Opcode::kBitcastConvert)) result = {EmitBits(operands[0], KernelTypeOf(inst->shape().type()))};
     else if (!called.empty()) result = EmitScalarComputation(k, *called.front(), operands, fault);  // call, fusion
     else result = {EmitScalar(*inst, operands, fault)};
+    if (inst == &part) break;
   }
-  return values.at(&computation.root());
+  return values.at(&part);
+}
+
+}  // namespace
+
+std::vector<Value> EmitScalarComputation(KernelBuilder& k, const Computation& computation,
+                                         std::span<const Value> arguments, const std::string& fault) {
+  return EmitPart(k, computation.root(), arguments, fault);
+}
+
+Value EmitScalarPart(KernelBuilder& k, const Instruction& part, std::span<const Value> arguments,
+                     const std::string& fault) {
+  return EmitPart(k, part, arguments, fault)[0];
 }
 
 Value LiteralValue(KernelBuilder& k, const Literal& literal, int64_t linear) {

@@ -25,6 +25,10 @@ std::vector<kernel::Value> EmitScalarComputation(kernel::KernelBuilder& k, const
                                                  std::span<const kernel::Value> arguments,
                                                  const std::string& fault = "");
 
+// The value of one instruction of a scalar computation.
+kernel::Value EmitScalarPart(kernel::KernelBuilder& k, const Instruction& part,
+                             std::span<const kernel::Value> arguments, const std::string& fault = "");
+
 // The constant of one element of a literal.
 kernel::Value LiteralValue(kernel::KernelBuilder& k, const Literal& literal, int64_t linear);
 
