@@ -30,7 +30,9 @@ struct Case {
   std::string text;
 };
 std::vector<Case> Cases() {
-  const std::string add = kAdd;
+  const std::string add = kAdd, less =
+                                    "less { a = f32[] parameter(0) b = f32[] parameter(1)"
+                                    " ROOT r = pred[] compare(a, b), direction=LT } ";
   return {
       {"block",
        "one_more { i = s32[] parameter(0) one = s32[] constant(1) ROOT r = s32[] add(i, one) }"
@@ -81,6 +83,11 @@ std::vector<Case> Cases() {
                         " y = f32[40,7] negate(x) ROOT r = f32[40,7] scatter(y, i, u), update_window_dims={1},"
                         " inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1,"
                         " to_apply=add }"},
+      {"sort", less + "ENTRY e { x = f32[40,70] parameter(0) ROOT r = f32[40,70] sort(x), dimensions={1},"
+                      " to_apply=less }"},
+      {"sort", less + "ENTRY e { x = f32[9000] parameter(0) ROOT r = f32[9000] sort(x), dimensions={0},"
+                      " to_apply=less }"},
+      {"sort", "ENTRY e { x = f32[3,70000] parameter(0) ROOT r = (f32[3,9], s32[3,9]) topk(x), k=9, largest=true }"},
   };
 }
 

@@ -48,7 +48,9 @@ Status CheckRoots(const FusionBody& body, const FusionPlan& plan) {
       const Instruction& root = *body.roots()[0].inst;
       written[0] += root.Is(Opcode::kScatter) && root.operand(root.operand_count() - 1).shape().NumElements() == 0;
     }
-    if (kernel.operand || kernel.totals) continue;
+    // The kernels of a sort before the last one write scratch memory.
+    const bool is_step = kernel.kind == KernelKind::kSort && &kernel != &plan.kernels.back();
+    if (kernel.operand || kernel.totals || is_step) continue;
     for (size_t root = 0; root < written.size(); ++root)
       written[root] += kernel.roots.empty() ? 1 : std::ranges::count(kernel.roots, static_cast<int64_t>(root));
   }
@@ -101,10 +103,14 @@ Result<std::vector<EmittedKernel>> EmitFusion(const Instruction& inst, const Fus
   int64_t number = 0;  // Copies of operands are not counted.
   for (const KernelPlan& kernel : plan.kernels) {
     const int64_t own = kernel.operand ? 0 : number++;
-    const EmitRequest request = {body, kernel, std::string(fault),
+    const EmitRequest request = {body,
+                                 kernel,
+                                 std::string(fault),
                                  kernel.operand ? "_operand"
                                  : own > 0      ? Str("_", own)
-                                                : ""};
+                                                : "",
+                                 &kernel - plan.kernels.data(),
+                                 std::ssize(plan.kernels)};
     kernels.push_back(TRY(EmitKernel(request)));
     const int64_t shared = kernels.back().kernel->SharedBytes();
     TRY(request.Require(shared <= kMostSharedBytes,

@@ -76,6 +76,8 @@ struct EmitRequest {
   const KernelPlan& plan;
   std::string fault;   // Of kKernelFaults; empty: none.
   std::string suffix;  // Of the kernel's name.
+  int64_t number = 0;  // Of the kernel in the plan of the fusion, which has `count`.
+  int64_t count = 1;
 
   // An error (C001) unless `holds`: what is wrong with the plan.
   Status Require(bool holds, std::string_view what) const;

@@ -337,8 +337,12 @@ Value JoinedBits(std::span<const Value> parts, Type type) {
   return Bitcast(joined, type);
 }
 
-std::vector<Value> EmitScalarComputation(KernelBuilder& k, const Computation& computation,
-                                         std::span<const Value> arguments, const std::string& fault) {
+namespace {
+
+// The values of `part`, in a scalar computation.
+std::vector<Value> EmitPart(KernelBuilder& k, const Instruction& part, std::span<const Value> arguments,
+                            const std::string& fault) {
+  const Computation& computation = part.computation();
   std::map<const Instruction*, std::vector<Value>> values;
   std::vector<int> first_part = {0};  // By parameter.
   for (const Instruction* parameter : computation.parameters())
@@ -359,8 +363,21 @@ std::vector<Value> EmitScalarComputation(KernelBuilder& k, const Computation& co
     else if (inst->Is(Opcode::kBitcastConvert)) result = {EmitBits(operands[0], KernelTypeOf(inst->shape().type()))};
     else if (!called.empty()) result = EmitScalarComputation(k, *called.front(), operands, fault);  // call, fusion
     else result = EmitElement(*inst, operands, fault);
+    if (inst == &part) break;
   }
-  return values.at(&computation.root());
+  return values.at(&part);
+}
+
+}  // namespace
+
+std::vector<Value> EmitScalarComputation(KernelBuilder& k, const Computation& computation,
+                                         std::span<const Value> arguments, const std::string& fault) {
+  return EmitPart(k, computation.root(), arguments, fault);
+}
+
+Value EmitScalarPart(KernelBuilder& k, const Instruction& part, std::span<const Value> arguments,
+                     const std::string& fault) {
+  return EmitPart(k, part, arguments, fault)[0];
 }
 
 int64_t LiteralBits(const Literal& literal, int64_t part) {

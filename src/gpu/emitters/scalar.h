@@ -40,6 +40,10 @@ std::vector<kernel::Value> EmitScalarComputation(kernel::KernelBuilder& k, const
 int64_t LiteralBits(const Literal& literal, int64_t part);
 std::vector<kernel::Value> LiteralValue(kernel::KernelBuilder& k, const Literal& literal, int64_t linear);
 
+// The value of one instruction of a scalar computation.
+kernel::Value EmitScalarPart(kernel::KernelBuilder& k, const Instruction& part,
+                             std::span<const kernel::Value> arguments, const std::string& fault = "");
+
 // The value that changes nothing, when `reducer` has one in `type`: f(identity, x) == x for every x, NaN and -0 too.
 std::optional<kernel::Value> IdentityOf(kernel::KernelBuilder& k, const SimpleReducer& reducer, kernel::Type type);
 
