@@ -60,28 +60,43 @@ std::unique_ptr<Module> Tiled(const std::string& text, int64_t threads, const st
   return module;
 }
 
-// One walk through a tile as on the host, and a part for each thread as on a GPU; merged, and by digits.
-void CheckAllWays(const std::string& text, Inputs inputs, bool has_key) {
+// One walk through a tile as on the host, and a part for each thread as on a GPU; merged, and by digits. Lines are of
+// at most 512 positions.
+void CheckMerged(const std::string& text, Inputs inputs = Inputs::kIntegers) {
   SCOPED_TRACE(text);
-  Check(*Tiled(text, 32, {32, 32, 1}), inputs);
+  Check(*Tiled(text, 32, {64, 64, 1}), inputs);
   Check(*Tiled(text, 64, {128, 2, 1}), inputs);
-  if (!has_key) return;
-  Check(*Tiled(text, 32, {64, 64, 256}), inputs);
-  Check(*Tiled(text, 64, {128, 2, 16}), inputs);
+}
+void CheckByDigits(const std::string& text, Inputs inputs = Inputs::kIntegers) {
+  SCOPED_TRACE(text);
+  Check(*Tiled(text, 32, {512, 512, 256}), inputs);
+  Check(*Tiled(text, 64, {512, 8, 16}), inputs);
 }
 
 TEST(EmitSort, AnyLength) {
   for (const char* dims : {"1", "2", "33", "300"}) {
-    CheckAllWays(SortOf("s32", dims, 0, "direction=LT"), Inputs::kIntegers, true);
-    CheckAllWays(SortOf("f32", dims, 0, "direction=GT"), Inputs::kIntegers, false);
+    CheckByDigits(SortOf("s32", dims, 0, "direction=LT"));
+    CheckMerged(SortOf("f32", dims, 0, "direction=GT"));
   }
-  for (const char* dims : {"1", "7", "1000", "5000"}) Check(*Fused(SortOf("f32", dims, 0, "direction=LT")));
+  for (const char* dims : {"1", "7", "5000"}) Check(*Fused(SortOf("f32", dims, 0, "direction=LT")));
+}
+
+// Tiles of long lines: digits are counted, placed and moved by kernels of their own.
+TEST(EmitSort, DigitsOfSeveralTiles) {
+  for (const std::string& text :
+       {SortOf("s8", "2,300", 1, "direction=GT"), SortOf("f16", "300,2", 0, "direction=LT, type=TOTALORDER"),
+        SortWith("130", 0, "direction=GT, type=TOTALORDER", {"s32"}),
+        SortWith("130", 0, "direction=LT, type=TOTALORDER", {"bf16", "s8"})}) {
+    SCOPED_TRACE(text);
+    Check(*Tiled(text, 32, {64, 64, 256}), Inputs::kReals);
+    Check(*Tiled(text, 32, {64, 2, 16}), Inputs::kReals);
+  }
 }
 
 TEST(EmitSort, AnyDimension) {
   for (const int dimension : {0, 1, 2}) {
     Check(*Fused(SortOf("f32", "3,70,5", dimension, "direction=LT")));
-    CheckAllWays(SortOf("u16", "2,70,3", dimension, "direction=GT"), Inputs::kIntegers, true);
+    CheckByDigits(SortOf("u16", "2,70,3", dimension, "direction=GT"));
   }
   Check(
       *Fused("before { a = s32[] parameter(0) b = s32[] parameter(1) ROOT r = pred[] compare(a, b), direction=LT } "
@@ -94,14 +109,12 @@ TEST(EmitSort, NothingToSort) {
 }
 
 TEST(EmitSort, EveryKeyType) {
-  for (const char* type : {"pred", "s8", "s16", "s32", "s64", "u8", "u16", "u32", "u64"}) {
-    for (const char* compare : {"direction=LT", "direction=GT"})
-      CheckAllWays(SortOf(type, "2,150", 1, compare), Inputs::kIntegers, true);
-  }
-  for (const char* type : {"f16", "bf16", "f32", "f64"}) {
-    for (const char* compare : {"direction=LT, type=TOTALORDER", "direction=GT, type=TOTALORDER"})
-      CheckAllWays(SortOf(type, "2,150", 1, compare), Inputs::kReals, true);
-  }
+  for (const char* type : {"pred", "s8", "s16", "s64", "u8", "u32", "u64"})
+    CheckByDigits(SortOf(type, "2,150", 1, "direction=LT"));
+  for (const char* type : {"f16", "bf16", "f32", "f64"})
+    CheckByDigits(SortOf(type, "2,150", 1, "direction=LT, type=TOTALORDER"), Inputs::kReals);
+  for (const char* type : {"pred", "s32", "u8"}) CheckByDigits(SortOf(type, "2,150", 1, "direction=GT"));
+  CheckByDigits(SortOf("f32", "2,150", 1, "direction=GT, type=TOTALORDER"), Inputs::kReals);
 }
 
 // A tile with such a NaN is merged as the interpreter merges a line.
@@ -113,34 +126,33 @@ TEST(EmitSort, NanUnderAComparisonThatIsNoOrder) {
 
 TEST(EmitSort, WhatMovesAlong) {
   for (const auto& payloads : std::vector<std::vector<std::string>>{{"s32"}, {"f64"}, {"bf16", "s8", "pred"}}) {
-    CheckAllWays(SortWith("3,90", 1, "direction=GT, type=TOTALORDER", payloads), Inputs::kReals, true);
-    CheckAllWays(SortWith("3,90", 1, "direction=LT", payloads), Inputs::kIntegers, false);
+    CheckByDigits(SortWith("3,90", 1, "direction=GT, type=TOTALORDER", payloads), Inputs::kReals);
+    CheckMerged(SortWith("3,90", 1, "direction=LT", payloads));
   }
   // The key is another operand than the first; one operand goes out by itself.
-  CheckAllWays(
+  CheckByDigits(
       "before { a = s32[] parameter(0) b = s32[] parameter(1) c = u8[] parameter(2) d = u8[] parameter(3)"
       " ROOT r = pred[] compare(d, c), direction=LT }"
       " ENTRY e { x = s32[130] parameter(0) y = u8[130] parameter(1)"
       " s = (s32[130], u8[130]) sort(x, y), dimensions={0}, to_apply=before"
-      " ROOT r = s32[130] get-tuple-element(s), index=0 }",
-      Inputs::kIntegers, true);
+      " ROOT r = s32[130] get-tuple-element(s), index=0 }");
 }
 
 // JAX: -0 and +0 are one number, and so are all NaN.
 constexpr const char* kCanonical =
     "before { a = f32[] parameter(0) b = f32[] parameter(1) c = s32[] parameter(2) d = s32[] parameter(3)"
-    " zero = f32[] constant(0) nan = f32[] constant(nan)"
+    " zero = f32[] constant(0) none = f32[] constant(nan)"
     " a0 = pred[] compare(a, zero), direction=EQ a1 = f32[] select(a0, zero, a)"
-    " an = pred[] compare(a, a), direction=NE a2 = f32[] select(an, nan, a1)"
+    " an = pred[] compare(a, a), direction=NE a2 = f32[] select(an, none, a1)"
     " b0 = pred[] compare(b, zero), direction=EQ b1 = f32[] select(b0, zero, b)"
-    " bn = pred[] compare(b, b), direction=NE b2 = f32[] select(bn, nan, b1)"
+    " bn = pred[] compare(b, b), direction=NE b2 = f32[] select(bn, none, b1)"
     " ROOT r = pred[] compare(a2, b2), direction=LT, type=TOTALORDER } ";
 
 TEST(EmitSort, KeysThatAreComputed) {
   const std::string text = Str(kCanonical,
                                "ENTRY e { x = f32[2,140] parameter(0) y = s32[2,140] iota(), iota_dimension=1"
                                " ROOT r = (f32[2,140], s32[2,140]) sort(x, y), dimensions={1}, to_apply=before }");
-  CheckAllWays(text, Inputs::kReals, true);
+  CheckByDigits(text, Inputs::kReals);
   // As XLA expands the total order.
   const auto bits = [](std::string_view x) {
     return Str(" ", x, "i = s32[] bitcast-convert(", x, ") ", x, "u = u32[] bitcast-convert(", x, ") ", x,
@@ -148,22 +160,21 @@ TEST(EmitSort, KeysThatAreComputed) {
                "n = pred[] compare(", x, "i, zero), direction=LT ", x, "k = s32[] select(", x, "n, ", x, "s, ", x,
                "i)");
   };
-  CheckAllWays(Str("before { a = f32[] parameter(0) b = f32[] parameter(1) most = u32[] constant(2147483647)"
-                   " zero = s32[] constant(0)",
-                   bits("a"), bits("b"),
-                   " ROOT r = pred[] compare(ak, bk), direction=LT } ENTRY e { x = f32[150] parameter(0)"
-                   " ROOT r = f32[150] sort(x), dimensions={0}, to_apply=before }"),
-               Inputs::kReals, true);
+  CheckByDigits(Str("before { a = f32[] parameter(0) b = f32[] parameter(1) most = u32[] constant(2147483647)"
+                    " zero = s32[] constant(0)",
+                    bits("a"), bits("b"),
+                    " ROOT r = pred[] compare(ak, bk), direction=LT } ENTRY e { x = f32[150] parameter(0)"
+                    " ROOT r = f32[150] sort(x), dimensions={0}, to_apply=before }"),
+                Inputs::kReals);
 }
 
 TEST(EmitSort, SeveralKeys) {
-  CheckAllWays(
+  CheckMerged(
       "before { a = s32[] parameter(0) b = s32[] parameter(1) c = f32[] parameter(2) d = f32[] parameter(3)"
       " l = pred[] compare(a, b), direction=LT e = pred[] compare(a, b), direction=EQ"
       " m = pred[] compare(c, d), direction=GT o = pred[] and(e, m) ROOT r = pred[] or(l, o) }"
       " ENTRY e { x = s32[3,110] parameter(0) y = f32[3,110] parameter(1)"
-      " ROOT r = (s32[3,110], f32[3,110]) sort(x, y), dimensions={1}, to_apply=before }",
-      Inputs::kIntegers, false);
+      " ROOT r = (s32[3,110], f32[3,110]) sort(x, y), dimensions={1}, to_apply=before }");
 }
 
 // Each element goes out once, whatever is said of two of them: LE, a constant, a relation with cycles.
@@ -202,11 +213,11 @@ std::string TopKOf(std::string_view type, std::string_view dims, std::string_vie
 TEST(EmitTopK, BestFirst) {
   for (const char* type : {"s8", "u32", "bf16", "f32", "f64"}) {
     for (const char* more : {"largest=true", "largest=false"}) {
-      CheckAllWays(TopKOf(type, "3,77", "3,", 5, more), Inputs::kReals, true);
-      Check(*Fused(TopKOf(type, "300", "", 300, more)), Inputs::kReals);
+      CheckByDigits(TopKOf(type, "3,77", "3,", 5, more), Inputs::kReals);
     }
   }
-  Check(*Fused(TopKOf("f32", "5000", "", 1, "largest=true")), Inputs::kReals);
+  CheckMerged(TopKOf("f16", "3,200", "3,", 200, "largest=true"), Inputs::kReals);
+  Check(*Fused(TopKOf("f32", "300", "", 1, "largest=true")), Inputs::kReals);
   Check(*Fused(TopKOf("f32", "3,40", "3,", 0, "largest=true")), Inputs::kReals);
 }
 

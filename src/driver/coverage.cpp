@@ -172,7 +172,11 @@ std::unique_ptr<Module> ProbeModule(const std::string& probe, PrimitiveType type
   const std::string text = ProgramOf(std::span(&probe, 1), type);
   auto module = Parse(std::make_shared<const SourceText>("<probe>", text));
   if (!module || !Verify(**module)) return nullptr;
-  (*module)->entry().SetRoot((*module)->entry().root().operand(0));
+  Computation& entry = (*module)->entry();
+  Instruction& all = entry.root();
+  entry.SetRoot(all.operand(0));
+  entry.Remove(all);
+  (*module)->header.entry_result.reset();
   return std::move(*module);
 }
 

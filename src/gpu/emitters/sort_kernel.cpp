@@ -41,9 +41,11 @@ SortKernel::SortKernel(SortSpace& space, const EmitRequest& request, const SortS
   line_ = by_line ? k.block() : k.block() / tiles_;
   tile_ = by_line ? k.Index(0) : k.block() % tiles_;
   first_ = tile_ * shape_.tile;
-  count_ = space.lines() == 0 ? k.Index(0)
-           : tiles_ == 1      ? k.Index(space.length)
-                              : Min(k.Index(space.length) - first_, k.Index(shape_.tile));
+  // Without elements there is still one block.
+  const bool is_empty = space.inst->operand(0).shape().NumElements() == 0;
+  count_ = is_empty      ? k.Index(0)
+           : tiles_ == 1 ? k.Index(space.length)
+                         : Min(k.Index(space.length) - first_, k.Index(shape_.tile));
   Value rest = line_;
   for (size_t i = space.variables.size() - 1; i-- > 0;) {
     const IterationSpace::Variable& variable = space.variables[i];
