@@ -298,8 +298,7 @@ class BlockEmitter {
     const auto store = [&] {
       std::vector<Value> results;
       for (const Output& output : space.outputs) results.push_back(emission.Emit(output.value));
-      for (size_t j = 0; j < results.size(); ++j)
-        arrays[j].Store(emission.Lower(space.outputs[j].offset), results[j]);
+      for (size_t j = 0; j < results.size(); ++j) arrays[j].Store(emission.Lower(space.outputs[j].offset), results[j]);
     };
     if (size == 1) return store();  // One element of an array that is updated in place.
     emission.Hoist(nodes);
@@ -397,9 +396,9 @@ class BlockEmitter {
   int scratches_ = 0;
   Array trips_;
   Value most_trips_, outermost_trips_;
-  Variable stopped_;                    // A loop goes on for too long.
-  int depth_ = 0;                       // Of loops around what is emitted.
-  std::vector<const Homes*> states_;    // Of the loops around it.
+  Variable stopped_;                  // A loop goes on for too long.
+  int depth_ = 0;                     // Of loops around what is emitted.
+  std::vector<const Homes*> states_;  // Of the loops around it.
 };
 
 }  // namespace
