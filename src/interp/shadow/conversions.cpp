@@ -22,6 +22,15 @@ Pair AboveZero(const Pair* in) {
   return x + e <= 0 || e == 0 ? Pair{std::numeric_limits<double>::quiet_NaN(), 0} : Pair{0, kUndetermined};
 }
 
+// What is not finite in a type that may have no infinity, which its conversion says, or no NaN, which it has a number in
+// place of, of a sign that nobody promises.
+Pair NotFinite(const Finish& finish, double x) {
+  if (finish.has_infinity) return {x, 0};
+  const FloatFormat format = FormatOf(finish.held);
+  if (std::isnan(x)) return format.specials == Specials::kFinite ? Pair{0, kUndetermined} : Pair{x, 0};
+  return {DecodeFloat(format, EncodeFloat(format, x)), 0};
+}
+
 ShadowValue FloatToFloat(Context& context, const Instruction& inst, const ShadowValue& x) {
   const PrimitiveType held = context.Held(inst);
   const PrimitiveType to = inst.shape().type();
@@ -39,8 +48,7 @@ ShadowValue FloatToFloat(Context& context, const Instruction& inst, const Shadow
   finish.target = RoundingTo(held, context.ftz());
   const auto rule = [finish](const Pair* in) -> Pair {
     if (!IsDecided(in[0])) return {0, kUndetermined};
-    // A type without infinities makes another number of them, and one without NaN of that.
-    if (!std::isfinite(in[0].value)) return finish.has_infinity ? Pair{in[0].value, 0} : Pair{0, kUndetermined};
+    if (!std::isfinite(in[0].value)) return NotFinite(finish, in[0].value);
     return Rounded(finish, in[0].value, in[0].bound);
   };
   const ShadowValue* operands[] = {&x};
