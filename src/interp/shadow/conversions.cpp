@@ -22,8 +22,8 @@ Pair AboveZero(const Pair* in) {
   return x + e <= 0 || e == 0 ? Pair{std::numeric_limits<double>::quiet_NaN(), 0} : Pair{0, kUndetermined};
 }
 
-// What is not finite in a type that may have no infinity, which its conversion says, or no NaN, which it has a number in
-// place of, of a sign that nobody promises.
+// What is not finite in a type that may have no infinity, which its conversion says, or no NaN, which it has a number
+// in place of, of a sign that nobody promises.
 Pair NotFinite(const Finish& finish, double x) {
   if (finish.has_infinity) return {x, 0};
   const FloatFormat format = FormatOf(finish.held);
