@@ -22,15 +22,6 @@ Pair AboveZero(const Pair* in) {
   return x + e <= 0 || e == 0 ? Pair{std::numeric_limits<double>::quiet_NaN(), 0} : Pair{0, kUndetermined};
 }
 
-// What is not finite in a type that may have no infinity, which its conversion says, or no NaN, which it has a number
-// in place of, of a sign that nobody promises.
-Pair NotFinite(const Finish& finish, double x) {
-  if (finish.has_infinity) return {x, 0};
-  const FloatFormat format = FormatOf(finish.held);
-  if (std::isnan(x)) return format.specials == Specials::kFinite ? Pair{0, kUndetermined} : Pair{x, 0};
-  return {DecodeFloat(format, EncodeFloat(format, x)), 0};
-}
-
 ShadowValue FloatToFloat(Context& context, const Instruction& inst, const ShadowValue& x) {
   const PrimitiveType held = context.Held(inst);
   const PrimitiveType to = inst.shape().type();
@@ -48,7 +39,7 @@ ShadowValue FloatToFloat(Context& context, const Instruction& inst, const Shadow
   finish.target = RoundingTo(held, context.ftz());
   const auto rule = [finish](const Pair* in) -> Pair {
     if (!IsDecided(in[0])) return {0, kUndetermined};
-    if (!std::isfinite(in[0].value)) return NotFinite(finish, in[0].value);
+    if (!std::isfinite(in[0].value)) return {in[0].value, 0};
     return Rounded(finish, in[0].value, in[0].bound);
   };
   const ShadowValue* operands[] = {&x};
@@ -102,8 +93,7 @@ ShadowValue IntegerToFloat(Context& context, const Instruction& inst, const Shad
     // 64-bit integers may go through f32 on their way to a narrower type.
     if (size >= 0x1p24 && BitWidth(held) < 32) e += HalfStep(single, size);
     if (x.HasOpen() && x.open.GetInt(i) != 0) e = kUndetermined;
-    const Pair rounded = AfterOverflow(finish, value[i], e * kUp);
-    const Pair pair = held == PrimitiveType::kF8E8M0FNU ? AboveZero(&rounded) : rounded;
+    const Pair pair = AfterOverflow(finish, value[i], e * kUp);
     value[i] = pair.value;
     bound[i] = pair.bound;
   }
