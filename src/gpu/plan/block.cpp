@@ -1,9 +1,12 @@
 // The planner of regions that one block of threads runs.
+#include <algorithm>
+
 #include "base/text.h"
 #include "gpu/kernel/builder.h"
 #include "gpu/plan/block_space.h"
 #include "gpu/plan/launch_shape.h"
 #include "gpu/plan/planner.h"
+#include "ir/fusion.h"
 #include "ir/region.h"
 
 namespace hlo::gpu {
@@ -21,10 +24,12 @@ constexpr int kVector = 4;
 Result<PlanAnswer> PlanBlock(PlanRequest& request) {
   const Instruction& region = request.body().source();
   if (RegionOf(region) != "block") return PlanAnswer{};
+  // Each is judged by itself then, and named. Asked first: a module can have thousands of such regions.
+  const auto is_loop = [](const Instruction* inst) { return inst->Is(Opcode::kWhile); };
+  if (std::ranges::none_of(FusedComputation(region).Instructions(), is_loop))
+    FAIL(UnsupportedAt(region, "U103", "kernels in a row, without a loop, run one by one so far"));
   const auto space = TRY(BlockSpaceOf(region));
   const bool is_gpu = request.device().is_gpu;
-  // Each is judged by itself then, and named.
-  if (!space->has_loops) FAIL(UnsupportedAt(region, "U103", "kernels in a row, without a loop, run one by one so far"));
   if (!is_gpu && space->most_elements > kMostElementsOnHost) {
     FAIL(UnsupportedAt(region, "U103",
                        Str("one of its kernels has ", space->most_elements, " elements, which all cores share")));
