@@ -32,6 +32,8 @@ ShadowValue FloatToFloat(Context& context, const Instruction& inst, const Shadow
   if (context.options.widened || Includes(held, x.held)) {
     ShadowValue result = x;
     result.shape = inst.shape();
+    // All numbers, but not infinities, or the sign of 0: those of the target (HoldInFormat).
+    if (BitWidth(held) <= 8 && FormatOf(held).specials != FormatOf(x.held).specials) result.held = held;
     return result;
   }
   Finish finish = context.FinishOf(inst, 0.5);
