@@ -193,6 +193,10 @@ bench-fusion: all  ## Kernels and bytes after the passes, against XLA:GPU, for e
 	@for archive in models xla-hlo-large; do tar -xJf $(CORPUS)/corpus/$$archive.tar.xz -C $(BUILD)/corpus; done
 	@python3 bench/fusion.py $(CORPUS) $(BUILD)/corpus/models $(BUILD)/corpus/xla-hlo $(CORPUS)/corpus/xla-hlo
 
+bench-cpu: all  ## The workloads of $(CORPUS)/bench/cpu against XLA:CPU, by turns, on two cores; FLAGS=... for hlo-run
+	[ -x build/venv/bin/python ] || bench/models/regenerate.sh muladd_reduce
+	@python3 bench/compare.py --rounds 3 --budget 1 $(if $(FLAGS),--flags='$(FLAGS)') $(CORPUS)/bench/cpu/*.hlo
+
 PEER_PYTHON ?= build/venv/bin/python
 corpus: all  ## Do we read and print what XLA does? Every text of $(CORPUS)/corpus and 1000 mutants; PEER_PYTHON=... with jaxlib 0.12
 	[ -x $(PEER_PYTHON) ] || bench/models/regenerate.sh muladd_reduce
@@ -244,4 +248,4 @@ install: all  ## Copy the program and its links below PREFIX
 clean:  ## Remove what was built
 	rm -rf $(BUILD) build-asan build-fuzz compile_commands.json
 
-.PHONY: all help deps demo test run-tests fuzz diff golden golden-check test-exhaustive test-inject kernel-check verifier-coverage asan gpu-check bench bench-interp bench-parse bench-scale bench-fusion corpus pass-pairs models lint tidy format dist install clean
+.PHONY: all help deps demo test run-tests fuzz diff golden golden-check test-exhaustive test-inject kernel-check verifier-coverage asan gpu-check bench bench-interp bench-parse bench-scale bench-fusion bench-cpu corpus pass-pairs models lint tidy format dist install clean

@@ -6,7 +6,7 @@
     compare.py --interpreter --check --rounds 5 > bench/results/DATE.md
 
 Each round runs XLA:CPU and ours after each other, in a new process each, so that what else the machine does falls on
-both; the figures are medians over the rounds. Needs the Python of bench/models/regenerate.sh (build/venv), or any
+both; the figures are medians over the rounds, and the last row is the geometric mean of the ratios. Needs the Python of bench/models/regenerate.sh (build/venv), or any
 with jax, and build/bin/hlo-run; what cannot be run is a dash and a note below the table.
 """
 import argparse
@@ -132,6 +132,12 @@ def ratio(ours, theirs):
     return None if ours is None or not theirs else ours / theirs
 
 
+def geometric_mean(record, theirs, ours):
+    """Of the ratios of medians, where both sides have one."""
+    pairs = [(median([a[ours] for a in r['ours']]), median([a.get(theirs) for a in r['xla_cpu']])) for r in record]
+    return statistics.geometric_mean([ratio(*pair) for pair in pairs if all(pair)]) if any(map(all, pairs)) else None
+
+
 def cell(value):
     return '-' if value is None else '%.3g' % value if value < 1000 else '%.0f' % value
 
@@ -226,6 +232,9 @@ def main():
         rows.append(row + [cell(interpreter)] * options.interpreter + [cell(gap)] * options.check)
         record.append({'model': name, 'xla_cpu': xla, 'ours': ours, 'interpreter_s': interpreter, 'difference': gap})
 
+    if len(rows) > 1:
+        means = {3: geometric_mean(record, 'median_ms', 'median_ms'), 6: geometric_mean(record, 'compile_s', 'ready_s')}
+        rows.append(['geometric mean'] + [cell(means[i]) if i in means else '' for i in range(1, len(rows[0]))])
     print(conditions(options, load_before) + '\n')
     header = ['model', 'XLA:CPU ms', 'ours ms', 'ours/XLA', 'XLA compile s', 'ours ready s', 'ours/XLA']
     print(table(header + ['interpreter s'] * options.interpreter + ['difference'] * options.check, rows))
