@@ -58,6 +58,8 @@ class Emission {
 
   kernel::Value Lower(IndexExpr e);
   kernel::Value Emit(NodeId id) { return EmitAll(id)[0]; }
+  // The value of the node where the conditions hold, whose clamps are for them; else `otherwise`. Of one type.
+  kernel::Value EmitWhere(std::span<const IndexCondition> conditions, NodeId id, kernel::Value otherwise);
 
   // An undecided choice between pieces (of a concatenation, an update) below `nodes` that is the same for the whole
   // tile: worth a branch around the tile. -1: none.
