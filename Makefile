@@ -8,6 +8,8 @@ T ?=
 VERSION := 0.1.0
 
 CCACHE := $(shell command -v ccache 2>/dev/null)
+# Paths are relative to the folder of this file: the objects of one clone serve the next.
+export CCACHE_NOHASHDIR := 1
 LLD := $(shell command -v ld.lld-19 >/dev/null 2>&1 && echo -fuse-ld=lld -B/usr/lib/llvm-19/bin -Wl,-T,scripts/llvm_late.ld)
 LLVM_INCLUDE = $(shell $(LLVM_CONFIG) --includedir 2>/dev/null)
 # By file, not by component: "nvptx" is not expanded for static linking. --as-needed and gc keep the rest out.

@@ -35,6 +35,7 @@ options.add_argument('--seed', type=int, default=0)
 options.add_argument('--args', metavar='F.npz')
 options.add_argument('--save_args', metavar='F.npz')
 options.add_argument('--save_outputs', metavar='F.npz')
+options.add_argument('--compile_only', action='store_true', help='nothing is run')
 options = options.parse_args()
 
 KEPT = {'MALLOC_MMAP_MAX_': '0', 'MALLOC_TRIM_THRESHOLD_': str(1 << 40), 'MALLOC_TOP_PAD_': str(1 << 30),
@@ -105,6 +106,13 @@ def main():
     devices = xla_client.DeviceList(tuple(client.local_devices()[:1]))
     executable = client.compile_and_load(stablehlo, devices, xla_client.CompileOptions())
     clock.append(time.perf_counter())
+    about = {
+        'model': os.path.basename(options.model), 'jaxlib': jaxlib.__version__, 'threads': len(os.sched_getaffinity(0)),
+        'memory': options.memory,
+        'parse_s': round(clock[1] - clock[0], 4), 'convert_s': round(clock[2] - clock[1], 4),
+        'compile_s': round(clock[3] - clock[2], 4)}
+    if options.compile_only:
+        return print(json.dumps(about))
 
     host = arguments(text, computation.program_shape().parameter_shapes())
     if options.save_args:
@@ -123,11 +131,8 @@ def main():
         np.savez(options.save_outputs, **{'out%d' % i: bits(r) for i, r in enumerate(results)})
     warm = sorted(seconds[1:])
     print(json.dumps({
-        'model': os.path.basename(options.model), 'jaxlib': jaxlib.__version__, 'threads': len(os.sched_getaffinity(0)),
-        'memory': options.memory,
-        'parse_s': round(clock[1] - clock[0], 4), 'convert_s': round(clock[2] - clock[1], 4),
-        'compile_s': round(clock[3] - clock[2], 4), 'first_ms': round(seconds[0] * 1e3, 4),
-        'median_ms': round(warm[len(warm) // 2] * 1e3, 4), 'min_ms': round(warm[0] * 1e3, 4), 'runs': len(warm),
+        **about, 'first_ms': round(seconds[0] * 1e3, 4), 'median_ms': round(warm[len(warm) // 2] * 1e3, 4),
+        'min_ms': round(warm[0] * 1e3, 4), 'runs': len(warm),
         'finite': all(bool(np.isfinite(r.astype(np.float64)).all()) for r in results)}))
 
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <cstring>
 #include <functional>
 #include <limits>
@@ -74,6 +75,9 @@ double UlpAt(PrimitiveType type, double x) {
   return std::ldexp(1.0, std::ilogb(std::max(std::abs(x), 1e-30)) - bits + 1);
 }
 
+bool IsNan(std::complex<double> x) { return std::isnan(x.real()) || std::isnan(x.imag()); }
+
+// Of a complex number, in units at its size: a part may cancel.
 void ExpectNear(const Literal& expected, const Literal& actual, double ulps, const std::string& what) {
   if (expected.shape().IsTuple()) {
     for (size_t i = 0; i < expected.elements().size(); ++i)
@@ -81,10 +85,19 @@ void ExpectNear(const Literal& expected, const Literal& actual, double ulps, con
     return;
   }
   int bad = 0;
+  const PrimitiveType type = expected.shape().type();
   for (int64_t i = 0; i < expected.shape().NumElements() && bad < 5; ++i) {
+    if (IsComplex(type)) {
+      const std::complex<double> e = expected.GetComplex(i), a = actual.GetComplex(i);
+      const double ulp = UlpAt(type == PrimitiveType::kC64 ? PrimitiveType::kF32 : PrimitiveType::kF64, std::abs(e));
+      if (e == a || (IsNan(e) && IsNan(a)) || std::abs(e - a) <= ulps * ulp) continue;
+      ADD_FAILURE() << what << ": element " << i << ": expected " << e << ", got " << a;
+      ++bad;
+      continue;
+    }
     const double e = expected.GetDouble(i), a = actual.GetDouble(i);
     if (e == a || (std::isnan(e) && std::isnan(a))) continue;
-    if (IsFloat(expected.shape().type()) && std::abs(e - a) <= ulps * UlpAt(expected.shape().type(), e)) continue;
+    if (IsFloat(type) && std::abs(e - a) <= ulps * UlpAt(type, e)) continue;
     ADD_FAILURE() << what << ": element " << i << " of " << expected.shape().ToString() << ": expected " << e
                   << ", got " << a;
     ++bad;
@@ -127,7 +140,13 @@ std::vector<Literal> MakeInputs(const Module& module, Inputs inputs, uint64_t se
         const uint64_t random =
             Mix(seed * 1000003 + leaf * 7919 + parameter->parameter_number() * 104729 + static_cast<uint64_t>(i));
         const double unit = static_cast<double>(random >> 11) * 0x1p-53;
-        if (!IsFloat(array.shape().type())) {
+        if (IsComplex(array.shape().type())) {
+          const double whole[] = {static_cast<double>(static_cast<int64_t>(random % 17) - 8),
+                                  static_cast<double>(static_cast<int64_t>(random / 17 % 17) - 8)};
+          const double other = static_cast<double>(Mix(random) >> 11) * 0x1p-53;
+          array.SetComplex(i, inputs == Inputs::kIntegers ? std::complex(whole[0], whole[1])
+                                                          : std::complex(unit * 4 - 2, other * 4 - 2));
+        } else if (!IsFloat(array.shape().type())) {
           array.SetInt(i, array.shape().type() == PrimitiveType::kPred ? static_cast<int64_t>(random & 1)
                           : IsUnsigned(array.shape().type())           ? static_cast<int64_t>(random % 9)
                                                                        : static_cast<int64_t>(random % 17) - 8);
@@ -194,6 +213,13 @@ Result<Literal> RunKernels(const Module& module, std::span<const Literal> inputs
           const auto [it, is_new] = scratch.try_emplace(buffer.scratch, Memory(buffer.bytes, buffer.zeroed ? 0 : 0xA5));
           if (buffer.zeroed) must_be_zero[buffer.scratch] = buffer.bytes;
           arguments.push_back(it->second.data.get());
+          break;
+        }
+        case KernelBuffer::Kind::kTrips: {
+          keep.emplace_back(buffer.bytes, 0);
+          auto* const trips = reinterpret_cast<int64_t*>(keep.back().data.get());
+          trips[kStopAfter] = trips[kMostTrips] = std::numeric_limits<int64_t>::max();
+          arguments.push_back(trips);
           break;
         }
         case KernelBuffer::Kind::kLiteral:

@@ -31,8 +31,24 @@ struct Case {
   const char* device = "h200";
 };
 std::vector<Case> Cases() {
-  const std::string add = kAdd;
+  const std::string add = kAdd, less =
+                                    "less { a = f32[] parameter(0) b = f32[] parameter(1)"
+                                    " ROOT r = pred[] compare(a, b), direction=LT } ";
   return {
+      {"block",
+       "one_more { i = s32[] parameter(0) one = s32[] constant(1) ROOT r = s32[] add(i, one) }"
+       " twice { x = f32[70] parameter(0) ROOT r = f32[70] add(x, x) }"
+       " few { i = s32[] parameter(0) n = s32[] constant(9) ROOT r = pred[] compare(i, n), direction=LT }"
+       " body { s = (s32[], f32[70]) parameter(0) i = s32[] get-tuple-element(s), index=0"
+       " x = f32[70] get-tuple-element(s), index=1 j = s32[] fusion(i), kind=kLoop, calls=one_more"
+       " y = f32[70] fusion(x), kind=kLoop, calls=twice ROOT r = (s32[], f32[70]) tuple(j, y) }"
+       " again { s = (s32[], f32[70]) parameter(0) i = s32[] get-tuple-element(s), index=0"
+       " ROOT r = pred[] fusion(i), kind=kLoop, calls=few }"
+       " region { i = s32[] parameter(0) x = f32[70] parameter(1) s = (s32[], f32[70]) tuple(i, x)"
+       " loop = (s32[], f32[70]) while(s), condition=again, body=body"
+       " ROOT y = f32[70] get-tuple-element(loop), index=1 }"
+       " ENTRY e { i = s32[] parameter(0) x = f32[70] parameter(1) ROOT r = f32[70] fusion(i, x), kind=kCustom,"
+       " calls=region, backend_config={\"region\":\"block\"} }"},
       {"loop", "ENTRY e { x = f32[40,70] parameter(0) ROOT r = f32[40,70] negate(x) }"},
       {"loop",
        "ENTRY e { x = f32[40,70] parameter(0) y = f32[9] parameter(1) a = f32[40,70] negate(x)"
@@ -41,6 +57,9 @@ std::vector<Case> Cases() {
        "ENTRY e { x = f32[40,70] parameter(0) u = f32[3,70] parameter(1) i = s32[] parameter(2)"
        " z = s32[] constant(0) ROOT r = f32[40,70] dynamic-update-slice(x, u, i, z) }"},
       {"transpose", "ENTRY e { x = f32[40,70] parameter(0) ROOT r = f32[70,40] transpose(x), dimensions={1,0} }"},
+      {"rows", add + "ENTRY e { x = f32[40,700] parameter(0) z = f32[] constant(0) e = f32[40,700] exponential(x)"
+                     " s = f32[40] reduce(e, z), dimensions={1}, to_apply=add"
+                     " b = f32[40,700] broadcast(s), dimensions={0} ROOT r = f32[40,700] divide(e, b) }"},
       {"row_reduction", add + "ENTRY e { x = f32[40,700] parameter(0) z = f32[] constant(0)"
                               " ROOT r = f32[40] reduce(x, z), dimensions={1}, to_apply=add }"},
       {"row_reduction", add + "ENTRY e { x = f32[3,70000] parameter(0) z = f32[] constant(0)"
@@ -49,6 +68,12 @@ std::vector<Case> Cases() {
                                  " ROOT r = f32[36] reduce(x, z), dimensions={0}, to_apply=add }"},
       {"column_reduction", add + "ENTRY e { x = f32[400,1030] parameter(0) z = f32[] constant(0)"
                                  " ROOT r = f32[1030] reduce(x, z), dimensions={0}, to_apply=add }"},
+      {"scan", add + "ENTRY e { x = f32[70,700] parameter(0) z = f32[] constant(0) ROOT r = f32[70,700]"
+                     " reduce-window(x, z), window={size=1x700 pad=0_0x699_0}, to_apply=add }"},
+      {"scan", add + "ENTRY e { x = f32[3,70000] parameter(0) z = f32[] constant(0) ROOT r = f32[3,70000]"
+                     " reduce-window(x, z), window={size=1x70000 pad=0_0x0_69999}, to_apply=add }"},
+      {"scan", add + "ENTRY e { x = f32[400,1030] parameter(0) z = f32[] constant(0) ROOT r = f32[400,1030]"
+                     " reduce-window(x, z), window={size=400x1 pad=399_0x0_0}, to_apply=add }"},
       {"contraction",
        "ENTRY e { x = f32[40,70] parameter(0) y = f32[70,33] parameter(1)"
        " ROOT r = f32[40,33] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0} }"},
@@ -67,7 +92,17 @@ std::vector<Case> Cases() {
                         " y = f32[40,7] negate(x) ROOT r = f32[40,7] scatter(y, i, u), update_window_dims={1},"
                         " inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1,"
                         " to_apply=add }"},
+      {"sort", less + "ENTRY e { x = f32[40,70] parameter(0) ROOT r = f32[40,70] sort(x), dimensions={1},"
+                      " to_apply=less }"},
+      {"sort", less + "ENTRY e { x = f32[9000] parameter(0) ROOT r = f32[9000] sort(x), dimensions={0},"
+                      " to_apply=less }"},
+      {"sort", "ENTRY e { x = f32[3,70000] parameter(0) ROOT r = (f32[3,9], s32[3,9]) topk(x), k=9, largest=true }"},
   };
+}
+
+// A region is written as it stands.
+std::unique_ptr<Module> ModuleOf(const Case& each) {
+  return each.kind == std::string_view("block") ? Parsed(each.text) : Fused(each.text);
 }
 
 std::vector<kernel::KernelHash> HashesOf(const std::vector<EmittedKernel>& kernels) {
@@ -88,7 +123,7 @@ TEST(FusionPlan, EachKindHasACase) {
 
 TEST(FusionPlan, PrintsParsesAndIsObeyed) {
   for (const Case& each : Cases()) {
-    const auto module = Fused(each.text);
+    const auto module = ModuleOf(each);
     const FusionPlan plan = PlanOfRoot(*module, *FindDevice(each.device));
     ASSERT_FALSE(plan.kernels.empty()) << each.text;
     EXPECT_EQ(ToString(plan.kernels.back().kind), each.kind) << each.text;
@@ -118,6 +153,12 @@ TEST(FusionPlan, OtherNumbersAreObeyed) {
   const std::string columns = std::string(kAdd) +
                               "ENTRY e { x = f32[1024,96] parameter(0) z = f32[] constant(0)"
                               " ROOT r = f32[96] reduce(x, z), dimensions={0}, to_apply=add }";
+  const std::string row_scan = std::string(kAdd) +
+                               "ENTRY e { x = f32[40,1000] parameter(0) z = f32[] constant(0) ROOT r = f32[40,1000]"
+                               " reduce-window(x, z), window={size=1x1000 pad=0_0x999_0}, to_apply=add }";
+  const std::string column_scan = std::string(kAdd) +
+                                  "ENTRY e { x = f32[100,96] parameter(0) z = f32[] constant(0) ROOT r = f32[100,96]"
+                                  " reduce-window(x, z), window={size=100x1 pad=0_99x0_0}, to_apply=add }";
   const std::string dot =
       "ENTRY e { x = f32[40,70] parameter(0) y = f32[70,100] parameter(1)"
       " ROOT r = f32[40,100] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0} }";
@@ -127,6 +168,10 @@ TEST(FusionPlan, OtherNumbersAreObeyed) {
   const std::string transpose =
       "ENTRY e { x = f32[90,70] parameter(0) ROOT r = f32[70,90] transpose(x), "
       "dimensions={1,0} }";
+  const std::string stitched = std::string(kAdd) +
+                               "ENTRY e { x = f32[40,1024] parameter(0) z = f32[] constant(0)"
+                               " r = f32[40] reduce(x, z), dimensions={1}, to_apply=add"
+                               " b = f32[40,1024] broadcast(r), dimensions={0} ROOT d = f32[40,1024] subtract(x, b) }";
   const auto reduction = [](std::string_view rest) { return Str(R"("heroes":["r"],)", rest); };
   const struct {
     std::string text, kernel;
@@ -139,10 +184,18 @@ TEST(FusionPlan, OtherNumbersAreObeyed) {
       {columns,
        Str(R"({"kind":"column_reduction",)", reduction(R"("tile":[4,128],"vector":4,"threads":128,"splits":5})"))},
       {columns, Str(R"({"kind":"column_reduction",)", reduction(R"("tile":[16,128],"vector":4,"threads":512})"))},
+      {row_scan, Str(R"({"kind":"scan",)", reduction(R"("tile":[1,64],"vector":2,"threads":32})"))},
+      {row_scan, Str(R"({"kind":"scan",)", reduction(R"("tile":[1,256],"vector":4,"threads":64})"))},
+      {row_scan, Str(R"({"kind":"scan",)", reduction(R"("tile":[4,32],"threads":128})"))},
+      {column_scan, Str(R"({"kind":"scan",)", reduction(R"("tile":[1,64],"vector":2,"threads":32,"unroll":2})"))},
+      {column_scan, Str(R"({"kind":"scan",)", reduction(R"("tile":[1,128],"threads":128})"))},
       {dot, Str(R"({"kind":"contraction",)", reduction(R"("tile":[16,128,32],"vector":4,"threads":128})"))},
       {dot, Str(R"({"kind":"contraction",)", reduction(R"("tile":[32,32,64],"threads":64})"))},
       {dot, Str(R"({"kind":"contraction",)", reduction(R"("tile":[12,64,128],"vector":2,"threads":64})"))},
       {dot, Str(R"({"kind":"contraction",)", reduction(R"("tile":[5,32,96],"threads":32})"))},
+      {stitched, Str(R"({"kind":"rows",)", reduction(R"("tile":[1,64],"vector":2,"threads":32})"))},
+      {stitched, Str(R"({"kind":"rows",)", reduction(R"("tile":[4,128],"vector":4,"threads":128,"unroll":2})"))},
+      {stitched, Str(R"({"kind":"rows",)", reduction(R"("tile":[1,1024],"threads":1024})"))},
       {loop, R"({"kind":"loop","tile":[2048],"vector":4,"threads":512})"},
       {loop, R"({"kind":"loop","tile":[1,64],"vector":2,"threads":32})"},
       {loop, R"({"kind":"loop","tile":[4,64],"vector":2,"threads":128})"},
@@ -169,7 +222,7 @@ TEST(FusionPlan, OtherNumbersAreObeyed) {
 TEST(FusionPlan, WhatMayBeInPlaceIs) {
   int64_t foreseen = 0;
   for (const Case& each : Cases()) {
-    const auto module = Fused(each.text);
+    const auto module = ModuleOf(each);
     const Instruction& fusion = module->entry().root();
     const FusionPlan plan = PlanOfRoot(*module);
     for (size_t root = 0; root < FusionRoots(fusion).size(); ++root) {
@@ -185,7 +238,7 @@ TEST(FusionPlan, WhatMayBeInPlaceIs) {
 TEST(FusionPlan, WhatWalksAsAReductionIsOne) {
   int64_t reductions = 0;
   for (const Case& each : Cases()) {
-    const auto module = Fused(each.text);
+    const auto module = ModuleOf(each);
     const auto walk = WalkOf(module->entry().root());
     if (!walk) continue;
     const FusionPlan plan = PlanOfRoot(*module);

@@ -271,6 +271,8 @@ TEST_P(Inject, IsFound) {
   const bool in_pass = test.fault.starts_with("pass:");
   if (in_pass) options.pipeline.inject = test.fault.substr(5);
   else options.inject = test.fault;
+  // A loop that is one kernel leaves the run time nothing to do.
+  if (test.fault.starts_with("runtime:")) options.pipeline.disabled.emplace_back("loops");
   // Products as kernels where the fault is one of kernels.
   options.libraries = test.fault.starts_with("library:");
   Progress progress(true);

@@ -586,6 +586,66 @@ inline Kernel SumOfMany(int64_t overrun = 0) {
   return std::move(k).Build();
 }
 
+// Newton's steps for square roots of a block's numbers, until none changes by much: a loop of unknown length around a
+// reduction, on state in shared memory and in a variable.
+inline Kernel NewtonRoots(int64_t count) {
+  KernelBuilder k("newton_roots", 2, 64);
+  const Array x = k.Input("x", Type::kF32, 2 * count), y = k.Output("y", Type::kF32, 2 * count);
+  const Array steps = k.Output("steps", Type::kS32, 2);
+  const Array root = k.Shared("root", Type::kF32, count);
+  const Value base = k.block() * count;
+  k.SetSource("while.1");
+  const auto each = [&](const KernelBuilder::IndexBody& body) { k.Tile(2, k.Index(count), body); };
+  each([&](Value i) { root.Store(i, Abs(x.Load(base + i)) + 1.0); });
+  const Variable change = k.MakeVariable(k.Constant(Type::kF32, 1.0));
+  const Variable made = k.MakeVariable(k.Constant(Type::kS32, 0));
+  k.While([&] { return (change.Get() > 1e-3) & (made.Get() < 50); },
+          [&] {
+            const Slot most = k.MakeSlot(Type::kF32, 2);
+            k.Fill(most, 0.0);
+            each([&](Value i) {
+              const Value old = root.Load(i), next = (old + Abs(x.Load(base + i)) / old) * 0.5;
+              root.Store(i, next);
+              most.Set(Max(most.Get(), Abs(next - old)));
+            });
+            change.Set(k.BlockReduce(most, [](Value a, Value b) { return Max(a, b); }));
+            made.Set(made.Get() + 1);
+          });
+  each([&](Value i) { y.Store(base + i, root.Load(i)); });
+  steps.Store(k.block(), made.Get());
+  return std::move(k).Build();
+}
+
+// Halves the sum of an array, element by element, until it is small; the condition has phases, and a loop stands in it.
+inline Kernel HalvedSums() {
+  KernelBuilder k("halved_sums", 3, 64);
+  const Array x = k.Input("x", Type::kS32, 3 * 64), y = k.Output("y", Type::kS32, 3 * 64);
+  const Array value = k.Shared("value", Type::kS32, 64);
+  const Value base = k.block() * 64;
+  k.SetSource("while.2");
+  k.Tile(1, [&](Value i) { value.Store(i, Abs(x.Load(base + i)) & 1023); });
+  const auto sum = [&] {
+    const Slot terms = k.MakeSlot(Type::kS32, 1);
+    k.Tile(1, [&](Value i) { terms.Set(value.Load(i)); });
+    return k.BlockReduce(terms, Sum);
+  };
+  k.While([&] { return sum() > 100; },
+          [&] {
+            const Variable least = k.MakeVariable(k.Constant(Type::kS32, 8));
+            k.While([&] { return least.Get() > 0; },
+                    [&] {
+                      k.Tile(1, [&](Value i) {
+                        const Value old = value.Load(i);
+                        value.Store(i, Select(old > least.Get(), old - 1, old));
+                      });
+                      least.Set(least.Get() - 3);
+                    });
+            k.Tile(1, [&](Value i) { value.Store(i, value.Load(i) / 2); });
+          });
+  k.Tile(1, [&](Value i) { y.Store(base + i, value.Load(i)); });
+  return std::move(k).Build();
+}
+
 inline std::vector<Kernel> SampleKernels() {
   std::vector<Kernel> kernels;
   kernels.push_back(Elementwise("gelu", Type::kF32, 3000, 4, [](Value x, Value y) { return Gelu(x) + Exp(y); }));
@@ -618,6 +678,9 @@ inline std::vector<Kernel> SampleKernels() {
                  Convert(Convert(Convert(y, Type::kF16), Type::kPred), type);
         }));
   }
+  kernels.push_back(NewtonRoots(100));
+  kernels.push_back(NewtonRoots(128));
+  kernels.push_back(HalvedSums());
   kernels.push_back(AsyncRows(Type::kF32));
   kernels.push_back(AsyncRows(Type::kBF16));
   kernels.push_back(PanelProduct(Type::kF32, 64, false));

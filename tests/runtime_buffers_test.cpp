@@ -314,7 +314,7 @@ void CheckPlan(const BufferPlan& plan, int seed) {
 TEST(RuntimeBuffers, LiveValuesNeverOverlap) {
   int64_t in_place = 0;
   for (int seed = 0; seed < 300; ++seed) {
-    const auto module = Prepare(*Generator(seed).Make());
+    const auto module = Prepare(*Generator(seed).Make(), DefaultDevice());
     const BufferPlan plan =
         PlanBuffers(*module, FindValues(*module, AllShares(*module)), {.outputs_in_arena = seed % 2 == 0});
     CheckPlan(plan, seed);
@@ -349,7 +349,7 @@ TEST(RuntimeBuffers, LoopStateStaysInPlace) {
   Instruction& start = entry.Add(Opcode::kAdd, Array(64), {&p, &q});
   Instruction& loop = entry.Add(Opcode::kWhile, state, {&entry.AddTuple({&start, &q})}, attrs);
   entry.SetRoot(entry.AddGetTupleElement(loop, 0));
-  const auto prepared = Prepare(module);
+  const auto prepared = Prepare(module, DefaultDevice());
   const BufferPlan plan = PlanBuffers(*prepared, FindValues(*prepared, AllShares(*prepared)));
   EXPECT_TRUE(plan.copies.empty()) << ToString(plan);
   EXPECT_EQ(plan.arena_bytes, 256) << ToString(plan);  // The predicate; the state is the result's own memory.
@@ -364,7 +364,7 @@ TEST(RuntimeBuffers, DonatedParametersAreReused) {
   Instruction& a = entry.Add(Opcode::kAdd, Array(1000), {&p, &p});
   entry.SetRoot(entry.Add(Opcode::kMultiply, Array(1000), {&a, &a}));
   module.header.donors.push_back({0, {}});
-  const auto prepared = Prepare(module);
+  const auto prepared = Prepare(module, DefaultDevice());
   const BufferPlan plan = PlanBuffers(*prepared, FindValues(*prepared, AllShares(*prepared)),
                                       {.reuse_parameters = true, .outputs_in_arena = true});
   EXPECT_EQ(plan.arena_bytes, 4096);
@@ -383,7 +383,7 @@ TEST(RuntimeBuffers, EqualConstantsAreOne) {
   Instruction& b = entry.AddConstant(generator.Filled(Array(64), 1));
   Instruction& c = entry.AddConstant(generator.Filled(Array(64), 2));
   entry.SetRoot(entry.AddTuple({&a, &b, &c}));
-  const auto prepared = Prepare(module);
+  const auto prepared = Prepare(module, DefaultDevice());
   EXPECT_EQ(PlanBuffers(*prepared, FindValues(*prepared, {})).constants.size(), 2u);
 }
 

@@ -325,6 +325,10 @@ Result<Output> OutputOf(const std::string& path, const OptFlags& f, const Pipeli
     if (report) TRY(Tell(passes.emplace(*std::move(report)), f, observers, *module, pipeline));
   }
   const bool is_judged = observers.check.has_value();
+  if (f.stage == "hlo-backend") {  // What runs, with its plans.
+    for (const std::string& note : gpu::TakeUnplannedRegionsApart(*module, device))
+      std::fprintf(stderr, "note: %s\n", note.c_str());
+  }
   if (f.stage == "hlo-backend" || dumper.active() || f.print_fusion_plan) TRY(gpu::PlanModule(*module, device));
   TRY(dumper.After("cpu", *module));
   if (passes) TRY(dumper.Passes(*passes));

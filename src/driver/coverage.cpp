@@ -144,20 +144,39 @@ std::string ProbeText(Opcode opcode) {
   return Str(row.text, "(", kOperands[row.arity - 1], ")");
 }
 
-std::unique_ptr<Module> ProbeModule(const std::string& probe, PrimitiveType type) {
-  std::string text = "HloModule probe\n";
-  for (const auto& [name, body] : kComputations) {
-    if (probe.find(name) != std::string::npos) text += Str(name, " ", body, "\n");
+// Probes side by side; the root is the tuple of their results.
+std::string ProgramOf(std::span<const std::string> probes, PrimitiveType type) {
+  std::string text = "HloModule probe\n", body = "ENTRY main {" + std::string(kParameters);
+  std::vector<std::string> names;
+  for (const std::string& probe : probes) {
+    names.push_back(Str("r", names.size()));
+    body += Str("  ", names.back(), " = ", probe, "\n");
   }
-  text += Str("ENTRY main {", kParameters, "  ROOT r = ", probe, "\n}\n");
+  const auto is_named = [](std::string_view name) {
+    return [name](const std::string& probe) { return probe.find(name) != std::string::npos; };
+  };
+  for (const auto& [name, computation] : kComputations) {
+    if (std::ranges::any_of(probes, is_named(name))) text += Str(name, " ", computation, "\n");
+  }
+  text += Str(body, "  ROOT all = tuple(", Join(names, ", "), ")\n}\n");
   const auto replace = [&](std::string_view from, const std::string& to) {
     for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
       text.replace(at, from.size(), to);
   };
   replace("T[", Str(ToString(type), "["));
   replace("NUMBER", IsComplex(type) ? "(1, 0)" : "1");
-  auto module = Parse(std::make_shared<const SourceText>("<probe>", std::move(text)));
+  return text;
+}
+
+std::unique_ptr<Module> ProbeModule(const std::string& probe, PrimitiveType type) {
+  const std::string text = ProgramOf(std::span(&probe, 1), type);
+  auto module = Parse(std::make_shared<const SourceText>("<probe>", text));
   if (!module || !Verify(**module)) return nullptr;
+  Computation& entry = (*module)->entry();
+  Instruction& all = entry.root();
+  entry.SetRoot(all.operand(0));
+  entry.Remove(all);
+  (*module)->header.entry_result.reset();
   return std::move(*module);
 }
 
@@ -194,7 +213,7 @@ bool HasKernels(const Module& module) {
   if (emitted || emitted.error().code() == "U101") return emitted.has_value();
   const auto optimized = module.Clone(true);
   if (!Optimize(*optimized, {}, nullptr)) return false;
-  TakeRegionsApart(*optimized);
+  gpu::TakeUnplannedRegionsApart(*optimized, DefaultDevice());
   return EmitKernels(optimized->entry()).has_value();
 }
 
@@ -211,6 +230,12 @@ const std::vector<PrimitiveType>& CoverageTypes() {
   static const std::vector<PrimitiveType> types = {kPred, kS4,  kS8,     kS16, kS32,  kS64, kU4,  kU8,  kU16,
                                                    kU32,  kU64, kF8E5M2, kF16, kBF16, kF32, kF64, kC64, kC128};
   return types;
+}
+
+std::string CoverageProgram(std::span<const Opcode> opcodes, PrimitiveType type) {
+  std::vector<std::string> probes;
+  for (const Opcode opcode : opcodes) probes.push_back(ProbeText(opcode));
+  return ProgramOf(probes, type);
 }
 
 std::vector<OpCoverage> MeasureCoverage() {

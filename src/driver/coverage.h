@@ -3,6 +3,8 @@
 #ifndef HLO_DRIVER_COVERAGE_H_
 #define HLO_DRIVER_COVERAGE_H_
 
+#include <span>
+#include <string>
 #include <vector>
 
 #include "ir/opcode.h"
@@ -26,6 +28,8 @@ struct OpCoverage {
 const std::vector<PrimitiveType>& CoverageTypes();
 // By opcode, in the order of the op table.
 std::vector<OpCoverage> MeasureCoverage();
+// The uses that are measured, of opcodes that have `type`, as one program: its root is the tuple of their results.
+std::string CoverageProgram(std::span<const Opcode> opcodes, PrimitiveType type);
 
 }  // namespace hlo
 

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <functional>
+#include <memory>
 #include <span>
+#include <unordered_set>
 
 #include "base/parallel.h"
 #include "base/text.h"
@@ -47,10 +49,18 @@ Result<std::vector<gpu::EmittedKernel>> KernelsOf(const Instruction& inst, const
 
 std::vector<Lowered> LowerFusions(const Module& module, const std::string& name, const DeviceDescription& device) {
   std::vector<Lowered> fusions;
-  for (const Computation* computation : module.PostOrder()) {
+  std::unordered_set<const Computation*> in_regions;
+  const std::vector<Computation*> order = module.PostOrder();
+  for (size_t i = order.size(); i-- > 0;) {
+    for (const Instruction* inst : order[i]->instructions()) {
+      if (!IsRegion(*inst) && !in_regions.contains(order[i])) continue;
+      for (const Computation* called : CalledComputations(*inst)) in_regions.insert(called);
+    }
+  }
+  for (const Computation* computation : order) {
+    if (in_regions.contains(computation)) continue;
     for (const Instruction* inst : computation->Instructions()) {
-      if (inst->Is(Opcode::kFusion) && !IsRegion(*inst) && (name.empty() || inst->name() == name))
-        fusions.push_back({.inst = inst});
+      if (inst->Is(Opcode::kFusion) && (name.empty() || inst->name() == name)) fusions.push_back({.inst = inst});
     }
   }
   ParallelFor(std::ssize(fusions), 1, [&](int64_t begin, int64_t end) {
@@ -133,7 +143,9 @@ Result<std::string> Lower(const Module& module, LowerStage stage, const std::str
   // Kernels for what is no GPU, and for later ones than LLVM knows, are shown as those of sm_90.
   kernel::NvptxOptions options;
   if (device.is_gpu) options.arch = Str("sm_", std::min(device.compute_capability, 90));
-  const std::vector<Lowered> fusions = LowerFusions(module, name, device);
+  const std::unique_ptr<Module> compiled = module.Clone();
+  gpu::TakeUnplannedRegionsApart(*compiled, device);
+  const std::vector<Lowered> fusions = LowerFusions(*compiled, name, device);
   if (fusions.empty() && !name.empty())
     FAIL(UsageError("F008", Str("no fusion is called '", Escaped(name), "'"))
              .Hint("hlo-opt --stage=kernels lists them"));

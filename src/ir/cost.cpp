@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "ir/fusion.h"
 #include "ir/region.h"
+#include "ir/running_fold.h"
 #include "ir/trip_count.h"
 
 namespace hlo {
@@ -319,11 +320,11 @@ Cost CostAnalysis::CostOf(const Instruction& inst) {
     // Each element of the (first) operand goes once through the function; the initial values make up for the last one.
     case Opcode::kReduce: cost = applied(inst.attrs<ReduceAttrs>().to_apply, Elements(inst.operand(0).shape())); break;
     case Opcode::kScan: cost = applied(inst.attrs<ScanAttrs>().to_apply, Elements(inst.operand(0).shape())); break;
-    // Taps on padding count.
+    // Taps on padding count; a running fold takes a step for each result.
     case Opcode::kReduceWindow: {
       const auto& attrs = inst.attrs<ReduceWindowAttrs>();
       const Shape& result = inst.shape().IsTuple() ? inst.shape().element(0) : inst.shape();
-      cost = applied(attrs.to_apply, Elements(result) * WindowSize(attrs.window));
+      cost = applied(attrs.to_apply, Elements(result) * (RunningFoldOf(inst) ? 1 : WindowSize(attrs.window)));
       break;
     }
     // Each element of the source chooses from a window, then is added to its place.

@@ -12,6 +12,9 @@
 //              - a reduce, or an elementwise function (reshapes included) of reduces and of other values *of as many
 //                elements*, evaluated once for each result element after the reduction;
 //              - a value of the reduces' operand dimensions, stored while the operand is walked (multi-output).
+//            One made of a region of rows (ir/region.h) also holds reduces of what others gave, used along their rows.
+//            Or running folds (ir/running_fold.h) along one dimension of equal operands, with roots of as many
+//            elements, each evaluated at the fold's own.
 //   kCustom  A library call: backend_config={"library":"gemm"} or {"library":"convolution"}; the computation holds the
 //            dot or convolution with its epilogue as plain HLO (passes/libraries says which epilogues there are).
 //

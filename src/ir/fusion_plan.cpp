@@ -29,6 +29,8 @@ enum FieldBit : unsigned {
   kLibrary = 1024,
   kAlgorithm = 2048,
   kWorkspace = 4096,
+  kTotals = 8192,
+  kKept = 16384,
 };
 
 struct KindRow {
@@ -57,6 +59,8 @@ constexpr Field kFields[] = {
     {"operand", kOperand, &KernelPlan::operand},
     {"in_place", kInPlace, &KernelPlan::in_place},
     {"heroes", kHeroes, &KernelPlan::heroes},
+    {"kept", kKept, &KernelPlan::kept},
+    {"totals", kTotals, &KernelPlan::totals},
     {"tile", kTile, &KernelPlan::tile, 1, 1 << 20},
     {"vector", kVector, &KernelPlan::vector, 1, 16},
     {"threads", kThreads, &KernelPlan::threads, 1, 1024},

@@ -48,10 +48,14 @@ struct KernelPlan {
   bool in_place = false;
   // Instructions of the fused computation whose kind it is; empty where the instruction stands outside a fusion.
   std::vector<std::string> heroes;
+  // Of stitched rows: instructions whose elements stay on chip until later passes over the row have read them.
+  std::vector<std::string> kept;
+  // Of a scan that blocks share: it leaves what each of their parts comes to, from which the next kernel goes on.
+  bool totals = false;
   std::vector<int64_t> tile;  // What a block takes at a time; kernel_kinds.def says of what.
   int64_t vector = 1;         // Neighbouring elements of one thread.
   int64_t threads = 1;        // Of a block.
-  int64_t splits = 1;         // Blocks that share one reduction.
+  int64_t splits = 1;         // Blocks that share one reduction or scan.
   int64_t unroll = 1;         // Steps whose loads are in flight together.
   int64_t stages = 1;         // Tiles of an operand in shared memory.
   std::string library, algorithm;

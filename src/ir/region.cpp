@@ -1,5 +1,9 @@
 #include "ir/region.h"
 
+#include <algorithm>
+#include <unordered_map>
+
+#include "base/text.h"
 #include "ir/attrs.h"
 #include "ir/fusion.h"
 #include "ir/module.h"
@@ -41,13 +45,15 @@ void Inline(Instruction& region, std::vector<Instruction*>* order) {
   computation.Remove(result);
 }
 
-bool TakeApart(Computation& computation) {
+using Stays = std::function<bool(const Instruction&)>;
+
+bool TakeApart(Computation& computation, const Stays& stays) {
   const std::vector<Instruction*> before = computation.Instructions();
   std::vector<Instruction*> order;
   bool changed = false;
   for (Instruction* inst : before) {
     if (inst->removed()) continue;
-    if (!IsRegion(*inst)) {
+    if (!IsRegion(*inst) || (stays && stays(*inst))) {
       order.push_back(inst);
       continue;
     }
@@ -59,6 +65,99 @@ bool TakeApart(Computation& computation) {
   if (computation.module().header.is_scheduled) computation.SetOrder(order);
   return true;
 }
+
+// What the fusions of a region compute, as instructions of one computation.
+class Flattener {
+ public:
+  Flattener(Computation& held, Computation& flat) : held_(held), flat_(flat) {}
+
+  bool Run() {
+    for (Instruction* inst : held_.PostOrder()) {
+      if (!Take(*inst)) return false;
+    }
+    std::vector<Instruction*>& results = values_[held_.root().place()];
+    if (std::ranges::any_of(results, [](const Instruction* each) { return !each->shape().IsArray(); })) return false;
+    flat_.SetRoot(held_.root().shape().IsTuple() ? flat_.AddTuple(std::move(results)) : *results.front());
+    return true;
+  }
+
+ private:
+  using Values = std::vector<std::vector<Instruction*>>;  // By place: the elements of a tuple, or the value.
+
+  static std::vector<Instruction*> OperandsOf(const Instruction& inst, const Values& values) {
+    std::vector<Instruction*> operands;
+    for (const Instruction* operand : inst.operands()) operands.push_back(values[operand->place()].front());
+    return operands;
+  }
+  static bool NamesTuples(const Instruction& inst) {
+    return inst.Is(Opcode::kTuple) || inst.Is(Opcode::kGetTupleElement);
+  }
+  static std::vector<Instruction*> Named(const Instruction& inst, const Values& values) {
+    if (inst.Is(Opcode::kGetTupleElement)) return {values[inst.operand(0).place()][inst.tuple_index()]};
+    return OperandsOf(inst, values);
+  }
+
+  bool Take(const Instruction& inst) {
+    std::vector<Instruction*>& value = values_[inst.place()];
+    if (inst.Is(Opcode::kParameter)) {
+      if (!inst.shape().IsArray()) return false;
+      value = {&flat_.AddParameter(inst.parameter_number(), inst.shape())};
+      return true;
+    }
+    if (NamesTuples(inst)) {
+      value = Named(inst, values_);
+      return true;
+    }
+    if (inst.Is(Opcode::kBitcast) || inst.Is(Opcode::kConstant)) {
+      value = {&Clone(inst, OperandsOf(inst, values_))};
+      return true;
+    }
+    if (!IsKernel(inst)) return false;
+    value = Inside(FusedComputation(inst), OperandsOf(inst, values_));
+    return !value.empty();
+  }
+
+  // Kernels each compute what they share; here that is one value.
+  Instruction& Clone(const Instruction& inst, const std::vector<Instruction*>& operands) {
+    uint64_t hash = HashOperation(inst);
+    for (const Instruction* operand : operands) hash = (hash ^ operand->id()) * 0x9E3779B97F4A7C15;
+    const auto [first, last] = known_.equal_range(hash);
+    for (auto each = first; each != last; ++each) {
+      const auto& [original, copy] = each->second;
+      if (SameOperation(*original, inst) && std::ranges::equal(copy->operands(), operands)) return *copy;
+    }
+    Instruction& copy = flat_.AddClone(inst, Operands(operands));
+    known_.insert({hash, {&inst, &copy}});
+    return copy;
+  }
+
+  // The results of a kernel; none where it holds tuples that are not its root.
+  std::vector<Instruction*> Inside(const Computation& fused, const std::vector<Instruction*>& operands) {
+    Values values(fused.place_limit());
+    for (const Instruction* inst : fused.PostOrder()) {
+      std::vector<Instruction*>& value = values[inst->place()];
+      if (inst->Is(Opcode::kParameter)) {
+        value = {operands[inst->parameter_number()]};
+      } else if (inst->Is(Opcode::kTuple)) {
+        value = OperandsOf(*inst, values);
+      } else {
+        value = {&Clone(*inst, OperandsOf(*inst, values))};
+      }
+    }
+    std::vector<Instruction*>& results = values[fused.root().place()];
+    if (fused.root().Is(Opcode::kTuple) || !fused.root().shape().IsTuple()) return results;
+    std::vector<Instruction*> elements;  // Of an instruction with several results.
+    for (size_t i = 0; i < fused.root().shape().elements().size(); ++i)
+      elements.push_back(&flat_.AddGetTupleElement(*results.front(), static_cast<int64_t>(i)));
+    return elements;
+  }
+
+  Computation& held_;
+  Computation& flat_;
+  Values values_ = Values(held_.place_limit());
+  // By hash: instructions of kernels and what stands for them.
+  std::unordered_multimap<uint64_t, std::pair<const Instruction*, Instruction*>> known_;
+};
 
 }  // namespace
 
@@ -98,12 +197,35 @@ Instruction& AddInPlaceOf(Computation& computation, const Instruction& inst, std
   return copy;
 }
 
-bool TakeRegionsApart(Module& module) {
+Instruction* AddFlattened(Instruction& region) {
+  Computation& computation = region.computation();
+  Computation& flat = computation.module().AddComputation(Str("flat_", region.name()));
+  if (!Flattener(*region.attrs<FusionAttrs>().calls, flat).Run()) return nullptr;
+  Operands operands;
+  for (Instruction* operand : region.operands()) operands.push_back(operand);
+  Instruction& fusion = computation.AddNamed(Opcode::kFusion, Shape(region.shape()), std::move(operands),
+                                             FusionAttrs{.kind = FusionKind::kInput, .calls = &flat}, region.name());
+  fusion.SetRange(region.range());
+  fusion.SetOrigin(region.origin());
+  return &fusion;
+}
+
+void ReplaceRegion(Instruction& region, Instruction& flat) {
+  Computation& computation = region.computation();
+  std::vector<Instruction*> order = computation.Instructions();
+  std::erase(order, &flat);
+  std::ranges::replace(order, &region, &flat);
+  region.ReplaceAllUses(flat);
+  computation.Remove(region);
+  if (computation.module().header.is_scheduled) computation.SetOrder(order);
+}
+
+bool TakeRegionsApart(Module& module, const Stays& stays) {
   bool changed = false;
   // A region in a region is one of the computation that it has come to.
   for (bool again = true; again;) {
     again = false;
-    for (Computation* computation : ComputationsOfKernels(module)) again |= TakeApart(*computation);
+    for (Computation* computation : ComputationsOfKernels(module)) again |= TakeApart(*computation, stays);
     changed |= again;
   }
   if (changed) module.RemoveUnreachable();

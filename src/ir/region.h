@@ -3,8 +3,9 @@
 //   region.1 = f32[64,128] fusion(x), kind=kCustom, calls=region_rows, backend_config={"region":"rows"}
 //
 // The computation holds kernels and library calls (fusions, copies), loops of them, and what only names values; its
-// operands and results are all that the launch reads and writes in memory. Until an emitter takes a kind of region, the
-// compiler takes it apart: then the kernels run one by one, as they would have without.
+// operands and results are all that the launch reads and writes in memory. The compiler makes one fusion of what a region
+// of rows computes, where that is a kernel. What no planner takes as one kernel (gpu/plan/planner.h) it takes apart: then
+// the kernels run one by one, as they would have without.
 //
 //   block      One block of threads runs the kernels, and loops of them, in turn.
 //   rows       Each block makes one row of all values, from rows of others: what a reduction gives stays on chip.
@@ -14,6 +15,7 @@
 #ifndef HLO_IR_REGION_H_
 #define HLO_IR_REGION_H_
 
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -37,9 +39,15 @@ std::vector<Computation*> ComputationsOfKernels(const Module& module);
 // A copy of `inst`, which goes, with its name.
 Instruction& AddInPlaceOf(Computation& computation, const Instruction& inst, std::span<Instruction* const> operands);
 
-// What stands in a region stands in its place, in the order in which the module runs if it is scheduled. True when
-// there was one.
-bool TakeRegionsApart(Module& module);
+// A fusion beside the region that computes what its kernels do, without them: what their computations hold is its own.
+// Null where the region holds something else than kernels of one launch each.
+Instruction* AddFlattened(Instruction& region);
+// It takes the region's place.
+void ReplaceRegion(Instruction& region, Instruction& flat);
+
+// What stands in a region stands in its place, in the order in which the module runs if it is scheduled; but not in one
+// that `stays`. True when there was one.
+bool TakeRegionsApart(Module& module, const std::function<bool(const Instruction& region)>& stays = nullptr);
 
 }  // namespace hlo
 

@@ -190,7 +190,9 @@ Result<const OptimizedModule*> Experiment::Optimized() {
         optimized.notes.push_back(Str(end, ": no such pass instance was come to"));
       if (std::string todo = TodoText(optimized.passes); !todo.empty()) optimized.notes.push_back(std::move(todo));
     }
-    TakeRegionsApart(*optimized.module);  // As compiling does: reports and checks speak of kernels that run.
+    // As compiling does: reports and checks speak of kernels that run.
+    for (std::string& note : gpu::TakeUnplannedRegionsApart(*optimized.module, *options_.pipeline.device))
+      optimized.notes.push_back(std::move(note));
     optimized.ms = watch.ms();
     if (!dumper_) return optimized;
     if (dumper_->active()) TRY(gpu::PlanModule(*optimized.module, *options_.pipeline.device));
@@ -204,7 +206,9 @@ Result<const OptimizedModule*> Experiment::Optimized() {
 // What would be taken apart is not put together, so that parts keep who made them.
 RunOptions Experiment::Running() const {
   RunOptions options = options_;
-  if (!options.pipeline.passes && !options.pipeline.text) options.pipeline.disabled.emplace_back("regions");
+  if (options.pipeline.passes || options.pipeline.text) return options;
+  for (const char* pass : {"block-fusion", "attention-fusion", "product-fusion", "segment-fusion"})
+    options.pipeline.disabled.emplace_back(pass);
   return options;
 }
 

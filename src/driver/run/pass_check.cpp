@@ -10,6 +10,7 @@
 #include "interp/arguments/arguments.h"
 #include "interp/compare/widened.h"
 #include "interp/interpreter.h"
+#include "ir/region.h"
 
 namespace hlo {
 namespace {
@@ -29,16 +30,27 @@ void OwnBytes(Literal& literal) {
   for (Literal& element : literal.mutable_elements()) OwnBytes(element);
 }
 
+// Loops are compared by their iterations where they stand as such, not in regions: what these hold is the same there.
+std::unique_ptr<Module> WithoutRegions(const Module& optimized) {
+  std::unique_ptr<Module> apart = optimized.Clone();
+  TakeRegionsApart(*apart);
+  return apart;
+}
+
 // What runs of the program left of its large values, those of a kernel with several results by their
 // get-tuple-element. All of them may be more than memory holds: a run takes as many as an eighth of the machine's
 // memory does, and the next run is done when one beyond those is asked for.
 class LeftValues {
  public:
-  LeftValues(Experiment& experiment, const Module& input, const Module& optimized, const WidenedOptions& options)
+  // `apart`: WithoutRegions(optimized).
+  LeftValues(Experiment& experiment, const Module& input, const Module& optimized, const Module& apart,
+             const WidenedOptions& options)
       : experiment_(experiment) {
     const int64_t most_bytes = DefaultMemoryLimit() / 6;
     int64_t bytes = 0;
-    for (const Instruction* inst : LargeValues(input, optimized, options)) {
+    const int steps = optimized.id_limit();
+    for (const Instruction* inst : LargeValues(input, apart, options)) {
+      if (inst->id() >= steps) continue;  // No step: it is in a region.
       bytes += inst->shape().ByteSize();
       if (runs_.empty() || bytes > most_bytes) {
         runs_.emplace_back();
@@ -101,8 +113,8 @@ Result<PassRun> FirstWrongPass(Experiment& experiment, std::span<const Literal> 
     const int limit = right + (wrong - right) / 2;
     experiment.progress().Step(limit, instances, "pass instance");
     Experiment part = experiment.With([&](RunOptions& options) { options.pipeline.opt_bisect_limit = limit; });
-    const Module& module = *TRY(part.Optimized())->module;
-    const WidenedResult result = TRY(CompareWidened(input, module, arguments, widened));
+    const std::unique_ptr<Module> module = WithoutRegions(*TRY(part.Optimized())->module);
+    const WidenedResult result = TRY(CompareWidened(input, *module, arguments, widened));
     (result.verdict == Verdict::kMismatch ? wrong : right) = limit;
   }
   return runs[wrong - 1];
@@ -152,9 +164,10 @@ Result<WidenedResult> CompareInputAndOptimized(Experiment& experiment, std::vect
   const Module& optimized = *TRY(experiment.Optimized())->module;
   const RunOptions options = TRY(experiment.Judging());
   const Module& input = *TRY(experiment.Input())->module;
-  LeftValues left(experiment, input, optimized, OptionsOf(options));
+  const std::unique_ptr<Module> apart = WithoutRegions(optimized);
+  LeftValues left(experiment, input, optimized, *apart, OptionsOf(options));
   experiment.Displace();
-  return CompareAroundPasses(input, optimized, options, arguments, summary,
+  return CompareAroundPasses(input, *apart, options, arguments, summary,
                              [&](const Instruction& inst) { return left.Take(inst); });
 }
 

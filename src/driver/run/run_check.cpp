@@ -10,6 +10,7 @@
 #include "driver/inspect/text.h"
 #include "driver/run/dataflow_check.h"
 #include "driver/run/step_alone.h"
+#include "driver/run/trip_check.h"
 #include "interp/arguments/arguments.h"
 #include "interp/shadow/slice.h"
 #include "ir/instruction.h"
@@ -192,9 +193,30 @@ class LocalCheck {
 
   Status Look(size_t i, std::span<const gpu::LoopStep> loops, std::span<const Literal> inputs, const Literal& output) {
     const gpu::StepInfo& step = steps_[i];
-    const std::string_view name = step.instruction->name();
     progress_.Step(static_cast<int64_t>(seen_.size()) + 1, summary_.steps, "kernel");
-    Comparison comparison = TRY(Compare(step, inputs, output));
+    if (TripCheck* const trips = TripsOf(i)) {
+      std::vector<Literal> read;
+      for (const Literal& input : inputs) read.push_back(input.WithBools());
+      return trips->Run(read, output, kSeededIterations, local_,
+                        [&](const Comparison& comparison, std::span<const gpu::LoopStep> trip) {
+                          std::vector<gpu::LoopStep> all(loops.begin(), loops.end());
+                          all.insert(all.end(), trip.begin(), trip.end());
+                          return Take(i, all, comparison);
+                        });
+    }
+    return Take(i, loops, TRY(Compare(step, inputs, output)));
+  }
+
+  // Of a loop that is one kernel.
+  TripCheck* TripsOf(size_t i) {
+    const auto [at, is_new] = trips_.try_emplace(i);
+    if (is_new) at->second = TripCheck::Of(steps_[i], device_, options_);
+    return at->second.get();
+  }
+
+  Status Take(size_t i, std::span<const gpu::LoopStep> loops, Comparison comparison) {
+    const gpu::StepInfo& step = steps_[i];
+    const std::string_view name = step.instruction->name();
     if (comparison.verdict == Verdict::kUnsupported) {
       unchecked_.insert(Str("'", name, "': ", comparison.reason));
       return {};
@@ -204,7 +226,9 @@ class LocalCheck {
       summary_.worst_ratio = comparison.worst_ratio();
       summary_.worst_step = name;
     }
-    if (step.instruction->Is(Opcode::kFusion) && comparison.Count(ElementClass::kSuspicious) > 0) doubtful_.insert(i);
+    if (step.instruction->Is(Opcode::kFusion) && TripsOf(i) == nullptr &&
+        comparison.Count(ElementClass::kSuspicious) > 0)
+      doubtful_.insert(i);
     if (comparison.verdict == Verdict::kMismatch) IsWrong(step, loops, std::move(comparison), "");
     return {};
   }
@@ -254,7 +278,10 @@ class LocalCheck {
       const int64_t elements = std::accumulate(of_step.begin(), of_step.end(), int64_t{0});
       if (!SharesOf(of_step, elements).TooMany() || IsKnownWrong(i)) continue;
       progress_.Stage("checking on made-up arguments");
-      std::optional<Comparison> comparison = CompareWhereDecided(*steps_[i].instruction, device_, options_, local_);
+      TripCheck* const trips = TripsOf(i);
+      std::optional<Comparison> comparison =
+          trips != nullptr ? trips->OnMadeUp(local_)
+                           : CompareWhereDecided(*steps_[i].instruction, device_, options_, local_);
       if (!comparison) continue;
       if (comparison->verdict == Verdict::kMismatch) {
         IsWrong(steps_[i], {}, std::move(*comparison), ", on made-up arguments");
@@ -276,6 +303,7 @@ class LocalCheck {
   LocalSummary& summary_;
   Culprit& culprit_;
   std::set<size_t> seen_, doubtful_, sampled_;  // Steps.
+  std::map<size_t, std::unique_ptr<TripCheck>> trips_;  // By step; null: it is no loop, or more.
   std::map<size_t, Counts> counts_;             // By step.
   std::set<std::string> unchecked_;
 };

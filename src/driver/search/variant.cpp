@@ -47,7 +47,7 @@ VariantOutcome OutcomeOf(Experiment& experiment, bool runs) {
   outcome.bytes = figures->bytes;
   outcome.seconds = figures->seconds;
   for (const PassRun& run : (*optimized)->passes.runs) {
-    if (run.skipped) continue;  // As the regions are, of which no kernels are made yet.
+    if (run.skipped) continue;  // As those are that make regions of which no kernels are made yet.
     outcome.instances.push_back({std::string(run.pass->name), NameOf(run), run.pipeline, run.changed});
   }
   for (const auto& [rule, rewrites] : (*optimized)->passes.rewrites) outcome.rules.emplace_back(rule);

@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "base/check.h"
+#include "gpu/emitters/complex.h"
 #include "gpu/emitters/scalar.h"
 
 namespace hlo::gpu {
@@ -226,6 +227,17 @@ const std::vector<Value>& Emission::EmitAll(NodeId id) {
   }
 }
 
+void Emission::EmitParts(NodeId id, std::vector<Value>* parts) {
+  const std::vector<Value>& all = EmitAll(id);
+  parts->insert(parts->end(), all.begin(), all.end());
+}
+
+std::vector<Value> Emission::EmitParts(std::span<const NodeId> ids) {
+  std::vector<Value> parts;
+  for (const NodeId id : ids) EmitParts(id, &parts);
+  return parts;
+}
+
 // Depth first, in the order of need.
 void Emission::Hoist(std::span<const NodeId> nodes) {
   std::set<NodeId> seen;
@@ -271,67 +283,74 @@ std::vector<Value> Emission::Compute(NodeId id) {
       IndexExpr offset = node.offset;
       const Array& array = leaves_.at(node.leaf);
       if (fault_ == "wrong_index" && node.leaf == 0)
-        offset = pool_.Clamp(pool_.Add(offset, 1), 0, array.elements() - 1);
-      return {array.Load(Lower(offset))};
+        offset = pool_.Clamp(pool_.Add(offset, 1), 0, array.elements() / PartsOf(node.inst->shape().type()) - 1);
+      return LoadElement(array, Lower(offset), PartsOf(node.inst->shape().type()));
     }
     case Kind::kLiteral: {
       const Literal& literal = node.inst->literal();
-      if (pool_.IsConstant(node.offset)) return {LiteralValue(k_, literal, pool_[node.offset].constant)};
-      return {literals_.at(node.inst).Load(Lower(node.offset))};
+      if (pool_.IsConstant(node.offset)) return LiteralValue(k_, literal, pool_[node.offset].constant);
+      return LoadElement(literals_.at(node.inst), Lower(node.offset), PartsOf(literal.shape().type()));
     }
     case Kind::kIota: {
       // Through s64: narrow integers wrap and floats round as from a number.
       const Type type = KernelTypeOf(node.inst->shape().type());
       const bool narrow = kernel::IsFloat(type) && pool_[node.offset].high <= INT32_MAX;
-      return {Convert(Convert(Lower(node.offset), narrow ? Type::kS32 : Type::kS64), type)};
+      std::vector<Value> parts = {Convert(Convert(Lower(node.offset), narrow ? Type::kS32 : Type::kS64), type)};
+      if (IsComplex(node.inst->shape().type())) parts.push_back(k_.Constant(type, 0.0));
+      return parts;
     }
-    case Kind::kScalar: {
-      std::vector<Value> operands;
-      for (const NodeId operand : node.operands) operands.push_back(Emit(operand));
-      return {EmitScalar(*node.inst, operands, fault_)};
-    }
-    case Kind::kBits: {
-      const Value value = Emit(node.operands[0]);
-      return {EmitBits(value, KernelTypeOf(node.inst->shape().type()))};
-    }
-    case Kind::kMap: {
-      std::vector<Value> operands;
-      for (const NodeId operand : node.operands) operands.push_back(Emit(operand));
-      return EmitScalarComputation(k_, *node.inst->attrs<MapAttrs>().to_apply, operands, fault_);
-    }
+    case Kind::kScalar: return EmitElement(*node.inst, EmitParts(node.operands), fault_);
+    case Kind::kBits: return {ComputeBits(node)};
+    case Kind::kMap:
+      return EmitScalarComputation(k_, *node.inst->attrs<MapAttrs>().to_apply, EmitParts(node.operands), fault_);
     case Kind::kGuard:
-      if (const bool* decision = Decision(id)) return {Emit(node.operands[*decision ? 0 : 1])};
-      return {ComputeGuard(node)};
+      if (const bool* decision = Decision(id)) return EmitAll(node.operands[*decision ? 0 : 1]);
+      return ComputeGuard(node);
     case Kind::kReduce: return ComputeReduce(node);
     case Kind::kPick: return {ComputePick(node)};
-    case Kind::kResult: return {EmitAll(node.operands[0])[node.which]};
+    case Kind::kResult: {
+      const Shape& results = node.inst->shape();
+      int first = 0;
+      for (int i = 0; i < node.which; ++i) first += PartsOf(results.element(i).type());
+      const auto begin = EmitAll(node.operands[0]).begin() + first;
+      return {begin, begin + PartsOf(results.element(node.which).type())};
+    }
     case Kind::kGiven: CHECK(false, "'", node.inst->name(), "' is needed where its emitter does not give it"); break;
   }
   __builtin_unreachable();
 }
 
-Value Emission::ComputeGuard(const ElementNode& node) {
+std::vector<Value> Emission::ComputeGuard(const ElementNode& node) {
+  const size_t parts = PartsOf(node.inst->shape().type());
   if (!Varies(node.conditions) && !node.inst->Is(Opcode::kConcatenate)) {
     // The same for the whole tile: the clamped side is read in any case, so that accesses stay contiguous.
     const Value holds = All(node.conditions);
-    const Value inside = Emit(node.operands[0]);
-    return Select(holds, inside, Emit(node.operands[1]));
+    std::vector<Value> both = EmitParts(node.operands);
+    for (size_t i = 0; i < parts; ++i) both[i] = Select(holds, both[i], both[parts + i]);
+    both.resize(parts);
+    return both;
   }
   const Value holds = All(node.conditions);
-  const Variable result = k_.MakeVariable(KernelTypeOf(node.inst->shape().type()));
-  k_.If(
-      holds,
-      [&] {
-        Scope scope(*this);
-        AssumeSide(node, true);
-        result.Set(Emit(node.operands[0]));
-      },
-      [&] {
-        Scope scope(*this);
-        AssumeSide(node, false);
-        result.Set(Emit(node.operands[1]));
-      });
-  return result.Get();
+  std::vector<Variable> results;
+  for (size_t i = 0; i < parts; ++i) results.push_back(k_.MakeVariable(KernelTypeOf(node.inst->shape().type())));
+  const auto side = [&](bool inside) {
+    Scope scope(*this);
+    AssumeSide(node, inside);
+    const std::vector<Value>& values = EmitAll(node.operands[inside ? 0 : 1]);
+    for (size_t i = 0; i < parts; ++i) results[i].Set(values[i]);
+  };
+  k_.If(holds, [&] { side(true); }, [&] { side(false); });
+  std::vector<Value> values;
+  for (const Variable& result : results) values.push_back(result.Get());
+  return values;
+}
+
+// A part of wider bits, or narrower ones joined.
+Value Emission::ComputeBits(const ElementNode& node) {
+  const Type type = KernelTypeOf(node.inst->shape().type());
+  const std::vector<Value> values = EmitParts(node.operands);
+  if (node.offset.id >= 0) return PartOfBits(values[0], Lower(node.offset), type);
+  return values.size() > 1 ? JoinedBits(values, type) : EmitBits(values[0], type);
 }
 
 Value Emission::EmitWhere(std::span<const IndexCondition> conditions, NodeId id, Value otherwise) {
@@ -352,6 +371,8 @@ std::vector<Value> Emission::Fold(const ElementNode& node, std::span<const Value
                                   std::span<const Value> terms) {
   const Instruction& inst = *node.inst;
   if (inst.Is(Opcode::kDot) || inst.Is(Opcode::kConvolution)) {
+    if (accumulators.size() > 1)
+      return AddComplexProduct(accumulators, terms.first(kComplexParts), terms.last(kComplexParts));
     const Type declared = KernelTypeOf(inst.shape().type()), type = accumulators[0].type();
     const Value a = Convert(Convert(terms[0], declared), type), b = Convert(Convert(terms[1], declared), type);
     if (type == Type::kPred) return {accumulators[0] | (a & b)};
@@ -369,13 +390,12 @@ std::vector<Value> Emission::ComputeReduce(const ElementNode& node) {
   std::vector<Type> types;
   if (node.operands.empty()) {
     const Type type = KernelTypeOf(node.inst->shape().type());
-    types.push_back(type);
+    types.assign(PartsOf(node.inst->shape().type()), type);
     const Type accumulator = AccumulatorType(*node.inst, type);
-    initial.push_back(kernel::IsFloat(accumulator) ? k_.Constant(accumulator, 0.0)
-                                                   : k_.Constant(accumulator, int64_t{0}));
+    initial.assign(types.size(),
+                   kernel::IsFloat(accumulator) ? k_.Constant(accumulator, 0.0) : k_.Constant(accumulator, int64_t{0}));
   }
-  for (const NodeId operand : node.operands) {
-    const Value value = Emit(operand);
+  for (const Value value : EmitParts(node.operands)) {
     types.push_back(value.type());
     initial.push_back(Convert(value, AccumulatorType(*node.inst, value.type())));
   }
@@ -383,11 +403,7 @@ std::vector<Value> Emission::ComputeReduce(const ElementNode& node) {
     for (size_t i = 0; i < values.size(); ++i) values[i] = Convert(values[i], types[i]);
     return values;
   };
-  const auto terms_of = [&](const ElementNode::Step& step) {
-    std::vector<Value> terms;
-    for (const NodeId operand : step.operands) terms.push_back(Emit(operand));
-    return terms;
-  };
+  const auto terms_of = [&](const ElementNode::Step& step) { return EmitParts(step.operands); };
 
   if (node.loop.empty()) {
     std::vector<Value> accumulators = initial;

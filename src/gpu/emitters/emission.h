@@ -60,6 +60,9 @@ class Emission {
   kernel::Value Emit(NodeId id) { return EmitAll(id)[0]; }
   // The value of the node where the conditions hold, whose clamps are for them; else `otherwise`. Of one type.
   kernel::Value EmitWhere(std::span<const IndexCondition> conditions, NodeId id, kernel::Value otherwise);
+  // Appends the parts of an element: one, or two of a complex number.
+  void EmitParts(NodeId id, std::vector<kernel::Value>* parts);
+  std::vector<kernel::Value> EmitParts(std::span<const NodeId> ids);
 
   // An undecided choice between pieces (of a concatenation, an update) below `nodes` that is the same for the whole
   // tile: worth a branch around the tile. -1: none.
@@ -70,7 +73,8 @@ class Emission {
   const std::vector<kernel::Value>* Emitted(NodeId id) const;  // Null: not yet, in the scopes that are open.
   const std::vector<kernel::Value>& EmitAll(NodeId id);
   std::vector<kernel::Value> Compute(NodeId id);
-  kernel::Value ComputeGuard(const ElementNode& node);
+  std::vector<kernel::Value> ComputeGuard(const ElementNode& node);
+  kernel::Value ComputeBits(const ElementNode& node);
   std::vector<kernel::Value> ComputeReduce(const ElementNode& node);
   kernel::Value ComputePick(const ElementNode& node);
   kernel::Value ComputeExpr(IndexExpr e);

@@ -32,7 +32,13 @@ Status CheckRoots(const FusionBody& body, const FusionPlan& plan) {
   };
   std::vector<int64_t> written(body.roots().size());
   int64_t copies = 0;
-  for (const KernelPlan& kernel : plan.kernels) {
+  for (size_t i = 0; i < plan.kernels.size(); ++i) {
+    const KernelPlan& kernel = plan.kernels[i];
+    if (kernel.kind == KernelKind::kScan && kernel.splits > 1 && !kernel.totals) {
+      KernelPlan before = kernel;
+      before.totals = true;
+      TRY(require(i > 0 && plan.kernels[i - 1] == before, "a scan that blocks share comes after its totals"));
+    }
     if (kernel.kind == KernelKind::kScatter || kernel.operand)
       TRY(require(!written.empty() && body.roots()[0].inst->Is(Opcode::kScatter), "its root is no scatter"));
     if (kernel.kind == KernelKind::kScatter)
@@ -42,9 +48,11 @@ Status CheckRoots(const FusionBody& body, const FusionPlan& plan) {
       const Instruction& root = *body.roots()[0].inst;
       written[0] += root.Is(Opcode::kScatter) && root.operand(root.operand_count() - 1).shape().NumElements() == 0;
     }
-    if (kernel.operand) continue;
-    for (size_t i = 0; i < written.size(); ++i)
-      written[i] += kernel.roots.empty() ? 1 : std::ranges::count(kernel.roots, static_cast<int64_t>(i));
+    // The kernels of a sort before the last one write scratch memory.
+    const bool is_step = kernel.kind == KernelKind::kSort && &kernel != &plan.kernels.back();
+    if (kernel.operand || kernel.totals || is_step) continue;
+    for (size_t root = 0; root < written.size(); ++root)
+      written[root] += kernel.roots.empty() ? 1 : std::ranges::count(kernel.roots, static_cast<int64_t>(root));
   }
   for (size_t i = 0; i < written.size(); ++i) {
     if (body.roots()[i].shape->NumElements() == 0) continue;
@@ -95,10 +103,14 @@ Result<std::vector<EmittedKernel>> EmitFusion(const Instruction& inst, const Fus
   int64_t number = 0;  // Copies of operands are not counted.
   for (const KernelPlan& kernel : plan.kernels) {
     const int64_t own = kernel.operand ? 0 : number++;
-    const EmitRequest request = {body, kernel, std::string(fault),
+    const EmitRequest request = {body,
+                                 kernel,
+                                 std::string(fault),
                                  kernel.operand ? "_operand"
                                  : own > 0      ? Str("_", own)
-                                                : ""};
+                                                : "",
+                                 &kernel - plan.kernels.data(),
+                                 std::ssize(plan.kernels)};
     kernels.push_back(TRY(EmitKernel(request)));
     const int64_t shared = kernels.back().kernel->SharedBytes();
     TRY(request.Require(shared <= kMostSharedBytes,

@@ -25,6 +25,11 @@ namespace hlo::gpu {
 inline constexpr std::string_view kKernelFaults[] = {"tail", "dropped_term", "max_ignores_nan", "rounded_twice",
                                                      "wrong_index"};
 
+// Loops in a kernel. Before the launch: after how many trips the outermost ones stop, whatever their conditions say, and
+// how many trips are the most for any. Afterwards: how many the last of the outermost ones made, and 1 + the number of
+// the loop (in EmittedKernel::loops) that would have gone on beyond the most; 0: none.
+enum TripField : uint8_t { kStopAfter, kMostTrips, kTripsMade, kEndless, kTripFields };
+
 // A parameter of a kernel.
 struct KernelBuffer {
   enum class Kind : uint8_t {
@@ -32,6 +37,7 @@ struct KernelBuffer {
     kOutput,   // A leaf of its result; every element is written, unless in_place_operand says otherwise.
     kScratch,  // Shared by the kernels of one EmitFusion by `scratch`.
     kLiteral,  // A constant of the fusion that is too large for the code.
+    kTrips,    // kTripFields numbers of 64 bits, of the loops in the kernel.
   };
   Kind kind;
   int64_t operand = 0;  // kOperand
@@ -60,6 +66,7 @@ struct EmittedKernel {
   std::vector<KernelBuffer> buffers;             // In the order of the kernel's parameters.
   std::vector<SharablePair> sharable;
   PrecisionPlan precision;  // Of what this kernel computes, by the ids of the fused instructions.
+  std::vector<const Instruction*> loops;  // In it; the first is an outermost one.
   const Instruction* source = nullptr;
 };
 
@@ -69,6 +76,8 @@ struct EmitRequest {
   const KernelPlan& plan;
   std::string fault;   // Of kKernelFaults; empty: none.
   std::string suffix;  // Of the kernel's name.
+  int64_t number = 0;  // Of the kernel in the plan of the fusion, which has `count`.
+  int64_t count = 1;
 
   // An error (C001) unless `holds`: what is wrong with the plan.
   Status Require(bool holds, std::string_view what) const;

@@ -16,14 +16,6 @@ using Kind = ElementNode::Kind;
 // Literals up to this many elements are tables in the code.
 constexpr int64_t kTableElements = 64;
 
-std::string KernelName(const Instruction& source, std::string_view suffix) {
-  std::string name(source.name());
-  for (char& c : name) {
-    if (!isalnum(static_cast<unsigned char>(c))) c = '_';
-  }
-  return Str(name, suffix);
-}
-
 // The largest number that computing `e` may meet. Sums are taken in any order, so their terms count as they are.
 double Magnitude(const IndexPool& pool, IndexExpr e, std::map<IndexExpr, double>& known) {
   if (const auto found = known.find(e); found != known.end()) return found->second;
@@ -38,21 +30,82 @@ double Magnitude(const IndexPool& pool, IndexExpr e, std::map<IndexExpr, double>
   return known[e] = magnitude;
 }
 
-std::vector<int64_t> LiteralBits(const Literal& literal) {
+std::vector<int64_t> TableOf(const Literal& literal) {
   std::vector<int64_t> bits;
-  for (int64_t i = 0; i < literal.shape().NumElements(); ++i) {
-    switch (KernelTypeOf(literal.shape().type())) {
-      case kernel::Type::kF16:
-      case kernel::Type::kBF16: bits.push_back(literal.data<uint16_t>()[i]); break;
-      case kernel::Type::kF32: bits.push_back(literal.data<uint32_t>()[i]); break;
-      case kernel::Type::kF64: bits.push_back(static_cast<int64_t>(literal.data<uint64_t>()[i])); break;
-      default: bits.push_back(literal.GetInt(i));
-    }
-  }
+  const int64_t parts = literal.shape().NumElements() * PartsOf(literal.shape().type());
+  for (int64_t i = 0; i < parts; ++i) bits.push_back(LiteralBits(literal, i));
   return bits;
 }
 
 }  // namespace
+
+std::string KernelName(const Instruction& source, std::string_view suffix) {
+  std::string name(source.name());
+  for (char& c : name) {
+    if (!isalnum(static_cast<unsigned char>(c))) c = '_';
+  }
+  return Str(name, suffix);
+}
+
+Array LiteralArray(kernel::KernelBuilder& k, const std::string& name, const Literal& literal,
+                   std::vector<KernelBuffer>& buffers) {
+  const kernel::Type type = KernelTypeOf(literal.shape().type());
+  const int64_t elements = literal.shape().NumElements();
+  if (elements <= kTableElements) return k.Table(name, type, TableOf(literal));
+  buffers.push_back({.kind = KernelBuffer::Kind::kLiteral, .bytes = literal.byte_size(), .literal = literal});
+  return k.Input(name, type, elements * PartsOf(literal.shape().type()));
+}
+
+std::map<const Instruction*, Array> LiteralArrays(const ElementGraph& graph, std::span<const NodeId> needed,
+                                                  kernel::KernelBuilder& k, std::vector<KernelBuffer>& buffers) {
+  std::map<const Instruction*, Array> literals;
+  for (const NodeId id : needed) {
+    const ElementNode& node = graph.node(id);
+    if (node.kind != Kind::kLiteral || graph.pool().IsConstant(node.offset) || literals.contains(node.inst)) continue;
+    literals[node.inst] = LiteralArray(k, Str("constant", literals.size()), node.inst->literal(), buffers);
+  }
+  return literals;
+}
+
+void CountIndices(const ElementGraph& graph, std::span<const NodeId> needed, kernel::KernelBuilder& k) {
+  std::map<IndexExpr, double> magnitudes;
+  for (const NodeId id : needed) {
+    const int parts = PartsOf(graph.node(id).inst->shape());
+    for (const IndexExpr e : graph.Expressions(id))
+      k.CountsTo(static_cast<int64_t>(std::min(parts * Magnitude(graph.pool(), e, magnitudes), 0x1p62)));
+  }
+}
+
+void AddPromises(const ElementGraph& graph, std::span<const NodeId> needed, PrecisionPlan& precision) {
+  // Each operation rounds to its declared type; fma stands only in contractions and inside functions.
+  precision.contract = false;
+  for (const NodeId id : needed) {
+    const ElementNode& node = graph.node(id);
+    if (!node.inst->shape().IsArray() || !IsFloat(node.inst->shape().type())) continue;
+    InstructionPlan& promise = precision.instructions[node.inst->id()];
+    promise.hold = node.inst->shape().type();
+    if (node.kind != Kind::kReduce) continue;
+    int64_t terms = static_cast<int64_t>(node.steps.size());
+    for (const int64_t size : node.loop_sizes) terms *= size;
+    const kernel::Type accumulator = AccumulatorType(*node.inst, KernelTypeOf(node.inst->shape().type()));
+    const bool widened = accumulator != KernelTypeOf(node.inst->shape().type());
+    promise.sum =
+        SumPlan{.accumulator = widened ? PrimitiveType::kF32 : node.inst->shape().type(), .longest_chain = terms};
+  }
+}
+
+void AddChain(const ReductionSpace& reduction, int64_t chain, PrecisionPlan& precision) {
+  for (const auto& hero : reduction.heroes) {
+    if (!IsFloat(hero.inst->operand(0).shape().type())) continue;
+    const kernel::Type accumulator = hero.accumulators[0];
+    InstructionPlan& promise = precision.instructions[hero.inst->id()];
+    const auto simple = AsSimpleReducer(*hero.inst->attrs<ReduceAttrs>().to_apply);
+    const bool adds = simple && simple->opcode == Opcode::kAdd;
+    promise.sum = SumPlan{
+        .accumulator = accumulator == hero.types[0] ? hero.inst->operand(0).shape().type() : PrimitiveType::kF32,
+        .longest_chain = adds ? chain : reduction.Size(Role::kReduced)};
+  }
+}
 
 KernelFrame::KernelFrame(ElementGraph& graph, std::span<const NodeId> needed, LaunchShape launch,
                          const EmitRequest& request)
@@ -60,40 +113,21 @@ KernelFrame::KernelFrame(ElementGraph& graph, std::span<const NodeId> needed, La
       k_(KernelName(graph.body().source(), request.suffix), std::max<int64_t>(launch.blocks, 1), launch.threads),
       fault_(request.fault),
       needed_(graph.Reachable(needed)) {
-  std::map<const Instruction*, Array> literals;
+  CountIndices(graph, needed_, k_);
   std::set<int> used;
-  std::vector<const Instruction*> constants;
-  std::map<IndexExpr, double> magnitudes;
   for (const NodeId id : needed_) {
-    for (const IndexExpr e : graph.Expressions(id))
-      k_.CountsTo(static_cast<int64_t>(std::min(Magnitude(graph.pool(), e, magnitudes), 0x1p62)));
-    const ElementNode& node = graph.node(id);
-    if (node.kind == Kind::kLoad) used.insert(node.leaf);
-    if (node.kind == Kind::kLiteral && !graph.pool().IsConstant(node.offset) &&
-        !std::ranges::count(constants, node.inst)) {
-      constants.push_back(node.inst);
-    }
+    if (graph.node(id).kind == Kind::kLoad) used.insert(graph.node(id).leaf);
   }
   for (const int leaf : used) {
     const FusionBody::Leaf& from = graph.body().leaves()[leaf];
-    leaves_[leaf] = k_.Input(Str("in", leaf), KernelTypeOf(from.shape->type()), from.shape->NumElements());
+    leaves_[leaf] = k_.Input(Str("in", leaf), KernelTypeOf(from.shape->type()),
+                             from.shape->NumElements() * PartsOf(from.shape->type()));
     buffers_.push_back({.kind = KernelBuffer::Kind::kOperand,
                         .operand = from.operand,
                         .index = from.index,
                         .bytes = from.shape->ByteSize()});
   }
-  for (const Instruction* constant : constants) {
-    const Literal& literal = constant->literal();
-    const kernel::Type type = KernelTypeOf(literal.shape().type());
-    const int64_t elements = literal.shape().NumElements();
-    const std::string name = Str("constant", literals.size());
-    if (elements <= kTableElements) {
-      literals[constant] = k_.Table(name, type, LiteralBits(literal));
-      continue;
-    }
-    literals[constant] = k_.Input(name, type, elements);
-    buffers_.push_back({.kind = KernelBuffer::Kind::kLiteral, .bytes = literal.byte_size(), .literal = literal});
-  }
+  std::map<const Instruction*, Array> literals = LiteralArrays(graph, needed_, k_, buffers_);
   k_.SetSource(std::string(graph.body().source().name()));
   emission_ = std::make_unique<Emission>(graph, k_, leaves_, std::move(literals), fault_);
 }
@@ -101,8 +135,8 @@ KernelFrame::KernelFrame(ElementGraph& graph, std::span<const NodeId> needed, La
 Array KernelFrame::OutputAs(const FusionBody::Root& root, bool read, int in_place_leaf) {
   const kernel::Type type = KernelTypeOf(root.shape->type());
   const std::string name = Str("out", outputs_.size());
-  const Array array =
-      read ? k_.InOut(name, type, root.shape->NumElements()) : k_.Output(name, type, root.shape->NumElements());
+  const int64_t values = root.shape->NumElements() * PartsOf(root.shape->type());
+  const Array array = read ? k_.InOut(name, type, values) : k_.Output(name, type, values);
   KernelBuffer buffer{.kind = KernelBuffer::Kind::kOutput, .index = root.index, .bytes = root.shape->ByteSize()};
   if (in_place_leaf >= 0) {
     buffer.in_place_operand = graph_.body().leaves()[in_place_leaf].operand;
@@ -142,27 +176,24 @@ void KernelFrame::Share(int leaf, const FusionBody::Root& root) {
 
 EmittedKernel KernelFrame::Finish(std::string_view emitter) && {
   EmittedKernel plan;
-  // Each operation rounds to its declared type; fma stands only in contractions and inside functions.
-  plan.precision.contract = false;
-  for (const NodeId id : needed_) {
-    const ElementNode& node = graph_.node(id);
-    if (!node.inst->shape().IsArray() || !IsFloat(node.inst->shape().type())) continue;
-    InstructionPlan& promise = plan.precision.instructions[node.inst->id()];
-    promise.hold = node.inst->shape().type();
-    if (node.kind != Kind::kReduce) continue;
-    int64_t terms = static_cast<int64_t>(node.steps.size());
-    for (const int64_t size : node.loop_sizes) terms *= size;
-    const kernel::Type accumulator = AccumulatorType(*node.inst, KernelTypeOf(node.inst->shape().type()));
-    const bool widened = accumulator != KernelTypeOf(node.inst->shape().type());
-    promise.sum =
-        SumPlan{.accumulator = widened ? PrimitiveType::kF32 : node.inst->shape().type(), .longest_chain = terms};
-  }
+  AddPromises(graph_, needed_, plan.precision);
   plan.kernel = std::make_shared<const kernel::Kernel>(std::move(k_).Build());
   plan.emitter = emitter;
   plan.buffers = std::move(buffers_);
   plan.sharable = std::move(sharable_);
   plan.source = &graph_.body().source();
   return plan;
+}
+
+void BindAll(const IterationSpace& space, Emission& emission, Role role, kernel::Value linear) {
+  std::vector<const IterationSpace::Variable*> bound;
+  for (size_t i = 0; i + 1 < space.variables.size(); ++i) {
+    if (space.variables[i].role == role) bound.push_back(&space.variables[i]);
+  }
+  for (size_t i = bound.size(); i-- > 0;) {
+    emission.Bind(bound[i]->e, i == 0 ? linear : linear % bound[i]->size);
+    if (i > 0) linear = linear / bound[i]->size;
+  }
 }
 
 void TileOver(kernel::KernelBuilder& k, int width, int64_t size, kernel::Value begin, int64_t step,

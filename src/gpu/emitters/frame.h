@@ -15,6 +15,20 @@
 
 namespace hlo::gpu {
 
+std::string KernelName(const Instruction& source, std::string_view suffix);
+// The constants that `needed` reads at indices that vary: tables in the code, or parameters, with their buffers.
+std::map<const Instruction*, kernel::Array> LiteralArrays(const ElementGraph& graph, std::span<const NodeId> needed,
+                                                          kernel::KernelBuilder& k, std::vector<KernelBuffer>& buffers);
+kernel::Array LiteralArray(kernel::KernelBuilder& k, const std::string& name, const Literal& literal,
+                           std::vector<KernelBuffer>& buffers);
+// Tells the builder how far the indices of `needed` count.
+void CountIndices(const ElementGraph& graph, std::span<const NodeId> needed, kernel::KernelBuilder& k);
+// What computing `needed` element by element promises.
+void AddPromises(const ElementGraph& graph, std::span<const NodeId> needed, PrecisionPlan& precision);
+// How many additions a term passes through. In a product every rounding is one of the result, whatever the order: as
+// many as there are terms.
+void AddChain(const ReductionSpace& reduction, int64_t chain, PrecisionPlan& precision);
+
 class KernelFrame {
  public:
   // Parameters: the leaves and large literals that `needed` reads.
@@ -48,6 +62,9 @@ class KernelFrame {
   std::map<const FusionBody::Root*, kernel::Array> outputs_;
   std::vector<NodeId> needed_;
 };
+
+// Binds the variables of one role, but for the last of all (the lane), from one number.
+void BindAll(const IterationSpace& space, Emission& emission, Role role, kernel::Value linear);
 
 // Tile over [begin, begin + step) of [0, size); without a limit, and so without masks, where it always fits.
 void TileOver(kernel::KernelBuilder& k, int width, int64_t size, kernel::Value begin, int64_t step,

@@ -50,7 +50,7 @@ Result<std::unique_ptr<LoopSpace>> LoopTarget::SpaceOf(const EmitRequest& reques
   return LoopSpaceOf(request.body, loop, flat);
 }
 
-std::vector<Array> MakeOutputs(LoopSpace& space, KernelFrame& frame) {
+std::vector<Array> MakeOutputs(const IterationSpace& space, std::span<const NodeId> needed, KernelFrame& frame) {
   std::vector<Array> arrays;
   for (const auto& output : space.outputs) {
     arrays.push_back(output.in_place_leaf >= 0 ? frame.InPlaceOutput(*output.root, output.in_place_leaf)
@@ -58,7 +58,7 @@ std::vector<Array> MakeOutputs(LoopSpace& space, KernelFrame& frame) {
   }
   // An operand may share the buffer of an output when every thread reads of it only what it is about to write there.
   std::map<int, std::vector<IndexExpr>> reads;
-  for (const NodeId id : space.graph.Reachable(space.Values())) {
+  for (const NodeId id : space.graph.Reachable(needed)) {
     const ElementNode& node = space.graph.node(id);
     if (node.kind == Kind::kLoad) reads[node.leaf].push_back(node.offset);
   }
@@ -103,9 +103,10 @@ void EmitTile(LoopSpace& space, KernelFrame& frame, const std::vector<Array>& ar
       Emission::Scope scope(emission);
       emission.Bind(lane, begin + i);
       if (in_tile) in_tile(i);
-      std::vector<Value> results;
-      for (const auto& output : space.outputs) results.push_back(emission.Emit(output.value));
-      for (size_t j = 0; j < results.size(); ++j) arrays[j].Store(emission.Lower(space.outputs[j].offset), results[j]);
+      std::vector<std::vector<Value>> results;
+      for (const auto& output : space.outputs) results.push_back(emission.EmitParts(std::span(&output.value, 1)));
+      for (size_t j = 0; j < results.size(); ++j)
+        StoreElement(arrays[j], emission.Lower(space.outputs[j].offset), results[j]);
     });
   };
   emit(0);
@@ -133,7 +134,7 @@ Result<EmittedKernel> EmitLoop(const EmitRequest& request) {
   const int64_t step = plan.threads * width, chunks = CeilDiv(row, step);
 
   KernelFrame frame(space->graph, space->Values(), LaunchOf(*space, ElementAxes(*space, by_row), plan), request);
-  const std::vector<Array> arrays = MakeOutputs(*space, frame);
+  const std::vector<Array> arrays = MakeOutputs(*space, space->Values(), frame);
   kernel::KernelBuilder& k = frame.k();
   k.CountsTo(rows * row);
   Emission& emission = frame.emission();

@@ -28,8 +28,8 @@ class LoopTarget {
 void EmitTile(LoopSpace& space, KernelFrame& frame, const std::vector<kernel::Array>& arrays, int width, IndexExpr lane,
               kernel::Value begin, int64_t step, const std::function<void(kernel::Value)>& in_tile = nullptr);
 
-// Arrays for the outputs of a space, marked sharable where that is right.
-std::vector<kernel::Array> MakeOutputs(LoopSpace& space, KernelFrame& frame);
+// Arrays for the outputs of a space, marked sharable where that is right. `needed`: all that is read for them.
+std::vector<kernel::Array> MakeOutputs(const IterationSpace& space, std::span<const NodeId> needed, KernelFrame& frame);
 
 }  // namespace hlo::gpu
 

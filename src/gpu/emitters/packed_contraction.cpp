@@ -29,11 +29,11 @@ constexpr int64_t kWhole = 16;
 // Sums of products of two integers of 8 bits are exact in f32 for this many terms: each is below 2^16.
 constexpr int64_t kExactTerms = 1 << 8;
 
-// Has it values of 8 bits, whatever it was converted to since?
+// Has it values of 8 bits at most, whatever it was converted to since?
 bool IsNarrow(const Instruction& operand) {
   for (const Instruction* inst = &operand;; inst = &inst->operand(0)) {
     const PrimitiveType type = inst->shape().type();
-    if (type == PrimitiveType::kS8 || type == PrimitiveType::kU8) return true;
+    if (IsInteger(type) && BitWidth(type) <= 8) return true;
     const bool keeps = inst->operand_count() == 1 && (inst->Is(kMoves) || inst->Is(Opcode::kConvert));
     if (!keeps || !IsSigned(type)) return false;
   }

@@ -16,7 +16,7 @@ Result<const Instruction*> ProductOf(const EmitRequest& request) {
   const Instruction& hero = *heroes[0];
   const PrimitiveType type = hero.shape().type();
   TRY(KernelType(hero, type));
-  TRY(request.Require(type != PrimitiveType::kPred, Str("no tiles of '", hero.name(), "'")));
+  TRY(request.Require(type != PrimitiveType::kPred && !IsComplex(type), Str("no tiles of '", hero.name(), "'")));
   return &hero;
 }
 

@@ -76,14 +76,16 @@ class ReductionBody {
       emission_.Enter(steps[u]);
       emission_.Enter();
       bind(u);
-      std::vector<Value> terms, stored;
+      std::vector<Value> terms;
+      std::vector<std::vector<Value>> stored;
       for (const auto& hero : space_.heroes) {
-        for (const NodeId input : hero.inputs) terms.push_back(emission_.Emit(input));
+        for (const NodeId input : hero.inputs) emission_.EmitParts(input, &terms);
       }
       if (counts_) terms.push_back(k_.Constant(kFlag, int64_t{1}));
-      for (const Output& store : space_.stores) stored.push_back(emission_.Emit(store.value));
+      for (const Output& store : space_.stores) stored.push_back(emission_.EmitParts(std::span(&store.value, 1)));
       accumulators = Combine(accumulators, terms);
-      for (size_t i = 0; i < stored.size(); ++i) stores_[i].Store(emission_.Lower(space_.stores[i].offset), stored[i]);
+      for (size_t i = 0; i < stored.size(); ++i)
+        StoreElement(stores_[i], emission_.Lower(space_.stores[i].offset), stored[i]);
       emission_.Leave();
       emission_.Leave();
     }
@@ -133,18 +135,17 @@ class ReductionBody {
       std::vector<Value> values;
       for (size_t i = 0; i < hero.types.size(); ++i) values.push_back(totals[next + i]);
       next += hero.types.size();
-      std::vector<Value> arguments;
-      for (size_t i = 0; i < values.size(); ++i)
-        arguments.push_back(Convert(emission_.Emit(hero.initial[i]), hero.accumulators[i]));
+      std::vector<Value> arguments = emission_.EmitParts(hero.initial);
+      for (size_t i = 0; i < values.size(); ++i) arguments[i] = Convert(arguments[i], hero.accumulators[i]);
       arguments.insert(arguments.end(), values.begin(), values.end());
       values = EmitScalarComputation(k_, *hero.inst->attrs<ReduceAttrs>().to_apply, arguments, frame_.fault());
       for (size_t i = 0; i < values.size(); ++i) values[i] = Convert(values[i], hero.types[i]);
       for (const NodeId given : hero.given) emission_.Bind(given, values);
     }
-    std::vector<Value> results;
-    for (const Output& output : space_.outputs) results.push_back(emission_.Emit(output.value));
+    std::vector<std::vector<Value>> results;
+    for (const Output& output : space_.outputs) results.push_back(emission_.EmitParts(std::span(&output.value, 1)));
     for (size_t i = 0; i < results.size(); ++i)
-      epilogues_[i].Store(emission_.Lower(space_.outputs[i].offset), results[i]);
+      StoreElement(epilogues_[i], emission_.Lower(space_.outputs[i].offset), results[i]);
   }
   // Before a tile in which Finish stands: what does not vary in it.
   void HoistEpilogues() {
@@ -174,18 +175,6 @@ class ReductionBody {
   bool counts_ = false;
 };
 
-// Binds the variables of one role, but for the last of all (the lane), from one number.
-void BindAll(ReductionSpace& space, Emission& emission, Role role, Value linear) {
-  std::vector<const ReductionSpace::Variable*> bound;
-  for (size_t i = 0; i + 1 < space.variables.size(); ++i) {
-    if (space.variables[i].role == role) bound.push_back(&space.variables[i]);
-  }
-  for (size_t i = bound.size(); i-- > 0;) {
-    emission.Bind(bound[i]->e, i == 0 ? linear : linear % bound[i]->size);
-    if (i > 0) linear = linear / bound[i]->size;
-  }
-}
-
 // Every accumulator's partial results: [kept][split] in scratch, and one counter for each group of blocks.
 struct Partials {
   std::vector<Array> values;
@@ -199,19 +188,8 @@ Partials MakePartials(KernelFrame& frame, const std::vector<Type>& types, int64_
   return partials;
 }
 
-// Says how many additions a term passes through. In a product every rounding is one of the result, whatever the order:
-// as many as there are terms.
 EmittedKernel WithChain(EmittedKernel kernel, const ReductionSpace& reduction, int64_t chain) {
-  for (const auto& hero : reduction.heroes) {
-    if (!IsFloat(hero.inst->operand(0).shape().type())) continue;
-    const Type accumulator = hero.accumulators[0];
-    InstructionPlan& promise = kernel.precision.instructions[hero.inst->id()];
-    const auto simple = AsSimpleReducer(*hero.inst->attrs<ReduceAttrs>().to_apply);
-    const bool adds = simple && simple->opcode == Opcode::kAdd;
-    promise.sum = SumPlan{
-        .accumulator = accumulator == hero.types[0] ? hero.inst->operand(0).shape().type() : PrimitiveType::kF32,
-        .longest_chain = adds ? chain : reduction.Size(Role::kReduced)};
-  }
+  AddChain(reduction, chain, kernel.precision);
   return kernel;
 }
 

@@ -1,10 +1,12 @@
 #include "gpu/emitters/scalar.h"
 
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <map>
 
 #include "base/check.h"
+#include "gpu/emitters/complex.h"
 #include "gpu/kernel/math.h"
 #include "ir/module.h"
 #include "ir/reducer.h"
@@ -22,8 +24,11 @@ Value Like(Value x, int64_t constant) { return ConstantLike(x, constant); }
 
 bool IsPred(Value x) { return x.type() == Type::kPred; }
 
-// The type elementwise float ops are computed in.
-Type Wide(Type type) { return kernel::IsSmallFloat(type) ? Type::kF32 : type; }
+// The type elementwise ops are computed in.
+Type Wide(Type type) {
+  if (kernel::IsSubByte(type)) return kernel::IsSigned(type) ? Type::kS8 : Type::kU8;
+  return kernel::IsSmallFloat(type) ? Type::kF32 : type;
+}
 
 // f in the compute type, rounded once to x's.
 template <class F>
@@ -32,18 +37,28 @@ Value InWide(Value x, F f) {
   return Convert(f(Convert(x, Wide(type))), type);
 }
 
+// The signed integer as wide as a float.
 Type SignedOf(Type type) {
-  switch (type) {
-    case Type::kU8: return Type::kS8;
-    case Type::kU16:
-    case Type::kF16:
-    case Type::kBF16: return Type::kS16;
-    case Type::kU32:
-    case Type::kF32: return Type::kS32;
-    case Type::kU64:
-    case Type::kF64: return Type::kS64;
-    default: return type;
+  switch (kernel::Bits(type)) {
+    case 8: return Type::kS8;
+    case 16: return Type::kS16;
+    case 32: return Type::kS32;
+    default: return Type::kS64;
   }
+}
+
+Type UnsignedOf(int bits) {
+  switch (bits) {
+    case 1: return Type::kU1;
+    case 2: return Type::kU2;
+    case 4: return Type::kU4;
+    case 8: return Type::kU8;
+    case 16: return Type::kU16;
+    case 32: return Type::kU32;
+    case 64: return Type::kU64;
+    default: CHECK(false, "no integer of ", bits, " bits");
+  }
+  __builtin_unreachable();
 }
 
 Value EmitAdd(Value a, Value b) { return IsPred(a) ? a | b : a + b; }
@@ -65,8 +80,10 @@ Value EmitIsFinite(Value x) {
   return Abs(w) < std::numeric_limits<double>::infinity();
 }
 
-// Sign-magnitude order of the bits: -NaN < -inf < ... < -0 < +0 < ... < +NaN.
+// Sign-magnitude order of the bits: -NaN < -inf < ... < -0 < +0 < ... < +NaN. What has no sign, or no integer as wide,
+// is in the same order as an f32.
 Value TotalOrderKey(Value x) {
+  if (x.type() == Type::kF8E8M0FNU || kernel::Bits(x.type()) < 8) x = Convert(x, Type::kF32);
   const Type type = SignedOf(x.type());
   const Value bits = Bitcast(x, type);
   const int64_t magnitude = static_cast<int64_t>((uint64_t{1} << (kernel::Bits(type) - 1)) - 1);
@@ -110,13 +127,17 @@ Value IntegerPower(Value base, Value exponent) {
   return Select(exponent < 0, inverse, result);
 }
 
-Value EmitPower(Value x, Value y) { return kernel::IsInteger(x.type()) ? IntegerPower(x, y) : Pow(x, y); }
+Value EmitPower(Value x, Value y) {
+  if (!kernel::IsInteger(x.type())) return Pow(x, y);
+  return InWide(x, [&](Value base) { return IntegerPower(base, Convert(y, base.type())); });
+}
 
 // Rounds to fewer bits in the type's own encoding. As many bits of exponent as the type has change nothing: subnormals
 // stay. docs/ops.md#bits
 Value EmitReducePrecision(const Instruction& inst, Value x) {
   const auto& attrs = inst.attrs<ReducePrecisionAttrs>();
-  const int own_exponent = x.type() == Type::kF64 ? 11 : x.type() == Type::kF16 ? 5 : 8;
+  const bool small = kernel::IsSmallFloat(x.type());
+  const int own_exponent = small ? FormatOf(inst.shape().type()).exponent_bits : x.type() == Type::kF64 ? 11 : 8;
   return InWide(x, [&](Value w) {
     const bool is_double = w.type() == Type::kF64;
     const int source_mantissa = is_double ? 52 : 23, source_exponent = is_double ? 11 : 8;
@@ -143,6 +164,24 @@ Value EmitReducePrecision(const Instruction& inst, Value x) {
     result = Select(Abs(w) == infinity, w, result);
     return Select(w != w, attrs.mantissa_bits > 0 ? w : infinity, result);
   });
+}
+
+// |x| without its fraction, and one more where the random bits, as a fraction of 2^n, are less than that. In f64, which
+// has all that may be less. docs/ops.md#bits
+Value EmitStochasticConvert(Value x, Value random, Type type) {
+  const double lowest_number = -std::ldexp(1.0, kernel::Bits(type) - 1);
+  const int bits = kernel::Bits(x.type());
+  const Value wide = Convert(x, Type::kF64), size = Abs(wide), whole = Truncate(size);
+  const Value threshold = Floor((size - whole) * std::ldexp(1.0, bits));
+  const Value up = (size != whole) & (Convert(random, Type::kF64) < threshold);
+  const Value number = Convert(whole, Type::kU64), rounded = Select(up, number + 1, number);
+  const Value lowest = Like(number, INT64_MIN >> (64 - kernel::Bits(type)));
+  const Value wrapped = Select(wide < 0.0, Like(number, int64_t{0}) - rounded, rounded);
+  const Value beyond = up & (rounded > (int64_t{1} << (kernel::Bits(type) - 1)) - 1);
+  Value result = Select(beyond, lowest, wrapped);
+  result = Select(wide <= lowest_number, lowest, result);
+  result = Select(wide >= -lowest_number - 1, ~lowest, result);
+  return Convert(Bitcast(Select(wide != wide, Like(number, int64_t{0}), result), Type::kS64), type);
 }
 
 // ---- The table ---------------------------------------------------------------------------------------------------
@@ -216,6 +255,7 @@ UNARY(Sign, EmitSign(x))
 UNARY(Sin, Sin(x))
 UNARY(Sinh, Sinh(x))
 UNARY(Sqrt, Sqrt(x))
+ROW(StochasticConvert, return EmitStochasticConvert(v[0], v[1], KernelTypeOf(inst.shape().type()));)
 BINARY(Subtract, x - y)
 UNARY(Tan, Tan(x))
 UNARY(Tanh, Tanh(x))
@@ -250,13 +290,63 @@ Value EmitScalar(const Instruction& inst, std::span<const Value> operands, const
   return kRows[static_cast<int>(inst.opcode())](inst, operands);
 }
 
+std::vector<Value> EmitElement(const Instruction& inst, std::span<const Value> parts, const std::string& fault) {
+  if (inst.Is(Opcode::kComplex) || IsOfComplex(inst)) return EmitComplex(inst, parts);
+  return {EmitScalar(inst, parts, fault)};
+}
+
+std::vector<Value> LoadElement(kernel::Array array, Value offset, int parts) {
+  if (parts == 1) return {array.Load(offset)};
+  std::vector<Value> values;
+  for (int i = 0; i < parts; ++i) values.push_back(array.Load(offset * parts + i));
+  return values;
+}
+
+void StoreElement(kernel::Array array, Value offset, std::span<const Value> parts) {
+  if (parts.size() == 1) return array.Store(offset, parts[0]);
+  const auto count = static_cast<int64_t>(parts.size());
+  for (int64_t i = 0; i < count; ++i) array.Store(offset * count + i, parts[i]);
+}
+
 Value EmitBits(Value value, Type type) {
   return Bitcast(value.type() == Type::kPred && type != Type::kPred ? Convert(value, Type::kU8) : value, type);
 }
 
-std::vector<Value> EmitScalarComputation(KernelBuilder& k, const Computation& computation,
-                                         std::span<const Value> arguments, const std::string& fault) {
+namespace {
+
+Value AsUnsigned(Value value) {
+  return IsPred(value) ? Convert(value, Type::kU8) : Bitcast(value, UnsignedOf(kernel::Bits(value.type())));
+}
+
+}  // namespace
+
+Value PartOfBits(Value value, Value part, Type type) {
+  const Value bits = AsUnsigned(value), amount = Convert(part * kernel::Bits(type), bits.type());
+  return Bitcast(Convert(ShiftRightLogical(bits, amount), UnsignedOf(kernel::Bits(type))), type);
+}
+
+Value JoinedBits(std::span<const Value> parts, Type type) {
+  const Type wide = UnsignedOf(kernel::Bits(type));
+  Value joined;
+  int64_t by = 0;
+  for (const Value part : parts) {
+    const Value bits = AsUnsigned(part), moved = Convert(bits, wide);
+    joined = joined ? joined | ShiftLeft(moved, ConstantLike(moved, by)) : moved;
+    by += kernel::Bits(bits.type());
+  }
+  return Bitcast(joined, type);
+}
+
+namespace {
+
+// The values of `part`, in a scalar computation.
+std::vector<Value> EmitPart(KernelBuilder& k, const Instruction& part, std::span<const Value> arguments,
+                            const std::string& fault) {
+  const Computation& computation = part.computation();
   std::map<const Instruction*, std::vector<Value>> values;
+  std::vector<int> first_part = {0};  // By parameter.
+  for (const Instruction* parameter : computation.parameters())
+    first_part.push_back(first_part.back() + PartsOf(parameter->shape()));
   for (const Instruction* inst : computation.PostOrder()) {
     std::vector<Value> operands;
     for (const Instruction* operand : inst->operands()) {
@@ -265,30 +355,61 @@ std::vector<Value> EmitScalarComputation(KernelBuilder& k, const Computation& co
     }
     std::vector<Value>& result = values[inst];
     const std::vector<Computation*> called = CalledComputations(*inst);
-    if (inst->Is(Opcode::kParameter)) result = {arguments[inst->parameter_number()]};
-    else if (inst->Is(Opcode::kConstant)) result = {LiteralValue(k, inst->literal(), 0)};
+    if (inst->Is(Opcode::kParameter)) {
+      const auto begin = arguments.begin() + first_part[inst->parameter_number()];
+      result = {begin, begin + PartsOf(inst->shape())};
+    } else if (inst->Is(Opcode::kConstant)) result = LiteralValue(k, inst->literal(), 0);
     else if (inst->Is(Opcode::kTuple)) result = operands;
     else if (inst->Is(Opcode::kBitcastConvert)) result = {EmitBits(operands[0], KernelTypeOf(inst->shape().type()))};
     else if (!called.empty()) result = EmitScalarComputation(k, *called.front(), operands, fault);  // call, fusion
-    else result = {EmitScalar(*inst, operands, fault)};
+    else result = EmitElement(*inst, operands, fault);
+    if (inst == &part) break;
   }
-  return values.at(&computation.root());
+  return values.at(&part);
 }
 
-Value LiteralValue(KernelBuilder& k, const Literal& literal, int64_t linear) {
+}  // namespace
+
+std::vector<Value> EmitScalarComputation(KernelBuilder& k, const Computation& computation,
+                                         std::span<const Value> arguments, const std::string& fault) {
+  return EmitPart(k, computation.root(), arguments, fault);
+}
+
+Value EmitScalarPart(KernelBuilder& k, const Instruction& part, std::span<const Value> arguments,
+                     const std::string& fault) {
+  return EmitPart(k, part, arguments, fault)[0];
+}
+
+int64_t LiteralBits(const Literal& literal, int64_t part) {
+  const PrimitiveType type = literal.shape().type();
+  if (!IsFloat(type) && !IsComplex(type)) return literal.GetInt(part);
+  const int64_t bytes = ByteWidth(type) / PartsOf(type);
+  int64_t bits = 0;
+  std::memcpy(&bits, literal.raw() + part * bytes, bytes);
+  return bits;
+}
+
+std::vector<Value> LiteralValue(KernelBuilder& k, const Literal& literal, int64_t linear) {
   const Type type = KernelTypeOf(literal.shape().type());
-  switch (type) {
-    case Type::kF16:
-    case Type::kBF16: return k.Bits(type, literal.data<uint16_t>()[linear]);
-    case Type::kF32: return k.Bits(type, literal.data<uint32_t>()[linear]);
-    case Type::kF64: return k.Bits(type, static_cast<int64_t>(literal.data<uint64_t>()[linear]));
-    default: return k.Constant(type, literal.GetInt(linear));
+  const int parts = PartsOf(literal.shape().type());
+  std::vector<Value> values;
+  for (int i = 0; i < parts; ++i) {
+    const int64_t bits = LiteralBits(literal, linear * parts + i);
+    values.push_back(kernel::IsFloat(type) ? k.Bits(type, bits) : k.Constant(type, bits));
   }
+  return values;
 }
 
 std::optional<Value> IdentityOf(KernelBuilder& k, const SimpleReducer& reducer, Type type) {
   const std::optional<Literal> identity = hlo::IdentityOf(reducer.opcode, reducer.inst->shape().type());
   if (!identity) return std::nullopt;
+  // A sum of complex numbers is one of parts; their other operations are not.
+  if (IsComplex(identity->shape().type())) {
+    if (reducer.opcode != Opcode::kAdd) return std::nullopt;
+    return k.Constant(type, -0.0);
+  }
+  // f8e8m0fnu has no 0.
+  if (kernel::IsFloat(type) && std::isnan(identity->GetDouble(0))) return std::nullopt;
   return kernel::IsFloat(type) ? k.Constant(type, identity->GetDouble(0)) : k.Constant(type, identity->GetInt(0));
 }
 

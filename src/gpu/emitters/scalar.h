@@ -16,17 +16,33 @@ namespace hlo::gpu {
 
 kernel::Value EmitScalar(const Instruction& inst, std::span<const kernel::Value> operands,
                          const std::string& fault = "");
+// The same, of complex numbers too: the parts of the result from those of the operands, one behind the other.
+std::vector<kernel::Value> EmitElement(const Instruction& inst, std::span<const kernel::Value> parts,
+                                       const std::string& fault = "");
+
+// An element of `parts` values side by side; `offset` counts elements.
+std::vector<kernel::Value> LoadElement(kernel::Array array, kernel::Value offset, int parts);
+void StoreElement(kernel::Array array, kernel::Value offset, std::span<const kernel::Value> parts);
 
 // The bits of `value` in a type as wide, from another type not in pred; those of a pred are a byte of 0 or 1.
 kernel::Value EmitBits(kernel::Value value, kernel::Type type);
+// Those of a narrower type from place `part` on, counted in its width from the low end; and of a wider type, from its
+// parts.
+kernel::Value PartOfBits(kernel::Value value, kernel::Value part, kernel::Type type);
+kernel::Value JoinedBits(std::span<const kernel::Value> parts, kernel::Type type);
 
-// The root's value, or the values of the root tuple's operands.
+// The root's value, or the values of the root tuple's operands; as the arguments, by parts.
 std::vector<kernel::Value> EmitScalarComputation(kernel::KernelBuilder& k, const Computation& computation,
                                                  std::span<const kernel::Value> arguments,
                                                  const std::string& fault = "");
 
-// The constant of one element of a literal.
-kernel::Value LiteralValue(kernel::KernelBuilder& k, const Literal& literal, int64_t linear);
+// A part of a literal, counted through all elements: its bits, or the value of an integer. An element as constants.
+int64_t LiteralBits(const Literal& literal, int64_t part);
+std::vector<kernel::Value> LiteralValue(kernel::KernelBuilder& k, const Literal& literal, int64_t linear);
+
+// The value of one instruction of a scalar computation.
+kernel::Value EmitScalarPart(kernel::KernelBuilder& k, const Instruction& part,
+                             std::span<const kernel::Value> arguments, const std::string& fault = "");
 
 // The value that changes nothing, when `reducer` has one in `type`: f(identity, x) == x for every x, NaN and -0 too.
 std::optional<kernel::Value> IdentityOf(kernel::KernelBuilder& k, const SimpleReducer& reducer, kernel::Type type);

@@ -43,8 +43,9 @@ Result<EmittedKernel> EmitScatter(const EmitRequest& request) {
   const auto update = [&](Value start, Value at) {
     emission.Bind(space->window().e, at);
     const Value offset = start + emission.Lower(output.offset);
-    const Value arguments[] = {out.Load(offset), emission.Emit(output.value)};
-    out.Store(offset, EmitScalarComputation(k, *inst.attrs<ScatterAttrs>().to_apply, arguments, frame.fault())[0]);
+    std::vector<Value> arguments = LoadElement(out, offset, PartsOf(root.shape->type()));
+    emission.EmitParts(output.value, &arguments);
+    StoreElement(out, offset, EmitScalarComputation(k, *inst.attrs<ScatterAttrs>().to_apply, arguments, frame.fault()));
   };
   k.Loop(int64_t{0}, frame.fault() == "dropped_term" ? count - 1 : count, 1, [&](Value i) {
     Emission::Scope scope(emission);

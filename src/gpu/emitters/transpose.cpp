@@ -31,7 +31,7 @@ Result<EmittedKernel> EmitTranspose(const EmitRequest& request) {
 
   const TileAxis axes[] = {{rows, Role::kKept}, {columns, Role::kKept}};
   KernelFrame frame(space->graph, space->Values(), LaunchOf(*space, axes, plan), request);
-  const std::vector<Array> arrays = MakeOutputs(*space, frame);
+  const std::vector<Array> arrays = MakeOutputs(*space, space->Values(), frame);
   kernel::KernelBuilder& k = frame.k();
   k.CountsTo(space->Size());
   Emission& emission = frame.emission();

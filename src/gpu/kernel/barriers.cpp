@@ -80,6 +80,17 @@ class Placer {
           pending.Merge(begin);
           break;
         }
+        case Op::kWhile: {
+          // The begin of the condition follows the end of the body, and what comes after follows the condition.
+          std::vector<Region> trial = instruction.regions;
+          Pending end = pending;
+          for (Region& part : trial) Walk(part, barrier, end);
+          pending.Merge(end);
+          Walk(instruction.regions[0], barrier, pending);
+          Pending in_body = pending;
+          Walk(instruction.regions[1], barrier, in_body);
+          break;
+        }
         case Op::kIf: {
           Pending joined = instruction.regions.size() == 1 ? pending : Nothing();
           for (Region& branch : instruction.regions) {

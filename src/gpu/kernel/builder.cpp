@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "gpu/kernel/barriers.h"
+#include "gpu/kernel/byte_floats.h"
 #include "gpu/kernel/verify.h"
 
 namespace hlo::kernel {
@@ -20,6 +21,7 @@ constexpr int kMostInCluster = 8;
 uint64_t FloatBits(Type type, double value) {
   if (type == Type::kF64) return std::bit_cast<uint64_t>(value);
   if (type == Type::kF32) return std::bit_cast<uint32_t>(static_cast<float>(value));
+  if (IsByteFloat(type)) return EncodeFloat(FormatOf(type), value);
   const uint32_t bits = std::bit_cast<uint32_t>(static_cast<float>(value));
   if (type == Type::kBF16) {
     if (value != value) return 0x7fc0;
@@ -333,6 +335,19 @@ void KernelBuilder::If(Value condition, const Body& then, const Body& otherwise)
   regions.push_back(Nest(level, in_phase, tile_width, nullptr, then));
   if (otherwise) regions.push_back(Nest(level, in_phase, tile_width, nullptr, otherwise));
   Append(Op::kIf, Type::kPred, std::array{condition}).regions = std::move(regions);
+}
+
+void KernelBuilder::While(const std::function<Value()>& condition, const Body& body) {
+  CHECK(level() == Level::kBlock, "While below block level");
+  std::vector<Region> regions;
+  regions.push_back(Nest(Level::kBlock, false, 0, nullptr, [&] {
+    const Value holds = condition();
+    CHECK(holds.type() == Type::kPred, "While of ", ToString(holds.type()));
+    Use(holds);
+    current().region.yields.push_back(holds.id_);
+  }));
+  regions.push_back(Nest(Level::kBlock, false, 0, nullptr, body));
+  Append(Op::kWhile, Type::kPred, {}).regions = std::move(regions);
 }
 
 Slot KernelBuilder::MakeSlot(Type type, int width) {

@@ -11,9 +11,14 @@
 namespace hlo::kernel {
 namespace {
 
-constexpr std::string_view kTypeNames[] = {"pred", "s8",  "s16", "s32",  "s64", "u8",  "u16",
-                                           "u32",  "u64", "f16", "bf16", "f32", "f64", "index"};
-constexpr int kTypeBits[] = {1, 8, 16, 32, 64, 8, 16, 32, 64, 16, 16, 32, 64, 64};
+constexpr std::string_view kTypeNames[] = {
+#define HLO_KERNEL_TYPE(Name, text, bits) text,
+#include "gpu/kernel/types.def"
+    "index"};
+constexpr int kTypeBits[] = {
+#define HLO_KERNEL_TYPE(Name, text, bits) bits,
+#include "gpu/kernel/types.def"
+    64};
 
 constexpr OpInfo kOps[] = {
 #define HLO_KERNEL_OP(Name, text, operands, effects, sameness) {text, operands, effects, Sameness::sameness},

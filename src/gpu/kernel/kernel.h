@@ -4,7 +4,7 @@
 // A kernel is a tree of regions. The instructions of a region run in order, and each runs once for one block, one warp
 // or one thread, by the level of its region:
 //
-//   block level    the body of the kernel, and the bodies of kLoop and kIf in it
+//   block level    the body of the kernel, and the bodies of kLoop, kWhile and kIf in it
 //   warp level     the body of kWarps, and of kLoop and kIf in it
 //   thread level   the bodies of kPhase and kTile, and everything below them
 //
@@ -25,19 +25,8 @@
 namespace hlo::kernel {
 
 enum class Type : uint8_t {
-  kPred,  // One byte in memory, 0 or 1.
-  kS8,
-  kS16,
-  kS32,
-  kS64,
-  kU8,
-  kU16,
-  kU32,
-  kU64,
-  kF16,
-  kBF16,
-  kF32,
-  kF64,
+#define HLO_KERNEL_TYPE(Name, text, bits) k##Name,
+#include "gpu/kernel/types.def"
   // Index arithmetic: never overflows, never negative when divided. 32 bits on the GPU unless the kernel counts further
   // (wide_index), 64 bits on the host.
   kIndex,
@@ -46,11 +35,17 @@ enum class Type : uint8_t {
 std::string_view ToString(Type type);
 int Bits(Type type);   // Of a value; kIndex counts as 64.
 int Bytes(Type type);  // Of an element in memory.
-constexpr bool IsFloat(Type type) { return type >= Type::kF16 && type <= Type::kF64; }
-constexpr bool IsSigned(Type type) { return (type >= Type::kS8 && type <= Type::kS64) || type == Type::kIndex; }
-constexpr bool IsUnsigned(Type type) { return type >= Type::kU8 && type <= Type::kU64; }
+constexpr bool IsFloat(Type type) { return type >= Type::kF4E2M1FN && type <= Type::kF64; }
+constexpr bool IsSigned(Type type) { return (type >= Type::kS1 && type <= Type::kS64) || type == Type::kIndex; }
+constexpr bool IsUnsigned(Type type) { return type >= Type::kU1 && type <= Type::kU64; }
 constexpr bool IsInteger(Type type) { return IsSigned(type) || IsUnsigned(type); }
-constexpr bool IsSmallFloat(Type type) { return type == Type::kF16 || type == Type::kBF16; }
+// Floats that are computed in f32 and rounded; of those, the ones of a byte or less.
+constexpr bool IsSmallFloat(Type type) { return type >= Type::kF4E2M1FN && type <= Type::kBF16; }
+constexpr bool IsByteFloat(Type type) { return type >= Type::kF4E2M1FN && type < Type::kF16; }
+// Integers that are computed as s8 or u8 and wrapped.
+constexpr bool IsSubByte(Type type) {
+  return (type >= Type::kS1 && type <= Type::kS4) || (type >= Type::kU1 && type <= Type::kU4);
+}
 
 constexpr int kWarpSize = 32;
 // From here on an index has 64 bits. What is below 2^31 is for counts that are rounded up to whole tiles and blocks.

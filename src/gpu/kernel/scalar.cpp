@@ -29,7 +29,8 @@ llvm::Type* ScalarEmitter::TypeOf(Type type) const {
     case Type::kF32: return b_.getFloatTy();
     case Type::kF64: return b_.getDoubleTy();
     case Type::kIndex: return place_ == Place::kHost || wide_index_ ? b_.getInt64Ty() : b_.getInt32Ty();
-    default: return b_.getIntNTy(Bits(type));
+    case Type::kPred: return b_.getInt1Ty();
+    default: return b_.getIntNTy(8 * Bytes(type));
   }
 }
 

@@ -20,7 +20,7 @@ class ScalarEmitter {
   ScalarEmitter(llvm::IRBuilder<>& builder, Place place, bool wide_index)
       : b_(builder), place_(place), wide_index_(wide_index) {}
 
-  // Of a value: kPred is i1, kBF16 its bits as i16.
+  // Of a value: kPred is i1, kBF16 its bits as i16, floats of a byte and what is shorter as i8.
   llvm::Type* TypeOf(Type type) const;
   // In memory: kPred is i8.
   llvm::Type* MemoryTypeOf(Type type) const;

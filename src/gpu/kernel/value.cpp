@@ -6,38 +6,49 @@
 #include <utility>
 
 #include "base/check.h"
+#include "gpu/kernel/byte_floats.h"
 #include "gpu/kernel/math.h"
 
 namespace hlo::kernel {
 namespace {
 
-Value Widen(Value a) { return Convert(a, Type::kF32); }
+// The type that values of a narrow one are computed in, before they are rounded or wrapped.
+Type WideOf(Type type) {
+  if (IsSmallFloat(type)) return Type::kF32;
+  if (IsSubByte(type)) return IsSigned(type) ? Type::kS8 : Type::kU8;
+  return type;
+}
+
+bool IsNarrow(Type type) { return WideOf(type) != type; }
+Value Widen(Value a) { return Convert(a, WideOf(a.type())); }
+// The same byte as another type.
+Value AsByte(Value a, Type type) { return a.builder().Record(Op::kBitcast, type, {a}); }
 
 Value Binary(Op op, Value a, Value b) {
   CHECK(a.type() == b.type(), ToString(op), " of ", ToString(a.type()), " and ", ToString(b.type()));
-  if (IsSmallFloat(a.type())) return Convert(Binary(op, Widen(a), Widen(b)), a.type());
+  if (IsNarrow(a.type())) return Convert(Binary(op, Widen(a), Widen(b)), a.type());
   return a.builder().Record(op, a.type(), {a, b});
 }
 
 Value Unary(Op op, Value a) {
-  if (IsSmallFloat(a.type())) return Convert(Unary(op, Widen(a)), a.type());
+  if (IsNarrow(a.type())) return Convert(Unary(op, Widen(a)), a.type());
   return a.builder().Record(op, a.type(), {a});
 }
 
 Value Compare(Op op, Value a, Value b) {
   CHECK(a.type() == b.type(), ToString(op), " of ", ToString(a.type()), " and ", ToString(b.type()));
-  if (IsSmallFloat(a.type())) return Compare(op, Widen(a), Widen(b));
+  if (IsNarrow(a.type())) return Compare(op, Widen(a), Widen(b));
   return a.builder().Record(op, Type::kPred, {a, b});
 }
 
 Type UnsignedLike(Type type) {
   if (IsUnsigned(type)) return type;
-  return static_cast<Type>(static_cast<int>(type) - static_cast<int>(Type::kS8) + static_cast<int>(Type::kU8));
+  return static_cast<Type>(static_cast<int>(type) - static_cast<int>(Type::kS1) + static_cast<int>(Type::kU1));
 }
 
 Type SignedLike(Type type) {
   if (IsSigned(type)) return type;
-  return static_cast<Type>(static_cast<int>(type) - static_cast<int>(Type::kU8) + static_cast<int>(Type::kS8));
+  return static_cast<Type>(static_cast<int>(type) - static_cast<int>(Type::kU1) + static_cast<int>(Type::kS1));
 }
 
 bool ConstantOf(Value value, int64_t* bits) { return value.builder().IsConstant(value, bits); }
@@ -62,6 +73,38 @@ Value NarrowDouble(Value a, Type type) {
   const Value towards_zero = Select(Abs(back) > Abs(a), bits - 1, bits);
   const Value inexact = (back < a) | (back > a);
   return Convert(Bitcast(Select(inexact, towards_zero | 1, bits), Type::kF32), type);
+}
+
+// A 64-bit integer that f64 holds, and that every narrower float rounds to as to `a`: from 2^53 on the last bit that is
+// kept says whether others are set.
+Value Odd(Value a) {
+  constexpr int64_t kDropped = (int64_t{1} << 12) - 1, kExact = int64_t{1} << 53;
+  const Value last = Select((a & kDropped) == 0, ConstantLike(a, int64_t{0}), ConstantLike(a, kDropped + 1));
+  const Value is_exact = IsSigned(a.type()) ? (a < kExact) & (a > -kExact) : a < kExact;
+  return Select(is_exact, a, (a & ~kDropped) | last);
+}
+
+// To an integer of less than a byte, from its wide type: modulo 2^n.
+Value Wrap(Value a, Type type) {
+  const int dropped = 8 - Bits(type);
+  const Value high = Binary(Op::kShiftLeft, a, ConstantLike(a, int64_t{dropped}));
+  return AsByte(Binary(Op::kShiftRight, high, ConstantLike(a, int64_t{dropped})), type);
+}
+
+Value ToSubByte(Value a, Type type) {
+  if (IsSmallFloat(a.type())) a = Widen(a);
+  const bool saturates = IsFloat(a.type());
+  a = Convert(a, WideOf(type));
+  if (!saturates) return Wrap(a, type);
+  const int64_t most = (int64_t{1} << (IsSigned(type) ? Bits(type) - 1 : Bits(type))) - 1;
+  a = Min(a, ConstantLike(a, most));
+  return AsByte(IsSigned(type) ? Max(a, ConstantLike(a, -most - 1)) : a, type);
+}
+
+// f(a, b) of two integers of less than a byte, as wide ones.
+template <class F>
+Value InByte(Value a, Value b, F f) {
+  return Convert(f(Widen(a), Widen(b)), a.type());
 }
 
 }  // namespace
@@ -100,6 +143,7 @@ Value operator*(Value a, Value b) {
 }
 
 Value operator/(Value a, Value b) {
+  if (IsSubByte(a.type())) return InByte(a, b, [](Value x, Value y) { return x / y; });
   int64_t divisor = 0;
   const bool fixed = ConstantOf(b, &divisor);
   if (a.type() == Type::kIndex) {
@@ -118,6 +162,7 @@ Value operator/(Value a, Value b) {
 }
 
 Value operator%(Value a, Value b) {
+  if (IsSubByte(a.type())) return InByte(a, b, [](Value x, Value y) { return x % y; });
   int64_t divisor = 0;
   const bool fixed = ConstantOf(b, &divisor);
   if (a.type() == Type::kIndex) {
@@ -139,24 +184,35 @@ Value operator|(Value a, Value b) { return Binary(Op::kOr, a, b); }
 Value operator^(Value a, Value b) { return Binary(Op::kXor, a, b); }
 Value operator~(Value a) { return Unary(Op::kNot, a); }
 
+// Of less than a byte: what is shifted out of n bits, but not out of the eight, is dropped with the rest.
 Value ShiftLeft(Value a, Value amount) {
   CHECK(IsInteger(a.type()), "shift of ", ToString(a.type()));
+  if (IsSubByte(a.type())) return InByte(a, amount, ShiftLeft);
   return Shift(Op::kShiftLeft, a, amount, ConstantLike(a, int64_t{0}));
 }
 
 Value ShiftRightArithmetic(Value a, Value amount) {
   const Value value = Bitcast(a, SignedLike(a.type()));
+  if (IsSubByte(a.type())) {
+    const Value by = AsByte(Bitcast(amount, UnsignedLike(a.type())), Type::kS8);
+    return Bitcast(Convert(ShiftRightArithmetic(Widen(value), by), value.type()), a.type());
+  }
   const Value sign = Binary(Op::kShiftRight, value, ConstantLike(value, int64_t{Bits(a.type()) - 1}));
   return Bitcast(Shift(Op::kShiftRight, value, Bitcast(amount, value.type()), sign), a.type());
 }
 
 Value ShiftRightLogical(Value a, Value amount) {
   const Value value = Bitcast(a, UnsignedLike(a.type()));
+  if (IsSubByte(a.type())) return Bitcast(InByte(value, Bitcast(amount, value.type()), ShiftRightLogical), a.type());
   return Bitcast(Shift(Op::kShiftRight, value, Bitcast(amount, value.type()), ConstantLike(value, int64_t{0})),
                  a.type());
 }
 
-Value MulHigh(Value a, Value b) { return Binary(Op::kMulHigh, a, b); }
+Value MulHigh(Value a, Value b) {
+  if (!IsSubByte(a.type())) return Binary(Op::kMulHigh, a, b);
+  const int64_t bits = Bits(a.type());
+  return InByte(a, b, [&](Value x, Value y) { return Binary(Op::kShiftRight, x * y, ConstantLike(x, bits)); });
+}
 Value operator==(Value a, Value b) { return Compare(Op::kEqual, a, b); }
 Value operator!=(Value a, Value b) { return Compare(Op::kNotEqual, a, b); }
 Value operator<(Value a, Value b) { return Compare(Op::kLess, a, b); }
@@ -187,19 +243,32 @@ Value Truncate(Value a) { return Unary(Op::kTruncate, a); }
 Value RoundEven(Value a) { return Unary(Op::kRoundEven, a); }
 Value RoundAwayFromZero(Value a) { return Unary(Op::kRoundAway, a); }
 Value CopySign(Value magnitude, Value sign) { return Binary(Op::kCopySign, magnitude, sign); }
-Value CountLeadingZeros(Value a) { return Unary(Op::kCountLeadingZeros, a); }
-Value PopulationCount(Value a) { return Unary(Op::kPopulationCount, a); }
+Value CountLeadingZeros(Value a) {
+  if (!IsSubByte(a.type())) return Unary(Op::kCountLeadingZeros, a);
+  const Value bits = Widen(Bitcast(a, UnsignedLike(a.type())));
+  return Convert(CountLeadingZeros(bits) - (8 - Bits(a.type())), a.type());
+}
+Value PopulationCount(Value a) {
+  if (!IsSubByte(a.type())) return Unary(Op::kPopulationCount, a);
+  return Convert(PopulationCount(Widen(Bitcast(a, UnsignedLike(a.type())))), a.type());
+}
 
 Value Convert(Value a, Type type) {
   const Type from = a.type();
   if (from == type) return a;
   if (int64_t bits; type == Type::kIndex && ConstantOf(a, &bits) && IsInteger(from)) return a.builder().Index(bits);
   if (type == Type::kPred) return a != 0;
+  if (IsSubByte(from)) return Convert(AsByte(a, WideOf(from)), type);
+  if (IsSubByte(type)) return ToSubByte(a, type);
+  if (IsByteFloat(from)) return Convert(DecodeByteFloat(FormatOf(from), AsByte(a, Type::kU8)), type);
   if (from == Type::kF64 && IsSmallFloat(type)) return NarrowDouble(a, type);
-  const bool via_f32 = (IsSmallFloat(from) && type != Type::kF32) || (from == Type::kPred && IsSmallFloat(type));
-  const bool via_f64 = IsSmallFloat(type) && IsInteger(from);  // Every 32-bit integer is an f64.
+  const bool to_small = IsSmallFloat(type);
+  const bool is_f32 = from == Type::kPred || (IsInteger(from) && Bits(from) <= 16);  // All that `from` has.
+  const bool via_f32 = (IsSmallFloat(from) && type != Type::kF32) || (is_f32 && to_small);
   if (via_f32) return Convert(Convert(a, Type::kF32), type);
-  if (via_f64) return Convert(Convert(a, Type::kF64), type);
+  if (to_small && IsInteger(from))  // Every 32-bit integer is an f64.
+    return Convert(Convert(from == Type::kS64 || from == Type::kU64 ? Odd(a) : a, Type::kF64), type);
+  if (IsByteFloat(type)) return AsByte(EncodeByteFloat(FormatOf(type), a), type);
   return a.builder().Record(Op::kConvert, type, {a});
 }
 
@@ -208,6 +277,8 @@ Value Bitcast(Value a, Type type) {
   if (a.type() == type) return a;
   if (int64_t bits; IsInteger(a.type()) && IsInteger(type) && ConstantOf(a, &bits))
     return a.builder().Constant(type, bits);
+  if (IsSubByte(type)) return Wrap(AsByte(a, WideOf(type)), type);
+  if (IsSubByte(a.type())) return AsByte(Bitcast(a, UnsignedLike(a.type())), type);  // Without copies of the sign.
   return a.builder().Record(Op::kBitcast, type, {a});
 }
 

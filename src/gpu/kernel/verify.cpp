@@ -35,6 +35,7 @@ class Verifier {
   static Level LevelIn(const Instruction& instruction, Level level) {
     switch (instruction.op) {
       case Op::kLoop:
+      case Op::kWhile:
       case Op::kIf: return level;
       case Op::kWarps: return Level::kWarp;
       default: return Level::kThread;  // Phases, tiles, and the combiners of collectives.
@@ -55,6 +56,7 @@ class Verifier {
     if (level == Level::kBlock) TRY(CheckFarReads(instruction));
     if (info.effects & (kReads | kWrites)) TRY(CheckArray(instruction));
     switch (instruction.op) {
+      case Op::kWhile: return CheckWhile(instruction, level);
       case Op::kMma: return CheckProduct(instruction);
       case Op::kLoadFragment:
         if (instruction.slots.size() == 1 && kernel_.slots[instruction.slots[0]].fragment) return {};
@@ -68,6 +70,13 @@ class Verifier {
         return Wrong(instruction, "is in a kernel without clusters");
       default: return {};
     }
+  }
+
+  Status CheckWhile(const Instruction& loop, Level level) const {
+    if (level != Level::kBlock) return Wrong(loop, Str("stands in ", kLevels[static_cast<int>(level)]));
+    if (kernel_.cluster > 1) return Wrong(loop, "is in a kernel with clusters");
+    if (loop.regions.size() == 2 && loop.regions[0].yields.size() == 1) return {};
+    return Wrong(loop, "has no condition and body");
   }
 
   Status CheckProduct(const Instruction& mma) const {
@@ -93,7 +102,7 @@ class Verifier {
 
   // Between the two a barrier of the cluster would have to stand, and a statement has none in it.
   Status CheckFarReads(const Instruction& statement) const {
-    if (statement.op == Op::kLoop || statement.op == Op::kIf) return {};
+    if (statement.op == Op::kLoop || statement.op == Op::kWhile || statement.op == Op::kIf) return {};
     std::vector<bool> written(kernel_.arrays.size()), read(kernel_.arrays.size());
     FindFarReads(statement, written, read);
     for (size_t i = 0; i < written.size(); ++i) {

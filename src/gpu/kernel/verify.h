@@ -10,6 +10,8 @@
 // no
 //    statement both writes such an array and reads that of another block.
 // 6. Groups of arrays are reached by member, other arrays without.
+// 7. A kWhile, whose condition threads compute alike, stands at block level, in kernels without clusters, and its first
+//    region yields one pred.
 #ifndef HLO_GPU_KERNEL_VERIFY_H_
 #define HLO_GPU_KERNEL_VERIFY_H_
 

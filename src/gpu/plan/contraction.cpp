@@ -65,7 +65,7 @@ Result<Candidate> FindCandidate(const FusionBody& body) {
   if (heroes.size() > 1 || hero->operand_count() != 2 || HasNarrowGroups(*hero)) return candidate;
   const PrimitiveType type = hero->shape().type();
   TRY(KernelType(*hero, type));
-  if (type == PrimitiveType::kPred) candidate.why = Str(kSlow, "no tiles of pred");
+  if (type == PrimitiveType::kPred || IsComplex(type)) candidate.why = Str(kSlow, "no tiles of ", type);
   if (!candidate.why.empty()) return candidate;
 
   std::string why_not;

@@ -1,5 +1,6 @@
 // Nodes of an element graph, built from instructions: what the element at an index is in terms of its operands'.
 #include <algorithm>
+#include <bit>
 
 #include "base/check.h"
 #include "base/text.h"
@@ -34,10 +35,9 @@ std::vector<int64_t> PhysicalDims(const Shape& shape) {
   return dims;
 }
 
+// E(4) of a layout packs two elements in a byte, where others lay them out; here each has its own.
 Status CheckLayout(const Instruction& inst, const Shape& shape) {
-  if (shape.layout().tiling->tiles.empty() && shape.layout().tiling->element_size_in_bits == 0 &&
-      !shape.HasDynamicDims())
-    return {};
+  if (shape.layout().tiling->tiles.empty() && !shape.HasDynamicDims()) return {};
   FAIL(UnsupportedAt(inst, "U104",
                      Str("no kernels for arrays of shape ", shape.ToStringWithLayout(), " ('", inst.name(), "')")));
 }
@@ -189,16 +189,32 @@ Result<NodeId> ElementGraph::BuildIota(const Instruction& inst, const std::vecto
       {.kind = ElementNode::Kind::kIota, .inst = &inst, .offset = index[inst.attrs<IotaAttrs>().iota_dimension]});
 }
 
+// To narrower bits the last dimension counts the parts of an element, the low one first; from them it is gone.
 Result<NodeId> ElementGraph::BuildBitcastConvert(const Instruction& inst, const std::vector<IndexExpr>& index) {
-  const PrimitiveType from = inst.operand(0).shape().type(), to = inst.shape().type();
+  const Instruction& operand = inst.operand(0);
+  const PrimitiveType from = operand.shape().type(), to = inst.shape().type();
   TRY(KernelType(inst, to));
   TRY(KernelType(inst, from));
-  if (to != from && BitWidth(to) != (from == PrimitiveType::kPred ? 8 : BitWidth(from))) {
-    FAIL(UnsupportedAt(
-        inst, "U105",
-        Str("no emitter for 'bitcast-convert' between widths, from ", inst.operand(0).shape(), " to ", inst.shape())));
+  if (to == from) return Plan(operand, index);
+  const auto bits = [](PrimitiveType type) { return type == PrimitiveType::kPred ? 8 : BitWidth(type); };
+  const int64_t wide = std::max(bits(from), bits(to)), narrow = std::min(bits(from), bits(to));
+  const bool whole = wide == narrow || (wide % narrow == 0 && std::has_single_bit(static_cast<uint64_t>(narrow)));
+  if (to == PrimitiveType::kPred || IsComplex(to) || IsComplex(from) || !whole) {
+    FAIL(UnsupportedAt(inst, "U105",
+                       Str("no emitter for 'bitcast-convert' from ", operand.shape(), " to ", inst.shape())));
   }
-  return Add({.kind = ElementNode::Kind::kBits, .inst = &inst, .operands = {TRY(Plan(inst.operand(0), index))}});
+  ElementNode node{.kind = ElementNode::Kind::kBits, .inst = &inst};
+  std::vector<IndexExpr> inner = index;
+  if (bits(to) < bits(from)) {
+    node.offset = inner.back();
+    inner.pop_back();
+  }
+  if (bits(to) > bits(from)) inner.push_back(pool_.Constant(0));
+  for (int64_t part = 0; part < std::max<int64_t>(1, bits(to) / bits(from)); ++part) {
+    if (bits(to) > bits(from)) inner.back() = pool_.Constant(part);
+    node.operands.push_back(TRY(Plan(operand, inner)));
+  }
+  return Add(std::move(node));
 }
 
 Result<NodeId> ElementGraph::BuildBitcast(const Instruction& inst, const std::vector<IndexExpr>& index) {
@@ -206,7 +222,8 @@ Result<NodeId> ElementGraph::BuildBitcast(const Instruction& inst, const std::ve
   TRY(CheckLayout(inst, inst.shape()));
   TRY(CheckLayout(operand, operand.shape()));
   const bool same_type = inst.shape().type() == operand.shape().type();
-  if (BitWidth(inst.shape().type()) != BitWidth(operand.shape().type()) ||
+  const bool complex = IsComplex(inst.shape().type()) || IsComplex(operand.shape().type());
+  if ((complex && !same_type) || BitWidth(inst.shape().type()) != BitWidth(operand.shape().type()) ||
       inst.shape().NumElements() != operand.shape().NumElements()) {
     FAIL(UnsupportedAt(inst, "U105", Str("no emitter for 'bitcast' from ", operand.shape(), " to ", inst.shape())));
   }
@@ -406,6 +423,8 @@ Result<NodeId> ElementGraph::BuildReduceWindow(const Instruction& inst, const st
 
 Result<NodeId> ElementGraph::BuildSelectAndScatter(const Instruction& inst, const std::vector<IndexExpr>& index) {
   const auto& attrs = inst.attrs<SelectAndScatterAttrs>();
+  if (IsComplex(inst.shape().type()))
+    FAIL(UnsupportedAt(inst, "U107", "no emitter for 'select-and-scatter' of complex numbers"));
   TRY(CheckScalarComputation(*attrs.select));
   TRY(CheckScalarComputation(*attrs.scatter));
   const Shape &operand = inst.operand(0).shape(), &source = inst.operand(1).shape();
@@ -466,6 +485,8 @@ Result<NodeId> ElementGraph::BuildContraction(const Instruction& inst, const std
   const Shape &lhs = inst.operand(0).shape(), &rhs = inst.operand(1).shape();
   if (inst.operand_count() != 2)
     FAIL(UnsupportedAt(inst, "U108", Str("no emitter for sparse '", ToString(inst.opcode()), "'")));
+  if (IsComplex(inst.shape().type()) != IsComplex(lhs.type()) || IsComplex(lhs.type()) != IsComplex(rhs.type()))
+    FAIL(UnsupportedAt(inst, "U108", Str("no emitter for '", inst.opcode(), "' of complex and real numbers")));
   if (inst.Is(Opcode::kDot)) {
     const auto& attrs = inst.attrs<DotAttrs>();
     std::vector<int64_t> sizes;

@@ -93,6 +93,13 @@ void FusionBody::AddRoots(const Instruction& inst, ShapeIndex index) {
   });
 }
 
+bool FusionBody::HasComplex() const {
+  bool found = std::ranges::any_of(leaves_, [](const Leaf& leaf) { return IsComplex(leaf.shape->type()); });
+  for (const Instruction* inst : instructions_)
+    ForEachLeaf(inst->shape(), [&](const ShapeIndex&, const Shape& leaf) { found |= IsComplex(leaf.type()); });
+  return found;
+}
+
 int FusionBody::LeafOf(const Instruction& inst) const {
   const auto it = leaf_of_.find(&inst);
   return it == leaf_of_.end() ? -1 : it->second;

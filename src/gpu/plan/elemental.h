@@ -44,6 +44,8 @@ class FusionBody {
   const std::vector<Root>& roots() const { return roots_; }
   // -1: computed inside.
   int LeafOf(const Instruction& inst) const;
+  // Whether some array, inside or outside, has elements of two parts.
+  bool HasComplex() const;
   // Operands first. Without the leaves.
   const std::vector<const Instruction*>& instructions() const { return instructions_; }
 
@@ -72,11 +74,11 @@ struct ElementNode {
     kLiteral,  // literal at `offset`.
     kIota,     // offset, as a number.
     kScalar,   // An elementwise op of the operands.
-    kBits,     // The operand's bits as another type.
-    kGuard,    // conditions ? operands[0] : operands[1]; operands[0] is only right where they hold.
-    kMap,      // A scalar computation of the operands.
-    kReduce,   // A fold over its `steps`; operands are the initial values. The op is that of `inst`.
-    kPick,  // select-and-scatter, from the side of one operand element: for each window that may cover it a step with
+    kBits,  // The operand's bits as another type; with `offset` the part of them with this number; all operands joined.
+    kGuard,   // conditions ? operands[0] : operands[1]; operands[0] is only right where they hold.
+    kMap,     // A scalar computation of the operands.
+    kReduce,  // A fold over its `steps`; operands are the initial values. The op is that of `inst`.
+    kPick,    // select-and-scatter, from the side of one operand element: for each window that may cover it a step with
             // the source, followed by `window_size` steps with the window's elements. operands[0] is the initial value.
     kResult,  // Result `which` of operands[0].
     kGiven,   // Computed by the kernel's emitter before.

@@ -63,10 +63,9 @@ std::optional<KernelPlan> TransposeKernel(const LoopSpace& space) {
   if (staged.loads.empty() || space.outputs[0].in_place_leaf >= 0) return std::nullopt;
   const int64_t rows = space.variables[staged.across].size, columns = space.minor().size;
   int64_t element_bytes = 0, output_bytes = kLine;
-  for (const NodeId load : staged.loads)
-    element_bytes += kernel::Bytes(KernelTypeOf(space.graph.node(load).inst->shape().type()));
+  for (const NodeId load : staged.loads) element_bytes += ByteWidth(space.graph.node(load).inst->shape().type());
   for (const LoopSpace::Output& output : space.outputs)
-    output_bytes = std::min<int64_t>(output_bytes, kernel::Bytes(KernelTypeOf(output.root->shape->type())));
+    output_bytes = std::min<int64_t>(output_bytes, ByteWidth(output.root->shape->type()));
   const auto fits = [&](int64_t r, int64_t c) { return c * (r + 1) * element_bytes <= kSharedBytes; };
   // The prefetchers of a CPU follow some 32 rows at a time. More only where 32 elements of the output are a single
   // line, or parts of lines.

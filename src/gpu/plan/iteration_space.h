@@ -6,6 +6,8 @@
 //   LoopSpace          kept, in the memory order of the first root            elements; or rows, elements of a row
 //   ReductionSpace     kept and reduced, in the memory order of the operand   rows, elements; or terms, columns
 //   ContractionSpace   group, row, column kept; position, term reduced        rows, columns, terms
+//   RowsSpace          kept and row, in the memory order of the operand       rows, elements of a row
+//   ScanSpace          kept and scanned, in the memory order of the operand   rows, elements; or 1, columns
 //   ScatterSpace       indices scanned; elements of a window kept             none: each thread has an element
 //
 // So f32[8,64,32] reduced over {2} has the variables kept 512 and reduced 32, and one output at offset `kept`.

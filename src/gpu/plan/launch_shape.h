@@ -8,6 +8,8 @@
 
 #include "gpu/plan/iteration_space.h"
 #include "gpu/plan/reduction_space.h"
+#include "gpu/plan/rows_space.h"
+#include "gpu/plan/scan_space.h"
 #include "gpu/plan/scatter_space.h"
 #include "ir/device_description.h"
 #include "ir/fusion_plan.h"
@@ -35,6 +37,10 @@ LaunchShape LaunchOf(const ScatterSpace& space, const KernelPlan& plan);
 std::vector<TileAxis> ElementAxes(const IterationSpace& space, bool by_row);
 // ...what is kept and elements of a row; terms and columns.
 std::vector<TileAxis> ReductionAxes(const ReductionSpace& space);
+// ...rows and elements of one.
+std::vector<TileAxis> RowAxes(const RowsSpace& space);
+// ...what is kept and elements of a row; what is scanned and columns.
+std::vector<TileAxis> ScanAxes(const ScanSpace& space);
 
 // Steps that one block, or one warp, goes through for a reduction that is not split: tiles of rows, or terms.
 int64_t StepsOf(const ReductionSpace& space, const KernelPlan& plan);
@@ -52,6 +58,11 @@ void ShapeAlongMinor(int64_t size, int width, int64_t warp_lanes, KernelPlan& pl
 
 // Vector, threads, tile, unroll and splits of a kernel of kind row_reduction or column_reduction.
 void ShapeReduction(const ReductionSpace& space, const DeviceDescription& device, KernelPlan& plan);
+
+// Vector, threads, tile and unroll of a kernel of kind rows.
+void ShapeRows(const RowsSpace& space, const DeviceDescription& device, KernelPlan& plan);
+// The same of a kernel of kind scan.
+void ShapeScan(const ScanSpace& space, const DeviceDescription& device, KernelPlan& plan);
 
 }  // namespace hlo::gpu
 

@@ -1,6 +1,7 @@
 #include "gpu/plan/planner.h"
 
 #include <algorithm>
+#include <map>
 
 #include "base/parallel.h"
 #include "base/text.h"
@@ -14,23 +15,25 @@ namespace {
 
 struct Planner {
   KernelKind kind;
+  std::string_view text;
   bool is_kernel;  // Of ours.
   Result<PlanAnswer> (*plan)(PlanRequest& request);
 };
 constexpr Planner kPlanners[] = {
-#define OTHER_KIND(Name, text, fields, what) {KernelKind::k##Name, false, Plan##Name},
-#define KERNEL_KIND(Name, text, fields, what) {KernelKind::k##Name, true, Plan##Name},
+#define OTHER_KIND(Name, text, fields, what) {KernelKind::k##Name, text, false, Plan##Name},
+#define KERNEL_KIND(Name, text, fields, what) {KernelKind::k##Name, text, true, Plan##Name},
 #include "ir/kernel_kinds.def"
 };
 
-// The first kind that has a candidate, with the reasons of those before it.
+// The first kind that has a candidate, with the reasons of those before it. A region is a kernel of the kind of its
+// name.
 Result<FusionPlan> PlanBy(bool kernels, const Instruction& inst, const DeviceDescription& device) {
   const FusionBody body(inst);
   PlanRequest request(body, device);
   FusionPlan plan{.target = std::string(device.name)};
   std::vector<std::string> reasons;
   for (const Planner& planner : kPlanners) {
-    if (planner.is_kernel != kernels) continue;
+    if (planner.is_kernel != kernels || (IsRegion(inst) && planner.text != RegionOf(inst))) continue;
     PlanAnswer answer = TRY(planner.plan(request));
     if (!answer.why.empty() && std::ranges::find(reasons, answer.why) == reasons.end())
       reasons.push_back(std::move(answer.why));
@@ -40,6 +43,16 @@ Result<FusionPlan> PlanBy(bool kernels, const Instruction& inst, const DeviceDes
   }
   plan.slow = Join(reasons, "; ");
   return plan;
+}
+
+// Why what a region of rows computes is no kernel of rows; "" where it is one.
+std::string WhyNotRows(const Instruction& flat, const DeviceDescription& device) {
+  const FusionBody body(flat);
+  PlanRequest request(body, device);
+  const auto answer = PlanRows(request);
+  if (!answer) return answer.error().message();
+  if (!answer->candidates.empty()) return "";
+  return answer->why.empty() ? "no long reduction is used along the row that it reduced" : answer->why;
 }
 
 }  // namespace
@@ -90,11 +103,39 @@ Result<FusionPlan> KernelPlanOf(const Instruction& inst, const DeviceDescription
   return plan.kernels.empty() || IsOwnKernel(plan.kernels.front().kind) ? std::move(plan) : PlanKernels(inst, device);
 }
 
+std::vector<std::string> TakeUnplannedRegionsApart(Module& module, const DeviceDescription& device) {
+  std::map<std::string, std::vector<std::string_view>> apart;  // By reason.
+  for (Computation* computation : ComputationsOfKernels(module)) {
+    for (Instruction* region : computation->Instructions()) {
+      if (RegionOf(*region) != "rows") continue;
+      Instruction* flat = AddFlattened(*region);
+      const std::string why_not = flat == nullptr ? "it holds more than kernels" : WhyNotRows(*flat, device);
+      if (why_not.empty()) {
+        ReplaceRegion(*region, *flat);
+        continue;
+      }
+      apart[why_not].push_back(region->name());
+      if (flat != nullptr) computation->Remove(*flat);
+    }
+  }
+  std::vector<std::string> notes;
+  for (const auto& [why, names] : apart) {
+    const std::string more = names.size() > 1 ? Str(" and ", names.size() - 1, " more are") : " is";
+    notes.push_back(Str("'", names.front(), "'", more, " no kernel of rows: ", why));
+  }
+  TakeRegionsApart(module, [&](const Instruction& region) {
+    const auto plan = PlanOf(region, device);
+    return plan && !plan->kernels.empty();
+  });
+  module.RemoveUnreachable();
+  return notes;
+}
+
 Status PlanModule(Module& module, const DeviceDescription& device) {
   std::vector<Instruction*> fusions;
   for (Computation* computation : ComputationsOfKernels(module)) {
     for (Instruction* inst : computation->Instructions()) {
-      if (inst->Is(Opcode::kFusion) && !IsRegion(*inst)) fusions.push_back(inst);
+      if (inst->Is(Opcode::kFusion)) fusions.push_back(inst);
     }
   }
   std::vector<std::optional<Result<FusionPlan>>> plans(fusions.size());
@@ -102,8 +143,8 @@ Status PlanModule(Module& module, const DeviceDescription& device) {
     for (int64_t i = begin; i < end; ++i) plans[i] = PlanOf(*fusions[i], device);
   });
   for (size_t i = 0; i < fusions.size(); ++i) {
-    if (*plans[i]) SetPlan(*fusions[i], **plans[i]);
-    else if (plans[i]->error().exit != ExitCode::kUnsupported) FAIL(std::move(*plans[i]).error());
+    if (!*plans[i] && plans[i]->error().exit != ExitCode::kUnsupported) FAIL(std::move(*plans[i]).error());
+    if (*plans[i] && !(*plans[i])->kernels.empty()) SetPlan(*fusions[i], **plans[i]);
   }
   return {};
 }

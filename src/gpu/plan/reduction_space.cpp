@@ -15,8 +15,10 @@ Result<ReductionSpace::Hero> PlanHero(ReductionSpace& space, const Instruction& 
   for (int64_t i = 0; i < arrays; ++i) {
     hero.inputs.push_back(TRY(space.graph.Plan(reduce.operand(i), index)));
     hero.initial.push_back(TRY(space.graph.Plan(reduce.operand(arrays + i), {})));
-    hero.types.push_back(TRY(KernelType(reduce, reduce.operand(arrays + i).shape().type())));
-    hero.accumulators.push_back(AccumulatorType(reduce, hero.types.back()));
+    const PrimitiveType declared = reduce.operand(arrays + i).shape().type();
+    const kernel::Type type = TRY(KernelType(reduce, declared));
+    hero.types.insert(hero.types.end(), PartsOf(declared), type);
+    hero.accumulators.insert(hero.accumulators.end(), PartsOf(declared), AccumulatorType(reduce, type));
   }
   return hero;
 }

@@ -12,28 +12,32 @@ using kernel::Type;
 
 Type KernelTypeOf(PrimitiveType type) {
   switch (type) {
-    case PrimitiveType::kPred: return Type::kPred;
-    case PrimitiveType::kS8: return Type::kS8;
-    case PrimitiveType::kS16: return Type::kS16;
-    case PrimitiveType::kS32: return Type::kS32;
-    case PrimitiveType::kS64: return Type::kS64;
-    case PrimitiveType::kU8: return Type::kU8;
-    case PrimitiveType::kU16: return Type::kU16;
-    case PrimitiveType::kU32: return Type::kU32;
-    case PrimitiveType::kU64: return Type::kU64;
-    case PrimitiveType::kF16: return Type::kF16;
-    case PrimitiveType::kBF16: return Type::kBF16;
-    case PrimitiveType::kF32: return Type::kF32;
-    case PrimitiveType::kF64: return Type::kF64;
+#define HLO_KERNEL_TYPE(Name, text, bits) \
+  case PrimitiveType::k##Name: return Type::k##Name;
+#include "gpu/kernel/types.def"
+    case PrimitiveType::kC64: return Type::kF32;
+    case PrimitiveType::kC128: return Type::kF64;
     default: CHECK(false, "no kernel type for ", type);
   }
   __builtin_unreachable();
 }
 
 Result<Type> KernelType(const Instruction& inst, PrimitiveType type) {
-  if (type <= PrimitiveType::kF64 && (BitWidth(type) >= 8 || type == PrimitiveType::kPred)) return KernelTypeOf(type);
+  if (IsArrayType(type)) return KernelTypeOf(type);
   if (type == PrimitiveType::kTuple) FAIL(UnsupportedAt(inst, "U102", Str("no emitter for '", inst.opcode(), "'")));
   FAIL(UnsupportedAt(inst, "U101", Str("no kernels for element type ", type, " ('", inst.name(), "')")));
+}
+
+int PartsOf(const Shape& shape) {
+  int parts = 0;
+  ForEachLeaf(shape, [&](const ShapeIndex&, const Shape& leaf) { parts += PartsOf(leaf.type()); });
+  return parts;
+}
+
+bool IsOfComplex(const Instruction& inst) {
+  return IsComplex(inst.shape().type()) || std::ranges::any_of(inst.operands(), [](const Instruction* operand) {
+           return IsComplex(operand->shape().type());
+         });
 }
 
 Status CheckOneFloatType(const Instruction& inst) {
@@ -61,13 +65,29 @@ Status CheckOneFloatType(const Instruction& inst) {
                      Str("no kernels for '", inst.opcode(), "' of different float types; XLA compiles none either")));
 }
 
+namespace {
+
+bool IsOrder(const Instruction& inst) {
+  if (!inst.Is(Opcode::kCompare)) return false;
+  const ComparisonDirection direction = inst.attrs<CompareAttrs>().direction;
+  return direction != ComparisonDirection::kEq && direction != ComparisonDirection::kNe;
+}
+
+}  // namespace
+
 Status CheckScalar(const Instruction& inst) {
   TRY(CheckOneFloatType(inst));
   TRY(KernelType(inst, inst.shape().type()));
   for (const Instruction* operand : inst.operands()) TRY(KernelType(*operand, operand->shape().type()));
-  if (!IsScalarOp(inst.opcode(), inst.Is(kElementwise))) {
+  const bool complex = IsOfComplex(inst) || inst.Is(Opcode::kComplex);
+  if (complex && inst.Is(kElementwise) && std::ranges::find(kComplexOps, inst.opcode()) == std::end(kComplexOps))
+    FAIL(UnsupportedAt(inst, "U102", Str("no emitter for '", ToString(inst.opcode()), "' of complex numbers")));
+  if (complex && IsOrder(inst)) FAIL(UnsupportedAt(inst, "U102", "no emitter for an order of complex numbers"));
+  if (!IsScalarOp(inst.opcode(), inst.Is(kElementwise)) && !inst.Is(Opcode::kComplex)) {
     FAIL(UnsupportedAt(inst, "U102", Str("no emitter for '", ToString(inst.opcode()), "'")));
   }
+  if (inst.Is(Opcode::kStochasticConvert) && !IsSigned(inst.shape().type()))
+    FAIL(UnsupportedAt(inst, "U102", Str("no emitter for 'stochastic-convert' to ", inst.shape().type())));
   // XLA's verifier lets these pass with floats, which gives them no meaning (V301).
   const bool integers_only = inst.Is(Opcode::kShiftLeft) || inst.Is(Opcode::kShiftRightArithmetic) ||
                              inst.Is(Opcode::kShiftRightLogical) || inst.Is(Opcode::kMulhi);
@@ -88,8 +108,8 @@ Status CheckPart(const Instruction& inst) {
   }
   const bool converts = inst.Is(Opcode::kBitcastConvert);
   if (!converts && !inst.Is(Opcode::kParameter) && !inst.Is(Opcode::kConstant)) return CheckScalar(inst);
-  if (converts && inst.shape().type() == PrimitiveType::kPred)
-    FAIL(UnsupportedAt(inst, "U102", Str("no emitter for '", ToString(inst.opcode()), "' to pred")));
+  if (converts && (inst.shape().type() == PrimitiveType::kPred || IsOfComplex(inst)))
+    FAIL(UnsupportedAt(inst, "U102", Str("no emitter for '", inst.opcode(), "' to ", inst.shape().type())));
   TRY(KernelType(inst, inst.shape().type()));
   return {};
 }
@@ -125,7 +145,7 @@ Type AccumulatorType(const Instruction& fold, kernel::Type type) {
   const auto simple = AsSimpleReducer(reducer);
   if (!simple) return type;
   const bool compares = simple->opcode == Opcode::kMaximum || simple->opcode == Opcode::kMinimum;
-  return simple->opcode == Opcode::kAdd || (compares && type == Type::kF16) ? Type::kF32 : type;
+  return simple->opcode == Opcode::kAdd || (compares && type != Type::kBF16) ? Type::kF32 : type;
 }
 
 }  // namespace hlo::gpu

@@ -14,6 +14,7 @@ Staged FindStaged(const LoopSpace& space) {
   for (const NodeId id : space.graph.Reachable(space.Values())) {
     const ElementNode& node = space.graph.node(id);
     if (node.kind != ElementNode::Kind::kLoad || !space.pool.DependsOn(node.offset, minor)) continue;
+    if (IsComplex(node.inst->shape().type())) continue;  // Two parts, which no tile holds.
     const int64_t stride = space.pool.Coefficient(node.offset, minor);
     if (stride == 1 || stride == IndexPool::kNotLinear) continue;
     for (size_t v = 0; v + 1 < space.variables.size(); ++v) {

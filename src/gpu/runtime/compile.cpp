@@ -40,12 +40,13 @@ struct StepPlan {
   const Instruction* fill = nullptr;  // The scalar constant.
   std::map<int, Place> scratch;       // By KernelBuffer::scratch; those that are zeroed have their places here at once.
   std::map<int, int> scratch_value;   // The others: into Values.
+  Place trips;                        // KernelBuffer::kTrips.
 };
 
 class Compiler {
  public:
   Compiler(const Module& module, Device& device, const CompileOptions& options) : device_(device) {
-    program_.module = Prepare(module);
+    program_.module = Prepare(module, *options.target);
     program_.options = options;
     program_.target = device.target();
     program_.places.push_back({});
@@ -249,7 +250,9 @@ class Compiler {
       if (plan.kind != StepKind::kHostCall) continue;
       if (options().host->takes) TRY(options().host->takes(*plan.inst));
       report().host_calls.emplace_back(plan.inst->name());
-      called_by_reason[errors[i] ? WithoutName(errors[i]->message()) : "it has sizes that are known only at run time"]
+      called_by_reason[errors[i]                      ? WithoutName(errors[i]->message())
+                       : HasDynamicSizes(*plan.inst) ? "it has sizes that are known only at run time"
+                                                     : "its kernel has no error bounds to be judged by"]
           .push_back(plan.inst->name());
     }
     for (const auto& [reason, names] : called_by_reason)
@@ -326,12 +329,12 @@ class Compiler {
     int64_t bytes = 0;
     for (const EmittedKernel& kernel : plan.kernels) {
       for (const KernelBuffer& buffer : kernel.buffers) {
+        if (buffer.kind == KernelBuffer::Kind::kTrips) plan.trips = AddCounters(buffer.bytes);
         if (buffer.kind != KernelBuffer::Kind::kScratch || plan.scratch.contains(buffer.scratch) ||
             plan.scratch_value.contains(buffer.scratch))
           continue;
         if (buffer.zeroed) {
-          plan.scratch[buffer.scratch] = {Area::kCounters, 0, program_.counter_bytes};
-          program_.counter_bytes += (buffer.bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
+          plan.scratch[buffer.scratch] = AddCounters(buffer.bytes);
         } else {
           plan.scratch_value[buffer.scratch] = AddScratch(values, *plan.inst, position, buffer.bytes);
         }
@@ -340,6 +343,12 @@ class Compiler {
     }
     if (plan.call != nullptr) bytes = plan.call->ScratchBytes() + plan.call->PackedBytes();
     program_.memory.scratch_bytes = std::max(program_.memory.scratch_bytes, bytes);
+  }
+
+  Place AddCounters(int64_t bytes) {
+    const Place place{Area::kCounters, 0, program_.counter_bytes};
+    program_.counter_bytes += (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
+    return place;
   }
 
   void AddPacked(Values& values, StepPlan& plan, int64_t position) {
@@ -529,10 +538,10 @@ class Compiler {
 
   // Kernels come in the order in which CompileKernels listed them.
   KernelWork MakeKernel(const StepPlan& plan, const EmittedKernel& kernel) {
-    KernelWork work{.code = static_cast<int>(KernelNumber(kernel)), .arguments = Open()};
+    KernelWork work{.code = static_cast<int>(KernelNumber(kernel)), .arguments = Open(), .loops = kernel.loops};
     const Instruction& inst = *plan.inst;
     for (const KernelBuffer& buffer : kernel.buffers) {
-      work.writes.push_back(buffer.kind == KernelBuffer::Kind::kOutput || buffer.kind == KernelBuffer::Kind::kScratch);
+      work.writes.push_back(buffer.kind != KernelBuffer::Kind::kOperand && buffer.kind != KernelBuffer::Kind::kLiteral);
       switch (buffer.kind) {
         case KernelBuffer::Kind::kOperand: {
           const Instruction& operand = inst.operand(buffer.operand);
@@ -549,6 +558,7 @@ class Compiler {
           }
           break;
         }
+        case KernelBuffer::Kind::kTrips: work.trips = Add(plan.trips, buffer.bytes); break;
         case KernelBuffer::Kind::kLiteral:
           Add({Area::kConstant, static_cast<int64_t>(program_.constants.size())}, buffer.literal.byte_size());
           program_.constants.push_back({buffer.literal, buffer.literal.shape().WithDefaultLayout()});

@@ -4,7 +4,7 @@
 #include <unordered_set>
 
 #include "base/check.h"
-#include "ir/region.h"
+#include "gpu/plan/planner.h"
 #include "ir/side_effects.h"
 
 namespace hlo::gpu {
@@ -69,10 +69,10 @@ std::vector<Instruction*> RunOrder(const Computation& computation) {
 
 bool MovesBytes(const Instruction& inst) { return inst.Is(Opcode::kCopy) && inst.shape() == inst.operand(0).shape(); }
 
-std::unique_ptr<Module> Prepare(const Module& module) {
+std::unique_ptr<Module> Prepare(const Module& module, const DeviceDescription& device) {
   std::unique_ptr<Module> copy = module.Clone();
   CHECK(copy->has_entry(), module.name());
-  TakeRegionsApart(*copy);
+  TakeUnplannedRegionsApart(*copy, device);
   FlattenCalls(*copy);
   return copy;
 }

@@ -5,13 +5,15 @@
 #include <memory>
 #include <vector>
 
+#include "ir/device_description.h"
 #include "ir/module.h"
 
 namespace hlo::gpu {
 
 // A copy of `module` (ids kept) in which every computation that control flow enters (while, conditional, call) is
-// entered from one place: buffers and live ranges are then those of one place.
-std::unique_ptr<Module> Prepare(const Module& module);
+// entered from one place: buffers and live ranges are then those of one place. Of regions there are those that are one
+// kernel on `device` as they stand; of rows a fusion each.
+std::unique_ptr<Module> Prepare(const Module& module, const DeviceDescription& device);
 
 // No work of its own at run time: parameter, constant, tuple, get-tuple-element, bitcast, ... and control flow, whose
 // steps are those of the computations it enters.

@@ -38,6 +38,9 @@ struct KernelWork {
   int code;  // Into Program::code.
   PlaceRange arguments;
   std::vector<bool> writes;  // By argument.
+  // Of a kernel with loops: where KernelBuffer::kTrips lies, and the loops.
+  PlaceNumber trips = 0;
+  std::vector<const Instruction*> loops = {};
 };
 
 struct LibraryWork {

@@ -1,6 +1,8 @@
 #include "gpu/runtime/runner.h"
 
+#include <array>
 #include <chrono>
+#include <limits>
 #include <random>
 
 #include "base/check.h"
@@ -71,11 +73,7 @@ class SerialRunner {
       uint8_t again = 0;
       TRY(device_.CopyOut(&again, binding_.Pointer(node.predicate), 1));
       if (again == 0 || (node.planted_early && loops_.back().iteration == 1)) break;
-      if (most > 0 && loops_.back().iteration >= most) {
-        FAIL(ErrorAt(*node.loop, "R021", Str("while '", node.loop->name(), "' exceeded ", most, " iterations"),
-                     ExitCode::kLimit)
-                 .RaisedBy("max_loop_iterations"));
-      }
+      if (most > 0 && loops_.back().iteration >= most) FAIL(Endless(*node.loop));
       TRY(RunBlock(node.body));
       TRY(RunCopies(node.back));
     }
@@ -133,7 +131,7 @@ class SerialRunner {
   Status RunWork(const Step& step) {
     for (const Work& work : step.work) {
       if (const auto* kernel = std::get_if<KernelWork>(&work)) {
-        TRY(device_.Launch(binding_.Kernel(*kernel), binding_.Pointers(kernel->arguments)));
+        TRY(kernel->trips != 0 ? LaunchLoops(*kernel) : Launch(*kernel));
       } else if (const auto* call = std::get_if<LibraryWork>(&work)) {
         TRY(RunCall(step, *call));
       } else if (const auto* fill = std::get_if<FillWork>(&work)) {
@@ -143,6 +141,33 @@ class SerialRunner {
       }
     }
     return {};
+  }
+
+  Status Launch(const KernelWork& work) {
+    return device_.Launch(binding_.Kernel(work), binding_.Pointers(work.arguments));
+  }
+
+  // Trips are read where somebody wants to know of them: the device is waited for.
+  Status LaunchLoops(const KernelWork& work) {
+    constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
+    const int64_t most = program_.options.max_loop_iterations, stop = options_.stop_loops_after;
+    std::array<int64_t, kTripFields> trips = {};
+    trips[kStopAfter] = stop > 0 ? stop : kNoLimit;
+    trips[kMostTrips] = most > 0 ? most : kNoLimit;
+    TRY(device_.CopyIn(binding_.Pointer(work.trips), trips.data(), sizeof(trips)));
+    TRY(Launch(work));
+    if (most <= 0 && options_.trips == nullptr) return {};
+    TRY(device_.CopyOut(trips.data(), binding_.Pointer(work.trips), sizeof(trips)));
+    if (options_.trips != nullptr) *options_.trips = trips[kTripsMade];
+    if (trips[kEndless] == 0) return {};
+    FAIL(Endless(*work.loops[trips[kEndless] - 1]));
+  }
+
+  Error Endless(const Instruction& loop) const {
+    return ErrorAt(loop, "R021",
+                   Str("while '", loop.name(), "' exceeded ", program_.options.max_loop_iterations, " iterations"),
+                   ExitCode::kLimit)
+        .RaisedBy("max_loop_iterations");
   }
 
   Status RunCall(const Step& step, const LibraryWork& work) {

@@ -24,11 +24,15 @@ Computation& CallSites::Own(Computation*& slot) {
   --counts_[slot];
   slot = &slot->module().CloneComputation(*slot, slot->name());
   ++counts_[slot];
-  for (Instruction* inst : slot->instructions()) {
-    inst->SetOrigin(-1);
-    Add(*inst);
-  }
+  for (Instruction* inst : slot->instructions()) AddCopy(*inst);
   return *slot;
+}
+
+// No two fusions have one computation.
+void CallSites::AddCopy(Instruction& copy) {
+  copy.SetOrigin(-1);
+  Add(copy);
+  if (copy.Is(Opcode::kFusion)) Own(copy.mutable_attrs<FusionAttrs>().calls);
 }
 
 Instruction& CallSites::Inline(Computation& caller, const Computation& callee, std::span<Instruction* const> arguments,
@@ -46,9 +50,8 @@ Instruction& CallSites::Inline(Computation& caller, const Computation& callee, s
       continue;
     }
     Instruction& copy = caller.AddClone(*inst, operands);
-    copy.SetOrigin(-1);
     for (const Instruction* before : inst->control_predecessors()) copy.AddControlPredecessor(*copies[before->place()]);
-    Add(copy);
+    AddCopy(copy);
     if (control != nullptr && copy.Is(kControl)) control->push_back(&copy);
     copies[inst->place()] = &copy;
   }

@@ -31,6 +31,8 @@ class CallSites {
                       std::vector<Instruction*>* control = nullptr);
 
  private:
+  void AddCopy(Instruction& copy);
+
   std::unordered_map<const Computation*, int> counts_;
 };
 

@@ -131,14 +131,16 @@ class Expansion {
     const Shape& shape = low->shape();
     Words x = {Low(low), High(low), Low(high), High(high)};
     for (int round = 0; round < 10; ++round) {
+      if (round > 0) {
+        k0 = Add(k0, Like(k0, 0x9E3779B9));
+        k1 = Add(k1, Like(k1, 0xBB67AE85));
+      }
       const auto product = [&](Instruction* word, uint64_t factor) {
         Instruction* const wide = As(word, PrimitiveType::kU64);
         return Binary(Opcode::kMultiply, wide, Like(wide, factor));
       };
       Instruction *const p0 = product(x[0], 0xD2511F53), *const p1 = product(x[2], 0xCD9E8D57);
       x = {Xor(Xor(High(p1), x[1]), Widen(k0, shape)), Low(p1), Xor(Xor(High(p0), x[3]), Widen(k1, shape)), Low(p0)};
-      k0 = Add(k0, Like(k0, 0x9E3779B9));
-      k1 = Add(k1, Like(k1, 0xBB67AE85));
     }
     return x;
   }

@@ -23,7 +23,7 @@ std::vector<bool> ReadOperands(const Instruction& sort) {
     read[i] = !comparator.parameter(2 * i).IsDead() || !comparator.parameter(2 * i + 1).IsDead();
   for (const Instruction* user : sort.users()) {
     if (!user->Is(Opcode::kGetTupleElement)) return std::vector<bool>(sort.operand_count(), true);
-    if (!user->IsDead()) read[user->tuple_index()] = true;
+    read[user->tuple_index()] = true;  // Also what nobody reads, until it is gone: it stands for what was sorted.
   }
   return read;
 }

@@ -1,6 +1,9 @@
 // block-fusion: kernels so small that one block of threads is through with each sooner than the next could be launched
 // become one launch (a region "block"), and so do loops whose bodies are made of such, over a state that stays near the
 // block: barriers stand where launches stood. Always true: a region's kernels run as they would by themselves.
+//
+// while-loop-fusion: each such loop by itself, also of somewhat larger kernels: what goes on between the trips of a
+// loop costs more than a launch, on a host too.
 #include <algorithm>
 #include <string_view>
 #include <unordered_map>
@@ -23,16 +26,20 @@ constexpr int64_t kMostInstructions = 4000;  // Of the code of a block.
 constexpr int64_t kMostPointers = 128;       // Operands and results.
 constexpr size_t kGroupsAsked = 8;           // The last ones, by a kernel that reads none of them.
 constexpr double kMostProducts = 1 << 18;    // Of a matrix product that is worth no library call.
+// Of one kernel in a loop that stands alone, for one block: what takes longer is worth all of the device.
+constexpr double kMostLoopSeconds = 2e-5;
 
 class Blocks {
  public:
-  Blocks(const Module& module, const DeviceDescription& device) : costs_(module), device_(device) {}
+  Blocks(const Module& module, const DeviceDescription& device, bool loops_alone)
+      : costs_(module), device_(device), loops_alone_(loops_alone) {}
 
   // Instructions of the launch's code when it is one that a block runs; else 0, and why not.
   struct Code {
     int64_t instructions = 0;
     std::string_view why_not;
   };
+  bool loops_alone() const { return loops_alone_; }
   const Code& CodeOf(const Instruction& launch) {
     const auto [at, fresh] = code_.try_emplace(&launch);
     Code& code = at->second;
@@ -42,6 +49,7 @@ class Blocks {
 
  private:
   Code CodeOfKernel(const Instruction& kernel) const {
+    if (loops_alone_ && IsRegion(kernel)) return {0, "it is a region"};
     const Cost& cost = costs_.Of(kernel);
     double dots = 0, products = 0;
     for (int width = 0; width < kDotWidths; ++width) {
@@ -51,7 +59,8 @@ class Blocks {
     const double alone =
         std::max({cost.bytes() / device_.memory_rate, cost.scalar_work / device_.instruction_rate, dots}) *
         device_.multiprocessors;
-    if (alone > device_.launch_seconds) return {0, "one block takes longer for it than a launch does"};
+    if (loops_alone_ ? alone > kMostLoopSeconds : alone > device_.launch_seconds)
+      return {0, "one block takes longer for it than a launch does"};
     if (products > kMostProducts) return {0, "its product is worth a library call"};
     if (kernel.Is(Opcode::kCopy)) return kernel.shape().IsArray() ? Code{1, ""} : Code{0, "it copies a tuple"};
     if (!IsKernel(kernel) && LibraryOf(kernel) != "gemm") return {0, "it is no kernel"};
@@ -86,6 +95,7 @@ class Blocks {
 
   const CostAnalysis costs_;
   const DeviceDescription& device_;
+  const bool loops_alone_;
   std::unordered_map<const Instruction*, Code> code_;
 };
 
@@ -110,12 +120,14 @@ class BlockFusion {
 
  private:
   void Place(const Instruction& launch) {
+    if (blocks_.loops_alone() && !launch.Is(Opcode::kWhile)) return;
     const auto [code, why_not] = blocks_.CodeOf(launch);
     if (code == 0 || code > kMostInstructions) {
       if (logs_) Say(launch, "stays", code == 0 ? why_not : "it has more than 4000 instructions");
       return;
     }
     runs_in_block_.insert(&launch);
+    if (blocks_.loops_alone()) return;
     for (const Instruction* producer : graph_.Producers(launch)) JoinIfItMay(*producer, launch);
     for (const Instruction* other : last_) JoinIfItMay(*other, launch);
     std::erase_if(last_, [&](const Instruction* other) { return graph_.AreOne(*other, launch); });
@@ -165,10 +177,8 @@ class BlockFusion {
   std::vector<const Instruction*> last_;  // One of each of the last groups.
 };
 
-}  // namespace
-
-Result<bool> FuseBlocks(Module& module, const PassContext& context) {
-  Blocks blocks(module, *context.device);
+Result<bool> Fuse(Module& module, const PassContext& context, bool loops_alone) {
+  Blocks blocks(module, *context.device, loops_alone);
   std::vector<Computation*> order = SequentialComputations(module);
   for (const Computation* computation : order) {  // Callees first.
     for (const Instruction* inst : computation->instructions()) {
@@ -188,5 +198,10 @@ Result<bool> FuseBlocks(Module& module, const PassContext& context) {
   }
   return changed;
 }
+
+}  // namespace
+
+Result<bool> FuseBlocks(Module& module, const PassContext& context) { return Fuse(module, context, false); }
+Result<bool> FuseLoops(Module& module, const PassContext& context) { return Fuse(module, context, true); }
 
 }  // namespace hlo

@@ -6,6 +6,7 @@
 
 #include "ir/fusion.h"
 #include "ir/module.h"
+#include "ir/running_fold.h"
 
 namespace hlo {
 namespace {
@@ -26,7 +27,7 @@ bool KeepsIndex(const Instruction& user, const Instruction& operand) {
 }
 
 double EvaluationsFor(const Instruction& inst, const Instruction& user, double of_user) {
-  if (user.Is(Opcode::kReduce)) return Elements(inst);
+  if (user.Is(Opcode::kReduce) || RunningFoldOf(user)) return Elements(inst);
   if (KeepsIndex(user, inst)) return of_user;
   if (inst.shape().IsScalar()) return 1;  // Computed once a thread at most.
   // Of several side by side each is asked for its own part.

@@ -6,7 +6,8 @@
 // for every user against one more launch and the way through memory (DeviceDescription has the rates).
 //
 // A reduce can only be a root, or stand at the root's index below elementwise instructions: then those run once for
-// each result element, after the reduction (ir/fusion.h, kInput).
+// each result element, after the reduction (ir/fusion.h, kInput). So can a running fold (ir/running_fold.h), which goes
+// through each element of its operand once, too.
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -16,6 +17,7 @@
 #include "ir/fusion.h"
 #include "ir/id_span.h"
 #include "ir/module.h"
+#include "ir/running_fold.h"
 #include "passes/fusion/body_reads.h"
 #include "passes/fusion/graph.h"
 #include "passes/pass.h"
@@ -26,7 +28,7 @@ namespace {
 // Where in its kernel a value is needed.
 enum class Place : uint8_t {
   kRoot,       // At the index of the root.
-  kReduced,    // At the index of the reduce's operand.
+  kReduced,    // At the index of the fold's operand.
   kElsewhere,  // At an index computed from one of them, or at several.
 };
 
@@ -52,10 +54,10 @@ struct Member {
 };
 
 struct Kernel {
-  const Instruction* reduce = nullptr;  // The first, if any.
-  bool alone = false;                   // Takes no one else in.
-  int64_t code = 0;                     // Copies of all members.
-  size_t join = 0;                      // Its number among the joins of the last instruction that had it.
+  const Instruction* fold = nullptr;  // The first reduce or running fold, if any.
+  bool alone = false;                 // Takes no one else in.
+  int64_t code = 0;                   // Copies of all members.
+  size_t join = 0;                    // Its number among the joins of the last instruction that had it.
 };
 
 double Elements(const Instruction& inst) {
@@ -68,6 +70,19 @@ bool IsScalarConstant(const Instruction& inst) { return inst.Is(Opcode::kConstan
 // Costs nothing to make again and reads nothing: copied to wherever it is used.
 bool IsTrivial(const Instruction& inst) {
   return inst.Is(Opcode::kIota) || (inst.Is(Opcode::kBroadcast) && IsScalarConstant(inst.operand(0)));
+}
+
+// Goes through the elements of its operands once, each step from the one before.
+bool IsFold(const Instruction& inst) { return inst.Is(Opcode::kReduce) || RunningFoldOf(inst).has_value(); }
+
+// A kernel that takes no one else in.
+bool IsAlone(const Instruction& inst) { return inst.Is(kStandsAlone) && !IsFold(inst); }
+
+// Two folds that one walk makes.
+bool GoAlike(const Instruction& a, const Instruction& b) {
+  if (a.opcode() != b.opcode() || !SameDims(a.operand(0).shape(), b.operand(0).shape())) return false;
+  if (!a.Is(Opcode::kReduce)) return RunningFoldOf(a) == RunningFoldOf(b);
+  return a.attrs<ReduceAttrs>().dimensions == b.attrs<ReduceAttrs>().dimensions;
 }
 
 // May be part of a kernel at all.
@@ -184,14 +199,14 @@ class InstructionFusion {
       return;
     }
     const Member root{graph_.Open(inst, &why_), Elements(inst), Place::kRoot, kByRoot};
-    kernels_.push_back({inst.Is(Opcode::kReduce) ? &inst : nullptr, inst.Is(kStandsAlone), /*code=*/1, /*join=*/0});
+    kernels_.push_back({IsFold(inst) ? &inst : nullptr, IsAlone(inst), /*code=*/1, /*join=*/0});
     SetRoles(inst, {&root, 1});
   }
 
   void Join(Instruction& inst, const Member& join) {
     Kernel& kernel = kernels_[join.kernel];
     kernel.code += join.copies;
-    if (inst.Is(Opcode::kReduce) && kernel.reduce == nullptr) kernel.reduce = &inst;
+    if (kernel.fold == nullptr && IsFold(inst)) kernel.fold = &inst;
     graph_.Copy(inst, join.kernel, join.evaluations,
                 IsTrivial(inst)      ? FusionReason::kTrivial
                 : joins_.size() == 1 ? FusionReason::kOneKernel
@@ -217,7 +232,7 @@ class InstructionFusion {
   bool Joins(const Instruction& inst) {
     joins_.clear();
     if (inst.IsRoot()) return Refuse(FusionReason::kResult, inst);
-    if (inst.Is(kStandsAlone)) return Refuse(FusionReason::kByItself, inst);
+    if (IsAlone(inst)) return Refuse(FusionReason::kByItself, inst);
     if (!inst.shape().IsArray()) return Refuse(FusionReason::kSeveralValues, inst);
     for (const Instruction* user : inst.users()) {
       if (!graph_.IsNeeded(*user)) continue;
@@ -244,7 +259,7 @@ class InstructionFusion {
   void AddUse(const Instruction& inst, const Instruction& user, const Member& role) {
     Member use = role;
     use.evaluations = EvaluationsFor(inst, user, role.evaluations);
-    if (user.Is(Opcode::kReduce)) {
+    if (IsFold(user)) {
       use.place = inst.shape().IsScalar() && !user.operand(0).shape().IsScalar() ? Place::kElsewhere : Place::kReduced;
     } else if (!KeepsIndex(user, inst)) {
       use.place = Place::kElsewhere;
@@ -298,14 +313,16 @@ class InstructionFusion {
                     static_cast<double>(options_.parameters));
     if (join.copies > 1 && kernel.code + join.copies > kMostCode)
       return Refuse(FusionReason::kCopies, inst, static_cast<double>(join.copies));
-    if (!inst.Is(Opcode::kReduce)) return true;
+    if (!IsFold(inst)) return true;
     // One kernel only, and at the root's index.
-    if (joins_.size() != 1) return Refuse(FusionReason::kSumOfSeveral, inst);
-    if (join.place != Place::kRoot || inst.operand_count() != 2) return Refuse(FusionReason::kSumOnTheWay, root);
-    if (kernel.reduce == nullptr) return root.shape().IsArray() || Refuse(FusionReason::kSeveralValues, root);
-    return (SameDims(kernel.reduce->operand(0).shape(), inst.operand(0).shape()) &&
-            kernel.reduce->attrs<ReduceAttrs>().dimensions == inst.attrs<ReduceAttrs>().dimensions) ||
-           Refuse(FusionReason::kOtherSums, *kernel.reduce);
+    const bool scans = !inst.Is(Opcode::kReduce);
+    if (joins_.size() != 1) return Refuse(scans ? FusionReason::kScanElsewhere : FusionReason::kSumOfSeveral, inst);
+    if (join.place != Place::kRoot || inst.operand_count() != 2)
+      return Refuse(scans ? FusionReason::kScanElsewhere : FusionReason::kSumOnTheWay, root);
+    if (kernel.fold == nullptr) return root.shape().IsArray() || Refuse(FusionReason::kSeveralValues, root);
+    const bool other_scan = scans || !kernel.fold->Is(Opcode::kReduce);
+    return GoAlike(*kernel.fold, inst) ||
+           Refuse(other_scan ? FusionReason::kOtherScan : FusionReason::kOtherSums, *kernel.fold);
   }
 
   bool WorthIt(const Instruction& inst) {
@@ -335,7 +352,8 @@ class InstructionFusion {
   }
 
   FusionGraph::Shape ShapeOf(GroupId id) const {
-    if (kernels_[id].reduce != nullptr) return {FusionKind::kInput, "input_reduce"};
+    const Instruction* const fold = kernels_[id].fold;
+    if (fold != nullptr) return {FusionKind::kInput, fold->Is(Opcode::kReduce) ? "input_reduce" : "input_scan"};
     std::string name = Str(kernels_[id].alone ? "" : "loop_", graph_.Members(id).front()->opcode());
     std::replace(name.begin(), name.end(), '-', '_');
     return {FusionKind::kLoop, name};

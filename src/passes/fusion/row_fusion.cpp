@@ -27,6 +27,7 @@ namespace {
 constexpr int64_t kMostInstructions = 4000;  // Of the code of a region.
 constexpr int64_t kMostPointers = 128;       // Its operands and results.
 constexpr double kMostOfCluster = 1.4e6;     // Bytes of a row that eight blocks hold, from sm_90 on.
+constexpr double kMostOfCore = 1 << 20;      // What a core of a host has in its own cache.
 constexpr double kBlocksOfCluster = 8;
 constexpr double kMostOfHead = 256;  // Elements of a query, key or value.
 
@@ -170,7 +171,7 @@ class RowFusion {
     }
     const double row = on_chip / static_cast<double>(rows);
     const bool has_clusters = device_.compute_capability >= 90;
-    const double block = static_cast<double>(device_.shared_memory_bytes.value_or(0));
+    const double block = device_.is_gpu ? static_cast<double>(device_.shared_memory_bytes.value_or(0)) : kMostOfCore;
     if (!attention_ && row > (has_clusters ? std::max(block, kMostOfCluster) : block))
       return has_clusters ? "a row is more than a cluster of blocks holds" : "a row is more than a block holds";
     const double blocks = static_cast<double>(rows) * (row > block && has_clusters ? kBlocksOfCluster : 1);

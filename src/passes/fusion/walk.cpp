@@ -5,6 +5,7 @@
 
 #include "ir/fusion.h"
 #include "ir/module.h"
+#include "ir/running_fold.h"
 
 namespace hlo {
 namespace {
@@ -26,8 +27,8 @@ bool MovesMinorDimension(const Instruction& transpose) {
   return false;
 }
 
-// What the value of `root` hangs on: the reduce, or transpose that moves the minor dimension, that one reaches from it
-// through elementwise instructions and reshapes; or `root` itself.
+// What the value of `root` hangs on: the reduce, running fold, or transpose that moves the minor dimension, that one
+// reaches from it through elementwise instructions and reshapes; or `root` itself.
 const Instruction& HeroOf(const Instruction& root) {
   std::vector<const Instruction*> worklist = {&root};
   std::unordered_set<const Instruction*> seen;
@@ -35,7 +36,7 @@ const Instruction& HeroOf(const Instruction& root) {
     const Instruction* inst = worklist.back();
     worklist.pop_back();
     if (!seen.insert(inst).second) continue;
-    if (inst->Is(Opcode::kReduce)) return *inst;
+    if (inst->Is(Opcode::kReduce) || RunningFoldOf(*inst)) return *inst;
     if (inst->Is(Opcode::kTranspose) && MovesMinorDimension(*inst)) return *inst;
     if (inst->Is(kElementwise) || inst->Is(Opcode::kReshape) || inst->Is(Opcode::kBitcast)) {
       for (const Instruction* operand : inst->operands()) worklist.push_back(operand);
@@ -66,6 +67,7 @@ std::optional<FusionNote> OwnWay(const Instruction& fusion, std::span<const Inst
     if (hero.Is(Opcode::kDynamicUpdateSlice) && CanUpdateInPlace(fusion, static_cast<int64_t>(i)))
       return FusionNote{FusionReason::kUpdatesInPlace};
     if (hero.Is(Opcode::kTranspose) && MovesMinorDimension(hero)) return FusionNote{FusionReason::kTransposes, &hero};
+    if (RunningFoldOf(hero)) return FusionNote{FusionReason::kCarries, &hero};
     if (hero.Is(kStandsAlone)) return FusionNote{FusionReason::kByItself};
   }
   return std::nullopt;

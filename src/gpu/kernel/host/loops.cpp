@@ -121,6 +121,20 @@ void HostEmission::EmitLoop(const Instruction& loop) {
   Loop(Get(loop.operands[0]), Get(loop.operands[1]), Get(loop.operands[2]), {}, body);
 }
 
+void HostEmission::EmitWhile(const Instruction& loop) {
+  BasicBlock* const condition = BasicBlock::Create(context_, "condition", function_);
+  BasicBlock* const body = BasicBlock::Create(context_, "body", function_);
+  BasicBlock* const after = BasicBlock::Create(context_, "after", function_);
+  b_.CreateBr(condition);
+  b_.SetInsertPoint(condition);
+  EmitRegion(loop.regions[0]);
+  b_.CreateCondBr(Get(loop.regions[0].yields[0]), body, after);
+  b_.SetInsertPoint(body);
+  EmitRegion(loop.regions[1]);
+  b_.CreateBr(condition);
+  b_.SetInsertPoint(after);
+}
+
 void HostEmission::EmitIf(const Instruction& branch) {
   Branch(Get(branch.operands[0]), branch.regions.size() == 2, [&](int side) { EmitRegion(branch.regions[side]); });
 }

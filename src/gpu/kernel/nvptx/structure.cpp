@@ -166,6 +166,20 @@ void NvptxEmission::EmitLoop(const Instruction& loop) {
   });
 }
 
+void NvptxEmission::EmitWhile(const Instruction& loop) {
+  BasicBlock* const condition = NewBlock("condition");
+  BasicBlock* const body = NewBlock("body");
+  BasicBlock* const after = NewBlock("after");
+  b_.CreateBr(condition);
+  b_.SetInsertPoint(condition);
+  EmitRegion(loop.regions[0]);
+  b_.CreateCondBr(Get(loop.regions[0].yields[0], 0), body, after);
+  b_.SetInsertPoint(body);
+  EmitRegion(loop.regions[1]);
+  b_.CreateBr(condition);
+  b_.SetInsertPoint(after);
+}
+
 void NvptxEmission::EmitIf(const Instruction& branch) {
   ForCopies(branch.operands, [&] {
     std::function<void()> otherwise;

@@ -1,0 +1,138 @@
+#include "driver/run/trip_check.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "driver/inspect/extract.h"
+#include "driver/run/step_alone.h"
+#include "interp/interpreter.h"
+#include "ir/fusion.h"
+#include "ir/module.h"
+#include "ir/region.h"
+
+namespace hlo {
+namespace {
+
+// The loop of a region that has nothing else; null: there is none.
+const Instruction* OnlyLoop(const Instruction& region) {
+  const Instruction* loop = nullptr;
+  for (const Instruction* inst : FusedComputation(region).instructions()) {
+    if (inst->Is(Opcode::kWhile) && loop == nullptr) loop = inst;
+    else if (!inst->Is(kOnlyNames)) return nullptr;
+  }
+  return loop;
+}
+
+// A module with the region around the loop alone, and the same plan on it, under the name of the step.
+std::unique_ptr<Module> Alone(const gpu::StepInfo& step, const Instruction& loop) {
+  std::unique_ptr<Module> module = Extract(loop, 0, false);
+  Computation& held = module->AddComputation("trips");
+  Computation& entry = module->AddComputation("entry");
+  std::vector<Instruction*> state, arguments;
+  for (const Shape& element : loop.shape().elements()) {
+    const auto number = std::ssize(state);
+    state.push_back(&held.AddParameter(number, element));
+    arguments.push_back(&entry.AddParameter(number, element));
+  }
+  Instruction& tuple = held.AddTuple({state.begin(), state.end()});
+  held.SetRoot(held.AddClone(module->entry().root(), {&tuple}));
+  Instruction& region =
+      entry.Add(Opcode::kFusion, loop.shape(), {arguments.begin(), arguments.end()},
+                FusionAttrs{.kind = FusionKind::kCustom, .calls = &held}, step.instruction->name());
+  SetConfigValue(region, "region", RegionOf(*step.instruction));
+  SetPlan(region, step.plan);
+  entry.SetRoot(region);
+  module->SetEntry(entry);
+  module->RemoveUnreachable();
+  return module;
+}
+
+std::set<int64_t> Chosen(int64_t trips, int64_t seeded, uint64_t seed) {
+  std::set<int64_t> chosen;
+  if (trips == 0) return chosen;
+  chosen = {0, trips - 1};
+  uint64_t state = seed;
+  for (int64_t i = 0; i < seeded; ++i) {
+    state = state * 6364136223846793005 + 1442695040888963407;
+    chosen.insert(static_cast<int64_t>((state >> 33) % static_cast<uint64_t>(trips)));
+  }
+  return chosen;
+}
+
+}  // namespace
+
+std::unique_ptr<TripCheck> TripCheck::Of(const gpu::StepInfo& step, gpu::Device& device, const RunOptions& options) {
+  if (!IsRegion(*step.instruction)) return nullptr;
+  const Instruction* const loop = OnlyLoop(*step.instruction);
+  if (loop == nullptr) return nullptr;
+  std::unique_ptr<TripCheck> check(new TripCheck(step, *loop));
+  check->alone_ = CompileAlone(*Alone(step, *loop), device, options);
+  return check->alone_ == nullptr ? nullptr : std::move(check);
+}
+
+// Of the region's computation, which but for the loop only names values. `result`: of the loop.
+Result<Literal> TripCheck::Value(const Instruction& inst, std::span<const Literal> inputs, const Literal* result) const {
+  if (&inst == &loop_) return *result;
+  if (inst.Is(Opcode::kParameter)) return inputs[inst.parameter_number()];
+  std::vector<Literal> operands;
+  for (const Instruction* operand : inst.operands()) operands.push_back(TRY(Value(*operand, inputs, result)));
+  return Evaluate(inst, operands);
+}
+
+// The state so many trips later, as long as the condition says so. 0: at the end.
+Result<Literal> TripCheck::Go(const Literal& state, int64_t trips, int64_t* made) {
+  std::vector<Literal> arguments;
+  for (const Literal& element : state.elements()) arguments.push_back(element);
+  return alone_->Run(arguments, {.stop_loops_after = trips, .trips = made});
+}
+
+Status TripCheck::Run(std::span<const Literal> inputs, const Literal& output, int64_t seeded, const LocalOptions& local,
+                      const Judge& judge) {
+  const auto& attrs = loop_.attrs<WhileAttrs>();
+  LocalOptions options = local;
+  options.plan = &step_.precision;
+  const Literal begin = TRY(Value(loop_.operand(0), inputs, nullptr));
+  int64_t trips = 0, made = 0;
+  const Literal end = TRY(Go(begin, 0, &trips));
+  const auto judge_condition = [&](const Literal& state, int64_t trip) -> Status {
+    const Literal goes_on = Literal::Scalar(PrimitiveType::kPred, int64_t{trip < trips});
+    const gpu::LoopStep at{&loop_, trip};
+    return judge(TRY(CompareLocal(*attrs.condition, {&state, 1}, goes_on, options)), {&at, 1});
+  };
+  Literal state = begin;
+  int64_t at = 0;
+  for (const int64_t trip : Chosen(trips, seeded, local.seed)) {
+    if (trip > at) state = TRY(Go(state, trip - at, &made));
+    Literal next = TRY(Go(state, 1, &made));
+    const gpu::LoopStep step{&loop_, trip};
+    TRY(judge(TRY(CompareLocal(*attrs.body, {&state, 1}, next, options)), {&step, 1}));
+    TRY(judge_condition(state, trip));
+    state = std::move(next);
+    at = trip + 1;
+  }
+  TRY(judge_condition(end, trips));
+  const Literal expected = TRY(Value(FusedComputation(*step_.instruction).root(), inputs, &end));
+  return judge(CompareBitwise(expected, output, local), {});
+}
+
+std::optional<Comparison> TripCheck::OnMadeUp(const LocalOptions& local) {
+  LocalOptions options = local;
+  options.plan = &step_.precision;
+  for (const bool interpret : {false, true}) {
+    options.interpret = interpret;
+    for (const ArgumentOptions& made_up : DecidingArguments(local.seed)) {
+      auto arguments = MakeArguments(alone_->module(), made_up);
+      if (!arguments) continue;
+      const Literal state = Literal::Tuple(std::move(*arguments));
+      int64_t made = 0;
+      const auto next = Go(state, 1, &made);
+      if (!next || made != 1) continue;
+      auto comparison = CompareLocal(*loop_.attrs<WhileAttrs>().body, {&state, 1}, *next, options);
+      if (comparison && comparison->verdict != Verdict::kInconclusive) return std::move(*comparison);
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace hlo

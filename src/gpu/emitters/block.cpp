@@ -1,0 +1,414 @@
+// The emitter of regions that one block of threads runs: its kernels in turn, each over all its elements, with barriers
+// where launches stood, and loops of them.
+//
+//   one element    a value of the block level, the same for all threads: a register, no barrier
+//   several        in shared memory as long as there is some, else in scratch memory
+//   state of a     a variable for one element, an array for several, in which the body's kernels write the next value
+//   loop           where they may (BlockPart::state_of_root), else it is copied there at the end of a trip
+#include <algorithm>
+#include <optional>
+#include <unordered_map>
+#include <variant>
+
+#include "base/check.h"
+#include "base/text.h"
+#include "gpu/emitters/frame.h"
+#include "gpu/emitters/scalar.h"
+#include "gpu/plan/block_space.h"
+#include "ir/fusion.h"
+#include "ir/region.h"
+
+namespace hlo::gpu {
+namespace {
+
+using kernel::Array;
+using kernel::CeilDiv;
+using kernel::KernelBuilder;
+using kernel::Slot;
+using kernel::Type;
+using kernel::Value;
+using kernel::Variable;
+using Output = IterationSpace::Output;
+
+// Of arrays in shared memory. What goes beyond lies in scratch memory, which a cache keeps as near.
+constexpr int64_t kMostSharedBytes = 40 << 10;
+
+// Where an array lies. Nothing: it has no elements, or nobody reads it.
+using Home = std::variant<std::monostate, Value, Variable, Array>;
+using Homes = std::vector<Home>;  // By leaf.
+using Known = std::unordered_map<const Instruction*, Homes>;
+
+class BlockEmitter {
+ public:
+  BlockEmitter(const BlockSpace& space, const EmitRequest& request)
+      : space_(space),
+        request_(request),
+        region_(request.body.source()),
+        threads_(request.plan.threads),
+        k_(KernelName(region_, request.suffix), 1, static_cast<int>(threads_)) {}
+
+  EmittedKernel Emit() && {
+    k_.SetSource(std::string(region_.name()));
+    const Computation& computation = FusedComputation(region_);
+    Known known;
+    for (const Instruction* parameter : computation.parameters())
+      known[parameter].resize(parameter->shape().LeafCount());
+    for (const FusionBody::Leaf& leaf : request_.body.leaves()) TakeLeaf(leaf, known);
+    if (space_.has_loops) OpenTrips();
+    EmitComputation(computation, known);
+    StoreResults(known.at(&computation.root()));
+    kernel_.kernel = std::make_shared<const kernel::Kernel>(std::move(k_).Build());
+    kernel_.emitter = space_.has_loops ? "loops of one block" : "one block";
+    kernel_.source = &region_;
+    return std::move(kernel_);
+  }
+
+ private:
+  // ---- Where values lie ---------------------------------------------------------------------------------------------
+
+  void TakeLeaf(const FusionBody::Leaf& leaf, Known& known) {
+    const int64_t elements = leaf.shape->NumElements();
+    if (elements == 0) return;
+    const Array array = k_.Input(Str("in", kernel_.buffers.size()), KernelTypeOf(leaf.shape->type()), elements);
+    kernel_.buffers.push_back({.kind = KernelBuffer::Kind::kOperand,
+                               .operand = leaf.operand,
+                               .index = leaf.index,
+                               .bytes = leaf.shape->ByteSize()});
+    const Instruction& parameter = *FusedComputation(region_).parameters()[leaf.operand];
+    Home& home = known.at(&parameter)[leaf.index.empty() ? 0 : leaf.index[0]];
+    if (elements == 1) home = array.Load(int64_t{0});
+    else home = array;
+  }
+
+  Array MakeArray(const Shape& shape) {
+    const Type type = KernelTypeOf(shape.type());
+    const int64_t elements = shape.NumElements(), bytes = (elements * kernel::Bytes(type) + 15) / 16 * 16;
+    if (shared_bytes_ + bytes <= kMostSharedBytes) {
+      shared_bytes_ += bytes;
+      return k_.Shared("value", type, elements);
+    }
+    kernel_.buffers.push_back(
+        {.kind = KernelBuffer::Kind::kScratch, .bytes = elements * kernel::Bytes(type), .scratch = scratches_});
+    return k_.InOut(Str("scratch", scratches_++), type, elements);
+  }
+
+  static Value ValueOf(const Home& home) {
+    if (const auto* variable = std::get_if<Variable>(&home)) return variable->Get();
+    return std::get<Value>(home);
+  }
+
+  Home HomeOf(const Literal& literal) {
+    const int64_t elements = literal.shape().NumElements();
+    if (elements == 0) return {};
+    if (elements == 1) return LiteralValue(k_, literal, 0)[0];
+    return LiteralArray(k_, Str("constant", kernel_.buffers.size()), literal, kernel_.buffers);
+  }
+
+  // f(begin) for as many elements as the block takes at a time.
+  void ForChunks(int64_t size, int width, const std::function<void(Value)>& f) {
+    if (size <= threads_ * width) return f(k_.Index(0));
+    k_.Loop(0, size, threads_ * width, f);
+  }
+  int WidthFor(int64_t size) const { return size > threads_ ? static_cast<int>(request_.plan.vector) : 1; }
+
+  void Copy(const Home& from, const Array& to) {
+    if (const auto* array = std::get_if<Array>(&from)) {
+      const int width = WidthFor(to.elements());
+      return ForChunks(to.elements(), width, [&](Value begin) {
+        TileOver(k_, width, to.elements(), begin, threads_ * width,
+                 [&](Value i) { to.Store(begin + i, array->Load(begin + i)); });
+      });
+    }
+    to.Store(0, ValueOf(from));
+  }
+
+  void StoreResults(const Homes& homes) {
+    for (size_t i = 0; i < homes.size(); ++i) {
+      const FusionBody::Root& root = request_.body.roots()[i];
+      if (root.shape->NumElements() == 0) continue;
+      const Array out = k_.Output(Str("out", i), KernelTypeOf(root.shape->type()), root.shape->NumElements());
+      kernel_.buffers.push_back(
+          {.kind = KernelBuffer::Kind::kOutput, .index = root.index, .bytes = root.shape->ByteSize()});
+      Copy(homes[i], out);
+    }
+  }
+
+  // ---- Computations -------------------------------------------------------------------------------------------------
+
+  void EmitComputation(const Computation& computation, Known& known) {
+    for (const Instruction* inst : computation.PostOrder()) {
+      if (inst->Is(Opcode::kParameter)) continue;
+      Homes homes;
+      if (inst->Is(Opcode::kConstant)) homes = {HomeOf(inst->literal())};
+      else if (inst->Is(Opcode::kBitcast)) homes = known.at(&inst->operand(0));
+      else if (inst->Is(Opcode::kTuple)) {
+        for (const Instruction* operand : inst->operands()) homes.push_back(known.at(operand)[0]);
+      } else if (inst->Is(Opcode::kGetTupleElement)) homes = {known.at(&inst->operand(0))[inst->tuple_index()]};
+      else if (inst->Is(Opcode::kWhile)) homes = EmitWhile(*inst, known.at(&inst->operand(0)));
+      else homes = EmitPart(*space_.parts.at(inst), known);
+      known[inst] = std::move(homes);
+    }
+  }
+
+  // ---- Loops --------------------------------------------------------------------------------------------------------
+
+  void OpenTrips() {
+    kernel_.buffers.push_back({.kind = KernelBuffer::Kind::kTrips, .bytes = kTripFields * int64_t{8}});
+    trips_ = k_.InOut("trips", Type::kS64, kTripFields);
+    most_trips_ = trips_.Load(int64_t{kMostTrips});
+    outermost_trips_ = Min(trips_.Load(int64_t{kStopAfter}), most_trips_);
+    stopped_ = k_.MakeVariable(k_.Constant(Type::kPred, 0));
+  }
+
+  Homes EmitWhile(const Instruction& loop, const Homes& init) {
+    const auto& attrs = loop.attrs<WhileAttrs>();
+    const auto number = std::ssize(kernel_.loops);
+    kernel_.loops.push_back(&loop);
+    const Homes state = MakeState(loop, init);
+    const Variable goes_on = k_.MakeVariable(k_.Constant(Type::kPred, 0));
+    const Variable made = k_.MakeVariable(k_.Constant(Type::kS64, 0));
+    const Value most = depth_ == 0 ? outermost_trips_ : most_trips_;
+    ++depth_;
+    k_.While(
+        [&] {
+          Known known = {{attrs.condition->parameters()[0], state}};
+          EmitComputation(*attrs.condition, known);
+          goes_on.Set(ValueOf(known.at(&attrs.condition->root())[0]));
+          return goes_on.Get() & (made.Get() < most) & ~stopped_.Get();
+        },
+        [&] {
+          Known known = {{attrs.body->parameters()[0], state}};
+          states_.push_back(&state);
+          EmitComputation(*attrs.body, known);
+          states_.pop_back();
+          SetState(loop, state, known.at(&attrs.body->root()));
+          made.Set(made.Get() + 1);
+        });
+    --depth_;
+    if (depth_ == 0) trips_.Store(kTripsMade, made.Get());
+    k_.If(goes_on.Get() & (made.Get() >= most_trips_) & ~stopped_.Get(), [&] {
+      trips_.Store(kEndless, k_.Constant(Type::kS64, number + 1));
+      stopped_.Set(k_.Constant(Type::kPred, 1));
+    });
+    return state;
+  }
+
+  Homes MakeState(const Instruction& loop, const Homes& init) {
+    Homes state;
+    for (size_t i = 0; i < init.size(); ++i) {
+      if (IsHandedOn(loop, static_cast<int64_t>(i)) || std::holds_alternative<std::monostate>(init[i])) {
+        state.push_back(init[i]);
+      } else if (std::holds_alternative<Array>(init[i])) {
+        const Array array = MakeArray(loop.shape().element(static_cast<int64_t>(i)));
+        Copy(init[i], array);
+        state.emplace_back(array);
+      } else {
+        state.emplace_back(k_.MakeVariable(ValueOf(init[i])));
+      }
+    }
+    return state;
+  }
+
+  // All at once: what goes to another element's place goes by way of a third.
+  void SetState(const Instruction& loop, const Homes& state, const Homes& next) {
+    struct Move {
+      Array to, from;
+      const Shape* shape;
+    };
+    std::vector<std::pair<Variable, Value>> values;
+    std::vector<Move> moves;
+    for (size_t i = 0; i < state.size(); ++i) {
+      const auto element = static_cast<int64_t>(i);
+      if (IsHandedOn(loop, element)) continue;
+      if (const auto* variable = std::get_if<Variable>(&state[i])) values.emplace_back(*variable, ValueOf(next[i]));
+      const auto* array = std::get_if<Array>(&state[i]);
+      if (array == nullptr || std::get<Array>(next[i]) == *array) continue;
+      moves.push_back({*array, std::get<Array>(next[i]), &loop.shape().element(element)});
+    }
+    for (Move& move : moves) {
+      if (std::ranges::none_of(moves, [&](const Move& other) { return other.to == move.from; })) continue;
+      const Array third = MakeArray(*move.shape);
+      Copy(move.from, third);
+      move.from = third;
+    }
+    for (const Move& move : moves) Copy(move.from, move.to);
+    for (const auto& [variable, value] : values) variable.Set(value);
+  }
+
+  // ---- Kernels ------------------------------------------------------------------------------------------------------
+
+  // The nodes of a space, where leaves of one element are values.
+  Emission OpenEmission(BlockPart& part, IterationSpace& space, std::span<const NodeId> nodes, const Known& known) {
+    const std::vector<NodeId> needed = space.graph.Reachable(nodes);
+    CountIndices(space.graph, needed, k_);
+    AddPromises(space.graph, needed, kernel_.precision);
+    std::map<int, Array> arrays;
+    std::vector<std::pair<NodeId, Value>> values;
+    for (const NodeId id : needed) {
+      const ElementNode& node = space.graph.node(id);
+      if (node.kind != ElementNode::Kind::kLoad) continue;
+      const Home& home = HomeOf(part.body, node.leaf, known);
+      if (const auto* array = std::get_if<Array>(&home)) arrays[node.leaf] = *array;
+      else values.emplace_back(id, ValueOf(home));
+    }
+    Emission emission(space.graph, k_, std::move(arrays), LiteralArrays(space.graph, needed, k_, kernel_.buffers),
+                      request_.fault);
+    for (const auto& [id, value] : values) emission.Bind(id, std::vector{value});
+    return emission;
+  }
+
+  static const Home& HomeOf(const FusionBody& body, int leaf, const Known& known) {
+    const FusionBody::Leaf& from = body.leaves()[leaf];
+    const Homes& homes = known.at(&body.source().operand(from.operand));
+    return homes[from.index.empty() ? 0 : from.index[0]];
+  }
+
+  Homes EmitPart(BlockPart& part, const Known& known) {
+    k_.SetSource(std::string(part.body.source().name()));
+    Homes homes(part.body.roots().size());
+    if (part.reduction != nullptr) EmitReduction(part, known, homes);
+    for (const auto& space : part.loops) EmitElements(part, *space, known, homes);
+    return homes;
+  }
+
+  // Arrays for the outputs, on the state of the loop where that may be.
+  std::vector<Array> MakeOutputs(const BlockPart& part, std::span<const Output> outputs, Homes& homes) {
+    std::vector<Array> arrays;
+    for (const Output& output : outputs) {
+      const size_t root = output.root - part.body.roots().data();
+      const int element = part.state_of_root[root];
+      arrays.push_back(element < 0 ? MakeArray(*output.root->shape) : std::get<Array>((*states_.back())[element]));
+      homes[root] = arrays.back();
+    }
+    return arrays;
+  }
+
+  void EmitElements(BlockPart& part, LoopSpace& space, const Known& known, Homes& homes) {
+    const std::vector<NodeId> nodes = space.Values();
+    Emission emission = OpenEmission(part, space, nodes, known);
+    const int64_t size = space.Size();
+    if (space.outputs[0].root->shape->NumElements() == 1) {
+      for (const Output& output : space.outputs)
+        homes[output.root - part.body.roots().data()] = emission.Emit(output.value);
+      return;
+    }
+    const std::vector<Array> arrays = MakeOutputs(part, space.outputs, homes);
+    const IndexExpr lane = space.minor().e;
+    emission.SetLane(lane);
+    const auto store = [&] {
+      std::vector<Value> results;
+      for (const Output& output : space.outputs) results.push_back(emission.Emit(output.value));
+      for (size_t j = 0; j < results.size(); ++j)
+        arrays[j].Store(emission.Lower(space.outputs[j].offset), results[j]);
+    };
+    if (size == 1) return store();  // One element of an array that is updated in place.
+    emission.Hoist(nodes);
+    for (const Output& output : space.outputs) emission.Hoist(output.offset);
+    const int width = WidthFor(size);
+    ForChunks(size, width, [&](Value begin) {
+      const int64_t end = request_.fault == "tail" ? size - 1 : size;
+      TileOver(k_, width, end, begin, threads_ * width, [&](Value i) {
+        Emission::Scope scope(emission);
+        emission.Bind(lane, begin + i);
+        store();
+      });
+    });
+  }
+
+  // Each thread has a part of the terms, then they are one.
+  void EmitReduction(BlockPart& part, const Known& known, Homes& homes) {
+    ReductionSpace& space = *part.reduction;
+    Emission emission = OpenEmission(part, space, space.Needed(), known);
+    const std::vector<Array> stores = MakeOutputs(part, space.stores, homes);
+    const int64_t row = space.minor().size, outer = space.Size() / row;
+    const bool drops = request_.fault == "dropped_term" && row > 1 && space.stores.empty();
+    const int width = WidthFor(row);
+    emission.SetLane(space.minor().e);
+    std::vector<Slot> slots;
+    for (const auto& hero : space.heroes) {
+      const auto simple = AsSimpleReducer(*hero.inst->attrs<ReduceAttrs>().to_apply);
+      slots.push_back(k_.MakeSlot(hero.accumulators[0], width));
+      k_.Fill(slots.back(), *IdentityOf(k_, *simple, hero.accumulators[0]));
+    }
+    const auto combine = [&](std::span<const Value> a, std::span<const Value> b) { return Combine(space, a, b); };
+    const auto walk = [&](Value begin) {
+      TileOver(k_, width, drops ? row - 1 : row, begin, threads_ * width, [&](Value i) {
+        Emission::Scope scope(emission);
+        emission.Bind(space.minor().e, begin + i);
+        std::vector<Value> sums, terms, stored;
+        for (const Slot& slot : slots) sums.push_back(slot.Get());
+        for (const auto& hero : space.heroes) terms.push_back(emission.Emit(hero.inputs[0]));
+        for (const Output& store : space.stores) stored.push_back(emission.Emit(store.value));
+        sums = combine(sums, terms);
+        for (size_t j = 0; j < stored.size(); ++j) stores[j].Store(emission.Lower(space.stores[j].offset), stored[j]);
+        for (size_t j = 0; j < slots.size(); ++j) slots[j].Set(sums[j]);
+      });
+    };
+    const auto in_row = [&](Value index) {
+      Emission::Scope scope(emission);
+      for (size_t v = space.variables.size() - 1; v-- > 0;) {
+        emission.Bind(space.variables[v].e, v == 0 ? index : index % space.variables[v].size);
+        if (v > 0) index = index / space.variables[v].size;
+      }
+      emission.Hoist(space.Inputs());
+      for (const Output& store : space.stores) emission.Hoist(store.offset);
+      ForChunks(row, width, walk);
+    };
+    if (outer == 1) in_row(k_.Index(0));
+    else k_.Loop(0, outer, 1, in_row);
+    const int64_t chain = outer * CeilDiv(row, threads_ * width) + width + 5 + threads_ / 32 + 1;
+    AddChain(space, chain, kernel_.precision);
+    Finish(space, emission, k_.BlockReduce(slots, combine), part, homes);
+  }
+
+  std::vector<Value> Combine(const ReductionSpace& space, std::span<const Value> a, std::span<const Value> b) {
+    std::vector<Value> results;
+    for (size_t h = 0; h < space.heroes.size(); ++h) {
+      const auto& hero = space.heroes[h];
+      const Value arguments[] = {a[h], Convert(b[h], hero.accumulators[0])};
+      results.push_back(
+          EmitScalarComputation(k_, *hero.inst->attrs<ReduceAttrs>().to_apply, arguments, request_.fault)[0]);
+    }
+    return results;
+  }
+
+  // The initial values, which count once, and what is computed from the results.
+  void Finish(ReductionSpace& space, Emission& emission, std::vector<Value> totals, const BlockPart& part,
+              Homes& homes) {
+    std::vector<Value> initial;
+    for (const auto& hero : space.heroes)
+      initial.push_back(Convert(emission.Emit(hero.initial[0]), hero.accumulators[0]));
+    totals = Combine(space, initial, totals);
+    for (size_t h = 0; h < space.heroes.size(); ++h) {
+      const Value total = Convert(totals[h], space.heroes[h].types[0]);
+      for (const NodeId given : space.heroes[h].given) emission.Bind(given, std::vector{total});
+    }
+    for (const Output& output : space.outputs)
+      homes[output.root - part.body.roots().data()] = emission.Emit(output.value);
+  }
+
+  const BlockSpace& space_;
+  const EmitRequest& request_;
+  const Instruction& region_;
+  const int64_t threads_;
+  KernelBuilder k_;
+  EmittedKernel kernel_;
+  int64_t shared_bytes_ = 0;
+  int scratches_ = 0;
+  Array trips_;
+  Value most_trips_, outermost_trips_;
+  Variable stopped_;                    // A loop goes on for too long.
+  int depth_ = 0;                       // Of loops around what is emitted.
+  std::vector<const Homes*> states_;    // Of the loops around it.
+};
+
+}  // namespace
+
+Result<EmittedKernel> EmitBlock(const EmitRequest& request) {
+  TRY(request.Require(RegionOf(request.body.source()) == "block", "it is no region of kernels of one block"));
+  TRY(request.RequireBlock(0));
+  const auto space = TRY(BlockSpaceOf(request.body.source()));
+  return BlockEmitter(*space, request).Emit();
+}
+
+}  // namespace hlo::gpu

@@ -1,0 +1,245 @@
+// Sums, differences and products are those of the parts' type, functions and quotients are computed in f64, as the
+// interpreter's are: squares of f32 then neither overflow nor cancel, so that the formulas below are right for c64 as
+// they stand, and c128 needs care where it says so.
+#include "gpu/emitters/complex.h"
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "base/check.h"
+#include "gpu/emitters/scalar.h"
+#include "gpu/kernel/math.h"
+
+namespace hlo::gpu {
+namespace {
+
+using kernel::Type;
+using kernel::Value;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+struct Number {
+  Value real, imag;
+};
+
+Value Like(Value x, double constant) { return kernel::ConstantLike(x, constant); }
+Value IsNan(Value x) { return x != x; }
+Value IsInfinite(Value x) { return Abs(x) == kInfinity; }
+Value Square(Value x) { return x * x; }
+// x * y, where a zero x is one whatever y is.
+Value ZeroOrTimes(Value x, Value y) { return Select(x == 0.0, x * CopySign(Like(y, 1.0), y), x * y); }
+
+Number operator+(Number x, Number y) { return {x.real + y.real, x.imag + y.imag}; }
+Number operator-(Number x, Number y) { return {x.real - y.real, x.imag - y.imag}; }
+Number operator-(Number x) { return {-x.real, -x.imag}; }
+Number operator*(Number x, Number y) { return {x.real * y.real - x.imag * y.imag, x.real * y.imag + x.imag * y.real}; }
+Number operator*(Number x, double y) { return {x.real * y, x.imag * y}; }
+Value operator==(Number x, Number y) { return (x.real == y.real) & (x.imag == y.imag); }
+Value operator!=(Number x, Number y) { return (x.real != y.real) | (x.imag != y.imag); }
+Number Choose(Value condition, Number x, Number y) {
+  return {Select(condition, x.real, y.real), Select(condition, x.imag, y.imag)};
+}
+Number Real(Value real) { return {real, Like(real, 0.0)}; }
+Number To(Type type, Number x) { return {Convert(x.real, type), Convert(x.imag, type)}; }
+
+// With the larger part taken out, whose square c128 may not hold.
+Value Size(Number z) {
+  const Value a = Abs(z.real), b = Abs(z.imag), large = Max(a, b), ratio = Min(a, b) / large;
+  const Value size = Select(large == 0.0, large, large * Sqrt(1.0 + ratio * ratio));
+  return Select(IsInfinite(a) | IsInfinite(b), Like(a, kInfinity), size);
+}
+
+// What infinite parts and zero divisors give, where the formula gives NaN (C, annex G).
+Number Recovered(Number x, Number y, Number quotient) {
+  const auto unit = [](Value part) {
+    return CopySign(Select(IsInfinite(part), Like(part, 1.0), Like(part, 0.0)), part);
+  };
+  const auto scaled = [](Number a, Number b, double by) {
+    return Number{(a.real * b.real + a.imag * b.imag) * by, (a.imag * b.real - a.real * b.imag) * by};
+  };
+  const auto is_infinite = [](Number z) { return IsInfinite(z.real) | IsInfinite(z.imag); };
+  const auto is_finite = [](Number z) { return (Abs(z.real) < kInfinity) & (Abs(z.imag) < kInfinity); };
+  const Value lost = IsNan(quotient.real) & IsNan(quotient.imag);
+  const Value by_zero = (y.real == 0.0) & (y.imag == 0.0) & ~(IsNan(x.real) & IsNan(x.imag));
+  const Value infinity = CopySign(Like(y.real, kInfinity), y.real);
+  const Number of_infinite = scaled({unit(x.real), unit(x.imag)}, y, kInfinity);
+  const Number by_infinite = scaled(x, {unit(y.real), unit(y.imag)}, 0.0);
+  Number result = Choose(lost & is_infinite(y) & is_finite(x), by_infinite, quotient);
+  result = Choose(lost & is_infinite(x) & is_finite(y), of_infinite, result);
+  return Choose(lost & by_zero, {infinity * x.real, infinity * x.imag}, result);
+}
+
+// Smith's: by the ratio of the divisor's parts, so that no square is taken.
+Number operator/(Number x, Number y) {
+  const Value by_real = Abs(y.real) >= Abs(y.imag);
+  const Number large = Choose(by_real, y, {y.imag, y.real}), above = Choose(by_real, x, {x.imag, x.real});
+  const Value ratio = large.imag / large.real, below = large.real + large.imag * ratio;
+  const Value imag = Select(by_real, x.imag - x.real * ratio, x.imag * ratio - x.real);
+  return Recovered(x, y, {(above.real + above.imag * ratio) / below, imag / below});
+}
+
+Number ExpOf(Number z) {
+  const Value size = Exp(z.real);
+  return {size * Cos(z.imag), ZeroOrTimes(Sin(z.imag), size)};
+}
+
+// log |z|: near the circle by what lies between, since the logarithm of a rounded size has nothing of it.
+Number LogOf(Number z) {
+  const Value a = Abs(z.real), b = Abs(z.imag), large = Max(a, b), small = Min(a, b);
+  const Value near = Log1p((large - 1.0) * (large + 1.0) + small * small) * 0.5;
+  const Value is_near = (large > 0.5) & (large < 2.0);
+  return {Select(is_near, near, Log(Size(z))), Atan2(z.imag, z.real)};
+}
+
+Number Log1pOf(Number z) {
+  const Number more = {z.real + 1.0, z.imag};
+  const Value near = Log1p(z.real * (z.real + 2.0) + Square(z.imag)) * 0.5;
+  const Value is_near = (Abs(z.real) < 0.5) & (Abs(z.imag) < 0.5);
+  return {Select(is_near, near, Log(Size(more))), Atan2(z.imag, more.real)};
+}
+
+// Of the halves of the size and the real part, which do not cancel: the other part follows from the product.
+Number SqrtOf(Number z) {
+  const Value root = Sqrt(Abs(z.real) * 0.5 + Size(z) * 0.5);
+  const Value other = Select(root == 0.0, Abs(z.imag), Abs(z.imag) / (root * 2.0));
+  const Value right = (z.real >= 0.0) | IsNan(z.real);
+  const Number found = {Select(right, root, other), CopySign(Select(right, other, root), z.imag)};
+  return Choose(IsInfinite(z.imag), {Like(z.real, kInfinity), z.imag}, found);
+}
+
+Number SinhOf(Number z) { return {Sinh(z.real) * Cos(z.imag), ZeroOrTimes(Sin(z.imag), Cosh(z.real))}; }
+Number CoshOf(Number z) { return {Cosh(z.real) * Cos(z.imag), ZeroOrTimes(Sin(z.imag), Sinh(z.real))}; }
+// i z and -i z.
+Number Turned(Number z) { return {-z.imag, z.real}; }
+Number TurnedBack(Number z) { return {z.imag, -z.real}; }
+
+// With e = exp(-2 |a|): (1 - e^2 + 4 e i sin b cos b) / ((1 - e)^2 + 4 e cos^2 b), where nothing overflows or cancels.
+Number TanhOf(Number z) {
+  const Value twice = Abs(z.real) * -2.0, e4 = Exp(twice) * 4.0;
+  const Value below = Square(Expm1(twice)) + e4 * Square(Cos(z.imag));
+  return {CopySign(-Expm1(twice * 2.0), z.real) / below, e4 * Sin(z.imag) * Cos(z.imag) / below};
+}
+
+Number Expm1Of(Number z) {
+  const Value half = Sin(z.imag * 0.5);
+  const Number found = {Expm1(z.real) * Cos(z.imag) - half * half * 2.0, Exp(z.real) * Sin(z.imag)};
+  return Choose(z.imag == 0.0, {Expm1(z.real), z.imag}, found);
+}
+
+// Powers with the exponent 0 or the base 1 are 1, of NaN too; the rest is e^(y log x).
+Number PowerOf(Number x, Number y) {
+  const Value is_real = y.imag == 0.0, rises = y.real > 0.0;
+  const Number zero = Real(Like(x.real, 0.0)), one = Real(Like(x.real, 1.0)), infinity = Real(Like(x.real, kInfinity));
+  Number result = ExpOf(y * LogOf(x));
+  result = Choose((x == zero) & is_real & rises, zero, result);
+  result = Choose((x == infinity) & is_real, Choose(rises, infinity, zero), result);
+  return Choose((x == one) | (y == zero), one, result);
+}
+
+Number SignOf(Number z) {
+  const Value size = Size(z);
+  return Choose(size == 0.0, z, {z.real / size, z.imag / size});
+}
+
+// ---- The table ---------------------------------------------------------------------------------------------------
+
+using Parts = std::span<const Value>;
+using ComplexFunction = std::vector<Value> (*)(const Instruction&, Parts);
+
+Number First(Parts v) { return {v[0], v[1]}; }
+Number Second(Parts v) { return {v[2], v[3]}; }
+std::vector<Value> PartsOf(Number z) { return {z.real, z.imag}; }
+
+// f in f64, rounded once.
+template <class F>
+std::vector<Value> InWide(Parts v, F f) {
+  return PartsOf(To(v[0].type(), f(To(Type::kF64, First(v)))));
+}
+template <class F>
+std::vector<Value> InWideOfTwo(Parts v, F f) {
+  return PartsOf(To(v[0].type(), f(To(Type::kF64, First(v)), To(Type::kF64, Second(v)))));
+}
+
+std::vector<Value> EmitConvert(const Instruction& inst, Parts v) {
+  const PrimitiveType to = inst.shape().type();
+  const Type type = KernelTypeOf(to);
+  if (to == PrimitiveType::kPred) return {First(v) != Real(Like(v[0], 0.0))};
+  if (!IsComplex(to)) return {Convert(v[0], type)};
+  if (v.size() == 1) return PartsOf(Real(Convert(v[0], type)));
+  return PartsOf(To(type, First(v)));
+}
+
+// One for each of kComplexOps; a missing one is a build error with the op's name.
+template <Opcode>
+struct ComplexRow;
+
+#define ROW(Name, ...)                                                                                \
+  template <>                                                                                         \
+  struct ComplexRow<Opcode::k##Name> {                                                                \
+    static std::vector<Value> Emit([[maybe_unused]] const Instruction& inst, Parts v) { __VA_ARGS__ } \
+  };
+// Of the parts as they are, and of f64.
+#define EXACT(Name, ...) ROW(Name, const Number x = First(v); return PartsOf(__VA_ARGS__);)
+#define EXACT_OF_TWO(Name, ...) ROW(Name, const Number x = First(v), y = Second(v); return PartsOf(__VA_ARGS__);)
+#define FUNCTION(Name, ...) ROW(Name, return InWide(v, [](Number x) { return __VA_ARGS__; });)
+#define FUNCTION_OF_TWO(Name, ...) ROW(Name, return InWideOfTwo(v, [](Number x, Number y) { return __VA_ARGS__; });)
+
+ROW(Abs, return {Convert(Size(To(Type::kF64, First(v))), v[0].type())};)
+EXACT_OF_TWO(Add, x + y)
+ROW(Compare, const bool equal = inst.attrs<CompareAttrs>().direction == ComparisonDirection::kEq;
+    return {equal ? First(v) == Second(v) : First(v) != Second(v)};)
+EXACT(Complex, x)
+ROW(Convert, return EmitConvert(inst, v);)
+ROW(Copy, return EmitConvert(inst, v);)
+FUNCTION(Cos, CoshOf(Turned(x)))
+FUNCTION(Cosh, CoshOf(x))
+FUNCTION_OF_TWO(Divide, x / y)
+FUNCTION(Exp, ExpOf(x))
+FUNCTION(Exp2, ExpOf(x* std::numbers::ln2))
+FUNCTION(Expm1, Expm1Of(x))
+ROW(Imag, return {v[1]};)
+FUNCTION(Log, LogOf(x))
+FUNCTION(Log1p, Log1pOf(x))
+FUNCTION(Log2, LogOf(x) * (1 / std::numbers::ln2))
+FUNCTION(Logistic, Real(Like(x.real, 1.0)) / (Real(Like(x.real, 1.0)) + ExpOf(-x)))
+EXACT_OF_TWO(Multiply, x* y)
+EXACT(Negate, -x)
+FUNCTION_OF_TWO(Power, PowerOf(x, y))
+ROW(Real, return {v[0]};)
+FUNCTION(Rsqrt, Real(Like(x.real, 1.0)) / SqrtOf(x))
+ROW(Select, return PartsOf(Choose(v[0], {v[1], v[2]}, {v[3], v[4]}));)
+FUNCTION(Sign, SignOf(x))
+FUNCTION(Sin, TurnedBack(SinhOf(Turned(x))))
+FUNCTION(Sinh, SinhOf(x))
+FUNCTION(Sqrt, SqrtOf(x))
+EXACT_OF_TWO(Subtract, x - y)
+FUNCTION(Tan, TurnedBack(TanhOf(Turned(x))))
+FUNCTION(Tanh, TanhOf(x))
+
+#undef ROW
+#undef EXACT
+#undef EXACT_OF_TWO
+#undef FUNCTION
+#undef FUNCTION_OF_TWO
+
+template <size_t... i>
+ComplexFunction RowOf(Opcode opcode, std::index_sequence<i...>) {
+  ComplexFunction found = nullptr;
+  ((kComplexOps[i] == opcode ? void(found = &ComplexRow<kComplexOps[i]>::Emit) : void()), ...);
+  return found;
+}
+
+}  // namespace
+
+std::vector<Value> EmitComplex(const Instruction& inst, Parts parts) {
+  const ComplexFunction emit = RowOf(inst.opcode(), std::make_index_sequence<std::size(kComplexOps)>());
+  CHECK(emit != nullptr, inst.name());
+  return emit(inst, parts);
+}
+
+std::vector<Value> AddComplexProduct(Parts sum, Parts a, Parts b) {
+  return {Fma(-a[1], b[1], Fma(a[0], b[0], sum[0])), Fma(a[1], b[0], Fma(a[0], b[1], sum[1]))};
+}
+
+}  // namespace hlo::gpu

@@ -1,0 +1,23 @@
+// One element of an elementwise op on complex numbers, as expressions of their parts. What there is an emitter for,
+// plan/scalar.h says (kComplexOps).
+#ifndef HLO_GPU_EMITTERS_COMPLEX_H_
+#define HLO_GPU_EMITTERS_COMPLEX_H_
+
+#include <span>
+#include <vector>
+
+#include "gpu/kernel/builder.h"
+#include "ir/instruction.h"
+
+namespace hlo::gpu {
+
+// The parts of the result from those of the operands, one behind the other; a real operand is one part.
+std::vector<kernel::Value> EmitComplex(const Instruction& inst, std::span<const kernel::Value> parts);
+
+// sum + a * b.
+std::vector<kernel::Value> AddComplexProduct(std::span<const kernel::Value> sum, std::span<const kernel::Value> a,
+                                             std::span<const kernel::Value> b);
+
+}  // namespace hlo::gpu
+
+#endif  // HLO_GPU_EMITTERS_COMPLEX_H_

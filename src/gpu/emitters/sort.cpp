@@ -1,0 +1,45 @@
+// The emitter of sorts and topk: which kernel of the list is asked for, and whether the plan is one.
+#include <bit>
+
+#include "base/text.h"
+#include "gpu/emitters/sort_kernel.h"
+
+namespace hlo::gpu {
+namespace {
+
+bool IsPower(int64_t number) { return std::has_single_bit(static_cast<uint64_t>(number)); }
+
+Status CheckShape(const EmitRequest& request, const SortSpace& space) {
+  const KernelPlan& plan = request.plan;
+  TRY(request.RequireBlock(3));
+  const SortShape shape(plan);
+  TRY(request.Require(IsPower(shape.tile) && IsPower(shape.chunk) && IsPower(shape.digits),
+                      "the sizes of its tile are powers of 2"));
+  TRY(request.Require(shape.chunk == shape.tile || shape.chunk * plan.threads == shape.tile,
+                      Str("one thread goes through all ", shape.tile, " positions of a tile, or each of ", plan.threads,
+                          " through its part")));
+  return request.Require(shape.digits == 1 || space.HasDigits(), "its comparator is none of a key, which has digits");
+}
+
+}  // namespace
+
+Result<EmittedKernel> EmitSort(const EmitRequest& request) {
+  const auto space = TRY(SortSpaceOf(request.body));
+  TRY(request.Require(space != nullptr, "there is no sort at the root"));
+  const std::vector<const Instruction*> heroes = TRY(request.Heroes());
+  TRY(request.Require(heroes == std::vector{space->inst},
+                      Str("'", heroes[0]->name(), "' is not the sort at the root")));
+  TRY(CheckShape(request, *space));
+  const std::vector<SortStepAt> steps = SortSteps(*space, SortShape(request.plan));
+  const bool fits =
+      request.count == std::ssize(steps) && request.plan.algorithm == ToString(steps[request.number].step);
+  if (!fits) {
+    std::vector<std::string_view> names;
+    for (const SortStepAt& each : steps) names.push_back(ToString(each.step));
+    TRY(request.Require(false, Str("with these tiles it takes the kernels ", Join(names, ", "))));
+  }
+  const SortStepAt& at = steps[request.number];
+  return SortShape(request.plan).digits > 1 ? EmitRadix(*space, request, at) : EmitMerge(*space, request, at);
+}
+
+}  // namespace hlo::gpu

@@ -1,0 +1,197 @@
+#include "gpu/emitters/sort_kernel.h"
+
+#include "gpu/emitters/scalar.h"
+#include "gpu/plan/scalar.h"
+#include "ir/module.h"
+
+namespace hlo::gpu {
+
+using kernel::Type;
+
+namespace {
+
+Type UnsignedOf(int bits) {
+  switch (bits) {
+    case 8: return Type::kU8;
+    case 16: return Type::kU16;
+    case 32: return Type::kU32;
+    default: return Type::kU64;
+  }
+}
+
+kernel::Value SignBit(kernel::KernelBuilder& k, Type type) {
+  return k.Constant(type, static_cast<int64_t>(uint64_t{1} << (kernel::Bits(type) - 1)));
+}
+
+}  // namespace
+
+SortKernel::SortKernel(SortSpace& space, const EmitRequest& request, const SortStepAt& at,
+                       std::span<const NodeId> needed)
+    : space_(space),
+      shape_(request.plan),
+      at_(at),
+      tiles_(kernel::CeilDiv(space.length, shape_.tile)),
+      frame_(space.graph, needed, LaunchOf(space, at.step, request.plan), request) {
+  kernel::KernelBuilder& k = frame_.k();
+  k.CountsTo(space.lines() * space.length + shape_.tile);
+  if (at.is_last) {
+    for (const auto& output : space.outputs) outputs_.push_back(frame_.Output(*output.root));
+  }
+  const bool by_line = at.step == SortStep::kRadixOffsets || tiles_ == 1;
+  line_ = by_line ? k.block() : k.block() / tiles_;
+  tile_ = by_line ? k.Index(0) : k.block() % tiles_;
+  first_ = tile_ * shape_.tile;
+  // Without elements there is still one block.
+  const bool is_empty = space.inst->operand(0).shape().NumElements() == 0;
+  count_ = is_empty      ? k.Index(0)
+           : tiles_ == 1 ? k.Index(space.length)
+                         : Min(k.Index(space.length) - first_, k.Index(shape_.tile));
+  Value rest = line_;
+  for (size_t i = space.variables.size() - 1; i-- > 0;) {
+    const IterationSpace::Variable& variable = space.variables[i];
+    frame_.emission().Bind(variable.e, i == 0 ? rest : rest % variable.size);
+    rest = i == 0 ? rest : rest / variable.size;
+  }
+}
+
+kernel::Array SortKernel::Scratch(SortScratch id, int half, Type type) {
+  return frame_.Scratch(id + half, type, space_.lines() * space_.length);
+}
+
+void SortKernel::Walk(const RangeBody& body, Value alone) {
+  if (shape_.walkers() == 1) return body(k().Index(0), count_);
+  k().Phase([&] {
+    const Value begin = k().thread() * shape_.chunk, end = Min(begin + shape_.chunk, count_);
+    if (!alone) return body(begin, end);
+    body(Select(alone & (begin > 0), count_, begin), Select(alone, count_, end));
+  });
+}
+
+void SortKernel::ForEach(Value count, const IndexBody& body) {
+  // 16 bytes of the widest elements, on any device: what is written has the same order.
+  constexpr int kVector = 2;
+  const int64_t step = k().threads() * int64_t{kVector};
+  k().Loop(k().Index(0), count, step,
+           [&](Value begin) { k().Tile(kVector, count - begin, [&](Value i) { body(begin + i); }); });
+}
+
+kernel::Value SortKernel::Element(int64_t operand, Value position) {
+  Emission& emission = frame_.emission();
+  const Emission::Scope scope(emission);
+  emission.Bind(space_.position().e, position);
+  return emission.Emit(space_.elements[operand]);
+}
+
+kernel::Value SortKernel::Less(Value p, Value q) {
+  const Computation* const comparator = space_.comparator();
+  if (comparator == nullptr) return KeyAt(p) < KeyAt(q);
+  std::vector<Value> arguments;
+  for (const Instruction* parameter : comparator->parameters()) {
+    const bool is_used = !parameter->users().empty() || parameter->IsRoot();
+    const Value at = parameter->parameter_number() % 2 == 0 ? p : q;
+    arguments.push_back(is_used ? Element(parameter->parameter_number() / 2, at) : Value());
+  }
+  return EmitScalarComputation(k(), *comparator, arguments, frame_.fault())[0];
+}
+
+// ---- Keys --------------------------------------------------------------------------------------------------------
+
+Type SortKernel::key_type() const { return UnsignedOf(KeyBits(*space_.key)); }
+
+// An unsigned number in the order of the comparator. Floats in their total order are numbers of sign and magnitude.
+kernel::Value SortKernel::ToKey(Value number) {
+  const Type type = key_type();
+  Value key = EmitBits(number, type);
+  const Type from = number.type();
+  const Value sign = SignBit(k(), type);
+  if (kernel::IsFloat(from)) key = key ^ Select((key & sign) != 0, ~ConstantLike(key, int64_t{0}), sign);
+  else if (kernel::IsSigned(from)) key = key ^ sign;
+  return space_.key->descending ? ~key : key;
+}
+
+kernel::Value SortKernel::FromKey(Value key) {
+  const Type to = KernelTypeOf(space_.key->type);
+  const Value sign = SignBit(k(), key.type());
+  if (space_.key->descending) key = ~key;
+  if (kernel::IsFloat(to)) key = key ^ Select((key & sign) != 0, sign, ~ConstantLike(key, int64_t{0}));
+  else if (kernel::IsSigned(to)) key = key ^ sign;
+  return to == Type::kPred ? key != 0 : Bitcast(key, to);
+}
+
+kernel::Value SortKernel::KeyAt(Value position) { return ToKey(NumberAt(position)); }
+
+kernel::Value SortKernel::HasUnordered() {
+  if (!space_.key || space_.key->is_total || shape_.walkers() == 1) return Value();
+  const kernel::Slot seen = k().MakeSlot(Type::kU32);
+  Walk([&](Value begin, Value end) {
+    seen.Set(k().Constant(Type::kU32, 0));
+    k().Loop(begin, end, 1, [&](Value i) {
+      const Value number = NumberAt(first_ + i);
+      seen.Set(seen.Get() | Convert(number != number, Type::kU32));
+    });
+  });
+  return k().BlockReduce(seen, [](Value a, Value b) { return a | b; }) != 0;
+}
+
+kernel::Value SortKernel::NumberAt(Value position) {
+  const SortKey& key = *space_.key;
+  if (key.number == nullptr) return Element(key.element, position);
+  // Both sides are given the element, and one of them is looked at.
+  std::vector<Value> arguments;
+  for (const Instruction* parameter : space_.comparator()->parameters()) {
+    const bool is_used = !parameter->users().empty();
+    arguments.push_back(is_used ? Element(parameter->parameter_number() / 2, position) : Value());
+  }
+  return EmitScalarPart(k(), *key.number, arguments, frame_.fault());
+}
+
+Type SortKernel::carried_type() const {
+  return space_.carried < 0 ? Type::kU32 : KernelTypeOf(space_.inst->operand(space_.carried).shape().type());
+}
+
+kernel::Value SortKernel::CarriedAt(Value position) {
+  return space_.carried == SortSpace::kPosition ? Convert(position, Type::kU32) : Element(space_.carried, position);
+}
+
+// ---- Results -----------------------------------------------------------------------------------------------------
+
+kernel::Value SortKernel::KeptCount() {
+  return space_.kept == space_.length ? count_ : Min(count_, k().Index(space_.kept) - first_);
+}
+
+void SortKernel::Store(Value place, const std::function<Value(size_t output)>& value) {
+  Emission& emission = frame_.emission();
+  const auto store = [&] {
+    for (size_t i = 0; i < outputs_.size(); ++i) {
+      const Value stored = value(i);
+      const Emission::Scope scope(emission);
+      emission.Bind(space_.position().e, place);
+      outputs_[i].Store(emission.Lower(space_.outputs[i].offset), stored);
+    }
+  };
+  // A planted fault leaves the last one out.
+  const int64_t places = space_.kept - (frame_.fault() == "tail" ? 1 : 0);
+  if (places == space_.length) return store();
+  k().If(place < places, store);
+}
+
+void SortKernel::Results(Value place, Value position) {
+  Store(place, [&](size_t output) {
+    const int64_t result = space_.results[output];
+    return result == SortSpace::kPosition ? Convert(position, Type::kS32) : Element(result, position);
+  });
+}
+
+void SortKernel::Results(Value place, Value key, Value carried) {
+  Store(place, [&](size_t output) {
+    const int64_t result = space_.results[output];
+    if (space_.IsKey(result)) return FromKey(key);
+    if (result == SortSpace::kPosition) return Convert(carried, Type::kS32);
+    if (space_.carried == result) return carried;
+    return Element(result, Convert(carried, Type::kIndex));
+  });
+}
+
+EmittedKernel SortKernel::Finish(std::string_view what) && { return std::move(frame_).Finish(what); }
+
+}  // namespace hlo::gpu

@@ -1,0 +1,235 @@
+#include "gpu/plan/block_space.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "gpu/plan/in_place.h"
+#include "gpu/plan/rows_space.h"
+#include "gpu/plan/scalar.h"
+#include "ir/fusion.h"
+#include "ir/reducer.h"
+#include "ir/region.h"
+
+namespace hlo::gpu {
+namespace {
+
+// Fewer terms than this are folded by one thread.
+constexpr int64_t kFewTerms = 16;
+
+bool IsElementOf(const Instruction& inst, const Instruction& tuple, int64_t element) {
+  return inst.Is(Opcode::kGetTupleElement) && &inst.operand(0) == &tuple && inst.tuple_index() == element;
+}
+
+// A sum or the like to one element, of a reducer whose identity is known: threads begin with that.
+bool IsReducedTogether(const Instruction& reduce) {
+  const auto simple = AsSimpleReducer(*reduce.attrs<ReduceAttrs>().to_apply);
+  return reduce.shape().IsArray() && reduce.shape().NumElements() == 1 && simple &&
+         IdentityOf(simple->opcode, reduce.shape().type()) && reduce.operand(0).shape().NumElements() > kFewTerms;
+}
+
+// A computation of the region in its order, to find what reads the state of a loop, and when.
+class StateReaders {
+ public:
+  explicit StateReaders(const Computation& body) : state_(body.parameter(0)) {
+    for (const Instruction* inst : body.PostOrder()) {
+      position_.emplace(inst, std::ssize(position_));
+      if (!inst->Is(Opcode::kGetTupleElement) && std::ranges::count(inst->operands(), &state_) > 0) is_whole_ = true;
+    }
+  }
+
+  bool Reads(const Instruction& value, int64_t element) const {
+    return IsElementOf(WithoutNames(value), state_, element);
+  }
+
+  // Does nothing read the element behind `last`, or have it under another name?
+  bool IsDoneWith(int64_t element, const Instruction& last) const {
+    if (is_whole_) return false;
+    std::vector<const Instruction*> names;
+    for (const Instruction* user : state_.users()) {
+      if (IsElementOf(*user, state_, element)) names.push_back(user);
+    }
+    for (size_t i = 0; i < names.size(); ++i) {
+      if (names[i]->IsRoot()) return false;
+      for (const Instruction* user : names[i]->users()) {
+        if (user->Is(Opcode::kBitcast)) names.push_back(user);
+        else if (user->Is(kHandsOn) || position_.at(user) > position_.at(&last)) return false;
+      }
+    }
+    return true;
+  }
+
+ private:
+  const Instruction& state_;
+  std::unordered_map<const Instruction*, int64_t> position_;
+  bool is_whole_ = false;  // Something has all of the state as one value.
+};
+
+class Finder {
+ public:
+  Status Find(const Computation& computation) {
+    TRY(FindParts(computation));
+    return TakeUpdatesElsewhere(computation);
+  }
+
+  std::unique_ptr<BlockSpace> Take() { return std::move(space_); }
+
+ private:
+  Status FindParts(const Computation& computation) {
+    for (const Instruction* inst : computation.PostOrder()) {
+      TRY(CheckShape(*inst));
+      if (inst->Is(Opcode::kParameter) || inst->Is(Opcode::kConstant) || inst->Is(Opcode::kTuple) ||
+          inst->Is(Opcode::kGetTupleElement))
+        continue;
+      if (inst->Is(Opcode::kBitcast)) TRY(CheckBitcast(*inst));
+      else if (inst->Is(Opcode::kWhile)) TRY(FindLoop(*inst));
+      else if (inst->Is(Opcode::kCopy) || (inst->Is(Opcode::kFusion) && !IsRegion(*inst))) TRY(FindPart(*inst));
+      else return NotIn(*inst);
+    }
+    return {};
+  }
+
+  static Status NotIn(const Instruction& inst) {
+    FAIL(UnsupportedAt(inst, "U103", Str("one block of threads runs no '", inst.opcode(), "' on ", inst.shape())));
+  }
+
+  // Row-major arrays of static sizes, and tuples of them.
+  static Status CheckShape(const Instruction& inst) {
+    const Shape& shape = inst.shape();
+    const auto fits = [](const Shape& array) {
+      return array.IsArray() && !IsComplex(array.type()) && array.HasDefaultLayout() && !array.HasDynamicDims();
+    };
+    const bool all = shape.IsTuple() ? std::ranges::all_of(shape.elements(), fits) : fits(shape);
+    if (!all) return NotIn(inst);
+    Status status;
+    ForEachLeaf(shape, [&](const ShapeIndex&, const Shape& leaf) {
+      if (auto type = KernelType(inst, leaf.type()); !type && status) status = std::unexpected(std::move(type).error());
+    });
+    return status;
+  }
+
+  static Status CheckBitcast(const Instruction& inst) {
+    if (inst.operand(0).shape().IsArray() && inst.operand(0).shape().type() == inst.shape().type()) return {};
+    return NotIn(inst);
+  }
+
+  Status FindLoop(const Instruction& loop) {
+    if (!loop.shape().IsTuple()) return NotIn(loop);
+    space_->has_loops = true;
+    const auto& attrs = loop.attrs<WhileAttrs>();
+    TRY(Find(*attrs.condition));
+    TRY(FindParts(*attrs.body));
+    const Instruction& next = attrs.body->root();
+    const StateReaders readers(*attrs.body);
+    for (int64_t element = 0; next.Is(Opcode::kTuple) && element < next.operand_count(); ++element)
+      PlaceOnState(next.operand(element), element, readers);
+    return TakeUpdatesElsewhere(*attrs.body);
+  }
+
+  Status FindPart(const Instruction& inst) {
+    if (space_->parts.contains(&inst)) return {};
+    auto part = std::make_unique<BlockPart>(inst);
+    if (part->body.HasComplex() || !StitchedReduces(part->body).empty()) return NotIn(inst);
+    std::vector<const Instruction*> heroes;
+    for (const Instruction* each : part->body.instructions()) {
+      if (each->Is(Opcode::kReduce)) heroes.push_back(each);
+    }
+    if (!heroes.empty() && std::ranges::all_of(heroes, [](const auto* hero) { return IsReducedTogether(*hero); })) {
+      std::string why_not;
+      part->reduction = TRY(ReductionSpaceOf(part->body, heroes, &why_not));
+    }
+    if (part->reduction == nullptr) {
+      for (const auto& space : TRY(LoopSpacesOf(part->body, AllRoots(part->body)))) {
+        LoopRequest request{.in_place = space->outputs[0].in_place_leaf >= 0};
+        for (const auto& output : space->outputs) request.roots.push_back(output.root);
+        part->loops.push_back(TRY(LoopSpaceOf(part->body, request, /*flat=*/true)));
+        space_->most_elements = std::max(space_->most_elements, part->loops.back()->Size());
+      }
+    } else {
+      space_->most_elements = std::max(space_->most_elements, part->reduction->Size());
+    }
+    space_->parts.emplace(&inst, std::move(part));
+    return {};
+  }
+
+  // Where the next value of an element comes from a kernel that may write it where the last one lies.
+  void PlaceOnState(const Instruction& next, int64_t element, const StateReaders& readers) {
+    const Instruction& named = WithoutNames(next);
+    const bool is_element = named.Is(Opcode::kGetTupleElement);
+    const Instruction& maker = is_element ? named.operand(0) : named;
+    const auto found = space_->parts.find(&maker);
+    if (found == space_->parts.end() || next.shape().NumElements() < 2 || !readers.IsDoneWith(element, maker)) return;
+    BlockPart& part = *found->second;
+    const int64_t root = is_element ? named.tuple_index() : 0;
+    if (part.state_of_root[root] >= 0) return;
+    std::vector<int> leaves;
+    for (size_t leaf = 0; leaf < part.body.leaves().size(); ++leaf) {
+      if (readers.Reads(maker.operand(part.body.leaves()[leaf].operand), element)) leaves.push_back(static_cast<int>(leaf));
+    }
+    if (std::ranges::all_of(leaves, [&](int leaf) { return ReadsInPlace(part, root, leaf); }))
+      part.state_of_root[root] = static_cast<int>(element);
+  }
+
+  // Does the kernel read of the leaf only what the same thread is about to write there?
+  static bool ReadsInPlace(const BlockPart& part, int64_t root, int leaf) {
+    const FusionBody::Root* const written = &part.body.roots()[root];
+    const auto writes = [&](const IterationSpace::Output& output) { return output.root == written; };
+    if (part.reduction != nullptr) {
+      const ReductionSpace& space = *part.reduction;
+      const auto store = std::ranges::find_if(space.stores, writes);
+      return store != space.stores.end() && !ReadsLeaf(space, space.Inputs(), leaf, store->offset) &&
+             !ReadsLeaf(space, space.Epilogues(), leaf);
+    }
+    return std::ranges::all_of(part.loops, [&](const auto& space) {
+      const auto output = std::ranges::find_if(space->outputs, writes);
+      return output == space->outputs.end() ? !ReadsLeaf(*space, space->Values(), leaf)
+                                            : !ReadsLeaf(*space, space->Values(), leaf, output->offset);
+    });
+  }
+
+  // An update whose operand does not lie there makes the whole array.
+  Status TakeUpdatesElsewhere(const Computation& computation) {
+    for (const Instruction* inst : computation.instructions()) {
+      const auto found = space_->parts.find(inst);
+      if (found == space_->parts.end()) continue;
+      BlockPart& part = *found->second;
+      for (auto& space : part.loops) {
+        const auto& output = space->outputs[0];
+        if (output.in_place_leaf < 0) continue;
+        int& element = part.state_of_root[output.root - part.body.roots().data()];
+        const Instruction& updated = inst->operand(part.body.leaves()[output.in_place_leaf].operand);
+        if (element >= 0 && IsElementOf(WithoutNames(updated), computation.parameter(0), element)) continue;
+        element = -1;  // What it reads of the state now is not what was asked.
+        const LoopRequest request{.roots = {output.root}};
+        space = TRY(LoopSpaceOf(part.body, request, /*flat=*/true));
+        space_->most_elements = std::max(space_->most_elements, space->Size());
+      }
+    }
+    return {};
+  }
+
+  std::unique_ptr<BlockSpace> space_ = std::make_unique<BlockSpace>();
+};
+
+}  // namespace
+
+const Instruction& WithoutNames(const Instruction& inst) {
+  const Instruction* value = &inst;
+  while (value->Is(Opcode::kBitcast)) value = &value->operand(0);
+  return *value;
+}
+
+bool IsHandedOn(const Instruction& loop, int64_t element) {
+  const Computation& body = *loop.attrs<WhileAttrs>().body;
+  return body.root().Is(Opcode::kTuple) && IsElementOf(body.root().operand(element), body.parameter(0), element);
+}
+
+Result<std::unique_ptr<BlockSpace>> BlockSpaceOf(const Instruction& region) {
+  for (const Instruction* parameter : FusedComputation(region).parameters()) {
+    if (!parameter->shape().IsArray()) FAIL(UnsupportedAt(*parameter, "U103", "one block of threads takes arrays alone"));
+  }
+  Finder finder;
+  TRY(finder.Find(FusedComputation(region)));
+  return finder.Take();
+}
+
+}  // namespace hlo::gpu

@@ -1,0 +1,214 @@
+#include "gpu/plan/sort_space.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "base/text.h"
+#include "gpu/kernel/builder.h"
+#include "gpu/plan/scalar.h"
+#include "ir/module.h"
+
+namespace hlo::gpu {
+namespace {
+
+constexpr std::string_view kSteps[] = {"merge_lines", "merge_tiles",   "merge_runs", "radix_lines",
+                                       "radix_count", "radix_offsets", "radix_move"};
+
+// Positions are 32-bit numbers.
+constexpr int64_t kLongestLine = int64_t{1} << 31;
+
+// ---- The key of a comparator -------------------------------------------------------------------------------------
+
+// Of a comparator (a0, b0, a1, b1, ...): whether `x` computes of one side what `y` computes of the other. `side` is
+// that of x: 0, 1, or -1 while no parameter was met.
+bool Mirrors(const Instruction& x, const Instruction& y, int& side, int depth = 0) {
+  // A comparator is short; what is not is no key.
+  constexpr int kDeepest = 32;
+  if (depth > kDeepest) return false;
+  if (x.Is(Opcode::kParameter) || y.Is(Opcode::kParameter)) {
+    if (!x.Is(Opcode::kParameter) || !y.Is(Opcode::kParameter)) return false;
+    const int of_x = static_cast<int>(x.parameter_number() % 2);
+    if (side >= 0 && side != of_x) return false;
+    side = of_x;
+    return (x.parameter_number() ^ 1) == y.parameter_number();
+  }
+  if (x.operand_count() != y.operand_count() || !SameOperation(x, y)) return false;
+  for (int64_t i = 0; i < x.operand_count(); ++i) {
+    if (!Mirrors(x.operand(i), y.operand(i), side, depth + 1)) return false;
+  }
+  return true;
+}
+
+bool IsTotalOrder(const Instruction& compare) {
+  return !IsFloat(compare.operand(0).shape().type()) ||
+         compare.attrs<CompareAttrs>().type == ComparisonType::kTotalOrder;
+}
+
+std::optional<SortKey> KeyOf(const Computation& comparator) {
+  const Instruction& root = comparator.root();
+  if (!root.Is(Opcode::kCompare)) return std::nullopt;
+  const ComparisonDirection direction = root.attrs<CompareAttrs>().direction;
+  if (direction != ComparisonDirection::kLt && direction != ComparisonDirection::kGt) return std::nullopt;
+  int side = -1;
+  if (!Mirrors(root.operand(0), root.operand(1), side) || side < 0) return std::nullopt;
+  const Instruction& number = root.operand(0);
+  SortKey key{.type = number.shape().type(),
+              .descending = (direction == ComparisonDirection::kGt) != (side == 1),
+              .is_total = IsTotalOrder(root),
+              .number = &number,
+              .element = 0};
+  if (number.Is(Opcode::kParameter)) {
+    key.number = nullptr;
+    key.element = number.parameter_number() / 2;
+  }
+  return key;
+}
+
+// ---- The space ---------------------------------------------------------------------------------------------------
+
+bool IsSort(const Instruction& inst) { return inst.Is(Opcode::kSort) || inst.Is(Opcode::kTopK); }
+
+// The sort that a root is a result of, with the number of the result; null: it is none.
+std::pair<const Instruction*, int64_t> SortBehind(const FusionBody& body, const FusionBody::Root& root) {
+  const Instruction* inst = root.inst;
+  int64_t result = root.result;
+  if (inst->Is(Opcode::kGetTupleElement) && body.LeafOf(*inst) < 0) {
+    result = inst->tuple_index();
+    inst = &inst->operand(0);
+  }
+  return {IsSort(*inst) && body.LeafOf(*inst) < 0 ? inst : nullptr, result};
+}
+
+int64_t CarriedBy(const SortSpace& space) {
+  std::vector<int64_t> others;
+  for (const int64_t result : space.results) {
+    if (!space.IsKey(result) && std::ranges::find(others, result) == others.end()) others.push_back(result);
+  }
+  if (others.size() > 1) return SortSpace::kPosition;
+  return others.empty() ? SortSpace::kNothing : others[0];
+}
+
+// Real numbers whose bits an integer of a register has.
+bool IsSorted(PrimitiveType type) {
+  return type == PrimitiveType::kPred || (!IsComplex(type) && BitWidth(type) >= (IsFloat(type) ? 16 : 8));
+}
+
+Status Check(const Instruction& inst, const SortSpace& space) {
+  std::vector<PrimitiveType> types;
+  for (const Instruction* operand : inst.operands()) types.push_back(operand->shape().type());
+  if (space.key) types.push_back(space.key->type);
+  for (const PrimitiveType type : types) {
+    TRY(KernelType(inst, type));
+    if (!IsSorted(type)) FAIL(UnsupportedAt(inst, "U109", Str("no emitter for '", inst.opcode(), "' of ", type)));
+  }
+  if (space.length > kLongestLine)
+    FAIL(UnsupportedAt(inst, "U109", Str("no kernels that sort lines of ", space.length, " elements")));
+  if (inst.Is(Opcode::kTopK)) return {};
+  const Computation& comparator = *space.comparator();
+  for (const Instruction* parameter : comparator.parameters()) {
+    const Instruction& operand = inst.operand(parameter->parameter_number() / 2);
+    if (parameter->shape().type() == operand.shape().type()) continue;
+    FAIL(UnsupportedAt(inst, "U109", "no emitter for 'sort' whose comparator has other types than its operands"));
+  }
+  return CheckScalarComputation(comparator);
+}
+
+}  // namespace
+
+std::string_view ToString(SortStep step) { return kSteps[static_cast<int>(step)]; }
+
+const Computation* SortSpace::comparator() const {
+  return inst->Is(Opcode::kSort) ? inst->attrs<SortAttrs>().to_apply : nullptr;
+}
+
+std::vector<NodeId> SortSpace::OutputValues() const {
+  std::vector<NodeId> values;
+  for (const Output& output : outputs) {
+    if (output.value >= 0) values.push_back(output.value);
+  }
+  return values;
+}
+
+Result<std::unique_ptr<SortSpace>> SortSpaceOf(const FusionBody& body) {
+  const Instruction* inst = nullptr;
+  for (const FusionBody::Root& root : body.roots()) {
+    if (const Instruction* sort = SortBehind(body, root).first; sort != nullptr) inst = sort;
+  }
+  if (inst == nullptr) return nullptr;
+  for (const FusionBody::Root& root : body.roots()) {
+    if (SortBehind(body, root).first != inst)
+      FAIL(UnsupportedAt(*inst, "U109", Str("no emitter for '", inst->opcode(), "' beside other results")));
+  }
+  auto space = std::make_unique<SortSpace>(body);
+  space->inst = inst;
+  const Shape& shape = inst->operand(0).shape();
+  const int64_t dimension = inst->Is(Opcode::kSort) ? inst->attrs<SortAttrs>().dimension.value : shape.rank() - 1;
+  space->length = space->kept = shape.dim(dimension);
+  if (inst->Is(Opcode::kTopK)) {
+    const TopKAttrs& attrs = inst->attrs<TopKAttrs>();
+    space->kept = attrs.k;
+    space->key =
+        SortKey{.type = shape.type(), .descending = attrs.largest, .is_total = true, .number = nullptr, .element = 0};
+  } else {
+    space->key = KeyOf(*space->comparator());
+  }
+  TRY(Check(*inst, *space));
+  IndexPool& pool = space->pool;
+  std::vector<IndexExpr> at(shape.rank(), pool.Constant(0));
+  const auto add = [&](int64_t d, Role role) {
+    const int64_t size = shape.dim(d);
+    space->variables.push_back({pool.Variable(0, std::max<int64_t>(size, 1) - 1), size, role});
+    at[d] = space->variables.back().e;
+  };
+  for (const int64_t d : MajorToMinor(shape)) {
+    if (d != dimension) add(d, Role::kKept);
+  }
+  add(dimension, Role::kScanned);
+  for (const Instruction* operand : inst->operands()) space->elements.push_back(TRY(space->graph.Plan(*operand, at)));
+  for (const FusionBody::Root& root : body.roots()) {
+    const int64_t result = SortBehind(body, root).second;
+    const bool is_position = inst->Is(Opcode::kTopK) && result == 1;
+    space->results.push_back(is_position ? SortSpace::kPosition : result);
+    space->outputs.push_back(
+        {&root, is_position ? NodeId{-1} : space->elements[result], pool.Dot(at, LayoutStrides(*root.shape))});
+  }
+  space->carried = CarriedBy(*space);
+  return space;
+}
+
+int KeyBits(const SortKey& key) { return key.type == PrimitiveType::kPred ? 8 : static_cast<int>(BitWidth(key.type)); }
+
+int64_t BytesMoved(const SortSpace& space) {
+  const int64_t key = KeyBits(*space.key) / 8;
+  if (space.carried == SortSpace::kNothing) return key;
+  if (space.carried == SortSpace::kPosition) return key + 4;
+  return key + kernel::Bytes(KernelTypeOf(space.inst->operand(space.carried).shape().type()));
+}
+
+std::vector<SortStepAt> SortSteps(const SortSpace& space, const SortShape& shape) {
+  const bool is_radix = shape.digits > 1;
+  std::vector<SortStepAt> steps;
+  if (shape.tile >= space.length) {
+    steps.push_back({is_radix ? SortStep::kRadixLines : SortStep::kMergeLines});
+  } else if (is_radix) {
+    const int passes = kernel::CeilDiv(KeyBits(*space.key), std::countr_zero(static_cast<uint64_t>(shape.digits)));
+    for (int pass = 0; pass < passes; ++pass) {
+      for (const SortStep step : {SortStep::kRadixCount, SortStep::kRadixOffsets, SortStep::kRadixMove})
+        steps.push_back({.step = step, .pass = pass});
+    }
+  } else {
+    steps.push_back({SortStep::kMergeTiles});
+    int pass = 0;
+    for (int64_t run = shape.tile; run < space.length; run *= 2)
+      steps.push_back({.step = SortStep::kMergeRuns, .run = run, .pass = ++pass});
+  }
+  steps.back().is_last = true;
+  return steps;
+}
+
+LaunchShape LaunchOf(const SortSpace& space, SortStep step, const KernelPlan& plan) {
+  const int64_t tiles = step == SortStep::kRadixOffsets ? 1 : kernel::CeilDiv(space.length, plan.tile[0]);
+  return {space.lines() * tiles, static_cast<int>(plan.threads)};
+}
+
+}  // namespace hlo::gpu
