@@ -54,18 +54,23 @@ TEST(EmitPackedContraction, Types) {
   Check(*ForHost(Dot("u8[20,300]", "u8[300,33]", "u8[20,33]", 1, 0)));
 }
 
-// Through floats, panel by panel, without a rounding: at the ends of their range.
+// Through floats without a rounding, at the end of their range: as long as sums are exact, and longer.
 TEST(EmitPackedContraction, NarrowIntegersAreExact) {
-  const auto module = ForHost(Dot("s8[20,300]", "s8[33,300]", "s32[20,33]", 1, 1));
-  Check(*module);
-  Check(*ForHost(Dot("s8[20,300]", "u8[300,33]", "s8[20,33]", 1, 0)));
-  std::vector<Literal> inputs = MakeInputs(*module, Inputs::kIntegers);
-  for (Literal& input : inputs) {
-    for (int64_t i = 0; i < input.shape().NumElements(); ++i) input.SetInt(i, -128);
+  for (const int64_t terms : {300, 1300}) {
+    const std::string size = std::to_string(terms);
+    const auto module = ForHost(Dot("s8[7," + size + "]", "s8[33," + size + "]", "s32[7,33]", 1, 1));
+    Check(*module);
+    std::vector<Literal> inputs = MakeInputs(*module, Inputs::kIntegers);
+    for (Literal& input : inputs) {
+      for (int64_t i = 0; i < input.shape().NumElements(); ++i) input.SetInt(i, -128);
+    }
+    const auto result = RunKernels(*module, inputs, On::kHost);
+    ASSERT_TRUE(result);
+    for (int64_t i = 0; i < result->shape().NumElements(); ++i) ASSERT_EQ(result->GetInt(i), terms * 128 * 128);
   }
-  const auto result = RunKernels(*module, inputs, On::kHost);
-  ASSERT_TRUE(result);
-  for (int64_t i = 0; i < result->shape().NumElements(); ++i) ASSERT_EQ(result->GetInt(i), 300 * 128 * 128);
+  // What does not fit into the result is cut off.
+  Check(*ForHost(Dot("s8[20,300]", "u8[300,33]", "s8[20,33]", 1, 0)));
+  Check(*ForHost(Dot("s4[20,300]", "s4[300,33]", "s32[20,33]", 1, 0)));
 }
 
 TEST(EmitPackedContraction, BatchesAndEpilogues) {
@@ -109,7 +114,9 @@ TEST(EmitPackedContraction, Convolutions) {
       *ForHost("ENTRY e { x = f32[2,6,7,40] parameter(0) w = f32[3,3,40,20] parameter(1) ROOT v = f32[2,12,14,20] "
                "convolution(x, w), window={size=3x3 pad=2_1x2_1 lhs_dilate=2x2 rhs_reversal=1x1}, "
                "dim_labels=b01f_01io->b01f }"));
-  // A gradient of filters: the batch is summed over, the positions are the result's.
+  // A gradient of filters: the batch is summed over, the positions are the result's. Channels first: so are those.
+  Check(*ForHost("ENTRY e { x = f32[2,20,7,9] parameter(0) w = f32[24,20,3,3] parameter(1) ROOT v = f32[2,24,7,9] "
+                 "convolution(x, w), window={size=3x3 pad=1_1x1_1}, dim_labels=bf01_oi01->bf01 }"));
   Check(
       *ForHost("ENTRY e { x = f32[4,6,6,20] parameter(0) y = f32[4,6,6,24] parameter(1) ROOT v = f32[3,3,20,24] "
                "convolution(x, y), window={size=6x6 pad=1_1x1_1}, dim_labels=f01b_i01o->01bf }"));

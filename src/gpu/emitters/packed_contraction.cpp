@@ -26,17 +26,21 @@ using kernel::Variable;
 // The rows of a turned tile, and the columns at which vectors end on any host, are multiples of this.
 constexpr int64_t kWhole = 16;
 
-// Sums of products of two integers of 8 bits are exact in f32 for this many terms: each is below 2^16.
-constexpr int64_t kExactTerms = 1 << 8;
-
-// Has it values of 8 bits at most, whatever it was converted to since?
-bool IsNarrow(const Instruction& operand) {
+// Bits of the magnitude of integers of 8 bits at most, whatever they were converted to since; 24 of others.
+int MagnitudeBits(const Instruction& operand) {
   for (const Instruction* inst = &operand;; inst = &inst->operand(0)) {
     const PrimitiveType type = inst->shape().type();
-    if (IsInteger(type) && BitWidth(type) <= 8) return true;
+    if (IsInteger(type) && BitWidth(type) <= 8) return BitWidth(type) - IsSigned(type);
     const bool keeps = inst->operand_count() == 1 && (inst->Is(kMoves) || inst->Is(Opcode::kConvert));
-    if (!keeps || !IsSigned(type)) return false;
+    if (!keeps || !IsSigned(type)) return 24;
   }
+}
+
+// So many terms of a product of integers have a sum that is exact in f32, whose integers are up to 2^24: for signed
+// results, since what is negative must stay so.
+int64_t ExactTerms(const Instruction& product) {
+  const int bits = MagnitudeBits(product.operand(0)) + MagnitudeBits(product.operand(1));
+  return !IsSigned(product.shape().type()) || bits > 24 ? 0 : int64_t{1} << (24 - bits);
 }
 
 class PackedProduct {
@@ -46,8 +50,8 @@ class PackedProduct {
         hero_(hero),
         declared_(KernelTypeOf(hero.shape().type())),
         sum_type_(SumType(hero, declared_)),
-        in_floats_(IsSigned(hero.shape().type()) && IsNarrow(hero.operand(0)) && IsNarrow(hero.operand(1)) &&
-                   request.plan.tile[2] <= kExactTerms),
+        exact_panels_(ExactTerms(hero) / PanelOf(space, request.plan.tile[2])),
+        in_floats_(exact_panels_ > 0),
         type_(in_floats_ ? Type::kF32 : sum_type_),
         tile_rows_(request.plan.tile[0]),
         tile_columns_(request.plan.tile[1]),
@@ -59,15 +63,17 @@ class PackedProduct {
         positions_of_panel_(space.position().size > 1 && space.row_classes == 1 ? panel_ / space.term().size : 1),
         lhs_is_turned_(space.RunsAlong(space.lhs, space.row()) && !space.RunsAlong(space.lhs, space.term())),
         rhs_is_turned_(space.RunsAlong(space.rhs, space.term()) && !space.RunsAlong(space.rhs, space.column())),
+        lhs_pitch_(Pitch(lhs_is_turned_ ? tile_rows_ : panel_)),
+        rhs_pitch_(Pitch(tile_columns_)),
         frame_(space.graph, space.Needed(), LaunchOf(space, Axes(space), request.plan), request),
         k_(frame_.k()),
         emission_(frame_.emission()),
         results_(space, hero, frame_) {}
 
   EmittedKernel Emit() && {
-    lhs_panel_ = k_.Shared("lhs", type_, tile_rows_ * panel_);
-    rhs_panel_ = rhs_is_turned_ ? k_.SharedTile("rhs", type_, tile_columns_, panel_)
-                                : k_.Shared("rhs", type_, panel_ * tile_columns_);
+    lhs_panel_ = k_.Shared("lhs", type_, lhs_pitch_ * (lhs_is_turned_ ? panel_ : tile_rows_));
+    rhs_panel_ = rhs_is_turned_ ? k_.SharedTile("rhs", type_, rhs_pitch_, panel_)
+                                : k_.Shared("rhs", type_, rhs_pitch_ * panel_);
     const int64_t row_tiles = CeilDiv(space_.row().size, tile_rows_);
     const int64_t column_tiles = CeilDiv(space_.column().size, tile_columns_);
     column0_ = k_.block() % column_tiles * tile_columns_;
@@ -77,12 +83,18 @@ class PackedProduct {
     if (space_.row().size % tile_rows_ != 0) Clear(lhs_panel_);
     if (space_.column().size % tile_columns_ != 0) Clear(rhs_panel_);
     for (int64_t r = 0; r < warp_rows_; ++r) {
-      sums_.push_back(k_.MakeSlot(sum_type_, width_));
-      k_.Fill(sums_.back(), Zero(sum_type_));
+      sums_.push_back(k_.MakeSlot(type_, width_));
+      k_.Fill(sums_.back(), Zero(type_));
+      if (!in_floats_ || (Panels() <= exact_panels_ && sum_type_ == declared_)) continue;
+      totals_.push_back(k_.MakeSlot(sum_type_, width_));
+      k_.Fill(totals_.back(), Zero(sum_type_));
     }
     if (positions_of_panel_ > 1) AddPositions();
     else AddPanels();
-    k_.Warps([&] { results_.Store(sums_, row0_, tile_rows_, column0_, tile_columns_); });
+    if (!totals_.empty()) AddToTotals();
+    k_.Warps([&] {
+      results_.Store(totals_.empty() ? sums_ : totals_, row0_, tile_rows_, column0_, tile_columns_);
+    });
     return std::move(results_).Finish("product, packed", sum_type_);
   }
 
@@ -100,6 +112,9 @@ class PackedProduct {
     return {TileAxis{space.row().size, Role::kKept}, TileAxis{space.column().size, Role::kKept},
             TileAxis{space.term().size, Role::kReduced}};
   }
+
+  // An odd number of cache lines, so that lines below each other are in different sets of the first-level cache.
+  static int64_t Pitch(int64_t elements) { return (CeilDiv(elements, kWhole) | 1) * kWhole; }
 
   // What is there of so many terms.
   static int64_t PanelOf(const ContractionSpace& space, int64_t most) {
@@ -127,10 +142,30 @@ class PackedProduct {
     return end % steps == 0 ? k_.Index(steps) : Min(k_.Index(steps), k_.Index(end) - from);
   }
 
+  // Multiplied one after the other.
+  int64_t Panels() const {
+    if (positions_of_panel_ > 1) return CeilDiv(space_.position().size, positions_of_panel_);
+    return space_.position().size * CeilDiv(space_.term().size, panel_);
+  }
+
+  // Sums in floats that may not take another panel, in case.
+  void EndPanel(Value panel) {
+    if (!totals_.empty()) k_.If(panel % exact_panels_ == exact_panels_ - 1, [&] { AddToTotals(); });
+  }
+
+  void AddToTotals() {
+    k_.Tile(width_, [&](Value) {
+      for (size_t r = 0; r < sums_.size(); ++r) {
+        totals_[r].Set(totals_[r].Get() + Convert(sums_[r].Get(), sum_type_));
+        sums_[r].Set(Zero(type_));
+      }
+    });
+  }
+
   // Each panel has terms of one position.
   void AddPanels() {
     const int64_t positions = space_.position().size, panels = CeilDiv(space_.term().size, panel_);
-    k_.Loop(int64_t{0}, positions * panels, 1, [&](Value step) {
+    k_.Loop(int64_t{0}, Panels(), 1, [&](Value step) {
       Emission::Scope scope(emission_);
       emission_.Bind(space_.position().e, panels == 1 ? step : step / panels);
       const Value term0 = panels == 1 ? k_.Index(0) : (positions == 1 ? step : step % panels) * panel_;
@@ -141,6 +176,7 @@ class PackedProduct {
       };
       if (space_.row_classes > 1 && positions > 1) k_.If(MeetsElements(), add);
       else add();
+      EndPanel(step);
     });
   }
 
@@ -156,6 +192,7 @@ class PackedProduct {
       });
       Turn(count * terms);
       Multiply(summed_ == terms ? count * terms : count * terms - 1);
+      EndPanel(first / positions_of_panel_);
     });
   }
 
@@ -201,10 +238,10 @@ class PackedProduct {
 
   // The terms from term0 on, behind `before` others.
   void PackPanels(Value term0, Value before) {
-    const Way rows{space_.row(), row0_, tile_rows_, lhs_is_turned_ ? 1 : panel_};
+    const Way rows{space_.row(), row0_, tile_rows_, lhs_is_turned_ ? 1 : lhs_pitch_};
     const Way columns{space_.column(), column0_, tile_columns_, 1};
-    const Way lhs_terms{space_.term(), term0, panel_, lhs_is_turned_ ? tile_rows_ : 1};
-    const Way rhs_terms{space_.term(), term0, panel_, tile_columns_};
+    const Way lhs_terms{space_.term(), term0, panel_, lhs_is_turned_ ? lhs_pitch_ : 1};
+    const Way rhs_terms{space_.term(), term0, panel_, rhs_pitch_};
     const auto into = [&](const Array& panel, const Way& line, const Way& lane) {
       const int64_t pitch = line.variable.role == Role::kReduced ? line.pitch : lane.pitch;
       const Value first = before * pitch;
@@ -226,8 +263,8 @@ class PackedProduct {
   }
 
   Value Lhs(Value first_row, int64_t r, Value term) {
-    if (lhs_is_turned_) return lhs_panel_.Load(term * tile_rows_ + (first_row + r));
-    return lhs_panel_.Load(first_row * panel_ + (term + r * panel_));
+    if (lhs_is_turned_) return lhs_panel_.Load(term * lhs_pitch_ + (first_row + r));
+    return lhs_panel_.Load(first_row * lhs_pitch_ + (term + r * lhs_pitch_));
   }
 
   // Is there an element of the dilated operand at this position of the window, for rows of the tile?
@@ -251,18 +288,15 @@ class PackedProduct {
       const Value first = k_.warp() * warp_rows_;
       const auto tile = [&](Value i) {
         std::vector<Variable> running;
-        for (const Slot& sum : sums_) running.push_back(k_.MakeVariable(in_floats_ ? Zero(type_) : sum.Get()));
+        for (const Slot& sum : sums_) running.push_back(k_.MakeVariable(sum.Get()));
         k_.Loop(k_.Index(0), terms, 1, [&](Value t) {
-          const Value b = rhs_is_turned_ ? rhs_panel_.LoadTurned(i, t) : rhs_panel_.Load(t * tile_columns_ + i);
+          const Value b = rhs_is_turned_ ? rhs_panel_.LoadTurned(i, t) : rhs_panel_.Load(t * rhs_pitch_ + i);
           for (int64_t r = 0; r < warp_rows_; ++r) {
             const Value a = Lhs(first, r, t);
             running[r].Set(kernel::IsFloat(type_) ? Fma(a, b, running[r].Get()) : running[r].Get() + a * b);
           }
         });
-        for (size_t r = 0; r < sums_.size(); ++r) {
-          const Value sum = running[r].Get();
-          sums_[r].Set(in_floats_ ? sums_[r].Get() + Convert(sum, sum_type_) : sum);
-        }
+        for (size_t r = 0; r < sums_.size(); ++r) sums_[r].Set(running[r].Get());
       };
       const auto multiply = [&] {
         if (has_tail) k_.Tile(width_, columns, tile);
@@ -277,6 +311,7 @@ class PackedProduct {
   const Instruction& hero_;
   // What the product is declared as, what its sums are kept as, and what is multiplied.
   const Type declared_, sum_type_;
+  const int64_t exact_panels_;  // Of integers, whose sum is exact in f32.
   const bool in_floats_;
   const Type type_;
   const int64_t tile_rows_, tile_columns_, panel_, warps_, warp_rows_;
@@ -285,13 +320,14 @@ class PackedProduct {
   const int64_t positions_of_panel_;
   // Panels of rows and terms, of columns and terms, are written along what memory has them in.
   const bool lhs_is_turned_, rhs_is_turned_;
+  const int64_t lhs_pitch_, rhs_pitch_;  // From line to line of a panel.
   KernelFrame frame_;
   KernelBuilder& k_;
   Emission& emission_;
   ProductResults results_;
   Array lhs_panel_, rhs_panel_;
   Value column0_, row0_;
-  std::vector<Slot> sums_;
+  std::vector<Slot> sums_, totals_;  // By row. Totals where sums in floats are not the whole.
 };
 
 }  // namespace

@@ -111,15 +111,22 @@ Status PlanConvolution(const Instruction& convolution, ContractionSpace& space) 
               .columns = out.dim(labels.out_feature) / groups,
               .positions = Product(window_sizes),
               .terms = features};
-  // Few features: the window joins them, so that panels are full.
-  const bool joined = features < 16;
+  // Few features: the window joins them, so that panels are full. Features that are major to positions in memory, as
+  // those of a gradient of filters are (the images of a batch): so that neighbouring terms are near.
+  const std::vector<int64_t> strides = LayoutStrides(lhs);
+  const bool is_major =
+      !labels.lhs_spatial.empty() && strides[labels.lhs_feature] > strides[labels.lhs_spatial.back()];
+  const bool joined = features < 16 || is_major;
+  const int64_t positions = sizes.positions;
   if (joined) sizes.terms *= std::exchange(sizes.positions, 1);
   if (!MakeVariables(space, sizes)) return {};
   IndexPool& pool = space.pool;
   const IndexExpr term = space.term().e;
-  const IndexExpr feature = joined ? pool.Mod(term, features) : term;
-  const std::vector<IndexExpr> w =
-      pool.Delinearize(joined ? pool.Div(term, features) : space.position().e, window_sizes);
+  const IndexExpr feature = !joined ? term : is_major ? pool.Div(term, positions) : pool.Mod(term, features);
+  const IndexExpr position = !joined    ? space.position().e
+                             : is_major ? pool.Mod(term, positions)
+                                        : pool.Div(term, features);
+  const std::vector<IndexExpr> w = pool.Delinearize(position, window_sizes);
   const std::vector<IndexExpr> at = pool.Delinearize(space.row().e, row_sizes);
   const IndexExpr out_feature = pool.Add(pool.Multiply(space.group().e, sizes.columns), space.column().e);
   std::vector<IndexExpr> a(lhs.rank()), b(rhs.rank());
