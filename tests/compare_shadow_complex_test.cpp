@@ -61,9 +61,10 @@ TEST_P(ComplexFunction, EnclosesWhatTheInterpreterGives) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ComplexFunction,
-                         testing::Values(Opcode::kAbs, Opcode::kCos, Opcode::kDivide, Opcode::kExp, Opcode::kExpm1,
-                                         Opcode::kLog, Opcode::kLog1p, Opcode::kLogistic, Opcode::kPower,
-                                         Opcode::kRsqrt, Opcode::kSin, Opcode::kSqrt, Opcode::kTanh),
+                         testing::Values(Opcode::kAbs, Opcode::kCos, Opcode::kCosh, Opcode::kDivide, Opcode::kExp,
+                                         Opcode::kExp2, Opcode::kExpm1, Opcode::kLog, Opcode::kLog1p, Opcode::kLogistic,
+                                         Opcode::kPower, Opcode::kRsqrt, Opcode::kSign, Opcode::kSin, Opcode::kSinh,
+                                         Opcode::kSqrt, Opcode::kTan, Opcode::kTanh),
                          [](const auto& info) { return Str("Opcode", static_cast<int>(info.param)); });
 
 // On the cut, and where a part overflows.

@@ -172,7 +172,7 @@ TEST(EmitSort, SeveralKeys) {
   CheckMerged(
       "before { a = s32[] parameter(0) b = s32[] parameter(1) c = f32[] parameter(2) d = f32[] parameter(3)"
       " l = pred[] compare(a, b), direction=LT e = pred[] compare(a, b), direction=EQ"
-      " m = pred[] compare(c, d), direction=GT o = pred[] and(e, m) ROOT r = pred[] or(l, o) }"
+      " m = pred[] compare(c, d), direction=GT, type=TOTALORDER o = pred[] and(e, m) ROOT r = pred[] or(l, o) }"
       " ENTRY e { x = s32[3,110] parameter(0) y = f32[3,110] parameter(1)"
       " ROOT r = (s32[3,110], f32[3,110]) sort(x, y), dimensions={1}, to_apply=before }");
 }

@@ -100,8 +100,8 @@ void ExpectNoSecondFinding(const std::string& passes, const std::set<std::string
       ASSERT_TRUE(report) << path << ": " << report.error().message();
       ++modules;
       for (const PassRun& run : report->runs) {
-        if (strategies.contains(run.pass->name) && run.instance > 1)
-          EXPECT_FALSE(run.changed) << path << ": " << NameOf(run);
+        if (!strategies.contains(run.pass->name) || run.instance <= 1) continue;
+        EXPECT_FALSE(run.changed) << path << ": " << NameOf(run);
       }
     }
   }

@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "ir/opcode_set.h"
+
 namespace hlo {
 namespace {
 
@@ -48,6 +50,11 @@ std::optional<Literal> IdentityOf(Opcode op, PrimitiveType type) {
       return Literal::Scalar(type, type == PrimitiveType::kPred ? int64_t{1} : int64_t{-1});
     default: return std::nullopt;
   }
+}
+
+bool IsIdempotent(Opcode op) {
+  constexpr OpcodeSet kIdempotent = {Opcode::kMaximum, Opcode::kMinimum, Opcode::kAnd, Opcode::kOr};
+  return kIdempotent.Has(op);
 }
 
 }  // namespace hlo

@@ -14,6 +14,9 @@ namespace hlo {
 // is known.
 std::optional<Literal> IdentityOf(Opcode op, PrimitiveType type);
 
+// op(x, x) == x.
+bool IsIdempotent(Opcode op);
+
 }  // namespace hlo
 
 #endif  // HLO_IR_REDUCER_H_

@@ -3,9 +3,9 @@
 //   region.1 = f32[64,128] fusion(x), kind=kCustom, calls=region_rows, backend_config={"region":"rows"}
 //
 // The computation holds kernels and library calls (fusions, copies), loops of them, and what only names values; its
-// operands and results are all that the launch reads and writes in memory. The compiler makes one fusion of what a region
-// of rows computes, where that is a kernel. What no planner takes as one kernel (gpu/plan/planner.h) it takes apart: then
-// the kernels run one by one, as they would have without.
+// operands and results are all that the launch reads and writes in memory. The compiler makes one fusion of what a
+// region of rows computes, where that is a kernel. What no planner takes as one kernel (gpu/plan/planner.h) it takes
+// apart: then the kernels run one by one, as they would have without.
 //
 //   block      One block of threads runs the kernels, and loops of them, in turn.
 //   rows       Each block makes one row of all values, from rows of others: what a reduction gives stays on chip.

@@ -5,6 +5,7 @@
 // interpreter sum wide as well.
 #include "ir/fusion.h"
 #include "ir/module.h"
+#include "ir/opcode_set.h"
 #include "passes/pass.h"
 #include "passes/simplify/rules.h"
 
@@ -37,14 +38,9 @@ bool HasNarrow(const Instruction& inst) {
 
 Result<Instruction*> WidenElementwise(Instruction& inst, const PassContext&) {
   if (!HasNarrow(inst) || inst.Is(kChooses) || inst.Is(kMoves) || inst.Is(kHandsOn)) return nullptr;
-  switch (inst.opcode()) {
-    case Opcode::kConvert:
-    case Opcode::kBitcastConvert:
-    case Opcode::kCopy:
-    case Opcode::kCompare:
-    case Opcode::kReducePrecision: return nullptr;  // They round as they say, or not at all.
-    default: break;
-  }
+  constexpr OpcodeSet kRoundAsTheySay = {Opcode::kConvert, Opcode::kBitcastConvert, Opcode::kCopy, Opcode::kCompare,
+                                         Opcode::kReducePrecision};
+  if (kRoundAsTheySay.Has(inst.opcode())) return nullptr;
   // What of these is a scalar may have a type of its own; a map calls.
   if (!CalledComputations(inst).empty()) return nullptr;
   return InWideType(inst, inst.attributes());

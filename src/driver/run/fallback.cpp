@@ -1,5 +1,8 @@
 #include "driver/run/fallback.h"
 
+#include <algorithm>
+
+#include "interp/shadow/rules.h"
 #include "ir/module.h"
 
 namespace hlo {
@@ -15,15 +18,14 @@ Status CheckStep(const Instruction& inst, const InterpretOptions& options) {
   return {};
 }
 
-// Kernels of complex numbers, and of stochastic-convert, have no error bounds yet: a verdict on them would be none.
+// Arithmetic on complex numbers, and stochastic-convert, have no error bounds as declared: kernels of them could not be
+// judged.
 bool HasNoBounds(const Instruction& inst) {
-  bool found = inst.Is(Opcode::kStochasticConvert);
-  ForEachLeaf(inst.shape(), [&](const ShapeIndex&, const Shape& leaf) { found |= IsComplex(leaf.type()); });
-  for (const Instruction* operand : inst.operands())
-    ForEachLeaf(operand->shape(), [&](const ShapeIndex&, const Shape& leaf) { found |= IsComplex(leaf.type()); });
-  if (!inst.Is(Opcode::kFusion)) return found;
-  for (const Instruction* inner : inst.attrs<FusionAttrs>().calls->instructions()) found = found || HasNoBounds(*inner);
-  return found;
+  const bool computes = !inst.Is(kMoves) && !inst.Is(kOnlyNames) && !inst.Is(Opcode::kCopy);
+  if (inst.Is(Opcode::kStochasticConvert) || (computes && shadow::IsOfComplex(inst))) return true;
+  if (!inst.Is(Opcode::kFusion)) return false;
+  return std::ranges::any_of(inst.attrs<FusionAttrs>().calls->Instructions(),
+                             [](const Instruction* inner) { return HasNoBounds(*inner); });
 }
 
 class InterpreterCaller : public gpu::HostCaller {

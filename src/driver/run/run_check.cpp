@@ -302,9 +302,9 @@ class LocalCheck {
   LocalOptions local_;
   LocalSummary& summary_;
   Culprit& culprit_;
-  std::set<size_t> seen_, doubtful_, sampled_;  // Steps.
+  std::set<size_t> seen_, doubtful_, sampled_;          // Steps.
   std::map<size_t, std::unique_ptr<TripCheck>> trips_;  // By step; null: it is no loop, or more.
-  std::map<size_t, Counts> counts_;             // By step.
+  std::map<size_t, Counts> counts_;                     // By step.
   std::set<std::string> unchecked_;
 };
 

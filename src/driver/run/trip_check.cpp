@@ -37,9 +37,8 @@ std::unique_ptr<Module> Alone(const gpu::StepInfo& step, const Instruction& loop
   }
   Instruction& tuple = held.AddTuple({state.begin(), state.end()});
   held.SetRoot(held.AddClone(module->entry().root(), {&tuple}));
-  Instruction& region =
-      entry.Add(Opcode::kFusion, loop.shape(), {arguments.begin(), arguments.end()},
-                FusionAttrs{.kind = FusionKind::kCustom, .calls = &held}, step.instruction->name());
+  Instruction& region = entry.Add(Opcode::kFusion, loop.shape(), {arguments.begin(), arguments.end()},
+                                  FusionAttrs{.kind = FusionKind::kCustom, .calls = &held}, step.instruction->name());
   SetConfigValue(region, "region", RegionOf(*step.instruction));
   SetPlan(region, step.plan);
   entry.SetRoot(region);
@@ -72,7 +71,8 @@ std::unique_ptr<TripCheck> TripCheck::Of(const gpu::StepInfo& step, gpu::Device&
 }
 
 // Of the region's computation, which but for the loop only names values. `result`: of the loop.
-Result<Literal> TripCheck::Value(const Instruction& inst, std::span<const Literal> inputs, const Literal* result) const {
+Result<Literal> TripCheck::Value(const Instruction& inst, std::span<const Literal> inputs,
+                                 const Literal* result) const {
   if (&inst == &loop_) return *result;
   if (inst.Is(Opcode::kParameter)) return inputs[inst.parameter_number()];
   std::vector<Literal> operands;

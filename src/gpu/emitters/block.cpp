@@ -13,6 +13,7 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "gpu/emitters/frame.h"
+#include "gpu/emitters/reducers.h"
 #include "gpu/emitters/scalar.h"
 #include "gpu/plan/block_space.h"
 #include "ir/fusion.h"
@@ -298,8 +299,7 @@ class BlockEmitter {
     const auto store = [&] {
       std::vector<Value> results;
       for (const Output& output : space.outputs) results.push_back(emission.Emit(output.value));
-      for (size_t j = 0; j < results.size(); ++j)
-        arrays[j].Store(emission.Lower(space.outputs[j].offset), results[j]);
+      for (size_t j = 0; j < results.size(); ++j) arrays[j].Store(emission.Lower(space.outputs[j].offset), results[j]);
     };
     if (size == 1) return store();  // One element of an array that is updated in place.
     emission.Hoist(nodes);
@@ -324,22 +324,17 @@ class BlockEmitter {
     const bool drops = request_.fault == "dropped_term" && row > 1 && space.stores.empty();
     const int width = WidthFor(row);
     emission.SetLane(space.minor().e);
-    std::vector<Slot> slots;
-    for (const auto& hero : space.heroes) {
-      const auto simple = AsSimpleReducer(*hero.inst->attrs<ReduceAttrs>().to_apply);
-      slots.push_back(k_.MakeSlot(hero.accumulators[0], width));
-      k_.Fill(slots.back(), *IdentityOf(k_, *simple, hero.accumulators[0]));
-    }
-    const auto combine = [&](std::span<const Value> a, std::span<const Value> b) { return Combine(space, a, b); };
+    Reducers reducers(k_, emission, request_.fault, space.Heroes());
+    const std::vector<Slot> slots = reducers.MakeSlots(width);
     const auto walk = [&](Value begin) {
       TileOver(k_, width, drops ? row - 1 : row, begin, threads_ * width, [&](Value i) {
         Emission::Scope scope(emission);
         emission.Bind(space.minor().e, begin + i);
-        std::vector<Value> sums, terms, stored;
+        std::vector<Value> sums, stored;
         for (const Slot& slot : slots) sums.push_back(slot.Get());
-        for (const auto& hero : space.heroes) terms.push_back(emission.Emit(hero.inputs[0]));
+        const std::vector<Value> terms = reducers.Terms();
         for (const Output& store : space.stores) stored.push_back(emission.Emit(store.value));
-        sums = combine(sums, terms);
+        sums = reducers.Combine(sums, terms);
         for (size_t j = 0; j < stored.size(); ++j) stores[j].Store(emission.Lower(space.stores[j].offset), stored[j]);
         for (size_t j = 0; j < slots.size(); ++j) slots[j].Set(sums[j]);
       });
@@ -357,32 +352,8 @@ class BlockEmitter {
     if (outer == 1) in_row(k_.Index(0));
     else k_.Loop(0, outer, 1, in_row);
     const int64_t chain = outer * CeilDiv(row, threads_ * width) + width + 5 + threads_ / 32 + 1;
-    AddChain(space, chain, kernel_.precision);
-    Finish(space, emission, k_.BlockReduce(slots, combine), part, homes);
-  }
-
-  std::vector<Value> Combine(const ReductionSpace& space, std::span<const Value> a, std::span<const Value> b) {
-    std::vector<Value> results;
-    for (size_t h = 0; h < space.heroes.size(); ++h) {
-      const auto& hero = space.heroes[h];
-      const Value arguments[] = {a[h], Convert(b[h], hero.accumulators[0])};
-      results.push_back(
-          EmitScalarComputation(k_, *hero.inst->attrs<ReduceAttrs>().to_apply, arguments, request_.fault)[0]);
-    }
-    return results;
-  }
-
-  // The initial values, which count once, and what is computed from the results.
-  void Finish(ReductionSpace& space, Emission& emission, std::vector<Value> totals, const BlockPart& part,
-              Homes& homes) {
-    std::vector<Value> initial;
-    for (const auto& hero : space.heroes)
-      initial.push_back(Convert(emission.Emit(hero.initial[0]), hero.accumulators[0]));
-    totals = Combine(space, initial, totals);
-    for (size_t h = 0; h < space.heroes.size(); ++h) {
-      const Value total = Convert(totals[h], space.heroes[h].types[0]);
-      for (const NodeId given : space.heroes[h].given) emission.Bind(given, std::vector{total});
-    }
+    for (const ReducedHero& hero : space.heroes) AddChain(hero, chain, space.Size(Role::kReduced), kernel_.precision);
+    reducers.Give(k_.BlockReduce(slots, reducers.Combiner()));
     for (const Output& output : space.outputs)
       homes[output.root - part.body.roots().data()] = emission.Emit(output.value);
   }
@@ -397,9 +368,9 @@ class BlockEmitter {
   int scratches_ = 0;
   Array trips_;
   Value most_trips_, outermost_trips_;
-  Variable stopped_;                    // A loop goes on for too long.
-  int depth_ = 0;                       // Of loops around what is emitted.
-  std::vector<const Homes*> states_;    // Of the loops around it.
+  Variable stopped_;                  // A loop goes on for too long.
+  int depth_ = 0;                     // Of loops around what is emitted.
+  std::vector<const Homes*> states_;  // Of the loops around it.
 };
 
 }  // namespace

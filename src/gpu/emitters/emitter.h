@@ -25,9 +25,9 @@ namespace hlo::gpu {
 inline constexpr std::string_view kKernelFaults[] = {"tail", "dropped_term", "max_ignores_nan", "rounded_twice",
                                                      "wrong_index"};
 
-// Loops in a kernel. Before the launch: after how many trips the outermost ones stop, whatever their conditions say, and
-// how many trips are the most for any. Afterwards: how many the last of the outermost ones made, and 1 + the number of
-// the loop (in EmittedKernel::loops) that would have gone on beyond the most; 0: none.
+// Loops in a kernel. Before the launch: after how many trips the outermost ones stop, whatever their conditions say,
+// and how many trips are the most for any. Afterwards: how many the last of the outermost ones made, and 1 + the number
+// of the loop (in EmittedKernel::loops) that would have gone on beyond the most; 0: none.
 enum TripField : uint8_t { kStopAfter, kMostTrips, kTripsMade, kEndless, kTripFields };
 
 // A parameter of a kernel.
@@ -65,7 +65,7 @@ struct EmittedKernel {
   std::string emitter;                           // "loop", "row reduction", ...; for reports.
   std::vector<KernelBuffer> buffers;             // In the order of the kernel's parameters.
   std::vector<SharablePair> sharable;
-  PrecisionPlan precision;  // Of what this kernel computes, by the ids of the fused instructions.
+  PrecisionPlan precision;                // Of what this kernel computes, by the ids of the fused instructions.
   std::vector<const Instruction*> loops;  // In it; the first is an outermost one.
   const Instruction* source = nullptr;
 };

@@ -94,19 +94,6 @@ void AddPromises(const ElementGraph& graph, std::span<const NodeId> needed, Prec
   }
 }
 
-void AddChain(const ReductionSpace& reduction, int64_t chain, PrecisionPlan& precision) {
-  for (const auto& hero : reduction.heroes) {
-    if (!IsFloat(hero.inst->operand(0).shape().type())) continue;
-    const kernel::Type accumulator = hero.accumulators[0];
-    InstructionPlan& promise = precision.instructions[hero.inst->id()];
-    const auto simple = AsSimpleReducer(*hero.inst->attrs<ReduceAttrs>().to_apply);
-    const bool adds = simple && simple->opcode == Opcode::kAdd;
-    promise.sum = SumPlan{
-        .accumulator = accumulator == hero.types[0] ? hero.inst->operand(0).shape().type() : PrimitiveType::kF32,
-        .longest_chain = adds ? chain : reduction.Size(Role::kReduced)};
-  }
-}
-
 KernelFrame::KernelFrame(ElementGraph& graph, std::span<const NodeId> needed, LaunchShape launch,
                          const EmitRequest& request)
     : graph_(graph),

@@ -25,9 +25,6 @@ kernel::Array LiteralArray(kernel::KernelBuilder& k, const std::string& name, co
 void CountIndices(const ElementGraph& graph, std::span<const NodeId> needed, kernel::KernelBuilder& k);
 // What computing `needed` element by element promises.
 void AddPromises(const ElementGraph& graph, std::span<const NodeId> needed, PrecisionPlan& precision);
-// How many additions a term passes through. In a product every rounding is one of the result, whatever the order: as
-// many as there are terms.
-void AddChain(const ReductionSpace& reduction, int64_t chain, PrecisionPlan& precision);
 
 class KernelFrame {
  public:

@@ -13,6 +13,7 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "gpu/emitters/frame.h"
+#include "gpu/emitters/reducers.h"
 #include "gpu/emitters/scalar.h"
 #include "gpu/plan/launch_shape.h"
 
@@ -27,41 +28,16 @@ using kernel::Type;
 using kernel::Value;
 using Output = ReductionSpace::Output;
 
-// All accumulators of all reduces, side by side.
-class ReductionBody {
+// All reduces, side by side, with what is stored on the way and at the end.
+class ReductionBody : public Reducers {
  public:
   ReductionBody(ReductionSpace& space, KernelFrame& frame)
-      : space_(space), frame_(frame), k_(frame.k()), emission_(frame.emission()) {
+      : Reducers(frame.k(), frame.emission(), frame.fault(), space.Heroes()),
+        space_(space),
+        k_(frame.k()),
+        emission_(frame.emission()) {
     for (const Output& output : space_.outputs) epilogues_.push_back(frame.Output(*output.root));
     for (const Output& output : space_.stores) stores_.push_back(frame.Output(*output.root));
-    for (const auto& hero : space_.heroes) {
-      const auto simple = AsSimpleReducer(*hero.inst->attrs<ReduceAttrs>().to_apply);
-      has_identity_.push_back(simple && IdentityOf(k_, *simple, hero.accumulators[0]).has_value());
-    }
-    counts_ = std::ranges::count(has_identity_, false) > 0;
-  }
-
-  std::vector<Type> AccumulatorTypes() const {
-    std::vector<Type> types;
-    for (const auto& hero : space_.heroes)
-      types.insert(types.end(), hero.accumulators.begin(), hero.accumulators.end());
-    if (counts_) types.push_back(kFlag);
-    return types;
-  }
-
-  // Is there a reduce without a known identity?
-  bool counts() const { return counts_; }
-
-  // At block or warp level: slots that hold what changes nothing, or a flag that says that they hold nothing yet.
-  std::vector<Slot> MakeSlots(int width) {
-    std::vector<Slot> slots;
-    for (const Type type : AccumulatorTypes()) slots.push_back(k_.MakeSlot(type, width));
-    size_t next = 0;
-    for (const auto& hero : space_.heroes) {
-      for (size_t i = 0; i < hero.types.size(); ++i) k_.Fill(slots[next++], Start(hero, i));
-    }
-    if (counts_) k_.Fill(slots[next], k_.Constant(kFlag, int64_t{0}));
-    return slots;
   }
 
   // In a tile: one more term for each of `steps`, and what is stored on the way. `bind` binds the lane for step u.
@@ -76,12 +52,8 @@ class ReductionBody {
       emission_.Enter(steps[u]);
       emission_.Enter();
       bind(u);
-      std::vector<Value> terms;
+      const std::vector<Value> terms = Terms();
       std::vector<std::vector<Value>> stored;
-      for (const auto& hero : space_.heroes) {
-        for (const NodeId input : hero.inputs) emission_.EmitParts(input, &terms);
-      }
-      if (counts_) terms.push_back(k_.Constant(kFlag, int64_t{1}));
       for (const Output& store : space_.stores) stored.push_back(emission_.EmitParts(std::span(&store.value, 1)));
       accumulators = Combine(accumulators, terms);
       for (size_t i = 0; i < stored.size(); ++i)
@@ -96,24 +68,6 @@ class ReductionBody {
     for (const Output& store : space_.stores) emission_.Hoist(store.offset);
   }
 
-  std::vector<Value> Combine(std::span<const Value> a, std::span<const Value> b) {
-    std::vector<Value> results;
-    size_t next = 0;
-    for (size_t h = 0; h < space_.heroes.size(); ++h) {
-      const auto& hero = space_.heroes[h];
-      std::vector<Value> arguments;
-      for (size_t i = 0; i < hero.types.size(); ++i) arguments.push_back(a[next + i]);
-      for (size_t i = 0; i < hero.types.size(); ++i) arguments.push_back(Convert(b[next + i], hero.accumulators[i]));
-      const size_t arrays = hero.types.size();
-      auto folded = EmitScalarComputation(k_, *hero.inst->attrs<ReduceAttrs>().to_apply, arguments, frame_.fault());
-      for (size_t i = 0; i < arrays && !has_identity_[h]; ++i)
-        folded[i] = Select(b.back() == 0, arguments[i], Select(a.back() == 0, arguments[arrays + i], folded[i]));
-      next += arrays;
-      results.insert(results.end(), folded.begin(), folded.end());
-    }
-    if (counts_) results.push_back(a.back() | b.back());
-    return results;
-  }
   // Onto `sums`, at a partial result of another block.
   void AddPartial(const std::vector<Slot>& sums, const std::vector<Array>& partials, const std::function<Value()>& at) {
     std::vector<Value> a, b;
@@ -124,24 +78,10 @@ class ReductionBody {
     const std::vector<Value> combined = Combine(a, b);
     for (size_t j = 0; j < sums.size(); ++j) sums[j].Set(combined[j]);
   }
-  KernelBuilder::CombineMany Combiner() {
-    return [this](std::span<const Value> a, std::span<const Value> b) { return Combine(a, b); };
-  }
 
   // The reduced values are known: initial values, epilogues, stores.
-  void Finish(std::vector<Value> totals) {
-    size_t next = 0;
-    for (const auto& hero : space_.heroes) {
-      std::vector<Value> values;
-      for (size_t i = 0; i < hero.types.size(); ++i) values.push_back(totals[next + i]);
-      next += hero.types.size();
-      std::vector<Value> arguments = emission_.EmitParts(hero.initial);
-      for (size_t i = 0; i < values.size(); ++i) arguments[i] = Convert(arguments[i], hero.accumulators[i]);
-      arguments.insert(arguments.end(), values.begin(), values.end());
-      values = EmitScalarComputation(k_, *hero.inst->attrs<ReduceAttrs>().to_apply, arguments, frame_.fault());
-      for (size_t i = 0; i < values.size(); ++i) values[i] = Convert(values[i], hero.types[i]);
-      for (const NodeId given : hero.given) emission_.Bind(given, values);
-    }
+  void Finish(const std::vector<Value>& totals) {
+    Give(totals);
     std::vector<std::vector<Value>> results;
     for (const Output& output : space_.outputs) results.push_back(emission_.EmitParts(std::span(&output.value, 1)));
     for (size_t i = 0; i < results.size(); ++i)
@@ -154,25 +94,10 @@ class ReductionBody {
   }
 
  private:
-  // What a partial result starts from: the identity. Without a known one anything, which is not read; the initial value
-  // counts once, at the end, and need not be an identity.
-  Value Start(const ReductionSpace::Hero& hero, size_t i) {
-    if (const auto simple = AsSimpleReducer(*hero.inst->attrs<ReduceAttrs>().to_apply)) {
-      if (const auto identity = IdentityOf(k_, *simple, hero.accumulators[i])) return *identity;
-    }
-    return k_.Bits(hero.accumulators[i], 0);
-  }
-
   ReductionSpace& space_;
-  KernelFrame& frame_;
   KernelBuilder& k_;
   Emission& emission_;
   std::vector<Array> epilogues_, stores_;
-  std::vector<bool> has_identity_;  // By hero.
-  // Some reduce has no known identity: behind all accumulators stands whether they hold a term. 32 bits, as shuffles
-  // like them.
-  static constexpr Type kFlag = Type::kU32;
-  bool counts_ = false;
 };
 
 // Every accumulator's partial results: [kept][split] in scratch, and one counter for each group of blocks.
@@ -189,7 +114,8 @@ Partials MakePartials(KernelFrame& frame, const std::vector<Type>& types, int64_
 }
 
 EmittedKernel WithChain(EmittedKernel kernel, const ReductionSpace& reduction, int64_t chain) {
-  AddChain(reduction, chain, kernel.precision);
+  for (const ReducedHero& hero : reduction.heroes)
+    AddChain(hero, chain, reduction.Size(Role::kReduced), kernel.precision);
   return kernel;
 }
 

@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 #include "gpu/emitters/frame.h"
-#include "gpu/emitters/scalar.h"
+#include "gpu/emitters/reducers.h"
 #include "gpu/plan/launch_shape.h"
 
 namespace hlo::gpu {
@@ -21,90 +21,6 @@ using kernel::Type;
 using kernel::Value;
 using Hero = RowsSpace::Hero;
 using Store = RowsSpace::Store;
-
-// Behind the accumulators of reduces without a known identity: whether they hold a term. 32 bits, as shuffles like
-// them.
-constexpr Type kFlag = Type::kU32;
-
-// The reduces of one pass, with their accumulators side by side.
-class Reducers {
- public:
-  Reducers(KernelFrame& frame, std::vector<Hero*> heroes) : frame_(frame), k_(frame.k()), heroes_(std::move(heroes)) {
-    for (const Hero* hero : heroes_) {
-      const auto simple = AsSimpleReducer(*hero->inst->attrs<ReduceAttrs>().to_apply);
-      has_identity_.push_back(simple && IdentityOf(k_, *simple, hero->accumulators[0]).has_value());
-    }
-    counts_ = std::ranges::count(has_identity_, false) > 0;
-  }
-
-  bool empty() const { return heroes_.empty(); }
-
-  // Slots that hold what changes nothing, or a flag that says that they hold nothing yet.
-  std::vector<Slot> MakeSlots(int width) {
-    std::vector<Slot> slots;
-    for (const Hero* hero : heroes_) {
-      const auto simple = AsSimpleReducer(*hero->inst->attrs<ReduceAttrs>().to_apply);
-      for (const Type type : hero->accumulators) {
-        const auto identity = simple ? IdentityOf(k_, *simple, type) : std::nullopt;
-        slots.push_back(k_.MakeSlot(type, width));
-        k_.Fill(slots.back(), identity ? *identity : k_.Bits(type, 0));
-      }
-    }
-    if (!counts_) return slots;
-    slots.push_back(k_.MakeSlot(kFlag, width));
-    k_.Fill(slots.back(), k_.Constant(kFlag, int64_t{0}));
-    return slots;
-  }
-
-  std::vector<Value> Terms() {
-    std::vector<Value> terms;
-    for (const Hero* hero : heroes_) {
-      for (const NodeId input : hero->inputs) terms.push_back(frame_.emission().Emit(input));
-    }
-    if (counts_) terms.push_back(k_.Constant(kFlag, int64_t{1}));
-    return terms;
-  }
-
-  std::vector<Value> Combine(std::span<const Value> a, std::span<const Value> b) {
-    std::vector<Value> results;
-    size_t next = 0;
-    for (size_t h = 0; h < heroes_.size(); ++h) {
-      const Hero& hero = *heroes_[h];
-      const size_t arrays = hero.types.size();
-      std::vector<Value> arguments(a.begin() + next, a.begin() + next + arrays);
-      for (size_t i = 0; i < arrays; ++i) arguments.push_back(Convert(b[next + i], hero.accumulators[i]));
-      auto folded = EmitScalarComputation(k_, *hero.inst->attrs<ReduceAttrs>().to_apply, arguments, frame_.fault());
-      for (size_t i = 0; i < arrays && !has_identity_[h]; ++i)
-        folded[i] = Select(b.back() == 0, arguments[i], Select(a.back() == 0, arguments[arrays + i], folded[i]));
-      next += arrays;
-      results.insert(results.end(), folded.begin(), folded.end());
-    }
-    if (counts_) results.push_back(a.back() | b.back());
-    return results;
-  }
-
-  // From here on in this scope the results are known: the initial values count once.
-  void Give(const std::vector<Value>& totals) {
-    size_t next = 0;
-    for (const Hero* hero : heroes_) {
-      std::vector<Value> arguments;
-      for (size_t i = 0; i < hero->types.size(); ++i)
-        arguments.push_back(Convert(frame_.emission().Emit(hero->initial[i]), hero->accumulators[i]));
-      arguments.insert(arguments.end(), totals.begin() + next, totals.begin() + next + hero->types.size());
-      next += hero->types.size();
-      auto values = EmitScalarComputation(k_, *hero->inst->attrs<ReduceAttrs>().to_apply, arguments, frame_.fault());
-      for (size_t i = 0; i < values.size(); ++i) values[i] = Convert(values[i], hero->types[i]);
-      for (const NodeId given : hero->given) frame_.emission().Bind(given, values);
-    }
-  }
-
- private:
-  KernelFrame& frame_;
-  KernelBuilder& k_;
-  std::vector<Hero*> heroes_;
-  std::vector<bool> has_identity_;
-  bool counts_ = false;
-};
 
 class RowsKernel {
  public:
@@ -161,11 +77,11 @@ class RowsKernel {
   }
 
   void EmitPass(int pass, Value kept_at) {
-    std::vector<Hero*> heroes;
-    for (Hero& hero : space_.heroes) {
+    std::vector<const ReducedHero*> heroes;
+    for (const Hero& hero : space_.heroes) {
       if (hero.pass == pass) heroes.push_back(&hero);
     }
-    Reducers reducers(frame_, std::move(heroes));
+    Reducers reducers(k_, emission_, frame_.fault(), std::move(heroes));
     Hoist(pass);
     const std::vector<KeptArray> read = KeptFor(pass);
     const std::vector<Slot> slots = reducers.MakeSlots(width_);
@@ -189,8 +105,7 @@ class RowsKernel {
         },
         plan_.unroll == 1 ? 4 : 1);
     if (reducers.empty()) return;
-    const auto combine = [&](std::span<const Value> a, std::span<const Value> b) { return reducers.Combine(a, b); };
-    reducers.Give(by_warp_ ? k_.WarpReduce(slots, combine) : k_.BlockReduce(slots, combine));
+    reducers.Give(by_warp_ ? k_.WarpReduce(slots, reducers.Combiner()) : k_.BlockReduce(slots, reducers.Combiner()));
   }
 
   void Hoist(int pass) {
@@ -250,20 +165,10 @@ class RowsKernel {
     }
   }
 
-  // Says how many additions a term passes through. In a product every rounding is one of the result, whatever the
-  // order: as many as there are terms.
   EmittedKernel Finish(std::string_view how) {
     EmittedKernel kernel = std::move(frame_).Finish(how);
     const int64_t chain = CeilDiv(row_, step_) + width_ + 5 + (by_warp_ ? 0 : plan_.threads / 32) + 1;
-    for (const Hero& hero : space_.heroes) {
-      const PrimitiveType type = hero.inst->operand(0).shape().type();
-      if (!IsFloat(type)) continue;
-      const auto simple = AsSimpleReducer(*hero.inst->attrs<ReduceAttrs>().to_apply);
-      const bool widened = hero.accumulators[0] != hero.types[0];
-      kernel.precision.instructions[hero.inst->id()].sum =
-          SumPlan{.accumulator = widened ? PrimitiveType::kF32 : type,
-                  .longest_chain = simple && simple->opcode == Opcode::kAdd ? chain : row_};
-    }
+    for (const Hero& hero : space_.heroes) AddChain(hero, chain, row_, kernel.precision);
     return kernel;
   }
 

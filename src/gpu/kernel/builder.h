@@ -394,8 +394,8 @@ class KernelBuilder {
   void Loop(int64_t begin, int64_t end, int64_t step, const IndexBody& body, int unroll = 1);
   void Loop(Value begin, Value end, int64_t step, const IndexBody& body, int unroll = 1);
   void If(Value condition, const Body& then, const Body& otherwise = nullptr);
-  // while (condition()) body(). Block level; the condition is the same for all threads, as all values there are, and may
-  // hold phases. What goes from trip to trip lies in variables and arrays.
+  // while (condition()) body(). Block level; the condition is the same for all threads, as all values there are, and
+  // may hold phases. What goes from trip to trip lies in variables and arrays.
   void While(const std::function<Value()>& condition, const Body& body);
 
   // At block or warp level.

@@ -20,6 +20,9 @@ bool IsElementOf(const Instruction& inst, const Instruction& tuple, int64_t elem
   return inst.Is(Opcode::kGetTupleElement) && &inst.operand(0) == &tuple && inst.tuple_index() == element;
 }
 
+// Of loops in each other: compilers take their time for what is nested deep, far more than in proportion.
+constexpr int kMostNested = 8;
+
 // A sum or the like to one element, of a reducer whose identity is known: threads begin with that.
 bool IsReducedTogether(const Instruction& reduce) {
   const auto simple = AsSimpleReducer(*reduce.attrs<ReduceAttrs>().to_apply);
@@ -113,11 +116,13 @@ class Finder {
   }
 
   Status FindLoop(const Instruction& loop) {
-    if (!loop.shape().IsTuple()) return NotIn(loop);
+    if (!loop.shape().IsTuple() || depth_ == kMostNested) return NotIn(loop);
     space_->has_loops = true;
+    ++depth_;
     const auto& attrs = loop.attrs<WhileAttrs>();
     TRY(Find(*attrs.condition));
     TRY(FindParts(*attrs.body));
+    --depth_;
     const Instruction& next = attrs.body->root();
     const StateReaders readers(*attrs.body);
     for (int64_t element = 0; next.Is(Opcode::kTuple) && element < next.operand_count(); ++element)
@@ -163,7 +168,8 @@ class Finder {
     if (part.state_of_root[root] >= 0) return;
     std::vector<int> leaves;
     for (size_t leaf = 0; leaf < part.body.leaves().size(); ++leaf) {
-      if (readers.Reads(maker.operand(part.body.leaves()[leaf].operand), element)) leaves.push_back(static_cast<int>(leaf));
+      if (readers.Reads(maker.operand(part.body.leaves()[leaf].operand), element))
+        leaves.push_back(static_cast<int>(leaf));
     }
     if (std::ranges::all_of(leaves, [&](int leaf) { return ReadsInPlace(part, root, leaf); }))
       part.state_of_root[root] = static_cast<int>(element);
@@ -208,6 +214,7 @@ class Finder {
   }
 
   std::unique_ptr<BlockSpace> space_ = std::make_unique<BlockSpace>();
+  int depth_ = 0;  // Of loops around what is looked at.
 };
 
 }  // namespace
@@ -225,7 +232,8 @@ bool IsHandedOn(const Instruction& loop, int64_t element) {
 
 Result<std::unique_ptr<BlockSpace>> BlockSpaceOf(const Instruction& region) {
   for (const Instruction* parameter : FusedComputation(region).parameters()) {
-    if (!parameter->shape().IsArray()) FAIL(UnsupportedAt(*parameter, "U103", "one block of threads takes arrays alone"));
+    if (!parameter->shape().IsArray())
+      FAIL(UnsupportedAt(*parameter, "U103", "one block of threads takes arrays alone"));
   }
   Finder finder;
   TRY(finder.Find(FusedComputation(region)));

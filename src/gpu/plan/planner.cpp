@@ -125,7 +125,8 @@ std::vector<std::string> TakeUnplannedRegionsApart(Module& module, const DeviceD
   }
   TakeRegionsApart(module, [&](const Instruction& region) {
     const auto plan = PlanOf(region, device);
-    return plan && !plan->kernels.empty();
+    // One whose plan does not fit stays, so that who compiles it says so.
+    return plan ? !plan->kernels.empty() : plan.error().exit != ExitCode::kUnsupported;
   });
   module.RemoveUnreachable();
   return notes;

@@ -60,8 +60,9 @@ Result<FusionPlan> PlanKernels(const Instruction& inst, const DeviceDescription&
 Result<FusionPlan> PlanOf(const Instruction& inst, const DeviceDescription& device);
 // The same, but for what is no kernel of ours: PlanKernels.
 Result<FusionPlan> KernelPlanOf(const Instruction& inst, const DeviceDescription& device);
-// Regions (ir/region.h) of rows that are one kernel become a fusion each, without fusions in it; others stay where a planner
-// takes them and one kernel is worth it, or are taken apart. Gives why, of those of rows that might have been one.
+// Regions (ir/region.h) of rows that are one kernel become a fusion each, without fusions in it; others stay where a
+// planner takes them and one kernel is worth it, or are taken apart. Gives why, of those of rows that might have been
+// one.
 std::vector<std::string> TakeUnplannedRegionsApart(Module& module, const DeviceDescription& device);
 // Writes a plan on each fusion that runs and has none; those that are there are read and stay. What has no kernels is
 // left without one.

@@ -76,6 +76,12 @@ Result<std::unique_ptr<ReductionSpace>> SpaceOver(const FusionBody& body, const 
 
 }  // namespace
 
+std::vector<const ReducedHero*> ReductionSpace::Heroes() const {
+  std::vector<const ReducedHero*> borrowed;
+  for (const ReducedHero& hero : heroes) borrowed.push_back(&hero);
+  return borrowed;
+}
+
 std::vector<NodeId> ReductionSpace::Inputs() const {
   std::vector<NodeId> nodes;
   for (const Hero& hero : heroes) nodes.insert(nodes.end(), hero.inputs.begin(), hero.inputs.end());

@@ -11,21 +11,25 @@
 
 namespace hlo::gpu {
 
+// A reduce that a kernel gives: what goes in for each element, and where what comes of it is used. Types by part.
+struct ReducedHero {
+  const Instruction* inst = nullptr;
+  std::vector<NodeId> inputs, initial;
+  std::vector<kernel::Type> types, accumulators;
+  std::vector<NodeId> given;  // Its uses.
+};
+
 // What is reduced, over which variables: those of the reduces' operand. `outputs` have one element for each result of
 // the reduction, after it.
 struct ReductionSpace : IterationSpace {
   using IterationSpace::IterationSpace;
 
-  struct Hero {
-    const Instruction* inst;
-    std::vector<NodeId> inputs, initial;
-    std::vector<kernel::Type> types, accumulators;
-    std::vector<NodeId> given;  // Its uses in the outputs.
-  };
+  using Hero = ReducedHero;
 
   std::vector<Hero> heroes;
   std::vector<Output> stores;  // Written on the way, for each element that is reduced.
 
+  std::vector<const ReducedHero*> Heroes() const;
   std::vector<NodeId> Inputs() const;     // What is needed on the way...
   std::vector<NodeId> Epilogues() const;  // ...and at its end.
   std::vector<NodeId> Needed() const;

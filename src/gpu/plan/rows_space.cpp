@@ -99,7 +99,8 @@ class Builder {
       return false;
     }
     const std::vector<IndexExpr> at = IndexOf(space, shape, index);
-    RowsSpace::Hero hero{.inst = &reduce, .kept = {}};
+    RowsSpace::Hero hero;
+    hero.inst = &reduce;
     for (int64_t d = 0; d < shape.rank(); ++d) {
       if (IsReduced(reduce, d)) continue;
       hero.kept.push_back(at[d]);

@@ -8,6 +8,7 @@
 
 #include "gpu/kernel/kernel.h"
 #include "gpu/plan/iteration_space.h"
+#include "gpu/plan/reduction_space.h"
 
 namespace hlo::gpu {
 
@@ -16,12 +17,8 @@ namespace hlo::gpu {
 struct RowsSpace : IterationSpace {
   using IterationSpace::IterationSpace;
 
-  struct Hero {
-    const Instruction* inst;
+  struct Hero : ReducedHero {
     std::vector<IndexExpr> kept;  // Where in its result a row is.
-    std::vector<NodeId> inputs = {}, initial = {};
-    std::vector<kernel::Type> types = {}, accumulators = {};
-    std::vector<NodeId> given = {};  // Its uses.
     int pass = 0;
   };
   struct Store : Output {

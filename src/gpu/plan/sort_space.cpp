@@ -88,6 +88,16 @@ int64_t CarriedBy(const SortSpace& space) {
   return others.empty() ? SortSpace::kNothing : others[0];
 }
 
+// Floats that compare with nothing are in no order: then the algorithm decides, and another than the interpreter's gives
+// another result. Of a key alone tiles are merged as it does (SortKernel).
+bool MayBeNoOrder(const Computation& comparator) {
+  return std::ranges::any_of(comparator.Instructions(), [](const Instruction* inst) {
+    if (!inst->Is(Opcode::kCompare) || IsTotalOrder(*inst)) return false;
+    const ComparisonDirection direction = inst->attrs<CompareAttrs>().direction;
+    return direction != ComparisonDirection::kEq && direction != ComparisonDirection::kNe;
+  });
+}
+
 // Real numbers whose bits an integer of a register has.
 bool IsSorted(PrimitiveType type) {
   return type == PrimitiveType::kPred || (!IsComplex(type) && BitWidth(type) >= (IsFloat(type) ? 16 : 8));
@@ -110,6 +120,8 @@ Status Check(const Instruction& inst, const SortSpace& space) {
     if (parameter->shape().type() == operand.shape().type()) continue;
     FAIL(UnsupportedAt(inst, "U109", "no emitter for 'sort' whose comparator has other types than its operands"));
   }
+  if (!space.key && MayBeNoOrder(comparator))
+    FAIL(UnsupportedAt(inst, "U109", "no emitter for 'sort' whose comparator need not be an order of floats"));
   return CheckScalarComputation(comparator);
 }
 

@@ -250,7 +250,7 @@ class Compiler {
       if (plan.kind != StepKind::kHostCall) continue;
       if (options().host->takes) TRY(options().host->takes(*plan.inst));
       report().host_calls.emplace_back(plan.inst->name());
-      called_by_reason[errors[i]                      ? WithoutName(errors[i]->message())
+      called_by_reason[errors[i]                     ? WithoutName(errors[i]->message())
                        : HasDynamicSizes(*plan.inst) ? "it has sizes that are known only at run time"
                                                      : "its kernel has no error bounds to be judged by"]
           .push_back(plan.inst->name());

@@ -95,8 +95,8 @@ struct RunOptions {
   const bool* interrupted = nullptr;  // Looked at before each step; true ends the run (kInterrupted).
   // After so many trips the outermost loops in kernels stop, whatever their conditions say; 0: they do not.
   int64_t stop_loops_after = 0;
-  int64_t* trips = nullptr;           // How many trips the last of these made.
-  std::optional<uint64_t> order;      // Steps in an order drawn from it, of those that their dependencies allow.
+  int64_t* trips = nullptr;       // How many trips the last of these made.
+  std::optional<uint64_t> order;  // Steps in an order drawn from it, of those that their dependencies allow.
 };
 
 enum class StepKind : uint8_t { kKernel, kGemm, kConvolution, kCopy, kFill, kHostCall };

@@ -445,13 +445,6 @@ Comparison CompareSample(const ShadowValue& expected, const Literal& actual, con
   return CompareLeaves(leaves, options);
 }
 
-// Complex numbers have no bounds here. A result as near to the interpreter's as the table of tolerances asks is
-// permitted; one that is farther away may be so too, and stays undecided.
-static bool HasComplex(const Computation& computation) {
-  return std::ranges::any_of(computation.PostOrder(),
-                             [](const Instruction* inst) { return shadow::IsOfComplex(*inst); });
-}
-
 Result<Comparison> CompareLocal(const Computation& computation, std::span<const Literal> inputs, const Literal& actual,
                                 const LocalOptions& options) {
   CHECK(Compatible(computation.root().shape(), actual.shape()), computation.root().shape(), " against ",
@@ -468,11 +461,6 @@ Result<Comparison> CompareLocal(const Computation& computation, std::span<const 
                             : EvaluateShadow(computation, inputs, {.plan = options.plan});
   if (!shadow) {
     if (shadow.error().exit != ExitCode::kUnsupported) FAIL(shadow.error());
-    if (!slice && HasComplex(computation)) {
-      const Literal interpreted = TRY(EvaluateComputation(computation, inputs));
-      Comparison comparison = CompareTolerance(interpreted, actual, {}, options);
-      if (comparison.verdict == Verdict::kMatch) return comparison;
-    }
     return Comparison{.verdict = Verdict::kUnsupported, .reason = shadow.error().message()};
   }
   Comparison comparison =

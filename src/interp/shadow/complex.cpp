@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <numbers>
 #include <optional>
 
 #include "interp/shadow/rules.h"
@@ -144,6 +145,12 @@ class OnParts {
     Instruction* const below = Plus(square, Times(square, Everywhere(0)));
     return {Over(above.real, below), Over(above.imaginary, below)};
   }
+  // z / |z|; of a size beyond f64 a NaN, as above.
+  Number Sign(Number z) {
+    Instruction* const size = SizeOf(z);
+    Instruction* const below = Plus(size, Times(size, Everywhere(0)));
+    return {Over(z.real, below), Over(z.imaginary, below)};
+  }
   // e^z = e^a (cos b + i sin b).
   Number Exp(Number z) { return AtAngle(Of(Opcode::kExp, z.real), z.imaginary); }
   // log z = log r + i t.
@@ -171,6 +178,21 @@ class OnParts {
     return {Times(Of(Opcode::kCos, z.real), Of(Opcode::kCosh, z.imaginary)),
             Of(Opcode::kNegate, Times(Of(Opcode::kSin, z.real), Of(Opcode::kSinh, z.imaginary)))};
   }
+  // cosh(a + bi) = cosh a cos b + i sinh a sin b; sinh(a + bi) = sinh a cos b + i cosh a sin b.
+  Number HyperbolicCosine(Number z) {
+    return {Times(Of(Opcode::kCosh, z.real), Of(Opcode::kCos, z.imaginary)),
+            Times(Of(Opcode::kSinh, z.real), Of(Opcode::kSin, z.imaginary))};
+  }
+  Number HyperbolicSine(Number z) {
+    return {Times(Of(Opcode::kSinh, z.real), Of(Opcode::kCos, z.imaginary)),
+            Times(Of(Opcode::kCosh, z.real), Of(Opcode::kSin, z.imaginary))};
+  }
+  // tan(a + bi) = (sin 2a + i sinh 2b) / (cos 2a + cosh 2b).
+  Number Tan(Number z) {
+    Instruction *const a = Plus(z.real, z.real), *const b = Plus(z.imaginary, z.imaginary);
+    Instruction* const below = Plus(Of(Opcode::kCos, a), Of(Opcode::kCosh, b));
+    return {Over(Of(Opcode::kSin, a), below), Over(Of(Opcode::kSinh, b), below)};
+  }
   // tanh(a + bi) = (sinh 2a + i sin 2b) / (cosh 2a + cos 2b).
   Number Tanh(Number z) {
     Instruction *const a = Plus(z.real, z.real), *const b = Plus(z.imaginary, z.imaginary);
@@ -192,7 +214,13 @@ class OnParts {
       case Opcode::kRsqrt: return Quotient(One(), Sqrt(z));
       case Opcode::kSin: return Sine(z);
       case Opcode::kCos: return Cosine(z);
+      case Opcode::kTan: return Tan(z);
+      case Opcode::kCosh: return HyperbolicCosine(z);
+      case Opcode::kSinh: return HyperbolicSine(z);
       case Opcode::kTanh: return Tanh(z);
+      case Opcode::kExp2:
+        return Exp({Times(z.real, Everywhere(std::numbers::ln2)), Times(z.imaginary, Everywhere(std::numbers::ln2))});
+      case Opcode::kSign: return Sign(z);
       case Opcode::kLogistic: {  // 1 / (1 + e^-z)
         const Number e = Exp({Of(Opcode::kNegate, z.real), Of(Opcode::kNegate, z.imaginary)});
         return Quotient(One(), {Plus(Everywhere(1), e.real), e.imaginary});

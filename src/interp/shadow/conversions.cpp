@@ -32,6 +32,8 @@ ShadowValue FloatToFloat(Context& context, const Instruction& inst, const Shadow
   if (context.options.widened || Includes(held, x.held)) {
     ShadowValue result = x;
     result.shape = inst.shape();
+    // All numbers, but not infinities, or the sign of 0: those of the target (HoldInFormat).
+    if (BitWidth(held) <= 8 && FormatOf(held).specials != FormatOf(x.held).specials) result.held = held;
     return result;
   }
   Finish finish = context.FinishOf(inst, 0.5);
@@ -39,8 +41,7 @@ ShadowValue FloatToFloat(Context& context, const Instruction& inst, const Shadow
   finish.target = RoundingTo(held, context.ftz());
   const auto rule = [finish](const Pair* in) -> Pair {
     if (!IsDecided(in[0])) return {0, kUndetermined};
-    // A type without infinities makes another number of them, and one without NaN of that.
-    if (!std::isfinite(in[0].value)) return finish.has_infinity ? Pair{in[0].value, 0} : Pair{0, kUndetermined};
+    if (!std::isfinite(in[0].value)) return {in[0].value, 0};
     return Rounded(finish, in[0].value, in[0].bound);
   };
   const ShadowValue* operands[] = {&x};
@@ -94,8 +95,7 @@ ShadowValue IntegerToFloat(Context& context, const Instruction& inst, const Shad
     // 64-bit integers may go through f32 on their way to a narrower type.
     if (size >= 0x1p24 && BitWidth(held) < 32) e += HalfStep(single, size);
     if (x.HasOpen() && x.open.GetInt(i) != 0) e = kUndetermined;
-    const Pair rounded = AfterOverflow(finish, value[i], e * kUp);
-    const Pair pair = held == PrimitiveType::kF8E8M0FNU ? AboveZero(&rounded) : rounded;
+    const Pair pair = AfterOverflow(finish, value[i], e * kUp);
     value[i] = pair.value;
     bound[i] = pair.bound;
   }

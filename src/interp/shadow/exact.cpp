@@ -89,8 +89,8 @@ Result<Literal> EvaluateWhole(Context& context, const Instruction& inst, std::sp
       Str("no error bounds for '", inst.name(), "', a ", inst.shape(), " which is ", value.shape(), " at run time")));
 }
 
-// No pass writes these another way: of operands that are exact both modules have the same bits. Decompositions become
-// loops, or a library's call, which round otherwise.
+// No pass writes these another way, but fft-expander, whose products have bounds: of operands that are exact both
+// modules have the same bits. Decompositions become loops, or a library's call, which round otherwise.
 bool IsLeftAlone(const Instruction& inst) {
   constexpr std::string_view kDecompositions[] = {"Qr", "ProductOfElementaryHouseholderReflectors", "Eigh"};
   if (std::ranges::any_of(inst.operands(), [](const Instruction* operand) { return operand->shape().IsTuple(); }))

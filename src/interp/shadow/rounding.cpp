@@ -110,12 +110,8 @@ Finish Context::FinishOf(const Instruction& inst, double ulps) const {
 
 Pair AfterOverflow(const Finish& finish, double value, double bound) {
   const double size = std::fabs(value);
-  // Where a type has no NaN it has a number in its place, of a sign that nobody promises.
-  const bool is_narrow = BitWidth(finish.held) < 32;
-  if (std::isnan(value) && is_narrow && FormatOf(finish.held).specials == Specials::kFinite) return {0, kUndetermined};
   if (!(size + bound >= finish.overflow)) return {value, bound};  // Undetermined stays it.
   if (finish.is_output) return {value, bound};
-  if (!finish.has_infinity) return {value, kUndetermined};
   if (finish.may_stay_wide || size - bound < finish.overflow) return {value, kUndetermined};
   return {std::copysign(std::numeric_limits<double>::infinity(), value), 0};
 }

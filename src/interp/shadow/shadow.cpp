@@ -2,6 +2,9 @@
 #include "interp/shadow/shadow.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -233,6 +236,39 @@ Status AddComputed(Context& context, const Instruction& inst, Operands operands,
   return {};
 }
 
+// What a format has in place of a number that it lacks: infinities, NaN, what is not above 0, the zero with a sign.
+Pair InFormat(FloatFormat format, Pair x) {
+  if (!IsDecided(x)) return x;
+  constexpr Pair kNan = {std::numeric_limits<double>::quiet_NaN(), 0};
+  // A number of a sign that nobody promises.
+  if (std::isnan(x.value)) return format.specials == Specials::kFinite ? Pair{0, kUndetermined} : kNan;
+  if (format.specials == Specials::kExponent && !(x.value > x.bound))
+    return x.value + x.bound <= 0 || x.bound == 0 ? kNan : Pair{0, kUndetermined};
+  if (std::isinf(x.value)) return {DecodeFloat(format, EncodeFloat(format, x.value)), 0};
+  if (format.specials == Specials::kFnuz && x.value == 0) return {0, x.bound};
+  return x;
+}
+
+// Of a result that is held in its declared type, where that is such a format.
+void HoldInFormat(ShadowValue& value) {
+  for (ShadowValue& element : value.elements) HoldInFormat(element);
+  const PrimitiveType type = value.shape.IsArray() ? value.shape.type() : PrimitiveType::kF64;
+  if (!IsFloat(type) || value.held != type || BitWidth(type) > 8 || FormatOf(type).specials == Specials::kIeee) return;
+  const FloatFormat format = FormatOf(type);
+  for (int64_t i = 0; i < value.shape.NumElements(); ++i) {
+    const double* const bounds = BoundsOrNull(value.bound);
+    const Pair is = {Values(value.value)[i], bounds == nullptr ? 0 : bounds[i]}, held = InFormat(format, is);
+    if (std::bit_cast<uint64_t>(held.value) == std::bit_cast<uint64_t>(is.value) &&
+        (held.bound == is.bound || !IsDecided(is)))
+      continue;
+    value.value.mutable_data<double>()[i] = held.value;
+    if (held.bound == is.bound) continue;
+    if (!value.HasBound()) value.bound = Zeros(value.shape);
+    value.bound.mutable_data<double>()[i] = held.bound;
+    if (value.HasLikely()) value.likely.mutable_data<double>()[i] = held.bound;
+  }
+}
+
 }  // namespace
 
 Result<ShadowValue> RunInstruction(Context& context, const Instruction& inst, Operands operands,
@@ -244,6 +280,7 @@ Result<ShadowValue> RunInstruction(Context& context, const Instruction& inst, Op
     return Interpreted(context, inst, operands);
   ShadowValue result = TRY(std::move(by_rule));
   if (context.options.widened) TRY(AddComputed(context, inst, operands, wanted, result));
+  else HoldInFormat(result);
   const bool copies = inst.Is(Opcode::kCopy) && inst.shape().type() == operands[0]->shape.type();
   if (!inst.Is(kElementwise) || copies) return result;
   result.choices = operands.size() == 1 ? TRY(ChoicesOfUnary(context, inst, *operands[0])) : nullptr;

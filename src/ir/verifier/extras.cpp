@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "ir/opcode_set.h"
 #include "ir/shapes/shape_checks.h"
 #include "ir/shapes/shape_rules.h"
 #include "ir/verifier/checks.h"
@@ -84,16 +85,10 @@ Status CheckRandomBits(const Instruction& inst) {
 
 // V309
 Status CheckHasOperand(const Instruction& inst) {
-  switch (inst.opcode()) {
-    case Opcode::kAllReduce:
-    case Opcode::kAllReduceStart:
-    case Opcode::kCollectiveBroadcast:
-    case Opcode::kCollectivePermute:
-    case Opcode::kCollectivePermuteStart:
-    case Opcode::kCollectiveReduce: break;
-    default: return {};
-  }
-  if (inst.operand_count() > 0) return {};
+  constexpr OpcodeSet kAsked = {
+      Opcode::kAllReduce,         Opcode::kAllReduceStart,         Opcode::kCollectiveBroadcast,
+      Opcode::kCollectivePermute, Opcode::kCollectivePermuteStart, Opcode::kCollectiveReduce};
+  if (!kAsked.Has(inst.opcode()) || inst.operand_count() > 0) return {};
   FAIL(ErrorAtOpcode(inst, "V309", Str("'", inst.opcode(), "' has no operand")));
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "ir/module.h"
+#include "ir/opcode_set.h"
 #include "ir/verifier/verifier.h"
 
 namespace hlo {
@@ -15,17 +16,10 @@ bool IsRowMajor(const Shape& shape) {
 }
 
 bool MayLieAsTheCallersValues(const Instruction& inst) {
-  switch (inst.opcode()) {
-    case Opcode::kParameter:
-    case Opcode::kConstant:  // A copy that was folded.
-    case Opcode::kElidedConstant:
-    case Opcode::kCopy:
-    case Opcode::kFusion:
-    case Opcode::kTuple:
-    case Opcode::kGetTupleElement:
-    case Opcode::kBitcast: return true;
-    default: return false;
-  }
+  constexpr OpcodeSet kMayLie = {
+      Opcode::kParameter, Opcode::kCopy,     Opcode::kFusion,        Opcode::kTuple, Opcode::kGetTupleElement,
+      Opcode::kBitcast,   Opcode::kConstant, Opcode::kElidedConstant};  // Of a copy that was folded.
+  return kMayLie.Has(inst.opcode());
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 
 #include "ir/fusion.h"
 #include "ir/module.h"
+#include "ir/opcode_set.h"
 #include "ir/side_effects.h"
 #include "ir/taken_branch.h"
 #include "passes/control/call_sites.h"
@@ -123,20 +124,11 @@ bool DropUnreadOperands(Instruction& conditional, CallSites& calls) {
 }
 
 bool IsCheap(const Instruction& inst) {
-  switch (inst.opcode()) {
-    case Opcode::kBroadcast:
-    case Opcode::kConcatenate:
-    case Opcode::kConstant:
-    case Opcode::kDynamicSlice:
-    case Opcode::kGetTupleElement:
-    case Opcode::kPad:
-    case Opcode::kParameter:
-    case Opcode::kReduce:
-    case Opcode::kReshape:
-    case Opcode::kSlice:
-    case Opcode::kTuple: return true;
-    default: return inst.Is(kElementwise);
-  }
+  constexpr OpcodeSet kCheap = {
+      Opcode::kBroadcast,       Opcode::kConcatenate, Opcode::kConstant,  Opcode::kDynamicSlice,
+      Opcode::kGetTupleElement, Opcode::kPad,         Opcode::kParameter, Opcode::kReduce,
+      Opcode::kReshape,         Opcode::kSlice,       Opcode::kTuple};
+  return inst.Is(kElementwise) || kCheap.Has(inst.opcode());
 }
 
 // Hands on what it is given: it runs faster than a select of the same.

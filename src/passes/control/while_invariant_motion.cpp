@@ -8,6 +8,7 @@
 
 #include "ir/fusion.h"
 #include "ir/module.h"
+#include "ir/opcode_set.h"
 #include "ir/side_effects.h"
 #include "ir/trip_count.h"
 #include "passes/control/call_sites.h"
@@ -22,19 +23,10 @@ constexpr double kWorthReading = 8;
 
 // Free where it is used, as part of another instruction: it moves with what needs it only.
 bool MovesWithUsersOnly(const Instruction& inst) {
-  switch (inst.opcode()) {
-    case Opcode::kBitcast:
-    case Opcode::kBroadcast:
-    case Opcode::kConstant:
-    case Opcode::kGetTupleElement:
-    case Opcode::kIota:
-    case Opcode::kReshape:
-    case Opcode::kReverse:
-    case Opcode::kSlice:
-    case Opcode::kTranspose:
-    case Opcode::kTuple: return true;
-    default: return false;
-  }
+  constexpr OpcodeSet kFreeWhereUsed = {
+      Opcode::kBitcast, Opcode::kBroadcast, Opcode::kConstant, Opcode::kGetTupleElement, Opcode::kIota,
+      Opcode::kReshape, Opcode::kReverse,   Opcode::kSlice,    Opcode::kTranspose,       Opcode::kTuple};
+  return kFreeWhereUsed.Has(inst.opcode());
 }
 
 // Those of a library call or a kernel of its own that reads its operands from memory, whoever computes them.

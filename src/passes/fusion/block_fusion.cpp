@@ -26,6 +26,8 @@ constexpr int64_t kMostInstructions = 4000;  // Of the code of a block.
 constexpr int64_t kMostPointers = 128;       // Operands and results.
 constexpr size_t kGroupsAsked = 8;           // The last ones, by a kernel that reads none of them.
 constexpr double kMostProducts = 1 << 18;    // Of a matrix product that is worth no library call.
+// Of loops in each other: compilers take their time for what is nested deep, far more than in proportion.
+constexpr int kMostNested = 8;
 // Of one kernel in a loop that stands alone, for one block: what takes longer is worth all of the device.
 constexpr double kMostLoopSeconds = 2e-5;
 
@@ -38,6 +40,7 @@ class Blocks {
   struct Code {
     int64_t instructions = 0;
     std::string_view why_not;
+    int nested = 0;  // Loops in each other, with itself.
   };
   bool loops_alone() const { return loops_alone_; }
   const Code& CodeOf(const Instruction& launch) {
@@ -71,6 +74,7 @@ class Blocks {
   Code CodeOfLoop(const Instruction& loop) {
     if (!loop.shape().IsTuple()) return {0, "its state is no tuple"};
     int64_t state = 0, code = 0;
+    int nested = 1;
     for (const Shape& element : loop.shape().elements()) {
       if (!element.IsArray()) return {0, "its state has more than arrays"};
       state += element.NumElements();
@@ -88,9 +92,11 @@ class Blocks {
                                                           : known->second.instructions;
         if (of_inst == 0) return {0, "its body has what no block runs"};
         code += of_inst;
+        if (inst->Is(Opcode::kWhile)) nested = std::max(nested, known->second.nested + 1);
       }
     }
-    return {code, code == 0 ? "its body is empty" : ""};
+    if (nested > kMostNested) return {0, "more than 8 loops stand in each other"};
+    return {code, code == 0 ? "its body is empty" : "", nested};
   }
 
   const CostAnalysis costs_;
@@ -121,7 +127,7 @@ class BlockFusion {
  private:
   void Place(const Instruction& launch) {
     if (blocks_.loops_alone() && !launch.Is(Opcode::kWhile)) return;
-    const auto [code, why_not] = blocks_.CodeOf(launch);
+    const auto& [code, why_not, nested] = blocks_.CodeOf(launch);
     if (code == 0 || code > kMostInstructions) {
       if (logs_) Say(launch, "stays", code == 0 ? why_not : "it has more than 4000 instructions");
       return;

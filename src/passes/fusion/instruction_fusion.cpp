@@ -17,6 +17,7 @@
 #include "ir/fusion.h"
 #include "ir/id_span.h"
 #include "ir/module.h"
+#include "ir/opcode_set.h"
 #include "ir/running_fold.h"
 #include "passes/fusion/body_reads.h"
 #include "passes/fusion/graph.h"
@@ -89,30 +90,29 @@ bool GoAlike(const Instruction& a, const Instruction& b) {
 bool IsFusible(const Instruction& inst) {
   if (inst.Is(kSideEffect) || inst.Is(kCollective) || !inst.control_predecessors().empty()) return false;
   if (inst.shape().IsBuffer()) return false;  // V244
-  switch (inst.opcode()) {
-    case Opcode::kParameter:
-    case Opcode::kConstant:
-    case Opcode::kElidedConstant:
-    case Opcode::kTuple:
-    case Opcode::kGetTupleElement:
-    case Opcode::kWhile:
-    case Opcode::kConditional:
-    case Opcode::kCall:
-    case Opcode::kCustomCall:
-    case Opcode::kFusion:
-    case Opcode::kBitcast:
-    case Opcode::kCopy:
-    case Opcode::kAfterAll:
-    case Opcode::kAddDependency:
-    case Opcode::kOptimizationBarrier:
-    case Opcode::kDomain:
-    case Opcode::kPartitionId:
-    case Opcode::kReplicaId:
-    case Opcode::kGetDimensionSize:
-    case Opcode::kSetDimensionSize:
-    case Opcode::kDynamicReshape: return false;
-    default: return inst.shape().IsArray() || inst.Is(kStandsAlone) || inst.Is(Opcode::kReduce);
-  }
+  constexpr OpcodeSet kNone = {Opcode::kParameter,
+                               Opcode::kConstant,
+                               Opcode::kElidedConstant,
+                               Opcode::kTuple,
+                               Opcode::kGetTupleElement,
+                               Opcode::kWhile,
+                               Opcode::kConditional,
+                               Opcode::kCall,
+                               Opcode::kCustomCall,
+                               Opcode::kFusion,
+                               Opcode::kBitcast,
+                               Opcode::kCopy,
+                               Opcode::kAfterAll,
+                               Opcode::kAddDependency,
+                               Opcode::kOptimizationBarrier,
+                               Opcode::kDomain,
+                               Opcode::kPartitionId,
+                               Opcode::kReplicaId,
+                               Opcode::kGetDimensionSize,
+                               Opcode::kSetDimensionSize,
+                               Opcode::kDynamicReshape};
+  if (kNone.Has(inst.opcode())) return false;
+  return inst.shape().IsArray() || inst.Is(kStandsAlone) || inst.Is(Opcode::kReduce);
 }
 
 // Instructions before what they are needed for, where the copies of what is trivial stand beside the originals: what is

@@ -9,6 +9,7 @@
 
 #include "ir/fusion.h"
 #include "ir/module.h"
+#include "ir/opcode_set.h"
 #include "passes/fusion/regions.h"
 #include "passes/log_why.h"
 #include "passes/pass.h"
@@ -43,21 +44,13 @@ bool IsSkinny(const Instruction& dot) {
 }
 
 bool IsRead(const Instruction& inst, bool skinny) {
-  switch (inst.opcode()) {
-    case Opcode::kParameter:
-    case Opcode::kConstant:
-    case Opcode::kConvert:
-    case Opcode::kReshape:
-    case Opcode::kBitcast:
-    case Opcode::kSlice:
-    case Opcode::kDynamicSlice: return true;
-    case Opcode::kBroadcast:
-    case Opcode::kTranspose:
-    case Opcode::kMultiply:
-    case Opcode::kAdd:
-    case Opcode::kSubtract: return skinny;
-    default: return inst.shape().IsScalar() && inst.Is(kElementwise);  // Of an index.
-  }
+  constexpr OpcodeSet kAlways = {Opcode::kParameter, Opcode::kConstant, Opcode::kConvert,     Opcode::kReshape,
+                                 Opcode::kBitcast,   Opcode::kSlice,    Opcode::kDynamicSlice};
+  constexpr OpcodeSet kWhereSkinny = {Opcode::kBroadcast, Opcode::kTranspose, Opcode::kMultiply, Opcode::kAdd,
+                                      Opcode::kSubtract};
+  if (kAlways.Has(inst.opcode())) return true;
+  if (kWhereSkinny.Has(inst.opcode())) return skinny;
+  return inst.shape().IsScalar() && inst.Is(kElementwise);  // Of an index.
 }
 
 // Why a product cannot read as it lies what the launch makes; "" where it can.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "ir/module.h"
+#include "ir/opcode_set.h"
 
 namespace hlo {
 namespace {
@@ -53,17 +54,11 @@ Order ImageOf(int64_t batch, const std::vector<int64_t>& spatial, int64_t featur
 Order SpaceOfImage(const Order& image, const Order& order) { return Permuted(Inverse(image), order); }
 
 bool IsMoved(const Instruction& inst) {
-  switch (inst.opcode()) {
-    case Opcode::kBroadcast:
-    case Opcode::kConcatenate:
-    case Opcode::kIota:
-    case Opcode::kPad:
-    case Opcode::kReverse:
-    case Opcode::kSlice: return true;
-    case Opcode::kDynamicSlice: return inst.operand_count() == 1 + inst.shape().rank();
-    case Opcode::kDynamicUpdateSlice: return inst.operand_count() == 2 + inst.shape().rank();
-    default: return inst.Is(kElementwise);
-  }
+  constexpr OpcodeSet kMoved = {Opcode::kBroadcast, Opcode::kConcatenate, Opcode::kIota,
+                                Opcode::kPad,       Opcode::kReverse,     Opcode::kSlice};
+  if (inst.Is(Opcode::kDynamicSlice)) return inst.operand_count() == 1 + inst.shape().rank();
+  if (inst.Is(Opcode::kDynamicUpdateSlice)) return inst.operand_count() == 2 + inst.shape().rank();
+  return inst.Is(kElementwise) || kMoved.Has(inst.opcode());
 }
 
 }  // namespace

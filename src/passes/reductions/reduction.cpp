@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/module.h"
+#include "ir/reducer.h"
 #include "passes/simplify/rules.h"
 
 namespace hlo {
@@ -78,15 +79,9 @@ bool IsRowOrColumnReduction(const Instruction& reduce, ReductionShape* shape) {
 
 bool MayGroup(Opcode op, const Instruction& init) {
   const PrimitiveType type = init.shape().type();
-  switch (op) {
-    case Opcode::kMaximum:
-    case Opcode::kMinimum:
-    case Opcode::kAnd:
-    case Opcode::kOr: return true;  // x op x is x.
-    case Opcode::kAdd: return !IsComplex(type) && IsConstant(init, 0);
-    case Opcode::kMultiply: return IsInteger(type) && IsConstant(init, 1);
-    default: return false;
-  }
+  if (op == Opcode::kAdd) return !IsComplex(type) && IsConstant(init, 0);
+  if (op == Opcode::kMultiply) return IsInteger(type) && IsConstant(init, 1);
+  return IsIdempotent(op);
 }
 
 }  // namespace hlo

@@ -217,13 +217,7 @@ Result<Instruction*> ExtremeOfBound(Instruction& inst, const PassContext&) {
 
 // max(x, x) => x; the same for min, and, or.
 Result<Instruction*> IdempotentOp(Instruction& inst, const PassContext&) {
-  switch (inst.opcode()) {
-    case Opcode::kMaximum:
-    case Opcode::kMinimum:
-    case Opcode::kAnd:
-    case Opcode::kOr: return &inst.operand(0) == &inst.operand(1) ? &inst.operand(0) : nullptr;
-    default: return nullptr;
-  }
+  return &inst.operand(0) == &inst.operand(1) ? &inst.operand(0) : nullptr;
 }
 
 // clamp(a, clamp(a, x, b), b) => clamp(a, x, b).

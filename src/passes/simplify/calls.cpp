@@ -4,6 +4,7 @@
 
 #include "ir/device_groups.h"
 #include "ir/module.h"
+#include "ir/reducer.h"
 #include "passes/match.h"
 #include "passes/simplify/rules.h"
 #include "passes/simplify/values.h"
@@ -124,7 +125,7 @@ Result<Instruction*> CollectiveOfConstant(Instruction& inst, const PassContext&)
           type, static_cast<int64_t>(static_cast<uint64_t>(value->GetInt(0)) * static_cast<uint64_t>(*count)));
     } else if (op == Opcode::kAdd && IsFloat(type) && SumsAreExact(*value, *count)) {
       result = Literal::Scalar(type, value->GetDouble(0) * static_cast<double>(*count));
-    } else if (op != Opcode::kMaximum && op != Opcode::kMinimum && op != Opcode::kAnd && op != Opcode::kOr) {
+    } else if (!op || !IsIdempotent(*op)) {
       return nullptr;
     }
   }

@@ -2,6 +2,7 @@
 // algsimp{rounding=true}, and XLA's algsimp has them. Of integers some are exact, and hold always.
 #include <cmath>
 
+#include "ir/opcode_set.h"
 #include "passes/match.h"
 #include "passes/simplify/rules.h"
 #include "passes/simplify/values.h"
@@ -297,13 +298,8 @@ Result<Instruction*> ExtremeOfMonotone(Instruction& inst, const PassContext&) {
   Instruction &f = inst.operand(0), &g = inst.operand(1);
   if (!IsReal(inst) || f.opcode() != g.opcode() || &f == &g || !m::OneUse(m::Any())(&f) || !m::OneUse(m::Any())(&g))
     return nullptr;
-  switch (f.opcode()) {
-    case Opcode::kTanh:
-    case Opcode::kErf:
-    case Opcode::kLogistic:
-    case Opcode::kCbrt: break;
-    default: return nullptr;
-  }
+  constexpr OpcodeSet kNeverFall = {Opcode::kTanh, Opcode::kErf, Opcode::kLogistic, Opcode::kCbrt};
+  if (!kNeverFall.Has(f.opcode())) return nullptr;
   return Replace(inst, f.opcode(), {Replace(inst, inst.opcode(), {&f.operand(0), &g.operand(0)})}, f.attributes());
 }
 

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "ir/module.h"
+#include "ir/reducer.h"
 #include "passes/match.h"
 #include "passes/simplify/rules.h"
 #include "passes/simplify/values.h"
@@ -32,15 +33,7 @@ std::optional<Opcode> OpOf(const Instruction& inst) {
 }
 
 // Starting from it again changes nothing.
-bool MayStartAgain(const Instruction& init, Opcode op) {
-  switch (op) {
-    case Opcode::kMaximum:
-    case Opcode::kMinimum:
-    case Opcode::kAnd:
-    case Opcode::kOr: return true;
-    default: return IsNeutral(init, op);
-  }
-}
+bool MayStartAgain(const Instruction& init, Opcode op) { return IsIdempotent(op) || IsNeutral(init, op); }
 
 bool SameConstant(const Instruction& a, const Instruction& b) {
   const Literal *x = ScalarOf(a), *y = ScalarOf(b);
@@ -237,8 +230,7 @@ Result<Instruction*> ExtremeBesideSearch(Instruction& inst, const PassContext&) 
 Result<Instruction*> ExtremeOfRepeated(Instruction& inst, const PassContext&) {
   Instruction& broadcast = inst.operand(0);
   const auto op = OpOfRow<false>(inst);
-  if (!op || (*op != Opcode::kMaximum && *op != Opcode::kMinimum && *op != Opcode::kAnd && *op != Opcode::kOr) ||
-      !broadcast.Is(Opcode::kBroadcast) || !broadcast.operand(0).shape().IsScalar() ||
+  if (!op || !IsIdempotent(*op) || !broadcast.Is(Opcode::kBroadcast) || !broadcast.operand(0).shape().IsScalar() ||
       broadcast.shape().NumElements() == 0)
     return nullptr;
   Instruction* once = Step(inst, *op, inst.operand(1).shape(), {&inst.operand(1), &broadcast.operand(0)});

@@ -263,7 +263,8 @@ Result<Instruction*> GatherOfFew(Instruction& inst, const PassContext&) {
   const PrimitiveType type = indices.shape().type();
   if (x.shape().type() != inst.shape().type() || LargestOf(type) < kVerySmallGather) return nullptr;
   const Shape index_shape = inst.shape().WithType(type).WithDefaultLayout();
-  Instruction* index = Step(inst, Opcode::kReshape, index_shape, {&indices});
+  const bool is_asked = x.shape().dim(0) > 1;
+  Instruction* const index = is_asked ? Step(inst, Opcode::kReshape, index_shape, {&indices}) : nullptr;
   const auto element = [&](int64_t i) {
     Instruction* part =
         Step(inst, Opcode::kSlice, x.shape().WithDims({1}), {&x}, SliceAttrs{SliceRanges{{{i, i + 1, 1}}}});

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ir/module.h"
+#include "ir/opcode_set.h"
 #include "ir/reducer.h"
 #include "passes/simplify/rules.h"
 
@@ -14,15 +15,9 @@ namespace {
 constexpr int kDepth = 4;
 
 bool OnlyMoves(const Instruction& x) {
-  switch (x.opcode()) {
-    case Opcode::kBroadcast:
-    case Opcode::kReshape:
-    case Opcode::kTranspose:
-    case Opcode::kSlice:
-    case Opcode::kReverse:
-    case Opcode::kCopy: return true;
-    default: return false;
-  }
+  constexpr OpcodeSet kMovers = {Opcode::kBroadcast, Opcode::kReshape, Opcode::kTranspose,
+                                 Opcode::kSlice,     Opcode::kReverse, Opcode::kCopy};
+  return kMovers.Has(x.opcode());
 }
 
 // What convert gives of a source that is never negative.
