@@ -40,6 +40,9 @@ int TotalOrder(double a, double b) {
 Result<ShadowValue> Compare(Context& context, const Instruction& inst, Operands operands) {
   const CompareAttrs& attrs = inst.attrs<CompareAttrs>();
   const bool total = attrs.type == ComparisonType::kTotalOrder;
+  const PrimitiveType type = inst.operand(0).shape().type();
+  // Its bits are those of the -0 that such a type lacks, and have its place in the order.
+  const bool nan_is_zero = total && BitWidth(type) == 8 && FormatOf(type).specials == Specials::kFnuz;
   const bool any_sign[] = {total && !KeepsBitsOfNaN(context, inst.operand(0)),
                            total && !KeepsBitsOfNaN(context, inst.operand(1))};
   const bool itself = &inst.operand(0) == &inst.operand(1);
@@ -56,7 +59,9 @@ Result<ShadowValue> Compare(Context& context, const Instruction& inst, Operands 
   ForEachBlock(count, [&](int64_t begin, int64_t size) {
     const Lane a = left.At(begin), b = right.At(begin);
     for (int64_t i = 0; i < size; ++i) {
-      const double x = a.value[i], y = b.value[i], bounds = a.bound[i] + b.bound[i];
+      const double x = nan_is_zero && std::isnan(a.value[i]) ? -0.0 : a.value[i];
+      const double y = nan_is_zero && std::isnan(b.value[i]) ? -0.0 : b.value[i];
+      const double bounds = a.bound[i] + b.bound[i];
       int order = x < y ? -1 : x > y ? 1 : x == y ? 0 : 2;
       if (total) order = TotalOrder(x, y);
       out[begin + i] = Holds(attrs.direction, order);
