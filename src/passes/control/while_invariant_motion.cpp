@@ -57,7 +57,9 @@ class Motion {
     CopyOut();
     HandIn();
     for (size_t i = order_.size(); i-- > 0;) {
-      if (Of(*order_[i]).invariant && order_[i]->IsDead()) loop_.body->Remove(*order_[i]);
+      // Elements that nobody reads would keep a tuple that moved, and its computation.
+      const bool goes = Of(*order_[i]).invariant || order_[i]->Is(Opcode::kGetTupleElement);
+      if (goes && order_[i]->IsDead()) loop_.body->Remove(*order_[i]);
     }
     return true;
   }

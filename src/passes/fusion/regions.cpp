@@ -176,7 +176,7 @@ RegionGraph::RegionGraph(Computation& computation)
       part_of_[inst->place()] = inst->place();
       members_[inst->place()] = {inst};
       // What nobody reads would be a part of a region that nobody reads.
-      if (!awaited[inst->place()] && !HasSideEffect(*inst) && !inst->IsDead()) launches_.push_back(inst);
+      if (!awaited[inst->place()] && !HasSideEffect(*inst) && IsReadByOthers(*inst, {})) launches_.push_back(inst);
     } else if (inst->Is(Opcode::kBitcast) && LaunchOf(*inst) != nullptr) {
       waits_.Join(*LaunchOf(*inst), *inst);
     } else if (Instruction* loop = LoopOf(*inst)) {
