@@ -26,7 +26,7 @@ class TiledProduct {
       : space_(space),
         hero_(hero),
         declared_(KernelTypeOf(hero.shape().type())),
-        type_(AccumulatorType(hero, declared_)),
+        type_(SumTypeOf(hero)),
         tile_rows_(request.plan.tile[0]),
         tile_columns_(request.plan.tile[1]),
         panel_(request.plan.tile[2]),

@@ -49,7 +49,7 @@ class PackedProduct {
       : space_(space),
         hero_(hero),
         declared_(KernelTypeOf(hero.shape().type())),
-        sum_type_(SumType(hero, declared_)),
+        sum_type_(SumTypeOf(hero)),
         exact_panels_(ExactTerms(hero) / PanelOf(space, request.plan.tile[2])),
         in_floats_(exact_panels_ > 0),
         type_(in_floats_ ? Type::kF32 : sum_type_),
@@ -72,8 +72,8 @@ class PackedProduct {
 
   EmittedKernel Emit() && {
     lhs_panel_ = k_.Shared("lhs", type_, lhs_pitch_ * (lhs_is_turned_ ? panel_ : tile_rows_));
-    rhs_panel_ = rhs_is_turned_ ? k_.SharedTile("rhs", type_, rhs_pitch_, panel_)
-                                : k_.Shared("rhs", type_, rhs_pitch_ * panel_);
+    rhs_panel_ =
+        rhs_is_turned_ ? k_.SharedTile("rhs", type_, rhs_pitch_, panel_) : k_.Shared("rhs", type_, rhs_pitch_ * panel_);
     const int64_t row_tiles = CeilDiv(space_.row().size, tile_rows_);
     const int64_t column_tiles = CeilDiv(space_.column().size, tile_columns_);
     column0_ = k_.block() % column_tiles * tile_columns_;
@@ -92,9 +92,7 @@ class PackedProduct {
     if (positions_of_panel_ > 1) AddPositions();
     else AddPanels();
     if (!totals_.empty()) AddToTotals();
-    k_.Warps([&] {
-      results_.Store(totals_.empty() ? sums_ : totals_, row0_, tile_rows_, column0_, tile_columns_);
-    });
+    k_.Warps([&] { results_.Store(totals_.empty() ? sums_ : totals_, row0_, tile_rows_, column0_, tile_columns_); });
     return std::move(results_).Finish("product, packed", sum_type_);
   }
 
@@ -119,12 +117,6 @@ class PackedProduct {
   // What is there of so many terms.
   static int64_t PanelOf(const ContractionSpace& space, int64_t most) {
     return std::min(most, CeilDiv(space.position().size * space.term().size, 32) * 32);
-  }
-
-  // Of integers, sums in 32 bits at least: what is cut off in the end does not depend on it.
-  static Type SumType(const Instruction& hero, Type declared) {
-    if (kernel::IsInteger(declared) && kernel::Bits(declared) < 32) return Type::kS32;
-    return AccumulatorType(hero, declared);
   }
 
   Value Zero(Type type) { return kernel::IsFloat(type) ? k_.Constant(type, 0.0) : k_.Constant(type, int64_t{0}); }
@@ -202,6 +194,16 @@ class PackedProduct {
     Type type;
   };
 
+  // As it is multiplied. `in_runs`: where runs of lanes have the conditions in common, it is read in any case, so that
+  // accesses stay contiguous; so is what has no 0 to be instead of it.
+  Value Element(const Operand& operand, bool in_runs) {
+    const auto multiplied = [&](Value value) { return Convert(in_floats_ ? value : Convert(value, declared_), type_); };
+    if (operand.conditions.empty()) return multiplied(emission_.Emit(operand.node));
+    if (in_runs || operand.type == Type::kF8E8M0FNU)
+      return Select(emission_.All(operand.conditions), multiplied(emission_.Emit(operand.node)), Zero(type_));
+    return multiplied(emission_.EmitWhere(operand.conditions, operand.node, Zero(operand.type)));
+  }
+
   // A warp steps along `line`, its lanes take `lane`.
   void Pack(const Operand& operand, const Way& line, const Way& lane,
             const std::function<void(Value line, Value lane, Value value)>& put) {
@@ -223,12 +225,7 @@ class PackedProduct {
         const auto element = [&](Value j) {
           Emission::Scope in_tile(emission_);
           emission_.Bind(lane.variable.e, lane.from + j);
-          const Value zero = Zero(operand.type);
-          // Read in any case where runs of lanes have it in common, so that accesses stay contiguous.
-          const Value value = in_runs && !operand.conditions.empty()
-                                  ? Select(emission_.All(operand.conditions), emission_.Emit(operand.node), zero)
-                                  : emission_.EmitWhere(operand.conditions, operand.node, zero);
-          put(i, j, Convert(in_floats_ ? value : Convert(value, declared_), type_));
+          put(i, j, Element(operand, in_runs));
         };
         if (fits) k_.Tile(width, element);
         else k_.Tile(width, lanes, element);

@@ -16,8 +16,16 @@ Result<const Instruction*> ProductOf(const EmitRequest& request) {
   const Instruction& hero = *heroes[0];
   const PrimitiveType type = hero.shape().type();
   TRY(KernelType(hero, type));
-  TRY(request.Require(type != PrimitiveType::kPred && !IsComplex(type), Str("no tiles of '", hero.name(), "'")));
+  TRY(request.Require(type != PrimitiveType::kPred && !IsComplex(type) && !(Saturates(hero) && BitWidth(type) == 64),
+                      Str("no tiles of '", hero.name(), "'")));
   return &hero;
+}
+
+kernel::Type SumTypeOf(const Instruction& product) {
+  if (Saturates(product)) return kernel::Type::kS64;
+  const kernel::Type declared = KernelTypeOf(product.shape().type());
+  if (kernel::IsInteger(declared) && kernel::Bits(declared) < 32) return kernel::Type::kS32;
+  return AccumulatorType(product, declared);
 }
 
 ProductResults::ProductResults(const ContractionSpace& space, const Instruction& hero, KernelFrame& frame)
@@ -53,11 +61,21 @@ void ProductResults::StoreRow(const Slot& sum, Value column0, int64_t tile_colum
   TileOver(frame_.k(), sum.width(), space_.column().size, column0, tile_columns, [&](Value j) {
     Emission::Scope in_tile(emission);
     emission.Bind(space_.column().e, column0 + j);
-    for (const NodeId given : space_.given) emission.Bind(given, {Convert(sum.Get(), declared_)});
-    std::vector<Value> results;
-    for (const auto& output : space_.outputs) results.push_back(emission.Emit(output.value));
-    for (size_t o = 0; o < results.size(); ++o) outputs_[o].Store(emission.Lower(space_.outputs[o].offset), results[o]);
+    for (const NodeId given : space_.given) emission.Bind(given, {Declared(sum.Get())});
+    std::vector<std::vector<Value>> results;
+    for (const auto& output : space_.outputs) results.push_back(emission.EmitParts(std::span(&output.value, 1)));
+    for (size_t o = 0; o < results.size(); ++o)
+      StoreElement(outputs_[o], emission.Lower(space_.outputs[o].offset), results[o]);
   });
+}
+
+Value ProductResults::Declared(Value sum) const {
+  const PrimitiveType type = hero_.shape().type();
+  if (!Saturates(hero_)) return Convert(sum, declared_);
+  const int64_t most = (int64_t{1} << (BitWidth(type) - IsSigned(type))) - 1;
+  const int64_t least = IsSigned(type) ? -most - 1 : 0;
+  return Convert(kernel::Max(kernel::Min(sum, kernel::ConstantLike(sum, most)), kernel::ConstantLike(sum, least)),
+                 declared_);
 }
 
 EmittedKernel ProductResults::Finish(std::string_view emitter, kernel::Type accumulator) && {

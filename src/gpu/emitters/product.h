@@ -14,6 +14,10 @@ namespace hlo::gpu {
 // The dot or convolution that the plan names; an error where kernels of products do not take it.
 Result<const Instruction*> ProductOf(const EmitRequest& request);
 
+// What sums are kept as, so that nothing of the result depends on it but, of floats, the rounding: integers in 32 bits
+// at least, and in 64 where they saturate.
+kernel::Type SumTypeOf(const Instruction& product);
+
 // The forms for a host: packed_contraction.cpp, streamed_contraction.cpp.
 Result<EmittedKernel> EmitPackedContraction(const EmitRequest& request);
 Result<EmittedKernel> EmitStreamedContraction(const EmitRequest& request);
@@ -33,6 +37,9 @@ class ProductResults {
   EmittedKernel Finish(std::string_view emitter, kernel::Type accumulator) &&;
 
  private:
+  // What the product is for this sum.
+  kernel::Value Declared(kernel::Value sum) const;
+
   const ContractionSpace& space_;
   const Instruction& hero_;
   const kernel::Type declared_;

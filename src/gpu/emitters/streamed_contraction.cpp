@@ -27,7 +27,7 @@ class StreamedProduct {
   StreamedProduct(ContractionSpace& space, const Instruction& hero, const EmitRequest& request)
       : space_(space),
         declared_(KernelTypeOf(hero.shape().type())),
-        type_(AccumulatorType(hero, declared_)),
+        type_(SumTypeOf(hero)),
         tile_columns_(request.plan.tile[1]),
         panel_(request.plan.tile[2]),
         width_(static_cast<int>(request.plan.vector)),

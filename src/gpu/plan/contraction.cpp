@@ -55,7 +55,8 @@ Result<Candidate> FindCandidate(const FusionBody& body) {
   for (const Instruction* inst : body.instructions()) {
     if (!inst->Is(Opcode::kDot) && !inst->Is(Opcode::kConvolution)) continue;
     heroes.push_back(inst);
-    many_terms = many_terms || TermsOf(*inst) > kFewTerms;
+    // Those that saturate have no other kernel.
+    many_terms = many_terms || TermsOf(*inst) > kFewTerms || Saturates(*inst);
   }
   Candidate candidate;
   if (!many_terms) return candidate;
@@ -65,7 +66,8 @@ Result<Candidate> FindCandidate(const FusionBody& body) {
   if (heroes.size() > 1 || hero->operand_count() != 2 || HasNarrowGroups(*hero)) return candidate;
   const PrimitiveType type = hero->shape().type();
   TRY(KernelType(*hero, type));
-  if (type == PrimitiveType::kPred || IsComplex(type)) candidate.why = Str(kSlow, "no tiles of ", type);
+  const bool is_wide = Saturates(*hero) && BitWidth(type) == 64;  // Its sums would want more bits.
+  if (type == PrimitiveType::kPred || IsComplex(type) || is_wide) candidate.why = Str(kSlow, "no tiles of ", type);
   if (!candidate.why.empty()) return candidate;
 
   std::string why_not;

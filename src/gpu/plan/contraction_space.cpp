@@ -114,8 +114,7 @@ Status PlanConvolution(const Instruction& convolution, ContractionSpace& space) 
   // Few features: the window joins them, so that panels are full. Features that are major to positions in memory, as
   // those of a gradient of filters are (the images of a batch): so that neighbouring terms are near.
   const std::vector<int64_t> strides = LayoutStrides(lhs);
-  const bool is_major =
-      !labels.lhs_spatial.empty() && strides[labels.lhs_feature] > strides[labels.lhs_spatial.back()];
+  const bool is_major = !labels.lhs_spatial.empty() && strides[labels.lhs_feature] > strides[labels.lhs_spatial.back()];
   const bool joined = features < 16 || is_major;
   const int64_t positions = sizes.positions;
   if (joined) sizes.terms *= std::exchange(sizes.positions, 1);
@@ -140,8 +139,7 @@ Status PlanConvolution(const Instruction& convolution, ContractionSpace& space) 
   const auto in_group = [&](IndexExpr e, int64_t size, int64_t of) {
     return of > 1 ? pool.Add(pool.Multiply(space.group().e, size), e) : e;
   };
-  a[labels.lhs_batch] =
-      in_group(space.result[labels.out_batch], out.dim(labels.out_batch), attrs.batch_group_count);
+  a[labels.lhs_batch] = in_group(space.result[labels.out_batch], out.dim(labels.out_batch), attrs.batch_group_count);
   a[labels.lhs_feature] = in_group(feature, features, attrs.feature_group_count);
   b[labels.rhs_input_feature] = feature;
   b[labels.rhs_output_feature] = space.result[labels.out_feature] = out_feature;
@@ -157,6 +155,10 @@ Status PlanConvolution(const Instruction& convolution, ContractionSpace& space) 
 }
 
 }  // namespace
+
+bool Saturates(const Instruction& product) {
+  return product.Is(Opcode::kConvolution) && IsInteger(product.shape().type());
+}
 
 std::vector<NodeId> ContractionSpace::Needed() const {
   std::vector<NodeId> needed = Values();

@@ -29,7 +29,7 @@ struct ContractionSpace : IterationSpace {
   // Rows come in so many parts of equal size, of which each meets elements of its own of a window (dilated inputs).
   int64_t row_classes = 1;
   std::vector<IndexCondition> lhs_conditions, rhs_conditions;  // Else the product is 0 (padding).
-  std::vector<IndexExpr> result;               // The contraction's own index.
+  std::vector<IndexExpr> result;                               // The contraction's own index.
   std::vector<NodeId> given;
 
   std::vector<NodeId> Needed() const;
@@ -41,6 +41,9 @@ struct ContractionSpace : IterationSpace {
   // D' = B' A', where neighbours in the result are rows.
   void PutNeighboursIntoColumns();
 };
+
+// Convolutions of integers end within the range of their type (docs/ops.md); dots of integers wrap.
+bool Saturates(const Instruction& product);
 
 // Of the contraction `hero` and what is computed from it. Null, and why, when there is more than an epilogue of as many
 // elements; null without a reason when it has no elements or no terms.

@@ -506,6 +506,9 @@ Result<NodeId> ElementGraph::BuildContraction(const Instruction& inst, const std
     });
   }
   const auto& attrs = inst.attrs<ConvolutionAttrs>();
+  if (!IsFloat(inst.shape().type()) && !IsComplex(inst.shape().type())) {
+    FAIL(UnsupportedAt(inst, "U108", Str("no emitter for 'convolution' of ", inst.shape().type())));
+  }
   const DimLabels& labels = attrs.dim_labels;
   const int64_t features = rhs.dim(labels.rhs_input_feature), out_features = rhs.dim(labels.rhs_output_feature);
   const int64_t batch = lhs.dim(labels.lhs_batch) / attrs.batch_group_count;
