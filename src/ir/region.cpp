@@ -11,6 +11,24 @@
 namespace hlo {
 namespace {
 
+// By what is gone: what came in its place.
+using Replaced = std::unordered_map<const Instruction*, std::vector<Instruction*>>;
+
+// Who waited for what is gone waits for what came in its place.
+void MoveWaits(const Computation& computation, const Replaced& gone) {
+  for (Instruction* inst : computation.instructions()) {
+    const std::vector<Instruction*> before(inst->control_predecessors().begin(), inst->control_predecessors().end());
+    if (std::ranges::none_of(before, [&](const Instruction* awaited) { return gone.contains(awaited); })) continue;
+    inst->ClearControlPredecessors();
+    for (Instruction* awaited : before) {
+      const auto found = gone.find(awaited);
+      if (found == gone.end()) inst->AddControlPredecessor(*awaited);
+      else
+        for (Instruction* other : found->second) inst->AddControlPredecessor(*other);
+    }
+  }
+}
+
 // Values of the region's instructions outside of it, by place there; `order` is added to.
 void Inline(Instruction& region, std::vector<Instruction*>* order) {
   Computation& computation = region.computation();
@@ -24,6 +42,7 @@ void Inline(Instruction& region, std::vector<Instruction*>* order) {
     std::vector<Instruction*> operands;
     for (const Instruction* operand : inst->operands()) operands.push_back(copies[operand->place()]);
     Instruction& copy = AddInPlaceOf(computation, *inst, operands);
+    for (Instruction* before : region.control_predecessors()) copy.AddControlPredecessor(*before);
     for (const Instruction* before : inst->control_predecessors()) copy.AddControlPredecessor(*copies[before->place()]);
     copies[inst->place()] = &copy;
     order->push_back(&copy);
@@ -50,17 +69,19 @@ using Stays = std::function<bool(const Instruction&)>;
 bool TakeApart(Computation& computation, const Stays& stays) {
   const std::vector<Instruction*> before = computation.Instructions();
   std::vector<Instruction*> order;
-  bool changed = false;
+  Replaced apart;
   for (Instruction* inst : before) {
     if (inst->removed()) continue;
     if (!IsRegion(*inst) || (stays && stays(*inst))) {
       order.push_back(inst);
       continue;
     }
+    const auto first = std::ssize(order);
     Inline(*inst, &order);
-    changed = true;
+    apart[inst].assign(order.begin() + first, order.end());
   }
-  if (!changed) return false;
+  if (apart.empty()) return false;
+  MoveWaits(computation, apart);
   std::erase_if(order, [](const Instruction* inst) { return inst->removed(); });
   if (computation.module().header.is_scheduled) computation.SetOrder(order);
   return true;
@@ -210,13 +231,22 @@ Instruction* AddFlattened(Instruction& region) {
   return &fusion;
 }
 
-void ReplaceRegion(Instruction& region, Instruction& flat) {
-  Computation& computation = region.computation();
+void ReplaceRegions(Computation& computation, std::span<const RegionAndFusion> flat) {
+  if (flat.empty()) return;
   std::vector<Instruction*> order = computation.Instructions();
-  std::erase(order, &flat);
-  std::ranges::replace(order, &region, &flat);
-  region.ReplaceAllUses(flat);
-  computation.Remove(region);
+  order.resize(order.size() - flat.size());  // Where they were added they stand behind the others.
+  auto next = flat.begin();
+  for (Instruction*& inst : order) {
+    if (next != flat.end() && inst == next->region) inst = next++->fusion;
+  }
+  Replaced gone;
+  for (const auto& [region, fusion] : flat) {
+    for (Instruction* before : region->control_predecessors()) fusion->AddControlPredecessor(*before);
+    region->ReplaceAllUses(*fusion);
+    computation.Remove(*region);
+    gone[region] = {fusion};
+  }
+  MoveWaits(computation, gone);
   if (computation.module().header.is_scheduled) computation.SetOrder(order);
 }
 

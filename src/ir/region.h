@@ -42,8 +42,11 @@ Instruction& AddInPlaceOf(Computation& computation, const Instruction& inst, std
 // A fusion beside the region that computes what its kernels do, without them: what their computations hold is its own.
 // Null where the region holds something else than kernels of one launch each.
 Instruction* AddFlattened(Instruction& region);
-// It takes the region's place.
-void ReplaceRegion(Instruction& region, Instruction& flat);
+// Such fusions take the places of their regions, in the order of the computation: the last that were added to it.
+struct RegionAndFusion {
+  Instruction *region, *fusion;
+};
+void ReplaceRegions(Computation& computation, std::span<const RegionAndFusion> flat);
 
 // What stands in a region stands in its place, in the order in which the module runs if it is scheduled; but not in one
 // that `stays`. True when there was one.

@@ -106,17 +106,19 @@ Result<FusionPlan> KernelPlanOf(const Instruction& inst, const DeviceDescription
 std::vector<std::string> TakeUnplannedRegionsApart(Module& module, const DeviceDescription& device) {
   std::map<std::string, std::vector<std::string_view>> apart;  // By reason.
   for (Computation* computation : ComputationsOfKernels(module)) {
+    std::vector<RegionAndFusion> rows;
     for (Instruction* region : computation->Instructions()) {
       if (RegionOf(*region) != "rows") continue;
       Instruction* flat = AddFlattened(*region);
       const std::string why_not = flat == nullptr ? "it holds more than kernels" : WhyNotRows(*flat, device);
       if (why_not.empty()) {
-        ReplaceRegion(*region, *flat);
+        rows.push_back({region, flat});
         continue;
       }
       apart[why_not].push_back(region->name());
       if (flat != nullptr) computation->Remove(*flat);
     }
+    ReplaceRegions(*computation, rows);
   }
   std::vector<std::string> notes;
   for (const auto& [why, names] : apart) {
