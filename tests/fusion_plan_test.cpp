@@ -28,6 +28,7 @@ FusionPlan PlanOfRoot(const Module& module, const DeviceDescription& device = De
 struct Case {
   const char* kind;
   std::string text;
+  const char* device = "h200";
 };
 std::vector<Case> Cases() {
   const std::string add = kAdd, less =
@@ -76,6 +77,14 @@ std::vector<Case> Cases() {
       {"contraction",
        "ENTRY e { x = f32[40,70] parameter(0) y = f32[70,33] parameter(1)"
        " ROOT r = f32[40,33] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0} }"},
+      {"contraction",
+       "ENTRY e { x = bf16[2,70] parameter(0) y = s8[70,330] parameter(1) w = bf16[70,330] convert(y)"
+       " ROOT r = f32[2,330] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0} }",
+       "host"},
+      {"contraction",
+       "ENTRY e { x = f32[40,70] parameter(0) y = f32[70,33] parameter(1)"
+       " ROOT r = f32[40,33] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0} }",
+       "host"},
       {"scatter", add + "ENTRY e { x = f32[40,7] parameter(0) i = s32[5,1] parameter(1) u = f32[5,7] parameter(2)"
                         " ROOT r = f32[40,7] scatter(x, i, u), update_window_dims={1}, inserted_window_dims={0},"
                         " scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add }"},
@@ -115,7 +124,7 @@ TEST(FusionPlan, EachKindHasACase) {
 TEST(FusionPlan, PrintsParsesAndIsObeyed) {
   for (const Case& each : Cases()) {
     const auto module = ModuleOf(each);
-    const FusionPlan plan = PlanOfRoot(*module);
+    const FusionPlan plan = PlanOfRoot(*module, *FindDevice(each.device));
     ASSERT_FALSE(plan.kernels.empty()) << each.text;
     EXPECT_EQ(ToString(plan.kernels.back().kind), each.kind) << each.text;
     const auto kernels = EmitFusion(module->entry().root(), plan);
@@ -182,6 +191,8 @@ TEST(FusionPlan, OtherNumbersAreObeyed) {
       {column_scan, Str(R"({"kind":"scan",)", reduction(R"("tile":[1,128],"threads":128})"))},
       {dot, Str(R"({"kind":"contraction",)", reduction(R"("tile":[16,128,32],"vector":4,"threads":128})"))},
       {dot, Str(R"({"kind":"contraction",)", reduction(R"("tile":[32,32,64],"threads":64})"))},
+      {dot, Str(R"({"kind":"contraction",)", reduction(R"("tile":[12,64,128],"vector":2,"threads":64})"))},
+      {dot, Str(R"({"kind":"contraction",)", reduction(R"("tile":[5,32,96],"threads":32})"))},
       {stitched, Str(R"({"kind":"rows",)", reduction(R"("tile":[1,64],"vector":2,"threads":32})"))},
       {stitched, Str(R"({"kind":"rows",)", reduction(R"("tile":[4,128],"vector":4,"threads":128,"unroll":2})"))},
       {stitched, Str(R"({"kind":"rows",)", reduction(R"("tile":[1,1024],"threads":1024})"))},

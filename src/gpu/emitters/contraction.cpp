@@ -1,11 +1,11 @@
 // The emitter of contractions: dot and convolution with an elementwise epilogue, as products of tiles through shared
-// memory. The fallback for library calls: right first, 35-40 % of a library's speed on the host at best.
+// memory. The fallback for library calls on a GPU: right first.
 #include "gpu/plan/contraction_space.h"
 
 #include <array>
 
 #include "base/text.h"
-#include "gpu/emitters/frame.h"
+#include "gpu/emitters/product.h"
 #include "gpu/emitters/scalar.h"
 #include "gpu/plan/launch_shape.h"
 
@@ -19,17 +19,6 @@ using kernel::Slot;
 using kernel::Type;
 using kernel::Value;
 using kernel::Variable;
-using Kind = ElementNode::Kind;
-
-// Do loads of `node` run along `variable`?
-bool RunsAlong(const ContractionSpace& space, NodeId node, IndexExpr variable) {
-  const NodeId roots[] = {node};
-  for (const NodeId id : space.graph.Reachable(roots)) {
-    const ElementNode& each = space.graph.node(id);
-    if (each.kind == Kind::kLoad && space.pool.Coefficient(each.offset, variable) == 1) return true;
-  }
-  return false;
-}
 
 class TiledProduct {
  public:
@@ -37,7 +26,7 @@ class TiledProduct {
       : space_(space),
         hero_(hero),
         declared_(KernelTypeOf(hero.shape().type())),
-        type_(AccumulatorType(hero, declared_)),
+        type_(SumTypeOf(hero)),
         tile_rows_(request.plan.tile[0]),
         tile_columns_(request.plan.tile[1]),
         panel_(request.plan.tile[2]),
@@ -47,10 +36,10 @@ class TiledProduct {
         summed_(request.fault == "dropped_term" && space.term().size > 1 ? space.term().size - 1 : space.term().size),
         frame_(space.graph, space.Needed(), LaunchOf(space, Axes(space), request.plan), request),
         k_(frame_.k()),
-        emission_(frame_.emission()) {}
+        emission_(frame_.emission()),
+        results_(space, hero, frame_) {}
 
   EmittedKernel Emit() && {
-    for (const auto& output : space_.outputs) outputs_.push_back(frame_.Output(*output.root));
     // 128 registers a thread at most. Left to itself, ptxas takes 48 of the 56 that are needed, for one more block on
     // the SM, and spills the others.
     k_.SetMinBlocksPerSm(2);
@@ -72,14 +61,8 @@ class TiledProduct {
       FillTiles(panels == 1 ? k_.Index(0) : (positions == 1 ? step : step % panels) * panel_);
       Multiply();
     });
-    Store();
-    EmittedKernel result = std::move(frame_).Finish(hero_.Is(Opcode::kDot) ? "dot, tiled" : "convolution, tiled");
-    if (IsFloat(hero_.shape().type())) {
-      result.precision.instructions[hero_.id()].sum =
-          SumPlan{.accumulator = type_ == declared_ ? hero_.shape().type() : PrimitiveType::kF32,
-                  .longest_chain = space_.Size(Role::kReduced)};
-    }
-    return result;
+    k_.Warps([&] { results_.Store(sums_, row0_, tile_rows_, column0_, tile_columns_); });
+    return std::move(results_).Finish(hero_.Is(Opcode::kDot) ? "dot, tiled" : "convolution, tiled", type_);
   }
 
  private:
@@ -133,12 +116,12 @@ class TiledProduct {
     const auto rows = [&](int64_t pitch) { return Way{space_.row(), row0_, tile_rows_, pitch}; };
     const auto columns = [&](int64_t pitch) { return Way{space_.column(), column0_, tile_columns_, pitch}; };
     const auto terms = [&](int64_t pitch) { return Way{space_.term(), term0, panel_, pitch}; };
-    if (tile_rows_ % 32 == 0 && RunsAlong(space_, space_.lhs, space_.row().e)) {
+    if (tile_rows_ % 32 == 0 && space_.RunsAlong(space_.lhs, space_.row())) {
       Fill(lhs_tile_, space_.lhs, space_.lhs_conditions, terms(1), rows(panel_));
     } else {
       Fill(lhs_tile_, space_.lhs, space_.lhs_conditions, rows(panel_), terms(1));
     }
-    if (RunsAlong(space_, space_.rhs, space_.term().e)) {
+    if (space_.RunsAlong(space_.rhs, space_.term())) {
       Fill(rhs_tile_, space_.rhs, {}, columns(1), terms(tile_columns_));
     } else {
       Fill(rhs_tile_, space_.rhs, {}, terms(tile_columns_), columns(1));
@@ -166,40 +149,6 @@ class TiledProduct {
     });
   }
 
-  void Store() {
-    emission_.SetLane(space_.column().e);
-    const int64_t rows = space_.row().size;
-    k_.Warps([&] {
-      const Value first = row0_ + k_.warp() * warp_rows_;
-      const auto store = [&](int64_t r) {
-        Emission::Scope scope(emission_);
-        emission_.Bind(space_.row().e, first + r);
-        StoreRow(sums_[r]);
-      };
-      const auto store_all = [&] {
-        for (int64_t r = 0; r < warp_rows_; ++r) store(r);
-      };
-      // A warp has all of its rows or none, where they come in whole numbers of its own.
-      if (rows % tile_rows_ == 0) return store_all();
-      if (rows % warp_rows_ == 0) return k_.If(first < rows, store_all);
-      for (int64_t r = 0; r < warp_rows_; ++r) k_.If(first + r < rows, [&] { store(r); });
-    });
-  }
-
-  void StoreRow(const Slot& sum) {
-    emission_.Hoist(space_.Values());
-    for (const auto& output : space_.outputs) emission_.Hoist(output.offset);
-    TileOver(k_, width_, space_.column().size, column0_, tile_columns_, [&](Value j) {
-      Emission::Scope in_tile(emission_);
-      emission_.Bind(space_.column().e, column0_ + j);
-      for (const NodeId given : space_.given) emission_.Bind(given, {Convert(sum.Get(), declared_)});
-      std::vector<std::vector<Value>> results;
-      for (const auto& output : space_.outputs) results.push_back(emission_.EmitParts(std::span(&output.value, 1)));
-      for (size_t o = 0; o < results.size(); ++o)
-        StoreElement(outputs_[o], emission_.Lower(space_.outputs[o].offset), results[o]);
-    });
-  }
-
   ContractionSpace& space_;
   const Instruction& hero_;
   const Type declared_, type_;
@@ -209,7 +158,7 @@ class TiledProduct {
   KernelFrame frame_;
   KernelBuilder& k_;
   Emission& emission_;
-  std::vector<Array> outputs_;
+  ProductResults results_;
   Array lhs_tile_, rhs_tile_;
   Value column0_, row0_;
   std::vector<Slot> sums_;
@@ -219,17 +168,10 @@ class TiledProduct {
 
 Result<EmittedKernel> EmitContraction(const EmitRequest& request) {
   const KernelPlan& plan = request.plan;
-  const std::vector<const Instruction*> heroes = TRY(request.Heroes());
-  TRY(request.Require(heroes.size() == 1 && (heroes[0]->Is(Opcode::kDot) || heroes[0]->Is(Opcode::kConvolution)) &&
-                          heroes[0]->operand_count() == 2,
-                      "its hero is one dot or convolution"));
-  const Instruction& hero = *heroes[0];
-  const PrimitiveType type = hero.shape().type();
-  TRY(KernelType(hero, type));
-  TRY(request.Require(hero.Is(Opcode::kDot) ? type != PrimitiveType::kPred && !IsComplex(type)
-                                            : IsFloat(type) && hero.attrs<ConvolutionAttrs>().batch_group_count == 1,
-                      Str("no tiles of '", hero.name(), "'")));
+  const Instruction& hero = *TRY(ProductOf(request));
   TRY(request.RequireBlock(3));
+  if (plan.tile[2] == kStreamedPanel) return EmitStreamedContraction(request);
+  if (plan.tile[2] >= kLeastPackedPanel) return EmitPackedContraction(request);
   const int64_t warps = plan.threads / 32;
   TRY(request.Require(plan.tile[0] % warps == 0 && plan.tile[0] / warps <= 16 && plan.tile[1] == 32 * plan.vector &&
                           plan.vector <= 4 && (plan.tile[2] == 32 || plan.tile[2] == 64),

@@ -353,6 +353,20 @@ Value Emission::ComputeBits(const ElementNode& node) {
   return values.size() > 1 ? JoinedBits(values, type) : EmitBits(values[0], type);
 }
 
+Value Emission::EmitWhere(std::span<const IndexCondition> conditions, NodeId id, Value otherwise) {
+  if (conditions.empty()) return Emit(id);
+  const Value holds = All(conditions);
+  // The same for the whole tile: read in any case, so that accesses stay contiguous.
+  if (!Varies(conditions)) return Select(holds, Emit(id), otherwise);
+  const Variable result = k_.MakeVariable(otherwise);
+  k_.If(holds, [&] {
+    Scope scope(*this);
+    Assume(conditions);
+    result.Set(Emit(id));
+  });
+  return result.Get();
+}
+
 std::vector<Value> Emission::Fold(const ElementNode& node, std::span<const Value> accumulators,
                                   std::span<const Value> terms) {
   const Instruction& inst = *node.inst;

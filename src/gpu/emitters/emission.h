@@ -58,6 +58,8 @@ class Emission {
 
   kernel::Value Lower(IndexExpr e);
   kernel::Value Emit(NodeId id) { return EmitAll(id)[0]; }
+  // The value of the node where the conditions hold, whose clamps are for them; else `otherwise`. Of one type.
+  kernel::Value EmitWhere(std::span<const IndexCondition> conditions, NodeId id, kernel::Value otherwise);
   // Appends the parts of an element: one, or two of a complex number.
   void EmitParts(NodeId id, std::vector<kernel::Value>* parts);
   std::vector<kernel::Value> EmitParts(std::span<const NodeId> ids);

@@ -76,6 +76,7 @@ class Converter {
     for (llvm::Instruction& instruction : llvm::instructions(coroutine_)) instructions.push_back(&instruction);
     AddFrame();
     for (llvm::Instruction* instruction : instructions) Rewrite(*instruction);
+    JoinBitsOfBF16();
     for (llvm::IntrinsicInst* map : maps_) map->eraseFromParent();
     MakeStart();
   }
@@ -225,6 +226,37 @@ class Converter {
     }
     if (auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction)) return RewriteIntrinsic(*call);
     RewriteAccess(instruction);
+  }
+
+  // A bf16 that comes from several blocks comes as its bits: a host without bf16 would widen and round it.
+  void JoinBitsOfBF16() {
+    std::vector<std::pair<llvm::PHINode*, llvm::PHINode*>> joins;
+    for (llvm::Instruction& instruction : llvm::instructions(coroutine_)) {
+      if (auto* phi = llvm::dyn_cast<llvm::PHINode>(&instruction); phi && phi->getType()->isBFloatTy())
+        joins.emplace_back(phi, nullptr);
+    }
+    for (auto& [phi, bits] : joins) {
+      b_.SetInsertPoint(phi);
+      bits = b_.CreatePHI(b_.getInt16Ty(), phi->getNumIncomingValues());
+    }
+    const auto bits_of = [&](LlvmValue value, BasicBlock* from) -> LlvmValue {
+      for (const auto& [phi, bits] : joins) {
+        if (phi == value) return bits;
+      }
+      auto* const cast = llvm::dyn_cast<llvm::BitCastInst>(value);
+      if (cast && cast->getSrcTy()->isIntegerTy()) return cast->getOperand(0);
+      b_.SetInsertPoint(from->getTerminator());
+      return b_.CreateBitCast(value, b_.getInt16Ty());
+    };
+    for (const auto& [phi, bits] : joins) {
+      for (unsigned i = 0; i < phi->getNumIncomingValues(); ++i)
+        bits->addIncoming(bits_of(phi->getIncomingValue(i), phi->getIncomingBlock(i)), phi->getIncomingBlock(i));
+    }
+    for (const auto& [phi, bits] : joins) {
+      b_.SetInsertPoint(phi->getParent(), phi->getParent()->getFirstInsertionPt());
+      phi->replaceAllUsesWith(b_.CreateBitCast(bits, b_.getBFloatTy()));
+    }
+    for (const auto& [phi, bits] : joins) phi->eraseFromParent();
   }
 
   void RewriteIntrinsic(llvm::IntrinsicInst& call) {

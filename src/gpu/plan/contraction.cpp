@@ -1,11 +1,20 @@
-// The planner of dots and convolutions that no library takes.
+// The planner of dots and convolutions that no library takes. The terms of a tile say in which of three forms:
+//
+//   32, 64       tiles (emitters/contraction.cpp): operands through shared memory, for a GPU
+//   96 to 384    packed (emitters/packed_contraction.cpp): for a host, whose registers hold the sums of a panel
+//   512          streamed (emitters/streamed_contraction.cpp): for a host, few rows, the other operand read as it lies
+#include <algorithm>
+
 #include "base/text.h"
+#include "gpu/kernel/builder.h"
 #include "gpu/plan/contraction_space.h"
 #include "gpu/plan/planner.h"
 #include "gpu/plan/scalar.h"
 
 namespace hlo::gpu {
 namespace {
+
+using kernel::CeilDiv;
 
 // Fewer are folded by one thread: the loop emitter's.
 constexpr int64_t kFewTerms = 16;
@@ -22,47 +31,131 @@ int64_t TermsOf(const Instruction& product) {
   return terms * rhs.dim(attrs.dim_labels.rhs_input_feature);
 }
 
-}  // namespace
+// Groups that give fewer features than a vector has: neighbours in the result are groups, which a loop over elements
+// runs along.
+bool HasNarrowGroups(const Instruction& product) {
+  constexpr int64_t kNarrow = 8;
+  if (!product.Is(Opcode::kConvolution)) return false;
+  const auto& attrs = product.attrs<ConvolutionAttrs>();
+  const int64_t groups = attrs.feature_group_count * attrs.batch_group_count;
+  return groups > 1 && product.operand(1).shape().dim(attrs.dim_labels.rhs_output_feature) / groups < kNarrow;
+}
 
-Result<PlanAnswer> PlanContraction(PlanRequest& request) {
-  // A block's warps, the columns of its tile (two for each lane), and the terms in shared memory at a time.
-  constexpr int64_t kWarps = 8, kColumns = 64, kPanel = 32;
-  const FusionBody& body = request.body();
+// The product of a fusion that a kernel of products takes, or why none does. Without either there is none, or it is too
+// small.
+struct Candidate {
+  std::unique_ptr<ContractionSpace> space;
+  std::string hero;  // Empty: the instruction itself.
+  std::string why;
+};
+
+Result<Candidate> FindCandidate(const FusionBody& body) {
   std::vector<const Instruction*> heroes;
   bool many_terms = false;
   for (const Instruction* inst : body.instructions()) {
     if (!inst->Is(Opcode::kDot) && !inst->Is(Opcode::kConvolution)) continue;
     heroes.push_back(inst);
-    many_terms = many_terms || TermsOf(*inst) > kFewTerms;
+    // Those that saturate have no other kernel.
+    many_terms = many_terms || TermsOf(*inst) > kFewTerms || Saturates(*inst);
   }
-  PlanAnswer answer;
-  if (!many_terms) return answer;
+  Candidate candidate;
+  if (!many_terms) return candidate;
   constexpr std::string_view kSlow = "one thread for each element of a product: ";
   const Instruction* const hero = heroes[0];
-  if (heroes.size() > 1) answer.why = Str(kSlow, "the fusion holds ", heroes.size());
-  if (heroes.size() > 1 || hero->operand_count() != 2) return answer;
+  if (heroes.size() > 1) candidate.why = Str(kSlow, "the fusion holds ", heroes.size());
+  if (heroes.size() > 1 || hero->operand_count() != 2 || HasNarrowGroups(*hero)) return candidate;
   const PrimitiveType type = hero->shape().type();
   TRY(KernelType(*hero, type));
-  const bool groups = hero->Is(Opcode::kConvolution) && hero->attrs<ConvolutionAttrs>().batch_group_count != 1;
-  if (type == PrimitiveType::kPred || IsComplex(type)) answer.why = Str(kSlow, "no tiles of ", type);
-  else if (groups) answer.why = Str(kSlow, "no tiles of a convolution with batch groups");
-  else if (hero->Is(Opcode::kConvolution) && !IsFloat(type)) answer.why = Str(kSlow, "no tiles of ", type);
-  if (!answer.why.empty()) return answer;
+  const bool is_wide = Saturates(*hero) && BitWidth(type) == 64;  // Its sums would want more bits.
+  if (type == PrimitiveType::kPred || IsComplex(type) || is_wide) candidate.why = Str(kSlow, "no tiles of ", type);
+  if (!candidate.why.empty()) return candidate;
 
   std::string why_not;
-  const auto space = TRY(ContractionSpaceOf(body, *hero, &why_not));
-  if (!why_not.empty()) answer.why = Str(kSlow, why_not);
-  if (space == nullptr) return answer;
-  KernelPlan plan{.kind = KernelKind::kContraction};
-  if (body.source().Is(Opcode::kFusion)) plan.heroes.emplace_back(hero->name());
+  candidate.space = TRY(ContractionSpaceOf(body, *hero, &why_not));
+  if (!why_not.empty()) candidate.why = Str(kSlow, why_not);
+  if (body.source().Is(Opcode::kFusion)) candidate.hero = hero->name();
+  return candidate;
+}
+
+// Registers hold the sums of so many rows of two vectors each, which is enough to hide the latency of multiply-adds.
+constexpr int64_t kRegisterRows = 6;
+// Two operands' panels of such tiles and the sums are half of a second-level cache of 512 KiB.
+constexpr int64_t kMostWarps = 16, kMostVector = 8, kMostPanel = 128;
+// Of each core: they differ in how long they take.
+constexpr int64_t kBlocksOfCore = 2;
+// Few rows, whose terms and sums fit into the first-level cache.
+constexpr int64_t kStreamedRows = 4, kStreamedThreads = 256, kStreamedVector = 8;
+
+// Of equal parts that are `most` at most.
+int64_t PartOf(int64_t all, int64_t most) { return CeilDiv(all, CeilDiv(all, most)); }
+
+KernelPlan PackedPlan(const ContractionSpace& space, const DeviceDescription& device) {
+  const int64_t rows = space.row().size, columns = space.column().size, terms = space.term().size;
+  // In equal parts: of a block for its warps, of all for the blocks.
+  const int64_t warp_rows = PartOf(rows, kRegisterRows);
+  int64_t warps = PartOf(CeilDiv(rows, warp_rows), kMostWarps), vector = 1;
+  while (vector < kMostVector && 32 * vector < columns) vector *= 2;
+  const auto blocks = [&] {
+    return space.group().size * CeilDiv(rows, warp_rows * warps) * CeilDiv(columns, 32 * vector);
+  };
+  while (blocks() < kBlocksOfCore * device.multiprocessors && (warps > 4 || vector > 2)) {
+    if (warps > 4) warps = CeilDiv(warps, 2);
+    else vector /= 2;
+  }
+  // Of a window of few features, several positions.
+  const int64_t positions = std::min(space.position().size, kMostPanel / terms);
+  const int64_t panel = positions > 1 ? positions * terms : PartOf(terms, kMostPanel);
+  return {.kind = KernelKind::kContraction,
+          .tile = {warp_rows * warps, 32 * vector, std::max(CeilDiv(panel, 32) * 32, kLeastPackedPanel)},
+          .vector = vector,
+          .threads = 32 * warps};
+}
+
+KernelPlan StreamedPlan(const ContractionSpace& space, const DeviceDescription& device) {
+  const int64_t rows = space.row().size, columns = space.column().size;
+  const int64_t parts = std::max<int64_t>(1, kBlocksOfCore * device.multiprocessors / space.group().size);
+  const int64_t threads =
+      std::clamp<int64_t>(CeilDiv(CeilDiv(columns, parts), 32 * kStreamedVector) * 32, 32, kStreamedThreads);
+  return {.kind = KernelKind::kContraction,
+          .tile = {rows, threads * kStreamedVector, kStreamedPanel},
+          .vector = kStreamedVector,
+          .threads = threads};
+}
+
+// What a packed panel would be written and read again for is multiplied with few.
+bool IsStreamed(const ContractionSpace& space) {
+  const bool runs = space.RunsAlong(space.rhs, space.column()) || !space.RunsAlong(space.rhs, space.term());
+  return space.row().size <= kStreamedRows && space.position().size == 1 && runs && space.lhs_conditions.empty() &&
+         space.rhs_conditions.empty();
+}
+
+KernelPlan TiledPlan(const ContractionSpace& space) {
+  // A block's warps, the columns of its tile (two for each lane), and the terms in shared memory at a time.
+  constexpr int64_t kWarps = 8, kColumns = 64, kPanel = 32;
   // Rows of a warp: fewer where there are few rows.
-  const int64_t rows = space->row().size;
+  const int64_t rows = space.row().size;
   const int64_t warp_rows = rows <= kWarps ? 1 : rows <= 2 * kWarps ? 2 : rows <= 4 * kWarps ? 4 : 8;
-  plan.tile = {warp_rows * kWarps, kColumns, kPanel};
-  plan.vector = kColumns / 32;
-  plan.threads = kWarps * 32;
-  answer.candidates = {{std::move(plan)}};
-  return answer;
+  return {.kind = KernelKind::kContraction,
+          .tile = {warp_rows * kWarps, kColumns, kPanel},
+          .vector = kColumns / 32,
+          .threads = kWarps * 32};
+}
+
+PlanAnswer AnswerOf(const Candidate& candidate, KernelPlan plan) {
+  if (!candidate.hero.empty()) plan.heroes.push_back(candidate.hero);
+  return {.candidates = {{std::move(plan)}}};
+}
+
+}  // namespace
+
+Result<PlanAnswer> PlanContraction(PlanRequest& request) {
+  Candidate candidate = TRY(FindCandidate(request.body()));
+  if (candidate.space == nullptr) return PlanAnswer{.why = candidate.why};
+  ContractionSpace& space = *candidate.space;
+  const DeviceDescription& device = request.device();
+  if (device.is_gpu) return AnswerOf(candidate, TiledPlan(space));
+  space.PutNeighboursIntoColumns();
+  return AnswerOf(candidate, IsStreamed(space) ? StreamedPlan(space, device) : PackedPlan(space, device));
 }
 
 }  // namespace hlo::gpu

@@ -69,41 +69,84 @@ Status PlanDot(const Instruction& dot, ContractionSpace& space) {
   return {};
 }
 
+// A part of the rows of a convolution: result dimension `dim` counts `step` times its value.
+struct RowPart {
+  int64_t dim, size, step;
+  bool is_class;
+};
+
+// In the order of memory: the batch of a gradient of filters is minor to its positions. Where the input is dilated,
+// positions of the result that meet the same elements of a window come together, for the others are padding.
+std::vector<RowPart> RowParts(const Instruction& convolution) {
+  const auto& attrs = convolution.attrs<ConvolutionAttrs>();
+  const DimLabels& labels = attrs.dim_labels;
+  const Shape& out = convolution.shape();
+  std::vector<RowPart> classes, parts = {{labels.out_batch, out.dim(labels.out_batch), 1, false}};
+  for (size_t i = 0; i < labels.out_spatial.size(); ++i) {
+    const int64_t dim = labels.out_spatial[i], size = out.dim(dim), dilation = attrs.window.dims[i].base_dilation;
+    const int64_t step = size % dilation == 0 ? dilation : 1;
+    if (step > 1) classes.push_back({dim, step, 1, true});
+    parts.push_back({dim, size / step, step, false});
+  }
+  const std::vector<int64_t> strides = LayoutStrides(out);
+  std::ranges::stable_sort(parts, std::ranges::greater(), [&](const RowPart& part) { return strides[part.dim]; });
+  parts.insert(parts.begin(), classes.begin(), classes.end());
+  return parts;
+}
+
 Status PlanConvolution(const Instruction& convolution, ContractionSpace& space) {
   const auto& attrs = convolution.attrs<ConvolutionAttrs>();
   const DimLabels& labels = attrs.dim_labels;
   const Shape &lhs = convolution.operand(0).shape(), &rhs = convolution.operand(1).shape(), &out = convolution.shape();
   const int64_t features = rhs.dim(labels.rhs_input_feature);
-  std::vector<int64_t> window_sizes, row_sizes = {out.dim(labels.out_batch)};
+  std::vector<int64_t> window_sizes;
   for (const WindowDim& window : attrs.window.dims) window_sizes.push_back(window.size);
-  for (const int64_t d : labels.out_spatial) row_sizes.push_back(out.dim(d));
-  Sizes sizes{.groups = attrs.feature_group_count,
+  const std::vector<RowPart> parts = RowParts(convolution);
+  std::vector<int64_t> row_sizes;
+  for (const RowPart& part : parts) row_sizes.push_back(part.size);
+  // Of one kind at most.
+  const int64_t groups = attrs.feature_group_count * attrs.batch_group_count;
+  Sizes sizes{.groups = groups,
               .rows = Product(row_sizes),
-              .columns = out.dim(labels.out_feature) / attrs.feature_group_count,
+              .columns = out.dim(labels.out_feature) / groups,
               .positions = Product(window_sizes),
               .terms = features};
-  // Few features: the window joins them, so that panels are full.
-  const bool joined = features < 16;
+  // Few features: the window joins them, so that panels are full. Features that are major to positions in memory, as
+  // those of a gradient of filters are (the images of a batch): so that neighbouring terms are near.
+  const std::vector<int64_t> strides = LayoutStrides(lhs);
+  const bool is_major = !labels.lhs_spatial.empty() && strides[labels.lhs_feature] > strides[labels.lhs_spatial.back()];
+  const bool joined = features < 16 || is_major;
+  const int64_t positions = sizes.positions;
   if (joined) sizes.terms *= std::exchange(sizes.positions, 1);
   if (!MakeVariables(space, sizes)) return {};
   IndexPool& pool = space.pool;
   const IndexExpr term = space.term().e;
-  const IndexExpr feature = joined ? pool.Mod(term, features) : term;
-  const std::vector<IndexExpr> w =
-      pool.Delinearize(joined ? pool.Div(term, features) : space.position().e, window_sizes);
+  const IndexExpr feature = !joined ? term : is_major ? pool.Div(term, positions) : pool.Mod(term, features);
+  const IndexExpr position = !joined    ? space.position().e
+                             : is_major ? pool.Mod(term, positions)
+                                        : pool.Div(term, features);
+  const std::vector<IndexExpr> w = pool.Delinearize(position, window_sizes);
   const std::vector<IndexExpr> at = pool.Delinearize(space.row().e, row_sizes);
   const IndexExpr out_feature = pool.Add(pool.Multiply(space.group().e, sizes.columns), space.column().e);
   std::vector<IndexExpr> a(lhs.rank()), b(rhs.rank());
   space.result.resize(out.rank());
-  a[labels.lhs_batch] = space.result[labels.out_batch] = at[0];
-  a[labels.lhs_feature] = pool.Add(pool.Multiply(space.group().e, features), feature);
+  for (size_t i = 0; i < parts.size(); ++i) {
+    IndexExpr& index = space.result[parts[i].dim];
+    const IndexExpr part = pool.Multiply(at[i], parts[i].step);
+    index = index.id < 0 ? part : pool.Add(index, part);
+    if (parts[i].is_class) space.row_classes *= parts[i].size;
+  }
+  const auto in_group = [&](IndexExpr e, int64_t size, int64_t of) {
+    return of > 1 ? pool.Add(pool.Multiply(space.group().e, size), e) : e;
+  };
+  a[labels.lhs_batch] = in_group(space.result[labels.out_batch], out.dim(labels.out_batch), attrs.batch_group_count);
+  a[labels.lhs_feature] = in_group(feature, features, attrs.feature_group_count);
   b[labels.rhs_input_feature] = feature;
   b[labels.rhs_output_feature] = space.result[labels.out_feature] = out_feature;
   for (size_t i = 0; i < labels.lhs_spatial.size(); ++i) {
     const WindowDim& window = attrs.window.dims[i];
-    space.result[labels.out_spatial[i]] = at[1 + i];
-    a[labels.lhs_spatial[i]] =
-        WindowBase(pool, at[1 + i], w[i], window, lhs.dim(labels.lhs_spatial[i]), &space.lhs_conditions);
+    a[labels.lhs_spatial[i]] = WindowBase(pool, space.result[labels.out_spatial[i]], w[i], window,
+                                          lhs.dim(labels.lhs_spatial[i]), &space.lhs_conditions);
     b[labels.rhs_spatial[i]] = window.reversed ? pool.Add(pool.Multiply(w[i], -1), window.size - 1) : w[i];
   }
   space.lhs = TRY(space.graph.Plan(convolution.operand(0), a));
@@ -113,11 +156,49 @@ Status PlanConvolution(const Instruction& convolution, ContractionSpace& space) 
 
 }  // namespace
 
+bool Saturates(const Instruction& product) {
+  return product.Is(Opcode::kConvolution) && IsInteger(product.shape().type());
+}
+
 std::vector<NodeId> ContractionSpace::Needed() const {
   std::vector<NodeId> needed = Values();
   needed.push_back(lhs);
   needed.push_back(rhs);
   return needed;
+}
+
+int64_t ContractionSpace::StepOf(IndexExpr e, const Variable& variable) const {
+  if (e == variable.e) return 1;
+  if (!pool.DependsOn(e, variable.e)) return 0;
+  const IndexPool::Node& node = pool[e];
+  int64_t step = 0;
+  switch (node.kind) {
+    case IndexPool::Kind::kVariable: return 0;  // A loaded index.
+    case IndexPool::Kind::kDiv: return StepOf(node.operand, variable) / node.divisor;
+    case IndexPool::Kind::kMod:
+    case IndexPool::Kind::kClamp: return StepOf(node.operand, variable);
+    case IndexPool::Kind::kSum:
+      for (const auto& term : node.terms) step += term.coefficient * StepOf(term.atom, variable);
+      return step;
+  }
+  __builtin_unreachable();
+}
+
+bool ContractionSpace::RunsAlong(NodeId node, const Variable& variable) const {
+  const NodeId roots[] = {node};
+  return std::ranges::any_of(graph.Reachable(roots), [&](NodeId id) {
+    const ElementNode& each = graph.node(id);
+    return each.kind == ElementNode::Kind::kLoad && StepOf(each.offset, variable) == 1;
+  });
+}
+
+void ContractionSpace::PutNeighboursIntoColumns() {
+  if (StepOf(outputs[0].offset, row()) != 1 || StepOf(outputs[0].offset, column()) == 1) return;
+  std::swap(variables[1], variables[2]);
+  std::swap(lhs, rhs);
+  std::swap(lhs_conditions, rhs_conditions);
+  std::swap(lhs_operand, rhs_operand);
+  row_classes = 1;
 }
 
 Result<std::unique_ptr<ContractionSpace>> ContractionSpaceOf(const FusionBody& body, const Instruction& hero,

@@ -10,6 +10,9 @@
 
 namespace hlo::gpu {
 
+// The terms of a tile, by the form of the kernel (plan/contraction.cpp).
+constexpr int64_t kLeastPackedPanel = 96, kMostPackedPanel = 384, kStreamedPanel = 512;
+
 // result[group, row, column] = sum over position, term of lhs[group, row, position, term] * rhs[group, position, term,
 // column]. Positions are those of a convolution's window; a dot has one.
 struct ContractionSpace : IterationSpace {
@@ -22,12 +25,25 @@ struct ContractionSpace : IterationSpace {
   const Variable& term() const { return variables[4]; }
 
   NodeId lhs = -1, rhs = -1;
-  std::vector<IndexCondition> lhs_conditions;  // Else the product is 0 (padding).
-  std::vector<IndexExpr> result;               // The contraction's own index.
+  int64_t lhs_operand = 0, rhs_operand = 1;  // Of the contraction.
+  // Rows come in so many parts of equal size, of which each meets elements of its own of a window (dilated inputs).
+  int64_t row_classes = 1;
+  std::vector<IndexCondition> lhs_conditions, rhs_conditions;  // Else the product is 0 (padding).
+  std::vector<IndexExpr> result;                               // The contraction's own index.
   std::vector<NodeId> given;
 
   std::vector<NodeId> Needed() const;
+
+  // From one to the next along `variable`, as far as neither wraps around: how far apart `e` is; and whether `node`
+  // loads neighbours.
+  int64_t StepOf(IndexExpr e, const Variable& variable) const;
+  bool RunsAlong(NodeId node, const Variable& variable) const;
+  // D' = B' A', where neighbours in the result are rows.
+  void PutNeighboursIntoColumns();
 };
+
+// Convolutions of integers end within the range of their type (docs/ops.md); dots of integers wrap.
+bool Saturates(const Instruction& product);
 
 // Of the contraction `hero` and what is computed from it. Null, and why, when there is more than an epilogue of as many
 // elements; null without a reason when it has no elements or no terms.

@@ -88,8 +88,8 @@ int64_t CarriedBy(const SortSpace& space) {
   return others.empty() ? SortSpace::kNothing : others[0];
 }
 
-// Floats that compare with nothing are in no order: then the algorithm decides, and another than the interpreter's gives
-// another result. Of a key alone tiles are merged as it does (SortKernel).
+// Floats that compare with nothing are in no order: then the algorithm decides, and another than the interpreter's
+// gives another result. Of a key alone tiles are merged as it does (SortKernel).
 bool MayBeNoOrder(const Computation& comparator) {
   return std::ranges::any_of(comparator.Instructions(), [](const Instruction* inst) {
     if (!inst->Is(Opcode::kCompare) || IsTotalOrder(*inst)) return false;

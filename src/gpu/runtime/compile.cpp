@@ -128,7 +128,9 @@ class Compiler {
       for (int64_t i = begin; i < end; ++i) {
         StepPlan& step = plans_[i];
         if (step.kind != StepKind::kKernel) continue;
-        if (auto plan = PlanOf(*step.inst, target())) step.plan = std::move(*plan);
+        auto plan = PlanOf(*step.inst, target());
+        if (plan) plan = ForHost(*step.inst, std::move(*plan));
+        if (plan) step.plan = std::move(*plan);
         else errors_[i] = std::move(plan).error();
         step.kind = KindOf(step.plan);
       }
@@ -136,6 +138,21 @@ class Compiler {
     for (const StepPlan& step : plans_) TRY(CheckKind(step));
     report().emit_ms = MillisecondsSince(start);
     return {};
+  }
+
+  // A product is a library's business on any device, so that what takes the place of a library on a host is made for the
+  // host, whatever the other kernels are made for. Without libraries a host runs those of the target; and a plan that is
+  // written is obeyed.
+  Result<FusionPlan> ForHost(const Instruction& inst, FusionPlan plan) const {
+    const bool is_product = !plan.kernels.empty() && plan.kernels.front().kind == KernelKind::kContraction;
+    if (!is_product || !device_.IsHost() || !options().libraries) return plan;
+    const auto written = TRY(ReadPlan(inst));
+    if (written && IsOwnKernel(written->kernels.front().kind)) return plan;
+    return PlanKernels(inst, device_.Describe());
+  }
+
+  Result<FusionPlan> PlanOwn(const Instruction& inst) const {
+    return ForHost(inst, TRY(KernelPlanOf(inst, target())));
   }
 
   using Names = std::vector<std::string_view>;
@@ -186,7 +203,7 @@ class Compiler {
     const Mutation* const mutation = FindMutation(fault);
     if (KindOf(step.plan) != StepKind::kKernel) {
       std::vector<std::string> refused = std::move(step.plan.refused);
-      step.plan = TRY(KernelPlanOf(*step.inst, target()));
+      step.plan = TRY(PlanOwn(*step.inst));
       step.plan.refused = std::move(refused);
     }
     if (mutation == nullptr) return EmitFusion(*step.inst, step.plan, fault);
@@ -596,7 +613,7 @@ class Compiler {
   }
 
   Result<bool> DiffersFromSound(const StepPlan& plan) const {
-    const std::vector<EmittedKernel> sound = TRY(EmitFusion(*plan.inst, TRY(KernelPlanOf(*plan.inst, target()))));
+    const std::vector<EmittedKernel> sound = TRY(EmitFusion(*plan.inst, TRY(PlanOwn(*plan.inst))));
     return !std::ranges::equal(plan.kernels, sound, [](const EmittedKernel& a, const EmittedKernel& b) {
       return kernel::Hash(*a.kernel) == kernel::Hash(*b.kernel);
     });

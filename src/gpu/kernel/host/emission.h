@@ -92,6 +92,8 @@ class HostEmission {
   LlvmValue InSegment(const Instruction& instruction);
   void EmitThreads(const Region& region, LlvmValue end, const SegmentPlan* segments,
                    const std::function<void(LlvmValue)>& bind);
+  bool EmitInRegisters(const Region& region, LlvmValue end, const SegmentPlan* segments,
+                       const std::function<void(LlvmValue)>& bind);
   void EmitStrips(const Region& region, LlvmValue end, const StripPlan& plan, const SegmentPlan* segments,
                   const std::function<void(LlvmValue)>& bind);
   llvm::AllocaInst* StripArray(Type type);
@@ -161,6 +163,7 @@ class HostEmission {
   const WidePlan* wide_ = nullptr;
   unsigned width_ = 1;
   std::vector<LlvmValue> wide_variables_;
+  std::map<int64_t, llvm::AllocaInst*> carried_;  // Where a vector body keeps the variables that live across its loops.
   Strip* strip_ = nullptr;
   Segment* segment_ = nullptr;
   LlvmValue block_ = nullptr, warp_ = nullptr, lane_ = nullptr, thread_ = nullptr, tile_index_ = nullptr;

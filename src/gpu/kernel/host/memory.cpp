@@ -115,7 +115,7 @@ llvm::ArrayType* HostEmission::TurnedType(const ArrayInfo& tile) {
 void HostEmission::EmitLoadTurned(const Instruction& load) {
   LlvmValue const column = Get(load.operands[2]);
   LlvmValue const address = TurnedAddress(load.imm, Get(load.operands[1]), column);
-  Set(load.result, LoadFrom(address, load.type, true));
+  Set(load.result, LoadFrom(address, load.type, true, false, IsLine(load.operands[1])));
 }
 
 void HostEmission::EmitTurn(const Instruction& turn) {
@@ -147,6 +147,8 @@ void HostEmission::EmitTurn(const Instruction& turn) {
 void HostEmission::EmitVariableGet(const Instruction& access) {
   if (LlvmValue const address = StripVariable(access))
     return Set(access.result, LoadFrom(address, access.type, true, false, true));
+  if (const auto found = carried_.find(access.imm); found != carried_.end())
+    return Set(access.result, b_.CreateLoad(found->second->getAllocatedType(), found->second));
   if (wide_ && wide_->stride[access.result] != 0) return Set(access.result, wide_variables_[access.imm]);
   Set(access.result, b_.CreateLoad(scalar_.TypeOf(access.type), variables_[access.imm]));
 }
@@ -154,6 +156,10 @@ void HostEmission::EmitVariableGet(const Instruction& access) {
 void HostEmission::EmitVariableSet(const Instruction& access) {
   if (LlvmValue const address = StripVariable(access))
     return StoreTo(address, kernel_.variables[access.imm].type, Wide(access.operands[0]), true);
+  if (const auto found = carried_.find(access.imm); found != carried_.end()) {
+    b_.CreateStore(Wide(access.operands[0]), found->second);
+    return;
+  }
   if (wide_) {
     wide_variables_[access.imm] = Wide(access.operands[0]);
     return;

@@ -142,7 +142,10 @@ llvm::Value* HostEmission::InSegment(const Instruction& instruction) {
 void HostEmission::EmitThreads(const Region& region, LlvmValue end, const SegmentPlan* segments,
                                const std::function<void(LlvmValue)>& bind) {
   const StripPlan plan = PlanStrips(facts_, region, segments);
-  if (plan.needed) return EmitStrips(region, end, plan, segments, bind);
+  if (plan.needed) {
+    if (!EmitInRegisters(region, end, segments, bind)) EmitStrips(region, end, plan, segments, bind);
+    return;
+  }
   const auto* const elements = llvm::dyn_cast<llvm::ConstantInt>(end);
   const int interleave = elements ? Interleave(facts_, region, elements->getSExtValue(), masked_tails_) : 1;
   std::vector<const Instruction*> body;
@@ -155,6 +158,50 @@ void HostEmission::EmitThreads(const Region& region, LlvmValue end, const Segmen
         EmitRegion(region);
       },
       interleave);
+}
+
+// A few vectors of lanes at a time, with the loops of the body inside and what lives across them in registers; false
+// where it cannot be so. A product of tiles in shared arrays, eight rows of a thread, from an eighth of the machine's
+// multiply-adds to most of them: what a strip keeps in arrays is loaded and stored in each step.
+bool HostEmission::EmitInRegisters(const Region& region, LlvmValue end, const SegmentPlan* segments,
+                                   const std::function<void(LlvmValue)>& bind) {
+  std::vector<const Instruction*> body;
+  for (const Instruction& instruction : region.body) body.push_back(&instruction);
+  const WidePlan wide =
+      PlanWide(facts_, body, region.arguments, {.segments = segments, .loops_inside = true}, VectorBytes());
+  int64_t vectors = VectorsInRegisters(wide.carried.size(), VectorBytes());
+  if (wide.lanes < 2 || wide.carried.empty() || vectors == 0) return false;
+  const auto* const elements = llvm::dyn_cast<llvm::ConstantInt>(end);
+  if (elements) {
+    while (vectors > 1 && elements->getSExtValue() % (wide.lanes * vectors) != 0) vectors /= 2;
+    if (elements->getSExtValue() % wide.lanes != 0) return false;
+  }
+  const auto emit = [&](LlvmValue lane) {
+    bind(lane);
+    EmitRegion(region);
+  };
+  LlvmValue begin = Index(0);
+  LlvmValue const most = elements ? end : b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, end, begin);
+  const auto emit_vectors = [&](int64_t width) {
+    width_ = static_cast<unsigned>(width);
+    for (const int64_t variable : wide.carried) {
+      llvm::IRBuilder<>::InsertPointGuard guard(b_);
+      b_.SetInsertPoint(allocas_);
+      carried_[variable] =
+          Alloca(llvm::FixedVectorType::get(scalar_.TypeOf(kernel_.variables[variable].type), width_));
+    }
+    LlvmValue const whole = b_.CreateAnd(most, Index(-width));
+    wide_ = &wide;
+    Loop(begin, whole, Index(width), {.lanes = true, .unroll = false, .is_done = true}, emit);
+    wide_ = nullptr;
+    carried_.clear();
+    begin = whole;
+  };
+  emit_vectors(wide.lanes * vectors);
+  if (elements) return true;
+  if (vectors > 1) emit_vectors(wide.lanes);
+  Loop(begin, end, Index(1), {.lanes = true, .unroll = false, .is_done = true}, emit);
+  return true;
 }
 
 void HostEmission::EmitStrips(const Region& region, LlvmValue end, const StripPlan& plan, const SegmentPlan* segments,

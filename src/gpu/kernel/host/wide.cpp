@@ -27,6 +27,7 @@ class WidePlanner {
   bool Take(const Instruction& instruction) {
     switch (instruction.op) {
       case Op::kLoad: return TakeLoad(instruction);
+      case Op::kLoadTurned: return TakeLoadTurned(instruction);
       case Op::kStore:
         Touch(instruction.operands[1]);
         return Accesses(instruction, StrideOf(instruction.operands[0]) == 1);
@@ -117,7 +118,15 @@ class WidePlanner {
   bool TakeLoad(const Instruction& load) {
     const int64_t stride = StrideOf(load.operands[0]);
     Know(load.result, stride == 0 ? 0 : kOwnValue);
-    return Accesses(load, stride == 0 || stride == 1);
+    const bool is_near = loops_ == 0 || stride == 0 || facts_.kernel.arrays[load.imm].kind == ArrayKind::kShared;
+    return Accesses(load, is_near && (stride == 0 || stride == 1));
+  }
+
+  // The rows of a turned tile are neighbours.
+  bool TakeLoadTurned(const Instruction& load) {
+    const int64_t row = StrideOf(load.operands[1]), column = StrideOf(load.operands[2]);
+    Know(load.result, kOwnValue);
+    return Accesses(load, row == 1 && column == 0);
   }
 
   bool TakeSlot(const Instruction& access) {
@@ -143,13 +152,22 @@ class WidePlanner {
     Touch(access.operands[0]);
     if (InArray(access)) Note(facts_.kernel.variables[access.imm].type);
     else is_set_[access.imm] = true;
+    if (loops_ > 0 && std::ranges::find(plan_.carried, access.imm) == plan_.carried.end()) {
+      Note(facts_.kernel.variables[access.imm].type);
+      plan_.carried.push_back(access.imm);
+    }
     return IsOfThread(access);
   }
 
   bool TakeLoop(const Instruction& loop) {
-    if (!facts_.IsWrittenOut(loop)) return false;
+    const bool is_written_out = facts_.IsWrittenOut(loop);
+    const auto varies = [&](int32_t bound) { return StrideOf(bound) != 0; };
+    if (!is_written_out && (!context_.loops_inside || std::ranges::any_of(loop.operands, varies))) return false;
     Know(loop.regions[0].arguments[0], 0);
-    return std::ranges::all_of(loop.regions[0].body, [&](const Instruction& inner) { return Take(inner); });
+    loops_ += is_written_out ? 0 : 1;
+    const bool taken = std::ranges::all_of(loop.regions[0].body, [&](const Instruction& inner) { return Take(inner); });
+    loops_ -= is_written_out ? 0 : 1;
+    return taken;
   }
 
   const HostFacts& facts_;
@@ -157,9 +175,20 @@ class WidePlanner {
   WidePlan& plan_;
   std::vector<bool> known_, is_set_;  // By value; by variable.
   int64_t widest_ = 0, computed_ = 0;
+  int loops_ = 0;  // Not written out, around what is being taken.
 };
 
 }  // namespace
+
+// A step takes a vector of what varies for each of those that a variable has, and one of what does not; of a lone
+// variable, the former is an operand in memory.
+int VectorsInRegisters(size_t carried, int64_t vector_bytes) {
+  const size_t registers = vector_bytes == 64 ? 32 : 16;
+  for (const size_t vectors : {8, 4, 2, 1}) {
+    if (carried * vectors + (carried > 1 ? vectors : 0) + 1 <= registers) return static_cast<int>(vectors);
+  }
+  return 0;
+}
 
 WidePlan PlanWide(const HostFacts& facts, std::span<const Instruction* const> body, std::span<const int32_t> indices,
                   WideContext context, int64_t vector_bytes) {

@@ -25,6 +25,8 @@ struct WidePlan {
   bool is_scalar = false;
   // By value: from one lane to the next. 0: the same for all; others are emitted as the scalar of the first lane.
   std::vector<int64_t> stride;
+  // Variables of the lanes that live across loops which are not written out. Only where the context lets loops in.
+  std::vector<int64_t> carried;
 };
 
 // Where a body stands. Null: not there.
@@ -32,7 +34,13 @@ struct WideContext {
   const SegmentPlan* segments = nullptr;
   const StripPlan* strip = nullptr;
   int group = 0;  // Of the strip.
+  // Loops with the same bounds in all lanes may run inside the vector, as long as what differs between lanes in them
+  // comes from shared arrays: those are in the cache, in whatever order they are read.
+  bool loops_inside = false;
 };
+
+// How many vectors of `carried` variables each fit into the registers, next to what a step needs: 0 if not even one.
+int VectorsInRegisters(size_t carried, int64_t vector_bytes);
 
 // `body`: instructions in their order; `indices`: values that count lanes.
 WidePlan PlanWide(const HostFacts& facts, std::span<const Instruction* const> body, std::span<const int32_t> indices,

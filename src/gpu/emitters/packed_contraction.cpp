@@ -1,0 +1,351 @@
+// The emitter of products for hosts: dot and convolution with an elementwise epilogue. A block packs a panel of each
+// operand into its shared arrays, which a host keeps in its second-level cache, converts on the way, and multiplies
+// them with the sums of a few rows and vectors in registers (host/threads.cpp, EmitInRegisters). A convolution's
+// operand is gathered window by window as it is packed; nothing of it lies in memory.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <functional>
+
+#include "base/text.h"
+#include "gpu/emitters/product.h"
+#include "gpu/emitters/scalar.h"
+#include "gpu/plan/launch_shape.h"
+
+namespace hlo::gpu {
+namespace {
+
+using kernel::Array;
+using kernel::CeilDiv;
+using kernel::KernelBuilder;
+using kernel::Slot;
+using kernel::Type;
+using kernel::Value;
+using kernel::Variable;
+
+// The rows of a turned tile, and the columns at which vectors end on any host, are multiples of this.
+constexpr int64_t kWhole = 16;
+
+// Bits of the magnitude of integers of 8 bits at most, whatever they were converted to since; 24 of others.
+int MagnitudeBits(const Instruction& operand) {
+  for (const Instruction* inst = &operand;; inst = &inst->operand(0)) {
+    const PrimitiveType type = inst->shape().type();
+    if (IsInteger(type) && BitWidth(type) <= 8) return BitWidth(type) - IsSigned(type);
+    const bool keeps = inst->operand_count() == 1 && (inst->Is(kMoves) || inst->Is(Opcode::kConvert));
+    if (!keeps || !IsSigned(type)) return 24;
+  }
+}
+
+// So many terms of a product of integers have a sum that is exact in f32, whose integers are up to 2^24: for signed
+// results, since what is negative must stay so.
+int64_t ExactTerms(const Instruction& product) {
+  const int bits = MagnitudeBits(product.operand(0)) + MagnitudeBits(product.operand(1));
+  return !IsSigned(product.shape().type()) || bits > 24 ? 0 : int64_t{1} << (24 - bits);
+}
+
+class PackedProduct {
+ public:
+  PackedProduct(ContractionSpace& space, const Instruction& hero, const EmitRequest& request)
+      : space_(space),
+        hero_(hero),
+        declared_(KernelTypeOf(hero.shape().type())),
+        sum_type_(SumTypeOf(hero)),
+        exact_panels_(ExactTerms(hero) / PanelOf(space, request.plan.tile[2])),
+        in_floats_(exact_panels_ > 0),
+        type_(in_floats_ ? Type::kF32 : sum_type_),
+        tile_rows_(request.plan.tile[0]),
+        tile_columns_(request.plan.tile[1]),
+        panel_(PanelOf(space, request.plan.tile[2])),
+        warps_(request.plan.threads / 32),
+        warp_rows_(tile_rows_ / warps_),
+        width_(static_cast<int>(request.plan.vector)),
+        summed_(request.fault == "dropped_term" && space.term().size > 1 ? space.term().size - 1 : space.term().size),
+        positions_of_panel_(space.position().size > 1 && space.row_classes == 1 ? panel_ / space.term().size : 1),
+        lhs_is_turned_(space.RunsAlong(space.lhs, space.row()) && !space.RunsAlong(space.lhs, space.term())),
+        rhs_is_turned_(space.RunsAlong(space.rhs, space.term()) && !space.RunsAlong(space.rhs, space.column())),
+        lhs_pitch_(Pitch(lhs_is_turned_ ? tile_rows_ : panel_)),
+        rhs_pitch_(Pitch(tile_columns_)),
+        frame_(space.graph, space.Needed(), LaunchOf(space, Axes(space), request.plan), request),
+        k_(frame_.k()),
+        emission_(frame_.emission()),
+        results_(space, hero, frame_) {}
+
+  EmittedKernel Emit() && {
+    lhs_panel_ = k_.Shared("lhs", type_, lhs_pitch_ * (lhs_is_turned_ ? panel_ : tile_rows_));
+    rhs_panel_ =
+        rhs_is_turned_ ? k_.SharedTile("rhs", type_, rhs_pitch_, panel_) : k_.Shared("rhs", type_, rhs_pitch_ * panel_);
+    const int64_t row_tiles = CeilDiv(space_.row().size, tile_rows_);
+    const int64_t column_tiles = CeilDiv(space_.column().size, tile_columns_);
+    column0_ = k_.block() % column_tiles * tile_columns_;
+    row0_ = k_.block() / column_tiles % row_tiles * tile_rows_;
+    emission_.Bind(space_.group().e, k_.block() / (column_tiles * row_tiles));
+    // What is beyond the last row and column is multiplied with the rest of its vector.
+    if (space_.row().size % tile_rows_ != 0) Clear(lhs_panel_);
+    if (space_.column().size % tile_columns_ != 0) Clear(rhs_panel_);
+    for (int64_t r = 0; r < warp_rows_; ++r) {
+      sums_.push_back(k_.MakeSlot(type_, width_));
+      k_.Fill(sums_.back(), Zero(type_));
+      if (!in_floats_ || (Panels() <= exact_panels_ && sum_type_ == declared_)) continue;
+      totals_.push_back(k_.MakeSlot(sum_type_, width_));
+      k_.Fill(totals_.back(), Zero(sum_type_));
+    }
+    if (positions_of_panel_ > 1) AddPositions();
+    else AddPanels();
+    if (!totals_.empty()) AddToTotals();
+    k_.Warps([&] { results_.Store(totals_.empty() ? sums_ : totals_, row0_, tile_rows_, column0_, tile_columns_); });
+    return std::move(results_).Finish("product, packed", sum_type_);
+  }
+
+ private:
+  using Dimension = ContractionSpace::Variable;
+
+  // A part of a variable: from where, how far at most, and how far apart its neighbours lie in the panel.
+  struct Way {
+    const Dimension& variable;
+    Value from;
+    int64_t steps, pitch;
+  };
+
+  static std::array<TileAxis, 3> Axes(const ContractionSpace& space) {
+    return {TileAxis{space.row().size, Role::kKept}, TileAxis{space.column().size, Role::kKept},
+            TileAxis{space.term().size, Role::kReduced}};
+  }
+
+  // An odd number of cache lines, so that lines below each other are in different sets of the first-level cache.
+  static int64_t Pitch(int64_t elements) { return (CeilDiv(elements, kWhole) | 1) * kWhole; }
+
+  // What is there of so many terms.
+  static int64_t PanelOf(const ContractionSpace& space, int64_t most) {
+    return std::min(most, CeilDiv(space.position().size * space.term().size, 32) * 32);
+  }
+
+  Value Zero(Type type) { return kernel::IsFloat(type) ? k_.Constant(type, 0.0) : k_.Constant(type, int64_t{0}); }
+
+  void Clear(const Array& panel) {
+    constexpr int kWidth = 8;
+    const int64_t step = int64_t{32} * warps_ * kWidth;
+    k_.Loop(int64_t{0}, panel.elements(), step, [&](Value begin) {
+      TileOver(k_, kWidth, panel.elements(), begin, step, [&](Value i) { panel.Store(begin + i, Zero(type_)); });
+    });
+  }
+
+  // How many of `steps` from `from` on there are before `end`.
+  Value Left(Value from, int64_t steps, int64_t end) {
+    return end % steps == 0 ? k_.Index(steps) : Min(k_.Index(steps), k_.Index(end) - from);
+  }
+
+  // Multiplied one after the other.
+  int64_t Panels() const {
+    if (positions_of_panel_ > 1) return CeilDiv(space_.position().size, positions_of_panel_);
+    return space_.position().size * CeilDiv(space_.term().size, panel_);
+  }
+
+  // Sums in floats that may not take another panel, in case.
+  void EndPanel(Value panel) {
+    if (!totals_.empty()) k_.If(panel % exact_panels_ == exact_panels_ - 1, [&] { AddToTotals(); });
+  }
+
+  void AddToTotals() {
+    k_.Tile(width_, [&](Value) {
+      for (size_t r = 0; r < sums_.size(); ++r) {
+        totals_[r].Set(totals_[r].Get() + Convert(sums_[r].Get(), sum_type_));
+        sums_[r].Set(Zero(type_));
+      }
+    });
+  }
+
+  // Each panel has terms of one position.
+  void AddPanels() {
+    const int64_t positions = space_.position().size, panels = CeilDiv(space_.term().size, panel_);
+    k_.Loop(int64_t{0}, Panels(), 1, [&](Value step) {
+      Emission::Scope scope(emission_);
+      emission_.Bind(space_.position().e, panels == 1 ? step : step / panels);
+      const Value term0 = panels == 1 ? k_.Index(0) : (positions == 1 ? step : step % panels) * panel_;
+      const auto add = [&] {
+        PackPanels(term0, k_.Index(0));
+        Turn(Left(term0, panel_, space_.term().size));
+        Multiply(summed_ % panel_ == 0 ? k_.Index(panel_) : Min(k_.Index(panel_), k_.Index(summed_) - term0));
+      };
+      if (space_.row_classes > 1 && positions > 1) k_.If(MeetsElements(), add);
+      else add();
+      EndPanel(step);
+    });
+  }
+
+  // Each panel has several positions, with all of their terms.
+  void AddPositions() {
+    const int64_t positions = space_.position().size, terms = space_.term().size;
+    k_.Loop(int64_t{0}, positions, positions_of_panel_, [&](Value first) {
+      const Value count = Left(first, positions_of_panel_, positions);
+      k_.Loop(k_.Index(0), count, 1, [&](Value i) {
+        Emission::Scope scope(emission_);
+        emission_.Bind(space_.position().e, first + i);
+        PackPanels(k_.Index(0), i * terms);
+      });
+      Turn(count * terms);
+      Multiply(summed_ == terms ? count * terms : count * terms - 1);
+      EndPanel(first / positions_of_panel_);
+    });
+  }
+
+  struct Operand {
+    NodeId node;
+    std::span<const IndexCondition> conditions;
+    Type type;
+  };
+
+  // As it is multiplied. `in_runs`: where runs of lanes have the conditions in common, it is read in any case, so that
+  // accesses stay contiguous; so is what has no 0 to be instead of it.
+  Value Element(const Operand& operand, bool in_runs) {
+    const auto multiplied = [&](Value value) { return Convert(in_floats_ ? value : Convert(value, declared_), type_); };
+    if (operand.conditions.empty()) return multiplied(emission_.Emit(operand.node));
+    if (in_runs || operand.type == Type::kF8E8M0FNU)
+      return Select(emission_.All(operand.conditions), multiplied(emission_.Emit(operand.node)), Zero(type_));
+    return multiplied(emission_.EmitWhere(operand.conditions, operand.node, Zero(operand.type)));
+  }
+
+  // A warp steps along `line`, its lanes take `lane`.
+  void Pack(const Operand& operand, const Way& line, const Way& lane,
+            const std::function<void(Value line, Value lane, Value value)>& put) {
+    emission_.SetLane(lane.variable.e);
+    const int width = static_cast<int>(std::bit_ceil(static_cast<uint64_t>(CeilDiv(lane.steps, 32))));
+    const bool fits = 32 * width == lane.steps && lane.variable.size % lane.steps == 0;
+    const bool in_runs = std::ranges::all_of(operand.conditions, [&](const IndexCondition& condition) {
+      return space_.StepOf(condition.expression, lane.variable) == 0;
+    });
+    const Value lines = Left(line.from, line.steps, line.variable.size);
+    const Value lanes = Left(lane.from, lane.steps, lane.variable.size);
+    k_.Warps([&] {
+      k_.Loop(k_.warp(), lines, warps_, [&](Value i) {
+        Emission::Scope scope(emission_);
+        emission_.Bind(line.variable.e, line.from + i);
+        const NodeId nodes[] = {operand.node};
+        emission_.Hoist(nodes);
+        for (const IndexCondition& condition : operand.conditions) emission_.Hoist(condition.expression);
+        const auto element = [&](Value j) {
+          Emission::Scope in_tile(emission_);
+          emission_.Bind(lane.variable.e, lane.from + j);
+          put(i, j, Element(operand, in_runs));
+        };
+        if (fits) k_.Tile(width, element);
+        else k_.Tile(width, lanes, element);
+      });
+    });
+  }
+
+  // The terms from term0 on, behind `before` others.
+  void PackPanels(Value term0, Value before) {
+    const Way rows{space_.row(), row0_, tile_rows_, lhs_is_turned_ ? 1 : lhs_pitch_};
+    const Way columns{space_.column(), column0_, tile_columns_, 1};
+    const Way lhs_terms{space_.term(), term0, panel_, lhs_is_turned_ ? lhs_pitch_ : 1};
+    const Way rhs_terms{space_.term(), term0, panel_, rhs_pitch_};
+    const auto into = [&](const Array& panel, const Way& line, const Way& lane) {
+      const int64_t pitch = line.variable.role == Role::kReduced ? line.pitch : lane.pitch;
+      const Value first = before * pitch;
+      return [&, first, line_pitch = line.pitch, lane_pitch = lane.pitch](Value i, Value j, Value value) {
+        panel.Store(first + i * line_pitch + j * lane_pitch, value);
+      };
+    };
+    const auto type = [&](int64_t operand) { return KernelTypeOf(hero_.operand(operand).shape().type()); };
+    const Operand lhs{space_.lhs, space_.lhs_conditions, type(space_.lhs_operand)};
+    const Operand rhs{space_.rhs, space_.rhs_conditions, type(space_.rhs_operand)};
+    if (lhs_is_turned_) Pack(lhs, lhs_terms, rows, into(lhs_panel_, lhs_terms, rows));
+    else Pack(lhs, rows, lhs_terms, into(lhs_panel_, rows, lhs_terms));
+    if (!rhs_is_turned_) return Pack(rhs, rhs_terms, columns, into(rhs_panel_, rhs_terms, columns));
+    Pack(rhs, columns, rhs_terms, [&](Value i, Value j, Value value) { rhs_panel_.StoreAt(i, before + j, value); });
+  }
+
+  void Turn(Value terms) {
+    if (rhs_is_turned_) k_.Turn(rhs_panel_, Left(column0_, tile_columns_, space_.column().size), terms);
+  }
+
+  Value Lhs(Value first_row, int64_t r, Value term) {
+    if (lhs_is_turned_) return lhs_panel_.Load(term * lhs_pitch_ + (first_row + r));
+    return lhs_panel_.Load(first_row * lhs_pitch_ + (term + r * lhs_pitch_));
+  }
+
+  // Is there an element of the dilated operand at this position of the window, for rows of the tile?
+  Value MeetsElements() {
+    const int64_t rows = space_.row().size, of_class = rows / space_.row_classes;
+    const Value last = Min(row0_ + (tile_rows_ - 1), k_.Index(rows - 1));
+    std::vector<IndexCondition> meet;
+    for (const IndexCondition& condition : space_.lhs_conditions) {
+      if (condition.high - condition.low == 1) meet.push_back(condition);
+    }
+    Emission::Scope scope(emission_);
+    emission_.Bind(space_.row().e, row0_);
+    return emission_.All(meet) | (row0_ / of_class != last / of_class);
+  }
+
+  void Multiply(Value terms) {
+    const bool has_tail = space_.column().size % tile_columns_ != 0;
+    const Value columns =
+        has_tail ? (k_.Index(space_.column().size) - column0_ + (kWhole - 1)) / kWhole * kWhole : Value();
+    k_.Warps([&] {
+      const Value first = k_.warp() * warp_rows_;
+      const auto tile = [&](Value i) {
+        std::vector<Variable> running;
+        for (const Slot& sum : sums_) running.push_back(k_.MakeVariable(sum.Get()));
+        k_.Loop(k_.Index(0), terms, 1, [&](Value t) {
+          const Value b = rhs_is_turned_ ? rhs_panel_.LoadTurned(i, t) : rhs_panel_.Load(t * rhs_pitch_ + i);
+          for (int64_t r = 0; r < warp_rows_; ++r) {
+            const Value a = Lhs(first, r, t);
+            running[r].Set(kernel::IsFloat(type_) ? Fma(a, b, running[r].Get()) : running[r].Get() + a * b);
+          }
+        });
+        for (size_t r = 0; r < sums_.size(); ++r) sums_[r].Set(running[r].Get());
+      };
+      const auto multiply = [&] {
+        if (has_tail) k_.Tile(width_, columns, tile);
+        else k_.Tile(width_, tile);
+      };
+      if (space_.row().size % tile_rows_ == 0) return multiply();
+      k_.If(row0_ + first < space_.row().size, multiply);
+    });
+  }
+
+  ContractionSpace& space_;
+  const Instruction& hero_;
+  // What the product is declared as, what its sums are kept as, and what is multiplied.
+  const Type declared_, sum_type_;
+  const int64_t exact_panels_;  // Of integers, whose sum is exact in f32.
+  const bool in_floats_;
+  const Type type_;
+  const int64_t tile_rows_, tile_columns_, panel_, warps_, warp_rows_;
+  const int width_;
+  const int64_t summed_;  // Terms that count.
+  const int64_t positions_of_panel_;
+  // Panels of rows and terms, of columns and terms, are written along what memory has them in.
+  const bool lhs_is_turned_, rhs_is_turned_;
+  const int64_t lhs_pitch_, rhs_pitch_;  // From line to line of a panel.
+  KernelFrame frame_;
+  KernelBuilder& k_;
+  Emission& emission_;
+  ProductResults results_;
+  Array lhs_panel_, rhs_panel_;
+  Value column0_, row0_;
+  std::vector<Slot> sums_, totals_;  // By row. Totals where sums in floats are not the whole.
+};
+
+}  // namespace
+
+Result<EmittedKernel> EmitPackedContraction(const EmitRequest& request) {
+  const KernelPlan& plan = request.plan;
+  const Instruction& hero = *TRY(ProductOf(request));
+  const int64_t warps = plan.threads / 32;
+  TRY(request.Require(
+      plan.tile[0] % warps == 0 && plan.tile[0] / warps <= 16 && plan.tile[0] <= 512 &&
+          plan.tile[1] == 32 * plan.vector && plan.vector <= 16 && plan.tile[2] % 32 == 0 &&
+          plan.tile[2] <= kMostPackedPanel,
+      Str("a tile of ", plan.threads, " threads of ", plan.vector, " with packed panels is 1 to 16 times ", warps,
+          " rows (512 at most), ", 32 * plan.vector, " columns (512), ", kLeastPackedPanel, " to ", kMostPackedPanel,
+          " terms, a multiple of 32")));
+  TRY(request.Require(plan.stages == 1, "its panels are filled one at a time: stages is 1"));
+  std::string why_not;
+  const auto space = TRY(ContractionSpaceOf(request.body, hero, &why_not));
+  TRY(request.Require(space != nullptr, why_not.empty() ? "the product has no terms" : why_not));
+  space->PutNeighboursIntoColumns();
+  return PackedProduct(*space, hero, request).Emit();
+}
+
+}  // namespace hlo::gpu
