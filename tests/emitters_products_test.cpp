@@ -17,8 +17,9 @@ std::unique_ptr<Module> ForHost(const std::string& text, FusionKind fusion = Fus
     return module;
   }
   EXPECT_EQ(plan->kernels.front().kind, KernelKind::kContraction) << text;
-  if (plan->kernels.front().kind == KernelKind::kContraction)
+  if (plan->kernels.front().kind == KernelKind::kContraction) {
     EXPECT_EQ(plan->kernels.front().tile[2] == 512, streamed) << text;
+  }
   plan->target.clear();
   SetPlan(root, *plan);
   return module;
