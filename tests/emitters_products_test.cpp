@@ -116,8 +116,9 @@ TEST(EmitPackedContraction, Convolutions) {
                "convolution(x, w), window={size=3x3 pad=2_1x2_1 lhs_dilate=2x2 rhs_reversal=1x1}, "
                "dim_labels=b01f_01io->b01f }"));
   // A gradient of filters: the batch is summed over, the positions are the result's. Channels first: so are those.
-  Check(*ForHost("ENTRY e { x = f32[2,20,7,9] parameter(0) w = f32[24,20,3,3] parameter(1) ROOT v = f32[2,24,7,9] "
-                 "convolution(x, w), window={size=3x3 pad=1_1x1_1}, dim_labels=bf01_oi01->bf01 }"));
+  Check(
+      *ForHost("ENTRY e { x = f32[2,20,7,9] parameter(0) w = f32[24,20,3,3] parameter(1) ROOT v = f32[2,24,7,9] "
+               "convolution(x, w), window={size=3x3 pad=1_1x1_1}, dim_labels=bf01_oi01->bf01 }"));
   Check(
       *ForHost("ENTRY e { x = f32[4,6,6,20] parameter(0) y = f32[4,6,6,24] parameter(1) ROOT v = f32[3,3,20,24] "
                "convolution(x, y), window={size=6x6 pad=1_1x1_1}, dim_labels=f01b_i01o->01bf }"));

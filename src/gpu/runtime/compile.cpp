@@ -140,9 +140,9 @@ class Compiler {
     return {};
   }
 
-  // A product is a library's business on any device, so that what takes the place of a library on a host is made for the
-  // host, whatever the other kernels are made for. Without libraries a host runs those of the target; and a plan that is
-  // written is obeyed.
+  // A product is a library's business on any device, so that what takes the place of a library on a host is made for
+  // the host, whatever the other kernels are made for. Without libraries a host runs those of the target; and a plan
+  // that is written is obeyed.
   Result<FusionPlan> ForHost(const Instruction& inst, FusionPlan plan) const {
     const bool is_product = !plan.kernels.empty() && plan.kernels.front().kind == KernelKind::kContraction;
     if (!is_product || !device_.IsHost() || !options().libraries) return plan;
@@ -151,9 +151,7 @@ class Compiler {
     return PlanKernels(inst, device_.Describe());
   }
 
-  Result<FusionPlan> PlanOwn(const Instruction& inst) const {
-    return ForHost(inst, TRY(KernelPlanOf(inst, target())));
-  }
+  Result<FusionPlan> PlanOwn(const Instruction& inst) const { return ForHost(inst, TRY(KernelPlanOf(inst, target()))); }
 
   using Names = std::vector<std::string_view>;
 

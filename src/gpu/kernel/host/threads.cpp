@@ -187,8 +187,7 @@ bool HostEmission::EmitInRegisters(const Region& region, LlvmValue end, const Se
     for (const int64_t variable : wide.carried) {
       llvm::IRBuilder<>::InsertPointGuard guard(b_);
       b_.SetInsertPoint(allocas_);
-      carried_[variable] =
-          Alloca(llvm::FixedVectorType::get(scalar_.TypeOf(kernel_.variables[variable].type), width_));
+      carried_[variable] = Alloca(llvm::FixedVectorType::get(scalar_.TypeOf(kernel_.variables[variable].type), width_));
     }
     LlvmValue const whole = b_.CreateAnd(most, Index(-width));
     wide_ = &wide;
