@@ -279,7 +279,8 @@ TEST(DeviceDescription, IsTheNearestRow) {
   EXPECT_EQ(NearestDevice("NVIDIA GeForce RTX 3090", 86).name, "a10");
   EXPECT_EQ(NearestDevice("NVIDIA B200", 100).name, "h200");
   EXPECT_EQ(FindDevice("host")->shared_memory_bytes, std::nullopt);
-  EXPECT_EQ(TargetOfPlatform("cpu"), nullptr);  // Plans for the default device run on any host.
+  EXPECT_EQ(TargetOfPlatform("cpu", false), nullptr);  // Plans for the default device run on any host.
+  EXPECT_EQ(TargetOfPlatform("cpu", true)->name, "host");
   const DeviceDescription host = HostDescription(8, 64);
   EXPECT_EQ(host.multiprocessors, 8);
   EXPECT_EQ(host.instruction_rate, 8 * FindDevice("host")->instruction_rate);

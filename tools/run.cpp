@@ -91,7 +91,9 @@ void AddRunningFlags(FlagSet& flags, RunOptions* run) {
                  "All but native make the verdict MATCH(with stubs)");
   flags.Alias("stub", "custom_call");
   flags.Group("Running");
-  flags.Bool("bench", &run->bench, "warm up, then run for at least 3 s and 10 times; all on the same arguments");
+  flags.Bool("bench", &run->bench,
+             "warm up, then run for at least 3 s and 10 times, all on the same arguments; on a "
+             "host kernels are planned for it, unless --target names another");
   flags.Int("num_repeats", &run->num_repeats, "timed runs without --bench", 1);
   flags.Bool("profile", &run->profile, "a table of time by kernel and library call");
   flags.Int("max_loop_iterations", &run->max_loop_iterations, "of one while; 0: no limit");
@@ -169,7 +171,8 @@ Status Settle(RunFlags* f) {
   RunOptions& run = f->run;
   f->quiet |= f->silent;
   TRY(ReadTargetFlag(&f->passes));
-  if (f->passes.device == nullptr) f->passes.device = TargetOfPlatform(run.platform);
+  run.obeys_plans = run.bench && f->passes.device == nullptr;
+  if (f->passes.device == nullptr) f->passes.device = TargetOfPlatform(run.platform, run.bench);
   run.pipeline = TRY(PipelineOf(f->passes, f->inject));
   SettleReproducer(f->passes, f->log, f->inject, &run.reproducer);
   TRY(CheckCustomCallPolicies(run.custom_call));

@@ -216,10 +216,11 @@ std::shared_ptr<const Target> TargetOf(const DeviceDescription& device) {
   return Owned(std::string(device.name), device);
 }
 
-std::shared_ptr<const Target> TargetOfPlatform(const std::string& platform) {
+std::shared_ptr<const Target> TargetOfPlatform(const std::string& platform, bool for_speed) {
   if (platform == "interpreter") return nullptr;
-  const auto device = gpu::OpenDevice(platform == "auto" ? "cuda" : platform);
-  return device && !(*device)->IsHost() ? TargetOf((*device)->Describe()) : nullptr;
+  auto device = gpu::OpenDevice(platform == "auto" ? "cuda" : platform);
+  if (!device && platform == "auto" && for_speed) device = gpu::OpenDevice("cpu");
+  return device && (!(*device)->IsHost() || for_speed) ? TargetOf((*device)->Describe()) : nullptr;
 }
 
 std::string TargetNames() {

@@ -18,6 +18,7 @@
 #include "gpu/plan/planner.h"
 #include "interp/arguments/argument_files.h"
 #include "interp/devices/manual_regions.h"
+#include "ir/fusion_plan.h"
 #include "ir/module.h"
 #include "ir/region.h"
 
@@ -138,6 +139,22 @@ Status Experiment::DumpTo(const DumpOptions& options) {
   return dumper_->Before(*input.module);
 }
 
+namespace {
+
+// For which device the first instruction that has a plan is planned; "": none has one, or it does not say.
+std::string TargetOfPlans(const Module& module) {
+  for (const Computation* computation : module.PostOrder()) {
+    for (const Instruction* inst : computation->instructions()) {
+      if (!HasPlan(*inst)) continue;
+      const auto plan = ReadPlan(*inst);
+      return plan && *plan ? (*plan)->target : "";
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
 Result<const InputModule*> Experiment::Input() {
   return Keep(*input_, [&]() -> Result<InputModule> {
     progress_->Stage("reading");
@@ -151,6 +168,9 @@ Result<const InputModule*> Experiment::Input() {
     for (CustomCallStub& stub : TRY(StubCustomCalls(*input.module, options_.custom_call, options_.load))) {
       if (stub.calls > 0) input.stubs.push_back(std::move(stub));
       else input.notes.push_back(Str("--custom_call: the module does not call \"", Escaped(stub.target), "\""));
+    }
+    if (options_.obeys_plans) {
+      if (const DeviceDescription* device = FindDevice(TargetOfPlans(*input.module))) options_.pipeline.device = device;
     }
     input.filled_constants =
         TRY(FillElided(*input.module, options_.load, static_cast<uint64_t>(options_.seed), options_.memory_limit));
