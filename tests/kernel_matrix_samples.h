@@ -98,6 +98,44 @@ inline Kernel OneProduct(MmaShape shape, MatrixOrder order, int64_t spare) {
   return std::move(k).Build();
 }
 
+// Products of panels in shared arrays, three rows and `columns` of 64: a loop with the same bounds in all lanes, and what
+// lives across it. `turned`: one panel is written along its terms.
+inline Kernel PanelProduct(Type type, int64_t columns, bool turned) {
+  constexpr int64_t kRows = 3, kTerms = 48, kColumns = 64, kBlocks = 2;
+  KernelBuilder k("panel_product", kBlocks, 32);
+  const Array x = k.Input("x", type, kBlocks * kRows * kTerms), y = k.Input("y", type, kBlocks * kColumns * kTerms);
+  const Array z = k.Output("z", type, kBlocks * kRows * columns);
+  const Array lhs = k.Shared("lhs", type, kRows * kTerms);
+  const Array rhs =
+      turned ? k.SharedTile("rhs", type, kColumns, kTerms) : k.Shared("rhs", type, kColumns * kTerms);
+  k.Loop(0, kRows * kTerms, 32, [&](Value begin) {
+    k.Tile(1, kRows * kTerms - begin, [&](Value i) {
+      lhs.Store(begin + i, x.Load(k.block() * (kRows * kTerms) + begin + i));
+    });
+  });
+  const Value first = k.block() * (kColumns * kTerms);
+  if (turned) {
+    k.Loop(0, kColumns, 1, [&](Value column) {
+      k.Tile(2, k.Index(kTerms), [&](Value t) { rhs.StoreAt(column, t, y.Load(first + column * kTerms + t)); });
+    });
+    k.Turn(rhs, k.Index(kColumns), k.Index(kTerms));
+  } else {
+    k.Loop(0, kColumns * kTerms, 64, [&](Value begin) {
+      k.Tile(2, [&](Value i) { rhs.Store(begin + i, y.Load(first + begin + i)); });
+    });
+  }
+  k.Tile(2, k.Index(columns), [&](Value i) {
+    std::vector<Variable> sums;
+    for (int64_t r = 0; r < kRows; ++r) sums.push_back(k.MakeVariable(k.Constant(type, 0)));
+    k.Loop(0, kTerms, 1, [&](Value t) {
+      const Value b = turned ? rhs.LoadTurned(i, t) : rhs.Load(t * kColumns + i);
+      for (int64_t r = 0; r < kRows; ++r) sums[r].Set(lhs.Load(t + r * kTerms) * b + sums[r].Get());
+    });
+    for (int64_t r = 0; r < kRows; ++r) z.Store((k.block() * kRows + r) * columns + i, sums[r].Get());
+  });
+  return std::move(k).Build();
+}
+
 }  // namespace hlo::kernel
 
 #endif  // HLO_TESTS_KERNEL_MATRIX_SAMPLES_H_
