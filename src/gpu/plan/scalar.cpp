@@ -145,7 +145,7 @@ Type AccumulatorType(const Instruction& fold, kernel::Type type) {
   const auto simple = AsSimpleReducer(reducer);
   if (!simple) return type;
   const bool compares = simple->opcode == Opcode::kMaximum || simple->opcode == Opcode::kMinimum;
-  return simple->opcode == Opcode::kAdd || (compares && type != Type::kBF16) ? Type::kF32 : type;
+  return simple->opcode == Opcode::kAdd || compares ? Type::kF32 : type;
 }
 
 }  // namespace hlo::gpu

@@ -50,9 +50,9 @@ struct SimpleReducer {
 };
 std::optional<SimpleReducer> AsSimpleReducer(const Computation& computation);
 
-// Accumulators of additions of floats below f32 are f32, and so are those of maxima and minima but for bf16, which is
-// half an f32: no processor at hand compares the others, so that each step would go there and back; the bits are the
-// same. All others have the type of the value.
+// Accumulators of additions of floats below f32 are f32, and so are those of maxima and minima: no processor at hand
+// compares them, so that each step would go there and back, by a rounding; the bits are the same. All others have the
+// type of the value.
 kernel::Type AccumulatorType(const Instruction& fold, kernel::Type type);
 
 }  // namespace hlo::gpu
