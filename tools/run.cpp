@@ -84,6 +84,7 @@ void AddRunningFlags(FlagSet& flags, RunOptions* run) {
              "steps that have no kernel run in the interpreter, and the report names them; off: UNSUPPORTED");
   flags.Bool("libraries", &run->libraries, "use libraries for gemm and convolution; off: our kernels");
   flags.Bool("allow_tf32", &run->allow_tf32, "cuda: f32 products may be rounded to tf32 first");
+  flags.Bool("cuda_graphs", &run->cuda_graphs, "cuda: steps are queued as one, as a graph; off: one by one");
 
   flags.Group("Custom calls");
   flags.Repeated("custom_call", &run->custom_call, "TARGET=POLICY",
@@ -94,6 +95,7 @@ void AddRunningFlags(FlagSet& flags, RunOptions* run) {
   flags.Bool("bench", &run->bench,
              "warm up, then run for at least 3 s and 10 times, all on the same arguments; on a "
              "host kernels are planned for it, unless --target names another");
+  flags.Double("bench_seconds", &run->bench_seconds, "of --bench, instead of 3");
   flags.Int("num_repeats", &run->num_repeats, "timed runs without --bench", 1);
   flags.Bool("profile", &run->profile, "a table of time by kernel and library call");
   flags.Int("max_loop_iterations", &run->max_loop_iterations, "of one while; 0: no limit");

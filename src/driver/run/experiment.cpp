@@ -47,7 +47,9 @@ auto ArgumentKey(const RunOptions& o) {
                o.exact_bound, o.reference_platform, o.reference_file, o.compare_mode, o.work_limit, o.allow_tf32),
       std::tuple(interpreted));
 }
-auto ResultKey(const RunOptions& o) { return std::tie(o.bench, o.num_repeats, o.profile, o.watch, o.outfeed); }
+auto ResultKey(const RunOptions& o) {
+  return std::tie(o.bench, o.bench_seconds, o.num_repeats, o.cuda_graphs, o.profile, o.watch, o.outfeed);
+}
 
 // Keeps what `make` makes, where nothing is kept yet.
 template <class T, class Make>

@@ -174,6 +174,7 @@ std::string ReportText(const RunReport& report) {
     if (times.runs > 0)
       out += Str("   run ", HumanMilliseconds(times.run), " (median of ", times.runs, "; ",
                  HumanMilliseconds(times.run_min), " to ", HumanMilliseconds(times.run_max), ")");
+    if (times.on_device) out += Str(", ", HumanMilliseconds(*times.on_device), " on the device");
     out += "\n";
   }
   if (report.platform == "interpreter") out += Str("  interpreter   run ", HumanMilliseconds(times.run), "\n");

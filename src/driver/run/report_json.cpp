@@ -21,6 +21,7 @@ void WriteTimes(JsonWriter& json, const RunTimes& times) {
   json.Key("check_ms").Value(times.check).Key("arguments_ms").Value(times.arguments);
   json.Key("placing_ms").Value(times.placing).Key("all_runs_ms").Value(times.all_runs);
   json.Key("first_run_ms").Value(times.first_run);
+  if (times.on_device) json.Key("on_device_ms").Value(*times.on_device);
   json.Key("results_ms").Value(times.results).Key("saving_ms").Value(times.saving).Key("all_ms").Value(times.all);
 }
 

@@ -165,6 +165,7 @@ void ReportTimes(const RunTimes& of_results, bool interpreted, RunTimes* times) 
   times->run = of_results.run;
   times->run_min = of_results.run_min;
   times->run_max = of_results.run_max;
+  times->on_device = of_results.on_device;
   times->runs = of_results.runs;
   times->all_runs = of_results.all_runs;
   times->first_run = of_results.first_run;

@@ -65,6 +65,7 @@ struct RunOptions {
   bool libraries = true;
   bool fallback = true;  // What has no kernel runs in the interpreter.
   bool allow_tf32 = false;
+  bool cuda_graphs = true;  // See gpu::RunOptions::record.
   std::vector<std::string> library_path;
   std::vector<std::string> custom_call;  // TARGET=POLICY; checked by CheckCustomCallPolicies.
   std::string inject;                    // gpu::CompileOptions::inject; tests only.
@@ -73,6 +74,7 @@ struct RunOptions {
   std::string output_mode = "return_device_0_outputs";  // return_outputs
 
   bool bench = false;
+  double bench_seconds = 3;  // With `bench`, at least.
   bool obeys_plans = false;  // Whatever the target, a module with plans runs as it is planned.
   int64_t num_repeats = 1;
   int64_t max_loop_iterations = 1'000'000;
@@ -92,12 +94,13 @@ struct RunOptions {
 struct RunTimes {
   double parse = 0, passes = 0, compile = 0, run = 0, run_min = 0, run_max = 0, reference = 0, check = 0;
   int64_t runs = 0;
-  double all_runs = 0;   // Of which `run` is the median; warming up and --profile count.
-  double first_run = 0;  // The first of them, which touches its memory for the first time.
-  double arguments = 0;  // Made or read; without `reference`, which judges what is made up.
-  double placing = 0;    // To the device.
-  double results = 0;    // From it, hashed, as text.
-  double saving = 0;     // Arguments and results, to files.
+  std::optional<double> on_device;  // Of it, on the device's own clock: without what waiting for it costs.
+  double all_runs = 0;              // Of which `run` is the median; warming up and --profile count.
+  double first_run = 0;             // The first of them, which touches its memory for the first time.
+  double arguments = 0;             // Made or read; without `reference`, which judges what is made up.
+  double placing = 0;               // To the device.
+  double results = 0;               // From it, hashed, as text.
+  double saving = 0;                // Arguments and results, to files.
   double all = 0;
   double ready() const { return parse + passes + compile; }  // Text to ready to run.
 };

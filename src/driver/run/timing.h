@@ -26,8 +26,8 @@ class Stopwatch {
 // The median of at least one run, in milliseconds, and the range.
 void SetRunTimes(std::vector<double> runs, RunTimes* times);
 
-// Warms up, then runs until the figures are steady: at least 10 times and 3 s with --bench, else num_repeats times. The
-// share of the time that was spent in host calls.
+// Warms up, then runs until the figures are steady: at least 10 times and bench_seconds with --bench, else num_repeats
+// times. The share of the time that was spent in host calls.
 Result<double> TimeRuns(gpu::Executable& executable, const RunOptions& options, Progress& progress, RunTimes* times);
 
 // Milliseconds of one execution spent in each kernel and library call, the longest first; a loop's are summed up. Steps

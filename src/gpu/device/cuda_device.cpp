@@ -34,6 +34,7 @@ enum {
 enum { kJitErrorLog = 5, kJitErrorLogBytes = 6 };  // CUjit_option.
 enum { kMaxDynamicShared = 8 };                    // CUfunction_attribute.
 enum { kStreamNonBlocking = 1 };
+enum { kCaptureRelaxed = 2 };  // CUstreamCaptureMode: libraries may do what they like meanwhile.
 
 constexpr int kOldestDriver = 12030;  // The first that reads PTX 8.3.
 constexpr int64_t kSharedWithoutAsking = 48 << 10;
@@ -50,7 +51,6 @@ struct Driver {
   Status32 (*device_attribute)(int*, int, int);
   Status32 (*device_total_memory)(size_t*, int);
   Status32 (*primary_context)(CudaHandle*, int);
-  Status32 (*release_context)(int);
   Status32 (*set_context)(CudaHandle);
   Status32 (*stream_create)(CudaHandle*, unsigned);
   Status32 (*stream_destroy)(CudaHandle);
@@ -64,12 +64,25 @@ struct Driver {
   Status32 (*fill8)(DevicePointer, unsigned char, size_t, CudaHandle);
   Status32 (*fill16)(DevicePointer, unsigned short, size_t, CudaHandle);
   Status32 (*fill32)(DevicePointer, unsigned, size_t, CudaHandle);
+  Status32 (*fill32_rows)(DevicePointer, size_t pitch, unsigned, size_t width, size_t height, CudaHandle);
   Status32 (*load_module)(CudaHandle*, const void*, unsigned, int*, void**);
   Status32 (*unload_module)(CudaHandle);
   Status32 (*get_function)(CudaHandle*, CudaHandle, const char*);
   Status32 (*function_attribute)(CudaHandle, int, int);
   Status32 (*launch)(CudaHandle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CudaHandle,
                      void**, void**);
+  Status32 (*begin_capture)(CudaHandle, int);
+  Status32 (*end_capture)(CudaHandle, CudaHandle*);
+  Status32 (*instantiate_graph)(CudaHandle*, CudaHandle, unsigned long long);
+  Status32 (*upload_graph)(CudaHandle, CudaHandle);
+  Status32 (*launch_graph)(CudaHandle, CudaHandle);
+  Status32 (*destroy_graph)(CudaHandle);
+  Status32 (*destroy_graph_exec)(CudaHandle);
+  Status32 (*create_event)(CudaHandle*, unsigned);
+  Status32 (*destroy_event)(CudaHandle);
+  Status32 (*record_event)(CudaHandle, CudaHandle);
+  Status32 (*synchronize_event)(CudaHandle);
+  Status32 (*elapsed_ms)(float*, CudaHandle, CudaHandle);
 
   Error Failed(std::string_view call, Status32 status, std::string_view while_doing = "") const {
     const char *name = nullptr, *words = nullptr;
@@ -91,7 +104,8 @@ struct Driver {
 Result<Driver> LoadDriver() {
   Driver driver;
   constexpr std::string_view kNames[] = {"libcuda.so.1"};
-  constexpr std::string_view kMore[] = {"/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib/wsl/lib"};
+  constexpr std::string_view kMore[] = {"/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib/wsl/lib",
+                                        "/usr/local/nvidia/lib64"};
   auto library = SharedLibrary::Open(kNames, {}, kMore);
   if (!library) {
     FAIL(DeviceError("R010", Str("no CUDA driver here: ", library.error().message()))
@@ -109,7 +123,6 @@ Result<Driver> LoadDriver() {
   l.Load("cuDeviceGetAttribute", &driver.device_attribute);
   l.Load("cuDeviceTotalMem_v2", &driver.device_total_memory);
   l.Load("cuDevicePrimaryCtxRetain", &driver.primary_context);
-  l.Load("cuDevicePrimaryCtxRelease_v2", &driver.release_context);
   l.Load("cuCtxSetCurrent", &driver.set_context);
   l.Load("cuStreamCreate", &driver.stream_create);
   l.Load("cuStreamDestroy_v2", &driver.stream_destroy);
@@ -123,11 +136,24 @@ Result<Driver> LoadDriver() {
   l.Load("cuMemsetD8Async", &driver.fill8);
   l.Load("cuMemsetD16Async", &driver.fill16);
   l.Load("cuMemsetD32Async", &driver.fill32);
+  l.Load("cuMemsetD2D32Async", &driver.fill32_rows);
   l.Load("cuModuleLoadDataEx", &driver.load_module);
   l.Load("cuModuleUnload", &driver.unload_module);
   l.Load("cuModuleGetFunction", &driver.get_function);
   l.Load("cuFuncSetAttribute", &driver.function_attribute);
   l.Load("cuLaunchKernel", &driver.launch);
+  l.Load("cuStreamBeginCapture_v2", &driver.begin_capture);
+  l.Load("cuStreamEndCapture", &driver.end_capture);
+  l.Load("cuGraphInstantiateWithFlags", &driver.instantiate_graph);
+  l.Load("cuGraphUpload", &driver.upload_graph);
+  l.Load("cuGraphLaunch", &driver.launch_graph);
+  l.Load("cuGraphDestroy", &driver.destroy_graph);
+  l.Load("cuGraphExecDestroy", &driver.destroy_graph_exec);
+  l.Load("cuEventCreate", &driver.create_event);
+  l.Load("cuEventDestroy_v2", &driver.destroy_event);
+  l.Load("cuEventRecord", &driver.record_event);
+  l.Load("cuEventSynchronize", &driver.synchronize_event);
+  l.Load("cuEventElapsedTime", &driver.elapsed_ms);
   TRY(l.Complete());
   return driver;
 }
@@ -164,17 +190,33 @@ struct CudaKernel : LoadedKernel {
   std::string name;
 };
 
+// An instantiated graph.
+struct CudaRecording : Recording {
+  CudaRecording(const Driver& driver, CudaHandle context) : driver(driver), context(context) {}
+  ~CudaRecording() override {
+    driver.set_context(context);
+    if (executable != nullptr) driver.destroy_graph_exec(executable);
+  }
+
+  const Driver& driver;
+  CudaHandle context;
+  CudaHandle executable = nullptr;
+};
+
 DevicePointer Address(const void* pointer) { return reinterpret_cast<DevicePointer>(pointer); }
 
 class CudaDevice : public Device {
  public:
   CudaDevice(const Driver& driver, int ordinal) : driver_(driver), ordinal_(ordinal) {}
 
+  // The context stays for the process: the next to open this device would wait a quarter of a second for a new one.
   ~CudaDevice() override {
     if (context_ != nullptr) driver_.set_context(context_);
     EndLibraryStates();
+    for (const CudaHandle event : {started_, stopped_}) {
+      if (event != nullptr) driver_.destroy_event(event);
+    }
     if (stream_ != nullptr) driver_.stream_destroy(stream_);
-    if (context_ != nullptr) driver_.release_context(device_);
   }
 
   Status Open() {
@@ -289,8 +331,10 @@ class CudaDevice : public Device {
       CUDA_TRY("cuMemsetD32Async", driver_.fill32(Address(to), low, 2 * count, stream_));
       return {};
     }
-    const std::vector<uint64_t> words(count, pattern);
-    return CopyIn(to, words.data(), 8 * count);
+    // Every other word, then the others.
+    CUDA_TRY("cuMemsetD2D32Async", driver_.fill32_rows(Address(to), 8, low, 1, count, stream_));
+    CUDA_TRY("cuMemsetD2D32Async", driver_.fill32_rows(Address(to) + 4, 8, high, 1, count, stream_));
+    return {};
   }
 
   Result<std::vector<std::shared_ptr<const KernelCode>>> Compile(std::span<const kernel::Kernel* const> kernels,
@@ -337,6 +381,50 @@ class CudaDevice : public Device {
                           Str("launching '", kernel.name, "' with ", kernel.blocks, " blocks of ", kernel.threads)));
     }
     return {};
+  }
+
+  bool Records() const override { return true; }
+
+  Status BeginRecording() override {
+    TRY(MakeCurrent());
+    CUDA_TRY("cuStreamBeginCapture", driver_.begin_capture(stream_, kCaptureRelaxed));
+    return {};
+  }
+
+  Result<std::shared_ptr<const Recording>> EndRecording() override {
+    TRY(MakeCurrent());
+    CudaHandle graph = nullptr;
+    CUDA_TRY("cuStreamEndCapture", driver_.end_capture(stream_, &graph));
+    auto recording = std::make_shared<CudaRecording>(driver_, context_);
+    const Status32 status = driver_.instantiate_graph(&recording->executable, graph, 0);
+    driver_.destroy_graph(graph);
+    CUDA_TRY("cuGraphInstantiateWithFlags", status);
+    CUDA_TRY("cuGraphUpload", driver_.upload_graph(recording->executable, stream_));
+    return recording;
+  }
+
+  Status Replay(const Recording& recording) override {
+    TRY(MakeCurrent());
+    CUDA_TRY("cuGraphLaunch", driver_.launch_graph(static_cast<const CudaRecording&>(recording).executable, stream_));
+    return {};
+  }
+
+  Status StartClock() override {
+    TRY(MakeCurrent());
+    for (CudaHandle* event : {&started_, &stopped_}) {
+      if (*event == nullptr) CUDA_TRY("cuEventCreate", driver_.create_event(event, 0));
+    }
+    CUDA_TRY("cuEventRecord", driver_.record_event(started_, stream_));
+    return {};
+  }
+
+  Result<std::optional<double>> StopClock() override {
+    TRY(MakeCurrent());
+    CUDA_TRY("cuEventRecord", driver_.record_event(stopped_, stream_));
+    CUDA_TRY("cuEventSynchronize", driver_.synchronize_event(stopped_));
+    float ms = 0;
+    CUDA_TRY("cuEventElapsedTime", driver_.elapsed_ms(&ms, started_, stopped_));
+    return ms;
   }
 
   Status Synchronize() override {
@@ -415,7 +503,8 @@ class CudaDevice : public Device {
   size_t total_memory_ = 0;
   std::string device_name_;
   CudaHandle context_ = nullptr, stream_ = nullptr;
-  std::vector<void*> parameters_;  // Of the launch being made.
+  CudaHandle started_ = nullptr, stopped_ = nullptr;  // Events: StartClock, StopClock.
+  std::vector<void*> parameters_;                     // Of the launch being made.
 };
 
 }  // namespace

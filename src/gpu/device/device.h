@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -37,6 +38,12 @@ class KernelCode {
 class LoadedKernel {
  public:
   virtual ~LoadedKernel() = default;
+};
+
+// Work that was queued once, to be queued again with the same pointers. Belongs to its device.
+class Recording {
+ public:
+  virtual ~Recording() = default;
 };
 
 class Device {
@@ -75,8 +82,22 @@ class Device {
   // Queued. One pointer for each parameter, in order.
   virtual Status Launch(const LoadedKernel& kernel, std::span<void* const> arguments) = 0;
 
+  // Whether what it is given can be recorded: queued again as one, which costs less than one by one.
+  virtual bool Records() const { return false; }
+  // From here to EndRecording launches, copies on the device, fills and calls of libraries are kept, not done; nothing
+  // may be waited for. EndRecording must be called also when one of them fails.
+  virtual Status BeginRecording() { return {}; }
+  virtual Result<std::shared_ptr<const Recording>> EndRecording() { return nullptr; }
+  // Queued.
+  virtual Status Replay(const Recording& /*recording*/) { return {}; }
+
   // Waits for all that was queued. Errors of queued work come out here (or at a later call) at the latest.
   virtual Status Synchronize() = 0;
+
+  // What is queued between these, in milliseconds on the device's own clock; StopClock waits for it. Nothing where it
+  // has no clock but the process's.
+  virtual Status StartClock() { return {}; }
+  virtual Result<std::optional<double>> StopClock() { return std::nullopt; }
 
   // What libraries queue their work on: the CUstream; null on the host.
   virtual void* stream() const { return nullptr; }

@@ -82,14 +82,13 @@ Status Binding::LoadConstant(const ConstantData& constant) {
   return Upload(constant.shape, constant.literal, constants_.back());
 }
 
-// Donated parameters lie in the arena.
+// Their memory is that of a result, or of a part of the arena.
 void Binding::ListDonated() {
   const BufferPlan& buffers = program_->buffers;
   for (size_t v = 0; v < buffers.values.values.size(); ++v) {
     const Value& value = buffers.values.values[v];
-    if (value.kind == ValueKind::kParameter && buffers.place_of[v].area == Area::kArena) {
-      leaves_[value.leaf].arena_offset = buffers.place_of[v].offset;
-    }
+    const Place& place = buffers.place_of[v];
+    if (value.kind == ValueKind::kParameter && place.area != Area::kParameter) leaves_[value.leaf].donated = place;
   }
 }
 
@@ -130,7 +129,7 @@ Status Binding::BindLeaves(const Literal& literal, size_t& next) {
   Leaf& leaf = leaves_[next++];
   leaf.literal = literal;
   const int64_t bytes = BytesInMemory(*leaf.shape);
-  if (bytes == 0 || leaf.arena_offset >= 0) return {};
+  if (bytes == 0 || leaf.donated.area != Area::kNothing) return {};
   if (device_.IsHost() && UsableInPlace(*leaf.shape, literal)) {
     leaf.pointer = const_cast<std::byte*>(literal.raw());
     return {};
@@ -147,7 +146,7 @@ Status Binding::MakeReady() {
     resolved_ = true;
   }
   for (const Leaf& leaf : leaves_) {
-    if (leaf.arena_offset >= 0) TRY(Upload(*leaf.shape, leaf.literal, arena_.data() + leaf.arena_offset));
+    if (leaf.donated.area != Area::kNothing) TRY(Upload(*leaf.shape, leaf.literal, Resolve(leaf.donated)));
   }
   if (!packed_now_) TRY(PackWeights());
   packed_now_ = true;
@@ -168,6 +167,7 @@ Status Binding::MakeOutputs() {
 }
 
 Status Binding::SpoilResults() {
+  TRY(MakeOutputs());
   for (size_t i = 0; i < outputs_.size(); ++i) {
     const int64_t bytes = program_->buffers.output_bytes[i];
     void* const to = Resolve({.area = Area::kOutput, .number = static_cast<int64_t>(i)});

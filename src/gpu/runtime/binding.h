@@ -3,6 +3,7 @@
 #ifndef HLO_GPU_RUNTIME_BINDING_H_
 #define HLO_GPU_RUNTIME_BINDING_H_
 
+#include <map>
 #include <memory>
 #include <span>
 #include <vector>
@@ -66,6 +67,13 @@ class Binding {
   BoundCall& Call(const LibraryWork& work) const { return *calls_[work.call]; }
   HostCaller& Caller() const { return *caller_; }
 
+  // Of steps that are queued as one, by the first of them. The pointers stay what they are as long as the binding.
+  struct Recorded {
+    int runs = 0;
+    std::shared_ptr<const Recording> recording;  // Null: not yet, or they cannot be.
+  };
+  Recorded& recorded(const Node& first) { return recorded_[&first]; }
+
   // Zero the counters that a run which failed has left as they were.
   Status ResetCounters();
 
@@ -88,7 +96,7 @@ class Binding {
     Literal literal;      // Keeps the bytes alive that are used in place, or that a donated parameter is refilled from.
     DeviceMemory memory;  // Where they were copied to.
     void* pointer = nullptr;
-    int64_t arena_offset = -1;  // Donated.
+    Place donated;  // Where a donated parameter lies: where a result or a temporary will; kNothing: it is not donated.
   };
   struct OutputLeaf {
     const Shape* shape = nullptr;
@@ -121,6 +129,7 @@ class Binding {
   std::vector<Leaf> leaves_;  // Of the parameters.
   std::vector<OutputLeaf> outputs_;
   std::vector<void*> pointers_;  // By number of Program::places.
+  std::map<const Node*, Recorded> recorded_;
   bool resolved_ = false, packed_now_ = false;
 };
 

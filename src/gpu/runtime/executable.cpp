@@ -42,8 +42,11 @@ class BoundProgram : public Executable {
   }
 
   Status Execute(const RunOptions& options) override {
+    if (options.observer != nullptr) {
+      TRY(binding_->SpoilResults());
+      ready_ = false;  // Donated arguments may lie where results will.
+    }
     TRY(MakeReady());
-    if (options.observer != nullptr) TRY(binding_->SpoilResults());
     ready_ = false;
     ran_ = false;
     TRY(RunSerially(*binding_, options, &host_call_seconds_));

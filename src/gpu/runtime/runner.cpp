@@ -1,11 +1,13 @@
 #include "gpu/runtime/runner.h"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <limits>
 #include <random>
 
 #include "base/check.h"
+#include "base/log.h"
 #include "gpu/runtime/prepare.h"
 
 namespace hlo::gpu {
@@ -22,13 +24,60 @@ class SerialRunner {
 
   Status RunBlock(const Block& block) {
     if (options_.order) return RunReordered(block);
-    for (const Node& node : block) TRY(RunNode(node));
+    const bool may_record = device_.Records() && options_.record && !IsWatched();
+    for (size_t i = 0; i < block.size();) {
+      size_t end = i;
+      while (may_record && end < block.size() && NeedsNoHost(block[end])) ++end;
+      if (end - i > 1) TRY(RunRecorded(std::span(block).subspan(i, end - i)));
+      else TRY(RunNode(block[i]));
+      i = std::max(end, i + 1);
+    }
     return {};
   }
 
   double host_call_seconds() const { return host_call_seconds_; }
 
  private:
+  bool IsWatched() const {
+    return options_.observer != nullptr || options_.step_seconds != nullptr || options_.interrupted != nullptr;
+  }
+
+  // Nothing is read back or computed here on its way.
+  static bool NeedsNoHost(const Node& node) {
+    const auto* step = std::get_if<Step>(&node);
+    if (step == nullptr || !step->fault.empty()) return false;
+    return std::ranges::all_of(step->work, [](const Work& work) {
+      if (const auto* kernel = std::get_if<KernelWork>(&work)) return kernel->trips == 0;
+      return !std::holds_alternative<HostWork>(work);
+    });
+  }
+
+  // The first time as they are: whatever is made when it is first needed cannot be recorded. What cannot be recorded at
+  // all stays so.
+  Status RunRecorded(std::span<const Node> nodes) {
+    Binding::Recorded& kept = binding_.recorded(nodes.front());
+    if (kept.recording == nullptr && ++kept.runs == 2) {
+      auto recording = Record(nodes);
+      if (recording) kept.recording = std::move(*recording);
+      else VLOG(1, nodes.size(), " steps are queued one by one: ", recording.error().message());
+    }
+    if (kept.recording != nullptr) return device_.Replay(*kept.recording);
+    return RunNodes(nodes);
+  }
+
+  Result<std::shared_ptr<const Recording>> Record(std::span<const Node> nodes) {
+    TRY(device_.BeginRecording());
+    Status queued = RunNodes(nodes);
+    auto recording = device_.EndRecording();
+    TRY(std::move(queued));
+    return recording;
+  }
+
+  Status RunNodes(std::span<const Node> nodes) {
+    for (const Node& node : nodes) TRY(RunNode(node));
+    return {};
+  }
+
   // Of the nodes that need not wait any more, one drawn at random.
   Status RunReordered(const Block& block) {
     std::vector<std::vector<int>> after = Dependencies(program_, block), next(block.size());
@@ -100,8 +149,7 @@ class SerialRunner {
   }
 
   Status RunStep(const Step& step) {
-    if (options_.observer != nullptr || options_.step_seconds != nullptr || options_.interrupted != nullptr)
-      return RunWatched(step);
+    if (IsWatched()) return RunWatched(step);
     TRY(RunCopies(step.copies));
     return RunWork(step);
   }
@@ -116,12 +164,15 @@ class SerialRunner {
     if (observed && observer->reads_operands) {
       for (const Instruction* operand : step.instruction->operands()) inputs.push_back(TRY(binding_.Read(*operand)));
     }
+    const bool timed = options_.step_seconds != nullptr && step.info >= 0;
     const Clock::time_point start = Clock::now();
+    if (timed) TRY(device_.StartClock());
     TRY(RunCopies(step.copies));
     TRY(RunWork(step));
-    if (options_.step_seconds != nullptr && step.info >= 0) {
+    if (timed) {
+      const std::optional<double> device_ms = TRY(device_.StopClock());
       TRY(device_.Synchronize());
-      (*options_.step_seconds)[step.info] += SecondsSince(start);
+      (*options_.step_seconds)[step.info] += device_ms ? *device_ms / 1000 : SecondsSince(start);
     }
     if (!observed) return {};
     Literal output = TRY(binding_.Read(*step.instruction, Binding::Lent::kResultsToo));
@@ -227,8 +278,14 @@ Status RunSerially(Binding& binding, const RunOptions& options, double* host_cal
   if (options.step_seconds != nullptr) options.step_seconds->assign(binding.program().steps.size(), 0);
   if (binding.program().options.host != nullptr) binding.Caller().Begin();
   SerialRunner runner(binding, options);
-  auto done = runner.RunBlock(binding.program().block);
-  if (done) done = binding.device().Synchronize();
+  const auto run = [&]() -> Status {
+    Device& device = binding.device();
+    if (options.device_ms != nullptr) TRY(device.StartClock());
+    TRY(runner.RunBlock(binding.program().block));
+    if (options.device_ms != nullptr) *options.device_ms = TRY(device.StopClock());
+    return device.Synchronize();
+  };
+  const Status done = run();
   *host_call_seconds = runner.host_call_seconds();
   if (!done) TRY(binding.ResetCounters());
   return done;

@@ -1,0 +1,110 @@
+// The host as a device of its own memory: what is not the host's alone in the run time (arguments copied in, donated
+// ones back in their place, results copied out, steps recorded and queued as one) runs here without a GPU. Kernels are
+// the host's. It fails where a GPU would: who waits for it, or copies from or to it, while steps are recorded.
+#ifndef HLO_TESTS_FAR_DEVICE_H_
+#define HLO_TESTS_FAR_DEVICE_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gpu/device/device.h"
+
+namespace hlo::gpu {
+
+class FarDevice : public Device {
+ public:
+  std::string name() const override { return "far"; }
+  std::string description() const override { return "the host as a device of its own"; }
+  std::string target() const override { return host_->target(); }
+  DeviceDescription Describe() const override { return host_->Describe(); }
+  bool IsHost() const override { return false; }
+
+  Result<void*> Allocate(int64_t bytes) override {
+    ++allocated_;
+    return host_->Allocate(bytes);
+  }
+  void Free(void* memory) override {
+    --allocated_;
+    host_->Free(memory);
+  }
+
+  Status CopyIn(void* to, const void* from, int64_t bytes) override {
+    TRY(MustNotRecord("CopyIn"));
+    return host_->CopyIn(to, from, bytes);
+  }
+  Status CopyOut(void* to, const void* from, int64_t bytes) override {
+    TRY(MustNotRecord("CopyOut"));
+    return host_->CopyOut(to, from, bytes);
+  }
+  Status Copy(void* to, const void* from, int64_t bytes) override {
+    return Do([=, this] { return host_->Copy(to, from, bytes); });
+  }
+  Status Fill(void* to, uint64_t pattern, int width, int64_t count) override {
+    return Do([=, this] { return host_->Fill(to, pattern, width, count); });
+  }
+  Result<std::vector<std::shared_ptr<const KernelCode>>> Compile(std::span<const kernel::Kernel* const> kernels,
+                                                                 std::span<const double> shares) override {
+    return host_->Compile(kernels, shares);
+  }
+  Result<std::vector<std::shared_ptr<const LoadedKernel>>> Load(
+      std::span<const std::shared_ptr<const KernelCode>> code) override {
+    return host_->Load(code);
+  }
+  Status Launch(const LoadedKernel& kernel, std::span<void* const> arguments) override {
+    return Do([this, &kernel, own = std::vector<void*>(arguments.begin(), arguments.end())] {
+      return host_->Launch(kernel, own);
+    });
+  }
+  Status Synchronize() override { return MustNotRecord("Synchronize"); }
+
+  bool Records() const override { return true; }
+  Status BeginRecording() override {
+    TRY(MustNotRecord("BeginRecording"));
+    recording_ = std::make_shared<Steps>();
+    return {};
+  }
+  Result<std::shared_ptr<const Recording>> EndRecording() override {
+    if (fails_to_record) {
+      recording_ = nullptr;
+      FAIL(DeviceError("R014", "a step cannot be recorded"));
+    }
+    return std::exchange(recording_, nullptr);
+  }
+  Status Replay(const Recording& recording) override {
+    ++replays;
+    for (const Step& step : static_cast<const Steps&>(recording).steps) TRY(step());
+    return {};
+  }
+
+  int64_t allocated() const { return allocated_; }
+
+  int replays = 0;
+  bool fails_to_record = false;
+
+ private:
+  using Step = std::function<Status()>;
+  struct Steps : Recording {
+    std::vector<Step> steps;
+  };
+
+  Status MustNotRecord(std::string_view what) const {
+    if (recording_ != nullptr) FAIL(DeviceError("R014", std::string(what) + " while steps are recorded"));
+    return {};
+  }
+
+  Status Do(Step step) {
+    if (recording_ == nullptr) return step();
+    recording_->steps.push_back(std::move(step));
+    return {};
+  }
+
+  std::unique_ptr<Device> host_ = OpenHostDevice();
+  std::shared_ptr<Steps> recording_;  // Null: what is queued is done.
+  int64_t allocated_ = 0;
+};
+
+}  // namespace hlo::gpu
+
+#endif  // HLO_TESTS_FAR_DEVICE_H_

@@ -1,0 +1,167 @@
+// The run time over a device with memory of its own, against the same program on the host, bit for bit.
+#include <gtest/gtest.h>
+
+#include "base/source_text.h"
+#include "base/text.h"
+#include "driver/load.h"
+#include "driver/optimize.h"
+#include "far_device.h"
+#include "gpu/runtime/executable.h"
+#include "interp/arguments/arguments.h"
+#include "parser/parser.h"
+
+namespace hlo::gpu {
+namespace {
+
+std::unique_ptr<Module> Read(const std::string& text) {
+  auto module = Parse(std::make_shared<const SourceText>("test", text));
+  EXPECT_TRUE(module) << (module ? "" : module.error().message());
+  return module ? std::move(*module) : nullptr;
+}
+
+std::unique_ptr<Module> Optimized(std::unique_ptr<Module> module) {
+  EXPECT_TRUE(Optimize(*module, {}, nullptr));
+  return module;
+}
+
+// Libraries are those of a device.
+CompileOptions OwnKernels() {
+  CompileOptions options;
+  options.libraries = false;
+  return options;
+}
+
+// Runs it as often as it takes to replay what the second run recorded, and watched, as the comparison does.
+void ExpectAsOnTheHost(const Module& module, FarDevice& far) {
+  const auto host = OpenHostDevice();
+  const auto arguments = MakeArguments(module, {.seed = 7});
+  ASSERT_TRUE(arguments);
+  const auto at_home = Compile(module, *host, OwnKernels());
+  ASSERT_TRUE(at_home) << at_home.error().message();
+  const auto expected = (*at_home)->Run(*arguments);
+  ASSERT_TRUE(expected);
+  const int64_t before = far.allocated();
+  {
+    const auto executable = Compile(module, far, OwnKernels());
+    ASSERT_TRUE(executable) << executable.error().message();
+    ASSERT_TRUE((*executable)->Bind(*arguments));
+    const auto expect_same = [&](const RunOptions& options, const std::string& which) {
+      const Status done = (*executable)->Execute(options);
+      ASSERT_TRUE(done) << which << ": " << done.error().message();
+      const auto result = (*executable)->Output();
+      ASSERT_TRUE(result);
+      EXPECT_TRUE(result->BitEquals(*expected)) << module.name() << ", " << which;
+    };
+    for (int run = 0; run < 4; ++run) expect_same({}, Str("run ", run));
+    const Observer observer{.observe = [](const Instruction&, std::span<const LoopStep>, std::span<const Literal>,
+                                          const Literal&) -> Status { return {}; }};
+    expect_same({.observer = &observer}, "watched");
+    expect_same({.record = false}, "one by one");
+    expect_same({}, "as one again");
+    // Other values in the same places.
+    const auto others = MakeArguments(module, {.seed = 8});
+    ASSERT_TRUE(others);
+    const auto of_others = (*at_home)->Run(*others);
+    const auto far_of_others = (*executable)->Run(*others);
+    ASSERT_TRUE(of_others && far_of_others);
+    EXPECT_TRUE(far_of_others->BitEquals(*of_others)) << module.name();
+  }
+  EXPECT_EQ(far.allocated(), before);
+}
+
+void ExpectAsOnTheHost(const std::string& text) {
+  FarDevice far;
+  ExpectAsOnTheHost(*Optimized(Read(text)), far);
+}
+
+// The result has memory of its own, and the argument lies there.
+TEST(RuntimeFarDevice, DonatedArgumentWhereTheResultWillBe) {
+  ExpectAsOnTheHost(R"(
+HloModule in_place, input_output_alias={ {0}: (0, {}, must-alias), {1}: (1, {}, may-alias) }
+ENTRY e {
+  cache = f32[64,32] parameter(0)
+  state = f32[128] parameter(1)
+  row = f32[1,32] parameter(2)
+  at = s32[] parameter(3)
+  zero = s32[] constant(0)
+  updated = f32[64,32] dynamic-update-slice(cache, row, at, zero)
+  next = f32[128] add(state, state)
+  ROOT r = (f32[64,32], f32[128]) tuple(updated, next)
+})");
+}
+
+TEST(RuntimeFarDevice, DonatedArgumentReusedForATemporary) {
+  ExpectAsOnTheHost(R"(
+HloModule donor, buffer_donor={ (0, {}) }
+ENTRY e {
+  p = f32[256] parameter(0)
+  order = s32[256] parameter(1)
+  e = f32[256] exponential(p)
+  s = f32[256] sort(e), dimensions={0}, to_apply={
+    a = f32[] parameter(0)
+    b = f32[] parameter(1)
+    ROOT less = pred[] compare(a, b), direction=LT
+  }
+  ROOT r = f32[256] add(s, e)
+})");
+}
+
+// Several kernels a trip, and a condition that the host asks for.
+TEST(RuntimeFarDevice, LoopsOfRecordedSteps) {
+  const std::string text = R"(
+HloModule loop
+sum { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = f32[] add(a, b) }
+less { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = pred[] compare(a, b), direction=LT }
+body {
+  state = (f32[512,64], f32[]) parameter(0)
+  x = f32[512,64] get-tuple-element(state), index=0
+  half = f32[] constant(0.5)
+  halves = f32[512,64] broadcast(half), dimensions={}
+  halved = f32[512,64] multiply(x, halves)
+  next = f32[512,64] sort(halved), dimensions={1}, to_apply=less
+  zero = f32[] constant(0)
+  squares = f32[512,64] multiply(next, next)
+  norm = f32[] reduce(squares, zero), dimensions={0,1}, to_apply=sum
+  ROOT r = (f32[512,64], f32[]) tuple(next, norm)
+}
+condition {
+  state = (f32[512,64], f32[]) parameter(0)
+  norm = f32[] get-tuple-element(state), index=1
+  small = f32[] constant(1)
+  ROOT r = pred[] compare(norm, small), direction=GT
+}
+ENTRY e {
+  p = f32[512,64] parameter(0)
+  large = f32[] constant(100000)
+  begin = (f32[512,64], f32[]) tuple(p, large)
+  ROOT r = (f32[512,64], f32[]) while(begin), condition=condition, body=body
+})";
+  FarDevice far;
+  ExpectAsOnTheHost(*Optimized(Read(text)), far);
+  EXPECT_GT(far.replays, 0);
+}
+
+TEST(RuntimeFarDevice, WhatCannotBeRecordedRunsStepByStep) {
+  FarDevice far;
+  far.fails_to_record = true;
+  auto module = LoadModule("testdata/models/mlp_train_f32.hlo", {});
+  ASSERT_TRUE(module);
+  ExpectAsOnTheHost(*Optimized(std::move(*module)), far);
+  EXPECT_EQ(far.replays, 0);
+}
+
+class RuntimeFarDeviceModels : public testing::TestWithParam<const char*> {};
+
+TEST_P(RuntimeFarDeviceModels, AsOnTheHost) {
+  auto module = LoadModule(Str("testdata/models/", GetParam(), ".hlo"), {});
+  ASSERT_TRUE(module);
+  FarDevice far;
+  ExpectAsOnTheHost(*Optimized(std::move(*module)), far);
+  EXPECT_GT(far.replays, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, RuntimeFarDeviceModels,
+                         testing::Values("gpt2_train", "lstm_infer", "mlp_train_bf16", "poisson_jacobi", "vae_sample"));
+
+}  // namespace
+}  // namespace hlo::gpu
