@@ -140,7 +140,7 @@ golden-check: $(BUILD)/bin/hlo-test  ## The interpreter (PLATFORM=cpu: passes an
 	@mkdir -p $(BUILD)/golden
 	@for archive in golden/corpus corpus/programs corpus/xla-hlo-large; do tar -xJf $(CORPUS)/$$archive.tar.xz -C $(BUILD)/golden; done
 	CORPUS=$(CORPUS) HLO_UNPACKED=$(BUILD)/golden $(BUILD)/bin/hlo-test --gtest_brief=1 \
-	  --gtest_filter='XlaCpu/*.AgreesWithXlaCpu$(if $(filter cpu,$(PLATFORM)),OnTheHost)/*'
+	  --gtest_filter='XlaCpu/*.AgreesWithXlaCpu$(if $(filter cpu,$(PLATFORM)),OnTheDevice)/*'
 
 test-exhaustive: $(BUILD)/bin/hlo-test  ## Every value of the narrow float types through every op of the interpreter
 	$(BUILD)/bin/hlo-test --gtest_brief=1 --gtest_filter='*Exhaustive*'

@@ -45,7 +45,7 @@ struct FuzzFlags {
 FlagSet MakeFlags(FuzzFlags* f) {
   FlagSet flags("hlo-fuzz", "[flags]",
                 "Grow random modules, valid by construction, and put each through every oracle: the verifier, printing "
-                "and reading, the interpreter with 1 and 2 threads, kernels on the host with and without the passes. "
+                "and reading, the interpreter with 1 and 2 threads, kernels with and without the passes. "
                 "Exit 1 when there is a finding.",
                 {"hlo fuzz --count=1000 --seed=1", "hlo fuzz --focus=scatter,gather --count=200 --stats",
                  "hlo fuzz --passes=random --count=1000 --seed=5", "hlo fuzz --seed=17 --count=1 --print | hlo-run -"});
@@ -64,6 +64,7 @@ FlagSet MakeFlags(FuzzFlags* f) {
   flags.String("passes", &f->passes.passes, "LIST|random",
                "these passes instead of the pipeline; random: for each module others, any in any order");
   AddTargetFlag(flags, &f->passes.target);
+  flags.String("platform", &f->run.platform, "NAME", "where kernels run: cpu, cuda, cuda:N");
   flags.Group("Output");
   flags.Bool("print", &f->print, "print the modules instead of judging them");
   flags.String("save", &f->save, "DIR", "keep findings as DIR/SEED/module.hlo, cmd and log");
@@ -165,6 +166,8 @@ void SetTimeLimits() {
     for (const auto& [cell, times] : outcome.cells)
       Send(out, 'C', Str(static_cast<int>(cell.first), " ", static_cast<int>(cell.second), " ", times));
     Send(out, 'E', Str(outcome.instructions));
+    // After a fault on a GPU nothing works there any more in this process: the next module gets another.
+    if (f.run.platform != "cpu" && !outcome.findings.empty()) break;
   }
   std::_Exit(0);
 }
@@ -359,6 +362,7 @@ void PrintSummary(const Totals& totals) {
 
 Result<ExitCode> FuzzCommand(Args args) {
   FuzzFlags f;
+  f.run.platform = "cpu";
   FlagSet flags = MakeFlags(&f);
   const std::vector<std::string> positionals = TRY(ParseAll(flags, args));
   if (flags.help_asked()) {

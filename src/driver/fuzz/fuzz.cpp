@@ -159,7 +159,7 @@ void CheckPasses(const Module& grown, const RunOptions& options, const std::func
 }  // namespace
 
 RunOptions JudgedAs(uint64_t seed, RunOptions run, const std::vector<std::string>& profiles) {
-  run.platform = "cpu";
+  if (run.platform == RunOptions().platform) run.platform = "cpu";
   run.reoptimize = true;                   // Also where it has fusions.
   run.reference_platform = "interpreter";  // Beyond the limit too.
   run.input_profile = ProfileOf(seed, profiles);

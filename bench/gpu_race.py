@@ -1,0 +1,187 @@
+#!/usr/bin/env python3
+"""Ours against XLA:GPU on the same HLO texts and the same GPU; a Markdown table on stdout.
+
+    gpu_race.py testdata/models/*.hlo
+    gpu_race.py --hlo bin --library_path /usr/local/cuda/lib64 --deadline 120 a.hlo b.hlo > table.md
+
+XLA:GPU runs first, through the jaxlib of this Python, all texts in one process; then ours, each in a process of its own.
+XLA's figure is the time of one execution among many that are queued after each other, arguments in the GPU's memory
+(donated ones are given anew, and then each is waited for); ours is the time of one execution on the GPU's own clock,
+and beside it the time until the host knows that it has ended. A queue that is fed more slowly than it is worked off
+shows: XLA's host needs some 20 us for each execution, so what takes less is marked. Text to ready is reading, passes
+and code, caches empty; XLA's tunes products on the way. --deadline: seconds for each side; what is not reached is a
+dash.
+"""
+import argparse
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+options.add_argument('models', nargs='+', metavar='MODEL.hlo')
+options.add_argument('--hlo', default='build/bin', help='folder of hlo-run (default build/bin)')
+options.add_argument('--library_path', default='', help='as of hlo-run')
+options.add_argument('--flags', default='', help='more flags for hlo-run')
+options.add_argument('--budget', type=float, default=0.3, help='seconds of timed runs (default 0.3)')
+options.add_argument('--deadline', type=float, default=1e9)
+options.add_argument('--no_xla', action='store_true')
+options = options.parse_args()
+
+FEEDING_US = 20
+
+
+def name_of(path):
+    return os.path.basename(path).removesuffix('.hlo')
+
+
+class Xla:
+    """XLA:GPU through jaxlib."""
+
+    def __init__(self):
+        os.environ.update(TF_CPP_MIN_LOG_LEVEL='3', XLA_PYTHON_CLIENT_PREALLOCATE='false')
+        import jax
+        import jax.extend.backend
+        import jaxlib
+        jax.config.update('jax_enable_x64', True)
+        self.jax, self.version = jax, jaxlib.__version__
+        self.client = jax.extend.backend.get_backend('gpu')
+
+    def compile(self, path):
+        from jaxlib import _hlo, _jax, xla_client
+        with open(path) as file:
+            text = file.read()
+        start = time.perf_counter()
+        computation = _hlo.XlaComputation(_hlo.hlo_module_from_text(text).as_serialized_hlo_module_proto())
+        stablehlo = _jax.mlir.xla_computation_to_mlir_module(computation)
+        devices = xla_client.DeviceList(tuple(self.client.local_devices()[:1]))
+        executable = self.client.compile_and_load(stablehlo, devices, xla_client.CompileOptions())
+        return computation, executable, time.perf_counter() - start
+
+    def argument(self, shape, seed):
+        jax = self.jax
+        dims, dtype = tuple(shape.dimensions()), jax.numpy.dtype(shape.numpy_dtype())
+        key = jax.random.key(seed)
+        if dtype == bool:
+            return jax.random.bernoulli(key, 0.5, dims)
+        if jax.numpy.issubdtype(dtype, jax.numpy.integer):
+            return jax.random.randint(key, dims, 0, 8).astype(dtype)
+        return jax.random.normal(key, dims, jax.numpy.float32).astype(dtype)
+
+    def time(self, computation, executable):
+        """Milliseconds of one execution, and whether its arguments were consumed."""
+        jax = self.jax
+        shapes = computation.program_shape().parameter_shapes()
+        make = lambda: [self.argument(shape, i) for i, shape in enumerate(shapes)]
+        args = make()
+        jax.block_until_ready(args)
+
+        def run(count):
+            start = time.perf_counter()
+            for _ in range(count):
+                results = executable.execute(args)
+            jax.block_until_ready(results)
+            return time.perf_counter() - start
+
+        run(1)
+        if any(a.is_deleted() for a in args):
+            times, spent = [], time.perf_counter()
+            while len(times) < 5 or (time.perf_counter() - spent < options.budget and len(times) < 100):
+                args = make()
+                jax.block_until_ready(args)
+                times.append(run(1))
+            return sorted(times)[len(times) // 2] * 1e3, True
+        one = run(3) / 3
+        count = max(3, min(20, int(options.budget / 5 / one)))
+        return sorted(run(count) for _ in range(5))[2] / count * 1e3, False
+
+
+def run_xla(models):
+    xla, rows, start = Xla(), {}, time.perf_counter()
+    with ThreadPoolExecutor(4) as pool:
+        compiled = [(path, pool.submit(xla.compile, path)) for path in models]
+        for path, future in compiled:
+            left = options.deadline - (time.perf_counter() - start)
+            try:
+                computation, executable, seconds = future.result(timeout=max(left, 0.1))
+                ms, alone = xla.time(computation, executable)
+                rows[name_of(path)] = {'ms': ms, 'ready_ms': seconds * 1e3, 'alone': alone}
+            except Exception as error:  # Also that there is no time left.
+                rows[name_of(path)] = {'error': (type(error).__name__ + ' ' + str(error))[:200]}
+            if left < 0:
+                for _, other in compiled:
+                    other.cancel()
+    return xla.version, rows
+
+
+def run_ours(models):
+    rows, start = {}, time.perf_counter()
+    for path in models:
+        if time.perf_counter() - start > options.deadline:
+            break
+        with tempfile.NamedTemporaryFile(suffix='.json') as report:
+            command = [os.path.join(options.hlo, 'hlo-run'), '--platform=cuda', '--bench', '--reference_platform=none',
+                       '--bench_seconds=%g' % options.budget, '--json=' + report.name, *options.flags.split(), path]
+            if options.library_path:
+                command.insert(1, '--library_path=' + options.library_path)
+            try:
+                done = subprocess.run(command, capture_output=True, text=True, timeout=40)
+                rows[name_of(path)] = json.load(open(report.name))
+            except (subprocess.TimeoutExpired, ValueError) as error:
+                rows[name_of(path)] = {'error': type(error).__name__}
+                continue
+            if done.returncode not in (0, 5):
+                rows[name_of(path)]['error'] = (done.stderr or done.stdout).strip().splitlines()[-1:]
+    return rows
+
+
+def text(value, digits=3):
+    return '–' if value is None else '%.*g' % (digits, value)
+
+
+def geomean(ratios):
+    return math.exp(sum(map(math.log, ratios)) / len(ratios)) if ratios else None
+
+
+def main():
+    version, theirs = (None, {}) if options.no_xla else run_xla(options.models)
+    ours = run_ours(options.models)
+    print('XLA:GPU of jaxlib %s; %s\n' % (version, next((r['device'] for r in ours.values() if 'device' in r), '')))
+    print('| module | ours, ms on the GPU | until the host knows | XLA:GPU, ms | ratio | kernels | ready, ms | XLA | ratio |')
+    print('|---|---|---|---|---|---|---|---|---|')
+    ratios, ready_ratios, notes = [], [], []
+    for path in options.models:
+        name = name_of(path)
+        our, their = ours.get(name, {}), theirs.get(name, {})
+        ms, xla_ms = our.get('on_device_ms'), their.get('ms')
+        ratio = ms / xla_ms if ms and xla_ms else None
+        ready, xla_ready = our.get('compile_ms'), their.get('ready_ms')
+        ready_ratio = ready / xla_ready if ready and xla_ready else None
+        if ready_ratio:
+            ready_ratios.append(ready_ratio)
+        mark = ''
+        if ratio and their['alone']:
+            mark = ' (each waited for)'
+        elif ratio and xla_ms * 1e3 < 2 * FEEDING_US:
+            mark = ' (fed too slowly?)'
+        elif ratio:
+            ratios.append(ratio)
+        kernels = our.get('kernels')
+        if kernels is not None:
+            kernels = '%d + %d' % (kernels, our.get('library_calls', 0))
+        print('| %s | %s | %s | %s | %s%s | %s | %s | %s | %s |' % (
+            name, text(ms), text(our.get('run_ms')), text(xla_ms), text(ratio), mark, kernels, text(ready, 4),
+            text(xla_ready, 4), text(ready_ratio)))
+        for side, row in (('ours', our), ('XLA', their)):
+            if 'error' in row:
+                notes.append('%s, %s: %s' % (name, side, row['error']))
+    print('| geometric mean of %d and %d | | | | %s | | | | %s |' % (
+        len(ratios), len(ready_ratios), text(geomean(ratios)), text(geomean(ready_ratios))))
+    print(''.join('\n- ' + note for note in notes))
+
+
+sys.exit(main())
