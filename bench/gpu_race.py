@@ -13,14 +13,15 @@ and code, caches empty; XLA's tunes products on the way. --deadline: seconds for
 dash.
 """
 import argparse
+import importlib.metadata
 import json
 import math
 import os
 import subprocess
 import sys
 import tempfile
+import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 options.add_argument('models', nargs='+', metavar='MODEL.hlo')
@@ -29,7 +30,10 @@ options.add_argument('--library_path', default='', help='as of hlo-run')
 options.add_argument('--flags', default='', help='more flags for hlo-run')
 options.add_argument('--budget', type=float, default=0.3, help='seconds of timed runs (default 0.3)')
 options.add_argument('--deadline', type=float, default=1e9)
-options.add_argument('--no_xla', action='store_true')
+options.add_argument('--no_xla', action='store_true', help='ours alone')
+options.add_argument('--stablehlo', default='', metavar='DIR', help='what --convert left there, for a jaxlib that reads no HLO')
+options.add_argument('--convert', metavar='DIR', help='nothing else; needs no GPU')
+options.add_argument('--xla_worker', action='store_true', help=argparse.SUPPRESS)
 options = options.parse_args()
 
 FEEDING_US = 20
@@ -39,6 +43,26 @@ def name_of(path):
     return os.path.basename(path).removesuffix('.hlo')
 
 
+def stablehlo_of(path):
+    """What XLA's clients take in place of HLO: (MLIR text, [[dtype, dims] of each parameter])."""
+    from jaxlib import _hlo, _jax
+    with open(path) as file:
+        module = _hlo.hlo_module_from_text(file.read())
+    computation = _hlo.XlaComputation(module.as_serialized_hlo_module_proto())
+    shapes = [[str(shape.numpy_dtype()), list(shape.dimensions())]
+              for shape in computation.program_shape().parameter_shapes()]
+    return _jax.mlir.xla_computation_to_mlir_module(computation), shapes
+
+
+def convert(models, folder):
+    import jax
+    jax.config.update('jax_enable_x64', True)
+    os.makedirs(folder, exist_ok=True)
+    for path in models:
+        with open(os.path.join(folder, name_of(path) + '.json'), 'w') as file:
+            json.dump(stablehlo_of(path), file)
+
+
 class Xla:
     """XLA:GPU through jaxlib."""
 
@@ -46,37 +70,35 @@ class Xla:
         os.environ.update(TF_CPP_MIN_LOG_LEVEL='3', XLA_PYTHON_CLIENT_PREALLOCATE='false')
         import jax
         import jax.extend.backend
-        import jaxlib
         jax.config.update('jax_enable_x64', True)
-        self.jax, self.version = jax, jaxlib.__version__
+        self.jax = jax
         self.client = jax.extend.backend.get_backend('gpu')
 
     def compile(self, path):
-        from jaxlib import _hlo, _jax, xla_client
-        with open(path) as file:
-            text = file.read()
+        from jaxlib import xla_client
         start = time.perf_counter()
-        computation = _hlo.XlaComputation(_hlo.hlo_module_from_text(text).as_serialized_hlo_module_proto())
-        stablehlo = _jax.mlir.xla_computation_to_mlir_module(computation)
+        if options.stablehlo:
+            with open(os.path.join(options.stablehlo, name_of(path) + '.json')) as file:
+                stablehlo, shapes = json.load(file)
+        else:
+            stablehlo, shapes = stablehlo_of(path)
         devices = xla_client.DeviceList(tuple(self.client.local_devices()[:1]))
         executable = self.client.compile_and_load(stablehlo, devices, xla_client.CompileOptions())
-        return computation, executable, time.perf_counter() - start
+        return shapes, executable, time.perf_counter() - start
 
-    def argument(self, shape, seed):
+    def argument(self, dtype, dims, seed):
         jax = self.jax
-        dims, dtype = tuple(shape.dimensions()), jax.numpy.dtype(shape.numpy_dtype())
-        key = jax.random.key(seed)
+        key, dtype = jax.random.key(seed), jax.numpy.dtype(dtype)
         if dtype == bool:
             return jax.random.bernoulli(key, 0.5, dims)
         if jax.numpy.issubdtype(dtype, jax.numpy.integer):
             return jax.random.randint(key, dims, 0, 8).astype(dtype)
         return jax.random.normal(key, dims, jax.numpy.float32).astype(dtype)
 
-    def time(self, computation, executable):
+    def time(self, shapes, executable):
         """Milliseconds of one execution, and whether its arguments were consumed."""
         jax = self.jax
-        shapes = computation.program_shape().parameter_shapes()
-        make = lambda: [self.argument(shape, i) for i, shape in enumerate(shapes)]
+        make = lambda: [self.argument(dtype, dims, i) for i, (dtype, dims) in enumerate(shapes)]
         args = make()
         jax.block_until_ready(args)
 
@@ -100,22 +122,44 @@ class Xla:
         return sorted(run(count) for _ in range(5))[2] / count * 1e3, False
 
 
+def xla_worker(models):
+    """One line of JSON a model, at once: what follows a crash is another worker's."""
+    xla = Xla()
+    for path in models:
+        print(json.dumps({'name': name_of(path), 'begun': True}), flush=True)
+        try:
+            shapes, executable, seconds = xla.compile(path)
+            ms, alone = xla.time(shapes, executable)
+            row = {'ms': ms, 'ready_ms': seconds * 1e3, 'alone': alone}
+        except Exception as error:
+            row = {'error': (type(error).__name__ + ' ' + str(error))[:200]}
+        print(json.dumps({'name': name_of(path), **row}), flush=True)
+
+
 def run_xla(models):
-    xla, rows, start = Xla(), {}, time.perf_counter()
-    with ThreadPoolExecutor(4) as pool:
-        compiled = [(path, pool.submit(xla.compile, path)) for path in models]
-        for path, future in compiled:
-            left = options.deadline - (time.perf_counter() - start)
-            try:
-                computation, executable, seconds = future.result(timeout=max(left, 0.1))
-                ms, alone = xla.time(computation, executable)
-                rows[name_of(path)] = {'ms': ms, 'ready_ms': seconds * 1e3, 'alone': alone}
-            except Exception as error:  # Also that there is no time left.
-                rows[name_of(path)] = {'error': (type(error).__name__ + ' ' + str(error))[:200]}
-            if left < 0:
-                for _, other in compiled:
-                    other.cancel()
-    return xla.version, rows
+    rows, start, todo = {}, time.perf_counter(), list(models)
+    shared = [sys.executable, '-X', 'faulthandler', __file__, '--xla_worker', '--budget=%g' % options.budget,
+              '--stablehlo=' + options.stablehlo]
+    while todo and options.deadline > time.perf_counter() - start:
+        worker = subprocess.Popen(shared + todo, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        timer = threading.Timer(options.deadline - (time.perf_counter() - start), worker.kill)
+        timer.start()
+        said = []
+        threading.Thread(target=lambda: said.extend(worker.stderr), daemon=True).start()
+        begun = None
+        for line in worker.stdout:
+            row = json.loads(line)
+            begun = name = row.pop('name')
+            rows[name] = row if 'begun' not in row else {'error': 'no answer'}
+        code = worker.wait()
+        timer.cancel()
+        if code == 0:
+            break
+        if begun is None:
+            return {name_of(path): {'error': 'jaxlib does not start: ' + ' '.join(said)[-300:]} for path in models}
+        rows[begun] = {'error': 'ended with %d: %s' % (code, ' '.join(said)[-300:].strip())} if code != -9 else rows[begun]
+        todo = todo[[name_of(path) for path in todo].index(begun) + 1:]
+    return rows
 
 
 def run_ours(models):
@@ -148,9 +192,14 @@ def geomean(ratios):
 
 
 def main():
-    version, theirs = (None, {}) if options.no_xla else run_xla(options.models)
+    if options.convert:
+        return convert(options.models, options.convert)
+    if options.xla_worker:
+        return xla_worker(options.models)
+    theirs = {} if options.no_xla else run_xla(options.models)
     ours = run_ours(options.models)
-    print('XLA:GPU of jaxlib %s; %s\n' % (version, next((r['device'] for r in ours.values() if 'device' in r), '')))
+    version = '' if options.no_xla else 'XLA:GPU of jaxlib %s; ' % importlib.metadata.version('jaxlib')
+    print(version + next((row['device'] for row in ours.values() if 'device' in row), 'no device') + '\n')
     print('| module | ours, ms on the GPU | until the host knows | XLA:GPU, ms | ratio | kernels | ready, ms | XLA | ratio |')
     print('|---|---|---|---|---|---|---|---|---|')
     ratios, ready_ratios, notes = [], [], []

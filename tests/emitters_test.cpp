@@ -365,6 +365,32 @@ TEST(EmitContraction, Convolutions) {
       " window={size=5}, dim_labels=b0f_0io->b0f, feature_group_count=2 }"));
 }
 
+// Few tiles of many terms: blocks share each, in parts of which the last is shorter, and the last block to arrive has
+// the sums and their epilogue.
+TEST(EmitContraction, BlocksThatShareATile) {
+  const auto blocks_of = [](const Module& module) {
+    const auto kernels = Emit(module.entry().root());
+    return kernels && kernels->size() == 1 ? kernels->front().kernel->blocks : 0;
+  };
+  const auto dot = Parsed(
+      "ENTRY e { a = f32[70,1300] parameter(0) b = f32[1300,90] parameter(1) ROOT d = f32[70,90] dot(a, b), "
+      "lhs_contracting_dims={1}, rhs_contracting_dims={0} }");
+  EXPECT_EQ(blocks_of(*dot), 2 * 2 * 9);  // 41 panels of 32 terms, 5 a block.
+  Check(*dot);
+  // The gradient of a filter: the window is the whole picture. bf16: sums in f32 are exact, the result is rounded once.
+  Check(
+      *Fused("ENTRY e { x = f32[9,14,14,24] parameter(0) g = f32[9,14,14,40] parameter(1) b = f32[40] parameter(2)"
+             " c = f32[3,3,24,40] convolution(x, g), window={size=14x14 pad=1_1x1_1}, dim_labels=f01b_i01o->01bf"
+             " bb = f32[3,3,24,40] broadcast(b), dimensions={3} ROOT r = f32[3,3,24,40] add(c, bb) }",
+             FusionKind::kCustom));
+  Check(
+      *Parsed("ENTRY e { a = bf16[2,5,700] parameter(0) b = bf16[2,700,8] parameter(1) ROOT d = bf16[2,5,8] dot(a, b), "
+              "lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={1} }"));
+  Check(
+      *Parsed("ENTRY e { a = s8[20,2000] parameter(0) b = s8[2000,30] parameter(1) ROOT d = s32[20,30] dot(a, b), "
+              "lhs_contracting_dims={1}, rhs_contracting_dims={0} }"));
+}
+
 TEST(EmitScatter, InOrder) {
   const std::string add = "add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT m = f32[] add(a, b) } ";
   const std::string set = "set { a = f32[] parameter(0) ROOT b = f32[] parameter(1) } ";

@@ -38,6 +38,7 @@ namespace {
 struct ModelKernel {
   std::string where;  // "gpt2_infer: fusion_3"
   Kernel kernel;
+  bool for_gpu = true;  // False: a product in the form for a host, which a GPU could run but never gets.
 };
 
 using Kernels = std::map<KernelHash, ModelKernel>;
@@ -46,6 +47,7 @@ using Kernels = std::map<KernelHash, ModelKernel>;
 class Collector : public gpu::Device {
  public:
   std::string model;
+  bool for_gpu = true;
   Kernels kernels;
   int64_t given = 0;
 
@@ -64,7 +66,8 @@ class Collector : public gpu::Device {
   std::string target() const override { return host_->target(); }
   Result<std::vector<std::shared_ptr<const gpu::KernelCode>>> Compile(std::span<const Kernel* const> all,
                                                                       std::span<const double>) override {
-    for (const Kernel* kernel : all) kernels.try_emplace(Hash(*kernel), Str(model, ": ", kernel->name), *kernel);
+    for (const Kernel* kernel : all)
+      kernels.try_emplace(Hash(*kernel), ModelKernel{Str(model, ": ", kernel->name), *kernel, for_gpu});
     given += static_cast<int64_t>(all.size());
     return std::vector<std::shared_ptr<const gpu::KernelCode>>(all.size(), std::make_shared<gpu::KernelCode>());
   }
@@ -82,9 +85,11 @@ class Collector : public gpu::Device {
 Status Collect(const std::string& path, Collector& collector) {
   const auto module = TRY(Parse(TRY(ReadSource(path))));
   TRY(RunPipeline(*module));
-  for (const bool libraries : {true, false}) {
+  for (const bool libraries :
+       {false, true}) {  // Where there are some, products that they refuse are planned for the host.
     gpu::CompileOptions options;
     options.libraries = libraries;
+    collector.for_gpu = !libraries;
     TRY(gpu::Compile(*module, collector, options));
   }
   return {};
@@ -192,7 +197,7 @@ TEST(ModelKernels, HostAndEmulatedGpuAgreeToTheBit) {
               chosen.size(), ModelKernels().size(), blocks, of_blocks, elements, nan);
 }
 
-// And no register has to live in memory.
+// And of those that a GPU gets no register has to live in memory.
 TEST(ModelKernels, PtxasTakesAllPtxWithoutSpills) {
   if (FindPtxas().empty()) GTEST_SKIP() << "ptxas not found on PATH, in $CUDA_HOME/bin or in /usr/local/cuda/bin";
   const std::vector<const ModelKernel*> chosen = ChosenKernels();
@@ -210,7 +215,8 @@ TEST(ModelKernels, PtxasTakesAllPtxWithoutSpills) {
     ASSERT_EQ(reports[i]->kernels.size(), 1u);
     const PtxasKernel& kernel = reports[i]->kernels.front();
     EXPECT_GT(kernel.registers, 0);
-    EXPECT_EQ(kernel.spill_store_bytes + kernel.spill_load_bytes, 0) << "at " << kernel.registers << " registers";
+    if (chosen[i]->for_gpu)
+      EXPECT_EQ(kernel.spill_store_bytes + kernel.spill_load_bytes, 0) << "at " << kernel.registers << " registers";
   }
   std::printf("%zu of %zu kernels assembled for sm_90\n", chosen.size(), ModelKernels().size());
 }

@@ -3,6 +3,7 @@
 #include "gpu/plan/contraction_space.h"
 
 #include <array>
+#include <functional>
 
 #include "base/text.h"
 #include "gpu/emitters/product.h"
@@ -32,6 +33,9 @@ class TiledProduct {
         panel_(request.plan.tile[2]),
         warps_(request.plan.threads / 32),
         warp_rows_(tile_rows_ / warps_),
+        steps_(space.position().size * CeilDiv(space.term().size, panel_)),
+        splits_(request.plan.splits),
+        share_(CeilDiv(steps_, splits_)),
         width_(static_cast<int>(request.plan.vector)),
         summed_(request.fault == "dropped_term" && space.term().size > 1 ? space.term().size - 1 : space.term().size),
         frame_(space.graph, space.Needed(), LaunchOf(space, Axes(space), request.plan), request),
@@ -47,21 +51,35 @@ class TiledProduct {
     rhs_tile_ = k_.Shared("rhs", type_, panel_ * tile_columns_);
     const int64_t row_tiles = CeilDiv(space_.row().size, tile_rows_);
     const int64_t column_tiles = CeilDiv(space_.column().size, tile_columns_);
-    column0_ = k_.block() % column_tiles * tile_columns_;
-    row0_ = k_.block() / column_tiles % row_tiles * tile_rows_;
-    emission_.Bind(space_.group().e, k_.block() / (column_tiles * row_tiles));
+    const int64_t tiles = row_tiles * column_tiles * space_.group().size;
+    Array partials, counters;
+    if (splits_ > 1) {
+      partials = frame_.Scratch(0, type_, tiles * splits_ * tile_rows_ * tile_columns_);
+      counters = frame_.Scratch(1, Type::kU32, tiles, true);
+    }
+    const Value tile = splits_ == 1 ? k_.block() : k_.block() / splits_;
+    column0_ = tile % column_tiles * tile_columns_;
+    row0_ = tile / column_tiles % row_tiles * tile_rows_;
+    emission_.Bind(space_.group().e, tile / (column_tiles * row_tiles));
     for (int64_t r = 0; r < warp_rows_; ++r) {
       sums_.push_back(k_.MakeSlot(type_, width_));
       k_.Fill(sums_.back(), Zero());
     }
     const int64_t positions = space_.position().size, panels = CeilDiv(space_.term().size, panel_);
-    k_.Loop(int64_t{0}, positions * panels, 1, [&](Value step) {
+    const auto multiply = [&](Value step) {
       Emission::Scope scope(emission_);
       emission_.Bind(space_.position().e, panels == 1 ? step : step / panels);
       FillTiles(panels == 1 ? k_.Index(0) : (positions == 1 ? step : step % panels) * panel_);
       Multiply();
-    });
-    k_.Warps([&] { results_.Store(sums_, row0_, tile_rows_, column0_, tile_columns_); });
+    };
+    if (splits_ == 1) {
+      k_.Loop(int64_t{0}, steps_, 1, multiply);
+      Store();
+    } else {
+      const Value first = k_.block() % splits_ * share_;
+      k_.Loop(first, Min(first + share_, k_.Index(steps_)), 1, multiply);
+      StoreLast(partials, counters, tile);
+    }
     return std::move(results_).Finish(hero_.Is(Opcode::kDot) ? "dot, tiled" : "convolution, tiled", type_);
   }
 
@@ -149,10 +167,41 @@ class TiledProduct {
     });
   }
 
+  void Store() {
+    k_.Warps([&] { results_.Store(sums_, row0_, tile_rows_, column0_, tile_columns_); });
+  }
+
+  // Blocks that share a tile leave what they have as [tile][split][row][column]; the last to arrive adds that up, in
+  // the order of the terms.
+  void StoreLast(const Array& partials, const Array& counters, Value tile) {
+    const int64_t size = tile_rows_ * tile_columns_;
+    // The sums of a warp's rows and their places in the partial results that begin at `from`.
+    const auto for_each_sum = [&](Value from, const std::function<void(const Slot&, Value)>& f) {
+      const Value mine = from + k_.warp() * (warp_rows_ * tile_columns_);
+      k_.Tile(width_, [&](Value i) {
+        for (int64_t r = 0; r < warp_rows_; ++r) f(sums_[r], mine + i + r * tile_columns_);
+      });
+    };
+    k_.Warps(
+        [&] { for_each_sum(k_.block() * size, [&](const Slot& sum, Value at) { partials.Store(at, sum.Get()); }); });
+    k_.If(k_.ArriveLast(counters, tile, splits_), [&] {
+      Emission::Scope last(emission_);
+      k_.Warps([&] {
+        for (const Slot& sum : sums_) k_.Fill(sum, Zero());
+        k_.Loop(int64_t{0}, splits_, 1, [&](Value split) {
+          for_each_sum((tile * splits_ + split) * size,
+                       [&](const Slot& sum, Value at) { sum.Set(sum.Get() + partials.Load(at)); });
+        });
+        results_.Store(sums_, row0_, tile_rows_, column0_, tile_columns_);
+      });
+    });
+  }
+
   ContractionSpace& space_;
   const Instruction& hero_;
   const Type declared_, type_;
   const int64_t tile_rows_, tile_columns_, panel_, warps_, warp_rows_;
+  const int64_t steps_, splits_, share_;  // Panels of terms: all, among how many blocks, of one.
   const int width_;
   const int64_t summed_;  // Terms that count.
   KernelFrame frame_;

@@ -129,16 +129,27 @@ bool IsStreamed(const ContractionSpace& space) {
          space.rhs_conditions.empty();
 }
 
-KernelPlan TiledPlan(const ContractionSpace& space) {
+// Few tiles of many terms are shared by blocks, until there are two for each multiprocessor; each has at least so many
+// panels, and the one that adds up what they leave not too many to add.
+int64_t SplitsOf(int64_t tiles, int64_t panels, const DeviceDescription& device) {
+  constexpr int64_t kLeastPanels = 4, kMostSplits = 64, kWaves = 2;
+  const int64_t wanted = kWaves * device.multiprocessors / tiles;
+  const int64_t splits = std::clamp<int64_t>(wanted, 1, std::clamp<int64_t>(panels / kLeastPanels, 1, kMostSplits));
+  return CeilDiv(panels, CeilDiv(panels, splits));  // None without a panel.
+}
+
+KernelPlan TiledPlan(const ContractionSpace& space, const DeviceDescription& device) {
   // A block's warps, the columns of its tile (two for each lane), and the terms in shared memory at a time.
   constexpr int64_t kWarps = 8, kColumns = 64, kPanel = 32;
   // Rows of a warp: fewer where there are few rows.
   const int64_t rows = space.row().size;
   const int64_t warp_rows = rows <= kWarps ? 1 : rows <= 2 * kWarps ? 2 : rows <= 4 * kWarps ? 4 : 8;
+  const int64_t tiles = space.group().size * CeilDiv(rows, warp_rows * kWarps) * CeilDiv(space.column().size, kColumns);
   return {.kind = KernelKind::kContraction,
           .tile = {warp_rows * kWarps, kColumns, kPanel},
           .vector = kColumns / 32,
-          .threads = kWarps * 32};
+          .threads = kWarps * 32,
+          .splits = SplitsOf(tiles, space.position().size * CeilDiv(space.term().size, kPanel), device)};
 }
 
 PlanAnswer AnswerOf(const Candidate& candidate, KernelPlan plan) {
@@ -153,7 +164,7 @@ Result<PlanAnswer> PlanContraction(PlanRequest& request) {
   if (candidate.space == nullptr) return PlanAnswer{.why = candidate.why};
   ContractionSpace& space = *candidate.space;
   const DeviceDescription& device = request.device();
-  if (device.is_gpu) return AnswerOf(candidate, TiledPlan(space));
+  if (device.is_gpu) return AnswerOf(candidate, TiledPlan(space, device));
   space.PutNeighboursIntoColumns();
   return AnswerOf(candidate, IsStreamed(space) ? StreamedPlan(space, device) : PackedPlan(space, device));
 }
