@@ -410,6 +410,30 @@ TEST(EmitScatter, InOrder) {
                      "index_vector_dim=1, to_apply=add }"));
 }
 
+// Many indices, which meet, and some of which are out of range: blocks share the places, and where indices meet the
+// last stays.
+TEST(EmitScatter, BlocksThatShareThePlaces) {
+  const std::string add = "add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT m = f32[] add(a, b) } ";
+  const std::string set = "set { a = f32[] parameter(0) ROOT b = f32[] parameter(1) } ";
+  const auto rows =
+      Parsed(set +
+             "ENTRY e { x = f32[6,30] parameter(0) i = s32[2500,1] parameter(1) u = f32[2500,30] "
+             "parameter(2) ROOT s = f32[6,30] scatter(x, i, u), update_window_dims={1}, "
+             "inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=set }");
+  const auto kernels = Emit(rows->entry().root());
+  ASSERT_TRUE(kernels);
+  EXPECT_EQ(kernels->back().kernel->blocks, 2500 / 64);
+  Check(*rows);
+  // Windows wider than a block, elements, and an operand that is computed.
+  Check(*Parsed(add + "ENTRY e { x = f32[5,300] parameter(0) i = u8[200,1] parameter(1) u = f32[200,300] parameter(2) "
+                      "ROOT s = f32[5,300] scatter(x, i, u), update_window_dims={1}, inserted_window_dims={0}, "
+                      "scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add }"));
+  Check(*Fused(add +
+               "ENTRY e { x = f32[9,9] parameter(0) i = s32[1100,2] parameter(1) u = f32[1100] parameter(2) n = "
+               "f32[9,9] negate(x) ROOT s = f32[9,9] scatter(n, i, u), update_window_dims={}, "
+               "inserted_window_dims={0,1}, scatter_dims_to_operand_dims={0,1}, index_vector_dim=1, to_apply=add }"));
+}
+
 TEST(EmitFaults, ArePlantedWhereAsked) {
   const auto module = Fused(
       "add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT m = f32[] add(a, b) } ENTRY e { x = f32[8,900] "

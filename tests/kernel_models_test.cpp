@@ -215,8 +215,9 @@ TEST(ModelKernels, PtxasTakesAllPtxWithoutSpills) {
     ASSERT_EQ(reports[i]->kernels.size(), 1u);
     const PtxasKernel& kernel = reports[i]->kernels.front();
     EXPECT_GT(kernel.registers, 0);
-    if (chosen[i]->for_gpu)
+    if (chosen[i]->for_gpu) {
       EXPECT_EQ(kernel.spill_store_bytes + kernel.spill_load_bytes, 0) << "at " << kernel.registers << " registers";
+    }
   }
   std::printf("%zu of %zu kernels assembled for sm_90\n", chosen.size(), ModelKernels().size());
 }

@@ -1,8 +1,8 @@
 // The emitter of scatters: updates in the order of the indices, so the same bits each time, also where indices meet.
-// Threads share the elements of a window; each walks all indices.
+// Threads share the elements of a window, and blocks of a GPU the places where windows begin.
 #include "gpu/plan/scatter_space.h"
 
-#include <algorithm>
+#include <functional>
 
 #include "base/text.h"
 #include "gpu/emitters/frame.h"
@@ -13,15 +13,156 @@ namespace {
 
 using kernel::Array;
 using kernel::KernelBuilder;
+using kernel::Slot;
 using kernel::Type;
 using kernel::Value;
+using kernel::Variable;
+
+// Indices that one thread looks at before the block makes the updates that are its own.
+constexpr int64_t kIndicesOfThread = 8;
+
+class Scatter {
+ public:
+  Scatter(ScatterSpace& space, const EmitRequest& request)
+      : space_(space),
+        root_(request.body.roots()[0]),
+        plan_(request.plan),
+        window_(space.window().size),
+        count_(space.indices().size - (request.fault == "dropped_term" ? 1 : 0)),
+        needed_(space.Needed()),
+        frame_(space.graph, needed_, LaunchOf(space, plan_), request),
+        out_(frame_.WrittenOutput(root_, plan_.in_place ? space.outputs[0].in_place_leaf : -1)),
+        k_(frame_.k()),
+        emission_(frame_.emission()) {}
+
+  EmittedKernel Emit() && {
+    if (plan_.splits > 1) EmitShare();
+    else k_.Loop(int64_t{0}, count_, 1, [&](Value i) { Update(i); });
+    EmittedKernel kernel = std::move(frame_).Finish(
+        plan_.splits > 1 ? Str("scatter, in the order of the indices, places shared by ", plan_.splits, " blocks")
+                         : "scatter, in the order of the indices");
+    if (IsFloat(root_.inst->shape().type())) {
+      kernel.precision.instructions[root_.inst->id()].sum =
+          SumPlan{.accumulator = root_.inst->shape().type(), .longest_chain = space_.indices().size};
+    }
+    return kernel;
+  }
+
+ private:
+  struct Place {
+    Value fits;   // A window that does not fit is left out altogether.
+    Value start;  // Of the window, in the result.
+  };
+
+  Place PlaceOf(Value i) {
+    emission_.Bind(space_.indices().e, i);
+    Place place{k_.Constant(Type::kPred, int64_t{1}), k_.Index(0)};
+    for (const auto& each : space_.starts) {
+      const Value index = Convert(emission_.Emit(each.index), Type::kS64);
+      place.fits = place.fits & (index >= 0) & (index <= each.most);
+      place.start = place.start + Convert(index, Type::kIndex) * each.stride;
+    }
+    return place;
+  }
+
+  // The update of index `i`, if its window fits.
+  void Update(Value i) {
+    Emission::Scope scope(emission_);
+    emission_.SetLane(space_.window().e);
+    const Place place = PlaceOf(i);
+    k_.If(place.fits, [&] { UpdateAt(place.start); });
+  }
+
+  void UpdateAt(Value start) {
+    Emission::Scope inner(emission_);
+    if (space_.windows_overlap) {
+      k_.Loop(int64_t{0}, window_, 1, [&](Value at) {
+        k_.Tile(1, k_.Index(1), [&](Value) {
+          Emission::Scope in_tile(emission_);
+          UpdateElement(start, at);
+        });
+      });
+      return;
+    }
+    const Value begin = k_.block() / plan_.splits * plan_.threads;
+    emission_.Hoist(needed_);
+    emission_.Hoist(space_.outputs[0].offset);
+    TileOver(k_, 1, window_, begin, plan_.threads, [&](Value j) {
+      Emission::Scope in_tile(emission_);
+      UpdateElement(start, begin + j);
+    });
+  }
+
+  void UpdateElement(Value start, Value at) {
+    const ScatterSpace::Output& output = space_.outputs[0];
+    emission_.Bind(space_.window().e, at);
+    const Value offset = start + emission_.Lower(output.offset);
+    std::vector<Value> arguments = LoadElement(out_, offset, PartsOf(root_.shape->type()));
+    emission_.EmitParts(output.value, &arguments);
+    const Computation& update = *root_.inst->attrs<ScatterAttrs>().to_apply;
+    StoreElement(out_, offset, EmitScalarComputation(k_, update, arguments, frame_.fault()));
+  }
+
+  // Windows that begin at different places have no element in common (else they overlap), so a block of its own may
+  // have those of some places. Each block looks at all indices, some at a time: threads find those that are the
+  // block's, which are put side by side in their order, and made.
+  void EmitShare() {
+    const int64_t chunk = plan_.threads * kIndicesOfThread;
+    const Array own = k_.Shared("own", Type::kU32, chunk);
+    const Slot found = k_.MakeSlot(Type::kU32), before = k_.MakeSlot(Type::kU32);
+    const Value part = Convert(k_.block() % plan_.splits, Type::kU32);
+    k_.Loop(int64_t{0}, count_, chunk, [&](Value first) {
+      Emission::Scope in_chunk(emission_);
+      emission_.SetLane(space_.indices().e);
+      const auto for_each_own = [&](const std::function<void(Value)>& f) {
+        const Value from = Min(first + k_.thread() * kIndicesOfThread, k_.Index(count_));
+        k_.Loop(from, Min(from + kIndicesOfThread, k_.Index(count_)), 1, [&](Value i) {
+          Emission::Scope scope(emission_);
+          const Place place = PlaceOf(i);
+          k_.If(place.fits & (OwnerOf(place.start) == part), [&] { f(i); });
+        });
+      };
+      k_.Phase([&] {
+        const Variable count = k_.MakeVariable(k_.Constant(Type::kU32, 0));
+        for_each_own([&](Value) { count.Set(count.Get() + 1); });
+        found.Set(count.Get());
+        before.Set(count.Get());
+      });
+      const Slot slots[] = {before};
+      const Value all = k_.BlockScan(slots, kernel::Lift([](Value a, Value b) { return a + b; }))[0];
+      k_.Phase([&] {
+        const Variable place = k_.MakeVariable(before.Get() - found.Get());
+        for_each_own([&](Value i) {
+          own.Store(Convert(place.Get(), Type::kIndex), Convert(i, Type::kU32));
+          place.Set(place.Get() + 1);
+        });
+      });
+      k_.Loop(k_.Index(0), Convert(all, Type::kIndex), 1, [&](Value n) { Update(Convert(own.Load(n), Type::kIndex)); });
+    });
+  }
+
+  // Neighbouring places to different blocks, whatever lies between them: Knuth's multiplicative hash.
+  Value OwnerOf(Value start) const {
+    const Value mixed = Convert(start, Type::kU32) * k_.Constant(Type::kU32, int64_t{2654435761});
+    return ShiftRightLogical(mixed, k_.Constant(Type::kU32, 8)) % k_.Constant(Type::kU32, plan_.splits);
+  }
+
+  ScatterSpace& space_;
+  const FusionBody::Root& root_;
+  const KernelPlan& plan_;
+  const int64_t window_, count_;
+  const std::vector<NodeId> needed_;
+  KernelFrame frame_;
+  const Array out_;
+  KernelBuilder& k_;
+  Emission& emission_;
+};
 
 }  // namespace
 
 Result<EmittedKernel> EmitScatter(const EmitRequest& request) {
   const KernelPlan& plan = request.plan;
-  const FusionBody::Root& root = request.body.roots()[0];
-  const Instruction& inst = *root.inst;
+  const Instruction& inst = *request.body.roots()[0].inst;
   const std::vector<const Instruction*> heroes = TRY(request.Heroes());
   TRY(request.Require(inst.Is(Opcode::kScatter) && heroes == std::vector{&inst},
                       Str("'", heroes.empty() ? "" : heroes[0]->name(), "' is no scatter at the root")));
@@ -31,56 +172,8 @@ Result<EmittedKernel> EmitScatter(const EmitRequest& request) {
   const auto space = TRY(ScatterSpaceOf(request.body));
   TRY(request.Require(!plan.in_place || space->outputs[0].in_place_leaf >= 0,
                       "its operand cannot be updated in place"));
-  const ScatterSpace::Output& output = space->outputs[0];
-  const int64_t window = space->window().size, count = space->indices().size;
-  const std::vector<NodeId> needed = space->Needed();
-  KernelFrame frame(space->graph, needed, LaunchOf(*space, plan), request);
-  const Array out = frame.WrittenOutput(root, plan.in_place ? output.in_place_leaf : -1);
-  KernelBuilder& k = frame.k();
-  Emission& emission = frame.emission();
-  emission.SetLane(space->window().e);
-  const Value begin = k.block() * plan.threads;
-  const auto update = [&](Value start, Value at) {
-    emission.Bind(space->window().e, at);
-    const Value offset = start + emission.Lower(output.offset);
-    std::vector<Value> arguments = LoadElement(out, offset, PartsOf(root.shape->type()));
-    emission.EmitParts(output.value, &arguments);
-    StoreElement(out, offset, EmitScalarComputation(k, *inst.attrs<ScatterAttrs>().to_apply, arguments, frame.fault()));
-  };
-  k.Loop(int64_t{0}, frame.fault() == "dropped_term" ? count - 1 : count, 1, [&](Value i) {
-    Emission::Scope scope(emission);
-    emission.Bind(space->indices().e, i);
-    // A window that does not fit is left out altogether.
-    Value fits = k.Constant(Type::kPred, int64_t{1}), start = k.Index(0);
-    for (const auto& each : space->starts) {
-      const Value index = Convert(emission.Emit(each.index), Type::kS64);
-      fits = fits & (index >= 0) & (index <= each.most);
-      start = start + Convert(index, Type::kIndex) * each.stride;
-    }
-    k.If(fits, [&] {
-      Emission::Scope inner(emission);
-      if (space->windows_overlap) {
-        k.Loop(int64_t{0}, window, 1, [&](Value at) {
-          k.Tile(1, k.Index(1), [&](Value) {
-            Emission::Scope in_tile(emission);
-            update(start, at);
-          });
-        });
-        return;
-      }
-      emission.Hoist(needed);
-      emission.Hoist(output.offset);
-      TileOver(k, 1, window, begin, plan.threads, [&](Value j) {
-        Emission::Scope in_tile(emission);
-        update(start, begin + j);
-      });
-    });
-  });
-  EmittedKernel kernel = std::move(frame).Finish("scatter, in the order of the indices");
-  if (IsFloat(inst.shape().type())) {
-    kernel.precision.instructions[inst.id()].sum = SumPlan{.accumulator = inst.shape().type(), .longest_chain = count};
-  }
-  return kernel;
+  TRY(request.Require(plan.splits == 1 || !space->windows_overlap, "one block makes all updates: windows may overlap"));
+  return Scatter(*space, request).Emit();
 }
 
 }  // namespace hlo::gpu

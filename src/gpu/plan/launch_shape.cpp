@@ -60,7 +60,7 @@ LaunchShape LaunchOf(const IterationSpace& space, std::span<const TileAxis> axes
 }
 
 LaunchShape LaunchOf(const ScatterSpace& space, const KernelPlan& plan) {
-  const int64_t blocks = space.windows_overlap ? 1 : CeilDiv(space.window().size, plan.threads);
+  const int64_t blocks = space.windows_overlap ? 1 : plan.splits * CeilDiv(space.window().size, plan.threads);
   return {blocks, static_cast<int>(plan.threads)};
 }
 

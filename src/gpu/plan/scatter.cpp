@@ -1,11 +1,33 @@
 // The planner of scatters.
+#include <algorithm>
+#include <cstdint>
+
 #include "base/text.h"
+#include "gpu/kernel/builder.h"
 #include "gpu/plan/launch_shape.h"
 #include "gpu/plan/planner.h"
 #include "gpu/plan/scalar.h"
 #include "gpu/plan/scatter_space.h"
 
 namespace hlo::gpu {
+
+namespace {
+
+// On a GPU updates of many indices are shared by blocks. Each looks at all indices, so that a block has enough threads
+// for that, and there are no more than have some hundreds of indices each.
+void ShareAmongBlocks(const ScatterSpace& space, const DeviceDescription& device, KernelPlan& plan) {
+  constexpr int64_t kBlocksOfMultiprocessor = 4, kLeastThreads = 128, kLeastIndices = 64;
+  const int64_t indices = space.indices().size;
+  if (!device.is_gpu || space.windows_overlap || indices < 2 * kLeastIndices || indices > UINT32_MAX) return;
+  const int64_t threads = std::max(plan.threads, kLeastThreads);
+  const int64_t blocks = kBlocksOfMultiprocessor * device.multiprocessors;
+  const int64_t splits = std::min(blocks / kernel::CeilDiv(space.window().size, threads), indices / kLeastIndices);
+  if (splits <= 1) return;
+  plan.splits = splits;
+  plan.threads = threads;
+}
+
+}  // namespace
 
 Result<PlanAnswer> PlanScatter(PlanRequest& request) {
   const FusionBody& body = request.body();
@@ -27,6 +49,7 @@ Result<PlanAnswer> PlanScatter(PlanRequest& request) {
     const auto space = TRY(ScatterSpaceOf(body));
     plan.in_place = space->outputs[0].in_place_leaf >= 0;
     plan.threads = space->windows_overlap ? 32 : ThreadsFor(space->window().size);
+    ShareAmongBlocks(*space, request.device(), plan);
     if (space->windows_overlap) answer.why = "one thread makes all updates: windows of the scatter may overlap";
   }
   std::vector<KernelPlan> kernels;

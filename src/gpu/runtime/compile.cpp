@@ -141,11 +141,13 @@ class Compiler {
   }
 
   // A product is a library's business on any device, so that what takes the place of a library on a host is made for
-  // the host, whatever the other kernels are made for. Without libraries a host runs those of the target; and a plan
-  // that is written is obeyed.
+  // the host, whatever the other kernels are made for; so is a scatter, of which each block of a GPU looks at all
+  // indices. Without libraries a host runs those of the target; and a plan that is written is obeyed.
   Result<FusionPlan> ForHost(const Instruction& inst, FusionPlan plan) const {
-    const bool is_product = !plan.kernels.empty() && plan.kernels.front().kind == KernelKind::kContraction;
-    if (!is_product || !device_.IsHost() || !options().libraries) return plan;
+    const bool has_host_form = std::ranges::any_of(plan.kernels, [](const KernelPlan& kernel) {
+      return kernel.kind == KernelKind::kContraction || kernel.kind == KernelKind::kScatter;
+    });
+    if (!has_host_form || !device_.IsHost() || !options().libraries) return plan;
     const auto written = TRY(ReadPlan(inst));
     if (written && IsOwnKernel(written->kernels.front().kind)) return plan;
     return PlanKernels(inst, device_.Describe());
