@@ -141,6 +141,55 @@ ENTRY e {
   EXPECT_GT(far.replays, 0);
 }
 
+// So many trips are known: all of them are recorded as one, with what stands around the loop. A count that the text has
+// wrong is not believed.
+TEST(RuntimeFarDevice, LoopsOfKnownTripsAreRecordedWhole) {
+  const auto text = [](std::string_view said) {
+    return Str(R"(
+HloModule loop
+less { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = pred[] compare(a, b), direction=LT }
+body {
+  state = (s32[], f32[700,64]) parameter(0)
+  i = s32[] get-tuple-element(state), index=0
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  x = f32[700,64] get-tuple-element(state), index=1
+  c = f32[] convert(next)
+  cc = f32[700,64] broadcast(c), dimensions={}
+  y = f32[700,64] multiply(x, cc)
+  s = f32[700,64] sort(y), dimensions={0}, to_apply=less
+  ROOT r = (s32[], f32[700,64]) tuple(next, s)
+}
+condition {
+  state = (s32[], f32[700,64]) parameter(0)
+  i = s32[] get-tuple-element(state), index=0
+  five = s32[] constant(5)
+  ROOT r = pred[] compare(i, five), direction=LT
+}
+ENTRY e {
+  p = f32[700,64] parameter(0)
+  e = f32[700,64] exponential(p)
+  t = f32[700,64] sort(e), dimensions={1}, to_apply=less
+  zero = s32[] constant(0)
+  begin = (s32[], f32[700,64]) tuple(zero, t)
+  loop = (s32[], f32[700,64]) while(begin), condition=condition, body=body)",
+               said, R"(
+  x = f32[700,64] get-tuple-element(loop), index=1
+  ROOT r = f32[700,64] sort(x), dimensions={1}, to_apply=less
+})");
+  };
+  const auto replays = [&](const std::string& module) {
+    FarDevice far;
+    const auto read = Read(module);
+    ExpectAsOnTheHost(*read, far);
+    return far.replays;
+  };
+  // As one in runs 1, 2, 3, "as one again", and with other values; in run 0 each trip's steps from the second on.
+  EXPECT_EQ(replays(text("")), 5 + 4);
+  // The steps before the loop, of each trip, and after it.
+  EXPECT_GT(replays(text(", backend_config={\"known_trip_count\":{\"n\":\"3\"}}")), 5 * 5);
+}
+
 TEST(RuntimeFarDevice, WhatCannotBeRecordedRunsStepByStep) {
   FarDevice far;
   far.fails_to_record = true;

@@ -73,6 +73,8 @@ class Binding {
     std::shared_ptr<const Recording> recording;  // Null: not yet, or they cannot be.
   };
   Recorded& recorded(const Node& first) { return recorded_[&first]; }
+  // Of a loop, when its condition was last asked; -1: never.
+  int64_t& trips_made(const LoopNode& loop) { return trips_made_.try_emplace(&loop, -1).first->second; }
 
   // Zero the counters that a run which failed has left as they were.
   Status ResetCounters();
@@ -130,6 +132,7 @@ class Binding {
   std::vector<OutputLeaf> outputs_;
   std::vector<void*> pointers_;  // By number of Program::places.
   std::map<const Node*, Recorded> recorded_;
+  std::map<const LoopNode*, int64_t> trips_made_;
   bool resolved_ = false, packed_now_ = false;
 };
 

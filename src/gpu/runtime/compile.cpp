@@ -18,6 +18,7 @@
 #include "gpu/runtime/shares.h"
 #include "ir/fusion.h"
 #include "ir/mutation.h"
+#include "ir/trip_count.h"
 
 namespace hlo::gpu {
 namespace {
@@ -457,6 +458,7 @@ class Compiler {
     const Values& values = program_.buffers.values;
     auto node = std::make_unique<LoopNode>();
     node->loop = &loop;
+    node->known_trips = TripCount(loop).value_or(-1);
     node->enter = CopiesAt(values.position_of[loop.id()]);
     node->condition = MakeBlock(*attrs.condition);
     node->predicate = At(attrs.condition->root(), 0);

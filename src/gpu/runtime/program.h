@@ -83,6 +83,7 @@ struct LoopNode {
   PlaceNumber predicate;
   Block body;
   std::vector<CopyWork> back;
+  int64_t known_trips = -1;    // As its form or its text says (ir/trip_count.h); -1: the condition decides.
   bool planted_early = false;  // A planted fault: see fault.h.
 };
 

@@ -24,7 +24,7 @@ class SerialRunner {
 
   Status RunBlock(const Block& block) {
     if (options_.order) return RunReordered(block);
-    const bool may_record = device_.Records() && options_.record && !IsWatched();
+    const bool may_record = device_.Records() && options_.record && !IsWatched() && !recording_;
     for (size_t i = 0; i < block.size();) {
       size_t end = i;
       while (may_record && end < block.size() && NeedsNoHost(block[end])) ++end;
@@ -43,13 +43,25 @@ class SerialRunner {
   }
 
   // Nothing is read back or computed here on its way.
-  static bool NeedsNoHost(const Node& node) {
+  bool NeedsNoHost(const Node& node) const {
+    if (const auto* loop = std::get_if<std::unique_ptr<LoopNode>>(&node)) return IsUnrolled(**loop);
     const auto* step = std::get_if<Step>(&node);
     if (step == nullptr || !step->fault.empty()) return false;
     return std::ranges::all_of(step->work, [](const Work& work) {
       if (const auto* kernel = std::get_if<KernelWork>(&work)) return kernel->trips == 0;
       return !std::holds_alternative<HostWork>(work);
     });
+  }
+
+  // It is recorded trip by trip, without its condition: so many trips are known, were made when it was asked, and are
+  // few enough.
+  bool IsUnrolled(const LoopNode& node) const {
+    constexpr int64_t kMostSteps = 4096;
+    const int64_t trips = node.known_trips, most = program_.options.max_loop_iterations;
+    if (trips < 0 || node.planted_early || binding_.trips_made(node) != trips || (most > 0 && trips > most))
+      return false;
+    return trips * std::ssize(node.body) <= kMostSteps &&
+           std::ranges::all_of(node.body, [&](const Node& inner) { return NeedsNoHost(inner); });
   }
 
   // The first time as they are: whatever is made when it is first needed cannot be recorded. What cannot be recorded at
@@ -67,7 +79,9 @@ class SerialRunner {
 
   Result<std::shared_ptr<const Recording>> Record(std::span<const Node> nodes) {
     TRY(device_.BeginRecording());
+    recording_ = true;
     Status queued = RunNodes(nodes);
+    recording_ = false;
     auto recording = device_.EndRecording();
     TRY(std::move(queued));
     return recording;
@@ -115,6 +129,13 @@ class SerialRunner {
 
   Status RunLoop(const LoopNode& node) {
     TRY(RunCopies(node.enter));
+    if (recording_) {
+      for (int64_t trip = 0; trip < node.known_trips; ++trip) {
+        TRY(RunBlock(node.body));
+        TRY(RunCopies(node.back));
+      }
+      return {};
+    }
     const int64_t most = program_.options.max_loop_iterations;
     loops_.push_back({node.loop, 0});
     for (;; ++loops_.back().iteration) {
@@ -126,6 +147,7 @@ class SerialRunner {
       TRY(RunBlock(node.body));
       TRY(RunCopies(node.back));
     }
+    binding_.trips_made(node) = loops_.back().iteration;
     loops_.pop_back();
     return {};
   }
@@ -270,6 +292,7 @@ class SerialRunner {
   const RunOptions& options_;
   std::vector<LoopStep> loops_;
   double host_call_seconds_ = 0;
+  bool recording_ = false;
 };
 
 }  // namespace
