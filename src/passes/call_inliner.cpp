@@ -4,9 +4,9 @@
 //
 // Callers first: a body is copied straight to where it ends up, once for each way there, however deep the calls are.
 #include <algorithm>
-#include <unordered_map>
 #include <unordered_set>
 
+#include "ir/control_edges.h"
 #include "ir/fusion.h"
 #include "ir/module.h"
 #include "passes/pass.h"
@@ -35,7 +35,7 @@ class Inliner {
       Inline(call, callee, &calls);
       std::reverse(calls.begin() + static_cast<std::ptrdiff_t>(first_new), calls.end());
     }
-    if (!results_.empty()) MoveWaits();
+    MoveWaits(caller_, results_);
     return !results_.empty();
   }
 
@@ -62,28 +62,14 @@ class Inliner {
     Instruction& result = *copies[callee.root().place()];
     call.ReplaceAllUses(result);
     caller_.Remove(call);
-    results_[&call] = &result;
-  }
-
-  // Who waited for a call waits for its result.
-  void MoveWaits() {
-    for (Instruction* inst : caller_.Instructions()) {
-      if (inst->control_predecessors().empty()) continue;
-      const std::vector<Instruction*> before(inst->control_predecessors().begin(), inst->control_predecessors().end());
-      inst->ClearControlPredecessors();
-      for (Instruction* awaited : before) {
-        for (auto found = results_.find(awaited); found != results_.end(); found = results_.find(awaited))
-          awaited = found->second;
-        inst->AddControlPredecessor(*awaited);
-      }
-    }
+    results_[&call] = {&result};
   }
 
   Computation& caller_;
   const Opcode opcode_;
   const PassContext& context_;
   int64_t& left_;
-  std::unordered_map<const Instruction*, Instruction*> results_;  // Of the calls that are gone.
+  InPlaceOfGone results_;  // Of the calls that are gone: who waited for one waits for its result.
 };
 
 bool InlineEach(Module& module, const PassContext& context, Opcode opcode) {
