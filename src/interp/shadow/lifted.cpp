@@ -60,6 +60,7 @@ Lifted::Lifted(const Computation& computation, const std::vector<int64_t>& dims)
       std::vector<Instruction*> operands;
       for (const Instruction* operand : inst->operands()) operands.push_back(map[operand]);
       map[inst] = &to.AddClone(*inst, lift(inst->shape()), operands);
+      if (inst->Is(kControl) && !IsCall(*inst)) stays_scalar_ = inst;
       if (IsCall(*inst))
         ForEachCalled(map[inst]->attributes(), [&](Computation*& callee) { callee = lifted.at(callee); });
       lifted_from_[map[inst]] = inst;
@@ -70,6 +71,11 @@ Lifted::Lifted(const Computation& computation, const std::vector<int64_t>& dims)
 }
 
 Result<ShadowValue> Lifted::operator()(Context& context, Operands args) const {
+  if (stays_scalar_ != nullptr) {
+    FAIL(UnsupportedAt(
+        *stays_scalar_, "U041",
+        Str("no error bounds for '", stays_scalar_->opcode(), "' in a computation that is applied to each element")));
+  }
   // What is given for an instruction of the body is so at every index.
   const auto given = [&](const Instruction& inst) -> std::optional<ShadowValue> {
     const auto from = lifted_from_.find(&inst);
