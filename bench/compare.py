@@ -6,8 +6,9 @@
     compare.py --interpreter --check --rounds 5 > bench/results/DATE.md
 
 Each round runs XLA:CPU and ours after each other, in a new process each, so that what else the machine does falls on
-both; the figures are medians over the rounds, and the last row is the geometric mean of the ratios. Needs the Python of bench/models/regenerate.sh (build/venv), or any
-with jax, and build/bin/hlo-run; what cannot be run is a dash and a note below the table.
+both; the figures are medians over the rounds, and the last row is the geometric mean of the ratios. Needs the Python of
+bench/models/regenerate.sh (build/venv), or any with jax, and build/bin/hlo-run; what cannot be run is a dash and a note
+below the table.
 """
 import argparse
 import datetime

@@ -17,6 +17,9 @@ import shlex
 import subprocess
 import sys
 
+# As a collective of one device, or a generator whose state has another type.
+NOT_RUN = r'\[R\d+\]|has no implementation in the interpreter|is not supported by the interpreter'
+
 
 def output(*command):
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
@@ -47,7 +50,7 @@ def judge(options, command):
     report = done.stdout + done.stderr
     if 'no pass instance that changed the module matches' in report:
         return 'changes nothing', report
-    if re.search(r'\[R\d+\]|has no implementation in the interpreter', report):  # As a collective of one device.
+    if done.returncode != 1 and re.search(NOT_RUN, report):
         return 'not interpreted', report
     if re.search(r'\d+ open$', report, re.M):
         return 'open', report

@@ -4,6 +4,7 @@
 #include "base/source_text.h"
 #include "driver/run/experiment.h"
 #include "driver/run/oracles.h"
+#include "ir/device_description.h"
 
 namespace hlo {
 namespace {
@@ -77,6 +78,32 @@ TEST(Experiment, AnErrorIsNotKept) {
   EXPECT_FALSE(experiment.Results());
   Experiment right = experiment.With([](RunOptions& o) { o.input_profile = "normal"; });
   EXPECT_TRUE(right.Results());
+}
+
+// What a module with a plan for `target` is timed on, where a host of 7 cores is there.
+DeviceDescription TimedOn(const std::string& target) {
+  static const DeviceDescription host = HostDescription(7, 64);
+  const std::string config = R"({"plan":{"target":")" + target + R"(","kernels":[{"kind":"loop","tile":[32]}]}})";
+  const auto text = std::make_shared<const SourceText>("planned.hlo", R"(HloModule planned
+minus { x = f32[9] parameter(0) ROOT r = f32[9] negate(x) }
+ENTRY main {
+  x = f32[9] parameter(0)
+  ROOT f = f32[9] fusion(x), kind=kLoop, calls=minus, backend_config=)" + config +
+                                                                          "}");
+  Progress progress(true);
+  RunOptions options = OnHost();
+  options.pipeline.device = &host;
+  options.obeys_plans = true;
+  Experiment experiment(text, options, progress);
+  EXPECT_TRUE(experiment.Input());
+  return *experiment.options().pipeline.device;
+}
+
+// A host that is there says more of itself than the row of its name.
+TEST(Experiment, PlansDecideTheDeviceWhereItIsAnother) {
+  EXPECT_EQ(TimedOn("host").multiprocessors, 7);
+  EXPECT_EQ(TimedOn("h100").name, "h100");
+  EXPECT_EQ(TimedOn("of_nobody").multiprocessors, 7);
 }
 
 // What the table says of a mode must be there.

@@ -286,7 +286,7 @@ TEST(DeviceDescription, IsTheNearestRow) {
   EXPECT_EQ(host.instruction_rate, 8 * FindDevice("host")->instruction_rate);
 }
 
-// Vectors of elements that stand by themselves are as wide as the device's; reductions combine in one order on any host.
+// Vectors of elements that stand by themselves are as wide as the device's; reductions combine in one order on hosts.
 TEST(FusionPlan, VectorsAreThoseOfTheDevice) {
   const auto loop = Fused("ENTRY e { x = f32[4000,700] parameter(0) ROOT r = f32[4000,700] negate(x) }");
   const auto rows = Fused(std::string(kAdd) +

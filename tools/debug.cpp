@@ -22,7 +22,8 @@ Result<ExitCode> DebugCommand(Args args) {
   AddArgumentFlags(flags, &run);
   flags.Group("Running");
   flags.Int("max_loop_iterations", &run.max_loop_iterations, "of one while; 0: no limit");
-  flags.Bytes("memory_limit", &run.memory_limit, "of values at once; 0: three quarters of the machine");
+  flags.Bytes("memory_limit", &run.memory_limit,
+              "of values at once, as 512MiB or 2GB; 0: three quarters of the machine");
   AddLoadFlags(flags, &run.load, {"random", "zeros", "iota", "error"});
   AddLogFlags(flags, &log);
   const std::vector<std::string> positionals = TRY(ParseAll(flags, args));

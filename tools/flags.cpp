@@ -44,21 +44,24 @@ std::optional<int64_t> ParseCount(std::string_view text) {
   return static_cast<int64_t>(number);
 }
 
-// 2e9, or what HumanBytes prints, with or without its space.
+// 2e9, or a number with a unit, as HumanBytes prints it or as it stands on a box: 512MiB, 1.5 GiB, 64MB, 100 B.
 std::optional<int64_t> ParseBytes(std::string_view text) {
-  constexpr std::string_view kUnits[] = {"KiB", "MiB", "GiB", "TiB"};
+  struct Unit {
+    std::string_view name;
+    double bytes;
+  };
+  constexpr Unit kUnits[] = {{"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"TiB", 0x1p40},
+                             {"kB", 1e3},     {"KB", 1e3},     {"MB", 1e6},     {"GB", 1e9},
+                             {"TB", 1e12},    {"B", 1}};  // At last what ends each.
   constexpr double kMost = 9.2e18;
-  double scale = 1024;
-  for (const std::string_view unit : kUnits) {
+  for (const Unit& unit : kUnits) {
     std::string_view digits = text;
     double number = 0;
-    if (digits.ends_with(unit)) {
-      digits.remove_suffix(unit.size());
-      if (digits.ends_with(' ')) digits.remove_suffix(1);
-      const bool fits = ParseDouble(digits, &number) && std::fabs(number) * scale < kMost;
-      return fits ? std::optional(static_cast<int64_t>(number * scale)) : std::nullopt;
-    }
-    scale *= 1024;
+    if (!digits.ends_with(unit.name)) continue;
+    digits.remove_suffix(unit.name.size());
+    if (digits.ends_with(' ')) digits.remove_suffix(1);
+    const bool fits = ParseDouble(digits, &number) && std::fabs(number) * unit.bytes < kMost;
+    return fits ? std::optional(static_cast<int64_t>(number * unit.bytes)) : std::nullopt;
   }
   return ParseCount(text);
 }
@@ -123,7 +126,7 @@ void FlagSet::Bytes(const std::string& name, int64_t* value, std::string help, i
   Add(name, "BYTES", std::move(help), *value == 0 ? "0" : HumanBytes(static_cast<double>(*value)), true, false,
       [name, value, least](std::string_view text) -> Status {
         const std::optional<int64_t> parsed = ParseBytes(text);
-        if (!parsed) FAIL(BadValue(name, text, "a number of bytes, as 2e9 or 512MiB"));
+        if (!parsed) FAIL(BadValue(name, text, "a number of bytes, as 2e9, 512MiB or 2GB"));
         if (*parsed < least) FAIL(BadValue(name, text, Str("at least ", least)));
         *value = *parsed;
         return {};

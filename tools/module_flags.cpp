@@ -24,7 +24,7 @@ void AddLoadFlags(FlagSet& flags, LoadOptions* load, std::vector<std::string> el
       "verify", &load->verify, {"strict", "default", "off"},
       "how much of the input is verified; off: nothing where text alone is read and printed, no warnings where "
       "a module is run, rewritten or counted");
-  flags.Bytes("max_input", &load->max_input, "largest file", 1);
+  flags.Bytes("max_input", &load->max_input, "largest file, as 512MiB or 2GB", 1);
   flags.Int("max_depth", &load->max_depth, "deepest nesting of shapes, literals, operands and calls", 1);
   std::string help = "what becomes of constant({...}), whose elements were not printed";
   if (std::ranges::find(elided, "keep") != elided.end()) help += "; keep: its value is not known";
@@ -139,8 +139,8 @@ void AddDumpFlags(FlagSet& flags, DumpOptions* dump) {
       "dump_diff", &dump->diff, {"instructions", "unified", "none"},
       "beside each module after a pass: instructions: what the pass did, as --print_changed=diff; unified: the "
       "lines that differ from the state dumped before it, which patch takes");
-  flags.Int("dump_limit_mib", &dump->limit_mib, "the dump of one module ends, with a note, before what is beyond", 1,
-            1 << 30);
+  flags.Int("dump_limit_mib", &dump->limit_mib, "MiB; the dump of one module ends, with a note, before what is beyond",
+            1, 1 << 30);
   flags.String("xla_dump_hlo_module_re", &dump->module_pattern, "RE", "only modules whose name matches");
 }
 

@@ -291,6 +291,7 @@ bool IsModule(const OptFlags& f) { return !LowerStageOf(f.stage) && !f.check_eac
 struct Output {
   std::string text;
   ExitCode exit = ExitCode::kOk;
+  std::string finding;  // What a report says, in a line, where it says that something is not right.
 };
 
 // What comes out of one module.
@@ -335,7 +336,7 @@ Result<Output> OutputOf(const std::string& path, const OptFlags& f, const Pipeli
   for (const std::string& note : dumper.TakeNotes()) std::fprintf(stderr, "note: %s\n", note.c_str());
 
   if (f.round_trip) TRY(CheckTextRoundTrip(*module));
-  if (is_judged) return Output{observers.check->Report(), observers.check->exit()};
+  if (is_judged) return Output{observers.check->Report(), observers.check->exit(), observers.check->Finding()};
   if (f.print_fusion_plan) {
     FusionReportOptions options;
     if (*f.print_fusion_plan == "all") options = {.blocks = SIZE_MAX, .lines = SIZE_MAX, .names = SIZE_MAX, .least = 0};
@@ -376,7 +377,7 @@ Result<ExitCode> OptCommand(Args args) {
   if (f.stage == "hlo" && !pipeline.passes) pipeline.disabled.emplace_back("gpu-schedule");
 
   if (f.emit_proto) f.emit = "pbtxt";
-  std::string text;
+  std::string text, findings;
   ExitCode exit = ExitCode::kOk;
   const std::vector<std::string> paths = f.load.split_input_file ? TRY(ExpandPaths(positionals, f.load)) : positionals;
   if (f.emit != "hlo" && !IsModule(f))
@@ -390,9 +391,11 @@ Result<ExitCode> OptCommand(Args args) {
     if (!text.empty()) text += "// -----\n\n";
     Output output = TRY(OutputOf(path, f, pipeline));
     text += output.text;
+    if (!output.finding.empty()) findings += Str(path, ": ", output.finding, "; the report is in ", f.output, "\n");
     exit = WorseOf(exit, output.exit);
   }
   TRY(WriteFile(f.output, text));
+  if (f.output != "-") std::fputs(findings.c_str(), stderr);
   WarnOfUnmetPatterns(f.log);
   return exit;
 }

@@ -100,7 +100,7 @@ void AddRunningFlags(FlagSet& flags, RunOptions* run) {
   flags.Bool("profile", &run->profile, "a table of time by kernel and library call");
   flags.Int("max_loop_iterations", &run->max_loop_iterations, "of one while; 0: no limit");
   flags.Bytes("memory_limit", &run->memory_limit,
-              "of values at once in the interpreter; 0: three quarters of the machine");
+              "of values at once in the interpreter, as 512MiB or 2GB; 0: three quarters of the machine");
   flags.Group("Watching the interpreter (--platform=interpreter)");
   flags.String("trace_values", &run->watch.trace_values, "RE",
                "print the values of instructions whose name matches; of large ones the first elements");

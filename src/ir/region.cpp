@@ -5,29 +5,12 @@
 
 #include "base/text.h"
 #include "ir/attrs.h"
+#include "ir/control_edges.h"
 #include "ir/fusion.h"
 #include "ir/module.h"
 
 namespace hlo {
 namespace {
-
-// By what is gone: what came in its place.
-using Replaced = std::unordered_map<const Instruction*, std::vector<Instruction*>>;
-
-// Who waited for what is gone waits for what came in its place.
-void MoveWaits(const Computation& computation, const Replaced& gone) {
-  for (Instruction* inst : computation.instructions()) {
-    const std::vector<Instruction*> before(inst->control_predecessors().begin(), inst->control_predecessors().end());
-    if (std::ranges::none_of(before, [&](const Instruction* awaited) { return gone.contains(awaited); })) continue;
-    inst->ClearControlPredecessors();
-    for (Instruction* awaited : before) {
-      const auto found = gone.find(awaited);
-      if (found == gone.end()) inst->AddControlPredecessor(*awaited);
-      else
-        for (Instruction* other : found->second) inst->AddControlPredecessor(*other);
-    }
-  }
-}
 
 // Values of the region's instructions outside of it, by place there; `order` is added to.
 void Inline(Instruction& region, std::vector<Instruction*>* order) {
@@ -69,7 +52,7 @@ using Stays = std::function<bool(const Instruction&)>;
 bool TakeApart(Computation& computation, const Stays& stays) {
   const std::vector<Instruction*> before = computation.Instructions();
   std::vector<Instruction*> order;
-  Replaced apart;
+  InPlaceOfGone apart;
   for (Instruction* inst : before) {
     if (inst->removed()) continue;
     if (!IsRegion(*inst) || (stays && stays(*inst))) {
@@ -239,7 +222,7 @@ void ReplaceRegions(Computation& computation, std::span<const RegionAndFusion> f
   for (Instruction*& inst : order) {
     if (next != flat.end() && inst == next->region) inst = next++->fusion;
   }
-  Replaced gone;
+  InPlaceOfGone gone;
   for (const auto& [region, fusion] : flat) {
     for (Instruction* before : region->control_predecessors()) fusion->AddControlPredecessor(*before);
     region->ReplaceAllUses(*fusion);

@@ -4,11 +4,13 @@
 //
 // Callers first: a body is copied straight to where it ends up, once for each way there, however deep the calls are.
 #include <algorithm>
-#include <unordered_map>
+#include <iterator>
 #include <unordered_set>
 
+#include "ir/control_edges.h"
 #include "ir/fusion.h"
 #include "ir/module.h"
+#include "ir/side_effects.h"
 #include "passes/pass.h"
 
 namespace hlo {
@@ -35,14 +37,15 @@ class Inliner {
       Inline(call, callee, &calls);
       std::reverse(calls.begin() + static_cast<std::ptrdiff_t>(first_new), calls.end());
     }
-    if (!results_.empty()) MoveWaits();
-    return !results_.empty();
+    MoveWaits(caller_, ends_);
+    return !ends_.empty();
   }
 
  private:
   // The calls of the body are added to `calls`.
   void Inline(Instruction& call, const Computation& callee, std::vector<Instruction*>* calls) {
     std::vector<Instruction*> copies(callee.place_limit());  // By place.
+    std::vector<Instruction*> ends;                          // Who waited for the call waits for these.
     for (const Instruction* inst : callee.PostOrder()) {
       if (inst->Is(Opcode::kParameter)) {
         copies[inst->place()] = &call.operand(inst->parameter_number());
@@ -58,32 +61,21 @@ class Inliner {
         copy.AddControlPredecessor(*copies[before->place()]);
       copies[inst->place()] = &copy;
       if (copy.Is(opcode_)) calls->push_back(&copy);
+      if (!inst->IsRoot() && HasSideEffect(*inst)) ends.push_back(&copy);
     }
     Instruction& result = *copies[callee.root().place()];
+    ends.push_back(&result);
+    if (callee.root().Is(Opcode::kParameter)) std::ranges::copy(RunsAfter(call), std::back_inserter(ends));
     call.ReplaceAllUses(result);
     caller_.Remove(call);
-    results_[&call] = &result;
-  }
-
-  // Who waited for a call waits for its result.
-  void MoveWaits() {
-    for (Instruction* inst : caller_.Instructions()) {
-      if (inst->control_predecessors().empty()) continue;
-      const std::vector<Instruction*> before(inst->control_predecessors().begin(), inst->control_predecessors().end());
-      inst->ClearControlPredecessors();
-      for (Instruction* awaited : before) {
-        for (auto found = results_.find(awaited); found != results_.end(); found = results_.find(awaited))
-          awaited = found->second;
-        inst->AddControlPredecessor(*awaited);
-      }
-    }
+    ends_[&call] = std::move(ends);
   }
 
   Computation& caller_;
   const Opcode opcode_;
   const PassContext& context_;
   int64_t& left_;
-  std::unordered_map<const Instruction*, Instruction*> results_;  // Of the calls that are gone.
+  InPlaceOfGone ends_;  // Of the calls that are gone.
 };
 
 bool InlineEach(Module& module, const PassContext& context, Opcode opcode) {

@@ -3,6 +3,7 @@
 // stay where parts are smaller than the whole.
 #include <algorithm>
 
+#include "ir/control_edges.h"
 #include "ir/markers.h"
 #include "ir/module.h"
 #include "passes/pass.h"
@@ -30,39 +31,22 @@ bool TellsParts(const Instruction& marker) {
   });
 }
 
-// Who waits for `marker` waits for what it waited for.
-void HandOnControl(Instruction& marker) {
-  for (Instruction* inst : marker.computation().Instructions()) {
-    const std::vector<Instruction*> before(inst->control_predecessors().begin(), inst->control_predecessors().end());
-    if (std::ranges::find(before, &marker) == before.end()) continue;
-    inst->ClearControlPredecessors();
-    for (Instruction* other : before) {
-      if (other != &marker) inst->AddControlPredecessor(*other);
-    }
-    for (Instruction* other : marker.control_predecessors()) inst->AddControlPredecessor(*other);
-    for (Instruction* operand : marker.operands()) inst->AddControlPredecessor(*operand);
-  }
-  marker.ClearControlPredecessors();
-}
-
 }  // namespace
 
 Result<bool> RemoveMarkers(Module& module, const PassContext& context) {
   bool changed = false;
   for (Computation* computation : module.Computations()) {
-    const std::vector<Instruction*> instructions = computation->Instructions();
-    const bool waits = std::ranges::any_of(
-        instructions, [](const Instruction* inst) { return !inst->control_predecessors().empty(); });
-    bool here = false;
-    for (Instruction* inst : instructions) {
+    InPlaceOfGone gone;
+    for (Instruction* inst : computation->Instructions()) {
       if (!IsIdentityMarker(*inst) || TellsParts(*inst) || !context.ConsumeFuel()) continue;
       if (!inst->users().empty() || inst->IsRoot()) inst->ReplaceAllUses(ValueOf(*inst));
-      if (waits) HandOnControl(*inst);
+      gone[inst] = RunsAfter(*inst);
       computation->Remove(*inst);
-      here = true;
     }
-    if (here && module.header.is_scheduled) computation->SetOrder(computation->PostOrder());
-    changed |= here;
+    if (gone.empty()) continue;
+    MoveWaits(*computation, gone);
+    if (module.header.is_scheduled) computation->SetOrder(computation->PostOrder());
+    changed = true;
   }
   return changed;
 }

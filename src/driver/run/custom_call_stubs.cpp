@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "base/text.h"
+#include "ir/control_edges.h"
 
 namespace hlo {
 namespace {
@@ -28,20 +29,10 @@ class Stub {
  public:
   Stub(Policy policy, const LoadOptions& load) : policy_(std::move(policy)), load_(load) {}
 
-  Status Replace(Instruction& call) {
+  Status Replace(Instruction& call, InPlaceOfGone* gone) {
     Instruction* const value = TRY(ValueOf(call));
     call.ReplaceAllUses(*value);
-    // What had to wait for the call waits for what the call had to wait for.
-    for (Instruction* inst : call.computation().Instructions()) {
-      const std::vector<Instruction*> before(inst->control_predecessors().begin(), inst->control_predecessors().end());
-      if (std::find(before.begin(), before.end(), &call) == before.end()) continue;
-      inst->ClearControlPredecessors();
-      for (Instruction* other : before) {
-        if (other != &call) inst->AddControlPredecessor(*other);
-      }
-      for (Instruction* other : call.control_predecessors()) inst->AddControlPredecessor(*other);
-    }
-    call.ClearControlPredecessors();
+    (*gone)[&call] = RunsAfter(call);
     call.computation().Remove(call);
     ++calls_;
     return {};
@@ -184,15 +175,15 @@ Result<std::vector<CustomCallStub>> StubCustomCalls(Module& module, std::span<co
   }
   if (stubs.empty()) return std::vector<CustomCallStub>();
   for (Computation* computation : module.Computations()) {
-    bool changed = false;
+    InPlaceOfGone gone;
     for (Instruction* inst : computation->Instructions()) {
       if (!inst->Is(Opcode::kCustomCall)) continue;
       const auto stub = stubs.find(inst->attrs<CustomCallAttrs>().target);
       if (stub == stubs.end()) continue;
-      TRY(stub->second->Replace(*inst));
-      changed = true;
+      TRY(stub->second->Replace(*inst, &gone));
     }
-    if (changed && module.header.is_scheduled) computation->SetOrder(computation->PostOrder());
+    MoveWaits(*computation, gone);
+    if (!gone.empty() && module.header.is_scheduled) computation->SetOrder(computation->PostOrder());
   }
   std::vector<CustomCallStub> summaries;
   for (const auto& [target, stub] : stubs) summaries.push_back(stub->Summary());

@@ -113,8 +113,7 @@ Status EachPassCheck::Judge(const PassRun& run) {
     options.work_limit = given_work_limit_;
     blame_ += Str("repro: ", ReproduceWrongPass(*before_, run, arguments_, options), "\n");
   }
-  FAIL(Error(ExitCode::kNo, "",
-             Str(NameOf(run), " is wrong: ", line.detail)));  // Whoever asks `is_wrong` shows the report.
+  FAIL(Error(ExitCode::kNo, "", Finding()));  // Whoever asks `is_wrong` shows the report.
 }
 
 Result<WidenedResult> EachPassCheck::Compare(const Module& after, std::string* summary) const {
@@ -211,11 +210,17 @@ std::string EachPassCheck::Report() const {
   for (const Line& line : lines_) table.Row({line.number, line.name, line.verdict, line.detail});
   if (!lines_.empty()) out += table.Text();
   if (wrong_) return out + blame_;
-  if (judged_ == 0 && only_) return out + "no pass instance that changed the module matches\n";
+  if (judged_ == 0 && only_) return out + Finding() + "\n";
   if (!options_.pipeline.inject.empty()) out += "planted, and nothing came of it: no pass is found wrong\n";
   return out + Str(Counted(judged_, "pass instance"),
                    " changed the module: ", judged_ == open_ && judged_ > 0 ? "" : Str(judged_ - open_, " right"),
                    open_ == 0 ? "" : Str(judged_ == open_ ? "" : ", ", open_, " open"), "\n");
+}
+
+std::string EachPassCheck::Finding() const {
+  if (wrong_) return Str(lines_.back().name, " is wrong: ", lines_.back().detail);
+  if (judged_ == 0 && only_) return "no pass instance that changed the module matches";
+  return open_ > 0 ? Str(open_, " of ", Counted(judged_, "pass instance"), " open") : "";
 }
 
 ExitCode EachPassCheck::exit() const {

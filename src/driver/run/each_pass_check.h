@@ -35,6 +35,8 @@ class EachPassCheck {
   bool is_wrong() const { return wrong_; }
   // A line for each instance that was judged, and what is wrong or how many there were.
   std::string Report() const;
+  // Why this is no success, in a line: "algsimp#1 is wrong: ..."; "": it is one.
+  std::string Finding() const;
   ExitCode exit() const;
 
  private:

@@ -92,6 +92,26 @@ int64_t ProcessPeakBytes() {
 
 std::string_view NameOf(const gpu::Device* device) { return device == nullptr || device->IsHost() ? "cpu" : "gpu"; }
 
+// For which device the first instruction that has a plan is planned; "": none has one, or it does not say.
+std::string TargetOfPlans(const Module& module) {
+  for (const Computation* computation : module.PostOrder()) {
+    for (const Instruction* inst : computation->instructions()) {
+      if (!HasPlan(*inst)) continue;
+      const auto plan = ReadPlan(*inst);
+      return plan && *plan ? (*plan)->target : "";
+    }
+  }
+  return "";
+}
+
+// The device that the plans of a module are for, where it is another than `device`: a host that is there says more of
+// itself than the row of its name.
+const DeviceDescription& DeviceOfPlans(const Module& module, const DeviceDescription& device) {
+  const std::string target = TargetOfPlans(module);
+  const DeviceDescription* other = target == device.name ? nullptr : FindDevice(target);
+  return other != nullptr ? *other : device;
+}
+
 }  // namespace
 
 Experiment::Experiment(std::string path, RunOptions options, Progress& progress)
@@ -141,22 +161,6 @@ Status Experiment::DumpTo(const DumpOptions& options) {
   return dumper_->Before(*input.module);
 }
 
-namespace {
-
-// For which device the first instruction that has a plan is planned; "": none has one, or it does not say.
-std::string TargetOfPlans(const Module& module) {
-  for (const Computation* computation : module.PostOrder()) {
-    for (const Instruction* inst : computation->instructions()) {
-      if (!HasPlan(*inst)) continue;
-      const auto plan = ReadPlan(*inst);
-      return plan && *plan ? (*plan)->target : "";
-    }
-  }
-  return "";
-}
-
-}  // namespace
-
 Result<const InputModule*> Experiment::Input() {
   return Keep(*input_, [&]() -> Result<InputModule> {
     progress_->Stage("reading");
@@ -171,9 +175,7 @@ Result<const InputModule*> Experiment::Input() {
       if (stub.calls > 0) input.stubs.push_back(std::move(stub));
       else input.notes.push_back(Str("--custom_call: the module does not call \"", Escaped(stub.target), "\""));
     }
-    if (options_.obeys_plans) {
-      if (const DeviceDescription* device = FindDevice(TargetOfPlans(*input.module))) options_.pipeline.device = device;
-    }
+    if (options_.obeys_plans) options_.pipeline.device = &DeviceOfPlans(*input.module, *options_.pipeline.device);
     input.filled_constants =
         TRY(FillElided(*input.module, options_.load, static_cast<uint64_t>(options_.seed), options_.memory_limit));
     if (input.filled_constants > 0) input.notes.push_back(FilledText(input.filled_constants, options_.load));

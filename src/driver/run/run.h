@@ -75,7 +75,7 @@ struct RunOptions {
 
   bool bench = false;
   double bench_seconds = 3;  // With `bench`, at least.
-  bool obeys_plans = false;  // Whatever the target, a module with plans runs as it is planned.
+  bool obeys_plans = false;  // With --bench, without --target: the device is the one that the module's plans name.
   int64_t num_repeats = 1;
   int64_t max_loop_iterations = 1'000'000;
   int64_t memory_limit = 0;

@@ -121,7 +121,9 @@ void ShapeReduction(const ReductionSpace& space, const DeviceDescription& device
   const bool rows = ReducesMinor(space);
   const ReductionNumbers& numbers = rows ? kRows : kColumns;
   const int64_t minor = space.minor().size;
-  // 16 bytes on any device: the width decides in which order terms are combined, and so the bits.
+  // 16 bytes whatever vectors a device has: the width decides in which order terms are combined, so that a sum has the
+  // same bits at each level of a host's instructions. Between a host and a GPU they differ (FitToHost), and between
+  // devices that split it over another number of blocks.
   ShapeAlongMinor(minor, VectorWidth(space.graph, space.Inputs(), {}, 16), numbers.warp_lanes, plan);
   const bool by_warp = CeilDiv(minor, plan.vector) <= numbers.warp_lanes;
   if (!device.is_gpu) FitToHost(minor, rows, by_warp, plan);

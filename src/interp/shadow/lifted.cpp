@@ -7,6 +7,9 @@ namespace hlo::shadow {
 
 namespace {
 
+// Whose callee takes arrays as it does.
+bool IsCall(const Instruction& inst) { return inst.Is(Opcode::kCall) || inst.Is(Opcode::kFusion); }
+
 // What `computation` reaches by calls, callees first, itself last.
 std::vector<const Computation*> CalledFirst(const Computation& computation) {
   std::vector<const Computation*> order, stack = {&computation};
@@ -20,8 +23,9 @@ std::vector<const Computation*> CalledFirst(const Computation& computation) {
       continue;
     }
     for (const Instruction* inst : top.instructions()) {
-      const Computation* callee = inst->Is(Opcode::kCall) ? inst->attrs<CallAttrs>().to_apply : nullptr;
-      if (callee != nullptr && !done.contains(callee)) stack.push_back(callee);
+      if (!IsCall(*inst)) continue;
+      const Computation* callee = CalledComputations(*inst).front();
+      if (!done.contains(callee)) stack.push_back(callee);
     }
   }
   return order;
@@ -56,10 +60,9 @@ Lifted::Lifted(const Computation& computation, const std::vector<int64_t>& dims)
       std::vector<Instruction*> operands;
       for (const Instruction* operand : inst->operands()) operands.push_back(map[operand]);
       map[inst] = &to.AddClone(*inst, lift(inst->shape()), operands);
-      if (inst->Is(Opcode::kCall)) {
-        Computation*& callee = map[inst]->mutable_attrs<CallAttrs>().to_apply;
-        callee = lifted.at(callee);
-      }
+      if (inst->Is(kControl) && !IsCall(*inst)) stays_scalar_ = inst;
+      if (IsCall(*inst))
+        ForEachCalled(map[inst]->attributes(), [&](Computation*& callee) { callee = lifted.at(callee); });
       lifted_from_[map[inst]] = inst;
     }
     to.SetRoot(*map[&each->root()]);
@@ -68,6 +71,11 @@ Lifted::Lifted(const Computation& computation, const std::vector<int64_t>& dims)
 }
 
 Result<ShadowValue> Lifted::operator()(Context& context, Operands args) const {
+  if (stays_scalar_ != nullptr) {
+    FAIL(UnsupportedAt(
+        *stays_scalar_, "U041",
+        Str("no error bounds for '", stays_scalar_->opcode(), "' in a computation that is applied to each element")));
+  }
   // What is given for an instruction of the body is so at every index.
   const auto given = [&](const Instruction& inst) -> std::optional<ShadowValue> {
     const auto from = lifted_from_.find(&inst);

@@ -183,6 +183,7 @@ class Lifted {
  private:
   std::unique_ptr<Module> module_;
   std::unordered_map<const Instruction*, const Instruction*> lifted_from_;
+  const Instruction* stays_scalar_ = nullptr;  // A loop or a branch of the body: each element would take its own way.
 };
 
 // One instruction, from its operands; `wanted` as above.

@@ -1,7 +1,7 @@
 // async-collective-creator and collectives-schedule-linearizer: when collectives begin, and in which order.
 #include <algorithm>
-#include <unordered_map>
 
+#include "ir/control_edges.h"
 #include "ir/fusion.h"
 #include "ir/module.h"
 #include "passes/pass.h"
@@ -11,7 +11,7 @@ namespace {
 
 // all-reduce(x) => all-reduce-done(all-reduce-start(x)), so that a schedule can put between them what does not wait for
 // it. What was to run before, runs before the start; what waited, waits for the end.
-void Split(Instruction& inst, std::unordered_map<const Instruction*, Instruction*>* ends) {
+void Split(Instruction& inst, InPlaceOfGone* ends) {
   Computation& computation = inst.computation();
   Instruction& start = computation.AddLike(inst, Opcode::kAllReduceStart, inst.shape(),
                                            {inst.operands().begin(), inst.operands().end()}, inst.attributes());
@@ -19,24 +19,16 @@ void Split(Instruction& inst, std::unordered_map<const Instruction*, Instruction
   for (Instruction* before : inst.control_predecessors()) start.AddControlPredecessor(*before);
   inst.ClearControlPredecessors();
   inst.ReplaceAllUses(done);
-  (*ends)[&inst] = &done;
+  (*ends)[&inst] = {&done};
 }
 
 bool SplitIn(Computation& computation, const PassContext& context) {
-  std::unordered_map<const Instruction*, Instruction*> ends;
+  InPlaceOfGone ends;
   for (Instruction* inst : computation.Instructions()) {
     if (inst->Is(Opcode::kAllReduce) && context.ConsumeFuel()) Split(*inst, &ends);
   }
   if (ends.empty()) return false;
-  for (Instruction* inst : computation.Instructions()) {
-    const std::vector<Instruction*> before(inst->control_predecessors().begin(), inst->control_predecessors().end());
-    if (std::ranges::none_of(before, [&](const Instruction* other) { return ends.contains(other); })) continue;
-    inst->ClearControlPredecessors();
-    for (Instruction* other : before) {
-      const auto end = ends.find(other);
-      inst->AddControlPredecessor(end == ends.end() ? *other : *end->second);
-    }
-  }
+  MoveWaits(computation, ends);
   for (Instruction* inst : computation.Instructions()) {
     if (ends.contains(inst)) computation.Remove(*inst);
   }
