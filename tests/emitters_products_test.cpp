@@ -1,4 +1,6 @@
 // Products as they are planned for a host: packed panels, sums in registers. Shapes that leave a part of every tile.
+// Inputs are integers whose sums are exact in any order, so 0 ulps, the default, asks for the interpreter's values. For
+// bf16, kPlain: f32 sums in another order may round to the neighbouring bf16, hence 1 ulp.
 #include <gtest/gtest.h>
 
 #include "emitters_harness.h"
