@@ -147,9 +147,10 @@ std::vector<Literal> MakeInputs(const Module& module, Inputs inputs, uint64_t se
           array.SetComplex(i, inputs == Inputs::kIntegers ? std::complex(whole[0], whole[1])
                                                           : std::complex(unit * 4 - 2, other * 4 - 2));
         } else if (!IsFloat(array.shape().type())) {
-          array.SetInt(i, array.shape().type() == PrimitiveType::kPred ? static_cast<int64_t>(random & 1)
-                          : IsUnsigned(array.shape().type())           ? static_cast<int64_t>(random % 9)
-                                                                       : static_cast<int64_t>(random % 17) - 8);
+          array.SetInt(i, inputs == Inputs::kWide                        ? static_cast<int64_t>(random)
+                          : array.shape().type() == PrimitiveType::kPred ? static_cast<int64_t>(random & 1)
+                          : IsUnsigned(array.shape().type())             ? static_cast<int64_t>(random % 9)
+                                                                         : static_cast<int64_t>(random % 17) - 8);
         } else if (inputs == Inputs::kIntegers) {
           array.SetDouble(i, static_cast<double>(static_cast<int64_t>(random % 17) - 8));
         } else {

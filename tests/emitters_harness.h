@@ -16,6 +16,7 @@ enum class Inputs {
   kIntegers,  // Small integers: sums and products are exact, in any order.
   kReals,     // Uniform in [-2, 2), with a few zeros, infinities and NaN.
   kPlain,     // Uniform in [-2, 2).
+  kWide,      // Integers of any bits; floats as in kPlain.
 };
 
 enum class On { kHost, kEmulator, kHostQuickly };  // The last: as kernels that take next to nothing of a run.

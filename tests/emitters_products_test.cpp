@@ -1,4 +1,6 @@
 // Products as they are planned for a host: packed panels, sums in registers. Shapes that leave a part of every tile.
+// Inputs are integers whose sums are exact in any order, so 0 ulps, the default, asks for the interpreter's values. For
+// bf16, kPlain: f32 sums in another order may round to the neighbouring bf16, hence 1 ulp.
 #include <gtest/gtest.h>
 
 #include "emitters_harness.h"
@@ -122,6 +124,47 @@ TEST(EmitPackedContraction, Convolutions) {
   Check(
       *ForHost("ENTRY e { x = f32[4,6,6,20] parameter(0) y = f32[4,6,6,24] parameter(1) ROOT v = f32[3,3,20,24] "
                "convolution(x, y), window={size=6x6 pad=1_1x1_1}, dim_labels=f01b_i01o->01bf }"));
+}
+
+// A convolution of three positions, of these types and as many features.
+std::string Convolution(const std::string& lhs, const std::string& rhs, const std::string& result, int features) {
+  const std::string size = std::to_string(features);
+  return "ENTRY e { x = " + lhs + "[2,9," + size + "] parameter(0) w = " + rhs + "[3," + size + ",12] parameter(1)" +
+         " ROOT v = " + result + "[2,7,12] convolution(x, w), window={size=3}, dim_labels=b0f_0io->b0f }";
+}
+
+// Operands that the result's type does not hold wrap into it; their sums, of all bits, end within it.
+TEST(EmitPackedContraction, ConvolutionsSaturateSumsOfWrappedOperands) {
+  for (const int features : {2, 20, 300}) {  // Within the type here and there; in a panel; in sums for several panels.
+    Check(*ForHost(Convolution("u8", "s8", "s8", features)), Inputs::kWide);
+    Check(*ForHost(Convolution("s8", "u8", "s8", features)), Inputs::kWide);
+    Check(*ForHost(Convolution("s8", "s4", "s4", features)), Inputs::kWide);
+  }
+  Check(*ForHost(Convolution("s8", "s8", "s4", 1)));
+}
+
+// 60 products are beyond s16, and beyond s32 before they are cut; so many sums of narrow ones are within.
+TEST(EmitPackedContraction, ConvolutionsOfWideIntegersSaturate) {
+  Check(*ForHost(Convolution("s16", "s16", "s16", 20)), Inputs::kWide);
+  Check(*ForHost(Convolution("s8", "s8", "s16", 20)), Inputs::kWide);
+  Check(*ForHost(Convolution("s32", "s32", "s32", 20)), Inputs::kWide);
+  Check(*ForHost(Convolution("u8", "u8", "u16", 20)), Inputs::kWide);
+}
+
+// No value of f8e8m0fnu is padding, for it has no 0: holes and what is beyond the edge are zeros of the sum's type.
+// With few features lanes differ in what is padding; with 20 they do not.
+TEST(EmitPackedContraction, PaddingOfATypeWithoutZero) {
+  for (const int features : {10, 20}) {
+    const std::string of = "," + std::to_string(features) + ",";
+    const std::string x = "[2" + of + "10]", w = "[3" + of + "6]";
+    Check(*ForHost("ENTRY e { p = u8" + x + " parameter(0) q = u8" + w + " parameter(1) one = u8[] constant(1)" +
+                       " ones = u8" + x + " broadcast(one), dimensions={} also = u8" + w +
+                       " broadcast(one), dimensions={} pp = u8" + x + " add(p, ones) qq = u8" + w +
+                       " add(q, also) x = f8e8m0fnu" + x + " convert(pp) w = f8e8m0fnu" + w +
+                       " convert(qq) ROOT v = f8e8m0fnu[2,25,6] convolution(x, w), " +
+                       "window={size=3 pad=4_4 lhs_dilate=2}, dim_labels=bf0_0io->b0f }",
+                   FusionKind::kCustom));
+  }
 }
 
 // Few rows: the other operand as it lies, whatever its type.

@@ -194,10 +194,11 @@ class PackedProduct {
     Type type;
   };
 
-  // As it is multiplied. `in_runs`: where runs of lanes have the conditions in common, it is read in any case, so that
-  // accesses stay contiguous; so is what has no 0 to be instead of it.
+  // As it is multiplied: converted to the product's type first (docs/ops.md), which in integers may wrap. `in_runs`:
+  // where runs of lanes have the conditions in common, it is read in any case, so that accesses stay contiguous; so is
+  // what has no 0 to be instead of it.
   Value Element(const Operand& operand, bool in_runs) {
-    const auto multiplied = [&](Value value) { return Convert(in_floats_ ? value : Convert(value, declared_), type_); };
+    const auto multiplied = [&](Value value) { return Convert(Convert(value, declared_), type_); };
     if (operand.conditions.empty()) return multiplied(emission_.Emit(operand.node));
     if (in_runs || operand.type == Type::kF8E8M0FNU)
       return Select(emission_.All(operand.conditions), multiplied(emission_.Emit(operand.node)), Zero(type_));
