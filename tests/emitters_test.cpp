@@ -341,6 +341,10 @@ TEST(EmitContraction, DotsOfAnyShape) {
   Check(
       *Parsed("ENTRY e { a = s32[17,40] parameter(0) b = s32[40,9] parameter(1) ROOT d = s32[17,9] dot(a, b), "
               "lhs_contracting_dims={1}, rhs_contracting_dims={0} }"));
+  // Tiles of 64 x 128.
+  Check(
+      *Parsed("ENTRY e { a = f32[70,33] parameter(0) b = f32[33,8600] parameter(1) ROOT d = f32[70,8600] dot(a, b), "
+              "lhs_contracting_dims={1}, rhs_contracting_dims={0} }"));
   // Few terms: a loop.
   Check(
       *Parsed("ENTRY e { a = f32[50,3] parameter(0) b = f32[3,40] parameter(1) ROOT d = f32[50,40] dot(a, b), "
@@ -375,7 +379,7 @@ TEST(EmitContraction, BlocksThatShareATile) {
   const auto dot = Parsed(
       "ENTRY e { a = f32[70,1300] parameter(0) b = f32[1300,90] parameter(1) ROOT d = f32[70,90] dot(a, b), "
       "lhs_contracting_dims={1}, rhs_contracting_dims={0} }");
-  EXPECT_EQ(blocks_of(*dot), 2 * 2 * 9);  // 41 panels of 32 terms, 5 a block.
+  EXPECT_EQ(blocks_of(*dot), 2 * 2 * 9);  // 64 x 64 of the result; 41 panels of 32 terms, 5 a block.
   Check(*dot);
   // The gradient of a filter: the window is the whole picture. bf16: sums in f32 are exact, the result is rounded once.
   Check(
@@ -389,6 +393,38 @@ TEST(EmitContraction, BlocksThatShareATile) {
   Check(
       *Parsed("ENTRY e { a = s8[20,2000] parameter(0) b = s8[2000,30] parameter(1) ROOT d = s32[20,30] dot(a, b), "
               "lhs_contracting_dims={1}, rhs_contracting_dims={0} }"));
+}
+
+// Operands of 16 bits go through matrix units: sums of small integers are exact there, too, and results are rounded
+// once.
+TEST(EmitContraction, MatrixUnits) {
+  const auto emitter_of = [](const Module& module) {
+    const auto kernels = Emit(module.entry().root());
+    return kernels && kernels->size() == 1 ? kernels->front().emitter : "";
+  };
+  const auto dot = [](std::string_view lhs, std::string_view rhs, std::string_view result, int lhs_dim, int rhs_dim) {
+    return Parsed(Str("ENTRY e { a = ", lhs, " parameter(0) b = ", rhs, " parameter(1) ROOT d = ", result,
+                      " dot(a, b), lhs_contracting_dims={", lhs_dim, "}, rhs_contracting_dims={", rhs_dim, "} }"));
+  };
+  const auto plain = dot("bf16[200,90]", "bf16[90,130]", "f32[200,130]", 1, 0);
+  EXPECT_EQ(emitter_of(*plain), "dot, matrix units");
+  Check(*plain);
+  Check(*dot("f16[128,64]", "f16[64,64]", "f16[128,64]", 1, 1));
+  Check(*dot("bf16[40,33]", "bf16[40,70]", "f32[33,70]", 0, 0));
+  Check(*dot("bf16[5,1700]", "bf16[70,1700]", "f32[5,70]", 1, 1));  // Shared by blocks.
+  // Too few terms to fill a panel.
+  EXPECT_EQ(emitter_of(*dot("bf16[200,9]", "bf16[9,130]", "f32[200,130]", 1, 0)), "loop");
+  Check(*Fused(
+      "ENTRY e { x = bf16[2,9,11,20] parameter(0) w = bf16[3,3,20,40] parameter(1) c = f32[40] parameter(2)"
+      " v = f32[2,5,6,40] convolution(x, w), window={size=3x3 stride=2x2 pad=1_1x1_1}, dim_labels=b01f_01io->b01f"
+      " cc = f32[2,5,6,40] broadcast(c), dimensions={3} ROOT r = f32[2,5,6,40] add(v, cc) }",
+      FusionKind::kCustom));
+  Check(*Parsed(
+      "ENTRY e { x = bf16[2,10,16] parameter(0) w = bf16[3,16,6] parameter(1) ROOT v = bf16[2,19,6] convolution(x, w),"
+      " window={size=3 pad=1_1 lhs_dilate=2 rhs_reversal=1}, dim_labels=b0f_0io->b0f }"));
+  Check(
+      *Parsed("ENTRY e { x = f16[9,14,14,24] parameter(0) g = f16[9,14,14,40] parameter(1) ROOT c = f32[3,3,24,40] "
+              "convolution(x, g), window={size=14x14 pad=1_1x1_1}, dim_labels=f01b_i01o->01bf }"));
 }
 
 TEST(EmitScatter, InOrder) {

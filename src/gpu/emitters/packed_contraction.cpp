@@ -59,13 +59,13 @@ class PackedProduct {
         warps_(request.plan.threads / 32),
         warp_rows_(tile_rows_ / warps_),
         width_(static_cast<int>(request.plan.vector)),
-        summed_(request.fault == "dropped_term" && space.term().size > 1 ? space.term().size - 1 : space.term().size),
+        summed_(SummedTerms(space, request)),
         positions_of_panel_(space.position().size > 1 && space.row_classes == 1 ? panel_ / space.term().size : 1),
         lhs_is_turned_(space.RunsAlong(space.lhs, space.row()) && !space.RunsAlong(space.lhs, space.term())),
         rhs_is_turned_(space.RunsAlong(space.rhs, space.term()) && !space.RunsAlong(space.rhs, space.column())),
         lhs_pitch_(Pitch(lhs_is_turned_ ? tile_rows_ : panel_)),
         rhs_pitch_(Pitch(tile_columns_)),
-        frame_(space.graph, space.Needed(), LaunchOf(space, Axes(space), request.plan), request),
+        frame_(space.graph, space.Needed(), LaunchOf(space, ProductAxes(space), request.plan), request),
         k_(frame_.k()),
         emission_(frame_.emission()),
         results_(space, hero, frame_) {}
@@ -93,7 +93,7 @@ class PackedProduct {
     else AddPanels();
     if (!totals_.empty()) AddToTotals();
     k_.Warps([&] { results_.Store(totals_.empty() ? sums_ : totals_, row0_, tile_rows_, column0_, tile_columns_); });
-    return std::move(results_).Finish("product, packed", sum_type_);
+    return std::move(results_).Finish("product, packed", sum_type_, space_.Size(Role::kReduced));
   }
 
  private:
@@ -105,11 +105,6 @@ class PackedProduct {
     Value from;
     int64_t steps, pitch;
   };
-
-  static std::array<TileAxis, 3> Axes(const ContractionSpace& space) {
-    return {TileAxis{space.row().size, Role::kKept}, TileAxis{space.column().size, Role::kKept},
-            TileAxis{space.term().size, Role::kReduced}};
-  }
 
   // An odd number of cache lines, so that lines below each other are in different sets of the first-level cache.
   static int64_t Pitch(int64_t elements) { return (CeilDiv(elements, kWhole) | 1) * kWhole; }
@@ -342,9 +337,7 @@ Result<EmittedKernel> EmitPackedContraction(const EmitRequest& request) {
           " rows (512 at most), ", 32 * plan.vector, " columns (512), ", kLeastPackedPanel, " to ", kMostPackedPanel,
           " terms, a multiple of 32")));
   TRY(request.Require(plan.stages == 1, "its panels are filled one at a time: stages is 1"));
-  std::string why_not;
-  const auto space = TRY(ContractionSpaceOf(request.body, hero, &why_not));
-  TRY(request.Require(space != nullptr, why_not.empty() ? "the product has no terms" : why_not));
+  const auto space = TRY(ProductSpaceOf(request, hero));
   space->PutNeighboursIntoColumns();
   return PackedProduct(*space, hero, request).Emit();
 }

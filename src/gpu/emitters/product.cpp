@@ -28,6 +28,23 @@ kernel::Type SumTypeOf(const Instruction& product) {
   return AccumulatorType(product, declared);
 }
 
+Result<std::unique_ptr<ContractionSpace>> ProductSpaceOf(const EmitRequest& request, const Instruction& product) {
+  std::string why_not;
+  auto space = TRY(ContractionSpaceOf(request.body, product, &why_not));
+  TRY(request.Require(space != nullptr, why_not.empty() ? "the product has no terms" : why_not));
+  return space;
+}
+
+std::array<TileAxis, 3> ProductAxes(const ContractionSpace& space) {
+  return {TileAxis{space.row().size, Role::kKept}, TileAxis{space.column().size, Role::kKept},
+          TileAxis{space.term().size, Role::kReduced}};
+}
+
+int64_t SummedTerms(const ContractionSpace& space, const EmitRequest& request) {
+  const int64_t terms = space.term().size;
+  return request.fault == "dropped_term" && terms > 1 ? terms - 1 : terms;
+}
+
 ProductResults::ProductResults(const ContractionSpace& space, const Instruction& hero, KernelFrame& frame)
     : space_(space), hero_(hero), declared_(KernelTypeOf(hero.shape().type())), frame_(frame) {
   for (const auto& output : space.outputs) outputs_.push_back(frame.Output(*output.root));
@@ -78,12 +95,14 @@ Value ProductResults::Declared(Value sum) const {
                  declared_);
 }
 
-EmittedKernel ProductResults::Finish(std::string_view emitter, kernel::Type accumulator) && {
+EmittedKernel ProductResults::Finish(std::string_view emitter, kernel::Type accumulator, int64_t chain,
+                                     SumRounding rounding) && {
   EmittedKernel result = std::move(frame_).Finish(emitter);
   if (IsFloat(hero_.shape().type())) {
     result.precision.instructions[hero_.id()].sum =
         SumPlan{.accumulator = accumulator == declared_ ? hero_.shape().type() : PrimitiveType::kF32,
-                .longest_chain = space_.Size(Role::kReduced)};
+                .rounding = rounding,
+                .longest_chain = chain};
   }
   return result;
 }

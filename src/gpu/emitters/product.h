@@ -2,17 +2,27 @@
 #ifndef HLO_GPU_EMITTERS_PRODUCT_H_
 #define HLO_GPU_EMITTERS_PRODUCT_H_
 
+#include <array>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "gpu/emitters/emitter.h"
 #include "gpu/emitters/frame.h"
 #include "gpu/plan/contraction_space.h"
+#include "gpu/plan/launch_shape.h"
 
 namespace hlo::gpu {
 
 // The dot or convolution that the plan names; an error where kernels of products do not take it.
 Result<const Instruction*> ProductOf(const EmitRequest& request);
+
+// What it iterates over; an error where it has no terms.
+Result<std::unique_ptr<ContractionSpace>> ProductSpaceOf(const EmitRequest& request, const Instruction& product);
+// Those of a tile: rows, columns, terms.
+std::array<TileAxis, 3> ProductAxes(const ContractionSpace& space);
+// Terms that count: all, but for a planted fault.
+int64_t SummedTerms(const ContractionSpace& space, const EmitRequest& request);
 
 // What sums are kept as, so that nothing of the result depends on it but, of floats, the rounding: integers in 32 bits
 // at least, and in 64 where they saturate.
@@ -33,8 +43,9 @@ class ProductResults {
              int64_t tile_columns);
   // One row, which is bound; the column is the lane.
   void StoreRow(const kernel::Slot& sum, kernel::Value column0, int64_t tile_columns);
-  // `sums` are kept as `accumulator`.
-  EmittedKernel Finish(std::string_view emitter, kernel::Type accumulator) &&;
+  // `sums` are kept as `accumulator`, and of each no term goes through more than `chain` additions.
+  EmittedKernel Finish(std::string_view emitter, kernel::Type accumulator, int64_t chain,
+                       SumRounding rounding = SumRounding::kNearest) &&;
 
  private:
   // What the product is for this sum.

@@ -31,8 +31,8 @@ class StreamedProduct {
         tile_columns_(request.plan.tile[1]),
         panel_(request.plan.tile[2]),
         width_(static_cast<int>(request.plan.vector)),
-        summed_(request.fault == "dropped_term" && space.term().size > 1 ? space.term().size - 1 : space.term().size),
-        frame_(space.graph, space.Needed(), LaunchOf(space, Axes(space), request.plan), request),
+        summed_(SummedTerms(space, request)),
+        frame_(space.graph, space.Needed(), LaunchOf(space, ProductAxes(space), request.plan), request),
         k_(frame_.k()),
         emission_(frame_.emission()),
         results_(space, hero, frame_) {}
@@ -60,15 +60,10 @@ class StreamedProduct {
       emission_.Bind(space_.row().e, k_.Index(r));
       results_.StoreRow(sums_[r], column0_, tile_columns_);
     }
-    return std::move(results_).Finish("product, streamed", type_);
+    return std::move(results_).Finish("product, streamed", type_, space_.Size(Role::kReduced));
   }
 
  private:
-  static std::array<TileAxis, 3> Axes(const ContractionSpace& space) {
-    return {TileAxis{space.row().size, Role::kKept}, TileAxis{space.column().size, Role::kKept},
-            TileAxis{space.term().size, Role::kReduced}};
-  }
-
   Value Converted(NodeId node) { return Convert(Convert(emission_.Emit(node), declared_), type_); }
 
   // The rows' terms, converted.
@@ -143,9 +138,7 @@ class StreamedProduct {
 Result<EmittedKernel> EmitStreamedContraction(const EmitRequest& request) {
   const KernelPlan& plan = request.plan;
   const Instruction& hero = *TRY(ProductOf(request));
-  std::string why_not;
-  const auto space = TRY(ContractionSpaceOf(request.body, hero, &why_not));
-  TRY(request.Require(space != nullptr, why_not.empty() ? "the product has no terms" : why_not));
+  const auto space = TRY(ProductSpaceOf(request, hero));
   space->PutNeighboursIntoColumns();
   TRY(request.Require(space->position().size == 1 && space->lhs_conditions.empty() && space->rhs_conditions.empty(),
                       "no streams of a convolution with a window"));

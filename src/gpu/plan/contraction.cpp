@@ -1,6 +1,7 @@
 // The planner of dots and convolutions that no library takes. The terms of a tile say in which of three forms:
 //
-//   32, 64       tiles (emitters/contraction.cpp): operands through shared memory, for a GPU
+//   32, 64       tiles (emitters/tiled_product.h): operands through shared memory, for a GPU; multiplied by threads,
+//                or by matrix units where `algorithm` says so
 //   96 to 384    packed (emitters/packed_contraction.cpp): for a host, whose registers hold the sums of a panel
 //   512          streamed (emitters/streamed_contraction.cpp): for a host, few rows, the other operand read as it lies
 #include <algorithm>
@@ -45,7 +46,8 @@ bool HasNarrowGroups(const Instruction& product) {
 // small.
 struct Candidate {
   std::unique_ptr<ContractionSpace> space;
-  std::string hero;  // Empty: the instruction itself.
+  const Instruction* product = nullptr;
+  std::string hero;  // In plans; empty: the instruction itself.
   std::string why;
 };
 
@@ -73,6 +75,7 @@ Result<Candidate> FindCandidate(const FusionBody& body) {
   std::string why_not;
   candidate.space = TRY(ContractionSpaceOf(body, *hero, &why_not));
   if (!why_not.empty()) candidate.why = Str(kSlow, why_not);
+  candidate.product = hero;
   if (body.source().Is(Opcode::kFusion)) candidate.hero = hero->name();
   return candidate;
 }
@@ -138,16 +141,39 @@ int64_t SplitsOf(int64_t tiles, int64_t panels, const DeviceDescription& device)
   return CeilDiv(panels, CeilDiv(panels, splits));  // None without a panel.
 }
 
-KernelPlan TiledPlan(const ContractionSpace& space, const DeviceDescription& device) {
-  // A block's warps, the columns of its tile (two for each lane), and the terms in shared memory at a time.
-  constexpr int64_t kWarps = 8, kColumns = 64, kPanel = 32;
+int64_t TilesOf(const ContractionSpace& space, int64_t rows, int64_t columns) {
+  return space.group().size * CeilDiv(space.row().size, rows) * CeilDiv(space.column().size, columns);
+}
+
+// Fewer would be mostly zeros of a panel.
+constexpr int64_t kLeastMatrixTerms = 16;
+
+KernelPlan MatrixPlan(const ContractionSpace& space, const DeviceDescription& device) {
+  constexpr int64_t kColumns = 64;
+  const int64_t rows = space.row().size > 64 ? 128 : 64, terms = space.term().size, panel = terms <= 32 ? 32 : 64;
+  return {.kind = KernelKind::kContraction,
+          .tile = {rows, kColumns, panel},
+          .threads = 256,
+          .splits = SplitsOf(TilesOf(space, rows, kColumns), space.position().size * CeilDiv(terms, panel), device),
+          .algorithm = std::string(kMatrixUnits)};
+}
+
+KernelPlan TiledPlan(const Instruction& hero, const ContractionSpace& space, const DeviceDescription& device) {
+  if (FitsMatrixUnits(hero) && space.term().size >= kLeastMatrixTerms) return MatrixPlan(space, device);
+  // A block's warps, and the terms in shared memory at a time.
+  constexpr int64_t kWarps = 8, kPanel = 32, kWide = 128, kNarrow = 64;
   // Rows of a warp: fewer where there are few rows.
   const int64_t rows = space.row().size;
   const int64_t warp_rows = rows <= kWarps ? 1 : rows <= 2 * kWarps ? 2 : rows <= 4 * kWarps ? 4 : 8;
-  const int64_t tiles = space.group().size * CeilDiv(rows, warp_rows * kWarps) * CeilDiv(space.column().size, kColumns);
+  // Four columns for each lane, which share what is read of a row, where there are registers for the sums and tiles for
+  // all multiprocessors; else two.
+  const bool is_wide = space.column().size > kNarrow && BitWidth(hero.shape().type()) <= 32 &&
+                       TilesOf(space, warp_rows * kWarps, kWide) >= device.multiprocessors;
+  const int64_t columns = is_wide ? kWide : kNarrow;
+  const int64_t tiles = TilesOf(space, warp_rows * kWarps, columns);
   return {.kind = KernelKind::kContraction,
-          .tile = {warp_rows * kWarps, kColumns, kPanel},
-          .vector = kColumns / 32,
+          .tile = {warp_rows * kWarps, columns, kPanel},
+          .vector = columns / 32,
           .threads = kWarps * 32,
           .splits = SplitsOf(tiles, space.position().size * CeilDiv(space.term().size, kPanel), device)};
 }
@@ -164,7 +190,7 @@ Result<PlanAnswer> PlanContraction(PlanRequest& request) {
   if (candidate.space == nullptr) return PlanAnswer{.why = candidate.why};
   ContractionSpace& space = *candidate.space;
   const DeviceDescription& device = request.device();
-  if (device.is_gpu) return AnswerOf(candidate, TiledPlan(space, device));
+  if (device.is_gpu) return AnswerOf(candidate, TiledPlan(*candidate.product, space, device));
   space.PutNeighboursIntoColumns();
   return AnswerOf(candidate, IsStreamed(space) ? StreamedPlan(space, device) : PackedPlan(space, device));
 }

@@ -156,6 +156,12 @@ Status PlanConvolution(const Instruction& convolution, ContractionSpace& space) 
 
 }  // namespace
 
+bool FitsMatrixUnits(const Instruction& product) {
+  const PrimitiveType type = product.operand(0).shape().type(), result = product.shape().type();
+  return (type == PrimitiveType::kBF16 || type == PrimitiveType::kF16) && product.operand(1).shape().type() == type &&
+         (result == type || result == PrimitiveType::kF32);
+}
+
 bool Saturates(const Instruction& product) {
   return product.Is(Opcode::kConvolution) && IsInteger(product.shape().type());
 }

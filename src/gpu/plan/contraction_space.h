@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gpu/plan/iteration_space.h"
@@ -12,6 +13,9 @@ namespace hlo::gpu {
 
 // The terms of a tile, by the form of the kernel (plan/contraction.cpp).
 constexpr int64_t kLeastPackedPanel = 96, kMostPackedPanel = 384, kStreamedPanel = 512;
+
+// KernelPlan::algorithm of products by matrix units (emitters/matrix_contraction.cpp).
+constexpr std::string_view kMatrixUnits = "mma";
 
 // result[group, row, column] = sum over position, term of lhs[group, row, position, term] * rhs[group, position, term,
 // column]. Positions are those of a convolution's window; a dot has one.
@@ -41,6 +45,9 @@ struct ContractionSpace : IterationSpace {
   // D' = B' A', where neighbours in the result are rows.
   void PutNeighboursIntoColumns();
 };
+
+// Operands that matrix units take as they are, with sums in f32.
+bool FitsMatrixUnits(const Instruction& product);
 
 // Convolutions of integers end within the range of their type (docs/ops.md); dots of integers wrap.
 bool Saturates(const Instruction& product);
