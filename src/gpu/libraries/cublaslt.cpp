@@ -1,4 +1,4 @@
-// cuBLASLt's C interface, declared here. Not run on a GPU yet: descriptors are made and checked without one.
+// cuBLASLt's C interface, declared here.
 //
 // Row-major D[m,n] = A[m,k] B[k,n] is column-major D' = B' A' with D'[n,m]: so rhs is cuBLASLt's A, lhs its B, the bias
 // along n is along the rows of D', and a row stride is a leading dimension.
