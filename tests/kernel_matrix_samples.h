@@ -98,20 +98,18 @@ inline Kernel OneProduct(MmaShape shape, MatrixOrder order, int64_t spare) {
   return std::move(k).Build();
 }
 
-// Products of panels in shared arrays, three rows and `columns` of 64: a loop with the same bounds in all lanes, and what
-// lives across it. `turned`: one panel is written along its terms.
+// Products of panels in shared arrays, three rows and `columns` of 64: a loop with the same bounds in all lanes, and
+// what lives across it. `turned`: one panel is written along its terms.
 inline Kernel PanelProduct(Type type, int64_t columns, bool turned) {
   constexpr int64_t kRows = 3, kTerms = 48, kColumns = 64, kBlocks = 2;
   KernelBuilder k("panel_product", kBlocks, 32);
   const Array x = k.Input("x", type, kBlocks * kRows * kTerms), y = k.Input("y", type, kBlocks * kColumns * kTerms);
   const Array z = k.Output("z", type, kBlocks * kRows * columns);
   const Array lhs = k.Shared("lhs", type, kRows * kTerms);
-  const Array rhs =
-      turned ? k.SharedTile("rhs", type, kColumns, kTerms) : k.Shared("rhs", type, kColumns * kTerms);
+  const Array rhs = turned ? k.SharedTile("rhs", type, kColumns, kTerms) : k.Shared("rhs", type, kColumns * kTerms);
   k.Loop(0, kRows * kTerms, 32, [&](Value begin) {
-    k.Tile(1, kRows * kTerms - begin, [&](Value i) {
-      lhs.Store(begin + i, x.Load(k.block() * (kRows * kTerms) + begin + i));
-    });
+    k.Tile(1, kRows * kTerms - begin,
+           [&](Value i) { lhs.Store(begin + i, x.Load(k.block() * (kRows * kTerms) + begin + i)); });
   });
   const Value first = k.block() * (kColumns * kTerms);
   if (turned) {
@@ -120,9 +118,8 @@ inline Kernel PanelProduct(Type type, int64_t columns, bool turned) {
     });
     k.Turn(rhs, k.Index(kColumns), k.Index(kTerms));
   } else {
-    k.Loop(0, kColumns * kTerms, 64, [&](Value begin) {
-      k.Tile(2, [&](Value i) { rhs.Store(begin + i, y.Load(first + begin + i)); });
-    });
+    k.Loop(0, kColumns * kTerms, 64,
+           [&](Value begin) { k.Tile(2, [&](Value i) { rhs.Store(begin + i, y.Load(first + begin + i)); }); });
   }
   k.Tile(2, k.Index(columns), [&](Value i) {
     std::vector<Variable> sums;

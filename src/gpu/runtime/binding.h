@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -67,12 +68,12 @@ class Binding {
   BoundCall& Call(const LibraryWork& work) const { return *calls_[work.call]; }
   HostCaller& Caller() const { return *caller_; }
 
-  // Of steps that are queued as one, by the first of them. The pointers stay what they are as long as the binding.
+  // Of nodes that are queued as one. The pointers stay what they are as long as the binding.
   struct Recorded {
     int runs = 0;
     std::shared_ptr<const Recording> recording;  // Null: not yet, or they cannot be.
   };
-  Recorded& recorded(const Node& first) { return recorded_[&first]; }
+  Recorded& recorded(std::span<const Node> nodes) { return recorded_[{nodes.data(), nodes.size()}]; }
   // Of a loop, when its condition was last asked; -1: never.
   int64_t& trips_made(const LoopNode& loop) { return trips_made_.try_emplace(&loop, -1).first->second; }
 
@@ -131,7 +132,7 @@ class Binding {
   std::vector<Leaf> leaves_;  // Of the parameters.
   std::vector<OutputLeaf> outputs_;
   std::vector<void*> pointers_;  // By number of Program::places.
-  std::map<const Node*, Recorded> recorded_;
+  std::map<std::pair<const Node*, size_t>, Recorded> recorded_;
   std::map<const LoopNode*, int64_t> trips_made_;
   bool resolved_ = false, packed_now_ = false;
 };

@@ -97,7 +97,7 @@ struct RunOptions {
   int64_t stop_loops_after = 0;
   int64_t* trips = nullptr;       // How many trips the last of these made.
   std::optional<uint64_t> order;  // Steps in an order drawn from it, of those that their dependencies allow.
-  // Steps between which the host has nothing to do are recorded in the second run and from then on queued as one
+  // Steps between which the host has nothing to do are recorded when they run again and from then on queued as one
   // (Device::Records); false: each by itself.
   bool record = true;
   std::optional<double>* device_ms = nullptr;  // What the run took on the device's own clock, where it has one.

@@ -27,10 +27,15 @@ class SerialRunner {
     const bool may_record = device_.Records() && options_.record && !IsWatched() && !recording_;
     for (size_t i = 0; i < block.size();) {
       size_t end = i;
-      while (may_record && end < block.size() && NeedsNoHost(block[end])) ++end;
-      if (end - i > 1) TRY(RunRecorded(std::span(block).subspan(i, end - i)));
+      int64_t steps = 0;
+      for (; may_record && end < block.size(); ++end) {
+        const int64_t more = StepsWithoutHost(block[end]);
+        if (more < 0) break;
+        steps += more;
+      }
+      if (steps > 1) TRY(RunRecorded(std::span(block).subspan(i, end - i)));
       else TRY(RunNode(block[i]));
-      i = std::max(end, i + 1);
+      i = steps > 1 ? end : i + 1;
     }
     return {};
   }
@@ -42,32 +47,37 @@ class SerialRunner {
     return options_.observer != nullptr || options_.step_seconds != nullptr || options_.interrupted != nullptr;
   }
 
-  // Nothing is read back or computed here on its way.
-  bool NeedsNoHost(const Node& node) const {
-    if (const auto* loop = std::get_if<std::unique_ptr<LoopNode>>(&node)) return IsUnrolled(**loop);
+  // How many steps it is; -1 where something is read back or computed here on the way.
+  int64_t StepsWithoutHost(const Node& node) const {
+    if (const auto* loop = std::get_if<std::unique_ptr<LoopNode>>(&node)) return StepsOfTrips(**loop);
     const auto* step = std::get_if<Step>(&node);
-    if (step == nullptr || !step->fault.empty()) return false;
-    return std::ranges::all_of(step->work, [](const Work& work) {
-      if (const auto* kernel = std::get_if<KernelWork>(&work)) return kernel->trips == 0;
-      return !std::holds_alternative<HostWork>(work);
+    if (step == nullptr || !step->fault.empty()) return -1;
+    const bool needs_host = std::ranges::any_of(step->work, [](const Work& work) {
+      const auto* kernel = std::get_if<KernelWork>(&work);
+      return kernel != nullptr ? kernel->trips != 0 : std::holds_alternative<HostWork>(work);
     });
+    return needs_host ? -1 : 1;
   }
 
-  // It is recorded trip by trip, without its condition: so many trips are known, were made when it was asked, and are
-  // few enough.
-  bool IsUnrolled(const LoopNode& node) const {
+  // A loop is recorded trip by trip, without its condition, when so many trips are known, were made when it was asked,
+  // and are few enough.
+  int64_t StepsOfTrips(const LoopNode& node) const {
     constexpr int64_t kMostSteps = 4096;
     const int64_t trips = node.known_trips, most = program_.options.max_loop_iterations;
-    if (trips < 0 || node.planted_early || binding_.trips_made(node) != trips || (most > 0 && trips > most))
-      return false;
-    return trips * std::ssize(node.body) <= kMostSteps &&
-           std::ranges::all_of(node.body, [&](const Node& inner) { return NeedsNoHost(inner); });
+    if (trips < 0 || node.planted_early || binding_.trips_made(node) != trips || (most > 0 && trips > most)) return -1;
+    int64_t steps = 0;
+    for (const Node& inner : node.body) {
+      const int64_t more = StepsWithoutHost(inner);
+      if (more < 0) return -1;
+      steps += more;
+    }
+    return trips * steps <= kMostSteps ? trips * steps : -1;
   }
 
   // The first time as they are: whatever is made when it is first needed cannot be recorded. What cannot be recorded at
   // all stays so.
   Status RunRecorded(std::span<const Node> nodes) {
-    Binding::Recorded& kept = binding_.recorded(nodes.front());
+    Binding::Recorded& kept = binding_.recorded(nodes);
     if (kept.recording == nullptr && ++kept.runs == 2) {
       auto recording = Record(nodes);
       if (recording) kept.recording = std::move(*recording);
