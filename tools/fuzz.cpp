@@ -65,6 +65,8 @@ FlagSet MakeFlags(FuzzFlags* f) {
                "these passes instead of the pipeline; random: for each module others, any in any order");
   AddTargetFlag(flags, &f->passes.target);
   flags.String("platform", &f->run.platform, "NAME", "where kernels run: cpu, cuda, cuda:N");
+  flags.Bool("libraries", &f->run.libraries,
+             "as in hlo-run; off: products and scatters in the forms for the target, too");
   flags.Group("Output");
   flags.Bool("print", &f->print, "print the modules instead of judging them");
   flags.String("save", &f->save, "DIR", "keep findings as DIR/SEED/module.hlo, cmd and log");
@@ -113,6 +115,7 @@ std::string SharedFlags(const FuzzFlags& f, uint64_t seed) {
   if (const auto passes = PassesOf(f, seed)) shared += Str(" '--passes=", *passes, "'");
   if (!f.passes.target.empty()) shared += Str(" --target=", f.passes.target);
   for (const std::string& fault : f.inject) shared += Str(" '--inject=", fault, "'");
+  if (!f.run.libraries) shared += " --libraries=false";
   if (!f.log.host_isa.empty()) shared += Str(" --host_isa=", f.log.host_isa);
   return shared;
 }
