@@ -71,6 +71,30 @@ TEST(EmitLoop, BroadcastsAndRows) {
   }
 }
 
+// Long enough parts that a host copies them: tiles are cut where one ends.
+TEST(EmitLoop, LongConcatenations) {
+  for (const char* type : {"bf16", "s8", "f64"}) {
+    const std::string t(type);
+    Check(*Fused("ENTRY e { a = " + t + "[5,1000] parameter(0) b = " + t + "[5,77] parameter(1) c = " + t +
+                 "[5,1] parameter(2) d = " + t + "[5,933] parameter(3) ROOT r = " + t +
+                 "[5,2011] concatenate(a, b, c, d), dimensions={1} }"));
+    Check(*Fused("ENTRY e { a = " + t + "[701] parameter(0) b = " + t + "[1] parameter(1) c = " + t +
+                 "[613] parameter(2) ROOT r = " + t + "[1315] concatenate(a, b, c), dimensions={0} }"));
+  }
+  // Parts that are computed, one of them with a choice of its own and one read across; rows that end within a tile.
+  Check(
+      *Fused("ENTRY e { a = f32[7,260] parameter(0) b = f32[7,131] parameter(1) c = f32[300,7] parameter(2)"
+             " s = f32[7] parameter(3) z = f32[] constant(2) p = f32[7,135] pad(b, z), padding=0_0x3_1"
+             " t = f32[7,300] transpose(c), dimensions={1,0} n = f32[7,260] negate(a)"
+             " j = f32[7,695] concatenate(n, p, t), dimensions={1} ss = f32[7,695] broadcast(s), dimensions={0}"
+             " ROOT r = f32[7,695] multiply(j, ss) }"));
+  Check(
+      *Fused("ENTRY e { a = s32[3,200] parameter(0) b = s32[3,330] parameter(1) c = pred[3,200] compare(a, a), "
+             "direction=GE d = pred[3,330] compare(b, b), direction=LT e = pred[3,530] concatenate(c, d), "
+             "dimensions={1} f = s32[3,530] concatenate(b, a), dimensions={1} g = s32[3,530] negate(f) "
+             "ROOT r = s32[3,530] select(e, f, g) }"));
+}
+
 TEST(EmitLoop, DataMovement) {
   Check(*Fused(
       "ENTRY e { x = f32[6,40] parameter(0) r = f32[2,3,40] reshape(x) t = f32[3,2,40] transpose(r), dimensions={1,0,2}"

@@ -61,6 +61,7 @@ class HostEmission {
   void Lanes(LlvmValue end, const WidePlan& wide, const std::function<void(LlvmValue)>& body, int interleave = 1);
   int64_t VectorBytes() const { return masked_tails_ ? 64 : 32; }
   LlvmValue Wide(int32_t id);
+  void CarryVariables(const WidePlan& wide);
   bool IsLine(int32_t id) const { return wide_ && wide_->stride[id] == 1; }
   void ForWarps(const std::function<void()>& body);
   llvm::MDNode* LoopProperties(LoopKind kind);

@@ -82,10 +82,20 @@ void HostEmission::Lanes(LlvmValue end, const WidePlan& wide, const std::functio
   Loop(Index(0), whole, Index(width), {.lanes = true, .unroll = false, .is_done = true}, [&](LlvmValue index) {
     wide_ = &wide;
     width_ = static_cast<unsigned>(width);
+    CarryVariables(wide);
     body(index);
+    carried_.clear();
     wide_ = nullptr;
   });
   if (!is_whole) Loop(whole, end, Index(1), {.lanes = true, .unroll = false, .is_done = true}, body);
+}
+
+// Vectors of `width_` lanes for the variables that live across the loops and branches of a vector body.
+void HostEmission::CarryVariables(const WidePlan& wide) {
+  llvm::IRBuilder<>::InsertPointGuard guard(b_);
+  b_.SetInsertPoint(allocas_);
+  for (const int64_t variable : wide.carried)
+    carried_[variable] = Alloca(llvm::FixedVectorType::get(scalar_.TypeOf(kernel_.variables[variable].type), width_));
 }
 
 // The value in all lanes of a vector body; outside of one, just the value.

@@ -49,7 +49,7 @@ class Planner {
     for (const Instruction& instruction : region.body) {
       const Op op = instruction.op;
       bool varies = IsOwn(facts_.kernel, instruction) || Varies(instruction, plan_.varying);
-      if (segments_ && segments_->IsQuotient(instruction)) varies = false;
+      if (segments_ && segments_->IsFixed(instruction)) varies = false;
       for (int i = 0; i < Results(instruction); ++i) plan_.varying[instruction.result + i] = varies;
       if (op == Op::kLoop) plan_.varying[instruction.regions[0].arguments[0]] = varies;
       for (const Region& inner : instruction.regions) FindVarying(inner);

@@ -80,8 +80,8 @@ void HostEmission::BindElement(const Instruction& tile, LlvmValue element) {
 
 void HostEmission::EmitElements(const Instruction& tile, LlvmValue end) {
   const auto bind = [this, &tile](LlvmValue element) { BindElement(tile, element); };
-  const SegmentPlan plan = PlanSegments(facts_, tile.regions[0]);
-  if (plan.divisions.empty()) return EmitThreads(tile.regions[0], end, nullptr, bind);
+  const SegmentPlan plan = PlanSegments(facts_, tile.regions[0], Elements(tile));
+  if (plan.cuts.empty()) return EmitThreads(tile.regions[0], end, nullptr, bind);
   Segment segment{.plan = &plan};
   LoopWithSteps(Index(0), end, {.unroll = false}, [&](LlvmValue begin) {
     LlvmValue const count = BeginSegment(segment, begin, b_.CreateNSWSub(end, begin));
@@ -107,35 +107,44 @@ llvm::Value* HostEmission::AtBegin(const Segment& segment, int32_t id) {
   return scalar_.Emit(definition, operands, types);
 }
 
-// The values of the divisions at `begin`; returns how many elements the segment has, at most `left`.
+// The values of the cuts at `begin`; returns how many elements the segment has, at most `left`.
 llvm::Value* HostEmission::BeginSegment(Segment& segment, LlvmValue begin, LlvmValue left) {
   segment.begin = begin;
   segment.at_begin.clear();
   LlvmValue count = left;
-  for (const Instruction* division : segment.plan->divisions) {
-    LlvmValue const dividend = AtBegin(segment, division->operands[0]);
-    LlvmValue const divisor = Index(facts_.constants[division->operands[1]]->imm);
+  for (const Instruction* cut : segment.plan->cuts) {
+    if (cut->op == Op::kLess) {
+      LlvmValue const line = AtBegin(segment, cut->operands[0]), end = AtBegin(segment, cut->operands[1]);
+      LlvmValue const is_below = b_.CreateICmpSLT(line, end);
+      segment.at_begin[cut] = is_below;
+      count = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, count,
+                                       b_.CreateSelect(is_below, b_.CreateNSWSub(end, line), left));
+      continue;
+    }
+    LlvmValue const dividend = AtBegin(segment, cut->operands[0]);
+    LlvmValue const divisor = Index(facts_.constants[cut->operands[1]]->imm);
     LlvmValue const operands[] = {dividend, divisor};
     const Type types[] = {Type::kIndex, Type::kIndex};
-    LlvmValue const value = scalar_.Emit(*division, operands, types);
-    LlvmValue const remainder = division->op == Op::kRem ? value : b_.CreateSub(dividend, b_.CreateMul(value, divisor));
+    LlvmValue const value = scalar_.Emit(*cut, operands, types);
+    LlvmValue const remainder = cut->op == Op::kRem ? value : b_.CreateSub(dividend, b_.CreateMul(value, divisor));
     // Below zero nothing divides, behind some guard; the elements from zero on are segments of their own. What comes
     // out there is no quotient: 0 instead, since a division of it by the next must not make that one's bound
     // negative.
     LlvmValue const negative = b_.CreateICmpSLT(dividend, Index(0));
-    segment.at_begin[division] = b_.CreateSelect(negative, Index(0), value);
+    segment.at_begin[cut] = b_.CreateSelect(negative, Index(0), value);
     LlvmValue const bound = b_.CreateSelect(negative, b_.CreateNeg(dividend), b_.CreateSub(divisor, remainder));
     count = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, count, bound);
   }
   return count;
 }
 
-// The value of a division in the current element of the segment; null if it is none.
+// The value of a cut in the current element of the segment; null if it is none.
 llvm::Value* HostEmission::InSegment(const Instruction& instruction) {
   if (!segment_) return nullptr;
   const auto found = segment_->at_begin.find(&instruction);
   if (found == segment_->at_begin.end()) return nullptr;
-  return instruction.op == Op::kDiv ? found->second : b_.CreateAdd(found->second, segment_->position, "", true, true);
+  return segment_->plan->IsFixed(instruction) ? found->second
+                                              : b_.CreateAdd(found->second, segment_->position, "", true, true);
 }
 
 // The body of a phase or tile for lanes (elements) 0 to `end`; `bind` says which one is being emitted.
@@ -184,11 +193,7 @@ bool HostEmission::EmitInRegisters(const Region& region, LlvmValue end, const Se
   LlvmValue const most = elements ? end : b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, end, begin);
   const auto emit_vectors = [&](int64_t width) {
     width_ = static_cast<unsigned>(width);
-    for (const int64_t variable : wide.carried) {
-      llvm::IRBuilder<>::InsertPointGuard guard(b_);
-      b_.SetInsertPoint(allocas_);
-      carried_[variable] = Alloca(llvm::FixedVectorType::get(scalar_.TypeOf(kernel_.variables[variable].type), width_));
-    }
+    CarryVariables(wide);
     LlvmValue const whole = b_.CreateAnd(most, Index(-width));
     wide_ = &wide;
     Loop(begin, whole, Index(width), {.lanes = true, .unroll = false, .is_done = true}, emit);

@@ -36,6 +36,7 @@ class WidePlanner {
       case Op::kVariableGet: return TakeVariableGet(instruction);
       case Op::kVariableSet: return TakeVariableSet(instruction);
       case Op::kLoop: return TakeLoop(instruction);
+      case Op::kIf: return TakeIf(instruction);
       case Op::kBlock:
       case Op::kWarp:
       case Op::kLane:
@@ -90,7 +91,8 @@ class WidePlanner {
       lines = lines && strides[i] != kOwnValue;
     }
     if (same) return 0;
-    if (IsOfSegments(instruction)) return instruction.op == Op::kDiv ? 0 : 1;
+    if (context_.segments && context_.segments->IsCut(instruction))
+      return context_.segments->IsFixed(instruction) ? 0 : 1;
     if (!lines) return kOwnValue;
     if (instruction.op == Op::kAdd) return strides[0] + strides[1];
     if (instruction.op == Op::kSub) return strides[0] - strides[1];
@@ -101,11 +103,6 @@ class WidePlanner {
     const bool overflows =
         a ? __builtin_mul_overflow(a->imm, strides[1], &stride) : __builtin_mul_overflow(strides[0], b->imm, &stride);
     return overflows ? kOwnValue : stride;
-  }
-
-  bool IsOfSegments(const Instruction& instruction) const {
-    return context_.segments &&
-           std::ranges::find(context_.segments->divisions, &instruction) != context_.segments->divisions.end();
   }
 
   void Note(Type type) { widest_ = std::max<int64_t>(widest_, Bytes(type)); }
@@ -152,7 +149,7 @@ class WidePlanner {
     Touch(access.operands[0]);
     if (InArray(access)) Note(facts_.kernel.variables[access.imm].type);
     else is_set_[access.imm] = true;
-    if (loops_ > 0 && std::ranges::find(plan_.carried, access.imm) == plan_.carried.end()) {
+    if (loops_ + branches_ > 0 && std::ranges::find(plan_.carried, access.imm) == plan_.carried.end()) {
       Note(facts_.kernel.variables[access.imm].type);
       plan_.carried.push_back(access.imm);
     }
@@ -170,12 +167,30 @@ class WidePlanner {
     return taken;
   }
 
+  // All lanes go the same way. What follows may read a variable that both ways have set.
+  bool TakeIf(const Instruction& branch) {
+    if (context_.loops_inside || StrideOf(branch.operands[0]) != 0) return false;
+    const std::vector<bool> before = is_set_;
+    std::vector<bool> in_all = before;
+    ++branches_;
+    for (size_t side = 0; side < branch.regions.size(); ++side) {
+      is_set_ = before;
+      for (const Instruction& inner : branch.regions[side].body) {
+        if (!Take(inner)) return false;
+      }
+      for (size_t i = 0; i < in_all.size(); ++i) in_all[i] = is_set_[i] && (side == 0 || in_all[i]);
+    }
+    --branches_;
+    is_set_ = branch.regions.size() == 2 ? in_all : before;
+    return true;
+  }
+
   const HostFacts& facts_;
   const WideContext context_;
   WidePlan& plan_;
   std::vector<bool> known_, is_set_;  // By value; by variable.
   int64_t widest_ = 0, computed_ = 0;
-  int loops_ = 0;  // Not written out, around what is being taken.
+  int loops_ = 0, branches_ = 0;  // Around what is being taken; loops that are not written out.
 };
 
 }  // namespace

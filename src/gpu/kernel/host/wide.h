@@ -1,7 +1,7 @@
 // Bodies that can be emitted in vectors, a pass of the host lowering. LLVM's vectoriser takes a quarter of the time of
 // compiling a kernel, to find out again what is known here: that elements are independent, which accesses are
-// contiguous and what is the same for all. What this does not take (branches, masks, narrow strides) is left to it; but
-// bodies that do little else than gather or scatter stay scalar.
+// contiguous and what is the same for all. What this does not take (branches that vary, masks, narrow strides) is left
+// to it; but bodies that do little else than gather or scatter stay scalar.
 #ifndef HLO_GPU_KERNEL_HOST_WIDE_H_
 #define HLO_GPU_KERNEL_HOST_WIDE_H_
 
@@ -25,7 +25,8 @@ struct WidePlan {
   bool is_scalar = false;
   // By value: from one lane to the next. 0: the same for all; others are emitted as the scalar of the first lane.
   std::vector<int64_t> stride;
-  // Variables of the lanes that live across loops which are not written out. Only where the context lets loops in.
+  // Variables of the lanes that live across branches, or across loops which are not written out where the context lets
+  // those in.
   std::vector<int64_t> carried;
 };
 
