@@ -170,7 +170,7 @@ verifier-coverage:  ## The rules of the verifier: where each is said, which file
 	@scripts/verifier-coverage
 
 gpu-check: all  ## Everything that needs a GPU; says SKIPPED where there is none
-	HLO=$(BUILD)/bin scripts/gpu-check
+	@HLO=$(BUILD)/bin OUT=$(BUILD)/gpu-check CORPUS=$(CORPUS) scripts/gpu-check
 
 bench: all  ## Compare with XLA:CPU (in a venv of its own) and with hand-written kernels; prints ratio tables
 	scripts/bench
