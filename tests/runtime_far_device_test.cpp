@@ -185,10 +185,60 @@ ENTRY e {
     return far.replays;
   };
   // Run 0 asks the condition, and replays the steps of each trip from the second on; run 1 knows the trips, and does
-  // with all what run 0 did with those of one; then as one in runs 2, 3, "as one again", and with other values.
-  EXPECT_EQ(replays(text("")), 4 + 5 + 4);
+  // with all what run 0 did with those of one; then as one in runs 2, 3 and "as one again". With other values the
+  // condition is asked anew: a replay for each trip, and one for the steps before the loop, which are there again.
+  EXPECT_EQ(replays(text("")), 4 + 5 + 3 + (5 + 1));
   // The steps before the loop, of each trip, and after it.
   EXPECT_GT(replays(text(", backend_config={\"known_trip_count\":{\"n\":\"3\"}}")), 5 * 5);
+}
+
+// What the text says is true of the first arguments alone.
+TEST(RuntimeFarDevice, KnownTripsAreAskedForAnewWithOtherArguments) {
+  const auto module = Read(R"(
+HloModule loop
+less { a = f32[] parameter(0)  b = f32[] parameter(1)  ROOT r = pred[] compare(a, b), direction=LT }
+body {
+  state = (s32[], s32[], f32[700,64]) parameter(0)
+  i = s32[] get-tuple-element(state), index=0
+  n = s32[] get-tuple-element(state), index=1
+  one = s32[] constant(1)
+  next = s32[] add(i, one)
+  x = f32[700,64] get-tuple-element(state), index=2
+  c = f32[] convert(next)
+  cc = f32[700,64] broadcast(c), dimensions={}
+  y = f32[700,64] add(x, cc)
+  s = f32[700,64] sort(y), dimensions={0}, to_apply=less
+  ROOT r = (s32[], s32[], f32[700,64]) tuple(next, n, s)
+}
+condition {
+  state = (s32[], s32[], f32[700,64]) parameter(0)
+  i = s32[] get-tuple-element(state), index=0
+  n = s32[] get-tuple-element(state), index=1
+  ROOT r = pred[] compare(i, n), direction=LT
+}
+ENTRY e {
+  n = s32[] parameter(0)
+  p = f32[700,64] parameter(1)
+  zero = s32[] constant(0)
+  begin = (s32[], s32[], f32[700,64]) tuple(zero, n, p)
+  loop = (s32[], s32[], f32[700,64]) while(begin), condition=condition, body=body, backend_config={"known_trip_count":{"n":"3"}}
+  ROOT r = f32[700,64] get-tuple-element(loop), index=2
+})");
+  FarDevice far;
+  const auto host = OpenHostDevice();
+  const auto at_home = Compile(*module, *host, OwnKernels()), executable = Compile(*module, far, OwnKernels());
+  ASSERT_TRUE(at_home && executable);
+  auto arguments = MakeArguments(*module, {.seed = 7});
+  ASSERT_TRUE(arguments);
+  for (const int64_t trips : {3, 5, 3}) {
+    (*arguments)[0] = Literal::Scalar(PrimitiveType::kS32, trips);
+    const auto expected = (*at_home)->Run(*arguments);
+    ASSERT_TRUE(expected && (*executable)->Bind(*arguments));
+    for (int run = 0; run < 4; ++run) {
+      ASSERT_TRUE((*executable)->Execute());
+      EXPECT_TRUE((*executable)->Output()->BitEquals(*expected)) << trips << " trips, run " << run;
+    }
+  }
 }
 
 TEST(RuntimeFarDevice, WhatCannotBeRecordedRunsStepByStep) {

@@ -104,6 +104,7 @@ Status Binding::Bind(std::span<const Literal> arguments) {
   size_t leaf = 0;
   for (const Literal& argument : arguments) TRY(BindLeaves(argument, leaf));
   resolved_ = packed_now_ = false;
+  trips_made_.clear();  // They may hang on the arguments, whatever the text says of them.
   return {};
 }
 

@@ -74,7 +74,7 @@ class Binding {
     std::shared_ptr<const Recording> recording;  // Null: not yet, or they cannot be.
   };
   Recorded& recorded(std::span<const Node> nodes) { return recorded_[{nodes.data(), nodes.size()}]; }
-  // Of a loop, when its condition was last asked; -1: never.
+  // Of a loop, when its condition was last asked; -1: not with these arguments.
   int64_t& trips_made(const LoopNode& loop) { return trips_made_.try_emplace(&loop, -1).first->second; }
 
   // Zero the counters that a run which failed has left as they were.
