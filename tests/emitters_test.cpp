@@ -436,6 +436,9 @@ TEST(EmitContraction, MatrixUnits) {
   Check(*dot("f16[128,64]", "f16[64,64]", "f16[128,64]", 1, 1));
   Check(*dot("bf16[40,33]", "bf16[40,70]", "f32[33,70]", 0, 0));
   Check(*dot("bf16[5,1700]", "bf16[70,1700]", "f32[5,70]", 1, 1));  // Shared by blocks.
+  // Half of the last tile's columns: two of its warps have none.
+  Check(*dot("bf16[20,40]", "bf16[40,96]", "f32[20,96]", 1, 0));
+  Check(*dot("bf16[150,1700]", "bf16[96,1700]", "bf16[150,96]", 1, 1), Inputs::kPlain, 2);
   // Too few terms to fill a panel.
   EXPECT_EQ(emitter_of(*dot("bf16[200,9]", "bf16[9,130]", "f32[200,130]", 1, 0)), "loop");
   Check(*Fused(

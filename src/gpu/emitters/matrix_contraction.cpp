@@ -117,8 +117,14 @@ class MatrixProduct : public TiledProduct {
       emission_.Bind(space_.row().e, row0_ + row);
       results_.StoreRow(row_, column0_ + FirstColumn(), kColumnsOfWarp);
     };
-    if (space_.row().size % tile_rows_ == 0) store();
-    else k_.If(row0_ + row < space_.row().size, store);
+    // A warp has columns or none.
+    const int64_t columns = space_.column().size;
+    const auto store_columns = [&] {
+      if (columns % tile_columns_ == 0) store();
+      else k_.If(column0_ + FirstColumn() < columns, store);
+    };
+    if (space_.row().size % tile_rows_ == 0) store_columns();
+    else k_.If(row0_ + row < space_.row().size, store_columns);
   }
 
   void Store() override {
