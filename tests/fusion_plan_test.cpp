@@ -57,6 +57,14 @@ std::vector<Case> Cases() {
        "ENTRY e { x = f32[40,70] parameter(0) u = f32[3,70] parameter(1) i = s32[] parameter(2)"
        " z = s32[] constant(0) ROOT r = f32[40,70] dynamic-update-slice(x, u, i, z) }"},
       {"transpose", "ENTRY e { x = f32[40,70] parameter(0) ROOT r = f32[70,40] transpose(x), dimensions={1,0} }"},
+      {"attention",
+       add + "ENTRY e { q = f32[3,40,16] parameter(0) k = f32[3,50,16] parameter(1) v = f32[3,50,24] parameter(2)"
+             " s = f32[3,40,50] dot(q, k), lhs_batch_dims={0}, rhs_batch_dims={0},"
+             " lhs_contracting_dims={2}, rhs_contracting_dims={2} z = f32[] constant(0)"
+             " t = f32[3,40] reduce(s, z), dimensions={2}, to_apply=add"
+             " b = f32[3,40,50] broadcast(t), dimensions={0,1} d = f32[3,40,50] divide(s, b)"
+             " ROOT r = f32[3,40,24] dot(d, v), lhs_batch_dims={0}, rhs_batch_dims={0},"
+             " lhs_contracting_dims={2}, rhs_contracting_dims={1} }"},
       {"rows", add + "ENTRY e { x = f32[40,700] parameter(0) z = f32[] constant(0) e = f32[40,700] exponential(x)"
                      " s = f32[40] reduce(e, z), dimensions={1}, to_apply=add"
                      " b = f32[40,700] broadcast(s), dimensions={0} ROOT r = f32[40,700] divide(e, b) }"},

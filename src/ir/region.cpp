@@ -116,7 +116,7 @@ class Flattener {
       value = {&Clone(inst, OperandsOf(inst, values_))};
       return true;
     }
-    if (!IsKernel(inst)) return false;
+    if (!IsKernel(inst) && !(IsFusion(inst) && LibraryOf(inst) == "gemm")) return false;
     value = Inside(FusedComputation(inst), OperandsOf(inst, values_));
     return !value.empty();
   }

@@ -4,8 +4,8 @@
 //
 // The computation holds kernels and library calls (fusions, copies), loops of them, and what only names values; its
 // operands and results are all that the launch reads and writes in memory. The compiler makes one fusion of what a
-// region of rows computes, where that is a kernel. What no planner takes as one kernel (gpu/plan/planner.h) it takes
-// apart: then the kernels run one by one, as they would have without.
+// region of rows or an attention computes, where that is a kernel. What no planner takes as one kernel
+// (gpu/plan/planner.h) it takes apart: then the kernels run one by one, as they would have without.
 //
 //   block      One block of threads runs the kernels, and loops of them, in turn.
 //   rows       Each block makes one row of all values, from rows of others: what a reduction gives stays on chip.
@@ -40,7 +40,7 @@ std::vector<Computation*> ComputationsOfKernels(const Module& module);
 Instruction& AddInPlaceOf(Computation& computation, const Instruction& inst, std::span<Instruction* const> operands);
 
 // A fusion beside the region that computes what its kernels do, without them: what their computations hold is its own.
-// Null where the region holds something else than kernels of one launch each.
+// Null where the region holds something else than kernels of one launch each and products.
 Instruction* AddFlattened(Instruction& region);
 // Such fusions take the places of their regions, in the order of the computation: the last that were added to it.
 struct RegionAndFusion {

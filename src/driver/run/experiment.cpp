@@ -231,8 +231,7 @@ Result<const OptimizedModule*> Experiment::Optimized() {
 RunOptions Experiment::Running() const {
   RunOptions options = options_;
   if (options.pipeline.passes || options.pipeline.text) return options;
-  for (const char* pass : {"block-fusion", "attention-fusion", "product-fusion", "segment-fusion"})
-    options.pipeline.disabled.emplace_back(pass);
+  for (const char* pass : {"block-fusion", "segment-fusion"}) options.pipeline.disabled.emplace_back(pass);
   return options;
 }
 

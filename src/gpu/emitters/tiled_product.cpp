@@ -78,38 +78,21 @@ void TiledProduct::Emit() {
   });
 }
 
-// An operand's tile: a warp steps along `line`, its lanes take `lane`. Indices beyond the end read the last element,
-// and terms beyond the end are 0 on both sides.
+// Indices beyond the end read the last element, and terms beyond the end are 0 on both sides.
+TileWay TiledProduct::Along(const Way& way) {
+  const Dimension& variable = way.variable;
+  const bool is_term = &variable == &space_.term();
+  return {.bind = [this, e = variable.e](Value value) { emission_.Bind(e, value); },
+          .size = variable.size,
+          .from = way.from,
+          .steps = way.steps,
+          .pitch = way.pitch,
+          .counted = is_term ? std::optional(summed_) : std::nullopt};
+}
+
 void TiledProduct::Fill(const Array& tile, NodeId node, std::span<const IndexCondition> conditions, const Way& line,
                         const Way& lane) {
-  const Value zero =
-      kernel::IsFloat(operand_type_) ? k_.Constant(operand_type_, 0.0) : k_.Constant(operand_type_, int64_t{0});
-  const auto within = [&](Value index, const Way& way) {
-    return way.variable.size % way.steps == 0 ? index : Min(index, k_.Index(way.variable.size - 1));
-  };
-  emission_.SetLane(lane.variable.e);
-  k_.Warps([&] {
-    const auto fill_line = [&](Value first) {
-      Emission::Scope scope(emission_);
-      const Value i = first + k_.warp(), at_line = line.from + i;
-      emission_.Bind(line.variable.e, within(at_line, line));
-      const NodeId nodes[] = {node};
-      emission_.Hoist(nodes);
-      for (const IndexCondition& condition : conditions) emission_.Hoist(condition.expression);
-      k_.Tile(static_cast<int>(lane.steps / 32), [&](Value j) {
-        Emission::Scope in_tile(emission_);
-        const Value at_lane = lane.from + j;
-        emission_.Bind(lane.variable.e, within(at_lane, lane));
-        Value value = Convert(Convert(emission_.Emit(node), declared_), operand_type_);
-        if (!conditions.empty()) value = Select(emission_.All(conditions), value, zero);
-        if (summed_ % panel_ != 0)
-          value = Select((&line.variable == &space_.term() ? at_line : at_lane) < summed_, value, zero);
-        tile.Store(i * line.pitch + j * lane.pitch, value);
-      });
-    };
-    // Lines that are loaded before the first is needed, as far as there are registers for them.
-    k_.Loop(int64_t{0}, line.steps, warps_, fill_line, kernel::Bytes(operand_type_) <= 2 ? 8 : 4);
-  });
+  FillTile(k_, emission_, tile, node, declared_, conditions, Along(line), Along(lane), lane.variable.e);
 }
 
 void TiledProduct::FillTiles(Value term0) {

@@ -8,13 +8,9 @@
 #include <span>
 
 #include "gpu/emitters/product.h"
+#include "gpu/emitters/tile_fill.h"
 
 namespace hlo::gpu {
-
-// Element [line, term] of an operand's tile is at line * line + term * term.
-struct TilePitches {
-  int64_t line, term;
-};
 
 class TiledProduct {
  public:
@@ -50,13 +46,13 @@ class TiledProduct {
  private:
   using Dimension = ContractionSpace::Variable;
 
-  // A way through a variable: from where, how far, and how far apart its neighbours lie in the tile.
   struct Way {
     const Dimension& variable;
     kernel::Value from;
     int64_t steps, pitch;
   };
 
+  TileWay Along(const Way& way);
   void Fill(const kernel::Array& tile, NodeId node, std::span<const IndexCondition> conditions, const Way& line,
             const Way& lane);
   void FillTiles(kernel::Value term0);

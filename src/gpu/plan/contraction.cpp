@@ -183,7 +183,38 @@ PlanAnswer AnswerOf(const Candidate& candidate, KernelPlan plan) {
   return {.candidates = {{std::move(plan)}}};
 }
 
+// Does it take no longer than one of a library's kernels, whose arithmetic takes next to nothing, with those that make
+// its operands in front?
+bool IsWorthIt(const FusionBody& body, const Candidate& candidate, const DeviceDescription& device) {
+  // What ours reach of the rate of a library's: bench/results/2026-11-26-gpu.md, bf16 products and convolutions.
+  constexpr double kOwnShare = 0.1;
+  const ContractionSpace& space = *candidate.space;
+  const int width = BitWidth(candidate.product->operand(0).shape().type());
+  const double rate = device.dot_rates[width <= 8 ? 0 : width <= 16 ? 1 : width <= 32 ? 2 : 3];
+  double outside = 0, made = 0;  // Bytes.
+  for (const FusionBody::Leaf& leaf : body.leaves()) outside += static_cast<double>(leaf.shape->ByteSize());
+  for (const FusionBody::Root& root : body.roots()) outside += static_cast<double>(root.shape->ByteSize());
+  double launches = 0;
+  for (const Instruction* operand : candidate.product->operands()) {
+    if (body.LeafOf(*operand) >= 0) continue;
+    made += static_cast<double>(operand->shape().ByteSize());
+    ++launches;
+  }
+  const double apart = (outside + 2 * made) / device.memory_rate + launches * device.launch_seconds;
+  const double own =
+      std::max(outside / device.memory_rate, 2.0 * static_cast<double>(space.Size()) / (kOwnShare * rate));
+  return own <= apart;
+}
+
 }  // namespace
+
+Result<PlanAnswer> PlanProductAsItLies(PlanRequest& request) {
+  const DeviceDescription& device = request.device();
+  if (!device.is_gpu) return PlanAnswer{};
+  const Candidate candidate = TRY(FindCandidate(request.body()));
+  if (candidate.space == nullptr || !IsWorthIt(request.body(), candidate, device)) return PlanAnswer{};
+  return PlanContraction(request);
+}
 
 Result<PlanAnswer> PlanContraction(PlanRequest& request) {
   Candidate candidate = TRY(FindCandidate(request.body()));

@@ -38,10 +38,6 @@ struct ContractionSpace : IterationSpace {
 
   std::vector<NodeId> Needed() const;
 
-  // From one to the next along `variable`, as far as neither wraps around: how far apart `e` is; and whether `node`
-  // loads neighbours.
-  int64_t StepOf(IndexExpr e, const Variable& variable) const;
-  bool RunsAlong(NodeId node, const Variable& variable) const;
   // D' = B' A', where neighbours in the result are rows.
   void PutNeighboursIntoColumns();
 };

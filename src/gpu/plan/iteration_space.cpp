@@ -27,6 +27,31 @@ std::vector<NodeId> IterationSpace::Values() const {
   return values;
 }
 
+int64_t IterationSpace::StepOf(IndexExpr e, const Variable& variable) const {
+  if (e == variable.e) return 1;
+  if (!pool.DependsOn(e, variable.e)) return 0;
+  const IndexPool::Node& node = pool[e];
+  int64_t step = 0;
+  switch (node.kind) {
+    case IndexPool::Kind::kVariable: return 0;  // A loaded index.
+    case IndexPool::Kind::kDiv: return StepOf(node.operand, variable) / node.divisor;
+    case IndexPool::Kind::kMod:
+    case IndexPool::Kind::kClamp: return StepOf(node.operand, variable);
+    case IndexPool::Kind::kSum:
+      for (const auto& term : node.terms) step += term.coefficient * StepOf(term.atom, variable);
+      return step;
+  }
+  __builtin_unreachable();
+}
+
+bool IterationSpace::RunsAlong(NodeId node, const Variable& variable) const {
+  const NodeId roots[] = {node};
+  return std::ranges::any_of(graph.Reachable(roots), [&](NodeId id) {
+    const ElementNode& each = graph.node(id);
+    return each.kind == ElementNode::Kind::kLoad && StepOf(each.offset, variable) == 1;
+  });
+}
+
 std::vector<int64_t> MajorToMinor(const Shape& shape) {
   std::vector<int64_t> dims;
   for (size_t i = shape.layout().minor_to_major.size(); i-- > 0;) {

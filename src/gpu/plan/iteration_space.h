@@ -7,6 +7,7 @@
 //   ReductionSpace     kept and reduced, in the memory order of the operand   rows, elements; or terms, columns
 //   ContractionSpace   group, row, column kept; position, term reduced        rows, columns, terms
 //   RowsSpace          kept and row, in the memory order of the operand       rows, elements of a row
+//   AttentionSpace     those of its scores; a term and a column beside        rows, keys
 //   ScanSpace          kept and scanned, in the memory order of the operand   rows, elements; or 1, columns
 //   ScatterSpace       indices scanned; elements of a window kept             none: each thread has an element
 //
@@ -57,6 +58,11 @@ struct IterationSpace {
   const Variable& minor() const { return variables.back(); }
   // What the outputs need: their values and what is behind loaded indices of their offsets.
   std::vector<NodeId> Values() const;
+
+  // From one to the next along `variable`, as far as neither wraps around: how far apart `e` is; and whether `node`
+  // loads neighbours.
+  int64_t StepOf(IndexExpr e, const Variable& variable) const;
+  bool RunsAlong(NodeId node, const Variable& variable) const;
 };
 
 // Dimensions above 1, major to minor in memory. Those of size 1 lie nowhere.

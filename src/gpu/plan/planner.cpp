@@ -45,14 +45,26 @@ Result<FusionPlan> PlanBy(bool kernels, const Instruction& inst, const DeviceDes
   return plan;
 }
 
-// Why what a region of rows computes is no kernel of rows; "" where it is one.
-std::string WhyNotRows(const Instruction& flat, const DeviceDescription& device) {
+// Regions that are one kernel with what is in their fusions.
+struct FlatKind {
+  std::string_view region;
+  Result<PlanAnswer> (*plan)(PlanRequest& request);
+  std::string_view otherwise;  // Why it is none, where the planner has no reason; empty: there is none to tell.
+};
+constexpr FlatKind kFlatKinds[] = {
+    {"rows", PlanRows, "no long reduction is used along the row that it reduced"},
+    {"attention", PlanAttention, "there are no two products with rows between"},
+    {"product", PlanProductAsItLies, ""},
+};
+
+// Why what a region computes is no kernel of its name; nothing where it is one.
+std::optional<std::string> WhyNotFlat(const FlatKind& kind, const Instruction& flat, const DeviceDescription& device) {
   const FusionBody body(flat);
   PlanRequest request(body, device);
-  const auto answer = PlanRows(request);
+  const auto answer = kind.plan(request);
   if (!answer) return answer.error().message();
-  if (!answer->candidates.empty()) return "";
-  return answer->why.empty() ? "no long reduction is used along the row that it reduced" : answer->why;
+  if (!answer->candidates.empty()) return std::nullopt;
+  return answer->why.empty() ? std::string(kind.otherwise) : answer->why;
 }
 
 }  // namespace
@@ -104,26 +116,30 @@ Result<FusionPlan> KernelPlanOf(const Instruction& inst, const DeviceDescription
 }
 
 std::vector<std::string> TakeUnplannedRegionsApart(Module& module, const DeviceDescription& device) {
-  std::map<std::string, std::vector<std::string_view>> apart;  // By reason.
+  // By the kind and the reason.
+  std::map<std::pair<std::string_view, std::string>, std::vector<std::string_view>> apart;
   for (Computation* computation : ComputationsOfKernels(module)) {
-    std::vector<RegionAndFusion> rows;
+    std::vector<RegionAndFusion> one_kernel;
     for (Instruction* region : computation->Instructions()) {
-      if (RegionOf(*region) != "rows") continue;
+      const auto kind = std::ranges::find(kFlatKinds, RegionOf(*region), &FlatKind::region);
+      if (kind == std::end(kFlatKinds)) continue;
       Instruction* flat = AddFlattened(*region);
-      const std::string why_not = flat == nullptr ? "it holds more than kernels" : WhyNotRows(*flat, device);
-      if (why_not.empty()) {
-        rows.push_back({region, flat});
+      const std::optional<std::string> why_not =
+          flat == nullptr ? "it holds more than kernels" : WhyNotFlat(*kind, *flat, device);
+      if (!why_not) {
+        one_kernel.push_back({region, flat});
         continue;
       }
-      apart[why_not].push_back(region->name());
+      if (!why_not->empty()) apart[{kind->region, *why_not}].push_back(region->name());
       if (flat != nullptr) computation->Remove(*flat);
     }
-    ReplaceRegions(*computation, rows);
+    ReplaceRegions(*computation, one_kernel);
   }
   std::vector<std::string> notes;
-  for (const auto& [why, names] : apart) {
+  for (const auto& [kind_and_why, names] : apart) {
     const std::string more = names.size() > 1 ? Str(" and ", names.size() - 1, " more are") : " is";
-    notes.push_back(Str("'", names.front(), "'", more, " no kernel of rows: ", why));
+    notes.push_back(
+        Str("'", names.front(), "'", more, " no kernel of ", kind_and_why.first, ": ", kind_and_why.second));
   }
   TakeRegionsApart(module, [&](const Instruction& region) {
     const auto plan = PlanOf(region, device);

@@ -45,6 +45,10 @@ class PlanRequest {
   std::vector<std::unique_ptr<LoopSpace>> loops_;
 };
 
+// A product that reads operands as they lie, of a region, by a kernel of ours, where that is no slower than a library
+// that reads what other kernels made of them.
+Result<PlanAnswer> PlanProductAsItLies(PlanRequest& request);
+
 // The kernels that go through `spaces`; `tiles`: as transposes where that is possible.
 Result<std::vector<KernelPlan>> PlanElements(std::span<const LoopSpace* const> spaces, const DeviceDescription& device,
                                              bool tiles);
@@ -60,9 +64,9 @@ Result<FusionPlan> PlanKernels(const Instruction& inst, const DeviceDescription&
 Result<FusionPlan> PlanOf(const Instruction& inst, const DeviceDescription& device);
 // The same, but for what is no kernel of ours: PlanKernels.
 Result<FusionPlan> KernelPlanOf(const Instruction& inst, const DeviceDescription& device);
-// Regions (ir/region.h) of rows that are one kernel become a fusion each, without fusions in it; others stay where a
-// planner takes them and one kernel is worth it, or are taken apart. Gives why, of those of rows that might have been
-// one.
+// Regions (ir/region.h) of rows, attentions and products that are one kernel become a fusion each, without fusions in
+// it; others stay where a planner takes them and one kernel is worth it, or are taken apart. Gives why, of those of
+// rows and attentions.
 std::vector<std::string> TakeUnplannedRegionsApart(Module& module, const DeviceDescription& device);
 // Writes a plan on each fusion that runs and has none; those that are there are read and stay. What has no kernels is
 // left without one.

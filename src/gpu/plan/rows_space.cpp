@@ -1,7 +1,6 @@
 #include "gpu/plan/rows_space.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 #include "gpu/plan/scalar.h"
@@ -25,162 +24,149 @@ int64_t TermsOf(const Instruction& reduce) {
   return terms;
 }
 
-class Builder {
- public:
-  Builder(const FusionBody& body, const std::vector<const Instruction*>& heroes, std::string* why_not)
-      : body_(body), heroes_(heroes), shape_(heroes[0]->operand(0).shape()), why_not_(*why_not) {
-    for (const int64_t d : MajorToMinor(shape_)) kept_dims_ += !IsReduced(*heroes[0], d);
-  }
-
-  // Rows of several dimensions are one variable where no access tells them apart; a row always is.
-  Result<std::unique_ptr<RowsSpace>> Run() {
-    if (!ReducesMinor()) return Fail("it reduces other than the minor dimensions");
-    std::vector<int> groups(kept_dims_, 1);
-    auto space = TRY(SpaceOver(groups));
-    if (space == nullptr) return space;
-    const std::vector<NodeId> nodes = space->Needed();
-    const std::vector<IndexExpr> offsets = space->Offsets();
-    groups.clear();
-    for (int i = 0; i < kept_dims_; ++i) {
-      if (i > 0 && MayMerge(*space, i, nodes, offsets)) ++groups.back();
-      else groups.push_back(1);
-    }
-    return std::ssize(groups) == kept_dims_ ? std::move(space) : SpaceOver(groups);
-  }
-
- private:
-  std::unique_ptr<RowsSpace> Fail(std::string_view why) {
-    why_not_ = why;
-    return nullptr;
-  }
-
-  bool ReducesMinor() const {
-    const std::vector<int64_t> order = MajorToMinor(shape_);
-    return kept_dims_ < std::ssize(order) &&
-           std::all_of(order.begin() + kept_dims_, order.end(), [&](int64_t d) { return IsReduced(*heroes_[0], d); });
-  }
-
-  Result<std::unique_ptr<RowsSpace>> SpaceOver(std::vector<int> groups) {
-    auto space = std::make_unique<RowsSpace>(body_);
-    groups.push_back(static_cast<int>(MajorToMinor(shape_).size()) - kept_dims_);
-    const std::vector<IndexExpr> index = AddVariables(
-        *space, shape_, groups, [&](int64_t d) { return IsReduced(*heroes_[0], d) ? Role::kRow : Role::kKept; });
-    for (const Instruction* inst : heroes_) space->graph.SetGiven(*inst);
-    pass_of_.clear();
-    for (const Instruction* inst : heroes_) {
-      if (!TRY(AddHero(*space, *inst, index))) return nullptr;
-    }
-    for (const FusionBody::Root& root : body_.roots()) {
-      if (!TRY(AddRoot(*space, root, index))) return nullptr;
-    }
-    for (auto& hero : space->heroes) {
-      for (const NodeId id : space->graph.Reachable(space->Needed())) {
-        const ElementNode& node = space->graph.node(id);
-        if (node.kind != Kind::kGiven || node.inst != hero.inst) continue;
-        if (node.index != hero.kept) return Fail("the result of a reduction is used at another place than its own");
-        hero.given.push_back(id);
-      }
-    }
-    if (!OthersAreSmall(*space)) return Fail("its reductions are over different dimensions");
-    return space;
-  }
-
-  // At an array of as many elements.
-  std::vector<IndexExpr> IndexOf(RowsSpace& space, const Shape& shape, const std::vector<IndexExpr>& index) const {
-    if (shape.dims() == shape_.dims()) return index;
-    return space.pool.Delinearize(space.pool.Linearize(index, shape_.dims()), shape.dims());
-  }
-
-  Result<bool> AddHero(RowsSpace& space, const Instruction& reduce, const std::vector<IndexExpr>& index) {
-    TRY(CheckScalarComputation(*reduce.attrs<ReduceAttrs>().to_apply));
-    const Shape& shape = reduce.operand(0).shape();
-    if (shape.NumElements() != shape_.NumElements() || TermsOf(reduce) != space.minor().size) {
-      why_not_ = "its reductions are over rows of different lengths";
-      return false;
-    }
-    const std::vector<IndexExpr> at = IndexOf(space, shape, index);
-    RowsSpace::Hero hero;
-    hero.inst = &reduce;
-    for (int64_t d = 0; d < shape.rank(); ++d) {
-      if (IsReduced(reduce, d)) continue;
-      hero.kept.push_back(at[d]);
-      if (!space.pool.DependsOn(at[d], space.minor().e)) continue;
-      why_not_ = "its reductions are over different dimensions";
-      return false;
-    }
-    const int64_t arrays = reduce.operand_count() / 2;
-    for (int64_t i = 0; i < arrays; ++i) {
-      hero.inputs.push_back(TRY(space.graph.Plan(reduce.operand(i), at)));
-      hero.initial.push_back(TRY(space.graph.Plan(reduce.operand(arrays + i), {})));
-      hero.types.push_back(TRY(KernelType(reduce, reduce.operand(arrays + i).shape().type())));
-      hero.accumulators.push_back(AccumulatorType(reduce, hero.types.back()));
-      hero.pass = std::max(hero.pass, PassOf(space, hero.inputs.back()));
-      if (!space.graph.node(hero.initial.back()).needs_given) continue;
-      why_not_ = "a reduction begins with what another one gives";
-      return false;
-    }
-    space.passes = std::max(space.passes, hero.pass + 1);
-    pass_of_hero_[&reduce] = hero.pass;
-    space.heroes.push_back(std::move(hero));
-    return true;
-  }
-
-  Result<bool> AddRoot(RowsSpace& space, const FusionBody::Root& root, const std::vector<IndexExpr>& index) {
-    TRY(KernelType(*root.inst, root.shape->type()));
-    const int64_t rows = space.Size(Role::kKept);
-    if (root.shape->NumElements() == shape_.NumElements()) {
-      RowsSpace::Store store{TRY(OutputAt(space, root, index, shape_.dims())), 0};
-      store.pass = PassOf(space, store.value);
-      space.passes = std::max(space.passes, store.pass + 1);
-      space.elements.push_back(store);
-      return true;
-    }
-    if (root.shape->NumElements() == rows) {
-      const RowsSpace::Hero& first = space.heroes[0];
-      RowsSpace::Store store{TRY(OutputAt(space, root, first.kept,
-                                          first.inst->shape().IsTuple() ? first.inst->shape().element(0).dims()
-                                                                        : first.inst->shape().dims())),
-                             0};
-      store.pass = PassOf(space, store.value);
-      space.whole.push_back(store);
-      return true;
-    }
-    why_not_ = "a result has neither the elements of the rows nor one for each";
-    return false;
-  }
-
-  // The first pass that can compute it.
-  int PassOf(const RowsSpace& space, NodeId id) {
-    const NodeId roots[] = {id};
-    for (const NodeId each : space.graph.Reachable(roots)) {
-      if (pass_of_.contains(each)) continue;
-      const ElementNode& node = space.graph.node(each);
-      int pass = node.kind == Kind::kGiven ? pass_of_hero_.at(node.inst) + 1 : 0;
-      for (const NodeId need : space.graph.Needs(each)) pass = std::max(pass, pass_of_.at(need));
-      pass_of_[each] = pass;
-    }
-    return pass_of_.at(id);
-  }
-
-  // A reduce of many terms for each element is worth a kernel before.
-  static bool OthersAreSmall(const RowsSpace& space) {
-    return std::ranges::none_of(space.graph.Reachable(space.Needed()), [&](NodeId id) {
-      const ElementNode& node = space.graph.node(id);
-      return node.kind == Kind::kReduce && (node.inst->Is(Opcode::kDot) || node.inst->Is(Opcode::kConvolution) ||
-                                            (node.inst->Is(Opcode::kReduce) && TermsOf(*node.inst) > kFewTerms));
-    });
-  }
-
-  const FusionBody& body_;
-  const std::vector<const Instruction*>& heroes_;
-  const Shape& shape_;  // Of what the first hero reduces.
-  std::string& why_not_;
-  int kept_dims_ = 0;
-  std::map<NodeId, int> pass_of_;
-  std::map<const Instruction*, int> pass_of_hero_;
-};
+// A reduce of many terms for each element is worth a kernel before.
+bool OthersAreSmall(const RowsSpace& space) {
+  return std::ranges::none_of(space.graph.Reachable(space.Needed()), [&](NodeId id) {
+    const ElementNode& node = space.graph.node(id);
+    return node.kind == Kind::kReduce && (node.inst->Is(Opcode::kDot) || node.inst->Is(Opcode::kConvolution) ||
+                                          (node.inst->Is(Opcode::kReduce) && TermsOf(*node.inst) > kFewTerms));
+  });
+}
 
 }  // namespace
+
+RowsSpaceBuilder::RowsSpaceBuilder(const FusionBody& body, const std::vector<const Instruction*>& heroes,
+                                   std::string* why_not)
+    : body_(body), heroes_(heroes), shape_(heroes[0]->operand(0).shape()), why_not_(*why_not) {
+  for (const int64_t d : MajorToMinor(shape_)) kept_dims_ += !IsReduced(*heroes[0], d);
+}
+
+Result<std::unique_ptr<RowsSpace>> RowsSpaceBuilder::Run() {
+  if (!ReducesMinor()) {
+    No("it reduces other than the minor dimensions");
+    return nullptr;
+  }
+  std::vector<int> groups(kept_dims_, 1);
+  auto space = TRY(SpaceOver(groups));
+  if (space == nullptr) return space;
+  const std::vector<NodeId> nodes = space->Needed();
+  const std::vector<IndexExpr> offsets = space->Offsets();
+  groups.clear();
+  for (int i = 0; i < kept_dims_; ++i) {
+    if (i > 0 && MayMerge(*space, i, nodes, offsets)) ++groups.back();
+    else groups.push_back(1);
+  }
+  return std::ssize(groups) == kept_dims_ ? std::move(space) : SpaceOver(groups);
+}
+
+bool RowsSpaceBuilder::ReducesMinor() const {
+  const std::vector<int64_t> order = MajorToMinor(shape_);
+  return kept_dims_ < std::ssize(order) &&
+         std::all_of(order.begin() + kept_dims_, order.end(), [&](int64_t d) { return IsReduced(*heroes_[0], d); });
+}
+
+Result<std::unique_ptr<RowsSpace>> RowsSpaceBuilder::SpaceOver(std::vector<int> groups) {
+  std::unique_ptr<RowsSpace> space = NewSpace();
+  groups.push_back(static_cast<int>(MajorToMinor(shape_).size()) - kept_dims_);
+  const std::vector<IndexExpr> index = AddVariables(
+      *space, shape_, groups, [&](int64_t d) { return IsReduced(*heroes_[0], d) ? Role::kRow : Role::kKept; });
+  for (const Instruction* inst : heroes_) space->graph.SetGiven(*inst);
+  pass_of_.clear();
+  for (const Instruction* inst : heroes_) {
+    if (!TRY(AddHero(*space, *inst, index))) return nullptr;
+  }
+  if (!TRY(AddRoots(*space, index))) return nullptr;
+  for (auto& hero : space->heroes) {
+    for (const NodeId id : space->graph.Reachable(space->Needed())) {
+      const ElementNode& node = space->graph.node(id);
+      if (node.kind != Kind::kGiven || node.inst != hero.inst) continue;
+      if (node.index != hero.kept) {
+        No("the result of a reduction is used at another place than its own");
+        return nullptr;
+      }
+      hero.given.push_back(id);
+    }
+  }
+  if (OthersAreSmall(*space)) return space;
+  No("its reductions are over different dimensions");
+  return nullptr;
+}
+
+std::vector<IndexExpr> RowsSpaceBuilder::IndexOf(RowsSpace& space, const Shape& shape,
+                                                 const std::vector<IndexExpr>& index) const {
+  if (shape.dims() == shape_.dims()) return index;
+  return space.pool.Delinearize(space.pool.Linearize(index, shape_.dims()), shape.dims());
+}
+
+Result<bool> RowsSpaceBuilder::AddHero(RowsSpace& space, const Instruction& reduce,
+                                       const std::vector<IndexExpr>& index) {
+  TRY(CheckScalarComputation(*reduce.attrs<ReduceAttrs>().to_apply));
+  const Shape& shape = reduce.operand(0).shape();
+  if (shape.NumElements() != shape_.NumElements() || TermsOf(reduce) != space.minor().size)
+    return No("its reductions are over rows of different lengths");
+  const std::vector<IndexExpr> at = IndexOf(space, shape, index);
+  RowsSpace::Hero hero;
+  hero.inst = &reduce;
+  for (int64_t d = 0; d < shape.rank(); ++d) {
+    if (IsReduced(reduce, d)) continue;
+    hero.kept.push_back(at[d]);
+    if (space.pool.DependsOn(at[d], space.minor().e)) return No("its reductions are over different dimensions");
+  }
+  const int64_t arrays = reduce.operand_count() / 2;
+  for (int64_t i = 0; i < arrays; ++i) {
+    hero.inputs.push_back(TRY(space.graph.Plan(reduce.operand(i), at)));
+    hero.initial.push_back(TRY(space.graph.Plan(reduce.operand(arrays + i), {})));
+    hero.types.push_back(TRY(KernelType(reduce, reduce.operand(arrays + i).shape().type())));
+    hero.accumulators.push_back(AccumulatorType(reduce, hero.types.back()));
+    hero.pass = std::max(hero.pass, PassOf(space, hero.inputs.back()));
+    if (space.graph.node(hero.initial.back()).needs_given) return No("a reduction begins with what another one gives");
+  }
+  space.passes = std::max(space.passes, hero.pass + 1);
+  pass_of_hero_[&reduce] = hero.pass;
+  space.heroes.push_back(std::move(hero));
+  return true;
+}
+
+Result<bool> RowsSpaceBuilder::AddRoots(RowsSpace& space, const std::vector<IndexExpr>& index) {
+  for (const FusionBody::Root& root : body_.roots()) {
+    if (!TRY(AddRoot(space, root, index))) return false;
+  }
+  return true;
+}
+
+Result<bool> RowsSpaceBuilder::AddRoot(RowsSpace& space, const FusionBody::Root& root,
+                                       const std::vector<IndexExpr>& index) {
+  TRY(KernelType(*root.inst, root.shape->type()));
+  const int64_t rows = space.Size(Role::kKept);
+  if (root.shape->NumElements() == shape_.NumElements()) {
+    RowsSpace::Store store{TRY(OutputAt(space, root, index, shape_.dims())), 0};
+    store.pass = PassOf(space, store.value);
+    space.passes = std::max(space.passes, store.pass + 1);
+    space.elements.push_back(store);
+    return true;
+  }
+  if (root.shape->NumElements() != rows) return No("a result has neither the elements of the rows nor one for each");
+  const RowsSpace::Hero& first = space.heroes[0];
+  const Shape& shape = first.inst->shape();
+  RowsSpace::Store store{
+      TRY(OutputAt(space, root, first.kept, shape.IsTuple() ? shape.element(0).dims() : shape.dims())), 0};
+  store.pass = PassOf(space, store.value);
+  space.whole.push_back(store);
+  return true;
+}
+
+int RowsSpaceBuilder::PassOf(const RowsSpace& space, NodeId id) {
+  const NodeId roots[] = {id};
+  for (const NodeId each : space.graph.Reachable(roots)) {
+    if (pass_of_.contains(each)) continue;
+    const ElementNode& node = space.graph.node(each);
+    const auto hero = node.kind == Kind::kGiven ? pass_of_hero_.find(node.inst) : pass_of_hero_.end();
+    int pass = hero != pass_of_hero_.end() ? hero->second + 1 : 0;
+    for (const NodeId need : space.graph.Needs(each)) pass = std::max(pass, pass_of_.at(need));
+    pass_of_[each] = pass;
+  }
+  return pass_of_.at(id);
+}
 
 std::vector<NodeId> RowsSpace::InPass(int pass) const {
   std::vector<NodeId> nodes;
@@ -251,7 +237,7 @@ std::vector<const Instruction*> StitchedReduces(const FusionBody& body) {
 
 Result<std::unique_ptr<RowsSpace>> RowsSpaceOf(const FusionBody& body, const std::vector<const Instruction*>& heroes,
                                                std::string* why_not) {
-  return Builder(body, heroes, why_not).Run();
+  return RowsSpaceBuilder(body, heroes, why_not).Run();
 }
 
 }  // namespace hlo::gpu

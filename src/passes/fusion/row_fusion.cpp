@@ -218,10 +218,21 @@ class RowFusion {
   std::unordered_map<const Instruction*, Group> groups_;
 };
 
+// Those of attentions too: where such a region is taken apart, its rows are one launch still.
+std::vector<Computation*> ComputationsOfRows(const Module& module) {
+  std::vector<Computation*> computations = SequentialComputations(module);
+  for (size_t i = 0; i < computations.size(); ++i) {
+    for (const Instruction* inst : computations[i]->instructions()) {
+      if (RegionOf(*inst) == "attention") computations.push_back(inst->attrs<FusionAttrs>().calls);
+    }
+  }
+  return computations;
+}
+
 Result<bool> Fuse(Module& module, const PassContext& context, bool attention) {
   const CostAnalysis costs(module);
   bool changed = false;
-  for (Computation* computation : SequentialComputations(module))
+  for (Computation* computation : attention ? SequentialComputations(module) : ComputationsOfRows(module))
     changed |= RowFusion(*computation, costs, *context.device, attention).Run();
   return changed;
 }
