@@ -50,14 +50,16 @@ struct Member {
   GroupId kernel;
   double evaluations;  // How often an element of it is computed in all.
   Place place;
-  Range askers;        // Sorted.
-  int64_t copies = 1;  // In the code of the kernel: one for each index that it is computed at.
+  Range askers;         // Sorted.
+  int64_t copies = 1;   // In the code of the kernel: one for each index that it is computed at.
+  bool places = false;  // It is needed only for where slices begin.
 };
 
 struct Kernel {
   const Instruction* fold = nullptr;  // The first reduce or running fold, if any.
   bool alone = false;                 // Takes no one else in.
   int64_t code = 0;                   // Copies of all members.
+  double idle = 0;                    // Seconds for which arithmetic waits until the result is written.
   size_t join = 0;                    // Its number among the joins of the last instruction that had it.
 };
 
@@ -199,13 +201,17 @@ class InstructionFusion {
       return;
     }
     const Member root{graph_.Open(inst, &why_), Elements(inst), Place::kRoot, kByRoot};
-    kernels_.push_back({IsFold(inst) ? &inst : nullptr, IsAlone(inst), /*code=*/1, /*join=*/0});
+    kernels_.push_back({.fold = IsFold(inst) ? &inst : nullptr,
+                        .alone = IsAlone(inst),
+                        .code = 1,
+                        .idle = Bytes(inst) / device_.memory_rate - Seconds(inst, Elements(inst))});
     SetRoles(inst, {&root, 1});
   }
 
   void Join(Instruction& inst, const Member& join) {
     Kernel& kernel = kernels_[join.kernel];
     kernel.code += join.copies;
+    kernel.idle -= Seconds(inst, join.evaluations);
     if (kernel.fold == nullptr && IsFold(inst)) kernel.fold = &inst;
     graph_.Copy(inst, join.kernel, join.evaluations,
                 IsTrivial(inst)      ? FusionReason::kTrivial
@@ -259,6 +265,7 @@ class InstructionFusion {
   void AddUse(const Instruction& inst, const Instruction& user, const Member& role) {
     Member use = role;
     use.evaluations = EvaluationsFor(inst, user, role.evaluations);
+    use.places = KeepsIndex(user, inst) ? role.places : user.Is(Opcode::kGather) && &user.operand(0) != &inst;
     if (IsFold(user)) {
       use.place = inst.shape().IsScalar() && !user.operand(0).shape().IsScalar() ? Place::kElsewhere : Place::kReduced;
     } else if (!KeepsIndex(user, inst)) {
@@ -275,6 +282,7 @@ class InstructionFusion {
       return;
     }
     Member& join = joins_[at];
+    join.places &= use.places;
     if (join.askers != use.askers) {
       const auto asked = [&](Range range) { return askers_.begin() + range.begin; };
       std::vector<Asker> both;
@@ -325,14 +333,21 @@ class InstructionFusion {
            Refuse(other_scan ? FusionReason::kOtherScan : FusionReason::kOtherSums, *kernel.fold);
   }
 
+  double Seconds(const Instruction& inst, double evaluations) const {
+    return evaluations * InstructionCost(inst) / device_.instruction_rate;
+  }
+
   bool WorthIt(const Instruction& inst) {
     double evaluations = 0;
     for (const Member& join : joins_) evaluations += join.evaluations;
-    const double again = std::max(0.0, evaluations - Elements(inst)) * InstructionCost(inst) / device_.instruction_rate;
+    const double again = Seconds(inst, std::max(0.0, evaluations - Elements(inst)));
     const auto kernels = static_cast<double>(joins_.size());
     const double bytes = Bytes(inst);
     if (joins_.size() == 1) {
-      const double memory = device_.launch_seconds + 2 * bytes / device_.memory_rate;
+      // Places are computed while the kernel waits for what is there; so much of it is left to others.
+      constexpr double kLeft = 0.5;
+      const double idle = joins_[0].places ? std::max(0.0, kLeft * kernels_[joins_[0].kernel].idle) : 0;
+      const double memory = device_.launch_seconds + 2 * bytes / device_.memory_rate + idle;
       return again <= memory || Refuse(FusionReason::kAgainInOne, inst, again, memory);
     }
     const Subtree& subtree = subtrees_[ids_.Of(inst)];
