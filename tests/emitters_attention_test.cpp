@@ -124,6 +124,19 @@ TEST(EmitAttention, WhatIsNone) {
   EXPECT_EQ(why(Plain("f32", 40, 1, 40, 16, 16)), "no two rows have their keys and values in common");
 }
 
+// Shared memory of the device, not of the largest one.
+TEST(EmitAttention, FitsTheDevice) {
+  const auto module = Fused(kFolds + Plain("bf16", 64, 128, 1024, 64, 64), FusionKind::kInput);
+  for (const char* device : {"a10", "a100", "h200"}) {
+    const auto plan = PlanKernels(module->entry().root(), *FindDevice(device));
+    ASSERT_TRUE(plan) << plan.error().message();
+    const auto kernels = EmitFusion(module->entry().root(), *plan);
+    ASSERT_TRUE(kernels) << kernels.error().message();
+    for (const EmittedKernel& kernel : *kernels)
+      EXPECT_LE(kernel.kernel->SharedBytes(), *FindDevice(device)->shared_memory_bytes) << device << ToJson(*plan);
+  }
+}
+
 TEST(EmitAttention, PlantedFaultsShow) {
   const auto module = Fused(kFolds + Plain("f32", 2, 20, 40, 16, 16), FusionKind::kInput);
   const auto literals = MakeInputs(*module, Inputs::kPlain);

@@ -78,7 +78,7 @@ class AttentionKernel {
     scores_ = k_.Shared("scores", tiles_.scores, rows);
     shares_ = tiles_.rows_are_one() ? scores_ : k_.Shared("shares", tiles_.shares, rows);
     sums_ = k_.Shared("sums", Type::kF32, tiles_.lines * tiles_.columns);
-    BindAll(space_.groups, k_.block() / line_tiles_);
+    BindParts(space_.groups, k_.block() / line_tiles_);
     line0_ = k_.block() % line_tiles_ * tiles_.lines;
     MakeScores();
     MakeShares();
@@ -88,7 +88,7 @@ class AttentionKernel {
   }
 
  private:
-  void BindAll(const std::vector<RowsSpace::Variable>& variables, Value linear) {
+  void BindParts(const std::vector<RowsSpace::Variable>& variables, Value linear) {
     for (size_t i = variables.size(); i-- > 0;) {
       emission_.Bind(variables[i].e, i == 0 ? linear : linear % variables[i].size);
       if (i > 0) linear = linear / variables[i].size;
@@ -96,7 +96,7 @@ class AttentionKernel {
   }
 
   TileWay Lines(int64_t pitch) {
-    return {.bind = [this](Value line) { BindAll(space_.lines, line); },
+    return {.bind = [this](Value line) { BindParts(space_.lines, line); },
             .size = line_count_,
             .from = line0_,
             .steps = tiles_.lines,
@@ -158,7 +158,7 @@ class AttentionKernel {
         const Value line = first + k_.warp(), at = line * tiles_.pitch;
         const auto make = [&] {
           const Emission::Scope scope(emission_);
-          BindAll(space_.lines, line0_ + line);
+          BindParts(space_.lines, line0_ + line);
           passes_.SetRow(scores_, shares_, at);
           passes_.Emit(at);
           if (padded > row_) clear(at, row_);
@@ -189,7 +189,7 @@ class AttentionKernel {
         const Value line = first + k_.warp();
         const auto store = [&] {
           const Emission::Scope scope(emission_);
-          BindAll(space_.lines, line0_ + line);
+          BindParts(space_.lines, line0_ + line);
           emission_.Hoist(space_.ResultValues());
           for (const auto& output : space_.results) emission_.Hoist(output.offset);
           TileOver(k_, static_cast<int>(std::max<int64_t>(1, tiles_.columns / 32)), space_.column.size, k_.Index(0),

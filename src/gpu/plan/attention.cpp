@@ -16,8 +16,6 @@ namespace {
 using kernel::CeilDiv;
 
 constexpr int64_t kWarps = 8;
-// Shared memory of a block: at most, and so that two blocks are on a multiprocessor.
-constexpr int64_t kMostBytes = 227 << 10, kHalf = 113 << 10;
 constexpr int64_t kMostTerms = 256, kMostLines = 64, kLeastLines = 16;
 
 bool TakesTypes(const AttentionSpace& space) {
@@ -72,11 +70,13 @@ Result<PlanAnswer> PlanAttention(PlanRequest& request) {
   }
   while (plan.vector < 4 && space->minor().size % (2 * plan.vector) == 0) plan.vector *= 2;
   const auto blocks = [&] { return space->group_count() * CeilDiv(space->line_count(), plan.tile[0]); };
-  while (plan.tile[0] > kLeastLines && (TilesOf(*space, plan).Bytes() > kHalf || blocks() < device.multiprocessors ||
-                                        plan.tile[0] >= 2 * space->line_count()))
+  const int64_t most_bytes = device.shared_memory_bytes.value_or(0);
+  // Two blocks are to be on a multiprocessor, and each to have one.
+  while (plan.tile[0] > kLeastLines && (TilesOf(*space, plan).Bytes() > most_bytes / 2 ||
+                                        blocks() < device.multiprocessors || plan.tile[0] >= 2 * space->line_count()))
     plan.tile[0] /= 2;
-  if (TilesOf(*space, plan).Bytes() > kMostBytes) plan.tile[1] /= 2;
-  if (TilesOf(*space, plan).Bytes() > kMostBytes)
+  if (TilesOf(*space, plan).Bytes() > most_bytes) plan.tile[1] /= 2;
+  if (TilesOf(*space, plan).Bytes() > most_bytes)
     return no(Str("rows of ", space->minor().size, " keys do not fit on chip"));
   if (HasFewBlocks(*space, plan, device)) return no("its few blocks would leave most multiprocessors idle");
   answer.candidates = {{std::move(plan)}};

@@ -14,8 +14,11 @@ namespace {
 
 using Kind = ElementNode::Kind;
 
-// What a block keeps of its rows, at most; the rest of 227 KiB is what reductions take.
-constexpr int64_t kMostKeptBytes = 200 << 10;
+// What a block keeps of its rows, at most: reductions take shared memory too.
+int64_t MostKeptBytes(const DeviceDescription& device) {
+  constexpr int64_t kOfReductions = 27 << 10, kOnHost = 200 << 10;
+  return device.shared_memory_bytes ? *device.shared_memory_bytes - kOfReductions : kOnHost;
+}
 
 // What values of the row stay on chip between passes, by cost: an add is 1. To keep one takes a store and a load.
 class Keeper {
@@ -117,9 +120,9 @@ int64_t BytesOfRow(const RowsSpace& space, const std::vector<std::string>& kept)
 }
 
 // What is cheapest to come by again goes first.
-bool DropWhatDoesNotFit(const RowsSpace& space, int64_t rows, std::vector<std::string>& kept) {
+bool DropWhatDoesNotFit(const RowsSpace& space, int64_t rows, int64_t most_bytes, std::vector<std::string>& kept) {
   bool dropped = false;
-  while (rows * BytesOfRow(space, kept) > kMostKeptBytes) {
+  while (rows * BytesOfRow(space, kept) > most_bytes) {
     const auto worth = [&](const std::string& name) {
       const auto nodes = space.KeptOf({name});
       return nodes.empty() ? -1.0 : InstructionCost(*space.graph.node(nodes.front().node).inst);
@@ -144,7 +147,7 @@ Result<PlanAnswer> PlanRows(PlanRequest& request) {
   for (const auto& hero : space->heroes) plan.heroes.emplace_back(hero.inst->name());
   plan.kept = Keeper(*space, request.device()).Run();
   ShapeRows(*space, request.device(), plan);
-  if (DropWhatDoesNotFit(*space, plan.tile[0], plan.kept))
+  if (DropWhatDoesNotFit(*space, plan.tile[0], MostKeptBytes(request.device()), plan.kept))
     answer.why = Str("rows of ", space->minor().size, " elements do not fit on chip and are gone through anew");
   answer.candidates = {{std::move(plan)}};
   return answer;
