@@ -92,6 +92,21 @@ TEST(EmitAttention, GroupedHeadsAndMask) {
       8);
 }
 
+// An operand is converted to the type of the product, as dots do, and the shares keep theirs.
+TEST(EmitAttention, MixedTypes) {
+  const std::string all = "3,20,40";
+  CheckAttention(
+      Str("ENTRY e { q = bf16[3,20,16] parameter(0) k = f32[3,40,16] parameter(1) v = bf16[3,40,24] parameter(2) va = "
+          "bf16[3,40,24] abs(v) s = f32[",
+          all,
+          "] dot(q, k), lhs_batch_dims={0}, rhs_batch_dims={0}, "
+          "lhs_contracting_dims={2}, rhs_contracting_dims={2}",
+          Softmax(all, "3,20", "0,1", "2"),
+          " ROOT o = f32[3,20,24] dot(shares, va), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, "
+          "rhs_contracting_dims={1} }"),
+      200);
+}
+
 // What the rows give leaves the kernel too; a bias is added to the scores, something to the results.
 TEST(EmitAttention, StatisticsAndEpilogue) {
   const std::string all = "2,24,36";

@@ -112,20 +112,20 @@ class AttentionKernel {
   }
 
   // Of a part of the keys or values: lanes go along `other` where neighbours in memory do.
-  void FillPanel(NodeId node, const Instruction& operand, Value key0, int64_t keys, TilePitches pitches,
+  void FillPanel(NodeId node, const Instruction& dot, Value key0, int64_t keys, TilePitches pitches,
                  const RowsSpace::Variable& other, int64_t other_steps, bool is_first) {
     const TileWay along_keys =
         Along(space_.minor(), key0, keys, is_first ? pitches.line : pitches.term, /*is_term=*/!is_first);
     const TileWay along_other =
         Along(other, k_.Index(0), other_steps, is_first ? pitches.term : pitches.line, /*is_term=*/is_first);
-    const Type declared = KernelTypeOf(operand.shape().type());
+    const Type declared = KernelTypeOf(dot.shape().type());
     if (space_.RunsAlong(node, space_.minor()))
       FillTile(k_, emission_, panel_, node, declared, {}, along_other, along_keys, space_.minor().e);
     else FillTile(k_, emission_, panel_, node, declared, {}, along_keys, along_other, other.e);
   }
 
   void MakeScores() {
-    const Type declared = KernelTypeOf(space_.scores->operand(0).shape().type());
+    const Type declared = KernelTypeOf(space_.scores->shape().type());
     FillTile(k_, emission_, query_, space_.query, declared, {}, Lines(tiles_.term_pitch),
              Along(space_.term, k_.Index(0), tiles_.terms, 1, /*is_term=*/true), space_.term.e);
     const auto product = MakeBlockProduct(k_, tiles_.lines, tiles_.keys, shape_);
@@ -135,7 +135,7 @@ class AttentionKernel {
                               ? CeilDiv(space_.term.size, kernel::InfoOf(*shape_).terms) * kernel::InfoOf(*shape_).terms
                               : space_.term.size;
     k_.Loop(int64_t{0}, row_, tiles_.keys, [&](Value key0) {
-      FillPanel(space_.key, space_.scores->operand(0), key0, tiles_.keys, pitches, space_.term, tiles_.terms,
+      FillPanel(space_.key, *space_.scores, key0, tiles_.keys, pitches, space_.term, tiles_.terms,
                 /*is_first=*/true);
       product->Clear();
       product->Add({query_, k_.Index(0), tiles_.term_pitch}, panel_, pitches, terms);
@@ -174,8 +174,8 @@ class AttentionKernel {
     const TilePitches pitches = {1, tiles_.column_pitch};
     product->Clear();
     k_.Loop(int64_t{0}, row_, tiles_.second_keys, [&](Value key0) {
-      FillPanel(space_.value, space_.product->operand(0), key0, tiles_.second_keys, pitches, space_.column,
-                tiles_.columns, /*is_first=*/false);
+      FillPanel(space_.value, *space_.product, key0, tiles_.second_keys, pitches, space_.column, tiles_.columns,
+                /*is_first=*/false);
       product->Add({shares_, key0, tiles_.pitch}, panel_, pitches, tiles_.second_keys);
     });
     product->Store(sums_, k_.Index(0), tiles_.columns);

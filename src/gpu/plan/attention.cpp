@@ -25,23 +25,54 @@ bool TakesTypes(const AttentionSpace& space) {
   });
 }
 
-// What blocks leave idle, since there are few, may take longer than launches by themselves.
-bool HasFewBlocks(const AttentionSpace& space, const KernelPlan& plan, const DeviceDescription& device) {
-  constexpr double kLaunchesSaved = 3;
-  constexpr double kShareOfBlock = 2;  // Of the memory's rate, next to an equal one: others are idle.
-  const auto blocks = static_cast<double>(space.group_count() * CeilDiv(space.line_count(), plan.tile[0]));
-  const double multiprocessors = device.multiprocessors;
-  if (blocks * kShareOfBlock >= multiprocessors) return false;
-  const auto bytes_of = [](const Instruction& inst) { return static_cast<double>(inst.shape().ByteSize()); };
-  const double bytes = bytes_of(space.scores->operand(0)) + bytes_of(space.scores->operand(1)) +
-                       bytes_of(space.product->operand(0)) + bytes_of(space.product->operand(1));
-  const double alone = bytes / (device.memory_rate * blocks * kShareOfBlock / multiprocessors);
-  return alone > bytes / device.memory_rate + kLaunchesSaved * device.launch_seconds;
+double BytesOf(const Instruction& inst) { return static_cast<double>(inst.shape().ByteSize()); }
+
+// Of the multiprocessors that have a block.
+double Busy(int64_t blocks, const DeviceDescription& device) {
+  return std::min(1.0, static_cast<double>(blocks) / device.multiprocessors);
 }
 
-}  // namespace
+// One of the products where all multiprocessors are at it at a library's rate.
+double SecondsOf(const AttentionSpace& space, const Instruction& dot, int64_t inner, const DeviceDescription& device) {
+  const double rate = device.dot_rates[BitWidth(dot.operand(0).shape().type()) <= 16 ? 1 : 2];
+  return 2 * static_cast<double>(space.scores->shape().NumElements() * inner) / rate;
+}
 
-Result<PlanAnswer> PlanAttention(PlanRequest& request) {
+// What our products reach of a library's rate. By matrix units a panel of keys takes longer to fill than to multiply
+// with, however few the lines: 85 of 780 TFLOP/s with 64 of them (bench/results/2026-11-26-gpu.md). By threads filling
+// takes as long as some lines' arithmetic; an estimate, not measured.
+double ShareOf(const KernelPlan& plan) {
+  constexpr double kByUnits = 0.1, kByThreads = 0.3, kLinesOfFilling = 6;
+  const auto lines = static_cast<double>(plan.tile[0]);
+  return plan.algorithm.empty() ? kByThreads * lines / (lines + kLinesOfFilling) : kByUnits * lines / kMostLines;
+}
+
+// Does it take longer than two library calls and a kernel of rows between, which store the scores and the shares?
+bool IsSlower(const AttentionSpace& space, const KernelPlan& plan, const DeviceDescription& device) {
+  constexpr double kLaunchesSaved = 2;
+  constexpr double kShareOfBlock = 2;   // Of the memory's rate, next to an equal one, where other multiprocessors idle.
+  constexpr int64_t kLibraryTile = 64;  // Rows and columns of a library's block, where there are few.
+  const auto library_busy = [&](int64_t columns) {
+    return Busy(space.group_count() * CeilDiv(space.line_count(), kLibraryTile) * CeilDiv(columns, kLibraryTile),
+                device);
+  };
+  const double first = SecondsOf(space, *space.scores, space.term.size, device);
+  const double second = SecondsOf(space, *space.product, space.column.size, device);
+  const int64_t share = space.share_operand;
+  const double between = BytesOf(*space.scores) + BytesOf(space.product->operand(share));
+  const double outside = BytesOf(space.scores->operand(0)) + BytesOf(space.scores->operand(1)) +
+                         BytesOf(space.product->operand(1 - share)) + BytesOf(*space.product);
+  const double busy = Busy(space.group_count() * CeilDiv(space.line_count(), plan.tile[0]), device);
+  const double apart = std::max(first / library_busy(space.minor().size) + second / library_busy(space.column.size),
+                                (outside + between) / device.memory_rate) +
+                       between / device.memory_rate + kLaunchesSaved * device.launch_seconds;
+  const double own = std::max((first + second) / (ShareOf(plan) * busy),
+                              outside / (device.memory_rate * std::min(1.0, busy * kShareOfBlock)));
+  return own > apart;
+}
+
+// With the space, where there is a candidate.
+Result<PlanAnswer> Plan(PlanRequest& request, std::unique_ptr<AttentionSpace>* of_candidate) {
   const DeviceDescription& device = request.device();
   const std::vector<const Instruction*> dots = AttentionDots(request.body());
   if (dots.empty() || !device.is_gpu) return PlanAnswer{};
@@ -52,7 +83,7 @@ Result<PlanAnswer> PlanAttention(PlanRequest& request) {
   };
   if (request.body().HasComplex()) return no("it has complex numbers");
   std::string why;
-  const auto space = TRY(AttentionSpaceOf(request.body(), dots, &why));
+  auto space = TRY(AttentionSpaceOf(request.body(), dots, &why));
   if (space == nullptr) return no(why);
   if (!TakesTypes(*space)) return no("products of other types than floats of at most 32 bits");
   if (space->term.size > kMostTerms || space->column.size > kMostTerms)
@@ -78,9 +109,23 @@ Result<PlanAnswer> PlanAttention(PlanRequest& request) {
   if (TilesOf(*space, plan).Bytes() > most_bytes) plan.tile[1] /= 2;
   if (TilesOf(*space, plan).Bytes() > most_bytes)
     return no(Str("rows of ", space->minor().size, " keys do not fit on chip"));
-  if (HasFewBlocks(*space, plan, device)) return no("its few blocks would leave most multiprocessors idle");
   answer.candidates = {{std::move(plan)}};
+  *of_candidate = std::move(space);
   return answer;
+}
+
+}  // namespace
+
+Result<PlanAnswer> PlanAttention(PlanRequest& request) {
+  std::unique_ptr<AttentionSpace> space;
+  return Plan(request, &space);
+}
+
+Result<PlanAnswer> PlanAttentionOfRegion(PlanRequest& request) {
+  std::unique_ptr<AttentionSpace> space;
+  PlanAnswer answer = TRY(Plan(request, &space));
+  if (space == nullptr || !IsSlower(*space, answer.candidates[0][0], request.device())) return answer;
+  return PlanAnswer{.why = "two library calls and a kernel between are faster"};
 }
 
 }  // namespace hlo::gpu

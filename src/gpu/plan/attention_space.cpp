@@ -89,6 +89,7 @@ class Builder : public RowsSpaceBuilder {
     const Side shares = SideOf(product_, number), values = SideOf(product_, 1 - number);
     if (shares.operand.shape().NumElements() != shape_.NumElements())
       return No("the second product takes other elements than the rows have");
+    space.share_operand = number;
     const Index at = IndexOf(space, shares.operand.shape(), index);
     const IndexExpr row = space.minor().e;
     for (int64_t d = 0; d < std::ssize(at); ++d) {

@@ -23,6 +23,7 @@ struct AttentionSpace : RowsSpace {
   std::vector<Variable> groups, lines;  // Of `variables`, in their order.
   NodeId query = -1, key = -1, share = -1, value = -1;
   int share_pass = 0;
+  int64_t share_operand = 0;  // Of the second dot.
   std::vector<NodeId> scores_given, product_given;
   std::vector<Output> results;  // With an element for each of the second product's.
 

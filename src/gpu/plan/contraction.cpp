@@ -208,7 +208,7 @@ bool IsWorthIt(const FusionBody& body, const Candidate& candidate, const DeviceD
 
 }  // namespace
 
-Result<PlanAnswer> PlanProductAsItLies(PlanRequest& request) {
+Result<PlanAnswer> PlanProductOfRegion(PlanRequest& request) {
   const DeviceDescription& device = request.device();
   if (!device.is_gpu) return PlanAnswer{};
   const Candidate candidate = TRY(FindCandidate(request.body()));

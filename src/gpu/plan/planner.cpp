@@ -53,8 +53,8 @@ struct FlatKind {
 };
 constexpr FlatKind kFlatKinds[] = {
     {"rows", PlanRows, "no long reduction is used along the row that it reduced"},
-    {"attention", PlanAttention, "there are no two products with rows between"},
-    {"product", PlanProductAsItLies, ""},
+    {"attention", PlanAttentionOfRegion, "there are no two products with rows between"},
+    {"product", PlanProductOfRegion, ""},
 };
 
 // Why what a region computes is no kernel of its name; nothing where it is one.

@@ -45,9 +45,11 @@ class PlanRequest {
   std::vector<std::unique_ptr<LoopSpace>> loops_;
 };
 
-// A product that reads operands as they lie, of a region, by a kernel of ours, where that is no slower than a library
-// that reads what other kernels made of them.
-Result<PlanAnswer> PlanProductAsItLies(PlanRequest& request);
+// What a region computes, as one kernel of ours where that is no slower than its parts: an attention next to two
+// library calls and a kernel of rows between; a product that reads operands as they lie, next to a library's that reads
+// what other kernels made of them.
+Result<PlanAnswer> PlanAttentionOfRegion(PlanRequest& request);
+Result<PlanAnswer> PlanProductOfRegion(PlanRequest& request);
 
 // The kernels that go through `spaces`; `tiles`: as transposes where that is possible.
 Result<std::vector<KernelPlan>> PlanElements(std::span<const LoopSpace* const> spaces, const DeviceDescription& device,
