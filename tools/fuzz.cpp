@@ -12,10 +12,13 @@
 #include <set>
 
 #include "base/files.h"
+#include "base/parallel.h"
+#include "base/source_text.h"
 #include "base/text.h"
 #include "driver/fuzz/draw_passes.h"
 #include "driver/fuzz/fuzz.h"
 #include "driver/run/arguments.h"
+#include "driver/search/reduce.h"
 #include "tools/command.h"
 #include "tools/flags.h"
 #include "tools/module_flags.h"
@@ -39,7 +42,7 @@ struct FuzzFlags {
   std::vector<std::string> profiles;  // Of it.
   std::vector<std::string> inject;
   int64_t seed = 0, count = 100;
-  bool print = false, stats = false;
+  bool print = false, stats = false, reduce = false;
 };
 
 FlagSet MakeFlags(FuzzFlags* f) {
@@ -70,6 +73,10 @@ FlagSet MakeFlags(FuzzFlags* f) {
   flags.Group("Output");
   flags.Bool("print", &f->print, "print the modules instead of judging them");
   flags.String("save", &f->save, "DIR", "keep findings as DIR/SEED/module.hlo, cmd and log");
+  flags.Bool(
+      "reduce", &f->reduce,
+      "of each kind of finding the first, as small as it gets in a minute: DIR/SEED/small.ORACLE.hlo, where DIR is "
+      "hlo-out/fuzz without --save");
   flags.Bool("stats", &f->stats, "a table of what grew, by opcode and element type");
   AddLogFlags(flags, &f->log);
   flags.Group("Testing hlokit itself");
@@ -80,6 +87,7 @@ FlagSet MakeFlags(FuzzFlags* f) {
 struct Finding {
   uint64_t seed = 0;
   FuzzFinding finding;
+  std::string oracle;  // That found it, or what was done when it crashed.
   std::string report;  // The command that shows it, or "".
 };
 
@@ -192,7 +200,7 @@ void SaveFinding(const FuzzFlags& f, const Finding& finding) {
 
 // By `oracle`, or what was done when it crashed.
 void Found(const FuzzFlags& f, uint64_t seed, FuzzFinding found, std::string_view oracle, Totals* totals) {
-  totals->findings.push_back({seed, std::move(found), ReportOf(f, seed, oracle)});
+  totals->findings.push_back({seed, std::move(found), std::string(oracle), ReportOf(f, seed, oracle)});
   const Finding& finding = totals->findings.back();
   std::printf("[%s] seed %llu: %s\n  replay: %s\n", finding.finding.oracle.c_str(),
               static_cast<unsigned long long>(seed), finding.finding.what.c_str(), Replay(f, seed).c_str());
@@ -361,6 +369,34 @@ void PrintSummary(const Totals& totals) {
       static_cast<long long>(totals.limits));
 }
 
+// One finding of each kind, made smaller: what fails in the same way.
+Status ReduceFindings(const FuzzFlags& f, const std::vector<Finding>& findings) {
+  constexpr double kSecondsOfEach = 60;
+  std::set<std::string> kinds;
+  for (const Finding& finding : findings) {
+    const auto run = RunOfOracle(finding.oracle, RunOf(f, finding.seed));
+    if (!run || !kinds.insert(Str(finding.finding.oracle, KindOf(finding.finding.what))).second) continue;
+    const std::string folder = Str(f.save.empty() ? "hlo-out/fuzz" : f.save, "/", finding.seed);
+    TRY(MakeDirectories(folder));
+    ReduceOptions options{.run = *run,
+                          .property = {},
+                          .output = Str(folder, "/small.", finding.finding.oracle, ".hlo"),
+                          .seconds = kSecondsOfEach};
+    options.jobs = Threads();
+    const auto text = std::make_shared<const SourceText>(folder + "/module.hlo", ModuleText(f, finding.seed));
+    const auto ignore = [](const std::string&) {};
+    const auto reduced = Reduce(text, options, ignore, ignore);
+    const std::string title = Str("[", finding.finding.oracle, "] seed ", finding.seed, ": ");
+    if (!reduced) std::printf("%snot reduced: %s\n", title.c_str(), reduced.error().message().c_str());
+    else
+      std::printf("%sreduced from %lld to %lld instructions, %s: %s\n", title.c_str(),
+                  static_cast<long long>(reduced->instructions_before), static_cast<long long>(reduced->instructions),
+                  reduced->symptom.way.c_str(), options.output.c_str());
+    std::fflush(stdout);
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<ExitCode> FuzzCommand(Args args) {
@@ -400,6 +436,7 @@ Result<ExitCode> FuzzCommand(Args args) {
     progress.Step(static_cast<int64_t>(seed - first), f.count, Str("module, ", totals.findings.size(), " findings;"));
   }
   progress.Clear();
+  if (f.reduce) TRY(ReduceFindings(f, totals.findings));
   if (f.stats) PrintStats(totals.cells);
   PrintSummary(totals);
   return totals.findings.empty() ? ExitCode::kOk : ExitCode::kNo;

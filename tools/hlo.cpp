@@ -37,6 +37,8 @@ constexpr CommandRow kCommands[] = {
     {"fmt", FmtCommand, "lay HLO text out anew, comments kept"},
     {"check", CheckCommand, "parse and verify only: one line a file"},
     {"lsp", LspCommand, "a language server, for editors"},
+    {"bisect", BisectCommand, "which pass, rewrite, rule, flag, fusion or library brought the problem"},
+    {"reduce", ReduceCommand, "a smaller module that still fails in the same way"},
     {"fuzz", FuzzCommand, "random modules through every oracle"},
     {"ops", OpsCommand, "which opcode is supported where"},
     {"doctor", DoctorCommand, "what works on this machine, and why not"},

@@ -25,24 +25,10 @@
 #include "tools/flags.h"
 #include "tools/module_flags.h"
 #include "tools/run_ablate.h"
+#include "tools/run_flags.h"
 
 namespace hlo {
 namespace {
-
-struct RunFlags {
-  RunOptions run;
-  PassFlags passes;
-  LogFlags log;
-  std::optional<std::string> json;
-  std::vector<std::string> inject;
-  std::string tolerance;
-  double abs_bound = -1, rel_bound = -1;
-  int64_t max_ulp = -1, iterations = 1;
-  std::string nan = "equal", top_by = "rel";
-  bool quiet = false, silent = false;
-  AblateFlags ablate;
-  std::string path;  // The first module that was given.
-};
 
 void AddComparisonFlags(FlagSet& flags, RunFlags* f) {
   RunOptions* run = &f->run;
@@ -113,15 +99,9 @@ void AddRunningFlags(FlagSet& flags, RunOptions* run) {
   flags.Bool("stats", &run->watch.stats, "tables of time by opcode and by instruction");
 }
 
-FlagSet MakeFlags(RunFlags* f) {
-  FlagSet flags("hlo-run", "[flags] MODULE...",
-                "Parse, verify, make arguments, optimize, compile, run; compare every kernel and the passes with the "
-                "interpreter; say who is wrong.",
-                {"hlo-run model.hlo", "hlo-run --args=args.npz --save_outputs=out.npz model.hlo",
-                 "hlo-run --platform=cpu --reference_platform=none --bench model.hlo",
-                 "hlo-run --platform=interpreter --num_replicas=4 --arg=r1.x=ones step.hlo      all devices",
-                 "hlo-run --ablate --pipeline=2022 --target=a100 --svg=worth.svg model.hlo",
-                 "hlo-run 'dumps/*before_optimizations.txt'      one line a module"});
+}  // namespace
+
+void AddRunFlags(FlagSet& flags, RunFlags* f, bool with_ablation) {
   RunOptions* run = &f->run;
   AddComparisonFlags(flags, f);
   AddArgumentFlags(flags, run);
@@ -145,7 +125,7 @@ FlagSet MakeFlags(RunFlags* f) {
   flags.Bool("reoptimize", &run->reoptimize, "run passes even over a module that is optimized already");
   AddRunningFlags(flags, run);
 
-  AddAblateFlags(flags, &f->ablate);
+  if (with_ablation) AddAblateFlags(flags, &f->ablate);
 
   flags.Group("Report");
   flags.Bool("print_literals", &run->print_literals, "the outputs as text");
@@ -166,10 +146,9 @@ FlagSet MakeFlags(RunFlags* f) {
       "and kernel: swapped_operands, wrong_constant, ... (an unknown one lists them); library:NAME or "
       "library:*: bit, zero, scale; runtime:NAME or runtime:*: early, branch, copies, late, place; "
       "crash:algsimp[#k]: that pass crashes");
-  return flags;
 }
 
-Status Settle(RunFlags* f) {
+Status SettleRunFlags(RunFlags* f) {
   RunOptions& run = f->run;
   f->quiet |= f->silent;
   TRY(ReadTargetFlag(&f->passes));
@@ -209,6 +188,21 @@ Status Settle(RunFlags* f) {
                        : f->top_by == "index" ? TopBy::kIndex
                                               : TopBy::kRel;
   return Apply(f->log);
+}
+
+namespace {
+
+FlagSet MakeFlags(RunFlags* f) {
+  FlagSet flags("hlo-run", "[flags] MODULE...",
+                "Parse, verify, make arguments, optimize, compile, run; compare every kernel and the passes with the "
+                "interpreter; say who is wrong.",
+                {"hlo-run model.hlo", "hlo-run --args=args.npz --save_outputs=out.npz model.hlo",
+                 "hlo-run --platform=cpu --reference_platform=none --bench model.hlo",
+                 "hlo-run --platform=interpreter --num_replicas=4 --arg=r1.x=ones step.hlo      all devices",
+                 "hlo-run --ablate --pipeline=2022 --target=a100 --svg=worth.svg model.hlo",
+                 "hlo-run 'dumps/*before_optimizations.txt'      one line a module"});
+  AddRunFlags(flags, f, /*with_ablation=*/true);
+  return flags;
 }
 
 Result<ExitCode> RunOne(const std::string& path, const RunFlags& f) {
@@ -395,7 +389,7 @@ Result<ExitCode> RunParsed(Args args, RunFlags& f) {
     return std::ranges::find(positionals, arg) != positionals.end();
   });
   TRY(OneStdin(f.passes, positionals));
-  TRY(Settle(&f));
+  TRY(SettleRunFlags(&f));
   const std::vector<std::string> paths = TRY(ExpandPaths(positionals, f.run.load));
   if (f.ablate.asked()) return AblateModules(paths, f.run, f.ablate, f.json, f.quiet);
   const std::vector<Job> jobs = TRY(JobsOf(paths, f));

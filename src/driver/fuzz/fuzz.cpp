@@ -111,6 +111,10 @@ constexpr KernelOracle kKernelOracles[] = {
     {"unfused", "batchnorm_expander,shuffle-expander"},
 };
 
+bool IsOfPasses(std::string_view oracle) {
+  return oracle == "passes" || oracle.starts_with("running ") || oracle.starts_with("judging ");
+}
+
 void CheckKernels(Experiment experiment, const std::string& oracle, FuzzOutcome* outcome) {
   const auto report = Run(experiment);
   if (!report) return AddError(report.error(), oracle, outcome);
@@ -168,11 +172,18 @@ RunOptions JudgedAs(uint64_t seed, RunOptions run, const std::vector<std::string
   return run;
 }
 
+std::optional<RunOptions> RunOfOracle(std::string_view oracle, RunOptions run) {
+  if (IsOfPasses(oracle)) return run;
+  const auto row = std::ranges::find(kKernelOracles, oracle, &KernelOracle::name);
+  if (row == std::end(kKernelOracles)) return std::nullopt;
+  if (row->passes != nullptr) run.pipeline.passes = row->passes;
+  return run;
+}
+
 std::string ReportCommand(std::string_view oracle, const RunOptions& run) {
   const std::string judged =
       Str(" --input_profile=", run.input_profile, " --random_seed=", run.seed, " --work_limit=", run.work_limit);
-  if (oracle == "passes" || oracle.starts_with("running ") || oracle.starts_with("judging "))
-    return Str("hlo-opt --check_each_pass", judged);
+  if (IsOfPasses(oracle)) return Str("hlo-opt --check_each_pass", judged);
   const auto row = std::ranges::find(kKernelOracles, oracle, &KernelOracle::name);
   if (row == std::end(kKernelOracles)) return "";
   return Str("hlo-run --platform=", run.platform, run.reoptimize ? " --reoptimize" : "",

@@ -6,7 +6,9 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -40,6 +42,9 @@ RunOptions JudgedAs(uint64_t seed, RunOptions run = {}, const std::vector<std::s
 // done next: "optimized", "running cse#2".
 FuzzOutcome CheckAll(const Module& module, const std::string& text, const RunOptions& run,
                      const std::function<void(const std::string&)>& doing = nullptr);
+
+// As `oracle`, or what `doing` was told, runs the module; nothing where a run does not show what it finds.
+std::optional<RunOptions> RunOfOracle(std::string_view oracle, RunOptions run);
 
 // Of what `oracle`, or what `doing` was told, found: the command that judges a module on stdin so, by itself, but for
 // the passes, the target and the faults: "hlo-run --platform=cpu ...". "": no command does.

@@ -100,36 +100,24 @@ class LeftValues {
   std::unordered_map<int, Literal> values_;
 };
 
-// The first pass instance after which the module means something else. What the whole pipeline does is known to be
-// wrong, what no pass does to be right.
-Result<PassRun> FirstWrongPass(Experiment& experiment, std::span<const Literal> arguments) {
-  const Module& input = *TRY(experiment.Input())->module;
-  const std::vector<PassRun> runs = TRY(experiment.Optimized())->passes.runs;
-  const int instances = static_cast<int>(runs.size());
-  if (instances == 0) FAIL(InternalError("a module that no pass changed differs from itself"));
-  const WidenedOptions widened = OptionsOf(TRY(experiment.Judging()));
-  int right = 0, wrong = instances;
-  while (wrong - right > 1) {
-    const int limit = right + (wrong - right) / 2;
-    experiment.progress().Step(limit, instances, "pass instance");
-    Experiment part = experiment.With([&](RunOptions& options) { options.pipeline.opt_bisect_limit = limit; });
-    const std::unique_ptr<Module> module = WithoutRegions(*TRY(part.Optimized())->module);
-    const WidenedResult result = TRY(CompareWidened(input, *module, arguments, widened));
-    (result.verdict == Verdict::kMismatch ? wrong : right) = limit;
-  }
-  return runs[wrong - 1];
-}
-
-// Shows what the wrong instance changes, in the pipeline as it was run.
-std::string LookCommand(const Module& input, const RunOptions& options, int number) {
-  std::string command = Str("hlo-opt --print_changed=full --opt_bisect_limit=", number);
+// Judges the wrong instance by itself, in the pipeline as it was run, and shows the rule and what it changed.
+std::string LookCommand(const Module& input, const RunOptions& options, const std::string& instance) {
+  std::string command = Str("hlo-opt ", ShellWord(Str("--check_each_pass=^", instance, "$")));
   const PipelineOptions& pipeline = options.pipeline;
+  if (!options.reproducer.target.empty()) command += Str(" --target=", ShellWord(options.reproducer.target));
   if (pipeline.pipeline != "default") command += Str(" --pipeline=", ShellWord(pipeline.pipeline));
   if (!pipeline.disabled_rules.empty())
     command += Str(" --disable_rules=", ShellWord(Join(pipeline.disabled_rules, ",")));
   if (pipeline.passes) command += Str(" --passes=", ShellWord(*pipeline.passes));
   if (!pipeline.inject.empty()) command += Str(" --inject=", ShellWord(Str("pass:", pipeline.inject)));
   if (options.reoptimize) command += " --reoptimize";
+  if (!options.args.empty()) command += Str(" --args=", ShellWord(options.args));
+  for (const std::string& arg : options.arg) command += Str(" --arg=", ShellWord(arg));
+  if (options.cast_args != "never") command += Str(" --cast_args=", options.cast_args);
+  if (options.input_profile != "normal") command += Str(" --input_profile=", options.input_profile);
+  if (!options.arg_range.empty()) command += Str(" --arg_range=", ShellWord(options.arg_range));
+  if (!options.constrain_inputs) command += " --noconstrain_inputs";
+  if (options.seed != 0) command += Str(" --random_seed=", options.seed);
   return Str(command, " ", ShellWord(input.source->name()));
 }
 
@@ -188,6 +176,30 @@ Result<WidenedResult> CompareAroundPasses(const Module& input, const Module& opt
   return std::move(*decided);
 }
 
+Result<PassRun> FirstWrongPass(Experiment& experiment, std::span<const Literal> arguments) {
+  const Module& input = *TRY(experiment.Input())->module;
+  const std::vector<PassRun> runs = TRY(experiment.Optimized())->passes.runs;
+  const int instances = static_cast<int>(runs.size());
+  if (instances == 0) FAIL(InternalError("a module that no pass changed differs from itself"));
+  const WidenedOptions widened = OptionsOf(TRY(experiment.Judging()));
+  int right = 0, wrong = instances;
+  while (wrong - right > 1) {
+    const int limit = right + (wrong - right) / 2;
+    experiment.progress().Step(limit, instances, "pass instance");
+    Experiment part = experiment.With([&](RunOptions& options) { options.pipeline.opt_bisect_limit = limit; });
+    const std::unique_ptr<Module> module = WithoutRegions(*TRY(part.Optimized())->module);
+    const WidenedResult result = TRY(CompareWidened(input, *module, arguments, widened));
+    (result.verdict == Verdict::kMismatch ? wrong : right) = limit;
+  }
+  return runs[wrong - 1];
+}
+
+Result<WidenedResult> CompareAroundPasses(Experiment& experiment, std::vector<Literal>* arguments,
+                                          std::string* summary) {
+  const std::unique_ptr<Module> apart = WithoutRegions(*TRY(experiment.Optimized())->module);
+  return CompareAroundPasses(*TRY(experiment.Input())->module, *apart, TRY(experiment.Judging()), arguments, summary);
+}
+
 Status JudgePasses(Experiment& experiment, RunReport* report) {
   std::vector<Literal> arguments = TRY(experiment.Arguments())->values;
   WidenedResult result = TRY(CompareInputAndOptimized(experiment, &arguments, &report->widened));
@@ -203,6 +215,7 @@ Status JudgePasses(Experiment& experiment, RunReport* report) {
   culprit.name = NameOf(wrong);
   culprit.text = Describe(wrong);
   if (result.finding) {
+    culprit.input = result.finding->input->name();
     culprit.text += Str("\n                changed the value of '", result.finding->input->name(), "'",
                         result.finding->loop.empty() ? "" : Str(" (", result.finding->loop, ")"));
     if (!result.finding->input->metadata().op_name.empty())
@@ -210,7 +223,7 @@ Status JudgePasses(Experiment& experiment, RunReport* report) {
     culprit.comparison = std::move(result.finding->comparison);
   }
   const Module& input = *TRY(experiment.Input())->module;
-  culprit.text += Str("\n                look:  ", LookCommand(input, experiment.options(), wrong.number));
+  culprit.text += Str("\n                look:  ", LookCommand(input, experiment.options(), NameOf(wrong)));
   return {};
 }
 

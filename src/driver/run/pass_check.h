@@ -18,6 +18,14 @@ Result<WidenedResult> CompareAroundPasses(const Module& input, const Module& opt
                                           std::vector<Literal>* arguments, std::string* summary,
                                           LeftFunction left = nullptr);
 
+// The same of the input of an experiment with what its passes make of it; nothing is compiled.
+Result<WidenedResult> CompareAroundPasses(Experiment& experiment, std::vector<Literal>* arguments,
+                                          std::string* summary);
+
+// The first pass instance after which the module means something else on `arguments`. What the whole pipeline does is
+// known to be wrong, what no pass does to be right.
+Result<PassRun> FirstWrongPass(Experiment& experiment, std::span<const Literal> arguments);
+
 // Compares the input with the optimized module, cut at what the passes kept. On a difference the pipeline is run again
 // with ever different --opt_bisect_limit until the first instance is found after which the values differ; it becomes
 // the culprit, ahead of any kernel, since a kernel that computes a wrong module rightly is not to blame. Large values

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <new>
 #include <optional>
 #include <tuple>
@@ -25,6 +26,7 @@
 #include "driver/command_line.h"
 #include "driver/dump/dump.h"
 #include "driver/optimize.h"
+#include "driver/run/step_alone.h"
 #include "interp/arguments/argument_files.h"
 #include "ir/text/printer.h"
 
@@ -34,11 +36,13 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Finding {
-  const Module& before;
-  const PassRun& run;
-  std::string what;  // "changes results"
+  const Module& module;
+  std::string file;  // "before.hlo", which is that module.
+  std::string name;  // "algsimp#2", of the folder too.
+  std::string what;  // "algsimp#2 of simplification changes results"
   std::optional<std::span<const Literal>> arguments;
-  int exit = 0;  // Of the command.
+  int exit = 0;                                                   // Of the command,
+  std::function<std::string(const std::string& target)> command;  // which gets the target as it is to name it.
 };
 
 // A pass as --passes takes it, with the options that are not its defaults.
@@ -56,24 +60,54 @@ std::string PassText(const PassRun& run) {
 // "algsimp:fault", of whichever instance it was.
 std::string FaultText(const PassRun& run) { return Str("pass:", run.pass->name, ":", run.fault); }
 
-std::string CommandOf(const Finding& finding, const RunOptions& options, const std::string& target) {
-  std::string command = Str("hlo-opt ", ShellWord(Str("--passes=", PassText(finding.run))));
+std::string PassCommand(const PassRun& run, bool judged, const RunOptions& options, const std::string& target) {
+  std::string command = Str("hlo-opt ", ShellWord(Str("--passes=", PassText(run))));
   const auto add = [&](const std::string& flag) { command += " " + ShellWord(flag); };
   if (!target.empty()) add(Str("--target=", target));
   if (!options.pipeline.disabled_rules.empty())
     add(Str("--disable_rules=", Join(options.pipeline.disabled_rules, ",")));
-  if (!finding.run.fault.empty()) add(Str("--inject=", FaultText(finding.run)));
+  if (!run.fault.empty()) add(Str("--inject=", FaultText(run)));
   for (const std::string& flag : options.reproducer.flags) add(flag);
   const LoadOptions defaults;
   if (options.load.verify != defaults.verify) add(Str("--verify=", options.load.verify));
   if (options.load.max_depth != defaults.max_depth) add(Str("--max_depth=", options.load.max_depth));
-  if (finding.arguments) {
+  if (judged) {
     command += " --check_each_pass --args=args.npz";
     if (options.seed != 0) add(Str("--random_seed=", options.seed));
     if (options.work_limit >= 0) add(Str("--work_limit=", options.work_limit));
     return command + " before.hlo";
   }
   return command + " before.hlo -o /dev/null";
+}
+
+Finding OfPass(const Module& before, const PassRun& run, std::string_view what,
+               std::optional<std::span<const Literal>> arguments, int exit, const RunOptions& options) {
+  return {.module = before,
+          .file = "before.hlo",
+          .name = NameOf(run),
+          .what = Str(NameOf(run), " of ", run.pipeline, " ", what),
+          .arguments = arguments,
+          .exit = exit,
+          .command = [&run, &options, judged = arguments.has_value()](const std::string& target) {
+            return PassCommand(run, judged, options, target);
+          }};
+}
+
+// A step alone stays what it is: no passes run.
+std::string StepCommand(const RunOptions& options, const std::string& target) {
+  std::string command = "hlo-run --passes= --args=args.npz";
+  const auto add = [&](const std::string& flag) { command += " " + ShellWord(flag); };
+  add(Str("--platform=", options.platform));
+  if (!target.empty()) add(Str("--target=", target));
+  if (!options.inject.empty()) add(Str("--inject=", options.inject));
+  if (!options.libraries) add("--nolibraries");
+  if (options.allow_tf32) add("--allow_tf32");
+  if (options.seed != 0) add(Str("--random_seed=", options.seed));
+  if (options.work_limit >= 0) add(Str("--work_limit=", options.work_limit));
+  for (const std::string& flag : options.reproducer.flags) {
+    if (flag.starts_with("--host_isa")) add(flag);
+  }
+  return command + " kernel.hlo";
 }
 
 // Folder of the program that runs, for those who do not have it in their PATH.
@@ -83,8 +117,8 @@ std::string FolderOfProgram() {
 }
 
 std::string ScriptOf(const Finding& finding, const std::string& command) {
-  return Str("#!/bin/sh\n# ", NameOf(finding.run), " of ", finding.run.pipeline, " ", finding.what, ": exit ",
-             finding.exit, ", and output.txt is what it printed.\ncd \"$(dirname \"$0\")\" || exit\n",
+  return Str("#!/bin/sh\n# ", finding.what, ": exit ", finding.exit,
+             ", and output.txt is what it printed.\ncd \"$(dirname \"$0\")\" || exit\n",
              "unset XLA_FLAGS HLO_FLAGS\nPATH=$PATH:", ShellWord(FolderOfProgram()), "\nexec ", command, "\n");
 }
 
@@ -118,9 +152,9 @@ Result<std::string> WriteTarget(const std::string& folder, const RunOptions& opt
 
 // Fills a folder. True when the command shows what was found.
 Result<bool> Fill(const std::string& folder, const Finding& finding, const RunOptions& options) {
-  TRY(WriteFile(Str(folder, "/before.hlo"), Print(finding.before)));
+  TRY(WriteFile(Str(folder, "/", finding.file), Print(finding.module)));
   if (finding.arguments) TRY(WriteNpz(Str(folder, "/args.npz"), "arg", *finding.arguments));
-  const std::string command = CommandOf(finding, options, TRY(WriteTarget(folder, options)));
+  const std::string command = finding.command(TRY(WriteTarget(folder, options)));
   TRY(WriteFile(Str(folder, "/cmd.sh"), ScriptOf(finding, command)));
   const Tried tried = TRY(RunScript(folder));
   TRY(WriteFile(Str(folder, "/output.txt"), Str(tried.output, "exit ", tried.exit, "\n")));
@@ -140,8 +174,7 @@ Result<Folder> MakeFolder(const Finding& finding, const RunOptions& options) {
   if (mkdtemp(hidden.data()) == nullptr)
     FAIL(DeviceError("A012", Str("cannot make a directory in '", Escaped(directory), "': ", std::strerror(errno))));
   const auto shows = Fill(hidden, finding, options);
-  const std::string name =
-      Str(directory, "/", FileNamePart(finding.before.name()), ".", FileNamePart(NameOf(finding.run)));
+  const std::string name = Str(directory, "/", FileNamePart(finding.module.name()), ".", FileNamePart(finding.name));
   std::error_code error;
   if (shows) {
     fs::permissions(hidden, fs::perms(0755), error);
@@ -163,7 +196,9 @@ std::string Reproduce(const Finding& finding, const RunOptions& options) {
   if (!folder) return Str("none: ", folder.error().message());
   const std::string script = ShellWord(folder->path + "/cmd.sh");
   if (folder->shows) return Str("sh ", script, " shows it again");
-  return Str("sh ", script, " has the module and the pass, which alone do not show it (output.txt)");
+  return Str("sh ", script, " has ",
+             finding.file == "before.hlo" ? "the module and the pass" : "the kernel and what it read",
+             ", which alone do not show it (output.txt)");
 }
 
 struct State {
@@ -212,12 +247,8 @@ Status MakeReproducerDirectory(const ReproducerOptions& options) {
 
 std::string ReproduceWrongPass(const Module& before, const PassRun& run, std::span<const Literal> arguments,
                                const RunOptions& options) {
-  const Finding finding{.before = before,
-                        .run = run,
-                        .what = "changes results",
-                        .arguments = arguments,
-                        .exit = static_cast<int>(ExitCode::kNo)};
-  return Reproduce(finding, options);
+  return Reproduce(OfPass(before, run, "changes results", arguments, static_cast<int>(ExitCode::kNo), options),
+                   options);
 }
 
 std::string ReproduceWrongPass(const Module& input, const std::string& name, std::span<const Literal> arguments,
@@ -227,16 +258,51 @@ std::string ReproduceWrongPass(const Module& input, const std::string& name, std
   return ReproduceWrongPass(*state->module, state->run, arguments, options);
 }
 
+std::string ReproduceWrongStep(Experiment& experiment, const std::string& name) {
+  const auto placed = experiment.Placed();
+  const Instruction* step = nullptr;
+  for (const gpu::StepInfo& info : placed ? (*placed)->steps() : std::span<const gpu::StepInfo>()) {
+    if (info.instruction->name() == name) step = info.instruction;
+  }
+  if (step == nullptr) return "none: no step has that name";
+  // Its first execution: what it read is gone when the next step runs.
+  std::map<std::string_view, Literal> read;
+  const gpu::Observer look = {
+      .wants = [&](const Instruction& inst, std::span<const gpu::LoopStep>) { return &inst == step && read.empty(); },
+      .observe = [&](const Instruction& inst, std::span<const gpu::LoopStep>, std::span<const Literal> inputs,
+                     const Literal&) -> Status {
+        for (size_t i = 0; i < inputs.size(); ++i) {
+          Literal& value = read[inst.operand(static_cast<int64_t>(i)).name()] = inputs[i];
+          if (value.shape().IsArray()) value.mutable_raw();
+        }
+        return {};
+      }};
+  std::ignore = (*placed)->Execute({.observer = &look});
+  const std::unique_ptr<Module> alone = ExtractStep(*step);
+  std::vector<Literal> arguments;
+  for (const Instruction* parameter : alone->entry().parameters()) {
+    const auto value = read.find(parameter->name());
+    if (value == read.end()) return "none: what it read is not known";
+    arguments.push_back(value->second);
+  }
+  const RunOptions& options = experiment.options();
+  const Finding finding{.module = *alone,
+                        .file = "kernel.hlo",
+                        .name = name,
+                        .what = Str("'", name, "' is wrong"),
+                        .arguments = arguments,
+                        .exit = static_cast<int>(ExitCode::kNo),
+                        .command = [&](const std::string& target) { return StepCommand(options, target); }};
+  return Reproduce(finding, options);
+}
+
 Error Reproduced(Error error, const Module& input, const RunOptions& options) {
   if (error.pass.empty() || options.reproducer.directory.empty()) return error;
   const auto state =
       StateBefore(input, options.pipeline, [&](const PassRun& run) { return NameOf(run) == error.pass; });
   if (!state) return error;
-  const Finding finding{.before = *state->module,
-                        .run = state->run,
-                        .what = "fails",
-                        .arguments = {},
-                        .exit = static_cast<int>(error.exit)};
+  const Finding finding =
+      OfPass(*state->module, state->run, "fails", std::nullopt, static_cast<int>(error.exit), options);
   std::string line = Str("repro: ", Reproduce(finding, options));
   return std::move(error).AddNote(std::move(line));
 }
@@ -257,11 +323,8 @@ Status TryPasses(const Module& input, const RunOptions& options) {
   if (!state) return {};
   const bool by_signal = WIFSIGNALED(status);
   const std::string how = by_signal ? strsignal(WTERMSIG(status)) : "a check of ours failed";
-  const Finding finding{.before = *state->module,
-                        .run = state->run,
-                        .what = Str("crashes (", how, ")"),
-                        .arguments = {},
-                        .exit = by_signal ? 128 + WTERMSIG(status) : WEXITSTATUS(status)};
+  const Finding finding = OfPass(*state->module, state->run, Str("crashes (", how, ")"), std::nullopt,
+                                 by_signal ? 128 + WTERMSIG(status) : WEXITSTATUS(status), options);
   Error error = InternalError(Str(Describe(state->run), " crashes: ", how));
   error.pass = NameOf(state->run);
   FAIL(std::move(error).AddNote(Str("repro: ", Reproduce(finding, options))));

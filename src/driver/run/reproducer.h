@@ -1,7 +1,7 @@
-// --reproducer=DIR: what was found of a pass, a folder that shows it once more by itself:
+// --reproducer=DIR: what was found of a pass, a kernel or a library call, a folder that shows it once more by itself:
 //
-//   before.hlo   the module as the pass got it
-//   args.npz     the arguments, where the finding is a wrong value
+//   before.hlo   the module as the pass got it; kernel.hlo: the kernel alone
+//   args.npz     the arguments, where the finding is a wrong value; of a kernel what it read, the first time
 //   cmd.sh       the one command, to be run from anywhere
 //   output.txt   what it printed when the folder was made, and how it ended
 //
@@ -14,6 +14,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "driver/run/experiment.h"
 #include "driver/run/run.h"
 #include "ir/literal.h"
 #include "ir/module.h"
@@ -31,6 +32,9 @@ std::string ReproduceWrongPass(const Module& before, const PassRun& run, std::sp
 // The same of the first instance of that name in the pipeline, which the options have, on the input.
 std::string ReproduceWrongPass(const Module& input, const std::string& name, std::span<const Literal> arguments,
                                const RunOptions& options);
+
+// Of the kernel or library call of that name.
+std::string ReproduceWrongStep(Experiment& experiment, const std::string& name);
 
 // Of a pass that `error` names, since it failed or left what is no module: the error with that line as a note.
 Error Reproduced(Error error, const Module& input, const RunOptions& options);

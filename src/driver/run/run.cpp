@@ -6,6 +6,7 @@
 #include "base/hash_bytes.h"
 #include "base/parallel.h"
 #include "base/text.h"
+#include "driver/command_line.h"
 #include "driver/run/experiment.h"
 #include "driver/run/reproducer.h"
 #include "driver/run/timing.h"
@@ -214,13 +215,23 @@ Status ReportVerdict(Experiment& experiment, const RunResults& results, RunRepor
   return {};
 }
 
-// Of a wrong pass, where it is wanted.
+// Of who is wrong, where it is wanted; of a kernel else the command that makes it. A pass says itself what shows it.
 Status ReportReproducer(Experiment& experiment, RunReport* report) {
-  if (report->culprit.kind != Culprit::Kind::kPass || experiment.options().reproducer.directory.empty()) return {};
+  Culprit& culprit = report->culprit;
+  const bool is_step = culprit.kind == Culprit::Kind::kKernel || culprit.kind == Culprit::Kind::kLibrary;
+  const bool wanted = !experiment.options().reproducer.directory.empty();
+  const auto add = [&](std::string_view title, std::string_view text) {
+    culprit.text += Str("\n                ", title, text);
+  };
+  if (culprit.sort.empty() && culprit.kind != Culprit::Kind::kPass) return {};  // It has no name.
+  if (is_step && !wanted)
+    add("look:  ", Str(RunAgain(experiment.options().flags, "--reproducer=found", report->path),
+                       "   leaves it alone with what it read"));
+  if (!wanted || (!is_step && culprit.kind != Culprit::Kind::kPass)) return {};
   experiment.progress().Stage("writing the reproducer");
-  report->culprit.text +=
-      Str("\n                repro: ", ReproduceWrongPass(*TRY(experiment.Input())->module, report->culprit.name,
-                                                          TRY(experiment.Arguments())->values, experiment.Running()));
+  add("repro: ", is_step ? ReproduceWrongStep(experiment, culprit.name)
+                         : ReproduceWrongPass(*TRY(experiment.Input())->module, culprit.name,
+                                              TRY(experiment.Arguments())->values, experiment.Running()));
   return {};
 }
 

@@ -164,6 +164,8 @@ struct Culprit {
   enum class Kind : uint8_t { kNone, kPass, kKernel, kLibrary, kRuntime, kReference, kRounding, kUnknown };
   Kind kind = Kind::kNone;
   std::string name;     // "algsimp#2", "fusion.7"
+  std::string sort;     // Of a kernel: the word of its plan, "row_reduction"; of a call: "gemm"; else "".
+  std::string input;    // Of a pass: the instruction of the input whose value changed; else "".
   std::string text;     // One line for the report.
   std::string made_by;  // Of a kernel: the pass instance that made what it computes, "fusion#2"; "": it was read.
   // The outputs of the guilty step against their bounds.

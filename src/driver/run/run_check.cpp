@@ -321,6 +321,9 @@ Culprit CulpritOf(const gpu::StepInfo& step, std::span<const gpu::LoopStep> loop
   const bool library = step.kind == gpu::StepKind::kGemm || step.kind == gpu::StepKind::kConvolution;
   culprit.kind = library ? Culprit::Kind::kLibrary : Culprit::Kind::kKernel;
   culprit.name = step.instruction->name();
+  culprit.sort = step.kind == gpu::StepKind::kKernel && !step.plan.kernels.empty()
+                     ? ToString(step.plan.kernels.front().kind)
+                     : ToString(step.kind);
   culprit.made_by = step.instruction->module().MakerOf(*step.instruction);
   culprit.text = Str(library ? "library call '" : "kernel '", culprit.name, "' (", step.kind, ", ", step.how, ")",
                      culprit.made_by.empty() ? "" : ", made by ", culprit.made_by, LoopText(loops));

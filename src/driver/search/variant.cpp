@@ -1,15 +1,10 @@
 #include "driver/search/variant.h"
 
-#include <fcntl.h>
-#include <signal.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
+#include <cstdio>
 #include <cstdlib>
-#include <cstring>
 
 #include "base/json.h"
 #include "base/json_reader.h"
@@ -111,9 +106,7 @@ Result<double> TimeOnce(gpu::Executable& executable) {
   return runs[runs.size() / 2];
 }
 
-[[noreturn]] void LiveAsChild(const std::string& path, const RunOptions& options, bool runs, int commands,
-                              std::FILE* answers) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);  // Nobody would end it otherwise.
+void LiveAsVariant(const std::string& path, const RunOptions& options, bool runs, int commands, std::FILE* answers) {
   Progress progress(/*quiet=*/true);
   Experiment experiment(path, options, progress);
   const VariantOutcome outcome = OutcomeOf(experiment, runs);
@@ -128,70 +121,29 @@ Result<double> TimeOnce(gpu::Executable& executable) {
     std::fprintf(answers, "%.17g\n", ms ? *ms : -1);
     std::fflush(answers);
   }
-  std::_Exit(0);
+  std::_Exit(0);  // What the experiment holds need not be freed.
 }
 
 }  // namespace
 
-VariantProcess::VariantProcess(const std::string& path, const RunOptions& options, bool runs) {
-  int commands[2], answers[2];
-  if (pipe2(commands, O_CLOEXEC) != 0 || pipe2(answers, O_CLOEXEC) != 0) {
-    outcome_.emplace().failure = Str("FAILED(pipe): ", std::strerror(errno));
-    return;
-  }
-  std::fflush(nullptr);
-  child_ = fork();
-  if (child_ == 0) {
-    close(commands[1]);
-    close(answers[0]);
-    LiveAsChild(path, options, runs, commands[0], fdopen(answers[1], "w"));
-  }
-  close(commands[0]);
-  close(answers[1]);
-  commands_ = commands[1];
-  answers_ = fdopen(answers[0], "r");
-  if (child_ < 0) outcome_.emplace().failure = Str("FAILED(fork): ", std::strerror(errno));
-}
-
-VariantProcess::~VariantProcess() {
-  if (commands_ >= 0) close(commands_);
-  if (answers_ != nullptr) std::fclose(answers_);
-  if (child_ <= 0) return;
-  kill(child_, SIGKILL);  // Others may hold its pipe open, so that it would wait on.
-  waitpid(child_, nullptr, 0);
-}
-
-std::optional<std::string> VariantProcess::ReadLine() {
-  std::string line;
-  for (int c; (c = std::fgetc(answers_)) != EOF;) {
-    if (c == '\n') return line;
-    line += static_cast<char>(c);
-  }
-  return std::nullopt;
-}
-
-std::string VariantProcess::EndText() {
-  int status = 0;
-  if (child_ <= 0 || waitpid(std::exchange(child_, -1), &status, 0) < 0) return "FAILED(crash)";
-  return WIFSIGNALED(status) ? Str("FAILED(crash): ", strsignal(WTERMSIG(status)))
-                             : Str("FAILED(crash): it ended with exit ", WEXITSTATUS(status));
-}
+VariantProcess::VariantProcess(const std::string& path, const RunOptions& options, bool runs)
+    : child_([=](int commands, std::FILE* answers) { LiveAsVariant(path, options, runs, commands, answers); }) {}
 
 const VariantOutcome& VariantProcess::outcome() {
   if (outcome_) return *outcome_;
-  const std::optional<std::string> line = ReadLine();
+  const std::optional<std::string> line = child_.ReadLine();
   const auto json = line ? ReadJson(*line) : Result<JsonValue>(JsonValue());
-  if (!line) outcome_.emplace().failure = EndText();
+  if (!line) outcome_.emplace().failure = Str("FAILED(crash): ", child_.end());
   else if (!json) outcome_.emplace().failure = Str("FAILED(report): ", json.error().message());
   else outcome_ = FromJson(*json);
   return *outcome_;
 }
 
 std::optional<double> VariantProcess::Run() {
-  if (!outcome().failure.empty() || write(commands_, "r", 1) != 1) return std::nullopt;
-  const std::optional<std::string> line = ReadLine();
+  if (!outcome().failure.empty() || !child_.Send('r')) return std::nullopt;
+  const std::optional<std::string> line = child_.ReadLine();
   if (!line) {
-    outcome_->failure = EndText();
+    outcome_->failure = Str("FAILED(crash): ", child_.end());
     return std::nullopt;
   }
   const double ms = std::strtod(line->c_str(), nullptr);

@@ -3,16 +3,13 @@
 #ifndef HLO_DRIVER_SEARCH_VARIANT_H_
 #define HLO_DRIVER_SEARCH_VARIANT_H_
 
-#include <sys/types.h>
-
-#include <cstdio>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/result.h"
 #include "driver/run/run.h"
+#include "driver/search/child.h"
 
 namespace hlo {
 
@@ -37,9 +34,6 @@ class VariantProcess {
  public:
   // Starts it. `runs`: the module is compiled, run and judged too, and then waits for Run.
   VariantProcess(const std::string& path, const RunOptions& options, bool runs);
-  ~VariantProcess();
-  VariantProcess(const VariantProcess&) = delete;
-  VariantProcess& operator=(const VariantProcess&) = delete;
 
   // Waits for what it tells first. What ends it is a failure of the variant.
   const VariantOutcome& outcome();
@@ -47,12 +41,7 @@ class VariantProcess {
   std::optional<double> Run();
 
  private:
-  std::optional<std::string> ReadLine();
-  std::string EndText();
-
-  pid_t child_ = -1;
-  int commands_ = -1;
-  std::FILE* answers_ = nullptr;
+  ChildProcess child_;
   std::optional<VariantOutcome> outcome_;
 };
 

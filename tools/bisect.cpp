@@ -1,0 +1,167 @@
+// hlo bisect: who brought it?
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+
+#include "base/files.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "driver/command_line.h"
+#include "driver/search/bisect.h"
+#include "tools/command.h"
+#include "tools/search_flags.h"
+
+namespace hlo {
+namespace {
+
+struct BisectFlags {
+  RunFlags run;
+  SearchFlags search;
+  std::string over = "passes", metric = "model", flags_good, flags_bad, out = "hlo-out";
+};
+
+FlagSet MakeFlags(BisectFlags* f) {
+  FlagSet flags(
+      "hlo-bisect", "[flags] MODULE",
+      "Find who brought a problem: the pass instance and the single rewrite in it, the rule, the flag, the "
+      "fusion, or the libraries. All flags of hlo-run say how the module is run. Exit 0 when the guilty one "
+      "is found, 7 when the property does not hold, or not each time.",
+      {"hlo-bisect --inject=pass:constant_folding:wrong_constant --reoptimize model.hlo",
+       "hlo-bisect --over=fusions --inject=kernel:fusion.3:wrong_index model.hlo",
+       "hlo-bisect --reoptimize '--script=! hlo-opt --reoptimize --opt_bisect_limit=$HLO_OPT_BISECT_LIMIT $1 "
+       "| grep -q gemm' model.hlo",
+       "hlo-bisect --reoptimize --property=kernels --over=flags --flags_bad='--passes= --nolibraries' model.hlo"});
+  flags.Group("What is searched for");
+  flags.Choice("over", &f->over, {std::begin(kBisectOverWords), std::end(kBisectOverWords)},
+               "passes: the first instance, then the first rewrite; rules: those that are needed; flags: of "
+               "--flags_bad; fusions: those of the entry that have to stay; libraries: or our own kernels");
+  AddSearchFlags(flags, &f->search);
+  flags.Choice("metric", &f->metric, {"model", "time"},
+               "of slower: time by the description of --target's device, or measured on the platform, by turns");
+  flags.String("flags_good", &f->flags_good, "FLAGS", "of --over=flags: what the good end is run with");
+  flags.String("flags_bad", &f->flags_bad, "FLAGS", "the bad end's; quoted as XLA_FLAGS are");
+  flags.String("out", &f->out, "DIR", "where the modules before and after go; empty: nowhere");
+  AddRunFlags(flags, &f->run);
+  return flags;
+}
+
+const std::vector<std::string> kOwnFlags = {"over",       "property",  "bad",           "script",
+                                            "fail_regex", "confirm",   "trial_timeout", "metric",
+                                            "flags_good", "flags_bad", "out",           "json"};
+
+// The options of hlo-run's flags and of more of them.
+Result<RunOptions> OptionsWith(const std::vector<std::string>& given, const std::vector<std::string>& more,
+                               std::vector<std::shared_ptr<const Target>>* targets) {
+  RunFlags f;
+  FlagSet flags("hlo-run", "", "", {});
+  AddRunFlags(flags, &f);
+  std::vector<std::string> all = given;
+  all.insert(all.end(), more.begin(), more.end());
+  const std::vector<std::string> positionals = TRY(flags.Parse(all));
+  if (!positionals.empty())
+    FAIL(UsageError("F003", Str("--flags_bad: '", Escaped(positionals.front()), "' is no flag")));
+  TRY(SettleRunFlags(&f));
+  targets->push_back(f.passes.device);  // Which the pipeline's device is part of.
+  return f.run;
+}
+
+std::string CommandWith(const BisectFlags& f, const std::string& more) {
+  // A module of its own takes the place of the one that was given.
+  const size_t blank = more.rfind(' ');
+  if (more.starts_with("--passes= ")) return RunAgain(f.run.run.flags, more.substr(0, blank), more.substr(blank + 1));
+  return RunAgain(f.run.run.flags, more, f.run.path);
+}
+
+std::string TextOf(const Bisection& found, const BisectFlags& f, const Property& property) {
+  std::string out = Str("property: ", found.symptom.detail, "\n  good: ", found.good_end, "   bad: ", found.bad_end,
+                        "   (each ", f.search.confirm, " of ", f.search.confirm, ")\n");
+  constexpr size_t kMostInALine = 6;
+  for (size_t i = 0; i < found.trials.size(); ++i)
+    out += Str(i % kMostInALine == 0 ? "  " : "   ", found.trials[i],
+               i % kMostInALine + 1 == kMostInALine || i + 1 == found.trials.size() ? "\n" : "");
+  out += Str("culprit: ", found.culprit, "   (", found.bad_with, " of ", f.search.confirm, " bad with it, ",
+             found.good_without, " of ", f.search.confirm, " good without it)\n");
+  if (!found.rewrite.empty()) out += Str("  ", found.rewrite, "\n");
+  if (!found.change.empty()) out += Str("  what it changed:\n", found.change);
+  if (!found.files.empty()) out += Str("  modules: ", Join(found.files, " "), "\n");
+  if (property.kind == PropertyKind::kScript) return out;
+  if (!found.show_flags.empty()) out += Str("  shows it:   ", CommandWith(f, found.show_flags), "\n");
+  if (!found.without_flags.empty()) {
+    out += Str("  without it: ", CommandWith(f, found.without_flags), "\n");
+    if (found.others) out += "              which is bad all the same: another one does it, too\n";
+  }
+  return out;
+}
+
+std::string JsonOf(const Bisection& found, const BisectFlags& f) {
+  JsonWriter json;
+  const auto list = [&](std::string_view key, const std::vector<std::string>& texts) {
+    json.Key(key).Open('[');
+    for (const std::string& text : texts) json.Value(text);
+    json.Close(']');
+  };
+  json.Open('{').Key("schema").Value("hlo.bisect/1").Key("path").Value(f.run.path).Key("over").Value(f.over);
+  json.Key("property").Value(found.symptom.detail);
+  list("trials", found.trials);
+  list("guilty", found.guilty);
+  json.Key("culprit").Value(found.culprit).Key("rewrite").Value(found.rewrite);
+  json.Key("bad_with").Value(found.bad_with).Key("good_without").Value(found.good_without);
+  json.Key("confirm").Value(f.search.confirm).Key("others").Value(found.others).Key("change").Value(found.change);
+  list("files", found.files);
+  if (!found.show_flags.empty()) json.Key("command").Value(CommandWith(f, found.show_flags));
+  if (!found.without_flags.empty()) json.Key("without").Value(CommandWith(f, found.without_flags));
+  json.Close('}');
+  return json.text() + "\n";
+}
+
+Result<BisectOptions> OptionsOf(const BisectFlags& f, std::vector<std::shared_ptr<const Target>>* targets) {
+  const size_t over = std::ranges::find(kBisectOverWords, f.over) - std::begin(kBisectOverWords);
+  BisectOptions options{.run = f.run.run,
+                        .property = TRY(PropertyOf(f.search)),
+                        .over = static_cast<BisectOver>(over),
+                        .confirm = static_cast<int>(f.search.confirm),
+                        .trial_seconds = f.search.trial_timeout,
+                        .measured = f.metric == "time",
+                        .directory = {},
+                        .flags = SplitXlaFlags(f.flags_bad),
+                        .with_flags = {}};
+  const std::string stem = f.run.path == "-" ? "stdin" : std::filesystem::path(f.run.path).stem().string();
+  if (!f.out.empty()) options.directory = Str(f.out, "/bisect-", FileNamePart(stem));
+  if (options.measured && options.property.kind != PropertyKind::kSlower)
+    FAIL(UsageError("F004", "--metric=time is of --property=slower"));
+  if (options.over == BisectOver::kFlags && options.flags.empty())
+    FAIL(UsageError("F004", "--over=flags wants --flags_bad").Hint("--flags_bad='--pipeline=2022 --nolibraries'"));
+  if (options.over == BisectOver::kFlags) {
+    const std::vector<std::string> good = SplitXlaFlags(f.flags_good);
+    std::vector<std::string> shared = f.run.run.flags;
+    std::ranges::copy(good, std::back_inserter(shared));
+    // What both ends have is no difference.
+    std::erase_if(options.flags, [&](const auto& flag) { return std::ranges::find(good, flag) != good.end(); });
+    options.with_flags = [shared, targets](const std::vector<std::string>& flags) {
+      return OptionsWith(shared, flags, targets);
+    };
+    options.run = TRY(options.with_flags({}));
+  }
+  return options;
+}
+
+}  // namespace
+
+Result<ExitCode> BisectCommand(Args args) {
+  BisectFlags f;
+  FlagSet flags = MakeFlags(&f);
+  if (TRY(OneModule(flags, args, &f.run, kOwnFlags)).empty()) return ExitCode::kOk;
+  std::vector<std::shared_ptr<const Target>> targets;
+  const BisectOptions options = TRY(OptionsOf(f, &targets));
+  auto found = Bisect(f.run.path, options, ProgressLine(f.run.path, f.run.quiet));
+  ClearProgressLine(f.run.quiet);
+  if (!found) FAIL(std::move(found).error());
+  const std::optional<std::string>& json = f.run.json;
+  if (json) TRY(WriteFile(json->empty() ? "-" : *json, JsonOf(*found, f)));
+  const bool is_told = (json && json->empty()) || f.run.silent;
+  if (!is_told) std::fputs(TextOf(*found, f, options.property).c_str(), stdout);
+  const bool certain = found->bad_with == options.confirm && found->good_without == options.confirm;
+  return certain ? ExitCode::kOk : ExitCode::kInconclusive;
+}
+
+}  // namespace hlo

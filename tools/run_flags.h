@@ -1,0 +1,38 @@
+// The flags of hlo-run, which whoever runs modules to find something takes all.
+#ifndef HLO_TOOLS_RUN_FLAGS_H_
+#define HLO_TOOLS_RUN_FLAGS_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "driver/run/run.h"
+#include "tools/flags.h"
+#include "tools/module_flags.h"
+#include "tools/run_ablate.h"
+
+namespace hlo {
+
+struct RunFlags {
+  RunOptions run;
+  PassFlags passes;
+  LogFlags log;
+  std::optional<std::string> json;
+  std::vector<std::string> inject;
+  std::string tolerance;
+  double abs_bound = -1, rel_bound = -1;
+  int64_t max_ulp = -1, iterations = 1;
+  std::string nan = "equal", top_by = "rel";
+  bool quiet = false, silent = false;
+  AblateFlags ablate;
+  std::string path;  // The first module that was given.
+};
+
+// `with_ablation`: --ablate and its kin, too.
+void AddRunFlags(FlagSet& flags, RunFlags* f, bool with_ablation = false);
+// What they mean, once they are read.
+Status SettleRunFlags(RunFlags* f);
+
+}  // namespace hlo
+
+#endif  // HLO_TOOLS_RUN_FLAGS_H_

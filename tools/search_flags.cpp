@@ -1,0 +1,74 @@
+#include "tools/search_flags.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <iterator>
+
+#include "base/text.h"
+
+namespace hlo {
+
+void AddSearchFlags(FlagSet& flags, SearchFlags* f) {
+  flags.String("property", &f->property, "P", Str("what is wrong. ", PropertiesText()));
+  flags.Alias("bad", "property");
+  flags.String("script", &f->script, "CMD", "--property=script:CMD");
+  flags.String("fail_regex", &f->fail_regex, "RE", "what is told of the failure has to match, too");
+  flags.Int("confirm", &f->confirm,
+            "so often both what is given and what is found are tried; 7 is the exit code when "
+            "they do not agree with themselves",
+            1, 100);
+  flags.Double("trial_timeout", &f->trial_timeout,
+               "seconds of one trial, after which it has no end; 0: ten times what the first took, and 10 s");
+}
+
+Result<Property> PropertyOf(const SearchFlags& f) {
+  if (!f.script.empty() && f.property != "fails")
+    FAIL(UsageError("F004", "--script and --property both say what is wrong; one of them is enough"));
+  return ParseProperty(f.script.empty() ? f.property : Str("script:", f.script), f.fail_regex);
+}
+
+Result<std::string> OneModule(FlagSet& flags, Args args, RunFlags* run, const std::vector<std::string>& own_flags) {
+  const std::vector<std::string> positionals = TRY(ParseAll(flags, args));
+  if (flags.help_asked()) {
+    std::fputs(flags.Help().c_str(), stdout);
+    return "";
+  }
+  if (positionals.size() != 1)
+    FAIL(flags.WrongFiles(Str("expected one module, got ", positionals.size()), positionals));
+  run->path = positionals.front();
+  const auto is_own = [&](const std::string& arg) {
+    std::string name = arg.substr(0, arg.find('='));
+    name.erase(0, std::min(name.find_first_not_of('-'), name.size()));
+    std::ranges::replace(name, '-', '_');
+    return std::ranges::find(own_flags, name) != own_flags.end();
+  };
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (args[i] == run->path) continue;
+    if (!is_own(args[i])) {
+      run->run.flags.push_back(args[i]);
+      continue;
+    }
+    // Its value may be the next word.
+    if (args[i].find('=') == std::string::npos && i + 1 < args.size() && args[i + 1] != run->path &&
+        !args[i + 1].starts_with('-'))
+      ++i;
+  }
+  TRY(OneStdin(run->passes, positionals));
+  TRY(SettleRunFlags(run));
+  return run->path;
+}
+
+std::function<void(const std::string&)> ProgressLine(const std::string& path, bool quiet) {
+  const bool shows = !quiet && isatty(STDERR_FILENO) != 0;
+  return [=](const std::string& what) {
+    if (shows) std::fprintf(stderr, "\r\033[K%s: %s", path.c_str(), what.c_str());
+  };
+}
+
+void ClearProgressLine(bool quiet) {
+  if (!quiet && isatty(STDERR_FILENO) != 0) std::fputs("\r\033[K", stderr);
+}
+
+}  // namespace hlo
