@@ -33,6 +33,7 @@ struct RunFlags {
   RunOptions run;
   PassFlags passes;
   LogFlags log;
+  CacheFlags cache;
   std::optional<std::string> json;
   std::vector<std::string> inject;
   std::string tolerance;
@@ -77,8 +78,9 @@ void AddComparisonFlags(FlagSet& flags, RunFlags* f) {
   flags.Choice("top_by", &f->top_by, {"rel", "abs", "ulp", "index"}, "their order");
 }
 
-void AddRunningFlags(FlagSet& flags, RunOptions* run) {
+void AddRunningFlags(FlagSet& flags, RunOptions* run, CacheFlags* cache) {
   flags.Group("Code generation");
+  AddCacheFlags(flags, cache);
   flags.List("library_path", &run->library_path, "DIR", "where to look first for oneDNN, CUDA, cuBLASLt");
   flags.Bool("fallback", &run->fallback,
              "steps that have no kernel run in the interpreter, and the report names them; off: UNSUPPORTED");
@@ -143,7 +145,7 @@ FlagSet MakeFlags(RunFlags* f) {
 
   AddPassFlags(flags, &f->passes);
   flags.Bool("reoptimize", &run->reoptimize, "run passes even over a module that is optimized already");
-  AddRunningFlags(flags, run);
+  AddRunningFlags(flags, run, &f->cache);
 
   AddAblateFlags(flags, &f->ablate);
 
@@ -176,6 +178,7 @@ Status Settle(RunFlags* f) {
   run.obeys_plans = run.bench && f->passes.device == nullptr;
   if (f->passes.device == nullptr) f->passes.device = TargetOfPlatform(run.platform, run.bench);
   run.pipeline = TRY(PipelineOf(f->passes, f->inject));
+  run.cache = CacheOf(f->cache);
   SettleReproducer(f->passes, f->log, f->inject, &run.reproducer);
   TRY(CheckCustomCallPolicies(run.custom_call));
   for (const std::string& fault : f->inject) {
