@@ -45,8 +45,9 @@ class FarDevice : public Device {
     return Do([=, this] { return host_->Fill(to, pattern, width, count); });
   }
   Result<std::vector<std::shared_ptr<const KernelCode>>> Compile(std::span<const kernel::Kernel* const> kernels,
-                                                                 std::span<const double> shares) override {
-    return host_->Compile(kernels, shares);
+                                                                 std::span<const double> shares,
+                                                                 kernel::CodeCache* kept) override {
+    return host_->Compile(kernels, shares, kept);
   }
   Result<std::vector<std::shared_ptr<const LoadedKernel>>> Load(
       std::span<const std::shared_ptr<const KernelCode>> code) override {

@@ -18,6 +18,8 @@ Result<ExitCode> DoctorCommand(Args args) {
   FlagSet flags("hlo-doctor", "[flags]", "What works on this machine, and why not.",
                 {"hlo doctor", "hlo doctor --require=cuda && make gpu-check"});
   flags.List("library_path", &library_path, "DIR", "where to look first for libraries");
+  CacheFlags cache;
+  AddCacheFlags(flags, &cache);
   AddHostIsaFlag(flags, &host_isa);
   flags.String("require", &require, "NAME", "exit 1 when this is missing");
   const std::vector<std::string> positionals = TRY(flags.Parse(args));
@@ -35,7 +37,7 @@ Result<ExitCode> DoctorCommand(Args args) {
                     "of custom calls are not computed"
                   : lapack.c_str());
   bool found = require.empty() || require == "interpreter" || (require == "LAPACK" && !lapack.empty());
-  for (const gpu::Capability& capability : gpu::Examine(library_path)) {
+  for (const gpu::Capability& capability : gpu::Examine(library_path, CacheOf(cache).get())) {
     std::printf("%-13s %-8s %s%s%s\n", capability.name.c_str(), capability.ok ? "ok" : "missing",
                 capability.text.c_str(), capability.consequence.empty() ? "" : "; ", capability.consequence.c_str());
     found = found || (capability.ok && capability.name == require);

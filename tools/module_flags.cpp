@@ -162,6 +162,20 @@ void AddLogFlags(FlagSet& flags, LogFlags* log) {
   AddHostIsaFlag(flags, &log->host_isa);
 }
 
+void AddCacheFlags(FlagSet& flags, CacheFlags* cache) {
+  flags.String(
+      "cache_dir", &cache->directory, "DIR",
+      "code of kernels is kept here for other processes, as in ~/.cache/hlo; also HLO_CACHE_DIR; neither: none "
+      "is");
+  flags.Bytes("cache_size", &cache->size, "of it at most, as 512MiB or 2GB; what was not used for longest goes first");
+}
+
+std::shared_ptr<kernel::CodeCache> CacheOf(const CacheFlags& cache) {
+  const char* const variable = std::getenv("HLO_CACHE_DIR");
+  const std::string directory = cache.directory.empty() && variable != nullptr ? variable : cache.directory;
+  return directory.empty() ? nullptr : std::make_shared<kernel::CodeCache>(directory, cache.size);
+}
+
 void AddHostIsaFlag(FlagSet& flags, std::string* host_isa) {
   flags.Choice("host_isa", host_isa, {kHostIsaNames.begin(), kHostIsaNames.end()},
                "what kernels and libraries may use of this processor; native: all of it");

@@ -12,6 +12,7 @@
 #include "driver/load.h"
 #include "driver/run/run.h"
 #include "driver/target.h"
+#include "gpu/kernel/code_cache.h"
 #include "ir/text/printer.h"
 #include "passes/pipeline.h"
 #include "tools/flags.h"
@@ -27,6 +28,11 @@ struct LogFlags {
   bool to_stderr = true;
   int64_t threads = 0;
   std::string host_isa;
+};
+
+struct CacheFlags {
+  std::string directory;
+  int64_t size = kernel::CodeCache::kMostBytes;
 };
 
 struct PassFlags {
@@ -63,6 +69,10 @@ void AddDumpFlags(FlagSet& flags, DumpOptions* dump);
 // After AddDumpFlags.
 void AddReproducerFlag(FlagSet& flags, ReproducerOptions* reproducer);
 void AddLogFlags(FlagSet& flags, LogFlags* log);
+// --cache_dir, --cache_size.
+void AddCacheFlags(FlagSet& flags, CacheFlags* cache);
+// Where --cache_dir, or else HLO_CACHE_DIR, says. Null: nowhere.
+std::shared_ptr<kernel::CodeCache> CacheOf(const CacheFlags& cache);
 // For commands without AddLogFlags. What it sets is for ChooseHostIsa, unless it is empty.
 void AddHostIsaFlag(FlagSet& flags, std::string* host_isa);
 

@@ -35,6 +35,8 @@ struct OptFlags {
   PassFlags passes;
   DumpOptions dump;
   LogFlags log;
+  CacheFlags cache;
+  std::vector<std::string> library_path;
   std::string stage = "hlo", output = "-", emit = "hlo", kernel, verify_each = "changed", color = "auto",
               platform = "gpu";
   std::vector<std::string> inject;
@@ -46,9 +48,9 @@ struct OptFlags {
   PrintFlags print;
 };
 
-constexpr LowerStage kLowerStages[] = {LowerStage::kKernels, LowerStage::kLlvmBefore, LowerStage::kLlvm,
-                                       LowerStage::kPtx,     LowerStage::kPtxas,      LowerStage::kHostLlvm,
-                                       LowerStage::kHostAsm};
+constexpr LowerStage kLowerStages[] = {LowerStage::kKernels,  LowerStage::kLlvmBefore, LowerStage::kLlvm,
+                                       LowerStage::kPtx,      LowerStage::kPtxas,      LowerStage::kSass,
+                                       LowerStage::kHostLlvm, LowerStage::kHostAsm};
 
 std::optional<LowerStage> LowerStageOf(std::string_view name) {
   for (const LowerStage stage : kLowerStages) {
@@ -119,8 +121,10 @@ FlagSet MakeFlags(OptFlags* f) {
                  "hlo-opt model.hlo | hlo-run -"});
   flags.Group("What");
   flags.String("stage", &f->stage, "S",
-               "hlo, hlo-backend, kernels, llvm-before-optimizations, llvm, ptx, ptxas, host-llvm, host-asm");
+               "hlo, hlo-backend, kernels, llvm-before-optimizations, llvm, ptx, ptxas, sass, host-llvm, host-asm");
   flags.String("kernel", &f->kernel, "NAME", "below hlo-backend: only this instruction's kernels");
+  flags.List("library_path", &f->library_path, "DIR", "where stage sass looks first for nvJitLink");
+  AddCacheFlags(flags, &f->cache);
   flags.Bool("list_stages", &f->list_stages, "the stages, one line each");
   flags.Bool("list_passes", &f->list_passes, "the passes, one line each: name, what it preserves, what it does");
   flags.Bool("list_pipelines", &f->list_pipelines, "the pipelines of each preset, in their order, and their counts");
@@ -342,8 +346,11 @@ Result<Output> OutputOf(const std::string& path, const OptFlags& f, const Pipeli
     if (*f.print_fusion_plan == "all") options = {.blocks = SIZE_MAX, .lines = SIZE_MAX, .names = SIZE_MAX, .least = 0};
     return Output{FusionReport(*module, fusions, options)};
   }
-  if (const std::optional<LowerStage> lower = LowerStageOf(f.stage))
-    return Output{TRY(Lower(*module, *lower, f.kernel, device))};
+  if (const std::optional<LowerStage> lower = LowerStageOf(f.stage)) {
+    const auto cache = CacheOf(f.cache);
+    const SassOptions sass = {.library_path = f.library_path, .cache = cache.get()};
+    return Output{TRY(Lower(*module, *lower, f.kernel, device, sass))};
+  }
   const auto form = std::ranges::find(EmitForms(), f.emit, &EmitForm::name);
   if (form != EmitForms().end()) return Output{TRY(form->emit(*module))};
   return Output{TRY(PrintAs(*module, f.print))};

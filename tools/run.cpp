@@ -63,8 +63,9 @@ void AddComparisonFlags(FlagSet& flags, RunFlags* f) {
   flags.Choice("top_by", &f->top_by, {"rel", "abs", "ulp", "index"}, "their order");
 }
 
-void AddRunningFlags(FlagSet& flags, RunOptions* run) {
+void AddRunningFlags(FlagSet& flags, RunOptions* run, CacheFlags* cache) {
   flags.Group("Code generation");
+  AddCacheFlags(flags, cache);
   flags.List("library_path", &run->library_path, "DIR", "where to look first for oneDNN, CUDA, cuBLASLt");
   flags.Bool("fallback", &run->fallback,
              "steps that have no kernel run in the interpreter, and the report names them; off: UNSUPPORTED");
@@ -123,7 +124,7 @@ void AddRunFlags(FlagSet& flags, RunFlags* f, bool with_ablation) {
 
   AddPassFlags(flags, &f->passes);
   flags.Bool("reoptimize", &run->reoptimize, "run passes even over a module that is optimized already");
-  AddRunningFlags(flags, run);
+  AddRunningFlags(flags, run, &f->cache);
 
   if (with_ablation) AddAblateFlags(flags, &f->ablate);
 
@@ -155,6 +156,7 @@ Status SettleRunFlags(RunFlags* f) {
   run.obeys_plans = run.bench && f->passes.device == nullptr;
   if (f->passes.device == nullptr) f->passes.device = TargetOfPlatform(run.platform, run.bench);
   run.pipeline = TRY(PipelineOf(f->passes, f->inject));
+  run.cache = CacheOf(f->cache);
   SettleReproducer(f->passes, f->log, f->inject, &run.reproducer);
   TRY(CheckCustomCallPolicies(run.custom_call));
   for (const std::string& fault : f->inject) {

@@ -17,6 +17,7 @@ struct RunFlags {
   RunOptions run;
   PassFlags passes;
   LogFlags log;
+  CacheFlags cache;
   std::optional<std::string> json;
   std::vector<std::string> inject;
   std::string tolerance;

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <unordered_set>
 
 #include "base/parallel.h"
 #include "base/text.h"
+#include "gpu/device/sass.h"
 #include "gpu/emitters/emitter.h"
 #include "gpu/kernel/host.h"
 #include "gpu/kernel/nvptx.h"
@@ -30,6 +32,7 @@ constexpr StageRow kStages[] = {
     {"llvm", "LLVM IR for NVPTX after LLVM's passes", ";"},
     {"ptx", "PTX for the target", "//"},
     {"ptxas", "what ptxas says of it: registers, spills, shared memory", "//"},
+    {"sass", "machine code for the target, ahead of time: its size, registers, spills, shared memory", "//"},
     {"host-llvm", "LLVM IR for this machine after LLVM's passes", ";"},
     {"host-asm", "assembly for this machine", "#"},
 };
@@ -80,40 +83,80 @@ Texts Each(const Emitted& kernels, const std::function<Result<std::string>(size_
   return texts;
 }
 
-// What ptxas makes of the kernels; `spills`: which of them keep registers in memory.
+std::string TextOf(const kernel::PtxasKernel& kernel) {
+  return Str(kernel.registers, " registers, ", kernel.spill_store_bytes, " bytes of spill stores, ",
+             kernel.spill_load_bytes, " of spill loads, ", kernel.stack_bytes, " of stack, ", kernel.shared_bytes,
+             " of shared memory\n");
+}
+
+// Which of the kernels keep registers in memory.
+std::string SpillsText(const Emitted& kernels, std::span<const kernel::PtxasKernel> found) {
+  std::string spilling;
+  int64_t bad = 0;
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    if (found[i].spill_store_bytes + found[i].spill_load_bytes == 0) continue;
+    ++bad;
+    spilling += Str("//   ", kernels[i]->kernel->name, ": ", found[i].spill_store_bytes, " bytes of spill stores, ",
+                    found[i].spill_load_bytes, " of spill loads\n");
+  }
+  return bad == 0 ? Str("// no spills in ", kernels.size(), " kernels\n")
+                  : Str("// spills in ", bad, " of ", kernels.size(), " kernels:\n", spilling);
+}
+
+// What ptxas makes of the kernels.
 Texts Assemble(const Emitted& kernels, std::span<const kernel::Ptx> ptx, const std::string& arch, std::string* spills) {
-  std::vector<std::string> spilling(kernels.size());
+  std::vector<kernel::PtxasKernel> found(kernels.size());
   Texts texts = Each(kernels, [&](size_t i) -> Result<std::string> {
-    const kernel::PtxasReport report = TRY(kernel::Ptxas(ptx[i].text, arch));
-    const kernel::PtxasKernel& found = report.kernels.front();
-    const std::string spilled =
-        Str(found.spill_store_bytes, " bytes of spill stores, ", found.spill_load_bytes, " of spill loads");
-    if (found.spill_store_bytes + found.spill_load_bytes > 0)
-      spilling[i] = Str("//   ", kernels[i]->kernel->name, ": ", spilled, "\n");
-    return Str(found.registers, " registers, ", spilled, ", ", found.stack_bytes, " of stack, ", found.shared_bytes,
-               " of shared memory\n");
+    found[i] = TRY(kernel::Ptxas(ptx[i].text, arch)).kernels.front();
+    return TextOf(found[i]);
   });
-  const int64_t bad = std::ranges::count_if(spilling, [](const std::string& line) { return !line.empty(); });
-  *spills = bad == 0 ? Str("// no spills in ", kernels.size(), " kernels\n")
-                     : Str("// spills in ", bad, " of ", kernels.size(), " kernels:\n", Join(spilling, ""));
+  *spills = SpillsText(kernels, found);
+  return texts;
+}
+
+Result<Texts> MachineCode(const Emitted& kernels, std::span<const kernel::Kernel* const> plain,
+                          const kernel::NvptxOptions& options, const SassOptions& sass, std::string* after) {
+  const gpu::Assembler assembler = TRY(gpu::FindAssembler(sass.library_path));
+  const std::vector<gpu::Sass> made = TRY(gpu::MakeSass(plain, options, assembler, sass.cache));
+  Texts texts;
+  std::vector<kernel::PtxasKernel> reports;
+  std::map<const std::string*, bool> was_kept;
+  for (const gpu::Sass& one : made) {
+    texts.emplace_back(TextOf(one.report));
+    reports.push_back(one.report);
+    was_kept[one.cubin.get()] = one.was_kept;
+  }
+  int64_t bytes = 0, kept = 0;
+  for (const auto& [cubin, is_kept] : was_kept) {
+    bytes += std::ssize(*cubin);
+    kept += is_kept;
+  }
+  *after = Str(SpillsText(kernels, reports), "// ", HumanBytes(bytes), " in ", was_kept.size(),
+               was_kept.size() == 1 ? " cubin" : " cubins", " for ", options.arch,
+               sass.cache == nullptr ? "" : Str(", ", kept, " of them from the cache"), ", by ", assembler.text, "\n");
+  if (sass.cache != nullptr) {
+    for (const std::string& note : sass.cache->TakeNotes()) *after += Str("// note: ", note, "\n");
+  }
   return texts;
 }
 
 // One text for each kernel; `after` comes at the end.
 Result<Texts> TextsOf(const Emitted& kernels, LowerStage stage, const kernel::NvptxOptions& options,
-                      std::string* after) {
+                      const SassOptions& sass, std::string* after) {
   std::vector<const kernel::Kernel*> plain;
   for (const gpu::EmittedKernel* each : kernels) plain.push_back(each->kernel.get());
   std::vector<kernel::Ptx> ptx;
   if (stage == LowerStage::kPtx || stage == LowerStage::kPtxas) ptx = TRY(kernel::EmitPtx(plain, options));
   if (stage == LowerStage::kPtxas) return Assemble(kernels, ptx, options.arch, after);
+  if (stage == LowerStage::kSass) return MachineCode(kernels, plain, options, sass, after);
   return Each(kernels, [&](size_t i) -> Result<std::string> {
     switch (stage) {
       case LowerStage::kKernels: return Str(Print(*kernels[i]->source), "\n");
       case LowerStage::kLlvmBefore: return kernel::EmitNvptxIr(*plain[i], false, options);
       case LowerStage::kLlvm: return kernel::EmitNvptxIr(*plain[i], true, options);
       case LowerStage::kPtx: return std::move(ptx[i].text);
-      case LowerStage::kPtxas: break;
+      case LowerStage::kPtxas:
+      case LowerStage::kSass: break;
       case LowerStage::kHostLlvm: return kernel::EmitHost(*plain[i], kernel::HostStage::kOptimized);
       case LowerStage::kHostAsm: return kernel::EmitHost(*plain[i], kernel::HostStage::kAssembly);
     }
@@ -139,7 +182,7 @@ std::string_view ToString(LowerStage stage) { return RowOf(stage).name; }
 std::string_view About(LowerStage stage) { return RowOf(stage).about; }
 
 Result<std::string> Lower(const Module& module, LowerStage stage, const std::string& name,
-                          const DeviceDescription& device) {
+                          const DeviceDescription& device, const SassOptions& sass) {
   // Kernels for what is no GPU, and for later ones than LLVM knows, are shown as those of sm_90.
   kernel::NvptxOptions options;
   if (device.is_gpu) options.arch = Str("sm_", std::min(device.compute_capability, 90));
@@ -158,7 +201,7 @@ Result<std::string> Lower(const Module& module, LowerStage stage, const std::str
     }
   }
   std::string out, after;
-  const Texts texts = TRY(TextsOf(kernels, stage, options, &after));
+  const Texts texts = TRY(TextsOf(kernels, stage, options, sass, &after));
   size_t next = 0;
   for (const Lowered& fusion : fusions) {
     if (stage == LowerStage::kKernels && IsLibraryCall(*fusion.inst))

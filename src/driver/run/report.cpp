@@ -48,7 +48,9 @@ std::string EndsTable(const Comparison& ends) {
 // "3 kernels (2 different), 1 library call, 1 fill; 4 steps": a step may have several kernels.
 std::string CodeText(const RunReport& report) {
   const gpu::CompileReport& compile = *report.compile;
-  std::string out = Str(Counted(compile.kernels, "kernel"), " (", compile.distinct_kernels, " different), ",
+  const std::string cached =
+      compile.cached_kernels ? Str(", ", *compile.cached_kernels, " of them from the cache") : "";
+  std::string out = Str(Counted(compile.kernels, "kernel"), " (", compile.distinct_kernels, " different", cached, "), ",
                         Counted(compile.library_calls, "library call"));
   if (report.fill_steps > 0) out += Str(", ", Counted(report.fill_steps, "fill"));
   if (report.copy_steps > 0) out += Str(", ", report.copy_steps, report.copy_steps == 1 ? " copy" : " copies");

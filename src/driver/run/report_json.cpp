@@ -34,6 +34,7 @@ void WriteMemory(JsonWriter& json, const gpu::MemoryReport& memory) {
 
 void WriteCode(JsonWriter& json, const gpu::CompileReport& compile, const FallbackSummary& fallback) {
   json.Key("kernels").Value(compile.kernels).Key("distinct_kernels").Value(compile.distinct_kernels);
+  if (compile.cached_kernels) json.Key("cached_kernels").Value(*compile.cached_kernels);
   json.Key("library_calls").Value(compile.library_calls);
   json.Key("by_interpreter").Open('{').Key("steps").Value(fallback.steps).Key("share").Value(fallback.share);
   WriteNames(json.Key("names"), fallback.names);

@@ -242,6 +242,7 @@ gpu::CompileOptions CompilerOptions(const RunOptions& options) {
   compile.libraries = options.libraries;
   compile.allow_tf32 = options.allow_tf32;
   compile.library_path = options.library_path;
+  compile.cache = options.cache;
   compile.max_loop_iterations = options.max_loop_iterations;
   compile.inject = options.inject;
   compile.target = options.pipeline.device;

@@ -67,8 +67,9 @@ struct RunOptions {
   bool allow_tf32 = false;
   bool cuda_graphs = true;  // See gpu::RunOptions::record.
   std::vector<std::string> library_path;
-  std::vector<std::string> custom_call;  // TARGET=POLICY; checked by CheckCustomCallPolicies.
-  std::string inject;                    // gpu::CompileOptions::inject; tests only.
+  std::shared_ptr<kernel::CodeCache> cache;  // See gpu::CompileOptions::cache.
+  std::vector<std::string> custom_call;      // TARGET=POLICY; checked by CheckCustomCallPolicies.
+  std::string inject;                        // gpu::CompileOptions::inject; tests only.
 
   bool check_replicas = false;
   std::string output_mode = "return_device_0_outputs";  // return_outputs

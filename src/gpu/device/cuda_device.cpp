@@ -338,7 +338,7 @@ class CudaDevice : public Device {
   }
 
   Result<std::vector<std::shared_ptr<const KernelCode>>> Compile(std::span<const kernel::Kernel* const> kernels,
-                                                                 std::span<const double>) override {
+                                                                 std::span<const double>, kernel::CodeCache*) override {
     std::map<kernel::KernelHash, std::shared_ptr<const KernelCode>> code_of;  // One is loaded for all that are equal.
     std::vector<std::shared_ptr<const KernelCode>> code;
     std::vector<kernel::Ptx> ptx = TRY(kernel::EmitPtx(kernels, {.arch = Arch()}));

@@ -20,6 +20,10 @@
 #include "gpu/kernel/kernel.h"
 #include "ir/device_description.h"
 
+namespace hlo::kernel {
+class CodeCache;
+}
+
 namespace hlo::gpu {
 
 // Every allocation, and every buffer within one, starts at a multiple of this.
@@ -32,6 +36,7 @@ class KernelCode {
  public:
   virtual ~KernelCode() = default;
   virtual double compile_seconds() const { return 0; }  // 0: it was there already, or is not known.
+  virtual bool was_kept() const { return false; }       // It came out of the cache on disk.
 };
 
 // Code on a device, to be launched with one pointer for each parameter of the kernel. Belongs to its device.
@@ -73,9 +78,10 @@ class Device {
 
   // Kernels to code for target(), on all threads; equal ones once. One result for each. `shares`: which part of a run
   // each of them takes, as far as known; what takes little may become slower code that is sooner made. Empty: all
-  // count.
+  // count. `kept`: code that other processes made (gpu/kernel/code_cache.h); null: none is.
   virtual Result<std::vector<std::shared_ptr<const KernelCode>>> Compile(std::span<const kernel::Kernel* const> kernels,
-                                                                         std::span<const double> shares) = 0;
+                                                                         std::span<const double> shares,
+                                                                         kernel::CodeCache* kept) = 0;
   // Code of this target onto this device. One result for each.
   virtual Result<std::vector<std::shared_ptr<const LoadedKernel>>> Load(
       std::span<const std::shared_ptr<const KernelCode>> code) = 0;

@@ -19,6 +19,7 @@ constexpr int64_t kParallelBytes = 1 << 20;
 struct HostCode : KernelCode, LoadedKernel {
   explicit HostCode(kernel::HostKernel kernel) : kernel(std::move(kernel)) {}
   double compile_seconds() const override { return kernel.compile_seconds(); }
+  bool was_kept() const override { return kernel.was_kept(); }
   kernel::HostKernel kernel;
 };
 
@@ -74,9 +75,10 @@ class HostDevice : public Device {
   }
 
   Result<std::vector<std::shared_ptr<const KernelCode>>> Compile(std::span<const kernel::Kernel* const> kernels,
-                                                                 std::span<const double> shares) override {
+                                                                 std::span<const double> shares,
+                                                                 kernel::CodeCache* kept) override {
     std::vector<std::shared_ptr<const KernelCode>> code;
-    for (kernel::HostKernel& kernel : TRY(kernel::CompileHost(kernels, shares)))
+    for (kernel::HostKernel& kernel : TRY(kernel::CompileHost(kernels, shares, kept)))
       code.push_back(std::make_shared<HostCode>(std::move(kernel)));
     return code;
   }

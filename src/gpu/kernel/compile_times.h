@@ -21,8 +21,9 @@ enum class CompilePhase : uint8_t {
 class CompileTimes {
  public:
   void Add(CompilePhase phase, int64_t nanoseconds) { nanoseconds_[static_cast<size_t>(phase)] += nanoseconds; }
-  // `target`: what for, "ptx" or "host". `quick`: how many of the different ones were made with little effort.
-  void Log(std::string_view target, size_t kernels, size_t different, int64_t quick = 0) const;
+  // `target`: what for, "ptx" or "host". `quick`: how many of the compiled ones were made with little effort.
+  // `kept`: how many more had been kept by another process.
+  void Log(std::string_view target, size_t kernels, size_t compiled, int64_t quick = 0, int64_t kept = 0) const;
 
  private:
   std::array<std::atomic<int64_t>, 4> nanoseconds_ = {};

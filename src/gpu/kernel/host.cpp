@@ -14,11 +14,13 @@
 #include "base/host_isa.h"
 #include "base/parallel.h"
 #include "base/text.h"
+#include "gpu/kernel/code_cache.h"
 #include "gpu/kernel/compile_times.h"
 #include "gpu/kernel/distinct.h"
 #include "gpu/kernel/host/vectors.h"
 #include "gpu/kernel/host_lowering.h"
 #include "gpu/kernel/jit.h"
+#include "gpu/kernel/kernel_words.h"
 #include "gpu/kernel/passes.h"
 #include "gpu/kernel/target.h"
 
@@ -86,7 +88,8 @@ std::vector<Effort> EffortsOf(const DistinctKernels& distinct, std::span<const d
   return efforts;
 }
 
-// One module of several kernels saves the set-up of the code generator.
+// One module of several kernels saves the set-up of the code generator, 3 to 5 % of the time. Code that is kept is that
+// of one kernel: other modules have it among others.
 constexpr size_t kMostPerModule = 8;
 
 struct Batch {
@@ -98,7 +101,7 @@ struct Batch {
 
 // Modules of what is not in the cache. Those that take longest come first, several for each thread, so that none waits
 // long for another at the end.
-std::vector<Batch> BatchesOf(const DistinctKernels& distinct, std::span<const Effort> efforts) {
+std::vector<Batch> BatchesOf(const DistinctKernels& distinct, std::span<const Effort> efforts, size_t most) {
   std::vector<Batch> batches;
   for (const Effort effort : {Effort::kFull, Effort::kLittle}) {
     std::vector<size_t> missing;
@@ -116,13 +119,40 @@ std::vector<Batch> BatchesOf(const DistinctKernels& distinct, std::span<const Ef
       batch.kernels.push_back(distinct.kernels[i]);
       batch.hashes.push_back(distinct.hashes[i]);
       batch.size += distinct.sizes[i];
-      is_new = batch.size >= enough || batch.kernels.size() == kMostPerModule;
+      is_new = batch.size >= enough || batch.kernels.size() == most;
     }
   }
   return batches;
 }
 
-Status CompileModule(const Batch& batch, CompileTimes& times) {
+CodeKey HostKeyOf(const Kernel& kernel, Effort effort) {
+  Kernel code = kernel;
+  ForgetForHost(code);
+  return KeyOf({"host", HostTargetText(effort), WordsOf(code)});
+}
+
+// Of what no earlier call compiled, what is kept; by distinct kernel whether it was.
+std::vector<char> TakeKept(const DistinctKernels& distinct, std::span<const Effort> efforts, CodeCache& kept,
+                           CompileTimes& times) {
+  std::vector<char> taken(distinct.kernels.size());
+  ParallelFor(std::ssize(taken), 1, [&](int64_t first, int64_t last) {
+    for (int64_t i = first; i < last; ++i) {
+      if (Compiled ignored; TheCache().Find(distinct.hashes[i], efforts[i], &ignored)) continue;
+      PhaseClock clock(times);
+      const auto code = kept.Find(HostKeyOf(*distinct.kernels[i], efforts[i]));
+      if (!code) continue;
+      const auto object = LoadObject(*code);
+      clock.Ended(CompilePhase::kLoad);
+      void* const function = object ? (*object)->Symbol("k" + distinct.hashes[i].ToString()) : nullptr;
+      if (function == nullptr) continue;
+      TheCache().Add(distinct.hashes[i], {.object = *object, .function = function, .seconds = 0, .effort = efforts[i]});
+      taken[i] = 1;
+    }
+  });
+  return taken;
+}
+
+Status CompileModule(const Batch& batch, CodeCache* kept, CompileTimes& times) {
   const auto& [effort, kernels, hashes, size] = batch;
   const auto start = std::chrono::steady_clock::now();
   PhaseClock clock(times);
@@ -142,6 +172,7 @@ Status CompileModule(const Batch& batch, CompileTimes& times) {
   TRY(Generate(module, *target, /*object=*/true, bytes));
   clock.Ended(CompilePhase::kCode);
   const auto object = TRY(LoadObject(bytes));
+  if (kept != nullptr) kept->Keep(HostKeyOf(*kernels.front(), effort), {bytes.data(), bytes.size()});
   clock.Ended(CompilePhase::kLoad);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   for (size_t i = 0; i < hashes.size(); ++i) {
@@ -190,15 +221,19 @@ Result<HostKernel> CompileHost(const Kernel& kernel) {
   return TRY(CompileHost(kernels)).front();
 }
 
-Result<std::vector<HostKernel>> CompileHost(std::span<const Kernel* const> kernels, std::span<const double> shares) {
+Result<std::vector<HostKernel>> CompileHost(std::span<const Kernel* const> kernels, std::span<const double> shares,
+                                            CodeCache* kept) {
   CompileTimes times;
   const DistinctKernels distinct = FindDistinct(kernels, ForgetForHost);
   const std::vector<Effort> efforts = EffortsOf(distinct, shares);
-  const std::vector<Batch> batches = BatchesOf(distinct, efforts);
+  const std::vector<char> taken =
+      kept == nullptr ? std::vector<char>(efforts.size()) : TakeKept(distinct, efforts, *kept, times);
+  const std::vector<Batch> batches = BatchesOf(distinct, efforts, kept == nullptr ? kMostPerModule : 1);
   std::vector<Status> done(batches.size());
   ParallelFor(std::ssize(batches), 1, [&](int64_t first, int64_t last) {
-    for (int64_t i = first; i < last; ++i) done[i] = CompileModule(batches[i], times);
+    for (int64_t i = first; i < last; ++i) done[i] = CompileModule(batches[i], kept, times);
   });
+  if (kept != nullptr) kept->MakeRoom();
   std::set<KernelHash> is_new;
   int64_t quick = 0;
   for (size_t i = 0; i < batches.size(); ++i) {
@@ -206,7 +241,8 @@ Result<std::vector<HostKernel>> CompileHost(std::span<const Kernel* const> kerne
     is_new.insert(batches[i].hashes.begin(), batches[i].hashes.end());
     if (batches[i].effort == Effort::kLittle) quick += std::ssize(batches[i].kernels);
   }
-  if (!is_new.empty()) times.Log("host", kernels.size(), is_new.size(), quick);
+  const int64_t from_kept = std::ranges::count(taken, 1);
+  if (!is_new.empty() || from_kept > 0) times.Log("host", kernels.size(), is_new.size(), quick, from_kept);
   std::vector<HostKernel> result;
   for (size_t i = 0; i < kernels.size(); ++i) {
     const KernelHash& hash = distinct.hashes[distinct.which[i]];
@@ -215,6 +251,7 @@ Result<std::vector<HostKernel>> CompileHost(std::span<const Kernel* const> kerne
     HostKernel kernel;
     kernel.function_ = compiled.function;
     kernel.compile_seconds_ = is_new.contains(hash) ? compiled.seconds : 0;
+    kernel.was_kept_ = taken[distinct.which[i]] != 0;
     kernel.direct_ = TakesArgumentsOneByOne(*kernels[i]);
     kernel.cluster_ = kernels[i]->cluster;
     kernel.blocks_ = kernels[i]->blocks;

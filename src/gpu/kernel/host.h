@@ -13,6 +13,7 @@
 
 namespace hlo::kernel {
 
+class CodeCache;
 class LoadedObject;
 
 // Compiled and ready; cheap to copy. The code lives as long as a copy does.
@@ -29,18 +30,20 @@ class HostKernel {
   void Launch(std::span<void* const> arguments) const;
 
   int64_t blocks() const { return blocks_; }
-  double compile_seconds() const { return compile_seconds_; }  // 0: it was in the cache.
+  double compile_seconds() const { return compile_seconds_; }  // 0: it was in a cache.
+  bool was_kept() const { return was_kept_; }                  // In the CodeCache.
   explicit operator bool() const { return function_ != nullptr; }
 
  private:
   friend Result<std::vector<HostKernel>> CompileHost(std::span<const Kernel* const> kernels,
-                                                     std::span<const double> shares);
+                                                     std::span<const double> shares, CodeCache* kept);
 
   void* function_ = nullptr;
   bool direct_ = true;  // host_lowering.h: kMostDirectArguments.
   int64_t blocks_ = 0;
   int64_t cluster_ = 1;
   double compile_seconds_ = 0;
+  bool was_kept_ = false;
   int64_t elements_per_block_ = 1;  // Work, roughly; so that small launches stay on one thread.
   std::shared_ptr<const LoadedObject> object_;
 };
@@ -50,9 +53,9 @@ Result<HostKernel> CompileHost(const Kernel& kernel);
 
 // Several kernels, on all threads; faster than one by one. Equal kernels are compiled once. `shares`: which part of a
 // run each of them takes; those that together take next to nothing become slower code, with the same results, in a
-// third of the time. Empty: all become the best code.
-Result<std::vector<HostKernel>> CompileHost(std::span<const Kernel* const> kernels,
-                                            std::span<const double> shares = {});
+// third of the time. Empty: all become the best code. `kept`: where code of other processes is, and theirs is kept.
+Result<std::vector<HostKernel>> CompileHost(std::span<const Kernel* const> kernels, std::span<const double> shares = {},
+                                            CodeCache* kept = nullptr);
 
 // The LLVM IR before or after the passes, and the assembly; for reading. As it is where the kernel counts.
 enum class HostStage : uint8_t { kLowered, kOptimized, kAssembly };

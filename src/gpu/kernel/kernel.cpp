@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "gpu/kernel/kernel_words.h"
 
 namespace hlo::kernel {
 namespace {
@@ -32,10 +33,6 @@ class Hasher {
     high_ = Mix(high_ ^ word, 0x9e3779b97f4a7c15);
     low_ = Mix(low_ + word, 0xd6e8feb86659fd93);
   }
-  void Add(std::span<const int32_t> words) {
-    Add(words.size());
-    for (const int32_t word : words) Add(static_cast<uint64_t>(word));
-  }
   KernelHash hash() const {
     return {.high = Mix(high_ ^ low_, 0xa0761d6478bd642f), .low = Mix(low_ + high_, 0xe7037ed1a0b428db)};
   }
@@ -48,22 +45,6 @@ class Hasher {
 
   uint64_t high_ = 1, low_ = 2;
 };
-
-void AddTo(Hasher& hasher, const Region& region) {
-  hasher.Add(region.arguments);
-  hasher.Add(region.body.size());
-  for (const Instruction& instruction : region.body) {
-    hasher.Add(static_cast<uint64_t>(instruction.op) << 8 | static_cast<uint64_t>(instruction.type));
-    hasher.Add(static_cast<uint64_t>(instruction.result));
-    hasher.Add(static_cast<uint64_t>(instruction.imm));
-    hasher.Add(static_cast<uint64_t>(instruction.imm2));
-    hasher.Add(instruction.operands);
-    hasher.Add(instruction.slots);
-    hasher.Add(instruction.regions.size());
-    for (const Region& inner : instruction.regions) AddTo(hasher, inner);
-  }
-  hasher.Add(region.yields);
-}
 
 void Print(std::string& out, const Kernel& kernel, const Region& region, int indent) {
   const auto ids = [](std::span<const int32_t> values) {
@@ -162,30 +143,7 @@ std::string KernelHash::ToString() const { return Format("%016lx%016lx", high, l
 
 KernelHash Hash(const Kernel& kernel) {
   Hasher hasher;
-  hasher.Add(kernel.blocks);
-  hasher.Add(kernel.cluster);
-  hasher.Add(kernel.threads);
-  hasher.Add(kernel.min_blocks_per_sm);
-  hasher.Add(kernel.wide_index);
-  for (const ArrayInfo& array : kernel.arrays) {
-    hasher.Add(static_cast<uint64_t>(array.kind) << 16 | static_cast<uint64_t>(array.type) << 8 | array.may_alias);
-    hasher.Add(array.elements);
-    hasher.Add(array.alignment);
-    hasher.Add(array.pitch);
-    hasher.Add(array.members);
-    hasher.Add(array.sizes);
-    for (const int64_t elements : array.member_elements) hasher.Add(elements);
-    for (const int64_t bits : array.table) hasher.Add(bits);
-  }
-  for (const SlotInfo& slot : kernel.slots) {
-    hasher.Add(static_cast<uint64_t>(slot.type) << 32 | static_cast<uint64_t>(slot.width) << 8 |
-               static_cast<uint64_t>(slot.level));
-    if (slot.fragment)
-      hasher.Add(static_cast<uint64_t>(slot.fragment->shape) << 8 | static_cast<uint64_t>(slot.fragment->role));
-  }
-  for (const VariableInfo& variable : kernel.variables)
-    hasher.Add(static_cast<uint64_t>(variable.type) << 8 | static_cast<uint64_t>(variable.level));
-  AddTo(hasher, kernel.body);
+  ForEachWord(kernel, [&](uint64_t word) { hasher.Add(word); });
   return hasher.hash();
 }
 

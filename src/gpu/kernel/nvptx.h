@@ -67,6 +67,8 @@ struct PtxasReport {
 
 // Where ptxas is: on PATH, in $CUDA_HOME/bin, in /usr/local/cuda/bin; empty when nowhere.
 std::string FindPtxas();
+// The last line of `ptxas --version`: "Build cuda_13.0.r13.0/compiler.36424714_0".
+Result<std::string> PtxasVersion();
 
 // Assembles PTX by running `ptxas -v`. Errors: not found, timed out, rejected (with its words).
 Result<PtxasReport> Ptxas(const std::string& ptx, const std::string& arch = "sm_90", double timeout_seconds = 60);

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
@@ -17,6 +16,7 @@
 
 #include "base/text.h"
 #include "gpu/kernel/nvptx.h"
+#include "gpu/kernel/ptxas_log.h"
 
 namespace hlo::kernel {
 namespace {
@@ -86,36 +86,7 @@ Result<ChildOutput> RunChild(std::vector<std::string> arguments, double timeout_
   return output;
 }
 
-// The integer in front of `unit`, as in "32 registers"; 0 when there is none.
-int64_t NumberBefore(std::string_view text, std::string_view unit) {
-  const size_t at = text.find(unit);
-  if (at == std::string_view::npos) return 0;
-  size_t begin = at;
-  while (begin > 0 && std::isdigit(static_cast<unsigned char>(text[begin - 1]))) --begin;
-  int64_t value = 0;
-  ParseInt(text.substr(begin, at - begin), &value);
-  return value;
-}
-
-// `text` is what `ptxas -v` said: for each kernel a line that names it, followed by its properties.
-std::vector<PtxasKernel> KernelsIn(std::string_view text) {
-  constexpr std::string_view kBegin = "Compiling entry function '";
-  std::vector<PtxasKernel> kernels;
-  for (size_t at = text.find(kBegin); at != std::string_view::npos;) {
-    const size_t next = text.find(kBegin, at + 1);
-    const std::string_view part = text.substr(at + kBegin.size(), next - at - kBegin.size());
-    kernels.push_back({
-        .entry = std::string(part.substr(0, part.find('\''))),
-        .registers = NumberBefore(part, " registers"),
-        .spill_store_bytes = NumberBefore(part, " bytes spill stores"),
-        .spill_load_bytes = NumberBefore(part, " bytes spill loads"),
-        .stack_bytes = NumberBefore(part, " bytes stack frame"),
-        .shared_bytes = NumberBefore(part, " bytes smem"),
-    });
-    at = next;
-  }
-  return kernels;
-}
+Error NotFound() { return DeviceError("R103", "ptxas not found on PATH, in $CUDA_HOME/bin or in /usr/local/cuda/bin"); }
 
 }  // namespace
 
@@ -133,11 +104,20 @@ std::string FindPtxas() {
   return "";
 }
 
+Result<std::string> PtxasVersion() {
+  const std::string program = FindPtxas();
+  if (program.empty()) FAIL(NotFound());
+  constexpr double kSeconds = 20;
+  const ChildOutput output = TRY(RunChild({program, "--version"}, kSeconds));
+  const std::vector<std::string_view> lines = Split(Trim(output.text), '\n');
+  if (output.timed_out || output.status != 0 || lines.empty())
+    FAIL(DeviceError("R105", Str("'", program, " --version': ", Trim(output.text))));
+  return std::string(lines.back());
+}
+
 Result<PtxasReport> Ptxas(const std::string& ptx, const std::string& arch, double timeout_seconds) {
   const std::string program = FindPtxas();
-  if (program.empty()) {
-    FAIL(DeviceError("R103", "ptxas not found on PATH, in $CUDA_HOME/bin or in /usr/local/cuda/bin"));
-  }
+  if (program.empty()) FAIL(NotFound());
   const TemporaryFiles files;
   std::ofstream(files.ptx, std::ios::binary) << ptx;
   const ChildOutput output =
@@ -145,7 +125,7 @@ Result<PtxasReport> Ptxas(const std::string& ptx, const std::string& arch, doubl
   if (output.timed_out) FAIL(DeviceError("R104", Str("ptxas: no answer within ", timeout_seconds, " s")));
   if (output.status != 0) FAIL(DeviceError("R105", Str("ptxas: ", Trim(output.text))));
   std::ifstream cubin(files.cubin, std::ios::binary);
-  PtxasReport report{.kernels = KernelsIn(output.text),
+  PtxasReport report{.kernels = KernelsInLog(output.text),
                      .cubin = std::string(std::istreambuf_iterator<char>(cubin), {})};
   if (report.kernels.empty()) FAIL(DeviceError("R105", Str("ptxas named no kernel: ", Trim(output.text))));
   return report;

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include <llvm/Config/llvm-config.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Pass.h>
@@ -171,6 +172,11 @@ class CodeGenPasses : public llvm::legacy::PassManager {
 Result<llvm::TargetMachine*> HostTarget(Effort effort) {
   return Make(llvm::sys::getProcessTriple(), Cpu().name, Cpu().features,
               effort == Effort::kFull ? llvm::CodeGenOptLevel::Default : llvm::CodeGenOptLevel::None);
+}
+
+std::string HostTargetText(Effort effort) {
+  return Str("LLVM ", LLVM_VERSION_STRING, " ", llvm::sys::getProcessTriple(), " ", Cpu().name, " ", Cpu().features,
+             MayUseAvx512() ? " 512" : " 256", effort == Effort::kFull ? " full" : " little");
 }
 
 Result<llvm::TargetMachine*> NvptxTarget(const std::string& arch, int ptx_version) {

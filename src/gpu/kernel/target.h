@@ -20,6 +20,8 @@ enum class Effort : uint8_t {
 
 // This machine, up to the level that was chosen (base/host_isa.h).
 Result<llvm::TargetMachine*> HostTarget(Effort effort = Effort::kFull);
+// What decides its code besides the module: versions, processor, features, effort.
+std::string HostTargetText(Effort effort);
 Result<llvm::TargetMachine*> NvptxTarget(const std::string& arch, int ptx_version);
 
 // Triple and data layout of the target, and what its code needs of function attributes.

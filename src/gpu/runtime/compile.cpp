@@ -391,8 +391,17 @@ class Compiler {
     }
     report().kernels = static_cast<int>(kernels.size());
     report().distinct_kernels = static_cast<int>(distinct.size());
-    program_.code = TRY(device_.Compile(kernels, shares));
+    kernel::CodeCache* const cache = options().cache.get();
+    program_.code = TRY(device_.Compile(kernels, shares, cache));
     report().kernels_ms = MillisecondsSince(start);
+    if (cache != nullptr) {
+      std::set<kernel::KernelHash> cached;
+      for (size_t i = 0; i < kernels.size(); ++i) {
+        if (program_.code[i]->was_kept()) cached.insert(kernel::Hash(*kernels[i]));
+      }
+      report().cached_kernels = static_cast<int>(cached.size());
+      for (std::string& note : cache->TakeNotes()) report().notes.push_back(std::move(note));
+    }
     constexpr double kLong = 2;
     std::set<kernel::KernelHash> slow;
     for (size_t i = 0; i < kernels.size(); ++i) {

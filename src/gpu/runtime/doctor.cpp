@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "gpu/device/device.h"
+#include "gpu/device/nvjitlink.h"
 #include "gpu/kernel/nvptx.h"
 #include "gpu/libraries/cublaslt.h"
 #include "gpu/libraries/onednn.h"
@@ -29,13 +30,30 @@ Capability Ptxas() {
           "PTX is not assembled in tests; the driver does it on a GPU"};
 }
 
+Capability Cache(kernel::CodeCache* cache) {
+  if (cache == nullptr)
+    return {"cache", false, "no --cache_dir, no HLO_CACHE_DIR", "each process compiles its kernels anew"};
+  const kernel::CodeCache::Contents contents = cache->Count();
+  const std::vector<std::string> notes = cache->TakeNotes();
+  if (!notes.empty()) return {"cache", false, notes.front(), "each process compiles its kernels anew"};
+  return {"cache", true,
+          Str(cache->directory(), ", code of ", contents.entries, contents.entries == 1 ? " kernel, " : " kernels, ",
+              HumanBytes(static_cast<double>(contents.bytes)), " of ",
+              HumanBytes(static_cast<double>(cache->most_bytes()))),
+          ""};
+}
+
 }  // namespace
 
-std::vector<Capability> Examine(const std::vector<std::string>& library_path) {
+std::vector<Capability> Examine(const std::vector<std::string>& library_path, kernel::CodeCache* cache) {
   return {
       Cpu(),
       Versioned("oneDNN", OneDnnVersion(library_path), "products and convolutions run as our own kernels on the cpu"),
-      Cuda(), Versioned("cublasLt", CublasLtVersion(library_path), "products run as our own kernels on cuda"), Ptxas()};
+      Cuda(),
+      Versioned("cublasLt", CublasLtVersion(library_path), "products run as our own kernels on cuda"),
+      Versioned("nvJitLink", NvJitLinkVersion(library_path), "without ptxas no machine code is made ahead of time"),
+      Ptxas(),
+      Cache(cache)};
 }
 
 }  // namespace hlo::gpu

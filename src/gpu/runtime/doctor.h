@@ -5,17 +5,19 @@
 #include <string>
 #include <vector>
 
+#include "gpu/kernel/code_cache.h"
+
 namespace hlo::gpu {
 
 struct Capability {
-  std::string name;  // "cpu", "oneDNN", "cuda", "cublasLt", "ptxas".
+  std::string name;  // "cpu", "oneDNN", "cuda", "cublasLt", "nvJitLink", "ptxas", "cache".
   bool ok = false;
   std::string text;         // What was found: version, device, threads; or what was tried.
   std::string consequence;  // When it is missing: what happens instead.
 };
 
-// Opens every library it asks about; cuBLASLt alone takes up to a second.
-std::vector<Capability> Examine(const std::vector<std::string>& library_path);
+// Opens every library it asks about; cuBLASLt alone takes up to a second. `cache`: null where none is wanted.
+std::vector<Capability> Examine(const std::vector<std::string>& library_path, kernel::CodeCache* cache);
 
 }  // namespace hlo::gpu
 

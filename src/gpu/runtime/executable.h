@@ -27,6 +27,7 @@
 #include "base/result.h"
 #include "gpu/device/device.h"
 #include "gpu/emitters/emitter.h"
+#include "gpu/kernel/code_cache.h"
 #include "ir/device_description.h"
 #include "ir/module.h"
 #include "ir/precision_plan.h"
@@ -60,7 +61,8 @@ struct CompileOptions {
   // Weights that a library wants in an order of its own are packed once after Bind when they are parameters or
   // constants, not in each Execute; costs their size in memory. Whoever compares times should say which was measured.
   bool pack_once = false;
-  bool keep_kernels = false;  // For dumps.
+  bool keep_kernels = false;                 // For dumps.
+  std::shared_ptr<kernel::CodeCache> cache;  // Code that other processes made. Null: all is compiled.
   // For what no emitter takes, and for sizes that are known only at run time. Null: such instructions are unsupported.
   std::shared_ptr<const HostCalls> host;
   std::string inject;  // "KIND:NAME:FAULT", see fault.h. Tests of the comparison.
@@ -136,6 +138,7 @@ struct CompileReport {
   double libraries_ms = 0;
   int kernels = 0;
   int distinct_kernels = 0;
+  std::optional<int> cached_kernels;  // Of the distinct ones, those that CompileOptions::cache had; where there is one.
   int library_calls = 0;
   int planted = 0;  // Steps with the fault of CompileOptions::inject in them.
   // Library fusions that became kernels, and kernels that became host calls, with the reason.

@@ -1,0 +1,41 @@
+// Kernels as machine code of a GPU, made ahead of time, without one: PTX by LLVM, and from there ptxas, or, where that
+// is not, nvJitLink.
+#ifndef HLO_GPU_DEVICE_SASS_H_
+#define HLO_GPU_DEVICE_SASS_H_
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "gpu/kernel/code_cache.h"
+#include "gpu/kernel/kernel.h"
+#include "gpu/kernel/nvptx.h"
+
+namespace hlo::gpu {
+
+struct Assembler {
+  enum class Kind : uint8_t { kPtxas, kNvJitLink };
+  Kind kind;
+  std::string text;                 // "nvJitLink 13.0"; with ptxas its own words.
+  std::vector<std::string> search;  // Folders.
+};
+
+// The one that is there. Errors: those of PtxasVersion.
+Result<Assembler> FindAssembler(const std::vector<std::string>& search);
+
+struct Sass {
+  std::shared_ptr<const std::string> cubin;  // Shared by kernels that were assembled together.
+  kernel::PtxasKernel report;                // With the entry's name in the cubin.
+  int64_t dynamic_shared_bytes = 0;          // As in kernel::Ptx.
+  bool was_kept = false;                     // In the CodeCache.
+};
+
+// On all threads, equal kernels once; one result for each. `kept`: may be null.
+Result<std::vector<Sass>> MakeSass(std::span<const kernel::Kernel* const> kernels, const kernel::NvptxOptions& options,
+                                   const Assembler& assembler, kernel::CodeCache* kept);
+
+}  // namespace hlo::gpu
+
+#endif  // HLO_GPU_DEVICE_SASS_H_
