@@ -81,7 +81,7 @@ class Builder {
         hero.given.push_back(id);
       }
     }
-    if (!OthersAreSmall(*space)) return Fail("its reductions are over different dimensions");
+    if (!OthersAreSmall(*space)) return Fail("each of its elements folds many others");
     return space;
   }
 
@@ -162,13 +162,18 @@ class Builder {
     return pass_of_.at(id);
   }
 
-  // A reduce of many terms for each element is worth a kernel before.
+  // A fold of many terms for each element is worth a kernel before, or is one: of a running sum each element would fold
+  // all before it.
   static bool OthersAreSmall(const RowsSpace& space) {
     return std::ranges::none_of(space.graph.Reachable(space.Needed()), [&](NodeId id) {
       const ElementNode& node = space.graph.node(id);
-      return node.kind == Kind::kReduce && (node.inst->Is(Opcode::kDot) || node.inst->Is(Opcode::kConvolution) ||
-                                            (node.inst->Is(Opcode::kReduce) && TermsOf(*node.inst) > kFewTerms));
+      return node.kind == Kind::kReduce &&
+             (node.inst->Is(Opcode::kDot) || node.inst->Is(Opcode::kConvolution) || FoldedTerms(node) > kFewTerms);
     });
+  }
+
+  static int64_t FoldedTerms(const ElementNode& fold) {
+    return fold.loop_sizes.empty() ? std::ssize(fold.steps) : Product(fold.loop_sizes);
   }
 
   const FusionBody& body_;
