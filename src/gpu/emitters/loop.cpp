@@ -15,6 +15,39 @@ using kernel::CeilDiv;
 using kernel::Value;
 using Kind = ElementNode::Kind;
 
+// The variable along which neighbouring rows lie side by side in what is read while they do not in what is written; -1:
+// none. Blocks that follow each other take it first: then each of their warps reads on where it stopped, and together
+// they write a run of rows. In the order of what is written every row of a transpose {1,0,2} would be read from a page
+// of its own.
+int64_t MovedRows(const LoopSpace& space, int64_t rows_of_block) {
+  const int64_t last = std::ssize(space.variables) - 2;
+  if (last < 1 || space.variables[last].size % rows_of_block != 0) return -1;
+  for (const NodeId id : space.graph.Reachable(space.Values())) {
+    const ElementNode& node = space.graph.node(id);
+    if (node.kind != Kind::kLoad || space.pool.Coefficient(node.offset, space.minor().e) != 1) continue;
+    for (int64_t i = 0; i < last; ++i) {
+      if (space.pool.Coefficient(node.offset, space.variables[i].e) == space.minor().size) return i;
+    }
+  }
+  return -1;
+}
+
+// The row of this warp, of blocks that go along `moved` first.
+void BindMovedRow(const LoopSpace& space, int64_t moved, Emission& emission, kernel::KernelBuilder& k) {
+  const auto take = [&](int64_t i, Value index) { emission.Bind(space.variables[i].e, index); };
+  const int64_t last = std::ssize(space.variables) - 2;
+  const int64_t moved_size = space.variables[moved].size, groups = space.variables[last].size / k.warps();
+  take(moved, k.block() % moved_size);
+  Value rest = k.block() / moved_size;
+  take(last, rest % groups * k.warps() + k.warp());
+  rest = rest / groups;
+  for (int64_t i = last; i-- > 0;) {
+    if (i == moved) continue;
+    take(i, rest % space.variables[i].size);
+    rest = rest / space.variables[i].size;
+  }
+}
+
 }  // namespace
 
 Result<std::unique_ptr<LoopSpace>> LoopTarget::SpaceOf(const EmitRequest& request, bool flat) {
@@ -146,6 +179,14 @@ Result<EmittedKernel> EmitLoop(const EmitRequest& request) {
       if (i > 0) index = index / variable.size;
     }
   };
+  if (const int64_t moved = by_warp ? MovedRows(*space, warps) : -1; moved >= 0) {
+    k.Warps([&] {
+      Emission::Scope scope(emission);
+      BindMovedRow(*space, moved, emission, k);
+      EmitTile(*space, frame, arrays, width, lane, k.Index(0), 32 * width);
+    });
+    return std::move(frame).Finish("loop");
+  }
   if (by_warp) {
     k.Warps([&] {
       const Value index = k.block() * warps + k.warp();

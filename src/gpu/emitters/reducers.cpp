@@ -15,22 +15,49 @@ using kernel::Value;
 
 const Computation& ReducerOf(const ReducedHero& hero) { return *hero.inst->attrs<ReduceAttrs>().to_apply; }
 
+// The bits of floats, as integers without a sign, go up with the magnitude; with one, those of floats without do. So
+// the largest with a sign is the maximum of all that are no less than +0, if there is one (-0 is none), and the
+// smallest without is that of the others; the largest without is the minimum of all below +0, if there is one, and else
+// the smallest is that. What is beyond an infinity is NaN. Three operations on integers, in place of some six on
+// floats: AVX2 has no comparison that knows NaN and the sign of zero.
+constexpr Type kExtremes[] = {Type::kS16, Type::kU16, Type::kU16};
+constexpr int64_t kNothing[] = {INT16_MIN, UINT16_MAX, 0};
+constexpr int64_t kSign = 0x8000;
+
+bool IsByBits(const ReducedHero& hero, const std::string& fault) {
+  const auto simple = AsSimpleReducer(ReducerOf(hero));
+  if (!simple || hero.types.size() != 1 || fault == "max_ignores_nan") return false;
+  const bool is_extreme = simple->opcode == Opcode::kMaximum || simple->opcode == Opcode::kMinimum;
+  return is_extreme && (hero.types[0] == Type::kBF16 || hero.types[0] == Type::kF16);
+}
+
+void AppendBits(Value value, std::vector<Value>* bits) {
+  for (const Type type : kExtremes) bits->push_back(Bitcast(value, type));
+}
+
+std::vector<Value> CombineBits(std::span<const Value> a, std::span<const Value> b) {
+  return {Max(a[0], b[0]), Min(a[1], b[1]), Max(a[2], b[2])};
+}
+
 }  // namespace
 
 Reducers::Reducers(kernel::KernelBuilder& k, Emission& emission, const std::string& fault,
-                   std::vector<const ReducedHero*> heroes)
+                   std::vector<const ReducedHero*> heroes, bool by_bits)
     : k_(k), emission_(emission), fault_(fault), heroes_(std::move(heroes)) {
   for (const ReducedHero* hero : heroes_) {
+    by_bits_.push_back(by_bits && IsByBits(*hero, fault));
     const auto simple = AsSimpleReducer(ReducerOf(*hero));
-    has_identity_.push_back(simple && IdentityOf(k_, *simple, hero->accumulators[0]).has_value());
+    has_identity_.push_back(by_bits_.back() || (simple && IdentityOf(k_, *simple, hero->accumulators[0]).has_value()));
   }
   counts_ = std::ranges::count(has_identity_, false) > 0;
 }
 
 std::vector<Type> Reducers::AccumulatorTypes() const {
   std::vector<Type> types;
-  for (const ReducedHero* hero : heroes_)
-    types.insert(types.end(), hero->accumulators.begin(), hero->accumulators.end());
+  for (size_t h = 0; h < heroes_.size(); ++h) {
+    if (by_bits_[h]) types.insert(types.end(), std::begin(kExtremes), std::end(kExtremes));
+    else types.insert(types.end(), heroes_[h]->accumulators.begin(), heroes_[h]->accumulators.end());
+  }
   if (counts_) types.push_back(kFlag);
   return types;
 }
@@ -39,7 +66,13 @@ std::vector<Slot> Reducers::MakeSlots(int width) {
   std::vector<Slot> slots;
   for (const Type type : AccumulatorTypes()) slots.push_back(k_.MakeSlot(type, width));
   size_t next = 0;
-  for (const ReducedHero* hero : heroes_) {
+  for (size_t h = 0; h < heroes_.size(); ++h) {
+    const ReducedHero* const hero = heroes_[h];
+    if (by_bits_[h]) {
+      for (size_t i = 0; i < std::size(kExtremes); ++i, ++next)
+        k_.Fill(slots[next], k_.Constant(kExtremes[i], kNothing[i]));
+      continue;
+    }
     const auto simple = AsSimpleReducer(ReducerOf(*hero));
     // Without a known identity anything, which is not read.
     for (const Type type : hero->accumulators) {
@@ -53,8 +86,10 @@ std::vector<Slot> Reducers::MakeSlots(int width) {
 
 std::vector<Value> Reducers::Terms() {
   std::vector<Value> terms;
-  for (const ReducedHero* hero : heroes_) {
-    for (const NodeId input : hero->inputs) emission_.EmitParts(input, &terms);
+  for (size_t h = 0; h < heroes_.size(); ++h) {
+    if (by_bits_[h]) AppendBits(emission_.Emit(heroes_[h]->inputs[0]), &terms);
+    else
+      for (const NodeId input : heroes_[h]->inputs) emission_.EmitParts(input, &terms);
   }
   if (counts_) terms.push_back(k_.Constant(kFlag, int64_t{1}));
   return terms;
@@ -64,6 +99,12 @@ std::vector<Value> Reducers::Combine(std::span<const Value> a, std::span<const V
   std::vector<Value> results;
   size_t next = 0;
   for (size_t h = 0; h < heroes_.size(); ++h) {
+    if (by_bits_[h]) {
+      const std::vector<Value> bits = CombineBits(a.subspan(next), b.subspan(next));
+      results.insert(results.end(), bits.begin(), bits.end());
+      next += bits.size();
+      continue;
+    }
     const ReducedHero& hero = *heroes_[h];
     const size_t arrays = hero.types.size();
     std::vector<Value> arguments(a.begin() + next, a.begin() + next + arrays);
@@ -82,9 +123,30 @@ kernel::KernelBuilder::CombineMany Reducers::Combiner() {
   return [this](std::span<const Value> a, std::span<const Value> b) { return Combine(a, b); };
 }
 
+// The maximum or minimum of what has these extremes, and of the initial value.
+Value Reducers::OfBits(size_t hero, std::span<const Value> totals) {
+  const Type type = heroes_[hero]->types[0];
+  std::vector<Value> initial;
+  AppendBits(Convert(emission_.Emit(heroes_[hero]->initial[0]), type), &initial);
+  const std::vector<Value> all = CombineBits(totals, initial);
+  const int64_t infinity = type == Type::kBF16 ? 0x7f80 : 0x7c00, nan = infinity | infinity >> 1;
+  const bool is_maximum = AsSimpleReducer(ReducerOf(*heroes_[hero]))->opcode == Opcode::kMaximum;
+  const Value bits =
+      is_maximum ? Select(all[0] >= 0, Bitcast(all[0], Type::kU16), all[1]) : Select(all[2] >= kSign, all[2], all[1]);
+  const Value is_nan = (all[0] > infinity) | (all[2] > (kSign | infinity));
+  return Bitcast(Select(is_nan, k_.Constant(Type::kU16, nan), bits), type);
+}
+
 void Reducers::Give(std::span<const Value> totals) {
   size_t next = 0;
-  for (const ReducedHero* hero : heroes_) {
+  for (size_t h = 0; h < heroes_.size(); ++h) {
+    const ReducedHero* const hero = heroes_[h];
+    if (by_bits_[h]) {
+      const std::vector<Value> values = {OfBits(h, totals.subspan(next))};
+      for (const NodeId given : hero->given) emission_.Bind(given, values);
+      next += std::size(kExtremes);
+      continue;
+    }
     const size_t arrays = hero->types.size();
     std::vector<Value> arguments = emission_.EmitParts(hero->initial);
     for (size_t i = 0; i < arrays; ++i) arguments[i] = Convert(arguments[i], hero->accumulators[i]);

@@ -19,9 +19,10 @@ class Reducers {
   // Of the flag of counts(): 32 bits, as shuffles like them.
   static constexpr kernel::Type kFlag = kernel::Type::kU32;
 
-  // All are borrowed. `fault`: as EmitRequest has it.
+  // All are borrowed. `fault`: as EmitRequest has it. `by_bits`: maxima and minima of floats of 16 bits are those of
+  // their bits, as integers; twice as many to a vector.
   Reducers(kernel::KernelBuilder& k, Emission& emission, const std::string& fault,
-           std::vector<const ReducedHero*> heroes);
+           std::vector<const ReducedHero*> heroes, bool by_bits = false);
 
   bool empty() const { return heroes_.empty(); }
   // Is there a reduce without a known identity? Then a flag stands behind all accumulators.
@@ -39,11 +40,13 @@ class Reducers {
   void Give(std::span<const kernel::Value> totals);
 
  private:
+  kernel::Value OfBits(size_t hero, std::span<const kernel::Value> totals);
+
   kernel::KernelBuilder& k_;
   Emission& emission_;
   const std::string& fault_;
   const std::vector<const ReducedHero*> heroes_;
-  std::vector<bool> has_identity_;  // By hero.
+  std::vector<bool> has_identity_, by_bits_;  // By hero.
   bool counts_ = false;
 };
 

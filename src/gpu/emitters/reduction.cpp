@@ -3,6 +3,8 @@
 //
 //   rows     a block or a warp walks each row; long rows that are few are split over blocks, whose partial results the
 //            last block to arrive combines in order
+//   lanes    short rows, of which each thread has one: they come through a tile of shared memory, so that memory is
+//            read along them
 //   columns  a thread owns neighbouring columns and walks down; narrow matrices give each warp of a block rows of its
 //            own
 //
@@ -31,8 +33,9 @@ using Output = ReductionSpace::Output;
 // All reduces, side by side, with what is stored on the way and at the end.
 class ReductionBody : public Reducers {
  public:
-  ReductionBody(ReductionSpace& space, KernelFrame& frame)
-      : Reducers(frame.k(), frame.emission(), frame.fault(), space.Heroes()),
+  // `by_bits`: as Reducers has it.
+  ReductionBody(ReductionSpace& space, KernelFrame& frame, bool by_bits)
+      : Reducers(frame.k(), frame.emission(), frame.fault(), space.Heroes(), by_bits),
         space_(space),
         k_(frame.k()),
         emission_(frame.emission()) {
@@ -52,16 +55,20 @@ class ReductionBody : public Reducers {
       emission_.Enter(steps[u]);
       emission_.Enter();
       bind(u);
-      const std::vector<Value> terms = Terms();
-      std::vector<std::vector<Value>> stored;
-      for (const Output& store : space_.stores) stored.push_back(emission_.EmitParts(std::span(&store.value, 1)));
-      accumulators = Combine(accumulators, terms);
-      for (size_t i = 0; i < stored.size(); ++i)
-        StoreElement(stores_[i], emission_.Lower(space_.stores[i].offset), stored[i]);
+      accumulators = Combine(accumulators, TermsAndStores());
       emission_.Leave();
       emission_.Leave();
     }
     for (size_t i = 0; i < slots.size(); ++i) slots[i].Set(accumulators[i]);
+  }
+  // Of the element that is bound: its terms; what is stored on the way is.
+  std::vector<Value> TermsAndStores() {
+    std::vector<Value> terms = Terms();
+    std::vector<std::vector<Value>> stored;
+    for (const Output& store : space_.stores) stored.push_back(emission_.EmitParts(std::span(&store.value, 1)));
+    for (size_t i = 0; i < stored.size(); ++i)
+      StoreElement(stores_[i], emission_.Lower(space_.stores[i].offset), stored[i]);
+    return terms;
   }
   void HoistInputs() {
     emission_.Hoist(space_.Inputs());
@@ -119,6 +126,10 @@ EmittedKernel WithChain(EmittedKernel kernel, const ReductionSpace& reduction, i
   return kernel;
 }
 
+// Few threads of one element each, that walk all of a row: a plan for a host, whose vectors are neighbouring lanes. A
+// GPU has an instruction for a maximum of floats.
+bool AreLanesVectors(const KernelPlan& plan) { return plan.vector == 1 && plan.tile[0] == 1 && plan.threads <= 64; }
+
 // A block or a warp for each row, or several blocks.
 class RowKernel {
  public:
@@ -139,7 +150,7 @@ class RowKernel {
         frame_(space.graph, space.Needed(), LaunchOf(space, ReductionAxes(space), plan_), request),
         k_(frame_.k()),
         emission_(frame_.emission()),
-        body_(space, frame_) {
+        body_(space, frame_, AreLanesVectors(plan_)) {
     k_.CountsTo(space.Size());
     emission_.SetLane(space.minor().e);
   }
@@ -244,6 +255,107 @@ class RowKernel {
   ReductionBody body_;
 };
 
+// Tiles of longer rows leave the first-level cache.
+constexpr int64_t kMostTurnedRow = 64;
+
+// A thread for each row, short as they are: the terms of a block's rows go into turned tiles, row by row as they lie in
+// memory, and each thread walks a row of those. A warp for each row would take as long to combine its lanes as to load
+// them, and its last vector is cut short; here rows are lanes, whatever their length.
+class TurnedRowKernel {
+ public:
+  TurnedRowKernel(ReductionSpace& space, const EmitRequest& request)
+      : space_(space),
+        threads_(request.plan.threads),
+        row_(space.minor().size),
+        rows_(space.Size(Role::kKept)),
+        terms_(request.fault == "dropped_term" && row_ > 1 && space.stores.empty() ? row_ - 1 : row_),
+        frame_(space.graph, space.Needed(), LaunchOf(space, ReductionAxes(space), request.plan), request),
+        k_(frame_.k()),
+        emission_(frame_.emission()),
+        body_(space, frame_, false) {
+    k_.CountsTo(space.Size());
+  }
+
+  EmittedKernel Emit() && {
+    const std::vector<Array> tiles = MakeTiles();
+    const Value row0 = k_.block() * threads_;
+    const Value rows = rows_ % threads_ == 0 ? k_.Index(threads_) : Min(k_.Index(threads_), k_.Index(rows_) - row0);
+    Fill(tiles, row0, rows);
+    for (const Array& tile : tiles) k_.Turn(tile, rows, k_.Index(row_));
+    emission_.SetLane(space_.variables[0].e);
+    const auto walk = [&](Value thread) {
+      Emission::Scope scope(emission_);
+      emission_.Bind(space_.variables[0].e, row0 + thread);
+      body_.Finish(Walk(tiles, thread));
+    };
+    body_.HoistEpilogues();
+    TileOver(k_, 1, rows_, row0, threads_, walk);
+    return WithChain(std::move(frame_).Finish("row reduction, a thread for each row"), space_, row_ + 1);
+  }
+
+ private:
+  // One for each part of a term. The rows of a turned tile, and its columns, are multiples of 16.
+  std::vector<Array> MakeTiles() {
+    std::vector<Array> tiles;
+    for (const ReductionSpace::Hero& hero : space_.heroes) {
+      for (const Type type : hero.types)
+        tiles.push_back(k_.SharedTile(Str("tile", tiles.size()), type, threads_, CeilDiv(row_, 16) * 16));
+    }
+    return tiles;
+  }
+
+  // A warp steps from row to row, with what is stored on the way.
+  void Fill(const std::vector<Array>& tiles, Value row0, Value rows) {
+    const int64_t warps = threads_ / 32;
+    const int width = static_cast<int>(CeilDiv(row_, 32));
+    emission_.SetLane(space_.minor().e);
+    k_.Warps([&] {
+      k_.Loop(k_.warp(), rows, warps, [&](Value i) {
+        Emission::Scope scope(emission_);
+        emission_.Bind(space_.variables[0].e, row0 + i);
+        body_.HoistInputs();
+        TileOver(k_, width, row_, k_.Index(0), 32 * width, [&](Value j) {
+          Emission::Scope in_tile(emission_);
+          emission_.Bind(space_.minor().e, j);
+          const std::vector<Value> terms = body_.TermsAndStores();
+          for (size_t t = 0; t < tiles.size(); ++t) tiles[t].StoreAt(i, j, terms[t]);
+        });
+      });
+    });
+  }
+
+  std::vector<Value> Walk(const std::vector<Array>& tiles, Value thread) {
+    const std::vector<Type> types = body_.AccumulatorTypes();
+    // A flag that says that there is a term, which holds from the first on.
+    const auto at = [&](Value term) {
+      std::vector<Value> values;
+      for (const Array& tile : tiles) values.push_back(tile.LoadTurned(thread, term));
+      if (body_.counts()) values.push_back(k_.Constant(types.back(), int64_t{1}));
+      return values;
+    };
+    const std::vector<Value> first = at(k_.Index(0));
+    std::vector<kernel::Variable> running;
+    for (size_t i = 0; i < first.size(); ++i) running.push_back(k_.MakeVariable(Convert(first[i], types[i])));
+    const auto sums = [&] {
+      std::vector<Value> values;
+      for (const kernel::Variable& variable : running) values.push_back(variable.Get());
+      return values;
+    };
+    k_.Loop(int64_t{1}, terms_, 1, [&](Value term) {
+      const std::vector<Value> combined = body_.Combine(sums(), at(term));
+      for (size_t i = 0; i < combined.size(); ++i) running[i].Set(combined[i]);
+    });
+    return sums();
+  }
+
+  ReductionSpace& space_;
+  const int64_t threads_, row_, rows_, terms_;
+  KernelFrame frame_;
+  KernelBuilder& k_;
+  Emission& emission_;
+  ReductionBody body_;
+};
+
 // A block for each strip of neighbouring columns, or several. Narrow: the columns are one strip, and the warps of a
 // block take different rows of it.
 class ColumnKernel {
@@ -267,7 +379,7 @@ class ColumnKernel {
         k_(frame_.k()),
         emission_(frame_.emission()),
         lane_(space.minor().e),
-        body_(space, frame_) {
+        body_(space, frame_, false) {
     k_.CountsTo(space.Size());
     emission_.SetLane(lane_);
   }
@@ -390,6 +502,9 @@ class ColumnKernel {
   Value begin_, last_;
 };
 
+// Rows of the block are its threads, and all of a row is in the tile.
+bool IsTurned(const KernelPlan& plan) { return plan.tile.size() == 2 && plan.tile[0] == plan.threads; }
+
 // What both kinds ask of a plan.
 Result<std::unique_ptr<ReductionSpace>> SpaceFor(const EmitRequest& request, Role minor_role) {
   const KernelPlan& plan = request.plan;
@@ -407,6 +522,7 @@ Result<std::unique_ptr<ReductionSpace>> SpaceFor(const EmitRequest& request, Rol
   const int64_t minor = space->minor().size, warps = plan.threads / 32;
   TRY(request.Require(minor % plan.vector == 0,
                       Str("the minor dimension, ", minor, ", is no multiple of vector, ", plan.vector)));
+  if (minor_role == Role::kReduced && IsTurned(plan)) return space;
   TRY(request.Require(
       (plan.tile[0] == 1 || plan.tile[0] == warps) && plan.tile[0] * plan.tile[1] == plan.threads * plan.vector,
       Str("a tile of ", plan.threads, " threads of ", plan.vector, " is [1,", plan.threads * plan.vector, "] or [",
@@ -420,6 +536,13 @@ Result<EmittedKernel> EmitRowReduction(const EmitRequest& request) {
   const KernelPlan& plan = request.plan;
   const auto space = TRY(SpaceFor(request, /*minor_role=*/Role::kReduced));
   const int64_t row = space->minor().size, step = plan.tile[1], steps = StepsOf(*space, plan);
+  if (IsTurned(plan)) {
+    TRY(request.Require(space->variables.size() == 2 && row <= step && step <= kMostTurnedRow && plan.vector == 1 &&
+                            plan.splits == 1 && plan.unroll == 1,
+                        Str("a tile of as many rows as threads is all of a row, ", kMostTurnedRow,
+                            " elements at most, of the minor dimension, with one element at a time")));
+    return TurnedRowKernel(*space, request).Emit();
+  }
   TRY(request.Require(plan.unroll == 1 || (row % step == 0 && steps % plan.unroll == 0),
                       Str(steps, " steps of ", step, " elements cannot be unrolled by ", plan.unroll)));
   TRY(request.Require(plan.splits == 1 || (plan.tile[0] == 1 && plan.splits <= steps),

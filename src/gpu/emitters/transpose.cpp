@@ -1,5 +1,6 @@
 // The emitter of transposes: a loop whose operands' minor dimension moves reads them through tiles of shared memory, so
-// that both sides of the transpose touch memory in runs.
+// that both sides of the transpose touch memory in runs. Where the result's minor dimension is a few elements, the
+// tile has all of those: each thread reads one of each run and writes what becomes neighbours.
 #include "gpu/plan/transpose_space.h"
 
 #include <algorithm>
@@ -14,13 +15,69 @@ using kernel::Array;
 using kernel::CeilDiv;
 using kernel::Value;
 
+namespace {
+
+// Elements of the variable before the minor one, by lanes; those of the minor one are written out.
+Result<EmittedKernel> EmitInterleaved(LoopSpace& space, const EmitRequest& request) {
+  const KernelPlan& plan = request.plan;
+  const LoopSpace::Variable& lane = space.variables[space.variables.size() - 2];
+  const int64_t runs = space.minor().size, step = plan.tile[0], chunks = CeilDiv(lane.size, step);
+  TRY(request.Require(step == plan.threads && plan.tile[1] == runs,
+                      Str("its tile for runs side by side is [", plan.threads, ",", runs, "]")));
+  const TileAxis axes[] = {{lane.size, Role::kKept}, {runs, Role::kKept}};
+  const std::vector<NodeId> values = space.Values();
+  KernelFrame frame(space.graph, values, LaunchOf(space, axes, plan), request);
+  const std::vector<Array> arrays = MakeOutputs(space, values, frame);
+  kernel::KernelBuilder& k = frame.k();
+  k.CountsTo(space.Size());
+  Emission& emission = frame.emission();
+  emission.SetLane(lane.e);
+  const Value begin = chunks == 1 ? k.Index(0) : k.block() % chunks * step;
+  Value rest = chunks == 1 ? k.block() : k.block() / chunks;
+  for (size_t v = space.variables.size() - 2; v-- > 0;) {
+    emission.Bind(space.variables[v].e, rest % space.variables[v].size);
+    rest = rest / space.variables[v].size;
+  }
+  std::vector<Emission::ScopeData> of_run;
+  for (int64_t run = 0; run < runs; ++run) {
+    emission.Enter();
+    emission.Bind(space.minor().e, k.Index(run));
+    emission.Hoist(values);
+    for (const auto& output : space.outputs) emission.Hoist(output.offset);
+    of_run.push_back(emission.Leave());
+  }
+  const int64_t size = frame.fault() == "tail" ? lane.size - 1 : lane.size;
+  TileOver(k, 1, size, begin, step, [&](Value i) {
+    // All before any store, so that what follows is vectors side by side.
+    std::vector<std::vector<Value>> results;
+    std::vector<Value> offsets;
+    for (const Emission::ScopeData& run : of_run) {
+      emission.Enter(run);
+      {
+        Emission::Scope in_tile(emission);
+        emission.Bind(lane.e, begin + i);
+        for (const auto& output : space.outputs) {
+          results.push_back(emission.EmitParts(std::span(&output.value, 1)));
+          offsets.push_back(emission.Lower(output.offset));
+        }
+      }
+      emission.Leave();
+    }
+    for (size_t r = 0; r < results.size(); ++r) StoreElement(arrays[r % arrays.size()], offsets[r], results[r]);
+  });
+  return std::move(frame).Finish("transpose, runs side by side");
+}
+
+}  // namespace
+
 Result<EmittedKernel> EmitTranspose(const EmitRequest& request) {
   const KernelPlan& plan = request.plan;
   LoopTarget target;
   const auto space = TRY(target.SpaceOf(request, /*flat=*/false));
+  TRY(request.RequireBlock(2));
+  if (Interleaves(*space)) return EmitInterleaved(*space, request);
   const Staged staged = FindStaged(*space);
   TRY(request.Require(!staged.loads.empty(), "no operand is read across its memory order in runs of 16 or more"));
-  TRY(request.RequireBlock(2));
   const auto is_side = [](int64_t size) { return size == 32 || size == 64; };
   TRY(request.Require(std::ranges::all_of(plan.tile, is_side), "the sides of its tile are 32 or 64"));
   const size_t across = staged.across;

@@ -14,12 +14,12 @@ namespace {
 
 constexpr const char* kMark = "hlo-streamed";
 
-// A store of whole vectors of 32 or 64 bytes to a multiple of that.
+// A store of whole vectors of 32 or 64 bytes to a multiple of that; several of 32 where it is no multiple of 64.
 bool CanStream(llvm::StoreInst& store, const llvm::DataLayout& layout) {
   const auto* to = llvm::dyn_cast<llvm::Argument>(llvm::getUnderlyingObject(store.getPointerOperand(), 0));
   if (to == nullptr || !to->getParent()->getAttributes().hasParamAttr(to->getArgNo(), kMark)) return false;
   const uint64_t bytes = layout.getTypeStoreSize(store.getValueOperand()->getType());
-  const uint64_t vector = std::min<uint64_t>(bytes, 64);
+  const uint64_t vector = bytes % 64 == 0 ? 64 : 32;
   return bytes % 32 == 0 && llvm::getKnownAlignment(store.getPointerOperand(), layout).value() >= vector;
 }
 

@@ -55,8 +55,15 @@ Result<KernelPlan> LoopKernel(const LoopSpace& merged, const DeviceDescription& 
   return plan;
 }
 
-// Nothing when no operand is read across its memory order, or not in a way that two dimensions describe.
-std::optional<KernelPlan> TransposeKernel(const LoopSpace& space) {
+// Nothing when no operand is read across its memory order, or not in a way that two dimensions describe. On a GPU what
+// is interleaved is together in a cache line, whoever writes it; on a host a loop would go element by element.
+std::optional<KernelPlan> TransposeKernel(const LoopSpace& space, const DeviceDescription& device) {
+  if (!device.is_gpu && Interleaves(space)) {
+    KernelPlan plan = KernelOf(KernelKind::kTranspose, space);
+    plan.threads = ThreadsFor(space.variables[space.variables.size() - 2].size);
+    plan.tile = {plan.threads, space.minor().size};
+    return plan;
+  }
   // The tiles of 32 x 33 words of all operands, and what the prefetchers of a CPU follow.
   constexpr int64_t kSharedBytes = 40 << 10, kLine = 64;
   const Staged staged = FindStaged(space);
@@ -91,7 +98,7 @@ Result<std::vector<KernelPlan>> PlanElements(std::span<const LoopSpace* const> s
                                              bool tiles) {
   std::vector<KernelPlan> plans;
   for (const LoopSpace* space : spaces) {
-    std::optional<KernelPlan> transpose = tiles ? TransposeKernel(*space) : std::nullopt;
+    std::optional<KernelPlan> transpose = tiles ? TransposeKernel(*space, device) : std::nullopt;
     plans.push_back(transpose ? std::move(*transpose) : TRY(LoopKernel(*space, device)));
   }
   return plans;

@@ -35,9 +35,18 @@ bool ReducesMinor(const ReductionSpace& space) { return space.minor().role == Ro
 // A host's partial results are in memory, and each costs as much as a term: fewer where rows have few terms for each,
 // and one warp where a few columns are all. On AVX2, two threads, maxima of bf16[8192,4096] 8.1 and 4.3 ms, sums of
 // columns of f32[2097152,17] 15 and 7 ms.
-void FitToHost(int64_t minor, bool rows, bool by_warp, KernelPlan& plan) {
-  constexpr int64_t kLanes = 64, kFewSteps = 4;
-  if (rows && !by_warp && minor < kFewSteps * plan.tile[1] && minor > kLanes) {
+//
+// A thread for each of many short rows, which come through a turned tile: the lanes of a warp that share a row would
+// have few vectors each, the last cut short, and take as long to combine what they have.
+void FitToHost(const ReductionSpace& space, bool by_warp, KernelPlan& plan) {
+  constexpr int64_t kLanes = 64, kFewSteps = 4, kShortRow = 64;
+  const bool rows = ReducesMinor(space);
+  const int64_t minor = space.minor().size;
+  if (rows && minor < kShortRow && space.variables.size() == 2 && space.Size(Role::kKept) >= kLanes) {
+    plan.vector = 1;
+    plan.threads = kLanes;
+    plan.tile = {kLanes, minor};
+  } else if (rows && !by_warp && minor < kFewSteps * plan.tile[1] && minor > kLanes) {
     plan.vector = 1;
     plan.threads = kLanes;
     plan.tile = {1, kLanes};
@@ -126,7 +135,7 @@ void ShapeReduction(const ReductionSpace& space, const DeviceDescription& device
   // devices that split it over another number of blocks.
   ShapeAlongMinor(minor, VectorWidth(space.graph, space.Inputs(), {}, 16), numbers.warp_lanes, plan);
   const bool by_warp = CeilDiv(minor, plan.vector) <= numbers.warp_lanes;
-  if (!device.is_gpu) FitToHost(minor, rows, by_warp, plan);
+  if (!device.is_gpu) FitToHost(space, by_warp, plan);
   const int64_t steps = StepsOf(space, plan), groups = LaunchOf(space, ReductionAxes(space), plan).blocks;
   // Whole steps only: of elements of a row, or of the warps of a block.
   const bool unrolls =

@@ -24,12 +24,17 @@ int64_t TermsOf(const Instruction& reduce) {
   return terms;
 }
 
-// A reduce of many terms for each element is worth a kernel before.
+int64_t FoldedTerms(const ElementNode& fold) {
+  return fold.loop_sizes.empty() ? std::ssize(fold.steps) : Product(fold.loop_sizes);
+}
+
+// A fold of many terms for each element is worth a kernel before, or is one: of a running sum each element would fold
+// all before it.
 bool OthersAreSmall(const RowsSpace& space) {
   return std::ranges::none_of(space.graph.Reachable(space.Needed()), [&](NodeId id) {
     const ElementNode& node = space.graph.node(id);
-    return node.kind == Kind::kReduce && (node.inst->Is(Opcode::kDot) || node.inst->Is(Opcode::kConvolution) ||
-                                          (node.inst->Is(Opcode::kReduce) && TermsOf(*node.inst) > kFewTerms));
+    return node.kind == Kind::kReduce &&
+           (node.inst->Is(Opcode::kDot) || node.inst->Is(Opcode::kConvolution) || FoldedTerms(node) > kFewTerms);
   });
 }
 
@@ -88,7 +93,7 @@ Result<std::unique_ptr<RowsSpace>> RowsSpaceBuilder::SpaceOver(std::vector<int> 
     }
   }
   if (OthersAreSmall(*space)) return space;
-  No("its reductions are over different dimensions");
+  No("each of its elements folds many others");
   return nullptr;
 }
 

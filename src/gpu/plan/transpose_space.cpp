@@ -5,6 +5,9 @@ namespace {
 
 constexpr int64_t kLeastRun = 16;  // Shorter runs than this are not worth a tile.
 
+// As many runs as shuffles of a few vectors put together.
+constexpr int64_t kMostInterleaved = 8;
+
 }  // namespace
 
 Staged FindStaged(const LoopSpace& space) {
@@ -27,6 +30,27 @@ Staged FindStaged(const LoopSpace& space) {
   if (!staged.loads.empty() && (space.variables[staged.across].size < kLeastRun || space.minor().size < kLeastRun))
     return {};
   return staged;
+}
+
+bool Interleaves(const LoopSpace& space) {
+  if (space.variables.size() < 2 || space.minor().size > kMostInterleaved || space.outputs[0].in_place_leaf >= 0)
+    return false;
+  const IndexPool& pool = space.pool;
+  const LoopSpace::Variable& across = space.variables[space.variables.size() - 2];
+  const int64_t runs = space.minor().size;
+  if (across.size < kLeastRun) return false;
+  bool any = false;
+  for (const NodeId id : space.graph.Reachable(space.Values())) {
+    const ElementNode& node = space.graph.node(id);
+    if (node.kind == ElementNode::Kind::kScalar) continue;
+    if (node.kind != ElementNode::Kind::kLoad || IsComplex(node.inst->shape().type())) return false;
+    const int64_t along = pool.Coefficient(node.offset, across.e),
+                  over = pool.Coefficient(node.offset, space.minor().e);
+    if (along == IndexPool::kNotLinear || over == IndexPool::kNotLinear) return false;
+    if (along != 0 && along != 1 && along != runs) return false;
+    any = any || (along == 1 && over != 0);
+  }
+  return any;
 }
 
 }  // namespace hlo::gpu

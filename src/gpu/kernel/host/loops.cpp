@@ -68,7 +68,9 @@ void HostEmission::Lanes(LlvmValue end, const std::function<void(LlvmValue)>& bo
   Loop(Index(0), end, Index(1), {.lanes = true, .interleave = interleave}, body);
 }
 
-// Whole vectors, then what is left one by one. With masks the vectoriser takes what is not a whole number of vectors.
+// Whole vectors, then what is left one by one; of a short body whose end is known, in vectors of half as many, and so
+// on: six more than three vectors of eight are four and two. With masks the vectoriser takes what is not a whole number
+// of vectors.
 void HostEmission::Lanes(LlvmValue end, const WidePlan& wide, const std::function<void(LlvmValue)>& body,
                          int interleave) {
   if (wide.is_scalar) return Loop(Index(0), end, Index(1), {.lanes = true, .unroll = false, .is_done = true}, body);
@@ -78,16 +80,26 @@ void HostEmission::Lanes(LlvmValue end, const WidePlan& wide, const std::functio
   const bool is_short = elements && elements->getSExtValue() < width;
   if (width < 2 || is_short || (masked_tails_ && !is_whole)) return Lanes(end, body, interleave);
   LlvmValue const most = elements ? end : b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, end, Index(0));
-  LlvmValue const whole = b_.CreateAnd(most, Index(-width));
-  Loop(Index(0), whole, Index(width), {.lanes = true, .unroll = false, .is_done = true}, [&](LlvmValue index) {
-    wide_ = &wide;
-    width_ = static_cast<unsigned>(width);
-    CarryVariables(wide);
-    body(index);
-    carried_.clear();
-    wide_ = nullptr;
-  });
-  if (!is_whole) Loop(whole, end, Index(1), {.lanes = true, .unroll = false, .is_done = true}, body);
+  LlvmValue begin = Index(0);
+  const auto vectors = [&](LlvmValue to, int64_t lanes) {
+    Loop(begin, to, Index(lanes), {.lanes = true, .unroll = false, .is_done = true}, [&](LlvmValue index) {
+      wide_ = &wide;
+      width_ = static_cast<unsigned>(lanes);
+      CarryVariables(wide);
+      body(index);
+      carried_.clear();
+      wide_ = nullptr;
+    });
+    begin = to;
+  };
+  vectors(b_.CreateAnd(most, Index(-width)), width);
+  if (is_whole) return;
+  for (int64_t lanes = width / 2; elements && wide.is_short && lanes > 1; lanes /= 2) {
+    const int64_t left = elements->getSExtValue() % (2 * lanes);
+    if (left >= lanes) vectors(Index(elements->getSExtValue() - left % lanes), lanes);
+  }
+  if (elements && begin == end) return;
+  Loop(begin, end, Index(1), {.lanes = true, .unroll = false, .is_done = true}, body);
 }
 
 // Vectors of `width_` lanes for the variables that live across the loops and branches of a vector body.

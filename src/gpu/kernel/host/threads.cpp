@@ -36,6 +36,8 @@ int64_t HostEmission::Elements(const Instruction& tile) const {
 llvm::Value* HostEmission::EndOf(const Instruction& tile) {
   LlvmValue const elements = Index(Elements(tile));
   if (tile.operands.empty()) return elements;
+  if (const auto* const limit = llvm::dyn_cast<llvm::ConstantInt>(Get(tile.operands[0])))
+    return Index(std::min(limit->getSExtValue(), Elements(tile)));
   return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, Get(tile.operands[0]), elements);
 }
 
@@ -67,8 +69,9 @@ size_t HostEmission::EmitTiles(std::span<const Instruction> instructions) {
 }
 
 void HostEmission::EmitTile(const Instruction& tile) {
-  if (tile.operands.empty() || !IsWorthTwice(facts_, tile.regions[0])) return EmitElements(tile, EndOf(tile));
-  LlvmValue const limit = Get(tile.operands[0]);
+  LlvmValue const limit = tile.operands.empty() ? nullptr : Get(tile.operands[0]);
+  if (limit == nullptr || llvm::isa<llvm::ConstantInt>(limit) || !IsWorthTwice(facts_, tile.regions[0]))
+    return EmitElements(tile, EndOf(tile));
   LlvmValue const elements = Index(Elements(tile));
   Branch(b_.CreateICmpSGE(limit, elements), true, [&](int side) { EmitElements(tile, side == 0 ? elements : limit); });
 }
@@ -180,11 +183,9 @@ bool HostEmission::EmitInRegisters(const Region& region, LlvmValue end, const Se
       PlanWide(facts_, body, region.arguments, {.segments = segments, .loops_inside = true}, VectorBytes());
   int64_t vectors = VectorsInRegisters(wide.carried.size(), VectorBytes());
   if (wide.lanes < 2 || wide.carried.empty() || vectors == 0) return false;
-  const auto* const elements = llvm::dyn_cast<llvm::ConstantInt>(end);
-  if (elements) {
-    while (vectors > 1 && elements->getSExtValue() % (wide.lanes * vectors) != 0) vectors /= 2;
-    if (elements->getSExtValue() % wide.lanes != 0) return false;
-  }
+  const auto* elements = llvm::dyn_cast<llvm::ConstantInt>(end);
+  if (elements && elements->getSExtValue() % wide.lanes != 0) elements = nullptr;
+  while (elements && vectors > 1 && elements->getSExtValue() % (wide.lanes * vectors) != 0) vectors /= 2;
   const auto emit = [&](LlvmValue lane) {
     bind(lane);
     EmitRegion(region);

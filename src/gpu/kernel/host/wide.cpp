@@ -8,6 +8,9 @@ namespace {
 // The vectoriser takes elements this far apart from whole vectors, by shuffles.
 constexpr int64_t kMostInterleaved = 8;
 
+// Instructions of a body that may stand in the code for several numbers of lanes.
+constexpr int64_t kShortBody = 16;
+
 class WidePlanner {
  public:
   WidePlanner(const HostFacts& facts, WideContext context, WidePlan& plan)
@@ -210,12 +213,14 @@ WidePlan PlanWide(const HostFacts& facts, std::span<const Instruction* const> bo
   WidePlan plan;
   WidePlanner planner(facts, context, plan);
   for (const int32_t index : indices) planner.Know(index, 1);
-  int64_t scattered = 0;
+  int64_t scattered = 0, instructions = 0;
   for (const Instruction* each : body) {
+    instructions += 1 + (each->regions.empty() ? 0 : kShortBody);
     if (planner.Take(*each)) continue;
     if (!planner.IsScattered(*each)) return plan;
     ++scattered;
   }
+  plan.is_short = instructions <= kShortBody;
   plan.is_scalar = planner.MostlyMoves(scattered);
   if (scattered == 0 && planner.widest() > 0) plan.lanes = vector_bytes / planner.widest();
   return plan;

@@ -1,0 +1,139 @@
+// Forms of kernels that are planned for a host alone: short rows by threads, runs side by side, rows in the order of
+// what is read. Inputs are integers whose sums are exact in any order, so 0 ulps, the default, asks for the
+// interpreter's values.
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+#include "emitters_harness.h"
+#include "ir/fusion_plan.h"
+
+namespace hlo::gpu {
+namespace {
+
+// The fusion of `text` with the host's plan written on it, to be obeyed by whoever emits it; its last kernel is of
+// `kind` with this tile.
+std::unique_ptr<Module> ForHost(const std::string& text, KernelKind kind, const std::vector<int64_t>& tile) {
+  auto module = Fused(text, FusionKind::kInput);
+  Instruction& root = module->entry().root();
+  auto plan = PlanKernels(root, HostDescription(2, 32));
+  if (!plan) {
+    ADD_FAILURE() << plan.error().message();
+    return module;
+  }
+  EXPECT_EQ(plan->kernels.back().kind, kind) << text;
+  EXPECT_EQ(plan->kernels.back().tile, tile) << text;
+  plan->target.clear();
+  SetPlan(root, *plan);
+  return module;
+}
+
+constexpr std::string_view kReducers =
+    "add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT m = f32[] add(a, b) } "
+    "max { a = f32[] parameter(0) b = f32[] parameter(1) ROOT m = f32[] maximum(a, b) } "
+    "half { a = bf16[] parameter(0) b = bf16[] parameter(1) ROOT m = bf16[] add(a, b) } "
+    "most { a = s8[] parameter(0) b = s8[] parameter(1) ROOT m = s8[] maximum(a, b) } "
+    "more { a = s32[] parameter(0) b = s32[] parameter(1) o = s32[] constant(1) s = s32[] add(a, b)"
+    " ROOT r = s32[] add(s, o) } "
+    "argmax { av = f32[] parameter(0) ai = s32[] parameter(1) bv = f32[] parameter(2) bi = s32[] parameter(3)"
+    " k = pred[] compare(av, bv), direction=GE v = f32[] select(k, av, bv) j = s32[] select(k, ai, bi)"
+    " ROOT r = (f32[], s32[]) tuple(v, j) } ";
+
+TEST(EmitRowReduction, AThreadForEachShortRow) {
+  const std::string reducers(kReducers);
+  const auto rows = [](int64_t row) { return std::vector<int64_t>{64, row}; };
+  struct Case {
+    int64_t rows, row;
+  };
+  for (const Case& c : {Case{64, 30}, Case{70, 17}, Case{200, 63}, Case{129, 32}, Case{66, 48}}) {
+    const std::string from = Str("[", c.rows, ",", c.row, "]"), to = Str("[", c.rows, "]");
+    Check(*ForHost(reducers + "ENTRY e { x = f32" + from + " parameter(0) y = f32" + from + " parameter(1) m = f32" +
+                       from + " multiply(x, y) i = f32[] constant(3) ROOT r = f32" + to +
+                       " reduce(m, i), dimensions={1}, to_apply=add }",
+                   KernelKind::kRowReduction, rows(c.row)));
+    Check(*ForHost(reducers + "ENTRY e { x = bf16" + from + " parameter(0) i = bf16[] constant(0) ROOT r = bf16" + to +
+                       " reduce(x, i), dimensions={1}, to_apply=half }",
+                   KernelKind::kRowReduction, rows(c.row)));
+    Check(*ForHost(reducers + "ENTRY e { x = s8" + from + " parameter(0) i = s8[] constant(-128) ROOT r = s8" + to +
+                       " reduce(x, i), dimensions={1}, to_apply=most }",
+                   KernelKind::kRowReduction, rows(c.row)));
+    // Without a known identity.
+    Check(*ForHost(reducers + "ENTRY e { x = s32" + from + " parameter(0) i = s32[] constant(5) ROOT r = s32" + to +
+                       " reduce(x, i), dimensions={1}, to_apply=more }",
+                   KernelKind::kRowReduction, rows(c.row)));
+  }
+  Check(*ForHost(reducers + "ENTRY e { x = f32[100,30] parameter(0) i = f32[] constant(-inf)"
+                            " ROOT r = f32[100] reduce(x, i), dimensions={1}, to_apply=max }",
+                 KernelKind::kRowReduction, rows(30)),
+        Inputs::kReals);
+}
+
+// Several at once, with pairs, an epilogue, and what is stored on the way.
+TEST(EmitRowReduction, AThreadForEachShortRowOfSeveral) {
+  const std::string reducers(kReducers);
+  const std::vector<int64_t> tile = {64, 30};
+  Check(*ForHost(reducers + "ENTRY e { x = f32[70,30] parameter(0) z = f32[] constant(0) m = f32[] constant(-inf)"
+                            " y = f32[70,30] multiply(x, x) s = f32[70] reduce(y, z), dimensions={1}, to_apply=add"
+                            " h = f32[70] reduce(x, m), dimensions={1}, to_apply=max q = f32[70] parameter(1)"
+                            " d = f32[70] subtract(s, q) ROOT r = (f32[70], f32[70], f32[70,30]) tuple(d, h, y) }",
+                 KernelKind::kRowReduction, tile));
+  Check(*ForHost(reducers + "ENTRY e { x = f32[70,30] parameter(0) i = s32[70,30] iota(), iota_dimension=1"
+                            " m = f32[] constant(-inf) z = s32[] constant(0)"
+                            " ROOT r = (f32[70], s32[70]) reduce(x, i, m, z), dimensions={1}, to_apply=argmax }",
+                 KernelKind::kRowReduction, tile));
+}
+
+// NaN of either sign, infinities, and zeros of both signs: by their bits as integers.
+TEST(EmitRowReduction, MaximaAndMinimaOfSixteenBits) {
+  const auto reduce = [](std::string_view type, std::string_view op, std::string_view dims, std::string_view initial,
+                         std::string_view made) {
+    const std::string_view rows = dims.substr(0, dims.find(','));
+    return Str("f { a = ", type, "[] parameter(0) b = ", type, "[] parameter(1) ROOT m = ", type, "[] ", op,
+               "(a, b) } ENTRY e { x = ", type, "[", dims, "] parameter(0) z = ", type, "[] constant(-0) zs = ", type,
+               "[", dims, "] broadcast(z), dimensions={} n = ", type, "[", dims, "] negate(x) m = ", type, "[", dims,
+               "] multiply(x, zs) i = ", type, "[] constant(", initial, ") ROOT r = ", type, "[", rows, "] reduce(",
+               made, ", i), dimensions={1}, to_apply=f }");
+  };
+  for (const std::string_view type : {"bf16", "f16"}) {
+    for (const std::string_view op : {"maximum", "minimum"}) {
+      for (const std::string_view dims : {"9,777", "3,1024"}) {
+        const auto check = [&](std::string_view initial, std::string_view made, Inputs inputs) {
+          Check(*ForHost(reduce(type, op, dims, initial, made), KernelKind::kRowReduction, {1, 64}), inputs);
+        };
+        check(op == "maximum" ? "-inf" : "inf", "x", Inputs::kReals);
+        check("1", "x", Inputs::kPlain);
+        check("nan", "n", Inputs::kPlain);
+        check("-0", "m", Inputs::kPlain);  // Zeros of both signs alone.
+      }
+    }
+  }
+}
+
+TEST(EmitTranspose, RunsSideBySide) {
+  const auto text = [](std::string_view type, int64_t batch, int64_t runs, int64_t run) {
+    return Str("ENTRY e { x = ", type, "[", batch, ",", runs, ",", run, "] parameter(0) b = ", type, "[", runs,
+               "] parameter(1) t = ", type, "[", batch, ",", run, ",", runs,
+               "] transpose(x), dimensions={0,2,1} c = ", type, "[", batch, ",", run, ",", runs,
+               "] broadcast(b), dimensions={2} ROOT r = ", type, "[", batch, ",", run, ",", runs, "] add(t, c) }");
+  };
+  Check(*ForHost(text("f32", 5, 3, 64), KernelKind::kTranspose, {64, 3}));
+  Check(*ForHost(text("f32", 3, 2, 37), KernelKind::kTranspose, {64, 2}));
+  Check(*ForHost(text("bf16", 2, 3, 300), KernelKind::kTranspose, {256, 3}));
+  Check(*ForHost(text("s8", 2, 4, 70), KernelKind::kTranspose, {96, 4}));
+  Check(*ForHost(text("f64", 2, 8, 33), KernelKind::kTranspose, {64, 8}));
+  // Large enough to stream, in vectors that are no multiple of a cache line.
+  Check(*ForHost(text("f32", 30000, 3, 64), KernelKind::kTranspose, {64, 3}));
+}
+
+// Sixteen rows of a, which lie apart in b: blocks go along what is read.
+TEST(EmitLoop, RowsInTheOrderOfWhatIsRead) {
+  Check(
+      *ForHost("ENTRY e { x = bf16[16,20,128] parameter(0) ROOT t = bf16[20,16,128] transpose(x), dimensions={1,0,2} }",
+               KernelKind::kLoop, {8, 512}));
+  Check(*ForHost(
+      "ENTRY e { x = f32[3,8,5,36] parameter(0) y = f32[36] parameter(1) t = f32[3,5,8,36] transpose(x),"
+      " dimensions={0,2,1,3} b = f32[3,5,8,36] broadcast(y), dimensions={3} ROOT r = f32[3,5,8,36] add(t, b) }",
+      KernelKind::kLoop, {8, 128}));
+}
+
+}  // namespace
+}  // namespace hlo::gpu
