@@ -32,10 +32,14 @@ Off OffOf(const ShadowValue& value, const Literal& interpreted, int64_t i) {
   return {std::max(real.error, imaginary.error), std::max(real.bound, imaginary.bound)};
 }
 
+bool IsOfTwo(Opcode opcode) {
+  return opcode == Opcode::kDivide || opcode == Opcode::kPower || opcode == Opcode::kAtan2;
+}
+
 class ComplexFunction : public testing::TestWithParam<Opcode> {};
 
 TEST_P(ComplexFunction, EnclosesWhatTheInterpreterGives) {
-  const bool binary = GetParam() == Opcode::kDivide || GetParam() == Opcode::kPower;
+  const bool binary = IsOfTwo(GetParam());
   for (const double size : {1e-3, 1.0, 8.0}) {
     Program p;
     Instruction& x = p.Parameter(kC128, {500});
@@ -60,11 +64,49 @@ TEST_P(ComplexFunction, EnclosesWhatTheInterpreterGives) {
   }
 }
 
+// As declared: what a kernel of c64 may give is around what the interpreter gives for the same numbers as c128.
+TEST_P(ComplexFunction, EnclosesAsDeclared) {
+  for (const double size : {1e-3, 1.0, 8.0}) {
+    std::vector<Literal> args = {RandomComplex(500, 3, size)};
+    if (IsOfTwo(GetParam())) args.push_back(RandomComplex(500, 4, size));
+    Program narrow, wide;
+    std::vector<Instruction*> of_narrow, of_wide;
+    std::vector<Literal> narrow_args, wide_args;
+    for (const Literal& arg : args) {
+      of_narrow.push_back(&narrow.Parameter(PrimitiveType::kC64, {500}));
+      of_wide.push_back(&wide.Parameter(kC128, {500}));
+      Literal rounded(Shape(PrimitiveType::kC64, {500})), again(Shape(kC128, {500}));
+      for (int64_t i = 0; i < 500; ++i) rounded.SetComplex(i, arg.GetComplex(i));
+      for (int64_t i = 0; i < 500; ++i) again.SetComplex(i, rounded.GetComplex(i));
+      narrow_args.push_back(rounded);
+      wide_args.push_back(again);
+    }
+    const bool is_abs = GetParam() == Opcode::kAbs;
+    const PrimitiveType part = is_abs ? PrimitiveType::kF32 : PrimitiveType::kC64;
+    narrow.entry.SetRoot(narrow.entry.Add(GetParam(), Shape(part, {500}), of_narrow));
+    wide.entry.SetRoot(wide.entry.Add(GetParam(), Shape(is_abs ? PrimitiveType::kF64 : kC128, {500}), of_wide));
+    const auto shadow = EvaluateShadow(narrow.entry, narrow_args);
+    const auto exact = EvaluateComputation(wide.entry, wide_args);
+    const auto interpreted = EvaluateComputation(narrow.entry, narrow_args);
+    ASSERT_TRUE(shadow && exact && interpreted);
+    for (int64_t i = 0; i < 500; ++i) {
+      const double magnitude = std::abs(exact->GetComplex(i));
+      for (const Literal* value : {&*exact, &*interpreted}) {
+        const Off off = OffOf(shadow->value, *value, i);
+        EXPECT_LE(off.error, off.bound) << ToString(GetParam()) << " " << i << ", numbers up to " << size;
+        EXPECT_LE(off.bound, 0x1p-23 * magnitude + 1e-11 * (magnitude + size)) << ToString(GetParam()) << " " << i;
+      }
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(All, ComplexFunction,
-                         testing::Values(Opcode::kAbs, Opcode::kCos, Opcode::kCosh, Opcode::kDivide, Opcode::kExp,
-                                         Opcode::kExp2, Opcode::kExpm1, Opcode::kLog, Opcode::kLog1p, Opcode::kLogistic,
-                                         Opcode::kPower, Opcode::kRsqrt, Opcode::kSign, Opcode::kSin, Opcode::kSinh,
-                                         Opcode::kSqrt, Opcode::kTan, Opcode::kTanh),
+                         testing::Values(Opcode::kAcos, Opcode::kAcosh, Opcode::kAsin, Opcode::kAsinh, Opcode::kAtan2,
+                                         Opcode::kAtanh, Opcode::kLog2, Opcode::kAbs, Opcode::kCos, Opcode::kCosh,
+                                         Opcode::kDivide, Opcode::kExp, Opcode::kExp2, Opcode::kExpm1, Opcode::kLog,
+                                         Opcode::kLog1p, Opcode::kLogistic, Opcode::kPower, Opcode::kRsqrt,
+                                         Opcode::kSign, Opcode::kSin, Opcode::kSinh, Opcode::kSqrt, Opcode::kTan,
+                                         Opcode::kTanh),
                          [](const auto& info) { return Str("Opcode", static_cast<int>(info.param)); });
 
 // On the cut, and where a part overflows.

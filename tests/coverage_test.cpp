@@ -18,7 +18,7 @@ TEST(Coverage, EveryProbeIsValidForSomeTypeAndTheInterpreterKnowsWhatKernelsDo) 
     EXPECT_TRUE(std::any_of(op.by_type.begin(), op.by_type.end(), [](const Support& s) { return s.defined; }))
         << ToString(op.opcode) << ": the probe is valid for no type";
     for (size_t t = 0; t < op.by_type.size(); ++t) {
-      EXPECT_TRUE(op.by_type[t].interpreter || !op.by_type[t].kernels)
+      EXPECT_TRUE(op.by_type[t].interpreter || !op.by_type[t].compiled())
           << ToString(op.opcode) << " of " << ToString(CoverageTypes()[t]) << ": kernels, but no interpreter";
     }
   }
@@ -30,7 +30,7 @@ TEST(Coverage, WhatHasKernelsRunsAsTheInterpreterSays) {
   for (size_t t = 0; t < CoverageTypes().size(); ++t) {
     std::vector<Opcode> compiled;
     for (const OpCoverage& op : coverage) {
-      if (!op.by_type.empty() && op.by_type[t].kernels) compiled.push_back(op.opcode);
+      if (!op.by_type.empty() && op.by_type[t].compiled()) compiled.push_back(op.opcode);
     }
     const std::string program = CoverageProgram(compiled, CoverageTypes()[t]);
     SCOPED_TRACE(program);

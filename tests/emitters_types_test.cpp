@@ -349,13 +349,24 @@ TEST(EmitTypes, ComplexNumbersInFolds) {
 // Within a few units of f64 for c128; of c64 the formulas are computed in f64.
 TEST(EmitTypes, ComplexFunctions) {
   for (const auto& [t, part, ulps] : {std::tuple("c64", "f32", 1.0), std::tuple("c128", "f64", 24.0)}) {
-    for (const char* op : {"exponential", "exponential-minus-one", "log", "log-plus-one", "sqrt", "rsqrt", "sine",
-                           "cosine", "tan", "sinh", "cosh", "tanh", "logistic", "sign", "negate", "exp2", "log2"}) {
+    for (const char* op : {"exponential", "exponential-minus-one",
+                           "log",         "log-plus-one",
+                           "sqrt",        "rsqrt",
+                           "sine",        "cosine",
+                           "tan",         "sinh",
+                           "cosh",        "tanh",
+                           "logistic",    "sign",
+                           "negate",      "exp2",
+                           "log2",        "acos",
+                           "acosh",       "asin",
+                           "asinh",       "atanh"}) {
       SCOPED_TRACE(Str(op, " of ", t));
       Check(*Fused(Str("ENTRY e { x = ", t, "[260] parameter(0) ROOT r = ", t, "[260] ", op, "(x) }")), Inputs::kPlain,
             ulps);
     }
-    for (const char* op : {"add", "subtract", "multiply", "divide", "power"}) {
+    for (const char* op : {"add", "subtract", "multiply", "divide", "power", "atan2"}) {
+      // The logarithm of a number of size 1, more or less: of c128 there is no wider type in which its size is known.
+      if (part == std::string_view("f64") && op == std::string_view("atan2")) continue;
       SCOPED_TRACE(Str(op, " of ", t));
       Check(*Fused(Str("ENTRY e { x = ", t, "[260] parameter(0) y = ", t, "[260] parameter(1) ROOT r = ", t, "[260] ",
                        op, "(x, y) }")),

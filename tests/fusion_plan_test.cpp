@@ -105,6 +105,10 @@ std::vector<Case> Cases() {
       {"sort", less + "ENTRY e { x = f32[9000] parameter(0) ROOT r = f32[9000] sort(x), dimensions={0},"
                       " to_apply=less }"},
       {"sort", "ENTRY e { x = f32[3,70000] parameter(0) ROOT r = (f32[3,9], s32[3,9]) topk(x), k=9, largest=true }"},
+      {"fft", "ENTRY e { x = c64[6,60] parameter(0) ROOT r = c64[6,60] fft(x), fft_type=FFT, fft_length={60} }"},
+      {"fft",
+       "ENTRY e { x = f32[3,17,12] parameter(0) ROOT r = c64[3,17,7] fft(x), fft_type=RFFT, fft_length={17,12} }"},
+      {"matrix", "ENTRY e { x = f32[3,9,9] parameter(0) ROOT r = f32[3,9,9] cholesky(x), lower=true }"},
   };
 }
 

@@ -1,6 +1,7 @@
 // hlo ops: which op is compiled for which element type, and which falls back.
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <set>
 
 #include "base/text.h"
@@ -15,6 +16,7 @@ namespace {
 const char* Cell(const Support& support) {
   if (!support.defined) return "";
   if (support.kernels) return "k";
+  if (support.compiled()) return "p";
   return support.interpreter ? "f" : "-";
 }
 
@@ -26,6 +28,20 @@ void PrintRow(const OpCoverage& op) {
   }
   if (op.by_type.empty()) row += op.interpreter ? " f" : " -";
   std::printf("%s\n", std::string(row, 0, row.find_last_not_of(' ') + 1).c_str());
+}
+
+// "  p: scan_expander"; "  f: no emitter for 'sort' of s4 (s4, u4)".
+void PrintWhy(const OpCoverage& op) {
+  std::map<std::string, std::vector<std::string_view>> types;
+  for (size_t t = 0; t < op.by_type.size(); ++t) {
+    const Support& support = op.by_type[t];
+    if (!support.pass.empty()) types[Str("p: ", support.pass)].push_back(ToString(CoverageTypes()[t]));
+    else if (support.defined && !support.kernels)
+      types[Str("f: ", support.why)].push_back(ToString(CoverageTypes()[t]));
+  }
+  for (const auto& [why, of] : types)
+    std::printf("%s\n",
+                Str("  ", why, of.size() == CoverageTypes().size() ? "" : Str(" (", Join(of, ", "), ")")).c_str());
 }
 
 Result<Opcode> OpcodeNamed(const std::string& name) {
@@ -43,10 +59,11 @@ Result<Opcode> OpcodeNamed(const std::string& name) {
 Result<ExitCode> OpsCommand(Args args) {
   FlagSet flags("hlo-ops", "[OPCODE...]",
                 "Which op is supported for which element type: k compiled to kernels (cpu and cuda have the same); "
-                "f falls back on cpu and cuda: a step by the interpreter (--nofallback: UNSUPPORTED); - neither; blank "
-                "where HLO has no such op. The interpreter has all that is k or f. Measured with a smallest use of "
-                "each op; one f8 stands for all. Ops of tokens and channels, which have no element type of their own, "
-                "have one letter.",
+                "p compiled once a pass has put others in its place; f falls back on cpu and cuda: a step by the "
+                "interpreter (--nofallback: UNSUPPORTED); - neither; blank where HLO has no such op. The interpreter "
+                "has all that is k, p or f. Measured with a smallest use of each op, as a plain hlo-run on cpu has it; "
+                "one f8 stands for all. Ops that talk to the host or other devices, which have no element type of "
+                "their own, have one letter. Of opcodes that are named, the passes and the reasons are said.",
                 {"hlo ops", "hlo ops dot convolution"});
   const std::vector<std::string> positionals = TRY(flags.Parse(args));
   if (flags.help_asked()) {
@@ -58,17 +75,21 @@ Result<ExitCode> OpsCommand(Args args) {
   std::string head = Format("%-26s", "opcode");
   for (const PrimitiveType type : CoverageTypes()) head += Format(" %-2s", std::string(ToString(type)).c_str());
   std::printf("%s\n", head.c_str());
-  int64_t interpreted = 0, with_kernels = 0, compiled = 0, falling_back = 0;
+  int64_t interpreted = 0, with_kernels = 0, compiled = 0, falling_back = 0, fall_back = 0;
   const std::vector<OpCoverage> coverage = MeasureCoverage();
   for (const OpCoverage& op : coverage) {
     if (asked.empty() || asked.contains(op.opcode)) PrintRow(op);
+    if (asked.contains(op.opcode)) PrintWhy(op);
+    const auto falls_back = [](const Support& s) { return s.interpreter && !s.compiled(); };
     interpreted += op.interpreter;
-    with_kernels += std::ranges::any_of(op.by_type, &Support::kernels);
-    compiled += std::ranges::count_if(op.by_type, &Support::kernels);
-    falling_back += std::ranges::count_if(op.by_type, [](const Support& s) { return s.interpreter && !s.kernels; });
+    with_kernels += std::ranges::any_of(op.by_type, &Support::compiled);
+    compiled += std::ranges::count_if(op.by_type, &Support::compiled);
+    falling_back += std::ranges::count_if(op.by_type, falls_back);
+    fall_back += std::ranges::any_of(op.by_type, falls_back) || (op.by_type.empty() && op.interpreter);
   }
   std::printf("%s\n", Str(interpreted, " of ", coverage.size(), " opcodes in the interpreter, ", with_kernels,
-                          " as kernels; of opcodes and types ", compiled, " are compiled, ", falling_back, " fall back")
+                          " compiled, ", fall_back, " fall back; of opcodes and types ", compiled, " are compiled, ",
+                          falling_back, " fall back")
                           .c_str());
   return ExitCode::kOk;
 }

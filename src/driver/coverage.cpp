@@ -8,8 +8,10 @@
 #include "base/parallel.h"
 #include "base/text.h"
 #include "driver/optimize.h"
+#include "driver/run/fallback.h"
 #include "gpu/emitters/emitter.h"
 #include "gpu/plan/planner.h"
+#include "gpu/runtime/executable.h"
 #include "gpu/runtime/prepare.h"
 #include "interp/arguments/arguments.h"
 #include "interp/interpreter.h"
@@ -29,6 +31,7 @@ constexpr std::string_view kParameters = R"(
   row = T[1,3] parameter(4)
   v = T[3] parameter(5)
   s = T[] parameter(6)
+  pair = T[2] parameter(17)
   t = T[] parameter(7)
   image = T[1,4,2] parameter(8)
   filter = T[2,2,5] parameter(9)
@@ -40,6 +43,8 @@ constexpr std::string_view kParameters = R"(
   grouped = T[2,3,2] parameter(15)
   scale = T[1,1] parameter(16)
   groups = s32[2] constant({1, 1})
+  there = token[] after-all()
+  one = s32[1] constant({1})
   two = s32[] constant(2)
   three = s32[] constant(3)
   looped = (s32[], T[]) tuple(index, s)
@@ -51,6 +56,15 @@ constexpr std::pair<std::string_view, std::string_view> kComputations[] = {
     {"sum", R"({ x = T[] parameter(0)
   y = T[] parameter(1)
   ROOT z = T[] add(x, y) })"},
+    {"whole", "{ ROOT x = T[2,3] parameter(0) }"},
+    // What one op begins, no other may call.
+    {"whole_start", "{ ROOT x = T[2,3] parameter(0) }"},
+    {"whole_update", "{ ROOT x = T[2,3] parameter(0) }"},
+    {"whole_done", "{ ROOT x = T[2,3] parameter(0) }"},
+    {"running", R"({ x = T[2] parameter(0)
+  y = T[2] parameter(1)
+  z = T[2] add(x, y)
+  ROOT both = (T[2], T[2]) tuple(z, z) })"},
     {"less", R"({ x = T[] parameter(0)
   y = T[] parameter(1)
   ROOT z = pred[] compare(x, y), direction=LT })"},
@@ -66,13 +80,49 @@ constexpr std::pair<std::string_view, std::string_view> kComputations[] = {
   ROOT z = (s32[], T[]) tuple(next, y) })"},
 };
 
-// A smallest use of each op whose shape or attributes do not follow from its row. Ops that are neither here nor
-// elementwise have no type of their own (tokens, channels) or need other processes.
+// A smallest use of each op whose shape or attributes do not follow from its row. One that ends another (x-done) stands
+// behind that, in front of it a line each. Ops that are neither here nor elementwise talk to somebody (channels,
+// queues) or mean what they call.
 struct Probe {
   Opcode opcode;
   std::string_view text;
 };
 constexpr Probe kProbes[] = {
+    {Opcode::kAddDependency, "T[2,3] add-dependency(a, there)"},
+    {Opcode::kAfterAll, "token[] after-all(there)"},
+    {Opcode::kAllGatherDone, "(T[2,3], T[2,3]) all-gather-start(a), dimensions={0}\nT[2,3] all-gather-done(before)"},
+    {Opcode::kAllGatherStart, "(T[2,3], T[2,3]) all-gather-start(a), dimensions={0}\nT[2,3] all-gather-done(before)"},
+    {Opcode::kAllReduceDone,
+     "T[2,3] all-reduce-start(a), replica_groups={}, to_apply=sum\nT[2,3] all-reduce-done(before)"},
+    {Opcode::kAllReduceStart,
+     "T[2,3] all-reduce-start(a), replica_groups={}, to_apply=sum\nT[2,3] all-reduce-done(before)"},
+    {Opcode::kAsyncDone,
+     "((T[2,3]), T[2,3]) async-start(a), calls=whole_done\nT[2,3] async-done(before), calls=whole_done"},
+    {Opcode::kAsyncStart,
+     "((T[2,3]), T[2,3]) async-start(a), calls=whole_start\nT[2,3] async-done(before), calls=whole_start"},
+    {Opcode::kAsyncUpdate,
+     "((T[2,3]), T[2,3]) async-start(a), calls=whole_update\n((T[2,3]), T[2,3]) async-update(before), "
+     "calls=whole_update\n"
+     "T[2,3] async-done(before), calls=whole_update"},
+    {Opcode::kCollectiveBroadcast, "T[2,3] collective-broadcast(a), replica_groups={{0}}"},
+    {Opcode::kCollectivePermute, "T[2,3] collective-permute(a), source_target_pairs={{0,0}}"},
+    {Opcode::kCollectivePermuteDone,
+     "(T[2,3], T[2,3]) collective-permute-start(a), source_target_pairs={{0,0}}\nT[2,3] "
+     "collective-permute-done(before)"},
+    {Opcode::kCollectivePermuteStart,
+     "(T[2,3], T[2,3]) collective-permute-start(a), source_target_pairs={{0,0}}\nT[2,3] "
+     "collective-permute-done(before)"},
+    {Opcode::kCollectiveReduce, "T[2,3] collective-reduce(a), replica_groups={{0}}, to_apply=sum"},
+    {Opcode::kCopyDone, "(T[2,3], T[2,3], u32[]) copy-start(a)\nT[2,3] copy-done(before)"},
+    {Opcode::kCopyStart, "(T[2,3], T[2,3], u32[]) copy-start(a)\nT[2,3] copy-done(before)"},
+    {Opcode::kDomain, "T[2,3] domain(a), domain={kind=\"sharding\", entry={replicated}, exit={replicated}}"},
+    {Opcode::kFusion, "T[2,3] fusion(a), kind=kLoop, calls=whole"},
+    {Opcode::kGetTupleElement, "(T[2,3], T[3]) tuple(a, v)\nT[3] get-tuple-element(before), index=1"},
+    {Opcode::kPartitionId, "u32[] partition-id()"},
+    {Opcode::kReduceScatter, "T[2,3] reduce-scatter(a), replica_groups={{0}}, dimensions={0}, to_apply=sum"},
+    {Opcode::kReplicaId, "u32[] replica-id()"},
+    {Opcode::kRngGetAndUpdateState, "u64[2] rng-get-and-update-state(), delta=1"},
+    {Opcode::kScan, "(T[2,3], T[2]) scan(a, pair), dimensions={1}, num_carries=1, to_apply=running"},
     {Opcode::kAllGather, "T[2,3] all-gather(a), dimensions={0}"},
     {Opcode::kAllReduce, "T[2,3] all-reduce(a), replica_groups={}, to_apply=sum"},
     {Opcode::kAllToAll, "T[2,3] all-to-all(a), dimensions={0}"},
@@ -103,7 +153,8 @@ constexpr Probe kProbes[] = {
     {Opcode::kMap, "T[2,3] map(a, b), dimensions={0,1}, to_apply=sum"},
     {Opcode::kOptimizationBarrier, "T[2,3] opt-barrier(a)"},
     {Opcode::kPad, "T[2,5] pad(a, s), padding=0_0x1_1"},
-    {Opcode::kParameter, "T[2] parameter(17)"},
+    {Opcode::kParameter, "T[2] parameter(18)"},
+    {Opcode::kRaggedAllToAll, "T[2,3] ragged-all-to-all(a, b, one, one, one, one), replica_groups={{0}}"},
     {Opcode::kRaggedDot,
      "T[2,2] ragged-dot(a, grouped, groups), lhs_contracting_dims={1}, rhs_contracting_dims={1}, lhs_ragged_dims={0}, "
      "rhs_group_dims={0}"},
@@ -150,7 +201,14 @@ std::string ProgramOf(std::span<const std::string> probes, PrimitiveType type) {
   std::vector<std::string> names;
   for (const std::string& probe : probes) {
     names.push_back(Str("r", names.size()));
-    body += Str("  ", names.back(), " = ", probe, "\n");
+    std::string before;
+    for (std::string_view line : Split(probe, '\n')) {
+      std::string text(line);
+      if (const size_t at = text.find("before"); at != std::string::npos) text.replace(at, 6, before);
+      const bool is_last = line.data() + line.size() == probe.data() + probe.size();
+      before = is_last ? names.back() : Str(names.back(), "_", before.size());
+      body += Str("  ", before, " = ", text, "\n");
+    }
   }
   const auto is_named = [](std::string_view name) {
     return [name](const std::string& probe) { return probe.find(name) != std::string::npos; };
@@ -196,31 +254,61 @@ bool Interprets(const Module& module) {
   return arguments && Interpret(module, *arguments);
 }
 
-Status EmitKernels(const Computation& computation) {
+// Of steps that are not computed by choice, as `hlo-run` has it.
+Status EmitKernels(const Computation& computation, const gpu::HostCalls& host, const DeviceDescription& device) {
   for (const Instruction* inst : gpu::RunOrder(computation)) {
     if (gpu::IsControlOrView(*inst)) {
-      for (const Computation* called : CalledComputations(*inst)) TRY(EmitKernels(*called));
-    } else if (!gpu::MovesBytes(*inst)) {
-      TRY(gpu::EmitFusion(*inst, TRY(gpu::PlanKernels(*inst, DefaultDevice()))));
+      for (const Computation* called : CalledComputations(*inst)) TRY(EmitKernels(*called, host, device));
+      continue;
     }
+    if (!gpu::IsStep(*inst)) continue;
+    if (host.prefers(*inst)) FAIL(UnsupportedAt(*inst, "U041", "its kernel has no error bounds to be judged by"));
+    if (gpu::HasDynamicSizes(*inst)) FAIL(UnsupportedAt(*inst, "U002", "it has sizes that are known only at run time"));
+    if (!gpu::MovesBytes(*inst)) TRY(gpu::EmitFusion(*inst, TRY(gpu::PlanKernels(*inst, device))));
   }
   return {};
 }
 
-// As it stands, or when the passes have expanded it; they do not change element types that kernels lack (U101).
-bool HasKernels(const Module& module) {
-  const Status emitted = EmitKernels(module.entry());
-  if (emitted || emitted.error().code() == "U101") return emitted.has_value();
-  const auto optimized = module.Clone(true);
-  if (!Optimize(*optimized, {}, nullptr)) return false;
-  gpu::TakeUnplannedRegionsApart(*optimized, DefaultDevice());
-  return EmitKernels(optimized->entry()).has_value();
+bool Holds(const Module& module, Opcode opcode) {
+  for (const Computation* computation : module.PostOrder()) {
+    for (const Instruction* inst : computation->Instructions()) {
+      if (inst->Is(opcode)) return true;
+    }
+  }
+  return false;
 }
 
-Support Measure(const std::string& probe, PrimitiveType type) {
+// As a plain run on cpu has it: through the passes, and what these leave becomes kernels. Where they take the op away,
+// and it has none by itself, the one that does is said.
+void MeasureCompiled(const Module& module, Opcode opcode, Support& support) {
+  const DeviceDescription device = HostDescription(1, 32);
+  const auto host = InterpreterCalls({});
+  const auto optimized = module.Clone(true);
+  std::string gone_by;
+  PipelineOptions options{.device = &device};
+  options.after = [&](const PassRun& run, Module& m) -> Status {
+    if (run.changed && gone_by.empty() && !Holds(m, opcode)) gone_by = run.pass->name;
+    return {};
+  };
+  if (const auto report = Optimize(*optimized, options, nullptr); !report) {
+    support.why = report.error().message();
+    return;
+  }
+  gpu::TakeUnplannedRegionsApart(*optimized, device);
+  if (const Status emitted = EmitKernels(optimized->entry(), *host, device); !emitted) {
+    support.why = emitted.error().message();
+    return;
+  }
+  support.kernels = EmitKernels(module.entry(), *host, device).has_value();
+  if (!support.kernels) support.pass = gone_by.empty() ? "fusion" : gone_by;
+}
+
+Support Measure(Opcode opcode, const std::string& probe, PrimitiveType type) {
   const auto module = ProbeModule(probe, type);
   if (module == nullptr) return {};
-  return {true, Interprets(*module), HasKernels(*module)};
+  Support support{true, Interprets(*module)};
+  MeasureCompiled(*module, opcode, support);
+  return support;
 }
 
 }  // namespace
@@ -246,7 +334,8 @@ std::vector<OpCoverage> MeasureCoverage() {
       OpCoverage& op = coverage[i];
       op.opcode = static_cast<Opcode>(i);
       const std::string probe = ProbeText(op.opcode);
-      for (int64_t t = 0; t < types && !probe.empty(); ++t) op.by_type.push_back(Measure(probe, CoverageTypes()[t]));
+      for (int64_t t = 0; t < types && !probe.empty(); ++t)
+        op.by_type.push_back(Measure(op.opcode, probe, CoverageTypes()[t]));
       op.interpreter = probe.empty() ? Interprets(op.opcode)
                                      : std::any_of(op.by_type.begin(), op.by_type.end(),
                                                    [](const Support& support) { return support.interpreter; });

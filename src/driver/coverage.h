@@ -1,5 +1,6 @@
 // Which ops are supported for which element types, measured: a smallest use of each op is verified, interpreted, and
-// made into kernels.
+// goes the way of a plain `hlo-run` on cpu: through the passes, and to what is compiled and what is a step by the
+// interpreter.
 #ifndef HLO_DRIVER_COVERAGE_H_
 #define HLO_DRIVER_COVERAGE_H_
 
@@ -15,7 +16,12 @@ namespace hlo {
 struct Support {
   bool defined = false;      // HLO has the op for this type: the verifier takes it.
   bool interpreter = false;  // The interpreter gives a result.
-  bool kernels = false;      // There are kernels for it (the same for cpu and cuda), perhaps after the passes.
+  bool kernels = false;      // There are kernels for it (the same for cpu and cuda).
+  // Of what has none: what runs it compiled all the same, and is the pass after which there are kernels; empty: none,
+  // and then why not.
+  std::string pass, why;
+
+  bool compiled() const { return kernels || !pass.empty(); }
 };
 
 struct OpCoverage {

@@ -18,11 +18,9 @@ Status CheckStep(const Instruction& inst, const InterpretOptions& options) {
   return {};
 }
 
-// Arithmetic on complex numbers, and stochastic-convert, have no error bounds as declared: kernels of them could not be
-// judged.
+// Some folds of complex numbers have no error bounds: kernels of them could not be judged.
 bool HasNoBounds(const Instruction& inst) {
-  const bool computes = !inst.Is(kMoves) && !inst.Is(kOnlyNames) && !inst.Is(Opcode::kCopy);
-  if (inst.Is(Opcode::kStochasticConvert) || (computes && shadow::IsOfComplex(inst))) return true;
+  if (shadow::IsOfComplex(inst) && !shadow::HasComplexRule(inst)) return true;
   if (!inst.Is(Opcode::kFusion)) return false;
   return std::ranges::any_of(inst.attrs<FusionAttrs>().calls->Instructions(),
                              [](const Instruction* inner) { return HasNoBounds(*inner); });

@@ -142,6 +142,28 @@ Number SignOf(Number z) {
   return Choose(size == 0.0, z, {z.real / size, z.imag / size});
 }
 
+// Kahan's, of the roots of 1 - z and 1 + z, which do not cancel (Branch cuts for complex elementary functions, 1987).
+Number Conjugate(Number z) { return {z.real, -z.imag}; }
+Number AsinOf(Number z) {
+  const Number below = SqrtOf({1.0 - z.real, -z.imag}), above = SqrtOf({z.real + 1.0, z.imag});
+  return {Atan2(z.real, (below * above).real), Asinh((Conjugate(below) * above).imag)};
+}
+Number AcosOf(Number z) {
+  const Number below = SqrtOf({1.0 - z.real, -z.imag}), above = SqrtOf({z.real + 1.0, z.imag});
+  return {Atan2(below.real, above.real) * 2.0, Asinh((Conjugate(above) * below).imag)};
+}
+Number AcoshOf(Number z) {
+  const Number less = SqrtOf({z.real - 1.0, z.imag}), above = SqrtOf({z.real + 1.0, z.imag});
+  return {Asinh((Conjugate(less) * above).real), Atan2(less.imag, above.real) * 2.0};
+}
+// Of the right half plane, where nothing cancels.
+Number AtanhOf(Number z) {
+  const Value a = Abs(z.real), less = 1.0 - a, square = Square(z.imag);
+  const Value size = Log1p(a * 4.0 / (Square(less) + square)) * 0.25;
+  return {CopySign(size, z.real), Atan2(z.imag * 2.0, less * (a + 1.0) - square) * 0.5};
+}
+Number Atan2Of(Number y, Number x) { return TurnedBack(LogOf((x + Turned(y)) / SqrtOf(x * x + y * y))); }
+
 // ---- The table ---------------------------------------------------------------------------------------------------
 
 using Parts = std::span<const Value>;
@@ -186,7 +208,13 @@ struct ComplexRow;
 #define FUNCTION_OF_TWO(Name, ...) ROW(Name, return InWideOfTwo(v, [](Number x, Number y) { return __VA_ARGS__; });)
 
 ROW(Abs, return {Convert(Size(To(Type::kF64, First(v))), v[0].type())};)
+FUNCTION(Acos, AcosOf(x))
+FUNCTION(Acosh, AcoshOf(x))
 EXACT_OF_TWO(Add, x + y)
+FUNCTION(Asin, AsinOf(x))
+FUNCTION(Asinh, TurnedBack(AsinOf(Turned(x))))
+FUNCTION_OF_TWO(Atan2, Atan2Of(x, y))
+FUNCTION(Atanh, AtanhOf(x))
 ROW(Compare, const bool equal = inst.attrs<CompareAttrs>().direction == ComparisonDirection::kEq;
     return {equal ? First(v) == Second(v) : First(v) != Second(v)};)
 EXACT(Complex, x)

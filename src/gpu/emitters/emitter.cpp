@@ -48,8 +48,9 @@ Status CheckRoots(const FusionBody& body, const FusionPlan& plan) {
       const Instruction& root = *body.roots()[0].inst;
       written[0] += root.Is(Opcode::kScatter) && root.operand(root.operand_count() - 1).shape().NumElements() == 0;
     }
-    // The kernels of a sort before the last one write scratch memory.
-    const bool is_step = kernel.kind == KernelKind::kSort && &kernel != &plan.kernels.back();
+    // The kernels of a sort or an fft before the last one write scratch memory.
+    const bool has_steps = kernel.kind == KernelKind::kSort || kernel.kind == KernelKind::kFft;
+    const bool is_step = has_steps && &kernel != &plan.kernels.back();
     if (kernel.operand || kernel.totals || is_step) continue;
     for (size_t root = 0; root < written.size(); ++root)
       written[root] += kernel.roots.empty() ? 1 : std::ranges::count(kernel.roots, static_cast<int64_t>(root));

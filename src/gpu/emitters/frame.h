@@ -41,6 +41,10 @@ class KernelFrame {
   // Read and written: what an earlier plan of the fusion wrote, or a leaf left there (-1: none).
   kernel::Array WrittenOutput(const FusionBody::Root& root, int in_place_leaf);
   kernel::Array Scratch(int id, kernel::Type type, int64_t elements, bool zeroed = false);
+  // A table in the code, or a parameter.
+  kernel::Array Constant(const std::string& name, const Literal& literal) {
+    return LiteralArray(k_, name, literal, buffers_);
+  }
   // Operand and output may be one buffer.
   void Share(int leaf, const FusionBody::Root& root);
 

@@ -19,6 +19,12 @@ Type UnsignedOf(int bits) {
   }
 }
 
+// Integers of less than a byte as bytes.
+Type InBytes(Type type) {
+  if (kernel::IsFloat(type) || type == Type::kPred || kernel::Bits(type) >= 8) return type;
+  return kernel::IsSigned(type) ? Type::kS8 : Type::kU8;
+}
+
 kernel::Value SignBit(kernel::KernelBuilder& k, Type type) {
   return k.Constant(type, static_cast<int64_t>(uint64_t{1} << (kernel::Bits(type) - 1)));
 }
@@ -100,9 +106,8 @@ Type SortKernel::key_type() const { return UnsignedOf(KeyBits(*space_.key)); }
 
 // An unsigned number in the order of the comparator. Floats in their total order are numbers of sign and magnitude.
 kernel::Value SortKernel::ToKey(Value number) {
-  const Type type = key_type();
-  Value key = EmitBits(number, type);
-  const Type from = number.type();
+  const Type type = key_type(), from = InBytes(number.type());
+  Value key = EmitBits(from == number.type() ? number : Convert(number, from), type);
   const Value sign = SignBit(k(), type);
   if (kernel::IsFloat(from)) key = key ^ Select((key & sign) != 0, ~ConstantLike(key, int64_t{0}), sign);
   else if (kernel::IsSigned(from)) key = key ^ sign;
@@ -110,12 +115,13 @@ kernel::Value SortKernel::ToKey(Value number) {
 }
 
 kernel::Value SortKernel::FromKey(Value key) {
-  const Type to = KernelTypeOf(space_.key->type);
+  const Type declared = KernelTypeOf(space_.key->type), to = InBytes(declared);
   const Value sign = SignBit(k(), key.type());
   if (space_.key->descending) key = ~key;
   if (kernel::IsFloat(to)) key = key ^ Select((key & sign) != 0, sign, ~ConstantLike(key, int64_t{0}));
   else if (kernel::IsSigned(to)) key = key ^ sign;
-  return to == Type::kPred ? key != 0 : Bitcast(key, to);
+  if (to == Type::kPred) return key != 0;
+  return to == declared ? Bitcast(key, to) : Convert(Bitcast(key, to), declared);
 }
 
 kernel::Value SortKernel::KeyAt(Value position) { return ToKey(NumberAt(position)); }

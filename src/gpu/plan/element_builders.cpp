@@ -506,7 +506,8 @@ Result<NodeId> ElementGraph::BuildContraction(const Instruction& inst, const std
     });
   }
   const auto& attrs = inst.attrs<ConvolutionAttrs>();
-  if (!IsFloat(inst.shape().type()) && !IsComplex(inst.shape().type())) {
+  // Narrower integers saturate, in sums of 64 bits: a kernel of kind contraction.
+  if (IsInteger(inst.shape().type()) && BitWidth(inst.shape().type()) < 64) {
     FAIL(UnsupportedAt(inst, "U108", Str("no emitter for 'convolution' of ", inst.shape().type())));
   }
   const DimLabels& labels = attrs.dim_labels;

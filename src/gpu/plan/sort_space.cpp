@@ -98,9 +98,10 @@ bool MayBeNoOrder(const Computation& comparator) {
   });
 }
 
-// Real numbers whose bits an integer of a register has.
+// Real numbers whose bits an integer of a register has, with their sign in front.
 bool IsSorted(PrimitiveType type) {
-  return type == PrimitiveType::kPred || (!IsComplex(type) && BitWidth(type) >= (IsFloat(type) ? 16 : 8));
+  if (!IsFloat(type)) return !IsComplex(type);
+  return BitWidth(type) >= 8 && type != PrimitiveType::kF8E8M0FNU;
 }
 
 Status Check(const Instruction& inst, const SortSpace& space) {
@@ -188,7 +189,7 @@ Result<std::unique_ptr<SortSpace>> SortSpaceOf(const FusionBody& body) {
   return space;
 }
 
-int KeyBits(const SortKey& key) { return key.type == PrimitiveType::kPred ? 8 : static_cast<int>(BitWidth(key.type)); }
+int KeyBits(const SortKey& key) { return std::max(8, static_cast<int>(BitWidth(key.type))); }
 
 int64_t BytesMoved(const SortSpace& space) {
   const int64_t key = KeyBits(*space.key) / 8;

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/check.h"
+#include "interp/compare/joined.h"
 #include "interp/compare/leaf.h"
 #include "interp/compare/patterns.h"
 #include "interp/interpreter.h"
@@ -286,6 +287,17 @@ Comparison CompareLeaves(const std::vector<Leaf>& leaves, const CompareOptions& 
 }
 
 // Complex arrays as arrays of their parts, [.., 2]; everything else as it is.
+Shape PartsOf(const Shape& shape) {
+  if (shape.IsTuple()) {
+    std::vector<Shape> shapes;
+    for (const Shape& element : shape.elements()) shapes.push_back(PartsOf(element));
+    return Shape::Tuple(std::move(shapes));
+  }
+  if (!shape.IsArray() || !IsComplex(shape.type())) return shape;
+  std::vector<int64_t> dims = shape.dims();
+  dims.push_back(2);
+  return Shape(shape.type() == PrimitiveType::kC64 ? PrimitiveType::kF32 : PrimitiveType::kF64, dims);
+}
 Literal Parts(const Literal& literal) {
   if (literal.shape().IsTuple()) {
     std::vector<Literal> elements;
@@ -293,10 +305,22 @@ Literal Parts(const Literal& literal) {
     return Literal::Tuple(std::move(elements));
   }
   if (!IsComplex(literal.shape().type())) return literal;
-  std::vector<int64_t> dims = literal.shape().dims();
-  dims.push_back(2);
-  Literal parts(Shape(literal.shape().type() == PrimitiveType::kC64 ? PrimitiveType::kF32 : PrimitiveType::kF64, dims));
+  Literal parts(PartsOf(literal.shape()));
   std::copy_n(literal.raw(), literal.byte_size(), parts.mutable_raw());
+  return parts;
+}
+
+// The same of what is expected. A complex array has parts where one of a tuple has.
+ShadowValue PartsOf(const ShadowValue& value) {
+  if (value.shape.IsArray() && IsComplex(value.shape.type())) return PartsSideBySide(value);
+  if (!value.shape.IsTuple()) return value;
+  ShadowValue parts = value;
+  std::vector<Shape> shapes;
+  for (ShadowValue& element : parts.elements) {
+    element = PartsOf(element);
+    shapes.push_back(element.shape);
+  }
+  parts.shape = Shape::Tuple(std::move(shapes));
   return parts;
 }
 
@@ -426,6 +450,13 @@ double Comparison::worst_ratio() const {
 
 Comparison CompareWithBounds(const ShadowValue& expected, const Literal& actual, const CompareOptions& options,
                              const Literal* interpreted) {
+  if (HasParts(expected)) {
+    const std::optional<Literal> of_interpreted = interpreted ? std::optional(Parts(*interpreted)) : std::nullopt;
+    Comparison comparison =
+        CompareWithBounds(PartsOf(expected), Parts(actual), options, of_interpreted ? &*of_interpreted : nullptr);
+    MarkParts(actual, comparison);
+    return comparison;
+  }
   std::vector<Leaf> leaves;
   Collect(expected, actual, {}, leaves);
   for (Leaf& leaf : leaves) leaf.interpreted = interpreted != nullptr ? interpreted->At(leaf.index) : Literal();
@@ -435,6 +466,18 @@ Comparison CompareWithBounds(const ShadowValue& expected, const Literal& actual,
 
 Comparison CompareSample(const ShadowValue& expected, const Literal& actual, const Shape& shape,
                          std::span<const std::vector<int64_t>> points, const CompareOptions& options) {
+  if (HasParts(expected)) {
+    std::vector<std::vector<int64_t>> of_parts(points.begin(), points.end());
+    for (size_t i = 0; i < of_parts.size(); ++i) {
+      const ShadowValue& leaf = expected.shape.IsTuple() ? expected.elements[i] : expected;
+      if (!IsComplex(leaf.shape.type())) continue;
+      of_parts[i].clear();
+      for (const int64_t at : points[i]) of_parts[i].insert(of_parts[i].end(), {2 * at, 2 * at + 1});
+    }
+    Comparison comparison = CompareSample(PartsOf(expected), Parts(actual), PartsOf(shape), of_parts, options);
+    MarkParts(actual, comparison);
+    return comparison;
+  }
   std::vector<Leaf> leaves;
   Collect(expected, actual, {}, leaves);
   for (size_t i = 0; i < leaves.size(); ++i) {

@@ -82,22 +82,27 @@ int64_t DecideWhatIsEqual(ShadowValue& joined, const ShadowValue& expected, cons
 
 bool IsComplexArray(const ShadowValue& x) { return x.shape.IsArray() && IsComplex(x.shape.type()); }
 
-// Complex numbers as floats [.., 2].
+}  // namespace
+
 ShadowValue PartsSideBySide(const ShadowValue& x) {
   const ShadowValue parted = shadow::Parted(x);
   const ShadowValue &real = parted.elements[0], &imaginary = parted.elements[1];
   std::vector<int64_t> dims = x.shape.dims();
   dims.push_back(2);
   ShadowValue parts;
-  parts.shape = Shape(PrimitiveType::kF64, dims);
-  parts.value = shadow::Interleaved(real.value, imaginary.value, parts.shape);
+  parts.shape = Shape(real.shape.type(), dims);
+  const Shape wide = parts.shape.WithType(PrimitiveType::kF64);
+  parts.value = shadow::Interleaved(real.value, imaginary.value, wide);
   if (!real.HasBound() && !imaginary.HasBound()) return parts;
   parts.bound = shadow::Interleaved(real.HasBound() ? real.bound : shadow::Zeros(real.shape),
-                                    imaginary.HasBound() ? imaginary.bound : shadow::Zeros(real.shape), parts.shape);
+                                    imaginary.HasBound() ? imaginary.bound : shadow::Zeros(real.shape), wide);
+  if (!real.HasLikely() && !imaginary.HasLikely()) return parts;
+  const auto likely = [](const ShadowValue& part) {
+    return part.HasLikely() ? part.likely : part.HasBound() ? part.bound : shadow::Zeros(part.shape);
+  };
+  parts.likely = shadow::Interleaved(likely(real), likely(imaginary), wide);
   return parts;
 }
-
-}  // namespace
 
 uint64_t Mix(uint64_t x) {
   x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9;

@@ -13,6 +13,8 @@ uint64_t Mix(uint64_t x);
 
 // Of complex numbers, anywhere in a tuple.
 bool HasParts(const ShadowValue& x);
+// A complex array as floats [.., 2].
+ShadowValue PartsSideBySide(const ShadowValue& x);
 // `expected` with the bounds of both sides, as f64, so that the comparison is not done in the declared type.
 ShadowValue Joined(const ShadowValue& expected, const ShadowValue& actual, int64_t* by_bits);
 Literal AsLiteral(const ShadowValue& value);

@@ -1,9 +1,14 @@
-// Complex numbers in one of two modules that are compared (`widened`): two floats each, its parts, with bounds of their
-// own. What an operation does with complex numbers is a computation on their parts, and has the bounds of that; so a
-// product's are those of two products and a sum. What is computed so encloses the exact result, whatever formula a pass
-// puts in its place, since each of its steps does. Where a formula in parts overflows, divides by 0 or lies on a cut
-// (the sign of a zero decides there), the interpreter computes the element, as it does other functions and
+// Complex numbers: two floats each, its parts, with bounds of their own. What an operation does with complex numbers is
+// a computation on their parts, and has the bounds of that; so a product's are those of two products and a sum.
+//
+// In one of two modules that are compared (`widened`), what is computed so encloses the exact result, whatever formula
+// a pass puts in its place, since each of its steps does. Where a formula in parts overflows, divides by 0 or lies on a
+// cut (the sign of a zero decides there), the interpreter computes the element, as it does other functions and
 // decompositions: what both modules make of the same is equal.
+//
+// As declared, what adds, multiplies and moves is what kernels do with the parts, in their type. Functions and
+// quotients are computed in f64, by whatever formula, and rounded once: they are as far from the enclosure as a formula
+// is wrong, and half a step.
 //
 // Such a value has the two parts as `elements`, though its shape is an array's. A literal of complex numbers has none,
 // and is exact; Parted makes one of the other.
@@ -54,7 +59,9 @@ class OnParts {
   // Its elements may be ones that the formula does not have.
   bool IsFunction() const { return is_function_; }
 
-  Result<ShadowValue> operator()(Context& context, Operands operands) const {
+  // `wanted`: of a dot or convolution, as the rules have it.
+  Result<ShadowValue> operator()(Context& context, bool widened, Operands operands,
+                                 const WantedResults* wanted = nullptr) const {
     std::vector<ShadowValue> parted;
     for (const ShadowValue* operand : operands) parted.push_back(Parted(*operand));
     std::vector<const ShadowValue*> args;
@@ -63,8 +70,19 @@ class OnParts {
       else
         for (const ShadowValue& part : operand.elements) args.push_back(&part);
     }
-    const ShadowOptions options = {.widened = true, .max_loop_iterations = context.options.max_loop_iterations};
-    Context inner = {.options = options, .top = &entry_, .depth = context.depth};
+    PrecisionPlan plan = {.ftz = context.ftz()};
+    if (context.options.plan != nullptr) plan.contract = context.options.plan->contract;
+    std::unordered_map<const Instruction*, WantedResults> wanted_parts;
+    for (const Instruction* product : contractions_) {
+      plan.instructions[product->id()].sum = SumPlan{.accumulator = part_.type(), .longest_chain = 2 * Terms()};
+      if (wanted != nullptr) wanted_parts[product] = *wanted;
+    }
+    const ShadowOptions options = {.plan = widened ? nullptr : &plan,
+                                   .widened = widened,
+                                   .max_loop_iterations = context.options.max_loop_iterations,
+                                   .wanted = wanted == nullptr ? nullptr : &wanted_parts};
+    // As declared, the parts are no results of a kernel: one that overflows has done so for what reads it, too.
+    Context inner = {.options = options, .top = widened ? &entry_ : nullptr, .depth = context.depth};
     ShadowValue result = TRY(Run(inner, entry_, args));
     result.shape = inst_.shape();
     return result;
@@ -78,6 +96,19 @@ class OnParts {
 
   void SetParts(Instruction& real, Instruction& imaginary) {
     root_ = &entry_.Add(Opcode::kTuple, Shape::Tuple({real.shape(), imaginary.shape()}), {&real, &imaginary});
+  }
+
+  // Of a contraction's result. The real part is the sum of all ac and all -bd, in any order: each product passes
+  // through as many additions as both have terms, and so for the imaginary part.
+  int64_t Terms() const {
+    int64_t terms = 1;
+    const Shape &lhs = inst_.operand(0).shape(), &rhs = inst_.operand(1).shape();
+    if (inst_.Is(Opcode::kDot)) {
+      for (const int64_t d : inst_.attrs<DotAttrs>().lhs_contracting) terms *= lhs.dim(d);
+      return terms;
+    }
+    return rhs.NumElements() /
+           std::max<int64_t>(1, rhs.dim(inst_.attrs<ConvolutionAttrs>().dim_labels.rhs_output_feature));
   }
 
   // Of operations that do to each part what they do to a float. Operands that are not complex are indices and
@@ -96,18 +127,22 @@ class OnParts {
     SetParts(Add(Opcode::kSubtract, &ac, &bd), Add(Opcode::kAdd, &ad, &bc));
   }
 
-  // A sum's parts are the sums of the parts.
+  // A sum's parts are the sums of the parts; so are those of a scatter's, or of what it puts there.
   template <class Attrs>
-  bool Summed() {
+  bool Summed(int64_t operands) {
     Attrs attrs = inst_.attrs<Attrs>();
-    if (inst_.operand_count() != 2 || CombinerOf(*attrs.to_apply) != Combiner::kAdd) return false;
-    Computation& sum = module_.AddComputation("sum");
+    if (inst_.operand_count() != operands) return false;
+    const Combiner combiner = CombinerOf(*attrs.to_apply);
+    const bool assigns = combiner == Combiner::kAssign && inst_.Is(Opcode::kScatter);
+    if (combiner != Combiner::kAdd && !assigns) return false;
+    Computation& combine = module_.AddComputation("combine");
     const Shape scalar(part_.type(), {});
-    Instruction &a = sum.AddParameter(0, scalar), &b = sum.AddParameter(1, scalar);
-    sum.SetRoot(sum.Add(Opcode::kAdd, scalar, {&a, &b}));
-    attrs.to_apply = &sum;
-    SetParts(entry_.Add(inst_.opcode(), part_, {real_[0], real_[1]}, attrs),
-             entry_.Add(inst_.opcode(), part_, {imaginary_[0], imaginary_[1]}, attrs));
+    Instruction &a = combine.AddParameter(0, scalar), &b = combine.AddParameter(1, scalar);
+    combine.SetRoot(assigns ? b : combine.Add(Opcode::kAdd, scalar, {&a, &b}));
+    attrs.to_apply = &combine;
+    std::vector<Instruction*> imaginary = imaginary_;
+    for (size_t i = 0; i < imaginary.size(); ++i) imaginary[i] = imaginary[i] == nullptr ? real_[i] : imaginary[i];
+    SetParts(entry_.Add(inst_.opcode(), part_, real_, attrs), entry_.Add(inst_.opcode(), part_, imaginary, attrs));
     return true;
   }
 
@@ -122,8 +157,10 @@ class OnParts {
   Instruction* Minus(Instruction* a, Instruction* b) { return &Add(Opcode::kSubtract, a, b); }
   Instruction* Times(Instruction* a, Instruction* b) { return &Add(Opcode::kMultiply, a, b); }
   Instruction* Over(Instruction* a, Instruction* b) { return &Add(Opcode::kDivide, a, b); }
+  // Unrounded: conversions do nothing here.
   Instruction* Everywhere(double x) {
-    Instruction& scalar = entry_.AddConstant(Literal::Scalar(part_.type(), x));
+    Instruction& wide = entry_.AddConstant(Literal::Scalar(PrimitiveType::kF64, x));
+    Instruction& scalar = entry_.Add(Opcode::kConvert, Shape(part_.type(), {}), {&wide});
     return &entry_.Add(Opcode::kBroadcast, part_, {&scalar}, DimensionsAttrs{});
   }
   Instruction* SquareOfSize(Number z) { return Plus(Times(z.real, z.real), Times(z.imaginary, z.imaginary)); }
@@ -200,6 +237,49 @@ class OnParts {
     return {Over(Of(Opcode::kSinh, a), below), Over(Of(Opcode::kSin, b), below)};
   }
   Number One() { return {Everywhere(1), Everywhere(0)}; }
+  Number Conjugate(Number z) { return {z.real, Of(Opcode::kNegate, z.imaginary)}; }
+  // 1 - z and 1 + z.
+  Number Below(Number z) { return {Minus(Everywhere(1), z.real), Of(Opcode::kNegate, z.imaginary)}; }
+  Number Above(Number z) { return {Plus(Everywhere(1), z.real), z.imaginary}; }
+  Number Less(Number z) { return {Minus(z.real, Everywhere(1)), z.imaginary}; }
+  // Kahan's, which do not cancel (Branch cuts for complex elementary functions, 1987).
+  Number Asin(Number z) {
+    const Number a = Sqrt(Below(z)), b = Sqrt(Above(z));
+    return {&Add(Opcode::kAtan2, z.real, Product(a, b).real), Of(Opcode::kAsinh, Product(Conjugate(a), b).imaginary)};
+  }
+  Number Acos(Number z) {
+    const Number a = Sqrt(Below(z)), b = Sqrt(Above(z));
+    Instruction* const half = &Add(Opcode::kAtan2, a.real, b.real);
+    return {Plus(half, half), Of(Opcode::kAsinh, Product(Conjugate(b), a).imaginary)};
+  }
+  Number Acosh(Number z) {
+    const Number a = Sqrt(Less(z)), b = Sqrt(Above(z));
+    Instruction* const half = &Add(Opcode::kAtan2, a.imaginary, b.real);
+    return {Of(Opcode::kAsinh, Product(Conjugate(a), b).real), Plus(half, half)};
+  }
+  // asinh z = -i asin(iz).
+  Number Asinh(Number z) {
+    const Number w = Asin({Of(Opcode::kNegate, z.imaginary), z.real});
+    return {w.imaginary, Of(Opcode::kNegate, w.real)};
+  }
+  // atan2(y, x) = -i log((x + iy) / sqrt(x^2 + y^2)).
+  Number Atan2(Number y, Number x) {
+    const Number above = {Minus(x.real, y.imaginary), Plus(x.imaginary, y.real)};
+    const Number xx = Product(x, x), yy = Product(y, y);
+    const Number root = Sqrt({Plus(xx.real, yy.real), Plus(xx.imaginary, yy.imaginary)});
+    const Number log = Log(Quotient(above, root));
+    return {log.imaginary, Of(Opcode::kNegate, log.real)};
+  }
+  // atanh z = (log1p(4a / ((1 - a)^2 + b^2)) / 4, atan2(2b, (1 - a)(1 + a) - b^2) / 2), the real part by the size of a.
+  Number Atanh(Number z) {
+    Instruction* const a = Of(Opcode::kAbs, z.real);
+    Instruction* const quotient = Over(Times(Everywhere(4), a), SquareOfSize(Below({a, z.imaginary})));
+    Instruction* const right =
+        Minus(Times(Minus(Everywhere(1), z.real), Plus(Everywhere(1), z.real)), Times(z.imaginary, z.imaginary));
+    Instruction* const angle = &Add(Opcode::kAtan2, Plus(z.imaginary, z.imaginary), right);
+    Instruction* const size = Times(Everywhere(0.25), Of(Opcode::kLog1p, quotient));
+    return {Times(Of(Opcode::kSign, z.real), size), Times(Everywhere(0.5), angle)};
+  }
 
   std::optional<Number> Function() {
     const Number z = Operand(0);
@@ -218,6 +298,17 @@ class OnParts {
       case Opcode::kCosh: return HyperbolicCosine(z);
       case Opcode::kSinh: return HyperbolicSine(z);
       case Opcode::kTanh: return Tanh(z);
+      case Opcode::kAsin: return Asin(z);
+      case Opcode::kAcos: return Acos(z);
+      case Opcode::kAsinh: return Asinh(z);
+      case Opcode::kAcosh: return Acosh(z);
+      case Opcode::kAtanh: return Atanh(z);
+      case Opcode::kAtan2: return Atan2(z, Operand(1));
+      case Opcode::kLog2: {
+        const Number log = Log(z);
+        return Number{Times(log.real, Everywhere(1 / std::numbers::ln2)),
+                      Times(log.imaginary, Everywhere(1 / std::numbers::ln2))};
+      }
       case Opcode::kExp2:
         return Exp({Times(z.real, Everywhere(std::numbers::ln2)), Times(z.imaginary, Everywhere(std::numbers::ln2))});
       case Opcode::kSign: return Sign(z);
@@ -245,10 +336,16 @@ class OnParts {
       case Opcode::kDot:
       case Opcode::kConvolution:
         if (inst_.operand_count() != 2 || !complex_ || !both()) return false;
-        Multiplied([this](Instruction* a, Instruction* b) -> Instruction& { return Same({a, b}); });
+        Multiplied([this](Instruction* a, Instruction* b) -> Instruction& {
+          Instruction& product = Same({a, b});
+          contractions_.push_back(&product);
+          return product;
+        });
         return true;
-      case Opcode::kReduce: return complex_ && Summed<ReduceAttrs>();
-      case Opcode::kReduceWindow: return complex_ && Summed<ReduceWindowAttrs>();
+      case Opcode::kReduce: return complex_ && Summed<ReduceAttrs>(2);
+      case Opcode::kReduceWindow: return complex_ && Summed<ReduceWindowAttrs>(2);
+      case Opcode::kScatter: return complex_ && Summed<ScatterAttrs>(3);
+      case Opcode::kCompare: return both() && Compare();
       case Opcode::kReal: root_ = real_[0]; return true;
       case Opcode::kImag: root_ = imaginary_[0]; return true;
       case Opcode::kComplex: SetParts(*real_[0], *real_[1]); return true;
@@ -264,6 +361,14 @@ class OnParts {
     }
     if (!IsMovement(inst_) || !complex_) return false;
     EachPart();
+    return true;
+  }
+
+  // Of equality alone: there is no other.
+  bool Compare() {
+    const bool equal = inst_.attrs<CompareAttrs>().direction == ComparisonDirection::kEq;
+    Instruction &real = Same({real_[0], real_[1]}), &imaginary = Same({imaginary_[0], imaginary_[1]});
+    root_ = &Add(equal ? Opcode::kAnd : Opcode::kOr, &real, &imaginary);
     return true;
   }
 
@@ -285,13 +390,32 @@ class OnParts {
   int64_t parameters_ = 0;
   std::vector<Instruction*> real_, imaginary_;  // By operand; of one that is not complex it is `real`, and null.
   bool complex_;
-  Shape part_;  // Of a part of the result.
+  Shape part_;                                    // Of a part of the result.
+  std::vector<const Instruction*> contractions_;  // Of parts.
   Instruction* root_ = nullptr;
   bool is_function_ = false;
 };
 
-// By element: does a function's formula not have it? A part that is none, or that nothing bounds; and what lies on the
-// negative axis, where roots, logarithms and powers are cut and the sign of a zero decides.
+bool IsOfTuples(const Instruction& inst) {
+  return !inst.shape().IsArray() ||
+         std::ranges::any_of(inst.operands(), [](const Instruction* operand) { return !operand->shape().IsArray(); });
+}
+
+// Where a function is cut, and the sign of a zero decides: on an axis, at most `below` and from `above` on.
+struct Cut {
+  Opcode opcode;
+  double below, above;
+  bool is_imaginary = false;
+};
+constexpr Cut kCuts[] = {
+    {Opcode::kLog, 0, kInfinity},   {Opcode::kLog2, 0, kInfinity},  {Opcode::kLog1p, -1, kInfinity},
+    {Opcode::kSqrt, 0, kInfinity},  {Opcode::kRsqrt, 0, kInfinity}, {Opcode::kPower, 0, kInfinity},
+    {Opcode::kAsin, -1, 1},         {Opcode::kAcos, -1, 1},         {Opcode::kAsinh, -1, 1, true},
+    {Opcode::kAcosh, 1, kInfinity}, {Opcode::kAtanh, -1, 1},
+};
+
+// By element: does a function's formula not have it? A part that is none, or that nothing bounds; and what lies on a
+// cut.
 Mask OffFormula(const Instruction& inst, Operands operands, const ShadowValue& value) {
   Mask off(inst.shape().NumElements());
   const auto look = [&](const ShadowValue& part) {
@@ -301,15 +425,16 @@ Mask OffFormula(const Instruction& inst, Operands operands, const ShadowValue& v
   };
   if (value.elements.empty()) look(value);
   for (const ShadowValue& part : value.elements) look(part);
-  const bool is_cut = inst.Is(Opcode::kLog) || inst.Is(Opcode::kLog1p) || inst.Is(Opcode::kSqrt) ||
-                      inst.Is(Opcode::kRsqrt) || inst.Is(Opcode::kPower);
-  if (!is_cut) return off;
+  const auto cut = std::ranges::find(kCuts, inst.opcode(), &Cut::opcode);
+  if (cut == std::end(kCuts)) return off;
   const ShadowValue base = Parted(*operands[0]);
-  const double *real = Values(base.elements[0].value), *imaginary = Values(base.elements[1].value);
+  const ShadowValue &along = base.elements[cut->is_imaginary], &across = base.elements[!cut->is_imaginary];
+  const double* across_bound = BoundsOrNull(across.bound);
   const bool is_scalar = base.shape.NumElements() == 1;
   for (size_t i = 0; i < off.size(); ++i) {
     const size_t at = is_scalar ? 0 : i;
-    off[i] |= imaginary[at] == 0 && real[at] <= (inst.Is(Opcode::kLog1p) ? -1 : 0);
+    const double x = Values(along.value)[at], most = across_bound == nullptr ? 0 : across_bound[at];
+    off[i] |= std::fabs(Values(across.value)[at]) <= most && (x <= cut->below || x >= cut->above);
   }
   return off;
 }
@@ -327,6 +452,58 @@ void Take(const Mask& which, const ShadowValue& from, ShadowValue& value) {
     values[i] = Values(from.value)[i];
     bounds[i] = bound == nullptr ? 0 : bound[i];
   }
+}
+
+// How wrong the formulas of kernels may be in f64: a few tens of roundings of the result's size, and as much as the
+// enclosure is off, which grows with what the function magnifies (the exponent of a power).
+constexpr double kOwnFormula = 0x1p-46, kOfEnclosure = 8;
+
+std::span<ShadowValue> PartsOf(ShadowValue& value) {
+  return value.elements.empty() ? std::span(&value, 1) : std::span(value.elements);
+}
+std::span<const ShadowValue> PartsOf(const ShadowValue& value) {
+  return value.elements.empty() ? std::span(&value, 1) : std::span(value.elements);
+}
+
+// An enclosure of a function, as what a kernel makes of it; `exact`: the same of operands without bounds.
+void RoundFunction(const ShadowValue& exact, bool ftz, ShadowValue& value) {
+  std::vector<double> formula(value.shape.NumElements());
+  for (const ShadowValue& part : PartsOf(exact)) {
+    const double* bound = BoundsOrNull(part.bound);
+    for (size_t i = 0; i < formula.size(); ++i)
+      formula[i] += kOwnFormula * std::fabs(Values(part.value)[i]) + (bound == nullptr ? 0 : kOfEnclosure * bound[i]);
+  }
+  for (ShadowValue& part : PartsOf(value)) {
+    const Rounding rounding = RoundingTo(part.shape.type(), ftz);
+    if (!part.HasBound()) part.bound = Zeros(part.shape);
+    part.likely = Literal();
+    part.held = part.shape.type();
+    auto bound = part.bound.mutable_data<double>();
+    for (size_t i = 0; i < formula.size(); ++i) {
+      const double before = bound[i] + formula[i], size = (std::fabs(Values(part.value)[i]) + before) * kUp;
+      bound[i] = size >= rounding.overflow ? kUndetermined : (before + HalfStep(rounding, size)) * kUp;
+    }
+  }
+}
+
+// Of exact operands, where no formula encloses it: what the interpreter has, which is rounded once from f64 as a
+// kernel's is. What is not finite there is left open.
+Result<ShadowValue> Judged(Context& context, const Instruction& inst, Operands operands) {
+  ShadowValue value = Parted(TRY(ThroughInterpreter(context, inst, operands)));
+  std::vector<double> size(value.shape.NumElements());
+  for (const ShadowValue& part : PartsOf(value)) {
+    for (size_t i = 0; i < size.size(); ++i) size[i] += std::fabs(Values(part.value)[i]);
+  }
+  for (ShadowValue& part : PartsOf(value)) {
+    const Rounding rounding = RoundingTo(part.shape.type(), context.ftz());
+    part.bound = Zeros(part.shape);
+    auto bound = part.bound.mutable_data<double>();
+    for (size_t i = 0; i < size.size(); ++i) {
+      bound[i] = (2 * HalfStep(rounding, std::fabs(Values(part.value)[i])) + kOwnFormula * size[i]) * kUp;
+      if (!std::isfinite(size[i])) bound[i] = kUndetermined;
+    }
+  }
+  return value;
 }
 
 }  // namespace
@@ -373,21 +550,50 @@ bool IsOfComplex(const Instruction& inst) {
   return complex;
 }
 
+bool HasComplexRule(const Instruction& inst) {
+  if (inst.Is(kMoves) || inst.Is(kOnlyNames) || inst.Is(Opcode::kIota) || IsMovement(inst)) return true;
+  if (HasMatrixRule(inst)) return true;
+  return !IsOfTuples(inst) && OnParts(inst).HasRule();
+}
+
 Result<ShadowValue> OfComplex(Context& context, const Instruction& inst, Operands operands) {
-  const bool tuples = !inst.shape().IsArray() || std::ranges::any_of(inst.operands(), [](const Instruction* operand) {
-    return !operand->shape().IsArray();
-  });
-  if (!tuples) {
-    const OnParts on_parts(inst);
-    if (on_parts.HasRule() && !on_parts.IsFunction()) return on_parts(context, operands);
-    if (on_parts.HasRule()) {
-      ShadowValue value = TRY(on_parts(context, operands));
-      const Mask off = OffFormula(inst, operands, value);
-      if (std::ranges::find(off, 1) != off.end()) Take(off, Parted(TRY(Interpreted(context, inst, operands))), value);
-      return value;
-    }
+  if (IsOfTuples(inst)) return Interpreted(context, inst, operands);
+  const OnParts on_parts(inst);
+  if (on_parts.HasRule() && !on_parts.IsFunction()) return on_parts(context, true, operands);
+  if (!on_parts.HasRule()) return Interpreted(context, inst, operands);
+  ShadowValue value = TRY(on_parts(context, true, operands));
+  const Mask off = OffFormula(inst, operands, value);
+  if (std::ranges::find(off, 1) != off.end()) Take(off, Parted(TRY(Interpreted(context, inst, operands))), value);
+  return value;
+}
+
+Result<std::optional<ShadowValue>> OfComplexAsDeclared(Context& context, const Instruction& inst, Operands operands,
+                                                       const WantedResults* wanted) {
+  const bool computed =
+      std::ranges::any_of(operands, [](const ShadowValue* operand) { return !operand->elements.empty(); });
+  if (HasMatrixRule(inst)) return TRY(OfMatrices(context, inst, operands));
+  // The interpreter moves what is exact.
+  if (!computed && (IsMovement(inst) || inst.Is(Opcode::kIota))) return std::optional<ShadowValue>();
+  const auto unsupported = [&] {
+    return UnsupportedAt(inst, "U041", Str("no error bounds for complex '", inst.opcode(), "'"));
+  };
+  if (IsOfTuples(inst)) {
+    if (computed) FAIL(unsupported());
+    return std::optional<ShadowValue>();
   }
-  return Interpreted(context, inst, operands);
+  const OnParts on_parts(inst);
+  if (!on_parts.HasRule()) FAIL(unsupported());
+  if (!on_parts.IsFunction()) return TRY(on_parts(context, false, operands, wanted));
+  ShadowValue value = TRY(on_parts(context, true, operands));
+  std::vector<ShadowValue> exact;
+  std::vector<const ShadowValue*> pointers;
+  for (const ShadowValue* operand : operands) exact.push_back(DropBounds(*operand));
+  for (const ShadowValue& operand : exact) pointers.push_back(&operand);
+  const Mask off = OffFormula(inst, operands, value);
+  RoundFunction(TRY(on_parts(context, true, pointers)), context.ftz(), value);
+  if (std::ranges::find(off, 1) == off.end()) return value;
+  Take(off, AllExact(operands) ? TRY(Judged(context, inst, operands)) : Parted(Undetermined(value.shape)), value);
+  return value;
 }
 
 }  // namespace hlo::shadow

@@ -97,8 +97,7 @@ bool IsLeftAlone(const Instruction& inst) {
     return false;
   switch (inst.opcode()) {
     case Opcode::kFft:
-    case Opcode::kTriangularSolve:
-    case Opcode::kScan: return true;
+    case Opcode::kTriangularSolve: return true;
     case Opcode::kCustomCall:
       return std::ranges::find(kDecompositions, inst.attrs<CustomCallAttrs>().target) == std::end(kDecompositions);
     default: return false;

@@ -137,6 +137,12 @@ Result<ShadowValue> BatchNorm(Context& context, const Instruction& inst, Operand
 Result<ShadowValue> Reduce(Context& context, const Instruction& inst, Operands operands);
 Result<ShadowValue> ReduceWindow(Context& context, const Instruction& inst, Operands operands);
 Result<ShadowValue> SelectAndScatter(Context& context, const Instruction& inst, Operands operands);
+// Of one of two modules that are compared: scan, scaled-dot and ragged-dot, as what passes make of them.
+bool IsComposite(const Instruction& inst);
+Result<ShadowValue> Composite(Context& context, const Instruction& inst, Operands operands);
+// fft, factorisations and triangular solves, and the calls of LAPACK that are the same.
+bool HasMatrixRule(const Instruction& inst);
+Result<ShadowValue> OfMatrices(Context& context, const Instruction& inst, Operands operands);
 Result<ShadowValue> Scatter(Context& context, const Instruction& inst, Operands operands);
 Result<ShadowValue> Dot(Context& context, const Instruction& inst, Operands operands, const WantedResults* wanted);
 Result<ShadowValue> Convolution(Context& context, const Instruction& inst, Operands operands,
@@ -145,10 +151,14 @@ Result<ShadowValue> Convolution(Context& context, const Instruction& inst, Opera
 // Of one of two modules that are compared: undetermined throughout, or nearly so, but with the interpreter's value, of
 // operands rounded to their types. What both modules make of what they were given alike needs no bounds to be equal.
 Result<ShadowValue> Interpreted(Context& context, const Instruction& inst, Operands operands);
-// Complex numbers, of one of two modules that are compared: an instruction that computes with some, and its value, by
-// its rule on their parts or by the interpreter. Hands on the parts, as `elements`.
+// Complex numbers: an instruction that computes with some, and its value in one of two modules that are compared, by its
+// rule on their parts or by the interpreter. Hands on the parts, as `elements`.
 bool IsOfComplex(const Instruction& inst);
 Result<ShadowValue> OfComplex(Context& context, const Instruction& inst, Operands operands);
+// The same of a kernel, in the declared types. Nothing: it has the rule of its op.
+Result<std::optional<ShadowValue>> OfComplexAsDeclared(Context& context, const Instruction& inst, Operands operands,
+                                                       const WantedResults* wanted);
+bool HasComplexRule(const Instruction& inst);
 // A complex array by its parts; anything else as it is.
 ShadowValue Parted(const ShadowValue& x);
 // Elements of two arrays in turn, as those of `shape`.

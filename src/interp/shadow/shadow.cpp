@@ -110,6 +110,7 @@ Result<ShadowValue> ByRule(Context& context, const Instruction& inst, Operands o
     case Opcode::kConvolution: return Convolution(context, inst, operands, wanted);
     default: break;
   }
+  if (!context.options.widened && HasMatrixRule(inst)) return OfMatrices(context, inst, operands);
   if (IsMovement(inst)) return Move(context, inst, operands);
   if (IsElementwiseRule(inst)) return Elementwise(context, inst, operands);
 
@@ -130,6 +131,7 @@ Result<ShadowValue> ByRule(Context& context, const Instruction& inst, Operands o
       if (auto ranked = TRY(SortByRanks(context, inst, operands))) return std::move(*ranked);
       return ThroughInterpreter(context, inst, operands);
     case Opcode::kIota:
+    case Opcode::kStochasticConvert:
     case Opcode::kRng:
     case Opcode::kRngBitGenerator:
     case Opcode::kGetDimensionSize:
@@ -274,7 +276,11 @@ void HoldInFormat(ShadowValue& value) {
 Result<ShadowValue> RunInstruction(Context& context, const Instruction& inst, Operands operands,
                                    const WantedResults* wanted) {
   const bool empty = inst.shape().IsArray() && inst.shape().NumElements() == 0;
-  if (context.options.widened && !empty && IsOfComplex(inst)) return OfComplex(context, inst, operands);
+  if (context.options.widened && IsComposite(inst)) return Composite(context, inst, operands);
+  if (!empty && IsOfComplex(inst)) {
+    if (context.options.widened) return OfComplex(context, inst, operands);
+    if (auto value = TRY(OfComplexAsDeclared(context, inst, operands, wanted))) return std::move(*value);
+  }
   auto by_rule = ByRule(context, inst, operands, wanted);
   if (!by_rule && context.options.widened && by_rule.error().exit == ExitCode::kUnsupported)
     return Interpreted(context, inst, operands);

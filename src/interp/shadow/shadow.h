@@ -49,7 +49,7 @@ struct ShadowValue {
   // Where a reducer left one of several elements, which ones; null: nothing is known beyond the bounds.
   std::shared_ptr<const Choices> choices;
 
-  std::vector<ShadowValue> elements;  // Of a tuple; of complex numbers that were computed `widened`: the two parts.
+  std::vector<ShadowValue> elements;  // Of a tuple; of complex numbers that were computed: the two parts.
 
   bool IsFloat() const { return hlo::IsFloat(shape.type()); }
   bool HasBound() const { return bound.byte_size() != 0; }
@@ -111,7 +111,7 @@ struct Shadow {
 // Exact: bounds of 0.
 ShadowValue ToShadow(const Literal& literal);
 
-// Errors: kUnsupported for ops without a rule (complex arithmetic, fft, decompositions, custom calls), which means that
+// Errors: kUnsupported for ops without a rule (fft, decompositions, custom calls), which means that
 // nothing can be said, not that something is wrong.
 Result<Shadow> EvaluateShadow(const Computation& computation, std::span<const ShadowValue> args,
                               const ShadowOptions& options = {});

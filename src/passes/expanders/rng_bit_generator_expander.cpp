@@ -182,7 +182,9 @@ class Expansion {
   Instruction* AsType(Instruction* words) {
     const PrimitiveType type = bits_.type();
     const int width = BitWidth(type);
-    const PrimitiveType bits = width == 8    ? PrimitiveType::kU8
+    // Integers of other widths are the low bits by conversion.
+    const PrimitiveType bits = width < 8     ? type
+                               : width == 8  ? PrimitiveType::kU8
                                : width == 16 ? PrimitiveType::kU16
                                : width == 32 ? PrimitiveType::kU32
                                              : PrimitiveType::kU64;
@@ -203,9 +205,8 @@ Result<Instruction*> ExpandGenerator(Instruction& inst, const PassContext&) {
   const bool threefry = inst.attrs<RngBitGeneratorAttrs>().algorithm == RandomAlgorithm::kThreeFry;
   if (state.type() != PrimitiveType::kU64 || state.rank() != 1 || state != inst.shape().element(0)) return nullptr;
   if (state.dim(0) != 2 && (threefry || state.dim(0) != 3)) return nullptr;
-  if (!(IsInteger(bits.type()) || IsFloat(bits.type())) || BitWidth(bits.type()) < 8 || bits.HasDynamicDims() ||
-      bits.NumElements() == 0)
-    return nullptr;
+  const bool has_bits = IsInteger(bits.type()) || (IsFloat(bits.type()) && BitWidth(bits.type()) >= 8);
+  if (!has_bits || bits.HasDynamicDims() || bits.NumElements() == 0) return nullptr;
   return Expansion(inst).Run();
 }
 

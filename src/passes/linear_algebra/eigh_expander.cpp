@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 #include "ir/fusion.h"
-#include "passes/linear_algebra/matrix_loops.h"
+#include "ir/matrix_loops.h"
 #include "passes/pass.h"
 #include "passes/simplify/rules.h"
 

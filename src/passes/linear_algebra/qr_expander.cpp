@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "ir/fusion.h"
-#include "passes/linear_algebra/matrix_loops.h"
+#include "ir/matrix_loops.h"
 #include "passes/pass.h"
 #include "passes/simplify/rules.h"
 

@@ -1,7 +1,7 @@
 // What the expansions of decompositions are written with: instructions in a computation, batches of matrices in pieces,
 // loops.
-#ifndef HLO_PASSES_LINEAR_ALGEBRA_MATRIX_LOOPS_H_
-#define HLO_PASSES_LINEAR_ALGEBRA_MATRIX_LOOPS_H_
+#ifndef HLO_IR_MATRIX_LOOPS_H_
+#define HLO_IR_MATRIX_LOOPS_H_
 
 #include <functional>
 #include <initializer_list>
@@ -70,4 +70,4 @@ class Writer {
 
 }  // namespace hlo
 
-#endif  // HLO_PASSES_LINEAR_ALGEBRA_MATRIX_LOOPS_H_
+#endif  // HLO_IR_MATRIX_LOOPS_H_

@@ -1,4 +1,4 @@
-#include "passes/linear_algebra/matrix_loops.h"
+#include "ir/matrix_loops.h"
 
 namespace hlo {
 

@@ -1,0 +1,253 @@
+// The emitter of factorisations and triangular solves of small matrices: all of a matrix in shared memory, column after
+// column, and what stands behind a column is updated by all threads. Types below f32 are computed in it.
+#include <algorithm>
+#include <limits>
+
+#include "base/text.h"
+#include "gpu/emitters/frame.h"
+#include "gpu/plan/matrix_space.h"
+#include "gpu/plan/scalar.h"
+
+namespace hlo::gpu {
+namespace {
+
+using kernel::Array;
+using kernel::KernelBuilder;
+using kernel::Type;
+using kernel::Value;
+using kernel::Variable;
+
+// A number, or one of two parts.
+struct Number {
+  Value real, imag;  // No `imag`: a real one.
+};
+Number Conjugate(Number x) { return x.imag ? Number{x.real, -x.imag} : x; }
+// a - x y.
+Number LessProduct(Number a, Number x, Number y) {
+  if (!a.imag) return {Fma(-x.real, y.real, a.real), {}};
+  return {Fma(x.imag, y.imag, Fma(-x.real, y.real, a.real)), Fma(-x.imag, y.real, Fma(-x.real, y.imag, a.imag))};
+}
+Number Over(Number x, Value y) { return x.imag ? Number{x.real / y, x.imag / y} : Number{x.real / y, {}}; }
+// Smith's: by the ratio of the divisor's parts, so that no square is taken.
+Number operator/(Number x, Number y) {
+  if (!y.imag) return Over(x, y.real);
+  const Value by_real = Abs(y.real) >= Abs(y.imag);
+  const Value large = Select(by_real, y.real, y.imag), small = Select(by_real, y.imag, y.real);
+  const Value first = Select(by_real, x.real, x.imag), second = Select(by_real, x.imag, x.real);
+  const Value ratio = small / large, below = Fma(small, ratio, large);
+  const Value imag = Fma(-first, ratio, second) / below;
+  return {Fma(second, ratio, first) / below, Select(by_real, imag, -imag)};
+}
+Number Choose(Value condition, Number x, Number y) {
+  return {Select(condition, x.real, y.real), x.imag ? Select(condition, x.imag, y.imag) : Value()};
+}
+// What getrf looks for the largest of.
+Value Magnitude(Number x) { return x.imag ? Abs(x.real) + Abs(x.imag) : Abs(x.real); }
+
+class MatrixKernel {
+ public:
+  MatrixKernel(MatrixSpace& space, const EmitRequest& request)
+      : space_(space),
+        declared_(KernelTypeOf(space.type)),
+        type_(kernel::Bytes(declared_) < 4 ? Type::kF32 : declared_),
+        n_(space.rows),
+        frame_(space.graph, space.elements, {space.batch, static_cast<int>(request.plan.threads)}, request),
+        k_(frame_.k()) {
+    for (const FusionBody::Root& root : request.body.roots()) outputs_.push_back(frame_.Output(root));
+    k_.CountsTo(2 * space.batch * space.rows * std::max(space.columns, space.others));
+    a_ = MakeMatrix("a", space.rows, space.columns);
+    if (space.work == MatrixWork::kSolve) x_ = MakeMatrix("x", n_, space.others);
+  }
+
+  EmittedKernel Emit() && {
+    switch (space_.work) {
+      case MatrixWork::kCholesky: Cholesky(); break;
+      case MatrixWork::kSolve: Solve(); break;
+      case MatrixWork::kPivoted: Pivoted(); break;
+    }
+    return std::move(frame_).Finish(Str("matrix, ", space_.rows, " x ", space_.columns, " in shared memory"));
+  }
+
+ private:
+  struct Matrix {
+    Array real, imag;
+    bool is_complex;
+    int64_t columns;
+    Number Load(Value row, Value column) const {
+      const Value at = row * columns + column;
+      return {real.Load(at), is_complex ? imag.Load(at) : Value()};
+    }
+    void Store(Value row, Value column, Number x) const {
+      const Value at = row * columns + column;
+      real.Store(at, x.real);
+      if (is_complex) imag.Store(at, x.imag);
+    }
+  };
+  Matrix MakeMatrix(const std::string& name, int64_t rows, int64_t columns) {
+    const bool is_complex = IsComplex(space_.type);
+    const Array real = k_.Shared(name, type_, rows * columns);
+    return {real, is_complex ? k_.Shared(Str(name, "_imag"), type_, rows * columns) : real, is_complex, columns};
+  }
+
+  // body(row, column) for both below these, by all threads.
+  void ForEach(Value rows, Value columns, const std::function<void(Value row, Value column)>& body) {
+    const Value count = rows * columns;
+    k_.Loop(k_.Index(0), count, int64_t{k_.threads()}, [&](Value begin) {
+      k_.Tile(1, count - begin, [&](Value i) { body((begin + i) / columns, (begin + i) % columns); });
+    });
+  }
+  void ForEach(int64_t rows, int64_t columns, const std::function<void(Value row, Value column)>& body) {
+    ForEach(k_.Index(rows), k_.Index(columns), body);
+  }
+
+  Number Read(size_t operand, Value row, Value column) {
+    Emission& emission = frame_.emission();
+    const Emission::Scope scope(emission);
+    emission.Bind(space_.variables[0].e, k_.block());
+    emission.Bind(space_.variables[1].e, row);
+    emission.Bind(space_.variables[2].e, column);
+    std::vector<Value> parts;
+    emission.EmitParts(space_.elements[operand], &parts);
+    if (!IsComplex(space_.type)) return {Convert(parts[0], type_), {}};
+    return {parts[0], parts[1]};
+  }
+  void Write(Value row, Value column, Number x) {
+    const MatrixSpace::Strides& strides = space_.results[0];
+    const Value at = k_.block() * strides.matrix + row * strides.row + column * strides.column;
+    if (!x.imag) return outputs_[0].Store(at, Convert(x.real, declared_));
+    outputs_[0].Store(at * 2, x.real);
+    outputs_[0].Store(at * 2 + 1, x.imag);
+  }
+  Value Int(int64_t value) { return k_.Constant(Type::kS32, value); }
+
+  // L(i,j); an upper factor is that of the other triangle, turned. Of a call it is U(j,i), the conjugate, and columns
+  // behind one whose pivot is not positive stay as they came.
+  void Cholesky() {
+    const bool turns = !space_.lower;
+    const bool conjugates = turns && space_.is_call;
+    ForEach(n_, n_, [&](Value i, Value j) {
+      const Number x = turns ? Read(0, j, i) : Read(0, i, j);
+      a_.Store(i, j, conjugates ? Conjugate(x) : x);
+    });
+    const Variable failed = k_.MakeVariable(Int(0));
+    k_.Loop(int64_t{0}, n_, 1, [&](Value j) {
+      const Number pivot = a_.Load(j, j);
+      const Value is_bad = space_.is_call ? ~(pivot.real > 0.0) : Sqrt(pivot.real) != Sqrt(pivot.real);
+      failed.Set(Select((failed.Get() == 0) & is_bad, Convert(j, Type::kS32) + 1, failed.Get()));
+      k_.If(failed.Get() == 0, [&] {
+        const Value root = Sqrt(pivot.real), behind = n_ - 1 - j;
+        ForEach(n_ - j, k_.Index(1), [&](Value i, Value) { a_.Store(j + i, j, Over(a_.Load(j + i, j), root)); });
+        ForEach(behind, behind, [&](Value row, Value column) {
+          const Value i = j + 1 + row, k = j + 1 + column, is_read = column <= row;
+          const Number old = a_.Load(i, k), less = LessProduct(old, a_.Load(i, j), Conjugate(a_.Load(k, j)));
+          a_.Store(i, k, Choose(is_read, less, old));
+        });
+      });
+    });
+    WriteFactor(failed.Get(), turns, conjugates);
+  }
+
+  // By the number of the column that failed, from 1.
+  void WriteFactor(Value failed, bool turns, bool conjugates) {
+    const Value nan = k_.Constant(type_, std::numeric_limits<double>::quiet_NaN()), zero = k_.Constant(type_, 0.0);
+    const Value at = Convert(failed, Type::kIndex) - 1;
+    ForEach(n_, n_, [&](Value i, Value j) {
+      Number x = a_.Load(i, j);
+      if (space_.is_call) {
+        if (x.imag) x.imag = Select(i == j, zero, x.imag);
+        if (conjugates) x = Conjugate(x);
+        const Value stays = (failed != 0) & (j >= at) & ((i != at) | (j != at));
+        x = Choose(stays, turns ? Read(0, j, i) : Read(0, i, j), x);
+      } else {
+        const auto part = [&](Value value, Value none) {
+          return Select(failed != 0, none, Select(j <= i, value, zero));
+        };
+        x = {part(x.real, nan), x.imag ? part(x.imag, zero) : Value()};
+      }
+      if (turns) Write(j, i, x);
+      else Write(i, j, x);
+    });
+    if (space_.is_call) outputs_[1].Store(k_.block(), failed);
+  }
+
+  // What is known of x goes off the rows that are not.
+  void Solve() {
+    const bool by_column = space_.transposed == space_.left;
+    const bool forward = space_.lower != by_column;
+    const int64_t others = space_.others;
+    ForEach(n_, n_, [&](Value i, Value j) {
+      const Number x = by_column ? Read(0, j, i) : Read(0, i, j);
+      a_.Store(i, j, space_.conjugated ? Conjugate(x) : x);
+    });
+    ForEach(n_, others, [&](Value i, Value o) { x_.Store(i, o, space_.left ? Read(1, i, o) : Read(1, o, i)); });
+    k_.Loop(int64_t{0}, n_, 1, [&](Value step) {
+      const Value i = forward ? step : n_ - 1 - step;
+      if (!space_.unit_diagonal) {
+        const Number pivot = a_.Load(i, i);
+        ForEach(1, others, [&](Value, Value o) { x_.Store(i, o, x_.Load(i, o) / pivot); });
+      }
+      ForEach(n_ - 1 - step, k_.Index(others), [&](Value behind, Value o) {
+        const Value row = forward ? step + 1 + behind : behind;
+        x_.Store(row, o, LessProduct(x_.Load(row, o), a_.Load(row, i), x_.Load(i, o)));
+      });
+    });
+    ForEach(n_, others, [&](Value i, Value o) {
+      if (space_.left) Write(i, o, x_.Load(i, o));
+      else Write(o, i, x_.Load(i, o));
+    });
+  }
+
+  // Rows are exchanged for the largest pivot, the first of equal ones.
+  void Pivoted() {
+    const int64_t rows = space_.rows, columns = space_.columns;
+    ForEach(rows, columns, [&](Value i, Value j) { a_.Store(i, j, Read(0, i, j)); });
+    const Variable info = k_.MakeVariable(Int(0));
+    k_.Loop(int64_t{0}, std::min(rows, columns), 1, [&](Value j) {
+      const Variable best = k_.MakeVariable(j), size = k_.MakeVariable(Magnitude(a_.Load(j, j)));
+      k_.Loop(j + 1, k_.Index(rows), 1, [&](Value i) {
+        const Value candidate = Magnitude(a_.Load(i, j)), is_larger = candidate > size.Get();
+        best.Set(Select(is_larger, i, best.Get()));
+        size.Set(Select(is_larger, candidate, size.Get()));
+      });
+      const Value number = Convert(j, Type::kS32), with = best.Get();
+      outputs_[1].Store(k_.block() * std::min(rows, columns) + j, Convert(with, Type::kS32) + 1);
+      const Value is_zero = size.Get() == 0.0;
+      info.Set(Select((info.Get() == 0) & is_zero, number + 1, info.Get()));
+      k_.If(~is_zero, [&] {
+        ForEach(1, columns, [&](Value, Value column) {
+          const Number upper = a_.Load(j, column), lower = a_.Load(with, column);
+          a_.Store(j, column, lower);
+          a_.Store(with, column, upper);
+        });
+        const Number pivot = a_.Load(j, j);
+        ForEach(rows - 1 - j, k_.Index(1),
+                [&](Value i, Value) { a_.Store(j + 1 + i, j, a_.Load(j + 1 + i, j) / pivot); });
+        ForEach(rows - 1 - j, columns - 1 - j, [&](Value row, Value column) {
+          const Value i = j + 1 + row, k = j + 1 + column;
+          a_.Store(i, k, LessProduct(a_.Load(i, k), a_.Load(i, j), a_.Load(j, k)));
+        });
+      });
+    });
+    ForEach(rows, columns, [&](Value i, Value j) { Write(i, j, a_.Load(i, j)); });
+    outputs_[2].Store(k_.block(), info.Get());
+  }
+
+  MatrixSpace& space_;
+  Type declared_, type_;
+  int64_t n_;
+  KernelFrame frame_;
+  KernelBuilder& k_;
+  std::vector<Array> outputs_;
+  Matrix a_, x_;
+};
+
+}  // namespace
+
+Result<EmittedKernel> EmitMatrix(const EmitRequest& request) {
+  const auto space = TRY(MatrixSpaceOf(request.body));
+  TRY(request.Require(space != nullptr, "there is nothing to factor or to solve at the root"));
+  TRY(request.RequireBlock(0));
+  return MatrixKernel(*space, request).Emit();
+}
+
+}  // namespace hlo::gpu

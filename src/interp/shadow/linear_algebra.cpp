@@ -1,0 +1,414 @@
+// Bounds of transforms, factorisations and triangular solves in the declared types.
+//
+// fft: each element of the result is the sum of all elements of its transform, times roots of unity. An algorithm that
+// goes by factors of the length, of 13 at most, multiplies and adds each of them along a chain of roundings, 7 for each
+// bit of a factor at most (13 by its definition): h = 8 log2(n) + 8 in one dimension of n. Where the length has a larger
+// prime, a convolution with a chirp does so twice, for at most four times the length, with a product before, between and
+// behind: h = 16 log2(4n) + 32. Each step keeps the norm, but for that of the chirp, sqrt(2n): with N elements of norm
+// |x|, |error| <= gamma(h, u) sqrt(2N) |x|. In likelihood the roundings add up as a random walk, to 6 sqrt(h) u |x|.
+// Source: Higham, Accuracy and Stability, 24.1.
+//
+// Factorisations and solves are recurrences of products, sums, quotients and roots, each with the bound of its operands
+// and its own rounding, whatever the order of a sum. Source: the same, 8.1, 9.3, 10.1.
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <vector>
+
+#include "interp/interpreter.h"
+#include "interp/shadow/rules.h"
+#include "ir/matrix_calls.h"
+
+namespace hlo::shadow {
+namespace {
+
+using Complex = std::complex<double>;
+
+// A number of either kind, with a bound of its distance; `bound` is NaN where it is not decided.
+struct Approx {
+  Complex value;
+  double bound = 0;
+
+  double size() const { return std::abs(value); }
+  bool is_decided() const { return std::isfinite(value.real()) && std::isfinite(value.imag()) && std::isfinite(bound); }
+};
+
+// Of an array, which is read and written as numbers.
+class Numbers {
+ public:
+  explicit Numbers(const ShadowValue& x) : x_(Parted(x)) {}
+  int64_t size() const { return x_.shape.NumElements(); }
+  Approx operator[](int64_t i) const {
+    if (x_.elements.empty()) return {Values(x_.value)[i], Bound(x_, i)};
+    const ShadowValue &real = x_.elements[0], &imaginary = x_.elements[1];
+    return {{Values(real.value)[i], Values(imaginary.value)[i]}, Bound(real, i) + Bound(imaginary, i)};
+  }
+
+ private:
+  static double Bound(const ShadowValue& x, int64_t i) { return x.HasBound() ? Values(x.bound)[i] : 0; }
+  ShadowValue x_;
+};
+
+PrimitiveType PartOf(PrimitiveType type) {
+  return type == PrimitiveType::kC64 ? PrimitiveType::kF32 : type == PrimitiveType::kC128 ? PrimitiveType::kF64 : type;
+}
+
+// A result of `shape`, rounded to its type; likely bounds where they are given.
+ShadowValue Declared(const Shape& shape, std::span<const Approx> numbers, std::span<const double> likely, bool ftz) {
+  const auto part = [&](bool imaginary) {
+    const Shape of_part = shape.WithType(PartOf(shape.type()));
+    ShadowValue value;
+    value.shape = of_part;
+    value.held = of_part.type();
+    value.value = NewBuffer(of_part);
+    value.bound = NewBuffer(of_part);
+    if (!likely.empty()) value.likely = NewBuffer(of_part);
+    const Rounding rounding = RoundingTo(of_part.type(), ftz);
+    auto values = value.value.mutable_data<double>(), bounds = value.bound.mutable_data<double>();
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      values[i] = imaginary ? numbers[i].value.imag() : numbers[i].value.real();
+      const auto rounded = [&](double bound) {
+        const double size = (std::fabs(values[i]) + bound) * kUp;
+        return size < rounding.overflow ? (bound + HalfStep(rounding, size)) * kUp : kUndetermined;
+      };
+      bounds[i] = numbers[i].is_decided() ? rounded(numbers[i].bound) : kUndetermined;
+      if (!likely.empty())
+        value.likely.mutable_data<double>()[i] =
+            std::isnan(bounds[i]) ? bounds[i] : std::min(bounds[i], rounded(likely[i]));
+    }
+    return value;
+  };
+  if (!IsComplex(shape.type())) return part(false);
+  ShadowValue whole;
+  whole.shape = shape;
+  whole.elements = {part(false), part(true)};
+  return whole;
+}
+
+// ---- fft ----
+
+Literal InDouble(const ShadowValue& x, bool complex) {
+  const Numbers numbers(x);
+  Literal wide(x.shape.WithType(complex ? PrimitiveType::kC128 : PrimitiveType::kF64));
+  for (int64_t i = 0; i < numbers.size(); ++i) {
+    if (complex) wide.SetComplex(i, numbers[i].value);
+    else wide.SetDouble(i, numbers[i].value.real());
+  }
+  return wide;
+}
+
+// Along one dimension.
+double RoundingsOf(int64_t length) {
+  int64_t rest = length;
+  for (const int64_t prime : {2, 3, 5, 7, 11, 13}) {
+    while (rest > 1 && rest % prime == 0) rest /= prime;
+  }
+  const double bits = std::ceil(std::log2(static_cast<double>(length)));
+  return rest == 1 ? 8 * bits + 8 : 16 * (bits + 2) + 32;
+}
+
+Result<ShadowValue> Fft(Context& context, const Instruction& inst, Operands operands) {
+  const auto& attrs = inst.attrs<FftAttrs>();
+  const ShadowValue& x = *operands[0];
+  const bool to_real = attrs.fft_type == FftType::kIrfft, from_real = attrs.fft_type == FftType::kRfft;
+  // The same transform of and to f64.
+  Module module("wide");
+  Computation& computation = module.AddComputation("wide");
+  const Literal wide = InDouble(x, !from_real);
+  Instruction& parameter = computation.AddParameter(0, wide.shape());
+  Instruction& fft = computation.AddClone(
+      inst, inst.shape().WithType(to_real ? PrimitiveType::kF64 : PrimitiveType::kC128), {&parameter});
+  const Literal result = TRY(Evaluate(fft, std::span(&wide, 1)));
+  double chain = 0;
+  int64_t elements = 1, read = 1, written = 1;  // Of one transform.
+  for (size_t d = 0; d < attrs.fft_length.size(); ++d) {
+    const int64_t length = attrs.fft_length[d];
+    const int64_t at = inst.shape().rank() - std::ssize(attrs.fft_length) + static_cast<int64_t>(d);
+    chain += RoundingsOf(length);
+    elements *= length;
+    read *= x.shape.dim(at);
+    written *= inst.shape().dim(at);
+  }
+  const double scale = to_real || attrs.fft_type == FftType::kIfft ? 1 / static_cast<double>(elements) : 1;
+  const double u = RoundingTo(PartOf(inst.shape().type()), context.ftz()).relative + kOwn;
+  const double gamma = chain * u / (1 - chain * u);
+  const Numbers numbers(x);
+  std::vector<Approx> values(inst.shape().NumElements());
+  std::vector<double> likely(values.size());
+  for (int64_t t = 0; t * written < std::ssize(values); ++t) {
+    double squares = 0, bounds = 0;
+    for (int64_t i = t * read; i < (t + 1) * read; ++i) {
+      const Approx number = numbers[i];
+      squares += std::norm(number.value);
+      bounds += number.bound;
+    }
+    // Of what is stored once the other half are conjugates.
+    const double norm = std::sqrt((to_real ? 2 : 1) * squares), given = (to_real ? 2 : 1) * bounds;
+    const double worst =
+        (given * (1 + gamma) + gamma * std::sqrt(2.0 * static_cast<double>(elements)) * norm) * scale * kUp;
+    for (int64_t i = t * written; i < (t + 1) * written; ++i) {
+      values[i] = {to_real ? Complex(result.GetDouble(i)) : result.GetComplex(i), worst};
+      likely[i] = (given + 6 * std::sqrt(chain) * u * norm) * scale * kUp;
+    }
+  }
+  return Declared(inst.shape(), values, likely, context.ftz());
+}
+
+// ---- Factorisations and solves ----
+
+// Arithmetic with roundings of one type. A product or quotient of complex numbers is a few of those of its parts.
+class Rounded {
+ public:
+  Rounded(PrimitiveType type, bool ftz) {
+    const PrimitiveType part = PartOf(type);
+    const Rounding rounding = RoundingTo(BitWidth(part) < 32 ? PrimitiveType::kF32 : part, ftz);
+    // Twice: the value beside the bound is computed in f64, with as many roundings.
+    u_ = (IsComplex(type) ? 8 : 1) * rounding.relative + (IsComplex(type) ? 8 : 1) * kOwn;
+    least_ = 8 * rounding.least;
+  }
+
+  // a - x y.
+  Approx LessProduct(Approx a, Approx x, Approx y) const {
+    const Complex value = a.value - x.value * y.value;
+    const double product = x.size() * y.size() * (1 + u_);
+    const double given = a.bound + x.size() * y.bound + y.size() * x.bound + x.bound * y.bound;
+    return Up(value, given + u_ * (product + a.size() + product) + least_);
+  }
+  Approx Over(Approx x, Approx y) const {
+    const double least = y.size() - y.bound;
+    if (!(least > 0)) return Open(x.value / y.value);
+    const Complex value = x.value / y.value;
+    return Up(value, (x.bound + std::abs(value) * y.bound) / least + 2 * u_ * std::abs(value) + least_);
+  }
+  Approx Sqrt(Approx x) const {
+    const double root = std::sqrt(x.value.real());
+    if (!(x.value.real() - x.bound > 0)) return Open(root);
+    return Up(root, x.bound / (root + std::sqrt(x.value.real() - x.bound)) + 2 * u_ * root);
+  }
+  static Approx Open(Complex value) { return {value, kUndetermined}; }
+
+ private:
+  static Approx Up(Complex value, double bound) { return {value, bound * kUp}; }
+  double u_, least_;
+};
+
+Approx Conjugate(Approx x) { return {std::conj(x.value), x.bound}; }
+
+struct MatrixOf {
+  int64_t batch = 1, rows, columns;
+  explicit MatrixOf(const Shape& shape) : rows(shape.dim(shape.rank() - 2)), columns(shape.dim(shape.rank() - 1)) {
+    for (int64_t d = 0; d < shape.rank() - 2; ++d) batch *= shape.dim(d);
+  }
+  int64_t At(int64_t matrix, int64_t i, int64_t j) const { return (matrix * rows + i) * columns + j; }
+};
+
+void OpenAll(std::span<Approx> numbers) {
+  for (Approx& x : numbers) x.bound = kUndetermined;
+}
+
+// In place; `turns`: the upper factor, of the other triangle. Nothing: a pivot is not decided; else the order of the
+// first minor that is not positive, 0 for none. What is behind that stays.
+std::optional<int32_t> Factor(std::span<Approx> a, int64_t n, bool turns, bool conjugates, const Rounded& rounded) {
+  const auto at = [&](int64_t i, int64_t j) -> Approx& { return turns ? a[j * n + i] : a[i * n + j]; };
+  const auto read = [&](int64_t i, int64_t j) { return conjugates ? Conjugate(at(i, j)) : at(i, j); };
+  const auto write = [&](int64_t i, int64_t j, Approx x) { at(i, j) = conjugates ? Conjugate(x) : x; };
+  for (int64_t j = 0; j < n; ++j) {
+    Approx pivot = read(j, j);
+    for (int64_t k = 0; k < j; ++k) pivot = rounded.LessProduct(pivot, read(j, k), Conjugate(read(j, k)));
+    pivot.value = pivot.value.real();
+    if (!pivot.is_decided() || std::fabs(pivot.value.real()) <= pivot.bound) return std::nullopt;
+    if (pivot.value.real() <= 0) {
+      at(j, j) = pivot;
+      return static_cast<int32_t>(j + 1);
+    }
+    const Approx root = rounded.Sqrt(pivot);
+    at(j, j) = root;
+    for (int64_t i = j + 1; i < n; ++i) {
+      Approx sum = read(i, j);
+      for (int64_t k = 0; k < j; ++k) sum = rounded.LessProduct(sum, read(i, k), Conjugate(read(j, k)));
+      write(i, j, rounded.Over(sum, root));
+    }
+  }
+  return 0;
+}
+
+// The integers of a call's results, some of them not decided.
+ShadowValue Integers(const Shape& shape, std::span<const int32_t> values, std::span<const uint8_t> open) {
+  Literal literal(shape);
+  for (size_t i = 0; i < values.size(); ++i) literal.mutable_data<int32_t>()[i] = values[i];
+  ShadowValue result = ToShadow(literal);
+  result.shape = shape;
+  if (std::ranges::find(open, 1) == open.end()) return result;
+  result.open = Literal(shape.WithType(PrimitiveType::kPred));
+  std::ranges::copy(open, result.open.mutable_data<uint8_t>().begin());
+  return result;
+}
+
+ShadowValue TupleOf(const Shape& shape, std::vector<ShadowValue> elements) {
+  ShadowValue tuple;
+  tuple.shape = shape;
+  tuple.elements = std::move(elements);
+  return tuple;
+}
+
+std::vector<Approx> All(const ShadowValue& x) {
+  const Numbers numbers(x);
+  std::vector<Approx> all(numbers.size());
+  for (int64_t i = 0; i < numbers.size(); ++i) all[i] = numbers[i];
+  return all;
+}
+
+Result<ShadowValue> Cholesky(Context& context, const Instruction& inst, Operands operands) {
+  const Shape& shape = inst.shape();
+  const MatrixOf m(shape);
+  const int64_t n = m.rows;
+  const bool lower = inst.attrs<CholeskyAttrs>().lower;
+  std::vector<Approx> a = All(*operands[0]);
+  const Rounded rounded(shape.type(), context.ftz());
+  for (int64_t b = 0; b < m.batch; ++b) {
+    const std::span<Approx> matrix(a.data() + b * n * n, n * n);
+    const auto failed = Factor(matrix, n, !lower, false, rounded);
+    if (!failed || *failed != 0) {
+      // All of it is a NaN, or may be.
+      for (Approx& x : matrix) x = Rounded::Open(x.value);
+      continue;
+    }
+    for (int64_t i = 0; i < n; ++i) {
+      for (int64_t j = i + 1; j < n; ++j) matrix[lower ? i * n + j : j * n + i] = {};
+    }
+  }
+  return Declared(shape, a, {}, context.ftz());
+}
+
+std::vector<Approx> Solved(const TriangularSolveAttrs& attrs, const Shape& shape, std::span<const Approx> a,
+                           std::vector<Approx> x, const Rounded& rounded) {
+  const MatrixOf m(shape);
+  const int64_t n = attrs.left_side ? m.rows : m.columns, others = attrs.left_side ? m.columns : m.rows;
+  const bool adjoint = attrs.transpose_a == TransposeKind::kAdjoint;
+  const bool transposed = adjoint || attrs.transpose_a == TransposeKind::kTranspose;
+  const bool by_column = transposed == attrs.left_side, forward = attrs.lower != by_column;
+  for (int64_t b = 0; b < m.batch; ++b) {
+    const auto at = [&](int64_t i, int64_t j) {
+      const Approx element = a[(b * n + (by_column ? j : i)) * n + (by_column ? i : j)];
+      return adjoint ? Conjugate(element) : element;
+    };
+    for (int64_t o = 0; o < others; ++o) {
+      const auto solution = [&](int64_t i) -> Approx& { return x[attrs.left_side ? m.At(b, i, o) : m.At(b, o, i)]; };
+      for (int64_t step = 0; step < n; ++step) {
+        const int64_t i = forward ? step : n - 1 - step;
+        Approx sum = solution(i);
+        for (int64_t k = 0; k < step; ++k) {
+          const int64_t j = forward ? k : n - 1 - k;
+          sum = rounded.LessProduct(sum, at(i, j), solution(j));
+        }
+        solution(i) = attrs.unit_diagonal ? sum : rounded.Over(sum, at(i, i));
+      }
+    }
+  }
+  return x;
+}
+
+// In place, with the pivots; false: one is not decided.
+bool Exchanged(std::span<Approx> a, int64_t rows, int64_t columns, const Rounded& rounded, std::span<int32_t> pivots,
+               int32_t* info) {
+  const auto size = [](const Approx& x) { return std::fabs(x.value.real()) + std::fabs(x.value.imag()); };
+  // The bound is of the modulus; the sum of the parts is off by sqrt(2) of it, and by its own rounding.
+  const auto off = [&](const Approx& x) { return x.bound == 0 ? 0 : 2 * x.bound; };
+  for (int64_t j = 0; j < std::min(rows, columns); ++j) {
+    int64_t best = j;
+    for (int64_t i = j; i < rows; ++i) {
+      const Approx &x = a[i * columns + j], &most = a[best * columns + j];
+      if (!x.is_decided()) return false;
+      if (size(x) > size(most)) best = i;
+    }
+    const Approx most = a[best * columns + j];
+    for (int64_t i = j; i < rows; ++i) {
+      const Approx& x = a[i * columns + j];
+      if (i != best && off(x) + off(most) > 0 && size(x) + off(x) >= size(most) - off(most)) return false;
+    }
+    pivots[j] = static_cast<int32_t>(best + 1);
+    if (size(most) <= off(most)) {
+      if (off(most) > 0) return false;
+      if (*info == 0) *info = static_cast<int32_t>(j + 1);
+      continue;
+    }
+    for (int64_t k = 0; k < columns; ++k) std::swap(a[j * columns + k], a[best * columns + k]);
+    for (int64_t i = j + 1; i < rows; ++i) {
+      Approx& factor = a[i * columns + j];
+      factor = rounded.Over(factor, most);
+      for (int64_t k = j + 1; k < columns; ++k)
+        a[i * columns + k] = rounded.LessProduct(a[i * columns + k], factor, a[j * columns + k]);
+    }
+  }
+  return true;
+}
+
+ShadowValue Getrf(Context& context, const Instruction& inst, Operands operands) {
+  const Shape& shape = inst.operand(0).shape();
+  const MatrixOf m(shape);
+  const int64_t size = std::min(m.rows, m.columns);
+  std::vector<Approx> a = All(*operands[0]);
+  std::vector<int32_t> pivots(m.batch * size), info(m.batch);
+  std::vector<uint8_t> open_pivots(pivots.size()), open_info(m.batch);
+  const Rounded rounded(shape.type(), context.ftz());
+  for (int64_t b = 0; b < m.batch; ++b) {
+    const std::span<Approx> matrix(a.data() + b * m.rows * m.columns, m.rows * m.columns);
+    const std::span<int32_t> of_matrix(pivots.data() + b * size, size);
+    if (Exchanged(matrix, m.rows, m.columns, rounded, of_matrix, &info[b])) continue;
+    OpenAll(matrix);
+    std::fill_n(open_pivots.begin() + b * size, size, 1);
+    open_info[b] = 1;
+  }
+  const Shape& results = inst.shape();
+  return TupleOf(results,
+                 {Declared(results.element(0), a, {}, context.ftz()), Integers(results.element(1), pivots, open_pivots),
+                  Integers(results.element(2), info, open_info)});
+}
+
+ShadowValue Potrf(Context& context, const Instruction& inst, bool lower, Operands operands) {
+  const Shape& shape = inst.operand(0).shape();
+  const MatrixOf m(shape);
+  std::vector<Approx> a = All(*operands[0]);
+  std::vector<int32_t> info(m.batch);
+  std::vector<uint8_t> open(m.batch);
+  const Rounded rounded(shape.type(), context.ftz());
+  for (int64_t b = 0; b < m.batch; ++b) {
+    const std::span<Approx> matrix(a.data() + b * m.rows * m.rows, m.rows * m.rows);
+    const auto failed = Factor(matrix, m.rows, !lower, !lower, rounded);
+    if (failed) {
+      info[b] = *failed;
+    } else {
+      OpenAll(matrix);
+      open[b] = 1;
+    }
+  }
+  const Shape& results = inst.shape();
+  return TupleOf(results,
+                 {Declared(results.element(0), a, {}, context.ftz()), Integers(results.element(1), info, open)});
+}
+
+}  // namespace
+
+bool HasMatrixRule(const Instruction& inst) {
+  const bool is_op = inst.Is(Opcode::kFft) || inst.Is(Opcode::kCholesky) || inst.Is(Opcode::kTriangularSolve);
+  return is_op || MatrixCallOf(inst).has_value();
+}
+
+Result<ShadowValue> OfMatrices(Context& context, const Instruction& inst, Operands operands) {
+  if (inst.Is(Opcode::kFft)) return Fft(context, inst, operands);
+  if (inst.Is(Opcode::kCholesky)) return Cholesky(context, inst, operands);
+  std::optional<TriangularSolveAttrs> solve;
+  if (inst.Is(Opcode::kTriangularSolve)) {
+    solve = inst.attrs<TriangularSolveAttrs>();
+  } else {
+    const MatrixCall call = *MatrixCallOf(inst);
+    if (call.routine == MatrixRoutine::kGetrf) return Getrf(context, inst, operands);
+    if (call.routine == MatrixRoutine::kPotrf) return Potrf(context, inst, call.solve.lower, operands);
+    solve = call.solve;
+  }
+  const Rounded rounded(inst.shape().type(), context.ftz());
+  const std::vector<Approx> a = All(*operands[0]);
+  return Declared(inst.shape(), Solved(*solve, inst.shape(), a, All(*operands[1]), rounded), {}, context.ftz());
+}
+
+}  // namespace hlo::shadow

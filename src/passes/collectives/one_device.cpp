@@ -1,0 +1,184 @@
+// one-device-simplifier: what talks to other devices, or waits for what runs beside it, in a module for one device,
+// where there are none: collectives hand their operands on, ids are 0, and what is begun is done.
+#include <algorithm>
+
+#include "ir/control_edges.h"
+#include "ir/matrix_loops.h"
+#include "ir/module.h"
+#include "passes/collectives/groups.h"
+#include "passes/pass.h"
+
+namespace hlo {
+namespace {
+
+Instruction& Zero(Instruction& like, const Shape& shape) {
+  Instruction& scalar = like.computation().AddConstant(Literal(Shape(shape.type(), {})));
+  if (shape.IsScalar()) return scalar;
+  return like.computation().AddLike(like, Opcode::kBroadcast, shape, {&scalar}, DimensionsAttrs{});
+}
+
+// `value` with the layout of `shape`.
+Instruction& As(Instruction& like, Instruction& value, const Shape& shape) {
+  if (value.shape() == shape) return value;
+  return like.computation().AddLike(like, Opcode::kCopy, shape, {&value});
+}
+
+// A tuple of `shape` that has `values` first, and what nobody reads of it: zeros.
+Instruction* TupleOf(Instruction& like, const Shape& shape, std::vector<Instruction*> values) {
+  for (size_t i = 0; i < shape.elements().size(); ++i) {
+    const Shape& element = shape.element(static_cast<int64_t>(i));
+    if (i >= values.size() && !element.IsArray()) return nullptr;
+    if (i >= values.size()) values.push_back(&Zero(like, element));
+    else if (!Compatible(values[i]->shape(), element)) return nullptr;
+    else if (element.IsArray()) values[i] = &As(like, *values[i], element);
+  }
+  return values.size() == shape.elements().size() ? &like.computation().AddLike(like, Opcode::kTuple, shape, values)
+                                                  : nullptr;
+}
+
+// Its operands, as they are: an array, or a tuple of several.
+Instruction* OperandsOf(Instruction& inst, const Shape& shape) {
+  if (shape.IsTuple()) return TupleOf(inst, shape, {inst.operands().begin(), inst.operands().end()});
+  if (inst.operand_count() != 1 || !Compatible(inst.operand(0).shape(), shape)) return nullptr;
+  return &As(inst, inst.operand(0), shape);
+}
+
+// The one group there can be.
+bool MeetsItself(const Instruction& collective) {
+  const IdGroups groups = WrittenGroups(collective);
+  return groups.empty() || groups == IdGroups{{0}};
+}
+
+// From itself, or from nobody: then it is 0.
+Instruction* Permuted(Instruction& inst, const Shape& shape) {
+  if (inst.operand_count() != 1 || !shape.IsArray()) return nullptr;
+  const auto& pairs = inst.attrs<PermuteAttrs>().source_target_pairs;
+  if (pairs.empty()) return &Zero(inst, shape);
+  return pairs.size() == 1 && pairs.front() == std::vector<int64_t>{0, 0} ? OperandsOf(inst, shape) : nullptr;
+}
+
+// (operand, result, ...) of what begins with one array.
+Instruction* Begun(Instruction& inst, Instruction* result) {
+  if (result == nullptr || inst.operand_count() != 1) return nullptr;
+  return TupleOf(inst, inst.shape(), {&inst.operand(0), result});
+}
+
+// Part `part` of what has begun, which is a tuple by now.
+Instruction* Done(Instruction& inst, int64_t part) {
+  Instruction& begun = inst.operand(0);
+  if (!begun.Is(Opcode::kTuple)) return nullptr;
+  return &As(inst, begun.operand(part), inst.shape());
+}
+
+// Rows from one place of the input to another of the output, update by update. What lies outside of either HLO leaves
+// open (the interpreter ends the run there, R041): here it is not moved.
+Instruction* RaggedToItself(Instruction& inst) {
+  constexpr int64_t kMostUpdates = 64;
+  const Shape &input = inst.operand(0).shape(), &output = inst.shape(), &offsets = inst.operand(2).shape();
+  const bool is_plain = input.IsArray() && !input.HasDynamicDims() && !output.HasDynamicDims() && input.rank() > 0 &&
+                        input.rank() == output.rank() && input.NumElements() > 0 && offsets.rank() == 1;
+  if (!is_plain || offsets.dim(0) > kMostUpdates || inst.operand_count() != 6 || !MeetsItself(inst)) return nullptr;
+  Writer w(inst, inst.computation());
+  const int64_t rows = output.dim(0);
+  const Shape column(PrimitiveType::kS64, {rows});
+  Instruction* const row = w.Add(Opcode::kIota, column, {}, IotaAttrs{0});
+  const auto everywhere = [&](Instruction* x) { return w.Add(Opcode::kBroadcast, column, {x}, DimensionsAttrs{}); };
+  const auto number = [&](int64_t operand, int64_t update) {
+    Instruction* x = &inst.operand(operand);
+    x = w.Add(Opcode::kSlice, x->shape().WithDims({1}), {x}, SliceAttrs{SliceRanges{{{update, update + 1, 1}}}});
+    x = w.Add(Opcode::kReshape, x->shape().WithDims({}), {x}, ReshapeAttrs());
+    return everywhere(w.Add(Opcode::kConvert, Shape(PrimitiveType::kS64, {}), {x}));
+  };
+  GatherAttrs by_row;
+  for (int64_t d = 0; d < input.rank(); ++d) by_row.slice_sizes.push_back(d == 0 ? 1 : input.dim(d));
+  for (int64_t d = 1; d < input.rank(); ++d) by_row.offset_dims.push_back(d);
+  by_row.collapsed_slice_dims = by_row.start_index_map = {0};
+  by_row.index_vector_dim = 1;
+  Instruction* result = &inst.operand(1);
+  for (int64_t u = 0; u < offsets.dim(0); ++u) {
+    Instruction *const first = number(2, u), *const count = number(3, u), *const place = number(4, u);
+    Instruction* const own = w.Binary(Opcode::kSubtract, row, place);
+    Instruction* const from = w.Binary(Opcode::kAdd, own, first);
+    Instruction* const last = everywhere(w.Constant(static_cast<double>(input.dim(0) - 1), Shape(column.type(), {})));
+    Instruction* moved = w.Binary(
+        Opcode::kAnd, w.Compare(own, ComparisonDirection::kGe, everywhere(w.Constant(0, Shape(column.type(), {})))),
+        w.Compare(own, ComparisonDirection::kLt, count));
+    moved = w.Binary(Opcode::kAnd, moved, w.Compare(from, ComparisonDirection::kLe, last));
+    Instruction* const rows_of_input = w.Add(Opcode::kGather, output, {&inst.operand(0), from}, by_row);
+    result = w.Select(w.Widen(moved, output.WithType(PrimitiveType::kPred), {}), rows_of_input, result);
+  }
+  return result;
+}
+
+// Null: it stays.
+Instruction* WithoutOthers(Instruction& inst) {
+  const Shape& shape = inst.shape();
+  switch (inst.opcode()) {
+    case Opcode::kPartitionId:
+    case Opcode::kReplicaId: return &Zero(inst, shape);
+    case Opcode::kAllGather:
+    case Opcode::kAllReduce:
+    case Opcode::kAllToAll:
+    case Opcode::kCollectiveReduce:
+    case Opcode::kReduceScatter:
+    case Opcode::kAllReduceStart: return MeetsItself(inst) ? OperandsOf(inst, shape) : nullptr;
+    // Which device is meant an operand may say.
+    case Opcode::kCollectiveBroadcast:
+      return MeetsItself(inst) && inst.operand_count() == 1 ? OperandsOf(inst, shape) : nullptr;
+    case Opcode::kCollectivePermute: return Permuted(inst, shape);
+    case Opcode::kRaggedAllToAll: return RaggedToItself(inst);
+    case Opcode::kAllGatherStart:
+      return MeetsItself(inst) && shape.IsTuple() ? Begun(inst, OperandsOf(inst, shape.element(1))) : nullptr;
+    case Opcode::kCollectivePermuteStart:
+      return shape.IsTuple() ? Begun(inst, Permuted(inst, shape.element(1))) : nullptr;
+    case Opcode::kCopyStart:
+      return TupleOf(inst, shape, {&As(inst, inst.operand(0), shape.element(0)), &inst.operand(0)});
+    case Opcode::kAllReduceDone: return inst.operand(0).Is(Opcode::kAllReduceStart) ? nullptr : OperandsOf(inst, shape);
+    case Opcode::kAllGatherDone:
+    case Opcode::kCollectivePermuteDone:
+    case Opcode::kAsyncDone: return Done(inst, 1);
+    case Opcode::kCopyDone: return Done(inst, 0);
+    case Opcode::kAsyncUpdate: return inst.operand(0).Is(Opcode::kTuple) ? &inst.operand(0) : nullptr;
+    case Opcode::kAsyncStart: {
+      Computation* const calls = inst.attrs<AsyncAttrs>().calls;
+      if (calls == nullptr || !shape.IsTuple() || shape.elements().size() < 2) return nullptr;
+      const std::vector<Instruction*> operands(inst.operands().begin(), inst.operands().end());
+      Instruction* const given = TupleOf(inst, shape.element(0), operands);
+      if (given == nullptr) return nullptr;
+      CallAttrs attrs;
+      attrs.to_apply = calls;
+      return TupleOf(inst, shape,
+                     {given, &inst.computation().AddLike(inst, Opcode::kCall, shape.element(1), operands, attrs)});
+    }
+    default: return nullptr;
+  }
+}
+
+}  // namespace
+
+Result<bool> SimplifyForOneDevice(Module& module, const PassContext& context) {
+  if (module.header.replica_count != 1 || module.header.num_partitions != 1) return false;
+  bool changed = false;
+  for (Computation* computation : module.Computations()) {
+    InPlaceOfGone gone;
+    for (Instruction* inst : computation->PostOrder()) {
+      const bool is_one = inst->Is(kCollective) || inst->Is(Opcode::kPartitionId) || inst->Is(Opcode::kReplicaId) ||
+                          inst->Is(Opcode::kCopyStart) || inst->Is(Opcode::kCopyDone) ||
+                          inst->Is(Opcode::kAsyncStart) || inst->Is(Opcode::kAsyncUpdate) ||
+                          inst->Is(Opcode::kAsyncDone);
+      if (!is_one || !context.ConsumeFuel()) continue;
+      Instruction* const value = WithoutOthers(*inst);
+      if (value == nullptr) continue;
+      inst->ReplaceAllUses(*value);
+      gone[inst] = RunsAfter(*inst);
+      computation->Remove(*inst);
+    }
+    if (gone.empty()) continue;
+    MoveWaits(*computation, gone);
+    if (module.header.is_scheduled) computation->SetOrder(computation->PostOrder());
+    changed = true;
+  }
+  return changed;
+}
+
+}  // namespace hlo
