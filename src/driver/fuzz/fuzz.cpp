@@ -127,7 +127,8 @@ void CheckKernels(Experiment experiment, const std::string& oracle, FuzzOutcome*
     return;
   }
   std::string what = report->verdict;
-  if (!report->culprit.text.empty()) what += Str("; ", report->culprit.text);
+  const std::string& who = report->culprit.text;
+  if (!who.empty()) what += Str("; ", who.substr(0, who.find('\n')));
   else what += Str("; ", report->detail);
   outcome->findings.push_back({oracle, what});
 }

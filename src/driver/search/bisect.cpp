@@ -9,7 +9,6 @@
 #include "base/files.h"
 #include "base/parallel.h"
 #include "base/text.h"
-#include "driver/dump/dump.h"
 #include "driver/module_diff.h"
 #include "driver/run/experiment.h"
 #include "driver/search/edits.h"
@@ -332,7 +331,7 @@ class Bisector {
     TRY(MakeDirectories(options_.directory));
     for (const auto& [module, side] : {std::pair(before.get(), "before"), std::pair(after.get(), "after")}) {
       if (module == nullptr) continue;
-      result_.files.push_back(Str(options_.directory, "/", FileNamePart(name), ".", side, ".hlo"));
+      result_.files.push_back(Str(options_.directory, "/", name, ".", side, ".hlo"));
       TRY(WriteFile(result_.files.back(), Print(*module)));
     }
     return {};
