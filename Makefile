@@ -198,6 +198,9 @@ bench-cpu: all  ## The workloads of $(CORPUS)/bench/cpu against XLA:CPU, by turn
 	@python3 bench/compare.py --rounds 3 --budget 1 $(if $(FLAGS),--flags='$(FLAGS)') $(CORPUS)/bench/cpu/*.hlo
 
 PEER_PYTHON ?= build/venv/bin/python
+bench-compile: all  ## Text to SASS against XLA:GPU (PEER_PYTHON=... with jax-cuda13-plugin), text to ready against XLA:CPU and with a full --cache_dir; MODELS=... picks some
+	@python3 bench/compile.py --peer $(CORPUS)/tools/xla_gpu_peer.py --peer_python $(PEER_PYTHON) $(MODELS)
+
 corpus: all  ## Do we read and print what XLA does? Every text of $(CORPUS)/corpus and 1000 mutants; PEER_PYTHON=... with jaxlib 0.12
 	[ -x $(PEER_PYTHON) ] || bench/models/regenerate.sh muladd_reduce
 	@mkdir -p $(BUILD)/corpus
@@ -248,4 +251,4 @@ install: all  ## Copy the program and its links below PREFIX
 clean:  ## Remove what was built
 	rm -rf $(BUILD) build-asan build-fuzz compile_commands.json
 
-.PHONY: all help deps demo test run-tests fuzz diff golden golden-check test-exhaustive test-inject kernel-check verifier-coverage asan gpu-check bench bench-interp bench-parse bench-scale bench-fusion bench-cpu corpus pass-pairs models lint tidy format dist install clean
+.PHONY: all help deps demo test run-tests fuzz diff golden golden-check test-exhaustive test-inject kernel-check verifier-coverage asan gpu-check bench bench-interp bench-parse bench-scale bench-fusion bench-cpu bench-compile corpus pass-pairs models lint tidy format dist install clean
