@@ -65,7 +65,7 @@ class Collector : public gpu::Device {
   }
   std::string target() const override { return host_->target(); }
   Result<std::vector<std::shared_ptr<const gpu::KernelCode>>> Compile(std::span<const Kernel* const> all,
-                                                                      std::span<const double>) override {
+                                                                      std::span<const double>, CodeCache*) override {
     for (const Kernel* kernel : all)
       kernels.try_emplace(Hash(*kernel), ModelKernel{Str(model, ": ", kernel->name), *kernel, for_gpu});
     given += static_cast<int64_t>(all.size());

@@ -497,7 +497,7 @@ TEST(LibraryCall, ReluKeepsNaN) {
 }
 
 TEST(Doctor, SaysWhatWorksAndWhatHappensInstead) {
-  const std::vector<Capability> capabilities = Examine({});
+  const std::vector<Capability> capabilities = Examine({}, nullptr);
   ASSERT_EQ(capabilities.size(), 5u);
   for (const Capability& capability : capabilities) {
     EXPECT_FALSE(capability.text.empty()) << capability.name;
