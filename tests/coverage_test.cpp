@@ -1,5 +1,5 @@
 // `hlo ops` asks with a smallest use of each op: the uses must be HLO, and the ground truth goes as far as the kernels.
-#include "driver/coverage.h"
+#include "driver/run/coverage.h"
 
 #include <gtest/gtest.h>
 

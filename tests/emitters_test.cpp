@@ -523,7 +523,6 @@ TEST(EmitBuffers, SaysWhatMayBeShared) {
 
 TEST(EmitErrors, NameTheOp) {
   for (const char* text : {
-           "ENTRY e { x = c64[3] parameter(0) ROOT r = c64[3] asin(x) }",
            "ENTRY e { x = f16[3] parameter(0) ROOT r = bf16[3] abs(x) }",
            "ENTRY e { x = bf16[3] parameter(0) y = f32[3] parameter(1) ROOT r = f32[3] add(x, y) }",
            "ENTRY e { x = bf16[3] parameter(0) y = f32[3] parameter(1) ROOT r = f32[6] concatenate(x, y), "

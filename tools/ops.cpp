@@ -5,7 +5,7 @@
 #include <set>
 
 #include "base/text.h"
-#include "driver/coverage.h"
+#include "driver/run/coverage.h"
 #include "tools/command.h"
 #include "tools/flags.h"
 

@@ -63,6 +63,7 @@ int64_t SharedBytes(const MatrixSpace& space, kernel::Type type, int parts) {
 }  // namespace
 
 Result<std::unique_ptr<MatrixSpace>> MatrixSpaceOf(const FusionBody& body) {
+  if (body.roots().empty()) return nullptr;
   const Instruction& inst = *body.roots()[0].inst;
   auto space = std::make_unique<MatrixSpace>(body);
   if (body.LeafOf(inst) >= 0 || !ReadWork(inst, *space)) return nullptr;

@@ -1,4 +1,4 @@
-#include "driver/coverage.h"
+#include "driver/run/coverage.h"
 
 #include <algorithm>
 #include <memory>

@@ -1,8 +1,8 @@
 // Which ops are supported for which element types, measured: a smallest use of each op is verified, interpreted, and
 // goes the way of a plain `hlo-run` on cpu: through the passes, and to what is compiled and what is a step by the
 // interpreter.
-#ifndef HLO_DRIVER_COVERAGE_H_
-#define HLO_DRIVER_COVERAGE_H_
+#ifndef HLO_DRIVER_RUN_COVERAGE_H_
+#define HLO_DRIVER_RUN_COVERAGE_H_
 
 #include <span>
 #include <string>
@@ -39,4 +39,4 @@ std::string CoverageProgram(std::span<const Opcode> opcodes, PrimitiveType type)
 
 }  // namespace hlo
 
-#endif  // HLO_DRIVER_COVERAGE_H_
+#endif  // HLO_DRIVER_RUN_COVERAGE_H_
