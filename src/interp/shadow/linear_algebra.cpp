@@ -2,11 +2,11 @@
 //
 // fft: each element of the result is the sum of all elements of its transform, times roots of unity. An algorithm that
 // goes by factors of the length, of 13 at most, multiplies and adds each of them along a chain of roundings, 7 for each
-// bit of a factor at most (13 by its definition): h = 8 log2(n) + 8 in one dimension of n. Where the length has a larger
-// prime, a convolution with a chirp does so twice, for at most four times the length, with a product before, between and
-// behind: h = 16 log2(4n) + 32. Each step keeps the norm, but for that of the chirp, sqrt(2n): with N elements of norm
-// |x|, |error| <= gamma(h, u) sqrt(2N) |x|. In likelihood the roundings add up as a random walk, to 6 sqrt(h) u |x|.
-// Source: Higham, Accuracy and Stability, 24.1.
+// bit of a factor at most (13 by its definition): h = 8 log2(n) + 8 in one dimension of n. Where the length has a
+// larger prime, a convolution with a chirp does so twice, for at most four times the length, with a product before,
+// between and behind: h = 16 log2(4n) + 32. Each step keeps the norm, but for that of the chirp, sqrt(2n): with N
+// elements of norm |x|, |error| <= gamma(h, u) sqrt(2N) |x|. In likelihood the roundings add up as a random walk, to 6
+// sqrt(h) u |x|. Source: Higham, Accuracy and Stability, 24.1.
 //
 // Factorisations and solves are recurrences of products, sums, quotients and roots, each with the bound of its operands
 // and its own rounding, whatever the order of a sum. Source: the same, 8.1, 9.3, 10.1.
