@@ -570,5 +570,14 @@ TEST(Shadow, EitherSideOfAnOpenSelectionOfEqualIntegers) {
   EXPECT_EQ(p.Local(y, {Floats({2}, [](int64_t) { return 1; }), left, right}, Literal(a.shape())).bad(), 1);
 }
 
+TEST(Shadow, WhatHasNoRuleIsUnsupportedByName) {
+  Program p;
+  Instruction& x = p.Parameter(PrimitiveType::kC64, {4});
+  Instruction& y = p.Op(Opcode::kCbrt, {&x});
+  const Comparison comparison = p.Local(y, {Literal(x.shape())}, Literal(x.shape()));
+  EXPECT_EQ(comparison.verdict, Verdict::kUnsupported);
+  EXPECT_EQ(comparison.reason, "no error bounds for complex 'cbrt'");
+}
+
 }  // namespace
 }  // namespace hlo

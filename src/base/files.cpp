@@ -13,7 +13,6 @@
 #include "base/text.h"
 
 namespace hlo {
-namespace {
 
 bool WriteAll(int file, std::string_view bytes) {
   while (!bytes.empty()) {
@@ -24,8 +23,6 @@ bool WriteAll(int file, std::string_view bytes) {
   }
   return true;
 }
-
-}  // namespace
 
 Status WriteFile(const std::string& path, std::string_view bytes) {
   const auto fail = [&]() -> Error {
@@ -72,6 +69,15 @@ Status MakeDirectories(const std::string& path) {
   std::filesystem::create_directories(path, error);
   if (error) FAIL(DeviceError("A012", Str("cannot make directory '", Escaped(path), "': ", error.message())));
   return {};
+}
+
+Result<std::string> MakeTemporaryDirectory(std::string_view prefix) {
+  std::error_code error;
+  const std::filesystem::path parent = std::filesystem::temp_directory_path(error);
+  if (error) FAIL(DeviceError("A012", Str("there is no directory for temporary files: ", error.message())));
+  std::string path = (parent / Str(prefix, "-XXXXXX")).string();
+  if (mkdtemp(path.data()) != nullptr) return path;
+  FAIL(DeviceError("A012", Str("cannot make a directory in '", Escaped(parent.string()), "': ", std::strerror(errno))));
 }
 
 }  // namespace hlo

@@ -14,8 +14,14 @@ namespace hlo {
 // input).
 Status WriteFile(const std::string& path, std::string_view bytes);
 
+// All of it to an open file; false, and errno, where that fails.
+bool WriteAll(int file, std::string_view bytes);
+
 // The directory and its parents exist afterwards.
 Status MakeDirectories(const std::string& path);
+
+// A new one, for its owner alone, where the system has temporary files. Errors: [A012], kDevice.
+Result<std::string> MakeTemporaryDirectory(std::string_view prefix);
 
 }  // namespace hlo
 

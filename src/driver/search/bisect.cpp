@@ -71,7 +71,7 @@ class Judge {
     if (figures) way_.way = way_.detail = Str(options_.property.text, ": ", FigureText(way_.figure));
     if (!way_.Shows(options_.property))
       FAIL(NotHeld(Str("--property=", options_.property.text,
-                       " does not hold at the bad end: ", way_.way.empty() ? "nothing is wrong" : way_.detail)));
+                       " does not hold at the bad end: ", way_.detail.empty() ? "nothing is wrong" : way_.detail)));
     trial_.depth = DepthOf(way_, options_.property);
     if (trial_.depth == Depth::kMeaning) trial_.depth = Depth::kEnds;
     return way_;

@@ -42,11 +42,7 @@ class ArgumentFolder {
     if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
   }
   Result<std::string> FileFor(size_t number) {
-    if (path_.empty()) {
-      std::string path = (std::filesystem::temp_directory_path() / "hlo-reduce-XXXXXX").string();
-      if (mkdtemp(path.data()) == nullptr) FAIL(DeviceError("A012", "cannot make a directory for the arguments"));
-      path_ = path;
-    }
+    if (path_.empty()) path_ = TRY(MakeTemporaryDirectory("hlo-reduce"));
     return Str(path_, "/", number, ".npz");
   }
 

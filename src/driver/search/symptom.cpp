@@ -223,12 +223,13 @@ Symptom Examine(const std::shared_ptr<const SourceText>& text, const RunOptions&
 // The command on the module in a file, in a group of processes that ends with it.
 Symptom RunScript(const SourceText& text, const RunOptions& run, const TrialOptions& options) {
   Symptom symptom;
-  std::string folder = (std::filesystem::temp_directory_path() / "hlo-script-XXXXXX").string();
-  if (mkdtemp(folder.data()) == nullptr) {
+  const auto folder = MakeTemporaryDirectory("hlo-script");
+  if (!folder) {
     symptom.untried = true;
+    symptom.detail = folder.error().message();
     return symptom;
   }
-  const std::string file = folder + "/module.hlo";
+  const std::string file = *folder + "/module.hlo";
   std::string command = options.property.command;
   for (size_t at = 0; (at = command.find("%s", at)) != std::string::npos; at += file.size())
     command.replace(at, 2, file);
@@ -263,7 +264,7 @@ Symptom RunScript(const SourceText& text, const RunOptions& run, const TrialOpti
   if (symptom.untried) symptom.way.clear();
   symptom.detail = symptom.way;
   std::error_code ignored;
-  std::filesystem::remove_all(folder, ignored);
+  std::filesystem::remove_all(*folder, ignored);
   return symptom;
 }
 

@@ -18,6 +18,7 @@
 
 #include <llvm/Support/BLAKE3.h>
 
+#include "base/files.h"
 #include "base/text.h"
 
 namespace hlo::kernel {
@@ -92,16 +93,6 @@ const std::string& Build() {
     return own.id;
   }();
   return build;
-}
-
-bool WriteAll(int file, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t count = write(file, bytes.data(), bytes.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return false;
-    bytes.remove_prefix(count);
-  }
-  return true;
 }
 
 bool ReadAll(int file, void* to, size_t bytes) {
