@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -156,15 +155,6 @@ Result<Driver> LoadDriver() {
   l.Load("cuEventElapsedTime", &driver.elapsed_ms);
   TRY(l.Complete());
   return driver;
-}
-
-Result<const Driver*> GetDriver() {
-  static std::mutex mutex;
-  static Result<Driver>* driver = nullptr;
-  const std::lock_guard lock(mutex);
-  if (driver == nullptr) driver = new Result<Driver>(LoadDriver());
-  if (!*driver) FAIL(driver->error());
-  return &**driver;
 }
 
 struct CudaCode : KernelCode {
@@ -510,7 +500,7 @@ class CudaDevice : public Device {
 }  // namespace
 
 Result<std::unique_ptr<Device>> OpenCudaDevice(int ordinal) {
-  auto device = std::make_unique<CudaDevice>(*TRY(GetDriver()), ordinal);
+  auto device = std::make_unique<CudaDevice>(*TRY(OpenOnce<LoadDriver>()), ordinal);
   TRY(device->Open());
   return device;
 }

@@ -2,7 +2,6 @@
 #include "gpu/device/nvjitlink.h"
 
 #include <array>
-#include <mutex>
 
 #include "base/text.h"
 #include "gpu/device/shared_library.h"
@@ -50,14 +49,7 @@ Result<Api> LoadApi(const std::vector<std::string>& search) {
   return api;
 }
 
-Result<const Api*> GetApi(const std::vector<std::string>& search) {
-  static std::mutex mutex;
-  static Result<Api>* api = nullptr;
-  const std::lock_guard lock(mutex);
-  if (api == nullptr) api = new Result<Api>(LoadApi(search));
-  if (!*api) FAIL(api->error());
-  return &**api;
-}
+Result<const Api*> GetApi(const std::vector<std::string>& search) { return OpenOnce<LoadApi>(search); }
 
 // Of a link; "" where there is none.
 std::string Log(Handle handle, int (*size)(Handle, size_t*), int (*get)(Handle, char*)) {

@@ -2,6 +2,7 @@
 #ifndef HLO_GPU_DEVICE_SHARED_LIBRARY_H_
 #define HLO_GPU_DEVICE_SHARED_LIBRARY_H_
 
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -35,6 +36,18 @@ class SharedLibrary {
   std::string path_;
   std::string missing_;
 };
+
+// What `kLoad` gives, the functions of a library: loaded when they are first asked for, and kept, as is the error where
+// there are none. What it is loaded with is what the first to ask says.
+template <auto kLoad, class... Args>
+auto OpenOnce(const Args&... args) -> Result<const typename decltype(kLoad(args...))::value_type*> {
+  static std::mutex mutex;
+  static const auto* loaded = static_cast<const decltype(kLoad(args...))*>(nullptr);
+  const std::lock_guard lock(mutex);
+  if (loaded == nullptr) loaded = new auto(kLoad(args...));
+  if (!*loaded) FAIL(loaded->error());
+  return &**loaded;
+}
 
 }  // namespace hlo::gpu
 

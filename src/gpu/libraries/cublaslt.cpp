@@ -4,8 +4,6 @@
 // along n is along the rows of D', and a row stride is a leading dimension.
 #include "gpu/libraries/cublaslt.h"
 
-#include <mutex>
-
 #include "base/check.h"
 #include "base/text.h"
 #include "gpu/device/shared_library.h"
@@ -86,14 +84,7 @@ Result<Api> LoadApi(const std::vector<std::string>& search) {
   return api;
 }
 
-Result<const Api*> GetApi(const std::vector<std::string>& search) {
-  static std::mutex mutex;
-  static Result<Api>* api = nullptr;
-  const std::lock_guard lock(mutex);
-  if (api == nullptr) api = new Result<Api>(LoadApi(search));
-  if (!*api) FAIL(api->error());
-  return &**api;
-}
+Result<const Api*> GetApi(const std::vector<std::string>& search) { return OpenOnce<LoadApi>(search); }
 
 // One for each device: a handle belongs to the context in which it was made.
 Result<Handle> GetHandle(const Api& api, Device& device) {

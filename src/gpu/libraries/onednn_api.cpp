@@ -1,7 +1,6 @@
 #include "gpu/libraries/onednn_api.h"
 
 #include <cstdlib>
-#include <mutex>
 
 #include "base/host_isa.h"
 
@@ -89,13 +88,6 @@ Result<Api> LoadApi(const std::vector<std::string>& search) {
 
 }  // namespace
 
-Result<const Api*> GetApi(const std::vector<std::string>& search) {
-  static std::mutex mutex;
-  static Result<Api>* api = nullptr;
-  const std::lock_guard lock(mutex);
-  if (api == nullptr) api = new Result<Api>(LoadApi(search));
-  if (!*api) FAIL(api->error());
-  return &**api;
-}
+Result<const Api*> GetApi(const std::vector<std::string>& search) { return OpenOnce<LoadApi>(search); }
 
 }  // namespace hlo::gpu::onednn
