@@ -169,6 +169,12 @@ fuzz:  ## libFuzzer with sanitizers on parser, verifier and printer, in build-fu
 verifier-coverage:  ## The rules of the verifier: where each is said, which file breaks it, which are open
 	@scripts/verifier-coverage
 
+# Engines that are compiled for a graph need the driver's library, of which CUDA has a stub.
+CUDA_STUB = $(firstword $(wildcard /usr/local/cuda/lib64/stubs/libcuda.so /usr/local/cuda/targets/x86_64-linux/lib/stubs/libcuda.so))
+cudnn-plans: $(BUILD)/bin/hlo-test  ## What cuDNN (CUDNN_PATH=DIR) has for each of testdata/convolutions, asked without a GPU
+	@mkdir -p $(BUILD)/stubs && $(if $(CUDA_STUB),ln -sf $(CUDA_STUB) $(BUILD)/stubs/libcuda.so.1,:)
+	LD_LIBRARY_PATH=$(BUILD)/stubs:$$LD_LIBRARY_PATH $(BUILD)/bin/hlo-test --gtest_brief=1 --gtest_filter='CudnnPlans.*'
+
 gpu-check: all  ## Everything that needs a GPU; says SKIPPED where there is none
 	@HLO=$(BUILD)/bin OUT=$(BUILD)/gpu-check CORPUS=$(CORPUS) scripts/gpu-check
 
@@ -251,4 +257,4 @@ install: all  ## Copy the program and its links below PREFIX
 clean:  ## Remove what was built
 	rm -rf $(BUILD) build-asan build-fuzz compile_commands.json
 
-.PHONY: all help deps demo test run-tests fuzz diff golden golden-check test-exhaustive test-inject kernel-check verifier-coverage asan gpu-check bench bench-interp bench-parse bench-scale bench-fusion bench-cpu bench-compile corpus pass-pairs models lint tidy format dist install clean
+.PHONY: all help deps demo test run-tests fuzz diff golden golden-check test-exhaustive test-inject kernel-check verifier-coverage asan cudnn-plans gpu-check bench bench-interp bench-parse bench-scale bench-fusion bench-cpu bench-compile corpus pass-pairs models lint tidy format dist install clean

@@ -66,7 +66,7 @@ void AddComparisonFlags(FlagSet& flags, RunFlags* f) {
 void AddRunningFlags(FlagSet& flags, RunOptions* run, CacheFlags* cache) {
   flags.Group("Code generation");
   AddCacheFlags(flags, cache);
-  flags.List("library_path", &run->library_path, "DIR", "where to look first for oneDNN, CUDA, cuBLASLt");
+  flags.List("library_path", &run->library_path, "DIR", "where to look first for oneDNN, CUDA, cuBLASLt, cuDNN");
   flags.Bool("fallback", &run->fallback,
              "steps that have no kernel run in the interpreter, and the report names them; off: UNSUPPORTED");
   flags.Bool("libraries", &run->libraries, "use libraries for gemm and convolution; off: our kernels");

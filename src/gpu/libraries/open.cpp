@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "gpu/libraries/contraction.h"
 #include "gpu/libraries/cublaslt.h"
+#include "gpu/libraries/cudnn.h"
 #include "gpu/libraries/onednn.h"
 #include "gpu/libraries/small_product.h"
 
@@ -63,6 +64,7 @@ constexpr Library kLibraries[] = {
     {"oneDNN matmul", Opcode::kConvolution, true, OpenPointwise},
     {"oneDNN", Opcode::kConvolution, true, OpenOneDnnConvolution},
     {"cuBLASLt", Opcode::kDot, false, OpenCublasLt},
+    {"cuDNN", Opcode::kConvolution, false, CudnnConvolution},
 };
 
 std::vector<const Library*> LibrariesFor(Opcode product, bool on_host) {
@@ -72,8 +74,6 @@ std::vector<const Library*> LibrariesFor(Opcode product, bool on_host) {
   }
   return libraries;
 }
-
-Refusal NoLibrary(Opcode product) { return {"", Str("no ", ToString(product), " library on cuda yet")}; }
 
 // The one that the plan names alone, where it names one.
 Result<std::vector<const Library*>> Candidates(const Instruction& fusion, const KernelPlan& plan, Opcode product,
@@ -118,7 +118,6 @@ Result<LibraryChoice> OpenLibraryCall(const Instruction& fusion, const KernelPla
     if (!plan.library.empty()) FAIL(PlanError(fusion, Str(library->name, ": ", answer.why_not)));
     choice.refusals.push_back({library->name, std::move(answer.why_not)});
   }
-  if (choice.refusals.empty()) choice.refusals.push_back(NoLibrary(product));
   return choice;
 }
 
@@ -131,7 +130,6 @@ std::vector<Refusal> AskLibraries(const Instruction& fusion, bool on_host) {
     const auto answer = library->open(read.contraction, nullptr, {});
     refusals.push_back({library->name, answer ? answer->why_not : answer.error().message()});
   }
-  if (refusals.empty()) refusals.push_back(NoLibrary(product));
   return refusals;
 }
 

@@ -45,7 +45,7 @@ Result<LibraryChoice> OpenLibraryCall(const Instruction& fusion, const KernelPla
                                       const LibraryOptions& options);
 
 // Each library of such a device, with the reason why it does not take `fusion`, as far as that is known without opening
-// it; empty where it would be tried. Where no library is named, there is none.
+// it; empty where it would be tried. Where no library is named, the fusion is nothing that libraries know.
 std::vector<Refusal> AskLibraries(const Instruction& fusion, bool on_host);
 
 }  // namespace hlo::gpu

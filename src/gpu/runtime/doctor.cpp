@@ -5,6 +5,7 @@
 #include "gpu/device/nvjitlink.h"
 #include "gpu/kernel/nvptx.h"
 #include "gpu/libraries/cublaslt.h"
+#include "gpu/libraries/cudnn.h"
 #include "gpu/libraries/onednn.h"
 
 namespace hlo::gpu {
@@ -51,6 +52,7 @@ std::vector<Capability> Examine(const std::vector<std::string>& library_path, ke
       Versioned("oneDNN", OneDnnVersion(library_path), "products and convolutions run as our own kernels on the cpu"),
       Cuda(),
       Versioned("cublasLt", CublasLtVersion(library_path), "products run as our own kernels on cuda"),
+      Versioned("cuDNN", CudnnVersion(library_path), "convolutions run as our own kernels on cuda"),
       Versioned("nvJitLink", NvJitLinkVersion(library_path), "without ptxas no machine code is made ahead of time"),
       Ptxas(),
       Cache(cache)};

@@ -1,0 +1,72 @@
+#include "gpu/libraries/cudnn_api.h"
+
+namespace hlo::gpu::cudnn {
+namespace {
+
+Result<Api> LoadApi(const std::vector<std::string>& search) {
+  Api api;
+  constexpr std::string_view kNames[] = {"libcudnn.so.9"};
+  constexpr std::string_view kMore[] = {"/usr/local/cuda/lib64"};
+  api.library = TRY(SharedLibrary::Open(kNames, search, kMore));
+  SharedLibrary& l = api.library;
+  l.Load("cudnnGetVersion", &api.version);
+  l.Load("cudnnGetErrorString", &api.status_string);
+  l.Load("cudnnGetLastErrorString", &api.last_error);
+  l.Load("cudnnCreate", &api.create);
+  l.Load("cudnnDestroy", &api.destroy);
+  l.Load("cudnnSetStream", &api.set_stream);
+  l.Load("cudnnBackendCreateDescriptor", &api.descriptor_create);
+  l.Load("cudnnBackendDestroyDescriptor", &api.descriptor_destroy);
+  l.Load("cudnnBackendSetAttribute", &api.descriptor_set);
+  l.Load("cudnnBackendGetAttribute", &api.descriptor_get);
+  l.Load("cudnnBackendFinalize", &api.finalize);
+  l.Load("cudnnBackendExecute", &api.execute);
+  TRY(l.Complete());
+  return api;
+}
+
+}  // namespace
+
+Result<const Api*> GetApi(const std::vector<std::string>& search) { return OpenOnce<LoadApi>(search); }
+
+Error Api::Failed(std::string_view call, int status) const {
+  char words[1024] = {};
+  last_error(words, sizeof words);
+  std::string message = Str(call, ": ", status_string(status), " (", status, ")");
+  if (const std::string_view trimmed = Trim(words); !trimmed.empty()) message += Str(", ", trimmed);
+  return DeviceError("R015", std::move(message));
+}
+
+Descriptor::Descriptor(const Api& api, Kind kind) : api_(api) {
+  if (const int status = api.descriptor_create(kind, &handle_)) {
+    handle_ = nullptr;
+    error_ = api.Failed(Str("cudnnBackendCreateDescriptor of kind ", static_cast<int>(kind)), status);
+  }
+}
+
+Descriptor& Descriptor::Set(Attribute attribute, Type type, int64_t count, const void* values) {
+  if (error_) return *this;
+  if (const int status = api_.descriptor_set(handle_, attribute, type, count, values))
+    error_ = api_.Failed(Str("cudnnBackendSetAttribute ", static_cast<int>(attribute)), status);
+  return *this;
+}
+
+Descriptor& Descriptor::Refer(Attribute attribute, const std::vector<const Descriptor*>& others) {
+  std::vector<Handle> handles;
+  for (const Descriptor* other : others) handles.push_back(other->handle_);
+  return Set(attribute, kTypeDescriptor, std::ssize(handles), handles.data());
+}
+
+Status Descriptor::Finalize() {
+  if (error_) FAIL(*error_);
+  if (const int status = api_.finalize(handle_)) FAIL(api_.Failed("cudnnBackendFinalize", status));
+  return {};
+}
+
+int64_t Descriptor::Get(Attribute attribute, Type type, int64_t count, void* values) const {
+  int64_t found = 0;
+  if (handle_ == nullptr || api_.descriptor_get(handle_, attribute, type, count, &found, values) != 0) return 0;
+  return found;
+}
+
+}  // namespace hlo::gpu::cudnn

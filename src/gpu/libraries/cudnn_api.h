@@ -1,0 +1,200 @@
+// The C interface of cuDNN 9's backend, declared here so that the build needs no header. All it has are descriptors
+// with numbered attributes: one is created, told its attributes, and final from then on.
+#ifndef HLO_GPU_LIBRARIES_CUDNN_API_H_
+#define HLO_GPU_LIBRARIES_CUDNN_API_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "base/text.h"
+#include "gpu/device/shared_library.h"
+
+namespace hlo::gpu::cudnn {
+
+using Handle = void*;
+
+enum DataType { kFloat = 0, kHalf = 2, kBFloat16 = 9 };
+enum { kCrossCorrelation = 1, kPropagateNan = 1 };
+enum HeuristicMode { kFallback = 2, kModeA = 3 };
+enum PointwiseMode { kPointwiseAdd = 0, kPointwiseMultiply = 1, kPointwiseSubtract = 9, kPointwiseRelu = 100 };
+enum NumericalNote {
+  kTensorCore = 0,
+  kDownConvertInputs = 1,
+  kReducedPrecisionReduction = 2,
+  kFft = 3,
+  kNondeterministic = 4,
+  kWinograd = 5,
+  kWinograd4x4 = 6,
+  kWinograd6x6 = 7,
+  kWinograd13x13 = 8,
+};
+enum { kRuntimeCompilation = 0 };  // cudnnBackendBehaviorNote_t
+
+// cudnnBackendAttributeType_t
+enum Type {
+  kTypeHandle = 0,
+  kTypeDataType = 1,
+  kTypeBoolean = 2,
+  kTypeInt64 = 3,
+  kTypeFloat = 4,
+  kTypePointer = 6,
+  kTypeConvolutionMode = 7,
+  kTypeHeuristicMode = 8,
+  kTypeNanPropagation = 10,
+  kTypeNumericalNote = 11,
+  kTypePointwiseMode = 14,
+  kTypeDescriptor = 15,
+  kTypeBehaviorNote = 19,
+  kTypeChar = 24,
+};
+
+// cudnnBackendDescriptorType_t
+enum Kind {
+  kPointwise = 0,
+  kConvolution = 1,
+  kEngine = 2,
+  kEngineConfig = 3,
+  kHeuristic = 4,
+  kPlan = 5,
+  kConvolutionForward = 10,
+  kConvolutionWeights = 11,
+  kConvolutionImages = 12,
+  kPointwiseOperation = 13,
+  kOperationGraph = 15,
+  kVariantPack = 16,
+  kTensor = 17,
+  kDeviceProperties = 38,  // Since 9.8.
+};
+
+// cudnnBackendAttributeName_t
+enum Attribute {
+  kPointwiseModeOf = 0,
+  kPointwisePrecision = 1,
+  kPointwiseNan = 2,
+  kConvolutionPrecision = 100,
+  kConvolutionMode = 101,
+  kConvolutionDilations = 102,
+  kConvolutionStrides = 103,
+  kConvolutionPadHigh = 104,
+  kConvolutionPadLow = 105,
+  kConvolutionRank = 106,
+  kHeuristicModeOf = 200,
+  kHeuristicGraph = 201,
+  kHeuristicResults = 202,
+  kHeuristicDevice = 204,
+  kConfigEngine = 300,
+  kPlanHandle = 400,
+  kPlanConfig = 401,
+  kPlanWorkspace = 402,
+  kPlanDevice = 407,
+  // Each kind of convolution has these six, and its three tensors in an order of its own.
+  kForwardAlpha = 700,
+  kForwardBeta = 701,
+  kForwardConvolution = 702,
+  kForwardWeights = 703,
+  kForwardImages = 704,
+  kForwardOutputs = 705,
+  kImagesAlpha = 706,
+  kImagesBeta = 707,
+  kImagesConvolution = 708,
+  kImagesWeights = 709,
+  kImagesImages = 710,
+  kImagesOutputs = 711,
+  kWeightsAlpha = 712,
+  kWeightsBeta = 713,
+  kWeightsConvolution = 714,
+  kWeightsWeights = 715,
+  kWeightsImages = 716,
+  kWeightsOutputs = 717,
+  kPointwiseDescriptor = 750,
+  kPointwiseX = 751,
+  kPointwiseB = 752,
+  kPointwiseY = 753,
+  kGraphHandle = 800,
+  kGraphOperations = 801,
+  kTensorAlignment = 900,
+  kTensorType = 901,
+  kTensorDims = 902,
+  kTensorStrides = 903,
+  kTensorId = 906,
+  kTensorIsVirtual = 907,
+  kTensorIsByValue = 908,
+  kVariantIds = 1000,
+  kVariantPointers = 1001,
+  kVariantWorkspace = 1003,
+  kEngineIndex = 1301,
+  kEngineNumericalNotes = 1303,
+  kEngineBehaviorNotes = 1305,
+  kDeviceJson = 2702,
+};
+
+struct Api {
+  SharedLibrary library;
+  size_t (*version)();
+  const char* (*status_string)(int);
+  void (*last_error)(char*, size_t);
+  int (*create)(Handle*);
+  int (*destroy)(Handle);
+  int (*set_stream)(Handle, void* stream);
+  int (*descriptor_create)(int kind, Handle*);
+  int (*descriptor_destroy)(Handle);
+  int (*descriptor_set)(Handle, int attribute, int type, int64_t count, const void*);
+  int (*descriptor_get)(Handle, int attribute, int type, int64_t count, int64_t* found, void*);
+  int (*finalize)(Handle);
+  int (*execute)(Handle, Handle plan, Handle variant_pack);
+
+  std::string VersionText() const {
+    const size_t v = version();
+    return Str(v / 10000, ".", v / 100 % 100, ".", v % 100);
+  }
+  // With cuDNN's own words.
+  Error Failed(std::string_view call, int status) const;
+};
+
+Result<const Api*> GetApi(const std::vector<std::string>& search);
+
+// The first failure stays, and Finalize gives it.
+class Descriptor {
+ public:
+  Descriptor(const Api& api, Kind kind);
+  Descriptor(Descriptor&& other) noexcept : api_(other.api_), error_(std::move(other.error_)) {
+    std::swap(handle_, other.handle_);
+  }
+  ~Descriptor() {
+    if (handle_ != nullptr) api_.descriptor_destroy(handle_);
+  }
+
+  Descriptor& Set(Attribute attribute, Type type, int64_t count, const void* values);
+  Descriptor& Integers(Attribute attribute, const std::vector<int64_t>& values) {
+    return Set(attribute, kTypeInt64, std::ssize(values), values.data());
+  }
+  Descriptor& Integer(Attribute attribute, int64_t value) { return Set(attribute, kTypeInt64, 1, &value); }
+  Descriptor& Word(Attribute attribute, Type type, int value) { return Set(attribute, type, 1, &value); }
+  Descriptor& Real(Attribute attribute, float value) { return Set(attribute, kTypeFloat, 1, &value); }
+  Descriptor& Flag(Attribute attribute, bool value) { return Set(attribute, kTypeBoolean, 1, &value); }
+  Descriptor& Pointer(Attribute attribute, Type type, const void* value) { return Set(attribute, type, 1, &value); }
+  Descriptor& Refer(Attribute attribute, const Descriptor& other) {
+    return Pointer(attribute, kTypeDescriptor, other.handle_);
+  }
+  Descriptor& Refer(Attribute attribute, const std::vector<const Descriptor*>& others);
+  Status Finalize();
+
+  // How many there are; 0 also where it has none to give.
+  int64_t Get(Attribute attribute, Type type, int64_t count, void* values) const;
+  Handle handle() const { return handle_; }
+
+ private:
+  const Api& api_;
+  Handle handle_ = nullptr;
+  std::optional<Error> error_;
+};
+
+}  // namespace hlo::gpu::cudnn
+
+#endif  // HLO_GPU_LIBRARIES_CUDNN_API_H_

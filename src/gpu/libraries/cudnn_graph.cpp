@@ -1,0 +1,322 @@
+#include "gpu/libraries/cudnn_graph.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace hlo::gpu::cudnn {
+namespace {
+
+using Dims = std::vector<int64_t>;
+
+DataType TypeOf(PrimitiveType type) {
+  switch (type) {
+    case PrimitiveType::kF16: return kHalf;
+    case PrimitiveType::kBF16: return kBFloat16;
+    default: CHECK(type == PrimitiveType::kF32, type); return kFloat;
+  }
+}
+
+// The dimensions from the outermost to the innermost.
+Dims Order(size_t rank, bool channels_last) {
+  Dims order = {0};
+  if (!channels_last) order.push_back(1);
+  for (size_t d = 2; d < rank; ++d) order.push_back(static_cast<int64_t>(d));
+  if (channels_last) order.push_back(1);
+  return order;
+}
+
+Dims StridesOf(const Dims& dims, bool channels_last) {
+  Dims strides(dims.size());
+  const Dims order = Order(dims.size(), channels_last);
+  int64_t next = 1;
+  for (size_t i = order.size(); i-- > 0;) {
+    strides[order[i]] = next;
+    next *= dims[order[i]];
+  }
+  return strides;
+}
+
+Dims WithoutOnes(const Dims& order, const Dims& dims) {
+  Dims left;
+  std::ranges::copy_if(order, std::back_inserter(left), [&](int64_t d) { return dims[d] != 1; });
+  return left;
+}
+
+bool LiesSo(const ConvolutionTensor& tensor, bool channels_last) {
+  return tensor.IsDense() &&
+         OrderInMemory(tensor) == WithoutOnes(Order(tensor.dims.size(), channels_last), tensor.dims);
+}
+
+// cuDNN knows no fewer than two spatial dimensions.
+void Widen(ConvolutionProblem& problem) {
+  if (problem.spatial.size() >= 2) return;
+  const auto widen = [](ConvolutionTensor& tensor) {
+    if (tensor.dims.empty()) return;
+    tensor.dims.insert(tensor.dims.begin() + 2, 1);
+    tensor.strides.insert(tensor.strides.begin() + 2, 0);
+  };
+  for (ConvolutionTensor* tensor : {&problem.images, &problem.weights, &problem.outputs}) widen(*tensor);
+  for (ConvolutionStep& step : problem.epilogue) widen(step.tensor);
+  problem.spatial.insert(problem.spatial.begin(), ConvolutionDim());
+}
+
+struct OperationNames {
+  Kind kind;
+  Attribute alpha, beta, convolution, weights, images, outputs;
+};
+OperationNames NamesOf(ConvolutionKind kind) {
+  switch (kind) {
+    case ConvolutionKind::kDgrad:
+      return {kConvolutionImages, kImagesAlpha,  kImagesBeta,   kImagesConvolution,
+              kImagesWeights,     kImagesImages, kImagesOutputs};
+    case ConvolutionKind::kWgrad:
+      return {kConvolutionWeights, kWeightsAlpha,  kWeightsBeta,   kWeightsConvolution,
+              kWeightsWeights,     kWeightsImages, kWeightsOutputs};
+    default:
+      return {kConvolutionForward, kForwardAlpha,  kForwardBeta,   kForwardConvolution,
+              kForwardWeights,     kForwardImages, kForwardOutputs};
+  }
+}
+
+PointwiseMode ModeOf(EpilogueOp op) {
+  switch (op) {
+    case EpilogueOp::kAdd: return kPointwiseAdd;
+    case EpilogueOp::kSubtract: return kPointwiseSubtract;
+    case EpilogueOp::kMultiply: return kPointwiseMultiply;
+    case EpilogueOp::kRelu: break;
+  }
+  return kPointwiseRelu;
+}
+
+// Residuals before vectors, of terms that are added one after the other: so cuDNN has engines that need not be compiled
+// for the graph. The terms are added in f32 and in another order: as many roundings, of numbers as large.
+std::vector<ConvolutionStep> InItsOrder(std::vector<ConvolutionStep> steps, const ConvolutionTensor& result) {
+  const auto adds = [](const ConvolutionStep& step) { return step.op == EpilogueOp::kAdd && step.tensor.operand >= 0; };
+  for (auto first = steps.begin(); first != steps.end();) {
+    if (!adds(*first)) {
+      ++first;
+      continue;
+    }
+    const auto last = std::find_if_not(first, steps.end(), adds);
+    std::stable_partition(first, last, [&](const ConvolutionStep& step) { return step.tensor.dims == result.dims; });
+    first = last;
+  }
+  return steps;
+}
+
+class Builder {
+ public:
+  Builder(const Api& api, const Where& where, const Laid& laid)
+      : api_(api), where_(where), laid_(laid), problem_(laid.problem) {}
+
+  Result<Graph> Build(bool with_epilogue) {
+    std::vector<ConvolutionStep> steps;
+    if (with_epilogue) steps = InItsOrder(problem_.epilogue, problem_.result());
+    float alpha = 1;
+    if (steps.size() == 1 && steps[0].op == EpilogueOp::kMultiply && steps[0].tensor.operand < 0) {
+      alpha = static_cast<float>(steps[0].constant);
+      steps.clear();
+    }
+    const Descriptor* value = TRY(AddResult(steps.empty()));
+    TRY(AddConvolution(*value, alpha));
+    for (const ConvolutionStep& step : steps) {
+      const Descriptor* second = step.op == EpilogueOp::kRelu ? nullptr : TRY(AddOperand(step));
+      const Descriptor* next = TRY(AddResult(&step == &steps.back()));
+      TRY(AddPointwise(ModeOf(step.op), *value, second, *next));
+      value = next;
+    }
+    Descriptor& whole = Add(kOperationGraph);
+    whole.Refer(kGraphOperations, operations_);
+    if (where_.handle != nullptr) whole.Pointer(kGraphHandle, kTypeHandle, where_.handle);
+    TRY(whole.Finalize());
+    graph_.whole = &whole;
+    return std::move(graph_);
+  }
+
+ private:
+  Descriptor& Add(Kind kind) { return graph_.parts.emplace_back(api_, kind); }
+
+  Result<const Descriptor*> AddTensor(const Dims& dims, DataType type, std::optional<Slot> slot) {
+    Descriptor& tensor = Add(kTensor);
+    tensor.Word(kTensorType, kTypeDataType, type).Integers(kTensorDims, dims);
+    tensor.Integers(kTensorStrides, StridesOf(dims, laid_.channels_last));
+    constexpr int64_t kAlignment = 16;  // Buffers have more (kBufferAlignment); cuDNN asks for no more.
+    tensor.Integer(kTensorAlignment, kAlignment);
+    if (slot) {
+      graph_.slots.push_back(*slot);
+      if (slot->source == Slot::Source::kConstant) tensor.Flag(kTensorIsByValue, true);
+      tensor.Integer(kTensorId, std::ssize(graph_.slots));
+    } else {
+      constexpr int64_t kFirstInside = 1000;
+      tensor.Flag(kTensorIsVirtual, true).Integer(kTensorId, kFirstInside + inside_++);
+    }
+    TRY(tensor.Finalize());
+    return &tensor;
+  }
+
+  // Between the steps values stay in f32.
+  Result<const Descriptor*> AddResult(bool is_last) {
+    const ConvolutionTensor& result = problem_.result();
+    if (!is_last) return AddTensor(result.dims, kFloat, std::nullopt);
+    return AddTensor(result.dims, TypeOf(result.type), Slot{Slot::Source::kResult});
+  }
+
+  Result<const Descriptor*> AddOperand(const ConvolutionStep& step) {
+    if (step.tensor.operand < 0) {
+      return AddTensor(Dims(problem_.spatial.size() + 2, 1), kFloat,
+                       Slot{Slot::Source::kConstant, -1, static_cast<float>(step.constant)});
+    }
+    if (!LiesSo(step.tensor, laid_.channels_last))
+      FAIL(DeviceError("R015", "an operand of its epilogue lies otherwise than the result"));
+    return AddTensor(step.tensor.dims, TypeOf(step.tensor.type), Slot{Slot::Source::kOperand, step.tensor.operand});
+  }
+
+  Result<const Descriptor*> AddSide(const ConvolutionTensor& tensor, const Descriptor& result) {
+    if (&tensor == &problem_.result()) return &result;
+    if (&tensor == &problem_.weights) return AddTensor(tensor.dims, TypeOf(tensor.type), Slot{Slot::Source::kWeights});
+    return AddTensor(tensor.dims, TypeOf(tensor.type), Slot{Slot::Source::kOperand, tensor.operand});
+  }
+
+  Status AddConvolution(const Descriptor& result, float alpha) {
+    Dims strides, dilations, low, high;
+    for (const ConvolutionDim& dim : problem_.spatial) {
+      strides.push_back(dim.stride);
+      dilations.push_back(dim.dilation);
+      low.push_back(dim.pad_low);
+      high.push_back(dim.pad_high);
+    }
+    Descriptor& convolution = Add(kConvolution);
+    convolution.Word(kConvolutionPrecision, kTypeDataType, kFloat);
+    convolution.Word(kConvolutionMode, kTypeConvolutionMode, kCrossCorrelation);
+    convolution.Integer(kConvolutionRank, std::ssize(problem_.spatial));
+    convolution.Integers(kConvolutionStrides, strides).Integers(kConvolutionDilations, dilations);
+    convolution.Integers(kConvolutionPadLow, low).Integers(kConvolutionPadHigh, high);
+    TRY(convolution.Finalize());
+    const OperationNames names = NamesOf(problem_.kind);
+    const Descriptor* images = TRY(AddSide(problem_.images, result));
+    const Descriptor* weights = TRY(AddSide(problem_.weights, result));
+    const Descriptor* outputs = TRY(AddSide(problem_.outputs, result));
+    Descriptor& operation = Add(names.kind);
+    operation.Refer(names.convolution, convolution);
+    operation.Refer(names.images, *images).Refer(names.weights, *weights).Refer(names.outputs, *outputs);
+    operation.Real(names.alpha, alpha).Real(names.beta, 0);
+    TRY(operation.Finalize());
+    operations_.push_back(&operation);
+    return {};
+  }
+
+  Status AddPointwise(PointwiseMode mode, const Descriptor& value, const Descriptor* second, const Descriptor& result) {
+    Descriptor& pointwise = Add(kPointwise);
+    pointwise.Word(kPointwiseModeOf, kTypePointwiseMode, mode).Word(kPointwisePrecision, kTypeDataType, kFloat);
+    if (mode == kPointwiseRelu) pointwise.Word(kPointwiseNan, kTypeNanPropagation, kPropagateNan);
+    TRY(pointwise.Finalize());
+    Descriptor& operation = Add(kPointwiseOperation);
+    operation.Refer(kPointwiseDescriptor, pointwise).Refer(kPointwiseX, value).Refer(kPointwiseY, result);
+    if (second != nullptr) operation.Refer(kPointwiseB, *second);
+    TRY(operation.Finalize());
+    operations_.push_back(&operation);
+    return {};
+  }
+
+  const Api& api_;
+  const Where& where_;
+  const Laid& laid_;
+  const ConvolutionProblem& problem_;
+  Graph graph_;
+  std::vector<const Descriptor*> operations_;
+  int64_t inside_ = 0;
+};
+
+struct NoteReason {
+  NumericalNote note;
+  std::string_view why_not;
+};
+constexpr NoteReason kNotWanted[] = {
+    {kNondeterministic, "it is not deterministic"},
+    {kReducedPrecisionReduction, "it adds up in fewer bits"},
+    {kDownConvertInputs, "it takes its operands in fewer bits"},
+    {kFft, "its transforms cost precision"},
+    {kWinograd, "its transforms cost precision"},
+    {kWinograd4x4, "its transforms cost precision"},
+    {kWinograd6x6, "its transforms cost precision"},
+    {kWinograd13x13, "its transforms cost precision"},
+};
+
+}  // namespace
+
+bool Laid::WeightsMove() const {
+  return weights_order != weights_lie ||
+         std::ranges::any_of(problem.spatial, [](const ConvolutionDim& dim) { return dim.flipped; });
+}
+
+Laid Lay(const ConvolutionProblem& problem) {
+  Laid laid{problem};
+  Widen(laid.problem);
+  const ConvolutionProblem& wide = laid.problem;
+  if (wide.spatial.size() > 3) {
+    laid.why_not = Str(wide.spatial.size(), " spatial dimensions");
+    return laid;
+  }
+  const auto both = [&](bool channels_last) {
+    return LiesSo(wide.images, channels_last) && LiesSo(wide.outputs, channels_last);
+  };
+  laid.channels_last = both(true);
+  if (!laid.channels_last && !both(false)) laid.why_not = "its channels lie neither last nor first";
+  if (!wide.weights.IsDense()) laid.why_not = "its weights are not dense";
+  laid.weights_order = WithoutOnes(Order(wide.weights.dims.size(), laid.channels_last), wide.weights.dims);
+  laid.weights_lie = OrderInMemory(wide.weights);
+  return laid;
+}
+
+Result<Graph> MakeGraph(const Api& api, const Where& where, const Laid& laid, bool with_epilogue) {
+  return Builder(api, where, laid).Build(with_epilogue);
+}
+
+Engine Describe(const Api& api, const Descriptor& config, PrimitiveType type, bool allow_tf32) {
+  Engine engine;
+  const Descriptor described(api, kEngine);
+  Handle handle = described.handle();
+  config.Get(kConfigEngine, kTypeDescriptor, 1, &handle);
+  described.Get(kEngineIndex, kTypeInt64, 1, &engine.index);
+  constexpr int64_t kMostNotes = 64;
+  int notes[kMostNotes] = {};
+  const int64_t numerical = described.Get(kEngineNumericalNotes, kTypeNumericalNote, kMostNotes, notes);
+  for (int64_t i = 0; i < std::min(numerical, kMostNotes); ++i) {
+    const auto found = std::ranges::find(kNotWanted, notes[i], &NoteReason::note);
+    if (found != std::end(kNotWanted)) engine.why_not = found->why_not;
+    if (notes[i] == kTensorCore && type == PrimitiveType::kF32 && !allow_tf32) engine.why_not = "it multiplies in tf32";
+  }
+  const int64_t behavior = described.Get(kEngineBehaviorNotes, kTypeBehaviorNote, kMostNotes, notes);
+  for (int64_t i = 0; i < std::min(behavior, kMostNotes); ++i) engine.is_compiled |= notes[i] == kRuntimeCompilation;
+  return engine;
+}
+
+std::vector<Descriptor> Configurations(const Api& api, const Where& where, const Graph& graph) {
+  std::vector<Descriptor> configurations;
+  for (const HeuristicMode mode : {kModeA, kFallback}) {
+    Descriptor heuristic(api, kHeuristic);
+    heuristic.Refer(kHeuristicGraph, *graph.whole).Word(kHeuristicModeOf, kTypeHeuristicMode, mode);
+    if (where.description != nullptr) heuristic.Refer(kHeuristicDevice, *where.description);
+    if (!heuristic.Finalize()) continue;
+    const int64_t count = heuristic.Get(kHeuristicResults, kTypeDescriptor, 0, nullptr);
+    std::vector<Descriptor> found;
+    std::vector<Handle> handles;
+    for (int64_t i = 0; i < count; ++i) handles.push_back(found.emplace_back(api, kEngineConfig).handle());
+    const int64_t given = heuristic.Get(kHeuristicResults, kTypeDescriptor, count, handles.data());
+    for (int64_t i = 0; i < std::min(given, count); ++i) configurations.push_back(std::move(found[i]));
+  }
+  return configurations;
+}
+
+Result<Plan> MakePlan(const Api& api, const Where& where, const Descriptor& config) {
+  Plan plan{Descriptor(api, kPlan)};
+  plan.plan.Refer(kPlanConfig, config);
+  if (where.handle != nullptr) plan.plan.Pointer(kPlanHandle, kTypeHandle, where.handle);
+  if (where.description != nullptr) plan.plan.Refer(kPlanDevice, *where.description);
+  TRY(plan.plan.Finalize());
+  plan.plan.Get(kPlanWorkspace, kTypeInt64, 1, &plan.workspace);
+  return plan;
+}
+
+}  // namespace hlo::gpu::cudnn

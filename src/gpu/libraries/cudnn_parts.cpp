@@ -1,0 +1,97 @@
+#include "gpu/libraries/cudnn_parts.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <vector>
+
+namespace hlo::gpu::cudnn {
+namespace {
+
+// main(parameters of `shapes`) = a fusion of `fused` over those of them that are in `used`.
+void AddMain(Module& module, Computation& fused, const std::vector<Shape>& shapes, const std::vector<int64_t>& used) {
+  Computation& main = module.AddComputation("main");
+  std::vector<Instruction*> parameters, operands;
+  for (size_t i = 0; i < shapes.size(); ++i)
+    parameters.push_back(&main.AddParameter(static_cast<int64_t>(i), shapes[i]));
+  for (const int64_t i : used) operands.push_back(parameters[i]);
+  main.SetRoot(main.Add(Opcode::kFusion, fused.root().shape(), operands,
+                        FusionAttrs{.kind = FusionKind::kLoop, .calls = &fused}));
+  module.SetEntry(main);
+}
+
+void RemoveDead(Computation& computation) {
+  const std::vector<Instruction*> order = computation.PostOrder();
+  for (size_t i = order.size(); i-- > 0;) {
+    if (!order[i]->Is(Opcode::kParameter) && order[i]->IsDead()) computation.Remove(*order[i]);
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Module> PackModule(const Laid& laid) {
+  auto module = std::make_unique<Module>("pack");
+  Computation& fused = module->AddComputation("pack_weights");
+  const ConvolutionTensor& weights = laid.problem.weights;
+  const auto shape_of = [&](const std::vector<int64_t>& order) {
+    std::vector<int64_t> dims;
+    for (const int64_t d : order) dims.push_back(weights.dims[d]);
+    return Shape(weights.type, dims);
+  };
+  const Shape from = shape_of(laid.weights_lie);
+  Instruction* value = &fused.AddParameter(0, from);
+  std::vector<int64_t> flipped, moved;
+  for (size_t i = 0; i < laid.weights_lie.size(); ++i) {
+    const int64_t d = laid.weights_lie[i];
+    if (d >= 2 && laid.problem.spatial[d - 2].flipped) flipped.push_back(static_cast<int64_t>(i));
+  }
+  if (!flipped.empty()) value = &fused.Add(Opcode::kReverse, from, {value}, DimensionsAttrs{flipped});
+  for (const int64_t d : laid.weights_order)
+    moved.push_back(std::ranges::find(laid.weights_lie, d) - laid.weights_lie.begin());
+  if (laid.weights_order != laid.weights_lie)
+    value = &fused.Add(Opcode::kTranspose, shape_of(laid.weights_order), {value}, DimensionsAttrs{moved});
+  fused.SetRoot(*value);
+  AddMain(*module, fused, {from}, {0});
+  return module;
+}
+
+std::unique_ptr<Module> FinishModule(const Contraction& contraction, const Laid& laid) {
+  const Computation& from = contraction.product->computation();
+  const Shape& shape = contraction.product->shape();
+  if (!shape.HasDefaultLayout() || !from.root().shape().HasDefaultLayout()) return nullptr;
+  auto module = std::make_unique<Module>("finish");
+  std::unordered_map<const Instruction*, Instruction*> copies;
+  Computation& fused = module->CloneComputation(from, "finish_convolution", &copies);
+  Instruction& product = *copies.at(contraction.product);
+  const DimLabels& labels = contraction.product->attrs<ConvolutionAttrs>().dim_labels;
+  // The dimensions of the product from cuDNN's outermost to its innermost.
+  std::vector<int64_t> order = labels.out_spatial;
+  const bool exchanged = laid.problem.kind == ConvolutionKind::kWgrad;
+  const int64_t first = exchanged ? labels.out_feature : labels.out_batch;
+  const int64_t second = exchanged ? labels.out_batch : labels.out_feature;
+  order.insert(laid.channels_last ? order.end() : order.begin(), second);
+  order.insert(order.begin(), first);
+  std::vector<int64_t> dims, back(order.size());
+  for (size_t i = 0; i < order.size(); ++i) {
+    dims.push_back(shape.dim(order[i]));
+    back[order[i]] = static_cast<int64_t>(i);
+  }
+  std::vector<Shape> shapes;
+  for (const Instruction* parameter : from.parameters()) shapes.push_back(parameter->shape());
+  shapes.emplace_back(shape.type(), dims);
+  Instruction* value = &fused.AddParameter(std::ssize(shapes) - 1, shapes.back());
+  if (!std::ranges::is_sorted(order)) value = &fused.Add(Opcode::kTranspose, shape, {value}, DimensionsAttrs{back});
+  if (product.IsRoot()) fused.SetRoot(*value);
+  product.ReplaceAllUses(*value);
+  RemoveDead(fused);
+  std::vector<bool> goes;
+  std::vector<int64_t> used;
+  for (const Instruction* parameter : fused.parameters()) {
+    goes.push_back(parameter->IsDead());
+    if (!goes.back()) used.push_back(parameter->parameter_number());
+  }
+  fused.RemoveParameters(goes);
+  AddMain(*module, fused, shapes, used);
+  return module;
+}
+
+}  // namespace hlo::gpu::cudnn
