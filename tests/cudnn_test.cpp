@@ -24,6 +24,7 @@
 #include "ir/module.h"
 #include "parser/parser.h"
 #include "passes/pipeline.h"
+#include "tests/cudnn_double.h"
 #include "tests/module_files.h"
 
 namespace hlo::gpu {
@@ -49,65 +50,18 @@ const Instruction* CallIn(const Module& module) {
   return call;
 }
 
-std::vector<Literal> SmallIntegers(const Computation& computation) {
+// Around 0, of `values` values.
+std::vector<Literal> SmallIntegers(const Computation& computation, int values = 5) {
   std::vector<Literal> arguments;
   uint32_t state = 1;
   for (const Instruction* parameter : computation.parameters()) {
     Literal literal(parameter->shape());
     for (int64_t i = 0; i < literal.shape().NumElements(); ++i)
-      literal.SetDouble(i, static_cast<int>((state = state * 1664525 + 1013904223) >> 24) % 5 - 2);
+      literal.SetDouble(i, static_cast<int>((state = state * 1664525 + 1013904223) >> 24) % values - values / 2);
     arguments.push_back(std::move(literal));
   }
   return arguments;
 }
-
-struct Array {
-  Dims dims, strides;
-  std::vector<double> elements;
-};
-
-// By the definition of the forward convolution: the three arrays meet in the same products, whichever is the result.
-class Meeting {
- public:
-  Meeting(const ConvolutionProblem& problem, Array& images, Array& weights, Array& outputs)
-      : problem_(problem), images_(images), weights_(weights), outputs_(outputs) {
-    for (int64_t n = 0; n < outputs.dims[0]; ++n) {
-      for (int64_t k = 0; k < weights.dims[0]; ++k) {
-        const int64_t group = k / (weights.dims[0] / problem.groups);
-        for (int64_t c = 0; c < weights.dims[1]; ++c) {
-          Meet(0, n * images.strides[0] + (group * weights.dims[1] + c) * images.strides[1],
-               k * weights.strides[0] + c * weights.strides[1], n * outputs.strides[0] + k * outputs.strides[1]);
-        }
-      }
-    }
-  }
-
- private:
-  // Over spatial dimensions from `i` on; where the others' indices lead to in each array.
-  void Meet(size_t i, int64_t image, int64_t weight, int64_t output) {
-    if (i == problem_.spatial.size()) {
-      double &x = images_.elements[image], &w = weights_.elements[weight], &y = outputs_.elements[output];
-      switch (problem_.kind) {
-        case ConvolutionKind::kDgrad: x += w * y; break;
-        case ConvolutionKind::kWgrad: w += x * y; break;
-        default: y += x * w;
-      }
-      return;
-    }
-    const size_t d = i + 2;
-    const ConvolutionDim& dim = problem_.spatial[i];
-    for (int64_t r = 0; r < weights_.dims[d]; ++r) {
-      for (int64_t p = 0; p < outputs_.dims[d]; ++p) {
-        const int64_t h = p * dim.stride + r * dim.dilation - dim.pad_low;
-        if (h < 0 || h >= images_.dims[d]) continue;
-        Meet(i + 1, image + h * images_.strides[d], weight + r * weights_.strides[d], output + p * outputs_.strides[d]);
-      }
-    }
-  }
-
-  const ConvolutionProblem& problem_;
-  Array &images_, &weights_, &outputs_;
-};
 
 Dims DenseStrides(const Dims& dims, bool channels_last) {
   Dims order = {0};
@@ -159,7 +113,7 @@ TEST_P(Convolution, IsReadAsItIs) {
     EXPECT_GE(dim.pad_high, 0);
   }
   const auto array = [&](const ConvolutionTensor& tensor) {
-    Array array{tensor.dims, DenseStrides(tensor.dims, laid_.channels_last), {}};
+    ConvolutionArray array{tensor.dims, DenseStrides(tensor.dims, laid_.channels_last), {}};
     int64_t elements = 1;
     for (const int64_t dim : tensor.dims) elements *= dim;
     array.elements.resize(elements);
@@ -176,11 +130,11 @@ TEST_P(Convolution, IsReadAsItIs) {
     for (int64_t i = 0; i < elements; ++i) array.elements[i] = packed.GetDouble(i);
     return array;
   };
-  Array images = array(problem.images), weights = array(problem.weights), outputs = array(problem.outputs);
-  Meeting(problem, images, weights, outputs);
-  const Array& result = problem.kind == ConvolutionKind::kFprop   ? outputs
-                        : problem.kind == ConvolutionKind::kDgrad ? images
-                                                                  : weights;
+  ConvolutionArray images = array(problem.images), weights = array(problem.weights), outputs = array(problem.outputs);
+  Convolve(problem, images, weights, outputs);
+  const ConvolutionArray& result = problem.kind == ConvolutionKind::kFprop   ? outputs
+                                   : problem.kind == ConvolutionKind::kDgrad ? images
+                                                                             : weights;
   const auto finish = cudnn::FinishModule(contraction_.contraction, laid_);
   ASSERT_NE(finish, nullptr);
   arguments.emplace_back(finish->entry().parameter(std::ssize(arguments)).shape());
@@ -222,6 +176,56 @@ TEST_P(Convolution, PartsAreKernels) {
   ASSERT_NE(finish, nullptr);
   if (finish->entry().root().attrs<FusionAttrs>().calls->root().Is(Opcode::kParameter)) return;  // Nothing is left.
   check(std::move(finish));
+}
+
+// A call with the double, as the run time makes it: packed once, run twice.
+Result<Literal> RunCall(const LibraryCall& call, Device& device, const std::vector<Literal>& arguments,
+                        const Shape& shape) {
+  std::vector<void*> operands;
+  for (const Literal& argument : arguments) operands.push_back(const_cast<std::byte*>(argument.raw()));
+  std::vector<std::byte> scratch(call.ScratchBytes() + 1), packed(call.PackedBytes() + 1);
+  Literal result(shape);
+  void* const results[] = {result.mutable_raw()};
+  const auto bound = TRY(call.Bind(device));
+  TRY(bound->Pack(operands, packed.data()));
+  for (int run = 0; run < 2; ++run) TRY(bound->Run(operands, results, scratch.data(), packed.data()));
+  return result;
+}
+
+TEST_P(Convolution, RunsWithADouble) {
+  Module alone("alone");
+  alone.SetEntry(alone.CloneComputation(fused(), "main"));
+  const std::vector<Literal> arguments = SmallIntegers(fused(), 3);  // No sum that bf16 rounds.
+  const auto expected = Interpret(alone, arguments);
+  ASSERT_TRUE(expected) << expected.error().message();
+  for (const bool takes_epilogues : {true, false}) {
+    CudnnDouble cudnn{.takes_epilogues = takes_epilogues};
+    const cudnn::Api api = cudnn.api();
+    {
+      const auto device = OpenHostDevice();
+      const auto answer = CudnnConvolution(contraction_.contraction, *device, {}, api);
+      ASSERT_TRUE(answer) << answer.error().message();
+      if (read_.problem.IsDepthwise()) {
+        EXPECT_EQ(answer->why_not, "a convolution of each channel by itself is a kernel of ours");
+        return;
+      }
+      ASSERT_NE(answer->call, nullptr) << answer->why_not;
+      // Tensor cores make tf32 of f32.
+      const bool is_f32 = read_.problem.result().type == PrimitiveType::kF32;
+      EXPECT_TRUE(answer->call->how().ends_with(is_f32 ? "engine 3" : "engine 1")) << answer->call->how();
+      EXPECT_TRUE(answer->call->algorithm().ends_with(is_f32 ? "_3" : "_1")) << answer->call->algorithm();
+      const auto result = RunCall(*answer->call, *device, arguments, expected->shape());
+      ASSERT_TRUE(result) << result.error().message();
+      EXPECT_TRUE(result->BitEquals(*expected)) << answer->call->algorithm();
+      EXPECT_EQ(cudnn.executions, 2);
+      // The same again from what a plan says.
+      const auto again =
+          CudnnConvolution(contraction_.contraction, *device, {.algorithm = answer->call->algorithm()}, api);
+      ASSERT_TRUE(again && again->call != nullptr);
+      EXPECT_EQ(again->call->algorithm(), answer->call->algorithm());
+    }
+    EXPECT_EQ(cudnn.alive, 0);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Files, Convolution, ::testing::ValuesIn(ModuleFilesBelow("testdata/convolutions")),
@@ -307,6 +311,59 @@ TEST(ReadConvolution, PadsEvenlyWhereItMay) {
                  "window={size=3x3 stride=2x2 pad=0_1x0_1}, dim_labels=b01f_01io->b01f");
   EXPECT_EQ(odd.read.problem.spatial[0].pad_low, 0);
   EXPECT_EQ(odd.read.problem.spatial[0].pad_high, 1);
+}
+
+// ---- What fails --------------------------------------------------------------------------------------------------
+
+// Each call of the interface failing once: no engine, another one, or an error in cuDNN's words; nothing is left.
+TEST(CudnnCall, EveryCallMayFail) {
+  const auto module = Optimized("testdata/convolutions/forward_ohwi_bf16.hlo");
+  ASSERT_NE(module, nullptr);
+  const ContractionAnswer contraction = ReadContraction(*CallIn(*module));
+  const std::vector<Literal> arguments = SmallIntegers(FusedComputation(*CallIn(*module)), 3);
+  int failures = 0, calls = 0;
+  for (int fail_at = 0; fail_at <= calls; ++fail_at) {  // First none: how many there are.
+    CudnnDouble cudnn{.fail_at = fail_at};
+    const cudnn::Api api = cudnn.api();
+    {
+      const auto device = OpenHostDevice();
+      const auto answer = CudnnConvolution(contraction.contraction, *device, {}, api);
+      ASSERT_TRUE(answer) << answer.error().message();
+      if (answer->call == nullptr) {
+        EXPECT_NE(answer->why_not, "");
+        ++failures;
+      } else if (const auto result = RunCall(*answer->call, *device, arguments, CallIn(*module)->shape()); !result) {
+        EXPECT_NE(result.error().message().find("the double's words"), std::string::npos) << result.error().message();
+        ++failures;
+      }
+      if (fail_at == 0) {
+        calls = cudnn.calls;
+        ASSERT_EQ(failures, 0);
+      }
+    }
+    EXPECT_EQ(cudnn.alive, 0) << "call " << fail_at;
+  }
+  EXPECT_GT(failures, 10);
+  std::cout << failures << " of " << calls << " failing calls are the end of it\n";
+}
+
+TEST(CudnnCall, SaysWhichAlgorithmsThereAre) {
+  const auto module = Optimized("testdata/convolutions/forward_bias_relu_bf16.hlo");
+  ASSERT_NE(module, nullptr);
+  const ContractionAnswer contraction = ReadContraction(*CallIn(*module));
+  CudnnDouble cudnn;
+  const cudnn::Api api = cudnn.api();
+  const auto device = OpenHostDevice();
+  const auto why_not = [&](std::string algorithm) {
+    const auto answer = CudnnConvolution(contraction.contraction, *device, {.algorithm = std::move(algorithm)}, api);
+    return answer ? answer->why_not : answer.error().message();
+  };
+  EXPECT_EQ(why_not("parts_3"), "");
+  EXPECT_EQ(why_not("heuristic_0"), "engine 0: it is not deterministic");
+  EXPECT_EQ(why_not("heuristic_2"), "engine 2 takes 1099511627776 bytes of workspace");
+  EXPECT_EQ(why_not("heuristic_4"), "there are 4 engines for it");
+  EXPECT_EQ(why_not("fastest"),
+            "there is no algorithm 'fastest' for it; they are called heuristic_0, parts_0 and so on");
 }
 
 // ---- cuDNN itself ------------------------------------------------------------------------------------------------

@@ -1,10 +1,24 @@
 #include "gpu/device/shared_library.h"
 
 #include <dlfcn.h>
+#include <glob.h>
 
 #include "base/text.h"
 
 namespace hlo::gpu {
+namespace {
+
+// Of NVIDIA's wheels: site-packages/nvidia/cudnn/lib.
+std::vector<std::string> FoldersLike(const std::string& pattern) {
+  glob_t found = {};
+  std::vector<std::string> folders;
+  if (glob(pattern.c_str(), GLOB_ONLYDIR, nullptr, &found) == 0)
+    folders.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  globfree(&found);
+  return folders;
+}
+
+}  // namespace
 
 Result<SharedLibrary> SharedLibrary::Open(std::span<const std::string_view> names, std::span<const std::string> search,
                                           std::span<const std::string_view> more) {
@@ -18,19 +32,23 @@ Result<SharedLibrary> SharedLibrary::Open(std::span<const std::string_view> name
     library.path_ = std::move(path);
     return library;
   };
-  const auto try_folder = [&](std::string_view folder) {
+  std::vector<std::string> folders;
+  const auto add_wheels = [&](const std::string& packages) {
+    const std::vector<std::string> wheels = FoldersLike(packages + "/nvidia/*/lib");
+    folders.insert(folders.end(), wheels.begin(), wheels.end());
+  };
+  for (const std::string& folder : search) {
+    folders.push_back(folder);
+    add_wheels(folder);
+  }
+  folders.emplace_back();
+  folders.insert(folders.end(), more.begin(), more.end());
+  add_wheels("/usr/*/lib/python3*/*-packages");
+  for (const std::string& folder : folders) {
     for (const std::string_view name : names) {
       SharedLibrary library = open(folder.empty() ? std::string(name) : Str(folder, "/", name));
       if (library.handle_ != nullptr) return library;
     }
-    return SharedLibrary();
-  };
-  for (const std::string& folder : search) {
-    if (SharedLibrary library = try_folder(folder); library.handle_ != nullptr) return library;
-  }
-  if (SharedLibrary library = try_folder(""); library.handle_ != nullptr) return library;
-  for (const std::string_view folder : more) {
-    if (SharedLibrary library = try_folder(folder); library.handle_ != nullptr) return library;
   }
   FAIL(DeviceError("R013", Str("no ", names.front(), ": tried ", Join(tried, ", "), "; ", words)));
 }

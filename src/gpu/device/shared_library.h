@@ -14,8 +14,9 @@ namespace hlo::gpu {
 
 class SharedLibrary {
  public:
-  // The first of `names` found in the folders of `search`, then where the loader looks, then in `more`. Never closed:
-  // what it started may still run. Error: all that was tried, with the loader's words.
+  // The first of `names` found in the folders of `search`, then where the loader looks, then in `more`, then among the
+  // wheels of Python's system folders; a folder of `search` may also hold wheels of NVIDIA's (site-packages). Never
+  // closed: what it started may still run. Error: all that was tried, with the loader's words.
   static Result<SharedLibrary> Open(std::span<const std::string_view> names, std::span<const std::string> search,
                                     std::span<const std::string_view> more = {});
 

@@ -142,6 +142,13 @@ std::string WhyNotAsked(const ConvolutionProblem& problem) {
   return "";
 }
 
+Laid Read(const Contraction& contraction) {
+  ConvolutionAnswer read = ReadConvolution(contraction);
+  if (read.why_not.empty()) read.why_not = WhyNotAsked(read.problem);
+  if (read.why_not.empty()) return cudnn::Lay(read.problem);
+  return {.why_not = std::move(read.why_not)};
+}
+
 // "parts_2" is number 2 of the graphs without the epilogue; "heuristic_2" of those with it. Empty: any.
 struct Wanted {
   std::string_view form;
@@ -234,14 +241,18 @@ Result<std::string> CudnnVersion(const std::vector<std::string>& search) {
 }
 
 Result<LibraryAnswer> CudnnConvolution(const Contraction& contraction, Device* device, const LibraryOptions& options) {
-  const ConvolutionAnswer read = ReadConvolution(contraction);
-  if (!read.why_not.empty()) return No(read.why_not);
-  if (std::string why_not = WhyNotAsked(read.problem); !why_not.empty()) return No(std::move(why_not));
-  const Laid laid = cudnn::Lay(read.problem);
+  const Laid laid = Read(contraction);
   if (device == nullptr || !laid.why_not.empty()) return No(laid.why_not);
   const auto api = cudnn::GetApi(options.search);
   if (!api) return No(api.error().message());
-  auto answer = MakeCall(**api, contraction, laid, *device, options);
+  return CudnnConvolution(contraction, *device, options, **api);
+}
+
+Result<LibraryAnswer> CudnnConvolution(const Contraction& contraction, Device& device, const LibraryOptions& options,
+                                       const Api& api) {
+  const Laid laid = Read(contraction);
+  if (!laid.why_not.empty()) return No(laid.why_not);
+  auto answer = MakeCall(api, contraction, laid, device, options);
   if (!answer) return No(answer.error().message());
   return answer;
 }

@@ -14,11 +14,19 @@
 
 namespace hlo::gpu {
 
+namespace cudnn {
+struct Api;
+}
+
 // "9.19.0", or why there is none. Needs no GPU.
 Result<std::string> CudnnVersion(const std::vector<std::string>& search);
 
 // Null `device`: what can be said without opening it.
 Result<LibraryAnswer> CudnnConvolution(const Contraction& contraction, Device* device, const LibraryOptions& options);
+
+// The same by an interface that is there already.
+Result<LibraryAnswer> CudnnConvolution(const Contraction& contraction, Device& device, const LibraryOptions& options,
+                                       const cudnn::Api& api);
 
 // What it has for a convolution on a device that is only described, as its own JSON says it ("deviceVer": 900...):
 // plans are made, and cannot run. From 9.8 on.

@@ -63,9 +63,10 @@ Status Descriptor::Finalize() {
   return {};
 }
 
-int64_t Descriptor::Get(Attribute attribute, Type type, int64_t count, void* values) const {
+std::optional<int64_t> Descriptor::Get(Attribute attribute, Type type, int64_t count, void* values) const {
   int64_t found = 0;
-  if (handle_ == nullptr || api_.descriptor_get(handle_, attribute, type, count, &found, values) != 0) return 0;
+  if (handle_ == nullptr || api_.descriptor_get(handle_, attribute, type, count, &found, values) != 0)
+    return std::nullopt;
   return found;
 }
 

@@ -185,8 +185,8 @@ class Descriptor {
   Descriptor& Refer(Attribute attribute, const std::vector<const Descriptor*>& others);
   Status Finalize();
 
-  // How many there are; 0 also where it has none to give.
-  int64_t Get(Attribute attribute, Type type, int64_t count, void* values) const;
+  // How many were given; none where it fails.
+  std::optional<int64_t> Get(Attribute attribute, Type type, int64_t count, void* values) const;
   Handle handle() const { return handle_; }
 
  private:

@@ -1,6 +1,7 @@
 #include "gpu/libraries/cudnn_graph.h"
 
 #include <algorithm>
+#include <span>
 
 #include "base/check.h"
 
@@ -277,18 +278,23 @@ Engine Describe(const Api& api, const Descriptor& config, PrimitiveType type, bo
   Engine engine;
   const Descriptor described(api, kEngine);
   Handle handle = described.handle();
-  config.Get(kConfigEngine, kTypeDescriptor, 1, &handle);
-  described.Get(kEngineIndex, kTypeInt64, 1, &engine.index);
   constexpr int64_t kMostNotes = 64;
-  int notes[kMostNotes] = {};
-  const int64_t numerical = described.Get(kEngineNumericalNotes, kTypeNumericalNote, kMostNotes, notes);
-  for (int64_t i = 0; i < std::min(numerical, kMostNotes); ++i) {
-    const auto found = std::ranges::find(kNotWanted, notes[i], &NoteReason::note);
-    if (found != std::end(kNotWanted)) engine.why_not = found->why_not;
-    if (notes[i] == kTensorCore && type == PrimitiveType::kF32 && !allow_tf32) engine.why_not = "it multiplies in tf32";
+  int numerical[kMostNotes] = {}, behavior[kMostNotes] = {};
+  const auto given = handle ? config.Get(kConfigEngine, kTypeDescriptor, 1, &handle) : std::nullopt;
+  const auto index = described.Get(kEngineIndex, kTypeInt64, 1, &engine.index);
+  const auto numerical_count = described.Get(kEngineNumericalNotes, kTypeNumericalNote, kMostNotes, numerical);
+  const auto behavior_count = described.Get(kEngineBehaviorNotes, kTypeBehaviorNote, kMostNotes, behavior);
+  if (!given || !index || !numerical_count || !behavior_count) {
+    engine.why_not = "cuDNN does not say what it does";
+    return engine;
   }
-  const int64_t behavior = described.Get(kEngineBehaviorNotes, kTypeBehaviorNote, kMostNotes, notes);
-  for (int64_t i = 0; i < std::min(behavior, kMostNotes); ++i) engine.is_compiled |= notes[i] == kRuntimeCompilation;
+  for (const int note : std::span(numerical).first(std::min(*numerical_count, kMostNotes))) {
+    const auto found = std::ranges::find(kNotWanted, note, &NoteReason::note);
+    if (found != std::end(kNotWanted)) engine.why_not = found->why_not;
+    if (note == kTensorCore && type == PrimitiveType::kF32 && !allow_tf32) engine.why_not = "it multiplies in tf32";
+  }
+  for (const int note : std::span(behavior).first(std::min(*behavior_count, kMostNotes)))
+    engine.is_compiled |= note == kRuntimeCompilation;
   return engine;
 }
 
@@ -299,11 +305,12 @@ std::vector<Descriptor> Configurations(const Api& api, const Where& where, const
     heuristic.Refer(kHeuristicGraph, *graph.whole).Word(kHeuristicModeOf, kTypeHeuristicMode, mode);
     if (where.description != nullptr) heuristic.Refer(kHeuristicDevice, *where.description);
     if (!heuristic.Finalize()) continue;
-    const int64_t count = heuristic.Get(kHeuristicResults, kTypeDescriptor, 0, nullptr);
+    const int64_t count = heuristic.Get(kHeuristicResults, kTypeDescriptor, 0, nullptr).value_or(0);
     std::vector<Descriptor> found;
     std::vector<Handle> handles;
     for (int64_t i = 0; i < count; ++i) handles.push_back(found.emplace_back(api, kEngineConfig).handle());
-    const int64_t given = heuristic.Get(kHeuristicResults, kTypeDescriptor, count, handles.data());
+    if (std::ranges::find(handles, nullptr) != handles.end()) continue;
+    const int64_t given = heuristic.Get(kHeuristicResults, kTypeDescriptor, count, handles.data()).value_or(0);
     for (int64_t i = 0; i < std::min(given, count); ++i) configurations.push_back(std::move(found[i]));
   }
   return configurations;
@@ -315,7 +322,8 @@ Result<Plan> MakePlan(const Api& api, const Where& where, const Descriptor& conf
   if (where.handle != nullptr) plan.plan.Pointer(kPlanHandle, kTypeHandle, where.handle);
   if (where.description != nullptr) plan.plan.Refer(kPlanDevice, *where.description);
   TRY(plan.plan.Finalize());
-  plan.plan.Get(kPlanWorkspace, kTypeInt64, 1, &plan.workspace);
+  if (plan.plan.Get(kPlanWorkspace, kTypeInt64, 1, &plan.workspace) != 1)
+    FAIL(DeviceError("R015", "cuDNN does not say how much workspace its plan takes"));
   return plan;
 }
 

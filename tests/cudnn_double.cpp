@@ -1,0 +1,364 @@
+#include "tests/cudnn_double.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <map>
+#include <set>
+
+#include "base/small_floats.h"
+
+namespace hlo::gpu {
+namespace {
+
+using namespace cudnn;  // NOLINT: its numbers.
+
+CudnnDouble* the_double = nullptr;
+
+enum { kOk = 0, kBadParameter = 2000, kNotSupported = 3000, kFailed = 4000 };
+constexpr int64_t kWorkspaceBytes = 256;
+constexpr int kGraphOfConfig = -1;  // An attribute of ours.
+
+struct Node {
+  int kind = 0;
+  bool is_final = false;
+  std::map<int, std::vector<std::byte>> attributes;
+  int64_t engine = -1;  // Of an engine or its configuration.
+
+  template <class T>
+  std::vector<T> All(int attribute) const {
+    const auto found = attributes.find(attribute);
+    if (found == attributes.end()) return {};
+    std::vector<T> values(found->second.size() / sizeof(T));
+    std::memcpy(values.data(), found->second.data(), found->second.size());
+    return values;
+  }
+  template <class T>
+  T One(int attribute) const {
+    const std::vector<T> all = All<T>(attribute);
+    EXPECT_EQ(all.size(), 1u) << "attribute " << attribute << " of kind " << kind;
+    return all.empty() ? T() : all[0];
+  }
+  Node& Ref(int attribute) const {
+    auto* node = static_cast<Node*>(One<Handle>(attribute));
+    EXPECT_TRUE(node != nullptr && node->is_final) << "attribute " << attribute << " of kind " << kind;
+    return *node;
+  }
+};
+
+Node& NodeOf(Handle handle) { return *static_cast<Node*>(handle); }
+
+bool Fails() { return ++the_double->calls == the_double->fail_at; }
+
+size_t SizeOf(int type) {
+  switch (type) {
+    case kTypeBoolean: return sizeof(bool);
+    case kTypeFloat: return sizeof(float);
+    case kTypeInt64: return sizeof(int64_t);
+    case kTypeChar: return 1;
+    case kTypeHandle:
+    case kTypePointer:
+    case kTypeDescriptor: return sizeof(void*);
+    default: return sizeof(int);
+  }
+}
+
+int Create(int kind, Handle* handle) {
+  if (Fails()) return kFailed;
+  *handle = new Node{.kind = kind};
+  ++the_double->alive;
+  return kOk;
+}
+
+int Destroy(Handle handle) {
+  delete static_cast<Node*>(handle);
+  --the_double->alive;
+  return kOk;
+}
+
+int Set(Handle handle, int attribute, int type, int64_t count, const void* values) {
+  if (Fails()) return kFailed;
+  Node& node = NodeOf(handle);
+  EXPECT_FALSE(node.is_final) << "attribute " << attribute << " comes late";
+  const auto* bytes = static_cast<const std::byte*>(values);
+  node.attributes[attribute].assign(bytes, bytes + count * SizeOf(type));
+  return kOk;
+}
+
+std::vector<int64_t> Integers(const Node& node, int attribute) { return node.All<int64_t>(attribute); }
+
+const std::map<int, std::vector<int>> kNeeded = {
+    {kTensor, {kTensorType, kTensorDims, kTensorStrides, kTensorAlignment, kTensorId}},
+    {kConvolution,
+     {kConvolutionPrecision, kConvolutionMode, kConvolutionRank, kConvolutionStrides, kConvolutionDilations,
+      kConvolutionPadLow, kConvolutionPadHigh}},
+    {kConvolutionForward,
+     {kForwardAlpha, kForwardBeta, kForwardConvolution, kForwardWeights, kForwardImages, kForwardOutputs}},
+    {kConvolutionImages,
+     {kImagesAlpha, kImagesBeta, kImagesConvolution, kImagesWeights, kImagesImages, kImagesOutputs}},
+    {kConvolutionWeights,
+     {kWeightsAlpha, kWeightsBeta, kWeightsConvolution, kWeightsWeights, kWeightsImages, kWeightsOutputs}},
+    {kPointwise, {kPointwiseModeOf, kPointwisePrecision}},
+    {kPointwiseOperation, {kPointwiseDescriptor, kPointwiseX, kPointwiseY}},
+    {kOperationGraph, {kGraphOperations, kGraphHandle}},
+    {kHeuristic, {kHeuristicGraph, kHeuristicModeOf}},
+    {kPlan, {kPlanConfig, kPlanHandle}},
+    {kVariantPack, {kVariantIds, kVariantPointers, kVariantWorkspace}},
+};
+
+int Finalize(Handle handle) {
+  if (Fails()) return kFailed;
+  Node& node = NodeOf(handle);
+  for (const int attribute : kNeeded.at(node.kind)) {
+    if (!node.attributes.contains(attribute)) return kBadParameter;
+  }
+  if (node.kind == kTensor && Integers(node, kTensorDims).size() != Integers(node, kTensorStrides).size())
+    return kBadParameter;
+  if (node.kind == kPlan && node.Ref(kPlanConfig).engine < 0) return kBadParameter;
+  node.is_final = true;
+  return kOk;
+}
+
+int GetWorkspace(const Node& plan, int64_t* bytes) {
+  *bytes = plan.Ref(kPlanConfig).engine == 2 ? int64_t{1} << 40 : kWorkspaceBytes;
+  return kOk;
+}
+
+int Get(Handle handle, int attribute, int /*type*/, int64_t count, int64_t* found, void* values) {
+  if (Fails()) return kFailed;
+  Node& node = NodeOf(handle);
+  *found = 1;
+  switch (attribute) {
+    case kPlanWorkspace: return GetWorkspace(node, static_cast<int64_t*>(values));
+    case kEngineIndex: *static_cast<int64_t*>(values) = node.engine; return kOk;
+    case kEngineNumericalNotes:
+      *found = node.engine <= 1;
+      if (*found > 0) *static_cast<int*>(values) = node.engine == 0 ? kNondeterministic : kTensorCore;
+      return kOk;
+    case kEngineBehaviorNotes: *found = 0; return kOk;
+    case kConfigEngine: NodeOf(*static_cast<Handle*>(values)).engine = node.engine; return kOk;
+    case kHeuristicResults: break;
+    default: return kNotSupported;
+  }
+  const bool has_epilogue = node.Ref(kHeuristicGraph).All<Handle>(kGraphOperations).size() > 1;
+  const bool is_first = node.One<int>(kHeuristicModeOf) == kModeA;
+  *found = has_epilogue && !the_double->takes_epilogues ? 0 : is_first ? 3 : 1;
+  for (int64_t i = 0; i < std::min(count, *found); ++i) {
+    Node& config = NodeOf(static_cast<Handle*>(values)[i]);
+    config.engine = is_first ? i : 3;
+    config.attributes[kGraphOfConfig] = node.attributes.at(kHeuristicGraph);
+    config.is_final = true;
+  }
+  return kOk;
+}
+
+// ---- Execution ---------------------------------------------------------------------------------------------------
+
+class Execution {
+ public:
+  explicit Execution(const Node& pack) {
+    const std::vector<int64_t> ids = Integers(pack, kVariantIds);
+    const std::vector<void*> pointers = pack.All<void*>(kVariantPointers);
+    EXPECT_EQ(ids.size(), pointers.size());
+    for (size_t i = 0; i < ids.size(); ++i) EXPECT_TRUE(pointers_.emplace(ids[i], pointers[i]).second);
+  }
+
+  void Run(const Node& operation) {
+    switch (operation.kind) {
+      case kPointwiseOperation: return Pointwise(operation);
+      case kConvolutionForward:
+        return Convolution(operation, ConvolutionKind::kFprop, kForwardConvolution, kForwardImages, kForwardWeights,
+                           kForwardOutputs, kForwardAlpha);
+      case kConvolutionImages:
+        return Convolution(operation, ConvolutionKind::kDgrad, kImagesConvolution, kImagesImages, kImagesWeights,
+                           kImagesOutputs, kImagesAlpha);
+      case kConvolutionWeights:
+        return Convolution(operation, ConvolutionKind::kWgrad, kWeightsConvolution, kWeightsImages, kWeightsWeights,
+                           kWeightsOutputs, kWeightsAlpha);
+      default: ADD_FAILURE() << "operation of kind " << operation.kind;
+    }
+  }
+
+  // Nothing was given that no tensor wanted.
+  void End() const { EXPECT_EQ(used_.size(), pointers_.size()); }
+
+ private:
+  static int64_t Elements(const std::vector<int64_t>& dims) {
+    int64_t elements = 1;
+    for (const int64_t dim : dims) elements *= dim;
+    return elements;
+  }
+
+  static bool Flag(const Node& tensor, int attribute) {
+    return tensor.attributes.contains(attribute) && tensor.One<uint8_t>(attribute) != 0;
+  }
+
+  // What stands behind a tensor; in its strides, so that a dense one is as it lies.
+  ConvolutionArray Read(const Node& tensor) {
+    ConvolutionArray array{Integers(tensor, kTensorDims), Integers(tensor, kTensorStrides), {}};
+    const int64_t id = tensor.One<int64_t>(kTensorId);
+    if (Flag(tensor, kTensorIsVirtual)) {
+      EXPECT_TRUE(inside_.contains(id));
+      array.elements = inside_[id];
+      return array;
+    }
+    const void* data = Pointer(id);
+    array.elements.resize(Elements(array.dims));
+    for (size_t i = 0; i < array.elements.size(); ++i) {
+      switch (tensor.One<int>(kTensorType)) {
+        case kFloat: array.elements[i] = static_cast<const float*>(data)[i]; break;
+        case kBFloat16: array.elements[i] = BF16ToFloat(static_cast<const uint16_t*>(data)[i]); break;
+        default: array.elements[i] = F16ToFloat(static_cast<const uint16_t*>(data)[i]);
+      }
+    }
+    return array;
+  }
+
+  void Write(const Node& tensor, std::vector<double> elements) {
+    const int64_t id = tensor.One<int64_t>(kTensorId);
+    if (Flag(tensor, kTensorIsVirtual)) {
+      inside_[id] = std::move(elements);
+      return;
+    }
+    void* data = Pointer(id);
+    for (size_t i = 0; i < elements.size(); ++i) {
+      const auto value = static_cast<float>(elements[i]);
+      switch (tensor.One<int>(kTensorType)) {
+        case kFloat: static_cast<float*>(data)[i] = value; break;
+        case kBFloat16: static_cast<uint16_t*>(data)[i] = FloatToBF16(value); break;
+        default: static_cast<uint16_t*>(data)[i] = FloatToF16(value);
+      }
+    }
+  }
+
+  void* Pointer(int64_t id) {
+    EXPECT_TRUE(pointers_.contains(id)) << "no pointer for tensor " << id;
+    used_.insert(id);
+    EXPECT_NE(pointers_[id], nullptr);
+    return pointers_[id];
+  }
+
+  void Convolution(const Node& operation, ConvolutionKind kind, int convolution, int images, int weights, int outputs,
+                   int alpha) {
+    const Node& window = operation.Ref(convolution);
+    const auto strides = Integers(window, kConvolutionStrides), dilations = Integers(window, kConvolutionDilations),
+               low = Integers(window, kConvolutionPadLow), high = Integers(window, kConvolutionPadHigh);
+    ConvolutionProblem problem{.kind = kind};
+    for (size_t i = 0; i < strides.size(); ++i) problem.spatial.push_back({strides[i], dilations[i], low[i], high[i]});
+    const Node &image = operation.Ref(images), &weight = operation.Ref(weights), &output = operation.Ref(outputs);
+    const Node& result = kind == ConvolutionKind::kFprop ? output : kind == ConvolutionKind::kDgrad ? image : weight;
+    const auto read = [&](const Node& tensor) {
+      if (&tensor != &result) return Read(tensor);
+      ConvolutionArray zeros{Integers(tensor, kTensorDims), Integers(tensor, kTensorStrides), {}};
+      zeros.elements.resize(Elements(zeros.dims));
+      return zeros;
+    };
+    ConvolutionArray x = read(image), w = read(weight), y = read(output);
+    problem.groups = x.dims[1] / w.dims[1];
+    Convolve(problem, x, w, y);
+    ConvolutionArray& sum = &result == &output ? y : &result == &image ? x : w;
+    for (double& element : sum.elements) element *= operation.One<float>(alpha);
+    Write(result, std::move(sum.elements));
+  }
+
+  void Pointwise(const Node& operation) {
+    const int mode = operation.Ref(kPointwiseDescriptor).One<int>(kPointwiseModeOf);
+    ConvolutionArray x = Read(operation.Ref(kPointwiseX)), b;
+    if (mode != kPointwiseRelu) b = Read(operation.Ref(kPointwiseB));
+    std::vector<int64_t> index(x.dims.size());
+    for (;;) {
+      int64_t at = 0, at_b = 0;
+      for (size_t d = 0; d < index.size(); ++d) {
+        at += index[d] * x.strides[d];
+        if (mode != kPointwiseRelu && b.dims[d] != 1) at_b += index[d] * b.strides[d];
+      }
+      double& value = x.elements[at];
+      switch (mode) {
+        case kPointwiseAdd: value += b.elements[at_b]; break;
+        case kPointwiseMultiply: value *= b.elements[at_b]; break;
+        case kPointwiseSubtract: value -= b.elements[at_b]; break;
+        default: value = value > 0 ? value : 0;
+      }
+      size_t d = index.size();
+      while (d > 0 && ++index[d - 1] == x.dims[d - 1]) index[--d] = 0;
+      if (d == 0) break;
+    }
+    Write(operation.Ref(kPointwiseY), std::move(x.elements));
+  }
+
+  std::map<int64_t, void*> pointers_;
+  std::set<int64_t> used_;
+  std::map<int64_t, std::vector<double>> inside_;
+};
+
+int Execute(Handle handle, Handle plan, Handle pack) {
+  if (Fails()) return kFailed;
+  ++the_double->executions;
+  EXPECT_TRUE(NodeOf(plan).is_final && NodeOf(pack).is_final);
+  EXPECT_EQ(NodeOf(plan).One<Handle>(kPlanHandle), handle);
+  EXPECT_NE(NodeOf(pack).One<void*>(kVariantWorkspace), nullptr);
+  Execution execution(NodeOf(pack));
+  for (const Handle operation : NodeOf(plan).Ref(kPlanConfig).Ref(kGraphOfConfig).All<Handle>(kGraphOperations))
+    execution.Run(NodeOf(operation));
+  execution.End();
+  return kOk;
+}
+
+void Meet(const ConvolutionProblem& problem, ConvolutionArray& images, ConvolutionArray& weights,
+          ConvolutionArray& outputs, size_t i, int64_t image, int64_t weight, int64_t output) {
+  if (i == problem.spatial.size()) {
+    double &x = images.elements[image], &w = weights.elements[weight], &y = outputs.elements[output];
+    switch (problem.kind) {
+      case ConvolutionKind::kDgrad: x += w * y; break;
+      case ConvolutionKind::kWgrad: w += x * y; break;
+      default: y += x * w;
+    }
+    return;
+  }
+  const size_t d = i + 2;
+  const ConvolutionDim& dim = problem.spatial[i];
+  for (int64_t r = 0; r < weights.dims[d]; ++r) {
+    for (int64_t p = 0; p < outputs.dims[d]; ++p) {
+      const int64_t h = p * dim.stride + r * dim.dilation - dim.pad_low;
+      if (h < 0 || h >= images.dims[d]) continue;
+      Meet(problem, images, weights, outputs, i + 1, image + h * images.strides[d], weight + r * weights.strides[d],
+           output + p * outputs.strides[d]);
+    }
+  }
+}
+
+}  // namespace
+
+void Convolve(const ConvolutionProblem& problem, ConvolutionArray& images, ConvolutionArray& weights,
+              ConvolutionArray& outputs) {
+  for (int64_t n = 0; n < outputs.dims[0]; ++n) {
+    for (int64_t k = 0; k < weights.dims[0]; ++k) {
+      const int64_t group = k / (weights.dims[0] / problem.groups);
+      for (int64_t c = 0; c < weights.dims[1]; ++c) {
+        Meet(problem, images, weights, outputs, 0,
+             n * images.strides[0] + (group * weights.dims[1] + c) * images.strides[1],
+             k * weights.strides[0] + c * weights.strides[1], n * outputs.strides[0] + k * outputs.strides[1]);
+      }
+    }
+  }
+}
+
+cudnn::Api CudnnDouble::api() {
+  the_double = this;
+  cudnn::Api api;
+  api.version = [] { return size_t{90000}; };
+  api.status_string = [](int) { return "a status"; };
+  api.last_error = [](char* words, size_t) { std::strcpy(words, "the double's words"); };
+  api.create = [](Handle* handle) { return Create(-1, handle); };
+  api.destroy = Destroy;
+  api.set_stream = [](Handle, void*) { return Fails() ? int{kFailed} : int{kOk}; };
+  api.descriptor_create = Create;
+  api.descriptor_destroy = Destroy;
+  api.descriptor_set = Set;
+  api.descriptor_get = Get;
+  api.finalize = Finalize;
+  api.execute = Execute;
+  return api;
+}
+
+}  // namespace hlo::gpu
