@@ -29,23 +29,16 @@ bool IsBroadcast(const ConvolutionTensor& tensor) {
   return false;
 }
 
-int64_t Elements(const View& view, const Dims& dims) {
-  int64_t elements = 1;
-  for (const int64_t d : dims) elements *= view.dims[d];
-  return elements;
-}
-
 // The same arithmetic may be meant as a forward convolution or as a gradient of weights. Images have their batch
-// outermost, in any order that programs use, and a gradient of weights adds up over it; where one of the two dimensions
-// is no more than one element, the window tells, which then holds whole images.
+// outermost, in any order that programs use, and a gradient of weights adds up over it. Where one of the two dimensions
+// is no more than one element, the order in which they are written tells.
 bool IsWeightGradient(const Contraction& contraction, const ConvolutionAttrs& attrs) {
   if (attrs.feature_group_count != 1) return false;
   if (attrs.batch_group_count != 1) return true;
-  const DimLabels& labels = attrs.dim_labels;
+  const int64_t batch = attrs.dim_labels.lhs_batch, feature = attrs.dim_labels.lhs_feature;
   const View& images = contraction.lhs;
-  if (images.dims[labels.lhs_batch] > 1 && images.dims[labels.lhs_feature] > 1)
-    return images.strides[labels.lhs_feature] > images.strides[labels.lhs_batch];
-  return Elements(contraction.rhs, labels.rhs_spatial) > Elements(contraction.result, labels.out_spatial);
+  if (images.dims[batch] > 1 && images.dims[feature] > 1) return images.strides[feature] > images.strides[batch];
+  return feature < batch;
 }
 
 // The padding behind, which is free within what a stride skips: the same as in front if possible, which more of a

@@ -14,7 +14,7 @@
 // So a transpose goes to the narrowest place of a chain, or none is made. A transpose of the module itself is not
 // computed but looked through, and cancels where that is cheaper. Where both ways cost the same all stays as it is: one
 // convolution between parameters and results is left to its library. Kernels of convolutions too: a library packs them,
-// from any order, so that a transpose of one is said in dim_labels.
+// from any order, so that a transpose of one is said in dim_labels, and a reverse in the window.
 //
 // It changes the order of elements in memory and nothing else, in normal form: other dim_labels, row-major arrays.
 #include <algorithm>
@@ -390,6 +390,27 @@ bool FoldKernelTranspose(Instruction& convolution) {
   return true;
 }
 
+// convolution(x, reverse(w)) => convolution(x, w) with a reversed window: gradients of images are written so.
+bool FoldKernelReverse(Instruction& convolution) {
+  if (!HasSpace(convolution) || ImagesOf(convolution).operand[1]) return false;
+  Instruction& reverse = convolution.operand(1);
+  if (!reverse.Is(Opcode::kReverse) || !reverse.operand(0).shape().HasDefaultLayout()) return false;
+  const DimLabels& labels = convolution.attrs<ConvolutionAttrs>().dim_labels;
+  std::vector<size_t> turned;
+  for (const int64_t d : reverse.dimensions()) {
+    const auto at = std::ranges::find(labels.rhs_spatial, d);
+    if (at == labels.rhs_spatial.end()) return false;
+    turned.push_back(at - labels.rhs_spatial.begin());
+  }
+  std::vector<WindowDim>& window = convolution.mutable_attrs<ConvolutionAttrs>().window.dims;
+  for (const size_t i : turned) window[i].reversed = !window[i].reversed;
+  convolution.SetOperand(1, reverse.operand(0));
+  if (reverse.IsDead()) convolution.computation().RemoveDeadTree(reverse);
+  if (LOGS_WHY())
+    LogWhy("convolution-layout-assignment", convolution, "reads its kernel before a reverse", "libraries pack it");
+  return true;
+}
+
 }  // namespace
 
 Result<bool> AssignConvolutionLayouts(Module& module, const PassContext& context) {
@@ -400,7 +421,7 @@ Result<bool> AssignConvolutionLayouts(Module& module, const PassContext& context
     for (Instruction* inst : computation->Instructions()) {
       if (inst->removed() || !inst->Is(Opcode::kConvolution)) continue;
       any = true;
-      changed |= FoldKernelTranspose(*inst);
+      while (FoldKernelTranspose(*inst) || FoldKernelReverse(*inst)) changed = true;
     }
     if (!any) continue;
     ConvolutionLayouts layouts(*computation, context);
