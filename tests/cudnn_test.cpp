@@ -360,7 +360,7 @@ TEST(CudnnCall, SaysWhichAlgorithmsThereAre) {
   };
   EXPECT_EQ(why_not("parts_3"), "");
   EXPECT_EQ(why_not("heuristic_0"), "engine 0: it is not deterministic");
-  EXPECT_EQ(why_not("heuristic_2"), "engine 2 takes 1099511627776 bytes of workspace");
+  EXPECT_EQ(why_not("heuristic_2"), "engine 2: it takes 1099511627776 bytes of workspace");
   EXPECT_EQ(why_not("heuristic_4"), "there are 4 engines for it");
   EXPECT_EQ(why_not("fastest"),
             "there is no algorithm 'fastest' for it; they are called heuristic_0, parts_0 and so on");

@@ -56,7 +56,7 @@ const std::map<std::string, std::set<std::string>> kMayIncludeWithin = {
     {"gpu/plan", {"gpu/kernel"}},
     {"gpu/emitters", {"gpu/kernel", "gpu/plan"}},
     {"gpu/device", {"gpu/kernel"}},
-    {"gpu/libraries", {"gpu/device", "gpu/emitters", "gpu/kernel", "gpu/plan"}},
+    {"gpu/libraries", {"gpu/device", "gpu/emitters", "gpu/plan"}},
     {"gpu/runtime", {"gpu/device", "gpu/emitters", "gpu/kernel", "gpu/libraries", "gpu/plan"}},
     {"driver", {"driver/dump"}},
     {"driver/dump", {"driver", "driver/inspect"}},

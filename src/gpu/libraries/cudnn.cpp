@@ -4,17 +4,23 @@
 //   parts_N       a graph of the convolution alone, and behind it a fusion of ours with the rest: the epilogue that no
 //                 engine takes, and the order of the result where it is the weights' gradient
 //
-// with engine N of cuDNN's own order for that graph. Weights are put into cuDNN's order first, by a fusion of ours,
-// where they lie otherwise: once, as long as they do not change.
+// with engine N of cuDNN's own order for that graph. An engine that cuDNN compiles for the graph comes first only where
+// the result is large. Weights are put into cuDNN's order first, by a fusion of ours, where they lie otherwise: once,
+// as long as they do not change.
 #include "gpu/libraries/cudnn.h"
 
 #include <algorithm>
+#include <bit>
+#include <map>
+#include <mutex>
 #include <optional>
 
 #include "base/text.h"
 #include "gpu/libraries/cudnn_graph.h"
 #include "gpu/libraries/cudnn_parts.h"
 #include "gpu/libraries/own_part.h"
+#include "ir/fusion.h"
+#include "ir/text/printer.h"
 
 namespace hlo::gpu {
 namespace {
@@ -26,23 +32,48 @@ using cudnn::Laid;
 constexpr int64_t kMostWorkspace = int64_t{1} << 30;
 // Of engines that would do, but whose plan cannot be made: each may be compiled, for a second.
 constexpr int kMostFailures = 4;
+// Bytes of a result from which on an engine is compiled where a kernel of ours could go on: 10 us and more for the
+// pass.
+constexpr int64_t kWorthCompiling = 16 << 20;
 constexpr std::string_view kHeuristic = "heuristic_", kParts = "parts_";
 
-Result<Handle> GetHandle(const Api& api, Device& device) {
-  return device.LibraryState(&api, [&]() -> Result<std::shared_ptr<void>> {
-    Handle made = nullptr;
-    if (const int status = api.create(&made)) FAIL(api.Failed("cudnnCreate", status));
-    std::shared_ptr<void> handle(made, api.destroy);
-    if (const int status = api.set_stream(made, device.stream())) FAIL(api.Failed("cudnnSetStream", status));
-    return handle;
-  });
+// An engine for a graph. Its descriptors are made of each other.
+struct Choice {
+  cudnn::Graph graph;
+  cudnn::Descriptor config;
+  cudnn::Plan plan;
+  int64_t engine = 0, number = 0;
+};
+
+// What is kept for a device: the handle, and what was found for equal convolutions of the same module or of others.
+struct OnDevice {
+  explicit OnDevice(const Api& api) : api(api) {}
+  ~OnDevice() {
+    choices.clear();
+    if (handle != nullptr) api.destroy(handle);
+  }
+
+  const Api& api;
+  Handle handle = nullptr;
+  std::mutex mutex;
+  std::map<std::string, std::shared_ptr<const Choice>> choices;
+  std::map<std::string, std::shared_ptr<const OwnPart>> packs;
+};
+
+Result<OnDevice*> On(const Api& api, Device& device) {
+  return static_cast<OnDevice*>(TRY(device.LibraryState(&api, [&]() -> Result<std::shared_ptr<void>> {
+    auto made = std::make_shared<OnDevice>(api);
+    if (const int status = api.create(&made->handle)) FAIL(api.Failed("cudnnCreate", status));
+    if (const int status = api.set_stream(made->handle, device.stream())) FAIL(api.Failed("cudnnSetStream", status));
+    return made;
+  })));
 }
 
 struct CudnnCall : LibraryCall {
   CudnnCall(const Api& api, const Laid& laid) : api(api), laid(laid) {}
 
-  std::string how() const override { return Str("cuDNN ", api.VersionText(), " engine ", engine); }
-  std::string algorithm() const override { return Str(finish ? kParts : kHeuristic, number); }
+  std::string how() const override { return Str("cuDNN ", api.VersionText(), " engine ", choice->engine); }
+  std::string algorithm() const override { return Str(finish ? kParts : kHeuristic, choice->number); }
   int64_t ScratchBytes() const override { return raw_offset + raw_bytes; }
   int64_t PackedBytes() const override { return pack ? ByteSize(laid.problem.weights) : 0; }
   int64_t PackedOperand() const override { return pack ? laid.problem.weights.operand : -1; }
@@ -56,12 +87,9 @@ struct CudnnCall : LibraryCall {
 
   const Api& api;
   const Laid laid;
-  // Made of each other.
-  std::optional<cudnn::Graph> graph;
-  std::optional<cudnn::Descriptor> config;
-  std::optional<cudnn::Plan> plan;
-  std::optional<OwnPart> pack, finish;
-  int64_t engine = 0, number = 0;
+  std::shared_ptr<const Choice> choice;
+  std::shared_ptr<const OwnPart> pack;
+  std::optional<OwnPart> finish;
   int64_t raw_offset = 0, raw_bytes = 0;  // In the scratch memory: what cuDNN gives, where a part of ours goes on.
 };
 
@@ -71,7 +99,7 @@ class BoundCudnnCall : public BoundCall {
 
   Status Prepare() {
     TRY(device_.MakeCurrent());
-    handle_ = TRY(GetHandle(call_.api, device_));
+    handle_ = TRY(On(call_.api, device_))->handle;
     if (call_.pack) pack_ = TRY(call_.pack->Load(device_));
     if (call_.finish) finish_ = TRY(call_.finish->Load(device_));
     return {};
@@ -87,7 +115,7 @@ class BoundCudnnCall : public BoundCall {
     void* const raw = call_.finish ? static_cast<std::byte*>(scratch) + call_.raw_offset : results[0];
     std::vector<const void*> pointers;
     std::vector<int64_t> ids;
-    for (const cudnn::Slot& slot : call_.graph->slots) {
+    for (const cudnn::Slot& slot : call_.choice->graph.slots) {
       pointers.push_back(PointerOf(slot, operands, raw, packed));
       ids.push_back(std::ssize(pointers));
     }
@@ -95,7 +123,7 @@ class BoundCudnnCall : public BoundCall {
     pack.Set(cudnn::kVariantPointers, cudnn::kTypePointer, std::ssize(pointers), pointers.data());
     pack.Integers(cudnn::kVariantIds, ids).Pointer(cudnn::kVariantWorkspace, cudnn::kTypePointer, scratch);
     TRY(pack.Finalize());
-    if (const int status = call_.api.execute(handle_, call_.plan->plan.handle(), pack.handle()))
+    if (const int status = call_.api.execute(handle_, call_.choice->plan.plan.handle(), pack.handle()))
       FAIL(call_.api.Failed("cudnnBackendExecute", status));
     if (!call_.finish) return {};
     std::vector<void*> with_raw(operands.begin(), operands.end());
@@ -166,38 +194,100 @@ Wanted ReadAlgorithm(std::string_view algorithm) {
   return wanted;
 }
 
-// The first engine that may be taken and whose plan can be made, or the one of that number. "" or why there is none.
-Result<std::string> ChooseEngine(const cudnn::Where& where, cudnn::Graph graph, const LibraryOptions& options,
-                                 int64_t number, CudnnCall& call) {
-  std::vector<cudnn::Descriptor> all = Configurations(call.api, where, graph);
-  if (number >= std::ssize(all)) return Str("there are ", all.size(), " engines for it");
+// One way to have it made.
+struct Attempt {
+  bool with_epilogue, may_compile;
+};
+
+// Equal: what was found for one holds for the other. Operands are numbered in graphs.
+std::string KeyOf(const Laid& laid, const Attempt& attempt, const LibraryOptions& options) {
+  const ConvolutionProblem& problem = laid.problem;
+  std::string key = Str(problem.kind, " ", problem.groups, laid.channels_last, attempt.with_epilogue,
+                        attempt.may_compile, options.allow_tf32, " ", options.algorithm);
+  const auto add = [&](const ConvolutionTensor& tensor) {
+    key += Str(" ", tensor.operand, ":", tensor.type, "[", Join(tensor.dims, ","), "]");
+  };
+  for (const ConvolutionTensor* tensor : {&problem.images, &problem.weights, &problem.outputs}) add(*tensor);
+  for (const ConvolutionDim& dim : problem.spatial)
+    key += Str(" ", dim.stride, "/", dim.dilation, "/", dim.pad_low, "/", dim.pad_high);
+  if (!attempt.with_epilogue) return key;
+  for (const ConvolutionStep& step : problem.epilogue) {
+    key += Str(" ", static_cast<int>(step.op), "=", std::bit_cast<uint64_t>(step.constant));
+    add(step.tensor);
+    key += Join(step.tensor.strides, ",");
+  }
+  return key;
+}
+
+// The first engine that may be taken and whose plan can be made, or the one of that number. Error: why there is none.
+Result<std::shared_ptr<const Choice>> Choose(const OnDevice& on, const Laid& laid, const Attempt& attempt,
+                                             const LibraryOptions& options, int64_t number) {
+  const cudnn::Where where{.handle = on.handle};
+  cudnn::Graph graph = TRY(MakeGraph(on.api, where, laid, attempt.with_epilogue));
+  std::vector<cudnn::Descriptor> all = Configurations(on.api, where, graph);
   std::string why_not = "it has no engine for it";
+  if (number >= std::ssize(all)) why_not = Str("there are ", all.size(), " engines for it");
   int failures = 0;
   for (int64_t i = std::max<int64_t>(number, 0); i < std::ssize(all) && failures < kMostFailures; ++i) {
     if (number >= 0 && i > number) break;
-    const cudnn::Engine engine = Describe(call.api, all[i], call.laid.problem.result().type, options.allow_tf32);
+    const cudnn::Engine engine = Describe(on.api, all[i], laid.problem.result().type, options.allow_tf32);
+    const auto no = [&](std::string_view why) { why_not = Str("engine ", engine.index, ": ", why); };
     if (!engine.why_not.empty()) {
-      why_not = Str("engine ", engine.index, ": ", engine.why_not);
+      no(engine.why_not);
       continue;
     }
-    auto plan = MakePlan(call.api, where, all[i]);
+    if (engine.is_compiled && !attempt.may_compile) {
+      no("it is compiled for the graph");
+      continue;
+    }
+    auto plan = MakePlan(on.api, where, all[i]);
     if (!plan) {
-      why_not = Str("engine ", engine.index, ": ", plan.error().message());
+      no(plan.error().message());
       ++failures;
       continue;
     }
     if (plan->workspace > kMostWorkspace) {
-      why_not = Str("engine ", engine.index, " takes ", plan->workspace, " bytes of workspace");
+      no(Str("it takes ", plan->workspace, " bytes of workspace"));
       continue;
     }
-    call.plan.emplace(std::move(*plan));
-    call.config.emplace(std::move(all[i]));
-    call.graph.emplace(std::move(graph));
-    call.engine = engine.index;
-    call.number = i;
-    return "";
+    return std::make_shared<const Choice>(
+        Choice{std::move(graph), std::move(all[i]), std::move(*plan), engine.index, i});
   }
-  return why_not;
+  FAIL(DeviceError("R015", std::move(why_not)));
+}
+
+// Several threads compile; each finds what is not there yet, and the first stays.
+Result<std::shared_ptr<const Choice>> ChooseOnce(OnDevice& on, const Laid& laid, const Attempt& attempt,
+                                                 const LibraryOptions& options, int64_t number) {
+  const std::string key = KeyOf(laid, attempt, options);
+  const std::lock_guard lock(on.mutex);
+  std::shared_ptr<const Choice>& choice = on.choices[key];
+  if (choice == nullptr) choice = TRY(Choose(on, laid, attempt, options, number));
+  return choice;
+}
+
+Result<std::shared_ptr<const OwnPart>> PackOnce(OnDevice& on, const Laid& laid, Device& device) {
+  std::unique_ptr<Module> module = cudnn::PackModule(laid);
+  const std::string key = ToString(FusedComputation(module->entry().root()));
+  const std::lock_guard lock(on.mutex);
+  std::shared_ptr<const OwnPart>& pack = on.packs[key];
+  if (pack == nullptr) pack = std::make_shared<const OwnPart>(TRY(OwnPart::Make(std::move(module), device)));
+  return pack;
+}
+
+// In the order of preference. Compiling takes cuDNN about a second; what it may save is a pass over the result.
+std::vector<Attempt> Attempts(const Laid& laid, const Wanted& wanted) {
+  const bool is_whole_result = laid.problem.kind != ConvolutionKind::kWgrad || !laid.WeightsMove();
+  const bool whole = is_whole_result && wanted.form != kParts;
+  const bool parts =
+      wanted.form == kParts || (wanted.form.empty() && (!is_whole_result || !laid.problem.epilogue.empty()));
+  std::vector<Attempt> attempts;
+  for (const bool may_compile : {false, true}) {
+    if (!may_compile && (wanted.number >= 0 || CudnnCall::ByteSize(laid.problem.result()) >= kWorthCompiling)) continue;
+    if (whole) attempts.push_back({true, may_compile});
+    if (parts) attempts.push_back({false, may_compile});
+  }
+  return attempts;
 }
 
 Result<LibraryAnswer> MakeCall(const Api& api, const Contraction& contraction, const Laid& laid, Device& device,
@@ -207,31 +297,29 @@ Result<LibraryAnswer> MakeCall(const Api& api, const Contraction& contraction, c
     return No(Str("there is no algorithm '", Escaped(options.algorithm), "' for it; they are called ", kHeuristic,
                   "0, ", kParts, "0 and so on"));
   TRY(device.MakeCurrent());
-  const cudnn::Where where{.handle = TRY(GetHandle(api, device))};
+  OnDevice& on = *TRY(On(api, device));
   auto call = std::make_unique<CudnnCall>(api, laid);
-  const bool moves = laid.WeightsMove(), is_weights = laid.problem.kind == ConvolutionKind::kWgrad;
-  if (!is_weights && moves) call->pack = TRY(OwnPart::Make(cudnn::PackModule(laid), device));
   std::string why_not = "cuDNN gives weights in an order of its own";
-  if (wanted.form != kParts && !(is_weights && moves)) {
-    auto graph = MakeGraph(api, where, laid, true);
-    why_not =
-        graph ? TRY(ChooseEngine(where, std::move(*graph), options, wanted.number, *call)) : graph.error().message();
-    if (why_not.empty()) {
-      call->raw_offset = call->plan->workspace;
-      return LibraryAnswer{std::move(call), ""};
+  for (const Attempt& attempt : Attempts(laid, wanted)) {
+    std::unique_ptr<Module> finish = attempt.with_epilogue ? nullptr : cudnn::FinishModule(contraction, laid);
+    if (!attempt.with_epilogue && finish == nullptr) continue;
+    auto choice = ChooseOnce(on, laid, attempt, options, wanted.number);
+    if (!choice) {
+      why_not = choice.error().message();
+      continue;
     }
-    if (wanted.form == kHeuristic || laid.problem.epilogue.empty()) return No(why_not);
+    call->choice = std::move(*choice);
+    call->raw_offset = call->choice->plan.workspace;
+    if (finish != nullptr) {
+      call->finish = TRY(OwnPart::Make(std::move(finish), device));
+      call->raw_offset = (call->raw_offset + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
+      call->raw_bytes = CudnnCall::ByteSize(laid.problem.result());
+    }
+    if (laid.problem.kind != ConvolutionKind::kWgrad && laid.WeightsMove())
+      call->pack = TRY(PackOnce(on, laid, device));
+    return LibraryAnswer{std::move(call), ""};
   }
-  std::unique_ptr<Module> finish = cudnn::FinishModule(contraction, laid);
-  if (finish == nullptr) return No(why_not);
-  auto graph = MakeGraph(api, where, laid, false);
-  if (!graph) return No(graph.error().message());
-  why_not = TRY(ChooseEngine(where, std::move(*graph), options, wanted.number, *call));
-  if (!why_not.empty()) return No(why_not);
-  call->finish = TRY(OwnPart::Make(std::move(finish), device));
-  call->raw_offset = (call->plan->workspace + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
-  call->raw_bytes = CudnnCall::ByteSize(laid.problem.result());
-  return LibraryAnswer{std::move(call), ""};
+  return No(std::move(why_not));
 }
 
 }  // namespace
