@@ -13,14 +13,11 @@
 #include <bit>
 #include <map>
 #include <mutex>
-#include <optional>
 
 #include "base/text.h"
 #include "gpu/libraries/cudnn_graph.h"
 #include "gpu/libraries/cudnn_parts.h"
 #include "gpu/libraries/own_part.h"
-#include "ir/fusion.h"
-#include "ir/text/printer.h"
 
 namespace hlo::gpu {
 namespace {
@@ -45,7 +42,7 @@ struct Choice {
   int64_t engine = 0, number = 0;
 };
 
-// What is kept for a device: the handle, and what was found for equal convolutions of the same module or of others.
+// What is kept for a device: the handle, and what was made for equal convolutions of the same module or of others.
 struct OnDevice {
   explicit OnDevice(const Api& api) : api(api) {}
   ~OnDevice() {
@@ -57,7 +54,8 @@ struct OnDevice {
   Handle handle = nullptr;
   std::mutex mutex;
   std::map<std::string, std::shared_ptr<const Choice>> choices;
-  std::map<std::string, std::shared_ptr<const OwnPart>> packs;
+  std::map<uint64_t, std::shared_ptr<const OwnPart>> parts;  // By the fingerprint of their modules.
+  std::map<std::shared_ptr<const OwnPart>, OwnPart::Loaded> loaded;
 };
 
 Result<OnDevice*> On(const Api& api, Device& device) {
@@ -67,6 +65,21 @@ Result<OnDevice*> On(const Api& api, Device& device) {
     if (const int status = api.set_stream(made->handle, device.stream())) FAIL(api.Failed("cudnnSetStream", status));
     return made;
   })));
+}
+
+Result<std::shared_ptr<const OwnPart>> PartOnce(OnDevice& on, std::unique_ptr<Module> module, Device& device) {
+  const uint64_t key = Fingerprint(*module);
+  const std::lock_guard lock(on.mutex);
+  std::shared_ptr<const OwnPart>& part = on.parts[key];
+  if (part == nullptr) part = std::make_shared<const OwnPart>(TRY(OwnPart::Make(std::move(module), device)));
+  return part;
+}
+
+Result<OwnPart::Loaded> LoadOnce(OnDevice& on, const std::shared_ptr<const OwnPart>& part, Device& device) {
+  const std::lock_guard lock(on.mutex);
+  OwnPart::Loaded& loaded = on.loaded[part];
+  if (loaded.empty()) loaded = TRY(part->Load(device));
+  return loaded;
 }
 
 struct CudnnCall : LibraryCall {
@@ -88,8 +101,7 @@ struct CudnnCall : LibraryCall {
   const Api& api;
   const Laid laid;
   std::shared_ptr<const Choice> choice;
-  std::shared_ptr<const OwnPart> pack;
-  std::optional<OwnPart> finish;
+  std::shared_ptr<const OwnPart> pack, finish;  // Null: none.
   int64_t raw_offset = 0, raw_bytes = 0;  // In the scratch memory: what cuDNN gives, where a part of ours goes on.
 };
 
@@ -99,9 +111,10 @@ class BoundCudnnCall : public BoundCall {
 
   Status Prepare() {
     TRY(device_.MakeCurrent());
-    handle_ = TRY(On(call_.api, device_))->handle;
-    if (call_.pack) pack_ = TRY(call_.pack->Load(device_));
-    if (call_.finish) finish_ = TRY(call_.finish->Load(device_));
+    OnDevice& on = *TRY(On(call_.api, device_));
+    handle_ = on.handle;
+    if (call_.pack) pack_ = TRY(LoadOnce(on, call_.pack, device_));
+    if (call_.finish) finish_ = TRY(LoadOnce(on, call_.finish, device_));
     return {};
   }
 
@@ -266,15 +279,6 @@ Result<std::shared_ptr<const Choice>> ChooseOnce(OnDevice& on, const Laid& laid,
   return choice;
 }
 
-Result<std::shared_ptr<const OwnPart>> PackOnce(OnDevice& on, const Laid& laid, Device& device) {
-  std::unique_ptr<Module> module = cudnn::PackModule(laid);
-  const std::string key = ToString(FusedComputation(module->entry().root()));
-  const std::lock_guard lock(on.mutex);
-  std::shared_ptr<const OwnPart>& pack = on.packs[key];
-  if (pack == nullptr) pack = std::make_shared<const OwnPart>(TRY(OwnPart::Make(std::move(module), device)));
-  return pack;
-}
-
 // In the order of preference. Compiling takes cuDNN about a second; what it may save is a pass over the result.
 std::vector<Attempt> Attempts(const Laid& laid, const Wanted& wanted) {
   const bool is_whole_result = laid.problem.kind != ConvolutionKind::kWgrad || !laid.WeightsMove();
@@ -311,12 +315,12 @@ Result<LibraryAnswer> MakeCall(const Api& api, const Contraction& contraction, c
     call->choice = std::move(*choice);
     call->raw_offset = call->choice->plan.workspace;
     if (finish != nullptr) {
-      call->finish = TRY(OwnPart::Make(std::move(finish), device));
+      call->finish = TRY(PartOnce(on, std::move(finish), device));
       call->raw_offset = (call->raw_offset + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
       call->raw_bytes = CudnnCall::ByteSize(laid.problem.result());
     }
     if (laid.problem.kind != ConvolutionKind::kWgrad && laid.WeightsMove())
-      call->pack = TRY(PackOnce(on, laid, device));
+      call->pack = TRY(PartOnce(on, cudnn::PackModule(laid), device));
     return LibraryAnswer{std::move(call), ""};
   }
   return No(std::move(why_not));

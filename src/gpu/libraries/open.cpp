@@ -51,6 +51,14 @@ Result<LibraryAnswer> OpenCublasLt(const Contraction& contraction, Device* devic
   return CublasLtMatrixProduct(matrix.product, device, options);
 }
 
+// Of any number of rows: weights stay as they lie, and a product's epilogues are more.
+Result<LibraryAnswer> OpenCublasLtPointwise(const Contraction& contraction, Device* device,
+                                            const LibraryOptions& options) {
+  const MatrixAnswer point = ReadPointwiseConvolution(contraction);
+  if (!point.why_not.empty()) return No(point.why_not);
+  return CublasLtMatrixProduct(point.product, device, options);
+}
+
 // In the order of preference.
 struct Library {
   std::string_view name;  // In plans.
@@ -64,6 +72,7 @@ constexpr Library kLibraries[] = {
     {"oneDNN matmul", Opcode::kConvolution, true, OpenPointwise},
     {"oneDNN", Opcode::kConvolution, true, OpenOneDnnConvolution},
     {"cuBLASLt", Opcode::kDot, false, OpenCublasLt},
+    {"cuBLASLt", Opcode::kConvolution, false, OpenCublasLtPointwise},
     {"cuDNN", Opcode::kConvolution, false, CudnnConvolution},
 };
 
