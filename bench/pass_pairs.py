@@ -75,9 +75,12 @@ def main():
         presets[preset] = {re.split(r'[({]', line.strip())[0] for line in text.splitlines()}
     texts = texts_of(options.files)
     print('seed %d, %d texts, %d passes' % (options.seed, len(texts), len(passes)), flush=True)
-    counts, judged = collections.Counter(), set()
-    while counts['right'] + counts['open'] + counts['WRONG'] < options.count:
+    counts, judged, drawn, pairs = collections.Counter(), set(), set(), len(passes) * len(texts)
+    while counts['right'] + counts['open'] + counts['WRONG'] < options.count and len(drawn) < pairs:
         command = draw(options, rng, passes, presets, texts)
+        if tuple(command[2:]) in drawn:
+            continue
+        drawn.add(tuple(command[2:]))
         outcome, report = judge(options, command)
         counts[outcome] += 1
         if outcome == 'right':
@@ -85,7 +88,7 @@ def main():
         elif outcome in ('WRONG', 'open') or outcome.startswith('exit'):
             print('%s: %s\n%s' % (outcome, shlex.join(command), report[-2000:]), flush=True)
     outcomes = ', '.join('%d %s' % (n, outcome) for outcome, n in counts.most_common())
-    print('%d pairs, of %d passes: %s' % (options.count, len(judged), outcomes))
+    print('%d pairs drawn, of %d passes: %s' % (len(drawn), len(judged), outcomes))
     bad = [outcome for outcome in counts if outcome in ('WRONG', 'open') or outcome.startswith('exit')]
     return 1 if bad else 0
 

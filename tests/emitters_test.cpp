@@ -223,8 +223,8 @@ TEST(EmitTranspose, TilesCutShortAreWrittenWhereOthersStream) {
 
 TEST(EmitReduction, RowsOfAnyLength) {
   const std::string add = "add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT m = f32[] add(a, b) } ";
-  for (const char* dims :
-       {"5,17", "9,33", "3,300", "4,1024", "2,1029", "3,5000", "1,40000", "70,4100", "2,16384", "3,512"}) {
+  for (const char* dims : {"5,17", "9,33", "3,300", "4,1024", "2,1029", "3,5000", "1,40000", "70,4100", "2,16384",
+                           "3,512", "300,30", "129,17", "256,63"}) {
     const std::string d(dims), rows = d.substr(0, d.find(','));
     Check(*Fused(add + "ENTRY e { x = f32[" + d + "] parameter(0) y = f32[" + d + "] parameter(1) m = f32[" + d +
                      "] multiply(x, y) i = f32[] constant(3) ROOT r = f32[" + rows +
@@ -235,7 +235,8 @@ TEST(EmitReduction, RowsOfAnyLength) {
 
 TEST(EmitReduction, ColumnsOfAnyShape) {
   const std::string add = "add { a = f32[] parameter(0) b = f32[] parameter(1) ROOT m = f32[] add(a, b) } ";
-  for (const char* dims : {"17,5", "300,64", "40,1024", "1000,17", "33,2500", "5000,132", "256,1024", "4096,64"}) {
+  for (const char* dims : {"17,5", "300,64", "40,1024", "1000,17", "33,2500", "5000,132", "256,1024", "4096,64",
+                           "9000,200", "6144,384", "5000,6"}) {
     const std::string d(dims), columns = d.substr(d.find(',') + 1);
     Check(*Fused(add + "ENTRY e { x = f32[" + d + "] parameter(0) i = f32[] constant(3) ROOT r = f32[" + columns +
                      "] reduce(x, i), dimensions={0}, to_apply=add }",

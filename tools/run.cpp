@@ -59,6 +59,9 @@ void AddComparisonFlags(FlagSet& flags, RunFlags* f) {
   flags.Int("work_limit", &run->work_limit,
             "scalar steps of judging the kernels, and of the passes; beyond, a seeded sample of the largest; 0: all; "
             "-1: 3e9, more where a run takes long");
+  flags.Bool("first_divergence", &run->first_divergence,
+             "a table of the steps: the error that each was given and the one that it made; and inside the first wrong "
+             "kernel the instruction");
   flags.Int("max_mismatches", &run->compare.max_mismatches, "rows shown for each wrong output");
   flags.Choice("top_by", &f->top_by, {"rel", "abs", "ulp", "index"}, "their order");
 }
@@ -88,14 +91,16 @@ void AddRunningFlags(FlagSet& flags, RunOptions* run, CacheFlags* cache) {
   flags.Int("max_loop_iterations", &run->max_loop_iterations, "of one while; 0: no limit");
   flags.Bytes("memory_limit", &run->memory_limit,
               "of values at once in the interpreter, as 512MiB or 2GB; 0: three quarters of the machine");
-  flags.Group("Watching the interpreter (--platform=interpreter)");
-  flags.String("trace_values", &run->watch.trace_values, "RE",
-               "print the values of instructions whose name matches; of large ones the first elements");
-  flags.Choice("detect_nan", &run->watch.detect_nan, {"none", "warn", "fail"},
-               "name the first instruction that makes a NaN, and what from; fail: stop there, exit 1");
+  flags.Choice(
+      "detect_nan", &run->watch.detect_nan, {"none", "warn", "fail"},
+      "name the first instruction that makes a NaN, and what from; of kernels, in one more run, the first that "
+      "does, and the instruction in it; fail: stop there, exit 1");
   flags.Alias("xla_gpu_detect_nan", "detect_nan");
   flags.Choice("detect_inf", &run->watch.detect_inf, {"none", "warn", "fail"}, "as above, for infinities");
   flags.Alias("xla_gpu_detect_inf", "detect_inf");
+  flags.Group("Watching the interpreter (--platform=interpreter)");
+  flags.String("trace_values", &run->watch.trace_values, "RE",
+               "print the values of instructions whose name matches; of large ones the first elements");
   flags.Bool("log_minmax", &run->watch.log_minmax, "a table of smallest and largest values by instruction");
   flags.Bool("stats", &run->watch.stats, "tables of time by opcode and by instruction");
 }
@@ -179,10 +184,10 @@ Status SettleRunFlags(RunFlags* f) {
       run.tolerance->max_ulps = f->max_ulp;
     }
   }
-  if (run.watch.any() && run.platform != "interpreter")
-    FAIL(
-        UsageError("F004", "--trace_values, --detect_nan, --detect_inf, --log_minmax and --stats watch the interpreter")
-            .Hint("--platform=interpreter"));
+  const WatchOptions& watch = run.watch;
+  if (run.platform != "interpreter" && (!watch.trace_values.empty() || watch.log_minmax || watch.stats))
+    FAIL(UsageError("F004", "--trace_values, --log_minmax and --stats watch the interpreter")
+             .Hint("--platform=interpreter"));
   run.watch.to_stderr = f->json && f->json->empty();
   run.compare.strict_nan = f->nan == "strict";
   run.compare.top_by = f->top_by == "abs"     ? TopBy::kAbs

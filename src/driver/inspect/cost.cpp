@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "driver/inspect/source_place.h"
 #include "driver/inspect/stats.h"
 #include "driver/inspect/text.h"
 #include "ir/fusion.h"
@@ -88,11 +89,6 @@ std::string KindOf(const Instruction& inst) {
   return trips ? Str("while, ", Counted(*trips, "trip")) : "while, once";
 }
 
-std::string SourceOf(const Instruction& inst) {
-  const Metadata& metadata = inst.metadata();
-  return metadata.source_file.empty() ? "" : Str(metadata.source_file, ":", metadata.source_line);
-}
-
 std::string Microseconds(double seconds) { return Format("%.2f", seconds * 1e6); }
 // Of a whole run: the golden files leave out what stands before "us".
 std::string WithUnit(double seconds) { return Microseconds(seconds) + " us"; }
@@ -138,13 +134,14 @@ CostReport CostReportOf(const Module& module, const DeviceDescription& device) {
   const Estimator times(module, device, costs);
   CostReport report{.path = module.source->name(), .module_name = module.name(), .device = &device};
   const KernelCounts kernels = CountKernels(module);
+  const SourcePlaces places(module);
   report.fused = kernels.kernels + kernels.libraries > 0;
   report.cost = costs.Of(module.entry());
   report.time = times.Of(module.entry());
   report.not_modelled = GapTexts(costs.gaps());
   for (const Instruction* inst : module.entry().Instructions()) {
     const TimeEstimate time = times.Of(*inst);
-    if (time.launches > 0) report.rows.push_back({inst, KindOf(*inst), costs.Of(*inst), time});
+    if (time.launches > 0) report.rows.push_back({inst, KindOf(*inst), places.Of(*inst), costs.Of(*inst), time});
   }
   std::stable_sort(report.rows.begin(), report.rows.end(),
                    [](const CostRow& a, const CostRow& b) { return a.time.total() > b.time.total(); });
@@ -161,8 +158,7 @@ std::string CostText(const CostReport& report, int64_t top) {
     table.Row({std::string(row.inst->name()), row.kind, HumanCount(row.cost.flops),
                HumanCount(row.cost.transcendentals), HumanBytes(row.cost.bytes()), Format("%.2f", Intensity(row.cost)),
                Microseconds(row.time.total()), std::string(ToString(row.time.bound())),
-               Format("%.1f%%", 100 * Share(row, report)), std::string(row.inst->metadata().op_name),
-               SourceOf(*row.inst)});
+               Format("%.1f%%", 100 * Share(row, report)), std::string(row.inst->metadata().op_name), row.source});
   }
   out += table.Text();
   if (shown < report.rows.size()) out += Format("  ... and %zu more\n", report.rows.size() - shown);
@@ -183,7 +179,7 @@ std::string CostCsv(const CostReport& report) {
     out += Str(row.inst->name(), ",", CsvText(row.kind), ",", row.cost.flops, ",", row.cost.transcendentals, ",",
                row.cost.bytes_read, ",", row.cost.bytes_written, ",", row.time.total() * 1e6, ",",
                ToString(row.time.bound()), ",", Share(row, report), ",", CsvText(row.inst->metadata().op_name), ",",
-               CsvText(SourceOf(*row.inst)), "\n");
+               CsvText(row.source), "\n");
   }
   return out;
 }
@@ -205,7 +201,7 @@ std::string CostJson(const CostReport& report) {
     json.Key("bytes_read").Value(row.cost.bytes_read).Key("bytes_written").Value(row.cost.bytes_written);
     json.Key("est_us").Value(row.time.total() * 1e6).Key("bound").Value(ToString(row.time.bound()));
     json.Key("share").Value(Share(row, report)).Key("op_name").Value(row.inst->metadata().op_name);
-    json.Key("source").Value(SourceOf(*row.inst)).Close('}');
+    json.Key("source").Value(row.source).Close('}');
   }
   return json.Close(']').Close('}').text() + "\n";
 }

@@ -28,7 +28,8 @@ struct TimeEstimate {
 
 struct CostRow {
   const Instruction* inst;
-  std::string kind;  // row_reduction, by its plan; else kLoop, gemm, the opcode; "while, 12 trips".
+  std::string kind;    // row_reduction, by its plan; else kLoop, gemm, the opcode; "while, 12 trips".
+  std::string source;  // As of SourcePlaces.
   Cost cost;
   TimeEstimate time;
 };

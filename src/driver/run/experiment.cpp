@@ -343,6 +343,7 @@ Result<RunResults> Experiment::RunKernels() {
   const Stopwatch running;
   results.fallback_share = TRY(TimeRuns(executable, options_, *progress_, &results.times));
   if (options_.profile) results.profile = TRY(Profile(executable));
+  if (options_.watch.detects()) results.notes = TRY(DetectInSteps(executable, TRY(Interpreter()), options_.watch));
   results.times.all_runs = running.ms();
   progress_->Stage("taking the results");
   const Stopwatch taking;

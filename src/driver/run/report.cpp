@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "driver/inspect/text.h"
+#include "driver/run/divergence.h"
 #include "driver/run/oracles.h"
 #include "driver/run/run.h"
 
@@ -203,6 +204,7 @@ std::string ReportText(const RunReport& report) {
     const std::string line = oracle.line(report);
     if (!line.empty()) out += Format("  %-8s ", std::string(oracle.name).c_str()) + line + "\n";
   }
+  if (report.divergence) out += ToString(*report.divergence);
   out += report.profile + report.literals;
   out += report.verdict;
   if (!report.detail.empty()) out += Str("  ", report.detail);

@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "driver/run/divergence.h"
 #include "driver/run/run.h"
 
 namespace hlo {
@@ -70,6 +71,7 @@ void WriteOracles(JsonWriter& json, const RunReport& report) {
     json.Key("passes").Open('{').Key("verdict").Value(VerdictText(report.widened_verdict, ""));
     json.Key("text").Value(report.widened).Close('}');
   }
+  if (report.divergence) WriteJson(json.Key("divergence"), *report.divergence);
   if (report.exact) WriteExact(json, *report.exact);
   if (report.ensemble) WriteJson(json.Key("ensemble"), *report.ensemble);
   if (report.ends) WriteJson(json.Key("outputs"), *report.ends);

@@ -25,6 +25,8 @@
 
 namespace hlo {
 
+struct DivergenceReport;
+
 inline constexpr int64_t kWorkLimit = 3'000'000'000;  // With what goes on around it some ten seconds.
 
 // What --reproducer leaves (reproducer.h).
@@ -81,8 +83,9 @@ struct RunOptions {
   int64_t max_loop_iterations = 1'000'000;
   int64_t memory_limit = 0;
   bool print_literals = false;
-  bool profile = false;  // Time by kernel and library call.
-  WatchOptions watch;    // Of the interpreter as the platform, one device.
+  bool profile = false;           // Time by kernel and library call.
+  bool first_divergence = false;  // divergence.h; takes the oracle `local`.
+  WatchOptions watch;             // Of the interpreter as the platform, one device.
   std::string save_args, save_outputs;
   std::string infeed, outfeed;  // .npz of values in0, in1 ...; out0, out1 ...
 
@@ -200,6 +203,7 @@ struct RunReport {
   std::optional<Comparison> ends;     // Outputs against the reference's.
   bool ends_decide = false;           // compare_mode tolerance, bitwise or exact.
   std::optional<LocalSummary> local;
+  std::shared_ptr<const DivergenceReport> divergence;  // Of --first_divergence.
   std::optional<DataflowSummary> dataflow;
   std::optional<ExactSummary> exact;
   std::optional<EnsembleResult> ensemble;

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "driver/inspect/text.h"
 #include "driver/run/dataflow_check.h"
+#include "driver/run/divergence.h"
 #include "driver/run/step_alone.h"
 #include "driver/run/trip_check.h"
 #include "interp/arguments/arguments.h"
@@ -141,12 +142,13 @@ std::string Share(int64_t part, int64_t whole) {
 class LocalCheck {
  public:
   LocalCheck(gpu::Executable& executable, gpu::Device& device, const FollowedRun& followed, const RunOptions& options,
-             Progress& progress, RunReport* report)
+             Progress& progress, Divergence* divergence, RunReport* report)
       : executable_(executable),
         device_(device),
         steps_(executable.steps()),
         options_(options),
         progress_(progress),
+        divergence_(divergence),
         iterations_(followed.last_iterations, static_cast<uint64_t>(options.seed)),
         summary_(report->local.emplace()),
         culprit_(report->culprit) {
@@ -201,10 +203,13 @@ class LocalCheck {
                         [&](const Comparison& comparison, std::span<const gpu::LoopStep> trip) {
                           std::vector<gpu::LoopStep> all(loops.begin(), loops.end());
                           all.insert(all.end(), trip.begin(), trip.end());
+                          if (divergence_ != nullptr) divergence_->Look(step, all, inputs, output, comparison);
                           return Take(i, all, comparison);
                         });
     }
-    return Take(i, loops, TRY(Compare(step, inputs, output)));
+    Comparison own = TRY(Compare(step, inputs, output));
+    if (divergence_ != nullptr) divergence_->Look(step, loops, inputs, output, own);
+    return Take(i, loops, std::move(own));
   }
 
   // Of a loop that is one kernel.
@@ -297,6 +302,7 @@ class LocalCheck {
   const std::span<const gpu::StepInfo> steps_;
   const RunOptions& options_;
   Progress& progress_;
+  Divergence* const divergence_;  // Null: nobody asks.
   const ChosenIterations iterations_;
   std::map<int, size_t> step_by_id_;
   LocalOptions local_;
@@ -337,7 +343,13 @@ Status JudgeKernels(Experiment& experiment, const FollowedRun& followed, RunRepo
   gpu::Executable& executable = *TRY(experiment.Placed());
   gpu::Device& device = *TRY(experiment.Compiled())->device;
   const RunOptions options = TRY(experiment.Judging());
-  return LocalCheck(executable, device, followed, options, experiment.progress(), report).Run();
+  std::unique_ptr<Divergence> divergence;
+  if (options.first_divergence) divergence = TRY(Divergence::Of(experiment));
+  TRY(LocalCheck(executable, device, followed, options, experiment.progress(), divergence.get(), report).Run());
+  if (divergence == nullptr) return {};
+  experiment.progress().Stage("looking into the kernel");
+  report->divergence = std::make_shared<DivergenceReport>(divergence->Finish(device, options));
+  return {};
 }
 
 std::string ToString(const LocalSummary& local) {

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "driver/pattern.h"
 #include "driver/run/dataflow_check.h"
+#include "driver/run/step_alone.h"
 #include "driver/run/value_text.h"
 #include "ir/text/printer.h"
 
@@ -245,6 +246,80 @@ Result<Watched> InterpretWatched(const Module& module, std::span<const Literal> 
   done.result = std::move(*result);
   done.report = watcher.Report();
   return done;
+}
+
+namespace {
+
+// A step that made one, and what it read.
+struct FoundStep {
+  const Instruction* step = nullptr;
+  ElementPlace place;
+  std::string loops;
+  std::vector<Literal> read;
+};
+
+Result<FoundStep> FindStep(gpu::Executable& executable, Oddity what) {
+  FoundStep found;
+  const auto has = [&](const Literal& value) { return FindFirst(value, what).has_value(); };
+  const gpu::Observer look = {
+      .wants = [&](const Instruction&, std::span<const gpu::LoopStep>) { return found.step == nullptr; },
+      .observe = [&](const Instruction& step, std::span<const gpu::LoopStep> loops, std::span<const Literal> inputs,
+                     const Literal& output) -> Status {
+        const std::optional<ElementPlace> place = FindFirst(output, what);
+        if (!place || std::ranges::any_of(inputs, has)) return {};
+        found = {&step, *place, LoopText(loops), {}};
+        for (const Literal& input : inputs) {
+          found.read.push_back(input.WithBools());
+          if (input.shape().IsArray()) found.read.back().mutable_raw();  // The next step may write over the other.
+        }
+        return {};
+      }};
+  TRY(executable.Execute({.observer = &look}));
+  return found;
+}
+
+// In the interpreter, on what the step read.
+Error ExplainStep(const FoundStep& found, const InterpretOptions& options, Oddity what) {
+  const Instruction& step = *found.step;
+  const std::unique_ptr<Module> alone = ExtractStep(step);
+  std::vector<Literal> arguments;
+  for (const Instruction* parameter : alone->entry().parameters()) {
+    for (int64_t i = 0; i < step.operand_count(); ++i) {
+      if (step.operand(i).name() != parameter->name()) continue;
+      arguments.push_back(found.read[i]);
+      break;
+    }
+  }
+  const bool is_nan = what == Oddity::kNan;
+  const WatchOptions watch = {.detect_nan = is_nan ? "fail" : "none", .detect_inf = is_nan ? "none" : "fail"};
+  const auto ran = InterpretWatched(*alone, arguments, options, watch);
+  const bool explained = !ran && ran.error().exit == ExitCode::kNo;
+  const std::string index = IndexText(SubShape(step.shape(), found.place.leaf), found.place.linear);
+  Error error = explained
+                    ? ran.error()
+                    : ErrorAt(step, is_nan ? "N001" : "N002",
+                              Str("'", step.name(), "' is ", NameOf(what), index.empty() ? "" : Str(" at ", index),
+                                  ", and by the interpreter it is not, on the same operands"));
+  error.exit = ExitCode::kNo;
+  error.diagnostics.front().message += Str(explained ? Str(", in kernel '", step.name(), "'") : "", found.loops);
+  return error;
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> DetectInSteps(gpu::Executable& executable, const InterpretOptions& options,
+                                               const WatchOptions& watch) {
+  std::vector<std::string> notes;
+  for (const Oddity what : {Oddity::kNan, Oddity::kInfinity}) {
+    const std::string& mode = what == Oddity::kNan ? watch.detect_nan : watch.detect_inf;
+    if (mode == "none") continue;
+    const FoundStep found = TRY(FindStep(executable, what));
+    if (found.step == nullptr) continue;
+    Error error = ExplainStep(found, options, what);
+    if (mode == "fail") FAIL(std::move(error));
+    notes.push_back(error.message());
+  }
+  return notes;
 }
 
 }  // namespace hlo

@@ -1,5 +1,5 @@
 // Watches an interpretation: values of named instructions as they come, the first NaN or infinity and what it was made
-// from, extremes, times.
+// from, extremes, times. Of compiled code the first NaN or infinity.
 #ifndef HLO_DRIVER_RUN_WATCH_H_
 #define HLO_DRIVER_RUN_WATCH_H_
 
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "gpu/runtime/executable.h"
 #include "interp/interpreter.h"
 #include "ir/module.h"
 
@@ -22,9 +23,8 @@ struct WatchOptions {
   bool to_stderr = false;  // Traced values; stdout otherwise.
 
   bool operator==(const WatchOptions&) const = default;
-  bool any() const {
-    return !trace_values.empty() || detect_nan != "none" || detect_inf != "none" || log_minmax || stats;
-  }
+  bool detects() const { return detect_nan != "none" || detect_inf != "none"; }
+  bool any() const { return detects() || !trace_values.empty() || log_minmax || stats; }
 };
 
 // Interprets `module`, once, and once more to show what the first NaN was made from. Traced values are printed as they
@@ -36,6 +36,11 @@ struct Watched {
 };
 Result<Watched> InterpretWatched(const Module& module, std::span<const Literal> args, const InterpretOptions& options,
                                  const WatchOptions& watch);
+
+// One more run of what is bound: the first step that makes a NaN (an infinity) from operands without one, and in it, by
+// the interpreter, the instruction. As notes; where the option is `fail`, as the error [N001] or [N002].
+Result<std::vector<std::string>> DetectInSteps(gpu::Executable& executable, const InterpretOptions& options,
+                                               const WatchOptions& watch);
 
 }  // namespace hlo
 

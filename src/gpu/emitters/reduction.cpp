@@ -5,8 +5,9 @@
 //            last block to arrive combines in order
 //   lanes    short rows, of which each thread has one: they come through a tile of shared memory, so that memory is
 //            read along them
-//   columns  a thread owns neighbouring columns and walks down; narrow matrices give each warp of a block rows of its
-//            own
+//   columns  a thread owns neighbouring columns and walks down; a strip too narrow for all threads of a block has
+//   several
+//            groups of warps, each with rows of its own
 //
 // Order of combination is fixed by shapes and plan alone: the same bits each time, on any number of threads.
 #include <algorithm>
@@ -310,17 +311,20 @@ class TurnedRowKernel {
     const int width = static_cast<int>(CeilDiv(row_, 32));
     emission_.SetLane(space_.minor().e);
     k_.Warps([&] {
-      k_.Loop(k_.warp(), rows, warps, [&](Value i) {
-        Emission::Scope scope(emission_);
-        emission_.Bind(space_.variables[0].e, row0 + i);
-        body_.HoistInputs();
-        TileOver(k_, width, row_, k_.Index(0), 32 * width, [&](Value j) {
-          Emission::Scope in_tile(emission_);
-          emission_.Bind(space_.minor().e, j);
-          const std::vector<Value> terms = body_.TermsAndStores();
-          for (size_t t = 0; t < tiles.size(); ++t) tiles[t].StoreAt(i, j, terms[t]);
-        });
-      });
+      k_.Loop(
+          k_.warp(), rows, warps,
+          [&](Value i) {
+            Emission::Scope scope(emission_);
+            emission_.Bind(space_.variables[0].e, row0 + i);
+            body_.HoistInputs();
+            TileOver(k_, width, row_, k_.Index(0), 32 * width, [&](Value j) {
+              Emission::Scope in_tile(emission_);
+              emission_.Bind(space_.minor().e, j);
+              const std::vector<Value> terms = body_.TermsAndStores();
+              for (size_t t = 0; t < tiles.size(); ++t) tiles[t].StoreAt(i, j, terms[t]);
+            });
+          },
+          8);
     });
   }
 
@@ -356,25 +360,25 @@ class TurnedRowKernel {
   ReductionBody body_;
 };
 
-// A block for each strip of neighbouring columns, or several. Narrow: the columns are one strip, and the warps of a
-// block take different rows of it.
+// A block for each strip of neighbouring columns, or several. As many warps as the strip takes are a group; where a
+// block has several, they take different rows.
 class ColumnKernel {
  public:
   ColumnKernel(ReductionSpace& space, const EmitRequest& request)
       : space_(space),
         plan_(request.plan),
         width_(static_cast<int>(plan_.vector)),
-        warps_(static_cast<int>(plan_.threads) / 32),
-        narrow_(plan_.tile[0] > 1),
+        groups_(plan_.tile[0]),
+        group_warps_(plan_.threads / 32 / groups_),
         columns_(space.minor().size),
         outer_(space.Size(Role::kKept) / columns_),
         terms_(space.Size(Role::kReduced)),
-        strip_(narrow_ ? columns_ : plan_.tile[1]),
+        strip_(std::min(columns_, plan_.tile[1])),
         strips_(CeilDiv(columns_, strip_)),
         splits_(plan_.splits),
         unroll_(request.fault != "dropped_term" ? plan_.unroll : 1),
         // Rows that one pass over the accumulators takes: their loads are in flight together.
-        share_(CeilDiv(CeilDiv(terms_, splits_), unroll_ * plan_.tile[0]) * unroll_ * plan_.tile[0]),
+        share_(CeilDiv(CeilDiv(terms_, splits_), unroll_ * groups_) * unroll_ * groups_),
         frame_(space.graph, space.Needed(), LaunchOf(space, ReductionAxes(space), plan_), request),
         k_(frame_.k()),
         emission_(frame_.emission()),
@@ -399,59 +403,68 @@ class ColumnKernel {
     if (frame_.fault() == "dropped_term") last_ = Min(last_, k_.Index(terms_ - 1));
     body_.HoistInputs();
     const std::vector<Slot> slots = body_.MakeSlots(width_);
-    if (narrow_) WalkByWarp(slots, types, first);
-    else Walk(slots, first, 1);
+    for (size_t j = 0; groups_ > 1 && j < types.size(); ++j)
+      of_groups_.push_back(k_.Shared(Str("sums", j), types[j], groups_ * strip_));
+    ByGroup(slots, [&](Value row, Value column) { Walk(slots, first + row, column); });
     if (splits_ == 1) Finish(slots);
     else EmitLast(slots, partials, batch, split, group);
-    const std::string how =
-        Str("column reduction, ", splits_, " blocks for each ", narrow_ ? "narrow matrix" : "strip");
-    const int64_t chain = (narrow_ ? CeilDiv(share_, warps_) + warps_ : share_) + (splits_ > 1 ? splits_ : 0) + 1;
+    const std::string how = Str("column reduction, ", splits_, " blocks for each strip");
+    const auto grouped = [&](int64_t terms) { return groups_ == 1 ? terms : CeilDiv(terms, groups_) + groups_; };
+    const int64_t chain = grouped(share_) + (splits_ > 1 ? grouped(splits_) : 0) + 1;
     return WithChain(std::move(frame_).Finish(how), space_, chain);
   }
 
  private:
-  // The strip, by a warp where that takes all of it; and by the whole block.
-  void Tile(const KernelBuilder::IndexBody& in_tile) { TileOver(k_, width_, columns_, begin_, plan_.tile[1], in_tile); }
+  // By the whole block: the strip. By a warp of several groups: what it has of the strip, from `column` on.
   void BlockTile(const KernelBuilder::IndexBody& in_tile) {
-    TileOver(k_, width_, columns_, begin_, plan_.threads * width_, in_tile);
+    if (groups_ == 1) return TileOver(k_, width_, columns_, begin_, plan_.tile[1], in_tile);
+    k_.Tile(width_, strips_ == 1 ? k_.Index(strip_) : Min(k_.Index(strip_), k_.Index(columns_) - begin_), in_tile);
+  }
+  void Tile(Value column, const KernelBuilder::IndexBody& in_tile) {
+    if (groups_ == 1) return BlockTile(in_tile);
+    const auto at = [&](Value i) { in_tile(column + i); };
+    if (columns_ % plan_.tile[1] == 0) return k_.Tile(width_, at);
+    k_.Tile(width_, Max(k_.Index(columns_) - (begin_ + column), k_.Index(0)), at);
   }
 
-  void Walk(const std::vector<Slot>& slots, Value from, int64_t stride) {
+  // The rows from `from` on, of several groups every one of them has its own.
+  void Walk(const std::vector<Slot>& slots, Value from, Value column) {
     k_.Loop(
-        from, last_, stride * unroll_,
+        from, last_, groups_ * unroll_,
         [&](Value term) {
           std::vector<Emission::ScopeData> scopes;
           for (int64_t u = 0; u < unroll_; ++u) {
             emission_.Enter();
-            BindAll(space_, emission_, Role::kReduced, term + u * stride);
+            BindAll(space_, emission_, Role::kReduced, term + u * groups_);
             body_.HoistInputs();
             scopes.push_back(emission_.Leave());
           }
           const Value is_first = body_.counts() ? term == from : Value();
-          Tile([&](Value i) {
+          Tile(column, [&](Value i) {
             body_.Accumulate(slots, scopes, [&](size_t) { emission_.Bind(lane_, begin_ + i); }, is_first);
           });
         },
         unroll_ == 1 ? 4 : 1);
   }
 
-  // Each warp leaves a row of sums in shared memory; the first threads add them up.
-  void WalkByWarp(const std::vector<Slot>& slots, const std::vector<Type>& types, Value first) {
-    std::vector<Array> shared;
-    for (size_t j = 0; j < types.size(); ++j) shared.push_back(k_.Shared(Str("sums", j), types[j], warps_ * columns_));
+  // `walk` from each group's first row; then the sums of all of them, which they leave in shared memory.
+  void ByGroup(const std::vector<Slot>& slots, const std::function<void(Value row, Value column)>& walk) {
+    if (groups_ == 1) return walk(k_.Index(0), k_.Index(0));
     k_.Warps([&] {
       Emission::Scope inner(emission_);
-      Walk(slots, first + k_.warp(), warps_);
-      Tile([&](Value i) {
-        for (size_t j = 0; j < slots.size(); ++j) shared[j].Store(k_.warp() * columns_ + i, slots[j].Get());
+      const Value group = group_warps_ == 1 ? k_.warp() : k_.warp() / group_warps_;
+      const Value column = group_warps_ == 1 ? k_.Index(0) : k_.warp() % group_warps_ * (plan_.tile[1] / group_warps_);
+      walk(group, column);
+      Tile(column, [&](Value i) {
+        for (size_t j = 0; j < slots.size(); ++j) of_groups_[j].Store(group * strip_ + i, slots[j].Get());
       });
     });
-    k_.Tile(width_, k_.Index(columns_), [&](Value i) {
+    BlockTile([&](Value i) {
       std::vector<Value> sums;
-      for (size_t j = 0; j < shared.size(); ++j) sums.push_back(shared[j].Load(i));
-      for (int warp = 1; warp < warps_; ++warp) {
+      for (const Array& sum : of_groups_) sums.push_back(sum.Load(i));
+      for (int64_t group = 1; group < groups_; ++group) {
         std::vector<Value> more;
-        for (size_t j = 0; j < shared.size(); ++j) more.push_back(shared[j].Load(i + warp * columns_));
+        for (const Array& sum : of_groups_) more.push_back(sum.Load(i + group * strip_));
         sums = body_.Combine(sums, more);
       }
       for (size_t j = 0; j < slots.size(); ++j) slots[j].Set(sums[j]);
@@ -478,27 +491,29 @@ class ColumnKernel {
     k_.If(k_.ArriveLast(partials.counters, group, splits_), [&] {
       Emission::Scope final_scope(emission_);
       const std::vector<Slot> sums = body_.MakeSlots(width_);
-      k_.Loop(
-          int64_t{0}, splits_, 1,
-          [&](Value part) {
-            const Value from = (batch * splits_ + part) * columns_ + begin_;
-            BlockTile([&](Value i) { body_.AddPartial(sums, partials.values, [&] { return from + i; }); });
-          },
-          4);
+      ByGroup(sums, [&](Value row, Value column) {
+        k_.Loop(
+            row, k_.Index(splits_), groups_,
+            [&](Value part) {
+              const Value from = (batch * splits_ + part) * columns_ + begin_;
+              Tile(column, [&](Value i) { body_.AddPartial(sums, partials.values, [&] { return from + i; }); });
+            },
+            4);
+      });
       Finish(sums);
     });
   }
 
   ReductionSpace& space_;
   const KernelPlan& plan_;
-  const int width_, warps_;
-  const bool narrow_;
-  const int64_t columns_, outer_, terms_, strip_, strips_, splits_, unroll_, share_;
+  const int width_;
+  const int64_t groups_, group_warps_, columns_, outer_, terms_, strip_, strips_, splits_, unroll_, share_;
   KernelFrame frame_;
   KernelBuilder& k_;
   Emission& emission_;
   const IndexExpr lane_;
   ReductionBody body_;
+  std::vector<Array> of_groups_;
   Value begin_, last_;
 };
 
@@ -523,10 +538,12 @@ Result<std::unique_ptr<ReductionSpace>> SpaceFor(const EmitRequest& request, Rol
   TRY(request.Require(minor % plan.vector == 0,
                       Str("the minor dimension, ", minor, ", is no multiple of vector, ", plan.vector)));
   if (minor_role == Role::kReduced && IsTurned(plan)) return space;
+  const bool by_warps =
+      minor_role == Role::kReduced ? plan.tile[0] == warps : warps % std::max<int64_t>(plan.tile[0], 1) == 0;
   TRY(request.Require(
-      (plan.tile[0] == 1 || plan.tile[0] == warps) && plan.tile[0] * plan.tile[1] == plan.threads * plan.vector,
+      (plan.tile[0] == 1 || by_warps) && plan.tile[0] * plan.tile[1] == plan.threads * plan.vector,
       Str("a tile of ", plan.threads, " threads of ", plan.vector, " is [1,", plan.threads * plan.vector, "] or [",
-          warps, ",", 32 * plan.vector, "]")));
+          warps, ",", 32 * plan.vector, "]", minor_role == Role::kKept ? " or between" : "")));
   return space;
 }
 
@@ -553,9 +570,7 @@ Result<EmittedKernel> EmitRowReduction(const EmitRequest& request) {
 Result<EmittedKernel> EmitColumnReduction(const EmitRequest& request) {
   const KernelPlan& plan = request.plan;
   const auto space = TRY(SpaceFor(request, /*minor_role=*/Role::kKept));
-  const int64_t columns = space->minor().size, terms = StepsOf(*space, plan);
-  TRY(request.Require(plan.tile[0] == 1 || columns <= plan.tile[1],
-                      Str(columns, " columns are more than the ", plan.tile[1], " of a tile")));
+  const int64_t terms = StepsOf(*space, plan);
   TRY(request.Require(plan.unroll == 1 || terms % (plan.unroll * plan.tile[0]) == 0,
                       Str(terms, " terms cannot be unrolled by ", plan.unroll)));
   TRY(request.Require(plan.splits <= terms, Str(terms, " terms cannot be split over ", plan.splits, " blocks")));

@@ -12,9 +12,11 @@ using kernel::CeilDiv;
 
 // Blocks that a reduction is split into, where there are fewer rows or columns.
 constexpr int kWavesOfBlocks = 4;
+constexpr int64_t kMostThreads = 256;  // Of a block, by default.
 
 // What rows and columns do not have in common. A warp takes a row of at most `warp_lanes` vectors, and then all of it;
-// narrow columns share a warp, whose block takes a row of them with each of its warps.
+// narrow columns share a warp, whose block takes a row of them with each of its warps (and on a GPU any columns that
+// leave threads over: too few of them would wait for too few loads).
 struct ReductionNumbers {
   int64_t warp_lanes;
   int64_t unroll;
@@ -24,29 +26,41 @@ struct ReductionNumbers {
 constexpr ReductionNumbers kRows = {64, 4, false, 4, 4}, kColumns = {32, 8, true, 32, 64};
 
 // Blocks to give each of `groups` independent reductions of `steps` steps.
-int64_t SplitsFor(int64_t groups, int64_t steps, int64_t least_steps, const DeviceDescription& device) {
-  const int64_t wanted = int64_t{kWavesOfBlocks} * device.multiprocessors;
+int64_t SplitsFor(int64_t groups, int64_t steps, int64_t least_steps, const DeviceDescription& device,
+                  int64_t waves = kWavesOfBlocks) {
+  const int64_t wanted = waves * device.multiprocessors;
   if (groups * 2 > wanted) return 1;
   return std::clamp<int64_t>(CeilDiv(wanted, groups), 1, std::max<int64_t>(1, steps / least_steps));
 }
 
 bool ReducesMinor(const ReductionSpace& space) { return space.minor().role == Role::kReduced; }
 
+// A thread for each of many short rows, which come through a turned tile: the lanes of a warp that share a row would
+// have few vectors each, the last cut short, and take as long to combine what they have.
+bool TurnsShortRows(const ReductionSpace& space, const DeviceDescription& device, KernelPlan& plan) {
+  constexpr int64_t kLanes = 64, kLanesOfGpu = 128, kShortRow = 64, kMostBytes = 40 << 10;
+  const int64_t minor = space.minor().size, lanes = device.is_gpu ? kLanesOfGpu : kLanes;
+  if (!ReducesMinor(space) || minor >= kShortRow || space.variables.size() != 2 || space.Size(Role::kKept) < lanes)
+    return false;
+  int64_t row_bytes = 0;
+  for (const ReductionSpace::Hero& hero : space.heroes) {
+    for (const kernel::Type type : hero.types) row_bytes += kernel::Bytes(type) * CeilDiv(minor + 1, 16) * 16;
+  }
+  if (device.is_gpu && row_bytes * lanes > kMostBytes) return false;
+  plan.vector = 1;
+  plan.threads = lanes;
+  plan.tile = {lanes, minor};
+  return true;
+}
+
 // A host's partial results are in memory, and each costs as much as a term: fewer where rows have few terms for each,
 // and one warp where a few columns are all. On AVX2, two threads, maxima of bf16[8192,4096] 8.1 and 4.3 ms, sums of
 // columns of f32[2097152,17] 15 and 7 ms.
-//
-// A thread for each of many short rows, which come through a turned tile: the lanes of a warp that share a row would
-// have few vectors each, the last cut short, and take as long to combine what they have.
 void FitToHost(const ReductionSpace& space, bool by_warp, KernelPlan& plan) {
-  constexpr int64_t kLanes = 64, kFewSteps = 4, kShortRow = 64;
+  constexpr int64_t kLanes = 64, kFewSteps = 4;
   const bool rows = ReducesMinor(space);
   const int64_t minor = space.minor().size;
-  if (rows && minor < kShortRow && space.variables.size() == 2 && space.Size(Role::kKept) >= kLanes) {
-    plan.vector = 1;
-    plan.threads = kLanes;
-    plan.tile = {kLanes, minor};
-  } else if (rows && !by_warp && minor < kFewSteps * plan.tile[1] && minor > kLanes) {
+  if (rows && !by_warp && minor < kFewSteps * plan.tile[1] && minor > kLanes) {
     plan.vector = 1;
     plan.threads = kLanes;
     plan.tile = {1, kLanes};
@@ -135,14 +149,19 @@ void ShapeReduction(const ReductionSpace& space, const DeviceDescription& device
   // devices that split it over another number of blocks.
   ShapeAlongMinor(minor, VectorWidth(space.graph, space.Inputs(), {}, 16), numbers.warp_lanes, plan);
   const bool by_warp = CeilDiv(minor, plan.vector) <= numbers.warp_lanes;
+  if (TurnsShortRows(space, device, plan)) return;
   if (!device.is_gpu) FitToHost(space, by_warp, plan);
+  if (device.is_gpu && !rows && plan.tile[0] == 1) {
+    plan.tile[0] = std::max<int64_t>(1, kMostThreads / plan.threads);
+    plan.threads *= plan.tile[0];
+  }
   const int64_t steps = StepsOf(space, plan), groups = LaunchOf(space, ReductionAxes(space), plan).blocks;
   // Whole steps only: of elements of a row, or of the warps of a block.
   const bool unrolls =
       rows ? minor % plan.tile[1] == 0 && steps % numbers.unroll == 0 : steps % (numbers.unroll * plan.tile[0]) == 0;
   plan.unroll = unrolls ? numbers.unroll : 1;
   if (!by_warp || numbers.splits_warps)
-    plan.splits = SplitsFor(groups, steps, by_warp ? numbers.least_warp_steps : numbers.least_steps, device);
+    plan.splits = SplitsFor(groups, steps, plan.tile[0] > 1 ? numbers.least_warp_steps : numbers.least_steps, device);
 }
 
 // On the host lanes are the elements that lie side by side, and what a thread has of them is one: few partial results
@@ -168,7 +187,8 @@ void ShapeRows(const RowsSpace& space, const DeviceDescription& device, KernelPl
   plan.unroll = row % plan.tile[1] == 0 && steps % kRows.unroll == 0 ? kRows.unroll : 1;
 }
 
-// Blocks share a scan, which then reads its operand twice, where without that half of the multiprocessors had none.
+// Blocks share a scan, which then reads its operand twice, where without that half of the multiprocessors had none; or,
+// along a major dimension on a GPU, too few threads to wait for memory with.
 void ShapeScan(const ScanSpace& space, const DeviceDescription& device, KernelPlan& plan) {
   constexpr int64_t kLeastSteps = 8, kLeastRows = 64;  // Of a block that shares a scan.
   const int width = VectorWidth(space.graph, space.Needed(), space.graph.body().roots(), 16);
@@ -196,7 +216,11 @@ void ShapeScan(const ScanSpace& space, const DeviceDescription& device, KernelPl
   }
   const int64_t rows = space.scanned().size;
   plan.unroll = rows % 4 == 0 ? 4 : 1;
-  split(rows, kLeastRows);
+  // Half of the memory's rate needs about that many on a multiprocessor, with four loads of 16 bytes each.
+  constexpr int64_t kThreadsForHalf = 256;
+  if (device.is_gpu && blocks() * plan.threads * 2 <= kThreadsForHalf * device.multiprocessors)
+    plan.splits = SplitsFor(blocks(), rows, kLeastRows, device, 2 * kThreadsForHalf / plan.threads);
+  else split(rows, kLeastRows);
 }
 
 }  // namespace hlo::gpu

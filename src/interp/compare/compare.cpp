@@ -148,6 +148,7 @@ class Tally {
       if (ratio_bins_[k] > 0) tensor_.ratio_bins[k - 1023] = ratio_bins_[k];
     }
     if (relative_count_ > 0) tensor_.rms_rel = std::sqrt(relative_squares_ / static_cast<double>(relative_count_));
+    if (error_squares_ > 0) tensor_.norm_rel = std::sqrt(error_squares_ / squares_);
     if (!ratios_.empty()) {
       const auto middle = ratios_.begin() + std::ssize(ratios_) / 2;
       std::nth_element(ratios_.begin(), middle, ratios_.end());
@@ -180,6 +181,8 @@ class Tally {
     ++ulp_bins_[UlpBin(ulps)];
     if (finite) {
       tensor_.max_abs = std::max(tensor_.max_abs, error);
+      error_squares_ += error * error;
+      squares_ += v * v;
       if (v != 0) {
         const double relative = error / std::fabs(v);
         tensor_.max_rel = std::max(tensor_.max_rel, relative);
@@ -213,7 +216,7 @@ class Tally {
   std::vector<float> ratios_;
   std::array<int64_t, 32> ulp_bins_ = {};      // By UlpBin.
   std::array<int64_t, 2048> ratio_bins_ = {};  // By exponent + 1023; the last: infinite.
-  double relative_squares_ = 0, worst_bad_ = 0;
+  double relative_squares_ = 0, error_squares_ = 0, squares_ = 0, worst_bad_ = 0;
   int64_t relative_count_ = 0;
 };
 

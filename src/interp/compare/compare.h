@@ -62,7 +62,8 @@ struct TensorComparison {
   bool of_complex = false;            // The numbers are the parts of complex ones: `shape` is [.., 2].
   int64_t elements = 0, checked = 0;  // checked < elements: a sample.
   std::array<int64_t, kElementClasses> counts = {};
-  double max_abs = 0, max_rel = 0, rms_rel = 0;  // Over the checked elements where both sides are finite.
+  // Over the checked elements where both sides are finite. norm_rel: ||actual - expected|| / ||expected||.
+  double max_abs = 0, max_rel = 0, rms_rel = 0, norm_rel = 0;
   int64_t max_ulps = 0;
   double worst_ratio = 0, median_ratio = 0;  // |actual - expected| / bound, where the bound is not 0.
   int64_t worst_element = -1;                // Row-major; of the worst ratio, or of a violation without one.

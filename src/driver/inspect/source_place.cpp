@@ -1,0 +1,54 @@
+#include "driver/inspect/source_place.h"
+
+#include <string_view>
+
+#include "base/text.h"
+#include "ir/instruction.h"
+
+namespace hlo {
+namespace {
+
+// `12` of "{line=12 column=3}". 0: there is none.
+int64_t FieldOf(std::string_view entry, std::string_view name) {
+  int64_t value = 0;
+  const size_t at = entry.find(Str(name, "="));
+  if (at == std::string_view::npos) return 0;
+  std::string_view text = entry.substr(at + name.size() + 1);
+  ParseInt(text.substr(0, text.find_first_of(" }")), &value);
+  return value;
+}
+
+// Of a list whose ids count from 1; null for others.
+template <class T>
+const T* At(const std::vector<T>& items, int64_t id) {
+  return id >= 1 && id <= std::ssize(items) ? &items[id - 1] : nullptr;
+}
+
+}  // namespace
+
+// As parser/stack_frames.h writes them: a title, then "ID ENTRY" on each line, from 1 on.
+SourcePlaces::SourcePlaces(const Module& module) {
+  std::string_view section;
+  for (const std::string_view line : Split(module.header.stack_frames, '\n')) {
+    const size_t blank = line.find(' ');
+    if (blank == std::string_view::npos) {
+      if (!line.empty()) section = line;
+      continue;
+    }
+    const std::string_view entry = line.substr(blank + 1);
+    if (section == "FileNames") files_.emplace_back(entry.substr(1, entry.size() - 2));
+    if (section == "FileLocations") locations_.emplace_back(FieldOf(entry, "file_name_id"), FieldOf(entry, "line"));
+    if (section == "StackFrames") frames_.push_back(FieldOf(entry, "file_location_id"));
+  }
+}
+
+std::string SourcePlaces::Of(const Instruction& inst) const {
+  const Metadata& metadata = inst.metadata();
+  if (!metadata.source_file.empty()) return Str(metadata.source_file, ":", metadata.source_line);
+  const int64_t* const frame = At(frames_, metadata.stack_frame_id);
+  const auto* const location = frame != nullptr ? At(locations_, *frame) : nullptr;
+  const std::string* const file = location != nullptr ? At(files_, location->first) : nullptr;
+  return file != nullptr ? Str(*file, ":", location->second) : "";
+}
+
+}  // namespace hlo

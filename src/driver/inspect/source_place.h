@@ -1,0 +1,31 @@
+// Where in somebody's program an instruction comes from.
+#ifndef HLO_DRIVER_INSPECT_SOURCE_PLACE_H_
+#define HLO_DRIVER_INSPECT_SOURCE_PLACE_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ir/module.h"
+
+namespace hlo {
+
+class SourcePlaces {
+ public:
+  // Of the instructions of `module`, or of pieces of it, which have its tables of stack frames.
+  explicit SourcePlaces(const Module& module);
+
+  // "model.py:12": by source_file and source_line of the metadata, else by the innermost of the frames that
+  // stack_frame_id stands for. "" where neither is there.
+  std::string Of(const Instruction& inst) const;
+
+ private:
+  std::vector<std::string> files_;                      // By id - 1, as all three.
+  std::vector<std::pair<int64_t, int64_t>> locations_;  // File and line.
+  std::vector<int64_t> frames_;                         // Location.
+};
+
+}  // namespace hlo
+
+#endif  // HLO_DRIVER_INSPECT_SOURCE_PLACE_H_
