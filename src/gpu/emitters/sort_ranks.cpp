@@ -177,35 +177,42 @@ class RankedTile {
   std::optional<Array> counters_;  // By warp and digit.
 };
 
+// Of an SM: so many threads have 64 registers each, enough for 16 keys of 32 bits and their places.
+constexpr int kThreadsOfSm = 1024;
+
 // How many positions a tile has, where that is not the same for all.
 Value CountOf(const SortKernel& sort) { return sort.space().length % sort.shape().tile == 0 ? Value() : sort.count(); }
 Value Clamped(Value i, Value count) { return count ? Min(i, count - 1) : i; }
 
-// A line in one block: its keys, and what moves with them, stay in shared memory.
+// A line in one block: its keys, and what moves with them, stay in shared memory. Keys are in registers while they
+// move; the rest has two places by turns.
 void EmitLines(SortKernel& sort) {
   KernelBuilder& k = sort.k();
-  const int64_t tile = sort.shape().tile, items = sort.shape().chunk;
+  const int64_t tile = sort.shape().tile;
+  const int passes = DigitPasses(sort.space(), sort.shape());
   const bool carries = sort.space().carried != SortSpace::kNothing;
   const Array keys = k.Shared("keys", sort.key_type(), tile);
-  const Array carried = carries ? k.Shared("carried", sort.carried_type(), tile) : Array();
-  const Slot moving = carries ? k.MakeSlot(sort.carried_type(), static_cast<int>(items)) : Slot();
+  const Array carried = carries ? k.Shared("carried", sort.carried_type(), 2 * tile) : Array();
+  if (kernel::Bytes(sort.key_type()) <= 4) k.SetMinBlocksPerSm(kThreadsOfSm / k.threads());
   RankedTile ranked(sort);
   const Value count = CountOf(sort);
-  ranked.Load([&](Value i) { return sort.KeyAt(i); }, count);
   ranked.EachItem([&](int64_t item) {
-    const Value i = ranked.Position(item);
-    keys.Store(i, ranked.Key(item));
-    if (carries) carried.Store(i, sort.CarriedAt(Clamped(i, count)));
+    const Value i = ranked.Position(item), from = Clamped(i, count), key = sort.KeyAt(from);
+    keys.Store(i, count ? Select(i < count, key, ~ConstantLike(key, int64_t{0})) : key);
+    if (carries) carried.Store(i, sort.CarriedAt(from));
   });
-  k.Loop(0, DigitPasses(sort.space(), sort.shape()), 1, [&](Value pass) {
+  k.Loop(0, passes, 1, [&](Value pass) {
     ranked.Load([&](Value i) { return keys.Load(i); });
     ranked.Rank(Convert(pass * DigitBits(sort.shape()), Type::kU32));
     ranked.EachItem([&](int64_t item) { keys.Store(ranked.Place(item), ranked.Key(item)); });
     if (!carries) return;
-    ranked.EachItem([&](int64_t item) { moving.Set(static_cast<int>(item), carried.Load(ranked.Position(item))); });
-    ranked.EachItem([&](int64_t item) { carried.Store(ranked.Place(item), moving.Get(static_cast<int>(item))); });
+    const Value from = pass % 2 * tile, to = k.Index(tile) - from;
+    ranked.EachItem(
+        [&](int64_t item) { carried.Store(to + ranked.Place(item), carried.Load(from + ranked.Position(item))); });
   });
-  sort.ForEach(sort.KeptCount(), [&](Value i) { sort.Results(i, keys.Load(i), carries ? carried.Load(i) : Value()); });
+  sort.ForEach(sort.KeptCount(), [&](Value i) {
+    sort.Results(i, keys.Load(i), carries ? carried.Load(passes % 2 * tile + i) : Value());
+  });
 }
 
 // ---- Long lines --------------------------------------------------------------------------------------------------
