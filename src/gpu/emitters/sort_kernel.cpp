@@ -67,11 +67,12 @@ kernel::Array SortKernel::NextTiles() { return frame_.Scratch(kNextTiles, Type::
 // done.
 kernel::Value SortKernel::NumberOfBlock() {
   if (at_.step != SortStep::kRadixPass) return k().block();
+  pass_ = Convert(frame_.Number("pass", at_.pass).Load(0), Type::kIndex);
   const Array next = NextTiles(), taken = k().Shared("taken", Type::kU32, 1);
   k().Phase([&] {
     k().If(k().thread() == 0, [&] {
       const Value one = k().Constant(Type::kU32, 1);
-      taken.Store(0, next.AtomicFetch(kernel::AtomicOp::kAdd, k().Index(at_.pass), one));
+      taken.Store(0, next.AtomicFetch(kernel::AtomicOp::kAdd, pass_, one));
     });
   });
   // Of a kernel that runs once more after it ran all tiles have what they ask for.

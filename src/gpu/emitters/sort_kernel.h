@@ -53,6 +53,8 @@ class SortKernel {
   Value InLine(Value position) { return line_ * space_.length + position; }
   // How many tiles blocks have taken, in each pass.
   Array NextTiles();
+  // Of kRadixPass: its number, which the code of a kernel does not know.
+  Value pass() const { return pass_; }
 
   // Each walker's own part of [0, count) of the tile, in a phase; the whole of it at block level where there is one.
   // `alone`, if any: whether the first walker has it all.
@@ -94,7 +96,7 @@ class SortKernel {
   int64_t tiles_;
   KernelFrame frame_;
   std::vector<Array> outputs_;
-  Value line_, tile_, first_, count_;
+  Value pass_, line_, tile_, first_, count_;
 };
 
 // The keys of long lines, from one pass to the next: read off the operands in the first, and from scratch memory later;

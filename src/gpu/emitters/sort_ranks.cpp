@@ -182,6 +182,12 @@ constexpr int kThreadsOfSm = 1024;
 
 // How many positions a tile has, where that is not the same for all.
 Value CountOf(const SortKernel& sort) { return sort.space().length % sort.shape().tile == 0 ? Value() : sort.count(); }
+// Where the digit of a pass begins in a key. The mask says how large a number of a pass can be.
+Value ShiftOf(const SortKernel& sort, Value pass) {
+  const auto passes = static_cast<uint64_t>(DigitPasses(sort.space(), sort.shape()));
+  const auto most = static_cast<int64_t>(std::bit_ceil(passes) - 1);
+  return (Convert(pass, Type::kU32) & most) * int64_t{DigitBits(sort.shape())};
+}
 Value Clamped(Value i, Value count) { return count ? Min(i, count - 1) : i; }
 
 // A line in one block: its keys, and what moves with them, stay in shared memory. Keys are in registers while they
@@ -203,7 +209,7 @@ void EmitLines(SortKernel& sort) {
   });
   k.Loop(0, passes, 1, [&](Value pass) {
     ranked.Load([&](Value i) { return keys.Load(i); });
-    ranked.Rank(Convert(pass * DigitBits(sort.shape()), Type::kU32));
+    ranked.Rank(ShiftOf(sort, pass));
     ranked.EachItem([&](int64_t item) { keys.Store(ranked.Place(item), ranked.Key(item)); });
     if (!carries) return;
     const Value from = pass % 2 * tile, to = k.Index(tile) - from;
@@ -238,8 +244,7 @@ class LongLine {
   Array states() const { return states_; }
   Type word() const { return word_; }
   Value StateAt(Value tile, Value digit) const {
-    const int64_t pass = sort_.at().pass;
-    return (pass * Tiles() + sort_.line() * sort_.tiles() + tile) * digits_ + digit;
+    return (sort_.pass() * Tiles() + sort_.line() * sort_.tiles() + tile) * digits_ + digit;
   }
   // The count of the tile alone, or of all up to it.
   Value OfTile(Value count) const { return count | Flag(1); }
@@ -376,7 +381,7 @@ class DigitPass {
     const Array keys = k_.Shared("keys", sort_.key_type(), shape.tile);
     const Array carried = carries ? k_.Shared("carried", sort_.carried_type(), shape.tile) : Array();
     const Array starts = k_.Shared("starts", Type::kU32, shape.digits);
-    const Value shift = k_.Constant(Type::kU32, sort_.at().pass * DigitBits(shape)), count = CountOf(sort_);
+    const Value shift = ShiftOf(sort_, sort_.pass()), count = CountOf(sort_);
     ranked_.Load([&](Value i) { return moved_.KeyAt(i); }, count);
     ranked_.Rank(shift, [&](Value digit, int64_t i) { Announce(digit, i); });
     ranked_.EachItem([&](int64_t item) { keys.Store(ranked_.Place(item), ranked_.Key(item)); });
@@ -392,7 +397,7 @@ class DigitPass {
       const Value before = before_.Get(at), all = before + Convert(ranked_.Count(i), line_.word());
       k_.If(sort_.tile() > 0,
             [&] { line_.states().Atomic(AtomicOp::kExchange, line_.StateAt(sort_.tile(), digit), line_.OfAll(all)); });
-      const Value begin = line_.begins().Load(line_.BeginAt(sort_.at().pass * shape.digits + digit));
+      const Value begin = line_.begins().Load(line_.BeginAt(sort_.pass() * shape.digits + digit));
       starts.Store(digit, begin + Convert(before, Type::kU32) - ranked_.Begin(i));
     });
     k_.Phase([&] {
