@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 #include "base/text.h"
+#include "gpu/emitters/sort_kernel.h"
+#include "gpu/kernel/emulator.h"
 #include "gpu/plan/sort_space.h"
 #include "interp/interpreter.h"
 #include "tests/emitters_harness.h"
@@ -91,12 +94,54 @@ TEST(EmitSort, DigitsOfSeveralTiles) {
     Check(*Tiled(text, 32, {64, 64, 256}), Inputs::kReals);
     Check(*Tiled(text, 32, {64, 2, 16}), Inputs::kReals);
   }
+  Check(*Tiled(SortOf("u64", "700", 0, "direction=GT"), 32, {256, 8, 256}), Inputs::kWide);
+  Check(*Fused(SortOf("u16", "3,20000", 1, "direction=GT")), Inputs::kWide);
+}
+
+// Blocks run side by side on a GPU, one after the other here: then each finds that the tile before it knows all. So
+// what some have said is taken back to what they know before they ask, and tiles after them add that up.
+TEST(EmitSort, TilesThatKnowTheirOwnCountsAlone) {
+  constexpr int64_t kLength = 1000, kTile = 64, kDigits = 32, kTiles = 16;
+  constexpr uint32_t kOfTile = 1U << 30;
+  const auto module = Tiled(SortOf("u8", "1000", 0, "direction=LT"), 32, {kTile, 2, kDigits});
+  const auto kernels = Emit(module->entry().root());
+  ASSERT_TRUE(kernels) << kernels.error().message();
+  std::vector<uint8_t> keys, result(kLength);
+  for (int64_t i = 0; i < kLength; ++i) keys.push_back(static_cast<uint8_t>(i * 7919 % 251));
+  std::map<int, std::vector<char>> scratch;
+  int64_t pass = -1;  // The first kernel counts.
+  for (const EmittedKernel& each : *kernels) {
+    std::vector<void*> arguments;
+    for (const KernelBuffer& buffer : each.buffers) {
+      if (buffer.kind == KernelBuffer::Kind::kOperand) arguments.push_back(keys.data());
+      if (buffer.kind == KernelBuffer::Kind::kOutput) arguments.push_back(result.data());
+      if (buffer.kind == KernelBuffer::Kind::kLiteral) arguments.push_back(const_cast<std::byte*>(buffer.literal.raw()));
+      if (buffer.kind != KernelBuffer::Kind::kScratch) continue;
+      arguments.push_back(scratch.try_emplace(buffer.scratch, buffer.bytes, 0).first->second.data());
+    }
+    std::vector<uint32_t> before(kDigits);
+    for (int64_t block = 0; block < each.kernel->blocks; ++block) {
+      const auto report = kernel::Emulate(*each.kernel, arguments, {.blocks = {block}});
+      ASSERT_TRUE(report && report->clean()) << (report ? report->ToString() : report.error().message());
+      if (pass < 0) continue;
+      auto* const state = reinterpret_cast<uint32_t*>(scratch.at(kStates).data()) + (pass * kTiles + block) * kDigits;
+      for (int64_t digit = 0; digit < kDigits; ++digit) {
+        const uint32_t all = state[digit] & (kOfTile - 1);
+        if (block % 7 != 0) state[digit] = kOfTile | (all - before[digit]);
+        before[digit] = all;
+      }
+    }
+    ++pass;
+  }
+  std::ranges::sort(keys);
+  EXPECT_EQ(result, keys);
 }
 
 TEST(EmitSort, AnyDimension) {
   for (const int dimension : {0, 1, 2}) {
     Check(*Fused(SortOf("f32", "3,70,5", dimension, "direction=LT")));
     CheckByDigits(SortOf("u16", "2,70,3", dimension, "direction=GT"));
+    Check(*Tiled(SortOf("u16", "2,70,3", dimension, "direction=GT"), 32, {128, 4, 256}), Inputs::kWide);
   }
   Check(
       *Fused("before { a = s32[] parameter(0) b = s32[] parameter(1) ROOT r = pred[] compare(a, b), direction=LT } "

@@ -301,6 +301,22 @@ inline Kernel Stencil(int64_t rows, int64_t columns) {
   return std::move(k).Build();
 }
 
+// Lanes that agree, in few bits and in all.
+inline Kernel Matches() {
+  KernelBuilder k("matches", 2, 64);
+  const Array x = k.Input("x", Type::kU8, 128), y = k.Output("y", Type::kU32, 256);
+  k.Warps([&] {
+    const Slot a = k.MakeSlot(Type::kU32), b = k.MakeSlot(Type::kU32);
+    const Value at = k.block() * 64 + k.warp() * 32;
+    k.Tile(1, [&](Value i) { a.Set(Convert(x.Load(at + i), Type::kU32)); });
+    k.Match(b, a, 3);
+    k.Tile(1, [&](Value i) { y.Store(at + i, b.Get()); });
+    k.Match(b, a, 32);
+    k.Tile(1, [&](Value i) { y.Store(at + 128 + i, b.Get()); });
+  });
+  return std::move(k).Build();
+}
+
 // Histogram by atomics, in shared memory and then in global memory.
 inline Kernel Histogram(int64_t count) {
   KernelBuilder k("histogram", CeilDiv(count, 1024), 128);
@@ -665,6 +681,7 @@ inline std::vector<Kernel> SampleKernels() {
   kernels.push_back(Softmax(2, 777));
   kernels.push_back(CumulativeSum(3, 300));
   kernels.push_back(Shuffles());
+  kernels.push_back(Matches());
   kernels.push_back(SplitSum(10000, 7));
   kernels.push_back(Stencil(9, 130));
   kernels.push_back(Shifted(2000));

@@ -154,6 +154,13 @@ Array KernelFrame::Scratch(int id, kernel::Type type, int64_t elements, bool zer
   return k_.InOut(Str("scratch", id), type, elements);
 }
 
+Array KernelFrame::Number(const std::string& name, int32_t number) {
+  Literal literal(Shape(PrimitiveType::kS32, {1}));
+  literal.SetInt(0, number);
+  buffers_.push_back({.kind = KernelBuffer::Kind::kLiteral, .bytes = literal.byte_size(), .literal = literal});
+  return k_.Input(name, kernel::Type::kS32, 1);
+}
+
 void KernelFrame::Share(int leaf, const FusionBody::Root& root) {
   const FusionBody::Leaf& from = graph_.body().leaves()[leaf];
   sharable_.push_back({from.operand, from.index, root.index});

@@ -45,6 +45,8 @@ class KernelFrame {
   kernel::Array Constant(const std::string& name, const Literal& literal) {
     return LiteralArray(k_, name, literal, buffers_);
   }
+  // A number as a parameter, of one element (kS32): kernels that differ in it alone are one code.
+  kernel::Array Number(const std::string& name, int32_t number);
   // Operand and output may be one buffer.
   void Share(int leaf, const FusionBody::Root& root);
 

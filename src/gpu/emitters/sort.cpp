@@ -18,6 +18,8 @@ Status CheckShape(const EmitRequest& request, const SortSpace& space) {
   TRY(request.Require(shape.chunk == shape.tile || shape.chunk * plan.threads == shape.tile,
                       Str("one thread goes through all ", shape.tile, " positions of a tile, or each of ", plan.threads,
                           " through its part")));
+  TRY(request.Require(shape.digits == 1 || shape.walkers() == 1 || (shape.digits <= 256 && shape.chunk <= 32),
+                      "a thread has at most 32 keys of a tile, by at most 256 digits"));
   return request.Require(shape.digits == 1 || space.HasDigits(), "its comparator is none of a key, which has digits");
 }
 
@@ -39,7 +41,9 @@ Result<EmittedKernel> EmitSort(const EmitRequest& request) {
     TRY(request.Require(false, Str("with these tiles it takes the kernels ", Join(names, ", "))));
   }
   const SortStepAt& at = steps[request.number];
-  return SortShape(request.plan).digits > 1 ? EmitRadix(*space, request, at) : EmitMerge(*space, request, at);
+  const SortShape shape(request.plan);
+  if (shape.digits == 1) return EmitMerge(*space, request, at);
+  return shape.walkers() == 1 ? EmitRadix(*space, request, at) : EmitRanks(*space, request, at);
 }
 
 }  // namespace hlo::gpu

@@ -43,9 +43,10 @@ SortKernel::SortKernel(SortSpace& space, const EmitRequest& request, const SortS
   if (at.is_last) {
     for (const auto& output : space.outputs) outputs_.push_back(frame_.Output(*output.root));
   }
-  const bool by_line = at.step == SortStep::kRadixOffsets || tiles_ == 1;
-  line_ = by_line ? k.block() : k.block() / tiles_;
-  tile_ = by_line ? k.Index(0) : k.block() % tiles_;
+  const Value block = NumberOfBlock();
+  const int64_t blocks = BlocksOfLine(space, at.step, shape_);
+  line_ = blocks <= 1 ? block : block / blocks;
+  tile_ = blocks <= 1 ? k.Index(0) : block % blocks;
   first_ = tile_ * shape_.tile;
   // Without elements there is still one block.
   const bool is_empty = space.inst->operand(0).shape().NumElements() == 0;
@@ -58,6 +59,24 @@ SortKernel::SortKernel(SortSpace& space, const EmitRequest& request, const SortS
     frame_.emission().Bind(variable.e, i == 0 ? rest : rest % variable.size);
     rest = i == 0 ? rest : rest / variable.size;
   }
+}
+
+kernel::Array SortKernel::NextTiles() { return frame_.Scratch(kNextTiles, Type::kU32, DigitPasses(space_, shape_)); }
+
+// In a pass each block takes the next tile when it starts, so that all tiles before it have blocks that run or are
+// done.
+kernel::Value SortKernel::NumberOfBlock() {
+  if (at_.step != SortStep::kRadixPass) return k().block();
+  pass_ = Convert(frame_.Number("pass", at_.pass).Load(0), Type::kIndex);
+  const Array next = NextTiles(), taken = k().Shared("taken", Type::kU32, 1);
+  k().Phase([&] {
+    k().If(k().thread() == 0, [&] {
+      const Value one = k().Constant(Type::kU32, 1);
+      taken.Store(0, next.AtomicFetch(kernel::AtomicOp::kAdd, pass_, one));
+    });
+  });
+  // Of a kernel that runs once more after it ran all tiles have what they ask for.
+  return Convert(taken.Load(0) % k().Constant(Type::kU32, k().blocks()), Type::kIndex);
 }
 
 kernel::Array SortKernel::Scratch(SortScratch id, int half, Type type) {
@@ -79,6 +98,35 @@ void SortKernel::ForEach(Value count, const IndexBody& body) {
   const int64_t step = k().threads() * int64_t{kVector};
   k().Loop(k().Index(0), count, step,
            [&](Value begin) { k().Tile(kVector, count - begin, [&](Value i) { body(begin + i); }); });
+}
+
+void SortKernel::SumBefore(Array counts, Value begin, int64_t entries) {
+  const auto scan = [&](Value from, Value to, Value sum) {
+    const kernel::Variable before = k().MakeVariable(sum);
+    k().Loop(from, to, 1, [&](Value i) {
+      const Value count = counts.Load(begin + i), sum = before.Get();
+      counts.Store(begin + i, sum);
+      before.Set(sum + count);
+    });
+  };
+  if (shape_.walkers() == 1) return scan(k().Index(0), k().Index(entries), k().Constant(Type::kU32, 0));
+  const int64_t part = kernel::CeilDiv(entries, k().threads());
+  const kernel::Slot own = k().MakeSlot(Type::kU32), sum = k().MakeSlot(Type::kU32);
+  const auto range = [&](const RangeBody& body) {
+    k().Phase([&] {
+      const Value from = k().thread() * part;
+      body(from, Min(from + part, k().Index(entries)));
+    });
+  };
+  range([&](Value from, Value to) {
+    const kernel::Variable total = k().MakeVariable(k().Constant(Type::kU32, 0));
+    k().Loop(from, to, 1, [&](Value i) { total.Set(total.Get() + counts.Load(begin + i)); });
+    own.Set(total.Get());
+    sum.Set(total.Get());
+  });
+  const kernel::Slot slots[] = {sum};
+  k().BlockScan(slots, kernel::Lift([](Value a, Value b) { return a + b; }));
+  range([&](Value from, Value to) { scan(from, to, sum.Get() - own.Get()); });
 }
 
 kernel::Value SortKernel::Element(int64_t operand, Value position) {
@@ -199,5 +247,42 @@ void SortKernel::Results(Value place, Value key, Value carried) {
 }
 
 EmittedKernel SortKernel::Finish(std::string_view what) && { return std::move(frame_).Finish(what); }
+
+// ---- From pass to pass -------------------------------------------------------------------------------------------
+
+MovedKeys::MovedKeys(SortKernel& sort, bool moves) : sort_(sort) {
+  const SortStepAt& at = sort.at();
+  const int from = (at.pass + 1) % 2, to = at.pass % 2;
+  const bool carries = sort.space().carried != SortSpace::kNothing && moves;
+  if (at.pass > 0) {
+    keys_ = sort.Scratch(kKeys, from, sort.key_type());
+    if (carries) carried_ = sort.Scratch(kCarried, from, sort.carried_type());
+  }
+  if (moves && !at.is_last) {
+    keys_to_ = sort.Scratch(kKeys, to, sort.key_type());
+    if (carries) carried_to_ = sort.Scratch(kCarried, to, sort.carried_type());
+  }
+}
+
+kernel::Value MovedKeys::KeyAt(kernel::Value i) const {
+  const kernel::Value position = sort_.first() + i;
+  return sort_.at().pass == 0 ? sort_.KeyAt(position) : keys_.Load(sort_.InLine(position));
+}
+
+kernel::Value MovedKeys::CarriedAt(kernel::Value i) const {
+  const kernel::Value position = sort_.first() + i;
+  return sort_.at().pass == 0 ? sort_.CarriedAt(position) : carried_.Load(sort_.InLine(position));
+}
+
+void MovedKeys::Put(kernel::Value place, kernel::Value key, kernel::Value carried) const {
+  if (sort_.at().is_last) return sort_.Results(place, key, carried);
+  keys_to_.Store(sort_.InLine(place), key);
+  if (carried) carried_to_.Store(sort_.InLine(place), carried);
+}
+
+std::vector<NodeId> ReadBy(const SortSpace& space, const SortStepAt& at) {
+  const bool finds_results = at.is_last && space.carried == SortSpace::kPosition;
+  return at.pass == 0 || finds_results ? space.elements : std::vector<NodeId>();
+}
 
 }  // namespace hlo::gpu

@@ -13,8 +13,18 @@
 namespace hlo::gpu {
 
 // The scratch arrays of a sort: positions of merges; keys, what moves with them, and how often digits occur. Those that
-// are read and written by turns are two.
-enum SortScratch : int { kPlaces = 0, kKeys = 2, kCarried = 4, kCounts = 6 };
+// are read and written by turns are two. The rest is between kernels of kRadixDigits and kRadixPass (sort_ranks.cpp).
+enum SortScratch : int {
+  kPlaces = 0,
+  kKeys = 2,
+  kCarried = 4,
+  kCounts = 6,
+  kBegins,
+  kStates,
+  kNextTiles,
+  kSums,
+  kArrivals
+};
 
 class SortKernel {
  public:
@@ -34,19 +44,25 @@ class SortKernel {
   int64_t tiles() const { return tiles_; }  // Of a line; kRadixOffsets has one block for all.
 
   Value line() const { return line_; }
-  Value tile() const { return tile_; }
+  Value tile() const { return tile_; }    // Of kRadixDigits: the number of the block among those of the line.
   Value first() const { return first_; }  // The first position of the tile...
   Value count() const { return count_; }  // ...and how many it has.
 
   // Scratch memory of two halves by turns has ids `id` and `id + 1`; elements of all lines.
   Array Scratch(SortScratch id, int half, kernel::Type type);
   Value InLine(Value position) { return line_ * space_.length + position; }
+  // How many tiles blocks have taken, in each pass.
+  Array NextTiles();
+  // Of kRadixPass: its number, which the code of a kernel does not know.
+  Value pass() const { return pass_; }
 
   // Each walker's own part of [0, count) of the tile, in a phase; the whole of it at block level where there is one.
   // `alone`, if any: whether the first walker has it all.
   void Walk(const RangeBody& body, Value alone = Value());
   // body(i) for i in [0, count), by all threads.
   void ForEach(Value count, const IndexBody& body);
+  // Each of [begin, begin + entries), kU32, becomes the sum of those before it.
+  void SumBefore(Array counts, Value begin, int64_t entries);
 
   Value Element(int64_t operand, Value position);
   // Does the element at position p come before that at q?
@@ -68,6 +84,7 @@ class SortKernel {
   EmittedKernel Finish(std::string_view what) &&;
 
  private:
+  Value NumberOfBlock();
   void Store(Value place, const std::function<Value(size_t output)>& value);
   Value NumberAt(Value position);
   Value FromKey(Value key);
@@ -79,12 +96,33 @@ class SortKernel {
   int64_t tiles_;
   KernelFrame frame_;
   std::vector<Array> outputs_;
-  Value line_, tile_, first_, count_;
+  Value pass_, line_, tile_, first_, count_;
 };
 
-// What the two ways emit (sort_merge.cpp, sort_radix.cpp).
+// The keys of long lines, from one pass to the next: read off the operands in the first, and from scratch memory later;
+// the last one writes the results.
+class MovedKeys {
+ public:
+  // `moves`: what goes along with the keys is read, and all is written.
+  MovedKeys(SortKernel& sort, bool moves);
+
+  // Of the i-th element of the tile.
+  kernel::Value KeyAt(kernel::Value i) const;
+  kernel::Value CarriedAt(kernel::Value i) const;
+  void Put(kernel::Value place, kernel::Value key, kernel::Value carried) const;
+
+ private:
+  SortKernel& sort_;
+  kernel::Array keys_, carried_, keys_to_, carried_to_;
+};
+
+// What a kernel of a pass reads of the operands.
+std::vector<NodeId> ReadBy(const SortSpace& space, const SortStepAt& at);
+
+// What the ways emit (sort_merge.cpp, sort_radix.cpp, sort_ranks.cpp).
 EmittedKernel EmitMerge(SortSpace& space, const EmitRequest& request, const SortStepAt& at);
 EmittedKernel EmitRadix(SortSpace& space, const EmitRequest& request, const SortStepAt& at);
+EmittedKernel EmitRanks(SortSpace& space, const EmitRequest& request, const SortStepAt& at);
 
 }  // namespace hlo::gpu
 

@@ -546,6 +546,17 @@ void KernelBuilder::ShuffleIndexed(Slot to, Slot from, Slot lane) {
   Shuffle(ShuffleMode::kIndexed, to, from, 0, {lane});
 }
 
+void KernelBuilder::Match(Slot to, Slot from, int bits) {
+  CHECK(level() == Level::kWarp, "Match outside warp level");
+  CHECK(to.type() == Type::kU32 && from.type() == Type::kU32 && to.width() == 1 && from.width() == 1, "Match of ",
+        ToString(from.type()), " to ", ToString(to.type()));
+  CHECK(to.id_ != from.id_, "Match in place");
+  CHECK(bits >= 1 && bits <= 32, "Match of ", bits, " bits");
+  Instruction& match = Append(Op::kMatch, from.type(), {});
+  match.slots = {to.id_, from.id_};
+  match.imm = bits;
+}
+
 Value KernelBuilder::WarpBroadcast(Slot slot, Value lane) {
   CHECK(level() == Level::kWarp && slot.width() == 1, "WarpBroadcast outside warp level, or of width ", slot.width());
   const Value value = Record(Op::kWarpBroadcast, slot.type(), {lane});

@@ -426,6 +426,8 @@ class KernelBuilder {
   void ShuffleUp(Slot to, Slot from, int amount);
   void ShuffleXor(Slot to, Slot from, int amount);
   void ShuffleIndexed(Slot to, Slot from, Slot lane);
+  // Warp level, kU32, width 1. Of each lane: those that agree with it in the low `bits` bits of `from`, a bit each.
+  void Match(Slot to, Slot from, int bits);
   // The value of one lane, as a value of the warp level.
   Value WarpBroadcast(Slot slot, Value lane);
   Value WarpBroadcast(Slot slot, int lane) { return WarpBroadcast(slot, Index(lane)); }

@@ -281,6 +281,8 @@ class Converter {
       case llvm::Intrinsic::nvvm_shfl_sync_up_i32: return shuffle(Wait::kShuffleUp);
       case llvm::Intrinsic::nvvm_shfl_sync_bfly_i32: return shuffle(Wait::kShuffleXor);
       case llvm::Intrinsic::nvvm_shfl_sync_idx_i32: return shuffle(Wait::kShuffleIndexed);
+      case llvm::Intrinsic::nvvm_vote_ballot_sync:
+        return RewriteWait(call, Wait::kBallot, b_.CreateZExt(call.getArgOperand(1), I32()), b_.getInt32(0));
       case llvm::Intrinsic::nvvm_ff2bf16x2_rn: {
         LlvmValue const high = b_.CreateShl(b_.CreateZExt(ToBF16(call.getArgOperand(0)), I32()), 16);
         LlvmValue const low = b_.CreateZExt(ToBF16(call.getArgOperand(1)), I32());

@@ -188,6 +188,7 @@ bool Machine::StepWarp(int warp) {
   const bool whole = same && waiting == kWarpSize;
   if (!whole && sanitizer_) sanitizer_->Diverged(Finding::kDivergentShuffle, warp * kWarpSize + first);
   if (sanitizer_ && lanes[first].wait == Wait::kWarpBarrier) sanitizer_->PassWarpBarrier(warp);
+  if (whole && lanes[first].wait == Wait::kBallot) Ballot(lanes);
   if (whole && lanes[first].wait == Wait::kLoadMatrices) LoadMatrices(lanes);
   if (whole && lanes[first].wait == Wait::kMultiply) MultiplyMatrices(lanes);
   for (int lane = 0; lane < kWarpSize; ++lane) lanes[lane].received = lanes[SourceLane(lanes[lane], lane)].value;
@@ -205,6 +206,13 @@ int Machine::SourceLane(const Thread& thread, int lane) {
   if (thread.wait == Wait::kShuffleXor) source = lane ^ operand;
   if (thread.wait == Wait::kShuffleIndexed) source = operand & (kWarpSize - 1);
   return source >= 0 && source < kWarpSize ? source : lane;
+}
+
+// vote.ballot: a bit for each lane that says yes.
+void Machine::Ballot(std::span<Thread> lanes) {
+  uint32_t votes = 0;
+  for (int lane = 0; lane < kWarpSize; ++lane) votes |= lanes[lane].value << lane;
+  for (Thread& lane : lanes) lane.value = votes;
 }
 
 // ldmatrix: eight lanes for each matrix gave the addresses of its rows. value: matrices; operand: transposed.

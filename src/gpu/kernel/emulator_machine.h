@@ -24,6 +24,7 @@ enum class Wait : int32_t {
   kShuffleUp,
   kShuffleXor,
   kShuffleIndexed,
+  kBallot,
   kLoadMatrices,
   kMultiply,
   kDone
@@ -84,6 +85,7 @@ class Machine {
   bool Step();
   bool StepWarp(int warp);
   static int SourceLane(const Thread& thread, int lane);
+  static void Ballot(std::span<Thread> lanes);
   static void LoadMatrices(std::span<Thread> lanes);
   static void MultiplyMatrices(std::span<Thread> lanes);
 

@@ -64,7 +64,7 @@ void Print(std::string& out, const Kernel& kernel, const Region& region, int ind
     if (effects & (kReads | kWrites | kState) && !(effects & (kMeets | kWarpMeets)) && op != Op::kLoad &&
         op != Op::kStore)
       out += Str(" ", instruction.imm, " ", instruction.imm2);
-    if (op == Op::kTile || op == Op::kLoop || op == Op::kShuffle)
+    if (op == Op::kTile || op == Op::kLoop || op == Op::kShuffle || op == Op::kMatch)
       out += Str(" ", instruction.imm, " ", instruction.imm2);
     for (const int32_t slot : instruction.slots) out += Str(" slot", slot);
     for (const Region& inner : instruction.regions) {

@@ -9,17 +9,21 @@
 namespace hlo::gpu {
 namespace {
 
-// How the tiles of a sort are taken. On a GPU a thread goes through some positions, and small digits keep a counter for
-// each of them and each thread in shared memory. On the host one walk goes through all of a tile, since it is as fast
-// as 32 and reads memory in order; a tile of long lines is large, so that the counters of its digits cost nothing.
+// How the tiles of a sort are taken. On a GPU a thread has some positions, whose keys it holds in registers while they
+// are ranked. On the host one walk goes through all of a tile, since it is as fast as 32 and reads memory in order; a
+// tile of long lines is large, so that the counters of its digits cost nothing.
 struct SortNumbers {
-  int64_t threads, digits;
-  int64_t line_bytes;              // Of keys and what moves with them, twice: lines up to here are one tile.
-  int64_t radix_tile, merge_tile;  // Of longer ones.
+  int64_t line_bytes;              // Of a tile...
+  int copies;                      // ...where there are so many of what moves by digits.
+  int64_t line_tile;               // Lines up to here are one tile, where they take no more bytes.
+  int64_t radix_tile, merge_tile;  // Of longer ones, or half as much until it fits.
   int64_t least_radix;             // Shorter lines are merged.
 };
-constexpr SortNumbers kGpu = {256, 16, 64 << 10, 4096, 4096, 128};
-constexpr SortNumbers kHost = {256, 256, 1 << 20, 64 << 10, 32 << 10, 64};
+constexpr SortNumbers kGpu = {64 << 10, 1, 16 << 10, 8192, 4096, 128};
+constexpr SortNumbers kHost = {1 << 20, 2, 1 << 20, 64 << 10, 32 << 10, 64};
+constexpr int64_t kDigits = 256, kThreads = 256, kWarp = 32;
+// Keys of a thread that ranks them: more share the counters of a warp, fewer leave more warps to wait for others.
+constexpr int64_t kFewKeys = 4096, kFewOfThread = 8, kKeysOfThread = 16;
 
 // Positions of a tile for a line of so many: a power of two, of at least a warp.
 int64_t TileFor(int64_t length) {
@@ -31,15 +35,20 @@ int64_t TileFor(int64_t length) {
 Result<PlanAnswer> PlanSort(PlanRequest& request) {
   const auto space = TRY(SortSpaceOf(request.body()));
   if (space == nullptr) return PlanAnswer{};
-  const SortNumbers& numbers = request.device().is_gpu ? kGpu : kHost;
+  const bool is_gpu = request.device().is_gpu;
+  const SortNumbers& numbers = is_gpu ? kGpu : kHost;
   const bool is_radix = space->HasDigits() && space->length >= numbers.least_radix;
-  const int64_t bytes = 2 * (is_radix ? BytesMoved(*space) : 4);
+  const int64_t bytes = is_radix ? numbers.copies * BytesMoved(*space) : 2 * 4;
   int64_t tile = TileFor(space->length);
-  if (tile * bytes > numbers.line_bytes) tile = is_radix ? numbers.radix_tile : numbers.merge_tile;
+  if (tile > numbers.line_tile || tile * bytes > numbers.line_bytes) {
+    tile = is_radix ? numbers.radix_tile : numbers.merge_tile;
+    while (tile * bytes > numbers.line_bytes) tile /= 2;
+  }
   KernelPlan plan{.kind = KernelKind::kSort};
   if (request.body().source().Is(Opcode::kFusion)) plan.heroes.emplace_back(space->inst->name());
-  plan.threads = std::min(numbers.threads, tile);
-  plan.tile = {tile, request.device().is_gpu ? tile / plan.threads : tile, is_radix ? numbers.digits : 1};
+  plan.threads = std::min(kThreads, tile);
+  if (is_gpu && is_radix) plan.threads = std::max(kWarp, tile / (tile <= kFewKeys ? kFewOfThread : kKeysOfThread));
+  plan.tile = {tile, is_gpu ? tile / plan.threads : tile, is_radix ? kDigits : 1};
   std::vector<KernelPlan> kernels;
   for (const SortStepAt& each : SortSteps(*space, SortShape(plan))) {
     plan.algorithm = ToString(each.step);

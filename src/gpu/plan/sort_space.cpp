@@ -11,8 +11,8 @@
 namespace hlo::gpu {
 namespace {
 
-constexpr std::string_view kSteps[] = {"merge_lines", "merge_tiles",   "merge_runs", "radix_lines",
-                                       "radix_count", "radix_offsets", "radix_move"};
+constexpr std::string_view kSteps[] = {"merge_lines",   "merge_tiles", "merge_runs",   "radix_lines", "radix_count",
+                                       "radix_offsets", "radix_move",  "radix_digits", "radix_pass"};
 
 // Positions are 32-bit numbers.
 constexpr int64_t kLongestLine = int64_t{1} << 31;
@@ -191,6 +191,12 @@ Result<std::unique_ptr<SortSpace>> SortSpaceOf(const FusionBody& body) {
 
 int KeyBits(const SortKey& key) { return std::max(8, static_cast<int>(BitWidth(key.type))); }
 
+int DigitBits(const SortShape& shape) { return std::countr_zero(static_cast<uint64_t>(shape.digits)); }
+
+int DigitPasses(const SortSpace& space, const SortShape& shape) {
+  return kernel::CeilDiv(KeyBits(*space.key), DigitBits(shape));
+}
+
 int64_t BytesMoved(const SortSpace& space) {
   const int64_t key = KeyBits(*space.key) / 8;
   if (space.carried == SortSpace::kNothing) return key;
@@ -204,10 +210,12 @@ std::vector<SortStepAt> SortSteps(const SortSpace& space, const SortShape& shape
   if (shape.tile >= space.length) {
     steps.push_back({is_radix ? SortStep::kRadixLines : SortStep::kMergeLines});
   } else if (is_radix) {
-    const int passes = kernel::CeilDiv(KeyBits(*space.key), std::countr_zero(static_cast<uint64_t>(shape.digits)));
-    for (int pass = 0; pass < passes; ++pass) {
-      for (const SortStep step : {SortStep::kRadixCount, SortStep::kRadixOffsets, SortStep::kRadixMove})
-        steps.push_back({.step = step, .pass = pass});
+    const std::vector<SortStep> in_pass =
+        shape.walkers() == 1 ? std::vector{SortStep::kRadixCount, SortStep::kRadixOffsets, SortStep::kRadixMove}
+                             : std::vector{SortStep::kRadixPass};
+    if (shape.walkers() > 1) steps.push_back({SortStep::kRadixDigits});
+    for (int pass = 0; pass < DigitPasses(space, shape); ++pass) {
+      for (const SortStep step : in_pass) steps.push_back({.step = step, .pass = pass});
     }
   } else {
     steps.push_back({SortStep::kMergeTiles});
@@ -219,9 +227,17 @@ std::vector<SortStepAt> SortSteps(const SortSpace& space, const SortShape& shape
   return steps;
 }
 
+int64_t BlocksOfLine(const SortSpace& space, SortStep step, const SortShape& shape) {
+  // Blocks that count all digits: enough to fill any GPU, and few, since each adds what it has to the sums of its line.
+  constexpr int64_t kCounting = 512;
+  const int64_t tiles = kernel::CeilDiv(space.length, shape.tile);
+  if (step == SortStep::kRadixOffsets) return 1;
+  if (step != SortStep::kRadixDigits) return tiles;
+  return std::min(tiles, kernel::CeilDiv(kCounting, std::max<int64_t>(space.lines(), 1)));
+}
+
 LaunchShape LaunchOf(const SortSpace& space, SortStep step, const KernelPlan& plan) {
-  const int64_t tiles = step == SortStep::kRadixOffsets ? 1 : kernel::CeilDiv(space.length, plan.tile[0]);
-  return {space.lines() * tiles, static_cast<int>(plan.threads)};
+  return {space.lines() * BlocksOfLine(space, step, SortShape(plan)), static_cast<int>(plan.threads)};
 }
 
 }  // namespace hlo::gpu

@@ -7,7 +7,8 @@
 //
 //   merge   tiles of a line are sorted and then merged, which compares as the comparator says; what moves are positions
 //   radix   keys become unsigned numbers in the order of the comparator, whose digits are sorted one after the other,
-//           the lowest first, each pass stable
+//           the lowest first, each pass stable. Where each thread has a part of the tile, digits are counted once, and
+//           tiles ask those before them where theirs go (gpu/emitters/sort_ranks.cpp)
 //
 // A tile that holds a line is one kernel. Both are stable, whatever is asked for.
 #ifndef HLO_GPU_PLAN_SORT_SPACE_H_
@@ -72,6 +73,8 @@ enum class SortStep : uint8_t {
   kRadixCount,    // How often each digit is in each tile...
   kRadixOffsets,  // ...where those of it begin...
   kRadixMove,     // ...and there they go.
+  kRadixDigits,   // Where the keys with each digit begin in the line, for all passes...
+  kRadixPass,     // ...and there they go, after those of the tiles before.
 };
 std::string_view ToString(SortStep step);
 
@@ -92,12 +95,16 @@ struct SortShape {
 };
 
 int KeyBits(const SortKey& key);
+int DigitBits(const SortShape& shape);
+int DigitPasses(const SortSpace& space, const SortShape& shape);
 // Of a tile of digits: bytes of a key and what moves with it.
 int64_t BytesMoved(const SortSpace& space);
 
 // The kernels of a sort whose tiles have this shape, in order.
 std::vector<SortStepAt> SortSteps(const SortSpace& space, const SortShape& shape);
 
+// How many blocks share a line.
+int64_t BlocksOfLine(const SortSpace& space, SortStep step, const SortShape& shape);
 LaunchShape LaunchOf(const SortSpace& space, SortStep step, const KernelPlan& plan);
 
 }  // namespace hlo::gpu

@@ -191,6 +191,19 @@ void HostEmission::EmitShuffle(const Instruction& shuffle) {
   StoreLanes(shuffle.slots[0], result);
 }
 
+void HostEmission::EmitMatch(const Instruction& match) {
+  const int32_t to = match.slots[0], from = match.slots[1];
+  llvm::Type* const word = b_.getInt32Ty();
+  LlvmValue const bits = b_.getInt32(static_cast<uint32_t>((uint64_t{1} << match.imm) - 1));
+  LlvmValue const all = b_.CreateAnd(LoadLanes(from), b_.CreateVectorSplat(kWarpSize, bits));
+  const auto lane_of = [&](int32_t slot, LlvmValue lane) { return b_.CreateInBoundsGEP(word, WarpBase(slot), lane); };
+  Loop(Index(0), Index(kWarpSize), Index(1), {.unroll = false}, [&](LlvmValue lane) {
+    LlvmValue const own = b_.CreateAnd(b_.CreateLoad(word, lane_of(from, lane)), bits);
+    LlvmValue const same = b_.CreateICmpEQ(all, b_.CreateVectorSplat(kWarpSize, own));
+    b_.CreateStore(b_.CreateBitCast(same, word), lane_of(to, lane));
+  });
+}
+
 void HostEmission::EmitWarpBroadcast(const Instruction& broadcast) {
   const int32_t slot = broadcast.slots[0];
   LlvmValue const address = b_.CreateInBoundsGEP(SlotElement(slot), WarpBase(slot), Get(broadcast.operands[0]));
