@@ -376,16 +376,20 @@ constexpr const char* kH100 = R"({"cudaDeviceId":0,"deviceVer":900,"driverVer":1
 "smClockRateKHz":1980000,"memClockRateKHz":2619000,"memoryBusWidth":5120,"l2CacheSize":52428800,
 "deviceName":"NVIDIA H100 80GB HBM3"})";
 
-// "12 of 40, engine 62", "4 of 9, compiled"; "none of 9: ...".
+// "12 of 40, engines 62 10 ..."; "4 of 9, engines 4c ...", compiled ones; "none of 9: ...".
 std::string Summary(const Result<std::vector<CudnnEngine>>& engines, bool* taken) {
   if (!engines) return engines.error().message();
   const auto fits = [](const CudnnEngine& engine) { return engine.why_not.empty(); };
   const auto count = std::ranges::count_if(*engines, fits);
-  const auto first = std::ranges::find_if(*engines, fits);
   *taken |= count > 0;
   if (engines->empty()) return "none";
   if (count == 0) return Str("none of ", engines->size(), ": ", engines->back().why_not);
-  return Str(count, " of ", engines->size(), ", engine ", first->index, first->is_compiled ? ", compiled" : "");
+  std::string list;
+  std::set<int64_t> said;  // An engine comes with several configurations.
+  for (const CudnnEngine& engine : *engines) {
+    if (fits(engine) && said.insert(engine.index).second) list += Str(" ", engine.index, engine.is_compiled ? "c" : "");
+  }
+  return Str(count, " of ", engines->size(), ", engines", list);
 }
 
 // Each of the convolutions has an engine, in one graph or in parts.

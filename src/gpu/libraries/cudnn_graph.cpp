@@ -106,6 +106,14 @@ std::vector<ConvolutionStep> InItsOrder(std::vector<ConvolutionStep> steps, cons
   return steps;
 }
 
+// [N, C, spatial...]: one for each channel.
+bool IsOfChannels(const Dims& dims) {
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (i != 1 && dims[i] != 1) return false;
+  }
+  return true;
+}
+
 class Builder {
  public:
   Builder(const Api& api, const Where& where, const Laid& laid)
@@ -168,6 +176,9 @@ class Builder {
       return AddTensor(Dims(problem_.spatial.size() + 2, 1), kFloat,
                        Slot{Slot::Source::kConstant, -1, static_cast<float>(step.constant)});
     }
+    // Engine 4 of 9.14 takes a vector along rows for one along channels.
+    if (step.tensor.dims != problem_.result().dims && !IsOfChannels(step.tensor.dims))
+      FAIL(DeviceError("R015", "an operand of its epilogue is neither of all elements nor one for each channel"));
     if (!LiesSo(step.tensor, laid_.channels_last))
       FAIL(DeviceError("R015", "an operand of its epilogue lies otherwise than the result"));
     return AddTensor(step.tensor.dims, TypeOf(step.tensor.type), Slot{Slot::Source::kOperand, step.tensor.operand});
