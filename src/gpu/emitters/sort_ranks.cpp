@@ -56,7 +56,8 @@ class RankedTile {
   Value Key(int64_t item) const { return keys_.Get(static_cast<int>(item)); }
   Value Place(int64_t item) const { return AsIndex(places_.Get(static_cast<int>(item))); }
   Value Position(int64_t item) const { return k_.warp() * (items_ * kWarp) + item * kWarp + k_.lane(); }
-  // Of the thread's digits: how often each is in the tile, and where it begins.
+  // Of the thread's digits, as far as there are so many: how often each is in the tile, and where it begins.
+  Value Digit(int64_t digit) const { return k_.thread() * part_ + digit; }
   Value Count(int64_t digit) const { return counts_.Get(static_cast<int>(digit)); }
   Value Begin(int64_t digit) const { return begins_.Get(static_cast<int>(digit)); }
 
@@ -132,10 +133,10 @@ class RankedTile {
 
   void OwnDigits(const std::function<void(Value digit, int64_t i)>& body) const {
     const auto all = [&] {
-      for (int64_t i = 0; i < part_; ++i) body(k_.thread() * part_ + i, i);
+      for (int64_t i = 0; i < part_; ++i) body(Digit(i), i);
     };
     if (digits_ == k_.threads() * part_) all();
-    else k_.If(k_.thread() * part_ < digits_, all);
+    else k_.If(Digit(0) < digits_, all);
   }
 
   void RankInWarp(Value shift) {
@@ -428,28 +429,25 @@ class DigitPass {
 
   // Sums the counts of the tiles before, from the last one on, up to one that knows all before itself.
   void LookBack() {
-    const auto none = [&](int i) { waits_.Set(i, k_.Constant(Type::kU32, 0)); };
+    const Value has_before = sort_.tile() > 0;
     k_.Phase([&] {
       for (int i = 0; i < part_; ++i) {
         before_.Set(i, k_.Constant(line_.word(), 0));
         asked_.Set(i, sort_.tile());
-        none(i);
+        waits_.Set(i, Convert(has_before & (ranked_.Digit(i) < sort_.shape().digits), Type::kU32));
       }
-      waiting_.Set(k_.Constant(Type::kU32, 0));
     });
-    const auto wait = [&] {
+    const auto waits = [&] {
       k_.Phase([&] {
-        const Variable any = k_.MakeVariable(k_.Constant(Type::kU32, 0));
-        for (int i = 0; i < part_; ++i) any.Set(any.Get() | waits_.Get(i));
-        waiting_.Set(any.Get());
+        Value any = waits_.Get(0);
+        for (int i = 1; i < part_; ++i) any = any | waits_.Get(i);
+        waiting_.Set(any);
       });
       return k_.BlockReduce(waiting_, [](Value a, Value b) { return a | b; }) != 0;
     };
-    ranked_.EachDigit(
-        [&](Value, int64_t i) { waits_.Set(static_cast<int>(i), Convert(sort_.tile() > 0, Type::kU32)); });
-    k_.While(wait, [&] {
-      ranked_.EachDigit([&](Value digit, int64_t i) {
-        k_.If(waits_.Get(static_cast<int>(i)) != 0, [&] { Ask(digit, static_cast<int>(i)); });
+    k_.While(waits, [&] {
+      k_.Phase([&] {
+        for (int i = 0; i < part_; ++i) k_.If(waits_.Get(i) != 0, [&] { Ask(ranked_.Digit(i), i); });
       });
     });
   }
