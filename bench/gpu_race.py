@@ -162,25 +162,20 @@ def run_xla(models):
     return rows
 
 
-def run_ours(models):
-    rows, start = {}, time.perf_counter()
-    for path in models:
-        if time.perf_counter() - start > options.deadline:
-            break
-        with tempfile.NamedTemporaryFile(suffix='.json') as report:
-            command = [os.path.join(options.hlo, 'hlo-run'), '--platform=cuda', '--bench', '--reference_platform=none',
-                       '--bench_seconds=%g' % options.budget, '--json=' + report.name, *options.flags.split(), path]
-            if options.library_path:
-                command.insert(1, '--library_path=' + options.library_path)
-            try:
-                done = subprocess.run(command, capture_output=True, text=True, timeout=40)
-                rows[name_of(path)] = json.load(open(report.name))
-            except (subprocess.TimeoutExpired, ValueError) as error:
-                rows[name_of(path)] = {'error': type(error).__name__}
-                continue
-            if done.returncode not in (0, 5):
-                rows[name_of(path)]['error'] = (done.stderr or done.stdout).strip().splitlines()[-1:]
-    return rows
+def run_ours(path):
+    with tempfile.NamedTemporaryFile(suffix='.json') as report:
+        command = [os.path.join(options.hlo, 'hlo-run'), '--platform=cuda', '--bench', '--reference_platform=none',
+                   '--bench_seconds=%g' % options.budget, '--json=' + report.name, *options.flags.split(), path]
+        if options.library_path:
+            command.insert(1, '--library_path=' + options.library_path)
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=40)
+            row = json.load(open(report.name))
+        except (subprocess.TimeoutExpired, ValueError) as error:
+            return {'error': type(error).__name__}
+        if done.returncode not in (0, 5):
+            row['error'] = (done.stderr or done.stdout).strip().splitlines()[-1:]
+        return row
 
 
 def text(value, digits=3):
@@ -197,15 +192,17 @@ def main():
     if options.xla_worker:
         return xla_worker(options.models)
     theirs = {} if options.no_xla else run_xla(options.models)
-    ours = run_ours(options.models)
-    version = '' if options.no_xla else 'XLA:GPU of jaxlib %s; ' % importlib.metadata.version('jaxlib')
-    print(version + next((row['device'] for row in ours.values() if 'device' in row), 'no device') + '\n')
+    if not options.no_xla:
+        print('XLA:GPU of jaxlib %s\n' % importlib.metadata.version('jaxlib'))
     print('| module | ours, ms on the GPU | until the host knows | XLA:GPU, ms | ratio | kernels | ready, ms | XLA | ratio |')
-    print('|---|---|---|---|---|---|---|---|---|')
-    ratios, ready_ratios, notes = [], [], []
+    print('|---|---|---|---|---|---|---|---|---|', flush=True)
+    ratios, ready_ratios, notes, device = [], [], [], 'no device'
+    start = time.perf_counter()
     for path in options.models:
         name = name_of(path)
-        our, their = ours.get(name, {}), theirs.get(name, {})
+        late = time.perf_counter() - start > options.deadline
+        our, their = {} if late else run_ours(path), theirs.get(name, {})
+        device = our.get('device', device)
         ms, xla_ms = our.get('on_device_ms'), their.get('ms')
         ratio = ms / xla_ms if ms and xla_ms else None
         ready, xla_ready = our.get('compile_ms'), their.get('ready_ms')
@@ -222,15 +219,16 @@ def main():
         kernels = our.get('kernels')
         if kernels is not None:
             kernels = '%d + %d' % (kernels, our.get('library_calls', 0))
+        # At once: whoever is stopped has what was measured.
         print('| %s | %s | %s | %s | %s%s | %s | %s | %s | %s |' % (
             name, text(ms), text(our.get('run_ms')), text(xla_ms), text(ratio), mark, kernels, text(ready, 4),
-            text(xla_ready, 4), text(ready_ratio)))
+            text(xla_ready, 4), text(ready_ratio)), flush=True)
         for side, row in (('ours', our), ('XLA', their)):
             if 'error' in row:
                 notes.append('%s, %s: %s' % (name, side, row['error']))
     print('| geometric mean of %d and %d | | | | %s | | | | %s |' % (
         len(ratios), len(ready_ratios), text(geomean(ratios)), text(geomean(ready_ratios))))
-    print(''.join('\n- ' + note for note in notes))
+    print('\n%s' % device + ''.join('\n- ' + note for note in notes))
 
 
 sys.exit(main())
