@@ -174,7 +174,8 @@ def run_ours(path):
         except (subprocess.TimeoutExpired, ValueError) as error:
             return {'error': type(error).__name__}
         if done.returncode not in (0, 5):
-            row['error'] = (done.stderr or done.stdout).strip().splitlines()[-1:]
+            said = (done.stderr or done.stdout).strip().splitlines()
+            row['error'] = next((line for line in said if 'error' in line), said[-1:])
         return row
 
 
