@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 
 #include "base/text.h"
 #include "ir/fusion.h"
@@ -263,15 +264,43 @@ Cost Cost::Times(double count) const {
   return cost;
 }
 
-CostAnalysis::CostAnalysis(const Module& module) : costs_(module.id_limit()) {
-  for (const Computation* computation : module.PostOrder()) {
-    Cost& sum = sums_[computation];
-    for (const Instruction* inst : computation->instructions()) sum += costs_[inst->id()] = CostOf(*inst);
+const Cost& CostAnalysis::Of(const Instruction& inst) const {
+  const auto known = costs_.find(inst.id());
+  return known != costs_.end() ? known->second : costs_.emplace(inst.id(), CostOf(inst)).first->second;
+}
+
+const Cost& CostAnalysis::Of(const Computation& computation) const {
+  if (const auto known = sums_.find(computation.id()); known != sums_.end()) return known->second;
+  std::vector<const Computation*> pending = {&computation};
+  while (!pending.empty()) {
+    const Computation* const next = pending.back();
+    const size_t before = pending.size();
+    if (!sums_.contains(next->id())) {
+      for (const Computation* callee : std::views::reverse(next->Callees())) {
+        if (!sums_.contains(callee->id())) pending.push_back(callee);
+      }
+      if (pending.size() > before) continue;
+      Cost sum;
+      for (const Instruction* inst : next->instructions()) sum += CostOf(*inst);
+      sums_.emplace(next->id(), sum);
+    }
+    pending.pop_back();
   }
+  return sums_.at(computation.id());
+}
+
+const std::vector<CostGap>& CostAnalysis::gaps() const {
+  Of(module_.entry());
+  return gaps_;
+}
+
+// Once, though an instruction is counted for itself and in its computation.
+void CostAnalysis::AddGap(const Instruction& inst, std::string_view what) const {
+  if (with_gap_.insert(inst.id()).second) gaps_.push_back({&inst, what});
 }
 
 // Control flow and fusions: what they call, as often as it runs.
-Cost CostAnalysis::CostOfCalls(const Instruction& inst) {
+Cost CostAnalysis::CostOfCalls(const Instruction& inst) const {
   if (inst.Is(Opcode::kFusion)) {
     Cost cost = Of(FusedComputation(inst));
     cost.bytes_read = cost.bytes_written = 0;
@@ -280,7 +309,7 @@ Cost CostAnalysis::CostOfCalls(const Instruction& inst) {
     return cost;
   }
   if (inst.Is(Opcode::kConditional)) {
-    gaps_.push_back({&inst, "the branch hangs on data; the one with most work and traffic is counted"});
+    AddGap(inst, "the branch hangs on data; the one with most work and traffic is counted");
     const Cost* most = nullptr;
     const auto weight = [](const Cost& c) { return c.flops + c.scalar_work + c.bytes(); };
     for (const Computation* branch : inst.attrs<ConditionalAttrs>().branches()) {
@@ -288,14 +317,13 @@ Cost CostAnalysis::CostOfCalls(const Instruction& inst) {
     }
     return *most;
   }
-  if (inst.Is(Opcode::kWhile) && !TripCount(inst))
-    gaps_.push_back({&inst, "the trip count hangs on data; counted once"});
+  if (inst.Is(Opcode::kWhile) && !TripCount(inst)) AddGap(inst, "the trip count hangs on data; counted once");
   Cost cost;
   for (const auto& [called, times] : RunsOf(inst)) cost += Of(*called).Times(times);
   return cost;
 }
 
-Cost CostAnalysis::CostOf(const Instruction& inst) {
+Cost CostAnalysis::CostOf(const Instruction& inst) const {
   Cost cost;
   const double elements = Elements(inst.shape());
   const auto applied = [&](const Computation* computation, double times) {
@@ -372,12 +400,8 @@ Cost CostAnalysis::CostOf(const Instruction& inst) {
         cost += applied(inst.attrs<CollectiveAttrs>().to_apply, Elements(operand->shape()));
       break;
 
-    case Opcode::kCustomCall:
-      gaps_.push_back({&inst, "arithmetic of custom calls is unknown; their traffic counts"});
-      break;
-    case Opcode::kRaggedDot:
-      gaps_.push_back({&inst, "arithmetic of ragged-dot hangs on data; its traffic counts"});
-      break;
+    case Opcode::kCustomCall: AddGap(inst, "arithmetic of custom calls is unknown; their traffic counts"); break;
+    case Opcode::kRaggedDot: AddGap(inst, "arithmetic of ragged-dot hangs on data; its traffic counts"); break;
 
     default:
       if (inst.Is(kElementwise)) {
@@ -386,8 +410,7 @@ Cost CostAnalysis::CostOf(const Instruction& inst) {
         cost.scalar_work = elements * InstructionCost(inst);  // Moves: the index arithmetic.
       }
   }
-  if (inst.Is(kCollective) && !inst.Is(kOnlyNames))
-    gaps_.push_back({&inst, "the links between devices are not modelled"});
+  if (inst.Is(kCollective) && !inst.Is(kOnlyNames)) AddGap(inst, "the links between devices are not modelled");
   AddTraffic(inst, cost);
   return cost;
 }

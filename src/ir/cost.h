@@ -17,6 +17,7 @@
 #include <array>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "ir/module.h"
@@ -51,24 +52,28 @@ double BytesRead(const Instruction& inst, int64_t operand);
 double BytesWritten(const Instruction& inst);
 double BytesMoved(const Instruction& inst);  // Both, each value read once, however many operands it is.
 
+// Costs are counted when they are first asked for, those of what is called with them: a pass that asks for nothing pays
+// nothing. What was counted stays as it was when the module changes. For one thread at a time.
 class CostAnalysis {
  public:
-  // Of all computations that the entry reaches; called ones first, so nothing recurses.
-  explicit CostAnalysis(const Module& module);
+  explicit CostAnalysis(const Module& module) : module_(module) {}
 
-  const Cost& Of(const Instruction& inst) const { return costs_[inst.id()]; }
-  // One run of it.
-  const Cost& Of(const Computation& computation) const { return sums_.at(&computation); }
-  // In order of computation, callees first.
-  const std::vector<CostGap>& gaps() const { return gaps_; }
+  const Cost& Of(const Instruction& inst) const;
+  // One run of it. Called ones first, so nothing recurses.
+  const Cost& Of(const Computation& computation) const;
+  // Of all that the entry reaches, in order of computation, callees first.
+  const std::vector<CostGap>& gaps() const;
 
  private:
-  Cost CostOf(const Instruction& inst);
-  Cost CostOfCalls(const Instruction& inst);
+  Cost CostOf(const Instruction& inst) const;
+  Cost CostOfCalls(const Instruction& inst) const;
+  void AddGap(const Instruction& inst, std::string_view what) const;
 
-  std::vector<Cost> costs_;  // By instruction id.
-  std::unordered_map<const Computation*, Cost> sums_;
-  std::vector<CostGap> gaps_;
+  const Module& module_;
+  // By ids, which nothing else gets.
+  mutable std::unordered_map<int, Cost> costs_, sums_;
+  mutable std::unordered_set<int> with_gap_;
+  mutable std::vector<CostGap> gaps_;
 };
 
 }  // namespace hlo
