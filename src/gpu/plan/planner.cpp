@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_map>
 
+#include "base/hash_bytes.h"
 #include "base/parallel.h"
 #include "base/text.h"
 #include "gpu/plan/fill.h"
@@ -150,6 +152,35 @@ std::vector<std::string> TakeUnplannedRegionsApart(Module& module, const DeviceD
   return notes;
 }
 
+namespace {
+
+// Equal fusions of a module have equal ones: what they compute, and the shapes and layouts at their ends.
+uint64_t KeyOf(const Instruction& fusion) {
+  uint64_t key = Fingerprint(FusedComputation(fusion));
+  const auto mix = [&](uint64_t value) { key = (key ^ value) * 0x9E3779B97F4A7C15 + (key >> 31); };
+  mix(static_cast<uint64_t>(fusion.attrs<FusionAttrs>().kind));
+  mix(HashBytes(fusion.common().backend_config.text));
+  mix(HashBytes(fusion.shape().ToStringWithLayout()));
+  for (const Instruction* operand : fusion.operands()) mix(HashBytes(operand->shape().ToStringWithLayout()));
+  return key;
+}
+
+// The plan of an equal fusion, with this one's names.
+FusionPlan Renamed(FusionPlan plan, const Instruction& from, const Instruction& to) {
+  std::unordered_map<std::string_view, std::string_view> names;
+  const std::vector<Instruction*> theirs = FusedComputation(from).Instructions(),
+                                  own = FusedComputation(to).Instructions();
+  for (size_t i = 0; i < theirs.size(); ++i) names.emplace(theirs[i]->name(), own[i]->name());
+  for (KernelPlan& kernel : plan.kernels) {
+    for (std::vector<std::string>* list : {&kernel.heroes, &kernel.kept}) {
+      for (std::string& name : *list) name = names.at(name);
+    }
+  }
+  return plan;
+}
+
+}  // namespace
+
 Status PlanModule(Module& module, const DeviceDescription& device) {
   std::vector<Instruction*> fusions;
   for (Computation* computation : ComputationsOfKernels(module)) {
@@ -157,13 +188,24 @@ Status PlanModule(Module& module, const DeviceDescription& device) {
       if (inst->Is(Opcode::kFusion)) fusions.push_back(inst);
     }
   }
+  std::unordered_map<uint64_t, size_t> first_of;
+  std::vector<size_t> firsts, like(fusions.size());
+  for (size_t i = 0; i < fusions.size(); ++i) {
+    // What somebody planned is read, each for itself.
+    like[i] = HasPlan(*fusions[i]) ? i : first_of.emplace(KeyOf(*fusions[i]), i).first->second;
+    if (like[i] == i) firsts.push_back(i);
+  }
   std::vector<std::optional<Result<FusionPlan>>> plans(fusions.size());
-  ParallelFor(std::ssize(fusions), 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) plans[i] = PlanOf(*fusions[i], device);
+  ParallelFor(std::ssize(firsts), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) plans[firsts[i]] = PlanOf(*fusions[firsts[i]], device);
   });
   for (size_t i = 0; i < fusions.size(); ++i) {
-    if (!*plans[i] && plans[i]->error().exit != ExitCode::kUnsupported) FAIL(std::move(*plans[i]).error());
-    if (*plans[i] && !(*plans[i])->kernels.empty()) SetPlan(*fusions[i], **plans[i]);
+    const Result<FusionPlan>& plan = *plans[like[i]];
+    if (!plan && plan.error().exit != ExitCode::kUnsupported) FAIL(plan.error());
+    if (!plan || plan->kernels.empty()) continue;
+    if (like[i] == i) SetPlan(*fusions[i], *plan);
+    else if (plan->slow.empty()) SetPlan(*fusions[i], Renamed(*plan, *fusions[like[i]], *fusions[i]));
+    else SetPlan(*fusions[i], TRY(PlanOf(*fusions[i], device)));  // The reason may name what is in it.
   }
   return {};
 }
