@@ -173,7 +173,7 @@ verifier-coverage:  ## The rules of the verifier: where each is said, which file
 CUDA_STUB = $(firstword $(wildcard /usr/local/cuda/lib64/stubs/libcuda.so /usr/local/cuda/targets/x86_64-linux/lib/stubs/libcuda.so))
 cudnn-plans: $(BUILD)/bin/hlo-test  ## What cuDNN (CUDNN_PATH=DIR) has for each of testdata/convolutions, asked without a GPU
 	@mkdir -p $(BUILD)/stubs && $(if $(CUDA_STUB),ln -sf $(CUDA_STUB) $(BUILD)/stubs/libcuda.so.1,:)
-	LD_LIBRARY_PATH=$(BUILD)/stubs:$$LD_LIBRARY_PATH $(BUILD)/bin/hlo-test --gtest_brief=1 --gtest_filter='CudnnPlans.*'
+	CUDNN_PLANS=1 LD_LIBRARY_PATH=$(BUILD)/stubs:$$LD_LIBRARY_PATH $(BUILD)/bin/hlo-test --gtest_brief=1 --gtest_filter='CudnnPlans.*'
 
 gpu-check: all  ## Everything that needs a GPU; says SKIPPED where there is none
 	@HLO=$(BUILD)/bin OUT=$(BUILD)/gpu-check CORPUS=$(CORPUS) scripts/gpu-check

@@ -392,8 +392,10 @@ std::string Summary(const Result<std::vector<CudnnEngine>>& engines, bool* taken
   return Str(count, " of ", engines->size(), ", engines", list);
 }
 
-// Each of the convolutions has an engine, in one graph or in parts.
+// Each of the convolutions has an engine, in one graph or in parts. Of a library of which nobody knows which one it is:
+// what `make test` says hangs on nothing but this repository.
 TEST(CudnnPlans, EachHasAnEngine) {
+  if (std::getenv("CUDNN_PLANS") == nullptr) GTEST_SKIP() << "without CUDNN_PLANS=1: make cudnn-plans";
   LibraryOptions options;
   if (const char* path = std::getenv("CUDNN_PATH")) options.search.emplace_back(path);
   const auto version = CudnnVersion(options.search);
