@@ -184,6 +184,11 @@ Status SettleRunFlags(RunFlags* f) {
       run.tolerance->max_ulps = f->max_ulp;
     }
   }
+  if (run.first_divergence && (run.platform == "interpreter" || run.reference_platform == "none"))
+    FAIL(UsageError("F004", "--first_divergence judges kernels by the interpreter")
+             .Hint("--platform=cpu, without --reference_platform=none"));
+  if (run.first_divergence && run.compare_mode != "auto" && run.compare_mode != "local" && run.compare_mode != "all")
+    FAIL(UsageError("F004", "--first_divergence takes --compare_mode=auto, local or all, and no --reference"));
   const WatchOptions& watch = run.watch;
   if (run.platform != "interpreter" && (!watch.trace_values.empty() || watch.log_minmax || watch.stats))
     FAIL(UsageError("F004", "--trace_values, --log_minmax and --stats watch the interpreter")

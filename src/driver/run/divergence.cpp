@@ -218,8 +218,10 @@ std::string Divergence::FindInside(gpu::Device& device, const RunOptions& option
     }
     return Str("inside, '", inst->name(), "' is wrong already, as the result of the same operands: ", ToString(*inst));
   }
+  const std::string_view root = body.root().name();
+  if (right == 0) return Str("inside, it is its result, '", root, "'");
   return Str("inside, ", Counted(right, "instruction"), " before its result ", right == 1 ? "is" : "are",
-             " right when made the result: it is '", body.root().name(), "', or how all of them go together");
+             " right when made the result: it is '", root, "', or how all of them go together");
 }
 
 DivergenceReport Divergence::Finish(gpu::Device& device, const RunOptions& options) {
