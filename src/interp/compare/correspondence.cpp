@@ -5,6 +5,8 @@
 #include <ranges>
 #include <unordered_set>
 
+#include "ir/side_effects.h"
+
 namespace hlo {
 namespace {
 
@@ -82,6 +84,23 @@ std::vector<int64_t> Correspondence::ElementsToCompare(const Instruction& origin
   return elements;
 }
 
+namespace {
+
+// What the root or an effect hangs on. A dead value has no meaning to be kept; and a run, which rounds, leaves another
+// one for it than for what lives on of the same origin.
+std::unordered_set<const Instruction*> AliveIn(const Computation& computation,
+                                               std::span<Instruction* const> post_order) {
+  std::unordered_set<const Instruction*> alive = {&computation.root()};
+  for (const Instruction* inst : std::views::reverse(post_order)) {
+    if (!alive.contains(inst) && !HasSideEffect(*inst)) continue;
+    alive.insert(inst);
+    alive.insert(inst->operands().begin(), inst->operands().end());
+  }
+  return alive;
+}
+
+}  // namespace
+
 std::vector<Instruction*> Correspondence::OrderOf(const Computation& before, const Computation& after) const {
   std::unordered_map<const Instruction*, size_t> rank;
   for (const Instruction* inst : before.PostOrder()) rank.emplace(inst, rank.size());
@@ -102,11 +121,12 @@ std::vector<Instruction*> Correspondence::OrderOf(const Computation& before, con
     waits_for[&inst] = std::unordered_set<const Instruction*>(inst.operands().begin(), inst.operands().end()).size();
     if (inst.operands().empty()) ready.emplace(ranks[i], i);
   }
+  const std::unordered_set<const Instruction*> alive = AliveIn(after, given);
   std::vector<Instruction*> order;
   while (!ready.empty()) {
     Instruction& inst = *given[ready.top().second];
     ready.pop();
-    order.push_back(&inst);
+    if (alive.contains(&inst)) order.push_back(&inst);
     for (const Instruction* user : inst.users()) {
       if (--waits_for[user] == 0) ready.emplace(ranks[position[user]], position[user]);
     }
