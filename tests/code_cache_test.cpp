@@ -258,11 +258,15 @@ TEST_F(CodeCacheTest, ManyProcessesAtOnce) {
   for (size_t i = 0; i < children.size(); ++i) {
     int status = 0;
     waitpid(children[i], &status, 0);
-    if (i + 1 < children.size()) EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "process " << i;
+    if (i + 1 < children.size()) {
+      EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "process " << i;
+    }
   }
   const auto cache = Open();
   for (int key = 0; key < kKeys; ++key) {
-    if (const auto found = cache->Find(Key(key))) EXPECT_EQ(*found, code_of(key));
+    if (const auto found = cache->Find(Key(key))) {
+      EXPECT_EQ(*found, code_of(key));
+    }
     cache->Keep(Key(key), code_of(key));
     EXPECT_EQ(cache->Find(Key(key)), code_of(key));
   }
