@@ -165,15 +165,21 @@ uint64_t KeyOf(const Instruction& fusion) {
   return key;
 }
 
-// The plan of an equal fusion, with this one's names.
-FusionPlan Renamed(FusionPlan plan, const Instruction& from, const Instruction& to) {
+// The plan of an equal fusion, with this one's names. Nothing where it says more than names: a reason may have some,
+// too.
+std::optional<FusionPlan> Renamed(FusionPlan plan, const Instruction& from, const Instruction& to) {
+  if (!plan.slow.empty()) return std::nullopt;
   std::unordered_map<std::string_view, std::string_view> names;
   const std::vector<Instruction*> theirs = FusedComputation(from).Instructions(),
                                   own = FusedComputation(to).Instructions();
   for (size_t i = 0; i < theirs.size(); ++i) names.emplace(theirs[i]->name(), own[i]->name());
   for (KernelPlan& kernel : plan.kernels) {
     for (std::vector<std::string>* list : {&kernel.heroes, &kernel.kept}) {
-      for (std::string& name : *list) name = names.at(name);
+      for (std::string& name : *list) {
+        const auto renamed = names.find(name);
+        if (renamed == names.end()) return std::nullopt;
+        name = renamed->second;
+      }
     }
   }
   return plan;
@@ -203,9 +209,8 @@ Status PlanModule(Module& module, const DeviceDescription& device) {
     const Result<FusionPlan>& plan = *plans[like[i]];
     if (!plan && plan.error().exit != ExitCode::kUnsupported) FAIL(plan.error());
     if (!plan || plan->kernels.empty()) continue;
-    if (like[i] == i) SetPlan(*fusions[i], *plan);
-    else if (plan->slow.empty()) SetPlan(*fusions[i], Renamed(*plan, *fusions[like[i]], *fusions[i]));
-    else SetPlan(*fusions[i], TRY(PlanOf(*fusions[i], device)));  // The reason may name what is in it.
+    const auto renamed = like[i] == i ? *plan : Renamed(*plan, *fusions[like[i]], *fusions[i]);
+    SetPlan(*fusions[i], renamed ? *renamed : TRY(PlanOf(*fusions[i], device)));
   }
   return {};
 }
