@@ -127,6 +127,38 @@ class OnParts {
     SetParts(Add(Opcode::kSubtract, &ac, &bd), Add(Opcode::kAdd, &ad, &bc));
   }
 
+  // One behind the other along dimension `d`.
+  Instruction& Joined(Instruction& a, Instruction& b, int64_t d) {
+    std::vector<int64_t> dims(a.shape().dims().begin(), a.shape().dims().end());
+    dims[d] *= 2;
+    return entry_.Add(Opcode::kConcatenate, Shape(a.shape().type(), dims), {&a, &b}, OneDimensionAttrs{d});
+  }
+
+  // A contraction's, where dimensions `left` and `right` are multiplied with each other. Both products of a part go
+  // into one sum, of twice the terms: what is exact of one of them alone (all ones) is not, next to the other.
+  void Contracted(int64_t left, int64_t right) {
+    Instruction& lhs = Joined(*real_[0], *imaginary_[0], left);
+    Instruction& minus = entry_.Add(Opcode::kNegate, imaginary_[1]->shape(), {imaginary_[1]});
+    Instruction &real = Same({&lhs, &Joined(*real_[1], minus, right)}),
+                &imaginary = Same({&lhs, &Joined(*imaginary_[1], *real_[1], right)});
+    contractions_ = {&real, &imaginary};
+    SetParts(real, imaginary);
+  }
+
+  // False: nothing of it is contracted in one dimension on either side.
+  bool Contract() {
+    if (inst_.Is(Opcode::kDot)) {
+      const auto& attrs = inst_.attrs<DotAttrs>();
+      if (attrs.lhs_contracting.empty()) return false;
+      Contracted(attrs.lhs_contracting[0], attrs.rhs_contracting[0]);
+      return true;
+    }
+    const auto& attrs = inst_.attrs<ConvolutionAttrs>();
+    if (attrs.feature_group_count != 1 || attrs.batch_group_count != 1) return false;
+    Contracted(attrs.dim_labels.lhs_feature, attrs.dim_labels.rhs_input_feature);
+    return true;
+  }
+
   // A sum's parts are the sums of the parts; so are those of a scatter's, or of what it puts there.
   template <class Attrs>
   bool Summed(int64_t operands) {
@@ -336,6 +368,7 @@ class OnParts {
       case Opcode::kDot:
       case Opcode::kConvolution:
         if (inst_.operand_count() != 2 || !complex_ || !both()) return false;
+        if (Contract()) return true;
         Multiplied([this](Instruction* a, Instruction* b) -> Instruction& {
           Instruction& product = Same({a, b});
           contractions_.push_back(&product);
