@@ -171,10 +171,7 @@ void Divergence::Look(const gpu::StepInfo& step, std::span<const gpu::LoopStep> 
   if (is_wrong && wrong_ == nullptr) {
     wrong_ = &step;
     report_.first = at->second;
-    for (const Literal& input : inputs) {
-      read_.push_back(input.WithBools());
-      if (input.shape().IsArray()) read_.back().mutable_raw();  // The next step may write over the other.
-    }
+    read_ = KeptInputs(inputs);
   }
   if (is_new) report_.steps.push_back(std::move(errors));
   else report_.steps[at->second] = std::move(errors);
@@ -195,15 +192,7 @@ std::string Divergence::FindInside(gpu::Device& device, const RunOptions& option
     const std::unique_ptr<Module> module = WithResult(step, inst->name());
     const std::unique_ptr<gpu::Executable> alone = CompileAlone(*module, device, options);
     if (alone == nullptr || alone->steps().size() != 1) continue;
-    std::vector<Literal> arguments;
-    for (const Instruction* parameter : module->entry().parameters()) {
-      for (int64_t i = 0; i < step.operand_count(); ++i) {
-        if (step.operand(i).name() == parameter->name() &&
-            std::ssize(arguments) <= parameter->attrs<ParameterAttrs>().number)
-          arguments.push_back(read_[i]);
-      }
-    }
-    const auto output = alone->Run(arguments);
+    const auto output = alone->Run(ArgumentsOf(*module, step, read_));
     if (!output) continue;
     LocalOptions local;
     static_cast<CompareOptions&>(local) = options.compare;

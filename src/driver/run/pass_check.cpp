@@ -24,12 +24,6 @@ WidenedOptions OptionsOf(const RunOptions& options) {
   return widened;
 }
 
-// A copy, unless nobody else has them.
-void OwnBytes(Literal& literal) {
-  literal.mutable_raw();
-  for (Literal& element : literal.mutable_elements()) OwnBytes(element);
-}
-
 // Loops are compared by their iterations where they stand as such, not in regions: what these hold is the same there.
 std::unique_ptr<Module> WithoutRegions(const Module& optimized) {
   std::unique_ptr<Module> apart = optimized.Clone();

@@ -266,25 +266,18 @@ std::string ReproduceWrongStep(Experiment& experiment, const std::string& name) 
   }
   if (step == nullptr) return "none: no step has that name";
   // Its first execution: what it read is gone when the next step runs.
-  std::map<std::string_view, Literal> read;
+  std::optional<std::vector<Literal>> read;
   const gpu::Observer look = {
-      .wants = [&](const Instruction& inst, std::span<const gpu::LoopStep>) { return &inst == step && read.empty(); },
-      .observe = [&](const Instruction& inst, std::span<const gpu::LoopStep>, std::span<const Literal> inputs,
+      .wants = [&](const Instruction& inst, std::span<const gpu::LoopStep>) { return &inst == step && !read; },
+      .observe = [&](const Instruction&, std::span<const gpu::LoopStep>, std::span<const Literal> inputs,
                      const Literal&) -> Status {
-        for (size_t i = 0; i < inputs.size(); ++i) {
-          Literal& value = read[inst.operand(static_cast<int64_t>(i)).name()] = inputs[i];
-          if (value.shape().IsArray()) value.mutable_raw();
-        }
+        read = KeptInputs(inputs);
         return {};
       }};
   std::ignore = (*placed)->Execute({.observer = &look});
   const std::unique_ptr<Module> alone = ExtractStep(*step);
-  std::vector<Literal> arguments;
-  for (const Instruction* parameter : alone->entry().parameters()) {
-    const auto value = read.find(parameter->name());
-    if (value == read.end()) return "none: what it read is not known";
-    arguments.push_back(value->second);
-  }
+  if (!read) return "none: what it read is not known";
+  const std::vector<Literal> arguments = ArgumentsOf(*alone, *step, *read);
   const RunOptions& options = experiment.options();
   const Finding finding{.module = *alone,
                         .file = "kernel.hlo",

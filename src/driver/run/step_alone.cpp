@@ -1,12 +1,35 @@
 #include "driver/run/step_alone.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "base/check.h"
 #include "driver/inspect/extract.h"
 
 namespace hlo {
 
 std::unique_ptr<Module> ExtractStep(const Instruction& step) { return Extract(step, 0, false); }
+
+void OwnBytes(Literal& literal) {
+  if (literal.shape().IsArray()) literal.mutable_raw();
+  for (Literal& element : literal.mutable_elements()) OwnBytes(element);
+}
+
+std::vector<Literal> KeptInputs(std::span<const Literal> inputs) {
+  std::vector<Literal> kept;
+  for (const Literal& input : inputs) OwnBytes(kept.emplace_back(input.WithBools()));
+  return kept;
+}
+
+std::vector<Literal> ArgumentsOf(const Module& alone, const Instruction& step, std::span<const Literal> inputs) {
+  std::vector<Literal> arguments;
+  for (const Instruction* parameter : alone.entry().parameters()) {
+    const auto operand = std::ranges::find(step.operands(), parameter->name(), &Instruction::name);
+    CHECK(operand != step.operands().end(), "'", step.name(), "' does not read '", parameter->name(), "'");
+    arguments.push_back(inputs[operand - step.operands().begin()]);
+  }
+  return arguments;
+}
 
 std::unique_ptr<gpu::Executable> CompileAlone(const Module& step, gpu::Device& device, const RunOptions& options) {
   gpu::CompileOptions compile = CompilerOptions(options);

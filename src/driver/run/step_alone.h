@@ -4,6 +4,8 @@
 
 #include <array>
 #include <memory>
+#include <span>
+#include <vector>
 
 #include "driver/run/run.h"
 #include "gpu/device/device.h"
@@ -15,6 +17,12 @@ namespace hlo {
 
 // Parameters for the step's operands, constants as they are.
 std::unique_ptr<Module> ExtractStep(const Instruction& step);
+// Nobody shares the bytes of its arrays from here on.
+void OwnBytes(Literal& literal);
+// What a step read, with bytes of its own: the next step may write over the others.
+std::vector<Literal> KeptInputs(std::span<const Literal> inputs);
+// The arguments of `alone`, which ExtractStep made of `step`, where the step read `inputs`.
+std::vector<Literal> ArgumentsOf(const Module& alone, const Instruction& step, std::span<const Literal> inputs);
 // Null where it does not compile alone. A fault to be planted is planted in it too, if it is meant for it.
 std::unique_ptr<gpu::Executable> CompileAlone(const Module& step, gpu::Device& device, const RunOptions& options);
 

@@ -267,11 +267,7 @@ Result<FoundStep> FindStep(gpu::Executable& executable, Oddity what) {
                      const Literal& output) -> Status {
         const std::optional<ElementPlace> place = FindFirst(output, what);
         if (!place || std::ranges::any_of(inputs, has)) return {};
-        found = {&step, *place, LoopText(loops), {}};
-        for (const Literal& input : inputs) {
-          found.read.push_back(input.WithBools());
-          if (input.shape().IsArray()) found.read.back().mutable_raw();  // The next step may write over the other.
-        }
+        found = {&step, *place, LoopText(loops), KeptInputs(inputs)};
         return {};
       }};
   TRY(executable.Execute({.observer = &look}));
@@ -282,14 +278,7 @@ Result<FoundStep> FindStep(gpu::Executable& executable, Oddity what) {
 Error ExplainStep(const FoundStep& found, const InterpretOptions& options, Oddity what) {
   const Instruction& step = *found.step;
   const std::unique_ptr<Module> alone = ExtractStep(step);
-  std::vector<Literal> arguments;
-  for (const Instruction* parameter : alone->entry().parameters()) {
-    for (int64_t i = 0; i < step.operand_count(); ++i) {
-      if (step.operand(i).name() != parameter->name()) continue;
-      arguments.push_back(found.read[i]);
-      break;
-    }
-  }
+  const std::vector<Literal> arguments = ArgumentsOf(*alone, step, found.read);
   const bool is_nan = what == Oddity::kNan;
   const WatchOptions watch = {.detect_nan = is_nan ? "fail" : "none", .detect_inf = is_nan ? "none" : "fail"};
   const auto ran = InterpretWatched(*alone, arguments, options, watch);
