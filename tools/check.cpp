@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/source_text.h"
 #include "base/text.h"
+#include "driver/bundle.h"
 #include "driver/load.h"
 #include "driver/run/error_report.h"
 #include "ir/verifier/verifier.h"
@@ -26,7 +27,7 @@ struct LoadTimes {
 Result<LoadTimes> TimeLoading(const std::string& path, const LoadOptions& options) {
   using Clock = std::chrono::steady_clock;
   const auto ms = [](Clock::duration d) { return std::chrono::duration<double, std::milli>(d).count(); };
-  const auto source = TRY(ReadSource(path, options.max_input));
+  const auto source = TRY(ReadSource(ModuleFile(path), options.max_input));
   LoadTimes best{1e300, 1e300, static_cast<int64_t>(source->text().size())};
   const Clock::time_point start = Clock::now();
   for (int i = 0; i < 5 || Clock::now() - start < std::chrono::milliseconds(500); ++i) {

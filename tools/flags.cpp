@@ -87,8 +87,16 @@ FlagSet::FlagSet(std::string command, std::string usage, std::string about, std:
 
 void FlagSet::Add(std::string name, std::string placeholder, std::string help, std::string fallback, bool needs_value,
                   bool is_bool, std::function<Status(std::string_view)> set) {
-  flags_.push_back({std::move(name), std::move(placeholder), group_, std::move(help), std::move(fallback), needs_value,
-                    is_bool, false, std::move(set)});
+  flags_.push_back({.name = name,
+                    .placeholder = std::move(placeholder),
+                    .group = group_,
+                    .help = std::move(help),
+                    .fallback = std::move(fallback),
+                    .meant = std::move(name),
+                    .needs_value = needs_value,
+                    .is_bool = is_bool,
+                    .hidden = false,
+                    .set = std::move(set)});
 }
 
 template <class T>
@@ -226,6 +234,24 @@ std::vector<std::string_view> FlagSet::Names() const {
   return names;
 }
 
+std::vector<std::string> FlagSet::FilesAmong(std::span<const std::string> args) const {
+  std::vector<std::string> files;
+  for (size_t i = 0; i < args.size(); ++i) {
+    const std::string_view arg = args[i];
+    if (arg == kEndOfFlags) {
+      files.insert(files.end(), args.begin() + i + 1, args.end());
+      break;
+    }
+    if (!arg.starts_with('-') || arg == "-") {
+      files.emplace_back(arg);
+      continue;
+    }
+    const Flag* const flag = Find(arg.substr(arg.starts_with("--") ? 2 : 1));
+    if (flag != nullptr && flag->needs_value) ++i;
+  }
+  return files;
+}
+
 Error FlagSet::Unknown(std::string_view name) const {
   std::string message = Str("unknown flag --", Escaped(name));
   const std::vector<std::string> near =
@@ -307,6 +333,7 @@ Status FlagSet::Read(Line line, std::vector<std::string>* positionals) {
     option->trigger_on_parse();  // In the order of the words, and the first error ends it.
     option->each([this, flag, &bad_value](const std::string& value) {
       Status status = flag->set(value == kNoValue ? "" : value);
+      if (status) given_.push_back(Str("--", flag->meant, value == kNoValue ? "" : "=" + value));
       if (status) return;
       bad_value = std::move(status).error();
       const auto taken =

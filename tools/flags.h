@@ -64,11 +64,18 @@ class FlagSet {
   bool help_asked() const { return help_asked_; }
   std::string Help() const;
   std::vector<std::string_view> Names() const;
+  bool Knows(std::string_view name) const { return Find(name) != nullptr; }
+
+  // What was set, wherever it stood, in that order: "--random_seed=3", of --seed=3 too, "--libraries=false", "--json".
+  const std::vector<std::string>& Given() const { return given_; }
+  // Of words that are not parsed yet: what is no flag, nor a flag's value. Files of flags are not looked into.
+  std::vector<std::string> FilesAmong(std::span<const std::string> args) const;
 
  private:
   struct Flag {
     std::string name, placeholder, group, help, fallback;
-    bool needs_value;  // `--name value` is allowed; else only `--name=value`.
+    std::string meant;  // Of an alias the flag that it stands for; of others the name.
+    bool needs_value;   // `--name value` is allowed; else only `--name=value`.
     bool is_bool;
     bool hidden;  // Aliases.
     std::function<Status(std::string_view value)> set;
@@ -93,6 +100,7 @@ class FlagSet {
   std::string command_, usage_, about_, group_ = "Flags";
   std::vector<std::string> examples_;
   std::vector<Flag> flags_;
+  std::vector<std::string> given_;
   bool help_asked_ = false;
   int files_read_ = 0;
   // A value that was the word behind its flag, and may have been meant otherwise.

@@ -15,6 +15,7 @@
 #include "interp/arguments/arguments.h"
 #include "passes/pipelines/selectors.h"
 #include "passes/pipelines/text.h"
+#include "tools/bundle_flags.h"
 
 namespace hlo {
 
@@ -151,6 +152,12 @@ void AddReproducerFlag(FlagSet& flags, ReproducerOptions* reproducer) {
   flags.Alias("crash_reproducer", "reproducer");
 }
 
+void AddBundleFlag(FlagSet& flags, BundleOptions* bundle) {
+  flags.String("bundle", &bundle->directory, "DIR",
+               "a new folder with the module, flags, arguments, expected and actual results, the report, and the one "
+               "command that runs it again: every command takes it as a module");
+}
+
 void AddLogFlags(FlagSet& flags, LogFlags* log) {
   flags.Group("Logging and threads");
   flags.Int("v", &log->v,
@@ -221,7 +228,7 @@ Status ParseHloFlags(FlagSet& flags, std::string_view value) {
 Result<std::vector<std::string>> ParseAll(FlagSet& flags, std::span<const std::string> args) {
   if (const char* value = std::getenv("XLA_FLAGS")) TRY(ParseXlaFlags(flags, value));
   if (const char* value = std::getenv("HLO_FLAGS")) TRY(ParseHloFlags(flags, value));
-  return flags.Parse(args);
+  return flags.Parse(TRY(WithFlagsOfBundle(flags, args)));
 }
 
 Status Apply(const LogFlags& log) {

@@ -68,6 +68,7 @@ void AddPrintFlags(FlagSet& flags, PrintFlags* print);
 void AddDumpFlags(FlagSet& flags, DumpOptions* dump);
 // After AddDumpFlags.
 void AddReproducerFlag(FlagSet& flags, ReproducerOptions* reproducer);
+void AddBundleFlag(FlagSet& flags, BundleOptions* bundle);
 void AddLogFlags(FlagSet& flags, LogFlags* log);
 // --cache_dir, --cache_size.
 void AddCacheFlags(FlagSet& flags, CacheFlags* cache);

@@ -21,6 +21,7 @@
 #include "driver/run/error_report.h"
 #include "driver/run/oracles.h"
 #include "driver/run/run.h"
+#include "tools/bundle_flags.h"
 #include "tools/command.h"
 #include "tools/flags.h"
 #include "tools/module_flags.h"
@@ -143,6 +144,7 @@ void AddRunFlags(FlagSet& flags, RunFlags* f, bool with_ablation) {
   AddSplitFlag(flags, &run->load);
   AddDumpFlags(flags, &run->dump);
   AddReproducerFlag(flags, &run->reproducer);
+  if (with_ablation) AddBundleFlag(flags, &run->bundle);
   AddLogFlags(flags, &f->log);
   flags.Group("Testing hlokit itself");
   flags.Repeated(
@@ -346,6 +348,8 @@ Result<std::vector<Job>> JobsOf(const std::vector<std::string>& paths, const Run
     FAIL(UsageError("F004", "--iterations and lists of --input_profile make data up, --args gives it"));
   if (jobs.size() > paths.size() && (!f.run.save_args.empty() || !f.run.save_outputs.empty()))
     FAIL(UsageError("F004", "--save_args and --save_outputs keep one run, and there are several"));
+  if (jobs.size() > 1 && !f.run.bundle.directory.empty())
+    FAIL(UsageError("F004", "--bundle keeps one run, and there are several"));
   return jobs;
 }
 
@@ -402,6 +406,7 @@ Result<ExitCode> RunParsed(Args args, RunFlags& f) {
   });
   TRY(OneStdin(f.passes, positionals));
   TRY(SettleRunFlags(&f));
+  TRY(SettleBundle(flags, &f.run.bundle));
   const std::vector<std::string> paths = TRY(ExpandPaths(positionals, f.run.load));
   if (f.ablate.asked()) return AblateModules(paths, f.run, f.ablate, f.json, f.quiet);
   const std::vector<Job> jobs = TRY(JobsOf(paths, f));

@@ -29,7 +29,7 @@ struct RunFlags {
   std::string path;  // The first module that was given.
 };
 
-// `with_ablation`: --ablate and its kin, too.
+// `with_ablation`: --ablate and its kin, too, and --bundle: what is done with a run, and says nothing of it.
 void AddRunFlags(FlagSet& flags, RunFlags* f, bool with_ablation = false);
 // What they mean, once they are read.
 Status SettleRunFlags(RunFlags* f);

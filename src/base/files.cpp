@@ -71,6 +71,35 @@ Status MakeDirectories(const std::string& path) {
   return {};
 }
 
+Result<std::string> MakeFolder(const std::string& path, bool numbered,
+                               const std::function<Status(const std::string& folder)>& fill) {
+  namespace fs = std::filesystem;
+  const fs::path parent = fs::path(path).parent_path();
+  if (!parent.empty()) TRY(MakeDirectories(parent.string()));
+  std::string hidden = (parent / ".unfinished-XXXXXX").string();
+  const auto fail = [&](int reason) {
+    return DeviceError("A012", Str("cannot make directory '", Escaped(path), "': ", std::strerror(reason)));
+  };
+  if (mkdtemp(hidden.data()) == nullptr) FAIL(fail(errno));
+  std::error_code error;
+  if (Status filled = fill(hidden); !filled) {
+    fs::remove_all(hidden, error);
+    return std::unexpected(std::move(filled).error());
+  }
+  fs::permissions(hidden, fs::perms(0755), error);
+  const int most = numbered ? 10'000 : 1;
+  int reason = 0;
+  for (int number = 1; number <= most; ++number) {
+    std::string name = number == 1 ? path : Str(path, "-", number);
+    // A folder that is there and not empty is never replaced by that.
+    if (std::rename(hidden.c_str(), name.c_str()) == 0) return name;
+    reason = errno;
+    if (reason != ENOTEMPTY && reason != EEXIST && reason != ENOTDIR) break;
+  }
+  fs::remove_all(hidden, error);
+  FAIL(fail(reason));
+}
+
 Result<std::string> MakeTemporaryDirectory(std::string_view prefix) {
   std::error_code error;
   const std::filesystem::path parent = std::filesystem::temp_directory_path(error);

@@ -2,6 +2,7 @@
 #ifndef HLO_BASE_FILES_H_
 #define HLO_BASE_FILES_H_
 
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -19,6 +20,12 @@ bool WriteAll(int file, std::string_view bytes);
 
 // The directory and its parents exist afterwards.
 Status MakeDirectories(const std::string& path);
+
+// A folder that appears whole or not at all, and replaces none: `fill` gets a hidden one beside it, which is renamed
+// when it is full. Where `path` is taken, by anything but an empty folder, it becomes path-2, path-3, ... if
+// `numbered`. What it became. Errors: those of `fill`; [A012], kDevice.
+Result<std::string> MakeFolder(const std::string& path, bool numbered,
+                               const std::function<Status(const std::string& folder)>& fill);
 
 // A new one, for its owner alone, where the system has temporary files. Errors: [A012], kDevice.
 Result<std::string> MakeTemporaryDirectory(std::string_view prefix);

@@ -8,6 +8,7 @@
 
 #include "base/source_text.h"
 #include "base/text.h"
+#include "driver/bundle.h"
 #include "interp/arguments/arguments.h"
 #include "interp/interpreter.h"
 #include "ir/verifier/verifier.h"
@@ -129,7 +130,7 @@ Result<std::unique_ptr<Module>> ReadAndVerify(const std::shared_ptr<const Source
 Result<std::unique_ptr<Module>> LoadModule(const std::string& path, const LoadOptions& options,
                                            std::vector<Diagnostic>* warnings) {
   const auto [file, piece] = FileAndPiece(path);
-  const auto source = TRY(ReadSource(file, options.max_input));
+  const auto source = TRY(ReadSource(ModuleFile(file), options.max_input));
   ParseOptions parse = ParseOptionsOf(options);
   if (piece > 0) {
     const std::vector<SourceRange> pieces = SplitInput(*source);
@@ -199,6 +200,10 @@ Result<std::vector<std::string>> ExpandPaths(std::span<const std::string> paths,
         if (!Trim(line).empty()) listed.emplace_back(Trim(line));
       }
       append(TRY(ExpandPaths(listed, {.subdirectories = options.subdirectories})));
+      continue;
+    }
+    if (IsBundle(path)) {
+      files.push_back(path);
       continue;
     }
     if (IsDirectory(path)) {

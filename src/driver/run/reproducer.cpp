@@ -166,33 +166,21 @@ struct Folder {
   bool shows = false;
 };
 
-// Made under a hidden name, and renamed: a folder that is there and not empty is never replaced by that.
-Result<Folder> MakeFolder(const Finding& finding, const RunOptions& options) {
+Result<Folder> MakeReproducer(const Finding& finding, const RunOptions& options) {
   const std::string& directory = options.reproducer.directory;
   TRY(MakeReproducerDirectory(options.reproducer));
-  std::string hidden = Str(directory, "/.reproducer-XXXXXX");
-  if (mkdtemp(hidden.data()) == nullptr)
-    FAIL(DeviceError("A012", Str("cannot make a directory in '", Escaped(directory), "': ", std::strerror(errno))));
-  const auto shows = Fill(hidden, finding, options);
-  const std::string name = Str(directory, "/", FileNamePart(finding.module.name()), ".", FileNamePart(finding.name));
-  std::error_code error;
-  if (shows) {
-    fs::permissions(hidden, fs::perms(0755), error);
-    constexpr int kMost = 10'000;
-    for (int number = 1; number < kMost; ++number) {
-      std::string path = number == 1 ? name : Str(name, "-", number);
-      if (std::rename(hidden.c_str(), path.c_str()) == 0) return Folder{std::move(path), *shows};
-      if (errno != ENOTEMPTY && errno != EEXIST && errno != ENOTDIR) break;
-    }
-  }
-  const int reason = errno;
-  fs::remove_all(hidden, error);
-  if (!shows) FAIL(shows.error());
-  FAIL(DeviceError("A012", Str("cannot make directory '", Escaped(name), "': ", std::strerror(reason))));
+  Folder folder;
+  folder.path =
+      TRY(MakeFolder(Str(directory, "/", FileNamePart(finding.module.name()), ".", FileNamePart(finding.name)),
+                     /*numbered=*/true, [&](const std::string& hidden) -> Status {
+                       folder.shows = TRY(Fill(hidden, finding, options));
+                       return {};
+                     }));
+  return folder;
 }
 
 std::string Reproduce(const Finding& finding, const RunOptions& options) {
-  const auto folder = MakeFolder(finding, options);
+  const auto folder = MakeReproducer(finding, options);
   if (!folder) return Str("none: ", folder.error().message());
   const std::string script = ShellWord(folder->path + "/cmd.sh");
   if (folder->shows) return Str("sh ", script, " shows it again");

@@ -7,6 +7,7 @@
 #include "base/parallel.h"
 #include "base/text.h"
 #include "driver/command_line.h"
+#include "driver/run/bundle_writer.h"
 #include "driver/run/experiment.h"
 #include "driver/run/reproducer.h"
 #include "driver/run/timing.h"
@@ -288,7 +289,12 @@ Result<RunReport> Run(Experiment& experiment) {
 
 Result<RunReport> RunModule(const std::string& path, const RunOptions& options, Progress& progress) {
   Experiment experiment(path, options, progress);
-  return Run(experiment);
+  auto report = Run(experiment);
+  if (options.bundle.directory.empty()) return report;
+  progress.Stage("writing the bundle");
+  const std::string folder = TRY(WriteBundle(experiment, report));
+  if (report) report->notes.push_back(Str("bundle: hlo-run ", ShellWord(folder), "   runs it again, wherever it lies"));
+  return report;
 }
 
 }  // namespace hlo

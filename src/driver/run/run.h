@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "driver/bundle.h"
 #include "driver/dump/dump.h"
 #include "driver/load.h"
 #include "driver/progress.h"
@@ -64,6 +65,7 @@ struct RunOptions {
   bool reoptimize = false;  // Run passes over a module that is optimized already.
   DumpOptions dump;
   ReproducerOptions reproducer;
+  BundleOptions bundle;  // What RunModule leaves.
   bool libraries = true;
   bool fallback = true;  // What has no kernel runs in the interpreter.
   bool allow_tf32 = false;

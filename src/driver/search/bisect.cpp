@@ -9,6 +9,7 @@
 #include "base/files.h"
 #include "base/parallel.h"
 #include "base/text.h"
+#include "driver/bundle.h"
 #include "driver/module_diff.h"
 #include "driver/run/experiment.h"
 #include "driver/search/edits.h"
@@ -488,7 +489,7 @@ class Bisector {
 }  // namespace
 
 Result<Bisection> Bisect(const std::string& path, const BisectOptions& options, const Tell& tell) {
-  Text text = TRY(ReadSource(path, options.run.load.max_input));
+  Text text = TRY(ReadSource(ModuleFile(path), options.run.load.max_input));
   return Bisector(path, std::move(text), options, tell).Run();
 }
 

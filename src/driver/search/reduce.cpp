@@ -15,6 +15,7 @@
 #include "base/hash_bytes.h"
 #include "base/parallel.h"
 #include "base/text.h"
+#include "driver/bundle.h"
 #include "driver/inspect/extract.h"
 #include "driver/load.h"
 #include "driver/run/experiment.h"
@@ -519,7 +520,7 @@ Result<ReducedModule> Reduce(const std::shared_ptr<const SourceText>& text, cons
 
 Result<ReducedModule> Reduce(const std::string& path, const ReduceOptions& options, const Tell& tell,
                              const Tell& line) {
-  return Reduce(TRY(ReadSource(path, options.run.load.max_input)), options, tell, line);
+  return Reduce(TRY(ReadSource(ModuleFile(path), options.run.load.max_input)), options, tell, line);
 }
 
 }  // namespace hlo

@@ -191,6 +191,7 @@ void NameOpcode(Experiment& experiment, const Error& error, Symptom* symptom) {
 RunOptions OptionsFor(RunOptions run, const TrialOptions& options) {
   run.dump = {};
   run.reproducer = {};
+  run.bundle = {};
   run.save_args = run.save_outputs = run.outfeed = "";
   if (options.depth == Depth::kKernels && run.compare_mode == "auto") run.compare_mode = "local";
   if (options.property.kind == PropertyKind::kNan && run.platform == "interpreter") run.watch.detect_nan = "fail";
