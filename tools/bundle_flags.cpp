@@ -63,21 +63,21 @@ Result<std::string> WithCopy(std::string_view value, const Row& row, std::vector
 
 }  // namespace
 
-Status SettleBundle(const FlagSet& flags, BundleOptions* bundle) {
+Status SettleBundle(const FlagSet& flags, std::string_view flag, BundleOptions* bundle) {
   if (bundle->directory.empty()) return {};
   while (bundle->directory.size() > 1 && bundle->directory.ends_with('/')) bundle->directory.pop_back();
   std::error_code error;
   if (fs::exists(bundle->directory, error) && !fs::is_empty(bundle->directory, error))
-    FAIL(UsageError("F004", Str("--bundle: '", Escaped(bundle->directory), "' is there already, and not empty")));
-  for (const std::string& flag : flags.Given()) {
-    const Row* const row = RowOf(NameOf(flag));
+    FAIL(UsageError("F004", Str(flag, ": '", Escaped(bundle->directory), "' is there already, and not empty")));
+  for (const std::string& given : flags.Given()) {
+    const Row* const row = RowOf(NameOf(given));
     if (row == nullptr) continue;
-    const size_t equals = flag.find('=');
-    if (row->file.empty() || equals == flag.npos) {
-      bundle->flags.push_back(flag);
+    const size_t equals = given.find('=');
+    if (row->file.empty() || equals == given.npos) {
+      bundle->flags.push_back(given);
       continue;
     }
-    const std::string_view value = std::string_view(flag).substr(equals + 1);
+    const std::string_view value = std::string_view(given).substr(equals + 1);
     bundle->flags.push_back(Str("--", row->flag, "=", TRY(WithCopy(value, *row, &bundle->files))));
   }
   return {};

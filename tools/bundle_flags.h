@@ -5,6 +5,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -14,8 +15,9 @@
 namespace hlo {
 
 // Of the flags that `flags` were given, those that others need to see the same; copies of the files that they name.
-// Errors: a folder that is there already, so that it is said before hours of work; a file that cannot be read.
-Status SettleBundle(const FlagSet& flags, BundleOptions* bundle);
+// `flag` has the folder written. Errors: a folder that is there already, so that it is said before hours of work; a
+// file that cannot be read.
+Status SettleBundle(const FlagSet& flags, std::string_view flag, BundleOptions* bundle);
 
 // `args` with the flags of the bundle among its files in front, as far as the command knows them. Of several files none
 // has a say. A note on stderr of what changed since the bundle was written.

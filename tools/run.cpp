@@ -108,7 +108,7 @@ void AddRunningFlags(FlagSet& flags, RunOptions* run, CacheFlags* cache) {
 
 }  // namespace
 
-void AddRunFlags(FlagSet& flags, RunFlags* f, bool with_ablation) {
+void AddRunFlags(FlagSet& flags, RunFlags* f, bool with_searches) {
   RunOptions* run = &f->run;
   AddComparisonFlags(flags, f);
   AddArgumentFlags(flags, run);
@@ -132,7 +132,10 @@ void AddRunFlags(FlagSet& flags, RunFlags* f, bool with_ablation) {
   flags.Bool("reoptimize", &run->reoptimize, "run passes even over a module that is optimized already");
   AddRunningFlags(flags, run, &f->cache);
 
-  if (with_ablation) AddAblateFlags(flags, &f->ablate);
+  if (with_searches) {
+    AddAblateFlags(flags, &f->ablate);
+    AddTriageFlags(flags, &f->triage);
+  }
 
   flags.Group("Report");
   flags.Bool("print_literals", &run->print_literals, "the outputs as text");
@@ -144,7 +147,7 @@ void AddRunFlags(FlagSet& flags, RunFlags* f, bool with_ablation) {
   AddSplitFlag(flags, &run->load);
   AddDumpFlags(flags, &run->dump);
   AddReproducerFlag(flags, &run->reproducer);
-  if (with_ablation) AddBundleFlag(flags, &run->bundle);
+  if (with_searches) AddBundleFlag(flags, &run->bundle);
   AddLogFlags(flags, &f->log);
   flags.Group("Testing hlokit itself");
   flags.Repeated(
@@ -215,7 +218,7 @@ FlagSet MakeFlags(RunFlags* f) {
                  "hlo-run --platform=interpreter --num_replicas=4 --arg=r1.x=ones step.hlo      all devices",
                  "hlo-run --ablate --pipeline=2022 --target=a100 --svg=worth.svg model.hlo",
                  "hlo-run 'dumps/*before_optimizations.txt'      one line a module"});
-  AddRunFlags(flags, f, /*with_ablation=*/true);
+  AddRunFlags(flags, f, /*with_searches=*/true);
   return flags;
 }
 
@@ -406,7 +409,9 @@ Result<ExitCode> RunParsed(Args args, RunFlags& f) {
   });
   TRY(OneStdin(f.passes, positionals));
   TRY(SettleRunFlags(&f));
-  TRY(SettleBundle(flags, &f.run.bundle));
+  TRY(SettleBundle(flags, "--bundle", &f.run.bundle));
+  if (f.triage.asked() && positionals.size() == 1) return TriageModule(f.path, f.run, f.triage, flags, f.json, f.quiet);
+  if (f.triage.asked()) FAIL(UsageError("F002", "--triage wants one module"));
   const std::vector<std::string> paths = TRY(ExpandPaths(positionals, f.run.load));
   if (f.ablate.asked()) return AblateModules(paths, f.run, f.ablate, f.json, f.quiet);
   const std::vector<Job> jobs = TRY(JobsOf(paths, f));

@@ -10,6 +10,7 @@
 #include "tools/flags.h"
 #include "tools/module_flags.h"
 #include "tools/run_ablate.h"
+#include "tools/run_triage.h"
 
 namespace hlo {
 
@@ -26,11 +27,12 @@ struct RunFlags {
   std::string nan = "equal", top_by = "rel";
   bool quiet = false, silent = false;
   AblateFlags ablate;
+  TriageFlags triage;
   std::string path;  // The first module that was given.
 };
 
-// `with_ablation`: --ablate and its kin, too, and --bundle: what is done with a run, and says nothing of it.
-void AddRunFlags(FlagSet& flags, RunFlags* f, bool with_ablation = false);
+// `with_searches`: --ablate, --triage and --bundle, too, which do something with runs and say nothing of them.
+void AddRunFlags(FlagSet& flags, RunFlags* f, bool with_searches = false);
 // What they mean, once they are read.
 Status SettleRunFlags(RunFlags* f);
 

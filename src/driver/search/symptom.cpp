@@ -87,6 +87,7 @@ void SetError(const Error& error, Symptom* symptom) {
 }
 
 void SetReport(const RunReport& report, Symptom* symptom) {
+  symptom->bits = report.bits;
   if (report.exit == ExitCode::kOk) return;
   if (report.exit == ExitCode::kNo) return Accuse(report.culprit, symptom);
   symptom->way = WithoutNames(report.verdict);
@@ -274,6 +275,7 @@ std::string AsJson(const Symptom& symptom) {
   json.Open('{').Key("way").Value(symptom.way).Key("detail").Value(symptom.detail);
   json.Key("untried").Value(symptom.untried).Key("accused").Value(static_cast<int>(symptom.accused));
   json.Key("name").Value(symptom.name).Key("input").Value(symptom.input).Key("made_by").Value(symptom.made_by);
+  json.Key("bits").Value(symptom.bits);
   json.Key("figure").Value(symptom.figure).Key("instances").Open('[');
   for (const Symptom::Instance& instance : symptom.instances) {
     json.Open('{').Key("name").Value(instance.name).Key("stage").Value(instance.stage);
@@ -292,6 +294,7 @@ Symptom FromJson(const JsonValue& json) {
   symptom.name = text(json["name"]);
   symptom.input = text(json["input"]);
   symptom.made_by = text(json["made_by"]);
+  symptom.bits = text(json["bits"]);
   symptom.figure = json["figure"].Number().value_or(0);
   if (const JsonValue::Array* instances = json["instances"].Items()) {
     for (const JsonValue& instance : *instances)

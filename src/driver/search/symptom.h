@@ -68,6 +68,7 @@ struct Symptom {
   // Who is accused.
   Culprit::Kind accused = Culprit::Kind::kNone;
   std::string name, input, made_by;  // As in Culprit.
+  std::string bits;                  // Of the outputs, where they were judged.
   std::string stage;                 // How far it came: "reading", "pass algsimp#2", "compiling", ...
   int64_t pass = 0;                  // The number of the last pass instance that began.
   double figure = 0;                 // Kernels, bytes or seconds.

@@ -1,0 +1,51 @@
+#include "tools/run_triage.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <thread>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "driver/command_line.h"
+#include "driver/search/triage.h"
+#include "tools/bundle_flags.h"
+#include "tools/search_flags.h"
+
+namespace hlo {
+
+void AddTriageFlags(FlagSet& flags, TriageFlags* triage) {
+  flags.Group("Triage: who is wrong, and the smallest case of it");
+  flags.OptionalString(
+      "triage", &triage->directory, "DIR",
+      "does it fail each time; who is accused; which rewrite, or instruction in the kernel; what else "
+      "has to be there; the smallest module that still fails; a bundle of it. A line as each is found, "
+      "and all of it in DIR, hlo-out/triage-MODULE without one");
+  flags.Double("triage_budget", &triage->seconds, "seconds of all of it");
+}
+
+Result<ExitCode> TriageModule(const std::string& path, RunOptions run, const TriageFlags& flags, const FlagSet& given,
+                              const std::optional<std::string>& json, bool quiet) {
+  if (path == "-") FAIL(UsageError("F004", "--triage reads the module several times: stdin is read once"));
+  std::string directory = *flags.directory;
+  if (directory.empty()) directory = "hlo-out/triage-" + FileNamePart(std::filesystem::path(path).stem().string());
+  run.bundle.directory = directory + "/repro";
+  TRY(SettleBundle(given, "--triage", &run.bundle));
+  const TriageOptions options{.run = run,
+                              .directory = directory,
+                              .seconds = flags.seconds,
+                              .jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()))};
+  const bool is_told = !json || !json->empty();
+  const auto found = Triage(path, options, ProgressLine(path, quiet), [&](const TriageReport& report) {
+    ClearProgressLine(quiet);
+    if (is_told) std::fputs(ToLine(report.steps.back(), report.steps.size()).c_str(), stdout);
+    std::fflush(stdout);
+  });
+  ClearProgressLine(quiet);
+  if (!found) FAIL(found.error());
+  if (json) TRY(WriteFile(json->empty() ? "-" : *json, TriageJson(*found)));
+  if (is_told) std::printf("report: %s/REPORT.md\n", directory.c_str());
+  return found->steady ? ExitCode::kNo : ExitCode::kInconclusive;
+}
+
+}  // namespace hlo
