@@ -17,7 +17,7 @@ namespace hlo {
 
 struct TriageOptions {
   RunOptions run;         // Of its `bundle` the flags and files, which the bundle gets.
-  std::string directory;  // Where REPORT.md, triage.json, the smaller module and the bundle go.
+  std::string directory;  // Where the report, triage.json, the smaller module and the bundle go.
   double seconds = 600;   // Of all; what is left to the steps that search.
   int jobs = 2;           // Processes at once, of reducing.
 };
