@@ -31,7 +31,7 @@ FUZZ_TARGETS := $(sort $(wildcard tests/fuzz/*.cpp))
 OBJECTS := $(SOURCES:%.cpp=$(BUILD)/%.o)
 TOOL_OBJECTS := $(TOOL_SOURCES:%.cpp=$(BUILD)/%.o)
 TEST_OBJECTS := $(TEST_SOURCES:%.cpp=$(BUILD)/%.o)
-LINKS := hlo-run hlo-opt hlo-inspect hlo-bisect hlo-reduce hlo-fuzz
+LINKS := run_hlo_module hlo-run hlo-opt hlo-inspect hlo-bisect hlo-reduce hlo-fuzz
 
 all: $(BUILD)/bin/hlo  ## Build the program, build/bin/hlo, and its links
 .DEFAULT_GOAL := all
@@ -253,6 +253,8 @@ PREFIX ?= /usr/local
 install: all  ## Copy the program and its links below PREFIX
 	install -D -m 755 $(BUILD)/bin/hlo $(DESTDIR)$(PREFIX)/bin/hlo
 	cd $(DESTDIR)$(PREFIX)/bin && for link in $(LINKS); do ln -sf hlo $$link; done
+	mkdir -p $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+	$(BUILD)/bin/hlo completion bash >$(DESTDIR)$(PREFIX)/share/bash-completion/completions/hlo
 
 clean:  ## Remove what was built
 	rm -rf $(BUILD) build-asan build-fuzz compile_commands.json

@@ -252,6 +252,34 @@ std::vector<std::string> FlagSet::FilesAmong(std::span<const std::string> args) 
   return files;
 }
 
+std::vector<std::string> FlagSet::Completions(std::span<const std::string> args, std::string_view word) const {
+  const auto name_in = [](std::string_view text) {
+    const std::string_view name = text.substr(0, text.find('='));
+    return name.substr(std::min(name.find_first_not_of('-'), name.size()));
+  };
+  // Values stand in the placeholder: "local|all".
+  std::vector<std::string> found;
+  const auto add_values = [&](const Flag* flag, std::string_view before) {
+    if (flag == nullptr || !flag->placeholder.contains('|')) return;
+    for (const std::string_view value : Split(flag->placeholder, '|')) {
+      if (!value.empty()) found.push_back(Str(before, value));
+    }
+  };
+  const bool follows_flag = !args.empty() && args.back().starts_with("-") && !args.back().contains('=');
+  const Flag* const before = follows_flag ? Find(name_in(args.back())) : nullptr;
+  if (before != nullptr && before->needs_value) {
+    add_values(before, "");
+  } else if (const size_t equals = word.find('='); word.starts_with("-") && equals != word.npos) {
+    add_values(Find(name_in(word)), word.substr(0, equals + 1));
+  } else if (word.starts_with("-")) {
+    for (const Flag& flag : flags_) {
+      if (!flag.hidden) found.push_back(Str("--", flag.name, flag.needs_value ? "=" : ""));
+    }
+    found.emplace_back("--help");
+  }
+  return found;
+}
+
 Error FlagSet::Unknown(std::string_view name) const {
   std::string message = Str("unknown flag --", Escaped(name));
   const std::vector<std::string> near =
@@ -406,6 +434,22 @@ Result<FlagSet::Ignored> FlagSet::ParseEnvironment(std::string_view xla_flags) {
   return ignored;
 }
 
+std::string FlagSet::Flag::HelpLines() const {
+  std::string head = Str("  --", name), text = hidden ? Str("--", meant, ": ", help) : help, out;
+  if (!placeholder.empty()) head += placeholder.starts_with('[') ? placeholder : Str("=", placeholder);
+  if (!fallback.empty()) text += Str(" [", fallback, "]");
+  constexpr size_t kColumn = 38;
+  if (head.size() + 2 > kColumn) {
+    out += head + "\n";
+    head.clear();
+  }
+  for (const std::string& line : Wrap(text, 120 - kColumn)) {
+    out += head + std::string(kColumn - head.size(), ' ') + line + "\n";
+    head.clear();
+  }
+  return out;
+}
+
 std::string FlagSet::Help() const {
   std::string out = Str(command_, " ", usage_, "\n", about_, "\n");
   if (!examples_.empty()) out += "\nExamples:\n";
@@ -417,20 +461,15 @@ std::string FlagSet::Help() const {
       group = flag.group;
       out += Str("\n", group, ":\n");
     }
-    std::string head = Str("  --", flag.name);
-    if (!flag.placeholder.empty())
-      head += flag.placeholder.starts_with('[') ? flag.placeholder : Str("=", flag.placeholder);
-    std::string help = flag.help;
-    if (!flag.fallback.empty()) help += Str(" [", flag.fallback, "]");
-    constexpr size_t kColumn = 38;
-    if (head.size() + 2 > kColumn) {
-      out += head + "\n";
-      head.clear();
-    }
-    for (const std::string& line : Wrap(help, 120 - kColumn)) {
-      out += head + std::string(kColumn - head.size(), ' ') + line + "\n";
-      head.clear();
-    }
+    out += flag.HelpLines();
+  }
+  return out;
+}
+
+std::string FlagSet::HelpOn(std::string_view prefix) const {
+  std::string out;
+  for (const Flag& flag : flags_) {
+    if (flag.name.starts_with(prefix)) out += flag.HelpLines();
   }
   return out;
 }

@@ -64,10 +64,14 @@ class FlagSet {
   bool help_asked() const { return help_asked_; }
   std::string Help() const;
   std::vector<std::string_view> Names() const;
+  // Of each name that begins with `prefix`, those of aliases too, the line of --help: of an alias what it stands for.
+  std::string HelpOn(std::string_view prefix) const;
   bool Knows(std::string_view name) const { return Find(name) != nullptr; }
 
   // What was set, wherever it stood, in that order: "--random_seed=3", of --seed=3 too, "--libraries=false", "--json".
   const std::vector<std::string>& Given() const { return given_; }
+  // What a word behind these may become: names of flags, the words of one that takes one of several.
+  std::vector<std::string> Completions(std::span<const std::string> args, std::string_view word) const;
   // Of words that are not parsed yet: what is no flag, nor a flag's value. Files of flags are not looked into.
   std::vector<std::string> FilesAmong(std::span<const std::string> args) const;
 
@@ -79,6 +83,8 @@ class FlagSet {
     bool is_bool;
     bool hidden;  // Aliases.
     std::function<Status(std::string_view value)> set;
+
+    std::string HelpLines() const;
   };
   void Add(std::string name, std::string placeholder, std::string help, std::string fallback, bool needs_value,
            bool is_bool, std::function<Status(std::string_view)> set);

@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "driver/run/error_report.h"
 #include "tools/command.h"
+#include "tools/completion.h"
 
 namespace hlo {
 namespace {
@@ -28,6 +29,7 @@ struct CommandRow {
 
 Result<ExitCode> HelpCommand(Args args);
 Result<ExitCode> VersionCommand(Args args);
+Result<ExitCode> CompletionCommand(Args args);
 
 constexpr CommandRow kCommands[] = {
     {"run", RunCommand, "run a module, compare with the interpreter, say who is wrong; time it"},
@@ -44,12 +46,13 @@ constexpr CommandRow kCommands[] = {
     {"doctor", DoctorCommand, "what works on this machine, and why not"},
     {"help", HelpCommand,
      "help [COMMAND|CODE|WORD|RULE]: a command's flags, a diagnostic code, a word of a report, a rewrite rule"},
+    {"completion", CompletionCommand, "completion bash|zsh|fish: commands, flags and their words, for that shell"},
     {"version", VersionCommand, "the version"},
 };
 
 std::string Overview() {
   std::string out = "hlo COMMAND ...: run, compile, compare and debug HLO text\n\n";
-  for (const CommandRow& row : kCommands) out += Format("  %-9s %s\n", row.name, row.about);
+  for (const CommandRow& row : kCommands) out += Format("  %-10s %s\n", row.name, row.about);
   out +=
       "\nExamples:\n"
       "  hlo run model.hlo                     parse, optimize, compile, run, compare with the interpreter\n"
@@ -83,6 +86,7 @@ Error UnknownCommand(std::string_view name) {
 }
 
 Result<ExitCode> HelpCommand(Args args) {
+  if (const auto word = WordToComplete()) return PrintCompletions(CommandNames(), *word), ExitCode::kOk;
   if (args.empty() || args[0] == "--help" || args[0] == "help") {
     std::fputs(Overview().c_str(), stdout);
     return ExitCode::kOk;
@@ -101,6 +105,14 @@ Result<ExitCode> HelpCommand(Args args) {
 Result<ExitCode> VersionCommand(Args) {
   std::printf("hlo %s\n", HLO_VERSION);
   return ExitCode::kOk;
+}
+
+Result<ExitCode> CompletionCommand(Args args) {
+  std::vector<std::string> programs = {"hlo"};
+  for (const CommandRow& row : kCommands) {
+    programs.push_back(Str("hlo-", row.name));
+  }
+  return PrintCompletionScript(args, programs);
 }
 
 // Ctrl-C: leave at once. Files are written under temporary names and renamed when whole (base/files.h), so nothing half
@@ -162,6 +174,11 @@ int Main(int argc, char** argv) {
   std::string name;
   if (program.starts_with("hlo-")) {
     name = program.substr(4);
+  } else if (program == "run_hlo_module") {  // XLA's name of it, in people's scripts.
+    name = "run";
+  } else if (const auto word = WordToComplete(); word && args.empty()) {
+    PrintCompletions(CommandNames(), *word);
+    return 0;
   } else if (args.empty()) {
     std::fputs(Overview().c_str(), stderr);
     return static_cast<int>(ExitCode::kUsage);

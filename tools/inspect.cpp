@@ -11,7 +11,9 @@
 #include "driver/inspect/stats.h"
 #include "driver/target.h"
 #include "ir/text/printer.h"
+#include "tools/completion.h"
 #include "tools/module_flags.h"
+#include "tools/run_flags.h"
 
 namespace hlo {
 namespace {
@@ -29,6 +31,7 @@ constexpr SubcommandRow kSubcommands[] = {
     {"extract", InspectExtract, "one instruction with its producers, or one computation, as a module"},
     {"slice", InspectSlice, "what is needed for one result, as a module"},
     {"literals", InspectLiterals, "the constants: sizes and ranges of values, or one of them written out"},
+    {"flags", InspectFlags, "the flags of XLA_FLAGS that have an effect here"},
     {"ops", OpsCommand, "which opcode is supported where ('hlo ops')"},
 };
 
@@ -101,6 +104,21 @@ Result<ExitCode> InspectCost(Args args) {
   return ExitCode::kOk;
 }
 
+Result<ExitCode> InspectFlags(Args args) {
+  FlagSet own("hlo-inspect flags", "", "The flags of XLA_FLAGS that have an effect here, as hlo-run takes them.",
+              {"hlo-inspect flags"});
+  if (!TRY(ParseAll(own, args)).empty()) FAIL(UsageError("F002", "hlo-inspect flags takes no module"));
+  RunFlags run;
+  FlagSet flags("hlo-run", "", "", {});
+  AddRunFlags(flags, &run, /*with_searches=*/true);
+  const std::string text = own.help_asked() ? own.Help()
+                                            : Str(flags.HelpOn("xla_"),
+                                                  "Others of XLA's are accepted and named in a note; what is no flag of "
+                                                  "XLA's either, in a warning.\n");
+  TRY(WriteFile("-", text));
+  return ExitCode::kOk;
+}
+
 Result<ExitCode> InspectLiterals(Args args) {
   LoadOptions load{.text_only = true};
   std::optional<std::string> json;
@@ -131,6 +149,11 @@ Result<ExitCode> InspectLiterals(Args args) {
 }
 
 Result<ExitCode> InspectCommand(Args args) {
+  if (const auto word = WordToComplete(); word && args.empty()) {
+    std::vector<std::string_view> names;
+    for (const SubcommandRow& row : kSubcommands) names.emplace_back(row.name);
+    return PrintCompletions(names, *word), ExitCode::kOk;
+  }
   if (args.empty() || args[0] == "--help") {
     std::fputs(Overview().c_str(), args.empty() ? stderr : stdout);
     return args.empty() ? ExitCode::kUsage : ExitCode::kOk;

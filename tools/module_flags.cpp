@@ -16,6 +16,7 @@
 #include "passes/pipelines/selectors.h"
 #include "passes/pipelines/text.h"
 #include "tools/bundle_flags.h"
+#include "tools/completion.h"
 
 namespace hlo {
 
@@ -226,6 +227,7 @@ Status ParseHloFlags(FlagSet& flags, std::string_view value) {
 }  // namespace
 
 Result<std::vector<std::string>> ParseAll(FlagSet& flags, std::span<const std::string> args) {
+  if (const auto word = WordToComplete()) CompleteFlags(flags, args, *word);
   if (const char* value = std::getenv("XLA_FLAGS")) TRY(ParseXlaFlags(flags, value));
   if (const char* value = std::getenv("HLO_FLAGS")) TRY(ParseHloFlags(flags, value));
   return flags.Parse(TRY(WithFlagsOfBundle(flags, args)));
