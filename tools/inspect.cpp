@@ -9,6 +9,7 @@
 #include "driver/inspect/extract.h"
 #include "driver/inspect/literals.h"
 #include "driver/inspect/stats.h"
+#include "driver/optimize.h"
 #include "driver/target.h"
 #include "ir/text/printer.h"
 #include "tools/completion.h"
@@ -99,6 +100,11 @@ Result<ExitCode> InspectCost(Args args) {
   const auto module = TRY(InspectedModule(flags, args, &load));
   if (module == nullptr) return ExitCode::kOk;
   const auto device = TRY(FindTarget(target));
+  PipelineOptions pipeline;
+  pipeline.device = &device->device;
+  // Else they would be custom calls, of which nobody knows what they compute.
+  if (const std::string note = TRY(TakeLibraryCalls(*module, pipeline)); !note.empty())
+    std::fprintf(stderr, "note: %s\n", note.c_str());
   const CostReport report = CostReportOf(*module, device->device);
   TRY(WriteReport(json, csv ? CostCsv(report) : CostText(report, top), CostJson(report)));
   return ExitCode::kOk;

@@ -317,6 +317,8 @@ Result<Output> OutputOf(const std::string& path, const OptFlags& f, const Pipeli
   std::optional<PipelineReport> passes;
   if (!pipeline.passes && IsOptimized(*module, path) && !f.reoptimize) {
     std::fprintf(stderr, "note: the module is optimized already; no passes run (--reoptimize runs them)\n");
+    const std::string note = f.stage == "hlo" ? "" : TRY(TakeLibraryCalls(*module, pipeline));
+    if (!note.empty()) std::fprintf(stderr, "note: %s\n", note.c_str());
   } else {
     const bool keeps = !f.run.reproducer.directory.empty();
     const auto input = keeps ? module->Clone() : nullptr;

@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "interp/library_call.h"
 #include "ir/fusion_plan.h"
 #include "ir/text/printer.h"
 #include "ir/verifier/module_layouts.h"
@@ -32,6 +33,21 @@ bool IsOptimized(const Module& module, const std::string& path) {
     }
   }
   return false;
+}
+
+Result<std::string> TakeLibraryCalls(Module& module, const PipelineOptions& options) {
+  int64_t calls = 0;
+  for (const auto& computation : module.Computations()) {
+    for (const Instruction* inst : computation->instructions()) calls += static_cast<int64_t>(HasMeaning(*inst));
+  }
+  if (calls == 0) return "";
+  PipelineOptions passes = options;
+  passes.passes =
+      "library-call-expander, tuple-simplifier, gpu-conv-rewriter, cudnn-fused-convolution-rewriter, "
+      "cublas-gemm-rewriter, dce, gpu-schedule";
+  TRY(Optimize(module, std::move(passes), /*dumper=*/nullptr));
+  return Str(calls, calls == 1 ? " call of XLA's libraries becomes what it means, and ours"
+                               : " calls of XLA's libraries become what they mean, and ours");
 }
 
 Result<PipelineReport> Optimize(Module& module, PipelineOptions options, Dumper* dumper) {

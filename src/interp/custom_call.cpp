@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "interp/devices/manual_regions.h"
 #include "interp/dynamic.h"
+#include "interp/library_call.h"
 #include "interp/program.h"
 #include "ir/fusion.h"
 #include "ir/markers.h"
@@ -202,6 +203,22 @@ Result<Literal> Composite(Evaluation& e) {
   return EvaluateNested(body, args, e.session.options(), e.session.nesting() + 1);
 }
 
+// What it stands for; results beyond those that the target defines are workspace: zeros.
+Result<Literal> LibraryCall(Evaluation& e) {
+  const auto meaning = TRY(MeaningOf(e.inst));
+  InterpretOptions options = e.session.options();
+  options.on_value = nullptr;
+  options.on_iteration = nullptr;
+  options.given = nullptr;
+  const std::vector<Literal> args(e.operands.begin(), e.operands.end());
+  Literal values = TRY(EvaluateNested(meaning->entry(), args, options, e.session.nesting() + 1));
+  std::vector<Literal> elements = std::move(values.mutable_elements());
+  const Shape& shape = e.inst.shape();
+  if (!shape.IsTuple()) return std::move(elements[0]);
+  for (auto i = std::ssize(elements); i < std::ssize(shape.elements()); ++i) elements.emplace_back(shape.element(i));
+  return Literal::Tuple(std::move(elements));
+}
+
 struct Row {
   std::string_view target;
   CustomHandler handler;
@@ -231,21 +248,7 @@ constexpr Row kRows[] = {
     {"xla_builder.math.Sinh", Function<Opcode::kSinh>},
     {"xla_builder.math.Tan", Function<Opcode::kTan>},
     {"xla_builder.math.Erf", Function<Opcode::kErf>},
-    {"__cublas$gemm", CallMatmul},
-    {"__cublas$lt$matmul", CallMatmul},
-    {"__cublas$lt$matmul$f8", CallMatmulF8},
-    {"__cublas$triangularSolve", CallTriangularSolve},
-    {"__op$block_scaled_dot", CallBlockScaledDot},
     {"__cusolver$cholesky", CallCusolverCholesky},
-    {"__cudnn$convForward", CallConvolution},
-    {"__cudnn$convBiasActivationForward", CallConvolution},
-    {"__cudnn$convBackwardInput", CallConvolutionInputGradient},
-    {"__cudnn$convBackwardFilter", CallConvolutionFilterGradient},
-    {"__cudnn$norm", CallLayerNorm},
-    {"xla.gpu.ext.cub_sort_keys", CallRadixSort},
-    {"xla.gpu.ext.cub_sort_keys_unassigned_scratch_size", CallRadixSort},
-    {"xla.gpu.ext.cub_sort_pairs", CallRadixSort},
-    {"xla.gpu.ext.cub_sort_pairs_unassigned_scratch_size", CallRadixSort},
 };
 
 // jax.debug.print and its like, by the names of all versions: a function of Python that leaves nothing. One with
@@ -264,6 +267,7 @@ CustomHandler Find(const Instruction& inst) {
   const auto* row =
       std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& row) { return row.target == target; });
   if (row != std::end(kRows)) return row->handler;
+  if (HasMeaning(inst)) return LibraryCall;
   if (target.starts_with("xla_builder.") && !inst.attrs<CustomCallAttrs>().called_computations.empty())
     return Composite;
   if (IsCallbackWithoutResults(inst)) return Nothing;
@@ -278,6 +282,7 @@ std::string StubFor(const std::string& target) {
 std::string HintFor(const std::string& target) {
   std::vector<std::string_view> known = MarkerTargets();
   for (const Row& row : kRows) known.push_back(row.target);
+  for (const std::string_view library : LibraryCallTargets()) known.push_back(library);
   const std::vector<std::string> lapack = LapackTargets();
   known.insert(known.end(), lapack.begin(), lapack.end());
   const std::vector<std::string> near = NearNames(target, known);

@@ -5,15 +5,15 @@
 namespace hlo {
 
 // keys[, values] along the last dimension, stable. A radix sort looks at bits: -0 before 0, NaN at the ends.
-Result<Literal> CallRadixSort(Evaluation& e) {
-  if (e.operands.empty() || e.operands.size() > 2 || e.operands[0].shape().rank() == 0) FAIL(WrongOperands(e));
-  const JsonValue json = TRY(ConfigOf(e.inst, "sort_backend_config"));
-  Meaning m(e);
+Result<CallResults> MeaningOfRadixSort(Meaning& m) {
+  if (m.operand_count() == 0 || m.operand_count() > 2 || m.operand(0)->shape().rank() == 0)
+    FAIL(WrongOperands(m.call()));
+  const JsonValue json = TRY(ConfigOf(m.call(), "sort_backend_config"));
   Computation& body = m.AddComputation("comparator");
   std::vector<Shape> shapes;
   Operands operands;
-  for (int64_t i = 0; i < static_cast<int64_t>(e.operands.size()); ++i) {
-    const Shape& shape = e.operands[i].shape();
+  for (int64_t i = 0; i < m.operand_count(); ++i) {
+    const Shape& shape = m.operand(i)->shape();
     shapes.push_back(shape);
     operands.push_back(m.operand(i));
     body.AddParameter(2 * i, Shape::Scalar(shape.type()));
@@ -28,12 +28,12 @@ Result<Literal> CallRadixSort(Evaluation& e) {
   attrs.dimension.value = shapes[0].rank() - 1;
   attrs.is_stable = true;
   attrs.to_apply = &body;
-  if (shapes.size() == 1) return m.Evaluate(m.Add(Opcode::kSort, shapes[0], operands, attrs));
+  if (shapes.size() == 1) return CallResults{m.Add(Opcode::kSort, shapes[0], operands, attrs)};
   Instruction* const sorted = m.Add(Opcode::kSort, Shape::Tuple(shapes), operands, attrs);
-  std::vector<Instruction*> results;
+  CallResults results;
   for (size_t i = 0; i < shapes.size(); ++i)
     results.push_back(m.Add(Opcode::kGetTupleElement, shapes[i], {sorted}, IndexAttrs{static_cast<int64_t>(i)}));
-  return m.Evaluate(results);
+  return results;
 }
 
 }  // namespace hlo

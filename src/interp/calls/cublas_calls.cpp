@@ -54,7 +54,7 @@ Result<MatmulConfig> ReadMatmul(const Instruction& inst) {
 }
 
 // alpha * A * B in the wide type. An operand without batch dimensions (stride 0) is the same for all of the batch.
-Result<Instruction*> Product(Evaluation& e, Meaning& m, const MatmulConfig& config) {
+Result<Instruction*> Product(Meaning& m, const MatmulConfig& config) {
   DotAttrs attrs = config.dot;
   Instruction *lhs = m.operand(0), *const rhs = m.operand(1);
   const auto fits = [](const Shape& shape, const std::vector<int64_t>& dims) {
@@ -63,7 +63,7 @@ Result<Instruction*> Product(Evaluation& e, Meaning& m, const MatmulConfig& conf
   if (!fits(lhs->shape(), attrs.lhs_batch) || !fits(lhs->shape(), attrs.lhs_contracting) ||
       !fits(rhs->shape(), attrs.rhs_batch) || !fits(rhs->shape(), attrs.rhs_contracting) ||
       attrs.lhs_contracting.size() != attrs.rhs_contracting.size()) {
-    FAIL(UnsupportedCall(e.inst, "whose dot_dimension_numbers do not fit its operands"));
+    FAIL(UnsupportedCall(m.call(), "whose dot_dimension_numbers do not fit its operands"));
   }
   if (attrs.lhs_batch.empty() && !attrs.rhs_batch.empty()) {
     Dims dims;
@@ -78,7 +78,7 @@ Result<Instruction*> Product(Evaluation& e, Meaning& m, const MatmulConfig& conf
     // The batch is then rows of the product, and stands first like a batch if it does in the operand.
     if (!std::is_sorted(attrs.lhs_batch.begin(), attrs.lhs_batch.end()) ||
         attrs.lhs_batch.back() + 1 != static_cast<int64_t>(attrs.lhs_batch.size())) {
-      FAIL(UnsupportedCall(e.inst, "with a batch on the left alone that does not come first"));
+      FAIL(UnsupportedCall(m.call(), "with a batch on the left alone that does not come first"));
     }
     attrs.lhs_batch.clear();
   }
@@ -93,7 +93,7 @@ Result<Instruction*> Product(Evaluation& e, Meaning& m, const MatmulConfig& conf
   for (int64_t d = 0; d < rhs->shape().rank(); ++d) {
     if (!has(attrs.rhs_batch, d) && !has(attrs.rhs_contracting, d)) dims.push_back(rhs->shape().dim(d));
   }
-  const PrimitiveType type = MainShape(e.inst).type();
+  const PrimitiveType type = MainShape(m.call()).type();
   const bool integers = IsInteger(lhs->shape().type()) && IsInteger(rhs->shape().type());
   const PrimitiveType sum_type = integers ? PrimitiveType::kS32 : WideTypeOf(type);
   Instruction* product = m.Add(Opcode::kDot, Shape(sum_type, dims), {lhs, rhs}, attrs);
@@ -102,8 +102,8 @@ Result<Instruction*> Product(Evaluation& e, Meaning& m, const MatmulConfig& conf
 }
 
 // The bias goes along the columns: the dimensions that are the most minor ones in memory.
-Result<Instruction*> AlongColumns(Evaluation& e, Meaning& m, Instruction* bias, Instruction* product) {
-  const Layout &of_result = MainShape(e.inst).layout(), &of_bias = bias->shape().layout();
+Result<Instruction*> AlongColumns(Meaning& m, Instruction* bias, Instruction* product) {
+  const Layout &of_result = MainShape(m.call()).layout(), &of_bias = bias->shape().layout();
   const int64_t rank = bias->shape().rank();
   std::vector<int64_t> dimensions(rank);
   bool fits = rank <= product->shape().rank();
@@ -113,8 +113,8 @@ Result<Instruction*> AlongColumns(Evaluation& e, Meaning& m, Instruction* bias, 
     fits = bias->shape().dim(from) == product->shape().dim(to);
   }
   if (!fits)
-    FAIL(
-        UnsupportedCall(e.inst, Str("whose bias ", bias->shape(), " does not fit the columns of ", MainShape(e.inst))));
+    FAIL(UnsupportedCall(m.call(),
+                         Str("whose bias ", bias->shape(), " does not fit the columns of ", MainShape(m.call()))));
   return m.Broadcast(m.Converted(bias, product->shape().type()), product->shape(), dimensions);
 }
 
@@ -123,18 +123,18 @@ struct Finished {
   Instruction* value = nullptr;
   Instruction* before_activation = nullptr;
 };
-Result<Finished> Finish(Evaluation& e, Meaning& m, const MatmulConfig& config, Instruction* product, Instruction* c,
+Result<Finished> Finish(Meaning& m, const MatmulConfig& config, Instruction* product, Instruction* c,
                         Instruction* bias) {
   Instruction* x = product;
   if (c != nullptr) {
-    if (!SameDims(c->shape(), x->shape())) FAIL(UnsupportedCall(e.inst, Str("that adds ", c->shape())));
+    if (!SameDims(c->shape(), x->shape())) FAIL(UnsupportedCall(m.call(), Str("that adds ", c->shape())));
     x = m.Plus(x, m.Scaled(m.Converted(c, x->shape().type()), config.beta));
   }
-  if (bias != nullptr) x = m.Plus(x, TRY(AlongColumns(e, m, bias, x)));
+  if (bias != nullptr) x = m.Plus(x, TRY(AlongColumns(m, bias, x)));
   Finished finished{x, x};
   const std::string& activation = config.epilogue.activation;
   if (!activation.empty() && !IsFloat(x->shape().type()))
-    FAIL(UnsupportedCall(e.inst, Str("with an activation of ", x->shape().type())));
+    FAIL(UnsupportedCall(m.call(), Str("with an activation of ", x->shape().type())));
   if (activation == "RELU") finished.value = Relu(m, x);
   if (activation == "GELU") finished.value = GeluOfTanh(m, x);
   if (activation == "SILU") finished.value = m.Times(x, m.Unary(Opcode::kLogistic, x));
@@ -144,58 +144,56 @@ Result<Finished> Finish(Evaluation& e, Meaning& m, const MatmulConfig& config, I
 }  // namespace
 
 // (A, B[, C][, bias]) -> D or (D[, aux], workspace)
-Result<Literal> CallMatmul(Evaluation& e) {
-  const MatmulConfig config = TRY(ReadMatmul(e.inst));
-  const size_t expected = 2 + (config.beta != 0) + config.epilogue.bias;
-  if (e.operands.size() != expected) FAIL(WrongOperands(e));
-  Meaning m(e);
+Result<CallResults> MeaningOfMatmul(Meaning& m) {
+  const MatmulConfig config = TRY(ReadMatmul(m.call()));
+  const int64_t expected = 2 + int64_t{config.beta != 0} + int64_t{config.epilogue.bias};
+  if (m.operand_count() != expected) FAIL(WrongOperands(m.call()));
   Instruction* const c = config.beta != 0 ? m.operand(2) : nullptr;
-  Instruction* const bias = config.epilogue.bias ? m.operand(static_cast<int64_t>(expected) - 1) : nullptr;
-  const Finished finished = TRY(Finish(e, m, config, TRY(Product(e, m, config)), c, bias));
-  std::vector<Instruction*> results = {m.Rounded(finished.value, MainShape(e.inst).type())};
-  if (config.epilogue.aux) results.push_back(m.Rounded(finished.before_activation, MainShape(e.inst).type()));
-  return m.Evaluate(results);
+  Instruction* const bias = config.epilogue.bias ? m.operand(expected - 1) : nullptr;
+  const Finished finished = TRY(Finish(m, config, TRY(Product(m, config)), c, bias));
+  CallResults results = {m.Rounded(finished.value, MainShape(m.call()).type())};
+  if (config.epilogue.aux) results.push_back(m.Rounded(finished.before_activation, MainShape(m.call()).type()));
+  return results;
 }
 
 // (A, B[, C], a_scale, b_scale[, bias][, d_scale]) -> (D[, amax][, workspace]); amax is taken before d_scale.
-Result<Literal> CallMatmulF8(Evaluation& e) {
-  MatmulConfig config = TRY(ReadMatmul(e.inst));
-  const size_t fixed = 4 + (config.beta != 0) + config.epilogue.bias;
-  if (e.operands.size() != fixed && e.operands.size() != fixed + 1) FAIL(WrongOperands(e));
-  Meaning m(e);
+Result<CallResults> MeaningOfMatmulF8(Meaning& m) {
+  MatmulConfig config = TRY(ReadMatmul(m.call()));
+  const int64_t fixed = 4 + int64_t{config.beta != 0} + int64_t{config.epilogue.bias};
+  if (m.operand_count() != fixed && m.operand_count() != fixed + 1) FAIL(WrongOperands(m.call()));
   int64_t next = 2;
   Instruction* const c = config.beta != 0 ? m.operand(next++) : nullptr;
   Instruction *const a_scale = m.operand(next), *const b_scale = m.operand(next + 1);
   next += 2;
   Instruction* const bias = config.epilogue.bias ? m.operand(next++) : nullptr;
-  Instruction* const d_scale = e.operands.size() > fixed ? m.operand(next) : nullptr;
+  Instruction* const d_scale = m.operand_count() > fixed ? m.operand(next) : nullptr;
   for (const Instruction* scale : {a_scale, b_scale, d_scale}) {
     if (scale != nullptr && !scale->shape().IsScalar())
-      FAIL(UnsupportedCall(e.inst, Str("with scales ", scale->shape(), ", one for each block")));
+      FAIL(UnsupportedCall(m.call(), Str("with scales ", scale->shape(), ", one for each block")));
   }
-  Instruction* product = TRY(Product(e, m, config));
+  Instruction* product = TRY(Product(m, config));
   const Shape wide = product->shape();
   const auto scale = [&](Instruction* x, Instruction* by) {
     return m.Times(x, m.Broadcast(m.Converted(by, wide.type()), wide, {}));
   };
   product = m.Times(
       product, m.Broadcast(m.Times(m.Converted(a_scale, wide.type()), m.Converted(b_scale, wide.type())), wide, {}));
-  const Finished finished = TRY(Finish(e, m, config, product, c, bias));
+  const Finished finished = TRY(Finish(m, config, product, c, bias));
   Instruction* const value = d_scale != nullptr ? scale(finished.value, d_scale) : finished.value;
-  std::vector<Instruction*> results = {m.Rounded(value, MainShape(e.inst).type())};
-  if (config.epilogue.aux) results.push_back(m.Rounded(finished.before_activation, MainShape(e.inst).type()));
+  CallResults results = {m.Rounded(value, MainShape(m.call()).type())};
+  if (config.epilogue.aux) results.push_back(m.Rounded(finished.before_activation, MainShape(m.call()).type()));
   if (config.amax) {
     std::vector<int64_t> all;
     for (int64_t d = 0; d < wide.rank(); ++d) all.push_back(d);
     results.push_back(m.Reduced(m.Unary(Opcode::kAbs, finished.value), all, Opcode::kMaximum, 0));
   }
-  return m.Evaluate(results);
+  return results;
 }
 
 // (a, b) -> x or (x, workspace); the configuration holds the attributes of triangular-solve.
-Result<Literal> CallTriangularSolve(Evaluation& e) {
-  if (e.operands.size() != 2) FAIL(WrongOperands(e));
-  const JsonValue json = TRY(ConfigOf(e.inst, "triangular_solve_backend_config"));
+Result<CallResults> MeaningOfTriangularSolve(Meaning& m) {
+  if (m.operand_count() != 2) FAIL(WrongOperands(m.call()));
+  const JsonValue json = TRY(ConfigOf(m.call(), "triangular_solve_backend_config"));
   TriangularSolveAttrs attrs;
   attrs.left_side = json["left_side"].IsTrue();
   attrs.lower = json["lower"].IsTrue();
@@ -204,17 +202,15 @@ Result<Literal> CallTriangularSolve(Evaluation& e) {
   attrs.transpose_a = transpose != nullptr && *transpose == "TRANSPOSE" ? TransposeKind::kTranspose
                       : transpose != nullptr && *transpose == "ADJOINT" ? TransposeKind::kAdjoint
                                                                         : TransposeKind::kNoTranspose;
-  Meaning m(e);
-  return m.Evaluate(m.Add(Opcode::kTriangularSolve, m.operand(1)->shape(), {m.operand(0), m.operand(1)}, attrs));
+  return CallResults{m.Add(Opcode::kTriangularSolve, m.operand(1)->shape(), {m.operand(0), m.operand(1)}, attrs)};
 }
 
 // (lhs, rhs, lhs_scale[, rhs_scale]) -> D[batch..., m, n]: scaled-dot over the last dimension of both sides.
-Result<Literal> CallBlockScaledDot(Evaluation& e) {
-  if (e.operands.size() != 3 && e.operands.size() != 4) FAIL(WrongOperands(e));
-  const Shape &lhs = e.operands[0].shape(), &rhs = e.operands[1].shape();
+Result<CallResults> MeaningOfBlockScaledDot(Meaning& m) {
+  if (m.operand_count() != 3 && m.operand_count() != 4) FAIL(WrongOperands(m.call()));
+  const Shape &lhs = m.operand(0)->shape(), &rhs = m.operand(1)->shape();
   const int64_t rank = lhs.rank();
-  if (rank < 2 || rhs.rank() != rank) FAIL(UnsupportedCall(e.inst, Str("of ", lhs, " and ", rhs)));
-  Meaning m(e);
+  if (rank < 2 || rhs.rank() != rank) FAIL(UnsupportedCall(m.call(), Str("of ", lhs, " and ", rhs)));
   DotAttrs attrs;
   Dims dims;
   for (int64_t d = 0; d + 2 < rank; ++d) {
@@ -225,11 +221,11 @@ Result<Literal> CallBlockScaledDot(Evaluation& e) {
   attrs.lhs_contracting = attrs.rhs_contracting = {rank - 1};
   for (const Shape* side : {&lhs, &rhs}) dims.push_back(side->dim(rank - 2));
   // A scalar stands for a scale that is not there.
-  Instruction* const rhs_scale = e.operands.size() == 4 ? m.operand(3) : m.Constant(1, Shape::Scalar(rhs.type()));
-  const PrimitiveType type = MainShape(e.inst).type();
+  Instruction* const rhs_scale = m.operand_count() == 4 ? m.operand(3) : m.Constant(1, Shape::Scalar(rhs.type()));
+  const PrimitiveType type = MainShape(m.call()).type();
   Instruction* const product = m.Add(Opcode::kScaledDot, Shape(WideTypeOf(type), dims),
                                      {m.operand(0), m.operand(1), m.operand(2), rhs_scale}, attrs);
-  return m.Evaluate(m.Rounded(product, type));
+  return CallResults{m.Rounded(product, type)};
 }
 
 }  // namespace hlo

@@ -33,7 +33,7 @@ Result<ConvolutionConfig> ReadConvolution(const Instruction& inst) {
   return config;
 }
 
-Result<Instruction*> Activated(Evaluation& e, Meaning& m, const ConvolutionConfig& config, Instruction* x) {
+Result<Instruction*> Activated(Meaning& m, const ConvolutionConfig& config, Instruction* x) {
   const std::string& name = config.activation;
   if (name == "kNone") return x;
   if (name == "kRelu") return Relu(m, x);
@@ -42,28 +42,28 @@ Result<Instruction*> Activated(Evaluation& e, Meaning& m, const ConvolutionConfi
   if (name == "kTanh") return m.Unary(Opcode::kTanh, x);
   if (name == "kElu") return m.IfAbove(x, 0, x, m.Unary(Opcode::kExpm1, x));
   if (name == "kLeakyRelu") return m.IfAbove(x, 0, x, m.Scaled(x, config.leaky_alpha));
-  FAIL(UnsupportedCall(e.inst, Str("with activation ", name)));
+  FAIL(UnsupportedCall(m.call(), Str("with activation ", name)));
 }
 
 // The attributes, where tensors have a batch, a feature and spatial dimensions and nothing else.
-Status CheckConvolution(const Evaluation& e, bool vectors = false) {
-  const CustomCallAttrs& attrs = e.inst.attrs<CustomCallAttrs>();
-  if (e.operands.size() < 2) FAIL(WrongOperands(e));
-  if (!attrs.dim_labels) FAIL(UnsupportedCall(e.inst, "without dim_labels"));
+Status CheckConvolution(const Meaning& m, bool vectors = false) {
+  const CustomCallAttrs& attrs = m.call().attrs<CustomCallAttrs>();
+  if (m.operand_count() < 2) FAIL(WrongOperands(m.call()));
+  if (!attrs.dim_labels) FAIL(UnsupportedCall(m.call(), "without dim_labels"));
   const int64_t rank = static_cast<int64_t>(attrs.dim_labels->lhs_spatial.size()) + 2;
   if (static_cast<int64_t>(attrs.window.dims.size()) + 2 != rank)
-    FAIL(UnsupportedCall(e.inst, "whose window does not fit its dim_labels"));
-  const int64_t ranks[] = {e.operands[0].shape().rank(), e.operands[1].shape().rank(), MainShape(e.inst).rank()};
+    FAIL(UnsupportedCall(m.call(), "whose window does not fit its dim_labels"));
+  const int64_t ranks[] = {m.operand(0)->shape().rank(), m.operand(1)->shape().rank(), MainShape(m.call()).rank()};
   for (const int64_t one : ranks) {
     if (one != ranks[0] || (one != rank && !(vectors && one == rank + 1)))
-      FAIL(UnsupportedCall(e.inst, "whose tensors have dimensions without labels"));
+      FAIL(UnsupportedCall(m.call(), "whose tensors have dimensions without labels"));
   }
   return {};
 }
 
 // Features may come in vectors, which are one more dimension, the last one, without a label. Here they join the others.
-bool HasVectors(const Evaluation& e) {
-  return MainShape(e.inst).rank() == static_cast<int64_t>(e.inst.attrs<CustomCallAttrs>().window.dims.size()) + 3;
+bool HasVectors(const Meaning& m) {
+  return MainShape(m.call()).rank() == static_cast<int64_t>(m.call().attrs<CustomCallAttrs>().window.dims.size()) + 3;
 }
 Instruction* WithoutVectors(Meaning& m, Instruction* x, int64_t feature) {
   const int64_t last = x->shape().rank() - 1;
@@ -89,32 +89,32 @@ Instruction* InVectors(Meaning& m, Instruction* x, int64_t feature, int64_t size
 }
 
 // Element types in which the products are summed: integers exactly.
-PrimitiveType SumType(const Evaluation& e) {
-  const bool integers = IsInteger(e.operands[0].shape().type()) && IsInteger(e.operands[1].shape().type());
-  return integers ? PrimitiveType::kS32 : WideTypeOf(MainShape(e.inst).type());
+PrimitiveType SumType(const Meaning& m) {
+  const bool integers = IsInteger(m.operand(0)->shape().type()) && IsInteger(m.operand(1)->shape().type());
+  return integers ? PrimitiveType::kS32 : WideTypeOf(MainShape(m.call()).type());
 }
 
 // act(result_scale * convolution + side_scale * side + bias)
-Result<Literal> FinishConvolution(Evaluation& e, Meaning& m, Instruction* x, int64_t feature) {
-  const ConvolutionConfig config = TRY(ReadConvolution(e.inst));
-  const PrimitiveType type = MainShape(e.inst).type();
-  const bool plain = e.operands.size() == 2 && config.result_scale == 1 && config.activation == "kNone";
+Result<CallResults> FinishConvolution(Meaning& m, Instruction* x, int64_t feature) {
+  const ConvolutionConfig config = TRY(ReadConvolution(m.call()));
+  const PrimitiveType type = MainShape(m.call()).type();
+  const bool plain = m.operand_count() == 2 && config.result_scale == 1 && config.activation == "kNone";
   if (!plain || !IsInteger(type)) x = m.Converted(x, WideTypeOf(type));
   x = m.Scaled(x, config.result_scale);
-  if (e.operands.size() > 4) FAIL(WrongOperands(e));
-  if (e.operands.size() == 4) {
-    Instruction* const side = HasVectors(e) ? WithoutVectors(m, m.operand(3), feature) : m.operand(3);
-    if (!SameDims(side->shape(), x->shape())) FAIL(UnsupportedCall(e.inst, Str("that adds ", side->shape())));
+  if (m.operand_count() > 4) FAIL(WrongOperands(m.call()));
+  if (m.operand_count() == 4) {
+    Instruction* const side = HasVectors(m) ? WithoutVectors(m, m.operand(3), feature) : m.operand(3);
+    if (!SameDims(side->shape(), x->shape())) FAIL(UnsupportedCall(m.call(), Str("that adds ", side->shape())));
     x = m.Plus(x, m.Scaled(m.Converted(side, x->shape().type()), config.side_scale));
   }
-  if (e.operands.size() >= 3) {
+  if (m.operand_count() >= 3) {
     Instruction* const bias = m.operand(2);
     if (bias->shape().rank() != 1 || bias->shape().dim(0) != x->shape().dim(feature))
-      FAIL(UnsupportedCall(e.inst, Str("whose bias is ", bias->shape())));
+      FAIL(UnsupportedCall(m.call(), Str("whose bias is ", bias->shape())));
     x = m.Plus(x, m.Broadcast(m.Converted(bias, x->shape().type()), x->shape(), {feature}));
   }
-  x = m.Rounded(TRY(Activated(e, m, config, x)), type);
-  return m.Evaluate(HasVectors(e) ? InVectors(m, x, feature, MainShape(e.inst).dims().back()) : x);
+  x = m.Rounded(TRY(Activated(m, config, x)), type);
+  return CallResults{HasVectors(m) ? InVectors(m, x, feature, MainShape(m.call()).dims().back()) : x};
 }
 
 std::vector<int64_t> Listed(const std::vector<int64_t>& spatial, std::initializer_list<int64_t> after) {
@@ -133,46 +133,43 @@ int64_t PadHigh(const WindowDim& d, int64_t base, int64_t out) {
 }  // namespace
 
 // (input, filter[, bias[, side_input]]) -> (result, workspace)
-Result<Literal> CallConvolution(Evaluation& e) {
-  TRY(CheckConvolution(e, true));
-  const CustomCallAttrs& attrs = e.inst.attrs<CustomCallAttrs>();
+Result<CallResults> MeaningOfConvolution(Meaning& m) {
+  TRY(CheckConvolution(m, true));
+  const CustomCallAttrs& attrs = m.call().attrs<CustomCallAttrs>();
   ConvolutionAttrs conv;
   conv.window = attrs.window;
   conv.dim_labels = *attrs.dim_labels;
   conv.feature_group_count = attrs.feature_group_count;
   conv.batch_group_count = attrs.batch_group_count;
-  Meaning m(e);
   Instruction *input = m.operand(0), *filter = m.operand(1);
-  Shape shape = MainShape(e.inst).WithType(SumType(e)).WithDefaultLayout();
-  if (HasVectors(e)) {
-    if (TRY(ConfigOf(e.inst, "cudnn_conv_backend_config"))["reordered_int8_nchw_vect"].IsTrue())
-      FAIL(UnsupportedCall(e.inst, "with a filter in cuDNN's own order"));
+  Shape shape = MainShape(m.call()).WithType(SumType(m)).WithDefaultLayout();
+  if (HasVectors(m)) {
+    if (TRY(ConfigOf(m.call(), "cudnn_conv_backend_config"))["reordered_int8_nchw_vect"].IsTrue())
+      FAIL(UnsupportedCall(m.call(), "with a filter in cuDNN's own order"));
     input = WithoutVectors(m, input, conv.dim_labels.lhs_feature);
     filter = WithoutVectors(m, filter, conv.dim_labels.rhs_input_feature);
     Dims dims(shape.dims().begin(), shape.dims().end() - 1);
     dims[conv.dim_labels.out_feature] *= shape.dims().back();
     shape = Shape(shape.type(), dims);
   }
-  return FinishConvolution(e, m, m.Add(Opcode::kConvolution, shape, {input, filter}, conv),
-                           conv.dim_labels.out_feature);
+  return FinishConvolution(m, m.Add(Opcode::kConvolution, shape, {input, filter}, conv), conv.dim_labels.out_feature);
 }
 
 // (gradient of the output, filter) -> (gradient of the input, workspace). The forward convolution takes
 // base_dilation * x from y * stride + k * window_dilation - pad_low. Seen from x, y * stride is the position, so that
 // stride and base dilation change places, and the filter is met from its end.
-Result<Literal> CallConvolutionInputGradient(Evaluation& e) {
-  TRY(CheckConvolution(e));
-  const CustomCallAttrs& attrs = e.inst.attrs<CustomCallAttrs>();
+Result<CallResults> MeaningOfConvolutionInputGradient(Meaning& m) {
+  TRY(CheckConvolution(m));
+  const CustomCallAttrs& attrs = m.call().attrs<CustomCallAttrs>();
   const DimLabels& labels = *attrs.dim_labels;
-  const Shape &gradient = e.operands[0].shape(), &filter = e.operands[1].shape(), &shape = MainShape(e.inst);
+  const Shape &gradient = m.operand(0)->shape(), &filter = m.operand(1)->shape(), &shape = MainShape(m.call());
   const int64_t groups = attrs.feature_group_count, inputs = filter.dim(labels.rhs_input_feature),
                 outputs = filter.dim(labels.rhs_output_feature);
-  if (e.operands.size() != 2 || attrs.batch_group_count != 1) FAIL(WrongOperands(e));
+  if (m.operand_count() != 2 || attrs.batch_group_count != 1) FAIL(WrongOperands(m.call()));
   if (inputs * groups != shape.dim(labels.lhs_feature) || outputs != gradient.dim(labels.out_feature) ||
       outputs % groups != 0 || gradient.dim(labels.out_batch) != shape.dim(labels.lhs_batch)) {
-    FAIL(UnsupportedCall(e.inst, "whose features do not fit"));
+    FAIL(UnsupportedCall(m.call(), "whose features do not fit"));
   }
-  Meaning m(e);
   // Filter as spatial..., outputs of a group, inputs of all groups.
   const int64_t spatial = static_cast<int64_t>(labels.lhs_spatial.size());
   Instruction* turned =
@@ -208,23 +205,23 @@ Result<Literal> CallConvolutionInputGradient(Evaluation& e) {
     conv.window.dims.push_back(back);
   }
   Instruction* const x =
-      m.Add(Opcode::kConvolution, shape.WithType(SumType(e)).WithDefaultLayout(), {m.operand(0), turned}, conv);
-  return FinishConvolution(e, m, x, labels.lhs_feature);
+      m.Add(Opcode::kConvolution, shape.WithType(SumType(m)).WithDefaultLayout(), {m.operand(0), turned}, conv);
+  return FinishConvolution(m, x, labels.lhs_feature);
 }
 
 // (input, gradient of the output) -> (gradient of the filter, workspace). A convolution whose window is the gradient:
 // batch and features of the input change places, and so do stride and window dilation.
-Result<Literal> CallConvolutionFilterGradient(Evaluation& e) {
-  TRY(CheckConvolution(e));
-  const CustomCallAttrs& attrs = e.inst.attrs<CustomCallAttrs>();
+Result<CallResults> MeaningOfConvolutionFilterGradient(Meaning& m) {
+  TRY(CheckConvolution(m));
+  const CustomCallAttrs& attrs = m.call().attrs<CustomCallAttrs>();
   const DimLabels& labels = *attrs.dim_labels;
-  const Shape &input = e.operands[0].shape(), &gradient = e.operands[1].shape(), &shape = MainShape(e.inst);
+  const Shape &input = m.operand(0)->shape(), &gradient = m.operand(1)->shape(), &shape = MainShape(m.call());
   const int64_t groups = attrs.feature_group_count;
-  if (e.operands.size() != 2 || attrs.batch_group_count != 1) FAIL(WrongOperands(e));
+  if (m.operand_count() != 2 || attrs.batch_group_count != 1) FAIL(WrongOperands(m.call()));
   if (shape.dim(labels.rhs_input_feature) * groups != input.dim(labels.lhs_feature) ||
       shape.dim(labels.rhs_output_feature) != gradient.dim(labels.out_feature) ||
       gradient.dim(labels.out_feature) % groups != 0 || gradient.dim(labels.out_batch) != input.dim(labels.lhs_batch)) {
-    FAIL(UnsupportedCall(e.inst, "whose features do not fit"));
+    FAIL(UnsupportedCall(m.call(), "whose features do not fit"));
   }
   ConvolutionAttrs conv;
   conv.batch_group_count = groups;
@@ -249,27 +246,25 @@ Result<Literal> CallConvolutionFilterGradient(Evaluation& e) {
     back.pad_high = PadHigh(back, input.dim(labels.lhs_spatial[d]), shape.dim(labels.rhs_spatial[d]));
     conv.window.dims.push_back(back);
   }
-  Meaning m(e);
   Instruction* x =
-      m.Add(Opcode::kConvolution, shape.WithType(SumType(e)).WithDefaultLayout(), {m.operand(0), m.operand(1)}, conv);
+      m.Add(Opcode::kConvolution, shape.WithType(SumType(m)).WithDefaultLayout(), {m.operand(0), m.operand(1)}, conv);
   if (!reversed.empty()) x = m.Add(Opcode::kReverse, x->shape(), {x}, DimensionsAttrs{reversed});
-  return FinishConvolution(e, m, x, labels.rhs_output_feature);
+  return FinishConvolution(m, x, labels.rhs_output_feature);
 }
 
 // (x, scale, bias) -> (y[, mean, 1 / deviation], workspace): normalised over all dimensions but the first.
-Result<Literal> CallLayerNorm(Evaluation& e) {
-  const JsonValue json = TRY(ConfigOf(e.inst, "cudnn_norm_backend_config"));
+Result<CallResults> MeaningOfLayerNorm(Meaning& m) {
+  const JsonValue json = TRY(ConfigOf(m.call(), "cudnn_norm_backend_config"));
   const std::string* kind = json["kind"].String();
-  if (kind != nullptr && *kind == "LAYER_BWD") FAIL(UnsupportedCall(e.inst, "of kind LAYER_BWD"));
-  if (e.operands.size() != 3) FAIL(WrongOperands(e));
-  const Shape &x_shape = e.operands[0].shape(), &scale_shape = e.operands[1].shape();
+  if (kind != nullptr && *kind == "LAYER_BWD") FAIL(UnsupportedCall(m.call(), "of kind LAYER_BWD"));
+  if (m.operand_count() != 3) FAIL(WrongOperands(m.call()));
+  const Shape &x_shape = m.operand(0)->shape(), &scale_shape = m.operand(1)->shape();
   bool fits = x_shape.rank() > 1 && scale_shape.rank() == x_shape.rank() && scale_shape.dim(0) == 1 &&
-              SameDims(scale_shape, e.operands[2].shape());
+              SameDims(scale_shape, m.operand(2)->shape());
   for (int64_t d = 1; fits && d < x_shape.rank(); ++d) fits = scale_shape.dim(d) == x_shape.dim(d);
-  if (!fits) FAIL(UnsupportedCall(e.inst, Str("that scales ", x_shape, " by ", scale_shape)));
+  if (!fits) FAIL(UnsupportedCall(m.call(), Str("that scales ", x_shape, " by ", scale_shape)));
 
-  Meaning m(e);
-  const PrimitiveType wide = WideTypeOf(MainShape(e.inst).type());
+  const PrimitiveType wide = WideTypeOf(MainShape(m.call()).type());
   Instruction* const x = m.Converted(m.operand(0), wide);
   const Shape& shape = x->shape();
   std::vector<int64_t> normalised, columns;
@@ -295,13 +290,13 @@ Result<Literal> CallLayerNorm(Evaluation& e) {
   };
   Instruction* const y = m.Plus(m.Times(m.Times(centred, m.Broadcast(inverse, shape, {0})), along_rows(m.operand(1))),
                                 along_rows(m.operand(2)));
-  std::vector<Instruction*> results = {m.Rounded(y, MainShape(e.inst).type())};
-  if (kind != nullptr && *kind == "LAYER_FWD_TRAIN" && e.inst.shape().IsTuple() &&
-      e.inst.shape().elements().size() >= 3) {
-    results.push_back(m.Converted(m.Reshaped(mean, rows_dims), e.inst.shape().element(1).type()));
-    results.push_back(m.Converted(m.Reshaped(inverse, rows_dims), e.inst.shape().element(2).type()));
+  CallResults results = {m.Rounded(y, MainShape(m.call()).type())};
+  if (kind != nullptr && *kind == "LAYER_FWD_TRAIN" && m.call().shape().IsTuple() &&
+      m.call().shape().elements().size() >= 3) {
+    results.push_back(m.Converted(m.Reshaped(mean, rows_dims), m.call().shape().element(1).type()));
+    results.push_back(m.Converted(m.Reshaped(inverse, rows_dims), m.call().shape().element(2).type()));
   }
-  return m.Evaluate(results);
+  return results;
 }
 
 }  // namespace hlo

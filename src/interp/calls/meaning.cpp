@@ -19,7 +19,47 @@ double LargestFinite(FloatFormat format) {
   return largest;
 }
 
+struct Row {
+  std::string_view target;
+  Result<CallResults> (*meaning)(Meaning& m);
+};
+constexpr Row kRows[] = {
+    {"__cublas$gemm", MeaningOfMatmul},
+    {"__cublas$lt$matmul", MeaningOfMatmul},
+    {"__cublas$lt$matmul$f8", MeaningOfMatmulF8},
+    {"__cublas$triangularSolve", MeaningOfTriangularSolve},
+    {"__op$block_scaled_dot", MeaningOfBlockScaledDot},
+    {"__cudnn$convForward", MeaningOfConvolution},
+    {"__cudnn$convBiasActivationForward", MeaningOfConvolution},
+    {"__cudnn$convBackwardInput", MeaningOfConvolutionInputGradient},
+    {"__cudnn$convBackwardFilter", MeaningOfConvolutionFilterGradient},
+    {"__cudnn$norm", MeaningOfLayerNorm},
+    {"xla.gpu.ext.cub_sort_keys", MeaningOfRadixSort},
+    {"xla.gpu.ext.cub_sort_keys_unassigned_scratch_size", MeaningOfRadixSort},
+    {"xla.gpu.ext.cub_sort_pairs", MeaningOfRadixSort},
+    {"xla.gpu.ext.cub_sort_pairs_unassigned_scratch_size", MeaningOfRadixSort},
+};
+
+const Row* FindRow(const Instruction& inst) {
+  if (!inst.Is(Opcode::kCustomCall)) return nullptr;
+  const auto* const row = std::ranges::find(kRows, inst.attrs<CustomCallAttrs>().target, &Row::target);
+  return row != std::end(kRows) ? row : nullptr;
+}
+
 }  // namespace
+
+bool HasMeaning(const Instruction& inst) { return FindRow(inst) != nullptr; }
+
+std::vector<std::string_view> LibraryCallTargets() {
+  std::vector<std::string_view> targets;
+  for (const Row& row : kRows) targets.push_back(row.target);
+  return targets;
+}
+
+Result<std::unique_ptr<Module>> MeaningOf(const Instruction& call) {
+  Meaning m(call);
+  return m.Finish(TRY(FindRow(call)->meaning(m)));
+}
 
 Result<JsonValue> ConfigOf(const Instruction& inst, std::string_view key) {
   const std::string text = ConfigText(inst);
@@ -53,8 +93,8 @@ const Shape& MainShape(const Instruction& inst) {
   return inst.shape().IsTuple() && !inst.shape().elements().empty() ? inst.shape().element(0) : inst.shape();
 }
 
-Error WrongOperands(const Evaluation& e) {
-  return UnsupportedCall(e.inst, Str("with ", e.operands.size(), " operands and this backend_config"));
+Error WrongOperands(const Instruction& inst) {
+  return UnsupportedCall(inst, Str("with ", inst.operand_count(), " operands and this backend_config"));
 }
 
 Instruction* Meaning::Constant(std::complex<double> value, const Shape& shape) {
@@ -79,7 +119,7 @@ Instruction* Meaning::IfAbove(Instruction* x, double limit, Instruction* then, I
 }
 
 Instruction* Meaning::Reduced(Instruction* x, std::vector<int64_t> dimensions, Opcode combine, double start) {
-  Computation& body = module_.AddComputation("combine");
+  Computation& body = module_->AddComputation("combine");
   const Shape scalar = Shape::Scalar(x->shape().type());
   Instruction& a = body.AddParameter(0, scalar);
   Instruction& b = body.AddParameter(1, scalar);
@@ -105,35 +145,26 @@ Instruction* Meaning::Rounded(Instruction* x, PrimitiveType type) {
   return Converted(x, type);
 }
 
-Result<Literal> Meaning::Evaluate(std::span<Instruction* const> results) {
+Result<std::unique_ptr<Module>> Meaning::Finish(const CallResults& results) {
   TRY(Check());
-  const Shape& shape = e_.inst.shape();
+  const Shape& shape = call_.shape();
   const size_t wanted = shape.IsTuple() ? shape.elements().size() : 1;
   if (wanted < results.size() || (!shape.IsTuple() && results.size() != 1))
-    FAIL(UnsupportedCall(e_.inst, Str("with result ", shape)));
+    FAIL(UnsupportedCall(call_, Str("with result ", shape)));
   for (size_t i = 0; i < results.size(); ++i) {
     const Shape& written = shape.IsTuple() ? shape.element(static_cast<int64_t>(i)) : shape;
     if (!Compatible(results[i]->shape(), written))
-      FAIL(UnsupportedCall(e_.inst, Str("whose result ", i, " is ", written, " and not ", results[i]->shape())));
+      FAIL(UnsupportedCall(call_, Str("whose result ", i, " is ", written, " and not ", results[i]->shape())));
   }
   entry_.SetRoot(entry_.AddTuple(Operands(results.begin(), results.end())));
-  InterpretOptions options = e_.session.options();
-  options.on_value = nullptr;
-  options.on_iteration = nullptr;
-  options.given = nullptr;
-  const std::vector<Literal> args(e_.operands.begin(), e_.operands.end());
-  Literal values = TRY(EvaluateNested(entry_, args, options, e_.session.nesting() + 1));
-  std::vector<Literal> elements = std::move(values.mutable_elements());
-  if (!shape.IsTuple()) return std::move(elements[0]);
-  for (size_t i = elements.size(); i < wanted; ++i) elements.emplace_back(shape.element(static_cast<int64_t>(i)));
-  return Literal::Tuple(std::move(elements));
+  return std::move(module_);
 }
 
 Status Meaning::Check() const {
   for (const Instruction* inst : entry_.instructions()) {
     const auto shape = RowOf(inst->opcode()).shape_rule(*inst);
     if (shape && (!shape->IsArray() || SameDims(*shape, inst->shape()))) continue;
-    FAIL(UnsupportedCall(e_.inst,
+    FAIL(UnsupportedCall(call_,
                          Str("whose parts do not fit (",
                              shape ? Str("'", inst->opcode(), "' gives ", *shape) : shape.error().message(), ")")));
   }

@@ -1,16 +1,16 @@
-// A custom call of a library written down as the plain HLO that it stands for, and that is evaluated: f32 inside (f64
-// for f64, the complex type for complex, s32 for products of integers), one rounding at the end.
+// How custom calls of libraries are written down as the plain HLO that they stand for (interp/library_call.h). Internal
+// to interp/calls.
 #ifndef HLO_INTERP_CALLS_MEANING_H_
 #define HLO_INTERP_CALLS_MEANING_H_
 
-#include <array>
 #include <complex>
-#include <span>
+#include <memory>
 #include <string_view>
 #include <vector>
 
 #include "base/json_reader.h"
 #include "interp/custom_call.h"
+#include "interp/library_call.h"
 #include "ir/module.h"
 
 namespace hlo {
@@ -24,19 +24,25 @@ std::vector<int64_t> IntsOf(const JsonValue& value);
 PrimitiveType WideTypeOf(PrimitiveType type);
 // The shape of the main result; what follows it in a tuple is the caller's matter.
 const Shape& MainShape(const Instruction& inst);
-Error WrongOperands(const Evaluation& e);
+Error WrongOperands(const Instruction& inst);
+
+// The first results of a call: those that its target defines. What follows is workspace.
+using CallResults = std::vector<Instruction*>;
 
 // A call as a computation over its operands.
 class Meaning {
  public:
-  explicit Meaning(Evaluation& e) : e_(e), module_("custom_call"), entry_(module_.AddComputation("call")) {
-    module_.SetEntry(entry_);
-    for (const Literal& operand : e.operands)
-      operands_.push_back(&entry_.AddParameter(static_cast<int64_t>(operands_.size()), operand.shape()));
+  explicit Meaning(const Instruction& call)
+      : call_(call), module_(std::make_unique<Module>("custom_call")), entry_(module_->AddComputation("call")) {
+    module_->SetEntry(entry_);
+    for (const Instruction* operand : call.operands())
+      operands_.push_back(&entry_.AddParameter(operand_count(), operand->shape()));
   }
 
+  const Instruction& call() const { return call_; }
+  int64_t operand_count() const { return std::ssize(operands_); }
   Instruction* operand(int64_t i) const { return operands_[i]; }
-  Computation& AddComputation(std::string_view name) { return module_.AddComputation(name); }
+  Computation& AddComputation(std::string_view name) { return module_->AddComputation(name); }
   Instruction* Add(Opcode opcode, Shape shape, Operands operands, Attributes attrs = NoAttrs()) {
     return &entry_.Add(opcode, std::move(shape), std::move(operands), std::move(attrs));
   }
@@ -71,22 +77,32 @@ class Meaning {
   // To the type of a result. f8 saturates, as the libraries do; integers are rounded to nearest even and saturate.
   Instruction* Rounded(Instruction* x, PrimitiveType type);
 
-  // The value of `results`, followed by zeros for what the call's shape has beyond them.
-  Result<Literal> Evaluate(std::span<Instruction* const> results);
-  Result<Literal> Evaluate(Instruction* result) { return Evaluate(std::array{result}); }
+  // The module, whose root is a tuple of the results. Errors [U007]: they are not those of the call, or an instruction
+  // does not obey its op's rule.
+  Result<std::unique_ptr<Module>> Finish(const CallResults& results);
 
  private:
-  // Every instruction obeys its op's rule: what does not fit is found here.
   Status Check() const;
 
-  Evaluation& e_;
-  Module module_;
+  const Instruction& call_;
+  std::unique_ptr<Module> module_;
   Computation& entry_;
   std::vector<Instruction*> operands_;
 };
 
 Instruction* Relu(Meaning& m, Instruction* x);
 Instruction* GeluOfTanh(Meaning& m, Instruction* x);  // x/2 * (1 + tanh(sqrt(2/pi) * (x + 0.044715 x^3)))
+
+// Of the targets of a library: <library>_calls.cpp.
+Result<CallResults> MeaningOfMatmul(Meaning& m);    // __cublas$gemm, __cublas$lt$matmul
+Result<CallResults> MeaningOfMatmulF8(Meaning& m);  // __cublas$lt$matmul$f8
+Result<CallResults> MeaningOfTriangularSolve(Meaning& m);
+Result<CallResults> MeaningOfBlockScaledDot(Meaning& m);
+Result<CallResults> MeaningOfConvolution(Meaning& m);  // Forward, with bias and activation or without.
+Result<CallResults> MeaningOfConvolutionInputGradient(Meaning& m);
+Result<CallResults> MeaningOfConvolutionFilterGradient(Meaning& m);
+Result<CallResults> MeaningOfLayerNorm(Meaning& m);
+Result<CallResults> MeaningOfRadixSort(Meaning& m);
 
 }  // namespace hlo
 

@@ -1,4 +1,5 @@
-// Ops that passes write as others, as those.
+// Ops that passes write as others, as those; and calls of libraries as what they mean.
+#include "interp/library_call.h"
 #include "interp/shadow/rules.h"
 #include "ir/expansions.h"
 
@@ -34,6 +35,21 @@ Result<ShadowValue> Composite(Context& context, const Instruction& inst, Operand
   Context inner = {.options = options, .top = &entry, .depth = context.depth};
   ShadowValue result = TRY(Run(inner, entry, operands));
   result.shape = inst.shape();
+  return result;
+}
+
+// The results that the target defines have bounds; workspace is nobody's business.
+Result<ShadowValue> LibraryCall(Context& context, const Instruction& inst, Operands operands) {
+  const auto meaning = TRY(MeaningOf(inst));
+  ShadowOptions options = {.widened = context.options.widened,
+                           .max_loop_iterations = context.options.max_loop_iterations};
+  Context inner = {.options = options, .top = &meaning->entry(), .depth = context.depth};
+  ShadowValue result = TRY(Run(inner, meaning->entry(), operands));
+  context.heuristic |= inner.heuristic;
+  if (!inst.shape().IsTuple()) return std::move(result.elements.front());
+  result.shape = inst.shape();
+  for (auto i = std::ssize(result.elements); i < std::ssize(inst.shape().elements()); ++i)
+    result.elements.push_back(ToShadow(Literal(inst.shape().element(i))));
   return result;
 }
 

@@ -139,6 +139,7 @@ Result<ShadowValue> ReduceWindow(Context& context, const Instruction& inst, Oper
 Result<ShadowValue> SelectAndScatter(Context& context, const Instruction& inst, Operands operands);
 // Of one of two modules that are compared: scan, scaled-dot and ragged-dot, as what passes make of them.
 bool IsComposite(const Instruction& inst);
+Result<ShadowValue> LibraryCall(Context& context, const Instruction& inst, Operands operands);
 Result<ShadowValue> Composite(Context& context, const Instruction& inst, Operands operands);
 // fft, factorisations and triangular solves, and the calls of LAPACK that are the same.
 bool HasMatrixRule(const Instruction& inst);

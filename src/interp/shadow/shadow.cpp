@@ -9,6 +9,7 @@
 #include <unordered_set>
 
 #include "interp/interpreter.h"
+#include "interp/library_call.h"
 #include "interp/shadow/loop.h"
 #include "interp/shadow/rules.h"
 #include "ir/markers.h"
@@ -83,6 +84,7 @@ Result<ShadowValue> ByRule(Context& context, const Instruction& inst, Operands o
       return copy;
     }
     case Opcode::kCustomCall: {
+      if (HasMeaning(inst)) return LibraryCall(context, inst, operands);
       const bool nothing = inst.shape().IsTuple() && inst.shape().elements().empty();
       if (!nothing && !IsIdentityMarker(inst)) break;
       const bool one = operands.size() == 1 && Compatible(operands[0]->shape, inst.shape());
