@@ -95,7 +95,7 @@ Result<ExitCode> CheckCommand(Args args) {
   flags.Bool("bench", &bench, "how fast each file is parsed and verified, on one thread");
   flags.Bool("q", &quiet, "do not list the files that are fine, nor warnings");
   load.subdirectories = true;
-  const std::vector<std::string> positionals = TRY(flags.Parse(args));
+  const std::vector<std::string> positionals = TRY(ParseArgs(flags, args));
   if (flags.help_asked()) {
     std::fputs(flags.Help().c_str(), stdout);
     return ExitCode::kOk;

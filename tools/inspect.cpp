@@ -117,10 +117,11 @@ Result<ExitCode> InspectFlags(Args args) {
   RunFlags run;
   FlagSet flags("hlo-run", "", "", {});
   AddRunFlags(flags, &run, /*with_searches=*/true);
-  const std::string text = own.help_asked() ? own.Help()
-                                            : Str(flags.HelpOn("xla_"),
-                                                  "Others of XLA's are accepted and named in a note; what is no flag of "
-                                                  "XLA's either, in a warning.\n");
+  const std::string text = own.help_asked()
+                               ? own.Help()
+                               : Str(flags.HelpOn("xla_"),
+                                     "Others of XLA's are accepted and named in a note; what is no flag of "
+                                     "XLA's either, in a warning.\n");
   TRY(WriteFile("-", text));
   return ExitCode::kOk;
 }

@@ -226,11 +226,15 @@ Status ParseHloFlags(FlagSet& flags, std::string_view value) {
 
 }  // namespace
 
-Result<std::vector<std::string>> ParseAll(FlagSet& flags, std::span<const std::string> args) {
+Result<std::vector<std::string>> ParseArgs(FlagSet& flags, std::span<const std::string> args) {
   if (const auto word = WordToComplete()) CompleteFlags(flags, args, *word);
+  return flags.Parse(TRY(WithFlagsOfBundle(flags, args)));
+}
+
+Result<std::vector<std::string>> ParseAll(FlagSet& flags, std::span<const std::string> args) {
   if (const char* value = std::getenv("XLA_FLAGS")) TRY(ParseXlaFlags(flags, value));
   if (const char* value = std::getenv("HLO_FLAGS")) TRY(ParseHloFlags(flags, value));
-  return flags.Parse(TRY(WithFlagsOfBundle(flags, args)));
+  return ParseArgs(flags, args);
 }
 
 Status Apply(const LogFlags& log) {

@@ -77,6 +77,9 @@ std::shared_ptr<kernel::CodeCache> CacheOf(const CacheFlags& cache);
 // For commands without AddLogFlags. What it sets is for ChooseHostIsa, unless it is empty.
 void AddHostIsaFlag(FlagSet& flags, std::string* host_isa);
 
+// Reads the arguments, those of a bundle among the files first; returns what is no flag. Where a shell asks what a word
+// may become, that is answered and the process ends.
+Result<std::vector<std::string>> ParseArgs(FlagSet& flags, std::span<const std::string> args);
 // Reads XLA_FLAGS, HLO_FLAGS and then the arguments; returns what is no flag. Prints a note on XLA flags without
 // effect.
 Result<std::vector<std::string>> ParseAll(FlagSet& flags, std::span<const std::string> args);

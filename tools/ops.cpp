@@ -8,6 +8,7 @@
 #include "driver/run/coverage.h"
 #include "tools/command.h"
 #include "tools/flags.h"
+#include "tools/module_flags.h"
 
 namespace hlo {
 namespace {
@@ -65,7 +66,7 @@ Result<ExitCode> OpsCommand(Args args) {
                 "one f8 stands for all. Ops that talk to the host or other devices, which have no element type of "
                 "their own, have one letter. Of opcodes that are named, the passes and the reasons are said.",
                 {"hlo ops", "hlo ops dot convolution"});
-  const std::vector<std::string> positionals = TRY(flags.Parse(args));
+  const std::vector<std::string> positionals = TRY(ParseArgs(flags, args));
   if (flags.help_asked()) {
     std::fputs(flags.Help().c_str(), stdout);
     return ExitCode::kOk;

@@ -39,6 +39,7 @@ struct OptFlags {
   std::vector<std::string> library_path;
   std::string stage = "hlo", output = "-", emit = "hlo", kernel, verify_each = "changed", color = "auto",
               platform = "gpu";
+  bool quiet = false;
   std::vector<std::string> inject;
   std::optional<std::string> print_fusion_plan, time_passes, pass_stats, check_each_pass;
   bool list_passes = false, list_pipelines = false, list_stages = false, emit_proto = false, print_pipeline = false,
@@ -57,6 +58,10 @@ std::optional<LowerStage> LowerStageOf(std::string_view name) {
     if (ToString(stage) == name) return stage;
   }
   return std::nullopt;
+}
+
+void Note(const OptFlags& f, const std::string& text) {
+  if (!f.quiet) std::fprintf(stderr, "note: %s\n", text.c_str());
 }
 
 void ListPasses() {
@@ -81,6 +86,7 @@ void AddSeeingFlags(FlagSet& flags, OptFlags* f) {
     forms.emplace_back(form.name);
     about.push_back(Str(form.name, ": ", form.what));
   }
+  flags.Bool("q", &f->quiet, "no notes, no progress");
   flags.Choice("emit", &f->emit, forms, Str("the module, down to stage hlo-backend, as ", Join(about, "; ")));
   flags.Bool("emit_proto", &f->emit_proto, "as XLA's hlo-opt has it: --emit=pbtxt");
   AddPrintFlags(flags, &f->print);
@@ -271,10 +277,9 @@ std::string TimesText(const PipelineReport& report, std::string_view form) {
 Status Tell(const PipelineReport& report, const OptFlags& f, const Observers& observers, const Module& module,
             const PipelineOptions& pipeline) {
   for (const std::string& finding : FindingsOf(report)) std::fprintf(stderr, "warning: %s\n", finding.c_str());
-  for (const std::string& end : report.unmet)
-    std::fprintf(stderr, "note: %s: no such pass instance was come to\n", end.c_str());
-  for (const std::string& note : observers.watch.Notes()) std::fprintf(stderr, "note: %s\n", note.c_str());
-  if (const std::string todo = TodoText(report); !todo.empty()) std::fprintf(stderr, "note: %s\n", todo.c_str());
+  for (const std::string& end : report.unmet) Note(f, Str(end, ": no such pass instance was come to"));
+  for (const std::string& note : observers.watch.Notes()) Note(f, note);
+  if (const std::string todo = TodoText(report); !todo.empty()) Note(f, todo);
   if (f.time_passes) std::fputs(TimesText(report, *f.time_passes).c_str(), stderr);
   if (!observers.stats) return {};
   if (*f.pass_stats == "json") {
@@ -303,22 +308,22 @@ Result<Output> OutputOf(const std::string& path, const OptFlags& f, const Pipeli
   const DeviceDescription& device = *pipeline.device;
   std::vector<Diagnostic> warnings;
   const auto module = TRY(LoadModule(path, f.load, &warnings));
-  if (!warnings.empty()) std::fprintf(stderr, "note: %s\n", SummaryOf(warnings, path).c_str());
+  if (!warnings.empty()) Note(f, SummaryOf(warnings, path));
   const int64_t filled = TRY(FillElided(*module, f.load, /*seed=*/0));
-  if (filled > 0) std::fprintf(stderr, "note: %s\n", FilledText(filled, f.load).c_str());
+  if (filled > 0) Note(f, FilledText(filled, f.load));
   TRY(MakeReproducerDirectory(f.run.reproducer));
   Dumper dumper = TRY(Dumper::Make(f.dump, *module));
   TRY(dumper.Before(*module));
   FusionLog fusions;
   PipelineOptions watched = pipeline;
   if (f.print_fusion_plan) watched.fusions = &fusions;
-  Progress progress;
+  Progress progress(f.quiet);
   Observers observers = TRY(ObserversOf(f, pipeline, progress));
   std::optional<PipelineReport> passes;
   if (!pipeline.passes && IsOptimized(*module, path) && !f.reoptimize) {
-    std::fprintf(stderr, "note: the module is optimized already; no passes run (--reoptimize runs them)\n");
+    Note(f, "the module is optimized already; no passes run (--reoptimize runs them)");
     const std::string note = f.stage == "hlo" ? "" : TRY(TakeLibraryCalls(*module, pipeline));
-    if (!note.empty()) std::fprintf(stderr, "note: %s\n", note.c_str());
+    if (!note.empty()) Note(f, note);
   } else {
     const bool keeps = !f.run.reproducer.directory.empty();
     const auto input = keeps ? module->Clone() : nullptr;
@@ -333,13 +338,12 @@ Result<Output> OutputOf(const std::string& path, const OptFlags& f, const Pipeli
   }
   const bool is_judged = observers.check.has_value();
   if (f.stage == "hlo-backend") {  // What runs, with its plans.
-    for (const std::string& note : gpu::TakeUnplannedRegionsApart(*module, device))
-      std::fprintf(stderr, "note: %s\n", note.c_str());
+    for (const std::string& note : gpu::TakeUnplannedRegionsApart(*module, device)) Note(f, note);
   }
   if (f.stage == "hlo-backend" || dumper.active() || f.print_fusion_plan) TRY(gpu::PlanModule(*module, device));
   TRY(dumper.After("cpu", *module));
   if (passes) TRY(dumper.Passes(*passes));
-  for (const std::string& note : dumper.TakeNotes()) std::fprintf(stderr, "note: %s\n", note.c_str());
+  for (const std::string& note : dumper.TakeNotes()) Note(f, note);
 
   if (f.round_trip) TRY(CheckTextRoundTrip(*module));
   if (is_judged) return Output{observers.check->Report(), observers.check->exit(), observers.check->Finding()};
