@@ -360,7 +360,9 @@ std::vector<Value> EmitPart(KernelBuilder& k, const Instruction& part, std::span
       result = {begin, begin + PartsOf(inst->shape())};
     } else if (inst->Is(Opcode::kConstant)) result = LiteralValue(k, inst->literal(), 0);
     else if (inst->Is(Opcode::kTuple)) result = operands;
-    else if (inst->Is(Opcode::kBitcastConvert)) result = {EmitBits(operands[0], KernelTypeOf(inst->shape().type()))};
+    else if (inst->Is(Opcode::kBitcast) && inst->shape().type() == inst->operand(0).shape().type()) result = operands;
+    else if (inst->Is(Opcode::kBitcastConvert) || inst->Is(Opcode::kBitcast))
+      result = {EmitBits(operands[0], KernelTypeOf(inst->shape().type()))};
     else if (!called.empty()) result = EmitScalarComputation(k, *called.front(), operands, fault);  // call, fusion
     else result = EmitElement(*inst, operands, fault);
     if (inst == &part) break;

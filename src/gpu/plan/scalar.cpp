@@ -106,9 +106,10 @@ Status CheckPart(const Instruction& inst) {
     for (const Computation* called : CalledComputations(inst)) TRY(CheckScalarComputation(*called));
     return {};
   }
-  const bool converts = inst.Is(Opcode::kBitcastConvert);
+  const bool converts = inst.Is(Opcode::kBitcastConvert) || inst.Is(Opcode::kBitcast);
   if (!converts && !inst.Is(Opcode::kParameter) && !inst.Is(Opcode::kConstant)) return CheckScalar(inst);
-  if (converts && (inst.shape().type() == PrimitiveType::kPred || IsOfComplex(inst)))
+  const bool same = converts && inst.shape().type() == inst.operand(0).shape().type();
+  if (converts && !same && (inst.shape().type() == PrimitiveType::kPred || IsOfComplex(inst)))
     FAIL(UnsupportedAt(inst, "U102", Str("no emitter for '", inst.opcode(), "' to ", inst.shape().type())));
   TRY(KernelType(inst, inst.shape().type()));
   return {};

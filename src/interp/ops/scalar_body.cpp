@@ -16,8 +16,16 @@ constexpr int kMaxInlined = 200;  // Of calls within scalar computations, likewi
 // Same element, same type: what moves the only element, and its like.
 bool IsIdentity(const Instruction& inst) {
   const bool moves = inst.Is(kMoves) && inst.operand_count() == 1;
-  return (moves || inst.Is(Opcode::kBitcast) || inst.Is(Opcode::kOptimizationBarrier) || inst.Is(Opcode::kCopy)) &&
+  return (moves || inst.Is(Opcode::kOptimizationBarrier) || inst.Is(Opcode::kCopy)) &&
          inst.operand(0).shape().IsScalar() && inst.shape().type() == inst.operand(0).shape().type();
+}
+
+// The same bytes under another type, or the same one: XLA's optimized comparators look at the bits of floats so.
+bool IsSameBytes(const Instruction& inst) {
+  if (!inst.Is(Opcode::kBitcast) && !inst.Is(Opcode::kBitcastConvert)) return false;
+  const Shape &from = inst.operand(0).shape(), &to = inst.shape();
+  if (!from.IsScalar() || !to.IsScalar()) return false;
+  return from.type() == to.type() || (BitWidth(from.type()) == BitWidth(to.type()) && BitWidth(to.type()) >= 8);
 }
 
 // Values of a computation while it is compiled: by instruction, and for tuples one for each element.
@@ -89,7 +97,7 @@ Status ScalarBody::Compile(const Computation& computation) {
           value = {{Source::kConstant, static_cast<int64_t>(body.constants_.size()) - 1}};
           continue;
         }
-        if (IsIdentity(*inst)) {
+        if (IsIdentity(*inst) || IsSameBytes(*inst)) {
           value = values[&inst->operand(0)];
           continue;
         }
@@ -118,6 +126,9 @@ Status ScalarBody::Compile(const Computation& computation) {
   if (steps_.size() != 1 || steps_[0].operand_count != 2 || !computation.root().Is(kElementwise)) return {};
   const Source &x = steps_[0].operands[0], &y = steps_[0].operands[1];
   if (x.kind != Source::kParameter || y.kind != Source::kParameter || x.index + y.index != 1) return {};
+  for (const Instruction* operand : computation.root().operands()) {
+    if (operand->shape().type() != parameter_types_[0]) return {};  // Its bits under another type.
+  }
   binary_opcode_ = computation.root().opcode();
   binary_ = x.index == 0;
   if (binary_ && binary_opcode_ == Opcode::kCompare) comparison_ = &computation.root();
