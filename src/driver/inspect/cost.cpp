@@ -15,32 +15,10 @@
 namespace hlo {
 namespace {
 
-std::string_view ToString(Bound bound) {
-  constexpr std::string_view kWords[] = {"memory", "dot", "compute", "launch"};
-  return kWords[static_cast<int>(bound)];
-}
-
 // The kernels of its plan; else it is one.
 double LaunchesOf(const Instruction& inst) {
   const auto plan = ReadPlan(inst);
   return plan && *plan ? static_cast<double>((*plan)->kernels.size()) : 1;
-}
-
-// The longest of three that overlap, and the launches, which do not. One block has one multiprocessor's share.
-TimeEstimate OfKernel(const Instruction& inst, const Cost& whole, const DeviceDescription& device) {
-  const bool is_block = RegionOf(inst) == "block";
-  const Cost cost = is_block ? whole.Times(std::max(1, device.multiprocessors)) : whole;
-  const double memory = cost.bytes() / device.memory_rate;
-  double dots = 0;
-  for (int width = 0; width < kDotWidths; ++width) dots += cost.dot_flops[width] / device.dot_rates[width];
-  const double compute = cost.scalar_work / device.instruction_rate;
-  TimeEstimate time{.launches = LaunchesOf(inst)};
-  const Bound bound = memory >= dots && memory >= compute ? Bound::kMemory
-                      : dots >= compute                   ? Bound::kDot
-                                                          : Bound::kCompute;
-  time.seconds[static_cast<int>(bound)] = std::max({memory, dots, compute});
-  time.seconds[static_cast<int>(Bound::kLaunch)] = time.launches * device.launch_seconds;
-  return time;
 }
 
 class Estimator {
@@ -56,7 +34,7 @@ class Estimator {
   // As CostAnalysis counts: loops by their trips, of branches the longest.
   TimeEstimate Of(const Instruction& inst) const {
     if (!inst.Is(kControl) && !inst.Is(Opcode::kAsyncStart))
-      return inst.Is(kOnlyNames) ? TimeEstimate() : OfKernel(inst, costs_.Of(inst), device_);
+      return inst.Is(kOnlyNames) ? TimeEstimate() : EstimateOf(inst, costs_.Of(inst), device_);
     TimeEstimate time;
     for (const auto& [called, times] : RunsOf(inst)) {
       const TimeEstimate& sum = sums_.at(called);
@@ -105,6 +83,28 @@ std::string CsvText(std::string_view text) {
 }
 
 }  // namespace
+
+std::string_view ToString(Bound bound) {
+  constexpr std::string_view kWords[] = {"memory", "dot", "compute", "launch"};
+  return kWords[static_cast<int>(bound)];
+}
+
+// One block has one multiprocessor's share.
+TimeEstimate EstimateOf(const Instruction& inst, const Cost& whole, const DeviceDescription& device) {
+  const bool is_block = RegionOf(inst) == "block";
+  const Cost cost = is_block ? whole.Times(std::max(1, device.multiprocessors)) : whole;
+  const double memory = cost.bytes() / device.memory_rate;
+  double dots = 0;
+  for (int width = 0; width < kDotWidths; ++width) dots += cost.dot_flops[width] / device.dot_rates[width];
+  const double compute = cost.scalar_work / device.instruction_rate;
+  TimeEstimate time{.launches = LaunchesOf(inst)};
+  const Bound bound = memory >= dots && memory >= compute ? Bound::kMemory
+                      : dots >= compute                   ? Bound::kDot
+                                                          : Bound::kCompute;
+  time.seconds[static_cast<int>(bound)] = std::max({memory, dots, compute});
+  time.seconds[static_cast<int>(Bound::kLaunch)] = time.launches * device.launch_seconds;
+  return time;
+}
 
 double TimeEstimate::total() const {
   double sum = 0;

@@ -26,6 +26,12 @@ struct TimeEstimate {
   TimeEstimate Times(double count) const;
 };
 
+std::string_view ToString(Bound bound);
+
+// Of a kernel, or a step of several, that costs so much: the longest of memory traffic, dots and other arithmetic,
+// which overlap, and the launches, which do not.
+TimeEstimate EstimateOf(const Instruction& inst, const Cost& cost, const DeviceDescription& device);
+
 struct CostRow {
   const Instruction* inst;
   std::string kind;    // row_reduction, by its plan; else kLoop, gemm, the opcode; "while, 12 trips".
