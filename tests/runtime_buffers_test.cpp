@@ -329,7 +329,8 @@ void CheckCurve(const BufferPlan& plan, int seed) {
           continue;
         const int64_t bytes =
             (plan.values.values[v].bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
-        (area == Area::kOutput ? now.outputs : now.temporaries) += bytes;
+        if (area == Area::kOutput) now.outputs += plan.values.values[v].bytes;
+        else now.temporaries += bytes;
       }
       if (now.bytes() > expected.bytes()) expected = now;
       most_temporaries = std::max(most_temporaries, now.temporaries);

@@ -4,6 +4,7 @@
 #define HLO_DRIVER_INSPECT_COST_H_
 
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,7 @@ struct CostRow {
   std::string source;  // As of SourcePlaces.
   Cost cost;
   TimeEstimate time;
+  std::optional<double> measured_us;  // What a profile says that it took in a run.
 };
 
 struct CostReport {

@@ -63,8 +63,8 @@ std::string LaunchGaps(const ProfileSummary& summary) {
   const GapFigures& gap = summary.gaps[static_cast<int>(GapCause::kLaunch)];
   if (summary.Share(gap.ms) < 0.05) return "";
   return Str(Format("%.0f", summary.short_executions), " steps under ", Format("%.0f", kShortUs), " us leave ",
-             Percent(summary.Share(gap.ms)), " between them: fewer kernels help ",
-             summary.is_host ? "" : "(and --cuda_graphs), ", "'hlo-opt --print_fusion_plan' says why they are apart");
+             Percent(summary.Share(gap.ms)), " between them: fewer kernels help",
+             summary.is_host ? "" : ", and --cuda_graphs", "; 'hlo-opt --print_fusion_plan' says why they are apart");
 }
 
 std::string GenericForms(const ProfileSummary& summary) {

@@ -98,8 +98,8 @@ double RunDeviationMs(const Profile& profile) {
 }
 
 double Overhead(const Profile& profile) {
-  const double plain = Percentile(Doubles(profile.plain_ns), 0.5);
-  return plain > 0 ? Percentile(Doubles(profile.profiled_ns), 0.5) / plain - 1 : 0;
+  const double plain = Percentile(Doubles(profile.plain_ns), 0);
+  return plain > 0 ? Percentile(Doubles(profile.profiled_ns), 0) / plain - 1 : 0;
 }
 
 double BusyMs(const Profile& profile) {

@@ -25,7 +25,8 @@ double Percentile(std::vector<double> values, double share);
 double MeanRunMs(const Profile& profile);
 double MedianRunMs(const Profile& profile);
 double RunDeviationMs(const Profile& profile);  // Standard deviation, of a sample.
-// How much longer a run takes when it is profiled: the median of those over that of the others, less 1.
+// How much longer a run takes when it is profiled: the fastest of those over the fastest of the others, less 1. What
+// else goes on on the machine makes some of both slower, and the fastest hardly.
 double Overhead(const Profile& profile);
 
 // In which at least one step or copy runs on the device, host calls left out.

@@ -68,6 +68,14 @@ MemoryProfile MemoryOf(const gpu::Executable& executable, const gpu::MemoryCurve
   return memory;
 }
 
+// For as much as the run before had, touched: so that no memory is made meanwhile.
+void MakeRoom(const gpu::Timeline& before, gpu::Timeline* timeline) {
+  timeline->events.resize(std::min(timeline->most_events, before.events.size()));
+  timeline->events.clear();
+  timeline->trips.resize(std::min(timeline->most_events, before.trips.size()));
+  timeline->trips.clear();
+}
+
 // One run, with a timeline where there is one.
 Result<int64_t> TimeRun(gpu::Executable& executable, gpu::Timeline* timeline) {
   TRY(executable.MakeReady());
@@ -158,11 +166,7 @@ Status AddRuns(gpu::Executable& executable, Progress& progress, Profile* profile
     profile->plain_ns.push_back(TRY(TimeRun(executable, nullptr)));
     gpu::Timeline timeline;
     timeline.most_events = kMostEvents - std::min(events, kMostEvents);
-    // As much as the run before had, so that memory is not made meanwhile.
-    if (!profile->runs.empty()) {
-      timeline.events.reserve(std::min(timeline.most_events, profile->runs.back().events.size()));
-      timeline.trips.reserve(std::min(timeline.most_events, profile->runs.back().trips.size()));
-    }
+    if (!profile->runs.empty()) MakeRoom(profile->runs.back(), &timeline);
     profile->profiled_ns.push_back(TRY(TimeRun(executable, &timeline)));
     events += timeline.events.size();
     profile->runs.push_back(std::move(timeline));

@@ -19,12 +19,12 @@ constexpr std::string_view kHead = R"html(<!DOCTYPE html>
 :root{color-scheme:light dark}
 body{font:14px/1.5 system-ui,sans-serif;max-width:1200px;margin:0 auto;padding:0 16px 48px}
 h2{margin:36px 0 4px;border-top:1px solid #8886;padding-top:12px;font-size:18px}
-table{border-collapse:collapse;margin:8px 0}
+table{border-collapse:collapse;margin:8px 0}.t{overflow-x:auto}
 th,td{text-align:left;padding:2px 14px 2px 0;vertical-align:top}
 th{font-weight:600;border-bottom:1px solid #8886}
 .n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
 .s{opacity:.65}
-.b{width:180px}.b div{height:10px;margin-top:6px;background:#3f74b5}
+.b{min-width:140px}.b div{height:10px;margin-top:6px;background:#3f74b5}
 svg{width:100%;height:auto;display:block;background:#8881;margin:8px 0}
 svg text{font:11px system-ui,sans-serif;fill:currentColor}
 .a{stroke:currentColor;stroke-opacity:.2}
@@ -252,7 +252,7 @@ class Page {
 
   // Titles that begin with '>' are of numbers.
   void Head(std::span<const std::string_view> titles) {
-    out_ += "<table>\n<tr>";
+    out_ += "<div class=\"t\"><table>\n<tr>";
     for (const std::string_view title : titles) {
       const bool right = title.starts_with('>');
       out_ += Str(right ? "<th class=\"n\">" : "<th>", XmlText(title.substr(right ? 1 : 0)), "</th>");
@@ -284,7 +284,7 @@ class Page {
           NumberCell(Format("%.2f", row.GigaflopsPerSecond())), NumberCell(Format("%.0f %%", 100 * row.OfRoof())),
           Cell(std::string(ToString(step.bound))), Cell(step.op_name), Cell(step.source), "</tr>\n");
     }
-    out_ += "</table>\n";
+    out_ += "</table></div>\n";
     if (rows < summary_.steps.size())
       out_ += Str("<p class=\"s\">", summary_.steps.size() - rows, " more take less, or did not run.</p>\n");
   }
@@ -300,7 +300,7 @@ class Page {
               NumberCell(Format("%.4f", figures.ms)), NumberCell(Format("%g", figures.trips)),
               NumberCell(Format("%.2f", figures.trips > 0 ? 1000 * figures.ms / figures.trips : 0)), Cell(loop.op_name),
               Cell(loop.source), "</tr>\n");
-    out_ += "</table>\n";
+    out_ += "</table></div>\n";
   }
 
   void Groups(std::string_view title, const std::vector<GroupRow>& groups) {
@@ -313,7 +313,7 @@ class Page {
       out_ += Str("<tr>", Bar(groups[i].ms), NumberCell(Format("%.1f", 100 * summary_.Share(groups[i].ms))),
                   NumberCell(Format("%.4f", groups[i].ms)), NumberCell(Format("%g", groups[i].executions)),
                   Cell(groups[i].name), "</tr>\n");
-    out_ += "</table>\n";
+    out_ += "</table></div>\n";
     if (groups.size() > kMost) out_ += Str("<p class=\"s\">", groups.size() - kMost, " more take less.</p>\n");
   }
 
@@ -328,7 +328,7 @@ class Page {
       out_ += Str("<tr>", NumberCell(HumanBytes(static_cast<double>(all[i].bytes))),
                   Cell(Str(all[i].name, all[i].is_output ? " (output)" : "")), Cell(all[i].shape), Cell(all[i].from),
                   Cell(all[i].to), Cell(all[i].op_name), Cell(all[i].source), "</tr>\n");
-    out_ += "</table>\n";
+    out_ += "</table></div>\n";
     if (all.size() > kMost) out_ += Str("<p class=\"s\">", all.size() - kMost, " smaller ones.</p>\n");
   }
 

@@ -1,5 +1,6 @@
 // A profile as a person reads it. Every word of it is in tools/words.def.
 #include <algorithm>
+#include <cmath>
 
 #include "base/text.h"
 #include "driver/inspect/text.h"
@@ -14,7 +15,8 @@ constexpr size_t kFewRows = 15, kFewLoops = 5;
 std::string Percent(double share) { return Format("%.1f %%", 100 * share); }
 // "12", "0.5": as often as it happens in a run, which differs where branches do.
 std::string Times(double count) {
-  return count == static_cast<double>(static_cast<int64_t>(count)) ? Format("%.0f", count) : Format("%.1f", count);
+  const bool is_whole = count == std::floor(count) || count >= 1000;
+  return Format(is_whole ? "%.0f" : "%.1f", count);
 }
 std::string Microseconds(double us) { return Format(us < 100 ? "%.2f us" : "%.0f us", us); }
 std::string Rate(double per_second, const char* unit) { return Str(HumanCount(per_second), unit); }

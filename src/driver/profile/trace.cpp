@@ -347,9 +347,12 @@ class Tracer {
     for (const auto& [key, one] : open) close(key.second, one);
   }
 
+  // Shorter ones are what any two steps have between them: as many events, and nothing to see.
   void Gaps(const gpu::Timeline& run, int64_t until) {
+    constexpr int64_t kShortNs = 1000;
     for (const Gap& gap : GapsOf(run, profile_)) {
       if (gap.end > until) break;
+      if (gap.length() < kShortNs) continue;
       lanes_[kGaps] = "gaps";
       std::string args = Str("{\"cause\":\"", ToString(gap.cause), "\"");
       if (gap.after >= 0) args += Str(",\"after\":", names_[gap.after]);

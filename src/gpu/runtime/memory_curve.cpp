@@ -9,7 +9,10 @@
 namespace hlo::gpu {
 namespace {
 
-int64_t Aligned(int64_t bytes) { return (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment; }
+// Results have memory of their own, what lies in the arena begins at multiples.
+int64_t BytesIn(Area area, int64_t bytes) {
+  return area == Area::kOutput ? bytes : (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
+}
 
 bool HoldsAt(const std::vector<Interval>& live, int64_t unit) {
   return std::ranges::any_of(live, [&](const Interval& part) { return part.begin <= unit && unit <= part.end; });
@@ -52,9 +55,9 @@ MemoryCurve CurveOf(const BufferPlan& plan) {
   const std::vector<std::vector<int>> buffers = ValuesOfBuffers(plan);
   std::map<int64_t, MemoryPoint> changes;  // By unit.
   for (const std::vector<int>& buffer : buffers) {
-    const int64_t bytes = Aligned(plan.values.values[buffer.front()].bytes);
-    const auto part =
-        plan.place_of[buffer.front()].area == Area::kOutput ? &MemoryPoint::outputs : &MemoryPoint::temporaries;
+    const Area area = plan.place_of[buffer.front()].area;
+    const int64_t bytes = BytesIn(area, plan.values.values[buffer.front()].bytes);
+    const auto part = area == Area::kOutput ? &MemoryPoint::outputs : &MemoryPoint::temporaries;
     for (const Interval& live : LivesOf(plan, buffer)) {
       changes[live.begin].*part += bytes;
       changes[live.end + 1].*part -= bytes;
@@ -85,8 +88,9 @@ MemoryCurve CurveOf(const BufferPlan& plan) {
     for (const int v : buffer) {
       if (HoldsAt(plan.values.values[v].live, peak_unit)) holder = &plan.values.values[v];
     }
-    curve.at_peak.push_back({holder, Aligned(holder->bytes), plan.place_of[buffer.front()].area == Area::kOutput,
-                             held->begin / 4, held->end / 4});
+    const Area area = plan.place_of[buffer.front()].area;
+    curve.at_peak.push_back(
+        {holder, BytesIn(area, holder->bytes), area == Area::kOutput, held->begin / 4, held->end / 4});
   }
   std::ranges::stable_sort(curve.at_peak, std::greater<>(), &HeldBuffer::bytes);
   return curve;

@@ -11,8 +11,8 @@ namespace hlo::gpu {
 
 struct Program;
 
-// Bytes that hold something while the step at a position runs, in multiples of kBufferAlignment. What stays for the
-// whole run (arguments, constants, counters, packed weights) is none of them: MemoryReport has it.
+// Bytes that hold something while the step at a position runs; in the arena multiples of kBufferAlignment. What stays
+// for the whole run (arguments, constants, counters, packed weights) is none of them: MemoryReport has it.
 struct MemoryPoint {
   int64_t temporaries = 0;  // In the arena: what is computed, state of loops, scratch of steps.
   int64_t outputs = 0;      // Results in memory of their own.
