@@ -455,7 +455,7 @@ ENTRY main {
   ROOT z = f32[64] exponential(y)
 })";
 
-std::unique_ptr<Module> Optimized(const char* text) {
+std::unique_ptr<Module> Optimized(const std::string& text) {
   auto module = Parse(std::make_shared<const SourceText>("test", text));
   EXPECT_TRUE(module) << (module ? "" : module.error().message());
   PipelineOptions pipeline;
@@ -536,13 +536,77 @@ TEST(ProfileRecorded, WithoutRoom) {
 
 // ---- What belongs to a step -----------------------------------------------------------------------------------------
 
+const Instruction& Root(const Module& module) { return module.entry().root(); }
+
+std::unique_ptr<Module> Read(const std::string& text) {
+  auto module = Parse(std::make_shared<const SourceText>("test", text));
+  EXPECT_TRUE(module) << (module ? "" : module.error().message());
+  return std::move(*module);
+}
+
+int BitsOfRoot(const std::string& text) {
+  const auto module = Read(text);
+  return BitsOf(Root(*module), CostAnalysis(*module).Of(Root(*module)));
+}
+
+TEST(ProfileSteps, ComputeWithTheBitsOfMostBytes) {
+  EXPECT_EQ(BitsOfRoot("f32[8] add(f32[8] x, f32[8] y)"), 32);
+  EXPECT_EQ(BitsOfRoot("pred[8] compare(s64[8] x, s64[8] y), direction=LT"), 64);
+  EXPECT_EQ(BitsOfRoot("f32[8] convert(bf16[8] x)"), 32);  // 32 bytes of 48.
+  EXPECT_EQ(BitsOfRoot("c64[8] add(c64[8] x, c64[8] y)"), 32);
+  EXPECT_EQ(BitsOfRoot("s4[8] add(s4[8] x, s4[8] y)"), 8);
+  // A product by its wider operand, whatever it gives.
+  EXPECT_EQ(BitsOfRoot("f32[8,9] dot(f16[8,4] x, f16[4,9] y), lhs_contracting_dims={1}, rhs_contracting_dims={0}"), 16);
+}
+
+TensorCoreUse UseOf(const std::string& text, const gpu::StepInfo& how, bool is_host, bool allow_tf32,
+                    std::string_view device = "h200") {
+  const auto module = Read(text);
+  gpu::StepInfo step = how;
+  step.instruction = &Root(*module);
+  return TensorCoresOf(step, *FindDevice(device), is_host, allow_tf32);
+}
+
+TEST(ProfileSteps, TensorCoresAndWhyNot) {
+  const auto dot = [](std::string_view type, int terms, int columns) {
+    return Str("f32[16,", columns, "] dot(", type, "[16,", terms, "] x, ", type, "[", terms, ",", columns,
+               "] y), lhs_contracting_dims={1}, rhs_contracting_dims={0}");
+  };
+  const gpu::StepInfo kernel{.kind = gpu::StepKind::kKernel}, call{.kind = gpu::StepKind::kGemm};
+  gpu::StepInfo units = kernel, refused = kernel;
+  units.plan.kernels.push_back({.kind = KernelKind::kContraction, .algorithm = "mma"});
+  refused.plan.refused = {"cuBLASLt: it has an odd stride"};
+
+  EXPECT_FALSE(UseOf("f32[8] add(f32[8] x, f32[8] y)", kernel, false, true).eligible);
+  EXPECT_FALSE(UseOf(dot("s32", 64, 64), call, false, true).eligible);         // No such instruction.
+  EXPECT_FALSE(UseOf(dot("f16", 64, 64), call, true, true, "host").eligible);  // Nor on this device.
+  EXPECT_TRUE(UseOf(dot("f16", 64, 64), call, false, false).used);
+  EXPECT_TRUE(UseOf(dot("f16", 63, 63), units, false, false).used);
+  EXPECT_TRUE(UseOf(dot("f32", 64, 64), call, false, true).used);
+  const auto why = [](const TensorCoreUse& use) {
+    EXPECT_TRUE(use.eligible && !use.used);
+    return use.why_not;
+  };
+  EXPECT_EQ(why(UseOf(dot("f32", 64, 64), call, false, false)), "f32 operands, and no --allow_tf32");
+  EXPECT_EQ(why(UseOf(dot("f16", 63, 64), call, false, false)), "the number of terms 63 is no multiple of 8");
+  EXPECT_EQ(why(UseOf(dot("s8", 64, 24), call, false, false)), "the number of columns 24 is no multiple of 16");
+  EXPECT_EQ(why(UseOf(dot("bf16", 64, 1), call, false, false)), "a matrix times a vector");
+  EXPECT_EQ(why(UseOf(dot("bf16", 64, 64), kernel, false, false)), "its kernel has no matrix instructions");
+  EXPECT_EQ(why(UseOf(dot("bf16", 64, 64), refused, false, false)), "cuBLASLt: it has an odd stride");
+  EXPECT_EQ(why(UseOf(dot("bf16", 64, 64), call, true, false)), "it ran on the host");
+  EXPECT_EQ(why(UseOf("f32[2,5,5,7] convolution(f16[2,5,5,12] x, f16[1,1,12,7] w), window={size=1x1}, "
+                      "dim_labels=b01f_01io->b01f",
+                      call, false, false)),
+            "the number of input features 12 is no multiple of 8");
+}
+
 // tests/runtime_buffers_test.cpp holds the curve against the plan.
 TEST(ProfileMemory, PeakIsWhatIsHeld) {
   const auto device = gpu::OpenHostDevice();
   for (const char* path : {"testdata/models/mlp_train_f32.hlo", "testdata/models/lstm_infer.hlo"}) {
     const auto source = ReadSource(path);
     ASSERT_TRUE(source);
-    const auto module = Optimized((*source)->text().data());
+    const auto module = Optimized(std::string((*source)->text()));
     const auto executable = gpu::Compile(*module, *device, {.libraries = false});
     ASSERT_TRUE(executable) << executable.error().message();
     const Profile profile = DescribeProgram(**executable, DefaultDevice(), false);

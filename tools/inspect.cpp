@@ -121,8 +121,8 @@ Result<ExitCode> InspectCost(Args args) {
                 "arithmetic on a device as described, plus a launch. Loops count by their trips where those are known.",
                 {"hlo-inspect cost model.hlo", "hlo-opt model.hlo | hlo-inspect cost --top=10 -",
                  "hlo-inspect cost --target=host --csv model.hlo",
-                 "hlo-run --platform=cpu --passes= --profile_json=p.json opt.hlo; hlo-inspect cost --target=host "
-                 "--profile=p.json opt.hlo"});
+                 "hlo-opt model.hlo -o opt.hlo; hlo-run --platform=cpu --passes= --profile_json=p.json opt.hlo",
+                 "hlo-inspect cost --profile=p.json opt.hlo"});
   flags.String("target", &target, "DEVICE",
                Str("whose description to use: ", TargetNames(), ", sm_NN, or a file of XLA's target configurations"));
   flags.Alias("device", "target");

@@ -53,7 +53,7 @@ std::string OddSize(const Instruction& product, int64_t multiple) {
   }
   int64_t terms = 1;
   for (const int64_t dim : product.attrs<DotAttrs>().lhs_contracting) terms *= product.operand(0).shape().dim(dim);
-  const std::string inner = odd(terms, "the number of terms");
+  std::string inner = odd(terms, "the number of terms");
   if (!inner.empty()) return inner;
   const int64_t rank = product.shape().rank();
   if (rank == 0 || product.shape().dim(rank - 1) == 1) return "a matrix times a vector";

@@ -1,6 +1,7 @@
 #include "driver/profile/trace.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <utility>
 
@@ -31,7 +32,7 @@ void AppendMicroseconds(std::string& out, int64_t ns) {
 
 // With one decimal.
 void AppendTenths(std::string& out, double value) {
-  const auto tenths = static_cast<int64_t>(value * 10 + 0.5);
+  const int64_t tenths = std::llround(value * 10);
   AppendTo(out, tenths / 10);
   out += '.';
   AppendTo(out, tenths % 10);
