@@ -66,7 +66,7 @@ struct RunResults {
   std::vector<Literal> by_device;  // Where there are several.
   RunTimes times;                  // Those of placing, running and taking the results.
   double fallback_share = 0;
-  int64_t process_peak_bytes = 0;  // Up to the end of the runs.
+  int64_t process_peak_bytes = 0;           // Up to the end of the runs.
   std::string watched;                      // The tables of what was watched.
   std::shared_ptr<const Profile> profiled;  // Null: nobody asked.
   std::vector<std::string> notes;

@@ -93,7 +93,7 @@ struct Observer {
 
 struct RunOptions {
   const Observer* observer = nullptr;
-  Timeline* timeline = nullptr;          // Is filled. On a device of its own each step is waited for.
+  Timeline* timeline = nullptr;       // Is filled. On a device of its own each step is waited for.
   const bool* interrupted = nullptr;  // Looked at before each step; true ends the run (kInterrupted).
   // After so many trips the outermost loops in kernels stop, whatever their conditions say; 0: they do not.
   int64_t stop_loops_after = 0;
