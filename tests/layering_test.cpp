@@ -62,18 +62,29 @@ const std::map<std::string, std::set<std::string>> kMayIncludeWithin = {
     {"driver/dump", {"driver", "driver/inspect"}},
     {"driver/inspect", {"driver"}},
     {"driver/lsp", {"driver", "driver/inspect"}},
-    {"driver/run", {"driver", "driver/dump", "driver/inspect"}},
+    {"driver/profile", {"driver", "driver/inspect"}},
+    {"driver/run", {"driver", "driver/dump", "driver/inspect", "driver/profile"}},
     {"driver/fuzz", {"driver", "driver/run"}},
     {"driver/search", {"driver", "driver/inspect", "driver/run"}},
 };
 
-// Third-party headers, and the only folder or file that may name them. <regex> recurses for each character that it
+// Third-party headers, and the only folders or files that may name them. <regex> recurses for each character that it
 // meets: patterns are RE2's.
-const std::map<std::string, std::string> kOnlyIn = {{"llvm/", "src/gpu/"},
-                                                    {"zlib.h", "src/interp/arguments/npz.cpp"},
-                                                    {"re2/", "src/driver/pattern.cpp"},
-                                                    {"CLI/", "tools/flags.cpp"},
-                                                    {"regex>", "tests/"}};
+const std::multimap<std::string, std::string> kOnlyIn = {{"llvm/", "src/gpu/"},
+                                                         {"zlib.h", "src/base/gzip.cpp"},
+                                                         {"zlib.h", "src/interp/arguments/npz.cpp"},
+                                                         {"re2/", "src/driver/pattern.cpp"},
+                                                         {"CLI/", "tools/flags.cpp"},
+                                                         {"regex>", "tests/"}};
+
+bool MayName(const std::string& path, const std::string& header) {
+  bool known = false, may = false;
+  for (const auto& [prefix, place] : kOnlyIn) {
+    known |= header.starts_with(prefix);
+    may |= header.starts_with(prefix) && path.starts_with(place);
+  }
+  return !known || may;
+}
 
 // "ir/text" of "src/ir/text/printer.h", which is included as "ir/text/printer.h".
 std::string FolderOf(const std::string& header) { return header.substr(0, header.rfind('/')); }
@@ -90,10 +101,7 @@ TEST(Layering, IncludesPointOneWay) {
       std::ifstream file(path);
       for (std::string line; std::getline(file, line);) {
         if (line.starts_with("#include <")) {
-          const std::string header = line.substr(10);
-          for (const auto& [prefix, place] : kOnlyIn) {
-            EXPECT_TRUE(!header.starts_with(prefix) || path.starts_with(place)) << path << ": " << line;
-          }
+          EXPECT_TRUE(MayName(path, line.substr(10))) << path << ": " << line;
         }
         if (!line.starts_with("#include \"")) continue;
         const std::string header = line.substr(10, line.find('"', 10) - 10);

@@ -4,12 +4,14 @@
 
 #include <map>
 #include <random>
+#include <set>
 #include <thread>
 
 #include "base/check.h"
 #include "gpu/device/device.h"
 #include "gpu/runtime/buffers.h"
 #include "gpu/runtime/executable.h"
+#include "gpu/runtime/memory_curve.h"
 #include "gpu/runtime/prepare.h"
 #include "ir/module.h"
 
@@ -308,6 +310,50 @@ void CheckPlan(const BufferPlan& plan, int seed) {
             << ToString(plan);
       }
     }
+  }
+}
+
+// Unit by unit, buffer by buffer.
+void CheckCurve(const BufferPlan& plan, int seed) {
+  const MemoryCurve curve = CurveOf(plan);
+  int64_t most_temporaries = 0, most = 0;
+  for (int64_t position = 0; position < plan.values.positions; ++position) {
+    MemoryPoint expected;
+    for (int64_t unit = 4 * position; unit < 4 * position + 4; ++unit) {
+      MemoryPoint now;
+      std::set<int> counted;
+      for (size_t v = 0; v < plan.place_of.size(); ++v) {
+        const Area area = plan.place_of[v].area;
+        if ((area != Area::kArena && area != Area::kOutput) || !IsLiveAt(plan.values.values[v], unit) ||
+            !counted.insert(plan.buffer_of[v]).second)
+          continue;
+        const int64_t bytes =
+            (plan.values.values[v].bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
+        if (area == Area::kOutput) now.outputs += plan.values.values[v].bytes;
+        else now.temporaries += bytes;
+      }
+      if (now.bytes() > expected.bytes()) expected = now;
+      most_temporaries = std::max(most_temporaries, now.temporaries);
+    }
+    ASSERT_EQ(curve.at[position].bytes(), expected.bytes()) << "seed " << seed << " at " << position << "\n"
+                                                            << ToString(plan);
+    most = std::max(most, expected.bytes());
+  }
+  EXPECT_EQ(most_temporaries, plan.arena_lower_bound) << "seed " << seed;
+  EXPECT_EQ(curve.at[curve.peak].bytes(), most) << "seed " << seed;
+  int64_t held = 0;
+  for (const HeldBuffer& buffer : curve.at_peak) {
+    held += buffer.bytes;
+    EXPECT_TRUE(buffer.first <= curve.peak && curve.peak <= buffer.last) << "seed " << seed;
+  }
+  EXPECT_EQ(held, most) << "seed " << seed;
+}
+
+TEST(RuntimeBuffers, CurveOfLiveBytes) {
+  for (int seed = 0; seed < 300; ++seed) {
+    const auto module = Prepare(*Generator(seed).Make(), DefaultDevice());
+    CheckCurve(PlanBuffers(*module, FindValues(*module, AllShares(*module)), {.outputs_in_arena = seed % 2 == 0}),
+               seed);
   }
 }
 

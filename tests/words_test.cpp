@@ -50,6 +50,9 @@ TEST(Words, OfReportsAreExplained) {
     said.merge(Found(source, "\"(?:\\\\n)?  ([a-z]+(?: [a-z]+)*)(?:  |:? *\")"));
     said.merge(Found(source, "\"([A-Z][A-Z]+(?: [A-Z]+)?)(?:\\(|  |\")"));
   }
+  for (const char* pattern : {"\"    ([a-z]+(?: [a-z]+)*)(?:  |: )", "Part\\(summary, \"([a-z ]+)\"",
+                              "\"([a-z]+ gap)\"", "\">?([a-z]+|G[A-Z/]+s)\"[,}]"})
+    said.merge(Found("src/driver/profile/summary_text.cpp", pattern));
   said.merge(Found("src/driver/inspect/fusion_report.cpp", "(?:AddLine|list)\\((?:[a-z_.]+ \\? )?\"([a-z]+)\""));
   for (const std::string& line : Found("src/interp/compare/report.cpp", "(\\{\"[^}]*\"(?:, \"[^}]*\")+)")) {
     for (const std::string_view cell : Split(line, '"'))

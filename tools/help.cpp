@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "driver/profile/advice.h"
 #include "driver/run/oracles.h"
 #include "ir/verifier/rules.h"
 #include "passes/pipelines/text.h"
@@ -119,6 +120,12 @@ void PrintOracles() {
                 Join(mode.oracles, ", ").c_str());
 }
 
+void PrintAdvice() {
+  std::printf("What --profile says of a profile, when (docs/profile.md):\n\n");
+  for (const AdviceRule& rule : AllAdvice())
+    std::printf("  %-14s %s\n", std::string(rule.name).c_str(), std::string(rule.when).c_str());
+}
+
 // As people type it: in any case, '_' for a space.
 std::string Folded(std::string_view text) {
   std::string folded(text);
@@ -149,7 +156,8 @@ Error Unknown(const std::string& asked, std::span<const std::string_view> comman
                                 near.empty() ? "" : Str("; did you mean '", Join(near, "', '"), "'?")))
       .Hint(
           "'hlo help' lists the commands, 'hlo help codes' the codes, 'hlo help words' the words, 'hlo help algebra' "
-          "the rewrite rules, 'hlo help pipelines' how passes are put together, 'hlo help oracles' who judges a run");
+          "the rewrite rules, 'hlo help pipelines' how passes are put together, 'hlo help oracles' who judges a run, "
+          "'hlo help advice' what a profile leads to");
 }
 
 }  // namespace
@@ -178,6 +186,10 @@ Result<ExitCode> HelpOnTopic(const std::string& asked, std::span<const std::stri
   }
   if (asked == "oracles") {
     PrintOracles();
+    return ExitCode::kOk;
+  }
+  if (asked == "advice") {
+    PrintAdvice();
     return ExitCode::kOk;
   }
   if (asked == "algebra") {

@@ -61,7 +61,8 @@ std::string Overview() {
       "\n'hlo COMMAND --help' lists the flags of a command. `hlo-run` is `hlo run`, `hlo-opt` is `hlo opt`.\n"
       "'hlo help vacuous' explains a word of a report ('hlo help words': all), 'hlo help P036' a diagnostic code "
       "('hlo help codes'),\n'hlo help A.add.1' a rewrite rule ('hlo help algebra'), "
-      "'hlo help pipelines' how passes are put together,\n'hlo help oracles' who judges a run.\n";
+      "'hlo help pipelines' how passes are put together,\n'hlo help oracles' who judges a run, 'hlo help advice' what "
+      "a profile leads to.\n";
   return out;
 }
 

@@ -2,6 +2,7 @@
 #include "tools/inspect.h"
 
 #include <cstdio>
+#include <map>
 
 #include "base/files.h"
 #include "base/text.h"
@@ -10,6 +11,7 @@
 #include "driver/inspect/literals.h"
 #include "driver/inspect/stats.h"
 #include "driver/optimize.h"
+#include "driver/profile/summary.h"
 #include "driver/target.h"
 #include "ir/text/printer.h"
 #include "tools/completion.h"
@@ -33,6 +35,8 @@ constexpr SubcommandRow kSubcommands[] = {
     {"slice", InspectSlice, "what is needed for one result, as a module"},
     {"literals", InspectLiterals, "the constants: sizes and ranges of values, or one of them written out"},
     {"flags", InspectFlags, "the flags of XLA_FLAGS that have an effect here"},
+    {"memory", InspectMemory, "what a run holds in memory: the most at once, who holds it, where that comes from"},
+    {"profile", InspectProfile, "what 'hlo-run --profile_json' kept, as tables or as a page for a browser"},
     {"ops", OpsCommand, "which opcode is supported where ('hlo ops')"},
 };
 
@@ -80,8 +84,38 @@ Result<ExitCode> InspectStats(Args args) {
   return ExitCode::kOk;
 }
 
+namespace {
+
+// What each row took in a run, by a profile of this very module, or of one that the passes made this one of. Errors:
+// A025.
+Status AddMeasured(const std::string& path, const Module& module, CostReport* report) {
+  const ProfileSummary profile = TRY(ReadProfileSummary(path));
+  const auto fail = [&](const std::string& why) {
+    return Error(ExitCode::kRejected, "A025", Str("'", Escaped(path), "' ", why))
+        .Hint(
+            "hlo-opt model.hlo -o opt.hlo; hlo-run --passes= --profile_json=p.json opt.hlo   profiles a module as it "
+            "is");
+  };
+  const uint64_t own = Fingerprint(module);
+  if (own != profile.input && own != profile.code)
+    FAIL(fail(
+        Str("is a profile of '", Escaped(profile.path), "' (", Escaped(profile.module_name), "), not of this module")));
+  std::map<std::string_view, double> us;
+  for (const StepRow& row : profile.steps) us[row.step.name] = 1000 * row.figures.ms;
+  for (const LoopRow& row : profile.loops) us[row.loop.name] = 1000 * row.figures.ms;
+  bool any = false;
+  for (CostRow& row : report->rows) {
+    if (const auto known = us.find(row.inst->name()); known != us.end()) row.measured_us = known->second, any = true;
+  }
+  if (!any) FAIL(fail("is a profile of what the passes made of this module, of which nothing stands here"));
+  return {};
+}
+
+}  // namespace
+
 Result<ExitCode> InspectCost(Args args) {
   LoadOptions load;
+  std::string profile;
   std::string target(DefaultDevice().name);
   std::optional<std::string> json;
   int64_t top = 30;
@@ -90,12 +124,16 @@ Result<ExitCode> InspectCost(Args args) {
                 "A roofline for each instruction or fusion of the entry: the longest of memory traffic, dots and other "
                 "arithmetic on a device as described, plus a launch. Loops count by their trips where those are known.",
                 {"hlo-inspect cost model.hlo", "hlo-opt model.hlo | hlo-inspect cost --top=10 -",
-                 "hlo-inspect cost --target=host --csv model.hlo"});
+                 "hlo-inspect cost --target=host --csv model.hlo",
+                 "hlo-opt model.hlo -o opt.hlo; hlo-run --platform=cpu --passes= --profile_json=p.json opt.hlo",
+                 "hlo-inspect cost --profile=p.json opt.hlo"});
   flags.String("target", &target, "DEVICE",
                Str("whose description to use: ", TargetNames(), ", sm_NN, or a file of XLA's target configurations"));
   flags.Alias("device", "target");
   flags.Int("top", &top, "how many rows; 0: all");
   flags.Bool("csv", &csv, "all rows as comma-separated values");
+  flags.String("profile", &profile, "P.json",
+               "what 'hlo-run --profile_json' measured beside it, of this module with --passes=");
   flags.OptionalString("json", &json, "FILE", "as JSON on stdout instead, or in FILE too");
   const auto module = TRY(InspectedModule(flags, args, &load));
   if (module == nullptr) return ExitCode::kOk;
@@ -105,7 +143,8 @@ Result<ExitCode> InspectCost(Args args) {
   // Else they would be custom calls, of which nobody knows what they compute.
   if (const std::string note = TRY(TakeLibraryCalls(*module, pipeline)); !note.empty())
     std::fprintf(stderr, "note: %s\n", note.c_str());
-  const CostReport report = CostReportOf(*module, device->device);
+  CostReport report = CostReportOf(*module, device->device);
+  if (!profile.empty()) TRY(AddMeasured(profile, *module, &report));
   TRY(WriteReport(json, csv ? CostCsv(report) : CostText(report, top), CostJson(report)));
   return ExitCode::kOk;
 }

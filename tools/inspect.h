@@ -19,6 +19,8 @@ Result<ExitCode> InspectExtract(Args args);
 Result<ExitCode> InspectSlice(Args args);
 Result<ExitCode> InspectLiterals(Args args);
 Result<ExitCode> InspectFlags(Args args);
+Result<ExitCode> InspectMemory(Args args);
+Result<ExitCode> InspectProfile(Args args);
 
 // What most sub-commands do first: flags, help, one module. Null when help was asked for and is printed.
 Result<std::unique_ptr<Module>> InspectedModule(FlagSet& flags, Args args, LoadOptions* load);

@@ -67,6 +67,22 @@ void AddComparisonFlags(FlagSet& flags, RunFlags* f) {
   flags.Choice("top_by", &f->top_by, {"rel", "abs", "ulp", "index"}, "their order");
 }
 
+void AddProfileFlags(FlagSet& flags, RunFlags* f) {
+  ProfileOptions* profile = &f->run.profile;
+  flags.Group("Profile (kernels; in runs of its own)");
+  flags.OptionalString(
+      "profile", &f->profile, "summary|full",
+      "where the time goes: busy and idle, by kernel and library call, loop, precision; full: by scope "
+      "and line of the source too, what is in memory, all rows");
+  flags.Alias("xla_hlo_profile", "profile");
+  flags.String("trace", &profile->trace, "FILE.json[.gz]",
+               "what ran when, for ui.perfetto.dev or chrome://tracing, which need no server");
+  flags.Int("trace_max_events", &profile->most_events, "steps and copies in it, from the first on; 0: all");
+  flags.String("profile_json", &profile->json, "FILE.json", "the tables, for 'hlo-inspect profile' and programs");
+  flags.Int("examples_per_run", &profile->examples_per_run,
+            "what one run computes: reports say examples/s, and --ablate images/s");
+}
+
 void AddRunningFlags(FlagSet& flags, RunOptions* run, CacheFlags* cache) {
   flags.Group("Code generation");
   AddCacheFlags(flags, cache);
@@ -88,7 +104,6 @@ void AddRunningFlags(FlagSet& flags, RunOptions* run, CacheFlags* cache) {
              "host kernels are planned for it, unless --target names another");
   flags.Double("bench_seconds", &run->bench_seconds, "of --bench, instead of 3");
   flags.Int("num_repeats", &run->num_repeats, "timed runs without --bench", 1);
-  flags.Bool("profile", &run->profile, "a table of time by kernel and library call");
   flags.Int("max_loop_iterations", &run->max_loop_iterations, "of one while; 0: no limit");
   flags.Bytes("memory_limit", &run->memory_limit,
               "of values at once in the interpreter, as 512MiB or 2GB; 0: three quarters of the machine");
@@ -131,6 +146,7 @@ void AddRunFlags(FlagSet& flags, RunFlags* f, bool with_searches) {
   AddPassFlags(flags, &f->passes);
   flags.Bool("reoptimize", &run->reoptimize, "run passes even over a module that is optimized already");
   AddRunningFlags(flags, run, &f->cache);
+  AddProfileFlags(flags, f);
 
   if (with_searches) {
     AddAblateFlags(flags, &f->ablate);
@@ -159,8 +175,27 @@ void AddRunFlags(FlagSet& flags, RunFlags* f, bool with_searches) {
       "crash:algsimp[#k]: that pass crashes");
 }
 
+namespace {
+
+// Bare, or as XLA's --xla_hlo_profile=true; of =false it is off.
+Status SettleProfile(RunFlags* f) {
+  ProfileOptions& profile = f->run.profile;
+  const std::string word = f->profile.value_or("false");
+  if (word.empty() || word == "true" || word == "1") profile.detail = "summary";
+  else if (word == "summary" || word == "full") profile.detail = word;
+  else if (word != "false" && word != "0")
+    FAIL(UsageError("F004", Str("--profile: '", Escaped(word), "' is not summary or full")));
+  if (f->run.platform == "interpreter" && profile.any())
+    FAIL(UsageError("F004", "--profile, --trace and --profile_json time kernels, and the interpreter has none")
+             .Hint("--platform=cpu; --stats has times by opcode and by instruction"));
+  return {};
+}
+
+}  // namespace
+
 Status SettleRunFlags(RunFlags* f) {
   RunOptions& run = f->run;
+  TRY(SettleProfile(f));
   f->quiet |= f->silent;
   TRY(ReadTargetFlag(&f->passes));
   run.obeys_plans = run.bench && f->passes.device == nullptr;
@@ -353,6 +388,9 @@ Result<std::vector<Job>> JobsOf(const std::vector<std::string>& paths, const Run
     FAIL(UsageError("F004", "--save_args and --save_outputs keep one run, and there are several"));
   if (jobs.size() > 1 && !f.run.bundle.directory.empty())
     FAIL(UsageError("F004", "--bundle keeps one run, and there are several"));
+  const ProfileOptions& profile = f.run.profile;
+  if (jobs.size() > 1 && (!profile.trace.empty() || !profile.json.empty()))
+    FAIL(UsageError("F004", "--trace and --profile_json keep one run, and there are several"));
   return jobs;
 }
 

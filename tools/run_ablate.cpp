@@ -22,7 +22,6 @@ void AddAblateFlags(FlagSet& flags, AblateFlags* f) {
                "intervals");
   flags.Int("ablate_repeats", &f->repeats, "rounds of measuring; all variants run once in each, in random order", 3);
   flags.Double("ablate_threshold", &f->threshold, "effects below this share are counted, not listed");
-  flags.Int("examples_per_run", &f->examples_per_run, "of the batch: shows images/s");
   constexpr int64_t kMostOfPairs = 20;  // 190 variants.
   flags.Int("ablate_pairs", &f->pairs,
             "so many of what is worth most are off two at a time, too: what both are worth beyond the sum of each; 0: "
@@ -50,7 +49,7 @@ Result<AblateOptions> OptionsOf(const RunOptions& run, const AblateFlags& f) {
   options.measured = f.metric == "time";
   options.rounds = f.repeats;
   options.threshold = f.threshold;
-  options.examples_per_run = f.examples_per_run;
+  options.examples_per_run = run.profile.examples_per_run;
   options.pairs = f.pairs;
   if (f.pairs > 0 && *kind == AblateBy::kAll)
     FAIL(UsageError("F004", "--ablate_pairs is of passes that are off two at a time; --ablate_by=all has one variant"));

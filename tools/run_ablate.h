@@ -14,7 +14,7 @@ namespace hlo {
 struct AblateFlags {
   std::optional<std::string> ablate;  // Which, or "".
   std::string by, metric = "model", svg, csv;
-  int64_t repeats = 11, examples_per_run = 0, pairs = 0;
+  int64_t repeats = 11, pairs = 0;
   double threshold = 0.01;
 
   bool asked() const { return ablate.has_value() || !by.empty(); }

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 #include <tuple>
+#include <utility>
 
 #include "base/text.h"
 
@@ -24,44 +25,73 @@ bool WriteAll(int file, std::string_view bytes) {
   return true;
 }
 
-Status WriteFile(const std::string& path, std::string_view bytes) {
-  const auto fail = [&]() -> Error {
-    return DeviceError("A011", Str("cannot write '", Escaped(path), "': ", std::strerror(errno)));
-  };
-  // Also /dev/stdout: a file that stdout goes to would be replaced, or the link itself by whoever may write to /dev.
+namespace {
+
+// The call that just failed.
+Error CannotWrite(const std::string& path) {
+  return DeviceError("A011", Str("cannot write '", Escaped(path), "': ", std::strerror(errno)));
+}
+
+}  // namespace
+
+// Also /dev/stdout: a file that stdout goes to would be replaced, or the link itself by whoever may write to /dev.
+Result<FileWriter> FileWriter::Open(const std::string& path) {
+  FileWriter writer;
+  writer.path_ = path;
   if (path == "-" || path == "/dev/stdout") {
-    // A reader that has seen enough, as `head` has, is no error.
-    if (!WriteAll(STDOUT_FILENO, bytes) && errno != EPIPE) FAIL(fail());
-    return {};
+    writer.file_ = STDOUT_FILENO;
+    return writer;
   }
   // What a link leads to is replaced, not the link.
   std::error_code ignored;
   const bool is_link = std::filesystem::is_symlink(path, ignored);
   const std::filesystem::path led_to = is_link ? std::filesystem::canonical(path, ignored) : std::filesystem::path();
-  const std::string target = led_to.empty() ? path : led_to.string();
+  writer.target_ = led_to.empty() ? path : led_to.string();
   // A device or a pipe cannot be renamed onto.
   struct stat before = {};
-  const bool exists = stat(target.c_str(), &before) == 0;
+  const bool exists = stat(writer.target_.c_str(), &before) == 0;
   const bool special = exists && (S_ISCHR(before.st_mode) || S_ISFIFO(before.st_mode));
+  if (exists && !special) writer.mode_ = before.st_mode & 07777;
   // Hidden, so that whoever lists the directory meanwhile does not take it for a file of it.
+  const std::string& target = writer.target_;
   const size_t name = target.rfind('/') + 1;  // 0 where there is no slash.
-  const std::string temporary =
-      special ? path : Str(target.substr(0, name), ".", target.substr(name), ".tmp", static_cast<int64_t>(getpid()));
-  const int file =
-      open(temporary.c_str(), special ? O_WRONLY : O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-  if (file < 0) FAIL(fail());
-  const bool written = WriteAll(file, bytes);
-  const int reason = errno;
-  // Who may read it stays as it was. Where that cannot be kept, as on some network drives, the bytes still count.
-  if (exists && !special) std::ignore = fchmod(file, before.st_mode & 07777);
-  const bool closed = close(file) == 0;
-  if (!written) errno = reason;
-  if (!written || !closed || (!special && std::rename(temporary.c_str(), target.c_str()) != 0)) {
-    const Error error = fail();
-    if (!special) unlink(temporary.c_str());
-    FAIL(error);
+  if (!special)
+    writer.temporary_ = Str(target.substr(0, name), ".", target.substr(name), ".tmp", static_cast<int64_t>(getpid()));
+  writer.file_ = special ? open(path.c_str(), O_WRONLY)
+                         : open(writer.temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+  if (writer.file_ < 0) {
+    writer.temporary_.clear();  // Nobody's, or another's.
+    FAIL(CannotWrite(path));
   }
+  return writer;
+}
+
+FileWriter::~FileWriter() {
+  if (file_ >= 0 && file_ != STDOUT_FILENO) close(file_);
+  if (!temporary_.empty()) unlink(temporary_.c_str());
+}
+
+Status FileWriter::Write(std::string_view bytes) {
+  if (WriteAll(file_, bytes)) return {};
+  // A reader that has seen enough, as `head` has, is no error.
+  if (file_ == STDOUT_FILENO && errno == EPIPE) return {};
+  FAIL(CannotWrite(path_));
+}
+
+Status FileWriter::Commit() {
+  if (file_ == STDOUT_FILENO) return {};
+  // Who may read it stays as it was. Where that cannot be kept, as on some network drives, the bytes still count.
+  if (mode_) std::ignore = fchmod(file_, *mode_);
+  if (close(std::exchange(file_, -1)) != 0) FAIL(CannotWrite(path_));
+  if (!temporary_.empty() && std::rename(temporary_.c_str(), target_.c_str()) != 0) FAIL(CannotWrite(path_));
+  temporary_.clear();
   return {};
+}
+
+Status WriteFile(const std::string& path, std::string_view bytes) {
+  FileWriter writer = TRY(FileWriter::Open(path));
+  TRY(writer.Write(bytes));
+  return writer.Commit();
 }
 
 Status MakeDirectories(const std::string& path) {

@@ -2,17 +2,48 @@
 #ifndef HLO_BASE_FILES_H_
 #define HLO_BASE_FILES_H_
 
+#include <sys/types.h>
+
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/result.h"
 
 namespace hlo {
 
-// Writes to a temporary file in the same directory and renames it, so that a full disk or an interruption leaves no
-// part under the final name. "-" is stdout. Errors keep the system's words ([A011], kDevice: the world failed, not the
-// input).
+// A file that is written piece by piece: to a temporary one in the same directory, which Commit renames, so that a full
+// disk or an interruption leaves no part under the final name. "-" is stdout. Errors keep the system's words ([A011],
+// kDevice: the world failed, not the input).
+class FileWriter {
+ public:
+  static Result<FileWriter> Open(const std::string& path);
+  FileWriter(FileWriter&& other) noexcept { *this = std::move(other); }
+  FileWriter& operator=(FileWriter&& other) noexcept {
+    std::swap(path_, other.path_);
+    std::swap(target_, other.target_);
+    std::swap(temporary_, other.temporary_);
+    std::swap(mode_, other.mode_);
+    std::swap(file_, other.file_);
+    return *this;
+  }
+  ~FileWriter();  // What was not committed is gone.
+
+  Status Write(std::string_view bytes);
+  Status Commit();
+
+ private:
+  FileWriter() = default;
+
+  std::string path_, target_;   // As it was named, and where that leads.
+  std::string temporary_;       // Empty: it is none, or has its name now.
+  std::optional<mode_t> mode_;  // Of the file that it replaces.
+  int file_ = -1;
+};
+
+// The whole of a file at once.
 Status WriteFile(const std::string& path, std::string_view bytes);
 
 // All of it to an open file; false, and errno, where that fails.

@@ -15,32 +15,10 @@
 namespace hlo {
 namespace {
 
-std::string_view ToString(Bound bound) {
-  constexpr std::string_view kWords[] = {"memory", "dot", "compute", "launch"};
-  return kWords[static_cast<int>(bound)];
-}
-
 // The kernels of its plan; else it is one.
 double LaunchesOf(const Instruction& inst) {
   const auto plan = ReadPlan(inst);
   return plan && *plan ? static_cast<double>((*plan)->kernels.size()) : 1;
-}
-
-// The longest of three that overlap, and the launches, which do not. One block has one multiprocessor's share.
-TimeEstimate OfKernel(const Instruction& inst, const Cost& whole, const DeviceDescription& device) {
-  const bool is_block = RegionOf(inst) == "block";
-  const Cost cost = is_block ? whole.Times(std::max(1, device.multiprocessors)) : whole;
-  const double memory = cost.bytes() / device.memory_rate;
-  double dots = 0;
-  for (int width = 0; width < kDotWidths; ++width) dots += cost.dot_flops[width] / device.dot_rates[width];
-  const double compute = cost.scalar_work / device.instruction_rate;
-  TimeEstimate time{.launches = LaunchesOf(inst)};
-  const Bound bound = memory >= dots && memory >= compute ? Bound::kMemory
-                      : dots >= compute                   ? Bound::kDot
-                                                          : Bound::kCompute;
-  time.seconds[static_cast<int>(bound)] = std::max({memory, dots, compute});
-  time.seconds[static_cast<int>(Bound::kLaunch)] = time.launches * device.launch_seconds;
-  return time;
 }
 
 class Estimator {
@@ -56,7 +34,7 @@ class Estimator {
   // As CostAnalysis counts: loops by their trips, of branches the longest.
   TimeEstimate Of(const Instruction& inst) const {
     if (!inst.Is(kControl) && !inst.Is(Opcode::kAsyncStart))
-      return inst.Is(kOnlyNames) ? TimeEstimate() : OfKernel(inst, costs_.Of(inst), device_);
+      return inst.Is(kOnlyNames) ? TimeEstimate() : EstimateOf(inst, costs_.Of(inst), device_);
     TimeEstimate time;
     for (const auto& [called, times] : RunsOf(inst)) {
       const TimeEstimate& sum = sums_.at(called);
@@ -97,6 +75,10 @@ double Share(const CostRow& row, const CostReport& report) {
   return report.time.total() > 0 ? row.time.total() / report.time.total() : 0;
 }
 
+bool IsMeasured(const CostReport& report) {
+  return std::ranges::any_of(report.rows, [](const CostRow& row) { return row.measured_us.has_value(); });
+}
+
 // A field of a CSV line: quoted, since names of ops hold commas.
 std::string CsvText(std::string_view text) {
   std::string quoted = "\"";
@@ -105,6 +87,28 @@ std::string CsvText(std::string_view text) {
 }
 
 }  // namespace
+
+std::string_view ToString(Bound bound) {
+  constexpr std::string_view kWords[] = {"memory", "dot", "compute", "launch"};
+  return kWords[static_cast<int>(bound)];
+}
+
+// One block has one multiprocessor's share.
+TimeEstimate EstimateOf(const Instruction& inst, const Cost& whole, const DeviceDescription& device) {
+  const bool is_block = RegionOf(inst) == "block";
+  const Cost cost = is_block ? whole.Times(std::max(1, device.multiprocessors)) : whole;
+  const double memory = cost.bytes() / device.memory_rate;
+  double dots = 0;
+  for (int width = 0; width < kDotWidths; ++width) dots += cost.dot_flops[width] / device.dot_rates[width];
+  const double compute = cost.scalar_work / device.instruction_rate;
+  TimeEstimate time{.launches = LaunchesOf(inst)};
+  const Bound bound = memory >= dots && memory >= compute ? Bound::kMemory
+                      : dots >= compute                   ? Bound::kDot
+                                                          : Bound::kCompute;
+  time.seconds[static_cast<int>(bound)] = std::max({memory, dots, compute});
+  time.seconds[static_cast<int>(Bound::kLaunch)] = time.launches * device.launch_seconds;
+  return time;
+}
 
 double TimeEstimate::total() const {
   double sum = 0;
@@ -151,14 +155,25 @@ CostReport CostReportOf(const Module& module, const DeviceDescription& device) {
 std::string CostText(const CostReport& report, int64_t top) {
   std::string out = Str(report.path, ": ", report.module_name, " on ", report.device->name, ", by its description\n");
   const size_t shown = top > 0 ? std::min<size_t>(report.rows.size(), static_cast<size_t>(top)) : report.rows.size();
-  TextTable table({"instruction", "kind", ">flop", ">trans", ">bytes", ">flop/B", ">est us", "bound", ">share",
-                   "op_name", "source"});
+  const bool measured = IsMeasured(report);
+  std::vector<std::string> titles = {"instruction", "kind", ">flop", ">trans", ">bytes", ">flop/B", ">est us"};
+  if (measured) titles.insert(titles.end(), {">measured us", ">times est"});
+  titles.insert(titles.end(), {"bound", ">share", "op_name", "source"});
+  TextTable table(std::move(titles));
   for (size_t i = 0; i < shown; ++i) {
     const CostRow& row = report.rows[i];
-    table.Row({std::string(row.inst->name()), row.kind, HumanCount(row.cost.flops),
-               HumanCount(row.cost.transcendentals), HumanBytes(row.cost.bytes()), Format("%.2f", Intensity(row.cost)),
-               Microseconds(row.time.total()), std::string(ToString(row.time.bound())),
-               Format("%.1f%%", 100 * Share(row, report)), std::string(row.inst->metadata().op_name), row.source});
+    std::vector<std::string> cells = {std::string(row.inst->name()), row.kind,
+                                      HumanCount(row.cost.flops),    HumanCount(row.cost.transcendentals),
+                                      HumanBytes(row.cost.bytes()),  Format("%.2f", Intensity(row.cost)),
+                                      Microseconds(row.time.total())};
+    if (measured) {
+      cells.push_back(row.measured_us ? Format("%.2f", *row.measured_us) : "-");
+      cells.push_back(row.measured_us ? Format("%.1f", *row.measured_us / (1e6 * row.time.total())) : "-");
+    }
+    for (std::string cell : {std::string(ToString(row.time.bound())), Format("%.1f%%", 100 * Share(row, report)),
+                             std::string(row.inst->metadata().op_name), row.source})
+      cells.push_back(std::move(cell));
+    table.Row(std::move(cells));
   }
   out += table.Text();
   if (shown < report.rows.size()) out += Format("  ... and %zu more\n", report.rows.size() - shown);
@@ -173,13 +188,14 @@ std::string CostText(const CostReport& report, int64_t top) {
 }
 
 std::string CostCsv(const CostReport& report) {
-  std::string out =
-      "instruction,kind,flops,transcendentals,bytes_read,bytes_written,est_us,bound,share,op_name,source\n";
+  std::string out = "instruction,kind,flops,transcendentals,bytes_read,bytes_written,est_us,bound,share,op_name,source";
+  const bool measured = IsMeasured(report);
+  out += measured ? ",measured_us\n" : "\n";
   for (const CostRow& row : report.rows) {
     out += Str(row.inst->name(), ",", CsvText(row.kind), ",", row.cost.flops, ",", row.cost.transcendentals, ",",
                row.cost.bytes_read, ",", row.cost.bytes_written, ",", row.time.total() * 1e6, ",",
                ToString(row.time.bound()), ",", Share(row, report), ",", CsvText(row.inst->metadata().op_name), ",",
-               CsvText(row.source), "\n");
+               CsvText(row.source), measured ? "," : "", row.measured_us ? Str(*row.measured_us) : "", "\n");
   }
   return out;
 }
@@ -199,6 +215,7 @@ std::string CostJson(const CostReport& report) {
     json.Open('{').Key("instruction").Value(row.inst->name()).Key("kind").Value(row.kind);
     json.Key("flops").Value(row.cost.flops).Key("transcendentals").Value(row.cost.transcendentals);
     json.Key("bytes_read").Value(row.cost.bytes_read).Key("bytes_written").Value(row.cost.bytes_written);
+    if (row.measured_us) json.Key("measured_us").Value(*row.measured_us);
     json.Key("est_us").Value(row.time.total() * 1e6).Key("bound").Value(ToString(row.time.bound()));
     json.Key("share").Value(Share(row, report)).Key("op_name").Value(row.inst->metadata().op_name);
     json.Key("source").Value(row.source).Close('}');

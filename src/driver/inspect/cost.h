@@ -4,6 +4,7 @@
 #define HLO_DRIVER_INSPECT_COST_H_
 
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,12 +27,19 @@ struct TimeEstimate {
   TimeEstimate Times(double count) const;
 };
 
+std::string_view ToString(Bound bound);
+
+// Of a kernel, or a step of several, that costs so much: the longest of memory traffic, dots and other arithmetic,
+// which overlap, and the launches, which do not.
+TimeEstimate EstimateOf(const Instruction& inst, const Cost& cost, const DeviceDescription& device);
+
 struct CostRow {
   const Instruction* inst;
   std::string kind;    // row_reduction, by its plan; else kLoop, gemm, the opcode; "while, 12 trips".
   std::string source;  // As of SourcePlaces.
   Cost cost;
   TimeEstimate time;
+  std::optional<double> measured_us;  // What a profile says that it took in a run.
 };
 
 struct CostReport {

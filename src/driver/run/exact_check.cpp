@@ -126,7 +126,8 @@ Status JudgeExact(Experiment& experiment, RunReport* report) {
     if (alone) return;
     options.compare_mode = "exact";
     options.reference_file.clear();
-    options.bench = options.profile = false;
+    options.bench = false;
+    options.profile = {};
     options.num_repeats = 1;
   });
   TRY(exact.Where());

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "driver/dump/dump_compiled.h"
 #include "driver/optimize.h"
+#include "driver/profile/profile.h"
 #include "driver/run/exact_check.h"
 #include "driver/run/fallback.h"
 #include "driver/run/oracles.h"
@@ -334,6 +335,18 @@ void Experiment::Displace() {
   (*code_)->placed = nullptr;
 }
 
+Result<std::shared_ptr<const Profile>> Experiment::Profiled(gpu::Executable& executable) {
+  const Module& input = *TRY(Input())->module;
+  Profile profile = DescribeProgram(executable, *options_.pipeline.device, options_.allow_tf32);
+  profile.path = path_ == "-" ? "<stdin>" : path_;
+  profile.module_name = input.name();
+  profile.input = Fingerprint(input);
+  profile.code = Fingerprint(*TRY(Optimized())->module);
+  profile.examples_per_run = options_.profile.examples_per_run;
+  TRY(AddRuns(executable, *progress_, &profile));
+  return std::make_shared<const Profile>(std::move(profile));
+}
+
 Result<RunResults> Experiment::RunKernels() {
   RunResults results;
   TRY(Arguments());
@@ -344,7 +357,7 @@ Result<RunResults> Experiment::RunKernels() {
   results.times.placing = placing.ms();
   const Stopwatch running;
   results.fallback_share = TRY(TimeRuns(executable, options_, *progress_, &results.times));
-  if (options_.profile) results.profile = TRY(Profile(executable));
+  if (options_.profile.any()) results.profiled = TRY(Profiled(executable));
   if (options_.watch.detects()) results.notes = TRY(DetectInSteps(executable, TRY(Interpreter()), options_.watch));
   results.times.all_runs = running.ms();
   progress_->Stage("taking the results");
@@ -366,6 +379,8 @@ Result<RunResults> Experiment::RunInterpreter() {
   if (watch.any()) progress_->Clear();  // Values are printed as they come.
   const Stopwatch all;
   const bool several = !arguments.by_device.empty();
+  if (options_.profile.any())
+    results.notes.emplace_back("no profile: there are no kernels, all runs in the interpreter");
   if (watch.any() && several)
     FAIL(UsageError("F004", "--trace_values, --detect_nan, --detect_inf, --log_minmax and --stats watch one device"));
   std::vector<double> runs;
@@ -377,7 +392,7 @@ Result<RunResults> Experiment::RunInterpreter() {
     const Stopwatch one;
     if (watch.any()) {
       Watched watched = TRY(InterpretWatched(module, arguments.values, interpret, watch));
-      results.profile = std::move(watched.report);
+      results.watched = std::move(watched.report);
       results.notes.insert(results.notes.end(), watched.notes.begin(), watched.notes.end());
       results.outputs = std::move(watched.result);
     } else if (several) {

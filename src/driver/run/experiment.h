@@ -29,6 +29,8 @@
 
 namespace hlo {
 
+struct Profile;
+
 struct InputModule {
   std::unique_ptr<Module> module;  // Stubs in the place of custom calls, elided constants filled.
   std::string warnings;
@@ -64,8 +66,9 @@ struct RunResults {
   std::vector<Literal> by_device;  // Where there are several.
   RunTimes times;                  // Those of placing, running and taking the results.
   double fallback_share = 0;
-  int64_t process_peak_bytes = 0;  // Up to the end of the runs.
-  std::string profile;             // The table of --profile, or of what was watched.
+  int64_t process_peak_bytes = 0;           // Up to the end of the runs.
+  std::string watched;                      // The tables of what was watched.
+  std::shared_ptr<const Profile> profiled;  // Null: nobody asked.
   std::vector<std::string> notes;
 };
 
@@ -136,6 +139,7 @@ class Experiment {
   using Kept = std::shared_ptr<std::optional<T>>;
 
   Result<RunArguments> MakeArguments();
+  Result<std::shared_ptr<const Profile>> Profiled(gpu::Executable& executable);
   Result<RunResults> RunKernels();
   Result<RunResults> RunInterpreter();
 

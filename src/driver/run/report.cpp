@@ -178,6 +178,8 @@ std::string ReportText(const RunReport& report) {
       out += Str("   run ", HumanMilliseconds(times.run), " (median of ", times.runs, "; ",
                  HumanMilliseconds(times.run_min), " to ", HumanMilliseconds(times.run_max), ")");
     if (times.on_device) out += Str(", ", HumanMilliseconds(*times.on_device), " on the device");
+    if (report.examples_per_run > 0 && times.run > 0)
+      out += Format("   %.4g examples/s", static_cast<double>(report.examples_per_run) * 1000 / times.run);
     out += "\n";
   }
   if (report.platform == "interpreter") out += Str("  interpreter   run ", HumanMilliseconds(times.run), "\n");

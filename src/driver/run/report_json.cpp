@@ -114,6 +114,8 @@ std::string ReportJson(const RunReport& report) {
   json.Key("platform").Value(report.platform).Key("device").Value(report.device).Key("inputs").Value(report.inputs);
   json.Key("instructions").Value(report.instructions).Key("parameter_bytes").Value(report.parameter_bytes);
   WriteTimes(json, report.times);
+  if (report.examples_per_run > 0 && report.times.run > 0)
+    json.Key("examples_per_second").Value(static_cast<double>(report.examples_per_run) * 1000 / report.times.run);
   if (report.memory) WriteMemory(json, *report.memory);
   if (report.devices) {
     json.Key("devices").Open('{').Key("replicas").Value(report.devices->replicas);

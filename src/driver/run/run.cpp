@@ -9,6 +9,7 @@
 #include "driver/command_line.h"
 #include "driver/run/bundle_writer.h"
 #include "driver/run/experiment.h"
+#include "driver/run/profile_report.h"
 #include "driver/run/reproducer.h"
 #include "driver/run/timing.h"
 #include "driver/run/verdict.h"
@@ -180,7 +181,8 @@ Status ReportResults(Experiment& experiment, const RunResults& results, RunRepor
   ReportTimes(results.times, experiment.IsInterpreted(), &report->times);
   report->fallback.share = results.fallback_share;
   report->process_peak_bytes = results.process_peak_bytes;
-  report->profile = results.profile;
+  report->profile = results.watched;
+  report->examples_per_run = options.profile.examples_per_run;
   Append(&report->notes, results.notes);
   const Stopwatch taking;
   const int64_t partitions = TRY(experiment.Input())->module->header.num_partitions;
@@ -279,6 +281,7 @@ Result<RunReport> Run(Experiment& experiment) {
   if (auto results = experiment.Results()) {
     TRY(ReportResults(experiment, **results, &report));
     TRY(ReportVerdict(experiment, **results, &report));
+    if ((*results)->profiled != nullptr) TRY(ReportProfile(experiment, *(*results)->profiled, &report));
   } else {
     TRY(JudgeUnfinished(experiment, std::move(results).error(), &report));
   }

@@ -16,6 +16,7 @@
 #include "driver/bundle.h"
 #include "driver/dump/dump.h"
 #include "driver/load.h"
+#include "driver/profile/options.h"
 #include "driver/progress.h"
 #include "driver/run/custom_call_stubs.h"
 #include "driver/run/watch.h"
@@ -85,7 +86,7 @@ struct RunOptions {
   int64_t max_loop_iterations = 1'000'000;
   int64_t memory_limit = 0;
   bool print_literals = false;
-  bool profile = false;           // Time by kernel and library call.
+  ProfileOptions profile;
   bool first_divergence = false;  // divergence.h; takes the oracle `local`.
   WatchOptions watch;             // Of the interpreter as the platform, one device.
   std::string save_args, save_outputs;
@@ -220,7 +221,8 @@ struct RunReport {
   std::vector<std::string> notes;
   std::string warnings;  // SummaryOf those of the module.
   std::string literals;  // Outputs as text, with print_literals.
-  std::string profile;   // The table of --profile, or of what was watched.
+  std::string profile;   // The tables of --profile, or of what was watched.
+  int64_t examples_per_run = 0;
 };
 
 // What of the options is the compiler's, and the interpreter's.

@@ -46,28 +46,4 @@ Result<double> TimeRuns(gpu::Executable& executable, const RunOptions& options, 
   return share;
 }
 
-Result<std::string> Profile(gpu::Executable& executable) {
-  constexpr int kRuns = 10;
-  constexpr size_t kMostRows = 25;
-  std::vector<double> seconds(executable.steps().size()), one(seconds.size());
-  for (int run = 0; run < kRuns; ++run) {
-    TRY(executable.Execute({.step_seconds = &one}));
-    for (size_t i = 0; i < seconds.size(); ++i) seconds[i] += one[i];
-  }
-  std::vector<size_t> order(seconds.size());
-  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return seconds[a] > seconds[b]; });
-  double total = 0;
-  for (const double s : seconds) total += s;
-  std::string out = Str("  profile (mean of ", kRuns, " runs, each step waited for)\n               ms      %  step\n");
-  for (size_t i = 0; i < std::min(order.size(), kMostRows); ++i) {
-    const gpu::StepInfo& step = executable.steps()[order[i]];
-    out += Format("  %16.4f  %5.1f  %s (%s, %s)\n", 1000 * seconds[order[i]] / kRuns,
-                  total > 0 ? 100 * seconds[order[i]] / total : 0.0, std::string(step.instruction->name()).c_str(),
-                  std::string(ToString(step.kind)).c_str(), step.how.c_str());
-  }
-  if (order.size() > kMostRows) out += Format("  ... and %zu steps that take less\n", order.size() - kMostRows);
-  return out;
-}
-
 }  // namespace hlo

@@ -30,10 +30,6 @@ void SetRunTimes(std::vector<double> runs, RunTimes* times);
 // times. The share of the time that was spent in host calls.
 Result<double> TimeRuns(gpu::Executable& executable, const RunOptions& options, Progress& progress, RunTimes* times);
 
-// Milliseconds of one execution spent in each kernel and library call, the longest first; a loop's are summed up. Steps
-// are waited for one by one, so the sum is more than an execution takes.
-Result<std::string> Profile(gpu::Executable& executable);
-
 }  // namespace hlo
 
 #endif  // HLO_DRIVER_RUN_TIMING_H_

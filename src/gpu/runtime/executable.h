@@ -34,6 +34,8 @@
 
 namespace hlo::gpu {
 
+struct Timeline;  // timeline.h
+
 // Computes steps from the values of their operands where there is no kernel; the interpreter, in practice.
 class HostCaller {
  public:
@@ -91,9 +93,7 @@ struct Observer {
 
 struct RunOptions {
   const Observer* observer = nullptr;
-  // Seconds spent in each step, by index into Executable::steps(), summed over its executions. The device is waited for
-  // after each.
-  std::vector<double>* step_seconds = nullptr;
+  Timeline* timeline = nullptr;       // Is filled. On a device of its own each step is waited for.
   const bool* interrupted = nullptr;  // Looked at before each step; true ends the run (kInterrupted).
   // After so many trips the outermost loops in kernels stop, whatever their conditions say; 0: they do not.
   int64_t stop_loops_after = 0;

@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/log.h"
 #include "gpu/runtime/prepare.h"
+#include "gpu/runtime/timeline.h"
 
 namespace hlo::gpu {
 namespace {
@@ -44,7 +45,7 @@ class SerialRunner {
 
  private:
   bool IsWatched() const {
-    return options_.observer != nullptr || options_.step_seconds != nullptr || options_.interrupted != nullptr;
+    return options_.observer != nullptr || options_.timeline != nullptr || options_.interrupted != nullptr;
   }
 
   // How many steps it is; -1 where something is read back or computed here on the way.
@@ -131,10 +132,70 @@ class SerialRunner {
     return RunBranch(*std::get<std::unique_ptr<BranchNode>>(node));
   }
 
-  Status RunCopies(const std::vector<CopyWork>& copies) {
+  // What `work` does as an event. The device's own clock, where it has one, says how long it took.
+  template <class Work>
+  Status Timed(TimelineEvent event, const Work& work) {
+    Timeline& timeline = *options_.timeline;
+    if (timeline.events.size() >= timeline.most_events) {
+      ++timeline.dropped;
+      return work();
+    }
+    event.trip = trip_;
+    event.queued = Timeline::Now();
+    if (device_.IsHost()) {
+      TRY(work());
+      event.begin = event.queued;
+      event.end = event.queue_end = Timeline::Now();
+    } else {
+      TRY(device_.StartClock());
+      TRY(work());
+      event.queue_end = Timeline::Now();
+      const std::optional<double> device_ms = TRY(device_.StopClock());
+      TRY(device_.Synchronize());
+      event.end = Timeline::Now();
+      event.begin =
+          device_ms ? std::max(event.queued, event.end - static_cast<int64_t>(*device_ms * 1e6)) : event.queued;
+    }
+    timeline.events.push_back(event);
+    return {};
+  }
+
+  Status RunCopies(const std::vector<CopyWork>& copies, int step = -1) {
+    if (options_.timeline == nullptr || copies.empty()) return Copy(copies);
+    TimelineEvent event{.kind = TimelineEvent::Kind::kCopies, .step = step};
+    for (const CopyWork& copy : copies) event.bytes += copy.bytes;
+    return Timed(event, [&] { return Copy(copies); });
+  }
+
+  Status Copy(const std::vector<CopyWork>& copies) {
     for (const CopyWork& copy : copies)
       TRY(device_.Copy(binding_.Pointer(copy.to), binding_.Pointer(copy.from), copy.bytes));
     return {};
+  }
+
+  // What decides how it goes on.
+  Status ReadBack(void* to, PlaceNumber from, int64_t bytes) {
+    const auto read = [&] { return device_.CopyOut(to, binding_.Pointer(from), bytes); };
+    return options_.timeline == nullptr ? read() : Timed({.kind = TimelineEvent::Kind::kWait}, read);
+  }
+
+  // The trip that all events until EndTrip are of; what it stands in is handed to that.
+  int BeginTrip() {
+    const int outer = trip_;
+    Timeline* const timeline = options_.timeline;
+    if (timeline == nullptr || timeline->trips.size() >= timeline->most_events) return outer;
+    trip_ = static_cast<int>(timeline->trips.size());
+    timeline->trips.push_back({loops_.back().loop->id(), loops_.back().iteration, outer});
+    timeline->trips.back().begin = Timeline::Now();
+    return outer;
+  }
+
+  void EndTrip(int outer, bool ran) {
+    if (trip_ == outer) return;
+    TimelineTrip& trip = options_.timeline->trips[trip_];
+    trip.ran = ran;
+    trip.end = Timeline::Now();
+    trip_ = outer;
   }
 
   Status RunLoop(const LoopNode& node) {
@@ -149,13 +210,18 @@ class SerialRunner {
     const int64_t most = program_.options.max_loop_iterations;
     loops_.push_back({node.loop, 0});
     for (;; ++loops_.back().iteration) {
+      const int outer = BeginTrip();
       TRY(RunBlock(node.condition));
       uint8_t again = 0;
-      TRY(device_.CopyOut(&again, binding_.Pointer(node.predicate), 1));
-      if (again == 0 || (node.planted_early && loops_.back().iteration == 1)) break;
-      if (most > 0 && loops_.back().iteration >= most) FAIL(Endless(*node.loop));
-      TRY(RunBlock(node.body));
-      TRY(RunCopies(node.back));
+      TRY(ReadBack(&again, node.predicate, 1));
+      const bool ends = again == 0 || (node.planted_early && loops_.back().iteration == 1);
+      if (!ends) {
+        if (most > 0 && loops_.back().iteration >= most) FAIL(Endless(*node.loop));
+        TRY(RunBlock(node.body));
+        TRY(RunCopies(node.back));
+      }
+      EndTrip(outer, !ends);
+      if (ends) break;
     }
     binding_.trips_made(node) = loops_.back().iteration;
     loops_.pop_back();
@@ -166,14 +232,13 @@ class SerialRunner {
   Status RunBranch(const BranchNode& node) {
     const auto count = static_cast<int64_t>(node.branches.size());
     int64_t branch = 0;
-    const void* const selector = binding_.Pointer(node.selector);
     if (node.conditional->operand(0).shape().type() == PrimitiveType::kPred) {
       uint8_t taken = 0;
-      TRY(device_.CopyOut(&taken, selector, 1));
+      TRY(ReadBack(&taken, node.selector, 1));
       branch = taken != 0 ? 0 : 1;
     } else {
       int32_t index = 0;
-      TRY(device_.CopyOut(&index, selector, 4));
+      TRY(ReadBack(&index, node.selector, 4));
       branch = index < 0 || index >= count ? count - 1 : index;
     }
     TRY(RunBlock(node.branches[branch].block));
@@ -182,8 +247,17 @@ class SerialRunner {
 
   Status RunStep(const Step& step) {
     if (IsWatched()) return RunWatched(step);
-    TRY(RunCopies(step.copies));
+    TRY(Copy(step.copies));
     return RunWork(step);
+  }
+
+  // A step that is a copy is one event, others are one beside that of the copies before them.
+  Status RunTimed(const Step& step) {
+    const TimelineEvent event{.kind = TimelineEvent::Kind::kStep, .step = step.info};
+    if (step.info < 0) return RunCopies(step.copies);
+    if (step.work.empty()) return Timed(event, [&] { return Copy(step.copies); });
+    TRY(RunCopies(step.copies, step.info));
+    return Timed(event, [&] { return RunWork(step); });
   }
 
   Status RunWatched(const Step& step) {
@@ -196,15 +270,11 @@ class SerialRunner {
     if (observed && observer->reads_operands) {
       for (const Instruction* operand : step.instruction->operands()) inputs.push_back(TRY(binding_.Read(*operand)));
     }
-    const bool timed = options_.step_seconds != nullptr && step.info >= 0;
-    const Clock::time_point start = Clock::now();
-    if (timed) TRY(device_.StartClock());
-    TRY(RunCopies(step.copies));
-    TRY(RunWork(step));
-    if (timed) {
-      const std::optional<double> device_ms = TRY(device_.StopClock());
-      TRY(device_.Synchronize());
-      (*options_.step_seconds)[step.info] += device_ms ? *device_ms / 1000 : SecondsSince(start);
+    if (options_.timeline != nullptr) {
+      TRY(RunTimed(step));
+    } else {
+      TRY(Copy(step.copies));
+      TRY(RunWork(step));
     }
     if (!observed) return {};
     Literal output = TRY(binding_.Read(*step.instruction, Binding::Lent::kResultsToo));
@@ -302,13 +372,18 @@ class SerialRunner {
   const RunOptions& options_;
   std::vector<LoopStep> loops_;
   double host_call_seconds_ = 0;
+  int trip_ = -1;  // Of the timeline.
   bool recording_ = false;
 };
 
 }  // namespace
 
 Status RunSerially(Binding& binding, const RunOptions& options, double* host_call_seconds) {
-  if (options.step_seconds != nullptr) options.step_seconds->assign(binding.program().steps.size(), 0);
+  Timeline* const timeline = options.timeline;
+  if (timeline != nullptr) {
+    timeline->waits_for_each = !binding.device().IsHost();
+    timeline->begin = Timeline::Now();
+  }
   if (binding.program().options.host != nullptr) binding.Caller().Begin();
   SerialRunner runner(binding, options);
   const auto run = [&]() -> Status {
@@ -319,6 +394,7 @@ Status RunSerially(Binding& binding, const RunOptions& options, double* host_cal
     return device.Synchronize();
   };
   const Status done = run();
+  if (timeline != nullptr) timeline->end = Timeline::Now();
   *host_call_seconds = runner.host_call_seconds();
   if (!done) TRY(binding.ResetCounters());
   return done;

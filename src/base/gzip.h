@@ -1,0 +1,31 @@
+// Compressing a stream of bytes as gzip does.
+#ifndef HLO_BASE_GZIP_H_
+#define HLO_BASE_GZIP_H_
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace hlo {
+
+class GzipStream {
+ public:
+  GzipStream();
+  ~GzipStream();
+  GzipStream(const GzipStream&) = delete;
+
+  // What `bytes` add to the file, which may be nothing yet.
+  std::string Add(std::string_view bytes) { return Deflate(bytes, false); }
+  // The rest of it.
+  std::string Finish() { return Deflate({}, true); }
+
+ private:
+  std::string Deflate(std::string_view bytes, bool ends);
+
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace hlo
+
+#endif  // HLO_BASE_GZIP_H_

@@ -1,0 +1,178 @@
+#include "driver/profile/profile.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.h"
+#include "driver/inspect/source_place.h"
+#include "gpu/runtime/memory_curve.h"
+#include "ir/fusion.h"
+#include "ir/fusion_plan.h"
+#include "ir/module.h"
+
+namespace hlo {
+namespace {
+
+std::string KindOf(const gpu::StepInfo& step) {
+  if (step.plan.kernels.empty()) return std::string(gpu::ToString(step.kind));
+  std::vector<std::string_view> kinds;
+  for (const KernelPlan& kernel : step.plan.kernels) kinds.push_back(ToString(kernel.kind));
+  return Join(kinds, " + ");
+}
+
+// Who says where a step comes from: itself, else the first of its results that does.
+const Instruction& WithOrigin(const Instruction& inst, const SourcePlaces& places) {
+  const auto says = [&](const Instruction& one) { return !one.metadata().op_name.empty() || !places.Of(one).empty(); };
+  if (says(inst) || !IsFusion(inst)) return inst;
+  for (const Instruction* root : FusionRoots(inst)) {
+    if (says(*root)) return *root;
+  }
+  return inst;
+}
+
+// "while.2{1}": which array of several.
+std::string NameOf(const gpu::Value& value) {
+  const Instruction& inst = *value.definition;
+  if (value.kind == gpu::ValueKind::kScratch) return Str("scratch of ", inst.name());
+  return inst.shape().IsTuple() ? Str(inst.name(), "{", value.leaf, "}") : std::string(inst.name());
+}
+
+MemoryProfile MemoryOf(const gpu::Executable& executable, const gpu::MemoryCurve& curve, const SourcePlaces& places) {
+  const gpu::MemoryReport& plan = executable.memory();
+  MemoryProfile memory{.parameter_bytes = plan.parameter_bytes,
+                       .constant_bytes = plan.constant_bytes,
+                       .kept_bytes = plan.packed_bytes,
+                       .planned_bytes = plan.peak_bytes(),
+                       .peak_bytes = curve.at[curve.peak].bytes()};
+  // Positions that are no step's are those of control flow: the step before stands for them.
+  std::vector<std::pair<int64_t, const Instruction*>> steps;
+  for (size_t i = 0; i < executable.steps().size(); ++i)
+    steps.emplace_back(curve.position_of_step[i], executable.steps()[i].instruction);
+  std::ranges::sort(steps, {}, &std::pair<int64_t, const Instruction*>::first);
+  const auto step_at = [&](int64_t position) -> std::string {
+    const auto after = std::ranges::upper_bound(steps, position, {}, &std::pair<int64_t, const Instruction*>::first);
+    return after == steps.begin() ? "the beginning" : std::string(std::prev(after)->second->name());
+  };
+  memory.peak_at = step_at(curve.peak);
+  for (const gpu::HeldBuffer& held : curve.at_peak) {
+    const Instruction& inst = WithOrigin(*held.value->definition, places);
+    memory.at_peak.push_back({.name = NameOf(*held.value),
+                              .shape = held.value->shape != nullptr ? Str(*held.value->shape) : "",
+                              .op_name = std::string(inst.metadata().op_name),
+                              .source = places.Of(inst),
+                              .bytes = held.bytes,
+                              .is_output = held.is_output,
+                              .from = step_at(held.first),
+                              .to = step_at(held.last)});
+  }
+  return memory;
+}
+
+// For as much as the run before had, touched: so that no memory is made meanwhile.
+void MakeRoom(const gpu::Timeline& before, gpu::Timeline* timeline) {
+  timeline->events.resize(std::min(timeline->most_events, before.events.size()));
+  timeline->events.clear();
+  timeline->trips.resize(std::min(timeline->most_events, before.trips.size()));
+  timeline->trips.clear();
+}
+
+// One run, with a timeline where there is one.
+Result<int64_t> TimeRun(gpu::Executable& executable, gpu::Timeline* timeline) {
+  TRY(executable.MakeReady());
+  const int64_t begin = gpu::Timeline::Now();
+  TRY(executable.Execute({.timeline = timeline}));
+  return gpu::Timeline::Now() - begin;
+}
+
+}  // namespace
+
+int BitsOf(const Instruction& inst, const Cost& cost) {
+  const auto widest = std::ranges::max_element(cost.dot_flops);
+  if (*widest > 0) return 8 << (widest - cost.dot_flops.begin());
+  std::map<int, int64_t> bytes;  // By bits.
+  const auto add = [&](const Shape& shape) {
+    ForEachLeaf(shape, [&](const ShapeIndex&, const Shape& leaf) {
+      if (!leaf.IsArray()) return;
+      const int bits = BitWidth(leaf.type()) / (IsComplex(leaf.type()) ? 2 : 1);
+      bytes[std::clamp(bits, 8, 64)] += leaf.ByteSize();
+    });
+  };
+  add(inst.shape());
+  for (const Instruction* operand : inst.operands()) add(operand->shape());
+  const auto most = std::ranges::max_element(bytes, {}, &std::pair<const int, int64_t>::second);
+  return most == bytes.end() ? 32 : most->first;
+}
+
+Profile DescribeProgram(const gpu::Executable& executable, const DeviceDescription& target, bool allow_tf32) {
+  const Module& module = executable.module();
+  const CostAnalysis costs(module);
+  const SourcePlaces places(module);
+  const gpu::MemoryCurve curve = gpu::CurveOf(*executable.program());
+  Profile profile{.platform = executable.device().name(),
+                  .device = executable.device().description(),
+                  .is_host = executable.device().IsHost(),
+                  .target = std::string(target.name),
+                  .roof = executable.device().Describe()};
+  for (const gpu::StepInfo& info : executable.steps()) {
+    const Instruction &inst = *info.instruction, &origin = WithOrigin(inst, places);
+    ProfiledStep step{.name = std::string(inst.name()),
+                      .sort = info.kind,
+                      .kind = KindOf(info),
+                      .how = info.how,
+                      .op_name = std::string(origin.metadata().op_name),
+                      .source = places.Of(origin),
+                      .slow = info.plan.slow,
+                      .refused = Join(info.plan.refused, "; "),
+                      .cost = costs.Of(inst)};
+    if (!info.plan.kernels.empty()) {
+      step.library = info.plan.kernels.front().library;
+      step.launches = std::ssize(info.plan.kernels);
+    }
+    if (step.IsInterpreted()) step.launches = 0;
+    step.bits = BitsOf(inst, step.cost);
+    step.tensor_cores = TensorCoresOf(info, target, profile.is_host, allow_tf32);
+    TimeEstimate least = EstimateOf(inst, step.cost, profile.roof);
+    least.seconds[static_cast<int>(Bound::kLaunch)] = 0;  // Launches are timed apart.
+    step.least_seconds = least.total();
+    step.bound = least.bound();
+    step.live_bytes = curve.at[curve.position_of_step[profile.steps.size()]].bytes();
+    profile.steps.push_back(std::move(step));
+  }
+  for (const Computation* computation : module.Computations()) {
+    for (const Instruction* inst : computation->Instructions()) {
+      if (inst->Is(Opcode::kWhile))
+        profile.loops[inst->id()] = {std::string(inst->name()), std::string(inst->metadata().op_name),
+                                     places.Of(*inst)};
+    }
+  }
+  profile.memory = MemoryOf(executable, curve, places);
+  return profile;
+}
+
+Status AddRuns(gpu::Executable& executable, Progress& progress, Profile* profile) {
+  constexpr size_t kFew = 3, kRuns = 10, kMostRuns = 1000;
+  constexpr int64_t kEnough = 200'000'000, kLong = 2'000'000'000, kTooLong = 20'000'000'000;
+  constexpr size_t kMostEvents = size_t{1} << 22;  // 300 MB.
+  progress.Stage("profiling");
+  size_t events = 0;
+  const int64_t begin = gpu::Timeline::Now();
+  const auto goes_on = [&] {
+    const size_t runs = profile->runs.size();
+    const int64_t spent = gpu::Timeline::Now() - begin;
+    if (runs < kFew) return runs == 0 || spent < kTooLong;
+    return (runs < kRuns || spent < kEnough) && spent < kLong && runs < kMostRuns && events < kMostEvents;
+  };
+  while (goes_on()) {
+    profile->plain_ns.push_back(TRY(TimeRun(executable, nullptr)));
+    gpu::Timeline timeline;
+    timeline.most_events = kMostEvents - std::min(events, kMostEvents);
+    if (!profile->runs.empty()) MakeRoom(profile->runs.back(), &timeline);
+    profile->profiled_ns.push_back(TRY(TimeRun(executable, &timeline)));
+    events += timeline.events.size();
+    profile->runs.push_back(std::move(timeline));
+    progress.Step(std::ssize(profile->runs), 0, "run");
+  }
+  return {};
+}
+
+}  // namespace hlo
