@@ -5,6 +5,7 @@
 
 #include <array>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "ir/cost.h"
@@ -24,6 +25,23 @@ struct TimeEstimate {
   Bound bound() const;  // What most of it is bound by.
   TimeEstimate& operator+=(const TimeEstimate& other);
   TimeEstimate Times(double count) const;
+};
+
+// The time of any instruction of a module, in loops too, for one run of its computation. As CostAnalysis counts: loops
+// by their trips, of branches the longest.
+class TimeModel {
+ public:
+  // Both outlive it.
+  TimeModel(const Module& module, const DeviceDescription& device);
+
+  TimeEstimate Of(const Instruction& inst) const;
+  const TimeEstimate& Of(const Computation& computation) const { return sums_.at(&computation); }
+  const CostAnalysis& costs() const { return costs_; }
+
+ private:
+  const DeviceDescription& device_;
+  CostAnalysis costs_;
+  std::unordered_map<const Computation*, TimeEstimate> sums_;
 };
 
 struct CostRow {
