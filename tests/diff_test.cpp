@@ -368,6 +368,24 @@ TEST(DiffModules, WhatAPassLeftAloneIsMatched) {
   EXPECT_GT(kept_in_all, 10'000);
 }
 
+// Modules that have little to do with each other, and each with itself.
+TEST(DiffModules, EitherWayRoundIsTheMirrorImage) {
+  int64_t compared = 0;
+  std::unique_ptr<Module> last;
+  for (const std::string& path : ModuleFilesBelow("testdata/passes")) {
+    auto module = LoadModule(path);
+    if (!module) continue;
+    EXPECT_EQ(ToldOf(**module, **module), "") << path;
+    if (last != nullptr) {
+      SCOPED_TRACE(path);
+      ToldOf(*last, **module);
+      ++compared;
+    }
+    last = std::move(*module);
+  }
+  EXPECT_GT(compared, 400);
+}
+
 TEST(DiffModules, LimitIsNamed) {
   const auto module = ModuleOf(kOneFusion);
   StructureOptions options = Options();

@@ -79,11 +79,11 @@ class KernelSets {
   KernelSets(const PairOfGraphs& pair, const DiffModule& left, const DiffModule& right) : pair_(pair) {
     parent_.resize(pair.left.kernels.size() + pair.right.kernels.size());
     std::iota(parent_.begin(), parent_.end(), 0);
-    const std::vector<bool> ties = TiesOf(pair.left);
+    const std::vector<bool> ties = TiesOf(pair.left), other_ties = TiesOf(pair.right);
     std::map<std::pair<int, int>, int> shared;  // Of a kernel of the left and one of the right, by number.
     for (int i = 0; i < pair.left.size(); ++i) {
       const int other = pair.match.right_of[i];
-      if (other < 0 || !ties[i]) continue;
+      if (other < 0 || (!ties[i] && !other_ties[other])) continue;
       const int left = pair.left.nodes[i].kernel, right = pair.right.nodes[other].kernel;
       if (left >= 0 && right >= 0) ++shared[{left, Number(right)}];
     }
@@ -159,7 +159,11 @@ class KernelSets {
 
 class Differ {
  public:
-  Differ(Side& left, Side& right, const StructureOptions& options) : left_(left), right_(right), options_(options) {}
+  Differ(Side& left, Side& right, const StructureOptions& options)
+      : left_(left),
+        right_(right),
+        options_(options),
+        is_mirrored_(left.diff.HashOf(left.diff.module().entry()) > right.diff.HashOf(right.diff.module().entry())) {}
 
   StructureDiff Take() {
     diff_.left = FiguresOf(left_);
@@ -169,10 +173,12 @@ class Differ {
     diff_.left_places.resize(right_.diff.module().id_limit(), -1);
     diff_.left_computations.resize(right_.diff.module().computation_id_limit());
     Pair(left_.diff.module().entry(), right_.diff.module().entry());
-    for (const Computation* computation : left_.diff.computations()) {
-      if (computation->IsEntry() || &left_.FirstOf(*computation) != computation) continue;
-      const auto same = right_.first_of.find(left_.diff.HashOf(*computation));
-      if (same != right_.first_of.end()) Pair(*computation, *same->second);
+    const Side &first = is_mirrored_ ? right_ : left_, &other = is_mirrored_ ? left_ : right_;
+    for (const Computation* computation : first.diff.computations()) {
+      if (computation->IsEntry() || &first.FirstOf(*computation) != computation) continue;
+      const auto same = other.first_of.find(first.diff.HashOf(*computation));
+      if (same == other.first_of.end()) continue;
+      Pair(is_mirrored_ ? *same->second : *computation, is_mirrored_ ? *computation : *same->second);
     }
     for (size_t next = 0; next < pairs_.size(); ++next) Compare(*pairs_[next].first, *pairs_[next].second);
     AddUnpaired(left_, &diff_.only_left, &InstructionDiff::left);
@@ -194,11 +200,9 @@ class Differ {
 
   void Compare(const Computation& left, const Computation& right) {
     PairOfGraphs pair{left, right, left_.diff.GraphOf(left), right_.diff.GraphOf(right), {}};
-    // The mirror image of what the modules would give the other way round.
-    const bool is_mirrored =
-        left_.diff.HashOf(left_.diff.module().entry()) > right_.diff.HashOf(right_.diff.module().entry());
-    pair.match = is_mirrored ? MatchGraphs(pair.right, pair.left) : MatchGraphs(pair.left, pair.right);
-    if (is_mirrored) std::swap(pair.match.left_of, pair.match.right_of);
+    pair.match = is_mirrored_ ? MatchGraphs(pair.right, pair.left) : MatchGraphs(pair.left, pair.right);
+    if (is_mirrored_) std::swap(pair.match.left_of, pair.match.right_of);
+    PairCallees(pair);
     std::vector<bool> differs(pair.left.size());
     const std::vector<bool> moved = MovedParameters(pair);
     for (int i = 0; i < pair.left.size(); ++i) {
@@ -233,20 +237,26 @@ class Differ {
   }
 
   // A parameter has another number because others came or went: that is no change of it.
-  static std::vector<bool> MovedParameters(const PairOfGraphs& pair) {
-    std::vector<std::pair<int64_t, int>> parameters;  // Number and node on the left.
+  std::vector<bool> MovedParameters(const PairOfGraphs& pair) const {
+    struct Parameter {
+      int64_t number, other;  // On the side that comes first, and on the other one.
+      int left;
+    };
+    std::vector<Parameter> parameters;
     for (int i = 0; i < pair.left.size(); ++i) {
-      const bool is_one = pair.left.nodes[i].inst->Is(Opcode::kParameter) && pair.match.right_of[i] >= 0 &&
-                          pair.right.nodes[pair.match.right_of[i]].inst->Is(Opcode::kParameter);
-      if (is_one) parameters.emplace_back(pair.left.nodes[i].inst->parameter_number(), i);
+      const Instruction& was = *pair.left.nodes[i].inst;
+      if (!was.Is(Opcode::kParameter) || pair.match.right_of[i] < 0) continue;
+      const Instruction& is = *pair.right.nodes[pair.match.right_of[i]].inst;
+      if (!is.Is(Opcode::kParameter)) continue;
+      parameters.push_back({was.parameter_number(), is.parameter_number(), i});
+      if (is_mirrored_) std::swap(parameters.back().number, parameters.back().other);
     }
-    std::ranges::sort(parameters);
+    std::ranges::sort(parameters, {}, &Parameter::number);
     std::vector<size_t> numbers;
-    for (const auto& [number, node] : parameters)
-      numbers.push_back(pair.right.nodes[pair.match.right_of[node]].inst->parameter_number());
+    for (const Parameter& parameter : parameters) numbers.push_back(parameter.other);
     std::vector<bool> moved(pair.left.size());
-    for (const auto& [number, node] : parameters) moved[node] = true;
-    for (const size_t stayed : LongestIncreasing(numbers)) moved[parameters[stayed].second] = false;
+    for (const Parameter& parameter : parameters) moved[parameter.left] = true;
+    for (const size_t stayed : LongestIncreasing(numbers)) moved[parameters[stayed].left] = false;
     return moved;
   }
 
@@ -273,9 +283,24 @@ class Differ {
     return changes;
   }
 
-  // What is called is compared by itself, with what the first caller has in its place; another one is a difference of
-  // the caller.
-  void AddCalls(const Instruction& left, const Instruction& right, std::vector<AttributeChange>* changes) {
+  // What is called is compared by itself, with what the first caller has in its place.
+  void PairCallees(const PairOfGraphs& pair) {
+    const int size = is_mirrored_ ? pair.right.size() : pair.left.size();
+    for (int i = 0; i < size; ++i) {
+      const int left = is_mirrored_ ? pair.match.left_of[i] : i, right = is_mirrored_ ? i : pair.match.right_of[i];
+      if (left < 0 || right < 0) continue;
+      const DiffNode &one = pair.left.nodes[left], &other = pair.right.nodes[right];
+      if (one.operation == other.operation) continue;
+      const std::vector<Computation*> was = CalledComputations(*one.inst), is = CalledComputations(*other.inst);
+      for (size_t k = 0; k < std::min(was.size(), is.size()); ++k) {
+        const Computation &first = left_.FirstOf(*was[k]), &second = right_.FirstOf(*is[k]);
+        if (left_.partner[first.id()] == nullptr && right_.partner[second.id()] == nullptr) Pair(first, second);
+      }
+    }
+  }
+
+  // Another one than that is a difference of the caller.
+  void AddCalls(const Instruction& left, const Instruction& right, std::vector<AttributeChange>* changes) const {
     const std::vector<Computation*> was = CalledComputations(left), is = CalledComputations(right);
     if (was.size() != is.size()) {
       changes->push_back({"called computations", Str(was.size()), Str(is.size())});
@@ -283,13 +308,9 @@ class Differ {
     }
     for (size_t i = 0; i < was.size(); ++i) {
       if (left_.diff.HashOf(*was[i]) == right_.diff.HashOf(*is[i])) continue;
-      const Computation &first = left_.FirstOf(*was[i]), &other = right_.FirstOf(*is[i]);
-      const Computation *const partner = left_.partner[first.id()], *const back = right_.partner[other.id()];
-      if (partner == nullptr && back == nullptr) Pair(first, other);
-      else if (partner != &other) {
-        const std::vector<std::string> names = CallingAttributes(left);
-        changes->push_back({names[std::min(i, names.size() - 1)], was[i]->name(), is[i]->name()});
-      }
+      if (left_.partner[left_.FirstOf(*was[i]).id()] == &right_.FirstOf(*is[i])) continue;
+      const std::vector<std::string> names = CallingAttributes(is_mirrored_ ? right : left);
+      changes->push_back({names[std::min(i, names.size() - 1)], was[i]->name(), is[i]->name()});
     }
   }
 
@@ -430,6 +451,8 @@ class Differ {
 
   Side &left_, &right_;
   const StructureOptions& options_;
+  const bool
+      is_mirrored_;  // Pairs are made as if the right came first: so either way gives the mirror image of the other.
   StructureDiff diff_;
   std::vector<std::pair<const Computation*, const Computation*>> pairs_;
   int64_t elided_ = 0;
