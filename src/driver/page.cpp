@@ -15,6 +15,7 @@ body{font:14px/1.5 system-ui,sans-serif;max-width:1200px;margin:0 auto;padding:0
 h2{margin:40px 0 4px;border-top:1px solid #8886;padding-top:16px}
 table{border-collapse:collapse;margin:8px 0}
 th,td{text-align:left;padding:2px 14px 2px 0;vertical-align:top}
+td:last-child{overflow-wrap:anywhere}
 th{font-weight:600;border-bottom:1px solid #8886}
 .n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
 td.d{padding:0}

@@ -27,12 +27,17 @@ enum class Kind : uint8_t { kModule, kDump, kArrays, kBundle, kProfile, kLock };
 struct KindRow {
   Kind kind;
   std::string_view name;
-  bool is_compared;
+  std::vector<DiffMode> modes;  // Beside kAuto. None: it is known, and not compared.
 };
-constexpr KindRow kKinds[] = {
-    {Kind::kModule, "a module", true},    {Kind::kDump, "a dump directory", true},
-    {Kind::kArrays, "arrays", true},      {Kind::kBundle, "a bundle", false},
-    {Kind::kProfile, "a profile", false}, {Kind::kLock, "an autotune lock", false},
+const KindRow kKinds[] = {
+    {Kind::kModule,
+     "a module",
+     {DiffMode::kText, DiffMode::kStructure, DiffMode::kValues, DiffMode::kPerf, DiffMode::kAll}},
+    {Kind::kDump, "a dump directory", {DiffMode::kStructure}},
+    {Kind::kArrays, "arrays", {DiffMode::kValues}},
+    {Kind::kBundle, "a bundle", {DiffMode::kStructure, DiffMode::kValues}},
+    {Kind::kProfile, "a profile", {}},
+    {Kind::kLock, "an autotune lock", {}},
 };
 const KindRow& RowOf(Kind kind) { return *std::ranges::find(kKinds, kind, &KindRow::kind); }
 
@@ -139,17 +144,13 @@ Result<DiffReport> Diff(const std::string& left, const std::string& right, const
     FAIL(UsageError("F004", Str("'", Escaped(left), "' is ", RowOf(kind).name, ", '", Escaped(right), "' ",
                                 RowOf(other).name, ": kinds must agree")));
   }
-  if (!RowOf(kind).is_compared)
-    FAIL(Unsupported("U120", Str("'", Escaped(left), "' is ", RowOf(kind).name, ", which hlo diff does not compare")));
-  const auto has = [&](std::initializer_list<DiffMode> modes) {
-    return std::ranges::find(modes, options.mode) != modes.end();
-  };
-  const bool fits =
-      kind == Kind::kModule || (kind == Kind::kArrays ? has({DiffMode::kAuto, DiffMode::kValues})
-                                                      : has({DiffMode::kAuto, DiffMode::kText, DiffMode::kStructure}));
-  if (!fits)
-    FAIL(UsageError("F004", Str("--mode=", kDiffModeWords[static_cast<int>(options.mode)], " is of modules; '",
-                                Escaped(left), "' is ", RowOf(kind).name)));
+  const KindRow& row = RowOf(kind);
+  if (row.modes.empty())
+    FAIL(Unsupported("U120", Str("'", Escaped(left), "' is ", row.name, ", which hlo diff does not compare")));
+  if (options.mode != DiffMode::kAuto && std::ranges::find(row.modes, options.mode) == row.modes.end())
+    FAIL(UsageError("F004", Str("--mode=", kDiffModeWords[static_cast<int>(options.mode)], " is not of '",
+                                Escaped(left), "', which is ", row.name)));
+  if (kind == Kind::kBundle) return DiffBundles(left, right, options);
   if (kind == Kind::kArrays) return DiffArrayFiles(left, right, options);
   if (kind == Kind::kDump) return DiffDumps(left, right, options);
   return DiffModuleFiles(left, right, options, progress);

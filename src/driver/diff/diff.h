@@ -1,4 +1,4 @@
-// hlo diff: two modules, dump directories or files of arrays against each other: docs/differences.md.
+// hlo diff: two modules, dump directories, bundles or files of arrays against each other: docs/differences.md.
 #ifndef HLO_DRIVER_DIFF_DIFF_H_
 #define HLO_DRIVER_DIFF_DIFF_H_
 
@@ -52,6 +52,7 @@ std::string Rendered(const DiffReport& report, const std::string& left, const st
 Result<DiffReport> DiffModuleFiles(const std::string& left, const std::string& right, const DiffFilesOptions& options,
                                    Progress& progress);
 Result<DiffReport> DiffDumps(const std::string& left, const std::string& right, const DiffFilesOptions& options);
+Result<DiffReport> DiffBundles(const std::string& left, const std::string& right, const DiffFilesOptions& options);
 Result<DiffReport> DiffArrayFiles(const std::string& left, const std::string& right, const DiffFilesOptions& options);
 
 // Both modules on the same arguments: their results, and how long they take, by turns.

@@ -186,6 +186,7 @@ class Differ {
     std::ranges::stable_sort(diff_.kernels, [](const KernelDiff& a, const KernelDiff& b) {
       return std::abs(a.seconds) > std::abs(b.seconds);
     });
+    AddWhatCarries();
     AddNotes();
     return std::move(diff_);
   }
@@ -224,6 +225,8 @@ class Differ {
     for (int i = 0; i < pair.right.size(); ++i) {
       if (pair.match.left_of[i] < 0) Add(right_, *pair.right.nodes[i].inst, &diff_.only_right, &InstructionDiff::right);
     }
+    if (left.execution_thread != right.execution_thread)
+      diff_.module.push_back({Str("execution_thread of ", left.name()), left.execution_thread, right.execution_thread});
     if (!options_.ignore.order) CountMoved(pair);
     CompareKernels(pair, differs);
   }
@@ -393,14 +396,16 @@ class Differ {
     *changes = ChangesOf(*left.inst, *right.inst, options_.ignore);
     if (!same_nodes) {
       const bool same_count = left.nodes.size() == right.nodes.size();
-      changes->push_back({"instructions", Str(left.nodes.size()), same_count ? "others" : Str(right.nodes.size())});
+      changes->push_back(
+          {same_count ? "other instructions" : "instructions", Str(left.nodes.size()), Str(right.nodes.size())});
     }
     if (!same_nodes || !changes->empty()) return true;
     if (!IsFusion(*left.inst)) return false;
     // Nothing is left but how values come in and go out.
-    if (left_.diff.HashOf(FusedComputation(*left.inst)) == right_.diff.HashOf(FusedComputation(*right.inst)))
-      return false;
-    changes->push_back({"parameters and results", "", "in another order, or number"});
+    const Computation &was = FusedComputation(*left.inst), &is = FusedComputation(*right.inst);
+    if (left_.diff.HashOf(was) == right_.diff.HashOf(is)) return false;
+    changes->push_back(
+        {"parameters and results, or their order", Str(was.parameters().size()), Str(is.parameters().size())});
     return true;
   }
 
@@ -436,6 +441,15 @@ class Differ {
       if (side.partner[computation->id()] != nullptr || &side.FirstOf(*computation) != computation) continue;
       for (const DiffNode& node : side.diff.GraphOf(*computation).nodes) Add(side, *node.inst, to, place);
     }
+  }
+
+  // Two modules are equal only where their hashes are: what no row names is what carries values into and out of
+  // fusions, as a tuple of all results of one.
+  void AddWhatCarries() {
+    const Module &left = left_.diff.module(), &right = right_.diff.module();
+    if (!diff_.is_equal() || left_.diff.HashOf(left.entry()) == right_.diff.HashOf(right.entry())) return;
+    diff_.module.push_back(
+        {"instructions around fusions, or their order", Str(left.InstructionCount()), Str(right.InstructionCount())});
   }
 
   void AddNotes() {
