@@ -48,7 +48,7 @@ FlagSet MakeFlags(DiffFlags* f) {
   flags.Choice(
       "pair", &f->pair, Words(kDumpPairingWords),
       "of dump directories, which modules belong together: by-pass: those of one name, in their order, pass by "
-      "pass; by-name: files of one name; by-size: by how many instructions they have");
+      "pass; by-name: files of one name; by-size: the largest texts first");
   flags.Double("significance", &f->significance, "of perf: how small p has to be for a difference (Mann-Whitney)");
   flags.Int("rounds", &f->rounds, "of perf: how often each runs", 2, 100'000);
   flags.Int("max_instructions", &f->most, "of a module that is matched, fusions opened", 1);

@@ -178,7 +178,7 @@ std::vector<ModulePair> PairsBy(const std::vector<DumpedModule>& left, const std
   return pairs;
 }
 
-// The k-th largest of each: by the bytes of the first state, which count for its instructions.
+// The k-th largest of each, by the bytes of the first state.
 std::vector<ModulePair> PairsBySize(const std::vector<DumpedModule>& left, const std::vector<DumpedModule>& right) {
   const auto sorted = [](const std::vector<DumpedModule>& modules) {
     std::vector<const DumpedModule*> all;

@@ -110,7 +110,7 @@ Result<DiffReport> DiffTimes(const std::string& left, const std::string& right, 
   report.detail = Str("time ", Format("%+.1f %%", 100 * (is / was - 1)), differs ? "" : ", which is not significant");
   report.text = Str("time       ", times(ms[0]), " -> ", times(ms[1]), Format("   %+.1f %%   p ", 100 * (is / was - 1)),
                     p < 0.001 ? std::string("<0.001") : Format("%.3f", p), "   (Mann-Whitney, ", options.rounds,
-                    " runs of each by turns, ", options.run.platform, ")\n");
+                    " rounds by turns, ", options.run.platform, ")\n");
   report.html = Str("<pre>", XmlText(report.text), "</pre>\n");
   if (options.format == DiffFormat::kText) report.text.clear();
   JsonWriter json;
