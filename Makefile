@@ -31,7 +31,7 @@ FUZZ_TARGETS := $(sort $(wildcard tests/fuzz/*.cpp))
 OBJECTS := $(SOURCES:%.cpp=$(BUILD)/%.o)
 TOOL_OBJECTS := $(TOOL_SOURCES:%.cpp=$(BUILD)/%.o)
 TEST_OBJECTS := $(TEST_SOURCES:%.cpp=$(BUILD)/%.o)
-LINKS := run_hlo_module hlo-run hlo-opt hlo-inspect hlo-bisect hlo-reduce hlo-fuzz
+LINKS := run_hlo_module hlo-run hlo-opt hlo-inspect hlo-diff hlo-bisect hlo-reduce hlo-fuzz
 
 all: $(BUILD)/bin/hlo  ## Build the program, build/bin/hlo, and its links
 .DEFAULT_GOAL := all

@@ -34,9 +34,12 @@ void WriteFile(const fs::path& path, const std::string& text) { std::ofstream(pa
 class Folder {
  public:
   Folder() : path_(fs::temp_directory_path() / ("hlo-examples-" + std::to_string(getpid()))) {
-    for (const char* folder : {"dumps", "testdata/lsp", "bin"}) fs::create_directories(path_ / folder);
+    for (const char* folder : {"dumps", "dumps/old", "dumps/new", "testdata/lsp", "bin"})
+      fs::create_directories(path_ / folder);
     for (const char* copy :
-         {"model.hlo", "step.hlo", "testdata/model.hlo", "dumps/module_0001.f.before_optimizations.txt"})
+         {"model.hlo", "step.hlo", "old.hlo", "new.hlo", "testdata/model.hlo",
+          "dumps/module_0001.f.before_optimizations.txt", "dumps/old/module_0001.f.before_optimizations.txt",
+          "dumps/new/module_0001.f.before_optimizations.txt"})
       fs::copy_file("testdata/help/model.hlo", path_ / copy);
     fs::copy_file("testdata/lsp/hover.session", path_ / "testdata/lsp/hover.session");
     WriteFile(path_ / "files", "model.hlo\n");
@@ -45,7 +48,8 @@ class Folder {
       fs::permissions(path_ / program, fs::perms::owner_all);
     }
     // As `hlo fmt --check` wants it, and with arguments for it.
-    Run("hlo fmt -i model.hlo; hlo-run -q --platform=interpreter --save_args=args.npz model.hlo");
+    Run("hlo fmt -i model.hlo; hlo-run -q --platform=interpreter --save_args=args.npz model.hlo; "
+        "cp args.npz expected.npz; cp args.npz actual.npz");
   }
   ~Folder() { fs::remove_all(path_); }
   Folder(const Folder&) = delete;

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/text.h"
+#include "driver/diff/structure.h"
 #include "driver/run/oracles.h"
 #include "interp/compare/compare.h"
 
@@ -54,6 +55,14 @@ TEST(Words, OfReportsAreExplained) {
                               "\"([a-z]+ gap)\"", "\">?([a-z]+|G[A-Z/]+s)\"[,}]"})
     said.merge(Found("src/driver/profile/summary_text.cpp", pattern));
   said.merge(Found("src/driver/inspect/fusion_report.cpp", "(?:AddLine|list)\\((?:[a-z_.]+ \\? )?\"([a-z]+)\""));
+  said.merge(Found("src/driver/diff/structure_report.cpp", "CountChange\\(\"([a-z ]+)\""));
+  for (int w = 0; w <= static_cast<int>(KernelDiff::What::kOnlyRight); ++w)
+    said.emplace(ToString(static_cast<KernelDiff::What>(w)));
+  for (const std::string& line : Found("src/driver/diff/structure_report.cpp", "table\\{(\\{\"[^}]*)\\}")) {
+    for (const std::string_view cell : Split(line, '"'))
+      if (cell.find_first_of("{},") == std::string::npos && !Trim(cell).empty())
+        said.emplace(cell.substr(cell.starts_with('>')));
+  }
   for (const std::string& line : Found("src/interp/compare/report.cpp", "(\\{\"[^}]*\"(?:, \"[^}]*\")+)")) {
     for (const std::string_view cell : Split(line, '"'))
       if (cell.find_first_of("{},") == std::string::npos && !Trim(cell).empty()) said.emplace(Trim(cell));

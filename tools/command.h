@@ -21,6 +21,7 @@ Result<ExitCode> DebugCommand(Args args);
 Result<ExitCode> FmtCommand(Args args);
 Result<ExitCode> CheckCommand(Args args);
 Result<ExitCode> LspCommand(Args args);
+Result<ExitCode> DiffCommand(Args args);
 Result<ExitCode> BisectCommand(Args args);
 Result<ExitCode> ReduceCommand(Args args);
 Result<ExitCode> FuzzCommand(Args args);

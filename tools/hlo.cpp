@@ -39,6 +39,7 @@ constexpr CommandRow kCommands[] = {
     {"fmt", FmtCommand, "lay HLO text out anew, comments kept"},
     {"check", CheckCommand, "parse and verify only: one line a file"},
     {"lsp", LspCommand, "a language server, for editors"},
+    {"diff", DiffCommand, "what differs between two modules, dump directories, bundles, or files of arrays"},
     {"bisect", BisectCommand, "which pass, rewrite, rule, flag, fusion or library brought the problem"},
     {"reduce", ReduceCommand, "a smaller module that still fails in the same way"},
     {"fuzz", FuzzCommand, "random modules through every oracle"},

@@ -144,11 +144,16 @@ double ComparisonsPerElement(int64_t length) {
 
 // ---- Traffic -----------------------------------------------------------------------------------------------------
 
-// What a fusion in a fusion reads of an operand: all, but kernels of a region what they would by themselves.
+// What a fusion reads of an operand. It may have some that it does not take.
 double BytesReadInside(const Instruction& parameter, bool in_region);
-double BytesReadByFusion(const Instruction& fusion, int64_t operand, bool in_region) {
-  if (!in_region) return Bytes(fusion.operand(operand).shape());
-  return BytesReadInside(FusedComputation(fusion).parameter(operand), false);
+double BytesReadByFusion(const Instruction& fusion, int64_t operand, bool is_region) {
+  const auto parameters = FusedComputation(fusion).parameters();
+  return operand < std::ssize(parameters) ? BytesReadInside(*parameters[operand], is_region) : 0;
+}
+
+// ... in a fusion: all, but kernels of a region what they would by themselves.
+double BytesReadByInner(const Instruction& fusion, int64_t operand, bool in_region) {
+  return in_region ? BytesReadByFusion(fusion, operand, false) : Bytes(fusion.operand(operand).shape());
 }
 
 // The operand as the fused computation reads it, through what only names it. What a region's loop begins with is read.
@@ -165,7 +170,7 @@ double BytesReadInside(const Instruction& parameter, bool in_region) {
       double by_user = 0;
       for (int64_t i = 0; i < user->operand_count(); ++i) {
         if (&user->operand(i) != names[n]) continue;
-        by_user += user->Is(Opcode::kFusion) ? BytesReadByFusion(*user, i, in_region) : BytesRead(*user, i);
+        by_user += user->Is(Opcode::kFusion) ? BytesReadByInner(*user, i, in_region) : BytesRead(*user, i);
       }
       read += std::min(by_user, Bytes(names[n]->shape()));
     }
@@ -217,7 +222,7 @@ double BytesRead(const Instruction& inst, int64_t operand) {
       const int64_t inputs = inst.operand_count() / 2;  // inputs, indices, updates
       return operand < inputs ? Bytes(inst.operand(inputs + 1 + operand).shape()) : all;
     }
-    case Opcode::kFusion: return BytesReadInside(FusedComputation(inst).parameter(operand), IsRegion(inst));
+    case Opcode::kFusion: return BytesReadByFusion(inst, operand, IsRegion(inst));
     default: return all;
   }
 }

@@ -7,6 +7,7 @@
 #include "base/source_text.h"
 #include "base/text.h"
 #include "driver/dump/dump_index.h"
+#include "driver/page.h"
 #include "driver/xml.h"
 
 namespace hlo {
@@ -15,25 +16,6 @@ namespace {
 constexpr size_t kModulesInFull = 20;             // The last ones; of the others their files are listed.
 constexpr size_t kMostLines = 200;                // Of one diff; its file has all.
 constexpr size_t kMostOfDiffs = size_t{4} << 20;  // Bytes of the page.
-
-constexpr std::string_view kHead = R"html(<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><title>TITLE</title><style>
-:root{color-scheme:light dark}
-body{font:14px/1.5 system-ui,sans-serif;max-width:1200px;margin:0 auto;padding:0 16px 48px}
-h2{margin:40px 0 4px;border-top:1px solid #8886;padding-top:16px}
-table{border-collapse:collapse;margin:8px 0}
-th,td{text-align:left;padding:2px 14px 2px 0;vertical-align:top}
-th{font-weight:600;border-bottom:1px solid #8886}
-.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
-td.d{padding:0}
-.s{opacity:.65}
-.w{color:#b45309}
-pre{margin:2px 0 10px;padding:8px;overflow-x:auto;font:12px/1.4 ui-monospace,monospace;background:#8881;max-width:1150px}
-.m{color:#dc2626}.p{color:#16a34a}.h{color:#0891b2}
-summary{cursor:pointer}
-a{margin-right:10px}
-</style></head><body>
-)html";
 
 std::string HrefOf(std::string_view name) {
   std::string out;
@@ -75,13 +57,12 @@ class Page {
       module.in_full = ++place + kModulesInFull > modules_.size();
       if (module.in_full) ReadPasses(module);
     }
-    out_ = kHead;
     const std::string title = Str("Dump of ", modules_.size(), modules_.size() == 1 ? " module" : " modules");
-    out_.replace(out_.find("TITLE"), 5, title);
+    out_ = PageHead(title);
     out_ += Str("<h1>", title, "</h1>\n");
     Contents();
     for (const auto& [number, module] : modules_) Section(number, module);
-    return std::move(out_) + "</body></html>\n";
+    return Str(out_, kPageEnd);
   }
 
  private:
@@ -203,21 +184,8 @@ class Page {
   void Diff(const DumpFile& file) {
     if (diffs_ > kMostOfDiffs) return;
     const size_t begin = out_.size();
-    out_ += "<tr><td></td><td class=\"d\" colspan=\"6\"><details><summary class=\"s\">what it changed</summary><pre>";
-    const std::string text = TextOfFile(directory_, file.name);
-    const std::vector<std::string_view> lines = Split(Trim(text), '\n');
-    for (size_t i = 0; i < std::min(lines.size(), kMostLines); ++i) {
-      const std::string_view line = lines[i];
-      const char* const color = line.starts_with("--- ") || line.starts_with("+++ ") ? nullptr
-                                : line.starts_with('-')                              ? "m"
-                                : line.starts_with('+')                              ? "p"
-                                : line.starts_with("@@ ")                            ? "h"
-                                                                                     : nullptr;
-      out_ += color == nullptr ? XmlText(line) : Str("<span class=\"", color, "\">", XmlText(line), "</span>");
-      out_ += "\n";
-    }
-    if (lines.size() > kMostLines) out_ += Str("... and ", lines.size() - kMostLines, " lines more in the file\n");
-    out_ += "</pre></details></td></tr>\n";
+    out_ += Str("<tr><td></td><td class=\"d\" colspan=\"6\"><details><summary class=\"s\">what it changed</summary>",
+                DiffHtml(TextOfFile(directory_, file.name), kMostLines, "more in the file"), "</details></td></tr>\n");
     diffs_ += out_.size() - begin;
   }
 

@@ -21,37 +21,6 @@ double LaunchesOf(const Instruction& inst) {
   return plan && *plan ? static_cast<double>((*plan)->kernels.size()) : 1;
 }
 
-class Estimator {
- public:
-  Estimator(const Module& module, const DeviceDescription& device, const CostAnalysis& costs)
-      : device_(device), costs_(costs) {
-    for (const Computation* computation : module.PostOrder()) {
-      TimeEstimate& sum = sums_[computation];
-      for (const Instruction* inst : computation->Instructions()) sum += Of(*inst);
-    }
-  }
-
-  // As CostAnalysis counts: loops by their trips, of branches the longest.
-  TimeEstimate Of(const Instruction& inst) const {
-    if (!inst.Is(kControl) && !inst.Is(Opcode::kAsyncStart))
-      return inst.Is(kOnlyNames) ? TimeEstimate() : EstimateOf(inst, costs_.Of(inst), device_);
-    TimeEstimate time;
-    for (const auto& [called, times] : RunsOf(inst)) {
-      const TimeEstimate& sum = sums_.at(called);
-      if (!inst.Is(Opcode::kConditional)) time += sum.Times(times);
-      else if (sum.total() > time.total()) time = sum;
-    }
-    return time;
-  }
-
-  const TimeEstimate& Of(const Computation& computation) const { return sums_.at(&computation); }
-
- private:
-  const DeviceDescription& device_;
-  const CostAnalysis& costs_;
-  std::unordered_map<const Computation*, TimeEstimate> sums_;
-};
-
 // As its plan says; without one, what is known of it.
 std::string KindOf(const Instruction& inst) {
   if (const auto plan = ReadPlan(inst); plan && *plan) {
@@ -133,9 +102,28 @@ TimeEstimate TimeEstimate::Times(double count) const {
   return time;
 }
 
+TimeModel::TimeModel(const Module& module, const DeviceDescription& device) : device_(device), costs_(module) {
+  for (const Computation* computation : module.PostOrder()) {
+    TimeEstimate& sum = sums_[computation];
+    for (const Instruction* inst : computation->instructions()) sum += Of(*inst);
+  }
+}
+
+TimeEstimate TimeModel::Of(const Instruction& inst) const {
+  if (!inst.Is(kControl) && !inst.Is(Opcode::kAsyncStart))
+    return inst.Is(kOnlyNames) ? TimeEstimate() : EstimateOf(inst, costs_.Of(inst), device_);
+  TimeEstimate time;
+  for (const auto& [called, times] : RunsOf(inst)) {
+    const TimeEstimate& sum = sums_.at(called);
+    if (!inst.Is(Opcode::kConditional)) time += sum.Times(times);
+    else if (sum.total() > time.total()) time = sum;
+  }
+  return time;
+}
+
 CostReport CostReportOf(const Module& module, const DeviceDescription& device) {
-  const CostAnalysis costs(module);
-  const Estimator times(module, device, costs);
+  const TimeModel times(module, device);
+  const CostAnalysis& costs = times.costs();
   CostReport report{.path = module.source->name(), .module_name = module.name(), .device = &device};
   const KernelCounts kernels = CountKernels(module);
   const SourcePlaces places(module);

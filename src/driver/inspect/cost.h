@@ -6,6 +6,7 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "ir/cost.h"
@@ -32,6 +33,23 @@ std::string_view ToString(Bound bound);
 // Of a kernel, or a step of several, that costs so much: the longest of memory traffic, dots and other arithmetic,
 // which overlap, and the launches, which do not.
 TimeEstimate EstimateOf(const Instruction& inst, const Cost& cost, const DeviceDescription& device);
+
+// The time of any instruction of a module, in loops too, for one run of its computation. As CostAnalysis counts: loops
+// by their trips, of branches the longest.
+class TimeModel {
+ public:
+  // Both outlive it.
+  TimeModel(const Module& module, const DeviceDescription& device);
+
+  TimeEstimate Of(const Instruction& inst) const;
+  const TimeEstimate& Of(const Computation& computation) const { return sums_.at(&computation); }
+  const CostAnalysis& costs() const { return costs_; }
+
+ private:
+  const DeviceDescription& device_;
+  CostAnalysis costs_;
+  std::unordered_map<const Computation*, TimeEstimate> sums_;
+};
 
 struct CostRow {
   const Instruction* inst;

@@ -313,6 +313,12 @@ Result<RunArguments> Experiment::MakeArguments() {
   return arguments;
 }
 
+void Experiment::Take(const RunArguments& arguments) {
+  RunArguments taken = arguments;
+  taken.reference.reset();  // The result of another program.
+  arguments_ = std::make_shared<std::optional<RunArguments>>(std::move(taken));
+}
+
 Result<const RunArguments*> Experiment::Arguments() {
   TRY(Where());
   return Keep(*arguments_, [&] { return MakeArguments(); });

@@ -126,6 +126,10 @@ class Experiment {
   Result<InterpretOptions> Interpreter();
   const std::vector<Literal>& fed_out() const { return feeds_->out; }  // In the last run.
 
+  // The arguments of another experiment, before any are asked for: two programs on the same ones. The caller knows that
+  // they fit.
+  void Take(const RunArguments& arguments);
+
   // From here on what is made is dumped too; to be called before it is made.
   Status DumpTo(const DumpOptions& options);
 

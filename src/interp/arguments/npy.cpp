@@ -34,6 +34,17 @@ void SwapBytes(std::string& bytes, int64_t word) {
 
 }  // namespace
 
+std::optional<PrimitiveType> OwnTypeOf(const NpyArray& array) {
+  switch (array.kind) {
+    case 'b': return PrimitiveType::kPred;
+    case 'i': return PrimitiveTypeFromText(Str("s", 8 * array.width));
+    case 'u':
+    case 'f':
+    case 'c': return PrimitiveTypeFromText(Str(std::string_view(&array.kind, 1), 8 * array.width));
+    default: return std::nullopt;
+  }
+}
+
 bool IsNpy(std::string_view bytes) { return bytes.starts_with(kMagic); }
 
 Result<NpyArray> ParseNpy(std::string_view bytes, const std::string& path) {
@@ -124,18 +135,6 @@ bool Accepts(PrimitiveType type, const NpyArray& array) {
   return array.kind == 'V' || array.kind == 'u' || (type == PrimitiveType::kF8E5M2 && array.kind == 'f');
 }
 
-// The type that the array has by itself; none of raw bytes.
-std::optional<PrimitiveType> TypeOf(const NpyArray& array) {
-  switch (array.kind) {
-    case 'b': return PrimitiveType::kPred;
-    case 'i': return PrimitiveTypeFromText(Str("s", 8 * array.width));
-    case 'u':
-    case 'f':
-    case 'c': return PrimitiveTypeFromText(Str(std::string_view(&array.kind, 1), 8 * array.width));
-    default: return std::nullopt;
-  }
-}
-
 // Element i. long double has 64 bits: room for all of s64 and u64.
 std::complex<long double> NumberAt(const Literal& literal, int64_t i) {
   const PrimitiveType type = literal.shape().type();
@@ -205,7 +204,7 @@ Result<Literal> LiteralFromNpy(const NpyArray& array, const Shape& declared, con
   const bool narrower =
       BitWidth(type) < 8 && type != PrimitiveType::kPred;  // Of a byte each, with numbers out of range.
   if (!Accepts(type, array) || (narrower && cast == CastArgs::kForce)) {
-    const std::optional<PrimitiveType> own = TypeOf(array);
+    const std::optional<PrimitiveType> own = OwnTypeOf(array);
     if (!own) FAIL(mismatch(""));
     const Literal original = TRY(LiteralFromNpy(array, shape.WithType(*own), wanted_by, where));
     Literal converted = Converted(original, type);

@@ -23,6 +23,8 @@ struct NpyArray {
 };
 
 bool IsNpy(std::string_view bytes);
+// The type that the array has by itself; none of raw bytes.
+std::optional<PrimitiveType> OwnTypeOf(const NpyArray& array);
 // `path` for messages. Errors [A002].
 Result<NpyArray> ParseNpy(std::string_view bytes, const std::string& path);
 // What stands before the elements of an array: bf16 and f8 as ml_dtypes writes them.

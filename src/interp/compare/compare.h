@@ -58,6 +58,7 @@ struct ElementReport {
 
 struct TensorComparison {
   ShapeIndex output;
+  std::string key;  // Of an array of a file, in the place of the index.
   Shape shape;
   bool of_complex = false;            // The numbers are the parts of complex ones: `shape` is [.., 2].
   int64_t elements = 0, checked = 0;  // checked < elements: a sample.

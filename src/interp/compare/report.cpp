@@ -9,7 +9,7 @@
 namespace hlo {
 namespace {
 
-std::string OutputName(const ShapeIndex& index) { return Str("{", Join(index, ","), "}"); }
+std::string OutputName(const TensorComparison& t) { return t.key.empty() ? Str("{", Join(t.output, ","), "}") : t.key; }
 
 // "3.9e-03"; 0 plainly, so that exact outputs are seen at once.
 std::string Scientific(double x, int digits = 1) { return x == 0 ? "0" : Format("%.*e", digits, x); }
@@ -90,7 +90,7 @@ std::string OutputTable(const Comparison& comparison, bool mismatch) {
     rows.push_back({"output", "shape", "elements", "max abs", "max rel", "max ulp", "worst err/bound", ""});
   }
   for (const TensorComparison& t : comparison.outputs) {
-    std::vector<std::string> row{OutputName(t.output), t.ShapeText()};
+    std::vector<std::string> row{OutputName(t), t.ShapeText()};
     if (mismatch) {
       const double share = t.checked == 0 ? 0 : 100.0 * static_cast<double>(t.bad()) / static_cast<double>(t.checked);
       row.push_back(Str(t.bad(), " (", t.bad() == 0 ? "0" : Format("%.1f", share), "%)"));
@@ -108,7 +108,7 @@ std::string OutputTable(const Comparison& comparison, bool mismatch) {
 
 std::string Details(const TensorComparison& t) {
   if (t.bad() == 0) return "";
-  const std::string name = OutputName(t.output);
+  const std::string name = OutputName(t);
   std::string text = Str("  ", name, " worst ", t.worst.size(), " of ", t.bad(), "\n");
   std::vector<std::vector<std::string>> rows{
       {"  index", "expected", "actual", "abs err", "rel err", "ulp", "err/bound", "bits"}};
@@ -150,7 +150,9 @@ void WriteJson(JsonWriter& json, const Comparison& comparison) {
   for (const TensorComparison& t : comparison.outputs) {
     json.Open('{').Key("output").Open('[');
     for (const int64_t i : t.output) json.Value(i);
-    json.Close(']').Key("shape").Value(t.ShapeText()).Key("verdict").Value(VerdictText(t.verdict, t.reason));
+    json.Close(']');
+    if (!t.key.empty()) json.Key("key").Value(t.key);
+    json.Key("shape").Value(t.ShapeText()).Key("verdict").Value(VerdictText(t.verdict, t.reason));
     json.Key("elements").Value(t.elements).Key("checked").Value(t.checked).Key("heuristic").Value(t.heuristic);
     json.Key("classes").Open('{');
     for (int c = 0; c < kElementClasses; ++c) json.Key(ToString(static_cast<ElementClass>(c))).Value(t.counts[c]);

@@ -29,6 +29,9 @@ class Printer {
   void PrintModule(const Module& module);
   void PrintComputation(const Computation& computation);
   void PrintInstruction(const Instruction& inst);
+  // What was printed since as `name=value`.
+  std::vector<PrintedAttribute> TakeAttributes(const Instruction& inst);
+  std::vector<PrintedAttribute> TakeAttributes(const Module& module);
 
  private:
   void Name(std::string_view name) {
@@ -50,6 +53,7 @@ class Printer {
   }
 
   void PrintHeader(const Module& module);
+  void PrintHeaderAttributes(const Module& module);
   // From the signature to the closing brace.
   void PrintBody(const Computation& computation, std::span<Instruction* const> order);
   void PrintSignatureShape(const Shape& shape);
@@ -66,9 +70,11 @@ class Printer {
     return options_.bodies && renamed ? "calls" : attribute;
   }
   void Begin(std::string_view name) {
+    const size_t end = out_.size();
     out_ += ", ";
     out_ += name;
     out_ += '=';
+    if (records_) begun_.push_back({name, end, out_.size(), false});
   }
 
   // ---- Values, one overload for each type ----
@@ -146,8 +152,17 @@ class Printer {
     return texts;
   }
 
+  std::vector<PrintedAttribute> TakeBegun();
+
   PrintOptions options_;
   std::string out_;
+  struct Begun {
+    std::string_view name;
+    size_t before, value;  // Where the attribute and its value begin.
+    bool names_computations;
+  };
+  bool records_ = false;
+  std::vector<Begun> begun_;
   std::unordered_set<const Computation*> unwritten_;
   PrintOrder order_;
   std::vector<int64_t> numbers_;  // By id: N of the canonical name tmp_N.
@@ -203,9 +218,23 @@ bool LayoutIsImplied(const Module& module) {
 void Printer::PrintHeader(const Module& module) {
   const ModuleHeader& header = module.header;
   out_ += Str("HloModule ", options_.names ? std::string_view(module.name()) : "");
-  if (header.is_scheduled) out_ += ", is_scheduled=true";
+  PrintHeaderAttributes(module);
+  out_ += "\n\n";
+  if (options_.metadata && !header.stack_frames.empty()) out_ += Str(header.stack_frames, "\n\n");
+}
+
+void Printer::PrintHeaderAttributes(const Module& module) {
+  const ModuleHeader& header = module.header;
+  const auto say = [&](std::string_view name, std::string_view value) {
+    if (value.empty()) return;
+    Begin(name);
+    out_ += value;
+  };
+  const auto count = [](int64_t value) { return value == 1 ? "" : Str(value); };
+  say("is_scheduled", header.is_scheduled ? "true" : "");
   if (!header.aliases.empty()) {
-    out_ += ", input_output_alias={ ";
+    Begin("input_output_alias");
+    out_ += "{ ";
     for (size_t i = 0; i < header.aliases.size(); ++i) {
       const InputOutputAlias& alias = header.aliases[i];
       out_ += Str(i > 0 ? ", " : "", "{", Join(alias.output, ", "), "}: (", alias.parameter, ", {",
@@ -214,16 +243,18 @@ void Printer::PrintHeader(const Module& module) {
     out_ += " }";
   }
   if (!header.donors.empty()) {
-    out_ += ", buffer_donor={ ";
+    Begin("buffer_donor");
+    out_ += "{ ";
     for (size_t i = 0; i < header.donors.size(); ++i) {
       const BufferDonor& donor = header.donors[i];
       out_ += Str(i > 0 ? ", " : "", "(", donor.parameter, ", {", Join(donor.parameter_index, ", "), "})");
     }
     out_ += " }";
   }
-  if (header.alias_passthrough_params) out_ += ", alias_passthrough_params=true";
+  say("alias_passthrough_params", header.alias_passthrough_params ? "true" : "");
   if (header.entry_result && (options_.layouts || !LayoutIsImplied(module))) {
-    out_ += ", entry_computation_layout={(";
+    Begin("entry_computation_layout");
+    out_ += "{(";
     const std::vector<Shape>& parameters = header.entry_parameters->elements();
     for (size_t i = 0; i < parameters.size(); ++i) {
       if (i > 0) out_ += ", ";
@@ -232,19 +263,14 @@ void Printer::PrintHeader(const Module& module) {
     }
     out_ += Str(")->", header.entry_result->ToStringWithLayout(), "}");
   }
-  const auto raw = [&](std::string_view name, const RawText& value) {
-    if (!value.empty()) out_ += Str(", ", name, "=", value.text);
-  };
-  raw("allow_spmd_sharding_propagation_to_parameters", header.propagation_to_parameters);
-  raw("allow_spmd_sharding_propagation_to_output", header.propagation_to_output);
-  if (header.replica_count != 1) out_ += Str(", replica_count=", header.replica_count);
-  if (header.num_partitions != 1) out_ += Str(", num_partitions=", header.num_partitions);
-  raw("frontend_attributes", header.frontend_attributes);
-  raw("backend_config", header.backend_config);
-  raw("origin_recovery_table", header.origin_recovery_table);
-  raw("debug_attributes", header.debug_attributes);
-  out_ += "\n\n";
-  if (options_.metadata && !header.stack_frames.empty()) out_ += Str(header.stack_frames, "\n\n");
+  say("allow_spmd_sharding_propagation_to_parameters", header.propagation_to_parameters.text);
+  say("allow_spmd_sharding_propagation_to_output", header.propagation_to_output.text);
+  say("replica_count", count(header.replica_count));
+  say("num_partitions", count(header.num_partitions));
+  say("frontend_attributes", header.frontend_attributes.text);
+  say("backend_config", header.backend_config.text);
+  say("origin_recovery_table", header.origin_recovery_table.text);
+  say("debug_attributes", header.debug_attributes.text);
 }
 
 // Without layouts.
@@ -372,8 +398,12 @@ void Printer::PrintAttributes(const Instruction& inst) {
   switch (inst.opcode()) {
     case Opcode::kCompare: {
       const CompareAttrs& a = inst.attrs<CompareAttrs>();
-      out_ += Str(", direction=", a.direction);
-      if (const std::string_view order = WrittenOrder(inst); !order.empty()) out_ += Str(", order=", order);
+      Begin("direction");
+      Value(a.direction);
+      if (const std::string_view order = WrittenOrder(inst); !order.empty()) {
+        Begin("order");
+        out_ += order;
+      }
       return;
     }
     case Opcode::kOutfeed: {  // The shape is written even where it says nothing.
@@ -466,10 +496,34 @@ void Printer::PrintCommon(const Instruction& inst) {
   });
 }
 
+std::vector<PrintedAttribute> Printer::TakeAttributes(const Instruction& inst) {
+  records_ = true;
+  PrintAttributes(inst);
+  PrintCommon(inst);
+  return TakeBegun();
+}
+
+std::vector<PrintedAttribute> Printer::TakeAttributes(const Module& module) {
+  records_ = true;
+  PrintHeaderAttributes(module);
+  return TakeBegun();
+}
+
+std::vector<PrintedAttribute> Printer::TakeBegun() {
+  std::vector<PrintedAttribute> attributes;
+  for (size_t i = 0; i < begun_.size(); ++i) {
+    const size_t end = i + 1 < begun_.size() ? begun_[i + 1].before : out_.size();
+    attributes.push_back(
+        {begun_[i].name, out_.substr(begun_[i].value, end - begun_[i].value), begun_[i].names_computations});
+  }
+  return attributes;
+}
+
 // ---- Values ------------------------------------------------------------------------------------------------------
 
 // A body in the place of a name is in the order of the data also where the module has a schedule, as XLA has it.
 void Printer::Value(Computation* called) {
+  if (records_) begun_.back().names_computations = true;
   if (!options_.bodies) return Name(called->name());
   out_ += '\n';
   Indent();
@@ -608,6 +662,14 @@ std::string Quoted(std::string_view text) {
   }
   out += '"';
   return out;
+}
+
+std::vector<PrintedAttribute> PrintedAttributes(const Instruction& inst, const PrintOptions& options) {
+  return Printer(options).TakeAttributes(inst);
+}
+
+std::vector<PrintedAttribute> PrintedAttributes(const Module& module, const PrintOptions& options) {
+  return Printer(options).TakeAttributes(module);
 }
 
 std::string Print(const Module& module, const PrintOptions& options) {

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "ir/module.h"
@@ -64,6 +65,18 @@ std::string Print(const Computation& computation, const PrintOptions& options = 
 std::string Print(const Instruction& inst, const PrintOptions& options = {});  // One line, without ROOT or indentation.
 std::string Print(const Literal& literal);                                     // As inside constant(...).
 std::string ConstantText(const Literal& literal, Constants constants);         // The same, or {...}.
+
+// `name=text`, as it is printed.
+struct PrintedAttribute {
+  std::string_view name;
+  std::string text;
+  bool names_computations = false;
+};
+// In the order of printing, of what is not left out because it says nothing; control dependencies stand among them. The
+// value of a constant and the number of a parameter, which print as operands, do not.
+std::vector<PrintedAttribute> PrintedAttributes(const Instruction& inst, const PrintOptions& options = {});
+// Of the header.
+std::vector<PrintedAttribute> PrintedAttributes(const Module& module, const PrintOptions& options = {});
 
 // For messages: `add.5 = f32[2] add(x, y)`, large constants elided.
 std::string ToString(const Instruction& inst);

@@ -1,0 +1,193 @@
+#include "driver/diff/diff.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <string_view>
+
+#include "base/json.h"
+#include "base/source_text.h"
+#include "base/text.h"
+#include "driver/diff/structure_report.h"
+#include "driver/dump/dump_index.h"
+#include "driver/inspect/text.h"
+#include "driver/line_diff.h"
+#include "driver/load.h"
+#include "driver/page.h"
+#include "driver/xml.h"
+#include "interp/arguments/npz.h"
+#include "ir/text/printer.h"
+
+namespace hlo {
+namespace {
+
+namespace fs = std::filesystem;
+
+enum class Kind : uint8_t { kModule, kDump, kArrays, kBundle, kProfile, kLock };
+
+struct KindRow {
+  Kind kind;
+  std::string_view name;
+  std::vector<DiffMode> modes;  // Beside kAuto. None: it is known, and not compared.
+};
+const KindRow kKinds[] = {
+    {Kind::kModule,
+     "a module",
+     {DiffMode::kText, DiffMode::kStructure, DiffMode::kValues, DiffMode::kPerf, DiffMode::kAll}},
+    {Kind::kDump, "a dump directory", {DiffMode::kStructure}},
+    {Kind::kArrays, "arrays", {DiffMode::kValues}},
+    {Kind::kBundle, "a bundle", {DiffMode::kStructure, DiffMode::kValues}},
+    {Kind::kProfile, "a profile", {}},
+    {Kind::kLock, "an autotune lock", {}},
+};
+const KindRow& RowOf(Kind kind) { return *std::ranges::find(kKinds, kind, &KindRow::kind); }
+
+Result<Kind> KindOfDirectory(const std::string& path) {
+  bool is_dump = false;
+  for (const std::string& name : TRY(NamesIn(path))) {
+    if (name == "manifest.json") return Kind::kBundle;
+    is_dump |= ModuleNumber(name) >= 0;
+  }
+  if (!is_dump)
+    FAIL(Rejected("A012", Str("'", Escaped(path), "' is a directory, and no dump: no module_N.* lies there"))
+             .Hint("--xla_dump_to=DIR makes one; other directories are compared file by file"));
+  return Kind::kDump;
+}
+
+// By what it holds.
+Result<Kind> KindOf(const std::string& path) {
+  std::error_code error;
+  if (fs::is_directory(path, error)) return KindOfDirectory(path);
+  if (path == "-") return Kind::kModule;
+  constexpr size_t kEnough = 4096;
+  const auto bytes = ReadBytes(path, kEnough);
+  if (!bytes) return Kind::kModule;  // Whoever reads it says why not.
+  if (bytes->starts_with("PK\x03\x04") || IsNpy(*bytes)) return Kind::kArrays;
+  const std::string_view text = Trim(*bytes);
+  if (text.starts_with("# autotune.lock")) return Kind::kLock;
+  if (text.starts_with('{') && text.find("\"hlo.profile/") != std::string_view::npos) return Kind::kProfile;
+  return Kind::kModule;
+}
+
+Result<DiffReport> DiffTexts(const Module& left, const Module& right, const std::string& left_name,
+                             const std::string& right_name, DiffFormat format) {
+  PrintOptions form = ShortForm();
+  form.constants = Constants::kSmall;
+  DiffReport report;
+  const std::string diff = UnifiedDiff(left_name, Print(left, form), right_name, Print(right, form));
+  report.exit = diff.empty() ? ExitCode::kOk : ExitCode::kNo;
+  report.verdict = diff.empty() ? "EQUAL" : "DIFFERENT";
+  report.detail = "the texts, as they print";
+  report.text = diff;
+  if (format == DiffFormat::kHtml && !diff.empty()) report.html = DiffHtml(diff);
+  report.json = Str("\"unified\":", JsonWriter().Value(diff).text(), ",");
+  return report;
+}
+
+// Takes what another comparison of the same two found. What was found wrong is more than what was not.
+void Add(DiffReport part, DiffReport* all) {
+  all->text += part.text;
+  all->html += part.html;
+  all->json += part.json;
+  if (all->verdict.empty() || (part.exit != ExitCode::kOk && WorseOf(part.exit, all->exit) == part.exit)) {
+    all->verdict = part.verdict;
+    all->exit = part.exit;
+  }
+  all->detail += Str(all->detail.empty() ? "" : "; ", part.detail);
+}
+
+}  // namespace
+
+Result<DiffReport> DiffStructure(const Module& left, const Module& right, const std::string& left_name,
+                                 const std::string& right_name, const DiffFilesOptions& options) {
+  const StructureDiff diff = TRY(DiffModules(left, right, options.structure));
+  const StructureView view{
+      left, right, left_name, right_name, *options.structure.device, options.top, options.structure.ignore.names};
+  DiffReport report;
+  const bool matches = diff.matched + std::ssize(diff.changed) > 0;
+  report.exit = diff.is_equal() ? ExitCode::kOk : matches ? ExitCode::kNo : ExitCode::kInconclusive;
+  report.verdict = diff.is_equal() ? "EQUAL" : matches ? "DIFFERENT" : "INCONCLUSIVE(nothing is the same in both)";
+  report.detail = diff.is_equal() ? Counted(diff.matched, "instruction") : CountsText(diff);
+  if (options.format == DiffFormat::kSummary) report.text = StructureText(diff, view);
+  if (options.format == DiffFormat::kText) report.text = StructureUnified(diff, view);
+  if (options.format == DiffFormat::kHtml) report.html = StructureHtml(diff, view);
+  if (options.format != DiffFormat::kJson && !options.with_json) return report;
+  JsonWriter json;
+  json.Open('{');
+  WriteJson(json, diff);
+  report.json = Str("\"structure\":", json.Close('}').text(), ",");
+  return report;
+}
+
+Result<DiffReport> DiffModuleFiles(const std::string& left, const std::string& right, const DiffFilesOptions& options,
+                                   Progress& progress) {
+  DiffReport all;
+  const DiffMode mode = options.mode;
+  const auto is_asked = [&](DiffMode one) { return mode == one || mode == DiffMode::kAll; };
+  if (mode == DiffMode::kAuto || mode == DiffMode::kText || is_asked(DiffMode::kStructure)) {
+    LoadOptions load = options.run.load;
+    load.fill_elided_constants = "keep";
+    progress.Stage("reading");
+    const auto was = TRY(LoadModule(left, load)), is = TRY(LoadModule(right, load));
+    progress.Stage("matching");
+    if (mode == DiffMode::kText) return DiffTexts(*was, *is, left, right, options.format);
+    Add(TRY(DiffStructure(*was, *is, left, right, options)), &all);
+  }
+  if (is_asked(DiffMode::kValues)) Add(TRY(DiffValues(left, right, options, progress)), &all);
+  if (is_asked(DiffMode::kPerf)) Add(TRY(DiffTimes(left, right, options, progress)), &all);
+  return all;
+}
+
+Result<DiffReport> Diff(const std::string& left, const std::string& right, const DiffFilesOptions& options,
+                        Progress& progress) {
+  const Kind kind = TRY(KindOf(left)), other = TRY(KindOf(right));
+  if (kind != other) {
+    FAIL(UsageError("F004", Str("'", Escaped(left), "' is ", RowOf(kind).name, ", '", Escaped(right), "' ",
+                                RowOf(other).name, ": kinds must agree")));
+  }
+  const KindRow& row = RowOf(kind);
+  if (row.modes.empty())
+    FAIL(Unsupported("U120", Str("'", Escaped(left), "' is ", row.name, ", which hlo diff does not compare")));
+  if (options.mode != DiffMode::kAuto && std::ranges::find(row.modes, options.mode) == row.modes.end())
+    FAIL(UsageError("F004", Str("--mode=", kDiffModeWords[static_cast<int>(options.mode)], " is not of '",
+                                Escaped(left), "', which is ", row.name)));
+  if (kind == Kind::kBundle) return DiffBundles(left, right, options);
+  if (kind == Kind::kArrays) return DiffArrayFiles(left, right, options);
+  if (kind == Kind::kDump) return DiffDumps(left, right, options);
+  return DiffModuleFiles(left, right, options, progress);
+}
+
+DiffReport ReportOf(const Comparison& comparison, const std::string& what) {
+  const bool mismatch = comparison.verdict == Verdict::kMismatch;
+  DiffReport report;
+  report.exit = ExitCodeOf(comparison.verdict);
+  report.verdict = VerdictText(comparison.verdict, comparison.reason);
+  report.detail = Str(Counted(std::ssize(comparison.outputs), what), ", ", comparison.elements(), " elements",
+                      mismatch ? Str(", ", comparison.bad(), " bad") : "");
+  report.text = OutputTable(comparison, mismatch);
+  for (const TensorComparison& tensor : comparison.outputs) report.text += Details(tensor);
+  report.html = Str("<pre>", XmlText(report.text), "</pre>\n");
+  JsonWriter json;
+  WriteJson(json, comparison);
+  report.json = Str("\"values\":", json.text(), ",");
+  return report;
+}
+
+std::string Rendered(const DiffReport& report, const std::string& left, const std::string& right, DiffFormat format) {
+  const std::string last = Str(report.verdict, report.detail.empty() ? "" : Str("  ", report.detail));
+  if (format == DiffFormat::kText) return report.text;
+  if (format == DiffFormat::kSummary) return Str(report.text, last, "\n");
+  if (format == DiffFormat::kHtml) {
+    const std::string title = Str(left, " and ", right);
+    return Str(PageHead(title), "<h1>", XmlText(report.verdict), "</h1>\n<p>", XmlText(title), "</p>\n<p>",
+               XmlText(report.detail), "</p>\n", report.html, kPageEnd);
+  }
+  JsonWriter json;
+  json.Open('{').Key("schema").Value("hlo.diff/1").Key("left_path").Value(left).Key("right_path").Value(right);
+  json.Key("verdict").Value(report.verdict).Key("exit").Value(static_cast<int>(report.exit));
+  json.Key("detail").Value(report.detail);
+  std::string members = report.json;
+  if (!members.empty()) members.pop_back();  // The comma.
+  return Str(json.text(), members.empty() ? "" : ",", members, "}\n");
+}
+
+}  // namespace hlo

@@ -1,0 +1,62 @@
+#include "driver/diff/rank_test.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+namespace hlo {
+namespace {
+
+// How many of the orders of n and m numbers have each U: those that end with one of the first, whose m predecessors of
+// the other sample count, and those that end with one of the other.
+std::vector<double> OrdersByU(size_t n, size_t m) {
+  std::vector<std::vector<double>> without(m + 1, {1});  // By numbers of the other sample; none of the first.
+  for (size_t i = 1; i <= n; ++i) {
+    std::vector<std::vector<double>> with(m + 1);
+    with[0] = {1};
+    for (size_t k = 1; k <= m; ++k) {
+      with[k].assign(i * k + 1, 0);
+      for (size_t u = 0; u < with[k - 1].size(); ++u) with[k][u] += with[k - 1][u];
+      for (size_t u = 0; u < without[k].size(); ++u) with[k][u + k] += without[k][u];
+    }
+    without = std::move(with);
+  }
+  return without[m];
+}
+
+}  // namespace
+
+double RankTest(std::span<const double> a, std::span<const double> b) {
+  if (a.empty() || b.empty()) return 1;
+  std::vector<std::pair<double, bool>> all;
+  for (const double x : a) all.emplace_back(x, true);
+  for (const double x : b) all.emplace_back(x, false);
+  std::ranges::sort(all);
+  const double n = static_cast<double>(a.size()), m = static_cast<double>(b.size());
+  double rank_sum = 0, tied = 0;  // Of the first sample; the sum of t^3 - t over ties of t numbers.
+  for (size_t begin = 0; begin < all.size();) {
+    size_t end = begin;
+    while (end < all.size() && all[end].first == all[begin].first) ++end;
+    const double count = static_cast<double>(end - begin), rank = (static_cast<double>(begin + end) + 1) / 2;
+    for (size_t i = begin; i < end; ++i) rank_sum += all[i].second ? rank : 0;
+    tied += count * count * count - count;
+    begin = end;
+  }
+  const double u = rank_sum - n * (n + 1) / 2, mean = n * m / 2, distance = std::abs(u - mean);
+  constexpr size_t kMostExact = 50;
+  if (tied == 0 && a.size() <= kMostExact && b.size() <= kMostExact) {
+    const std::vector<double> orders = OrdersByU(a.size(), b.size());
+    double as_far = 0, total = 0;
+    for (size_t i = 0; i < orders.size(); ++i) {
+      total += orders[i];
+      as_far += std::abs(static_cast<double>(i) - mean) >= distance ? orders[i] : 0;
+    }
+    return as_far / total;
+  }
+  const double count = n + m, variance = n * m / 12 * (count + 1 - tied / (count * (count - 1)));
+  if (variance <= 0) return 1;
+  return std::min(1.0, std::erfc(std::max(0.0, distance - 0.5) / std::sqrt(2 * variance)));
+}
+
+}  // namespace hlo

@@ -1,0 +1,135 @@
+// Two modules run on the same arguments: what comes out, and how long it takes.
+#include <algorithm>
+#include <random>
+#include <vector>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "driver/diff/diff.h"
+#include "driver/diff/rank_test.h"
+#include "driver/run/experiment.h"
+#include "driver/run/timing.h"
+#include "driver/xml.h"
+#include "gpu/runtime/executable.h"
+
+namespace hlo {
+namespace {
+
+// Both, with one set of arguments, those of the left: made for what it is known to need of them, or as given.
+struct Runs {
+  Experiment left, right;
+};
+
+Result<Runs> RunsOf(const std::string& left, const std::string& right, const DiffFilesOptions& options,
+                    Progress& progress) {
+  RunOptions run = options.run;
+  if (run.platform != "interpreter") run.reference_platform = "none";
+  Runs runs{Experiment(left, run, progress), Experiment(right, run, progress)};
+  const Computation& was = TRY(runs.left.Input())->module->entry();
+  const Computation& is = TRY(runs.right.Input())->module->entry();
+  const auto differ = [&](const std::string& what) {
+    Error error(ExitCode::kInconclusive, "A022", Str("the two cannot run on the same arguments: ", what));
+    return error;
+  };
+  if (was.parameters().size() != is.parameters().size())
+    FAIL(differ(Str(was.parameters().size(), " parameters on the left, ", is.parameters().size(), " on the right")));
+  for (size_t i = 0; i < was.parameters().size(); ++i) {
+    const Shape &shape = was.parameter(i).shape(), &other = is.parameter(i).shape();
+    if (shape.WithDefaultLayout() != other.WithDefaultLayout())
+      FAIL(differ(Str("parameter ", i, " is ", shape, " on the left, ", other, " on the right")));
+  }
+  const Shape &result = was.root().shape(), &other = is.root().shape();
+  if (result.WithDefaultLayout() != other.WithDefaultLayout())
+    FAIL(differ(Str("the result is ", result, " on the left, ", other, " on the right")));
+  runs.right.Take(*TRY(runs.left.Arguments()));
+  return runs;
+}
+
+double Median(std::vector<double> numbers) {
+  std::ranges::sort(numbers);
+  return numbers[numbers.size() / 2];
+}
+
+// One execution, or as many as take a hundredth of a second: the mean.
+Result<double> TimeOnce(gpu::Executable& executable) {
+  constexpr double kLeastMs = 10;
+  int64_t runs = 0;
+  double ms = 0;
+  while (ms < kLeastMs) {
+    TRY(executable.MakeReady());
+    const Stopwatch watch;
+    TRY(executable.Execute());
+    ms += watch.ms();
+    ++runs;
+  }
+  return ms / static_cast<double>(runs);
+}
+
+}  // namespace
+
+Result<DiffReport> DiffValues(const std::string& left, const std::string& right, const DiffFilesOptions& options,
+                              Progress& progress) {
+  Runs runs = TRY(RunsOf(left, right, options, progress));
+  const Literal& was = TRY(runs.left.Results())->outputs;
+  const Literal& is = TRY(runs.right.Results())->outputs;
+  const RunOptions& run = options.run;
+  DiffReport report = ReportOf(run.compare_mode == "bitwise" ? CompareBitwise(was, is, run.compare)
+                                                             : CompareTolerance(was, is, run.tolerance, run.compare),
+                               "output");
+  report.text =
+      Str("values     both on ", TRY(runs.left.Where())->device == nullptr ? "the interpreter" : run.platform,
+          ", on the same arguments (", TRY(runs.left.Arguments())->description, "); left is expected\n", report.text);
+  if (options.format == DiffFormat::kText) report.text.clear();
+  return report;
+}
+
+Result<DiffReport> DiffTimes(const std::string& left, const std::string& right, const DiffFilesOptions& options,
+                             Progress& progress) {
+  Runs runs = TRY(RunsOf(left, right, options, progress));
+  if (TRY(runs.left.Where())->device == nullptr)
+    FAIL(UsageError("F004", "--mode=perf times what is compiled").Hint("--platform=cpu"));
+  gpu::Executable* const executables[] = {TRY(runs.left.Placed()), TRY(runs.right.Placed())};
+  std::vector<double> ms[2];
+  progress.Stage("running both by turns");
+  for (gpu::Executable* executable : executables) TRY(TimeOnce(*executable));  // Warms up.
+  std::mt19937_64 order(static_cast<uint64_t>(options.run.seed));
+  for (int64_t round = 0; round < options.rounds; ++round) {
+    const size_t first = order() & 1;
+    for (const size_t side : {first, 1 - first}) ms[side].push_back(TRY(TimeOnce(*executables[side])));
+    progress.Step(round + 1, options.rounds, "round");
+  }
+  const double was = Median(ms[0]), is = Median(ms[1]), p = RankTest(ms[0], ms[1]);
+  const bool differs = p < options.significance;
+  const auto times = [&](const std::vector<double>& all) {
+    return Str(HumanMilliseconds(Median(all)), " (", HumanMilliseconds(std::ranges::min(all)), " to ",
+               HumanMilliseconds(std::ranges::max(all)), ")");
+  };
+  DiffReport report;
+  report.exit = differs ? ExitCode::kNo : ExitCode::kOk;
+  report.verdict = differs ? "DIFFERENT" : "EQUAL";
+  report.detail = Str("time ", Format("%+.1f %%", 100 * (is / was - 1)), differs ? "" : ", which is not significant");
+  report.text = Str("time       ", times(ms[0]), " -> ", times(ms[1]), Format("   %+.1f %%   p ", 100 * (is / was - 1)),
+                    p < 0.001 ? std::string("<0.001") : Format("%.3f", p), "   (Mann-Whitney, ", options.rounds,
+                    " rounds by turns, ", options.run.platform, ")\n");
+  report.html = Str("<pre>", XmlText(report.text), "</pre>\n");
+  if (options.format == DiffFormat::kText) report.text.clear();
+  JsonWriter json;
+  json.Open('{')
+      .Key("left_ms")
+      .Value(was)
+      .Key("right_ms")
+      .Value(is)
+      .Key("p")
+      .Value(p)
+      .Key("test")
+      .Value("mann-whitney");
+  for (const size_t side : {0, 1}) {
+    json.Key(side == 0 ? "left_runs" : "right_runs").Open('[');
+    for (const double one : ms[side]) json.Value(one);
+    json.Close(']');
+  }
+  report.json = Str("\"perf\":", json.Close('}').text(), ",");
+  return report;
+}
+
+}  // namespace hlo

@@ -1,0 +1,72 @@
+#include "driver/page.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/text.h"
+#include "driver/xml.h"
+
+namespace hlo {
+namespace {
+
+constexpr std::string_view kStyle = R"html(<style>
+:root{color-scheme:light dark}
+body{font:14px/1.5 system-ui,sans-serif;max-width:1200px;margin:0 auto;padding:0 16px 48px}
+h2{margin:40px 0 4px;border-top:1px solid #8886;padding-top:16px}
+table{border-collapse:collapse;margin:8px 0}
+th,td{text-align:left;padding:2px 14px 2px 0;vertical-align:top}
+td:last-child{overflow-wrap:anywhere}
+th{font-weight:600;border-bottom:1px solid #8886}
+.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
+td.d{padding:0}
+.s{opacity:.65}
+.w{color:#b45309}
+pre{margin:2px 0 10px;padding:8px;overflow-x:auto;font:12px/1.4 ui-monospace,monospace;background:#8881;max-width:1150px}
+.m{color:#dc2626}.p{color:#16a34a}.h{color:#0891b2}
+summary{cursor:pointer}
+a{margin-right:10px}
+</style>)html";
+
+// "m" of a line that went, "p" of one that came, "h" of a hunk's head; "" of others.
+std::string_view ClassOf(std::string_view line) {
+  if (line.starts_with("--- ") || line.starts_with("+++ ")) return "";
+  return line.starts_with('-') ? "m" : line.starts_with('+') ? "p" : line.starts_with("@@ ") ? "h" : "";
+}
+
+}  // namespace
+
+std::string PageHead(std::string_view title) {
+  return Str("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>", XmlText(title), "</title>",
+             kStyle, "</head><body>\n");
+}
+
+std::string HtmlTable(const std::vector<std::string>& titles, const std::vector<std::vector<std::string>>& rows) {
+  std::string out = "<table>\n<tr>";
+  std::vector<std::string_view> classes;
+  for (const std::string& title : titles) {
+    const bool is_number = title.starts_with('>');
+    classes.push_back(is_number ? " class=\"n\"" : "");
+    out += Str("<th", classes.back(), ">", XmlText(std::string_view(title).substr(is_number)), "</th>");
+  }
+  out += "</tr>\n";
+  for (const std::vector<std::string>& row : rows) {
+    out += "<tr>";
+    for (size_t i = 0; i < row.size(); ++i) out += Str("<td", classes[i], ">", XmlText(row[i]), "</td>");
+    out += "</tr>\n";
+  }
+  return out + "</table>\n";
+}
+
+std::string DiffHtml(std::string_view diff, size_t most_lines, std::string_view left_out) {
+  std::string out = "<pre>";
+  const std::vector<std::string_view> lines = Split(Trim(diff), '\n');
+  for (size_t i = 0; i < std::min(lines.size(), most_lines); ++i) {
+    const std::string_view color = ClassOf(lines[i]);
+    out += color.empty() ? XmlText(lines[i]) : Str("<span class=\"", color, "\">", XmlText(lines[i]), "</span>");
+    out += "\n";
+  }
+  if (lines.size() > most_lines) out += Str("... and ", lines.size() - most_lines, " lines ", left_out, "\n");
+  return out + "</pre>";
+}
+
+}  // namespace hlo

@@ -1,0 +1,117 @@
+// hlo diff: what differs between two modules, dump directories or files of arrays?
+#include <algorithm>
+#include <cstdio>
+#include <iterator>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "driver/diff/diff.h"
+#include "driver/target.h"
+#include "tools/command.h"
+#include "tools/run_flags.h"
+
+namespace hlo {
+namespace {
+
+struct DiffFlags {
+  RunFlags run;
+  std::string mode = "auto", format = "summary", pair = "by-pass", output = "-";
+  std::vector<std::string> ignore;
+  std::optional<std::string> ignored;
+  int64_t top = 10, rounds = 21, most = StructureOptions().most_instructions;
+  double significance = 0.05;
+};
+
+template <size_t N>
+std::vector<std::string> Words(const std::string_view (&words)[N]) {
+  return {std::begin(words), std::end(words)};
+}
+
+FlagSet MakeFlags(DiffFlags* f) {
+  FlagSet flags(
+      "hlo-diff", "[flags] LEFT RIGHT",
+      "What differs between two modules, two dump directories (the first pass where they part) or two files "
+      "of arrays. Instructions are matched by what they compute and what is computed from them, whatever "
+      "they are called. Exit 0 equal, 1 different, 7 when nothing could be matched. All flags of hlo-run say "
+      "how modules are read, run and compared.",
+      {"hlo-diff old.hlo new.hlo", "hlo-diff --format=html -o=diff.html old.hlo new.hlo",
+       "hlo-diff dumps/old dumps/new      the first pass where they part",
+       "hlo-diff --tolerance=xla expected.npz actual.npz", "hlo-diff --mode=values --platform=cpu old.hlo new.hlo"});
+  flags.Group("What is compared");
+  flags.Choice("mode", &f->mode, Words(kDiffModeWords),
+               "text: the texts line by line; structure: instructions and fusions; values: the results of both on the "
+               "same arguments; perf: their times, by turns; all: all of these but text; auto: what the kind of file "
+               "has: structure, or values");
+  flags.String("ignore", &f->ignored, "LIST",
+               Str("what is no difference: of ", Join(DiffIgnoreWords(), ", "),
+                   "; order: of instructions. Default: names,metadata,order; --ignore= is nothing"));
+  flags.Choice(
+      "pair", &f->pair, Words(kDumpPairingWords),
+      "of dump directories, which modules belong together: by-pass: those of one name, in their order, pass by "
+      "pass; by-name: files of one name; by-size: the largest texts first");
+  flags.Double("significance", &f->significance, "of perf: how small p has to be for a difference (Mann-Whitney)");
+  flags.Int("rounds", &f->rounds, "of perf: how often each runs", 2, 100'000);
+  flags.Int("max_instructions", &f->most, "of a module that is matched, fusions opened", 1);
+  flags.Group("How it is told");
+  flags.Choice("format", &f->format, Words(kDiffFormatWords),
+               "text: as diff -u, with the names of the left for what was matched; html: one page; json: hlo.diff/1");
+  flags.String("output", &f->output, "FILE", "where it goes; '-' is stdout");
+  flags.Alias("o", "output");
+  flags.Int("top", &f->top, "rows of each list; 0: all");
+  AddRunFlags(flags, &f->run);
+  return flags;
+}
+
+template <class Enum, size_t N>
+Enum Chosen(const std::string_view (&words)[N], const std::string& word) {
+  return static_cast<Enum>(std::ranges::find(words, word) - std::begin(words));
+}
+
+Result<DiffFilesOptions> OptionsOf(const DiffFlags& f) {
+  DiffFilesOptions options{.run = f.run.run, .structure = {}};
+  options.mode = Chosen<DiffMode>(kDiffModeWords, f.mode);
+  options.format = Chosen<DiffFormat>(kDiffFormatWords, f.format);
+  options.pairing = Chosen<DumpPairing>(kDumpPairingWords, f.pair);
+  options.significance = f.significance;
+  options.rounds = f.rounds;
+  options.top = f.top;
+  options.structure.most_instructions = f.most;
+  options.structure.device = f.run.passes.device != nullptr ? &f.run.passes.device->device : &DefaultDevice();
+  if (f.ignored) {
+    std::vector<std::string> words;
+    for (const std::string_view word : Split(*f.ignored, ',')) words.emplace_back(word);
+    options.structure.ignore = TRY(DiffIgnoreFromWords(words));
+  }
+  return options;
+}
+
+}  // namespace
+
+Result<ExitCode> DiffCommand(Args args) {
+  DiffFlags f;
+  FlagSet flags = MakeFlags(&f);
+  const std::vector<std::string> files = TRY(ParseAll(flags, args));
+  if (flags.help_asked()) {
+    std::fputs(flags.Help().c_str(), stdout);
+    return ExitCode::kOk;
+  }
+  if (files.size() != 2) FAIL(flags.WrongFiles(Str("expected two files or directories, got ", files.size()), files));
+  if (files[0] == "-" && files[1] == "-") FAIL(UsageError("F004", "both of them are stdin"));
+  TRY(SettleRunFlags(&f.run));
+  DiffFilesOptions options = TRY(OptionsOf(f));
+  Progress progress(f.run.quiet);
+  const std::optional<std::string>& json = f.run.json;
+  if (json && json->empty()) options.format = DiffFormat::kJson;
+  options.with_json = json.has_value();
+  const auto report = Diff(files[0], files[1], options, progress);
+  progress.Clear();
+  if (!report) FAIL(report.error());
+  const auto write = [&](DiffFormat format, const std::string& path) {
+    return WriteFile(path, Rendered(*report, files[0], files[1], format));
+  };
+  if (json && !json->empty()) TRY(write(DiffFormat::kJson, *json));
+  if (!f.run.silent || f.output != "-") TRY(write(options.format, f.output));
+  return report->exit;
+}
+
+}  // namespace hlo
