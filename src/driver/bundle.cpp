@@ -5,7 +5,6 @@
 
 #include "base/files.h"
 #include "base/hash_bytes.h"
-#include "base/json_reader.h"
 #include "base/source_text.h"
 #include "base/text.h"
 
@@ -54,12 +53,17 @@ bool IsBundle(const std::string& path) {
   return text && (*text)->text().starts_with(Str(R"({"schema":")", kSchema, "\""));
 }
 
-Result<Bundle> ReadBundle(const std::string& folder) {
+Result<JsonValue> ManifestOf(const std::string& folder) {
   const auto text = TRY(ReadSource(Str(folder, "/", kManifest)));
   auto manifest = ReadJson(text->text());
   if (!manifest) FAIL(Broken(folder, Str(kManifest, ": ", manifest.error().message())));
-  const JsonValue::Array* const files = (*manifest)["files"].Items();
-  const JsonValue::Array* const flags = (*manifest)["flags"].Items();
+  return manifest;
+}
+
+Result<Bundle> ReadBundle(const std::string& folder) {
+  const JsonValue manifest = TRY(ManifestOf(folder));
+  const JsonValue::Array* const files = manifest["files"].Items();
+  const JsonValue::Array* const flags = manifest["flags"].Items();
   if (files == nullptr || flags == nullptr) FAIL(Broken(folder, Str(kManifest, " lacks 'files' or 'flags'")));
   Bundle bundle;
   for (const JsonValue& file : *files) TRY(CheckFile(folder, file, &bundle.notes));

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/json_reader.h"
 #include "base/result.h"
 
 namespace hlo {
@@ -40,6 +41,9 @@ bool IsBundle(const std::string& path);
 
 // Errors [A018], kUsage: a manifest that is none, a file that is missing.
 Result<Bundle> ReadBundle(const std::string& folder);
+
+// Of a folder. Errors [A018], kUsage: it is none.
+Result<JsonValue> ManifestOf(const std::string& folder);
 
 // The file of a path to a module: of a bundle that in it.
 std::string ModuleFile(const std::string& path);

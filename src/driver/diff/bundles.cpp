@@ -3,9 +3,8 @@
 #include <filesystem>
 
 #include "base/json.h"
-#include "base/json_reader.h"
-#include "base/source_text.h"
 #include "base/text.h"
+#include "driver/bundle.h"
 #include "driver/diff/diff.h"
 #include "driver/inspect/text.h"
 #include "driver/load.h"
@@ -22,13 +21,6 @@ constexpr std::string_view kMembers[] = {"version", "verdict", "platform", "devi
 bool Has(const std::string& folder, std::string_view file) {
   std::error_code error;
   return std::filesystem::is_regular_file(Str(folder, "/", file), error);
-}
-
-Result<JsonValue> ManifestOf(const std::string& folder) {
-  const auto text = TRY(ReadSource(folder + "/manifest.json"));
-  auto json = ReadJson(text->text());
-  if (!json) FAIL(Rejected("A016", Str("'", Escaped(folder), "/manifest.json': ", json.error().message())));
-  return json;
 }
 
 // A text as it is, all else as JSON.
