@@ -115,7 +115,8 @@ TEST(EmitSort, TilesThatKnowTheirOwnCountsAlone) {
     for (const KernelBuffer& buffer : each.buffers) {
       if (buffer.kind == KernelBuffer::Kind::kOperand) arguments.push_back(keys.data());
       if (buffer.kind == KernelBuffer::Kind::kOutput) arguments.push_back(result.data());
-      if (buffer.kind == KernelBuffer::Kind::kLiteral) arguments.push_back(const_cast<std::byte*>(buffer.literal.raw()));
+      if (buffer.kind == KernelBuffer::Kind::kLiteral)
+        arguments.push_back(const_cast<std::byte*>(buffer.literal.raw()));
       if (buffer.kind != KernelBuffer::Kind::kScratch) continue;
       arguments.push_back(scratch.try_emplace(buffer.scratch, buffer.bytes, 0).first->second.data());
     }

@@ -26,7 +26,7 @@ bool IsPlainName(std::string_view name) {
 }
 
 Error Broken(const std::string& folder, std::string_view what) {
-  return UsageError("A018", Str("bundle '", Escaped(folder), "': ", what));
+  return Rejected("A018", Str("bundle '", Escaped(folder), "': ", what));
 }
 
 Status CheckFile(const std::string& folder, const JsonValue& file, std::vector<std::string>* notes) {

@@ -39,10 +39,10 @@ struct Bundle {
 
 bool IsBundle(const std::string& path);
 
-// Errors [A018], kUsage: a manifest that is none, a file that is missing.
+// Errors [A018], kRejected: a manifest that is none, a file that is missing.
 Result<Bundle> ReadBundle(const std::string& folder);
 
-// Of a folder. Errors [A018], kUsage: it is none.
+// Of a folder. Errors [A018], kRejected: it is none.
 Result<JsonValue> ManifestOf(const std::string& folder);
 
 // The file of a path to a module: of a bundle that in it.

@@ -18,8 +18,8 @@ bool IsOptimized(const Module& module, const std::string& path);
 // Runs the pipeline over `module` with the verifier after each changed pass; `dumper` may be null.
 Result<PipelineReport> Optimize(Module& module, PipelineOptions options, Dumper* dumper);
 
-// Of a module that IsOptimized: calls of XLA's libraries become ours, so that it runs compiled; nothing else is touched. A
-// note that says so; "" where there are none.
+// Of a module that IsOptimized: calls of XLA's libraries become ours, so that it runs compiled; nothing else is
+// touched. A note that says so; "" where there are none.
 Result<std::string> TakeLibraryCalls(Module& module, const PipelineOptions& options);
 
 // Faults of ours that harm nobody, once each: "[I011] the fixed point of 'fusion' does not end: ...".

@@ -152,8 +152,8 @@ Result<ShadowValue> Convolution(Context& context, const Instruction& inst, Opera
 // Of one of two modules that are compared: undetermined throughout, or nearly so, but with the interpreter's value, of
 // operands rounded to their types. What both modules make of what they were given alike needs no bounds to be equal.
 Result<ShadowValue> Interpreted(Context& context, const Instruction& inst, Operands operands);
-// Complex numbers: an instruction that computes with some, and its value in one of two modules that are compared, by its
-// rule on their parts or by the interpreter. Hands on the parts, as `elements`.
+// Complex numbers: an instruction that computes with some, and its value in one of two modules that are compared, by
+// its rule on their parts or by the interpreter. Hands on the parts, as `elements`.
 bool IsOfComplex(const Instruction& inst);
 Result<ShadowValue> OfComplex(Context& context, const Instruction& inst, Operands operands);
 // The same of a kernel, in the declared types. Nothing: it has the rule of its op.
