@@ -255,6 +255,7 @@ install: all  ## Copy the program and its links below PREFIX
 	cd $(DESTDIR)$(PREFIX)/bin && for link in $(LINKS); do ln -sf hlo $$link; done
 	mkdir -p $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 	$(BUILD)/bin/hlo completion bash >$(DESTDIR)$(PREFIX)/share/bash-completion/completions/hlo
+	cd $(DESTDIR)$(PREFIX)/share/bash-completion/completions && for link in $(LINKS); do ln -sf hlo $$link; done
 
 clean:  ## Remove what was built
 	rm -rf $(BUILD) build-asan build-fuzz compile_commands.json

@@ -110,7 +110,7 @@ Result<ExitCode> VersionCommand(Args) {
 }
 
 Result<ExitCode> CompletionCommand(Args args) {
-  std::vector<std::string> programs = {"hlo"};
+  std::vector<std::string> programs = {"hlo", "run_hlo_module"};
   for (const CommandRow& row : kCommands) {
     programs.push_back(Str("hlo-", row.name));
   }
