@@ -138,10 +138,8 @@ Result<ExitCode> InspectCost(Args args) {
   const auto module = TRY(InspectedModule(flags, args, &load));
   if (module == nullptr) return ExitCode::kOk;
   const auto device = TRY(FindTarget(target));
-  PipelineOptions pipeline;
-  pipeline.device = &device->device;
   // Else they would be custom calls, of which nobody knows what they compute.
-  if (const std::string note = TRY(TakeLibraryCalls(*module, pipeline)); !note.empty())
+  if (const std::string note = TRY(TakeLibraryCalls(*module, device->device)); !note.empty())
     std::fprintf(stderr, "note: %s\n", note.c_str());
   CostReport report = CostReportOf(*module, device->device);
   if (!profile.empty()) TRY(AddMeasured(profile, *module, &report));

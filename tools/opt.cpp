@@ -322,7 +322,7 @@ Result<Output> OutputOf(const std::string& path, const OptFlags& f, const Pipeli
   std::optional<PipelineReport> passes;
   if (!pipeline.passes && IsOptimized(*module, path) && !f.reoptimize) {
     Note(f, "the module is optimized already; no passes run (--reoptimize runs them)");
-    const std::string note = f.stage == "hlo" ? "" : TRY(TakeLibraryCalls(*module, pipeline));
+    const std::string note = f.stage == "hlo" ? "" : TRY(TakeLibraryCalls(*module, device));
     if (!note.empty()) Note(f, note);
   } else {
     const bool keeps = !f.run.reproducer.directory.empty();

@@ -35,13 +35,14 @@ bool IsOptimized(const Module& module, const std::string& path) {
   return false;
 }
 
-Result<std::string> TakeLibraryCalls(Module& module, const PipelineOptions& options) {
+Result<std::string> TakeLibraryCalls(Module& module, const DeviceDescription& device) {
   int64_t calls = 0;
   for (const auto& computation : module.Computations()) {
     for (const Instruction* inst : computation->instructions()) calls += static_cast<int64_t>(HasMeaning(*inst));
   }
   if (calls == 0) return "";
-  PipelineOptions passes = options;
+  PipelineOptions passes;
+  passes.device = &device;
   passes.passes =
       "library-call-expander, tuple-simplifier, gpu-conv-rewriter, cudnn-fused-convolution-rewriter, "
       "cublas-gemm-rewriter, dce, gpu-schedule";

@@ -204,7 +204,7 @@ Result<const OptimizedModule*> Experiment::Optimized() {
     const Stopwatch watch;
     if (!options_.pipeline.passes && !options_.reoptimize && IsOptimized(module, path_)) {
       optimized.notes.emplace_back("the module is optimized already; no passes run (--reoptimize runs them)");
-      if (std::string note = TRY(TakeLibraryCalls(*optimized.module, Running().pipeline)); !note.empty())
+      if (std::string note = TRY(TakeLibraryCalls(*optimized.module, *options_.pipeline.device)); !note.empty())
         optimized.notes.push_back(std::move(note));
     } else {
       const RunOptions running = Running();
