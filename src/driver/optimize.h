@@ -19,8 +19,8 @@ bool IsOptimized(const Module& module, const std::string& path);
 Result<PipelineReport> Optimize(Module& module, PipelineOptions options, Dumper* dumper);
 
 // Of a module that IsOptimized: calls of XLA's libraries become ours, so that it runs compiled; nothing else is
-// touched, and what is asked of the pipeline (limits, faults, passes left out) is not asked of these passes. A note that
-// says so; "" where there are none.
+// touched, and what is asked of the pipeline (limits, faults, passes left out) is not asked of these passes. A note
+// that says so; "" where there are none.
 Result<std::string> TakeLibraryCalls(Module& module, const DeviceDescription& device);
 
 // Faults of ours that harm nobody, once each: "[I011] the fixed point of 'fusion' does not end: ...".
