@@ -262,7 +262,10 @@ std::vector<std::string> LooksLike(const Mistakes& m) {
   // Infinities are alike wherever they stand, so they say nothing of where a value came from.
   const bool numbers =
       std::ranges::any_of(m.bad, [&](int64_t i) { return std::isfinite(m.actual[i]) && std::isfinite(m.expected[i]); });
-  if (numbers)
+  // Where each is almost what it should be, a neighbour's value or a factor of 1 is no explanation.
+  const bool near = std::ranges::all_of(m.bad, [&](int64_t i) { return Close(m.actual[i], m.expected[i]); });
+  if (near) recognisers = {Narrowed, Noise, PartialTile, EveryKth, OneTile};
+  else if (numbers)
     recognisers = {Narrowed, Noise,     Stale,    Transposed,  Shifted,  Scaled,
                    Offset,   Saturated, Permuted, PartialTile, EveryKth, OneTile};
   std::vector<std::string> found;

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
+#include <numbers>
 #include <vector>
 
 #include "interp/interpreter.h"
@@ -130,20 +131,24 @@ Result<ShadowValue> Fft(Context& context, const Instruction& inst, Operands oper
     written *= inst.shape().dim(at);
   }
   const double scale = to_real || attrs.fft_type == FftType::kIfft ? 1 / static_cast<double>(elements) : 1;
-  const double u = RoundingTo(PartOf(inst.shape().type()), context.ftz()).relative + kOwn;
+  const Rounding rounding = RoundingTo(PartOf(inst.shape().type()), context.ftz());
+  const double u = rounding.relative + kOwn;
   const double gamma = chain * u / (1 - chain * u);
+  // Below the least normal number a rounding errs by `least` whatever is rounded, in each of the elements that are summed.
+  const double underflow = 4 * static_cast<double>(elements) * chain * rounding.least;
   const Numbers numbers(x);
   std::vector<Approx> values(inst.shape().NumElements());
   std::vector<double> likely(values.size());
   for (int64_t t = 0; t * written < std::ssize(values); ++t) {
-    double squares = 0, bounds = 0;
+    double norm = 0, bounds = 0;
     for (int64_t i = t * read; i < (t + 1) * read; ++i) {
       const Approx number = numbers[i];
-      squares += std::norm(number.value);
+      norm = std::hypot(norm, number.size());  // Squares of 1e-302 would be nothing.
       bounds += number.bound;
     }
     // Of what is stored once the other half are conjugates.
-    const double norm = std::sqrt((to_real ? 2 : 1) * squares), given = (to_real ? 2 : 1) * bounds;
+    if (to_real) norm *= std::numbers::sqrt2;
+    const double given = (to_real ? 2 : 1) * bounds + underflow;
     const double worst =
         (given * (1 + gamma) + gamma * std::sqrt(2.0 * static_cast<double>(elements)) * norm) * scale * kUp;
     for (int64_t i = t * written; i < (t + 1) * written; ++i) {
