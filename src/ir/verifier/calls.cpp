@@ -87,18 +87,19 @@ Status CheckComposite(const Instruction& inst) {
 
 // V154: those that have a sharding have the same one.
 Status CheckBranchShardings(const Instruction& inst) {
+  const auto* loop = inst.attributes().GetIf<WhileAttrs>();
+  const auto* conditional = inst.attributes().GetIf<ConditionalAttrs>();
+  if (loop == nullptr && conditional == nullptr) return {};
   // By role, since names of called computations may be other ones than in the text.
   std::vector<std::pair<std::string_view, const Instruction*>> related = {{"the result", &inst}};
-  if (const auto* loop = inst.attributes().GetIf<WhileAttrs>()) {
+  if (loop != nullptr) {
     related.emplace_back("what the body returns", &loop->body->root());
     if (!loop->body->parameters().empty()) related.emplace_back("the body's parameter", &loop->body->parameter(0));
     if (!loop->condition->parameters().empty())
       related.emplace_back("the condition's parameter", &loop->condition->parameter(0));
-  } else if (const auto* conditional = inst.attributes().GetIf<ConditionalAttrs>()) {
+  } else {
     for (const Computation* branch : conditional->branches())
       related.emplace_back("what a branch returns", &branch->root());
-  } else {
-    return {};
   }
   std::erase_if(related, [](const auto& one) { return one.second->common().sharding.empty(); });
   for (const auto& [role, other] : related) {

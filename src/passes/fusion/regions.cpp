@@ -165,7 +165,8 @@ RegionGraph::RegionGraph(Computation& computation)
       order_(computation.PostOrder()),
       waits_(order_),
       part_of_(computation.place_limit(), -1),
-      members_(computation.place_limit()) {
+      members_(computation.place_limit()),
+      counted_(computation.place_limit()) {
   std::vector<bool> awaited(computation.place_limit());
   for (const Instruction* inst : order_) {
     for (const Instruction* before : inst->control_predecessors()) awaited[before->place()] = true;
@@ -219,12 +220,17 @@ void RegionGraph::Join(const Instruction& a, const Instruction& b) {
 }
 
 int64_t RegionGraph::PointerCount(const Instruction& launch) {
-  std::unordered_set<const Instruction*> values;
+  ++count_;
+  int64_t values = 0;
+  const auto see = [&](const Instruction& value) {
+    values += counted_[value.place()] == count_ ? 0 : 1;
+    counted_[value.place()] = count_;
+  };
   for (const Instruction* member : LaunchesOf(launch)) {
-    for (const Instruction* operand : member->operands()) values.insert(operand);
-    values.insert(member);
+    for (const Instruction* operand : member->operands()) see(*operand);
+    see(*member);
   }
-  return std::ssize(values);
+  return values;
 }
 
 bool RegionGraph::Build(std::string_view kind, const std::function<bool(const std::vector<Instruction*>&)>& is_one) {

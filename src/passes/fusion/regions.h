@@ -61,6 +61,8 @@ class RegionGraph {
   WaitGraph waits_;
   std::vector<int> part_of_;  // By place: a launch that its group has; itself, if it stands for it.
   std::vector<std::vector<Instruction*>> members_;  // By place of that: the launches, in no order.
+  int64_t count_ = 0;                               // Counts of pointers so far,
+  std::vector<int64_t> counted_;                    // and, by place, the last in which a value was.
 };
 
 }  // namespace hlo
