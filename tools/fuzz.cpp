@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -153,6 +154,41 @@ void Send(FILE* out, char kind, const std::string& text) {
   std::fflush(out);
 }
 
+// While it lives, the first Ctrl-C or SIGTERM ends the child and asks for the tally of what was judged; the second ends
+// the process.
+class StopAsked {
+ public:
+  StopAsked() {
+    struct sigaction ask{};
+    ask.sa_handler = [](int) {
+      asked_ = true;
+      if (const pid_t child = child_) kill(child, SIGKILL);
+    };
+    ask.sa_flags = SA_RESETHAND;
+    sigaction(SIGINT, &ask, &interrupt_);
+    sigaction(SIGTERM, &ask, &terminate_);
+  }
+  ~StopAsked() { Restore(); }
+  StopAsked(const StopAsked&) = delete;
+
+  // In a child, too, which is to end at once.
+  void Restore() const {
+    sigaction(SIGINT, &interrupt_, nullptr);
+    sigaction(SIGTERM, &terminate_, nullptr);
+  }
+  explicit operator bool() const { return asked_; }
+  // 0: there is none.
+  void SetChild(pid_t child) const {
+    child_ = child;
+    if (asked_ && child != 0) kill(child, SIGKILL);
+  }
+
+ private:
+  static inline std::atomic<bool> asked_ = false;
+  static inline std::atomic<pid_t> child_ = 0;
+  struct sigaction interrupt_{}, terminate_{};
+};
+
 // Signals that end the child, should a module take too long; the parent tells by them what happened.
 void SetTimeLimits() {
   itimerval cpu{};
@@ -292,7 +328,7 @@ std::string LastWords(FILE* file) {
 }
 
 // Judges [first, end) in a child, or as far as it gets. The seed to go on with.
-Result<uint64_t> RunChunk(const FuzzFlags& f, uint64_t first, uint64_t end, Totals* totals) {
+Result<uint64_t> RunChunk(const FuzzFlags& f, uint64_t first, uint64_t end, const StopAsked& stop, Totals* totals) {
   int ends[2];
   FILE* const words = std::tmpfile();
   if (words == nullptr || pipe(ends) != 0)
@@ -301,10 +337,12 @@ Result<uint64_t> RunChunk(const FuzzFlags& f, uint64_t first, uint64_t end, Tota
   const pid_t child = fork();
   if (child == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);  // Nobody would end it otherwise.
+    stop.Restore();
     close(ends[0]);
     dup2(fileno(words), STDERR_FILENO);
     Child(f, first, end, ends[1]);
   }
+  stop.SetChild(std::max(0, child));
   close(ends[1]);
   Reader reader{f, totals, first};
   std::string bytes;
@@ -317,16 +355,32 @@ Result<uint64_t> RunChunk(const FuzzFlags& f, uint64_t first, uint64_t end, Tota
     bytes.erase(0, at);
   }
   close(ends[0]);
+  stop.SetChild(0);
   int status = 0;
   waitpid(child, &status, 0);
   const std::string last_words = LastWords(words);
   std::fclose(words);
   if (child < 0) FAIL(DeviceError("A011", "cannot start a child"));
   if (!reader.judging) return reader.last + 1;
+  if (stop) return reader.last;
   ++totals->modules;
   Found(f, reader.last, {"crash", Str(reader.doing, reader.doing.empty() ? "" : ": ", HowItEnded(status, last_words))},
         reader.doing, totals);
   return reader.last + 1;
+}
+
+// The seed behind the last that was judged: `end`, unless somebody did not want to wait.
+Result<uint64_t> JudgeAll(const FuzzFlags& f, uint64_t first, uint64_t end, Totals* totals) {
+  const StopAsked stop;
+  Progress progress;
+  progress.Stage("fuzzing");
+  uint64_t seed = first;
+  while (seed < end && !stop) {
+    seed = TRY(RunChunk(f, seed, std::min(end, seed + kChunk), stop, totals));
+    progress.Step(static_cast<int64_t>(seed - first), f.count, Str("module, ", totals->findings.size(), " findings;"));
+  }
+  progress.Clear();
+  return seed;
 }
 
 void PrintStats(const FuzzCells& cells) {
@@ -429,16 +483,15 @@ Result<ExitCode> FuzzCommand(Args args) {
     return ExitCode::kOk;
   }
   Totals totals;
-  Progress progress;
-  progress.Stage("fuzzing");
-  for (uint64_t seed = first; seed < end;) {
-    seed = TRY(RunChunk(f, seed, std::min(end, seed + kChunk), &totals));
-    progress.Step(static_cast<int64_t>(seed - first), f.count, Str("module, ", totals.findings.size(), " findings;"));
-  }
-  progress.Clear();
-  if (f.reduce) TRY(ReduceFindings(f, totals.findings));
+  const uint64_t next = TRY(JudgeAll(f, first, end, &totals));
+  if (f.reduce && next == end) TRY(ReduceFindings(f, totals.findings));
   if (f.stats) PrintStats(totals.cells);
   PrintSummary(totals);
+  if (next < end) {
+    std::printf("interrupted; --seed=%llu --count=%llu goes on\n", static_cast<unsigned long long>(next),
+                static_cast<unsigned long long>(end - next));
+    return ExitCode::kInterrupted;
+  }
   return totals.findings.empty() ? ExitCode::kOk : ExitCode::kNo;
 }
 
