@@ -381,5 +381,23 @@ TEST(Shadow, ASampleThroughMovementsAndReductions) {
   }
 }
 
+// The bound goes by the norm of what is transformed, however small: the squares of these are nothing.
+TEST(Shadow, TransformsOfSmallNumbersHaveBounds) {
+  Program p;
+  Instruction& x = p.Parameter(PrimitiveType::kC128, {61});
+  Instruction& fft = p.Op(Opcode::kFft, {&x}, FftAttrs{.fft_type = FftType::kFft, .fft_length = {61}});
+  Literal in(x.shape());
+  for (int64_t i = 0; i < 61; ++i) in.SetComplex(i, {std::sin(1.7 * static_cast<double>(i)) * 1e-300, 1e-301});
+  const auto exact = Evaluate(fft, {&in, 1});
+  ASSERT_TRUE(exact);
+  const auto off_by = [&](double relative) {
+    Literal out = *exact;
+    for (int64_t i = 0; i < 61; ++i) out.SetComplex(i, out.GetComplex(i) + 8e-300 * relative);
+    return p.Local(fft, {in}, out).verdict;
+  };
+  EXPECT_EQ(off_by(4e-16), Verdict::kMatch);
+  EXPECT_EQ(off_by(1e-11), Verdict::kMismatch);
+}
+
 }  // namespace
 }  // namespace hlo

@@ -686,6 +686,14 @@ TEST(Reports, Recognisers) {
   EXPECT_EQ(looks(300, value, [&](int64_t i) { return i > 250 ? NAN : value(i); }), "STALE MEMORY");
   EXPECT_EQ(looks(300, value, [&](int64_t i) { return BF16ToFloat(FloatToBF16(value(i))); }), "ROUNDED TO bf16");
   EXPECT_EQ(looks(300, value, [&](int64_t i) { return value(i / 4 * 4 + 3 - i % 4); }), "PERMUTED");
+  // Too far for its bound, and yet in no other's place.
+  std::vector<float> exact, rounded;
+  for (int64_t i = 0; i < 300; ++i) {
+    exact.push_back(value(i));
+    rounded.push_back(value(i) * (i % 3 == 0 ? 1 + 0x1p-18f : 1));
+  }
+  const auto near = CompareTolerance(Floats(exact), Floats(rounded), Tolerance{.rel = 1e-7}).outputs[0].looks_like;
+  EXPECT_EQ(near, std::vector<std::string>{"EVERY K-TH ELEMENT: every 3rd of dim 0, from 0"});
   EXPECT_EQ(looks(300, value, [&](int64_t i) { return i * i * 0.1f - 3; }), "EVERYTHING WRONG");
 }
 

@@ -4,7 +4,9 @@
 
 #include <bit>
 #include <cmath>
+#include <complex>
 #include <cstring>
+#include <limits>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -17,6 +19,8 @@ namespace hlo::gpu {
 namespace {
 
 using enum PrimitiveType;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity(), kNaN = std::numeric_limits<double>::quiet_NaN();
 
 constexpr PrimitiveType kByteFloats[] = {kF8E5M2,     kF8E4M3,    kF8E4M3FN, kF8E4M3B11FNUZ, kF8E3M4,  kF8E5M2FNUZ,
                                          kF8E4M3FNUZ, kF8E8M0FNU, kF4E2M1FN, kF6E3M2FN,      kF6E2M3FN};
@@ -381,6 +385,28 @@ TEST(EmitTypes, ComplexFunctions) {
                      "(pred[70], pred[70], ",
                      part, "[70], ", t, "[70], c64[70], c128[70], s8[70]) tuple(e, n, a, c, d, f, g) }")),
           Inputs::kIntegers, ulps);
+  }
+}
+
+// Where a result is a number, it is the interpreter's, which is that of C's annex G.
+TEST(EmitTypes, ComplexFunctionsBeyondAllNumbers) {
+  const std::vector<double> parts = {0.0, -0.0, 1, -1, 0.5, -3, 1e-300, 1e300, kInfinity, -kInfinity, kNaN};
+  Literal numbers(Shape(kC128, {static_cast<int64_t>(parts.size() * parts.size())}));
+  for (size_t i = 0; i < parts.size() * parts.size(); ++i)
+    numbers.SetComplex(static_cast<int64_t>(i), {parts[i / parts.size()], parts[i % parts.size()]});
+  const std::string type = Str("c128[", numbers.shape().NumElements(), "]");
+  for (const char* op : {"exponential", "tanh", "tan", "logistic", "atanh", "log", "sqrt", "sinh", "cosine"}) {
+    const auto module = Fused(Str("ENTRY e { x = ", type, " parameter(0) ROOT r = ", type, " ", op, "(x) }"));
+    const auto found = RunKernels(*module, {&numbers, 1}, On::kHost);
+    const auto expected = Evaluate(module->entry().root(), {&numbers, 1});
+    ASSERT_TRUE(found && expected) << op;
+    for (int64_t i = 0; i < numbers.shape().NumElements(); ++i) {
+      const std::complex<double> right = expected->GetComplex(i), is = found->GetComplex(i);
+      if (!std::isfinite(right.real()) || !std::isfinite(right.imag())) continue;
+      EXPECT_LE(std::abs(is - right), 1e-14 * std::abs(right))
+          << op << " of " << parts[i / parts.size()] << ", " << parts[i % parts.size()] << ": " << is << " for "
+          << right;
+    }
   }
 }
 

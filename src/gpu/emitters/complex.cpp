@@ -26,6 +26,7 @@ struct Number {
 Value Like(Value x, double constant) { return kernel::ConstantLike(x, constant); }
 Value IsNan(Value x) { return x != x; }
 Value IsInfinite(Value x) { return Abs(x) == kInfinity; }
+Value IsFinite(Value x) { return Abs(x) < kInfinity; }
 Value Square(Value x) { return x * x; }
 // x * y, where a zero x is one whatever y is.
 Value ZeroOrTimes(Value x, Value y) { return Select(x == 0.0, x * CopySign(Like(y, 1.0), y), x * y); }
@@ -59,7 +60,7 @@ Number Recovered(Number x, Number y, Number quotient) {
     return Number{(a.real * b.real + a.imag * b.imag) * by, (a.imag * b.real - a.real * b.imag) * by};
   };
   const auto is_infinite = [](Number z) { return IsInfinite(z.real) | IsInfinite(z.imag); };
-  const auto is_finite = [](Number z) { return (Abs(z.real) < kInfinity) & (Abs(z.imag) < kInfinity); };
+  const auto is_finite = [](Number z) { return IsFinite(z.real) & IsFinite(z.imag); };
   const Value lost = IsNan(quotient.real) & IsNan(quotient.imag);
   const Value by_zero = (y.real == 0.0) & (y.imag == 0.0) & ~(IsNan(x.real) & IsNan(x.imag));
   const Value infinity = CopySign(Like(y.real, kInfinity), y.real);
@@ -79,9 +80,12 @@ Number operator/(Number x, Number y) {
   return Recovered(x, y, {(above.real + above.imag * ratio) / below, imag / below});
 }
 
+// Of minus infinity nothing, of infinity an infinite one, whatever the angle is (C, annex G).
 Number ExpOf(Number z) {
   const Value size = Exp(z.real);
-  return {size * Cos(z.imag), ZeroOrTimes(Sin(z.imag), size)};
+  const Number found = {size * Cos(z.imag), ZeroOrTimes(Sin(z.imag), size)};
+  const Number limit = {size, Select(z.real < 0.0, size, z.imag - z.imag)};
+  return Choose(IsInfinite(z.real) & ~IsFinite(z.imag), limit, found);
 }
 
 // log |z|: near the circle by what lies between, since the logarithm of a rounded size has nothing of it.
@@ -115,10 +119,13 @@ Number Turned(Number z) { return {-z.imag, z.real}; }
 Number TurnedBack(Number z) { return {z.imag, -z.real}; }
 
 // With e = exp(-2 |a|): (1 - e^2 + 4 e i sin b cos b) / ((1 - e)^2 + 4 e cos^2 b), where nothing overflows or cancels.
+// Of infinite a +-1, whatever b is (C, annex G).
 Number TanhOf(Number z) {
   const Value twice = Abs(z.real) * -2.0, e4 = Exp(twice) * 4.0;
   const Value below = Square(Expm1(twice)) + e4 * Square(Cos(z.imag));
-  return {CopySign(-Expm1(twice * 2.0), z.real) / below, e4 * Sin(z.imag) * Cos(z.imag) / below};
+  const Number found = {CopySign(-Expm1(twice * 2.0), z.real) / below, e4 * Sin(z.imag) * Cos(z.imag) / below};
+  const Number limit = {CopySign(Like(z.real, 1.0), z.real), CopySign(Like(z.imag, 0.0), z.imag)};
+  return Choose(IsInfinite(z.real) & ~IsFinite(z.imag), limit, found);
 }
 
 Number Expm1Of(Number z) {
@@ -156,11 +163,16 @@ Number AcoshOf(Number z) {
   const Number less = SqrtOf({z.real - 1.0, z.imag}), above = SqrtOf({z.real + 1.0, z.imag});
   return {Asinh((Conjugate(less) * above).real), Atan2(less.imag, above.real) * 2.0};
 }
-// Of the right half plane, where nothing cancels.
+// Of the right half plane, where nothing cancels. Over 1 the square of a small b would be 0; beyond all numbers, and
+// beside 0, the real part is 0 (C, annex G).
 Number AtanhOf(Number z) {
-  const Value a = Abs(z.real), less = 1.0 - a, square = Square(z.imag);
-  const Value size = Log1p(a * 4.0 / (Square(less) + square)) * 0.25;
-  return {CopySign(size, z.real), Atan2(z.imag * 2.0, less * (a + 1.0) - square) * 0.5};
+  const Value a = Abs(z.real), b = Abs(z.imag), less = 1.0 - a, square = Square(z.imag);
+  const Value near = (Log(b) - std::numbers::ln2) * -0.5, far = Log1p(a * 4.0 / (Square(less) + square)) * 0.25;
+  const Value is_far = IsInfinite(a) | IsInfinite(b);
+  const Value size = Select(is_far | (a == 0.0), Like(a, 0.0), Select((a == 1.0) & (b < 1e-100), near, far));
+  const Value angle = Atan2(z.imag * 2.0, less * (a + 1.0) - square) * 0.5;
+  const Value right_angle = CopySign(Like(b, std::numbers::pi / 2), z.imag);
+  return {CopySign(size, z.real), Select(is_far & ~IsNan(b), right_angle, angle)};
 }
 Number Atan2Of(Number y, Number x) { return TurnedBack(LogOf((x + Turned(y)) / SqrtOf(x * x + y * y))); }
 

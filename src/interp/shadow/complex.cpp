@@ -447,17 +447,35 @@ constexpr Cut kCuts[] = {
     {Opcode::kAcosh, 1, kInfinity}, {Opcode::kAtanh, -1, 1},
 };
 
-// By element: does a function's formula not have it? A part that is none, or that nothing bounds; and what lies on a
-// cut.
+std::span<ShadowValue> PartsOf(ShadowValue& value) {
+  return value.elements.empty() ? std::span(&value, 1) : std::span(value.elements);
+}
+std::span<const ShadowValue> PartsOf(const ShadowValue& value) {
+  return value.elements.empty() ? std::span(&value, 1) : std::span(value.elements);
+}
+
+// By element of the result: is a part of an operand infinite or no number?
+Mask OfInfinite(const Instruction& inst, Operands operands) {
+  Mask infinite(inst.shape().NumElements());
+  for (const ShadowValue* operand : operands) {
+    const ShadowValue parted = Parted(*operand);
+    const bool is_scalar = parted.shape.NumElements() == 1;
+    for (const ShadowValue& part : PartsOf(parted)) {
+      for (size_t i = 0; i < infinite.size(); ++i) infinite[i] |= !std::isfinite(Values(part.value)[is_scalar ? 0 : i]);
+    }
+  }
+  return infinite;
+}
+
+// By element: does a function's formula not have it? An operand beyond all numbers, a part that is none, or that nothing
+// bounds; and what lies on a cut.
 Mask OffFormula(const Instruction& inst, Operands operands, const ShadowValue& value) {
-  Mask off(inst.shape().NumElements());
-  const auto look = [&](const ShadowValue& part) {
+  Mask off = OfInfinite(inst, operands);
+  for (const ShadowValue& part : PartsOf(value)) {
     const double* bound = BoundsOrNull(part.bound);
     for (size_t i = 0; i < off.size(); ++i)
       off[i] |= !std::isfinite(Values(part.value)[i]) || (bound != nullptr && !std::isfinite(bound[i]));
-  };
-  if (value.elements.empty()) look(value);
-  for (const ShadowValue& part : value.elements) look(part);
+  }
   const auto cut = std::ranges::find(kCuts, inst.opcode(), &Cut::opcode);
   if (cut == std::end(kCuts)) return off;
   const ShadowValue base = Parted(*operands[0]);
@@ -491,13 +509,6 @@ void Take(const Mask& which, const ShadowValue& from, ShadowValue& value) {
 // enclosure is off, which grows with what the function magnifies (the exponent of a power).
 constexpr double kOwnFormula = 0x1p-46, kOfEnclosure = 8;
 
-std::span<ShadowValue> PartsOf(ShadowValue& value) {
-  return value.elements.empty() ? std::span(&value, 1) : std::span(value.elements);
-}
-std::span<const ShadowValue> PartsOf(const ShadowValue& value) {
-  return value.elements.empty() ? std::span(&value, 1) : std::span(value.elements);
-}
-
 // An enclosure of a function, as what a kernel makes of it; `exact`: the same of operands without bounds.
 void RoundFunction(const ShadowValue& exact, bool ftz, ShadowValue& value) {
   std::vector<double> formula(value.shape.NumElements());
@@ -520,9 +531,12 @@ void RoundFunction(const ShadowValue& exact, bool ftz, ShadowValue& value) {
 }
 
 // Of exact operands, where no formula encloses it: what the interpreter has, which is rounded once from f64 as a
-// kernel's is. What is not finite there is left open.
+// kernel's is. What is not finite there is left open, and what C leaves open: powers of what is not finite, which may be
+// exp(y log x) and come from a product that is NaN; so are angles, which it does not have.
 Result<ShadowValue> Judged(Context& context, const Instruction& inst, Operands operands) {
   ShadowValue value = Parted(TRY(ThroughInterpreter(context, inst, operands)));
+  const bool is_free = inst.Is(Opcode::kPower) || inst.Is(Opcode::kAtan2);
+  const Mask open = is_free ? OfInfinite(inst, operands) : Mask(inst.shape().NumElements());
   std::vector<double> size(value.shape.NumElements());
   for (const ShadowValue& part : PartsOf(value)) {
     for (size_t i = 0; i < size.size(); ++i) size[i] += std::fabs(Values(part.value)[i]);
@@ -533,7 +547,7 @@ Result<ShadowValue> Judged(Context& context, const Instruction& inst, Operands o
     auto bound = part.bound.mutable_data<double>();
     for (size_t i = 0; i < size.size(); ++i) {
       bound[i] = (2 * HalfStep(rounding, std::fabs(Values(part.value)[i])) + kOwnFormula * size[i]) * kUp;
-      if (!std::isfinite(size[i])) bound[i] = kUndetermined;
+      if (open[i] || !std::isfinite(size[i])) bound[i] = kUndetermined;
     }
   }
   return value;
