@@ -1,0 +1,136 @@
+// The pages that commands write, opened in a browser: their scripts run without an error, they ask the network for
+// nothing, they show what the command was asked for, and what they link to is there. Skipped without a Chromium. `hlo`
+// is found on the path, as in golden_test.cpp.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kModel[] = "testdata/models/mlp_train_f32.hlo";
+
+struct Page {
+  const char* name;
+  std::string command;  // Run in the root of the repository; $OUT is a folder of the page's own.
+  const char* file;     // In that folder.
+  std::vector<std::string> shows;
+  int least_shapes;  // <rect>, <circle> and <path> that a script or the command has drawn.
+};
+
+const Page kPages[] = {
+    {.name = "Profile",
+     .command = std::string("hlo-run -q --platform=cpu --profile_json=$OUT/p.json ") + kModel +
+                " && hlo inspect profile $OUT/p.json --html=$OUT/page.html",
+     .file = "page.html",
+     .shows = {"jit_mlp_train", "Advice", "Memory", "Roofline", "gemm_fusion.4"},
+     .least_shapes = 40},
+    {.name = "Diff",
+     .command = std::string("hlo diff --format=html ") + kModel +
+                " testdata/models/mlp_train_bf16.hlo > $OUT/page.html; [ $? = 1 ]",
+     .file = "page.html",
+     .shows = {"DIFFERENT", "mlp_train_f32.hlo", "dot_general.8", "bf16[64,512]"},
+     .least_shapes = 0},
+    {.name = "DumpIndex",
+     .command = std::string("hlo-run -q --platform=cpu --xla_dump_to=$OUT --xla_dump_hlo_pass_re=.* ") + kModel,
+     .file = "index.html",
+     .shows = {"jit_mlp_train", "algsimp#1", "multi_output_fusion#1"},
+     .least_shapes = 0},
+    {.name = "Graph",
+     .command = std::string("hlo inspect graph --format=html -o $OUT/page.html ") + kModel,
+     .file = "page.html",
+     .shows = {"jit_mlp_train", "dot_general.8", "parameter 19"},
+     .least_shapes = 300},
+};
+
+std::string ReadFile(const fs::path& path) {
+  std::stringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+int RunShell(const std::string& command) {
+  const int status = std::system(command.c_str());
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+// The first of its names that the path has, or "".
+std::string Browser() {
+  for (const char* name : {"chromium", "chromium-browser", "google-chrome"}) {
+    if (RunShell(std::string("command -v ") + name + " >/dev/null") == 0) return name;
+  }
+  return "";
+}
+
+int Count(const std::string& text, const std::string& pattern) {
+  const std::regex regex(pattern);
+  return static_cast<int>(std::distance(std::sregex_iterator(text.begin(), text.end(), regex), std::sregex_iterator()));
+}
+
+class HtmlPages : public testing::Test {
+ protected:
+  void SetUp() override {
+    browser_ = Browser();
+    if (browser_.empty()) GTEST_SKIP() << "no Chromium here: its page is not opened";
+    fs::create_directories(out_ / "home");
+  }
+  void TearDown() override { fs::remove_all(out_); }
+
+  // The page once its scripts have run; `log`: what they complained of.
+  std::string Opened(const fs::path& page, std::string* log) const {
+    const fs::path dom = out_ / "dom", err = out_ / "err";
+    // A home of its own: no settings of the user, and none left behind.
+    const int exit = RunShell(
+        "HOME=" + (out_ / "home").string() + " timeout 120 " + browser_ +
+        " --headless --no-sandbox --disable-gpu --virtual-time-budget=5000 --enable-logging=stderr --dump-dom file://" +
+        page.string() + " >" + dom.string() + " 2>" + err.string());
+    EXPECT_EQ(exit, 0) << ReadFile(err);
+    std::istringstream lines(ReadFile(err));
+    for (std::string line; std::getline(lines, line);) {
+      if (line.find("CONSOLE") != std::string::npos) *log += line + "\n";
+    }
+    return ReadFile(dom);
+  }
+
+  const fs::path out_ = fs::temp_directory_path() / ("hlo-pages-" + std::to_string(getpid()));
+  std::string browser_;
+};
+
+class HtmlPage : public HtmlPages, public testing::WithParamInterface<Page> {};
+
+TEST_P(HtmlPage, OpensInABrowser) {
+  const Page& page = GetParam();
+  ASSERT_EQ(RunShell("OUT=" + out_.string() + "; { " + page.command + " ; } >" + (out_ / "log").string() + " 2>&1"), 0)
+      << ReadFile(out_ / "log");
+  std::string complaints;
+  const std::string dom = Opened(out_ / page.file, &complaints);
+  EXPECT_EQ(complaints, "");
+  for (const std::string& text : page.shows) EXPECT_NE(dom.find(text), std::string::npos) << text;
+  EXPECT_GE(Count(dom, "<(rect|circle|path)[ >]"), page.least_shapes);
+  EXPECT_EQ(Count(dom, R"((src|href)="?https?://)"), 0);
+  const std::regex link(R"rx(href="([^"#]+)")rx");
+  for (std::sregex_iterator at(dom.begin(), dom.end(), link), end; at != end; ++at)
+    EXPECT_TRUE(fs::exists(out_ / (*at)[1].str())) << (*at)[1];
+}
+
+// The test above would see it.
+TEST_F(HtmlPages, AnErrorOfAScriptIsSeen) {
+  std::ofstream(out_ / "bad.html") << "<html><body><script>missing()</script></body></html>";
+  std::string complaints;
+  Opened(out_ / "bad.html", &complaints);
+  EXPECT_NE(complaints.find("missing is not defined"), std::string::npos);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, HtmlPage, testing::ValuesIn(kPages),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+}  // namespace
