@@ -33,4 +33,11 @@ void MoveWaits(const Computation& computation, const InPlaceOfGone& gone) {
   }
 }
 
+bool CloseGaps(Computation& computation, const InPlaceOfGone& gone) {
+  if (gone.empty()) return false;
+  MoveWaits(computation, gone);
+  if (computation.module().header.is_scheduled) computation.SetOrder(computation.PostOrder());
+  return true;
+}
+
 }  // namespace hlo

@@ -20,6 +20,9 @@ std::vector<Instruction*> RunsAfter(const Instruction& inst);
 // Who waited for what is gone waits for what came in its place.
 void MoveWaits(const Computation& computation, const InPlaceOfGone& gone);
 
+// The same, and a computation of a scheduled module is in order again. Is anything gone?
+bool CloseGaps(Computation& computation, const InPlaceOfGone& gone);
+
 }  // namespace hlo
 
 #endif  // HLO_IR_CONTROL_EDGES_H_

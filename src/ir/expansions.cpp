@@ -147,17 +147,13 @@ Instruction* ExpandScaledDot(Instruction& inst) {
 namespace {
 
 // Which rows along the ragged dimension are whose, of sizes [..., groups] in front of which stand the dimensions
-// `before` of an array.
+// `before` of an array; `once`: a row of several groups, where a size is negative, is the first one's.
 class Groups {
  public:
-  Groups(Writer& w, Instruction& sizes) : sizes_(As(w, &sizes, PrimitiveType::kS64)) {
+  Groups(Writer& w, Instruction& sizes, bool once) : sizes_(As(w, &sizes, PrimitiveType::kS64)) {
     const Shape& shape = sizes_->shape();
     const int64_t last = shape.rank() - 1;
     count_ = shape.dim(last);
-    // The end of each group, and the largest end of those before it.
-    Values ends;
-    Instruction* sum = nullptr;
-    Instruction* most = nullptr;
     for (int64_t g = 0; g < count_; ++g) {
       SliceRanges ranges;
       for (const int64_t size : shape.dims()) ranges.dims.push_back({0, size, 1});
@@ -165,30 +161,29 @@ class Groups {
       Dims one = shape.dims();
       one[last] = 1;
       Instruction* const own = w.Add(Opcode::kSlice, shape.WithDims(one), {sizes_}, SliceAttrs{ranges});
-      Instruction* const zero = w.Constant(0, own->shape());
-      before_.push_back(sum == nullptr ? zero : sum);
-      most_before_.push_back(most == nullptr ? zero : most);
-      sum = sum == nullptr ? own : w.Binary(Opcode::kAdd, sum, own);
-      most = w.Binary(Opcode::kMaximum, most_before_.back(), sum);
-      ends_.push_back(sum);
+      if (g == 0) {
+        begins_.push_back(w.Constant(0, own->shape()));
+        ends_.push_back(own);
+      } else {
+        begins_.push_back(once ? w.Binary(Opcode::kMaximum, begins_.back(), ends_.back()) : ends_.back());
+        ends_.push_back(w.Binary(Opcode::kAdd, ends_.back(), own));
+      }
     }
   }
 
   int64_t count() const { return count_; }
 
-  // pred of `shape`: the rows along dimension `d` that are the group's; `first`: of those that no group before it has.
-  Instruction* Mask(Writer& w, const Shape& shape, int64_t d, std::span<const int64_t> before, int64_t g,
-                    bool first) const {
+  // pred of `shape`: the rows along dimension `d` that are the group's.
+  Instruction* Mask(Writer& w, const Shape& shape, int64_t d, std::span<const int64_t> before, int64_t g) const {
     const Shape rows = shape.WithType(PrimitiveType::kS64);
     Instruction* const row = w.Add(Opcode::kIota, rows, {}, IotaAttrs{d});
     const auto all = [&](Instruction* x) { return Everywhere(w, x, rows, before); };
-    return w.Binary(Opcode::kAnd, w.Compare(row, kGe, all(first ? most_before_[g] : before_[g])),
-                    w.Compare(row, kLt, all(ends_[g])));
+    return w.Binary(Opcode::kAnd, w.Compare(row, kGe, all(begins_[g])), w.Compare(row, kLt, all(ends_[g])));
   }
   // Whether any group has them.
   Instruction* AnyMask(Writer& w, const Shape& shape, int64_t d, std::span<const int64_t> before) const {
-    Instruction* any = Mask(w, shape, d, before, 0, true);
-    for (int64_t g = 1; g < count_; ++g) any = w.Binary(Opcode::kOr, any, Mask(w, shape, d, before, g, true));
+    Instruction* any = Mask(w, shape, d, before, 0);
+    for (int64_t g = 1; g < count_; ++g) any = w.Binary(Opcode::kOr, any, Mask(w, shape, d, before, g));
     return any;
   }
 
@@ -205,7 +200,7 @@ class Groups {
 
   Instruction* sizes_;
   int64_t count_ = 0;
-  Values before_, most_before_, ends_;
+  Values begins_, ends_;  // Of each group: what the sizes before it, and its own too, add up to.
 };
 
 // A dot's attributes, without a group's dimension on the right.
@@ -255,14 +250,15 @@ Instruction* ExpandRaggedDot(Instruction& inst) {
   Writer w(inst, inst.computation());
   const int64_t count = inst.operand(2).shape().dims().back();
   if (count < 1 || count > kMostGroups) return nullptr;
-  const Groups groups(w, inst.operand(2));
+  const bool is_sum = Contains(attrs.lhs_contracting, ragged);
+  const Groups groups(w, inst.operand(2), !is_sum);
   const PrimitiveType type = ComputedIn(inst.shape().type());
   const auto dot = [&](Instruction* a, Instruction* b, const Shape& shape, int64_t group) {
     return w.Add(Opcode::kDot, shape.WithType(type), {As(w, a, type), As(w, b, type)}, DotOf(attrs, group));
   };
   const std::vector<int64_t> free = FreeOf(lhs.shape(), attrs.lhs_batch, attrs.lhs_contracting);
   const Shape& shape = inst.shape();
-  if (Contains(attrs.lhs_contracting, ragged)) {
+  if (is_sum) {
     const std::vector<int64_t> before = InFront(attrs.lhs_batch, attrs.lhs_contracting, ragged, false);
     // The same terms on the right.
     std::vector<int64_t> right_before;
@@ -281,7 +277,7 @@ Instruction* ExpandRaggedDot(Instruction& inst) {
     Values parts;
     for (int64_t g = 0; g < count; ++g) {
       const auto kept = [&](Instruction& x, int64_t d, std::span<const int64_t> in_front) {
-        return w.Select(groups.Mask(w, x.shape(), d, in_front, g, false), &x, Zeros(w, inst, x.shape()));
+        return w.Select(groups.Mask(w, x.shape(), d, in_front, g), &x, Zeros(w, inst, x.shape()));
       };
       Instruction* const product = dot(kept(lhs, ragged, before), kept(rhs, right, right_before), of_group, -1);
       parts.push_back(w.Add(Opcode::kReshape, Shape(type, dims), {product}, ReshapeAttrs()));
@@ -311,7 +307,7 @@ Instruction* ExpandRaggedDot(Instruction& inst) {
     Instruction* const one =
         w.Add(Opcode::kSlice, rhs.shape().WithDims(OneOf(rhs.shape(), group)), {&rhs}, SliceAttrs{ranges});
     Instruction* const of_group = w.Add(Opcode::kReshape, Without(rhs.shape(), group), {one}, ReshapeAttrs());
-    Instruction* const mask = groups.Mask(w, wide, in_result(ragged), result_before, g, true);
+    Instruction* const mask = groups.Mask(w, wide, in_result(ragged), result_before, g);
     result = w.Select(mask, dot(&lhs, of_group, shape, group), result);
   }
   return As(w, result, shape.type());

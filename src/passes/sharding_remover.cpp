@@ -43,10 +43,7 @@ Result<bool> RemoveMarkers(Module& module, const PassContext& context) {
       gone[inst] = RunsAfter(*inst);
       computation->Remove(*inst);
     }
-    if (gone.empty()) continue;
-    MoveWaits(*computation, gone);
-    if (module.header.is_scheduled) computation->SetOrder(computation->PostOrder());
-    changed = true;
+    changed |= CloseGaps(*computation, gone);
   }
   return changed;
 }

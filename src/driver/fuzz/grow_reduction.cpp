@@ -75,6 +75,19 @@ Computation& ArgMax(Grower& g, PrimitiveType type, ComparisonDirection direction
   });
 }
 
+// Of `x`: each result is put together from `count` of its elements.
+template <class Attrs>
+void KeepFold(Grower& g, Opcode opcode, Instruction& x, int64_t count, Attrs attrs) {
+  const PrimitiveType type = x.shape().type();
+  const Opcode reducer = AnyReducer(g, type);
+  Interval interval;
+  Instruction& ready = Ready(g, reducer, x, count, &interval);
+  attrs.to_apply = &g.ScalarBinary(reducer, type);
+  Instruction& inst = g.Add(opcode, {&ready, &Start(g, reducer, type)}, std::move(attrs));
+  g.SetInterval(inst, interval);
+  g.Keep(inst);
+}
+
 bool GrowReduce(Grower& g, Opcode opcode) {
   if (g.scalars_only()) return false;
   Instruction& picked = g.PickOf(IsArrayType, 1);
@@ -95,13 +108,7 @@ bool GrowReduce(Grower& g, Opcode opcode) {
   }
   int64_t count = 1;
   for (const int64_t d : attrs.dimensions) count *= picked.shape().dim(d);
-  const Opcode reducer = AnyReducer(g, type);
-  Interval interval;
-  Instruction& x = Ready(g, reducer, picked, count, &interval);
-  attrs.to_apply = &g.ScalarBinary(reducer, type);
-  Instruction& inst = g.Add(opcode, {&x, &Start(g, reducer, type)}, attrs);
-  g.SetInterval(inst, interval);
-  g.Keep(inst);
+  KeepFold(g, opcode, picked, count, std::move(attrs));
   return true;
 }
 
@@ -144,7 +151,6 @@ int64_t Outputs(const Shape& shape, const Window& window) {
 bool GrowReduceWindow(Grower& g, Opcode opcode) {
   if (g.scalars_only()) return false;
   Instruction& picked = g.PickOf(IsArrayType, 1);
-  const PrimitiveType type = picked.shape().type();
   ReduceWindowAttrs attrs;
   int64_t count = 1;
   const int64_t last = picked.shape().dim(picked.shape().rank() - 1);
@@ -157,13 +163,7 @@ bool GrowReduceWindow(Grower& g, Opcode opcode) {
   }
   const int64_t outputs = Outputs(picked.shape(), attrs.window);
   if (outputs > g.max_elems() || !g.Spend(outputs * count)) return false;
-  const Opcode reducer = AnyReducer(g, type);
-  Interval interval;
-  Instruction& x = Ready(g, reducer, picked, count, &interval);
-  attrs.to_apply = &g.ScalarBinary(reducer, type);
-  Instruction& inst = g.Add(opcode, {&x, &Start(g, reducer, type)}, attrs);
-  g.SetInterval(inst, interval);
-  g.Keep(inst);
+  KeepFold(g, opcode, picked, count, std::move(attrs));
   return true;
 }
 

@@ -182,8 +182,7 @@ Result<std::vector<CustomCallStub>> StubCustomCalls(Module& module, std::span<co
       if (stub == stubs.end()) continue;
       TRY(stub->second->Replace(*inst, &gone));
     }
-    MoveWaits(*computation, gone);
-    if (!gone.empty() && module.header.is_scheduled) computation->SetOrder(computation->PostOrder());
+    CloseGaps(*computation, gone);
   }
   std::vector<CustomCallStub> summaries;
   for (const auto& [target, stub] : stubs) summaries.push_back(stub->Summary());

@@ -1,5 +1,6 @@
 // Ablations as tables, JSON and charts.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <set>
 
@@ -82,6 +83,16 @@ std::string NotesOf(const Ablation& ablation) {
   return out;
 }
 
+// Its name, its time and effect, two more cells, how it ended; of what failed the ends alone.
+void AddRow(const AblationRow& row, const AblateOptions& options, std::array<std::string, 2> more, TextTable* table) {
+  std::vector<std::string> cells = {row.name, TimeText(row.milliseconds()), EffectText(row.effect)};
+  if (options.measured) cells.push_back(IntervalText(row.interval));
+  for (std::string& cell : more) cells.push_back(std::move(cell));
+  if (!row.outcome.failure.empty()) std::fill(cells.begin() + 1, cells.end(), "");
+  cells.push_back(ResultOf(row));
+  table->Row(std::move(cells));
+}
+
 // Of one module.
 std::string TableOf(const Ablation& ablation, const AblateOptions& options) {
   const VariantOutcome& baseline = ablation.baseline.outcome;
@@ -97,18 +108,10 @@ std::string TableOf(const Ablation& ablation, const AblateOptions& options) {
       small += !row.same;
       if (options.threshold > 0) continue;
     }
-    std::vector<std::string> cells = {row.name};
-    if (failed) {
-      cells.resize(titles.size() - 1);
-    } else {
-      cells.push_back(TimeText(row.milliseconds()));
-      cells.push_back(EffectText(row.effect));
-      if (options.measured) cells.push_back(IntervalText(row.interval));
-      cells.push_back(DeltaText(baseline.kernels, row.outcome.kernels, HumanCount));
-      cells.push_back(DeltaText(baseline.bytes, row.outcome.bytes, HumanBytes));
-    }
-    cells.push_back(ResultOf(row));
-    table.Row(std::move(cells));
+    AddRow(row, options,
+           {DeltaText(baseline.kernels, row.outcome.kernels, HumanCount),
+            DeltaText(baseline.bytes, row.outcome.bytes, HumanBytes)},
+           &table);
   }
   std::string out = table.empty() ? "" : table.Text();
   if (small > 0 && options.threshold > 0)
@@ -144,18 +147,7 @@ std::string TableOfPairs(const Ablation& ablation, const AblateOptions& options)
       ++small;
       if (options.threshold > 0) continue;
     }
-    std::vector<std::string> cells = {row.name};
-    if (failed) {
-      cells.resize(titles.size() - 1);
-    } else {
-      cells.push_back(TimeText(row.milliseconds()));
-      cells.push_back(EffectText(row.effect));
-      if (options.measured) cells.push_back(IntervalText(row.interval));
-      cells.push_back(EffectText(row.sum));
-      cells.push_back(EffectText(row.effect - row.sum));
-    }
-    cells.push_back(ResultOf(row));
-    table.Row(std::move(cells));
+    AddRow(row, options, {EffectText(row.sum), EffectText(row.effect - row.sum)}, &table);
   }
   std::string out = "\n";
   if (!table.empty()) out += table.Text();

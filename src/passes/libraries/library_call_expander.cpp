@@ -72,8 +72,7 @@ Result<bool> ExpandLibraryCalls(Module& module, const PassContext& context) {
       if (!meaning || !context.ConsumeFuel()) continue;
       Replace(*inst, Expand(*inst, **meaning), &gone);
     }
-    MoveWaits(*computation, gone);
-    changed |= !gone.empty();
+    changed |= CloseGaps(*computation, gone);
   }
   return changed;
 }
