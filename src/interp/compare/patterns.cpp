@@ -62,7 +62,10 @@ std::string Ordinal(int64_t n) {
 
 using Recogniser = std::function<std::optional<std::string>(const Mistakes&, const std::vector<Extent>&)>;
 
-bool Close(double a, double b) { return a == b || std::fabs(a - b) <= 1e-5 * std::max(std::fabs(a), std::fabs(b)); }
+bool Close(double a, double b) {
+  const double off = std::fabs(a - b);
+  return a == b || (std::isfinite(off) && off <= 1e-5 * std::max(std::fabs(a), std::fabs(b)));
+}
 
 // Nearly all bad elements fulfil `same`; "nearly", since one may be right by chance in the pattern's own terms.
 template <class F>
