@@ -151,6 +151,7 @@ void AddRunFlags(FlagSet& flags, RunFlags* f, bool with_searches) {
   if (with_searches) {
     AddAblateFlags(flags, &f->ablate);
     AddTriageFlags(flags, &f->triage);
+    AddIsolateFlags(flags, &f->isolate);
   }
 
   flags.Group("Report");
@@ -451,6 +452,7 @@ Result<ExitCode> RunParsed(Args args, RunFlags& f) {
   if (f.triage.asked() && positionals.size() == 1) return TriageModule(f.path, f.run, f.triage, flags, f.json, f.quiet);
   if (f.triage.asked()) FAIL(UsageError("F002", "--triage wants one module"));
   const std::vector<std::string> paths = TRY(ExpandPaths(positionals, f.run.load));
+  if (f.isolate.asked()) return IsolateModules(paths, f.run, f.isolate, f.json, f.quiet, f.silent);
   if (f.ablate.asked()) return AblateModules(paths, f.run, f.ablate, f.json, f.quiet);
   const std::vector<Job> jobs = TRY(JobsOf(paths, f));
   if (jobs.size() != 1) return RunMany(jobs, f);

@@ -156,6 +156,14 @@ Experiment Experiment::With(const std::function<void(RunOptions&)>& change) cons
   return other;
 }
 
+Experiment Experiment::Of(std::unique_ptr<Module> piece, const std::function<void(RunOptions&)>& change) const {
+  Experiment other(path_, options_, *progress_);
+  change(other.options_);
+  if (options_.platform == other.options_.platform) other.where_ = where_;
+  other.input_->emplace().module = std::move(piece);
+  return other;
+}
+
 Status Experiment::DumpTo(const DumpOptions& options) {
   const InputModule& input = *TRY(Input());
   dumper_ = TRY(Dumper::Make(options, *input.module));
@@ -317,6 +325,10 @@ void Experiment::Take(const RunArguments& arguments) {
   RunArguments taken = arguments;
   taken.reference.reset();  // The result of another program.
   arguments_ = std::make_shared<std::optional<RunArguments>>(std::move(taken));
+  results_ = std::make_shared<std::optional<RunResults>>();
+  reference_ = std::make_shared<std::optional<Expected>>();
+  interpretation_ = std::make_shared<std::optional<Interpretation>>();
+  followed_ = std::make_shared<std::optional<FollowedRun>>();
 }
 
 Result<const RunArguments*> Experiment::Arguments() {

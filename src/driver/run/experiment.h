@@ -93,6 +93,9 @@ class Experiment {
   // The same with other options. Nothing of it is dumped, and no reproducer is written.
   Experiment With(const std::function<void(RunOptions&)>& change) const;
 
+  // A piece of the program as one of its own, with other options; where these name the same platform, it is there.
+  Experiment Of(std::unique_ptr<Module> piece, const std::function<void(RunOptions&)>& change) const;
+
   const std::string& path() const { return path_; }
   const RunOptions& options() const { return options_; }
   Progress& progress() const { return *progress_; }
@@ -126,8 +129,8 @@ class Experiment {
   Result<InterpretOptions> Interpreter();
   const std::vector<Literal>& fed_out() const { return feeds_->out; }  // In the last run.
 
-  // The arguments of another experiment, before any are asked for: two programs on the same ones. The caller knows that
-  // they fit.
+  // The arguments of another experiment, instead of those that it has: two programs on the same ones. The caller knows
+  // that they fit. What was made of those before goes.
   void Take(const RunArguments& arguments);
 
   // From here on what is made is dumped too; to be called before it is made.
