@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <iterator>
 #include <map>
 #include <tuple>
@@ -17,6 +18,7 @@
 #include "base/json.h"
 #include "base/source_text.h"
 #include "base/text.h"
+#include "driver/bundle.h"
 #include "driver/run/arguments.h"
 #include "driver/run/error_report.h"
 #include "driver/run/oracles.h"
@@ -38,11 +40,13 @@ void AddComparisonFlags(FlagSet& flags, RunFlags* f) {
       "platform", &run->platform, "P",
       "auto, interpreter, cpu (= host) or cuda[:N] (= gpu); auto is the interpreter for what needs several devices");
   flags.Alias("device", "platform");
-  flags.Choice(
-      "reference_platform", &run->reference_platform, {"default", "interpreter", "none", ""},
-      "what the results are compared with; default: the interpreter, where that takes seconds; none: only run");
-  flags.String("reference", &run->reference_file, "FILE",
-               "expected outputs, .npz or a snapshot, instead of a reference run");
+  flags.Choice("reference_platform", &run->reference_platform, {"default", "interpreter", "cpu", "none", ""},
+               "what the results are compared with; default: the interpreter, where that takes seconds; cpu: our "
+               "kernels there, for another platform; none: only run");
+  flags.String(
+      "reference", &run->reference_file, "FILE",
+      "expected outputs, .npz or a snapshot, instead of a reference run; or a bundle: its arguments are taken, "
+      "too, and where --save_run made it, each instruction is compared");
   std::vector<std::string> modes, about;
   for (const CompareMode& mode : AllCompareModes()) {
     modes.emplace_back(mode.name);
@@ -164,7 +168,11 @@ void AddRunFlags(FlagSet& flags, RunFlags* f, bool with_searches) {
   AddSplitFlag(flags, &run->load);
   AddDumpFlags(flags, &run->dump);
   AddReproducerFlag(flags, &run->reproducer);
-  if (with_searches) AddBundleFlag(flags, &run->bundle);
+  if (with_searches) {
+    AddBundleFlag(flags, &run->bundle);
+    flags.String("save_run", &run->save_run, "DIR",
+                 "a bundle with what each instruction gave, for --reference=DIR of another run");
+  }
   AddLogFlags(flags, &f->log);
   flags.Group("Testing hlokit itself");
   flags.Repeated(
@@ -211,6 +219,16 @@ Status SettleRunFlags(RunFlags* f) {
     if (!run.inject.empty()) FAIL(UsageError("F004", "--inject plants one fault in what runs, not two"));
     run.inject = fault;
   }
+  if (!run.save_run.empty() && !run.bundle.directory.empty())
+    FAIL(UsageError("F004", "--save_run is a --bundle with more in it: one of them is enough"));
+  if (!run.save_run.empty()) run.bundle.directory = run.save_run;
+  // What the other run had.
+  const std::string arguments = run.reference_file + "/args.npz";
+  if (run.args.empty() && run.arg.empty() && IsBundle(run.reference_file) && std::filesystem::exists(arguments))
+    run.args = arguments;
+  if (run.reference_platform == "cpu" && run.compare_mode == "auto") run.compare_mode = "tolerance";
+  if (run.reference_platform == "cpu" && !run.reference_file.empty())
+    FAIL(UsageError("F004", "--reference and --reference_platform=cpu both say what the results are compared with"));
   if (!f->tolerance.empty() || f->abs_bound >= 0 || f->rel_bound >= 0 || f->max_ulp >= 0 ||
       !run.reference_file.empty()) {
     if (run.compare_mode == "auto") run.compare_mode = "tolerance";

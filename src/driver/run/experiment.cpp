@@ -15,6 +15,7 @@
 #include "driver/run/oracles.h"
 #include "driver/run/platform.h"
 #include "driver/run/reproducer.h"
+#include "driver/run/saved_run.h"
 #include "driver/run/timing.h"
 #include "gpu/plan/planner.h"
 #include "interp/arguments/argument_files.h"
@@ -439,14 +440,39 @@ Result<const RunResults*> Experiment::Results() {
   });
 }
 
+Result<Experiment*> Experiment::OtherPlatform() {
+  if (options_.reference_platform != "cpu") return nullptr;
+  const Platform& where = *TRY(Where());
+  if (where.device != nullptr && where.device->IsHost())
+    FAIL(UsageError("F004", "--reference_platform=cpu: it runs there itself")
+             .Hint("--save_run=DIR keeps a run with other flags, and --reference=DIR compares with it"));
+  if (other_ != nullptr) return other_.get();
+  auto other = std::make_shared<Experiment>(With([](RunOptions& options) {
+    options.platform = "cpu";
+    options.reference_platform = "none";
+    options.bench = false;
+    options.profile = {};
+    options.num_repeats = 1;
+    options.watch = {};
+  }));
+  other->Take(*TRY(Arguments()));
+  other_ = std::move(other);
+  return other_.get();
+}
+
 Result<const Expected*> Experiment::Reference() {
   const std::string& file = options_.reference_file;
   const RunArguments& arguments = *TRY(Arguments());
+  if (file.empty() && options_.reference_platform == "cpu") {
+    Experiment& other = *TRY(OtherPlatform());
+    progress_->Stage("running on the other platform");
+    return Keep(*reference_, [&]() -> Result<Expected> { return Expected{.outputs = TRY(other.Results())->outputs}; });
+  }
   if (file.empty() && (IsInterpreted() || !arguments.reference)) return nullptr;
   return Keep(*reference_, [&]() -> Result<Expected> {
     if (file.empty()) return Expected{.outputs = *arguments.reference};
     Expected expected;
-    expected.outputs = TRY(ReadExpected(file, TRY(Results())->outputs.shape(), &expected.notes));
+    expected.outputs = TRY(ReadExpected(TRY(ReferenceFile(file)), TRY(Results())->outputs.shape(), &expected.notes));
     return expected;
   });
 }

@@ -108,6 +108,8 @@ class Experiment {
   Result<const RunArguments*> Arguments();
   Result<const RunResults*> Results();
   Result<const Expected*> Reference();  // Null: there is nothing to compare the results with.
+  // The same on the platform that --reference_platform names, with the same arguments; null: it names none.
+  Result<Experiment*> OtherPlatform();
   Result<const Interpretation*> Interpreted();
   Result<const FollowedRun*> Followed();  // One more run, in which the values are followed from step to step.
 
@@ -155,6 +157,7 @@ class Experiment {
   RunOptions options_;
   Progress* progress_;
   std::optional<Dumper> dumper_;
+  std::shared_ptr<Experiment> other_;  // OtherPlatform.
   std::shared_ptr<Feeds> feeds_;
   Kept<InputModule> input_;
   Kept<Platform> where_;

@@ -6,6 +6,7 @@
 #include "driver/run/divergence.h"
 #include "driver/run/oracles.h"
 #include "driver/run/run.h"
+#include "driver/run/saved_run.h"
 
 namespace hlo {
 namespace {
@@ -206,6 +207,7 @@ std::string ReportText(const RunReport& report) {
     const std::string line = oracle.line(report);
     if (!line.empty()) out += Format("  %-8s ", std::string(oracle.name).c_str()) + line + "\n";
   }
+  if (report.values) out += Str("  values   ", ToString(*report.values));
   if (report.divergence) out += ToString(*report.divergence);
   out += report.profile + report.literals;
   out += report.verdict;

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "driver/run/divergence.h"
 #include "driver/run/run.h"
+#include "driver/run/saved_run.h"
 
 namespace hlo {
 namespace {
@@ -71,6 +72,7 @@ void WriteOracles(JsonWriter& json, const RunReport& report) {
     json.Key("passes").Open('{').Key("verdict").Value(VerdictText(report.widened_verdict, ""));
     json.Key("text").Value(report.widened).Close('}');
   }
+  if (report.values) WriteJson(json.Key("values"), *report.values);
   if (report.divergence) WriteJson(json.Key("divergence"), *report.divergence);
   if (report.exact) WriteExact(json, *report.exact);
   if (report.ensemble) WriteJson(json.Key("ensemble"), *report.ensemble);

@@ -11,6 +11,7 @@
 #include "driver/run/experiment.h"
 #include "driver/run/profile_report.h"
 #include "driver/run/reproducer.h"
+#include "driver/run/saved_run.h"
 #include "driver/run/timing.h"
 #include "driver/run/verdict.h"
 #include "interp/arguments/argument_files.h"
@@ -213,7 +214,11 @@ Status ReportVerdict(Experiment& experiment, const RunResults& results, RunRepor
     Append(&report->notes, TRY(experiment.Reference())->notes);
     report->reference_file = options.reference_file;
   }
+  if (options.reference_platform == "cpu" && TRY(experiment.OtherPlatform()) != nullptr)
+    report->notes.push_back(
+        Str("the reference is a run on cpu ", TRY((*experiment.OtherPlatform())->Where())->device->description()));
   TRY(JudgeRun(experiment, report));
+  TRY(CompareValues(experiment, report));
   report->times.check = watch.ms();
   return {};
 }

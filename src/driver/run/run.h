@@ -28,6 +28,7 @@
 namespace hlo {
 
 struct DivergenceReport;
+struct ValuesReport;
 
 inline constexpr int64_t kWorkLimit = 3'000'000'000;  // With what goes on around it some ten seconds.
 
@@ -42,8 +43,8 @@ struct RunOptions {
   std::vector<std::string> flags;  // As they were given: what to do next repeats them.
   LoadOptions load{.fill_elided_constants = "random"};
   std::string platform = "auto";               // interpreter, cpu, cuda[:N], auto
-  std::string reference_platform = "default";  // default, interpreter, none
-  std::string reference_file;                  // .npz of expected outputs; selects `tolerance`
+  std::string reference_platform = "default";  // default, interpreter, cpu, none
+  std::string reference_file;                  // .npz of expected outputs, or a saved run; selects `tolerance`
   std::string compare_mode = "auto";           // auto, local, widened, exact, ensemble, all, tolerance, bitwise
   std::optional<Tolerance> tolerance;          // Of `tolerance`; empty: the table by type.
   CompareOptions compare;
@@ -90,6 +91,7 @@ struct RunOptions {
   bool first_divergence = false;  // divergence.h; takes the oracle `local`.
   WatchOptions watch;             // Of the interpreter as the platform, one device.
   std::string save_args, save_outputs;
+  std::string save_run;         // saved_run.h
   std::string infeed, outfeed;  // .npz of values in0, in1 ...; out0, out1 ...
 
   bool wants_interpreter() const {  // As the reference.
@@ -207,6 +209,7 @@ struct RunReport {
   bool ends_decide = false;           // compare_mode tolerance, bitwise or exact.
   std::optional<LocalSummary> local;
   std::shared_ptr<const DivergenceReport> divergence;  // Of --first_divergence.
+  std::shared_ptr<const ValuesReport> values;          // Against another run, value by value (saved_run.h).
   std::optional<DataflowSummary> dataflow;
   std::optional<ExactSummary> exact;
   std::optional<EnsembleResult> ensemble;
